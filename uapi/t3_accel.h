@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * T3 accel driver: the ioctl interface of /dev/accel/accelN.
+ *
+ * Extension rules
+ *  - A struct grows at its end only; the DRM core zero-fills what an older
+ *    caller did not pass and drops what an older driver does not know. A new
+ *    field's zero means the old behaviour.
+ *  - Each addition bumps the driver's minor version and sets a T3_FEATURE_* bit.
+ *  - `flags` bits without a name and every `pad` must be zero: -EINVAL.
+ *  - No bitfields, no implicit holes, no pointers but as __u64; 32- and 64-bit
+ *    layouts are the same. Sizes are bytes unless said otherwise.
+ *
+ * Errors that every ioctl may return: -ENODEV (the device has gone), -EINVAL (a
+ * flag, pad or value outside its range), -EFAULT, -ENOMEM, -EINTR. Others stand
+ * at the ioctl. -ENOENT always means: no such handle in this open file.
+ *
+ * Handles of spaces and imports belong to one open file. Nothing is shared
+ * between files but by file descriptor (T3_GRANT_EXPORT).
+ */
+#ifndef T3_ACCEL_H
+#define T3_ACCEL_H
+
+#ifdef __KERNEL__
+#include <drm/drm.h>
+#else
+#include <drm.h> /* pkg-config --cflags libdrm */
+#endif
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define T3_DRIVER_NAME		"t3"
+#define T3_DRIVER_MAJOR		1
+#define T3_DRIVER_MINOR		0
+
+/* ioctl numbers, relative to DRM_COMMAND_BASE */
+enum drm_t3_ioctl_id {
+	DRM_T3_QUERY = 0,
+	DRM_T3_BO_CREATE,
+	DRM_T3_BO_MMAP_OFFSET,
+	DRM_T3_SPACE_CREATE,
+	DRM_T3_SPACE_DESTROY,
+	DRM_T3_SPACE_RESET,
+	DRM_T3_SPACE_WAIT,
+	DRM_T3_SPACE_EVENTFD,
+	DRM_T3_SPACE_WAIT_FD,
+	DRM_T3_SPACE_STATS,
+	DRM_T3_SEGMENT_MAP,
+	DRM_T3_SEGMENT_UNMAP,
+	DRM_T3_SEGMENT_STAGING,
+	DRM_T3_GRANT_EXPORT,
+	DRM_T3_GRANT_REVOKE,
+	DRM_T3_GRANT_IMPORT,
+	DRM_T3_GRANT_RELEASE,
+	DRM_T3_IOCTL_COUNT
+};
+
+/* -------------------------------------------------------------------- query */
+
+enum drm_t3_query_type {
+	DRM_T3_QUERY_DEVICE = 0,   /* struct drm_t3_device_info */
+	DRM_T3_QUERY_COUNTERS = 1, /* struct drm_t3_counters */
+};
+
+/**
+ * struct drm_t3_query - ask for device facts
+ *
+ * With data = 0, size returns the full size of the answer. Otherwise at most
+ * size bytes are copied and size returns how many were.
+ *
+ * Errors: -EINVAL unknown type.
+ */
+struct drm_t3_query {
+	/** @type: enum drm_t3_query_type */
+	__u32 type;
+	/** @size: in: bytes at data; out: see above */
+	__u32 size;
+	/** @data: user pointer, or 0 */
+	__u64 data;
+};
+
+#define DRM_T3_FEATURE_STAGING	(1ull << 0)
+#define DRM_T3_FEATURE_MINMAX	(1ull << 1)
+
+/** struct drm_t3_device_info - what does not change while the device is bound */
+struct drm_t3_device_info {
+	/** @features: DRM_T3_FEATURE_* */
+	__u64 features;
+	/** @memory_size: bytes of device memory */
+	__u64 memory_size;
+	/** @memory_free: bytes not allocated now, by any process */
+	__u64 memory_free;
+	/** @aperture_size: bytes of output aperture */
+	__u64 aperture_size;
+	/** @fabric_id: equal on all devices of one fabric, never 0 */
+	__u64 fabric_id;
+	/** @hw_version: major << 16 | minor */
+	__u32 hw_version;
+	/** @rank: of this device in its fabric, 0 .. ranks - 1 */
+	__u32 rank;
+	/** @ranks: of the fabric, 1 without a fabric */
+	__u32 ranks;
+	/** @topology: 0 none, 1 ring, 2 fully connected */
+	__u32 topology;
+	/** @tracker_entries: tiles that the tracker holds at once */
+	__u32 tracker_entries;
+	/** @tracker_ways: associativity */
+	__u32 tracker_ways;
+	/** @max_spaces: per device */
+	__u32 max_spaces;
+	/** @space_segments: per space */
+	__u32 space_segments;
+	/** @space_imports: grants that one space may import, and that one may hold */
+	__u32 space_imports;
+	/** @max_updates: per element */
+	__u32 max_updates;
+	/** @max_tile_bytes: bytes of one tile */
+	__u32 max_tile_bytes;
+	/** @staging_slots: per segment */
+	__u32 staging_slots;
+};
+
+#define DRM_T3_COUNTERS_MAX 32
+
+/** struct drm_t3_counters - device counters since its last reset */
+struct drm_t3_counters {
+	/** @vtime_ns: the fabric's virtual clock */
+	__u64 vtime_ns;
+	/** @count: valid entries of value */
+	__u32 count;
+	__u32 pad;
+	/** @value: index is enum t3_counter_id of t3_hw.h */
+	__u64 value[DRM_T3_COUNTERS_MAX];
+};
+
+/* ------------------------------------------------------------------ buffers */
+
+/**
+ * struct drm_t3_bo_create - allocate zeroed, contiguous device memory
+ *
+ * The handle is a GEM handle of this file (close it with DRM_IOCTL_GEM_CLOSE).
+ *
+ * Errors: -EINVAL size 0 or above the device's memory; -ENOSPC no room.
+ */
+struct drm_t3_bo_create {
+	/** @size: in: bytes; out: rounded up to pages */
+	__u64 size;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @handle: out */
+	__u32 handle;
+};
+
+/**
+ * struct drm_t3_bo_mmap_offset - offset to pass to mmap() of the node
+ *
+ * Errors: -ENOENT.
+ */
+struct drm_t3_bo_mmap_offset {
+	/** @handle: GEM handle */
+	__u32 handle;
+	__u32 pad;
+	/** @offset: out */
+	__u64 offset;
+};
+
+/* ------------------------------------------------------------------- spaces */
+
+/**
+ * struct drm_t3_space_create - create an output address space over a buffer
+ *
+ * Byte x of the space is byte x of the buffer. The space pins the buffer. Three
+ * mappings come with it, through mmap(MAP_SHARED) of the node at these offsets;
+ * none may be longer than its size. The event area can be mapped PROT_READ only.
+ *
+ * Errors: -ENOENT; -ENOSPC no space id, aperture range or device memory left;
+ * -EBUSY the buffer is already behind a space.
+ */
+struct drm_t3_space_create {
+	/** @bo_handle: GEM handle of this file */
+	__u32 bo_handle;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @max_tiles: tiles of all segments together, 1 .. 2^20 */
+	__u32 max_tiles;
+	/** @space: out: handle, never 0 */
+	__u32 space;
+	/** @size: out: bytes of the aperture mapping = of the buffer */
+	__u64 size;
+	/** @aperture_offset: out: for mmap; a store here is a tracked store */
+	__u64 aperture_offset;
+	/** @doorbell_offset: out: for mmap of 4096 bytes, write only in effect */
+	__u64 doorbell_offset;
+	/** @event_offset: out: for mmap of 4096 bytes, struct t3_event_area */
+	__u64 event_offset;
+};
+
+/**
+ * struct drm_t3_space - DESTROY and RESET
+ *
+ * DESTROY zaps the space's mappings (a later touch gives SIGBUS), revokes its
+ * grants and frees the handle. RESET leaves any state but DISABLED: counts and
+ * ready tiles are dropped, imports and routes are cut on both sides (segments
+ * that used them are unmapped, grants stay revoked), local segments stay mapped,
+ * and the generation changes. After it the first ARM may name any epoch.
+ *
+ * Errors: -ENOENT; -EIO the device did not quiesce, it was reset.
+ */
+struct drm_t3_space {
+	/** @space: handle */
+	__u32 space;
+	/** @flags: MBZ */
+	__u32 flags;
+};
+
+enum drm_t3_segment_kind {
+	DRM_T3_SEGMENT_LOCAL = 1,
+	DRM_T3_SEGMENT_REMOTE = 2,
+	DRM_T3_SEGMENT_DMA = 3,
+};
+
+enum drm_t3_op {
+	DRM_T3_OP_STORE = 0,
+	DRM_T3_OP_ADD = 1,
+	DRM_T3_OP_MIN = 2,
+	DRM_T3_OP_MAX = 3,
+};
+
+enum drm_t3_dtype {
+	DRM_T3_I32 = 0,
+	DRM_T3_F32 = 1,
+	DRM_T3_F16 = 2,
+	DRM_T3_BF16 = 3,
+};
+
+enum drm_t3_init {
+	DRM_T3_INIT_KEEP = 0,	  /* tiles keep what the buffer held */
+	DRM_T3_INIT_IDENTITY = 1, /* a tile starts at the op's identity each epoch */
+};
+
+/**
+ * struct drm_t3_segment_map - say what stores to a range of the space mean
+ *
+ * The segment is a row-major matrix: row i starts at byte offset + i * pitch of
+ * the space. offset, row_bytes, pitch, tile_row_bytes and target_col are
+ * multiples of the element size. Tiles are numbered row-major and those at the
+ * edges may be smaller. Segments of a space may not overlap.
+ *
+ * LOCAL: updates are applied here. REMOTE: each store is sent to the peer and
+ * nothing is kept. DMA: updates are applied here, and a tile whose count is
+ * reached is sent to the peer.
+ *
+ * Errors: -ENOENT space or import; -EINVAL segment index, geometry, range,
+ * enum; -EEXIST index in use, or overlap; -ENOSPC more tiles than max_tiles, or
+ * no segment left on the device; -EBUSY the space is armed, complete or
+ * faulted; -EACCES the grant behind import does not allow target_segment or
+ * target_op; -EOWNERDEAD the grant was revoked or its owner is gone; -ERANGE the
+ * target range is outside the target segment or its type differs (checked when
+ * that segment is mapped already, else by the device at the first update).
+ */
+struct drm_t3_segment_map {
+	/** @space: handle */
+	__u32 space;
+	/** @segment: index, 0 .. space_segments - 1 */
+	__u32 segment;
+	/** @kind: enum drm_t3_segment_kind */
+	__u32 kind;
+	/** @op: enum drm_t3_op of updates to this segment; 0 for REMOTE */
+	__u32 op;
+	/** @dtype: enum drm_t3_dtype */
+	__u32 dtype;
+	/** @init: enum drm_t3_init; 0 for REMOTE */
+	__u32 init;
+	/** @updates: expected per element, 1 .. max_updates */
+	__u32 updates;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @offset: first byte in the space */
+	__u64 offset;
+	/** @rows: at least 1 */
+	__u32 rows;
+	/** @row_bytes: at least one element */
+	__u32 row_bytes;
+	/** @pitch: bytes from row to row, row_bytes .. 2^24 */
+	__u32 pitch;
+	/** @tile_rows: 1 .. rows */
+	__u32 tile_rows;
+	/** @tile_row_bytes: one element .. row_bytes */
+	__u32 tile_row_bytes;
+	/** @import: REMOTE, DMA: handle of T3_GRANT_IMPORT; LOCAL: 0 */
+	__u32 import;
+	/** @target_op: REMOTE, DMA: enum drm_t3_op at the target; LOCAL: 0 */
+	__u32 target_op;
+	/** @target_segment: index in the target space; LOCAL: 0, as the next two */
+	__u32 target_segment;
+	/** @target_row: row of the target segment that row 0 goes to */
+	__u32 target_row;
+	/** @target_col: byte in the target's row that byte 0 goes to */
+	__u32 target_col;
+};
+
+/**
+ * struct drm_t3_segment_unmap - take a segment out of its space
+ *
+ * Errors: -ENOENT space, or no such segment; -EBUSY as T3_SEGMENT_MAP.
+ */
+struct drm_t3_segment_unmap {
+	__u32 space;
+	__u32 segment;
+	__u32 flags;
+	__u32 pad;
+};
+
+/**
+ * struct drm_t3_segment_staging - give a segment a staging buffer
+ *
+ * Slot s holds an image of the segment at offset + s * slot_stride of the
+ * buffer, rows at the segment's pitch. slots = 0 takes the buffer away. The
+ * segment pins the buffer.
+ *
+ * Errors: -ENOENT space, segment or buffer; -EINVAL slots, stride or range; -EBUSY
+ * as T3_SEGMENT_MAP.
+ */
+struct drm_t3_segment_staging {
+	__u32 space;
+	__u32 segment;
+	/** @bo_handle: GEM handle; 0 when slots is 0 */
+	__u32 bo_handle;
+	/** @slots: 0 .. staging_slots */
+	__u32 slots;
+	/** @offset: of slot 0 in the buffer, multiple of 8 */
+	__u64 offset;
+	/** @slot_stride: multiple of 8, at least (rows - 1) * pitch + row_bytes */
+	__u64 slot_stride;
+	/** @flags: MBZ */
+	__u32 flags;
+	__u32 pad;
+};
+
+/* ------------------------------------------------------------------- grants */
+
+/**
+ * struct drm_t3_grant_export - make a grant: who holds the fd may send updates
+ *
+ * The fd is O_CLOEXEC. It may be passed to other processes and be imported
+ * once. Closing it without an import drops the grant.
+ *
+ * Errors: -ENOENT; -EINVAL empty mask; -EMFILE; -ENOSPC too many grants.
+ */
+struct drm_t3_grant_export {
+	/** @space: handle of the space that receives */
+	__u32 space;
+	/** @op_mask: bit enum drm_t3_op, not 0 */
+	__u32 op_mask;
+	/** @segment_mask: bit segment index, not 0 */
+	__u64 segment_mask;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @grant: out: handle for T3_GRANT_REVOKE, never 0 */
+	__u32 grant;
+	/** @fd: out */
+	__s32 fd;
+	__u32 pad;
+};
+
+/**
+ * struct drm_t3_grant_revoke - take one grant back
+ *
+ * From its return on no update of that importer is applied.
+ *
+ * Errors: -ENOENT.
+ */
+struct drm_t3_grant_revoke {
+	__u32 space;
+	__u32 grant;
+	__u32 flags;
+	__u32 pad;
+};
+
+/**
+ * struct drm_t3_grant_import - bind a grant to a sending space of this file
+ *
+ * The grant is bound to this device's rank and this space's generation.
+ *
+ * Errors: -ENOENT space; -EBADF; -EINVAL fd is not a grant; -EXDEV another
+ * fabric; -EHOSTUNREACH no link to that rank (or the own device); -EBUSY
+ * imported already, or the space is armed; -ENOSPC tables full; -EOWNERDEAD
+ * revoked or the owner has gone.
+ */
+struct drm_t3_grant_import {
+	/** @space: handle of the space that sends */
+	__u32 space;
+	/** @fd: grant */
+	__s32 fd;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @import: out: handle, never 0 */
+	__u32 import;
+	/** @rank: out: of the device that owns the target space */
+	__u32 rank;
+	__u32 pad;
+	/** @segment_mask: out: what the grant allows */
+	__u64 segment_mask;
+	/** @op_mask: out: what the grant allows */
+	__u32 op_mask;
+	__u32 pad2;
+};
+
+/**
+ * struct drm_t3_grant_release - give an import up
+ *
+ * Errors: -ENOENT; -EBUSY a segment uses it, or the space is armed.
+ */
+struct drm_t3_grant_release {
+	__u32 space;
+	__u32 import;
+	__u32 flags;
+	__u32 pad;
+};
+
+/* -------------------------------------------------------------------- waits */
+
+#define DRM_T3_WAIT_ARMED	0 /* the space is armed (or past it) in epoch */
+#define DRM_T3_WAIT_TRACKED	1 /* counts of all segments in mask are reached */
+#define DRM_T3_WAIT_DELIVERED	2 /* and their targets acknowledged */
+
+/** struct drm_t3_fault - the first fault since reset; t3_hw.h: t3_fault_record */
+struct drm_t3_fault {
+	__u32 kind;
+	__u32 detail;
+	__u32 segment;
+	__u32 tile;
+	__u64 offset;
+	__u32 epoch;
+	__u32 src_rank;
+	__u64 vtime_ns;
+};
+
+/**
+ * struct drm_t3_space_wait - sleep until the space has come so far
+ *
+ * A wait for an epoch that was released already succeeds. Restartable: the
+ * deadline is absolute.
+ *
+ * Errors: -ENOENT; -ETIMEDOUT; -EIO the space is faulted: fault is filled;
+ * -EINVAL mask names a segment that is not mapped (0: all that are mapped).
+ */
+struct drm_t3_space_wait {
+	/** @space: handle */
+	__u32 space;
+	/** @what: DRM_T3_WAIT_* */
+	__u32 what;
+	/** @epoch: the epoch waited for, not 0 */
+	__u32 epoch;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @segment_mask: 0: all that are mapped; not used for ARMED */
+	__u64 segment_mask;
+	/** @deadline_ns: CLOCK_MONOTONIC, absolute; 0 polls */
+	__s64 deadline_ns;
+	/** @fault: out, with -EIO */
+	struct drm_t3_fault fault;
+};
+
+/**
+ * struct drm_t3_space_eventfd - signal an eventfd once per epoch
+ *
+ * It is signalled when all segments in mask are delivered, and when the space
+ * faults or dies. One eventfd per mask; fd = -1 removes the one of that mask.
+ *
+ * Errors: -ENOENT (also: nothing to remove); -EBADF; -EINVAL fd is no eventfd;
+ * -EEXIST the mask has one; -ENOSPC more than 64 per space.
+ */
+struct drm_t3_space_eventfd {
+	__u32 space;
+	__s32 fd;
+	/** @segment_mask: not 0 */
+	__u64 segment_mask;
+	/** @flags: MBZ */
+	__u32 flags;
+	__u32 pad;
+};
+
+/**
+ * struct drm_t3_space_wait_fd - get a pollable file for a segment mask
+ *
+ * poll(): POLLIN the mask is delivered in the current epoch, POLLERR faulted,
+ * POLLHUP the space or device is gone. The fd is O_CLOEXEC.
+ *
+ * Errors: -ENOENT; -EMFILE.
+ */
+struct drm_t3_space_wait_fd {
+	__u32 space;
+	/** @fd: out */
+	__s32 fd;
+	/** @segment_mask: not 0 */
+	__u64 segment_mask;
+	/** @flags: MBZ */
+	__u32 flags;
+	__u32 pad;
+};
+
+/**
+ * struct drm_t3_space_stats - counters of one segment, since its map or reset
+ *
+ * Errors: -ENOENT space or segment.
+ */
+struct drm_t3_space_stats {
+	__u32 space;
+	__u32 segment;
+	/** @stores: out: tracked stores by the CPU */
+	__u64 stores;
+	/** @doorbells: out: staged tiles applied */
+	__u64 doorbells;
+	/** @local_bytes: out: update bytes by stores and doorbells */
+	__u64 local_bytes;
+	/** @remote_bytes: out: update bytes that arrived from peers */
+	__u64 remote_bytes;
+	/** @triggers: out: tiles whose count was reached */
+	__u64 triggers;
+	/** @dma_bytes: out: payload that triggered DMA sent */
+	__u64 dma_bytes;
+	/** @link_bytes: out: payload and headers sent for this segment */
+	__u64 link_bytes;
+	/** @nmc_elements: out: elements reduced here */
+	__u64 nmc_elements;
+	/** @tiles: out: tiles of the segment */
+	__u64 tiles;
+	/** @tiles_tracked: out: of the current epoch */
+	__u64 tiles_tracked;
+	/** @space_state: out: enum t3_space_state of t3_hw.h */
+	__u32 space_state;
+	/** @epoch: out */
+	__u32 epoch;
+	/** @hw_space: out: id in the device, as traces and debugfs name it */
+	__u32 hw_space;
+	/** @generation: out */
+	__u32 generation;
+	/** @flags: MBZ */
+	__u32 flags;
+	__u32 pad;
+};
+
+/* ------------------------------------------------- doorbell page, event area */
+
+/*
+ * Doorbell page: naturally aligned stores of the given width; anything else is a
+ * fault of the space (BAD_DOORBELL).
+ */
+#define DRM_T3_DOORBELL_ARM	0x00 /* __u32 epoch: last one + 1, or any after RESET */
+#define DRM_T3_DOORBELL_RELEASE	0x08 /* __u32 epoch: its results have been read */
+#define DRM_T3_DOORBELL_TILE	0x10 /* __u64 DRM_T3_TILE_DOORBELL() */
+
+#define DRM_T3_TILE_DOORBELL(segment, slot, tile)                              \
+	((__u64)(tile) | (__u64)(segment) << 32 | (__u64)(slot) << 40)
+
+enum drm_t3_space_state {
+	DRM_T3_SPACE_IDLE = 1,
+	DRM_T3_SPACE_ARMING = 2,
+	DRM_T3_SPACE_ARMED = 3,
+	DRM_T3_SPACE_COMPLETE = 4,
+	DRM_T3_SPACE_FAULTED = 5,
+	DRM_T3_SPACE_DISABLED = 6,
+	DRM_T3_SPACE_QUIESCED = 7,
+	DRM_T3_SPACE_DEAD = 8, /* the device or the space is gone */
+};
+
+enum drm_t3_fault_kind {
+	DRM_T3_FAULT_NONE = 0,
+	DRM_T3_FAULT_UNMAPPED = 1,     /* access outside every segment, or in padding */
+	DRM_T3_FAULT_WIDTH = 2,	       /* below element size, above 8, or misaligned */
+	DRM_T3_FAULT_TILE_CROSS = 3,   /* one store over a tile's edge */
+	DRM_T3_FAULT_READ_REMOTE = 4,  /* read of a remote segment */
+	DRM_T3_FAULT_NOT_ARMED = 5,    /* update outside ARMED */
+	DRM_T3_FAULT_OVERSHOOT = 6,    /* more updates than the tile expects */
+	DRM_T3_FAULT_BAD_DOORBELL = 7,
+	DRM_T3_FAULT_BAD_ARM = 8,      /* ARM or RELEASE in the wrong state or order */
+	DRM_T3_FAULT_LINK = 9,
+	DRM_T3_FAULT_REJECTED = 10,    /* by the target: detail = enum drm_t3_nak */
+	DRM_T3_FAULT_PEER_POISON = 11, /* a source of this space has faulted or gone */
+	DRM_T3_FAULT_PEER_DEAD = 12,   /* a target of this space has faulted or gone */
+	DRM_T3_FAULT_HOST_DMA = 13,
+	DRM_T3_FAULT_COUNTER = 14,
+};
+
+enum drm_t3_nak {
+	DRM_T3_NAK_NONE = 0,
+	DRM_T3_NAK_NO_DEVICE = 1,
+	DRM_T3_NAK_NO_SPACE = 2,
+	DRM_T3_NAK_GENERATION = 3,
+	DRM_T3_NAK_NO_GRANT = 4,
+	DRM_T3_NAK_SEGMENT = 5,
+	DRM_T3_NAK_BOUNDS = 6,
+	DRM_T3_NAK_EPOCH = 7,
+	DRM_T3_NAK_NOT_ARMED = 8,
+	DRM_T3_NAK_FAULTED = 9,
+	DRM_T3_NAK_OVERSHOOT = 10,
+	DRM_T3_NAK_MALFORMED = 11,
+};
+
+#define DRM_T3_WORD_EPOCH	0x00000000ffffffffull
+#define DRM_T3_WORD_TRACKED	(1ull << 32)
+#define DRM_T3_WORD_DELIVERED	(1ull << 33)
+
+/**
+ * struct drm_t3_event_area - progress, written by the device
+ *
+ * Read each word with one aligned load (acquire). Tile data is visible before
+ * the segment's word, the word before the interrupt.
+ */
+struct drm_t3_event_area {
+	/** @state: enum drm_t3_space_state << 32 | epoch */
+	__u64 state;
+	/** @generation: changes with RESET */
+	__u32 generation;
+	/** @faults: recorded since RESET; fault is the first */
+	__u32 faults;
+	/** @dropped: updates dropped since RESET */
+	__u64 dropped;
+	/** @fault: valid when faults is not 0 */
+	struct drm_t3_fault fault;
+	/** @segment: epoch | DRM_T3_WORD_*, of the last epoch with progress */
+	__u64 segment[64];
+	/** @consumed: doorbells whose slot is free again, modulo 2^32 */
+	__u32 consumed[64][4];
+	__u8 reserved[2496];
+};
+
+#define DRM_T3_IOCTL(nr, type) DRM_IOWR(DRM_COMMAND_BASE + (nr), struct type)
+
+#define DRM_IOCTL_T3_QUERY	     DRM_T3_IOCTL(DRM_T3_QUERY, drm_t3_query)
+#define DRM_IOCTL_T3_BO_CREATE	     DRM_T3_IOCTL(DRM_T3_BO_CREATE, drm_t3_bo_create)
+#define DRM_IOCTL_T3_BO_MMAP_OFFSET  DRM_T3_IOCTL(DRM_T3_BO_MMAP_OFFSET, drm_t3_bo_mmap_offset)
+#define DRM_IOCTL_T3_SPACE_CREATE    DRM_T3_IOCTL(DRM_T3_SPACE_CREATE, drm_t3_space_create)
+#define DRM_IOCTL_T3_SPACE_DESTROY   DRM_T3_IOCTL(DRM_T3_SPACE_DESTROY, drm_t3_space)
+#define DRM_IOCTL_T3_SPACE_RESET     DRM_T3_IOCTL(DRM_T3_SPACE_RESET, drm_t3_space)
+#define DRM_IOCTL_T3_SPACE_WAIT	     DRM_T3_IOCTL(DRM_T3_SPACE_WAIT, drm_t3_space_wait)
+#define DRM_IOCTL_T3_SPACE_EVENTFD   DRM_T3_IOCTL(DRM_T3_SPACE_EVENTFD, drm_t3_space_eventfd)
+#define DRM_IOCTL_T3_SPACE_WAIT_FD   DRM_T3_IOCTL(DRM_T3_SPACE_WAIT_FD, drm_t3_space_wait_fd)
+#define DRM_IOCTL_T3_SPACE_STATS     DRM_T3_IOCTL(DRM_T3_SPACE_STATS, drm_t3_space_stats)
+#define DRM_IOCTL_T3_SEGMENT_MAP     DRM_T3_IOCTL(DRM_T3_SEGMENT_MAP, drm_t3_segment_map)
+#define DRM_IOCTL_T3_SEGMENT_UNMAP   DRM_T3_IOCTL(DRM_T3_SEGMENT_UNMAP, drm_t3_segment_unmap)
+#define DRM_IOCTL_T3_SEGMENT_STAGING DRM_T3_IOCTL(DRM_T3_SEGMENT_STAGING, drm_t3_segment_staging)
+#define DRM_IOCTL_T3_GRANT_EXPORT    DRM_T3_IOCTL(DRM_T3_GRANT_EXPORT, drm_t3_grant_export)
+#define DRM_IOCTL_T3_GRANT_REVOKE    DRM_T3_IOCTL(DRM_T3_GRANT_REVOKE, drm_t3_grant_revoke)
+#define DRM_IOCTL_T3_GRANT_IMPORT    DRM_T3_IOCTL(DRM_T3_GRANT_IMPORT, drm_t3_grant_import)
+#define DRM_IOCTL_T3_GRANT_RELEASE   DRM_T3_IOCTL(DRM_T3_GRANT_RELEASE, drm_t3_grant_release)
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* T3_ACCEL_H */
