@@ -31,9 +31,9 @@
 extern "C" {
 #endif
 
-#define T3_DRIVER_NAME		"t3"
-#define T3_DRIVER_MAJOR		1
-#define T3_DRIVER_MINOR		0
+#define T3_DRIVER_NAME	"t3"
+#define T3_DRIVER_MAJOR 1
+#define T3_DRIVER_MINOR 0
 
 /* ioctl numbers, relative to DRM_COMMAND_BASE */
 enum drm_t3_ioctl_id {
@@ -81,8 +81,8 @@ struct drm_t3_query {
 	__u64 data;
 };
 
-#define DRM_T3_FEATURE_STAGING	(1ull << 0)
-#define DRM_T3_FEATURE_MINMAX	(1ull << 1)
+#define DRM_T3_FEATURE_STAGING (1ull << 0)
+#define DRM_T3_FEATURE_MINMAX  (1ull << 1)
 
 /** struct drm_t3_device_info - what does not change while the device is bound */
 struct drm_t3_device_info {
@@ -422,9 +422,9 @@ struct drm_t3_grant_release {
 
 /* -------------------------------------------------------------------- waits */
 
-#define DRM_T3_WAIT_ARMED	0 /* the space is armed (or past it) in epoch */
-#define DRM_T3_WAIT_TRACKED	1 /* counts of all segments in mask are reached */
-#define DRM_T3_WAIT_DELIVERED	2 /* and their targets acknowledged */
+#define DRM_T3_WAIT_ARMED     0 /* the space is armed (or past it) in epoch */
+#define DRM_T3_WAIT_TRACKED   1 /* counts of all segments in mask are reached */
+#define DRM_T3_WAIT_DELIVERED 2 /* and their targets acknowledged */
 
 /** struct drm_t3_fault - the first fault since reset; t3_hw.h: t3_fault_record */
 struct drm_t3_fault {
@@ -550,10 +550,10 @@ struct drm_t3_space_stats {
  * fault of the space (BAD_DOORBELL).
  */
 #define DRM_T3_DOORBELL_ARM	0x00 /* __u32 epoch: last one + 1, or any after RESET */
-#define DRM_T3_DOORBELL_RELEASE	0x08 /* __u32 epoch: its results have been read */
+#define DRM_T3_DOORBELL_RELEASE 0x08 /* __u32 epoch: its results have been read */
 #define DRM_T3_DOORBELL_TILE	0x10 /* __u64 DRM_T3_TILE_DOORBELL() */
 
-#define DRM_T3_TILE_DOORBELL(segment, slot, tile)                              \
+#define DRM_T3_TILE_DOORBELL(segment, slot, tile) \
 	((__u64)(tile) | (__u64)(segment) << 32 | (__u64)(slot) << 40)
 
 enum drm_t3_space_state {
@@ -569,14 +569,14 @@ enum drm_t3_space_state {
 
 enum drm_t3_fault_kind {
 	DRM_T3_FAULT_NONE = 0,
-	DRM_T3_FAULT_UNMAPPED = 1,     /* access outside every segment, or in padding */
-	DRM_T3_FAULT_WIDTH = 2,	       /* below element size, above 8, or misaligned */
-	DRM_T3_FAULT_TILE_CROSS = 3,   /* one store over a tile's edge */
-	DRM_T3_FAULT_READ_REMOTE = 4,  /* read of a remote segment */
-	DRM_T3_FAULT_NOT_ARMED = 5,    /* update outside ARMED */
-	DRM_T3_FAULT_OVERSHOOT = 6,    /* more updates than the tile expects */
+	DRM_T3_FAULT_UNMAPPED = 1,    /* access outside every segment, or in padding */
+	DRM_T3_FAULT_WIDTH = 2,	      /* below element size, above 8, or misaligned */
+	DRM_T3_FAULT_TILE_CROSS = 3,  /* one store over a tile's edge */
+	DRM_T3_FAULT_READ_REMOTE = 4, /* read of a remote segment */
+	DRM_T3_FAULT_NOT_ARMED = 5,   /* update outside ARMED */
+	DRM_T3_FAULT_OVERSHOOT = 6,   /* more updates than the tile expects */
 	DRM_T3_FAULT_BAD_DOORBELL = 7,
-	DRM_T3_FAULT_BAD_ARM = 8,      /* ARM or RELEASE in the wrong state or order */
+	DRM_T3_FAULT_BAD_ARM = 8, /* ARM or RELEASE in the wrong state or order */
 	DRM_T3_FAULT_LINK = 9,
 	DRM_T3_FAULT_REJECTED = 10,    /* by the target: detail = enum drm_t3_nak */
 	DRM_T3_FAULT_PEER_POISON = 11, /* a source of this space has faulted or gone */
@@ -600,9 +600,9 @@ enum drm_t3_nak {
 	DRM_T3_NAK_MALFORMED = 11,
 };
 
-#define DRM_T3_WORD_EPOCH	0x00000000ffffffffull
-#define DRM_T3_WORD_TRACKED	(1ull << 32)
-#define DRM_T3_WORD_DELIVERED	(1ull << 33)
+#define DRM_T3_WORD_EPOCH     0x00000000ffffffffull
+#define DRM_T3_WORD_TRACKED   (1ull << 32)
+#define DRM_T3_WORD_DELIVERED (1ull << 33)
 
 /**
  * struct drm_t3_event_area - progress, written by the device

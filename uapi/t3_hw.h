@@ -21,84 +21,84 @@
 
 /* ------------------------------------------------------------ PCI identity */
 
-#define T3_PCI_VENDOR_ID	0x1234 /* QEMU's experimental vendor */
-#define T3_PCI_DEVICE_ID	0x7433 /* "t3" */
-#define T3_PCI_CLASS		0x1200 /* processing accelerator */
-#define T3_PCI_REVISION		0x01
+#define T3_PCI_VENDOR_ID 0x1234 /* QEMU's experimental vendor */
+#define T3_PCI_DEVICE_ID 0x7433 /* "t3" */
+#define T3_PCI_CLASS	 0x1200 /* processing accelerator */
+#define T3_PCI_REVISION	 0x01
 
-#define T3_BAR_REGS		0 /* registers, MSI-X, doorbell pages */
-#define T3_BAR_MEMORY		2 /* device memory, RAM */
-#define T3_BAR_APERTURE		4 /* output aperture: tracked stores */
+#define T3_BAR_REGS	0 /* registers, MSI-X, doorbell pages */
+#define T3_BAR_MEMORY	2 /* device memory, RAM */
+#define T3_BAR_APERTURE 4 /* output aperture: tracked stores */
 
-#define T3_PAGE_SIZE		4096u /* granule of aperture ranges, doorbells, event areas */
+#define T3_PAGE_SIZE 4096u /* granule of aperture ranges, doorbells, event areas */
 
 /* ------------------------------------------------------------------ limits */
 
-#define T3_MAX_RANKS		32u
-#define T3_MAX_SPACES		1024u /* per device */
-#define T3_MAX_SEGMENTS		4096u /* per device */
-#define T3_SPACE_SEGMENTS	64u   /* per space: a segment mask is 64 bits */
-#define T3_SPACE_ROUTES		32u   /* per space: outgoing targets */
-#define T3_SPACE_IMPORTS	32u   /* per space: incoming grants */
-#define T3_SEG_SLOTS		4u    /* staging slots per segment */
-#define T3_MAX_UPDATES		64u   /* updates per element */
-#define T3_MAX_TILE_BYTES	(1u << 20)
-#define T3_MAX_PITCH		(1u << 24)
-#define T3_MAX_VECTORS		4u    /* MSI-X */
-#define T3_PACKET_PAYLOAD	1024u
+#define T3_MAX_RANKS	  32u
+#define T3_MAX_SPACES	  1024u /* per device */
+#define T3_MAX_SEGMENTS	  4096u /* per device */
+#define T3_SPACE_SEGMENTS 64u	/* per space: a segment mask is 64 bits */
+#define T3_SPACE_ROUTES	  32u	/* per space: outgoing targets */
+#define T3_SPACE_IMPORTS  32u	/* per space: incoming grants */
+#define T3_SEG_SLOTS	  4u	/* staging slots per segment */
+#define T3_MAX_UPDATES	  64u	/* updates per element */
+#define T3_MAX_TILE_BYTES (1u << 20)
+#define T3_MAX_PITCH	  (1u << 24)
+#define T3_MAX_VECTORS	  4u /* MSI-X */
+#define T3_PACKET_PAYLOAD 1024u
 
 /* --------------------------------------------------- BAR0: register offsets */
 
-#define T3_BAR_REGS_SIZE	0x800000u
-#define T3_MSIX_TABLE		0x10000u
-#define T3_MSIX_PBA		0x10800u
-#define T3_DOORBELL_BASE	0x400000u /* page of space s: base + s * T3_PAGE_SIZE */
+#define T3_BAR_REGS_SIZE 0x800000u
+#define T3_MSIX_TABLE	 0x10000u
+#define T3_MSIX_PBA	 0x10800u
+#define T3_DOORBELL_BASE 0x400000u /* page of space s: base + s * T3_PAGE_SIZE */
 
-#define T3_REG_ID		0x000u /* RO  T3_ID_VALUE */
-#define T3_REG_VERSION		0x004u /* RO  major << 16 | minor */
-#define T3_REG_CAPS		0x008u /* RO  T3_CAP_* */
-#define T3_REG_CONTROL		0x00cu /* RW  T3_CONTROL_* */
-#define T3_REG_MEMORY_SIZE	0x010u /* RO64 bytes behind BAR2 */
-#define T3_REG_APERTURE_SIZE	0x018u /* RO64 bytes of BAR4 */
-#define T3_REG_MAX_SPACES	0x020u /* RO */
-#define T3_REG_MAX_SEGMENTS	0x024u /* RO */
-#define T3_REG_FABRIC_ID	0x028u /* RO64 equal on all devices of one fabric, never 0 */
-#define T3_REG_RANK		0x030u /* RO */
-#define T3_REG_RANKS		0x034u /* RO */
-#define T3_REG_TOPOLOGY		0x038u /* RO  T3_TOPOLOGY_* */
-#define T3_REG_TRACKER		0x03cu /* RO  entries << 8 | ways; entries up to 65536 */
-#define T3_REG_VCLOCK		0x040u /* RO64 the fabric's virtual clock, ns */
-#define T3_REG_INCARNATION	0x048u /* RO  +1 for each reset of the function */
-#define T3_REG_ERROR_STATUS	0x080u /* RW1C T3_ERROR_* */
-#define T3_REG_ERROR_ENABLE	0x084u /* RW  T3_ERROR_* that raise ERROR_VECTOR */
-#define T3_REG_EVENT_VECTOR	0x088u /* RW  MSI-X vector of space events, 0..3 */
-#define T3_REG_ERROR_VECTOR	0x08cu /* RW  MSI-X vector of ERROR_STATUS, 0..3 */
-#define T3_REG_EVENT_SUMMARY	0x090u /* RO  bit w: PENDING[w] & ENABLE[w] is not 0 */
-#define T3_REG_SPACE_PENDING	0x100u /* RW1C 32 words, bit s % 32 of word s / 32 */
-#define T3_REG_SPACE_ENABLE	0x180u /* RW  32 words, same layout */
-#define T3_REG_ADMIN_COMMAND	0x200u /* RW  writing T3_CMD_* runs the mailbox */
-#define T3_REG_ADMIN_STATUS	0x204u /* RO  T3_ADMIN_* of the last command */
-#define T3_REG_MAILBOX		0x300u /* RW  T3_MAILBOX_SIZE bytes */
-#define T3_MAILBOX_SIZE		0x100u
-#define T3_REG_COUNTERS		0x400u /* RO64 T3_COUNTER_* words of 8 bytes */
-#define T3_REG_END		0x600u
+#define T3_REG_ID	     0x000u /* RO  T3_ID_VALUE */
+#define T3_REG_VERSION	     0x004u /* RO  major << 16 | minor */
+#define T3_REG_CAPS	     0x008u /* RO  T3_CAP_* */
+#define T3_REG_CONTROL	     0x00cu /* RW  T3_CONTROL_* */
+#define T3_REG_MEMORY_SIZE   0x010u /* RO64 bytes behind BAR2 */
+#define T3_REG_APERTURE_SIZE 0x018u /* RO64 bytes of BAR4 */
+#define T3_REG_MAX_SPACES    0x020u /* RO */
+#define T3_REG_MAX_SEGMENTS  0x024u /* RO */
+#define T3_REG_FABRIC_ID     0x028u /* RO64 equal on all devices of one fabric, never 0 */
+#define T3_REG_RANK	     0x030u /* RO */
+#define T3_REG_RANKS	     0x034u /* RO */
+#define T3_REG_TOPOLOGY	     0x038u /* RO  T3_TOPOLOGY_* */
+#define T3_REG_TRACKER	     0x03cu /* RO  entries << 8 | ways; entries up to 65536 */
+#define T3_REG_VCLOCK	     0x040u /* RO64 the fabric's virtual clock, ns */
+#define T3_REG_INCARNATION   0x048u /* RO  +1 for each reset of the function */
+#define T3_REG_ERROR_STATUS  0x080u /* RW1C T3_ERROR_* */
+#define T3_REG_ERROR_ENABLE  0x084u /* RW  T3_ERROR_* that raise ERROR_VECTOR */
+#define T3_REG_EVENT_VECTOR  0x088u /* RW  MSI-X vector of space events, 0..3 */
+#define T3_REG_ERROR_VECTOR  0x08cu /* RW  MSI-X vector of ERROR_STATUS, 0..3 */
+#define T3_REG_EVENT_SUMMARY 0x090u /* RO  bit w: PENDING[w] & ENABLE[w] is not 0 */
+#define T3_REG_SPACE_PENDING 0x100u /* RW1C 32 words, bit s % 32 of word s / 32 */
+#define T3_REG_SPACE_ENABLE  0x180u /* RW  32 words, same layout */
+#define T3_REG_ADMIN_COMMAND 0x200u /* RW  writing T3_CMD_* runs the mailbox */
+#define T3_REG_ADMIN_STATUS  0x204u /* RO  T3_ADMIN_* of the last command */
+#define T3_REG_MAILBOX	     0x300u /* RW  T3_MAILBOX_SIZE bytes */
+#define T3_MAILBOX_SIZE	     0x100u
+#define T3_REG_COUNTERS	     0x400u /* RO64 T3_COUNTER_* words of 8 bytes */
+#define T3_REG_END	     0x600u
 
-#define T3_ID_VALUE		0x57483354u /* "T3HW" */
-#define T3_VERSION_VALUE	0x00010000u
+#define T3_ID_VALUE	 0x57483354u /* "T3HW" */
+#define T3_VERSION_VALUE 0x00010000u
 
-#define T3_CAP_STAGING		(1u << 0)
-#define T3_CAP_MINMAX		(1u << 1)
+#define T3_CAP_STAGING (1u << 0)
+#define T3_CAP_MINMAX  (1u << 1)
 
-#define T3_CONTROL_RESET	(1u << 0) /* write 1: function reset; reads 0 */
+#define T3_CONTROL_RESET (1u << 0) /* write 1: function reset; reads 0 */
 
-#define T3_TOPOLOGY_NONE	0u /* a device without a fabric */
-#define T3_TOPOLOGY_RING	1u /* rank r reaches r - 1 and r + 1 (mod ranks) */
-#define T3_TOPOLOGY_FULL	2u /* every rank reaches every other */
+#define T3_TOPOLOGY_NONE 0u /* a device without a fabric */
+#define T3_TOPOLOGY_RING 1u /* rank r reaches r - 1 and r + 1 (mod ranks) */
+#define T3_TOPOLOGY_FULL 2u /* every rank reaches every other */
 
-#define T3_ERROR_HOST_DMA	(1u << 0) /* an event area could not be written */
-#define T3_ERROR_GUEST		(1u << 1) /* protocol violation, see SPEC.md */
-#define T3_ERROR_LINK		(1u << 2) /* a link gave up after its retries */
-#define T3_ERROR_ALL		0x7u
+#define T3_ERROR_HOST_DMA (1u << 0) /* an event area could not be written */
+#define T3_ERROR_GUEST	  (1u << 1) /* protocol violation, see SPEC.md */
+#define T3_ERROR_LINK	  (1u << 2) /* a link gave up after its retries */
+#define T3_ERROR_ALL	  0x7u
 
 /* Device counters; index into T3_REG_COUNTERS. All count since reset. */
 enum t3_counter_id {
@@ -128,15 +128,15 @@ enum t3_counter_id {
 
 /* -------------------------------------------------- doorbell page, per space */
 
-#define T3_DB_ARM		0x00u /* W32 epoch */
-#define T3_DB_RELEASE		0x08u /* W32 epoch */
-#define T3_DB_TILE		0x10u /* W64 T3_DB_TILE_*: apply a staged tile */
-#define T3_DB_STATE		0x18u /* R64 same word as t3_event_area.state */
+#define T3_DB_ARM     0x00u /* W32 epoch */
+#define T3_DB_RELEASE 0x08u /* W32 epoch */
+#define T3_DB_TILE    0x10u /* W64 T3_DB_TILE_*: apply a staged tile */
+#define T3_DB_STATE   0x18u /* R64 same word as t3_event_area.state */
 
 #define T3_DB_TILE_SEGMENT_SHIFT 32
-#define T3_DB_TILE_SLOT_SHIFT	40
-#define T3_DB_TILE_VALUE(segment, slot, tile)                                  \
-	((uint64_t)(tile) | (uint64_t)(segment) << T3_DB_TILE_SEGMENT_SHIFT |  \
+#define T3_DB_TILE_SLOT_SHIFT	 40
+#define T3_DB_TILE_VALUE(segment, slot, tile)                                 \
+	((uint64_t)(tile) | (uint64_t)(segment) << T3_DB_TILE_SEGMENT_SHIFT | \
 	 (uint64_t)(slot) << T3_DB_TILE_SLOT_SHIFT)
 
 /* ---------------------------------------------------------- spaces, segments */
@@ -144,8 +144,8 @@ enum t3_counter_id {
 /* Space states, as in t3_event_area.state. SPEC.md has the transition table. */
 enum t3_space_state {
 	T3_SPACE_FREE = 0,
-	T3_SPACE_IDLE = 1,     /* configured; epoch is the last one released, or 0 */
-	T3_SPACE_ARMING = 2,   /* waits until each route's target reports the epoch */
+	T3_SPACE_IDLE = 1,   /* configured; epoch is the last one released, or 0 */
+	T3_SPACE_ARMING = 2, /* waits until each route's target reports the epoch */
 	T3_SPACE_ARMED = 3,
 	T3_SPACE_COMPLETE = 4, /* all segments tracked and delivered */
 	T3_SPACE_FAULTED = 5,  /* left by RESET or DISABLE only */
@@ -160,13 +160,7 @@ enum t3_segment_kind {
 	T3_SEG_DMA = 3,	   /* updates stay here; a complete tile is sent to the peer */
 };
 
-enum t3_op {
-	T3_OP_STORE = 0,
-	T3_OP_ADD = 1,
-	T3_OP_MIN = 2,
-	T3_OP_MAX = 3,
-	T3_OP_COUNT
-};
+enum t3_op { T3_OP_STORE = 0, T3_OP_ADD = 1, T3_OP_MIN = 2, T3_OP_MAX = 3, T3_OP_COUNT };
 
 enum t3_dtype {
 	T3_DTYPE_I32 = 0,
@@ -183,30 +177,30 @@ enum t3_init {
 
 enum t3_fault_kind {
 	T3_FAULT_NONE = 0,
-	T3_FAULT_UNMAPPED = 1,	    /* access outside every segment, or in padding */
-	T3_FAULT_WIDTH = 2,	    /* below element size, above 8, or misaligned */
-	T3_FAULT_TILE_CROSS = 3,    /* one store over a tile's edge */
-	T3_FAULT_READ_REMOTE = 4,   /* read of a remote segment */
-	T3_FAULT_NOT_ARMED = 5,	    /* update outside ARMED */
-	T3_FAULT_OVERSHOOT = 6,	    /* more updates than the tile expects */
-	T3_FAULT_BAD_DOORBELL = 7,  /* unknown offset or width, bad segment, slot or tile */
-	T3_FAULT_BAD_ARM = 8,	    /* ARM or RELEASE in the wrong state or order */
-	T3_FAULT_LINK = 9,	    /* replay buffer full or retries exhausted */
-	T3_FAULT_REJECTED = 10,	    /* the target refused: detail = t3_nak */
-	T3_FAULT_PEER_POISON = 11,  /* a source of this space has faulted or gone */
-	T3_FAULT_PEER_DEAD = 12,    /* a target of this space has faulted or gone */
-	T3_FAULT_HOST_DMA = 13,	    /* the event area could not be written */
-	T3_FAULT_COUNTER = 14,	    /* counter table or tile list found corrupt */
+	T3_FAULT_UNMAPPED = 1,	   /* access outside every segment, or in padding */
+	T3_FAULT_WIDTH = 2,	   /* below element size, above 8, or misaligned */
+	T3_FAULT_TILE_CROSS = 3,   /* one store over a tile's edge */
+	T3_FAULT_READ_REMOTE = 4,  /* read of a remote segment */
+	T3_FAULT_NOT_ARMED = 5,	   /* update outside ARMED */
+	T3_FAULT_OVERSHOOT = 6,	   /* more updates than the tile expects */
+	T3_FAULT_BAD_DOORBELL = 7, /* unknown offset or width, bad segment, slot or tile */
+	T3_FAULT_BAD_ARM = 8,	   /* ARM or RELEASE in the wrong state or order */
+	T3_FAULT_LINK = 9,	   /* replay buffer full or retries exhausted */
+	T3_FAULT_REJECTED = 10,	   /* the target refused: detail = t3_nak */
+	T3_FAULT_PEER_POISON = 11, /* a source of this space has faulted or gone */
+	T3_FAULT_PEER_DEAD = 12,   /* a target of this space has faulted or gone */
+	T3_FAULT_HOST_DMA = 13,	   /* the event area could not be written */
+	T3_FAULT_COUNTER = 14,	   /* counter table or tile list found corrupt */
 };
 
 /* Why a target rejects a packet: status of the response, 0 = applied. */
 enum t3_nak {
 	T3_NAK_NONE = 0,
 	T3_NAK_NO_DEVICE = 1,
-	T3_NAK_NO_SPACE = 2,	/* free, disabled or quiesced */
+	T3_NAK_NO_SPACE = 2, /* free, disabled or quiesced */
 	T3_NAK_GENERATION = 3,
-	T3_NAK_NO_GRANT = 4,	/* import entry, segment mask or op does not allow it */
-	T3_NAK_SEGMENT = 5,	/* segment not mapped, wrong type, or remote */
+	T3_NAK_NO_GRANT = 4, /* import entry, segment mask or op does not allow it */
+	T3_NAK_SEGMENT = 5,  /* segment not mapped, wrong type, or remote */
 	T3_NAK_BOUNDS = 6,
 	T3_NAK_EPOCH = 7,
 	T3_NAK_NOT_ARMED = 8,
@@ -227,16 +221,16 @@ struct t3_tile_record {
 	uint16_t slot;	/* staging slot of a pending remote doorbell */
 };
 
-#define T3_TILE_NONE		0xffffffffu
-#define T3_TILE_TRIGGERED	(1u << 0) /* count reached */
-#define T3_TILE_READY		(1u << 1) /* on the ready list */
+#define T3_TILE_NONE	  0xffffffffu
+#define T3_TILE_TRIGGERED (1u << 0) /* count reached */
+#define T3_TILE_READY	  (1u << 1) /* on the ready list */
 
 struct t3_fault_record {
-	uint32_t kind;	   /* t3_fault_kind */
-	uint32_t detail;   /* t3_nak for REJECTED, else 0 */
-	uint32_t segment;  /* ~0: none */
-	uint32_t tile;	   /* ~0: none */
-	uint64_t offset;   /* byte in the space, ~0: none */
+	uint32_t kind;	  /* t3_fault_kind */
+	uint32_t detail;  /* t3_nak for REJECTED, else 0 */
+	uint32_t segment; /* ~0: none */
+	uint32_t tile;	  /* ~0: none */
+	uint64_t offset;  /* byte in the space, ~0: none */
 	uint32_t epoch;
 	uint32_t src_rank; /* rank it came from or was sent to; own rank: the CPU */
 	uint64_t vtime;	   /* virtual ns */
@@ -249,14 +243,14 @@ struct t3_event_area {
 	uint32_t faults;  /* recorded since RESET; `fault` is the first of them */
 	uint64_t dropped; /* updates dropped since RESET */
 	struct t3_fault_record fault;
-	uint64_t segment[T3_SPACE_SEGMENTS];		      /* T3_SEG_WORD_* */
+	uint64_t segment[T3_SPACE_SEGMENTS];		    /* T3_SEG_WORD_* */
 	uint32_t consumed[T3_SPACE_SEGMENTS][T3_SEG_SLOTS]; /* doorbells, mod 2^32 */
 	uint8_t reserved[2496];
 };
 
-#define T3_SEG_WORD_EPOCH	0x00000000ffffffffull
-#define T3_SEG_WORD_TRACKED	(1ull << 32) /* every tile's count is reached */
-#define T3_SEG_WORD_DELIVERED	(1ull << 33) /* and the peer acknowledged all of it */
+#define T3_SEG_WORD_EPOCH     0x00000000ffffffffull
+#define T3_SEG_WORD_TRACKED   (1ull << 32) /* every tile's count is reached */
+#define T3_SEG_WORD_DELIVERED (1ull << 33) /* and the peer acknowledged all of it */
 
 /* ----------------------------------------------------------- admin commands */
 
@@ -267,11 +261,11 @@ enum t3_admin_opcode {
 	T3_CMD_SPACE_RESET = 4,	  /* struct t3_cmd_space */
 	T3_CMD_SPACE_QUERY = 5,	  /* struct t3_cmd_space */
 	T3_CMD_SEG_MAP = 6,
-	T3_CMD_SEG_UNMAP = 7,	  /* struct t3_cmd_index */
+	T3_CMD_SEG_UNMAP = 7, /* struct t3_cmd_index */
 	T3_CMD_SEG_STAGING = 8,
 	T3_CMD_SEG_STATS = 9,
 	T3_CMD_ROUTE_SET = 10,
-	T3_CMD_ROUTE_CLEAR = 11,  /* struct t3_cmd_index */
+	T3_CMD_ROUTE_CLEAR = 11, /* struct t3_cmd_index */
 	T3_CMD_IMPORT_SET = 12,
 	T3_CMD_IMPORT_CLEAR = 13, /* struct t3_cmd_index */
 };
@@ -279,14 +273,14 @@ enum t3_admin_opcode {
 enum t3_admin_status {
 	T3_ADMIN_OK = 0,
 	T3_ADMIN_BAD_OPCODE = 1,
-	T3_ADMIN_BAD_SPACE = 2,	  /* id out of range, or no such space */
-	T3_ADMIN_BAD_INDEX = 3,	  /* segment, route or import out of range or unset */
-	T3_ADMIN_EXISTS = 4,	  /* id, index or range already in use */
-	T3_ADMIN_BAD_RANGE = 5,	  /* memory, aperture or counter range out of bounds */
+	T3_ADMIN_BAD_SPACE = 2, /* id out of range, or no such space */
+	T3_ADMIN_BAD_INDEX = 3, /* segment, route or import out of range or unset */
+	T3_ADMIN_EXISTS = 4,	/* id, index or range already in use */
+	T3_ADMIN_BAD_RANGE = 5, /* memory, aperture or counter range out of bounds */
 	T3_ADMIN_BAD_GEOMETRY = 6,
-	T3_ADMIN_BAD_VALUE = 7,	  /* an enum, flag or MBZ field */
-	T3_ADMIN_BAD_STATE = 8,	  /* not allowed in the space's state */
-	T3_ADMIN_NO_ROUTE = 9,	  /* the topology has no link to that rank */
+	T3_ADMIN_BAD_VALUE = 7, /* an enum, flag or MBZ field */
+	T3_ADMIN_BAD_STATE = 8, /* not allowed in the space's state */
+	T3_ADMIN_NO_ROUTE = 9,	/* the topology has no link to that rank */
 	T3_ADMIN_NO_RESOURCE = 10,
 };
 
@@ -300,7 +294,7 @@ struct t3_cmd_space_create {
 	uint64_t counters;	  /* device memory of t3_tile_record[], multiple of 16 */
 	uint32_t counter_count;	  /* records, at least 1 */
 	uint32_t mbz;
-	uint64_t event_area;	  /* bus address, page multiple */
+	uint64_t event_area; /* bus address, page multiple */
 };
 
 struct t3_cmd_space {
@@ -328,11 +322,11 @@ struct t3_cmd_index {
 struct t3_cmd_seg_map {
 	uint32_t space;
 	uint32_t segment;
-	uint8_t kind;		 /* t3_segment_kind */
-	uint8_t op;		 /* t3_op of updates to this segment; REMOTE: MBZ */
-	uint8_t dtype;		 /* t3_dtype */
-	uint8_t init;		 /* t3_init; REMOTE: MBZ */
-	uint8_t target_op;	 /* t3_op at the target; LOCAL: MBZ */
+	uint8_t kind;	   /* t3_segment_kind */
+	uint8_t op;	   /* t3_op of updates to this segment; REMOTE: MBZ */
+	uint8_t dtype;	   /* t3_dtype */
+	uint8_t init;	   /* t3_init; REMOTE: MBZ */
+	uint8_t target_op; /* t3_op at the target; LOCAL: MBZ */
 	uint8_t mbz[3];
 	uint64_t offset;	 /* in the space */
 	uint32_t updates;	 /* per element, 1 .. T3_MAX_UPDATES */
@@ -345,7 +339,7 @@ struct t3_cmd_seg_map {
 	uint32_t route;		 /* LOCAL: MBZ, as the three target_* fields */
 	uint32_t target_segment;
 	uint32_t target_row;
-	uint32_t target_col;	 /* bytes */
+	uint32_t target_col; /* bytes */
 	uint32_t mbz2;
 };
 
@@ -378,22 +372,22 @@ struct t3_cmd_seg_stats {
 /* ROUTE_SET, in IDLE: where segments of this space may send to. */
 struct t3_cmd_route_set {
 	uint32_t space;
-	uint32_t route;		  /* 0 .. T3_SPACE_ROUTES - 1 */
-	uint32_t peer_rank;	  /* not the own rank */
+	uint32_t route;	    /* 0 .. T3_SPACE_ROUTES - 1 */
+	uint32_t peer_rank; /* not the own rank */
 	uint32_t peer_space;
 	uint32_t peer_generation;
-	uint32_t peer_import;	  /* index in the peer's import table */
+	uint32_t peer_import; /* index in the peer's import table */
 };
 
 /* IMPORT_SET, in any state but FREE: who may send to this space. */
 struct t3_cmd_import_set {
 	uint32_t space;
-	uint32_t import;	 /* 0 .. T3_SPACE_IMPORTS - 1 */
+	uint32_t import; /* 0 .. T3_SPACE_IMPORTS - 1 */
 	uint32_t src_rank;
 	uint32_t src_space;
 	uint32_t src_generation;
-	uint32_t op_mask;	 /* bit t3_op */
-	uint64_t segment_mask;	 /* bit segment */
+	uint32_t op_mask;      /* bit t3_op */
+	uint64_t segment_mask; /* bit segment */
 };
 
 /* ------------------------------------------------------------------- fabric */
@@ -408,7 +402,7 @@ enum t3_packet_type {
 /*
  * For STATE the packet travels from the granting space (target of updates) to
  * the source of updates: src_* and dst_* name sender and receiver of this
- * packet, and `import` is the receiver's route index.
+ * packet; the receiver looks the sender up in its route table.
  */
 struct t3_packet {
 	uint8_t type;
@@ -422,7 +416,7 @@ struct t3_packet {
 	uint32_t dst_space;
 	uint32_t dst_generation;
 	uint32_t epoch;
-	uint16_t import;      /* index in the receiver's import table (STATE: route table) */
+	uint16_t import;      /* index in the receiver's import table; STATE: MBZ */
 	uint16_t segment;     /* UPDATE: of the target */
 	uint32_t row;	      /* UPDATE: in the target segment */
 	uint32_t col;	      /* UPDATE: byte in that row */

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Admin commands: SPEC.md section 7. A failed command changes nothing. */
+#include "t3_internal.h"
+
+static uint32_t bit(uint32_t state)
+{
+	return 1u << state;
+}
+
+#define CONFIGURABLE (1u << T3_SPACE_IDLE)
+#define LIVE                                                                  \
+	(1u << T3_SPACE_IDLE | 1u << T3_SPACE_ARMING | 1u << T3_SPACE_ARMED | \
+	 1u << T3_SPACE_COMPLETE | 1u << T3_SPACE_FAULTED)
+#define EXISTING (LIVE | 1u << T3_SPACE_DISABLED | 1u << T3_SPACE_QUIESCED)
+
+/* ------------------------------------------------------------------ spaces */
+
+static bool in_memory(const struct t3_dev *dev, uint64_t address, uint64_t bytes)
+{
+	return address <= dev->config.memory_size && bytes <= dev->config.memory_size - address;
+}
+
+static bool aperture_taken(const struct t3_dev *dev, const struct t3_cmd_space_create *cmd)
+{
+	uint64_t i;
+
+	for (i = 0; i < cmd->size / T3_PAGE_SIZE; i++)
+		if (dev->page_space[cmd->aperture_offset / T3_PAGE_SIZE + i])
+			return true;
+	return false;
+}
+
+static uint32_t space_create(struct t3_dev *dev, void *mailbox)
+{
+	struct t3_cmd_space_create *cmd = mailbox;
+
+	if (cmd->space >= T3_MAX_SPACES)
+		return T3_ADMIN_BAD_SPACE;
+	if (cmd->mbz)
+		return T3_ADMIN_BAD_VALUE;
+	if (dev->space[cmd->space].state != T3_SPACE_FREE)
+		return T3_ADMIN_EXISTS;
+	if (cmd->aperture_offset % T3_PAGE_SIZE || cmd->size % T3_PAGE_SIZE || !cmd->size ||
+	    cmd->buffer % T3_PAGE_SIZE || cmd->counters % sizeof(struct t3_tile_record) ||
+	    !cmd->counter_count || cmd->event_area % T3_PAGE_SIZE)
+		return T3_ADMIN_BAD_RANGE;
+	if (cmd->aperture_offset > dev->config.aperture_size ||
+	    cmd->size > dev->config.aperture_size - cmd->aperture_offset ||
+	    !in_memory(dev, cmd->buffer, cmd->size) ||
+	    !in_memory(dev, cmd->counters,
+		       (uint64_t)cmd->counter_count * sizeof(struct t3_tile_record)))
+		return T3_ADMIN_BAD_RANGE;
+	if (aperture_taken(dev, cmd))
+		return T3_ADMIN_EXISTS;
+	t3_space_create(dev, cmd);
+	cmd->generation = t3_space_generation(&dev->space[cmd->space]);
+	return T3_ADMIN_OK;
+}
+
+static void report(const struct t3_space *space, struct t3_cmd_space *cmd)
+{
+	cmd->generation = t3_space_generation(space);
+	cmd->state = space->state;
+	cmd->epoch = space->epoch;
+	cmd->in_flight = space->in_flight;
+}
+
+static uint32_t space_disable(struct t3_space *space, void *mailbox)
+{
+	t3_space_disable(space);
+	report(space, mailbox);
+	return T3_ADMIN_OK;
+}
+
+static uint32_t space_destroy(struct t3_space *space, void *mailbox)
+{
+	t3_space_destroy(space);
+	report(space, mailbox);
+	return T3_ADMIN_OK;
+}
+
+static uint32_t space_reset(struct t3_space *space, void *mailbox)
+{
+	t3_space_reset(space);
+	report(space, mailbox);
+	return T3_ADMIN_OK;
+}
+
+static uint32_t space_query(struct t3_space *space, void *mailbox)
+{
+	report(space, mailbox);
+	return T3_ADMIN_OK;
+}
+
+/* ---------------------------------------------------------------- segments */
+
+static struct t3_segment *segment_of(struct t3_space *space, uint32_t index)
+{
+	return index < T3_SPACE_SEGMENTS ? space->segment[index] : NULL;
+}
+
+static uint32_t seg_map(struct t3_space *space, void *mailbox)
+{
+	return t3_segment_map(space, mailbox);
+}
+
+static uint32_t seg_unmap(struct t3_space *space, void *mailbox)
+{
+	const struct t3_cmd_index *cmd = mailbox;
+	struct t3_segment *segment = segment_of(space, cmd->index);
+
+	if (!segment)
+		return T3_ADMIN_BAD_INDEX;
+	t3_segment_unmap(segment);
+	return T3_ADMIN_OK;
+}
+
+static uint32_t seg_staging(struct t3_space *space, void *mailbox)
+{
+	return t3_segment_staging(space, mailbox);
+}
+
+static uint32_t seg_stats(struct t3_space *space, void *mailbox)
+{
+	struct t3_cmd_seg_stats *cmd = mailbox;
+	const struct t3_segment *segment = segment_of(space, cmd->segment);
+
+	if (!segment)
+		return T3_ADMIN_BAD_INDEX;
+	cmd->stores = segment->counts.stores;
+	cmd->doorbells = segment->counts.doorbells;
+	cmd->local_bytes = segment->counts.local_bytes;
+	cmd->remote_bytes = segment->counts.remote_bytes;
+	cmd->triggers = segment->counts.triggers;
+	cmd->dma_bytes = segment->counts.dma_bytes;
+	cmd->link_bytes = segment->counts.link_bytes;
+	cmd->nmc_elements = segment->counts.nmc_elements;
+	cmd->tiles = segment->tiles;
+	cmd->tiles_tracked = segment->tiles_tracked;
+	return T3_ADMIN_OK;
+}
+
+/* ------------------------------------------------------- routes and imports */
+
+static struct t3_link *link_to(const struct t3_space *space, uint32_t rank)
+{
+	const struct t3_dev *dev = space->dev;
+
+	if (!dev->fabric || rank >= T3_MAX_RANKS)
+		return NULL;
+	return dev->fabric->link[dev->rank][rank];
+}
+
+static uint32_t route_set(struct t3_space *space, void *mailbox)
+{
+	const struct t3_cmd_route_set *cmd = mailbox;
+	struct t3_route *route;
+	struct t3_link *link = link_to(space, cmd->peer_rank);
+
+	if (cmd->route >= T3_SPACE_ROUTES)
+		return T3_ADMIN_BAD_INDEX;
+	route = &space->route[cmd->route];
+	if (route->used || route->ctl.link)
+		return T3_ADMIN_EXISTS;
+	if (!link)
+		return T3_ADMIN_NO_ROUTE;
+	if (cmd->peer_space >= T3_MAX_SPACES || cmd->peer_import >= T3_SPACE_IMPORTS)
+		return T3_ADMIN_BAD_VALUE;
+	memset(route, 0, sizeof(*route));
+	route->used = true;
+	route->rank = cmd->peer_rank;
+	route->space = cmd->peer_space;
+	route->generation = cmd->peer_generation;
+	route->import = cmd->peer_import;
+	route->link = link;
+	return T3_ADMIN_OK;
+}
+
+static bool route_in_use(const struct t3_space *space, uint32_t index)
+{
+	uint32_t i;
+
+	for (i = 0; i < space->seg_count; i++)
+		if (space->sorted[i]->kind != T3_SEG_LOCAL && space->sorted[i]->route == index)
+			return true;
+	return false;
+}
+
+static uint32_t route_clear(struct t3_space *space, void *mailbox)
+{
+	const struct t3_cmd_index *cmd = mailbox;
+
+	if (cmd->index >= T3_SPACE_ROUTES || !space->route[cmd->index].used)
+		return T3_ADMIN_BAD_INDEX;
+	if (route_in_use(space, cmd->index))
+		return T3_ADMIN_EXISTS;
+	space->route[cmd->index].used = false;
+	return T3_ADMIN_OK;
+}
+
+static uint32_t import_set(struct t3_space *space, void *mailbox)
+{
+	const struct t3_cmd_import_set *cmd = mailbox;
+	struct t3_import *import;
+
+	if (cmd->import >= T3_SPACE_IMPORTS)
+		return T3_ADMIN_BAD_INDEX;
+	import = &space->import[cmd->import];
+	if (import->used || import->ctl.link)
+		return T3_ADMIN_EXISTS;
+	if (!link_to(space, cmd->src_rank))
+		return T3_ADMIN_NO_ROUTE;
+	if (cmd->src_space >= T3_MAX_SPACES || cmd->op_mask >> T3_OP_COUNT || !cmd->op_mask ||
+	    !cmd->segment_mask)
+		return T3_ADMIN_BAD_VALUE;
+	memset(import, 0, sizeof(*import));
+	import->used = true;
+	import->rank = cmd->src_rank;
+	import->space = cmd->src_space;
+	import->generation = cmd->src_generation;
+	import->op_mask = cmd->op_mask;
+	import->segment_mask = cmd->segment_mask;
+	return T3_ADMIN_OK;
+}
+
+/* The source learns that nothing is taken any more, then it is unknown here. */
+static uint32_t import_clear(struct t3_space *space, void *mailbox)
+{
+	const struct t3_cmd_index *cmd = mailbox;
+	struct t3_import *import;
+
+	if (cmd->index >= T3_SPACE_IMPORTS || !space->import[cmd->index].used)
+		return T3_ADMIN_BAD_INDEX;
+	import = &space->import[cmd->index];
+	if (t3_space_live(space) && space->state != T3_SPACE_FAULTED)
+		t3_epoch_tell_import(space, import, T3_SPACE_DISABLED,
+				     t3_epoch_first_undone(space));
+	import->used = false;
+	return T3_ADMIN_OK;
+}
+
+/* ---------------------------------------------------------------- dispatch */
+
+struct command {
+	uint32_t states; /* in which it is allowed, bit t3_space_state */
+	uint32_t (*run)(struct t3_space *space, void *mailbox);
+};
+
+static const struct command commands[] = {
+	[T3_CMD_SPACE_DISABLE] = { EXISTING, space_disable },
+	[T3_CMD_SPACE_DESTROY] = { 1u << T3_SPACE_QUIESCED, space_destroy },
+	[T3_CMD_SPACE_RESET] = { LIVE, space_reset },
+	[T3_CMD_SPACE_QUERY] = { EXISTING | 1u << T3_SPACE_FREE, space_query },
+	[T3_CMD_SEG_MAP] = { CONFIGURABLE, seg_map },
+	[T3_CMD_SEG_UNMAP] = { CONFIGURABLE, seg_unmap },
+	[T3_CMD_SEG_STAGING] = { CONFIGURABLE, seg_staging },
+	[T3_CMD_SEG_STATS] = { EXISTING, seg_stats },
+	[T3_CMD_ROUTE_SET] = { CONFIGURABLE, route_set },
+	[T3_CMD_ROUTE_CLEAR] = { CONFIGURABLE, route_clear },
+	[T3_CMD_IMPORT_SET] = { LIVE, import_set },
+	[T3_CMD_IMPORT_CLEAR] = { EXISTING, import_clear },
+};
+
+/* The first word of each command's arguments is the space. */
+static uint32_t space_command(struct t3_dev *dev, uint32_t opcode)
+{
+	uint32_t id = (uint32_t)dev->mailbox[0];
+	struct t3_space *space;
+
+	if (opcode >= sizeof(commands) / sizeof(commands[0]) || !commands[opcode].run)
+		return T3_ADMIN_BAD_OPCODE;
+	if (id >= T3_MAX_SPACES)
+		return T3_ADMIN_BAD_SPACE;
+	space = &dev->space[id];
+	if (!(commands[opcode].states & bit(space->state)))
+		return space->state == T3_SPACE_FREE ? T3_ADMIN_BAD_SPACE : T3_ADMIN_BAD_STATE;
+	return commands[opcode].run(space, dev->mailbox);
+}
+
+void t3_admin_run(struct t3_dev *dev, uint32_t opcode)
+{
+	dev->admin_command = opcode;
+	if (opcode == T3_CMD_SPACE_CREATE)
+		dev->admin_status = space_create(dev, dev->mailbox);
+	else
+		dev->admin_status = space_command(dev, opcode);
+	if (dev->admin_status != T3_ADMIN_OK)
+		t3_guest_error(dev, "admin command refused, see ADMIN_STATUS");
+	t3_fabric_settle(dev->fabric);
+}

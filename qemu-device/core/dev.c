@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A device's life: new, attach, reset, detach, free. SPEC.md section 10. */
+#include "t3_internal.h"
+
+const char *t3_dev_config_error(const struct t3_dev_config *config)
+{
+	uint32_t sets;
+
+	if (!config->memory_size || config->memory_size % T3_PAGE_SIZE)
+		return "memory size must be a multiple of 4096 and not 0";
+	if (!config->aperture_size || config->aperture_size % T3_PAGE_SIZE)
+		return "aperture size must be a multiple of 4096 and not 0";
+	if (config->tracker_ways < 1 || config->tracker_ways > 64)
+		return "tracker ways must be 1 to 64";
+	if (config->tracker_entries < 1 || config->tracker_entries > 65536 ||
+	    config->tracker_entries % config->tracker_ways)
+		return "tracker entries must be 1 to 65536 and a multiple of the ways";
+	sets = config->tracker_entries / config->tracker_ways;
+	if (sets & (sets - 1))
+		return "tracker entries divided by the ways must be a power of two";
+	return NULL;
+}
+
+static int allocate(struct t3_dev *dev)
+{
+	uint32_t i;
+
+	dev->page_space = calloc(dev->config.aperture_size / T3_PAGE_SIZE, sizeof(uint16_t));
+	dev->space = calloc(T3_MAX_SPACES, sizeof(struct t3_space));
+	dev->segment = calloc(T3_MAX_SEGMENTS, sizeof(struct t3_segment));
+	dev->free_segment = calloc(T3_MAX_SEGMENTS, sizeof(uint32_t));
+	if (!dev->page_space || !dev->space || !dev->segment || !dev->free_segment)
+		return -1;
+	for (i = 0; i < T3_MAX_SEGMENTS; i++)
+		dev->free_segment[i] = T3_MAX_SEGMENTS - 1 - i;
+	dev->free_segments = T3_MAX_SEGMENTS;
+	for (i = 0; i < T3_MAX_SPACES; i++)
+		dev->generation[i] = 1;
+	return t3_tracker_init(&dev->tracker, dev->config.tracker_entries,
+			       dev->config.tracker_ways);
+}
+
+struct t3_dev *t3_dev_new(const struct t3_dev_config *config, uint8_t *memory,
+			  const struct t3_host_ops *ops, void *opaque)
+{
+	struct t3_dev *dev;
+
+	if (t3_dev_config_error(config))
+		return NULL;
+	dev = calloc(1, sizeof(*dev));
+	if (!dev)
+		return NULL;
+	dev->config = *config;
+	dev->memory = memory;
+	dev->ops = *ops;
+	dev->opaque = opaque;
+	dev->incarnation = 1;
+	if (allocate(dev)) {
+		t3_dev_free(dev);
+		return NULL;
+	}
+	return dev;
+}
+
+void t3_dev_free(struct t3_dev *dev)
+{
+	free(dev->tracker.entry);
+	free(dev->free_segment);
+	free(dev->segment);
+	free(dev->space);
+	free(dev->page_space);
+	free(dev);
+}
+
+int t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank)
+{
+	if (dev->fabric)
+		return -3;
+	if (rank >= fabric->config.ranks)
+		return -1;
+	if (fabric->dev[rank])
+		return -2;
+	fabric->dev[rank] = dev;
+	dev->fabric = fabric;
+	dev->rank = rank;
+	return 0;
+}
+
+void t3_dev_detach(struct t3_dev *dev)
+{
+	if (!dev->fabric)
+		return;
+	t3_dev_reset(dev);
+	dev->fabric->dev[dev->rank] = NULL;
+	dev->fabric = NULL;
+}
+
+static void reset_registers(struct t3_dev *dev)
+{
+	dev->error_status = 0;
+	dev->error_enable = 0;
+	dev->event_vector = 0;
+	dev->error_vector = 0;
+	dev->admin_command = 0;
+	dev->admin_status = 0;
+	memset(dev->pending, 0, sizeof(dev->pending));
+	memset(dev->enable, 0, sizeof(dev->enable));
+	memset(dev->mailbox, 0, sizeof(dev->mailbox));
+	memset(dev->counter, 0, sizeof(dev->counter));
+}
+
+void t3_dev_reset(struct t3_dev *dev)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_MAX_SPACES; i++)
+		if (dev->space[i].state != T3_SPACE_FREE)
+			t3_space_drop_state(&dev->space[i]);
+	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++)
+		if (dev->fabric->link[dev->rank][i])
+			t3_link_drop_all(dev->fabric->link[dev->rank][i]);
+	t3_tracker_clear(dev);
+	reset_registers(dev);
+	dev->incarnation++;
+}

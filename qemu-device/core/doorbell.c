@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Doorbell pages: arm, release, staged tiles. SPEC.md sections 2.2 and 3.2. */
+#include "t3_internal.h"
+
+static void bad(struct t3_space *space, struct t3_segment *segment, uint32_t tile)
+{
+	t3_space_fault_cpu(space, T3_FAULT_BAD_DOORBELL, segment, tile, T3_NONE64);
+}
+
+/* LOCAL, DMA: all rows of the staged tile, now. */
+static void apply_rows(struct t3_segment *segment, const struct t3_tile_shape *shape, uint32_t slot)
+{
+	const uint8_t *from = segment->space->dev->memory + segment->staging +
+			      segment->slot_stride * slot + (uint64_t)shape->row * segment->pitch +
+			      shape->col;
+	uint32_t i;
+
+	for (i = 0; i < shape->rows; i++)
+		t3_update_apply(segment, shape->row + i, shape->col,
+				from + (uint64_t)i * segment->pitch, shape->row_bytes);
+}
+
+static void tile_doorbell(struct t3_segment *segment, uint32_t slot, uint32_t tile)
+{
+	struct t3_space *space = segment->space;
+	struct t3_tile_shape shape = t3_segment_tile_shape(segment, tile);
+	bool remote = segment->kind == T3_SEG_REMOTE;
+	const struct t3_tile_record *record = t3_segment_record(segment, tile);
+	int result;
+
+	if (remote && record->epoch == space->epoch && (record->flags & T3_TILE_READY)) {
+		bad(space, segment, tile);
+		return;
+	}
+	result = t3_tracker_add(segment, tile, shape.bytes, shape.expected);
+	if (result == T3_TRACK_OVERSHOOT) {
+		t3_space_fault_cpu(space, T3_FAULT_OVERSHOOT, segment, tile, T3_NONE64);
+		return;
+	}
+	segment->counts.doorbells++;
+	segment->counts.local_bytes += shape.bytes;
+	space->dev->counter[T3_COUNTER_DOORBELLS]++;
+	if (remote) {
+		t3_ready_push(segment, tile, slot);
+	} else {
+		if (result & T3_TRACK_FIRST)
+			t3_update_init_tile(segment, &shape);
+		apply_rows(segment, &shape, slot);
+		t3_notify_consumed(segment, slot);
+	}
+	if (result & T3_TRACK_DONE)
+		t3_update_done(segment, tile);
+}
+
+static void tile_write(struct t3_space *space, uint64_t value)
+{
+	uint32_t tile = (uint32_t)value;
+	uint32_t index = value >> T3_DB_TILE_SEGMENT_SHIFT & 0xff;
+	uint32_t slot = value >> T3_DB_TILE_SLOT_SHIFT & 0xff;
+	struct t3_segment *segment = index < T3_SPACE_SEGMENTS ? space->segment[index] : NULL;
+
+	if (value >> 48 || !segment || slot >= segment->slots || tile >= segment->tiles)
+		bad(space, segment, tile);
+	else if (space->state != T3_SPACE_ARMED)
+		t3_space_fault_cpu(space, T3_FAULT_NOT_ARMED, segment, tile, T3_NONE64);
+	else
+		tile_doorbell(segment, slot, tile);
+}
+
+static void live_write(struct t3_space *space, uint32_t reg, uint64_t value, uint32_t size)
+{
+	if (reg == T3_DB_ARM && size == 4)
+		t3_epoch_arm(space, (uint32_t)value);
+	else if (reg == T3_DB_RELEASE && size == 4)
+		t3_epoch_release(space, (uint32_t)value);
+	else if (reg == T3_DB_TILE && size == 8)
+		tile_write(space, value);
+	else
+		bad(space, NULL, T3_NONE32);
+}
+
+/* `offset` counts from T3_DOORBELL_BASE. */
+void t3_doorbell_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
+{
+	struct t3_space *space = &dev->space[offset / T3_PAGE_SIZE];
+
+	if (space->state == T3_SPACE_FREE)
+		dev->counter[T3_COUNTER_DROPPED]++;
+	else if (space->state == T3_SPACE_FAULTED || !t3_space_live(space))
+		t3_space_drop(space);
+	else
+		live_write(space, offset % T3_PAGE_SIZE, value, size);
+	t3_fabric_settle(dev->fabric);
+}
+
+uint64_t t3_doorbell_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
+{
+	struct t3_space *space = &dev->space[offset / T3_PAGE_SIZE];
+
+	if (space->state == T3_SPACE_FREE)
+		return T3_NONE64;
+	if (offset % T3_PAGE_SIZE == T3_DB_STATE && size == 8)
+		return (uint64_t)space->state << 32 | space->epoch;
+	if (t3_space_live(space)) {
+		bad(space, NULL, T3_NONE32);
+		t3_fabric_settle(dev->fabric);
+	}
+	return T3_NONE64;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Epochs: arming, completion, release, and what peers are told. SPEC.md 2.1, 6.3. */
+#include "t3_internal.h"
+
+static void set_state(struct t3_space *space, uint32_t state)
+{
+	struct t3_dev *dev = space->dev;
+
+	if (dev->ops.trace_state)
+		dev->ops.trace_state(dev->opaque, space->id, space->state, state, space->epoch);
+	space->state = state;
+	t3_notify_state(space);
+}
+
+/* ------------------------------------------------------- messages to peers */
+
+static struct t3_packet message(const struct t3_space *space, uint32_t type, uint32_t epoch)
+{
+	struct t3_packet packet = {
+		.type = (uint8_t)type,
+		.src_space = space->id,
+		.src_generation = t3_space_generation(space),
+		.epoch = epoch,
+	};
+
+	return packet;
+}
+
+static void tell_route(struct t3_space *space, struct t3_route *route, uint32_t type,
+		       uint32_t epoch)
+{
+	struct t3_packet packet = message(space, type, epoch);
+
+	packet.dst_rank = (uint16_t)route->rank;
+	packet.dst_space = route->space;
+	packet.dst_generation = route->generation;
+	packet.import = (uint16_t)route->import;
+	t3_pump_control(space, route->link, &route->ctl, &packet);
+}
+
+void t3_epoch_tell_import(struct t3_space *space, struct t3_import *import, uint32_t state,
+			  uint32_t epoch)
+{
+	struct t3_fabric *fabric = space->dev->fabric;
+	struct t3_packet packet = message(space, T3_PKT_STATE, epoch);
+
+	packet.dst_rank = (uint16_t)import->rank;
+	packet.dst_space = import->space;
+	packet.dst_generation = import->generation;
+	packet.arg = state;
+	t3_pump_control(space, fabric->link[space->dev->rank][import->rank], &import->ctl, &packet);
+}
+
+static void tell_imports(struct t3_space *space, uint32_t state, uint32_t epoch)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_SPACE_IMPORTS; i++)
+		if (space->import[i].used)
+			t3_epoch_tell_import(space, &space->import[i], state, epoch);
+}
+
+/* The first epoch that this space, ended now, will not have finished. */
+uint32_t t3_epoch_first_undone(const struct t3_space *space)
+{
+	bool running = space->state == T3_SPACE_ARMING || space->state == T3_SPACE_ARMED;
+
+	return running ? space->epoch : space->epoch + 1;
+}
+
+/*
+ * Targets learn that nothing comes any more, sources that nothing is taken, from
+ * the first unfinished epoch on. To be called before the state changes.
+ */
+void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state)
+{
+	uint32_t epoch = t3_epoch_first_undone(space);
+	uint32_t i;
+
+	for (i = 0; i < T3_SPACE_ROUTES; i++)
+		if (space->route[i].used)
+			tell_route(space, &space->route[i], T3_PKT_POISON, epoch);
+	tell_imports(space, state, epoch);
+}
+
+/* ------------------------------------------------------------------ arming */
+
+static bool is_dead(const struct t3_route *route, uint32_t epoch)
+{
+	return route->used && route->dead && !t3_serial_after(route->dead_epoch, epoch);
+}
+
+static bool is_poisoned(const struct t3_import *import, uint32_t epoch)
+{
+	return import->used && import->poisoned && !t3_serial_after(import->poison_epoch, epoch);
+}
+
+static void peer_fault(struct t3_space *space, uint32_t kind, uint32_t rank)
+{
+	struct t3_fault_record record = {
+		.kind = kind,
+		.segment = T3_NONE32,
+		.tile = T3_NONE32,
+		.offset = T3_NONE64,
+		.src_rank = rank,
+	};
+
+	t3_space_fault(space, &record);
+}
+
+/* Did a peer end before this epoch? Then it faults now, not at a deadline. */
+static bool fault_if_peers_gone(struct t3_space *space)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_SPACE_ROUTES; i++)
+		if (is_dead(&space->route[i], space->epoch)) {
+			peer_fault(space, T3_FAULT_PEER_DEAD, space->route[i].rank);
+			return true;
+		}
+	for (i = 0; i < T3_SPACE_IMPORTS; i++)
+		if (is_poisoned(&space->import[i], space->epoch)) {
+			peer_fault(space, T3_FAULT_PEER_POISON, space->import[i].rank);
+			return true;
+		}
+	return false;
+}
+
+static bool route_ready(const struct t3_route *route, uint32_t epoch)
+{
+	return route->peer_epoch == epoch &&
+	       (route->peer_state == T3_SPACE_ARMING || route->peer_state == T3_SPACE_ARMED ||
+		route->peer_state == T3_SPACE_COMPLETE);
+}
+
+void t3_epoch_arm(struct t3_space *space, uint32_t epoch)
+{
+	bool in_order = epoch && (space->fresh || epoch == space->epoch + 1);
+	uint32_t i;
+
+	if (space->state != T3_SPACE_IDLE || !in_order) {
+		t3_space_fault_cpu(space, T3_FAULT_BAD_ARM, NULL, T3_NONE32, T3_NONE64);
+		return;
+	}
+	space->epoch = epoch;
+	space->fresh = false;
+	space->segs_left = space->seg_count;
+	for (i = 0; i < space->seg_count; i++)
+		t3_segment_new_epoch(space->sorted[i]);
+	set_state(space, T3_SPACE_ARMING);
+	if (space->state != T3_SPACE_ARMING || fault_if_peers_gone(space))
+		return;
+	tell_imports(space, T3_SPACE_ARMING, epoch);
+	for (i = 0; i < T3_SPACE_ROUTES; i++) {
+		struct t3_route *route = &space->route[i];
+
+		if (route->used && !route_ready(route, epoch))
+			tell_route(space, route, T3_PKT_ARM_QUERY, epoch);
+	}
+	t3_epoch_try_armed(space);
+}
+
+static void try_complete(struct t3_space *space)
+{
+	if (space->state == T3_SPACE_ARMED && !space->segs_left)
+		set_state(space, T3_SPACE_COMPLETE);
+}
+
+void t3_epoch_try_armed(struct t3_space *space)
+{
+	uint32_t i;
+
+	if (space->state != T3_SPACE_ARMING)
+		return;
+	for (i = 0; i < T3_SPACE_ROUTES; i++)
+		if (space->route[i].used && !route_ready(&space->route[i], space->epoch))
+			return;
+	set_state(space, T3_SPACE_ARMED);
+	/* Arrivals may have completed tiles already. */
+	for (i = 0; i < space->seg_count; i++)
+		if (space->sorted[i]->ready_count)
+			t3_pump_add_work(space->sorted[i]);
+	try_complete(space);
+}
+
+void t3_epoch_peer_state(struct t3_space *space, struct t3_route *route, uint32_t state,
+			 uint32_t epoch)
+{
+	if (state == T3_SPACE_FAULTED || state == T3_SPACE_DISABLED) {
+		route->dead = true;
+		route->dead_epoch = epoch;
+		if ((space->state == T3_SPACE_ARMING || space->state == T3_SPACE_ARMED) &&
+		    is_dead(route, space->epoch))
+			peer_fault(space, T3_FAULT_PEER_DEAD, route->rank);
+		return;
+	}
+	route->peer_state = state;
+	route->peer_epoch = epoch;
+	t3_epoch_try_armed(space);
+}
+
+void t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, uint32_t epoch)
+{
+	import->poisoned = true;
+	import->poison_epoch = epoch;
+	if ((space->state == T3_SPACE_ARMING || space->state == T3_SPACE_ARMED) &&
+	    is_poisoned(import, space->epoch))
+		peer_fault(space, T3_FAULT_PEER_POISON, import->rank);
+}
+
+void t3_epoch_release(struct t3_space *space, uint32_t epoch)
+{
+	if (space->state != T3_SPACE_COMPLETE || epoch != space->epoch) {
+		t3_space_fault_cpu(space, T3_FAULT_BAD_ARM, NULL, T3_NONE32, T3_NONE64);
+		return;
+	}
+	set_state(space, T3_SPACE_IDLE);
+}
+
+/* -------------------------------------------------------------- completion */
+
+static void write_word(struct t3_segment *segment, uint64_t bits)
+{
+	segment->word |= bits | segment->space->epoch;
+	t3_notify_word(segment->space,
+		       offsetof(struct t3_event_area, segment) + segment->index * sizeof(uint64_t),
+		       &segment->word, sizeof(segment->word));
+	t3_notify_event(segment->space);
+}
+
+static void segment_delivered(struct t3_segment *segment, uint64_t bits)
+{
+	write_word(segment, bits | T3_SEG_WORD_DELIVERED);
+	segment->space->segs_left--;
+	try_complete(segment->space);
+}
+
+void t3_epoch_segment_tracked(struct t3_segment *segment)
+{
+	if (segment->acked_bytes == segment->send_bytes)
+		segment_delivered(segment, T3_SEG_WORD_TRACKED);
+	else
+		write_word(segment, T3_SEG_WORD_TRACKED);
+}
+
+void t3_epoch_segment_acked(struct t3_segment *segment, uint32_t bytes)
+{
+	segment->acked_bytes += bytes;
+	if (segment->acked_bytes == segment->send_bytes && segment->tiles_tracked == segment->tiles)
+		segment_delivered(segment, 0);
+}

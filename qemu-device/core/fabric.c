@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The fabric: ranks, links, and the one clock that all of them share. */
+#include "t3_internal.h"
+
+static bool linked(const struct t3_fabric_config *config, uint32_t a, uint32_t b)
+{
+	uint32_t n = config->ranks;
+
+	if (a == b)
+		return false;
+	if (config->topology == T3_TOPOLOGY_FULL)
+		return true;
+	return config->topology == T3_TOPOLOGY_RING && ((a + 1) % n == b || (b + 1) % n == a);
+}
+
+static int make_links(struct t3_fabric *fabric, uint32_t *count)
+{
+	uint32_t a, b;
+
+	for (a = 0; a < fabric->config.ranks; a++)
+		for (b = 0; b < fabric->config.ranks; b++) {
+			struct t3_link *link;
+
+			if (!linked(&fabric->config, a, b))
+				continue;
+			link = calloc(1, sizeof(*link));
+			if (!link)
+				return -1;
+			t3_link_init(link, fabric, a, b);
+			fabric->link[a][b] = link;
+			(*count)++;
+		}
+	return 0;
+}
+
+struct t3_fabric *t3_fabric_new(const struct t3_fabric_config *config,
+				const struct t3_fabric_ops *ops, void *opaque)
+{
+	struct t3_fabric *fabric;
+	uint32_t links = 0;
+
+	if (config->topology > T3_TOPOLOGY_FULL || !config->ranks || config->ranks > T3_MAX_RANKS ||
+	    !config->id)
+		return NULL;
+	fabric = calloc(1, sizeof(*fabric));
+	if (!fabric)
+		return NULL;
+	fabric->config = *config;
+	fabric->ops = *ops;
+	fabric->opaque = opaque;
+	fabric->inline_budget = T3_INLINE_BUDGET;
+	if (make_links(fabric, &links) || t3_heap_init(&fabric->heap, links * 4)) {
+		t3_fabric_free(fabric);
+		return NULL;
+	}
+	return fabric;
+}
+
+void t3_fabric_free(struct t3_fabric *fabric)
+{
+	uint32_t a, b;
+
+	for (a = 0; a < T3_MAX_RANKS; a++)
+		for (b = 0; b < T3_MAX_RANKS; b++)
+			free(fabric->link[a][b]);
+	free(fabric->heap.slot);
+	free(fabric);
+}
+
+void t3_fabric_schedule(struct t3_fabric *fabric, struct t3_event *event, uint64_t time)
+{
+	t3_heap_add(&fabric->heap, event, time);
+}
+
+bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget)
+{
+	struct t3_event *event;
+
+	while (budget-- && (event = t3_heap_pop(&fabric->heap))) {
+		fabric->now = event->time;
+		event->fire(event);
+	}
+	return fabric->heap.count != 0;
+}
+
+/* After each access: drain what it caused, leave the rest to the host. */
+void t3_fabric_settle(struct t3_fabric *fabric)
+{
+	if (fabric && fabric->heap.count && t3_fabric_run(fabric, fabric->inline_budget))
+		fabric->ops.kick(fabric->opaque);
+}
+
+void t3_fabric_set_inline_budget(struct t3_fabric *fabric, uint32_t budget)
+{
+	fabric->inline_budget = budget;
+}
+
+uint64_t t3_fabric_now(const struct t3_fabric *fabric)
+{
+	return fabric ? fabric->now : 0;
+}
+
+bool t3_fabric_inject(struct t3_fabric *fabric, uint32_t src, uint32_t dst, enum t3_inject what,
+		      uint32_t nth)
+{
+	if (src >= T3_MAX_RANKS || dst >= T3_MAX_RANKS || !fabric->link[src][dst] ||
+	    (unsigned int)what > T3_INJECT_DOWN)
+		return false;
+	fabric->link[src][dst]->inject[what] = nth;
+	return true;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Links: go-back-N with a response for each packet. SPEC.md section 6.1. */
+#include "t3_internal.h"
+
+static struct t3_slot *slot_of(struct t3_link *link, uint64_t seq)
+{
+	return &link->slot[seq % T3_LINK_SLOTS];
+}
+
+static struct t3_dev *end_of(const struct t3_link *link, uint32_t rank)
+{
+	return link->fabric->dev[rank];
+}
+
+static void schedule(struct t3_link *link, struct t3_event *event, uint64_t time)
+{
+	t3_fabric_schedule(link->fabric, event, time);
+}
+
+uint32_t t3_link_free_slots(const struct t3_link *link)
+{
+	return T3_LINK_SLOTS - (uint32_t)(link->next - link->una);
+}
+
+/* Puts a slot on the wire behind what is there. */
+static void transmit(struct t3_link *link, struct t3_slot *slot)
+{
+	uint64_t bytes = sizeof(slot->packet) + slot->packet.length;
+	uint64_t start = link->fabric->now > link->busy ? link->fabric->now : link->busy;
+
+	link->busy = start + (bytes + T3_LINK_RATE - 1) / T3_LINK_RATE;
+	slot->arrival = link->busy + T3_LINK_LATENCY;
+}
+
+void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const void *payload)
+{
+	struct t3_slot *slot = slot_of(link, link->next);
+	struct t3_dev *dev = end_of(link, link->src);
+
+	slot->packet = *packet;
+	slot->packet.src_rank = (uint16_t)link->src;
+	slot->packet.dst_rank = (uint16_t)link->dst;
+	slot->packet.incarnation = link->incarnation;
+	slot->packet.sequence = (uint32_t)link->next;
+	slot->answered = false;
+	if (packet->length)
+		memcpy(slot->payload, payload, packet->length);
+	transmit(link, slot);
+	if (link->deliver == link->next)
+		schedule(link, &link->on_arrival, slot->arrival);
+	if (!link->on_timeout.pos)
+		schedule(link, &link->on_timeout, link->fabric->now + T3_LINK_TIMEOUT);
+	link->next++;
+	dev->counter[T3_COUNTER_LINK_TX_PACKETS]++;
+	dev->counter[T3_COUNTER_LINK_TX_BYTES] += sizeof(*packet) + packet->length;
+}
+
+/* --------------------------------------------------------------- injection */
+
+/* Counts down; true when this is the one. DOWN stays true until cancelled. */
+static bool injected(struct t3_link *link, enum t3_inject what)
+{
+	if (what == T3_INJECT_DOWN)
+		return link->inject[what];
+	return link->inject[what] && --link->inject[what] == 0;
+}
+
+/* --------------------------------------------------------- receiving side */
+
+static void respond(struct t3_link *link, uint64_t seq, uint32_t status)
+{
+	struct t3_response *response;
+
+	/* A full list loses the response; the sender asks again. */
+	if (injected(link, T3_INJECT_DROP_RESPONSE) || link->resp_count == T3_LINK_RESPONSES)
+		return;
+	response = &link->response[(link->resp_head + link->resp_count) % T3_LINK_RESPONSES];
+	response->time = link->fabric->now + T3_LINK_LATENCY;
+	response->seq = seq;
+	response->status = status;
+	if (!link->resp_count++)
+		schedule(link, &link->on_response, response->time);
+}
+
+static void count_receipt(struct t3_dev *dev, const struct t3_packet *packet, uint32_t status)
+{
+	dev->counter[T3_COUNTER_LINK_RX_PACKETS]++;
+	dev->counter[T3_COUNTER_LINK_RX_BYTES] += sizeof(*packet) + packet->length;
+	if (status != T3_NAK_NONE)
+		dev->counter[T3_COUNTER_NAKS]++;
+}
+
+static void receive(struct t3_link *link, uint64_t seq)
+{
+	struct t3_slot *slot = slot_of(link, seq);
+	struct t3_dev *dev = end_of(link, link->dst);
+
+	if (seq > link->expect)
+		return; /* one before it was lost: it will come again */
+	if (seq == link->expect) {
+		link->expect++;
+		slot->status = t3_packet_receive(link, &slot->packet, slot->payload);
+		if (dev)
+			count_receipt(dev, &slot->packet, slot->status);
+	} else if (dev) {
+		dev->counter[T3_COUNTER_LINK_DUPLICATES]++;
+	}
+	respond(link, seq, slot->status);
+}
+
+static void on_arrival(struct t3_event *event)
+{
+	struct t3_link *link = t3_container_of(event, struct t3_link, on_arrival);
+	uint64_t seq;
+
+	if (link->deliver < link->una)
+		link->deliver = link->una;
+	if (link->deliver >= link->next)
+		return;
+	seq = link->deliver++;
+	if (link->deliver < link->next)
+		schedule(link, event, slot_of(link, link->deliver)->arrival);
+	if (injected(link, T3_INJECT_DOWN) || injected(link, T3_INJECT_DROP))
+		return;
+	receive(link, seq);
+	if (injected(link, T3_INJECT_DUPLICATE))
+		receive(link, seq);
+}
+
+/* ----------------------------------------------------------- sending side */
+
+static void answer(struct t3_link *link, uint64_t seq, uint32_t status)
+{
+	struct t3_slot *slot = slot_of(link, seq);
+
+	if (slot->answered)
+		return;
+	slot->answered = true;
+	t3_pump_response(link, &slot->packet, status);
+}
+
+static void restart_timer(struct t3_link *link)
+{
+	if (link->una == link->next)
+		t3_heap_remove(&link->fabric->heap, &link->on_timeout);
+	else
+		schedule(link, &link->on_timeout, link->fabric->now + T3_LINK_TIMEOUT);
+}
+
+static void on_response(struct t3_event *event)
+{
+	struct t3_link *link = t3_container_of(event, struct t3_link, on_response);
+	struct t3_response response = link->response[link->resp_head];
+	uint64_t una = link->una;
+
+	link->resp_head = (link->resp_head + 1) % T3_LINK_RESPONSES;
+	if (--link->resp_count)
+		schedule(link, event, link->response[link->resp_head].time);
+	if (response.seq < link->una || response.seq >= link->next)
+		return;
+	answer(link, response.seq, response.status);
+	while (link->una < link->next && slot_of(link, link->una)->answered)
+		link->una++;
+	if (link->una == una)
+		return;
+	link->retries = 0;
+	restart_timer(link);
+	t3_pump_kick(link);
+}
+
+static void give_up(struct t3_link *link)
+{
+	uint64_t seq;
+
+	t3_error_raise(end_of(link, link->src), T3_ERROR_LINK);
+	for (seq = link->una; seq < link->next; seq++)
+		answer(link, seq, T3_STATUS_LINK);
+	link->una = link->deliver = link->expect = link->next;
+	link->retries = 0;
+	t3_pump_kick(link);
+}
+
+static void resend(struct t3_link *link)
+{
+	uint64_t seq;
+
+	for (seq = link->una; seq < link->next; seq++)
+		transmit(link, slot_of(link, seq));
+	end_of(link, link->src)->counter[T3_COUNTER_LINK_RETRIES] += link->next - link->una;
+	link->deliver = link->una;
+	schedule(link, &link->on_arrival, slot_of(link, link->una)->arrival);
+	schedule(link, &link->on_timeout, link->fabric->now + T3_LINK_TIMEOUT);
+}
+
+static void on_timeout(struct t3_event *event)
+{
+	struct t3_link *link = t3_container_of(event, struct t3_link, on_timeout);
+
+	if (link->retries++ < T3_LINK_RETRIES)
+		resend(link);
+	else
+		give_up(link);
+}
+
+/* The sender was reset: what it sent is gone, on the wire too. */
+void t3_link_drop_all(struct t3_link *link)
+{
+	struct t3_heap *heap = &link->fabric->heap;
+
+	t3_heap_remove(heap, &link->on_arrival);
+	t3_heap_remove(heap, &link->on_response);
+	t3_heap_remove(heap, &link->on_timeout);
+	t3_heap_remove(heap, &link->on_pump);
+	link->una = link->deliver = link->expect = link->next;
+	link->resp_count = 0;
+	link->retries = 0;
+	link->busy = 0;
+	link->incarnation++;
+}
+
+static void init_event(struct t3_event *event, uint32_t rank, void (*fire)(struct t3_event *))
+{
+	event->rank = rank;
+	event->fire = fire;
+}
+
+void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst)
+{
+	link->fabric = fabric;
+	link->src = src;
+	link->dst = dst;
+	link->incarnation = 1;
+	init_event(&link->on_arrival, dst, on_arrival);
+	init_event(&link->on_response, src, on_response);
+	init_event(&link->on_timeout, src, on_timeout);
+	init_event(&link->on_pump, src, t3_pump_fire);
+}

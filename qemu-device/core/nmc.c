@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Near-memory compute: SPEC.md section 4. */
+#include "t3_internal.h"
+
+#define F32_NAN	 0x7fc00000u
+#define F16_NAN	 0x7e00u
+#define BF16_NAN 0x7fc0u
+
+uint32_t t3_dtype_size(uint32_t dtype)
+{
+	return dtype == T3_DTYPE_I32 || dtype == T3_DTYPE_F32 ? 4 : 2;
+}
+
+static float f32_from_bits(uint32_t bits)
+{
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static uint32_t f32_to_bits(float value)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+static float f16_widen(uint16_t half)
+{
+	uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+	uint32_t exponent = (half >> 10) & 0x1f;
+	uint32_t fraction = half & 0x3ff;
+	float value;
+
+	if (exponent == 0x1f)
+		return f32_from_bits(sign | 0x7f800000u | fraction << 13);
+	if (exponent)
+		return f32_from_bits(sign | (exponent + 112) << 23 | fraction << 13);
+	value = (float)fraction * 0x1p-24f; /* zero and subnormals, exact */
+	return sign ? -value : value;
+}
+
+/* Shifts right, rounds to nearest even. 1 <= shift <= 31. */
+static uint32_t shift_round(uint32_t value, uint32_t shift)
+{
+	uint32_t result = value >> shift;
+	uint32_t rest = value & ((1u << shift) - 1);
+	uint32_t half = 1u << (shift - 1);
+
+	return result + (rest > half || (rest == half && (result & 1)));
+}
+
+static uint16_t f16_narrow(float value)
+{
+	uint32_t bits = f32_to_bits(value);
+	uint32_t sign = bits >> 16 & 0x8000;
+	uint32_t magnitude = bits & 0x7fffffff;
+	uint32_t exponent = magnitude >> 23;
+	uint32_t result;
+
+	if (magnitude > 0x7f800000u)
+		return F16_NAN;
+	if (exponent >= 143) /* 2^16 and above */
+		return sign | 0x7c00;
+	if (exponent >= 113) /* normal: a carry out of the fraction is right as it is */
+		result = shift_round(magnitude - (112u << 23), 13);
+	else if (exponent >= 102) /* subnormal */
+		result = shift_round((magnitude & 0x7fffff) | 0x800000, 126 - exponent);
+	else
+		result = 0;
+	return sign | result;
+}
+
+static float bf16_widen(uint16_t half)
+{
+	return f32_from_bits((uint32_t)half << 16);
+}
+
+static uint16_t bf16_narrow(float value)
+{
+	if (value != value)
+		return BF16_NAN;
+	return shift_round(f32_to_bits(value), 16);
+}
+
+/* -0 is below +0; a NaN operand gives NaN. */
+static float pick(float a, float b, bool want_less)
+{
+	bool a_less;
+
+	if (a != a || b != b)
+		return f32_from_bits(F32_NAN);
+	a_less = a < b || (a == b && f32_to_bits(a) >> 31);
+	return a_less == want_less ? a : b;
+}
+
+static float combine(uint32_t op, float memory, float value)
+{
+	switch (op) {
+	case T3_OP_ADD:
+		return memory + value;
+	case T3_OP_MIN:
+		return pick(memory, value, true);
+	default:
+		return pick(memory, value, false);
+	}
+}
+
+static uint32_t combine_f32(uint32_t op, uint32_t memory, uint32_t value)
+{
+	float result = combine(op, f32_from_bits(memory), f32_from_bits(value));
+
+	return result != result ? F32_NAN : f32_to_bits(result);
+}
+
+static uint32_t combine_i32(uint32_t op, uint32_t memory, uint32_t value)
+{
+	switch (op) {
+	case T3_OP_ADD:
+		return memory + value;
+	case T3_OP_MIN:
+		return (int32_t)memory < (int32_t)value ? memory : value;
+	default:
+		return (int32_t)memory > (int32_t)value ? memory : value;
+	}
+}
+
+static void apply32(uint32_t (*fn)(uint32_t, uint32_t, uint32_t), uint32_t op, uint8_t *dst,
+		    const uint8_t *src, size_t bytes)
+{
+	uint32_t memory, value;
+	size_t i;
+
+	for (i = 0; i < bytes; i += 4) {
+		memcpy(&memory, dst + i, 4);
+		memcpy(&value, src + i, 4);
+		memory = fn(op, memory, value);
+		memcpy(dst + i, &memory, 4);
+	}
+}
+
+/* The common case, in a form that compilers vectorise. */
+static void add_f32(uint8_t *dst, const uint8_t *src, size_t bytes)
+{
+	float memory, value;
+	uint32_t bits;
+	size_t i;
+
+	for (i = 0; i < bytes; i += 4) {
+		memcpy(&memory, dst + i, 4);
+		memcpy(&value, src + i, 4);
+		memory += value;
+		memcpy(&bits, &memory, 4);
+		bits = memory != memory ? F32_NAN : bits;
+		memcpy(dst + i, &bits, 4);
+	}
+}
+
+static void apply16(bool bf16, uint32_t op, uint8_t *dst, const uint8_t *src, size_t bytes)
+{
+	uint16_t memory, value;
+	size_t i;
+
+	for (i = 0; i < bytes; i += 2) {
+		memcpy(&memory, dst + i, 2);
+		memcpy(&value, src + i, 2);
+		if (bf16)
+			memory = bf16_narrow(combine(op, bf16_widen(memory), bf16_widen(value)));
+		else
+			memory = f16_narrow(combine(op, f16_widen(memory), f16_widen(value)));
+		memcpy(dst + i, &memory, 2);
+	}
+}
+
+/* bytes is a multiple of the element size; dst and src do not overlap. */
+void t3_nmc_apply(uint32_t dtype, uint32_t op, void *dst, const void *src, size_t bytes)
+{
+	if (op == T3_OP_STORE)
+		memcpy(dst, src, bytes);
+	else if (dtype == T3_DTYPE_I32)
+		apply32(combine_i32, op, dst, src, bytes);
+	else if (dtype == T3_DTYPE_F32 && op == T3_OP_ADD)
+		add_f32(dst, src, bytes);
+	else if (dtype == T3_DTYPE_F32)
+		apply32(combine_f32, op, dst, src, bytes);
+	else
+		apply16(dtype == T3_DTYPE_BF16, op, dst, src, bytes);
+}
+
+static uint32_t identity(uint32_t dtype, uint32_t op)
+{
+	static const uint32_t infinity[T3_DTYPE_COUNT] = {
+		[T3_DTYPE_F32] = 0x7f800000u,
+		[T3_DTYPE_F16] = 0x7c00u,
+		[T3_DTYPE_BF16] = 0x7f80u,
+	};
+	static const uint32_t sign[T3_DTYPE_COUNT] = {
+		[T3_DTYPE_F32] = 0x80000000u,
+		[T3_DTYPE_F16] = 0x8000u,
+		[T3_DTYPE_BF16] = 0x8000u,
+	};
+
+	if (op == T3_OP_STORE || op == T3_OP_ADD)
+		return 0;
+	if (dtype == T3_DTYPE_I32)
+		return op == T3_OP_MIN ? 0x7fffffffu : 0x80000000u;
+	return infinity[dtype] | (op == T3_OP_MAX ? sign[dtype] : 0);
+}
+
+void t3_nmc_identity(uint32_t dtype, uint32_t op, void *dst, size_t bytes)
+{
+	uint32_t value = identity(dtype, op);
+	uint32_t size = t3_dtype_size(dtype);
+	size_t i;
+
+	if (!value) {
+		memset(dst, 0, bytes);
+		return;
+	}
+	for (i = 0; i < bytes; i += size)
+		memcpy((uint8_t *)dst + i, &value, size);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Event areas and interrupts: SPEC.md sections 1.1 and 2.3. */
+#include "t3_internal.h"
+
+void t3_guest_error(struct t3_dev *dev, const char *what)
+{
+	if (dev->ops.guest_error)
+		dev->ops.guest_error(dev->opaque, what);
+	t3_error_raise(dev, T3_ERROR_GUEST);
+}
+
+static void interrupt(struct t3_dev *dev, uint32_t vector)
+{
+	dev->counter[T3_COUNTER_INTERRUPTS]++;
+	dev->ops.irq(dev->opaque, vector);
+}
+
+void t3_error_raise(struct t3_dev *dev, uint32_t bit)
+{
+	bool news = !(dev->error_status & bit);
+
+	dev->error_status |= bit;
+	if (news && (dev->error_enable & bit))
+		interrupt(dev, dev->error_vector);
+}
+
+void t3_notify_event(struct t3_space *space)
+{
+	struct t3_dev *dev = space->dev;
+	uint32_t word = space->id / 32, bit = 1u << space->id % 32;
+	bool news = !(dev->pending[word] & bit);
+
+	dev->pending[word] |= bit;
+	if (news && (dev->enable[word] & bit))
+		interrupt(dev, dev->event_vector);
+}
+
+void t3_notify_enable(struct t3_dev *dev, uint32_t word, uint32_t value)
+{
+	uint32_t news = value & ~dev->enable[word] & dev->pending[word];
+
+	dev->enable[word] = value;
+	if (news)
+		interrupt(dev, dev->event_vector);
+}
+
+/*
+ * One store into the event area. When host memory is out of reach the space
+ * faults once and stays mute: software sees ERROR_STATUS and SPACE_QUERY.
+ */
+void t3_notify_word(struct t3_space *space, size_t offset, const void *data, size_t len)
+{
+	struct t3_dev *dev = space->dev;
+	struct t3_fault_record record = {
+		.kind = T3_FAULT_HOST_DMA,
+		.segment = T3_NONE32,
+		.tile = T3_NONE32,
+		.offset = T3_NONE64,
+		.src_rank = dev->rank,
+	};
+
+	if (space->mute)
+		return;
+	if (dev->ops.dma_write(dev->opaque, space->event_area + offset, data, len) == 0)
+		return;
+	space->mute = true;
+	t3_error_raise(dev, T3_ERROR_HOST_DMA);
+	t3_space_fault(space, &record);
+}
+
+static uint64_t state_word(const struct t3_space *space)
+{
+	return (uint64_t)space->state << 32 | space->epoch;
+}
+
+void t3_notify_state(struct t3_space *space)
+{
+	uint64_t word = state_word(space);
+
+	t3_notify_word(space, offsetof(struct t3_event_area, state), &word, sizeof(word));
+	t3_notify_event(space);
+}
+
+/* The staged data of a doorbell has been read: its slot is free. */
+void t3_notify_consumed(struct t3_segment *segment, uint32_t slot)
+{
+	uint32_t value = ++segment->consumed[slot];
+
+	t3_notify_word(segment->space,
+		       offsetof(struct t3_event_area, consumed) +
+			       (segment->index * T3_SEG_SLOTS + slot) * sizeof(value),
+		       &value, sizeof(value));
+}
+
+/* The whole page, for CREATE and RESET. */
+void t3_notify_all(struct t3_space *space)
+{
+	struct t3_event_area area;
+
+	memset(&area, 0, sizeof(area));
+	area.state = state_word(space);
+	area.generation = t3_space_generation(space);
+	t3_notify_word(space, 0, &area, sizeof(area));
+	t3_notify_event(space);
+}

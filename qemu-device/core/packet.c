@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The receiving side of a packet. Nothing in it is trusted: each check is one
+ * rule of SPEC.md section 6.2, in that order. An arrival always sinks.
+ */
+#include "t3_internal.h"
+
+static bool well_formed(const struct t3_link *link, const struct t3_packet *packet)
+{
+	if (packet->src_rank != link->src || packet->dst_rank != link->dst || packet->mbz ||
+	    packet->reserved || packet->reserved2)
+		return false;
+	switch (packet->type) {
+	case T3_PKT_UPDATE:
+		return packet->op < T3_OP_COUNT && packet->dtype < T3_DTYPE_COUNT &&
+		       packet->length && packet->length <= T3_PACKET_PAYLOAD &&
+		       packet->length % t3_dtype_size(packet->dtype) == 0;
+	case T3_PKT_ARM_QUERY:
+	case T3_PKT_STATE:
+	case T3_PKT_POISON:
+		return !packet->length;
+	default:
+		return false;
+	}
+}
+
+static struct t3_import *import_of(struct t3_space *space, const struct t3_packet *packet)
+{
+	struct t3_import *import;
+
+	if (packet->import >= T3_SPACE_IMPORTS)
+		return NULL;
+	import = &space->import[packet->import];
+	if (!import->used || import->rank != packet->src_rank ||
+	    import->space != packet->src_space || import->generation != packet->src_generation)
+		return NULL;
+	return import;
+}
+
+static struct t3_route *route_of(struct t3_space *space, const struct t3_packet *packet)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_SPACE_ROUTES; i++) {
+		struct t3_route *route = &space->route[i];
+
+		if (route->used && route->rank == packet->src_rank &&
+		    route->space == packet->src_space &&
+		    route->generation == packet->src_generation)
+			return route;
+	}
+	return NULL;
+}
+
+static bool granted(const struct t3_import *import, const struct t3_packet *packet)
+{
+	return packet->segment < T3_SPACE_SEGMENTS &&
+	       (import->segment_mask >> packet->segment & 1) && (import->op_mask >> packet->op & 1);
+}
+
+static uint32_t check_epoch(struct t3_space *space, const struct t3_packet *packet)
+{
+	switch (space->state) {
+	case T3_SPACE_FAULTED:
+		t3_space_drop(space);
+		return T3_NAK_FAULTED;
+	case T3_SPACE_COMPLETE:
+		return T3_NAK_OVERSHOOT;
+	case T3_SPACE_IDLE:
+		return T3_NAK_NOT_ARMED;
+	default:
+		return packet->epoch == space->epoch ? T3_NAK_NONE : T3_NAK_EPOCH;
+	}
+}
+
+static uint32_t receive_update(struct t3_space *space, const struct t3_packet *packet,
+			       const uint8_t *payload)
+{
+	struct t3_segment *segment = space->segment[packet->segment];
+	uint32_t nak = check_epoch(space, packet);
+
+	if (nak != T3_NAK_NONE)
+		return nak;
+	if (!segment || segment->kind == T3_SEG_REMOTE || segment->dtype != packet->dtype ||
+	    segment->op != packet->op)
+		return T3_NAK_SEGMENT;
+	if (packet->row >= segment->rows || packet->col % segment->esize ||
+	    packet->col > segment->row_bytes || packet->length > segment->row_bytes - packet->col)
+		return T3_NAK_BOUNDS;
+	if (!t3_update_fits(segment, packet->row, packet->col, packet->length))
+		return T3_NAK_OVERSHOOT;
+	t3_update_run(segment, packet->row, packet->col, payload, packet->length, true);
+	return T3_NAK_NONE;
+}
+
+static uint32_t receive_from_source(struct t3_space *space, const struct t3_packet *packet,
+				    const uint8_t *payload)
+{
+	struct t3_import *import = import_of(space, packet);
+
+	if (!import || (packet->type == T3_PKT_UPDATE && !granted(import, packet)))
+		return T3_NAK_NO_GRANT;
+	if (packet->type == T3_PKT_UPDATE)
+		return receive_update(space, packet, payload);
+	if (packet->type == T3_PKT_ARM_QUERY)
+		t3_epoch_tell_import(space, import, space->state, space->epoch);
+	else
+		t3_epoch_poisoned(space, import, packet->epoch);
+	return T3_NAK_NONE;
+}
+
+static uint32_t receive_state(struct t3_space *space, const struct t3_packet *packet)
+{
+	struct t3_route *route = route_of(space, packet);
+
+	if (!route)
+		return T3_NAK_NO_GRANT;
+	t3_epoch_peer_state(space, route, packet->arg, packet->epoch);
+	return T3_NAK_NONE;
+}
+
+uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
+			   const uint8_t *payload)
+{
+	struct t3_dev *dev = link->fabric->dev[link->dst];
+	struct t3_space *space;
+
+	if (!well_formed(link, packet))
+		return T3_NAK_MALFORMED;
+	if (!dev)
+		return T3_NAK_NO_DEVICE;
+	if (packet->dst_space >= T3_MAX_SPACES || !t3_space_live(&dev->space[packet->dst_space])) {
+		dev->counter[T3_COUNTER_DROPPED]++;
+		return T3_NAK_NO_SPACE;
+	}
+	space = &dev->space[packet->dst_space];
+	if (packet->dst_generation != t3_space_generation(space))
+		return T3_NAK_GENERATION;
+	if (packet->type == T3_PKT_STATE)
+		return receive_state(space, packet);
+	return receive_from_source(space, packet, payload);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Segments: geometry, look-up, mapping. SPEC.md section 3. */
+#include "t3_internal.h"
+
+/* --------------------------------------------------------------- geometry */
+
+uint32_t t3_segment_tile(const struct t3_segment *segment, uint32_t row, uint32_t col)
+{
+	return row / segment->tile_rows * segment->tiles_x + col / segment->tile_row_bytes;
+}
+
+struct t3_tile_shape t3_segment_tile_shape(const struct t3_segment *segment, uint32_t tile)
+{
+	struct t3_tile_shape shape;
+
+	shape.row = tile / segment->tiles_x * segment->tile_rows;
+	shape.col = tile % segment->tiles_x * segment->tile_row_bytes;
+	shape.rows = segment->rows - shape.row;
+	if (shape.rows > segment->tile_rows)
+		shape.rows = segment->tile_rows;
+	shape.row_bytes = segment->row_bytes - shape.col;
+	if (shape.row_bytes > segment->tile_row_bytes)
+		shape.row_bytes = segment->tile_row_bytes;
+	shape.bytes = shape.rows * shape.row_bytes;
+	shape.expected = (uint64_t)shape.bytes * segment->updates;
+	return shape;
+}
+
+/* In device memory, of (row, byte col). */
+uint64_t t3_segment_address(const struct t3_segment *segment, uint32_t row, uint32_t col)
+{
+	return segment->space->buffer + segment->offset + (uint64_t)row * segment->pitch + col;
+}
+
+struct t3_tile_record *t3_segment_record(const struct t3_segment *segment, uint32_t tile)
+{
+	uint64_t index = (uint64_t)segment->counter_base + tile;
+	uint8_t *table = segment->space->dev->memory + segment->space->counters;
+
+	return (struct t3_tile_record *)(void *)(table + index * sizeof(struct t3_tile_record));
+}
+
+static bool contains(const struct t3_segment *segment, uint64_t offset)
+{
+	return offset - segment->offset < segment->extent;
+}
+
+/* The segment whose extent holds the offset, or NULL. */
+struct t3_segment *t3_segment_at(struct t3_space *space, uint64_t offset)
+{
+	uint32_t low = 0, high = space->seg_count;
+
+	if (space->recent && contains(space->recent, offset))
+		return space->recent;
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (space->sorted[middle]->offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || !contains(space->sorted[low - 1], offset))
+		return NULL;
+	space->recent = space->sorted[low - 1];
+	return space->recent;
+}
+
+/* ---------------------------------------------------------------- mapping */
+
+static uint32_t check_values(const struct t3_cmd_seg_map *cmd)
+{
+	bool sends = cmd->kind == T3_SEG_REMOTE || cmd->kind == T3_SEG_DMA;
+
+	if (cmd->kind < T3_SEG_LOCAL || cmd->kind > T3_SEG_DMA || cmd->op >= T3_OP_COUNT ||
+	    cmd->dtype >= T3_DTYPE_COUNT || cmd->init > T3_INIT_IDENTITY ||
+	    cmd->target_op >= T3_OP_COUNT || cmd->mbz[0] || cmd->mbz[1] || cmd->mbz[2] || cmd->mbz2)
+		return T3_ADMIN_BAD_VALUE;
+	if (cmd->kind == T3_SEG_REMOTE && (cmd->op || cmd->init))
+		return T3_ADMIN_BAD_VALUE;
+	if (!sends && (cmd->target_op || cmd->route || cmd->target_segment || cmd->target_row ||
+		       cmd->target_col))
+		return T3_ADMIN_BAD_VALUE;
+	if (cmd->updates < 1 || cmd->updates > T3_MAX_UPDATES)
+		return T3_ADMIN_BAD_VALUE;
+	return T3_ADMIN_OK;
+}
+
+static uint32_t check_geometry(const struct t3_cmd_seg_map *cmd)
+{
+	uint32_t size = t3_dtype_size(cmd->dtype);
+
+	if (cmd->offset % size || cmd->row_bytes % size || cmd->pitch % size ||
+	    cmd->tile_row_bytes % size || cmd->target_col % size)
+		return T3_ADMIN_BAD_GEOMETRY;
+	if (!cmd->rows || !cmd->row_bytes || !cmd->tile_rows || !cmd->tile_row_bytes ||
+	    cmd->pitch < cmd->row_bytes || cmd->pitch > T3_MAX_PITCH ||
+	    cmd->tile_rows > cmd->rows || cmd->tile_row_bytes > cmd->row_bytes)
+		return T3_ADMIN_BAD_GEOMETRY;
+	if ((uint64_t)cmd->tile_rows * cmd->tile_row_bytes > T3_MAX_TILE_BYTES)
+		return T3_ADMIN_BAD_GEOMETRY;
+	return T3_ADMIN_OK;
+}
+
+static uint64_t div_up(uint64_t a, uint64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+static bool overlap(uint64_t a, uint64_t a_len, uint64_t b, uint64_t b_len)
+{
+	return a < b + b_len && b < a + a_len;
+}
+
+static uint32_t check_place(const struct t3_space *space, const struct t3_cmd_seg_map *cmd,
+			    uint64_t extent, uint64_t tiles)
+{
+	uint32_t i;
+
+	if (cmd->offset > space->size || extent > space->size - cmd->offset)
+		return T3_ADMIN_BAD_RANGE;
+	if (cmd->counter_base > space->counter_count ||
+	    tiles > space->counter_count - cmd->counter_base)
+		return T3_ADMIN_BAD_RANGE;
+	for (i = 0; i < space->seg_count; i++) {
+		const struct t3_segment *other = space->sorted[i];
+
+		if (overlap(cmd->offset, extent, other->offset, other->extent))
+			return T3_ADMIN_EXISTS;
+		if (overlap(cmd->counter_base, tiles, other->counter_base, other->tiles))
+			return T3_ADMIN_BAD_RANGE;
+	}
+	return T3_ADMIN_OK;
+}
+
+static void insert_sorted(struct t3_space *space, struct t3_segment *segment)
+{
+	uint32_t i = space->seg_count++;
+
+	for (; i > 0 && space->sorted[i - 1]->offset > segment->offset; i--)
+		space->sorted[i] = space->sorted[i - 1];
+	space->sorted[i] = segment;
+}
+
+static void fill(struct t3_segment *segment, const struct t3_cmd_seg_map *cmd, uint64_t extent,
+		 uint32_t tiles_x, uint32_t tiles)
+{
+	segment->index = cmd->segment;
+	segment->kind = cmd->kind;
+	segment->op = cmd->op;
+	segment->dtype = cmd->dtype;
+	segment->init = cmd->init;
+	segment->target_op = cmd->target_op;
+	segment->esize = t3_dtype_size(cmd->dtype);
+	segment->offset = cmd->offset;
+	segment->extent = extent;
+	segment->updates = cmd->updates;
+	segment->rows = cmd->rows;
+	segment->row_bytes = cmd->row_bytes;
+	segment->pitch = cmd->pitch;
+	segment->tile_rows = cmd->tile_rows;
+	segment->tile_row_bytes = cmd->tile_row_bytes;
+	segment->tiles_x = tiles_x;
+	segment->tiles = tiles;
+	segment->counter_base = cmd->counter_base;
+	segment->route = cmd->route;
+	segment->target_segment = cmd->target_segment;
+	segment->target_row = cmd->target_row;
+	segment->target_col = cmd->target_col;
+	if (cmd->kind != T3_SEG_LOCAL)
+		segment->send_bytes = (uint64_t)cmd->rows * cmd->row_bytes *
+				      (cmd->kind == T3_SEG_REMOTE ? cmd->updates : 1);
+}
+
+/* Stale counts of an earlier user of these records would match a repeated epoch. */
+static void zero_records(struct t3_segment *segment)
+{
+	struct t3_tile_record *record = t3_segment_record(segment, 0);
+	uint64_t bytes = (uint64_t)segment->tiles * sizeof(*record);
+
+	memset(record, 0, bytes);
+	t3_dirty(segment->space->dev, (uint64_t)((uint8_t *)record - segment->space->dev->memory),
+		 bytes);
+}
+
+uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd)
+{
+	struct t3_dev *dev = space->dev;
+	struct t3_segment *segment;
+	uint64_t extent, tiles_x, tiles;
+	uint32_t status;
+
+	if (cmd->segment >= T3_SPACE_SEGMENTS)
+		return T3_ADMIN_BAD_INDEX;
+	status = check_values(cmd);
+	if (status == T3_ADMIN_OK)
+		status = check_geometry(cmd);
+	if (status != T3_ADMIN_OK)
+		return status;
+	if (space->segment[cmd->segment])
+		return T3_ADMIN_EXISTS;
+	if (cmd->kind != T3_SEG_LOCAL &&
+	    (cmd->route >= T3_SPACE_ROUTES || !space->route[cmd->route].used ||
+	     cmd->target_segment >= T3_SPACE_SEGMENTS))
+		return T3_ADMIN_BAD_INDEX;
+	extent = (uint64_t)(cmd->rows - 1) * cmd->pitch + cmd->row_bytes;
+	tiles_x = div_up(cmd->row_bytes, cmd->tile_row_bytes);
+	tiles = tiles_x * div_up(cmd->rows, cmd->tile_rows);
+	status = check_place(space, cmd, extent, tiles);
+	if (status != T3_ADMIN_OK)
+		return status;
+	if (!dev->free_segments)
+		return T3_ADMIN_NO_RESOURCE;
+
+	segment = &dev->segment[dev->free_segment[--dev->free_segments]];
+	memset(segment, 0, sizeof(*segment));
+	segment->space = space;
+	fill(segment, cmd, extent, (uint32_t)tiles_x, (uint32_t)tiles);
+	t3_segment_new_epoch(segment);
+	zero_records(segment);
+	space->segment[cmd->segment] = segment;
+	insert_sorted(space, segment);
+	return T3_ADMIN_OK;
+}
+
+void t3_segment_unmap(struct t3_segment *segment)
+{
+	struct t3_space *space = segment->space;
+	struct t3_dev *dev = space->dev;
+	uint32_t i;
+
+	t3_pump_forget_work(segment);
+	t3_tracker_forget(segment);
+	for (i = 0; space->sorted[i] != segment; i++)
+		;
+	for (space->seg_count--; i < space->seg_count; i++)
+		space->sorted[i] = space->sorted[i + 1];
+	space->segment[segment->index] = NULL;
+	if (space->recent == segment)
+		space->recent = NULL;
+	segment->space = NULL;
+	dev->free_segment[dev->free_segments++] = (uint32_t)(segment - dev->segment);
+}
+
+uint32_t t3_segment_staging(struct t3_space *space, const struct t3_cmd_seg_staging *cmd)
+{
+	struct t3_segment *segment;
+	uint64_t memory = space->dev->config.memory_size;
+	uint64_t last;
+
+	if (cmd->mbz || cmd->slots > T3_SEG_SLOTS)
+		return T3_ADMIN_BAD_VALUE;
+	if (cmd->segment >= T3_SPACE_SEGMENTS || !space->segment[cmd->segment])
+		return T3_ADMIN_BAD_INDEX;
+	segment = space->segment[cmd->segment];
+	if (cmd->slots) {
+		if (cmd->address % 8 || cmd->slot_stride % 8 ||
+		    cmd->slot_stride < segment->extent || cmd->slot_stride > memory)
+			return T3_ADMIN_BAD_RANGE;
+		last = cmd->slot_stride * (cmd->slots - 1) + segment->extent;
+		if (cmd->address > memory || last > memory - cmd->address)
+			return T3_ADMIN_BAD_RANGE;
+	}
+	segment->staging = cmd->address;
+	segment->slot_stride = cmd->slot_stride;
+	segment->slots = cmd->slots;
+	return T3_ADMIN_OK;
+}
+
+void t3_segment_new_epoch(struct t3_segment *segment)
+{
+	segment->tiles_tracked = 0;
+	segment->acked_bytes = 0;
+	segment->word = 0;
+	segment->ready_head = segment->ready_tail = T3_TILE_NONE;
+	segment->ready_count = 0;
+	segment->cur_tile = T3_TILE_NONE;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * T3 core: the hardware itself in plain C, for any host (QEMU, unit tests, the
+ * native simulator). The host gives memory and callbacks, and calls in; the core
+ * never blocks, never allocates after *_new(), keeps no global state.
+ *
+ * All calls on one fabric and its devices must be serialised by the host. A
+ * callback may not call back into the core, except where said.
+ */
+#ifndef T3_CORE_H
+#define T3_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "t3_hw.h"
+
+struct t3_fabric;
+struct t3_dev;
+
+/* ------------------------------------------------------------------- fabric */
+
+struct t3_fabric_config {
+	uint32_t topology; /* T3_TOPOLOGY_* */
+	uint32_t ranks;	   /* 1 .. T3_MAX_RANKS; RING and FULL: at least 1 */
+	uint64_t id;	   /* not 0 */
+};
+
+struct t3_fabric_ops {
+	/* Events are left: call t3_fabric_run() soon, from the host's own loop. */
+	void (*kick)(void *opaque);
+};
+
+/* NULL: the configuration is out of range, or memory is short. */
+struct t3_fabric *t3_fabric_new(const struct t3_fabric_config *config,
+				const struct t3_fabric_ops *ops, void *opaque);
+/* All devices must be detached. */
+void t3_fabric_free(struct t3_fabric *fabric);
+
+/* Runs at most `budget` events. True: events are left. */
+bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget);
+/*
+ * Events that an access drains inline before it leaves the rest to kick();
+ * default T3_INLINE_BUDGET. 0: all are left to t3_fabric_run().
+ */
+void t3_fabric_set_inline_budget(struct t3_fabric *fabric, uint32_t budget);
+uint64_t t3_fabric_now(const struct t3_fabric *fabric); /* virtual ns */
+
+#define T3_INLINE_BUDGET 4096u
+
+/*
+ * Link faults for tests and injection: packet number `nth` (1 = the next) first
+ * or later sent from src to dst is lost, or delivered twice. 0 cancels. False: no
+ * such link.
+ */
+enum t3_inject { T3_INJECT_DROP, T3_INJECT_DUPLICATE, T3_INJECT_DROP_RESPONSE, T3_INJECT_DOWN };
+bool t3_fabric_inject(struct t3_fabric *fabric, uint32_t src, uint32_t dst, enum t3_inject what,
+		      uint32_t nth);
+
+/* ------------------------------------------------------------------- device */
+
+struct t3_dev_config {
+	uint64_t memory_size;	  /* page multiple, not 0 */
+	uint64_t aperture_size;	  /* page multiple, not 0 */
+	uint32_t tracker_entries; /* 1 .. 65536, multiple of ways */
+	uint32_t tracker_ways;	  /* 1 .. 64; entries / ways is a power of two */
+};
+
+struct t3_host_ops {
+	/* Guest memory; 0, or -1 when any byte is not plain accessible memory. */
+	int (*dma_write)(void *opaque, uint64_t addr, const void *buf, size_t len);
+	/* Sends an MSI-X vector, 0 .. T3_MAX_VECTORS - 1. */
+	void (*irq)(void *opaque, uint32_t vector);
+	/* Device memory changed by the core; may be NULL. */
+	void (*dirty)(void *opaque, uint64_t offset, uint64_t len);
+	/* The guest's driver broke a rule; may be NULL. */
+	void (*guest_error)(void *opaque, const char *what);
+	/*
+	 * The space's state changed; for trace events; may be NULL. `from` and `to`
+	 * are enum t3_space_state.
+	 */
+	void (*trace_state)(void *opaque, uint32_t space, uint32_t from, uint32_t to,
+			    uint32_t epoch);
+	/* A fault was recorded; for trace events; may be NULL. */
+	void (*trace_fault)(void *opaque, uint32_t space, const struct t3_fault_record *record);
+	/* A tile's count was reached; for trace events; may be NULL. */
+	void (*trace_trigger)(void *opaque, uint32_t space, uint32_t segment, uint32_t tile);
+};
+
+/* Which t3_dev_config field is wrong, in words; NULL if none is. */
+const char *t3_dev_config_error(const struct t3_dev_config *config);
+
+/*
+ * `memory` is config->memory_size bytes, owned by the host and valid until
+ * t3_dev_free(). NULL: bad configuration, or memory is short.
+ */
+struct t3_dev *t3_dev_new(const struct t3_dev_config *config, uint8_t *memory,
+			  const struct t3_host_ops *ops, void *opaque);
+/* The device must be detached. */
+void t3_dev_free(struct t3_dev *dev);
+
+/* 0, -1 rank out of range, -2 rank taken, -3 attached already. */
+int t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank);
+/* Implies a reset; peers see the device as gone. */
+void t3_dev_detach(struct t3_dev *dev);
+
+/* Function reset (SPEC.md section 10); may be called at any time. */
+void t3_dev_reset(struct t3_dev *dev);
+
+/* BAR0. size is 1, 2, 4 or 8; any offset. */
+uint64_t t3_dev_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
+void t3_dev_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
+
+/* BAR4. size is 1, 2, 4 or 8; any offset. */
+uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
+void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
+
+#endif /* T3_CORE_H */

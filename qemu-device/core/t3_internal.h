@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Structures of the core. Data flows one way:
+ *   regs/aperture -> doorbell, store -> tracker -> trigger -> link -> packet -> tracker ...
+ * Everything that is not done within the access goes through the event heap.
+ */
+#ifndef T3_INTERNAL_H
+#define T3_INTERNAL_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "t3_core.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the core keeps guest structures in host order: little-endian hosts only"
+#endif
+
+#define t3_container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+
+#define T3_NONE32	  0xffffffffu
+#define T3_NONE64	  (~(uint64_t)0)
+#define T3_LINK_SLOTS	  64u
+#define T3_LINK_RESERVE	  16u /* slots left to stores of the CPU */
+#define T3_LINK_RETRIES	  7u
+#define T3_LINK_LATENCY	  500u	 /* ns, published */
+#define T3_LINK_RATE	  150u	 /* bytes per ns, published: 150 GB/s */
+#define T3_LINK_TIMEOUT	  10000u /* ns */
+#define T3_LINK_RESPONSES 128u
+#define T3_STATUS_LINK	  0xffu /* beside t3_nak: no response after all retries */
+#define T3_PUMP_BATCH	  16u	/* packets for one event */
+
+/* ------------------------------------------------------------- event heap */
+
+struct t3_event {
+	uint64_t time;
+	uint64_t seq;
+	uint32_t rank;
+	uint32_t pos; /* place in the heap + 1; 0: not scheduled */
+	void (*fire)(struct t3_event *event);
+};
+
+struct t3_heap {
+	struct t3_event **slot;
+	uint32_t count;
+	uint32_t capacity; /* events that exist: each is in the heap at most once */
+	uint64_t seq;
+};
+
+int t3_heap_init(struct t3_heap *heap, uint32_t capacity);
+void t3_heap_add(struct t3_heap *heap, struct t3_event *event, uint64_t time);
+void t3_heap_remove(struct t3_heap *heap, struct t3_event *event);
+struct t3_event *t3_heap_pop(struct t3_heap *heap);
+
+/* ------------------------------------------------------------------- links */
+
+/* A control packet that waits for its link: at most one for each route and import. */
+struct t3_ctl {
+	struct t3_ctl *next;
+	struct t3_link *link; /* not NULL: queued there */
+	struct t3_space *space;
+	struct t3_packet packet; /* complete but for the link's fields */
+};
+
+struct t3_slot {
+	struct t3_packet packet;
+	uint64_t arrival;
+	uint32_t status; /* t3_nak, valid once applied */
+	bool answered;	 /* the source has seen the response */
+	uint8_t payload[T3_PACKET_PAYLOAD];
+};
+
+struct t3_response {
+	uint64_t time;
+	uint64_t seq;
+	uint32_t status;
+};
+
+/*
+ * One direction from src to dst. Sequence numbers are 64-bit here, their low
+ * halves travel. una <= next; [una, next) lie in slots.
+ */
+struct t3_link {
+	struct t3_fabric *fabric;
+	uint32_t src;
+	uint32_t dst;
+	uint32_t incarnation;
+	uint32_t retries;
+	uint64_t una;	  /* oldest packet without response */
+	uint64_t next;	  /* next to be sent first */
+	uint64_t deliver; /* next to arrive */
+	uint64_t expect;  /* the receiver's next */
+	uint64_t busy;	  /* the wire is occupied until */
+	uint32_t resp_head, resp_count;
+	uint32_t inject[4]; /* enum t3_inject; countdown, 0 off */
+	struct t3_ctl *ctl_head, *ctl_tail;
+	struct t3_segment *work_head, *work_tail;
+	struct t3_event on_arrival, on_response, on_timeout, on_pump;
+	struct t3_response response[T3_LINK_RESPONSES];
+	struct t3_slot slot[T3_LINK_SLOTS];
+};
+
+struct t3_fabric {
+	struct t3_fabric_config config;
+	struct t3_fabric_ops ops;
+	void *opaque;
+	uint64_t now;
+	uint32_t inline_budget;
+	struct t3_heap heap;
+	struct t3_dev *dev[T3_MAX_RANKS];
+	struct t3_link *link[T3_MAX_RANKS][T3_MAX_RANKS];
+};
+
+/* ---------------------------------------------------------- spaces, segments */
+
+struct t3_seg_counts {
+	uint64_t stores, doorbells, local_bytes, remote_bytes;
+	uint64_t triggers, dma_bytes, link_bytes, nmc_elements;
+};
+
+struct t3_segment {
+	struct t3_space *space; /* NULL: free */
+	struct t3_segment *work_next;
+	bool queued; /* on its link's work list */
+	uint32_t index;
+	uint32_t kind, op, dtype, init, target_op, esize;
+	uint64_t offset, extent; /* bytes from first to behind last */
+	uint32_t updates;
+	uint32_t rows, row_bytes, pitch, tile_rows, tile_row_bytes;
+	uint32_t tiles_x, tiles;
+	uint32_t counter_base;
+	uint32_t route, target_segment, target_row, target_col;
+	uint64_t staging, slot_stride;
+	uint32_t slots;
+	uint32_t consumed[T3_SEG_SLOTS];
+	/* of the current epoch */
+	uint32_t tiles_tracked;
+	uint64_t send_bytes;  /* that will be sent in all */
+	uint64_t acked_bytes; /* that the target applied */
+	uint64_t word;
+	/* ready list, linked through the counter records */
+	uint32_t ready_head, ready_tail, ready_count;
+	/* tile being sent */
+	uint32_t cur_tile, cur_row, cur_col;
+	struct t3_seg_counts counts;
+};
+
+struct t3_route {
+	bool used;
+	bool dead; /* the target takes nothing from dead_epoch on */
+	uint32_t rank, space, generation, import;
+	uint32_t peer_state, peer_epoch, dead_epoch;
+	struct t3_link *link;
+	struct t3_ctl ctl;
+};
+
+struct t3_import {
+	bool used;
+	bool poisoned; /* the source sends nothing from poison_epoch on */
+	uint32_t rank, space, generation, op_mask;
+	uint32_t poison_epoch;
+	uint64_t segment_mask;
+	struct t3_ctl ctl;
+};
+
+struct t3_space {
+	struct t3_dev *dev;
+	uint32_t id;
+	uint32_t state, epoch;
+	bool fresh; /* no epoch since CREATE or RESET */
+	bool mute;  /* the event area could not be written */
+	uint64_t aperture, size, buffer, counters, event_area;
+	uint32_t counter_count;
+	uint32_t faults;
+	uint64_t dropped;
+	uint32_t in_flight; /* packets without response, control packets queued */
+	uint32_t seg_count, segs_left;
+	struct t3_segment *segment[T3_SPACE_SEGMENTS];
+	struct t3_segment *sorted[T3_SPACE_SEGMENTS]; /* by offset */
+	struct t3_segment *recent;
+	struct t3_route route[T3_SPACE_ROUTES];
+	struct t3_import import[T3_SPACE_IMPORTS];
+};
+
+/* ------------------------------------------------------------------- tracker */
+
+struct t3_entry {
+	struct t3_segment *segment; /* NULL: free */
+	uint32_t tile;
+	uint32_t count;
+	uint64_t used;
+};
+
+struct t3_tracker {
+	struct t3_entry *entry;
+	uint32_t sets, ways;
+	uint64_t clock;
+};
+
+/* -------------------------------------------------------------------- device */
+
+struct t3_dev {
+	struct t3_dev_config config;
+	struct t3_host_ops ops;
+	void *opaque;
+	uint8_t *memory;
+	struct t3_fabric *fabric;
+	uint32_t rank;
+	uint32_t incarnation;
+	struct t3_tracker tracker;
+	uint16_t *page_space; /* aperture page -> space id + 1, 0: none */
+	uint32_t generation[T3_MAX_SPACES];
+	struct t3_space *space;	    /* T3_MAX_SPACES */
+	struct t3_segment *segment; /* T3_MAX_SEGMENTS */
+	uint32_t *free_segment;	    /* stack of indices */
+	uint32_t free_segments;
+	/* registers */
+	uint32_t error_status, error_enable, event_vector, error_vector;
+	uint32_t pending[T3_MAX_SPACES / 32], enable[T3_MAX_SPACES / 32];
+	uint32_t admin_command, admin_status;
+	uint64_t mailbox[T3_MAILBOX_SIZE / 8];
+	uint64_t counter[T3_COUNTER_COUNT];
+};
+
+/* Where an update comes from, for counts and fault records. */
+struct t3_source {
+	uint32_t rank;
+	bool remote;
+};
+
+/* fabric.c */
+void t3_fabric_schedule(struct t3_fabric *fabric, struct t3_event *event, uint64_t time);
+void t3_fabric_settle(struct t3_fabric *fabric);
+
+/* link.c */
+void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst);
+uint32_t t3_link_free_slots(const struct t3_link *link);
+/* The caller checked t3_link_free_slots(). Returns where to put the payload. */
+void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const void *payload);
+void t3_link_drop_all(struct t3_link *link);
+
+/* pump.c: what waits for a link */
+void t3_pump_fire(struct t3_event *event);
+void t3_pump_kick(struct t3_link *link);
+void t3_pump_control(struct t3_space *space, struct t3_link *link, struct t3_ctl *ctl,
+		     const struct t3_packet *packet);
+void t3_pump_forget_control(struct t3_ctl *ctl);
+void t3_pump_add_work(struct t3_segment *segment);
+void t3_pump_forget_work(struct t3_segment *segment);
+/* True: the tile was appended. False: it is on the list already. */
+bool t3_ready_push(struct t3_segment *segment, uint32_t tile, uint32_t slot);
+void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint32_t status);
+
+/* packet.c: the receiving side. Returns t3_nak. */
+uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
+			   const uint8_t *payload);
+
+/* space.c */
+bool t3_space_live(const struct t3_space *space); /* IDLE .. FAULTED */
+uint32_t t3_space_generation(const struct t3_space *space);
+void t3_space_create(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
+void t3_space_reset(struct t3_space *space);
+void t3_space_disable(struct t3_space *space);
+void t3_space_destroy(struct t3_space *space);
+void t3_space_settle_in_flight(struct t3_space *space);
+void t3_space_drop_state(struct t3_space *space);
+void t3_space_fault(struct t3_space *space, const struct t3_fault_record *record);
+void t3_space_fault_cpu(struct t3_space *space, uint32_t kind, const struct t3_segment *segment,
+			uint32_t tile, uint64_t offset);
+void t3_space_drop(struct t3_space *space);
+
+/* epoch.c */
+void t3_epoch_arm(struct t3_space *space, uint32_t epoch);
+void t3_epoch_release(struct t3_space *space, uint32_t epoch);
+void t3_epoch_try_armed(struct t3_space *space);
+void t3_epoch_peer_state(struct t3_space *space, struct t3_route *route, uint32_t state,
+			 uint32_t epoch);
+void t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, uint32_t epoch);
+void t3_epoch_tell_import(struct t3_space *space, struct t3_import *import, uint32_t state,
+			  uint32_t epoch);
+void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state);
+uint32_t t3_epoch_first_undone(const struct t3_space *space);
+void t3_epoch_segment_tracked(struct t3_segment *segment);
+void t3_epoch_segment_acked(struct t3_segment *segment, uint32_t bytes);
+
+/* segment.c */
+struct t3_segment *t3_segment_at(struct t3_space *space, uint64_t offset);
+uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd);
+uint32_t t3_segment_staging(struct t3_space *space, const struct t3_cmd_seg_staging *cmd);
+void t3_segment_unmap(struct t3_segment *segment);
+void t3_segment_new_epoch(struct t3_segment *segment);
+uint32_t t3_segment_tile(const struct t3_segment *segment, uint32_t row, uint32_t col);
+struct t3_tile_record *t3_segment_record(const struct t3_segment *segment, uint32_t tile);
+uint64_t t3_segment_address(const struct t3_segment *segment, uint32_t row, uint32_t col);
+
+struct t3_tile_shape {
+	uint32_t row, col; /* origin in the segment: row, byte */
+	uint32_t rows, row_bytes;
+	uint32_t bytes;
+	uint64_t expected;
+};
+struct t3_tile_shape t3_segment_tile_shape(const struct t3_segment *segment, uint32_t tile);
+
+/* tracker.c */
+enum t3_track { T3_TRACK_OVERSHOOT = -1, T3_TRACK_FIRST = 1, T3_TRACK_DONE = 2 };
+int t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways);
+/* OVERSHOOT (nothing counted), or a sum of FIRST and DONE. */
+int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, uint64_t expected);
+uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile);
+void t3_tracker_forget(struct t3_segment *segment);
+void t3_tracker_clear(struct t3_dev *dev);
+
+/* update.c: counted updates of one tile */
+bool t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
+		   uint32_t bytes, bool remote);
+bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes);
+void t3_update_init_tile(struct t3_segment *segment, const struct t3_tile_shape *shape);
+void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
+		     uint32_t bytes);
+void t3_update_done(struct t3_segment *segment, uint32_t tile);
+
+/* nmc.c */
+uint32_t t3_dtype_size(uint32_t dtype);
+void t3_nmc_apply(uint32_t dtype, uint32_t op, void *dst, const void *src, size_t bytes);
+void t3_nmc_identity(uint32_t dtype, uint32_t op, void *dst, size_t bytes);
+
+/* doorbell.c, admin.c */
+void t3_doorbell_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
+uint64_t t3_doorbell_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
+void t3_admin_run(struct t3_dev *dev, uint32_t opcode);
+
+/* notify.c */
+void t3_notify_word(struct t3_space *space, size_t offset, const void *data, size_t len);
+void t3_notify_state(struct t3_space *space);
+void t3_notify_consumed(struct t3_segment *segment, uint32_t slot);
+void t3_notify_all(struct t3_space *space);
+void t3_notify_event(struct t3_space *space);
+void t3_notify_enable(struct t3_dev *dev, uint32_t word, uint32_t value);
+void t3_error_raise(struct t3_dev *dev, uint32_t bit);
+void t3_guest_error(struct t3_dev *dev, const char *what);
+
+static inline bool t3_serial_after(uint32_t a, uint32_t b) /* a is a later epoch than b */
+{
+	return (int32_t)(a - b) > 0;
+}
+
+static inline void t3_dirty(struct t3_dev *dev, uint64_t offset, uint64_t len)
+{
+	if (dev->ops.dirty)
+		dev->ops.dirty(dev->opaque, offset, len);
+}
+
+#endif /* T3_INTERNAL_H */

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The tracker: a set-associative cache of tile counts over the counter tables in
+ * device memory. SPEC.md section 3.3.
+ */
+#include "t3_internal.h"
+
+int t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways)
+{
+	tracker->entry = calloc(entries, sizeof(tracker->entry[0]));
+	tracker->ways = ways;
+	tracker->sets = entries / ways;
+	tracker->clock = 0;
+	return tracker->entry ? 0 : -1;
+}
+
+static struct t3_entry *set_of(struct t3_tracker *tracker, uint32_t tile)
+{
+	return &tracker->entry[(size_t)(tile & (tracker->sets - 1)) * tracker->ways];
+}
+
+static struct t3_entry *find(struct t3_tracker *tracker, const struct t3_segment *segment,
+			     uint32_t tile)
+{
+	struct t3_entry *set = set_of(tracker, tile);
+	uint32_t way;
+
+	for (way = 0; way < tracker->ways; way++)
+		if (set[way].segment == segment && set[way].tile == tile)
+			return &set[way];
+	return NULL;
+}
+
+static void free_entry(struct t3_dev *dev, struct t3_entry *entry)
+{
+	entry->segment = NULL;
+	dev->counter[T3_COUNTER_TRACKER_LIVE]--;
+}
+
+static void write_back(struct t3_dev *dev, const struct t3_entry *entry)
+{
+	struct t3_tile_record *record = t3_segment_record(entry->segment, entry->tile);
+
+	record->count = entry->count;
+	t3_dirty(dev, (uint64_t)((uint8_t *)record - dev->memory), sizeof(*record));
+}
+
+/* An invalid way, else the least recently used one, spilled. */
+static struct t3_entry *victim(struct t3_dev *dev, uint32_t tile)
+{
+	struct t3_entry *set = set_of(&dev->tracker, tile);
+	struct t3_entry *oldest = set;
+	uint32_t way;
+
+	for (way = 0; way < dev->tracker.ways; way++) {
+		if (!set[way].segment)
+			return &set[way];
+		if (set[way].used < oldest->used)
+			oldest = &set[way];
+	}
+	write_back(dev, oldest);
+	free_entry(dev, oldest);
+	dev->counter[T3_COUNTER_TRACKER_SPILL]++;
+	return oldest;
+}
+
+static struct t3_entry *allocate(struct t3_dev *dev, struct t3_segment *segment, uint32_t tile,
+				 uint32_t count)
+{
+	struct t3_entry *entry = victim(dev, tile);
+	uint64_t *counter = dev->counter;
+
+	entry->segment = segment;
+	entry->tile = tile;
+	entry->count = count;
+	counter[T3_COUNTER_TRACKER_ALLOC]++;
+	counter[T3_COUNTER_TRACKER_LIVE]++;
+	if (counter[T3_COUNTER_TRACKER_LIVE] > counter[T3_COUNTER_TRACKER_PEAK])
+		counter[T3_COUNTER_TRACKER_PEAK] = counter[T3_COUNTER_TRACKER_LIVE];
+	if (count)
+		counter[T3_COUNTER_TRACKER_FILL]++;
+	return entry;
+}
+
+static uint32_t record_count(const struct t3_segment *segment, const struct t3_tile_record *record)
+{
+	return record->epoch == segment->space->epoch ? record->count : 0;
+}
+
+/* Count of the tile without touching the cache. */
+uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile)
+{
+	struct t3_entry *entry = find(&segment->space->dev->tracker, segment, tile);
+
+	return entry ? entry->count : record_count(segment, t3_segment_record(segment, tile));
+}
+
+static void start_record(struct t3_segment *segment, struct t3_tile_record *record)
+{
+	record->epoch = segment->space->epoch;
+	record->count = 0;
+	record->next = T3_TILE_NONE;
+	record->flags = 0;
+	record->slot = 0;
+}
+
+int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, uint64_t expected)
+{
+	struct t3_dev *dev = segment->space->dev;
+	struct t3_entry *entry = find(&dev->tracker, segment, tile);
+	struct t3_tile_record *record;
+	int result = 0;
+
+	if (entry) {
+		if ((uint64_t)entry->count + bytes > expected)
+			return T3_TRACK_OVERSHOOT;
+		dev->counter[T3_COUNTER_TRACKER_HIT]++;
+	} else {
+		record = t3_segment_record(segment, tile);
+		if ((uint64_t)record_count(segment, record) + bytes > expected)
+			return T3_TRACK_OVERSHOOT;
+		if (record->epoch != segment->space->epoch) {
+			start_record(segment, record);
+			result = T3_TRACK_FIRST;
+		}
+		entry = allocate(dev, segment, tile, record->count);
+	}
+	entry->count += bytes;
+	entry->used = ++dev->tracker.clock;
+	if (entry->count == expected) {
+		write_back(dev, entry);
+		free_entry(dev, entry);
+		result |= T3_TRACK_DONE;
+	}
+	return result;
+}
+
+void t3_tracker_forget(struct t3_segment *segment)
+{
+	struct t3_dev *dev = segment->space->dev;
+	uint32_t i, count = dev->tracker.sets * dev->tracker.ways;
+
+	for (i = 0; i < count; i++)
+		if (dev->tracker.entry[i].segment == segment)
+			free_entry(dev, &dev->tracker.entry[i]);
+}
+
+void t3_tracker_clear(struct t3_dev *dev)
+{
+	uint32_t i, count = dev->tracker.sets * dev->tracker.ways;
+
+	for (i = 0; i < count; i++)
+		dev->tracker.entry[i].segment = NULL;
+	dev->counter[T3_COUNTER_TRACKER_LIVE] = 0;
+}

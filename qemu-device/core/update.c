@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counted updates of a segment that has memory behind it (LOCAL, DMA). */
+#include "t3_internal.h"
+
+static void dirty_rows(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t rows,
+		       uint32_t bytes)
+{
+	t3_dirty(segment->space->dev, t3_segment_address(segment, row, col),
+		 (uint64_t)(rows - 1) * segment->pitch + bytes);
+}
+
+void t3_update_init_tile(struct t3_segment *segment, const struct t3_tile_shape *shape)
+{
+	uint8_t *memory = segment->space->dev->memory;
+	uint32_t i;
+
+	if (segment->init != T3_INIT_IDENTITY)
+		return;
+	for (i = 0; i < shape->rows; i++)
+		t3_nmc_identity(segment->dtype, segment->op,
+				memory + t3_segment_address(segment, shape->row + i, shape->col),
+				shape->row_bytes);
+	dirty_rows(segment, shape->row, shape->col, shape->rows, shape->row_bytes);
+}
+
+/* Applies values that are counted already. */
+void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
+		     uint32_t bytes)
+{
+	struct t3_dev *dev = segment->space->dev;
+	uint64_t address = t3_segment_address(segment, row, col);
+
+	t3_nmc_apply(segment->dtype, segment->op, dev->memory + address, data, bytes);
+	t3_dirty(dev, address, bytes);
+	if (segment->op != T3_OP_STORE) {
+		segment->counts.nmc_elements += bytes / segment->esize;
+		dev->counter[T3_COUNTER_NMC_ELEMENTS] += bytes / segment->esize;
+	}
+}
+
+/* The tile's count is reached: the trigger. */
+void t3_update_done(struct t3_segment *segment, uint32_t tile)
+{
+	struct t3_dev *dev = segment->space->dev;
+
+	segment->counts.triggers++;
+	dev->counter[T3_COUNTER_TRIGGERS]++;
+	if (dev->ops.trace_trigger)
+		dev->ops.trace_trigger(dev->opaque, segment->space->id, segment->index, tile);
+	if (segment->kind == T3_SEG_DMA)
+		t3_ready_push(segment, tile, 0);
+	segment->tiles_tracked++;
+	if (segment->tiles_tracked == segment->tiles)
+		t3_epoch_segment_tracked(segment);
+}
+
+/* Bytes from (row, col) to the end of its tile or of the run. */
+static uint32_t piece_bytes(const struct t3_segment *segment, uint32_t col, uint32_t bytes)
+{
+	uint32_t room = segment->tile_row_bytes - col % segment->tile_row_bytes;
+
+	return bytes < room ? bytes : room;
+}
+
+/* Would a run in one row be accepted? It may cross tiles. */
+bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes)
+{
+	while (bytes) {
+		uint32_t piece = piece_bytes(segment, col, bytes);
+		uint32_t tile = t3_segment_tile(segment, row, col);
+
+		if (t3_tracker_count(segment, tile) + (uint64_t)piece >
+		    t3_segment_tile_shape(segment, tile).expected)
+			return false;
+		col += piece;
+		bytes -= piece;
+	}
+	return true;
+}
+
+static bool update_piece(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
+			 uint32_t bytes)
+{
+	uint32_t tile = t3_segment_tile(segment, row, col);
+	struct t3_tile_shape shape = t3_segment_tile_shape(segment, tile);
+	int result = t3_tracker_add(segment, tile, bytes, shape.expected);
+
+	if (result == T3_TRACK_OVERSHOOT)
+		return false;
+	if (result & T3_TRACK_FIRST)
+		t3_update_init_tile(segment, &shape);
+	t3_update_apply(segment, row, col, data, bytes);
+	if (result & T3_TRACK_DONE)
+		t3_update_done(segment, tile);
+	return true;
+}
+
+/*
+ * Counts and applies a run in one row. False: it would overshoot and nothing
+ * was applied; a run over several tiles needs t3_update_fits() before.
+ */
+bool t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
+		   uint32_t bytes, bool remote)
+{
+	const uint8_t *from = data;
+	uint32_t left = bytes;
+
+	if (remote)
+		segment->counts.remote_bytes += bytes;
+	else
+		segment->counts.local_bytes += bytes;
+	while (left) {
+		uint32_t piece = piece_bytes(segment, col, left);
+
+		if (!update_piece(segment, row, col, from, piece)) {
+			if (remote)
+				segment->counts.remote_bytes -= left;
+			else
+				segment->counts.local_bytes -= left;
+			return false;
+		}
+		from += piece;
+		col += piece;
+		left -= piece;
+	}
+	return true;
+}
