@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: MIT
+# T3's one entry point. `make help` lists what it can do.
+#
+# Ours is built below .build, everything else (QEMU, the kernel) once below
+# T3_CACHE. All source lists are wildcards: a new file needs no change here.
+
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+
+T3_BUILD ?= .build
+B := $(T3_BUILD)
+T3_CACHE ?= $(CURDIR)/.cache
+T3_JOBS ?= 2
+export T3_CACHE T3_JOBS
+export T3_BUILD := $(abspath $B)
+
+# Options of `make run`, checked by check-options.sh before anything else.
+RANKS ?= 4
+SHAPE ?= 256x256x256
+TILE ?= 32x32
+DTYPE ?= f32
+WRITE ?= store
+ITERS ?= 4
+SEED ?= 1
+SOAK_SECONDS ?= 600
+export RANKS SHAPE TILE DTYPE WRITE ITERS SEED SOAK_SECONDS
+
+PREFIX ?= /usr/local
+VERSION := 0.1.0
+
+VM := tools/vm/t3-vm
+STAGE := tools/build/
+
+# ------------------------------------------------------------------- sources
+CORE_SRC := $(wildcard qemu-device/core/*.c)
+LIB_SRC := $(wildcard libt3/*.c)
+TOOL_SRC := $(shell find tools/t3 -name '*.c' 2>/dev/null | sort)
+UNIT_SRC := $(wildcard tests/unit/test_*.c)
+UNIT_COMMON := $(wildcard tests/unit/common/*.c)
+GUEST_SRC := $(wildcard tests/guest/test_*.c)
+GUEST_COMMON := $(wildcard tests/guest/common/*.c)
+MODULE_SRC := $(wildcard Kbuild) $(shell find driver uapi -type f 2>/dev/null)
+
+# A room without sources has no products.
+CORE := $(if $(CORE_SRC),$B/libt3core.a)
+LIB := $(if $(LIB_SRC),$B/libt3.a $B/libt3.so $B/libt3.pc)
+TOOL := $(if $(TOOL_SRC),$B/t3)
+MODULE := $(if $(wildcard Kbuild),$B/module/t3.ko)
+UNIT := $(UNIT_SRC:tests/unit/%.c=$B/unit/%)
+UNIT_SAN := $(UNIT_SRC:tests/unit/%.c=$B/unit-sanitized/%)
+GUEST := $(GUEST_SRC:tests/guest/%.c=$B/guest/%)
+
+# One short line per product; V=1 shows the whole command.
+Q := $(if $V,,@)
+say = $(if $V,,@printf '  %-5s %s\n' $1 $(patsubst $B/%,%,$2))
+
+objects = $(patsubst %.c,$B/$1/%.o,$2)
+
+# --------------------------------------------------------------------- flags
+# pkg-config is asked when a recipe runs: before `deps` it may not exist.
+WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+CFLAGS_ALL = -std=gnu11 -O2 -g $(WARN) -ffp-contract=off -fPIC $(CFLAGS)
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+LIB_PKGS := libdrm libpci
+pkg = $(shell pkg-config $1)
+
+INC_qemu-device := -Iuapi -Iqemu-device/core
+INC_libt3 = -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags $(LIB_PKGS))
+INC_tools = -Itools/t3 -Iuapi -Ilibt3 -Iqemu-device/core $(call pkg,--cflags $(LIB_PKGS) jansson)
+INC_tests = $(INC_tools) -I$(dir $<) -I$(dir $<)common $(call pkg,--cflags cmocka)
+LIBS = $(call pkg,--libs $(LIB_PKGS)) -lm -pthread
+includes = $(INC_$(firstword $(subst /, ,$<)))
+
+# ------------------------------------------------------------------- targets
+.PHONY: help run shell check options deps qemu kernel module lib tools initramfs \
+	unit qtest guest lint soak format build always clean distclean
+
+help:
+	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
+
+#: make run     build what is missing and run a GEMM with reduce-scatter in the guest
+#:                RANKS=4             devices, 2 to 16
+#:                SHAPE=256x256x256   MxNxK; M and K divisible by RANKS
+#:                TILE=32x32          tracked tile, rows x columns
+#:                DTYPE=f32           i32, f32, f16, bf16
+#:                WRITE=store         store or doorbell
+#:                ITERS=4             iterations
+#:                SEED=1              of the input data
+run: build
+	@$(VM) run --ranks "$$RANKS" --name run -- t3 gemm-rs --ranks "$$RANKS" --shape "$$SHAPE" \
+		--dtype "$$DTYPE" --write "$$WRITE" --iters "$$ITERS" --seed "$$SEED" --tile "$$TILE"
+
+#: make shell   an interactive root shell in a guest with RANKS devices
+shell: build
+	@$(VM) shell --ranks "$$RANKS" --name shell
+
+#: make check   lint, unit tests, qtest, guest tests and end-to-end runs
+check: build qtest $(UNIT) $(UNIT_SAN)
+	@$(STAGE)check.py
+
+#: make lint unit guest   those suites alone (and `make qtest` builds the qtest)
+lint: module
+	@$(STAGE)check.py lint
+unit: $(UNIT) $(UNIT_SAN)
+	@$(STAGE)check.py unit unit-sanitized
+guest: build
+	@$(STAGE)check.py guest
+
+#: make soak    end-to-end runs with changing seeds for SOAK_SECONDS=600
+soak: build
+	@$(VM) run --ranks "$$RANKS" --name soak --timeout $$((SOAK_SECONDS + 120)) -- \
+		sh -c 'end=$$(($$(date +%s) + $$1)) seed=1; shift; \
+		while [ $$(date +%s) -lt $$end ]; do \
+			"$$@" --seed $$seed || exit 1; seed=$$((seed + 1)); done' soak \
+		"$$SOAK_SECONDS" t3 gemm-rs --ranks "$$RANKS" --shape "$$SHAPE" --dtype "$$DTYPE" \
+		--write "$$WRITE" --iters "$$ITERS" --tile "$$TILE"
+
+#: make format  clang-format on what it judges (not driver/, not uapi/)
+format: | deps
+	@$(STAGE)lint.sh --format
+
+#: make deps qemu kernel module lib tools initramfs   the steps, one by one
+build: qemu kernel module lib tools initramfs
+lib: $(LIB)
+tools: $(TOOL)
+module: $(MODULE)
+initramfs: $B/initramfs.img
+
+options:
+	@$(STAGE)check-options.sh
+# Wrong options end a run before anything is installed.
+deps: | $(if $(filter run soak,$(MAKECMDGOALS)),options)
+	@$(STAGE)deps.sh
+qemu: | deps
+	@$(STAGE)qemu.sh
+qtest: | qemu
+	@$(STAGE)qemu.sh qtest
+kernel: $B/kernel.stamp
+# Always asked, rewritten only when .build/kernel leads to another kernel.
+$B/kernel.stamp: always | deps
+	@$(STAGE)kernel.sh
+
+#: make clean   remove .build; `make distclean` also removes the cache
+clean:
+	rm -rf $B
+distclean: clean
+	rm -rf "$(T3_CACHE)"
+
+# ------------------------------------------------------------------- recipes
+$B/obj/%.o: %.c | deps
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$Q$(CC) $(CFLAGS_ALL) $(includes) -MMD -MP -c -o $@ $<
+
+$B/san/%.o: %.c | deps
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$Q$(CC) $(CFLAGS_ALL) $(SANITIZE) $(includes) -MMD -MP -c -o $@ $<
+
+# Archives are made anew: a source that has gone must leave them.
+$B/libt3core.a: $(call objects,obj,$(CORE_SRC))
+$B/libt3.a: $(call objects,obj,$(LIB_SRC))
+$B/san/libt3core.a: $(call objects,san,$(CORE_SRC))
+$B/san/libt3.a: $(call objects,san,$(LIB_SRC))
+%.a:
+	@mkdir -p $(@D); rm -f $@
+	$Q$(AR) rcs $@ $^
+
+LIB_MAP := $(wildcard libt3/libt3.map)
+$B/libt3.so.0: $(call objects,obj,$(LIB_SRC)) $(LIB_MAP)
+	$(call say,LD,$@)
+	$Q$(CC) -shared -Wl,-soname,libt3.so.0 -Wl,-z,defs $(LIB_MAP:%=-Wl,--version-script=%) \
+		-o $@ $(filter %.o,$^) $(LIBS)
+$B/libt3.so: $B/libt3.so.0
+	@ln -sf libt3.so.0 $@
+$B/libt3.pc: libt3/libt3.pc.in
+	@sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(PREFIX)/lib|' \
+		-e 's|@INCLUDEDIR@|$(PREFIX)/include|; s|@VERSION@|$(VERSION)|' $< >$@
+
+$B/t3: $(call objects,obj,$(TOOL_SRC)) $(LIB)
+	$(call say,LD,$@)
+	$Q$(CC) -o $@ $(filter %.o,$^) -L$B $(if $(LIB),-lt3) $(call pkg,--libs jansson) $(LIBS)
+
+# test_core_* is linked with the core, test_lib_* with libt3: both statically, so
+# that a test can reach what is not exported, and never together, since the two
+# may use the same names. Common helpers are archives: only what is used comes in.
+under_test = $(if $(findstring /test_lib_,$@),$1/libt3.a,$1/libt3core.a)
+$B/obj/unit-common.a: $(call objects,obj,$(UNIT_COMMON))
+$B/san/unit-common.a: $(call objects,san,$(UNIT_COMMON))
+$B/obj/guest-common.a: $(call objects,obj,$(GUEST_COMMON))
+
+$B/unit/%: $B/obj/tests/unit/%.o $B/obj/unit-common.a $(CORE) $(filter %.a,$(LIB))
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$Q$(CC) -o $@ $(wordlist 1,2,$^) $(call under_test,$B) $(call pkg,--libs cmocka) $(LIBS)
+$B/unit-sanitized/%: $B/san/tests/unit/%.o $B/san/unit-common.a \
+		$(if $(CORE),$B/san/libt3core.a) $(if $(LIB),$B/san/libt3.a)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$Q$(CC) $(SANITIZE) -o $@ $(wordlist 1,2,$^) $(call under_test,$B/san) \
+		$(call pkg,--libs cmocka) $(LIBS)
+$B/guest/%: $B/obj/tests/guest/%.o $B/obj/guest-common.a $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$Q$(CC) -o $@ $(wordlist 1,2,$^) -L$B $(if $(LIB),-lt3) $(call pkg,--libs cmocka) $(LIBS)
+
+$B/module/t3.ko: $(MODULE_SRC) $(STAGE)module.sh $B/kernel.stamp
+	@$(STAGE)module.sh
+
+$B/initramfs.img: $(addprefix $(STAGE),initramfs.sh common.sh guest-init guest-batch) \
+		$(MODULE) $(LIB) $(TOOL) $(GUEST) $B/kernel.stamp
+	@$(STAGE)initramfs.sh $@
+
+.SECONDARY:
+-include $(shell find $B/obj $B/san -name '*.d' 2>/dev/null)

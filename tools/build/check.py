@@ -1,0 +1,255 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Run the test suites, all of them whatever fails, and count.
+
+usage: check.py [SUITE...]      (default: all; see SUITES at the end)
+
+Prints a line per program as it ends, then what failed or was skipped with the
+log that tells why, and last exactly one line: "N passed, N failed[, N skipped]".
+Exits 1 when a test failed or a suite had no tests at all, 2 for bad use.
+"""
+
+import collections
+import fcntl
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
+CACHE = pathlib.Path(os.environ.get("T3_CACHE", ROOT / ".cache"))
+LOGS = BUILD / "log"
+VM = ROOT / "tools/vm/t3-vm"
+LINT = ROOT / "tools/build/lint.sh"
+
+PROGRAM_SECONDS = 300
+VM_SECONDS = 1800
+
+Result = collections.namedtuple("Result", "name status log")
+PASS, FAIL, SKIP = "passed", "failed", "skipped"
+
+
+# --- running and parsing -----------------------------------------------------
+
+def execute(name, command, seconds=PROGRAM_SECONDS, env=None):
+    """Run one command into a log of its own; its status, or why there is none."""
+    log = LOGS / f"{name.replace('/', '-')}.log"
+    with open(log, "wb") as output:
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output,
+                                  stderr=subprocess.STDOUT, timeout=seconds, cwd=ROOT,
+                                  env={**os.environ, **(env or {})})
+            return done.returncode, log
+        except subprocess.TimeoutExpired:
+            output.write(f"\n# no end after {seconds} s\n".encode())
+        except OSError as error:
+            output.write(f"\n# {error}\n".encode())
+    return -1, log
+
+
+TAP = re.compile(r"^(not ok|ok) +(\d+)(?: *-)? *(.*)$")
+SKIPPED = re.compile(r"# *skip\b *", re.I)
+
+
+def tap_results(prefix, text, status, log):
+    """A program's TAP lines, plus a failure where it died or stopped short."""
+    results, planned = [], None
+    for line in text.splitlines():
+        plan = re.match(r"^1\.\.(\d+)", line)
+        planned = int(plan[1]) + (planned or 0) if plan else planned
+        match = TAP.match(line)
+        if not match:
+            continue
+        verdict = FAIL if match[1] == "not ok" else PASS
+        if SKIPPED.search(match[3]):
+            verdict = SKIP  # some cmocka versions print "not ok N # SKIP"
+        # cmocka may append its complaint to the name, which is one word.
+        name = (SKIPPED.sub("", match[3]).split() or [f"test {match[2]}"])[0]
+        results.append(Result(f"{prefix}/{name}", verdict, log))
+    failed = any(result.status == FAIL for result in results)
+    if status == 77 and not results:
+        results.append(Result(prefix, SKIP, log))
+    elif status != 0 and not failed:
+        results.append(Result(f"{prefix} (ended with status {status})", FAIL, log))
+    elif planned is not None and planned != len(results):
+        results.append(Result(f"{prefix} ({len(results)} of {planned} tests ran)", FAIL, log))
+    elif not results:
+        results.append(Result(f"{prefix} (reported no test)", FAIL, log))
+    return results
+
+
+def report(name, results, seconds):
+    counts = collections.Counter(result.status for result in results)
+    text = ", ".join(f"{counts[status]} {status}" for status in (PASS, FAIL, SKIP)
+                     if counts[status])
+    print(f"[{name}] {text} ({seconds:.1f} s)", flush=True)
+    return results
+
+
+def tap_program(name, command, env=None):
+    start = time.monotonic()
+    status, log = execute(name, command, env={"CMOCKA_MESSAGE_OUTPUT": "TAP", **(env or {})})
+    text = log.read_text(errors="replace")
+    return report(name, tap_results(name, text, status, log), time.monotonic() - start)
+
+
+# --- the guest ---------------------------------------------------------------
+
+def guest_batch(name, options, commands, seconds):
+    """Run shell commands in one VM; yields (index, status or None, output, log)."""
+    status, log = execute(name, [VM, "run", "--name", name, "--timeout", str(VM_SECONDS),
+                                 *options, "--", "guest-batch", str(seconds), *commands],
+                          VM_SECONDS + 60)
+    text = log.read_text(errors="replace")
+    outputs = {}
+    for part in re.finditer(r"^@@ begin (\d+)\n(.*?)(?:^@@ end \1 (\d+)$|\Z)", text, re.M | re.S):
+        outputs[int(part[1])] = (int(part[3]) if part[3] else None, part[2])
+    batch = [(index, *outputs.get(index, (None, "")), log) for index in range(len(commands))]
+    return status, batch
+
+
+def vm_result(name, status, log):
+    """The VM itself is a test: its kernel must end well and without a warning."""
+    return Result(f"{name} (kernel log is clean)", PASS if status == 0 else FAIL, log)
+
+
+def guest_options():
+    """tests/guest/vm-options: lines of `PROGRAM: t3-vm options`, # for comments."""
+    path = ROOT / "tests/guest/vm-options"
+    options = {}
+    for line in path.read_text().splitlines() if path.exists() else []:
+        if line.strip() and not line.startswith("#"):
+            program, _, text = line.partition(":")
+            options[program.strip()] = text.strip()
+    return options
+
+
+def guest_suite():
+    """Programs with the same VM options share a boot."""
+    boots = collections.defaultdict(list)
+    special = guest_options()
+    for source in sorted((ROOT / "tests/guest").glob("test_*.c")):
+        boots[special.get(source.stem, "--ranks 4")].append(source.stem)
+    results = []
+    for number, (options, programs) in enumerate(boots.items()):
+        name, start = f"guest-{number}", time.monotonic()
+        status, batch = guest_batch(name, shlex.split(options), programs, PROGRAM_SECONDS)
+        for index, ended, text, log in batch:
+            prefix = f"guest/{programs[index]}"
+            ended = -1 if ended is None else ended
+            results += report(prefix, tap_results(prefix, text, ended, log), 0)
+        results += report(f"guest VM {options}", [vm_result(name, status, batch[0][3])],
+                          time.monotonic() - start)
+    return results
+
+
+def e2e_matrix():
+    """(ranks, arguments of `t3 gemm-rs`): every type by both ways, then sizes."""
+    for dtype in ("i32", "f32", "f16", "bf16"):
+        for write in ("store", "doorbell"):
+            yield 4, f"--shape 64x64x64 --dtype {dtype} --write {write} --iters 2 --seed 7"
+    for write in ("store", "doorbell"):
+        yield 2, f"--shape 32x64x32 --dtype f32 --write {write} --iters 3 --seed 1"
+        yield 8, f"--shape 128x64x64 --dtype i32 --write {write} --iters 2 --seed 3"
+    yield 4, "--shape 256x256x256 --dtype f32 --write doorbell --iters 1 --seed 5 --tile 64x16"
+    yield 4, "--shape 68x36x20 --dtype i32 --write store --iters 2 --seed 9 --tile 16x16"
+    yield 16, "--shape 64x32x64 --dtype i32 --write doorbell --iters 1 --seed 2 --tile 4x32"
+
+
+def e2e_suite():
+    results = []
+    by_ranks = collections.defaultdict(list)
+    for ranks, arguments in e2e_matrix():
+        by_ranks[ranks].append(f"t3 gemm-rs --ranks {ranks} {arguments}")
+    for ranks, commands in by_ranks.items():
+        name, start = f"e2e-{ranks}-ranks", time.monotonic()
+        status, batch = guest_batch(name, ["--ranks", str(ranks)], commands, PROGRAM_SECONDS)
+        group = [Result(f"e2e/{commands[index]}", PASS if ended == 0 else FAIL, log)
+                 for index, ended, _, log in batch]
+        group.append(vm_result(name, status, batch[0][3]))
+        results += report(name, group, time.monotonic() - start)
+    return results
+
+
+# --- native suites -----------------------------------------------------------
+
+def unit_suite(directory):
+    results = []
+    for source in sorted((ROOT / "tests/unit").glob("test_*.c")):
+        results += tap_program(f"{directory}/{source.stem}", [BUILD / directory / source.stem])
+    return results
+
+
+def qtest_suite():
+    program = BUILD / "qemu/tests/qtest/t3/t3-qtest"
+    if not program.exists() or not list((ROOT / "tests/qtest").glob("*.c")):
+        return []
+    CACHE.mkdir(parents=True, exist_ok=True)
+    # No other build may replace QEMU in the middle of the run.
+    with open(CACHE / ".lock-qemu", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        return qtest_program(program)
+
+
+def qtest_program(program):
+    env = {"QTEST_QEMU_BINARY": str(BUILD / "qemu/qemu-system-x86_64"),
+           "QTEST_QEMU_ARGS": "", "G_TEST_SRCDIR": str(ROOT)}
+    return tap_program("qtest/t3", [program, "--tap", "-k"], env)
+
+
+def lint_suite():
+    names = subprocess.run([LINT, "--list"], capture_output=True, text=True, check=True)
+    results = []
+    for checker in names.stdout.split():
+        start = time.monotonic()
+        status, log = execute(f"lint/{checker}", [LINT, checker])
+        verdict = {0: PASS, 77: SKIP}.get(status, FAIL)
+        results += report(f"lint/{checker}", [Result(f"lint/{checker}", verdict, log)],
+                          time.monotonic() - start)
+    return results
+
+
+SUITES = {
+    "lint": lint_suite,
+    "unit": lambda: unit_suite("unit"),
+    "unit-sanitized": lambda: unit_suite("unit-sanitized"),
+    "qtest": qtest_suite,
+    "guest": guest_suite,
+    "e2e": e2e_suite,
+}
+
+
+def run_suite(name):
+    """A suite that itself breaks, or that is empty, is a failure and not a pause."""
+    try:
+        results = SUITES[name]()
+    except Exception as error:  # whatever it is, the other suites still run
+        return [Result(f"{name} ({type(error).__name__}: {error})", FAIL, LOGS)]
+    return results or [Result(f"{name} (no tests)", FAIL, ROOT / "tests")]
+
+
+def main():
+    wanted = sys.argv[1:] or list(SUITES)
+    unknown = [name for name in wanted if name not in SUITES]
+    if unknown:
+        print(f"check.py: no suite '{unknown[0]}'; there are: {' '.join(SUITES)}",
+              file=sys.stderr)
+        return 2
+    LOGS.mkdir(parents=True, exist_ok=True)
+    results = [result for name in wanted for result in run_suite(name)]
+    counts = collections.Counter(result.status for result in results)
+    for status, label in ((SKIP, "SKIP"), (FAIL, "FAIL")):
+        for result in results:
+            if result.status == status:
+                print(f"{label} {result.name}: see {os.path.relpath(result.log)}")
+    skipped = f", {counts[SKIP]} skipped" if counts[SKIP] else ""
+    print(f"{counts[PASS]} passed, {counts[FAIL]} failed{skipped}")
+    return 1 if counts[FAIL] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Install the packages of packages.txt that are missing; do nothing otherwise.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+wanted_packages() {
+	grep -v -e '^#' -e '^$' "$T3_ROOT/tools/build/packages.txt"
+}
+
+installed_packages() {
+	# It fails when any is unknown; what it prints is right all the same.
+	wanted_packages | xargs dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' 2>/dev/null |
+		sed -n 's/^.i. *//p' || true
+}
+
+missing_packages() {
+	comm -23 <(wanted_packages | sort) <(installed_packages | sort)
+}
+
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	else
+		sudo "$@"
+	fi
+}
+
+apt_install() {
+	as_root env DEBIAN_FRONTEND=noninteractive timeout 1800 apt-get -y \
+		-o DPkg::Lock::Timeout=300 install --no-install-recommends "$@"
+}
+
+# Foreign repositories on the host may be unreachable: that is no reason to stop,
+# a package that cannot be found is.
+apt_update() {
+	as_root timeout 600 apt-get -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 \
+		-o Acquire::Retries=1 update || true
+}
+
+# The lists on the machine may be absent or older than the mirror's pool.
+install_packages() {
+	apt_install "$@" || { apt_update && apt_install "$@"; }
+}
+
+
+main() {
+	local missing
+
+	command -v apt-get >/dev/null || die "needs a Debian 12 or 13 machine (no apt-get found)"
+	missing=$(missing_packages | tr '\n' ' ')
+	[ -n "$missing" ] || return 0
+	if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
+		die "as root, run: apt-get install --no-install-recommends $missing"
+	fi
+	# shellcheck disable=SC2086 # one word per package
+	stage deps "installed $missing" install_packages $missing
+}
+
+main

@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The lint checkers, one at a time. Usage: lint.sh CHECKER | --list | --format
+# Exits 0 when clean, 77 when there is nothing to check, else nonzero.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+cd "$T3_ROOT"
+
+CHECKERS="checkpatch kernel-doc sparse clang-format spdx headers core-includes shellcheck python"
+NOTHING=77
+
+# Ours: what git knows or would take, that still exists.
+our_files() {
+	git ls-files --cached --others --exclude-standard -- "$@" | sort -u |
+		while read -r file; do
+			[ ! -f "$file" ] || echo "$file"
+		done
+}
+
+# lint_files VARIABLE PATTERN...: fill an array, or end with "nothing to check".
+lint_files() {
+	local -n found=$1
+
+	shift
+	mapfile -t found < <(our_files "$@")
+	[ ${#found[@]} -gt 0 ] || exit $NOTHING
+}
+
+# It leaves a file of its own where it runs, the CamelCase names of these headers.
+checkpatch() {
+	local headers
+
+	headers=$(echo "$T3_BUILD"/kernel/usr/src/linux-headers-*-common)
+	(cd "$T3_BUILD/log" && perl "$T3_BUILD/kernel/checkpatch/checkpatch.pl" --no-tree --strict \
+		--root="$headers" --terse --show-types --max-line-length=100 "$@")
+}
+
+# The hardware header is shared with hosts that have only the C library's types.
+lint_checkpatch() {
+	local driver uapi status=0
+
+	lint_files uapi 'uapi/*.h'
+	mapfile -t driver < <(our_files 'driver/*.[ch]')
+	checkpatch --ignore PREFER_KERNEL_TYPES,CAMELCASE,BIT_MACRO -f "${uapi[@]/#/$T3_ROOT/}" || status=1
+	[ ${#driver[@]} -eq 0 ] || checkpatch -f "${driver[@]/#/$T3_ROOT/}" || status=1
+	return $status
+}
+
+lint_kernel_doc() {
+	local files
+
+	lint_files files 'driver/*.[ch]'
+	perl "$T3_BUILD/kernel/checkpatch/kernel-doc" -none -Werror "${files[@]}"
+}
+
+lint_sparse() {
+	[ -e Kbuild ] || exit $NOTHING
+	tools/build/module.sh sparse
+}
+
+lint_clang_format() {
+	local files
+
+	lint_files files 'qemu-device/*.[ch]' 'libt3/*.[ch]' 'tools/*.[ch]' 'tests/*.[ch]'
+	clang-format "${@:---dry-run}" -Werror "${files[@]}"
+}
+
+# Line 1 names the licence; line 2 where line 1 must be "#!".
+lint_spdx() {
+	local file files status=0
+
+	lint_files files '*.c' '*.h' '*.sh' '*.py' '*.map' 'Makefile' 'Kbuild' 'tools/*' 'tests/*' \
+		'.clang-format' '.editorconfig' '.gitignore' '.ci/run'
+	for file in "${files[@]}"; do
+		case $file in *.md | *.json | *.bin | *.golden | */corpus/*) continue ;; esac
+		if ! head -n 2 "$file" | sed '1{/^#!/d;q}' | grep -q 'SPDX-License-Identifier: '; then
+			echo "$file: no SPDX line at its top"
+			status=1
+		fi
+	done
+	return $status
+}
+
+# Each public header compiles alone, in both languages.
+lint_headers() {
+	local header flags status=0
+
+	read -ra flags <<<"$(pkg-config --cflags libdrm)"
+	for header in uapi/t3_accel.h uapi/t3_hw.h libt3/t3.h; do
+		[ -e "$header" ] || { echo "$header is missing"; status=1; continue; }
+		gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -x c -Iuapi -Ilibt3 \
+			"${flags[@]}" "$header" || status=1
+		g++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ -Iuapi -Ilibt3 \
+			"${flags[@]}" "$header" || status=1
+	done
+	return $status
+}
+
+# The core is plain C for any host: the C library's headers, t3_hw.h, its own.
+lint_core_includes() {
+	local files std='assert|errno|inttypes|limits|math|immintrin|stdarg|stdbool|stddef|stdint|stdio|stdlib|string'
+
+	lint_files files 'qemu-device/core/*.[ch]'
+	! grep -nE '^[[:space:]]*#[[:space:]]*include' "${files[@]}" |
+		grep -vE "<($std)\.h>|\"t3_(hw|core|internal)[a-z_]*\.h\"|\"[a-z0-9_]+\.h\"" || return 1
+	# A quoted name must be a file of the core or the hardware header.
+	! grep -hoE '^[[:space:]]*#[[:space:]]*include "[^"]+"' "${files[@]}" | grep -o '"[^"]*"' |
+		tr -d '"' | sort -u | while read -r name; do
+			[ "$name" = t3_hw.h ] || [ -e "qemu-device/core/$name" ] || echo "foreign header: $name"
+		done | grep .
+}
+
+lint_shellcheck() {
+	local files
+
+	mapfile -t files < <(our_files .ci tools tests | xargs grep -lE '^#!/bin/(ba)?sh|^# shellcheck shell' | sort)
+	[ ${#files[@]} -gt 0 ] || exit $NOTHING
+	# SC1091: sourced files are checked by themselves.
+	shellcheck --severity=warning --exclude=SC1091 "${files[@]}"
+}
+
+lint_python() {
+	local files
+
+	mapfile -t files < <(our_files tools tests | xargs grep -lE '^#!.*python3' | sort)
+	[ ${#files[@]} -gt 0 ] || exit $NOTHING
+	PYTHONPYCACHEPREFIX=$T3_BUILD/pycache python3 -W error -m py_compile "${files[@]}"
+}
+
+main() {
+	local checker
+
+	case ${1:-} in
+	--list) echo "$CHECKERS"; exit ;;
+	--format) lint_clang_format -i; exit ;;
+	esac
+	for checker in $CHECKERS; do
+		if [ "${1:-}" = "$checker" ]; then
+			"lint_${checker//-/_}"
+			exit
+		fi
+	done
+	die "usage: lint.sh CHECKER, one of: $CHECKERS"
+}
+
+main "$@"

@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Build t3.ko against the cached kernel, in a mirror of the source tree made of
+# symlinks: kbuild writes its products beside the sources it is given.
+# Usage: module.sh [sparse]: check with sparse, in a mirror of its own, instead.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+MIRRORED=(driver uapi)
+
+mirror_sources() {
+	local dest=$1 dir
+
+	# Objects of another kernel are of no use.
+	cmp -s "$T3_BUILD/kernel.stamp" "$dest/kernel.stamp" || rm -rf "$dest"
+	mkdir -p "$dest"
+	cp "$T3_BUILD/kernel.stamp" "$dest/"
+	find "$dest" -xtype l -delete
+	link_if_changed "$T3_ROOT/Kbuild" "$dest/Kbuild" || true
+	for dir in "${MIRRORED[@]}"; do
+		(cd "$T3_ROOT" && find "$dir" -name '*.[chS]' -o -name Kbuild -o -name Makefile) |
+			while read -r file; do
+				mkdir -p "$dest/${file%/*}"
+				link_if_changed "$T3_ROOT/$file" "$dest/$file" || true
+			done
+	done
+}
+
+# CONFIG_DEBUG_INFO_BTF_MODULES would need pahole and vmlinux.
+kbuild() {
+	local dest=$1 release
+
+	shift
+	release=$(cat "$T3_BUILD/kernel/release")
+	make -C "$T3_BUILD/kernel/lib/modules/$release/build" M="$dest" -j "$T3_JOBS" \
+		CONFIG_DEBUG_INFO_BTF_MODULES= "$@" modules
+}
+
+build_module() {
+	mirror_sources "$T3_BUILD/module"
+	kbuild "$T3_BUILD/module" W=1 KCFLAGS=-Werror
+	# Kbuild may find nothing to do for a newer file that it does not use.
+	touch "$T3_BUILD/module/t3.ko"
+}
+
+# Kbuild runs sparse before the compiler; any line it prints is a finding.
+sparse_module() {
+	local dest=$T3_BUILD/module-sparse report=$T3_BUILD/log/sparse-report.txt
+
+	mirror_sources "$dest"
+	kbuild "$dest" C=2 CF=-D__CHECK_ENDIAN__ 2>&1 | tee "$report"
+	! grep -E '^[^ ]*(driver|uapi)/[^ ]*: (warning|error):' "$report"
+}
+
+main() {
+	[ -e "$T3_ROOT/Kbuild" ] || die "no Kbuild: there is no module to build"
+	case ${1:-build} in
+	build) stage module "built t3.ko" build_module ;;
+	sparse) sparse_module ;;
+	*) die "usage: module.sh [sparse]" ;;
+	esac
+}
+
+main "$@"
