@@ -261,6 +261,14 @@ static const struct command commands[] = {
 	[T3_CMD_IMPORT_CLEAR] = { EXISTING, import_clear },
 };
 
+/* struct t3_cmd_space is all results but for the space and the reserved field. */
+static bool reserved_set(uint32_t opcode, const void *mailbox)
+{
+	const struct t3_cmd_space *cmd = mailbox;
+
+	return opcode >= T3_CMD_SPACE_DISABLE && opcode <= T3_CMD_SPACE_QUERY && cmd->mbz;
+}
+
 /* The first word of each command's arguments is the space. */
 static uint32_t space_command(struct t3_dev *dev, uint32_t opcode)
 {
@@ -274,6 +282,8 @@ static uint32_t space_command(struct t3_dev *dev, uint32_t opcode)
 	space = &dev->space[id];
 	if (!(commands[opcode].states & bit(space->state)))
 		return space->state == T3_SPACE_FREE ? T3_ADMIN_BAD_SPACE : T3_ADMIN_BAD_STATE;
+	if (reserved_set(opcode, dev->mailbox))
+		return T3_ADMIN_BAD_VALUE;
 	return commands[opcode].run(space, dev->mailbox);
 }
 

@@ -34,8 +34,11 @@ static int allocate(struct t3_dev *dev)
 	for (i = 0; i < T3_MAX_SEGMENTS; i++)
 		dev->free_segment[i] = T3_MAX_SEGMENTS - 1 - i;
 	dev->free_segments = T3_MAX_SEGMENTS;
-	for (i = 0; i < T3_MAX_SPACES; i++)
+	for (i = 0; i < T3_MAX_SPACES; i++) {
 		dev->generation[i] = 1;
+		dev->space[i].dev = dev;
+		dev->space[i].id = i;
+	}
 	return t3_tracker_init(&dev->tracker, dev->config.tracker_entries,
 			       dev->config.tracker_ways);
 }
@@ -116,6 +119,8 @@ void t3_dev_reset(struct t3_dev *dev)
 	for (i = 0; i < T3_MAX_SPACES; i++)
 		if (dev->space[i].state != T3_SPACE_FREE)
 			t3_space_drop_state(&dev->space[i]);
+		else
+			dev->generation[i]++;
 	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++)
 		if (dev->fabric->link[dev->rank][i])
 			t3_link_drop_all(dev->fabric->link[dev->rank][i]);

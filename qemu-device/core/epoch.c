@@ -47,6 +47,7 @@ void t3_epoch_tell_import(struct t3_space *space, struct t3_import *import, uint
 	packet.dst_rank = (uint16_t)import->rank;
 	packet.dst_space = import->space;
 	packet.dst_generation = import->generation;
+	packet.import = (uint16_t)(import - space->import); /* which of its routes it is */
 	packet.arg = state;
 	t3_pump_control(space, fabric->link[space->dev->rank][import->rank], &import->ctl, &packet);
 }
@@ -225,22 +226,25 @@ static void write_word(struct t3_segment *segment, uint64_t bits)
 	t3_notify_word(segment->space,
 		       offsetof(struct t3_event_area, segment) + segment->index * sizeof(uint64_t),
 		       &segment->word, sizeof(segment->word));
-	t3_notify_event(segment->space);
 }
 
+/* The interrupt comes behind the state: who gets it finds all of it. */
 static void segment_delivered(struct t3_segment *segment, uint64_t bits)
 {
 	write_word(segment, bits | T3_SEG_WORD_DELIVERED);
 	segment->space->segs_left--;
 	try_complete(segment->space);
+	t3_notify_event(segment->space);
 }
 
 void t3_epoch_segment_tracked(struct t3_segment *segment)
 {
-	if (segment->acked_bytes == segment->send_bytes)
+	if (segment->acked_bytes == segment->send_bytes) {
 		segment_delivered(segment, T3_SEG_WORD_TRACKED);
-	else
-		write_word(segment, T3_SEG_WORD_TRACKED);
+		return;
+	}
+	write_word(segment, T3_SEG_WORD_TRACKED);
+	t3_notify_event(segment->space);
 }
 
 void t3_epoch_segment_acked(struct t3_segment *segment, uint32_t bytes)

@@ -174,11 +174,11 @@ static void apply16(bool bf16, uint32_t op, uint8_t *dst, const uint8_t *src, si
 	}
 }
 
-/* bytes is a multiple of the element size; dst and src do not overlap. */
+/* bytes is a multiple of the element size; a guest may make dst and src overlap. */
 void t3_nmc_apply(uint32_t dtype, uint32_t op, void *dst, const void *src, size_t bytes)
 {
 	if (op == T3_OP_STORE)
-		memcpy(dst, src, bytes);
+		memmove(dst, src, bytes);
 	else if (dtype == T3_DTYPE_I32)
 		apply32(combine_i32, op, dst, src, bytes);
 	else if (dtype == T3_DTYPE_F32 && op == T3_OP_ADD)

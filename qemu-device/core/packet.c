@@ -46,7 +46,7 @@ static struct t3_route *route_of(struct t3_space *space, const struct t3_packet 
 
 		if (route->used && route->rank == packet->src_rank &&
 		    route->space == packet->src_space &&
-		    route->generation == packet->src_generation)
+		    route->generation == packet->src_generation && route->import == packet->import)
 			return route;
 	}
 	return NULL;

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * T3: the fabric object. Owns the core's fabric, runs its events from a bottom
+ * half and sends the interrupts of all devices that are attached to it.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "qemu/bitops.h"
+#include "qemu/main-loop.h"
+#include "qom/object_interfaces.h"
+#include "system/runstate.h"
+#include "t3_fabric.h"
+#include "trace.h"
+
+/* Events of one bottom half: about a millisecond of host time at most. */
+#define T3_BH_BUDGET 4096u
+
+struct T3Fabric {
+	Object parent_obj;
+
+	char *topology; /* as given; NULL: none, for a private fabric */
+	uint32_t ranks;
+
+	struct t3_fabric *core;
+	QEMUBH *bh;
+	VMChangeStateEntry *vmstate;
+	T3FabricPort *ports[T3_MAX_RANKS];
+	uint32_t attached;
+	uint32_t raised; /* ranks with vectors to be sent */
+	bool delivering;
+};
+
+static bool parse_topology(const char *name, uint32_t *topology)
+{
+	if (!name)
+		*topology = T3_TOPOLOGY_NONE;
+	else if (g_str_equal(name, "ring"))
+		*topology = T3_TOPOLOGY_RING;
+	else if (g_str_equal(name, "full"))
+		*topology = T3_TOPOLOGY_FULL;
+	else
+		return false;
+	return true;
+}
+
+/* -------------------------------------------------------------- interrupts */
+
+void t3_port_raise(T3FabricPort *port, uint32_t vector)
+{
+	port->vectors |= BIT(vector);
+	port->fabric->raised |= BIT(port->rank);
+}
+
+/* The port may be detached by what a message does to the machine. */
+static void deliver_rank(T3Fabric *fabric, uint32_t rank)
+{
+	T3FabricPort *port = fabric->ports[rank];
+	uint32_t vectors;
+
+	fabric->raised &= ~BIT(rank);
+	if (!port)
+		return;
+	vectors = port->vectors;
+	port->vectors = 0;
+	while (vectors && fabric->ports[rank] == port) {
+		uint32_t vector = ctz32(vectors);
+
+		vectors &= vectors - 1;
+		port->notify(port, vector);
+	}
+}
+
+/*
+ * One pass over the ranks: a guest whose messages raise further interrupts is
+ * served by the bottom half, not by an endless loop here.
+ */
+static void deliver_pass(T3Fabric *fabric)
+{
+	uint32_t rank;
+
+	fabric->delivering = true;
+	for (rank = 0; rank < T3_MAX_RANKS; rank++) {
+		if (fabric->raised & BIT(rank))
+			deliver_rank(fabric, rank);
+	}
+	fabric->delivering = false;
+}
+
+void t3_fabric_deliver(T3Fabric *fabric)
+{
+	if (likely(!fabric->raised) || fabric->delivering)
+		return;
+	object_ref(OBJECT(fabric));
+	deliver_pass(fabric);
+	if (fabric->raised)
+		qemu_bh_schedule(fabric->bh);
+	object_unref(OBJECT(fabric));
+}
+
+/* ------------------------------------------------------------------ events */
+
+static void fabric_kick(void *opaque)
+{
+	T3Fabric *fabric = opaque;
+
+	qemu_bh_schedule(fabric->bh);
+}
+
+static const struct t3_fabric_ops fabric_ops = {
+	.kick = fabric_kick,
+};
+
+static void fabric_bh(void *opaque)
+{
+	T3Fabric *fabric = opaque;
+
+	/* Guest memory must not change while the machine is stopped. */
+	if (!runstate_is_running())
+		return;
+	object_ref(OBJECT(fabric));
+	if (t3_fabric_run(fabric->core, T3_BH_BUDGET))
+		qemu_bh_schedule(fabric->bh);
+	t3_fabric_deliver(fabric);
+	object_unref(OBJECT(fabric));
+}
+
+static void fabric_vm_state(void *opaque, bool running, RunState state)
+{
+	T3Fabric *fabric = opaque;
+
+	if (running)
+		qemu_bh_schedule(fabric->bh);
+}
+
+/* ------------------------------------------------------------------- ports */
+
+static bool attach_error(const T3FabricPort *port, T3Fabric *fabric, int error, Error **errp)
+{
+	g_autofree char *name = object_get_canonical_path(OBJECT(fabric));
+
+	if (error == -1 && !fabric->topology)
+		error_setg(errp,
+			   "rank=%" PRIu32
+			   " needs a fabric: without fabric= only rank=0 is allowed",
+			   port->rank);
+	else if (error == -1)
+		error_setg(errp,
+			   "rank=%" PRIu32 " is out of range: fabric %s has ranks 0 to %" PRIu32,
+			   port->rank, name, fabric->ranks - 1);
+	else if (error == -2)
+		error_setg(errp,
+			   "rank=%" PRIu32
+			   " is taken by another device on fabric %s; each needs its own",
+			   port->rank, name);
+	else
+		error_setg(errp, "rank=%" PRIu32 " is attached to a fabric already", port->rank);
+	return false;
+}
+
+bool t3_port_attach(T3FabricPort *port, T3Fabric *fabric, Error **errp)
+{
+	int error = t3_dev_attach(port->dev, fabric->core, port->rank);
+
+	if (error)
+		return attach_error(port, fabric, error, errp);
+	port->fabric = fabric;
+	port->vectors = 0;
+	fabric->ports[port->rank] = port;
+	fabric->attached++;
+	object_ref(OBJECT(fabric));
+	trace_t3_fabric_attach(port->rank, fabric->attached);
+	return true;
+}
+
+void t3_port_detach(T3FabricPort *port)
+{
+	T3Fabric *fabric = port->fabric;
+
+	t3_dev_detach(port->dev);
+	fabric->ports[port->rank] = NULL;
+	fabric->attached--;
+	port->fabric = NULL;
+	trace_t3_fabric_detach(port->rank, fabric->attached);
+	t3_fabric_deliver(fabric);
+	object_unref(OBJECT(fabric));
+}
+
+/* ------------------------------------------------------------------ object */
+
+static uint64_t next_id(void)
+{
+	static uint64_t id;
+
+	return ++id;
+}
+
+static bool fabric_start(T3Fabric *fabric, Error **errp)
+{
+	struct t3_fabric_config config = {
+		.ranks = fabric->ranks,
+		.id = next_id(),
+	};
+
+	if (!parse_topology(fabric->topology, &config.topology)) {
+		error_setg(errp, "topology='%s' is unknown: allowed are 'ring' and 'full'",
+			   fabric->topology);
+		return false;
+	}
+	if (fabric->ranks < 1 || fabric->ranks > T3_MAX_RANKS) {
+		error_setg(errp, "ranks=%" PRIu32 " is out of range: allowed are 1 to %u",
+			   fabric->ranks, T3_MAX_RANKS);
+		return false;
+	}
+	fabric->core = t3_fabric_new(&config, &fabric_ops, fabric);
+	if (!fabric->core) {
+		error_setg(errp, "no memory for a fabric with ranks=%" PRIu32, fabric->ranks);
+		return false;
+	}
+	fabric->bh = qemu_bh_new(fabric_bh, fabric);
+	fabric->vmstate = qemu_add_vm_change_state_handler(fabric_vm_state, fabric);
+	return true;
+}
+
+T3Fabric *t3_fabric_new_private(Object *owner, Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(object_new(TYPE_T3_FABRIC));
+
+	g_free(fabric->topology);
+	fabric->topology = NULL;
+	fabric->ranks = 1;
+	if (!fabric_start(fabric, errp)) {
+		object_unref(OBJECT(fabric));
+		return NULL;
+	}
+	object_property_add_child(owner, "private-fabric", OBJECT(fabric));
+	object_unref(OBJECT(fabric));
+	return fabric;
+}
+
+static void fabric_complete(UserCreatable *uc, Error **errp)
+{
+	fabric_start(T3_FABRIC(uc), errp);
+}
+
+static bool fabric_can_be_deleted(UserCreatable *uc)
+{
+	return !T3_FABRIC(uc)->attached;
+}
+
+static bool still_open(T3Fabric *fabric, const char *name, Error **errp)
+{
+	if (fabric->core)
+		error_setg(errp, "%s cannot be changed: the fabric has been created", name);
+	return !fabric->core;
+}
+
+static char *get_topology(Object *obj, Error **errp)
+{
+	return g_strdup(T3_FABRIC(obj)->topology ?: "none");
+}
+
+static void set_topology(Object *obj, const char *value, Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+
+	if (!still_open(fabric, "topology", errp))
+		return;
+	g_free(fabric->topology);
+	fabric->topology = g_strdup(value);
+}
+
+static void get_ranks(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+	visit_type_uint32(v, name, &T3_FABRIC(obj)->ranks, errp);
+}
+
+static void set_ranks(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+
+	if (still_open(fabric, "ranks", errp))
+		visit_type_uint32(v, name, &fabric->ranks, errp);
+}
+
+static void get_vclock(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+	uint64_t now = fabric->core ? t3_fabric_now(fabric->core) : 0;
+
+	visit_type_uint64(v, name, &now, errp);
+}
+
+static void fabric_init(Object *obj)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+
+	fabric->topology = g_strdup("ring");
+	fabric->ranks = 2;
+}
+
+static void fabric_finalize(Object *obj)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+
+	g_free(fabric->topology);
+	if (!fabric->core)
+		return;
+	qemu_del_vm_change_state_handler(fabric->vmstate);
+	qemu_bh_delete(fabric->bh);
+	t3_fabric_free(fabric->core);
+}
+
+static void fabric_class_init(ObjectClass *klass, void *data)
+{
+	UserCreatableClass *ucc = USER_CREATABLE_CLASS(klass);
+
+	ucc->complete = fabric_complete;
+	ucc->can_be_deleted = fabric_can_be_deleted;
+	object_class_property_add_str(klass, "topology", get_topology, set_topology);
+	object_class_property_set_description(klass, "topology",
+					      "which ranks have a link: ring or full");
+	object_class_property_add(klass, "ranks", "uint32", get_ranks, set_ranks, NULL, NULL);
+	object_class_property_set_description(klass, "ranks", "number of ranks, 1 to 32");
+	object_class_property_add(klass, "vclock", "uint64", get_vclock, NULL, NULL, NULL);
+	object_class_property_set_description(klass, "vclock", "virtual time in ns");
+}
+
+static const TypeInfo fabric_info = {
+	.name = TYPE_T3_FABRIC,
+	.parent = TYPE_OBJECT,
+	.instance_size = sizeof(T3Fabric),
+	.instance_init = fabric_init,
+	.instance_finalize = fabric_finalize,
+	.class_init = fabric_class_init,
+	.interfaces =
+		(InterfaceInfo[]){
+			{ TYPE_USER_CREATABLE },
+			{},
+		},
+};
+
+static void fabric_register_types(void)
+{
+	type_register_static(&fabric_info);
+}
+
+type_init(fabric_register_types)

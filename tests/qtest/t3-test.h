@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Helpers of the T3 qtests: a q35 machine with up to four T3 devices. */
+#ifndef T3_TEST_H
+#define T3_TEST_H
+
+#include "tests/qtest/libqtest.h"
+#include "tests/qtest/libqos/pci.h"
+#include "t3_hw.h"
+
+#define MIB		0x100000ull
+#define T3_TEST_DEVICES 4
+
+/* Sizes that differ from the defaults and from each other. */
+#define TEST_MEMORY   (64 * MIB)
+#define TEST_APERTURE (32 * MIB)
+
+/* Guest memory that the tests use. */
+#define EVENT_BASE 0x1000000ull /* event area of space slot k: dev_event() */
+#define MSI_BASE   0x2000000ull /* where MSI-X messages are sent: dev_msi() */
+
+struct t3_vm;
+
+struct t3_test_dev {
+	struct t3_vm *vm;
+	QTestState *qts;
+	QPCIDevice pci;
+	uint32_t rank;
+	uint64_t regs, memory, aperture; /* bus addresses, set by dev_map() */
+};
+
+struct t3_vm {
+	QTestState *qts;
+	QPCIBus *bus;
+	unsigned int count;
+	struct t3_test_dev dev[T3_TEST_DEVICES];
+};
+
+/* ----------------------------------------------------------------- machine */
+
+/* `count` devices in slots 4.. of pcie.0 on ring fabric f0; more options may follow. */
+struct t3_vm *vm_start(unsigned int count, const char *options);
+/* The same, but device i sits behind root port rp<i>, for hot-plug. */
+struct t3_vm *vm_start_ports(unsigned int count);
+/* No device yet: the command line says it all. */
+struct t3_vm *vm_start_raw(const char *options);
+void vm_end(struct t3_vm *vm);
+/* Checks that the answer is an error whose text has all of the given words. */
+void qmp_expect_error(struct t3_vm *vm, QDict *response, const char *word,
+		      ...) G_GNUC_NULL_TERMINATED;
+void port_power(struct t3_vm *vm, unsigned int port, bool on);
+
+/* ------------------------------------------------------------------ device */
+
+void dev_map(struct t3_test_dev *dev);
+void dev_flr(struct t3_test_dev *dev);
+uint8_t dev_cap(struct t3_test_dev *dev, uint8_t id);
+
+uint32_t reg_read(struct t3_test_dev *dev, uint64_t offset);
+uint64_t reg_read64(struct t3_test_dev *dev, uint64_t offset);
+void reg_write(struct t3_test_dev *dev, uint64_t offset, uint32_t value);
+/* Reads and clears. */
+uint32_t errors_take(struct t3_test_dev *dev);
+uint64_t counter(struct t3_test_dev *dev, enum t3_counter_id id);
+
+void mem_write(struct t3_test_dev *dev, uint64_t offset, const void *buf, size_t len);
+void mem_read(struct t3_test_dev *dev, uint64_t offset, void *buf, size_t len);
+
+/* All vectors: message 0xc0de0000 | rank << 8 | vector to dev_msi(). */
+void msix_setup(struct t3_test_dev *dev);
+void msix_mask(struct t3_test_dev *dev, unsigned int vector, bool mask);
+bool msix_pending(struct t3_test_dev *dev, unsigned int vector);
+uint64_t dev_msi(struct t3_test_dev *dev, unsigned int vector);
+/* Whether the vector has been sent since the last call. */
+bool msix_take(struct t3_test_dev *dev, unsigned int vector);
+
+/* ------------------------------------------------------------------- admin */
+
+/* Runs a command; args are copied back. */
+enum t3_admin_status admin(struct t3_test_dev *dev, enum t3_admin_opcode opcode, void *args,
+			   size_t size);
+/* The same, and it must succeed. */
+void admin_ok(struct t3_test_dev *dev, enum t3_admin_opcode opcode, void *args, size_t size);
+
+/* ------------------------------------------------------------------ spaces */
+
+/*
+ * Space slot k of a device: SPACE_SIZE of aperture and buffer, STAGING_SIZE of
+ * staging memory, SPACE_RECORDS counters.
+ */
+#define SPACE_SIZE    (4 * MIB)
+#define STAGING_SIZE  (2 * MIB)
+#define STAGING_BASE  (32 * MIB)
+#define COUNTERS_BASE (48 * MIB)
+#define COUNTERS_SIZE 0x10000ull
+#define SPACE_RECORDS 1024u
+
+struct t3_test_space {
+	struct t3_test_dev *dev;
+	uint32_t id;
+	uint32_t generation;
+	unsigned int slot;
+	uint64_t aperture; /* bus address of byte 0 */
+	uint64_t buffer;   /* in device memory */
+	uint64_t staging;  /* in device memory */
+	uint64_t counters; /* in device memory */
+	uint64_t event;	   /* guest memory */
+};
+
+/* What SPACE_CREATE is given for a slot. */
+struct t3_cmd_space_create space_args(struct t3_test_dev *dev, uint32_t id, unsigned int slot);
+struct t3_test_space space_create(struct t3_test_dev *dev, uint32_t id, unsigned int slot);
+struct t3_cmd_space space_query(struct t3_test_dev *dev, uint32_t id);
+void space_route(struct t3_test_space *from, struct t3_test_space *to);	 /* route 0 */
+void space_import(struct t3_test_space *to, struct t3_test_space *from); /* import 0 */
+void space_enable_event(struct t3_test_space *space);
+
+/* One row of `bytes`, one tile, i32 ADD IDENTITY; change before seg_map(). */
+struct t3_cmd_seg_map seg_args(struct t3_test_space *space, uint32_t segment, uint64_t offset,
+			       uint32_t bytes, enum t3_segment_kind kind, uint32_t updates);
+void seg_map(struct t3_test_space *space, const struct t3_cmd_seg_map *args);
+void seg_staging(struct t3_test_space *space, uint32_t segment, uint32_t stride, uint32_t slots);
+
+void db_arm(struct t3_test_space *space, uint32_t epoch);
+void db_release(struct t3_test_space *space, uint32_t epoch);
+void db_tile(struct t3_test_space *space, uint32_t segment, uint32_t slot, uint32_t tile);
+uint64_t db_state(struct t3_test_space *space);
+
+void store32(struct t3_test_space *space, uint64_t offset, uint32_t value);
+void store64(struct t3_test_space *space, uint64_t offset, uint64_t value);
+
+struct t3_event_area event_read(struct t3_test_space *space);
+void expect_state(struct t3_test_space *space, enum t3_space_state state, uint32_t epoch);
+/* Waits up to 5 s. */
+void wait_state(struct t3_test_space *space, enum t3_space_state state, uint32_t epoch);
+void expect_fault(struct t3_test_space *space, enum t3_fault_kind kind);
+/* The segment word of `epoch` with both bits. */
+void expect_delivered(struct t3_test_space *space, uint32_t segment, uint32_t epoch);
+
+/* An armed space with one LOCAL i32 ADD segment of `bytes`, tiles of `tile` bytes. */
+struct t3_test_space local_space(struct t3_test_dev *dev, uint32_t id, unsigned int slot,
+				 uint32_t bytes, uint32_t tile, uint32_t updates);
+
+/* ------------------------------------------------------------------- tests */
+
+void add_pci_tests(void);
+void add_regs_tests(void);
+void add_space_tests(void);
+void add_irq_tests(void);
+void add_fabric_tests(void);
+void add_reset_tests(void);
+void add_hostile_tests(void);
+
+#endif /* T3_TEST_H */
