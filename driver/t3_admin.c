@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The mailbox: run one admin command and translate its status.
+ */
+#include "t3_device.h"
+
+static int t3_admin_errno(u32 status)
+{
+	switch (status) {
+	case T3_ADMIN_OK:
+		return 0;
+	case T3_ADMIN_EXISTS:
+		return -EEXIST;
+	case T3_ADMIN_BAD_INDEX:
+	case T3_ADMIN_BAD_RANGE:
+	case T3_ADMIN_BAD_GEOMETRY:
+	case T3_ADMIN_BAD_VALUE:
+		return -EINVAL;
+	case T3_ADMIN_BAD_STATE:
+		return -EBUSY;
+	case T3_ADMIN_NO_ROUTE:
+		return -EHOSTUNREACH;
+	case T3_ADMIN_NO_RESOURCE:
+		return -ENOSPC;
+	case ~0u: /* no device answers */
+		return -ENODEV;
+	default: /* BAD_SPACE: the function was reset below it */
+		return -EIO;
+	}
+}
+
+/* A read of the mailbox may be torn into words only: it is not memory. */
+static void t3_mailbox_write(struct t3_device *tdev, const u32 *args, size_t words)
+{
+	size_t i;
+
+	for (i = 0; i < words; i++)
+		writel(args[i], tdev->regs + T3_REG_MAILBOX + 4 * i);
+}
+
+static void t3_mailbox_read(struct t3_device *tdev, u32 *args, size_t words)
+{
+	size_t i;
+
+	for (i = 0; i < words; i++)
+		args[i] = readl(tdev->regs + T3_REG_MAILBOX + 4 * i);
+}
+
+static int t3_admin_locked(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args,
+			   size_t size, bool results)
+{
+	u32 status;
+
+	lockdep_assert_held(&tdev->admin_lock);
+	if (tdev->dead)
+		return -ENODEV;
+	t3_mailbox_write(tdev, args, size / 4);
+	writel(opcode, tdev->regs + T3_REG_ADMIN_COMMAND);
+	status = readl(tdev->regs + T3_REG_ADMIN_STATUS);
+	if (status != T3_ADMIN_OK)
+		drm_dbg(&tdev->drm, "admin command %u: status %u\n", opcode, status);
+	else if (results)
+		t3_mailbox_read(tdev, args, size / 4);
+	return t3_admin_errno(status);
+}
+
+static int t3_admin_run(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args,
+			size_t size, bool results)
+{
+	int ret, idx;
+
+	if (WARN_ON_ONCE(size % 4 || size > T3_MAILBOX_SIZE))
+		return -EINVAL;
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return -ENODEV;
+	mutex_lock(&tdev->admin_lock);
+	ret = t3_admin_locked(tdev, opcode, args, size, results);
+	mutex_unlock(&tdev->admin_lock);
+	drm_dev_exit(idx);
+	return ret;
+}
+
+/* Run a command; a failed one has changed nothing. */
+int t3_admin(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args, size_t size)
+{
+	return t3_admin_run(tdev, opcode, args, size, false);
+}
+
+/* The same for commands that answer: args then hold the results. */
+int t3_admin_query(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args, size_t size)
+{
+	return t3_admin_run(tdev, opcode, args, size, true);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One T3 function: its registers, memory, aperture and spaces.
+ *
+ * Locks, outermost first. A lock may be taken while any lock above it is held,
+ * never while one below it is.
+ *
+ *  t3_topology_lock   mutex, one for all devices: segment tables, grants,
+ *                     routes, t3_space.dead and .generation, t3_bo.behind_space,
+ *                     event areas' DMA mappings. Global because a grant joins
+ *                     two spaces of two devices, and those could else be
+ *                     locked in either order. Configuration only: no store, no
+ *                     doorbell, no wait and no quiescing takes it.
+ *  t3_device.admin_lock  mutex: the mailbox, function reset, t3_device.dead.
+ *                     Never two devices' at a time.
+ *  t3_device.mem_lock mutex: the allocators of memory and aperture. May be taken
+ *                     below mmap_lock (munmap drops the last reference of a
+ *                     buffer), so nothing that copies from or to users is
+ *                     called below it.
+ *  t3_map.lock        mutex: t3_map.dead. Taken by faults, below mmap_lock.
+ *  t3_device.slot_lock   spinlock, irq: hardware ids to spaces, enable bits,
+ *                     t3_space.lost.
+ *  t3_space.event_lock   spinlock, irq: its eventfds.
+ *
+ * drm_dev_enter() sections may be entered with any mutex held. Nothing sleeps
+ * for users inside one: drm_dev_unplug() waits for them.
+ */
+#ifndef T3_DEVICE_H
+#define T3_DEVICE_H
+
+#include <linux/io.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/spinlock.h>
+#include <linux/xarray.h>
+
+#include <drm/drm_buddy.h>
+#include <drm/drm_device.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_mm.h>
+
+#include "t3_accel.h"
+#include "t3_hw.h"
+
+/*
+ * The mailbox and the event area are little-endian and their words are used
+ * without conversion; a state word must be one load.
+ */
+#if !defined(__LITTLE_ENDIAN) || !defined(CONFIG_64BIT)
+#error "t3 is for 64-bit little-endian machines"
+#endif
+
+/* Doorbell pages of different owners must not share a page of the processor. */
+static_assert(PAGE_SIZE == T3_PAGE_SIZE);
+
+#define T3_ENABLE_WORDS (T3_MAX_SPACES / 32)
+
+struct t3_space;
+
+/* What probe read; constant afterwards. */
+struct t3_caps {
+	u64 memory_size;
+	u64 aperture_size;
+	u64 fabric_id;
+	u32 version;
+	u32 caps;
+	u32 rank;
+	u32 ranks;
+	u32 topology;
+	u32 tracker;
+	u32 max_spaces;
+};
+
+struct t3_device {
+	struct drm_device drm;
+	struct t3_caps caps;
+
+	/* Mapped while bound: below drm_dev_enter(), in interrupts, probe, remove. */
+	void __iomem *regs;
+	void __iomem *memory;
+	phys_addr_t doorbell_base;
+	phys_addr_t memory_base;
+	phys_addr_t aperture_base;
+	u32 error_vector;
+
+	struct mutex admin_lock; /* mailbox, function reset, dead */
+	bool dead; /* no command runs any more */
+
+	struct mutex mem_lock; /* buddy, aperture */
+	struct drm_buddy buddy;
+	struct drm_mm aperture;
+
+	spinlock_t slot_lock; /* slots, enable, lost of the spaces in slots */
+	struct t3_space *slots[T3_MAX_SPACES];
+	u32 enable[T3_ENABLE_WORDS];
+};
+
+struct t3_file {
+	struct xarray spaces; /* handle to struct t3_space; xa_lock guards the lookup */
+};
+
+static inline struct t3_device *to_t3_device(struct drm_device *drm)
+{
+	return container_of(drm, struct t3_device, drm);
+}
+
+static inline struct t3_device *t3_file_device(struct drm_file *file)
+{
+	return to_t3_device(file->minor->dev);
+}
+
+extern struct mutex t3_topology_lock;
+
+/* t3_fops.c */
+extern const struct file_operations t3_fops;
+
+/* t3_hw.c */
+int t3_hw_init(struct t3_device *tdev);
+void t3_hw_start(struct t3_device *tdev);
+void t3_hw_reset(struct t3_device *tdev);
+void t3_hw_kill(struct t3_device *tdev);
+u64 t3_hw_vclock(struct t3_device *tdev);
+u64 t3_hw_counter(struct t3_device *tdev, enum t3_counter_id id);
+
+/* t3_admin.c */
+int t3_admin(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args, size_t size);
+int t3_admin_query(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args, size_t size);
+
+/* t3_irq.c */
+int t3_irq_init(struct t3_device *tdev);
+int t3_slot_publish(struct t3_space *space);
+void t3_slot_withdraw(struct t3_space *space);
+void t3_slots_lose(struct t3_device *tdev);
+
+/* t3_mem.c */
+struct t3_chunk {
+	struct list_head blocks;
+	u64 offset; /* in device memory */
+	u64 size; /* 0: not allocated */
+};
+
+struct t3_bo {
+	struct drm_gem_object base;
+	struct t3_chunk chunk;
+	bool behind_space; /* t3_topology_lock */
+};
+
+int t3_mem_init(struct t3_device *tdev);
+u64 t3_mem_available(struct t3_device *tdev);
+int t3_chunk_alloc(struct t3_device *tdev, u64 size, struct t3_chunk *chunk);
+void t3_chunk_free(struct t3_device *tdev, struct t3_chunk *chunk);
+struct t3_bo *t3_bo_lookup(struct drm_file *file, u32 handle);
+int t3_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int t3_bo_mmap_offset_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+static inline void t3_bo_put(struct t3_bo *bo)
+{
+	if (bo)
+		drm_gem_object_put(&bo->base);
+}
+
+/* t3_map.c: the mappings that come with a space */
+struct t3_map;
+
+struct t3_map *t3_map_create(struct t3_device *tdev, phys_addr_t base, u64 size);
+struct t3_map *t3_map_create_page(struct t3_device *tdev, struct page *page);
+int t3_map_allow(struct t3_map *map, struct drm_file *file);
+u64 t3_map_offset(struct t3_map *map);
+void t3_map_revoke(struct t3_map *map, struct drm_file *file);
+vm_fault_t t3_map_insert(struct vm_fault *vmf, struct drm_gem_object *obj, unsigned long pfn);
+
+#endif /* T3_DEVICE_H */

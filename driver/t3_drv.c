@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The module: PCI driver, DRM driver, ioctl table.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_ioctl.h>
+#include <drm/drm_managed.h>
+
+#include "t3_space.h"
+
+static int t3_open(struct drm_device *drm, struct drm_file *file)
+{
+	struct t3_file *tfile;
+
+	tfile = kzalloc(sizeof(*tfile), GFP_KERNEL_ACCOUNT);
+	if (!tfile)
+		return -ENOMEM;
+	xa_init_flags(&tfile->spaces, XA_FLAGS_ALLOC1);
+	file->driver_priv = tfile;
+	return 0;
+}
+
+/* The last close, also of a process that was killed: nothing else uses the file. */
+static void t3_postclose(struct drm_device *drm, struct drm_file *file)
+{
+	struct t3_file *tfile = file->driver_priv;
+	struct t3_space *space;
+	unsigned long handle;
+
+	xa_for_each(&tfile->spaces, handle, space)
+		t3_space_destroy(space);
+	xa_destroy(&tfile->spaces);
+	kfree(tfile);
+}
+
+static void t3_show_fdinfo(struct drm_printer *printer, struct drm_file *file)
+{
+	drm_show_memory_stats(printer, file);
+}
+
+#define T3_IOCTL(name, func) DRM_IOCTL_DEF_DRV(T3_##name, func, DRM_RENDER_ALLOW)
+
+static const struct drm_ioctl_desc t3_ioctls[] = {
+	T3_IOCTL(QUERY, t3_query_ioctl),
+	T3_IOCTL(BO_CREATE, t3_bo_create_ioctl),
+	T3_IOCTL(BO_MMAP_OFFSET, t3_bo_mmap_offset_ioctl),
+	T3_IOCTL(SPACE_CREATE, t3_space_create_ioctl),
+	T3_IOCTL(SPACE_DESTROY, t3_space_destroy_ioctl),
+	T3_IOCTL(SPACE_RESET, t3_space_reset_ioctl),
+	T3_IOCTL(SPACE_WAIT, t3_space_wait_ioctl),
+	T3_IOCTL(SPACE_EVENTFD, t3_space_eventfd_ioctl),
+	T3_IOCTL(SPACE_WAIT_FD, t3_space_wait_fd_ioctl),
+	T3_IOCTL(SPACE_STATS, t3_space_stats_ioctl),
+	T3_IOCTL(SEGMENT_MAP, t3_segment_map_ioctl),
+	T3_IOCTL(SEGMENT_UNMAP, t3_segment_unmap_ioctl),
+	T3_IOCTL(SEGMENT_STAGING, t3_segment_staging_ioctl),
+	T3_IOCTL(GRANT_EXPORT, t3_grant_export_ioctl),
+	T3_IOCTL(GRANT_REVOKE, t3_grant_revoke_ioctl),
+	T3_IOCTL(GRANT_IMPORT, t3_grant_import_ioctl),
+	T3_IOCTL(GRANT_RELEASE, t3_grant_release_ioctl),
+};
+
+static_assert(ARRAY_SIZE(t3_ioctls) == DRM_T3_IOCTL_COUNT);
+
+static const struct drm_driver t3_driver = {
+	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM,
+	.open = t3_open,
+	.postclose = t3_postclose,
+	.show_fdinfo = t3_show_fdinfo,
+	.ioctls = t3_ioctls,
+	.num_ioctls = ARRAY_SIZE(t3_ioctls),
+	.fops = &t3_fops,
+	.name = T3_DRIVER_NAME,
+	.desc = "T3 tracking and triggering",
+	.date = "20250101",
+	.major = T3_DRIVER_MAJOR,
+	.minor = T3_DRIVER_MINOR,
+};
+
+static int t3_init_locks(struct t3_device *tdev)
+{
+	int ret;
+
+	spin_lock_init(&tdev->slot_lock);
+	ret = drmm_mutex_init(&tdev->drm, &tdev->admin_lock);
+	if (ret)
+		return ret;
+	return drmm_mutex_init(&tdev->drm, &tdev->mem_lock);
+}
+
+static int t3_init_pci(struct pci_dev *pdev)
+{
+	int ret;
+
+	ret = pcim_enable_device(pdev);
+	if (ret)
+		return ret;
+	pci_set_master(pdev);
+	return dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
+}
+
+static int t3_init_device(struct t3_device *tdev)
+{
+	int ret;
+
+	ret = t3_hw_init(tdev);
+	if (ret)
+		return ret;
+	ret = t3_mem_init(tdev);
+	if (ret)
+		return ret;
+	ret = t3_irq_init(tdev);
+	if (ret)
+		return ret;
+	t3_hw_start(tdev);
+	return 0;
+}
+
+static int t3_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct t3_device *tdev;
+	int ret;
+
+	tdev = devm_drm_dev_alloc(&pdev->dev, &t3_driver, struct t3_device, drm);
+	if (IS_ERR(tdev))
+		return PTR_ERR(tdev);
+	pci_set_drvdata(pdev, tdev);
+	ret = t3_init_locks(tdev);
+	if (ret)
+		return ret;
+	ret = t3_init_pci(pdev);
+	if (ret)
+		return ret;
+	ret = t3_init_device(tdev);
+	if (ret)
+		return ret;
+	return drm_dev_register(&tdev->drm, 0);
+}
+
+/*
+ * Files may stay open. First the device stops and all event areas say DEAD, so
+ * that who spins there leaves before the aperture is zapped; then no ioctl
+ * touches registers any more; then what spaces hold of the device is given back.
+ */
+static void t3_remove(struct pci_dev *pdev)
+{
+	struct t3_device *tdev = pci_get_drvdata(pdev);
+
+	t3_hw_kill(tdev);
+	drm_dev_unplug(&tdev->drm);
+	t3_space_orphan_all(tdev);
+}
+
+/* Before a kexec: no DMA into memory that the next kernel uses. */
+static void t3_shutdown(struct pci_dev *pdev)
+{
+	t3_hw_kill(pci_get_drvdata(pdev));
+}
+
+static const struct pci_device_id t3_ids[] = {
+	{ PCI_DEVICE(T3_PCI_VENDOR_ID, T3_PCI_DEVICE_ID) },
+	{}
+};
+MODULE_DEVICE_TABLE(pci, t3_ids);
+
+static struct pci_driver t3_pci_driver = {
+	.name = T3_DRIVER_NAME,
+	.id_table = t3_ids,
+	.probe = t3_probe,
+	.remove = t3_remove,
+	.shutdown = t3_shutdown,
+};
+module_pci_driver(t3_pci_driver);
+
+MODULE_DESCRIPTION("T3 tracking and triggering accelerator");
+MODULE_LICENSE("GPL");

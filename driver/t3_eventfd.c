@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Eventfds of a space: one for a segment mask, signalled once for each epoch in
+ * which all of the mask was delivered, and once when the space faults or dies.
+ */
+#include <linux/eventfd.h>
+#include <linux/slab.h>
+
+#include "t3_space.h"
+
+#define T3_EVENTFDS_MAX 64
+
+struct t3_eventfd {
+	struct list_head link;
+	struct eventfd_ctx *ctx;
+	u64 segment_mask;
+	u32 generation; /* that the following is about */
+	u32 epoch; /* last one signalled, or not to be signalled */
+	bool seen; /* epoch is valid */
+	bool ended; /* fault or death was signalled */
+};
+
+/*
+ * The last epoch that all of mask has delivered. A segment that has begun a
+ * later epoch has delivered the one before: the owner released that.
+ */
+static bool t3_eventfd_delivered(const struct t3_space *space, const struct t3_eventfd *entry,
+				 u32 *epoch)
+{
+	bool first = true;
+	u32 i;
+
+	for (i = 0; i < T3_SPACE_SEGMENTS; i++) {
+		u64 word = READ_ONCE(space->area->segment[i]);
+		u32 last = lower_32_bits(word);
+
+		if (!(entry->segment_mask & BIT_ULL(i)))
+			continue;
+		if (!(word & T3_SEG_WORD_DELIVERED)) {
+			/* In a space's first epoch there was none before. */
+			if (!word || !entry->seen)
+				return false;
+			last--;
+		}
+		if (first || t3_epoch_after(*epoch, last))
+			*epoch = last;
+		first = false;
+	}
+	return !first;
+}
+
+static void t3_eventfd_update_epoch(const struct t3_space *space, struct t3_eventfd *entry)
+{
+	u32 epoch;
+
+	if (!t3_eventfd_delivered(space, entry, &epoch))
+		return;
+	if (entry->seen && !t3_epoch_after(epoch, entry->epoch))
+		return;
+	entry->epoch = epoch;
+	entry->seen = true;
+	eventfd_signal(entry->ctx);
+}
+
+static void t3_eventfd_update(const struct t3_space *space, struct t3_eventfd *entry)
+{
+	u32 kind = t3_state_kind(t3_event_state(space));
+	u32 generation = READ_ONCE(space->area->generation);
+
+	if (entry->generation != generation) {
+		entry->generation = generation;
+		entry->seen = false;
+		entry->ended = false;
+	}
+	if (kind != T3_SPACE_FAULTED && kind != T3_SPACE_DEAD) {
+		t3_eventfd_update_epoch(space, entry);
+	} else if (!entry->ended) {
+		entry->ended = true;
+		eventfd_signal(entry->ctx);
+	}
+}
+
+/* After each change of the event area; any context. */
+void t3_eventfd_scan(struct t3_space *space)
+{
+	struct t3_eventfd *entry;
+	unsigned long flags;
+
+	spin_lock_irqsave(&space->event_lock, flags);
+	list_for_each_entry(entry, &space->eventfds, link)
+		t3_eventfd_update(space, entry);
+	spin_unlock_irqrestore(&space->event_lock, flags);
+}
+
+static void t3_eventfd_free(struct t3_eventfd *entry)
+{
+	eventfd_ctx_put(entry->ctx);
+	kfree(entry);
+}
+
+/* With the last reference of the space. */
+void t3_eventfd_free_all(struct t3_space *space)
+{
+	struct t3_eventfd *entry, *next;
+
+	list_for_each_entry_safe(entry, next, &space->eventfds, link)
+		t3_eventfd_free(entry);
+}
+
+static struct t3_eventfd *t3_eventfd_find(struct t3_space *space, u64 segment_mask)
+{
+	struct t3_eventfd *entry;
+
+	lockdep_assert_held(&space->event_lock);
+	list_for_each_entry(entry, &space->eventfds, link)
+		if (entry->segment_mask == segment_mask)
+			return entry;
+	return NULL;
+}
+
+/* An epoch that is already released is not news; the current one is. */
+static void t3_eventfd_start(struct t3_space *space, struct t3_eventfd *entry)
+{
+	u64 state = t3_event_state(space);
+	u32 epoch = t3_state_epoch(state);
+
+	entry->generation = READ_ONCE(space->area->generation);
+	if (epoch) {
+		entry->epoch = t3_state_kind(state) == T3_SPACE_IDLE ? epoch : epoch - 1;
+		entry->seen = true;
+	}
+	t3_eventfd_update(space, entry);
+}
+
+static int t3_eventfd_add_locked(struct t3_space *space, struct t3_eventfd *entry)
+{
+	lockdep_assert_held(&space->event_lock);
+	if (READ_ONCE(space->dead))
+		return -ENOENT;
+	if (t3_eventfd_find(space, entry->segment_mask))
+		return -EEXIST;
+	if (space->eventfd_count == T3_EVENTFDS_MAX)
+		return -ENOSPC;
+	list_add_tail(&entry->link, &space->eventfds);
+	space->eventfd_count++;
+	t3_eventfd_start(space, entry);
+	return 0;
+}
+
+static int t3_eventfd_add(struct t3_space *space, const struct drm_t3_space_eventfd *args)
+{
+	struct t3_eventfd *entry;
+	int ret;
+
+	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
+	if (!entry)
+		return -ENOMEM;
+	entry->segment_mask = args->segment_mask;
+	entry->ctx = eventfd_ctx_fdget(args->fd);
+	if (IS_ERR(entry->ctx)) {
+		ret = PTR_ERR(entry->ctx);
+		kfree(entry);
+		return ret;
+	}
+	spin_lock_irq(&space->event_lock);
+	ret = t3_eventfd_add_locked(space, entry);
+	spin_unlock_irq(&space->event_lock);
+	if (ret)
+		t3_eventfd_free(entry);
+	return ret;
+}
+
+static int t3_eventfd_remove(struct t3_space *space, u64 segment_mask)
+{
+	struct t3_eventfd *entry;
+
+	spin_lock_irq(&space->event_lock);
+	entry = t3_eventfd_find(space, segment_mask);
+	if (entry) {
+		list_del(&entry->link);
+		space->eventfd_count--;
+	}
+	spin_unlock_irq(&space->event_lock);
+	if (!entry)
+		return -ENOENT;
+	t3_eventfd_free(entry);
+	return 0;
+}
+
+int t3_space_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_space_eventfd *args = data;
+	struct t3_space *space;
+	int ret;
+
+	if (args->flags || args->pad || !args->segment_mask)
+		return -EINVAL;
+	space = t3_space_lookup(file, args->space);
+	if (!space)
+		return -ENOENT;
+	if (args->fd == -1)
+		ret = t3_eventfd_remove(space, args->segment_mask);
+	else
+		ret = t3_eventfd_add(space, args);
+	t3_space_put(space);
+	return ret;
+}

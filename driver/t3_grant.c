@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Grants, on the side that receives: a file descriptor whose holder may bind it,
+ * once, to a space that sends.
+ *
+ * The owner's table has a slot for each grant from export on, which is also its
+ * index in the device's import table: so importing cannot fail for want of one.
+ * The slot is free again after revoke, after a close without import, or after
+ * the owner's reset. A source that dies leaves its slot in use: the device has
+ * marked the import poisoned, and that must not be lost before the owner sees it.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/slab.h>
+
+#include "t3_space.h"
+
+static void t3_grant_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct t3_grant, ref));
+}
+
+void t3_grant_put(struct t3_grant *grant)
+{
+	kref_put(&grant->ref, t3_grant_free);
+}
+
+/*
+ * Take the grant from its owner. The references of table and owner are never
+ * the last ones of the space: whoever calls this holds one as well.
+ */
+static void t3_grant_detach(struct t3_grant *grant)
+{
+	struct t3_space *owner = grant->owner;
+
+	lockdep_assert_held(&t3_topology_lock);
+	owner->grants[grant->index] = NULL;
+	grant->owner = NULL;
+	grant->programmed = false;
+	t3_grant_put(grant);
+	t3_space_put(owner);
+}
+
+/* The owner dies or is reset; the device clears its import table by itself. */
+void t3_grants_drop(struct t3_space *space)
+{
+	u32 i;
+
+	lockdep_assert_held(&t3_topology_lock);
+	for (i = 0; i < T3_SPACE_IMPORTS; i++)
+		if (space->grants[i])
+			t3_grant_detach(space->grants[i]);
+}
+
+/* The last close: a grant that nobody has imported is gone. */
+static int t3_grant_release_file(struct inode *inode, struct file *filp)
+{
+	struct t3_grant *grant = filp->private_data;
+	struct t3_space *owner;
+
+	mutex_lock(&t3_topology_lock);
+	owner = grant->bound ? NULL : grant->owner;
+	if (owner) {
+		t3_space_get(owner);
+		t3_grant_detach(grant);
+	}
+	mutex_unlock(&t3_topology_lock);
+	t3_space_put(owner);
+	t3_grant_put(grant);
+	return 0;
+}
+
+static const struct file_operations t3_grant_fops = {
+	.owner = THIS_MODULE,
+	.release = t3_grant_release_file,
+	.llseek = noop_llseek,
+};
+
+/* The file's grant, valid as long as the file is; NULL: not a grant. */
+struct t3_grant *t3_grant_from_file(struct file *filp)
+{
+	return filp->f_op == &t3_grant_fops ? filp->private_data : NULL;
+}
+
+/* ------------------------------------------------------------------- export */
+
+static int t3_grant_attach_locked(struct t3_grant *grant, struct t3_space *owner)
+{
+	u32 i;
+
+	lockdep_assert_held(&t3_topology_lock);
+	if (owner->dead)
+		return -ENOENT;
+	for (i = 0; i < T3_SPACE_IMPORTS; i++)
+		if (!owner->grants[i])
+			break;
+	if (i == T3_SPACE_IMPORTS)
+		return -ENOSPC;
+	grant->index = i;
+	grant->handle = t3_space_next_handle(owner);
+	grant->owner = t3_space_get(owner);
+	owner->grants[i] = t3_grant_get(grant);
+	return 0;
+}
+
+static int t3_grant_attach(struct t3_grant *grant, struct t3_space *owner)
+{
+	int ret;
+
+	mutex_lock(&t3_topology_lock);
+	ret = t3_grant_attach_locked(grant, owner);
+	mutex_unlock(&t3_topology_lock);
+	return ret;
+}
+
+/* Returns a file that owns a new grant without an owner. */
+static struct file *t3_grant_file(const struct drm_t3_grant_export *args)
+{
+	struct t3_grant *grant;
+	struct file *filp;
+
+	grant = kzalloc(sizeof(*grant), GFP_KERNEL_ACCOUNT);
+	if (!grant)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&grant->ref);
+	grant->segment_mask = args->segment_mask;
+	grant->op_mask = args->op_mask;
+	filp = anon_inode_getfile("[t3-grant]", &t3_grant_fops, grant, O_RDWR);
+	if (IS_ERR(filp))
+		t3_grant_put(grant);
+	return filp;
+}
+
+static int t3_grant_export(struct t3_space *owner, struct drm_t3_grant_export *args)
+{
+	struct t3_grant *grant;
+	struct file *filp;
+	int fd, ret;
+
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	filp = t3_grant_file(args);
+	if (IS_ERR(filp)) {
+		put_unused_fd(fd);
+		return PTR_ERR(filp);
+	}
+	grant = filp->private_data;
+	ret = t3_grant_attach(grant, owner);
+	if (ret) {
+		fput(filp);
+		put_unused_fd(fd);
+		return ret;
+	}
+	args->grant = grant->handle;
+	args->fd = fd;
+	fd_install(fd, filp);
+	return 0;
+}
+
+int t3_grant_export_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_grant_export *args = data;
+	struct t3_space *space;
+	int ret;
+
+	if (args->flags || args->pad || !args->segment_mask || !args->op_mask ||
+	    args->op_mask >= BIT(T3_OP_COUNT))
+		return -EINVAL;
+	space = t3_space_lookup(file, args->space);
+	if (!space)
+		return -ENOENT;
+	ret = t3_grant_export(space, args);
+	t3_space_put(space);
+	return ret;
+}
+
+/* ------------------------------------------------------------------- revoke */
+
+static struct t3_grant *t3_grant_find(struct t3_space *owner, u32 handle)
+{
+	u32 i;
+
+	lockdep_assert_held(&t3_topology_lock);
+	for (i = 0; i < T3_SPACE_IMPORTS; i++)
+		if (owner->grants[i] && owner->grants[i]->handle == handle)
+			return owner->grants[i];
+	return NULL;
+}
+
+static int t3_grant_revoke_locked(struct t3_space *owner, u32 handle)
+{
+	struct t3_cmd_index cmd = { .space = owner->hw_id };
+	struct t3_grant *grant;
+	int ret;
+
+	lockdep_assert_held(&t3_topology_lock);
+	grant = owner->dead ? NULL : t3_grant_find(owner, handle);
+	if (!grant)
+		return -ENOENT;
+	if (grant->programmed) {
+		cmd.index = grant->index;
+		ret = t3_admin(owner->tdev, T3_CMD_IMPORT_CLEAR, &cmd, sizeof(cmd));
+		if (ret)
+			return ret;
+	}
+	t3_grant_detach(grant);
+	return 0;
+}
+
+int t3_grant_revoke_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_grant_revoke *args = data;
+	struct t3_space *space;
+	int ret;
+
+	if (args->flags || args->pad)
+		return -EINVAL;
+	space = t3_space_lookup(file, args->space);
+	if (!space)
+		return -ENOENT;
+	mutex_lock(&t3_topology_lock);
+	ret = t3_grant_revoke_locked(space, args->grant);
+	mutex_unlock(&t3_topology_lock);
+	t3_space_put(space);
+	return ret;
+}

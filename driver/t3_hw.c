@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Registers: map them, check what device this is, reset it.
+ */
+#include <linux/io-64-nonatomic-lo-hi.h>
+
+#include "t3_space.h"
+
+static u32 t3_read(struct t3_device *tdev, u32 reg)
+{
+	return readl(tdev->regs + reg);
+}
+
+static void t3_write(struct t3_device *tdev, u32 reg, u32 value)
+{
+	writel(value, tdev->regs + reg);
+}
+
+static u64 t3_read64(struct t3_device *tdev, u32 reg)
+{
+	return readq(tdev->regs + reg);
+}
+
+u64 t3_hw_vclock(struct t3_device *tdev)
+{
+	return t3_read64(tdev, T3_REG_VCLOCK);
+}
+
+u64 t3_hw_counter(struct t3_device *tdev, enum t3_counter_id id)
+{
+	return t3_read64(tdev, T3_REG_COUNTERS + 8 * id);
+}
+
+static int t3_hw_identify(struct t3_device *tdev)
+{
+	u32 id = t3_read(tdev, T3_REG_ID);
+	u32 version = t3_read(tdev, T3_REG_VERSION);
+
+	if (id != T3_ID_VALUE)
+		return dev_err_probe(tdev->drm.dev, -ENODEV, "unknown id %08x\n", id);
+	if (version >> 16 != T3_VERSION_VALUE >> 16)
+		return dev_err_probe(tdev->drm.dev, -ENODEV, "unknown version %08x\n", version);
+	tdev->caps.version = version;
+	return 0;
+}
+
+static void t3_hw_read_caps(struct t3_device *tdev)
+{
+	struct t3_caps *caps = &tdev->caps;
+
+	caps->memory_size = t3_read64(tdev, T3_REG_MEMORY_SIZE);
+	caps->aperture_size = t3_read64(tdev, T3_REG_APERTURE_SIZE);
+	caps->fabric_id = t3_read64(tdev, T3_REG_FABRIC_ID);
+	caps->caps = t3_read(tdev, T3_REG_CAPS);
+	caps->rank = t3_read(tdev, T3_REG_RANK);
+	caps->ranks = t3_read(tdev, T3_REG_RANKS);
+	caps->topology = t3_read(tdev, T3_REG_TOPOLOGY);
+	caps->tracker = t3_read(tdev, T3_REG_TRACKER);
+	caps->max_spaces = t3_read(tdev, T3_REG_MAX_SPACES);
+}
+
+/* What the driver allocates from must be there, whatever the registers claim. */
+static int t3_hw_check_caps(struct t3_device *tdev)
+{
+	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
+	const struct t3_caps *caps = &tdev->caps;
+
+	if (!caps->memory_size || !PAGE_ALIGNED(caps->memory_size) ||
+	    caps->memory_size > pci_resource_len(pdev, T3_BAR_MEMORY))
+		return dev_err_probe(&pdev->dev, -ENODEV, "bad memory size\n");
+	if (!caps->aperture_size || !PAGE_ALIGNED(caps->aperture_size) ||
+	    caps->aperture_size > pci_resource_len(pdev, T3_BAR_APERTURE))
+		return dev_err_probe(&pdev->dev, -ENODEV, "bad aperture size\n");
+	if (!caps->max_spaces || caps->max_spaces > T3_MAX_SPACES)
+		return dev_err_probe(&pdev->dev, -ENODEV, "bad number of spaces\n");
+	if (!caps->ranks || caps->ranks > T3_MAX_RANKS || caps->rank >= caps->ranks)
+		return dev_err_probe(&pdev->dev, -ENODEV, "bad rank\n");
+	return 0;
+}
+
+/* Doorbells and aperture are mapped by users alone. */
+static int t3_hw_map(struct t3_device *tdev)
+{
+	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
+	int ret;
+
+	ret = pcim_request_all_regions(pdev, T3_DRIVER_NAME);
+	if (ret)
+		return ret;
+	if (pci_resource_len(pdev, T3_BAR_REGS) < T3_BAR_REGS_SIZE)
+		return dev_err_probe(&pdev->dev, -ENODEV, "register BAR is too small\n");
+	tdev->regs = pcim_iomap(pdev, T3_BAR_REGS, T3_DOORBELL_BASE);
+	if (!tdev->regs)
+		return -ENOMEM;
+	tdev->doorbell_base = pci_resource_start(pdev, T3_BAR_REGS) + T3_DOORBELL_BASE;
+	tdev->memory_base = pci_resource_start(pdev, T3_BAR_MEMORY);
+	tdev->aperture_base = pci_resource_start(pdev, T3_BAR_APERTURE);
+	return 0;
+}
+
+/*
+ * This mapping also decides the memory type of users' mappings: on x86 they get
+ * what was reserved for the range, so it has to last as long as the binding.
+ */
+static int t3_hw_map_memory(struct t3_device *tdev)
+{
+	tdev->memory = devm_ioremap_wc(tdev->drm.dev, tdev->memory_base,
+				       tdev->caps.memory_size);
+	return tdev->memory ? 0 : -ENOMEM;
+}
+
+int t3_hw_init(struct t3_device *tdev)
+{
+	int ret;
+
+	ret = t3_hw_map(tdev);
+	if (ret)
+		return ret;
+	ret = t3_hw_identify(tdev);
+	if (ret)
+		return ret;
+	t3_hw_read_caps(tdev);
+	ret = t3_hw_check_caps(tdev);
+	if (ret)
+		return ret;
+	return t3_hw_map_memory(tdev);
+}
+
+/* Reset whatever an earlier driver left, and set the registers that we use. */
+void t3_hw_start(struct t3_device *tdev)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&tdev->slot_lock, flags);
+	memset(tdev->enable, 0, sizeof(tdev->enable));
+	t3_write(tdev, T3_REG_CONTROL, T3_CONTROL_RESET);
+	spin_unlock_irqrestore(&tdev->slot_lock, flags);
+	t3_write(tdev, T3_REG_EVENT_VECTOR, 0);
+	t3_write(tdev, T3_REG_ERROR_VECTOR, tdev->error_vector);
+	t3_write(tdev, T3_REG_ERROR_ENABLE, T3_ERROR_ALL);
+}
+
+/*
+ * The last resort for a space that never quiesces: after it no packet and no DMA
+ * of any space is in flight. All spaces of the function are lost.
+ */
+void t3_hw_reset(struct t3_device *tdev)
+{
+	int idx;
+
+	mutex_lock(&tdev->admin_lock);
+	if (!tdev->dead && drm_dev_enter(&tdev->drm, &idx)) {
+		drm_err(&tdev->drm, "a space does not quiesce: resetting the function\n");
+		t3_hw_start(tdev);
+		t3_slots_lose(tdev);
+		drm_dev_exit(idx);
+	}
+	mutex_unlock(&tdev->admin_lock);
+}
+
+/* Stop the device for good. Afterwards it neither runs commands nor does DMA. */
+void t3_hw_kill(struct t3_device *tdev)
+{
+	mutex_lock(&tdev->admin_lock);
+	tdev->dead = true;
+	t3_write(tdev, T3_REG_CONTROL, T3_CONTROL_RESET);
+	pci_clear_master(to_pci_dev(tdev->drm.dev));
+	t3_slots_lose(tdev);
+	mutex_unlock(&tdev->admin_lock);
+}

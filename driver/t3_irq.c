@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Interrupts, and the table that leads from a hardware id to its space.
+ */
+#include <linux/interrupt.h>
+
+#include <drm/drm_print.h>
+
+#include "t3_space.h"
+
+#define T3_VECTORS_WANTED 2 /* events, errors */
+
+static void t3_irq_event_word(struct t3_device *tdev, u32 word)
+{
+	void __iomem *reg = tdev->regs + T3_REG_SPACE_PENDING + 4 * word;
+	unsigned long pending = readl(reg);
+	u32 bit;
+
+	/* Clear first, look afterwards: later news sets the bit again. */
+	writel(pending, reg);
+	for_each_set_bit(bit, &pending, 32) {
+		struct t3_space *space;
+
+		spin_lock(&tdev->slot_lock);
+		space = tdev->slots[32 * word + bit];
+		if (space)
+			t3_event_notify(space);
+		spin_unlock(&tdev->slot_lock);
+	}
+}
+
+/*
+ * Both handlers always claim the interrupt: a message that comes when an earlier
+ * call has done its work is no sign of a broken line.
+ */
+static irqreturn_t t3_irq_events(int irq, void *data)
+{
+	struct t3_device *tdev = data;
+	unsigned long summary = readl(tdev->regs + T3_REG_EVENT_SUMMARY);
+	u32 word;
+
+	for_each_set_bit(word, &summary, T3_ENABLE_WORDS)
+		t3_irq_event_word(tdev, word);
+	return IRQ_HANDLED;
+}
+
+static irqreturn_t t3_irq_errors(int irq, void *data)
+{
+	struct t3_device *tdev = data;
+	u32 status = readl(tdev->regs + T3_REG_ERROR_STATUS);
+
+	if (!status || status == ~0u) /* all ones: nobody is there */
+		return IRQ_HANDLED;
+	writel(status, tdev->regs + T3_REG_ERROR_STATUS);
+	if (status & T3_ERROR_HOST_DMA)
+		drm_err_ratelimited(&tdev->drm, "an event area could not be written\n");
+	/* Users can cause these: a refused command, a dead peer. No noise for that. */
+	if (status & (T3_ERROR_GUEST | T3_ERROR_LINK))
+		drm_dbg(&tdev->drm, "error status %x\n", status);
+	return IRQ_HANDLED;
+}
+
+static irqreturn_t t3_irq_shared(int irq, void *data)
+{
+	t3_irq_events(irq, data);
+	return t3_irq_errors(irq, data);
+}
+
+int t3_irq_init(struct t3_device *tdev)
+{
+	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
+	int vectors, ret;
+
+	/* Freed with the device: pcim_enable_device() was called. */
+	vectors = pci_alloc_irq_vectors(pdev, 1, T3_VECTORS_WANTED, PCI_IRQ_MSIX);
+	if (vectors < 0)
+		return dev_err_probe(&pdev->dev, vectors, "no MSI-X vector\n");
+	tdev->error_vector = vectors - 1;
+	if (vectors == 1)
+		return devm_request_irq(&pdev->dev, pci_irq_vector(pdev, 0), t3_irq_shared, 0,
+					T3_DRIVER_NAME, tdev);
+	ret = devm_request_irq(&pdev->dev, pci_irq_vector(pdev, 0), t3_irq_events, 0,
+			       T3_DRIVER_NAME "-events", tdev);
+	if (ret)
+		return ret;
+	return devm_request_irq(&pdev->dev, pci_irq_vector(pdev, 1), t3_irq_errors, 0,
+				T3_DRIVER_NAME "-errors", tdev);
+}
+
+static void t3_slot_enable(struct t3_device *tdev, u32 id, bool on)
+{
+	u32 word = id / 32, bit = BIT(id % 32);
+	int idx;
+
+	lockdep_assert_held(&tdev->slot_lock);
+	if (on)
+		tdev->enable[word] |= bit;
+	else
+		tdev->enable[word] &= ~bit;
+	if (drm_dev_enter(&tdev->drm, &idx)) {
+		writel(tdev->enable[word], tdev->regs + T3_REG_SPACE_ENABLE + 4 * word);
+		drm_dev_exit(idx);
+	}
+}
+
+/* Give the space a hardware id and its interrupts, before SPACE_CREATE. */
+int t3_slot_publish(struct t3_space *space)
+{
+	struct t3_device *tdev = space->tdev;
+	unsigned long flags;
+	int ret = -ENOSPC;
+	u32 id;
+
+	spin_lock_irqsave(&tdev->slot_lock, flags);
+	for (id = 0; id < tdev->caps.max_spaces; id++) {
+		if (tdev->slots[id])
+			continue;
+		space->hw_id = id;
+		tdev->slots[id] = space;
+		t3_slot_enable(tdev, id, true);
+		ret = 0;
+		break;
+	}
+	spin_unlock_irqrestore(&tdev->slot_lock, flags);
+	return ret;
+}
+
+/* After it no interrupt touches the space and its id may be used again. */
+void t3_slot_withdraw(struct t3_space *space)
+{
+	struct t3_device *tdev = space->tdev;
+	unsigned long flags;
+
+	spin_lock_irqsave(&tdev->slot_lock, flags);
+	if (tdev->slots[space->hw_id] == space) {
+		t3_slot_enable(tdev, space->hw_id, false);
+		tdev->slots[space->hw_id] = NULL;
+	}
+	spin_unlock_irqrestore(&tdev->slot_lock, flags);
+}
+
+/*
+ * The function was reset: say so in all event areas. admin_lock keeps a
+ * SPACE_CREATE from succeeding between the reset and the last of them.
+ */
+void t3_slots_lose(struct t3_device *tdev)
+{
+	unsigned long flags;
+	u32 id;
+
+	lockdep_assert_held(&tdev->admin_lock);
+	for (id = 0; id < tdev->caps.max_spaces; id++) {
+		struct t3_space *space;
+
+		spin_lock_irqsave(&tdev->slot_lock, flags);
+		space = tdev->slots[id];
+		if (space) {
+			space->lost = true;
+			t3_event_die(space);
+		}
+		spin_unlock_irqrestore(&tdev->slot_lock, flags);
+	}
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Grants, on the side that sends: an imported grant is a route of the space.
+ */
+#include <linux/file.h>
+#include <linux/fs.h>
+
+#include "t3_space.h"
+
+struct t3_route *t3_route_find(struct t3_space *space, u32 handle)
+{
+	u32 i;
+
+	lockdep_assert_held(&t3_topology_lock);
+	for (i = 0; i < T3_SPACE_ROUTES; i++)
+		if (space->routes[i].grant && space->routes[i].handle == handle)
+			return &space->routes[i];
+	return NULL;
+}
+
+static void t3_route_drop(struct t3_route *route)
+{
+	if (route->grant)
+		t3_grant_put(route->grant);
+	route->grant = NULL;
+}
+
+/* The source dies or is reset; the device clears its routes by itself. */
+void t3_routes_drop(struct t3_space *space)
+{
+	u32 i;
+
+	lockdep_assert_held(&t3_topology_lock);
+	for (i = 0; i < T3_SPACE_ROUTES; i++)
+		t3_route_drop(&space->routes[i]);
+}
+
+/* ------------------------------------------------------------------- import */
+
+static int t3_import_check(const struct t3_space *source, const struct t3_grant *grant)
+{
+	const struct t3_caps *from = &source->tdev->caps, *to;
+
+	if (source->dead)
+		return -ENOENT;
+	if (!grant->owner)
+		return -EOWNERDEAD;
+	if (grant->bound)
+		return -EBUSY;
+	to = &grant->owner->tdev->caps;
+	if (from->fabric_id != to->fabric_id)
+		return -EXDEV;
+	return from->rank == to->rank ? -EHOSTUNREACH : 0;
+}
+
+static int t3_import_set(const struct t3_space *source, const struct t3_grant *grant)
+{
+	struct t3_space *owner = grant->owner;
+	struct t3_cmd_import_set cmd = {
+		.space = owner->hw_id,
+		.import = grant->index,
+		.src_rank = source->tdev->caps.rank,
+		.src_space = source->hw_id,
+		.src_generation = source->generation,
+		.op_mask = grant->op_mask,
+		.segment_mask = grant->segment_mask,
+	};
+	int ret = t3_admin(owner->tdev, T3_CMD_IMPORT_SET, &cmd, sizeof(cmd));
+
+	/* These tell of the owner's device, not of the caller's. */
+	return ret == -ENODEV || ret == -EIO ? -EOWNERDEAD : ret;
+}
+
+static void t3_import_clear(const struct t3_grant *grant)
+{
+	struct t3_cmd_index cmd = { .space = grant->owner->hw_id, .index = grant->index };
+
+	t3_admin(grant->owner->tdev, T3_CMD_IMPORT_CLEAR, &cmd, sizeof(cmd));
+}
+
+static int t3_route_set(const struct t3_space *source, u32 index, const struct t3_grant *grant)
+{
+	struct t3_cmd_route_set cmd = {
+		.space = source->hw_id,
+		.route = index,
+		.peer_rank = grant->owner->tdev->caps.rank,
+		.peer_space = grant->owner->hw_id,
+		.peer_generation = grant->owner->generation,
+		.peer_import = grant->index,
+	};
+
+	return t3_admin(source->tdev, T3_CMD_ROUTE_SET, &cmd, sizeof(cmd));
+}
+
+/* The owner's side first: a route must never lead to an entry that is not there. */
+static int t3_import_program(const struct t3_space *source, u32 index,
+			     const struct t3_grant *grant)
+{
+	int ret;
+
+	ret = t3_import_set(source, grant);
+	if (ret)
+		return ret;
+	ret = t3_route_set(source, index, grant);
+	if (ret)
+		t3_import_clear(grant);
+	return ret;
+}
+
+static void t3_import_fill_args(const struct t3_grant *grant, u32 handle,
+				struct drm_t3_grant_import *args)
+{
+	args->import = handle;
+	args->rank = grant->owner->tdev->caps.rank;
+	args->segment_mask = grant->segment_mask;
+	args->op_mask = grant->op_mask;
+}
+
+static int t3_import_locked(struct t3_space *source, struct t3_grant *grant,
+			    struct drm_t3_grant_import *args)
+{
+	struct t3_route *route;
+	u32 index;
+	int ret;
+
+	lockdep_assert_held(&t3_topology_lock);
+	ret = t3_import_check(source, grant);
+	if (ret)
+		return ret;
+	for (index = 0; index < T3_SPACE_ROUTES; index++)
+		if (!source->routes[index].grant)
+			break;
+	if (index == T3_SPACE_ROUTES)
+		return -ENOSPC;
+	ret = t3_import_program(source, index, grant);
+	if (ret)
+		return ret;
+	grant->bound = true;
+	grant->programmed = true;
+	route = &source->routes[index];
+	route->grant = t3_grant_get(grant);
+	route->handle = t3_space_next_handle(source);
+	t3_import_fill_args(grant, route->handle, args);
+	return 0;
+}
+
+static int t3_import_file(struct t3_space *source, struct drm_t3_grant_import *args)
+{
+	struct t3_grant *grant;
+	struct file *filp;
+	int ret;
+
+	filp = fget(args->fd);
+	if (!filp)
+		return -EBADF;
+	/* The file keeps the grant: it is released after fput() only. */
+	grant = t3_grant_from_file(filp);
+	if (grant) {
+		mutex_lock(&t3_topology_lock);
+		ret = t3_import_locked(source, grant, args);
+		mutex_unlock(&t3_topology_lock);
+	} else {
+		ret = -EINVAL;
+	}
+	fput(filp);
+	return ret;
+}
+
+int t3_grant_import_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_grant_import *args = data;
+	struct t3_space *space;
+	int ret;
+
+	if (args->flags || args->pad || args->pad2)
+		return -EINVAL;
+	space = t3_space_lookup(file, args->space);
+	if (!space)
+		return -ENOENT;
+	ret = t3_import_file(space, args);
+	t3_space_put(space);
+	return ret;
+}
+
+/* ------------------------------------------------------------------ release */
+
+static int t3_release_locked(struct t3_space *source, u32 handle)
+{
+	struct t3_cmd_index cmd = { .space = source->hw_id };
+	struct t3_route *route;
+	int ret;
+
+	lockdep_assert_held(&t3_topology_lock);
+	route = source->dead ? NULL : t3_route_find(source, handle);
+	if (!route)
+		return -ENOENT;
+	cmd.index = route - source->routes;
+	if (t3_segments_use_route(source, cmd.index))
+		return -EBUSY;
+	ret = t3_admin(source->tdev, T3_CMD_ROUTE_CLEAR, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+	/* The owner keeps the handle, to revoke; its device forgets the source. */
+	if (route->grant->programmed) {
+		t3_import_clear(route->grant);
+		route->grant->programmed = false;
+	}
+	t3_route_drop(route);
+	return 0;
+}
+
+int t3_grant_release_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_grant_release *args = data;
+	struct t3_space *space;
+	int ret;
+
+	if (args->flags || args->pad)
+		return -EINVAL;
+	space = t3_space_lookup(file, args->space);
+	if (!space)
+		return -ENOENT;
+	mutex_lock(&t3_topology_lock);
+	ret = t3_release_locked(space, args->import);
+	mutex_unlock(&t3_topology_lock);
+	t3_space_put(space);
+	return ret;
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The segment table of a space.
+ */
+#include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/overflow.h>
+
+#include "t3_space.h"
+
+static u32 t3_dtype_size(u32 dtype)
+{
+	return dtype == T3_DTYPE_F16 || dtype == T3_DTYPE_BF16 ? 2 : 4;
+}
+
+static u64 t3_extent(u32 rows, u32 row_bytes, u32 pitch)
+{
+	return (u64)(rows - 1) * pitch + row_bytes;
+}
+
+static u64 t3_tile_count(const struct drm_t3_segment_map *args)
+{
+	return (u64)DIV_ROUND_UP_ULL(args->rows, args->tile_rows) *
+	       DIV_ROUND_UP_ULL(args->row_bytes, args->tile_row_bytes);
+}
+
+static struct t3_segment *t3_segment_slot(struct t3_space *space, u32 index)
+{
+	return &space->segments[array_index_nospec(index, T3_SPACE_SEGMENTS)];
+}
+
+u64 t3_segments_mapped(const struct t3_space *space)
+{
+	u64 mask = 0;
+	u32 i;
+
+	lockdep_assert_held(&t3_topology_lock);
+	for (i = 0; i < T3_SPACE_SEGMENTS; i++)
+		if (space->segments[i].mapped)
+			mask |= BIT_ULL(i);
+	return mask;
+}
+
+bool t3_segments_use_route(const struct t3_space *space, u32 route)
+{
+	u32 i;
+
+	lockdep_assert_held(&t3_topology_lock);
+	for (i = 0; i < T3_SPACE_SEGMENTS; i++) {
+		const struct t3_segment *segment = &space->segments[i];
+
+		if (segment->mapped && segment->kind != T3_SEG_LOCAL && segment->route == route)
+			return true;
+	}
+	return false;
+}
+
+/* Forget a segment that the device has forgotten. */
+static void t3_segment_drop(struct t3_segment *segment)
+{
+	t3_bo_put(segment->staging);
+	*segment = (struct t3_segment){};
+}
+
+/* all: the space goes. Else it was reset, which keeps local segments. */
+void t3_segments_drop(struct t3_space *space, bool all)
+{
+	u32 i;
+
+	lockdep_assert_held(&t3_topology_lock);
+	for (i = 0; i < T3_SPACE_SEGMENTS; i++) {
+		struct t3_segment *segment = &space->segments[i];
+
+		if (segment->mapped && (all || segment->kind != T3_SEG_LOCAL))
+			t3_segment_drop(segment);
+	}
+}
+
+/* ---------------------------------------------------------------------- map */
+
+static bool t3_segmap_enums_valid(const struct drm_t3_segment_map *args)
+{
+	bool remote = args->kind == DRM_T3_SEGMENT_REMOTE;
+
+	if (!remote && args->kind != DRM_T3_SEGMENT_LOCAL && args->kind != DRM_T3_SEGMENT_DMA)
+		return false;
+	if (args->dtype >= T3_DTYPE_COUNT)
+		return false;
+	if (remote)
+		return !args->op && !args->init;
+	return args->op < T3_OP_COUNT && args->init <= T3_INIT_IDENTITY;
+}
+
+static bool t3_segmap_target_valid(const struct drm_t3_segment_map *args)
+{
+	if (args->kind == DRM_T3_SEGMENT_LOCAL)
+		return !args->import && !args->target_op && !args->target_segment &&
+		       !args->target_row && !args->target_col;
+	return args->import && args->target_op < T3_OP_COUNT &&
+	       args->target_segment < T3_SPACE_SEGMENTS &&
+	       args->target_col % t3_dtype_size(args->dtype) == 0;
+}
+
+static bool t3_segmap_geometry_valid(const struct drm_t3_segment_map *args)
+{
+	u32 element = t3_dtype_size(args->dtype);
+
+	if (args->offset % element || args->row_bytes % element || args->pitch % element ||
+	    args->tile_row_bytes % element)
+		return false;
+	if (!args->rows || !args->row_bytes || args->pitch < args->row_bytes ||
+	    args->pitch > T3_MAX_PITCH)
+		return false;
+	if (!args->tile_rows || args->tile_rows > args->rows || !args->tile_row_bytes ||
+	    args->tile_row_bytes > args->row_bytes)
+		return false;
+	return (u64)args->tile_rows * args->tile_row_bytes <= T3_MAX_TILE_BYTES;
+}
+
+static int t3_segmap_check_args(const struct drm_t3_segment_map *args)
+{
+	if (args->flags || args->segment >= T3_SPACE_SEGMENTS)
+		return -EINVAL;
+	if (!args->updates || args->updates > T3_MAX_UPDATES)
+		return -EINVAL;
+	if (!t3_segmap_enums_valid(args) || !t3_segmap_target_valid(args) ||
+	    !t3_segmap_geometry_valid(args))
+		return -EINVAL;
+	return 0;
+}
+
+static bool t3_segmap_in_space(const struct t3_space *space, const struct drm_t3_segment_map *args)
+{
+	u64 extent = t3_extent(args->rows, args->row_bytes, args->pitch);
+
+	return extent <= space->size && args->offset <= space->size - extent;
+}
+
+/* Whether records [base, base + tiles) are free; if not, base moves past who has them. */
+static bool t3_counters_free(const struct t3_space *space, u64 *base, u64 tiles)
+{
+	u32 i;
+
+	for (i = 0; i < T3_SPACE_SEGMENTS; i++) {
+		const struct t3_segment *segment = &space->segments[i];
+		u64 end = (u64)segment->counter_base + segment->tiles;
+
+		if (!segment->mapped || end <= *base || *base + tiles <= segment->counter_base)
+			continue;
+		*base = end;
+		return false;
+	}
+	return true;
+}
+
+/* First fit. At most one round for each segment, because base only grows. */
+static int t3_counters_find(const struct t3_space *space, u64 tiles, u32 *found)
+{
+	u64 base = 0;
+
+	if (tiles > space->counter_count)
+		return -ENOSPC;
+	while (!t3_counters_free(space, &base, tiles))
+		;
+	if (base > space->counter_count - tiles)
+		return -ENOSPC;
+	*found = base;
+	return 0;
+}
+
+/* What can be known of the target now; the device checks each update again. */
+static int t3_segmap_check_target(const struct t3_space *target,
+				  const struct drm_t3_segment_map *args)
+{
+	const struct t3_segment *segment =
+		&target->segments[array_index_nospec(args->target_segment, T3_SPACE_SEGMENTS)];
+
+	if (!segment->mapped)
+		return 0;
+	if (segment->kind == T3_SEG_REMOTE || segment->dtype != args->dtype)
+		return -ERANGE;
+	if ((u64)args->target_row + args->rows > segment->rows ||
+	    (u64)args->target_col + args->row_bytes > segment->row_bytes)
+		return -ERANGE;
+	return 0;
+}
+
+static int t3_segmap_check_grant(const struct t3_grant *grant,
+				 const struct drm_t3_segment_map *args)
+{
+	if (!grant->owner)
+		return -EOWNERDEAD;
+	if (!(grant->segment_mask & BIT_ULL(args->target_segment)) ||
+	    !(grant->op_mask & BIT(args->target_op)))
+		return -EACCES;
+	return t3_segmap_check_target(grant->owner, args);
+}
+
+static int t3_segmap_find_route(struct t3_space *space, const struct drm_t3_segment_map *args,
+				struct t3_route **found)
+{
+	struct t3_route *route;
+
+	*found = NULL;
+	if (args->kind == DRM_T3_SEGMENT_LOCAL)
+		return 0;
+	route = t3_route_find(space, args->import);
+	if (!route)
+		return -ENOENT;
+	*found = route;
+	return t3_segmap_check_grant(route->grant, args);
+}
+
+static int t3_segmap_hw(struct t3_space *space, const struct drm_t3_segment_map *args,
+			u32 counter_base, u32 route)
+{
+	struct t3_cmd_seg_map cmd = {
+		.space = space->hw_id,
+		.segment = args->segment,
+		.kind = args->kind,
+		.op = args->op,
+		.dtype = args->dtype,
+		.init = args->init,
+		.target_op = args->target_op,
+		.offset = args->offset,
+		.updates = args->updates,
+		.rows = args->rows,
+		.row_bytes = args->row_bytes,
+		.pitch = args->pitch,
+		.tile_rows = args->tile_rows,
+		.tile_row_bytes = args->tile_row_bytes,
+		.counter_base = counter_base,
+		.route = route,
+		.target_segment = args->target_segment,
+		.target_row = args->target_row,
+		.target_col = args->target_col,
+	};
+
+	return t3_admin(space->tdev, T3_CMD_SEG_MAP, &cmd, sizeof(cmd));
+}
+
+static void t3_segmap_record(struct t3_segment *segment, const struct drm_t3_segment_map *args,
+			     u32 counter_base, u32 route)
+{
+	*segment = (struct t3_segment){
+		.mapped = true,
+		.kind = args->kind,
+		.dtype = args->dtype,
+		.route = route,
+		.rows = args->rows,
+		.row_bytes = args->row_bytes,
+		.pitch = args->pitch,
+		.tiles = t3_tile_count(args),
+		.counter_base = counter_base,
+	};
+}
+
+static int t3_segment_map_locked(struct t3_space *space, const struct drm_t3_segment_map *args)
+{
+	struct t3_segment *segment = t3_segment_slot(space, args->segment);
+	struct t3_route *route;
+	u32 counter_base, index;
+	int ret;
+
+	lockdep_assert_held(&t3_topology_lock);
+	if (space->dead)
+		return -ENOENT;
+	if (segment->mapped)
+		return -EEXIST;
+	ret = t3_segmap_find_route(space, args, &route);
+	if (ret)
+		return ret;
+	ret = t3_counters_find(space, t3_tile_count(args), &counter_base);
+	if (ret)
+		return ret;
+	index = route ? route - space->routes : 0;
+	ret = t3_segmap_hw(space, args, counter_base, index);
+	if (ret)
+		return ret;
+	t3_segmap_record(segment, args, counter_base, index);
+	return 0;
+}
+
+int t3_segment_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_segment_map *args = data;
+	struct t3_space *space;
+	int ret;
+
+	ret = t3_segmap_check_args(args);
+	if (ret)
+		return ret;
+	space = t3_space_lookup(file, args->space);
+	if (!space)
+		return -ENOENT;
+	if (t3_segmap_in_space(space, args)) {
+		mutex_lock(&t3_topology_lock);
+		ret = t3_segment_map_locked(space, args);
+		mutex_unlock(&t3_topology_lock);
+	} else {
+		ret = -EINVAL;
+	}
+	t3_space_put(space);
+	return ret;
+}
+
+/* -------------------------------------------------------------------- unmap */
+
+static int t3_segment_unmap_locked(struct t3_space *space, u32 index)
+{
+	struct t3_cmd_index cmd = { .space = space->hw_id, .index = index };
+	struct t3_segment *segment = t3_segment_slot(space, index);
+	int ret;
+
+	lockdep_assert_held(&t3_topology_lock);
+	if (space->dead || !segment->mapped)
+		return -ENOENT;
+	ret = t3_admin(space->tdev, T3_CMD_SEG_UNMAP, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+	t3_segment_drop(segment);
+	return 0;
+}
+
+int t3_segment_unmap_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_segment_unmap *args = data;
+	struct t3_space *space;
+	int ret;
+
+	if (args->flags || args->pad || args->segment >= T3_SPACE_SEGMENTS)
+		return -EINVAL;
+	space = t3_space_lookup(file, args->space);
+	if (!space)
+		return -ENOENT;
+	mutex_lock(&t3_topology_lock);
+	ret = t3_segment_unmap_locked(space, args->segment);
+	mutex_unlock(&t3_topology_lock);
+	t3_space_put(space);
+	return ret;
+}
+
+/* ------------------------------------------------------------------ staging */
+
+static int t3_staging_check_args(const struct drm_t3_segment_staging *args)
+{
+	if (args->flags || args->pad || args->segment >= T3_SPACE_SEGMENTS ||
+	    args->slots > T3_SEG_SLOTS)
+		return -EINVAL;
+	if (!args->slots)
+		return args->bo_handle || args->offset || args->slot_stride ? -EINVAL : 0;
+	return args->offset % 8 || args->slot_stride % 8 ? -EINVAL : 0;
+}
+
+/* All slots must lie in the buffer and not overlap. */
+static int t3_staging_check_range(const struct t3_segment *segment, const struct t3_bo *bo,
+				  const struct drm_t3_segment_staging *args)
+{
+	u64 extent = t3_extent(segment->rows, segment->row_bytes, segment->pitch);
+	u64 end;
+
+	if (args->slot_stride < extent)
+		return -EINVAL;
+	if (check_mul_overflow(args->slot_stride, (u64)(args->slots - 1), &end) ||
+	    check_add_overflow(end, extent, &end) || check_add_overflow(end, args->offset, &end))
+		return -EINVAL;
+	return end <= bo->base.size ? 0 : -EINVAL;
+}
+
+static int t3_staging_hw(struct t3_space *space, const struct t3_bo *bo,
+			 const struct drm_t3_segment_staging *args)
+{
+	struct t3_cmd_seg_staging cmd = {
+		.space = space->hw_id,
+		.segment = args->segment,
+		.address = bo ? bo->chunk.offset + args->offset : 0,
+		.slot_stride = args->slot_stride,
+		.slots = args->slots,
+	};
+
+	return t3_admin(space->tdev, T3_CMD_SEG_STAGING, &cmd, sizeof(cmd));
+}
+
+static int t3_segment_staging_locked(struct t3_space *space, struct t3_bo *bo,
+				     const struct drm_t3_segment_staging *args)
+{
+	struct t3_segment *segment = t3_segment_slot(space, args->segment);
+	int ret;
+
+	lockdep_assert_held(&t3_topology_lock);
+	if (space->dead || !segment->mapped)
+		return -ENOENT;
+	ret = bo ? t3_staging_check_range(segment, bo, args) : 0;
+	if (ret)
+		return ret;
+	ret = t3_staging_hw(space, bo, args);
+	if (ret)
+		return ret;
+	if (bo)
+		drm_gem_object_get(&bo->base);
+	t3_bo_put(segment->staging);
+	segment->staging = bo;
+	return 0;
+}
+
+int t3_segment_staging_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_segment_staging *args = data;
+	struct t3_bo *bo = NULL;
+	struct t3_space *space;
+	int ret;
+
+	ret = t3_staging_check_args(args);
+	if (ret)
+		return ret;
+	space = t3_space_lookup(file, args->space);
+	if (!space)
+		return -ENOENT;
+	if (args->slots)
+		bo = t3_bo_lookup(file, args->bo_handle);
+	if (args->slots && !bo) {
+		ret = -ENOENT;
+	} else {
+		mutex_lock(&t3_topology_lock);
+		ret = t3_segment_staging_locked(space, bo, args);
+		mutex_unlock(&t3_topology_lock);
+	}
+	t3_bo_put(bo);
+	t3_space_put(space);
+	return ret;
+}

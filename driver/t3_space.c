@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Life of a space: what it owns, how it starts, how it is brought to rest.
+ */
+#include <linux/delay.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "t3_space.h"
+
+#define T3_QUIESCE_US (100 * USEC_PER_MSEC)
+
+/* What it guards, and its place in the order of locks: t3_device.h. */
+DEFINE_MUTEX(t3_topology_lock);
+
+static void t3_space_release(struct kref *ref)
+{
+	struct t3_space *space = container_of(ref, struct t3_space, ref);
+	struct drm_device *drm = &space->tdev->drm;
+
+	t3_eventfd_free_all(space);
+	t3_event_free(space);
+	kfree(space);
+	drm_dev_put(drm);
+}
+
+void t3_space_put(struct t3_space *space)
+{
+	if (space)
+		kref_put(&space->ref, t3_space_release);
+}
+
+/* Returns a reference, or NULL. The space may be destroyed at any time: see dead. */
+struct t3_space *t3_space_lookup(struct drm_file *file, u32 handle)
+{
+	struct t3_file *tfile = file->driver_priv;
+	struct t3_space *space;
+
+	xa_lock(&tfile->spaces);
+	space = xa_load(&tfile->spaces, handle);
+	if (space)
+		t3_space_get(space);
+	xa_unlock(&tfile->spaces);
+	return space;
+}
+
+/* Handles of grants and imports are not used again: a stale one finds nothing. */
+u32 t3_space_next_handle(struct t3_space *space)
+{
+	lockdep_assert_held(&t3_topology_lock);
+	if (!++space->last_handle)
+		space->last_handle = 1;
+	return space->last_handle;
+}
+
+static int t3_space_map_aperture(struct t3_space *space)
+{
+	struct t3_device *tdev = space->tdev;
+	int ret;
+
+	mutex_lock(&tdev->mem_lock);
+	ret = drm_mm_insert_node(&tdev->aperture, &space->aperture, space->size);
+	mutex_unlock(&tdev->mem_lock);
+	return ret;
+}
+
+static int t3_space_add_map(struct t3_space *space, enum t3_map_index index, struct t3_map *map)
+{
+	if (IS_ERR(map))
+		return PTR_ERR(map);
+	space->maps[index] = map;
+	return t3_map_allow(map, space->file);
+}
+
+/* The doorbell page is known when the space has its hardware id. */
+static int t3_space_make_maps(struct t3_space *space)
+{
+	struct t3_device *tdev = space->tdev;
+	phys_addr_t aperture = tdev->aperture_base + space->aperture.start;
+	phys_addr_t doorbell = tdev->doorbell_base + (u64)space->hw_id * T3_PAGE_SIZE;
+	int ret;
+
+	ret = t3_space_add_map(space, T3_MAP_APERTURE,
+			       t3_map_create(tdev, aperture, space->size));
+	if (ret)
+		return ret;
+	ret = t3_space_add_map(space, T3_MAP_DOORBELL,
+			       t3_map_create(tdev, doorbell, T3_PAGE_SIZE));
+	if (ret)
+		return ret;
+	return t3_space_add_map(space, T3_MAP_EVENT,
+				t3_map_create_page(tdev, space->event_page));
+}
+
+static int t3_space_acquire(struct t3_space *space)
+{
+	struct t3_device *tdev = space->tdev;
+	u64 bytes = (u64)space->counter_count * sizeof(struct t3_tile_record);
+	int ret;
+
+	ret = t3_space_map_aperture(space);
+	if (ret)
+		return ret;
+	if (PAGE_ALIGN(bytes) > tdev->caps.memory_size)
+		return -ENOSPC;
+	ret = t3_chunk_alloc(tdev, PAGE_ALIGN(bytes), &space->counters);
+	if (ret)
+		return ret;
+	return t3_event_init(space);
+}
+
+/* Returns with the resources of the space, but not known to the device yet. */
+struct t3_space *t3_space_new(struct t3_device *tdev, struct drm_file *file, struct t3_bo *bo,
+			      u32 max_tiles)
+{
+	struct t3_space *space;
+	int ret;
+
+	space = kzalloc(sizeof(*space), GFP_KERNEL_ACCOUNT);
+	if (!space)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&space->ref);
+	drm_dev_get(&tdev->drm);
+	space->tdev = tdev;
+	space->file = file;
+	space->size = bo->base.size;
+	space->counter_count = max_tiles;
+	init_waitqueue_head(&space->wait);
+	spin_lock_init(&space->event_lock);
+	INIT_LIST_HEAD(&space->eventfds);
+	ret = t3_space_acquire(space);
+	if (ret) {
+		t3_space_destroy(space);
+		return ERR_PTR(ret);
+	}
+	return space;
+}
+
+static int t3_space_create_hw(struct t3_space *space, struct t3_bo *bo)
+{
+	struct t3_cmd_space_create cmd = {
+		.space = space->hw_id,
+		.aperture_offset = space->aperture.start,
+		.size = space->size,
+		.buffer = bo->chunk.offset,
+		.counters = space->counters.offset,
+		.counter_count = space->counter_count,
+		.event_area = space->event_dma,
+	};
+	int ret;
+
+	ret = t3_admin_query(space->tdev, T3_CMD_SPACE_CREATE, &cmd, sizeof(cmd));
+	if (!ret)
+		space->generation = cmd.generation;
+	return ret;
+}
+
+static bool t3_space_is_lost(struct t3_space *space)
+{
+	unsigned long flags;
+	bool lost;
+
+	spin_lock_irqsave(&space->tdev->slot_lock, flags);
+	lost = space->lost;
+	spin_unlock_irqrestore(&space->tdev->slot_lock, flags);
+	return lost;
+}
+
+static int t3_space_start_locked(struct t3_space *space, struct t3_bo *bo)
+{
+	int ret;
+
+	lockdep_assert_held(&t3_topology_lock);
+	if (bo->behind_space)
+		return -EBUSY;
+	ret = t3_slot_publish(space);
+	if (ret)
+		return ret;
+	bo->behind_space = true;
+	drm_gem_object_get(&bo->base);
+	space->bo = bo;
+	ret = t3_space_create_hw(space, bo);
+	if (ret)
+		return ret;
+	/* A function reset that came in between has declared it lost already. */
+	return t3_space_is_lost(space) ? -EIO : 0;
+}
+
+/* Make it known to the device and its mappings possible. On failure: destroy it. */
+int t3_space_start(struct t3_space *space, struct t3_bo *bo)
+{
+	int ret;
+
+	mutex_lock(&t3_topology_lock);
+	ret = t3_space_start_locked(space, bo);
+	mutex_unlock(&t3_topology_lock);
+	return ret ? ret : t3_space_make_maps(space);
+}
+
+/* From here on no ioctl changes the space, and no importer gets anything of it. */
+static void t3_space_mark_dead(struct t3_space *space)
+{
+	mutex_lock(&t3_topology_lock);
+	WRITE_ONCE(space->dead, true);
+	t3_grants_drop(space);
+	t3_routes_drop(space);
+	mutex_unlock(&t3_topology_lock);
+}
+
+static void t3_space_revoke_maps(struct t3_space *space)
+{
+	enum t3_map_index i;
+
+	for (i = 0; i < T3_MAP_COUNT; i++) {
+		if (space->maps[i])
+			t3_map_revoke(space->maps[i], space->file);
+		space->maps[i] = NULL;
+	}
+}
+
+static int t3_space_query_state(struct t3_space *space, u32 *state)
+{
+	struct t3_cmd_space cmd = { .space = space->hw_id };
+	int ret;
+
+	ret = t3_admin_query(space->tdev, T3_CMD_SPACE_QUERY, &cmd, sizeof(cmd));
+	*state = cmd.state;
+	return ret;
+}
+
+/*
+ * DISABLE tells sources and targets, and rejects what arrives. Then wait until
+ * nothing is in flight: memory may be freed only after that.
+ */
+static int t3_space_quiesce(struct t3_space *space)
+{
+	struct t3_cmd_space cmd = { .space = space->hw_id };
+	ktime_t deadline = ktime_add_us(ktime_get(), T3_QUIESCE_US);
+	bool late = false;
+	u32 state;
+	int ret;
+
+	/* Its failure is no news: the state tells what is left to do. */
+	t3_admin(space->tdev, T3_CMD_SPACE_DISABLE, &cmd, sizeof(cmd));
+	for (;;) {
+		ret = t3_space_query_state(space, &state);
+		if (ret || state == T3_SPACE_FREE)
+			return ret;
+		if (state == T3_SPACE_QUIESCED)
+			return t3_admin(space->tdev, T3_CMD_SPACE_DESTROY, &cmd, sizeof(cmd));
+		if (late)
+			return -ETIMEDOUT;
+		usleep_range(50, 100);
+		late = ktime_after(ktime_get(), deadline);
+	}
+}
+
+/* Returns -EIO when the function had to be reset. */
+static int t3_space_stop(struct t3_space *space)
+{
+	int ret = t3_space_quiesce(space);
+
+	if (!ret || ret == -ENODEV) /* a device that has gone is at rest as well */
+		return 0;
+	t3_hw_reset(space->tdev);
+	return -EIO;
+}
+
+/* The device has forgotten the space. */
+static void t3_space_unbind(struct t3_space *space)
+{
+	mutex_lock(&t3_topology_lock);
+	t3_event_unmap(space);
+	t3_slot_withdraw(space);
+	t3_segments_drop(space, true);
+	if (space->bo)
+		space->bo->behind_space = false;
+	mutex_unlock(&t3_topology_lock);
+	t3_bo_put(space->bo);
+	space->bo = NULL;
+}
+
+static void t3_space_free_memory(struct t3_space *space)
+{
+	struct t3_device *tdev = space->tdev;
+
+	t3_chunk_free(tdev, &space->counters);
+	mutex_lock(&tdev->mem_lock);
+	if (drm_mm_node_allocated(&space->aperture))
+		drm_mm_remove_node(&space->aperture);
+	mutex_unlock(&tdev->mem_lock);
+}
+
+/*
+ * End a space at any point of its life, once: the caller has taken the handle
+ * out of the table, or never put it in, and gives its reference up.
+ */
+int t3_space_destroy(struct t3_space *space)
+{
+	int ret = 0;
+
+	t3_space_mark_dead(space);
+	t3_space_revoke_maps(space);
+	if (space->bo)
+		ret = t3_space_stop(space);
+	t3_space_unbind(space);
+	t3_space_free_memory(space);
+	if (space->area)
+		t3_event_die(space);
+	t3_space_put(space);
+	return ret;
+}
+
+/*
+ * The device is being removed and was stopped. The spaces stay as handles of
+ * open files; what they hold of the device goes now.
+ */
+void t3_space_orphan_all(struct t3_device *tdev)
+{
+	u32 id;
+
+	mutex_lock(&t3_topology_lock);
+	for (id = 0; id < T3_MAX_SPACES; id++) {
+		/* Stable: only unbind, under this lock, clears a slot. */
+		struct t3_space *space = READ_ONCE(tdev->slots[id]);
+
+		if (!space)
+			continue;
+		t3_grants_drop(space);
+		t3_event_unmap(space);
+	}
+	mutex_unlock(&t3_topology_lock);
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * T3_SPACE_CREATE, DESTROY and RESET.
+ */
+#include <linux/slab.h>
+
+#include "t3_space.h"
+
+#define T3_MAX_TILES BIT(20)
+
+static void t3_space_fill_args(struct t3_space *space, struct drm_t3_space_create *args)
+{
+	args->size = space->size;
+	args->aperture_offset = t3_map_offset(space->maps[T3_MAP_APERTURE]);
+	args->doorbell_offset = t3_map_offset(space->maps[T3_MAP_DOORBELL]);
+	args->event_offset = t3_map_offset(space->maps[T3_MAP_EVENT]);
+}
+
+static struct t3_space *t3_space_create(struct drm_file *file, struct t3_bo *bo, u32 max_tiles)
+{
+	struct t3_space *space;
+	int ret;
+
+	space = t3_space_new(t3_file_device(file), file, bo, max_tiles);
+	if (IS_ERR(space))
+		return space;
+	ret = t3_space_start(space, bo);
+	if (ret) {
+		t3_space_destroy(space);
+		return ERR_PTR(ret);
+	}
+	return space;
+}
+
+/* The handle is reserved first, so that nothing fails when the space exists. */
+static int t3_space_create_handle(struct drm_file *file, struct t3_bo *bo,
+				  struct drm_t3_space_create *args)
+{
+	struct t3_file *tfile = file->driver_priv;
+	struct t3_space *space;
+	int ret;
+
+	ret = xa_alloc(&tfile->spaces, &args->space, NULL, xa_limit_31b, GFP_KERNEL_ACCOUNT);
+	if (ret)
+		return ret == -EBUSY ? -ENOSPC : ret;
+	space = t3_space_create(file, bo, args->max_tiles);
+	if (IS_ERR(space)) {
+		xa_erase(&tfile->spaces, args->space);
+		return PTR_ERR(space);
+	}
+	/* Once stored, another thread may destroy it. */
+	t3_space_fill_args(space, args);
+	xa_store(&tfile->spaces, args->space, space, GFP_KERNEL_ACCOUNT);
+	return 0;
+}
+
+int t3_space_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_space_create *args = data;
+	struct t3_bo *bo;
+	int ret, idx;
+
+	if (args->flags || !args->max_tiles || args->max_tiles > T3_MAX_TILES)
+		return -EINVAL;
+	bo = t3_bo_lookup(file, args->bo_handle);
+	if (!bo)
+		return -ENOENT;
+	/* Around all of it, so that remove() finds a space whole or not at all. */
+	if (drm_dev_enter(drm, &idx)) {
+		ret = t3_space_create_handle(file, bo, args);
+		drm_dev_exit(idx);
+	} else {
+		ret = -ENODEV;
+	}
+	t3_bo_put(bo);
+	return ret;
+}
+
+int t3_space_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct t3_file *tfile = file->driver_priv;
+	struct drm_t3_space *args = data;
+	struct t3_space *space;
+
+	if (args->flags)
+		return -EINVAL;
+	/* A handle that CREATE has only reserved is not there yet: leave it alone. */
+	xa_lock(&tfile->spaces);
+	space = xa_load(&tfile->spaces, args->space);
+	if (space)
+		__xa_erase(&tfile->spaces, args->space);
+	xa_unlock(&tfile->spaces);
+	return space ? t3_space_destroy(space) : -ENOENT;
+}
+
+static int t3_space_reset_locked(struct t3_space *space)
+{
+	struct t3_cmd_space cmd = { .space = space->hw_id };
+	int ret;
+
+	lockdep_assert_held(&t3_topology_lock);
+	if (space->dead)
+		return -ENOENT;
+	ret = t3_admin_query(space->tdev, T3_CMD_SPACE_RESET, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+	/* What follows is what the device has done with its own tables. */
+	space->generation = cmd.generation;
+	t3_segments_drop(space, false);
+	t3_routes_drop(space);
+	t3_grants_drop(space);
+	return 0;
+}
+
+int t3_space_reset_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_space *args = data;
+	struct t3_space *space;
+	int ret;
+
+	if (args->flags)
+		return -EINVAL;
+	space = t3_space_lookup(file, args->space);
+	if (!space)
+		return -ENOENT;
+	mutex_lock(&t3_topology_lock);
+	ret = t3_space_reset_locked(space);
+	mutex_unlock(&t3_topology_lock);
+	t3_space_put(space);
+	return ret;
+}

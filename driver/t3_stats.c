@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * T3_QUERY and T3_SPACE_STATS.
+ */
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "t3_space.h"
+
+static_assert(T3_COUNTER_COUNT <= DRM_T3_COUNTERS_MAX);
+static_assert(DRM_T3_FEATURE_STAGING == T3_CAP_STAGING);
+static_assert(DRM_T3_FEATURE_MINMAX == T3_CAP_MINMAX);
+static_assert(sizeof(struct drm_t3_event_area) == sizeof(struct t3_event_area));
+static_assert(sizeof(struct drm_t3_fault) == sizeof(struct t3_fault_record));
+
+union t3_answer {
+	struct drm_t3_device_info info;
+	struct drm_t3_counters counters;
+};
+
+static void t3_query_info(struct t3_device *tdev, struct drm_t3_device_info *info)
+{
+	const struct t3_caps *caps = &tdev->caps;
+
+	*info = (struct drm_t3_device_info){
+		.features = caps->caps & (DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX),
+		.memory_size = caps->memory_size,
+		.memory_free = t3_mem_available(tdev),
+		.aperture_size = caps->aperture_size,
+		.fabric_id = caps->fabric_id,
+		.hw_version = caps->version,
+		.rank = caps->rank,
+		.ranks = caps->ranks,
+		.topology = caps->topology,
+		.tracker_entries = caps->tracker >> 8,
+		.tracker_ways = caps->tracker & 0xff,
+		.max_spaces = caps->max_spaces,
+		.space_segments = T3_SPACE_SEGMENTS,
+		.space_imports = T3_SPACE_IMPORTS,
+		.max_updates = T3_MAX_UPDATES,
+		.max_tile_bytes = T3_MAX_TILE_BYTES,
+		.staging_slots = T3_SEG_SLOTS,
+	};
+}
+
+static int t3_query_counters(struct t3_device *tdev, struct drm_t3_counters *counters)
+{
+	int idx;
+	u32 i;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return -ENODEV;
+	counters->vtime_ns = t3_hw_vclock(tdev);
+	counters->count = T3_COUNTER_COUNT;
+	for (i = 0; i < T3_COUNTER_COUNT; i++)
+		counters->value[i] = t3_hw_counter(tdev, i);
+	drm_dev_exit(idx);
+	return 0;
+}
+
+/* Returns the size of the answer. */
+static int t3_query_fill(struct t3_device *tdev, u32 type, union t3_answer *answer)
+{
+	int ret;
+
+	if (type == DRM_T3_QUERY_DEVICE) {
+		t3_query_info(tdev, &answer->info);
+		return sizeof(answer->info);
+	}
+	ret = t3_query_counters(tdev, &answer->counters);
+	return ret ? ret : sizeof(answer->counters);
+}
+
+static int t3_query_copy(struct t3_device *tdev, struct drm_t3_query *args)
+{
+	union t3_answer *answer;
+	int ret;
+
+	answer = kzalloc(sizeof(*answer), GFP_KERNEL);
+	if (!answer)
+		return -ENOMEM;
+	ret = t3_query_fill(tdev, args->type, answer);
+	if (ret >= 0) {
+		args->size = min_t(u32, args->size, ret);
+		ret = copy_to_user(u64_to_user_ptr(args->data), answer, args->size) ? -EFAULT : 0;
+	}
+	kfree(answer);
+	return ret;
+}
+
+int t3_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_query *args = data;
+
+	if (args->type > DRM_T3_QUERY_COUNTERS)
+		return -EINVAL;
+	if (args->data)
+		return t3_query_copy(to_t3_device(drm), args);
+	args->size = args->type == DRM_T3_QUERY_DEVICE ? sizeof(struct drm_t3_device_info) :
+							 sizeof(struct drm_t3_counters);
+	return 0;
+}
+
+static int t3_stats_segment(struct t3_space *space, struct drm_t3_space_stats *args)
+{
+	struct t3_cmd_seg_stats cmd = { .space = space->hw_id, .segment = args->segment };
+	int ret;
+
+	ret = t3_admin_query(space->tdev, T3_CMD_SEG_STATS, &cmd, sizeof(cmd));
+	if (ret)
+		return ret == -EINVAL ? -ENOENT : ret; /* BAD_INDEX: not mapped */
+	args->stores = cmd.stores;
+	args->doorbells = cmd.doorbells;
+	args->local_bytes = cmd.local_bytes;
+	args->remote_bytes = cmd.remote_bytes;
+	args->triggers = cmd.triggers;
+	args->dma_bytes = cmd.dma_bytes;
+	args->link_bytes = cmd.link_bytes;
+	args->nmc_elements = cmd.nmc_elements;
+	args->tiles = cmd.tiles;
+	args->tiles_tracked = cmd.tiles_tracked;
+	return 0;
+}
+
+static int t3_stats_space(struct t3_space *space, struct drm_t3_space_stats *args)
+{
+	struct t3_cmd_space cmd = { .space = space->hw_id };
+	int ret;
+
+	ret = t3_admin_query(space->tdev, T3_CMD_SPACE_QUERY, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+	args->space_state = cmd.state;
+	args->epoch = cmd.epoch;
+	args->hw_space = space->hw_id;
+	args->generation = cmd.generation;
+	return 0;
+}
+
+/* Under the lock the id cannot pass to another space between the commands. */
+static int t3_stats_locked(struct t3_space *space, struct drm_t3_space_stats *args)
+{
+	int ret;
+
+	lockdep_assert_held(&t3_topology_lock);
+	if (space->dead)
+		return -ENOENT;
+	ret = t3_stats_segment(space, args);
+	return ret ? ret : t3_stats_space(space, args);
+}
+
+int t3_space_stats_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_space_stats *args = data;
+	struct t3_space *space;
+	int ret;
+
+	if (args->flags || args->pad || args->segment >= T3_SPACE_SEGMENTS)
+		return -EINVAL;
+	space = t3_space_lookup(file, args->space);
+	if (!space)
+		return -ENOENT;
+	mutex_lock(&t3_topology_lock);
+	ret = t3_stats_locked(space, args);
+	mutex_unlock(&t3_topology_lock);
+	t3_space_put(space);
+	return ret;
+}

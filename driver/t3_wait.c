@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Waiting for progress: an ioctl with a deadline, and a file to poll. Progress
+ * depends on user-space stores and may never come, so it is no dma_fence.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/hrtimer.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "t3_space.h"
+
+static bool t3_wait_armed(const struct t3_space *space, u32 epoch)
+{
+	u64 state = t3_event_state(space);
+
+	return t3_state_epoch(state) == epoch &&
+	       (t3_state_kind(state) == T3_SPACE_ARMED ||
+		t3_state_kind(state) == T3_SPACE_COMPLETE);
+}
+
+/* A space without segments has no words: it is complete as a whole. */
+static bool t3_wait_complete(const struct t3_space *space, u32 epoch)
+{
+	u64 state = t3_event_state(space);
+
+	return t3_state_epoch(state) == epoch && t3_state_kind(state) == T3_SPACE_COMPLETE;
+}
+
+static bool t3_wait_met(const struct t3_space *space, const struct drm_t3_space_wait *args)
+{
+	u64 flag = args->what == DRM_T3_WAIT_TRACKED ? T3_SEG_WORD_TRACKED :
+						       T3_SEG_WORD_DELIVERED;
+
+	if (t3_event_released(space, args->epoch))
+		return true;
+	if (args->what == DRM_T3_WAIT_ARMED)
+		return t3_wait_armed(space, args->epoch);
+	if (!args->segment_mask)
+		return t3_wait_complete(space, args->epoch);
+	return t3_event_reached(space, args->segment_mask, args->epoch, flag);
+}
+
+static void t3_wait_fill_fault(const struct t3_space *space, struct drm_t3_fault *out)
+{
+	const struct t3_fault_record *fault = &space->area->fault;
+
+	out->kind = READ_ONCE(fault->kind);
+	out->detail = READ_ONCE(fault->detail);
+	out->segment = READ_ONCE(fault->segment);
+	out->tile = READ_ONCE(fault->tile);
+	out->offset = READ_ONCE(fault->offset);
+	out->epoch = READ_ONCE(fault->epoch);
+	out->src_rank = READ_ONCE(fault->src_rank);
+	out->vtime_ns = READ_ONCE(fault->vtime);
+}
+
+/* Returns -EAGAIN while there is something to wait for. */
+static int t3_wait_check(const struct t3_space *space, struct drm_t3_space_wait *args)
+{
+	/* Before the words: they are written before a state that ends the wait. */
+	u32 kind = t3_state_kind(t3_event_state(space));
+
+	if (READ_ONCE(space->dead))
+		return -ENOENT;
+	if (kind == T3_SPACE_DEAD)
+		return -ENODEV;
+	if (t3_wait_met(space, args))
+		return 0;
+	if (kind != T3_SPACE_FAULTED)
+		return -EAGAIN;
+	t3_wait_fill_fault(space, &args->fault);
+	return -EIO;
+}
+
+/* Never below drm_dev_enter(): remove() wakes us, and must not wait for us. */
+static int t3_wait_sleep(struct t3_space *space, struct drm_t3_space_wait *args)
+{
+	ktime_t deadline = ns_to_ktime(args->deadline_ns);
+	bool late = ktime_compare(ktime_get(), deadline) >= 0;
+	DEFINE_WAIT(wait);
+	int ret;
+
+	for (;;) {
+		prepare_to_wait(&space->wait, &wait, TASK_INTERRUPTIBLE);
+		ret = t3_wait_check(space, args);
+		if (ret != -EAGAIN)
+			break;
+		ret = -ETIMEDOUT;
+		if (late)
+			break;
+		ret = -ERESTARTSYS;
+		if (signal_pending(current))
+			break;
+		late = !schedule_hrtimeout(&deadline, HRTIMER_MODE_ABS);
+	}
+	finish_wait(&space->wait, &wait);
+	return ret;
+}
+
+/* Fixes the mask: what is mapped later is not waited for. */
+static int t3_wait_resolve_mask(struct t3_space *space, u64 *mask)
+{
+	int ret = 0;
+	u64 mapped;
+
+	mutex_lock(&t3_topology_lock);
+	mapped = t3_segments_mapped(space);
+	if (space->dead)
+		ret = -ENOENT;
+	else if (*mask & ~mapped)
+		ret = -EINVAL;
+	else if (!*mask)
+		*mask = mapped;
+	mutex_unlock(&t3_topology_lock);
+	return ret;
+}
+
+static int t3_wait(struct t3_space *space, struct drm_t3_space_wait *args)
+{
+	u64 mask = args->segment_mask;
+	int ret = 0;
+
+	if (args->what != DRM_T3_WAIT_ARMED)
+		ret = t3_wait_resolve_mask(space, &args->segment_mask);
+	if (!ret)
+		ret = t3_wait_sleep(space, args);
+	args->segment_mask = mask; /* in only: a restart reads it again */
+	return ret;
+}
+
+int t3_space_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_space_wait *args = data;
+	struct t3_space *space;
+	int ret;
+
+	if (args->flags || args->what > DRM_T3_WAIT_DELIVERED || !args->epoch ||
+	    args->deadline_ns < 0)
+		return -EINVAL;
+	space = t3_space_lookup(file, args->space);
+	if (!space)
+		return -ENOENT;
+	memset(&args->fault, 0, sizeof(args->fault));
+	ret = t3_wait(space, args);
+	t3_space_put(space);
+	return ret;
+}
+
+/* ------------------------------------------------------------------ wait fd */
+
+struct t3_wait_file {
+	struct t3_space *space; /* holds a reference */
+	u64 segment_mask;
+};
+
+static __poll_t t3_wait_file_poll(struct file *filp, poll_table *table)
+{
+	struct t3_wait_file *wfile = filp->private_data;
+	struct t3_space *space = wfile->space;
+	__poll_t events = 0;
+	u64 state;
+
+	poll_wait(filp, &space->wait, table);
+	state = t3_event_state(space);
+	if (READ_ONCE(space->dead) || t3_state_kind(state) == T3_SPACE_DEAD)
+		return EPOLLHUP;
+	if (t3_state_kind(state) == T3_SPACE_FAULTED)
+		events |= EPOLLERR;
+	if (t3_state_epoch(state) && t3_event_reached(space, wfile->segment_mask,
+						      t3_state_epoch(state),
+						      T3_SEG_WORD_DELIVERED))
+		events |= EPOLLIN | EPOLLRDNORM;
+	return events;
+}
+
+static int t3_wait_file_release(struct inode *inode, struct file *filp)
+{
+	struct t3_wait_file *wfile = filp->private_data;
+
+	t3_space_put(wfile->space);
+	kfree(wfile);
+	return 0;
+}
+
+static const struct file_operations t3_wait_file_fops = {
+	.owner = THIS_MODULE,
+	.poll = t3_wait_file_poll,
+	.release = t3_wait_file_release,
+	.llseek = noop_llseek,
+};
+
+static int t3_wait_file_open(struct t3_space *space, u64 segment_mask)
+{
+	struct t3_wait_file *wfile;
+	int fd;
+
+	wfile = kzalloc(sizeof(*wfile), GFP_KERNEL_ACCOUNT);
+	if (!wfile)
+		return -ENOMEM;
+	wfile->space = t3_space_get(space);
+	wfile->segment_mask = segment_mask;
+	fd = anon_inode_getfd("[t3-wait]", &t3_wait_file_fops, wfile, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		t3_space_put(space);
+		kfree(wfile);
+	}
+	return fd;
+}
+
+int t3_space_wait_fd_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_space_wait_fd *args = data;
+	struct t3_space *space;
+	int fd;
+
+	if (args->flags || args->pad || !args->segment_mask)
+		return -EINVAL;
+	space = t3_space_lookup(file, args->space);
+	if (!space)
+		return -ENOENT;
+	fd = t3_wait_file_open(space, args->segment_mask);
+	t3_space_put(space);
+	if (fd < 0)
+		return fd;
+	args->fd = fd;
+	return 0;
+}
