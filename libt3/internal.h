@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of libt3 share. Not installed. */
+#ifndef T3_INTERNAL_H
+#define T3_INTERNAL_H
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "t3.h"
+
+#define T3_PAGE		   4096u
+#define T3_SEGMENTS	   64u
+#define T3_SLOTS	   4u
+#define T3_SPIN_DEFAULT_NS 20000u
+
+_Static_assert(sizeof(struct drm_t3_event_area) == T3_PAGE, "the event area is one page");
+
+struct t3_device {
+	int fd;
+};
+
+struct t3_buffer {
+	int fd; /* of the device, not owned */
+	uint32_t handle;
+	uint64_t size;
+	void *ptr; /* NULL until mapped */
+};
+
+struct t3_space {
+	int fd; /* of the device, not owned */
+	uint32_t handle;
+	uint64_t size;
+	volatile unsigned char *aperture;
+	volatile unsigned char *doorbell;
+	const volatile struct drm_t3_event_area *events;
+	_Atomic uint64_t spin_ns;
+	_Atomic uint64_t mapped; /* bit per segment */
+	_Atomic uint64_t local;	 /* those that outlive a reset */
+};
+
+#pragma GCC visibility push(hidden)
+
+/* drmIoctl() with a negative errno; restarts on EINTR. */
+int t3_ioctl(int fd, unsigned long request, void *arg);
+
+/* Map size bytes of the node at offset; *ptr is NULL on failure. */
+int t3_map_node(int fd, uint64_t offset, uint64_t size, int prot, void **ptr);
+
+/* Bytes that a tile row takes from col on, at most up to the tile's edge. */
+uint32_t t3_tile_room(const struct t3_segment_desc *desc, uint32_t col);
+
+#pragma GCC visibility pop
+
+/* Stores to mappings of any kind come before the doorbell store that follows. */
+static inline void t3_write_barrier(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__asm__ volatile("sfence" ::: "memory");
+#else
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+/* Later loads, also of write-combined memory, come after the word just read. */
+static inline void t3_read_barrier(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__asm__ volatile("lfence" ::: "memory");
+#else
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+static inline void t3_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#else
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+static inline uint64_t t3_load64(const volatile __u64 *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static inline uint32_t t3_load32(const volatile __u32 *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+#endif /* T3_INTERNAL_H */

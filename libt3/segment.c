@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+/* What stores to a range of a space mean. */
+#include "internal.h"
+
+static const struct t3_target no_target;
+
+static int map(struct t3_space *space, const struct t3_segment_desc *desc, uint32_t kind,
+	       const struct t3_target *target)
+{
+	struct drm_t3_segment_map arg = { .kind = kind };
+	uint64_t bit;
+	int ret;
+
+	if (!space || !target)
+		return -EINVAL;
+	ret = t3_desc_check(desc);
+	if (ret)
+		return ret;
+	arg.space = space->handle;
+	arg.segment = desc->segment;
+	arg.op = desc->op;
+	arg.dtype = desc->dtype;
+	arg.init = desc->init;
+	arg.updates = desc->updates;
+	arg.offset = desc->offset;
+	arg.rows = desc->rows;
+	arg.row_bytes = desc->row_bytes;
+	arg.pitch = desc->pitch;
+	arg.tile_rows = desc->tile_rows;
+	arg.tile_row_bytes = desc->tile_row_bytes;
+	arg.import = target->import;
+	arg.target_op = target->op;
+	arg.target_segment = target->segment;
+	arg.target_row = target->row;
+	arg.target_col = target->col;
+	ret = t3_ioctl(space->fd, DRM_IOCTL_T3_SEGMENT_MAP, &arg);
+	if (ret)
+		return ret;
+	bit = 1ull << desc->segment;
+	atomic_fetch_or(&space->mapped, bit);
+	if (kind == DRM_T3_SEGMENT_LOCAL)
+		atomic_fetch_or(&space->local, bit);
+	return 0;
+}
+
+int t3_local_map(struct t3_space *space, const struct t3_segment_desc *desc)
+{
+	return map(space, desc, DRM_T3_SEGMENT_LOCAL, &no_target);
+}
+
+int t3_remote_map(struct t3_space *space, const struct t3_segment_desc *desc,
+		  const struct t3_target *target)
+{
+	return map(space, desc, DRM_T3_SEGMENT_REMOTE, target);
+}
+
+int t3_dma_map(struct t3_space *space, const struct t3_segment_desc *desc,
+	       const struct t3_target *target)
+{
+	return map(space, desc, DRM_T3_SEGMENT_DMA, target);
+}
+
+int t3_unmap(struct t3_space *space, uint32_t segment)
+{
+	struct drm_t3_segment_unmap arg = { .segment = segment };
+	int ret;
+
+	if (!space || segment >= T3_SEGMENTS)
+		return -EINVAL;
+	arg.space = space->handle;
+	ret = t3_ioctl(space->fd, DRM_IOCTL_T3_SEGMENT_UNMAP, &arg);
+	if (ret)
+		return ret;
+	atomic_fetch_and(&space->mapped, ~(1ull << segment));
+	atomic_fetch_and(&space->local, ~(1ull << segment));
+	return 0;
+}
+
+int t3_staging_bind(struct t3_space *space, uint32_t segment, struct t3_buffer *buffer,
+		    uint64_t offset, uint64_t stride, uint32_t slots)
+{
+	struct drm_t3_segment_staging arg = {
+		.segment = segment,
+		.slots = slots,
+		.offset = offset,
+		.slot_stride = stride,
+	};
+
+	if (!space || segment >= T3_SEGMENTS || slots > T3_SLOTS || !buffer != !slots)
+		return -EINVAL;
+	arg.space = space->handle;
+	arg.bo_handle = buffer ? buffer->handle : 0;
+	return t3_ioctl(space->fd, DRM_IOCTL_T3_SEGMENT_STAGING, &arg);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Stores that the device counts. It sees each one as a width and an address, so
+ * each must be a single, naturally aligned move from a general register: memcpy()
+ * would store bytes twice (overlapping wide moves) or one by one (rep movsb).
+ */
+#include <string.h>
+
+#include "internal.h"
+
+/* Loads from the producer's own memory, which has any alignment. */
+typedef uint16_t any16 __attribute__((aligned(1), may_alias));
+typedef uint32_t any32 __attribute__((aligned(1), may_alias));
+typedef uint64_t any64 __attribute__((aligned(1), may_alias));
+
+static inline void put16(volatile void *dst, uint16_t value)
+{
+#ifdef __x86_64__
+	__asm__ volatile("movw %w1, %0" : "=m"(*(volatile uint16_t *)dst) : "r"(value));
+#else
+	*(volatile uint16_t *)dst = value;
+#endif
+}
+
+static inline void put32(volatile void *dst, uint32_t value)
+{
+#ifdef __x86_64__
+	__asm__ volatile("movl %k1, %0" : "=m"(*(volatile uint32_t *)dst) : "r"(value));
+#else
+	*(volatile uint32_t *)dst = value;
+#endif
+}
+
+static inline void put64(volatile void *dst, uint64_t value)
+{
+#ifdef __x86_64__
+	__asm__ volatile("movq %q1, %0" : "=m"(*(volatile uint64_t *)dst) : "r"(value));
+#else
+	*(volatile uint64_t *)dst = value;
+#endif
+}
+
+void t3_store32(volatile void *dst, uint32_t value)
+{
+	put32(dst, value);
+}
+
+void t3_store64(volatile void *dst, uint64_t value)
+{
+	put64(dst, value);
+}
+
+/* dst and bytes are even. Whether a narrow store is needed is the address's matter. */
+static void store_even(volatile unsigned char *dst, const unsigned char *src, size_t bytes)
+{
+	const unsigned char *end = src + bytes;
+
+	if (((uintptr_t)dst & 2) && end - src >= 2) {
+		put16(dst, *(const any16 *)src);
+		dst += 2;
+		src += 2;
+	}
+	if (((uintptr_t)dst & 4) && end - src >= 4) {
+		put32(dst, *(const any32 *)src);
+		dst += 4;
+		src += 4;
+	}
+	for (; !((uintptr_t)dst & 7) && end - src >= 8; dst += 8, src += 8)
+		put64(dst, *(const any64 *)src);
+	if (end - src >= 4) {
+		put32(dst, *(const any32 *)src);
+		dst += 4;
+		src += 4;
+	}
+	if (end - src >= 2)
+		put16(dst, *(const any16 *)src);
+}
+
+int t3_store(volatile void *dst, const void *src, size_t bytes)
+{
+	if (!dst || !src || ((uintptr_t)dst | bytes) & 1)
+		return -EINVAL;
+	store_even(dst, src, bytes);
+	return 0;
+}
+
+int t3_store_run(const struct t3_view *view, uint32_t row, uint32_t col, const void *src,
+		 uint32_t bytes)
+{
+	const unsigned char *from = src;
+	volatile unsigned char *to;
+	uint32_t part;
+
+	if (!view || !src || (col | bytes) % t3_dtype_bytes(view->desc.dtype))
+		return -EINVAL;
+	if (row >= view->desc.rows || col > view->desc.row_bytes ||
+	    bytes > view->desc.row_bytes - col)
+		return -ERANGE;
+	to = view->base + (uint64_t)row * view->desc.pitch + col;
+	for (; bytes; bytes -= part, col += part, from += part, to += part) {
+		part = t3_tile_room(&view->desc, col);
+		part = part < bytes ? part : bytes;
+		store_even(to, from, part);
+	}
+	return 0;
+}
+
+static int find_tile(const struct t3_view *view, uint64_t index, const void *src, size_t src_pitch,
+		     struct t3_tile *tile)
+{
+	int ret;
+
+	if (!view || !src)
+		return -EINVAL;
+	ret = t3_desc_tile(&view->desc, index, tile);
+	if (ret)
+		return ret;
+	return src_pitch < tile->row_bytes ? -EINVAL : 0;
+}
+
+int t3_store_tile(const struct t3_view *view, uint64_t index, const void *src, size_t src_pitch)
+{
+	volatile unsigned char *to;
+	const unsigned char *from = src;
+	struct t3_tile tile;
+	uint32_t i;
+	int ret;
+
+	ret = find_tile(view, index, src, src_pitch, &tile);
+	if (ret)
+		return ret;
+	to = view->base + tile.offset;
+	for (i = 0; i < tile.rows; i++, to += view->desc.pitch, from += src_pitch)
+		store_even(to, from, tile.row_bytes);
+	return 0;
+}
+
+int t3_stage_tile(const struct t3_view *view, uint64_t index, const void *src, size_t src_pitch)
+{
+	const unsigned char *from = src;
+	struct t3_tile tile;
+	unsigned char *to;
+	uint32_t i;
+	int ret;
+
+	ret = find_tile(view, index, src, src_pitch, &tile);
+	if (ret)
+		return ret;
+	to = (unsigned char *)(uintptr_t)view->base + tile.offset;
+	for (i = 0; i < tile.rows; i++, to += view->desc.pitch, from += src_pitch)
+		memcpy(to, from, tile.row_bytes);
+	return 0;
+}

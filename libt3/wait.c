@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+/* Wait for a space: look at its event area for a while, then sleep in the kernel. */
+#include <string.h>
+#include <time.h>
+
+#include "internal.h"
+
+#define SPIN_LOOKS 64 /* looks between two readings of the clock */
+
+struct wait {
+	uint32_t what; /* DRM_T3_WAIT_* */
+	uint32_t epoch;
+	uint64_t mask;	/* for the kernel; 0: all */
+	uint64_t words; /* segments to look at, 0: until COMPLETE */
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+int64_t t3_deadline(uint64_t timeout_ns)
+{
+	int64_t now = now_ns();
+
+	return timeout_ns > (uint64_t)(INT64_MAX - now) ? INT64_MAX : now + (int64_t)timeout_ns;
+}
+
+static bool is_later(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) > 0;
+}
+
+static bool words_reached(const struct t3_space *space, const struct wait *w)
+{
+	uint64_t flag =
+		w->what == DRM_T3_WAIT_TRACKED ? DRM_T3_WORD_TRACKED : DRM_T3_WORD_DELIVERED;
+	uint64_t rest, word;
+
+	for (rest = w->words; rest; rest &= rest - 1) {
+		word = t3_load64(&space->events->segment[__builtin_ctzll(rest)]);
+		if ((uint32_t)word != w->epoch || !(word & flag))
+			return false;
+	}
+	return true;
+}
+
+static bool was_released(uint64_t word, uint32_t epoch)
+{
+	uint32_t now = (uint32_t)word;
+
+	return now && (is_later(now, epoch) || (now == epoch && word >> 32 == DRM_T3_SPACE_IDLE));
+}
+
+/* As the kernel decides it, but for words = 0. */
+static bool reached(const struct t3_space *space, const struct wait *w, uint64_t word)
+{
+	uint32_t state = (uint32_t)(word >> 32);
+	bool same = (uint32_t)word == w->epoch;
+
+	if (was_released(word, w->epoch))
+		return true;
+	if (w->what == DRM_T3_WAIT_ARMED)
+		return same && (state == DRM_T3_SPACE_ARMED || state == DRM_T3_SPACE_COMPLETE);
+	if (!w->words)
+		return same && state == DRM_T3_SPACE_COMPLETE;
+	return words_reached(space, w);
+}
+
+/* 0 reached, -EAGAIN not yet, or why never. */
+static int look(const struct t3_space *space, const struct wait *w)
+{
+	/* Before the words: they are written before a state that ends the wait. */
+	uint64_t word = t3_load64(&space->events->state);
+
+	if (word >> 32 >= DRM_T3_SPACE_DISABLED)
+		return -ENODEV;
+	if (!reached(space, w, word))
+		return word >> 32 == DRM_T3_SPACE_FAULTED ? -EIO : -EAGAIN;
+	t3_read_barrier();
+	return 0;
+}
+
+/* -EAGAIN: looked long enough, go and sleep. */
+static int spin(const struct t3_space *space, const struct wait *w, int64_t deadline)
+{
+	uint64_t ns = atomic_load_explicit(&space->spin_ns, memory_order_relaxed);
+	bool timed = ns != UINT64_MAX || deadline != INT64_MAX;
+	int64_t until = deadline;
+	int ret, i;
+
+	ret = look(space, w);
+	if (ret != -EAGAIN)
+		return ret;
+	if (deadline <= 0)
+		return -ETIMEDOUT;
+	if (!ns)
+		return -EAGAIN;
+	if (ns != UINT64_MAX && t3_deadline(ns) < until)
+		until = t3_deadline(ns);
+	for (;;) {
+		for (i = 0; i < SPIN_LOOKS; i++) {
+			t3_pause();
+			ret = look(space, w);
+			if (ret != -EAGAIN)
+				return ret;
+		}
+		if (timed && now_ns() >= until)
+			return ns == UINT64_MAX ? -ETIMEDOUT : -EAGAIN;
+	}
+}
+
+/*
+ * The kernel's answer is final but for one thing: it may have seen the last segment
+ * word just before the device wrote COMPLETE.
+ */
+static int sleep_for(const struct t3_space *space, const struct wait *w, int64_t deadline)
+{
+	int ret;
+
+	for (;;) {
+		struct drm_t3_space_wait arg = {
+			.space = space->handle,
+			.what = w->what,
+			.epoch = w->epoch,
+			.segment_mask = w->mask,
+			.deadline_ns = deadline,
+		};
+
+		ret = t3_ioctl(space->fd, DRM_IOCTL_T3_SPACE_WAIT, &arg);
+		if (ret)
+			return ret;
+		ret = look(space, w);
+		if (ret != -EAGAIN)
+			return ret;
+		if (now_ns() >= deadline)
+			return -ETIMEDOUT;
+	}
+}
+
+static int wait_for(struct t3_space *space, const struct wait *w, int64_t deadline)
+{
+	int ret = spin(space, w, deadline);
+
+	return ret == -EAGAIN ? sleep_for(space, w, deadline) : ret;
+}
+
+int t3_wait_armed(struct t3_space *space, uint32_t epoch, int64_t deadline_ns)
+{
+	struct wait w = { .what = DRM_T3_WAIT_ARMED, .epoch = epoch };
+
+	if (!space || !epoch)
+		return -EINVAL;
+	return wait_for(space, &w, deadline_ns);
+}
+
+int t3_wait(struct t3_space *space, uint32_t epoch, uint64_t mask, enum t3_progress what,
+	    int64_t deadline_ns)
+{
+	struct wait w = { .what = what, .epoch = epoch, .mask = mask, .words = mask };
+	uint64_t mapped;
+
+	if (!space || !epoch || (what != T3_TRACKED && what != T3_DELIVERED))
+		return -EINVAL;
+	mapped = atomic_load(&space->mapped);
+	if (mask & ~mapped)
+		return -EINVAL;
+	if (!mask && what == T3_TRACKED)
+		w.words = mapped;
+	return wait_for(space, &w, deadline_ns);
+}
+
+int t3_poll_state(const struct t3_space *space, enum drm_t3_space_state *state, uint32_t *epoch)
+{
+	uint64_t word;
+
+	if (!space)
+		return -EINVAL;
+	word = t3_load64(&space->events->state);
+	if (state)
+		*state = (enum drm_t3_space_state)(word >> 32);
+	if (epoch)
+		*epoch = (uint32_t)word;
+	return 0;
+}
+
+/* The kernel's copy: the event area lacks the fault when it could not be written. */
+static int ask_fault(const struct t3_space *space, struct drm_t3_fault *fault)
+{
+	struct drm_t3_space_wait arg = {
+		.space = space->handle,
+		.what = DRM_T3_WAIT_ARMED,
+		.epoch = 1,
+	};
+	int ret = t3_ioctl(space->fd, DRM_IOCTL_T3_SPACE_WAIT, &arg);
+
+	if (ret == -ENODEV)
+		return ret;
+	if (ret != -EIO || arg.fault.kind == DRM_T3_FAULT_NONE)
+		return -ENODATA;
+	*fault = arg.fault;
+	return 0;
+}
+
+int t3_space_fault(const struct t3_space *space, struct drm_t3_fault *fault)
+{
+	if (!space || !fault)
+		return -EINVAL;
+	if (!t3_load32(&space->events->faults))
+		return ask_fault(space, fault);
+	t3_read_barrier();
+	memcpy(fault, (const void *)(uintptr_t)&space->events->fault, sizeof(*fault));
+	return 0;
+}

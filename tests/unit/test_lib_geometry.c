@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+/* libt3: where tiles are. Checked against a walk over every element. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "t3.h"
+
+static const struct t3_segment_desc plain = {
+	.segment = 3,
+	.op = DRM_T3_OP_ADD,
+	.dtype = DRM_T3_F32,
+	.init = DRM_T3_INIT_IDENTITY,
+	.updates = 2,
+	.rows = 10,
+	.offset = 64,
+	.row_bytes = 44,
+	.pitch = 48,
+	.tile_rows = 4,
+	.tile_row_bytes = 16,
+};
+
+static void tiles_of_a_ragged_segment(void **state)
+{
+	struct t3_tile tile;
+
+	(void)state;
+	assert_int_equal(t3_desc_tiles(&plain), 9);
+	assert_int_equal(t3_desc_tile(&plain, 0, &tile), 0);
+	assert_int_equal(tile.row, 0);
+	assert_int_equal(tile.col, 0);
+	assert_int_equal(tile.rows, 4);
+	assert_int_equal(tile.row_bytes, 16);
+	assert_int_equal(tile.offset, 0);
+	assert_int_equal(tile.bytes, 64);
+	assert_int_equal(t3_desc_tile(&plain, 8, &tile), 0);
+	assert_int_equal(tile.row, 8);
+	assert_int_equal(tile.col, 32);
+	assert_int_equal(tile.rows, 2);
+	assert_int_equal(tile.row_bytes, 12);
+	assert_int_equal(tile.offset, 8 * 48 + 32);
+	assert_int_equal(tile.bytes, 24);
+	assert_int_equal(t3_desc_tile(&plain, 9, &tile), -ERANGE);
+	assert_int_equal(t3_desc_tile(&plain, UINT64_MAX, &tile), -ERANGE);
+}
+
+/* Each byte of the matrix is in the tile that locate names, and in no other. */
+static void check_cover(const struct t3_segment_desc *desc)
+{
+	uint64_t bytes = 0, index, i;
+	struct t3_tile tile;
+	uint32_t row, col;
+
+	for (i = 0; i < t3_desc_tiles(desc); i++) {
+		assert_int_equal(t3_desc_tile(desc, i, &tile), 0);
+		assert_true(tile.rows && tile.row_bytes);
+		bytes += tile.bytes;
+		for (row = tile.row; row < tile.row + tile.rows; row++) {
+			for (col = tile.col; col < tile.col + tile.row_bytes; col++) {
+				assert_int_equal(t3_desc_locate(desc, row, col, &index), 0);
+				assert_int_equal(index, i);
+			}
+		}
+	}
+	assert_int_equal(bytes, (uint64_t)desc->rows * desc->row_bytes);
+}
+
+static void tiles_cover_the_segment(void **state)
+{
+	static const uint32_t sizes[][4] = {
+		{ 1, 4, 1, 4 },	 { 7, 60, 3, 16 }, { 8, 64, 8, 64 },
+		{ 5, 36, 5, 4 }, { 16, 8, 1, 8 },  { 9, 100, 2, 96 },
+	};
+	struct t3_segment_desc desc = plain;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		desc.rows = sizes[i][0];
+		desc.row_bytes = sizes[i][1];
+		desc.pitch = desc.row_bytes + 4;
+		desc.tile_rows = sizes[i][2];
+		desc.tile_row_bytes = sizes[i][3];
+		assert_int_equal(t3_desc_check(&desc), 0);
+		check_cover(&desc);
+	}
+}
+
+static void locate_refuses_what_is_outside(void **state)
+{
+	uint64_t index = 77;
+
+	(void)state;
+	assert_int_equal(t3_desc_locate(&plain, 10, 0, &index), -ERANGE);
+	assert_int_equal(t3_desc_locate(&plain, 0, 44, &index), -ERANGE);
+	assert_int_equal(t3_desc_locate(NULL, 0, 0, &index), -EINVAL);
+	assert_int_equal(t3_desc_locate(&plain, 0, 0, NULL), -EINVAL);
+	assert_int_equal(index, 77);
+}
+
+#define REFUSED(field, value)                                   \
+	do {                                                    \
+		struct t3_segment_desc bad = plain;             \
+		bad.field = (value);                            \
+		assert_int_equal(t3_desc_check(&bad), -EINVAL); \
+	} while (0)
+
+#define ACCEPTED(field, value)                             \
+	do {                                               \
+		struct t3_segment_desc good = plain;       \
+		good.field = (value);                      \
+		assert_int_equal(t3_desc_check(&good), 0); \
+	} while (0)
+
+static void check_knows_each_limit(void **state)
+{
+	(void)state;
+	assert_int_equal(t3_desc_check(&plain), 0);
+	assert_int_equal(t3_desc_check(NULL), -EINVAL);
+	ACCEPTED(segment, 63);
+	REFUSED(segment, 64);
+	ACCEPTED(op, DRM_T3_OP_MAX);
+	REFUSED(op, DRM_T3_OP_MAX + 1);
+	ACCEPTED(dtype, DRM_T3_BF16);
+	REFUSED(dtype, DRM_T3_BF16 + 1);
+	REFUSED(init, 2);
+	REFUSED(updates, 0);
+	ACCEPTED(updates, 64);
+	REFUSED(updates, 65);
+	REFUSED(rows, 0);
+	REFUSED(rows, 3); /* below tile_rows */
+	REFUSED(offset, 66);
+	REFUSED(row_bytes, 0);
+	REFUSED(row_bytes, 42);
+	REFUSED(row_bytes, 52); /* above the pitch */
+	REFUSED(pitch, 40);
+	REFUSED(pitch, 50);
+	ACCEPTED(pitch, 1u << 24);
+	REFUSED(pitch, (1u << 24) + 4);
+	REFUSED(tile_rows, 0);
+	REFUSED(tile_rows, 11);
+	REFUSED(tile_row_bytes, 0);
+	REFUSED(tile_row_bytes, 14);
+	REFUSED(tile_row_bytes, 48); /* above the row */
+	REFUSED(offset, UINT64_MAX - 3);
+}
+
+static void a_tile_holds_at_most_a_mebibyte(void **state)
+{
+	struct t3_segment_desc desc = plain;
+
+	(void)state;
+	desc.rows = 2048;
+	desc.row_bytes = 4096;
+	desc.pitch = 4096;
+	desc.tile_rows = 256;
+	desc.tile_row_bytes = 4096;
+	assert_int_equal(t3_desc_check(&desc), 0);
+	desc.tile_rows = 257;
+	assert_int_equal(t3_desc_check(&desc), -EINVAL);
+	desc.rows = UINT32_MAX;
+	desc.tile_rows = UINT32_MAX;
+	assert_int_equal(t3_desc_check(&desc), -EINVAL);
+}
+
+static void element_sizes(void **state)
+{
+	(void)state;
+	assert_int_equal(t3_dtype_bytes(DRM_T3_I32), 4);
+	assert_int_equal(t3_dtype_bytes(DRM_T3_F32), 4);
+	assert_int_equal(t3_dtype_bytes(DRM_T3_F16), 2);
+	assert_int_equal(t3_dtype_bytes(DRM_T3_BF16), 2);
+	assert_int_equal(t3_dtype_bytes(4), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tiles_of_a_ragged_segment),
+		cmocka_unit_test(tiles_cover_the_segment),
+		cmocka_unit_test(locate_refuses_what_is_outside),
+		cmocka_unit_test(check_knows_each_limit),
+		cmocka_unit_test(a_tile_holds_at_most_a_mebibyte),
+		cmocka_unit_test(element_sizes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+/* libt3: what it asks the kernel for, field by field, and what it refuses itself. */
+#include "test_lib_kernel.h"
+
+/* ------------------------------------------------------------------- devices */
+
+static void open_checks_the_driver(void **state)
+{
+	struct t3_device *other = NULL;
+
+	(void)state;
+	kernel.major = 2;
+	assert_int_equal(t3_device_open_fd(kernel.node, &other), -EPROTO);
+	kernel.major = 1;
+	strcpy(kernel.name, "i915");
+	assert_int_equal(t3_device_open_fd(kernel.node, &other), -EPROTO);
+	strcpy(kernel.name, "t3");
+	kernel.no_version = true;
+	assert_int_equal(t3_device_open_fd(kernel.node, &other), -EPROTO);
+	assert_null(other);
+	assert_int_equal(t3_device_open_fd(-1, &other), -EBADF);
+	assert_int_equal(t3_device_open_fd(kernel.node, NULL), -EINVAL);
+	assert_int_equal(t3_device_open("/nowhere", &other), -ENOENT);
+	assert_int_equal(t3_device_open(NULL, &other), -EINVAL);
+	assert_int_equal(t3_device_open("/dev/null", NULL), -EINVAL);
+	assert_int_equal(t3_device_open_index(0, NULL), -EINVAL);
+	assert_int_equal(t3_device_open_rank(0, 0, NULL), -EINVAL);
+}
+
+static void descriptors_close_on_exec(void **state)
+{
+	(void)state;
+	assert_int_not_equal(t3_device_fd(dev), kernel.node);
+	assert_true(fcntl(t3_device_fd(dev), F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(t3_device_fd(NULL), -EINVAL);
+}
+
+static void info_clears_what_is_not_answered(void **state)
+{
+	struct drm_t3_device_info info;
+	struct drm_t3_counters counters;
+
+	(void)state;
+	memset(&info, 0xff, sizeof(info));
+	assert_int_equal(t3_device_info(dev, &info), 0);
+	assert_int_equal(ASKED(drm_t3_query)->type, DRM_T3_QUERY_DEVICE);
+	assert_int_equal(ASKED(drm_t3_query)->size, sizeof(info));
+	assert_int_equal(info.features, 5);
+	assert_int_equal(info.memory_size, 0);
+	assert_int_equal(info.staging_slots, 0);
+	assert_int_equal(t3_device_counters(dev, &counters), 0);
+	assert_int_equal(ASKED(drm_t3_query)->type, DRM_T3_QUERY_COUNTERS);
+	assert_int_equal(counters.count, 0);
+	assert_int_equal(t3_device_info(NULL, &info), -EINVAL);
+	assert_int_equal(t3_device_info(dev, NULL), -EINVAL);
+	assert_int_equal(t3_device_counters(dev, NULL), -EINVAL);
+	kernel.error = ENODEV;
+	assert_int_equal(t3_device_info(dev, &info), -ENODEV);
+}
+
+static void an_empty_list_is_no_error(void **state)
+{
+	struct t3_device_list *list = NULL;
+	int ret = t3_device_list(&list);
+
+	(void)state;
+	assert_true(ret == 0 || ret == -ENOSYS);
+	assert_null(t3_device_list_get(list, 1000));
+	assert_null(t3_device_list_get(NULL, 0));
+	assert_int_equal(t3_device_list_count(NULL), 0);
+	t3_device_list_free(list);
+	t3_device_list_free(NULL);
+	assert_int_equal(t3_device_list(NULL), -EINVAL);
+}
+
+/* ------------------------------------------------------------------- buffers */
+
+static void buffers(void **state)
+{
+	struct t3_buffer *other = NULL;
+	void *ptr = NULL, *again = NULL;
+
+	(void)state;
+	assert_int_equal(t3_buffer_size(buffer), 8192);
+	assert_int_equal(t3_buffer_size(NULL), 0);
+	kernel.error = ENOMEM;
+	assert_int_equal(t3_buffer_map(buffer, &ptr), -ENOMEM);
+	assert_null(ptr);
+	assert_int_equal(t3_buffer_map(buffer, &ptr), 0);
+	assert_int_equal(ASKED(drm_t3_bo_mmap_offset)->handle, 11);
+	assert_int_equal(t3_buffer_map(buffer, &again), 0);
+	assert_ptr_equal(ptr, again);
+	memset(ptr, 0x5a, 8192);
+	assert_int_equal(kernel.memory[AT_BUFFER + 8191], 0x5a);
+	assert_int_equal(t3_buffer_create(dev, 0, &other), -EINVAL);
+	assert_int_equal(t3_buffer_create(NULL, 1, &other), -EINVAL);
+	assert_int_equal(t3_buffer_create(dev, 1, NULL), -EINVAL);
+	kernel.error = ENOSPC;
+	assert_int_equal(t3_buffer_create(dev, 1, &other), -ENOSPC);
+	assert_null(other);
+	assert_int_equal(t3_buffer_map(NULL, &ptr), -EINVAL);
+	assert_int_equal(t3_buffer_map(buffer, NULL), -EINVAL);
+	t3_buffer_destroy(NULL);
+}
+
+/* -------------------------------------------------------------------- spaces */
+
+static void spaces_map_their_pages(void **state)
+{
+	struct t3_space *other = NULL;
+
+	(void)state;
+	assert_int_equal(t3_space_size(space), SPACE_BYTES);
+	*(volatile uint32_t *)t3_space_aperture(space) = 0x01020304;
+	assert_memory_equal(kernel.memory + AT_APERTURE, "\4\3\2\1", 4);
+	events()->dropped = 99;
+	assert_int_equal(t3_space_events(space)->dropped, 99);
+	assert_int_equal(t3_space_create(dev, NULL, 9, &other), -EINVAL);
+	assert_int_equal(t3_space_create(NULL, buffer, 9, &other), -EINVAL);
+	assert_int_equal(t3_space_create(dev, buffer, 9, NULL), -EINVAL);
+	kernel.error = EBUSY;
+	assert_int_equal(t3_space_create(dev, buffer, 7, &other), -EBUSY);
+	assert_int_equal(ASKED(drm_t3_space_create)->bo_handle, 11);
+	assert_int_equal(ASKED(drm_t3_space_create)->max_tiles, 7);
+	assert_null(other);
+	assert_int_equal(t3_space_destroy(NULL), 0);
+	assert_int_equal(t3_space_reset(NULL), -EINVAL);
+	assert_int_equal(t3_space_reset(space), 0);
+	assert_int_equal(ASKED(drm_t3_space)->space, 21);
+}
+
+static void check_map(uint32_t kind)
+{
+	const struct drm_t3_segment_map *map = ASKED(drm_t3_segment_map);
+
+	assert_int_equal(kernel.request, DRM_IOCTL_T3_SEGMENT_MAP);
+	assert_int_equal(map->space, 21);
+	assert_int_equal(map->segment, 5);
+	assert_int_equal(map->kind, kind);
+	assert_int_equal(map->op, DRM_T3_OP_ADD);
+	assert_int_equal(map->dtype, DRM_T3_F16);
+	assert_int_equal(map->init, DRM_T3_INIT_IDENTITY);
+	assert_int_equal(map->updates, 2);
+	assert_int_equal(map->flags, 0);
+	assert_int_equal(map->offset, 128);
+	assert_int_equal(map->rows, 8);
+	assert_int_equal(map->row_bytes, 32);
+	assert_int_equal(map->pitch, 40);
+	assert_int_equal(map->tile_rows, 4);
+	assert_int_equal(map->tile_row_bytes, 16);
+}
+
+static void segments_pass_every_field(void **state)
+{
+	const struct drm_t3_segment_map *map = ASKED(drm_t3_segment_map);
+
+	(void)state;
+	assert_int_equal(t3_local_map(space, &desc), 0);
+	check_map(DRM_T3_SEGMENT_LOCAL);
+	assert_int_equal(map->import | map->target_op | map->target_segment, 0);
+	assert_int_equal(map->target_row | map->target_col, 0);
+	assert_int_equal(t3_remote_map(space, &desc, &target), 0);
+	check_map(DRM_T3_SEGMENT_REMOTE);
+	assert_int_equal(t3_dma_map(space, &desc, &target), 0);
+	check_map(DRM_T3_SEGMENT_DMA);
+	assert_int_equal(map->import, 41);
+	assert_int_equal(map->target_op, DRM_T3_OP_MAX);
+	assert_int_equal(map->target_segment, 6);
+	assert_int_equal(map->target_row, 7);
+	assert_int_equal(map->target_col, 8);
+	assert_int_equal(t3_unmap(space, 5), 0);
+	assert_int_equal(ASKED(drm_t3_segment_unmap)->space, 21);
+	assert_int_equal(ASKED(drm_t3_segment_unmap)->segment, 5);
+}
+
+static void bad_segments_do_not_reach_the_kernel(void **state)
+{
+	struct t3_segment_desc bad = desc;
+
+	(void)state;
+	bad.tile_rows = 0;
+	assert_int_equal(t3_local_map(space, &bad), -EINVAL);
+	assert_int_equal(t3_local_map(space, NULL), -EINVAL);
+	assert_int_equal(t3_local_map(NULL, &desc), -EINVAL);
+	assert_int_equal(t3_remote_map(space, &desc, NULL), -EINVAL);
+	assert_int_equal(t3_dma_map(space, &desc, NULL), -EINVAL);
+	assert_int_equal(t3_unmap(space, 64), -EINVAL);
+	assert_int_equal(t3_unmap(NULL, 5), -EINVAL);
+	assert_int_equal(kernel.calls, 0);
+	kernel.error = EEXIST;
+	assert_int_equal(t3_local_map(space, &desc), -EEXIST);
+	kernel.error = ENOENT;
+	assert_int_equal(t3_unmap(space, 5), -ENOENT);
+}
+
+static void staging(void **state)
+{
+	const struct drm_t3_segment_staging *a = ASKED(drm_t3_segment_staging);
+
+	(void)state;
+	assert_int_equal(t3_staging_bind(space, 5, buffer, 64, 512, 3), 0);
+	assert_int_equal(a->space, 21);
+	assert_int_equal(a->segment, 5);
+	assert_int_equal(a->bo_handle, 11);
+	assert_int_equal(a->slots, 3);
+	assert_int_equal(a->offset, 64);
+	assert_int_equal(a->slot_stride, 512);
+	assert_int_equal(t3_staging_bind(space, 5, NULL, 0, 0, 0), 0);
+	assert_int_equal(a->bo_handle, 0);
+	assert_int_equal(t3_staging_bind(space, 5, NULL, 0, 0, 1), -EINVAL);
+	assert_int_equal(t3_staging_bind(space, 5, buffer, 0, 0, 0), -EINVAL);
+	assert_int_equal(t3_staging_bind(space, 5, buffer, 0, 8, 5), -EINVAL);
+	assert_int_equal(t3_staging_bind(space, 64, buffer, 0, 8, 1), -EINVAL);
+	assert_int_equal(t3_staging_bind(NULL, 5, buffer, 0, 8, 1), -EINVAL);
+}
+
+static void aperture_views_stay_inside(void **state)
+{
+	struct t3_segment_desc last = desc;
+	struct t3_view view;
+
+	(void)state;
+	assert_int_equal(t3_view_aperture(space, &desc, &view), 0);
+	assert_ptr_equal(view.base, (volatile unsigned char *)t3_space_aperture(space) + 128);
+	last.offset = SPACE_BYTES - 7 * 40 - 32;
+	assert_int_equal(t3_view_aperture(space, &last, &view), 0);
+	last.offset += 2;
+	assert_int_equal(t3_view_aperture(space, &last, &view), -ERANGE);
+	assert_int_equal(t3_view_aperture(NULL, &desc, &view), -EINVAL);
+	assert_int_equal(t3_view_aperture(space, NULL, &view), -EINVAL);
+	assert_int_equal(t3_view_aperture(space, &desc, NULL), -EINVAL);
+}
+
+/* -------------------------------------------------------------------- grants */
+
+static void grants(void **state)
+{
+	struct t3_import_info info = { 0 };
+	uint32_t grant = 0, import = 0;
+	int fd = 0;
+
+	(void)state;
+	assert_int_equal(t3_grant_export(space, 1ull << 63, 2, &fd, &grant), 0);
+	assert_int_equal(ASKED(drm_t3_grant_export)->segment_mask, 1ull << 63);
+	assert_int_equal(ASKED(drm_t3_grant_export)->op_mask, 2);
+	assert_int_equal(fd, 77);
+	assert_int_equal(grant, 31);
+	assert_int_equal(t3_grant_export(space, 0, 2, &fd, &grant), -EINVAL);
+	assert_int_equal(t3_grant_export(space, 1, 0, &fd, &grant), -EINVAL);
+	assert_int_equal(t3_grant_export(space, 1, 1, NULL, &grant), -EINVAL);
+	assert_int_equal(t3_grant_export(space, 1, 1, &fd, NULL), -EINVAL);
+	assert_int_equal(t3_grant_import(space, 77, &import, &info), 0);
+	assert_int_equal(ASKED(drm_t3_grant_import)->fd, 77);
+	assert_int_equal(import, 41);
+	assert_int_equal(info.rank, 2);
+	assert_int_equal(info.segment_mask, 6);
+	assert_int_equal(info.op_mask, 3);
+	assert_int_equal(t3_grant_import(space, 77, &import, NULL), 0);
+	assert_int_equal(t3_grant_import(space, 77, NULL, NULL), -EINVAL);
+	kernel.error = EOWNERDEAD;
+	assert_int_equal(t3_grant_import(space, 77, &import, &info), -EOWNERDEAD);
+	assert_int_equal(t3_grant_revoke(space, 31), 0);
+	assert_int_equal(ASKED(drm_t3_grant_revoke)->grant, 31);
+	assert_int_equal(t3_grant_release(space, 41), 0);
+	assert_int_equal(ASKED(drm_t3_grant_release)->import, 41);
+	assert_int_equal(t3_grant_revoke(NULL, 31), -EINVAL);
+	assert_int_equal(t3_grant_release(NULL, 41), -EINVAL);
+}
+
+static void descriptors_and_statistics(void **state)
+{
+	struct drm_t3_space_stats stats;
+	int fd = -1;
+
+	(void)state;
+	assert_int_equal(t3_space_eventfd(space, 3, 9), 0);
+	assert_int_equal(ASKED(drm_t3_space_eventfd)->fd, 9);
+	assert_int_equal(ASKED(drm_t3_space_eventfd)->segment_mask, 3);
+	assert_int_equal(t3_space_eventfd(space, 3, -1), 0);
+	assert_int_equal(t3_space_eventfd(space, 3, -2), -EINVAL);
+	assert_int_equal(t3_space_eventfd(space, 0, 9), -EINVAL);
+	assert_int_equal(t3_space_wait_fd(space, 4, &fd), 0);
+	assert_int_equal(ASKED(drm_t3_space_wait_fd)->segment_mask, 4);
+	assert_int_equal(fd, 78);
+	assert_int_equal(t3_space_wait_fd(space, 0, &fd), -EINVAL);
+	assert_int_equal(t3_space_wait_fd(space, 4, NULL), -EINVAL);
+	assert_int_equal(t3_segment_stats(space, 5, &stats), 0);
+	assert_int_equal(ASKED(drm_t3_space_stats)->segment, 5);
+	assert_int_equal(stats.stores, 1234);
+	kernel.error = ENOENT;
+	assert_int_equal(t3_segment_stats(space, 5, &stats), -ENOENT);
+	assert_int_equal(t3_segment_stats(space, 64, &stats), -EINVAL);
+	assert_int_equal(t3_segment_stats(space, 5, NULL), -EINVAL);
+	assert_int_equal(t3_segment_stats(NULL, 5, &stats), -EINVAL);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T3_TEST(open_checks_the_driver),
+		T3_TEST(descriptors_close_on_exec),
+		T3_TEST(info_clears_what_is_not_answered),
+		T3_TEST(an_empty_list_is_no_error),
+		T3_TEST(buffers),
+		T3_TEST(spaces_map_their_pages),
+		T3_TEST(segments_pass_every_field),
+		T3_TEST(bad_segments_do_not_reach_the_kernel),
+		T3_TEST(staging),
+		T3_TEST(aperture_views_stay_inside),
+		T3_TEST(grants),
+		T3_TEST(descriptors_and_statistics),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

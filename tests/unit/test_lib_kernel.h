@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A kernel for libt3's tests, a table in memory: drmIoctl() and drmGetVersion() are
+ * defined here, before libdrm's, and the node is a memfd whose pages stand for the
+ * mappings. For one source file per program. Include it first.
+ */
+#ifndef TEST_LIB_KERNEL_H
+#define TEST_LIB_KERNEL_H
+
+#define _GNU_SOURCE /* memfd_create */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include <xf86drm.h>
+
+#include "t3.h"
+
+#define NODE_BYTES  (1u << 20)
+#define AT_APERTURE 0x10000u
+#define AT_DOORBELL 0x20000u
+#define AT_EVENTS   0x21000u
+#define AT_BUFFER   0x30000u
+#define SPACE_BYTES 0x2000u
+
+/* ---------------------------------------------------------------- the kernel */
+
+static struct kernel {
+	int node;
+	unsigned char *memory; /* the whole node */
+	unsigned long request; /* the last one */
+	unsigned int calls;
+	int error;	       /* of the next call, then 0 */
+	unsigned char in[512]; /* its argument before the answer */
+	char name[8];
+	int major;
+	bool no_version;
+	struct drm_t3_fault fault;
+	void (*on_wait)(void);
+} kernel;
+
+static void answer(unsigned long request, void *arg)
+{
+	if (request == DRM_IOCTL_T3_BO_CREATE) {
+		struct drm_t3_bo_create *a = arg;
+
+		a->size = (a->size + 4095) & ~4095ull;
+		a->handle = 11;
+	} else if (request == DRM_IOCTL_T3_BO_MMAP_OFFSET) {
+		((struct drm_t3_bo_mmap_offset *)arg)->offset = AT_BUFFER;
+	} else if (request == DRM_IOCTL_T3_SPACE_CREATE) {
+		struct drm_t3_space_create *a = arg;
+
+		a->space = 21;
+		a->size = SPACE_BYTES;
+		a->aperture_offset = AT_APERTURE;
+		a->doorbell_offset = AT_DOORBELL;
+		a->event_offset = AT_EVENTS;
+	} else if (request == DRM_IOCTL_T3_GRANT_EXPORT) {
+		((struct drm_t3_grant_export *)arg)->grant = 31;
+		((struct drm_t3_grant_export *)arg)->fd = 77;
+	} else if (request == DRM_IOCTL_T3_GRANT_IMPORT) {
+		struct drm_t3_grant_import *a = arg;
+
+		a->import = 41;
+		a->rank = 2;
+		a->segment_mask = 6;
+		a->op_mask = 3;
+	} else if (request == DRM_IOCTL_T3_SPACE_WAIT_FD) {
+		((struct drm_t3_space_wait_fd *)arg)->fd = 78;
+	} else if (request == DRM_IOCTL_T3_SPACE_STATS) {
+		((struct drm_t3_space_stats *)arg)->stores = 1234;
+	} else if (request == DRM_IOCTL_T3_QUERY) {
+		struct drm_t3_query *a = arg;
+
+		*(uint64_t *)(uintptr_t)a->data = 5;
+		a->size = 8;
+	}
+}
+
+int drmIoctl(int fd, unsigned long request, void *arg)
+{
+	int error = kernel.error;
+
+	assert_true(fd >= 0);
+	kernel.request = request;
+	kernel.calls++;
+	kernel.error = 0;
+	memcpy(kernel.in, arg, _IOC_SIZE(request));
+	if (request == DRM_IOCTL_T3_SPACE_WAIT && kernel.on_wait)
+		kernel.on_wait();
+	if (error) {
+		if (request == DRM_IOCTL_T3_SPACE_WAIT)
+			((struct drm_t3_space_wait *)arg)->fault = kernel.fault;
+		errno = error;
+		return -1;
+	}
+	answer(request, arg);
+	return 0;
+}
+
+drmVersionPtr drmGetVersion(int fd)
+{
+	static drmVersion version;
+
+	(void)fd;
+	version.name = kernel.name;
+	version.version_major = kernel.major;
+	return kernel.no_version ? NULL : &version;
+}
+
+void drmFreeVersion(drmVersionPtr version)
+{
+	(void)version;
+}
+
+static struct t3_device *dev;
+static struct t3_buffer *buffer;
+static struct t3_space *space;
+
+static volatile struct drm_t3_event_area *events(void)
+{
+	return (volatile struct drm_t3_event_area *)(kernel.memory + AT_EVENTS);
+}
+
+static inline void set_state(uint32_t state, uint32_t epoch)
+{
+	events()->state = (uint64_t)state << 32 | epoch;
+}
+
+static inline int start(void **state)
+{
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	strcpy(kernel.name, "t3");
+	kernel.major = 1;
+	kernel.node = memfd_create("node", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(kernel.node, NODE_BYTES), 0);
+	kernel.memory = mmap(NULL, NODE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, kernel.node, 0);
+	assert_true(kernel.memory != MAP_FAILED);
+	assert_int_equal(t3_device_open_fd(kernel.node, &dev), 0);
+	assert_int_equal(t3_buffer_create(dev, 5000, &buffer), 0);
+	assert_int_equal(t3_space_create(dev, buffer, 9, &space), 0);
+	set_state(DRM_T3_SPACE_IDLE, 0);
+	kernel.calls = 0;
+	return 0;
+}
+
+static inline int stop(void **state)
+{
+	(void)state;
+	assert_int_equal(t3_space_destroy(space), 0);
+	t3_buffer_destroy(buffer);
+	t3_device_close(dev);
+	munmap(kernel.memory, NODE_BYTES);
+	close(kernel.node);
+	return 0;
+}
+
+#define ASKED(type) ((const struct type *)kernel.in)
+
+static const struct t3_segment_desc desc = {
+	.segment = 5,
+	.op = DRM_T3_OP_ADD,
+	.dtype = DRM_T3_F16,
+	.init = DRM_T3_INIT_IDENTITY,
+	.updates = 2,
+	.rows = 8,
+	.offset = 128,
+	.row_bytes = 32,
+	.pitch = 40,
+	.tile_rows = 4,
+	.tile_row_bytes = 16,
+};
+static const struct t3_target target = {
+	.import = 41,
+	.op = DRM_T3_OP_MAX,
+	.segment = 6,
+	.row = 7,
+	.col = 8,
+};
+
+#define T3_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+#endif /* TEST_LIB_KERNEL_H */

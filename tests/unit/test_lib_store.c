@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+/*
+ * libt3: the stores that a device would see. The aperture is a write-protected page:
+ * each store traps, its address and width are noted, it is done in a single step, and
+ * the page is protected again. So the real code is watched, instruction by instruction.
+ */
+#define _GNU_SOURCE /* REG_RIP */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "t3.h"
+
+#define AREA	 16384u
+#define RECORDS	 8192u
+#define TRAP_BIT 0x100
+
+static unsigned char *area;
+static volatile struct record {
+	uint32_t offset;
+	uint32_t width; /* 0: not a plain move from a general register */
+} records[RECORDS];
+static volatile uint32_t count;
+
+/* Width of "mov reg, r/m" (0x89) by its prefixes. */
+static uint32_t decode(const unsigned char *code)
+{
+	bool operand = false, wide = false;
+
+	for (; *code == 0x66; code++)
+		operand = true;
+	if ((*code & 0xf0) == 0x40)
+		wide = *code++ & 8;
+	if (*code != 0x89)
+		return 0;
+	return wide ? 8 : operand ? 2 : 4;
+}
+
+static void on_store(int sig, siginfo_t *info, void *context)
+{
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+	uintptr_t offset = (uintptr_t)info->si_addr - (uintptr_t)area;
+
+	if (offset >= AREA || count >= RECORDS)
+		_exit(128 + sig);
+	records[count].offset = (uint32_t)offset;
+	records[count].width = decode((const unsigned char *)regs[REG_RIP]);
+	count++;
+	mprotect(area, AREA, PROT_READ | PROT_WRITE);
+	regs[REG_EFL] |= TRAP_BIT;
+}
+
+static void on_step(int sig, siginfo_t *info, void *context)
+{
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	(void)sig;
+	(void)info;
+	regs[REG_EFL] &= ~(greg_t)TRAP_BIT;
+	mprotect(area, AREA, PROT_READ);
+}
+
+static void clear(void)
+{
+	mprotect(area, AREA, PROT_READ | PROT_WRITE);
+	memset(area, 0xee, AREA);
+	mprotect(area, AREA, PROT_READ);
+	count = 0;
+}
+
+/* At the start of each test: cmocka takes the signals before it. */
+static void watch(void)
+{
+	struct sigaction store = { .sa_sigaction = on_store, .sa_flags = SA_SIGINFO };
+	struct sigaction step = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO };
+
+	assert_int_equal(sigaction(SIGSEGV, &store, NULL), 0);
+	assert_int_equal(sigaction(SIGTRAP, &step, NULL), 0);
+	clear();
+}
+
+static int map_area(void **state)
+{
+	(void)state;
+	area = mmap(NULL, AREA, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return area == MAP_FAILED ? -1 : 0;
+}
+
+/* Stores are legal, rising, and leave no gap but where the caller says. */
+static void check_records(uint32_t element)
+{
+	uint32_t i, end = 0;
+
+	for (i = 0; i < count; i++) {
+		assert_in_range(records[i].width, element, 8);
+		assert_int_equal(records[i].offset % records[i].width, 0);
+		assert_true(records[i].offset >= end);
+		end = records[i].offset + records[i].width;
+	}
+}
+
+static uint32_t bytes_stored(void)
+{
+	uint32_t i, sum = 0;
+
+	for (i = 0; i < count; i++)
+		sum += records[i].width;
+	return sum;
+}
+
+static void single_stores(void **state)
+{
+	(void)state;
+	watch();
+	t3_store64(area + 8, 0x1122334455667788ull);
+	t3_store32(area + 4, 0x99aabbccu);
+	assert_int_equal(count, 2);
+	assert_int_equal(records[0].offset, 8);
+	assert_int_equal(records[0].width, 8);
+	assert_int_equal(records[1].offset, 4);
+	assert_int_equal(records[1].width, 4);
+	assert_memory_equal(area + 4, "\xcc\xbb\xaa\x99\x88\x77\x66\x55\x44\x33\x22\x11", 12);
+}
+
+/* Every start, length and source alignment around two words. */
+static void runs_of_any_alignment(void **state)
+{
+	unsigned char source[64];
+	uint32_t start, bytes, skew, i;
+
+	(void)state;
+	watch();
+	for (i = 0; i < sizeof(source); i++)
+		source[i] = (unsigned char)(i + 1);
+	for (start = 0; start < 16; start += 2) {
+		for (bytes = 0; bytes <= 40; bytes += 2) {
+			for (skew = 0; skew < 8; skew++) {
+				clear();
+				assert_int_equal(t3_store(area + start, source + skew, bytes), 0);
+				check_records(start % 4 || bytes % 4 ? 2 : 4);
+				assert_int_equal(bytes_stored(), bytes);
+				assert_memory_equal(area + start, source + skew, bytes);
+				assert_int_equal(area[start + bytes], 0xee);
+				assert_true(!start || area[start - 1] == 0xee);
+			}
+		}
+	}
+}
+
+static void an_aligned_run_uses_words_only(void **state)
+{
+	unsigned char source[1024] = { 1 };
+
+	(void)state;
+	watch();
+	assert_int_equal(t3_store(area, source, sizeof(source)), 0);
+	assert_int_equal(count, sizeof(source) / 8);
+}
+
+static void odd_bytes_are_refused(void **state)
+{
+	unsigned char source[8] = { 0 };
+
+	(void)state;
+	watch();
+	assert_int_equal(t3_store(area + 1, source, 2), -EINVAL);
+	assert_int_equal(t3_store(area, source, 3), -EINVAL);
+	assert_int_equal(t3_store(NULL, source, 2), -EINVAL);
+	assert_int_equal(t3_store(area, NULL, 2), -EINVAL);
+	assert_int_equal(count, 0);
+}
+
+static struct t3_segment_desc make_desc(uint32_t dtype, uint32_t rows, uint32_t cols, uint32_t pad,
+					uint32_t tile_rows, uint32_t tile_cols)
+{
+	uint32_t size = t3_dtype_bytes(dtype);
+	struct t3_segment_desc desc = {
+		.dtype = dtype,
+		.updates = 1,
+		.rows = rows,
+		.row_bytes = cols * size,
+		.pitch = (cols + pad) * size,
+		.tile_rows = tile_rows,
+		.tile_row_bytes = tile_cols * size,
+	};
+
+	return desc;
+}
+
+/* No store of the records lies in two tiles or in padding. */
+static void check_tiles(const struct t3_view *view)
+{
+	uint32_t base = (uint32_t)(view->base - area), i, at, row, first, last;
+	uint64_t a, b;
+
+	for (i = 0; i < count; i++) {
+		at = records[i].offset - base;
+		row = at / view->desc.pitch;
+		first = at % view->desc.pitch;
+		last = first + records[i].width - 1;
+		assert_int_equal(t3_desc_locate(&view->desc, row, first, &a), 0);
+		assert_int_equal(t3_desc_locate(&view->desc, row, last, &b), 0);
+		assert_int_equal(a, b);
+	}
+}
+
+static void fill(unsigned char *bytes, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		bytes[i] = (unsigned char)(i * 7 + 3);
+}
+
+/* All tiles of a segment stored one by one equal the matrix; padding is untouched. */
+static void check_all_tiles(const struct t3_segment_desc *desc, uint32_t base)
+{
+	unsigned char matrix[2048];
+	struct t3_view view;
+	struct t3_tile tile;
+	uint32_t row;
+	uint64_t i;
+
+	clear();
+	fill(matrix, sizeof(matrix));
+	assert_int_equal(t3_view_memory(area + base, desc, &view), 0);
+	for (i = 0; i < t3_desc_tiles(desc); i++) {
+		assert_int_equal(t3_desc_tile(desc, i, &tile), 0);
+		count = 0;
+		assert_int_equal(t3_store_tile(&view, i,
+					       matrix + tile.row * desc->row_bytes + tile.col,
+					       desc->row_bytes),
+				 0);
+		check_records(t3_dtype_bytes(desc->dtype));
+		check_tiles(&view);
+		assert_int_equal(bytes_stored(), tile.bytes);
+	}
+	for (row = 0; row < desc->rows; row++) {
+		assert_memory_equal(area + base + row * desc->pitch, matrix + row * desc->row_bytes,
+				    desc->row_bytes);
+		if (desc->pitch > desc->row_bytes)
+			assert_int_equal(area[base + row * desc->pitch + desc->row_bytes], 0xee);
+	}
+}
+
+static void ragged_tiles(void **state)
+{
+	static const uint32_t dtypes[] = { DRM_T3_F32, DRM_T3_BF16 };
+	struct t3_segment_desc desc;
+	size_t i;
+
+	(void)state;
+	watch();
+	for (i = 0; i < 2; i++) {
+		desc = make_desc(dtypes[i], 7, 13, 0, 3, 5);
+		check_all_tiles(&desc, 0);
+		desc = make_desc(dtypes[i], 7, 13, 1, 2, 3);
+		check_all_tiles(&desc, 4);
+		desc = make_desc(dtypes[i], 8, 16, 0, 4, 8);
+		check_all_tiles(&desc, 64);
+		desc = make_desc(dtypes[i], 5, 9, 2, 1, 1);
+		check_all_tiles(&desc, 12);
+	}
+	desc = make_desc(DRM_T3_F16, 3, 11, 1, 2, 7);
+	check_all_tiles(&desc, 2);
+}
+
+/* Runs of any place and length split at tile edges. */
+static void runs_in_a_row(void **state)
+{
+	struct t3_segment_desc desc = make_desc(DRM_T3_F16, 3, 23, 2, 2, 5);
+	uint32_t col, bytes;
+	struct t3_view view;
+	unsigned char run[64];
+
+	(void)state;
+	watch();
+	fill(run, sizeof(run));
+	assert_int_equal(t3_view_memory(area + 6, &desc, &view), 0);
+	for (col = 0; col <= desc.row_bytes; col += 2) {
+		for (bytes = 0; bytes <= desc.row_bytes - col; bytes += 2) {
+			clear();
+			assert_int_equal(t3_store_run(&view, 1, col, run, bytes), 0);
+			check_records(2);
+			check_tiles(&view);
+			assert_int_equal(bytes_stored(), bytes);
+			assert_memory_equal(area + 6 + desc.pitch + col, run, bytes);
+		}
+	}
+}
+
+static void runs_outside_are_refused(void **state)
+{
+	struct t3_segment_desc desc = make_desc(DRM_T3_F32, 3, 8, 0, 3, 4);
+	unsigned char run[64] = { 0 };
+	struct t3_view view;
+
+	(void)state;
+	watch();
+	assert_int_equal(t3_view_memory(area, &desc, &view), 0);
+	assert_int_equal(t3_store_run(&view, 3, 0, run, 4), -ERANGE);
+	assert_int_equal(t3_store_run(&view, 0, 0, run, 36), -ERANGE);
+	assert_int_equal(t3_store_run(&view, 0, 36, run, 4), -ERANGE);
+	assert_int_equal(t3_store_run(&view, 0, 2, run, 4), -EINVAL);
+	assert_int_equal(t3_store_run(&view, 0, 0, run, 6), -EINVAL);
+	assert_int_equal(t3_store_run(NULL, 0, 0, run, 4), -EINVAL);
+	assert_int_equal(t3_store_run(&view, 0, 0, NULL, 4), -EINVAL);
+	assert_int_equal(t3_store_tile(&view, 2, run, 16), -ERANGE);
+	assert_int_equal(t3_store_tile(&view, 0, run, 15), -EINVAL);
+	assert_int_equal(t3_store_tile(NULL, 0, run, 16), -EINVAL);
+	assert_int_equal(t3_store_tile(&view, 0, NULL, 16), -EINVAL);
+	assert_int_equal(count, 0);
+}
+
+static void views_check_their_segment(void **state)
+{
+	struct t3_segment_desc desc = make_desc(DRM_T3_F32, 3, 8, 0, 3, 4);
+	struct t3_view view;
+
+	(void)state;
+	watch();
+	assert_int_equal(t3_view_memory(NULL, &desc, &view), -EINVAL);
+	assert_int_equal(t3_view_memory(area, &desc, NULL), -EINVAL);
+	desc.tile_rows = 4;
+	assert_int_equal(t3_view_memory(area, &desc, &view), -EINVAL);
+}
+
+static void staged_tiles_equal_stored_ones(void **state)
+{
+	struct t3_segment_desc desc = make_desc(DRM_T3_F32, 7, 13, 1, 3, 5);
+	unsigned char image[512], matrix[512];
+	struct t3_view aperture, staging;
+	struct t3_tile tile;
+	uint64_t i;
+
+	(void)state;
+	watch();
+	fill(matrix, sizeof(matrix));
+	memset(image, 0xee, sizeof(image));
+	assert_int_equal(t3_view_memory(area, &desc, &aperture), 0);
+	assert_int_equal(t3_view_memory(image, &desc, &staging), 0);
+	for (i = 0; i < t3_desc_tiles(&desc); i++) {
+		const unsigned char *from;
+
+		assert_int_equal(t3_desc_tile(&desc, i, &tile), 0);
+		from = matrix + tile.row * desc.row_bytes + tile.col;
+		assert_int_equal(t3_store_tile(&aperture, i, from, desc.row_bytes), 0);
+		assert_int_equal(t3_stage_tile(&staging, i, from, desc.row_bytes), 0);
+	}
+	assert_memory_equal(image, area, sizeof(image));
+	assert_int_equal(t3_stage_tile(&staging, i, matrix, 20), -ERANGE);
+	assert_int_equal(t3_stage_tile(&staging, 0, matrix, 19), -EINVAL);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(single_stores),
+		cmocka_unit_test(runs_of_any_alignment),
+		cmocka_unit_test(an_aligned_run_uses_words_only),
+		cmocka_unit_test(odd_bytes_are_refused),
+		cmocka_unit_test(ragged_tiles),
+		cmocka_unit_test(runs_in_a_row),
+		cmocka_unit_test(runs_outside_are_refused),
+		cmocka_unit_test(views_check_their_segment),
+		cmocka_unit_test(staged_tiles_equal_stored_ones),
+	};
+
+#ifndef __x86_64__
+	return 77; /* the watcher knows x86-64 only */
+#endif
+	return cmocka_run_group_tests(tests, map_area, NULL);
+}

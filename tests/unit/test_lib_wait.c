@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+/* libt3: doorbells, and waits by event area and by kernel. */
+#include "test_lib_kernel.h"
+
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* ----------------------------------------------------------------- doorbells */
+
+static void doorbells_are_stores_alone(void **state)
+{
+	volatile unsigned char *page = kernel.memory + AT_DOORBELL;
+
+	(void)state;
+	assert_int_equal(t3_arm(space, 7), 0);
+	assert_int_equal(*(volatile uint32_t *)(page + DRM_T3_DOORBELL_ARM), 7);
+	assert_int_equal(t3_release(space, 6), 0);
+	assert_int_equal(*(volatile uint32_t *)(page + DRM_T3_DOORBELL_RELEASE), 6);
+	assert_int_equal(t3_doorbell_tile(space, 63, 3, 0xfffffff0u), 0);
+	assert_true(*(volatile uint64_t *)(page + DRM_T3_DOORBELL_TILE) == 0x33ffffffff0ull);
+	assert_int_equal(kernel.calls, 0);
+	assert_int_equal(t3_arm(space, 0), -EINVAL);
+	assert_int_equal(t3_arm(NULL, 1), -EINVAL);
+	assert_int_equal(t3_release(space, 0), -EINVAL);
+	assert_int_equal(t3_doorbell_tile(space, 64, 0, 0), -EINVAL);
+	assert_int_equal(t3_doorbell_tile(space, 0, 4, 0), -EINVAL);
+	assert_int_equal(t3_doorbell_tile(NULL, 0, 0, 0), -EINVAL);
+}
+
+static void a_dead_space_has_no_doorbell(void **state)
+{
+	(void)state;
+	set_state(DRM_T3_SPACE_FAULTED, 3);
+	assert_int_equal(t3_arm(space, 4), -EIO);
+	set_state(DRM_T3_SPACE_DEAD, 3);
+	assert_int_equal(t3_arm(space, 4), -ENODEV);
+	assert_int_equal(t3_release(space, 3), -ENODEV);
+	assert_int_equal(*(uint32_t *)(kernel.memory + AT_DOORBELL), 0);
+}
+
+static void consumed_counts(void **state)
+{
+	(void)state;
+	events()->consumed[5][2] = 17;
+	assert_int_equal(t3_slot_consumed(space, 5, 2), 17);
+	assert_int_equal(t3_slot_consumed(space, 5, 1), 0);
+	assert_int_equal(t3_slot_consumed(space, 64, 0), 0);
+	assert_int_equal(t3_slot_consumed(space, 0, 4), 0);
+	assert_int_equal(t3_slot_consumed(NULL, 0, 0), 0);
+}
+
+/* --------------------------------------------------------------------- waits */
+
+static int64_t soon(void)
+{
+	return t3_deadline(2000000);
+}
+
+static void a_poll_asks_the_page_alone(void **state)
+{
+	(void)state;
+	set_state(DRM_T3_SPACE_ARMING, 3);
+	assert_int_equal(t3_wait_armed(space, 3, 0), -ETIMEDOUT);
+	set_state(DRM_T3_SPACE_ARMED, 3);
+	assert_int_equal(t3_wait_armed(space, 3, 0), 0);
+	assert_int_equal(t3_wait_armed(space, 4, 0), -ETIMEDOUT);
+	assert_int_equal(t3_wait_armed(space, 2, -5), 0);
+	set_state(DRM_T3_SPACE_COMPLETE, 3);
+	assert_int_equal(t3_wait_armed(space, 3, 0), 0);
+	set_state(DRM_T3_SPACE_IDLE, 3);
+	assert_int_equal(t3_wait_armed(space, 3, 0), 0);
+	assert_int_equal(t3_wait_armed(space, 4, 0), -ETIMEDOUT);
+	set_state(DRM_T3_SPACE_IDLE, 0);
+	assert_int_equal(t3_wait_armed(space, 0xffffffffu, 0), -ETIMEDOUT);
+	assert_int_equal(kernel.calls, 0);
+}
+
+static void epochs_wrap(void **state)
+{
+	(void)state;
+	set_state(DRM_T3_SPACE_ARMED, 2);
+	assert_int_equal(t3_wait_armed(space, 0xfffffffeu, 0), 0);
+	set_state(DRM_T3_SPACE_ARMED, 0xfffffffeu);
+	assert_int_equal(t3_wait_armed(space, 2, 0), -ETIMEDOUT);
+}
+
+static void progress_of_segments(void **state)
+{
+	(void)state;
+	assert_int_equal(t3_local_map(space, &desc), 0);
+	kernel.calls = 0;
+	set_state(DRM_T3_SPACE_ARMED, 3);
+	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_TRACKED, 0), -ETIMEDOUT);
+	events()->segment[5] = 2 | DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED;
+	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_TRACKED, 0), -ETIMEDOUT);
+	assert_int_equal(t3_wait(space, 2, 1ull << 5, T3_DELIVERED, 0), 0);
+	events()->segment[5] = 3 | DRM_T3_WORD_TRACKED;
+	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_TRACKED, 0), 0);
+	assert_int_equal(t3_wait(space, 3, 0, T3_TRACKED, 0), 0);
+	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_DELIVERED, 0), -ETIMEDOUT);
+	events()->segment[5] |= DRM_T3_WORD_DELIVERED;
+	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_DELIVERED, 0), 0);
+	assert_int_equal(t3_wait(space, 3, 0, T3_DELIVERED, 0), -ETIMEDOUT);
+	set_state(DRM_T3_SPACE_COMPLETE, 3);
+	assert_int_equal(t3_wait(space, 3, 0, T3_DELIVERED, 0), 0);
+	set_state(DRM_T3_SPACE_IDLE, 3);
+	assert_int_equal(t3_wait(space, 3, 0, T3_DELIVERED, 0), 0);
+	assert_int_equal(kernel.calls, 0);
+}
+
+static void a_mask_names_mapped_segments(void **state)
+{
+	struct t3_segment_desc remote = desc;
+
+	(void)state;
+	assert_int_equal(t3_wait(space, 1, 1ull << 5, T3_TRACKED, 0), -EINVAL);
+	remote.segment = 6;
+	assert_int_equal(t3_local_map(space, &desc), 0);
+	assert_int_equal(t3_remote_map(space, &remote, &target), 0);
+	assert_int_equal(t3_wait(space, 1, 3ull << 5, T3_TRACKED, 0), -ETIMEDOUT);
+	assert_int_equal(t3_space_reset(space), 0);
+	assert_int_equal(t3_wait(space, 1, 1ull << 5, T3_TRACKED, 0), -ETIMEDOUT);
+	assert_int_equal(t3_wait(space, 1, 1ull << 6, T3_TRACKED, 0), -EINVAL);
+	assert_int_equal(t3_unmap(space, 5), 0);
+	assert_int_equal(t3_wait(space, 1, 1ull << 5, T3_TRACKED, 0), -EINVAL);
+}
+
+static void wait_refuses_nonsense(void **state)
+{
+	(void)state;
+	assert_int_equal(t3_wait(space, 0, 0, T3_TRACKED, 0), -EINVAL);
+	assert_int_equal(t3_wait(space, 1, 0, (enum t3_progress)3, 0), -EINVAL);
+	assert_int_equal(t3_wait(space, 1, 0, (enum t3_progress)0, 0), -EINVAL);
+	assert_int_equal(t3_wait(NULL, 1, 0, T3_TRACKED, 0), -EINVAL);
+	assert_int_equal(t3_wait_armed(space, 0, 0), -EINVAL);
+	assert_int_equal(t3_wait_armed(NULL, 1, 0), -EINVAL);
+}
+
+/* What was reached before a fault stays reached, as in the kernel. */
+static void faults_and_death_end_waits(void **state)
+{
+	(void)state;
+	assert_int_equal(t3_local_map(space, &desc), 0);
+	set_state(DRM_T3_SPACE_FAULTED, 3);
+	assert_int_equal(t3_wait_armed(space, 3, INT64_MAX), -EIO);
+	assert_int_equal(t3_wait(space, 3, 0, T3_DELIVERED, INT64_MAX), -EIO);
+	assert_int_equal(t3_wait(space, 2, 0, T3_DELIVERED, INT64_MAX), 0);
+	events()->segment[5] = 3 | DRM_T3_WORD_TRACKED;
+	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_TRACKED, INT64_MAX), 0);
+	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_DELIVERED, INT64_MAX), -EIO);
+	set_state(DRM_T3_SPACE_DEAD, 3);
+	assert_int_equal(t3_wait_armed(space, 3, INT64_MAX), -ENODEV);
+	set_state(DRM_T3_SPACE_DISABLED, 3);
+	assert_int_equal(t3_wait_armed(space, 3, INT64_MAX), -ENODEV);
+}
+
+static void arm_in_kernel(void)
+{
+	set_state(DRM_T3_SPACE_ARMED, 3);
+}
+
+static void sleeping_is_the_kernel_s(void **state)
+{
+	const struct drm_t3_space_wait *asked = ASKED(drm_t3_space_wait);
+	int64_t deadline = t3_deadline(5000000000ull);
+
+	(void)state;
+	t3_space_set_spin(space, 0);
+	kernel.on_wait = arm_in_kernel;
+	kernel.calls = 0;
+	assert_int_equal(t3_wait_armed(space, 3, deadline), 0);
+	assert_int_equal(kernel.calls, 1);
+	assert_int_equal(asked->space, 21);
+	assert_int_equal(asked->what, DRM_T3_WAIT_ARMED);
+	assert_int_equal(asked->epoch, 3);
+	assert_int_equal(asked->flags, 0);
+	assert_int_equal(asked->deadline_ns, deadline);
+	kernel.on_wait = NULL;
+	kernel.error = ETIMEDOUT;
+	assert_int_equal(t3_wait_armed(space, 4, deadline), -ETIMEDOUT);
+	kernel.error = EIO;
+	assert_int_equal(t3_wait_armed(space, 4, deadline), -EIO);
+	assert_int_equal(t3_local_map(space, &desc), 0);
+	kernel.error = ETIMEDOUT;
+	assert_int_equal(t3_wait(space, 4, 1ull << 5, T3_DELIVERED, deadline), -ETIMEDOUT);
+	assert_int_equal(asked->segment_mask, 1ull << 5);
+	assert_int_equal(asked->what, DRM_T3_WAIT_DELIVERED);
+}
+
+static void spinning_comes_before_sleep(void **state)
+{
+	int64_t before = t3_deadline(0);
+
+	(void)state;
+	t3_space_set_spin(space, 1000000);
+	kernel.error = ETIMEDOUT;
+	kernel.calls = 0;
+	assert_int_equal(t3_wait_armed(space, 3, INT64_MAX), -ETIMEDOUT);
+	assert_int_equal(kernel.calls, 1);
+	assert_true(t3_deadline(0) - before >= 1000000);
+}
+
+static void a_spinner_never_calls(void **state)
+{
+	(void)state;
+	t3_space_set_spin(space, UINT64_MAX);
+	kernel.calls = 0;
+	assert_int_equal(t3_wait_armed(space, 3, soon()), -ETIMEDOUT);
+	set_state(DRM_T3_SPACE_ARMED, 3);
+	assert_int_equal(t3_wait_armed(space, 3, INT64_MAX), 0);
+	assert_int_equal(kernel.calls, 0);
+}
+
+/* In seccomp's strict mode any call but read, write and exit is the end. */
+static _Noreturn void iterate_without_calls(void)
+{
+	int ret = 0;
+
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		syscall(SYS_exit, 77);
+	ret |= t3_arm(space, 3);
+	ret |= t3_wait_armed(space, 3, INT64_MAX);
+	ret |= t3_doorbell_tile(space, 5, 0, 1);
+	ret |= t3_wait(space, 3, 0, T3_DELIVERED, INT64_MAX);
+	ret |= t3_release(space, 3);
+	syscall(SYS_exit, ret ? 1 : 0);
+	__builtin_unreachable();
+}
+
+static void an_iteration_needs_no_system_call(void **state)
+{
+	const struct timespec while_it_spins = { .tv_nsec = 3000000 };
+	int status;
+	pid_t pid;
+
+	(void)state;
+	t3_space_set_spin(space, UINT64_MAX);
+	pid = fork();
+	if (!pid)
+		iterate_without_calls();
+	nanosleep(&while_it_spins, NULL);
+	set_state(DRM_T3_SPACE_ARMED, 3);
+	nanosleep(&while_it_spins, NULL);
+	set_state(DRM_T3_SPACE_COMPLETE, 3);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(*(uint32_t *)(kernel.memory + AT_DOORBELL + DRM_T3_DOORBELL_RELEASE), 3);
+}
+
+static void deadlines_saturate(void **state)
+{
+	(void)state;
+	assert_true(t3_deadline(UINT64_MAX) == INT64_MAX);
+	assert_true(t3_deadline(INT64_MAX) == INT64_MAX);
+	assert_true(t3_deadline(1000) > 0);
+}
+
+static void faults_come_from_page_or_kernel(void **state)
+{
+	struct drm_t3_fault fault = { 0 };
+
+	(void)state;
+	kernel.error = ETIMEDOUT;
+	assert_int_equal(t3_space_fault(space, &fault), -ENODATA);
+	kernel.error = EIO;
+	kernel.fault.kind = DRM_T3_FAULT_HOST_DMA;
+	assert_int_equal(t3_space_fault(space, &fault), 0);
+	assert_int_equal(fault.kind, DRM_T3_FAULT_HOST_DMA);
+	kernel.error = ENODEV;
+	assert_int_equal(t3_space_fault(space, &fault), -ENODEV);
+	kernel.calls = 0;
+	events()->fault.kind = DRM_T3_FAULT_WIDTH;
+	events()->fault.offset = 0x123;
+	events()->faults = 1;
+	assert_int_equal(t3_space_fault(space, &fault), 0);
+	assert_int_equal(fault.kind, DRM_T3_FAULT_WIDTH);
+	assert_int_equal(fault.offset, 0x123);
+	assert_int_equal(kernel.calls, 0);
+	assert_int_equal(t3_space_fault(NULL, &fault), -EINVAL);
+	assert_int_equal(t3_space_fault(space, NULL), -EINVAL);
+}
+
+static void state_is_polled(void **state)
+{
+	enum drm_t3_space_state now;
+	uint32_t epoch;
+
+	(void)state;
+	set_state(DRM_T3_SPACE_COMPLETE, 8);
+	assert_int_equal(t3_poll_state(space, &now, &epoch), 0);
+	assert_int_equal(now, DRM_T3_SPACE_COMPLETE);
+	assert_int_equal(epoch, 8);
+	assert_int_equal(t3_poll_state(space, NULL, NULL), 0);
+	assert_int_equal(t3_poll_state(NULL, &now, &epoch), -EINVAL);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T3_TEST(doorbells_are_stores_alone),
+		T3_TEST(a_dead_space_has_no_doorbell),
+		T3_TEST(consumed_counts),
+		T3_TEST(a_poll_asks_the_page_alone),
+		T3_TEST(epochs_wrap),
+		T3_TEST(progress_of_segments),
+		T3_TEST(a_mask_names_mapped_segments),
+		T3_TEST(wait_refuses_nonsense),
+		T3_TEST(faults_and_death_end_waits),
+		T3_TEST(sleeping_is_the_kernel_s),
+		T3_TEST(spinning_comes_before_sleep),
+		T3_TEST(a_spinner_never_calls),
+		T3_TEST(an_iteration_needs_no_system_call),
+		T3_TEST(deadlines_saturate),
+		T3_TEST(faults_come_from_page_or_kernel),
+		T3_TEST(state_is_polled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
