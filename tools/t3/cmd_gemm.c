@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+/* t3 gemm-rs: its options. The job is in gemm/. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "t3tool.h"
+
+enum option_id {
+	OPT_RANKS = 256,
+	OPT_SHAPE,
+	OPT_DTYPE,
+	OPT_WRITE,
+	OPT_ITERS,
+	OPT_SEED,
+	OPT_TILE,
+	OPT_TIMEOUT,
+	OPT_WAIT,
+	OPT_DELAY_RANK,
+	OPT_DELAY_STEP,
+	OPT_DELAY_MS,
+	OPT_KILL_RANK,
+	OPT_KILL_STEP,
+	OPT_JSON,
+	OPT_HELP,
+};
+
+static const struct option options[] = {
+	{ "ranks", required_argument, NULL, OPT_RANKS },
+	{ "shape", required_argument, NULL, OPT_SHAPE },
+	{ "dtype", required_argument, NULL, OPT_DTYPE },
+	{ "write", required_argument, NULL, OPT_WRITE },
+	{ "iters", required_argument, NULL, OPT_ITERS },
+	{ "seed", required_argument, NULL, OPT_SEED },
+	{ "tile", required_argument, NULL, OPT_TILE },
+	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "wait", required_argument, NULL, OPT_WAIT },
+	{ "delay-rank", required_argument, NULL, OPT_DELAY_RANK },
+	{ "delay-step", required_argument, NULL, OPT_DELAY_STEP },
+	{ "delay-ms", required_argument, NULL, OPT_DELAY_MS },
+	{ "kill-rank", required_argument, NULL, OPT_KILL_RANK },
+	{ "kill-step", required_argument, NULL, OPT_KILL_STEP },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ 0 },
+};
+
+/* What a value must look like, for one that cannot even be read. */
+static const char *const rules[] = {
+	[OPT_RANKS - 256] = "--ranks must be a whole number from 2 to 16",
+	[OPT_SHAPE - 256] = "--shape must be MxNxK in whole numbers, as in 256x256x256",
+	[OPT_DTYPE - 256] = "--dtype must be i32, f32, f16 or bf16",
+	[OPT_WRITE - 256] = "--write must be store or doorbell",
+	[OPT_ITERS - 256] = "--iters must be a whole number from 1 to 100000",
+	[OPT_SEED - 256] = "--seed must be a whole number from 0 to 18446744073709551615",
+	[OPT_TILE - 256] = "--tile must be ROWSxCOLUMNS in whole numbers, as in 32x32",
+	[OPT_TIMEOUT - 256] = "--timeout must be a whole number of seconds from 1 to 3600",
+	[OPT_WAIT - 256] = "--wait must be auto, spin or sleep",
+	[OPT_DELAY_RANK - 256] = "--delay-rank must be the number of a rank",
+	[OPT_DELAY_STEP - 256] = "--delay-step must be the number of a step",
+	[OPT_DELAY_MS - 256] = "--delay-ms must be a whole number from 0 to 600000",
+	[OPT_KILL_RANK - 256] = "--kill-rank must be the number of a rank",
+	[OPT_KILL_STEP - 256] = "--kill-step must be the number of a step",
+};
+
+static const char usage[] =
+	"usage: t3 gemm-rs [OPTION...]\n"
+	"  --ranks N           processes and devices, 2 to 16 (4)\n"
+	"  --shape MxNxK       C is MxN; N ranks must divide M and K (256x256x256)\n"
+	"  --dtype TYPE        i32, f32, f16 or bf16 (f32)\n"
+	"  --tile RxC          tracked tile, at most a chunk (32x32)\n"
+	"  --write PATH        store: tracked stores; doorbell: staged tiles (store)\n"
+	"  --iters I           iterations, each with other inputs (4)\n"
+	"  --seed S            of the inputs (1)\n"
+	"  --wait HOW          auto: look 20 us, then sleep; spin; sleep (auto)\n"
+	"  --timeout SEC       for all ranks together, 1 to 3600 (60)\n"
+	"  --delay-rank R --delay-step STEP --delay-ms MS\n"
+	"                      let a rank sleep before a step\n"
+	"  --kill-rank R --kill-step STEP\n"
+	"                      let a rank end by SIGKILL before a step\n"
+	"  --json              one JSON object instead of tables\n"
+	"A step is one chunk produced: (iteration - 1) * ranks + position, from 0.\n";
+
+static bool parse_u32(const char *text, uint32_t *value)
+{
+	uint64_t number;
+
+	if (!parse_number(text, UINT32_MAX - 1, &number))
+		return false;
+	*value = (uint32_t)number;
+	return true;
+}
+
+/* "AxB" or "AxBxC" */
+static bool parse_product(const char *text, uint32_t **values, int count)
+{
+	char part[16];
+	size_t length;
+	int i;
+
+	for (i = 0; i < count; i++) {
+		length = strcspn(text, "x");
+		if (length >= sizeof(part) || (text[length] == 'x') != (i + 1 < count))
+			return false;
+		memcpy(part, text, length);
+		part[length] = '\0';
+		if (!parse_u32(part, values[i]))
+			return false;
+		text += length + 1;
+	}
+	return true;
+}
+
+static bool parse_name(const char *text, const char *const *names, uint32_t *value)
+{
+	uint32_t i;
+
+	for (i = 0; names[i]; i++) {
+		if (!strcmp(text, names[i])) {
+			*value = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool parse_value(struct gemm_config *cfg, int opt, const char *text)
+{
+	static const char *const dtypes[] = { "i32", "f32", "f16", "bf16", NULL };
+	static const char *const writes[] = { "store", "doorbell", NULL };
+	static const char *const waits[] = { "auto", "spin", "sleep", NULL };
+	uint32_t *shape[] = { &cfg->m, &cfg->n, &cfg->k };
+	uint32_t *tile[] = { &cfg->tile_rows, &cfg->tile_cols };
+
+	switch (opt) {
+	case OPT_RANKS:
+		return parse_u32(text, &cfg->ranks);
+	case OPT_SHAPE:
+		return parse_product(text, shape, 3);
+	case OPT_DTYPE:
+		return parse_name(text, dtypes, &cfg->dtype);
+	case OPT_WRITE:
+		return parse_name(text, writes, &cfg->write);
+	case OPT_ITERS:
+		return parse_u32(text, &cfg->iterations);
+	case OPT_SEED:
+		return parse_number(text, UINT64_MAX, &cfg->seed);
+	case OPT_TILE:
+		return parse_product(text, tile, 2);
+	case OPT_TIMEOUT:
+		return parse_u32(text, &cfg->timeout_s);
+	case OPT_WAIT:
+		return parse_name(text, waits, &cfg->wait);
+	case OPT_DELAY_RANK:
+		return parse_u32(text, &cfg->delay_rank);
+	case OPT_DELAY_STEP:
+		return parse_u32(text, &cfg->delay_step);
+	case OPT_DELAY_MS:
+		return parse_u32(text, &cfg->delay_ms);
+	case OPT_KILL_RANK:
+		return parse_u32(text, &cfg->kill_rank);
+	default:
+		return parse_u32(text, &cfg->kill_step);
+	}
+}
+
+/* An exit code, or -1 to go on. */
+static int parse(int argc, char **argv, struct gemm_config *cfg, bool *json)
+{
+	char why[256];
+	int opt;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+		switch (opt) {
+		case OPT_HELP:
+			return fputs(usage, stdout) < 0 ? EXIT_FAIL : EXIT_OK;
+		case OPT_JSON:
+			*json = true;
+			break;
+		case '?':
+			return complain(EXIT_USAGE,
+					"'%s' is no option; `t3 gemm-rs --help` lists them",
+					argv[optind - 1]);
+		case ':':
+			return complain(EXIT_USAGE, "%s needs a value", argv[optind - 1]);
+		default:
+			if (!parse_value(cfg, opt, optarg))
+				return complain(EXIT_USAGE, "%s; got '%s'", rules[opt - OPT_RANKS],
+						optarg);
+		}
+	}
+	if (optind != argc)
+		return complain(EXIT_USAGE, "t3 gemm-rs takes options only, not '%s'",
+				argv[optind]);
+	if (gemm_check(cfg, why, sizeof(why)))
+		return complain(EXIT_USAGE, "%s", why);
+	return -1;
+}
+
+int cmd_gemm_rs(int argc, char **argv)
+{
+	struct gemm_result result;
+	struct gemm_config cfg;
+	bool json = false;
+	int ret;
+
+	gemm_defaults(&cfg);
+	ret = parse(argc, argv, &cfg, &json);
+	if (ret >= 0)
+		return ret;
+	fflush(NULL);
+	ret = gemm_run(&cfg, &result);
+	if (ret)
+		return complain(EXIT_FAIL, "the job could not be run: %s", strerror(-ret));
+	if (json && print_json(gemm_to_json(&cfg, &result)))
+		return EXIT_FAIL;
+	if (!json)
+		gemm_print_table(&cfg, &result);
+	return result.pass ? EXIT_OK : EXIT_FAIL;
+}

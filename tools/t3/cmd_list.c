@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+/* t3 list: every T3 function, with or without a driver. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "t3tool.h"
+
+/* One device; error is not 0 when it could not be asked. */
+struct row {
+	const struct t3_device_entry *entry;
+	struct drm_t3_device_info info;
+	int error;
+};
+
+static void ask(struct row *row)
+{
+	struct t3_device *dev;
+
+	memset(&row->info, 0, sizeof(row->info));
+	row->error = *row->entry->node ? t3_device_open(row->entry->node, &dev) : -ENODEV;
+	if (row->error)
+		return;
+	row->error = t3_device_info(dev, &row->info);
+	t3_device_close(dev);
+}
+
+static void print_row(size_t index, const struct row *row)
+{
+	const struct drm_t3_device_info *info = &row->info;
+
+	printf("%5zu  %-12s  ", index, row->entry->bdf);
+	if (!*row->entry->node)
+		printf("no driver\n");
+	else if (row->error)
+		printf("%-18s  %s\n", row->entry->node, strerror(-row->error));
+	else
+		printf("%-18s  %4u of %-2u  %-8s  %10llu  %12llu\n", row->entry->node, info->rank,
+		       info->ranks, t3_topology_name(info->topology),
+		       (unsigned long long)(info->memory_size >> 20),
+		       (unsigned long long)(info->aperture_size >> 20));
+}
+
+static json_t *info_to_json(const struct drm_t3_device_info *info)
+{
+	return json_pack("{s:o, s:I, s:I, s:s, s:I, s:I}", "fabric_id",
+			 json_sprintf("0x%llx", (unsigned long long)info->fabric_id), "rank",
+			 (json_int_t)info->rank, "ranks", (json_int_t)info->ranks, "topology",
+			 t3_topology_name(info->topology), "memory_size",
+			 (json_int_t)info->memory_size, "aperture_size",
+			 (json_int_t)info->aperture_size);
+}
+
+static json_t *row_to_json(size_t index, const struct row *row)
+{
+	json_t *object;
+
+	object = json_pack("{s:I, s:s, s:s}", "index", (json_int_t)index, "pci", row->entry->bdf,
+			   "node", row->entry->node);
+	if (row->error)
+		json_object_set_new(object, "error", json_string(strerror(-row->error)));
+	else
+		json_object_update_new(object, info_to_json(&row->info));
+	return object;
+}
+
+static int show(const struct t3_device_list *list, bool json)
+{
+	json_t *array = json ? json_array() : NULL;
+	struct row row;
+	size_t i;
+
+	if (!json)
+		printf("index  %-12s  %-18s  %-10s  %-8s  memory/MiB  aperture/MiB\n", "pci",
+		       "node", "rank", "topology");
+	for (i = 0; i < t3_device_list_count(list); i++) {
+		row.entry = t3_device_list_get(list, i);
+		ask(&row);
+		if (json)
+			json_array_append_new(array, row_to_json(i, &row));
+		else
+			print_row(i, &row);
+	}
+	return json ? print_json(array) : EXIT_OK;
+}
+
+int cmd_list(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct t3_device_list *list;
+	bool json = false;
+	int opt, ret;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (opt == 'h')
+			return puts("usage: t3 list [--json]") < 0 ? EXIT_FAIL : EXIT_OK;
+		if (opt != 'j')
+			return complain(EXIT_USAGE, "t3 list takes --json and nothing else");
+		json = true;
+	}
+	if (optind != argc)
+		return complain(EXIT_USAGE, "t3 list takes --json and nothing else");
+	ret = t3_device_list(&list);
+	if (ret)
+		return complain(EXIT_FAIL, "the PCI devices could not be listed: %s",
+				strerror(-ret));
+	ret = show(list, json);
+	t3_device_list_free(list);
+	return ret;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A tensor-parallel GEMM with ring reduce-scatter over T3 devices: C = A * B, where
+ * rank r of N owns slice r of K. C is cut into N chunks of rows; chunk c, summed
+ * over the ranks, ends at rank c. One process per rank.
+ */
+#ifndef T3_GEMM_H
+#define T3_GEMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "t3.h"
+
+#define GEMM_MAX_RANKS	    16u
+#define GEMM_MAX_DIM	    65536u
+#define GEMM_MAX_ITERATIONS 100000u
+#define GEMM_MAX_TIMEOUT_S  3600u
+#define GEMM_MAX_DELAY_MS   600000u
+#define GEMM_MAX_OUTPUT	    (64ull << 20)  /* elements of C */
+#define GEMM_KEEP_BYTES	    (256ull << 20) /* results kept for the verification */
+#define GEMM_NO_RANK	    UINT32_MAX
+
+enum gemm_write {
+	GEMM_WRITE_STORE,    /* tracked stores to the aperture */
+	GEMM_WRITE_DOORBELL, /* fill staging memory, one doorbell per tile */
+};
+
+enum gemm_wait {
+	GEMM_WAIT_AUTO,	 /* look for 20 us, then sleep */
+	GEMM_WAIT_SPIN,	 /* never sleep */
+	GEMM_WAIT_SLEEP, /* sleep at once */
+};
+
+/*
+ * A step is one chunk produced: number (iteration - 1) * ranks + position in the
+ * rank's production order, from 0.
+ */
+struct gemm_config {
+	uint32_t ranks;
+	uint32_t m; /* multiple of ranks */
+	uint32_t n;
+	uint32_t k;	/* multiple of ranks */
+	uint32_t dtype; /* enum drm_t3_dtype */
+	enum gemm_write write;
+	enum gemm_wait wait;
+	uint32_t iterations;
+	uint32_t tile_rows; /* elements, cut to the chunk by gemm_check() */
+	uint32_t tile_cols;
+	uint32_t timeout_s;
+	uint64_t seed;
+	uint32_t delay_rank; /* sleeps delay_ms before delay_step; GEMM_NO_RANK: none */
+	uint32_t delay_step;
+	uint32_t delay_ms;
+	uint32_t kill_rank; /* ends itself with SIGKILL before kill_step */
+	uint32_t kill_step;
+};
+
+/* Counters of one chunk at one rank, summed over the iterations. */
+struct gemm_chunk_report {
+	uint32_t chunk;
+	uint32_t kind; /* enum drm_t3_segment_kind */
+	uint64_t stores;
+	uint64_t doorbells;
+	uint64_t local_bytes;
+	uint64_t remote_bytes;
+	uint64_t triggers;
+	uint64_t dma_bytes;
+	uint64_t link_bytes;
+	uint64_t nmc_elements;
+};
+
+/* The tracker counters depend on how the ranks interleave; nothing else does. */
+struct gemm_rank_report {
+	struct gemm_chunk_report chunk[GEMM_MAX_RANKS]; /* in production order */
+	uint64_t time_ns; /* CLOCK_MONOTONIC, first arm to last completion */
+	uint64_t tracker_hit;
+	uint64_t tracker_alloc;
+	uint64_t tracker_spill;
+	uint64_t tracker_peak; /* since the device was reset */
+	uint64_t hash;	       /* FNV-1a/64 of its chunk, all iterations in order */
+};
+
+struct gemm_verdict {
+	uint64_t checked;	/* elements compared with the reference */
+	uint64_t wrong_bits;	/* not the bits that the ring order gives */
+	uint64_t out_of_bound;	/* further from the exact sum than the bound */
+	double max_error;	/* of all checked; 0 for i32 */
+	double bound;		/* where max_error was seen */
+	uint32_t bad_iteration; /* first wrong element, 0: none */
+	uint32_t bad_row;
+	uint32_t bad_col;
+};
+
+#define GEMM_TEXT 384
+
+struct gemm_result {
+	bool pass;
+	char reason[GEMM_TEXT];			      /* one sentence when not pass */
+	char rank_error[GEMM_MAX_RANKS][GEMM_TEXT];   /* "" for a rank that came through */
+	struct gemm_rank_report rank[GEMM_MAX_RANKS]; /* valid when all came through */
+	bool complete;				      /* they did */
+	struct gemm_verdict verdict;
+	uint64_t hash; /* FNV-1a/64 of the ranks' hashes in rank order */
+};
+
+/* The defaults that `t3 gemm-rs` documents. */
+void gemm_defaults(struct gemm_config *cfg);
+
+/*
+ * 0, or -EINVAL and one sentence in text that says what is allowed. A tile that is
+ * larger than a chunk is made as large as the chunk.
+ */
+int gemm_check(struct gemm_config *cfg, char *text, size_t size);
+
+/*
+ * Run a checked config. 0 when it ran, pass or not; a negative errno when this
+ * process itself could not go on. The caller has no device open.
+ */
+int gemm_run(const struct gemm_config *cfg, struct gemm_result *result);
+
+#endif /* T3_GEMM_H */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Which chunk is where, what it is to each rank, and when it is produced. */
+#ifndef T3_GEMM_LAYOUT_H
+#define T3_GEMM_LAYOUT_H
+
+#include "gemm.h"
+
+#define GEMM_ALIGN 64u /* of chunks in the space and in staging */
+
+/* The same for all ranks. Segment index = chunk index. */
+struct gemm_layout {
+	uint32_t chunks;
+	uint32_t chunk_rows;
+	uint32_t element; /* bytes */
+	uint64_t chunk_bytes;
+	uint64_t stride; /* from chunk to chunk */
+	uint64_t tiles;	 /* per chunk */
+	uint64_t space_bytes;
+};
+
+void gemm_layout_init(struct gemm_layout *layout, const struct gemm_config *cfg);
+
+/* The staggered schedule: order[0] = rank - 1, then downwards, last the own chunk. */
+void gemm_schedule(uint32_t rank, uint32_t ranks, uint32_t order[GEMM_MAX_RANKS]);
+
+/* enum drm_t3_segment_kind of a chunk at a rank. */
+uint32_t gemm_chunk_kind(uint32_t rank, uint32_t ranks, uint32_t chunk);
+
+/* The segment of a chunk at a rank. */
+void gemm_chunk_desc(const struct gemm_config *cfg, uint32_t rank, uint32_t chunk,
+		     struct t3_segment_desc *desc);
+
+/* Segments that the previous rank sends to: all but the own remote one. */
+uint64_t gemm_grant_mask(uint32_t rank, uint32_t ranks);
+
+#endif /* T3_GEMM_LAYOUT_H */

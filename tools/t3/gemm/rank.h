@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* One rank: the child process of a job. */
+#ifndef T3_GEMM_RANK_H
+#define T3_GEMM_RANK_H
+
+#include "layout.h"
+#include "output.h"
+#include "producer.h"
+#include "shared.h"
+
+struct rank {
+	const struct gemm_config *cfg;
+	struct gemm_shared *shared;
+	uint32_t rank;
+	int message;	  /* pipe to the parent */
+	int hold;	  /* reads end of file when the parent lets the ranks go */
+	int to_prev;	  /* socket: the own grant */
+	int from_next;	  /* socket: the grant of the next rank */
+	int64_t deadline; /* for waits: CLOCK_MONOTONIC */
+
+	struct gemm_layout layout;
+	uint32_t order[GEMM_MAX_RANKS];
+	struct t3_device *dev;
+	struct t3_buffer *buffer;
+	struct t3_buffer *staging; /* doorbell path */
+	struct t3_space *space;
+	uint32_t import;
+	const unsigned char *result; /* own chunk in the mapped buffer */
+	struct drm_t3_counters before;
+	struct producer producer;
+	struct tile_output output;
+};
+
+/* Run it; returns the exit status. The caller has set the first seven fields. */
+int rank_main(struct rank *r);
+
+/* Device, space, grants, segments. 0, or what rank_fail() returned. */
+int rank_setup(struct rank *r);
+
+/*
+ * Tell the parent one sentence, and err or the space's fault in words. -ECANCELED adds
+ * no words: the sentence says it all. Returns err.
+ */
+__attribute__((format(printf, 3, 4))) int rank_fail(struct rank *r, int err, const char *format,
+						    ...);
+
+#endif /* T3_GEMM_RANK_H */

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "numeric.h"
+#include "reference.h"
+#include "verify.h"
+
+#define WORKERS 2
+
+static uint32_t element_at(const unsigned char *row, uint32_t size, uint32_t col)
+{
+	uint32_t bits = 0;
+
+	memcpy(&bits, row + (size_t)col * size, size); /* little-endian */
+	return bits;
+}
+
+static void note_bad(struct gemm_verdict *v, const struct reference *ref, uint32_t row,
+		     uint32_t col)
+{
+	if (v->bad_iteration)
+		return;
+	v->bad_iteration = ref->iteration;
+	v->bad_row = row;
+	v->bad_col = col;
+}
+
+static void check_value(struct gemm_verdict *v, const struct reference *ref, uint32_t row,
+			uint32_t col, uint32_t bits)
+{
+	double bound = reference_bound(ref->cfg, ref->weight[col]);
+	double error = fabs(f32_from_element(ref->cfg->dtype, bits) - ref->sum[col]);
+
+	if (!(error <= bound)) {
+		v->out_of_bound++;
+		note_bad(v, ref, row, col);
+	}
+	if (!(error <= v->max_error)) {
+		v->max_error = error;
+		v->bound = bound;
+	}
+}
+
+static void check_row(struct gemm_verdict *v, struct reference *ref, uint32_t row,
+		      const unsigned char *result)
+{
+	uint32_t size = t3_dtype_bytes(ref->cfg->dtype), col, bits;
+
+	reference_row(ref, row);
+	for (col = 0; col < ref->cfg->n; col++) {
+		bits = element_at(result, size, col);
+		if (bits != ref->bits[col]) {
+			v->wrong_bits++;
+			note_bad(v, ref, row, col);
+		}
+		if (ref->cfg->dtype != DRM_T3_I32)
+			check_value(v, ref, row, col, bits);
+	}
+	v->checked += ref->cfg->n;
+}
+
+/* The row of a chunk that stands for it in an iteration between first and last. */
+static uint32_t sample_row(const struct gemm_config *cfg, uint32_t iteration, uint32_t chunk)
+{
+	uint64_t key[] = { cfg->seed, iteration, chunk };
+
+	return (uint32_t)(fnv1a(FNV_START, key, sizeof(key)) % (cfg->m / cfg->ranks));
+}
+
+static void check_chunk(struct gemm_verdict *v, struct reference *ref, uint32_t chunk,
+			const unsigned char *result)
+{
+	const struct gemm_config *cfg = ref->cfg;
+	uint32_t rows = cfg->m / cfg->ranks, first = 0, last = rows, i;
+	size_t row_bytes = (size_t)cfg->n * t3_dtype_bytes(cfg->dtype);
+
+	if (ref->iteration != 1 && ref->iteration != cfg->iterations) {
+		first = sample_row(cfg, ref->iteration, chunk);
+		last = first + 1;
+	}
+	for (i = first; i < last; i++)
+		check_row(v, ref, chunk * rows + i, result + i * row_bytes);
+}
+
+/* A worker takes every other chunk. */
+static int check_all(const struct gemm_config *cfg, struct gemm_shared *shared, uint32_t worker,
+		     struct gemm_verdict *v)
+{
+	struct reference ref;
+	uint32_t e, chunk;
+	int ret;
+
+	raise_inexact();
+	ret = reference_init(&ref, cfg);
+	if (ret)
+		return ret;
+	for (e = 1; e <= cfg->iterations; e++) {
+		if (!shared_result(shared, cfg, e, 0))
+			continue;
+		reference_iteration(&ref, e);
+		for (chunk = worker; chunk < cfg->ranks; chunk += WORKERS)
+			check_chunk(v, &ref, chunk, shared_result(shared, cfg, e, chunk));
+	}
+	reference_fini(&ref);
+	return 0;
+}
+
+static void merge(struct gemm_verdict *v, const struct gemm_verdict *w)
+{
+	v->checked += w->checked;
+	v->wrong_bits += w->wrong_bits;
+	v->out_of_bound += w->out_of_bound;
+	if (!(w->max_error <= v->max_error)) {
+		v->max_error = w->max_error;
+		v->bound = w->bound;
+	}
+	if (w->bad_iteration && (!v->bad_iteration || w->bad_iteration < v->bad_iteration)) {
+		v->bad_iteration = w->bad_iteration;
+		v->bad_row = w->bad_row;
+		v->bad_col = w->bad_col;
+	}
+}
+
+int gemm_verify(const struct gemm_config *cfg, struct gemm_shared *shared,
+		struct gemm_verdict *verdict)
+{
+	pid_t pid = fork();
+	int ret, status;
+
+	if (pid < 0)
+		return -errno;
+	if (!pid)
+		_exit(check_all(cfg, shared, 1, &shared->verdict[1]) != 0);
+	ret = check_all(cfg, shared, 0, &shared->verdict[0]);
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status))
+		ret = ret ? ret : -ECHILD;
+	memset(verdict, 0, sizeof(*verdict));
+	merge(verdict, &shared->verdict[0]);
+	merge(verdict, &shared->verdict[1]);
+	return ret;
+}

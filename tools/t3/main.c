@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+/* t3: one command, its subcommands in a table. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "t3tool.h"
+
+static int cmd_help(int argc, char **argv);
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+} commands[] = {
+	{ "list", cmd_list, "list the T3 devices of this machine" },
+	{ "info", cmd_info, "show one device: facts and counters" },
+	{ "gemm-rs", cmd_gemm_rs, "run and verify a GEMM with ring reduce-scatter" },
+	{ "help", cmd_help, "show this" },
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(*commands))
+
+int complain(enum exit_code code, const char *format, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fputs("t3: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return code;
+}
+
+bool parse_number(const char *text, uint64_t max, uint64_t *value)
+{
+	uint64_t number = 0;
+	unsigned int digit;
+
+	if (!*text)
+		return false;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		digit = (unsigned int)(*text - '0');
+		if (number > (max - digit) / 10)
+			return false;
+		number = number * 10 + digit;
+	}
+	*value = number;
+	return true;
+}
+
+int print_json(json_t *root)
+{
+	int ret;
+
+	if (!root)
+		return complain(EXIT_FAIL, "no memory for the JSON document");
+	ret = json_dumpf(root, stdout, JSON_INDENT(2));
+	json_decref(root);
+	if (ret || putchar('\n') == EOF)
+		return complain(EXIT_FAIL, "the JSON document could not be written");
+	return EXIT_OK;
+}
+
+static int cmd_help(int argc, char **argv)
+{
+	size_t i;
+
+	(void)argc;
+	(void)argv;
+	puts("usage: t3 COMMAND [OPTION...]\n");
+	for (i = 0; i < COMMANDS; i++)
+		printf("  %-10s%s\n", commands[i].name, commands[i].summary);
+	puts("\n`t3 COMMAND --help` shows a command's options. Exit status: 0 done or PASS,\n"
+	     "1 failed or FAIL, 2 wrong usage.");
+	return EXIT_OK;
+}
+
+/* Results that nobody received are no success. */
+static int flush_output(int code)
+{
+	if ((fflush(stdout) || ferror(stdout)) && code == EXIT_OK)
+		return complain(EXIT_FAIL, "the output could not be written");
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	size_t i;
+
+	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+		name = "help";
+	for (i = 0; i < COMMANDS; i++) {
+		if (!strcmp(name, commands[i].name))
+			return flush_output(commands[i].run(argc - 1, argv + 1));
+	}
+	return complain(EXIT_USAGE, "the command must be list, info, gemm-rs or help, not '%s'",
+			name);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The subcommands of t3, and what they share. */
+#ifndef T3_TOOL_H
+#define T3_TOOL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gemm/gemm.h"
+#include "t3.h"
+
+enum exit_code { EXIT_OK = 0, EXIT_FAIL = 1, EXIT_USAGE = 2 };
+
+/* Each gets its own argv, argv[0] its name, and returns an exit code. */
+int cmd_list(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_gemm_rs(int argc, char **argv);
+
+/* Print "t3: " and one sentence to stderr; return the code. */
+__attribute__((format(printf, 2, 3))) int complain(enum exit_code code, const char *format, ...);
+
+/* Plain decimal digits up to max, nothing else. */
+bool parse_number(const char *text, uint64_t max, uint64_t *value);
+
+/* Print a document and free it; EXIT_FAIL when stdout does not take it. */
+int print_json(json_t *root);
+
+void gemm_print_table(const struct gemm_config *cfg, const struct gemm_result *result);
+json_t *gemm_to_json(const struct gemm_config *cfg, const struct gemm_result *result);
+const char *gemm_write_name(enum gemm_write write);
+
+#endif /* T3_TOOL_H */
