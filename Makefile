@@ -108,6 +108,10 @@ unit: $(UNIT) $(UNIT_SAN)
 guest: build
 	@$(STAGE)check.py guest
 
+#: make mutants break the product in places on purpose: the tests must notice
+mutants: build qtest
+	@tests/mutants.py
+
 #: make soak    end-to-end runs with changing seeds for SOAK_SECONDS=600
 soak: build
 	@$(VM) run --ranks "$$RANKS" --name soak --timeout $$((SOAK_SECONDS + 120)) -- \

@@ -458,7 +458,7 @@ struct drm_t3_space_wait {
 	__u32 flags;
 	/** @segment_mask: 0: all that are mapped; not used for ARMED */
 	__u64 segment_mask;
-	/** @deadline_ns: CLOCK_MONOTONIC, absolute; 0 polls */
+	/** @deadline_ns: CLOCK_MONOTONIC, absolute; 0 polls, negative is -EINVAL */
 	__s64 deadline_ns;
 	/** @fault: out, with -EIO */
 	struct drm_t3_fault fault;

@@ -1,0 +1,155 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Break the product on purpose, one place at a time, and see the tests fail.
+
+usage: mutants.py [NAME...]     (default: all; --list names them)
+
+Each mutant is one edit in a copy of the tree; the working tree is not touched.
+The unedited copy must pass first. Ends in one line "N passed, N failed": passed
+is a mutant that a test caught, by a failing test and not by a failing build.
+"""
+
+import collections
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
+CACHE = pathlib.Path(os.environ.get("T3_CACHE", ROOT / ".cache"))
+COPY = BUILD / "mutants"
+SECONDS = 900
+
+Mutant = collections.namedtuple("Mutant", "name suite file old new")
+
+MUTANTS = [
+    Mutant("tracker-count", "unit", "qemu-device/core/tracker.c",
+           "entry->count += bytes;", "entry->count += bytes > 4 ? 4 : bytes;"),
+    Mutant("tracker-spill-lost", "unit", "qemu-device/core/tracker.c",
+           "record->count = entry->count;", "record->count = 0;"),
+    Mutant("overshoot-check", "unit", "qemu-device/core/tracker.c",
+           "if ((uint64_t)entry->count + bytes > expected)", "if (!bytes)"),
+    Mutant("dma-address", "unit", "qemu-device/core/pump.c",
+           "return memory + t3_segment_address(segment, row, col);",
+           "return memory + t3_segment_address(segment, row, col) + 8;"),
+    Mutant("epoch-check", "unit", "qemu-device/core/packet.c",
+           "return packet->epoch == space->epoch ? T3_NAK_NONE : T3_NAK_EPOCH;",
+           "return T3_NAK_NONE;"),
+    Mutant("generation-check", "unit", "qemu-device/core/packet.c",
+           "if (packet->dst_generation != t3_space_generation(space))",
+           "if (!packet->dst_generation)"),
+    Mutant("grant-check", "unit", "qemu-device/core/packet.c",
+           "(import->segment_mask >> packet->segment & 1) &&", "1 &&"),
+    Mutant("duplicate-drop", "unit", "qemu-device/core/link.c",
+           "if (seq == link->expect) {", "if (seq <= link->expect) {"),
+    Mutant("identity-fill", "unit", "qemu-device/core/update.c",
+           "if (segment->init != T3_INIT_IDENTITY)", "if (segment->init != T3_INIT_KEEP)"),
+    Mutant("release-order", "unit", "qemu-device/core/epoch.c",
+           "if (space->state != T3_SPACE_COMPLETE || epoch != space->epoch) {",
+           "if (epoch != space->epoch) {"),
+    Mutant("driver-grant-rights", "guest", "driver/t3_segment.c",
+           "	if (!(grant->segment_mask & BIT_ULL(args->target_segment)) ||\n", "	if (\n"),
+    Mutant("driver-event-writable", "guest", "driver/t3_map.c",
+           "vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE);",
+           "vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);"),
+    Mutant("driver-get-unique", "guest", "driver/t3_fops.c",
+           "	case DRM_IOCTL_NR(DRM_IOCTL_GET_UNIQUE):\n", ""),
+    Mutant("driver-bind-once", "guest", "driver/t3_route.c",
+           "	if (grant->bound)\n		return -EBUSY;\n", ""),
+]
+
+
+def run(command, log):
+    """Exit status of a command in the copy; -1 when it did not end in time."""
+    env = {**os.environ, "T3_CACHE": str(CACHE), "T3_BUILD": str(COPY / ".build")}
+    env.pop("MAKEFLAGS", None)
+    with open(log, "ab") as output:
+        try:
+            return subprocess.run(command, cwd=COPY, stdin=subprocess.DEVNULL, stdout=output,
+                                  stderr=subprocess.STDOUT, timeout=SECONDS, env=env).returncode
+        except subprocess.TimeoutExpired:
+            return -1
+
+
+def copy_tree():
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True,
+                           check=True).stdout.decode().split("\0")
+    for name in filter(None, files):
+        target = COPY / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists() or target.read_bytes() != (ROOT / name).read_bytes():
+            shutil.copy2(ROOT / name, target)
+            target.touch()
+    # The device in QEMU is not mutated: the guest suite borrows the real build.
+    (COPY / ".build").mkdir(exist_ok=True)
+    link = COPY / ".build/qemu"
+    if not link.exists():
+        link.symlink_to((BUILD / "qemu").resolve())
+
+
+def verdict(suite, log):
+    """passes, fails (a test said so), or breaks (it could not be built or run)."""
+    log.unlink(missing_ok=True)
+    if suite == "unit":
+        status = run(["make", "unit"], log)
+    else:
+        status = run(["make", "initramfs"], log)
+        if status:
+            return "breaks"
+        status = run(["tools/build/check.py", "guest"], log)
+    counted = re.findall(r"^\d+ passed, (\d+) failed", log.read_text(errors="replace"), re.M)
+    if not counted:
+        return "breaks"
+    return "passes" if status == 0 and counted[-1] == "0" else "fails"
+
+
+def edit(mutant):
+    path = COPY / mutant.file
+    text = path.read_text()
+    if text.count(mutant.old) != 1:
+        raise SystemExit(f"mutants.py: {mutant.name}: its text is not once in {mutant.file}")
+    path.write_text(text.replace(mutant.old, mutant.new))
+
+
+def try_mutant(mutant):
+    start = time.monotonic()
+    copy_tree()
+    edit(mutant)
+    log = BUILD / "log" / f"mutant-{mutant.name}.log"
+    result = verdict(mutant.suite, log)
+    copy_tree()
+    caught = result == "fails"
+    print(f"[{mutant.name}] {'caught' if caught else result} by {mutant.suite} "
+          f"({time.monotonic() - start:.0f} s) {'' if caught else log}", flush=True)
+    return caught
+
+
+def main():
+    names = sys.argv[1:]
+    if names == ["--list"]:
+        print("\n".join(mutant.name for mutant in MUTANTS))
+        return 0
+    unknown = set(names) - {mutant.name for mutant in MUTANTS}
+    if unknown:
+        print(f"mutants.py: no mutant '{unknown.pop()}'; --list names them", file=sys.stderr)
+        return 2
+    chosen = [mutant for mutant in MUTANTS if not names or mutant.name in names]
+    (BUILD / "log").mkdir(parents=True, exist_ok=True)
+    copy_tree()
+    for suite in sorted({mutant.suite for mutant in chosen}):
+        result = verdict(suite, BUILD / "log" / f"mutant-none-{suite}.log")
+        print(f"[unedited] {result} {suite}", flush=True)
+        if result != "passes":
+            print("0 passed, 1 failed")
+            return 1
+    caught = sum(try_mutant(mutant) for mutant in chosen)
+    print(f"{caught} passed, {len(chosen) - caught} failed")
+    return 0 if caught == len(chosen) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
