@@ -70,24 +70,25 @@ check_shape() {
 		fail "SHAPE MxNxK needs M and K divisible by RANKS=$RANKS; got '$SHAPE'"
 	[ $((m * n)) -le 67108864 ] ||
 		fail "SHAPE MxNxK needs M times N at most 67108864 elements; got '$SHAPE'"
-	[ $((n * size % 8)) -eq 0 ] ||
-		fail "SHAPE MxNxK needs N a multiple of $((8 / size)) for DTYPE=$DTYPE (rows of whole 8-byte words); got '$SHAPE'"
 }
 
 check_tile() {
 	rule="TILE must be ROWSxCOLS, each 1 to 1024, as in 32x32; got '$TILE'"
 	split_x "$TILE" 2 || fail "$rule"
 	in_range "$f1" 1 1024 && in_range "$f2" 1 1024 || fail "$rule"
-	[ $((f2 * size % 8)) -eq 0 ] ||
-		fail "TILE ROWSxCOLS needs COLS a multiple of $((8 / size)) for DTYPE=$DTYPE (rows of whole 8-byte words); got '$TILE'"
+	rows=$((m / RANKS))
+	[ "$f1" -le "$rows" ] || f1=$rows
+	[ "$f2" -le "$n" ] || f2=$n
+	tiles=$((((rows + f1 - 1) / f1) * ((n + f2 - 1) / f2) * RANKS))
+	[ "$tiles" -le 1048576 ] ||
+		fail "TILE must cut the output into at most 1048576 tiles; '$TILE' makes $tiles of '$SHAPE'"
 }
 
 : "${RANKS=}" "${SHAPE=}" "${DTYPE=}" "${WRITE=}" "${ITERS=}" "${SEED=}" "${TILE=}"
 
 in_range "$RANKS" 2 16 || fail "RANKS must be a whole number from 2 to 16; got '$RANKS'"
 case $DTYPE in
-i32 | f32) size=4 ;;
-f16 | bf16) size=2 ;;
+i32 | f32 | f16 | bf16) ;;
 *) fail "DTYPE must be one of i32, f32, f16, bf16; got '$DTYPE'" ;;
 esac
 case $WRITE in
