@@ -296,12 +296,41 @@ def options_suite():
     return report("options", results, time.monotonic() - start)
 
 
+# What a run of the launcher must end with: (name, its arguments, status, on stderr).
+LAUNCHER = [
+    ("status", ["--", "sh", "-c", "exit 7"], 7, None),
+    ("no-command", ["--", "no-such-command"], 127, None),
+    ("hang", ["--timeout", "15", "--", "sleep", "1000"], 124, "console.log"),
+    ("panic", ["--", "sh", "-c", "echo c >/proc/sysrq-trigger; sleep 60"], 125, "console.log"),
+    ("kernel-warning", ["--", "sh", "-c", "echo 'WARNING: a test' >/dev/kmsg"], 125,
+     "console.log"),
+    ("power-off", ["--", "poweroff", "-f"], 125, "console.log"),
+    ("bad-ranks", ["--ranks", "33", "--", "true"], 126, "32"),
+    ("no-such-option", ["--no-such-option"], 126, "no-such-option"),
+]
+
+
+def launcher_suite():
+    """t3-vm's exit codes: whatever the guest does, the command ends and says why."""
+    results = []
+    for name, arguments, wanted, text in LAUNCHER:
+        start = time.monotonic()
+        options = ["--name", f"launcher-{name}"] if "--" in arguments else []
+        status, log = execute(f"launcher-{name}", [VM, "run", *options, *arguments])
+        good = status == wanted and (not text or text in log.read_text(errors="replace"))
+        results += report(f"launcher/{name}",
+                          [Result(f"launcher/{name}", PASS if good else FAIL, log)],
+                          time.monotonic() - start)
+    return results
+
+
 SUITES = {
     "lint": lint_suite,
     "options": options_suite,
     "unit": lambda: unit_suite("unit"),
     "unit-sanitized": lambda: unit_suite("unit-sanitized"),
     "qtest": qtest_suite,
+    "launcher": launcher_suite,
     "guest": guest_suite,
     "e2e": e2e_suite,
 }
