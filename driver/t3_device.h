@@ -29,14 +29,12 @@
 #define T3_DEVICE_H
 
 #include <linux/io.h>
-#include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/spinlock.h>
 #include <linux/xarray.h>
 
-#include <drm/drm_buddy.h>
 #include <drm/drm_device.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
@@ -90,9 +88,10 @@ struct t3_device {
 	struct mutex admin_lock; /* mailbox, function reset, dead */
 	bool dead; /* no command runs any more */
 
-	struct mutex mem_lock; /* buddy, aperture */
-	struct drm_buddy buddy;
-	struct drm_mm aperture;
+	struct mutex mem_lock; /* memory_mm, memory_used, aperture_mm */
+	struct drm_mm memory_mm;
+	u64 memory_used;
+	struct drm_mm aperture_mm;
 
 	spinlock_t slot_lock; /* slots, enable, lost of the spaces in slots */
 	struct t3_space *slots[T3_MAX_SPACES];
@@ -137,22 +136,18 @@ void t3_slot_withdraw(struct t3_space *space);
 void t3_slots_lose(struct t3_device *tdev);
 
 /* t3_mem.c */
-struct t3_chunk {
-	struct list_head blocks;
-	u64 offset; /* in device memory */
-	u64 size; /* 0: not allocated */
-};
-
 struct t3_bo {
 	struct drm_gem_object base;
-	struct t3_chunk chunk;
+	struct drm_mm_node chunk; /* start: in device memory */
 	bool behind_space; /* t3_topology_lock */
 };
 
 int t3_mem_init(struct t3_device *tdev);
 u64 t3_mem_available(struct t3_device *tdev);
-int t3_chunk_alloc(struct t3_device *tdev, u64 size, struct t3_chunk *chunk);
-void t3_chunk_free(struct t3_device *tdev, struct t3_chunk *chunk);
+int t3_chunk_alloc(struct t3_device *tdev, u64 size, struct drm_mm_node *chunk);
+void t3_chunk_free(struct t3_device *tdev, struct drm_mm_node *chunk);
+int t3_aperture_alloc(struct t3_device *tdev, u64 size, struct drm_mm_node *range);
+void t3_aperture_free(struct t3_device *tdev, struct drm_mm_node *range);
 struct t3_bo *t3_bo_lookup(struct drm_file *file, u32 handle);
 int t3_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int t3_bo_mmap_offset_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

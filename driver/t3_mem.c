@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Device memory: contiguous zeroed chunks, and the buffers that users see.
+ *
+ * By drm_mm and not drm_buddy: all chunks are contiguous, which a buddy allocator
+ * must round and trim for; and drm_mm's nodes are embedded, so that it allocates
+ * nothing. (6.12's drm_buddy corrupts its free trees when kmalloc() fails in the
+ * middle of a split.)
  */
 #include <linux/mm.h>
 #include <linux/sizes.h>
@@ -12,8 +17,6 @@
 
 #define T3_CLEAR_STEP SZ_1M /* between two chances to schedule */
 
-static const struct drm_gem_object_funcs t3_bo_funcs;
-
 static struct t3_bo *to_t3_bo(struct drm_gem_object *obj)
 {
 	return container_of(obj, struct t3_bo, base);
@@ -23,33 +26,29 @@ static void t3_mem_fini(struct drm_device *drm, void *unused)
 {
 	struct t3_device *tdev = to_t3_device(drm);
 
-	drm_mm_takedown(&tdev->aperture);
-	drm_buddy_fini(&tdev->buddy);
+	drm_mm_takedown(&tdev->aperture_mm);
+	drm_mm_takedown(&tdev->memory_mm);
 }
 
 int t3_mem_init(struct t3_device *tdev)
 {
-	int ret;
-
-	ret = drm_buddy_init(&tdev->buddy, tdev->caps.memory_size, PAGE_SIZE);
-	if (ret)
-		return ret;
-	drm_mm_init(&tdev->aperture, 0, tdev->caps.aperture_size);
+	drm_mm_init(&tdev->memory_mm, 0, tdev->caps.memory_size);
+	drm_mm_init(&tdev->aperture_mm, 0, tdev->caps.aperture_size);
 	return drmm_add_action_or_reset(&tdev->drm, t3_mem_fini, NULL);
 }
 
 u64 t3_mem_available(struct t3_device *tdev)
 {
-	u64 available;
+	u64 used;
 
 	mutex_lock(&tdev->mem_lock);
-	available = tdev->buddy.avail;
+	used = tdev->memory_used;
 	mutex_unlock(&tdev->mem_lock);
-	return available;
+	return tdev->caps.memory_size - used;
 }
 
 /* What an earlier owner wrote must never be seen. */
-static int t3_chunk_clear(struct t3_device *tdev, const struct t3_chunk *chunk)
+static int t3_chunk_clear(struct t3_device *tdev, const struct drm_mm_node *chunk)
 {
 	u64 done, step;
 	int idx;
@@ -58,52 +57,59 @@ static int t3_chunk_clear(struct t3_device *tdev, const struct t3_chunk *chunk)
 		step = min_t(u64, chunk->size - done, T3_CLEAR_STEP);
 		if (!drm_dev_enter(&tdev->drm, &idx))
 			return -ENODEV;
-		memset_io(tdev->memory + chunk->offset + done, 0, step);
+		memset_io(tdev->memory + chunk->start + done, 0, step);
 		drm_dev_exit(idx);
 		cond_resched();
 	}
 	return 0;
 }
 
-/* The blocks of a contiguous allocation adjoin, but their list may be unsorted. */
-static u64 t3_blocks_start(const struct list_head *blocks)
-{
-	struct drm_buddy_block *block;
-	u64 start = U64_MAX;
-
-	list_for_each_entry(block, blocks, link)
-		start = min(start, drm_buddy_block_offset(block));
-	return start;
-}
-
-/* size: a multiple of the page size, not above the device's memory */
-int t3_chunk_alloc(struct t3_device *tdev, u64 size, struct t3_chunk *chunk)
+/* size: a multiple of the page size */
+int t3_chunk_alloc(struct t3_device *tdev, u64 size, struct drm_mm_node *chunk)
 {
 	int ret;
 
-	INIT_LIST_HEAD(&chunk->blocks);
 	mutex_lock(&tdev->mem_lock);
-	ret = drm_buddy_alloc_blocks(&tdev->buddy, 0, tdev->buddy.size, size, PAGE_SIZE,
-				     &chunk->blocks, DRM_BUDDY_CONTIGUOUS_ALLOCATION);
+	ret = drm_mm_insert_node(&tdev->memory_mm, chunk, size);
+	if (!ret)
+		tdev->memory_used += size;
 	mutex_unlock(&tdev->mem_lock);
 	if (ret)
-		return ret == -ENOMEM ? ret : -ENOSPC;
-	chunk->offset = t3_blocks_start(&chunk->blocks);
-	chunk->size = size;
+		return ret;
 	ret = t3_chunk_clear(tdev, chunk);
 	if (ret)
 		t3_chunk_free(tdev, chunk);
 	return ret;
 }
 
-void t3_chunk_free(struct t3_device *tdev, struct t3_chunk *chunk)
+/* Does nothing when it is not allocated. */
+void t3_chunk_free(struct t3_device *tdev, struct drm_mm_node *chunk)
 {
-	if (!chunk->size)
-		return;
 	mutex_lock(&tdev->mem_lock);
-	drm_buddy_free_list(&tdev->buddy, &chunk->blocks, 0);
+	if (drm_mm_node_allocated(chunk)) {
+		tdev->memory_used -= chunk->size;
+		drm_mm_remove_node(chunk);
+	}
 	mutex_unlock(&tdev->mem_lock);
-	chunk->size = 0;
+}
+
+int t3_aperture_alloc(struct t3_device *tdev, u64 size, struct drm_mm_node *range)
+{
+	int ret;
+
+	mutex_lock(&tdev->mem_lock);
+	ret = drm_mm_insert_node(&tdev->aperture_mm, range, size);
+	mutex_unlock(&tdev->mem_lock);
+	return ret;
+}
+
+/* Does nothing when it is not allocated. */
+void t3_aperture_free(struct t3_device *tdev, struct drm_mm_node *range)
+{
+	mutex_lock(&tdev->mem_lock);
+	if (drm_mm_node_allocated(range))
+		drm_mm_remove_node(range);
+	mutex_unlock(&tdev->mem_lock);
 }
 
 static void t3_bo_free(struct drm_gem_object *obj)
@@ -130,7 +136,7 @@ static vm_fault_t t3_bo_fault(struct vm_fault *vmf)
 {
 	struct drm_gem_object *obj = vmf->vma->vm_private_data;
 	struct t3_device *tdev = to_t3_device(obj->dev);
-	phys_addr_t base = tdev->memory_base + to_t3_bo(obj)->chunk.offset;
+	phys_addr_t base = tdev->memory_base + to_t3_bo(obj)->chunk.start;
 	vm_fault_t ret;
 	int idx;
 

@@ -373,7 +373,7 @@ static int t3_staging_hw(struct t3_space *space, const struct t3_bo *bo,
 	struct t3_cmd_seg_staging cmd = {
 		.space = space->hw_id,
 		.segment = args->segment,
-		.address = bo ? bo->chunk.offset + args->offset : 0,
+		.address = bo ? bo->chunk.start + args->offset : 0,
 		.slot_stride = args->slot_stride,
 		.slots = args->slots,
 	};

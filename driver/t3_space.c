@@ -54,17 +54,6 @@ u32 t3_space_next_handle(struct t3_space *space)
 	return space->last_handle;
 }
 
-static int t3_space_map_aperture(struct t3_space *space)
-{
-	struct t3_device *tdev = space->tdev;
-	int ret;
-
-	mutex_lock(&tdev->mem_lock);
-	ret = drm_mm_insert_node(&tdev->aperture, &space->aperture, space->size);
-	mutex_unlock(&tdev->mem_lock);
-	return ret;
-}
-
 static int t3_space_add_map(struct t3_space *space, enum t3_map_index index, struct t3_map *map)
 {
 	if (IS_ERR(map))
@@ -99,11 +88,9 @@ static int t3_space_acquire(struct t3_space *space)
 	u64 bytes = (u64)space->counter_count * sizeof(struct t3_tile_record);
 	int ret;
 
-	ret = t3_space_map_aperture(space);
+	ret = t3_aperture_alloc(tdev, space->size, &space->aperture);
 	if (ret)
 		return ret;
-	if (PAGE_ALIGN(bytes) > tdev->caps.memory_size)
-		return -ENOSPC;
 	ret = t3_chunk_alloc(tdev, PAGE_ALIGN(bytes), &space->counters);
 	if (ret)
 		return ret;
@@ -143,8 +130,8 @@ static int t3_space_create_hw(struct t3_space *space, struct t3_bo *bo)
 		.space = space->hw_id,
 		.aperture_offset = space->aperture.start,
 		.size = space->size,
-		.buffer = bo->chunk.offset,
-		.counters = space->counters.offset,
+		.buffer = bo->chunk.start,
+		.counters = space->counters.start,
 		.counter_count = space->counter_count,
 		.event_area = space->event_dma,
 	};
@@ -281,17 +268,6 @@ static void t3_space_unbind(struct t3_space *space)
 	space->bo = NULL;
 }
 
-static void t3_space_free_memory(struct t3_space *space)
-{
-	struct t3_device *tdev = space->tdev;
-
-	t3_chunk_free(tdev, &space->counters);
-	mutex_lock(&tdev->mem_lock);
-	if (drm_mm_node_allocated(&space->aperture))
-		drm_mm_remove_node(&space->aperture);
-	mutex_unlock(&tdev->mem_lock);
-}
-
 /*
  * End a space at any point of its life, once: the caller has taken the handle
  * out of the table, or never put it in, and gives its reference up.
@@ -305,7 +281,8 @@ int t3_space_destroy(struct t3_space *space)
 	if (space->bo)
 		ret = t3_space_stop(space);
 	t3_space_unbind(space);
-	t3_space_free_memory(space);
+	t3_chunk_free(space->tdev, &space->counters);
+	t3_aperture_free(space->tdev, &space->aperture);
 	if (space->area)
 		t3_event_die(space);
 	t3_space_put(space);

@@ -70,9 +70,9 @@ struct t3_space {
 	bool lost; /* slot_lock: the function was reset below it */
 
 	struct t3_bo *bo;
-	struct t3_chunk counters;
+	struct drm_mm_node counters; /* start: in device memory */
 	u32 counter_count;
-	struct drm_mm_node aperture; /* mem_lock */
+	struct drm_mm_node aperture; /* start: in BAR4 */
 	struct t3_map *maps[T3_MAP_COUNT];
 
 	struct page *event_page; /* kept until the last reference */

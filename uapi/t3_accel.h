@@ -200,13 +200,16 @@ struct drm_t3_space_create {
 /**
  * struct drm_t3_space - DESTROY and RESET
  *
- * DESTROY zaps the space's mappings (a later touch gives SIGBUS), revokes its
- * grants and frees the handle. RESET leaves any state but DISABLED: counts and
+ * DESTROY zaps the mappings of aperture and doorbell page (a later touch gives
+ * SIGBUS; the event area stays readable and says DEAD), revokes its grants and
+ * frees the handle; a wait for it returns -ENOENT. RESET leaves any state but DISABLED: counts and
  * ready tiles are dropped, imports and routes are cut on both sides (segments
  * that used them are unmapped, grants stay revoked), local segments stay mapped,
  * and the generation changes. After it the first ARM may name any epoch.
  *
- * Errors: -ENOENT; -EIO the device did not quiesce, it was reset.
+ * Errors: -ENOENT; -EIO the device did not quiesce, so its function was reset:
+ * every space of it is DEAD then, waits return -ENODEV, configuration -EIO, and
+ * only DESTROY is left.
  */
 struct drm_t3_space {
 	/** @space: handle */
@@ -257,7 +260,7 @@ enum drm_t3_init {
  * no segment left on the device; -EBUSY the space is armed, complete or
  * faulted; -EACCES the grant behind import does not allow target_segment or
  * target_op; -EOWNERDEAD the grant was revoked or its owner is gone; -ERANGE the
- * target range is outside the target segment or its type differs (checked when
+ * target range is outside the target segment, or its type differs (checked when
  * that segment is mapped already, else by the device at the first update).
  */
 struct drm_t3_segment_map {

@@ -319,7 +319,9 @@ void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint
 {
 	struct t3_dev *dev = link->fabric->dev[link->src];
 	struct t3_space *space = &dev->space[packet->src_space];
-	bool matters = packet->type == T3_PKT_UPDATE || packet->type == T3_PKT_ARM_QUERY;
+	/* NAKs of STATE and POISON tell nothing: the receiver has gone. Silence does. */
+	bool matters = packet->type == T3_PKT_UPDATE || packet->type == T3_PKT_ARM_QUERY ||
+		       status == T3_STATUS_LINK;
 
 	if (space->state == T3_SPACE_FREE || packet->src_generation != t3_space_generation(space))
 		return;
