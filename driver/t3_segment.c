@@ -177,7 +177,8 @@ static int t3_segmap_check_target(const struct t3_space *target,
 
 	if (!segment->mapped)
 		return 0;
-	if (segment->kind == T3_SEG_REMOTE || segment->dtype != args->dtype)
+	if (segment->kind == T3_SEG_REMOTE || segment->dtype != args->dtype ||
+	    segment->op != args->target_op)
 		return -ERANGE;
 	if ((u64)args->target_row + args->rows > segment->rows ||
 	    (u64)args->target_col + args->row_bytes > segment->row_bytes)
@@ -246,6 +247,7 @@ static void t3_segmap_record(struct t3_segment *segment, const struct drm_t3_seg
 		.mapped = true,
 		.kind = args->kind,
 		.dtype = args->dtype,
+		.op = args->op,
 		.route = route,
 		.rows = args->rows,
 		.row_bytes = args->row_bytes,

@@ -28,6 +28,7 @@ struct t3_segment {
 	bool mapped;
 	u8 kind;
 	u8 dtype;
+	u8 op;
 	u8 route; /* REMOTE, DMA */
 	u32 rows;
 	u32 row_bytes;

@@ -260,7 +260,7 @@ enum drm_t3_init {
  * no segment left on the device; -EBUSY the space is armed, complete or
  * faulted; -EACCES the grant behind import does not allow target_segment or
  * target_op; -EOWNERDEAD the grant was revoked or its owner is gone; -ERANGE the
- * target range is outside the target segment, or its type differs (checked when
+ * target range is outside the target segment, or its type or op differs (checked when
  * that segment is mapped already, else by the device at the first update).
  */
 struct drm_t3_segment_map {
