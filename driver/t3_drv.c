@@ -143,14 +143,16 @@ static int t3_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 }
 
 /*
- * Files may stay open. First the device stops and all event areas say DEAD, so
- * that who spins there leaves before the aperture is zapped; then no ioctl
- * touches registers any more; then what spaces hold of the device is given back.
+ * Files may stay open. First peers are told, the device stops and all event areas
+ * say DEAD, so that who spins there leaves before the aperture is zapped; then no
+ * ioctl touches registers any more; then what spaces hold of the device is given
+ * back.
  */
 static void t3_remove(struct pci_dev *pdev)
 {
 	struct t3_device *tdev = pci_get_drvdata(pdev);
 
+	t3_space_disable_all(tdev);
 	t3_hw_kill(tdev);
 	drm_dev_unplug(&tdev->drm);
 	t3_space_orphan_all(tdev);

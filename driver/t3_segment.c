@@ -96,8 +96,7 @@ static bool t3_segmap_target_valid(const struct drm_t3_segment_map *args)
 	if (args->kind == DRM_T3_SEGMENT_LOCAL)
 		return !args->import && !args->target_op && !args->target_segment &&
 		       !args->target_row && !args->target_col;
-	return args->import && args->target_op < T3_OP_COUNT &&
-	       args->target_segment < T3_SPACE_SEGMENTS &&
+	return args->target_op < T3_OP_COUNT && args->target_segment < T3_SPACE_SEGMENTS &&
 	       args->target_col % t3_dtype_size(args->dtype) == 0;
 }
 

@@ -290,6 +290,19 @@ int t3_space_destroy(struct t3_space *space)
 }
 
 /*
+ * Before the function is reset for good: a reset tells peers nothing, and those
+ * who send to these spaces or wait for them would sleep until their deadlines.
+ */
+void t3_space_disable_all(struct t3_device *tdev)
+{
+	struct t3_cmd_space cmd = {};
+
+	for (cmd.space = 0; cmd.space < T3_MAX_SPACES; cmd.space++)
+		if (READ_ONCE(tdev->slots[cmd.space]))
+			t3_admin(tdev, T3_CMD_SPACE_DISABLE, &cmd, sizeof(cmd));
+}
+
+/*
  * The device is being removed and was stopped. The spaces stay as handles of
  * open files; what they hold of the device goes now.
  */

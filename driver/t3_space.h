@@ -100,6 +100,7 @@ struct t3_space *t3_space_lookup(struct drm_file *file, u32 handle);
 void t3_space_put(struct t3_space *space);
 int t3_space_start(struct t3_space *space, struct t3_bo *bo);
 int t3_space_destroy(struct t3_space *space);
+void t3_space_disable_all(struct t3_device *tdev);
 void t3_space_orphan_all(struct t3_device *tdev);
 u32 t3_space_next_handle(struct t3_space *space);
 

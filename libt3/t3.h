@@ -16,7 +16,8 @@
  *  - Enumerations are those of t3_accel.h (DRM_T3_*).
  *
  * A device that is unplugged or a space that is destroyed loses its mappings: a
- * later store to the aperture or a doorbell is SIGBUS; waits say -ENODEV.
+ * later store to the aperture or a doorbell is SIGBUS. Waits then say -ENODEV, or
+ * -ENOENT when the space was destroyed below a sleeping one.
  */
 #ifndef T3_H
 #define T3_H

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Other processes: each has a socket to its parent and a time limit. */
+#ifndef T3_GUEST_CHILD_H
+#define T3_GUEST_CHILD_H
+
+#include <sys/types.h>
+
+#include "guest.h"
+
+struct child {
+	pid_t pid;
+	int sock;
+};
+
+/* body() runs in a new process, which ends with status 0 when it returns. */
+void child_start(struct child *child, void (*body)(int sock, void *arg), void *arg);
+/* Wait for its end, at most ms: exit status, 128 + signal, or -ETIMEDOUT and killed. */
+int child_end(struct child *child, int ms);
+/* SIGKILL, and wait. */
+void child_kill(struct child *child);
+
+/* Messages and descriptors over a socket; each ends the caller when the peer is gone. */
+void send_u32(int sock, uint32_t value);
+uint32_t receive_u32(int sock);
+void send_fd(int sock, int fd);
+int receive_fd(int sock);
+
+/* Become an unprivileged user; render: in the group that may open the nodes. */
+#define UID_USER    1000
+#define UID_NOBODY  65534
+#define GID_RENDER  105
+#define GID_NOGROUP 65534
+void become(uid_t uid, bool render);
+
+#endif /* T3_GUEST_CHILD_H */

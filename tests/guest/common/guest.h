@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shared by the guest tests. Each program runs as root in a VM with T3 devices in a
+ * ring. CHECK() works in tests and in the children that they fork: there it ends the
+ * child, which its parent sees. cmocka's own asserts are for the parent alone.
+ */
+#ifndef T3_GUEST_H
+#define T3_GUEST_H
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "t3_accel.h"
+
+#define PAGE	    4096u
+#define ROWS(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A subtest with a time limit that must leave no device memory behind. */
+#define TEST(f)	     cmocka_unit_test_setup_teardown(f, guest_begin, guest_end)
+#define SLOW_TEST(f) cmocka_unit_test_setup_teardown(f, guest_begin_slow, guest_end)
+
+int guest_begin(void **state);
+int guest_begin_slow(void **state);
+int guest_end(void **state);
+
+/* ------------------------------------------------------------------- checks */
+
+extern bool guest_in_child;
+
+__attribute__((format(printf, 3, 4), noreturn)) void guest_fail(const char *file, int line,
+								const char *format, ...);
+void guest_equal(const char *file, int line, const char *what, long long got, long long want);
+
+#define CHECK(condition)                                                       \
+	do {                                                                   \
+		if (!(condition))                                              \
+			guest_fail(__FILE__, __LINE__, "not: %s", #condition); \
+	} while (0)
+#define CHECK_EQ(got, want) \
+	guest_equal(__FILE__, __LINE__, #got, (long long)(got), (long long)(want))
+
+/* -------------------------------------------------------------------- time */
+
+int64_t now_ns(void);
+int64_t after_ms(int64_t ms);
+void nap_ms(long ms);
+
+/* ------------------------------------------------------------------ devices */
+
+#define GUEST_MAX_RANKS 32u
+
+/* Ranks of the fabric; the program ends when there are fewer than two devices. */
+uint32_t guest_ranks(void);
+const char *guest_node(uint32_t rank);
+/* A device of another fabric, or NULL: the usual VM has one fabric. */
+const char *guest_foreign_node(void);
+/* Look for the nodes again: the driver was loaded anew. */
+void guest_forget_nodes(void);
+int open_rank(uint32_t rank);
+void device_info(int fd, struct drm_t3_device_info *info);
+uint64_t memory_free(uint32_t rank);
+/* Wait a little until memory_free(rank) is what it should be. */
+void check_memory(uint32_t rank, uint64_t want);
+
+/* ------------------------------------------------------------------- ioctls */
+
+/* ioctl(), once: 0 or a negative errno. */
+int call(int fd, unsigned long request, void *arg);
+
+/* One wrong field in an argument that is right otherwise. */
+struct deviation {
+	const char *what;
+	size_t offset;
+	size_t size;
+	uint64_t value;
+	int error; /* errno; ANY_ERROR when the ABI does not say which */
+};
+
+#define ANY_ERROR 0
+#define BAD(type, member, bad_value, bad_error)                                             \
+	{                                                                                   \
+		.what = #member " = " #bad_value, .offset = offsetof(struct type, member),  \
+		.size = sizeof(((struct type *)0)->member), .value = (uint64_t)(bad_value), \
+		.error = (bad_error),                                                       \
+	}
+
+/* Try each; the good argument must be one that would succeed. All failures are named. */
+void check_deviations(int fd, unsigned long request, const void *good, const struct deviation *rows,
+		      size_t count);
+/* Each bit of a field that must be zero, alone: -EINVAL. */
+void check_zero_field(int fd, unsigned long request, const void *good, size_t offset, size_t size);
+#define CHECK_MBZ(fd, request, good, type, member)                         \
+	check_zero_field(fd, request, good, offsetof(struct type, member), \
+			 sizeof(((struct type *)0)->member))
+
+/* -------------------------------------------------------------------- stores */
+
+static inline void put8(volatile void *at, uint8_t value)
+{
+	__asm__ volatile("movb %b1, %0" : "=m"(*(volatile uint8_t *)at) : "q"(value));
+}
+
+static inline void put16(volatile void *at, uint16_t value)
+{
+	__asm__ volatile("movw %w1, %0" : "=m"(*(volatile uint16_t *)at) : "r"(value));
+}
+
+static inline void put32(volatile void *at, uint32_t value)
+{
+	__asm__ volatile("movl %k1, %0" : "=m"(*(volatile uint32_t *)at) : "r"(value));
+}
+
+static inline void put64(volatile void *at, uint64_t value)
+{
+	__asm__ volatile("movq %q1, %0" : "=m"(*(volatile uint64_t *)at) : "r"(value));
+}
+
+/* Load or store 4 bytes: the signal that came (SIGBUS, SIGSEGV), or 0. */
+int signal_of_load(const volatile void *at);
+int signal_of_store(volatile void *at);
+
+#endif /* T3_GUEST_H */

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* A space by plain ioctls: what the ABI tests start from. */
+#ifndef T3_GUEST_RAW_H
+#define T3_GUEST_RAW_H
+
+#include "guest.h"
+
+struct raw {
+	int fd;
+	uint32_t rank;
+	uint32_t bo;
+	uint32_t space;
+	uint64_t size;
+	struct drm_t3_space_create made;
+	volatile uint8_t *aperture;
+	volatile uint8_t *doorbell;
+	const volatile struct drm_t3_event_area *events;
+	uint8_t *memory; /* of the buffer */
+};
+
+#define RAW_TILES 64u
+
+/* Open the device anew and make a space over a new buffer, all mapped. */
+void raw_open(struct raw *raw, uint32_t rank, uint64_t size);
+/* The same on an open file. */
+void raw_create(struct raw *raw, int fd, uint64_t size);
+/* Unmap, destroy what is left, close the file. */
+void raw_close(struct raw *raw);
+/* The same, but the file stays. */
+void raw_destroy(struct raw *raw);
+void raw_unmap(struct raw *raw);
+
+int bo_create(int fd, uint64_t size, uint32_t *handle);
+int bo_close(int fd, uint32_t handle);
+int bo_offset(int fd, uint32_t handle, uint64_t *offset);
+/* Map a buffer; the test fails when that does. */
+void *bo_map(int fd, uint32_t handle, uint64_t size);
+int space_create(int fd, uint32_t bo, uint32_t max_tiles, struct drm_t3_space_create *made);
+int space_destroy(int fd, uint32_t space);
+int space_reset(int fd, uint32_t space);
+
+/*
+ * A local i32 ADD segment 0 at offset 0: 4 rows of 64 bytes, packed, tiles of 2 rows
+ * x 32 bytes, one update.
+ */
+struct drm_t3_segment_map raw_segment(const struct raw *raw);
+#define RAW_SEGMENT_BYTES 256u
+int raw_map(const struct raw *raw, const struct drm_t3_segment_map *segment);
+int raw_unmap_segment(const struct raw *raw, uint32_t segment);
+int raw_stage(const struct raw *raw, uint32_t segment, uint32_t bo, uint64_t stride,
+	      uint32_t slots);
+int raw_stats(const struct raw *raw, uint32_t segment, struct drm_t3_space_stats *stats);
+
+/* Segments of raw_segment()'s shape that send to segment target of an import. */
+struct drm_t3_segment_map raw_sender(const struct raw *raw, uint32_t kind, uint32_t import,
+				     uint32_t target);
+
+int raw_export(const struct raw *raw, uint64_t segments, uint32_t ops, int *fd, uint32_t *grant);
+int raw_revoke(const struct raw *raw, uint32_t grant);
+int raw_import(const struct raw *raw, int fd, uint32_t *import);
+int raw_release_import(const struct raw *raw, uint32_t import);
+/* Export all of target and import it at source; returns the import. */
+uint32_t raw_join(const struct raw *source, const struct raw *target);
+
+void raw_arm(const struct raw *raw, uint32_t epoch);
+void raw_release(const struct raw *raw, uint32_t epoch);
+void raw_ring_tile(const struct raw *raw, uint32_t segment, uint32_t slot, uint32_t tile);
+/* 8-byte stores over a packed range of the aperture: each word is `value`. */
+void raw_fill(const struct raw *raw, uint64_t offset, uint64_t bytes, uint32_t value);
+/* One whole epoch of raw_segment(), with all checks. */
+void raw_run_epoch(const struct raw *raw, uint32_t epoch);
+
+uint32_t raw_state(const struct raw *raw);
+uint32_t raw_epoch(const struct raw *raw);
+int raw_wait(const struct raw *raw, uint32_t what, uint32_t epoch, uint64_t mask, int64_t deadline);
+/* The same with the fault that -EIO brings. */
+int raw_wait_fault(const struct raw *raw, uint32_t epoch, struct drm_t3_fault *fault);
+
+#endif /* T3_GUEST_RAW_H */

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+/* What holds for all ioctls: numbers, struct lengths, bad pointers. */
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "raw.h"
+
+struct ioctl_row {
+	const char *name;
+	unsigned long request;
+};
+
+#define ROW(ioctl)                                               \
+	{                                                        \
+		.name = #ioctl, .request = DRM_IOCTL_T3_##ioctl, \
+	}
+
+static const struct ioctl_row ioctls[] = {
+	ROW(QUERY),	      ROW(BO_CREATE),	 ROW(BO_MMAP_OFFSET), ROW(SPACE_CREATE),
+	ROW(SPACE_DESTROY),   ROW(SPACE_RESET),	 ROW(SPACE_WAIT),     ROW(SPACE_EVENTFD),
+	ROW(SPACE_WAIT_FD),   ROW(SPACE_STATS),	 ROW(SEGMENT_MAP),    ROW(SEGMENT_UNMAP),
+	ROW(SEGMENT_STAGING), ROW(GRANT_EXPORT), ROW(GRANT_REVOKE),   ROW(GRANT_IMPORT),
+	ROW(GRANT_RELEASE),
+};
+
+static unsigned long sized(unsigned long request, size_t size)
+{
+	return _IOC(_IOC_READ | _IOC_WRITE, 'd', _IOC_NR(request), size);
+}
+
+static void test_table_is_whole(void **state)
+{
+	size_t i;
+
+	(void)state;
+	CHECK_EQ(ROWS(ioctls), DRM_T3_IOCTL_COUNT);
+	for (i = 0; i < ROWS(ioctls); i++)
+		CHECK_EQ(_IOC_NR(ioctls[i].request), DRM_COMMAND_BASE + i);
+}
+
+static void test_unknown_numbers(void **state)
+{
+	unsigned char arg[256] = { 0 };
+	int fd = open_rank(0);
+	unsigned int nr;
+
+	(void)state;
+	for (nr = DRM_COMMAND_BASE + DRM_T3_IOCTL_COUNT; nr < DRM_COMMAND_END; nr++) {
+		CHECK_EQ(call(fd, sized(nr, 0), arg), -EINVAL);
+		CHECK_EQ(call(fd, sized(nr, sizeof(arg)), arg), -EINVAL);
+	}
+	close(fd);
+}
+
+/* No ioctl takes a pointer that the caller may not use; none works on NULL. */
+static void test_bad_pointers(void **state)
+{
+	void *none = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = open_rank(0);
+	size_t i;
+
+	(void)state;
+	CHECK(none != MAP_FAILED);
+	for (i = 0; i < ROWS(ioctls); i++) {
+		CHECK_EQ(call(fd, ioctls[i].request, NULL), -EFAULT);
+		CHECK_EQ(call(fd, ioctls[i].request, none), -EFAULT);
+		CHECK_EQ(call(fd, ioctls[i].request, (void *)0xffffffff80000000), -EFAULT);
+	}
+	munmap(none, PAGE);
+	close(fd);
+}
+
+/* In an argument without outputs a read-only page is enough for a caller: not here. */
+static void test_read_only_argument(void **state)
+{
+	struct drm_t3_bo_create *arg;
+	uint64_t before = memory_free(0);
+	int fd = open_rank(0);
+
+	(void)state;
+	arg = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(arg != MAP_FAILED);
+	arg->size = PAGE;
+	mprotect(arg, PAGE, PROT_READ);
+	CHECK_EQ(call(fd, DRM_IOCTL_T3_BO_CREATE, arg), -EFAULT);
+	munmap(arg, PAGE);
+	/* The handle may exist: nobody knows it, the file's end takes it. */
+	close(fd);
+	check_memory(0, before);
+}
+
+/* What each ioctl says to an argument of zeros: whatever its length. */
+static int zeros_result(size_t i)
+{
+	switch (i) {
+	case DRM_T3_QUERY:
+		return 0;
+	case DRM_T3_BO_CREATE:
+		return -EINVAL;
+	case DRM_T3_BO_MMAP_OFFSET:
+	case DRM_T3_SPACE_DESTROY:
+	case DRM_T3_SPACE_RESET:
+	case DRM_T3_SPACE_STATS:
+	case DRM_T3_SEGMENT_UNMAP:
+	case DRM_T3_SEGMENT_STAGING:
+	case DRM_T3_GRANT_REVOKE:
+	case DRM_T3_GRANT_IMPORT:
+	case DRM_T3_GRANT_RELEASE:
+		return -ENOENT;
+	default:
+		return -EINVAL; /* an epoch, mask or count that may not be 0 */
+	}
+}
+
+static void test_zeros_of_any_length(void **state)
+{
+	static const size_t lengths[] = { 0, 1, 4, 8, 12, 16, 24, 64, 128, 512, 4096 };
+	static unsigned char arg[4096];
+	int fd = open_rank(0), wrong = 0, got;
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < ROWS(ioctls); i++) {
+		for (k = 0; k < ROWS(lengths); k++) {
+			memset(arg, 0, sizeof(arg));
+			got = call(fd, sized(ioctls[i].request, lengths[k]), arg);
+			if (got == zeros_result(i))
+				continue;
+			fprintf(stderr, "# %s of %zu zero bytes: %d, not %d\n", ioctls[i].name,
+				lengths[k], got, zeros_result(i));
+			wrong++;
+		}
+	}
+	CHECK_EQ(wrong, 0);
+	close(fd);
+}
+
+/* A newer caller's longer struct works, also when the part we do not know is set. */
+static void test_longer_struct(void **state)
+{
+	struct {
+		struct drm_t3_bo_create known;
+		unsigned char rest[64];
+	} arg;
+	int fd = open_rank(0), fill;
+	size_t i;
+
+	(void)state;
+	for (fill = 0; fill < 256; fill += 255) {
+		memset(&arg, 0, sizeof(arg));
+		memset(arg.rest, fill, sizeof(arg.rest));
+		arg.known.size = 1;
+		CHECK_EQ(call(fd, sized(DRM_IOCTL_T3_BO_CREATE, sizeof(arg)), &arg), 0);
+		CHECK_EQ(arg.known.size, PAGE);
+		CHECK_EQ(bo_close(fd, arg.known.handle), 0);
+		for (i = 0; i < sizeof(arg.rest); i++)
+			CHECK(arg.rest[i] == fill || arg.rest[i] == 0);
+	}
+	close(fd);
+}
+
+/* An older caller's shorter struct reads as zeros behind it and gets no byte too much. */
+static void test_shorter_struct(void **state)
+{
+	struct drm_t3_bo_create arg = { .size = 1, .flags = 0xffffffff, .handle = 0x5a5a5a5a };
+	struct drm_t3_query query = { .type = DRM_T3_QUERY_DEVICE, .data = 1 };
+	int fd = open_rank(0);
+
+	(void)state;
+	CHECK_EQ(call(fd, sized(DRM_IOCTL_T3_BO_CREATE, 8), &arg), 0);
+	CHECK_EQ(arg.size, PAGE);
+	CHECK_EQ(arg.flags, 0xffffffff);
+	CHECK_EQ(arg.handle, 0x5a5a5a5a);
+	CHECK_EQ(call(fd, sized(DRM_IOCTL_T3_QUERY, 8), &query), 0);
+	CHECK_EQ(query.size, sizeof(struct drm_t3_device_info));
+	CHECK_EQ(query.data, 1);
+	close(fd);
+}
+
+/* The direction bits say what is copied; lying about them harms nobody. */
+static void test_wrong_direction(void **state)
+{
+	struct drm_t3_query query = { 0 };
+	struct drm_t3_bo_create bo = { .size = PAGE };
+	int fd = open_rank(0);
+
+	(void)state;
+	CHECK_EQ(call(fd, _IOC(_IOC_WRITE, 'd', _IOC_NR(DRM_IOCTL_T3_QUERY), sizeof(query)),
+		      &query),
+		 0);
+	CHECK_EQ(query.size, 0);
+	/* Nothing copied in: size is 0. */
+	CHECK_EQ(call(fd, _IOC(_IOC_READ, 'd', _IOC_NR(DRM_IOCTL_T3_BO_CREATE), sizeof(bo)), &bo),
+		 -EINVAL);
+	close(fd);
+}
+
+/* 0 .. 64 KiB of noise: kernel and space survive, whatever it says. */
+static void test_noise(void **state)
+{
+	unsigned char arg[160];
+	struct drm_t3_segment_map segment;
+	struct raw raw;
+	size_t i, k, round;
+
+	(void)state;
+	srandom(1);
+	raw_open(&raw, 0, PAGE);
+	segment = raw_segment(&raw);
+	for (round = 0; round < 100; round++) {
+		for (i = 0; i < ROWS(ioctls); i++) {
+			if (i == DRM_T3_SPACE_WAIT)
+				continue; /* a random deadline is far away */
+			for (k = 0; k < sizeof(arg); k++)
+				arg[k] = (unsigned char)(random() & random() & random());
+			call(raw.fd, sized(ioctls[i].request, _IOC_SIZE(ioctls[i].request)), arg);
+		}
+	}
+	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_run_epoch(&raw, 1);
+	raw_close(&raw);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_table_is_whole),
+		TEST(test_unknown_numbers),
+		TEST(test_bad_pointers),
+		TEST(test_read_only_argument),
+		TEST(test_zeros_of_any_length),
+		TEST(test_longer_struct),
+		TEST(test_shorter_struct),
+		TEST(test_wrong_direction),
+		TEST(test_noise),
+	};
+
+	return cmocka_run_group_tests_name("abi", tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+/* DRM_T3_BO_CREATE and DRM_T3_BO_MMAP_OFFSET. */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <xf86drm.h>
+
+#include "raw.h"
+
+static void test_size_is_rounded_to_pages(void **state)
+{
+	static const uint64_t sizes[][2] = {
+		{ 1, 4096 }, { 4095, 4096 }, { 4096, 4096 }, { 4097, 8192 }, { 1048577, 1052672 },
+	};
+	struct drm_t3_bo_create arg;
+	int fd = open_rank(0);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ROWS(sizes); i++) {
+		arg = (struct drm_t3_bo_create){ .size = sizes[i][0] };
+		CHECK_EQ(call(fd, DRM_IOCTL_T3_BO_CREATE, &arg), 0);
+		CHECK_EQ(arg.size, sizes[i][1]);
+		CHECK(arg.handle);
+		CHECK_EQ(bo_close(fd, arg.handle), 0);
+	}
+	close(fd);
+}
+
+static void test_create_wrong_arguments(void **state)
+{
+	static const struct deviation rows[] = {
+		BAD(drm_t3_bo_create, size, 0, EINVAL),
+		BAD(drm_t3_bo_create, size, 1ull << 40, EINVAL),
+		BAD(drm_t3_bo_create, size, 1ull << 63, EINVAL),
+		BAD(drm_t3_bo_create, size, UINT64_MAX, EINVAL),
+		BAD(drm_t3_bo_create, size, UINT64_MAX - 4095, EINVAL),
+	};
+	const struct drm_t3_bo_create good = { .size = PAGE };
+	int fd = open_rank(0);
+
+	(void)state;
+	check_deviations(fd, DRM_IOCTL_T3_BO_CREATE, &good, rows, ROWS(rows));
+	CHECK_MBZ(fd, DRM_IOCTL_T3_BO_CREATE, &good, drm_t3_bo_create, flags);
+	close(fd);
+}
+
+static void test_above_the_memory_is_invalid(void **state)
+{
+	struct drm_t3_device_info info;
+	int fd = open_rank(0);
+	uint32_t handle;
+
+	(void)state;
+	device_info(fd, &info);
+	CHECK_EQ(bo_create(fd, info.memory_size + 1, &handle), -EINVAL);
+	close(fd);
+}
+
+static void test_no_room(void **state)
+{
+	struct drm_t3_device_info info;
+	int fd = open_rank(0);
+	uint32_t small, all;
+
+	(void)state;
+	device_info(fd, &info);
+	CHECK_EQ(bo_create(fd, PAGE, &small), 0);
+	CHECK_EQ(bo_create(fd, info.memory_size, &all), -ENOSPC);
+	CHECK_EQ(bo_close(fd, small), 0);
+	close(fd);
+}
+
+/* Many buffers fill the memory to the last byte, and come back whole. */
+static void test_memory_can_be_used_up(void **state)
+{
+	struct drm_t3_device_info info;
+	uint32_t handles[64];
+	uint64_t step, left;
+	int fd = open_rank(0);
+	uint32_t count = 0, extra;
+
+	(void)state;
+	device_info(fd, &info);
+	left = info.memory_free;
+	for (step = info.memory_size / 2; step >= PAGE && count < ROWS(handles); step /= 2) {
+		if (step > left || bo_create(fd, step, &handles[count]))
+			continue;
+		count++;
+		left -= step;
+	}
+	device_info(fd, &info);
+	CHECK_EQ(info.memory_free, left);
+	CHECK(left <= PAGE);
+	if (left)
+		CHECK_EQ(bo_create(fd, left, &handles[count++]), 0);
+	CHECK_EQ(bo_create(fd, PAGE, &extra), -ENOSPC);
+	CHECK_EQ(bo_create(fd, 1, &extra), -ENOSPC);
+	close(fd);
+}
+
+static void test_memory_is_zeroed_for_the_next_owner(void **state)
+{
+	const uint64_t size = 1 << 20;
+	uint32_t handle;
+	uint64_t *words;
+	size_t i;
+	int fd, round;
+
+	(void)state;
+	for (round = 0; round < 3; round++) {
+		fd = open_rank(0);
+		CHECK_EQ(bo_create(fd, size, &handle), 0);
+		words = bo_map(fd, handle, size);
+		for (i = 0; i < size / 8; i++)
+			CHECK_EQ(words[i], 0);
+		memset(words, 0xc3, size);
+		munmap(words, size);
+		close(fd);
+	}
+}
+
+static void test_mmap_offset_wrong_arguments(void **state)
+{
+	static const struct deviation rows[] = {
+		BAD(drm_t3_bo_mmap_offset, handle, 0, ENOENT),
+		BAD(drm_t3_bo_mmap_offset, handle, 77, ENOENT),
+		BAD(drm_t3_bo_mmap_offset, handle, UINT32_MAX, ENOENT),
+	};
+	struct drm_t3_bo_mmap_offset good = { 0 };
+	int fd = open_rank(0), other = open_rank(0);
+	uint64_t offset;
+
+	(void)state;
+	CHECK_EQ(bo_create(fd, PAGE, &good.handle), 0);
+	check_deviations(fd, DRM_IOCTL_T3_BO_MMAP_OFFSET, &good, rows, ROWS(rows));
+	CHECK_MBZ(fd, DRM_IOCTL_T3_BO_MMAP_OFFSET, &good, drm_t3_bo_mmap_offset, pad);
+	/* A handle belongs to its file. */
+	CHECK_EQ(bo_offset(other, good.handle, &offset), -ENOENT);
+	CHECK_EQ(bo_offset(fd, good.handle, &offset), 0);
+	CHECK(offset && offset % PAGE == 0);
+	CHECK_EQ(bo_close(fd, good.handle), 0);
+	CHECK_EQ(bo_offset(fd, good.handle, &offset), -ENOENT);
+	close(other);
+	close(fd);
+}
+
+static void test_close_twice(void **state)
+{
+	int fd = open_rank(0);
+	uint32_t handle;
+
+	(void)state;
+	CHECK_EQ(bo_create(fd, PAGE, &handle), 0);
+	CHECK_EQ(bo_close(fd, handle), 0);
+	CHECK_EQ(bo_close(fd, handle), -EINVAL);
+	close(fd);
+}
+
+static void test_two_buffers_are_apart(void **state)
+{
+	uint32_t handle[2];
+	uint64_t offset[2];
+	uint32_t *map[2], i;
+	int fd = open_rank(0);
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(bo_create(fd, PAGE, &handle[i]), 0);
+		CHECK_EQ(bo_offset(fd, handle[i], &offset[i]), 0);
+		map[i] = bo_map(fd, handle[i], PAGE);
+		memset(map[i], (int)i + 1, PAGE);
+	}
+	CHECK(handle[0] != handle[1] && offset[0] != offset[1]);
+	for (i = 0; i < PAGE / 4; i++) {
+		CHECK_EQ(map[0][i], 0x01010101);
+		CHECK_EQ(map[1][i], 0x02020202);
+	}
+	munmap(map[0], PAGE);
+	munmap(map[1], PAGE);
+	close(fd);
+}
+
+/* The file's end frees what it forgot, a mapping keeps its buffer. */
+static void test_mapping_outlives_file_and_handle(void **state)
+{
+	uint64_t before = memory_free(0);
+	int fd = open_rank(0);
+	uint32_t handle, *map;
+
+	(void)state;
+	CHECK_EQ(bo_create(fd, PAGE, &handle), 0);
+	map = bo_map(fd, handle, PAGE);
+	CHECK_EQ(bo_close(fd, handle), 0);
+	close(fd);
+	map[5] = 55;
+	CHECK_EQ(map[5], 55);
+	CHECK_EQ(memory_free(0), before - PAGE);
+	munmap(map, PAGE);
+	CHECK_EQ(memory_free(0), before);
+}
+
+/* Device memory does not leave the driver: no dma-buf. */
+static void test_no_prime_export(void **state)
+{
+	int fd = open_rank(0), prime = -1;
+	uint32_t handle;
+
+	(void)state;
+	CHECK_EQ(bo_create(fd, PAGE, &handle), 0);
+	CHECK(drmPrimeHandleToFD(fd, handle, DRM_CLOEXEC, &prime) != 0);
+	CHECK_EQ(prime, -1);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_size_is_rounded_to_pages),
+		TEST(test_create_wrong_arguments),
+		TEST(test_above_the_memory_is_invalid),
+		TEST(test_no_room),
+		TEST(test_memory_can_be_used_up),
+		TEST(test_memory_is_zeroed_for_the_next_owner),
+		TEST(test_mmap_offset_wrong_arguments),
+		TEST(test_close_twice),
+		TEST(test_two_buffers_are_apart),
+		TEST(test_mapping_outlives_file_and_handle),
+		TEST(test_no_prime_export),
+	};
+
+	return cmocka_run_group_tests_name("bo", tests, NULL, NULL);
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The DRM core's ioctls, each in a process of its own: as the node's unprivileged
+ * user, as one who has only been given the descriptor, and as root. On Linux 6.12
+ * GET_UNIQUE and GET_MAGIC dereference NULL on accel nodes: our driver refuses them.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "child.h"
+#include "raw.h"
+
+#define ARGUMENT 256u
+
+/* GET_UNIQUE, GET_MAGIC; and GEM_FLINK, GEM_OPEN, whose names anybody could guess. */
+static const unsigned int refused[] = { 0x01, 0x02, 0x0a, 0x0b };
+
+static bool is_core(unsigned int nr)
+{
+	return nr < DRM_COMMAND_BASE || nr >= DRM_COMMAND_END;
+}
+
+struct sweep {
+	unsigned int nr;
+	uid_t uid;     /* 0: stay root */
+	bool received; /* the node was opened by root, before */
+};
+
+static void ignore_signal(int number)
+{
+	(void)number;
+}
+
+/* A call that sleeps is interrupted, and that is fine. */
+static void interrupt_soon(void)
+{
+	struct sigaction action = { .sa_handler = ignore_signal };
+
+	sigaction(SIGALRM, &action, NULL);
+	alarm(2);
+}
+
+static void fill(unsigned char *arg, int round)
+{
+	size_t i;
+
+	for (i = 0; i < ARGUMENT; i++)
+		arg[i] = round == 0 ? 0 : round == 1 ? 0xff : (unsigned char)random();
+}
+
+static void try_all_shapes(int fd, unsigned int nr)
+{
+	static const unsigned int sizes[] = { 0, 4, 8, 16, 24, 32, 40, 64, 128, ARGUMENT };
+	unsigned char arg[ARGUMENT];
+	size_t i;
+	int round;
+
+	for (round = 0; round < 6; round++) {
+		for (i = 0; i < ROWS(sizes); i++) {
+			fill(arg, round);
+			call(fd, _IOC(_IOC_READ | _IOC_WRITE, 'd', nr, sizes[i]), arg);
+		}
+	}
+	call(fd, _IOC(_IOC_NONE, 'd', nr, 0), NULL);
+	call(fd, _IOC(_IOC_READ, 'd', nr, ARGUMENT), arg);
+	call(fd, _IOC(_IOC_WRITE, 'd', nr, ARGUMENT), arg);
+}
+
+static int open_as(const struct sweep *sweep)
+{
+	int fd = -1;
+
+	if (sweep->received)
+		fd = open_rank(0);
+	else
+		guest_node(0); /* find it while that is allowed */
+	if (sweep->uid)
+		become(sweep->uid, !sweep->received);
+	return fd >= 0 ? fd : open(guest_node(0), O_RDWR | O_CLOEXEC);
+}
+
+static void sweep_body(int sock, void *arg)
+{
+	const struct sweep *sweep = arg;
+	int fd = open_as(sweep);
+
+	(void)sock;
+	CHECK(fd >= 0);
+	interrupt_soon();
+	srandom(sweep->nr + 1);
+	try_all_shapes(fd, sweep->nr);
+}
+
+static void sweep(uid_t uid, bool received)
+{
+	struct sweep one = { .uid = uid, .received = received };
+	struct child child;
+	int status;
+
+	for (one.nr = 0; one.nr < 0x100; one.nr++) {
+		if (!is_core(one.nr))
+			continue;
+		child_start(&child, sweep_body, &one);
+		status = child_end(&child, 10000);
+		if (status)
+			guest_fail(__FILE__, __LINE__, "ioctl %#x: the child ended with %d", one.nr,
+				   status);
+	}
+	/* And the device is still of use. */
+	close(open_rank(0));
+}
+
+static void test_user_with_the_node(void **state)
+{
+	(void)state;
+	sweep(UID_USER, false);
+}
+
+static void test_user_with_a_descriptor(void **state)
+{
+	(void)state;
+	sweep(UID_NOBODY, true);
+}
+
+static void test_root(void **state)
+{
+	(void)state;
+	sweep(0, false);
+}
+
+/* --------------------------------------------------------- refused ioctls */
+
+/*
+ * The kernel's dispatcher looks at the number alone: neither the type letter, nor
+ * direction, nor size may lead around the refusal.
+ */
+static void refused_body(int sock, void *arg)
+{
+	static const unsigned int sizes[] = { 0, 1, 4, 8, 16, 64, 255, 4096 };
+	static const unsigned int directions[] = { 0, 1, 2, 3 };
+	static unsigned char buffer[4096];
+	const struct sweep *sweep = arg;
+	int fd = open_as(sweep);
+	unsigned int type, nr;
+	size_t n, i, k;
+
+	(void)sock;
+	for (n = 0; n < ROWS(refused) * ROWS(sizes) * ROWS(directions); n++) {
+		nr = refused[n % ROWS(refused)];
+		i = n / ROWS(refused) % ROWS(sizes);
+		k = n / ROWS(refused) / ROWS(sizes);
+		CHECK_EQ(call(fd, _IOC(directions[k], 'd', nr, sizes[i]), buffer), -EACCES);
+		for (type = 5; type < 256; type += 5) /* 0 is the VFS */
+			CHECK(call(fd, _IOC(directions[k], type, nr, sizes[i]), buffer) < 0);
+	}
+}
+
+static void check_refused(uid_t uid, bool received)
+{
+	struct sweep sweep = { .uid = uid, .received = received };
+	struct child child;
+
+	child_start(&child, refused_body, &sweep);
+	CHECK_EQ(child_end(&child, 10000), 0);
+}
+
+static void test_get_unique_magic_and_names_are_refused(void **state)
+{
+	(void)state;
+	check_refused(UID_USER, false);
+	check_refused(UID_NOBODY, true);
+	check_refused(0, false);
+}
+
+/* ------------------------------------------------------------ 32-bit entry */
+
+#define NR32_GETPID 20
+#define NR32_IOCTL  54
+
+static long syscall32(long nr, long a, long b, long c)
+{
+	long ret;
+
+	__asm__ volatile("int $0x80"
+			 : "=a"(ret)
+			 : "a"(nr), "b"(a), "c"(b), "d"(c)
+			 : "memory", "r8", "r9", "r10", "r11");
+	return (int)ret;
+}
+
+static void probe32_body(int sock, void *arg)
+{
+	(void)sock;
+	(void)arg;
+	_exit(syscall32(NR32_GETPID, 0, 0, 0) == getpid() ? 0 : 2);
+}
+
+/* An argument below 4 GiB. */
+static void *low_memory(void)
+{
+	void *ptr = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+
+	CHECK(ptr != MAP_FAILED);
+	return ptr;
+}
+
+static int call32(int fd, unsigned int request, void *arg)
+{
+	return (int)syscall32(NR32_IOCTL, fd, (long)request, (long)(uintptr_t)arg);
+}
+
+static void compat_body(int sock, void *arg)
+{
+	struct drm_t3_query *query = low_memory();
+	struct drm_t3_bo_create *bo = low_memory();
+	int fd = open_as(arg);
+	unsigned int nr, size;
+
+	(void)sock;
+	for (nr = 0; nr < ROWS(refused); nr++)
+		for (size = 0; size < 64; size += 4)
+			CHECK_EQ(call32(fd, _IOC(3, 'd', refused[nr], size), query), -EACCES);
+	/* The layouts are the same: our own ioctls simply work. */
+	memset(query, 0, sizeof(*query));
+	CHECK_EQ(call32(fd, (unsigned int)DRM_IOCTL_T3_QUERY, query), 0);
+	CHECK_EQ(query->size, sizeof(struct drm_t3_device_info));
+	bo->size = 1;
+	CHECK_EQ(call32(fd, (unsigned int)DRM_IOCTL_T3_BO_CREATE, bo), 0);
+	CHECK_EQ(bo->size, PAGE);
+	interrupt_soon();
+	for (nr = 0; nr < 0x100; nr++) {
+		if (!is_core(nr))
+			continue;
+		for (size = 0; size <= ARGUMENT; size += 4) {
+			memset(query, nr % 2 ? 0xff : 0, ARGUMENT);
+			call32(fd, _IOC(3, 'd', nr, size), query);
+		}
+	}
+}
+
+static void test_32_bit_entry(void **state)
+{
+	struct sweep sweep = { .uid = UID_USER };
+	struct child child;
+
+	(void)state;
+	child_start(&child, probe32_body, NULL);
+	if (child_end(&child, 5000)) {
+		fprintf(stderr, "# skipped: this kernel has no 32-bit system calls\n");
+		skip();
+	}
+	child_start(&child, compat_body, &sweep);
+	CHECK_EQ(child_end(&child, 10000), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_get_unique_magic_and_names_are_refused),
+		TEST(test_32_bit_entry),
+		SLOW_TEST(test_user_with_the_node),
+		SLOW_TEST(test_user_with_a_descriptor),
+		SLOW_TEST(test_root),
+	};
+
+	return cmocka_run_group_tests_name("core_ioctls", tests, NULL, NULL);
+}

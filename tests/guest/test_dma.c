@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+/* Dma segments: a tile goes to the peer when its count is reached. */
+#include <sys/mman.h>
+
+#include "peer.h"
+#include "raw.h"
+
+static void test_store(void **state)
+{
+	(void)state;
+	peer_run_all(DRM_T3_SEGMENT_DMA, DRM_T3_OP_STORE);
+}
+
+static void test_add(void **state)
+{
+	(void)state;
+	peer_run_all(DRM_T3_SEGMENT_DMA, DRM_T3_OP_ADD);
+}
+
+static void test_min(void **state)
+{
+	(void)state;
+	peer_run_all(DRM_T3_SEGMENT_DMA, DRM_T3_OP_MIN);
+}
+
+static void test_max(void **state)
+{
+	(void)state;
+	peer_run_all(DRM_T3_SEGMENT_DMA, DRM_T3_OP_MAX);
+}
+
+/* Nothing of a tile is sent before its last byte, and then this tile alone. */
+static void test_tile_by_tile(void **state)
+{
+	struct drm_t3_segment_map segment;
+	volatile uint32_t *memory;
+	struct raw source, target;
+
+	(void)state;
+	raw_open(&source, 0, PAGE);
+	raw_open(&target, 1, PAGE);
+	segment = raw_segment(&target);
+	CHECK_EQ(raw_map(&target, &segment), 0);
+	segment = raw_sender(&source, DRM_T3_SEGMENT_DMA, raw_join(&source, &target), 0);
+	CHECK_EQ(raw_map(&source, &segment), 0);
+	raw_arm(&target, 1);
+	raw_arm(&source, 1);
+	memory = (volatile uint32_t *)target.memory;
+	raw_fill(&source, 0, 32, 5);
+	raw_fill(&source, 64, 24, 5);
+	CHECK_EQ(memory[0], 0);
+	raw_fill(&source, 64 + 24, 8, 5);
+	CHECK_EQ(memory[0], 5);
+	CHECK_EQ(memory[16 + 7], 5);
+	CHECK_EQ(memory[8], 0);
+	CHECK_EQ(memory[32], 0);
+	/* The source keeps its own copy, readable through the aperture. */
+	CHECK_EQ(*(volatile uint32_t *)source.aperture, 5);
+	raw_close(&source);
+	raw_close(&target);
+}
+
+/* A -> B -> C: B adds its own, tile by tile, and sends the sum on. */
+static void test_chain_of_three(void **state)
+{
+	struct drm_t3_segment_map segment;
+	struct raw space[3];
+	uint32_t i, epoch;
+
+	(void)state;
+	if (guest_ranks() < 3)
+		skip();
+	for (i = 0; i < 3; i++)
+		raw_open(&space[i], i, PAGE);
+	for (i = 3; i-- > 0;) {
+		segment = raw_segment(&space[i]);
+		if (i < 2)
+			segment = raw_sender(&space[i], DRM_T3_SEGMENT_DMA,
+					     raw_join(&space[i], &space[i + 1]), 0);
+		segment.updates = i ? 2 : 1;
+		CHECK_EQ(raw_map(&space[i], &segment), 0);
+	}
+	for (epoch = 1; epoch <= 3; epoch++) {
+		for (i = 0; i < 3; i++)
+			raw_arm(&space[i], epoch);
+		/* Those behind first: they wait for the others' tiles. */
+		for (i = 3; i-- > 0;)
+			raw_fill(&space[i], 0, RAW_SEGMENT_BYTES, epoch << (8 * i));
+		for (i = 0; i < 3; i++)
+			CHECK_EQ(raw_wait(&space[i], DRM_T3_WAIT_DELIVERED, epoch, 0,
+					  after_ms(5000)),
+				 0);
+		for (i = 0; i < RAW_SEGMENT_BYTES / 4; i++)
+			CHECK_EQ(((volatile uint32_t *)space[2].memory)[i], 0x10101 * epoch);
+		for (i = 0; i < 3; i++)
+			raw_release(&space[i], epoch);
+	}
+	for (i = 0; i < 3; i++)
+		raw_close(&space[i]);
+}
+
+/* 4096 packets: the work outlasts one access of the CPU. */
+static void test_large_tiles(void **state)
+{
+	const uint64_t size = 4 << 20;
+	struct drm_t3_segment_map segment;
+	struct raw source, target;
+	uint32_t bo, i, *image;
+
+	(void)state;
+	raw_open(&source, 0, size);
+	raw_open(&target, 1, size);
+	segment = raw_segment(&target);
+	segment.rows = 1024;
+	segment.row_bytes = segment.pitch = segment.tile_row_bytes = 4096;
+	segment.tile_rows = 256;
+	CHECK_EQ(raw_map(&target, &segment), 0);
+	segment.space = source.space;
+	segment.kind = DRM_T3_SEGMENT_DMA;
+	segment.import = raw_join(&source, &target);
+	segment.target_op = DRM_T3_OP_ADD;
+	CHECK_EQ(raw_map(&source, &segment), 0);
+	CHECK_EQ(bo_create(source.fd, size, &bo), 0);
+	CHECK_EQ(raw_stage(&source, 0, bo, size, 1), 0);
+	image = bo_map(source.fd, bo, size);
+	for (i = 0; i < size / 4; i++)
+		image[i] = i * 2654435761u;
+	raw_arm(&target, 1);
+	raw_arm(&source, 1);
+	for (i = 0; i < 4; i++)
+		raw_ring_tile(&source, 0, 0, i);
+	CHECK_EQ(raw_wait(&target, DRM_T3_WAIT_DELIVERED, 1, 0, after_ms(20000)), 0);
+	CHECK_EQ(raw_wait(&source, DRM_T3_WAIT_DELIVERED, 1, 0, after_ms(20000)), 0);
+	CHECK(memcmp(target.memory, image, size) == 0);
+	munmap(image, size);
+	raw_close(&source);
+	raw_close(&target);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_store),	TEST(test_add),		 TEST(test_min),
+		TEST(test_max),		TEST(test_tile_by_tile), TEST(test_chain_of_three),
+		TEST(test_large_tiles),
+	};
+
+	return cmocka_run_group_tests_name("dma", tests, NULL, NULL);
+}

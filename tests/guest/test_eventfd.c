@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+/* DRM_T3_SPACE_EVENTFD: once per epoch and mask, and at a fault or the end. */
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include "raw.h"
+
+#define EVENTFDS 64
+
+struct fixture {
+	struct raw raw;
+	int event;
+};
+
+static void open_fixture(struct fixture *f)
+{
+	struct drm_t3_segment_map segment;
+
+	raw_open(&f->raw, 0, PAGE);
+	segment = raw_segment(&f->raw);
+	CHECK_EQ(raw_map(&f->raw, &segment), 0);
+	segment.segment = 1;
+	segment.offset = 1024;
+	CHECK_EQ(raw_map(&f->raw, &segment), 0);
+	f->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	CHECK(f->event >= 0);
+}
+
+static void close_fixture(struct fixture *f)
+{
+	close(f->event);
+	raw_close(&f->raw);
+}
+
+static int set(const struct raw *raw, uint64_t mask, int fd)
+{
+	struct drm_t3_space_eventfd arg = {
+		.space = raw->space,
+		.fd = fd,
+		.segment_mask = mask,
+	};
+
+	return call(raw->fd, DRM_IOCTL_T3_SPACE_EVENTFD, &arg);
+}
+
+/* The count since the last call, after giving interrupts some time. */
+static uint64_t count(int event)
+{
+	struct pollfd poller = { .fd = event, .events = POLLIN };
+	uint64_t value = 0;
+
+	if (poll(&poller, 1, 1000) != 1)
+		return 0;
+	CHECK_EQ(read(event, &value, sizeof(value)), sizeof(value));
+	return value;
+}
+
+static void check_quiet(int event)
+{
+	struct pollfd poller = { .fd = event, .events = POLLIN };
+
+	CHECK_EQ(poll(&poller, 1, 50), 0);
+}
+
+static void test_wrong_arguments(void **state)
+{
+	struct drm_t3_space_eventfd good = { .segment_mask = 1 };
+	struct fixture f;
+
+	(void)state;
+	open_fixture(&f);
+	const struct deviation rows[] = {
+		BAD(drm_t3_space_eventfd, space, 0, ENOENT),
+		BAD(drm_t3_space_eventfd, space, 4711, ENOENT),
+		BAD(drm_t3_space_eventfd, fd, -1, ENOENT), /* nothing to remove */
+		BAD(drm_t3_space_eventfd, fd, -2, EBADF),
+		BAD(drm_t3_space_eventfd, fd, 1000, EBADF),
+		BAD(drm_t3_space_eventfd, fd, f.raw.fd, EINVAL),
+		BAD(drm_t3_space_eventfd, segment_mask, 0, EINVAL),
+	};
+	good.space = f.raw.space;
+	good.fd = f.event;
+	check_deviations(f.raw.fd, DRM_IOCTL_T3_SPACE_EVENTFD, &good, rows, ROWS(rows));
+	CHECK_MBZ(f.raw.fd, DRM_IOCTL_T3_SPACE_EVENTFD, &good, drm_t3_space_eventfd, flags);
+	CHECK_MBZ(f.raw.fd, DRM_IOCTL_T3_SPACE_EVENTFD, &good, drm_t3_space_eventfd, pad);
+	CHECK_EQ(call(f.raw.fd, DRM_IOCTL_T3_SPACE_EVENTFD, &good), 0);
+	CHECK_EQ(call(f.raw.fd, DRM_IOCTL_T3_SPACE_EVENTFD, &good), -EEXIST);
+	CHECK_EQ(set(&f.raw, 1, -1), 0);
+	CHECK_EQ(set(&f.raw, 1, -1), -ENOENT);
+	close_fixture(&f);
+}
+
+static void test_64_masks(void **state)
+{
+	struct fixture f;
+	uint64_t mask;
+
+	(void)state;
+	open_fixture(&f);
+	for (mask = 1; mask <= EVENTFDS; mask++)
+		CHECK_EQ(set(&f.raw, mask, f.event), 0);
+	CHECK_EQ(set(&f.raw, mask, f.event), -ENOSPC);
+	CHECK_EQ(set(&f.raw, 5, f.event), -EEXIST);
+	CHECK_EQ(set(&f.raw, 5, -1), 0);
+	CHECK_EQ(set(&f.raw, mask, f.event), 0);
+	close_fixture(&f);
+}
+
+static void test_once_per_epoch(void **state)
+{
+	struct fixture f;
+	uint32_t epoch;
+
+	(void)state;
+	open_fixture(&f);
+	CHECK_EQ(set(&f.raw, 3, f.event), 0);
+	for (epoch = 1; epoch <= 5; epoch++) {
+		raw_arm(&f.raw, epoch);
+		raw_fill(&f.raw, 0, RAW_SEGMENT_BYTES, 1);
+		check_quiet(f.event);
+		raw_fill(&f.raw, 1024, RAW_SEGMENT_BYTES, 1);
+		CHECK_EQ(count(f.event), 1);
+		raw_release(&f.raw, epoch);
+		check_quiet(f.event);
+	}
+	close_fixture(&f);
+}
+
+static void test_each_mask_has_its_own(void **state)
+{
+	int second = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct fixture f;
+
+	(void)state;
+	open_fixture(&f);
+	CHECK_EQ(set(&f.raw, 1, f.event), 0);
+	CHECK_EQ(set(&f.raw, 2, second), 0);
+	raw_arm(&f.raw, 1);
+	raw_fill(&f.raw, 1024, RAW_SEGMENT_BYTES, 1);
+	CHECK_EQ(count(second), 1);
+	check_quiet(f.event);
+	raw_fill(&f.raw, 0, RAW_SEGMENT_BYTES, 1);
+	CHECK_EQ(count(f.event), 1);
+	check_quiet(second);
+	close(second);
+	close_fixture(&f);
+}
+
+static void test_nothing_after_removal(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_fixture(&f);
+	CHECK_EQ(set(&f.raw, 1, f.event), 0);
+	CHECK_EQ(set(&f.raw, 1, -1), 0);
+	raw_arm(&f.raw, 1);
+	raw_fill(&f.raw, 0, RAW_SEGMENT_BYTES, 1);
+	check_quiet(f.event);
+	close_fixture(&f);
+}
+
+static void test_fault_signals_once(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_fixture(&f);
+	CHECK_EQ(set(&f.raw, 1, f.event), 0);
+	raw_arm(&f.raw, 1);
+	put8(f.raw.aperture, 1);
+	CHECK_EQ(count(f.event), 1);
+	put8(f.raw.aperture, 1);
+	check_quiet(f.event);
+	CHECK_EQ(space_reset(f.raw.fd, f.raw.space), 0);
+	check_quiet(f.event);
+	raw_arm(&f.raw, 1);
+	raw_fill(&f.raw, 0, RAW_SEGMENT_BYTES, 1);
+	CHECK_EQ(count(f.event), 1);
+	close_fixture(&f);
+}
+
+static void test_destroy_signals(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_fixture(&f);
+	CHECK_EQ(set(&f.raw, 1, f.event), 0);
+	CHECK_EQ(space_destroy(f.raw.fd, f.raw.space), 0);
+	CHECK_EQ(count(f.event), 1);
+	close_fixture(&f);
+}
+
+static void test_file_end_signals(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_fixture(&f);
+	CHECK_EQ(set(&f.raw, 1, f.event), 0);
+	raw_unmap(&f.raw);
+	close(f.raw.fd);
+	CHECK_EQ(count(f.event), 1);
+	close(f.event);
+}
+
+/* The space holds the eventfd: its number may mean something else by then. */
+static void test_descriptor_closed_early(void **state)
+{
+	struct fixture f;
+	int copy;
+
+	(void)state;
+	open_fixture(&f);
+	copy = dup(f.event);
+	CHECK_EQ(set(&f.raw, 1, copy), 0);
+	close(copy);
+	raw_arm(&f.raw, 1);
+	raw_fill(&f.raw, 0, RAW_SEGMENT_BYTES, 1);
+	CHECK_EQ(count(f.event), 1);
+	close_fixture(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_wrong_arguments),	    TEST(test_64_masks),
+		TEST(test_once_per_epoch),	    TEST(test_each_mask_has_its_own),
+		TEST(test_nothing_after_removal),   TEST(test_fault_signals_once),
+		TEST(test_destroy_signals),	    TEST(test_file_end_signals),
+		TEST(test_descriptor_closed_early),
+	};
+
+	return cmocka_run_group_tests_name("eventfd", tests, NULL, NULL);
+}

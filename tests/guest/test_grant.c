@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+/* DRM_T3_GRANT_EXPORT, _REVOKE, _IMPORT and _RELEASE. */
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+
+#include "raw.h"
+
+#define GRANTS 32u /* per space */
+
+/* A source on rank 0 and a target on rank 1, which is next to it. */
+struct pair {
+	struct raw source, target;
+};
+
+static void open_pair(struct pair *p)
+{
+	raw_open(&p->source, 0, PAGE);
+	raw_open(&p->target, 1, PAGE);
+}
+
+static void close_pair(struct pair *p)
+{
+	raw_close(&p->source);
+	raw_close(&p->target);
+}
+
+static void test_export_wrong_arguments(void **state)
+{
+	static const struct deviation rows[] = {
+		BAD(drm_t3_grant_export, space, 0, ENOENT),
+		BAD(drm_t3_grant_export, space, 4711, ENOENT),
+		BAD(drm_t3_grant_export, op_mask, 0, EINVAL),
+		BAD(drm_t3_grant_export, op_mask, 0x10, EINVAL),
+		BAD(drm_t3_grant_export, op_mask, 0x80000001, EINVAL),
+		BAD(drm_t3_grant_export, segment_mask, 0, EINVAL),
+	};
+	struct drm_t3_grant_export good = { .op_mask = 0xf, .segment_mask = ~0ull };
+	struct raw raw;
+
+	(void)state;
+	raw_open(&raw, 0, PAGE);
+	good.space = raw.space;
+	check_deviations(raw.fd, DRM_IOCTL_T3_GRANT_EXPORT, &good, rows, ROWS(rows));
+	CHECK_MBZ(raw.fd, DRM_IOCTL_T3_GRANT_EXPORT, &good, drm_t3_grant_export, flags);
+	CHECK_MBZ(raw.fd, DRM_IOCTL_T3_GRANT_EXPORT, &good, drm_t3_grant_export, pad);
+	CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_GRANT_EXPORT, &good), 0);
+	CHECK(good.grant);
+	CHECK_EQ(fcntl(good.fd, F_GETFD), FD_CLOEXEC);
+	close(good.fd);
+	raw_close(&raw);
+}
+
+/* 32 grants fit; closing one that nobody imported makes room. */
+static void test_too_many_grants(void **state)
+{
+	int fds[GRANTS], extra, round;
+	struct raw raw;
+	uint32_t i;
+
+	(void)state;
+	raw_open(&raw, 0, PAGE);
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < GRANTS; i++)
+			CHECK_EQ(raw_export(&raw, 1, 1, &fds[i], NULL), 0);
+		CHECK_EQ(raw_export(&raw, 1, 1, &extra, NULL), -ENOSPC);
+		for (i = 0; i < GRANTS; i++)
+			close(fds[i]);
+	}
+	raw_close(&raw);
+}
+
+static void test_no_descriptor_left(void **state)
+{
+	struct rlimit old, none = { 0, 0 };
+	struct drm_t3_space_wait_fd arg = { .segment_mask = 1 };
+	int fds[GRANTS];
+	struct raw raw;
+	uint32_t i;
+
+	(void)state;
+	raw_open(&raw, 0, PAGE);
+	arg.space = raw.space;
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none.rlim_max = old.rlim_max;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+	for (i = 0; i < 2 * GRANTS; i++)
+		CHECK_EQ(raw_export(&raw, 1, 1, &fds[0], NULL), -EMFILE);
+	CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_SPACE_WAIT_FD, &arg), -EMFILE);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &old), 0);
+	for (i = 0; i < GRANTS; i++)
+		CHECK_EQ(raw_export(&raw, 1, 1, &fds[i], NULL), 0);
+	for (i = 0; i < GRANTS; i++)
+		close(fds[i]);
+	raw_close(&raw);
+}
+
+static void test_revoke_wrong_arguments(void **state)
+{
+	static const struct deviation rows[] = {
+		BAD(drm_t3_grant_revoke, space, 0, ENOENT),
+		BAD(drm_t3_grant_revoke, space, 4711, ENOENT),
+		BAD(drm_t3_grant_revoke, grant, 0, ENOENT),
+		BAD(drm_t3_grant_revoke, grant, 4711, ENOENT),
+		BAD(drm_t3_grant_revoke, grant, UINT32_MAX, ENOENT),
+	};
+	struct drm_t3_grant_revoke good = { 0 };
+	struct raw raw;
+	int fd;
+
+	(void)state;
+	raw_open(&raw, 0, PAGE);
+	good.space = raw.space;
+	CHECK_EQ(raw_export(&raw, 1, 1, &fd, &good.grant), 0);
+	check_deviations(raw.fd, DRM_IOCTL_T3_GRANT_REVOKE, &good, rows, ROWS(rows));
+	CHECK_MBZ(raw.fd, DRM_IOCTL_T3_GRANT_REVOKE, &good, drm_t3_grant_revoke, flags);
+	CHECK_MBZ(raw.fd, DRM_IOCTL_T3_GRANT_REVOKE, &good, drm_t3_grant_revoke, pad);
+	CHECK_EQ(raw_revoke(&raw, good.grant), 0);
+	CHECK_EQ(raw_revoke(&raw, good.grant), -ENOENT);
+	close(fd);
+	raw_close(&raw);
+}
+
+static void test_import_wrong_arguments(void **state)
+{
+	struct drm_t3_grant_import good = { 0 };
+	struct pair p;
+	int event = eventfd(0, EFD_CLOEXEC), fd;
+
+	(void)state;
+	open_pair(&p);
+	const struct deviation rows[] = {
+		BAD(drm_t3_grant_import, space, 0, ENOENT),
+		BAD(drm_t3_grant_import, space, 4711, ENOENT),
+		BAD(drm_t3_grant_import, fd, -1, EBADF),
+		BAD(drm_t3_grant_import, fd, INT32_MIN, EBADF),
+		BAD(drm_t3_grant_import, fd, 1000, EBADF),
+		BAD(drm_t3_grant_import, fd, event, EINVAL),
+		BAD(drm_t3_grant_import, fd, p.source.fd, EINVAL),
+		BAD(drm_t3_grant_import, fd, p.target.fd, EINVAL),
+	};
+	CHECK_EQ(raw_export(&p.target, 0x21, 0x6, &fd, NULL), 0);
+	good.space = p.source.space;
+	good.fd = fd;
+	check_deviations(p.source.fd, DRM_IOCTL_T3_GRANT_IMPORT, &good, rows, ROWS(rows));
+	CHECK_MBZ(p.source.fd, DRM_IOCTL_T3_GRANT_IMPORT, &good, drm_t3_grant_import, flags);
+	CHECK_MBZ(p.source.fd, DRM_IOCTL_T3_GRANT_IMPORT, &good, drm_t3_grant_import, pad);
+	CHECK_MBZ(p.source.fd, DRM_IOCTL_T3_GRANT_IMPORT, &good, drm_t3_grant_import, pad2);
+	/* None of these used the grant up. */
+	CHECK_EQ(call(p.source.fd, DRM_IOCTL_T3_GRANT_IMPORT, &good), 0);
+	CHECK(good.import);
+	CHECK_EQ(good.rank, 1);
+	CHECK_EQ(good.segment_mask, 0x21);
+	CHECK_EQ(good.op_mask, 0x6);
+	CHECK_EQ(good.fd, fd);
+	close(fd);
+	close(event);
+	close_pair(&p);
+}
+
+static void test_import_once(void **state)
+{
+	uint32_t import;
+	struct raw third;
+	struct pair p;
+	int fd;
+
+	(void)state;
+	open_pair(&p);
+	raw_open(&third, guest_ranks() > 2 ? 2 : 0, PAGE);
+	CHECK_EQ(raw_export(&p.target, 1, 1, &fd, NULL), 0);
+	CHECK_EQ(raw_import(&p.source, fd, &import), 0);
+	CHECK_EQ(raw_import(&p.source, fd, NULL), -EBUSY);
+	CHECK_EQ(raw_import(&third, fd, NULL), -EBUSY);
+	/* Also when it was given up: a grant is for one importer. */
+	CHECK_EQ(raw_release_import(&p.source, import), 0);
+	CHECK_EQ(raw_import(&third, fd, NULL), -EBUSY);
+	close(fd);
+	raw_close(&third);
+	close_pair(&p);
+}
+
+static void test_no_link(void **state)
+{
+	struct raw far, own;
+	struct pair p;
+	int fd;
+
+	(void)state;
+	open_pair(&p);
+	raw_open(&own, 1, PAGE);
+	CHECK_EQ(raw_export(&p.target, 1, 1, &fd, NULL), 0);
+	CHECK_EQ(raw_import(&own, fd, NULL), -EHOSTUNREACH);
+	CHECK_EQ(raw_import(&p.target, fd, NULL), -EHOSTUNREACH);
+	if (guest_ranks() > 3) {
+		raw_open(&far, 3, PAGE); /* two steps from rank 1 in a ring of 4 */
+		CHECK_EQ(raw_import(&far, fd, NULL), -EHOSTUNREACH);
+		raw_close(&far);
+	}
+	CHECK_EQ(raw_import(&p.source, fd, NULL), 0);
+	close(fd);
+	raw_close(&own);
+	close_pair(&p);
+}
+
+static void test_import_of_what_is_gone(void **state)
+{
+	uint32_t grant;
+	struct pair p;
+	int fd;
+
+	(void)state;
+	open_pair(&p);
+	CHECK_EQ(raw_export(&p.target, 1, 1, &fd, &grant), 0);
+	CHECK_EQ(raw_revoke(&p.target, grant), 0);
+	CHECK_EQ(raw_import(&p.source, fd, NULL), -EOWNERDEAD);
+	close(fd);
+	CHECK_EQ(raw_export(&p.target, 1, 1, &fd, NULL), 0);
+	CHECK_EQ(space_reset(p.target.fd, p.target.space), 0);
+	CHECK_EQ(raw_import(&p.source, fd, NULL), -EOWNERDEAD);
+	close(fd);
+	CHECK_EQ(raw_export(&p.target, 1, 1, &fd, NULL), 0);
+	CHECK_EQ(space_destroy(p.target.fd, p.target.space), 0);
+	CHECK_EQ(raw_import(&p.source, fd, NULL), -EOWNERDEAD);
+	close(fd);
+	close_pair(&p);
+}
+
+static void test_import_and_release_need_an_idle_space(void **state)
+{
+	uint32_t import;
+	struct pair p;
+	int fd;
+
+	(void)state;
+	open_pair(&p);
+	raw_arm(&p.target, 1);
+	raw_release(&p.target, 1);
+	import = raw_join(&p.source, &p.target);
+	CHECK_EQ(raw_export(&p.target, 1, 1, &fd, NULL), 0);
+	raw_arm(&p.source, 1); /* waits for the target: ARMING */
+	CHECK_EQ(raw_import(&p.source, fd, NULL), -EBUSY);
+	CHECK_EQ(raw_release_import(&p.source, import), -EBUSY);
+	CHECK_EQ(space_reset(p.source.fd, p.source.space), 0);
+	CHECK_EQ(raw_release_import(&p.source, import), -ENOENT); /* RESET cut it */
+	CHECK_EQ(raw_import(&p.source, fd, &import), 0);
+	CHECK_EQ(raw_release_import(&p.source, import), 0);
+	close(fd);
+	close_pair(&p);
+}
+
+static void test_release_wrong_arguments(void **state)
+{
+	static const struct deviation rows[] = {
+		BAD(drm_t3_grant_release, space, 0, ENOENT),
+		BAD(drm_t3_grant_release, space, 4711, ENOENT),
+		BAD(drm_t3_grant_release, import, 0, ENOENT),
+		BAD(drm_t3_grant_release, import, 4711, ENOENT),
+	};
+	struct drm_t3_grant_release good = { 0 };
+	struct drm_t3_segment_map segment;
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	good.space = p.source.space;
+	good.import = raw_join(&p.source, &p.target);
+	check_deviations(p.source.fd, DRM_IOCTL_T3_GRANT_RELEASE, &good, rows, ROWS(rows));
+	CHECK_MBZ(p.source.fd, DRM_IOCTL_T3_GRANT_RELEASE, &good, drm_t3_grant_release, flags);
+	CHECK_MBZ(p.source.fd, DRM_IOCTL_T3_GRANT_RELEASE, &good, drm_t3_grant_release, pad);
+	segment = raw_sender(&p.source, DRM_T3_SEGMENT_REMOTE, good.import, 0);
+	CHECK_EQ(raw_map(&p.source, &segment), 0);
+	CHECK_EQ(raw_release_import(&p.source, good.import), -EBUSY);
+	CHECK_EQ(raw_unmap_segment(&p.source, 0), 0);
+	CHECK_EQ(raw_release_import(&p.source, good.import), 0);
+	CHECK_EQ(raw_release_import(&p.source, good.import), -ENOENT);
+	close_pair(&p);
+}
+
+/* A space holds 32 imports; two targets give it the 33 grants that this takes. */
+static void test_import_table_full(void **state)
+{
+	uint32_t import = 0, i;
+	struct raw second;
+	struct pair p;
+	int fd;
+
+	(void)state;
+	open_pair(&p);
+	raw_open(&second, 1, PAGE);
+	for (i = 0; i < GRANTS; i++)
+		import = raw_join(&p.source, &p.target);
+	CHECK_EQ(raw_export(&second, 1, 1, &fd, NULL), 0);
+	CHECK_EQ(raw_import(&p.source, fd, NULL), -ENOSPC);
+	CHECK_EQ(raw_release_import(&p.source, import), 0);
+	CHECK_EQ(raw_import(&p.source, fd, NULL), 0);
+	close(fd);
+	raw_close(&second);
+	close_pair(&p);
+}
+
+/* An importer that has died leaves a mark until the owner revokes; then there is room. */
+static void test_revoking_dead_importers_makes_room(void **state)
+{
+	uint32_t grant, i;
+	struct pair p;
+	int fd;
+
+	(void)state;
+	raw_open(&p.target, 1, PAGE);
+	for (i = 0; i < 3 * GRANTS; i++) {
+		raw_open(&p.source, 0, PAGE);
+		CHECK_EQ(raw_export(&p.target, 1, 1, &fd, &grant), 0);
+		CHECK_EQ(raw_import(&p.source, fd, NULL), 0);
+		close(fd);
+		raw_close(&p.source);
+		CHECK_EQ(raw_revoke(&p.target, grant), 0);
+	}
+	raw_close(&p.target);
+}
+
+/* t3-vm run --qemu-arg=-device --qemu-arg=t3 adds a device with a fabric of its own. */
+static void test_another_fabric(void **state)
+{
+	struct raw target, stranger;
+	int fd, device;
+
+	(void)state;
+	if (!guest_foreign_node()) {
+		fprintf(stderr, "# skipped: -EXDEV needs a second fabric, this VM has one\n");
+		skip();
+	}
+	device = open(guest_foreign_node(), O_RDWR | O_CLOEXEC);
+	CHECK(device >= 0);
+	raw_create(&stranger, device, PAGE);
+	raw_open(&target, 1, PAGE);
+	CHECK_EQ(raw_export(&target, 1, 1, &fd, NULL), 0);
+	CHECK_EQ(raw_import(&stranger, fd, NULL), -EXDEV);
+	close(fd);
+	CHECK_EQ(raw_export(&stranger, 1, 1, &fd, NULL), 0);
+	CHECK_EQ(raw_import(&target, fd, NULL), -EXDEV);
+	close(fd);
+	raw_close(&target);
+	raw_close(&stranger);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_export_wrong_arguments),
+		TEST(test_too_many_grants),
+		TEST(test_no_descriptor_left),
+		TEST(test_revoke_wrong_arguments),
+		TEST(test_import_wrong_arguments),
+		TEST(test_import_once),
+		TEST(test_no_link),
+		TEST(test_import_of_what_is_gone),
+		TEST(test_import_and_release_need_an_idle_space),
+		TEST(test_release_wrong_arguments),
+		TEST(test_import_table_full),
+		TEST(test_revoking_dead_importers_makes_room),
+		TEST(test_another_fabric),
+	};
+
+	return cmocka_run_group_tests_name("grant", tests, NULL, NULL);
+}

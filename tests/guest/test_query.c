@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+/* DRM_T3_QUERY: facts and counters of a device. */
+#include <xf86drm.h>
+
+#include "raw.h"
+
+#define GUARD 0xa5
+
+static int query(int fd, uint32_t type, void *data, uint32_t *size)
+{
+	struct drm_t3_query arg = { .type = type, .size = *size, .data = (uintptr_t)data };
+	int ret = call(fd, DRM_IOCTL_T3_QUERY, &arg);
+
+	*size = arg.size;
+	return ret;
+}
+
+static const struct {
+	uint32_t type, size;
+} answers[] = {
+	{ DRM_T3_QUERY_DEVICE, sizeof(struct drm_t3_device_info) },
+	{ DRM_T3_QUERY_COUNTERS, sizeof(struct drm_t3_counters) },
+};
+
+static void test_driver_name_and_version(void **state)
+{
+	int fd = open_rank(0);
+	drmVersionPtr version = drmGetVersion(fd);
+
+	(void)state;
+	CHECK(version);
+	assert_string_equal(version->name, T3_DRIVER_NAME);
+	CHECK_EQ(version->version_major, T3_DRIVER_MAJOR);
+	CHECK_EQ(version->version_minor, T3_DRIVER_MINOR);
+	drmFreeVersion(version);
+	close(fd);
+}
+
+static void test_limits_are_those_of_the_hardware(void **state)
+{
+	struct drm_t3_device_info info;
+	int fd = open_rank(0);
+
+	(void)state;
+	device_info(fd, &info);
+	CHECK_EQ(info.features, DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX);
+	CHECK_EQ(info.hw_version >> 16, 1);
+	CHECK(info.memory_size && info.memory_size % PAGE == 0);
+	CHECK(info.aperture_size && info.aperture_size % PAGE == 0);
+	CHECK(info.memory_free <= info.memory_size);
+	CHECK(info.topology == 1 || info.topology == 2);
+	CHECK(info.tracker_entries && info.tracker_entries % info.tracker_ways == 0);
+	CHECK_EQ(info.max_spaces, 1024);
+	CHECK_EQ(info.space_segments, 64);
+	CHECK_EQ(info.space_imports, 32);
+	CHECK_EQ(info.max_updates, 64);
+	CHECK_EQ(info.max_tile_bytes, 1 << 20);
+	CHECK_EQ(info.staging_slots, 4);
+	close(fd);
+}
+
+static void test_ranks_are_of_one_fabric(void **state)
+{
+	struct drm_t3_device_info info;
+	uint64_t fabric = 0;
+	uint32_t rank;
+	int fd;
+
+	(void)state;
+	for (rank = 0; rank < guest_ranks(); rank++) {
+		fd = open_rank(rank);
+		device_info(fd, &info);
+		close(fd);
+		CHECK_EQ(info.rank, rank);
+		CHECK_EQ(info.ranks, guest_ranks());
+		CHECK(info.fabric_id);
+		CHECK(!fabric || info.fabric_id == fabric);
+		fabric = info.fabric_id;
+	}
+}
+
+static void test_without_data_the_size_is_told(void **state)
+{
+	int fd = open_rank(0);
+	uint32_t size;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ROWS(answers); i++) {
+		size = 0;
+		CHECK_EQ(query(fd, answers[i].type, NULL, &size), 0);
+		CHECK_EQ(size, answers[i].size);
+		size = 12345;
+		CHECK_EQ(query(fd, answers[i].type, NULL, &size), 0);
+		CHECK_EQ(size, answers[i].size);
+	}
+	close(fd);
+}
+
+/* Ask with room for `room` bytes: `want` of them arrive and the rest stays. */
+static void check_copied(int fd, size_t answer, uint32_t room, uint32_t want)
+{
+	unsigned char data[1024];
+	uint32_t size = room;
+	size_t i;
+
+	memset(data, GUARD, sizeof(data));
+	CHECK_EQ(query(fd, answers[answer].type, data, &size), 0);
+	CHECK_EQ(size, want);
+	for (i = want; i < sizeof(data); i++)
+		CHECK_EQ(data[i], GUARD);
+	/* The last byte of each answer is 0 or small: something was copied. */
+	CHECK(!want || data[want - 1] != GUARD);
+}
+
+static void test_short_and_long_answers(void **state)
+{
+	int fd = open_rank(0);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ROWS(answers); i++) {
+		check_copied(fd, i, 0, 0);
+		check_copied(fd, i, 4, 4);
+		check_copied(fd, i, answers[i].size - 1, answers[i].size - 1);
+		check_copied(fd, i, answers[i].size, answers[i].size);
+		check_copied(fd, i, answers[i].size + 64, answers[i].size);
+	}
+	close(fd);
+}
+
+static void test_wrong_arguments(void **state)
+{
+	struct drm_t3_device_info info;
+	const struct drm_t3_query good = {
+		.size = sizeof(info),
+		.data = (uintptr_t)&info,
+	};
+	static const struct deviation rows[] = {
+		BAD(drm_t3_query, type, 2, EINVAL),
+		BAD(drm_t3_query, type, 0x80000000, EINVAL),
+		BAD(drm_t3_query, type, UINT32_MAX, EINVAL),
+		BAD(drm_t3_query, data, 8, EFAULT),
+		BAD(drm_t3_query, data, 0xffff800000000000, EFAULT),
+		BAD(drm_t3_query, data, UINT64_MAX, EFAULT),
+	};
+	struct drm_t3_query copy = good;
+	int fd = open_rank(0);
+
+	(void)state;
+	check_deviations(fd, DRM_IOCTL_T3_QUERY, &good, rows, ROWS(rows));
+	CHECK_EQ(call(fd, DRM_IOCTL_T3_QUERY, &copy), 0);
+	close(fd);
+}
+
+static void get_counters(int fd, struct drm_t3_counters *counters)
+{
+	uint32_t size = sizeof(*counters);
+
+	memset(counters, GUARD, sizeof(*counters));
+	CHECK_EQ(query(fd, DRM_T3_QUERY_COUNTERS, counters, &size), 0);
+}
+
+/* enum t3_counter_id of t3_hw.h: this order is ABI. */
+enum { TRACKER_LIVE = 4, STORES = 6, TRIGGERS = 8, NMC_ELEMENTS = 10, FAULTS = 18, COUNTERS = 21 };
+
+static void test_counters_count(void **state)
+{
+	struct drm_t3_counters before, after;
+	struct drm_t3_segment_map segment;
+	struct raw raw;
+	uint32_t i;
+
+	(void)state;
+	raw_open(&raw, 0, PAGE);
+	segment = raw_segment(&raw);
+	CHECK_EQ(raw_map(&raw, &segment), 0);
+	get_counters(raw.fd, &before);
+	raw_run_epoch(&raw, 1);
+	get_counters(raw.fd, &after);
+	CHECK_EQ(after.count, COUNTERS);
+	CHECK_EQ(after.pad, 0);
+	for (i = after.count; i < DRM_T3_COUNTERS_MAX; i++)
+		CHECK_EQ(after.value[i], 0);
+	CHECK_EQ(after.value[STORES] - before.value[STORES], RAW_SEGMENT_BYTES / 8);
+	CHECK_EQ(after.value[TRIGGERS] - before.value[TRIGGERS], 4);
+	CHECK_EQ(after.value[NMC_ELEMENTS] - before.value[NMC_ELEMENTS], RAW_SEGMENT_BYTES / 4);
+	CHECK_EQ(after.value[TRACKER_LIVE], before.value[TRACKER_LIVE]);
+	CHECK_EQ(after.value[FAULTS], before.value[FAULTS]);
+	CHECK(after.vtime_ns >= before.vtime_ns);
+	raw_close(&raw);
+}
+
+static void test_memory_free_follows_buffers(void **state)
+{
+	uint64_t before = memory_free(0);
+	uint32_t handle;
+	int fd = open_rank(0);
+
+	(void)state;
+	CHECK_EQ(bo_create(fd, 5 * PAGE - 3, &handle), 0);
+	CHECK_EQ(memory_free(0), before - 5 * PAGE);
+	CHECK_EQ(bo_close(fd, handle), 0);
+	CHECK_EQ(memory_free(0), before);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_driver_name_and_version), TEST(test_limits_are_those_of_the_hardware),
+		TEST(test_ranks_are_of_one_fabric), TEST(test_without_data_the_size_is_told),
+		TEST(test_short_and_long_answers),  TEST(test_wrong_arguments),
+		TEST(test_counters_count),	    TEST(test_memory_free_follows_buffers),
+	};
+
+	return cmocka_run_group_tests_name("query", tests, NULL, NULL);
+}

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: MIT
+/* DRM_T3_SPACE_WAIT: what, deadline, restart, who wakes it. */
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+
+#include "raw.h"
+
+static void open_local(struct raw *raw)
+{
+	struct drm_t3_segment_map segment;
+
+	raw_open(raw, 0, PAGE);
+	segment = raw_segment(raw);
+	CHECK_EQ(raw_map(raw, &segment), 0);
+}
+
+static void test_wrong_arguments(void **state)
+{
+	static const struct deviation rows[] = {
+		BAD(drm_t3_space_wait, space, 0, ENOENT),
+		BAD(drm_t3_space_wait, space, 4711, ENOENT),
+		BAD(drm_t3_space_wait, what, 3, EINVAL),
+		BAD(drm_t3_space_wait, what, 257, EINVAL),
+		BAD(drm_t3_space_wait, what, UINT32_MAX, EINVAL),
+		BAD(drm_t3_space_wait, epoch, 0, EINVAL),
+		BAD(drm_t3_space_wait, segment_mask, 2, EINVAL),
+		BAD(drm_t3_space_wait, segment_mask, 3, EINVAL),
+		BAD(drm_t3_space_wait, segment_mask, 1ull << 63, EINVAL),
+		BAD(drm_t3_space_wait, epoch, 2, ETIMEDOUT),
+		BAD(drm_t3_space_wait, deadline_ns, -1, EINVAL),
+		BAD(drm_t3_space_wait, deadline_ns, INT64_MIN, EINVAL),
+	};
+	struct drm_t3_space_wait good = { .what = DRM_T3_WAIT_TRACKED, .epoch = 1 };
+	struct raw raw;
+
+	(void)state;
+	open_local(&raw);
+	good.space = raw.space;
+	good.segment_mask = 1;
+	raw_run_epoch(&raw, 1);
+	CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_SPACE_WAIT, &good), 0);
+	good.epoch = 2;
+	check_deviations(raw.fd, DRM_IOCTL_T3_SPACE_WAIT, &good, rows, ROWS(rows));
+	CHECK_MBZ(raw.fd, DRM_IOCTL_T3_SPACE_WAIT, &good, drm_t3_space_wait, flags);
+	raw_close(&raw);
+}
+
+/* The mask is not looked at for ARMED. */
+static void test_armed_ignores_the_mask(void **state)
+{
+	struct raw raw;
+
+	(void)state;
+	open_local(&raw);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_ARMED, 1, ~0ull, 0), -ETIMEDOUT);
+	raw_arm(&raw, 1);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_ARMED, 1, ~0ull, 0), 0);
+	raw_close(&raw);
+}
+
+static void test_deadline_0_and_past_poll(void **state)
+{
+	static const uint32_t what[] = {
+		DRM_T3_WAIT_ARMED,
+		DRM_T3_WAIT_TRACKED,
+		DRM_T3_WAIT_DELIVERED,
+	};
+	int64_t start = now_ns();
+	struct raw raw;
+	size_t i;
+
+	(void)state;
+	open_local(&raw);
+	for (i = 0; i < ROWS(what); i++) {
+		CHECK_EQ(raw_wait(&raw, what[i], 1, 0, 0), -ETIMEDOUT);
+		CHECK_EQ(raw_wait(&raw, what[i], 1, 0, 1), -ETIMEDOUT);
+		CHECK_EQ(raw_wait(&raw, what[i], 1, 0, start), -ETIMEDOUT);
+	}
+	raw_run_epoch(&raw, 1);
+	for (i = 0; i < ROWS(what); i++) {
+		CHECK_EQ(raw_wait(&raw, what[i], 1, 0, 0), 0);
+		CHECK_EQ(raw_wait(&raw, what[i], 1, 0, 1), 0);
+		CHECK_EQ(raw_wait(&raw, what[i], 1, 0, start), 0);
+		CHECK_EQ(raw_wait(&raw, what[i], 2, 0, 0), -ETIMEDOUT);
+	}
+	CHECK(now_ns() - start < 5000000000);
+	raw_close(&raw);
+}
+
+static void test_deadline_is_kept(void **state)
+{
+	int64_t deadline, late;
+	struct raw raw;
+
+	(void)state;
+	open_local(&raw);
+	raw_arm(&raw, 1);
+	deadline = after_ms(60);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 1, 0, deadline), -ETIMEDOUT);
+	late = now_ns() - deadline;
+	CHECK(late >= 0);
+	CHECK(late < 2000000000);
+	raw_close(&raw);
+}
+
+/* Each mask on its own; 0 is all that are mapped. */
+static void test_masks(void **state)
+{
+	struct drm_t3_segment_map segment;
+	struct raw raw;
+
+	(void)state;
+	open_local(&raw);
+	segment = raw_segment(&raw);
+	segment.segment = 63;
+	segment.offset = 1024;
+	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_arm(&raw, 1);
+	raw_fill(&raw, 1024, RAW_SEGMENT_BYTES, 1);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_TRACKED, 1, 1ull << 63, 0), 0);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 1, 1ull << 63, 0), 0);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_TRACKED, 1, 1, 0), -ETIMEDOUT);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_TRACKED, 1, 0, 0), -ETIMEDOUT);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 1, 1 | 1ull << 63, 0), -ETIMEDOUT);
+	raw_fill(&raw, 0, RAW_SEGMENT_BYTES - 8, 1);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_TRACKED, 1, 1, 0), -ETIMEDOUT);
+	raw_fill(&raw, RAW_SEGMENT_BYTES - 8, 8, 1);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_TRACKED, 1, 1, 0), 0);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 1, 0, 0), 0);
+	raw_close(&raw);
+}
+
+static void test_space_without_segments(void **state)
+{
+	struct raw raw;
+
+	(void)state;
+	raw_open(&raw, 0, PAGE);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 1, 0, 0), -ETIMEDOUT);
+	raw_arm(&raw, 1);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 1, 0, after_ms(2000)), 0);
+	CHECK_EQ(raw_state(&raw), DRM_T3_SPACE_COMPLETE);
+	raw_close(&raw);
+}
+
+static void test_epochs_that_are_over(void **state)
+{
+	struct raw raw;
+
+	(void)state;
+	open_local(&raw);
+	raw_run_epoch(&raw, 7);
+	raw_run_epoch(&raw, 8);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 7, 1, 0), 0);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 8, 1, 0), 0);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 9, 1, 0), -ETIMEDOUT);
+	raw_arm(&raw, 9);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 8, 1, 0), 0);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_TRACKED, 9, 1, 0), -ETIMEDOUT);
+	/* A fault does not take away what was reached. */
+	put8(raw.aperture, 1);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_TRACKED, 9, 1, 0), -EIO);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 8, 1, 0), 0);
+	raw_close(&raw);
+}
+
+/* A wait fd and an eventfd for segment 0. */
+static void open_notifiers(const struct raw *raw, struct pollfd poller[2])
+{
+	struct drm_t3_space_wait_fd wait_fd = { .space = raw->space, .segment_mask = 1 };
+	struct drm_t3_space_eventfd event = { .space = raw->space, .segment_mask = 1 };
+
+	CHECK_EQ(call(raw->fd, DRM_IOCTL_T3_SPACE_WAIT_FD, &wait_fd), 0);
+	event.fd = eventfd(0, EFD_CLOEXEC);
+	CHECK_EQ(call(raw->fd, DRM_IOCTL_T3_SPACE_EVENTFD, &event), 0);
+	poller[0] = (struct pollfd){ .fd = wait_fd.fd, .events = POLLIN };
+	poller[1] = (struct pollfd){ .fd = event.fd, .events = POLLIN };
+}
+
+/*
+ * A -> B -> C, and C is not armed: B stays ARMING and takes A's updates, so B's tiles
+ * are tracked and not delivered until C arms.
+ */
+static void test_tracked_before_delivered(void **state)
+{
+	struct drm_t3_segment_map segment;
+	struct pollfd poller[2];
+	struct raw a, b, c;
+
+	(void)state;
+	if (guest_ranks() < 3)
+		skip();
+	raw_open(&a, 0, PAGE);
+	raw_open(&b, 1, PAGE);
+	raw_open(&c, 2, PAGE);
+	segment = raw_segment(&c);
+	CHECK_EQ(raw_map(&c, &segment), 0);
+	segment = raw_sender(&b, DRM_T3_SEGMENT_DMA, raw_join(&b, &c), 0);
+	CHECK_EQ(raw_map(&b, &segment), 0);
+	segment = raw_sender(&a, DRM_T3_SEGMENT_REMOTE, raw_join(&a, &b), 0);
+	CHECK_EQ(raw_map(&a, &segment), 0);
+	open_notifiers(&b, poller);
+	raw_arm(&b, 1);
+	raw_arm(&a, 1);
+	CHECK_EQ(raw_wait(&a, DRM_T3_WAIT_ARMED, 1, 0, after_ms(2000)), 0);
+	CHECK_EQ(raw_wait(&b, DRM_T3_WAIT_ARMED, 1, 0, after_ms(30)), -ETIMEDOUT);
+	raw_fill(&a, 0, RAW_SEGMENT_BYTES, 11);
+	CHECK_EQ(raw_wait(&a, DRM_T3_WAIT_DELIVERED, 1, 1, after_ms(2000)), 0);
+	CHECK_EQ(raw_wait(&b, DRM_T3_WAIT_TRACKED, 1, 1, after_ms(2000)), 0);
+	CHECK_EQ(raw_wait(&b, DRM_T3_WAIT_DELIVERED, 1, 1, after_ms(30)), -ETIMEDOUT);
+	CHECK_EQ(b.events->segment[0], 1 | DRM_T3_WORD_TRACKED);
+	CHECK_EQ(poll(poller, 2, 30), 0);
+	raw_arm(&c, 1);
+	CHECK_EQ(raw_wait(&b, DRM_T3_WAIT_DELIVERED, 1, 1, after_ms(2000)), 0);
+	CHECK_EQ(raw_wait(&c, DRM_T3_WAIT_DELIVERED, 1, 1, after_ms(2000)), 0);
+	CHECK_EQ(((volatile uint32_t *)c.memory)[RAW_SEGMENT_BYTES / 4 - 1], 11);
+	nap_ms(50); /* for the interrupt */
+	CHECK_EQ(poll(poller, 2, 0), 2);
+	close(poller[0].fd);
+	close(poller[1].fd);
+	raw_close(&a);
+	raw_close(&b);
+	raw_close(&c);
+}
+
+/* -------------------------------------------------------------- wake-ups */
+
+struct sleeper {
+	const struct raw *raw;
+	int result;
+	int64_t end;
+	struct drm_t3_fault fault;
+};
+
+static void *sleep_for_epoch_1(void *arg)
+{
+	struct sleeper *sleeper = arg;
+
+	sleeper->result = raw_wait_fault(sleeper->raw, 1, &sleeper->fault);
+	sleeper->end = now_ns();
+	return NULL;
+}
+
+/* Start a waiter, act after a while, and see what it got and how soon. */
+static void check_woken(struct raw *raw, void (*act)(struct raw *), int want,
+			struct sleeper *sleeper)
+{
+	pthread_t thread;
+	int64_t acted;
+
+	*sleeper = (struct sleeper){ .raw = raw };
+	CHECK_EQ(pthread_create(&thread, NULL, sleep_for_epoch_1, sleeper), 0);
+	nap_ms(50);
+	acted = now_ns();
+	act(raw);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	CHECK_EQ(sleeper->result, want);
+	CHECK(sleeper->end >= acted);
+	CHECK(sleeper->end - acted < 1500000000);
+}
+
+static void act_finish(struct raw *raw)
+{
+	raw_fill(raw, 0, RAW_SEGMENT_BYTES, 1);
+}
+
+static void act_fault(struct raw *raw)
+{
+	put16(raw->aperture + 8, 1);
+}
+
+static void act_destroy(struct raw *raw)
+{
+	space_destroy(raw->fd, raw->space);
+}
+
+static void test_stores_wake(void **state)
+{
+	struct sleeper sleeper;
+	struct raw raw;
+
+	(void)state;
+	open_local(&raw);
+	raw_arm(&raw, 1);
+	check_woken(&raw, act_finish, 0, &sleeper);
+	raw_close(&raw);
+}
+
+static void test_fault_wakes(void **state)
+{
+	struct sleeper sleeper;
+	struct raw raw;
+
+	(void)state;
+	open_local(&raw);
+	raw_arm(&raw, 1);
+	check_woken(&raw, act_fault, -EIO, &sleeper);
+	CHECK_EQ(sleeper.fault.kind, DRM_T3_FAULT_WIDTH);
+	CHECK_EQ(sleeper.fault.offset, 8);
+	CHECK_EQ(sleeper.fault.epoch, 1);
+	raw_close(&raw);
+}
+
+static void test_destroy_wakes(void **state)
+{
+	struct sleeper sleeper;
+	struct raw raw;
+
+	(void)state;
+	open_local(&raw);
+	raw_arm(&raw, 1);
+	check_woken(&raw, act_destroy, -ENOENT, &sleeper);
+	raw_close(&raw);
+}
+
+/* --------------------------------------------------------------- signals */
+
+static volatile sig_atomic_t signals;
+
+static void count_signal(int number)
+{
+	(void)number;
+	signals = signals + 1;
+}
+
+static volatile sig_atomic_t ticking;
+static pthread_t waiter, ticker;
+
+static void *tick(void *unused)
+{
+	while (ticking) {
+		nap_ms(20);
+		pthread_kill(waiter, SIGUSR1);
+	}
+	return unused;
+}
+
+/* From now on the caller gets a signal every 20 ms. */
+static void start_ticks(int flags)
+{
+	struct sigaction action = { .sa_handler = count_signal, .sa_flags = flags };
+
+	signals = 0;
+	ticking = 1;
+	waiter = pthread_self();
+	sigaction(SIGUSR1, &action, NULL);
+	CHECK_EQ(pthread_create(&ticker, NULL, tick, NULL), 0);
+}
+
+static void stop_ticks(void)
+{
+	ticking = 0;
+	pthread_join(ticker, NULL);
+}
+
+/* Ticks every 20 ms may not lengthen a wait whose deadline is absolute. */
+static void test_restart_keeps_the_deadline(void **state)
+{
+	int64_t deadline, end;
+	struct raw raw;
+	int ret;
+
+	(void)state;
+	open_local(&raw);
+	raw_arm(&raw, 1);
+	start_ticks(SA_RESTART);
+	deadline = after_ms(300);
+	ret = raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 1, 0, deadline);
+	end = now_ns();
+	stop_ticks();
+	CHECK_EQ(ret, -ETIMEDOUT);
+	CHECK(signals >= 3);
+	CHECK(end >= deadline);
+	CHECK(end - deadline < 2000000000);
+	raw_close(&raw);
+}
+
+static void test_signal_without_restart(void **state)
+{
+	struct raw raw;
+	int ret;
+
+	(void)state;
+	open_local(&raw);
+	raw_arm(&raw, 1);
+	start_ticks(0);
+	ret = raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 1, 0, after_ms(10000));
+	stop_ticks();
+	CHECK_EQ(ret, -EINTR);
+	CHECK(signals >= 1);
+	raw_close(&raw);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_wrong_arguments),
+		TEST(test_armed_ignores_the_mask),
+		TEST(test_deadline_0_and_past_poll),
+		TEST(test_deadline_is_kept),
+		TEST(test_masks),
+		TEST(test_space_without_segments),
+		TEST(test_epochs_that_are_over),
+		TEST(test_tracked_before_delivered),
+		TEST(test_stores_wake),
+		TEST(test_fault_wakes),
+		TEST(test_destroy_wakes),
+		TEST(test_restart_keeps_the_deadline),
+		TEST(test_signal_without_restart),
+	};
+
+	return cmocka_run_group_tests_name("wait", tests, NULL, NULL);
+}
