@@ -180,12 +180,34 @@ static void ring_equals_reference(void **state)
 			assert_int_equal(v.wrong_bits, 0);
 			assert_int_equal(v.out_of_bound, 0);
 			assert_int_equal(v.bad_iteration, 0);
-			assert_int_equal(v.checked, 2 * cfg.m * cfg.n + cfg.ranks * cfg.n);
+			assert_int_equal(v.checked, 3 * cfg.m * cfg.n);
 			assert_true(v.max_error <= v.bound);
 			assert_true(dtype == DRM_T3_I32 || v.max_error > 0);
 			shared_destroy(shared);
 		}
 	}
+}
+
+/* A job too large to be redone: the iteration in the middle is sampled. */
+static void large_job_is_sampled(void **state)
+{
+	struct gemm_config cfg = small_config(2, DRM_T3_I32);
+	struct gemm_shared *shared;
+	struct gemm_verdict v;
+	uint32_t e;
+
+	(void)state;
+	cfg.m = 4;
+	cfg.n = 1024;
+	cfg.k = 12288;
+	shared = shared_create(&cfg);
+	assert_non_null(shared);
+	for (e = 1; e <= cfg.iterations; e++)
+		run_ring(&cfg, shared, e);
+	v = verdict_of(&cfg, shared);
+	assert_int_equal(v.wrong_bits, 0);
+	assert_int_equal(v.checked, 2 * cfg.m * cfg.n + cfg.ranks * cfg.n);
+	shared_destroy(shared);
 }
 
 static void one_wrong_bit_is_found(void **state)
@@ -245,6 +267,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ring_equals_reference),
+		cmocka_unit_test(large_job_is_sampled),
 		cmocka_unit_test(one_wrong_bit_is_found),
 		cmocka_unit_test(a_wrong_sum_is_out_of_bound),
 	};
