@@ -312,12 +312,11 @@ struct t3_cmd_index {
 };
 
 /*
- * SEG_MAP, in IDLE. Row i of the segment is at space offset
- * offset + i * pitch, row_bytes long; tiles are numbered row-major. offset and
- * each *_bytes, pitch and target_col are multiples of the element size; a tile
- * holds at most T3_MAX_TILE_BYTES. With kind REMOTE or DMA, (row i, byte j)
- * here is (target_row + i, target_col + j) of segment target_segment behind
- * the route.
+ * SEG_MAP, in IDLE. Row i of the segment starts at byte offset + i * pitch of
+ * the space, row_bytes long; tiles are numbered row-major. offset, pitch,
+ * target_col and each *_bytes are multiples of the element size; a tile holds at
+ * most T3_MAX_TILE_BYTES. With kind REMOTE or DMA, (row i, byte j) here is
+ * (target_row + i, target_col + j) of segment target_segment behind the route.
  */
 struct t3_cmd_seg_map {
 	uint32_t space;
