@@ -212,6 +212,7 @@ void t3_space_drop_state(struct t3_space *space)
 	stop_work(space);
 	unmap_segments(space, false);
 	map_pages(space, 0);
+	space->in_flight = 0;
 	space->dev->generation[space->id]++;
 	set_state(space, T3_SPACE_FREE);
 }

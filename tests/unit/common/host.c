@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* Devices, memory, callbacks and accesses. */
+#include "host.h"
+
+static void log_add(struct host_dev *d, const struct host_log *entry)
+{
+	if (d->logged < HOST_LOG)
+		d->log[d->logged] = *entry;
+	d->logged++;
+}
+
+/* The event area's rules are checked at each write: one page, whole words. */
+static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+{
+	struct host_dev *d = opaque;
+	uint64_t offset = addr - HOST_BUS;
+	struct host_log entry = { .kind = HOST_LOG_WRITE, .offset = offset, .len = len };
+
+	if (offset >= HOST_PAGES * T3_PAGE_SIZE || len > HOST_PAGES * T3_PAGE_SIZE - offset)
+		return -1;
+	if (!d->fail_after)
+		return -1;
+	if (d->fail_after != HOST_NONE32)
+		d->fail_after--;
+	assert_true(len == 4 || len == 8 || len == sizeof(struct t3_fault_record) ||
+		    len == T3_PAGE_SIZE);
+	assert_true(len == T3_PAGE_SIZE ? offset % T3_PAGE_SIZE == 0
+					: offset % (len == 4 ? 4 : 8) == 0);
+	assert_true(len == T3_PAGE_SIZE ||
+		    offset % T3_PAGE_SIZE + len <= offsetof(struct t3_event_area, reserved));
+	memcpy(d->pages + offset, buf, len);
+	memcpy(&entry.seen, d->memory + d->watch, sizeof(entry.seen));
+	log_add(d, &entry);
+	return 0;
+}
+
+static void irq(void *opaque, uint32_t vector)
+{
+	struct host_dev *d = opaque;
+	struct host_log entry = { .kind = HOST_LOG_IRQ, .vector = vector };
+
+	assert_true(vector < T3_MAX_VECTORS);
+	d->irqs[vector]++;
+	log_add(d, &entry);
+}
+
+static void dirty(void *opaque, uint64_t offset, uint64_t len)
+{
+	struct host_dev *d = opaque;
+
+	assert_true(len > 0 && offset < d->memory_size && len <= d->memory_size - offset);
+}
+
+static void guest_error(void *opaque, const char *what)
+{
+	struct host_dev *d = opaque;
+
+	assert_non_null(what);
+	d->guest_errors++;
+}
+
+static void trace_state(void *opaque, uint32_t space, uint32_t from, uint32_t to, uint32_t epoch)
+{
+	(void)opaque;
+	(void)epoch;
+	assert_true(space < T3_MAX_SPACES);
+	assert_true(from < T3_SPACE_DEAD && to < T3_SPACE_DEAD);
+}
+
+static void trace_fault(void *opaque, uint32_t space, const struct t3_fault_record *record)
+{
+	(void)opaque;
+	assert_true(space < T3_MAX_SPACES);
+	assert_true(record->kind >= T3_FAULT_UNMAPPED && record->kind <= T3_FAULT_COUNTER);
+}
+
+static void trace_trigger(void *opaque, uint32_t space, uint32_t segment, uint32_t tile)
+{
+	struct host_dev *d = opaque;
+
+	(void)tile;
+	assert_true(space < T3_MAX_SPACES && segment < T3_SPACE_SEGMENTS);
+	d->triggers++;
+}
+
+static void kick(void *opaque)
+{
+	struct host *host = opaque;
+
+	host->kicks++;
+}
+
+static const struct t3_host_ops dev_ops = {
+	.dma_write = dma_write,
+	.irq = irq,
+	.dirty = dirty,
+	.guest_error = guest_error,
+	.trace_state = trace_state,
+	.trace_fault = trace_fault,
+	.trace_trigger = trace_trigger,
+};
+
+void host_attach(struct host *host, uint32_t rank)
+{
+	assert_int_equal(t3_dev_attach(host->dev[rank].dev, host->fabric, rank), 0);
+}
+
+static void add_device(struct host *host, uint32_t rank, const struct host_config *config)
+{
+	struct host_dev *d = &host->dev[rank];
+	struct t3_dev_config dev_config = {
+		.memory_size = HOST_MEMORY,
+		.aperture_size = HOST_APERTURE,
+		.tracker_entries = config->entries,
+		.tracker_ways = config->ways,
+	};
+
+	d->host = host;
+	d->rank = rank;
+	d->memory_size = HOST_MEMORY;
+	d->fail_after = HOST_NONE32;
+	d->memory = calloc(1, HOST_MEMORY);
+	d->pages = calloc(HOST_PAGES, T3_PAGE_SIZE);
+	assert_true(d->memory && d->pages);
+	d->dev = t3_dev_new(&dev_config, d->memory, &dev_ops, d);
+	assert_non_null(d->dev);
+	host_attach(host, rank);
+}
+
+struct host *host_new(const struct host_config *config)
+{
+	struct host *host = calloc(1, sizeof(*host));
+	struct t3_fabric_config fabric_config = {
+		.topology = config->topology,
+		.ranks = config->ranks,
+		.id = 0x1122334455667788ull,
+	};
+	struct t3_fabric_ops fabric_ops = { .kick = kick };
+	uint32_t i;
+
+	assert_non_null(host);
+	host->ranks = config->ranks;
+	host->fabric = t3_fabric_new(&fabric_config, &fabric_ops, host);
+	assert_non_null(host->fabric);
+	for (i = 0; i < config->ranks; i++)
+		add_device(host, i, config);
+	return host;
+}
+
+struct host *host_ring(uint32_t ranks)
+{
+	struct host_config config = { T3_TOPOLOGY_RING, ranks, 256, 8 };
+
+	return host_new(&config);
+}
+
+void host_free(struct host *host)
+{
+	uint32_t i;
+
+	for (i = 0; i < host->ranks; i++) {
+		t3_dev_detach(host->dev[i].dev);
+		t3_dev_free(host->dev[i].dev);
+		free(host->dev[i].memory);
+		free(host->dev[i].pages);
+	}
+	t3_fabric_free(host->fabric);
+	free(host);
+}
+
+void host_drain(struct host *host)
+{
+	uint32_t rounds = 0;
+
+	while (t3_fabric_run(host->fabric, 1000))
+		assert_true(++rounds < 100000);
+}
+
+void host_renew(struct host *host)
+{
+	uint32_t i;
+
+	for (i = 0; i < host->ranks; i++) {
+		struct host_dev *d = &host->dev[i];
+
+		t3_dev_reset(d->dev);
+		memset(d->memory, 0, d->memory_size);
+		memset(d->pages, 0, HOST_PAGES * T3_PAGE_SIZE);
+		memset(d->irqs, 0, sizeof(d->irqs));
+		d->fail_after = HOST_NONE32;
+		d->guest_errors = d->triggers = d->logged = 0;
+	}
+	host_drain(host);
+	host->kicks = 0;
+}
+
+/* ---------------------------------------------------------------- accesses */
+
+uint64_t host_get(struct host_dev *d, uint64_t offset, uint32_t size)
+{
+	return t3_dev_regs_read(d->dev, offset, size);
+}
+
+void host_set(struct host_dev *d, uint64_t offset, uint64_t value, uint32_t size)
+{
+	t3_dev_regs_write(d->dev, offset, value, size);
+}
+
+uint32_t host_reg(struct host_dev *d, uint64_t offset)
+{
+	return (uint32_t)host_get(d, offset, 4);
+}
+
+uint64_t host_counter(struct host_dev *d, enum t3_counter_id id)
+{
+	return host_get(d, T3_REG_COUNTERS + 8 * id, 8);
+}
+
+void host_doorbell(struct host_dev *d, uint32_t space, uint32_t offset, uint64_t value,
+		   uint32_t size)
+{
+	host_set(d, T3_DOORBELL_BASE + (uint64_t)space * T3_PAGE_SIZE + offset, value, size);
+}
+
+uint64_t host_doorbell_read(struct host_dev *d, uint32_t space, uint32_t offset, uint32_t size)
+{
+	return host_get(d, T3_DOORBELL_BASE + (uint64_t)space * T3_PAGE_SIZE + offset, size);
+}
+
+void host_arm(struct host_dev *d, uint32_t space, uint32_t epoch)
+{
+	host_doorbell(d, space, T3_DB_ARM, epoch, 4);
+}
+
+void host_release(struct host_dev *d, uint32_t space, uint32_t epoch)
+{
+	host_doorbell(d, space, T3_DB_RELEASE, epoch, 4);
+}
+
+void host_tile(struct host_dev *d, uint32_t space, uint32_t segment, uint32_t slot, uint32_t tile)
+{
+	host_doorbell(d, space, T3_DB_TILE, T3_DB_TILE_VALUE(segment, slot, tile), 8);
+}
+
+void host_store(struct host_dev *d, uint32_t space, uint64_t offset, uint64_t value, uint32_t size)
+{
+	t3_dev_aperture_write(d->dev, (uint64_t)space * HOST_SPACE_SIZE + offset, value, size);
+}
+
+uint64_t host_load(struct host_dev *d, uint32_t space, uint64_t offset, uint32_t size)
+{
+	return t3_dev_aperture_read(d->dev, (uint64_t)space * HOST_SPACE_SIZE + offset, size);
+}
+
+void host_fill(struct host_dev *d, uint32_t space, uint32_t segment, uint32_t value)
+{
+	uint32_t i;
+
+	for (i = 0; i < 64; i += 4)
+		host_store(d, space, segment * 0x400 + i, value, 4);
+}
+
+uint64_t host_random(uint64_t *state)
+{
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return *state * 0x2545f4914f6cdd1dull;
+}
+
+uint32_t host_below(uint64_t *state, uint32_t bound)
+{
+	return (uint32_t)((host_random(state) >> 32) * bound >> 32);
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+#include "hostile.h"
+
+#define FREE_START 0x280000u /* memory that no good space uses */
+
+uint32_t hostile_below(struct hostile *m, uint32_t bound)
+{
+	return host_below(&m->random, bound);
+}
+
+static bool rarely(struct hostile *m)
+{
+	return !m->sane && hostile_below(m, 24) == 0;
+}
+
+/* Mostly a small number, sometimes any. */
+static uint32_t number(struct hostile *m, uint32_t bound)
+{
+	return rarely(m) ? (uint32_t)host_random(&m->random) : hostile_below(m, bound);
+}
+
+static uint32_t space_of(struct hostile *m)
+{
+	uint32_t lowest = m->guarded ? 1 : 0;
+	uint32_t space =
+		lowest + (rarely(m) ? (uint32_t)host_random(&m->random) : hostile_below(m, 4));
+
+	return space < lowest ? lowest : space;
+}
+
+static uint64_t address(struct hostile *m, uint32_t granule)
+{
+	uint32_t start = m->guarded ? FREE_START : 0;
+	uint64_t at = start + hostile_below(m, (HOST_MEMORY - start) / granule) * (uint64_t)granule;
+
+	if (rarely(m))
+		at |= host_random(&m->random) << 22;
+	return rarely(m) ? at + 4 : at;
+}
+
+/* ---------------------------------------------------------------- commands */
+
+static size_t make_create(struct hostile *m, void *out)
+{
+	struct t3_cmd_space_create cmd = {
+		.space = space_of(m),
+		.aperture_offset = (uint64_t)number(m, HOST_APERTURE / T3_PAGE_SIZE) * T3_PAGE_SIZE,
+		.size = (uint64_t)number(m, 40) * T3_PAGE_SIZE,
+		.buffer = address(m, T3_PAGE_SIZE),
+		.counters = address(m, 16),
+		.counter_count = number(m, 300),
+		.mbz = rarely(m),
+		.event_area = HOST_BUS + (1 + number(m, 70)) * (uint64_t)T3_PAGE_SIZE,
+	};
+
+	memcpy(out, &cmd, sizeof(cmd));
+	return sizeof(cmd);
+}
+
+static size_t make_map(struct hostile *m, void *out)
+{
+	uint32_t kind = number(m, 4), dtype = number(m, 4), rows = number(m, 9);
+	uint32_t size = dtype < 2 ? 4 : 2, bytes = size * number(m, 40);
+	struct t3_cmd_seg_map cmd = {
+		.space = space_of(m),
+		.segment = number(m, 8),
+		.kind = (uint8_t)kind,
+		.op = (uint8_t)(kind == T3_SEG_REMOTE ? 0 : number(m, 4)),
+		.dtype = (uint8_t)dtype,
+		.init = (uint8_t)(kind == T3_SEG_REMOTE ? 0 : number(m, 2)),
+		.target_op = (uint8_t)(kind == T3_SEG_LOCAL ? 0 : number(m, 4)),
+		.offset = (uint64_t)size * number(m, 2000),
+		.updates = 1 + number(m, 3),
+		.rows = rows,
+		.row_bytes = bytes,
+		.pitch = bytes + size * number(m, 9),
+		.tile_rows = number(m, rows + 2),
+		.tile_row_bytes = size * number(m, bytes / size + 2),
+		.counter_base = number(m, 200),
+		.route = kind == T3_SEG_LOCAL ? 0 : number(m, 3),
+		.target_segment = kind == T3_SEG_LOCAL ? 0 : number(m, 8),
+		.target_row = kind == T3_SEG_LOCAL ? 0 : number(m, 3),
+		.target_col = kind == T3_SEG_LOCAL ? 0 : size * number(m, 4),
+	};
+
+	memcpy(out, &cmd, sizeof(cmd));
+	return sizeof(cmd);
+}
+
+static size_t make_staging(struct hostile *m, void *out)
+{
+	struct t3_cmd_seg_staging cmd = { space_of(m),	      number(m, 8), address(m, 8),
+					  8 * number(m, 400), number(m, 5), rarely(m) };
+
+	memcpy(out, &cmd, sizeof(cmd));
+	return sizeof(cmd);
+}
+
+static uint32_t generation(struct hostile *m, uint32_t rank, uint32_t space)
+{
+	if (rank >= HOSTILE_RANKS || space >= T3_MAX_SPACES || rarely(m))
+		return number(m, 4);
+	return host_query(&m->host->dev[rank], space).generation;
+}
+
+static size_t make_route(struct hostile *m, void *out)
+{
+	uint32_t rank = number(m, HOSTILE_RANKS), space = number(m, 5);
+	struct t3_cmd_route_set cmd = { space_of(m), number(m, 3), rank, space, 0, number(m, 4) };
+
+	cmd.peer_generation = generation(m, rank, space);
+	memcpy(out, &cmd, sizeof(cmd));
+	return sizeof(cmd);
+}
+
+static size_t make_import(struct hostile *m, void *out)
+{
+	uint32_t rank = number(m, HOSTILE_RANKS), space = number(m, 5);
+	struct t3_cmd_import_set cmd = { space_of(m),	number(m, 4),		rank, space, 0,
+					 number(m, 16), host_random(&m->random) };
+
+	cmd.src_generation = generation(m, rank, space);
+	memcpy(out, &cmd, sizeof(cmd));
+	return sizeof(cmd);
+}
+
+static size_t make_index(struct hostile *m, void *out)
+{
+	struct t3_cmd_space cmd = { .space = space_of(m), .generation = number(m, 8) };
+
+	memcpy(out, &cmd, sizeof(cmd));
+	return sizeof(cmd);
+}
+
+/* Commands that take things away come seldom, or nothing would ever be there. */
+static uint32_t draw_opcode(struct hostile *m)
+{
+	static const uint8_t often[] = {
+		T3_CMD_SPACE_CREATE, T3_CMD_SPACE_RESET, T3_CMD_SEG_MAP,     T3_CMD_SEG_MAP,
+		T3_CMD_SEG_MAP,	     T3_CMD_SEG_STAGING, T3_CMD_SEG_STAGING, T3_CMD_SEG_STATS,
+		T3_CMD_ROUTE_SET,    T3_CMD_IMPORT_SET,	 T3_CMD_SPACE_CREATE
+	};
+
+	return hostile_below(m, 6) ? often[hostile_below(m, sizeof(often))] : number(m, 15);
+}
+
+static void command(struct hostile *m, struct host_dev *d)
+{
+	uint64_t cmd[T3_MAILBOX_SIZE / 8] = { 0 };
+	uint32_t opcode = draw_opcode(m);
+	size_t size;
+
+	switch (opcode) {
+	case T3_CMD_SPACE_CREATE:
+		size = make_create(m, cmd);
+		break;
+	case T3_CMD_SEG_MAP:
+		size = make_map(m, cmd);
+		break;
+	case T3_CMD_SEG_STAGING:
+		size = make_staging(m, cmd);
+		break;
+	case T3_CMD_ROUTE_SET:
+		size = make_route(m, cmd);
+		break;
+	case T3_CMD_IMPORT_SET:
+		size = make_import(m, cmd);
+		break;
+	default:
+		size = make_index(m, cmd);
+		break;
+	}
+	assert_true(host_command(d, opcode, cmd, size) <= T3_ADMIN_NO_RESOURCE);
+}
+
+/* ---------------------------------------------------------------- accesses */
+
+static void doorbell(struct hostile *m, struct host_dev *d)
+{
+	uint32_t space = space_of(m) % T3_MAX_SPACES;
+	struct t3_cmd_space now;
+
+	if (m->guarded && !space)
+		return;
+	now = host_query(d, space);
+	if (rarely(m))
+		host_doorbell(d, space, hostile_below(m, 0x1000), host_random(&m->random),
+			      1u << hostile_below(m, 4));
+	else if (rarely(m))
+		host_doorbell_read(d, space, hostile_below(m, 0x1000), 8);
+	else if (now.state == T3_SPACE_IDLE)
+		host_arm(d, space, rarely(m) ? number(m, 9) : now.epoch + 1);
+	else if (now.state == T3_SPACE_COMPLETE)
+		host_release(d, space, rarely(m) ? number(m, 9) : now.epoch);
+	else if (now.state == T3_SPACE_ARMED || rarely(m))
+		host_tile(d, space, number(m, 4), number(m, 2), number(m, 9));
+}
+
+static void aperture(struct hostile *m, struct host_dev *d)
+{
+	uint64_t lowest = m->guarded ? HOST_SPACE_SIZE : 0;
+	uint64_t offset = lowest + 2ull * hostile_below(m, (uint32_t)(HOST_APERTURE - lowest) / 2);
+	uint32_t size = 2u << hostile_below(m, 3);
+
+	offset = rarely(m) ? offset | host_random(&m->random) << 20 | 1 : offset & ~7ull;
+	if (hostile_below(m, 8))
+		t3_dev_aperture_write(d->dev, offset, host_random(&m->random), size);
+	else
+		t3_dev_aperture_read(d->dev, offset, rarely(m) ? 1 : size);
+}
+
+/* Where build() puts segments. */
+static void store_in_space(struct hostile *m, struct host_dev *d)
+{
+	uint32_t space = (m->guarded ? 1 : 0) + hostile_below(m, 4);
+	uint32_t offset = hostile_below(m, 3) * 0x800 + 4 * hostile_below(m, 60);
+
+	if (host_state(d, space) == T3_SPACE_ARMED || rarely(m))
+		host_store(d, space, offset, host_random(&m->random), rarely(m) ? 8 : 4);
+}
+
+static void registers(struct hostile *m, struct host_dev *d)
+{
+	uint64_t offset =
+		rarely(m) ? host_random(&m->random) & 0x3fffff : 4 * hostile_below(m, 0x180);
+	uint32_t size = rarely(m) ? 1u << hostile_below(m, 4) : 4;
+
+	if (offset >= T3_REG_CONTROL && offset < T3_REG_CONTROL + 4 && m->guarded)
+		return;
+	if (offset == T3_REG_ADMIN_COMMAND) /* with whatever the mailbox holds */
+		host_set(d, T3_REG_MAILBOX, space_of(m), 4);
+	if (m->guarded && offset == T3_REG_ADMIN_COMMAND)
+		return;
+	if (hostile_below(m, 2))
+		host_set(d, offset, host_random(&m->random), size);
+	else
+		host_get(d, offset, size);
+}
+
+static void scribble(struct hostile *m, struct host_dev *d)
+{
+	uint64_t at = address(m, 8) % (HOST_MEMORY - 8);
+	uint64_t bits = host_random(&m->random);
+
+	if (m->guarded && at < FREE_START)
+		return;
+	memcpy(d->memory + at, &bits, 8);
+}
+
+/* Only when nobody good is around. */
+static void catastrophe(struct hostile *m, struct host_dev *d)
+{
+	if (m->guarded)
+		return;
+	switch (hostile_below(m, 5)) {
+	case 0:
+		t3_dev_reset(d->dev);
+		break;
+	case 1:
+		t3_dev_detach(d->dev);
+		host_attach(m->host, d->rank);
+		break;
+	case 2:
+		d->fail_after = rarely(m) ? 0 : HOST_NONE32;
+		break;
+	case 3:
+		t3_fabric_inject(m->host->fabric, hostile_below(m, HOSTILE_RANKS),
+				 hostile_below(m, HOSTILE_RANKS), T3_INJECT_DOWN, rarely(m));
+		break;
+	default:
+		t3_fabric_set_inline_budget(m->host->fabric,
+					    hostile_below(m, 2) ? hostile_below(m, 4) : 4096);
+		break;
+	}
+}
+
+/* -------------------------------------------------------------- build up */
+
+static void build_space(struct hostile *m, struct host_dev *d, uint32_t space)
+{
+	struct t3_cmd_space_create cmd = host_space_args(space);
+	uint32_t state = host_query(d, space).state;
+
+	if (state == T3_SPACE_DISABLED || state == T3_SPACE_QUIESCED || rarely(m)) {
+		host_space_command(d, T3_CMD_SPACE_DISABLE, space);
+		if (hostile_below(m, 2))
+			host_drain(m->host);
+		host_space_command(d, T3_CMD_SPACE_DESTROY, space);
+	} else if (state != T3_SPACE_FREE && hostile_below(m, 8)) {
+		host_space_command(d, T3_CMD_SPACE_RESET, space);
+	}
+	cmd.buffer = FREE_START + space * HOST_SPACE_SIZE;
+	cmd.counters = FREE_START + 0x80000 + space * 0x4000;
+	cmd.counter_count = 0x400;
+	host_command(d, T3_CMD_SPACE_CREATE, &cmd, sizeof(cmd));
+}
+
+static void build_segments(struct hostile *m, struct host_dev *d, uint32_t space)
+{
+	uint64_t cmd[T3_MAILBOX_SIZE / 8] = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < 3; i++) {
+		struct t3_cmd_seg_map *map = (void *)cmd;
+		struct t3_cmd_seg_staging staging = { space, i, 0, 0x400, 2, 0 };
+		size_t size = make_map(m, cmd);
+
+		map->space = space;
+		map->segment = i;
+		map->offset = i * 0x800;
+		map->counter_base = i * 0x100;
+		map->route = map->target_row = map->target_col = 0;
+		if (hostile_below(m, 2))
+			map->dtype = T3_DTYPE_I32;
+		if (map->kind != T3_SEG_LOCAL)
+			map->target_segment = hostile_below(m, 3);
+		host_command(d, T3_CMD_SEG_MAP, cmd, size);
+		staging.address = rarely(m) ? address(m, 8) : FREE_START + 0xc0000 + i * 0x1000;
+		host_command(d, T3_CMD_SEG_STAGING, &staging, sizeof(staging));
+	}
+}
+
+/* The same space on all ranks, with grants around the ring, then armed. */
+static void build(struct hostile *m)
+{
+	uint32_t space = (m->guarded ? 1 : 0) + hostile_below(m, 4), r;
+	struct host_dev *dev = m->host->dev;
+
+	for (r = 0; r < HOSTILE_RANKS; r++)
+		build_space(m, &dev[r], space);
+	for (r = 0; r < HOSTILE_RANKS; r++) {
+		uint32_t next = (r + 1) % HOSTILE_RANKS;
+		struct t3_cmd_route_set route = { space, 0, next, space, 0, 0 };
+		struct t3_cmd_import_set import = { space, 0, r, space, 0, 15, HOST_NONE64 };
+
+		route.peer_generation = host_query(&dev[next], space).generation;
+		import.src_generation = host_query(&dev[r], space).generation;
+		host_command(&dev[r], T3_CMD_ROUTE_SET, &route, sizeof(route));
+		host_command(&dev[next], T3_CMD_IMPORT_SET, &import, sizeof(import));
+	}
+	m->sane = true;
+	for (r = 0; r < HOSTILE_RANKS; r++)
+		build_segments(m, &dev[r], space);
+	m->sane = false;
+	for (r = 0; r < HOSTILE_RANKS; r++)
+		if (!rarely(m))
+			host_arm(&dev[r], space, host_query(&dev[r], space).epoch + 1);
+}
+
+/* ------------------------------------------------------------------- choose */
+
+void hostile_step(struct hostile *m)
+{
+	struct host_dev *d = &m->host->dev[hostile_below(m, HOSTILE_RANKS)];
+
+	switch (hostile_below(m, 40)) {
+	case 0 ... 3:
+		command(m, d);
+		break;
+	case 4 ... 17:
+		doorbell(m, d);
+		break;
+	case 18:
+		aperture(m, d);
+		break;
+	case 19 ... 31:
+		store_in_space(m, d);
+		break;
+	case 32:
+		registers(m, d);
+		break;
+	case 33:
+		scribble(m, d);
+		break;
+	case 34:
+		t3_fabric_inject(m->host->fabric, hostile_below(m, HOSTILE_RANKS),
+				 hostile_below(m, HOSTILE_RANKS), hostile_below(m, T3_INJECT_DOWN),
+				 hostile_below(m, 9));
+		break;
+	case 35 ... 36:
+		build(m);
+		break;
+	default:
+		if (rarely(m))
+			catastrophe(m, d);
+		t3_fabric_run(m->host->fabric, hostile_below(m, 9));
+		break;
+	}
+}

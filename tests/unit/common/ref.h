@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reference arithmetic on bit patterns, in integers only: no host floating point
+ * and nothing of the core. Slow and plain on purpose.
+ */
+#ifndef T3_TEST_REF_H
+#define T3_TEST_REF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+uint32_t ref_size(uint32_t dtype);
+uint32_t ref_apply(uint32_t dtype, uint32_t op, uint32_t memory, uint32_t value);
+uint32_t ref_identity(uint32_t dtype, uint32_t op);
+bool ref_is_nan(uint32_t dtype, uint32_t bits);
+/* A small integer, exact in each type: -256 .. 256. */
+uint32_t ref_small(uint32_t dtype, int value);
+
+#endif

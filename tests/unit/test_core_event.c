@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The event area: what is written when, and in which order: tile data, segment
+ * word, state, interrupt (SPEC.md section 2.3).
+ */
+#include "host.h"
+
+#define WORD(index) (offsetof(struct t3_event_area, segment) + 8 * (index))
+#define DONE(epoch) (T3_SEG_WORD_TRACKED | T3_SEG_WORD_DELIVERED | (epoch))
+
+static void expect_write(const struct host_log *entry, size_t offset, size_t len)
+{
+	assert_int_equal(entry->kind, HOST_LOG_WRITE);
+	assert_int_equal(entry->offset, offset);
+	assert_int_equal(entry->len, len);
+}
+
+/* Two LOCAL segments in space 0 of a lone device, interrupts on. */
+static struct host *set_up(void)
+{
+	struct host *host = host_ring(1);
+	struct host_dev *d = &host->dev[0];
+
+	host_space(d, 0);
+	host_local(d, 0, 0);
+	host_local(d, 0, 5);
+	host_stage(d, 0, 5, 4);
+	host_set(d, T3_REG_SPACE_ENABLE, 1, 4);
+	host_set(d, T3_REG_SPACE_PENDING, 1, 4);
+	d->logged = 0;
+	return host;
+}
+
+static void news_read(struct host_dev *d)
+{
+	host_set(d, T3_REG_SPACE_PENDING, 1, 4);
+	d->logged = 0;
+}
+
+static void test_whole_page(void **state)
+{
+	struct host *host = host_ring(1);
+	struct host_dev *d = &host->dev[0];
+	struct t3_event_area want;
+
+	(void)state;
+	memset(d->pages, 0xff, T3_PAGE_SIZE);
+	memset(&want, 0, sizeof(want));
+	want.state = (uint64_t)T3_SPACE_IDLE << 32;
+	want.generation = host_space(d, 0);
+	assert_memory_equal(d->pages, &want, sizeof(want));
+	assert_int_equal(d->logged, 1);
+	assert_int_equal(host_reg(d, T3_REG_SPACE_PENDING), 1);
+	memset(d->pages, 0xff, T3_PAGE_SIZE);
+	host_set(d, T3_REG_SPACE_PENDING, 1, 4);
+	host_space_command(d, T3_CMD_SPACE_RESET, 0);
+	want.generation++;
+	assert_memory_equal(d->pages, &want, sizeof(want));
+	assert_int_equal(host_reg(d, T3_REG_SPACE_PENDING), 1);
+	host_free(host);
+}
+
+/* ARM and RELEASE: one word, then the interrupt, and segment words stay. */
+static void test_state_words(void **state)
+{
+	struct host *host = set_up();
+	struct host_dev *d = &host->dev[0];
+
+	(void)state;
+	host_arm(d, 0, 3);
+	assert_int_equal(d->logged, 3);
+	expect_write(&d->log[0], 0, 8); /* ARMING */
+	assert_int_equal(d->log[1].kind, HOST_LOG_IRQ);
+	expect_write(&d->log[2], 0, 8); /* ARMED; PENDING was set */
+	host_expect(d, 0, T3_SPACE_ARMED, 3);
+	host_fill(d, 0, 0, 1);
+	host_fill(d, 0, 5, 1);
+	host_expect(d, 0, T3_SPACE_COMPLETE, 3);
+	news_read(d);
+	host_release(d, 0, 3);
+	assert_int_equal(d->logged, 2);
+	expect_write(&d->log[0], 0, 8);
+	assert_int_equal(d->log[1].kind, HOST_LOG_IRQ);
+	host_arm(d, 0, 4);
+	host_expect_word(d, 0, 0, DONE(3)); /* of the epoch that is over */
+	host_fill(d, 0, 0, 1);
+	host_expect_word(d, 0, 0, DONE(4));
+	host_expect_word(d, 0, 5, DONE(3));
+	host_free(host);
+}
+
+static void test_order(void **state)
+{
+	struct host *host = set_up();
+	struct host_dev *d = &host->dev[0];
+
+	(void)state;
+	host_arm(d, 0, 1);
+	host_fill(d, 0, 5, 0x11);
+	d->watch = 56; /* the last element of segment 0 */
+	news_read(d);
+	host_fill(d, 0, 0, 0x22);
+	assert_int_equal(d->logged, 3);
+	expect_write(&d->log[0], WORD(0), 8);
+	expect_write(&d->log[1], 0, 8);
+	assert_int_equal(d->log[2].kind, HOST_LOG_IRQ);
+	assert_int_equal(d->log[0].seen, 0x2200000022ull);
+	host_expect(d, 0, T3_SPACE_COMPLETE, 1);
+	host_free(host);
+}
+
+/* A segment that completes alone: word, then interrupt; the others are untouched. */
+static void test_one_segment(void **state)
+{
+	struct host *host = set_up();
+	struct host_dev *d = &host->dev[0];
+
+	(void)state;
+	host_arm(d, 0, 1);
+	news_read(d);
+	host_fill(d, 0, 5, 1);
+	assert_int_equal(d->logged, 2);
+	expect_write(&d->log[0], WORD(5), 8);
+	assert_int_equal(d->log[1].kind, HOST_LOG_IRQ);
+	host_expect_word(d, 0, 5, DONE(1));
+	host_expect_word(d, 0, 0, 0);
+	host_expect(d, 0, T3_SPACE_ARMED, 1);
+	host_free(host);
+}
+
+/* `consumed` is a word of its own, behind the data, and no interrupt. */
+static void test_consumed(void **state)
+{
+	struct host *host = set_up();
+	struct host_dev *d = &host->dev[0];
+	uint32_t slot;
+
+	(void)state;
+	host_arm(d, 0, 1);
+	for (slot = 0; slot < 4; slot++) {
+		size_t offset = offsetof(struct t3_event_area, consumed) + (5 * 4 + slot) * 4;
+
+		memset(host_slot(d, 0, 5, slot), 1 + (int)slot, 0x100);
+		d->watch = 5 * 0x400 + slot / 2 * 32 + slot % 2 * 8;
+		news_read(d);
+		host_tile(d, 0, 5, slot, slot);
+		expect_write(&d->log[0], offset, 4);
+		assert_int_equal(d->log[0].seen, 0x0101010101010101ull * (1 + slot));
+		assert_int_equal(host_area(d, 0)->consumed[5][slot], 1);
+		assert_int_equal(host_area(d, 0)->consumed[0][slot], 0);
+		if (slot < 3)
+			assert_int_equal(d->logged, 1);
+	}
+	host_expect_word(d, 0, 5, DONE(1));
+	host_free(host);
+}
+
+/* The counters of slots go on over epochs and start again at RESET. */
+static void test_consumed_counts(void **state)
+{
+	struct host *host = set_up();
+	struct host_dev *d = &host->dev[0];
+	uint32_t epoch, tile;
+
+	(void)state;
+	for (epoch = 1; epoch <= 3; epoch++) {
+		host_arm(d, 0, epoch);
+		for (tile = 0; tile < 4; tile++)
+			host_tile(d, 0, 5, 1, tile);
+		host_fill(d, 0, 0, 1);
+		assert_int_equal(host_area(d, 0)->consumed[5][1], 4 * epoch);
+		host_release(d, 0, epoch);
+	}
+	host_space_command(d, T3_CMD_SPACE_RESET, 0);
+	host_arm(d, 0, 1);
+	host_tile(d, 0, 5, 1, 0);
+	assert_int_equal(host_area(d, 0)->consumed[5][1], 1);
+	host_free(host);
+}
+
+/* Tracked and delivered apart: the answers of the peer come later. */
+static void test_tracked_then_delivered(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
+
+	(void)state;
+	host_space(a, 0);
+	host_space(b, 0);
+	host_connect(a, b, 0);
+	host_map(a, &map);
+	host_local(b, 0, 0);
+	host_arm(b, 0, 1);
+	host_arm(a, 0, 1);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	host_fill(a, 0, 0, 3);
+	host_expect_word(a, 0, 0, T3_SEG_WORD_TRACKED | 1);
+	host_expect(a, 0, T3_SPACE_ARMED, 1);
+	assert_true(host->kicks > 0);
+	while (host_area(b, 0)->segment[0] == 0) {
+		host_expect_word(a, 0, 0, T3_SEG_WORD_TRACKED | 1);
+		assert_true(t3_fabric_run(host->fabric, 1));
+	}
+	host_expect_word(a, 0, 0, T3_SEG_WORD_TRACKED | 1); /* applied, not answered yet */
+	host_drain(host);
+	host_expect_word(a, 0, 0, DONE(1));
+	host_expect_word(b, 0, 0, DONE(1));
+	host_expect(a, 0, T3_SPACE_COMPLETE, 1);
+	host_free(host);
+}
+
+/* Record, count, state, interrupt: who sees FAULTED can read why. */
+static void test_fault_order(void **state)
+{
+	struct host *host = set_up();
+	struct host_dev *d = &host->dev[0];
+
+	(void)state;
+	host_store(d, 0, 0, 1, 4);
+	assert_int_equal(d->logged, 4);
+	expect_write(&d->log[0], offsetof(struct t3_event_area, fault),
+		     sizeof(struct t3_fault_record));
+	expect_write(&d->log[1], offsetof(struct t3_event_area, faults), 4);
+	expect_write(&d->log[2], 0, 8);
+	assert_int_equal(d->log[3].kind, HOST_LOG_IRQ);
+	d->logged = 0;
+	host_store(d, 0, 0, 1, 4);
+	assert_int_equal(d->logged, 1);
+	expect_write(&d->log[0], offsetof(struct t3_event_area, dropped), 8);
+	host_free(host);
+}
+
+/* Whichever write fails, the space faults once and the device goes on. */
+static void test_each_write_fails(void **state)
+{
+	uint32_t good, faults;
+
+	(void)state;
+	for (good = 0;; good++) {
+		struct host *host = set_up();
+		struct host_dev *d = &host->dev[0];
+		uint32_t tile;
+
+		d->fail_after = good;
+		host_arm(d, 0, 1);
+		for (tile = 0; tile < 4; tile++)
+			host_tile(d, 0, 5, 0, tile);
+		host_fill(d, 0, 0, 1);
+		if (host_state(d, 0) == T3_SPACE_COMPLETE)
+			host_release(d, 0, 1);
+		faults = (uint32_t)host_counter(d, T3_COUNTER_FAULTS);
+		if (!faults)
+			host_expect(d, 0, T3_SPACE_IDLE, 1);
+		else
+			assert_int_equal(host_state(d, 0), T3_SPACE_FAULTED);
+		assert_true(faults <= 1);
+		assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_LIVE), 0);
+		assert_int_equal(host_reg(d, T3_REG_ERROR_STATUS), faults ? T3_ERROR_HOST_DMA : 0);
+		d->fail_after = HOST_NONE32;
+		host_space_command(d, T3_CMD_SPACE_RESET, 0);
+		host_expect(d, 0, T3_SPACE_IDLE, 0);
+		host_free(host);
+		if (!faults)
+			break;
+	}
+	assert_int_equal(good, 10); /* ARMING, ARMED, 4 consumed, 2 words, COMPLETE, IDLE */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole_page),
+		cmocka_unit_test(test_state_words),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_one_segment),
+		cmocka_unit_test(test_consumed),
+		cmocka_unit_test(test_consumed_counts),
+		cmocka_unit_test(test_tracked_then_delivered),
+		cmocka_unit_test(test_fault_order),
+		cmocka_unit_test(test_each_write_fails),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* Reduce-scatter over rings of 2 to 16 ranks, arming, topologies, the clock. */
+#include "host.h"
+#include "ring.h"
+
+static void reduce_scatter(struct host *host, uint32_t dtype, bool staged)
+{
+	struct ring ring = ring_of(host, 0, dtype);
+	uint32_t ranks = host->ranks, epoch, r;
+
+	for (r = 0; r < ranks; r++)
+		t3_dev_reset(host->dev[r].dev);
+	ring_create(&ring);
+	ring_connect(&ring);
+	for (epoch = 1; epoch <= 2; epoch++) {
+		ring_arm(&ring, epoch);
+		ring_expect_state(&ring, T3_SPACE_ARMED, epoch);
+		for (r = 0; r < ranks; r++) /* up, then down the ring */
+			ring_produce(&ring, epoch == 1 ? r : ranks - 1 - r, epoch, staged);
+		ring_expect_state(&ring, T3_SPACE_COMPLETE, epoch);
+		ring_expect_sums(&ring, epoch);
+		ring_release(&ring, epoch);
+		ring_expect_state(&ring, T3_SPACE_IDLE, epoch);
+	}
+	ring_expect_counts(&ring, 2, staged);
+}
+
+static void test_rings(void **state)
+{
+	uint32_t ranks, dtype;
+
+	(void)state;
+	for (ranks = 2; ranks <= 16; ranks++) {
+		struct host *host = host_ring(ranks);
+
+		for (dtype = 0; dtype < T3_DTYPE_COUNT; dtype++) {
+			reduce_scatter(host, dtype, false);
+			reduce_scatter(host, dtype, true);
+		}
+		host_free(host);
+	}
+}
+
+/* Bytes on the wire, from outside: nothing is sent twice, nothing is lost. */
+static void test_link_counts(void **state)
+{
+	struct host *host = host_ring(4);
+	struct ring ring = ring_of(host, 0, T3_DTYPE_F32);
+	uint64_t tx = 0, rx = 0, tx_bytes = 0, rx_bytes = 0;
+	uint32_t r;
+
+	(void)state;
+	ring_create(&ring);
+	ring_connect(&ring);
+	ring_arm(&ring, 1);
+	for (r = 0; r < 4; r++)
+		ring_produce(&ring, r, 1, false);
+	for (r = 0; r < 4; r++) {
+		struct host_dev *d = &host->dev[r];
+
+		tx += host_counter(d, T3_COUNTER_LINK_TX_PACKETS);
+		rx += host_counter(d, T3_COUNTER_LINK_RX_PACKETS);
+		tx_bytes += host_counter(d, T3_COUNTER_LINK_TX_BYTES);
+		rx_bytes += host_counter(d, T3_COUNTER_LINK_RX_BYTES);
+		assert_int_equal(host_counter(d, T3_COUNTER_LINK_RETRIES), 0);
+		assert_int_equal(host_counter(d, T3_COUNTER_DMA_BYTES), 2 * 120);
+		assert_int_equal(host_query(d, 0).in_flight, 0);
+	}
+	assert_int_equal(tx, rx);
+	assert_int_equal(tx_bytes, rx_bytes);
+	assert_int_equal(tx_bytes, tx * sizeof(struct t3_packet) + 3 * 4 * 120);
+	host_free(host);
+}
+
+/* Whoever arms first or last: ARMED needs the targets, and never more than that. */
+static void arm_in_order(const uint32_t *order, uint32_t ranks)
+{
+	struct host *host = host_ring(ranks);
+	struct ring ring = ring_of(host, 0, T3_DTYPE_I32);
+	bool armed[T3_MAX_RANKS] = { false };
+	uint32_t i, r;
+
+	ring_create(&ring);
+	ring_connect(&ring);
+	for (i = 0; i < ranks; i++) {
+		host_arm(&host->dev[order[i]], 0, 1);
+		armed[order[i]] = true;
+		for (r = 0; r < ranks; r++)
+			assert_int_equal(host_state(&host->dev[r], 0), !armed[r] ? T3_SPACE_IDLE
+								       : armed[(r + 1) % ranks]
+									       ? T3_SPACE_ARMED
+									       : T3_SPACE_ARMING);
+	}
+	for (r = 0; r < ranks; r++)
+		ring_produce(&ring, order[r], 1, r % 2);
+	ring_expect_state(&ring, T3_SPACE_COMPLETE, 1);
+	ring_expect_sums(&ring, 1);
+	host_free(host);
+}
+
+static void permute(uint32_t *order, uint32_t n, uint32_t at)
+{
+	uint32_t i, swap;
+
+	if (at == n) {
+		arm_in_order(order, n);
+		return;
+	}
+	for (i = at; i < n; i++) {
+		swap = order[at], order[at] = order[i], order[i] = swap;
+		permute(order, n, at + 1);
+		swap = order[at], order[at] = order[i], order[i] = swap;
+	}
+}
+
+static void test_arming_orders(void **state)
+{
+	uint32_t order[] = { 0, 1, 2, 3 };
+
+	(void)state;
+	permute(order, 2, 0);
+	permute(order, 3, 0);
+	permute(order, 4, 0);
+}
+
+/* Updates reach a space that is still ARMING: rank 1 waits for rank 2, not rank 0. */
+static void test_applied_while_arming(void **state)
+{
+	struct host *host = host_ring(3);
+	struct ring ring = ring_of(host, 0, T3_DTYPE_I32);
+
+	(void)state;
+	ring_create(&ring);
+	ring_connect(&ring);
+	host_arm(&host->dev[0], 0, 1);
+	host_arm(&host->dev[1], 0, 1);
+	host_expect(&host->dev[0], 0, T3_SPACE_ARMED, 1);
+	host_expect(&host->dev[1], 0, T3_SPACE_ARMING, 1);
+	ring_produce(&ring, 0, 1, false);
+	host_expect(&host->dev[0], 0, T3_SPACE_ARMED, 1);
+	assert_int_equal(host_stats(&host->dev[1], 0, 2).remote_bytes, 120);
+	host_arm(&host->dev[2], 0, 1);
+	ring_produce(&ring, 1, 1, false);
+	ring_produce(&ring, 2, 1, false);
+	ring_expect_state(&ring, T3_SPACE_COMPLETE, 1);
+	ring_expect_sums(&ring, 1);
+	host_free(host);
+}
+
+/* A fast rank is in epoch 2 (ARMING) while the others have not released epoch 1. */
+static void test_no_spill_into_slow_rank(void **state)
+{
+	struct host *host = host_ring(3);
+	struct ring ring = ring_of(host, 0, T3_DTYPE_BF16);
+	uint32_t r;
+
+	(void)state;
+	ring_create(&ring);
+	ring_connect(&ring);
+	ring_arm(&ring, 1);
+	for (r = 0; r < 3; r++)
+		ring_produce(&ring, r, 1, false);
+	host_release(&host->dev[0], 0, 1);
+	host_arm(&host->dev[0], 0, 2);
+	host_expect(&host->dev[0], 0, T3_SPACE_ARMING, 2); /* rank 1 is in epoch 1 */
+	ring_expect_sums(&ring, 1);
+	host_release(&host->dev[1], 0, 1);
+	host_expect(&host->dev[0], 0, T3_SPACE_ARMING, 2);
+	host_arm(&host->dev[1], 0, 2);
+	host_expect(&host->dev[0], 0, T3_SPACE_ARMED, 2);
+	ring_produce(&ring, 0, 2, false);
+	host_expect(&host->dev[2], 0, T3_SPACE_COMPLETE, 1); /* not disturbed */
+	host_release(&host->dev[2], 0, 1);
+	host_arm(&host->dev[2], 0, 2);
+	ring_produce(&ring, 1, 2, false);
+	ring_produce(&ring, 2, 2, false);
+	ring_expect_state(&ring, T3_SPACE_COMPLETE, 2);
+	ring_expect_sums(&ring, 2);
+	host_free(host);
+}
+
+/* Two grants between the same two spaces: both routes must become ready. */
+static void test_two_routes_to_one_space(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+
+	(void)state;
+	host_space(a, 0);
+	host_space(b, 0);
+	host_route(a, 0, 0, b, 0, 4);
+	host_route(a, 0, 1, b, 0, 9);
+	host_import(b, 0, 4, a, 0, 1);
+	host_import(b, 0, 9, a, 0, 2);
+	host_map(a, &map);
+	map = host_segment(0, 1, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	map.route = 1;
+	host_map(a, &map);
+	host_local(b, 0, 0);
+	host_local(b, 0, 1);
+	host_arm(a, 0, 1);
+	host_arm(b, 0, 1);
+	host_expect(a, 0, T3_SPACE_ARMED, 1);
+	host_fill(a, 0, 0, 1);
+	host_fill(a, 0, 1, 2);
+	host_expect(b, 0, T3_SPACE_COMPLETE, 1);
+	host_free(host);
+}
+
+static bool has_link(struct host_dev *d, uint32_t rank)
+{
+	struct t3_cmd_route_set cmd = { 0, rank, rank, 0, 1, 0 };
+
+	return host_command(d, T3_CMD_ROUTE_SET, &cmd, sizeof(cmd)) == T3_ADMIN_OK;
+}
+
+static void topology(uint32_t kind, uint32_t ranks)
+{
+	struct host_config config = { kind, ranks, 8, 2 };
+	struct host *host = host_new(&config);
+	uint32_t r, peer;
+
+	for (r = 0; r < ranks; r++) {
+		struct host_dev *d = &host->dev[r];
+
+		assert_int_equal(host_reg(d, T3_REG_TOPOLOGY), kind);
+		assert_int_equal(host_reg(d, T3_REG_RANKS), ranks);
+		assert_int_equal(host_reg(d, T3_REG_RANK), r);
+		host_space(d, 0);
+		for (peer = 0; peer < T3_MAX_RANKS; peer++) {
+			bool next = peer == (r + 1) % ranks || r == (peer + 1) % ranks;
+			bool want =
+				peer < ranks && peer != r &&
+				(kind == T3_TOPOLOGY_FULL || (kind == T3_TOPOLOGY_RING && next));
+
+			assert_int_equal(has_link(d, peer), want);
+			assert_int_equal(t3_fabric_inject(host->fabric, r, peer, T3_INJECT_DROP, 0),
+					 want);
+		}
+	}
+	host_free(host);
+}
+
+static void test_topologies(void **state)
+{
+	(void)state;
+	topology(T3_TOPOLOGY_NONE, 1);
+	topology(T3_TOPOLOGY_NONE, 3);
+	topology(T3_TOPOLOGY_RING, 1);
+	topology(T3_TOPOLOGY_RING, 2);
+	topology(T3_TOPOLOGY_RING, 5);
+	topology(T3_TOPOLOGY_FULL, 1);
+	topology(T3_TOPOLOGY_FULL, 6);
+	topology(T3_TOPOLOGY_FULL, 32);
+}
+
+/* All to all on a full topology: each rank sends one segment to every other. */
+static void test_full(void **state)
+{
+	struct host_config config = { T3_TOPOLOGY_FULL, 5, 16, 4 };
+	struct host *host = host_new(&config);
+	uint32_t r, p, i;
+
+	(void)state;
+	for (r = 0; r < 5; r++) {
+		host_space(&host->dev[r], 0);
+		host_local(&host->dev[r], 0, r);
+	}
+	for (r = 0; r < 5; r++)
+		for (p = 0; p < 5; p++) {
+			struct t3_cmd_seg_map map =
+				host_segment(0, 8 + p, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+
+			if (p == r)
+				continue;
+			host_route(&host->dev[r], 0, p, &host->dev[p], 0, r);
+			host_import(&host->dev[p], 0, r, &host->dev[r], 0, 1ull << p);
+			map.target_segment = p;
+			map.route = p;
+			host_map(&host->dev[r], &map);
+		}
+	for (r = 0; r < 5; r++) { /* five contributions: map again with updates 5 */
+		struct t3_cmd_seg_map map =
+			host_segment(0, r, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+
+		host_index_command(&host->dev[r], T3_CMD_SEG_UNMAP, 0, r);
+		map.updates = 5;
+		host_map(&host->dev[r], &map);
+	}
+	for (r = 0; r < 5; r++)
+		host_arm(&host->dev[r], 0, 1);
+	for (r = 0; r < 5; r++)
+		for (p = 0; p < 5; p++)
+			host_fill(&host->dev[r], 0, p == r ? r : 8 + p, 1u << 4 * r);
+	for (r = 0; r < 5; r++) {
+		host_expect(&host->dev[r], 0, T3_SPACE_COMPLETE, 1);
+		for (i = 0; i < 64; i += 4)
+			assert_int_equal(host_load(&host->dev[r], 0, r * 0x400 + i, 4), 0x11111);
+	}
+	host_free(host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rings),
+		cmocka_unit_test(test_link_counts),
+		cmocka_unit_test(test_arming_orders),
+		cmocka_unit_test(test_applied_while_arming),
+		cmocka_unit_test(test_no_spill_into_slow_rank),
+		cmocka_unit_test(test_two_routes_to_one_space),
+		cmocka_unit_test(test_topologies),
+		cmocka_unit_test(test_full),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/* Each fault kind, reached once, with its exact record: SPEC.md sections 3.1 and 9. */
+#include "host.h"
+
+/* Device 0, space 0: LOCAL 0 (rows of 12 at pitch 16, tiles 2 x 8), REMOTE 1, DMA 2. */
+static struct host *set_up(void)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_F32);
+
+	host_space(a, 0);
+	host_space(b, 0);
+	host_connect(a, b, 0);
+	map.row_bytes = 12;
+	host_map(a, &map);
+	host_stage(a, 0, 0, 1);
+	map = host_segment(0, 1, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_F16);
+	host_map(a, &map);
+	host_stage(a, 0, 1, 1);
+	map = host_segment(0, 2, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
+	host_map(a, &map);
+	host_local(b, 0, 2);
+	map = host_segment(0, 1, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_F16);
+	host_map(b, &map);
+	host_arm(b, 0, 1);
+	host_arm(a, 0, 1);
+	host_expect(a, 0, T3_SPACE_ARMED, 1);
+	return host;
+}
+
+struct store {
+	uint64_t offset;
+	uint32_t size;
+	uint32_t kind;
+	uint32_t segment;
+};
+
+static const struct store stores[] = {
+	{ 0x200, 4, T3_FAULT_UNMAPPED, HOST_NONE32 },
+	{ 0x3fc, 8, T3_FAULT_UNMAPPED, HOST_NONE32 }, /* into a segment */
+	{ 12, 4, T3_FAULT_UNMAPPED, 0 },	      /* padding */
+	{ 8, 8, T3_FAULT_UNMAPPED, 0 },		      /* half in the padding */
+	{ 60, 4, T3_FAULT_UNMAPPED, HOST_NONE32 },    /* behind the last row */
+	{ 56, 8, T3_FAULT_UNMAPPED, 0 },
+	{ 0xfffc, 4, T3_FAULT_UNMAPPED, HOST_NONE32 },
+	{ 0, 1, T3_FAULT_WIDTH, 0 },
+	{ 0, 2, T3_FAULT_WIDTH, 0 }, /* f32 */
+	{ 2, 4, T3_FAULT_WIDTH, 0 }, /* misaligned */
+	{ 1, 4, T3_FAULT_WIDTH, 0 },
+	{ 0x400, 1, T3_FAULT_WIDTH, 1 },
+	{ 0x401, 2, T3_FAULT_WIDTH, 1 },
+	{ 0x804, 8, T3_FAULT_WIDTH, 2 },
+};
+
+static void faulting_store(const struct store *s)
+{
+	static uint8_t before[HOST_MEMORY];
+	struct host *host = set_up();
+	struct host_dev *d = &host->dev[0];
+
+	memcpy(before, d->memory, 0x110000);
+	host_store(d, 0, s->offset, 0x0101010101010101ull, s->size);
+	host_expect_cpu_fault(d, 0, s->kind, s->segment, HOST_NONE32, s->offset);
+	assert_memory_equal(before, d->memory, 0x110000);
+	assert_int_equal(host_counter(d, T3_COUNTER_STORES), 0);
+	assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_ALLOC), 0);
+	host_free(host);
+}
+
+static void test_stores(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(stores) / sizeof(stores[0]); i++)
+		faulting_store(&stores[i]);
+}
+
+/* With tiles of 12 bytes an aligned 8-byte store can lie over an edge. */
+static void test_tile_cross(void **state)
+{
+	struct host *host = host_ring(1);
+	struct host_dev *d = &host->dev[0];
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+
+	(void)state;
+	host_space(d, 0);
+	map.row_bytes = map.pitch = 32;
+	map.tile_row_bytes = 12;
+	host_map(d, &map);
+	host_arm(d, 0, 1);
+	host_store(d, 0, 0, 1, 8);
+	host_store(d, 0, 16, 1, 8); /* 16..23: inside tile 1 */
+	host_expect(d, 0, T3_SPACE_ARMED, 1);
+	host_store(d, 0, 8, 1, 8);
+	host_expect_cpu_fault(d, 0, T3_FAULT_TILE_CROSS, 0, HOST_NONE32, 8);
+	assert_int_equal(host_load(d, 0, 8, 8), 0);
+	host_free(host);
+}
+
+/* Rows without padding: the end of one is the start of the next, in another row. */
+static void test_row_cross(void **state)
+{
+	struct host *host = host_ring(1);
+	struct host_dev *d = &host->dev[0];
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+
+	(void)state;
+	host_space(d, 0);
+	map.row_bytes = map.pitch = map.tile_row_bytes = 12;
+	host_map(d, &map);
+	host_arm(d, 0, 1);
+	host_store(d, 0, 8, ~0ull, 8);
+	assert_int_equal(host_state(d, 0), T3_SPACE_FAULTED);
+	assert_int_equal(host_load(d, 0, 8, 8), 0);
+	host_free(host);
+}
+
+static void test_read_remote(void **state)
+{
+	static const uint64_t offsets[] = { 0x400, 0x43e, 0x3fa, 0x43f };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		struct host *host = set_up();
+		struct host_dev *d = &host->dev[0];
+
+		assert_int_equal(host_load(d, 0, offsets[i], 8), HOST_NONE64);
+		host_expect_cpu_fault(d, 0, T3_FAULT_READ_REMOTE, 1, HOST_NONE32, offsets[i]);
+		host_free(host);
+	}
+}
+
+static void test_overshoot(void **state)
+{
+	struct host *host = set_up();
+	struct host_dev *d = &host->dev[0];
+
+	(void)state;
+	host_store(d, 0, 0, 1, 8);
+	host_store(d, 0, 16, 1, 4);
+	host_store(d, 0, 16, 1, 8); /* 12 of 16 bytes are counted: 8 are too many */
+	host_expect_cpu_fault(d, 0, T3_FAULT_OVERSHOOT, 0, 0, 16);
+	assert_int_equal(host_load(d, 0, 16, 8), 1);
+	host_free(host);
+}
+
+/* Also when the count is reached, and its entry is no longer in the tracker. */
+static void test_overshoot_complete_tile(void **state)
+{
+	struct host *host = set_up();
+	struct host_dev *d = &host->dev[0];
+
+	(void)state;
+	host_store(d, 0, 8, 1, 4); /* tile 1: 2 rows of 4 bytes */
+	host_store(d, 0, 24, 1, 4);
+	assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_LIVE), 0);
+	host_store(d, 0, 24, 1, 4);
+	host_expect_cpu_fault(d, 0, T3_FAULT_OVERSHOOT, 0, 1, 24);
+	host_free(host);
+}
+
+static void bad_doorbell(uint32_t offset, uint64_t value, uint32_t size, uint32_t segment,
+			 uint32_t tile)
+{
+	struct host *host = set_up();
+	struct host_dev *d = &host->dev[0];
+
+	host_doorbell(d, 0, offset, value, size);
+	host_expect_cpu_fault(d, 0, T3_FAULT_BAD_DOORBELL, segment, tile, HOST_NONE64);
+	host_free(host);
+}
+
+static void test_bad_doorbell(void **state)
+{
+	uint32_t none = HOST_NONE32;
+
+	(void)state;
+	bad_doorbell(T3_DB_ARM, 2, 8, none, none);
+	bad_doorbell(T3_DB_ARM, 2, 2, none, none);
+	bad_doorbell(T3_DB_RELEASE, 1, 8, none, none);
+	bad_doorbell(T3_DB_TILE, 0, 4, none, none);
+	bad_doorbell(T3_DB_TILE + 4, 0, 4, none, none);
+	bad_doorbell(T3_DB_STATE, 0, 8, none, none);
+	bad_doorbell(0x04, 0, 4, none, none);
+	bad_doorbell(0xff8, 0, 8, none, none);
+	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(0, 0, 4), 8, 0, 4);
+	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(0, 0, 0xffffffff), 8, 0, 0xffffffff);
+	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(0, 1, 2), 8, 0, 2); /* no such slot */
+	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(2, 0, 2), 8, 2, 2); /* no slots at all */
+	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(3, 0, 1), 8, none, 1);
+	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(64, 0, 1), 8, none, 1);
+	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(0, 0, 0) | 1ull << 48, 8, 0, 0);
+	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(0, 0, 0) | 1ull << 63, 8, 0, 0);
+}
+
+static void test_bad_doorbell_read(void **state)
+{
+	static const struct {
+		uint32_t offset, size;
+	} list[] = { { T3_DB_ARM, 4 },
+		     { T3_DB_STATE, 4 },
+		     { T3_DB_STATE + 4, 4 },
+		     { 0x20, 8 },
+		     { T3_DB_STATE, 1 } };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		struct host *host = set_up();
+		struct host_dev *d = &host->dev[0];
+
+		host_doorbell_read(d, 0, list[i].offset, list[i].size);
+		host_expect_cpu_fault(d, 0, T3_FAULT_BAD_DOORBELL, HOST_NONE32, HOST_NONE32,
+				      HOST_NONE64);
+		host_free(host);
+	}
+}
+
+/* A remote tile whose slot has not been read yet. */
+static void test_doorbell_pending(void **state)
+{
+	struct host *host = set_up();
+	struct host_dev *d = &host->dev[0];
+
+	(void)state;
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	host_tile(d, 0, 1, 0, 3);
+	host_tile(d, 0, 1, 0, 2);
+	assert_int_equal(host_state(d, 0), T3_SPACE_ARMED);
+	assert_int_equal(host_area(d, 0)->consumed[1][0], 0);
+	host_tile(d, 0, 1, 0, 3);
+	host_expect_cpu_fault(d, 0, T3_FAULT_BAD_DOORBELL, 1, 3, HOST_NONE64);
+	host_free(host);
+}
+
+/* 64 slots for stores; the 65th does not wait. */
+static void test_link_full(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_F16);
+	uint32_t i;
+
+	(void)state;
+	host_space(a, 0);
+	host_space(b, 0);
+	host_connect(a, b, 0);
+	map.rows = map.tile_rows = 65;
+	map.tile_row_bytes = 16;
+	host_map(a, &map);
+	map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_F16);
+	map.rows = map.tile_rows = 65;
+	host_map(b, &map);
+	host_arm(b, 0, 1);
+	host_arm(a, 0, 1);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	for (i = 0; i < 64; i++)
+		host_store(a, 0, i * 16, 0x3c00, 2);
+	host_expect(a, 0, T3_SPACE_ARMED, 1);
+	assert_int_equal(host_query(a, 0).in_flight, 64);
+	host_store(a, 0, 64 * 16, 0x3c00, 2);
+	host_expect_cpu_fault(a, 0, T3_FAULT_LINK, 0, 0, 64 * 16);
+	host_drain(host);
+	assert_int_equal(host_query(a, 0).in_flight, 0);
+	assert_int_equal(host_stats(b, 0, 0).remote_bytes, 128); /* what was sent did arrive */
+	host_free(host);
+}
+
+/* The tile list in the counter table, overwritten by a driver gone mad. */
+static void test_counter(void **state)
+{
+	struct host *host = set_up();
+	struct host_dev *d = &host->dev[0];
+	struct t3_tile_record *record =
+		(struct t3_tile_record *)(void *)(d->memory + HOST_COUNTERS) + 64;
+
+	(void)state;
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	host_store(d, 0, 0x800, 1, 8);
+	host_store(d, 0, 0x810, 1, 8);
+	assert_int_equal(record[0].flags & T3_TILE_READY, T3_TILE_READY);
+	record[0].flags = 0;
+	host_drain(host);
+	host_expect_cpu_fault(d, 0, T3_FAULT_COUNTER, 2, 0, HOST_NONE64);
+	host_free(host);
+	host = set_up();
+	d = &host->dev[0];
+	record = (struct t3_tile_record *)(void *)(d->memory + HOST_COUNTERS) + 64;
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	host_fill(d, 0, 2, 1);
+	record[0].next = 4; /* two more are behind it, tile 4 is not one of them */
+	host_drain(host);
+	host_expect_cpu_fault(d, 0, T3_FAULT_COUNTER, 2, 0, HOST_NONE64);
+	host_free(host);
+}
+
+static void test_host_dma(void **state)
+{
+	struct host *host = set_up();
+	struct host_dev *d = &host->dev[0];
+
+	(void)state;
+	d->fail_after = 0;
+	host_fill(d, 0, 2, 1); /* the segment word cannot be written */
+	assert_int_equal(host_state(d, 0), T3_SPACE_FAULTED);
+	assert_int_equal(host_area(d, 0)->state >> 32, T3_SPACE_ARMED); /* out of date */
+	assert_int_equal(host_reg(d, T3_REG_ERROR_STATUS), T3_ERROR_HOST_DMA);
+	d->fail_after = HOST_NONE32;
+	host_store(d, 0, 0, 1, 4); /* mute until RESET */
+	assert_int_equal(host_area(d, 0)->dropped, 0);
+	host_space_command(d, T3_CMD_SPACE_RESET, 0);
+	host_expect(d, 0, T3_SPACE_IDLE, 0);
+	host_free(host);
+}
+
+/* The page is out of reach from the start: the space faults at once, CREATE is done. */
+static void test_host_dma_at_create(void **state)
+{
+	struct host *host = host_ring(1);
+	struct host_dev *d = &host->dev[0];
+	struct t3_cmd_space_create cmd = host_space_args(0);
+
+	(void)state;
+	cmd.event_area = HOST_BUS - T3_PAGE_SIZE;
+	assert_int_equal(host_command(d, T3_CMD_SPACE_CREATE, &cmd, sizeof(cmd)), T3_ADMIN_OK);
+	assert_int_equal(host_query(d, 0).state, T3_SPACE_FAULTED);
+	assert_int_equal(host_reg(d, T3_REG_ERROR_STATUS), T3_ERROR_HOST_DMA);
+	assert_int_equal(host_counter(d, T3_COUNTER_FAULTS), 1);
+	host_destroy(d, 0);
+	host_free(host);
+}
+
+static void test_first_is_kept(void **state)
+{
+	struct host *host = set_up();
+	struct host_dev *d = &host->dev[0];
+
+	(void)state;
+	host_store(d, 0, 0x200, 1, 4);
+	host_load(d, 0, 0x400, 4);
+	host_doorbell_read(d, 0, T3_DB_ARM, 4);
+	host_expect_cpu_fault(d, 0, T3_FAULT_UNMAPPED, HOST_NONE32, HOST_NONE32, 0x200);
+	assert_int_equal(host_area(d, 0)->faults, 3);
+	assert_int_equal(host_counter(d, T3_COUNTER_FAULTS), 3);
+	host_store(d, 0, 0x200, 1, 4); /* dropped, no fault */
+	host_tile(d, 0, 0, 0, 0);
+	assert_int_equal(host_area(d, 0)->faults, 3);
+	assert_int_equal(host_area(d, 0)->dropped, 2);
+	host_space_command(d, T3_CMD_SPACE_RESET, 0);
+	assert_int_equal(host_area(d, 0)->faults, 0);
+	assert_int_equal(host_area(d, 0)->dropped, 0);
+	assert_int_equal(host_area(d, 0)->fault.kind, T3_FAULT_NONE);
+	host_free(host);
+}
+
+/* The neighbour on the same device neither sees nor feels it. */
+static void test_others_go_on(void **state)
+{
+	struct host *host = set_up();
+	struct host_dev *d = &host->dev[0];
+
+	(void)state;
+	host_space(d, 1);
+	host_local(d, 1, 0);
+	host_arm(d, 1, 9);
+	host_store(d, 1, 0, 1, 8);
+	host_store(d, 0, 0x200, 1, 4);
+	host_expect(d, 1, T3_SPACE_ARMED, 9);
+	host_fill(d, 1, 0, 0); /* 8 bytes too many: its own fault */
+	host_expect_cpu_fault(d, 1, T3_FAULT_OVERSHOOT, 0, 0, 16);
+	host_expect_cpu_fault(d, 0, T3_FAULT_UNMAPPED, HOST_NONE32, HOST_NONE32, 0x200);
+	host_free(host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stores),
+		cmocka_unit_test(test_tile_cross),
+		cmocka_unit_test(test_row_cross),
+		cmocka_unit_test(test_read_remote),
+		cmocka_unit_test(test_overshoot),
+		cmocka_unit_test(test_overshoot_complete_tile),
+		cmocka_unit_test(test_bad_doorbell),
+		cmocka_unit_test(test_bad_doorbell_read),
+		cmocka_unit_test(test_doorbell_pending),
+		cmocka_unit_test(test_link_full),
+		cmocka_unit_test(test_counter),
+		cmocka_unit_test(test_host_dma),
+		cmocka_unit_test(test_host_dma_at_create),
+		cmocka_unit_test(test_first_is_kept),
+		cmocka_unit_test(test_others_go_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A driver gone mad (common/hostile.h): the sanitizers and the host's checks watch,
+ * and a good space on the same devices must not notice. T3_SEEDS, T3_SEED as in
+ * test_core_property.c.
+ */
+#include "hostile.h"
+#include "ring.h"
+
+#define SEEDS 20u
+#define STEPS 2000u
+#define RANKS HOSTILE_RANKS
+
+struct mad {
+	struct hostile hostile;
+	uint64_t clock;
+};
+
+static uint64_t current; /* 0: all went well */
+
+/* -------------------------------------------------------------- invariants */
+
+static void check_device(struct mad *m, struct host_dev *d, bool idle)
+{
+	uint32_t entries = host_reg(d, T3_REG_TRACKER) >> 8, s;
+
+	assert_true(host_counter(d, T3_COUNTER_TRACKER_LIVE) <= entries);
+	assert_true(host_counter(d, T3_COUNTER_TRACKER_PEAK) <= entries);
+	assert_true(host_counter(d, T3_COUNTER_FAULTS) < 1u << 20);
+	assert_true(t3_fabric_now(m->hostile.host->fabric) >= m->clock);
+	m->clock = t3_fabric_now(m->hostile.host->fabric);
+	for (s = 0; s < 6; s++) {
+		struct t3_cmd_space query = host_query(d, s);
+
+		assert_true(query.state <= T3_SPACE_QUIESCED);
+		assert_true(query.in_flight < 300);
+		if (idle) {
+			assert_int_equal(query.in_flight, 0);
+			assert_int_not_equal(query.state, T3_SPACE_DISABLED);
+		}
+	}
+}
+
+static void check(struct mad *m, bool idle)
+{
+	uint32_t r;
+
+	if (idle)
+		host_drain(m->hostile.host);
+	for (r = 0; r < RANKS; r++)
+		check_device(m, &m->hostile.host->dev[r], idle);
+}
+
+static void rage(struct mad *m, uint32_t steps)
+{
+	uint32_t i;
+
+	for (i = 0; i < steps; i++) {
+		hostile_step(&m->hostile);
+		if (i % 64 == 0)
+			check(m, false);
+	}
+	check(m, m->hostile.guarded || hostile_below(&m->hostile, 2));
+}
+
+static void reset_all(struct mad *m)
+{
+	uint32_t r, p, what;
+
+	for (r = 0; r < RANKS; r++) {
+		t3_dev_reset(m->hostile.host->dev[r].dev);
+		m->hostile.host->dev[r].fail_after = HOST_NONE32;
+		for (p = 0; p < RANKS; p++)
+			for (what = 0; what <= T3_INJECT_DOWN; what++)
+				t3_fabric_inject(m->hostile.host->fabric, r, p, what, 0);
+	}
+	t3_fabric_set_inline_budget(m->hostile.host->fabric, T3_INLINE_BUDGET);
+	host_drain(m->hostile.host);
+	check(m, true);
+}
+
+static void with_good_neighbour(struct mad *m)
+{
+	struct ring ring = ring_of(m->hostile.host, 0, hostile_below(&m->hostile, T3_DTYPE_COUNT));
+	uint32_t epoch, r;
+
+	ring_create(&ring);
+	ring_connect(&ring);
+	for (epoch = 1; epoch <= 3; epoch++) {
+		rage(m, STEPS / 8);
+		ring_arm(&ring, epoch);
+		for (r = 0; r < RANKS; r++) {
+			rage(m, STEPS / 12);
+			ring_produce(&ring, r, epoch, hostile_below(&m->hostile, 2));
+		}
+		rage(m, 10);
+		ring_expect_state(&ring, T3_SPACE_COMPLETE, epoch);
+		ring_expect_sums(&ring, epoch);
+		ring_release(&ring, epoch);
+	}
+}
+
+/* ------------------------------------------------------------------- tests */
+
+static uint64_t from_env(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static void seeds(bool guarded)
+{
+	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 8, 2 };
+	struct mad m = { .hostile.guarded = guarded };
+	uint64_t only = from_env("T3_SEED", 0), count = from_env("T3_SEEDS", SEEDS), seed;
+
+	for (seed = only ? only : 1; seed <= (only ? only : count); seed++) {
+		current = seed;
+		m.hostile.random = seed * 0x9e3779b97f4a7c15ull;
+		m.clock = 0;
+		m.hostile.host = host_new(&config); /* anew: a seed fails alone, too */
+		if (guarded)
+			with_good_neighbour(&m);
+		else
+			rage(&m, STEPS);
+		reset_all(&m);
+		host_free(m.hostile.host);
+	}
+	current = 0;
+}
+
+static void test_good_neighbour(void **state)
+{
+	(void)state;
+	seeds(true);
+}
+
+static void test_chaos(void **state)
+{
+	(void)state;
+	seeds(false);
+}
+
+static int report(void **state)
+{
+	(void)state;
+	if (current)
+		print_message("failed at T3_SEED=%llu\n", (unsigned long long)current);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_good_neighbour, NULL, report),
+		cmocka_unit_test_setup_teardown(test_chaos, NULL, report),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

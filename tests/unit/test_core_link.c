@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* Links that lose, repeat and end: SPEC.md section 6.1. */
+#include "host.h"
+#include "ring.h"
+
+static uint64_t sum(struct host *host, enum t3_counter_id id)
+{
+	uint64_t total = 0;
+	uint32_t r;
+
+	for (r = 0; r < host->ranks; r++)
+		total += host_counter(&host->dev[r], id);
+	return total;
+}
+
+/* One whole reduce-scatter with one injected accident: nothing may differ. */
+static void accident(enum t3_inject what, uint32_t nth, bool staged)
+{
+	struct host *host = host_ring(3);
+	struct ring ring = ring_of(host, 0, T3_DTYPE_F16);
+	uint32_t epoch, r;
+
+	ring_create(&ring);
+	ring_connect(&ring);
+	assert_true(t3_fabric_inject(host->fabric, 1, 2, what, nth));
+	for (epoch = 1; epoch <= 2; epoch++) {
+		ring_arm(&ring, epoch);
+		for (r = 0; r < 3; r++)
+			ring_produce(&ring, r, epoch, staged);
+		ring_expect_state(&ring, T3_SPACE_COMPLETE, epoch);
+		ring_expect_sums(&ring, epoch);
+		ring_release(&ring, epoch);
+	}
+	ring_expect_counts(&ring, 2, staged);
+	if (what == T3_INJECT_DUPLICATE)
+		assert_int_equal(sum(host, T3_COUNTER_LINK_RETRIES), 0);
+	else
+		assert_true(host_counter(&host->dev[1], T3_COUNTER_LINK_RETRIES) > 0);
+	/* What came behind a loss was not taken: coming again it is no duplicate. */
+	if (what == T3_INJECT_DROP)
+		assert_int_equal(sum(host, T3_COUNTER_LINK_DUPLICATES), 0);
+	else
+		assert_true(host_counter(&host->dev[2], T3_COUNTER_LINK_DUPLICATES) > 0);
+	assert_int_equal(sum(host, T3_COUNTER_LINK_TX_PACKETS),
+			 sum(host, T3_COUNTER_LINK_RX_PACKETS));
+	assert_int_equal(sum(host, T3_COUNTER_LINK_TX_BYTES), sum(host, T3_COUNTER_LINK_RX_BYTES));
+	assert_int_equal(host_reg(&host->dev[1], T3_REG_ERROR_STATUS), 0);
+	host_free(host);
+}
+
+static void test_accidents(void **state)
+{
+	uint32_t nth;
+
+	(void)state;
+	for (nth = 1; nth <= 12; nth++) {
+		accident(T3_INJECT_DROP, nth, nth % 2);
+		accident(T3_INJECT_DUPLICATE, nth, nth % 2);
+		accident(T3_INJECT_DROP_RESPONSE, nth, nth % 2);
+	}
+}
+
+/* a -> b, a DMA segment of 100 rows in one tile; a has stored all of it. */
+static struct host *burst(uint32_t rows)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
+	uint32_t i;
+
+	host_space(a, 0);
+	host_space(b, 0);
+	host_connect(a, b, 0);
+	map.rows = map.tile_rows = rows;
+	map.row_bytes = map.pitch = map.tile_row_bytes = 8;
+	host_map(a, &map);
+	map.kind = T3_SEG_LOCAL;
+	map.target_op = 0;
+	map.tile_rows = 1;
+	host_map(b, &map);
+	host_arm(b, 0, 1);
+	host_arm(a, 0, 1);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	for (i = 0; i < rows; i++)
+		host_store(a, 0, i * 8, i, 8);
+	return host;
+}
+
+static void expect_burst(struct host *host, uint32_t rows)
+{
+	uint32_t i;
+
+	host_expect(&host->dev[0], 0, T3_SPACE_COMPLETE, 1);
+	host_expect(&host->dev[1], 0, T3_SPACE_COMPLETE, 1);
+	for (i = 0; i < rows; i++)
+		assert_int_equal(host_load(&host->dev[1], 0, i * 8, 8), i);
+	host_free(host);
+}
+
+/* More packets than slots, losses in the middle of the window, some of them again. */
+static void test_window(void **state)
+{
+	uint32_t nth;
+
+	(void)state;
+	for (nth = 1; nth <= 200; nth += 9) {
+		struct host *host = burst(100);
+
+		t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DROP, nth);
+		t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DROP_RESPONSE, nth / 2 + 1);
+		t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DUPLICATE, nth / 3 + 1);
+		host_drain(host);
+		expect_burst(host, 100);
+	}
+}
+
+/* The fifth of 20 packets is lost: it and what came behind it come again, once. */
+static void test_gap(void **state)
+{
+	struct host *host = burst(20);
+
+	(void)state;
+	t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DROP, 5);
+	host_drain(host);
+	assert_int_equal(host_counter(&host->dev[0], T3_COUNTER_LINK_RETRIES), 16);
+	assert_int_equal(host_counter(&host->dev[1], T3_COUNTER_LINK_DUPLICATES), 0);
+	expect_burst(host, 20);
+}
+
+/* The engine leaves 16 slots to stores; what is in flight is bounded. */
+static void test_reserve(void **state)
+{
+	struct host *host = burst(200);
+	uint32_t most = 0, in_flight;
+
+	(void)state;
+	do {
+		in_flight = host_query(&host->dev[0], 0).in_flight;
+		if (in_flight > most)
+			most = in_flight;
+	} while (t3_fabric_run(host->fabric, 1));
+	assert_int_equal(most, 48);
+	expect_burst(host, 200);
+}
+
+/* Published figures: 72 bytes take 1 ns of wire and 500 ns of way; so does the answer. */
+static void test_timing(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	uint64_t start;
+
+	(void)state;
+	host_space(a, 0);
+	host_space(b, 0);
+	host_connect(a, b, 0);
+	host_map(a, &map);
+	host_local(b, 0, 0);
+	host_arm(b, 0, 1);
+	host_arm(a, 0, 1);
+	start = host_get(a, T3_REG_VCLOCK, 8);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	host_store(a, 0, 0, 1, 8);
+	assert_int_equal(host_get(a, T3_REG_VCLOCK, 8), start); /* reading moves nothing */
+	while (!host_stats(b, 0, 0).remote_bytes)
+		assert_true(t3_fabric_run(host->fabric, 1));
+	assert_int_equal(host_get(b, T3_REG_VCLOCK, 8) - start, 501);
+	host_drain(host);
+	assert_int_equal(host_get(b, T3_REG_VCLOCK, 8) - start, 1001);
+	assert_int_equal(t3_fabric_now(host->fabric) - start, 1001);
+	host_free(host);
+}
+
+/* No answer: sent once, again 7 times, then LINK; the device and others live on. */
+static void test_down(void **state)
+{
+	struct host *host = host_ring(3);
+	struct ring ring = ring_of(host, 0, T3_DTYPE_I32);
+	struct host_dev *a = &host->dev[0];
+	struct t3_fault_record want = { T3_FAULT_LINK, 0, 2, HOST_NONE32, HOST_NONE64, 0, 1, 0 };
+	uint64_t start;
+
+	(void)state;
+	ring_create(&ring);
+	ring_connect(&ring);
+	host_space(a, 1);
+	host_local(a, 1, 0);
+	host_arm(a, 1, 1);
+	ring_arm(&ring, 1);
+	host_set(a, T3_REG_ERROR_ENABLE, T3_ERROR_LINK, 4);
+	start = t3_fabric_now(host->fabric);
+	assert_true(t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DOWN, 1));
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	host_store(a, 0, 0x800, 1, 4); /* chunk 2 is REMOTE here */
+	while (host_state(a, 0) == T3_SPACE_ARMED)
+		assert_true(t3_fabric_run(host->fabric, 1));
+	host_expect_fault(a, 0, &want);
+	assert_int_equal(t3_fabric_now(host->fabric) - start, 80000);
+	assert_int_equal(host_counter(a, T3_COUNTER_LINK_RETRIES), 7);
+	assert_int_equal(host_reg(a, T3_REG_ERROR_STATUS), T3_ERROR_LINK);
+	assert_int_equal(a->irqs[0], 1);
+	host_drain(host);
+	assert_int_equal(host_query(a, 0).in_flight, 0);
+	/* POISON is lost with the link: rank 1 hears it from the other side. */
+	host_expect_peer_fault(&host->dev[2], 0, T3_FAULT_PEER_DEAD, 0);
+	host_expect_peer_fault(&host->dev[1], 0, T3_FAULT_PEER_DEAD, 2);
+	host_expect(a, 1, T3_SPACE_ARMED, 1);
+	t3_fabric_set_inline_budget(host->fabric, T3_INLINE_BUDGET);
+	assert_true(t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DOWN, 0));
+	ring_disconnect(&ring);
+	ring_connect(&ring);
+	ring_arm(&ring, 5);
+	ring_produce(&ring, 0, 5, true);
+	ring_produce(&ring, 1, 5, false);
+	ring_produce(&ring, 2, 5, true);
+	ring_expect_state(&ring, T3_SPACE_COMPLETE, 5);
+	ring_expect_sums(&ring, 5);
+	host_free(host);
+}
+
+/* The question of arming is lost: a faults, it does not wait for its deadline. */
+static void test_down_while_arming(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	struct t3_fault_record want = { T3_FAULT_LINK, 0, HOST_NONE32, HOST_NONE32,
+					HOST_NONE64,   0, 1,	       0 };
+
+	(void)state;
+	host_space(a, 0);
+	host_space(b, 0);
+	host_connect(a, b, 0);
+	t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DOWN, 1);
+	host_arm(a, 0, 1);
+	host_expect_fault(a, 0, &want);
+	host_free(host);
+}
+
+/*
+ * "Every space that had one in flight faults LINK": also when it was STATE, else
+ * the source would stay ARMING for ever and nobody would say why.
+ */
+static void test_state_lost(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	struct t3_fault_record want = { T3_FAULT_LINK, 0, HOST_NONE32, HOST_NONE32,
+					HOST_NONE64,   0, 0,	       0 };
+
+	(void)state;
+	host_space(a, 0);
+	host_space(b, 0);
+	host_local(b, 0, 0);
+	host_connect(a, b, 0);
+	t3_fabric_inject(host->fabric, 1, 0, T3_INJECT_DOWN, 1);
+	host_arm(b, 0, 1);
+	host_expect_fault(b, 0, &want);
+	assert_int_equal(host_reg(b, T3_REG_ERROR_STATUS), T3_ERROR_LINK);
+	host_free(host);
+}
+
+/* The peer goes on from the link's next number after its own loss of memory. */
+static void test_after_reset(void **state)
+{
+	struct host *host = host_ring(2);
+	struct ring ring = ring_of(host, 0, T3_DTYPE_BF16);
+	uint32_t round, r;
+
+	(void)state;
+	for (round = 0; round < 4; round++) {
+		ring_create(&ring);
+		ring_connect(&ring);
+		ring_arm(&ring, 1);
+		t3_fabric_set_inline_budget(host->fabric, 3);
+		ring_produce(&ring, 0, 1, true);
+		t3_fabric_set_inline_budget(host->fabric, T3_INLINE_BUDGET);
+		if (round < 3)
+			t3_dev_reset(host->dev[round % 2].dev); /* with packets in flight */
+		else
+			ring_produce(&ring, 1, 1, false);
+		host_drain(host);
+		if (round == 3)
+			break;
+		for (r = 0; r < 2; r++)
+			if (host_query(&host->dev[r], 0).state != T3_SPACE_FREE)
+				host_destroy(&host->dev[r], 0);
+	}
+	ring_expect_state(&ring, T3_SPACE_COMPLETE, 1);
+	ring_expect_sums(&ring, 1);
+	host_free(host);
+}
+
+static void test_inject_arguments(void **state)
+{
+	struct host *host = host_ring(3);
+
+	(void)state;
+	assert_false(t3_fabric_inject(host->fabric, 0, 0, T3_INJECT_DROP, 1));
+	assert_false(t3_fabric_inject(host->fabric, 0, 3, T3_INJECT_DROP, 1));
+	assert_false(t3_fabric_inject(host->fabric, 32, 0, T3_INJECT_DROP, 1));
+	assert_false(t3_fabric_inject(host->fabric, 0, 0xffffffff, T3_INJECT_DROP, 1));
+	assert_false(t3_fabric_inject(host->fabric, 0, 1, (enum t3_inject)4, 1));
+	assert_true(t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DOWN, 1));
+	assert_true(t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DOWN, 0));
+	host_free(host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_accidents),
+		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_reserve),
+		cmocka_unit_test(test_timing),
+		cmocka_unit_test(test_down),
+		cmocka_unit_test(test_down_while_arming),
+		cmocka_unit_test(test_state_lost),
+		cmocka_unit_test(test_after_reset),
+		cmocka_unit_test(test_inject_arguments),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Why a target rejects a packet: SPEC.md section 6.2, each reason. White-box for
+ * MALFORMED alone: no source can be brought to send such a packet.
+ */
+#include "host.h"
+#include "t3_internal.h"
+
+/* Rank 0 stores into segment 3 (REMOTE), rank 1 has segment 6 (LOCAL) for it. */
+struct pair {
+	struct host *host;
+	struct host_dev *a, *b;
+	struct t3_cmd_route_set route;
+	struct t3_cmd_import_set import;
+	struct t3_cmd_seg_map from, to;
+};
+
+static struct pair prepare(void)
+{
+	struct pair p = { .host = host_ring(3) };
+	struct t3_cmd_route_set route = { 0, 2, 1, 4, 0, 8 };
+	struct t3_cmd_import_set import = { 4, 8, 0, 0, 0, 1u << T3_OP_ADD, 1u << 6 };
+
+	p.a = &p.host->dev[0];
+	p.b = &p.host->dev[1];
+	p.route = route;
+	p.import = import;
+	p.import.src_generation = host_space(p.a, 0);
+	p.route.peer_generation = host_space(p.b, 4);
+	p.from = host_segment(0, 3, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	p.from.route = 2;
+	p.from.target_segment = 6;
+	p.to = host_segment(4, 6, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+	return p;
+}
+
+/* b arms first, so that a knows of it without asking. */
+static void go(struct pair *p)
+{
+	assert_int_equal(host_command(p->a, T3_CMD_ROUTE_SET, &p->route, sizeof(p->route)), 0);
+	assert_int_equal(host_command(p->b, T3_CMD_IMPORT_SET, &p->import, sizeof(p->import)), 0);
+	host_map(p->a, &p->from);
+	if (p->to.rows)
+		host_map(p->b, &p->to);
+	host_arm(p->b, 4, 1);
+	host_arm(p->a, 0, 1);
+}
+
+static void store(struct pair *p)
+{
+	host_expect(p->a, 0, T3_SPACE_ARMED, 1);
+	host_store(p->a, 0, 3 * 0x400, 5, 4);
+}
+
+/* a has the fault, b has not changed but for its count of NAKs. */
+static void expect(struct pair *p, uint32_t nak, bool update)
+{
+	host_expect_rejected(p->a, 0, nak, update ? 3 : HOST_NONE32, 1);
+	assert_int_equal(host_area(p->a, 0)->faults, 1);
+	assert_int_equal(host_query(p->a, 0).in_flight, 0);
+	if (nak != T3_NAK_NO_DEVICE)
+		assert_true(host_counter(p->b, T3_COUNTER_NAKS) >= 1);
+	assert_int_equal(host_counter(p->b, T3_COUNTER_NMC_ELEMENTS), 0);
+	assert_int_equal(host_counter(p->b, T3_COUNTER_TRACKER_ALLOC), 0);
+	host_free(p->host);
+}
+
+static void test_accepted(void **state)
+{
+	struct pair p = prepare();
+	uint32_t value;
+
+	(void)state;
+	go(&p);
+	store(&p);
+	host_expect(p.a, 0, T3_SPACE_ARMED, 1);
+	memcpy(&value, host_buffer(p.b, 4) + 6 * 0x400, 4);
+	assert_int_equal(value, 5);
+	host_free(p.host);
+}
+
+/* The question "are you armed?" is refused already. */
+static void test_bad_routes(void **state)
+{
+	struct pair p = prepare();
+
+	(void)state;
+	p.route.peer_space = 5;
+	go(&p);
+	expect(&p, T3_NAK_NO_SPACE, false);
+	p = prepare();
+	p.route.peer_generation++;
+	go(&p);
+	expect(&p, T3_NAK_GENERATION, false);
+	p = prepare();
+	p.route.peer_import = 9;
+	go(&p);
+	expect(&p, T3_NAK_NO_GRANT, false);
+}
+
+/* The import names another source: rank, space or generation. */
+static void test_bad_imports(void **state)
+{
+	struct pair p = prepare();
+
+	(void)state;
+	p.import.src_rank = 2;
+	go(&p);
+	expect(&p, T3_NAK_NO_GRANT, false);
+	p = prepare();
+	p.import.src_space = 1;
+	go(&p);
+	expect(&p, T3_NAK_NO_GRANT, false);
+	p = prepare();
+	p.import.src_generation++;
+	go(&p);
+	expect(&p, T3_NAK_NO_GRANT, false);
+}
+
+static void test_bad_masks(void **state)
+{
+	struct pair p = prepare();
+
+	(void)state;
+	p.import.op_mask = ~(1u << T3_OP_ADD) & 15;
+	go(&p);
+	store(&p);
+	expect(&p, T3_NAK_NO_GRANT, true);
+	p = prepare();
+	p.import.segment_mask = ~p.import.segment_mask;
+	go(&p);
+	store(&p);
+	expect(&p, T3_NAK_NO_GRANT, true);
+}
+
+static void test_segment(void **state)
+{
+	struct pair p = prepare();
+
+	(void)state;
+	p.from.target_segment = 7;
+	p.import.segment_mask = HOST_NONE64;
+	go(&p);
+	store(&p);
+	expect(&p, T3_NAK_SEGMENT, true);
+	p = prepare();
+	p.to.dtype = T3_DTYPE_F32;
+	go(&p);
+	store(&p);
+	expect(&p, T3_NAK_SEGMENT, true);
+	p = prepare();
+	p.to.op = T3_OP_MAX;
+	go(&p);
+	store(&p);
+	expect(&p, T3_NAK_SEGMENT, true);
+}
+
+/* No chains of remote segments: b's segment 6 sends to rank 2 itself. */
+static void test_remote_target(void **state)
+{
+	struct pair p = prepare();
+	struct host_dev *c = &p.host->dev[2];
+
+	(void)state;
+	host_space(c, 0);
+	host_route(p.b, 4, 0, c, 0, 0);
+	host_import(c, 0, 0, p.b, 4, HOST_NONE64);
+	p.to = host_segment(4, 6, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	p.from.target_op = T3_OP_STORE; /* as the op of a REMOTE segment reads */
+	p.import.op_mask = 15;
+	go(&p);
+	host_arm(c, 0, 1);
+	store(&p);
+	expect(&p, T3_NAK_SEGMENT, true);
+}
+
+static void bounds(uint32_t row, uint32_t col)
+{
+	struct pair p = prepare();
+
+	p.from.target_row = row;
+	p.from.target_col = col;
+	go(&p);
+	store(&p);
+	expect(&p, T3_NAK_BOUNDS, true);
+}
+
+static void test_bounds(void **state)
+{
+	(void)state;
+	bounds(4, 0);
+	bounds(0xffffffff, 0);
+	bounds(0, 16);
+	bounds(3, 20);
+	bounds(0, 0xfffffffc);
+	bounds(0, 0x80000000);
+}
+
+/* The tile is full already: by b's own stores. */
+static void test_overshoot(void **state)
+{
+	struct pair p = prepare();
+	uint32_t before;
+
+	(void)state;
+	go(&p);
+	host_store(p.b, 4, 6 * 0x400, 1, 8);
+	host_store(p.b, 4, 6 * 0x400 + 16, 1, 8);
+	before = host_stats(p.b, 4, 6).nmc_elements;
+	store(&p);
+	host_expect_rejected(p.a, 0, T3_NAK_OVERSHOOT, 3, 1);
+	assert_int_equal(host_stats(p.b, 4, 6).nmc_elements, before);
+	host_expect_peer_fault(p.b, 4, T3_FAULT_PEER_POISON, 0); /* not its own */
+	host_free(p.host);
+}
+
+/* A run over two tiles of which the second is full: the first stays as it is. */
+static void test_all_or_nothing(void **state)
+{
+	struct pair p = prepare();
+
+	(void)state;
+	p.from.kind = T3_SEG_DMA;
+	p.from.op = T3_OP_ADD;
+	p.from.tile_row_bytes = 16;
+	p.from.tile_rows = 1;
+	go(&p);
+	host_store(p.b, 4, 6 * 0x400 + 8, 1, 8);
+	host_store(p.b, 4, 6 * 0x400 + 24, 1, 8);
+	memset(host_buffer(p.b, 4) + 6 * 0x400, 0x77, 8);
+	store(&p);
+	host_store(p.a, 0, 3 * 0x400 + 4, 6, 4);
+	host_store(p.a, 0, 3 * 0x400 + 8, 7, 8);
+	host_expect_rejected(p.a, 0, T3_NAK_OVERSHOOT, 3, 1);
+	assert_int_equal(host_load(p.b, 4, 6 * 0x400, 8), 0x7777777777777777ull);
+	assert_int_equal(host_stats(p.b, 4, 6).remote_bytes, 0);
+	host_free(p.host);
+}
+
+/* b has no segments: its epoch ends without a. */
+static void test_epochs(void **state)
+{
+	static const uint32_t nak[] = { T3_NAK_OVERSHOOT, T3_NAK_NOT_ARMED, T3_NAK_EPOCH };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		struct pair p = prepare();
+
+		p.to.rows = 0;
+		go(&p);
+		host_expect(p.b, 4, T3_SPACE_COMPLETE, 1);
+		if (i >= 1)
+			host_release(p.b, 4, 1);
+		if (i >= 2) {
+			p.to.rows = 4; /* else it is COMPLETE at once */
+			host_map(p.b, &p.to);
+			host_arm(p.b, 4, 2);
+		}
+		store(&p);
+		expect(&p, nak[i], true);
+	}
+}
+
+enum ending { FAULT, DISABLE, RESET, REVOKE, FUNCTION_RESET, DETACH };
+
+static void end(struct pair *p, enum ending how)
+{
+	switch (how) {
+	case FAULT:
+		host_doorbell(p->b, 4, 0x20, 0, 4);
+		break;
+	case DISABLE:
+		host_space_command(p->b, T3_CMD_SPACE_DISABLE, 4);
+		break;
+	case RESET:
+		host_space_command(p->b, T3_CMD_SPACE_RESET, 4);
+		break;
+	case REVOKE:
+		host_index_command(p->b, T3_CMD_IMPORT_CLEAR, 4, 8);
+		break;
+	case FUNCTION_RESET:
+		t3_dev_reset(p->b->dev);
+		break;
+	case DETACH:
+		t3_dev_detach(p->b->dev);
+		break;
+	}
+}
+
+/* b ends and a does not hear of it: it is told by the answer to its next update. */
+static void test_endings(void **state)
+{
+	static const uint32_t nak[] = { T3_NAK_FAULTED,	 T3_NAK_NO_SPACE, T3_NAK_GENERATION,
+					T3_NAK_NO_GRANT, T3_NAK_NO_SPACE, T3_NAK_NO_DEVICE };
+	uint32_t how;
+
+	(void)state;
+	for (how = FAULT; how <= DETACH; how++) {
+		struct pair p = prepare();
+
+		go(&p);
+		t3_fabric_set_inline_budget(p.host->fabric, 2);
+		assert_true(t3_fabric_inject(p.host->fabric, 1, 0, T3_INJECT_DOWN, 1));
+		end(&p, how);
+		store(&p);
+		while (host_state(p.a, 0) == T3_SPACE_ARMED)
+			assert_true(t3_fabric_run(p.host->fabric, 1));
+		host_drain(p.host);
+		if (how == FAULT)
+			assert_int_equal(host_area(p.b, 4)->dropped, 1);
+		if (how == DETACH)
+			host_attach(p.host, 1);
+		expect(&p, nak[how], true);
+	}
+}
+
+static uint32_t receive(struct pair *p, const struct t3_packet *packet)
+{
+	static const uint8_t payload[T3_PACKET_PAYLOAD];
+
+	return t3_packet_receive(p->host->fabric->link[0][1], packet, payload);
+}
+
+#define BAD(field, value)                                              \
+	do {                                                           \
+		struct t3_packet bad = good;                           \
+		bad.field = value;                                     \
+		assert_int_equal(receive(&p, &bad), T3_NAK_MALFORMED); \
+	} while (0)
+
+static void test_malformed(void **state)
+{
+	struct pair p = prepare();
+	struct t3_packet good = { .type = T3_PKT_UPDATE,
+				  .op = T3_OP_ADD,
+				  .dtype = T3_DTYPE_I32,
+				  .dst_rank = 1,
+				  .dst_space = 4,
+				  .epoch = 1,
+				  .import = 8,
+				  .segment = 6,
+				  .length = 4 };
+
+	(void)state;
+	go(&p);
+	good.src_generation = p.import.src_generation;
+	good.dst_generation = p.route.peer_generation;
+	BAD(type, 0);
+	BAD(type, 5);
+	BAD(type, 255);
+	BAD(op, T3_OP_COUNT);
+	BAD(dtype, T3_DTYPE_COUNT);
+	BAD(mbz, 1);
+	BAD(src_rank, 2);
+	BAD(dst_rank, 0);
+	BAD(length, 0);
+	BAD(length, 2);
+	BAD(length, 1028);
+	BAD(length, 0xfffffffc);
+	BAD(reserved, 1);
+	BAD(reserved2, 1);
+	BAD(type, T3_PKT_POISON); /* control packets carry nothing */
+	assert_int_equal(receive(&p, &good), T3_NAK_NONE);
+	good.col = 2;
+	assert_int_equal(receive(&p, &good), T3_NAK_BOUNDS);
+	good.col = 0;
+	good.segment = 64;
+	assert_int_equal(receive(&p, &good), T3_NAK_NO_GRANT);
+	good.segment = 6;
+	good.import = 32;
+	assert_int_equal(receive(&p, &good), T3_NAK_NO_GRANT);
+	good.import = 0xffff;
+	assert_int_equal(receive(&p, &good), T3_NAK_NO_GRANT);
+	good.dst_space = 1024;
+	assert_int_equal(receive(&p, &good), T3_NAK_NO_SPACE);
+	good.dst_space = 0xffffffff;
+	assert_int_equal(receive(&p, &good), T3_NAK_NO_SPACE);
+	host_free(p.host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_accepted),       cmocka_unit_test(test_bad_routes),
+		cmocka_unit_test(test_bad_imports),    cmocka_unit_test(test_bad_masks),
+		cmocka_unit_test(test_segment),	       cmocka_unit_test(test_remote_target),
+		cmocka_unit_test(test_bounds),	       cmocka_unit_test(test_overshoot),
+		cmocka_unit_test(test_all_or_nothing), cmocka_unit_test(test_epochs),
+		cmocka_unit_test(test_endings),	       cmocka_unit_test(test_malformed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Update arithmetic, SPEC.md section 4, against integer-only reference code.
+ * White-box: t3_nmc_apply() and t3_nmc_identity() are pure units.
+ */
+#include "host.h"
+#include "ref.h"
+#include "t3_internal.h"
+
+static uint32_t apply(uint32_t dtype, uint32_t op, uint32_t memory, uint32_t value)
+{
+	t3_nmc_apply(dtype, op, &memory, &value, ref_size(dtype));
+	return memory;
+}
+
+static void check(uint32_t dtype, uint32_t op, uint32_t memory, uint32_t value)
+{
+	uint32_t got = apply(dtype, op, memory, value);
+	uint32_t want = ref_apply(dtype, op, memory, value);
+
+	if (got != want)
+		fail_msg("dtype %u op %u: %#x, %#x: got %#x, want %#x", dtype, op, memory, value,
+			 got, want);
+}
+
+static void check_ops(uint32_t dtype, uint32_t memory, uint32_t value)
+{
+	check(dtype, T3_OP_ADD, memory, value);
+	check(dtype, T3_OP_MIN, memory, value);
+	check(dtype, T3_OP_MAX, memory, value);
+}
+
+/* The reference itself, by values that are known from the standards. */
+static void test_reference(void **state)
+{
+	(void)state;
+	assert_int_equal(ref_apply(T3_DTYPE_F32, T3_OP_ADD, 0x3f800000, 0x40000000), 0x40400000);
+	assert_int_equal(ref_apply(T3_DTYPE_F32, T3_OP_ADD, 0x4b800000, 0x3f800000), 0x4b800000);
+	assert_int_equal(ref_apply(T3_DTYPE_F32, T3_OP_ADD, 1, 1), 2);
+	assert_int_equal(ref_apply(T3_DTYPE_F32, T3_OP_ADD, 0x7f7fffff, 0x7f7fffff), 0x7f800000);
+	assert_int_equal(ref_apply(T3_DTYPE_F16, T3_OP_ADD, 0x3c00, 0x4000), 0x4200);
+	assert_int_equal(ref_apply(T3_DTYPE_F16, T3_OP_ADD, 0x7bff, 0x4bff), 0x7bff);
+	assert_int_equal(ref_apply(T3_DTYPE_F16, T3_OP_ADD, 0x7bff, 0x4c00), 0x7c00);
+	assert_int_equal(ref_apply(T3_DTYPE_BF16, T3_OP_ADD, 0x3f80, 0x3f80), 0x4000);
+	assert_int_equal(ref_apply(T3_DTYPE_BF16, T3_OP_ADD, 0x4380, 0x3f80), 0x4380);
+	assert_int_equal(ref_apply(T3_DTYPE_I32, T3_OP_MIN, 0x80000000, 1), 0x80000000);
+	assert_int_equal(ref_small(T3_DTYPE_F32, -3), 0xc0400000);
+	assert_int_equal(ref_small(T3_DTYPE_F16, 5), 0x4500);
+	assert_int_equal(ref_small(T3_DTYPE_BF16, 256), 0x4380);
+}
+
+/* Each value with the other that makes carries, halves, cancellations and NaNs. */
+static void all_values(uint32_t dtype, const uint16_t *others, size_t count)
+{
+	uint32_t value;
+	size_t i;
+
+	for (value = 0; value < 0x10000; value++) {
+		for (i = 0; i < count; i++) {
+			check(dtype, T3_OP_ADD, value, others[i]);
+			check(dtype, T3_OP_ADD, others[i], value);
+		}
+		check_ops(dtype, value, 0);
+		check_ops(dtype, value, 0x8000);
+		check_ops(dtype, value, value);
+		check_ops(dtype, value, value ^ 0x8000);
+		check_ops(dtype, value, (value + 1) & 0xffff);
+		check(dtype, T3_OP_ADD, value, (value ^ 0x8000) + 1);
+	}
+}
+
+static void test_f16_exhaustive(void **state)
+{
+	static const uint16_t others[] = { 1,	   2,	   0x3ff,  0x400,  0x401,  0x7ff,  0x800,
+					   0x1400, 0x2c00, 0x3bff, 0x3c00, 0x3c01, 0x4bff, 0x4c00,
+					   0x5400, 0x7bff, 0x7c00, 0xfc00, 0xfbff, 0xbc01, 0x8001,
+					   0x83ff, 0x7c01, 0x7e00, 0xffff };
+
+	(void)state;
+	all_values(T3_DTYPE_F16, others, sizeof(others) / sizeof(others[0]));
+}
+
+static void test_bf16_exhaustive(void **state)
+{
+	static const uint16_t others[] = { 1,	   2,	   0x7f,   0x80,   0x81,   0xff,   0x100,
+					   0x0200, 0x3b80, 0x3c00, 0x3f7f, 0x3f80, 0x3f81, 0x4380,
+					   0x43ff, 0x7eff, 0x7f7f, 0x7f80, 0xff80, 0xff7f, 0xbf81,
+					   0x8001, 0x807f, 0x7f81, 0x7fc0, 0xffff };
+
+	(void)state;
+	all_values(T3_DTYPE_BF16, others, sizeof(others) / sizeof(others[0]));
+}
+
+static void random_pairs(uint32_t dtype, uint32_t count)
+{
+	uint32_t mask = ref_size(dtype) == 2 ? 0xffff : 0xffffffff;
+	uint64_t seed = 0x1234567 + dtype;
+
+	while (count--) {
+		uint64_t bits = host_random(&seed);
+
+		check_ops(dtype, (uint32_t)bits & mask, (uint32_t)(bits >> 32) & mask);
+	}
+}
+
+static void test_random_16(void **state)
+{
+	(void)state;
+	random_pairs(T3_DTYPE_F16, 500000);
+	random_pairs(T3_DTYPE_BF16, 500000);
+}
+
+/* Random bits are seldom near each other: draw exponents close together too. */
+static void test_random_f32(void **state)
+{
+	uint64_t seed = 77;
+	uint32_t i;
+
+	(void)state;
+	random_pairs(T3_DTYPE_F32, 300000);
+	for (i = 0; i < 300000; i++) {
+		uint64_t bits = host_random(&seed);
+		uint32_t a = (uint32_t)bits;
+		uint32_t exponent = (a >> 23 & 0xff) + host_below(&seed, 60) - 30;
+		uint32_t b = ((uint32_t)(bits >> 32) & 0x807fffff) | (exponent & 0xff) << 23;
+
+		check_ops(T3_DTYPE_F32, a, b);
+		check(T3_DTYPE_F32, T3_OP_ADD, a & 0x80ffffff, b & 0x80ffffff);
+	}
+}
+
+static void test_f32_edges(void **state)
+{
+	static const uint32_t value[] = { 0,	      0x80000000, 1,	      0x80000001,
+					  0x7fffff,   0x800000,	  0x807fffff, 0x3f800000,
+					  0xbf800000, 0x33800000, 0x34000000, 0x33800001,
+					  0x7f7fffff, 0xff7fffff, 0x73800000, 0x7f800000,
+					  0xff800000, 0x7f800001, 0x7fc00000, 0xffffffff };
+	size_t i, j, n = sizeof(value) / sizeof(value[0]);
+
+	(void)state;
+	for (i = 0; i < n; i++)
+		for (j = 0; j < n; j++)
+			check_ops(T3_DTYPE_F32, value[i], value[j]);
+}
+
+static void test_i32(void **state)
+{
+	static const uint32_t value[] = { 0,	      1,	  2,
+					  0x7ffffffe, 0x7fffffff, 0x80000000,
+					  0x80000001, 0xfffffffe, 0xffffffff };
+	size_t i, j, n = sizeof(value) / sizeof(value[0]);
+
+	(void)state;
+	for (i = 0; i < n; i++)
+		for (j = 0; j < n; j++)
+			check_ops(T3_DTYPE_I32, value[i], value[j]);
+	random_pairs(T3_DTYPE_I32, 100000);
+	assert_int_equal(apply(T3_DTYPE_I32, T3_OP_ADD, 0xffffffff, 2), 1);
+	assert_int_equal(apply(T3_DTYPE_I32, T3_OP_MAX, 0x80000000, 0xffffffff), 0xffffffff);
+}
+
+static void test_nan_is_canonical(void **state)
+{
+	static const uint32_t nan[T3_DTYPE_COUNT] = { 0, 0x7fc00000, 0x7e00, 0x7fc0 };
+	static const uint32_t odd[T3_DTYPE_COUNT] = { 0, 0xff800123, 0xfc01, 0xff81 };
+	static const uint32_t inf[T3_DTYPE_COUNT] = { 0, 0x7f800000, 0x7c00, 0x7f80 };
+	uint32_t dtype, op;
+
+	(void)state;
+	for (dtype = T3_DTYPE_F32; dtype < T3_DTYPE_COUNT; dtype++) {
+		uint32_t minus = 1u << (8 * ref_size(dtype) - 1);
+
+		for (op = T3_OP_ADD; op < T3_OP_COUNT; op++) {
+			assert_int_equal(apply(dtype, op, odd[dtype], 0), nan[dtype]);
+			assert_int_equal(apply(dtype, op, 0, odd[dtype]), nan[dtype]);
+		}
+		assert_int_equal(apply(dtype, T3_OP_ADD, inf[dtype], inf[dtype] | minus),
+				 nan[dtype]);
+		assert_int_equal(apply(dtype, T3_OP_STORE, 0, odd[dtype]), odd[dtype]);
+		assert_int_equal(apply(dtype, T3_OP_MIN, 0, minus), minus);
+		assert_int_equal(apply(dtype, T3_OP_MIN, minus, 0), minus);
+		assert_int_equal(apply(dtype, T3_OP_MAX, 0, minus), 0);
+		assert_int_equal(apply(dtype, T3_OP_MAX, minus, 0), 0);
+		assert_int_equal(apply(dtype, T3_OP_ADD, 0, minus), 0);
+		assert_int_equal(apply(dtype, T3_OP_ADD, minus, minus), minus);
+	}
+}
+
+/* A run of any length touches exactly its bytes, element by element. */
+static void run_length(uint32_t dtype, uint32_t op, uint32_t bytes, uint64_t *seed)
+{
+	uint8_t memory[80], source[80], want[80];
+	uint32_t size = ref_size(dtype), i;
+
+	for (i = 0; i < sizeof(memory); i++) {
+		memory[i] = (uint8_t)host_random(seed);
+		source[i] = (uint8_t)host_random(seed);
+	}
+	memcpy(want, memory, sizeof(want));
+	for (i = 4; i < 4 + bytes; i += size) {
+		uint32_t a = 0, b = 0;
+
+		memcpy(&a, want + i, size);
+		memcpy(&b, source + i, size);
+		a = ref_apply(dtype, op, a, b);
+		memcpy(want + i, &a, size);
+	}
+	t3_nmc_apply(dtype, op, memory + 4, source + 4, bytes);
+	assert_memory_equal(memory, want, sizeof(want));
+}
+
+static void test_runs(void **state)
+{
+	uint64_t seed = 5;
+	uint32_t dtype, op, bytes;
+
+	(void)state;
+	for (dtype = 0; dtype < T3_DTYPE_COUNT; dtype++) {
+		assert_int_equal(t3_dtype_size(dtype), ref_size(dtype));
+		for (op = 0; op < T3_OP_COUNT; op++)
+			for (bytes = 0; bytes <= 64; bytes += ref_size(dtype))
+				run_length(dtype, op, bytes, &seed);
+	}
+}
+
+/* The identity's value, its effect on each number, and not one byte too many. */
+static void test_identity(void **state)
+{
+	uint32_t dtype, op, bytes, i;
+	uint8_t memory[40], want[40];
+
+	(void)state;
+	for (dtype = 0; dtype < T3_DTYPE_COUNT; dtype++)
+		for (op = 0; op < T3_OP_COUNT; op++)
+			for (bytes = 0; bytes <= 32; bytes += ref_size(dtype)) {
+				uint32_t value = ref_identity(dtype, op);
+
+				memset(memory, 0xa5, sizeof(memory));
+				memset(want, 0xa5, sizeof(want));
+				for (i = 0; i < bytes; i += ref_size(dtype))
+					memcpy(want + 4 + i, &value, ref_size(dtype));
+				t3_nmc_identity(dtype, op, memory + 4, bytes);
+				assert_memory_equal(memory, want, sizeof(want));
+			}
+	for (op = T3_OP_ADD; op < T3_OP_COUNT; op++)
+		assert_int_equal(apply(T3_DTYPE_F16, op, ref_identity(T3_DTYPE_F16, op), 0x3555),
+				 0x3555);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reference),
+		cmocka_unit_test(test_f16_exhaustive),
+		cmocka_unit_test(test_bf16_exhaustive),
+		cmocka_unit_test(test_random_16),
+		cmocka_unit_test(test_random_f32),
+		cmocka_unit_test(test_f32_edges),
+		cmocka_unit_test(test_i32),
+		cmocka_unit_test(test_nan_is_canonical),
+		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_identity),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What peers learn of each other's end: poison, death, normal leaving, resets and
+ * detaching in the middle. SPEC.md sections 6.2, 6.3, 9, 10.
+ */
+#include "host.h"
+#include "ring.h"
+
+static struct ring start(struct host *host)
+{
+	struct ring ring = ring_of(host, 0, T3_DTYPE_I32);
+
+	ring_create(&ring);
+	ring_connect(&ring);
+	return ring;
+}
+
+/* Forward by poison, backward by state, all the way round. */
+static void test_fault_travels(void **state)
+{
+	struct host *host = host_ring(4);
+	struct ring ring = start(host);
+	uint32_t kind;
+
+	(void)state;
+	ring_arm(&ring, 1);
+	host_store(&host->dev[1], 0, 0x3f00, 0, 4);
+	host_expect_cpu_fault(&host->dev[1], 0, T3_FAULT_UNMAPPED, HOST_NONE32, HOST_NONE32,
+			      0x3f00);
+	host_expect_peer_fault(&host->dev[2], 0, T3_FAULT_PEER_POISON, 1);
+	host_expect_peer_fault(&host->dev[0], 0, T3_FAULT_PEER_DEAD, 1);
+	kind = host_area(&host->dev[3], 0)->fault.kind;
+	if (kind == T3_FAULT_PEER_DEAD)
+		host_expect_peer_fault(&host->dev[3], 0, kind, 0);
+	else
+		host_expect_peer_fault(&host->dev[3], 0, T3_FAULT_PEER_POISON, 2);
+	host_free(host);
+}
+
+/* A rank that is not armed yet hears it as soon as it arms; IDLE is no fault. */
+static void test_fault_before_arming(void **state)
+{
+	struct host *host = host_ring(4);
+	struct ring ring = start(host);
+
+	(void)state;
+	host_arm(&host->dev[1], 0, 1);
+	host_store(&host->dev[1], 0, 0, 0, 4); /* NOT_ARMED */
+	host_expect(&host->dev[0], 0, T3_SPACE_IDLE, 0);
+	host_expect(&host->dev[2], 0, T3_SPACE_IDLE, 0);
+	host_arm(&host->dev[2], 0, 1);
+	host_expect_peer_fault(&host->dev[2], 0, T3_FAULT_PEER_POISON, 1);
+	host_arm(&host->dev[0], 0, 1);
+	host_expect_peer_fault(&host->dev[0], 0, T3_FAULT_PEER_DEAD, 1);
+	ring_disconnect(&ring); /* a fresh grant knows nothing of it */
+	ring_connect(&ring);
+	ring_arm(&ring, 1);
+	ring_expect_state(&ring, T3_SPACE_ARMED, 1);
+	host_free(host);
+}
+
+enum leaving { DISABLE, RESET, FAULT_IN_COMPLETE, RELEASE_DISABLE, RELEASE_RESET, LEAVINGS };
+
+static void leave(struct host_dev *d, enum leaving how)
+{
+	if (how >= RELEASE_DISABLE)
+		host_release(d, 0, 1);
+	if (how == FAULT_IN_COMPLETE)
+		host_doorbell(d, 0, 0x20, 0, 4);
+	else
+		host_space_command(d,
+				   how == DISABLE || how == RELEASE_DISABLE ? T3_CMD_SPACE_DISABLE
+									    : T3_CMD_SPACE_RESET,
+				   0);
+}
+
+/* All but the last rank's last chunk: it alone is still ARMED. */
+static void produce_but_last(const struct ring *ring)
+{
+	uint32_t n = ring->host->ranks, r, tile;
+
+	for (r = 0; r < n - 1; r++)
+		ring_produce(ring, r, 1, true);
+	for (r = 0; r < n - 1; r++)
+		for (tile = 0; tile < 6; tile++)
+			host_tile(&ring->host->dev[n - 1], 0, r, 0, tile);
+	for (r = 0; r < n - 1; r++)
+		host_expect(&ring->host->dev[r], 0, T3_SPACE_COMPLETE, 1);
+	host_expect(&ring->host->dev[n - 1], 0, T3_SPACE_ARMED, 1);
+}
+
+/* Both neighbours finish and leave: the last one's epoch ends well, the next cannot. */
+static void test_normal_leaving(void **state)
+{
+	uint32_t how, tile;
+
+	(void)state;
+	for (how = 0; how < LEAVINGS; how++) {
+		struct host *host = host_ring(4);
+		struct ring ring = start(host);
+		struct host_dev *last = &host->dev[3];
+		uint32_t kind;
+
+		ring_arm(&ring, 1);
+		produce_but_last(&ring);
+		leave(&host->dev[0], how);
+		leave(&host->dev[2], how);
+		host_expect(last, 0, T3_SPACE_ARMED, 1);
+		for (tile = 0; tile < 6; tile++)
+			host_tile(last, 0, 3, 0, tile);
+		host_expect(last, 0, T3_SPACE_COMPLETE, 1);
+		assert_int_equal(host_area(last, 0)->faults, 0);
+		host_expect(&host->dev[1], 0, T3_SPACE_COMPLETE, 1);
+		host_release(last, 0, 1);
+		host_expect(last, 0, T3_SPACE_IDLE, 1);
+		host_arm(last, 0, 2);
+		kind = host_area(last, 0)->fault.kind;
+		assert_true(kind == T3_FAULT_PEER_DEAD || kind == T3_FAULT_PEER_POISON);
+		host_expect_peer_fault(last, 0, kind, kind == T3_FAULT_PEER_DEAD ? 0 : 2);
+		host_free(host);
+	}
+}
+
+/* In the middle of an epoch it is an end for all, however it comes about. */
+static void test_leaving_early(void **state)
+{
+	static const uint32_t command[] = { T3_CMD_SPACE_DISABLE, T3_CMD_SPACE_RESET };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		struct host *host = host_ring(3);
+		struct ring ring = start(host);
+
+		ring_arm(&ring, 1);
+		ring_produce(&ring, 0, 1, false);
+		host_space_command(&host->dev[1], command[i], 0);
+		host_expect_peer_fault(&host->dev[2], 0, T3_FAULT_PEER_POISON, 1);
+		host_expect_peer_fault(&host->dev[0], 0, T3_FAULT_PEER_DEAD, 1);
+		assert_int_equal(host_state(&host->dev[1], 0),
+				 i ? T3_SPACE_IDLE : T3_SPACE_QUIESCED);
+		host_free(host);
+	}
+}
+
+/* Revoking one grant ends its source and leaves the owner alone. */
+static void test_revoke(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+
+	(void)state;
+	host_space(a, 0);
+	host_space(b, 0);
+	host_connect(a, b, 0);
+	host_map(a, &map);
+	host_local(b, 0, 0);
+	host_arm(a, 0, 1);
+	host_arm(b, 0, 1);
+	assert_int_equal(host_index_command(b, T3_CMD_IMPORT_CLEAR, 0, 0), T3_ADMIN_OK);
+	host_expect_peer_fault(a, 0, T3_FAULT_PEER_DEAD, 1);
+	host_expect(b, 0, T3_SPACE_ARMED, 1);
+	host_free(host);
+}
+
+/* Two grants to one source: the end of one is not the end of the other. */
+static void test_revoke_one_of_two(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+
+	(void)state;
+	host_space(a, 0);
+	host_space(b, 0);
+	host_route(a, 0, 0, b, 0, 0);
+	host_route(a, 0, 1, b, 0, 1);
+	host_import(b, 0, 0, a, 0, 1);
+	host_import(b, 0, 1, a, 0, 2);
+	assert_int_equal(host_index_command(b, T3_CMD_IMPORT_CLEAR, 0, 0), T3_ADMIN_OK);
+	assert_int_equal(host_index_command(a, T3_CMD_ROUTE_CLEAR, 0, 0), T3_ADMIN_OK);
+	host_arm(b, 0, 1);
+	host_arm(a, 0, 1);
+	host_expect(a, 0, T3_SPACE_COMPLETE, 1);
+	host_free(host);
+}
+
+/* A second grant for the same import after the first was cleared. */
+static void test_grant_again(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+
+	(void)state;
+	host_space(a, 0);
+	host_space(b, 0);
+	host_connect(a, b, 0);
+	host_index_command(b, T3_CMD_IMPORT_CLEAR, 0, 0);
+	host_import(b, 0, 0, a, 0, 1);
+	host_index_command(a, T3_CMD_ROUTE_CLEAR, 0, 0);
+	host_route(a, 0, 0, b, 0, 0);
+	host_arm(a, 0, 1);
+	host_arm(b, 0, 1);
+	host_expect(a, 0, T3_SPACE_COMPLETE, 1);
+	host_free(host);
+}
+
+static void recover(struct ring *ring)
+{
+	uint32_t r;
+
+	for (r = 0; r < ring->host->ranks; r++) {
+		struct host_dev *d = &ring->host->dev[r];
+
+		if (host_query(d, 0).state != T3_SPACE_FREE)
+			host_destroy(d, 0);
+		assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_LIVE), 0);
+	}
+	ring_create(ring);
+	ring_connect(ring);
+	ring_arm(ring, 1);
+	for (r = 0; r < ring->host->ranks; r++)
+		ring_produce(ring, r, 1, r % 2);
+	ring_expect_state(ring, T3_SPACE_COMPLETE, 1);
+	ring_expect_sums(ring, 1);
+}
+
+/* A function reset, or the device taken away, after each number of events. */
+static void cut(struct host *host, uint32_t events, bool detach)
+{
+	struct ring ring = start(host);
+	uint64_t before = t3_fabric_now(host->fabric);
+	uint32_t r;
+
+	ring_arm(&ring, 1);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	for (r = 0; r < 3; r++)
+		ring_produce(&ring, r, 1, true);
+	t3_fabric_run(host->fabric, events);
+	if (detach)
+		t3_dev_detach(host->dev[1].dev);
+	else
+		host_set(&host->dev[1], T3_REG_CONTROL, T3_CONTROL_RESET, 4);
+	host_drain(host);
+	t3_fabric_set_inline_budget(host->fabric, T3_INLINE_BUDGET);
+	if (detach)
+		host_attach(host, 1);
+	assert_int_equal(host_query(&host->dev[1], 0).state, T3_SPACE_FREE);
+	for (r = 0; r < 3; r += 2)
+		assert_int_equal(host_query(&host->dev[r], 0).in_flight, 0);
+	assert_true(t3_fabric_now(host->fabric) >= before);
+	recover(&ring);
+	for (r = 0; r < 3; r++) {
+		/* What was unanswered is gone: nothing of it comes again. */
+		assert_int_equal(host_counter(&host->dev[r], T3_COUNTER_LINK_RETRIES), 0);
+		host_destroy(&host->dev[r], 0);
+	}
+}
+
+static void test_cut(void **state)
+{
+	struct host *host = host_ring(3);
+	uint32_t events;
+
+	(void)state;
+	for (events = 0; events < 160; events += 3) {
+		cut(host, events, false);
+		cut(host, events + 1, true);
+	}
+	host_free(host);
+}
+
+/* DISABLE in the middle, at each event: QUIESCED always comes, and nothing after it. */
+static void test_disable_anywhere(void **state)
+{
+	struct host *host = host_ring(3);
+	uint32_t events;
+
+	(void)state;
+	for (events = 0; events < 160; events += 5) {
+		struct ring ring = start(host);
+		uint32_t r;
+
+		ring_arm(&ring, 1);
+		t3_fabric_set_inline_budget(host->fabric, 0);
+		for (r = 0; r < 3; r++)
+			ring_produce(&ring, r, 1, true);
+		t3_fabric_run(host->fabric, events);
+		host_space_command(&host->dev[1], T3_CMD_SPACE_DISABLE, 0);
+		host_drain(host);
+		assert_int_equal(host_state(&host->dev[1], 0), T3_SPACE_QUIESCED);
+		assert_int_equal(host_query(&host->dev[1], 0).in_flight, 0);
+		t3_fabric_set_inline_budget(host->fabric, T3_INLINE_BUDGET);
+		recover(&ring);
+		for (r = 0; r < 3; r++)
+			host_destroy(&host->dev[r], 0);
+	}
+	host_free(host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fault_travels),	 cmocka_unit_test(test_fault_before_arming),
+		cmocka_unit_test(test_normal_leaving),	 cmocka_unit_test(test_leaving_early),
+		cmocka_unit_test(test_revoke),		 cmocka_unit_test(test_revoke_one_of_two),
+		cmocka_unit_test(test_grant_again),	 cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_disable_anywhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
