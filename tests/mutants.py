@@ -38,7 +38,7 @@ MUTANTS = [
            "return memory + t3_segment_address(segment, row, col) + 8;"),
     Mutant("epoch-check", "unit", "qemu-device/core/packet.c",
            "return packet->epoch == space->epoch ? T3_NAK_NONE : T3_NAK_EPOCH;",
-           "return T3_NAK_NONE;"),
+           "return packet->epoch ? T3_NAK_NONE : T3_NAK_EPOCH;"),
     Mutant("generation-check", "unit", "qemu-device/core/packet.c",
            "if (packet->dst_generation != t3_space_generation(space))",
            "if (!packet->dst_generation)"),

@@ -378,7 +378,7 @@ struct t3_cmd_route_set {
 	uint32_t peer_import; /* index in the peer's import table */
 };
 
-/* IMPORT_SET, in any state but FREE: who may send to this space. */
+/* IMPORT_SET, in IDLE to FAULTED: who may send to this space. */
 struct t3_cmd_import_set {
 	uint32_t space;
 	uint32_t import; /* 0 .. T3_SPACE_IMPORTS - 1 */
@@ -401,7 +401,7 @@ enum t3_packet_type {
 /*
  * For STATE the packet travels from the granting space (target of updates) to
  * the source of updates: src_* and dst_* name sender and receiver of this
- * packet; the receiver looks the sender up in its route table.
+ * packet; the receiver looks the sender and `import` up in its route table.
  */
 struct t3_packet {
 	uint8_t type;
@@ -415,7 +415,7 @@ struct t3_packet {
 	uint32_t dst_space;
 	uint32_t dst_generation;
 	uint32_t epoch;
-	uint16_t import;      /* index in the receiver's import table; STATE: MBZ */
+	uint16_t import;      /* index in the import table of the space that receives updates */
 	uint16_t segment;     /* UPDATE: of the target */
 	uint32_t row;	      /* UPDATE: in the target segment */
 	uint32_t col;	      /* UPDATE: byte in that row */

@@ -61,12 +61,23 @@ static void tell_imports(struct t3_space *space, uint32_t state, uint32_t epoch)
 			t3_epoch_tell_import(space, &space->import[i], state, epoch);
 }
 
-/* The first epoch that this space, ended now, will not have finished. */
+/*
+ * The first epoch that this space, ended now, will not have finished; 0: none was
+ * and none will be.
+ */
 uint32_t t3_epoch_first_undone(const struct t3_space *space)
 {
 	bool running = space->state == T3_SPACE_ARMING || space->state == T3_SPACE_ARMED;
 
+	if (space->fresh)
+		return 0;
 	return running ? space->epoch : space->epoch + 1;
+}
+
+/* Is `epoch` not done by a peer that announced its first undone one? */
+static bool is_undone(uint32_t first_undone, uint32_t epoch)
+{
+	return !first_undone || !t3_serial_after(first_undone, epoch);
 }
 
 /*
@@ -88,12 +99,12 @@ void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state)
 
 static bool is_dead(const struct t3_route *route, uint32_t epoch)
 {
-	return route->used && route->dead && !t3_serial_after(route->dead_epoch, epoch);
+	return route->used && route->dead && is_undone(route->dead_epoch, epoch);
 }
 
 static bool is_poisoned(const struct t3_import *import, uint32_t epoch)
 {
-	return import->used && import->poisoned && !t3_serial_after(import->poison_epoch, epoch);
+	return import->used && import->poisoned && is_undone(import->poison_epoch, epoch);
 }
 
 static void peer_fault(struct t3_space *space, uint32_t kind, uint32_t rank)

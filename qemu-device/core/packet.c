@@ -89,7 +89,7 @@ static uint32_t receive_update(struct t3_space *space, const struct t3_packet *p
 		return T3_NAK_BOUNDS;
 	if (!t3_update_fits(segment, packet->row, packet->col, packet->length))
 		return T3_NAK_OVERSHOOT;
-	t3_update_run(segment, packet->row, packet->col, payload, packet->length, true);
+	t3_update_run(segment, packet->row, packet->col, payload, packet->length);
 	return T3_NAK_NONE;
 }
 

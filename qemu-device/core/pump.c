@@ -77,6 +77,7 @@ static void send_control(struct t3_link *link)
 
 	pop_control(link);
 	t3_link_send(link, &ctl->packet, NULL);
+	t3_space_settle_in_flight(ctl->space);
 }
 
 /* ------------------------------------------------------------- ready tiles */

@@ -192,9 +192,23 @@ void t3_space_disable(struct t3_space *space)
 	t3_space_settle_in_flight(space);
 }
 
+/* Also those of an older generation: peers must hear that it is gone. */
+static bool control_queued(const struct t3_space *space)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_SPACE_ROUTES; i++)
+		if (space->route[i].ctl.link)
+			return true;
+	for (i = 0; i < T3_SPACE_IMPORTS; i++)
+		if (space->import[i].ctl.link)
+			return true;
+	return false;
+}
+
 void t3_space_settle_in_flight(struct t3_space *space)
 {
-	if (space->state != T3_SPACE_DISABLED || space->in_flight)
+	if (space->state != T3_SPACE_DISABLED || space->in_flight || control_queued(space))
 		return;
 	set_state(space, T3_SPACE_QUIESCED);
 	t3_notify_state(space);

@@ -222,12 +222,6 @@ struct t3_dev {
 	uint64_t counter[T3_COUNTER_COUNT];
 };
 
-/* Where an update comes from, for counts and fault records. */
-struct t3_source {
-	uint32_t rank;
-	bool remote;
-};
-
 /* fabric.c */
 void t3_fabric_schedule(struct t3_fabric *fabric, struct t3_event *event, uint64_t time);
 void t3_fabric_settle(struct t3_fabric *fabric);
@@ -311,8 +305,8 @@ void t3_tracker_forget(struct t3_segment *segment);
 void t3_tracker_clear(struct t3_dev *dev);
 
 /* update.c: counted updates of one tile */
-bool t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
-		   uint32_t bytes, bool remote);
+void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
+		   uint32_t bytes);
 bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes);
 void t3_update_init_tile(struct t3_segment *segment, const struct t3_tile_shape *shape);
 void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,

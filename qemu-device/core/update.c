@@ -78,6 +78,7 @@ bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint
 	return true;
 }
 
+/* False: a record has changed below us, which only the guest's kernel can do. */
 static bool update_piece(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 			 uint32_t bytes)
 {
@@ -85,43 +86,32 @@ static bool update_piece(struct t3_segment *segment, uint32_t row, uint32_t col,
 	struct t3_tile_shape shape = t3_segment_tile_shape(segment, tile);
 	int result = t3_tracker_add(segment, tile, bytes, shape.expected);
 
-	if (result == T3_TRACK_OVERSHOOT)
+	if (result == T3_TRACK_OVERSHOOT) {
+		t3_space_fault_cpu(segment->space, T3_FAULT_COUNTER, segment, tile, T3_NONE64);
 		return false;
+	}
 	if (result & T3_TRACK_FIRST)
 		t3_update_init_tile(segment, &shape);
 	t3_update_apply(segment, row, col, data, bytes);
+	segment->counts.remote_bytes += bytes;
 	if (result & T3_TRACK_DONE)
 		t3_update_done(segment, tile);
 	return true;
 }
 
-/*
- * Counts and applies a run in one row. False: it would overshoot and nothing
- * was applied; a run over several tiles needs t3_update_fits() before.
- */
-bool t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
-		   uint32_t bytes, bool remote)
+/* Counts and applies a run in one row that t3_update_fits() found to fit. */
+void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
+		   uint32_t bytes)
 {
 	const uint8_t *from = data;
-	uint32_t left = bytes;
 
-	if (remote)
-		segment->counts.remote_bytes += bytes;
-	else
-		segment->counts.local_bytes += bytes;
-	while (left) {
-		uint32_t piece = piece_bytes(segment, col, left);
+	while (bytes) {
+		uint32_t piece = piece_bytes(segment, col, bytes);
 
-		if (!update_piece(segment, row, col, from, piece)) {
-			if (remote)
-				segment->counts.remote_bytes -= left;
-			else
-				segment->counts.local_bytes -= left;
-			return false;
-		}
+		if (!update_piece(segment, row, col, from, piece))
+			return;
 		from += piece;
 		col += piece;
-		left -= piece;
+		bytes -= piece;
 	}
-	return true;
 }

@@ -59,6 +59,27 @@ static void test_fault_before_arming(void **state)
 	host_free(host);
 }
 
+/* One that was never armed ends all epochs, also those far from its own 0. */
+static void test_fresh_leaves_late_epoch(void **state)
+{
+	static const uint32_t epochs[] = { 1, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 5; i++) {
+		struct host *host = host_ring(4);
+		struct ring ring = start(host);
+
+		(void)ring;
+		host_arm(&host->dev[0], 0, epochs[i]);
+		host_arm(&host->dev[2], 0, epochs[i]);
+		host_space_command(&host->dev[1], T3_CMD_SPACE_DISABLE, 0);
+		host_expect_peer_fault(&host->dev[0], 0, T3_FAULT_PEER_DEAD, 1);
+		host_expect_peer_fault(&host->dev[2], 0, T3_FAULT_PEER_POISON, 1);
+		host_free(host);
+	}
+}
+
 enum leaving { DISABLE, RESET, FAULT_IN_COMPLETE, RELEASE_DISABLE, RELEASE_RESET, LEAVINGS };
 
 static void leave(struct host_dev *d, enum leaving how)
@@ -301,10 +322,15 @@ static void test_disable_anywhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fault_travels),	 cmocka_unit_test(test_fault_before_arming),
-		cmocka_unit_test(test_normal_leaving),	 cmocka_unit_test(test_leaving_early),
-		cmocka_unit_test(test_revoke),		 cmocka_unit_test(test_revoke_one_of_two),
-		cmocka_unit_test(test_grant_again),	 cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_fault_travels),
+		cmocka_unit_test(test_fault_before_arming),
+		cmocka_unit_test(test_fresh_leaves_late_epoch),
+		cmocka_unit_test(test_normal_leaving),
+		cmocka_unit_test(test_leaving_early),
+		cmocka_unit_test(test_revoke),
+		cmocka_unit_test(test_revoke_one_of_two),
+		cmocka_unit_test(test_grant_again),
+		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_disable_anywhere),
 	};
 

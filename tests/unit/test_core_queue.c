@@ -162,6 +162,8 @@ static void test_controls_of_old_generation(void **state)
 			host_space_command(a, T3_CMD_SPACE_RESET, s);
 			assert_int_equal(host_query(a, s).in_flight, 0);
 			host_space_command(a, T3_CMD_SPACE_DISABLE, s);
+			if (host_state(a, s) == T3_SPACE_DISABLED)
+				host_drain(host);
 			host_expect(a, s, T3_SPACE_QUIESCED, 0);
 			assert_int_equal(host_space_command(a, T3_CMD_SPACE_DESTROY, s),
 					 T3_ADMIN_OK);
