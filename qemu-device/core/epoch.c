@@ -4,11 +4,7 @@
 
 static void set_state(struct t3_space *space, uint32_t state)
 {
-	struct t3_dev *dev = space->dev;
-
-	if (dev->ops.trace_state)
-		dev->ops.trace_state(dev->opaque, space->id, space->state, state, space->epoch);
-	space->state = state;
+	t3_space_set_state(space, state);
 	t3_notify_state(space);
 }
 

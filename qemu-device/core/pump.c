@@ -213,8 +213,9 @@ static const uint8_t *source_of(const struct t3_segment *segment, uint32_t row, 
 	       (uint64_t)row * segment->pitch + col;
 }
 
-static void send_piece(struct t3_link *link, struct t3_segment *segment, uint32_t row, uint32_t col,
-		       uint32_t bytes)
+/* One UPDATE packet for the segment's target; its link has a free slot. */
+void t3_pump_update(struct t3_segment *segment, uint32_t row, uint32_t col, const void *payload,
+		    uint32_t bytes)
 {
 	struct t3_space *space = segment->space;
 	const struct t3_route *route = &space->route[segment->route];
@@ -237,23 +238,27 @@ static void send_piece(struct t3_link *link, struct t3_segment *segment, uint32_
 
 	space->in_flight++;
 	segment->counts.link_bytes += bytes + sizeof(packet);
+	t3_link_send(route->link, &packet, payload);
+}
+
+static void send_piece(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes)
+{
 	if (segment->kind == T3_SEG_DMA) {
 		segment->counts.dma_bytes += bytes;
-		space->dev->counter[T3_COUNTER_DMA_BYTES] += bytes;
+		segment->space->dev->counter[T3_COUNTER_DMA_BYTES] += bytes;
 	}
-	t3_link_send(link, &packet, source_of(segment, row, col));
+	t3_pump_update(segment, row, col, source_of(segment, row, col), bytes);
 }
 
 /* One packet of the segment's current tile. True: that tile is finished. */
-static bool send_next(struct t3_link *link, struct t3_segment *segment)
+static bool send_next(struct t3_segment *segment)
 {
 	struct t3_tile_shape shape = t3_segment_tile_shape(segment, segment->cur_tile);
 	uint32_t bytes = shape.row_bytes - segment->cur_col;
 
 	if (bytes > T3_PACKET_PAYLOAD)
 		bytes = T3_PACKET_PAYLOAD;
-	send_piece(link, segment, shape.row + segment->cur_row, shape.col + segment->cur_col,
-		   bytes);
+	send_piece(segment, shape.row + segment->cur_row, shape.col + segment->cur_col, bytes);
 	segment->cur_col += bytes;
 	if (segment->cur_col < shape.row_bytes)
 		return false;
@@ -270,7 +275,7 @@ static void serve_work(struct t3_link *link)
 
 	if (segment->cur_tile == T3_TILE_NONE && !start_tile(segment))
 		return; /* the fault took it off the list */
-	if (!send_next(link, segment))
+	if (!send_next(segment))
 		return;
 	if (link->work_head != segment)
 		return; /* finishing it faulted the space */

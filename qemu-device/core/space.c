@@ -12,7 +12,7 @@ uint32_t t3_space_generation(const struct t3_space *space)
 	return space->dev->generation[space->id];
 }
 
-static void set_state(struct t3_space *space, uint32_t state)
+void t3_space_set_state(struct t3_space *space, uint32_t state)
 {
 	struct t3_dev *dev = space->dev;
 
@@ -70,7 +70,7 @@ void t3_space_fault(struct t3_space *space, const struct t3_fault_record *what)
 	}
 	t3_epoch_tell_peers_gone(space, T3_SPACE_FAULTED);
 	stop_work(space);
-	set_state(space, T3_SPACE_FAULTED);
+	t3_space_set_state(space, T3_SPACE_FAULTED);
 	write_fault(space, &record);
 	t3_notify_state(space);
 }
@@ -116,7 +116,7 @@ void t3_space_create(struct t3_dev *dev, const struct t3_cmd_space_create *cmd)
 	space->event_area = cmd->event_area;
 	space->fresh = true;
 	map_pages(space, space->id + 1);
-	set_state(space, T3_SPACE_IDLE);
+	t3_space_set_state(space, T3_SPACE_IDLE);
 	t3_notify_all(space);
 }
 
@@ -176,7 +176,7 @@ void t3_space_reset(struct t3_space *space)
 	space->dropped = 0;
 	/* Responses to the old generation are ignored: they are not waited for. */
 	space->in_flight = 0;
-	set_state(space, T3_SPACE_IDLE);
+	t3_space_set_state(space, T3_SPACE_IDLE);
 	t3_notify_all(space);
 }
 
@@ -187,7 +187,7 @@ void t3_space_disable(struct t3_space *space)
 	if (space->state != T3_SPACE_FAULTED)
 		t3_epoch_tell_peers_gone(space, T3_SPACE_DISABLED);
 	stop_work(space);
-	set_state(space, T3_SPACE_DISABLED);
+	t3_space_set_state(space, T3_SPACE_DISABLED);
 	t3_notify_state(space);
 	t3_space_settle_in_flight(space);
 }
@@ -210,7 +210,7 @@ void t3_space_settle_in_flight(struct t3_space *space)
 {
 	if (space->state != T3_SPACE_DISABLED || space->in_flight || control_queued(space))
 		return;
-	set_state(space, T3_SPACE_QUIESCED);
+	t3_space_set_state(space, T3_SPACE_QUIESCED);
 	t3_notify_state(space);
 }
 
@@ -228,7 +228,7 @@ void t3_space_drop_state(struct t3_space *space)
 	map_pages(space, 0);
 	space->in_flight = 0;
 	space->dev->generation[space->id]++;
-	set_state(space, T3_SPACE_FREE);
+	t3_space_set_state(space, T3_SPACE_FREE);
 }
 
 void t3_space_destroy(struct t3_space *space)

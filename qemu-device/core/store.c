@@ -25,34 +25,6 @@ static bool legal_width(const struct t3_segment *segment, uint64_t offset, uint3
 	       offset % size == 0;
 }
 
-static void store_remote(struct t3_segment *segment, uint32_t row, uint32_t col, uint64_t value,
-			 uint32_t size)
-{
-	struct t3_space *space = segment->space;
-	struct t3_route *route = &space->route[segment->route];
-	struct t3_packet packet = {
-		.type = T3_PKT_UPDATE,
-		.op = (uint8_t)segment->target_op,
-		.dtype = (uint8_t)segment->dtype,
-		.dst_rank = (uint16_t)route->rank,
-		.src_space = space->id,
-		.src_generation = t3_space_generation(space),
-		.dst_space = route->space,
-		.dst_generation = route->generation,
-		.epoch = space->epoch,
-		.import = (uint16_t)route->import,
-		.segment = (uint16_t)segment->target_segment,
-		.row = segment->target_row + row,
-		.col = segment->target_col + col,
-		.length = size,
-		.src_segment = (uint16_t)segment->index,
-	};
-
-	segment->counts.link_bytes += size + sizeof(packet);
-	space->in_flight++;
-	t3_link_send(route->link, &packet, &value);
-}
-
 /* Counts, then forwards or applies. */
 static void store_legal(struct t3_segment *segment, uint64_t offset, uint32_t row, uint32_t col,
 			uint64_t value, uint32_t size)
@@ -76,7 +48,7 @@ static void store_legal(struct t3_segment *segment, uint64_t offset, uint32_t ro
 	segment->counts.local_bytes += size;
 	space->dev->counter[T3_COUNTER_STORES]++;
 	if (remote) {
-		store_remote(segment, row, col, value, size);
+		t3_pump_update(segment, row, col, &value, size);
 	} else {
 		if (result & T3_TRACK_FIRST)
 			t3_update_init_tile(segment, &shape);

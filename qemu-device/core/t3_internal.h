@@ -241,6 +241,8 @@ void t3_pump_control(struct t3_space *space, struct t3_link *link, struct t3_ctl
 void t3_pump_forget_control(struct t3_ctl *ctl);
 void t3_pump_add_work(struct t3_segment *segment);
 void t3_pump_forget_work(struct t3_segment *segment);
+void t3_pump_update(struct t3_segment *segment, uint32_t row, uint32_t col, const void *payload,
+		    uint32_t bytes);
 /* True: the tile was appended. False: it is on the list already. */
 bool t3_ready_push(struct t3_segment *segment, uint32_t tile, uint32_t slot);
 void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint32_t status);
@@ -256,6 +258,8 @@ void t3_space_create(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
 void t3_space_reset(struct t3_space *space);
 void t3_space_disable(struct t3_space *space);
 void t3_space_destroy(struct t3_space *space);
+/* Without telling anybody; t3_notify_state() does. */
+void t3_space_set_state(struct t3_space *space, uint32_t state);
 void t3_space_settle_in_flight(struct t3_space *space);
 void t3_space_drop_state(struct t3_space *space);
 void t3_space_fault(struct t3_space *space, const struct t3_fault_record *record);
