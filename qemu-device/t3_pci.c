@@ -247,10 +247,12 @@ static void aperture_write(void *opaque, hwaddr addr, uint64_t value, unsigned s
  * Unaligned accesses are left to QEMU: TCG, KVM and qtest all cut them into
  * naturally aligned pieces, each of which then reaches the core as it is.
  */
+/* clang-format off */
 #define T3_IO_ACCESS                                                           \
 	{                                                                      \
 		.min_access_size = 1, .max_access_size = 8, .unaligned = false \
 	}
+/* clang-format on */
 
 static const MemoryRegionOps regs_ops = {
 	.read = regs_read,

@@ -16,7 +16,9 @@
 #error "the core keeps guest structures in host order: little-endian hosts only"
 #endif
 
-#define t3_container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+/* clang-format off */
+#define t3_container_of(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+/* clang-format on */
 
 #define T3_NONE32	  0xffffffffu
 #define T3_NONE64	  (~(uint64_t)0)

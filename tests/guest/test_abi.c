@@ -10,10 +10,12 @@ struct ioctl_row {
 	unsigned long request;
 };
 
+/* clang-format off */
 #define ROW(ioctl)                                               \
 	{                                                        \
 		.name = #ioctl, .request = DRM_IOCTL_T3_##ioctl, \
 	}
+/* clang-format on */
 
 static const struct ioctl_row ioctls[] = {
 	ROW(QUERY),	      ROW(BO_CREATE),	 ROW(BO_MMAP_OFFSET), ROW(SPACE_CREATE),

@@ -18,10 +18,12 @@ struct cell {
 	uint32_t value; /* MOVE: state, FAULT: kind */
 };
 
+/* clang-format off */
 #define F(kind)                        \
 	{                              \
 		FAULT, T3_FAULT_##kind \
 	}
+/* clang-format on */
 
 static const struct cell table[T3_SPACE_DEAD][EVENTS] = {
 	[T3_SPACE_FREE] = { { NOTHING, 0 },

@@ -87,12 +87,14 @@ struct deviation {
 };
 
 #define ANY_ERROR 0
+/* clang-format off */
 #define BAD(type, member, bad_value, bad_error)                                             \
 	{                                                                                   \
 		.what = #member " = " #bad_value, .offset = offsetof(struct type, member),  \
 		.size = sizeof(((struct type *)0)->member), .value = (uint64_t)(bad_value), \
 		.error = (bad_error),                                                       \
 	}
+/* clang-format on */
 
 /* Try each; the good argument must be one that would succeed. All failures are named. */
 void check_deviations(int fd, unsigned long request, const void *good, const struct deviation *rows,

@@ -19,6 +19,7 @@
 
 #include "t3_core.h"
 
+/* clang-format off */
 #define HOST_NONE32 0xffffffffu
 #define HOST_NONE64 (~(uint64_t)0)
 
@@ -28,14 +29,15 @@
 /* Where host_space() puts space s, and host_stage() its staging slots. */
 #define HOST_SPACE_SIZE	     0x10000u
 #define HOST_COUNTERS	     0x100000u
-#define HOST_COUNTER_BASE(s) (HOST_COUNTERS + (s)*0x8000u)
+#define HOST_COUNTER_BASE(s) (HOST_COUNTERS + (s) * 0x8000u)
 #define HOST_COUNTER_COUNT   0x800u
 #define HOST_STAGING	     0x200000u
-#define HOST_STAGING_BASE(s) (HOST_STAGING + (s)*0x40000u)
+#define HOST_STAGING_BASE(s) (HOST_STAGING + (s) * 0x40000u)
 
 #define HOST_BUS   0x7f0000000000ull /* bus address of the event areas */
 #define HOST_PAGES 64u		     /* space s: page s % HOST_PAGES */
 #define HOST_LOG   4096u
+/* clang-format on */
 
 enum host_log_kind { HOST_LOG_WRITE, HOST_LOG_IRQ };
 
