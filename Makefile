@@ -97,19 +97,21 @@ shell: build
 	@$(VM) shell --ranks "$$RANKS" --name shell
 
 #: make check   lint, unit tests, qtest, guest tests and end-to-end runs
-check: build qtest $(UNIT) $(UNIT_SAN)
+check: build qtest-build $(UNIT) $(UNIT_SAN)
 	@$(STAGE)check.py
 
-#: make lint unit guest   those suites alone (and `make qtest` builds the qtest)
+#: make lint unit qtest guest   those suites alone
 lint: module
 	@$(STAGE)check.py lint
 unit: $(UNIT) $(UNIT_SAN)
 	@$(STAGE)check.py unit unit-sanitized
+qtest: qtest-build
+	@$(STAGE)check.py qtest
 guest: build
 	@$(STAGE)check.py guest
 
 #: make mutants break the product in places on purpose: the tests must notice
-mutants: build qtest
+mutants: build
 	@tests/mutants.py
 
 #: make soak    end-to-end runs with changing seeds for SOAK_SECONDS=600
@@ -139,7 +141,7 @@ deps: | $(if $(filter run soak,$(MAKECMDGOALS)),options)
 	@$(STAGE)deps.sh
 qemu: | deps
 	@$(STAGE)qemu.sh
-qtest: | qemu
+qtest-build: | qemu
 	@$(STAGE)qemu.sh qtest
 kernel: $B/kernel.stamp
 # Always asked, rewritten only when .build/kernel leads to another kernel.
