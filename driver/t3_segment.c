@@ -230,7 +230,7 @@ static int t3_segmap_hw(struct t3_space *space, const struct drm_t3_segment_map 
 		.tile_rows = args->tile_rows,
 		.tile_row_bytes = args->tile_row_bytes,
 		.counter_base = counter_base,
-		.route = route,
+		.routes = args->kind == T3_SEG_LOCAL ? 0 : BIT(route),
 		.target_segment = args->target_segment,
 		.target_row = args->target_row,
 		.target_col = args->target_col,

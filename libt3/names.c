@@ -116,6 +116,14 @@ const char *t3_counter_name(uint32_t counter)
 		[T3_DEVICE_FAULTS] = "faults",
 		[T3_DEVICE_DROPPED] = "dropped",
 		[T3_DEVICE_INTERRUPTS] = "interrupts",
+		[T3_DEVICE_LINK_ERRORS] = "link-errors",
+		[T3_DEVICE_LINK_DOWNS] = "link-downs",
+		[T3_DEVICE_HOST_DMA_ERRORS] = "host-dma-errors",
+		[T3_DEVICE_POISON_HITS] = "poison-hits",
+		[T3_DEVICE_QUEUE_DESCRIPTORS] = "queue-descriptors",
+		[T3_DEVICE_QUEUE_ERRORS] = "queue-errors",
+		[T3_DEVICE_QUEUE_BYTES] = "queue-bytes",
+		[T3_DEVICE_INJECTED] = "injected",
 	};
 
 	return NAME(names, counter);

@@ -66,6 +66,17 @@ static MemTxResult store_word(AddressSpace *as, dma_addr_t addr, const void *buf
 	return result;
 }
 
+static int host_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	T3State *s = opaque;
+	MemTxAttrs attrs = { .memory = true };
+
+	if (pci_dma_rw(PCI_DEVICE(s), addr, buf, len, DMA_DIRECTION_TO_DEVICE, attrs) == MEMTX_OK)
+		return 0;
+	trace_t3_dma_error(s->port.rank, addr, len);
+	return -1;
+}
+
 static int host_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 {
 	T3State *s = opaque;
@@ -166,6 +177,7 @@ static void host_trace_trigger(void *opaque, uint32_t space, uint32_t segment, u
 }
 
 static const struct t3_host_ops host_ops = {
+	.dma_read = host_dma_read,
 	.dma_write = host_dma_write,
 	.irq = host_irq,
 	.dirty = host_dirty,

@@ -42,6 +42,14 @@
 #define T3_SPACE_IMPORTS  32u	/* per space: incoming grants */
 #define T3_SEG_SLOTS	  4u	/* staging slots per segment */
 #define T3_MAX_UPDATES	  64u	/* updates per element */
+#define T3_MAX_BLOCK_TILES 256u /* tiles of one DMA block */
+#define T3_FAULT_RING	  16u	/* fault records kept in an event area */
+#define T3_MAX_QUEUES	  64u	/* per device */
+#define T3_MAX_FENCES	  256u	/* per device */
+#define T3_QUEUE_ENTRIES_MIN 16u
+#define T3_QUEUE_ENTRIES_MAX 4096u
+#define T3_MAX_PRIORITY	  3u
+#define T3_MAX_COPY_BYTES (1u << 30) /* rows * row_bytes of one descriptor */
 #define T3_MAX_TILE_BYTES (1u << 20)
 #define T3_MAX_PITCH	  (1u << 24)
 #define T3_MAX_VECTORS	  4u /* MSI-X */
@@ -74,6 +82,13 @@
 #define T3_REG_EVENT_VECTOR  0x088u /* RW  MSI-X vector of space events, 0..3 */
 #define T3_REG_ERROR_VECTOR  0x08cu /* RW  MSI-X vector of ERROR_STATUS, 0..3 */
 #define T3_REG_EVENT_SUMMARY 0x090u /* RO  bit w: PENDING[w] & ENABLE[w] is not 0 */
+#define T3_REG_QUEUE_VECTOR  0x094u /* RW  MSI-X vector of queues, 0..3 */
+#define T3_REG_QUEUE_PENDING 0x098u /* RW1C 2 words, bit q % 32 of word q / 32 */
+#define T3_REG_QUEUE_ENABLE  0x0a0u /* RW  2 words, same layout */
+#define T3_REG_MAX_QUEUES    0x0a8u /* RO */
+#define T3_REG_MAX_FENCES    0x0acu /* RO */
+#define T3_REG_DMA_ADDRESS   0x0b0u /* RO64 first bus address that failed since HOST_DMA was 0 */
+#define T3_REG_POISON_ADDRESS 0x0b8u /* RO64 first poisoned byte hit since POISON was 0 */
 #define T3_REG_SPACE_PENDING 0x100u /* RW1C 32 words, bit s % 32 of word s / 32 */
 #define T3_REG_SPACE_ENABLE  0x180u /* RW  32 words, same layout */
 #define T3_REG_ADMIN_COMMAND 0x200u /* RW  writing T3_CMD_* runs the mailbox */
@@ -81,13 +96,22 @@
 #define T3_REG_MAILBOX	     0x300u /* RW  T3_MAILBOX_SIZE bytes */
 #define T3_MAILBOX_SIZE	     0x100u
 #define T3_REG_COUNTERS	     0x400u /* RO64 T3_COUNTER_* words of 8 bytes */
-#define T3_REG_END	     0x600u
+#define T3_REG_FENCE	     0x800u  /* RO64 T3_MAX_FENCES words of 8 bytes */
+#define T3_REG_QUEUE_TAIL    0x1000u /* RW  T3_MAX_QUEUES words: the queue's doorbell */
+#define T3_REG_QUEUE_HEAD    0x1100u /* RO  T3_MAX_QUEUES words: descriptors completed */
+#define T3_REG_QUEUE_STATE   0x1200u /* RO  T3_MAX_QUEUES words: t3_queue_state */
+#define T3_REG_END	     0x1300u
 
 #define T3_ID_VALUE	 0x57483354u /* "T3HW" */
-#define T3_VERSION_VALUE 0x00010000u
+#define T3_VERSION_VALUE 0x00010001u
 
 #define T3_CAP_STAGING (1u << 0)
 #define T3_CAP_MINMAX  (1u << 1)
+#define T3_CAP_QUEUES  (1u << 2)
+#define T3_CAP_MULTI   (1u << 3) /* several routes for a segment */
+#define T3_CAP_BLOCKS  (1u << 4) /* several tiles for a DMA block */
+#define T3_CAP_BYTES   (1u << 5) /* dtypes U8 and I8 */
+#define T3_CAP_INJECT  (1u << 6) /* INJECT is allowed to the guest */
 
 #define T3_CONTROL_RESET (1u << 0) /* write 1: function reset; reads 0 */
 
@@ -98,7 +122,9 @@
 #define T3_ERROR_HOST_DMA (1u << 0) /* an event area could not be written */
 #define T3_ERROR_GUEST	  (1u << 1) /* protocol violation, see SPEC.md */
 #define T3_ERROR_LINK	  (1u << 2) /* a link gave up after its retries */
-#define T3_ERROR_ALL	  0x7u
+#define T3_ERROR_POISON	  (1u << 3) /* poisoned device memory was about to be used */
+#define T3_ERROR_QUEUE	  (1u << 4) /* a queue stopped at a descriptor */
+#define T3_ERROR_ALL	  0x1fu
 
 /* Device counters; index into T3_REG_COUNTERS. All count since reset. */
 enum t3_counter_id {
@@ -123,6 +149,14 @@ enum t3_counter_id {
 	T3_COUNTER_FAULTS,	    /* space faults recorded */
 	T3_COUNTER_DROPPED,	    /* updates dropped: space faulted or none there */
 	T3_COUNTER_INTERRUPTS,
+	T3_COUNTER_LINK_ERRORS,	      /* packets that arrived corrupt, dropped */
+	T3_COUNTER_LINK_DOWNS,	      /* times that a link gave up */
+	T3_COUNTER_HOST_DMA_ERRORS,   /* reads and writes of host memory that failed */
+	T3_COUNTER_POISON_HITS,	      /* uses of poisoned memory that were refused */
+	T3_COUNTER_QUEUE_DESCRIPTORS, /* completed, with any status */
+	T3_COUNTER_QUEUE_ERRORS,      /* completed with an error */
+	T3_COUNTER_QUEUE_BYTES,	      /* moved, filled or updated by queues */
+	T3_COUNTER_INJECTED,	      /* injected faults that took effect at this device */
 	T3_COUNTER_COUNT
 };
 
@@ -167,6 +201,8 @@ enum t3_dtype {
 	T3_DTYPE_F32 = 1,
 	T3_DTYPE_F16 = 2,  /* IEEE 754 binary16 */
 	T3_DTYPE_BF16 = 3, /* upper half of binary32 */
+	T3_DTYPE_U8 = 4,   /* op STORE only, as I8 */
+	T3_DTYPE_I8 = 5,
 	T3_DTYPE_COUNT
 };
 
@@ -191,6 +227,7 @@ enum t3_fault_kind {
 	T3_FAULT_PEER_DEAD = 12,   /* a target of this space has faulted or gone */
 	T3_FAULT_HOST_DMA = 13,	   /* the event area could not be written */
 	T3_FAULT_COUNTER = 14,	   /* counter table or tile list found corrupt */
+	T3_FAULT_POISON = 15,	   /* poisoned memory under an update, a read or a DMA */
 };
 
 /* Why a target rejects a packet: status of the response, 0 = applied. */
@@ -207,6 +244,7 @@ enum t3_nak {
 	T3_NAK_FAULTED = 9,
 	T3_NAK_OVERSHOOT = 10,
 	T3_NAK_MALFORMED = 11,
+	T3_NAK_POISON = 12, /* the target's memory is poisoned */
 };
 
 /*
@@ -218,12 +256,14 @@ struct t3_tile_record {
 	uint32_t count; /* update bytes counted */
 	uint32_t next;	/* next tile of the ready list, T3_TILE_NONE at its end */
 	uint16_t flags; /* T3_TILE_* */
-	uint16_t slot;	/* staging slot of a pending remote doorbell */
+	/* REMOTE: staging slot of a pending doorbell. DMA: done tiles of this first tile's block */
+	uint16_t slot;
 };
 
 #define T3_TILE_NONE	  0xffffffffu
 #define T3_TILE_TRIGGERED (1u << 0) /* count reached */
-#define T3_TILE_READY	  (1u << 1) /* on the ready list */
+#define T3_TILE_READY	  (1u << 1) /* on the ready list; DMA: the block of this first tile */
+#define T3_TILE_STARTED	  (1u << 2) /* has had its first update of the epoch */
 
 struct t3_fault_record {
 	uint32_t kind;	  /* t3_fault_kind */
@@ -245,7 +285,8 @@ struct t3_event_area {
 	struct t3_fault_record fault;
 	uint64_t segment[T3_SPACE_SEGMENTS];		    /* T3_SEG_WORD_* */
 	uint32_t consumed[T3_SPACE_SEGMENTS][T3_SEG_SLOTS]; /* doorbells, mod 2^32 */
-	uint8_t reserved[2496];
+	struct t3_fault_record ring[T3_FAULT_RING];	    /* fault k at (k - 1) % T3_FAULT_RING */
+	uint8_t reserved[1856];
 };
 
 #define T3_SEG_WORD_EPOCH     0x00000000ffffffffull
@@ -268,6 +309,13 @@ enum t3_admin_opcode {
 	T3_CMD_ROUTE_CLEAR = 11, /* struct t3_cmd_index */
 	T3_CMD_IMPORT_SET = 12,
 	T3_CMD_IMPORT_CLEAR = 13, /* struct t3_cmd_index */
+	T3_CMD_QUEUE_CREATE = 14,
+	T3_CMD_QUEUE_DESTROY = 15, /* struct t3_cmd_queue */
+	T3_CMD_QUEUE_ABORT = 16,   /* struct t3_cmd_queue */
+	T3_CMD_QUEUE_QUERY = 17,   /* struct t3_cmd_queue */
+	T3_CMD_FENCE_SET = 18,
+	T3_CMD_LINK_QUERY = 19,
+	T3_CMD_INJECT = 20, /* with T3_CAP_INJECT only */
 };
 
 enum t3_admin_status {
@@ -282,6 +330,7 @@ enum t3_admin_status {
 	T3_ADMIN_BAD_STATE = 8, /* not allowed in the space's state */
 	T3_ADMIN_NO_ROUTE = 9,	/* the topology has no link to that rank */
 	T3_ADMIN_NO_RESOURCE = 10,
+	T3_ADMIN_BAD_QUEUE = 11, /* id out of range, or no such queue */
 };
 
 /* SPACE_CREATE: FREE -> IDLE. */
@@ -316,7 +365,9 @@ struct t3_cmd_index {
  * the space, row_bytes long; tiles are numbered row-major. offset, pitch,
  * target_col and each *_bytes are multiples of the element size; a tile holds at
  * most T3_MAX_TILE_BYTES. With kind REMOTE or DMA, (row i, byte j) here is
- * (target_row + i, target_col + j) of segment target_segment behind the route.
+ * (target_row + i, target_col + j) of segment target_segment behind each of the
+ * routes. DMA block b is the tiles [b * block_tiles, (b + 1) * block_tiles), less at
+ * the end; it is sent when the counts of all of them are reached.
  */
 struct t3_cmd_seg_map {
 	uint32_t space;
@@ -335,11 +386,11 @@ struct t3_cmd_seg_map {
 	uint32_t tile_rows;	 /* 1 .. rows */
 	uint32_t tile_row_bytes; /* one element .. row_bytes */
 	uint32_t counter_base;	 /* first record of this segment in the counter table */
-	uint32_t route;		 /* LOCAL: MBZ, as the three target_* fields */
+	uint32_t routes;	 /* bit r: route r. LOCAL: MBZ, as the three target_* fields */
 	uint32_t target_segment;
 	uint32_t target_row;
-	uint32_t target_col; /* bytes */
-	uint32_t mbz2;
+	uint32_t target_col;  /* bytes */
+	uint32_t block_tiles; /* DMA: 0 .. T3_MAX_BLOCK_TILES, 0 is 1; else MBZ */
 };
 
 /* SEG_STAGING, in IDLE: slots = 0 takes the staging buffer away. */
@@ -388,6 +439,162 @@ struct t3_cmd_import_set {
 	uint32_t op_mask;      /* bit t3_op */
 	uint64_t segment_mask; /* bit segment */
 };
+
+/* ------------------------------------------------------------------- queues */
+
+enum t3_queue_state {
+	T3_QUEUE_FREE = 0,
+	T3_QUEUE_READY = 1, /* works when head is not tail */
+	T3_QUEUE_ERROR = 2, /* stopped behind a failed descriptor, left by QUEUE_ABORT */
+};
+
+/* QUEUE_CREATE: FREE -> READY with head = tail = 0. */
+struct t3_cmd_queue_create {
+	uint32_t queue;	      /* 0 .. T3_MAX_QUEUES - 1 */
+	uint32_t priority;    /* 0 .. T3_MAX_PRIORITY; higher is served first */
+	uint64_t ring;	      /* bus address of t3_descriptor[entries], multiple of 64 */
+	uint64_t completions; /* bus address of t3_completion[entries], multiple of 32 */
+	uint32_t entries;     /* power of two, T3_QUEUE_ENTRIES_MIN .. T3_QUEUE_ENTRIES_MAX */
+	uint32_t mbz;
+};
+
+struct t3_cmd_queue {
+	uint32_t queue;
+	uint32_t state;	 /* out: t3_queue_state */
+	uint32_t head;	 /* out: descriptors completed, mod 2^32 */
+	uint32_t tail;	 /* out: descriptors submitted, mod 2^32 */
+	uint32_t status; /* out: t3_descriptor_status of the last error since CREATE or ABORT */
+	uint32_t mbz;
+};
+
+/* FENCE_SET: any value, also a lower one; queues that wait look again. */
+struct t3_cmd_fence_set {
+	uint32_t fence; /* 0 .. T3_MAX_FENCES - 1 */
+	uint32_t mbz;
+	uint64_t value;
+};
+
+enum t3_descriptor_opcode {
+	T3_DESC_NOP = 0,
+	T3_DESC_COPY = 1,   /* dst = src */
+	T3_DESC_FILL = 2,   /* dst = the 8 bytes of src, repeated from each row's start */
+	T3_DESC_UPDATE = 3, /* dst = op(dst, src), element by element; both device memory */
+	T3_DESC_WAIT = 4,   /* until fence dst >= src */
+	T3_DESC_SIGNAL = 5, /* fence dst = max(fence dst, src) */
+};
+
+/* Where an operand lies. */
+enum t3_location {
+	T3_LOC_MEMORY = 0, /* device memory: byte offset in BAR2 */
+	T3_LOC_HOST = 1,   /* bus address */
+	T3_LOC_SPACE = 2,  /* dst of COPY and FILL: byte offset in space `space`: tracked stores */
+};
+
+/*
+ * 64 bytes in host memory. The operands of COPY, FILL and UPDATE are `rows` rows of
+ * `row_bytes` bytes, *_pitch apart. What an opcode does not use MBZ.
+ */
+struct t3_descriptor {
+	uint8_t opcode;	  /* t3_descriptor_opcode */
+	uint8_t flags;	  /* T3_DESC_FLAG_* */
+	uint8_t op;	  /* UPDATE: t3_op */
+	uint8_t dtype;	  /* UPDATE: t3_dtype */
+	uint8_t src_kind; /* COPY: t3_location */
+	uint8_t dst_kind; /* COPY, FILL: t3_location */
+	uint16_t mbz;
+	uint32_t rows;	     /* at least 1; rows * row_bytes <= T3_MAX_COPY_BYTES */
+	uint32_t row_bytes;  /* at least 1; UPDATE, SPACE: multiple of the element size */
+	uint64_t src;	     /* address; FILL: pattern; WAIT, SIGNAL: value */
+	uint64_t dst;	     /* address; WAIT, SIGNAL: fence */
+	uint64_t src_pitch;  /* at least row_bytes where rows > 1, else MBZ */
+	uint64_t dst_pitch;  /* the same */
+	uint32_t space;	     /* dst_kind SPACE */
+	uint32_t generation; /* dst_kind SPACE: of the space, or the descriptor fails */
+	uint64_t cookie;     /* any value, returned in the completion */
+};
+
+#define T3_DESC_FLAG_IRQ (1u << 0) /* QUEUE_PENDING and its interrupt at completion */
+
+enum t3_descriptor_status {
+	T3_DESC_OK = 0,
+	T3_DESC_BAD_DESCRIPTOR = 1, /* opcode, flag, enum or MBZ field; detail: byte offset in it */
+	T3_DESC_BAD_RANGE = 2,	    /* outside device memory or the fences; detail: address */
+	T3_DESC_HOST_DMA = 3,	    /* host memory could not be accessed; detail: bus address */
+	T3_DESC_POISON = 4,	    /* poisoned device memory; detail: address */
+	T3_DESC_SPACE = 5,   /* no such space or generation, not ARMED; detail: t3_space_state */
+	T3_DESC_FAULT = 6,   /* the stores faulted the space; detail: t3_fault_kind */
+	T3_DESC_ABORTED = 7, /* by QUEUE_ABORT */
+	T3_DESC_OVERRUN = 8, /* tail was moved beyond head + entries; detail: tail */
+};
+
+/*
+ * 32 bytes in host memory. Descriptor i (counted from CREATE) is completed at
+ * completions[i % entries]; `word` is written last, in one store.
+ */
+struct t3_completion {
+	uint64_t cookie;
+	uint64_t detail; /* see t3_descriptor_status */
+	uint64_t vtime;	 /* virtual ns */
+	uint64_t word;	 /* T3_COMPLETION_WORD() */
+};
+
+/* index: i mod 2^32. phase: 1 in the first pass over the ring, 0 in the second, ... */
+#define T3_COMPLETION_WORD(index, status, phase) \
+	((uint64_t)(index) | (uint64_t)(status) << 32 | (uint64_t)(phase) << 48)
+
+/* ------------------------------------------------------- links and injection */
+
+struct t3_cmd_link_query {
+	uint32_t peer_rank; /* the link from this device to that rank */
+	uint32_t flags;	    /* out: T3_LINK_* */
+	uint32_t unanswered; /* out: packets sent and not answered */
+	uint32_t retries;    /* out: retransmissions in a row without progress */
+	uint32_t waiting_segments; /* out: segments with ready tiles */
+	uint32_t waiting_control;  /* out: control packets that wait */
+	uint64_t next;		   /* out: sequence number of the next packet */
+	uint32_t incarnation;	   /* out */
+	uint32_t mbz;
+};
+
+#define T3_LINK_DOWN (1u << 0) /* injected: nothing arrives */
+
+enum t3_inject_kind {
+	T3_INJECT_DROP = 1,	     /* link: packet is lost */
+	T3_INJECT_DUPLICATE = 2,     /* link: packet arrives twice */
+	T3_INJECT_CORRUPT = 3,	     /* link: packet arrives with a wrong checksum: dropped */
+	T3_INJECT_REORDER = 4,	     /* link: packet arrives behind its successor */
+	T3_INJECT_DELAY = 5,	     /* link: packet and all behind it arrive `value` ns later */
+	T3_INJECT_DROP_RESPONSE = 6, /* link: the response to a packet is lost */
+	T3_INJECT_LINK_DOWN = 7,     /* link: nothing arrives until LINK_UP */
+	T3_INJECT_LINK_UP = 8,
+	T3_INJECT_LINK_RANDOM = 9,   /* link: each of 1 to 6 at nth / 65536; seed: value */
+	T3_INJECT_POISON = 10,	   /* memory [address, address + value) */
+	T3_INJECT_UNPOISON = 11,   /* memory: the same; value 0: all */
+	T3_INJECT_LOSE_IRQ = 12,   /* interrupts are not sent */
+	T3_INJECT_FAIL_DMA = 13,   /* accesses to host memory fail */
+	T3_INJECT_HANG_QUEUE = 14, /* queue `peer` makes no progress until QUEUE_ABORT or UNHANG */
+	T3_INJECT_UNHANG_QUEUE = 15,
+	T3_INJECT_KIND_COUNT
+};
+
+/*
+ * INJECT. Kinds 1 to 6, 12 and 13 hit events number nth, nth + 1, ... nth + count - 1
+ * from now on (1: the next). A new injection of a kind at a place replaces the old one;
+ * nth = 0 takes it away. What a kind does not use MBZ.
+ */
+struct t3_cmd_inject {
+	uint32_t kind;	  /* t3_inject_kind */
+	uint32_t rank;	  /* the device; link: its source. From the guest: the own rank */
+	uint32_t peer;	  /* link: its destination; queues: the queue */
+	uint32_t nth;	  /* 1 ..; 0: cancel; LINK_RANDOM: 0 .. 65535 */
+	uint32_t count;	  /* 1 .. */
+	uint32_t mbz;
+	uint64_t address; /* POISON: multiple of T3_POISON_GRANULE */
+	uint64_t value;	  /* POISON: bytes, multiple of T3_POISON_GRANULE */
+};
+
+#define T3_POISON_GRANULE 64u
+#define T3_POISON_RANGES  16u /* per device */
 
 /* ------------------------------------------------------------------- fabric */
 
@@ -451,11 +658,20 @@ T3_HW_ASSERT(sizeof(struct t3_cmd_seg_map) == 72);
 T3_HW_ASSERT(offsetof(struct t3_cmd_seg_map, offset) == 16);
 T3_HW_ASSERT(sizeof(struct t3_cmd_seg_staging) == 32);
 T3_HW_ASSERT(sizeof(struct t3_cmd_seg_stats) == 88);
+T3_HW_ASSERT(offsetof(struct t3_event_area, ring) == 1600);
+T3_HW_ASSERT(sizeof(struct t3_cmd_queue_create) == 32);
+T3_HW_ASSERT(sizeof(struct t3_cmd_queue) == 24);
+T3_HW_ASSERT(sizeof(struct t3_cmd_fence_set) == 16);
+T3_HW_ASSERT(sizeof(struct t3_cmd_link_query) == 40);
+T3_HW_ASSERT(sizeof(struct t3_cmd_inject) == 40);
+T3_HW_ASSERT(sizeof(struct t3_descriptor) == 64);
+T3_HW_ASSERT(offsetof(struct t3_descriptor, space) == 48);
+T3_HW_ASSERT(sizeof(struct t3_completion) == 32);
 T3_HW_ASSERT(sizeof(struct t3_cmd_route_set) == 24);
 T3_HW_ASSERT(sizeof(struct t3_cmd_import_set) == 32);
 T3_HW_ASSERT(sizeof(struct t3_packet) == 64);
 T3_HW_ASSERT(offsetof(struct t3_packet, row) == 32);
-T3_HW_ASSERT(T3_REG_COUNTERS + 8 * T3_COUNTER_COUNT <= T3_REG_END);
+T3_HW_ASSERT(T3_REG_COUNTERS + 8 * T3_COUNTER_COUNT <= T3_REG_FENCE);
 T3_HW_ASSERT(sizeof(struct t3_cmd_seg_stats) <= T3_MAILBOX_SIZE);
 
 #endif /* T3_HW_H */

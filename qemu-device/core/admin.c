@@ -52,7 +52,7 @@ static uint32_t space_create(struct t3_dev *dev, void *mailbox)
 		return T3_ADMIN_BAD_RANGE;
 	if (aperture_taken(dev, cmd))
 		return T3_ADMIN_EXISTS;
-	t3_space_create(dev, cmd);
+	t3_space_open(dev, cmd);
 	cmd->generation = t3_space_generation(&dev->space[cmd->space]);
 	return T3_ADMIN_OK;
 }
@@ -74,14 +74,14 @@ static uint32_t space_disable(struct t3_space *space, void *mailbox)
 
 static uint32_t space_destroy(struct t3_space *space, void *mailbox)
 {
-	t3_space_destroy(space);
+	t3_space_drop_state(space);
 	report(space, mailbox);
 	return T3_ADMIN_OK;
 }
 
 static uint32_t space_reset(struct t3_space *space, void *mailbox)
 {
-	t3_space_reset(space);
+	t3_space_renew(space);
 	report(space, mailbox);
 	return T3_ADMIN_OK;
 }
@@ -279,7 +279,7 @@ static uint32_t space_command(struct t3_dev *dev, uint32_t opcode)
 		return T3_ADMIN_BAD_OPCODE;
 	if (id >= T3_MAX_SPACES)
 		return T3_ADMIN_BAD_SPACE;
-	space = &dev->space[id];
+	space = t3_space_slot(dev, id);
 	if (!(commands[opcode].states & bit(space->state)))
 		return space->state == T3_SPACE_FREE ? T3_ADMIN_BAD_SPACE : T3_ADMIN_BAD_STATE;
 	if (reserved_set(opcode, dev->mailbox))
@@ -296,5 +296,4 @@ void t3_admin_run(struct t3_dev *dev, uint32_t opcode)
 		dev->admin_status = space_command(dev, opcode);
 	if (dev->admin_status != T3_ADMIN_OK)
 		t3_guest_error(dev, "admin command refused, see ADMIN_STATUS");
-	t3_fabric_settle(dev->fabric);
 }

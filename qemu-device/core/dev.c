@@ -34,11 +34,8 @@ static int allocate(struct t3_dev *dev)
 	for (i = 0; i < T3_MAX_SEGMENTS; i++)
 		dev->free_segment[i] = T3_MAX_SEGMENTS - 1 - i;
 	dev->free_segments = T3_MAX_SEGMENTS;
-	for (i = 0; i < T3_MAX_SPACES; i++) {
+	for (i = 0; i < T3_MAX_SPACES; i++)
 		dev->generation[i] = 1;
-		dev->space[i].dev = dev;
-		dev->space[i].id = i;
-	}
 	return t3_tracker_init(&dev->tracker, dev->config.tracker_entries,
 			       dev->config.tracker_ways);
 }
@@ -93,7 +90,7 @@ void t3_dev_detach(struct t3_dev *dev)
 {
 	if (!dev->fabric)
 		return;
-	t3_dev_reset(dev);
+	t3_dev_renew(dev);
 	dev->fabric->dev[dev->rank] = NULL;
 	dev->fabric = NULL;
 }
@@ -112,7 +109,7 @@ static void reset_registers(struct t3_dev *dev)
 	memset(dev->counter, 0, sizeof(dev->counter));
 }
 
-void t3_dev_reset(struct t3_dev *dev)
+void t3_dev_renew(struct t3_dev *dev)
 {
 	uint32_t i;
 

@@ -4,7 +4,7 @@
 
 static void bad(struct t3_space *space, struct t3_segment *segment, uint32_t tile)
 {
-	t3_space_fault_cpu(space, T3_FAULT_BAD_DOORBELL, segment, tile, T3_NONE64);
+	t3_space_fail_cpu(space, T3_FAULT_BAD_DOORBELL, segment, tile, T3_NONE64);
 }
 
 /* LOCAL, DMA: all rows of the staged tile, now. */
@@ -34,7 +34,7 @@ static void tile_doorbell(struct t3_segment *segment, uint32_t slot, uint32_t ti
 	}
 	result = t3_tracker_add(segment, tile, shape.bytes, shape.expected);
 	if (result == T3_TRACK_OVERSHOOT) {
-		t3_space_fault_cpu(space, T3_FAULT_OVERSHOOT, segment, tile, T3_NONE64);
+		t3_space_fail_cpu(space, T3_FAULT_OVERSHOOT, segment, tile, T3_NONE64);
 		return;
 	}
 	segment->counts.doorbells++;
@@ -62,7 +62,7 @@ static void tile_write(struct t3_space *space, uint64_t value)
 	if (value >> 48 || !segment || slot >= segment->slots || tile >= segment->tiles)
 		bad(space, segment, tile);
 	else if (space->state != T3_SPACE_ARMED)
-		t3_space_fault_cpu(space, T3_FAULT_NOT_ARMED, segment, tile, T3_NONE64);
+		t3_space_fail_cpu(space, T3_FAULT_NOT_ARMED, segment, tile, T3_NONE64);
 	else
 		tile_doorbell(segment, slot, tile);
 }
@@ -90,7 +90,6 @@ void t3_doorbell_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 		t3_space_drop(space);
 	else
 		live_write(space, offset % T3_PAGE_SIZE, value, size);
-	t3_fabric_settle(dev->fabric);
 }
 
 uint64_t t3_doorbell_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
@@ -101,9 +100,7 @@ uint64_t t3_doorbell_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 		return T3_NONE64;
 	if (offset % T3_PAGE_SIZE == T3_DB_STATE && size == 8)
 		return (uint64_t)space->state << 32 | space->epoch;
-	if (t3_space_live(space)) {
+	if (t3_space_live(space))
 		bad(space, NULL, T3_NONE32);
-		t3_fabric_settle(dev->fabric);
-	}
 	return T3_NONE64;
 }

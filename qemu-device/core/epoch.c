@@ -113,7 +113,7 @@ static void peer_fault(struct t3_space *space, uint32_t kind, uint32_t rank)
 		.src_rank = rank,
 	};
 
-	t3_space_fault(space, &record);
+	t3_space_fail(space, &record);
 }
 
 /* Did a peer end before this epoch? Then it faults now, not at a deadline. */
@@ -147,7 +147,7 @@ void t3_epoch_arm(struct t3_space *space, uint32_t epoch)
 	uint32_t i;
 
 	if (space->state != T3_SPACE_IDLE || !in_order) {
-		t3_space_fault_cpu(space, T3_FAULT_BAD_ARM, NULL, T3_NONE32, T3_NONE64);
+		t3_space_fail_cpu(space, T3_FAULT_BAD_ARM, NULL, T3_NONE32, T3_NONE64);
 		return;
 	}
 	space->epoch = epoch;
@@ -219,7 +219,7 @@ void t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, uint32_
 void t3_epoch_release(struct t3_space *space, uint32_t epoch)
 {
 	if (space->state != T3_SPACE_COMPLETE || epoch != space->epoch) {
-		t3_space_fault_cpu(space, T3_FAULT_BAD_ARM, NULL, T3_NONE32, T3_NONE64);
+		t3_space_fail_cpu(space, T3_FAULT_BAD_ARM, NULL, T3_NONE32, T3_NONE64);
 		return;
 	}
 	set_state(space, T3_SPACE_IDLE);

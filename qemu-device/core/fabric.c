@@ -72,7 +72,7 @@ void t3_fabric_schedule(struct t3_fabric *fabric, struct t3_event *event, uint64
 	t3_heap_add(&fabric->heap, event, time);
 }
 
-bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget)
+bool t3_heap_run(struct t3_fabric *fabric, uint32_t budget)
 {
 	struct t3_event *event;
 
@@ -83,29 +83,7 @@ bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget)
 	return fabric->heap.count != 0;
 }
 
-/* After each access: drain what it caused, leave the rest to the host. */
-void t3_fabric_settle(struct t3_fabric *fabric)
-{
-	if (fabric && fabric->heap.count && t3_fabric_run(fabric, fabric->inline_budget))
-		fabric->ops.kick(fabric->opaque);
-}
-
-void t3_fabric_set_inline_budget(struct t3_fabric *fabric, uint32_t budget)
-{
-	fabric->inline_budget = budget;
-}
-
 uint64_t t3_fabric_now(const struct t3_fabric *fabric)
 {
 	return fabric ? fabric->now : 0;
-}
-
-bool t3_fabric_inject(struct t3_fabric *fabric, uint32_t src, uint32_t dst, enum t3_inject what,
-		      uint32_t nth)
-{
-	if (src >= T3_MAX_RANKS || dst >= T3_MAX_RANKS || !fabric->link[src][dst] ||
-	    (unsigned int)what > T3_INJECT_DOWN)
-		return false;
-	fabric->link[src][dst]->inject[what] = nth;
-	return true;
 }

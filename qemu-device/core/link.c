@@ -55,16 +55,6 @@ void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const vo
 	dev->counter[T3_COUNTER_LINK_TX_BYTES] += sizeof(*packet) + packet->length;
 }
 
-/* --------------------------------------------------------------- injection */
-
-/* Counts down; true when this is the one. DOWN stays true until cancelled. */
-static bool injected(struct t3_link *link, enum t3_inject what)
-{
-	if (what == T3_INJECT_DOWN)
-		return link->inject[what];
-	return link->inject[what] && --link->inject[what] == 0;
-}
-
 /* --------------------------------------------------------- receiving side */
 
 static void respond(struct t3_link *link, uint64_t seq, uint32_t status)
@@ -72,7 +62,8 @@ static void respond(struct t3_link *link, uint64_t seq, uint32_t status)
 	struct t3_response *response;
 
 	/* A full list loses the response; the sender asks again. */
-	if (injected(link, T3_INJECT_DROP_RESPONSE) || link->resp_count == T3_LINK_RESPONSES)
+	if (t3_trip_hit(&link->trip[T3_INJECT_DROP_RESPONSE]) ||
+	    link->resp_count == T3_LINK_RESPONSES)
 		return;
 	response = &link->response[(link->resp_head + link->resp_count) % T3_LINK_RESPONSES];
 	response->time = link->fabric->now + T3_LINK_LATENCY;
@@ -120,10 +111,10 @@ static void on_arrival(struct t3_event *event)
 	seq = link->deliver++;
 	if (link->deliver < link->next)
 		schedule(link, event, slot_of(link, link->deliver)->arrival);
-	if (injected(link, T3_INJECT_DOWN) || injected(link, T3_INJECT_DROP))
+	if (link->down || t3_trip_hit(&link->trip[T3_INJECT_DROP]))
 		return;
 	receive(link, seq);
-	if (injected(link, T3_INJECT_DUPLICATE))
+	if (t3_trip_hit(&link->trip[T3_INJECT_DUPLICATE]))
 		receive(link, seq);
 }
 

@@ -8,7 +8,17 @@
 
 uint32_t t3_dtype_size(uint32_t dtype)
 {
-	return dtype == T3_DTYPE_I32 || dtype == T3_DTYPE_F32 ? 4 : 2;
+	static const uint8_t size[T3_DTYPE_COUNT] = { 4, 4, 2, 2, 1, 1 };
+
+	return size[dtype];
+}
+
+/* Is this an op on this type at all? Bytes are stored only. */
+bool t3_nmc_allowed(uint32_t dtype, uint32_t op)
+{
+	if (dtype >= T3_DTYPE_COUNT || op >= T3_OP_COUNT)
+		return false;
+	return t3_dtype_size(dtype) > 1 || op == T3_OP_STORE;
 }
 
 static float f32_from_bits(uint32_t bits)

@@ -65,7 +65,7 @@ void t3_notify_word(struct t3_space *space, size_t offset, const void *data, siz
 		return;
 	space->mute = true;
 	t3_error_raise(dev, T3_ERROR_HOST_DMA);
-	t3_space_fault(space, &record);
+	t3_space_fail(space, &record);
 }
 
 static uint64_t state_word(const struct t3_space *space)

@@ -12,8 +12,8 @@ static bool well_formed(const struct t3_link *link, const struct t3_packet *pack
 		return false;
 	switch (packet->type) {
 	case T3_PKT_UPDATE:
-		return packet->op < T3_OP_COUNT && packet->dtype < T3_DTYPE_COUNT &&
-		       packet->length && packet->length <= T3_PACKET_PAYLOAD &&
+		return t3_nmc_allowed(packet->dtype, packet->op) && packet->length &&
+		       packet->length <= T3_PACKET_PAYLOAD &&
 		       packet->length % t3_dtype_size(packet->dtype) == 0;
 	case T3_PKT_ARM_QUERY:
 	case T3_PKT_STATE:

@@ -162,7 +162,7 @@ bool t3_ready_push(struct t3_segment *segment, uint32_t tile, uint32_t slot)
 
 static void corrupt(struct t3_segment *segment, uint32_t tile)
 {
-	t3_space_fault_cpu(segment->space, T3_FAULT_COUNTER, segment, tile, T3_NONE64);
+	t3_space_fail_cpu(segment->space, T3_FAULT_COUNTER, segment, tile, T3_NONE64);
 }
 
 /* The records are memory that a guest's kernel could overwrite: check, then use. */
@@ -317,7 +317,7 @@ static void reject(struct t3_space *space, const struct t3_packet *packet, uint3
 		.src_rank = packet->dst_rank,
 	};
 
-	t3_space_fault(space, &record);
+	t3_space_fail(space, &record);
 }
 
 /* `status` is t3_nak or T3_STATUS_LINK. */

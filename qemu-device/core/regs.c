@@ -80,7 +80,7 @@ static void write_control(struct t3_dev *dev, uint32_t index, uint64_t value)
 	if (value & ~(uint64_t)T3_CONTROL_RESET)
 		t3_guest_error(dev, "CONTROL: unknown bit");
 	if (value & T3_CONTROL_RESET)
-		t3_dev_reset(dev);
+		t3_dev_renew(dev);
 }
 
 static uint64_t read_error(struct t3_dev *dev, uint32_t index)
@@ -214,7 +214,7 @@ static uint64_t read_part(uint64_t value, uint64_t offset, uint32_t size)
 	return (uint32_t)(value >> (offset % 8 ? 32 : 0));
 }
 
-uint64_t t3_dev_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
+uint64_t t3_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
 	const struct reg *reg;
 	uint32_t index;
@@ -240,7 +240,7 @@ static uint64_t merge(uint64_t old, uint64_t offset, uint64_t value)
 	return (old & ~half) | ((value << (offset % 8 ? 32 : 0)) & half);
 }
 
-void t3_dev_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
+void t3_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
 	const struct reg *reg;
 	uint32_t index;

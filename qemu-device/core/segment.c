@@ -72,13 +72,16 @@ static uint32_t check_values(const struct t3_cmd_seg_map *cmd)
 {
 	bool sends = cmd->kind == T3_SEG_REMOTE || cmd->kind == T3_SEG_DMA;
 
-	if (cmd->kind < T3_SEG_LOCAL || cmd->kind > T3_SEG_DMA || cmd->op >= T3_OP_COUNT ||
-	    cmd->dtype >= T3_DTYPE_COUNT || cmd->init > T3_INIT_IDENTITY ||
-	    cmd->target_op >= T3_OP_COUNT || cmd->mbz[0] || cmd->mbz[1] || cmd->mbz[2] || cmd->mbz2)
+	if (cmd->kind < T3_SEG_LOCAL || cmd->kind > T3_SEG_DMA || cmd->init > T3_INIT_IDENTITY ||
+	    cmd->mbz[0] || cmd->mbz[1] || cmd->mbz[2])
+		return T3_ADMIN_BAD_VALUE;
+	if (!t3_nmc_allowed(cmd->dtype, cmd->op) || !t3_nmc_allowed(cmd->dtype, cmd->target_op))
 		return T3_ADMIN_BAD_VALUE;
 	if (cmd->kind == T3_SEG_REMOTE && (cmd->op || cmd->init))
 		return T3_ADMIN_BAD_VALUE;
-	if (!sends && (cmd->target_op || cmd->route || cmd->target_segment || cmd->target_row ||
+	if (cmd->block_tiles > (cmd->kind == T3_SEG_DMA ? T3_MAX_BLOCK_TILES : 0))
+		return T3_ADMIN_BAD_VALUE;
+	if (!sends && (cmd->target_op || cmd->routes || cmd->target_segment || cmd->target_row ||
 		       cmd->target_col))
 		return T3_ADMIN_BAD_VALUE;
 	if (cmd->updates < 1 || cmd->updates > T3_MAX_UPDATES)
@@ -163,7 +166,7 @@ static void fill(struct t3_segment *segment, const struct t3_cmd_seg_map *cmd, u
 	segment->tiles_x = tiles_x;
 	segment->tiles = tiles;
 	segment->counter_base = cmd->counter_base;
-	segment->route = cmd->route;
+	segment->route = cmd->routes ? (uint32_t)__builtin_ctz(cmd->routes) : 0;
 	segment->target_segment = cmd->target_segment;
 	segment->target_row = cmd->target_row;
 	segment->target_col = cmd->target_col;
@@ -183,6 +186,16 @@ static void zero_records(struct t3_segment *segment)
 		 bytes);
 }
 
+static bool routes_set(const struct t3_space *space, uint32_t routes)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_SPACE_ROUTES; i++)
+		if ((routes >> i & 1) && !space->route[i].used)
+			return false;
+	return routes != 0;
+}
+
 uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd)
 {
 	struct t3_dev *dev = space->dev;
@@ -200,8 +213,7 @@ uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd
 	if (space->segment[cmd->segment])
 		return T3_ADMIN_EXISTS;
 	if (cmd->kind != T3_SEG_LOCAL &&
-	    (cmd->route >= T3_SPACE_ROUTES || !space->route[cmd->route].used ||
-	     cmd->target_segment >= T3_SPACE_SEGMENTS))
+	    (!routes_set(space, cmd->routes) || cmd->target_segment >= T3_SPACE_SEGMENTS))
 		return T3_ADMIN_BAD_INDEX;
 	extent = (uint64_t)(cmd->rows - 1) * cmd->pitch + cmd->row_bytes;
 	tiles_x = div_up(cmd->row_bytes, cmd->tile_row_bytes);

@@ -7,6 +7,18 @@ bool t3_space_live(const struct t3_space *space)
 	return space->state >= T3_SPACE_IDLE && space->state <= T3_SPACE_FAULTED;
 }
 
+/* A slot's page of host memory is not touched before its first use. */
+struct t3_space *t3_space_slot(struct t3_dev *dev, uint32_t id)
+{
+	struct t3_space *space = &dev->space[id];
+
+	if (!space->dev) {
+		space->dev = dev;
+		space->id = id;
+	}
+	return space;
+}
+
 uint32_t t3_space_generation(const struct t3_space *space)
 {
 	return space->dev->generation[space->id];
@@ -50,7 +62,7 @@ static void stop_work(struct t3_space *space)
 }
 
 /* kind, detail, place and src_rank are the caller's; epoch and time are set here. */
-void t3_space_fault(struct t3_space *space, const struct t3_fault_record *what)
+void t3_space_fail(struct t3_space *space, const struct t3_fault_record *what)
 {
 	struct t3_dev *dev = space->dev;
 	struct t3_fault_record record = *what;
@@ -75,8 +87,8 @@ void t3_space_fault(struct t3_space *space, const struct t3_fault_record *what)
 	t3_notify_state(space);
 }
 
-void t3_space_fault_cpu(struct t3_space *space, uint32_t kind, const struct t3_segment *segment,
-			uint32_t tile, uint64_t offset)
+void t3_space_fail_cpu(struct t3_space *space, uint32_t kind, const struct t3_segment *segment,
+		       uint32_t tile, uint64_t offset)
 {
 	struct t3_fault_record record = {
 		.kind = kind,
@@ -86,7 +98,7 @@ void t3_space_fault_cpu(struct t3_space *space, uint32_t kind, const struct t3_s
 		.src_rank = space->dev->rank,
 	};
 
-	t3_space_fault(space, &record);
+	t3_space_fail(space, &record);
 }
 
 /* -------------------------------------------------------------------- life */
@@ -101,7 +113,7 @@ static void map_pages(struct t3_space *space, uint32_t value)
 }
 
 /* The command was checked by admin.c. */
-void t3_space_create(struct t3_dev *dev, const struct t3_cmd_space_create *cmd)
+void t3_space_open(struct t3_dev *dev, const struct t3_cmd_space_create *cmd)
 {
 	struct t3_space *space = &dev->space[cmd->space];
 
@@ -156,7 +168,7 @@ static void renew_segment(struct t3_segment *segment)
 		 bytes);
 }
 
-void t3_space_reset(struct t3_space *space)
+void t3_space_renew(struct t3_space *space)
 {
 	struct t3_dev *dev = space->dev;
 	uint32_t i;
@@ -229,9 +241,4 @@ void t3_space_drop_state(struct t3_space *space)
 	space->in_flight = 0;
 	space->dev->generation[space->id]++;
 	t3_space_set_state(space, T3_SPACE_FREE);
-}
-
-void t3_space_destroy(struct t3_space *space)
-{
-	t3_space_drop_state(space);
 }

@@ -36,12 +36,12 @@ static void store_legal(struct t3_segment *segment, uint64_t offset, uint32_t ro
 	int result;
 
 	if (remote && !t3_link_free_slots(space->route[segment->route].link)) {
-		t3_space_fault_cpu(space, T3_FAULT_LINK, segment, tile, offset);
+		t3_space_fail_cpu(space, T3_FAULT_LINK, segment, tile, offset);
 		return;
 	}
 	result = t3_tracker_add(segment, tile, size, shape.expected);
 	if (result == T3_TRACK_OVERSHOOT) {
-		t3_space_fault_cpu(space, T3_FAULT_OVERSHOOT, segment, tile, offset);
+		t3_space_fail_cpu(space, T3_FAULT_OVERSHOOT, segment, tile, offset);
 		return;
 	}
 	segment->counts.stores++;
@@ -65,23 +65,23 @@ static void space_store(struct t3_space *space, uint64_t offset, uint64_t value,
 	uint32_t row, col;
 
 	if (!segment) {
-		t3_space_fault_cpu(space, T3_FAULT_UNMAPPED, NULL, T3_NONE32, offset);
+		t3_space_fail_cpu(space, T3_FAULT_UNMAPPED, NULL, T3_NONE32, offset);
 		return;
 	}
 	relative = offset - segment->offset;
 	row = (uint32_t)(relative / segment->pitch);
 	col = (uint32_t)(relative % segment->pitch);
 	if (col + size > segment->row_bytes)
-		t3_space_fault_cpu(space, T3_FAULT_UNMAPPED, segment, T3_NONE32, offset);
+		t3_space_fail_cpu(space, T3_FAULT_UNMAPPED, segment, T3_NONE32, offset);
 	else if (!legal_width(segment, offset, size))
-		t3_space_fault_cpu(space, T3_FAULT_WIDTH, segment, T3_NONE32, offset);
+		t3_space_fail_cpu(space, T3_FAULT_WIDTH, segment, T3_NONE32, offset);
 	else if (col % segment->tile_row_bytes + size > segment->tile_row_bytes)
-		t3_space_fault_cpu(space, T3_FAULT_TILE_CROSS, segment, T3_NONE32, offset);
+		t3_space_fail_cpu(space, T3_FAULT_TILE_CROSS, segment, T3_NONE32, offset);
 	else
 		store_legal(segment, offset, row, col, value, size);
 }
 
-void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
+void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
 	struct t3_space *space = space_at(dev, offset, size);
 
@@ -96,15 +96,14 @@ void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, 
 	case T3_SPACE_IDLE:
 	case T3_SPACE_ARMING:
 	case T3_SPACE_COMPLETE:
-		t3_space_fault_cpu(space, T3_FAULT_NOT_ARMED,
-				   t3_segment_at(space, offset - space->aperture), T3_NONE32,
-				   offset - space->aperture);
+		t3_space_fail_cpu(space, T3_FAULT_NOT_ARMED,
+				  t3_segment_at(space, offset - space->aperture), T3_NONE32,
+				  offset - space->aperture);
 		break;
 	default:
 		t3_space_drop(space);
 		break;
 	}
-	t3_fabric_settle(dev->fabric);
 }
 
 /* A REMOTE segment that [offset, offset + size) touches, or NULL. */
@@ -121,7 +120,7 @@ static struct t3_segment *remote_in(struct t3_space *space, uint64_t offset, uin
 	return NULL;
 }
 
-uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
+uint64_t t3_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
 	struct t3_space *space = space_at(dev, offset, size);
 	uint64_t value = T3_NONE64;
@@ -132,8 +131,7 @@ uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size
 	offset -= space->aperture;
 	remote = remote_in(space, offset, size);
 	if (remote) {
-		t3_space_fault_cpu(space, T3_FAULT_READ_REMOTE, remote, T3_NONE32, offset);
-		t3_fabric_settle(dev->fabric);
+		t3_space_fail_cpu(space, T3_FAULT_READ_REMOTE, remote, T3_NONE32, offset);
 		return value;
 	}
 	value = 0;

@@ -49,14 +49,8 @@ uint64_t t3_fabric_now(const struct t3_fabric *fabric); /* virtual ns */
 
 #define T3_INLINE_BUDGET 4096u
 
-/*
- * Link faults for tests and injection: packet number `nth` (1 = the next) first
- * or later sent from src to dst is lost, or delivered twice. 0 cancels. False: no
- * such link.
- */
-enum t3_inject { T3_INJECT_DROP, T3_INJECT_DUPLICATE, T3_INJECT_DROP_RESPONSE, T3_INJECT_DOWN };
-bool t3_fabric_inject(struct t3_fabric *fabric, uint32_t src, uint32_t dst, enum t3_inject what,
-		      uint32_t nth);
+/* Fault injection from outside (SPEC.md section 12). Returns t3_admin_status. */
+uint32_t t3_fabric_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);
 
 /* ------------------------------------------------------------------- device */
 
@@ -69,6 +63,7 @@ struct t3_dev_config {
 
 struct t3_host_ops {
 	/* Guest memory; 0, or -1 when any byte is not plain accessible memory. */
+	int (*dma_read)(void *opaque, uint64_t addr, void *buf, size_t len);
 	int (*dma_write)(void *opaque, uint64_t addr, const void *buf, size_t len);
 	/* Sends an MSI-X vector, 0 .. T3_MAX_VECTORS - 1. */
 	void (*irq)(void *opaque, uint32_t vector);

@@ -64,6 +64,12 @@ struct t3_ctl {
 	struct t3_packet packet; /* complete but for the link's fields */
 };
 
+/* An injected fault: counts events down, then hits `count` of them. nth 0: off. */
+struct t3_trip {
+	uint32_t nth;
+	uint32_t count;
+};
+
 struct t3_slot {
 	struct t3_packet packet;
 	uint64_t arrival;
@@ -94,7 +100,8 @@ struct t3_link {
 	uint64_t expect;  /* the receiver's next */
 	uint64_t busy;	  /* the wire is occupied until */
 	uint32_t resp_head, resp_count;
-	uint32_t inject[4]; /* enum t3_inject; countdown, 0 off */
+	bool down;					  /* injected: nothing arrives */
+	struct t3_trip trip[T3_INJECT_DROP_RESPONSE + 1]; /* by t3_inject_kind */
 	struct t3_ctl *ctl_head, *ctl_tail;
 	struct t3_segment *work_head, *work_tail;
 	struct t3_event on_arrival, on_response, on_timeout, on_pump;
@@ -226,7 +233,18 @@ struct t3_dev {
 
 /* fabric.c */
 void t3_fabric_schedule(struct t3_fabric *fabric, struct t3_event *event, uint64_t time);
-void t3_fabric_settle(struct t3_fabric *fabric);
+
+/* inject.c */
+uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);
+bool t3_trip_hit(struct t3_trip *trip);
+
+/* What the public functions of entry.c are made of. */
+bool t3_heap_run(struct t3_fabric *fabric, uint32_t budget);		   /* fabric.c */
+void t3_dev_renew(struct t3_dev *dev);					   /* dev.c */
+uint64_t t3_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size); /* regs.c */
+void t3_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
+uint64_t t3_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size); /* store.c */
+void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
 
 /* link.c */
 void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst);
@@ -254,19 +272,19 @@ uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
 			   const uint8_t *payload);
 
 /* space.c */
-bool t3_space_live(const struct t3_space *space); /* IDLE .. FAULTED */
+struct t3_space *t3_space_slot(struct t3_dev *dev, uint32_t id); /* id < T3_MAX_SPACES */
+bool t3_space_live(const struct t3_space *space);		 /* IDLE .. FAULTED */
 uint32_t t3_space_generation(const struct t3_space *space);
-void t3_space_create(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
-void t3_space_reset(struct t3_space *space);
+void t3_space_open(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
+void t3_space_renew(struct t3_space *space);
 void t3_space_disable(struct t3_space *space);
-void t3_space_destroy(struct t3_space *space);
 /* Without telling anybody; t3_notify_state() does. */
 void t3_space_set_state(struct t3_space *space, uint32_t state);
 void t3_space_settle_in_flight(struct t3_space *space);
 void t3_space_drop_state(struct t3_space *space);
-void t3_space_fault(struct t3_space *space, const struct t3_fault_record *record);
-void t3_space_fault_cpu(struct t3_space *space, uint32_t kind, const struct t3_segment *segment,
-			uint32_t tile, uint64_t offset);
+void t3_space_fail(struct t3_space *space, const struct t3_fault_record *record);
+void t3_space_fail_cpu(struct t3_space *space, uint32_t kind, const struct t3_segment *segment,
+		       uint32_t tile, uint64_t offset);
 void t3_space_drop(struct t3_space *space);
 
 /* epoch.c */
@@ -320,7 +338,8 @@ void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, con
 void t3_update_done(struct t3_segment *segment, uint32_t tile);
 
 /* nmc.c */
-uint32_t t3_dtype_size(uint32_t dtype);
+uint32_t t3_dtype_size(uint32_t dtype); /* dtype < T3_DTYPE_COUNT */
+bool t3_nmc_allowed(uint32_t dtype, uint32_t op);
 void t3_nmc_apply(uint32_t dtype, uint32_t op, void *dst, const void *src, size_t bytes);
 void t3_nmc_identity(uint32_t dtype, uint32_t op, void *dst, size_t bytes);
 

@@ -87,7 +87,7 @@ static bool update_piece(struct t3_segment *segment, uint32_t row, uint32_t col,
 	int result = t3_tracker_add(segment, tile, bytes, shape.expected);
 
 	if (result == T3_TRACK_OVERSHOOT) {
-		t3_space_fault_cpu(segment->space, T3_FAULT_COUNTER, segment, tile, T3_NONE64);
+		t3_space_fail_cpu(segment->space, T3_FAULT_COUNTER, segment, tile, T3_NONE64);
 		return false;
 	}
 	if (result & T3_TRACK_FIRST)

@@ -211,7 +211,7 @@ static void command_map(struct t3_test_dev *dev)
 	args.pitch = below(2) ? 32 : 40;
 	args.tile_rows = 1 + below(rows);
 	args.tile_row_bytes = 8 << below(3);
-	args.dtype = below(T3_DTYPE_COUNT);
+	args.dtype = below(T3_DTYPE_U8);
 	args.target_segment = args.target_segment ? below(3) : 0;
 	spoil(&args, sizeof(args));
 	admin(dev, T3_CMD_SEG_MAP, &args, sizeof(args));

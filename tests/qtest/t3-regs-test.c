@@ -20,7 +20,7 @@ struct reg {
 /* Device of rank 1 of 4 on a ring, the second of two. */
 static const struct reg regs[] = {
 	{ "ID", 0x000, 4, RO, 0x57483354 },
-	{ "VERSION", 0x004, 4, RO, 0x00010000 },
+	{ "VERSION", 0x004, 4, RO, T3_VERSION_VALUE },
 	{ "CAPS", 0x008, 4, RO, 3 },
 	{ "CONTROL", 0x00c, 4, RO, 0 }, /* writing 1 is tested with the resets */
 	{ "MEMORY_SIZE", 0x010, 8, RO, TEST_MEMORY },
@@ -170,14 +170,14 @@ static void test_reserved(void)
 	static const uint32_t offsets[] = {
 		0x04c,
 		0x07c,
-		0x094,
+		0x0c0,
 		0x0fc,
 		0x208,
 		0x2fc,
 		T3_REG_COUNTERS + 8 * T3_COUNTER_COUNT,
 		0x5fc,
 		0x600,
-		0x1000,
+		0x1300,
 		0xfffc,
 		0x10040,
 		0x107fc,

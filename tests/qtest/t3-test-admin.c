@@ -129,6 +129,7 @@ struct t3_cmd_seg_map seg_args(struct t3_test_space *space, uint32_t segment, ui
 		.tile_rows = 1,
 		.tile_row_bytes = bytes,
 		.counter_base = segment * 64,
+		.routes = kind == T3_SEG_LOCAL ? 0 : 1,
 		.target_segment = kind == T3_SEG_LOCAL ? 0 : segment,
 	};
 }

@@ -300,7 +300,7 @@ static void test_route(void **state)
 	refused(d, T3_CMD_ROUTE_CLEAR, &clear, sizeof(clear), T3_ADMIN_BAD_INDEX);
 	accepted(d, T3_CMD_ROUTE_SET, &good, sizeof(good));
 	refused(d, T3_CMD_ROUTE_SET, &good, sizeof(good), T3_ADMIN_EXISTS);
-	map.route = 31;
+	map.routes = 1u << 31;
 	host_map(d, &map);
 	refused(d, T3_CMD_ROUTE_CLEAR, &clear, sizeof(clear), T3_ADMIN_EXISTS);
 	host_index_command(d, T3_CMD_SEG_UNMAP, 1, 1);

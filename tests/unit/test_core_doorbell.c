@@ -176,6 +176,7 @@ static void test_long_rows(void **state)
 	map.row_bytes = map.pitch = map.tile_row_bytes = 1500;
 	to = map;
 	to.kind = T3_SEG_LOCAL;
+	to.routes = 0;
 	to.target_op = 0;
 	to.tile_row_bytes = 700; /* an arriving run covers two tiles, not aligned to them */
 	to.tile_rows = 7;

@@ -33,7 +33,7 @@ static void test_rings(void **state)
 	for (ranks = 2; ranks <= 16; ranks++) {
 		struct host *host = host_ring(ranks);
 
-		for (dtype = 0; dtype < T3_DTYPE_COUNT; dtype++) {
+		for (dtype = 0; dtype < T3_DTYPE_U8; dtype++) {
 			reduce_scatter(host, dtype, false);
 			reduce_scatter(host, dtype, true);
 		}
@@ -195,7 +195,7 @@ static void test_two_routes_to_one_space(void **state)
 	host_import(b, 0, 9, a, 0, 2);
 	host_map(a, &map);
 	map = host_segment(0, 1, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
-	map.route = 1;
+	map.routes = 1u << 1;
 	host_map(a, &map);
 	host_local(b, 0, 0);
 	host_local(b, 0, 1);
@@ -235,7 +235,7 @@ static void topology(uint32_t kind, uint32_t ranks)
 				(kind == T3_TOPOLOGY_FULL || (kind == T3_TOPOLOGY_RING && next));
 
 			assert_int_equal(has_link(d, peer), want);
-			assert_int_equal(t3_fabric_inject(host->fabric, r, peer, T3_INJECT_DROP, 0),
+			assert_int_equal(host_inject(host->fabric, r, peer, T3_INJECT_DROP, 0),
 					 want);
 		}
 	}
@@ -277,7 +277,7 @@ static void test_full(void **state)
 			host_route(&host->dev[r], 0, p, &host->dev[p], 0, r);
 			host_import(&host->dev[p], 0, r, &host->dev[r], 0, 1ull << p);
 			map.target_segment = p;
-			map.route = p;
+			map.routes = 1u << p;
 			host_map(&host->dev[r], &map);
 		}
 	for (r = 0; r < 5; r++) { /* five contributions: map again with updates 5 */

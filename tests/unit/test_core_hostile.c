@@ -71,8 +71,8 @@ static void reset_all(struct mad *m)
 		t3_dev_reset(m->hostile.host->dev[r].dev);
 		m->hostile.host->dev[r].fail_after = HOST_NONE32;
 		for (p = 0; p < RANKS; p++)
-			for (what = 0; what <= T3_INJECT_DOWN; what++)
-				t3_fabric_inject(m->hostile.host->fabric, r, p, what, 0);
+			for (what = 1; what <= T3_INJECT_LINK_DOWN; what++)
+				host_inject(m->hostile.host->fabric, r, p, what, 0);
 	}
 	t3_fabric_set_inline_budget(m->hostile.host->fabric, T3_INLINE_BUDGET);
 	host_drain(m->hostile.host);
@@ -81,7 +81,7 @@ static void reset_all(struct mad *m)
 
 static void with_good_neighbour(struct mad *m)
 {
-	struct ring ring = ring_of(m->hostile.host, 0, hostile_below(&m->hostile, T3_DTYPE_COUNT));
+	struct ring ring = ring_of(m->hostile.host, 0, hostile_below(&m->hostile, T3_DTYPE_U8));
 	uint32_t epoch, r;
 
 	ring_create(&ring);

@@ -14,7 +14,7 @@ static uint64_t sum(struct host *host, enum t3_counter_id id)
 }
 
 /* One whole reduce-scatter with one injected accident: nothing may differ. */
-static void accident(enum t3_inject what, uint32_t nth, bool staged)
+static void accident(enum t3_inject_kind what, uint32_t nth, bool staged)
 {
 	struct host *host = host_ring(3);
 	struct ring ring = ring_of(host, 0, T3_DTYPE_F16);
@@ -22,7 +22,7 @@ static void accident(enum t3_inject what, uint32_t nth, bool staged)
 
 	ring_create(&ring);
 	ring_connect(&ring);
-	assert_true(t3_fabric_inject(host->fabric, 1, 2, what, nth));
+	assert_true(host_inject(host->fabric, 1, 2, what, nth));
 	for (epoch = 1; epoch <= 2; epoch++) {
 		ring_arm(&ring, epoch);
 		for (r = 0; r < 3; r++)
@@ -75,6 +75,7 @@ static struct host *burst(uint32_t rows)
 	map.row_bytes = map.pitch = map.tile_row_bytes = 8;
 	host_map(a, &map);
 	map.kind = T3_SEG_LOCAL;
+	map.routes = 0;
 	map.target_op = 0;
 	map.tile_rows = 1;
 	host_map(b, &map);
@@ -106,9 +107,9 @@ static void test_window(void **state)
 	for (nth = 1; nth <= 200; nth += 9) {
 		struct host *host = burst(100);
 
-		t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DROP, nth);
-		t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DROP_RESPONSE, nth / 2 + 1);
-		t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DUPLICATE, nth / 3 + 1);
+		host_inject(host->fabric, 0, 1, T3_INJECT_DROP, nth);
+		host_inject(host->fabric, 0, 1, T3_INJECT_DROP_RESPONSE, nth / 2 + 1);
+		host_inject(host->fabric, 0, 1, T3_INJECT_DUPLICATE, nth / 3 + 1);
 		host_drain(host);
 		expect_burst(host, 100);
 	}
@@ -120,7 +121,7 @@ static void test_gap(void **state)
 	struct host *host = burst(20);
 
 	(void)state;
-	t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DROP, 5);
+	host_inject(host->fabric, 0, 1, T3_INJECT_DROP, 5);
 	host_drain(host);
 	assert_int_equal(host_counter(&host->dev[0], T3_COUNTER_LINK_RETRIES), 16);
 	assert_int_equal(host_counter(&host->dev[1], T3_COUNTER_LINK_DUPLICATES), 0);
@@ -190,7 +191,7 @@ static void test_down(void **state)
 	ring_arm(&ring, 1);
 	host_set(a, T3_REG_ERROR_ENABLE, T3_ERROR_LINK, 4);
 	start = t3_fabric_now(host->fabric);
-	assert_true(t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DOWN, 1));
+	assert_true(host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1));
 	t3_fabric_set_inline_budget(host->fabric, 0);
 	host_store(a, 0, 0x800, 1, 4); /* chunk 2 is REMOTE here */
 	while (host_state(a, 0) == T3_SPACE_ARMED)
@@ -207,7 +208,7 @@ static void test_down(void **state)
 	host_expect_peer_fault(&host->dev[1], 0, T3_FAULT_PEER_DEAD, 2);
 	host_expect(a, 1, T3_SPACE_ARMED, 1);
 	t3_fabric_set_inline_budget(host->fabric, T3_INLINE_BUDGET);
-	assert_true(t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DOWN, 0));
+	assert_true(host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 0));
 	ring_disconnect(&ring);
 	ring_connect(&ring);
 	ring_arm(&ring, 5);
@@ -231,7 +232,7 @@ static void test_down_while_arming(void **state)
 	host_space(a, 0);
 	host_space(b, 0);
 	host_connect(a, b, 0);
-	t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DOWN, 1);
+	host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1);
 	host_arm(a, 0, 1);
 	host_expect_fault(a, 0, &want);
 	host_free(host);
@@ -253,7 +254,7 @@ static void test_state_lost(void **state)
 	host_space(b, 0);
 	host_local(b, 0, 0);
 	host_connect(a, b, 0);
-	t3_fabric_inject(host->fabric, 1, 0, T3_INJECT_DOWN, 1);
+	host_inject(host->fabric, 1, 0, T3_INJECT_LINK_DOWN, 1);
 	host_arm(b, 0, 1);
 	host_expect_fault(b, 0, &want);
 	assert_int_equal(host_reg(b, T3_REG_ERROR_STATUS), T3_ERROR_LINK);
@@ -296,13 +297,13 @@ static void test_inject_arguments(void **state)
 	struct host *host = host_ring(3);
 
 	(void)state;
-	assert_false(t3_fabric_inject(host->fabric, 0, 0, T3_INJECT_DROP, 1));
-	assert_false(t3_fabric_inject(host->fabric, 0, 3, T3_INJECT_DROP, 1));
-	assert_false(t3_fabric_inject(host->fabric, 32, 0, T3_INJECT_DROP, 1));
-	assert_false(t3_fabric_inject(host->fabric, 0, 0xffffffff, T3_INJECT_DROP, 1));
-	assert_false(t3_fabric_inject(host->fabric, 0, 1, (enum t3_inject)4, 1));
-	assert_true(t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DOWN, 1));
-	assert_true(t3_fabric_inject(host->fabric, 0, 1, T3_INJECT_DOWN, 0));
+	assert_false(host_inject(host->fabric, 0, 0, T3_INJECT_DROP, 1));
+	assert_false(host_inject(host->fabric, 0, 3, T3_INJECT_DROP, 1));
+	assert_false(host_inject(host->fabric, 32, 0, T3_INJECT_DROP, 1));
+	assert_false(host_inject(host->fabric, 0, 0xffffffff, T3_INJECT_DROP, 1));
+	assert_false(host_inject(host->fabric, 0, 1, T3_INJECT_KIND_COUNT, 1));
+	assert_true(host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1));
+	assert_true(host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 0));
 	host_free(host);
 }
 

@@ -28,7 +28,7 @@ static struct pair prepare(void)
 	p.import.src_generation = host_space(p.a, 0);
 	p.route.peer_generation = host_space(p.b, 4);
 	p.from = host_segment(0, 3, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
-	p.from.route = 2;
+	p.from.routes = 1u << 2;
 	p.from.target_segment = 6;
 	p.to = host_segment(4, 6, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 	return p;
@@ -301,7 +301,7 @@ static void test_endings(void **state)
 
 		go(&p);
 		t3_fabric_set_inline_budget(p.host->fabric, 2);
-		assert_true(t3_fabric_inject(p.host->fabric, 1, 0, T3_INJECT_DOWN, 1));
+		assert_true(host_inject(p.host->fabric, 1, 0, T3_INJECT_LINK_DOWN, 1));
 		end(&p, how);
 		store(&p);
 		while (host_state(p.a, 0) == T3_SPACE_ARMED)

@@ -218,7 +218,7 @@ static void inject(struct host *host)
 	uint32_t i, src = below(host->ranks), dst = below(host->ranks);
 
 	for (i = 0; i < 3; i++)
-		t3_fabric_inject(host->fabric, src, dst, below(3), 1 + below(60));
+		host_inject(host->fabric, src, dst, 1 + below(6), 1 + below(60));
 }
 
 static void cancel(struct host *host)
@@ -228,8 +228,8 @@ static void cancel(struct host *host)
 	host_drain(host);
 	for (src = 0; src < host->ranks; src++)
 		for (dst = 0; dst < host->ranks; dst++)
-			for (what = 0; what < 3; what++)
-				t3_fabric_inject(host->fabric, src, dst, what, 0);
+			for (what = 1; what <= 6; what++)
+				host_inject(host->fabric, src, dst, what, 0);
 }
 
 static void one_seed(struct host *host, uint64_t seed)

@@ -17,7 +17,7 @@ struct row {
 
 static const struct row rows[] = {
 	{ 0x000, 1, 4, RO, 0x57483354, 0 },
-	{ 0x004, 1, 4, RO, 0x00010000, 0 },
+	{ 0x004, 1, 4, RO, T3_VERSION_VALUE, 0 },
 	{ 0x008, 1, 4, RO, 3, 0 },
 	{ 0x00c, 1, 4, CONTROL, 0, 0 },
 	{ 0x010, 1, 8, RO, HOST_MEMORY, 0 },
@@ -41,7 +41,7 @@ static const struct row rows[] = {
 	{ 0x200, 1, 4, ADMIN, 0, 0 },
 	{ 0x204, 1, 4, RO, 0, 0 },
 	{ 0x300, 32, 8, RW, 0, 0xffffffff },
-	{ 0x400, 21, 8, RO, 0, 0 },
+	{ 0x400, T3_COUNTER_COUNT, 8, RO, 0, 0 },
 };
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))

@@ -71,10 +71,10 @@ static void test_map_local(void **state)
 		{ M(mbz[0]), 1, T3_ADMIN_BAD_VALUE },
 		{ M(mbz[1]), 1, T3_ADMIN_BAD_VALUE },
 		{ M(mbz[2]), 1, T3_ADMIN_BAD_VALUE },
-		{ M(mbz2), 1, T3_ADMIN_BAD_VALUE },
+		{ M(block_tiles), 1, T3_ADMIN_BAD_VALUE },
 		{ M(updates), 0, T3_ADMIN_BAD_VALUE },
 		{ M(updates), 65, T3_ADMIN_BAD_VALUE },
-		{ M(route), 1, T3_ADMIN_BAD_VALUE },
+		{ M(routes), 1, T3_ADMIN_BAD_VALUE },
 		{ M(target_segment), 1, T3_ADMIN_BAD_VALUE },
 		{ M(target_row), 1, T3_ADMIN_BAD_VALUE },
 		{ M(target_col), 4, T3_ADMIN_BAD_VALUE },
@@ -117,9 +117,9 @@ static void test_map_sending(void **state)
 {
 	static const struct deviation both[] = {
 		{ M(target_op), 4, T3_ADMIN_BAD_VALUE },
-		{ M(route), 1, T3_ADMIN_BAD_INDEX },
-		{ M(route), 32, T3_ADMIN_BAD_INDEX },
-		{ M(route), 0xffffffff, T3_ADMIN_BAD_INDEX },
+		{ M(routes), 2, T3_ADMIN_BAD_INDEX },
+		{ M(routes), 32, T3_ADMIN_BAD_INDEX },
+		{ M(routes), 0xffffffff, T3_ADMIN_BAD_INDEX },
 		{ M(target_segment), 64, T3_ADMIN_BAD_INDEX },
 		{ M(target_col), 2, T3_ADMIN_BAD_GEOMETRY },
 	};
@@ -132,7 +132,7 @@ static void test_map_sending(void **state)
 	struct t3_cmd_seg_map stores = host_segment(0, 1, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_F32);
 
 	(void)state;
-	dma.route = 31;
+	dma.routes = 1u << 31;
 	dma.target_segment = 63;
 	deviate(&host->dev[0], &dma, both, COUNT(both));
 	deviate(&host->dev[0], &stores, both, COUNT(both));

@@ -93,6 +93,7 @@ struct t3_cmd_seg_map host_segment(uint32_t space, uint32_t segment, uint32_t ki
 		.tile_rows = 2,
 		.tile_row_bytes = 8,
 		.counter_base = segment * 32,
+		.routes = kind == T3_SEG_LOCAL ? 0 : 1,
 		.target_segment = kind == T3_SEG_LOCAL ? 0 : segment,
 	};
 

@@ -34,6 +34,19 @@ static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 	return 0;
 }
 
+static int dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	struct host_dev *d = opaque;
+	uint64_t offset = addr - HOST_BUS;
+
+	if (offset >= HOST_PAGES * T3_PAGE_SIZE || len > HOST_PAGES * T3_PAGE_SIZE - offset)
+		return -1;
+	if (!d->fail_after)
+		return -1;
+	memcpy(buf, d->pages + offset, len);
+	return 0;
+}
+
 static void irq(void *opaque, uint32_t vector)
 {
 	struct host_dev *d = opaque;
@@ -71,7 +84,7 @@ static void trace_fault(void *opaque, uint32_t space, const struct t3_fault_reco
 {
 	(void)opaque;
 	assert_true(space < T3_MAX_SPACES);
-	assert_true(record->kind >= T3_FAULT_UNMAPPED && record->kind <= T3_FAULT_COUNTER);
+	assert_true(record->kind >= T3_FAULT_UNMAPPED && record->kind <= T3_FAULT_POISON);
 }
 
 static void trace_trigger(void *opaque, uint32_t space, uint32_t segment, uint32_t tile)
@@ -91,6 +104,7 @@ static void kick(void *opaque)
 }
 
 static const struct t3_host_ops dev_ops = {
+	.dma_read = dma_read,
 	.dma_write = dma_write,
 	.irq = irq,
 	.dirty = dirty,
@@ -99,6 +113,21 @@ static const struct t3_host_ops dev_ops = {
 	.trace_fault = trace_fault,
 	.trace_trigger = trace_trigger,
 };
+
+/* nth = 0 ends it. False: refused. */
+bool host_inject(struct t3_fabric *fabric, uint32_t src, uint32_t dst, uint32_t kind, uint32_t nth)
+{
+	struct t3_cmd_inject inject = { .kind = kind, .rank = src, .peer = dst };
+
+	if (kind == T3_INJECT_LINK_DOWN && !nth) {
+		inject.kind = T3_INJECT_LINK_UP;
+	} else if (kind != T3_INJECT_LINK_DOWN) {
+		inject.nth = nth;
+		inject.count = 1;
+		inject.value = kind == T3_INJECT_DELAY ? 2000 : 0;
+	}
+	return t3_fabric_inject(fabric, &inject) == T3_ADMIN_OK;
+}
 
 void host_attach(struct host *host, uint32_t rank)
 {

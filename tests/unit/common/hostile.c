@@ -77,7 +77,8 @@ static size_t make_map(struct hostile *m, void *out)
 		.tile_rows = number(m, rows + 2),
 		.tile_row_bytes = size * number(m, bytes / size + 2),
 		.counter_base = number(m, 200),
-		.route = kind == T3_SEG_LOCAL ? 0 : number(m, 3),
+		.routes = kind == T3_SEG_LOCAL ? 0 : number(m, 9),
+		.block_tiles = kind == T3_SEG_DMA ? number(m, 5) : 0,
 		.target_segment = kind == T3_SEG_LOCAL ? 0 : number(m, 8),
 		.target_row = kind == T3_SEG_LOCAL ? 0 : number(m, 3),
 		.target_col = kind == T3_SEG_LOCAL ? 0 : size * number(m, 4),
@@ -264,8 +265,8 @@ static void catastrophe(struct hostile *m, struct host_dev *d)
 		d->fail_after = rarely(m) ? 0 : HOST_NONE32;
 		break;
 	case 3:
-		t3_fabric_inject(m->host->fabric, hostile_below(m, HOSTILE_RANKS),
-				 hostile_below(m, HOSTILE_RANKS), T3_INJECT_DOWN, rarely(m));
+		host_inject(m->host->fabric, hostile_below(m, HOSTILE_RANKS),
+			    hostile_below(m, HOSTILE_RANKS), T3_INJECT_LINK_DOWN, rarely(m));
 		break;
 	default:
 		t3_fabric_set_inline_budget(m->host->fabric,
@@ -309,7 +310,8 @@ static void build_segments(struct hostile *m, struct host_dev *d, uint32_t space
 		map->segment = i;
 		map->offset = i * 0x800;
 		map->counter_base = i * 0x100;
-		map->route = map->target_row = map->target_col = 0;
+		map->routes = map->kind == T3_SEG_REMOTE || map->kind == T3_SEG_DMA;
+		map->target_row = map->target_col = 0;
 		if (hostile_below(m, 2))
 			map->dtype = T3_DTYPE_I32;
 		if (map->kind != T3_SEG_LOCAL)
@@ -373,9 +375,9 @@ void hostile_step(struct hostile *m)
 		scribble(m, d);
 		break;
 	case 34:
-		t3_fabric_inject(m->host->fabric, hostile_below(m, HOSTILE_RANKS),
-				 hostile_below(m, HOSTILE_RANKS), hostile_below(m, T3_INJECT_DOWN),
-				 hostile_below(m, 9));
+		host_inject(m->host->fabric, hostile_below(m, HOSTILE_RANKS),
+			    hostile_below(m, HOSTILE_RANKS),
+			    1 + hostile_below(m, T3_INJECT_DROP_RESPONSE), hostile_below(m, 9));
 		break;
 	case 35 ... 36:
 		build(m);

@@ -45,7 +45,7 @@ uint32_t scene_value(const struct scene *scene, const struct scene_segment *segm
 
 static bool reaches(const struct scene *scene, uint32_t from, uint32_t to)
 {
-	return from != to && t3_fabric_inject(scene->host->fabric, from, to, T3_INJECT_DROP, 0);
+	return from != to && host_inject(scene->host->fabric, from, to, T3_INJECT_DROP, 0);
 }
 
 /* Tiles, pitch, place; rows and row_bytes are set. */
@@ -74,7 +74,7 @@ static void add_final(struct scene *scene)
 	s->rank = below(scene, scene->ranks);
 	s->target = -1;
 	s->map.kind = T3_SEG_LOCAL;
-	s->map.dtype = (uint8_t)below(scene, T3_DTYPE_COUNT);
+	s->map.dtype = (uint8_t)below(scene, T3_DTYPE_U8);
 	s->map.op = (uint8_t)below(scene, T3_OP_COUNT);
 	s->map.init = (uint8_t)below(scene, 2);
 	s->map.rows = 1 + below(scene, 6);
@@ -101,7 +101,7 @@ static void add_source(struct scene *scene, int target, uint32_t rank, uint32_t 
 	s->map.rows = box[1];
 	s->map.target_col = box[2];
 	s->map.row_bytes = box[3];
-	s->map.route = t->rank;
+	s->map.routes = 1u << t->rank;
 	s->map.target_segment = t->map.segment;
 	s->exact = t->exact;
 	s->local = 1;
@@ -286,7 +286,9 @@ static void make_grants(struct scene *scene)
 
 	for (i = 0; i < scene->count; i++) {
 		const struct scene_segment *s = &scene->segment[i];
-		uint32_t r = s->rank, p = s->map.route;
+		uint32_t r = s->rank, p = (uint32_t)s->target < scene->count
+						  ? scene->segment[s->target].rank
+						  : 0;
 		struct host_dev *dev = scene->host->dev;
 
 		if (s->target < 0 || done[r][p])
