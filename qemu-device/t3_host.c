@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* T3: what the core asks of its host: guest memory, messages, dirty marks, traces. */
+#include "qemu/osdep.h"
+#include "qemu/log.h"
+#include "exec/ramlist.h"
+#include "system/dma.h"
+#include "t3_pci.h"
+#include "trace.h"
+
+/*
+ * One word in one store, so that a guest that polls it never sees half of it.
+ * Only plain memory: the target of a DMA is the guest's choice and must not be
+ * another device.
+ */
+static MemTxResult store_word(AddressSpace *as, dma_addr_t addr, const void *buf, size_t len,
+			      MemTxAttrs attrs)
+{
+	MemTxResult result;
+	hwaddr offset, avail = len;
+	MemoryRegion *mr;
+
+	RCU_READ_LOCK_GUARD();
+	mr = address_space_translate(as, addr, &offset, &avail, true, attrs);
+	if (avail < len || !memory_access_is_direct(mr, true, attrs))
+		return MEMTX_ACCESS_ERROR;
+	dma_barrier(as, DMA_DIRECTION_FROM_DEVICE);
+	if (len == 8)
+		address_space_stq_le(as, addr, ldq_le_p(buf), attrs, &result);
+	else
+		address_space_stl_le(as, addr, ldl_le_p(buf), attrs, &result);
+	return result;
+}
+
+static int host_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	T3State *s = opaque;
+	MemTxAttrs attrs = { .memory = true };
+
+	if (pci_dma_rw(PCI_DEVICE(s), addr, buf, len, DMA_DIRECTION_TO_DEVICE, attrs) == MEMTX_OK)
+		return 0;
+	trace_t3_dma_error(s->port.rank, addr, len);
+	return -1;
+}
+
+static int host_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+{
+	T3State *s = opaque;
+	PCIDevice *pci = PCI_DEVICE(s);
+	MemTxAttrs attrs = { .memory = true };
+	MemTxResult result;
+
+	if ((len == 4 || len == 8) && addr % len == 0)
+		result = store_word(pci_get_address_space(pci), addr, buf, len, attrs);
+	else
+		result = pci_dma_rw(pci, addr, (void *)buf, len, DMA_DIRECTION_FROM_DEVICE, attrs);
+	if (result == MEMTX_OK)
+		return 0;
+	trace_t3_dma_error(s->port.rank, addr, len);
+	return -1;
+}
+
+static void host_irq(void *opaque, uint32_t vector)
+{
+	T3State *s = opaque;
+
+	t3_port_raise(&s->port, vector);
+}
+
+/* RAM that the core changes has to be marked by hand, or migration misses it. */
+static void host_dirty(void *opaque, uint64_t offset, uint64_t len)
+{
+	T3State *s = opaque;
+
+	if (memory_region_get_dirty_log_mask(&s->memory) & ~BIT(DIRTY_MEMORY_CODE))
+		memory_region_set_dirty(&s->memory, offset, len);
+}
+
+static void host_guest_error(void *opaque, const char *what)
+{
+	T3State *s = opaque;
+
+	qemu_log_mask(LOG_GUEST_ERROR, "t3: rank %" PRIu32 ": %s\n", s->port.rank, what);
+}
+
+static const char *state_name(uint32_t state)
+{
+	static const char *const names[] = {
+		[T3_SPACE_FREE] = "FREE",	  [T3_SPACE_IDLE] = "IDLE",
+		[T3_SPACE_ARMING] = "ARMING",	  [T3_SPACE_ARMED] = "ARMED",
+		[T3_SPACE_COMPLETE] = "COMPLETE", [T3_SPACE_FAULTED] = "FAULTED",
+		[T3_SPACE_DISABLED] = "DISABLED", [T3_SPACE_QUIESCED] = "QUIESCED",
+	};
+
+	return state < ARRAY_SIZE(names) ? names[state] : "?";
+}
+
+static const char *fault_name(uint32_t kind)
+{
+	static const char *const names[] = {
+		[T3_FAULT_NONE] = "NONE",
+		[T3_FAULT_UNMAPPED] = "UNMAPPED",
+		[T3_FAULT_WIDTH] = "WIDTH",
+		[T3_FAULT_TILE_CROSS] = "TILE_CROSS",
+		[T3_FAULT_READ_REMOTE] = "READ_REMOTE",
+		[T3_FAULT_NOT_ARMED] = "NOT_ARMED",
+		[T3_FAULT_OVERSHOOT] = "OVERSHOOT",
+		[T3_FAULT_BAD_DOORBELL] = "BAD_DOORBELL",
+		[T3_FAULT_BAD_ARM] = "BAD_ARM",
+		[T3_FAULT_LINK] = "LINK",
+		[T3_FAULT_REJECTED] = "REJECTED",
+		[T3_FAULT_PEER_POISON] = "PEER_POISON",
+		[T3_FAULT_PEER_DEAD] = "PEER_DEAD",
+		[T3_FAULT_HOST_DMA] = "HOST_DMA",
+		[T3_FAULT_COUNTER] = "COUNTER",
+	};
+
+	return kind < ARRAY_SIZE(names) ? names[kind] : "?";
+}
+
+static void host_trace_state(void *opaque, uint32_t space, uint32_t from, uint32_t to,
+			     uint32_t epoch)
+{
+	T3State *s = opaque;
+
+	trace_t3_space_state(s->port.rank, space, state_name(from), state_name(to), epoch);
+}
+
+static void host_trace_fault(void *opaque, uint32_t space, const struct t3_fault_record *record)
+{
+	T3State *s = opaque;
+
+	trace_t3_space_fault(s->port.rank, space, fault_name(record->kind), record->detail,
+			     record->segment, record->tile, record->offset, record->epoch,
+			     record->src_rank, record->vtime);
+}
+
+static void host_trace_trigger(void *opaque, uint32_t space, uint32_t segment, uint32_t tile)
+{
+	T3State *s = opaque;
+
+	trace_t3_trigger(s->port.rank, space, segment, tile);
+}
+
+const struct t3_host_ops t3_pci_host_ops = {
+	.dma_read = host_dma_read,
+	.dma_write = host_dma_write,
+	.irq = host_irq,
+	.dirty = host_dirty,
+	.guest_error = host_guest_error,
+	.trace_state = host_trace_state,
+	.trace_fault = host_trace_fault,
+	.trace_trigger = host_trace_trigger,
+};
