@@ -11,6 +11,7 @@
 #include "qom/object_interfaces.h"
 #include "system/runstate.h"
 #include "t3_fabric.h"
+#include "t3_status.h"
 #include "trace.h"
 
 /* Events of one bottom half: about a millisecond of host time at most. */
@@ -291,6 +292,24 @@ static void get_vclock(Object *obj, Visitor *v, const char *name, void *opaque, 
 	visit_type_uint64(v, name, &now, errp);
 }
 
+static void get_status(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+	struct t3_dev *dev[T3_MAX_RANKS] = { NULL };
+	QObject *status;
+	uint32_t rank;
+
+	if (!fabric->core) {
+		error_setg(errp, "the fabric has not been created yet");
+		return;
+	}
+	for (rank = 0; rank < T3_MAX_RANKS; rank++)
+		dev[rank] = fabric->ports[rank] ? fabric->ports[rank]->dev : NULL;
+	status = t3_status(fabric->core, dev);
+	visit_type_any(v, name, &status, errp);
+	qobject_unref(status);
+}
+
 static void fabric_init(Object *obj)
 {
 	T3Fabric *fabric = T3_FABRIC(obj);
@@ -324,6 +343,9 @@ static void fabric_class_init(ObjectClass *klass, void *data)
 	object_class_property_set_description(klass, "ranks", "number of ranks, 1 to 32");
 	object_class_property_add(klass, "vclock", "uint64", get_vclock, NULL, NULL, NULL);
 	object_class_property_set_description(klass, "vclock", "virtual time in ns");
+	object_class_property_add(klass, "status", "any", get_status, NULL, NULL, NULL);
+	object_class_property_set_description(klass, "status",
+					      "spaces, tiles in flight and links, for qom-get");
 }
 
 static const TypeInfo fabric_info = {

@@ -82,54 +82,20 @@ static void host_guest_error(void *opaque, const char *what)
 	qemu_log_mask(LOG_GUEST_ERROR, "t3: rank %" PRIu32 ": %s\n", s->port.rank, what);
 }
 
-static const char *state_name(uint32_t state)
-{
-	static const char *const names[] = {
-		[T3_SPACE_FREE] = "FREE",	  [T3_SPACE_IDLE] = "IDLE",
-		[T3_SPACE_ARMING] = "ARMING",	  [T3_SPACE_ARMED] = "ARMED",
-		[T3_SPACE_COMPLETE] = "COMPLETE", [T3_SPACE_FAULTED] = "FAULTED",
-		[T3_SPACE_DISABLED] = "DISABLED", [T3_SPACE_QUIESCED] = "QUIESCED",
-	};
-
-	return state < ARRAY_SIZE(names) ? names[state] : "?";
-}
-
-static const char *fault_name(uint32_t kind)
-{
-	static const char *const names[] = {
-		[T3_FAULT_NONE] = "NONE",
-		[T3_FAULT_UNMAPPED] = "UNMAPPED",
-		[T3_FAULT_WIDTH] = "WIDTH",
-		[T3_FAULT_TILE_CROSS] = "TILE_CROSS",
-		[T3_FAULT_READ_REMOTE] = "READ_REMOTE",
-		[T3_FAULT_NOT_ARMED] = "NOT_ARMED",
-		[T3_FAULT_OVERSHOOT] = "OVERSHOOT",
-		[T3_FAULT_BAD_DOORBELL] = "BAD_DOORBELL",
-		[T3_FAULT_BAD_ARM] = "BAD_ARM",
-		[T3_FAULT_LINK] = "LINK",
-		[T3_FAULT_REJECTED] = "REJECTED",
-		[T3_FAULT_PEER_POISON] = "PEER_POISON",
-		[T3_FAULT_PEER_DEAD] = "PEER_DEAD",
-		[T3_FAULT_HOST_DMA] = "HOST_DMA",
-		[T3_FAULT_COUNTER] = "COUNTER",
-	};
-
-	return kind < ARRAY_SIZE(names) ? names[kind] : "?";
-}
-
 static void host_trace_state(void *opaque, uint32_t space, uint32_t from, uint32_t to,
 			     uint32_t epoch)
 {
 	T3State *s = opaque;
 
-	trace_t3_space_state(s->port.rank, space, state_name(from), state_name(to), epoch);
+	trace_t3_space_state(s->port.rank, space, t3_name_space_state(from),
+			     t3_name_space_state(to), epoch);
 }
 
 static void host_trace_fault(void *opaque, uint32_t space, const struct t3_fault_record *record)
 {
 	T3State *s = opaque;
 
-	trace_t3_space_fault(s->port.rank, space, fault_name(record->kind), record->detail,
+	trace_t3_space_fault(s->port.rank, space, t3_name_fault(record->kind), record->detail,
 			     record->segment, record->tile, record->offset, record->epoch,
 			     record->src_rank, record->vtime);
 }

@@ -81,7 +81,8 @@ static void notify(T3FabricPort *port, uint32_t vector)
 
 static bool new_core(T3State *s, Error **errp)
 {
-	s->core = t3_dev_new(&s->config, memory_region_get_ram_ptr(&s->memory), &t3_pci_host_ops, s);
+	s->core =
+		t3_dev_new(&s->config, memory_region_get_ram_ptr(&s->memory), &t3_pci_host_ops, s);
 	if (!s->core)
 		error_setg(errp, "no memory for a T3 device with tracker-entries=%" PRIu32,
 			   s->config.tracker_entries);

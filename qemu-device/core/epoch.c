@@ -134,7 +134,7 @@ static bool fault_if_peers_gone(struct t3_space *space)
 	return false;
 }
 
-static bool route_ready(const struct t3_route *route, uint32_t epoch)
+bool t3_epoch_route_ready(const struct t3_route *route, uint32_t epoch)
 {
 	return route->peer_epoch == epoch &&
 	       (route->peer_state == T3_SPACE_ARMING || route->peer_state == T3_SPACE_ARMED ||
@@ -162,7 +162,7 @@ void t3_epoch_arm(struct t3_space *space, uint32_t epoch)
 	for (i = 0; i < T3_SPACE_ROUTES; i++) {
 		struct t3_route *route = &space->route[i];
 
-		if (route->used && !route_ready(route, epoch))
+		if (route->used && !t3_epoch_route_ready(route, epoch))
 			tell_route(space, route, T3_PKT_ARM_QUERY, epoch);
 	}
 	t3_epoch_try_armed(space);
@@ -181,7 +181,7 @@ void t3_epoch_try_armed(struct t3_space *space)
 	if (space->state != T3_SPACE_ARMING)
 		return;
 	for (i = 0; i < T3_SPACE_ROUTES; i++)
-		if (space->route[i].used && !route_ready(&space->route[i], space->epoch))
+		if (space->route[i].used && !t3_epoch_route_ready(&space->route[i], space->epoch))
 			return;
 	set_state(space, T3_SPACE_ARMED);
 	/* Arrivals may have completed tiles already. */

@@ -122,11 +122,6 @@ struct t3_fabric {
 
 /* ---------------------------------------------------------- spaces, segments */
 
-struct t3_seg_counts {
-	uint64_t stores, doorbells, local_bytes, remote_bytes;
-	uint64_t triggers, dma_bytes, link_bytes, nmc_elements;
-};
-
 struct t3_segment {
 	struct t3_space *space; /* NULL: free */
 	struct t3_segment *work_next;
@@ -291,6 +286,7 @@ void t3_space_drop(struct t3_space *space);
 void t3_epoch_arm(struct t3_space *space, uint32_t epoch);
 void t3_epoch_release(struct t3_space *space, uint32_t epoch);
 void t3_epoch_try_armed(struct t3_space *space);
+bool t3_epoch_route_ready(const struct t3_route *route, uint32_t epoch);
 void t3_epoch_peer_state(struct t3_space *space, struct t3_route *route, uint32_t state,
 			 uint32_t epoch);
 void t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, uint32_t epoch);

@@ -274,6 +274,7 @@ int main(int argc, char **argv)
 	add_irq_tests();
 	add_fabric_tests();
 	add_reset_tests();
+	add_status_tests();
 	add_hostile_tests();
 	return g_test_run();
 }

@@ -148,6 +148,7 @@ void add_space_tests(void);
 void add_irq_tests(void);
 void add_fabric_tests(void);
 void add_reset_tests(void);
+void add_status_tests(void);
 void add_hostile_tests(void);
 
 #endif /* T3_TEST_H */
