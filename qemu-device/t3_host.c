@@ -49,7 +49,9 @@ static int host_dma_write(void *opaque, uint64_t addr, const void *buf, size_t l
 	MemTxAttrs attrs = { .memory = true };
 	MemTxResult result;
 
-	if ((len == 4 || len == 8) && addr % len == 0)
+	if (!t3_pci_may_master(s))
+		result = MEMTX_ACCESS_ERROR;
+	else if ((len == 4 || len == 8) && addr % len == 0)
 		result = store_word(pci_get_address_space(pci), addr, buf, len, attrs);
 	else
 		result = pci_dma_rw(pci, addr, (void *)buf, len, DMA_DIRECTION_FROM_DEVICE, attrs);

@@ -8,7 +8,6 @@
 #include "qemu/host-utils.h"
 #include "qemu/module.h"
 #include "qemu/units.h"
-#include "hw/pci/msix.h"
 #include "hw/qdev-properties.h"
 #include "hw/resettable.h"
 #include "migration/vmstate.h"
@@ -69,16 +68,6 @@ static bool check_properties(T3State *s, Error **errp)
 
 /* ------------------------------------------------------------------ device */
 
-/* Sends what host_irq() has noted, after the core has returned. */
-static void notify(T3FabricPort *port, uint32_t vector)
-{
-	PCIDevice *pci = PCI_DEVICE(container_of(port, T3State, port));
-
-	trace_t3_irq(port->rank, vector, msix_enabled(pci));
-	if (msix_enabled(pci))
-		msix_notify(pci, vector);
-}
-
 static bool new_core(T3State *s, Error **errp)
 {
 	s->core =
@@ -98,7 +87,7 @@ static bool join_fabric(T3State *s, Error **errp)
 		fabric = s->private_fabric;
 	}
 	s->port.dev = s->core;
-	s->port.notify = notify;
+	s->port.notify = t3_msix_notify;
 	return fabric && t3_port_attach(&s->port, fabric, errp);
 }
 
@@ -149,6 +138,7 @@ static void reset_hold(Object *obj, ResetType type)
 	if (!s->core)
 		return;
 	trace_t3_reset(s->port.rank);
+	t3_pci_reset_capabilities(s);
 	t3_dev_reset(s->core);
 	t3_fabric_deliver(fabric);
 }
@@ -181,6 +171,8 @@ static void class_init(ObjectClass *klass, void *data)
 	pc->device_id = T3_PCI_DEVICE_ID;
 	pc->class_id = T3_PCI_CLASS;
 	pc->revision = T3_PCI_REVISION;
+	pc->subsystem_vendor_id = T3_PCI_VENDOR_ID;
+	pc->subsystem_id = T3_PCI_DEVICE_ID;
 	rc->phases.hold = reset_hold;
 	dc->desc = "T3 accelerator: tracked and triggered output";
 	dc->vmsd = &t3_vmstate;

@@ -17,6 +17,7 @@ struct T3State {
 	T3FabricPort port;
 	struct t3_dev_config config;
 	struct t3_dev *core; /* NULL before realize and after exit */
+	uint32_t held;	     /* MSI-X vectors that wait for bus mastering */
 
 	MemoryRegion regs;
 	MemoryRegion memory;
@@ -33,6 +34,15 @@ void t3_pci_register_bars(T3State *s);
 /* t3_pci_caps.c */
 bool t3_pci_init_capabilities(T3State *s, Error **errp);
 void t3_pci_exit_capabilities(T3State *s);
+void t3_pci_reset_capabilities(T3State *s);
+/* Whether the function may write to memory now: DMA and messages. */
+bool t3_pci_may_master(T3State *s);
 void t3_pci_write_config(PCIDevice *pci, uint32_t addr, uint32_t value, int len);
+
+/* t3_pci_msix.c */
+bool t3_msix_init(T3State *s, uint8_t offset, Error **errp);
+void t3_msix_exit(T3State *s);
+void t3_msix_notify(T3FabricPort *port, uint32_t vector);
+void t3_msix_resume(T3State *s);
 
 #endif /* T3_PCI_H */

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* T3: config space: the capabilities of SPEC.md section 1. */
+/* T3: config space: the capabilities of SPEC.md section 1.2, and what they forbid. */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
+#include "hw/pci/pcie_regs.h"
 #include "t3_pci.h"
+
+/* Fixed places, so that the manual can name them. */
+#define CAP_PM	 0x40
+#define CAP_PCIE 0x50
+#define CAP_MSIX 0x90
+#define CAP_AER	 0x100
 
 /* Reset is not implied by D3hot to D0: registers and spaces stay. */
 static bool init_pm(PCIDevice *pci, Error **errp)
 {
-	int pos = pci_pm_init(pci, 0, errp);
+	int pos = pci_pm_init(pci, CAP_PM, errp);
 
 	if (pos < 0)
 		return false;
@@ -19,17 +26,29 @@ static bool init_pm(PCIDevice *pci, Error **errp)
 	return true;
 }
 
-/* The table and the PBA overlay the registers: subregions win. */
-static bool init_msix(T3State *s, Error **errp)
+/* On a root bus the function is part of the root complex and has no link. */
+static void init_link(PCIDevice *pci)
 {
-	PCIDevice *pci = PCI_DEVICE(s);
-	unsigned int vector;
+	uint8_t *cap = pci->config + pci->exp.exp_cap;
 
-	if (msix_init(pci, T3_MAX_VECTORS, &s->regs, T3_BAR_REGS, T3_MSIX_TABLE, &s->regs,
-		      T3_BAR_REGS, T3_MSIX_PBA, 0, errp))
+	if (pcie_cap_get_type(pci) == PCI_EXP_TYPE_ENDPOINT) {
+		pcie_cap_fill_link_ep_usp(pci, QEMU_PCI_EXP_LNK_X16, QEMU_PCI_EXP_LNK_16GT);
+		pcie_cap_lnkctl_init(pci);
+	} else {
+		pci_set_long(cap + PCI_EXP_LNKCAP, 0);
+		pci_set_word(cap + PCI_EXP_LNKSTA, 0);
+	}
+}
+
+static bool init_pcie(PCIDevice *pci, Error **errp)
+{
+	if (pcie_endpoint_cap_init(pci, CAP_PCIE) < 0) {
+		error_setg(errp, "the PCI Express capability does not fit into the config space");
 		return false;
-	for (vector = 0; vector < T3_MAX_VECTORS; vector++)
-		msix_vector_use(pci, vector);
+	}
+	pcie_cap_deverr_init(pci);
+	pcie_cap_flr_init(pci);
+	init_link(pci);
 	return true;
 }
 
@@ -37,26 +56,54 @@ bool t3_pci_init_capabilities(T3State *s, Error **errp)
 {
 	PCIDevice *pci = PCI_DEVICE(s);
 
-	if (!init_pm(pci, errp))
+	if (!init_pm(pci, errp) || !init_pcie(pci, errp) ||
+	    pcie_aer_init(pci, PCI_ERR_VER, CAP_AER, PCI_ERR_SIZEOF, errp))
 		return false;
-	if (pcie_endpoint_cap_init(pci, 0) < 0) {
-		error_setg(errp, "the PCI Express capability does not fit into the config space");
-		return false;
-	}
-	pcie_cap_flr_init(pci);
-	return init_msix(s, errp);
-}
-
-void t3_pci_write_config(PCIDevice *pci, uint32_t addr, uint32_t value, int len)
-{
-	pci_default_write_config(pci, addr, value, len);
-	pcie_cap_flr_write_config(pci, addr, value, len);
+	if (t3_msix_init(s, CAP_MSIX, errp))
+		return true;
+	pcie_aer_exit(pci);
+	return false;
 }
 
 void t3_pci_exit_capabilities(T3State *s)
 {
 	PCIDevice *pci = PCI_DEVICE(s);
 
-	msix_uninit(pci, &s->regs, &s->regs);
+	t3_msix_exit(s);
+	pcie_aer_exit(pci);
 	pcie_cap_exit(pci);
+}
+
+/* The AER registers are sticky, and a reset of the function alone keeps the link. */
+void t3_pci_reset_capabilities(T3State *s)
+{
+	PCIDevice *pci = PCI_DEVICE(s);
+	uint8_t *cap = pci->config + pci->exp.exp_cap;
+
+	pcie_cap_deverr_reset(pci);
+	pci_word_test_and_clear_mask(
+		cap + PCI_EXP_DEVSTA,
+		pci_get_word(pci->w1cmask + pci->exp.exp_cap + PCI_EXP_DEVSTA));
+	pci_word_test_and_clear_mask(cap + PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_EETLPPB);
+	if (!(pci_get_word(cap + PCI_EXP_DEVCTL) & PCI_EXP_DEVCTL_BCR_FLR))
+		pcie_cap_lnkctl_reset(pci);
+	s->held = 0;
+}
+
+/* QEMU closes the BARs in D3hot, but lets a function in D3hot write to memory. */
+bool t3_pci_may_master(T3State *s)
+{
+	PCIDevice *pci = PCI_DEVICE(s);
+	uint16_t command = pci_get_word(pci->config + PCI_COMMAND);
+	uint16_t power = pci_get_word(pci->config + CAP_PM + PCI_PM_CTRL);
+
+	return pci->enabled && command & PCI_COMMAND_MASTER && !(power & PCI_PM_CTRL_STATE_MASK);
+}
+
+void t3_pci_write_config(PCIDevice *pci, uint32_t addr, uint32_t value, int len)
+{
+	pci_default_write_config(pci, addr, value, len);
+	pcie_cap_flr_write_config(pci, addr, value, len);
+	pcie_aer_write_config(pci, addr, value, len);
+	t3_msix_resume(T3(pci));
 }

@@ -395,7 +395,7 @@ static void check_lost(struct ring *ring, enum t3_nak reason)
 
 static void test_unplug_in_flight(void)
 {
-	struct t3_vm *vm = vm_start_ports(RING);
+	struct t3_vm *vm = vm_start_ports(RING, "");
 	struct ring ring = ring_in_flight(vm);
 
 	unplug(vm, 3);
@@ -409,7 +409,7 @@ static void test_unplug_in_flight(void)
 /* A rank is free after unplug: another device takes it, and the fabric may go last. */
 static void test_replug(void)
 {
-	struct t3_vm *vm = vm_start_ports(2);
+	struct t3_vm *vm = vm_start_ports(2, "");
 	unsigned int i;
 
 	for (i = 0; i < 3; i++) {
