@@ -92,7 +92,7 @@ static bool join_fabric(T3State *s, Error **errp)
 }
 
 /* Undoes new_core() and join_fabric(), as far as they came. */
-static void remove_core(T3State *s)
+void t3_pci_remove_core(T3State *s)
 {
 	struct t3_dev *core = s->core;
 
@@ -113,7 +113,7 @@ static void realize(PCIDevice *pci, Error **errp)
 	if (!check_properties(s, errp) || !t3_pci_init_regions(s, errp))
 		return;
 	if (!new_core(s, errp) || !join_fabric(s, errp) || !t3_pci_init_capabilities(s, errp)) {
-		remove_core(s);
+		t3_pci_remove_core(s);
 		vmstate_unregister_ram(&s->memory, DEVICE(s));
 		return;
 	}
@@ -125,7 +125,8 @@ static void t3_exit(PCIDevice *pci)
 {
 	T3State *s = T3(pci);
 
-	remove_core(s);
+	t3_pci_remove_core(s);
+	t3_removal_exit(s);
 	t3_pci_exit_capabilities(s);
 	vmstate_unregister_ram(&s->memory, DEVICE(s));
 }
@@ -166,6 +167,7 @@ static void class_init(ObjectClass *klass, void *data)
 
 	pc->realize = realize;
 	pc->exit = t3_exit;
+	pc->config_read = t3_removal_read_config;
 	pc->config_write = t3_pci_write_config;
 	pc->vendor_id = T3_PCI_VENDOR_ID;
 	pc->device_id = T3_PCI_DEVICE_ID;
@@ -177,6 +179,9 @@ static void class_init(ObjectClass *klass, void *data)
 	dc->desc = "T3 accelerator: tracked and triggered output";
 	dc->vmsd = &t3_vmstate;
 	device_class_set_props(dc, t3_properties);
+	object_class_property_add_bool(klass, "removed", t3_removal_get, t3_removal_set);
+	object_class_property_set_description(klass, "removed",
+					      "set it to remove the function by surprise");
 	set_bit(DEVICE_CATEGORY_MISC, dc->categories);
 }
 

@@ -16,16 +16,27 @@ struct T3State {
 	T3Fabric *private_fabric;
 	T3FabricPort port;
 	struct t3_dev_config config;
-	struct t3_dev *core; /* NULL before realize and after exit */
+	struct t3_dev *core; /* NULL before realize, after removal and exit */
+	bool removed;	     /* by surprise: t3_removal.c */
 	uint32_t held;	     /* MSI-X vectors that wait for bus mastering */
 
 	MemoryRegion regs;
 	MemoryRegion memory;
 	MemoryRegion aperture;
+	MemoryRegion gone[3]; /* lie over the BARs of a removed function */
 };
 
 /* t3_host.c: guest memory, messages and traces for the core; `opaque` is T3State. */
 extern const struct t3_host_ops t3_pci_host_ops;
+
+/* t3_pci.c: frees the core and leaves the fabric; peers see the rank as gone. */
+void t3_pci_remove_core(T3State *s);
+
+/* t3_removal.c */
+void t3_removal_exit(T3State *s);
+uint32_t t3_removal_read_config(PCIDevice *pci, uint32_t addr, int len);
+bool t3_removal_get(Object *obj, Error **errp);
+void t3_removal_set(Object *obj, bool value, Error **errp);
 
 /* t3_pci_bars.c */
 bool t3_pci_init_regions(T3State *s, Error **errp);

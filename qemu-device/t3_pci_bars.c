@@ -5,7 +5,7 @@
 
 /*
  * A vCPU may have waited for the lock with an access in its hands while the
- * device was unplugged: core is NULL then.
+ * device was unplugged or removed: core is NULL then.
  */
 static uint64_t regs_read(void *opaque, hwaddr addr, unsigned size)
 {

@@ -97,11 +97,14 @@ bool t3_pci_may_master(T3State *s)
 	uint16_t command = pci_get_word(pci->config + PCI_COMMAND);
 	uint16_t power = pci_get_word(pci->config + CAP_PM + PCI_PM_CTRL);
 
-	return pci->enabled && command & PCI_COMMAND_MASTER && !(power & PCI_PM_CTRL_STATE_MASK);
+	return !s->removed && pci->enabled && command & PCI_COMMAND_MASTER &&
+	       !(power & PCI_PM_CTRL_STATE_MASK);
 }
 
 void t3_pci_write_config(PCIDevice *pci, uint32_t addr, uint32_t value, int len)
 {
+	if (T3(pci)->removed)
+		return;
 	pci_default_write_config(pci, addr, value, len);
 	pcie_cap_flr_write_config(pci, addr, value, len);
 	pcie_aer_write_config(pci, addr, value, len);

@@ -79,6 +79,42 @@ void port_reset(struct t3_vm *vm, unsigned int port)
 	qpci_config_writew(&bridge, PCI_BRIDGE_CONTROL, control & ~PCI_BRIDGE_CTL_BUS_RESET);
 }
 
+/* ----------------------------------------------------------------- hot-plug */
+
+void dev_take_out(struct t3_vm *vm, unsigned int rank)
+{
+	g_autofree char *id = g_strdup_printf("d%u", rank);
+
+	qtest_qmp_assert_success(vm->qts,
+				 "{ 'execute': 'qom-set', 'arguments': { 'path': %s, "
+				 "'property': 'removed', 'value': true } }",
+				 id);
+}
+
+void dev_unplug(struct t3_vm *vm, unsigned int rank)
+{
+	g_autofree char *id = g_strdup_printf("d%u", rank);
+
+	qtest_qmp_device_del_send(vm->qts, id);
+	port_power(vm, rank, false);
+	qtest_qmp_eventwait(vm->qts, "DEVICE_DELETED");
+}
+
+void dev_plug(struct t3_vm *vm, unsigned int rank)
+{
+	g_autofree char *id = g_strdup_printf("d%u", rank);
+	g_autofree char *bus = g_strdup_printf("rp%u", rank);
+
+	qtest_qmp_assert_success(vm->qts,
+				 "{ 'execute': 'device_add', 'arguments': { "
+				 "'driver': 't3', 'id': %s, 'bus': %s, 'fabric': 'f0', "
+				 "'rank': %d, 'memory-size': 67108864, "
+				 "'aperture-size': 33554432 } }",
+				 id, bus, rank);
+	port_power(vm, rank, true);
+	dev_map(&vm->dev[rank]);
+}
+
 /* ----------------------------------------------------------------- machines */
 
 static struct t3_vm *start(GString *options)

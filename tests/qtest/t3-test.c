@@ -227,6 +227,8 @@ int main(int argc, char **argv)
 	add_fabric_tests();
 	add_reset_tests();
 	add_status_tests();
+	add_removal_tests();
+	add_flight_tests();
 	add_hostile_tests();
 	return g_test_run();
 }

@@ -65,6 +65,11 @@ struct t3_vm *vm_start_multifunction(unsigned int count);
 /* Device i sits behind downstream port dp<i> of one switch. */
 struct t3_vm *vm_start_switch(unsigned int count);
 void port_power(struct t3_vm *vm, unsigned int port, bool on);
+/* Hot-plug at root port rp<rank>; a new device is mapped. */
+void dev_unplug(struct t3_vm *vm, unsigned int rank);
+void dev_plug(struct t3_vm *vm, unsigned int rank);
+/* By surprise, anywhere. */
+void dev_take_out(struct t3_vm *vm, unsigned int rank);
 /* Secondary bus reset by root port rp<port>. */
 void port_reset(struct t3_vm *vm, unsigned int port);
 /* Config space through ECAM, where also the extended capabilities are. */
@@ -172,6 +177,35 @@ struct t3_test_pair remote_pair(struct t3_test_dev *source, struct t3_test_dev *
 /* Stores the whole segment; both spaces become COMPLETE with the data at the target. */
 void pair_complete(struct t3_test_pair *pair, uint32_t bytes);
 
+/* -------------------------------------------------------- rings (t3-test-ring.c) */
+
+#define RING	 T3_TEST_DEVICES
+#define RING_BIG 0x100000u /* 1024 packets for each hop: more events than one access drains */
+
+/*
+ * Reduce-scatter: chunk c starts on rank c + 1, passes each rank and stays on
+ * rank c. Segment c of each space is chunk c, of `bytes`.
+ */
+struct t3_test_ring {
+	struct t3_test_space space[RING];
+	uint32_t bytes;
+};
+
+struct t3_test_ring ring_open(struct t3_vm *vm, uint32_t bytes);
+void ring_arm(struct t3_test_ring *ring, uint32_t epoch);
+/* Waits for the end and compares every word with the sum; no device has an error. */
+void ring_check(struct t3_test_ring *ring, uint32_t epoch);
+/* Every rank stores its whole array, the ranks interleaved word by word. */
+void ring_store(struct t3_test_ring *ring, uint32_t epoch);
+/* Fills a rank's staging slots; a doorbell for each chunk is to follow. */
+void ring_stage(struct t3_test_ring *ring, uint32_t epoch, uint32_t rank);
+void ring_release(struct t3_test_ring *ring, uint32_t epoch);
+/* All hops but the first of each chunk: the doorbells of ring_fire() start the rest. */
+void ring_load(struct t3_test_ring *ring, uint32_t epoch);
+void ring_fire(struct t3_test_ring *ring, uint32_t chunk);
+/* Whether chunk 0 arrives at its owner; reads guest memory only, which moves nothing. */
+bool chunk_arrives(struct t3_test_ring *ring, unsigned int tries);
+
 /* ------------------------------------------------------------------- tests */
 
 void add_pci_tests(void);
@@ -184,6 +218,8 @@ void add_irq_tests(void);
 void add_fabric_tests(void);
 void add_reset_tests(void);
 void add_status_tests(void);
+void add_removal_tests(void);
+void add_flight_tests(void);
 void add_hostile_tests(void);
 
 #endif /* T3_TEST_H */
