@@ -34,19 +34,28 @@ static const struct way ways[] = {
 };
 /* clang-format on */
 
+/* A word of chunk 0 at rank 3. Memory only: an access to a register moves the fabric on. */
+static uint32_t arrived(struct t3_test_ring *ring, uint32_t word)
+{
+	uint32_t value;
+
+	mem_read(ring->space[3].dev, ring->space[3].buffer + 4 * word, &value, 4);
+	return value;
+}
+
+#define LAST (RING_BIG / 4 - 1)
+
 static struct t3_test_ring ring_in_flight(struct t3_vm *vm)
 {
 	struct t3_test_ring ring = ring_open(vm, RING_BIG);
-	uint64_t sent;
+	uint32_t first = ring_value(1, 1, 0) + ring_value(1, 2, 0) + ring_value(1, 3, 0);
 
 	ring_arm(&ring, 1);
 	ring_load(&ring, 1);
 	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'stop' }");
 	ring_fire(&ring, 0);
-	sent = counter(&vm->dev[2], T3_COUNTER_DMA_BYTES);
-	g_assert_cmpuint(sent, >, 0);
-	g_assert_cmpuint(sent, <, RING_BIG);
-	g_assert_cmphex(event_read(&ring.space[0]).segment[0], ==, 0);
+	g_assert_cmphex(arrived(&ring, 0), ==, first);
+	g_assert_cmphex(arrived(&ring, LAST), ==, ring_value(1, 3, LAST));
 	return ring;
 }
 
@@ -108,13 +117,12 @@ static void test_sender(const void *data)
 	const struct way *way = data;
 	struct t3_vm *vm = vm_start_ports(RING, "");
 	struct t3_test_ring ring = ring_in_flight(vm);
-	uint64_t got = counter(&vm->dev[3], T3_COUNTER_LINK_RX_PACKETS);
 
 	way->act(vm, 2);
 	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'cont' }");
 	bring_back(vm, way, 2);
 	expect_state(&ring.space[3], T3_SPACE_ARMED, 1);
-	g_assert_cmpuint(counter(&vm->dev[3], T3_COUNTER_LINK_RX_PACKETS), ==, got);
+	g_assert_cmphex(arrived(&ring, LAST), ==, ring_value(1, 3, LAST));
 	g_assert_cmpuint(counter(&vm->dev[2], T3_COUNTER_LINK_TX_PACKETS), ==, 0);
 	g_assert_cmpuint(counter(&vm->dev[2], T3_COUNTER_DMA_BYTES), ==, 0);
 	/* Chunk 3 comes from rank 0 and goes on to rank 2. */

@@ -45,7 +45,7 @@ void ring_arm(struct t3_test_ring *ring, uint32_t epoch)
 		wait_state(&ring->space[rank], T3_SPACE_ARMED, epoch);
 }
 
-static uint32_t ring_value(uint32_t epoch, uint32_t rank, uint32_t word)
+uint32_t ring_value(uint32_t epoch, uint32_t rank, uint32_t word)
 {
 	return (epoch * 0x9e3779b9u) ^ (rank * 0x7ffffff1u + word * 0x01000193u);
 }

@@ -193,6 +193,8 @@ struct t3_test_ring {
 
 struct t3_test_ring ring_open(struct t3_vm *vm, uint32_t bytes);
 void ring_arm(struct t3_test_ring *ring, uint32_t epoch);
+/* What a rank adds to a word of the whole array. */
+uint32_t ring_value(uint32_t epoch, uint32_t rank, uint32_t word);
 /* Waits for the end and compares every word with the sum; no device has an error. */
 void ring_check(struct t3_test_ring *ring, uint32_t epoch);
 /* Every rank stores its whole array, the ranks interleaved word by word. */
