@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* T3: the BARs. What an access means is decided in core/. */
 #include "qemu/osdep.h"
+#include "migration/vmstate.h"
 #include "t3_pci.h"
 
 /*
@@ -86,11 +87,29 @@ static const MemoryRegionOps aperture_ops = {
 	.impl = T3_IO_ACCESS,
 };
 
+/*
+ * Most of a large memory is never touched. Where the host would not promise all of
+ * it (it has less memory than that), it is asked for no promise.
+ */
+static bool init_memory(T3State *s, Error **errp)
+{
+	Object *owner = OBJECT(s);
+	uint64_t size = s->config.memory_size;
+
+	if (!memory_region_init_ram_flags_nomigrate(&s->memory, owner, "t3-memory", size, 0,
+						    NULL) &&
+	    !memory_region_init_ram_flags_nomigrate(&s->memory, owner, "t3-memory", size,
+						    RAM_NORESERVE, errp))
+		return false;
+	vmstate_register_ram(&s->memory, DEVICE(s));
+	return true;
+}
+
 bool t3_pci_init_regions(T3State *s, Error **errp)
 {
 	Object *owner = OBJECT(s);
 
-	if (!memory_region_init_ram(&s->memory, owner, "t3-memory", s->config.memory_size, errp))
+	if (!init_memory(s, errp))
 		return false;
 	memory_region_init_io(&s->regs, owner, &regs_ops, s, "t3-regs", T3_BAR_REGS_SIZE);
 	memory_region_init_io(&s->aperture, owner, &aperture_ops, s, "t3-aperture",

@@ -122,6 +122,35 @@ static void test_memory(void)
 	vm_end(vm);
 }
 
+static unsigned long resident_mib(struct t3_vm *vm)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/statm", (int)qtest_pid(vm->qts));
+	g_autofree char *text = NULL;
+	unsigned long size, resident;
+
+	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	g_assert_cmpint(sscanf(text, "%lu %lu", &size, &resident), ==, 2);
+	return resident * sysconf(_SC_PAGESIZE) / MIB;
+}
+
+/* More than most hosts have: only what is touched takes host memory. */
+static void test_large_memory(void)
+{
+	struct t3_vm *vm = vm_start_raw("-device t3,addr=4,memory-size=256G,aperture-size=256G");
+	QPCIDevice pci = { .bus = vm->bus, .devfn = QPCI_DEVFN(4, 0) };
+	uint64_t base = 1ull << 44, last = base + 256 * 1024 * MIB - 8;
+
+	qpci_config_writel(&pci, PCI_BASE_ADDRESS_0 + 4 * T3_BAR_MEMORY + 4, base >> 32);
+	qpci_config_writew(&pci, PCI_COMMAND, PCI_COMMAND_MEMORY);
+	qtest_writeq(vm->qts, base, 0x1234);
+	qtest_writeq(vm->qts, last, 0x5678);
+	g_assert_cmphex(qtest_readq(vm->qts, base), ==, 0x1234);
+	g_assert_cmphex(qtest_readq(vm->qts, last), ==, 0x5678);
+	g_assert_cmphex(qtest_readq(vm->qts, base + 128 * 1024 * MIB), ==, 0);
+	g_assert_cmpuint(resident_mib(vm), <, 512);
+	vm_end(vm);
+}
+
 /* -------------------------------------------------------------- properties */
 
 /* device_add of one property with a number. */
@@ -248,6 +277,7 @@ void add_pci_tests(void)
 	qtest_add_func("/t3/pci/capabilities", test_capabilities);
 	qtest_add_func("/t3/pci/endpoint-behind-port", test_endpoint_behind_port);
 	qtest_add_func("/t3/pci/memory", test_memory);
+	qtest_add_func("/t3/pci/large-memory", test_large_memory);
 	qtest_add_func("/t3/properties/device", test_bad_properties);
 	qtest_add_func("/t3/properties/fabric", test_bad_fabrics);
 	qtest_add_func("/t3/properties/in-use", test_fabric_in_use);
