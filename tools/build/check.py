@@ -18,6 +18,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -232,6 +233,55 @@ def unit_suite(directory):
     return results
 
 
+def spec_suite():
+    results = []
+    for source in sorted((ROOT / "tests/spec").glob("test_*.c")):
+        results += tap_program(f"spec/{source.stem}", [BUILD / "spec" / source.stem])
+    return results
+
+
+FUZZ_RUNS, FUZZ_SECONDS = 20000, 10
+
+
+def fuzz_run(name, target, arguments, least, env=None):
+    """One libFuzzer run that must end well after at least so many inputs."""
+    start = time.monotonic()
+    status, log = execute(name, [BUILD / "fuzz" / target, "-timeout=20", "-seed=1", *arguments],
+                          env=env)
+    done = re.search(r"^Done (\d+) runs", log.read_text(errors="replace"), re.M)
+    good = status == 0 and done and int(done[1]) >= least
+    return report(name, [Result(name, PASS if good else FAIL, log)], time.monotonic() - start)
+
+
+def fuzz_suite():
+    """Each target's corpus, on new and on rewound devices, and a short run from there."""
+    results = []
+    for source in sorted((ROOT / "tests/fuzz").glob("fuzz_*.c")):
+        target = source.stem
+        corpus = ROOT / "tests/fuzz/corpus" / target
+        place = BUILD / "fuzz" / f"{target}.d"
+        place.mkdir(parents=True, exist_ok=True)
+        where = f"-artifact_prefix={place}/"
+        seeds = len(list(corpus.glob("*")))
+        results += fuzz_run(f"fuzz/{target}/corpus", target, [where, "-runs=0", corpus],
+                            max(1, seeds), {"T3_FUZZ_TWICE": "1"})
+        with tempfile.TemporaryDirectory(dir=place) as found:
+            results += fuzz_run(f"fuzz/{target}/run", target,
+                                [where, f"-runs={FUZZ_RUNS}", f"-max_total_time={FUZZ_SECONDS}",
+                                 "-max_len=4096", found, corpus], seeds + 100)
+    return results
+
+
+def coverage_suite():
+    start = time.monotonic()
+    programs = [BUILD / "cov/bin" / path.relative_to(ROOT / "tests").with_suffix("")
+                for pattern in ("unit/test_core_*.c", "spec/test_*.c")
+                for path in sorted((ROOT / "tests").glob(pattern))]
+    status, log = execute("coverage", [ROOT / "tests/coverage.py", *programs])
+    return report("coverage", [Result("coverage (of the core)", PASS if status == 0 else FAIL, log)],
+                  time.monotonic() - start)
+
+
 def qtest_suite():
     program = BUILD / "qemu/tests/qtest/t3/t3-qtest"
     if not program.exists() or not list((ROOT / "tests/qtest").glob("*.c")):
@@ -329,6 +379,9 @@ SUITES = {
     "options": options_suite,
     "unit": lambda: unit_suite("unit"),
     "unit-sanitized": lambda: unit_suite("unit-sanitized"),
+    "spec": spec_suite,
+    "coverage": coverage_suite,
+    "fuzz": fuzz_suite,
     "qtest": qtest_suite,
     "launcher": launcher_suite,
     "guest": guest_suite,
