@@ -290,4 +290,4 @@ $B/initramfs.img: $(addprefix $(STAGE),initramfs.sh common.sh guest-init guest-b
 	@$(STAGE)initramfs.sh $@
 
 .SECONDARY:
--include $(shell find $B/obj $B/san $B/cov $B/fuzz -name '*.d' 2>/dev/null)
+-include $(shell find $B/obj $B/san $B/cov $B/fuzz/obj -name '*.d' 2>/dev/null)

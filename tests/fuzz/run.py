@@ -5,8 +5,8 @@
 usage: run.py       with the options of `make fuzz` in the environment:
                     FUZZ, FUZZ_SECONDS, FUZZ_SEED, FUZZ_INPUT
 
-What libFuzzer finds on its way is kept in .build/fuzz/TARGET/found and is where the
-next run goes on; an input that fails is left in .build/fuzz/TARGET. Exits 1 if any was.
+What libFuzzer finds on its way is kept in .build/fuzz/out/TARGET/found and is where the
+next run goes on; an input that fails is left in .build/fuzz/out/TARGET. Exits 1 if any was.
 """
 
 import os
@@ -37,7 +37,7 @@ def whole(name, otherwise):
 
 def fuzz(target, seconds, seed):
     """The run's status; its seed and what to do about a failure are printed."""
-    place = BUILD / "fuzz" / f"{target}.d"
+    place = BUILD / "fuzz/out" / target
     found = place / "found"
     found.mkdir(parents=True, exist_ok=True)
     before = set(place.glob("*-*"))

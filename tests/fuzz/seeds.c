@@ -61,6 +61,14 @@ static void save(const char *target, const char *name)
 	used = 0;
 }
 
+static void save_numbered(const char *target, const char *what, uint32_t number)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s-%u", what, number);
+	save(target, name);
+}
+
 /* --------------------------------------------------------------- fuzz_regs */
 
 static void reg(uint32_t op, uint32_t rank, uint32_t index, uint64_t value)
@@ -147,8 +155,6 @@ static void collectives(void)
 	uint32_t shape, rank, segment, t;
 
 	for (shape = 0; shape < 16; shape += 3) {
-		char name[32];
-
 		PUT((uint8_t)shape, OP_BUILD, 0, 0, 0x80);
 		for (rank = 0; rank < 2 + (shape >> 1 & 1); rank++)
 			for (segment = 0; segment < 3; segment++)
@@ -160,7 +166,7 @@ static void collectives(void)
 		for (rank = 0; rank < 3; rank++)
 			PUT(OP_RELEASE, (uint8_t)rank, 0, 0);
 		PUT(OP_ARM_ALL, 0, 0);
-		save("fuzz_regs", (snprintf(name, sizeof(name), "collective-%u", shape), name));
+		save_numbered("fuzz_regs", "collective", shape);
 	}
 }
 
@@ -238,8 +244,6 @@ static void updates(void)
 	uint32_t shape, row, segment;
 
 	for (shape = 0; shape < 16; shape += 5) {
-		char name[32];
-
 		PUT((uint8_t)shape, OP_PKT_ARM, OP_PKT_EVENTS, 0x80);
 		for (segment = 0; segment < 3; segment++)
 			for (row = 0; row < 4; row++) {
@@ -247,7 +251,7 @@ static void updates(void)
 				update(1, segment, row, 8);
 			}
 		PUT(OP_PKT_RELEASE, OP_PKT_ARM);
-		save("fuzz_packet", (snprintf(name, sizeof(name), "updates-%u", shape), name));
+		save_numbered("fuzz_packet", "updates", shape);
 	}
 }
 
@@ -258,8 +262,6 @@ static void wrong_fields(void)
 	uint32_t state, at;
 
 	for (state = 0; state < 3; state++) {
-		char name[32];
-
 		PUT(SHAPE_USUAL);
 		if (before[state] == OP_PKT_FILL)
 			PUT(OP_PKT_FILL, 0, 1, 0, 0, 0);
@@ -267,7 +269,7 @@ static void wrong_fields(void)
 			PUT(before[state]);
 		for (at = 0; at < sizeof(struct t3_packet); at += 2)
 			PUT(OP_PKT_UPDATE, 0x40, 1, (uint8_t)at, 1, 0xff, 0xff, 1, 2, 3, 4);
-		save("fuzz_packet", (snprintf(name, sizeof(name), "fields-%u", state), name));
+		save_numbered("fuzz_packet", "fields", state);
 	}
 }
 

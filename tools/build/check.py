@@ -259,7 +259,7 @@ def fuzz_suite():
     for source in sorted((ROOT / "tests/fuzz").glob("fuzz_*.c")):
         target = source.stem
         corpus = ROOT / "tests/fuzz/corpus" / target
-        place = BUILD / "fuzz" / f"{target}.d"
+        place = BUILD / "fuzz/out" / target
         place.mkdir(parents=True, exist_ok=True)
         where = f"-artifact_prefix={place}/"
         seeds = len(list(corpus.glob("*")))
