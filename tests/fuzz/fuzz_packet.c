@@ -142,6 +142,6 @@ void fuzz_one(struct stream *in, struct host *host)
 		run.link = host->fabric->link[(rank + host->ranks - 1) % host->ranks][rank];
 		run.space = op >> 6 & 1;
 		operations[(op & 15) % OP_PACKET_COUNT](&run);
-		t3_fabric_settle(host->fabric);
+		t3_fabric_run(host->fabric, host->fabric->inline_budget);
 	}
 }

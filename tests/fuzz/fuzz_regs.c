@@ -248,9 +248,16 @@ static void dma_fails(struct run *run)
 
 static void inject(struct run *run)
 {
-	uint32_t to = stream_u8(run->in) % T3_MAX_RANKS, what = stream_u8(run->in);
+	struct t3_cmd_inject inject = {
+		.kind = stream_u8(run->in) % (T3_INJECT_KIND_COUNT + 1u),
+		.rank = run->rank,
+		.peer = stream_u8(run->in) % T3_MAX_RANKS,
+		.nth = stream_u8(run->in),
+		.count = 1,
+	};
 
-	t3_fabric_inject(run->host->fabric, run->rank, to, what, stream_u8(run->in));
+	stream_patch(run->in, &inject, sizeof(inject));
+	t3_fabric_inject(run->host->fabric, &inject);
 }
 
 /* The unit tests' mad driver takes over for a few steps, from a seed. */

@@ -180,12 +180,12 @@ static void interruptions(void)
 		{ "reset-in-flight", { OP_RESET, 1 } },
 		{ "replug-in-flight", { OP_REPLUG, 1, 3 } },
 		{ "dma-fails", { OP_DMA_FAILS, 0, 2 } },
-		{ "packet-lost", { OP_INJECT, 0, 1, 0, 1 } },
-		{ "link-down", { OP_INJECT, 0, 1, 3, 1 } },
+		{ "packet-lost", { OP_INJECT, 0, T3_INJECT_DROP, 1, 1, 0 } },
+		{ "link-down", { OP_INJECT, 0, T3_INJECT_LINK_DOWN, 1, 0, 0 } },
 		{ "space-reset", { OP_ADMIN, 1, T3_CMD_SPACE_RESET, 0, 0, 0 } },
 		{ "space-disable", { OP_ADMIN, 1, T3_CMD_SPACE_DISABLE, 0, 0, 0 } },
 	};
-	static const uint8_t sizes[] = { 2, 3, 3, 5, 5, 6, 6 };
+	static const uint8_t sizes[] = { 2, 3, 3, 6, 6, 6, 6 };
 	/* clang-format on */
 	size_t i;
 
