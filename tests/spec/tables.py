@@ -57,17 +57,30 @@ def comment_of(line):
     return match[1].strip() if match else ""
 
 
+def expect_all(match, pattern, names):
+    """The parser must not pass over what is written in a way that it does not know."""
+    bare = re.sub(r"/\*.*?\*/|= *[^,]*", "", match[2], flags=re.S)
+    found = re.findall(r"\b" + pattern, bare)
+    if found != names:
+        problem(f"t3_hw.h: {match[1]} has {found}, but {names} was read")
+
+
+def one_each(text):
+    """One enumerator a line, its comment behind it."""
+    return re.sub(r",[ \t]*(?=T3_)", ",\n", text)
+
+
 def parse_enums(text, known):
     enums = {}
     for match in re.finditer(r"^enum (t3_\w+) \{(.*?)\};", text, re.M | re.S):
         following, items = 0, []
-        for line in re.findall(r"T3_\w+[^,\n]*,?[^\n]*" if "\n" in match[2]
-                               else r"T3_\w+[^,\n]*", match[2]):
-            item = re.match(r"(T3_\w+)(?:\s*=\s*([\w() <]+))?", line)
+        for item in re.finditer(r"^[^/\n*]*?\b(T3_\w+)(?:\s*=\s*([\w() <]+))?\s*(?:,|(?=/\*)|$)([^\n]*)",
+                                one_each(match[2]), re.M):
             value = number(item[2], known) if item[2] else following
             known[item[1]] = value
             following = value + 1
-            items.append(Item(item[1], value, comment_of(line)))
+            items.append(Item(item[1], value, comment_of(item[3])))
+        expect_all(match, r"T3_\w+", [item.name for item in items])
         enums[match[1]] = items
     return enums
 
@@ -84,6 +97,7 @@ def parse_structs(text, known):
                 size *= number(count, known)
             fields.append(Field(field[2], offset, size, comment_of(line)))
             offset += size
+        expect_all(match, r"\w+(?=(?:\[\w+\])*;)", [field.name for field in fields])
         sizes[match[1]] = offset
         structs[match[1]] = (offset, fields)
     return structs

@@ -214,15 +214,16 @@ static void test_halves(void **state)
 
 static void check_read_only(struct host_dev *d, const struct spec_register *reg, uint32_t offset)
 {
-	uint64_t before;
+	uint64_t before = get(d, reg, offset);
+	uint64_t values[] = { before, ~before, 0, 1 };
+	uint32_t i;
 
-	if (reg->access != SPEC_RO)
-		return;
-	before = get(d, reg, offset);
-	host_set(d, offset, ~before, reg->width);
-	if (errors(d) != 1)
-		fail_msg("%s at 0x%x takes a write", reg->name, offset);
-	assert_int_equal(get(d, reg, offset), before);
+	for (i = 0; reg->access == SPEC_RO && i < 4; i++) {
+		host_set(d, offset, values[i], reg->width);
+		if (errors(d) != 1)
+			fail_msg("%s at 0x%x takes a write", reg->name, offset);
+		assert_int_equal(get(d, reg, offset), before);
+	}
 }
 
 static void test_read_only(void **state)
