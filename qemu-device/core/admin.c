@@ -292,6 +292,8 @@ void t3_admin_run(struct t3_dev *dev, uint32_t opcode)
 	dev->admin_command = opcode;
 	if (opcode == T3_CMD_SPACE_CREATE)
 		dev->admin_status = space_create(dev, dev->mailbox);
+	else if (opcode >= T3_CMD_QUEUE_CREATE && opcode <= T3_CMD_FENCE_SET)
+		dev->admin_status = t3_queue_command(dev, opcode);
 	else
 		dev->admin_status = space_command(dev, opcode);
 	if (dev->admin_status != T3_ADMIN_OK)

@@ -55,6 +55,7 @@ struct t3_dev *t3_dev_new(const struct t3_dev_config *config, uint8_t *memory,
 	dev->ops = *ops;
 	dev->opaque = opaque;
 	dev->incarnation = 1;
+	t3_queues_init(dev);
 	if (allocate(dev)) {
 		t3_dev_free(dev);
 		return NULL;
@@ -83,6 +84,7 @@ int t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank)
 	fabric->dev[rank] = dev;
 	dev->fabric = fabric;
 	dev->rank = rank;
+	t3_engine_attach(dev);
 	return 0;
 }
 
@@ -99,6 +101,7 @@ static void reset_registers(struct t3_dev *dev)
 {
 	dev->error_status = 0;
 	dev->error_enable = 0;
+	dev->dma_address = 0;
 	dev->event_vector = 0;
 	dev->error_vector = 0;
 	dev->admin_command = 0;
@@ -122,6 +125,7 @@ void t3_dev_renew(struct t3_dev *dev)
 		if (dev->fabric->link[dev->rank][i])
 			t3_link_drop_all(dev->fabric->link[dev->rank][i]);
 	t3_tracker_clear(dev);
+	t3_queues_clear(dev);
 	reset_registers(dev);
 	dev->incarnation++;
 }

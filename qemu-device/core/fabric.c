@@ -49,7 +49,7 @@ struct t3_fabric *t3_fabric_new(const struct t3_fabric_config *config,
 	fabric->ops = *ops;
 	fabric->opaque = opaque;
 	fabric->inline_budget = T3_INLINE_BUDGET;
-	if (make_links(fabric, &links) || t3_heap_init(&fabric->heap, links * 4)) {
+	if (make_links(fabric, &links) || t3_heap_init(&fabric->heap, links * 4 + config->ranks)) {
 		t3_fabric_free(fabric);
 		return NULL;
 	}

@@ -8,6 +8,7 @@
 
 void t3_pump_kick(struct t3_link *link)
 {
+	t3_engine_credit(link);
 	if (!link->on_pump.pos && (link->ctl_head || link->work_head))
 		t3_fabric_schedule(link->fabric, &link->on_pump, link->fabric->now);
 }
@@ -273,6 +274,7 @@ static void serve_work(struct t3_link *link)
 {
 	struct t3_segment *segment = link->work_head;
 
+	link->engine_turn = true;
 	if (segment->cur_tile == T3_TILE_NONE && !start_tile(segment))
 		return; /* the fault took it off the list */
 	if (!send_next(segment))
@@ -297,7 +299,11 @@ void t3_pump_fire(struct t3_event *event)
 		else if (link->work_head && room > T3_LINK_RESERVE)
 			serve_work(link);
 		else
-			return; /* idle, or the next response kicks */
+			break; /* idle, or the next response kicks */
+	}
+	if (batch < T3_PUMP_BATCH) {
+		t3_engine_credit(link);
+		return;
 	}
 	t3_pump_kick(link);
 }

@@ -81,6 +81,11 @@ struct t3_host_ops {
 	void (*trace_fault)(void *opaque, uint32_t space, const struct t3_fault_record *record);
 	/* A tile's count was reached; for trace events; may be NULL. */
 	void (*trace_trigger)(void *opaque, uint32_t space, uint32_t segment, uint32_t tile);
+	/* A queue's state changed (enum t3_queue_state); for trace events; may be NULL. */
+	void (*trace_queue)(void *opaque, uint32_t queue, uint32_t from, uint32_t to);
+	/* A descriptor was completed; for trace events; may be NULL. */
+	void (*trace_descriptor)(void *opaque, uint32_t queue, uint32_t index, uint32_t opcode,
+				 uint32_t status);
 };
 
 /* Which t3_dev_config field is wrong, in words; NULL if none is. */

@@ -31,6 +31,11 @@
 #define T3_LINK_RESPONSES 128u
 #define T3_STATUS_LINK	  0xffu /* beside t3_nak: no response after all retries */
 #define T3_PUMP_BATCH	  16u	/* packets for one event */
+#define T3_ENGINE_PIECE	  4096u /* bytes of a queue's step, at most */
+#define T3_MEMORY_RATE	  1000u /* bytes per ns, published: HBM 1 TB/s */
+#define T3_HOST_RATE	  32u	/* bytes per ns, published: PCIe 32 GB/s */
+/* Slots that queues leave free; fewer than tiles do, which would take all others. */
+#define T3_LINK_ENGINE_RESERVE (T3_LINK_RESERVE / 2)
 
 /* ------------------------------------------------------------- event heap */
 
@@ -100,6 +105,8 @@ struct t3_link {
 	uint64_t expect;  /* the receiver's next */
 	uint64_t busy;	  /* the wire is occupied until */
 	uint32_t resp_head, resp_count;
+	bool engine_waits;				  /* queues of the source wait for room */
+	bool engine_turn;				  /* before the next ready tile */
 	bool down;					  /* injected: nothing arrives */
 	struct t3_trip trip[T3_INJECT_DROP_RESPONSE + 1]; /* by t3_inject_kind */
 	struct t3_ctl *ctl_head, *ctl_tail;
@@ -201,6 +208,28 @@ struct t3_tracker {
 	uint64_t clock;
 };
 
+/* -------------------------------------------------------------------- queues */
+
+/* What is done about descriptor `head`. */
+enum t3_queue_phase {
+	T3_PHASE_NONE = 0, /* not read yet */
+	T3_PHASE_MOVE,	   /* up to (row, col) */
+	T3_PHASE_WAIT,	   /* the fence has not been reached */
+	T3_PHASE_REACHED,  /* it has, whatever it is now */
+};
+
+struct t3_queue {
+	struct t3_dev *dev;
+	uint32_t state, status, priority, entries;
+	uint32_t head, tail;
+	uint64_t ring, completions;
+	bool hung;	  /* injected */
+	uint32_t blocked; /* rank + 1 of the peer whose link has no room, 0: none */
+	uint32_t phase;
+	uint32_t row, col; /* of the next piece */
+	struct t3_descriptor desc;
+};
+
 /* -------------------------------------------------------------------- device */
 
 struct t3_dev {
@@ -224,6 +253,16 @@ struct t3_dev {
 	uint32_t admin_command, admin_status;
 	uint64_t mailbox[T3_MAILBOX_SIZE / 8];
 	uint64_t counter[T3_COUNTER_COUNT];
+	uint64_t dma_address;
+	/* queues */
+	struct t3_queue queue[T3_MAX_QUEUES];
+	uint64_t fence[T3_MAX_FENCES];
+	uint32_t queue_vector;
+	uint32_t queue_pending[T3_MAX_QUEUES / 32], queue_enable[T3_MAX_QUEUES / 32];
+	struct t3_event engine;
+	uint32_t engine_last;		 /* queue served last */
+	uint64_t engine_busy;		 /* until */
+	uint8_t bounce[T3_ENGINE_PIECE]; /* within a step only */
 };
 
 /* fabric.c */
@@ -333,6 +372,22 @@ void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, con
 		     uint32_t bytes);
 void t3_update_done(struct t3_segment *segment, uint32_t tile);
 
+/*
+ * store.c: what producers (the CPU, queues) store. A store lies in one row of one
+ * tile. place and commit return t3_fault_kind, and then have faulted the space.
+ */
+struct t3_store {
+	struct t3_segment *segment;
+	uint64_t offset; /* in the space */
+	uint32_t row, col, tile, bytes;
+};
+/* The beginning of `bytes` bytes at `offset`, as far as one store reaches. */
+uint32_t t3_store_place(struct t3_space *space, uint64_t offset, uint32_t bytes,
+			struct t3_store *store);
+/* The link that needs a free slot before commit, or NULL. */
+struct t3_link *t3_store_link(const struct t3_store *store);
+uint32_t t3_store_commit(const struct t3_store *store, const void *data);
+
 /* nmc.c */
 uint32_t t3_dtype_size(uint32_t dtype); /* dtype < T3_DTYPE_COUNT */
 bool t3_nmc_allowed(uint32_t dtype, uint32_t op);
@@ -344,7 +399,49 @@ void t3_doorbell_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 uint64_t t3_doorbell_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
 void t3_admin_run(struct t3_dev *dev, uint32_t opcode);
 
+/* queue.c */
+void t3_queues_init(struct t3_dev *dev);
+void t3_queues_clear(struct t3_dev *dev);
+void t3_queue_submit(struct t3_dev *dev, uint32_t id, uint32_t tail);
+uint32_t t3_queue_command(struct t3_dev *dev, uint32_t opcode);
+/* Injection: the queue makes no progress until QUEUE_ABORT or hung = false. */
+void t3_queue_hang(struct t3_dev *dev, uint32_t id, bool hung);
+
+/* ring.c */
+uint32_t t3_queue_id(const struct t3_queue *q);
+void t3_queue_set_state(struct t3_queue *q, uint32_t state);
+void t3_queue_enable(struct t3_dev *dev, uint32_t word, uint32_t value);
+void t3_queue_stop(struct t3_queue *q, uint32_t status);
+uint64_t t3_ring_address(const struct t3_queue *q);
+int t3_ring_fetch(struct t3_queue *q);
+void t3_ring_complete(struct t3_queue *q, uint32_t status, uint64_t detail);
+
+/* descriptor.c. Returns t3_descriptor_status. */
+uint32_t t3_descriptor_check(const struct t3_dev *dev, const struct t3_descriptor *d,
+			     uint64_t *detail);
+
+/* move.c. Return t3_descriptor_status. */
+uint32_t t3_move_space(const struct t3_queue *q, uint64_t *detail);
+uint32_t t3_move_piece(struct t3_queue *q, uint32_t *bytes, uint64_t *detail);
+
+/* engine.c */
+void t3_engine_fire(struct t3_event *event);
+void t3_engine_wake(struct t3_dev *dev);
+void t3_engine_attach(struct t3_dev *dev);
+void t3_engine_clear(struct t3_dev *dev);
+bool t3_engine_take_credit(struct t3_queue *q, struct t3_link *link);
+void t3_engine_credit(struct t3_link *link);
+void t3_fence_set(struct t3_dev *dev, uint32_t fence, uint64_t value);
+
+/* hostmem.c. Return 0, or -1 when host memory is out of reach. */
+int t3_host_read(struct t3_dev *dev, uint64_t address, void *data, size_t len);
+int t3_host_write(struct t3_dev *dev, uint64_t address, const void *data, size_t len);
+
+/* poison.c */
+bool t3_poisoned(const struct t3_dev *dev, uint64_t offset, uint64_t len, uint64_t *where);
+
 /* notify.c */
+void t3_interrupt(struct t3_dev *dev, uint32_t vector);
 void t3_notify_word(struct t3_space *space, size_t offset, const void *data, size_t len);
 void t3_notify_state(struct t3_space *space);
 void t3_notify_consumed(struct t3_segment *segment, uint32_t slot);
