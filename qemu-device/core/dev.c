@@ -75,12 +75,17 @@ void t3_dev_free(struct t3_dev *dev)
 
 int t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank)
 {
+	uint32_t i;
+
 	if (dev->fabric)
 		return -3;
 	if (rank >= fabric->config.ranks)
 		return -1;
 	if (fabric->dev[rank])
 		return -2;
+	for (i = 0; i < T3_MAX_RANKS; i++)
+		if (fabric->link[rank][i])
+			t3_link_notice_loss(fabric->link[rank][i]);
 	fabric->dev[rank] = dev;
 	dev->fabric = fabric;
 	dev->rank = rank;
@@ -104,12 +109,27 @@ static void reset_registers(struct t3_dev *dev)
 	dev->dma_address = 0;
 	dev->event_vector = 0;
 	dev->error_vector = 0;
+	dev->poison_address = 0;
 	dev->admin_command = 0;
 	dev->admin_status = 0;
 	memset(dev->pending, 0, sizeof(dev->pending));
 	memset(dev->enable, 0, sizeof(dev->enable));
 	memset(dev->mailbox, 0, sizeof(dev->mailbox));
 	memset(dev->counter, 0, sizeof(dev->counter));
+}
+
+static void drop_links(struct t3_dev *dev)
+{
+	uint32_t i;
+
+	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++) {
+		struct t3_link *link = dev->fabric->link[dev->rank][i];
+
+		if (!link)
+			continue;
+		t3_link_drop_all(link);
+		t3_link_lose(link);
+	}
 }
 
 void t3_dev_renew(struct t3_dev *dev)
@@ -121,9 +141,7 @@ void t3_dev_renew(struct t3_dev *dev)
 			t3_space_drop_state(&dev->space[i]);
 		else
 			dev->generation[i]++;
-	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++)
-		if (dev->fabric->link[dev->rank][i])
-			t3_link_drop_all(dev->fabric->link[dev->rank][i]);
+	drop_links(dev);
 	t3_tracker_clear(dev);
 	t3_queues_clear(dev);
 	reset_registers(dev);

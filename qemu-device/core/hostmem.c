@@ -15,10 +15,14 @@ static int done(struct t3_dev *dev, uint64_t address, int result)
 
 int t3_host_read(struct t3_dev *dev, uint64_t address, void *data, size_t len)
 {
-	return done(dev, address, dev->ops.dma_read(dev->opaque, address, data, len));
+	int result = t3_dma_fails(dev) ? -1 : dev->ops.dma_read(dev->opaque, address, data, len);
+
+	return done(dev, address, result);
 }
 
 int t3_host_write(struct t3_dev *dev, uint64_t address, const void *data, size_t len)
 {
-	return done(dev, address, dev->ops.dma_write(dev->opaque, address, data, len));
+	int result = t3_dma_fails(dev) ? -1 : dev->ops.dma_write(dev->opaque, address, data, len);
+
+	return done(dev, address, result);
 }

@@ -26,6 +26,15 @@ static void read_pattern(const struct t3_queue *q, uint8_t *to, uint32_t bytes)
 		to[i] = (uint8_t)(q->desc.src >> (q->col + i) % 8 * 8);
 }
 
+/* The use is refused, counted and latched; `detail` is the first such byte. */
+static bool poisoned(struct t3_dev *dev, uint64_t at, uint32_t bytes, uint64_t *detail)
+{
+	if (!t3_poisoned(dev, at, bytes, detail))
+		return false;
+	t3_poison_report(dev, *detail);
+	return true;
+}
+
 static uint32_t read_source(struct t3_queue *q, uint8_t *to, uint32_t bytes, uint64_t *detail)
 {
 	struct t3_dev *dev = q->dev;
@@ -38,7 +47,7 @@ static uint32_t read_source(struct t3_queue *q, uint8_t *to, uint32_t bytes, uin
 		if (t3_host_read(dev, at, to, bytes))
 			return T3_DESC_HOST_DMA;
 	} else {
-		if (t3_poisoned(dev, at, bytes, detail))
+		if (poisoned(dev, at, bytes, detail))
 			return T3_DESC_POISON;
 		memcpy(to, dev->memory + at, bytes);
 	}
@@ -53,11 +62,10 @@ static uint32_t update(struct t3_queue *q, const uint8_t *data, uint32_t bytes, 
 	struct t3_dev *dev = q->dev;
 	uint64_t at = dst_of(q);
 
-	if (d->op != T3_OP_STORE) {
-		if (t3_poisoned(dev, at, bytes, detail))
-			return T3_DESC_POISON;
+	if (poisoned(dev, at, bytes, detail))
+		return T3_DESC_POISON;
+	if (d->op != T3_OP_STORE)
 		dev->counter[T3_COUNTER_NMC_ELEMENTS] += bytes / t3_dtype_size(d->dtype);
-	}
 	t3_nmc_apply(d->dtype, d->op, dev->memory + at, data, bytes);
 	t3_dirty(dev, at, bytes);
 	return T3_DESC_OK;
@@ -75,6 +83,8 @@ static uint32_t write_destination(struct t3_queue *q, const uint8_t *data, uint3
 		*detail = at;
 		return t3_host_write(dev, at, data, bytes) ? T3_DESC_HOST_DMA : T3_DESC_OK;
 	}
+	if (poisoned(dev, at, bytes, detail))
+		return T3_DESC_POISON;
 	memcpy(dev->memory + at, data, bytes);
 	t3_dirty(dev, at, bytes);
 	return T3_DESC_OK;

@@ -12,7 +12,8 @@ void t3_guest_error(struct t3_dev *dev, const char *what)
 void t3_interrupt(struct t3_dev *dev, uint32_t vector)
 {
 	dev->counter[T3_COUNTER_INTERRUPTS]++;
-	dev->ops.irq(dev->opaque, vector);
+	if (!t3_irq_lost(dev))
+		dev->ops.irq(dev->opaque, vector);
 }
 
 void t3_error_raise(struct t3_dev *dev, uint32_t bit)

@@ -171,7 +171,12 @@ static bool start_tile(struct t3_segment *segment)
 {
 	uint32_t tile = segment->ready_head;
 	struct t3_tile_record record;
+	uint64_t where;
 
+	if (t3_poison_in_record(segment, tile, &where)) {
+		t3_poison_fault(segment->space, segment, tile, where, segment->space->dev->rank);
+		return false;
+	}
 	record = *t3_segment_record(segment, tile);
 	if (!(record.flags & T3_TILE_READY) || record.epoch != segment->space->epoch ||
 	    (segment->ready_count > 1 && record.next >= segment->tiles) ||
@@ -251,15 +256,31 @@ static void send_piece(struct t3_segment *segment, uint32_t row, uint32_t col, u
 	t3_pump_update(segment, row, col, source_of(segment, row, col), bytes);
 }
 
+/* What is sent, and the tile's record, which is written when all of it has been. */
+static bool source_poisoned(struct t3_segment *segment, const uint8_t *from, uint32_t bytes)
+{
+	struct t3_space *space = segment->space;
+	uint64_t where;
+
+	if (!t3_poison_in_record(segment, segment->cur_tile, &where) &&
+	    !t3_poisoned(space->dev, (uint64_t)(from - space->dev->memory), bytes, &where))
+		return false;
+	t3_poison_fault(space, segment, segment->cur_tile, where, space->dev->rank);
+	return true;
+}
+
 /* One packet of the segment's current tile. True: that tile is finished. */
 static bool send_next(struct t3_segment *segment)
 {
 	struct t3_tile_shape shape = t3_segment_tile_shape(segment, segment->cur_tile);
+	uint32_t row = shape.row + segment->cur_row, col = shape.col + segment->cur_col;
 	uint32_t bytes = shape.row_bytes - segment->cur_col;
 
 	if (bytes > T3_PACKET_PAYLOAD)
 		bytes = T3_PACKET_PAYLOAD;
-	send_piece(segment, shape.row + segment->cur_row, shape.col + segment->cur_col, bytes);
+	if (source_poisoned(segment, source_of(segment, row, col), bytes))
+		return false;
+	send_piece(segment, row, col, bytes);
 	segment->cur_col += bytes;
 	if (segment->cur_col < shape.row_bytes)
 		return false;

@@ -18,8 +18,7 @@ static uint64_t read_id(struct t3_dev *dev, uint32_t index)
 	static const uint32_t value[] = { T3_ID_VALUE, T3_VERSION_VALUE,
 					  T3_CAP_STAGING | T3_CAP_MINMAX | T3_CAP_QUEUES };
 
-	(void)dev;
-	return value[index];
+	return value[index] | (index == 2 && dev->config.guest_inject ? T3_CAP_INJECT : 0);
 }
 
 static uint64_t read_zero(struct t3_dev *dev, uint32_t index)
@@ -94,6 +93,12 @@ static void write_error(struct t3_dev *dev, uint32_t index, uint64_t value)
 		dev->error_enable = value & T3_ERROR_ALL;
 	else
 		dev->error_status &= ~(uint32_t)value;
+}
+
+static uint64_t read_poison_address(struct t3_dev *dev, uint32_t index)
+{
+	(void)index;
+	return dev->poison_address;
 }
 
 static uint64_t read_vector(struct t3_dev *dev, uint32_t index)
@@ -264,6 +269,7 @@ static const struct reg regs[] = {
 	{ T3_REG_QUEUE_ENABLE, T3_MAX_QUEUES / 8, 4, RW, read_queue_enable, write_queue_enable },
 	{ T3_REG_MAX_QUEUES, 8, 4, RO, read_queue_limits, NULL },
 	{ T3_REG_DMA_ADDRESS, 8, 8, RO, read_dma_address, NULL },
+	{ T3_REG_POISON_ADDRESS, 8, 8, RO, read_poison_address, NULL },
 	{ T3_REG_SPACE_PENDING, T3_MAX_SPACES / 8, 4, RW, read_pending, write_pending },
 	{ T3_REG_SPACE_ENABLE, T3_MAX_SPACES / 8, 4, RW, read_enable, write_enable },
 	{ T3_REG_ADMIN_COMMAND, 4, 4, RW, read_admin, write_admin },

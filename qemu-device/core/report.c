@@ -137,7 +137,7 @@ bool t3_fabric_link_info(const struct t3_fabric *fabric, uint32_t src, uint32_t 
 		return false;
 	link = fabric->link[src][dst];
 	*info = (struct t3_link_info){
-		.down = link->down,
+		.down = link->accidents.down,
 		.unanswered = (uint32_t)(link->next - link->una),
 		.retries = link->retries,
 		.incarnation = link->incarnation,

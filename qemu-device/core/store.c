@@ -62,8 +62,15 @@ uint32_t t3_store_commit(const struct t3_store *store, const void *data)
 	struct t3_segment *segment = store->segment;
 	struct t3_space *space = segment->space;
 	struct t3_tile_shape shape = t3_segment_tile_shape(segment, store->tile);
-	int result = t3_tracker_add(segment, store->tile, store->bytes, shape.expected);
+	uint64_t where;
+	int result;
 
+	if (t3_poison_in_update(segment, store->tile, store->row, store->col, store->bytes,
+				&where)) {
+		t3_poison_fault(space, segment, store->tile, where, space->dev->rank);
+		return T3_FAULT_POISON;
+	}
+	result = t3_tracker_add(segment, store->tile, store->bytes, shape.expected);
 	if (result == T3_TRACK_OVERSHOOT)
 		return failed(space, store, T3_FAULT_OVERSHOOT);
 	segment->counts.stores++;
@@ -146,6 +153,18 @@ static void space_store(struct t3_space *space, uint64_t offset, uint64_t value,
 		t3_store_commit(&store, &value);
 }
 
+/*
+ * A REMOTE store finds its link's slots in use only when events were left undone:
+ * they are done now, as if they had been before. The space's state may change.
+ */
+static void make_room(struct t3_space *space, uint64_t offset)
+{
+	const struct t3_segment *segment = t3_segment_at(space, offset);
+
+	if (segment && segment->kind == T3_SEG_REMOTE)
+		t3_link_make_room(space->route[segment->route].link);
+}
+
 void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
 	struct t3_space *space = space_at(dev, offset, size);
@@ -154,6 +173,8 @@ void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 		dev->counter[T3_COUNTER_DROPPED]++;
 		return;
 	}
+	if (space->state == T3_SPACE_ARMED)
+		make_room(space, offset - space->aperture);
 	switch (space->state) {
 	case T3_SPACE_ARMED:
 		space_store(space, offset - space->aperture, value, size);
@@ -188,7 +209,7 @@ static struct t3_segment *remote_in(struct t3_space *space, uint64_t offset, uin
 uint64_t t3_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
 	struct t3_space *space = space_at(dev, offset, size);
-	uint64_t value = T3_NONE64;
+	uint64_t value = T3_NONE64, where;
 	struct t3_segment *remote;
 
 	if (!space || !t3_space_live(space))
@@ -197,6 +218,10 @@ uint64_t t3_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 	remote = remote_in(space, offset, size);
 	if (remote) {
 		t3_space_fail_cpu(space, T3_FAULT_READ_REMOTE, remote, T3_NONE32, offset);
+		return value;
+	}
+	if (t3_poisoned(dev, space->buffer + offset, size, &where)) {
+		t3_poison_fault(space, t3_segment_at(space, offset), T3_NONE32, where, dev->rank);
 		return value;
 	}
 	value = 0;

@@ -59,6 +59,7 @@ struct t3_dev_config {
 	uint64_t aperture_size;	  /* page multiple, not 0 */
 	uint32_t tracker_entries; /* 1 .. 65536, multiple of ways */
 	uint32_t tracker_ways;	  /* 1 .. 64; entries / ways is a power of two */
+	bool guest_inject;	  /* the guest may inject faults at its own rank */
 };
 
 struct t3_host_ops {

@@ -75,6 +75,32 @@ struct t3_trip {
 	uint32_t count;
 };
 
+enum t3_held {
+	T3_HELD_NOT,
+	T3_HELD_LATE, /* injected: the next to arrive does so later than its slot says */
+	T3_HELD_SWAP, /* injected: it does so behind its successor */
+};
+
+/* What is injected at a link. */
+struct t3_accidents {
+	bool down;					  /* nothing arrives */
+	struct t3_trip trip[T3_INJECT_DROP_RESPONSE + 1]; /* by t3_inject_kind */
+	uint64_t delay;					  /* ns, of trip[DELAY] */
+	uint32_t chance;				  /* in 65536; 0: nothing at random */
+	uint64_t random;				  /* xorshift, never 0 */
+};
+
+struct t3_poison {
+	uint64_t start, end;
+};
+
+/* What is injected at a rank, whether a device is there or not. */
+struct t3_mishaps {
+	struct t3_trip irq, dma;
+	uint32_t poisons; /* sorted, disjoint, with gaps */
+	struct t3_poison poison[T3_POISON_RANGES];
+};
+
 struct t3_slot {
 	struct t3_packet packet;
 	uint64_t arrival;
@@ -105,13 +131,13 @@ struct t3_link {
 	uint64_t expect;  /* the receiver's next */
 	uint64_t busy;	  /* the wire is occupied until */
 	uint32_t resp_head, resp_count;
-	bool engine_waits;				  /* queues of the source wait for room */
-	bool engine_turn;				  /* before the next ready tile */
-	bool down;					  /* injected: nothing arrives */
-	struct t3_trip trip[T3_INJECT_DROP_RESPONSE + 1]; /* by t3_inject_kind */
+	bool engine_waits; /* queues of the source wait for room */
+	bool engine_turn;  /* before the next ready tile */
+	uint32_t held;	   /* t3_held of packet `deliver` */
+	struct t3_accidents accidents;
 	struct t3_ctl *ctl_head, *ctl_tail;
 	struct t3_segment *work_head, *work_tail;
-	struct t3_event on_arrival, on_response, on_timeout, on_pump;
+	struct t3_event on_arrival, on_response, on_timeout, on_pump, on_loss;
 	struct t3_response response[T3_LINK_RESPONSES];
 	struct t3_slot slot[T3_LINK_SLOTS];
 };
@@ -123,7 +149,9 @@ struct t3_fabric {
 	uint64_t now;
 	uint32_t inline_budget;
 	struct t3_heap heap;
+	bool running; /* in t3_heap_run() */
 	struct t3_dev *dev[T3_MAX_RANKS];
+	struct t3_mishaps mishaps[T3_MAX_RANKS];
 	struct t3_link *link[T3_MAX_RANKS][T3_MAX_RANKS];
 };
 
@@ -249,6 +277,8 @@ struct t3_dev {
 	uint32_t free_segments;
 	/* registers */
 	uint32_t error_status, error_enable, event_vector, error_vector;
+	uint64_t poison_address;	   /* latched with T3_ERROR_POISON */
+	uint32_t used[T3_MAX_SPACES / 32]; /* bit: the space is not FREE */
 	uint32_t pending[T3_MAX_SPACES / 32], enable[T3_MAX_SPACES / 32];
 	uint32_t admin_command, admin_status;
 	uint64_t mailbox[T3_MAILBOX_SIZE / 8];
@@ -270,7 +300,30 @@ void t3_fabric_schedule(struct t3_fabric *fabric, struct t3_event *event, uint64
 
 /* inject.c */
 uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);
-bool t3_trip_hit(struct t3_trip *trip);
+/* Each counts an event and tells whether it is to be hit. */
+bool t3_accident(struct t3_link *link, uint32_t kind); /* t3_inject_kind, DROP .. DROP_RESPONSE */
+uint64_t t3_accident_delay(struct t3_link *link);      /* ns; 0: none */
+bool t3_irq_lost(struct t3_dev *dev);
+bool t3_dma_fails(struct t3_dev *dev);
+void t3_injected(struct t3_fabric *fabric, uint32_t rank);
+
+/* poison.c: poisoned device memory */
+bool t3_poisoned(const struct t3_dev *dev, uint64_t offset, uint64_t len, uint64_t *where);
+uint32_t t3_poison_add(struct t3_mishaps *mishaps, uint64_t start, uint64_t end);
+uint32_t t3_poison_remove(struct t3_mishaps *mishaps, uint64_t start, uint64_t end);
+/* Reports a use that was refused: counter, POISON_ADDRESS, ERROR_STATUS. */
+void t3_poison_report(struct t3_dev *dev, uint64_t where);
+/* Would these bytes of a tile's row, or the tile's record, be poisoned? `where`: the first. */
+bool t3_poison_in_update(struct t3_segment *segment, uint32_t tile, uint32_t row, uint32_t col,
+			 uint32_t bytes, uint64_t *where);
+bool t3_poison_in_run(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes,
+		      uint64_t *where);
+bool t3_poison_in_doorbell(struct t3_segment *segment, uint32_t tile, uint32_t slot,
+			   uint64_t *where);
+bool t3_poison_in_record(const struct t3_segment *segment, uint32_t tile, uint64_t *where);
+/* Reports, and faults the space. */
+void t3_poison_fault(struct t3_space *space, const struct t3_segment *segment, uint32_t tile,
+		     uint64_t where, uint32_t src_rank);
 
 /* What the public functions of entry.c are made of. */
 bool t3_heap_run(struct t3_fabric *fabric, uint32_t budget);		   /* fabric.c */
@@ -286,6 +339,11 @@ uint32_t t3_link_free_slots(const struct t3_link *link);
 /* The caller checked t3_link_free_slots(). Returns where to put the payload. */
 void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const void *payload);
 void t3_link_drop_all(struct t3_link *link);
+/* The sender has been reset or has gone: the other end will notice, or notices now. */
+void t3_link_lose(struct t3_link *link);
+void t3_link_notice_loss(struct t3_link *link);
+/* False: no slot is free, and waiting for one is not possible here. */
+bool t3_link_make_room(struct t3_link *link);
 
 /* pump.c: what waits for a link */
 void t3_pump_fire(struct t3_event *event);
@@ -331,6 +389,7 @@ void t3_epoch_peer_state(struct t3_space *space, struct t3_route *route, uint32_
 void t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, uint32_t epoch);
 void t3_epoch_tell_import(struct t3_space *space, struct t3_import *import, uint32_t state,
 			  uint32_t epoch);
+void t3_epoch_peer_lost(struct t3_space *space, uint32_t rank, const struct t3_dev *peer);
 void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state);
 uint32_t t3_epoch_first_undone(const struct t3_space *space);
 void t3_epoch_segment_tracked(struct t3_segment *segment);
@@ -359,6 +418,8 @@ enum t3_track { T3_TRACK_OVERSHOOT = -1, T3_TRACK_FIRST = 1, T3_TRACK_DONE = 2 }
 int t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways);
 /* OVERSHOOT (nothing counted), or a sum of FIRST and DONE. */
 int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, uint64_t expected);
+/* Has the tile had no update in this epoch? */
+bool t3_tracker_is_new(const struct t3_segment *segment, uint32_t tile);
 uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile);
 void t3_tracker_forget(struct t3_segment *segment);
 void t3_tracker_clear(struct t3_dev *dev);
@@ -436,9 +497,6 @@ void t3_fence_set(struct t3_dev *dev, uint32_t fence, uint64_t value);
 /* hostmem.c. Return 0, or -1 when host memory is out of reach. */
 int t3_host_read(struct t3_dev *dev, uint64_t address, void *data, size_t len);
 int t3_host_write(struct t3_dev *dev, uint64_t address, const void *data, size_t len);
-
-/* poison.c */
-bool t3_poisoned(const struct t3_dev *dev, uint64_t offset, uint64_t len, uint64_t *where);
 
 /* notify.c */
 void t3_interrupt(struct t3_dev *dev, uint32_t vector);

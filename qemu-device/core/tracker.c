@@ -95,6 +95,12 @@ uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile)
 	return entry ? entry->count : record_count(segment, t3_segment_record(segment, tile));
 }
 
+bool t3_tracker_is_new(const struct t3_segment *segment, uint32_t tile)
+{
+	return !find(&segment->space->dev->tracker, segment, tile) &&
+	       t3_segment_record(segment, tile)->epoch != segment->space->epoch;
+}
+
 static void start_record(struct t3_segment *segment, struct t3_tile_record *record)
 {
 	record->epoch = segment->space->epoch;

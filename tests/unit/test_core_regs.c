@@ -42,6 +42,7 @@ static const struct row rows[] = {
 	{ 0x0a8, 1, 4, RO, 64, 0 },
 	{ 0x0ac, 1, 4, RO, 256, 0 },
 	{ 0x0b0, 1, 8, RO, 0, 0 },
+	{ 0x0b8, 1, 8, RO, 0, 0 },
 	{ 0x100, 32, 4, RW1C, 0, 0 },
 	{ 0x180, 32, 4, RW, 0, 0xffffffff },
 	{ 0x200, 1, 4, ADMIN, 0, 0 },
@@ -363,7 +364,7 @@ static void test_without_fabric(void **state)
 
 static void test_config(void **state)
 {
-	struct t3_dev_config good = { 4096, 8192, 8, 2 }, c;
+	struct t3_dev_config good = { 4096, 8192, 8, 2, false }, c;
 	struct t3_fabric_config fabric = { T3_TOPOLOGY_RING, 1, 1 };
 	struct t3_fabric_ops ops = { NULL };
 
