@@ -46,6 +46,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_COMMON := $(wildcard tests/fuzz/common/*.c)
 GUEST_SRC := $(wildcard tests/guest/test_*.c)
 GUEST_COMMON := $(wildcard tests/guest/common/*.c)
+CONFORMANCE_SRC := $(wildcard tests/conformance/*.c)
 MODULE_SRC := $(wildcard Kbuild) $(shell find driver uapi -type f 2>/dev/null)
 
 # A room without sources has no products.
@@ -59,6 +60,7 @@ SPEC := $(SPEC_SRC:tests/spec/%.c=$B/spec/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$B/fuzz/%)
 COVERED := $(patsubst tests/%.c,$B/cov/bin/%,$(filter tests/unit/test_core_%,$(UNIT_SRC)) $(SPEC_SRC))
 GUEST := $(GUEST_SRC:tests/guest/%.c=$B/guest/%)
+CONFORMANCE := $(if $(CONFORMANCE_SRC),$B/t3-conformance)
 
 # One short line per product; V=1 shows the whole command.
 Q := $(if $V,,@)
@@ -82,13 +84,15 @@ pkg = $(shell pkg-config $1)
 INC_qemu-device := -Iuapi -Iqemu-device/core
 INC_libt3 = -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags $(LIB_PKGS))
 INC_tools = -Itools/t3 -Iuapi -Ilibt3 -Iqemu-device/core $(call pkg,--cflags $(LIB_PKGS) jansson)
+INC_conformance := -Iuapi
 INC_tests = $(INC_tools) -I$(dir $<) -I$(dir $<)common -Itests/unit/common -I$B/spec $(call pkg,--cflags cmocka)
 LIBS = $(call pkg,--libs $(LIB_PKGS)) -lm -pthread
-includes = $(INC_$(firstword $(subst /, ,$<)))
+room = $(if $(filter tests/conformance/%,$1),conformance,$(firstword $(subst /, ,$1)))
+includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check options deps qemu kernel module lib tools initramfs \
-	unit spec qtest guest lint fuzz fuzz-build fuzz-corpus coverage soak format build always clean distclean
+	unit spec qtest guest conformance lint fuzz fuzz-build fuzz-corpus coverage soak format build always clean distclean
 
 help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
@@ -114,7 +118,7 @@ shell: build
 check: build qtest-build $(UNIT) $(UNIT_SAN) $(SPEC) $(COVERED) fuzz-build
 	@$(STAGE)check.py
 
-#: make lint unit spec qtest guest   those suites alone
+#: make lint unit spec qtest guest conformance   those suites alone
 lint: module
 	@$(STAGE)check.py lint
 unit: $(UNIT) $(UNIT_SAN)
@@ -125,6 +129,8 @@ qtest: qtest-build
 	@$(STAGE)check.py qtest
 guest: build
 	@$(STAGE)check.py guest
+conformance: build
+	@$(STAGE)check.py conformance
 
 #: make fuzz    each target of tests/fuzz for FUZZ_SECONDS=900 with FUZZ_SEED (random):
 #:                FUZZ=fuzz_regs      that target alone
@@ -282,11 +288,16 @@ $B/guest/%: $B/obj/tests/guest/%.o $B/obj/guest-common.a $(LIB)
 	$(call say,LD,$@)
 	$Q$(CC) -o $@ $(wordlist 1,2,$^) -L$B $(if $(LIB),-lt3) $(call pkg,--libs cmocka) $(LIBS)
 
+# For any host with VFIO: the C library and the hardware header, nothing of ours.
+$B/t3-conformance: $(call objects,obj,$(CONFORMANCE_SRC))
+	$(call say,LD,$@)
+	$Q$(CC) -o $@ $^
+
 $B/module/t3.ko: $(MODULE_SRC) $(STAGE)module.sh $B/kernel.stamp
 	@$(STAGE)module.sh
 
 $B/initramfs.img: $(addprefix $(STAGE),initramfs.sh common.sh guest-init guest-batch) \
-		$(MODULE) $(LIB) $(TOOL) $(GUEST) $B/kernel.stamp
+		$(MODULE) $(LIB) $(TOOL) $(GUEST) $(CONFORMANCE) $B/kernel.stamp
 	@$(STAGE)initramfs.sh $@
 
 .SECONDARY:
