@@ -2,8 +2,12 @@
 /* The sections, in the order of SPEC.md. */
 #include "run.h"
 
-extern const struct conf_section section_function, section_registers, section_interrupts;
+extern const struct conf_section section_function, section_registers, section_interrupts,
+	section_states, section_doorbell, section_events, section_geometry, section_stores,
+	section_staged, section_tracker;
 
 const struct conf_section *const conf_sections[] = {
-	&section_function, &section_registers, &section_interrupts, NULL,
+	&section_function,  &section_registers, &section_interrupts, &section_states,
+	&section_doorbell,  &section_events,	&section_geometry,   &section_stores,
+	&section_staged,    &section_tracker,	NULL,
 };
