@@ -291,7 +291,7 @@ $B/guest/%: $B/obj/tests/guest/%.o $B/obj/guest-common.a $(LIB)
 # For any host with VFIO: the C library and the hardware header, nothing of ours.
 $B/t3-conformance: $(call objects,obj,$(CONFORMANCE_SRC))
 	$(call say,LD,$@)
-	$Q$(CC) -o $@ $^
+	$Q$(CC) -o $@ $^ -lm
 
 $B/module/t3.ko: $(MODULE_SRC) $(STAGE)module.sh $B/kernel.stamp
 	@$(STAGE)module.sh

@@ -4,10 +4,10 @@
 
 extern const struct conf_section section_function, section_registers, section_interrupts,
 	section_states, section_doorbell, section_events, section_geometry, section_stores,
-	section_staged, section_tracker;
+	section_staged, section_tracker, section_arithmetic;
 
 const struct conf_section *const conf_sections[] = {
 	&section_function,  &section_registers, &section_interrupts, &section_states,
 	&section_doorbell,  &section_events,	&section_geometry,   &section_stores,
-	&section_staged,    &section_tracker,	NULL,
+	&section_staged,    &section_tracker, &section_arithmetic, NULL,
 };
