@@ -80,7 +80,7 @@ unsigned conf_devices(const struct conf *c)
 
 static void prepare(struct conf *c)
 {
-	for (unsigned i = 0; i < c->linked; i++) {
+	for (unsigned i = 0; i < c->count; i++) {
 		struct conf_device *d = &c->device[i];
 
 		conf_bus_master(c, d, true);
@@ -91,7 +91,7 @@ static void prepare(struct conf *c)
 		d->spaces_used = 0;
 	}
 	conf_pages_restore(c);
-	for (unsigned i = 0; i < c->linked; i++)
+	for (unsigned i = 0; i < c->count; i++)
 		conf_irq_drain(&c->device[i]);
 }
 

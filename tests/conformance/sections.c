@@ -4,10 +4,23 @@
 
 extern const struct conf_section section_function, section_registers, section_interrupts,
 	section_states, section_doorbell, section_events, section_geometry, section_stores,
-	section_staged, section_tracker, section_arithmetic;
+	section_staged, section_tracker, section_arithmetic, section_dma, section_packets,
+	section_arming;
 
 const struct conf_section *const conf_sections[] = {
-	&section_function,  &section_registers, &section_interrupts, &section_states,
-	&section_doorbell,  &section_events,	&section_geometry,   &section_stores,
-	&section_staged,    &section_tracker, &section_arithmetic, NULL,
+	&section_function,
+	&section_registers,
+	&section_interrupts,
+	&section_states,
+	&section_doorbell,
+	&section_events,
+	&section_geometry,
+	&section_stores,
+	&section_staged,
+	&section_tracker,
+	&section_arithmetic,
+	&section_dma,
+	&section_packets,
+	&section_arming,
+	NULL,
 };
