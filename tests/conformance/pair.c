@@ -9,6 +9,7 @@ void pair_prepare(struct conf *c, struct pair *pair, uint8_t kind)
 	pair->to = conf_segment(&pair->target, 0);
 	pair->from = conf_segment(&pair->source, 0);
 	pair->from.kind = kind;
+	pair->from.routes = 1;
 	pair->from.target_op = T3_OP_ADD;
 	if (kind == T3_SEG_REMOTE)
 		pair->from.op = pair->from.init = 0;

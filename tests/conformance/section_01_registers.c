@@ -52,8 +52,8 @@ static const struct reg regs[] = {
 	{"COUNTERS_LAST",  T3_REG_COUNTERS + 8 * (T3_COUNTER_COUNT - 1), RO64, FIXED, 0, 0},
 };
 
-/* Offsets that no version 1.0 register is at. */
-static const uint32_t reserved[] = {0x07c, 0x0fc, 0x2fc, 0x5fc, 0xffc, 0xfffc, 0x20000, 0x3ffffc};
+/* Offsets that no register of version 1.1 is at. */
+static const uint32_t reserved[] = {0x07c, 0x0fc, 0x2fc, 0x5fc, 0x1ffc, 0xfffc, 0x20000, 0x3ffffc};
 
 /* What is neither 4 bytes nor, at a 64-bit register, 8. */
 static const struct {

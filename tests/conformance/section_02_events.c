@@ -3,6 +3,7 @@
 #include "conf.h"
 #include "run.h"
 
+#define LAST_BYTE (sizeof(((struct t3_event_area *)0)->reserved) - 1)
 #define DONE(epoch) ((uint64_t)(epoch) | T3_SEG_WORD_TRACKED | T3_SEG_WORD_DELIVERED)
 
 static void check_fresh(struct conf *c, const struct conf_space *s, uint32_t generation)
@@ -53,7 +54,7 @@ static void test_single_words(struct conf *c, unsigned row)
 	s.events->segment[1] = 0x1111;
 	s.events->dropped = 0x2222;
 	s.events->consumed[63][3] = 0x3333;
-	s.events->reserved[2495] = 0x44;
+	s.events->reserved[LAST_BYTE] = 0x44;
 	conf_arm(&s, 1);
 	for (unsigned i = 0; i < 64; i += 8)
 		conf_store(&s, i, 8, 0);
@@ -61,7 +62,7 @@ static void test_single_words(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "segment[1]", s.events->segment[1], 0x1111);
 	CHECK_EQUAL(c, "dropped", s.events->dropped, 0x2222);
 	CHECK_EQUAL(c, "consumed[63][3]", s.events->consumed[63][3], 0x3333);
-	CHECK_EQUAL(c, "reserved[2495]", s.events->reserved[2495], 0x44);
+	CHECK_EQUAL(c, "the last byte", s.events->reserved[LAST_BYTE], 0x44);
 }
 
 /* Every segment word is where the layout says. */

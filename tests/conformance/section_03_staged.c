@@ -191,6 +191,7 @@ static void test_remote(struct conf *c, unsigned row)
 	conf_connect(c, &s, 0, &target, 0);
 	segment = ragged(&s);
 	segment.kind = T3_SEG_REMOTE;
+	segment.routes = 1;
 	segment.op = segment.init = 0;
 	segment.target_op = T3_OP_ADD;
 	conf_map(c, &s, &segment);

@@ -136,6 +136,7 @@ static void test_chain(struct conf *c, unsigned row)
 	conf_map(c, &end, &segment);
 	conf_connect(c, &pair.target, 0, &end, 0);
 	pair.to.kind = T3_SEG_DMA;
+	pair.to.routes = 1;
 	pair.to.target_op = T3_OP_ADD;
 	pair.to.updates = 2;
 	pair_map(c, &pair);
@@ -191,6 +192,7 @@ static void map_chunk(struct conf *c, struct conf_space *s, unsigned device, uns
 		segment.updates = 2;
 	}
 	if (device != chunk) {
+		segment.routes = 1;
 		segment.target_op = T3_OP_ADD;
 		segment.target_segment = chunk;
 	}

@@ -277,6 +277,7 @@ static void test_nak_remote_target(struct conf *c, unsigned row)
 	conf_space_create(c, conf_device(c, 0), &end, T3_PAGE_SIZE, 1);
 	conf_connect(c, &pair.target, 0, &end, 0);
 	pair.to.kind = T3_SEG_REMOTE;
+	pair.to.routes = 1;
 	pair.to.op = pair.to.init = 0;
 	pair_map(c, &pair);
 	conf_arm(&end, 1);
