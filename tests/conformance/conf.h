@@ -37,7 +37,7 @@ struct conf_section {
 };
 
 #define CONF_SECTION(symbol, number_, title_, table) \
-	const struct conf_section symbol = {number_, title_, table, ARRAY_SIZE(table)}
+	const struct conf_section symbol = { number_, title_, table, ARRAY_SIZE(table) }
 
 /* Ends the test: a deviation, or a reason why this device cannot be asked. */
 _Noreturn void conf_fail(struct conf *c, const char *file, int line, const char *format, ...)
@@ -45,9 +45,9 @@ _Noreturn void conf_fail(struct conf *c, const char *file, int line, const char 
 _Noreturn void conf_skip(struct conf *c, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-#define CHECK(c, condition, ...)                                     \
-	do {                                                         \
-		if (!(condition))                                    \
+#define CHECK(c, condition, ...)                                       \
+	do {                                                           \
+		if (!(condition))                                      \
 			conf_fail(c, __FILE__, __LINE__, __VA_ARGS__); \
 	} while (0)
 
@@ -64,7 +64,7 @@ struct conf_device {
 	int group_fd, fd;
 	volatile uint8_t *regs, *memory, *aperture;
 	uint64_t regs_bytes, memory_bytes, aperture_bytes;
-	uint64_t config_offset; /* of configuration space in fd */
+	uint64_t config_offset;	    /* of configuration space in fd */
 	int vector[T3_MAX_VECTORS]; /* eventfds */
 	unsigned vectors;	    /* given to the function */
 	uint64_t fabric;
@@ -140,7 +140,7 @@ bool conf_pause(const struct conf_deadline *deadline);
 /* Runs a command; its results replace the arguments. Returns ADMIN_STATUS. */
 uint32_t conf_admin(struct conf_device *d, uint32_t opcode, void *args, size_t bytes);
 
-#define ADMIN(c, d, opcode, args)                                                \
+#define ADMIN(c, d, opcode, args)                                                          \
 	CHECK_EQUAL(c, "status of " #opcode, conf_admin(d, opcode, args, sizeof(*(args))), \
 		    T3_ADMIN_OK)
 
@@ -154,10 +154,10 @@ struct conf_space {
 
 /* Arguments of a good SPACE_CREATE with fresh ranges: `bytes` of a space and the
  * buffer behind it, and `records` zeroed counter records. */
-void conf_space_prepare(struct conf *c, struct conf_device *d, struct conf_space *s,
-			uint64_t bytes, uint32_t records);
-void conf_space_create(struct conf *c, struct conf_device *d, struct conf_space *s,
-		       uint64_t bytes, uint32_t records);
+void conf_space_prepare(struct conf *c, struct conf_device *d, struct conf_space *s, uint64_t bytes,
+			uint32_t records);
+void conf_space_create(struct conf *c, struct conf_device *d, struct conf_space *s, uint64_t bytes,
+		       uint32_t records);
 struct t3_cmd_space conf_space_command(struct conf *c, struct conf_space *s, uint32_t opcode);
 /* One page, one LOCAL i32 segment of 16 elements in two tiles, one update each. */
 void conf_space_simple(struct conf *c, struct conf_device *d, struct conf_space *s);

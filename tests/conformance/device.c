@@ -10,20 +10,32 @@
 uint64_t conf_read(const volatile uint8_t *base, uint64_t offset, unsigned bytes)
 {
 	switch (bytes) {
-	case 1: return base[offset];
-	case 2: return *(const volatile uint16_t *)(base + offset);
-	case 4: return *(const volatile uint32_t *)(base + offset);
-	default: return *(const volatile uint64_t *)(base + offset);
+	case 1:
+		return base[offset];
+	case 2:
+		return *(const volatile uint16_t *)(base + offset);
+	case 4:
+		return *(const volatile uint32_t *)(base + offset);
+	default:
+		return *(const volatile uint64_t *)(base + offset);
 	}
 }
 
 void conf_write(volatile uint8_t *base, uint64_t offset, unsigned bytes, uint64_t value)
 {
 	switch (bytes) {
-	case 1: base[offset] = (uint8_t)value; break;
-	case 2: *(volatile uint16_t *)(base + offset) = (uint16_t)value; break;
-	case 4: *(volatile uint32_t *)(base + offset) = (uint32_t)value; break;
-	default: *(volatile uint64_t *)(base + offset) = value; break;
+	case 1:
+		base[offset] = (uint8_t)value;
+		break;
+	case 2:
+		*(volatile uint16_t *)(base + offset) = (uint16_t)value;
+		break;
+	case 4:
+		*(volatile uint32_t *)(base + offset) = (uint32_t)value;
+		break;
+	default:
+		*(volatile uint64_t *)(base + offset) = value;
+		break;
 	}
 }
 
@@ -64,7 +76,7 @@ static uint64_t now(void)
 
 struct conf_deadline conf_deadline(const struct conf *c)
 {
-	return (struct conf_deadline){now() + (uint64_t)(c->timeout * 1e9)};
+	return (struct conf_deadline){ now() + (uint64_t)(c->timeout * 1e9) };
 }
 
 bool conf_pause(const struct conf_deadline *deadline)

@@ -16,7 +16,7 @@ static bool linked(const struct conf_device *a, const struct conf_device *b)
 /* Fill order[] from one start: each the first unused one that the last reaches. */
 static unsigned chain(const struct conf *c, unsigned start, unsigned *order)
 {
-	bool used[T3_MAX_RANKS] = {false};
+	bool used[T3_MAX_RANKS] = { false };
 	unsigned length = 0, next = start;
 
 	while (next < c->count) {
@@ -33,7 +33,7 @@ void conf_order(struct conf *c)
 {
 	unsigned order[T3_MAX_RANKS], best[T3_MAX_RANKS], length;
 	struct conf_device sorted[T3_MAX_RANKS];
-	bool used[T3_MAX_RANKS] = {false};
+	bool used[T3_MAX_RANKS] = { false };
 
 	c->linked = 0;
 	for (unsigned start = 0; start < c->count; start++) {

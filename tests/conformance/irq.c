@@ -20,7 +20,7 @@ static int set_vectors(struct conf_device *d, unsigned count)
 	struct {
 		struct vfio_irq_set head;
 		int32_t fds[T3_MAX_VECTORS];
-	} set = {.head = {.index = VFIO_PCI_MSIX_IRQ_INDEX, .count = count}};
+	} set = { .head = { .index = VFIO_PCI_MSIX_IRQ_INDEX, .count = count } };
 
 	set.head.argsz = (uint32_t)(sizeof(set.head) + count * sizeof(set.fds[0]));
 	set.head.flags = VFIO_IRQ_SET_ACTION_TRIGGER |
@@ -32,7 +32,7 @@ static int set_vectors(struct conf_device *d, unsigned count)
 
 int conf_irq_open(struct conf_device *d)
 {
-	struct vfio_irq_info info = {.argsz = sizeof(info), .index = VFIO_PCI_MSIX_IRQ_INDEX};
+	struct vfio_irq_info info = { .argsz = sizeof(info), .index = VFIO_PCI_MSIX_IRQ_INDEX };
 
 	if (ioctl(d->fd, VFIO_DEVICE_GET_IRQ_INFO, &info) < 0 || info.count < T3_MAX_VECTORS) {
 		fprintf(stderr, "t3-conformance: %s: %u MSI-X vectors, wanted %u\n", d->bdf,
@@ -65,7 +65,7 @@ void conf_vectors(struct conf *c, struct conf_device *d, unsigned count)
 
 static uint64_t interrupts(struct conf_device *d, unsigned vector, int milliseconds)
 {
-	struct pollfd poll_one = {.fd = d->vector[vector], .events = POLLIN};
+	struct pollfd poll_one = { .fd = d->vector[vector], .events = POLLIN };
 	uint64_t count;
 
 	if (poll(&poll_one, 1, milliseconds) <= 0 ||

@@ -69,25 +69,42 @@ static int set_section(struct options *options, const char *text)
 static int parse(struct options *options, int argc, char **argv)
 {
 	static const struct option known[] = {
-		{"device", required_argument, NULL, 'd'}, {"section", required_argument, NULL, 's'},
-		{"timeout", required_argument, NULL, 't'}, {"bind", no_argument, NULL, 'b'},
-		{"json", no_argument, NULL, 'j'}, {"list", no_argument, NULL, 'l'},
-		{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0},
+		{ "device", required_argument, NULL, 'd' },
+		{ "section", required_argument, NULL, 's' },
+		{ "timeout", required_argument, NULL, 't' },
+		{ "bind", no_argument, NULL, 'b' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "list", no_argument, NULL, 'l' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
 	};
 	int option, bad = 0;
 
 	while (!bad && (option = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		switch (option) {
-		case 'd': bad = add_device(options, optarg); break;
-		case 's': bad = set_section(options, optarg); break;
-		case 't': bad = set_timeout(options, optarg); break;
-		case 'b': options->bind = true; break;
-		case 'j': options->json = true; break;
-		case 'l': options->list = true; break;
+		case 'd':
+			bad = add_device(options, optarg);
+			break;
+		case 's':
+			bad = set_section(options, optarg);
+			break;
+		case 't':
+			bad = set_timeout(options, optarg);
+			break;
+		case 'b':
+			options->bind = true;
+			break;
+		case 'j':
+			options->json = true;
+			break;
+		case 'l':
+			options->list = true;
+			break;
 		case 'h':
 			fputs(help, stdout);
 			exit(0);
-		default: return STATUS_USAGE;
+		default:
+			return STATUS_USAGE;
 		}
 	}
 	if (!bad && optind < argc)
@@ -106,9 +123,10 @@ static int list(const char *wanted)
 			continue;
 		printf("section %s, %s:\n", section->number, section->title);
 		for (unsigned j = 0; j < section->count; j++) {
-			for (unsigned row = 0; row < section->tests[j].rows + !section->tests[j].rows;
-			     row++) {
-				conf_test_name(name, sizeof(name), section, &section->tests[j], row);
+			for (unsigned row = 0;
+			     row < section->tests[j].rows + !section->tests[j].rows; row++) {
+				conf_test_name(name, sizeof(name), section, &section->tests[j],
+					       row);
 				printf("  %s\n", name);
 			}
 		}
@@ -123,8 +141,8 @@ static int open_devices(struct conf *c, struct options *options)
 	if (!options->count)
 		options->count = conf_find(options->bdfs, T3_MAX_RANKS);
 	if (!options->count) {
-		fprintf(stderr, "t3-conformance: no PCI function %04x:%04x here\n", T3_PCI_VENDOR_ID,
-			T3_PCI_DEVICE_ID);
+		fprintf(stderr, "t3-conformance: no PCI function %04x:%04x here\n",
+			T3_PCI_VENDOR_ID, T3_PCI_DEVICE_ID);
 		return -1;
 	}
 	for (unsigned i = 0; i < options->count; i++) {
@@ -160,8 +178,8 @@ static int run(struct conf *c, const struct options *options)
 
 int main(int argc, char **argv)
 {
-	static struct conf conf = {.container = -1};
-	struct options options = {.timeout = 2};
+	static struct conf conf = { .container = -1 };
+	struct options options = { .timeout = 2 };
 	const uint32_t one = 1;
 	int status = parse(&options, argc, argv);
 

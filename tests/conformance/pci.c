@@ -109,7 +109,8 @@ int conf_group(const char *bdf)
 	else if (!group[0])
 		fprintf(stderr, "t3-conformance: %s: it has no IOMMU, and VFIO needs one\n", bdf);
 	else
-		fprintf(stderr, "t3-conformance: %s: its driver is %s, not vfio-pci; --bind binds it\n",
+		fprintf(stderr,
+			"t3-conformance: %s: its driver is %s, not vfio-pci; --bind binds it\n",
 			bdf, driver[0] ? driver : "none");
 	return -1;
 }

@@ -17,9 +17,9 @@ struct format {
 };
 
 static const struct format formats[] = {
-	[T3_DTYPE_F32] = {32, 24, -126, 0x7fc00000},
-	[T3_DTYPE_F16] = {16, 11, -14, 0x7e00},
-	[T3_DTYPE_BF16] = {16, 8, -126, 0x7fc0},
+	[T3_DTYPE_F32] = { 32, 24, -126, 0x7fc00000 },
+	[T3_DTYPE_F16] = { 16, 11, -14, 0x7e00 },
+	[T3_DTYPE_BF16] = { 16, 8, -126, 0x7fc0 },
 };
 
 unsigned reference_bytes(uint32_t dtype)
@@ -31,7 +31,8 @@ static double decode(const struct format *format, uint32_t word)
 {
 	int fraction_bits = format->significand - 1;
 	uint32_t fraction = word & ((1u << fraction_bits) - 1);
-	uint32_t exponent = word >> fraction_bits & ((1u << (format->bits - format->significand)) - 1);
+	uint32_t exponent =
+		word >> fraction_bits & ((1u << (format->bits - format->significand)) - 1);
 	double sign = word >> (format->bits - 1) & 1 ? -1.0 : 1.0;
 
 	if (exponent == (1u << (format->bits - format->significand)) - 1)

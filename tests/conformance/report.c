@@ -39,7 +39,7 @@ static void print_counts(const unsigned *verdicts)
 
 void conf_tap_summary(const struct conf_result *results, unsigned count)
 {
-	unsigned verdicts[CONF_VERDICTS], total[CONF_VERDICTS] = {0}, end;
+	unsigned verdicts[CONF_VERDICTS], total[CONF_VERDICTS] = { 0 }, end;
 
 	for (unsigned start = 0; start < count; start = end) {
 		end = section_end(results, count, start, verdicts);
@@ -77,7 +77,7 @@ static void json_counts(const unsigned *verdicts)
 
 static void json_test(const struct conf_result *result)
 {
-	static const char *const names[] = {"passed", "failed", "skipped"};
+	static const char *const names[] = { "passed", "failed", "skipped" };
 
 	printf("{\"name\": ");
 	json_string(result->name);
@@ -108,7 +108,7 @@ static void json_section(const struct conf_result *results, unsigned count,
 
 void conf_json(const struct conf *c, const struct conf_result *results, unsigned count)
 {
-	unsigned verdicts[CONF_VERDICTS], total[CONF_VERDICTS] = {0}, end;
+	unsigned verdicts[CONF_VERDICTS], total[CONF_VERDICTS] = { 0 }, end;
 
 	printf("{\n  \"devices\": [");
 	for (unsigned i = 0; i < c->count; i++) {

@@ -129,9 +129,9 @@ unsigned conf_total(const char *wanted)
 	for (unsigned i = 0; conf_sections[i]; i++)
 		for (unsigned j = 0; j < conf_sections[i]->count; j++)
 			if (conf_section_matches(conf_sections[i], wanted))
-				total += conf_sections[i]->tests[j].rows ?
-						 conf_sections[i]->tests[j].rows :
-						 1;
+				total += conf_sections[i]->tests[j].rows
+						 ? conf_sections[i]->tests[j].rows
+						 : 1;
 	return total;
 }
 

@@ -143,14 +143,14 @@ static void test_peers_agree(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{"identity", test_identity, ARRAY_SIZE(identity), identity_label, 0},
-	{"bar-type", test_bar_type, ARRAY_SIZE(bars), bar_label, 0},
-	{"bar-sizes", test_bar_sizes, 0, NULL, 0},
-	{"endpoint-with-flr", test_endpoint, 0, NULL, 0},
-	{"msix", test_msix, 0, NULL, 0},
-	{"no-intx", test_no_intx, 0, NULL, 0},
-	{"memory-is-ram", test_memory_is_ram, 0, NULL, 0},
-	{"peers-agree", test_peers_agree, 0, NULL, 2},
+	{ "identity", test_identity, ARRAY_SIZE(identity), identity_label, 0 },
+	{ "bar-type", test_bar_type, ARRAY_SIZE(bars), bar_label, 0 },
+	{ "bar-sizes", test_bar_sizes, 0, NULL, 0 },
+	{ "endpoint-with-flr", test_endpoint, 0, NULL, 0 },
+	{ "msix", test_msix, 0, NULL, 0 },
+	{ "no-intx", test_no_intx, 0, NULL, 0 },
+	{ "memory-is-ram", test_memory_is_ram, 0, NULL, 0 },
+	{ "peers-agree", test_peers_agree, 0, NULL, 2 },
 };
 
 CONF_SECTION(section_function, "1", "function", tests);

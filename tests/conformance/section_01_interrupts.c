@@ -115,7 +115,7 @@ static void test_two_spaces(struct conf *c, unsigned row)
 /* Space ids at the ends of their words. */
 static void test_summary(struct conf *c, unsigned row)
 {
-	static const uint32_t ids[] = {0, 31, 32, 63, 1023};
+	static const uint32_t ids[] = { 0, 31, 32, 63, 1023 };
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
 
@@ -202,16 +202,16 @@ static void test_counter(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{"event-vector", test_event_vector, T3_MAX_VECTORS, NULL, 0},
-	{"disabled", test_disabled, 0, NULL, 0},
-	{"enable-raises", test_enable_raises, 0, NULL, 0},
-	{"edge", test_edge, 0, NULL, 0},
-	{"two-spaces", test_two_spaces, 0, NULL, 0},
-	{"summary", test_summary, 5, NULL, 0},
-	{"segment-news", test_segment_news, 0, NULL, 0},
-	{"error-vector", test_error_vector, T3_MAX_VECTORS, NULL, 0},
-	{"one-vector", test_one_vector, 0, NULL, 0},
-	{"counter", test_counter, 0, NULL, 0},
+	{ "event-vector", test_event_vector, T3_MAX_VECTORS, NULL, 0 },
+	{ "disabled", test_disabled, 0, NULL, 0 },
+	{ "enable-raises", test_enable_raises, 0, NULL, 0 },
+	{ "edge", test_edge, 0, NULL, 0 },
+	{ "two-spaces", test_two_spaces, 0, NULL, 0 },
+	{ "summary", test_summary, 5, NULL, 0 },
+	{ "segment-news", test_segment_news, 0, NULL, 0 },
+	{ "error-vector", test_error_vector, T3_MAX_VECTORS, NULL, 0 },
+	{ "one-vector", test_one_vector, 0, NULL, 0 },
+	{ "counter", test_counter, 0, NULL, 0 },
 };
 
 CONF_SECTION(section_interrupts, "1.1", "interrupts", tests);

@@ -108,8 +108,8 @@ static void check_read_only(struct conf *c, struct conf_device *d, const struct 
 
 static void check_read_write(struct conf *c, struct conf_device *d, const struct reg *reg)
 {
-	static const uint32_t patterns[] = {0xffffffff, 0x55555555, 0xaaaaaaaa, 0x00000001,
-					    0x80000000, 0x00000000};
+	static const uint32_t patterns[] = { 0xffffffff, 0x55555555, 0xaaaaaaaa,
+					     0x00000001, 0x80000000, 0x00000000 };
 
 	for (unsigned i = 0; i < ARRAY_SIZE(patterns); i++) {
 		conf_reg_write(d, reg->offset, patterns[i] & reg->mask);
@@ -132,15 +132,21 @@ static void test_access(struct conf *c, unsigned row)
 
 	switch (reg->access) {
 	case RO:
-	case RO64: check_read_only(c, d, reg); break;
-	case RW: check_read_write(c, d, reg); break;
-	case RW1C: check_clear(c, d, reg); break;
+	case RO64:
+		check_read_only(c, d, reg);
+		break;
+	case RW:
+		check_read_write(c, d, reg);
+		break;
+	case RW1C:
+		check_clear(c, d, reg);
+		break;
 	}
 }
 
 static const uint32_t wide[] = {
-	T3_REG_MEMORY_SIZE, T3_REG_APERTURE_SIZE, T3_REG_FABRIC_ID, T3_REG_VCLOCK,
-	T3_REG_COUNTERS,    T3_REG_COUNTERS + 8 * (T3_COUNTER_COUNT - 1),
+	T3_REG_MEMORY_SIZE, T3_REG_APERTURE_SIZE, T3_REG_FABRIC_ID,
+	T3_REG_VCLOCK,	    T3_REG_COUNTERS,	  T3_REG_COUNTERS + 8 * (T3_COUNTER_COUNT - 1),
 };
 
 static void test_64_bit(struct conf *c, unsigned row)
@@ -179,7 +185,8 @@ static void test_illegal_width(struct conf *c, unsigned row)
 	struct conf_device *d = conf_device(c, 0);
 	uint32_t before = conf_reg(d, widths[row].offset & ~3u);
 
-	CHECK_EQUAL(c, "what is read", conf_read(d->regs, widths[row].offset, widths[row].bytes), 0);
+	CHECK_EQUAL(c, "what is read", conf_read(d->regs, widths[row].offset, widths[row].bytes),
+		    0);
 	CHECK(c, conf_guest_error(d), "a read is no guest error");
 	conf_write(d->regs, widths[row].offset, widths[row].bytes, 0x0101010101010101);
 	CHECK(c, conf_guest_error(d), "a write is no guest error");
@@ -263,15 +270,15 @@ static void test_error_status_clear(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{"reset-value", test_reset_value, ARRAY_SIZE(regs), reg_label, 0},
-	{"access", test_access, ARRAY_SIZE(regs), reg_label, 0},
-	{"64-bit", test_64_bit, ARRAY_SIZE(wide), wide_label, 0},
-	{"illegal-width", test_illegal_width, ARRAY_SIZE(widths), width_label, 0},
-	{"reserved", test_reserved, ARRAY_SIZE(reserved), reserved_label, 0},
-	{"vector-limit", test_vector_limit, 4, NULL, 0},
-	{"mailbox", test_mailbox, 0, NULL, 0},
-	{"values", test_values, 0, NULL, 0},
-	{"error-status-clear", test_error_status_clear, 0, NULL, 0},
+	{ "reset-value", test_reset_value, ARRAY_SIZE(regs), reg_label, 0 },
+	{ "access", test_access, ARRAY_SIZE(regs), reg_label, 0 },
+	{ "64-bit", test_64_bit, ARRAY_SIZE(wide), wide_label, 0 },
+	{ "illegal-width", test_illegal_width, ARRAY_SIZE(widths), width_label, 0 },
+	{ "reserved", test_reserved, ARRAY_SIZE(reserved), reserved_label, 0 },
+	{ "vector-limit", test_vector_limit, 4, NULL, 0 },
+	{ "mailbox", test_mailbox, 0, NULL, 0 },
+	{ "values", test_values, 0, NULL, 0 },
+	{ "error-status-clear", test_error_status_clear, 0, NULL, 0 },
 };
 
 CONF_SECTION(section_registers, "1.1", "registers", tests);

@@ -55,7 +55,7 @@ static const struct {
 /* Segment 0 has one staging slot, segment 1 none. */
 static void setup(struct conf *c, struct conf_space *s)
 {
-	struct t3_cmd_seg_staging staging = {.slot_stride = 64, .slots = 1};
+	struct t3_cmd_seg_staging staging = { .slot_stride = 64, .slots = 1 };
 	struct t3_cmd_seg_map second;
 
 	conf_space_simple(c, conf_device(c, 0), s);
@@ -119,7 +119,7 @@ static void complete(struct conf *c, struct conf_space *s, uint32_t epoch)
 
 static void test_first_epoch(struct conf *c, unsigned row)
 {
-	static const uint32_t epochs[] = {1, 2, 0x7fffffff, 0x80000000, 0xffffffff};
+	static const uint32_t epochs[] = { 1, 2, 0x7fffffff, 0x80000000, 0xffffffff };
 	struct conf_space s;
 
 	conf_space_simple(c, conf_device(c, 0), &s);
@@ -153,7 +153,7 @@ static void test_epochs_follow(struct conf *c, unsigned row)
 /* After epoch 5: each but 6 is refused. */
 static void test_epoch_order(struct conf *c, unsigned row)
 {
-	static const uint32_t epochs[] = {0, 1, 4, 5, 7, 0xffffffff};
+	static const uint32_t epochs[] = { 0, 1, 4, 5, 7, 0xffffffff };
 	struct conf_space s;
 
 	conf_space_simple(c, conf_device(c, 0), &s);
@@ -166,7 +166,7 @@ static void test_epoch_order(struct conf *c, unsigned row)
 
 static void test_release_other(struct conf *c, unsigned row)
 {
-	static const uint32_t epochs[] = {0, 4, 6, 0xffffffff};
+	static const uint32_t epochs[] = { 0, 4, 6, 0xffffffff };
 	struct conf_space s;
 
 	conf_space_simple(c, conf_device(c, 0), &s);
@@ -207,8 +207,8 @@ static void test_generation(struct conf *c, unsigned row)
 	conf_space_simple(c, d, &s);
 	first = s.args.generation;
 	CHECK(c, first, "a generation is 0");
-	CHECK_EQUAL(c, "after RESET",
-		    conf_space_command(c, &s, T3_CMD_SPACE_RESET).generation, first + 1);
+	CHECK_EQUAL(c, "after RESET", conf_space_command(c, &s, T3_CMD_SPACE_RESET).generation,
+		    first + 1);
 	conf_space_command(c, &s, T3_CMD_SPACE_DISABLE);
 	conf_wait_state(c, &s, T3_SPACE_QUIESCED, 0);
 	conf_space_command(c, &s, T3_CMD_SPACE_DESTROY);
@@ -221,16 +221,16 @@ static void test_generation(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{"illegal", test_illegal, ARRAY_SIZE(illegal), illegal_label, 0},
-	{"bad-tile", test_bad_tile, ARRAY_SIZE(bad_tiles), bad_tile_label, 0},
-	{"first-epoch", test_first_epoch, 5, NULL, 0},
-	{"epoch-zero", test_epoch_zero, 2, NULL, 0},
-	{"epochs-follow", test_epochs_follow, 0, NULL, 0},
-	{"epoch-order", test_epoch_order, 6, NULL, 0},
-	{"release-other", test_release_other, 4, NULL, 0},
-	{"any-epoch-after-reset", test_any_epoch_after_reset, 0, NULL, 0},
-	{"no-segments", test_no_segments, 0, NULL, 0},
-	{"generation", test_generation, 0, NULL, 0},
+	{ "illegal", test_illegal, ARRAY_SIZE(illegal), illegal_label, 0 },
+	{ "bad-tile", test_bad_tile, ARRAY_SIZE(bad_tiles), bad_tile_label, 0 },
+	{ "first-epoch", test_first_epoch, 5, NULL, 0 },
+	{ "epoch-zero", test_epoch_zero, 2, NULL, 0 },
+	{ "epochs-follow", test_epochs_follow, 0, NULL, 0 },
+	{ "epoch-order", test_epoch_order, 6, NULL, 0 },
+	{ "release-other", test_release_other, 4, NULL, 0 },
+	{ "any-epoch-after-reset", test_any_epoch_after_reset, 0, NULL, 0 },
+	{ "no-segments", test_no_segments, 0, NULL, 0 },
+	{ "generation", test_generation, 0, NULL, 0 },
 };
 
 CONF_SECTION(section_doorbell, "2.2", "doorbell page", tests);

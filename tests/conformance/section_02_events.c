@@ -3,7 +3,7 @@
 #include "conf.h"
 #include "run.h"
 
-#define LAST_BYTE (sizeof(((struct t3_event_area *)0)->reserved) - 1)
+#define LAST_BYTE   (sizeof(((struct t3_event_area *)0)->reserved) - 1)
 #define DONE(epoch) ((uint64_t)(epoch) | T3_SEG_WORD_TRACKED | T3_SEG_WORD_DELIVERED)
 
 static void check_fresh(struct conf *c, const struct conf_space *s, uint32_t generation)
@@ -147,13 +147,13 @@ static void test_faults_and_dropped(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{"create-writes-all", test_create_writes_all, 0, NULL, 0},
-	{"reset-writes-all", test_reset_writes_all, 0, NULL, 0},
-	{"single-words", test_single_words, 0, NULL, 0},
-	{"segment-word", test_segment_word, T3_SPACE_SEGMENTS, NULL, 0},
-	{"arm-keeps-words", test_arm_keeps_words, 0, NULL, 0},
-	{"order", test_order, 0, NULL, 0},
-	{"faults-and-dropped", test_faults_and_dropped, 0, NULL, 0},
+	{ "create-writes-all", test_create_writes_all, 0, NULL, 0 },
+	{ "reset-writes-all", test_reset_writes_all, 0, NULL, 0 },
+	{ "single-words", test_single_words, 0, NULL, 0 },
+	{ "segment-word", test_segment_word, T3_SPACE_SEGMENTS, NULL, 0 },
+	{ "arm-keeps-words", test_arm_keeps_words, 0, NULL, 0 },
+	{ "order", test_order, 0, NULL, 0 },
+	{ "faults-and-dropped", test_faults_and_dropped, 0, NULL, 0 },
 };
 
 CONF_SECTION(section_events, "2.3", "event area", tests);

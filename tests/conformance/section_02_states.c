@@ -40,14 +40,14 @@ struct action {
 
 static uint32_t space_command(struct scene *scene, uint32_t opcode)
 {
-	struct t3_cmd_space args = {.space = scene->s.args.space};
+	struct t3_cmd_space args = { .space = scene->s.args.space };
 
 	return conf_admin(scene->d, opcode, &args, sizeof(args));
 }
 
 static uint32_t index_command(struct scene *scene, uint32_t opcode, uint32_t index)
 {
-	struct t3_cmd_index args = {.space = scene->s.args.space, .index = index};
+	struct t3_cmd_index args = { .space = scene->s.args.space, .index = index };
 
 	return conf_admin(scene->d, opcode, &args, sizeof(args));
 }
@@ -97,7 +97,9 @@ static uint32_t act_unmap(struct scene *scene)
 
 static uint32_t act_staging(struct scene *scene)
 {
-	struct t3_cmd_seg_staging args = {.space = scene->s.args.space, .slot_stride = 64, .slots = 1};
+	struct t3_cmd_seg_staging args = { .space = scene->s.args.space,
+					   .slot_stride = 64,
+					   .slots = 1 };
 
 	args.address = scene->s.args.buffer + 2048;
 	return conf_admin(scene->d, T3_CMD_SEG_STAGING, &args, sizeof(args));
@@ -105,7 +107,7 @@ static uint32_t act_staging(struct scene *scene)
 
 static uint32_t act_stats(struct scene *scene)
 {
-	struct t3_cmd_seg_stats args = {.space = scene->s.args.space};
+	struct t3_cmd_seg_stats args = { .space = scene->s.args.space };
 
 	return conf_admin(scene->d, T3_CMD_SEG_STATS, &args, sizeof(args));
 }
@@ -261,13 +263,19 @@ static void enter(struct scene *scene, enum column column)
 	scene_idle(scene);
 	conf_buffer_write(&scene->s, 60, 4, 0x7a7b7c7d);
 	switch (column) {
-	case FREE: scene_free(scene); break;
+	case FREE:
+		scene_free(scene);
+		break;
 	case ARMING:
 		conf_arm(&scene->s, 1);
 		conf_wait_state(scene->c, &scene->s, T3_SPACE_ARMING, 1);
 		break;
-	case ARMED: scene_armed(scene); break;
-	case COMPLETE: scene_complete(scene); break;
+	case ARMED:
+		scene_armed(scene);
+		break;
+	case COMPLETE:
+		scene_complete(scene);
+		break;
 	case FAULTED:
 		conf_store(&scene->s, 0, 4, 0);
 		conf_wait_fault(scene->c, &scene->s, T3_FAULT_NOT_ARMED);
@@ -276,7 +284,8 @@ static void enter(struct scene *scene, enum column column)
 		CHECK_EQUAL(scene->c, "SPACE_DISABLE", act_disable(scene), T3_ADMIN_OK);
 		conf_wait_state(scene->c, &scene->s, T3_SPACE_QUIESCED, 0);
 		break;
-	default: break;
+	default:
+		break;
 	}
 }
 
@@ -284,7 +293,7 @@ static void enter(struct scene *scene, enum column column)
 
 static uint32_t query_state(struct scene *scene)
 {
-	struct t3_cmd_space args = {.space = scene->s.args.space};
+	struct t3_cmd_space args = { .space = scene->s.args.space };
 
 	CHECK_EQUAL(scene->c, "SPACE_QUERY",
 		    conf_admin(scene->d, T3_CMD_SPACE_QUERY, &args, sizeof(args)), T3_ADMIN_OK);
@@ -320,7 +329,7 @@ static void expect_read(struct scene *scene, uint32_t got, enum column column, i
 
 static void run_action(struct conf *c, enum column column, unsigned row)
 {
-	struct scene scene = {.c = c, .d = conf_device(c, 0), .linked = conf_devices(c) > 1};
+	struct scene scene = { .c = c, .d = conf_device(c, 0), .linked = conf_devices(c) > 1 };
 	const struct action *action = &actions[row];
 	int wanted = action->expected[column];
 	uint64_t dropped;
@@ -357,10 +366,10 @@ static const char *action_label(unsigned row)
 	return actions[row].name;
 }
 
-#define IN_STATE(state)                                               \
-	static void test_in_##state(struct conf *c, unsigned row)     \
-	{                                                             \
-		run_action(c, state, row);                            \
+#define IN_STATE(state)                                           \
+	static void test_in_##state(struct conf *c, unsigned row) \
+	{                                                         \
+		run_action(c, state, row);                        \
 	}
 /* clang-format off */
 IN_STATE(FREE)
@@ -373,13 +382,13 @@ IN_STATE(QUIESCED)
 /* clang-format on */
 
 static const struct conf_test tests[] = {
-	{"in-FREE", test_in_FREE, ARRAY_SIZE(actions), action_label, 0},
-	{"in-IDLE", test_in_IDLE, ARRAY_SIZE(actions), action_label, 0},
-	{"in-ARMING", test_in_ARMING, ARRAY_SIZE(actions), action_label, 2},
-	{"in-ARMED", test_in_ARMED, ARRAY_SIZE(actions), action_label, 0},
-	{"in-COMPLETE", test_in_COMPLETE, ARRAY_SIZE(actions), action_label, 0},
-	{"in-FAULTED", test_in_FAULTED, ARRAY_SIZE(actions), action_label, 0},
-	{"in-QUIESCED", test_in_QUIESCED, ARRAY_SIZE(actions), action_label, 0},
+	{ "in-FREE", test_in_FREE, ARRAY_SIZE(actions), action_label, 0 },
+	{ "in-IDLE", test_in_IDLE, ARRAY_SIZE(actions), action_label, 0 },
+	{ "in-ARMING", test_in_ARMING, ARRAY_SIZE(actions), action_label, 2 },
+	{ "in-ARMED", test_in_ARMED, ARRAY_SIZE(actions), action_label, 0 },
+	{ "in-COMPLETE", test_in_COMPLETE, ARRAY_SIZE(actions), action_label, 0 },
+	{ "in-FAULTED", test_in_FAULTED, ARRAY_SIZE(actions), action_label, 0 },
+	{ "in-QUIESCED", test_in_QUIESCED, ARRAY_SIZE(actions), action_label, 0 },
 };
 
 CONF_SECTION(section_states, "2.1", "states", tests);

@@ -109,7 +109,8 @@ static uint32_t value_of(const struct shape *shape, uint32_t row, uint32_t byte)
 }
 
 /* All stores of one tile; before the last of them, it has not triggered. */
-static void store_tile(struct conf *c, struct conf_space *s, const struct shape *shape, uint32_t tile)
+static void store_tile(struct conf *c, struct conf_space *s, const struct shape *shape,
+		       uint32_t tile)
 {
 	uint32_t columns = divide_up(shape->row_bytes, shape->tile_row_bytes);
 	uint32_t row = tile / columns * shape->tile_rows;
@@ -135,7 +136,8 @@ static void check_page(struct conf *c, struct conf_space *s, const struct shape 
 	uint32_t size = element_bytes(shape->dtype);
 
 	for (uint32_t at = 0; at < T3_PAGE_SIZE; at += size) {
-		uint32_t row = at >= shape->offset ? (at - shape->offset) / shape->pitch : shape->rows;
+		uint32_t row =
+			at >= shape->offset ? (at - shape->offset) / shape->pitch : shape->rows;
 		uint32_t byte = at >= shape->offset ? (at - shape->offset) % shape->pitch : 0;
 		uint64_t wanted = PATTERN >> 8 * (at % 8) & (size == 2 ? 0xffff : 0xffffffff);
 
@@ -154,7 +156,7 @@ static const char *shape_label(unsigned row)
 static void test_shape(struct conf *c, unsigned row)
 {
 	const struct shape *shape = &shapes[row];
-	struct t3_cmd_seg_stats stats = {0};
+	struct t3_cmd_seg_stats stats = { 0 };
 	struct conf_space s;
 
 	setup(c, &s, shape);
@@ -277,11 +279,11 @@ static void test_64_segments(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{"shape", test_shape, ARRAY_SIZE(shapes), shape_label, 0},
-	{"identity", test_identity, ARRAY_SIZE(inits), init_label, 0},
-	{"keep", test_keep, ARRAY_SIZE(inits), init_label, 0},
-	{"init-per-epoch", test_init_per_epoch, 0, NULL, 0},
-	{"64-segments", test_64_segments, 0, NULL, 0},
+	{ "shape", test_shape, ARRAY_SIZE(shapes), shape_label, 0 },
+	{ "identity", test_identity, ARRAY_SIZE(inits), init_label, 0 },
+	{ "keep", test_keep, ARRAY_SIZE(inits), init_label, 0 },
+	{ "init-per-epoch", test_init_per_epoch, 0, NULL, 0 },
+	{ "64-segments", test_64_segments, 0, NULL, 0 },
 };
 
 CONF_SECTION(section_geometry, "3", "segments, tiles, counts", tests);

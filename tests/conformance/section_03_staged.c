@@ -61,7 +61,7 @@ static void check_matrix(struct conf *c, struct conf_space *s, uint32_t times, u
 
 static void test_every_tile(struct conf *c, unsigned row)
 {
-	struct t3_cmd_seg_stats stats = {0};
+	struct t3_cmd_seg_stats stats = { 0 };
 	struct conf_space s;
 
 	(void)row;
@@ -155,7 +155,7 @@ static void test_refill(struct conf *c, unsigned row)
 /* The largest tile: 1 MiB by one doorbell. */
 static void test_largest_tile(struct conf *c, unsigned row)
 {
-	struct t3_cmd_seg_staging staging = {.slot_stride = T3_MAX_TILE_BYTES, .slots = 1};
+	struct t3_cmd_seg_staging staging = { .slot_stride = T3_MAX_TILE_BYTES, .slots = 1 };
 	struct t3_cmd_seg_map segment;
 	struct conf_space s;
 
@@ -227,14 +227,14 @@ static void test_take_away(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{"every-tile", test_every_tile, 0, NULL, 0},
-	{"slots", test_slots, 0, NULL, 0},
-	{"mixed", test_mixed, 0, NULL, 0},
-	{"overshoot", test_overshoot, 0, NULL, 0},
-	{"refill", test_refill, 0, NULL, 0},
-	{"largest-tile", test_largest_tile, 0, NULL, 0},
-	{"remote", test_remote, 0, NULL, 2},
-	{"take-away", test_take_away, 0, NULL, 0},
+	{ "every-tile", test_every_tile, 0, NULL, 0 },
+	{ "slots", test_slots, 0, NULL, 0 },
+	{ "mixed", test_mixed, 0, NULL, 0 },
+	{ "overshoot", test_overshoot, 0, NULL, 0 },
+	{ "refill", test_refill, 0, NULL, 0 },
+	{ "largest-tile", test_largest_tile, 0, NULL, 0 },
+	{ "remote", test_remote, 0, NULL, 2 },
+	{ "take-away", test_take_away, 0, NULL, 0 },
 };
 
 CONF_SECTION(section_staged, "3.2", "staged tiles", tests);

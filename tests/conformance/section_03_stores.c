@@ -82,7 +82,7 @@ static void setup(struct conf *c, struct conf_space *s, uint32_t dtype, uint32_t
 
 static struct t3_cmd_seg_stats stats_of(struct conf *c, struct conf_space *s)
 {
-	struct t3_cmd_seg_stats stats = {.space = s->args.space};
+	struct t3_cmd_seg_stats stats = { .space = s->args.space };
 
 	ADMIN(c, s->dev, T3_CMD_SEG_STATS, &stats);
 	return stats;
@@ -173,10 +173,20 @@ static void test_pieces(struct conf *c, unsigned row)
 	check_memory(c, &s, pieces[row].offset, pieces[row].bytes, value);
 }
 
+/* The state comes first: outside ARMED, whatever is wrong with a store is NOT_ARMED. */
+static void test_not_armed_first(struct conf *c, unsigned row)
+{
+	struct conf_space s;
+
+	conf_space_simple(c, conf_device(c, 0), &s);
+	conf_store(&s, stores[row].offset, stores[row].bytes, 0);
+	conf_wait_fault(c, &s, T3_FAULT_NOT_ARMED);
+}
+
 /* A tile of 2 x 12 bytes, one update: the 7th element of 4 bytes is one too many. */
 static void test_overshoot(struct conf *c, unsigned row)
 {
-	static const uint32_t offsets[] = {64, 68, 72, 128, 132, 136};
+	static const uint32_t offsets[] = { 64, 68, 72, 128, 132, 136 };
 	struct t3_fault_record record;
 	struct conf_space s;
 
@@ -195,7 +205,7 @@ static void test_overshoot(struct conf *c, unsigned row)
 /* 4 bytes are left and 8 come: none of them is applied. */
 static void test_overshoot_in_part(struct conf *c, unsigned row)
 {
-	static const uint32_t offsets[] = {64, 68, 72, 128, 132};
+	static const uint32_t offsets[] = { 64, 68, 72, 128, 132 };
 	struct conf_space s;
 
 	(void)row;
@@ -218,7 +228,8 @@ static void test_read_width(struct conf *c, unsigned row)
 	for (uint64_t at = 0; at < T3_PAGE_SIZE; at += bytes)
 		conf_buffer_write(&s, at, bytes, at * 0x9e3779b97f4a7c15u);
 	for (uint64_t at = 0; at < T3_PAGE_SIZE; at += bytes)
-		CHECK_EQUAL(c, "what is read", conf_load(&s, at, bytes), conf_buffer(&s, at, bytes));
+		CHECK_EQUAL(c, "what is read", conf_load(&s, at, bytes),
+			    conf_buffer(&s, at, bytes));
 	CHECK_EQUAL(c, "state", conf_state(&s), STATE(T3_SPACE_ARMED, 1));
 }
 
@@ -252,13 +263,14 @@ static void test_neighbours(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{"store", test_store, ARRAY_SIZE(stores), store_label, 0},
-	{"pieces", test_pieces, ARRAY_SIZE(pieces), piece_label, 0},
-	{"overshoot", test_overshoot, 0, NULL, 0},
-	{"overshoot-in-part", test_overshoot_in_part, 0, NULL, 0},
-	{"read-width", test_read_width, 4, NULL, 0},
-	{"outside-spaces", test_outside_spaces, 0, NULL, 0},
-	{"neighbours", test_neighbours, 0, NULL, 0},
+	{ "store", test_store, ARRAY_SIZE(stores), store_label, 0 },
+	{ "pieces", test_pieces, ARRAY_SIZE(pieces), piece_label, 0 },
+	{ "not-armed-first", test_not_armed_first, ARRAY_SIZE(stores), store_label, 0 },
+	{ "overshoot", test_overshoot, 0, NULL, 0 },
+	{ "overshoot-in-part", test_overshoot_in_part, 0, NULL, 0 },
+	{ "read-width", test_read_width, 4, NULL, 0 },
+	{ "outside-spaces", test_outside_spaces, 0, NULL, 0 },
+	{ "neighbours", test_neighbours, 0, NULL, 0 },
 };
 
 CONF_SECTION(section_stores, "3.1", "stores and reads of the aperture", tests);

@@ -192,12 +192,12 @@ static void test_exact(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{"one-tile", test_one_tile, 0, NULL, 0},
-	{"spill", test_spill, 0, NULL, 0},
-	{"lru", test_lru, 0, NULL, 0},
-	{"invalid-first", test_invalid_first, 0, NULL, 0},
-	{"record", test_record, 0, NULL, 0},
-	{"exact", test_exact, 0, NULL, 0},
+	{ "one-tile", test_one_tile, 0, NULL, 0 },
+	{ "spill", test_spill, 0, NULL, 0 },
+	{ "lru", test_lru, 0, NULL, 0 },
+	{ "invalid-first", test_invalid_first, 0, NULL, 0 },
+	{ "record", test_record, 0, NULL, 0 },
+	{ "exact", test_exact, 0, NULL, 0 },
 };
 
 CONF_SECTION(section_tracker, "3.3", "tracker", tests);

@@ -6,29 +6,29 @@
 #include "reference.h"
 #include "run.h"
 
-#define VALUES 32u
+#define VALUES	32u
 #define SPECIAL 24u
 
 /* Zeros, ones, the ends of subnormal and normal, infinities, NaNs, halves of ulps. */
 static const uint32_t special[][SPECIAL] = {
-	[T3_DTYPE_I32] = {0, 1, 2, 0xffffffff, 0xfffffffe, 0x7fffffff, 0x7ffffffe, 0x80000000,
-			  0x80000001, 0x40000000, 0xc0000000, 0x55555555, 0xaaaaaaaa, 0x3f800000,
-			  0x0000ffff, 0xffff0000, 0x00010000, 0x00008000, 0x00007fff, 0x12345678,
-			  0xedcba988, 3, 5, 7},
-	[T3_DTYPE_F32] = {0x00000000, 0x80000000, 0x3f800000, 0xbf800000, 0x00000001, 0x80000001,
-			  0x007fffff, 0x807fffff, 0x00800000, 0x80800000, 0x7f7fffff, 0xff7fffff,
-			  0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001, 0x33800000,
-			  0x33800001, 0x3f800001, 0xb3800000, 0x7f000000, 0x73000000, 0x4b800000},
-	[T3_DTYPE_F16] = {0x0000, 0x8000, 0x3c00, 0xbc00, 0x0001, 0x8001, 0x03ff, 0x83ff,
-			  0x0400, 0x8400, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfe12,
-			  0x7c01, 0x1000, 0x1001, 0x3c01, 0x9000, 0x7800, 0x4c00, 0x6800},
-	[T3_DTYPE_BF16] = {0x0000, 0x8000, 0x3f80, 0xbf80, 0x0001, 0x8001, 0x007f, 0x807f,
-			   0x0080, 0x8080, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0xffc1,
-			   0x7f81, 0x3b80, 0x3b81, 0x3f81, 0xbb80, 0x7f00, 0x7b00, 0x4380},
+	[T3_DTYPE_I32] = { 0,	       1,	   2,	       0xffffffff, 0xfffffffe, 0x7fffffff,
+			   0x7ffffffe, 0x80000000, 0x80000001, 0x40000000, 0xc0000000, 0x55555555,
+			   0xaaaaaaaa, 0x3f800000, 0x0000ffff, 0xffff0000, 0x00010000, 0x00008000,
+			   0x00007fff, 0x12345678, 0xedcba988, 3,	   5,	       7 },
+	[T3_DTYPE_F32] = { 0x00000000, 0x80000000, 0x3f800000, 0xbf800000, 0x00000001, 0x80000001,
+			   0x007fffff, 0x807fffff, 0x00800000, 0x80800000, 0x7f7fffff, 0xff7fffff,
+			   0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001, 0x33800000,
+			   0x33800001, 0x3f800001, 0xb3800000, 0x7f000000, 0x73000000, 0x4b800000 },
+	[T3_DTYPE_F16] = { 0x0000, 0x8000, 0x3c00, 0xbc00, 0x0001, 0x8001, 0x03ff, 0x83ff,
+			   0x0400, 0x8400, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfe12,
+			   0x7c01, 0x1000, 0x1001, 0x3c01, 0x9000, 0x7800, 0x4c00, 0x6800 },
+	[T3_DTYPE_BF16] = { 0x0000, 0x8000, 0x3f80, 0xbf80, 0x0001, 0x8001, 0x007f, 0x807f,
+			    0x0080, 0x8080, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0xffc1,
+			    0x7f81, 0x3b80, 0x3b81, 0x3f81, 0xbb80, 0x7f00, 0x7b00, 0x4380 },
 };
 
-static const char *const op_names[] = {"store", "add", "min", "max"};
-static const char *const dtype_names[] = {"i32", "f32", "f16", "bf16"};
+static const char *const op_names[] = { "store", "add", "min", "max" };
+static const char *const dtype_names[] = { "i32", "f32", "f16", "bf16" };
 
 static uint32_t random_word(uint64_t *seed)
 {
@@ -94,8 +94,8 @@ static void check_all(struct conf *c, struct conf_space *s, uint32_t op, uint32_
 		uint32_t wanted = reference_update(op, dtype, m, v);
 		uint32_t got = (uint32_t)conf_buffer(s, i * size, size);
 
-		CHECK(c, got == wanted, "%s(0x%x, 0x%x) of %s is 0x%x, wanted 0x%x", op_names[op], m,
-		      v, dtype_names[dtype], got, wanted);
+		CHECK(c, got == wanted, "%s(0x%x, 0x%x) of %s is 0x%x, wanted 0x%x", op_names[op],
+		      m, v, dtype_names[dtype], got, wanted);
 	}
 }
 
@@ -135,8 +135,8 @@ static void test_words(struct conf *c, unsigned row)
 /* 1 + 1e8 - 1e8 in each order: more than two float updates add as they arrive. */
 static void test_arrival_order(struct conf *c, unsigned row)
 {
-	static const uint32_t words[] = {0x3f800000, 0x4cbebc20, 0xccbebc20};
-	static const unsigned orders[][3] = {{0, 1, 2}, {1, 2, 0}, {2, 1, 0}, {0, 2, 1}};
+	static const uint32_t words[] = { 0x3f800000, 0x4cbebc20, 0xccbebc20 };
+	static const unsigned orders[][3] = { { 0, 1, 2 }, { 1, 2, 0 }, { 2, 1, 0 }, { 0, 2, 1 } };
 	struct t3_cmd_seg_map segment;
 	struct conf_space s;
 	uint32_t wanted = 0;
@@ -160,12 +160,12 @@ static void test_arrival_order(struct conf *c, unsigned row)
 /* From identity, the first update of a NaN that carries a payload. */
 static void test_nan_from_identity(struct conf *c, unsigned row)
 {
-	static const uint32_t nans[] = {0, 0xffc12345, 0xfe12, 0xffc1};
+	static const uint32_t nans[] = { 0, 0xffc12345, 0xfe12, 0xffc1 };
 	uint32_t op = row / 4, dtype = row % 4, wanted, start;
-	static const uint32_t starts[][4] = {{0, 0, 0, 0},
-					     {0, 0, 0, 0},
-					     {0x7fffffff, 0x7f800000, 0x7c00, 0x7f80},
-					     {0x80000000, 0xff800000, 0xfc00, 0xff80}};
+	static const uint32_t starts[][4] = { { 0, 0, 0, 0 },
+					      { 0, 0, 0, 0 },
+					      { 0x7fffffff, 0x7f800000, 0x7c00, 0x7f80 },
+					      { 0x80000000, 0xff800000, 0xfc00, 0xff80 } };
 	struct t3_cmd_seg_map segment;
 	struct conf_space s;
 
@@ -183,10 +183,10 @@ static void test_nan_from_identity(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{"elements", test_elements, 16, pair_label, 0},
-	{"words", test_words, 16, pair_label, 0},
-	{"arrival-order", test_arrival_order, 4, NULL, 0},
-	{"nan-from-identity", test_nan_from_identity, 16, pair_label, 0},
+	{ "elements", test_elements, 16, pair_label, 0 },
+	{ "words", test_words, 16, pair_label, 0 },
+	{ "arrival-order", test_arrival_order, 4, NULL, 0 },
+	{ "nan-from-identity", test_nan_from_identity, 16, pair_label, 0 },
 };
 
 CONF_SECTION(section_arithmetic, "4", "arithmetic", tests);

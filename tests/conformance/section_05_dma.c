@@ -17,7 +17,8 @@ static void test_tile_by_tile(struct conf *c, unsigned row)
 	conf_wait_counter(c, pair.source.dev, T3_COUNTER_DMA_BYTES, 32, "DMA_BYTES");
 	conf_wait_counter(c, pair.target.dev, T3_COUNTER_TRIGGERS, 1, "TRIGGERS of the target");
 	for (uint32_t i = 0; i < 7; i++)
-		CHECK_EQUAL(c, "element at the target", conf_buffer(&pair.target, 4 * i, 4), 100 + i);
+		CHECK_EQUAL(c, "element at the target", conf_buffer(&pair.target, 4 * i, 4),
+			    100 + i);
 	CHECK_EQUAL(c, "source", conf_state(&pair.source), STATE(T3_SPACE_ARMED, 1));
 	for (uint32_t i = 8; i < 15; i++)
 		conf_store(&pair.source, 4 * i, 4, 100 + i);
@@ -33,8 +34,8 @@ static void test_tile_by_tile(struct conf *c, unsigned row)
 static void test_target_op(struct conf *c, unsigned row)
 {
 	uint32_t op = row / 4, dtype = row % 4, size = reference_bytes(dtype);
-	static const uint32_t one[] = {1, 0x3f800000, 0x3c00, 0x3f80};
-	static const uint32_t there[] = {5, 0x40a00000, 0x4500, 0x40a0};
+	static const uint32_t one[] = { 1, 0x3f800000, 0x3c00, 0x3f80 };
+	static const uint32_t there[] = { 5, 0x40a00000, 0x4500, 0x40a0 };
 	uint32_t two = reference_update(T3_OP_ADD, dtype, one[dtype], one[dtype]);
 	struct pair pair;
 
@@ -95,7 +96,7 @@ static void test_origin(struct conf *c, unsigned row)
 /* Packets: at most 1024 bytes each, inside one row, and a header of 64. */
 static void test_packets(struct conf *c, unsigned row)
 {
-	struct t3_cmd_seg_stats stats = {0};
+	struct t3_cmd_seg_stats stats = { 0 };
 	uint64_t packets;
 	struct pair pair;
 
@@ -248,13 +249,13 @@ static void test_reduce_scatter(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{"tile-by-tile", test_tile_by_tile, 0, NULL, 2},
-	{"target-op", test_target_op, 16, NULL, 2},
-	{"origin", test_origin, 2, NULL, 2},
-	{"packets", test_packets, 0, NULL, 2},
-	{"chain", test_chain, 0, NULL, 3},
-	{"many-tiles", test_many_tiles, 0, NULL, 2},
-	{"reduce-scatter", test_reduce_scatter, 0, NULL, 2},
+	{ "tile-by-tile", test_tile_by_tile, 0, NULL, 2 },
+	{ "target-op", test_target_op, 16, NULL, 2 },
+	{ "origin", test_origin, 2, NULL, 2 },
+	{ "packets", test_packets, 0, NULL, 2 },
+	{ "chain", test_chain, 0, NULL, 3 },
+	{ "many-tiles", test_many_tiles, 0, NULL, 2 },
+	{ "reduce-scatter", test_reduce_scatter, 0, NULL, 2 },
 };
 
 CONF_SECTION(section_dma, "5", "trigger and DMA", tests);

@@ -155,7 +155,7 @@ static void reset(struct conf *c, struct conf_space *s)
 static const struct {
 	const char *name;
 	void (*act)(struct conf *c, struct conf_space *s);
-} ends[] = {{"fault", fault}, {"DISABLE", disable}, {"RESET", reset}};
+} ends[] = { { "fault", fault }, { "DISABLE", disable }, { "RESET", reset } };
 
 static const char *end_label(unsigned row)
 {
@@ -227,25 +227,25 @@ static void test_import_clear(struct conf *c, unsigned row)
 
 	(void)row;
 	pair_ready(c, &pair, T3_SEG_REMOTE);
-	clear = (struct t3_cmd_index){.space = pair.target.args.space};
+	clear = (struct t3_cmd_index){ .space = pair.target.args.space };
 	ADMIN(c, pair.target.dev, T3_CMD_IMPORT_CLEAR, &clear);
 	conf_wait_fault(c, &pair.source, T3_FAULT_PEER_DEAD);
 	CHECK_EQUAL(c, "target", conf_state(&pair.target), STATE(T3_SPACE_ARMED, 1));
 }
 
 static const struct conf_test tests[] = {
-	{"waits-for-target", test_waits_for_target, 0, NULL, 2},
-	{"other-epoch", test_other_epoch, 2, NULL, 2},
-	{"complete-target", test_complete_target, 0, NULL, 2},
-	{"all-routes", test_all_routes, 0, NULL, 2},
-	{"mutual", test_mutual, 0, NULL, 2},
-	{"next-epoch", test_next_epoch, 0, NULL, 2},
-	{"updates-while-arming", test_updates_while_arming, 0, NULL, 2},
-	{"source-ends", test_source_ends, ARRAY_SIZE(ends), end_label, 2},
-	{"target-ends", test_target_ends, ARRAY_SIZE(ends), end_label, 2},
-	{"source-ends-before-arm", test_source_ends_before_arm, ARRAY_SIZE(ends), end_label, 2},
-	{"leave-after-complete", test_leave_after_complete, 2, NULL, 2},
-	{"import-clear", test_import_clear, 0, NULL, 2},
+	{ "waits-for-target", test_waits_for_target, 0, NULL, 2 },
+	{ "other-epoch", test_other_epoch, 2, NULL, 2 },
+	{ "complete-target", test_complete_target, 0, NULL, 2 },
+	{ "all-routes", test_all_routes, 0, NULL, 2 },
+	{ "mutual", test_mutual, 0, NULL, 2 },
+	{ "next-epoch", test_next_epoch, 0, NULL, 2 },
+	{ "updates-while-arming", test_updates_while_arming, 0, NULL, 2 },
+	{ "source-ends", test_source_ends, ARRAY_SIZE(ends), end_label, 2 },
+	{ "target-ends", test_target_ends, ARRAY_SIZE(ends), end_label, 2 },
+	{ "source-ends-before-arm", test_source_ends_before_arm, ARRAY_SIZE(ends), end_label, 2 },
+	{ "leave-after-complete", test_leave_after_complete, 2, NULL, 2 },
+	{ "import-clear", test_import_clear, 0, NULL, 2 },
 };
 
 CONF_SECTION(section_arming, "6.3", "arming, poison and death", tests);

@@ -53,7 +53,7 @@ static void nothing(struct conf *c, struct pair *pair)
 
 static void set_route(struct conf *c, struct pair *pair, struct t3_cmd_route_set route)
 {
-	struct t3_cmd_index clear = {.space = pair->source.args.space};
+	struct t3_cmd_index clear = { .space = pair->source.args.space };
 
 	route.space = pair->source.args.space;
 	route.peer_rank = pair->target.dev->rank;
@@ -63,15 +63,15 @@ static void set_route(struct conf *c, struct pair *pair, struct t3_cmd_route_set
 
 static void set_import(struct conf *c, struct pair *pair, struct t3_cmd_import_set import)
 {
-	struct t3_cmd_index clear = {.space = pair->target.args.space};
+	struct t3_cmd_index clear = { .space = pair->target.args.space };
 
 	import.space = pair->target.args.space;
 	ADMIN(c, pair->target.dev, T3_CMD_IMPORT_CLEAR, &clear);
 	ADMIN(c, pair->target.dev, T3_CMD_IMPORT_SET, &import);
 	/* A cleared import kills the route: it is set anew. */
 	set_route(c, pair,
-		  (struct t3_cmd_route_set){.peer_space = pair->target.args.space,
-					    .peer_generation = pair->target.args.generation});
+		  (struct t3_cmd_route_set){ .peer_space = pair->target.args.space,
+					     .peer_generation = pair->target.args.generation });
 }
 
 static struct t3_cmd_import_set good_import(const struct pair *pair)
@@ -87,7 +87,7 @@ static struct t3_cmd_import_set good_import(const struct pair *pair)
 
 static void no_space(struct conf *c, struct pair *pair)
 {
-	set_route(c, pair, (struct t3_cmd_route_set){.peer_space = 1000, .peer_generation = 1});
+	set_route(c, pair, (struct t3_cmd_route_set){ .peer_space = 1000, .peer_generation = 1 });
 }
 
 static void quiesced(struct conf *c, struct pair *pair)
@@ -96,24 +96,24 @@ static void quiesced(struct conf *c, struct pair *pair)
 
 	conf_space_create(c, pair->target.dev, &gone, T3_PAGE_SIZE, 1);
 	set_route(c, pair,
-		  (struct t3_cmd_route_set){.peer_space = gone.args.space,
-					    .peer_generation = gone.args.generation});
+		  (struct t3_cmd_route_set){ .peer_space = gone.args.space,
+					     .peer_generation = gone.args.generation });
 	conf_space_command(c, &gone, T3_CMD_SPACE_DISABLE);
 }
 
 static void generation(struct conf *c, struct pair *pair)
 {
 	set_route(c, pair,
-		  (struct t3_cmd_route_set){.peer_space = pair->target.args.space,
-					    .peer_generation = pair->target.args.generation + 1});
+		  (struct t3_cmd_route_set){ .peer_space = pair->target.args.space,
+					     .peer_generation = pair->target.args.generation + 1 });
 }
 
 static void import_unset(struct conf *c, struct pair *pair)
 {
 	set_route(c, pair,
-		  (struct t3_cmd_route_set){.peer_space = pair->target.args.space,
-					    .peer_generation = pair->target.args.generation,
-					    .peer_import = 5});
+		  (struct t3_cmd_route_set){ .peer_space = pair->target.args.space,
+					     .peer_generation = pair->target.args.generation,
+					     .peer_import = 5 });
 }
 
 static void other_space(struct conf *c, struct pair *pair)
@@ -298,14 +298,15 @@ static bool vacant(struct conf *c, struct conf_device *d, uint32_t rank)
 
 static void test_nak_no_device(struct conf *c, unsigned row)
 {
-	struct t3_cmd_route_set route = {.peer_generation = 1};
+	struct t3_cmd_route_set route = { .peer_generation = 1 };
 	struct t3_fault_record record;
 	struct conf_device *d;
 	struct conf_space s;
 	unsigned i = 0;
 
 	(void)row;
-	while (i < c->count && !vacant(c, &c->device[i], (c->device[i].rank + 1) % c->device[i].ranks))
+	while (i < c->count &&
+	       !vacant(c, &c->device[i], (c->device[i].rank + 1) % c->device[i].ranks))
 		i++;
 	if (i == c->count)
 		conf_skip(c, "every rank with a link has a function");
@@ -322,11 +323,11 @@ static void test_nak_no_device(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{"in-order", test_in_order, 0, NULL, 2},
-	{"counts", test_counts, 0, NULL, 2},
-	{"nak", test_nak, ARRAY_SIZE(naks), nak_label, 2},
-	{"nak-SEGMENT-remote", test_nak_remote_target, 0, NULL, 2},
-	{"nak-NO_DEVICE", test_nak_no_device, 0, NULL, 0},
+	{ "in-order", test_in_order, 0, NULL, 2 },
+	{ "counts", test_counts, 0, NULL, 2 },
+	{ "nak", test_nak, ARRAY_SIZE(naks), nak_label, 2 },
+	{ "nak-SEGMENT-remote", test_nak_remote_target, 0, NULL, 2 },
+	{ "nak-NO_DEVICE", test_nak_no_device, 0, NULL, 0 },
 };
 
 CONF_SECTION(section_packets, "6.2", "link and packets", tests);

@@ -39,8 +39,8 @@ static const struct change maps[] = {
 	{"local-block-tiles",   FIELD(t3_cmd_seg_map, block_tiles), 2, T3_ADMIN_BAD_VALUE},
 	{"mbz-0",               FIELD(t3_cmd_seg_map, mbz[0]), 1, T3_ADMIN_BAD_VALUE},
 	{"mbz-2",               FIELD(t3_cmd_seg_map, mbz[2]), 0x80, T3_ADMIN_BAD_VALUE},
-	{"updates-0",           FIELD(t3_cmd_seg_map, updates), 0, T3_ADMIN_BAD_GEOMETRY},
-	{"updates-65",          FIELD(t3_cmd_seg_map, updates), 65, T3_ADMIN_BAD_GEOMETRY},
+	{"updates-0",           FIELD(t3_cmd_seg_map, updates), 0, T3_ADMIN_BAD_VALUE},
+	{"updates-65",          FIELD(t3_cmd_seg_map, updates), 65, T3_ADMIN_BAD_VALUE},
 	{"rows-0",              FIELD(t3_cmd_seg_map, rows), 0, T3_ADMIN_BAD_GEOMETRY},
 	{"row-bytes-0",         FIELD(t3_cmd_seg_map, row_bytes), 0, T3_ADMIN_BAD_GEOMETRY},
 	{"row-bytes-odd",       FIELD(t3_cmd_seg_map, row_bytes), 62, T3_ADMIN_BAD_GEOMETRY},
@@ -94,6 +94,8 @@ static const struct change imports[] = {
 	{"import-max",    FIELD(t3_cmd_import_set, import), 0xffffffff, T3_ADMIN_BAD_INDEX},
 	{"import-in-use", FIELD(t3_cmd_import_set, import), 1, T3_ADMIN_EXISTS},
 	{"op-mask",       FIELD(t3_cmd_import_set, op_mask), 1u << T3_OP_COUNT, T3_ADMIN_BAD_VALUE},
+	{"no-op",         FIELD(t3_cmd_import_set, op_mask), 0, T3_ADMIN_BAD_VALUE},
+	{"no-segment",    FIELD(t3_cmd_import_set, segment_mask), 0, T3_ADMIN_BAD_VALUE},
 };
 /* clang-format on */
 
@@ -102,9 +104,15 @@ static void apply(void *args, const struct change *change)
 	uint8_t *field = (uint8_t *)args + change->offset;
 
 	switch (change->bytes) {
-	case 1: *field = (uint8_t)change->value; break;
-	case 4: *(uint32_t *)field = (uint32_t)change->value; break;
-	default: *(uint64_t *)field = change->value; break;
+	case 1:
+		*field = (uint8_t)change->value;
+		break;
+	case 4:
+		*(uint32_t *)field = (uint32_t)change->value;
+		break;
+	default:
+		*(uint64_t *)field = change->value;
+		break;
 	}
 }
 
@@ -164,18 +172,18 @@ static void test_tile_too_large(struct conf *c, unsigned row)
 
 static void test_unmap(struct conf *c, unsigned row)
 {
-	static const uint32_t bad[] = {0, 6, 64, 0xffffffff};
+	static const uint32_t bad[] = { 0, 6, 64, 0xffffffff };
 	struct t3_cmd_index args;
 	struct conf_space s;
 
 	(void)row;
 	setup(c, &s);
 	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
-		args = (struct t3_cmd_index){.space = s.args.space, .index = bad[i]};
+		args = (struct t3_cmd_index){ .space = s.args.space, .index = bad[i] };
 		CHECK_EQUAL(c, "status", conf_admin(s.dev, T3_CMD_SEG_UNMAP, &args, sizeof(args)),
 			    T3_ADMIN_BAD_INDEX);
 	}
-	args = (struct t3_cmd_index){.space = s.args.space, .index = 5};
+	args = (struct t3_cmd_index){ .space = s.args.space, .index = 5 };
 	ADMIN(c, s.dev, T3_CMD_SEG_UNMAP, &args);
 	CHECK_EQUAL(c, "status of a second time",
 		    conf_admin(s.dev, T3_CMD_SEG_UNMAP, &args, sizeof(args)), T3_ADMIN_BAD_INDEX);
@@ -192,8 +200,11 @@ static void test_staging(struct conf *c, unsigned row)
 	struct conf_space s;
 
 	setup(c, &s);
-	args = (struct t3_cmd_seg_staging){.space = s.args.space, .segment = 5,
-					   .address = s.args.buffer, .slot_stride = 64, .slots = 2};
+	args = (struct t3_cmd_seg_staging){ .space = s.args.space,
+					    .segment = 5,
+					    .address = s.args.buffer,
+					    .slot_stride = 64,
+					    .slots = 2 };
 	apply(&args, &stagings[row]);
 	check_status(c, s.dev, conf_admin(s.dev, T3_CMD_SEG_STAGING, &args, sizeof(args)),
 		     &stagings[row]);
@@ -201,12 +212,12 @@ static void test_staging(struct conf *c, unsigned row)
 
 static void test_stats_index(struct conf *c, unsigned row)
 {
-	static const uint32_t bad[] = {0, 64, 0xffffffff};
+	static const uint32_t bad[] = { 0, 64, 0xffffffff };
 	struct t3_cmd_seg_stats args;
 	struct conf_space s;
 
 	setup(c, &s);
-	args = (struct t3_cmd_seg_stats){.space = s.args.space, .segment = bad[row]};
+	args = (struct t3_cmd_seg_stats){ .space = s.args.space, .segment = bad[row] };
 	CHECK_EQUAL(c, "ADMIN_STATUS", conf_admin(s.dev, T3_CMD_SEG_STATS, &args, sizeof(args)),
 		    T3_ADMIN_BAD_INDEX);
 }
@@ -244,8 +255,10 @@ static const char *route_label(unsigned row)
 
 static struct t3_cmd_route_set good_route(struct conf *c, struct conf_space *s)
 {
-	return (struct t3_cmd_route_set){.space = s->args.space, .peer_space = 1,
-					 .peer_rank = conf_device(c, 1)->rank, .peer_generation = 1};
+	return (struct t3_cmd_route_set){ .space = s->args.space,
+					  .peer_space = 1,
+					  .peer_rank = conf_device(c, 1)->rank,
+					  .peer_generation = 1 };
 }
 
 static void test_route(struct conf *c, unsigned row)
@@ -270,8 +283,11 @@ static const char *import_label(unsigned row)
 
 static struct t3_cmd_import_set good_import(struct conf *c, struct conf_space *s)
 {
-	return (struct t3_cmd_import_set){.space = s->args.space, .src_rank = conf_device(c, 1)->rank,
-					  .src_generation = 1, .op_mask = 1, .segment_mask = 1};
+	return (struct t3_cmd_import_set){ .space = s->args.space,
+					   .src_rank = conf_device(c, 1)->rank,
+					   .src_generation = 1,
+					   .op_mask = 1,
+					   .segment_mask = 1 };
 }
 
 static void test_import(struct conf *c, unsigned row)
@@ -308,20 +324,21 @@ static void test_no_link(struct conf *c, unsigned row)
 			    conf_admin(d, T3_CMD_IMPORT_SET, &import, sizeof(import)),
 			    T3_ADMIN_NO_ROUTE);
 	else
-		CHECK_EQUAL(c, "ADMIN_STATUS", conf_admin(d, T3_CMD_ROUTE_SET, &route, sizeof(route)),
+		CHECK_EQUAL(c, "ADMIN_STATUS",
+			    conf_admin(d, T3_CMD_ROUTE_SET, &route, sizeof(route)),
 			    T3_ADMIN_NO_ROUTE);
 }
 
 static void test_clear(struct conf *c, unsigned row)
 {
-	static const uint32_t bad[] = {0, 32, 0xffffffff};
+	static const uint32_t bad[] = { 0, 32, 0xffffffff };
 	uint32_t opcode = row ? T3_CMD_IMPORT_CLEAR : T3_CMD_ROUTE_CLEAR;
 	struct t3_cmd_index args;
 	struct conf_space s;
 
 	setup(c, &s);
 	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
-		args = (struct t3_cmd_index){.space = s.args.space, .index = bad[i]};
+		args = (struct t3_cmd_index){ .space = s.args.space, .index = bad[i] };
 		CHECK_EQUAL(c, "ADMIN_STATUS", conf_admin(s.dev, opcode, &args, sizeof(args)),
 			    T3_ADMIN_BAD_INDEX);
 	}
@@ -342,12 +359,13 @@ static void test_route_in_use(struct conf *c, unsigned row)
 	if (row)
 		segment.op = segment.init = 0;
 	CHECK_EQUAL(c, "SEG_MAP without route",
-		    conf_admin(s.dev, T3_CMD_SEG_MAP, &segment, sizeof(segment)), T3_ADMIN_BAD_INDEX);
+		    conf_admin(s.dev, T3_CMD_SEG_MAP, &segment, sizeof(segment)),
+		    T3_ADMIN_BAD_INDEX);
 	route = good_route(c, &s);
 	route.route = 3;
 	ADMIN(c, s.dev, T3_CMD_ROUTE_SET, &route);
 	conf_map(c, &s, &segment);
-	clear = (struct t3_cmd_index){.space = s.args.space, .index = 3};
+	clear = (struct t3_cmd_index){ .space = s.args.space, .index = 3 };
 	CHECK_EQUAL(c, "ROUTE_CLEAR", conf_admin(s.dev, T3_CMD_ROUTE_CLEAR, &clear, sizeof(clear)),
 		    T3_ADMIN_EXISTS);
 	clear.index = 0;
@@ -357,17 +375,17 @@ static void test_route_in_use(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{"seg-map", test_map, ARRAY_SIZE(maps), map_label, 0},
-	{"seg-map-tile-too-large", test_tile_too_large, 0, NULL, 0},
-	{"seg-unmap", test_unmap, 0, NULL, 0},
-	{"seg-staging", test_staging, ARRAY_SIZE(stagings), staging_label, 0},
-	{"seg-stats", test_stats_index, 3, NULL, 0},
-	{"all-segments", test_all_segments, 0, NULL, 0},
-	{"route-set", test_route, ARRAY_SIZE(routes), route_label, 2},
-	{"import-set", test_import, ARRAY_SIZE(imports), import_label, 2},
-	{"no-link", test_no_link, 2, NULL, 2},
-	{"clear", test_clear, 2, NULL, 0},
-	{"route-in-use", test_route_in_use, 2, NULL, 2},
+	{ "seg-map", test_map, ARRAY_SIZE(maps), map_label, 0 },
+	{ "seg-map-tile-too-large", test_tile_too_large, 0, NULL, 0 },
+	{ "seg-unmap", test_unmap, 0, NULL, 0 },
+	{ "seg-staging", test_staging, ARRAY_SIZE(stagings), staging_label, 0 },
+	{ "seg-stats", test_stats_index, 3, NULL, 0 },
+	{ "all-segments", test_all_segments, 0, NULL, 0 },
+	{ "route-set", test_route, ARRAY_SIZE(routes), route_label, 2 },
+	{ "import-set", test_import, ARRAY_SIZE(imports), import_label, 2 },
+	{ "no-link", test_no_link, 2, NULL, 2 },
+	{ "clear", test_clear, 2, NULL, 0 },
+	{ "route-in-use", test_route_in_use, 2, NULL, 2 },
 };
 
 CONF_SECTION(section_segment_admin, "7", "admin commands of segments, routes, imports", tests);

@@ -107,23 +107,27 @@ static void test_bus_master_off(struct conf *c, unsigned row)
 	conf_wait_state(c, &s, T3_SPACE_IDLE, 0);
 }
 
-/* A record of this epoch with a count that no tile of this size has. */
+/* A record of this epoch with a count that no tile of this size has: a fault, by
+ * what the device finds first, and of this space alone. */
 static void test_counter(struct conf *c, unsigned row)
 {
-	static const uint32_t counts[] = {33, 0x80000000, 0xffffffff};
+	static const uint32_t counts[] = { 33, 0x80000000, 0xffffffff };
 	struct conf_space s, other;
+	uint32_t kind;
 
 	setup(c, &s, &other);
 	conf_write(s.dev->memory, s.args.counters, 4, 1);
 	conf_write(s.dev->memory, s.args.counters + 4, 4, counts[row]);
 	conf_store(&s, 0, 4, 1);
-	conf_wait_fault(c, &s, T3_FAULT_COUNTER);
+	wait_faulted(c, &s);
+	kind = s.events->fault.kind;
+	CHECK(c, kind == T3_FAULT_COUNTER || kind == T3_FAULT_OVERSHOOT, "kind is %u", kind);
 	check_isolated(c, &other);
 }
 
 static void test_read_remote(struct conf *c, unsigned row)
 {
-	static const unsigned widths[] = {1, 2, 4, 8};
+	static const unsigned widths[] = { 1, 2, 4, 8 };
 	struct t3_fault_record record;
 	struct pair pair;
 
@@ -135,7 +139,6 @@ static void test_read_remote(struct conf *c, unsigned row)
 	conf_wait_fault(c, &pair.target, T3_FAULT_PEER_POISON);
 }
 
-/* Before anything else the state is looked at: UNMAPPED, WIDTH are for ARMED. */
 static void test_record(struct conf *c, unsigned row)
 {
 	struct conf_space s, other;
@@ -154,7 +157,7 @@ static void test_record(struct conf *c, unsigned row)
 	check_isolated(c, &other);
 }
 
-/* Memory of a FAULTED space can be read, what it had counted stays uncounted for. */
+/* Memory of a FAULTED space can be read, and takes no more updates. */
 static void test_memory_stays(struct conf *c, unsigned row)
 {
 	struct conf_space s, other;
@@ -173,14 +176,14 @@ static void test_memory_stays(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{"clock", test_clock, 0, NULL, 2},
-	{"event-area-unmapped", test_event_area_unmapped, 0, NULL, 0},
-	{"host-dma-interrupt", test_host_dma_interrupt, 0, NULL, 0},
-	{"bus-master-off", test_bus_master_off, 0, NULL, 0},
-	{"counter", test_counter, 3, NULL, 0},
-	{"read-remote", test_read_remote, 4, NULL, 2},
-	{"record", test_record, 0, NULL, 0},
-	{"memory-stays", test_memory_stays, 0, NULL, 0},
+	{ "clock", test_clock, 0, NULL, 2 },
+	{ "event-area-unmapped", test_event_area_unmapped, 0, NULL, 0 },
+	{ "host-dma-interrupt", test_host_dma_interrupt, 0, NULL, 0 },
+	{ "bus-master-off", test_bus_master_off, 0, NULL, 0 },
+	{ "counter", test_counter, 3, NULL, 0 },
+	{ "read-remote", test_read_remote, 4, NULL, 2 },
+	{ "record", test_record, 0, NULL, 0 },
+	{ "memory-stays", test_memory_stays, 0, NULL, 0 },
 };
 
 CONF_SECTION(section_faults, "9", "time and faults", tests);

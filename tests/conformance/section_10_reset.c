@@ -13,7 +13,7 @@ static void by_register(struct conf *c, struct conf_device *d)
 static const struct {
 	const char *name;
 	void (*reset)(struct conf *c, struct conf_device *d);
-} ways[] = {{"CONTROL", by_register}, {"VFIO", conf_flr}};
+} ways[] = { { "CONTROL", by_register }, { "VFIO", conf_flr } };
 
 static const char *way_label(unsigned row)
 {
@@ -60,7 +60,7 @@ static void test_spaces(struct conf *c, unsigned row)
 	conf_store(&s, 0, 8, 1);
 	before = s.events->state;
 	reset(c, d, row);
-	query = (struct t3_cmd_space){.space = s.args.space};
+	query = (struct t3_cmd_space){ .space = s.args.space };
 	ADMIN(c, d, T3_CMD_SPACE_QUERY, &query);
 	CHECK_EQUAL(c, "state", query.state, T3_SPACE_FREE);
 	CHECK(c, query.generation != s.args.generation, "the generation is the same");
@@ -73,10 +73,11 @@ static void test_spaces(struct conf *c, unsigned row)
 
 static void test_registers(struct conf *c, unsigned row)
 {
-	static const uint32_t zero[] = {T3_REG_ERROR_STATUS, T3_REG_ERROR_ENABLE,
-					T3_REG_EVENT_VECTOR, T3_REG_ERROR_VECTOR,
-					T3_REG_EVENT_SUMMARY, T3_REG_ADMIN_COMMAND,
-					T3_REG_ADMIN_STATUS, T3_REG_MAILBOX, T3_REG_MAILBOX + 252};
+	static const uint32_t zero[] = { T3_REG_ERROR_STATUS,  T3_REG_ERROR_ENABLE,
+					 T3_REG_EVENT_VECTOR,  T3_REG_ERROR_VECTOR,
+					 T3_REG_EVENT_SUMMARY, T3_REG_ADMIN_COMMAND,
+					 T3_REG_ADMIN_STATUS,  T3_REG_MAILBOX,
+					 T3_REG_MAILBOX + 252 };
 	struct conf_device *d = conf_device(c, 0);
 	struct conf_space s;
 
@@ -165,14 +166,14 @@ static void test_again_and_again(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{"incarnation", test_incarnation, ARRAY_SIZE(ways), way_label, 0},
-	{"memory", test_memory, ARRAY_SIZE(ways), way_label, 0},
-	{"spaces", test_spaces, ARRAY_SIZE(ways), way_label, 0},
-	{"registers", test_registers, ARRAY_SIZE(ways), way_label, 0},
-	{"target", test_target, ARRAY_SIZE(ways), way_label, 2},
-	{"source", test_source, ARRAY_SIZE(ways), way_label, 2},
-	{"link-again", test_link_again, ARRAY_SIZE(ways), way_label, 2},
-	{"again-and-again", test_again_and_again, 0, NULL, 0},
+	{ "incarnation", test_incarnation, ARRAY_SIZE(ways), way_label, 0 },
+	{ "memory", test_memory, ARRAY_SIZE(ways), way_label, 0 },
+	{ "spaces", test_spaces, ARRAY_SIZE(ways), way_label, 0 },
+	{ "registers", test_registers, ARRAY_SIZE(ways), way_label, 0 },
+	{ "target", test_target, ARRAY_SIZE(ways), way_label, 2 },
+	{ "source", test_source, ARRAY_SIZE(ways), way_label, 2 },
+	{ "link-again", test_link_again, ARRAY_SIZE(ways), way_label, 2 },
+	{ "again-and-again", test_again_and_again, 0, NULL, 0 },
 };
 
 CONF_SECTION(section_reset, "10", "reset", tests);

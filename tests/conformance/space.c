@@ -25,16 +25,15 @@ void conf_memory_fill(struct conf_device *d, uint64_t offset, uint64_t bytes, ui
 		conf_write(d->memory, offset + i, 8, word);
 }
 
-void conf_space_prepare(struct conf *c, struct conf_device *d, struct conf_space *s,
-			uint64_t bytes, uint32_t records)
+void conf_space_prepare(struct conf *c, struct conf_device *d, struct conf_space *s, uint64_t bytes,
+			uint32_t records)
 {
 	uint64_t table = (uint64_t)records * sizeof(struct t3_tile_record);
 
-	*s = (struct conf_space){.dev = d};
+	*s = (struct conf_space){ .dev = d };
 	s->args.space = d->spaces_used++;
 	s->args.size = round_up(bytes);
-	s->args.aperture_offset =
-		take(c, &d->aperture_used, bytes, d->aperture_bytes, "aperture");
+	s->args.aperture_offset = take(c, &d->aperture_used, bytes, d->aperture_bytes, "aperture");
 	s->args.buffer = take(c, &d->memory_used, bytes, d->memory_bytes, "device memory");
 	s->args.counters = take(c, &d->memory_used, table, d->memory_bytes, "device memory");
 	s->args.counter_count = records;
@@ -42,8 +41,8 @@ void conf_space_prepare(struct conf *c, struct conf_device *d, struct conf_space
 	s->events = conf_page(c, &s->args.event_area);
 }
 
-void conf_space_create(struct conf *c, struct conf_device *d, struct conf_space *s,
-		       uint64_t bytes, uint32_t records)
+void conf_space_create(struct conf *c, struct conf_device *d, struct conf_space *s, uint64_t bytes,
+		       uint32_t records)
 {
 	conf_space_prepare(c, d, s, bytes, records);
 	ADMIN(c, d, T3_CMD_SPACE_CREATE, &s->args);
@@ -51,7 +50,7 @@ void conf_space_create(struct conf *c, struct conf_device *d, struct conf_space 
 
 struct t3_cmd_space conf_space_command(struct conf *c, struct conf_space *s, uint32_t opcode)
 {
-	struct t3_cmd_space args = {.space = s->args.space};
+	struct t3_cmd_space args = { .space = s->args.space };
 
 	CHECK_EQUAL(c, "status of a space command", conf_admin(s->dev, opcode, &args, sizeof(args)),
 		    T3_ADMIN_OK);

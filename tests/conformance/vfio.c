@@ -11,8 +11,8 @@
 
 #include "run.h"
 
-#define IOVA_BASE 0x10000000ull
-#define PCI_COMMAND 0x04u
+#define IOVA_BASE	   0x10000000ull
+#define PCI_COMMAND	   0x04u
 #define PCI_COMMAND_MEMORY 0x2u
 #define PCI_COMMAND_MASTER 0x4u
 
@@ -35,7 +35,7 @@ static size_t page_stride(void)
 int conf_region(struct conf_device *d, unsigned index, volatile uint8_t **base, uint64_t *bytes,
 		uint64_t *offset)
 {
-	struct vfio_region_info info = {.argsz = sizeof(info), .index = index};
+	struct vfio_region_info info = { .argsz = sizeof(info), .index = index };
 
 	if (ioctl(d->fd, VFIO_DEVICE_GET_REGION_INFO, &info) < 0)
 		return complain("VFIO_DEVICE_GET_REGION_INFO", d->bdf);
@@ -47,7 +47,8 @@ int conf_region(struct conf_device *d, unsigned index, volatile uint8_t **base, 
 		fprintf(stderr, "t3-conformance: %s: BAR%u cannot be mapped\n", d->bdf, index);
 		return -1;
 	}
-	*base = mmap(NULL, info.size, PROT_READ | PROT_WRITE, MAP_SHARED, d->fd, (off_t)info.offset);
+	*base = mmap(NULL, info.size, PROT_READ | PROT_WRITE, MAP_SHARED, d->fd,
+		     (off_t)info.offset);
 	return *base == MAP_FAILED ? complain("cannot map a BAR", d->bdf) : 0;
 }
 
@@ -98,7 +99,7 @@ void conf_flr(struct conf *c, struct conf_device *d)
 
 static int open_group(struct conf *c, const char *bdf, int group)
 {
-	struct vfio_group_status status = {.argsz = sizeof(status)};
+	struct vfio_group_status status = { .argsz = sizeof(status) };
 	char path[32];
 	int fd;
 
@@ -131,7 +132,7 @@ static int group_of(struct conf *c, struct conf_device *d, const int *groups, un
 
 static int open_device(struct conf_device *d)
 {
-	struct vfio_device_info info = {.argsz = sizeof(info)};
+	struct vfio_device_info info = { .argsz = sizeof(info) };
 	uint64_t bytes;
 
 	d->fd = ioctl(d->group_fd, VFIO_GROUP_GET_DEVICE_FD, d->bdf);
@@ -216,8 +217,9 @@ void *conf_page(struct conf *c, uint64_t *iova)
 
 void conf_unmap(struct conf *c, uint64_t iova)
 {
-	struct vfio_iommu_type1_dma_unmap unmap = {
-		.argsz = sizeof(unmap), .iova = iova, .size = page_stride()};
+	struct vfio_iommu_type1_dma_unmap unmap = { .argsz = sizeof(unmap),
+						    .iova = iova,
+						    .size = page_stride() };
 
 	CHECK(c, !ioctl(c->container, VFIO_IOMMU_UNMAP_DMA, &unmap), "VFIO_IOMMU_UNMAP_DMA: %s",
 	      strerror(errno));
