@@ -182,6 +182,7 @@ static void test_time(void **state)
 	struct host_dev *d = &host->dev[0];
 	struct queue q = queue_new(d, 0, 0);
 	struct t3_descriptor copy = queue_copy(0x10000, 0, 10 * PIECE), nop = queue_nop();
+	struct t3_descriptor signal = queue_signal(0, 1);
 	uint64_t start;
 
 	(void)state;
@@ -194,6 +195,9 @@ static void test_time(void **state)
 	start = host_get(d, T3_REG_VCLOCK, 8);
 	queue_submit(&q, &copy);
 	assert_int_equal(queue_completion(&q, 2)->vtime, start + 5 + 1 + 9 * 128);
+	queue_put(&q, &signal); /* which wakes the engine that is at work */
+	queue_submit(&q, &nop);
+	assert_int_equal(queue_completion(&q, 4)->vtime, queue_completion(&q, 3)->vtime + 1);
 	host_free(host);
 }
 

@@ -10,6 +10,7 @@
 #define ROW_BYTES    2600u /* ragged: not a multiple of the tile */
 #define PITCH	     2816u
 #define SRC_PITCH    3000u
+#define TILE_BYTES   1204u /* 8 does not divide it: a pattern goes on in the next tile */
 
 struct pair {
 	struct host *host;
@@ -25,7 +26,7 @@ static struct t3_cmd_seg_map big(uint32_t kind)
 	map.row_bytes = ROW_BYTES;
 	map.pitch = PITCH;
 	map.tile_rows = 3;
-	map.tile_row_bytes = 1200;
+	map.tile_row_bytes = TILE_BYTES;
 	map.counter_base = 0;
 	return map;
 }
@@ -146,7 +147,7 @@ static void test_pieces(void **state)
 	(void)state;
 	queue_submit(&p.q, &x);
 	host_drain(p.host);
-	/* 2600 bytes at tiles of 1200: 1024 + 176, 1024 + 176, 200 */
+	/* 2600 bytes at tiles of 1204: 1024 + 180, 1024 + 180, 192 */
 	assert_int_equal(host_counter(p.a, T3_COUNTER_STORES), ROWS * 5);
 	assert_true(host_counter(p.a, T3_COUNTER_LINK_TX_PACKETS) - before >= ROWS * 5);
 	host_free(p.host);
@@ -176,48 +177,104 @@ static void test_leaves_slots(void **state)
 	host_free(p.host);
 }
 
-/*
- * A queue that fills one REMOTE segment and a DMA segment whose tiles share the link:
- * both get through, though each alone could keep it busy.
- */
-static void test_shares_link(void **state)
+/* Space 2 on both, above space 1: rank 0's segment is REMOTE. Returns its descriptor. */
+static struct t3_descriptor second_space(struct pair *p)
 {
-	struct pair p = pair_new(T3_SEG_DMA, 0);
 	struct t3_cmd_space_create cmd = host_space_args(2);
 	struct t3_cmd_seg_map map = big(T3_SEG_REMOTE), local = big(T3_SEG_LOCAL);
-	struct queue second = queue_new(p.a, 1, 0);
-	struct t3_descriptor x = produce(&p, ROWS), y = x;
+	struct t3_descriptor x = produce(p, ROWS);
 	uint32_t k;
 
-	(void)state;
 	cmd.aperture_offset = 0x20000;
 	cmd.buffer = 0x200000;
 	cmd.size = 0x20000;
 	for (k = 0; k < 2; k++)
-		assert_int_equal(host_command(&p.host->dev[k], T3_CMD_SPACE_CREATE, &cmd,
+		assert_int_equal(host_command(&p->host->dev[k], T3_CMD_SPACE_CREATE, &cmd,
 					      sizeof(cmd)),
 				 T3_ADMIN_OK);
-	host_connect(p.a, p.b, 2);
-	map.space = local.space = 2;
-	host_map(p.a, &map);
-	host_map(p.b, &local);
-	host_arm(p.b, 2, 1);
-	host_arm(p.a, 2, 1);
-	host_drain(p.host);
+	host_connect(p->a, p->b, 2);
+	map.space = local.space = x.space = 2;
+	host_map(p->a, &map);
+	host_map(p->b, &local);
+	host_arm(p->b, 2, 1);
+	host_arm(p->a, 2, 1);
+	host_drain(p->host);
+	x.generation = host_query(p->a, 2).generation;
+	return x;
+}
+
+static void expect_both(struct pair *p)
+{
+	uint32_t row;
+
+	host_expect(p->a, SPACE, T3_SPACE_COMPLETE, 1);
+	host_expect(p->a, 2, T3_SPACE_COMPLETE, 1);
+	expect_rows(p->b, p->a->memory + SOURCE);
+	for (row = 0; row < ROWS; row++)
+		assert_memory_equal(p->b->memory + 0x200000 + row * PITCH,
+				    p->a->memory + SOURCE + row * SRC_PITCH, ROW_BYTES);
+}
+
+/* Two queues on one link: stores to one segment, and those that make tiles ready. */
+static void test_shares_link(void **state)
+{
+	struct pair p = pair_new(T3_SEG_DMA, 0);
+	struct t3_descriptor x = produce(&p, ROWS), y = second_space(&p);
+	struct queue second = queue_new(p.a, 1, 0);
+
+	(void)state;
 	fill_source(p.a->memory + SOURCE);
-	y.space = 2;
-	y.generation = host_query(p.a, 2).generation;
 	queue_submit(&p.q, &x);
 	queue_submit(&second, &y);
 	host_drain(p.host);
 	queue_expect(&p.q, 0, T3_DESC_OK, 0);
 	queue_expect(&second, 0, T3_DESC_OK, 0);
+	expect_both(&p);
+	host_free(p.host);
+}
+
+/* What DMA has sent when the queue has stored so many bytes into space 2. */
+static uint64_t dma_bytes_when(struct pair *p, uint64_t bytes)
+{
+	while (host_stats(p->a, 2, 0).local_bytes < bytes)
+		assert_true(t3_fabric_run(p->host->fabric, 1));
+	return host_stats(p->a, SPACE, 0).dma_bytes;
+}
+
+/* All tiles are ready when the queue starts: from then on a packet each. */
+static void test_alternates(void **state)
+{
+	struct pair p = pair_new(T3_SEG_LOCAL, 0);
+	struct t3_descriptor x = second_space(&p);
+	struct t3_cmd_seg_map map = big(T3_SEG_DMA), local = big(T3_SEG_LOCAL);
+	struct t3_cmd_seg_staging staging = { SPACE, 0, SOURCE, 0x20000, 1, 0 };
+	uint64_t all = (uint64_t)ROWS * ROW_BYTES, sent;
+	uint32_t tile;
+
+	(void)state;
+	host_space_command(p.a, T3_CMD_SPACE_RESET, SPACE);
+	host_index_command(p.a, T3_CMD_SEG_UNMAP, SPACE, 0);
+	host_space_command(p.b, T3_CMD_SPACE_RESET, SPACE);
+	host_index_command(p.b, T3_CMD_SEG_UNMAP, SPACE, 0);
+	host_drain(p.host);
+	host_connect(p.a, p.b, SPACE);
+	host_map(p.b, &local);
+	host_map(p.a, &map);
+	assert_int_equal(host_command(p.a, T3_CMD_SEG_STAGING, &staging, sizeof(staging)),
+			 T3_ADMIN_OK);
+	host_arm(p.b, SPACE, 1);
+	host_arm(p.a, SPACE, 1);
+	host_drain(p.host);
+	for (tile = 0; tile < 14 * 3; tile++)
+		host_tile(p.a, SPACE, 0, 0, tile);
+	queue_submit(&p.q, &x);
+	sent = dma_bytes_when(&p, all / 4); /* tiles had a start of 48 packets */
+	sent = dma_bytes_when(&p, all / 2) - sent;
+	assert_true(sent > all / 5 && sent < all * 3 / 10);
+	host_drain(p.host);
+	queue_expect(&p.q, 0, T3_DESC_OK, 0);
 	host_expect(p.a, SPACE, T3_SPACE_COMPLETE, 1);
 	host_expect(p.a, 2, T3_SPACE_COMPLETE, 1);
-	expect_rows(p.b, p.a->memory + SOURCE);
-	for (k = 0; k < ROWS; k++)
-		assert_memory_equal(p.b->memory + 0x200000 + k * PITCH,
-				    p.a->memory + SOURCE + k * SRC_PITCH, ROW_BYTES);
 	host_free(p.host);
 }
 
@@ -300,7 +357,7 @@ static const struct fault faults[] = {
 	{ ROW_BYTES - 8, 12, T3_FAULT_UNMAPPED, HOST_NONE32, ROW_BYTES, 0 },
 	{ 0, 2, T3_FAULT_WIDTH, HOST_NONE32, 0, 0 },
 	{ 2, 4, T3_FAULT_WIDTH, HOST_NONE32, 2, 0 },
-	{ 8, 1201, T3_FAULT_WIDTH, HOST_NONE32, 1200, 0 },
+	{ 8, 1201, T3_FAULT_WIDTH, HOST_NONE32, TILE_BYTES, 0 },
 };
 
 static void test_faults(void **state)
@@ -328,7 +385,7 @@ static void test_overshoot(void **state)
 	struct t3_descriptor x = produce(&p, 1);
 
 	(void)state;
-	x.row_bytes = 1200;
+	x.row_bytes = TILE_BYTES;
 	queue_submit(&p.q, &x);
 	queue_submit(&p.q, &x);
 	queue_submit(&p.q, &x);
@@ -382,10 +439,11 @@ static void test_abort_asleep(void **state)
 	t3_fabric_run(p.host->fabric, 80);
 	queue_abort(&p.q);
 	queue_expect(&p.q, 0, T3_DESC_ABORTED, 0);
-	host_inject(p.host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 0);
-	queue_submit(&p.q, &nop);
-	host_drain(p.host);
+	queue_submit(&p.q, &nop); /* it does not sleep any more, though the link is down */
+	t3_fabric_run(p.host->fabric, 1);
 	queue_expect(&p.q, 1, T3_DESC_OK, 0);
+	host_inject(p.host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 0);
+	host_drain(p.host);
 	host_expect(p.a, SPACE, T3_SPACE_ARMED, 1);
 	host_free(p.host);
 }
@@ -418,10 +476,10 @@ static void test_source_fails(void **state)
 	(void)state;
 	x.src_kind = T3_LOC_HOST;
 	x.src = FREE;
-	p.a->fail_data = 4; /* fetch, 1200, 1200, then 200 bytes */
-	expect_failure(&p, &x, T3_DESC_HOST_DMA, FREE + 2400);
+	p.a->fail_data = 4; /* fetch, 1204, 1204, then 192 bytes */
+	expect_failure(&p, &x, T3_DESC_HOST_DMA, FREE + 2 * TILE_BYTES);
 	host_expect(p.a, SPACE, T3_SPACE_ARMED, 1);
-	assert_int_equal(host_stats(p.a, SPACE, 0).local_bytes, 2400);
+	assert_int_equal(host_stats(p.a, SPACE, 0).local_bytes, 2 * TILE_BYTES);
 	host_free(p.host);
 }
 
@@ -455,6 +513,7 @@ int main(void)
 		cmocka_unit_test(test_space_goes),   cmocka_unit_test(test_link_lost),
 		cmocka_unit_test(test_abort_asleep), cmocka_unit_test(test_reset_asleep),
 		cmocka_unit_test(test_source_fails), cmocka_unit_test(test_fill),
+		cmocka_unit_test(test_alternates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
