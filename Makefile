@@ -98,7 +98,7 @@ help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
 
 #: make run     build what is missing and run a GEMM with reduce-scatter in the guest
-#:                RANKS=4             devices, 2 to 16
+#:                RANKS=4             devices, 2 to 32
 #:                SHAPE=256x256x256   MxNxK; M and K divisible by RANKS
 #:                TILE=32x32          tracked tile, rows x columns
 #:                DTYPE=f32           i32, f32, f16, bf16
