@@ -26,6 +26,22 @@ static bool init_pm(PCIDevice *pci, Error **errp)
 	return true;
 }
 
+/* What a requester may ask for: all of it allowed, reads of up to 512 bytes. */
+enum {
+	DEVCTL_RESET =
+		PCI_EXP_DEVCTL_RELAX_EN | PCI_EXP_DEVCTL_NOSNOOP_EN | PCI_EXP_DEVCTL_READRQ_512B,
+	DEVCTL_WRITABLE = PCI_EXP_DEVCTL_RELAX_EN | PCI_EXP_DEVCTL_EXT_TAG |
+			  PCI_EXP_DEVCTL_NOSNOOP_EN | PCI_EXP_DEVCTL_READRQ,
+};
+
+static void init_control(PCIDevice *pci)
+{
+	uint32_t control = pci->exp.exp_cap + PCI_EXP_DEVCTL;
+
+	pci_word_test_and_set_mask(pci->config + control, DEVCTL_RESET);
+	pci_word_test_and_set_mask(pci->wmask + control, DEVCTL_WRITABLE);
+}
+
 /* On a root bus the function is part of the root complex and has no link. */
 static void init_link(PCIDevice *pci)
 {
@@ -48,6 +64,7 @@ static bool init_pcie(PCIDevice *pci, Error **errp)
 	}
 	pcie_cap_deverr_init(pci);
 	pcie_cap_flr_init(pci);
+	init_control(pci);
 	init_link(pci);
 	return true;
 }
@@ -81,6 +98,8 @@ void t3_pci_reset_capabilities(T3State *s)
 	uint8_t *cap = pci->config + pci->exp.exp_cap;
 
 	pcie_cap_deverr_reset(pci);
+	pci_word_test_and_clear_mask(cap + PCI_EXP_DEVCTL, DEVCTL_WRITABLE);
+	pci_word_test_and_set_mask(cap + PCI_EXP_DEVCTL, DEVCTL_RESET);
 	pci_word_test_and_clear_mask(
 		cap + PCI_EXP_DEVSTA,
 		pci_get_word(pci->w1cmask + pci->exp.exp_cap + PCI_EXP_DEVSTA));

@@ -406,6 +406,10 @@ def launcher_suite():
     return results
 
 
+def hotplug_suite():
+    return tap_program("hotplug", [ROOT / "tests/hotplug.py"])
+
+
 SUITES = {
     "lint": lint_suite,
     "options": options_suite,
@@ -418,6 +422,7 @@ SUITES = {
     "launcher": launcher_suite,
     "conformance": conformance_suite,
     "guest": guest_suite,
+    "hotplug": hotplug_suite,
     "e2e": e2e_suite,
 }
 
