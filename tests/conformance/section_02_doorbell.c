@@ -220,6 +220,22 @@ static void test_generation(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "in the event area", s.events->generation, first + 3);
 }
 
+/* A slot that is FREE at a function reset takes part in it. */
+static void test_generation_of_free(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct conf_space s;
+	uint32_t first;
+
+	(void)row;
+	conf_space_create(c, d, &s, T3_PAGE_SIZE, 1);
+	first = s.args.generation;
+	conf_reset(d);
+	conf_reset(d);
+	ADMIN(c, d, T3_CMD_SPACE_CREATE, &s.args);
+	CHECK_EQUAL(c, "after two resets", s.args.generation, first + 2);
+}
+
 static const struct conf_test tests[] = {
 	{ "illegal", test_illegal, ARRAY_SIZE(illegal), illegal_label, 0 },
 	{ "bad-tile", test_bad_tile, ARRAY_SIZE(bad_tiles), bad_tile_label, 0 },
@@ -231,6 +247,7 @@ static const struct conf_test tests[] = {
 	{ "any-epoch-after-reset", test_any_epoch_after_reset, 0, NULL, 0 },
 	{ "no-segments", test_no_segments, 0, NULL, 0 },
 	{ "generation", test_generation, 0, NULL, 0 },
+	{ "generation-of-free", test_generation_of_free, 0, NULL, 0 },
 };
 
 CONF_SECTION(section_doorbell, "2.2", "doorbell page", tests);
