@@ -157,6 +157,7 @@ static const Property t3_properties[] = {
 	DEFINE_PROP_SIZE("aperture-size", T3State, config.aperture_size, 256 * MiB),
 	DEFINE_PROP_UINT32("tracker-entries", T3State, config.tracker_entries, 256),
 	DEFINE_PROP_UINT32("tracker-ways", T3State, config.tracker_ways, 8),
+	DEFINE_PROP_BOOL("guest-inject", T3State, config.guest_inject, false),
 };
 
 static void class_init(ObjectClass *klass, void *data)

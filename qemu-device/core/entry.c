@@ -30,7 +30,10 @@ void t3_fabric_set_inline_budget(struct t3_fabric *fabric, uint32_t budget)
 
 uint32_t t3_fabric_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
 {
-	return t3_inject(fabric, inject);
+	uint32_t status = t3_inject(fabric, inject);
+
+	leave_rest(fabric);
+	return status;
 }
 
 void t3_dev_reset(struct t3_dev *dev)

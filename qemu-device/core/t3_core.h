@@ -51,6 +51,14 @@ uint64_t t3_fabric_now(const struct t3_fabric *fabric); /* virtual ns */
 
 /* Fault injection from outside (SPEC.md section 12). Returns t3_admin_status. */
 uint32_t t3_fabric_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);
+/*
+ * Injections as text, "KIND KEY=NUMBER...; ...": takes the first one and moves `text`
+ * behind it. 1; 0: there is none; -1: it is wrong, and `error` says why. Text that is
+ * cut off at `size` still ends in 0. explain() does the same for a refused one.
+ */
+int t3_inject_parse(const char **text, struct t3_cmd_inject *inject, char *error, size_t size);
+void t3_inject_explain(const struct t3_cmd_inject *inject, uint32_t status, char *error,
+		       size_t size);
 
 /* ------------------------------------------------------------------- device */
 

@@ -181,6 +181,24 @@ void host_attach(struct host *host, uint32_t rank)
 	assert_int_equal(t3_dev_attach(host->dev[rank].dev, host->fabric, rank), 0);
 }
 
+void host_replace(struct host *host, uint32_t rank, bool guest_inject)
+{
+	struct host_dev *d = &host->dev[rank];
+	struct t3_dev_config config = {
+		.memory_size = HOST_MEMORY,
+		.aperture_size = HOST_APERTURE,
+		.tracker_entries = 256,
+		.tracker_ways = 8,
+		.guest_inject = guest_inject,
+	};
+
+	t3_dev_detach(d->dev);
+	t3_dev_free(d->dev);
+	d->dev = t3_dev_new(&config, d->memory, &dev_ops, d);
+	assert_non_null(d->dev);
+	host_attach(host, rank);
+}
+
 static void add_device(struct host *host, uint32_t rank, const struct host_config *config)
 {
 	struct host_dev *d = &host->dev[rank];

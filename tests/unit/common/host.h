@@ -93,6 +93,8 @@ struct host *host_ring(uint32_t ranks); /* 256 entries, 8 ways */
 void host_free(struct host *host);
 bool host_inject(struct t3_fabric *fabric, uint32_t src, uint32_t dst, uint32_t kind, uint32_t nth);
 void host_attach(struct host *host, uint32_t rank);
+/* Another device takes the rank, with the same memory, as it is. */
+void host_replace(struct host *host, uint32_t rank, bool guest_inject);
 void host_drain(struct host *host);
 /* Resets all devices and what the host remembers; memory becomes 0. */
 void host_renew(struct host *host);
