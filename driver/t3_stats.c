@@ -11,6 +11,8 @@ static_assert(T3_COUNTER_COUNT <= DRM_T3_COUNTERS_MAX);
 static_assert(DRM_T3_FEATURE_STAGING == T3_CAP_STAGING);
 static_assert(DRM_T3_FEATURE_MINMAX == T3_CAP_MINMAX);
 static_assert(sizeof(struct drm_t3_event_area) == sizeof(struct t3_event_area));
+static_assert((int)DRM_T3_FAULT_POISON == (int)T3_FAULT_POISON);
+static_assert((int)DRM_T3_NAK_POISON == (int)T3_NAK_POISON);
 static_assert(sizeof(struct drm_t3_fault) == sizeof(struct t3_fault_record));
 
 union t3_answer {

@@ -586,6 +586,7 @@ enum drm_t3_fault_kind {
 	DRM_T3_FAULT_PEER_DEAD = 12,   /* a target of this space has faulted or gone */
 	DRM_T3_FAULT_HOST_DMA = 13,
 	DRM_T3_FAULT_COUNTER = 14,
+	DRM_T3_FAULT_POISON = 15, /* poisoned memory under an update, a read or a DMA */
 };
 
 enum drm_t3_nak {
@@ -601,6 +602,7 @@ enum drm_t3_nak {
 	DRM_T3_NAK_FAULTED = 9,
 	DRM_T3_NAK_OVERSHOOT = 10,
 	DRM_T3_NAK_MALFORMED = 11,
+	DRM_T3_NAK_POISON = 12, /* the target's memory is poisoned */
 };
 
 #define DRM_T3_WORD_EPOCH     0x00000000ffffffffull

@@ -229,6 +229,7 @@ int main(int argc, char **argv)
 	add_status_tests();
 	add_removal_tests();
 	add_flight_tests();
+	add_inject_tests();
 	add_hostile_tests();
 	return g_test_run();
 }

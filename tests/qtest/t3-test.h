@@ -222,6 +222,7 @@ void add_reset_tests(void);
 void add_status_tests(void);
 void add_removal_tests(void);
 void add_flight_tests(void);
+void add_inject_tests(void);
 void add_hostile_tests(void);
 
 #endif /* T3_TEST_H */

@@ -219,8 +219,35 @@ def e2e_boot(ranks, jobs, *options):
     return results + [vm_result(name, status, log)]
 
 
-def e2e_suite():
+# Faults given with the fabric: (name, injections, whether the job must still pass).
+E2E_INJECTED = [
+    ("accidents", "link-random rank=0 peer=1 nth=3000 seed=7;"
+     "drop rank=1 peer=2 nth=30 count=3;duplicate rank=2 peer=3 nth=5;"
+     "corrupt rank=3 peer=0 nth=50;reorder rank=3 peer=0 nth=70", True),
+    ("link-down", "link-down rank=0 peer=1", False),
+]
+
+
+def e2e_injected():
+    """Accidents of links do not change a result; a dead link ends the job on all ranks."""
     results = []
+    job = "t3 gemm-rs --ranks 4 --shape 64x64x64 --dtype i32 --iters 2 --seed 7"
+    for name, text, good in E2E_INJECTED:
+        start = time.monotonic()
+        status, batch = guest_batch(f"e2e-{name}", ["--ranks", "4", "--fabric-opts",
+                                                    f"inject={text}"], [job], 60)
+        _, ended, output, log = batch[0]
+        told = all(f"rank {rank}:" in output for rank in range(4))
+        ok = ended == 0 if good else ended not in (0, 124, None) and told
+        outcome = "the same result" if good else "an error on each rank"
+        results += report(f"e2e {name}",
+                          [Result(f"e2e/{name} ({outcome})", PASS if ok else FAIL, log),
+                           vm_result(f"e2e-{name}", status, log)], time.monotonic() - start)
+    return results
+
+
+def e2e_suite():
+    results = e2e_injected()
     by_ranks = collections.defaultdict(list)
     for ranks, arguments in e2e_matrix():
         by_ranks[ranks].append(arguments)
