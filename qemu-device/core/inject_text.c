@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Injections as text, for command lines and monitors: SPEC.md section 12.2. */
-#include <errno.h>
 #include <stdio.h>
 
 #include "t3_internal.h"
@@ -124,24 +123,31 @@ static uint32_t parse_kind(struct parser *parser)
 	return 0;
 }
 
-/* Decimal or 0x; strtoull would also take signs, blanks and octal numbers. */
+static uint32_t digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return (uint32_t)(c - '0');
+	if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+		return (uint32_t)((c | 0x20) - 'a') + 10;
+	return T3_NONE32;
+}
+
+/* Decimal or 0x; strtoull() would also take signs, blanks and octal numbers. */
 static bool parse_number(const struct word *word, uint64_t *value)
 {
 	bool hex = word->length > 2 && word->start[0] == '0' && word->start[1] == 'x';
-	char text[24];
-	char *end;
+	uint32_t base = hex ? 16 : 10;
 	int i;
 
-	if (!word->length || word->length >= (int)sizeof(text))
-		return false;
-	for (i = hex ? 2 : 0; i < word->length; i++)
-		if (!strchr(hex ? "0123456789abcdefABCDEF" : "0123456789", word->start[i]))
+	*value = 0;
+	for (i = hex ? 2 : 0; i < word->length; i++) {
+		uint32_t digit = digit_of(word->start[i]);
+
+		if (digit >= base || *value > (T3_NONE64 - digit) / base)
 			return false;
-	memcpy(text, word->start, (size_t)word->length);
-	text[word->length] = 0;
-	errno = 0;
-	*value = strtoull(text, &end, hex ? 16 : 10);
-	return !errno && !*end;
+		*value = *value * base + digit;
+	}
+	return word->length > 0;
 }
 
 static bool set_field(struct t3_cmd_inject *inject, uint32_t key, uint64_t value)
