@@ -117,8 +117,8 @@ static uint32_t parse_kind(struct parser *parser)
 	for (kind = 1; kind < T3_INJECT_KIND_COUNT; kind++)
 		if (is(&word, verbs[kind].name))
 			return kind;
-	snprintf(parser->error, parser->size,
-		 "'%.*s' is no kind of fault: allowed are ", shown(&word), word.start);
+	snprintf(parser->error, parser->size, "'%.*s' is no kind of fault: allowed are ",
+		 shown(&word), word.start);
 	list_names(parser->error, parser->size, 0);
 	return 0;
 }
@@ -153,8 +153,8 @@ static bool parse_number(const struct word *word, uint64_t *value)
 static bool set_field(struct t3_cmd_inject *inject, uint32_t key, uint64_t value)
 {
 	uint32_t *narrow[KEY_TOTAL] = {
-		[KEY_RANK] = &inject->rank,  [KEY_PEER] = &inject->peer,
-		[KEY_QUEUE] = &inject->peer, [KEY_NTH] = &inject->nth,
+		[KEY_RANK] = &inject->rank,   [KEY_PEER] = &inject->peer,
+		[KEY_QUEUE] = &inject->peer,  [KEY_NTH] = &inject->nth,
 		[KEY_COUNT] = &inject->count,
 	};
 
@@ -266,7 +266,8 @@ void t3_inject_explain(const struct t3_cmd_inject *inject, uint32_t status, char
 			 inject->rank, inject->peer);
 		break;
 	case T3_ADMIN_BAD_RANGE:
-		snprintf(error, size, "%s: address and value lead beyond the device's memory", name);
+		snprintf(error, size, "%s: address and value lead beyond the device's memory",
+			 name);
 		break;
 	case T3_ADMIN_NO_RESOURCE:
 		snprintf(error, size, "%s: a rank has at most %u poisoned ranges", name,

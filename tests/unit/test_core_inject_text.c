@@ -185,8 +185,8 @@ static void test_explain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good), cmocka_unit_test(test_several),
-		cmocka_unit_test(test_wrong), cmocka_unit_test(test_any),
+		cmocka_unit_test(test_good),	cmocka_unit_test(test_several),
+		cmocka_unit_test(test_wrong),	cmocka_unit_test(test_any),
 		cmocka_unit_test(test_explain),
 	};
 

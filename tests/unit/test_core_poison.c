@@ -355,10 +355,10 @@ static void test_set(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_store),  cmocka_unit_test(test_init),
+		cmocka_unit_test(test_store),	 cmocka_unit_test(test_init),
 		cmocka_unit_test(test_doorbell), cmocka_unit_test(test_record),
-		cmocka_unit_test(test_source), cmocka_unit_test(test_read),
-		cmocka_unit_test(test_arrival), cmocka_unit_test(test_latch),
+		cmocka_unit_test(test_source),	 cmocka_unit_test(test_read),
+		cmocka_unit_test(test_arrival),	 cmocka_unit_test(test_latch),
 		cmocka_unit_test(test_set),
 	};
 
