@@ -63,6 +63,15 @@ MUTANTS = [
            "	if (--trip->count)", "	if (trip->count--)"),
     Mutant("store-no-room", "unit", "qemu-device/core/link.c",
            "while (!t3_link_free_slots(link) &&", "while (0 &&"),
+    Mutant("write-one-clear", "spec", "qemu-device/core/regs.c",
+           "dev->pending[index] &= ~(uint32_t)value;", "dev->pending[index] = (uint32_t)value;"),
+    Mutant("manual-reset-value", "spec", "qemu-device/SPEC.md",
+           "| 0x024 | MAX_SEGMENTS | 4 | RO | | 4096 |",
+           "| 0x024 | MAX_SEGMENTS | 4 | RO | | 4097 |"),
+    Mutant("import-index", "fuzz", "qemu-device/core/packet.c",
+           "if (packet->import >= T3_SPACE_IMPORTS)", "if (packet->import > 0x7fff)"),
+    Mutant("in-flight", "fuzz", "qemu-device/core/pump.c",
+           "	space->in_flight--;\n	if (status", "	space->in_flight -= 2;\n	if (status"),
     Mutant("driver-grant-rights", "guest", "driver/t3_segment.c",
            "	if (!(grant->segment_mask & BIT_ULL(args->target_segment)) ||\n", "	if (\n"),
     Mutant("driver-event-writable", "guest", "driver/t3_map.c",
@@ -106,8 +115,10 @@ def copy_tree():
 def verdict(suite, log):
     """passes, fails (a test said so), or breaks (it could not be built or run)."""
     log.unlink(missing_ok=True)
-    if suite == "unit":
-        status = run(["make", "unit"], log)
+    if suite in ("unit", "spec"):
+        status = run(["make", suite], log)
+    elif suite == "fuzz":
+        status = run(["make", "fuzz-build"], log) or run(["tools/build/check.py", "fuzz"], log)
     else:
         status = run(["make", "initramfs"], log)
         if status:

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory that is short, and memory that changes in the middle of an update. */
+#include "host.h"
+#include "t3_internal.h"
+
+/* A request that no machine can serve is to fail, not to end the program. */
+const char *__asan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+static int no_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+{
+	(void)opaque;
+	(void)addr;
+	(void)buf;
+	(void)len;
+	return -1;
+}
+
+static void no_irq(void *opaque, uint32_t vector)
+{
+	(void)opaque;
+	(void)vector;
+}
+
+static void test_memory_is_short(void **state)
+{
+	static const struct t3_host_ops ops = { .dma_write = no_write, .irq = no_irq };
+	struct t3_dev_config config = {
+		.memory_size = T3_PAGE_SIZE,
+		.aperture_size = 1ull << 62, /* its page table is 2^51 bytes */
+		.tracker_entries = 8,
+		.tracker_ways = 8,
+	};
+	uint8_t memory[T3_PAGE_SIZE];
+	struct t3_dev *dev;
+
+	(void)state;
+	assert_null(t3_dev_new(&config, memory, &ops, NULL));
+	config.aperture_size = T3_PAGE_SIZE;
+	dev = t3_dev_new(&config, memory, &ops, NULL);
+	assert_non_null(dev);
+	t3_dev_free(dev);
+}
+
+/* As a guest's kernel could do while the device works: the next tile has enough. */
+static void fill_next_record(void *opaque, uint32_t space, uint32_t segment, uint32_t tile)
+{
+	struct host_dev *d = opaque;
+	struct t3_tile_record record = { .epoch = 1, .count = 16, .next = T3_TILE_NONE };
+	uint64_t at = HOST_COUNTER_BASE(space) + (segment * 32 + tile + 1) * sizeof(record);
+
+	memcpy(d->memory + at, &record, sizeof(record));
+}
+
+/* A packet over two tiles, which both had room when it was looked at. */
+static void test_record_changes_in_packet(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	struct t3_cmd_seg_map map = host_segment(1, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
+	uint32_t i;
+
+	(void)state;
+	host_space(a, 1);
+	host_space(b, 1);
+	host_connect(a, b, 1);
+	map.rows = map.tile_rows = 1;
+	map.tile_row_bytes = 16;
+	host_map(a, &map);
+	host_local(b, 1, 0); /* tiles of 2 x 8 bytes */
+	host_arm(b, 1, 1);
+	host_arm(a, 1, 1);
+	b->dev->ops.trace_trigger = fill_next_record;
+	for (i = 0; i < 8; i += 4)
+		host_store(b, 1, i + 16, 5, 4); /* row 1 of the first tile */
+	for (i = 0; i < 16; i += 4)
+		host_store(a, 1, i, 7, 4);
+	host_expect_cpu_fault(b, 1, T3_FAULT_COUNTER, 0, 1, HOST_NONE64);
+	host_free(host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory_is_short),
+		cmocka_unit_test(test_record_changes_in_packet),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
