@@ -10,6 +10,7 @@ has not (or the other way round) ends the run, with the row that is missing.
 """
 
 import collections
+import fnmatch
 import re
 import sys
 
@@ -22,9 +23,11 @@ SCALARS = {"uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "uint64_t": 8}
 # Constants that have a table of their own, by prefix.
 ELSEWHERE = ("T3_REG_",)
 DOORBELLS = ("T3_DB_ARM", "T3_DB_RELEASE", "T3_DB_TILE", "T3_DB_STATE")
-# Tables of the manual's text whose first column names enumerators.
-NAMED = {"2.1": ("state", "T3_SPACE_"), "6.2": ("type", "T3_PKT_"), "7.": ("opcode", "T3_CMD_"),
-         "9.": ("kind", "T3_FAULT_")}
+# Tables of the manual's text whose first column names enumerators, with * for several
+# and with the value behind it in parentheses where it is a number.
+NAMED = [("2.1", "state", "T3_SPACE_"), ("6.2", "type", "T3_PKT_"), ("7.", "opcode", "T3_CMD_"),
+         ("9.", "kind", "T3_FAULT_"), ("11.1", "state", "T3_QUEUE_"), ("11.1", "opcode", "T3_CMD_"),
+         ("11.3", "opcode", "T3_DESC_"), ("11.3", "status", "T3_DESC_")]
 
 problems = []
 
@@ -200,17 +203,25 @@ def check_structs(tables, structs):
             yield f"sizeof(struct {tag}) == {length}", row.line
 
 
+def check_name(row, name, value, known):
+    matches = [known[item] for item in known if fnmatch.fnmatchcase(item, name)]
+    if not matches:
+        problem(f"SPEC.md:{row.line}: {name} is not in t3_hw.h")
+    elif value is not None and [int(value)] != matches:
+        problem(f"SPEC.md:{row.line}: {name} is {matches} in t3_hw.h")
+
+
 def check_named(tables, enums):
     """The text's tables name only what there is."""
-    known = {item.name for items in enums.values() for item in items}
-    for start, (column, prefix) in NAMED.items():
+    known = {item.name: item.value for items in enums.values() for item in items}
+    for start, column, prefix in NAMED:
         rows = table_of(tables, start, column)
         if not rows:
             problem(f"SPEC.md, {start}: no table with column '{column}'")
         for row in rows:
-            for name in re.sub(r"\([^)]*\)", "", row.cells[column]).split(","):
-                if prefix + name.strip() not in known:
-                    problem(f"SPEC.md:{row.line}: {prefix}{name.strip()} is not in t3_hw.h")
+            for text in re.sub(r"\((?!\d+\))[^)]*\)", "", row.cells[column]).split(","):
+                name, value = re.fullmatch(r"\s*(\S*?)\s*(?:\((\d+)\))?\s*", text).groups()
+                check_name(row, prefix + name, value, known)
 
 
 # --- registers and doorbells -------------------------------------------------------
