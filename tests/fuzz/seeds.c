@@ -296,6 +296,57 @@ static void control_packets(void)
 	save("fuzz_packet", "raw");
 }
 
+/* --------------------------------------------------------- fuzz_descriptor */
+
+static void descriptor(uint32_t queue, uint32_t opcode, uint32_t kinds)
+{
+	PUT((uint8_t)(OP_DESC_PUT | queue << 6), (uint8_t)(opcode | 8));
+	if (opcode == T3_DESC_WAIT || opcode == T3_DESC_SIGNAL)
+		PUT((uint8_t)kinds, 1); /* fence, value */
+	if (opcode < T3_DESC_COPY || opcode > T3_DESC_UPDATE)
+		return;
+	PUT((uint8_t)kinds, 1, 3, 0, 4); /* 2 rows of 16 bytes */
+	put(0x2000 + opcode, 2);
+	put(kinds >> 1 == T3_LOC_SPACE ? 0 : 0x3000 + opcode, 2);
+}
+
+static void descriptors(void)
+{
+	uint32_t opcode, kinds;
+
+	for (opcode = T3_DESC_NOP; opcode <= T3_DESC_SIGNAL; opcode++) {
+		PUT(SHAPE_USUAL, OP_DESC_CREATE, 0, 0, OP_DESC_BUILD, 0x80);
+		for (kinds = 0; kinds < 6; kinds++)
+			descriptor(0, opcode, kinds);
+		save_numbered("fuzz_descriptor", "opcode", opcode);
+	}
+	PUT(SHAPE_TRACKER_4, OP_DESC_CREATE, 0, 0, OP_DESC_CREATE | 1 << 6, 3, 0, OP_DESC_EVENTS,
+	    0);
+	descriptor(0, T3_DESC_WAIT, 2);
+	descriptor(0, T3_DESC_COPY, 0);
+	descriptor(1, T3_DESC_FILL, 2);
+	descriptor(1, T3_DESC_SIGNAL, 2);
+	PUT(OP_DESC_EVENTS, 3, OP_DESC_COMMAND, 1, 0, OP_DESC_FENCE, 2, 5, 0, OP_DESC_EVENTS, 0x90);
+	save("fuzz_descriptor", "two-queues");
+	PUT(SHAPE_USUAL | SHAPE_THREE, OP_DESC_CREATE, 0, 0, OP_DESC_BUILD, 0x80);
+	for (kinds = 0; kinds < 16; kinds++) {
+		PUT(OP_DESC_HOST, (uint8_t)(kinds & 3));
+		descriptor(0, T3_DESC_COPY, kinds & 3);
+		PUT(OP_DESC_COMMAND, 1, 0);
+	}
+	save("fuzz_descriptor", "host-memory-fails");
+	PUT(SHAPE_USUAL, OP_DESC_CREATE, 0, 0, OP_DESC_TAIL, 17, OP_DESC_COMMAND, 1, 0,
+	    OP_DESC_TAIL, 16, OP_DESC_TAIL, 255, 0xff, 0xff, 0xff, 0xff, OP_DESC_COMMAND, 0, 0);
+	save("fuzz_descriptor", "overrun");
+	for (kinds = 0; kinds < 64; kinds += 4) { /* one field after the other is wrong */
+		if (!kinds)
+			PUT(SHAPE_USUAL);
+		PUT(OP_DESC_CREATE, 0, 0, OP_DESC_PUT, 0x88 | T3_DESC_COPY, 1, 1, 3, 0, 4, 0, 32, 0,
+		    48, 1, (uint8_t)kinds, 2, 0xff, 0, 0xff, 0, OP_DESC_COMMAND, 1, 0);
+	}
+	save("fuzz_descriptor", "fields");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -311,5 +362,6 @@ int main(int argc, char **argv)
 	updates();
 	wrong_fields();
 	control_packets();
+	descriptors();
 	return 0;
 }

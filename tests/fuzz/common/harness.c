@@ -56,10 +56,15 @@ static void rewind_device(struct host_dev *d)
 		dev->free_segment[i] = T3_MAX_SEGMENTS - 1 - i;
 	dev->incarnation = 1;
 	dev->tracker.clock = 0;
+	dev->engine_last = 0;
+	dev->engine_busy = 0;
 	zero_memory(d->memory, d->memory_size);
+	zero_memory(d->data, HOST_DATA_SIZE);
 	memset(d->pages, 0, HOST_PAGES * T3_PAGE_SIZE);
 	memset(d->irqs, 0, sizeof(d->irqs));
+	memset(d->completed, 0, sizeof(d->completed));
 	d->fail_after = HOST_NONE32;
+	d->fail_data = 0;
 	d->guest_errors = d->triggers = d->logged = 0;
 }
 
@@ -121,8 +126,10 @@ static void calm(struct host *host)
 	uint32_t i;
 
 	t3_fabric_set_inline_budget(host->fabric, T3_INLINE_BUDGET);
-	for (i = 0; i < host->ranks; i++)
+	for (i = 0; i < host->ranks; i++) {
 		host->dev[i].fail_after = HOST_NONE32;
+		host->dev[i].fail_data = 0;
+	}
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		take_away(host, kinds[i]);
 }
@@ -167,6 +174,8 @@ static uint64_t digest(struct host *host)
 			hash = mix(hash, d->dev->counter[i]);
 		for (i = 0; i < WORLD_SPACES; i++)
 			hash = mix(mix(hash, d->dev->generation[i]), d->dev->space[i].state);
+		for (i = 0; i <= T3_DESC_OVERRUN; i++)
+			hash = mix(hash, d->completed[i]);
 		hash = mix(mix(hash, d->logged), d->guest_errors);
 	}
 	return hash;

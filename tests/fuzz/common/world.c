@@ -24,6 +24,21 @@ static void check_spaces(const struct t3_dev *dev)
 	assert_int_equal(segments + dev->free_segments, T3_MAX_SEGMENTS);
 }
 
+static void check_queues(const struct t3_dev *dev)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_MAX_QUEUES; i++) {
+		const struct t3_queue *q = &dev->queue[i];
+
+		assert_true(q->state <= T3_QUEUE_ERROR);
+		if (q->state == T3_QUEUE_READY)
+			assert_true(q->tail - q->head <= q->entries);
+		if (q->state == T3_QUEUE_FREE)
+			assert_int_equal(q->phase, T3_PHASE_NONE);
+	}
+}
+
 /* Not through registers: each access also runs events. */
 static void check_device(const struct t3_dev *dev)
 {
@@ -36,6 +51,7 @@ static void check_device(const struct t3_dev *dev)
 	assert_true(dev->counter[T3_COUNTER_TRACKER_PEAK] >= live);
 	assert_true(dev->counter[T3_COUNTER_TRACKER_PEAK] <= entries);
 	check_spaces(dev);
+	check_queues(dev);
 }
 
 static void check_heap(const struct t3_heap *heap)

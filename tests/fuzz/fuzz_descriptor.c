@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Queues: descriptors of all kinds that are nearly right, rings that overlap each
+ * other and what descriptors write to, doorbells with any value, commands, failing
+ * and changing host memory, spaces as destinations in every state.
+ */
+#include "ops.h"
+#include "queue.h"
+#include "t3_internal.h"
+#include "world.h"
+
+#define STEPS_MAX    256u
+#define QUEUES	     4u
+#define DRAIN_EVENTS 2000u
+
+struct run {
+	struct stream *in;
+	struct host *host;
+	struct host_dev *d;
+	uint32_t queue;
+};
+
+static void create(struct run *run)
+{
+	struct t3_cmd_queue_create cmd = queue_args(run->queue, stream_u8(run->in) % 4);
+
+	stream_patch(run->in, &cmd, sizeof(cmd));
+	host_command(run->d, T3_CMD_QUEUE_CREATE, &cmd, sizeof(cmd));
+}
+
+static void command(struct run *run)
+{
+	struct t3_cmd_queue cmd = { .queue = run->queue };
+	uint32_t opcode = T3_CMD_QUEUE_DESTROY + stream_u8(run->in) % 3;
+
+	stream_patch(run->in, &cmd, sizeof(cmd));
+	host_command(run->d, opcode, &cmd, sizeof(cmd));
+}
+
+/* -------------------------------------------------------------- descriptors */
+
+/* 64-byte steps through what is interesting of each location. */
+static uint64_t address(struct run *run, uint32_t location)
+{
+	uint64_t offset = stream_u16(run->in) * 64ull;
+
+	switch (location) {
+	case T3_LOC_HOST:
+		return HOST_DATA + offset % HOST_DATA_SIZE;
+	case T3_LOC_SPACE:
+		return offset / 16 % HOST_SPACE_SIZE;
+	default:
+		return offset % HOST_MEMORY;
+	}
+}
+
+static void set_rows(struct run *run, struct t3_descriptor *desc)
+{
+	desc->rows = 1 + stream_u8(run->in) % 8;
+	desc->row_bytes = 4 * (1 + stream_u16(run->in) % 2048);
+	desc->dst_pitch = desc->rows > 1 ? desc->row_bytes + stream_u8(run->in) : 0;
+	if (desc->opcode != T3_DESC_FILL && desc->rows > 1)
+		desc->src_pitch = desc->dst_pitch;
+}
+
+static void set_operands(struct run *run, struct t3_descriptor *desc)
+{
+	uint32_t kinds = stream_u8(run->in);
+
+	if (desc->opcode == T3_DESC_COPY)
+		desc->src_kind = kinds & 1;
+	if (desc->opcode != T3_DESC_UPDATE)
+		desc->dst_kind = (kinds >> 1) % 3;
+	set_rows(run, desc);
+	desc->src = address(run, desc->src_kind);
+	desc->dst = address(run, desc->dst_kind);
+	if (desc->dst_kind == T3_LOC_SPACE) {
+		desc->space = kinds >> 4 & 1;
+		desc->generation = run->d->dev->generation[desc->space];
+	}
+	if (desc->opcode == T3_DESC_UPDATE) {
+		desc->op = kinds >> 2 & 3;
+		desc->dtype = (kinds >> 4) % 4;
+	}
+}
+
+/* Into the ring where the next one goes; with the doorbell or without. */
+static void put(struct run *run)
+{
+	struct t3_queue *q = &run->d->dev->queue[run->queue];
+	uint32_t what = stream_u8(run->in), entries = q->entries ? q->entries : QUEUE_ENTRIES;
+	struct t3_descriptor desc = { .opcode = (what & 7) % 6, .flags = what >> 3 & 1 };
+	uint64_t at = q->ring - HOST_DATA + q->tail % entries * sizeof(desc);
+
+	if (desc.opcode == T3_DESC_WAIT || desc.opcode == T3_DESC_SIGNAL) {
+		desc.dst = stream_u8(run->in) % 4;
+		desc.src = stream_u8(run->in) % 4;
+	} else if (desc.opcode != T3_DESC_NOP) {
+		set_operands(run, &desc);
+	}
+	if (what & 0x80)
+		stream_patch(run->in, &desc, sizeof(desc));
+	if (at <= HOST_DATA_SIZE - sizeof(desc))
+		memcpy(run->d->data + at, &desc, sizeof(desc));
+	if (!(what & 0x10))
+		host_set(run->d, T3_REG_QUEUE_TAIL + 4 * run->queue, q->tail + 1, 4);
+}
+
+static void tail(struct run *run)
+{
+	uint32_t more = stream_u8(run->in), value = run->d->dev->queue[run->queue].tail + more;
+
+	if (more == 255)
+		value = stream_u32(run->in);
+	host_set(run->d, T3_REG_QUEUE_TAIL + 4 * run->queue, value, 4);
+}
+
+static void fence(struct run *run)
+{
+	struct t3_cmd_fence_set cmd = { .fence = stream_u8(run->in) % 4 };
+
+	cmd.value = stream_u8(run->in) % 8;
+	stream_patch(run->in, &cmd, sizeof(cmd));
+	host_command(run->d, T3_CMD_FENCE_SET, &cmd, sizeof(cmd));
+}
+
+/* -------------------------------------------------- what is around the queues */
+
+static void scribble(struct run *run)
+{
+	uint32_t at = stream_u16(run->in) * 8u % (QUEUES * 0x1000u);
+
+	stream_patch(run->in, run->d->data + at, sizeof(struct t3_descriptor));
+}
+
+static void build(struct run *run)
+{
+	uint32_t how = stream_u8(run->in);
+
+	world_build(run->host, how & 1, how >> 1 & 3, 1 + (how >> 3 & 3));
+	if (how & 0x80)
+		world_arm(run->host, how & 1);
+}
+
+static void space(struct run *run)
+{
+	static const uint8_t opcodes[] = { T3_CMD_SPACE_RESET, T3_CMD_SPACE_DISABLE,
+					   T3_CMD_SPACE_DESTROY };
+	uint32_t how = stream_u8(run->in);
+
+	if (how & 0x80)
+		host_release(run->d, how & 1, host_query(run->d, how & 1).epoch);
+	else if (how & 0x40)
+		host_fill(run->d, how & 1, how >> 1 & 3, how);
+	else
+		host_space_command(run->d, opcodes[(how >> 1) % 3], how & 1);
+}
+
+static void events(struct run *run)
+{
+	uint32_t what = stream_u8(run->in);
+
+	t3_fabric_set_inline_budget(run->host->fabric, what & 0x80 ? DRAIN_EVENTS : 0);
+	t3_fabric_run(run->host->fabric, what & 0x7f);
+}
+
+static void host(struct run *run)
+{
+	uint32_t what = stream_u8(run->in);
+
+	if (what & 0x80)
+		t3_dev_reset(run->d->dev);
+	else if (what & 0x40)
+		run->d->fail_after = what & 0x20 ? HOST_NONE32 : what & 0x1f;
+	else
+		run->d->fail_data = what & 0x1f;
+}
+
+static void inject(struct run *run)
+{
+	uint32_t what = stream_u8(run->in);
+	struct t3_cmd_inject inject = {
+		.kind = (what & 15) % T3_INJECT_KIND_COUNT,
+		.rank = run->d->rank,
+		.peer = what & 1 ? run->queue : (run->d->rank + 1) % run->host->ranks,
+		.nth = 1 + (what >> 4),
+		.count = 1,
+	};
+
+	stream_patch(run->in, &inject, sizeof(inject));
+	t3_fabric_inject(run->host->fabric, &inject);
+}
+
+static void (*const operations[OP_DESCRIPTOR_COUNT])(struct run *) = {
+	[OP_DESC_CREATE] = create, [OP_DESC_COMMAND] = command, [OP_DESC_PUT] = put,
+	[OP_DESC_TAIL] = tail,	   [OP_DESC_FENCE] = fence,	[OP_DESC_SCRIBBLE] = scribble,
+	[OP_DESC_BUILD] = build,   [OP_DESC_SPACE] = space,	[OP_DESC_EVENTS] = events,
+	[OP_DESC_HOST] = host,	   [OP_DESC_INJECT] = inject,
+};
+
+/* An operation's byte: what, on which device, with which queue. */
+void fuzz_one(struct stream *in, struct host *host)
+{
+	struct run run = { .in = in, .host = host };
+	uint32_t steps;
+
+	for (steps = 0; steps < STEPS_MAX && stream_more(in); steps++) {
+		uint32_t op = stream_u8(in);
+
+		run.d = &host->dev[(op >> 4 & 3) % host->ranks];
+		run.queue = op >> 6;
+		operations[(op & 15) % OP_DESCRIPTOR_COUNT](&run);
+		t3_fabric_run(host->fabric, host->fabric->inline_budget);
+	}
+}
