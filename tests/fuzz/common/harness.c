@@ -44,7 +44,7 @@ static void zero_memory(uint8_t *memory, size_t size)
 	assert_int_equal(madvise((void *)start, end - start, MADV_DONTNEED), 0);
 }
 
-/* What a function reset keeps. */
+/* What a function reset keeps, and what came after it. */
 static void rewind_device(struct host_dev *d)
 {
 	struct t3_dev *dev = d->dev;
@@ -56,6 +56,8 @@ static void rewind_device(struct host_dev *d)
 		dev->free_segment[i] = T3_MAX_SEGMENTS - 1 - i;
 	dev->incarnation = 1;
 	dev->tracker.clock = 0;
+	dev->error_status = 0;
+	memset(dev->counter, 0, sizeof(dev->counter));
 	dev->engine_last = 0;
 	dev->engine_busy = 0;
 	zero_memory(d->memory, d->memory_size);
@@ -87,12 +89,14 @@ static void rewind_world(struct host *host)
 {
 	uint32_t r;
 
-	for (r = 0; r < host->ranks; r++) {
+	for (r = 0; r < host->ranks; r++)
 		t3_dev_reset(host->dev[r].dev);
+	host_drain(host); /* neighbours notice */
+	for (r = 0; r < host->ranks; r++)
 		rewind_device(&host->dev[r]);
-	}
 	assert_int_equal(host->fabric->heap.count, 0);
 	rewind_links(host->fabric);
+	memset(host->fabric->mishaps, 0, sizeof(host->fabric->mishaps));
 	host->fabric->now = 0;
 	host->fabric->heap.seq = 0;
 	host->kicks = 0;
