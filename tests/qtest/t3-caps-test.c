@@ -5,6 +5,7 @@
  * written, or "-". A row whose text has "sticky" survives resets.
  */
 #include "qemu/osdep.h"
+#include "qemu/host-utils.h"
 #include "hw/pci/pci_regs.h"
 #include "t3-test.h"
 
@@ -263,6 +264,8 @@ static void test_aer(void)
 	struct t3_test_dev *dev = &vm->dev[0];
 	int devfn = dev->pci.devfn;
 	unsigned int status = PCI_CFG_SPACE_SIZE + PCI_ERR_UNCOR_STATUS;
+	unsigned int log = PCI_CFG_SPACE_SIZE + PCI_ERR_HEADER_LOG;
+	unsigned int control = PCI_CFG_SPACE_SIZE + PCI_ERR_CAP;
 	uint8_t cap = dev_cap(dev, PCI_CAP_ID_EXP);
 	QPCIDevice port = { .bus = vm->bus, .devfn = QPCI_DEVFN(4, 0) };
 	uint32_t source;
@@ -272,8 +275,11 @@ static void test_aer(void)
 	qpci_config_writew(&port, PCI_BRIDGE_CONTROL, PCI_BRIDGE_CTL_SERR);
 	qpci_config_writew(&port, qpci_find_capability(&port, PCI_CAP_ID_EXP, 0) + PCI_EXP_DEVCTL,
 			   PCI_EXP_DEVCTL_NFERE);
-	inject(vm, "POISON_TLP");
+	inject(vm, "POISON_TLP 0x11223344 0x5 0x6 0x7");
 	g_assert_cmphex(ecam_read(vm, devfn, status, 4), ==, PCI_ERR_UNC_POISON_TLP);
+	g_assert_cmpuint(PCI_ERR_CAP_FEP(ecam_read(vm, devfn, control, 4)), ==,
+			 ctz32(PCI_ERR_UNC_POISON_TLP));
+	g_assert_cmphex(ecam_read(vm, devfn, log, 4), !=, 0);
 	g_assert_cmphex(root_status(vm, &source) & PCI_ERR_ROOT_UNCOR_RCV, !=, 0);
 	g_assert_cmphex(source >> 16, ==, devfn);
 	g_assert_cmphex(reg_read(dev, T3_REG_ID), ==, T3_ID_VALUE);
@@ -282,6 +288,8 @@ static void test_aer(void)
 	g_assert_cmphex(qpci_config_readw(&dev->pci, cap + PCI_EXP_DEVSTA) & 0xf, ==, 0);
 	ecam_write(vm, devfn, status, 4, PCI_ERR_UNC_POISON_TLP);
 	g_assert_cmphex(ecam_read(vm, devfn, status, 4), ==, 0);
+	g_assert_cmpuint(PCI_ERR_CAP_FEP(ecam_read(vm, devfn, control, 4)), ==, 0);
+	g_assert_cmphex(ecam_read(vm, devfn, log, 4), ==, 0);
 	vm_end(vm);
 }
 
