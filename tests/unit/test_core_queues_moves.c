@@ -477,6 +477,47 @@ static void test_read_once(void **state)
 	host_free(host);
 }
 
+static void poison(struct host *host, uint64_t address, uint64_t bytes)
+{
+	struct t3_cmd_inject inject = {
+		.kind = T3_INJECT_POISON,
+		.address = address,
+		.value = bytes,
+	};
+
+	assert_int_equal(t3_fabric_inject(host->fabric, &inject), T3_ADMIN_OK);
+}
+
+/* Poison in the second piece of what is read, updated or overwritten: the first stays. */
+static void test_poison(void **state)
+{
+	struct host *host = host_ring(1);
+	struct host_dev *d = &host->dev[0];
+	struct queue q = queue_new(d, 0, 0);
+	struct t3_descriptor x = queue_copy(0x10000, 0, 8192);
+
+	(void)state;
+	memset(d->memory, 1, 8192);
+	poison(host, 5120, 64);
+	expect_refused(&q, &x, T3_DESC_POISON, 5120);
+	assert_int_equal(d->memory[0x10000 + 4095], 1);
+	assert_int_equal(d->memory[0x10000 + 4096], 0);
+	assert_int_equal(host_get(d, T3_REG_POISON_ADDRESS, 8), 5120);
+	assert_int_equal(host_reg(d, T3_REG_ERROR_STATUS), T3_ERROR_POISON | T3_ERROR_QUEUE);
+	x = queue_fill(0, 0, 8192);
+	expect_refused(&q, &x, T3_DESC_POISON, 5120);
+	assert_int_equal(d->memory[4095], 0);
+	assert_int_equal(d->memory[4096], 1);
+	x = queue_update(4096, 0x20000, 4096, T3_OP_ADD, T3_DTYPE_I32);
+	expect_refused(&q, &x, T3_DESC_POISON, 5120);
+	assert_int_equal(d->memory[4096], 1);
+	assert_int_equal(host_counter(d, T3_COUNTER_POISON_HITS), 3);
+	assert_int_equal(host_counter(d, T3_COUNTER_NMC_ELEMENTS), 0);
+	x = queue_fill(5184, 0, 64); /* beside it */
+	queue_expect(&q, queue_submit(&q, &x), T3_DESC_OK, 0);
+	host_free(host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -485,7 +526,7 @@ int main(void)
 		cmocka_unit_test(test_fence_range), cmocka_unit_test(test_copy),
 		cmocka_unit_test(test_overlap),	    cmocka_unit_test(test_fill),
 		cmocka_unit_test(test_update),	    cmocka_unit_test(test_update_special),
-		cmocka_unit_test(test_read_once),
+		cmocka_unit_test(test_read_once),   cmocka_unit_test(test_poison),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #include "ref.h"
 #include "t3_internal.h" /* t3_queue_hang() */
 
-#define SEEDS	     1500u
+#define SEEDS	     1000u
 #define QUEUES	     5u
 #define REGIONS	     12u /* even ones in device memory, odd ones in host memory */
 #define REGION_BYTES 0x3000u
