@@ -11,7 +11,7 @@ static void settle(struct t3_fabric *fabric)
 		fabric->ops.kick(fabric->opaque);
 }
 
-/* A machine is reset as a whole: peers hear of it when all of that is done. */
+/* From the host's own loop. A machine is reset as a whole: peers hear of it when all is done. */
 static void leave_rest(struct t3_fabric *fabric)
 {
 	if (fabric && fabric->heap.count)
@@ -32,7 +32,7 @@ uint32_t t3_fabric_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *
 {
 	uint32_t status = t3_inject(fabric, inject);
 
-	leave_rest(fabric);
+	leave_rest(fabric); /* a queue that hangs no more goes on */
 	return status;
 }
 
