@@ -95,11 +95,15 @@ int t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank)
 
 void t3_dev_detach(struct t3_dev *dev)
 {
-	if (!dev->fabric)
+	struct t3_fabric *fabric = dev->fabric;
+
+	if (!fabric)
 		return;
 	t3_dev_renew(dev);
-	dev->fabric->dev[dev->rank] = NULL;
+	fabric->dev[dev->rank] = NULL;
 	dev->fabric = NULL;
+	if (fabric->heap.count)
+		fabric->ops.kick(fabric->opaque); /* its neighbours are to hear of it */
 }
 
 static void reset_registers(struct t3_dev *dev)

@@ -74,15 +74,14 @@ static void test_silent(void)
 	dev_take_out(vm, 1);
 	store64(&pair.source, 0, 0x77);
 	wait_state(&pair.source, T3_SPACE_FAULTED, 1);
-	expect_fault(&pair.source, T3_FAULT_REJECTED);
-	g_assert_cmpuint(event_read(&pair.source).fault.detail, ==, T3_NAK_NO_DEVICE);
+	expect_fault(&pair.source, T3_FAULT_PEER_DEAD);
 	g_assert_false(msix_take(&vm->dev[1], 0));
 	after = event_read(&pair.target);
 	g_assert_cmpmem(&after, sizeof(after), &before, sizeof(before));
 	vm_end(vm);
 }
 
-/* The source goes: nobody tells its target, which stays armed and can be reset. */
+/* The source goes: its target faults at once and can be reset. */
 static void test_source_gone(void)
 {
 	struct t3_vm *vm = vm_start_ports(2, "");
@@ -90,7 +89,8 @@ static void test_source_gone(void)
 	struct t3_cmd_space reset = { .space = pair.target.id };
 
 	dev_take_out(vm, 0);
-	expect_state(&pair.target, T3_SPACE_ARMED, 1);
+	wait_state(&pair.target, T3_SPACE_FAULTED, 1);
+	expect_fault(&pair.target, T3_FAULT_PEER_POISON);
 	admin_ok(&vm->dev[1], T3_CMD_SPACE_RESET, &reset, sizeof(reset));
 	expect_state(&pair.target, T3_SPACE_IDLE, 0);
 	vm_end(vm);

@@ -46,7 +46,10 @@ static void test_told(void **state)
 			host_drain(host);
 			start = t3_fabric_now(host->fabric);
 			t3_fabric_set_inline_budget(host->fabric, budgets[b]);
+			host->kicks = 0;
 			end(host, 1, way);
+			if (way != CONTROL || budgets[b] == 0) /* the host is to run the news */
+				assert_int_equal(host->kicks, 1);
 			if (way != CONTROL)
 				assert_int_equal(t3_fabric_now(host->fabric), start);
 			while (host_area(&host->dev[2], 0)->state >> 32 != T3_SPACE_FAULTED ||
