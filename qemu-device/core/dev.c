@@ -113,6 +113,7 @@ void t3_dev_renew(struct t3_dev *dev)
 {
 	uint32_t i;
 
+	t3_tracker_clear(dev); /* once, before each space would look for its entries */
 	for (i = 0; i < T3_MAX_SPACES; i++)
 		if (dev->space[i].state != T3_SPACE_FREE)
 			t3_space_drop_state(&dev->space[i]);
@@ -121,7 +122,6 @@ void t3_dev_renew(struct t3_dev *dev)
 	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++)
 		if (dev->fabric->link[dev->rank][i])
 			t3_link_drop_all(dev->fabric->link[dev->rank][i]);
-	t3_tracker_clear(dev);
 	reset_registers(dev);
 	dev->incarnation++;
 }

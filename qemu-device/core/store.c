@@ -35,7 +35,7 @@ static void store_legal(struct t3_segment *segment, uint64_t offset, uint32_t ro
 	bool remote = segment->kind == T3_SEG_REMOTE;
 	int result;
 
-	if (remote && !t3_link_free_slots(space->route[segment->route].link)) {
+	if (remote && !t3_block_room(segment)) {
 		t3_space_fail_cpu(space, T3_FAULT_LINK, segment, tile, offset);
 		return;
 	}
@@ -48,7 +48,7 @@ static void store_legal(struct t3_segment *segment, uint64_t offset, uint32_t ro
 	segment->counts.local_bytes += size;
 	space->dev->counter[T3_COUNTER_STORES]++;
 	if (remote) {
-		t3_pump_update(segment, row, col, &value, size);
+		t3_block_update(segment, row, col, &value, size);
 	} else {
 		if (result & T3_TRACK_FIRST)
 			t3_update_init_tile(segment, &shape);
