@@ -57,6 +57,7 @@ struct host_dev {
 	uint32_t rank;
 	uint64_t memory_size;
 	uint8_t *memory;
+	uint8_t *shadow; /* if set: gets what the core reports as dirty */
 	uint8_t *pages;
 	uint32_t fail_after; /* good DMA writes before all fail; HOST_NONE32: never */
 	uint32_t irqs[T3_MAX_VECTORS];
