@@ -214,7 +214,7 @@ uint32_t t3_block_room(const struct t3_segment *segment)
 }
 
 void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, const void *payload,
-		    uint32_t bytes)
+		     uint32_t bytes)
 {
 	uint32_t left;
 

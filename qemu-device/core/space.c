@@ -52,9 +52,8 @@ static void write_fault(struct t3_space *space, const struct t3_fault_record *re
 	if (first)
 		t3_notify_word(space, offsetof(struct t3_event_area, fault), record,
 			       sizeof(*record));
-	t3_notify_word(space,
-		       offsetof(struct t3_event_area, ring) + place * sizeof(*record), record,
-		       sizeof(*record));
+	t3_notify_word(space, offsetof(struct t3_event_area, ring) + place * sizeof(*record),
+		       record, sizeof(*record));
 	t3_notify_word(space, offsetof(struct t3_event_area, faults), &space->faults,
 		       sizeof(space->faults));
 }

@@ -43,7 +43,9 @@ static void test_limits_are_those_of_the_hardware(void **state)
 
 	(void)state;
 	device_info(fd, &info);
-	CHECK_EQ(info.features, DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX);
+	CHECK_EQ(info.features, DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX |
+					DRM_T3_FEATURE_MULTI | DRM_T3_FEATURE_BLOCKS |
+					DRM_T3_FEATURE_BYTES);
 	CHECK_EQ(info.hw_version >> 16, 1);
 	CHECK(info.memory_size && info.memory_size % PAGE == 0);
 	CHECK(info.aperture_size && info.aperture_size % PAGE == 0);
@@ -162,7 +164,7 @@ static void get_counters(int fd, struct drm_t3_counters *counters)
 }
 
 /* enum t3_counter_id of t3_hw.h: this order is ABI. */
-enum { TRACKER_LIVE = 4, STORES = 6, TRIGGERS = 8, NMC_ELEMENTS = 10, FAULTS = 18, COUNTERS = 21 };
+enum { TRACKER_LIVE = 4, STORES = 6, TRIGGERS = 8, NMC_ELEMENTS = 10, FAULTS = 18, COUNTERS = 29 };
 
 static void test_counters_count(void **state)
 {

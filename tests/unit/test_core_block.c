@@ -345,8 +345,7 @@ static void test_routes_in_use(void **state)
 	host_drain(host);
 	host_release(a, 0, 1);
 	for (r = 0; r < 3; r++)
-		assert_int_equal(host_index_command(a, T3_CMD_ROUTE_CLEAR, 0, r),
-				 T3_ADMIN_EXISTS);
+		assert_int_equal(host_index_command(a, T3_CMD_ROUTE_CLEAR, 0, r), T3_ADMIN_EXISTS);
 	assert_int_equal(host_index_command(a, T3_CMD_SEG_UNMAP, 0, 0), T3_ADMIN_OK);
 	for (r = 0; r < 3; r++)
 		assert_int_equal(host_index_command(a, T3_CMD_ROUTE_CLEAR, 0, r), T3_ADMIN_OK);

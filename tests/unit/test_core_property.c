@@ -156,7 +156,8 @@ static void do_row(struct scene_segment *s, const struct action *a)
 	for (col = left; col < right; col += width) {
 		uint64_t offset = s->map.offset + a->row * s->map.pitch + col, value = 0;
 
-		for (width = 8u >> below(size == 1 ? 4 : 2); width > right - col || offset % width; width /= 2)
+		for (width = 8u >> below(size == 1 ? 4 : 2); width > right - col || offset % width;
+		     width /= 2)
 			;
 		if (width < size)
 			width = size;

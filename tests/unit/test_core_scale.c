@@ -245,8 +245,9 @@ static void test_biggest_tile(void **state)
 {
 	struct big big = big_new(256, 8);
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
-	struct t3_cmd_seg_staging staging = { 0, 0, STAGING - T3_MAX_PITCH, T3_MAX_PITCH * 2, 1,
-					      0 };
+	struct t3_cmd_seg_staging staging = {
+		0, 0, STAGING - T3_MAX_PITCH, T3_MAX_PITCH * 2, 1, 0
+	};
 	uint32_t half = T3_MAX_TILE_BYTES / 2, i, value;
 	uint64_t from;
 
@@ -257,8 +258,7 @@ static void test_biggest_tile(void **state)
 	map.pitch = T3_MAX_PITCH;
 	map.updates = 2;
 	assert_int_equal(command(&big, T3_CMD_SEG_MAP, &map, sizeof(map)), T3_ADMIN_OK);
-	assert_int_equal(command(&big, T3_CMD_SEG_STAGING, &staging, sizeof(staging)),
-			 T3_ADMIN_OK);
+	assert_int_equal(command(&big, T3_CMD_SEG_STAGING, &staging, sizeof(staging)), T3_ADMIN_OK);
 	for (i = 0; i < half; i += 4) {
 		from = staging.address + i;
 		memcpy(big.memory + from, &i, 4);

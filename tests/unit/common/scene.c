@@ -60,8 +60,7 @@ static bool reaches(const struct scene *scene, uint32_t from, uint32_t ranks)
 
 	for (to = 0; to < scene->ranks; to++)
 		if ((ranks >> to & 1) &&
-		    (from == to ||
-		     !host_inject(scene->host->fabric, from, to, T3_INJECT_DROP, 0)))
+		    (from == to || !host_inject(scene->host->fabric, from, to, T3_INJECT_DROP, 0)))
 			return false;
 	return true;
 }

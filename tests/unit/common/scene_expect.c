@@ -29,8 +29,7 @@ static uint64_t expect_segment(struct scene *scene, const struct scene_segment *
 	assert_int_equal(stats.tiles, s->tiles);
 	assert_int_equal(stats.tiles_tracked, s->tiles);
 	assert_int_equal(stats.triggers, s->tiles * SCENE_EPOCHS);
-	assert_int_equal(stats.dma_bytes,
-			 s->map.kind == T3_SEG_DMA ? bytes * scene_fan_out(s) : 0);
+	assert_int_equal(stats.dma_bytes, s->map.kind == T3_SEG_DMA ? bytes * scene_fan_out(s) : 0);
 	assert_int_equal(stats.nmc_elements,
 			 remote || s->map.op == T3_OP_STORE
 				 ? 0
