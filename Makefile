@@ -25,6 +25,8 @@ WRITE ?= store
 ITERS ?= 4
 SEED ?= 1
 SOAK_SECONDS ?= 600
+FUZZ_SECONDS ?= 900
+export FUZZ FUZZ_SECONDS FUZZ_SEED FUZZ_INPUT
 export RANKS SHAPE TILE DTYPE WRITE ITERS SEED SOAK_SECONDS
 
 PREFIX ?= /usr/local
@@ -39,8 +41,12 @@ LIB_SRC := $(wildcard libt3/*.c)
 TOOL_SRC := $(shell find tools/t3 -name '*.c' 2>/dev/null | sort)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_COMMON := $(wildcard tests/unit/common/*.c)
+SPEC_SRC := $(wildcard tests/spec/test_*.c)
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_COMMON := $(wildcard tests/fuzz/common/*.c)
 GUEST_SRC := $(wildcard tests/guest/test_*.c)
 GUEST_COMMON := $(wildcard tests/guest/common/*.c)
+CONFORMANCE_SRC := $(wildcard tests/conformance/*.c)
 MODULE_SRC := $(wildcard Kbuild) $(shell find driver uapi -type f 2>/dev/null)
 
 # A room without sources has no products.
@@ -50,7 +56,11 @@ TOOL := $(if $(TOOL_SRC),$B/t3)
 MODULE := $(if $(wildcard Kbuild),$B/module/t3.ko)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$B/unit/%)
 UNIT_SAN := $(UNIT_SRC:tests/unit/%.c=$B/unit-sanitized/%)
+SPEC := $(SPEC_SRC:tests/spec/%.c=$B/spec/%)
+FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$B/fuzz/%)
+COVERED := $(patsubst tests/%.c,$B/cov/bin/%,$(filter tests/unit/test_core_%,$(UNIT_SRC)) $(SPEC_SRC))
 GUEST := $(GUEST_SRC:tests/guest/%.c=$B/guest/%)
+CONFORMANCE := $(if $(CONFORMANCE_SRC),$B/t3-conformance)
 
 # One short line per product; V=1 shows the whole command.
 Q := $(if $V,,@)
@@ -62,26 +72,33 @@ objects = $(patsubst %.c,$B/$1/%.o,$2)
 # pkg-config is asked when a recipe runs: before `deps` it may not exist.
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 CFLAGS_ALL = -std=gnu11 -O2 -g $(WARN) -ffp-contract=off -fPIC $(CFLAGS)
+# The core is counted, not what the compiler makes of it.
+COVERAGE := -O0 --coverage -fprofile-abs-path
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# Fuzz targets are clang's; `fuzzer` brings main(), `fuzzer-no-link` the counters.
+FUZZ_CC ?= clang
+FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 LIB_PKGS := libdrm libpci
 pkg = $(shell pkg-config $1)
 
 INC_qemu-device := -Iuapi -Iqemu-device/core
 INC_libt3 = -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags $(LIB_PKGS))
 INC_tools = -Itools/t3 -Iuapi -Ilibt3 -Iqemu-device/core $(call pkg,--cflags $(LIB_PKGS) jansson)
-INC_tests = $(INC_tools) -I$(dir $<) -I$(dir $<)common $(call pkg,--cflags cmocka)
+INC_conformance := -Iuapi
+INC_tests = $(INC_tools) -I$(dir $<) -I$(dir $<)common -Itests/unit/common -I$B/spec $(call pkg,--cflags cmocka)
 LIBS = $(call pkg,--libs $(LIB_PKGS)) -lm -pthread
-includes = $(INC_$(firstword $(subst /, ,$<)))
+room = $(if $(filter tests/conformance/%,$1),conformance,$(firstword $(subst /, ,$1)))
+includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check options deps qemu kernel module lib tools initramfs \
-	unit qtest guest lint soak format build always clean distclean
+	unit spec qtest guest conformance lint fuzz fuzz-build fuzz-corpus coverage soak format build always clean distclean
 
 help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
 
 #: make run     build what is missing and run a GEMM with reduce-scatter in the guest
-#:                RANKS=4             devices, 2 to 16
+#:                RANKS=4             devices, 2 to 32
 #:                SHAPE=256x256x256   MxNxK; M and K divisible by RANKS
 #:                TILE=32x32          tracked tile, rows x columns
 #:                DTYPE=f32           i32, f32, f16, bf16
@@ -96,19 +113,39 @@ run: build
 shell: build
 	@$(VM) shell --ranks "$$RANKS" --name shell
 
-#: make check   lint, unit tests, qtest, guest tests and end-to-end runs
-check: build qtest-build $(UNIT) $(UNIT_SAN)
+#: make check   lint, unit tests and their coverage, a short fuzz run, qtest, guest
+#:              tests and end-to-end runs
+check: build qtest-build $(UNIT) $(UNIT_SAN) $(SPEC) $(COVERED) fuzz-build
 	@$(STAGE)check.py
 
-#: make lint unit qtest guest   those suites alone
+#: make lint unit spec qtest guest conformance   those suites alone
 lint: module
 	@$(STAGE)check.py lint
 unit: $(UNIT) $(UNIT_SAN)
 	@$(STAGE)check.py unit unit-sanitized
+spec: $(SPEC)
+	@$(STAGE)check.py spec
 qtest: qtest-build
 	@$(STAGE)check.py qtest
 guest: build
 	@$(STAGE)check.py guest
+conformance: build
+	@$(STAGE)check.py conformance
+
+#: make fuzz    each target of tests/fuzz for FUZZ_SECONDS=900 with FUZZ_SEED (random):
+#:                FUZZ=fuzz_regs      that target alone
+#:                FUZZ_INPUT=FILE     run that input once, with FUZZ=target
+fuzz: fuzz-build
+	@tests/fuzz/run.py
+fuzz-build: $(FUZZERS)
+
+#: make fuzz-corpus  write the seed corpus anew
+fuzz-corpus: $B/fuzz-seeds
+	@$B/fuzz-seeds tests/fuzz/corpus
+
+#: make coverage   lines and branches of qemu-device/core that unit and spec tests reach
+coverage: $(COVERED)
+	@tests/coverage.py $(COVERED)
 
 #: make mutants break the product in places on purpose: the tests must notice
 mutants: build
@@ -165,10 +202,22 @@ $B/san/%.o: %.c | deps
 	$(call say,CC,$@)
 	$Q$(CC) $(CFLAGS_ALL) $(SANITIZE) $(includes) -MMD -MP -c -o $@ $<
 
+$B/cov/%.o: %.c | deps
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$Q$(CC) $(CFLAGS_ALL) $(COVERAGE) $(includes) -MMD -MP -c -o $@ $<
+
+$B/fuzz/obj/%.o: %.c | deps
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$Q$(FUZZ_CC) $(CFLAGS_ALL) $(FUZZ_SANITIZE) -fsanitize=fuzzer-no-link $(includes) -MMD -MP -c -o $@ $<
+
 # Archives are made anew: a source that has gone must leave them.
 $B/libt3core.a: $(call objects,obj,$(CORE_SRC))
 $B/libt3.a: $(call objects,obj,$(LIB_SRC))
 $B/san/libt3core.a: $(call objects,san,$(CORE_SRC))
+$B/cov/libt3core.a: $(call objects,cov,$(CORE_SRC))
+$B/fuzz/obj/libt3core.a: $(call objects,fuzz/obj,$(CORE_SRC))
 $B/san/libt3.a: $(call objects,san,$(LIB_SRC))
 %.a:
 	@mkdir -p $(@D); rm -f $@
@@ -195,6 +244,8 @@ $B/t3: $(call objects,obj,$(TOOL_SRC)) $(LIB)
 under_test = $(if $(findstring /test_lib_,$@),$1/libt3.a,$1/libt3core.a)
 $B/obj/unit-common.a: $(call objects,obj,$(UNIT_COMMON))
 $B/san/unit-common.a: $(call objects,san,$(UNIT_COMMON))
+$B/cov/unit-common.a: $(call objects,cov,$(UNIT_COMMON))
+$B/fuzz/obj/common.a: $(call objects,fuzz/obj,$(UNIT_COMMON) $(FUZZ_COMMON))
 $B/obj/guest-common.a: $(call objects,obj,$(GUEST_COMMON))
 
 $B/unit/%: $B/obj/tests/unit/%.o $B/obj/unit-common.a $(CORE) $(filter %.a,$(LIB))
@@ -207,17 +258,47 @@ $B/unit-sanitized/%: $B/san/tests/unit/%.o $B/san/unit-common.a \
 	$(call say,LD,$@)
 	$Q$(CC) $(SANITIZE) -o $@ $(wordlist 1,2,$^) $(call under_test,$B/san) \
 		$(call pkg,--libs cmocka) $(LIBS)
+
+# SPEC.md's tables in C, and the tests that hold header and core to them.
+SPEC_TABLES := $B/spec/spec_tables.h
+$(SPEC_TABLES): tests/spec/tables.py qemu-device/SPEC.md uapi/t3_hw.h
+	@mkdir -p $(@D)
+	$Qpython3 $< qemu-device/SPEC.md uapi/t3_hw.h $@
+$(foreach tree,san cov,$(call objects,$(tree),$(SPEC_SRC))): $(SPEC_TABLES)
+$B/spec/%: $B/san/tests/spec/%.o $B/san/unit-common.a $B/san/libt3core.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$Q$(CC) $(SANITIZE) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
+
+$B/cov/bin/%: $B/cov/tests/%.o $B/cov/unit-common.a $B/cov/libt3core.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$Q$(CC) $(COVERAGE) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
+
+$B/fuzz/%: $B/fuzz/obj/tests/fuzz/%.o $B/fuzz/obj/common.a $B/fuzz/obj/libt3core.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$Q$(FUZZ_CC) $(FUZZ_SANITIZE) -fsanitize=fuzzer -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
+$B/fuzz-seeds: $B/obj/tests/fuzz/seeds.o
+	$(call say,LD,$@)
+	$Q$(CC) -o $@ $<
+
 $B/guest/%: $B/obj/tests/guest/%.o $B/obj/guest-common.a $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$Q$(CC) -o $@ $(wordlist 1,2,$^) -L$B $(if $(LIB),-lt3) $(call pkg,--libs cmocka) $(LIBS)
 
+# For any host with VFIO: the C library and the hardware header, nothing of ours.
+$B/t3-conformance: $(call objects,obj,$(CONFORMANCE_SRC))
+	$(call say,LD,$@)
+	$Q$(CC) -o $@ $^ -lm
+
 $B/module/t3.ko: $(MODULE_SRC) $(STAGE)module.sh $B/kernel.stamp
 	@$(STAGE)module.sh
 
 $B/initramfs.img: $(addprefix $(STAGE),initramfs.sh common.sh guest-init guest-batch) \
-		$(MODULE) $(LIB) $(TOOL) $(GUEST) $B/kernel.stamp
+		$(MODULE) $(LIB) $(TOOL) $(GUEST) $(CONFORMANCE) $B/kernel.stamp
 	@$(STAGE)initramfs.sh $@
 
 .SECONDARY:
--include $(shell find $B/obj $B/san -name '*.d' 2>/dev/null)
+-include $(shell find $B/obj $B/san $B/cov $B/fuzz/obj -name '*.d' 2>/dev/null)

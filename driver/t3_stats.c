@@ -17,6 +17,8 @@ static_assert(sizeof(struct drm_t3_event_area) == sizeof(struct t3_event_area));
 static_assert(offsetof(struct drm_t3_event_area, ring) ==
 	      offsetof(struct t3_event_area, ring));
 static_assert(DRM_T3_FAULT_RING == T3_FAULT_RING);
+static_assert((int)DRM_T3_FAULT_POISON == (int)T3_FAULT_POISON);
+static_assert((int)DRM_T3_NAK_POISON == (int)T3_NAK_POISON);
 static_assert(sizeof(struct drm_t3_fault) == sizeof(struct t3_fault_record));
 
 #define T3_FEATURES                                                              \

@@ -41,6 +41,7 @@ const char *t3_fault_name(uint32_t kind)
 		[DRM_T3_FAULT_PEER_DEAD] = "peer-dead",
 		[DRM_T3_FAULT_HOST_DMA] = "host-dma",
 		[DRM_T3_FAULT_COUNTER] = "counter",
+		[DRM_T3_FAULT_POISON] = "poison",
 	};
 
 	return NAME(names, kind);
@@ -55,6 +56,7 @@ const char *t3_nak_name(uint32_t nak)
 		[DRM_T3_NAK_BOUNDS] = "bounds",	      [DRM_T3_NAK_EPOCH] = "epoch",
 		[DRM_T3_NAK_NOT_ARMED] = "not-armed", [DRM_T3_NAK_FAULTED] = "faulted",
 		[DRM_T3_NAK_OVERSHOOT] = "overshoot", [DRM_T3_NAK_MALFORMED] = "malformed",
+		[DRM_T3_NAK_POISON] = "poison",
 	};
 
 	return NAME(names, nak);

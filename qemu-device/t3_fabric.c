@@ -11,6 +11,7 @@
 #include "qom/object_interfaces.h"
 #include "system/runstate.h"
 #include "t3_fabric.h"
+#include "t3_status.h"
 #include "trace.h"
 
 /* Events of one bottom half: about a millisecond of host time at most. */
@@ -21,6 +22,7 @@ struct T3Fabric {
 
 	char *topology; /* as given; NULL: none, for a private fabric */
 	uint32_t ranks;
+	char *inject; /* as given before the core's fabric exists */
 
 	struct t3_fabric *core;
 	QEMUBH *bh;
@@ -170,6 +172,7 @@ bool t3_port_attach(T3FabricPort *port, T3Fabric *fabric, Error **errp)
 	fabric->attached++;
 	object_ref(OBJECT(fabric));
 	trace_t3_fabric_attach(port->rank, fabric->attached);
+	t3_fabric_deliver(fabric); /* the end of the device before it may have been news */
 	return true;
 }
 
@@ -184,6 +187,56 @@ void t3_port_detach(T3FabricPort *port)
 	trace_t3_fabric_detach(port->rank, fabric->attached);
 	t3_fabric_deliver(fabric);
 	object_unref(OBJECT(fabric));
+}
+
+/* --------------------------------------------------------------- injection */
+
+/* Nothing is injected unless all of the text can be read. */
+static bool inject_readable(const char *text, Error **errp)
+{
+	struct t3_cmd_inject inject;
+	char why[512];
+	int found;
+
+	do {
+		found = t3_inject_parse(&text, &inject, why, sizeof(why));
+	} while (found > 0);
+	if (found < 0)
+		error_setg(errp, "inject: %s", why);
+	return found == 0;
+}
+
+static bool inject_all(T3Fabric *fabric, const char *text, Error **errp)
+{
+	struct t3_cmd_inject inject;
+	char why[512];
+
+	while (t3_inject_parse(&text, &inject, why, sizeof(why)) > 0) {
+		uint32_t status = t3_fabric_inject(fabric->core, &inject);
+
+		trace_t3_fabric_inject(inject.kind, inject.rank, inject.peer, inject.nth,
+				       inject.count, inject.address, inject.value, status);
+		if (status == T3_ADMIN_OK)
+			continue;
+		t3_inject_explain(&inject, status, why, sizeof(why));
+		error_setg(errp, "inject: %s", why);
+		return false;
+	}
+	return true;
+}
+
+static void set_inject(Object *obj, const char *value, Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+
+	if (!inject_readable(value, errp))
+		return;
+	if (fabric->core) {
+		inject_all(fabric, value, errp);
+		return;
+	}
+	g_free(fabric->inject);
+	fabric->inject = g_strdup(value);
 }
 
 /* ------------------------------------------------------------------ object */
@@ -219,7 +272,7 @@ static bool fabric_start(T3Fabric *fabric, Error **errp)
 	}
 	fabric->bh = qemu_bh_new(fabric_bh, fabric);
 	fabric->vmstate = qemu_add_vm_change_state_handler(fabric_vm_state, fabric);
-	return true;
+	return !fabric->inject || inject_all(fabric, fabric->inject, errp);
 }
 
 T3Fabric *t3_fabric_new_private(Object *owner, Error **errp)
@@ -291,6 +344,24 @@ static void get_vclock(Object *obj, Visitor *v, const char *name, void *opaque, 
 	visit_type_uint64(v, name, &now, errp);
 }
 
+static void get_status(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+	struct t3_dev *dev[T3_MAX_RANKS] = { NULL };
+	QObject *status;
+	uint32_t rank;
+
+	if (!fabric->core) {
+		error_setg(errp, "the fabric has not been created yet");
+		return;
+	}
+	for (rank = 0; rank < T3_MAX_RANKS; rank++)
+		dev[rank] = fabric->ports[rank] ? fabric->ports[rank]->dev : NULL;
+	status = t3_status(fabric->core, dev);
+	visit_type_any(v, name, &status, errp);
+	qobject_unref(status);
+}
+
 static void fabric_init(Object *obj)
 {
 	T3Fabric *fabric = T3_FABRIC(obj);
@@ -304,6 +375,7 @@ static void fabric_finalize(Object *obj)
 	T3Fabric *fabric = T3_FABRIC(obj);
 
 	g_free(fabric->topology);
+	g_free(fabric->inject);
 	if (!fabric->core)
 		return;
 	qemu_del_vm_change_state_handler(fabric->vmstate);
@@ -322,8 +394,14 @@ static void fabric_class_init(ObjectClass *klass, void *data)
 					      "which ranks have a link: ring or full");
 	object_class_property_add(klass, "ranks", "uint32", get_ranks, set_ranks, NULL, NULL);
 	object_class_property_set_description(klass, "ranks", "number of ranks, 1 to 32");
+	object_class_property_add_str(klass, "inject", NULL, set_inject);
+	object_class_property_set_description(klass, "inject",
+					      "faults to inject now, as KIND KEY=NUMBER...; ...");
 	object_class_property_add(klass, "vclock", "uint64", get_vclock, NULL, NULL, NULL);
 	object_class_property_set_description(klass, "vclock", "virtual time in ns");
+	object_class_property_add(klass, "status", "any", get_status, NULL, NULL, NULL);
+	object_class_property_set_description(klass, "status",
+					      "spaces, tiles in flight and links, for qom-get");
 }
 
 static const TypeInfo fabric_info = {

@@ -1,358 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3: the PCI function. Gives the core its host: BARs, guest memory, MSI-X,
- * reset. What an access means is decided in core/ and described in SPEC.md.
+ * T3: the PCI function's life: properties, realize, reset, exit. What an access
+ * means is decided in core/ and described in SPEC.md.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/host-utils.h"
-#include "qemu/log.h"
 #include "qemu/module.h"
 #include "qemu/units.h"
-#include "exec/ramlist.h"
-#include "hw/pci/msix.h"
-#include "hw/pci/pci_device.h"
-#include "hw/pci/pcie.h"
 #include "hw/qdev-properties.h"
 #include "hw/resettable.h"
 #include "migration/vmstate.h"
-#include "system/dma.h"
-#include "t3_fabric.h"
+#include "t3_pci.h"
 #include "trace.h"
-
-#define TYPE_T3 "t3"
-OBJECT_DECLARE_SIMPLE_TYPE(T3State, T3)
 
 #define T3_BAR_SIZE_MIN (4 * KiB)
 #define T3_BAR_SIZE_MAX (1 * TiB)
-
-struct T3State {
-	PCIDevice parent_obj;
-
-	T3Fabric *link; /* fabric= */
-	T3Fabric *private_fabric;
-	T3FabricPort port;
-	struct t3_dev_config config;
-	struct t3_dev *core; /* NULL before realize and after exit */
-
-	MemoryRegion regs;
-	MemoryRegion memory;
-	MemoryRegion aperture;
-};
-
-/* ---------------------------------------------------------------- the host */
-
-/*
- * One word in one store, so that a guest that polls it never sees half of it.
- * Only plain memory: the target of a DMA is the guest's choice and must not be
- * another device.
- */
-static MemTxResult store_word(AddressSpace *as, dma_addr_t addr, const void *buf, size_t len,
-			      MemTxAttrs attrs)
-{
-	MemTxResult result;
-	hwaddr offset, avail = len;
-	MemoryRegion *mr;
-
-	RCU_READ_LOCK_GUARD();
-	mr = address_space_translate(as, addr, &offset, &avail, true, attrs);
-	if (avail < len || !memory_access_is_direct(mr, true, attrs))
-		return MEMTX_ACCESS_ERROR;
-	dma_barrier(as, DMA_DIRECTION_FROM_DEVICE);
-	if (len == 8)
-		address_space_stq_le(as, addr, ldq_le_p(buf), attrs, &result);
-	else
-		address_space_stl_le(as, addr, ldl_le_p(buf), attrs, &result);
-	return result;
-}
-
-static int host_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
-{
-	T3State *s = opaque;
-	MemTxAttrs attrs = { .memory = true };
-
-	if (pci_dma_rw(PCI_DEVICE(s), addr, buf, len, DMA_DIRECTION_TO_DEVICE, attrs) == MEMTX_OK)
-		return 0;
-	trace_t3_dma_error(s->port.rank, addr, len);
-	return -1;
-}
-
-static int host_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
-{
-	T3State *s = opaque;
-	PCIDevice *pci = PCI_DEVICE(s);
-	MemTxAttrs attrs = { .memory = true };
-	MemTxResult result;
-
-	if ((len == 4 || len == 8) && addr % len == 0)
-		result = store_word(pci_get_address_space(pci), addr, buf, len, attrs);
-	else
-		result = pci_dma_rw(pci, addr, (void *)buf, len, DMA_DIRECTION_FROM_DEVICE, attrs);
-	if (result == MEMTX_OK)
-		return 0;
-	trace_t3_dma_error(s->port.rank, addr, len);
-	return -1;
-}
-
-static void host_irq(void *opaque, uint32_t vector)
-{
-	T3State *s = opaque;
-
-	t3_port_raise(&s->port, vector);
-}
-
-/* RAM that the core changes has to be marked by hand, or migration misses it. */
-static void host_dirty(void *opaque, uint64_t offset, uint64_t len)
-{
-	T3State *s = opaque;
-
-	if (memory_region_get_dirty_log_mask(&s->memory) & ~BIT(DIRTY_MEMORY_CODE))
-		memory_region_set_dirty(&s->memory, offset, len);
-}
-
-static void host_guest_error(void *opaque, const char *what)
-{
-	T3State *s = opaque;
-
-	qemu_log_mask(LOG_GUEST_ERROR, "t3: rank %" PRIu32 ": %s\n", s->port.rank, what);
-}
-
-static const char *state_name(uint32_t state)
-{
-	static const char *const names[] = {
-		[T3_SPACE_FREE] = "FREE",	  [T3_SPACE_IDLE] = "IDLE",
-		[T3_SPACE_ARMING] = "ARMING",	  [T3_SPACE_ARMED] = "ARMED",
-		[T3_SPACE_COMPLETE] = "COMPLETE", [T3_SPACE_FAULTED] = "FAULTED",
-		[T3_SPACE_DISABLED] = "DISABLED", [T3_SPACE_QUIESCED] = "QUIESCED",
-	};
-
-	return state < ARRAY_SIZE(names) ? names[state] : "?";
-}
-
-static const char *fault_name(uint32_t kind)
-{
-	static const char *const names[] = {
-		[T3_FAULT_NONE] = "NONE",
-		[T3_FAULT_UNMAPPED] = "UNMAPPED",
-		[T3_FAULT_WIDTH] = "WIDTH",
-		[T3_FAULT_TILE_CROSS] = "TILE_CROSS",
-		[T3_FAULT_READ_REMOTE] = "READ_REMOTE",
-		[T3_FAULT_NOT_ARMED] = "NOT_ARMED",
-		[T3_FAULT_OVERSHOOT] = "OVERSHOOT",
-		[T3_FAULT_BAD_DOORBELL] = "BAD_DOORBELL",
-		[T3_FAULT_BAD_ARM] = "BAD_ARM",
-		[T3_FAULT_LINK] = "LINK",
-		[T3_FAULT_REJECTED] = "REJECTED",
-		[T3_FAULT_PEER_POISON] = "PEER_POISON",
-		[T3_FAULT_PEER_DEAD] = "PEER_DEAD",
-		[T3_FAULT_HOST_DMA] = "HOST_DMA",
-		[T3_FAULT_COUNTER] = "COUNTER",
-	};
-
-	return kind < ARRAY_SIZE(names) ? names[kind] : "?";
-}
-
-static void host_trace_state(void *opaque, uint32_t space, uint32_t from, uint32_t to,
-			     uint32_t epoch)
-{
-	T3State *s = opaque;
-
-	trace_t3_space_state(s->port.rank, space, state_name(from), state_name(to), epoch);
-}
-
-static void host_trace_fault(void *opaque, uint32_t space, const struct t3_fault_record *record)
-{
-	T3State *s = opaque;
-
-	trace_t3_space_fault(s->port.rank, space, fault_name(record->kind), record->detail,
-			     record->segment, record->tile, record->offset, record->epoch,
-			     record->src_rank, record->vtime);
-}
-
-static void host_trace_trigger(void *opaque, uint32_t space, uint32_t segment, uint32_t tile)
-{
-	T3State *s = opaque;
-
-	trace_t3_trigger(s->port.rank, space, segment, tile);
-}
-
-static const struct t3_host_ops host_ops = {
-	.dma_read = host_dma_read,
-	.dma_write = host_dma_write,
-	.irq = host_irq,
-	.dirty = host_dirty,
-	.guest_error = host_guest_error,
-	.trace_state = host_trace_state,
-	.trace_fault = host_trace_fault,
-	.trace_trigger = host_trace_trigger,
-};
-
-/* Sends what host_irq() has noted, after the core has returned. */
-static void notify(T3FabricPort *port, uint32_t vector)
-{
-	PCIDevice *pci = PCI_DEVICE(container_of(port, T3State, port));
-
-	trace_t3_irq(port->rank, vector, msix_enabled(pci));
-	if (msix_enabled(pci))
-		msix_notify(pci, vector);
-}
-
-/* -------------------------------------------------------------------- BARs */
-
-/*
- * A vCPU may have waited for the lock with an access in its hands while the
- * device was unplugged: core is NULL then.
- */
-static uint64_t regs_read(void *opaque, hwaddr addr, unsigned size)
-{
-	T3State *s = opaque;
-	uint64_t value = UINT64_MAX;
-
-	if (s->core) {
-		T3Fabric *fabric = s->port.fabric;
-
-		value = t3_dev_regs_read(s->core, addr, size);
-		t3_fabric_deliver(fabric);
-	}
-	return value;
-}
-
-static void regs_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
-{
-	T3State *s = opaque;
-
-	if (s->core) {
-		T3Fabric *fabric = s->port.fabric;
-
-		t3_dev_regs_write(s->core, addr, value, size);
-		t3_fabric_deliver(fabric);
-	}
-}
-
-static uint64_t aperture_read(void *opaque, hwaddr addr, unsigned size)
-{
-	T3State *s = opaque;
-	uint64_t value = UINT64_MAX;
-
-	if (s->core) {
-		T3Fabric *fabric = s->port.fabric;
-
-		value = t3_dev_aperture_read(s->core, addr, size);
-		t3_fabric_deliver(fabric);
-	}
-	return value;
-}
-
-static void aperture_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
-{
-	T3State *s = opaque;
-
-	if (s->core) {
-		T3Fabric *fabric = s->port.fabric;
-
-		t3_dev_aperture_write(s->core, addr, value, size);
-		t3_fabric_deliver(fabric);
-	}
-}
-
-/*
- * Unaligned accesses are left to QEMU: TCG, KVM and qtest all cut them into
- * naturally aligned pieces, each of which then reaches the core as it is.
- */
-/* clang-format off */
-#define T3_IO_ACCESS                                                           \
-	{                                                                      \
-		.min_access_size = 1, .max_access_size = 8, .unaligned = false \
-	}
-/* clang-format on */
-
-static const MemoryRegionOps regs_ops = {
-	.read = regs_read,
-	.write = regs_write,
-	.endianness = DEVICE_LITTLE_ENDIAN,
-	.valid = T3_IO_ACCESS,
-	.impl = T3_IO_ACCESS,
-};
-
-static const MemoryRegionOps aperture_ops = {
-	.read = aperture_read,
-	.write = aperture_write,
-	.endianness = DEVICE_LITTLE_ENDIAN,
-	.valid = T3_IO_ACCESS,
-	.impl = T3_IO_ACCESS,
-};
-
-static bool init_regions(T3State *s, Error **errp)
-{
-	Object *owner = OBJECT(s);
-
-	if (!memory_region_init_ram(&s->memory, owner, "t3-memory", s->config.memory_size, errp))
-		return false;
-	memory_region_init_io(&s->regs, owner, &regs_ops, s, "t3-regs", T3_BAR_REGS_SIZE);
-	memory_region_init_io(&s->aperture, owner, &aperture_ops, s, "t3-aperture",
-			      s->config.aperture_size);
-	return true;
-}
-
-static void register_bars(T3State *s)
-{
-	const uint8_t big = PCI_BASE_ADDRESS_SPACE_MEMORY | PCI_BASE_ADDRESS_MEM_TYPE_64 |
-			    PCI_BASE_ADDRESS_MEM_PREFETCH;
-	PCIDevice *pci = PCI_DEVICE(s);
-
-	pci_register_bar(pci, T3_BAR_REGS, PCI_BASE_ADDRESS_SPACE_MEMORY, &s->regs);
-	pci_register_bar(pci, T3_BAR_MEMORY, big, &s->memory);
-	pci_register_bar(pci, T3_BAR_APERTURE, big, &s->aperture);
-}
-
-/* ------------------------------------------------------------ capabilities */
-
-/* Reset is not implied by D3hot to D0: registers and spaces stay. */
-static bool init_pm(PCIDevice *pci, Error **errp)
-{
-	int pos = pci_pm_init(pci, 0, errp);
-
-	if (pos < 0)
-		return false;
-	pci_set_word(pci->config + pos + PCI_PM_PMC, 3); /* version of the capability */
-	pci_set_word(pci->config + pos + PCI_PM_CTRL, PCI_PM_CTRL_NO_SOFT_RESET);
-	pci_set_word(pci->wmask + pos + PCI_PM_CTRL, PCI_PM_CTRL_STATE_MASK);
-	return true;
-}
-
-/* The table and the PBA overlay the registers: subregions win. */
-static bool init_msix(T3State *s, Error **errp)
-{
-	PCIDevice *pci = PCI_DEVICE(s);
-	unsigned int vector;
-
-	if (msix_init(pci, T3_MAX_VECTORS, &s->regs, T3_BAR_REGS, T3_MSIX_TABLE, &s->regs,
-		      T3_BAR_REGS, T3_MSIX_PBA, 0, errp))
-		return false;
-	for (vector = 0; vector < T3_MAX_VECTORS; vector++)
-		msix_vector_use(pci, vector);
-	return true;
-}
-
-static bool init_capabilities(T3State *s, Error **errp)
-{
-	PCIDevice *pci = PCI_DEVICE(s);
-
-	if (!init_pm(pci, errp))
-		return false;
-	if (pcie_endpoint_cap_init(pci, 0) < 0) {
-		error_setg(errp, "the PCI Express capability does not fit into the config space");
-		return false;
-	}
-	pcie_cap_flr_init(pci);
-	return init_msix(s, errp);
-}
-
-static void write_config(PCIDevice *pci, uint32_t addr, uint32_t value, int len)
-{
-	pci_default_write_config(pci, addr, value, len);
-	pcie_cap_flr_write_config(pci, addr, value, len);
-}
 
 /* -------------------------------------------------------------- properties */
 
@@ -407,7 +70,8 @@ static bool check_properties(T3State *s, Error **errp)
 
 static bool new_core(T3State *s, Error **errp)
 {
-	s->core = t3_dev_new(&s->config, memory_region_get_ram_ptr(&s->memory), &host_ops, s);
+	s->core =
+		t3_dev_new(&s->config, memory_region_get_ram_ptr(&s->memory), &t3_pci_host_ops, s);
 	if (!s->core)
 		error_setg(errp, "no memory for a T3 device with tracker-entries=%" PRIu32,
 			   s->config.tracker_entries);
@@ -423,12 +87,12 @@ static bool join_fabric(T3State *s, Error **errp)
 		fabric = s->private_fabric;
 	}
 	s->port.dev = s->core;
-	s->port.notify = notify;
+	s->port.notify = t3_msix_notify;
 	return fabric && t3_port_attach(&s->port, fabric, errp);
 }
 
 /* Undoes new_core() and join_fabric(), as far as they came. */
-static void remove_core(T3State *s)
+void t3_pci_remove_core(T3State *s)
 {
 	struct t3_dev *core = s->core;
 
@@ -446,14 +110,14 @@ static void realize(PCIDevice *pci, Error **errp)
 {
 	T3State *s = T3(pci);
 
-	if (!check_properties(s, errp) || !init_regions(s, errp))
+	if (!check_properties(s, errp) || !t3_pci_init_regions(s, errp))
 		return;
-	if (!new_core(s, errp) || !join_fabric(s, errp) || !init_capabilities(s, errp)) {
-		remove_core(s);
+	if (!new_core(s, errp) || !join_fabric(s, errp) || !t3_pci_init_capabilities(s, errp)) {
+		t3_pci_remove_core(s);
 		vmstate_unregister_ram(&s->memory, DEVICE(s));
 		return;
 	}
-	register_bars(s);
+	t3_pci_register_bars(s);
 }
 
 /* The RAM's name has to be free at once: its pages may live on for a while. */
@@ -461,9 +125,9 @@ static void t3_exit(PCIDevice *pci)
 {
 	T3State *s = T3(pci);
 
-	remove_core(s);
-	msix_uninit(pci, &s->regs, &s->regs);
-	pcie_cap_exit(pci);
+	t3_pci_remove_core(s);
+	t3_removal_exit(s);
+	t3_pci_exit_capabilities(s);
 	vmstate_unregister_ram(&s->memory, DEVICE(s));
 }
 
@@ -475,6 +139,7 @@ static void reset_hold(Object *obj, ResetType type)
 	if (!s->core)
 		return;
 	trace_t3_reset(s->port.rank);
+	t3_pci_reset_capabilities(s);
 	t3_dev_reset(s->core);
 	t3_fabric_deliver(fabric);
 }
@@ -492,6 +157,7 @@ static const Property t3_properties[] = {
 	DEFINE_PROP_SIZE("aperture-size", T3State, config.aperture_size, 256 * MiB),
 	DEFINE_PROP_UINT32("tracker-entries", T3State, config.tracker_entries, 256),
 	DEFINE_PROP_UINT32("tracker-ways", T3State, config.tracker_ways, 8),
+	DEFINE_PROP_BOOL("guest-inject", T3State, config.guest_inject, false),
 };
 
 static void class_init(ObjectClass *klass, void *data)
@@ -502,15 +168,21 @@ static void class_init(ObjectClass *klass, void *data)
 
 	pc->realize = realize;
 	pc->exit = t3_exit;
-	pc->config_write = write_config;
+	pc->config_read = t3_removal_read_config;
+	pc->config_write = t3_pci_write_config;
 	pc->vendor_id = T3_PCI_VENDOR_ID;
 	pc->device_id = T3_PCI_DEVICE_ID;
 	pc->class_id = T3_PCI_CLASS;
 	pc->revision = T3_PCI_REVISION;
+	pc->subsystem_vendor_id = T3_PCI_VENDOR_ID;
+	pc->subsystem_id = T3_PCI_DEVICE_ID;
 	rc->phases.hold = reset_hold;
 	dc->desc = "T3 accelerator: tracked and triggered output";
 	dc->vmsd = &t3_vmstate;
 	device_class_set_props(dc, t3_properties);
+	object_class_property_add_bool(klass, "removed", t3_removal_get, t3_removal_set);
+	object_class_property_set_description(klass, "removed",
+					      "set it to remove the function by surprise");
 	set_bit(DEVICE_CATEGORY_MISC, dc->categories);
 }
 

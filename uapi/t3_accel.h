@@ -614,7 +614,7 @@ enum drm_t3_nak {
 	DRM_T3_NAK_FAULTED = 9,
 	DRM_T3_NAK_OVERSHOOT = 10,
 	DRM_T3_NAK_MALFORMED = 11,
-	DRM_T3_NAK_POISON = 12,
+	DRM_T3_NAK_POISON = 12, /* the target's memory is poisoned */
 };
 
 #define DRM_T3_FAULT_RING 16

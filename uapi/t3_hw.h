@@ -93,7 +93,7 @@
 #define T3_REG_SPACE_ENABLE  0x180u /* RW  32 words, same layout */
 #define T3_REG_ADMIN_COMMAND 0x200u /* RW  writing T3_CMD_* runs the mailbox */
 #define T3_REG_ADMIN_STATUS  0x204u /* RO  T3_ADMIN_* of the last command */
-#define T3_REG_MAILBOX	     0x300u /* RW  T3_MAILBOX_SIZE bytes */
+#define T3_REG_MAILBOX	     0x300u /* RW64 T3_MAILBOX_SIZE bytes */
 #define T3_MAILBOX_SIZE	     0x100u
 #define T3_REG_COUNTERS	     0x400u /* RO64 T3_COUNTER_* words of 8 bytes */
 #define T3_REG_FENCE	     0x800u  /* RO64 T3_MAX_FENCES words of 8 bytes */

@@ -239,6 +239,39 @@ static uint32_t import_clear(struct t3_space *space, void *mailbox)
 	return T3_ADMIN_OK;
 }
 
+/* ------------------------------------------------------- links and injection */
+
+static uint32_t link_query(struct t3_dev *dev, void *mailbox)
+{
+	struct t3_cmd_link_query *cmd = mailbox;
+	struct t3_link_info info;
+
+	if (cmd->mbz)
+		return T3_ADMIN_BAD_VALUE;
+	if (!dev->fabric || !t3_fabric_link_info(dev->fabric, dev->rank, cmd->peer_rank, &info))
+		return T3_ADMIN_NO_ROUTE;
+	cmd->flags = info.down ? T3_LINK_DOWN : 0;
+	cmd->unanswered = info.unanswered;
+	cmd->retries = info.retries;
+	cmd->waiting_segments = info.waiting_segments;
+	cmd->waiting_control = info.waiting_control;
+	cmd->next = info.next;
+	cmd->incarnation = info.incarnation;
+	return T3_ADMIN_OK;
+}
+
+/* A guest harms its own device only. */
+static uint32_t inject(struct t3_dev *dev, const void *mailbox)
+{
+	const struct t3_cmd_inject *cmd = mailbox;
+
+	if (!dev->config.guest_inject)
+		return T3_ADMIN_BAD_OPCODE;
+	if (!dev->fabric || cmd->rank != dev->rank)
+		return T3_ADMIN_BAD_VALUE;
+	return t3_inject(dev->fabric, cmd);
+}
+
 /* ---------------------------------------------------------------- dispatch */
 
 struct command {
@@ -292,6 +325,12 @@ void t3_admin_run(struct t3_dev *dev, uint32_t opcode)
 	dev->admin_command = opcode;
 	if (opcode == T3_CMD_SPACE_CREATE)
 		dev->admin_status = space_create(dev, dev->mailbox);
+	else if (opcode >= T3_CMD_QUEUE_CREATE && opcode <= T3_CMD_FENCE_SET)
+		dev->admin_status = t3_queue_command(dev, opcode);
+	else if (opcode == T3_CMD_LINK_QUERY)
+		dev->admin_status = link_query(dev, dev->mailbox);
+	else if (opcode == T3_CMD_INJECT)
+		dev->admin_status = inject(dev, dev->mailbox);
 	else
 		dev->admin_status = space_command(dev, opcode);
 	if (dev->admin_status != T3_ADMIN_OK)

@@ -118,7 +118,12 @@ static bool start_block(struct t3_segment *segment)
 {
 	uint32_t tile = segment->ready_head;
 	struct t3_tile_record record;
+	uint64_t where;
 
+	if (t3_poison_in_record(segment, tile, &where)) {
+		t3_poison_fault(segment->space, segment, tile, where, segment->space->dev->rank);
+		return false;
+	}
 	record = *t3_segment_record(segment, tile);
 	if (!(record.flags & T3_TILE_READY) || record.epoch != segment->space->epoch ||
 	    tile % segment->block_tiles ||
@@ -186,8 +191,7 @@ static void send_update(struct t3_segment *segment, const struct t3_route *route
 	t3_link_send(route->link, &packet, payload);
 }
 
-/* Routes of the segment, from `route` on down, that share its link. */
-static uint32_t routes_on_link(const struct t3_segment *segment, uint32_t route)
+uint32_t t3_block_routes_on_link(const struct t3_segment *segment, uint32_t route)
 {
 	const struct t3_route *routes = segment->space->route;
 	uint32_t left = segment->routes & ((2u << route) - 1), count = 0;
@@ -205,12 +209,24 @@ uint32_t t3_block_room(const struct t3_segment *segment)
 	for (left = segment->routes; left; left &= left - 1) {
 		uint32_t route = (uint32_t)__builtin_ctz(left);
 		uint32_t fits = t3_link_free_slots(segment->space->route[route].link) /
-				routes_on_link(segment, route);
+				t3_block_routes_on_link(segment, route);
 
 		if (fits < room)
 			room = fits;
 	}
 	return room;
+}
+
+void t3_block_make_room(const struct t3_segment *segment)
+{
+	uint32_t left;
+
+	for (left = segment->routes; left && !t3_block_room(segment); left &= left - 1) {
+		uint32_t route = (uint32_t)__builtin_ctz(left);
+
+		t3_link_make_room(segment->space->route[route].link,
+				  t3_block_routes_on_link(segment, route));
+	}
 }
 
 void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, const void *payload,
@@ -233,15 +249,31 @@ static void send_piece(struct t3_segment *segment, uint32_t row, uint32_t col, u
 		    source_of(segment, row, col), bytes);
 }
 
+/* What is sent, and the block's record, which is written when all of it has been. */
+static bool source_poisoned(struct t3_segment *segment, const uint8_t *from, uint32_t bytes)
+{
+	struct t3_space *space = segment->space;
+	uint64_t where;
+
+	if (!t3_poison_in_record(segment, segment->cur_first, &where) &&
+	    !t3_poisoned(space->dev, (uint64_t)(from - space->dev->memory), bytes, &where))
+		return false;
+	t3_poison_fault(space, segment, segment->cur_tile, where, space->dev->rank);
+	return true;
+}
+
 /* One packet of the segment's current tile. True: that tile is sent on this route. */
 static bool send_next(struct t3_segment *segment)
 {
 	struct t3_tile_shape shape = t3_segment_tile_shape(segment, segment->cur_tile);
+	uint32_t row = shape.row + segment->cur_row, col = shape.col + segment->cur_col;
 	uint32_t bytes = shape.row_bytes - segment->cur_col;
 
 	if (bytes > T3_PACKET_PAYLOAD)
 		bytes = T3_PACKET_PAYLOAD;
-	send_piece(segment, shape.row + segment->cur_row, shape.col + segment->cur_col, bytes);
+	if (source_poisoned(segment, source_of(segment, row, col), bytes))
+		return false;
+	send_piece(segment, row, col, bytes);
 	segment->cur_col += bytes;
 	if (segment->cur_col < shape.row_bytes)
 		return false;
@@ -272,6 +304,7 @@ void t3_block_serve(struct t3_link *link)
 {
 	struct t3_segment *segment = link->work_head;
 
+	link->engine_turn = true;
 	if (segment->cur_first == T3_TILE_NONE && !start_block(segment))
 		return; /* the fault took it off the list */
 	if (!send_next(segment))

@@ -55,6 +55,7 @@ struct t3_dev *t3_dev_new(const struct t3_dev_config *config, uint8_t *memory,
 	dev->ops = *ops;
 	dev->opaque = opaque;
 	dev->incarnation = 1;
+	t3_queues_init(dev);
 	if (allocate(dev)) {
 		t3_dev_free(dev);
 		return NULL;
@@ -74,15 +75,21 @@ void t3_dev_free(struct t3_dev *dev)
 
 int t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank)
 {
+	uint32_t i;
+
 	if (dev->fabric)
 		return -3;
 	if (rank >= fabric->config.ranks)
 		return -1;
 	if (fabric->dev[rank])
 		return -2;
+	for (i = 0; i < T3_MAX_RANKS; i++)
+		if (fabric->link[rank][i])
+			t3_link_notice_loss(fabric->link[rank][i]);
 	fabric->dev[rank] = dev;
 	dev->fabric = fabric;
 	dev->rank = rank;
+	t3_engine_attach(dev);
 	return 0;
 }
 
@@ -99,14 +106,30 @@ static void reset_registers(struct t3_dev *dev)
 {
 	dev->error_status = 0;
 	dev->error_enable = 0;
+	dev->dma_address = 0;
 	dev->event_vector = 0;
 	dev->error_vector = 0;
+	dev->poison_address = 0;
 	dev->admin_command = 0;
 	dev->admin_status = 0;
 	memset(dev->pending, 0, sizeof(dev->pending));
 	memset(dev->enable, 0, sizeof(dev->enable));
 	memset(dev->mailbox, 0, sizeof(dev->mailbox));
 	memset(dev->counter, 0, sizeof(dev->counter));
+}
+
+static void drop_links(struct t3_dev *dev)
+{
+	uint32_t i;
+
+	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++) {
+		struct t3_link *link = dev->fabric->link[dev->rank][i];
+
+		if (!link)
+			continue;
+		t3_link_drop_all(link);
+		t3_link_lose(link);
+	}
 }
 
 void t3_dev_renew(struct t3_dev *dev)
@@ -119,9 +142,8 @@ void t3_dev_renew(struct t3_dev *dev)
 			t3_space_drop_state(&dev->space[i]);
 		else
 			dev->generation[i]++;
-	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++)
-		if (dev->fabric->link[dev->rank][i])
-			t3_link_drop_all(dev->fabric->link[dev->rank][i]);
+	drop_links(dev);
+	t3_queues_clear(dev);
 	reset_registers(dev);
 	dev->incarnation++;
 }

@@ -26,8 +26,13 @@ static void tile_doorbell(struct t3_segment *segment, uint32_t slot, uint32_t ti
 	struct t3_tile_shape shape = t3_segment_tile_shape(segment, tile);
 	bool remote = segment->kind == T3_SEG_REMOTE;
 	const struct t3_tile_record *record = t3_segment_record(segment, tile);
+	uint64_t where;
 	int result;
 
+	if (t3_poison_in_doorbell(segment, tile, slot, &where)) {
+		t3_poison_fault(space, segment, tile, where, space->dev->rank);
+		return;
+	}
 	if (remote && record->epoch == space->epoch && (record->flags & T3_TILE_READY)) {
 		bad(space, segment, tile);
 		return;

@@ -11,6 +11,13 @@ static void settle(struct t3_fabric *fabric)
 		fabric->ops.kick(fabric->opaque);
 }
 
+/* A machine is reset as a whole: peers hear of it when all of that is done. */
+static void leave_rest(struct t3_fabric *fabric)
+{
+	if (fabric && fabric->heap.count)
+		fabric->ops.kick(fabric->opaque);
+}
+
 bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget)
 {
 	return t3_heap_run(fabric, budget);
@@ -23,12 +30,16 @@ void t3_fabric_set_inline_budget(struct t3_fabric *fabric, uint32_t budget)
 
 uint32_t t3_fabric_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
 {
-	return t3_inject(fabric, inject);
+	uint32_t status = t3_inject(fabric, inject);
+
+	leave_rest(fabric);
+	return status;
 }
 
 void t3_dev_reset(struct t3_dev *dev)
 {
 	t3_dev_renew(dev);
+	leave_rest(dev->fabric);
 }
 
 uint64_t t3_dev_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size)

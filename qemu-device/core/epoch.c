@@ -134,7 +134,7 @@ static bool fault_if_peers_gone(struct t3_space *space)
 	return false;
 }
 
-static bool route_ready(const struct t3_route *route, uint32_t epoch)
+bool t3_epoch_route_ready(const struct t3_route *route, uint32_t epoch)
 {
 	return route->peer_epoch == epoch &&
 	       (route->peer_state == T3_SPACE_ARMING || route->peer_state == T3_SPACE_ARMED ||
@@ -162,7 +162,7 @@ void t3_epoch_arm(struct t3_space *space, uint32_t epoch)
 	for (i = 0; i < T3_SPACE_ROUTES; i++) {
 		struct t3_route *route = &space->route[i];
 
-		if (route->used && !route_ready(route, epoch))
+		if (route->used && !t3_epoch_route_ready(route, epoch))
 			tell_route(space, route, T3_PKT_ARM_QUERY, epoch);
 	}
 	t3_epoch_try_armed(space);
@@ -181,7 +181,7 @@ void t3_epoch_try_armed(struct t3_space *space)
 	if (space->state != T3_SPACE_ARMING)
 		return;
 	for (i = 0; i < T3_SPACE_ROUTES; i++)
-		if (space->route[i].used && !route_ready(&space->route[i], space->epoch))
+		if (space->route[i].used && !t3_epoch_route_ready(&space->route[i], space->epoch))
 			return;
 	set_state(space, T3_SPACE_ARMED);
 	/* Arrivals may have completed tiles already. */
@@ -214,6 +214,38 @@ void t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, uint32_
 	if ((space->state == T3_SPACE_ARMING || space->state == T3_SPACE_ARMED) &&
 	    is_poisoned(import, space->epoch))
 		peer_fault(space, T3_FAULT_PEER_POISON, import->rank);
+}
+
+/* What a peer names is gone, unless it names what has been made since. */
+static bool is_lost(const struct t3_dev *peer, uint32_t space, uint32_t generation)
+{
+	return !peer || peer->generation[space] != generation;
+}
+
+/*
+ * The device at `rank` was reset or has gone; `peer` is what is there now. As if all
+ * its spaces that this one has grants to or from had said goodbye with epoch 0.
+ */
+void t3_epoch_peer_lost(struct t3_space *space, uint32_t rank, const struct t3_dev *peer)
+{
+	uint32_t i;
+
+	if (!t3_space_live(space))
+		return;
+	for (i = 0; i < T3_SPACE_ROUTES; i++) {
+		struct t3_route *route = &space->route[i];
+
+		if (route->used && route->rank == rank &&
+		    is_lost(peer, route->space, route->generation))
+			t3_epoch_peer_state(space, route, T3_SPACE_DISABLED, 0);
+	}
+	for (i = 0; i < T3_SPACE_IMPORTS; i++) {
+		struct t3_import *import = &space->import[i];
+
+		if (import->used && import->rank == rank &&
+		    is_lost(peer, import->space, import->generation))
+			t3_epoch_poisoned(space, import, 0);
+	}
 }
 
 void t3_epoch_release(struct t3_space *space, uint32_t epoch)

@@ -49,7 +49,7 @@ struct t3_fabric *t3_fabric_new(const struct t3_fabric_config *config,
 	fabric->ops = *ops;
 	fabric->opaque = opaque;
 	fabric->inline_budget = T3_INLINE_BUDGET;
-	if (make_links(fabric, &links) || t3_heap_init(&fabric->heap, links * 4)) {
+	if (make_links(fabric, &links) || t3_heap_init(&fabric->heap, links * 5 + config->ranks)) {
 		t3_fabric_free(fabric);
 		return NULL;
 	}
@@ -76,10 +76,12 @@ bool t3_heap_run(struct t3_fabric *fabric, uint32_t budget)
 {
 	struct t3_event *event;
 
+	fabric->running = true;
 	while (budget-- && (event = t3_heap_pop(&fabric->heap))) {
 		fabric->now = event->time;
 		event->fire(event);
 	}
+	fabric->running = false;
 	return fabric->heap.count != 0;
 }
 

@@ -2,8 +2,174 @@
 /* Fault injection: SPEC.md section 12. */
 #include "t3_internal.h"
 
-/* Counts an event; true when it is to be hit. */
-bool t3_trip_hit(struct t3_trip *trip)
+#define MAX_DELAY     1000000000u /* ns */
+#define RANDOM_DELAY  4096u	  /* ns: LINK_RANDOM delays by 1 to this */
+#define RANDOM_CHANCE 65536u
+
+/* ----------------------------------------------------------------- arguments */
+
+/* What a kind is aimed at, and which fields it uses besides; others must be zero. */
+enum target { AT_LINK, AT_RANK, AT_MEMORY, AT_QUEUE };
+
+struct rule {
+	uint8_t target;
+	bool counted; /* nth, count */
+	bool value;
+};
+
+static const struct rule rules[T3_INJECT_KIND_COUNT] = {
+	[T3_INJECT_DROP] = { AT_LINK, true, false },
+	[T3_INJECT_DUPLICATE] = { AT_LINK, true, false },
+	[T3_INJECT_CORRUPT] = { AT_LINK, true, false },
+	[T3_INJECT_REORDER] = { AT_LINK, true, false },
+	[T3_INJECT_DELAY] = { AT_LINK, true, true },
+	[T3_INJECT_DROP_RESPONSE] = { AT_LINK, true, false },
+	[T3_INJECT_LINK_DOWN] = { AT_LINK, false, false },
+	[T3_INJECT_LINK_UP] = { AT_LINK, false, false },
+	[T3_INJECT_LINK_RANDOM] = { AT_LINK, false, true },
+	[T3_INJECT_POISON] = { AT_MEMORY, false, true },
+	[T3_INJECT_UNPOISON] = { AT_MEMORY, false, true },
+	[T3_INJECT_LOSE_IRQ] = { AT_RANK, true, false },
+	[T3_INJECT_FAIL_DMA] = { AT_RANK, true, false },
+	[T3_INJECT_HANG_QUEUE] = { AT_QUEUE, false, false },
+	[T3_INJECT_UNHANG_QUEUE] = { AT_QUEUE, false, false },
+};
+
+/* A cancelled injection's count and value do not matter. */
+static bool values_fit(const struct rule *rule, const struct t3_cmd_inject *inject)
+{
+	bool random = inject->kind == T3_INJECT_LINK_RANDOM;
+
+	if (inject->mbz || (inject->address && rule->target != AT_MEMORY) ||
+	    (inject->peer && rule->target != AT_LINK && rule->target != AT_QUEUE))
+		return false;
+	if (rule->counted && !inject->nth)
+		return true;
+	if (rule->counted ? !inject->count : inject->count != 0)
+		return false;
+	if (!rule->counted && inject->nth >= (random ? RANDOM_CHANCE : 1))
+		return false;
+	if (inject->kind == T3_INJECT_DELAY)
+		return inject->value && inject->value <= MAX_DELAY;
+	return rule->value || !inject->value;
+}
+
+static uint32_t check(const struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
+{
+	const struct rule *rule;
+
+	if (!inject->kind || inject->kind >= T3_INJECT_KIND_COUNT)
+		return T3_ADMIN_BAD_VALUE;
+	rule = &rules[inject->kind];
+	if (rule->target == AT_LINK &&
+	    (inject->rank >= T3_MAX_RANKS || inject->peer >= T3_MAX_RANKS ||
+	     !fabric->link[inject->rank][inject->peer]))
+		return T3_ADMIN_NO_ROUTE;
+	if (inject->rank >= fabric->config.ranks || !values_fit(rule, inject))
+		return T3_ADMIN_BAD_VALUE;
+	return T3_ADMIN_OK;
+}
+
+/* ------------------------------------------------------------------- setting */
+
+static void set_trip(struct t3_trip *trip, const struct t3_cmd_inject *inject)
+{
+	trip->nth = inject->nth;
+	trip->count = inject->nth ? inject->count : 0;
+}
+
+/* One seed gives each link accidents of its own. */
+static void set_random(struct t3_link *link, const struct t3_cmd_inject *inject)
+{
+	uint64_t place = link->src * T3_MAX_RANKS + link->dst + 1;
+	uint64_t state = inject->value ^ place * 0x9e3779b97f4a7c15ull;
+
+	link->accidents.chance = inject->nth;
+	link->accidents.random = state ? state : 1;
+}
+
+static uint32_t inject_link(struct t3_link *link, const struct t3_cmd_inject *inject)
+{
+	switch (inject->kind) {
+	case T3_INJECT_LINK_DOWN:
+	case T3_INJECT_LINK_UP:
+		link->accidents.down = inject->kind == T3_INJECT_LINK_DOWN;
+		break;
+	case T3_INJECT_LINK_RANDOM:
+		set_random(link, inject);
+		break;
+	default:
+		set_trip(&link->accidents.trip[inject->kind], inject);
+		if (inject->kind == T3_INJECT_DELAY)
+			link->accidents.delay = inject->value;
+		break;
+	}
+	return T3_ADMIN_OK;
+}
+
+static uint32_t inject_memory(struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
+{
+	struct t3_mishaps *mishaps = &fabric->mishaps[inject->rank];
+	const struct t3_dev *dev = fabric->dev[inject->rank];
+	uint64_t size = dev ? dev->config.memory_size : T3_NONE64 - T3_NONE64 % T3_POISON_GRANULE;
+	bool add = inject->kind == T3_INJECT_POISON;
+
+	if (inject->address % T3_POISON_GRANULE || inject->value % T3_POISON_GRANULE)
+		return T3_ADMIN_BAD_VALUE;
+	if (!inject->value && (add || inject->address))
+		return T3_ADMIN_BAD_VALUE;
+	if (!inject->value) {
+		mishaps->poisons = 0;
+		return T3_ADMIN_OK;
+	}
+	if (inject->address > size || inject->value > size - inject->address)
+		return T3_ADMIN_BAD_RANGE;
+	return (add ? t3_poison_add : t3_poison_remove)(mishaps, inject->address,
+							inject->address + inject->value);
+}
+
+static uint32_t inject_queue(struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
+{
+	struct t3_dev *dev = fabric->dev[inject->rank];
+
+	if (!dev || inject->peer >= T3_MAX_QUEUES ||
+	    dev->queue[inject->peer].state == T3_QUEUE_FREE)
+		return T3_ADMIN_BAD_QUEUE;
+	t3_queue_hang(dev, inject->peer, inject->kind == T3_INJECT_HANG_QUEUE);
+	return T3_ADMIN_OK;
+}
+
+uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
+{
+	struct t3_mishaps *mishaps;
+	uint32_t status = check(fabric, inject);
+
+	if (status != T3_ADMIN_OK)
+		return status;
+	mishaps = &fabric->mishaps[inject->rank];
+	switch (rules[inject->kind].target) {
+	case AT_LINK:
+		return inject_link(fabric->link[inject->rank][inject->peer], inject);
+	case AT_MEMORY:
+		return inject_memory(fabric, inject);
+	case AT_QUEUE:
+		return inject_queue(fabric, inject);
+	default:
+		set_trip(inject->kind == T3_INJECT_LOSE_IRQ ? &mishaps->irq : &mishaps->dma,
+			 inject);
+		return T3_ADMIN_OK;
+	}
+}
+
+/* -------------------------------------------------------------------- effects */
+
+void t3_injected(struct t3_fabric *fabric, uint32_t rank)
+{
+	if (fabric->dev[rank])
+		fabric->dev[rank]->counter[T3_COUNTER_INJECTED]++;
+}
+
+static bool trip_hit(struct t3_trip *trip)
 {
 	if (!trip->nth || --trip->nth)
 		return false;
@@ -12,38 +178,66 @@ bool t3_trip_hit(struct t3_trip *trip)
 	return true;
 }
 
-static struct t3_link *link_of(const struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
+static uint64_t next_random(struct t3_accidents *accidents)
 {
-	if (inject->rank >= T3_MAX_RANKS || inject->peer >= T3_MAX_RANKS)
-		return NULL;
-	return fabric->link[inject->rank][inject->peer];
+	uint64_t x = accidents->random;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	accidents->random = x;
+	return x * 0x2545f4914f6cdd1dull;
 }
 
-static uint32_t set_trip(struct t3_trip *trip, const struct t3_cmd_inject *inject)
+static bool by_chance(struct t3_accidents *accidents)
 {
-	if (inject->nth && !inject->count)
-		return T3_ADMIN_BAD_VALUE;
-	trip->nth = inject->nth;
-	trip->count = inject->count;
-	return T3_ADMIN_OK;
+	return accidents->chance && next_random(accidents) >> 48 < accidents->chance;
 }
 
-uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
+/* Both are asked always, so that one does not shift what the other counts. */
+bool t3_accident(struct t3_link *link, uint32_t kind)
 {
-	struct t3_link *link = link_of(fabric, inject);
+	bool counted = trip_hit(&link->accidents.trip[kind]);
+	bool drawn = by_chance(&link->accidents);
 
-	if (!link)
-		return T3_ADMIN_NO_ROUTE;
-	switch (inject->kind) {
-	case T3_INJECT_DROP:
-	case T3_INJECT_DUPLICATE:
-	case T3_INJECT_DROP_RESPONSE:
-		return set_trip(&link->trip[inject->kind], inject);
-	case T3_INJECT_LINK_DOWN:
-	case T3_INJECT_LINK_UP:
-		link->down = inject->kind == T3_INJECT_LINK_DOWN;
-		return T3_ADMIN_OK;
-	default:
-		return T3_ADMIN_BAD_VALUE;
-	}
+	if (counted || drawn)
+		t3_injected(link->fabric, link->src);
+	return counted || drawn;
+}
+
+uint64_t t3_accident_delay(struct t3_link *link)
+{
+	struct t3_accidents *accidents = &link->accidents;
+	uint64_t delay = 0;
+
+	if (trip_hit(&accidents->trip[T3_INJECT_DELAY]))
+		delay = accidents->delay;
+	if (by_chance(accidents))
+		delay += 1 + next_random(accidents) % RANDOM_DELAY;
+	if (delay)
+		t3_injected(link->fabric, link->src);
+	return delay;
+}
+
+static bool mishap(struct t3_dev *dev, bool irq)
+{
+	struct t3_mishaps *mishaps;
+
+	if (!dev->fabric)
+		return false;
+	mishaps = &dev->fabric->mishaps[dev->rank];
+	if (!trip_hit(irq ? &mishaps->irq : &mishaps->dma))
+		return false;
+	t3_injected(dev->fabric, dev->rank);
+	return true;
+}
+
+bool t3_irq_lost(struct t3_dev *dev)
+{
+	return mishap(dev, true);
+}
+
+bool t3_dma_fails(struct t3_dev *dev)
+{
+	return mishap(dev, false);
 }

@@ -22,6 +22,19 @@ uint32_t t3_link_free_slots(const struct t3_link *link)
 	return T3_LINK_SLOTS - (uint32_t)(link->next - link->una);
 }
 
+/*
+ * Runs what is due until a response, or the end of all retries, frees a slot; so
+ * it ends. Not from within an event: that one is not done yet.
+ */
+bool t3_link_make_room(struct t3_link *link, uint32_t slots)
+{
+	struct t3_fabric *fabric = link->fabric;
+
+	while (t3_link_free_slots(link) < slots && !fabric->running && fabric->heap.count)
+		t3_heap_run(fabric, 1);
+	return t3_link_free_slots(link) >= slots;
+}
+
 /* Puts a slot on the wire behind what is there. */
 static void transmit(struct t3_link *link, struct t3_slot *slot)
 {
@@ -62,8 +75,7 @@ static void respond(struct t3_link *link, uint64_t seq, uint32_t status)
 	struct t3_response *response;
 
 	/* A full list loses the response; the sender asks again. */
-	if (t3_trip_hit(&link->trip[T3_INJECT_DROP_RESPONSE]) ||
-	    link->resp_count == T3_LINK_RESPONSES)
+	if (t3_accident(link, T3_INJECT_DROP_RESPONSE) || link->resp_count == T3_LINK_RESPONSES)
 		return;
 	response = &link->response[(link->resp_head + link->resp_count) % T3_LINK_RESPONSES];
 	response->time = link->fabric->now + T3_LINK_LATENCY;
@@ -99,23 +111,92 @@ static void receive(struct t3_link *link, uint64_t seq)
 	respond(link, seq, slot->status);
 }
 
+/* One packet at the end of its way, with what may happen to it there. */
+static void arrive(struct t3_link *link, uint64_t seq)
+{
+	struct t3_dev *dev = end_of(link, link->dst);
+	bool lost, corrupt, twice;
+
+	if (link->accidents.down) {
+		t3_injected(link->fabric, link->src);
+		return;
+	}
+	lost = t3_accident(link, T3_INJECT_DROP);
+	corrupt = t3_accident(link, T3_INJECT_CORRUPT);
+	twice = t3_accident(link, T3_INJECT_DUPLICATE);
+	if (lost)
+		return;
+	if (corrupt) {
+		if (dev)
+			dev->counter[T3_COUNTER_LINK_ERRORS]++;
+		return;
+	}
+	receive(link, seq);
+	if (twice)
+		receive(link, seq);
+}
+
+/* The wire stands still: what is on it and what follows comes later. */
+static void stall(struct t3_link *link, uint64_t delay)
+{
+	uint64_t least = link->fabric->now - T3_LINK_LATENCY, seq;
+
+	for (seq = link->deliver; seq < link->next; seq++)
+		slot_of(link, seq)->arrival += delay;
+	link->busy = (link->busy > least ? link->busy : least) + delay;
+}
+
+/* Injected: is the packet that arrives held back? Each is asked once. */
+static bool hold_back(struct t3_link *link)
+{
+	uint64_t delay, time;
+	bool swap;
+
+	if (link->held || link->accidents.down)
+		return false;
+	delay = t3_accident_delay(link);
+	swap = t3_accident(link, T3_INJECT_REORDER);
+	if (!delay && !swap)
+		return false;
+	if (delay)
+		stall(link, delay);
+	time = slot_of(link, link->deliver)->arrival;
+	if (swap && link->deliver + 1 < link->next)
+		time = slot_of(link, link->deliver + 1)->arrival;
+	else if (swap)
+		time += T3_LINK_LATENCY;
+	link->held = swap ? T3_HELD_SWAP : T3_HELD_LATE;
+	schedule(link, &link->on_arrival, time);
+	return true;
+}
+
+/* The next packet; one that was swapped has let its successor pass, if there is one. */
+static void deliver_next(struct t3_link *link)
+{
+	uint64_t seq = link->deliver++;
+	bool swapped = link->held == T3_HELD_SWAP && link->deliver < link->next &&
+		       slot_of(link, link->deliver)->arrival <= link->fabric->now;
+
+	link->held = T3_HELD_NOT;
+	if (swapped)
+		link->deliver++;
+	if (link->deliver < link->next)
+		schedule(link, &link->on_arrival, slot_of(link, link->deliver)->arrival);
+	if (swapped)
+		arrive(link, seq + 1);
+	arrive(link, seq);
+}
+
 static void on_arrival(struct t3_event *event)
 {
 	struct t3_link *link = t3_container_of(event, struct t3_link, on_arrival);
-	uint64_t seq;
 
-	if (link->deliver < link->una)
+	if (link->deliver < link->una) {
 		link->deliver = link->una;
-	if (link->deliver >= link->next)
-		return;
-	seq = link->deliver++;
-	if (link->deliver < link->next)
-		schedule(link, event, slot_of(link, link->deliver)->arrival);
-	if (link->down || t3_trip_hit(&link->trip[T3_INJECT_DROP]))
-		return;
-	receive(link, seq);
-	if (t3_trip_hit(&link->trip[T3_INJECT_DUPLICATE]))
-		receive(link, seq);
+		link->held = T3_HELD_NOT;
+	}
+	if (link->deliver < link->next && !hold_back(link))
+		deliver_next(link);
 }
 
 /* ----------------------------------------------------------- sending side */
@@ -163,10 +244,12 @@ static void give_up(struct t3_link *link)
 {
 	uint64_t seq;
 
+	end_of(link, link->src)->counter[T3_COUNTER_LINK_DOWNS]++;
 	t3_error_raise(end_of(link, link->src), T3_ERROR_LINK);
 	for (seq = link->una; seq < link->next; seq++)
 		answer(link, seq, T3_STATUS_LINK);
 	link->una = link->deliver = link->expect = link->next;
+	link->held = T3_HELD_NOT;
 	link->retries = 0;
 	t3_pump_kick(link);
 }
@@ -179,6 +262,7 @@ static void resend(struct t3_link *link)
 		transmit(link, slot_of(link, seq));
 	end_of(link, link->src)->counter[T3_COUNTER_LINK_RETRIES] += link->next - link->una;
 	link->deliver = link->una;
+	link->held = T3_HELD_NOT;
 	schedule(link, &link->on_arrival, slot_of(link, link->una)->arrival);
 	schedule(link, &link->on_timeout, link->fabric->now + T3_LINK_TIMEOUT);
 }
@@ -203,10 +287,41 @@ void t3_link_drop_all(struct t3_link *link)
 	t3_heap_remove(heap, &link->on_timeout);
 	t3_heap_remove(heap, &link->on_pump);
 	link->una = link->deliver = link->expect = link->next;
+	link->held = T3_HELD_NOT;
 	link->resp_count = 0;
 	link->retries = 0;
 	link->busy = 0;
 	link->incarnation++;
+}
+
+/* ------------------------------------------------------- loss of the sender */
+
+/* Unlike packets this cannot be lost: the line itself goes quiet. */
+void t3_link_lose(struct t3_link *link)
+{
+	if (!link->on_loss.pos)
+		schedule(link, &link->on_loss, link->fabric->now + T3_LINK_LATENCY);
+}
+
+static void on_loss(struct t3_event *event)
+{
+	struct t3_link *link = t3_container_of(event, struct t3_link, on_loss);
+	struct t3_dev *dev = end_of(link, link->dst);
+	uint32_t word, bits;
+
+	for (word = 0; dev && word < T3_MAX_SPACES / 32; word++)
+		for (bits = dev->used[word]; bits; bits &= bits - 1)
+			t3_epoch_peer_lost(&dev->space[word * 32 + (uint32_t)__builtin_ctz(bits)],
+					   link->src, end_of(link, link->src));
+}
+
+/* Another device takes the rank: the end of the one before must be known by then. */
+void t3_link_notice_loss(struct t3_link *link)
+{
+	if (!link->on_loss.pos)
+		return;
+	t3_heap_remove(&link->fabric->heap, &link->on_loss);
+	on_loss(&link->on_loss);
 }
 
 static void init_event(struct t3_event *event, uint32_t rank, void (*fire)(struct t3_event *))
@@ -225,4 +340,5 @@ void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, 
 	init_event(&link->on_response, src, on_response);
 	init_event(&link->on_timeout, src, on_timeout);
 	init_event(&link->on_pump, src, t3_pump_fire);
+	init_event(&link->on_loss, dst, on_loss);
 }

@@ -9,10 +9,11 @@ void t3_guest_error(struct t3_dev *dev, const char *what)
 	t3_error_raise(dev, T3_ERROR_GUEST);
 }
 
-static void interrupt(struct t3_dev *dev, uint32_t vector)
+void t3_interrupt(struct t3_dev *dev, uint32_t vector)
 {
 	dev->counter[T3_COUNTER_INTERRUPTS]++;
-	dev->ops.irq(dev->opaque, vector);
+	if (!t3_irq_lost(dev))
+		dev->ops.irq(dev->opaque, vector);
 }
 
 void t3_error_raise(struct t3_dev *dev, uint32_t bit)
@@ -21,7 +22,7 @@ void t3_error_raise(struct t3_dev *dev, uint32_t bit)
 
 	dev->error_status |= bit;
 	if (news && (dev->error_enable & bit))
-		interrupt(dev, dev->error_vector);
+		t3_interrupt(dev, dev->error_vector);
 }
 
 void t3_notify_event(struct t3_space *space)
@@ -32,7 +33,7 @@ void t3_notify_event(struct t3_space *space)
 
 	dev->pending[word] |= bit;
 	if (news && (dev->enable[word] & bit))
-		interrupt(dev, dev->event_vector);
+		t3_interrupt(dev, dev->event_vector);
 }
 
 void t3_notify_enable(struct t3_dev *dev, uint32_t word, uint32_t value)
@@ -41,7 +42,7 @@ void t3_notify_enable(struct t3_dev *dev, uint32_t word, uint32_t value)
 
 	dev->enable[word] = value;
 	if (news)
-		interrupt(dev, dev->event_vector);
+		t3_interrupt(dev, dev->event_vector);
 }
 
 /*
@@ -61,10 +62,9 @@ void t3_notify_word(struct t3_space *space, size_t offset, const void *data, siz
 
 	if (space->mute)
 		return;
-	if (dev->ops.dma_write(dev->opaque, space->event_area + offset, data, len) == 0)
+	if (t3_host_write(dev, space->event_area + offset, data, len) == 0)
 		return;
 	space->mute = true;
-	t3_error_raise(dev, T3_ERROR_HOST_DMA);
 	t3_space_fail(space, &record);
 }
 

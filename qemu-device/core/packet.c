@@ -78,6 +78,7 @@ static uint32_t receive_update(struct t3_space *space, const struct t3_packet *p
 {
 	struct t3_segment *segment = space->segment[packet->segment];
 	uint32_t nak = check_epoch(space, packet);
+	uint64_t where;
 
 	if (nak != T3_NAK_NONE)
 		return nak;
@@ -87,6 +88,10 @@ static uint32_t receive_update(struct t3_space *space, const struct t3_packet *p
 	if (packet->row >= segment->rows || packet->col % segment->esize ||
 	    packet->col > segment->row_bytes || packet->length > segment->row_bytes - packet->col)
 		return T3_NAK_BOUNDS;
+	if (t3_poison_in_run(segment, packet->row, packet->col, packet->length, &where)) {
+		t3_poison_fault(space, segment, T3_NONE32, where, packet->src_rank);
+		return T3_NAK_POISON;
+	}
 	if (!t3_update_fits(segment, packet->row, packet->col, packet->length))
 		return T3_NAK_OVERSHOOT;
 	t3_update_run(segment, packet->row, packet->col, payload, packet->length);

@@ -7,6 +7,7 @@
 
 void t3_pump_kick(struct t3_link *link)
 {
+	t3_engine_credit(link);
 	if (!link->on_pump.pos && (link->ctl_head || link->work_head))
 		t3_fabric_schedule(link->fabric, &link->on_pump, link->fabric->now);
 }
@@ -92,7 +93,11 @@ void t3_pump_fire(struct t3_event *event)
 		else if (link->work_head && room > T3_LINK_RESERVE)
 			t3_block_serve(link);
 		else
-			return; /* idle, or the next response kicks */
+			break; /* idle, or the next response kicks */
+	}
+	if (batch < T3_PUMP_BATCH) {
+		t3_engine_credit(link);
+		return;
 	}
 	t3_pump_kick(link);
 }

@@ -16,11 +16,10 @@ struct reg {
 static uint64_t read_id(struct t3_dev *dev, uint32_t index)
 {
 	static const uint32_t value[] = { T3_ID_VALUE, T3_VERSION_VALUE,
-					  T3_CAP_STAGING | T3_CAP_MINMAX | T3_CAP_MULTI |
-						  T3_CAP_BLOCKS | T3_CAP_BYTES };
+					  T3_CAP_STAGING | T3_CAP_MINMAX | T3_CAP_QUEUES |
+						  T3_CAP_MULTI | T3_CAP_BLOCKS | T3_CAP_BYTES };
 
-	(void)dev;
-	return value[index];
+	return value[index] | (index == 2 && dev->config.guest_inject ? T3_CAP_INJECT : 0);
 }
 
 static uint64_t read_zero(struct t3_dev *dev, uint32_t index)
@@ -95,6 +94,12 @@ static void write_error(struct t3_dev *dev, uint32_t index, uint64_t value)
 		dev->error_enable = value & T3_ERROR_ALL;
 	else
 		dev->error_status &= ~(uint32_t)value;
+}
+
+static uint64_t read_poison_address(struct t3_dev *dev, uint32_t index)
+{
+	(void)index;
+	return dev->poison_address;
 }
 
 static uint64_t read_vector(struct t3_dev *dev, uint32_t index)
@@ -176,6 +181,78 @@ static uint64_t read_counter(struct t3_dev *dev, uint32_t index)
 	return index < T3_COUNTER_COUNT ? dev->counter[index] : 0;
 }
 
+static uint64_t read_queue_vector(struct t3_dev *dev, uint32_t index)
+{
+	(void)index;
+	return dev->queue_vector;
+}
+
+static void write_queue_vector(struct t3_dev *dev, uint32_t index, uint64_t value)
+{
+	(void)index;
+	if (value >= T3_MAX_VECTORS)
+		t3_guest_error(dev, "interrupt vector out of range");
+	else
+		dev->queue_vector = (uint32_t)value;
+}
+
+static uint64_t read_queue_pending(struct t3_dev *dev, uint32_t index)
+{
+	return dev->queue_pending[index];
+}
+
+static void write_queue_pending(struct t3_dev *dev, uint32_t index, uint64_t value)
+{
+	dev->queue_pending[index] &= ~(uint32_t)value;
+}
+
+static uint64_t read_queue_enable(struct t3_dev *dev, uint32_t index)
+{
+	return dev->queue_enable[index];
+}
+
+static void write_queue_enable(struct t3_dev *dev, uint32_t index, uint64_t value)
+{
+	t3_queue_enable(dev, index, (uint32_t)value);
+}
+
+static uint64_t read_queue_limits(struct t3_dev *dev, uint32_t index)
+{
+	(void)dev;
+	return index ? T3_MAX_FENCES : T3_MAX_QUEUES;
+}
+
+static uint64_t read_dma_address(struct t3_dev *dev, uint32_t index)
+{
+	(void)index;
+	return dev->dma_address;
+}
+
+static uint64_t read_fence(struct t3_dev *dev, uint32_t index)
+{
+	return dev->fence[index];
+}
+
+static uint64_t read_tail(struct t3_dev *dev, uint32_t index)
+{
+	return dev->queue[index].tail;
+}
+
+static void write_tail(struct t3_dev *dev, uint32_t index, uint64_t value)
+{
+	t3_queue_submit(dev, index, (uint32_t)value);
+}
+
+static uint64_t read_head(struct t3_dev *dev, uint32_t index)
+{
+	return dev->queue[index].head;
+}
+
+static uint64_t read_queue_state(struct t3_dev *dev, uint32_t index)
+{
+	return dev->queue[index].state;
+}
+
 static const struct reg regs[] = {
 	{ T3_REG_ID, 12, 4, RO, read_id, NULL },
 	{ T3_REG_CONTROL, 4, 4, RW, read_zero, write_control },
@@ -188,12 +265,22 @@ static const struct reg regs[] = {
 	{ T3_REG_ERROR_STATUS, 8, 4, RW, read_error, write_error },
 	{ T3_REG_EVENT_VECTOR, 8, 4, RW, read_vector, write_vector },
 	{ T3_REG_EVENT_SUMMARY, 4, 4, RO, read_summary, NULL },
+	{ T3_REG_QUEUE_VECTOR, 4, 4, RW, read_queue_vector, write_queue_vector },
+	{ T3_REG_QUEUE_PENDING, T3_MAX_QUEUES / 8, 4, RW, read_queue_pending, write_queue_pending },
+	{ T3_REG_QUEUE_ENABLE, T3_MAX_QUEUES / 8, 4, RW, read_queue_enable, write_queue_enable },
+	{ T3_REG_MAX_QUEUES, 8, 4, RO, read_queue_limits, NULL },
+	{ T3_REG_DMA_ADDRESS, 8, 8, RO, read_dma_address, NULL },
+	{ T3_REG_POISON_ADDRESS, 8, 8, RO, read_poison_address, NULL },
 	{ T3_REG_SPACE_PENDING, T3_MAX_SPACES / 8, 4, RW, read_pending, write_pending },
 	{ T3_REG_SPACE_ENABLE, T3_MAX_SPACES / 8, 4, RW, read_enable, write_enable },
 	{ T3_REG_ADMIN_COMMAND, 4, 4, RW, read_admin, write_admin },
 	{ T3_REG_ADMIN_STATUS, 4, 4, RO, read_status, NULL },
 	{ T3_REG_MAILBOX, T3_MAILBOX_SIZE, 8, RW, read_mailbox, write_mailbox },
 	{ T3_REG_COUNTERS, 8 * T3_COUNTER_COUNT, 8, RO, read_counter, NULL },
+	{ T3_REG_FENCE, T3_MAX_FENCES * 8, 8, RO, read_fence, NULL },
+	{ T3_REG_QUEUE_TAIL, T3_MAX_QUEUES * 4, 4, RW, read_tail, write_tail },
+	{ T3_REG_QUEUE_HEAD, T3_MAX_QUEUES * 4, 4, RO, read_head, NULL },
+	{ T3_REG_QUEUE_STATE, T3_MAX_QUEUES * 4, 4, RO, read_queue_state, NULL },
 };
 
 static const struct reg *reg_at(uint64_t offset, uint32_t size)

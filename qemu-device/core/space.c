@@ -27,7 +27,12 @@ uint32_t t3_space_generation(const struct t3_space *space)
 void t3_space_set_state(struct t3_space *space, uint32_t state)
 {
 	struct t3_dev *dev = space->dev;
+	uint32_t bit = 1u << space->id % 32;
 
+	if (state == T3_SPACE_FREE)
+		dev->used[space->id / 32] &= ~bit;
+	else
+		dev->used[space->id / 32] |= bit;
 	if (dev->ops.trace_state)
 		dev->ops.trace_state(dev->opaque, space->id, space->state, state, space->epoch);
 	space->state = state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The output aperture: tracked stores and plain reads. SPEC.md section 3.1. */
+/* Tracked stores, and the output aperture. SPEC.md sections 3.1 and 11.5. */
 #include "t3_internal.h"
 
 /* The one space whose range holds all `size` bytes, or NULL. */
@@ -25,60 +25,135 @@ static bool legal_width(const struct t3_segment *segment, uint64_t offset, uint3
 	       offset % size == 0;
 }
 
-/* Counts, then forwards or applies. */
-static void store_legal(struct t3_segment *segment, uint64_t offset, uint32_t row, uint32_t col,
-			uint64_t value, uint32_t size)
+/* Finds row, column and tile. What lies there may be padding. */
+static uint32_t locate(struct t3_space *space, uint64_t offset, struct t3_store *store)
 {
+	struct t3_segment *segment = t3_segment_at(space, offset);
+	uint64_t relative;
+
+	*store = (struct t3_store){ .segment = segment, .offset = offset, .tile = T3_NONE32 };
+	if (!segment)
+		return T3_FAULT_UNMAPPED;
+	relative = offset - segment->offset;
+	store->row = (uint32_t)(relative / segment->pitch);
+	store->col = (uint32_t)(relative % segment->pitch);
+	return T3_FAULT_NONE;
+}
+
+static uint32_t failed(struct t3_space *space, const struct t3_store *store, uint32_t kind)
+{
+	if (kind != T3_FAULT_NONE)
+		t3_space_fail_cpu(space, kind, store->segment, store->tile, store->offset);
+	return kind;
+}
+
+/* Counts, then forwards or applies. */
+uint32_t t3_store_commit(const struct t3_store *store, const void *data)
+{
+	struct t3_segment *segment = store->segment;
 	struct t3_space *space = segment->space;
-	uint32_t tile = t3_segment_tile(segment, row, col);
-	struct t3_tile_shape shape = t3_segment_tile_shape(segment, tile);
-	bool remote = segment->kind == T3_SEG_REMOTE;
+	struct t3_tile_shape shape = t3_segment_tile_shape(segment, store->tile);
+	uint64_t where;
 	int result;
 
-	if (remote && !t3_block_room(segment)) {
-		t3_space_fail_cpu(space, T3_FAULT_LINK, segment, tile, offset);
-		return;
+	if (t3_poison_in_update(segment, store->tile, store->row, store->col, store->bytes,
+				&where)) {
+		t3_poison_fault(space, segment, store->tile, where, space->dev->rank);
+		return T3_FAULT_POISON;
 	}
-	result = t3_tracker_add(segment, tile, size, shape.expected);
-	if (result == T3_TRACK_OVERSHOOT) {
-		t3_space_fail_cpu(space, T3_FAULT_OVERSHOOT, segment, tile, offset);
-		return;
-	}
+	result = t3_tracker_add(segment, store->tile, store->bytes, shape.expected);
+	if (result == T3_TRACK_OVERSHOOT)
+		return failed(space, store, T3_FAULT_OVERSHOOT);
 	segment->counts.stores++;
-	segment->counts.local_bytes += size;
+	segment->counts.local_bytes += store->bytes;
 	space->dev->counter[T3_COUNTER_STORES]++;
-	if (remote) {
-		t3_block_update(segment, row, col, &value, size);
+	if (segment->kind == T3_SEG_REMOTE) {
+		t3_block_update(segment, store->row, store->col, data, store->bytes);
 	} else {
 		if (result & T3_TRACK_FIRST)
 			t3_update_init_tile(segment, &shape);
-		t3_update_apply(segment, row, col, &value, size);
+		t3_update_apply(segment, store->row, store->col, data, store->bytes);
 	}
 	if (result & T3_TRACK_DONE)
-		t3_update_done(segment, tile);
+		t3_update_done(segment, store->tile);
+	return T3_FAULT_NONE;
+}
+
+/* ------------------------------------------------------------------ queues */
+
+static uint32_t min32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint32_t place(struct t3_store *store, uint32_t bytes)
+{
+	const struct t3_segment *segment = store->segment;
+	uint32_t col = store->col;
+
+	if (col >= segment->row_bytes)
+		return T3_FAULT_UNMAPPED;
+	bytes = min32(bytes, segment->row_bytes - col);
+	bytes = min32(bytes, segment->tile_row_bytes - col % segment->tile_row_bytes);
+	if (segment->kind == T3_SEG_REMOTE)
+		bytes = min32(bytes, T3_PACKET_PAYLOAD);
+	if (col % segment->esize || bytes % segment->esize)
+		return T3_FAULT_WIDTH;
+	store->tile = t3_segment_tile(segment, store->row, col);
+	store->bytes = bytes;
+	return T3_FAULT_NONE;
+}
+
+uint32_t t3_store_place(struct t3_space *space, uint64_t offset, uint32_t bytes,
+			struct t3_store *store)
+{
+	uint32_t kind = locate(space, offset, store);
+
+	if (kind == T3_FAULT_NONE)
+		kind = place(store, bytes);
+	return failed(space, store, kind);
+}
+
+/* --------------------------------------------------------------------- CPU */
+
+static uint32_t place_cpu(struct t3_store *store, uint32_t size)
+{
+	const struct t3_segment *segment = store->segment;
+
+	if (store->col + size > segment->row_bytes)
+		return T3_FAULT_UNMAPPED;
+	if (!legal_width(segment, store->offset, size))
+		return T3_FAULT_WIDTH;
+	if (store->col % segment->tile_row_bytes + size > segment->tile_row_bytes)
+		return T3_FAULT_TILE_CROSS;
+	store->tile = t3_segment_tile(segment, store->row, store->col);
+	store->bytes = size;
+	/* A store of the CPU cannot wait. */
+	return segment->kind == T3_SEG_REMOTE && !t3_block_room(segment) ? T3_FAULT_LINK
+									 : T3_FAULT_NONE;
 }
 
 static void space_store(struct t3_space *space, uint64_t offset, uint64_t value, uint32_t size)
 {
-	struct t3_segment *segment = t3_segment_at(space, offset);
-	uint64_t relative;
-	uint32_t row, col;
+	struct t3_store store;
+	uint32_t kind = locate(space, offset, &store);
 
-	if (!segment) {
-		t3_space_fail_cpu(space, T3_FAULT_UNMAPPED, NULL, T3_NONE32, offset);
-		return;
-	}
-	relative = offset - segment->offset;
-	row = (uint32_t)(relative / segment->pitch);
-	col = (uint32_t)(relative % segment->pitch);
-	if (col + size > segment->row_bytes)
-		t3_space_fail_cpu(space, T3_FAULT_UNMAPPED, segment, T3_NONE32, offset);
-	else if (!legal_width(segment, offset, size))
-		t3_space_fail_cpu(space, T3_FAULT_WIDTH, segment, T3_NONE32, offset);
-	else if (col % segment->tile_row_bytes + size > segment->tile_row_bytes)
-		t3_space_fail_cpu(space, T3_FAULT_TILE_CROSS, segment, T3_NONE32, offset);
-	else
-		store_legal(segment, offset, row, col, value, size);
+	if (kind == T3_FAULT_NONE)
+		kind = place_cpu(&store, size);
+	if (failed(space, &store, kind) == T3_FAULT_NONE)
+		t3_store_commit(&store, &value);
+}
+
+/*
+ * A REMOTE store finds its links' slots in use only when events were left undone:
+ * they are done now, as if they had been before. The space's state may change.
+ */
+static void make_room(struct t3_space *space, uint64_t offset)
+{
+	const struct t3_segment *segment = t3_segment_at(space, offset);
+
+	if (segment && segment->kind == T3_SEG_REMOTE)
+		t3_block_make_room(segment);
 }
 
 void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
@@ -89,6 +164,8 @@ void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 		dev->counter[T3_COUNTER_DROPPED]++;
 		return;
 	}
+	if (space->state == T3_SPACE_ARMED)
+		make_room(space, offset - space->aperture);
 	switch (space->state) {
 	case T3_SPACE_ARMED:
 		space_store(space, offset - space->aperture, value, size);
@@ -123,7 +200,7 @@ static struct t3_segment *remote_in(struct t3_space *space, uint64_t offset, uin
 uint64_t t3_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
 	struct t3_space *space = space_at(dev, offset, size);
-	uint64_t value = T3_NONE64;
+	uint64_t value = T3_NONE64, where;
 	struct t3_segment *remote;
 
 	if (!space || !t3_space_live(space))
@@ -132,6 +209,10 @@ uint64_t t3_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 	remote = remote_in(space, offset, size);
 	if (remote) {
 		t3_space_fail_cpu(space, T3_FAULT_READ_REMOTE, remote, T3_NONE32, offset);
+		return value;
+	}
+	if (t3_poisoned(dev, space->buffer + offset, size, &where)) {
+		t3_poison_fault(space, t3_segment_at(space, offset), T3_NONE32, where, dev->rank);
 		return value;
 	}
 	value = 0;

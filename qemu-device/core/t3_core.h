@@ -51,6 +51,14 @@ uint64_t t3_fabric_now(const struct t3_fabric *fabric); /* virtual ns */
 
 /* Fault injection from outside (SPEC.md section 12). Returns t3_admin_status. */
 uint32_t t3_fabric_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);
+/*
+ * Injections as text, "KIND KEY=NUMBER...; ...": takes the first one and moves `text`
+ * behind it. 1; 0: there is none; -1: it is wrong, and `error` says why. Text that is
+ * cut off at `size` still ends in 0. explain() does the same for a refused one.
+ */
+int t3_inject_parse(const char **text, struct t3_cmd_inject *inject, char *error, size_t size);
+void t3_inject_explain(const struct t3_cmd_inject *inject, uint32_t status, char *error,
+		       size_t size);
 
 /* ------------------------------------------------------------------- device */
 
@@ -59,6 +67,7 @@ struct t3_dev_config {
 	uint64_t aperture_size;	  /* page multiple, not 0 */
 	uint32_t tracker_entries; /* 1 .. 65536, multiple of ways */
 	uint32_t tracker_ways;	  /* 1 .. 64; entries / ways is a power of two */
+	bool guest_inject;	  /* the guest may inject faults at its own rank */
 };
 
 struct t3_host_ops {
@@ -81,6 +90,11 @@ struct t3_host_ops {
 	void (*trace_fault)(void *opaque, uint32_t space, const struct t3_fault_record *record);
 	/* A tile's count was reached; for trace events; may be NULL. */
 	void (*trace_trigger)(void *opaque, uint32_t space, uint32_t segment, uint32_t tile);
+	/* A queue's state changed (enum t3_queue_state); for trace events; may be NULL. */
+	void (*trace_queue)(void *opaque, uint32_t queue, uint32_t from, uint32_t to);
+	/* A descriptor was completed; for trace events; may be NULL. */
+	void (*trace_descriptor)(void *opaque, uint32_t queue, uint32_t index, uint32_t opcode,
+				 uint32_t status);
 };
 
 /* Which t3_dev_config field is wrong, in words; NULL if none is. */
@@ -110,5 +124,78 @@ void t3_dev_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 /* BAR4. size is 1, 2, 4 or 8; any offset. */
 uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
 void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
+
+/* -------------------------------------------------------------------- words */
+
+/* The name of a value of t3_hw.h's enumerations, "?" if it has none. */
+const char *t3_name_space_state(uint32_t state);
+const char *t3_name_fault(uint32_t kind);
+const char *t3_name_segment_kind(uint32_t kind);
+const char *t3_name_op(uint32_t op);
+const char *t3_name_dtype(uint32_t dtype);
+const char *t3_name_topology(uint32_t topology);
+const char *t3_name_counter(uint32_t counter);
+
+/* ------------------------------------------------------------------ reports */
+
+/*
+ * Copies of the state, for monitors and debuggers; nothing is changed. False, or
+ * ~0: there is no such thing.
+ */
+struct t3_space_info {
+	uint32_t state, epoch, generation;
+	uint32_t in_flight; /* packets without response, control packets queued */
+	uint32_t faults;
+	uint32_t segments;
+	uint32_t segments_left; /* of this epoch: not delivered */
+	uint64_t dropped;
+	uint64_t aperture, size;
+};
+bool t3_dev_space_info(const struct t3_dev *dev, uint32_t space, struct t3_space_info *info);
+
+struct t3_route_info {
+	uint32_t rank, space, generation; /* where it leads */
+	uint32_t peer_state, peer_epoch;  /* last reported */
+	bool dead;
+	bool ready; /* the target takes updates of the current epoch */
+};
+bool t3_dev_route_info(const struct t3_dev *dev, uint32_t space, uint32_t route,
+		       struct t3_route_info *info);
+
+struct t3_seg_counts {
+	uint64_t stores, doorbells, local_bytes, remote_bytes;
+	uint64_t triggers, dma_bytes, link_bytes, nmc_elements;
+};
+
+struct t3_segment_info {
+	uint32_t kind, op, dtype, updates;
+	uint32_t tiles, tiles_tracked, tiles_ready;
+	uint64_t send_bytes, acked_bytes; /* of this epoch; LOCAL: 0 */
+	struct t3_seg_counts counts;
+};
+bool t3_dev_segment_info(const struct t3_dev *dev, uint32_t space, uint32_t segment,
+			 struct t3_segment_info *info);
+
+struct t3_tile_info {
+	uint32_t tile;
+	uint64_t count, expected; /* update bytes */
+	bool ready;		  /* waits for its turn on a link */
+	bool sending;
+};
+/* The first tile from `from` on that is not done with in the current epoch. */
+uint32_t t3_dev_next_waiting_tile(const struct t3_dev *dev, uint32_t space, uint32_t segment,
+				  uint32_t from, struct t3_tile_info *info);
+
+struct t3_link_info {
+	bool down;
+	uint32_t unanswered, retries, incarnation;
+	uint32_t waiting_segments, waiting_control;
+	uint64_t next;
+};
+bool t3_fabric_link_info(const struct t3_fabric *fabric, uint32_t src, uint32_t dst,
+			 struct t3_link_info *info);
+
+/* T3_COUNTER_COUNT words. */
+const uint64_t *t3_dev_counters(const struct t3_dev *dev);
 
 #endif /* T3_CORE_H */

@@ -31,6 +31,11 @@
 #define T3_LINK_RESPONSES 128u
 #define T3_STATUS_LINK	  0xffu /* beside t3_nak: no response after all retries */
 #define T3_PUMP_BATCH	  16u	/* packets for one event */
+#define T3_ENGINE_PIECE	  4096u /* bytes of a queue's step, at most */
+#define T3_MEMORY_RATE	  1000u /* bytes per ns, published: HBM 1 TB/s */
+#define T3_HOST_RATE	  32u	/* bytes per ns, published: PCIe 32 GB/s */
+/* Slots that queues leave free; fewer than tiles do, which would take all others. */
+#define T3_LINK_ENGINE_RESERVE (T3_LINK_RESERVE / 2)
 
 /* ------------------------------------------------------------- event heap */
 
@@ -70,6 +75,32 @@ struct t3_trip {
 	uint32_t count;
 };
 
+enum t3_held {
+	T3_HELD_NOT,
+	T3_HELD_LATE, /* injected: the next to arrive does so later than its slot says */
+	T3_HELD_SWAP, /* injected: it does so behind its successor */
+};
+
+/* What is injected at a link. */
+struct t3_accidents {
+	bool down;					  /* nothing arrives */
+	struct t3_trip trip[T3_INJECT_DROP_RESPONSE + 1]; /* by t3_inject_kind */
+	uint64_t delay;					  /* ns, of trip[DELAY] */
+	uint32_t chance;				  /* in 65536; 0: nothing at random */
+	uint64_t random;				  /* xorshift, never 0 */
+};
+
+struct t3_poison {
+	uint64_t start, end;
+};
+
+/* What is injected at a rank, whether a device is there or not. */
+struct t3_mishaps {
+	struct t3_trip irq, dma;
+	uint32_t poisons; /* sorted, disjoint, with gaps */
+	struct t3_poison poison[T3_POISON_RANGES];
+};
+
 struct t3_slot {
 	struct t3_packet packet;
 	uint64_t arrival;
@@ -100,11 +131,13 @@ struct t3_link {
 	uint64_t expect;  /* the receiver's next */
 	uint64_t busy;	  /* the wire is occupied until */
 	uint32_t resp_head, resp_count;
-	bool down;					  /* injected: nothing arrives */
-	struct t3_trip trip[T3_INJECT_DROP_RESPONSE + 1]; /* by t3_inject_kind */
+	bool engine_waits; /* queues of the source wait for room */
+	bool engine_turn;  /* before the next ready tile */
+	uint32_t held;	   /* t3_held of packet `deliver` */
+	struct t3_accidents accidents;
 	struct t3_ctl *ctl_head, *ctl_tail;
 	struct t3_segment *work_head, *work_tail;
-	struct t3_event on_arrival, on_response, on_timeout, on_pump;
+	struct t3_event on_arrival, on_response, on_timeout, on_pump, on_loss;
 	struct t3_response response[T3_LINK_RESPONSES];
 	struct t3_slot slot[T3_LINK_SLOTS];
 };
@@ -116,16 +149,13 @@ struct t3_fabric {
 	uint64_t now;
 	uint32_t inline_budget;
 	struct t3_heap heap;
+	bool running; /* in t3_heap_run() */
 	struct t3_dev *dev[T3_MAX_RANKS];
+	struct t3_mishaps mishaps[T3_MAX_RANKS];
 	struct t3_link *link[T3_MAX_RANKS][T3_MAX_RANKS];
 };
 
 /* ---------------------------------------------------------- spaces, segments */
-
-struct t3_seg_counts {
-	uint64_t stores, doorbells, local_bytes, remote_bytes;
-	uint64_t triggers, dma_bytes, link_bytes, nmc_elements;
-};
 
 struct t3_segment {
 	struct t3_space *space; /* NULL: free */
@@ -212,6 +242,28 @@ struct t3_tracker {
 	uint64_t clock;
 };
 
+/* -------------------------------------------------------------------- queues */
+
+/* What is done about descriptor `head`. */
+enum t3_queue_phase {
+	T3_PHASE_NONE = 0, /* not read yet */
+	T3_PHASE_MOVE,	   /* up to (row, col) */
+	T3_PHASE_WAIT,	   /* the fence has not been reached */
+	T3_PHASE_REACHED,  /* it has, whatever it is now */
+};
+
+struct t3_queue {
+	struct t3_dev *dev;
+	uint32_t state, status, priority, entries;
+	uint32_t head, tail;
+	uint64_t ring, completions;
+	bool hung;	  /* injected */
+	uint32_t blocked; /* rank + 1 of the peer whose link has no room, 0: none */
+	uint32_t phase;
+	uint32_t row, col; /* of the next piece */
+	struct t3_descriptor desc;
+};
+
 /* -------------------------------------------------------------------- device */
 
 struct t3_dev {
@@ -231,10 +283,22 @@ struct t3_dev {
 	uint32_t free_segments;
 	/* registers */
 	uint32_t error_status, error_enable, event_vector, error_vector;
+	uint64_t poison_address;	   /* latched with T3_ERROR_POISON */
+	uint32_t used[T3_MAX_SPACES / 32]; /* bit: the space is not FREE */
 	uint32_t pending[T3_MAX_SPACES / 32], enable[T3_MAX_SPACES / 32];
 	uint32_t admin_command, admin_status;
 	uint64_t mailbox[T3_MAILBOX_SIZE / 8];
 	uint64_t counter[T3_COUNTER_COUNT];
+	uint64_t dma_address;
+	/* queues */
+	struct t3_queue queue[T3_MAX_QUEUES];
+	uint64_t fence[T3_MAX_FENCES];
+	uint32_t queue_vector;
+	uint32_t queue_pending[T3_MAX_QUEUES / 32], queue_enable[T3_MAX_QUEUES / 32];
+	struct t3_event engine;
+	uint32_t engine_last;		 /* queue served last */
+	uint64_t engine_busy;		 /* until */
+	uint8_t bounce[T3_ENGINE_PIECE]; /* within a step only */
 };
 
 /* fabric.c */
@@ -242,7 +306,30 @@ void t3_fabric_schedule(struct t3_fabric *fabric, struct t3_event *event, uint64
 
 /* inject.c */
 uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);
-bool t3_trip_hit(struct t3_trip *trip);
+/* Each counts an event and tells whether it is to be hit. */
+bool t3_accident(struct t3_link *link, uint32_t kind); /* t3_inject_kind, DROP .. DROP_RESPONSE */
+uint64_t t3_accident_delay(struct t3_link *link);      /* ns; 0: none */
+bool t3_irq_lost(struct t3_dev *dev);
+bool t3_dma_fails(struct t3_dev *dev);
+void t3_injected(struct t3_fabric *fabric, uint32_t rank);
+
+/* poison.c: poisoned device memory */
+bool t3_poisoned(const struct t3_dev *dev, uint64_t offset, uint64_t len, uint64_t *where);
+uint32_t t3_poison_add(struct t3_mishaps *mishaps, uint64_t start, uint64_t end);
+uint32_t t3_poison_remove(struct t3_mishaps *mishaps, uint64_t start, uint64_t end);
+/* Reports a use that was refused: counter, POISON_ADDRESS, ERROR_STATUS. */
+void t3_poison_report(struct t3_dev *dev, uint64_t where);
+/* Would these bytes of a tile's row, or the tile's record, be poisoned? `where`: the first. */
+bool t3_poison_in_update(struct t3_segment *segment, uint32_t tile, uint32_t row, uint32_t col,
+			 uint32_t bytes, uint64_t *where);
+bool t3_poison_in_run(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes,
+		      uint64_t *where);
+bool t3_poison_in_doorbell(struct t3_segment *segment, uint32_t tile, uint32_t slot,
+			   uint64_t *where);
+bool t3_poison_in_record(const struct t3_segment *segment, uint32_t tile, uint64_t *where);
+/* Reports, and faults the space. */
+void t3_poison_fault(struct t3_space *space, const struct t3_segment *segment, uint32_t tile,
+		     uint64_t where, uint32_t src_rank);
 
 /* What the public functions of entry.c are made of. */
 bool t3_heap_run(struct t3_fabric *fabric, uint32_t budget);		   /* fabric.c */
@@ -258,6 +345,11 @@ uint32_t t3_link_free_slots(const struct t3_link *link);
 /* The caller checked t3_link_free_slots(). Returns where to put the payload. */
 void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const void *payload);
 void t3_link_drop_all(struct t3_link *link);
+/* The sender has been reset or has gone: the other end will notice, or notices now. */
+void t3_link_lose(struct t3_link *link);
+void t3_link_notice_loss(struct t3_link *link);
+/* False: no slot is free, and waiting for one is not possible here. */
+bool t3_link_make_room(struct t3_link *link, uint32_t slots);
 
 /* pump.c: what waits for a link */
 void t3_pump_fire(struct t3_event *event);
@@ -270,6 +362,10 @@ void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint
 /* block.c: updates and blocks of tiles for the routes of a segment */
 /* Updates that the links of all routes can take now. */
 uint32_t t3_block_room(const struct t3_segment *segment);
+/* Runs what was left undone until there is room; the space's state may change. */
+void t3_block_make_room(const struct t3_segment *segment);
+/* Routes of the segment, from `route` on down, that share its link. */
+uint32_t t3_block_routes_on_link(const struct t3_segment *segment, uint32_t route);
 /* On every route; the caller checked t3_block_room(). */
 void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, const void *payload,
 		     uint32_t bytes);
@@ -304,11 +400,13 @@ void t3_space_drop(struct t3_space *space);
 void t3_epoch_arm(struct t3_space *space, uint32_t epoch);
 void t3_epoch_release(struct t3_space *space, uint32_t epoch);
 void t3_epoch_try_armed(struct t3_space *space);
+bool t3_epoch_route_ready(const struct t3_route *route, uint32_t epoch);
 void t3_epoch_peer_state(struct t3_space *space, struct t3_route *route, uint32_t state,
 			 uint32_t epoch);
 void t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, uint32_t epoch);
 void t3_epoch_tell_import(struct t3_space *space, struct t3_import *import, uint32_t state,
 			  uint32_t epoch);
+void t3_epoch_peer_lost(struct t3_space *space, uint32_t rank, const struct t3_dev *peer);
 void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state);
 uint32_t t3_epoch_first_undone(const struct t3_space *space);
 void t3_epoch_segment_tracked(struct t3_segment *segment);
@@ -342,6 +440,8 @@ struct t3_tile_record *t3_tracker_record(struct t3_segment *segment, uint32_t ti
 int t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways);
 /* OVERSHOOT (nothing counted), or a sum of FIRST and DONE. */
 int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, uint64_t expected);
+/* Has the tile had no update in this epoch? */
+bool t3_tracker_is_new(const struct t3_segment *segment, uint32_t tile);
 uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile);
 void t3_tracker_forget(struct t3_segment *segment);
 void t3_tracker_forget_space(struct t3_space *space);
@@ -356,6 +456,21 @@ void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, con
 		     uint32_t bytes);
 void t3_update_done(struct t3_segment *segment, uint32_t tile);
 
+/*
+ * store.c: what producers (the CPU, queues) store. A store lies in one row of one
+ * tile. place and commit return t3_fault_kind, and then have faulted the space.
+ */
+struct t3_store {
+	struct t3_segment *segment;
+	uint64_t offset; /* in the space */
+	uint32_t row, col, tile, bytes;
+};
+/* The beginning of `bytes` bytes at `offset`, as far as one store reaches. */
+uint32_t t3_store_place(struct t3_space *space, uint64_t offset, uint32_t bytes,
+			struct t3_store *store);
+/* REMOTE: the caller checked the room on the links. */
+uint32_t t3_store_commit(const struct t3_store *store, const void *data);
+
 /* nmc.c */
 uint32_t t3_dtype_size(uint32_t dtype); /* dtype < T3_DTYPE_COUNT */
 bool t3_nmc_allowed(uint32_t dtype, uint32_t op);
@@ -367,7 +482,46 @@ void t3_doorbell_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 uint64_t t3_doorbell_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
 void t3_admin_run(struct t3_dev *dev, uint32_t opcode);
 
+/* queue.c */
+void t3_queues_init(struct t3_dev *dev);
+void t3_queues_clear(struct t3_dev *dev);
+void t3_queue_submit(struct t3_dev *dev, uint32_t id, uint32_t tail);
+uint32_t t3_queue_command(struct t3_dev *dev, uint32_t opcode);
+/* Injection: the queue makes no progress until QUEUE_ABORT or hung = false. */
+void t3_queue_hang(struct t3_dev *dev, uint32_t id, bool hung);
+
+/* ring.c */
+uint32_t t3_queue_id(const struct t3_queue *q);
+void t3_queue_set_state(struct t3_queue *q, uint32_t state);
+void t3_queue_enable(struct t3_dev *dev, uint32_t word, uint32_t value);
+void t3_queue_stop(struct t3_queue *q, uint32_t status);
+uint64_t t3_ring_address(const struct t3_queue *q);
+int t3_ring_fetch(struct t3_queue *q);
+void t3_ring_complete(struct t3_queue *q, uint32_t status, uint64_t detail);
+
+/* descriptor.c. Returns t3_descriptor_status. */
+uint32_t t3_descriptor_check(const struct t3_dev *dev, const struct t3_descriptor *d,
+			     uint64_t *detail);
+
+/* move.c. Return t3_descriptor_status. */
+uint32_t t3_move_space(const struct t3_queue *q, uint64_t *detail);
+uint32_t t3_move_piece(struct t3_queue *q, uint32_t *bytes, uint64_t *detail);
+
+/* engine.c */
+void t3_engine_fire(struct t3_event *event);
+void t3_engine_wake(struct t3_dev *dev);
+void t3_engine_attach(struct t3_dev *dev);
+void t3_engine_clear(struct t3_dev *dev);
+bool t3_engine_take_credit(struct t3_queue *q, struct t3_link *link, uint32_t packets);
+void t3_engine_credit(struct t3_link *link);
+void t3_fence_set(struct t3_dev *dev, uint32_t fence, uint64_t value);
+
+/* hostmem.c. Return 0, or -1 when host memory is out of reach. */
+int t3_host_read(struct t3_dev *dev, uint64_t address, void *data, size_t len);
+int t3_host_write(struct t3_dev *dev, uint64_t address, const void *data, size_t len);
+
 /* notify.c */
+void t3_interrupt(struct t3_dev *dev, uint32_t vector);
 void t3_notify_word(struct t3_space *space, size_t offset, const void *data, size_t len);
 void t3_notify_state(struct t3_space *space);
 void t3_notify_consumed(struct t3_segment *segment, uint32_t slot);

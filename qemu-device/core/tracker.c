@@ -97,6 +97,15 @@ uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile)
 	return entry ? entry->count : record_count(segment, t3_segment_record(segment, tile));
 }
 
+bool t3_tracker_is_new(const struct t3_segment *segment, uint32_t tile)
+{
+	const struct t3_tile_record *record = t3_segment_record(segment, tile);
+
+	if (record->epoch == segment->space->epoch && (record->flags & T3_TILE_STARTED))
+		return false;
+	return !find(&segment->space->dev->tracker, segment, tile);
+}
+
 struct t3_tile_record *t3_tracker_record(struct t3_segment *segment, uint32_t tile)
 {
 	struct t3_tile_record *record = t3_segment_record(segment, tile);

@@ -21,7 +21,7 @@ struct reg {
 static const struct reg regs[] = {
 	{ "ID", 0x000, 4, RO, 0x57483354 },
 	{ "VERSION", 0x004, 4, RO, T3_VERSION_VALUE },
-	{ "CAPS", 0x008, 4, RO, 0x3b },
+	{ "CAPS", 0x008, 4, RO, 0x3f },
 	{ "CONTROL", 0x00c, 4, RO, 0 }, /* writing 1 is tested with the resets */
 	{ "MEMORY_SIZE", 0x010, 8, RO, TEST_MEMORY },
 	{ "APERTURE_SIZE", 0x018, 8, RO, TEST_APERTURE },
@@ -35,8 +35,16 @@ static const struct reg regs[] = {
 	{ "VCLOCK", 0x040, 8, RO, ANY_VALUE },
 	{ "INCARNATION", 0x048, 4, RO, ANY_VALUE },
 	{ "ERROR_STATUS", 0x080, 4, RW1C, 0 },
-	{ "ERROR_ENABLE", 0x084, 4, RW, 0, 7 },
+	{ "ERROR_ENABLE", 0x084, 4, RW, 0, 0x1f },
 	{ "EVENT_SUMMARY", 0x090, 4, RO, 0 },
+	{ "QUEUE_VECTOR", 0x094, 4, RW, 0, 3 },
+	{ "QUEUE_PENDING[0]", 0x098, 4, RW1C, 0 },
+	{ "QUEUE_PENDING[1]", 0x09c, 4, RW1C, 0 },
+	{ "QUEUE_ENABLE[0]", 0x0a0, 4, RW, 0, 0xffffffff },
+	{ "QUEUE_ENABLE[1]", 0x0a4, 4, RW, 0, 0xffffffff },
+	{ "MAX_QUEUES", 0x0a8, 4, RO, 64 },
+	{ "MAX_FENCES", 0x0ac, 4, RO, 256 },
+	{ "DMA_ADDRESS", 0x0b0, 8, RO, 0 },
 	{ "SPACE_PENDING[0]", 0x100, 4, RW1C, 0 },
 	{ "SPACE_PENDING[31]", 0x17c, 4, RW1C, 0 },
 	{ "SPACE_ENABLE[0]", 0x180, 4, RW, 0, 0xffffffff },
@@ -46,6 +54,11 @@ static const struct reg regs[] = {
 	{ "MAILBOX, last", 0x3f8, 8, RW, 0, UINT64_MAX },
 	{ "COUNTER STORES", 0x400 + 8 * 6, 8, RO, 0 },
 	{ "COUNTER INTERRUPTS", 0x400 + 8 * 20, 8, RO, 0 },
+	{ "FENCE, first", 0x800, 8, RO, 0 },
+	{ "FENCE, last", 0xff8, 8, RO, 0 },
+	{ "QUEUE_TAIL, last", 0x10fc, 4, RO, 0 }, /* no queue: not taken, a guest error */
+	{ "QUEUE_HEAD, last", 0x11fc, 4, RO, 0 },
+	{ "QUEUE_STATE, last", 0x12fc, 4, RO, 0 },
 };
 
 static uint64_t read_sized(struct t3_test_dev *dev, const struct reg *reg)

@@ -4,7 +4,7 @@
 #include "hw/pci/pci_regs.h"
 #include "t3-test.h"
 
-enum way { BY_CONTROL, BY_FLR, BY_SYSTEM };
+enum way { BY_CONTROL, BY_FLR, BY_BUS, BY_SYSTEM };
 
 struct before {
 	uint32_t incarnation;
@@ -62,6 +62,8 @@ static void reset_by(struct t3_test_dev *dev, enum way way)
 		reg_write(dev, T3_REG_CONTROL, T3_CONTROL_RESET);
 	else if (way == BY_FLR)
 		dev_flr(dev);
+	else if (way == BY_BUS)
+		port_reset(dev->vm, dev->rank);
 	else
 		qtest_system_reset(dev->qts);
 }
@@ -69,7 +71,7 @@ static void reset_by(struct t3_test_dev *dev, enum way way)
 /* The other device of the fabric notices nothing, unless the whole machine is reset. */
 static void test_reset(enum way way)
 {
-	struct t3_vm *vm = vm_start(2, "");
+	struct t3_vm *vm = way == BY_BUS ? vm_start_ports(2, "") : vm_start(2, "");
 	struct t3_test_dev *dev = &vm->dev[0], *other = &vm->dev[1];
 	struct t3_test_space space = local_space(other, 1, 0, 8, 8, 1);
 	struct before before = fill(dev);
@@ -99,6 +101,11 @@ static void test_flr(void)
 	test_reset(BY_FLR);
 }
 
+static void test_bus(void)
+{
+	test_reset(BY_BUS);
+}
+
 static void test_system(void)
 {
 	test_reset(BY_SYSTEM);
@@ -126,6 +133,7 @@ void add_reset_tests(void)
 {
 	qtest_add_func("/t3/reset/control", test_control);
 	qtest_add_func("/t3/reset/flr", test_flr);
+	qtest_add_func("/t3/reset/bus", test_bus);
 	qtest_add_func("/t3/reset/system", test_system);
 	qtest_add_func("/t3/reset/flr-bit", test_flr_bit);
 }

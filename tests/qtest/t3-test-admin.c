@@ -271,3 +271,40 @@ struct t3_test_space local_space(struct t3_test_dev *dev, uint32_t id, unsigned 
 	expect_state(&space, T3_SPACE_ARMED, 1);
 	return space;
 }
+
+/* ------------------------------------------------------------------- pairs */
+
+struct t3_test_pair remote_pair(struct t3_test_dev *source, struct t3_test_dev *target,
+				unsigned int slot, uint32_t bytes)
+{
+	struct t3_test_pair pair = {
+		.source = space_create(source, 40 + slot, slot),
+		.target = space_create(target, 80 + slot, slot + 1),
+	};
+	struct t3_cmd_seg_map map = seg_args(&pair.target, 0, 0, bytes, T3_SEG_LOCAL, 1);
+
+	seg_map(&pair.target, &map);
+	space_route(&pair.source, &pair.target);
+	space_import(&pair.target, &pair.source);
+	map = seg_args(&pair.source, 0, 0, bytes, T3_SEG_REMOTE, 1);
+	seg_map(&pair.source, &map);
+	db_arm(&pair.target, 1);
+	db_arm(&pair.source, 1);
+	wait_state(&pair.source, T3_SPACE_ARMED, 1);
+	return pair;
+}
+
+void pair_complete(struct t3_test_pair *pair, uint32_t bytes)
+{
+	uint64_t got;
+	uint32_t i;
+
+	for (i = 0; i < bytes; i += 8)
+		store64(&pair->source, i, 0x100000001ull * (i + pair->source.dev->rank));
+	wait_state(&pair->source, T3_SPACE_COMPLETE, 1);
+	wait_state(&pair->target, T3_SPACE_COMPLETE, 1);
+	for (i = 0; i < bytes; i += 8) {
+		mem_read(pair->target.dev, pair->target.buffer + i, &got, 8);
+		g_assert_cmphex(got, ==, 0x100000001ull * (i + pair->source.dev->rank));
+	}
+}

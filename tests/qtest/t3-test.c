@@ -20,7 +20,7 @@ struct t3_vm *vm_start_raw(const char *options)
 	return vm;
 }
 
-static void add_dev(struct t3_vm *vm, int devfn)
+void vm_add_dev(struct t3_vm *vm, int devfn)
 {
 	struct t3_test_dev *dev = &vm->dev[vm->count];
 
@@ -31,90 +31,39 @@ static void add_dev(struct t3_vm *vm, int devfn)
 	dev->pci.devfn = devfn;
 }
 
-static GString *device_options(unsigned int count, const char *place)
+GString *fabric_options(unsigned int ranks)
 {
 	GString *options = g_string_new("");
-	unsigned int i;
 
-	g_string_printf(options, "-object t3-fabric,id=f0,topology=ring,ranks=%d ",
-			T3_TEST_DEVICES);
-	for (i = 0; i < count; i++) {
-		g_string_append_printf(options,
-				       "-device t3,id=d%u,fabric=f0,rank=%u,memory-size=64M,"
-				       "aperture-size=32M,",
-				       i, i);
-		g_string_append_printf(options, place, g_str_equal(place, "addr=%u ") ? i + 4 : i);
-	}
+	g_string_printf(options, "-object t3-fabric,id=f0,topology=ring,ranks=%u ", ranks);
 	return options;
+}
+
+void device_options(GString *options, unsigned int rank)
+{
+	g_string_append_printf(options,
+			       "-device t3,id=d%u,fabric=f0,rank=%u,memory-size=64M,"
+			       "aperture-size=32M",
+			       rank, rank);
 }
 
 struct t3_vm *vm_start(unsigned int count, const char *options)
 {
-	GString *all = device_options(count, "addr=%u ");
+	GString *all = fabric_options(T3_TEST_DEVICES);
 	struct t3_vm *vm;
 	unsigned int i;
 
+	for (i = 0; i < count; i++) {
+		device_options(all, i);
+		g_string_append_printf(all, ",addr=%u ", i + 4);
+	}
 	g_string_append(all, options);
 	vm = vm_start_raw(all->str);
 	g_string_free(all, true);
 	for (i = 0; i < count; i++) {
-		add_dev(vm, QPCI_DEVFN(i + 4, 0));
+		vm_add_dev(vm, QPCI_DEVFN(i + 4, 0));
 		dev_map(&vm->dev[i]);
 	}
-	return vm;
-}
-
-/* A window for the BARs that dev_map() gives to this rank. */
-static void port_setup(struct t3_vm *vm, unsigned int port)
-{
-	QPCIDevice bridge = { .bus = vm->bus, .devfn = QPCI_DEVFN(port + 4, 0) };
-	uint32_t low = 0xe000 + (port << 8), high = 0x40 + port;
-
-	qpci_config_writeb(&bridge, PCI_SECONDARY_BUS, port + 1);
-	qpci_config_writeb(&bridge, PCI_SUBORDINATE_BUS, port + 1);
-	qpci_config_writew(&bridge, PCI_MEMORY_BASE, low);
-	qpci_config_writew(&bridge, PCI_MEMORY_LIMIT, low + 0xf0);
-	qpci_config_writew(&bridge, PCI_PREF_MEMORY_BASE, 0);
-	qpci_config_writew(&bridge, PCI_PREF_MEMORY_LIMIT, 0xfff0);
-	qpci_config_writel(&bridge, PCI_PREF_BASE_UPPER32, high);
-	qpci_config_writel(&bridge, PCI_PREF_LIMIT_UPPER32, high);
-	qpci_config_writew(&bridge, PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
-}
-
-void port_power(struct t3_vm *vm, unsigned int port, bool on)
-{
-	QPCIDevice bridge = { .bus = vm->bus, .devfn = QPCI_DEVFN(port + 4, 0) };
-	uint8_t cap = qpci_find_capability(&bridge, PCI_CAP_ID_EXP, 0);
-	uint16_t control;
-
-	g_assert_cmphex(cap, !=, 0);
-	control = qpci_config_readw(&bridge, cap + PCI_EXP_SLTCTL);
-	control &= ~(PCI_EXP_SLTCTL_PCC | PCI_EXP_SLTCTL_PIC);
-	control |= on ? PCI_EXP_SLTCTL_PWR_IND_ON : PCI_EXP_SLTCTL_PWR_IND_OFF | PCI_EXP_SLTCTL_PCC;
-	qpci_config_writew(&bridge, cap + PCI_EXP_SLTCTL, control);
-}
-
-struct t3_vm *vm_start_ports(unsigned int count)
-{
-	GString *all = g_string_new("-global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off ");
-	GString *devices = device_options(count, "bus=rp%u ");
-	struct t3_vm *vm;
-	unsigned int i;
-
-	for (i = 0; i < count; i++)
-		g_string_append_printf(all,
-				       "-device pcie-root-port,id=rp%u,bus=pcie.0,addr=%u,"
-				       "chassis=%u ",
-				       i, i + 4, i + 1);
-	g_string_append(all, devices->str);
-	vm = vm_start_raw(all->str);
-	for (i = 0; i < count; i++) {
-		port_setup(vm, i);
-		add_dev(vm, (i + 1) << 8);
-		dev_map(&vm->dev[i]);
-	}
-	g_string_free(all, true);
-	g_string_free(devices, true);
 	return vm;
 }
 
@@ -155,8 +104,8 @@ static void bar_write(struct t3_test_dev *dev, int bar, uint64_t address)
 
 void dev_map(struct t3_test_dev *dev)
 {
-	dev->regs = 0xe0000000ull + dev->rank * 0x1000000ull;
-	dev->memory = (0x40ull + dev->rank) << 32;
+	dev->regs = REGS_BASE + dev->rank * REGS_WINDOW;
+	dev->memory = (BIG_BASE + dev->rank) << 32;
 	dev->aperture = dev->memory + 0x40000000ull;
 	bar_write(dev, T3_BAR_REGS, dev->regs);
 	bar_write(dev, T3_BAR_MEMORY, dev->memory);
@@ -269,11 +218,18 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	add_pci_tests();
+	add_caps_tests();
+	add_power_tests();
+	add_topology_tests();
 	add_regs_tests();
 	add_space_tests();
 	add_irq_tests();
 	add_fabric_tests();
 	add_reset_tests();
+	add_status_tests();
+	add_removal_tests();
+	add_flight_tests();
+	add_inject_tests();
 	add_hostile_tests();
 	return g_test_run();
 }

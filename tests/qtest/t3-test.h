@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Helpers of the T3 qtests: a q35 machine with up to four T3 devices. */
+/* Helpers of the T3 qtests: a q35 machine with T3 devices. */
 #ifndef T3_TEST_H
 #define T3_TEST_H
 
@@ -8,7 +8,7 @@
 #include "t3_hw.h"
 
 #define MIB		0x100000ull
-#define T3_TEST_DEVICES 4
+#define T3_TEST_DEVICES 4 /* ranks of the fabric, unless a test says otherwise */
 
 /* Sizes that differ from the defaults and from each other. */
 #define TEST_MEMORY   (64 * MIB)
@@ -16,7 +16,12 @@
 
 /* Guest memory that the tests use. */
 #define EVENT_BASE 0x1000000ull /* event area of space slot k: dev_event() */
-#define MSI_BASE   0x2000000ull /* where MSI-X messages are sent: dev_msi() */
+#define MSI_BASE   0x4000000ull /* where MSI-X messages are sent: dev_msi() */
+
+/* Where dev_map() puts the BARs of rank r, and what a bridge above it has to pass. */
+#define REGS_BASE   0xc0000000ull
+#define REGS_WINDOW 0x1000000ull
+#define BIG_BASE    0x40ull /* upper half of the address of BAR2 and BAR4, plus r */
 
 struct t3_vm;
 
@@ -32,22 +37,45 @@ struct t3_vm {
 	QTestState *qts;
 	QPCIBus *bus;
 	unsigned int count;
-	struct t3_test_dev dev[T3_TEST_DEVICES];
+	struct t3_test_dev dev[T3_MAX_RANKS];
 };
 
 /* ----------------------------------------------------------------- machine */
 
 /* `count` devices in slots 4.. of pcie.0 on ring fabric f0; more options may follow. */
 struct t3_vm *vm_start(unsigned int count, const char *options);
-/* The same, but device i sits behind root port rp<i>, for hot-plug. */
-struct t3_vm *vm_start_ports(unsigned int count);
 /* No device yet: the command line says it all. */
 struct t3_vm *vm_start_raw(const char *options);
 void vm_end(struct t3_vm *vm);
 /* Checks that the answer is an error whose text has all of the given words. */
 void qmp_expect_error(struct t3_vm *vm, QDict *response, const char *word,
 		      ...) G_GNUC_NULL_TERMINATED;
+/* -object and -device for a command line of one's own; the device's place is to follow. */
+GString *fabric_options(unsigned int ranks);
+void device_options(GString *options, unsigned int rank);
+/* The next rank is at this place: bus << 8 | devfn. */
+void vm_add_dev(struct t3_vm *vm, int devfn);
+
+/* -------------------------------------------------------- bridges (t3-test-bus.c) */
+
+/* Device i sits behind root port rp<i>, for hot-plug. */
+struct t3_vm *vm_start_ports(unsigned int count, const char *options);
+/* The same, but eight root ports to a slot, on a ring of `count`. */
+struct t3_vm *vm_start_multifunction(unsigned int count);
+/* Device i sits behind downstream port dp<i> of one switch. */
+struct t3_vm *vm_start_switch(unsigned int count);
 void port_power(struct t3_vm *vm, unsigned int port, bool on);
+/* Hot-plug at root port rp<rank>; a new device is mapped. */
+void dev_unplug(struct t3_vm *vm, unsigned int rank);
+void dev_plug(struct t3_vm *vm, unsigned int rank);
+/* By surprise, anywhere. */
+void dev_take_out(struct t3_vm *vm, unsigned int rank);
+/* Secondary bus reset by root port rp<port>. */
+void port_reset(struct t3_vm *vm, unsigned int port);
+/* Config space through ECAM, where also the extended capabilities are. */
+uint32_t ecam_read(struct t3_vm *vm, int devfn, unsigned int offset, unsigned int size);
+void ecam_write(struct t3_vm *vm, int devfn, unsigned int offset, unsigned int size,
+		uint32_t value);
 
 /* ------------------------------------------------------------------ device */
 
@@ -140,14 +168,61 @@ void expect_delivered(struct t3_test_space *space, uint32_t segment, uint32_t ep
 struct t3_test_space local_space(struct t3_test_dev *dev, uint32_t id, unsigned int slot,
 				 uint32_t bytes, uint32_t tile, uint32_t updates);
 
+/* A REMOTE segment of `bytes` and its LOCAL target, one tile, both spaces armed. */
+struct t3_test_pair {
+	struct t3_test_space source, target;
+};
+struct t3_test_pair remote_pair(struct t3_test_dev *source, struct t3_test_dev *target,
+				unsigned int slot, uint32_t bytes);
+/* Stores the whole segment; both spaces become COMPLETE with the data at the target. */
+void pair_complete(struct t3_test_pair *pair, uint32_t bytes);
+
+/* -------------------------------------------------------- rings (t3-test-ring.c) */
+
+#define RING	 T3_TEST_DEVICES
+#define RING_BIG 0x100000u /* 1024 packets for each hop: more events than one access drains */
+
+/*
+ * Reduce-scatter: chunk c starts on rank c + 1, passes each rank and stays on
+ * rank c. Segment c of each space is chunk c, of `bytes`.
+ */
+struct t3_test_ring {
+	struct t3_test_space space[RING];
+	uint32_t bytes;
+};
+
+struct t3_test_ring ring_open(struct t3_vm *vm, uint32_t bytes);
+void ring_arm(struct t3_test_ring *ring, uint32_t epoch);
+/* What a rank adds to a word of the whole array. */
+uint32_t ring_value(uint32_t epoch, uint32_t rank, uint32_t word);
+/* Waits for the end and compares every word with the sum; no device has an error. */
+void ring_check(struct t3_test_ring *ring, uint32_t epoch);
+/* Every rank stores its whole array, the ranks interleaved word by word. */
+void ring_store(struct t3_test_ring *ring, uint32_t epoch);
+/* Fills a rank's staging slots; a doorbell for each chunk is to follow. */
+void ring_stage(struct t3_test_ring *ring, uint32_t epoch, uint32_t rank);
+void ring_release(struct t3_test_ring *ring, uint32_t epoch);
+/* All hops but the first of each chunk: the doorbells of ring_fire() start the rest. */
+void ring_load(struct t3_test_ring *ring, uint32_t epoch);
+void ring_fire(struct t3_test_ring *ring, uint32_t chunk);
+/* Whether chunk 0 arrives at its owner; reads guest memory only, which moves nothing. */
+bool chunk_arrives(struct t3_test_ring *ring, unsigned int tries);
+
 /* ------------------------------------------------------------------- tests */
 
 void add_pci_tests(void);
+void add_caps_tests(void);
+void add_power_tests(void);
+void add_topology_tests(void);
 void add_regs_tests(void);
 void add_space_tests(void);
 void add_irq_tests(void);
 void add_fabric_tests(void);
 void add_reset_tests(void);
+void add_status_tests(void);
+void add_removal_tests(void);
+void add_flight_tests(void);
+void add_inject_tests(void);
 void add_hostile_tests(void);
 
 #endif /* T3_TEST_H */

@@ -296,13 +296,14 @@ static void test_store_needs_all(void **state)
 		host_store(a, 0, i % 8 * 8, 1, 8);
 	host_expect(a, 0, T3_SPACE_ARMED, 1);
 	assert_int_equal(host_query(a, 0).in_flight, 64);
-	host_store(a, 0, 0, 1, 8);
-	host_expect_cpu_fault(a, 0, T3_FAULT_LINK, 0, 0, 0);
-	assert_int_equal(host_stats(a, 0, 0).stores, 32);
+	host_store(a, 0, 0, 1, 8); /* what was left undone is done first */
+	host_expect(a, 0, T3_SPACE_ARMED, 1);
+	assert_true(host_query(a, 0).in_flight <= 64);
+	assert_int_equal(host_stats(a, 0, 0).stores, 33);
 	host_free(host);
 }
 
-/* One slot is left on the shared link: nothing goes to either target. */
+/* One slot is left on the shared link: the store goes to both targets or to none. */
 static void test_store_is_whole(void **state)
 {
 	struct host *host = set_up(T3_TOPOLOGY_RING, 2, remote());
@@ -325,10 +326,10 @@ static void test_store_is_whole(void **state)
 	for (i = 0; i < 63; i++)
 		host_store(a, 3, i % 16 * 4, 1, 4);
 	host_store(a, 0, 0, 1, 4);
-	host_expect_cpu_fault(a, 0, T3_FAULT_LINK, 0, 0, 0);
 	host_drain(host);
-	assert_int_equal(host_stats(b, 0, 0).remote_bytes, 0);
-	assert_int_equal(host_stats(b, 1, 0).remote_bytes, 0);
+	host_expect(a, 0, T3_SPACE_ARMED, 1);
+	assert_int_equal(host_stats(b, 0, 0).remote_bytes, 4);
+	assert_int_equal(host_stats(b, 1, 0).remote_bytes, 4);
 	host_expect(a, 3, T3_SPACE_ARMED, 1);
 	host_free(host);
 }

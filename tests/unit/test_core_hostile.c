@@ -119,6 +119,7 @@ static void seeds(bool guarded)
 		current = seed;
 		m.hostile.random = seed * 0x9e3779b97f4a7c15ull;
 		m.clock = 0;
+		memset(m.hostile.ring, 0, sizeof(m.hostile.ring));
 		m.hostile.host = host_new(&config); /* anew: a seed fails alone, too */
 		if (guarded)
 			with_good_neighbour(&m);

@@ -140,7 +140,7 @@ static void test_controls_are_dropped(void **state)
 			assert_int_equal(host_query(a, s).in_flight, 0);
 		host_drain(host);
 		for (s = 0; s < SPACES; s++)
-			host_expect(b, s, T3_SPACE_ARMED, 1); /* reset is without poison */
+			host_expect_peer_fault(b, s, T3_FAULT_PEER_POISON, 0);
 		host_free(host);
 	}
 }

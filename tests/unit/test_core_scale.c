@@ -40,7 +40,7 @@ static struct big big_new(uint32_t entries, uint32_t ways)
 	static const struct t3_host_ops ops = { .dma_write = dma_write, .irq = irq };
 	static const struct t3_fabric_ops fabric_ops = { .kick = kick };
 	struct big big;
-	struct t3_dev_config config = { MEMORY, APERTURE, entries, ways };
+	struct t3_dev_config config = { MEMORY, APERTURE, entries, ways, false };
 	struct t3_fabric_config fabric_config = { T3_TOPOLOGY_RING, 1, 1 };
 
 	big.memory = calloc(1, MEMORY);

@@ -86,7 +86,7 @@ check_tile() {
 
 : "${RANKS=}" "${SHAPE=}" "${DTYPE=}" "${WRITE=}" "${ITERS=}" "${SEED=}" "${TILE=}"
 
-in_range "$RANKS" 2 16 || fail "RANKS must be a whole number from 2 to 16; got '$RANKS'"
+in_range "$RANKS" 2 32 || fail "RANKS must be a whole number from 2 to 32; got '$RANKS'"
 case $DTYPE in
 i32 | f32 | f16 | bf16) ;;
 *) fail "DTYPE must be one of i32, f32, f16, bf16; got '$DTYPE'" ;;

@@ -18,6 +18,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -156,7 +157,7 @@ def e2e_matrix():
     yield 8, "--shape 128x64x64 --dtype i32 --iters 2 --seed 3"
     yield 4, "--shape 256x256x256 --dtype f32 --iters 1 --seed 5 --tile 64x16"
     yield 4, "--shape 68x36x20 --dtype i32 --iters 2 --seed 9 --tile 16x16"
-    yield 16, "--shape 64x32x64 --dtype i32 --iters 1 --seed 2 --tile 4x32"
+    yield 32, "--shape 64x32x64 --dtype i32 --iters 1 --seed 2 --tile 2x32"
     yield 4, SPILLING
 
 
@@ -197,12 +198,18 @@ def e2e_compare(arguments, runs, log):
             for what, good in checks.items()]
 
 
-def e2e_boot(ranks, jobs):
+# The full fabric comes with device memory that few hosts could back.
+E2E_OPTIONS = {32: ["--device-opts", "memory-size=4G"]}
+
+
+def e2e_boot(ranks, jobs, *options):
     """All jobs for one number of ranks in one VM."""
     commands = [f"t3 gemm-rs --json --ranks {ranks} {arguments} --write {write}"
                 for arguments in jobs for write in ("store", "store", "doorbell")]
-    name = f"e2e-{ranks}-ranks"
-    status, batch = guest_batch(name, ["--ranks", str(ranks)], commands, PROGRAM_SECONDS)
+    name = f"e2e-{ranks}-ranks" + "".join(options)
+    options = [*options, *E2E_OPTIONS.get(ranks, [])]
+    status, batch = guest_batch(name, ["--ranks", str(ranks), *options], commands,
+                                PROGRAM_SECONDS)
     log = batch[0][3]
     results = [Result(f"e2e/{commands[index]}", PASS if ended == 0 else FAIL, log)
                for index, ended, _, _ in batch]
@@ -212,15 +219,103 @@ def e2e_boot(ranks, jobs):
     return results + [vm_result(name, status, log)]
 
 
-def e2e_suite():
+# Faults given with the fabric: (name, injections, whether the job must still pass).
+E2E_INJECTED = [
+    ("accidents", "link-random rank=0 peer=1 nth=3000 seed=7;"
+     "drop rank=1 peer=2 nth=30 count=3;duplicate rank=2 peer=3 nth=5;"
+     "corrupt rank=3 peer=0 nth=50;reorder rank=3 peer=0 nth=70", True),
+    ("link-down", "link-down rank=0 peer=1", False),
+]
+
+
+def e2e_injected():
+    """Accidents of links do not change a result; a dead link ends the job on all ranks."""
     results = []
+    job = "t3 gemm-rs --ranks 4 --shape 64x64x64 --dtype i32 --iters 2 --seed 7"
+    for name, text, good in E2E_INJECTED:
+        start = time.monotonic()
+        status, batch = guest_batch(f"e2e-{name}", ["--ranks", "4", "--fabric-opts",
+                                                    f"inject={text}"], [job], 60)
+        _, ended, output, log = batch[0]
+        told = all(f"rank {rank}:" in output for rank in range(4))
+        ok = ended == 0 if good else ended not in (0, 124, None) and told
+        outcome = "the same result" if good else "an error on each rank"
+        results += report(f"e2e {name}",
+                          [Result(f"e2e/{name} ({outcome})", PASS if ok else FAIL, log),
+                           vm_result(f"e2e-{name}", status, log)], time.monotonic() - start)
+    return results
+
+
+def e2e_suite():
+    results = e2e_injected()
     by_ranks = collections.defaultdict(list)
     for ranks, arguments in e2e_matrix():
         by_ranks[ranks].append(arguments)
     for ranks, jobs in by_ranks.items():
         start = time.monotonic()
         results += report(f"e2e {ranks} ranks", e2e_boot(ranks, jobs), time.monotonic() - start)
+    start = time.monotonic()
+    jobs = ["--shape 64x64x64 --dtype f32 --iters 2 --seed 11"]
+    return results + report("e2e 4 ranks --iommu", e2e_boot(4, jobs, "--iommu"),
+                            time.monotonic() - start)
+
+
+# --- the device without our driver -------------------------------------------
+
+# Four linked devices, and one whose neighbour in its ring of two is missing. One
+# processor: VFIO moves BARs while the others run, and t3-vm says what TCG does then.
+CONFORMANCE_VM = ["--ranks", "4", "--no-driver", "--iommu", "--cpus", "1",
+                  "--qemu-arg=-object", "--qemu-arg=t3-fabric,id=f1,topology=ring,ranks=2",
+                  "--qemu-arg=-device", "--qemu-arg=t3,id=lone,fabric=f1,rank=0"]
+CONFORMANCE = "modprobe -a vfio-pci vfio_iommu_type1 && exec t3-conformance --bind"
+ONE_DEVICE = "t3-conformance --device 0000:01:00.0 --json"
+
+# What t3-conformance ends with where there is nothing to test: (its arguments, status).
+CONFORMANCE_USE = [("--help", 0), ("--list", 0), ("--list --section 2", 0), ("--section 99", 2),
+                   ("--section", 2), ("--timeout 0", 2), ("--timeout 31", 2), ("--timeout 1x", 2),
+                   ("--device 1:0", 2), ("--no-such-option", 2), ("argument", 2),
+                   ("--device ffff:ff:1f.7", 3)]
+
+
+def conformance_use():
+    """Its exit status, and one sentence on stderr where it is not 0."""
+    log = LOGS / "conformance-use.log"
+    results = []
+    with open(log, "w", encoding="utf-8") as output:
+        for arguments, wanted in CONFORMANCE_USE:
+            done = subprocess.run([BUILD / "t3-conformance", *arguments.split()], timeout=10,
+                                  capture_output=True, text=True, check=False)
+            output.write(f"{arguments}: {done.returncode} {done.stderr}\n")
+            good = done.returncode == wanted and len(done.stderr.splitlines()) == bool(wanted)
+            results.append(Result(f"conformance/{arguments}", PASS if good else FAIL, log))
     return results
+
+
+def conformance_one_device(text, ended, log):
+    """Alone, a device passes what needs no peer, and the rest is counted as skipped."""
+    try:
+        found = json.loads(text)
+        good = (ended == 0 and found["failed"] == 0 and found["skipped"] > 0
+                and found["passed"] > found["skipped"]
+                and all(test["why"] for section in found["sections"]
+                        for test in section["tests"] if test["result"] == "skipped"))
+    except (ValueError, KeyError):
+        good = False
+    return Result("conformance/one device, as JSON", PASS if good else FAIL, log)
+
+
+def conformance_suite():
+    start = time.monotonic()
+    status, batch = guest_batch("conformance", CONFORMANCE_VM, [CONFORMANCE, ONE_DEVICE],
+                                PROGRAM_SECONDS)
+    (_, ended, text, log), (_, alone, one_device, _) = batch
+    results = tap_results("conformance", text, -1 if ended is None else ended, log)
+    results += [conformance_one_device(one_device, alone, log),
+                vm_result("conformance", status, log)]
+    report("conformance", results, time.monotonic() - start)
+    for line in re.findall(r"^# (section .*)$", text, re.M):
+        print(f"    {line}")
+    return results + report("conformance, use of the program", conformance_use(), 0)
 
 
 # --- native suites -----------------------------------------------------------
@@ -230,6 +325,55 @@ def unit_suite(directory):
     for source in sorted((ROOT / "tests/unit").glob("test_*.c")):
         results += tap_program(f"{directory}/{source.stem}", [BUILD / directory / source.stem])
     return results
+
+
+def spec_suite():
+    results = []
+    for source in sorted((ROOT / "tests/spec").glob("test_*.c")):
+        results += tap_program(f"spec/{source.stem}", [BUILD / "spec" / source.stem])
+    return results
+
+
+FUZZ_RUNS, FUZZ_SECONDS = 20000, 10
+
+
+def fuzz_run(name, target, arguments, least, env=None):
+    """One libFuzzer run that must end well after at least so many inputs."""
+    start = time.monotonic()
+    status, log = execute(name, [BUILD / "fuzz" / target, "-timeout=20", "-seed=1", *arguments],
+                          env=env)
+    done = re.search(r"^Done (\d+) runs", log.read_text(errors="replace"), re.M)
+    good = status == 0 and done and int(done[1]) >= least
+    return report(name, [Result(name, PASS if good else FAIL, log)], time.monotonic() - start)
+
+
+def fuzz_suite():
+    """Each target's corpus, on new and on rewound devices, and a short run from there."""
+    results = []
+    for source in sorted((ROOT / "tests/fuzz").glob("fuzz_*.c")):
+        target = source.stem
+        corpus = ROOT / "tests/fuzz/corpus" / target
+        place = BUILD / "fuzz/out" / target
+        place.mkdir(parents=True, exist_ok=True)
+        where = f"-artifact_prefix={place}/"
+        seeds = len(list(corpus.glob("*")))
+        results += fuzz_run(f"fuzz/{target}/corpus", target, [where, "-runs=0", corpus],
+                            max(1, seeds), {"T3_FUZZ_TWICE": "1"})
+        with tempfile.TemporaryDirectory(dir=place) as found:
+            results += fuzz_run(f"fuzz/{target}/run", target,
+                                [where, f"-runs={FUZZ_RUNS}", f"-max_total_time={FUZZ_SECONDS}",
+                                 "-max_len=4096", found, corpus], seeds + 100)
+    return results
+
+
+def coverage_suite():
+    start = time.monotonic()
+    programs = [BUILD / "cov/bin" / path.relative_to(ROOT / "tests").with_suffix("")
+                for pattern in ("unit/test_core_*.c", "spec/test_*.c")
+                for path in sorted((ROOT / "tests").glob(pattern))]
+    status, log = execute("coverage", [ROOT / "tests/coverage.py", *programs])
+    return report("coverage", [Result("coverage (of the core)", PASS if status == 0 else FAIL, log)],
+                  time.monotonic() - start)
 
 
 def qtest_suite():
@@ -263,10 +407,10 @@ def lint_suite():
 
 OPTIONS = {"RANKS": "4", "SHAPE": "256x256x256", "TILE": "32x32", "DTYPE": "f32",
            "WRITE": "store", "ITERS": "4", "SEED": "1"}
-OPTIONS_ALLOWED = ["", "RANKS=2", "RANKS=16", "SHAPE=4x1x4", "SHAPE=68x35x20 TILE=16x5",
+OPTIONS_ALLOWED = ["", "RANKS=2", "RANKS=32", "SHAPE=4x1x4", "SHAPE=68x35x20 TILE=16x5",
                    "DTYPE=i32", "DTYPE=f16", "DTYPE=bf16", "WRITE=doorbell", "ITERS=100000",
                    "SEED=0", "SEED=18446744073709551615", "TILE=1024x1024"]
-OPTIONS_REFUSED = ["RANKS=", "RANKS=0", "RANKS=1", "RANKS=17", "RANKS=-4", "RANKS=4x", "RANKS=0x4",
+OPTIONS_REFUSED = ["RANKS=", "RANKS=0", "RANKS=1", "RANKS=33", "RANKS=-4", "RANKS=4x", "RANKS=0x4",
                    "RANKS=3", "RANKS=99999999999999999999", "SHAPE=", "SHAPE=256", "SHAPE=256x256",
                    "SHAPE=0x4x4", "SHAPE=4x0x4", "SHAPE=4x4x0", "SHAPE=4x4x4x4", "SHAPE=6x4x4",
                    "SHAPE=4x4x6", "SHAPE=65540x4x4", "SHAPE=-4x4x4", "SHAPE=65536x65536x4",
@@ -324,14 +468,23 @@ def launcher_suite():
     return results
 
 
+def hotplug_suite():
+    return tap_program("hotplug", [ROOT / "tests/hotplug.py"])
+
+
 SUITES = {
     "lint": lint_suite,
     "options": options_suite,
     "unit": lambda: unit_suite("unit"),
     "unit-sanitized": lambda: unit_suite("unit-sanitized"),
+    "spec": spec_suite,
+    "coverage": coverage_suite,
+    "fuzz": fuzz_suite,
     "qtest": qtest_suite,
     "launcher": launcher_suite,
+    "conformance": conformance_suite,
     "guest": guest_suite,
+    "hotplug": hotplug_suite,
     "e2e": e2e_suite,
 }
 

@@ -6,8 +6,9 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-# What the driver's own code or its debug variants may ask for by name.
-EXTRA_MODULES="drm drm_buddy drm_exec gpu-sched drm_shmem_helper"
+# What the driver's own code or its debug variants may ask for by name, and what
+# gives a device to a program.
+EXTRA_MODULES="drm drm_buddy drm_exec gpu-sched drm_shmem_helper vfio-pci vfio_iommu_type1"
 
 find_module() {
 	find "$1" -name "$2.ko" -o -name "$2.ko.xz" | head -n 1
@@ -61,13 +62,14 @@ add_libraries() {
 }
 
 add_programs() {
-	local root=$1 test programs=()
+	local root=$1 program test programs=()
 
 	mkdir -p "$root/usr/bin" "$root/usr/lib/t3/tests"
-	if [ -e "$T3_BUILD/t3" ]; then
-		strip -g -o "$root/usr/bin/t3" "$T3_BUILD/t3"
-		programs+=("$T3_BUILD/t3")
-	fi
+	for program in "$T3_BUILD/t3" "$T3_BUILD/t3-conformance"; do
+		[ -e "$program" ] || continue
+		strip -g -o "$root/usr/bin/${program##*/}" "$program"
+		programs+=("$program")
+	done
 	for test in "$T3_BUILD"/guest/test_*; do
 		[ -x "$test" ] && [ -f "$test" ] || continue
 		case $test in *.[od]) continue ;; esac

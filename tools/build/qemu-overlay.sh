@@ -29,10 +29,16 @@ qapi_fabric() {
 		#
 		# @ranks: number of devices
 		#
+		# @inject: faults to inject, see SPEC.md section 12
+		#
+		# @record: file that takes a record of what crosses the core's
+		#     interface
+		#
 		# Since: 10.0
 		##
 		{ 'struct': 'T3FabricProperties',
-		  'data': { '*topology': 'str', '*ranks': 'uint32' } }
+		  'data': { '*topology': 'str', '*ranks': 'uint32',
+		            '*inject': 'str', '*record': 'str' } }
 	QAPI
 }
 

@@ -47,7 +47,7 @@ static const struct option options[] = {
 
 /* What a value must look like, for one that cannot even be read. */
 static const char *const rules[] = {
-	[OPT_RANKS - 256] = "--ranks must be a whole number from 2 to 16",
+	[OPT_RANKS - 256] = "--ranks must be a whole number from 2 to 32",
 	[OPT_SHAPE - 256] = "--shape must be MxNxK in whole numbers, as in 256x256x256",
 	[OPT_DTYPE - 256] = "--dtype must be i32, f32, f16 or bf16",
 	[OPT_WRITE - 256] = "--write must be store or doorbell",
@@ -65,7 +65,7 @@ static const char *const rules[] = {
 
 static const char usage[] =
 	"usage: t3 gemm-rs [OPTION...]\n"
-	"  --ranks N           processes and devices, 2 to 16 (4)\n"
+	"  --ranks N           processes and devices, 2 to 32 (4)\n"
 	"  --shape MxNxK       C is MxN; N ranks must divide M and K (256x256x256)\n"
 	"  --dtype TYPE        i32, f32, f16 or bf16 (f32)\n"
 	"  --tile RxC          tracked tile, at most a chunk (32x32)\n"

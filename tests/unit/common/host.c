@@ -9,6 +9,33 @@ static void log_add(struct host_dev *d, const struct host_log *entry)
 	d->logged++;
 }
 
+/* Plain host memory, or NULL. */
+static uint8_t *data_at(struct host_dev *d, uint64_t addr, size_t len)
+{
+	uint64_t offset = addr - HOST_DATA;
+
+	if (offset >= HOST_DATA_SIZE || len > HOST_DATA_SIZE - offset)
+		return NULL;
+	if (d->fail_data && !--d->fail_data) {
+		d->fail_at = addr;
+		return NULL;
+	}
+	return d->fail_after ? d->data + offset : NULL;
+}
+
+static int data_write(struct host_dev *d, uint64_t addr, const void *buf, size_t len)
+{
+	struct host_log entry = { .kind = HOST_LOG_DATA, .offset = addr - HOST_DATA, .len = len };
+	uint8_t *to = data_at(d, addr, len);
+
+	if (!to)
+		return -1;
+	memcpy(to, buf, len);
+	memcpy(&entry.seen, d->memory + d->watch, sizeof(entry.seen));
+	log_add(d, &entry);
+	return 0;
+}
+
 /* The event area's rules are checked at each write: one page, whole words. */
 static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 {
@@ -16,6 +43,8 @@ static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 	uint64_t offset = addr - HOST_BUS;
 	struct host_log entry = { .kind = HOST_LOG_WRITE, .offset = offset, .len = len };
 
+	if (offset >= HOST_PAGES * T3_PAGE_SIZE)
+		return data_write(d, addr, buf, len);
 	if (offset >= HOST_PAGES * T3_PAGE_SIZE || len > HOST_PAGES * T3_PAGE_SIZE - offset)
 		return -1;
 	if (!d->fail_after)
@@ -37,13 +66,11 @@ static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 static int dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
 	struct host_dev *d = opaque;
-	uint64_t offset = addr - HOST_BUS;
+	const uint8_t *from = data_at(d, addr, len);
 
-	if (offset >= HOST_PAGES * T3_PAGE_SIZE || len > HOST_PAGES * T3_PAGE_SIZE - offset)
+	if (!from)
 		return -1;
-	if (!d->fail_after)
-		return -1;
-	memcpy(buf, d->pages + offset, len);
+	memcpy(buf, from, len);
 	return 0;
 }
 
@@ -98,6 +125,24 @@ static void trace_trigger(void *opaque, uint32_t space, uint32_t segment, uint32
 	d->triggers++;
 }
 
+static void trace_queue(void *opaque, uint32_t queue, uint32_t from, uint32_t to)
+{
+	(void)opaque;
+	assert_true(queue < T3_MAX_QUEUES && from <= T3_QUEUE_ERROR && to <= T3_QUEUE_ERROR);
+	assert_int_not_equal(from, to);
+}
+
+static void trace_descriptor(void *opaque, uint32_t queue, uint32_t index, uint32_t opcode,
+			     uint32_t status)
+{
+	struct host_dev *d = opaque;
+
+	(void)index;
+	(void)opcode;
+	assert_true(queue < T3_MAX_QUEUES && status < T3_DESC_OVERRUN);
+	d->completed[status]++;
+}
+
 static void kick(void *opaque)
 {
 	struct host *host = opaque;
@@ -114,6 +159,8 @@ static const struct t3_host_ops dev_ops = {
 	.trace_state = trace_state,
 	.trace_fault = trace_fault,
 	.trace_trigger = trace_trigger,
+	.trace_queue = trace_queue,
+	.trace_descriptor = trace_descriptor,
 };
 
 /* nth = 0 ends it. False: refused. */
@@ -136,6 +183,24 @@ void host_attach(struct host *host, uint32_t rank)
 	assert_int_equal(t3_dev_attach(host->dev[rank].dev, host->fabric, rank), 0);
 }
 
+void host_replace(struct host *host, uint32_t rank, bool guest_inject)
+{
+	struct host_dev *d = &host->dev[rank];
+	struct t3_dev_config config = {
+		.memory_size = HOST_MEMORY,
+		.aperture_size = HOST_APERTURE,
+		.tracker_entries = 256,
+		.tracker_ways = 8,
+		.guest_inject = guest_inject,
+	};
+
+	t3_dev_detach(d->dev);
+	t3_dev_free(d->dev);
+	d->dev = t3_dev_new(&config, d->memory, &dev_ops, d);
+	assert_non_null(d->dev);
+	host_attach(host, rank);
+}
+
 static void add_device(struct host *host, uint32_t rank, const struct host_config *config)
 {
 	struct host_dev *d = &host->dev[rank];
@@ -152,7 +217,8 @@ static void add_device(struct host *host, uint32_t rank, const struct host_confi
 	d->fail_after = HOST_NONE32;
 	d->memory = calloc(1, HOST_MEMORY);
 	d->pages = calloc(HOST_PAGES, T3_PAGE_SIZE);
-	assert_true(d->memory && d->pages);
+	d->data = calloc(1, HOST_DATA_SIZE);
+	assert_true(d->memory && d->pages && d->data);
 	d->dev = t3_dev_new(&dev_config, d->memory, &dev_ops, d);
 	assert_non_null(d->dev);
 	host_attach(host, rank);
@@ -195,6 +261,7 @@ void host_free(struct host *host)
 		free(host->dev[i].memory);
 		free(host->dev[i].shadow);
 		free(host->dev[i].pages);
+		free(host->dev[i].data);
 	}
 	t3_fabric_free(host->fabric);
 	free(host);
@@ -219,7 +286,9 @@ void host_renew(struct host *host)
 		memset(d->memory, 0, d->memory_size);
 		memset(d->pages, 0, HOST_PAGES * T3_PAGE_SIZE);
 		memset(d->irqs, 0, sizeof(d->irqs));
+		memset(d->completed, 0, sizeof(d->completed));
 		d->fail_after = HOST_NONE32;
+		d->fail_data = 0;
 		d->guest_errors = d->triggers = d->logged = 0;
 	}
 	host_drain(host);

@@ -37,14 +37,17 @@
 #define HOST_BUS   0x7f0000000000ull /* bus address of the event areas */
 #define HOST_PAGES 64u		     /* space s: page s % HOST_PAGES */
 #define HOST_LOG   4096u
+
+#define HOST_DATA      0x600000000000ull /* bus address of plain host memory */
+#define HOST_DATA_SIZE 0x200000u
 /* clang-format on */
 
-enum host_log_kind { HOST_LOG_WRITE, HOST_LOG_IRQ };
+enum host_log_kind { HOST_LOG_WRITE, HOST_LOG_IRQ, HOST_LOG_DATA };
 
 struct host_log {
 	enum host_log_kind kind;
 	uint32_t vector;
-	uint64_t offset; /* of the write, from HOST_BUS */
+	uint64_t offset; /* of the write, from HOST_BUS or HOST_DATA */
 	size_t len;
 	uint64_t seen; /* what device memory held at `watch` then */
 };
@@ -59,10 +62,14 @@ struct host_dev {
 	uint8_t *memory;
 	uint8_t *shadow; /* if set: gets what the core reports as dirty */
 	uint8_t *pages;
+	uint8_t *data;	     /* HOST_DATA_SIZE bytes */
+	uint32_t fail_data;  /* this access to it fails, 1: the next; 0: none */
+	uint64_t fail_at;    /* bus address of the one that failed */
 	uint32_t fail_after; /* good DMA writes before all fail; HOST_NONE32: never */
 	uint32_t irqs[T3_MAX_VECTORS];
 	uint32_t guest_errors;
 	uint32_t triggers;
+	uint32_t completed[T3_DESC_OVERRUN + 1]; /* descriptors traced, by status */
 	uint64_t watch;
 	uint32_t logged; /* entries beyond HOST_LOG are counted, not kept */
 	struct host_log log[HOST_LOG];
@@ -87,6 +94,8 @@ struct host *host_ring(uint32_t ranks); /* 256 entries, 8 ways */
 void host_free(struct host *host);
 bool host_inject(struct t3_fabric *fabric, uint32_t src, uint32_t dst, uint32_t kind, uint32_t nth);
 void host_attach(struct host *host, uint32_t rank);
+/* Another device takes the rank, with the same memory, as it is. */
+void host_replace(struct host *host, uint32_t rank, bool guest_inject);
 void host_drain(struct host *host);
 /* Resets all devices and what the host remembers; memory becomes 0. */
 void host_renew(struct host *host);

@@ -126,6 +126,41 @@ static size_t make_import(struct hostile *m, void *out)
 	return sizeof(cmd);
 }
 
+/* Rings lie in HOST_DATA, or nowhere: event areas are checked store by store. */
+static uint64_t bus(struct hostile *m)
+{
+	uint64_t at = hostile_below(m, HOST_DATA_SIZE / 64) * 64ull;
+
+	if (rarely(m))
+		at = 0u - at;
+	return rarely(m) ? at | 8 : HOST_DATA + at;
+}
+
+static size_t make_queue(struct hostile *m, void *out)
+{
+	struct t3_cmd_queue_create cmd = {
+		.queue = number(m, 4),
+		.priority = number(m, 4),
+		.ring = bus(m),
+		.completions = bus(m),
+		.entries = rarely(m) ? number(m, 99) : 16u << hostile_below(m, 3),
+		.mbz = rarely(m),
+	};
+
+	if (m->guarded) /* only descriptors that were made here */
+		cmd.ring = HOST_DATA + cmd.queue * 0x1000ull;
+	memcpy(out, &cmd, sizeof(cmd));
+	return sizeof(cmd);
+}
+
+static size_t make_fence(struct hostile *m, void *out)
+{
+	struct t3_cmd_fence_set cmd = { number(m, 3), rarely(m), hostile_below(m, 20) };
+
+	memcpy(out, &cmd, sizeof(cmd));
+	return sizeof(cmd);
+}
+
 static size_t make_index(struct hostile *m, void *out)
 {
 	struct t3_cmd_space cmd = { .space = space_of(m), .generation = number(m, 8) };
@@ -138,12 +173,14 @@ static size_t make_index(struct hostile *m, void *out)
 static uint32_t draw_opcode(struct hostile *m)
 {
 	static const uint8_t often[] = {
-		T3_CMD_SPACE_CREATE, T3_CMD_SPACE_RESET, T3_CMD_SEG_MAP,     T3_CMD_SEG_MAP,
-		T3_CMD_SEG_MAP,	     T3_CMD_SEG_STAGING, T3_CMD_SEG_STAGING, T3_CMD_SEG_STATS,
-		T3_CMD_ROUTE_SET,    T3_CMD_IMPORT_SET,	 T3_CMD_SPACE_CREATE
+		T3_CMD_SPACE_CREATE, T3_CMD_SPACE_RESET, T3_CMD_SEG_MAP,      T3_CMD_SEG_MAP,
+		T3_CMD_SEG_MAP,	     T3_CMD_SEG_STAGING, T3_CMD_SEG_STAGING,  T3_CMD_SEG_STATS,
+		T3_CMD_ROUTE_SET,    T3_CMD_IMPORT_SET,	 T3_CMD_SPACE_CREATE, T3_CMD_QUEUE_CREATE,
+		T3_CMD_QUEUE_CREATE, T3_CMD_QUEUE_ABORT, T3_CMD_FENCE_SET
 	};
 
-	return hostile_below(m, 6) ? often[hostile_below(m, sizeof(often))] : number(m, 15);
+	return hostile_below(m, 6) ? often[hostile_below(m, sizeof(often))]
+				   : number(m, T3_CMD_FENCE_SET + 2);
 }
 
 static void command(struct hostile *m, struct host_dev *d)
@@ -167,6 +204,12 @@ static void command(struct hostile *m, struct host_dev *d)
 		break;
 	case T3_CMD_IMPORT_SET:
 		size = make_import(m, cmd);
+		break;
+	case T3_CMD_QUEUE_CREATE:
+		size = make_queue(m, cmd);
+		break;
+	case T3_CMD_FENCE_SET:
+		size = make_fence(m, cmd);
 		break;
 	default:
 		size = make_index(m, cmd);
@@ -224,7 +267,7 @@ static void store_in_space(struct hostile *m, struct host_dev *d)
 static void registers(struct hostile *m, struct host_dev *d)
 {
 	uint64_t offset =
-		rarely(m) ? host_random(&m->random) & 0x3fffff : 4 * hostile_below(m, 0x180);
+		rarely(m) ? host_random(&m->random) & 0x3fffff : 4 * hostile_below(m, 0x4c0);
 	uint32_t size = rarely(m) ? 1u << hostile_below(m, 4) : 4;
 
 	if (offset >= T3_REG_CONTROL && offset < T3_REG_CONTROL + 4 && m->guarded)
@@ -247,6 +290,91 @@ static void scribble(struct hostile *m, struct host_dev *d)
 	if (m->guarded && at < FREE_START)
 		return;
 	memcpy(d->memory + at, &bits, 8);
+}
+
+/* ------------------------------------------------------------------ queues */
+
+/* In memory: not a good space's; its destination is checked by the device. */
+static uint64_t operand(struct hostile *m, uint32_t kind)
+{
+	if (kind == T3_LOC_HOST)
+		return bus(m) + hostile_below(m, 70);
+	if (kind == T3_LOC_SPACE)
+		return hostile_below(m, 3) * 0x800 + 4 * hostile_below(m, 60);
+	return address(m, 4);
+}
+
+static uint64_t build_queue(struct hostile *m, struct host_dev *d, uint32_t id)
+{
+	struct t3_cmd_queue_create cmd = {
+		.queue = id,
+		.priority = hostile_below(m, 4),
+		.ring = HOST_DATA + id * 0x1000,
+		.completions = HOST_DATA + id * 0x1000 + 0x800,
+		.entries = 16,
+	};
+
+	host_command(d, T3_CMD_QUEUE_CREATE, &cmd, sizeof(cmd));
+	return cmd.ring;
+}
+
+static struct t3_descriptor draw_descriptor(struct hostile *m, struct host_dev *d)
+{
+	struct t3_descriptor x = { .opcode = (uint8_t)number(m, 6), .cookie = m->random };
+	bool update = x.opcode == T3_DESC_UPDATE, copy = x.opcode == T3_DESC_COPY;
+
+	if (x.opcode >= T3_DESC_WAIT || x.opcode == T3_DESC_NOP) {
+		x.src = x.opcode ? hostile_below(m, 20) : rarely(m);
+		x.dst = x.opcode ? number(m, 3) : 0;
+		return x;
+	}
+	x.flags = (uint8_t)number(m, 2);
+	x.src_kind = (uint8_t)(copy ? number(m, 2) : 0);
+	x.dst_kind = (uint8_t)(update ? 0 : number(m, 3));
+	x.op = (uint8_t)(update ? number(m, 4) : 0);
+	x.dtype = (uint8_t)(update ? number(m, 4) : 0);
+	x.rows = number(m, 9);
+	x.row_bytes = 4 * number(m, 2000);
+	x.src = operand(m, x.src_kind);
+	x.dst = operand(m, x.dst_kind);
+	x.src_pitch = x.rows > 1 && x.opcode != T3_DESC_FILL ? x.row_bytes + number(m, 99) : 0;
+	x.dst_pitch = x.rows > 1 ? x.row_bytes + number(m, 99) : 0;
+	if (x.dst_kind == T3_LOC_SPACE) {
+		x.space = space_of(m);
+		x.generation = x.space < T3_MAX_SPACES ? host_query(d, x.space).generation : 1;
+	}
+	return x;
+}
+
+static void garble(struct hostile *m, struct t3_descriptor *x)
+{
+	uint64_t bits[sizeof(*x) / 8];
+
+	memcpy(bits, x, sizeof(*x));
+	bits[hostile_below(m, sizeof(*x) / 8)] ^= host_random(&m->random);
+	memcpy(x, bits, sizeof(*x));
+}
+
+/* Mostly where the ring is thought to be, and mostly a few descriptors. */
+static void queue(struct hostile *m, struct host_dev *d)
+{
+	uint32_t id = hostile_below(m, 4), i, count = number(m, 6);
+	struct t3_cmd_queue cmd = { .queue = id };
+	uint64_t ring = m->ring[d->rank][id];
+
+	host_command(d, T3_CMD_QUEUE_QUERY, &cmd, sizeof(cmd));
+	if (cmd.state == T3_QUEUE_FREE)
+		m->ring[d->rank][id] = build_queue(m, d, id);
+	else if (cmd.state == T3_QUEUE_ERROR && hostile_below(m, 2))
+		host_command(d, T3_CMD_QUEUE_ABORT, &cmd, sizeof(cmd));
+	for (i = 0; ring && i < 16 && i < count; i++) {
+		struct t3_descriptor x = draw_descriptor(m, d);
+
+		if (!m->guarded && rarely(m))
+			garble(m, &x);
+		memcpy(d->data + ring - HOST_DATA + (cmd.tail + i) % 16 * sizeof(x), &x, sizeof(x));
+	}
+	host_set(d, T3_REG_QUEUE_TAIL + 4 * id, cmd.tail + count, 4);
 }
 
 /* Only when nobody good is around. */
@@ -364,7 +492,7 @@ void hostile_step(struct hostile *m)
 {
 	struct host_dev *d = &m->host->dev[hostile_below(m, HOSTILE_RANKS)];
 
-	switch (hostile_below(m, 40)) {
+	switch (hostile_below(m, 44)) {
 	case 0 ... 3:
 		command(m, d);
 		break;
@@ -390,6 +518,9 @@ void hostile_step(struct hostile *m)
 		break;
 	case 35 ... 36:
 		build(m);
+		break;
+	case 37 ... 40:
+		queue(m, d);
 		break;
 	default:
 		if (rarely(m))

@@ -14,8 +14,9 @@
 struct hostile {
 	struct host *host;
 	uint64_t random;
-	bool guarded; /* a good space 0 is to be left alone, on all ranks */
-	bool sane;    /* for the moment, nothing absurd */
+	uint64_t ring[HOSTILE_RANKS][4]; /* of queues made by design */
+	bool guarded;			 /* a good space 0 is to be left alone, on all ranks */
+	bool sane;			 /* for the moment, nothing absurd */
 };
 
 uint32_t hostile_below(struct hostile *m, uint32_t bound);

@@ -13,7 +13,7 @@
 
 #include "t3.h"
 
-#define GEMM_MAX_RANKS	    16u
+#define GEMM_MAX_RANKS	    32u
 #define GEMM_MAX_DIM	    65536u
 #define GEMM_MAX_ITERATIONS 100000u
 #define GEMM_MAX_TIMEOUT_S  3600u

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Is a descriptor legal? Fields in the order of their offsets. SPEC.md section 11.3. */
+#include "t3_internal.h"
+
+#define AT(field) offsetof(struct t3_descriptor, field)
+#define LEGAL	  T3_NONE32
+
+static bool moves(const struct t3_descriptor *d)
+{
+	return d->opcode == T3_DESC_COPY || d->opcode == T3_DESC_FILL ||
+	       d->opcode == T3_DESC_UPDATE;
+}
+
+static bool to_space(const struct t3_descriptor *d)
+{
+	return d->dst_kind == T3_LOC_SPACE;
+}
+
+static uint32_t bad_kind(const struct t3_descriptor *d)
+{
+	bool update = d->opcode == T3_DESC_UPDATE, copy = d->opcode == T3_DESC_COPY;
+
+	if (d->opcode > T3_DESC_SIGNAL)
+		return AT(opcode);
+	if (d->flags & ~T3_DESC_FLAG_IRQ)
+		return AT(flags);
+	if (d->op >= (update ? T3_OP_COUNT : 1))
+		return AT(op);
+	if (d->dtype >= (update ? T3_DTYPE_COUNT : 1))
+		return AT(dtype);
+	if (update && !t3_nmc_allowed(d->dtype, d->op))
+		return AT(op);
+	if (d->src_kind > (copy ? T3_LOC_HOST : 0))
+		return AT(src_kind);
+	if (d->dst_kind > (copy || d->opcode == T3_DESC_FILL ? T3_LOC_SPACE : 0))
+		return AT(dst_kind);
+	return d->mbz ? AT(mbz) : LEGAL;
+}
+
+static uint32_t bad_size(const struct t3_descriptor *d)
+{
+	if (!moves(d)) {
+		if (d->rows)
+			return AT(rows);
+		return d->row_bytes ? AT(row_bytes) : LEGAL;
+	}
+	if (!d->rows || (uint64_t)d->rows * d->row_bytes > T3_MAX_COPY_BYTES)
+		return AT(rows);
+	if (!d->row_bytes)
+		return AT(row_bytes);
+	if (d->opcode == T3_DESC_UPDATE && d->row_bytes % t3_dtype_size(d->dtype))
+		return AT(row_bytes);
+	return LEGAL;
+}
+
+static bool bad_pitch(const struct t3_descriptor *d, uint64_t pitch, bool used)
+{
+	return used && d->rows > 1 ? pitch < d->row_bytes : pitch != 0;
+}
+
+static uint32_t bad_place(const struct t3_descriptor *d)
+{
+	if (d->opcode == T3_DESC_NOP && d->src)
+		return AT(src);
+	if (d->opcode == T3_DESC_NOP && d->dst)
+		return AT(dst);
+	if (bad_pitch(d, d->src_pitch, moves(d) && d->opcode != T3_DESC_FILL))
+		return AT(src_pitch);
+	if (bad_pitch(d, d->dst_pitch, moves(d)))
+		return AT(dst_pitch);
+	if (!to_space(d) && d->space)
+		return AT(space);
+	if (!to_space(d) && d->generation)
+		return AT(generation);
+	return LEGAL;
+}
+
+/* Do all rows end at or below `limit`? The last byte may be byte 2^64 - 1. */
+static bool in_range(const struct t3_descriptor *d, uint64_t start, uint64_t pitch, uint64_t limit)
+{
+	uint64_t room = limit - (d->row_bytes - 1), gaps = d->rows - 1;
+
+	if (limit < d->row_bytes - 1 || start > room)
+		return false;
+	return !gaps || pitch <= (room - start) / gaps;
+}
+
+static uint64_t last_byte(const struct t3_dev *dev, uint32_t kind)
+{
+	return kind == T3_LOC_MEMORY ? dev->config.memory_size - 1 : T3_NONE64;
+}
+
+static uint32_t check_range(const struct t3_dev *dev, const struct t3_descriptor *d,
+			    uint64_t *detail)
+{
+	bool fence = d->opcode == T3_DESC_WAIT || d->opcode == T3_DESC_SIGNAL;
+	bool reads = d->opcode == T3_DESC_COPY || d->opcode == T3_DESC_UPDATE;
+
+	*detail = d->src;
+	if (reads && !in_range(d, d->src, d->src_pitch, last_byte(dev, d->src_kind)))
+		return T3_DESC_BAD_RANGE;
+	*detail = d->dst;
+	if (moves(d) && !in_range(d, d->dst, d->dst_pitch, last_byte(dev, d->dst_kind)))
+		return T3_DESC_BAD_RANGE;
+	if (fence && d->dst >= T3_MAX_FENCES)
+		return T3_DESC_BAD_RANGE;
+	*detail = 0;
+	return T3_DESC_OK;
+}
+
+uint32_t t3_descriptor_check(const struct t3_dev *dev, const struct t3_descriptor *d,
+			     uint64_t *detail)
+{
+	uint32_t at = bad_kind(d);
+
+	if (at == LEGAL)
+		at = bad_size(d);
+	if (at == LEGAL)
+		at = bad_place(d);
+	*detail = at;
+	return at == LEGAL ? check_range(dev, d, detail) : T3_DESC_BAD_DESCRIPTOR;
+}

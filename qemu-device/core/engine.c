@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The engine that serves the queues: one for each device, one step for each event.
+ * SPEC.md section 11.4.
+ */
+#include "t3_internal.h"
+
+static bool runnable(const struct t3_queue *q)
+{
+	return q->state == T3_QUEUE_READY && q->head != q->tail && !q->hung && !q->blocked &&
+	       q->phase != T3_PHASE_WAIT;
+}
+
+/* The highest priority first, round robin among equals. NULL: nothing to do. */
+static struct t3_queue *choose(struct t3_dev *dev)
+{
+	struct t3_queue *best = NULL;
+	uint32_t i;
+
+	for (i = 1; i <= T3_MAX_QUEUES; i++) {
+		struct t3_queue *q = &dev->queue[(dev->engine_last + i) % T3_MAX_QUEUES];
+
+		if (runnable(q) && (!best || q->priority > best->priority))
+			best = q;
+	}
+	return best;
+}
+
+/* To be called whenever a queue may have become runnable. */
+void t3_engine_wake(struct t3_dev *dev)
+{
+	struct t3_fabric *fabric = dev->fabric;
+
+	if (!fabric || dev->engine.pos || !choose(dev))
+		return;
+	t3_fabric_schedule(fabric, &dev->engine,
+			   dev->engine_busy > fabric->now ? dev->engine_busy : fabric->now);
+}
+
+/* ------------------------------------------------------------------ fences */
+
+void t3_fence_set(struct t3_dev *dev, uint32_t fence, uint64_t value)
+{
+	uint32_t i;
+
+	dev->fence[fence] = value;
+	for (i = 0; i < T3_MAX_QUEUES; i++) {
+		struct t3_queue *q = &dev->queue[i];
+
+		if (q->phase == T3_PHASE_WAIT && q->desc.dst == fence && value >= q->desc.src)
+			q->phase = T3_PHASE_REACHED;
+	}
+	t3_engine_wake(dev);
+}
+
+static void signal_fence(struct t3_queue *q)
+{
+	struct t3_dev *dev = q->dev;
+
+	if (q->desc.src > dev->fence[q->desc.dst])
+		t3_fence_set(dev, (uint32_t)q->desc.dst, q->desc.src);
+}
+
+/* ------------------------------------------------------------------- steps */
+
+/* ns from the start of a step to the next; published: HBM 1 TB/s, PCIe 32 GB/s. */
+static uint64_t cost(const struct t3_descriptor *d, uint32_t bytes)
+{
+	bool host = d->src_kind == T3_LOC_HOST || d->dst_kind == T3_LOC_HOST;
+	uint32_t rate = host ? T3_HOST_RATE : T3_MEMORY_RATE;
+
+	return bytes ? (bytes + rate - 1) / rate : 1;
+}
+
+static void begin_move(struct t3_queue *q)
+{
+	q->phase = T3_PHASE_MOVE;
+	q->row = 0;
+	q->col = 0;
+}
+
+static void begin(struct t3_queue *q)
+{
+	uint64_t detail;
+	uint32_t status;
+
+	if (t3_ring_fetch(q)) {
+		t3_ring_complete(q, T3_DESC_HOST_DMA, t3_ring_address(q));
+		return;
+	}
+	status = t3_descriptor_check(q->dev, &q->desc, &detail);
+	if (status == T3_DESC_OK && q->desc.dst_kind == T3_LOC_SPACE)
+		status = t3_move_space(q, &detail);
+	if (status == T3_DESC_OK && q->desc.opcode == T3_DESC_WAIT &&
+	    q->dev->fence[q->desc.dst] < q->desc.src) {
+		q->phase = T3_PHASE_WAIT;
+		return;
+	}
+	if (status == T3_DESC_OK && q->desc.rows) {
+		begin_move(q);
+		return;
+	}
+	if (status == T3_DESC_OK && q->desc.opcode == T3_DESC_SIGNAL)
+		signal_fence(q);
+	t3_ring_complete(q, status, detail);
+}
+
+static void advance(struct t3_queue *q, uint32_t bytes)
+{
+	q->dev->counter[T3_COUNTER_QUEUE_BYTES] += bytes;
+	q->col += bytes;
+	if (q->col < q->desc.row_bytes)
+		return;
+	q->col = 0;
+	if (++q->row == q->desc.rows)
+		t3_ring_complete(q, T3_DESC_OK, 0);
+}
+
+static uint32_t move(struct t3_queue *q)
+{
+	uint64_t detail = 0;
+	uint32_t bytes = 0;
+	uint32_t status = t3_move_piece(q, &bytes, &detail);
+
+	if (status != T3_DESC_OK)
+		t3_ring_complete(q, status, detail);
+	else if (bytes)
+		advance(q, bytes);
+	return bytes;
+}
+
+/* One step of a queue. Returns the bytes that it moved. */
+static uint32_t step(struct t3_queue *q)
+{
+	if (q->phase == T3_PHASE_MOVE)
+		return move(q);
+	if (q->phase == T3_PHASE_REACHED)
+		t3_ring_complete(q, T3_DESC_OK, 0);
+	else
+		begin(q);
+	return 0;
+}
+
+void t3_engine_fire(struct t3_event *event)
+{
+	struct t3_dev *dev = t3_container_of(event, struct t3_dev, engine);
+	struct t3_queue *q = choose(dev);
+	uint32_t bytes;
+
+	if (!q)
+		return;
+	dev->engine_last = t3_queue_id(q);
+	bytes = step(q);
+	dev->engine_busy = dev->fabric->now + cost(&q->desc, bytes);
+	/* The step itself may have woken the engine, too early. */
+	t3_heap_remove(&dev->fabric->heap, event);
+	t3_engine_wake(dev);
+}
+
+/* ------------------------------------------------------------- link credit */
+
+/*
+ * May the engine send on this link? It leaves slots to stores of the CPU, and
+ * takes turns with the tiles that are ready there.
+ */
+static bool credit(const struct t3_link *link, uint32_t packets)
+{
+	return t3_link_free_slots(link) >= T3_LINK_ENGINE_RESERVE + packets &&
+	       (!link->work_head || link->engine_turn);
+}
+
+/* False: the queue sleeps until t3_engine_credit() finds credit for it. */
+bool t3_engine_take_credit(struct t3_queue *q, struct t3_link *link, uint32_t packets)
+{
+	if (credit(link, packets)) {
+		link->engine_turn = false;
+		return true;
+	}
+	q->blocked = link->dst + 1;
+	link->engine_waits = true;
+	return false;
+}
+
+/* Something has changed on a link: queues that wait for it try again. */
+void t3_engine_credit(struct t3_link *link)
+{
+	struct t3_dev *dev = link->fabric->dev[link->src];
+	uint32_t i;
+
+	if (!link->engine_waits || !credit(link, 1))
+		return;
+	link->engine_waits = false;
+	for (i = 0; i < T3_MAX_QUEUES; i++)
+		if (dev->queue[i].blocked == link->dst + 1)
+			dev->queue[i].blocked = 0;
+	t3_engine_wake(dev);
+}
+
+/* -------------------------------------------------------------------- life */
+
+void t3_engine_attach(struct t3_dev *dev)
+{
+	dev->engine.rank = dev->rank;
+	dev->engine.fire = t3_engine_fire;
+	t3_engine_wake(dev);
+	if (dev->engine.pos)
+		dev->fabric->ops.kick(dev->fabric->opaque);
+}
+
+/* Function reset: all queues are FREE. */
+void t3_engine_clear(struct t3_dev *dev)
+{
+	uint32_t i;
+
+	if (dev->fabric)
+		t3_heap_remove(&dev->fabric->heap, &dev->engine);
+	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++)
+		if (dev->fabric->link[dev->rank][i])
+			dev->fabric->link[dev->rank][i]->engine_waits = false;
+	dev->engine_last = 0;
+	dev->engine_busy = 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The only way to host memory: failures are counted, latched and raised here. */
+#include "t3_internal.h"
+
+static int done(struct t3_dev *dev, uint64_t address, int result)
+{
+	if (result == 0)
+		return 0;
+	dev->counter[T3_COUNTER_HOST_DMA_ERRORS]++;
+	if (!(dev->error_status & T3_ERROR_HOST_DMA))
+		dev->dma_address = address;
+	t3_error_raise(dev, T3_ERROR_HOST_DMA);
+	return -1;
+}
+
+int t3_host_read(struct t3_dev *dev, uint64_t address, void *data, size_t len)
+{
+	int result = t3_dma_fails(dev) ? -1 : dev->ops.dma_read(dev->opaque, address, data, len);
+
+	return done(dev, address, result);
+}
+
+int t3_host_write(struct t3_dev *dev, uint64_t address, const void *data, size_t len)
+{
+	int result = t3_dma_fails(dev) ? -1 : dev->ops.dma_write(dev->opaque, address, data, len);
+
+	return done(dev, address, result);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One piece of COPY, FILL or UPDATE: read whole, then written. A piece lies in one
+ * row of the descriptor and, where it goes to a space, in one row of one tile.
+ */
+#include "t3_internal.h"
+
+static uint64_t src_of(const struct t3_queue *q)
+{
+	return q->desc.src + q->row * q->desc.src_pitch + q->col;
+}
+
+static uint64_t dst_of(const struct t3_queue *q)
+{
+	return q->desc.dst + q->row * q->desc.dst_pitch + q->col;
+}
+
+/* ------------------------------------------------------------------ source */
+
+/* The pattern starts anew in each row. */
+static void read_pattern(const struct t3_queue *q, uint8_t *to, uint32_t bytes)
+{
+	uint32_t i;
+
+	for (i = 0; i < bytes; i++)
+		to[i] = (uint8_t)(q->desc.src >> (q->col + i) % 8 * 8);
+}
+
+/* The use is refused, counted and latched; `detail` is the first such byte. */
+static bool poisoned(struct t3_dev *dev, uint64_t at, uint32_t bytes, uint64_t *detail)
+{
+	if (!t3_poisoned(dev, at, bytes, detail))
+		return false;
+	t3_poison_report(dev, *detail);
+	return true;
+}
+
+static uint32_t read_source(struct t3_queue *q, uint8_t *to, uint32_t bytes, uint64_t *detail)
+{
+	struct t3_dev *dev = q->dev;
+	uint64_t at = src_of(q);
+
+	if (q->desc.opcode == T3_DESC_FILL) {
+		read_pattern(q, to, bytes);
+	} else if (q->desc.src_kind == T3_LOC_HOST) {
+		*detail = at;
+		if (t3_host_read(dev, at, to, bytes))
+			return T3_DESC_HOST_DMA;
+	} else {
+		if (poisoned(dev, at, bytes, detail))
+			return T3_DESC_POISON;
+		memcpy(to, dev->memory + at, bytes);
+	}
+	return T3_DESC_OK;
+}
+
+/* ------------------------------------------------------------- destination */
+
+static uint32_t update(struct t3_queue *q, const uint8_t *data, uint32_t bytes, uint64_t *detail)
+{
+	const struct t3_descriptor *d = &q->desc;
+	struct t3_dev *dev = q->dev;
+	uint64_t at = dst_of(q);
+
+	if (poisoned(dev, at, bytes, detail))
+		return T3_DESC_POISON;
+	if (d->op != T3_OP_STORE)
+		dev->counter[T3_COUNTER_NMC_ELEMENTS] += bytes / t3_dtype_size(d->dtype);
+	t3_nmc_apply(d->dtype, d->op, dev->memory + at, data, bytes);
+	t3_dirty(dev, at, bytes);
+	return T3_DESC_OK;
+}
+
+static uint32_t write_destination(struct t3_queue *q, const uint8_t *data, uint32_t bytes,
+				  uint64_t *detail)
+{
+	struct t3_dev *dev = q->dev;
+	uint64_t at = dst_of(q);
+
+	if (q->desc.opcode == T3_DESC_UPDATE)
+		return update(q, data, bytes, detail);
+	if (q->desc.dst_kind == T3_LOC_HOST) {
+		*detail = at;
+		return t3_host_write(dev, at, data, bytes) ? T3_DESC_HOST_DMA : T3_DESC_OK;
+	}
+	if (poisoned(dev, at, bytes, detail))
+		return T3_DESC_POISON;
+	memcpy(dev->memory + at, data, bytes);
+	t3_dirty(dev, at, bytes);
+	return T3_DESC_OK;
+}
+
+/* ------------------------------------------------------------------- space */
+
+/* May the queue store into its descriptor's space? */
+uint32_t t3_move_space(const struct t3_queue *q, uint64_t *detail)
+{
+	const struct t3_descriptor *d = &q->desc;
+	const struct t3_space *space;
+
+	*detail = T3_SPACE_FREE;
+	if (d->space >= T3_MAX_SPACES)
+		return T3_DESC_SPACE;
+	space = &q->dev->space[d->space];
+	*detail = space->state;
+	if (space->state != T3_SPACE_ARMED || d->generation != q->dev->generation[d->space])
+		return T3_DESC_SPACE;
+	*detail = 0;
+	return T3_DESC_OK;
+}
+
+/* On the links of all its routes, each of which may be shared by some. */
+static bool take_credit(struct t3_queue *q, const struct t3_segment *segment)
+{
+	uint32_t left;
+
+	for (left = segment->routes; left; left &= left - 1) {
+		uint32_t route = (uint32_t)__builtin_ctz(left);
+
+		if (!t3_engine_take_credit(q, segment->space->route[route].link,
+					   t3_block_routes_on_link(segment, route)))
+			return false;
+	}
+	return true;
+}
+
+/* Sends or applies as the CPU's stores do, but waits for room on the link. */
+static uint32_t produce(struct t3_queue *q, uint8_t *data, uint32_t *bytes, uint64_t *detail)
+{
+	uint32_t status = t3_move_space(q, detail), limit = *bytes;
+	struct t3_store store;
+
+	*bytes = 0;
+	if (status != T3_DESC_OK)
+		return status;
+	*detail = t3_store_place(&q->dev->space[q->desc.space], dst_of(q), limit, &store);
+	if (*detail != T3_FAULT_NONE)
+		return T3_DESC_FAULT;
+	if (store.segment->kind == T3_SEG_REMOTE && !take_credit(q, store.segment))
+		return T3_DESC_OK;
+	status = read_source(q, data, store.bytes, detail);
+	if (status != T3_DESC_OK)
+		return status;
+	*detail = t3_store_commit(&store, data);
+	if (*detail != T3_FAULT_NONE)
+		return T3_DESC_FAULT;
+	*bytes = store.bytes;
+	return T3_DESC_OK;
+}
+
+/* `bytes`: how many were moved; 0 with status OK: the queue sleeps. */
+uint32_t t3_move_piece(struct t3_queue *q, uint32_t *bytes, uint64_t *detail)
+{
+	uint8_t *data = q->dev->bounce;
+	uint32_t left = q->desc.row_bytes - q->col, status;
+
+	*bytes = left < T3_ENGINE_PIECE ? left : T3_ENGINE_PIECE;
+	if (q->desc.dst_kind == T3_LOC_SPACE)
+		return produce(q, data, bytes, detail);
+	status = read_source(q, data, *bytes, detail);
+	if (status == T3_DESC_OK)
+		status = write_destination(q, data, *bytes, detail);
+	return status;
+}

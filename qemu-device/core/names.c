@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Words for the enumerations of t3_hw.h, as SPEC.md spells them. */
+#include "t3_internal.h"
+
+#define NAME(list, value) \
+	((value) < sizeof(list) / sizeof((list)[0]) && (list)[value] ? (list)[value] : "?")
+
+const char *t3_name_space_state(uint32_t state)
+{
+	static const char *const names[] = {
+		[T3_SPACE_FREE] = "FREE",	  [T3_SPACE_IDLE] = "IDLE",
+		[T3_SPACE_ARMING] = "ARMING",	  [T3_SPACE_ARMED] = "ARMED",
+		[T3_SPACE_COMPLETE] = "COMPLETE", [T3_SPACE_FAULTED] = "FAULTED",
+		[T3_SPACE_DISABLED] = "DISABLED", [T3_SPACE_QUIESCED] = "QUIESCED",
+	};
+
+	return NAME(names, state);
+}
+
+const char *t3_name_fault(uint32_t kind)
+{
+	static const char *const names[] = {
+		[T3_FAULT_NONE] = "NONE",
+		[T3_FAULT_UNMAPPED] = "UNMAPPED",
+		[T3_FAULT_WIDTH] = "WIDTH",
+		[T3_FAULT_TILE_CROSS] = "TILE_CROSS",
+		[T3_FAULT_READ_REMOTE] = "READ_REMOTE",
+		[T3_FAULT_NOT_ARMED] = "NOT_ARMED",
+		[T3_FAULT_OVERSHOOT] = "OVERSHOOT",
+		[T3_FAULT_BAD_DOORBELL] = "BAD_DOORBELL",
+		[T3_FAULT_BAD_ARM] = "BAD_ARM",
+		[T3_FAULT_LINK] = "LINK",
+		[T3_FAULT_REJECTED] = "REJECTED",
+		[T3_FAULT_PEER_POISON] = "PEER_POISON",
+		[T3_FAULT_PEER_DEAD] = "PEER_DEAD",
+		[T3_FAULT_HOST_DMA] = "HOST_DMA",
+		[T3_FAULT_COUNTER] = "COUNTER",
+		[T3_FAULT_POISON] = "POISON",
+	};
+
+	return NAME(names, kind);
+}
+
+const char *t3_name_segment_kind(uint32_t kind)
+{
+	static const char *const names[] = {
+		[T3_SEG_LOCAL] = "LOCAL",
+		[T3_SEG_REMOTE] = "REMOTE",
+		[T3_SEG_DMA] = "DMA",
+	};
+
+	return NAME(names, kind);
+}
+
+const char *t3_name_op(uint32_t op)
+{
+	static const char *const names[] = {
+		[T3_OP_STORE] = "STORE",
+		[T3_OP_ADD] = "ADD",
+		[T3_OP_MIN] = "MIN",
+		[T3_OP_MAX] = "MAX",
+	};
+
+	return NAME(names, op);
+}
+
+const char *t3_name_dtype(uint32_t dtype)
+{
+	static const char *const names[] = {
+		[T3_DTYPE_I32] = "I32",	  [T3_DTYPE_F32] = "F32", [T3_DTYPE_F16] = "F16",
+		[T3_DTYPE_BF16] = "BF16", [T3_DTYPE_U8] = "U8",	  [T3_DTYPE_I8] = "I8",
+	};
+
+	return NAME(names, dtype);
+}
+
+const char *t3_name_topology(uint32_t topology)
+{
+	static const char *const names[] = {
+		[T3_TOPOLOGY_NONE] = "none",
+		[T3_TOPOLOGY_RING] = "ring",
+		[T3_TOPOLOGY_FULL] = "full",
+	};
+
+	return NAME(names, topology);
+}
+
+const char *t3_name_counter(uint32_t counter)
+{
+	static const char *const names[] = {
+		[T3_COUNTER_TRACKER_HIT] = "tracker-hit",
+		[T3_COUNTER_TRACKER_ALLOC] = "tracker-alloc",
+		[T3_COUNTER_TRACKER_SPILL] = "tracker-spill",
+		[T3_COUNTER_TRACKER_FILL] = "tracker-fill",
+		[T3_COUNTER_TRACKER_LIVE] = "tracker-live",
+		[T3_COUNTER_TRACKER_PEAK] = "tracker-peak",
+		[T3_COUNTER_STORES] = "stores",
+		[T3_COUNTER_DOORBELLS] = "doorbells",
+		[T3_COUNTER_TRIGGERS] = "triggers",
+		[T3_COUNTER_DMA_BYTES] = "dma-bytes",
+		[T3_COUNTER_NMC_ELEMENTS] = "nmc-elements",
+		[T3_COUNTER_LINK_TX_PACKETS] = "link-tx-packets",
+		[T3_COUNTER_LINK_TX_BYTES] = "link-tx-bytes",
+		[T3_COUNTER_LINK_RX_PACKETS] = "link-rx-packets",
+		[T3_COUNTER_LINK_RX_BYTES] = "link-rx-bytes",
+		[T3_COUNTER_LINK_RETRIES] = "link-retries",
+		[T3_COUNTER_LINK_DUPLICATES] = "link-duplicates",
+		[T3_COUNTER_NAKS] = "naks",
+		[T3_COUNTER_FAULTS] = "faults",
+		[T3_COUNTER_DROPPED] = "dropped",
+		[T3_COUNTER_INTERRUPTS] = "interrupts",
+		[T3_COUNTER_LINK_ERRORS] = "link-errors",
+		[T3_COUNTER_LINK_DOWNS] = "link-downs",
+		[T3_COUNTER_HOST_DMA_ERRORS] = "host-dma-errors",
+		[T3_COUNTER_POISON_HITS] = "poison-hits",
+		[T3_COUNTER_QUEUE_DESCRIPTORS] = "queue-descriptors",
+		[T3_COUNTER_QUEUE_ERRORS] = "queue-errors",
+		[T3_COUNTER_QUEUE_BYTES] = "queue-bytes",
+		[T3_COUNTER_INJECTED] = "injected",
+	};
+
+	return NAME(names, counter);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Life of a queue: admin commands, doorbell, reset. SPEC.md sections 7 and 11.1. */
+#include "t3_internal.h"
+
+void t3_queues_init(struct t3_dev *dev)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_MAX_QUEUES; i++)
+		dev->queue[i].dev = dev;
+}
+
+/* FREE: nothing is known of it any more. */
+static void forget(struct t3_queue *q)
+{
+	struct t3_dev *dev = q->dev;
+
+	t3_queue_set_state(q, T3_QUEUE_FREE);
+	memset(q, 0, sizeof(*q));
+	q->dev = dev;
+}
+
+/* Function reset. */
+void t3_queues_clear(struct t3_dev *dev)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_MAX_QUEUES; i++)
+		if (dev->queue[i].state != T3_QUEUE_FREE)
+			forget(&dev->queue[i]);
+	memset(dev->fence, 0, sizeof(dev->fence));
+	memset(dev->queue_pending, 0, sizeof(dev->queue_pending));
+	memset(dev->queue_enable, 0, sizeof(dev->queue_enable));
+	dev->queue_vector = 0;
+	t3_engine_clear(dev);
+}
+
+/* QUEUE_TAIL. A doorbell of a queue that has just failed is no mistake of software. */
+void t3_queue_submit(struct t3_dev *dev, uint32_t id, uint32_t tail)
+{
+	struct t3_queue *q = &dev->queue[id];
+
+	if (q->state == T3_QUEUE_FREE)
+		t3_guest_error(dev, "doorbell of a queue that does not exist");
+	if (q->state != T3_QUEUE_READY)
+		return;
+	q->tail = tail;
+	if (tail - q->head > q->entries)
+		t3_queue_stop(q, T3_DESC_OVERRUN);
+	else
+		t3_engine_wake(dev);
+}
+
+void t3_queue_hang(struct t3_dev *dev, uint32_t id, bool hung)
+{
+	if (id >= T3_MAX_QUEUES || dev->queue[id].state == T3_QUEUE_FREE)
+		return;
+	dev->queue[id].hung = hung;
+	t3_engine_wake(dev);
+}
+
+/* ---------------------------------------------------------------- commands */
+
+static bool fits(uint64_t address, uint64_t granule, uint32_t entries)
+{
+	return address % granule == 0 && entries * granule - 1 <= T3_NONE64 - address;
+}
+
+static uint32_t create(struct t3_dev *dev, const struct t3_cmd_queue_create *cmd)
+{
+	struct t3_queue *q;
+
+	if (cmd->queue >= T3_MAX_QUEUES)
+		return T3_ADMIN_BAD_QUEUE;
+	if (cmd->mbz || cmd->priority > T3_MAX_PRIORITY || cmd->entries < T3_QUEUE_ENTRIES_MIN ||
+	    cmd->entries > T3_QUEUE_ENTRIES_MAX || (cmd->entries & (cmd->entries - 1)))
+		return T3_ADMIN_BAD_VALUE;
+	q = &dev->queue[cmd->queue];
+	if (q->state != T3_QUEUE_FREE)
+		return T3_ADMIN_EXISTS;
+	if (!fits(cmd->ring, sizeof(struct t3_descriptor), cmd->entries) ||
+	    !fits(cmd->completions, sizeof(struct t3_completion), cmd->entries))
+		return T3_ADMIN_BAD_RANGE;
+	q->priority = cmd->priority;
+	q->ring = cmd->ring;
+	q->completions = cmd->completions;
+	q->entries = cmd->entries;
+	t3_queue_set_state(q, T3_QUEUE_READY);
+	return T3_ADMIN_OK;
+}
+
+static void report(const struct t3_queue *q, struct t3_cmd_queue *cmd)
+{
+	cmd->state = q->state;
+	cmd->head = q->head;
+	cmd->tail = q->tail;
+	cmd->status = q->status;
+}
+
+/* What descriptors have moved stays moved. */
+static void abort_queue(struct t3_queue *q)
+{
+	q->hung = false;
+	q->blocked = 0;
+	if (q->phase != T3_PHASE_NONE)
+		t3_ring_complete(q, T3_DESC_ABORTED, 0);
+	q->head = q->tail;
+	q->status = T3_DESC_OK;
+	if (q->state != T3_QUEUE_READY)
+		t3_queue_set_state(q, T3_QUEUE_READY);
+}
+
+static uint32_t queue_command(struct t3_dev *dev, uint32_t opcode, struct t3_cmd_queue *cmd)
+{
+	struct t3_queue *q;
+
+	if (cmd->queue >= T3_MAX_QUEUES)
+		return T3_ADMIN_BAD_QUEUE;
+	q = &dev->queue[cmd->queue];
+	if (q->state == T3_QUEUE_FREE && opcode != T3_CMD_QUEUE_QUERY)
+		return T3_ADMIN_BAD_QUEUE;
+	if (cmd->mbz)
+		return T3_ADMIN_BAD_VALUE;
+	if (opcode == T3_CMD_QUEUE_DESTROY)
+		forget(q);
+	else if (opcode == T3_CMD_QUEUE_ABORT)
+		abort_queue(q);
+	report(q, cmd);
+	return T3_ADMIN_OK;
+}
+
+static uint32_t fence_set(struct t3_dev *dev, const struct t3_cmd_fence_set *cmd)
+{
+	if (cmd->fence >= T3_MAX_FENCES)
+		return T3_ADMIN_BAD_INDEX;
+	if (cmd->mbz)
+		return T3_ADMIN_BAD_VALUE;
+	t3_fence_set(dev, cmd->fence, cmd->value);
+	return T3_ADMIN_OK;
+}
+
+/* QUEUE_CREATE .. FENCE_SET */
+uint32_t t3_queue_command(struct t3_dev *dev, uint32_t opcode)
+{
+	void *mailbox = dev->mailbox;
+
+	if (opcode == T3_CMD_QUEUE_CREATE)
+		return create(dev, mailbox);
+	if (opcode == T3_CMD_FENCE_SET)
+		return fence_set(dev, mailbox);
+	return queue_command(dev, opcode, mailbox);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a device is doing, for whoever looks from outside: state is copied out,
+ * nothing is changed, not even a tracker entry's age.
+ */
+#include "t3_internal.h"
+
+static struct t3_space *used_space(const struct t3_dev *dev, uint32_t id)
+{
+	if (id >= T3_MAX_SPACES || dev->space[id].state == T3_SPACE_FREE)
+		return NULL;
+	return &dev->space[id];
+}
+
+static struct t3_segment *used_segment(const struct t3_dev *dev, uint32_t id, uint32_t index)
+{
+	struct t3_space *space = used_space(dev, id);
+
+	return space && index < T3_SPACE_SEGMENTS ? space->segment[index] : NULL;
+}
+
+bool t3_dev_space_info(const struct t3_dev *dev, uint32_t id, struct t3_space_info *info)
+{
+	const struct t3_space *space = used_space(dev, id);
+
+	if (!space)
+		return false;
+	*info = (struct t3_space_info){
+		.state = space->state,
+		.epoch = space->epoch,
+		.generation = t3_space_generation(space),
+		.in_flight = space->in_flight,
+		.faults = space->faults,
+		.dropped = space->dropped,
+		.segments = space->seg_count,
+		.segments_left = space->segs_left,
+		.aperture = space->aperture,
+		.size = space->size,
+	};
+	return true;
+}
+
+bool t3_dev_route_info(const struct t3_dev *dev, uint32_t id, uint32_t index,
+		       struct t3_route_info *info)
+{
+	const struct t3_space *space = used_space(dev, id);
+	const struct t3_route *route;
+
+	if (!space || index >= T3_SPACE_ROUTES || !space->route[index].used)
+		return false;
+	route = &space->route[index];
+	*info = (struct t3_route_info){
+		.rank = route->rank,
+		.space = route->space,
+		.generation = route->generation,
+		.peer_state = route->peer_state,
+		.peer_epoch = route->peer_epoch,
+		.dead = route->dead,
+		.ready = t3_epoch_route_ready(route, space->epoch),
+	};
+	return true;
+}
+
+bool t3_dev_segment_info(const struct t3_dev *dev, uint32_t id, uint32_t index,
+			 struct t3_segment_info *info)
+{
+	const struct t3_segment *segment = used_segment(dev, id, index);
+
+	if (!segment)
+		return false;
+	*info = (struct t3_segment_info){
+		.kind = segment->kind,
+		.op = segment->op,
+		.dtype = segment->dtype,
+		.updates = segment->updates,
+		.tiles = segment->tiles,
+		.tiles_tracked = segment->tiles_tracked,
+		.tiles_ready = segment->ready_count,
+		.send_bytes = segment->send_bytes,
+		.acked_bytes = segment->acked_bytes,
+		.counts = segment->counts,
+	};
+	return true;
+}
+
+static void describe_tile(struct t3_segment *segment, uint32_t tile, struct t3_tile_info *info)
+{
+	const struct t3_tile_record *record = t3_segment_record(segment, tile);
+	bool current = record->epoch == segment->space->epoch;
+
+	info->tile = tile;
+	info->count = t3_tracker_count(segment, tile);
+	info->expected = t3_segment_tile_shape(segment, tile).expected;
+	info->ready = current && (record->flags & T3_TILE_READY);
+	info->sending = segment->cur_first != T3_TILE_NONE && segment->cur_tile == tile;
+}
+
+/* A tile still waits for updates, for its turn on a link, or is being sent. */
+uint32_t t3_dev_next_waiting_tile(const struct t3_dev *dev, uint32_t id, uint32_t index,
+				  uint32_t from, struct t3_tile_info *info)
+{
+	struct t3_segment *segment = used_segment(dev, id, index);
+	uint32_t tile;
+
+	for (tile = from; segment && tile < segment->tiles; tile++) {
+		describe_tile(segment, tile, info);
+		if (info->count < info->expected || info->ready || info->sending)
+			return tile;
+	}
+	return T3_NONE32;
+}
+
+static uint32_t count_segments(const struct t3_segment *segment)
+{
+	uint32_t count = 0;
+
+	for (; segment; segment = segment->work_next)
+		count++;
+	return count;
+}
+
+static uint32_t count_control(const struct t3_ctl *ctl)
+{
+	uint32_t count = 0;
+
+	for (; ctl; ctl = ctl->next)
+		count++;
+	return count;
+}
+
+bool t3_fabric_link_info(const struct t3_fabric *fabric, uint32_t src, uint32_t dst,
+			 struct t3_link_info *info)
+{
+	const struct t3_link *link;
+
+	if (src >= T3_MAX_RANKS || dst >= T3_MAX_RANKS || !fabric->link[src][dst])
+		return false;
+	link = fabric->link[src][dst];
+	*info = (struct t3_link_info){
+		.down = link->accidents.down,
+		.unanswered = (uint32_t)(link->next - link->una),
+		.retries = link->retries,
+		.incarnation = link->incarnation,
+		.next = link->next,
+		.waiting_segments = count_segments(link->work_head),
+		.waiting_control = count_control(link->ctl_head),
+	};
+	return true;
+}
+
+const uint64_t *t3_dev_counters(const struct t3_dev *dev)
+{
+	return dev->counter;
+}

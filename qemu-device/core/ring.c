@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A queue's rings in host memory, and its interrupt. SPEC.md section 11.2. */
+#include "t3_internal.h"
+
+uint32_t t3_queue_id(const struct t3_queue *q)
+{
+	return (uint32_t)(q - q->dev->queue);
+}
+
+void t3_queue_set_state(struct t3_queue *q, uint32_t state)
+{
+	struct t3_dev *dev = q->dev;
+
+	if (dev->ops.trace_queue)
+		dev->ops.trace_queue(dev->opaque, t3_queue_id(q), q->state, state);
+	q->state = state;
+}
+
+/* -------------------------------------------------------------- interrupts */
+
+static void notify(struct t3_queue *q)
+{
+	struct t3_dev *dev = q->dev;
+	uint32_t word = t3_queue_id(q) / 32, bit = 1u << t3_queue_id(q) % 32;
+	bool news = !(dev->queue_pending[word] & bit);
+
+	dev->queue_pending[word] |= bit;
+	if (news && (dev->queue_enable[word] & bit))
+		t3_interrupt(dev, dev->queue_vector);
+}
+
+void t3_queue_enable(struct t3_dev *dev, uint32_t word, uint32_t value)
+{
+	uint32_t news = value & ~dev->queue_enable[word] & dev->queue_pending[word];
+
+	dev->queue_enable[word] = value;
+	if (news)
+		t3_interrupt(dev, dev->queue_vector);
+}
+
+/* -> ERROR. The descriptor in progress, if any, stays so until QUEUE_ABORT. */
+void t3_queue_stop(struct t3_queue *q, uint32_t status)
+{
+	q->status = status;
+	t3_queue_set_state(q, T3_QUEUE_ERROR);
+	t3_error_raise(q->dev, T3_ERROR_QUEUE);
+	notify(q);
+}
+
+/* ------------------------------------------------------------------- rings */
+
+uint64_t t3_ring_address(const struct t3_queue *q)
+{
+	return q->ring + (uint64_t)(q->head % q->entries) * sizeof(struct t3_descriptor);
+}
+
+/* Copies descriptor `head`: what the guest changes later does not matter. */
+int t3_ring_fetch(struct t3_queue *q)
+{
+	if (t3_host_read(q->dev, t3_ring_address(q), &q->desc, sizeof(q->desc)) == 0)
+		return 0;
+	memset(&q->desc, 0, sizeof(q->desc));
+	return -1;
+}
+
+static int write_completion(struct t3_queue *q, uint32_t status, uint64_t detail)
+{
+	uint32_t phase = !(q->head / q->entries & 1);
+	uint64_t address =
+		q->completions + (uint64_t)(q->head % q->entries) * sizeof(struct t3_completion);
+	struct t3_completion completion = {
+		.cookie = q->desc.cookie,
+		.detail = detail,
+		.vtime = t3_fabric_now(q->dev->fabric),
+		.word = T3_COMPLETION_WORD(q->head, status, phase),
+	};
+	size_t word = offsetof(struct t3_completion, word);
+
+	if (t3_host_write(q->dev, address, &completion, word))
+		return -1;
+	return t3_host_write(q->dev, address + word, &completion.word, sizeof(completion.word));
+}
+
+/* Descriptor `head` is over. Order: its data, the completion, HEAD, the interrupt. */
+void t3_ring_complete(struct t3_queue *q, uint32_t status, uint64_t detail)
+{
+	struct t3_dev *dev = q->dev;
+
+	q->phase = T3_PHASE_NONE;
+	if (write_completion(q, status, detail)) {
+		t3_queue_stop(q, T3_DESC_HOST_DMA);
+		return;
+	}
+	if (dev->ops.trace_descriptor)
+		dev->ops.trace_descriptor(dev->opaque, t3_queue_id(q), q->head, q->desc.opcode,
+					  status);
+	q->head++;
+	dev->counter[T3_COUNTER_QUEUE_DESCRIPTORS]++;
+	if (status != T3_DESC_OK)
+		dev->counter[T3_COUNTER_QUEUE_ERRORS]++;
+	if (status != T3_DESC_OK && status != T3_DESC_ABORTED)
+		t3_queue_stop(q, status);
+	else if (status == T3_DESC_ABORTED || (q->desc.flags & T3_DESC_FLAG_IRQ))
+		notify(q);
+}

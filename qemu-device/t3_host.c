@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* T3: what the core asks of its host: guest memory, messages, dirty marks, traces. */
+#include "qemu/osdep.h"
+#include "qemu/log.h"
+#include "exec/ramlist.h"
+#include "system/dma.h"
+#include "t3_pci.h"
+#include "trace.h"
+
+/*
+ * One word in one store, so that a guest that polls it never sees half of it.
+ * Only plain memory: the target of a DMA is the guest's choice and must not be
+ * another device.
+ */
+static MemTxResult store_word(AddressSpace *as, dma_addr_t addr, const void *buf, size_t len,
+			      MemTxAttrs attrs)
+{
+	MemTxResult result;
+	hwaddr offset, avail = len;
+	MemoryRegion *mr;
+
+	RCU_READ_LOCK_GUARD();
+	mr = address_space_translate(as, addr, &offset, &avail, true, attrs);
+	if (avail < len || !memory_access_is_direct(mr, true, attrs))
+		return MEMTX_ACCESS_ERROR;
+	dma_barrier(as, DMA_DIRECTION_FROM_DEVICE);
+	if (len == 8)
+		address_space_stq_le(as, addr, ldq_le_p(buf), attrs, &result);
+	else
+		address_space_stl_le(as, addr, ldl_le_p(buf), attrs, &result);
+	return result;
+}
+
+static int host_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	T3State *s = opaque;
+	MemTxAttrs attrs = { .memory = true };
+
+	if (pci_dma_rw(PCI_DEVICE(s), addr, buf, len, DMA_DIRECTION_TO_DEVICE, attrs) == MEMTX_OK)
+		return 0;
+	trace_t3_dma_error(s->port.rank, addr, len);
+	return -1;
+}
+
+static int host_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+{
+	T3State *s = opaque;
+	PCIDevice *pci = PCI_DEVICE(s);
+	MemTxAttrs attrs = { .memory = true };
+	MemTxResult result;
+
+	if (!t3_pci_may_master(s))
+		result = MEMTX_ACCESS_ERROR;
+	else if ((len == 4 || len == 8) && addr % len == 0)
+		result = store_word(pci_get_address_space(pci), addr, buf, len, attrs);
+	else
+		result = pci_dma_rw(pci, addr, (void *)buf, len, DMA_DIRECTION_FROM_DEVICE, attrs);
+	if (result == MEMTX_OK)
+		return 0;
+	trace_t3_dma_error(s->port.rank, addr, len);
+	return -1;
+}
+
+static void host_irq(void *opaque, uint32_t vector)
+{
+	T3State *s = opaque;
+
+	t3_port_raise(&s->port, vector);
+}
+
+/* RAM that the core changes has to be marked by hand, or migration misses it. */
+static void host_dirty(void *opaque, uint64_t offset, uint64_t len)
+{
+	T3State *s = opaque;
+
+	if (memory_region_get_dirty_log_mask(&s->memory) & ~BIT(DIRTY_MEMORY_CODE))
+		memory_region_set_dirty(&s->memory, offset, len);
+}
+
+static void host_guest_error(void *opaque, const char *what)
+{
+	T3State *s = opaque;
+
+	qemu_log_mask(LOG_GUEST_ERROR, "t3: rank %" PRIu32 ": %s\n", s->port.rank, what);
+}
+
+static void host_trace_state(void *opaque, uint32_t space, uint32_t from, uint32_t to,
+			     uint32_t epoch)
+{
+	T3State *s = opaque;
+
+	trace_t3_space_state(s->port.rank, space, t3_name_space_state(from),
+			     t3_name_space_state(to), epoch);
+}
+
+static void host_trace_fault(void *opaque, uint32_t space, const struct t3_fault_record *record)
+{
+	T3State *s = opaque;
+
+	trace_t3_space_fault(s->port.rank, space, t3_name_fault(record->kind), record->detail,
+			     record->segment, record->tile, record->offset, record->epoch,
+			     record->src_rank, record->vtime);
+}
+
+static void host_trace_trigger(void *opaque, uint32_t space, uint32_t segment, uint32_t tile)
+{
+	T3State *s = opaque;
+
+	trace_t3_trigger(s->port.rank, space, segment, tile);
+}
+
+const struct t3_host_ops t3_pci_host_ops = {
+	.dma_read = host_dma_read,
+	.dma_write = host_dma_write,
+	.irq = host_irq,
+	.dirty = host_dirty,
+	.guest_error = host_guest_error,
+	.trace_state = host_trace_state,
+	.trace_fault = host_trace_fault,
+	.trace_trigger = host_trace_trigger,
+};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* T3: what the files of the PCI function share. */
+#ifndef T3_PCI_H
+#define T3_PCI_H
+
+#include "hw/pci/pci_device.h"
+#include "t3_fabric.h"
+
+#define TYPE_T3 "t3"
+OBJECT_DECLARE_SIMPLE_TYPE(T3State, T3)
+
+struct T3State {
+	PCIDevice parent_obj;
+
+	T3Fabric *link; /* fabric= */
+	T3Fabric *private_fabric;
+	T3FabricPort port;
+	struct t3_dev_config config;
+	struct t3_dev *core; /* NULL before realize, after removal and exit */
+	bool removed;	     /* by surprise: t3_removal.c */
+	uint32_t held;	     /* MSI-X vectors that wait for bus mastering */
+
+	MemoryRegion regs;
+	MemoryRegion memory;
+	MemoryRegion aperture;
+	MemoryRegion gone[3]; /* lie over the BARs of a removed function */
+};
+
+/* t3_host.c: guest memory, messages and traces for the core; `opaque` is T3State. */
+extern const struct t3_host_ops t3_pci_host_ops;
+
+/* t3_pci.c: frees the core and leaves the fabric; peers see the rank as gone. */
+void t3_pci_remove_core(T3State *s);
+
+/* t3_removal.c */
+void t3_removal_exit(T3State *s);
+uint32_t t3_removal_read_config(PCIDevice *pci, uint32_t addr, int len);
+bool t3_removal_get(Object *obj, Error **errp);
+void t3_removal_set(Object *obj, bool value, Error **errp);
+
+/* t3_pci_bars.c */
+bool t3_pci_init_regions(T3State *s, Error **errp);
+void t3_pci_register_bars(T3State *s);
+
+/* t3_pci_caps.c */
+bool t3_pci_init_capabilities(T3State *s, Error **errp);
+void t3_pci_exit_capabilities(T3State *s);
+void t3_pci_reset_capabilities(T3State *s);
+/* Whether the function may write to memory now: DMA and messages. */
+bool t3_pci_may_master(T3State *s);
+void t3_pci_write_config(PCIDevice *pci, uint32_t addr, uint32_t value, int len);
+
+/* t3_pci_msix.c */
+bool t3_msix_init(T3State *s, uint8_t offset, Error **errp);
+void t3_msix_exit(T3State *s);
+void t3_msix_notify(T3FabricPort *port, uint32_t vector);
+void t3_msix_resume(T3State *s);
+
+#endif /* T3_PCI_H */

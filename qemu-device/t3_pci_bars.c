@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* T3: the BARs. What an access means is decided in core/. */
+#include "qemu/osdep.h"
+#include "migration/vmstate.h"
+#include "t3_pci.h"
+
+/*
+ * A vCPU may have waited for the lock with an access in its hands while the
+ * device was unplugged or removed: core is NULL then.
+ */
+static uint64_t regs_read(void *opaque, hwaddr addr, unsigned size)
+{
+	T3State *s = opaque;
+	uint64_t value = UINT64_MAX;
+
+	if (s->core) {
+		T3Fabric *fabric = s->port.fabric;
+
+		value = t3_dev_regs_read(s->core, addr, size);
+		t3_fabric_deliver(fabric);
+	}
+	return value;
+}
+
+static void regs_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
+{
+	T3State *s = opaque;
+
+	if (s->core) {
+		T3Fabric *fabric = s->port.fabric;
+
+		t3_dev_regs_write(s->core, addr, value, size);
+		t3_fabric_deliver(fabric);
+	}
+}
+
+static uint64_t aperture_read(void *opaque, hwaddr addr, unsigned size)
+{
+	T3State *s = opaque;
+	uint64_t value = UINT64_MAX;
+
+	if (s->core) {
+		T3Fabric *fabric = s->port.fabric;
+
+		value = t3_dev_aperture_read(s->core, addr, size);
+		t3_fabric_deliver(fabric);
+	}
+	return value;
+}
+
+static void aperture_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
+{
+	T3State *s = opaque;
+
+	if (s->core) {
+		T3Fabric *fabric = s->port.fabric;
+
+		t3_dev_aperture_write(s->core, addr, value, size);
+		t3_fabric_deliver(fabric);
+	}
+}
+
+/*
+ * Unaligned accesses are left to QEMU: TCG, KVM and qtest all cut them into
+ * naturally aligned pieces, each of which then reaches the core as it is.
+ */
+/* clang-format off */
+#define T3_IO_ACCESS                                                           \
+	{                                                                      \
+		.min_access_size = 1, .max_access_size = 8, .unaligned = false \
+	}
+/* clang-format on */
+
+static const MemoryRegionOps regs_ops = {
+	.read = regs_read,
+	.write = regs_write,
+	.endianness = DEVICE_LITTLE_ENDIAN,
+	.valid = T3_IO_ACCESS,
+	.impl = T3_IO_ACCESS,
+};
+
+static const MemoryRegionOps aperture_ops = {
+	.read = aperture_read,
+	.write = aperture_write,
+	.endianness = DEVICE_LITTLE_ENDIAN,
+	.valid = T3_IO_ACCESS,
+	.impl = T3_IO_ACCESS,
+};
+
+/*
+ * Most of a large memory is never touched. Where the host would not promise all of
+ * it (it has less memory than that), it is asked for no promise.
+ */
+static bool init_memory(T3State *s, Error **errp)
+{
+	Object *owner = OBJECT(s);
+	uint64_t size = s->config.memory_size;
+
+	if (!memory_region_init_ram_flags_nomigrate(&s->memory, owner, "t3-memory", size, 0,
+						    NULL) &&
+	    !memory_region_init_ram_flags_nomigrate(&s->memory, owner, "t3-memory", size,
+						    RAM_NORESERVE, errp))
+		return false;
+	vmstate_register_ram(&s->memory, DEVICE(s));
+	return true;
+}
+
+bool t3_pci_init_regions(T3State *s, Error **errp)
+{
+	Object *owner = OBJECT(s);
+
+	if (!init_memory(s, errp))
+		return false;
+	memory_region_init_io(&s->regs, owner, &regs_ops, s, "t3-regs", T3_BAR_REGS_SIZE);
+	memory_region_init_io(&s->aperture, owner, &aperture_ops, s, "t3-aperture",
+			      s->config.aperture_size);
+	return true;
+}
+
+void t3_pci_register_bars(T3State *s)
+{
+	const uint8_t big = PCI_BASE_ADDRESS_SPACE_MEMORY | PCI_BASE_ADDRESS_MEM_TYPE_64 |
+			    PCI_BASE_ADDRESS_MEM_PREFETCH;
+	PCIDevice *pci = PCI_DEVICE(s);
+
+	pci_register_bar(pci, T3_BAR_REGS, PCI_BASE_ADDRESS_SPACE_MEMORY, &s->regs);
+	pci_register_bar(pci, T3_BAR_MEMORY, big, &s->memory);
+	pci_register_bar(pci, T3_BAR_APERTURE, big, &s->aperture);
+}

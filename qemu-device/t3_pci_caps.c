@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* T3: config space: the capabilities of SPEC.md section 1.2, and what they forbid. */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "hw/pci/msix.h"
+#include "hw/pci/pcie.h"
+#include "hw/pci/pcie_regs.h"
+#include "t3_pci.h"
+
+/* Fixed places, so that the manual can name them. */
+#define CAP_PM	 0x40
+#define CAP_PCIE 0x50
+#define CAP_MSIX 0x90
+#define CAP_AER	 0x100
+
+/* Reset is not implied by D3hot to D0: registers and spaces stay. */
+static bool init_pm(PCIDevice *pci, Error **errp)
+{
+	int pos = pci_pm_init(pci, CAP_PM, errp);
+
+	if (pos < 0)
+		return false;
+	pci_set_word(pci->config + pos + PCI_PM_PMC, 3); /* version of the capability */
+	pci_set_word(pci->config + pos + PCI_PM_CTRL, PCI_PM_CTRL_NO_SOFT_RESET);
+	pci_set_word(pci->wmask + pos + PCI_PM_CTRL, PCI_PM_CTRL_STATE_MASK);
+	return true;
+}
+
+/* What a requester may ask for: all of it allowed, reads of up to 512 bytes. */
+enum {
+	DEVCTL_RESET =
+		PCI_EXP_DEVCTL_RELAX_EN | PCI_EXP_DEVCTL_NOSNOOP_EN | PCI_EXP_DEVCTL_READRQ_512B,
+	DEVCTL_WRITABLE = PCI_EXP_DEVCTL_RELAX_EN | PCI_EXP_DEVCTL_EXT_TAG |
+			  PCI_EXP_DEVCTL_NOSNOOP_EN | PCI_EXP_DEVCTL_READRQ,
+};
+
+static void init_control(PCIDevice *pci)
+{
+	uint32_t control = pci->exp.exp_cap + PCI_EXP_DEVCTL;
+
+	pci_word_test_and_set_mask(pci->config + control, DEVCTL_RESET);
+	pci_word_test_and_set_mask(pci->wmask + control, DEVCTL_WRITABLE);
+}
+
+/* On a root bus the function is part of the root complex and has no link. */
+static void init_link(PCIDevice *pci)
+{
+	uint8_t *cap = pci->config + pci->exp.exp_cap;
+
+	if (pcie_cap_get_type(pci) == PCI_EXP_TYPE_ENDPOINT) {
+		pcie_cap_fill_link_ep_usp(pci, QEMU_PCI_EXP_LNK_X16, QEMU_PCI_EXP_LNK_16GT);
+		pcie_cap_lnkctl_init(pci);
+	} else {
+		pci_set_long(cap + PCI_EXP_LNKCAP, 0);
+		pci_set_word(cap + PCI_EXP_LNKSTA, 0);
+	}
+}
+
+static bool init_pcie(PCIDevice *pci, Error **errp)
+{
+	if (pcie_endpoint_cap_init(pci, CAP_PCIE) < 0) {
+		error_setg(errp, "the PCI Express capability does not fit into the config space");
+		return false;
+	}
+	pcie_cap_deverr_init(pci);
+	pcie_cap_flr_init(pci);
+	init_control(pci);
+	init_link(pci);
+	return true;
+}
+
+bool t3_pci_init_capabilities(T3State *s, Error **errp)
+{
+	PCIDevice *pci = PCI_DEVICE(s);
+
+	if (!init_pm(pci, errp) || !init_pcie(pci, errp) ||
+	    pcie_aer_init(pci, PCI_ERR_VER, CAP_AER, PCI_ERR_SIZEOF, errp))
+		return false;
+	if (t3_msix_init(s, CAP_MSIX, errp))
+		return true;
+	pcie_aer_exit(pci);
+	return false;
+}
+
+void t3_pci_exit_capabilities(T3State *s)
+{
+	PCIDevice *pci = PCI_DEVICE(s);
+
+	t3_msix_exit(s);
+	pcie_aer_exit(pci);
+	pcie_cap_exit(pci);
+}
+
+/* The AER registers are sticky, and a reset of the function alone keeps the link. */
+void t3_pci_reset_capabilities(T3State *s)
+{
+	PCIDevice *pci = PCI_DEVICE(s);
+	uint8_t *cap = pci->config + pci->exp.exp_cap;
+
+	pcie_cap_deverr_reset(pci);
+	pci_word_test_and_clear_mask(cap + PCI_EXP_DEVCTL, DEVCTL_WRITABLE);
+	pci_word_test_and_set_mask(cap + PCI_EXP_DEVCTL, DEVCTL_RESET);
+	pci_word_test_and_clear_mask(
+		cap + PCI_EXP_DEVSTA,
+		pci_get_word(pci->w1cmask + pci->exp.exp_cap + PCI_EXP_DEVSTA));
+	pci_word_test_and_clear_mask(cap + PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_EETLPPB);
+	if (!(pci_get_word(cap + PCI_EXP_DEVCTL) & PCI_EXP_DEVCTL_BCR_FLR))
+		pcie_cap_lnkctl_reset(pci);
+	s->held = 0;
+}
+
+/* QEMU closes the BARs in D3hot, but lets a function in D3hot write to memory. */
+bool t3_pci_may_master(T3State *s)
+{
+	PCIDevice *pci = PCI_DEVICE(s);
+	uint16_t command = pci_get_word(pci->config + PCI_COMMAND);
+	uint16_t power = pci_get_word(pci->config + CAP_PM + PCI_PM_CTRL);
+
+	return !s->removed && pci->enabled && command & PCI_COMMAND_MASTER &&
+	       !(power & PCI_PM_CTRL_STATE_MASK);
+}
+
+void t3_pci_write_config(PCIDevice *pci, uint32_t addr, uint32_t value, int len)
+{
+	if (T3(pci)->removed)
+		return;
+	pci_default_write_config(pci, addr, value, len);
+	pcie_cap_flr_write_config(pci, addr, value, len);
+	pcie_aer_write_config(pci, addr, value, len);
+	t3_msix_resume(T3(pci));
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * T3: the `status` property of the fabric, for QMP and HMP qom-get: which tile
+ * on which rank waits for what.
+ */
+#include "qemu/osdep.h"
+#include "qobject/qdict.h"
+#include "qobject/qlist.h"
+#include "qobject/qstring.h"
+#include "t3_status.h"
+
+/* What one look may cost; the rest is counted in "truncated". */
+#define T3_STATUS_SEGMENTS 1024u
+#define T3_STATUS_TILES	   16u
+
+static const char *tile_waits_for(const struct t3_tile_info *info)
+{
+	if (info->sending)
+		return "being sent";
+	return info->ready ? "its turn on the link" : "updates";
+}
+
+static QDict *tile_status(const struct t3_tile_info *info)
+{
+	QDict *dict = qdict_new();
+
+	qdict_put_int(dict, "tile", info->tile);
+	qdict_put_int(dict, "bytes", info->count);
+	qdict_put_int(dict, "expected", info->expected);
+	qdict_put_str(dict, "waits-for", tile_waits_for(info));
+	return dict;
+}
+
+static void put_tiles(QDict *dict, const struct t3_dev *dev, uint32_t space, uint32_t segment)
+{
+	QList *list = qlist_new();
+	struct t3_tile_info info;
+	uint32_t tile = 0, listed = 0;
+
+	for (; listed < T3_STATUS_TILES; listed++, tile++) {
+		tile = t3_dev_next_waiting_tile(dev, space, segment, tile, &info);
+		if (tile == UINT32_MAX)
+			break;
+		qlist_append(list, tile_status(&info));
+	}
+	qdict_put(dict, "waiting-tiles", list);
+	if (listed == T3_STATUS_TILES)
+		qdict_put_bool(dict, "more-tiles", true);
+}
+
+static QDict *segment_status(const struct t3_dev *dev, uint32_t space, uint32_t index,
+			     const struct t3_segment_info *info, bool running)
+{
+	bool unanswered = info->acked_bytes < info->send_bytes;
+	QDict *dict = qdict_new();
+
+	qdict_put_int(dict, "segment", index);
+	qdict_put_str(dict, "kind", t3_name_segment_kind(info->kind));
+	qdict_put_str(dict, "op", t3_name_op(info->op));
+	qdict_put_str(dict, "dtype", t3_name_dtype(info->dtype));
+	qdict_put_int(dict, "tiles", info->tiles);
+	qdict_put_int(dict, "tiles-tracked", info->tiles_tracked);
+	qdict_put_int(dict, "tiles-ready", info->tiles_ready);
+	qdict_put_int(dict, "bytes-to-send", info->send_bytes);
+	qdict_put_int(dict, "bytes-acknowledged", info->acked_bytes);
+	if (!running)
+		return dict;
+	if (info->tiles_tracked < info->tiles)
+		qdict_put_str(dict, "waits-for", "updates");
+	else
+		qdict_put_str(dict, "waits-for", unanswered ? "responses" : "nothing");
+	put_tiles(dict, dev, space, index);
+	return dict;
+}
+
+static void put_segments(QDict *dict, const struct t3_dev *dev, uint32_t space, bool running,
+			 uint32_t *room)
+{
+	QList *list = qlist_new();
+	struct t3_segment_info info;
+	uint32_t i, truncated = 0;
+
+	for (i = 0; i < T3_SPACE_SEGMENTS; i++) {
+		if (!t3_dev_segment_info(dev, space, i, &info))
+			continue;
+		if (*room) {
+			qlist_append(list, segment_status(dev, space, i, &info, running));
+			(*room)--;
+		} else {
+			truncated++;
+		}
+	}
+	qdict_put(dict, "segments", list);
+	if (truncated)
+		qdict_put_int(dict, "truncated", truncated);
+}
+
+/* Targets whose report of the epoch is missing. */
+static void put_arming(QDict *dict, const struct t3_dev *dev, uint32_t space)
+{
+	QList *list = qlist_new();
+	struct t3_route_info info;
+	uint32_t i;
+
+	for (i = 0; i < T3_SPACE_ROUTES; i++) {
+		QDict *peer;
+
+		if (!t3_dev_route_info(dev, space, i, &info) || info.ready)
+			continue;
+		peer = qdict_new();
+		qdict_put_int(peer, "rank", info.rank);
+		qdict_put_int(peer, "space", info.space);
+		qdict_put_str(peer, "state", t3_name_space_state(info.peer_state));
+		qdict_put_int(peer, "epoch", info.peer_epoch);
+		qlist_append(list, peer);
+	}
+	qdict_put(dict, "waits-for-ranks", list);
+}
+
+static QDict *space_status(const struct t3_dev *dev, uint32_t id, const struct t3_space_info *info,
+			   uint32_t *room)
+{
+	bool running = info->state == T3_SPACE_ARMING || info->state == T3_SPACE_ARMED;
+	QDict *dict = qdict_new();
+
+	qdict_put_int(dict, "space", id);
+	qdict_put_str(dict, "state", t3_name_space_state(info->state));
+	qdict_put_int(dict, "epoch", info->epoch);
+	qdict_put_int(dict, "generation", info->generation);
+	qdict_put_int(dict, "in-flight", info->in_flight);
+	qdict_put_int(dict, "faults", info->faults);
+	qdict_put_int(dict, "dropped", info->dropped);
+	if (info->state == T3_SPACE_ARMING)
+		put_arming(dict, dev, id);
+	put_segments(dict, dev, id, running, room);
+	return dict;
+}
+
+static void put_counters(QDict *dict, const struct t3_dev *dev)
+{
+	const uint64_t *counter = t3_dev_counters(dev);
+	QDict *counters = qdict_new();
+	uint32_t i;
+
+	for (i = 0; i < T3_COUNTER_COUNT; i++)
+		qdict_put_int(counters, t3_name_counter(i), counter[i]);
+	qdict_put(dict, "counters", counters);
+}
+
+static QDict *device_status(const struct t3_dev *dev, uint32_t rank, uint32_t *room)
+{
+	QDict *dict = qdict_new();
+	QList *spaces = qlist_new();
+	struct t3_space_info info;
+	uint32_t i;
+
+	qdict_put_int(dict, "rank", rank);
+	for (i = 0; i < T3_MAX_SPACES; i++)
+		if (t3_dev_space_info(dev, i, &info))
+			qlist_append(spaces, space_status(dev, i, &info, room));
+	qdict_put(dict, "spaces", spaces);
+	put_counters(dict, dev);
+	return dict;
+}
+
+static QDict *link_status(uint32_t src, uint32_t dst, const struct t3_link_info *info)
+{
+	QDict *dict = qdict_new();
+
+	qdict_put_int(dict, "from", src);
+	qdict_put_int(dict, "to", dst);
+	qdict_put_bool(dict, "down", info->down);
+	qdict_put_int(dict, "unanswered", info->unanswered);
+	qdict_put_int(dict, "retries", info->retries);
+	qdict_put_int(dict, "incarnation", info->incarnation);
+	qdict_put_int(dict, "sent", info->next);
+	qdict_put_int(dict, "waiting-segments", info->waiting_segments);
+	qdict_put_int(dict, "waiting-control", info->waiting_control);
+	return dict;
+}
+
+static QList *link_list(const struct t3_fabric *fabric)
+{
+	QList *list = qlist_new();
+	struct t3_link_info info;
+	uint32_t src, dst;
+
+	for (src = 0; src < T3_MAX_RANKS; src++)
+		for (dst = 0; dst < T3_MAX_RANKS; dst++)
+			if (t3_fabric_link_info(fabric, src, dst, &info))
+				qlist_append(list, link_status(src, dst, &info));
+	return list;
+}
+
+QObject *t3_status(const struct t3_fabric *fabric, struct t3_dev *const dev[T3_MAX_RANKS])
+{
+	QDict *dict = qdict_new();
+	QList *devices = qlist_new();
+	uint32_t rank, room = T3_STATUS_SEGMENTS;
+
+	qdict_put_int(dict, "vclock", t3_fabric_now(fabric));
+	for (rank = 0; rank < T3_MAX_RANKS; rank++)
+		if (dev[rank])
+			qlist_append(devices, device_status(dev[rank], rank, &room));
+	qdict_put(dict, "devices", devices);
+	qdict_put(dict, "links", link_list(fabric));
+	return QOBJECT(dict);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the sections of the conformance suite are written with. Everything here
+ * acts on hardware through VFIO; nothing knows how the device is made.
+ *
+ * A test that finds a deviation leaves by conf_fail(), which does not return, so
+ * checks need no error paths. Before each test all devices in use are reset.
+ */
+#ifndef T3_CONFORMANCE_CONF_H
+#define T3_CONFORMANCE_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "t3_hw.h"
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+struct conf;
+
+/* ------------------------------------------------------- tests and sections */
+
+struct conf_test {
+	const char *name; /* one word */
+	void (*run)(struct conf *c, unsigned row);
+	unsigned rows; /* a table's rows, each a test of its own; 0: no table */
+	const char *(*label)(unsigned row); /* one word; NULL: the row's number */
+	unsigned devices;		    /* needed, each linked to the next; 0 is 1 */
+};
+
+struct conf_section {
+	const char *number; /* in SPEC.md */
+	const char *title;
+	const struct conf_test *tests;
+	unsigned count;
+};
+
+#define CONF_SECTION(symbol, number_, title_, table) \
+	const struct conf_section symbol = { number_, title_, table, ARRAY_SIZE(table) }
+
+/* Ends the test: a deviation, or a reason why this device cannot be asked. */
+_Noreturn void conf_fail(struct conf *c, const char *file, int line, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+_Noreturn void conf_skip(struct conf *c, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#define CHECK(c, condition, ...)                                       \
+	do {                                                           \
+		if (!(condition))                                      \
+			conf_fail(c, __FILE__, __LINE__, __VA_ARGS__); \
+	} while (0)
+
+#define CHECK_EQUAL(c, what, got, wanted) \
+	conf_equal(c, __FILE__, __LINE__, what, (uint64_t)(got), (uint64_t)(wanted))
+
+void conf_equal(struct conf *c, const char *file, int line, const char *what, uint64_t got,
+		uint64_t wanted);
+
+/* ------------------------------------------------------------------ devices */
+
+struct conf_device {
+	char bdf[16];
+	int group_fd, fd;
+	volatile uint8_t *regs, *memory, *aperture;
+	uint64_t regs_bytes, memory_bytes, aperture_bytes;
+	uint64_t config_offset;	    /* of configuration space in fd */
+	int vector[T3_MAX_VECTORS]; /* eventfds */
+	unsigned vectors;	    /* given to the function */
+	uint64_t fabric;
+	uint32_t rank, ranks, topology;
+	/* What the running test has taken, from zero at its start. */
+	uint64_t memory_used, aperture_used;
+	uint32_t spaces_used;
+};
+
+/* Devices of the running test, the ones it asked for first; count >= those. */
+struct conf_device *conf_device(struct conf *c, unsigned index);
+unsigned conf_devices(const struct conf *c);
+
+uint32_t conf_config(struct conf *c, struct conf_device *d, uint32_t offset, unsigned bytes);
+void conf_config_write(struct conf *c, struct conf_device *d, uint32_t offset, unsigned bytes,
+		       uint32_t value);
+void conf_bus_master(struct conf *c, struct conf_device *d, bool on);
+void conf_flr(struct conf *c, struct conf_device *d);
+void conf_reset(struct conf_device *d); /* CONTROL.RESET */
+
+/* Aligned accesses of 1, 2, 4 or 8 bytes, each one access on the bus. */
+uint64_t conf_read(const volatile uint8_t *base, uint64_t offset, unsigned bytes);
+void conf_write(volatile uint8_t *base, uint64_t offset, unsigned bytes, uint64_t value);
+
+static inline uint32_t conf_reg(struct conf_device *d, uint32_t offset)
+{
+	return (uint32_t)conf_read(d->regs, offset, 4);
+}
+
+static inline uint64_t conf_reg64(struct conf_device *d, uint32_t offset)
+{
+	return conf_read(d->regs, offset, 8);
+}
+
+static inline void conf_reg_write(struct conf_device *d, uint32_t offset, uint32_t value)
+{
+	conf_write(d->regs, offset, 4, value);
+}
+
+static inline uint64_t conf_counter(struct conf_device *d, enum t3_counter_id id)
+{
+	return conf_reg64(d, T3_REG_COUNTERS + 8 * (uint32_t)id);
+}
+
+/* Whether the device has set ERROR_STATUS.GUEST since the last call. */
+bool conf_guest_error(struct conf_device *d);
+
+/* -------------------------------------------------- host memory, interrupts */
+
+/* One page that devices reach at *iova; unmap takes it from them for this test. */
+void *conf_page(struct conf *c, uint64_t *iova);
+void conf_unmap(struct conf *c, uint64_t iova);
+
+/* Give the function `count` MSI-X vectors; every test starts with all four. */
+void conf_vectors(struct conf *c, struct conf_device *d, unsigned count);
+/* Interrupts on that vector since the last call; waits for the first of them. */
+uint64_t conf_interrupts(struct conf *c, struct conf_device *d, unsigned vector);
+/* The same without waiting longer than a device may take for what it did before. */
+uint64_t conf_interrupts_now(struct conf *c, struct conf_device *d, unsigned vector);
+
+/* ------------------------------------------------------------------ waiting */
+
+struct conf_deadline {
+	uint64_t end; /* ns */
+};
+
+struct conf_deadline conf_deadline(const struct conf *c);
+/* Sleeps a little; false when the time is up. */
+bool conf_pause(const struct conf_deadline *deadline);
+
+/* ----------------------------------------------------------- admin commands */
+
+/* Runs a command; its results replace the arguments. Returns ADMIN_STATUS. */
+uint32_t conf_admin(struct conf_device *d, uint32_t opcode, void *args, size_t bytes);
+
+#define ADMIN(c, d, opcode, args)                                                          \
+	CHECK_EQUAL(c, "status of " #opcode, conf_admin(d, opcode, args, sizeof(*(args))), \
+		    T3_ADMIN_OK)
+
+/* ---------------------------------------------------------- spaces, segments */
+
+struct conf_space {
+	struct conf_device *dev;
+	struct t3_cmd_space_create args; /* space, generation, ranges */
+	volatile struct t3_event_area *events;
+};
+
+/* Arguments of a good SPACE_CREATE with fresh ranges: `bytes` of a space and the
+ * buffer behind it, and `records` zeroed counter records. */
+void conf_space_prepare(struct conf *c, struct conf_device *d, struct conf_space *s, uint64_t bytes,
+			uint32_t records);
+void conf_space_create(struct conf *c, struct conf_device *d, struct conf_space *s, uint64_t bytes,
+		       uint32_t records);
+struct t3_cmd_space conf_space_command(struct conf *c, struct conf_space *s, uint32_t opcode);
+/* One page, one LOCAL i32 segment of 16 elements in two tiles, one update each. */
+void conf_space_simple(struct conf *c, struct conf_device *d, struct conf_space *s);
+
+/* A LOCAL i32 segment, op ADD from identity, one row of 64 bytes in two tiles. */
+struct t3_cmd_seg_map conf_segment(const struct conf_space *s, uint32_t segment);
+void conf_map(struct conf *c, struct conf_space *s, const struct t3_cmd_seg_map *segment);
+
+/* route of `s` to `to`, through import `import` there, which allows everything. */
+void conf_connect(struct conf *c, struct conf_space *s, uint32_t route, struct conf_space *to,
+		  uint32_t import);
+
+volatile uint8_t *conf_doorbell(const struct conf_space *s);
+void conf_arm(struct conf_space *s, uint32_t epoch);
+void conf_release(struct conf_space *s, uint32_t epoch);
+void conf_tile(struct conf_space *s, uint32_t segment, uint32_t slot, uint32_t tile);
+uint64_t conf_state(const struct conf_space *s); /* STATE of the doorbell page */
+
+void conf_store(struct conf_space *s, uint64_t offset, unsigned bytes, uint64_t value);
+uint64_t conf_load(struct conf_space *s, uint64_t offset, unsigned bytes);
+/* The buffer behind the space, through BAR2. */
+uint64_t conf_buffer(struct conf_space *s, uint64_t offset, unsigned bytes);
+void conf_buffer_write(struct conf_space *s, uint64_t offset, unsigned bytes, uint64_t value);
+void conf_memory_fill(struct conf_device *d, uint64_t offset, uint64_t bytes, uint64_t word);
+
+#define STATE(state, epoch) ((uint64_t)(state) << 32 | (uint32_t)(epoch))
+
+/* Until event area and STATE both say so. */
+void conf_wait_state(struct conf *c, struct conf_space *s, uint32_t state, uint32_t epoch);
+/* FAULTED, with a first fault of this kind; returns its record. */
+struct t3_fault_record conf_wait_fault(struct conf *c, struct conf_space *s, uint32_t kind);
+/* Until the 64-bit word at `word` in host memory holds `wanted`. */
+void conf_wait_word(struct conf *c, const volatile uint64_t *word, uint64_t wanted,
+		    const char *what);
+void conf_wait_counter(struct conf *c, struct conf_device *d, enum t3_counter_id id,
+		       uint64_t wanted, const char *what);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* SPEC.md 4 computed once more: from values, not as the device may do it. */
+#ifndef T3_CONFORMANCE_REFERENCE_H
+#define T3_CONFORMANCE_REFERENCE_H
+
+#include <stdint.h>
+
+unsigned reference_bytes(uint32_t dtype);
+/* m = op(m, v) */
+uint32_t reference_update(uint32_t op, uint32_t dtype, uint32_t m, uint32_t v);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside of the suite: the run, its devices and its results. */
+#ifndef T3_CONFORMANCE_RUN_H
+#define T3_CONFORMANCE_RUN_H
+
+#include <setjmp.h>
+
+#include "conf.h"
+
+#define CONF_PAGES 256u
+
+enum conf_verdict { CONF_PASSED, CONF_FAILED, CONF_SKIPPED, CONF_VERDICTS };
+
+struct conf_result {
+	const struct conf_section *section;
+	char name[128];
+	enum conf_verdict verdict;
+	char message[256];
+};
+
+struct conf {
+	struct conf_device device[T3_MAX_RANKS];
+	unsigned count;	 /* devices opened */
+	unsigned linked; /* first ones of them, each linked to the next */
+	double timeout;	 /* s, of every wait */
+	int container;
+	uint8_t *pages; /* CONF_PAGES of host memory, each mapped on its own */
+	bool unmapped[CONF_PAGES];
+	unsigned pages_used;
+	jmp_buf leave; /* out of the running test */
+	struct conf_result *result;
+};
+
+/* vfio.c: 0, or -1 with a sentence on stderr. */
+int conf_open(struct conf *c, char *const *bdfs, unsigned count);
+void conf_close(struct conf *c);
+void conf_pages_restore(struct conf *c);
+int conf_region(struct conf_device *d, unsigned index, volatile uint8_t **base, uint64_t *bytes,
+		uint64_t *offset);
+
+/* irq.c */
+int conf_irq_open(struct conf_device *d);
+void conf_irq_close(struct conf_device *d);
+void conf_irq_drain(struct conf_device *d);
+
+/* pci.c: BDFs of all T3 functions; and what a function is bound to. */
+unsigned conf_find(char (*bdfs)[16], unsigned limit);
+int conf_bind(const char *bdf);
+int conf_group(const char *bdf);
+
+/* fabric.c */
+void conf_order(struct conf *c);
+
+/* run.c: runs what matches, in order; the number of results. */
+extern const struct conf_section *const conf_sections[];
+unsigned conf_run(struct conf *c, const char *section, struct conf_result **results,
+		  void (*each)(const struct conf_result *result, unsigned number));
+unsigned conf_total(const char *section);
+bool conf_section_matches(const struct conf_section *section, const char *wanted);
+void conf_test_name(char *name, size_t bytes, const struct conf_section *section,
+		    const struct conf_test *test, unsigned row);
+
+/* report.c */
+void conf_tap_result(const struct conf_result *result, unsigned number);
+void conf_tap_summary(const struct conf_result *results, unsigned count);
+void conf_json(const struct conf *c, const struct conf_result *results, unsigned count);
+
+#endif

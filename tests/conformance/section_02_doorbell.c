@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+/* SPEC.md 2.1 epochs and generations, 2.2 the doorbell page. */
+#include "conf.h"
+#include "run.h"
+
+/* clang-format off */
+/* Anything but ARM W32, RELEASE W32, TILE W64 and STATE R64. */
+static const struct {
+	const char *name;
+	uint32_t offset, bytes;
+	bool write;
+} illegal[] = {
+	{"write-1-ARM",      T3_DB_ARM,         1, true},
+	{"write-2-ARM",      T3_DB_ARM,         2, true},
+	{"write-8-ARM",      T3_DB_ARM,         8, true},
+	{"write-4-ARM+4",    T3_DB_ARM + 4,     4, true},
+	{"write-2-RELEASE",  T3_DB_RELEASE,     2, true},
+	{"write-8-RELEASE",  T3_DB_RELEASE,     8, true},
+	{"write-4-RELEASE+4", T3_DB_RELEASE + 4, 4, true},
+	{"write-4-TILE",     T3_DB_TILE,        4, true},
+	{"write-4-TILE+4",   T3_DB_TILE + 4,    4, true},
+	{"write-1-TILE",     T3_DB_TILE,        1, true},
+	{"write-8-STATE",    T3_DB_STATE,       8, true},
+	{"write-4-STATE",    T3_DB_STATE,       4, true},
+	{"write-8-beyond",   0x20,              8, true},
+	{"write-4-end",      0xffc,             4, true},
+	{"read-4-ARM",       T3_DB_ARM,         4, false},
+	{"read-8-ARM",       T3_DB_ARM,         8, false},
+	{"read-4-RELEASE",   T3_DB_RELEASE,     4, false},
+	{"read-8-TILE",      T3_DB_TILE,        8, false},
+	{"read-4-STATE",     T3_DB_STATE,       4, false},
+	{"read-4-STATE+4",   T3_DB_STATE + 4,   4, false},
+	{"read-1-STATE",     T3_DB_STATE,       1, false},
+	{"read-8-beyond",    0x20,              8, false},
+	{"read-8-end",       0xff8,             8, false},
+};
+
+static const struct {
+	const char *name;
+	uint64_t value;
+} bad_tiles[] = {
+	{"tile-too-high",       T3_DB_TILE_VALUE(0, 0, 2)},
+	{"tile-far-too-high",   T3_DB_TILE_VALUE(0, 0, 0xffffffffu)},
+	{"slot-not-there",      T3_DB_TILE_VALUE(0, 1, 0)},
+	{"slot-out-of-range",   T3_DB_TILE_VALUE(0, 255, 0)},
+	{"segment-not-there",   T3_DB_TILE_VALUE(2, 0, 0)},
+	{"segment-out-of-range", T3_DB_TILE_VALUE(64, 0, 0)},
+	{"segment-255",         T3_DB_TILE_VALUE(255, 0, 0)},
+	{"no-staging",          T3_DB_TILE_VALUE(1, 0, 0)},
+	{"mbz-48",              1ull << 48},
+	{"mbz-63",              1ull << 63},
+};
+/* clang-format on */
+
+/* Segment 0 has one staging slot, segment 1 none. */
+static void setup(struct conf *c, struct conf_space *s)
+{
+	struct t3_cmd_seg_staging staging = { .slot_stride = 64, .slots = 1 };
+	struct t3_cmd_seg_map second;
+
+	conf_space_simple(c, conf_device(c, 0), s);
+	staging.space = s->args.space;
+	staging.address = s->args.buffer + 2048;
+	ADMIN(c, s->dev, T3_CMD_SEG_STAGING, &staging);
+	second = conf_segment(s, 1);
+	second.offset = 1024;
+	second.counter_base = 8;
+	conf_map(c, s, &second);
+}
+
+static const char *illegal_label(unsigned row)
+{
+	return illegal[row].name;
+}
+
+static void test_illegal(struct conf *c, unsigned row)
+{
+	volatile uint8_t *page;
+	struct conf_space s;
+
+	setup(c, &s);
+	conf_arm(&s, 5);
+	conf_wait_state(c, &s, T3_SPACE_ARMED, 5);
+	page = conf_doorbell(&s);
+	if (illegal[row].write)
+		conf_write(page, illegal[row].offset, illegal[row].bytes, 0);
+	else
+		conf_read(page, illegal[row].offset, illegal[row].bytes);
+	conf_wait_fault(c, &s, T3_FAULT_BAD_DOORBELL);
+}
+
+static const char *bad_tile_label(unsigned row)
+{
+	return bad_tiles[row].name;
+}
+
+static void test_bad_tile(struct conf *c, unsigned row)
+{
+	struct conf_space s;
+
+	setup(c, &s);
+	conf_arm(&s, 1);
+	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_write(conf_doorbell(&s), T3_DB_TILE, 8, bad_tiles[row].value);
+	conf_wait_fault(c, &s, T3_FAULT_BAD_DOORBELL);
+	CHECK_EQUAL(c, "DOORBELLS", conf_counter(s.dev, T3_COUNTER_DOORBELLS), 0);
+}
+
+/* ------------------------------------------------------------------- epochs */
+
+static void complete(struct conf *c, struct conf_space *s, uint32_t epoch)
+{
+	conf_arm(s, epoch);
+	conf_wait_state(c, s, T3_SPACE_ARMED, epoch);
+	for (unsigned i = 0; i < 64; i += 8)
+		conf_store(s, i, 8, 0);
+	conf_wait_state(c, s, T3_SPACE_COMPLETE, epoch);
+}
+
+static void test_first_epoch(struct conf *c, unsigned row)
+{
+	static const uint32_t epochs[] = { 1, 2, 0x7fffffff, 0x80000000, 0xffffffff };
+	struct conf_space s;
+
+	conf_space_simple(c, conf_device(c, 0), &s);
+	complete(c, &s, epochs[row]);
+}
+
+static void test_epoch_zero(struct conf *c, unsigned row)
+{
+	struct conf_space s;
+
+	conf_space_simple(c, conf_device(c, 0), &s);
+	if (row)
+		conf_space_command(c, &s, T3_CMD_SPACE_RESET);
+	conf_arm(&s, 0);
+	conf_wait_fault(c, &s, T3_FAULT_BAD_ARM);
+}
+
+static void test_epochs_follow(struct conf *c, unsigned row)
+{
+	struct conf_space s;
+
+	(void)row;
+	conf_space_simple(c, conf_device(c, 0), &s);
+	for (uint32_t epoch = 7; epoch < 12; epoch++) {
+		complete(c, &s, epoch);
+		conf_release(&s, epoch);
+		conf_wait_state(c, &s, T3_SPACE_IDLE, epoch);
+	}
+}
+
+/* After epoch 5: each but 6 is refused. */
+static void test_epoch_order(struct conf *c, unsigned row)
+{
+	static const uint32_t epochs[] = { 0, 1, 4, 5, 7, 0xffffffff };
+	struct conf_space s;
+
+	conf_space_simple(c, conf_device(c, 0), &s);
+	complete(c, &s, 5);
+	conf_release(&s, 5);
+	conf_wait_state(c, &s, T3_SPACE_IDLE, 5);
+	conf_arm(&s, epochs[row]);
+	conf_wait_fault(c, &s, T3_FAULT_BAD_ARM);
+}
+
+static void test_release_other(struct conf *c, unsigned row)
+{
+	static const uint32_t epochs[] = { 0, 4, 6, 0xffffffff };
+	struct conf_space s;
+
+	conf_space_simple(c, conf_device(c, 0), &s);
+	complete(c, &s, 5);
+	conf_release(&s, epochs[row]);
+	conf_wait_fault(c, &s, T3_FAULT_BAD_ARM);
+}
+
+static void test_any_epoch_after_reset(struct conf *c, unsigned row)
+{
+	struct conf_space s;
+
+	(void)row;
+	conf_space_simple(c, conf_device(c, 0), &s);
+	complete(c, &s, 5);
+	conf_space_command(c, &s, T3_CMD_SPACE_RESET);
+	conf_wait_state(c, &s, T3_SPACE_IDLE, 0);
+	complete(c, &s, 3);
+}
+
+static void test_no_segments(struct conf *c, unsigned row)
+{
+	struct conf_space s;
+
+	(void)row;
+	conf_space_create(c, conf_device(c, 0), &s, T3_PAGE_SIZE, 1);
+	conf_arm(&s, 9);
+	conf_wait_state(c, &s, T3_SPACE_COMPLETE, 9);
+}
+
+static void test_generation(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct conf_space s;
+	uint32_t first;
+
+	(void)row;
+	conf_space_simple(c, d, &s);
+	first = s.args.generation;
+	CHECK(c, first, "a generation is 0");
+	CHECK_EQUAL(c, "after RESET", conf_space_command(c, &s, T3_CMD_SPACE_RESET).generation,
+		    first + 1);
+	conf_space_command(c, &s, T3_CMD_SPACE_DISABLE);
+	conf_wait_state(c, &s, T3_SPACE_QUIESCED, 0);
+	conf_space_command(c, &s, T3_CMD_SPACE_DESTROY);
+	ADMIN(c, d, T3_CMD_SPACE_CREATE, &s.args);
+	CHECK_EQUAL(c, "after DESTROY", s.args.generation, first + 2);
+	conf_reset(d);
+	ADMIN(c, d, T3_CMD_SPACE_CREATE, &s.args);
+	CHECK_EQUAL(c, "after a function reset", s.args.generation, first + 3);
+	CHECK_EQUAL(c, "in the event area", s.events->generation, first + 3);
+}
+
+/* A slot that is FREE at a function reset takes part in it. */
+static void test_generation_of_free(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct conf_space s;
+	uint32_t first;
+
+	(void)row;
+	conf_space_create(c, d, &s, T3_PAGE_SIZE, 1);
+	first = s.args.generation;
+	conf_reset(d);
+	conf_reset(d);
+	ADMIN(c, d, T3_CMD_SPACE_CREATE, &s.args);
+	CHECK_EQUAL(c, "after two resets", s.args.generation, first + 2);
+}
+
+static const struct conf_test tests[] = {
+	{ "illegal", test_illegal, ARRAY_SIZE(illegal), illegal_label, 0 },
+	{ "bad-tile", test_bad_tile, ARRAY_SIZE(bad_tiles), bad_tile_label, 0 },
+	{ "first-epoch", test_first_epoch, 5, NULL, 0 },
+	{ "epoch-zero", test_epoch_zero, 2, NULL, 0 },
+	{ "epochs-follow", test_epochs_follow, 0, NULL, 0 },
+	{ "epoch-order", test_epoch_order, 6, NULL, 0 },
+	{ "release-other", test_release_other, 4, NULL, 0 },
+	{ "any-epoch-after-reset", test_any_epoch_after_reset, 0, NULL, 0 },
+	{ "no-segments", test_no_segments, 0, NULL, 0 },
+	{ "generation", test_generation, 0, NULL, 0 },
+	{ "generation-of-free", test_generation_of_free, 0, NULL, 0 },
+};
+
+CONF_SECTION(section_doorbell, "2.2", "doorbell page", tests);

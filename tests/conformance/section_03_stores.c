@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+/* SPEC.md 3.1: which stores are updates and which are faults; reads. */
+#include "conf.h"
+#include "run.h"
+
+#define PATTERN 0x5a5b5c5d5e5f6061ull
+
+enum { LEGAL = T3_FAULT_NONE };
+
+/*
+ * Segment 0: rows at 64, 128, 192, 256 of 36 bytes; tiles of 2 rows x 12 bytes, so
+ * its columns end at 76, 88 and 100 of the first row. Segment 1 starts at 1028.
+ */
+struct store {
+	const char *name;
+	uint32_t dtype, offset, bytes, kind;
+};
+
+/* clang-format off */
+static const struct store stores[] = {
+	{"i32-4",             T3_DTYPE_I32,  64,  4, LEGAL},
+	{"i32-8",             T3_DTYPE_I32,  64,  8, LEGAL},
+	{"i32-8-in-tile-1",   T3_DTYPE_I32,  80,  8, LEGAL},
+	{"i32-8-row-3",       T3_DTYPE_I32,  272, 8, LEGAL},
+	{"i32-last",          T3_DTYPE_I32,  288, 4, LEGAL},
+	{"f32-4",             T3_DTYPE_F32,  68,  4, LEGAL},
+	{"f32-8",             T3_DTYPE_F32,  88,  8, LEGAL},
+	{"f16-2",             T3_DTYPE_F16,  66,  2, LEGAL},
+	{"f16-4",             T3_DTYPE_F16,  68,  4, LEGAL},
+	{"f16-8",             T3_DTYPE_F16,  64,  8, LEGAL},
+	{"bf16-2",            T3_DTYPE_BF16, 98,  2, LEGAL},
+	{"bf16-4",            T3_DTYPE_BF16, 96,  4, LEGAL},
+	{"bf16-8",            T3_DTYPE_BF16, 80,  8, LEGAL},
+	{"i32-1",             T3_DTYPE_I32,  64,  1, T3_FAULT_WIDTH},
+	{"i32-2",             T3_DTYPE_I32,  64,  2, T3_FAULT_WIDTH},
+	{"i32-2-at-2",        T3_DTYPE_I32,  66,  2, T3_FAULT_WIDTH},
+	{"f32-1",             T3_DTYPE_F32,  67,  1, T3_FAULT_WIDTH},
+	{"f32-2",             T3_DTYPE_F32,  64,  2, T3_FAULT_WIDTH},
+	{"f16-1",             T3_DTYPE_F16,  64,  1, T3_FAULT_WIDTH},
+	{"bf16-1",            T3_DTYPE_BF16, 65,  1, T3_FAULT_WIDTH},
+	{"before",            T3_DTYPE_I32,  60,  4, T3_FAULT_UNMAPPED},
+	{"before-8",          T3_DTYPE_I32,  56,  8, T3_FAULT_UNMAPPED},
+	{"padding",           T3_DTYPE_I32,  100, 4, T3_FAULT_UNMAPPED},
+	{"padding-2",         T3_DTYPE_F16,  100, 2, T3_FAULT_UNMAPPED},
+	{"padding-end",       T3_DTYPE_I32,  124, 4, T3_FAULT_UNMAPPED},
+	{"half-padding",      T3_DTYPE_I32,  96,  8, T3_FAULT_UNMAPPED},
+	{"after",             T3_DTYPE_I32,  292, 4, T3_FAULT_UNMAPPED},
+	{"half-after",        T3_DTYPE_I32,  288, 8, T3_FAULT_UNMAPPED},
+	{"half-before",       T3_DTYPE_I32,  1024, 8, T3_FAULT_UNMAPPED},
+	{"end-of-space",      T3_DTYPE_I32,  4088, 8, T3_FAULT_UNMAPPED},
+	{"cross-0-1",         T3_DTYPE_I32,  72,  8, T3_FAULT_TILE_CROSS},
+	{"cross-row-2",       T3_DTYPE_I32,  200, 8, T3_FAULT_TILE_CROSS},
+	{"cross-halves",      T3_DTYPE_F16,  72,  8, T3_FAULT_TILE_CROSS},
+};
+/* clang-format on */
+
+static void setup(struct conf *c, struct conf_space *s, uint32_t dtype, uint32_t updates)
+{
+	struct t3_cmd_seg_map segment;
+
+	conf_space_create(c, conf_device(c, 0), s, T3_PAGE_SIZE, 16);
+	conf_memory_fill(s->dev, s->args.buffer, T3_PAGE_SIZE, PATTERN);
+	segment = conf_segment(s, 0);
+	segment.op = T3_OP_STORE;
+	segment.init = T3_INIT_KEEP;
+	segment.dtype = (uint8_t)dtype;
+	segment.updates = updates;
+	segment.offset = 64;
+	segment.rows = 4;
+	segment.row_bytes = 36;
+	segment.pitch = 64;
+	segment.tile_rows = 2;
+	segment.tile_row_bytes = 12;
+	conf_map(c, s, &segment);
+	segment = conf_segment(s, 1);
+	segment.offset = 1028;
+	segment.counter_base = 8;
+	conf_map(c, s, &segment);
+	conf_arm(s, 1);
+	conf_wait_state(c, s, T3_SPACE_ARMED, 1);
+}
+
+static struct t3_cmd_seg_stats stats_of(struct conf *c, struct conf_space *s)
+{
+	struct t3_cmd_seg_stats stats = { .space = s->args.space };
+
+	ADMIN(c, s->dev, T3_CMD_SEG_STATS, &stats);
+	return stats;
+}
+
+static void check_memory(struct conf *c, struct conf_space *s, uint32_t offset, uint32_t bytes,
+			 uint64_t value)
+{
+	for (uint32_t at = 0; at < T3_PAGE_SIZE; at++) {
+		uint8_t wanted = (uint8_t)(PATTERN >> 8 * (at % 8));
+
+		if (at >= offset && at < offset + bytes)
+			wanted = (uint8_t)(value >> 8 * (at - offset));
+		CHECK(c, conf_buffer(s, at, 1) == wanted, "byte %u is 0x%02x, wanted 0x%02x", at,
+		      (unsigned)conf_buffer(s, at, 1), wanted);
+	}
+}
+
+static const char *store_label(unsigned row)
+{
+	return stores[row].name;
+}
+
+static void test_store(struct conf *c, unsigned row)
+{
+	const uint64_t value = 0x1122334455667788;
+	const struct store *store = &stores[row];
+	struct t3_cmd_seg_stats stats;
+	struct t3_fault_record record;
+	struct conf_space s;
+
+	setup(c, &s, store->dtype, 2);
+	conf_store(&s, store->offset, store->bytes, value);
+	stats = stats_of(c, &s);
+	if (store->kind == LEGAL) {
+		CHECK_EQUAL(c, "state", conf_state(&s), STATE(T3_SPACE_ARMED, 1));
+		CHECK_EQUAL(c, "stores", stats.stores, 1);
+		CHECK_EQUAL(c, "local_bytes", stats.local_bytes, store->bytes);
+		check_memory(c, &s, store->offset, store->bytes, value);
+		return;
+	}
+	record = conf_wait_fault(c, &s, store->kind);
+	CHECK_EQUAL(c, "offset of the fault", record.offset, store->offset);
+	CHECK_EQUAL(c, "epoch of the fault", record.epoch, 1);
+	CHECK_EQUAL(c, "src_rank of the fault", record.src_rank, s.dev->rank);
+	CHECK_EQUAL(c, "stores", stats.stores, 0);
+	check_memory(c, &s, 0, 0, 0);
+}
+
+/* The bus cuts what is not aligned; each piece is a store. */
+static const struct {
+	const char *name;
+	uint32_t dtype, offset, bytes, kind, stores;
+} pieces[] = {
+	/* clang-format off */
+	{"i32-8-at-4",      T3_DTYPE_I32, 76, 8, LEGAL, 2},
+	{"f16-4-at-2",      T3_DTYPE_F16, 66, 4, LEGAL, 2},
+	{"f16-8-at-4",      T3_DTYPE_F16, 76, 8, LEGAL, 2},
+	{"i32-4-at-2",      T3_DTYPE_I32, 66, 4, T3_FAULT_WIDTH, 0},
+	{"i32-8-at-1",      T3_DTYPE_I32, 65, 8, T3_FAULT_WIDTH, 0},
+	{"f16-2-at-1",      T3_DTYPE_F16, 65, 2, T3_FAULT_WIDTH, 0},
+	{"i32-8-over-end",  T3_DTYPE_I32, 284, 8, LEGAL, 2},
+	{"i32-8-cross-at-4", T3_DTYPE_I32, 84, 8, LEGAL, 2},
+	/* clang-format on */
+};
+
+static const char *piece_label(unsigned row)
+{
+	return pieces[row].name;
+}
+
+static void test_pieces(struct conf *c, unsigned row)
+{
+	const uint64_t value = 0x1122334455667788;
+	struct t3_cmd_seg_stats stats;
+	struct conf_space s;
+
+	setup(c, &s, pieces[row].dtype, 2);
+	conf_store(&s, pieces[row].offset, pieces[row].bytes, value);
+	stats = stats_of(c, &s);
+	if (pieces[row].kind != LEGAL) {
+		conf_wait_fault(c, &s, pieces[row].kind);
+		return;
+	}
+	CHECK_EQUAL(c, "state", conf_state(&s), STATE(T3_SPACE_ARMED, 1));
+	CHECK_EQUAL(c, "stores", stats.stores, pieces[row].stores);
+	CHECK_EQUAL(c, "local_bytes", stats.local_bytes, pieces[row].bytes);
+	check_memory(c, &s, pieces[row].offset, pieces[row].bytes, value);
+}
+
+/* The state comes first: outside ARMED, whatever is wrong with a store is NOT_ARMED. */
+static void test_not_armed_first(struct conf *c, unsigned row)
+{
+	struct conf_space s;
+
+	conf_space_simple(c, conf_device(c, 0), &s);
+	conf_store(&s, stores[row].offset, stores[row].bytes, 0);
+	conf_wait_fault(c, &s, T3_FAULT_NOT_ARMED);
+}
+
+/* A tile of 2 x 12 bytes, one update: the 7th element of 4 bytes is one too many. */
+static void test_overshoot(struct conf *c, unsigned row)
+{
+	static const uint32_t offsets[] = { 64, 68, 72, 128, 132, 136 };
+	struct t3_fault_record record;
+	struct conf_space s;
+
+	(void)row;
+	setup(c, &s, T3_DTYPE_I32, 1);
+	for (unsigned i = 0; i < ARRAY_SIZE(offsets); i++)
+		conf_store(&s, offsets[i], 4, i);
+	CHECK_EQUAL(c, "state", conf_state(&s), STATE(T3_SPACE_ARMED, 1));
+	conf_store(&s, 68, 4, 0x77777777);
+	record = conf_wait_fault(c, &s, T3_FAULT_OVERSHOOT);
+	CHECK_EQUAL(c, "segment", record.segment, 0);
+	CHECK_EQUAL(c, "tile", record.tile, 0);
+	CHECK_EQUAL(c, "the element", conf_buffer(&s, 68, 4), 1);
+}
+
+/* 4 bytes are left and 8 come: none of them is applied. */
+static void test_overshoot_in_part(struct conf *c, unsigned row)
+{
+	static const uint32_t offsets[] = { 64, 68, 72, 128, 132 };
+	struct conf_space s;
+
+	(void)row;
+	setup(c, &s, T3_DTYPE_I32, 1);
+	for (unsigned i = 0; i < ARRAY_SIZE(offsets); i++)
+		conf_store(&s, offsets[i], 4, i);
+	conf_store(&s, 64, 8, ~0ull);
+	conf_wait_fault(c, &s, T3_FAULT_OVERSHOOT);
+	CHECK_EQUAL(c, "first element", conf_buffer(&s, 64, 4), 0);
+	CHECK_EQUAL(c, "second element", conf_buffer(&s, 68, 4), 1);
+	CHECK_EQUAL(c, "TRIGGERS", conf_counter(s.dev, T3_COUNTER_TRIGGERS), 0);
+}
+
+static void test_read_width(struct conf *c, unsigned row)
+{
+	const unsigned bytes = 1u << row;
+	struct conf_space s;
+
+	setup(c, &s, T3_DTYPE_I32, 1);
+	for (uint64_t at = 0; at < T3_PAGE_SIZE; at += bytes)
+		conf_buffer_write(&s, at, bytes, at * 0x9e3779b97f4a7c15u);
+	for (uint64_t at = 0; at < T3_PAGE_SIZE; at += bytes)
+		CHECK_EQUAL(c, "what is read", conf_load(&s, at, bytes),
+			    conf_buffer(&s, at, bytes));
+	CHECK_EQUAL(c, "state", conf_state(&s), STATE(T3_SPACE_ARMED, 1));
+}
+
+static void test_outside_spaces(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	uint64_t last = d->aperture_bytes - 8;
+
+	(void)row;
+	CHECK_EQUAL(c, "what is read", conf_read(d->aperture, last, 8), ~0ull);
+	CHECK_EQUAL(c, "a byte", conf_read(d->aperture, last, 1), 0xff);
+	conf_write(d->aperture, last, 8, 1);
+	CHECK_EQUAL(c, "DROPPED", conf_counter(d, T3_COUNTER_DROPPED), 1);
+	CHECK_EQUAL(c, "FAULTS", conf_counter(d, T3_COUNTER_FAULTS), 0);
+}
+
+/* Two spaces side by side: what hits one is nothing to the other. */
+static void test_neighbours(struct conf *c, unsigned row)
+{
+	struct conf_space a, b;
+
+	(void)row;
+	setup(c, &a, T3_DTYPE_I32, 1);
+	setup(c, &b, T3_DTYPE_I32, 1);
+	CHECK_EQUAL(c, "distance", b.args.aperture_offset - a.args.aperture_offset, T3_PAGE_SIZE);
+	conf_store(&b, 0, 4, 0);
+	conf_wait_fault(c, &b, T3_FAULT_UNMAPPED);
+	conf_store(&a, 64, 8, 0x1234);
+	CHECK_EQUAL(c, "state of the other", conf_state(&a), STATE(T3_SPACE_ARMED, 1));
+	CHECK_EQUAL(c, "its memory", conf_buffer(&a, 64, 8), 0x1234);
+}
+
+static const struct conf_test tests[] = {
+	{ "store", test_store, ARRAY_SIZE(stores), store_label, 0 },
+	{ "pieces", test_pieces, ARRAY_SIZE(pieces), piece_label, 0 },
+	{ "not-armed-first", test_not_armed_first, ARRAY_SIZE(stores), store_label, 0 },
+	{ "overshoot", test_overshoot, 0, NULL, 0 },
+	{ "overshoot-in-part", test_overshoot_in_part, 0, NULL, 0 },
+	{ "read-width", test_read_width, 4, NULL, 0 },
+	{ "outside-spaces", test_outside_spaces, 0, NULL, 0 },
+	{ "neighbours", test_neighbours, 0, NULL, 0 },
+};
+
+CONF_SECTION(section_stores, "3.1", "stores and reads of the aperture", tests);

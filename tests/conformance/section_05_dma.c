@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+/* SPEC.md 5: triggers, and the DMA of tiles to another device. */
+#include "conf.h"
+#include "pair.h"
+#include "reference.h"
+#include "run.h"
+
+/* Nothing is sent before a tile's last store, and then that tile alone. */
+static void test_tile_by_tile(struct conf *c, unsigned row)
+{
+	struct pair pair;
+
+	(void)row;
+	pair_ready(c, &pair, T3_SEG_DMA);
+	for (uint32_t i = 0; i < 8; i++)
+		conf_store(&pair.source, 4 * i, 4, i < 7 ? 100 + i : 0);
+	conf_wait_counter(c, pair.source.dev, T3_COUNTER_DMA_BYTES, 32, "DMA_BYTES");
+	conf_wait_counter(c, pair.target.dev, T3_COUNTER_TRIGGERS, 1, "TRIGGERS of the target");
+	for (uint32_t i = 0; i < 7; i++)
+		CHECK_EQUAL(c, "element at the target", conf_buffer(&pair.target, 4 * i, 4),
+			    100 + i);
+	CHECK_EQUAL(c, "source", conf_state(&pair.source), STATE(T3_SPACE_ARMED, 1));
+	for (uint32_t i = 8; i < 15; i++)
+		conf_store(&pair.source, 4 * i, 4, 100 + i);
+	CHECK_EQUAL(c, "DMA_BYTES", conf_counter(pair.source.dev, T3_COUNTER_DMA_BYTES), 32);
+	conf_store(&pair.source, 60, 4, 115);
+	conf_wait_state(c, &pair.source, T3_SPACE_COMPLETE, 1);
+	conf_wait_state(c, &pair.target, T3_SPACE_COMPLETE, 1);
+	CHECK_EQUAL(c, "DMA_BYTES", conf_counter(pair.source.dev, T3_COUNTER_DMA_BYTES), 64);
+	CHECK(c, pair.source.events->segment[0] & T3_SEG_WORD_DELIVERED, "not DELIVERED");
+}
+
+/* Sum here first, then the op of the target on what is there. */
+static void test_target_op(struct conf *c, unsigned row)
+{
+	uint32_t op = row / 4, dtype = row % 4, size = reference_bytes(dtype);
+	static const uint32_t one[] = { 1, 0x3f800000, 0x3c00, 0x3f80 };
+	static const uint32_t there[] = { 5, 0x40a00000, 0x4500, 0x40a0 };
+	uint32_t two = reference_update(T3_OP_ADD, dtype, one[dtype], one[dtype]);
+	struct pair pair;
+
+	pair_prepare(c, &pair, T3_SEG_DMA);
+	pair.from.updates = 2;
+	pair.from.dtype = pair.to.dtype = (uint8_t)dtype;
+	pair.from.target_op = pair.to.op = (uint8_t)op;
+	pair.to.init = T3_INIT_KEEP;
+	for (uint32_t at = 0; at < 64; at += size)
+		conf_buffer_write(&pair.target, at, size, there[dtype]);
+	pair_map(c, &pair);
+	pair_arm(c, &pair, 1);
+	for (uint32_t i = 0; i < 2; i++)
+		for (uint32_t at = 0; at < 64; at += size)
+			conf_store(&pair.source, at, size, one[dtype]);
+	conf_wait_state(c, &pair.target, T3_SPACE_COMPLETE, 1);
+	for (uint32_t at = 0; at < 64; at += size) {
+		CHECK_EQUAL(c, "source", conf_buffer(&pair.source, at, size), two);
+		CHECK_EQUAL(c, "target", conf_buffer(&pair.target, at, size),
+			    reference_update(op, dtype, there[dtype], two));
+	}
+}
+
+/* Ragged source tiles at an origin in a target with another pitch and tiling. */
+static void test_origin(struct conf *c, unsigned row)
+{
+	const uint8_t kind = row ? T3_SEG_REMOTE : T3_SEG_DMA;
+	struct pair pair;
+
+	pair_prepare(c, &pair, kind);
+	pair.from.rows = 5;
+	pair.from.row_bytes = 36;
+	pair.from.pitch = 48;
+	pair.from.tile_rows = 2;
+	pair.from.tile_row_bytes = 16;
+	pair.from.target_row = 2;
+	pair.from.target_col = 8;
+	pair.to.offset = 64;
+	pair.to.rows = 8;
+	pair.to.row_bytes = 52;
+	pair.to.pitch = 128;
+	pair.to.tile_rows = 3;
+	pair.to.tile_row_bytes = 20;
+	pair_map(c, &pair);
+	pair_arm(c, &pair, 1);
+	for (uint32_t i = 0; i < 5; i++)
+		for (uint32_t byte = 0; byte < 36; byte += 4)
+			conf_store(&pair.source, i * 48 + byte, 4, 1000 * i + byte + 1);
+	conf_wait_state(c, &pair.source, T3_SPACE_COMPLETE, 1);
+	for (uint32_t i = 0; i < 5; i++)
+		for (uint32_t byte = 0; byte < 36; byte += 4)
+			CHECK_EQUAL(c, "element",
+				    conf_buffer(&pair.target, 64 + (i + 2) * 128 + byte + 8, 4),
+				    1000 * i + byte + 1);
+	CHECK_EQUAL(c, "target", conf_state(&pair.target), STATE(T3_SPACE_ARMED, 1));
+}
+
+/* Packets: at most 1024 bytes each, inside one row, and a header of 64. */
+static void test_packets(struct conf *c, unsigned row)
+{
+	struct t3_cmd_seg_stats stats = { 0 };
+	uint64_t packets;
+	struct pair pair;
+
+	(void)row;
+	pair_prepare(c, &pair, T3_SEG_DMA);
+	pair.from.rows = pair.from.tile_rows = pair.to.rows = pair.to.tile_rows = 2;
+	pair.from.row_bytes = pair.from.pitch = pair.from.tile_row_bytes = 2500;
+	pair.to.row_bytes = pair.to.pitch = pair.to.tile_row_bytes = 2500;
+	pair_map(c, &pair);
+	pair_arm(c, &pair, 1);
+	for (uint32_t at = 0; at < 5000; at += 4)
+		conf_store(&pair.source, at, 4, at);
+	conf_wait_state(c, &pair.target, T3_SPACE_COMPLETE, 1);
+	conf_wait_state(c, &pair.source, T3_SPACE_COMPLETE, 1);
+	stats.space = pair.source.args.space;
+	ADMIN(c, pair.source.dev, T3_CMD_SEG_STATS, &stats);
+	CHECK_EQUAL(c, "dma_bytes", stats.dma_bytes, 5000);
+	packets = (stats.link_bytes - stats.dma_bytes) / sizeof(struct t3_packet);
+	CHECK_EQUAL(c, "link_bytes", stats.link_bytes,
+		    stats.dma_bytes + packets * sizeof(struct t3_packet));
+	CHECK(c, packets >= 6, "%llu packets for two rows of 2500 bytes",
+	      (unsigned long long)packets);
+	for (uint32_t at = 0; at < 5000; at += 4)
+		CHECK_EQUAL(c, "element", conf_buffer(&pair.target, at, 4), at);
+}
+
+/* A tile that completes a tile elsewhere, which is sent on from there. */
+static void test_chain(struct conf *c, unsigned row)
+{
+	struct t3_cmd_seg_map segment;
+	struct conf_space end;
+	struct pair pair;
+
+	(void)row;
+	pair_prepare(c, &pair, T3_SEG_DMA);
+	conf_space_create(c, conf_device(c, 2), &end, T3_PAGE_SIZE, 16);
+	segment = conf_segment(&end, 0);
+	conf_map(c, &end, &segment);
+	conf_connect(c, &pair.target, 0, &end, 0);
+	pair.to.kind = T3_SEG_DMA;
+	pair.to.routes = 1;
+	pair.to.target_op = T3_OP_ADD;
+	pair.to.updates = 2;
+	pair_map(c, &pair);
+	conf_arm(&end, 1);
+	pair_arm(c, &pair, 1);
+	pair_store(&pair.target, 0);
+	pair_store(&pair.source, 0);
+	conf_wait_state(c, &end, T3_SPACE_COMPLETE, 1);
+	conf_wait_state(c, &pair.target, T3_SPACE_COMPLETE, 1);
+	conf_wait_state(c, &pair.source, T3_SPACE_COMPLETE, 1);
+	for (uint32_t i = 0; i < 16; i++)
+		CHECK_EQUAL(c, "sum", conf_buffer(&end, 4 * i, 4), 2 * i);
+}
+
+/* More ready tiles than the link has slots: all of them arrive, in whatever order. */
+static void test_many_tiles(struct conf *c, unsigned row)
+{
+	struct pair pair;
+
+	(void)row;
+	pair_prepare(c, &pair, T3_SEG_DMA);
+	pair.from.counter_base = pair.to.counter_base = 0;
+	pair.from.rows = pair.to.rows = 64;
+	pair.from.row_bytes = pair.from.pitch = pair.from.tile_row_bytes = 256;
+	pair.to.row_bytes = pair.to.pitch = pair.to.tile_row_bytes = 256;
+	pair_map(c, &pair);
+	pair_arm(c, &pair, 1);
+	for (uint32_t at = 0; at < 64 * 256; at += 8)
+		conf_store(&pair.source, at, 8, at * 0x100000001);
+	conf_wait_state(c, &pair.target, T3_SPACE_COMPLETE, 1);
+	conf_wait_state(c, &pair.source, T3_SPACE_COMPLETE, 1);
+	for (uint32_t at = 0; at < 64 * 256; at += 8)
+		CHECK_EQUAL(c, "element", conf_buffer(&pair.target, at, 8), at * 0x100000001);
+}
+
+/* ------------------------------------------------------------ reduce-scatter */
+
+/* Chunk k starts as REMOTE behind its owner k, and ends there as LOCAL. */
+static void map_chunk(struct conf *c, struct conf_space *s, unsigned device, unsigned count,
+		      unsigned chunk)
+{
+	struct t3_cmd_seg_map segment = conf_segment(s, chunk);
+
+	segment.offset = 64 * chunk;
+	segment.counter_base = 2 * chunk;
+	if (device == chunk) {
+		segment.updates = 2;
+	} else if (device == (chunk + 1) % count) {
+		segment.kind = T3_SEG_REMOTE;
+		segment.op = segment.init = 0;
+	} else {
+		segment.kind = T3_SEG_DMA;
+		segment.updates = 2;
+	}
+	if (device != chunk) {
+		segment.routes = 1;
+		segment.target_op = T3_OP_ADD;
+		segment.target_segment = chunk;
+	}
+	conf_map(c, s, &segment);
+}
+
+static void check_sums(struct conf *c, struct conf_space *spaces, unsigned count, uint32_t epoch)
+{
+	for (unsigned k = 0; k < count; k++)
+		for (uint32_t i = 0; i < 16; i++)
+			CHECK_EQUAL(c, "sum", conf_buffer(&spaces[k], 64 * k + 4 * i, 4),
+				    count * (epoch + 64 * k + i) + 1000 * count * (count - 1) / 2);
+}
+
+static void reduce(struct conf *c, struct conf_space *spaces, unsigned count, uint32_t epoch)
+{
+	for (unsigned i = 0; i < count; i++)
+		conf_arm(&spaces[i], epoch);
+	for (unsigned i = 0; i < count; i++)
+		conf_wait_state(c, &spaces[i], T3_SPACE_ARMED, epoch);
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned step = 1; step <= count; step++) {
+			unsigned chunk = (i + count - step) % count;
+
+			for (uint32_t j = 0; j < 16; j++)
+				conf_store(&spaces[i], 64 * chunk + 4 * j, 4,
+					   epoch + 1000 * i + 64 * chunk + j);
+		}
+	for (unsigned i = 0; i < count; i++)
+		conf_wait_state(c, &spaces[i], T3_SPACE_COMPLETE, epoch);
+	check_sums(c, spaces, count, epoch);
+	for (unsigned i = 0; i < count; i++)
+		conf_release(&spaces[i], epoch);
+}
+
+static void test_reduce_scatter(struct conf *c, unsigned row)
+{
+	struct conf_space spaces[T3_MAX_RANKS];
+	unsigned count = conf_devices(c);
+
+	(void)row;
+	if (conf_device(c, 0)->topology == T3_TOPOLOGY_RING && count < conf_device(c, 0)->ranks)
+		conf_skip(c, "needs all %u ranks of the ring", conf_device(c, 0)->ranks);
+	for (unsigned i = 0; i < count; i++)
+		conf_space_create(c, conf_device(c, i), &spaces[i], T3_PAGE_SIZE, 2 * count);
+	for (unsigned i = 0; i < count; i++)
+		conf_connect(c, &spaces[i], 0, &spaces[(i + 1) % count], 0);
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned chunk = 0; chunk < count; chunk++)
+			map_chunk(c, &spaces[i], i, count, chunk);
+	for (uint32_t epoch = 1; epoch <= 3; epoch++)
+		reduce(c, spaces, count, epoch);
+}
+
+static const struct conf_test tests[] = {
+	{ "tile-by-tile", test_tile_by_tile, 0, NULL, 2 },
+	{ "target-op", test_target_op, 16, NULL, 2 },
+	{ "origin", test_origin, 2, NULL, 2 },
+	{ "packets", test_packets, 0, NULL, 2 },
+	{ "chain", test_chain, 0, NULL, 3 },
+	{ "many-tiles", test_many_tiles, 0, NULL, 2 },
+	{ "reduce-scatter", test_reduce_scatter, 0, NULL, 2 },
+};
+
+CONF_SECTION(section_dma, "5", "trigger and DMA", tests);

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+/* SPEC.md 10: CONTROL.RESET and FLR. */
+#include "conf.h"
+#include "pair.h"
+#include "run.h"
+
+static void by_register(struct conf *c, struct conf_device *d)
+{
+	(void)c;
+	conf_reset(d);
+}
+
+static const struct {
+	const char *name;
+	void (*reset)(struct conf *c, struct conf_device *d);
+} ways[] = { { "CONTROL", by_register }, { "VFIO", conf_flr } };
+
+static const char *way_label(unsigned row)
+{
+	return ways[row].name;
+}
+
+static void reset(struct conf *c, struct conf_device *d, unsigned row)
+{
+	ways[row].reset(c, d);
+	conf_bus_master(c, d, true);
+}
+
+static void test_incarnation(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	uint32_t before = conf_reg(d, T3_REG_INCARNATION);
+
+	reset(c, d, row);
+	/* VFIO may reset by more than one means. */
+	if (row == 0)
+		CHECK_EQUAL(c, "INCARNATION", conf_reg(d, T3_REG_INCARNATION), before + 1);
+	CHECK(c, conf_reg(d, T3_REG_INCARNATION) != before, "INCARNATION has not changed");
+}
+
+static void test_memory(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+
+	conf_memory_fill(d, 0, 65536, 0x0123456789abcdef);
+	reset(c, d, row);
+	for (uint64_t i = 0; i < 65536; i += 8)
+		CHECK_EQUAL(c, "device memory", conf_read(d->memory, i, 8), 0x0123456789abcdef);
+}
+
+static void test_spaces(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct t3_cmd_space query;
+	struct conf_space s;
+	uint64_t before;
+
+	conf_space_simple(c, d, &s);
+	conf_arm(&s, 1);
+	conf_store(&s, 0, 8, 1);
+	before = s.events->state;
+	reset(c, d, row);
+	query = (struct t3_cmd_space){ .space = s.args.space };
+	ADMIN(c, d, T3_CMD_SPACE_QUERY, &query);
+	CHECK_EQUAL(c, "state", query.state, T3_SPACE_FREE);
+	CHECK(c, query.generation != s.args.generation, "the generation is the same");
+	CHECK_EQUAL(c, "event area", s.events->state, before);
+	CHECK_EQUAL(c, "what is read", conf_load(&s, 0, 4), 0xffffffff);
+	conf_memory_fill(d, s.args.counters, 256, 0);
+	ADMIN(c, d, T3_CMD_SPACE_CREATE, &s.args);
+	conf_wait_state(c, &s, T3_SPACE_IDLE, 0);
+}
+
+static void test_registers(struct conf *c, unsigned row)
+{
+	static const uint32_t zero[] = { T3_REG_ERROR_STATUS,  T3_REG_ERROR_ENABLE,
+					 T3_REG_EVENT_VECTOR,  T3_REG_ERROR_VECTOR,
+					 T3_REG_EVENT_SUMMARY, T3_REG_ADMIN_COMMAND,
+					 T3_REG_ADMIN_STATUS,  T3_REG_MAILBOX,
+					 T3_REG_MAILBOX + 252 };
+	struct conf_device *d = conf_device(c, 0);
+	struct conf_space s;
+
+	conf_space_simple(c, d, &s);
+	conf_reg_write(d, T3_REG_SPACE_ENABLE, 1);
+	conf_arm(&s, 1);
+	conf_read(d->regs, T3_REG_ID, 1);
+	conf_reg_write(d, T3_REG_ERROR_ENABLE, T3_ERROR_GUEST);
+	conf_reg_write(d, T3_REG_EVENT_VECTOR, 3);
+	conf_reg_write(d, T3_REG_ERROR_VECTOR, 3);
+	conf_reg_write(d, T3_REG_MAILBOX + 252, 1);
+	reset(c, d, row);
+	for (unsigned i = 0; i < ARRAY_SIZE(zero); i++)
+		CHECK_EQUAL(c, "register", conf_reg(d, zero[i]), 0);
+	for (unsigned i = 0; i < 32; i++) {
+		CHECK_EQUAL(c, "PENDING", conf_reg(d, T3_REG_SPACE_PENDING + 4 * i), 0);
+		CHECK_EQUAL(c, "ENABLE", conf_reg(d, T3_REG_SPACE_ENABLE + 4 * i), 0);
+	}
+	for (unsigned i = 0; i < T3_COUNTER_COUNT; i++)
+		CHECK_EQUAL(c, "counter", conf_counter(d, i), 0);
+}
+
+/* Peers are told nothing; what they send is rejected. */
+static void test_target(struct conf *c, unsigned row)
+{
+	struct t3_fault_record record;
+	struct pair pair;
+
+	pair_ready(c, &pair, T3_SEG_REMOTE);
+	reset(c, pair.target.dev, row);
+	CHECK_EQUAL(c, "source", conf_state(&pair.source), STATE(T3_SPACE_ARMED, 1));
+	conf_store(&pair.source, 0, 4, 1);
+	record = conf_wait_fault(c, &pair.source, T3_FAULT_REJECTED);
+	CHECK_EQUAL(c, "detail", record.detail, T3_NAK_NO_SPACE);
+}
+
+/* The target of a source that was reset waits on, and its slot is safe from it. */
+static void test_source(struct conf *c, unsigned row)
+{
+	struct pair pair;
+
+	pair_ready(c, &pair, T3_SEG_DMA);
+	for (unsigned i = 0; i < 7; i++)
+		conf_store(&pair.source, 4 * i, 4, 1);
+	reset(c, pair.source.dev, row);
+	CHECK_EQUAL(c, "target", conf_state(&pair.target), STATE(T3_SPACE_ARMED, 1));
+	CHECK_EQUAL(c, "faults of the target", pair.target.events->faults, 0);
+	pair_store(&pair.target, 5);
+	conf_wait_state(c, &pair.target, T3_SPACE_COMPLETE, 1);
+	pair_check(c, &pair.target, 5, "of the target alone");
+}
+
+/* After a reset the same links carry a new pair: sequence and incarnation are right. */
+static void test_link_again(struct conf *c, unsigned row)
+{
+	struct pair pair;
+
+	pair_ready(c, &pair, T3_SEG_REMOTE);
+	pair_store(&pair.source, 0);
+	conf_wait_state(c, &pair.source, T3_SPACE_COMPLETE, 1);
+	reset(c, pair.source.dev, row);
+	pair.source.dev->spaces_used = 0;
+	pair.source.dev->aperture_used = 0;
+	pair_ready(c, &pair, T3_SEG_DMA);
+	pair_store(&pair.source, 9);
+	conf_wait_state(c, &pair.target, T3_SPACE_COMPLETE, 1);
+	pair_check(c, &pair.target, 9, "after a reset");
+}
+
+static void test_again_and_again(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct conf_space s;
+
+	(void)row;
+	for (unsigned i = 0; i < 20; i++) {
+		d->spaces_used = 0;
+		d->aperture_used = d->memory_used = 0;
+		conf_space_simple(c, d, &s);
+		conf_arm(&s, 1);
+		for (unsigned j = 0; j < 64; j += 8)
+			conf_store(&s, j, 8, j);
+		conf_wait_state(c, &s, T3_SPACE_COMPLETE, 1);
+		conf_reset(d);
+	}
+}
+
+static const struct conf_test tests[] = {
+	{ "incarnation", test_incarnation, ARRAY_SIZE(ways), way_label, 0 },
+	{ "memory", test_memory, ARRAY_SIZE(ways), way_label, 0 },
+	{ "spaces", test_spaces, ARRAY_SIZE(ways), way_label, 0 },
+	{ "registers", test_registers, ARRAY_SIZE(ways), way_label, 0 },
+	{ "target", test_target, ARRAY_SIZE(ways), way_label, 2 },
+	{ "source", test_source, ARRAY_SIZE(ways), way_label, 2 },
+	{ "link-again", test_link_again, ARRAY_SIZE(ways), way_label, 2 },
+	{ "again-and-again", test_again_and_again, 0, NULL, 0 },
+};
+
+CONF_SECTION(section_reset, "10", "reset", tests);

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+/* The sections, in the order of SPEC.md. */
+#include "run.h"
+
+extern const struct conf_section section_function, section_registers, section_interrupts,
+	section_states, section_doorbell, section_events, section_geometry, section_stores,
+	section_staged, section_tracker, section_arithmetic, section_dma, section_packets,
+	section_arming, section_admin, section_segment_admin, section_faults, section_reset;
+
+const struct conf_section *const conf_sections[] = {
+	&section_function,
+	&section_registers,
+	&section_interrupts,
+	&section_states,
+	&section_doorbell,
+	&section_events,
+	&section_geometry,
+	&section_stores,
+	&section_staged,
+	&section_tracker,
+	&section_arithmetic,
+	&section_dma,
+	&section_packets,
+	&section_arming,
+	&section_admin,
+	&section_segment_admin,
+	&section_faults,
+	&section_reset,
+	NULL,
+};

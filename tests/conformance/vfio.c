@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+/* Devices and host memory by VFIO: one type-1 container for all groups. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/vfio.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "run.h"
+
+#define IOVA_BASE	   0x10000000ull
+#define PCI_COMMAND	   0x04u
+#define PCI_COMMAND_MEMORY 0x2u
+#define PCI_COMMAND_MASTER 0x4u
+
+static int complain(const char *what, const char *whom)
+{
+	fprintf(stderr, "t3-conformance: %s: %s: %s\n", whom, what, strerror(errno));
+	return -1;
+}
+
+/* The unit of IOMMU mappings, which on some machines is larger than T3's page. */
+static size_t page_stride(void)
+{
+	long host = sysconf(_SC_PAGESIZE);
+
+	return host > (long)T3_PAGE_SIZE ? (size_t)host : T3_PAGE_SIZE;
+}
+
+/* ------------------------------------------------------------------ regions */
+
+int conf_region(struct conf_device *d, unsigned index, volatile uint8_t **base, uint64_t *bytes,
+		uint64_t *offset)
+{
+	struct vfio_region_info info = { .argsz = sizeof(info), .index = index };
+
+	if (ioctl(d->fd, VFIO_DEVICE_GET_REGION_INFO, &info) < 0)
+		return complain("VFIO_DEVICE_GET_REGION_INFO", d->bdf);
+	*bytes = info.size;
+	*offset = info.offset;
+	if (!base)
+		return 0;
+	if (!info.size || !(info.flags & VFIO_REGION_INFO_FLAG_MMAP)) {
+		fprintf(stderr, "t3-conformance: %s: BAR%u cannot be mapped\n", d->bdf, index);
+		return -1;
+	}
+	*base = mmap(NULL, info.size, PROT_READ | PROT_WRITE, MAP_SHARED, d->fd,
+		     (off_t)info.offset);
+	return *base == MAP_FAILED ? complain("cannot map a BAR", d->bdf) : 0;
+}
+
+static int map_regions(struct conf_device *d)
+{
+	uint64_t offset;
+
+	if (conf_region(d, T3_BAR_REGS, &d->regs, &d->regs_bytes, &offset) ||
+	    conf_region(d, T3_BAR_MEMORY, &d->memory, &d->memory_bytes, &offset) ||
+	    conf_region(d, T3_BAR_APERTURE, &d->aperture, &d->aperture_bytes, &offset))
+		return -1;
+	return 0;
+}
+
+/* ------------------------------------------------------------ configuration */
+
+uint32_t conf_config(struct conf *c, struct conf_device *d, uint32_t offset, unsigned bytes)
+{
+	uint32_t value = 0;
+
+	/* Configuration space is little-endian, and so is the host: see main(). */
+	CHECK(c, pread(d->fd, &value, bytes, (off_t)(d->config_offset + offset)) == (ssize_t)bytes,
+	      "cannot read configuration space at 0x%x: %s", offset, strerror(errno));
+	return value;
+}
+
+void conf_config_write(struct conf *c, struct conf_device *d, uint32_t offset, unsigned bytes,
+		       uint32_t value)
+{
+	CHECK(c, pwrite(d->fd, &value, bytes, (off_t)(d->config_offset + offset)) == (ssize_t)bytes,
+	      "cannot write configuration space at 0x%x: %s", offset, strerror(errno));
+}
+
+void conf_bus_master(struct conf *c, struct conf_device *d, bool on)
+{
+	uint32_t command = conf_config(c, d, PCI_COMMAND, 2);
+
+	command = on ? command | PCI_COMMAND_MASTER : command & ~PCI_COMMAND_MASTER;
+	conf_config_write(c, d, PCI_COMMAND, 2, command | PCI_COMMAND_MEMORY);
+}
+
+void conf_flr(struct conf *c, struct conf_device *d)
+{
+	CHECK(c, !ioctl(d->fd, VFIO_DEVICE_RESET), "VFIO_DEVICE_RESET: %s", strerror(errno));
+}
+
+/* --------------------------------------------------------- groups, container */
+
+static int open_group(struct conf *c, const char *bdf, int group)
+{
+	struct vfio_group_status status = { .argsz = sizeof(status) };
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/vfio/%d", group);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return complain("cannot open its VFIO group", bdf);
+	if (ioctl(fd, VFIO_GROUP_GET_STATUS, &status) < 0 ||
+	    !(status.flags & VFIO_GROUP_FLAGS_VIABLE)) {
+		fprintf(stderr, "t3-conformance: %s: its group has other users\n", bdf);
+		close(fd);
+		return -1;
+	}
+	if (ioctl(fd, VFIO_GROUP_SET_CONTAINER, &c->container) < 0) {
+		complain("VFIO_GROUP_SET_CONTAINER", bdf);
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* A group is opened once, whatever it holds. */
+static int group_of(struct conf *c, struct conf_device *d, const int *groups, unsigned index)
+{
+	for (unsigned i = 0; i < index; i++)
+		if (groups[i] == groups[index])
+			return c->device[i].group_fd;
+	return open_group(c, d->bdf, groups[index]);
+}
+
+static int open_device(struct conf_device *d)
+{
+	struct vfio_device_info info = { .argsz = sizeof(info) };
+	uint64_t bytes;
+
+	d->fd = ioctl(d->group_fd, VFIO_GROUP_GET_DEVICE_FD, d->bdf);
+	if (d->fd < 0)
+		return complain("VFIO_GROUP_GET_DEVICE_FD", d->bdf);
+	if (ioctl(d->fd, VFIO_DEVICE_GET_INFO, &info) < 0)
+		return complain("VFIO_DEVICE_GET_INFO", d->bdf);
+	if (!(info.flags & VFIO_DEVICE_FLAGS_RESET)) {
+		fprintf(stderr, "t3-conformance: %s: it cannot be reset\n", d->bdf);
+		return -1;
+	}
+	return conf_region(d, VFIO_PCI_CONFIG_REGION_INDEX, NULL, &bytes, &d->config_offset);
+}
+
+static int enable_device(struct conf_device *d)
+{
+	uint16_t command = PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER;
+
+	if (ioctl(d->fd, VFIO_DEVICE_RESET) < 0)
+		return complain("VFIO_DEVICE_RESET", d->bdf);
+	if (pwrite(d->fd, &command, 2, (off_t)(d->config_offset + PCI_COMMAND)) != 2)
+		return complain("cannot enable it", d->bdf);
+	return map_regions(d);
+}
+
+/* Refuse what is no T3 of this version: its results would mean nothing. */
+static int identify(struct conf_device *d)
+{
+	uint32_t id = conf_reg(d, T3_REG_ID), version = conf_reg(d, T3_REG_VERSION);
+
+	if (id != T3_ID_VALUE || version >> 16 != T3_VERSION_VALUE >> 16) {
+		fprintf(stderr,
+			"t3-conformance: %s: ID 0x%08x version %u.%u, wanted 0x%08x version %u.x\n",
+			d->bdf, id, version >> 16, version & 0xffff, T3_ID_VALUE,
+			T3_VERSION_VALUE >> 16);
+		return -1;
+	}
+	d->fabric = conf_reg64(d, T3_REG_FABRIC_ID);
+	d->rank = conf_reg(d, T3_REG_RANK);
+	d->ranks = conf_reg(d, T3_REG_RANKS);
+	d->topology = conf_reg(d, T3_REG_TOPOLOGY);
+	return 0;
+}
+
+/* ------------------------------------------------------------- host memory */
+
+static int map_page(struct conf *c, unsigned page)
+{
+	struct vfio_iommu_type1_dma_map map = {
+		.argsz = sizeof(map),
+		.flags = VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE,
+		.vaddr = (uintptr_t)(c->pages + page * page_stride()),
+		.iova = IOVA_BASE + page * page_stride(),
+		.size = page_stride(),
+	};
+
+	return ioctl(c->container, VFIO_IOMMU_MAP_DMA, &map);
+}
+
+static int map_pages(struct conf *c)
+{
+	c->pages = mmap(NULL, CONF_PAGES * page_stride(), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (c->pages == MAP_FAILED)
+		return complain("no memory", "event areas");
+	for (unsigned page = 0; page < CONF_PAGES; page++)
+		if (map_page(c, page))
+			return complain("VFIO_IOMMU_MAP_DMA", "event areas");
+	return 0;
+}
+
+void *conf_page(struct conf *c, uint64_t *iova)
+{
+	unsigned page = c->pages_used++;
+	uint8_t *memory = c->pages + page * page_stride();
+
+	CHECK(c, page < CONF_PAGES, "the test needs more than %u pages", CONF_PAGES);
+	memset(memory, 0xa5, T3_PAGE_SIZE);
+	*iova = IOVA_BASE + page * page_stride();
+	return memory;
+}
+
+void conf_unmap(struct conf *c, uint64_t iova)
+{
+	struct vfio_iommu_type1_dma_unmap unmap = { .argsz = sizeof(unmap),
+						    .iova = iova,
+						    .size = page_stride() };
+
+	CHECK(c, !ioctl(c->container, VFIO_IOMMU_UNMAP_DMA, &unmap), "VFIO_IOMMU_UNMAP_DMA: %s",
+	      strerror(errno));
+	c->unmapped[(iova - IOVA_BASE) / page_stride()] = true;
+}
+
+void conf_pages_restore(struct conf *c)
+{
+	for (unsigned page = 0; page < CONF_PAGES; page++) {
+		if (c->unmapped[page])
+			CHECK(c, !map_page(c, page), "VFIO_IOMMU_MAP_DMA: %s", strerror(errno));
+		c->unmapped[page] = false;
+	}
+	c->pages_used = 0;
+}
+
+/* -------------------------------------------------------------------- all */
+
+static int open_container(struct conf *c)
+{
+	c->container = open("/dev/vfio/vfio", O_RDWR | O_CLOEXEC);
+	if (c->container < 0)
+		return complain("no VFIO here; is vfio-pci loaded, and is this root?",
+				"/dev/vfio/vfio");
+	if (ioctl(c->container, VFIO_GET_API_VERSION) == VFIO_API_VERSION &&
+	    ioctl(c->container, VFIO_CHECK_EXTENSION, VFIO_TYPE1v2_IOMMU) > 0)
+		return 0;
+	fprintf(stderr, "t3-conformance: VFIO has no type 1 IOMMU: load vfio_iommu_type1\n");
+	return -1;
+}
+
+int conf_open(struct conf *c, char *const *bdfs, unsigned count)
+{
+	int groups[T3_MAX_RANKS];
+
+	if (open_container(c))
+		return -1;
+	for (unsigned i = 0; i < count; i++) {
+		struct conf_device *d = &c->device[i];
+
+		snprintf(d->bdf, sizeof(d->bdf), "%s", bdfs[i]);
+		groups[i] = conf_group(d->bdf);
+		if (groups[i] < 0)
+			return -1;
+		d->group_fd = group_of(c, d, groups, i);
+		if (d->group_fd < 0)
+			return -1;
+		c->count = i + 1;
+		if (i == 0 && ioctl(c->container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU) < 0)
+			return complain("VFIO_SET_IOMMU", d->bdf);
+		if (open_device(d) || enable_device(d) || identify(d) || conf_irq_open(d))
+			return -1;
+	}
+	conf_order(c);
+	return map_pages(c);
+}
+
+/* The files go with the process; the functions are left as a reset leaves them. */
+void conf_close(struct conf *c)
+{
+	for (unsigned i = 0; i < c->count; i++) {
+		conf_irq_close(&c->device[i]);
+		if (ioctl(c->device[i].fd, VFIO_DEVICE_RESET) < 0)
+			complain("VFIO_DEVICE_RESET", c->device[i].bdf);
+	}
+}

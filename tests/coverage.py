@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Run test programs that were built with --coverage; what of the core they reach.
+
+usage: coverage.py PROGRAM...
+
+Prints lines and branches for each file of qemu-device/core, what was not reached,
+and the totals. Exits 1 when a program fails or a total is below its threshold.
+The whole report is left in .build/cov/report.html.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TREE = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build")) / "cov"
+LINES, BRANCHES = 95.0, 90.0
+PROGRAM_SECONDS = 600
+
+
+def run_programs(programs):
+    """Names of those that failed. What earlier runs counted is forgotten first."""
+    for old in TREE.rglob("*.gcda"):
+        old.unlink()
+    failed = []
+    for program in programs:
+        log = pathlib.Path(program + ".log")
+        with open(log, "wb") as output:
+            status = subprocess.run([program], stdin=subprocess.DEVNULL, stdout=output,
+                                    stderr=subprocess.STDOUT, timeout=PROGRAM_SECONDS,
+                                    cwd=ROOT, check=False).returncode
+        if status:
+            failed.append(f"{program} ended with status {status}, see {log}")
+    return failed
+
+
+def gcovr():
+    """(per-file figures, uncovered lines and branches by file)."""
+    summary, full = TREE / "summary.json", TREE / "full.json"
+    subprocess.run(["gcovr", "--root", ROOT, "--object-directory", TREE / "qemu-device",
+                    "--filter", "qemu-device/core/", "--json-summary", summary, "--json", full,
+                    "--html-details", TREE / "report.html", TREE / "qemu-device"],
+                   cwd=ROOT, check=True, timeout=300)
+    missed = {}
+    for entry in json.loads(full.read_text())["files"]:
+        code = [line for line in entry["lines"] if not line.get("gcovr/noncode")]
+        lines = {line["line_number"] for line in code if not line["count"]}
+        branches = {line["line_number"] for line in code
+                    if any(not branch["count"] for branch in line.get("branches", []))}
+        missed[entry["file"]] = (sorted(lines), sorted(branches - lines))
+    return json.loads(summary.read_text()), missed
+
+
+def ranges(numbers):
+    """1-3,7 for [1, 2, 3, 7]."""
+    runs = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(f"{a}-{b}" if a != b else str(a) for a, b in runs)
+
+
+def row(name, entry):
+    def part(what):
+        total = entry[f"{what}_total"]
+        share = 100.0 * entry[f"{what}_covered"] / total if total else 100.0
+        return f"{entry[f'{what}_covered']:5d}/{total:<5d} {share:5.1f} %"
+    print(f"{name:14s} {part('line')}   {part('branch')}")
+
+
+def main():
+    failed = run_programs(sys.argv[1:])
+    summary, missed = gcovr()
+    print(f"{'':14s} {'lines':>19s}   {'branches':>19s}")
+    for entry in sorted(summary["files"], key=lambda entry: entry["filename"]):
+        row(pathlib.Path(entry["filename"]).name, entry)
+        lines, branches = missed[entry["filename"]]
+        if lines:
+            print(f"    lines not run: {ranges(lines)}")
+        if branches:
+            print(f"    branches not all taken: {ranges(branches)}")
+    row("total", summary)
+    for what, least in (("line", LINES), ("branch", BRANCHES)):
+        share = 100.0 * summary[f"{what}_covered"] / max(1, summary[f"{what}_total"])
+        if share < least:
+            failed.append(f"{what} coverage {share:.1f} % is below {least:.0f} %")
+    for text in failed:
+        print(f"coverage: {text}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libFuzzer's side. Devices are made once for each shape and rewound between
+ * inputs, which is a hundred times faster than new ones. With T3_FUZZ_TWICE set
+ * each input runs on new devices and then on rewound ones, and must come to the
+ * same end: else a crash could depend on the inputs before it.
+ */
+#include <sys/mman.h>
+
+#include "ring.h"
+#include "t3_internal.h"
+#include "world.h"
+
+#define SHAPES 16u
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct host *make(uint32_t shape)
+{
+	static const struct {
+		uint32_t entries, ways;
+	} tracker[] = { { 1, 1 }, { 4, 4 }, { 8, 2 }, { 256, 8 } };
+	struct host_config config = {
+		.topology = shape & 1 ? T3_TOPOLOGY_FULL : T3_TOPOLOGY_RING,
+		.ranks = shape & 2 ? 3 : 2,
+		.entries = tracker[shape >> 2].entries,
+		.ways = tracker[shape >> 2].ways,
+	};
+
+	return host_new(&config);
+}
+
+/* ------------------------------------------------------------------- rewind */
+
+/* Whole pages are given back: what was not touched costs nothing. */
+static void zero_memory(uint8_t *memory, size_t size)
+{
+	uintptr_t start = ((uintptr_t)memory + 4095) & ~(uintptr_t)4095;
+	uintptr_t end = ((uintptr_t)memory + size) & ~(uintptr_t)4095;
+
+	memset(memory, 0, start - (uintptr_t)memory);
+	memset((void *)end, 0, (uintptr_t)memory + size - end);
+	assert_int_equal(madvise((void *)start, end - start, MADV_DONTNEED), 0);
+}
+
+/* What a function reset keeps. */
+static void rewind_device(struct host_dev *d)
+{
+	struct t3_dev *dev = d->dev;
+	uint32_t i;
+
+	for (i = 0; i < T3_MAX_SPACES; i++)
+		dev->generation[i] = 1;
+	for (i = 0; i < T3_MAX_SEGMENTS; i++)
+		dev->free_segment[i] = T3_MAX_SEGMENTS - 1 - i;
+	dev->incarnation = 1;
+	dev->tracker.clock = 0;
+	zero_memory(d->memory, d->memory_size);
+	memset(d->pages, 0, HOST_PAGES * T3_PAGE_SIZE);
+	memset(d->irqs, 0, sizeof(d->irqs));
+	d->fail_after = HOST_NONE32;
+	d->guest_errors = d->triggers = d->logged = 0;
+}
+
+static void rewind_links(struct t3_fabric *fabric)
+{
+	uint32_t a, b;
+
+	for (a = 0; a < fabric->config.ranks; a++)
+		for (b = 0; b < fabric->config.ranks; b++) {
+			struct t3_link *link = fabric->link[a][b];
+
+			if (!link)
+				continue;
+			memset(link, 0, sizeof(*link));
+			t3_link_init(link, fabric, a, b);
+		}
+}
+
+static void rewind_world(struct host *host)
+{
+	uint32_t r;
+
+	for (r = 0; r < host->ranks; r++) {
+		t3_dev_reset(host->dev[r].dev);
+		rewind_device(&host->dev[r]);
+	}
+	assert_int_equal(host->fabric->heap.count, 0);
+	rewind_links(host->fabric);
+	host->fabric->now = 0;
+	host->fabric->heap.seq = 0;
+	host->kicks = 0;
+}
+
+/* ---------------------------------------------------------------- the probe */
+
+/* What does not apply is refused. */
+static void take_away(struct host *host, uint32_t kind)
+{
+	struct t3_cmd_inject inject = { .kind = kind };
+
+	for (inject.rank = 0; inject.rank < host->ranks; inject.rank++) {
+		uint32_t peers = kind == T3_INJECT_UNHANG_QUEUE ? T3_MAX_QUEUES : host->ranks;
+
+		for (inject.peer = 0; inject.peer < peers; inject.peer++)
+			t3_fabric_inject(host->fabric, &inject);
+	}
+}
+
+static void calm(struct host *host)
+{
+	/* clang-format off */
+	static const uint32_t kinds[] = {
+		T3_INJECT_DROP, T3_INJECT_DUPLICATE, T3_INJECT_CORRUPT,
+		T3_INJECT_REORDER, T3_INJECT_DELAY, T3_INJECT_DROP_RESPONSE,
+		T3_INJECT_LINK_UP, T3_INJECT_LINK_RANDOM, T3_INJECT_UNPOISON,
+		T3_INJECT_LOSE_IRQ, T3_INJECT_FAIL_DMA, T3_INJECT_UNHANG_QUEUE,
+	};
+	/* clang-format on */
+	uint32_t i;
+
+	t3_fabric_set_inline_budget(host->fabric, T3_INLINE_BUDGET);
+	for (i = 0; i < host->ranks; i++)
+		host->dev[i].fail_after = HOST_NONE32;
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		take_away(host, kinds[i]);
+}
+
+static void expect_working(struct host *host)
+{
+	struct ring ring = ring_of(host, 0, T3_DTYPE_I32);
+	uint32_t r;
+
+	for (r = 0; r < host->ranks; r++) {
+		t3_dev_reset(host->dev[r].dev);
+		memset(host->dev[r].memory + HOST_COUNTER_BASE(0), 0,
+		       HOST_COUNTER_COUNT * sizeof(struct t3_tile_record));
+	}
+	host_drain(host);
+	ring_create(&ring);
+	ring_connect(&ring);
+	ring_arm(&ring, 1);
+	for (r = 0; r < host->ranks; r++)
+		ring_produce(&ring, r, 1, true);
+	ring_expect_state(&ring, T3_SPACE_COMPLETE, 1);
+	ring_expect_sums(&ring, 1);
+	ring_expect_counts(&ring, 1, true);
+}
+
+/* ------------------------------------------------------------------ one run */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	return (hash ^ value) * 0x100000001b3ull;
+}
+
+static uint64_t digest(struct host *host)
+{
+	uint64_t hash = mix(0xcbf29ce484222325ull, t3_fabric_now(host->fabric));
+	uint32_t r, i;
+
+	for (r = 0; r < host->ranks; r++) {
+		struct host_dev *d = &host->dev[r];
+
+		for (i = 0; i < T3_COUNTER_COUNT; i++)
+			hash = mix(hash, d->dev->counter[i]);
+		for (i = 0; i < WORLD_SPACES; i++)
+			hash = mix(mix(hash, d->dev->generation[i]), d->dev->space[i].state);
+		hash = mix(mix(hash, d->logged), d->guest_errors);
+	}
+	return hash;
+}
+
+static uint64_t run(struct host *host, struct stream in)
+{
+	uint64_t hash;
+
+	fuzz_one(&in, host);
+	world_check(host);
+	hash = digest(host);
+	calm(host);
+	host_drain(host); /* all that is under way comes to an end */
+	world_check(host);
+	expect_working(host);
+	return hash;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	return setenv("CMOCKA_TEST_ABORT", "1", 1); /* a failed assertion is a crash */
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct host *pool[SHAPES];
+	struct stream in = { data, size };
+	uint32_t shape = stream_u8(&in) % SHAPES;
+	uint64_t hash;
+
+	if (!pool[shape])
+		pool[shape] = make(shape);
+	hash = run(pool[shape], in);
+	rewind_world(pool[shape]);
+	if (getenv("T3_FUZZ_TWICE")) {
+		assert_int_equal(run(pool[shape], in), hash);
+		host_free(pool[shape]);
+		pool[shape] = NULL;
+	}
+	return 0;
+}

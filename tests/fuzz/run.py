@@ -1,0 +1,76 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Fuzz for a while: each target, or the one that FUZZ names.
+
+usage: run.py       with the options of `make fuzz` in the environment:
+                    FUZZ, FUZZ_SECONDS, FUZZ_SEED, FUZZ_INPUT
+
+What libFuzzer finds on its way is kept in .build/fuzz/out/TARGET/found and is where the
+next run goes on; an input that fails is left in .build/fuzz/out/TARGET. Exits 1 if any was.
+"""
+
+import os
+import pathlib
+import secrets
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
+INPUT_MAX = 4096
+
+
+def targets():
+    known = sorted(path.stem for path in (ROOT / "tests/fuzz").glob("fuzz_*.c"))
+    wanted = os.environ.get("FUZZ")
+    if wanted and wanted not in known:
+        sys.exit(f"fuzz: no target '{wanted}'; there are: {' '.join(known)}")
+    return [wanted] if wanted else known
+
+
+def whole(name, otherwise):
+    text = os.environ.get(name) or str(otherwise)
+    if not text.isdecimal() or not 0 < int(text) < 2**32:
+        sys.exit(f"fuzz: {name} is '{text}', not a number from 1 to 2^32 - 1")
+    return int(text)
+
+
+def fuzz(target, seconds, seed):
+    """The run's status; its seed and what to do about a failure are printed."""
+    place = BUILD / "fuzz/out" / target
+    found = place / "found"
+    found.mkdir(parents=True, exist_ok=True)
+    before = set(place.glob("*-*"))
+    log = place / "log"
+    print(f"[{target}] {seconds} s with FUZZ_SEED={seed}, log {os.path.relpath(log)}", flush=True)
+    with open(log, "wb") as output:
+        status = subprocess.run(
+            [BUILD / "fuzz" / target, f"-max_total_time={seconds}", f"-seed={seed}",
+             f"-max_len={INPUT_MAX}", f"-artifact_prefix={place}/", "-print_final_stats=1",
+             "-timeout=20", found, ROOT / "tests/fuzz/corpus" / target],
+            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+            cwd=ROOT, check=False).returncode
+    text = log.read_text(errors="replace").splitlines()
+    print("\n".join(f"    {line}" for line in text if line.startswith(("Done ", "SUMMARY", "stat:"))))
+    for path in sorted(set(place.glob("*-*")) - before):
+        print(f"    again: make fuzz FUZZ={target} FUZZ_INPUT={os.path.relpath(path)}")
+    print(f"[{target}] {'ok' if status == 0 else f'FAILED with status {status}'}", flush=True)
+    return status
+
+
+def main():
+    wanted = targets()
+    one = os.environ.get("FUZZ_INPUT")
+    if one:
+        if len(wanted) != 1:
+            sys.exit("fuzz: FUZZ_INPUT needs FUZZ=target")
+        if not pathlib.Path(one).is_file():
+            sys.exit(f"fuzz: no file {one}")
+        return subprocess.run([BUILD / "fuzz" / wanted[0], one], check=False).returncode and 1
+    seconds = whole("FUZZ_SECONDS", 900)
+    seed = whole("FUZZ_SEED", 1 + secrets.randbelow(2**32 - 2))
+    return max([fuzz(target, seconds, seed) for target in wanted]) and 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

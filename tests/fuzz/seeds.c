@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes the seed corpus: `make fuzz-corpus`. Each seed is a short life of devices
+ * in a target's operations (ops.h), from which libFuzzer breeds the rest.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ops.h"
+#include "t3_hw.h"
+
+/* First byte of an input: full fabric, three devices, tracker size. */
+#define SHAPE_FULL	1u
+#define SHAPE_THREE	2u
+#define SHAPE_TRACKER_4 4u
+#define SHAPE_TRACKER_8 8u
+#define SHAPE_USUAL	12u
+
+static const char *root;
+static uint8_t tape[4096];
+static size_t used;
+
+static void put(uint64_t value, size_t bytes)
+{
+	if (bytes > sizeof(tape) - used)
+		abort();
+	memcpy(tape + used, &value, bytes);
+	used += bytes;
+}
+
+static void bytes(size_t count, const uint8_t *values)
+{
+	while (count--)
+		put(*values++, 1);
+}
+
+/* clang-format off */
+#define PUT(...) bytes(sizeof((const uint8_t[]){ __VA_ARGS__ }), (const uint8_t[]){ __VA_ARGS__ })
+/* clang-format on */
+
+static void save(const char *target, const char *name)
+{
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", root, target);
+	if (mkdir(path, 0777) && errno != EEXIST) {
+		perror(path);
+		exit(1);
+	}
+	snprintf(path, sizeof(path), "%s/%s/%s", root, target, name);
+	file = fopen(path, "wb");
+	if (!file || fwrite(tape, 1, used, file) != used || fclose(file)) {
+		perror(path);
+		exit(1);
+	}
+	used = 0;
+}
+
+static void save_numbered(const char *target, const char *what, uint32_t number)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s-%u", what, number);
+	save(target, name);
+}
+
+/* --------------------------------------------------------------- fuzz_regs */
+
+static void reg(uint32_t op, uint32_t rank, uint32_t index, uint64_t value)
+{
+	PUT((uint8_t)op, (uint8_t)rank, (uint8_t)index, 0, 2); /* width 4 */
+	if (op == OP_REG_WRITE)
+		put(value, 8);
+}
+
+static void raw(uint32_t op, uint32_t rank, uint32_t offset, uint32_t width, uint64_t value)
+{
+	PUT((uint8_t)op, (uint8_t)rank);
+	put(offset, 4);
+	put(width, 1);
+	if (op == OP_RAW_WRITE)
+		put(value, 8);
+}
+
+static void store(uint32_t rank, uint32_t space, uint32_t offset, uint32_t width, uint64_t value)
+{
+	PUT(OP_STORE, (uint8_t)rank, (uint8_t)space);
+	put(offset, 2);
+	put(width, 1);
+	put(value, 8);
+}
+
+static void fill(uint32_t rank, uint32_t space, uint32_t segment)
+{
+	PUT(OP_FILL, (uint8_t)rank, (uint8_t)space, (uint8_t)segment);
+	put(rank + 1, 4);
+}
+
+static void tile(uint32_t rank, uint32_t space, uint32_t segment, uint32_t slot, uint32_t number)
+{
+	PUT(OP_TILE, (uint8_t)rank, (uint8_t)space);
+	put(segment | slot << 3 | number << 5, 2);
+}
+
+static void every_register(void)
+{
+	uint32_t i;
+
+	PUT(SHAPE_USUAL);
+	for (i = 0; i < 16; i++) {
+		reg(OP_REG_READ, 0, i, 0);
+		reg(OP_REG_WRITE, 1, i, 0xffffffff);
+		reg(OP_REG_READ, 1, i, 0);
+	}
+	save("fuzz_regs", "registers");
+	PUT(SHAPE_FULL | SHAPE_THREE);
+	for (i = 0; i < 4; i++) {
+		raw(OP_RAW_READ, i, 0x5fc + i, i, 0);
+		raw(OP_RAW_WRITE, i, 0x10000 * i, i, i);
+		raw(OP_RAW_WRITE, i, T3_DOORBELL_BASE + 8 * i, i, i);
+		raw(OP_RAW_READ, i, T3_BAR_REGS_SIZE - 8, i, 0);
+	}
+	save("fuzz_regs", "raw");
+}
+
+static void commands(void)
+{
+	uint32_t opcode, i;
+
+	PUT(SHAPE_USUAL | SHAPE_THREE);
+	for (opcode = 0; opcode < 16; opcode++)
+		for (i = 0; i < 2; i++) {
+			PUT(OP_ADMIN, (uint8_t)i, (uint8_t)opcode, 1, 0);
+			if (opcode == T3_CMD_SEG_MAP)
+				put(i, 1); /* kind */
+			put(0, 1);	   /* no patch */
+		}
+	save("fuzz_regs", "commands");
+	PUT(SHAPE_USUAL);
+	for (i = 0; i < 24; i++) { /* one field of SEG_MAP after the other */
+		PUT(OP_ADMIN, 0, T3_CMD_SPACE_CREATE, 0, 0, 0);
+		PUT(OP_ADMIN, 0, T3_CMD_SEG_MAP, 0, 0, 0, 1, (uint8_t)(3 * i), 0, 0xff);
+	}
+	save("fuzz_regs", "command-fields");
+}
+
+/* What each way of producing does to all three kinds of segments. */
+static void collectives(void)
+{
+	uint32_t shape, rank, segment, t;
+
+	for (shape = 0; shape < 16; shape += 3) {
+		PUT((uint8_t)shape, OP_BUILD, 0, 0, 0x80);
+		for (rank = 0; rank < 2 + (shape >> 1 & 1); rank++)
+			for (segment = 0; segment < 3; segment++)
+				if (shape & 4)
+					for (t = 0; t < 4; t++)
+						tile(rank, 0, segment, t & 1, t);
+				else
+					fill(rank, 0, segment);
+		for (rank = 0; rank < 3; rank++)
+			PUT(OP_RELEASE, (uint8_t)rank, 0, 0);
+		PUT(OP_ARM_ALL, 0, 0);
+		save_numbered("fuzz_regs", "collective", shape);
+	}
+}
+
+static void interruptions(void)
+{
+	/* clang-format off */
+	static const struct {
+		const char *name;
+		uint8_t bytes[6];
+	} what[] = {
+		{ "reset-in-flight", { OP_RESET, 1 } },
+		{ "replug-in-flight", { OP_REPLUG, 1, 3 } },
+		{ "dma-fails", { OP_DMA_FAILS, 0, 2 } },
+		{ "packet-lost", { OP_INJECT, 0, T3_INJECT_DROP, 1, 1, 0 } },
+		{ "link-down", { OP_INJECT, 0, T3_INJECT_LINK_DOWN, 1, 0, 0 } },
+		{ "space-reset", { OP_ADMIN, 1, T3_CMD_SPACE_RESET, 0, 0, 0 } },
+		{ "space-disable", { OP_ADMIN, 1, T3_CMD_SPACE_DISABLE, 0, 0, 0 } },
+	};
+	static const uint8_t sizes[] = { 2, 3, 3, 6, 6, 6, 6 };
+	/* clang-format on */
+	size_t i;
+
+	for (i = 0; i < sizeof(what) / sizeof(what[0]); i++) {
+		PUT(SHAPE_TRACKER_8 | SHAPE_THREE, OP_BUILD, 0, 0, 0x80, OP_BUDGET, 0, 0);
+		fill(0, 0, 2);
+		fill(0, 0, 1);
+		PUT(OP_EVENTS, 0, 5);
+		bytes(sizes[i], what[i].bytes);
+		fill(1, 0, 1);
+		PUT(OP_EVENTS, 0, 255, OP_BUILD, 0, 0, 0x80, OP_BUDGET, 0, 255);
+		save("fuzz_regs", what[i].name);
+	}
+}
+
+static void mistakes(void)
+{
+	uint32_t width;
+
+	PUT(SHAPE_TRACKER_4, OP_BUILD, 0, 0, 0x80, OP_BUILD, 0, 1, 0x82);
+	for (width = 0; width < 4; width++) {
+		store(0, 0, 0x3f8 + width, width, ~0ull);
+		store(1, 1, 0x400 + 2 * width, width, 1);
+		PUT(OP_LOAD, 0);
+		put(0x400 * width, 4);
+		put(width, 1);
+		PUT(OP_DOORBELL_READ, 0, 1);
+		put(0x18, 2);
+		put(width, 1);
+		PUT(OP_RAW_STORE, 1);
+		put(0xff8 << width, 8);
+		put(width, 1);
+		put(width, 8);
+	}
+	PUT(OP_SCRIBBLE_RECORD, 0, 0, 0, 1, 4, 2, 1, 2, 3, 4);
+	store(0, 0, 0, 2, 1);
+	save("fuzz_regs", "mistakes");
+	PUT(SHAPE_USUAL | SHAPE_THREE, OP_HOSTILE, 0, 31, 1, 0, OP_HOSTILE, 0, 31, 2, 0, OP_HOSTILE,
+	    0, 31, 3, 0);
+	save("fuzz_regs", "mad-driver");
+}
+
+/* ------------------------------------------------------------- fuzz_packet */
+
+/* To device `rank` and space 0, not changed. */
+static void update(uint32_t rank, uint32_t segment, uint32_t row, uint32_t col)
+{
+	put(OP_PKT_UPDATE | rank << 4, 1);
+	put(segment | row << 2 | (col / 4) << 4 | 1u << 6, 1); /* 8 bytes */
+	put(0, 1);
+	put(row + col, 4);
+}
+
+static void updates(void)
+{
+	uint32_t shape, row, segment;
+
+	for (shape = 0; shape < 16; shape += 5) {
+		PUT((uint8_t)shape, OP_PKT_ARM, OP_PKT_EVENTS, 0x80);
+		for (segment = 0; segment < 3; segment++)
+			for (row = 0; row < 4; row++) {
+				update(0, segment, row, 0);
+				update(1, segment, row, 8);
+			}
+		PUT(OP_PKT_RELEASE, OP_PKT_ARM);
+		save_numbered("fuzz_packet", "updates", shape);
+	}
+}
+
+/* One field after the other is wrong, in each state of the space. */
+static void wrong_fields(void)
+{
+	static const uint8_t before[] = { OP_PKT_EVENTS, OP_PKT_ARM, OP_PKT_FILL };
+	uint32_t state, at;
+
+	for (state = 0; state < 3; state++) {
+		PUT(SHAPE_USUAL);
+		if (before[state] == OP_PKT_FILL)
+			PUT(OP_PKT_FILL, 0, 1, 0, 0, 0);
+		else
+			PUT(before[state]);
+		for (at = 0; at < sizeof(struct t3_packet); at += 2)
+			PUT(OP_PKT_UPDATE, 0x40, 1, (uint8_t)at, 1, 0xff, 0xff, 1, 2, 3, 4);
+		save_numbered("fuzz_packet", "fields", state);
+	}
+}
+
+static void control_packets(void)
+{
+	uint32_t type, arg;
+
+	PUT(SHAPE_THREE | SHAPE_USUAL);
+	for (type = 0; type < 3; type++)
+		for (arg = 0; arg < 10; arg++)
+			PUT((uint8_t)(OP_PKT_CONTROL | arg % 3 << 4), (uint8_t)type, (uint8_t)arg,
+			    0, 0, 0, 0, 0, OP_PKT_ARM);
+	save("fuzz_packet", "control");
+	PUT(SHAPE_FULL);
+	for (arg = 0; arg < 16; arg++) {
+		PUT(OP_PKT_COMMAND, (uint8_t)arg, OP_PKT_ARM, OP_PKT_EVENTS, 3);
+		update(0, 0, 0, 0);
+		PUT(OP_PKT_CONTROL, 0, 0, 0, 0, 0, 0, 0);
+	}
+	save("fuzz_packet", "life");
+	PUT(SHAPE_USUAL, OP_PKT_RAW);
+	for (arg = 0; arg < 68; arg++)
+		put(arg, 1);
+	save("fuzz_packet", "raw");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: fuzz-seeds FOLDER\n");
+		return 2;
+	}
+	root = argv[1];
+	every_register();
+	commands();
+	collectives();
+	interruptions();
+	mistakes();
+	updates();
+	wrong_fields();
+	control_packets();
+	return 0;
+}

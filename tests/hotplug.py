@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Unplug, pull out and plug in a device of a running guest; TAP on stdout.
+
+The guest runs a script that says what it sees; the host acts through QMP. Exits 1
+when a test failed.
+"""
+
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+VM = ROOT / "tools/vm/t3-vm"
+SECONDS = 60
+
+# `await N` waits for N devices; each change of their number is said.
+COMMON = """
+watch() {
+	n=$(ls /dev/accel | wc -l)
+	[ "$n" = "$last" ] || echo "devices $n"
+	last=$n
+}
+await() { until watch; [ "$last" = "$1" ]; do sleep 0.05; done; }
+job() {
+	t3 gemm-rs --ranks 2 --shape 64x64x64 --dtype i32 "$@" >/tmp/out 2>&1 &&
+		echo "job passed" || { cat /tmp/out; echo "job failed"; }
+}
+await 2
+"""
+
+# The device goes idle, and once in the middle of a job, which has to end.
+ACPI = """
+await 1; await 2; job
+job --iters 100000 >/tmp/job & sleep 1; kill -0 $! && echo "job runs"
+await 1; wait; cat /tmp/job; await 2; job
+"""
+
+# The guest takes the slot's power away; the host has nothing to do but to plug in.
+NATIVE = """
+echo 0 >/sys/bus/pci/slots/2/power
+await 1; await 2; job
+"""
+
+
+class Qmp:
+    """One command at a time; events that come in between are kept."""
+
+    def __init__(self, path):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(SECONDS)
+        self.sock.connect(str(path))
+        self.lines = self.sock.makefile("r", encoding="utf-8")
+        self.events = []
+        self.lines.readline()
+        self.command("qmp_capabilities")
+
+    def read(self):
+        message = json.loads(self.lines.readline() or '{"event": "EOF"}')
+        if message.get("event") == "EOF":
+            raise RuntimeError("QEMU has closed its monitor")
+        if "event" in message:
+            self.events.append(message["event"])
+        return message
+
+    def command(self, name, **arguments):
+        self.sock.sendall(json.dumps({"execute": name, "arguments": arguments}).encode())
+        message = self.read()
+        while "event" in message:
+            message = self.read()
+        if "error" in message:
+            raise RuntimeError(f"{name}: {message['error']['desc']}")
+
+    def wait_event(self, name):
+        while name not in self.events:
+            self.read()
+        self.events.remove(name)
+
+
+class Guest:
+    """A VM of two ranks, and the guest's output line by line."""
+
+    def __init__(self, directory, script, *options):
+        path = pathlib.Path(directory) / "qmp"
+        self.process = subprocess.Popen(
+            [VM, "run", "--name", "hotplug", "--ranks", "2", "--timeout", str(SECONDS),
+             "--qemu-arg=-qmp", f"--qemu-arg=unix:{path},server=on,wait=off",
+             *(f"--qemu-arg={option}" for option in options),
+             "--", "sh", "-c", COMMON + script],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.expect("devices 2")
+        self.qmp = Qmp(path)
+
+    def expect(self, line):
+        for text in self.process.stdout:
+            print("#", text.rstrip(), flush=True)
+            if text.strip() == line:
+                return
+        raise RuntimeError(f"the guest ended before it said '{line}'")
+
+    def end(self):
+        """The script's end, with a clean kernel log."""
+        self.process.stdout.read()
+        status = self.process.wait(SECONDS)
+        if status:
+            raise RuntimeError(f"the VM ended with status {status}")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+def plug(guest):
+    guest.qmp.command("device_add", driver="t3", id="t3-1", bus="rp1", fabric="/objects/f0",
+                      rank=1)
+    guest.expect("devices 2")
+
+
+def unplug(guest):
+    guest.qmp.command("device_del", id="t3-1")
+    guest.expect("devices 1")
+    guest.qmp.wait_event("DEVICE_DELETED")
+
+
+def pull_out(guest):
+    guest.expect("job runs")
+    guest.qmp.command("qom-set", path="t3-1", property="removed", value=True)
+    unplug(guest)
+    guest.expect("job failed")
+
+
+def scenario(script, options, steps):
+    """Steps: (name, function of the guest); after a failure the rest fails as well."""
+    why, guest = None, None
+    with tempfile.TemporaryDirectory() as directory:
+        for name, step in steps:
+            try:
+                if why:
+                    raise RuntimeError(why)
+                guest = guest or Guest(directory, script, *options)
+                step(guest)
+                yield name, None
+            except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
+                why = why or f"{name}: {error}"
+                yield name, why
+                if guest:
+                    guest.stop()
+        if guest:
+            guest.stop()
+
+
+def passes(guest):
+    guest.expect("job passed")
+
+
+SCENARIOS = [
+    (ACPI, [], [("acpi-unplug", unplug), ("acpi-plug", plug), ("job-after-plug", passes),
+                ("surprise-removal-ends-the-job", pull_out),
+                ("plug-again", plug), ("job-after-removal", passes),
+                ("clean-end", Guest.end)]),
+    (NATIVE, ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"],
+     [("native-power-off-unplugs", lambda guest: guest.expect("devices 1")),
+      ("native-plug", plug), ("native-job-after-plug", passes), ("native-clean-end", Guest.end)]),
+]
+
+
+def main():
+    results = [result for arguments in SCENARIOS for result in scenario(*arguments)]
+    print(f"1..{len(results)}")
+    for number, (name, why) in enumerate(results, 1):
+        print(f"{'not ok' if why else 'ok'} {number} - {name}{f': {why}' if why else ''}")
+    return 1 if any(why for _, why in results) else 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("T3_BUILD", str(ROOT / ".build"))
+    sys.exit(main())

@@ -1,0 +1,331 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Make C of the tables in SPEC.md, and see that manual and header name the same things.
+
+usage: tables.py SPEC.md t3_hw.h OUT.h
+
+OUT.h asserts each number of the manual against the header at compile time, and holds
+the register and doorbell tables for test_spec_*.c. What the header has and the manual
+has not (or the other way round) ends the run, with the row that is missing.
+"""
+
+import collections
+import re
+import sys
+
+Table = collections.namedtuple("Table", "section columns rows")
+Row = collections.namedtuple("Row", "line cells")
+Item = collections.namedtuple("Item", "name value comment")
+Field = collections.namedtuple("Field", "name offset size comment")
+
+SCALARS = {"uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "uint64_t": 8}
+# Constants that have a table of their own, by prefix.
+ELSEWHERE = ("T3_REG_",)
+DOORBELLS = ("T3_DB_ARM", "T3_DB_RELEASE", "T3_DB_TILE", "T3_DB_STATE")
+# Tables of the manual's text whose first column names enumerators.
+NAMED = {"2.1": ("state", "T3_SPACE_"), "6.2": ("type", "T3_PKT_"), "7.": ("opcode", "T3_CMD_"),
+         "9.": ("kind", "T3_FAULT_")}
+
+problems = []
+
+
+def problem(text):
+    problems.append(text)
+
+
+# --- the header ----------------------------------------------------------------
+
+def number(text, known):
+    """A C constant expression of numbers, shifts, ors and names that came before."""
+    text = re.sub(r"\b(0x[0-9a-fA-F]+|\d+)(?:u|ull)\b", r"\1", text)
+    if not re.fullmatch(r"[\w\s()<|+*-]+", text):
+        raise ValueError(f"not a number: {text}")
+    return int(eval(text, {"__builtins__": {}}, known))  # of our own header, checked above
+
+
+def parse_defines(text):
+    known, items = {}, []
+    for match in re.finditer(r"^#define (T3_\w+)[ \t]+([^/\n\\]+?)[ \t]*(?:/\*(.*?)\*/)?$",
+                             text, re.M):
+        known[match[1]] = number(match[2], known)
+        items.append(Item(match[1], known[match[1]], (match[3] or "").strip()))
+    return known, items
+
+
+def comment_of(line):
+    match = re.search(r"/\*(.*?)\*/", line)
+    return match[1].strip() if match else ""
+
+
+def expect_all(match, pattern, names):
+    """The parser must not pass over what is written in a way that it does not know."""
+    bare = re.sub(r"/\*.*?\*/|= *[^,]*", "", match[2], flags=re.S)
+    found = re.findall(r"\b" + pattern, bare)
+    if found != names:
+        problem(f"t3_hw.h: {match[1]} has {found}, but {names} was read")
+
+
+def one_each(text):
+    """One enumerator a line, its comment behind it."""
+    return re.sub(r",[ \t]*(?=T3_)", ",\n", text)
+
+
+def parse_enums(text, known):
+    enums = {}
+    for match in re.finditer(r"^enum (t3_\w+) \{(.*?)\};", text, re.M | re.S):
+        following, items = 0, []
+        for item in re.finditer(r"^[^/\n*]*?\b(T3_\w+)(?:\s*=\s*([\w() <]+))?\s*(?:,|(?=/\*)|$)([^\n]*)",
+                                one_each(match[2]), re.M):
+            value = number(item[2], known) if item[2] else following
+            known[item[1]] = value
+            following = value + 1
+            items.append(Item(item[1], value, comment_of(item[3])))
+        expect_all(match, r"T3_\w+", [item.name for item in items])
+        enums[match[1]] = items
+    return enums
+
+
+def parse_structs(text, known):
+    """name: (size, fields). There is no implicit padding, which the header asserts."""
+    sizes, structs = dict(SCALARS), {}
+    for match in re.finditer(r"^struct (t3_\w+) \{(.*?)^\};", text, re.M | re.S):
+        offset, fields = 0, []
+        for line in re.findall(r"^\s+(?:struct )?\w+ \w+(?:\[\w+\])*;[^\n]*", match[2], re.M):
+            field = re.match(r"\s+(?:struct )?(\w+) (\w+)((?:\[\w+\])*);", line)
+            size = sizes[field[1]]
+            for count in re.findall(r"\[(\w+)\]", field[3]):
+                size *= number(count, known)
+            fields.append(Field(field[2], offset, size, comment_of(line)))
+            offset += size
+        expect_all(match, r"\w+(?=(?:\[\w+\])*;)", [field.name for field in fields])
+        sizes[match[1]] = offset
+        structs[match[1]] = (offset, fields)
+    return structs
+
+
+# --- the manual ------------------------------------------------------------------
+
+def cells_of(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def parse_manual(text):
+    tables, section, current = [], "", None
+    for number_, line in enumerate(text.splitlines(), 1):
+        if line.startswith("#"):
+            section = line.lstrip("#").strip()
+        if not line.startswith("|"):
+            current = None
+        elif current is None:
+            current = Table(section, cells_of(line), [])
+            tables.append(current)
+        elif not re.fullmatch(r"[|\s:-]+", line):
+            cells = cells_of(line)
+            if len(cells) != len(current.columns):
+                problem(f"SPEC.md:{number_}: {len(cells)} cells under {len(current.columns)} columns")
+                continue
+            current.rows.append(Row(number_, dict(zip(current.columns, cells))))
+    return tables
+
+
+def table_of(tables, start, first):
+    """All rows below headings that start so, in tables whose first column is this."""
+    return [row for table in tables if table.section.startswith(start) and
+            table.columns[0] == first for row in table.rows]
+
+
+def value_of(row, column):
+    try:
+        return int(row.cells[column], 0)
+    except (KeyError, ValueError):
+        problem(f"SPEC.md:{row.line}: no number in column '{column}'")
+        return 0
+
+
+# --- comparisons -----------------------------------------------------------------
+
+def compare(where, rows, names, wanted, make_row):
+    """Both sides name the same things once. `names` of rows; `wanted`: name -> item."""
+    seen = collections.Counter(names)
+    for row, name in zip(rows, names):
+        if name not in wanted:
+            problem(f"SPEC.md:{row.line}: {name} is not in t3_hw.h")
+        elif seen[name] > 1:
+            problem(f"SPEC.md:{row.line}: {name} is there {seen[name]} times")
+    for name, item in wanted.items():
+        if name not in seen:
+            problem(f"SPEC.md, {where}: missing {make_row(item)}")
+
+
+def check_constants(tables, items):
+    rows = table_of(tables, "A.1", "constant")
+    wanted = {item.name: item for item in items
+              if not item.name.startswith(ELSEWHERE) and item.name not in DOORBELLS}
+    compare("A.1", rows, ["T3_" + row.cells["constant"] for row in rows], wanted,
+            lambda item: f"| {item.name[3:]} | {item.value:#x} | {item.comment} |")
+    for row in rows:
+        yield f"T3_{row.cells['constant']} == {value_of(row, 'value')}", row.line
+
+
+def check_enums(tables, enums):
+    for tag, items in enums.items():
+        rows = [row for table in tables if table.section.split(",")[0] == f"enum {tag}"
+                for row in table.rows]
+        wanted = {item.name: item for item in items if not item.name.endswith("_COUNT")}
+        compare(f"enum {tag}", rows, ["T3_" + row.cells["name"] for row in rows], wanted,
+                lambda item: f"| {item.value} | {item.name[3:]} | {item.comment} |")
+        for row in rows:
+            yield f"T3_{row.cells['name']} == {value_of(row, 'value')}", row.line
+
+
+def check_structs(tables, structs):
+    sized = {}
+    for table in tables:
+        match = re.match(r"struct (t3_\w+), (\d+) bytes", table.section)
+        if match:
+            sized[match[1]] = (int(match[2]), table)
+    for tag in sized.keys() - structs.keys():
+        problem(f"SPEC.md: struct {tag} is not in t3_hw.h")
+    for tag, (size, fields) in structs.items():
+        if tag not in sized:
+            problem(f"SPEC.md, A.3: missing '#### struct {tag}, {size} bytes'")
+        length, table = sized.get(tag, (size, Table("", [], [])))
+        compare(f"struct {tag}", table.rows, [row.cells["field"] for row in table.rows],
+                {field.name: field for field in fields},
+                lambda field: f"| {field.offset:#05x} | {field.size} | {field.name} | {field.comment} |")
+        for row in table.rows:
+            name = row.cells["field"]
+            yield f"offsetof(struct {tag}, {name}) == {value_of(row, 'offset')}", row.line
+            yield f"sizeof(((struct {tag} *)0)->{name}) == {value_of(row, 'size')}", row.line
+            yield f"sizeof(struct {tag}) == {length}", row.line
+
+
+def check_named(tables, enums):
+    """The text's tables name only what there is."""
+    known = {item.name for items in enums.values() for item in items}
+    for start, (column, prefix) in NAMED.items():
+        rows = table_of(tables, start, column)
+        if not rows:
+            problem(f"SPEC.md, {start}: no table with column '{column}'")
+        for row in rows:
+            for name in re.sub(r"\([^)]*\)", "", row.cells[column]).split(","):
+                if prefix + name.strip() not in known:
+                    problem(f"SPEC.md:{row.line}: {prefix}{name.strip()} is not in t3_hw.h")
+
+
+# --- registers and doorbells -------------------------------------------------------
+
+def check_registers(tables, items):
+    """Asserts; the array's lines go to `out`."""
+    rows = table_of(tables, "1.1", "offset")
+    wanted = {item.name: item for item in items
+              if item.name.startswith("T3_REG_") and item.name != "T3_REG_END"}
+    names = ["T3_REG_" + row.cells["name"].split("[")[0] for row in rows]
+    compare("1.1", rows, names, wanted, lambda item:
+            f"| {item.value:#05x} | {item.name[7:]} | | {item.comment} |")
+    for row, name in zip(rows, names):
+        access, width = row.cells["access"], value_of(row, "width")
+        if name in wanted and wanted[name].comment.split()[0] != access + ("64" if width == 8 else ""):
+            problem(f"SPEC.md:{row.line}: t3_hw.h says {name} is {wanted[name].comment}")
+        if access not in ("RO", "RW", "RW1C") or width not in (4, 8):
+            problem(f"SPEC.md:{row.line}: access {access}, width {width}")
+        yield f"{name} == {value_of(row, 'offset')}", row.line
+
+
+def register_lines(tables):
+    for row in table_of(tables, "1.1", "offset"):
+        name, _, count = row.cells["name"].rstrip("]").partition("[")
+        reset = row.cells["reset"]
+        fixed = reset not in ("property", "varies")
+        cap = row.cells["with"]
+        yield (f'\t{{ "{name}", {value_of(row, "offset")}, {int(count or 1)}, {value_of(row, "width")}, '
+               f'SPEC_{row.cells["access"]}, {"SPEC_" + ("NUMBER" if fixed else reset.upper())}, '
+               f'{value_of(row, "reset") if fixed else 0}ull, {row.cells["writable"] or 0}ull, '
+               f'{"T3_CAP_" + cap if cap else 0} }},')
+
+
+def check_doorbells(tables, items):
+    rows = table_of(tables, "2.2", "offset")
+    values = {item.name: item for item in items if item.name in DOORBELLS}
+    names = ["T3_DB_" + row.cells["offset"].split()[1] for row in rows]
+    compare("2.2", rows, names, values, lambda item:
+            f"| {item.value:#04x} {item.name[6:]} | {item.comment} |")
+    for row, name in zip(rows, names):
+        yield f"{name} == {int(row.cells['offset'].split()[0], 0)}", row.line
+
+
+def doorbell_lines(tables):
+    for row in table_of(tables, "2.2", "offset"):
+        offset, name = row.cells["offset"].split()
+        access = re.fullmatch(r"([RW])(32|64)", row.cells["access"])
+        if not access:
+            problem(f"SPEC.md:{row.line}: access {row.cells['access']}")
+            continue
+        yield (f'\t{{ "{name}", {int(offset, 0)}, {int(access[2]) // 8}, '
+               f'{"true" if access[1] == "W" else "false"} }},')
+
+
+DECLARATIONS = """\
+/* Made from SPEC.md by tests/spec/tables.py: do not edit. */
+#ifndef SPEC_TABLES_H
+#define SPEC_TABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "t3_hw.h"
+
+enum spec_access { SPEC_RO, SPEC_RW, SPEC_RW1C };
+/* SPEC_PROPERTY: the same for the device's life. */
+enum spec_reset { SPEC_NUMBER, SPEC_PROPERTY, SPEC_VARIES };
+
+struct spec_register {
+	const char *name;
+	uint32_t offset, count, width;
+	enum spec_access access;
+	enum spec_reset after_reset;
+	uint64_t reset, writable;
+	uint32_t caps; /* bit of CAPS that must be set for it to be there */
+};
+
+struct spec_doorbell {
+	const char *name;
+	uint32_t offset, width;
+	bool write;
+};
+"""
+
+
+def generate(tables, items, enums, structs):
+    asserts = [pair for check in (check_registers(tables, items), check_doorbells(tables, items),
+                                  check_constants(tables, items), check_enums(tables, enums),
+                                  check_structs(tables, structs)) for pair in check]
+    check_named(tables, enums)
+    yield DECLARATIONS
+    for expression, line in dict(asserts).items():
+        yield f'_Static_assert({expression}, "SPEC.md:{line}");'
+    yield "\nstatic const struct spec_register spec_registers[] = {"
+    yield from register_lines(tables)
+    yield "};\n\nstatic const struct spec_doorbell spec_doorbells[] = {"
+    yield from doorbell_lines(tables)
+    yield "};\n\n#endif"
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit("usage: tables.py SPEC.md t3_hw.h OUT.h")
+    manual, header = (open(path, encoding="utf-8").read() for path in sys.argv[1:3])
+    known, items = parse_defines(header)
+    enums = parse_enums(header, known)
+    structs = parse_structs(header, known)
+    lines = list(generate(parse_manual(manual), items, enums, structs))
+    if problems:
+        sys.exit("\n".join(problems))
+    with open(sys.argv[3], "w", encoding="utf-8") as out:
+        out.write("\n".join(lines) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

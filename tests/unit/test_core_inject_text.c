@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* Injections as text: SPEC.md section 12.2. */
+#include "host.h"
+
+struct good {
+	const char *text;
+	struct t3_cmd_inject what;
+};
+
+static const struct good goods[] = {
+	{ "drop rank=0 peer=1 nth=3 count=2",
+	  { .kind = T3_INJECT_DROP, .peer = 1, .nth = 3, .count = 2 } },
+	{ "duplicate rank=1 peer=0",
+	  { .kind = T3_INJECT_DUPLICATE, .rank = 1, .nth = 1, .count = 1 } },
+	{ "corrupt peer=2 rank=1 count=5",
+	  { .kind = T3_INJECT_CORRUPT, .rank = 1, .peer = 2, .nth = 1, .count = 5 } },
+	{ "reorder rank=1 peer=2 nth=0",
+	  { .kind = T3_INJECT_REORDER, .rank = 1, .peer = 2, .count = 1 } },
+	{ "delay rank=1 peer=2 value=0x7d0",
+	  { .kind = T3_INJECT_DELAY, .rank = 1, .peer = 2, .nth = 1, .count = 1, .value = 2000 } },
+	{ "drop-response rank=1 peer=2",
+	  { .kind = T3_INJECT_DROP_RESPONSE, .rank = 1, .peer = 2, .nth = 1, .count = 1 } },
+	{ "link-down rank=0 peer=1", { .kind = T3_INJECT_LINK_DOWN, .peer = 1 } },
+	{ "\tlink-up \n rank=0   peer=1 ", { .kind = T3_INJECT_LINK_UP, .peer = 1 } },
+	{ "link-random rank=0 peer=1 nth=655 seed=18446744073709551615",
+	  { .kind = T3_INJECT_LINK_RANDOM, .peer = 1, .nth = 655, .value = ~0ull } },
+	{ "link-random rank=0 peer=1 nth=1",
+	  { .kind = T3_INJECT_LINK_RANDOM, .peer = 1, .nth = 1 } },
+	{ "poison rank=2 address=0x1000 value=64",
+	  { .kind = T3_INJECT_POISON, .rank = 2, .address = 0x1000, .value = 64 } },
+	{ "unpoison rank=2 address=0x1000 value=64",
+	  { .kind = T3_INJECT_UNPOISON, .rank = 2, .address = 0x1000, .value = 64 } },
+	{ "unpoison rank=2", { .kind = T3_INJECT_UNPOISON, .rank = 2 } },
+	{ "lose-irq rank=1 nth=4294967295",
+	  { .kind = T3_INJECT_LOSE_IRQ, .rank = 1, .nth = ~0u, .count = 1 } },
+	{ "fail-dma rank=1 nth=2 count=3",
+	  { .kind = T3_INJECT_FAIL_DMA, .rank = 1, .nth = 2, .count = 3 } },
+	{ "hang-queue rank=0 queue=3", { .kind = T3_INJECT_HANG_QUEUE, .peer = 3 } },
+	{ "unhang-queue rank=0 queue=3", { .kind = T3_INJECT_UNHANG_QUEUE, .peer = 3 } },
+};
+
+#define GOODS (sizeof(goods) / sizeof(goods[0]))
+
+static void test_good(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < GOODS; i++) {
+		const char *at = goods[i].text;
+		struct t3_cmd_inject what;
+		char why[200] = "";
+
+		assert_int_equal(t3_inject_parse(&at, &what, why, sizeof(why)), 1);
+		assert_memory_equal(&what, &goods[i].what, sizeof(what));
+		assert_int_equal(t3_inject_parse(&at, &what, why, sizeof(why)), 0);
+		assert_string_equal(at, "");
+		assert_string_equal(why, "");
+	}
+}
+
+/* All of them in one text, with empty ones between. */
+static void test_several(void **state)
+{
+	char text[2048] = " ;; ", why[200];
+	struct t3_cmd_inject what;
+	const char *at = text;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < GOODS; i++) {
+		strcat(text, goods[i].text);
+		strcat(text, i % 2 ? ";" : "; ;");
+	}
+	for (i = 0; i < GOODS; i++) {
+		assert_int_equal(t3_inject_parse(&at, &what, why, sizeof(why)), 1);
+		assert_memory_equal(&what, &goods[i].what, sizeof(what));
+	}
+	assert_int_equal(t3_inject_parse(&at, &what, why, sizeof(why)), 0);
+}
+
+static const char *const wrong[][2] = {
+	{ "dorp rank=0 peer=1",
+	  "'dorp' is no kind of fault: allowed are drop, duplicate, corrupt, reorder, delay, "
+	  "drop-response, link-down, link-up, link-random, poison, unpoison, lose-irq, fail-dma, "
+	  "hang-queue, unhang-queue" },
+	{ "drop rank=0 peer=1 seed=3", "drop takes no 'seed': it takes rank, peer, nth, count" },
+	{ "drop rank=0 peer=1 =3", "drop takes no '': it takes rank, peer, nth, count" },
+	{ "poison rank=0 addres=3", "poison takes no 'addres': it takes rank, address, value" },
+	{ "hang-queue rank=0 peer=1", "hang-queue takes no 'peer': it takes rank, queue" },
+	{ "drop rank=0", "drop needs peer" },
+	{ "poison", "poison needs rank, address, value" },
+	{ "link-random rank=0 peer=1", "link-random needs nth" },
+	{ "drop rank=0 rank=1 peer=1", "drop: rank is given twice" },
+	{ "drop rank=x peer=1",
+	  "drop: rank='x' is not allowed: it takes a number, decimal or 0x, of 32 bits" },
+	{ "drop rank= peer=1",
+	  "drop: rank='' is not allowed: it takes a number, decimal or 0x, of 32 bits" },
+	{ "drop rank peer=1",
+	  "drop: rank='' is not allowed: it takes a number, decimal or 0x, of 32 bits" },
+	{ "drop rank=-1 peer=1",
+	  "drop: rank='-1' is not allowed: it takes a number, decimal or 0x, of 32 bits" },
+	{ "drop rank=0x peer=1",
+	  "drop: rank='0x' is not allowed: it takes a number, decimal or 0x, of 32 bits" },
+	{ "drop rank=4294967296 peer=1",
+	  "drop: rank='4294967296' is not allowed: it takes a number, decimal or 0x, of 32 bits" },
+	{ "poison rank=0 value=64 address=18446744073709551616",
+	  "poison: address='18446744073709551616' is not allowed: it takes a number, decimal or "
+	  "0x, of 64 bits" },
+	{ "poison rank=0 value=64 address=1111111111111111111111111111111111111111111111111111",
+	  "poison: address='1111111111111111111111111111111111111111' is not allowed: it takes a "
+	  "number, decimal or 0x, of 64 bits" },
+	{ "drop rank=1,peer=2",
+	  "drop: rank='1,peer=2' is not allowed: it takes a number, decimal or 0x, of 32 bits" },
+};
+
+static void test_wrong(void **state)
+{
+	size_t i, size;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct t3_cmd_inject what;
+		const char *at = wrong[i][0];
+		char why[400];
+
+		assert_int_equal(t3_inject_parse(&at, &what, why, sizeof(why)), -1);
+		assert_string_equal(why, wrong[i][1]);
+		for (size = 1; size < sizeof(why); size += 7) {
+			char *cut = malloc(size); /* its end is watched */
+
+			at = wrong[i][0];
+			assert_int_equal(t3_inject_parse(&at, &what, cut, size), -1);
+			assert_true(strlen(cut) < size);
+			assert_memory_equal(cut, why, strlen(cut));
+			free(cut);
+		}
+	}
+}
+
+/* Any bytes at all: it ends, within the text. */
+static void test_any(void **state)
+{
+	static const char some[] = "drop rank=0 peer=1;link-down poison value=0x40 \t\n=;;x9";
+	uint64_t random = 5;
+	uint32_t round;
+
+	(void)state;
+	for (round = 0; round < 20000; round++) {
+		size_t length = host_below(&random, 60), i;
+		char *text = malloc(length + 1);
+		const char *at = text;
+		struct t3_cmd_inject what;
+		char why[64];
+
+		for (i = 0; i < length; i++)
+			text[i] = host_below(&random, 4) ? some[host_below(&random, 53)]
+							 : (char)(1 + host_below(&random, 255));
+		text[length] = 0;
+		while (t3_inject_parse(&at, &what, why, sizeof(why)) > 0)
+			assert_true(at <= text + length);
+		free(text);
+	}
+}
+
+static void test_explain(void **state)
+{
+	struct t3_cmd_inject what = { .kind = T3_INJECT_DROP, .peer = 9 };
+	uint32_t status;
+	char why[300];
+
+	(void)state;
+	t3_inject_explain(&what, T3_ADMIN_NO_ROUTE, why, sizeof(why));
+	assert_string_equal(why, "drop: there is no link from rank=0 to peer=9");
+	what.kind = T3_INJECT_HANG_QUEUE;
+	t3_inject_explain(&what, T3_ADMIN_BAD_QUEUE, why, sizeof(why));
+	assert_string_equal(why, "hang-queue: rank=0 has no queue=9");
+	what.kind = ~0u;
+	for (status = 1; status < 20; status++) {
+		t3_inject_explain(&what, status, why, sizeof(why));
+		assert_memory_equal(why, "fault: ", 7);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good),	cmocka_unit_test(test_several),
+		cmocka_unit_test(test_wrong),	cmocka_unit_test(test_any),
+		cmocka_unit_test(test_explain),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

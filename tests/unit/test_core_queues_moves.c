@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+/* Descriptors: each field's checks, each opcode with each operand. SPEC.md 11.3. */
+#include "queue.h"
+#include "ref.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define AT(field)    offsetof(struct t3_descriptor, field)
+#define F(field)     AT(field), sizeof(((struct t3_descriptor *)0)->field)
+#define HOST_END     (HOST_DATA + HOST_DATA_SIZE)
+#define FREE	     (HOST_DATA + QUEUE_BUS)
+#define ALL	     0x3fu
+#define ONLY(opcode) (1u << (opcode))
+
+static const uint32_t moves = ONLY(T3_DESC_COPY) | ONLY(T3_DESC_FILL) | ONLY(T3_DESC_UPDATE);
+
+static struct t3_descriptor good(uint32_t opcode)
+{
+	switch (opcode) {
+	case T3_DESC_NOP:
+		return queue_nop();
+	case T3_DESC_COPY:
+		return queue_copy(0x2000, 0x1000, 64);
+	case T3_DESC_FILL:
+		return queue_fill(0x2000, 0x55, 64);
+	case T3_DESC_UPDATE:
+		return queue_update(0x2000, 0x1000, 64, T3_OP_ADD, T3_DTYPE_F32);
+	case T3_DESC_WAIT:
+		return queue_wait(1, 0);
+	default:
+		return queue_signal(1, 1);
+	}
+}
+
+static struct t3_descriptor good_rows(uint32_t opcode)
+{
+	struct t3_descriptor d = good(opcode);
+
+	d.rows = 3;
+	d.src_pitch = opcode == T3_DESC_FILL ? 0 : 80;
+	d.dst_pitch = 96;
+	return d;
+}
+
+/* A field set to a value makes these opcodes, flat or in rows, fail at `at`. */
+struct bad {
+	uint32_t opcodes;
+	bool rows;
+	size_t offset, size;
+	uint64_t value;
+	uint32_t at;
+};
+
+static const struct bad bad[] = {
+	{ ALL, false, F(opcode), 6, AT(opcode) },
+	{ ALL, false, F(opcode), 255, AT(opcode) },
+	{ ALL, false, F(flags), 2, AT(flags) },
+	{ ALL, false, F(flags), 0x80, AT(flags) },
+	{ ALL & ~ONLY(T3_DESC_UPDATE), false, F(op), 1, AT(op) },
+	{ ONLY(T3_DESC_UPDATE), false, F(op), T3_OP_COUNT, AT(op) },
+	{ ALL & ~ONLY(T3_DESC_UPDATE), false, F(dtype), 1, AT(dtype) },
+	{ ONLY(T3_DESC_UPDATE), false, F(dtype), T3_DTYPE_COUNT, AT(dtype) },
+	{ ONLY(T3_DESC_UPDATE), false, F(dtype), T3_DTYPE_U8, AT(op) },
+	{ ALL & ~ONLY(T3_DESC_COPY), false, F(src_kind), 1, AT(src_kind) },
+	{ ALL, false, F(src_kind), T3_LOC_SPACE, AT(src_kind) },
+	{ ALL, false, F(src_kind), 255, AT(src_kind) },
+	{ ALL & ~(ONLY(T3_DESC_COPY) | ONLY(T3_DESC_FILL)), false, F(dst_kind), 1, AT(dst_kind) },
+	{ ALL, false, F(dst_kind), 3, AT(dst_kind) },
+	{ ALL, false, F(mbz), 1, AT(mbz) },
+	{ ALL, false, F(mbz), 0x8000, AT(mbz) },
+	{ moves, false, F(rows), 0, AT(rows) },
+	{ ALL & ~moves, false, F(rows), 1, AT(rows) },
+	{ moves, true, F(rows), T3_MAX_COPY_BYTES / 64 + 1, AT(rows) },
+	{ moves, true, F(rows), 0xffffffff, AT(rows) },
+	{ moves, false, F(row_bytes), 0, AT(row_bytes) },
+	{ moves, false, F(row_bytes), 0xfffffffc, AT(rows) },
+	{ ONLY(T3_DESC_UPDATE), false, F(row_bytes), 62, AT(row_bytes) },
+	{ ALL & ~moves, false, F(row_bytes), 1, AT(row_bytes) },
+	{ ONLY(T3_DESC_NOP), false, F(src), 1ull << 63, AT(src) },
+	{ ONLY(T3_DESC_NOP), false, F(dst), 1, AT(dst) },
+	{ ALL, false, F(src_pitch), 64, AT(src_pitch) },
+	{ ALL, false, F(dst_pitch), 64, AT(dst_pitch) },
+	{ ONLY(T3_DESC_COPY) | ONLY(T3_DESC_UPDATE), true, F(src_pitch), 63, AT(src_pitch) },
+	{ ONLY(T3_DESC_COPY) | ONLY(T3_DESC_UPDATE), true, F(src_pitch), 0, AT(src_pitch) },
+	{ ONLY(T3_DESC_FILL), true, F(src_pitch), 64, AT(src_pitch) },
+	{ moves, true, F(dst_pitch), 63, AT(dst_pitch) },
+	{ moves, true, F(dst_pitch), 0, AT(dst_pitch) },
+	{ ALL, false, F(space), 1, AT(space) },
+	{ ALL, false, F(generation), 1, AT(generation) },
+};
+
+static void expect_refused(struct queue *q, const struct t3_descriptor *d, uint32_t status,
+			   uint64_t detail)
+{
+	uint32_t index = queue_submit(q, d);
+
+	queue_expect(q, index, status, detail);
+	queue_expect_state(q, T3_QUEUE_ERROR, index + 1, status);
+	queue_abort(q);
+}
+
+static void test_bad_fields(void **state)
+{
+	struct host *host = host_ring(1);
+	struct host_dev *d = &host->dev[0];
+	struct queue q = queue_new(d, 0, 0);
+	uint32_t opcode, tried = 0;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(bad); i++)
+		for (opcode = 0; opcode <= T3_DESC_SIGNAL; opcode++) {
+			struct t3_descriptor x = bad[i].rows ? good_rows(opcode) : good(opcode);
+
+			if (!(bad[i].opcodes >> opcode & 1))
+				continue;
+			memcpy((uint8_t *)&x + bad[i].offset, &bad[i].value, bad[i].size);
+			expect_refused(&q, &x, T3_DESC_BAD_DESCRIPTOR, bad[i].at);
+			tried++;
+		}
+	assert_int_equal(host_counter(d, T3_COUNTER_QUEUE_ERRORS), tried);
+	assert_int_equal(host_counter(d, T3_COUNTER_QUEUE_DESCRIPTORS), tried);
+	assert_int_equal(host_counter(d, T3_COUNTER_QUEUE_BYTES), 0);
+	assert_int_equal(d->completed[T3_DESC_BAD_DESCRIPTOR], tried);
+	host_free(host);
+}
+
+/* What the table deviates from is accepted, and the first bad field is named. */
+static void test_good_and_first(void **state)
+{
+	struct host *host = host_ring(1);
+	struct queue q = queue_new(&host->dev[0], 0, 0);
+	struct t3_descriptor x;
+	uint32_t opcode;
+
+	(void)state;
+	for (opcode = 0; opcode <= T3_DESC_SIGNAL; opcode++) {
+		x = good(opcode);
+		queue_expect(&q, queue_submit(&q, &x), T3_DESC_OK, 0);
+		x = good_rows(opcode);
+		if (moves >> opcode & 1)
+			queue_expect(&q, queue_submit(&q, &x), T3_DESC_OK, 0);
+		x.cookie = HOST_NONE64;
+		x.mbz = 1;
+		x.flags = 4;
+		x.generation = 1;
+		expect_refused(&q, &x, T3_DESC_BAD_DESCRIPTOR, AT(flags));
+		assert_int_equal(queue_completion(&q, q.tail - 1)->cookie, HOST_NONE64);
+	}
+	host_free(host);
+}
+
+/* ------------------------------------------------------------------- ranges */
+
+struct range {
+	uint8_t kind;
+	uint32_t rows, row_bytes;
+	uint64_t address, pitch;
+	bool ok;
+};
+
+static const struct range ranges[] = {
+	{ T3_LOC_MEMORY, 1, 64, HOST_MEMORY - 64, 0, true },
+	{ T3_LOC_MEMORY, 1, 64, HOST_MEMORY - 63, 0, false },
+	{ T3_LOC_MEMORY, 1, 1, HOST_MEMORY, 0, false },
+	{ T3_LOC_MEMORY, 1, 64, HOST_NONE64, 0, false },
+	{ T3_LOC_MEMORY, 1, 64, 0u - 64ull, 0, false },
+	{ T3_LOC_MEMORY, 1, HOST_MEMORY, 0, 0, true },
+	{ T3_LOC_MEMORY, 1, HOST_MEMORY + 1, 0, 0, false },
+	{ T3_LOC_MEMORY, 4, 64, HOST_MEMORY - 64 - 3 * 100, 100, true },
+	{ T3_LOC_MEMORY, 4, 64, HOST_MEMORY - 64 - 3 * 100 + 1, 100, false },
+	{ T3_LOC_MEMORY, 2, 64, 0, HOST_NONE64, false },
+	{ T3_LOC_MEMORY, 2, 64, 64, 0u - 64ull, false },
+	{ T3_LOC_MEMORY, 5, 64, 0, 1ull << 62, false },
+	{ T3_LOC_MEMORY, 3, 64, 0, 1ull << 63, false },
+	{ T3_LOC_HOST, 2, 64, FREE, HOST_NONE64 - FREE, false },
+	{ T3_LOC_HOST, 1, 64, 0u - 63ull, 0, false },
+	{ T3_LOC_HOST, 3, 64, FREE, 1ull << 63, false },
+	{ T3_LOC_SPACE, 1, 64, 0u - 63ull, 0, false },
+	{ T3_LOC_SPACE, 3, 64, 0, 1ull << 63, false },
+};
+
+static void try_range(struct queue *q, struct t3_descriptor x, uint64_t address, bool ok)
+{
+	if (ok)
+		queue_expect(q, queue_submit(q, &x), T3_DESC_OK, 0);
+	else
+		expect_refused(q, &x, T3_DESC_BAD_RANGE, address);
+}
+
+static void test_ranges(void **state)
+{
+	struct host *host = host_ring(1);
+	struct queue q = queue_new(&host->dev[0], 0, 0);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(ranges); i++) {
+		const struct range *r = &ranges[i];
+		struct t3_descriptor x = queue_fill(r->address, 0, r->row_bytes);
+
+		x.rows = r->rows;
+		x.dst_kind = r->kind;
+		x.dst_pitch = r->pitch;
+		try_range(&q, x, r->address, r->ok);
+		if (r->kind == T3_LOC_SPACE)
+			continue;
+		x = queue_copy(0, r->address, r->row_bytes);
+		x.src_kind = r->kind;
+		x.rows = r->rows;
+		x.src_pitch = r->pitch;
+		x.dst_pitch = r->rows > 1 ? r->row_bytes : 0;
+		try_range(&q, x, r->address, r->ok);
+	}
+	host_free(host);
+}
+
+/* The last byte of the bus is in range; here nothing is behind it. */
+static void test_end_of_bus(void **state)
+{
+	struct host *host = host_ring(1);
+	struct queue q = queue_new(&host->dev[0], 0, 0);
+	struct t3_descriptor x = queue_copy(0, 0u - 64ull, 64);
+
+	(void)state;
+	x.src_kind = T3_LOC_HOST;
+	expect_refused(&q, &x, T3_DESC_HOST_DMA, 0u - 64ull);
+	assert_int_equal(host_get(q.d, T3_REG_DMA_ADDRESS, 8), 0u - 64ull);
+	host_free(host);
+}
+
+static void test_fence_range(void **state)
+{
+	static const uint64_t beyond[] = { T3_MAX_FENCES, 1ull << 32, HOST_NONE64 };
+	struct host *host = host_ring(1);
+	struct queue q = queue_new(&host->dev[0], 0, 0);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(beyond); i++) {
+		struct t3_descriptor x = queue_wait(0, 0), y = queue_signal(0, 0);
+
+		x.dst = y.dst = beyond[i];
+		expect_refused(&q, &x, T3_DESC_BAD_RANGE, beyond[i]);
+		expect_refused(&q, &y, T3_DESC_BAD_RANGE, beyond[i]);
+	}
+	host_free(host);
+}
+
+/* ----------------------------------------------------------------- operands */
+
+static uint8_t *place(struct host_dev *d, uint32_t kind, uint64_t address)
+{
+	return kind == T3_LOC_HOST ? d->data + (address - HOST_DATA) : d->memory + address;
+}
+
+static void randomise(struct host_dev *d, uint64_t *random)
+{
+	uint32_t i;
+
+	for (i = 0; i < 0x40000; i += 8) {
+		uint64_t a = host_random(random), b = host_random(random);
+
+		memcpy(d->memory + i, &a, 8);
+		memcpy(d->data + QUEUE_BUS + i, &b, 8);
+	}
+}
+
+/* All in all: everything around the rows must stay as it was. */
+static void copy_case(struct queue *q, uint32_t src_kind, uint32_t dst_kind, uint32_t rows,
+		      uint32_t row_bytes, uint32_t gap)
+{
+	static uint8_t memory[0x40000], data[0x40000];
+	struct host_dev *d = q->d;
+	struct t3_descriptor x = queue_copy(dst_kind == T3_LOC_HOST ? FREE + 0x20005 : 0x20005,
+					    src_kind == T3_LOC_HOST ? FREE + 3 : 3, row_bytes);
+	uint32_t row;
+
+	x.src_kind = (uint8_t)src_kind;
+	x.dst_kind = (uint8_t)dst_kind;
+	x.rows = rows;
+	x.src_pitch = rows > 1 ? row_bytes + gap : 0;
+	x.dst_pitch = rows > 1 ? row_bytes + 2 * gap : 0;
+	memcpy(memory, d->memory, sizeof(memory));
+	memcpy(data, d->data + QUEUE_BUS, sizeof(data));
+	for (row = 0; row < rows; row++)
+		memcpy((dst_kind == T3_LOC_HOST ? data : memory) + 0x20005 + row * x.dst_pitch,
+		       place(d, src_kind, x.src + row * x.src_pitch), row_bytes);
+	queue_expect(q, queue_submit(q, &x), T3_DESC_OK, 0);
+	assert_memory_equal(memory, d->memory, sizeof(memory));
+	assert_memory_equal(data, d->data + QUEUE_BUS, sizeof(data));
+}
+
+static void test_copy(void **state)
+{
+	static const uint32_t shapes[][3] = { { 1, 1, 0 },     { 1, 4095, 0 },	{ 1, 4096, 0 },
+					      { 1, 4097, 0 },  { 1, 20000, 0 }, { 7, 13, 5 },
+					      { 3, 4096, 64 }, { 3, 5000, 1 },	{ 64, 1, 7 },
+					      { 9, 8192, 0 },  { 100, 64, 192 } };
+	struct host *host = host_ring(1);
+	struct queue q = queue_new(&host->dev[0], 0, 0);
+	uint64_t random = 99, bytes = 0;
+	uint32_t kinds;
+	size_t i;
+
+	(void)state;
+	for (kinds = 0; kinds < 4; kinds++)
+		for (i = 0; i < COUNT(shapes); i++) {
+			randomise(q.d, &random);
+			copy_case(&q, kinds & 1, kinds >> 1, shapes[i][0], shapes[i][1],
+				  shapes[i][2]);
+			bytes += (uint64_t)shapes[i][0] * shapes[i][1];
+		}
+	assert_int_equal(host_counter(q.d, T3_COUNTER_QUEUE_BYTES), bytes);
+	host_free(host);
+}
+
+/* Pieces of 4096 bytes, upwards, each read whole before it is written. */
+static void overlap_case(struct queue *q, uint32_t kind, uint64_t src, uint64_t dst, uint32_t bytes)
+{
+	static uint8_t model[0x10000];
+	struct t3_descriptor x = queue_copy(dst, src, bytes);
+	uint8_t *base = place(q->d, kind, kind == T3_LOC_HOST ? FREE : 0);
+	uint32_t at;
+
+	memcpy(model, base, sizeof(model));
+	for (at = 0; at < bytes; at += 4096)
+		memmove(model + dst + at, model + src + at, bytes - at < 4096 ? bytes - at : 4096);
+	if (kind == T3_LOC_HOST) {
+		x.src_kind = x.dst_kind = T3_LOC_HOST;
+		x.src += FREE;
+		x.dst += FREE;
+	}
+	queue_expect(q, queue_submit(q, &x), T3_DESC_OK, 0);
+	assert_memory_equal(base, model, sizeof(model));
+}
+
+static void test_overlap(void **state)
+{
+	static const uint32_t cases[][3] = {
+		{ 0, 1, 4096 },	    { 1, 0, 4096 },	{ 0, 100, 20000 }, { 100, 0, 20000 },
+		{ 0, 4096, 20000 }, { 0, 5000, 20000 }, { 0, 0, 9000 },
+	};
+	struct host *host = host_ring(1);
+	struct queue q = queue_new(&host->dev[0], 0, 0);
+	uint64_t random = 7;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(cases); i++) {
+		randomise(q.d, &random);
+		overlap_case(&q, T3_LOC_MEMORY, cases[i][0], cases[i][1], cases[i][2]);
+		overlap_case(&q, T3_LOC_HOST, cases[i][0], cases[i][1], cases[i][2]);
+	}
+	host_free(host);
+}
+
+/* Each row starts the pattern anew, also behind a piece's end. */
+static void test_fill(void **state)
+{
+	static const uint32_t shapes[][2] = { { 1, 1 }, { 1, 9 }, { 4, 13 }, { 2, 4100 } };
+	const uint64_t pattern = 0x0123456789abcdefull;
+	struct host *host = host_ring(1);
+	struct queue q = queue_new(&host->dev[0], 0, 0);
+	uint32_t kind, row, col;
+	size_t i;
+
+	(void)state;
+	for (kind = T3_LOC_MEMORY; kind <= T3_LOC_HOST; kind++)
+		for (i = 0; i < COUNT(shapes); i++) {
+			uint32_t rows = shapes[i][0], bytes = shapes[i][1], pitch = bytes + 3;
+			uint64_t at = kind == T3_LOC_HOST ? FREE + 1 : 1;
+			struct t3_descriptor x = queue_fill(at, pattern, bytes);
+			uint8_t *to = place(q.d, kind, at);
+
+			memset(to - 1, 0xee, rows * pitch + 1);
+			x.dst_kind = (uint8_t)kind;
+			x.rows = rows;
+			x.dst_pitch = rows > 1 ? pitch : 0;
+			queue_expect(&q, queue_submit(&q, &x), T3_DESC_OK, 0);
+			assert_int_equal(to[-1], 0xee);
+			for (row = 0; row < rows; row++)
+				for (col = 0; col < pitch; col++)
+					assert_int_equal(to[row * pitch + col],
+							 col < bytes
+								 ? (uint8_t)(pattern >> col % 8 * 8)
+								 : 0xee);
+		}
+	host_free(host);
+}
+
+/* Every op of every type, at every alignment, in rows, against the reference. */
+static void update_case(struct queue *q, uint32_t dtype, uint32_t op, uint32_t shift)
+{
+	uint32_t size = ref_size(dtype), bytes = 6 * size, row, col;
+	struct t3_descriptor x = queue_update(0x8000 + shift, 0x1000 + shift, bytes, op, dtype);
+	static uint8_t want[0x40000];
+
+	x.rows = 5;
+	x.src_pitch = bytes + 3;
+	x.dst_pitch = bytes + 5;
+	memcpy(want, q->d->memory, sizeof(want));
+	for (row = 0; row < x.rows; row++)
+		for (col = 0; col < bytes; col += size) {
+			uint8_t *to = want + x.dst + row * x.dst_pitch + col;
+			uint32_t a = 0, b = 0;
+
+			memcpy(&a, to, size);
+			memcpy(&b, want + x.src + row * x.src_pitch + col, size);
+			a = ref_apply(dtype, op, a, b);
+			memcpy(to, &a, size);
+		}
+	queue_expect(q, queue_submit(q, &x), T3_DESC_OK, 0);
+	assert_memory_equal(q->d->memory, want, sizeof(want));
+}
+
+static void test_update(void **state)
+{
+	struct host *host = host_ring(1);
+	struct queue q = queue_new(&host->dev[0], 0, 0);
+	uint64_t random = 5, elements = 0;
+	uint32_t dtype, op, shift;
+
+	(void)state;
+	for (dtype = 0; dtype <= T3_DTYPE_BF16; dtype++)
+		for (op = 0; op < T3_OP_COUNT; op++)
+			for (shift = 0; shift < 4; shift++) {
+				randomise(q.d, &random);
+				update_case(&q, dtype, op, shift);
+				elements += op == T3_OP_STORE ? 0 : 30;
+			}
+	assert_int_equal(host_counter(q.d, T3_COUNTER_NMC_ELEMENTS), elements);
+	host_free(host);
+}
+
+/* Bytes are stored; and a source may be its own destination. */
+static void test_update_special(void **state)
+{
+	struct host *host = host_ring(1);
+	struct queue q = queue_new(&host->dev[0], 0, 0);
+	struct t3_descriptor x = queue_update(0x1001, 0x2000, 3, T3_OP_STORE, T3_DTYPE_I8);
+	uint32_t i, value;
+
+	(void)state;
+	memcpy(q.d->memory + 0x2000, "abcd", 4);
+	queue_expect(&q, queue_submit(&q, &x), T3_DESC_OK, 0);
+	assert_memory_equal(q.d->memory + 0x1000, "\0abc\0", 5);
+	for (i = 0; i < 4000; i++)
+		memcpy(q.d->memory + 0x4000 + 4 * i, &i, 4);
+	/* Shifted by one element: each piece of 1024 elements is read before. */
+	x = queue_update(0x4004, 0x4000, 4 * 3999, T3_OP_ADD, T3_DTYPE_I32);
+	queue_expect(&q, queue_submit(&q, &x), T3_DESC_OK, 0);
+	for (i = 1; i < 4000; i++) {
+		uint32_t before = i % 1024 == 1 && i > 1 ? 2 * (i - 1) - 1 : i - 1;
+
+		memcpy(&value, q.d->memory + 0x4000 + 4 * i, 4);
+		assert_int_equal(value, i + before);
+	}
+	host_free(host);
+}
+
+/* The descriptor is read once: what the guest writes while it runs does not count. */
+static void test_read_once(void **state)
+{
+	struct host *host = host_ring(1);
+	struct queue q = queue_new(&host->dev[0], 0, 0);
+	struct t3_descriptor x = queue_fill(0, 0x1111111111111111ull, 0x10000);
+	uint32_t index;
+
+	(void)state;
+	t3_fabric_set_inline_budget(host->fabric, 3);
+	index = queue_submit(&q, &x);
+	memset(q.d->data + q.ring, 0xff, sizeof(x));
+	host_drain(host);
+	queue_expect(&q, index, T3_DESC_OK, 0);
+	assert_int_equal(q.d->memory[0xffff], 0x11);
+	assert_int_equal(q.d->memory[0x10000], 0);
+	host_free(host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bad_fields),  cmocka_unit_test(test_good_and_first),
+		cmocka_unit_test(test_ranges),	    cmocka_unit_test(test_end_of_bus),
+		cmocka_unit_test(test_fence_range), cmocka_unit_test(test_copy),
+		cmocka_unit_test(test_overlap),	    cmocka_unit_test(test_fill),
+		cmocka_unit_test(test_update),	    cmocka_unit_test(test_update_special),
+		cmocka_unit_test(test_read_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
