@@ -5,12 +5,15 @@
 #include <linux/mm.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
+#include <linux/uaccess.h>
 
 #include "t3_space.h"
 
 static u32 t3_dtype_size(u32 dtype)
 {
-	return dtype == T3_DTYPE_F16 || dtype == T3_DTYPE_BF16 ? 2 : 4;
+	static const u8 size[T3_DTYPE_COUNT] = { 4, 4, 2, 2, 1, 1 };
+
+	return size[array_index_nospec(dtype, T3_DTYPE_COUNT)];
 }
 
 static u64 t3_extent(u32 rows, u32 row_bytes, u32 pitch)
@@ -49,7 +52,7 @@ bool t3_segments_use_route(const struct t3_space *space, u32 route)
 	for (i = 0; i < T3_SPACE_SEGMENTS; i++) {
 		const struct t3_segment *segment = &space->segments[i];
 
-		if (segment->mapped && segment->kind != T3_SEG_LOCAL && segment->route == route)
+		if (segment->mapped && (segment->routes & BIT(route)))
 			return true;
 	}
 	return false;
@@ -78,6 +81,18 @@ void t3_segments_drop(struct t3_space *space, bool all)
 
 /* ---------------------------------------------------------------------- map */
 
+/* A segment's arguments, with the handles behind args->imports. */
+struct t3_segmap {
+	const struct drm_t3_segment_map *args;
+	u32 imports[T3_SPACE_ROUTES];
+};
+
+/* Bytes are stored only. */
+static bool t3_segmap_op_valid(u32 dtype, u32 op)
+{
+	return op < (t3_dtype_size(dtype) == 1 ? T3_OP_STORE + 1 : T3_OP_COUNT);
+}
+
 static bool t3_segmap_enums_valid(const struct drm_t3_segment_map *args)
 {
 	bool remote = args->kind == DRM_T3_SEGMENT_REMOTE;
@@ -88,15 +103,17 @@ static bool t3_segmap_enums_valid(const struct drm_t3_segment_map *args)
 		return false;
 	if (remote)
 		return !args->op && !args->init;
-	return args->op < T3_OP_COUNT && args->init <= T3_INIT_IDENTITY;
+	return t3_segmap_op_valid(args->dtype, args->op) && args->init <= T3_INIT_IDENTITY;
 }
 
 static bool t3_segmap_target_valid(const struct drm_t3_segment_map *args)
 {
 	if (args->kind == DRM_T3_SEGMENT_LOCAL)
 		return !args->import && !args->target_op && !args->target_segment &&
-		       !args->target_row && !args->target_col;
-	return args->target_op < T3_OP_COUNT && args->target_segment < T3_SPACE_SEGMENTS &&
+		       !args->target_row && !args->target_col && !args->import_count;
+	return t3_segmap_op_valid(args->dtype, args->target_op) &&
+	       args->import_count < T3_SPACE_ROUTES &&
+	       args->target_segment < T3_SPACE_SEGMENTS &&
 	       args->target_col % t3_dtype_size(args->dtype) == 0;
 }
 
@@ -121,6 +138,10 @@ static int t3_segmap_check_args(const struct drm_t3_segment_map *args)
 	if (args->flags || args->segment >= T3_SPACE_SEGMENTS)
 		return -EINVAL;
 	if (!args->updates || args->updates > T3_MAX_UPDATES)
+		return -EINVAL;
+	if (args->block_tiles > (args->kind == DRM_T3_SEGMENT_DMA ? T3_MAX_BLOCK_TILES : 0))
+		return -EINVAL;
+	if (!args->import_count != !args->imports)
 		return -EINVAL;
 	if (!t3_segmap_enums_valid(args) || !t3_segmap_target_valid(args) ||
 	    !t3_segmap_geometry_valid(args))
@@ -196,23 +217,38 @@ static int t3_segmap_check_grant(const struct t3_grant *grant,
 	return t3_segmap_check_target(grant->owner, args);
 }
 
-static int t3_segmap_find_route(struct t3_space *space, const struct drm_t3_segment_map *args,
-				struct t3_route **found)
+static int t3_segmap_add_route(struct t3_space *space, const struct drm_t3_segment_map *args,
+			       u32 import, u32 *routes)
 {
-	struct t3_route *route;
+	const struct t3_route *route = t3_route_find(space, import);
+	u32 bit;
 
-	*found = NULL;
-	if (args->kind == DRM_T3_SEGMENT_LOCAL)
-		return 0;
-	route = t3_route_find(space, args->import);
 	if (!route)
 		return -ENOENT;
-	*found = route;
+	bit = BIT(route - space->routes);
+	if (*routes & bit)
+		return -EINVAL;
+	*routes |= bit;
 	return t3_segmap_check_grant(route->grant, args);
 }
 
+static int t3_segmap_find_routes(struct t3_space *space, const struct t3_segmap *map, u32 *routes)
+{
+	const struct drm_t3_segment_map *args = map->args;
+	int ret;
+	u32 i;
+
+	*routes = 0;
+	if (args->kind == DRM_T3_SEGMENT_LOCAL)
+		return 0;
+	ret = t3_segmap_add_route(space, args, args->import, routes);
+	for (i = 0; !ret && i < args->import_count; i++)
+		ret = t3_segmap_add_route(space, args, map->imports[i], routes);
+	return ret;
+}
+
 static int t3_segmap_hw(struct t3_space *space, const struct drm_t3_segment_map *args,
-			u32 counter_base, u32 route)
+			u32 counter_base, u32 routes)
 {
 	struct t3_cmd_seg_map cmd = {
 		.space = space->hw_id,
@@ -230,24 +266,25 @@ static int t3_segmap_hw(struct t3_space *space, const struct drm_t3_segment_map 
 		.tile_rows = args->tile_rows,
 		.tile_row_bytes = args->tile_row_bytes,
 		.counter_base = counter_base,
-		.routes = args->kind == T3_SEG_LOCAL ? 0 : BIT(route),
+		.routes = routes,
 		.target_segment = args->target_segment,
 		.target_row = args->target_row,
 		.target_col = args->target_col,
+		.block_tiles = args->block_tiles,
 	};
 
 	return t3_admin(space->tdev, T3_CMD_SEG_MAP, &cmd, sizeof(cmd));
 }
 
 static void t3_segmap_record(struct t3_segment *segment, const struct drm_t3_segment_map *args,
-			     u32 counter_base, u32 route)
+			     u32 counter_base, u32 routes)
 {
 	*segment = (struct t3_segment){
 		.mapped = true,
 		.kind = args->kind,
 		.dtype = args->dtype,
 		.op = args->op,
-		.route = route,
+		.routes = routes,
 		.rows = args->rows,
 		.row_bytes = args->row_bytes,
 		.pitch = args->pitch,
@@ -256,11 +293,11 @@ static void t3_segmap_record(struct t3_segment *segment, const struct drm_t3_seg
 	};
 }
 
-static int t3_segment_map_locked(struct t3_space *space, const struct drm_t3_segment_map *args)
+static int t3_segment_map_locked(struct t3_space *space, const struct t3_segmap *map)
 {
+	const struct drm_t3_segment_map *args = map->args;
 	struct t3_segment *segment = t3_segment_slot(space, args->segment);
-	struct t3_route *route;
-	u32 counter_base, index;
+	u32 counter_base, routes;
 	int ret;
 
 	lockdep_assert_held(&t3_topology_lock);
@@ -268,35 +305,38 @@ static int t3_segment_map_locked(struct t3_space *space, const struct drm_t3_seg
 		return -ENOENT;
 	if (segment->mapped)
 		return -EEXIST;
-	ret = t3_segmap_find_route(space, args, &route);
+	ret = t3_segmap_find_routes(space, map, &routes);
 	if (ret)
 		return ret;
 	ret = t3_counters_find(space, t3_tile_count(args), &counter_base);
 	if (ret)
 		return ret;
-	index = route ? route - space->routes : 0;
-	ret = t3_segmap_hw(space, args, counter_base, index);
+	ret = t3_segmap_hw(space, args, counter_base, routes);
 	if (ret)
 		return ret;
-	t3_segmap_record(segment, args, counter_base, index);
+	t3_segmap_record(segment, args, counter_base, routes);
 	return 0;
 }
 
 int t3_segment_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_segment_map *args = data;
+	struct t3_segmap map = { .args = args };
 	struct t3_space *space;
 	int ret;
 
 	ret = t3_segmap_check_args(args);
 	if (ret)
 		return ret;
+	if (copy_from_user(map.imports, u64_to_user_ptr(args->imports),
+			   args->import_count * sizeof(map.imports[0])))
+		return -EFAULT;
 	space = t3_space_lookup(file, args->space);
 	if (!space)
 		return -ENOENT;
 	if (t3_segmap_in_space(space, args)) {
 		mutex_lock(&t3_topology_lock);
-		ret = t3_segment_map_locked(space, args);
+		ret = t3_segment_map_locked(space, &map);
 		mutex_unlock(&t3_topology_lock);
 	} else {
 		ret = -EINVAL;

@@ -29,7 +29,7 @@ struct t3_segment {
 	u8 kind;
 	u8 dtype;
 	u8 op;
-	u8 route; /* REMOTE, DMA */
+	u32 routes; /* bit mask; LOCAL: 0 */
 	u32 rows;
 	u32 row_bytes;
 	u32 pitch;

@@ -10,10 +10,20 @@
 static_assert(T3_COUNTER_COUNT <= DRM_T3_COUNTERS_MAX);
 static_assert(DRM_T3_FEATURE_STAGING == T3_CAP_STAGING);
 static_assert(DRM_T3_FEATURE_MINMAX == T3_CAP_MINMAX);
+static_assert(DRM_T3_FEATURE_MULTI == T3_CAP_MULTI);
+static_assert(DRM_T3_FEATURE_BLOCKS == T3_CAP_BLOCKS);
+static_assert(DRM_T3_FEATURE_BYTES == T3_CAP_BYTES);
 static_assert(sizeof(struct drm_t3_event_area) == sizeof(struct t3_event_area));
+static_assert(offsetof(struct drm_t3_event_area, ring) ==
+	      offsetof(struct t3_event_area, ring));
+static_assert(DRM_T3_FAULT_RING == T3_FAULT_RING);
 static_assert((int)DRM_T3_FAULT_POISON == (int)T3_FAULT_POISON);
 static_assert((int)DRM_T3_NAK_POISON == (int)T3_NAK_POISON);
 static_assert(sizeof(struct drm_t3_fault) == sizeof(struct t3_fault_record));
+
+#define T3_FEATURES                                                              \
+	(DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX | DRM_T3_FEATURE_MULTI | \
+	 DRM_T3_FEATURE_BLOCKS | DRM_T3_FEATURE_BYTES)
 
 union t3_answer {
 	struct drm_t3_device_info info;
@@ -25,7 +35,7 @@ static void t3_query_info(struct t3_device *tdev, struct drm_t3_device_info *inf
 	const struct t3_caps *caps = &tdev->caps;
 
 	*info = (struct drm_t3_device_info){
-		.features = caps->caps & (DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX),
+		.features = caps->caps & T3_FEATURES,
 		.memory_size = caps->memory_size,
 		.memory_free = t3_mem_available(tdev),
 		.aperture_size = caps->aperture_size,

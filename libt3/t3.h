@@ -315,6 +315,12 @@ T3_API int t3_poll_state(const struct t3_space *space, enum drm_t3_space_state *
 			 uint32_t *epoch);
 /* Copy the first fault since the last reset. Errors: -ENODATA there is none. */
 T3_API int t3_space_fault(const struct t3_space *space, struct drm_t3_fault *fault);
+/*
+ * Copy the newest faults, oldest first: as many as fit into room and the device keeps
+ * (the last 15 are sure). Returns how many; *total, if not NULL: since the last reset.
+ */
+T3_API int t3_space_faults(const struct t3_space *space, struct drm_t3_fault *faults, uint32_t room,
+			   uint32_t *total);
 
 /*
  * Signal an eventfd in each epoch when all segments in mask are delivered, and at a

@@ -215,3 +215,33 @@ int t3_space_fault(const struct t3_space *space, struct drm_t3_fault *fault)
 	memcpy(fault, (const void *)(uintptr_t)&space->events->fault, sizeof(*fault));
 	return 0;
 }
+
+/*
+ * The device writes a fault's entry before it counts the fault: with m counted after
+ * the copy, the place of fault m - 15 may be half that of fault m + 1.
+ */
+int t3_space_faults(const struct t3_space *space, struct drm_t3_fault *faults, uint32_t room,
+		    uint32_t *total)
+{
+	struct drm_t3_fault ring[DRM_T3_FAULT_RING];
+	int64_t first, last, behind;
+	uint32_t i;
+
+	if (!space || (room && !faults))
+		return -EINVAL;
+	last = t3_load32(&space->events->faults);
+	t3_read_barrier();
+	memcpy(ring, (const void *)(uintptr_t)&space->events->ring, sizeof(ring));
+	t3_read_barrier();
+	behind = t3_load32(&space->events->faults);
+	if (total)
+		*total = (uint32_t)last;
+	first = last - room + 1;
+	if (first < behind - DRM_T3_FAULT_RING + 2)
+		first = behind - DRM_T3_FAULT_RING + 2;
+	if (first < 1)
+		first = 1;
+	for (i = 0; first + i <= last; i++)
+		faults[i] = ring[(first + i - 1) % DRM_T3_FAULT_RING];
+	return (int)i;
+}

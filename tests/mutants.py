@@ -33,7 +33,7 @@ MUTANTS = [
            "record->count = entry->count;", "record->count = 0;"),
     Mutant("overshoot-check", "unit", "qemu-device/core/tracker.c",
            "if ((uint64_t)entry->count + bytes > expected)", "if (!bytes)"),
-    Mutant("dma-address", "unit", "qemu-device/core/pump.c",
+    Mutant("dma-address", "unit", "qemu-device/core/block.c",
            "return memory + t3_segment_address(segment, row, col);",
            "return memory + t3_segment_address(segment, row, col) + 8;"),
     Mutant("epoch-check", "unit", "qemu-device/core/packet.c",

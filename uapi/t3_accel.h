@@ -33,7 +33,7 @@ extern "C" {
 
 #define T3_DRIVER_NAME	"t3"
 #define T3_DRIVER_MAJOR 1
-#define T3_DRIVER_MINOR 0
+#define T3_DRIVER_MINOR 1
 
 /* ioctl numbers, relative to DRM_COMMAND_BASE */
 enum drm_t3_ioctl_id {
@@ -83,6 +83,9 @@ struct drm_t3_query {
 
 #define DRM_T3_FEATURE_STAGING (1ull << 0)
 #define DRM_T3_FEATURE_MINMAX  (1ull << 1)
+#define DRM_T3_FEATURE_MULTI   (1ull << 3) /* minor 1: several imports for a segment */
+#define DRM_T3_FEATURE_BLOCKS  (1ull << 4) /* minor 1: block_tiles */
+#define DRM_T3_FEATURE_BYTES   (1ull << 5) /* minor 1: dtypes U8 and I8 */
 
 /** struct drm_t3_device_info - what does not change while the device is bound */
 struct drm_t3_device_info {
@@ -236,6 +239,8 @@ enum drm_t3_dtype {
 	DRM_T3_F32 = 1,
 	DRM_T3_F16 = 2,
 	DRM_T3_BF16 = 3,
+	DRM_T3_U8 = 4, /* op and target_op STORE only, as I8 */
+	DRM_T3_I8 = 5,
 };
 
 enum drm_t3_init {
@@ -253,10 +258,11 @@ enum drm_t3_init {
  *
  * LOCAL: updates are applied here. REMOTE: each store is sent to the peer and
  * nothing is kept. DMA: updates are applied here, and a tile whose count is
- * reached is sent to the peer.
+ * reached is sent to the peer, or block_tiles tiles when all of them are. With
+ * further imports, each store or tile is sent through every one of them.
  *
- * Errors: -ENOENT space or import; -EINVAL segment index, geometry, range,
- * enum; -EEXIST index in use, or overlap; -ENOSPC more tiles than max_tiles, or
+ * Errors: -ENOENT space or an import; -EINVAL segment index, geometry, range,
+ * enum, an import named twice; -EEXIST index in use, or overlap; -ENOSPC more tiles than max_tiles, or
  * no segment left on the device; -EBUSY the space is armed, complete or
  * faulted; -EACCES the grant behind import does not allow target_segment or
  * target_op; -EOWNERDEAD the grant was revoked or its owner is gone; -ERANGE the
@@ -302,6 +308,12 @@ struct drm_t3_segment_map {
 	__u32 target_row;
 	/** @target_col: byte in the target's row that byte 0 goes to */
 	__u32 target_col;
+	/** @block_tiles: DMA: tiles sent together, 0 .. 256, 0 is 1; else 0 (minor 1) */
+	__u32 block_tiles;
+	/** @import_count: further imports, below space_imports; LOCAL: 0 (minor 1) */
+	__u32 import_count;
+	/** @imports: user pointer to import_count handles (__u32), or 0 (minor 1) */
+	__u64 imports;
 };
 
 /**
@@ -605,6 +617,8 @@ enum drm_t3_nak {
 	DRM_T3_NAK_POISON = 12, /* the target's memory is poisoned */
 };
 
+#define DRM_T3_FAULT_RING 16
+
 #define DRM_T3_WORD_EPOCH     0x00000000ffffffffull
 #define DRM_T3_WORD_TRACKED   (1ull << 32)
 #define DRM_T3_WORD_DELIVERED (1ull << 33)
@@ -630,7 +644,9 @@ struct drm_t3_event_area {
 	__u64 segment[64];
 	/** @consumed: doorbells whose slot is free again, modulo 2^32 */
 	__u32 consumed[64][4];
-	__u8 reserved[2496];
+	/** @ring: fault k (of 1 .. faults) at (k - 1) % 16; zeros before minor 1 */
+	struct drm_t3_fault ring[DRM_T3_FAULT_RING];
+	__u8 reserved[1856];
 };
 
 #define DRM_T3_IOCTL(nr, type) DRM_IOWR(DRM_COMMAND_BASE + (nr), struct type)

@@ -181,7 +181,7 @@ static bool route_in_use(const struct t3_space *space, uint32_t index)
 	uint32_t i;
 
 	for (i = 0; i < space->seg_count; i++)
-		if (space->sorted[i]->kind != T3_SEG_LOCAL && space->sorted[i]->route == index)
+		if (space->sorted[i]->routes >> index & 1)
 			return true;
 	return false;
 }

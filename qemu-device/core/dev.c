@@ -140,13 +140,13 @@ void t3_dev_renew(struct t3_dev *dev)
 {
 	uint32_t i;
 
+	t3_tracker_clear(dev); /* once, before each space would look for its entries */
 	for (i = 0; i < T3_MAX_SPACES; i++)
 		if (dev->space[i].state != T3_SPACE_FREE)
 			t3_space_drop_state(&dev->space[i]);
 		else
 			dev->generation[i]++;
 	drop_links(dev);
-	t3_tracker_clear(dev);
 	t3_queues_clear(dev);
 	reset_registers(dev);
 	dev->incarnation++;

@@ -46,7 +46,7 @@ static void tile_doorbell(struct t3_segment *segment, uint32_t slot, uint32_t ti
 	segment->counts.local_bytes += shape.bytes;
 	space->dev->counter[T3_COUNTER_DOORBELLS]++;
 	if (remote) {
-		t3_ready_push(segment, tile, slot);
+		t3_block_push(segment, tile, slot);
 	} else {
 		if (result & T3_TRACK_FIRST)
 			t3_update_init_tile(segment, &shape);

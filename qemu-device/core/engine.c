@@ -163,16 +163,16 @@ void t3_engine_fire(struct t3_event *event)
  * May the engine send on this link? It leaves slots to stores of the CPU, and
  * takes turns with the tiles that are ready there.
  */
-static bool credit(const struct t3_link *link)
+static bool credit(const struct t3_link *link, uint32_t packets)
 {
-	return t3_link_free_slots(link) > T3_LINK_ENGINE_RESERVE &&
+	return t3_link_free_slots(link) >= T3_LINK_ENGINE_RESERVE + packets &&
 	       (!link->work_head || link->engine_turn);
 }
 
 /* False: the queue sleeps until t3_engine_credit() finds credit for it. */
-bool t3_engine_take_credit(struct t3_queue *q, struct t3_link *link)
+bool t3_engine_take_credit(struct t3_queue *q, struct t3_link *link, uint32_t packets)
 {
-	if (credit(link)) {
+	if (credit(link, packets)) {
 		link->engine_turn = false;
 		return true;
 	}
@@ -187,7 +187,7 @@ void t3_engine_credit(struct t3_link *link)
 	struct t3_dev *dev = link->fabric->dev[link->src];
 	uint32_t i;
 
-	if (!link->engine_waits || !credit(link))
+	if (!link->engine_waits || !credit(link, 1))
 		return;
 	link->engine_waits = false;
 	for (i = 0; i < T3_MAX_QUEUES; i++)

@@ -187,7 +187,7 @@ void t3_epoch_try_armed(struct t3_space *space)
 	/* Arrivals may have completed tiles already. */
 	for (i = 0; i < space->seg_count; i++)
 		if (space->sorted[i]->ready_count)
-			t3_pump_add_work(space->sorted[i]);
+			t3_block_add_work(space->sorted[i]);
 	try_complete(space);
 }
 

@@ -26,13 +26,13 @@ uint32_t t3_link_free_slots(const struct t3_link *link)
  * Runs what is due until a response, or the end of all retries, frees a slot; so
  * it ends. Not from within an event: that one is not done yet.
  */
-bool t3_link_make_room(struct t3_link *link)
+bool t3_link_make_room(struct t3_link *link, uint32_t slots)
 {
 	struct t3_fabric *fabric = link->fabric;
 
-	while (!t3_link_free_slots(link) && !fabric->running && fabric->heap.count)
+	while (t3_link_free_slots(link) < slots && !fabric->running && fabric->heap.count)
 		t3_heap_run(fabric, 1);
-	return t3_link_free_slots(link) != 0;
+	return t3_link_free_slots(link) >= slots;
 }
 
 /* Puts a slot on the wire behind what is there. */

@@ -109,12 +109,26 @@ uint32_t t3_move_space(const struct t3_queue *q, uint64_t *detail)
 	return T3_DESC_OK;
 }
 
+/* On the links of all its routes, each of which may be shared by some. */
+static bool take_credit(struct t3_queue *q, const struct t3_segment *segment)
+{
+	uint32_t left;
+
+	for (left = segment->routes; left; left &= left - 1) {
+		uint32_t route = (uint32_t)__builtin_ctz(left);
+
+		if (!t3_engine_take_credit(q, segment->space->route[route].link,
+					   t3_block_routes_on_link(segment, route)))
+			return false;
+	}
+	return true;
+}
+
 /* Sends or applies as the CPU's stores do, but waits for room on the link. */
 static uint32_t produce(struct t3_queue *q, uint8_t *data, uint32_t *bytes, uint64_t *detail)
 {
 	uint32_t status = t3_move_space(q, detail), limit = *bytes;
 	struct t3_store store;
-	struct t3_link *link;
 
 	*bytes = 0;
 	if (status != T3_DESC_OK)
@@ -122,8 +136,7 @@ static uint32_t produce(struct t3_queue *q, uint8_t *data, uint32_t *bytes, uint
 	*detail = t3_store_place(&q->dev->space[q->desc.space], dst_of(q), limit, &store);
 	if (*detail != T3_FAULT_NONE)
 		return T3_DESC_FAULT;
-	link = t3_store_link(&store);
-	if (link && !t3_engine_take_credit(q, link))
+	if (store.segment->kind == T3_SEG_REMOTE && !take_credit(q, store.segment))
 		return T3_DESC_OK;
 	status = read_source(q, data, store.bytes, detail);
 	if (status != T3_DESC_OK)

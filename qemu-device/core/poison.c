@@ -128,7 +128,8 @@ bool t3_poison_in_update(struct t3_segment *segment, uint32_t tile, uint32_t row
 
 	if (!any_poison(dev))
 		return false;
-	if (t3_poison_in_record(segment, tile, where))
+	if (t3_poison_in_record(segment, tile, where) ||
+	    t3_poison_in_record(segment, tile - tile % segment->block_tiles, where))
 		return true;
 	if (segment->kind == T3_SEG_REMOTE)
 		return false;
@@ -166,7 +167,8 @@ bool t3_poison_in_doorbell(struct t3_segment *segment, uint32_t tile, uint32_t s
 
 	if (!any_poison(dev))
 		return false;
-	if (t3_poison_in_record(segment, tile, where))
+	if (t3_poison_in_record(segment, tile, where) ||
+	    t3_poison_in_record(segment, tile - tile % segment->block_tiles, where))
 		return true;
 	if (segment->kind == T3_SEG_REMOTE)
 		return false;

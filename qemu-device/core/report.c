@@ -92,7 +92,7 @@ static void describe_tile(struct t3_segment *segment, uint32_t tile, struct t3_t
 	info->count = t3_tracker_count(segment, tile);
 	info->expected = t3_segment_tile_shape(segment, tile).expected;
 	info->ready = current && (record->flags & T3_TILE_READY);
-	info->sending = segment->cur_tile == tile;
+	info->sending = segment->cur_first != T3_TILE_NONE && segment->cur_tile == tile;
 }
 
 /* A tile still waits for updates, for its turn on a link, or is being sent. */

@@ -26,6 +26,13 @@ struct t3_tile_shape t3_segment_tile_shape(const struct t3_segment *segment, uin
 	return shape;
 }
 
+uint32_t t3_segment_block_end(const struct t3_segment *segment, uint32_t first)
+{
+	uint32_t left = segment->tiles - first;
+
+	return first + (left < segment->block_tiles ? left : segment->block_tiles);
+}
+
 /* In device memory, of (row, byte col). */
 uint64_t t3_segment_address(const struct t3_segment *segment, uint32_t row, uint32_t col)
 {
@@ -38,6 +45,15 @@ struct t3_tile_record *t3_segment_record(const struct t3_segment *segment, uint3
 	uint8_t *table = segment->space->dev->memory + segment->space->counters;
 
 	return (struct t3_tile_record *)(void *)(table + index * sizeof(struct t3_tile_record));
+}
+
+void t3_segment_record_dirty(const struct t3_segment *segment, uint32_t tile)
+{
+	const struct t3_space *space = segment->space;
+	uint64_t index = (uint64_t)segment->counter_base + tile;
+
+	t3_dirty(space->dev, space->counters + index * sizeof(struct t3_tile_record),
+		 sizeof(struct t3_tile_record));
 }
 
 static bool contains(const struct t3_segment *segment, uint64_t offset)
@@ -166,13 +182,15 @@ static void fill(struct t3_segment *segment, const struct t3_cmd_seg_map *cmd, u
 	segment->tiles_x = tiles_x;
 	segment->tiles = tiles;
 	segment->counter_base = cmd->counter_base;
-	segment->route = cmd->routes ? (uint32_t)__builtin_ctz(cmd->routes) : 0;
+	segment->routes = cmd->routes;
+	segment->block_tiles = cmd->block_tiles ? cmd->block_tiles : 1;
 	segment->target_segment = cmd->target_segment;
 	segment->target_row = cmd->target_row;
 	segment->target_col = cmd->target_col;
 	if (cmd->kind != T3_SEG_LOCAL)
 		segment->send_bytes = (uint64_t)cmd->rows * cmd->row_bytes *
-				      (cmd->kind == T3_SEG_REMOTE ? cmd->updates : 1);
+				      (cmd->kind == T3_SEG_REMOTE ? cmd->updates : 1) *
+				      (uint32_t)__builtin_popcount(cmd->routes);
 }
 
 /* Stale counts of an earlier user of these records would match a repeated epoch. */
@@ -241,7 +259,7 @@ void t3_segment_unmap(struct t3_segment *segment)
 	struct t3_dev *dev = space->dev;
 	uint32_t i;
 
-	t3_pump_forget_work(segment);
+	t3_block_forget(segment);
 	t3_tracker_forget(segment);
 	for (i = 0; space->sorted[i] != segment; i++)
 		;
@@ -279,12 +297,12 @@ uint32_t t3_segment_staging(struct t3_space *space, const struct t3_cmd_seg_stag
 	return T3_ADMIN_OK;
 }
 
+/* An epoch leaves nothing behind, unless the guest changed counter records. */
 void t3_segment_new_epoch(struct t3_segment *segment)
 {
+	t3_block_forget(segment);
+	t3_tracker_forget(segment);
 	segment->tiles_tracked = 0;
 	segment->acked_bytes = 0;
 	segment->word = 0;
-	segment->ready_head = segment->ready_tail = T3_TILE_NONE;
-	segment->ready_count = 0;
-	segment->cur_tile = T3_TILE_NONE;
 }

@@ -49,9 +49,16 @@ void t3_space_drop(struct t3_space *space)
 
 /* ------------------------------------------------------------------ faults */
 
-static void write_fault(struct t3_space *space, const struct t3_fault_record *record)
+/* Of the first fault two copies; the count goes last. */
+static void write_fault(struct t3_space *space, const struct t3_fault_record *record, bool first)
 {
-	t3_notify_word(space, offsetof(struct t3_event_area, fault), record, sizeof(*record));
+	uint32_t place = (space->faults - 1) % T3_FAULT_RING;
+
+	if (first)
+		t3_notify_word(space, offsetof(struct t3_event_area, fault), record,
+			       sizeof(*record));
+	t3_notify_word(space, offsetof(struct t3_event_area, ring) + place * sizeof(*record),
+		       record, sizeof(*record));
 	t3_notify_word(space, offsetof(struct t3_event_area, faults), &space->faults,
 		       sizeof(space->faults));
 }
@@ -60,10 +67,9 @@ static void stop_work(struct t3_space *space)
 {
 	uint32_t i;
 
-	for (i = 0; i < space->seg_count; i++) {
-		t3_pump_forget_work(space->sorted[i]);
-		t3_tracker_forget(space->sorted[i]);
-	}
+	for (i = 0; i < space->seg_count; i++)
+		t3_block_forget(space->sorted[i]);
+	t3_tracker_forget_space(space);
 }
 
 /* kind, detail, place and src_rank are the caller's; epoch and time are set here. */
@@ -81,14 +87,13 @@ void t3_space_fail(struct t3_space *space, const struct t3_fault_record *what)
 	if (dev->ops.trace_fault)
 		dev->ops.trace_fault(dev->opaque, space->id, &record);
 	if (space->state == T3_SPACE_FAULTED) {
-		t3_notify_word(space, offsetof(struct t3_event_area, faults), &space->faults,
-			       sizeof(space->faults));
+		write_fault(space, &record, false);
 		return;
 	}
 	t3_epoch_tell_peers_gone(space, T3_SPACE_FAULTED);
 	stop_work(space);
 	t3_space_set_state(space, T3_SPACE_FAULTED);
-	write_fault(space, &record);
+	write_fault(space, &record, true);
 	t3_notify_state(space);
 }
 

@@ -47,15 +47,6 @@ static uint32_t failed(struct t3_space *space, const struct t3_store *store, uin
 	return kind;
 }
 
-struct t3_link *t3_store_link(const struct t3_store *store)
-{
-	const struct t3_segment *segment = store->segment;
-
-	if (segment->kind != T3_SEG_REMOTE)
-		return NULL;
-	return segment->space->route[segment->route].link;
-}
-
 /* Counts, then forwards or applies. */
 uint32_t t3_store_commit(const struct t3_store *store, const void *data)
 {
@@ -77,7 +68,7 @@ uint32_t t3_store_commit(const struct t3_store *store, const void *data)
 	segment->counts.local_bytes += store->bytes;
 	space->dev->counter[T3_COUNTER_STORES]++;
 	if (segment->kind == T3_SEG_REMOTE) {
-		t3_pump_update(segment, store->row, store->col, data, store->bytes);
+		t3_block_update(segment, store->row, store->col, data, store->bytes);
 	} else {
 		if (result & T3_TRACK_FIRST)
 			t3_update_init_tile(segment, &shape);
@@ -128,7 +119,6 @@ uint32_t t3_store_place(struct t3_space *space, uint64_t offset, uint32_t bytes,
 static uint32_t place_cpu(struct t3_store *store, uint32_t size)
 {
 	const struct t3_segment *segment = store->segment;
-	const struct t3_link *link = t3_store_link(store);
 
 	if (store->col + size > segment->row_bytes)
 		return T3_FAULT_UNMAPPED;
@@ -139,7 +129,8 @@ static uint32_t place_cpu(struct t3_store *store, uint32_t size)
 	store->tile = t3_segment_tile(segment, store->row, store->col);
 	store->bytes = size;
 	/* A store of the CPU cannot wait. */
-	return link && !t3_link_free_slots(link) ? T3_FAULT_LINK : T3_FAULT_NONE;
+	return segment->kind == T3_SEG_REMOTE && !t3_block_room(segment) ? T3_FAULT_LINK
+									 : T3_FAULT_NONE;
 }
 
 static void space_store(struct t3_space *space, uint64_t offset, uint64_t value, uint32_t size)
@@ -154,7 +145,7 @@ static void space_store(struct t3_space *space, uint64_t offset, uint64_t value,
 }
 
 /*
- * A REMOTE store finds its link's slots in use only when events were left undone:
+ * A REMOTE store finds its links' slots in use only when events were left undone:
  * they are done now, as if they had been before. The space's state may change.
  */
 static void make_room(struct t3_space *space, uint64_t offset)
@@ -162,7 +153,7 @@ static void make_room(struct t3_space *space, uint64_t offset)
 	const struct t3_segment *segment = t3_segment_at(space, offset);
 
 	if (segment && segment->kind == T3_SEG_REMOTE)
-		t3_link_make_room(space->route[segment->route].link);
+		t3_block_make_room(segment);
 }
 
 void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)

@@ -160,7 +160,7 @@ struct t3_fabric {
 struct t3_segment {
 	struct t3_space *space; /* NULL: free */
 	struct t3_segment *work_next;
-	bool queued; /* on its link's work list */
+	bool queued; /* on the work list of cur_route's link */
 	uint32_t index;
 	uint32_t kind, op, dtype, init, target_op, esize;
 	uint64_t offset, extent; /* bytes from first to behind last */
@@ -168,18 +168,24 @@ struct t3_segment {
 	uint32_t rows, row_bytes, pitch, tile_rows, tile_row_bytes;
 	uint32_t tiles_x, tiles;
 	uint32_t counter_base;
-	uint32_t route, target_segment, target_row, target_col;
+	uint32_t routes; /* bit mask; 0: LOCAL */
+	uint32_t target_segment, target_row, target_col;
+	uint32_t block_tiles; /* DMA: tiles that are sent together */
 	uint64_t staging, slot_stride;
 	uint32_t slots;
 	uint32_t consumed[T3_SEG_SLOTS];
+	uint32_t live; /* entries of the tracker */
 	/* of the current epoch */
 	uint32_t tiles_tracked;
 	uint64_t send_bytes;  /* that will be sent in all */
-	uint64_t acked_bytes; /* that the target applied */
+	uint64_t acked_bytes; /* that targets applied */
 	uint64_t word;
-	/* ready list, linked through the counter records */
+	/* ready list of blocks by their first tile, linked through the counter records */
 	uint32_t ready_head, ready_tail, ready_count;
-	/* tile being sent */
+	/* block being sent: on one route after the other */
+	uint32_t cur_first; /* T3_TILE_NONE: no block */
+	uint32_t cur_route; /* without a block: the first route */
+	uint32_t cur_slot;  /* REMOTE: staging slot it is read from */
 	uint32_t cur_tile, cur_row, cur_col;
 	struct t3_seg_counts counts;
 };
@@ -343,7 +349,7 @@ void t3_link_drop_all(struct t3_link *link);
 void t3_link_lose(struct t3_link *link);
 void t3_link_notice_loss(struct t3_link *link);
 /* False: no slot is free, and waiting for one is not possible here. */
-bool t3_link_make_room(struct t3_link *link);
+bool t3_link_make_room(struct t3_link *link, uint32_t slots);
 
 /* pump.c: what waits for a link */
 void t3_pump_fire(struct t3_event *event);
@@ -351,13 +357,24 @@ void t3_pump_kick(struct t3_link *link);
 void t3_pump_control(struct t3_space *space, struct t3_link *link, struct t3_ctl *ctl,
 		     const struct t3_packet *packet);
 void t3_pump_forget_control(struct t3_ctl *ctl);
-void t3_pump_add_work(struct t3_segment *segment);
-void t3_pump_forget_work(struct t3_segment *segment);
-void t3_pump_update(struct t3_segment *segment, uint32_t row, uint32_t col, const void *payload,
-		    uint32_t bytes);
-/* True: the tile was appended. False: it is on the list already. */
-bool t3_ready_push(struct t3_segment *segment, uint32_t tile, uint32_t slot);
 void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint32_t status);
+
+/* block.c: updates and blocks of tiles for the routes of a segment */
+/* Updates that the links of all routes can take now. */
+uint32_t t3_block_room(const struct t3_segment *segment);
+/* Runs what was left undone until there is room; the space's state may change. */
+void t3_block_make_room(const struct t3_segment *segment);
+/* Routes of the segment, from `route` on down, that share its link. */
+uint32_t t3_block_routes_on_link(const struct t3_segment *segment, uint32_t route);
+/* On every route; the caller checked t3_block_room(). */
+void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, const void *payload,
+		     uint32_t bytes);
+/* True: the block of this first tile was appended. False: it is on the list already. */
+bool t3_block_push(struct t3_segment *segment, uint32_t first, uint32_t slot);
+void t3_block_add_work(struct t3_segment *segment);
+void t3_block_forget(struct t3_segment *segment);
+/* One packet of the first segment on the link's work list. */
+void t3_block_serve(struct t3_link *link);
 
 /* packet.c: the receiving side. Returns t3_nak. */
 uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
@@ -403,6 +420,7 @@ void t3_segment_unmap(struct t3_segment *segment);
 void t3_segment_new_epoch(struct t3_segment *segment);
 uint32_t t3_segment_tile(const struct t3_segment *segment, uint32_t row, uint32_t col);
 struct t3_tile_record *t3_segment_record(const struct t3_segment *segment, uint32_t tile);
+void t3_segment_record_dirty(const struct t3_segment *segment, uint32_t tile);
 uint64_t t3_segment_address(const struct t3_segment *segment, uint32_t row, uint32_t col);
 
 struct t3_tile_shape {
@@ -412,9 +430,13 @@ struct t3_tile_shape {
 	uint64_t expected;
 };
 struct t3_tile_shape t3_segment_tile_shape(const struct t3_segment *segment, uint32_t tile);
+/* Of the block that begins with tile `first`: the tile behind its last. */
+uint32_t t3_segment_block_end(const struct t3_segment *segment, uint32_t first);
 
 /* tracker.c */
 enum t3_track { T3_TRACK_OVERSHOOT = -1, T3_TRACK_FIRST = 1, T3_TRACK_DONE = 2 };
+/* Begins this epoch's record, if nobody has. */
+struct t3_tile_record *t3_tracker_record(struct t3_segment *segment, uint32_t tile);
 int t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways);
 /* OVERSHOOT (nothing counted), or a sum of FIRST and DONE. */
 int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, uint64_t expected);
@@ -422,6 +444,7 @@ int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, ui
 bool t3_tracker_is_new(const struct t3_segment *segment, uint32_t tile);
 uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile);
 void t3_tracker_forget(struct t3_segment *segment);
+void t3_tracker_forget_space(struct t3_space *space);
 void t3_tracker_clear(struct t3_dev *dev);
 
 /* update.c: counted updates of one tile */
@@ -445,8 +468,7 @@ struct t3_store {
 /* The beginning of `bytes` bytes at `offset`, as far as one store reaches. */
 uint32_t t3_store_place(struct t3_space *space, uint64_t offset, uint32_t bytes,
 			struct t3_store *store);
-/* The link that needs a free slot before commit, or NULL. */
-struct t3_link *t3_store_link(const struct t3_store *store);
+/* REMOTE: the caller checked the room on the links. */
 uint32_t t3_store_commit(const struct t3_store *store, const void *data);
 
 /* nmc.c */
@@ -490,7 +512,7 @@ void t3_engine_fire(struct t3_event *event);
 void t3_engine_wake(struct t3_dev *dev);
 void t3_engine_attach(struct t3_dev *dev);
 void t3_engine_clear(struct t3_dev *dev);
-bool t3_engine_take_credit(struct t3_queue *q, struct t3_link *link);
+bool t3_engine_take_credit(struct t3_queue *q, struct t3_link *link, uint32_t packets);
 void t3_engine_credit(struct t3_link *link);
 void t3_fence_set(struct t3_dev *dev, uint32_t fence, uint64_t value);
 

@@ -33,16 +33,17 @@ static struct t3_entry *find(struct t3_tracker *tracker, const struct t3_segment
 
 static void free_entry(struct t3_dev *dev, struct t3_entry *entry)
 {
+	entry->segment->live--;
 	entry->segment = NULL;
 	dev->counter[T3_COUNTER_TRACKER_LIVE]--;
 }
 
-static void write_back(struct t3_dev *dev, const struct t3_entry *entry)
+static void write_back(const struct t3_entry *entry)
 {
 	struct t3_tile_record *record = t3_segment_record(entry->segment, entry->tile);
 
 	record->count = entry->count;
-	t3_dirty(dev, (uint64_t)((uint8_t *)record - dev->memory), sizeof(*record));
+	t3_segment_record_dirty(entry->segment, entry->tile);
 }
 
 /* An invalid way, else the least recently used one, spilled. */
@@ -58,7 +59,7 @@ static struct t3_entry *victim(struct t3_dev *dev, uint32_t tile)
 		if (set[way].used < oldest->used)
 			oldest = &set[way];
 	}
-	write_back(dev, oldest);
+	write_back(oldest);
 	free_entry(dev, oldest);
 	dev->counter[T3_COUNTER_TRACKER_SPILL]++;
 	return oldest;
@@ -73,6 +74,7 @@ static struct t3_entry *allocate(struct t3_dev *dev, struct t3_segment *segment,
 	entry->segment = segment;
 	entry->tile = tile;
 	entry->count = count;
+	segment->live++;
 	counter[T3_COUNTER_TRACKER_ALLOC]++;
 	counter[T3_COUNTER_TRACKER_LIVE]++;
 	if (counter[T3_COUNTER_TRACKER_LIVE] > counter[T3_COUNTER_TRACKER_PEAK])
@@ -97,17 +99,26 @@ uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile)
 
 bool t3_tracker_is_new(const struct t3_segment *segment, uint32_t tile)
 {
-	return !find(&segment->space->dev->tracker, segment, tile) &&
-	       t3_segment_record(segment, tile)->epoch != segment->space->epoch;
+	const struct t3_tile_record *record = t3_segment_record(segment, tile);
+
+	if (record->epoch == segment->space->epoch && (record->flags & T3_TILE_STARTED))
+		return false;
+	return !find(&segment->space->dev->tracker, segment, tile);
 }
 
-static void start_record(struct t3_segment *segment, struct t3_tile_record *record)
+struct t3_tile_record *t3_tracker_record(struct t3_segment *segment, uint32_t tile)
 {
-	record->epoch = segment->space->epoch;
-	record->count = 0;
-	record->next = T3_TILE_NONE;
-	record->flags = 0;
-	record->slot = 0;
+	struct t3_tile_record *record = t3_segment_record(segment, tile);
+
+	if (record->epoch != segment->space->epoch) {
+		record->epoch = segment->space->epoch;
+		record->count = 0;
+		record->next = T3_TILE_NONE;
+		record->flags = 0;
+		record->slot = 0;
+		t3_segment_record_dirty(segment, tile);
+	}
+	return record;
 }
 
 int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, uint64_t expected)
@@ -125,8 +136,10 @@ int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, ui
 		record = t3_segment_record(segment, tile);
 		if ((uint64_t)record_count(segment, record) + bytes > expected)
 			return T3_TRACK_OVERSHOOT;
-		if (record->epoch != segment->space->epoch) {
-			start_record(segment, record);
+		record = t3_tracker_record(segment, tile);
+		if (!(record->flags & T3_TILE_STARTED)) {
+			record->flags |= T3_TILE_STARTED;
+			t3_segment_record_dirty(segment, tile);
 			result = T3_TRACK_FIRST;
 		}
 		entry = allocate(dev, segment, tile, record->count);
@@ -134,21 +147,42 @@ int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, ui
 	entry->count += bytes;
 	entry->used = ++dev->tracker.clock;
 	if (entry->count == expected) {
-		write_back(dev, entry);
+		write_back(entry);
 		free_entry(dev, entry);
 		result |= T3_TRACK_DONE;
 	}
 	return result;
 }
 
+/* Frees the entries of a segment, or of all segments of its space: `left` entries. */
+static void forget(const struct t3_space *space, const struct t3_segment *segment, uint32_t left)
+{
+	const struct t3_tracker *tracker = &space->dev->tracker;
+	struct t3_entry *entry = tracker->entry;
+	const struct t3_entry *end = entry + (size_t)tracker->sets * tracker->ways;
+
+	for (; left && entry < end; entry++) {
+		if (!entry->segment || entry->segment->space != space)
+			continue;
+		if (segment && entry->segment != segment)
+			continue;
+		free_entry(space->dev, entry);
+		left--;
+	}
+}
+
 void t3_tracker_forget(struct t3_segment *segment)
 {
-	struct t3_dev *dev = segment->space->dev;
-	uint32_t i, count = dev->tracker.sets * dev->tracker.ways;
+	forget(segment->space, segment, segment->live);
+}
 
-	for (i = 0; i < count; i++)
-		if (dev->tracker.entry[i].segment == segment)
-			free_entry(dev, &dev->tracker.entry[i]);
+void t3_tracker_forget_space(struct t3_space *space)
+{
+	uint32_t i, live = 0;
+
+	for (i = 0; i < space->seg_count; i++)
+		live += space->sorted[i]->live;
+	forget(space, NULL, live);
 }
 
 void t3_tracker_clear(struct t3_dev *dev)
@@ -156,6 +190,6 @@ void t3_tracker_clear(struct t3_dev *dev)
 	uint32_t i, count = dev->tracker.sets * dev->tracker.ways;
 
 	for (i = 0; i < count; i++)
-		dev->tracker.entry[i].segment = NULL;
-	dev->counter[T3_COUNTER_TRACKER_LIVE] = 0;
+		if (dev->tracker.entry[i].segment)
+			free_entry(dev, &dev->tracker.entry[i]);
 }

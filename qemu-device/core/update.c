@@ -38,17 +38,35 @@ void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, con
 	}
 }
 
+/* A tile of a DMA block is done; the last one makes the block ready. */
+static bool block_progress(struct t3_segment *segment, uint32_t tile)
+{
+	uint32_t first = tile - tile % segment->block_tiles;
+	uint32_t tiles = t3_segment_block_end(segment, first) - first;
+	struct t3_tile_record *record = t3_tracker_record(segment, first);
+
+	if (record->slot >= tiles)
+		return false;
+	record->slot++;
+	t3_segment_record_dirty(segment, first);
+	return record->slot < tiles || t3_block_push(segment, first, record->slot);
+}
+
 /* The tile's count is reached: the trigger. */
 void t3_update_done(struct t3_segment *segment, uint32_t tile)
 {
 	struct t3_dev *dev = segment->space->dev;
 
+	if (segment->space->state == T3_SPACE_FAULTED)
+		return; /* since the tile's last update was taken */
 	segment->counts.triggers++;
 	dev->counter[T3_COUNTER_TRIGGERS]++;
 	if (dev->ops.trace_trigger)
 		dev->ops.trace_trigger(dev->opaque, segment->space->id, segment->index, tile);
-	if (segment->kind == T3_SEG_DMA)
-		t3_ready_push(segment, tile, 0);
+	if (segment->kind == T3_SEG_DMA && !block_progress(segment, tile)) {
+		t3_space_fail_cpu(segment->space, T3_FAULT_COUNTER, segment, tile, T3_NONE64);
+		return;
+	}
 	segment->tiles_tracked++;
 	if (segment->tiles_tracked == segment->tiles)
 		t3_epoch_segment_tracked(segment);
@@ -78,7 +96,7 @@ bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint
 	return true;
 }
 
-/* False: a record has changed below us, which only the guest's kernel can do. */
+/* False: the space faulted; a record that changed below us, or host memory gone. */
 static bool update_piece(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 			 uint32_t bytes)
 {
@@ -96,7 +114,7 @@ static bool update_piece(struct t3_segment *segment, uint32_t row, uint32_t col,
 	segment->counts.remote_bytes += bytes;
 	if (result & T3_TRACK_DONE)
 		t3_update_done(segment, tile);
-	return true;
+	return segment->space->state != T3_SPACE_FAULTED;
 }
 
 /* Counts and applies a run in one row that t3_update_fits() found to fit. */

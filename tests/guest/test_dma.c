@@ -137,12 +137,70 @@ static void test_large_tiles(void **state)
 	raw_close(&target);
 }
 
+/* Two spaces of rank 1, bytes, three tiles a block: a block goes to both, or nothing. */
+static void test_blocks_to_several(void **state)
+{
+	struct drm_t3_segment_map segment;
+	struct raw source, target[2];
+	uint32_t imports[2], i;
+
+	(void)state;
+	raw_open(&source, 0, PAGE);
+	for (i = 0; i < 2; i++) {
+		raw_open(&target[i], 1, PAGE);
+		segment = raw_segment(&target[i]);
+		segment.dtype = DRM_T3_U8;
+		segment.op = DRM_T3_OP_STORE;
+		CHECK_EQ(raw_map(&target[i], &segment), 0);
+		imports[i] = raw_join(&source, &target[i]);
+	}
+	segment = raw_sender(&source, DRM_T3_SEGMENT_DMA, imports[0], 0);
+	segment.dtype = DRM_T3_U8;
+	segment.op = DRM_T3_OP_STORE;
+	CHECK_EQ(raw_map(&source, &segment), -EINVAL); /* adds bytes at the target */
+	segment.target_op = DRM_T3_OP_STORE;
+	segment.block_tiles = 257;
+	CHECK_EQ(raw_map(&source, &segment), -EINVAL);
+	segment.block_tiles = 3;
+	segment.import_count = 1;
+	CHECK_EQ(raw_map(&source, &segment), -EINVAL); /* no pointer */
+	segment.imports = 8;
+	CHECK_EQ(raw_map(&source, &segment), -EFAULT);
+	segment.imports = (uintptr_t)&imports[0]; /* twice the same */
+	CHECK_EQ(raw_map(&source, &segment), -EINVAL);
+	segment.import_count = 32;
+	CHECK_EQ(raw_map(&source, &segment), -EINVAL);
+	segment.imports = (uintptr_t)&imports[1];
+	segment.import_count = 1;
+	CHECK_EQ(raw_map(&source, &segment), 0);
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(raw_release_import(&source, imports[i]), -EBUSY);
+		raw_arm(&target[i], 1);
+	}
+	raw_arm(&source, 1);
+	for (i = 0; i < RAW_SEGMENT_BYTES; i++) {
+		if (i == 3 * 64) /* tiles 0 and 1 are whole, 2 and 3 are not */
+			CHECK_EQ(target[0].memory[0] | target[1].memory[0], 0);
+		*(volatile uint8_t *)(source.aperture + i) = (uint8_t)(i * 7 + 1);
+	}
+	CHECK_EQ(raw_wait(&source, DRM_T3_WAIT_DELIVERED, 1, 0, after_ms(5000)), 0);
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(raw_wait(&target[i], DRM_T3_WAIT_DELIVERED, 1, 0, after_ms(5000)), 0);
+		CHECK(memcmp((void *)target[i].memory, (void *)source.memory, RAW_SEGMENT_BYTES) ==
+		      0);
+		raw_close(&target[i]);
+	}
+	CHECK_EQ(source.memory[9], 9 * 7 + 1);
+	raw_close(&source);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_store),	TEST(test_add),		 TEST(test_min),
-		TEST(test_max),		TEST(test_tile_by_tile), TEST(test_chain_of_three),
-		TEST(test_large_tiles),
+		TEST(test_store),	 TEST(test_add),
+		TEST(test_min),		 TEST(test_max),
+		TEST(test_tile_by_tile), TEST(test_chain_of_three),
+		TEST(test_large_tiles),	 TEST(test_blocks_to_several),
 	};
 
 	return cmocka_run_group_tests_name("dma", tests, NULL, NULL);

@@ -140,6 +140,8 @@ static void check_fault(const struct raw *raw, const struct row *row, uint32_t e
 	CHECK_EQ(raw_state(raw), DRM_T3_SPACE_FAULTED);
 	memcpy(&fault, (const void *)(uintptr_t)&raw->events->fault, sizeof(fault));
 	check_record(row->what, &fault, row, epoch);
+	memcpy(&fault, (const void *)(uintptr_t)&raw->events->ring[0], sizeof(fault));
+	check_record(row->what, &fault, row, epoch);
 	CHECK_EQ(raw_wait_fault(raw, EPOCH + 1, &fault), -EIO);
 	check_record(row->what, &fault, row, epoch);
 }
@@ -338,16 +340,42 @@ static void test_memcpy_never_gives_a_wrong_sum(void **state)
 	raw_close(&raw);
 }
 
+/* The doorbell page is read 40 times: that many faults, the last 16 in their places. */
+static void test_ring_of_faults(void **state)
+{
+	struct drm_t3_fault first, fault;
+	struct raw raw;
+	uint32_t k;
+
+	(void)state;
+	open_segment(&raw, TILE);
+	raw_arm(&raw, EPOCH);
+	put32(raw.aperture + 3, 1);
+	CHECK_EQ(raw_state(&raw), DRM_T3_SPACE_FAULTED);
+	memcpy(&first, (const void *)(uintptr_t)&raw.events->fault, sizeof(first));
+	for (k = raw.events->faults + 1; k <= 40; k++) {
+		CHECK_EQ(*(volatile uint32_t *)raw.doorbell, UINT32_MAX);
+		CHECK_EQ(raw.events->faults, k);
+		memcpy(&fault, (const void *)(uintptr_t)&raw.events->ring[(k - 1) % 16],
+		       sizeof(fault));
+		CHECK_EQ(fault.kind, DRM_T3_FAULT_BAD_DOORBELL);
+		CHECK_EQ(fault.epoch, EPOCH);
+	}
+	memcpy(&fault, (const void *)(uintptr_t)&raw.events->fault, sizeof(fault));
+	CHECK_EQ(fault.kind, first.kind);
+	CHECK_EQ(fault.offset, first.offset);
+	CHECK_EQ(space_reset(raw.fd, raw.space), 0);
+	CHECK_EQ(raw.events->ring[0].kind, DRM_T3_FAULT_NONE);
+	raw_close(&raw);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_each_wrong_access),
-		TEST(test_store_over_a_tile_edge),
-		TEST(test_store_after_complete),
-		TEST(test_epochs_in_order),
-		TEST(test_first_fault_is_kept),
-		TEST(test_other_spaces_go_on),
-		TEST(test_memcpy_never_gives_a_wrong_sum),
+		TEST(test_each_wrong_access),	 TEST(test_store_over_a_tile_edge),
+		TEST(test_store_after_complete), TEST(test_epochs_in_order),
+		TEST(test_first_fault_is_kept),	 TEST(test_ring_of_faults),
+		TEST(test_other_spaces_go_on),	 TEST(test_memcpy_never_gives_a_wrong_sum),
 	};
 
 	return cmocka_run_group_tests_name("fault", tests, NULL, NULL);

@@ -18,7 +18,9 @@ static void test_local_wrong_arguments(void **state)
 		SEG(kind, 257, EINVAL),
 		SEG(op, 4, EINVAL),
 		SEG(op, 257, EINVAL),
-		SEG(dtype, 4, EINVAL),
+		SEG(dtype, DRM_T3_U8, EINVAL), /* op is ADD */
+		SEG(dtype, DRM_T3_I8, EINVAL),
+		SEG(dtype, 6, EINVAL),
 		SEG(dtype, 256, EINVAL),
 		SEG(init, 2, EINVAL),
 		SEG(init, 256, EINVAL),
@@ -55,6 +57,9 @@ static void test_local_wrong_arguments(void **state)
 		SEG(target_segment, 1, EINVAL),
 		SEG(target_row, 1, EINVAL),
 		SEG(target_col, 4, EINVAL),
+		SEG(block_tiles, 1, EINVAL),
+		SEG(import_count, 1, EINVAL),
+		SEG(imports, 8, EINVAL),
 	};
 	struct raw raw;
 	map_arg good;

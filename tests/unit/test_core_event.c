@@ -218,16 +218,57 @@ static void test_fault_order(void **state)
 
 	(void)state;
 	host_store(d, 0, 0, 1, 4);
-	assert_int_equal(d->logged, 4);
+	assert_int_equal(d->logged, 5);
 	expect_write(&d->log[0], offsetof(struct t3_event_area, fault),
 		     sizeof(struct t3_fault_record));
-	expect_write(&d->log[1], offsetof(struct t3_event_area, faults), 4);
-	expect_write(&d->log[2], 0, 8);
-	assert_int_equal(d->log[3].kind, HOST_LOG_IRQ);
+	expect_write(&d->log[1], offsetof(struct t3_event_area, ring),
+		     sizeof(struct t3_fault_record));
+	expect_write(&d->log[2], offsetof(struct t3_event_area, faults), 4);
+	expect_write(&d->log[3], 0, 8);
+	assert_int_equal(d->log[4].kind, HOST_LOG_IRQ);
 	d->logged = 0;
 	host_store(d, 0, 0, 1, 4);
 	assert_int_equal(d->logged, 1);
 	expect_write(&d->log[0], offsetof(struct t3_event_area, dropped), 8);
+	host_free(host);
+}
+
+/* Fault k, of a read at byte k of a remote segment; the first is kept, 16 more are. */
+static void test_fault_ring(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *d = &host->dev[0];
+	const struct t3_event_area *area = host_area(d, 0);
+	struct t3_cmd_seg_map map = host_segment(0, 3, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_F16);
+	uint32_t base = 3 * 0x400, k;
+
+	(void)state;
+	host_space(d, 0);
+	host_space(&host->dev[1], 0);
+	host_connect(d, &host->dev[1], 0);
+	host_map(d, &map);
+	for (k = 1; k <= 2 * T3_FAULT_RING + 5; k++) {
+		uint32_t place = (k - 1) % T3_FAULT_RING;
+
+		d->logged = 0;
+		assert_int_equal(host_load(d, 0, base + k, 1), HOST_NONE64);
+		assert_int_equal(area->faults, k);
+		assert_int_equal(area->ring[place].kind, T3_FAULT_READ_REMOTE);
+		assert_int_equal(area->ring[place].segment, 3);
+		assert_int_equal(area->ring[place].offset, base + k);
+		assert_int_equal(area->fault.offset, base + 1);
+		if (k == 1)
+			continue;
+		assert_int_equal(d->logged, 2); /* no new state, so no interrupt */
+		expect_write(&d->log[0], offsetof(struct t3_event_area, ring[0]) + place * 40, 40);
+		expect_write(&d->log[1], offsetof(struct t3_event_area, faults), 4);
+	}
+	for (k = T3_FAULT_RING + 6; k <= 2 * T3_FAULT_RING + 5; k++)
+		assert_int_equal(area->ring[(k - 1) % T3_FAULT_RING].offset, base + k);
+	assert_int_equal(host_space_command(d, T3_CMD_SPACE_RESET, 0), T3_ADMIN_OK);
+	assert_int_equal(area->faults, 0);
+	for (k = 0; k < T3_FAULT_RING; k++)
+		assert_int_equal(area->ring[k].kind, T3_FAULT_NONE);
 	host_free(host);
 }
 
@@ -278,6 +319,7 @@ int main(void)
 		cmocka_unit_test(test_consumed_counts),
 		cmocka_unit_test(test_tracked_then_delivered),
 		cmocka_unit_test(test_fault_order),
+		cmocka_unit_test(test_fault_ring),
 		cmocka_unit_test(test_each_write_fails),
 	};
 

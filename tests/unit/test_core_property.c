@@ -15,7 +15,7 @@ struct action {
 	uint32_t row; /* HOST_NONE32: doorbell of the whole tile */
 };
 
-#define ACTIONS 4096u
+#define ACTIONS 8192u
 
 struct run {
 	struct scene scene;
@@ -137,7 +137,8 @@ static void make_room(const struct scene_segment *s)
 
 	if (s->map.kind != T3_SEG_REMOTE)
 		return;
-	if (run.lossy && ++run.unanswered >= 7) {
+	run.unanswered += scene_fan_out(s);
+	if (run.lossy && run.unanswered >= 7) {
 		host_drain(run.scene.host);
 		run.unanswered = 0;
 	}
@@ -155,7 +156,8 @@ static void do_row(struct scene_segment *s, const struct action *a)
 	for (col = left; col < right; col += width) {
 		uint64_t offset = s->map.offset + a->row * s->map.pitch + col, value = 0;
 
-		for (width = 8u >> below(2); width > right - col || offset % width; width /= 2)
+		for (width = 8u >> below(size == 1 ? 4 : 2); width > right - col || offset % width;
+		     width /= 2)
 			;
 		if (width < size)
 			width = size;
@@ -234,7 +236,7 @@ static void cancel(struct host *host)
 
 static void one_seed(struct host *host, uint64_t seed)
 {
-	static const uint32_t budgets[] = { 0, 1, 2, 3, 5, T3_INLINE_BUDGET };
+	static const uint32_t budgets[] = { 0, 1, 2, 3, 7, T3_INLINE_BUDGET };
 	uint32_t steps = 0, done = 0, rank, burst;
 
 	t3_fabric_set_inline_budget(host->fabric, T3_INLINE_BUDGET);

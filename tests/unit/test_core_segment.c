@@ -65,7 +65,9 @@ static void test_map_local(void **state)
 		{ M(kind), 0, T3_ADMIN_BAD_VALUE },
 		{ M(kind), 4, T3_ADMIN_BAD_VALUE },
 		{ M(op), 4, T3_ADMIN_BAD_VALUE },
-		{ M(dtype), 4, T3_ADMIN_BAD_VALUE },
+		{ M(dtype), T3_DTYPE_COUNT, T3_ADMIN_BAD_VALUE },
+		{ M(dtype), T3_DTYPE_U8, T3_ADMIN_BAD_VALUE }, /* op is ADD */
+		{ M(dtype), T3_DTYPE_I8, T3_ADMIN_BAD_VALUE },
 		{ M(init), 2, T3_ADMIN_BAD_VALUE },
 		{ M(target_op), 1, T3_ADMIN_BAD_VALUE },
 		{ M(mbz[0]), 1, T3_ADMIN_BAD_VALUE },
@@ -120,12 +122,20 @@ static void test_map_sending(void **state)
 		{ M(routes), 2, T3_ADMIN_BAD_INDEX },
 		{ M(routes), 32, T3_ADMIN_BAD_INDEX },
 		{ M(routes), 0xffffffff, T3_ADMIN_BAD_INDEX },
+		{ M(routes), 0x80000003, T3_ADMIN_BAD_INDEX }, /* 1 is not set */
+		{ M(routes), 0, T3_ADMIN_BAD_INDEX },
+		{ M(dtype), T3_DTYPE_U8, T3_ADMIN_BAD_VALUE }, /* target_op is not STORE */
 		{ M(target_segment), 64, T3_ADMIN_BAD_INDEX },
 		{ M(target_col), 2, T3_ADMIN_BAD_GEOMETRY },
 	};
 	static const struct deviation remote[] = {
 		{ M(op), 1, T3_ADMIN_BAD_VALUE },
 		{ M(init), 1, T3_ADMIN_BAD_VALUE },
+		{ M(block_tiles), 1, T3_ADMIN_BAD_VALUE },
+	};
+	static const struct deviation blocks[] = {
+		{ M(block_tiles), T3_MAX_BLOCK_TILES + 1, T3_ADMIN_BAD_VALUE },
+		{ M(block_tiles), 0xffffffff, T3_ADMIN_BAD_VALUE },
 	};
 	struct host *host = set_up();
 	struct t3_cmd_seg_map dma = host_segment(0, 1, T3_SEG_DMA, T3_OP_MAX, T3_DTYPE_F32);
@@ -135,6 +145,9 @@ static void test_map_sending(void **state)
 	dma.routes = 1u << 31;
 	dma.target_segment = 63;
 	deviate(&host->dev[0], &dma, both, COUNT(both));
+	dma.routes |= 1; /* and both */
+	dma.block_tiles = T3_MAX_BLOCK_TILES;
+	deviate(&host->dev[0], &dma, blocks, COUNT(blocks));
 	deviate(&host->dev[0], &stores, both, COUNT(both));
 	deviate(&host->dev[0], &stores, remote, COUNT(remote));
 	host_free(host);

@@ -285,6 +285,42 @@ static void faults_come_from_page_or_kernel(void **state)
 	assert_int_equal(t3_space_fault(space, NULL), -EINVAL);
 }
 
+static void number_fault(uint32_t k)
+{
+	events()->ring[(k - 1) % DRM_T3_FAULT_RING].kind = DRM_T3_FAULT_READ_REMOTE;
+	events()->ring[(k - 1) % DRM_T3_FAULT_RING].offset = k;
+	events()->faults = k;
+}
+
+/* Of 40 faults the last 15, or the last few; of 3 all. */
+static void faults_are_a_ring(void **state)
+{
+	struct drm_t3_fault fault[20];
+	uint32_t total = 99, k;
+	int i;
+
+	(void)state;
+	assert_int_equal(t3_space_faults(space, fault, 20, &total), 0);
+	assert_int_equal(total, 0);
+	for (k = 1; k <= 3; k++)
+		number_fault(k);
+	assert_int_equal(t3_space_faults(space, fault, 20, NULL), 3);
+	assert_int_equal(fault[0].offset, 1);
+	assert_int_equal(fault[2].offset, 3);
+	for (; k <= 40; k++)
+		number_fault(k);
+	assert_int_equal(t3_space_faults(space, fault, 20, &total), 15);
+	assert_int_equal(total, 40);
+	for (i = 0; i < 15; i++)
+		assert_int_equal(fault[i].offset, 26 + i);
+	assert_int_equal(t3_space_faults(space, fault, 2, NULL), 2);
+	assert_int_equal(fault[0].offset, 39);
+	assert_int_equal(fault[1].offset, 40);
+	assert_int_equal(t3_space_faults(space, NULL, 0, &total), 0);
+	assert_int_equal(t3_space_faults(space, NULL, 1, &total), -EINVAL);
+	assert_int_equal(t3_space_faults(NULL, fault, 1, &total), -EINVAL);
+}
+
 static void state_is_polled(void **state)
 {
 	enum drm_t3_space_state now;
@@ -317,6 +353,7 @@ int main(void)
 		T3_TEST(an_iteration_needs_no_system_call),
 		T3_TEST(deadlines_saturate),
 		T3_TEST(faults_come_from_page_or_kernel),
+		T3_TEST(faults_are_a_ring),
 		T3_TEST(state_is_polled),
 	};
 

@@ -225,6 +225,8 @@ void host_expect_fault(struct host_dev *d, uint32_t space, const struct t3_fault
 	assert_int_equal(area->state >> 32, T3_SPACE_FAULTED);
 	assert_int_equal(host_state(d, space), T3_SPACE_FAULTED);
 	assert_true(area->faults >= 1);
+	if (area->faults <= T3_FAULT_RING)
+		assert_memory_equal(&area->ring[0], fault, sizeof(*fault));
 	assert_int_equal(fault->kind, want->kind);
 	assert_int_equal(fault->detail, want->detail);
 	assert_int_equal(fault->segment, want->segment);

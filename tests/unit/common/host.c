@@ -89,6 +89,8 @@ static void dirty(void *opaque, uint64_t offset, uint64_t len)
 	struct host_dev *d = opaque;
 
 	assert_true(len > 0 && offset < d->memory_size && len <= d->memory_size - offset);
+	if (d->shadow)
+		memcpy(d->shadow + offset, d->memory + offset, len);
 }
 
 static void guest_error(void *opaque, const char *what)
@@ -257,6 +259,7 @@ void host_free(struct host *host)
 		t3_dev_detach(host->dev[i].dev);
 		t3_dev_free(host->dev[i].dev);
 		free(host->dev[i].memory);
+		free(host->dev[i].shadow);
 		free(host->dev[i].pages);
 		free(host->dev[i].data);
 	}

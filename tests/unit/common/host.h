@@ -60,6 +60,7 @@ struct host_dev {
 	uint32_t rank;
 	uint64_t memory_size;
 	uint8_t *memory;
+	uint8_t *shadow; /* if set: gets what the core reports as dirty */
 	uint8_t *pages;
 	uint8_t *data;	     /* HOST_DATA_SIZE bytes */
 	uint32_t fail_data;  /* this access to it fails, 1: the next; 0: none */

@@ -59,16 +59,17 @@ static size_t make_create(struct hostile *m, void *out)
 
 static size_t make_map(struct hostile *m, void *out)
 {
-	uint32_t kind = number(m, 4), dtype = number(m, 4), rows = number(m, 9);
-	uint32_t size = dtype < 2 ? 4 : 2, bytes = size * number(m, 40);
+	uint32_t kind = number(m, 4), dtype = number(m, T3_DTYPE_COUNT), rows = number(m, 9);
+	uint32_t size = dtype < 2 ? 4 : dtype < T3_DTYPE_U8 ? 2 : 1, bytes = size * number(m, 40);
+	uint32_t ops = size == 1 ? 1 : T3_OP_COUNT;
 	struct t3_cmd_seg_map cmd = {
 		.space = space_of(m),
 		.segment = number(m, 8),
 		.kind = (uint8_t)kind,
-		.op = (uint8_t)(kind == T3_SEG_REMOTE ? 0 : number(m, 4)),
+		.op = (uint8_t)(kind == T3_SEG_REMOTE ? 0 : number(m, ops)),
 		.dtype = (uint8_t)dtype,
 		.init = (uint8_t)(kind == T3_SEG_REMOTE ? 0 : number(m, 2)),
-		.target_op = (uint8_t)(kind == T3_SEG_LOCAL ? 0 : number(m, 4)),
+		.target_op = (uint8_t)(kind == T3_SEG_LOCAL ? 0 : number(m, ops)),
 		.offset = (uint64_t)size * number(m, 2000),
 		.updates = 1 + number(m, 3),
 		.rows = rows,
@@ -438,10 +439,12 @@ static void build_segments(struct hostile *m, struct host_dev *d, uint32_t space
 		map->segment = i;
 		map->offset = i * 0x800;
 		map->counter_base = i * 0x100;
-		map->routes = map->kind == T3_SEG_REMOTE || map->kind == T3_SEG_DMA;
+		map->routes = map->kind == T3_SEG_REMOTE || map->kind == T3_SEG_DMA
+				      ? 1 + hostile_below(m, 3)
+				      : 0;
 		map->target_row = map->target_col = 0;
 		if (hostile_below(m, 2))
-			map->dtype = T3_DTYPE_I32;
+			map->dtype = map->op || map->target_op ? T3_DTYPE_I32 : T3_DTYPE_U8;
 		if (map->kind != T3_SEG_LOCAL)
 			map->target_segment = hostile_below(m, 3);
 		host_command(d, T3_CMD_SEG_MAP, cmd, size);
@@ -450,7 +453,19 @@ static void build_segments(struct hostile *m, struct host_dev *d, uint32_t space
 	}
 }
 
-/* The same space on all ranks, with grants around the ring, then armed. */
+static void grant(struct hostile *m, uint32_t from, uint32_t to, uint32_t space, uint32_t index)
+{
+	struct host_dev *dev = m->host->dev;
+	struct t3_cmd_route_set route = { space, index, to, space, 0, index };
+	struct t3_cmd_import_set import = { space, index, from, space, 0, 15, HOST_NONE64 };
+
+	route.peer_generation = host_query(&dev[to], space).generation;
+	import.src_generation = host_query(&dev[from], space).generation;
+	host_command(&dev[from], T3_CMD_ROUTE_SET, &route, sizeof(route));
+	host_command(&dev[to], T3_CMD_IMPORT_SET, &import, sizeof(import));
+}
+
+/* The same space on all ranks, with grants both ways around the ring, then armed. */
 static void build(struct hostile *m)
 {
 	uint32_t space = (m->guarded ? 1 : 0) + hostile_below(m, 4), r;
@@ -459,14 +474,8 @@ static void build(struct hostile *m)
 	for (r = 0; r < HOSTILE_RANKS; r++)
 		build_space(m, &dev[r], space);
 	for (r = 0; r < HOSTILE_RANKS; r++) {
-		uint32_t next = (r + 1) % HOSTILE_RANKS;
-		struct t3_cmd_route_set route = { space, 0, next, space, 0, 0 };
-		struct t3_cmd_import_set import = { space, 0, r, space, 0, 15, HOST_NONE64 };
-
-		route.peer_generation = host_query(&dev[next], space).generation;
-		import.src_generation = host_query(&dev[r], space).generation;
-		host_command(&dev[r], T3_CMD_ROUTE_SET, &route, sizeof(route));
-		host_command(&dev[next], T3_CMD_IMPORT_SET, &import, sizeof(import));
+		grant(m, r, (r + 1) % HOSTILE_RANKS, space, 0);
+		grant(m, r, (r + HOSTILE_RANKS - 1) % HOSTILE_RANKS, space, 1);
 	}
 	m->sane = true;
 	for (r = 0; r < HOSTILE_RANKS; r++)

@@ -9,10 +9,10 @@ struct format {
 };
 
 static const struct format formats[T3_DTYPE_COUNT] = {
-	[T3_DTYPE_I32] = { 32, 0, 0 },
-	[T3_DTYPE_F32] = { 32, 23, 0x7fc00000 },
-	[T3_DTYPE_F16] = { 16, 10, 0x7e00 },
-	[T3_DTYPE_BF16] = { 16, 7, 0x7fc0 },
+	[T3_DTYPE_I32] = { 32, 0, 0 },	     [T3_DTYPE_F32] = { 32, 23, 0x7fc00000 },
+	[T3_DTYPE_F16] = { 16, 10, 0x7e00 }, [T3_DTYPE_BF16] = { 16, 7, 0x7fc0 },
+	[T3_DTYPE_U8] = { 8, 0, 0 }, /* stored only */
+	[T3_DTYPE_I8] = { 8, 0, 0 },
 };
 
 uint32_t ref_size(uint32_t dtype)

@@ -17,6 +17,11 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return host_random(&state);
 }
 
+static bool is_float(uint32_t dtype)
+{
+	return dtype == T3_DTYPE_F32 || dtype == T3_DTYPE_F16 || dtype == T3_DTYPE_BF16;
+}
+
 static uint32_t draw(uint32_t dtype, bool exact, uint64_t bits)
 {
 	static const uint32_t odd[T3_DTYPE_COUNT][4] = {
@@ -25,11 +30,11 @@ static uint32_t draw(uint32_t dtype, bool exact, uint64_t bits)
 		[T3_DTYPE_BF16] = { 0x7f80, 0xff80, 0x7f91, 0x8000 },
 	};
 
-	if (dtype != T3_DTYPE_I32 && bits % 61 == 0)
+	if (is_float(dtype) && bits % 61 == 0)
 		return odd[dtype][bits >> 32 & 3];
 	if (exact)
 		return ref_small(dtype, (int)(bits >> 32 & 0xffff) % 3 - 1);
-	return (uint32_t)(bits >> 16) & (ref_size(dtype) == 2 ? 0xffff : 0xffffffff);
+	return (uint32_t)(bits >> 16) & (0xffffffff >> (32 - 8 * ref_size(dtype)));
 }
 
 uint32_t scene_value(const struct scene *scene, const struct scene_segment *segment, uint32_t epoch,
@@ -43,18 +48,46 @@ uint32_t scene_value(const struct scene *scene, const struct scene_segment *segm
 
 /* ----------------------------------------------------------------- drawing */
 
-static bool reaches(const struct scene *scene, uint32_t from, uint32_t to)
+uint32_t scene_fan_out(const struct scene_segment *segment)
 {
-	return from != to && host_inject(scene->host->fabric, from, to, T3_INJECT_DROP, 0);
+	return (uint32_t)__builtin_popcount(segment->map.routes);
 }
 
-/* Tiles, pitch, place; rows and row_bytes are set. */
+/* Has the rank a link to each rank of the mask? */
+static bool reaches(const struct scene *scene, uint32_t from, uint32_t ranks)
+{
+	uint32_t to;
+
+	for (to = 0; to < scene->ranks; to++)
+		if ((ranks >> to & 1) &&
+		    (from == to || !host_inject(scene->host->fabric, from, to, T3_INJECT_DROP, 0)))
+			return false;
+	return true;
+}
+
+static bool reachable(const struct scene *scene, uint32_t ranks)
+{
+	uint32_t from;
+
+	for (from = 0; from < scene->ranks; from++)
+		if (reaches(scene, from, ranks))
+			return true;
+	return false;
+}
+
+static uint32_t draw_op(struct scene *scene, uint32_t dtype)
+{
+	uint32_t op = below(scene, T3_OP_COUNT);
+
+	return ref_size(dtype) == 1 ? T3_OP_STORE : op;
+}
+
+/* Tiles, pitch, place; segment, rows and row_bytes are set. */
 static void place(struct scene *scene, struct scene_segment *s)
 {
 	uint32_t size = ref_size(s->map.dtype), elements = s->map.row_bytes / size;
 	uint32_t *bytes = &scene->used_bytes[s->rank], *records = &scene->used_records[s->rank];
 
-	s->map.segment = scene->used_indices[s->rank]++;
 	s->map.tile_rows = 1 + below(scene, s->map.rows);
 	s->map.tile_row_bytes = size * (1 + below(scene, elements));
 	s->map.pitch = s->map.row_bytes + size * below(scene, 5);
@@ -67,21 +100,46 @@ static void place(struct scene *scene, struct scene_segment *s)
 	s->slots = below(scene, T3_SEG_SLOTS + 1);
 }
 
-static void add_final(struct scene *scene)
+/* What all members of a group have in common. */
+static struct scene_segment draw_final(struct scene *scene)
 {
-	struct scene_segment *s = &scene->segment[scene->count++];
+	struct scene_segment s = { .target = -1, .group = scene->count };
 
-	s->rank = below(scene, scene->ranks);
-	s->target = -1;
-	s->map.kind = T3_SEG_LOCAL;
-	s->map.dtype = (uint8_t)below(scene, T3_DTYPE_U8);
-	s->map.op = (uint8_t)below(scene, T3_OP_COUNT);
-	s->map.init = (uint8_t)below(scene, 2);
-	s->map.rows = 1 + below(scene, 6);
-	s->map.row_bytes = ref_size(s->map.dtype) * (1 + below(scene, 14));
-	s->exact = s->map.dtype != T3_DTYPE_I32 && s->map.op == T3_OP_ADD;
-	s->local = s->map.op == T3_OP_STORE ? 0 : below(scene, 3);
-	place(scene, s);
+	s.ranks = 1u << below(scene, scene->ranks);
+	if (below(scene, 3) == 0)
+		s.ranks |= below(scene, 1u << scene->ranks);
+	if (!reachable(scene, s.ranks))
+		s.ranks &= 0u - s.ranks;
+	s.map.kind = T3_SEG_LOCAL;
+	s.map.segment = scene->used_indices++;
+	s.map.dtype = (uint8_t)below(scene, T3_DTYPE_COUNT);
+	s.map.op = (uint8_t)draw_op(scene, s.map.dtype);
+	s.many = s.map.op != T3_OP_STORE && below(scene, 8) == 0;
+	s.map.rows = 1 + below(scene, s.many ? 2 : 6);
+	s.map.row_bytes = ref_size(s.map.dtype) * (1 + below(scene, s.many ? 6 : 14));
+	s.exact = is_float(s.map.dtype) && s.map.op == T3_OP_ADD;
+	return s;
+}
+
+static void add_group(struct scene *scene)
+{
+	struct scene_segment common = draw_final(scene);
+	uint32_t rank;
+
+	for (rank = 0; rank < scene->ranks; rank++) {
+		struct scene_segment *s = &scene->segment[scene->count];
+
+		if (!(common.ranks >> rank & 1))
+			continue;
+		scene->count++;
+		*s = common;
+		s->rank = rank;
+		s->map.init = (uint8_t)below(scene, 2);
+		s->local = s->map.op == T3_OP_STORE ? 0 : below(scene, 3);
+		if (s->many)
+			s->local = T3_MAX_UPDATES - 13 - below(scene, 4) * 16;
+		place(scene, s);
+	}
 }
 
 /* A source of rows [row, row + rows) and columns [col, col + bytes) of a target. */
@@ -93,6 +151,9 @@ static void add_source(struct scene *scene, int target, uint32_t rank, uint32_t 
 
 	s->rank = rank;
 	s->target = target;
+	s->group = scene->count - 1;
+	s->ranks = 1u << rank;
+	s->map.segment = scene->used_indices++;
 	s->depth = t->depth + 1;
 	s->map.kind = (uint8_t)kind;
 	s->map.dtype = t->map.dtype;
@@ -101,14 +162,15 @@ static void add_source(struct scene *scene, int target, uint32_t rank, uint32_t 
 	s->map.rows = box[1];
 	s->map.target_col = box[2];
 	s->map.row_bytes = box[3];
-	s->map.routes = 1u << t->rank;
+	s->map.routes = t->ranks;
 	s->map.target_segment = t->map.segment;
 	s->exact = t->exact;
 	s->local = 1;
 	if (kind == T3_SEG_DMA) {
-		s->map.op = (uint8_t)below(scene, T3_OP_COUNT);
+		s->map.op = (uint8_t)draw_op(scene, s->map.dtype);
 		s->map.init = (uint8_t)below(scene, 2);
-		s->exact |= s->map.dtype != T3_DTYPE_I32 && s->map.op == T3_OP_ADD;
+		s->map.block_tiles = below(scene, 2) ? below(scene, 9) : 0;
+		s->exact |= is_float(s->map.dtype) && s->map.op == T3_OP_ADD;
 		s->local = s->map.op == T3_OP_STORE ? 0 : below(scene, 3);
 	}
 	place(scene, s);
@@ -116,9 +178,11 @@ static void add_source(struct scene *scene, int target, uint32_t rank, uint32_t 
 
 static bool may_take(const struct scene_segment *t)
 {
+	uint32_t most = t->many ? T3_MAX_UPDATES : 3;
+
 	if (t->map.kind == T3_SEG_REMOTE || t->depth >= 2)
 		return false;
-	return t->local + t->incoming < (t->map.op == T3_OP_STORE ? 1 : 3);
+	return t->local + t->incoming < (t->map.op == T3_OP_STORE ? 1 : most);
 }
 
 static uint32_t source_rank(struct scene *scene, const struct scene_segment *t)
@@ -127,22 +191,34 @@ static uint32_t source_rank(struct scene *scene, const struct scene_segment *t)
 
 	do {
 		rank = below(scene, scene->ranks);
-	} while (!reaches(scene, rank, t->rank));
+	} while (!reaches(scene, rank, t->ranks));
 	return rank;
 }
 
-/* One more update for each element of a target: by one source or by two halves. */
+/* Has each member of the group room for one more source? Then it gets it. */
+static bool take(struct scene *scene, uint32_t group)
+{
+	uint32_t i;
+
+	for (i = group; i < scene->count && scene->segment[i].group == group; i++)
+		if (!may_take(&scene->segment[i]))
+			return false;
+	for (i = group; i < scene->count && scene->segment[i].group == group; i++)
+		scene->segment[i].incoming++;
+	return true;
+}
+
+/* One more update for each element of a group: by one source or by two halves. */
 static void add_sources(struct scene *scene)
 {
-	int target = (int)below(scene, scene->count);
+	int target = (int)scene->segment[below(scene, scene->count)].group;
 	struct scene_segment *t = &scene->segment[target];
 	uint32_t size = ref_size(t->map.dtype), elements = t->map.row_bytes / size;
 	uint32_t whole[4] = { 0, t->map.rows, 0, t->map.row_bytes };
 	uint32_t first[4], second[4], dim = below(scene, 3), cut;
 
-	if (!may_take(t))
+	if (!reachable(scene, t->ranks) || !take(scene, (uint32_t)target))
 		return;
-	t->incoming++;
 	memcpy(first, whole, sizeof(first));
 	memcpy(second, whole, sizeof(second));
 	if (dim == 0 && t->map.rows > 1) {
@@ -162,10 +238,10 @@ static void add_sources(struct scene *scene)
 
 static void draw_segments(struct scene *scene)
 {
-	uint32_t finals = 1 + below(scene, 4), tries = 20, i;
+	uint32_t finals = 1 + below(scene, 3), tries = 20, i;
 
 	for (i = 0; i < finals; i++)
-		add_final(scene);
+		add_group(scene);
 	while (tries-- && scene->count + 2 <= SCENE_SEGMENTS)
 		add_sources(scene);
 	for (i = 0; i < scene->count; i++) {
@@ -218,7 +294,7 @@ static void compute_element(struct scene *scene, uint32_t epoch, uint32_t index,
 		value = ref_apply(t->map.dtype, t->map.op, value,
 				  scene_value(scene, t, epoch, i, row, col));
 	for (i = index + 1; i < scene->count; i++)
-		if (scene->segment[i].target == (int)index)
+		if (scene->segment[i].target == (int)t->group)
 			value = from_source(scene, &scene->segment[i], epoch, t, value, row, col);
 	memcpy(element(scene, epoch, t, row, col), &value, size);
 }
@@ -285,17 +361,17 @@ static void make_grants(struct scene *scene)
 	uint32_t i;
 
 	for (i = 0; i < scene->count; i++) {
-		const struct scene_segment *s = &scene->segment[i];
-		uint32_t r = s->rank, p = (uint32_t)s->target < scene->count
-						  ? scene->segment[s->target].rank
-						  : 0;
+		uint32_t r = scene->segment[i].rank, p;
 		struct host_dev *dev = scene->host->dev;
 
-		if (s->target < 0 || done[r][p])
-			continue;
-		host_route(&dev[r], scene->space[r], p, &dev[p], scene->space[p], r);
-		host_import(&dev[p], scene->space[p], r, &dev[r], scene->space[r], HOST_NONE64);
-		done[r][p] = true;
+		for (p = 0; p < scene->ranks; p++) {
+			if (!(scene->segment[i].map.routes >> p & 1) || done[r][p])
+				continue;
+			host_route(&dev[r], scene->space[r], p, &dev[p], scene->space[p], r);
+			host_import(&dev[p], scene->space[p], r, &dev[r], scene->space[r],
+				    HOST_NONE64);
+			done[r][p] = true;
+		}
 	}
 }
 
@@ -329,63 +405,4 @@ void scene_make(struct scene *scene, struct host *host, uint64_t seed)
 	make_spaces(scene);
 	make_grants(scene);
 	map_all(scene);
-}
-
-/* ------------------------------------------------------------ expectations */
-
-void scene_expect_buffer(struct scene *scene, uint32_t rank, uint32_t epoch)
-{
-	const uint8_t *got = host_buffer(&scene->host->dev[rank], scene->space[rank]);
-	const uint8_t *want = scene->model[epoch][rank];
-	uint32_t i;
-
-	for (i = 0; i < SCENE_BYTES; i++)
-		if (got[i] != want[i])
-			fail_msg("rank %u epoch %u byte %#x: %#x, want %#x", rank, epoch, i, got[i],
-				 want[i]);
-}
-
-static uint64_t expect_segment(struct scene *scene, const struct scene_segment *s)
-{
-	struct host_dev *d = &scene->host->dev[s->rank];
-	struct t3_cmd_seg_stats stats = host_stats(d, scene->space[s->rank], s->map.segment);
-	uint64_t bytes = (uint64_t)s->map.rows * s->map.row_bytes * SCENE_EPOCHS;
-	bool remote = s->map.kind == T3_SEG_REMOTE;
-
-	assert_int_equal(stats.stores, s->stores);
-	assert_int_equal(stats.doorbells, s->doorbells);
-	assert_int_equal(stats.local_bytes, bytes * s->local);
-	assert_int_equal(stats.remote_bytes, bytes * s->incoming);
-	assert_int_equal(stats.tiles, s->tiles);
-	assert_int_equal(stats.tiles_tracked, s->tiles);
-	assert_int_equal(stats.triggers, s->tiles * SCENE_EPOCHS);
-	assert_int_equal(stats.dma_bytes, s->map.kind == T3_SEG_DMA ? bytes : 0);
-	assert_int_equal(stats.nmc_elements,
-			 remote || s->map.op == T3_OP_STORE
-				 ? 0
-				 : bytes * s->map.updates / ref_size(s->map.dtype));
-	host_expect_word(d, scene->space[s->rank], s->map.segment,
-			 T3_SEG_WORD_TRACKED | T3_SEG_WORD_DELIVERED | SCENE_EPOCHS);
-	return stats.triggers;
-}
-
-void scene_expect_counts(struct scene *scene)
-{
-	uint64_t triggers[SCENE_RANKS] = { 0 };
-	uint32_t i, r;
-
-	for (i = 0; i < scene->count; i++)
-		triggers[scene->segment[i].rank] += expect_segment(scene, &scene->segment[i]);
-	for (r = 0; r < scene->ranks; r++) {
-		struct host_dev *d = &scene->host->dev[r];
-		uint32_t shape = host_reg(d, T3_REG_TRACKER);
-
-		assert_int_equal(host_counter(d, T3_COUNTER_TRIGGERS), triggers[r]);
-		assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_LIVE), 0);
-		assert_true(host_counter(d, T3_COUNTER_TRACKER_PEAK) <= shape >> 8);
-		assert_int_equal(host_counter(d, T3_COUNTER_FAULTS), 0);
-		assert_int_equal(host_counter(d, T3_COUNTER_NAKS), 0);
-		assert_int_equal(host_counter(d, T3_COUNTER_DROPPED), 0);
-		assert_int_equal(host_query(d, scene->space[r]).in_flight, 0);
-	}
 }

@@ -2,7 +2,8 @@
 /*
  * A random collective and its reference model. Segments form a tree: each is final
  * (LOCAL) or sends to one made before it, in whole or as half of a pair that covers
- * it. Values are such that the order of arrival does not matter.
+ * it. Finals may be groups: the same segment on several ranks, fed by sources with as
+ * many routes. Values are such that the order of arrival does not matter.
  */
 #ifndef T3_TEST_SCENE_H
 #define T3_TEST_SCENE_H
@@ -10,7 +11,7 @@
 #include "host.h"
 
 #define SCENE_RANKS    4u
-#define SCENE_SEGMENTS 14u
+#define SCENE_SEGMENTS 16u
 #define SCENE_EPOCHS   2u
 #define SCENE_BYTES    0x2000u /* of each space */
 
@@ -18,7 +19,10 @@ struct scene_segment {
 	struct t3_cmd_seg_map map; /* space is filled in when it is mapped */
 	uint32_t rank;
 	uint32_t depth;
-	int target;	   /* index of a scene segment, -1: LOCAL */
+	int target;	   /* index of a scene segment, the first of its group; -1: LOCAL */
+	uint32_t group;	   /* index of the group's first */
+	uint32_t ranks;	   /* of the group, bit mask */
+	bool many;	   /* up to 64 updates for each element */
 	bool exact;	   /* float sums depend on it: small integers only */
 	uint32_t local;	   /* contributions by the CPU to each element */
 	uint32_t incoming; /* by sources */
@@ -35,7 +39,7 @@ struct scene {
 	uint32_t space[SCENE_RANKS];
 	uint32_t used_bytes[SCENE_RANKS];
 	uint32_t used_records[SCENE_RANKS];
-	uint32_t used_indices[SCENE_RANKS];
+	uint32_t used_indices; /* the same on all ranks */
 	struct scene_segment segment[SCENE_SEGMENTS];
 	/* model[e]: the buffers after epoch e; model[0]: before */
 	uint8_t model[SCENE_EPOCHS + 1][SCENE_RANKS][SCENE_BYTES];
@@ -46,6 +50,7 @@ void scene_make(struct scene *scene, struct host *host, uint64_t seed);
 /* Contribution k to the element at (row, byte col) of a segment. */
 uint32_t scene_value(const struct scene *scene, const struct scene_segment *segment, uint32_t epoch,
 		     uint32_t k, uint32_t row, uint32_t col);
+uint32_t scene_fan_out(const struct scene_segment *segment); /* routes */
 void scene_expect_buffer(struct scene *scene, uint32_t rank, uint32_t epoch);
 void scene_expect_counts(struct scene *scene);
 

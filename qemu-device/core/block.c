@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Blocks of tiles that are sent: a ready list for each segment, kept in its counter
+ * records, and a work list of segments for each link. A segment is on the list of
+ * one link, that of the route that its block is on. SPEC.md section 5.
+ */
+#include "t3_internal.h"
+
+/* --------------------------------------------------------------- work lists */
+
+static struct t3_link *link_of(const struct t3_segment *segment)
+{
+	return segment->space->route[segment->cur_route].link;
+}
+
+static void append_work(struct t3_segment *segment)
+{
+	struct t3_link *link = link_of(segment);
+
+	segment->work_next = NULL;
+	if (link->work_tail)
+		link->work_tail->work_next = segment;
+	else
+		link->work_head = segment;
+	link->work_tail = segment;
+	segment->queued = true;
+}
+
+static void pop_work(struct t3_link *link)
+{
+	struct t3_segment *segment = link->work_head;
+
+	link->work_head = segment->work_next;
+	if (!link->work_head)
+		link->work_tail = NULL;
+	segment->queued = false;
+}
+
+void t3_block_add_work(struct t3_segment *segment)
+{
+	if (segment->queued || segment->space->state != T3_SPACE_ARMED)
+		return;
+	append_work(segment);
+	t3_pump_kick(link_of(segment));
+}
+
+static void remove_work(struct t3_segment *segment)
+{
+	struct t3_link *link = link_of(segment);
+	struct t3_segment *before;
+
+	if (link->work_head == segment) {
+		pop_work(link);
+		return;
+	}
+	for (before = link->work_head; before->work_next != segment; before = before->work_next)
+		;
+	before->work_next = segment->work_next;
+	if (link->work_tail == segment)
+		link->work_tail = before;
+	segment->queued = false;
+}
+
+/* -------------------------------------------------------------- ready lists */
+
+static void end_block(struct t3_segment *segment)
+{
+	segment->cur_first = T3_TILE_NONE;
+	segment->cur_route = segment->routes ? (uint32_t)__builtin_ctz(segment->routes) : 0;
+}
+
+/* Ready blocks and one that is partly sent are dropped. */
+void t3_block_forget(struct t3_segment *segment)
+{
+	segment->ready_head = segment->ready_tail = T3_TILE_NONE;
+	segment->ready_count = 0;
+	if (segment->queued)
+		remove_work(segment);
+	end_block(segment);
+}
+
+bool t3_block_push(struct t3_segment *segment, uint32_t tile, uint32_t slot)
+{
+	struct t3_tile_record *record = t3_segment_record(segment, tile);
+
+	if (record->flags & T3_TILE_READY)
+		return false;
+	record->flags |= T3_TILE_READY;
+	record->slot = (uint16_t)slot;
+	record->next = T3_TILE_NONE;
+	t3_segment_record_dirty(segment, tile);
+	if (segment->ready_count++) {
+		t3_segment_record(segment, segment->ready_tail)->next = tile;
+		t3_segment_record_dirty(segment, segment->ready_tail);
+	} else {
+		segment->ready_head = tile;
+	}
+	segment->ready_tail = tile;
+	t3_block_add_work(segment);
+	return true;
+}
+
+static void corrupt(struct t3_segment *segment, uint32_t tile)
+{
+	t3_space_fail_cpu(segment->space, T3_FAULT_COUNTER, segment, tile, T3_NONE64);
+}
+
+static void start_route(struct t3_segment *segment, uint32_t route)
+{
+	segment->cur_route = route;
+	segment->cur_tile = segment->cur_first;
+	segment->cur_row = 0;
+	segment->cur_col = 0;
+}
+
+/* The records are memory that a guest's kernel could overwrite: check, then use. */
+static bool start_block(struct t3_segment *segment)
+{
+	uint32_t tile = segment->ready_head;
+	struct t3_tile_record record;
+	uint64_t where;
+
+	if (t3_poison_in_record(segment, tile, &where)) {
+		t3_poison_fault(segment->space, segment, tile, where, segment->space->dev->rank);
+		return false;
+	}
+	record = *t3_segment_record(segment, tile);
+	if (!(record.flags & T3_TILE_READY) || record.epoch != segment->space->epoch ||
+	    tile % segment->block_tiles ||
+	    (segment->ready_count > 1 && record.next >= segment->tiles) ||
+	    (segment->kind == T3_SEG_REMOTE && record.slot >= segment->slots)) {
+		corrupt(segment, tile);
+		return false;
+	}
+	segment->ready_head = record.next;
+	if (!--segment->ready_count)
+		segment->ready_head = segment->ready_tail = T3_TILE_NONE;
+	segment->cur_first = tile;
+	segment->cur_slot = record.slot;
+	start_route(segment, segment->cur_route);
+	return true;
+}
+
+/* All routes have read it. */
+static void finish_block(struct t3_segment *segment)
+{
+	t3_segment_record(segment, segment->cur_first)->flags &= (uint16_t)~T3_TILE_READY;
+	t3_segment_record_dirty(segment, segment->cur_first);
+	end_block(segment);
+	if (segment->kind == T3_SEG_REMOTE)
+		t3_notify_consumed(segment, segment->cur_slot);
+}
+
+/* ------------------------------------------------------------------ packets */
+
+/* DMA segments are read from the buffer, REMOTE ones from the staging slot. */
+static const uint8_t *source_of(const struct t3_segment *segment, uint32_t row, uint32_t col)
+{
+	const uint8_t *memory = segment->space->dev->memory;
+
+	if (segment->kind == T3_SEG_DMA)
+		return memory + t3_segment_address(segment, row, col);
+	return memory + segment->staging + segment->slot_stride * segment->cur_slot +
+	       (uint64_t)row * segment->pitch + col;
+}
+
+/* One UPDATE packet; the route's link has a free slot. */
+static void send_update(struct t3_segment *segment, const struct t3_route *route, uint32_t row,
+			uint32_t col, const void *payload, uint32_t bytes)
+{
+	struct t3_space *space = segment->space;
+	struct t3_packet packet = {
+		.type = T3_PKT_UPDATE,
+		.op = (uint8_t)segment->target_op,
+		.dtype = (uint8_t)segment->dtype,
+		.src_space = space->id,
+		.src_generation = t3_space_generation(space),
+		.dst_space = route->space,
+		.dst_generation = route->generation,
+		.epoch = space->epoch,
+		.import = (uint16_t)route->import,
+		.segment = (uint16_t)segment->target_segment,
+		.row = segment->target_row + row,
+		.col = segment->target_col + col,
+		.length = bytes,
+		.src_segment = (uint16_t)segment->index,
+	};
+
+	space->in_flight++;
+	segment->counts.link_bytes += bytes + sizeof(packet);
+	t3_link_send(route->link, &packet, payload);
+}
+
+uint32_t t3_block_routes_on_link(const struct t3_segment *segment, uint32_t route)
+{
+	const struct t3_route *routes = segment->space->route;
+	uint32_t left = segment->routes & ((2u << route) - 1), count = 0;
+
+	for (; left; left &= left - 1)
+		if (routes[__builtin_ctz(left)].link == routes[route].link)
+			count++;
+	return count;
+}
+
+uint32_t t3_block_room(const struct t3_segment *segment)
+{
+	uint32_t left, room = T3_LINK_SLOTS;
+
+	for (left = segment->routes; left; left &= left - 1) {
+		uint32_t route = (uint32_t)__builtin_ctz(left);
+		uint32_t fits = t3_link_free_slots(segment->space->route[route].link) /
+				t3_block_routes_on_link(segment, route);
+
+		if (fits < room)
+			room = fits;
+	}
+	return room;
+}
+
+void t3_block_make_room(const struct t3_segment *segment)
+{
+	uint32_t left;
+
+	for (left = segment->routes; left && !t3_block_room(segment); left &= left - 1) {
+		uint32_t route = (uint32_t)__builtin_ctz(left);
+
+		t3_link_make_room(segment->space->route[route].link,
+				  t3_block_routes_on_link(segment, route));
+	}
+}
+
+void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, const void *payload,
+		     uint32_t bytes)
+{
+	uint32_t left;
+
+	for (left = segment->routes; left; left &= left - 1)
+		send_update(segment, &segment->space->route[__builtin_ctz(left)], row, col, payload,
+			    bytes);
+}
+
+static void send_piece(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes)
+{
+	if (segment->kind == T3_SEG_DMA) {
+		segment->counts.dma_bytes += bytes;
+		segment->space->dev->counter[T3_COUNTER_DMA_BYTES] += bytes;
+	}
+	send_update(segment, &segment->space->route[segment->cur_route], row, col,
+		    source_of(segment, row, col), bytes);
+}
+
+/* What is sent, and the block's record, which is written when all of it has been. */
+static bool source_poisoned(struct t3_segment *segment, const uint8_t *from, uint32_t bytes)
+{
+	struct t3_space *space = segment->space;
+	uint64_t where;
+
+	if (!t3_poison_in_record(segment, segment->cur_first, &where) &&
+	    !t3_poisoned(space->dev, (uint64_t)(from - space->dev->memory), bytes, &where))
+		return false;
+	t3_poison_fault(space, segment, segment->cur_tile, where, space->dev->rank);
+	return true;
+}
+
+/* One packet of the segment's current tile. True: that tile is sent on this route. */
+static bool send_next(struct t3_segment *segment)
+{
+	struct t3_tile_shape shape = t3_segment_tile_shape(segment, segment->cur_tile);
+	uint32_t row = shape.row + segment->cur_row, col = shape.col + segment->cur_col;
+	uint32_t bytes = shape.row_bytes - segment->cur_col;
+
+	if (bytes > T3_PACKET_PAYLOAD)
+		bytes = T3_PACKET_PAYLOAD;
+	if (source_poisoned(segment, source_of(segment, row, col), bytes))
+		return false;
+	send_piece(segment, row, col, bytes);
+	segment->cur_col += bytes;
+	if (segment->cur_col < shape.row_bytes)
+		return false;
+	segment->cur_col = 0;
+	if (++segment->cur_row < shape.rows)
+		return false;
+	segment->cur_row = 0;
+	return true;
+}
+
+/* ------------------------------------------------------------------ serving */
+
+/* To the next tile of the block, the block's next route, or the block's end. */
+static void next_tile(struct t3_segment *segment)
+{
+	uint32_t later = segment->routes & ~((2u << segment->cur_route) - 1);
+
+	if (++segment->cur_tile < t3_segment_block_end(segment, segment->cur_first))
+		return;
+	if (later)
+		start_route(segment, (uint32_t)__builtin_ctz(later));
+	else
+		finish_block(segment);
+}
+
+/* After each tile another segment has its turn; after a route another link. */
+void t3_block_serve(struct t3_link *link)
+{
+	struct t3_segment *segment = link->work_head;
+
+	link->engine_turn = true;
+	if (segment->cur_first == T3_TILE_NONE && !start_block(segment))
+		return; /* the fault took it off the list */
+	if (!send_next(segment))
+		return;
+	pop_work(link);
+	next_tile(segment);
+	if (segment->cur_first == T3_TILE_NONE && !segment->ready_count)
+		return; /* nothing left, or finishing it faulted the space */
+	append_work(segment);
+	if (link_of(segment) != link)
+		t3_pump_kick(link_of(segment));
+}
