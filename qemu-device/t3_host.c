@@ -34,9 +34,11 @@ static MemTxResult store_word(AddressSpace *as, dma_addr_t addr, const void *buf
 static int host_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
 	T3State *s = opaque;
+	PCIDevice *pci = PCI_DEVICE(s);
 	MemTxAttrs attrs = { .memory = true };
 
-	if (pci_dma_rw(PCI_DEVICE(s), addr, buf, len, DMA_DIRECTION_TO_DEVICE, attrs) == MEMTX_OK)
+	if (t3_pci_may_master(s) &&
+	    pci_dma_rw(pci, addr, buf, len, DMA_DIRECTION_TO_DEVICE, attrs) == MEMTX_OK)
 		return 0;
 	trace_t3_dma_error(s->port.rank, addr, len);
 	return -1;
