@@ -88,10 +88,10 @@ bool t3_block_push(struct t3_segment *segment, uint32_t tile, uint32_t slot)
 	record->flags |= T3_TILE_READY;
 	record->slot = (uint16_t)slot;
 	record->next = T3_TILE_NONE;
-	t3_segment_record_dirty(segment, tile);
+	t3_segment_record_done(segment, tile);
 	if (segment->ready_count++) {
 		t3_segment_record(segment, segment->ready_tail)->next = tile;
-		t3_segment_record_dirty(segment, segment->ready_tail);
+		t3_segment_record_done(segment, segment->ready_tail);
 	} else {
 		segment->ready_head = tile;
 	}
@@ -145,7 +145,7 @@ static bool start_block(struct t3_segment *segment)
 static void finish_block(struct t3_segment *segment)
 {
 	t3_segment_record(segment, segment->cur_first)->flags &= (uint16_t)~T3_TILE_READY;
-	t3_segment_record_dirty(segment, segment->cur_first);
+	t3_segment_record_done(segment, segment->cur_first);
 	end_block(segment);
 	if (segment->kind == T3_SEG_REMOTE)
 		t3_notify_consumed(segment, segment->cur_slot);
@@ -154,13 +154,11 @@ static void finish_block(struct t3_segment *segment)
 /* ------------------------------------------------------------------ packets */
 
 /* DMA segments are read from the buffer, REMOTE ones from the staging slot. */
-static const uint8_t *source_of(const struct t3_segment *segment, uint32_t row, uint32_t col)
+static uint64_t source_of(const struct t3_segment *segment, uint32_t row, uint32_t col)
 {
-	const uint8_t *memory = segment->space->dev->memory;
-
 	if (segment->kind == T3_SEG_DMA)
-		return memory + t3_segment_address(segment, row, col);
-	return memory + segment->staging + segment->slot_stride * segment->cur_slot +
+		return t3_segment_address(segment, row, col);
+	return segment->staging + segment->slot_stride * segment->cur_slot +
 	       (uint64_t)row * segment->pitch + col;
 }
 
@@ -241,22 +239,24 @@ void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, con
 
 static void send_piece(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes)
 {
+	struct t3_dev *dev = segment->space->dev;
+
 	if (segment->kind == T3_SEG_DMA) {
 		segment->counts.dma_bytes += bytes;
-		segment->space->dev->counter[T3_COUNTER_DMA_BYTES] += bytes;
+		dev->counter[T3_COUNTER_DMA_BYTES] += bytes;
 	}
 	send_update(segment, &segment->space->route[segment->cur_route], row, col,
-		    source_of(segment, row, col), bytes);
+		    t3_mem_read(dev, source_of(segment, row, col), bytes), bytes);
 }
 
 /* What is sent, and the block's record, which is written when all of it has been. */
-static bool source_poisoned(struct t3_segment *segment, const uint8_t *from, uint32_t bytes)
+static bool source_poisoned(struct t3_segment *segment, uint64_t from, uint32_t bytes)
 {
 	struct t3_space *space = segment->space;
 	uint64_t where;
 
 	if (!t3_poison_in_record(segment, segment->cur_first, &where) &&
-	    !t3_poisoned(space->dev, (uint64_t)(from - space->dev->memory), bytes, &where))
+	    !t3_poisoned(space->dev, from, bytes, &where))
 		return false;
 	t3_poison_fault(space, segment, segment->cur_tile, where, space->dev->rank);
 	return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A device's life: new, attach, reset, detach, free. SPEC.md section 10. */
+#include "t3_record.h"
 #include "t3_internal.h"
 
 const char *t3_dev_config_error(const struct t3_dev_config *config)
@@ -51,7 +52,8 @@ struct t3_dev *t3_dev_new(const struct t3_dev_config *config, uint8_t *memory,
 	if (!dev)
 		return NULL;
 	dev->config = *config;
-	dev->memory = memory;
+	dev->mem.host = memory;
+	dev->mem.view = memory;
 	dev->ops = *ops;
 	dev->opaque = opaque;
 	dev->incarnation = 1;
@@ -63,8 +65,15 @@ struct t3_dev *t3_dev_new(const struct t3_dev_config *config, uint8_t *memory,
 	return dev;
 }
 
+void t3_dev_watch(struct t3_dev *dev, const struct t3_mem_watch *watch, void *opaque)
+{
+	dev->mem.watch = watch;
+	dev->mem.opaque = opaque;
+}
+
 void t3_dev_free(struct t3_dev *dev)
 {
+	t3_record_forget(dev);
 	free(dev->tracker.entry);
 	free(dev->free_segment);
 	free(dev->segment);
@@ -83,6 +92,10 @@ int t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank)
 		return -1;
 	if (fabric->dev[rank])
 		return -2;
+	if (t3_record_adopt(dev, fabric))
+		return -4;
+	if (dev->port)
+		t3_record_attach(dev->port, rank);
 	for (i = 0; i < T3_MAX_RANKS; i++)
 		if (fabric->link[rank][i])
 			t3_link_notice_loss(fabric->link[rank][i]);
@@ -90,6 +103,8 @@ int t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank)
 	dev->fabric = fabric;
 	dev->rank = rank;
 	t3_engine_attach(dev);
+	if (dev->port)
+		t3_record_port_end(dev->port, 0, 0);
 	return 0;
 }
 
@@ -99,11 +114,15 @@ void t3_dev_detach(struct t3_dev *dev)
 
 	if (!fabric)
 		return;
+	if (dev->port)
+		t3_record_device(dev->port, T3_REC_DETACH);
 	t3_dev_renew(dev);
 	fabric->dev[dev->rank] = NULL;
 	dev->fabric = NULL;
 	if (fabric->heap.count)
 		fabric->ops.kick(fabric->opaque); /* its neighbours are to hear of it */
+	if (dev->port)
+		t3_record_port_end(dev->port, 0, 0);
 }
 
 static void reset_registers(struct t3_dev *dev)

@@ -10,14 +10,14 @@ static void bad(struct t3_space *space, struct t3_segment *segment, uint32_t til
 /* LOCAL, DMA: all rows of the staged tile, now. */
 static void apply_rows(struct t3_segment *segment, const struct t3_tile_shape *shape, uint32_t slot)
 {
-	const uint8_t *from = segment->space->dev->memory + segment->staging +
-			      segment->slot_stride * slot + (uint64_t)shape->row * segment->pitch +
-			      shape->col;
+	uint64_t from = segment->staging + segment->slot_stride * slot +
+			(uint64_t)shape->row * segment->pitch + shape->col;
 	uint32_t i;
 
-	for (i = 0; i < shape->rows; i++)
+	for (i = 0; i < shape->rows; i++, from += segment->pitch)
 		t3_update_apply(segment, shape->row + i, shape->col,
-				from + (uint64_t)i * segment->pitch, shape->row_bytes);
+				t3_mem_read(segment->space->dev, from, shape->row_bytes),
+				shape->row_bytes);
 }
 
 static void tile_doorbell(struct t3_segment *segment, uint32_t slot, uint32_t tile)

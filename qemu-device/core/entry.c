@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The way in: what hosts call while the machine runs. Each call does its work, then
- * drains the events that it caused, as far as the inline budget allows.
+ * drains the events that it caused, as far as the inline budget allows. A record has
+ * an entry for each.
  */
+#include "t3_record.h"
 #include "t3_internal.h"
 
 static void settle(struct t3_fabric *fabric)
@@ -20,52 +22,98 @@ static void leave_rest(struct t3_fabric *fabric)
 
 bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget)
 {
-	return t3_heap_run(fabric, budget);
+	bool left;
+
+	if (fabric->recorder)
+		t3_record_fabric(fabric->recorder, T3_REC_RUN, budget);
+	left = t3_heap_run(fabric, budget);
+	if (fabric->recorder)
+		t3_record_end(fabric->recorder, left, 1);
+	return left;
 }
 
 void t3_fabric_set_inline_budget(struct t3_fabric *fabric, uint32_t budget)
 {
 	fabric->inline_budget = budget;
+	if (!fabric->recorder)
+		return;
+	t3_record_fabric(fabric->recorder, T3_REC_BUDGET, budget);
+	t3_record_end(fabric->recorder, 0, 0);
 }
 
 uint32_t t3_fabric_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
 {
-	uint32_t status = t3_inject(fabric, inject);
+	uint32_t status;
 
+	if (fabric->recorder)
+		t3_record_inject(fabric->recorder, inject);
+	status = t3_inject(fabric, inject);
 	leave_rest(fabric); /* a queue that hangs no more goes on */
+	if (fabric->recorder)
+		t3_record_end(fabric->recorder, status, 1);
 	return status;
 }
 
 void t3_dev_reset(struct t3_dev *dev)
 {
+	if (dev->port)
+		t3_record_device(dev->port, T3_REC_RESET);
 	t3_dev_renew(dev);
 	leave_rest(dev->fabric);
+	if (dev->port)
+		t3_record_port_end(dev->port, 0, 0);
+}
+
+/* Bits beyond the access's size mean nothing. */
+static uint64_t cut(uint64_t value, uint32_t size)
+{
+	return size < 8 ? value & ((1ull << 8 * size) - 1) : value;
 }
 
 uint64_t t3_dev_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
-	uint64_t value = t3_regs_read(dev, offset, size);
+	uint64_t value;
 
+	if (dev->port)
+		t3_record_access(dev->port, T3_REC_REGS_READ, offset, 0, size);
+	value = cut(t3_regs_read(dev, offset, size), size);
 	settle(dev->fabric);
+	if (dev->port)
+		t3_record_port_end(dev->port, value, size);
 	return value;
 }
 
 void t3_dev_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
+	value = cut(value, size);
+	if (dev->port)
+		t3_record_access(dev->port, T3_REC_REGS_WRITE, offset, value, size);
 	t3_regs_write(dev, offset, value, size);
 	settle(dev->fabric);
+	if (dev->port)
+		t3_record_port_end(dev->port, 0, 0);
 }
 
 uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
-	uint64_t value = t3_aperture_read(dev, offset, size);
+	uint64_t value;
 
+	if (dev->port)
+		t3_record_access(dev->port, T3_REC_APERTURE_READ, offset, 0, size);
+	value = cut(t3_aperture_read(dev, offset, size), size);
 	settle(dev->fabric);
+	if (dev->port)
+		t3_record_port_end(dev->port, value, size);
 	return value;
 }
 
 void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
+	value = cut(value, size);
+	if (dev->port)
+		t3_record_access(dev->port, T3_REC_APERTURE_WRITE, offset, value, size);
 	t3_aperture_write(dev, offset, value, size);
 	settle(dev->fabric);
+	if (dev->port)
+		t3_record_port_end(dev->port, 0, 0);
 }

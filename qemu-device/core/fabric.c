@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The fabric: ranks, links, and the one clock that all of them share. */
+#include "t3_record.h"
 #include "t3_internal.h"
 
 static bool linked(const struct t3_fabric_config *config, uint32_t a, uint32_t b)
@@ -60,6 +61,7 @@ void t3_fabric_free(struct t3_fabric *fabric)
 {
 	uint32_t a, b;
 
+	t3_fabric_record_stop(fabric);
 	for (a = 0; a < T3_MAX_RANKS; a++)
 		for (b = 0; b < T3_MAX_RANKS; b++)
 			free(fabric->link[a][b]);

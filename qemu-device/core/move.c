@@ -49,7 +49,7 @@ static uint32_t read_source(struct t3_queue *q, uint8_t *to, uint32_t bytes, uin
 	} else {
 		if (poisoned(dev, at, bytes, detail))
 			return T3_DESC_POISON;
-		memcpy(to, dev->memory + at, bytes);
+		memcpy(to, t3_mem_read(dev, at, bytes), bytes);
 	}
 	return T3_DESC_OK;
 }
@@ -66,8 +66,8 @@ static uint32_t update(struct t3_queue *q, const uint8_t *data, uint32_t bytes, 
 		return T3_DESC_POISON;
 	if (d->op != T3_OP_STORE)
 		dev->counter[T3_COUNTER_NMC_ELEMENTS] += bytes / t3_dtype_size(d->dtype);
-	t3_nmc_apply(d->dtype, d->op, dev->memory + at, data, bytes);
-	t3_dirty(dev, at, bytes);
+	t3_nmc_apply(d->dtype, d->op, t3_mem_read(dev, at, bytes), data, bytes);
+	t3_mem_written(dev, at, bytes);
 	return T3_DESC_OK;
 }
 
@@ -85,8 +85,8 @@ static uint32_t write_destination(struct t3_queue *q, const uint8_t *data, uint3
 	}
 	if (poisoned(dev, at, bytes, detail))
 		return T3_DESC_POISON;
-	memcpy(dev->memory + at, data, bytes);
-	t3_dirty(dev, at, bytes);
+	memcpy(t3_mem_write(dev, at, bytes), data, bytes);
+	t3_mem_written(dev, at, bytes);
 	return T3_DESC_OK;
 }
 

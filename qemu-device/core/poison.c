@@ -86,18 +86,13 @@ uint32_t t3_poison_remove(struct t3_mishaps *mishaps, uint64_t start, uint64_t e
 
 /* ---------------------------------------------------------------------- uses */
 
-static uint64_t offset_of(const struct t3_dev *dev, const void *byte)
-{
-	return (uint64_t)((const uint8_t *)byte - dev->memory);
-}
-
 bool t3_poison_in_record(const struct t3_segment *segment, uint32_t tile, uint64_t *where)
 {
 	const struct t3_dev *dev = segment->space->dev;
 
 	if (!any_poison(dev))
 		return false;
-	return t3_poisoned(dev, offset_of(dev, t3_segment_record(segment, tile)),
+	return t3_poisoned(dev, t3_segment_record_address(segment, tile),
 			   sizeof(struct t3_tile_record), where);
 }
 

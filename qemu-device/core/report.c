@@ -85,11 +85,11 @@ bool t3_dev_segment_info(const struct t3_dev *dev, uint32_t id, uint32_t index,
 
 static void describe_tile(struct t3_segment *segment, uint32_t tile, struct t3_tile_info *info)
 {
-	const struct t3_tile_record *record = t3_segment_record(segment, tile);
+	const struct t3_tile_record *record = t3_segment_look(segment, tile);
 	bool current = record->epoch == segment->space->epoch;
 
 	info->tile = tile;
-	info->count = t3_tracker_count(segment, tile);
+	info->count = t3_tracker_look(segment, tile);
 	info->expected = t3_segment_tile_shape(segment, tile).expected;
 	info->ready = current && (record->flags & T3_TILE_READY);
 	info->sending = segment->cur_first != T3_TILE_NONE && segment->cur_tile == tile;

@@ -39,21 +39,27 @@ uint64_t t3_segment_address(const struct t3_segment *segment, uint32_t row, uint
 	return segment->space->buffer + segment->offset + (uint64_t)row * segment->pitch + col;
 }
 
-struct t3_tile_record *t3_segment_record(const struct t3_segment *segment, uint32_t tile)
+uint64_t t3_segment_record_address(const struct t3_segment *segment, uint32_t tile)
 {
-	uint64_t index = (uint64_t)segment->counter_base + tile;
-	uint8_t *table = segment->space->dev->memory + segment->space->counters;
-
-	return (struct t3_tile_record *)(void *)(table + index * sizeof(struct t3_tile_record));
+	return segment->space->counters +
+	       ((uint64_t)segment->counter_base + tile) * sizeof(struct t3_tile_record);
 }
 
-void t3_segment_record_dirty(const struct t3_segment *segment, uint32_t tile)
+struct t3_tile_record *t3_segment_record(const struct t3_segment *segment, uint32_t tile)
 {
-	const struct t3_space *space = segment->space;
-	uint64_t index = (uint64_t)segment->counter_base + tile;
+	return t3_mem_read(segment->space->dev, t3_segment_record_address(segment, tile),
+			   sizeof(struct t3_tile_record));
+}
 
-	t3_dirty(space->dev, space->counters + index * sizeof(struct t3_tile_record),
-		 sizeof(struct t3_tile_record));
+const struct t3_tile_record *t3_segment_look(const struct t3_segment *segment, uint32_t tile)
+{
+	return t3_mem_look(segment->space->dev, t3_segment_record_address(segment, tile));
+}
+
+void t3_segment_record_done(const struct t3_segment *segment, uint32_t tile)
+{
+	t3_mem_written(segment->space->dev, t3_segment_record_address(segment, tile),
+		       sizeof(struct t3_tile_record));
 }
 
 static bool contains(const struct t3_segment *segment, uint64_t offset)
@@ -194,14 +200,14 @@ static void fill(struct t3_segment *segment, const struct t3_cmd_seg_map *cmd, u
 }
 
 /* Stale counts of an earlier user of these records would match a repeated epoch. */
-static void zero_records(struct t3_segment *segment)
+void t3_segment_zero_records(const struct t3_segment *segment)
 {
-	struct t3_tile_record *record = t3_segment_record(segment, 0);
-	uint64_t bytes = (uint64_t)segment->tiles * sizeof(*record);
+	struct t3_dev *dev = segment->space->dev;
+	uint64_t address = t3_segment_record_address(segment, 0);
+	uint64_t bytes = (uint64_t)segment->tiles * sizeof(struct t3_tile_record);
 
-	memset(record, 0, bytes);
-	t3_dirty(segment->space->dev, (uint64_t)((uint8_t *)record - segment->space->dev->memory),
-		 bytes);
+	memset(t3_mem_write(dev, address, bytes), 0, bytes);
+	t3_mem_written(dev, address, bytes);
 }
 
 static bool routes_set(const struct t3_space *space, uint32_t routes)
@@ -247,7 +253,7 @@ uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd
 	segment->space = space;
 	fill(segment, cmd, extent, (uint32_t)tiles_x, (uint32_t)tiles);
 	t3_segment_new_epoch(segment);
-	zero_records(segment);
+	t3_segment_zero_records(segment);
 	space->segment[cmd->segment] = segment;
 	insert_sorted(space, segment);
 	return T3_ADMIN_OK;

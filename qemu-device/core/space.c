@@ -166,16 +166,10 @@ static void clear_peers(struct t3_space *space)
 
 static void renew_segment(struct t3_segment *segment)
 {
-	uint64_t bytes = (uint64_t)segment->tiles * sizeof(struct t3_tile_record);
-
 	t3_segment_new_epoch(segment);
 	memset(&segment->counts, 0, sizeof(segment->counts));
 	memset(segment->consumed, 0, sizeof(segment->consumed));
-	memset(t3_segment_record(segment, 0), 0, bytes);
-	t3_dirty(segment->space->dev,
-		 segment->space->counters +
-			 (uint64_t)segment->counter_base * sizeof(struct t3_tile_record),
-		 bytes);
+	t3_segment_zero_records(segment);
 }
 
 void t3_space_renew(struct t3_space *space)

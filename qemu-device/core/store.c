@@ -216,6 +216,6 @@ uint64_t t3_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 		return value;
 	}
 	value = 0;
-	memcpy(&value, dev->memory + space->buffer + offset, size);
+	memcpy(&value, t3_mem_read(dev, space->buffer + offset, size), size);
 	return value;
 }

@@ -106,10 +106,20 @@ const char *t3_dev_config_error(const struct t3_dev_config *config);
  */
 struct t3_dev *t3_dev_new(const struct t3_dev_config *config, uint8_t *memory,
 			  const struct t3_host_ops *ops, void *opaque);
+/*
+ * Told of the core's accesses to device memory, for a replay: before it reads a range,
+ * and after it has written one.
+ */
+struct t3_mem_watch {
+	void (*fetch)(void *opaque, uint64_t offset, uint64_t len);
+	void (*stored)(void *opaque, uint64_t offset, uint64_t len);
+};
+void t3_dev_watch(struct t3_dev *dev, const struct t3_mem_watch *watch, void *opaque);
+
 /* The device must be detached. */
 void t3_dev_free(struct t3_dev *dev);
 
-/* 0, -1 rank out of range, -2 rank taken, -3 attached already. */
+/* 0, -1 rank out of range, -2 rank taken, -3 attached already, -4 no memory to record. */
 int t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank);
 /* Implies a reset; peers see the device as gone. */
 void t3_dev_detach(struct t3_dev *dev);

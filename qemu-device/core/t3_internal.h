@@ -149,7 +149,8 @@ struct t3_fabric {
 	uint64_t now;
 	uint32_t inline_budget;
 	struct t3_heap heap;
-	bool running; /* in t3_heap_run() */
+	bool running;		      /* in t3_heap_run() */
+	struct t3_recorder *recorder; /* NULL: not recorded */
 	struct t3_dev *dev[T3_MAX_RANKS];
 	struct t3_mishaps mishaps[T3_MAX_RANKS];
 	struct t3_link *link[T3_MAX_RANKS][T3_MAX_RANKS];
@@ -266,11 +267,20 @@ struct t3_queue {
 
 /* -------------------------------------------------------------------- device */
 
+/* Device memory: t3_mem_read(), t3_mem_write(), t3_mem_written() below, nothing else. */
+struct t3_mem {
+	uint8_t *view; /* what the core works on */
+	uint8_t *host; /* what others see; another place only while it is recorded */
+	const struct t3_mem_watch *watch;
+	void *opaque;
+};
+
 struct t3_dev {
 	struct t3_dev_config config;
 	struct t3_host_ops ops;
 	void *opaque;
-	uint8_t *memory;
+	struct t3_mem mem;
+	struct t3_port *port; /* of its recorder; NULL: not recorded */
 	struct t3_fabric *fabric;
 	uint32_t rank;
 	uint32_t incarnation;
@@ -330,6 +340,24 @@ bool t3_poison_in_record(const struct t3_segment *segment, uint32_t tile, uint64
 /* Reports, and faults the space. */
 void t3_poison_fault(struct t3_space *space, const struct t3_segment *segment, uint32_t tile,
 		     uint64_t where, uint32_t src_rank);
+
+/*
+ * record.c. The caller asks first whether there is a recorder, or a port: that is all
+ * that not recording costs.
+ */
+struct t3_port;
+struct t3_recorder;
+void t3_record_access(struct t3_port *port, uint32_t type, uint64_t offset, uint64_t value,
+		      uint32_t size);
+void t3_record_device(struct t3_port *port, uint32_t type);
+void t3_record_attach(struct t3_port *port, uint32_t rank);
+void t3_record_fabric(struct t3_recorder *r, uint32_t type, uint64_t value);
+void t3_record_inject(struct t3_recorder *r, const struct t3_cmd_inject *inject);
+void t3_record_end(struct t3_recorder *r, uint64_t value, uint32_t size);
+void t3_record_port_end(struct t3_port *port, uint64_t value, uint32_t size);
+/* These ask themselves. */
+int t3_record_adopt(struct t3_dev *dev, struct t3_fabric *fabric);
+void t3_record_forget(struct t3_dev *dev);
 
 /* What the public functions of entry.c are made of. */
 bool t3_heap_run(struct t3_fabric *fabric, uint32_t budget);		   /* fabric.c */
@@ -419,8 +447,13 @@ uint32_t t3_segment_staging(struct t3_space *space, const struct t3_cmd_seg_stag
 void t3_segment_unmap(struct t3_segment *segment);
 void t3_segment_new_epoch(struct t3_segment *segment);
 uint32_t t3_segment_tile(const struct t3_segment *segment, uint32_t row, uint32_t col);
+/* A tile's counter record; t3_segment_record_done() at once after changing it. */
 struct t3_tile_record *t3_segment_record(const struct t3_segment *segment, uint32_t tile);
-void t3_segment_record_dirty(const struct t3_segment *segment, uint32_t tile);
+uint64_t t3_segment_record_address(const struct t3_segment *segment, uint32_t tile);
+/* For reports only. */
+const struct t3_tile_record *t3_segment_look(const struct t3_segment *segment, uint32_t tile);
+void t3_segment_record_done(const struct t3_segment *segment, uint32_t tile);
+void t3_segment_zero_records(const struct t3_segment *segment);
 uint64_t t3_segment_address(const struct t3_segment *segment, uint32_t row, uint32_t col);
 
 struct t3_tile_shape {
@@ -443,6 +476,7 @@ int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, ui
 /* Has the tile had no update in this epoch? */
 bool t3_tracker_is_new(const struct t3_segment *segment, uint32_t tile);
 uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile);
+uint32_t t3_tracker_look(struct t3_segment *segment, uint32_t tile); /* for reports */
 void t3_tracker_forget(struct t3_segment *segment);
 void t3_tracker_forget_space(struct t3_space *space);
 void t3_tracker_clear(struct t3_dev *dev);
@@ -536,8 +570,37 @@ static inline bool t3_serial_after(uint32_t a, uint32_t b) /* a is a later epoch
 	return (int32_t)(a - b) > 0;
 }
 
-static inline void t3_dirty(struct t3_dev *dev, uint64_t offset, uint64_t len)
+/*
+ * Device memory is RAM that others write without our knowledge, so that each read is
+ * input, of which a record has to know. These are the only way to it.
+ */
+
+/* To read [offset, offset + len), or to change what is there. */
+static inline void *t3_mem_read(const struct t3_dev *dev, uint64_t offset, uint64_t len)
 {
+	if (dev->mem.watch)
+		dev->mem.watch->fetch(dev->mem.opaque, offset, len);
+	return dev->mem.view + offset;
+}
+
+/* To overwrite all of [offset, offset + len). */
+static inline void *t3_mem_write(const struct t3_dev *dev, uint64_t offset, uint64_t len)
+{
+	(void)len;
+	return dev->mem.view + offset;
+}
+
+/* To look without a trace: what is seen must not come into the device's state. */
+static inline const void *t3_mem_look(const struct t3_dev *dev, uint64_t offset)
+{
+	return dev->mem.view + offset;
+}
+
+/* Exactly this range was changed: no byte may be named that was not read or written. */
+static inline void t3_mem_written(struct t3_dev *dev, uint64_t offset, uint64_t len)
+{
+	if (dev->mem.watch)
+		dev->mem.watch->stored(dev->mem.opaque, offset, len);
 	if (dev->ops.dirty)
 		dev->ops.dirty(dev->opaque, offset, len);
 }

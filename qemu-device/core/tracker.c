@@ -43,7 +43,7 @@ static void write_back(const struct t3_entry *entry)
 	struct t3_tile_record *record = t3_segment_record(entry->segment, entry->tile);
 
 	record->count = entry->count;
-	t3_segment_record_dirty(entry->segment, entry->tile);
+	t3_segment_record_done(entry->segment, entry->tile);
 }
 
 /* An invalid way, else the least recently used one, spilled. */
@@ -97,6 +97,13 @@ uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile)
 	return entry ? entry->count : record_count(segment, t3_segment_record(segment, tile));
 }
 
+uint32_t t3_tracker_look(struct t3_segment *segment, uint32_t tile)
+{
+	struct t3_entry *entry = find(&segment->space->dev->tracker, segment, tile);
+
+	return entry ? entry->count : record_count(segment, t3_segment_look(segment, tile));
+}
+
 bool t3_tracker_is_new(const struct t3_segment *segment, uint32_t tile)
 {
 	const struct t3_tile_record *record = t3_segment_record(segment, tile);
@@ -116,7 +123,7 @@ struct t3_tile_record *t3_tracker_record(struct t3_segment *segment, uint32_t ti
 		record->next = T3_TILE_NONE;
 		record->flags = 0;
 		record->slot = 0;
-		t3_segment_record_dirty(segment, tile);
+		t3_segment_record_done(segment, tile);
 	}
 	return record;
 }
@@ -139,7 +146,7 @@ int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, ui
 		record = t3_tracker_record(segment, tile);
 		if (!(record->flags & T3_TILE_STARTED)) {
 			record->flags |= T3_TILE_STARTED;
-			t3_segment_record_dirty(segment, tile);
+			t3_segment_record_done(segment, tile);
 			result = T3_TRACK_FIRST;
 		}
 		entry = allocate(dev, segment, tile, record->count);

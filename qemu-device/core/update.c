@@ -2,25 +2,19 @@
 /* Counted updates of a segment that has memory behind it (LOCAL, DMA). */
 #include "t3_internal.h"
 
-static void dirty_rows(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t rows,
-		       uint32_t bytes)
-{
-	t3_dirty(segment->space->dev, t3_segment_address(segment, row, col),
-		 (uint64_t)(rows - 1) * segment->pitch + bytes);
-}
-
 void t3_update_init_tile(struct t3_segment *segment, const struct t3_tile_shape *shape)
 {
-	uint8_t *memory = segment->space->dev->memory;
+	struct t3_dev *dev = segment->space->dev;
+	uint64_t address = t3_segment_address(segment, shape->row, shape->col);
 	uint32_t i;
 
 	if (segment->init != T3_INIT_IDENTITY)
 		return;
-	for (i = 0; i < shape->rows; i++)
+	for (i = 0; i < shape->rows; i++, address += segment->pitch) {
 		t3_nmc_identity(segment->dtype, segment->op,
-				memory + t3_segment_address(segment, shape->row + i, shape->col),
-				shape->row_bytes);
-	dirty_rows(segment, shape->row, shape->col, shape->rows, shape->row_bytes);
+				t3_mem_write(dev, address, shape->row_bytes), shape->row_bytes);
+		t3_mem_written(dev, address, shape->row_bytes);
+	}
 }
 
 /* Applies values that are counted already. */
@@ -30,8 +24,11 @@ void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, con
 	struct t3_dev *dev = segment->space->dev;
 	uint64_t address = t3_segment_address(segment, row, col);
 
-	t3_nmc_apply(segment->dtype, segment->op, dev->memory + address, data, bytes);
-	t3_dirty(dev, address, bytes);
+	t3_nmc_apply(segment->dtype, segment->op,
+		     segment->op == T3_OP_STORE ? t3_mem_write(dev, address, bytes)
+						: t3_mem_read(dev, address, bytes),
+		     data, bytes);
+	t3_mem_written(dev, address, bytes);
 	if (segment->op != T3_OP_STORE) {
 		segment->counts.nmc_elements += bytes / segment->esize;
 		dev->counter[T3_COUNTER_NMC_ELEMENTS] += bytes / segment->esize;
@@ -48,7 +45,7 @@ static bool block_progress(struct t3_segment *segment, uint32_t tile)
 	if (record->slot >= tiles)
 		return false;
 	record->slot++;
-	t3_segment_record_dirty(segment, first);
+	t3_segment_record_done(segment, first);
 	return record->slot < tiles || t3_block_push(segment, first, record->slot);
 }
 

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The recorder: entries, checks, and which devices take part. SPEC.md section 14. */
+#include "t3_recorder.h"
+
+/* ---------------------------------------------------------------- encoding */
+
+void t3_rec_byte(struct t3_recorder *r, uint8_t byte)
+{
+	r->buffer[r->fill++] = byte;
+}
+
+void t3_rec_number(struct t3_recorder *r, uint64_t value)
+{
+	for (; value > 0x7f; value >>= 7)
+		t3_rec_byte(r, (uint8_t)(value | 0x80));
+	t3_rec_byte(r, (uint8_t)value);
+}
+
+void t3_rec_bytes(struct t3_recorder *r, const void *data, uint32_t len)
+{
+	memcpy(r->buffer + r->fill, data, len);
+	r->fill += len;
+}
+
+void t3_rec_flush(struct t3_recorder *r)
+{
+	r->emit(r->opaque, r->buffer, r->fill);
+	r->fill = 0;
+}
+
+void t3_rec_tag(struct t3_recorder *r, uint32_t type, uint32_t flags)
+{
+	t3_rec_byte(r, (uint8_t)(type << T3_REC_TYPE_SHIFT | flags));
+}
+
+void t3_rec_device(struct t3_port *port, uint32_t type, uint32_t flags)
+{
+	struct t3_recorder *r = port->recorder;
+
+	if (r->context.slot == port->slot) {
+		t3_rec_tag(r, type, flags);
+		return;
+	}
+	r->context.slot = port->slot;
+	t3_rec_tag(r, type, flags | T3_REC_DEVICE);
+	t3_rec_number(r, port->slot);
+}
+
+void t3_rec_address(struct t3_port *port, enum t3_record_address kind, uint64_t address)
+{
+	uint64_t *last = &port->recorder->context.last[port->slot][kind];
+	uint64_t delta = address - *last;
+
+	*last = address;
+	t3_rec_number(port->recorder, delta << 1 ^ -(delta >> 63));
+}
+
+/* ----------------------------------------------------------------- entries */
+
+void t3_record_access(struct t3_port *port, uint32_t type, uint64_t offset, uint64_t value,
+		      uint32_t size)
+{
+	bool regs = type == T3_REC_REGS_READ || type == T3_REC_REGS_WRITE;
+	bool write = type == T3_REC_REGS_WRITE || type == T3_REC_APERTURE_WRITE;
+
+	t3_rec_device(port, type, (uint32_t)__builtin_ctz(size) << T3_REC_SIZE_SHIFT);
+	t3_rec_address(port, regs ? T3_REC_AT_REGS : T3_REC_AT_APERTURE, offset);
+	if (write)
+		t3_rec_bytes(port->recorder, &value, size);
+	t3_rec_flush(port->recorder);
+}
+
+void t3_record_device(struct t3_port *port, uint32_t type)
+{
+	t3_rec_device(port, type, 0);
+	t3_rec_flush(port->recorder);
+}
+
+void t3_record_fabric(struct t3_recorder *r, uint32_t type, uint64_t value)
+{
+	t3_rec_tag(r, type, 0);
+	t3_rec_number(r, value);
+	t3_rec_flush(r);
+}
+
+void t3_record_inject(struct t3_recorder *r, const struct t3_cmd_inject *inject)
+{
+	t3_rec_tag(r, T3_REC_INJECT, 0);
+	t3_rec_bytes(r, inject, sizeof(*inject));
+	t3_rec_flush(r);
+}
+
+/* `size` bytes of the call's result, then where the fabric stands now. */
+void t3_record_end(struct t3_recorder *r, uint64_t value, uint32_t size)
+{
+	struct t3_record_context *context = &r->context;
+	const struct t3_fabric *fabric = r->fabric;
+	uint32_t flags = 0;
+
+	if (fabric->now != context->now || fabric->heap.seq != context->seq)
+		flags |= T3_REC_TIME;
+	if (context->hash != context->told)
+		flags |= T3_REC_HASH;
+	t3_rec_tag(r, T3_REC_END, flags);
+	t3_rec_bytes(r, &value, size);
+	if (flags & T3_REC_TIME) {
+		t3_rec_number(r, fabric->now - context->now);
+		t3_rec_number(r, fabric->heap.seq - context->seq);
+	}
+	if (flags & T3_REC_HASH)
+		t3_rec_bytes(r, &context->hash, 2);
+	context->now = fabric->now;
+	context->seq = fabric->heap.seq;
+	context->told = context->hash;
+	t3_rec_flush(r);
+}
+
+void t3_record_port_end(struct t3_port *port, uint64_t value, uint32_t size)
+{
+	t3_record_end(port->recorder, value, size);
+}
+
+/* ----------------------------------------------------------------- devices */
+
+static struct t3_port *free_port(struct t3_recorder *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_RECORD_SLOTS; i++)
+		if (!r->port[i].dev)
+			return &r->port[i];
+	return NULL;
+}
+
+static void announce(struct t3_port *port)
+{
+	const struct t3_dev_config *config = &port->dev->config;
+	struct t3_recorder *r = port->recorder;
+
+	memset(r->context.last[port->slot], 0, sizeof(r->context.last[port->slot]));
+	t3_rec_device(port, T3_REC_NEW, 0);
+	t3_rec_number(r, config->memory_size);
+	t3_rec_number(r, config->aperture_size);
+	t3_rec_number(r, config->tracker_entries);
+	t3_rec_number(r, config->tracker_ways);
+	t3_rec_number(r, config->guest_inject);
+	t3_rec_flush(r);
+	t3_record_end(r, 0, 0);
+}
+
+/* Before an attach. A device keeps its port until it is freed. */
+int t3_record_adopt(struct t3_dev *dev, struct t3_fabric *fabric)
+{
+	struct t3_port *port;
+
+	if (dev->port && dev->port->recorder != fabric->recorder)
+		t3_record_forget(dev);
+	if (dev->port || !fabric->recorder)
+		return 0;
+	port = free_port(fabric->recorder);
+	if (!port)
+		return -1;
+	/* Zero, as a replay's: what differs is told when it is read. Costs no page before. */
+	port->shadow = calloc(1, dev->config.memory_size);
+	if (!port->shadow)
+		return -1;
+	port->dev = dev;
+	t3_record_hook(port);
+	announce(port);
+	return 0;
+}
+
+void t3_record_attach(struct t3_port *port, uint32_t rank)
+{
+	t3_rec_device(port, T3_REC_ATTACH, 0);
+	t3_rec_number(port->recorder, rank);
+	t3_rec_flush(port->recorder);
+}
+
+static void let_go(struct t3_port *port)
+{
+	t3_record_unhook(port);
+	free(port->shadow);
+	port->shadow = NULL;
+	port->dev = NULL;
+}
+
+void t3_record_forget(struct t3_dev *dev)
+{
+	struct t3_port *port = dev->port;
+
+	if (!port)
+		return;
+	t3_record_device(port, T3_REC_FREE);
+	t3_record_end(port->recorder, 0, 0);
+	let_go(port);
+}
+
+/* -------------------------------------------------------------- start, stop */
+
+static void header(struct t3_recorder *r)
+{
+	const struct t3_fabric *fabric = r->fabric;
+
+	t3_rec_bytes(r, T3_RECORD_MAGIC, sizeof(T3_RECORD_MAGIC) - 1);
+	t3_rec_number(r, T3_RECORD_VERSION);
+	t3_rec_number(r, fabric->config.topology);
+	t3_rec_number(r, fabric->config.ranks);
+	t3_rec_number(r, fabric->config.id);
+	t3_rec_number(r, fabric->inline_budget);
+	t3_rec_flush(r);
+}
+
+int t3_fabric_record(struct t3_fabric *fabric, t3_record_emit *emit, void *opaque)
+{
+	struct t3_recorder *r;
+	uint32_t i;
+
+	for (i = 0; i < T3_MAX_RANKS; i++)
+		if (fabric->dev[i])
+			return -1;
+	if (fabric->recorder || fabric->now || fabric->heap.seq)
+		return -1;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return -1;
+	r->fabric = fabric;
+	r->emit = emit;
+	r->opaque = opaque;
+	r->context.slot = T3_NONE32;
+	for (i = 0; i < T3_RECORD_SLOTS; i++) {
+		r->port[i].recorder = r;
+		r->port[i].slot = i;
+	}
+	t3_record_hook_fabric(r);
+	header(r);
+	return 0;
+}
+
+void t3_fabric_record_stop(struct t3_fabric *fabric)
+{
+	struct t3_recorder *r = fabric->recorder;
+	uint32_t i;
+
+	if (!r)
+		return;
+	t3_rec_tag(r, T3_REC_CLOSE, 0);
+	t3_rec_flush(r);
+	for (i = 0; i < T3_RECORD_SLOTS; i++)
+		if (r->port[i].dev)
+			let_go(&r->port[i]);
+	t3_record_unhook_fabric(r);
+	free(r);
+}
+
+bool t3_fabric_recording(const struct t3_fabric *fabric)
+{
+	return fabric->recorder;
+}
+
+uint64_t t3_fabric_event_number(const struct t3_fabric *fabric)
+{
+	return fabric->heap.seq;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside the recorder: record.c writes entries, record_host.c what happens in them. */
+#ifndef T3_RECORDER_H
+#define T3_RECORDER_H
+
+#include "t3_internal.h"
+#include "t3_record.h"
+
+/* The longest record without its data. */
+#define T3_RECORD_LONGEST 80u
+
+struct t3_port {
+	struct t3_recorder *recorder;
+	struct t3_dev *dev; /* NULL: free */
+	uint32_t slot;
+	/*
+	 * What a replay's device memory holds. The core works on it while it is recorded:
+	 * what it sees is then what was told, whatever the CPU does at the same time.
+	 */
+	uint8_t *shadow;
+	struct t3_host_ops ops; /* the host's */
+	void *opaque;
+};
+
+struct t3_recorder {
+	struct t3_fabric *fabric;
+	t3_record_emit *emit;
+	void *opaque;
+	struct t3_fabric_ops fabric_ops; /* the host's */
+	void *fabric_opaque;
+	struct t3_record_context context;
+	uint32_t fill;
+	uint8_t buffer[T3_RECORD_LONGEST];
+	struct t3_port port[T3_RECORD_SLOTS];
+};
+
+void t3_rec_byte(struct t3_recorder *r, uint8_t byte);
+void t3_rec_number(struct t3_recorder *r, uint64_t value);
+void t3_rec_bytes(struct t3_recorder *r, const void *data, uint32_t len);
+void t3_rec_flush(struct t3_recorder *r);
+void t3_rec_tag(struct t3_recorder *r, uint32_t type, uint32_t flags);
+void t3_rec_device(struct t3_port *port, uint32_t type, uint32_t flags);
+void t3_rec_address(struct t3_port *port, enum t3_record_address kind, uint64_t address);
+
+/* Put us between the core and its host. */
+void t3_record_hook(struct t3_port *port);
+void t3_record_unhook(struct t3_port *port);
+void t3_record_hook_fabric(struct t3_recorder *r);
+void t3_record_unhook_fabric(struct t3_recorder *r);
+
+#endif /* T3_RECORDER_H */
