@@ -38,7 +38,8 @@ STAGE := tools/build/
 # ------------------------------------------------------------------- sources
 CORE_SRC := $(wildcard qemu-device/core/*.c)
 LIB_SRC := $(wildcard libt3/*.c)
-TOOL_SRC := $(shell find tools/t3 -name '*.c' 2>/dev/null | sort)
+SIM_SRC := $(wildcard tools/t3/sim/*.c)
+TOOL_SRC := $(filter-out $(SIM_SRC),$(shell find tools/t3 -name '*.c' 2>/dev/null | sort))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_COMMON := $(wildcard tests/unit/common/*.c)
 SPEC_SRC := $(wildcard tests/spec/test_*.c)
@@ -52,13 +53,15 @@ MODULE_SRC := $(wildcard Kbuild) $(shell find driver uapi -type f 2>/dev/null)
 # A room without sources has no products.
 CORE := $(if $(CORE_SRC),$B/libt3core.a)
 LIB := $(if $(LIB_SRC),$B/libt3.a $B/libt3.so $B/libt3.pc)
+SIM := $(if $(SIM_SRC),$B/libt3sim.a)
 TOOL := $(if $(TOOL_SRC),$B/t3)
 MODULE := $(if $(wildcard Kbuild),$B/module/t3.ko)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$B/unit/%)
 UNIT_SAN := $(UNIT_SRC:tests/unit/%.c=$B/unit-sanitized/%)
 SPEC := $(SPEC_SRC:tests/spec/%.c=$B/spec/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$B/fuzz/%)
-COVERED := $(patsubst tests/%.c,$B/cov/bin/%,$(filter tests/unit/test_core_%,$(UNIT_SRC)) $(SPEC_SRC))
+COVERED := $(patsubst tests/%.c,$B/cov/bin/%,$(filter \
+	tests/unit/test_core_% tests/unit/test_sim_%,$(UNIT_SRC)) $(SPEC_SRC))
 GUEST := $(GUEST_SRC:tests/guest/%.c=$B/guest/%)
 CONFORMANCE := $(if $(CONFORMANCE_SRC),$B/t3-conformance)
 
@@ -92,7 +95,8 @@ includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check options deps qemu kernel module lib tools initramfs \
-	unit spec qtest guest conformance lint fuzz fuzz-build fuzz-corpus coverage soak format build always clean distclean
+	unit spec qtest guest conformance lint fuzz fuzz-build fuzz-corpus coverage soak san-t3 \
+	format build always clean distclean
 
 help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
@@ -160,6 +164,9 @@ soak: build
 		"$$SOAK_SECONDS" t3 gemm-rs --ranks "$$RANKS" --shape "$$SHAPE" --dtype "$$DTYPE" \
 		--write "$$WRITE" --iters "$$ITERS" --tile "$$TILE"
 
+#: make san-t3  .build/t3-sanitized: t3 with ASan and UBSan, to replay a record
+san-t3: $B/t3-sanitized
+
 #: make format  clang-format on what it judges (not driver/, not uapi/)
 format: | deps
 	@$(STAGE)lint.sh --format
@@ -215,7 +222,10 @@ $B/fuzz/obj/%.o: %.c | deps
 # Archives are made anew: a source that has gone must leave them.
 $B/libt3core.a: $(call objects,obj,$(CORE_SRC))
 $B/libt3.a: $(call objects,obj,$(LIB_SRC))
+$B/libt3sim.a: $(call objects,obj,$(SIM_SRC))
+$B/san/libt3sim.a: $(call objects,san,$(SIM_SRC))
 $B/san/libt3core.a: $(call objects,san,$(CORE_SRC))
+$B/cov/libt3sim.a: $(call objects,cov,$(SIM_SRC))
 $B/cov/libt3core.a: $(call objects,cov,$(CORE_SRC))
 $B/fuzz/obj/libt3core.a: $(call objects,fuzz/obj,$(CORE_SRC))
 $B/san/libt3.a: $(call objects,san,$(LIB_SRC))
@@ -234,26 +244,34 @@ $B/libt3.pc: libt3/libt3.pc.in
 	@sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(PREFIX)/lib|' \
 		-e 's|@INCLUDEDIR@|$(PREFIX)/include|; s|@VERSION@|$(VERSION)|' $< >$@
 
-$B/t3: $(call objects,obj,$(TOOL_SRC)) $(LIB)
+$B/t3: $(call objects,obj,$(TOOL_SRC)) $(SIM) $(CORE) $(LIB)
 	$(call say,LD,$@)
-	$Q$(CC) -o $@ $(filter %.o,$^) -L$B $(if $(LIB),-lt3) $(call pkg,--libs jansson) $(LIBS)
+	$Q$(CC) -o $@ -Wl,-rpath,'$$ORIGIN' $(filter %.o,$^) $(SIM) $(CORE) -L$B $(if $(LIB),-lt3) \
+		$(call pkg,--libs jansson) $(LIBS)
+# The same, sanitized, to replay a record; all of it is linked statically.
+$B/t3-sanitized: $(call objects,san,$(TOOL_SRC)) $B/san/libt3sim.a $B/san/libt3core.a \
+		$B/san/libt3.a
+	$(call say,LD,$@)
+	$Q$(CC) $(SANITIZE) -o $@ $^ $(call pkg,--libs jansson) $(LIBS)
 
-# test_core_* is linked with the core, test_lib_* with libt3: both statically, so
-# that a test can reach what is not exported, and never together, since the two
-# may use the same names. Common helpers are archives: only what is used comes in.
-under_test = $(if $(findstring /test_lib_,$@),$1/libt3.a,$1/libt3core.a)
+# test_core_* is linked with the core, test_sim_* with the simulator and the core,
+# test_lib_* with libt3: all statically, so that a test can reach what is not
+# exported. Common helpers are archives: only what is used comes in.
+under_test = $(if $(findstring /test_lib_,$@),$1/libt3.a,$(if $(findstring \
+	/test_sim_,$@),$1/libt3sim.a) $1/libt3core.a)
 $B/obj/unit-common.a: $(call objects,obj,$(UNIT_COMMON))
 $B/san/unit-common.a: $(call objects,san,$(UNIT_COMMON))
 $B/cov/unit-common.a: $(call objects,cov,$(UNIT_COMMON))
 $B/fuzz/obj/common.a: $(call objects,fuzz/obj,$(UNIT_COMMON) $(FUZZ_COMMON))
 $B/obj/guest-common.a: $(call objects,obj,$(GUEST_COMMON))
 
-$B/unit/%: $B/obj/tests/unit/%.o $B/obj/unit-common.a $(CORE) $(filter %.a,$(LIB))
+$B/unit/%: $B/obj/tests/unit/%.o $B/obj/unit-common.a $(CORE) $(SIM) $(filter %.a,$(LIB))
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$Q$(CC) -o $@ $(wordlist 1,2,$^) $(call under_test,$B) $(call pkg,--libs cmocka) $(LIBS)
 $B/unit-sanitized/%: $B/san/tests/unit/%.o $B/san/unit-common.a \
-		$(if $(CORE),$B/san/libt3core.a) $(if $(LIB),$B/san/libt3.a)
+		$(if $(CORE),$B/san/libt3core.a) $(if $(SIM),$B/san/libt3sim.a) \
+		$(if $(LIB),$B/san/libt3.a)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$Q$(CC) $(SANITIZE) -o $@ $(wordlist 1,2,$^) $(call under_test,$B/san) \
@@ -270,7 +288,7 @@ $B/spec/%: $B/san/tests/spec/%.o $B/san/unit-common.a $B/san/libt3core.a
 	$(call say,LD,$@)
 	$Q$(CC) $(SANITIZE) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
 
-$B/cov/bin/%: $B/cov/tests/%.o $B/cov/unit-common.a $B/cov/libt3core.a
+$B/cov/bin/%: $B/cov/tests/%.o $B/cov/unit-common.a $B/cov/libt3sim.a $B/cov/libt3core.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$Q$(CC) $(COVERAGE) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)

@@ -76,7 +76,7 @@ uint64_t t3_dev_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 
 	if (dev->port)
 		t3_record_access(dev->port, T3_REC_REGS_READ, offset, 0, size);
-	value = cut(t3_regs_read(dev, offset, size), size);
+	value = t3_regs_read(dev, offset, size);
 	settle(dev->fabric);
 	if (dev->port)
 		t3_record_port_end(dev->port, value, size);
@@ -100,7 +100,7 @@ uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size
 
 	if (dev->port)
 		t3_record_access(dev->port, T3_REC_APERTURE_READ, offset, 0, size);
-	value = cut(t3_aperture_read(dev, offset, size), size);
+	value = t3_aperture_read(dev, offset, size);
 	settle(dev->fabric);
 	if (dev->port)
 		t3_record_port_end(dev->port, value, size);

@@ -95,6 +95,7 @@ void t3_record_end(struct t3_recorder *r, uint64_t value, uint32_t size)
 {
 	struct t3_record_context *context = &r->context;
 	const struct t3_fabric *fabric = r->fabric;
+	uint16_t check = t3_record_check(context->hash);
 	uint32_t flags = 0;
 
 	if (fabric->now != context->now || fabric->heap.seq != context->seq)
@@ -108,7 +109,7 @@ void t3_record_end(struct t3_recorder *r, uint64_t value, uint32_t size)
 		t3_rec_number(r, fabric->heap.seq - context->seq);
 	}
 	if (flags & T3_REC_HASH)
-		t3_rec_bytes(r, &context->hash, 2);
+		t3_rec_bytes(r, &check, sizeof(check));
 	context->now = fabric->now;
 	context->seq = fabric->heap.seq;
 	context->told = context->hash;

@@ -178,6 +178,8 @@ static void tell(struct t3_port *port, uint64_t offset, uint64_t len)
 
 	memcpy(port->shadow + offset, port->dev->mem.host + offset, len);
 	t3_rec_device(port, T3_REC_MEMORY, 0);
+	t3_rec_number(r, r->context.fetches);
+	r->context.fetches = 0;
 	t3_rec_address(port, T3_REC_AT_MEMORY, offset);
 	t3_rec_number(r, len);
 	t3_rec_flush(r);
@@ -190,6 +192,7 @@ static void fetch(void *opaque, uint64_t offset, uint64_t len)
 	const uint8_t *host = port->dev->mem.host;
 	uint64_t equal, changed;
 
+	port->recorder->context.fetches++;
 	for (;;) {
 		equal = equal_bytes(host + offset, port->shadow + offset, len);
 		if (equal == len)

@@ -51,7 +51,7 @@ enum t3_record_type {
 #define T3_REC_SIZE_SHIFT 1  /* register and aperture accesses: log2 of the size */
 #define T3_REC_FAILED	  2u /* DMA_READ, DMA_WRITE */
 #define T3_REC_TIME	  1u /* END: differences of clock and of event number follow */
-#define T3_REC_HASH	  2u /* END: the low 16 bits of the hash follow */
+#define T3_REC_HASH	  2u /* END: t3_record_check() of the hash follows, 2 bytes */
 
 /* Longer writes are recorded by their 8-byte hash. */
 #define T3_REC_DMA_PLAIN 16u
@@ -63,8 +63,9 @@ struct t3_record_context {
 	uint32_t slot;
 	uint64_t now;
 	uint64_t seq;
-	uint64_t hash; /* of all that the core wrote to device memory */
-	uint64_t told; /* its value in the last END */
+	uint64_t hash;	  /* of all that the core wrote to device memory */
+	uint64_t told;	  /* its value in the last END */
+	uint64_t fetches; /* reads of device memory since the last MEMORY */
 	uint64_t last[T3_RECORD_SLOTS][4];
 };
 
@@ -82,6 +83,12 @@ static inline uint64_t t3_record_hash(uint64_t hash, const void *data, uint64_t 
 			break;
 	}
 	return hash;
+}
+
+/* The high bits: a change in a word's high bits is in them before the next word. */
+static inline uint16_t t3_record_check(uint64_t hash)
+{
+	return (uint16_t)(hash >> 48);
 }
 
 static inline void t3_record_hash_memory(struct t3_record_context *context, uint32_t slot,

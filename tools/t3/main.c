@@ -16,6 +16,7 @@ static const struct command {
 	{ "list", cmd_list, "list the T3 devices of this machine" },
 	{ "info", cmd_info, "show one device: facts and counters" },
 	{ "gemm-rs", cmd_gemm_rs, "run and verify a GEMM with ring reduce-scatter" },
+	{ "sim", cmd_sim, "replay a record of the device without a machine" },
 	{ "help", cmd_help, "show this" },
 };
 
@@ -99,6 +100,6 @@ int main(int argc, char **argv)
 		if (!strcmp(name, commands[i].name))
 			return flush_output(commands[i].run(argc - 1, argv + 1));
 	}
-	return complain(EXIT_USAGE, "the command must be list, info, gemm-rs or help, not '%s'",
-			name);
+	return complain(EXIT_USAGE,
+			"the command must be list, info, gemm-rs, sim or help, not '%s'", name);
 }

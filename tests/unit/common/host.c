@@ -224,7 +224,7 @@ static void add_device(struct host *host, uint32_t rank, const struct host_confi
 	host_attach(host, rank);
 }
 
-struct host *host_new(const struct host_config *config)
+struct host *host_new_recorded(const struct host_config *config, t3_record_emit *emit, void *opaque)
 {
 	struct host *host = calloc(1, sizeof(*host));
 	struct t3_fabric_config fabric_config = {
@@ -239,9 +239,16 @@ struct host *host_new(const struct host_config *config)
 	host->ranks = config->ranks;
 	host->fabric = t3_fabric_new(&fabric_config, &fabric_ops, host);
 	assert_non_null(host->fabric);
+	if (emit)
+		assert_int_equal(t3_fabric_record(host->fabric, emit, opaque), 0);
 	for (i = 0; i < config->ranks; i++)
 		add_device(host, i, config);
 	return host;
+}
+
+struct host *host_new(const struct host_config *config)
+{
+	return host_new_recorded(config, NULL, NULL);
 }
 
 struct host *host_ring(uint32_t ranks)

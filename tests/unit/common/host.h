@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "t3_core.h"
+#include "t3_record.h"
 
 /* clang-format off */
 #define HOST_NONE32 0xffffffffu
@@ -90,6 +91,8 @@ struct host {
 };
 
 struct host *host_new(const struct host_config *config);
+struct host *host_new_recorded(const struct host_config *config, t3_record_emit *emit,
+			       void *opaque);
 struct host *host_ring(uint32_t ranks); /* 256 entries, 8 ways */
 void host_free(struct host *host);
 bool host_inject(struct t3_fabric *fabric, uint32_t src, uint32_t dst, uint32_t kind, uint32_t nth);

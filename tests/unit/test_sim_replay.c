@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Record and replay (SPEC.md section 14): what is recorded replays, what is changed
+ * in the record is found where it is, and no file harms the replay. T3_SEEDS, T3_SEED
+ * as in test_core_property.c.
+ */
+#include "hostile.h"
+#include "ring.h"
+#include "sim/replay.h"
+
+#define SEEDS  8u
+#define STEPS  1500u
+#define PIECES 4096u
+
+struct tape {
+	uint8_t *data;
+	size_t size, room;
+	/* where each of the first records (or a record's data) starts */
+	size_t piece[PIECES];
+	uint32_t pieces;
+};
+
+static uint64_t current; /* 0: all went well */
+
+/* ------------------------------------------------------------------- helpers */
+
+static void tape_emit(void *opaque, const void *data, size_t len)
+{
+	struct tape *tape = opaque;
+
+	if (len > tape->room - tape->size) {
+		tape->room = 2 * (tape->room + len);
+		tape->data = realloc(tape->data, tape->room);
+		assert_non_null(tape->data);
+	}
+	if (tape->pieces < PIECES)
+		tape->piece[tape->pieces++] = tape->size;
+	memcpy(tape->data + tape->size, data, len);
+	tape->size += len;
+}
+
+static struct replay_result replay_bytes(const uint8_t *data, size_t size, uint64_t until)
+{
+	struct replay_options options = { .until = until };
+	struct replay_result result;
+	FILE *file = fmemopen((void *)data, size, "rb");
+
+	assert_non_null(file);
+	replay_run(file, &options, &result);
+	fclose(file);
+	return result;
+}
+
+static struct replay_result replay_tape(const struct tape *tape)
+{
+	return replay_bytes(tape->data, tape->size, 0);
+}
+
+static void expect_same(const struct replay_result *result)
+{
+	if (result->verdict != REPLAY_SAME)
+		print_message("%s: recorded %s, replayed %s; %s\n", result->where, result->recorded,
+			      result->replayed, result->why);
+	assert_int_equal(result->verdict, REPLAY_SAME);
+}
+
+static uint64_t from_env(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+/* --------------------------------------------------------- a run, with a tape */
+
+/* Looking at a device in between is no part of its record. */
+static void look(struct hostile *mad)
+{
+	struct host_dev *d = &mad->host->dev[hostile_below(mad, HOSTILE_RANKS)];
+	struct t3_tile_info info;
+	uint32_t space, segment;
+
+	for (space = 0; space < 4; space++)
+		for (segment = 0; segment < T3_SPACE_SEGMENTS; segment++)
+			t3_dev_next_waiting_tile(d->dev, space, segment, 0, &info);
+}
+
+static void rage(struct hostile *mad, uint32_t steps)
+{
+	while (steps--) {
+		hostile_step(mad);
+		if (steps % 8 == 0)
+			look(mad);
+	}
+}
+
+static void good_epochs(struct hostile *mad, uint32_t dtype)
+{
+	struct ring ring = ring_of(mad->host, 0, dtype);
+	uint32_t epoch, r;
+
+	ring_create(&ring);
+	ring_connect(&ring);
+	for (r = 0; r < HOSTILE_RANKS; r++)
+		host_set(&mad->host->dev[r], T3_REG_SPACE_ENABLE, HOST_NONE32, 4);
+	for (epoch = 1; epoch <= 2; epoch++) {
+		ring_arm(&ring, epoch);
+		for (r = 0; r < HOSTILE_RANKS; r++) {
+			t3_fabric_set_inline_budget(mad->host->fabric, hostile_below(mad, 4));
+			rage(mad, STEPS / 20);
+			t3_fabric_set_inline_budget(mad->host->fabric, T3_INLINE_BUDGET);
+			host_drain(mad->host); /* a CPU's store needs a free slot */
+			ring_produce(&ring, r, epoch, hostile_below(mad, 2));
+		}
+		host_drain(mad->host);
+		ring_expect_state(&ring, T3_SPACE_COMPLETE, epoch);
+		ring_expect_sums(&ring, epoch);
+		ring_release(&ring, epoch);
+	}
+}
+
+/* A hash of all that a host can see in the end. */
+static uint64_t run_seed(uint64_t seed, struct tape *tape)
+{
+	struct host_config config = { T3_TOPOLOGY_RING, HOSTILE_RANKS, 8, 2 };
+	struct hostile mad = { .random = seed * 0x9e3779b97f4a7c15ull, .guarded = true };
+	uint64_t hash = 0;
+	uint32_t r;
+
+	mad.host = host_new_recorded(&config, tape ? tape_emit : NULL, tape);
+	good_epochs(&mad, hostile_below(&mad, T3_DTYPE_U8));
+	mad.guarded = false;
+	rage(&mad, STEPS);
+	for (r = 0; r < HOSTILE_RANKS; r++) {
+		struct host_dev *d = &mad.host->dev[r];
+
+		hash = t3_record_hash(hash, d->memory, HOST_MEMORY);
+		hash = t3_record_hash(hash, d->pages, (uint64_t)HOST_PAGES * T3_PAGE_SIZE);
+		hash = t3_record_hash(hash, d->irqs, sizeof(d->irqs));
+	}
+	hash += t3_fabric_now(mad.host->fabric);
+	host_free(mad.host);
+	return hash;
+}
+
+/* A record of a mad driver replays, and recording it changed nothing. */
+static void test_seeds(void **state)
+{
+	uint64_t only = from_env("T3_SEED", 0), count = from_env("T3_SEEDS", SEEDS), seed;
+	uint64_t seen[T3_REC_COUNT] = { 0 };
+	struct replay_result result;
+	uint32_t type;
+
+	(void)state;
+	for (seed = only ? only : 1; seed <= (only ? only : count); seed++) {
+		struct tape tape = { 0 };
+
+		current = seed;
+		assert_true(run_seed(seed, &tape) == run_seed(seed, NULL));
+		result = replay_tape(&tape);
+		expect_same(&result);
+		assert_true(result.complete && !result.stopped);
+		assert_int_equal(result.bytes, tape.size);
+		for (type = 0; type < T3_REC_COUNT; type++)
+			seen[type] += result.count[type];
+		free(tape.data);
+	}
+	for (type = T3_REC_NEW; type < T3_REC_COUNT && !only; type++)
+		assert_true(seen[type] > 0);
+	current = 0;
+}
+
+/* --------------------------------------------------------------- a short tape */
+
+/* Two ranks: stores, a staged tile, an interrupt, a read; counts entries. */
+static void short_run(struct tape *tape)
+{
+	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8 };
+	struct host *host = host_new_recorded(&config, tape_emit, tape);
+	struct host_dev *d = &host->dev[0];
+	uint32_t i;
+
+	host_space(d, 1);
+	host_local(d, 1, 0);
+	host_stage(d, 1, 0, 1);
+	host_set(d, T3_REG_SPACE_ENABLE, 2, 4);
+	host_arm(d, 1, 1);
+	for (i = 0; i < 64; i++)
+		host_slot(d, 1, 0, 0)[i] = (uint8_t)(i + 1);
+	host_tile(d, 1, 0, 0, 0);
+	for (i = 0; i < 64; i += 4)
+		if (i % 16 >= 8 || i >= 32)
+			host_store(d, 1, i, i, 4);
+	host_drain(host);
+	host_expect(d, 1, T3_SPACE_COMPLETE, 1);
+	assert_int_equal(host_load(d, 1, 60, 4), 60);
+	host_free(host);
+}
+
+static uint32_t type_at(const struct tape *tape, size_t at)
+{
+	return tape->data[at] >> T3_REC_TYPE_SHIFT;
+}
+
+/* The last piece of a type before the tape's end. */
+static size_t find_last(const struct tape *tape, uint32_t type, uint32_t *piece)
+{
+	uint32_t i;
+
+	for (i = tape->pieces; i-- > 1;)
+		if (type_at(tape, tape->piece[i]) == type) {
+			*piece = i;
+			return tape->piece[i];
+		}
+	fail_msg("no %s on the tape", replay_type_name(type));
+	return 0;
+}
+
+static size_t piece_end(const struct tape *tape, uint32_t piece)
+{
+	return piece + 1 < tape->pieces ? tape->piece[piece + 1] : tape->size;
+}
+
+/* Where the entry starts to which a piece belongs. MEMORY alone is two pieces here. */
+static size_t entry_of(const struct tape *tape, uint32_t piece)
+{
+	for (;; piece--) {
+		uint32_t type = type_at(tape, tape->piece[piece]);
+
+		if (type >= T3_REC_NEW && type <= T3_REC_INJECT &&
+		    type_at(tape, tape->piece[piece - 1]) != T3_REC_MEMORY)
+			return tape->piece[piece];
+	}
+}
+
+static void test_short(void **state)
+{
+	struct tape tape = { 0 };
+	struct replay_result result;
+
+	(void)state;
+	short_run(&tape);
+	result = replay_tape(&tape);
+	expect_same(&result);
+	assert_int_equal(result.count[T3_REC_APERTURE_WRITE], 12);
+	assert_int_equal(result.count[T3_REC_NEW], 2);
+	assert_int_equal(result.count[T3_REC_FREE], 2);
+	assert_true(result.count[T3_REC_MEMORY] >= 1);
+	result = replay_bytes(tape.data, tape.size, 7);
+	expect_same(&result);
+	assert_true(result.stopped && result.entries == 7);
+	free(tape.data);
+}
+
+/* The last byte of the last record of `type` is changed: found, and where. */
+static void expect_found(uint32_t type, bool in_data, const char *word)
+{
+	struct tape tape = { 0 };
+	struct replay_result result;
+	char place[32];
+	uint32_t piece;
+
+	short_run(&tape);
+	find_last(&tape, type, &piece);
+	snprintf(place, sizeof(place), "at byte %zu:", entry_of(&tape, piece));
+	tape.data[piece_end(&tape, piece + in_data) - 1] ^= 1;
+	result = replay_tape(&tape);
+	assert_int_equal(result.verdict, REPLAY_DIVERGED);
+	assert_non_null(strstr(result.where, place));
+	assert_non_null(strstr(result.recorded, word));
+	assert_string_not_equal(result.recorded, result.replayed);
+	free(tape.data);
+}
+
+static void test_changes_are_found(void **state)
+{
+	(void)state;
+	expect_found(T3_REC_APERTURE_WRITE, false, "hash");
+	expect_found(T3_REC_MEMORY, true, "hash");
+	expect_found(T3_REC_IRQ, false, "IRQ vector");
+	expect_found(T3_REC_DMA_WRITE, false, "DMA_WRITE");
+}
+
+/* What a read returned, and events in another order or missing. */
+static void test_result_is_compared(void **state)
+{
+	struct tape tape = { 0 };
+	struct replay_result result;
+	uint32_t piece;
+
+	(void)state;
+	short_run(&tape);
+	find_last(&tape, T3_REC_APERTURE_READ, &piece);
+	tape.data[tape.piece[piece + 1] + 1] ^= 4;
+	result = replay_tape(&tape);
+	assert_int_equal(result.verdict, REPLAY_DIVERGED);
+	assert_string_equal(result.recorded, "result 0x38");
+	assert_string_equal(result.replayed, "result 0x3c");
+	assert_non_null(strstr(result.where, "APERTURE_READ"));
+	free(tape.data);
+}
+
+static void test_missing_record(void **state)
+{
+	struct tape tape = { 0 };
+	struct replay_result result;
+	uint32_t piece;
+	size_t at, end;
+
+	(void)state;
+	short_run(&tape);
+	at = find_last(&tape, T3_REC_IRQ, &piece);
+	end = piece_end(&tape, piece);
+	memmove(tape.data + at, tape.data + end, tape.size - end);
+	result = replay_bytes(tape.data, tape.size - (end - at), 0);
+	assert_int_equal(result.verdict, REPLAY_DIVERGED);
+	assert_non_null(strstr(result.replayed, "IRQ"));
+	free(tape.data);
+}
+
+/* ------------------------------------------------------------- hostile files */
+
+/* A crash leaves any prefix, perhaps with zeros behind it. */
+static void test_every_prefix(void **state)
+{
+	struct tape tape = { 0 };
+	struct replay_result result;
+	size_t size, header;
+	uint8_t *copy;
+
+	(void)state;
+	short_run(&tape);
+	header = tape.piece[1];
+	copy = calloc(1, tape.size + 64);
+	assert_non_null(copy);
+	for (size = 1; size < tape.size; size += 1 + size / 200) {
+		memset(copy, 0, tape.size + 64);
+		memcpy(copy, tape.data, size);
+		result = replay_bytes(copy, size, 0);
+		assert_int_equal(result.verdict, size < header ? REPLAY_BAD : REPLAY_SAME);
+		assert_false(result.complete);
+	}
+	for (size = header; size < tape.piece[tape.pieces - 1]; size = size * 2) {
+		uint32_t i;
+
+		for (i = 0; tape.piece[i] < size; i++)
+			;
+		memset(copy, 0, tape.size + 64);
+		memcpy(copy, tape.data, tape.piece[i]);
+		result = replay_bytes(copy, tape.piece[i] + 64, 0);
+		expect_same(&result);
+		assert_false(result.complete);
+	}
+	free(copy);
+	free(tape.data);
+}
+
+static void damage(struct tape *tape, uint64_t *random)
+{
+	uint32_t count = 1 + host_below(random, 4);
+
+	while (count--) {
+		size_t at = host_below(random, (uint32_t)tape->size);
+
+		if (host_below(random, 2))
+			tape->data[at] = (uint8_t)host_random(random);
+		else
+			tape->data[at] ^= (uint8_t)(1u << host_below(random, 8));
+	}
+}
+
+/* The sanitizers watch. */
+static void test_damaged(void **state)
+{
+	uint64_t random = 0x1234567, count = 25 * from_env("T3_SEEDS", SEEDS), i;
+	uint32_t verdicts[3] = { 0 };
+	struct tape tape = { 0 };
+	uint8_t *good;
+	size_t size;
+
+	(void)state;
+	short_run(&tape);
+	size = tape.size;
+	good = malloc(size);
+	assert_non_null(good);
+	memcpy(good, tape.data, size);
+	for (i = 0; i < count; i++) {
+		memcpy(tape.data, good, size);
+		damage(&tape, &random);
+		verdicts[replay_tape(&tape).verdict]++;
+	}
+	assert_true(verdicts[REPLAY_DIVERGED] > count / 4 && verdicts[REPLAY_BAD] > 0);
+	free(good);
+	free(tape.data);
+}
+
+static void expect_bad(const char *bytes, size_t size, const char *word)
+{
+	struct replay_result result = replay_bytes((const uint8_t *)bytes, size, 0);
+
+	assert_int_equal(result.verdict, REPLAY_BAD);
+	assert_non_null(strstr(result.why, word));
+}
+
+/* magic, version, topology 1, 2 ranks, id 1, budget 0 */
+#define HEAD		"T3RECORD\1\1\2\1\0"
+#define BAD(text, word) expect_bad(text, sizeof(text) - 1, word)
+
+static void test_bad_files(void **state)
+{
+	(void)state;
+	BAD("T3RECORX\1\1\2\1\0", "no T3 record");
+	BAD("T3RECORD\2\1\2\1\0", "version");
+	BAD("T3RECORD\1\1\xff\1\0", "header");
+	BAD("T3RECORD\1\x09\2\1\0", "fabric");
+	BAD(HEAD "\xff\xff", "type 31");
+	BAD(HEAD "\x29\x40", "64 at most"); /* RESET of device 64 */
+	BAD(HEAD "\x28", "no device");
+	BAD(HEAD "\x29\0", "does not exist");
+	BAD(HEAD "\x88", "KICK outside");
+	BAD(HEAD "\x09\0\1\1\1\1\0", "cannot be");			     /* NEW of 1 byte */
+	BAD(HEAD "\x50\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "64 bits"); /* RUN */
+	BAD(HEAD "\x50\xff\xff\xff\xff\x7f", "32 bits");
+	/* a device of 2^41 bytes */
+	BAD(HEAD "\x09\0\x80\x80\x80\x80\x80\x40\x80\x20\x08\x08\0", "too large");
+}
+
+/* ---------------------------------------------------------- start and stop */
+
+static void test_start_and_stop(void **state)
+{
+	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8 };
+	struct tape tape = { 0 };
+	struct host *host = host_new(&config);
+	struct replay_result result;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(t3_fabric_record(host->fabric, tape_emit, &tape), -1); /* too late */
+	assert_false(t3_fabric_recording(host->fabric));
+	host_free(host);
+	host = host_new_recorded(&config, tape_emit, &tape);
+	assert_true(t3_fabric_recording(host->fabric));
+	host_space(&host->dev[0], 1);
+	host_local(&host->dev[0], 1, 0);
+	host_arm(&host->dev[0], 1, 1);
+	host_store(&host->dev[0], 1, 0, 77, 4);
+	t3_fabric_record_stop(host->fabric);
+	size = tape.size;
+	/* The device goes on with the host's memory. */
+	assert_int_equal(host_load(&host->dev[0], 1, 0, 4), 77);
+	host_buffer(&host->dev[0], 1)[0] = 78;
+	assert_int_equal(host_load(&host->dev[0], 1, 0, 4), 78);
+	host_fill(&host->dev[0], 1, 0, 1);
+	host_free(host);
+	assert_int_equal(tape.size, size);
+	result = replay_tape(&tape);
+	expect_same(&result);
+	assert_true(result.complete);
+	free(tape.data);
+}
+
+/* Detached, used, attached elsewhere, freed and replaced: all of it is the record's. */
+static void test_hot_plug(void **state)
+{
+	struct host_config config = { T3_TOPOLOGY_FULL, 3, 16, 4 };
+	struct tape tape = { 0 };
+	struct host *host = host_new_recorded(&config, tape_emit, &tape);
+	struct host_dev *d = &host->dev[2];
+	struct replay_result result;
+
+	(void)state;
+	t3_dev_detach(d->dev);
+	host_space(d, 3);
+	host_local(d, 3, 0);
+	host_arm(d, 3, 1);
+	host_attach(host, 2);
+	host_fill(d, 3, 0, 5);
+	host_drain(host);
+	host_expect(d, 3, T3_SPACE_COMPLETE, 1);
+	host_free(host);
+	result = replay_tape(&tape);
+	expect_same(&result);
+	assert_int_equal(result.count[T3_REC_ATTACH], 4);
+	assert_int_equal(result.count[T3_REC_DETACH], 4);
+	free(tape.data);
+}
+
+static int report(void **state)
+{
+	(void)state;
+	if (current)
+		print_message("failed at T3_SEED=%llu\n", (unsigned long long)current);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_seeds, NULL, report),
+		cmocka_unit_test(test_short),
+		cmocka_unit_test(test_changes_are_found),
+		cmocka_unit_test(test_result_is_compared),
+		cmocka_unit_test(test_missing_record),
+		cmocka_unit_test(test_every_prefix),
+		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_bad_files),
+		cmocka_unit_test(test_start_and_stop),
+		cmocka_unit_test(test_hot_plug),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+/* t3 sim: the device's model without a machine. */
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+#include <time.h>
+
+#include "sim/replay.h"
+#include "t3tool.h"
+
+static const char usage[] = "usage: t3 sim --replay FILE [--until N] [--verbose | --json]\n\n"
+			    "  --replay FILE  run the record that t3-fabric's record=FILE made\n"
+			    "  --until N      stop after N entries\n"
+			    "  --verbose      a line for each record\n"
+			    "  --json         one JSON object\n\n"
+			    "Exit status: 0 the same, 1 it diverged, 2 wrong usage or a bad file.";
+
+struct arguments {
+	const char *file;
+	struct replay_options options;
+	bool json;
+};
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static const char *verdict_name(const struct replay_result *result)
+{
+	static const char *const names[] = { "same", "diverged", "bad" };
+
+	return names[result->verdict];
+}
+
+/* ------------------------------------------------------------------- output */
+
+static json_t *counts_to_json(const struct replay_result *result)
+{
+	json_t *counts = json_object();
+	uint32_t type;
+
+	for (type = T3_REC_NEW; type < T3_REC_COUNT; type++)
+		json_object_set_new(counts, replay_type_name(type),
+				    json_integer((json_int_t)result->count[type]));
+	return counts;
+}
+
+static int show_json(const struct arguments *args, const struct replay_result *result, double took)
+{
+	json_t *root =
+		json_pack("{s:s, s:s, s:b, s:b, s:I, s:I, s:I, s:f, s:o}", "file", args->file,
+			  "verdict", verdict_name(result), "complete", result->complete, "stopped",
+			  result->stopped, "entries", (json_int_t)result->entries, "bytes",
+			  (json_int_t)result->bytes, "virtual_ns", (json_int_t)result->now,
+			  "seconds", took, "records", counts_to_json(result));
+
+	if (result->verdict != REPLAY_SAME)
+		json_object_update_new(root, json_pack("{s:s, s:I}", "where", result->where, "at",
+						       (json_int_t)result->at));
+	if (result->verdict == REPLAY_DIVERGED)
+		json_object_update_new(root, json_pack("{s:s, s:s}", "recorded", result->recorded,
+						       "replayed", result->replayed));
+	if (result->verdict == REPLAY_BAD)
+		json_object_set_new(root, "why", json_string(result->why));
+	return print_json(root);
+}
+
+static void show_text(const struct replay_result *result, double took)
+{
+	if (result->verdict == REPLAY_DIVERGED)
+		printf("DIVERGED in %s\n  record at byte %llu\n  recorded: %s\n  replayed: %s\n",
+		       result->where, (unsigned long long)result->at, result->recorded,
+		       result->replayed);
+	else if (result->verdict == REPLAY_SAME)
+		printf("same: %llu entries, %llu bytes, %llu ns of virtual time, in %.3f s\n",
+		       (unsigned long long)result->entries, (unsigned long long)result->bytes,
+		       (unsigned long long)result->now, took);
+	if (result->verdict == REPLAY_SAME && !result->complete && !result->stopped)
+		puts("The record stops in the middle: its writer was killed, or crashed there.");
+}
+
+/* --------------------------------------------------------------------- input */
+
+static int replay(struct arguments *args)
+{
+	struct replay_result result;
+	FILE *file = fopen(args->file, "rb");
+	double start = seconds();
+	int ret = EXIT_OK;
+
+	if (!file)
+		return complain(EXIT_USAGE, "%s cannot be opened: %s", args->file, strerror(errno));
+	replay_run(file, &args->options, &result);
+	if (ferror(file)) {
+		result.verdict = REPLAY_BAD;
+		snprintf(result.why, sizeof(result.why), "it cannot be read");
+	}
+	fclose(file);
+	if (args->json)
+		ret = show_json(args, &result, seconds() - start);
+	else
+		show_text(&result, seconds() - start);
+	if (result.verdict == REPLAY_BAD)
+		return complain(EXIT_USAGE, "%s is bad at byte %llu (%s): %s", args->file,
+				(unsigned long long)result.at, result.where, result.why);
+	return result.verdict == REPLAY_DIVERGED ? EXIT_FAIL : ret;
+}
+
+static int parse(int argc, char **argv, struct arguments *args)
+{
+	static const struct option options[] = {
+		{ "replay", required_argument, NULL, 'r' },
+		{ "until", required_argument, NULL, 'u' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "json", no_argument, NULL, 'j' },
+		{ 0 },
+	};
+	int opt;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (opt == 'r')
+			args->file = optarg;
+		else if (opt == 'v')
+			args->options.log = stdout;
+		else if (opt == 'j')
+			args->json = true;
+		else if (opt != 'u')
+			return complain(EXIT_USAGE,
+					"t3 sim does not take '%s', or not without a value",
+					argv[optind - 1]);
+		else if (!parse_number(optarg, UINT64_MAX, &args->options.until) ||
+			 !args->options.until)
+			return complain(EXIT_USAGE, "--until takes a number from 1, not '%s'",
+					optarg);
+	}
+	if (optind != argc)
+		return complain(EXIT_USAGE, "t3 sim does not take '%s'", argv[optind]);
+	if (!args->file)
+		return complain(EXIT_USAGE, "t3 sim needs --replay FILE");
+	if (args->json && args->options.log)
+		return complain(EXIT_USAGE, "--verbose and --json exclude each other");
+	return EXIT_OK;
+}
+
+int cmd_sim(int argc, char **argv)
+{
+	struct arguments args = { 0 };
+	int ret;
+
+	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+		return puts(usage) < 0 ? EXIT_FAIL : EXIT_OK;
+	ret = parse(argc, argv, &args);
+	return ret == EXIT_OK ? replay(&args) : ret;
+}

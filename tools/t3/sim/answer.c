@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+/* What the core does to its host, compared with what it did then. */
+#include "sim/state.h"
+
+/*
+ * The next record, if it is of this type and device. NULL: there is nothing to
+ * compare with any more, or it is another.
+ */
+static const struct replay_head *next(struct replay *replay, uint32_t type, uint32_t slot)
+{
+	struct replay_head *head = replay_peek(replay);
+
+	if (!head)
+		return NULL;
+	if (head->type != type ||
+	    (type != T3_REC_KICK && type != T3_REC_END && head->slot != slot)) {
+		replay_diverged(replay, NULL, "%s of device %u", replay_type_name(type), slot);
+		return NULL;
+	}
+	head->valid = false;
+	return head;
+}
+
+static void differs(struct replay *replay, const char *what, uint64_t recorded, uint64_t replayed)
+{
+	char text[64];
+
+	if (recorded == replayed || replay->reader.ended)
+		return;
+	snprintf(text, sizeof(text), "%s 0x%llx", what, (unsigned long long)recorded);
+	replay_diverged(replay, text, "%s 0x%llx", what, (unsigned long long)replayed);
+}
+
+/* The record ended while we read it: the call goes on without us. */
+static bool cut_off(struct replay *replay)
+{
+	if (replay->reader.ended)
+		replay->over = true;
+	return replay->over;
+}
+
+/* ----------------------------------------------------------------- callbacks */
+
+static int dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	struct replay_device *d = opaque;
+	struct replay *replay = d->replay;
+	const struct replay_head *head = next(replay, T3_REC_DMA_READ, d->slot);
+	bool failed;
+
+	if (!head)
+		return -1;
+	failed = head->flags & T3_REC_FAILED;
+	differs(replay, "DMA_READ of address", replay_address(replay, d->slot, T3_REC_AT_DMA),
+		addr);
+	differs(replay, "DMA_READ of length", reader_number(&replay->reader), len);
+	if (replay->over || cut_off(replay))
+		return -1;
+	replay_log(replay, "    DMA_READ  device %u  0x%llx  %zu bytes%s", d->slot,
+		   (unsigned long long)addr, len, failed ? "  failed" : "");
+	if (failed)
+		return -1;
+	reader_bytes(&replay->reader, buf, len);
+	return cut_off(replay) ? -1 : 0;
+}
+
+static void compare_written(struct replay *replay, const void *buf, size_t len)
+{
+	uint64_t recorded[2] = { 0 }, replayed[2] = { 0 };
+
+	if (len <= T3_REC_DMA_PLAIN) {
+		reader_bytes(&replay->reader, recorded, len);
+		memcpy(replayed, buf, len);
+		differs(replay, "DMA_WRITE of", recorded[0], replayed[0]);
+		differs(replay, "DMA_WRITE of, from byte 8,", recorded[1], replayed[1]);
+	} else {
+		reader_bytes(&replay->reader, recorded, sizeof(recorded[0]));
+		differs(replay, "DMA_WRITE of data with hash", recorded[0],
+			t3_record_hash(0, buf, len));
+	}
+}
+
+static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+{
+	struct replay_device *d = opaque;
+	struct replay *replay = d->replay;
+	const struct replay_head *head = next(replay, T3_REC_DMA_WRITE, d->slot);
+	bool failed;
+
+	if (!head)
+		return 0;
+	failed = head->flags & T3_REC_FAILED;
+	differs(replay, "DMA_WRITE to address", replay_address(replay, d->slot, T3_REC_AT_DMA),
+		addr);
+	differs(replay, "DMA_WRITE of length", reader_number(&replay->reader), len);
+	if (!replay->over)
+		compare_written(replay, buf, len);
+	if (replay->over || cut_off(replay))
+		return 0;
+	replay_log(replay, "    DMA_WRITE  device %u  0x%llx  %zu bytes%s", d->slot,
+		   (unsigned long long)addr, len, failed ? "  failed" : "");
+	return failed ? -1 : 0;
+}
+
+static void irq(void *opaque, uint32_t vector)
+{
+	struct replay_device *d = opaque;
+	struct replay *replay = d->replay;
+
+	if (!next(replay, T3_REC_IRQ, d->slot))
+		return;
+	differs(replay, "IRQ vector", reader_number(&replay->reader), vector);
+	if (!replay->over && !cut_off(replay))
+		replay_log(replay, "    IRQ  device %u  vector %u", d->slot, vector);
+}
+
+static void kick(void *opaque)
+{
+	struct replay *replay = opaque;
+
+	if (next(replay, T3_REC_KICK, 0))
+		replay_log(replay, "    KICK");
+}
+
+static void guest_error(void *opaque, const char *what)
+{
+	struct replay_device *d = opaque;
+
+	replay_log(d->replay, "    guest error  device %u  %s", d->slot, what);
+}
+
+static void trace_state(void *opaque, uint32_t space, uint32_t from, uint32_t to, uint32_t epoch)
+{
+	struct replay_device *d = opaque;
+
+	replay_log(d->replay, "    state  device %u  space %u  %s to %s  epoch %u", d->slot, space,
+		   t3_name_space_state(from), t3_name_space_state(to), epoch);
+}
+
+static void trace_fault(void *opaque, uint32_t space, const struct t3_fault_record *record)
+{
+	struct replay_device *d = opaque;
+
+	replay_log(d->replay, "    fault  device %u  space %u  kind %u  segment %d  tile %d",
+		   d->slot, space, record->kind, (int)record->segment, (int)record->tile);
+}
+
+static void trace_trigger(void *opaque, uint32_t space, uint32_t segment, uint32_t tile)
+{
+	struct replay_device *d = opaque;
+
+	replay_log(d->replay, "    trigger  device %u  space %u  segment %u  tile %u", d->slot,
+		   space, segment, tile);
+}
+
+static void trace_queue(void *opaque, uint32_t queue, uint32_t from, uint32_t to)
+{
+	struct replay_device *d = opaque;
+
+	replay_log(d->replay, "    queue  device %u  queue %u  state %u to %u", d->slot, queue,
+		   from, to);
+}
+
+static void trace_descriptor(void *opaque, uint32_t queue, uint32_t index, uint32_t opcode,
+			     uint32_t status)
+{
+	struct replay_device *d = opaque;
+
+	replay_log(d->replay, "    descriptor  device %u  queue %u  index %u  opcode %u  status %u",
+		   d->slot, queue, index, opcode, status);
+}
+
+const struct t3_host_ops replay_host_ops = {
+	.dma_read = dma_read,
+	.dma_write = dma_write,
+	.irq = irq,
+	.guest_error = guest_error,
+	.trace_state = trace_state,
+	.trace_fault = trace_fault,
+	.trace_trigger = trace_trigger,
+	.trace_queue = trace_queue,
+	.trace_descriptor = trace_descriptor,
+};
+
+const struct t3_fabric_ops replay_fabric_ops = {
+	.kick = kick,
+};
+
+/* ------------------------------------------------------------- device memory */
+
+/* True: the next record is MEMORY of this read. */
+static bool memory_is_next(struct replay *replay)
+{
+	const struct replay_head *head = replay_peek(replay);
+
+	return head && head->type == T3_REC_MEMORY && head->fetches == replay->context.fetches;
+}
+
+/* What the CPU had written by then. */
+static void fetch(void *opaque, uint64_t offset, uint64_t len)
+{
+	struct replay_device *d = opaque;
+	struct replay *replay = d->replay;
+	const struct replay_head *head = &replay->head;
+
+	replay->context.fetches++;
+	while (!replay->over && memory_is_next(replay)) {
+		if (head->slot != d->slot || head->offset < offset || head->length > len ||
+		    head->offset - offset > len - head->length) {
+			replay_diverged(replay, NULL, "a read of device %u, 0x%llx, %llu bytes",
+					d->slot, (unsigned long long)offset,
+					(unsigned long long)len);
+			return;
+		}
+		replay->head.valid = false;
+		replay->context.fetches = 0;
+		reader_bytes(&replay->reader, d->memory + head->offset, head->length);
+		if (cut_off(replay))
+			return;
+		replay_log(replay, "    MEMORY  device %u  0x%llx  %llu bytes", d->slot,
+			   (unsigned long long)head->offset, (unsigned long long)head->length);
+	}
+}
+
+static void stored(void *opaque, uint64_t offset, uint64_t len)
+{
+	struct replay_device *d = opaque;
+
+	t3_record_hash_memory(&d->replay->context, d->slot, offset, d->memory + offset, len);
+}
+
+const struct t3_mem_watch replay_watch = {
+	.fetch = fetch,
+	.stored = stored,
+};
+
+/* ------------------------------------------------------------ end of an entry */
+
+static void compare_hash(struct replay *replay, uint32_t flags)
+{
+	struct t3_record_context *context = &replay->context;
+	uint16_t recorded = t3_record_check(context->told);
+
+	if (flags & T3_REC_HASH)
+		reader_bytes(&replay->reader, &recorded, sizeof(recorded));
+	differs(replay, "hash of all writes to device memory", recorded,
+		t3_record_check(context->hash));
+	context->told = context->hash;
+}
+
+void replay_end(struct replay *replay, uint64_t value, uint32_t size)
+{
+	const struct replay_head *head = next(replay, T3_REC_END, 0);
+	struct t3_record_context *context = &replay->context;
+	uint64_t recorded = 0, returned = 0;
+
+	if (!head)
+		return;
+	memcpy(&returned, &value, size);
+	if (size) {
+		reader_bytes(&replay->reader, &recorded, size);
+		differs(replay, "result", recorded, returned);
+	}
+	if (head->flags & T3_REC_TIME) {
+		context->now += reader_number(&replay->reader);
+		context->seq += reader_number(&replay->reader);
+	}
+	differs(replay, "virtual time", context->now, t3_fabric_now(replay->fabric));
+	differs(replay, "event number", context->seq, t3_fabric_event_number(replay->fabric));
+	compare_hash(replay, head->flags);
+	cut_off(replay);
+	if (!replay->over && size)
+		replay_log(replay, "    = 0x%llx", (unsigned long long)returned);
+}
