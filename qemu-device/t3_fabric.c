@@ -11,6 +11,7 @@
 #include "qom/object_interfaces.h"
 #include "system/runstate.h"
 #include "t3_fabric.h"
+#include "t3_record_file.h"
 #include "t3_status.h"
 #include "trace.h"
 
@@ -23,8 +24,10 @@ struct T3Fabric {
 	char *topology; /* as given; NULL: none, for a private fabric */
 	uint32_t ranks;
 	char *inject; /* as given before the core's fabric exists */
+	char *record_path; /* NULL: no record */
 
 	struct t3_fabric *core;
+	T3Record *record;
 	QEMUBH *bh;
 	VMChangeStateEntry *vmstate;
 	T3FabricPort *ports[T3_MAX_RANKS];
@@ -270,6 +273,11 @@ static bool fabric_start(T3Fabric *fabric, Error **errp)
 		error_setg(errp, "no memory for a fabric with ranks=%" PRIu32, fabric->ranks);
 		return false;
 	}
+	if (fabric->record_path) {
+		fabric->record = t3_record_start(fabric->record_path, fabric->core, errp);
+		if (!fabric->record)
+			return false;
+	}
 	fabric->bh = qemu_bh_new(fabric_bh, fabric);
 	fabric->vmstate = qemu_add_vm_change_state_handler(fabric_vm_state, fabric);
 	return !fabric->inject || inject_all(fabric, fabric->inject, errp);
@@ -321,6 +329,21 @@ static void set_topology(Object *obj, const char *value, Error **errp)
 		return;
 	g_free(fabric->topology);
 	fabric->topology = g_strdup(value);
+}
+
+static char *get_record(Object *obj, Error **errp)
+{
+	return g_strdup(T3_FABRIC(obj)->record_path ?: "");
+}
+
+static void set_record(Object *obj, const char *value, Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+
+	if (!still_open(fabric, "record", errp))
+		return;
+	g_free(fabric->record_path);
+	fabric->record_path = g_strdup(value);
 }
 
 static void get_ranks(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
@@ -376,10 +399,15 @@ static void fabric_finalize(Object *obj)
 
 	g_free(fabric->topology);
 	g_free(fabric->inject);
+	g_free(fabric->record_path);
 	if (!fabric->core)
 		return;
-	qemu_del_vm_change_state_handler(fabric->vmstate);
-	qemu_bh_delete(fabric->bh);
+	if (fabric->record)
+		t3_record_finish(fabric->record);
+	if (fabric->bh) {
+		qemu_del_vm_change_state_handler(fabric->vmstate);
+		qemu_bh_delete(fabric->bh);
+	}
 	t3_fabric_free(fabric->core);
 }
 
@@ -397,6 +425,9 @@ static void fabric_class_init(ObjectClass *klass, void *data)
 	object_class_property_add_str(klass, "inject", NULL, set_inject);
 	object_class_property_set_description(klass, "inject",
 					      "faults to inject now, as KIND KEY=NUMBER...; ...");
+	object_class_property_add_str(klass, "record", get_record, set_record);
+	object_class_property_set_description(klass, "record",
+					      "file that takes a record, for t3 sim --replay");
 	object_class_property_add(klass, "vclock", "uint64", get_vclock, NULL, NULL, NULL);
 	object_class_property_set_description(klass, "vclock", "virtual time in ns");
 	object_class_property_add(klass, "status", "any", get_status, NULL, NULL, NULL);
