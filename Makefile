@@ -129,7 +129,7 @@ unit: $(UNIT) $(UNIT_SAN)
 	@$(STAGE)check.py unit unit-sanitized
 spec: $(SPEC)
 	@$(STAGE)check.py spec
-qtest: qtest-build
+qtest: qtest-build $(TOOL)
 	@$(STAGE)check.py qtest
 guest: build
 	@$(STAGE)check.py guest
@@ -155,14 +155,18 @@ coverage: $(COVERED)
 mutants: build
 	@tests/mutants.py
 
-#: make soak    end-to-end runs with changing seeds for SOAK_SECONDS=600
+#: make soak    end-to-end runs with changing seeds for SOAK_SECONDS=600; a failed one
+#:                leaves the devices' record in .build/run/soak.t3r
 soak: build
-	@$(VM) run --ranks "$$RANKS" --name soak --timeout $$((SOAK_SECONDS + 120)) -- \
+	@mkdir -p $B/run && rm -f $B/run/soak.t3r
+	@$(VM) run --ranks "$$RANKS" --name soak --fabric-opts record=$B/run/soak.t3r --timeout $$((SOAK_SECONDS + 120)) -- \
 		sh -c 'end=$$(($$(date +%s) + $$1)) seed=1; shift; \
 		while [ $$(date +%s) -lt $$end ]; do \
 			"$$@" --seed $$seed || exit 1; seed=$$((seed + 1)); done' soak \
 		"$$SOAK_SECONDS" t3 gemm-rs --ranks "$$RANKS" --shape "$$SHAPE" --dtype "$$DTYPE" \
-		--write "$$WRITE" --iters "$$ITERS" --tile "$$TILE"
+		--write "$$WRITE" --iters "$$ITERS" --tile "$$TILE" || { code=$$?; \
+		echo "The record of the device: t3 sim --replay $B/run/soak.t3r" >&2; exit $$code; }
+	@rm -f $B/run/soak.t3r
 
 #: make san-t3  .build/t3-sanitized: t3 with ASan and UBSan, to replay a record
 san-t3: $B/t3-sanitized

@@ -23,7 +23,7 @@ struct T3Fabric {
 
 	char *topology; /* as given; NULL: none, for a private fabric */
 	uint32_t ranks;
-	char *inject; /* as given before the core's fabric exists */
+	char *inject;	   /* as given before the core's fabric exists */
 	char *record_path; /* NULL: no record */
 
 	struct t3_fabric *core;

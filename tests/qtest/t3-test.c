@@ -231,5 +231,6 @@ int main(int argc, char **argv)
 	add_flight_tests();
 	add_inject_tests();
 	add_hostile_tests();
+	add_record_tests();
 	return g_test_run();
 }

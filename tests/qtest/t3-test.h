@@ -224,5 +224,6 @@ void add_removal_tests(void);
 void add_flight_tests(void);
 void add_inject_tests(void);
 void add_hostile_tests(void);
+void add_record_tests(void);
 
 #endif /* T3_TEST_H */

@@ -389,7 +389,7 @@ def qtest_suite():
 
 def qtest_program(program):
     env = {"QTEST_QEMU_BINARY": str(BUILD / "qemu/qemu-system-x86_64"),
-           "QTEST_QEMU_ARGS": "", "G_TEST_SRCDIR": str(ROOT)}
+           "QTEST_QEMU_ARGS": "", "G_TEST_SRCDIR": str(ROOT), "T3_TOOL": str(BUILD / "t3")}
     return tap_program("qtest/t3", [program, "--tap", "-k"], env)
 
 
