@@ -219,6 +219,42 @@ def e2e_boot(ranks, jobs, *options):
     return results + [vm_result(name, status, log)]
 
 
+def record_of(name):
+    return BUILD / "run" / f"{name}.t3r"
+
+
+def replay_result(name):
+    """A VM's record must replay without the VM, to its end; kept if it does not."""
+    status, log = execute(f"{name}-replay", [BUILD / "t3", "sim", "--replay", record_of(name)])
+    text = log.read_text(errors="replace")
+    good = status == 0 and text.startswith("same: ") and "in the middle" not in text
+    if good:
+        record_of(name).unlink()
+    return Result(f"{name}/replay of the record", PASS if good else FAIL, log)
+
+
+# What t3 sim ends with: (its arguments, status).
+SIM_USE = [("--help", 0), ("", 2), ("--replay", 2), ("--replay /nonexistent", 2), ("--replay /", 2),
+           ("--replay README.md", 2), ("--replay README.md --json", 2), ("argument", 2),
+           ("--replay README.md --until 0", 2), ("--replay README.md --until 1x", 2),
+           ("--replay README.md --json --verbose", 2), ("--no-such-option", 2)]
+
+
+def sim_use():
+    """Its exit status, and one sentence on stderr where it is not 0."""
+    log = LOGS / "sim-use.log"
+    results, start = [], time.monotonic()
+    with open(log, "w", encoding="utf-8") as output:
+        for text, wanted in SIM_USE:
+            done = subprocess.run([BUILD / "t3", "sim", *text.split()], timeout=10, cwd=ROOT,
+                                  capture_output=True, text=True, check=False)
+            output.write(f"{text}: {done.returncode} {done.stderr}\n")
+            good = (done.returncode == wanted
+                    and len(done.stderr.splitlines()) == (1 if wanted else 0))
+            results.append(Result(f"sim/{text}", PASS if good else FAIL, log))
+    return report("sim use", results, time.monotonic() - start)
+
+
 # Faults given with the fabric: (name, injections, whether the job must still pass).
 E2E_INJECTED = [
     ("accidents", "link-random rank=0 peer=1 nth=3000 seed=7;"
@@ -234,20 +270,24 @@ def e2e_injected():
     job = "t3 gemm-rs --ranks 4 --shape 64x64x64 --dtype i32 --iters 2 --seed 7"
     for name, text, good in E2E_INJECTED:
         start = time.monotonic()
-        status, batch = guest_batch(f"e2e-{name}", ["--ranks", "4", "--fabric-opts",
-                                                    f"inject={text}"], [job], 60)
+        record_of(f"e2e-{name}").parent.mkdir(parents=True, exist_ok=True)
+        fabric = f"inject={text},record={record_of(f'e2e-{name}')}"
+        status, batch = guest_batch(f"e2e-{name}", ["--ranks", "4", "--fabric-opts", fabric],
+                                    [job, f"{job} --write doorbell"], 60)
         _, ended, output, log = batch[0]
         told = all(f"rank {rank}:" in output for rank in range(4))
         ok = ended == 0 if good else ended not in (0, 124, None) and told
+        ok = ok and (batch[1][1] == 0) == good
         outcome = "the same result" if good else "an error on each rank"
         results += report(f"e2e {name}",
                           [Result(f"e2e/{name} ({outcome})", PASS if ok else FAIL, log),
-                           vm_result(f"e2e-{name}", status, log)], time.monotonic() - start)
+                           vm_result(f"e2e-{name}", status, log),
+                           replay_result(f"e2e-{name}")], time.monotonic() - start)
     return results
 
 
 def e2e_suite():
-    results = e2e_injected()
+    results = sim_use() + e2e_injected()
     by_ranks = collections.defaultdict(list)
     for ranks, arguments in e2e_matrix():
         by_ranks[ranks].append(arguments)
