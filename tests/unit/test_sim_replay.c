@@ -300,6 +300,34 @@ static void test_result_is_compared(void **state)
 	free(tape.data);
 }
 
+/* The last END with times: the clock's step is its second byte, the events' the last. */
+static void expect_clock_found(bool events, const char *word)
+{
+	struct tape tape = { 0 };
+	struct replay_result result;
+	size_t at;
+	uint32_t i;
+
+	short_run(&tape);
+	for (i = tape.pieces - 1;
+	     tape.data[tape.piece[i]] != (T3_REC_END << T3_REC_TYPE_SHIFT | T3_REC_TIME); i--)
+		assert_true(i > 1);
+	at = events ? piece_end(&tape, i) - 1 : tape.piece[i] + 1;
+	tape.data[at] ^= 1;
+	result = replay_tape(&tape);
+	assert_int_equal(result.verdict, REPLAY_DIVERGED);
+	assert_non_null(strstr(result.recorded, word));
+	assert_int_equal(result.at, tape.piece[i]);
+	free(tape.data);
+}
+
+static void test_clock_is_compared(void **state)
+{
+	(void)state;
+	expect_clock_found(false, "virtual time");
+	expect_clock_found(true, "event number");
+}
+
 static void test_missing_record(void **state)
 {
 	struct tape tape = { 0 };
@@ -501,6 +529,7 @@ int main(void)
 		cmocka_unit_test(test_short),
 		cmocka_unit_test(test_changes_are_found),
 		cmocka_unit_test(test_result_is_compared),
+		cmocka_unit_test(test_clock_is_compared),
 		cmocka_unit_test(test_missing_record),
 		cmocka_unit_test(test_every_prefix),
 		cmocka_unit_test(test_damaged),

@@ -184,9 +184,11 @@ static void run_entries(struct replay *replay)
 
 static void clean_up(struct replay *replay)
 {
+	static const struct replay_options silent;
 	uint32_t i;
 
 	replay->over = true; /* detaching writes and interrupts */
+	replay->options = &silent;
 	for (i = 0; i < T3_RECORD_SLOTS; i++)
 		replay_drop_device(&replay->device[i]);
 	if (replay->fabric)
