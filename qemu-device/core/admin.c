@@ -30,10 +30,8 @@ static bool aperture_taken(const struct t3_dev *dev, const struct t3_cmd_space_c
 	return false;
 }
 
-static uint32_t space_create(struct t3_dev *dev, void *mailbox)
+uint32_t t3_check_space_create(const struct t3_dev *dev, const struct t3_cmd_space_create *cmd)
 {
-	struct t3_cmd_space_create *cmd = mailbox;
-
 	if (cmd->space >= T3_MAX_SPACES)
 		return T3_ADMIN_BAD_SPACE;
 	if (cmd->mbz)
@@ -50,8 +48,16 @@ static uint32_t space_create(struct t3_dev *dev, void *mailbox)
 	    !in_memory(dev, cmd->counters,
 		       (uint64_t)cmd->counter_count * sizeof(struct t3_tile_record)))
 		return T3_ADMIN_BAD_RANGE;
-	if (aperture_taken(dev, cmd))
-		return T3_ADMIN_EXISTS;
+	return aperture_taken(dev, cmd) ? T3_ADMIN_EXISTS : T3_ADMIN_OK;
+}
+
+static uint32_t space_create(struct t3_dev *dev, void *mailbox)
+{
+	struct t3_cmd_space_create *cmd = mailbox;
+	uint32_t status = t3_check_space_create(dev, cmd);
+
+	if (status != T3_ADMIN_OK)
+		return status;
 	t3_space_open(dev, cmd);
 	cmd->generation = t3_space_generation(&dev->space[cmd->space]);
 	return T3_ADMIN_OK;
@@ -151,9 +157,8 @@ static struct t3_link *link_to(const struct t3_space *space, uint32_t rank)
 	return dev->fabric->link[dev->rank][rank];
 }
 
-static uint32_t route_set(struct t3_space *space, void *mailbox)
+uint32_t t3_route_set(struct t3_space *space, const struct t3_cmd_route_set *cmd)
 {
-	const struct t3_cmd_route_set *cmd = mailbox;
 	struct t3_route *route;
 	struct t3_link *link = link_to(space, cmd->peer_rank);
 
@@ -174,6 +179,11 @@ static uint32_t route_set(struct t3_space *space, void *mailbox)
 	route->import = cmd->peer_import;
 	route->link = link;
 	return T3_ADMIN_OK;
+}
+
+static uint32_t route_set(struct t3_space *space, void *mailbox)
+{
+	return t3_route_set(space, mailbox);
 }
 
 static bool route_in_use(const struct t3_space *space, uint32_t index)
@@ -198,9 +208,8 @@ static uint32_t route_clear(struct t3_space *space, void *mailbox)
 	return T3_ADMIN_OK;
 }
 
-static uint32_t import_set(struct t3_space *space, void *mailbox)
+uint32_t t3_import_set(struct t3_space *space, const struct t3_cmd_import_set *cmd)
 {
-	const struct t3_cmd_import_set *cmd = mailbox;
 	struct t3_import *import;
 
 	if (cmd->import >= T3_SPACE_IMPORTS)
@@ -221,6 +230,11 @@ static uint32_t import_set(struct t3_space *space, void *mailbox)
 	import->op_mask = cmd->op_mask;
 	import->segment_mask = cmd->segment_mask;
 	return T3_ADMIN_OK;
+}
+
+static uint32_t import_set(struct t3_space *space, void *mailbox)
+{
+	return t3_import_set(space, mailbox);
 }
 
 /* The source learns that nothing is taken any more, then it is unknown here. */

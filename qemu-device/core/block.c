@@ -13,10 +13,8 @@ static struct t3_link *link_of(const struct t3_segment *segment)
 	return segment->space->route[segment->cur_route].link;
 }
 
-static void append_work(struct t3_segment *segment)
+void t3_block_append_work(struct t3_link *link, struct t3_segment *segment)
 {
-	struct t3_link *link = link_of(segment);
-
 	segment->work_next = NULL;
 	if (link->work_tail)
 		link->work_tail->work_next = segment;
@@ -40,7 +38,7 @@ void t3_block_add_work(struct t3_segment *segment)
 {
 	if (segment->queued || segment->space->state != T3_SPACE_ARMED)
 		return;
-	append_work(segment);
+	t3_block_append_work(link_of(segment), segment);
 	t3_pump_kick(link_of(segment));
 }
 
@@ -83,7 +81,7 @@ bool t3_block_push(struct t3_segment *segment, uint32_t tile, uint32_t slot)
 {
 	struct t3_tile_record *record = t3_segment_record(segment, tile);
 
-	if (record->flags & T3_TILE_READY)
+	if ((record->flags & T3_TILE_READY) || segment->ready_count == segment->tiles)
 		return false;
 	record->flags |= T3_TILE_READY;
 	record->slot = (uint16_t)slot;
@@ -313,7 +311,7 @@ void t3_block_serve(struct t3_link *link)
 	next_tile(segment);
 	if (segment->cur_first == T3_TILE_NONE && !segment->ready_count)
 		return; /* nothing left, or finishing it faulted the space */
-	append_work(segment);
+	t3_block_append_work(link_of(segment), segment);
 	if (link_of(segment) != link)
 		t3_pump_kick(link_of(segment));
 }

@@ -22,6 +22,15 @@ const char *t3_dev_config_error(const struct t3_dev_config *config)
 	return NULL;
 }
 
+static void free_all_segments(struct t3_dev *dev)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_MAX_SEGMENTS; i++)
+		dev->free_segment[i] = T3_MAX_SEGMENTS - 1 - i;
+	dev->free_segments = T3_MAX_SEGMENTS;
+}
+
 static int allocate(struct t3_dev *dev)
 {
 	uint32_t i;
@@ -32,9 +41,7 @@ static int allocate(struct t3_dev *dev)
 	dev->free_segment = calloc(T3_MAX_SEGMENTS, sizeof(uint32_t));
 	if (!dev->page_space || !dev->space || !dev->segment || !dev->free_segment)
 		return -1;
-	for (i = 0; i < T3_MAX_SEGMENTS; i++)
-		dev->free_segment[i] = T3_MAX_SEGMENTS - 1 - i;
-	dev->free_segments = T3_MAX_SEGMENTS;
+	free_all_segments(dev);
 	for (i = 0; i < T3_MAX_SPACES; i++)
 		dev->generation[i] = 1;
 	return t3_tracker_init(&dev->tracker, dev->config.tracker_entries,
@@ -166,6 +173,32 @@ void t3_dev_renew(struct t3_dev *dev)
 		else
 			dev->generation[i]++;
 	drop_links(dev);
+	t3_queues_clear(dev);
+	reset_registers(dev);
+	dev->incarnation++;
+}
+
+/*
+ * A reset that trusts nothing of what is there but which slots are in use: for a
+ * state that is to be replaced, or that was loaded in part.
+ */
+void t3_dev_wipe(struct t3_dev *dev)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_MAX_SPACES; i++) {
+		t3_space_wipe(&dev->space[i]);
+		dev->generation[i]++;
+	}
+	for (i = 0; i < T3_MAX_SEGMENTS; i++)
+		if (dev->segment[i].space)
+			dev->segment[i].space = NULL;
+	free_all_segments(dev);
+	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++)
+		if (dev->fabric->link[dev->rank][i])
+			t3_pump_forget_all(dev->fabric->link[dev->rank][i]);
+	t3_tracker_clear(dev);
+	dev->tracker.clock = 0;
 	t3_queues_clear(dev);
 	reset_registers(dev);
 	dev->incarnation++;

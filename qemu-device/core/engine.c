@@ -12,18 +12,30 @@ static bool runnable(const struct t3_queue *q)
 }
 
 /* The highest priority first, round robin among equals. NULL: nothing to do. */
-static struct t3_queue *choose(struct t3_dev *dev)
+static const struct t3_queue *best_of(const struct t3_dev *dev)
 {
-	struct t3_queue *best = NULL;
+	const struct t3_queue *best = NULL;
 	uint32_t i;
 
 	for (i = 1; i <= T3_MAX_QUEUES; i++) {
-		struct t3_queue *q = &dev->queue[(dev->engine_last + i) % T3_MAX_QUEUES];
+		const struct t3_queue *q = &dev->queue[(dev->engine_last + i) % T3_MAX_QUEUES];
 
 		if (runnable(q) && (!best || q->priority > best->priority))
 			best = q;
 	}
 	return best;
+}
+
+static struct t3_queue *choose(struct t3_dev *dev)
+{
+	const struct t3_queue *best = best_of(dev);
+
+	return best ? &dev->queue[t3_queue_id(best)] : NULL;
+}
+
+bool t3_engine_has_work(const struct t3_dev *dev)
+{
+	return best_of(dev) != NULL;
 }
 
 /* To be called whenever a queue may have become runnable. */

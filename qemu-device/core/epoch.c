@@ -168,9 +168,27 @@ void t3_epoch_arm(struct t3_space *space, uint32_t epoch)
 	t3_epoch_try_armed(space);
 }
 
+/* Only a guest's kernel that overwrites counter records can leave something to send. */
+static const struct t3_segment *unsent(const struct t3_space *space)
+{
+	uint32_t i;
+
+	for (i = 0; i < space->seg_count; i++)
+		if (space->sorted[i]->ready_count || space->sorted[i]->cur_first != T3_TILE_NONE)
+			return space->sorted[i];
+	return NULL;
+}
+
 static void try_complete(struct t3_space *space)
 {
-	if (space->state == T3_SPACE_ARMED && !space->segs_left)
+	const struct t3_segment *segment;
+
+	if (space->state != T3_SPACE_ARMED || space->segs_left)
+		return;
+	segment = unsent(space);
+	if (segment)
+		t3_space_fail_cpu(space, T3_FAULT_COUNTER, segment, T3_NONE32, T3_NONE64);
+	else
 		set_state(space, T3_SPACE_COMPLETE);
 }
 

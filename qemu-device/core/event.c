@@ -69,6 +69,12 @@ void t3_heap_add(struct t3_heap *heap, struct t3_event *event, uint64_t time)
 	sift_up(heap, heap->count++, event);
 }
 
+/* With the time and the sequence number that it has: a state is being loaded. */
+void t3_heap_restore(struct t3_heap *heap, struct t3_event *event)
+{
+	sift_up(heap, heap->count++, event);
+}
+
 void t3_heap_remove(struct t3_heap *heap, struct t3_event *event)
 {
 	uint32_t pos;

@@ -2,9 +2,7 @@
 /* Fault injection: SPEC.md section 12. */
 #include "t3_internal.h"
 
-#define MAX_DELAY     1000000000u /* ns */
-#define RANDOM_DELAY  4096u	  /* ns: LINK_RANDOM delays by 1 to this */
-#define RANDOM_CHANCE 65536u
+#define RANDOM_DELAY 4096u /* ns: LINK_RANDOM delays by 1 to this */
 
 /* ----------------------------------------------------------------- arguments */
 
@@ -47,10 +45,10 @@ static bool values_fit(const struct rule *rule, const struct t3_cmd_inject *inje
 		return true;
 	if (rule->counted ? !inject->count : inject->count != 0)
 		return false;
-	if (!rule->counted && inject->nth >= (random ? RANDOM_CHANCE : 1))
+	if (!rule->counted && inject->nth >= (random ? T3_INJECT_CHANCE : 1))
 		return false;
 	if (inject->kind == T3_INJECT_DELAY)
-		return inject->value && inject->value <= MAX_DELAY;
+		return inject->value && inject->value <= T3_INJECT_MAX_DELAY;
 	return rule->value || !inject->value;
 }
 

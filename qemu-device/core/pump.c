@@ -19,18 +19,23 @@ static bool counted(const struct t3_ctl *ctl)
 	return ctl->packet.src_generation == t3_space_generation(ctl->space);
 }
 
+void t3_pump_append_control(struct t3_link *link, struct t3_ctl *ctl)
+{
+	ctl->next = NULL;
+	ctl->link = link;
+	if (link->ctl_tail)
+		link->ctl_tail->next = ctl;
+	else
+		link->ctl_head = ctl;
+	link->ctl_tail = ctl;
+}
+
 /* A newer message replaces one that has not been sent. */
 void t3_pump_control(struct t3_space *space, struct t3_link *link, struct t3_ctl *ctl,
 		     const struct t3_packet *packet)
 {
 	if (!ctl->link) {
-		ctl->next = NULL;
-		ctl->link = link;
-		if (link->ctl_tail)
-			link->ctl_tail->next = ctl;
-		else
-			link->ctl_head = ctl;
-		link->ctl_tail = ctl;
+		t3_pump_append_control(link, ctl);
 		space->in_flight++;
 	} else if (!counted(ctl)) {
 		space->in_flight++;
@@ -69,6 +74,14 @@ void t3_pump_forget_control(struct t3_ctl *ctl)
 	if (link->ctl_tail == ctl)
 		link->ctl_tail = before;
 	ctl->link = NULL;
+}
+
+/* Their owners are gone or about to go. */
+void t3_pump_forget_all(struct t3_link *link)
+{
+	link->ctl_head = link->ctl_tail = NULL;
+	link->work_head = link->work_tail = NULL;
+	link->engine_waits = link->engine_turn = false;
 }
 
 static void send_control(struct t3_link *link)
@@ -120,6 +133,18 @@ static void reject(struct t3_space *space, const struct t3_packet *packet, uint3
 	t3_space_fail(space, &record);
 }
 
+/*
+ * A guest's kernel that overwrites counter records can end an epoch while packets
+ * of it are in flight: the segment may be gone.
+ */
+static void acked(struct t3_space *space, const struct t3_packet *packet)
+{
+	struct t3_segment *segment = space->segment[packet->src_segment];
+
+	if (segment)
+		t3_epoch_segment_acked(segment, packet->length);
+}
+
 /* `status` is t3_nak or T3_STATUS_LINK. */
 void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint32_t status)
 {
@@ -135,6 +160,6 @@ void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint
 	if (status != T3_NAK_NONE && matters)
 		reject(space, packet, status);
 	else if (packet->type == T3_PKT_UPDATE && space->state == T3_SPACE_ARMED)
-		t3_epoch_segment_acked(space->segment[packet->src_segment], packet->length);
+		acked(space, packet);
 	t3_space_settle_in_flight(space);
 }

@@ -11,7 +11,10 @@ void t3_queue_set_state(struct t3_queue *q, uint32_t state)
 {
 	struct t3_dev *dev = q->dev;
 
-	if (dev->ops.trace_queue && q->state != state) /* ABORT of a queue in ERROR may fail */
+	/* ERROR twice: an abort's completion could not be written. */
+	if (q->state == state)
+		return;
+	if (dev->ops.trace_queue)
 		dev->ops.trace_queue(dev->opaque, t3_queue_id(q), q->state, state);
 	q->state = state;
 }

@@ -220,7 +220,7 @@ static bool routes_set(const struct t3_space *space, uint32_t routes)
 	return routes != 0;
 }
 
-uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd)
+uint32_t t3_segment_insert(struct t3_space *space, const struct t3_cmd_seg_map *cmd)
 {
 	struct t3_dev *dev = space->dev;
 	struct t3_segment *segment;
@@ -253,10 +253,18 @@ uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd
 	segment->space = space;
 	fill(segment, cmd, extent, (uint32_t)tiles_x, (uint32_t)tiles);
 	t3_segment_new_epoch(segment);
-	t3_segment_zero_records(segment);
 	space->segment[cmd->segment] = segment;
 	insert_sorted(space, segment);
 	return T3_ADMIN_OK;
+}
+
+uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd)
+{
+	uint32_t status = t3_segment_insert(space, cmd);
+
+	if (status == T3_ADMIN_OK)
+		t3_segment_zero_records(space->segment[cmd->segment]);
+	return status;
 }
 
 void t3_segment_unmap(struct t3_segment *segment)

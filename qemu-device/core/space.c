@@ -24,18 +24,23 @@ uint32_t t3_space_generation(const struct t3_space *space)
 	return space->dev->generation[space->id];
 }
 
+/* Without a trace of it. */
+void t3_space_put_state(struct t3_space *space, uint32_t state)
+{
+	uint32_t *used = &space->dev->used[space->id / 32];
+	uint32_t bit = 1u << space->id % 32;
+
+	*used = state == T3_SPACE_FREE ? *used & ~bit : *used | bit;
+	space->state = state;
+}
+
 void t3_space_set_state(struct t3_space *space, uint32_t state)
 {
 	struct t3_dev *dev = space->dev;
-	uint32_t bit = 1u << space->id % 32;
 
-	if (state == T3_SPACE_FREE)
-		dev->used[space->id / 32] &= ~bit;
-	else
-		dev->used[space->id / 32] |= bit;
 	if (dev->ops.trace_state)
 		dev->ops.trace_state(dev->opaque, space->id, space->state, state, space->epoch);
-	space->state = state;
+	t3_space_put_state(space, state);
 }
 
 void t3_space_drop(struct t3_space *space)
@@ -122,8 +127,8 @@ static void map_pages(struct t3_space *space, uint32_t value)
 		page[i] = (uint16_t)value;
 }
 
-/* The command was checked by admin.c. */
-void t3_space_open(struct t3_dev *dev, const struct t3_cmd_space_create *cmd)
+/* The command was checked by admin.c. The state stays FREE. */
+struct t3_space *t3_space_place(struct t3_dev *dev, const struct t3_cmd_space_create *cmd)
 {
 	struct t3_space *space = &dev->space[cmd->space];
 
@@ -138,6 +143,13 @@ void t3_space_open(struct t3_dev *dev, const struct t3_cmd_space_create *cmd)
 	space->event_area = cmd->event_area;
 	space->fresh = true;
 	map_pages(space, space->id + 1);
+	return space;
+}
+
+void t3_space_open(struct t3_dev *dev, const struct t3_cmd_space_create *cmd)
+{
+	struct t3_space *space = t3_space_place(dev, cmd);
+
 	t3_space_set_state(space, T3_SPACE_IDLE);
 	t3_notify_all(space);
 }
@@ -228,6 +240,17 @@ void t3_space_settle_in_flight(struct t3_space *space)
 		return;
 	t3_space_set_state(space, T3_SPACE_QUIESCED);
 	t3_notify_state(space);
+}
+
+/* Nothing refers to the slot any more but its pages. */
+void t3_space_wipe(struct t3_space *space)
+{
+	if (!space->dev)
+		return;
+	if (space->state != T3_SPACE_FREE)
+		map_pages(space, 0);
+	t3_space_put_state(space, T3_SPACE_FREE);
+	memset(space, 0, sizeof(*space));
 }
 
 /* Forgets all without telling anybody: DESTROY and function reset. */

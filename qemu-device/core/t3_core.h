@@ -208,4 +208,30 @@ bool t3_fabric_link_info(const struct t3_fabric *fabric, uint32_t src, uint32_t 
 /* T3_COUNTER_COUNT words. */
 const uint64_t *t3_dev_counters(const struct t3_dev *dev);
 
+/* -------------------------------------------------------------------- state */
+
+typedef void t3_sink(void *opaque, const void *data, size_t len);
+
+/*
+ * Migration (SPEC.md section 13). Between two calls into the core, at any moment,
+ * and again into devices and a fabric of the same configuration: all devices and
+ * the fabric, in any order, then t3_fabric_check(), then anything else. Device
+ * memory and host memory are the host's to carry over.
+ */
+void t3_dev_save(struct t3_dev *dev, t3_sink *sink, void *opaque);
+void t3_fabric_save(struct t3_fabric *fabric, t3_sink *sink, void *opaque);
+/*
+ * The state is not trusted. NULL, or why it is refused, in words: the device is
+ * reset then, or the fabric with all its devices. The device must be attached.
+ */
+const char *t3_dev_load(struct t3_dev *dev, const void *data, size_t len);
+const char *t3_fabric_load(struct t3_fabric *fabric, const void *data, size_t len);
+/*
+ * NULL, or which rule of a sound machine is broken. After a load that breaks one,
+ * t3_fabric_wipe() is the only call allowed.
+ */
+const char *t3_fabric_check(const struct t3_fabric *fabric);
+/* Resets the fabric and all its devices, whatever they hold. */
+void t3_fabric_wipe(struct t3_fabric *fabric);
+
 #endif /* T3_CORE_H */

@@ -56,6 +56,7 @@ struct t3_heap {
 
 int t3_heap_init(struct t3_heap *heap, uint32_t capacity);
 void t3_heap_add(struct t3_heap *heap, struct t3_event *event, uint64_t time);
+void t3_heap_restore(struct t3_heap *heap, struct t3_event *event);
 void t3_heap_remove(struct t3_heap *heap, struct t3_event *event);
 struct t3_event *t3_heap_pop(struct t3_heap *heap);
 
@@ -80,6 +81,9 @@ enum t3_held {
 	T3_HELD_LATE, /* injected: the next to arrive does so later than its slot says */
 	T3_HELD_SWAP, /* injected: it does so behind its successor */
 };
+
+#define T3_INJECT_MAX_DELAY 1000000000u /* ns */
+#define T3_INJECT_CHANCE    65536u
 
 /* What is injected at a link. */
 struct t3_accidents {
@@ -360,8 +364,9 @@ int t3_record_adopt(struct t3_dev *dev, struct t3_fabric *fabric);
 void t3_record_forget(struct t3_dev *dev);
 
 /* What the public functions of entry.c are made of. */
-bool t3_heap_run(struct t3_fabric *fabric, uint32_t budget);		   /* fabric.c */
-void t3_dev_renew(struct t3_dev *dev);					   /* dev.c */
+bool t3_heap_run(struct t3_fabric *fabric, uint32_t budget); /* fabric.c */
+void t3_dev_renew(struct t3_dev *dev);			     /* dev.c */
+void t3_dev_wipe(struct t3_dev *dev);
 uint64_t t3_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size); /* regs.c */
 void t3_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
 uint64_t t3_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size); /* store.c */
@@ -372,6 +377,7 @@ void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, 
 uint32_t t3_link_free_slots(const struct t3_link *link);
 /* The caller checked t3_link_free_slots(). Returns where to put the payload. */
 void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const void *payload);
+void t3_link_wipe(struct t3_link *link); /* state_link.c */
 void t3_link_drop_all(struct t3_link *link);
 /* The sender has been reset or has gone: the other end will notice, or notices now. */
 void t3_link_lose(struct t3_link *link);
@@ -385,6 +391,8 @@ void t3_pump_kick(struct t3_link *link);
 void t3_pump_control(struct t3_space *space, struct t3_link *link, struct t3_ctl *ctl,
 		     const struct t3_packet *packet);
 void t3_pump_forget_control(struct t3_ctl *ctl);
+void t3_pump_append_control(struct t3_link *link, struct t3_ctl *ctl);
+void t3_pump_forget_all(struct t3_link *link);
 void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint32_t status);
 
 /* block.c: updates and blocks of tiles for the routes of a segment */
@@ -399,6 +407,7 @@ void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, con
 		     uint32_t bytes);
 /* True: the block of this first tile was appended. False: it is on the list already. */
 bool t3_block_push(struct t3_segment *segment, uint32_t first, uint32_t slot);
+void t3_block_append_work(struct t3_link *link, struct t3_segment *segment);
 void t3_block_add_work(struct t3_segment *segment);
 void t3_block_forget(struct t3_segment *segment);
 /* One packet of the first segment on the link's work list. */
@@ -413,9 +422,13 @@ struct t3_space *t3_space_slot(struct t3_dev *dev, uint32_t id); /* id < T3_MAX_
 bool t3_space_live(const struct t3_space *space);		 /* IDLE .. FAULTED */
 uint32_t t3_space_generation(const struct t3_space *space);
 void t3_space_open(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
+/* For a create command that was checked; the state stays FREE. */
+struct t3_space *t3_space_place(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
+void t3_space_wipe(struct t3_space *space);
 void t3_space_renew(struct t3_space *space);
 void t3_space_disable(struct t3_space *space);
 /* Without telling anybody; t3_notify_state() does. */
+void t3_space_put_state(struct t3_space *space, uint32_t state);
 void t3_space_set_state(struct t3_space *space, uint32_t state);
 void t3_space_settle_in_flight(struct t3_space *space);
 void t3_space_drop_state(struct t3_space *space);
@@ -443,6 +456,8 @@ void t3_epoch_segment_acked(struct t3_segment *segment, uint32_t bytes);
 /* segment.c */
 struct t3_segment *t3_segment_at(struct t3_space *space, uint64_t offset);
 uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd);
+/* As SEG_MAP, but the counter records keep what they hold. */
+uint32_t t3_segment_insert(struct t3_space *space, const struct t3_cmd_seg_map *cmd);
 uint32_t t3_segment_staging(struct t3_space *space, const struct t3_cmd_seg_staging *cmd);
 void t3_segment_unmap(struct t3_segment *segment);
 void t3_segment_new_epoch(struct t3_segment *segment);
@@ -514,12 +529,17 @@ void t3_nmc_identity(uint32_t dtype, uint32_t op, void *dst, size_t bytes);
 /* doorbell.c, admin.c */
 void t3_doorbell_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
 uint64_t t3_doorbell_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
+/* The commands of these names, and their rules. Return t3_admin_status. */
+uint32_t t3_check_space_create(const struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
+uint32_t t3_route_set(struct t3_space *space, const struct t3_cmd_route_set *cmd);
+uint32_t t3_import_set(struct t3_space *space, const struct t3_cmd_import_set *cmd);
 void t3_admin_run(struct t3_dev *dev, uint32_t opcode);
 
 /* queue.c */
 void t3_queues_init(struct t3_dev *dev);
 void t3_queues_clear(struct t3_dev *dev);
 void t3_queue_submit(struct t3_dev *dev, uint32_t id, uint32_t tail);
+uint32_t t3_queue_create(struct t3_dev *dev, const struct t3_cmd_queue_create *cmd);
 uint32_t t3_queue_command(struct t3_dev *dev, uint32_t opcode);
 /* Injection: the queue makes no progress until QUEUE_ABORT or hung = false. */
 void t3_queue_hang(struct t3_dev *dev, uint32_t id, bool hung);
@@ -543,6 +563,7 @@ uint32_t t3_move_piece(struct t3_queue *q, uint32_t *bytes, uint64_t *detail);
 
 /* engine.c */
 void t3_engine_fire(struct t3_event *event);
+bool t3_engine_has_work(const struct t3_dev *dev);
 void t3_engine_wake(struct t3_dev *dev);
 void t3_engine_attach(struct t3_dev *dev);
 void t3_engine_clear(struct t3_dev *dev);

@@ -5,6 +5,7 @@
  * test_core_property.c.
  */
 #include "hostile.h"
+#include "migrate.h"
 #include "ring.h"
 
 #define SEEDS 20u
@@ -43,8 +44,11 @@ static void check_device(struct mad *m, struct host_dev *d, bool idle)
 
 static void check(struct mad *m, bool idle)
 {
+	const char *broken = t3_fabric_check(m->hostile.host->fabric);
 	uint32_t r;
 
+	if (broken)
+		fail_msg("%s", broken);
 	if (idle)
 		host_drain(m->hostile.host);
 	for (r = 0; r < RANKS; r++)
@@ -59,6 +63,8 @@ static void rage(struct mad *m, uint32_t steps)
 		hostile_step(&m->hostile);
 		if (i % 64 == 0)
 			check(m, false);
+		if (i % 512 == 100)
+			host_migrate(m->hostile.host, T3_INLINE_BUDGET);
 	}
 	check(m, m->hostile.guarded || hostile_below(&m->hostile, 2));
 }

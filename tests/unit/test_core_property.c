@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Random collectives (common/scene.h) in random interleavings, with small trackers,
- * cut event budgets and lossy links, against the reference model: byte for byte and
+ * cut event budgets, lossy links and migrations, against the reference model: byte for byte and
  * count for count. T3_SEEDS overrides how many, T3_SEED which one alone.
  */
+#include "migrate.h"
 #include "ref.h"
 #include "scene.h"
 
@@ -237,7 +238,7 @@ static void cancel(struct host *host)
 static void one_seed(struct host *host, uint64_t seed)
 {
 	static const uint32_t budgets[] = { 0, 1, 2, 3, 7, T3_INLINE_BUDGET };
-	uint32_t steps = 0, done = 0, rank, burst;
+	uint32_t steps = 0, done = 0, rank, burst, budget, moves;
 
 	t3_fabric_set_inline_budget(host->fabric, T3_INLINE_BUDGET);
 	cancel(host);
@@ -247,8 +248,14 @@ static void one_seed(struct host *host, uint64_t seed)
 	run.lossy = below(3) == 0;
 	if (run.lossy)
 		inject(host);
-	t3_fabric_set_inline_budget(host->fabric, budgets[below(6)]);
+	budget = budgets[below(6)];
+	moves = below(16) ? 0 : 1 + below(3); /* migrations on the way */
+	t3_fabric_set_inline_budget(host->fabric, budget);
 	while (done != (1u << host->ranks) - 1) {
+		if (moves && !below(20)) {
+			host_migrate(host, budget);
+			moves--;
+		}
 		rank = below(host->ranks);
 		for (burst = 1 + below(12); burst && !(done >> rank & 1); burst--)
 			if (step(rank))
@@ -256,6 +263,7 @@ static void one_seed(struct host *host, uint64_t seed)
 		assert_true(++steps < 200000);
 	}
 	host_drain(host);
+	assert_null(t3_fabric_check(host->fabric));
 	scene_expect_counts(&run.scene);
 }
 

@@ -183,33 +183,48 @@ void host_attach(struct host *host, uint32_t rank)
 	assert_int_equal(t3_dev_attach(host->dev[rank].dev, host->fabric, rank), 0);
 }
 
-void host_replace(struct host *host, uint32_t rank, bool guest_inject)
+void host_new_device(struct host *host, uint32_t rank)
 {
 	struct host_dev *d = &host->dev[rank];
 	struct t3_dev_config config = {
 		.memory_size = HOST_MEMORY,
 		.aperture_size = HOST_APERTURE,
-		.tracker_entries = 256,
-		.tracker_ways = 8,
-		.guest_inject = guest_inject,
+		.tracker_entries = host->config.entries,
+		.tracker_ways = host->config.ways,
+		.guest_inject = d->guest_inject,
 	};
 
-	t3_dev_detach(d->dev);
-	t3_dev_free(d->dev);
 	d->dev = t3_dev_new(&config, d->memory, &dev_ops, d);
 	assert_non_null(d->dev);
 	host_attach(host, rank);
 }
 
-static void add_device(struct host *host, uint32_t rank, const struct host_config *config)
+void host_replace(struct host *host, uint32_t rank, bool guest_inject)
 {
 	struct host_dev *d = &host->dev[rank];
-	struct t3_dev_config dev_config = {
-		.memory_size = HOST_MEMORY,
-		.aperture_size = HOST_APERTURE,
-		.tracker_entries = config->entries,
-		.tracker_ways = config->ways,
+
+	t3_dev_detach(d->dev);
+	t3_dev_free(d->dev);
+	d->guest_inject = guest_inject;
+	host_new_device(host, rank);
+}
+
+void host_new_fabric(struct host *host)
+{
+	struct t3_fabric_config fabric_config = {
+		.topology = host->config.topology,
+		.ranks = host->config.ranks,
+		.id = 0x1122334455667788ull,
 	};
+	struct t3_fabric_ops fabric_ops = { .kick = kick };
+
+	host->fabric = t3_fabric_new(&fabric_config, &fabric_ops, host);
+	assert_non_null(host->fabric);
+}
+
+static void add_device(struct host *host, uint32_t rank)
+{
+	struct host_dev *d = &host->dev[rank];
 
 	d->host = host;
 	d->rank = rank;
@@ -219,30 +234,22 @@ static void add_device(struct host *host, uint32_t rank, const struct host_confi
 	d->pages = calloc(HOST_PAGES, T3_PAGE_SIZE);
 	d->data = calloc(1, HOST_DATA_SIZE);
 	assert_true(d->memory && d->pages && d->data);
-	d->dev = t3_dev_new(&dev_config, d->memory, &dev_ops, d);
-	assert_non_null(d->dev);
-	host_attach(host, rank);
+	host_new_device(host, rank);
 }
 
 struct host *host_new_recorded(const struct host_config *config, t3_record_emit *emit, void *opaque)
 {
 	struct host *host = calloc(1, sizeof(*host));
-	struct t3_fabric_config fabric_config = {
-		.topology = config->topology,
-		.ranks = config->ranks,
-		.id = 0x1122334455667788ull,
-	};
-	struct t3_fabric_ops fabric_ops = { .kick = kick };
 	uint32_t i;
 
 	assert_non_null(host);
+	host->config = *config;
 	host->ranks = config->ranks;
-	host->fabric = t3_fabric_new(&fabric_config, &fabric_ops, host);
-	assert_non_null(host->fabric);
+	host_new_fabric(host);
 	if (emit)
 		assert_int_equal(t3_fabric_record(host->fabric, emit, opaque), 0);
 	for (i = 0; i < config->ranks; i++)
-		add_device(host, i, config);
+		add_device(host, i);
 	return host;
 }
 

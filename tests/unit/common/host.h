@@ -59,6 +59,7 @@ struct host_dev {
 	struct t3_dev *dev;
 	struct host *host;
 	uint32_t rank;
+	bool guest_inject; /* its property */
 	uint64_t memory_size;
 	uint8_t *memory;
 	uint8_t *shadow; /* if set: gets what the core reports as dirty */
@@ -84,6 +85,7 @@ struct host_config {
 };
 
 struct host {
+	struct host_config config;
 	struct t3_fabric *fabric;
 	uint32_t ranks;
 	uint32_t kicks;
@@ -95,6 +97,9 @@ struct host *host_new_recorded(const struct host_config *config, t3_record_emit 
 			       void *opaque);
 struct host *host_ring(uint32_t ranks); /* 256 entries, 8 ways */
 void host_free(struct host *host);
+/* Their parts: a device of that rank without memory of its own, and a fabric. */
+void host_new_device(struct host *host, uint32_t rank);
+void host_new_fabric(struct host *host);
 bool host_inject(struct t3_fabric *fabric, uint32_t src, uint32_t dst, uint32_t kind, uint32_t nth);
 void host_attach(struct host *host, uint32_t rank);
 /* Another device takes the rank, with the same memory, as it is. */

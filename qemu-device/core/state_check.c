@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The rules that every sound machine keeps between two calls into the core. A load
+ * has to end in one; tests may ask at any time. What the guest's kernel can spoil,
+ * the counter records in device memory, is not looked at: pump.c and tracker.c check
+ * those when they use them.
+ */
+#include "t3_state.h"
+
+static bool running(const struct t3_space *space)
+{
+	return space->state == T3_SPACE_ARMING || space->state == T3_SPACE_ARMED;
+}
+
+/* ---------------------------------------------------------------- segments */
+
+static const char *check_ready(const struct t3_segment *segment)
+{
+	bool has_work = segment->ready_count || segment->cur_first != T3_TILE_NONE;
+
+	if (segment->ready_count > segment->tiles)
+		return "more blocks are ready than there are tiles";
+	if (segment->ready_count &&
+	    (segment->ready_head >= segment->tiles || segment->ready_tail >= segment->tiles))
+		return "the ready list begins or ends outside the segment";
+	if (has_work && (segment->kind == T3_SEG_LOCAL || !running(segment->space)))
+		return "tiles are ready that are not to be sent";
+	if (segment->queued != (has_work && segment->space->state == T3_SPACE_ARMED))
+		return "a segment is on its work list without work, or has work and is not";
+	return NULL;
+}
+
+static uint32_t first_route(const struct t3_segment *segment)
+{
+	return segment->routes ? (uint32_t)__builtin_ctz(segment->routes) : 0;
+}
+
+static const char *check_cursor(const struct t3_segment *segment)
+{
+	struct t3_tile_shape shape;
+
+	if (segment->cur_first == T3_TILE_NONE)
+		return segment->cur_route == first_route(segment)
+			       ? NULL
+			       : "a segment without a block is on a later route";
+	if (segment->cur_first >= segment->tiles || segment->cur_first % segment->block_tiles ||
+	    segment->cur_tile < segment->cur_first ||
+	    segment->cur_tile >= t3_segment_block_end(segment, segment->cur_first))
+		return "the tile being sent is outside its block";
+	if (!(segment->routes >> segment->cur_route & 1))
+		return "a block is sent on a route that is not its segment's";
+	if (segment->kind == T3_SEG_REMOTE && segment->cur_slot >= segment->slots)
+		return "a block is sent from no staging slot";
+	shape = t3_segment_tile_shape(segment, segment->cur_tile);
+	if (segment->cur_row >= shape.rows || segment->cur_col >= shape.row_bytes ||
+	    segment->cur_col % segment->esize)
+		return "the place being sent is outside its tile";
+	return NULL;
+}
+
+/*
+ * Counter records that a guest's kernel overwrites can take the counts past the end,
+ * but not the words from them.
+ */
+static const char *check_word(const struct t3_segment *segment)
+{
+	bool tracked = segment->word & T3_SEG_WORD_TRACKED;
+	bool delivered = segment->word & T3_SEG_WORD_DELIVERED;
+
+	if (segment->word & ~(T3_SEG_WORD_EPOCH | T3_SEG_WORD_TRACKED | T3_SEG_WORD_DELIVERED))
+		return "a segment word has unknown bits";
+	if (segment->word && (uint32_t)segment->word != segment->space->epoch)
+		return "a segment word is of another epoch";
+	if (tracked != (segment->tiles_tracked >= segment->tiles))
+		return "a segment's tiles are counted wrong";
+	if (delivered ? !tracked || segment->acked_bytes < segment->send_bytes
+		      : segment->tiles_tracked == segment->tiles &&
+				segment->acked_bytes == segment->send_bytes)
+		return "a segment's bytes are counted wrong";
+	return NULL;
+}
+
+static const char *check_segment(const struct t3_segment *segment)
+{
+	const char *broken = check_ready(segment);
+
+	if (!broken)
+		broken = check_cursor(segment);
+	return broken ? broken : check_word(segment);
+}
+
+/* ------------------------------------------------------------------ spaces */
+
+static const char *check_epoch(const struct t3_space *space)
+{
+	uint32_t i, left = 0;
+
+	if (space->fresh && (running(space) || space->state == T3_SPACE_COMPLETE))
+		return "a space works on no epoch";
+	for (i = 0; i < space->seg_count; i++)
+		left += !(space->sorted[i]->word & T3_SEG_WORD_DELIVERED);
+	if (running(space) && space->segs_left != left)
+		return "a space's count of segments that are not delivered is wrong";
+	if (space->state == T3_SPACE_ARMED && !left)
+		return "a space is ARMED with nothing left to do";
+	return NULL;
+}
+
+static const char *check_ctl(const struct t3_space *space, const struct t3_ctl *ctl, bool import,
+			     const struct t3_link *expected)
+{
+	const struct t3_packet *packet = &ctl->packet;
+
+	if (!ctl->link)
+		return NULL;
+	if (expected && ctl->link != expected)
+		return "a control packet waits for the wrong link";
+	if (packet->length || packet->src_space != space->id || ctl->space != space)
+		return "a control packet is not of its space";
+	if (import ? packet->type != T3_PKT_STATE
+		   : packet->type != T3_PKT_ARM_QUERY && packet->type != T3_PKT_POISON)
+		return "a control packet is of the wrong type";
+	return NULL;
+}
+
+static const char *check_peers(const struct t3_space *space)
+{
+	struct t3_link *const *links = space->dev->fabric->link[space->dev->rank];
+	const char *broken = NULL;
+	uint32_t i;
+
+	for (i = 0; i < T3_SPACE_ROUTES && !broken; i++) {
+		const struct t3_route *route = &space->route[i];
+
+		broken = check_ctl(space, &route->ctl, false, route->used ? route->link : NULL);
+	}
+	for (i = 0; i < T3_SPACE_IMPORTS && !broken; i++) {
+		const struct t3_import *import = &space->import[i];
+
+		broken = check_ctl(space, &import->ctl, true,
+				   import->used ? links[import->rank] : NULL);
+	}
+	return broken;
+}
+
+static const char *check_space(const struct t3_space *space)
+{
+	const char *broken = check_epoch(space);
+	uint32_t i;
+
+	for (i = 0; i < space->seg_count && !broken; i++)
+		broken = check_segment(space->sorted[i]);
+	if (!broken && space->dev->fabric)
+		broken = check_peers(space);
+	return broken;
+}
+
+/* ----------------------------------------------------------------- tracker */
+
+static bool twice_in_set(const struct t3_tracker *tracker, uint32_t index)
+{
+	const struct t3_entry *entry = &tracker->entry[index];
+	uint32_t i;
+
+	for (i = index / tracker->ways * tracker->ways; i < index; i++)
+		if (tracker->entry[i].segment == entry->segment &&
+		    tracker->entry[i].tile == entry->tile)
+			return true;
+	return false;
+}
+
+static const char *check_entry(const struct t3_tracker *tracker, uint32_t index)
+{
+	const struct t3_entry *entry = &tracker->entry[index];
+	const struct t3_space *space = entry->segment->space;
+
+	if (!t3_space_live(space) || space->state == T3_SPACE_FAULTED)
+		return "the tracker counts for a space that takes no updates";
+	if (entry->tile >= entry->segment->tiles)
+		return "the tracker counts a tile that is not there";
+	if ((entry->tile & (tracker->sets - 1)) != index / tracker->ways)
+		return "a tracker entry is in the wrong set";
+	if (!entry->count ||
+	    entry->count >= t3_segment_tile_shape(entry->segment, entry->tile).expected)
+		return "the tracker holds a count that it cannot have";
+	if (entry->used > tracker->clock)
+		return "a tracker entry is used in the future";
+	if (twice_in_set(tracker, index))
+		return "the tracker holds a tile twice";
+	return NULL;
+}
+
+static const char *check_tracker(const struct t3_dev *dev)
+{
+	const struct t3_tracker *tracker = &dev->tracker;
+	uint32_t size = tracker->sets * tracker->ways, i;
+	const char *broken = NULL;
+	uint64_t live = 0;
+
+	for (i = 0; i < size && !broken; i++)
+		if (tracker->entry[i].segment) {
+			broken = check_entry(tracker, i);
+			live++;
+		}
+	if (!broken && live != dev->counter[T3_COUNTER_TRACKER_LIVE])
+		broken = "TRACKER_LIVE is not the number of entries in use";
+	return broken;
+}
+
+/* ------------------------------------------------------------------- device */
+
+/* A segment's work waits for the link of its route. */
+static const char *check_work(const struct t3_link *link)
+{
+	const struct t3_segment *segment;
+
+	for (segment = link->work_head; segment; segment = segment->work_next)
+		if (segment->kind == T3_SEG_LOCAL ||
+		    segment->space->route[segment->cur_route].link != link)
+			return "a segment waits for the wrong link";
+	return NULL;
+}
+
+const char *t3_check_dev(const struct t3_dev *dev)
+{
+	const char *broken = check_tracker(dev);
+	uint32_t i;
+
+	if (!broken)
+		broken = t3_check_queues(dev);
+	for (i = 0; i < T3_MAX_SPACES && !broken; i++)
+		if (dev->space[i].state != T3_SPACE_FREE)
+			broken = check_space(&dev->space[i]);
+	for (i = 0; dev->fabric && i < T3_MAX_RANKS && !broken; i++)
+		if (dev->fabric->link[dev->rank][i])
+			broken = check_work(dev->fabric->link[dev->rank][i]);
+	return broken;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* State of a device: registers, tracker, and what waits for its links. */
+#include "t3_state.h"
+
+/* --------------------------------------------------------------- registers */
+
+static void visit_words(struct t3_stream *s, uint32_t *word, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		t3_stream_u32(s, &word[i]);
+}
+
+static void visit_longs(struct t3_stream *s, uint64_t *value, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		t3_stream_u64(s, &value[i]);
+}
+
+static void visit_config(struct t3_stream *s, const struct t3_dev *dev)
+{
+	const struct t3_fabric_config *fabric = &dev->fabric->config;
+
+	t3_stream_same(s, dev->config.memory_size, "memory-size differs");
+	t3_stream_same(s, dev->config.aperture_size, "aperture-size differs");
+	t3_stream_same(s, dev->config.tracker_entries, "tracker-entries differs");
+	t3_stream_same(s, dev->config.tracker_ways, "tracker-ways differs");
+	t3_stream_same(s, dev->config.guest_inject, "guest-inject differs");
+	t3_stream_same(s, fabric->topology, "the fabric's topology differs");
+	t3_stream_same(s, fabric->ranks, "the fabric's number of ranks differs");
+	t3_stream_same(s, dev->rank, "rank differs");
+}
+
+static void visit_registers(struct t3_stream *s, struct t3_dev *dev)
+{
+	t3_stream_u32(s, &dev->incarnation);
+	t3_stream_below(s, &dev->error_status, T3_ERROR_ALL + 1, "ERROR_STATUS has unknown bits");
+	t3_stream_below(s, &dev->error_enable, T3_ERROR_ALL + 1, "ERROR_ENABLE has unknown bits");
+	t3_stream_u64(s, &dev->dma_address);
+	t3_stream_u64(s, &dev->poison_address);
+	t3_stream_below(s, &dev->event_vector, T3_MAX_VECTORS, "EVENT_VECTOR is out of range");
+	t3_stream_below(s, &dev->error_vector, T3_MAX_VECTORS, "ERROR_VECTOR is out of range");
+	visit_words(s, dev->pending, T3_MAX_SPACES / 32);
+	visit_words(s, dev->enable, T3_MAX_SPACES / 32);
+	t3_stream_u32(s, &dev->admin_command);
+	t3_stream_u32(s, &dev->admin_status);
+	t3_stream_bytes(s, dev->mailbox, sizeof(dev->mailbox));
+	visit_longs(s, dev->counter, T3_COUNTER_COUNT);
+}
+
+/* Of all slots: peers name them also when the slot is FREE. */
+static void visit_generations(struct t3_stream *s, struct t3_dev *dev)
+{
+	uint32_t i;
+
+	visit_words(s, dev->generation, T3_MAX_SPACES);
+	for (i = 0; s->loading && i < T3_MAX_SPACES; i++)
+		t3_stream_rule(s, dev->generation[i], "a generation is 0");
+}
+
+/* ------------------------------------------------------ references by number */
+
+static struct t3_space *visit_space_ref(struct t3_stream *s, struct t3_dev *dev,
+					const struct t3_space *space)
+{
+	uint32_t id = space ? space->id : 0;
+
+	t3_stream_below(s, &id, T3_MAX_SPACES, "a space's number is out of range");
+	if (!t3_stream_rule(s, dev->space[id].state != T3_SPACE_FREE, "a space does not exist"))
+		return NULL;
+	return &dev->space[id];
+}
+
+static struct t3_segment *visit_segment_ref(struct t3_stream *s, struct t3_dev *dev,
+					    const struct t3_segment *segment)
+{
+	struct t3_space *space = visit_space_ref(s, dev, segment ? segment->space : NULL);
+	uint32_t index = segment ? segment->index : 0;
+
+	t3_stream_below(s, &index, T3_SPACE_SEGMENTS, "a segment's number is out of range");
+	if (!t3_stream_rule(s, space && space->segment[index], "a segment does not exist"))
+		return NULL;
+	return space->segment[index];
+}
+
+/* ----------------------------------------------------------------- tracker */
+
+static void visit_entry(struct t3_stream *s, struct t3_dev *dev, struct t3_entry *entry)
+{
+	struct t3_segment *segment = visit_segment_ref(s, dev, entry->segment);
+
+	if (s->loading && segment) {
+		entry->segment = segment;
+		segment->live++;
+	}
+	t3_stream_u32(s, &entry->tile);
+	t3_stream_u32(s, &entry->count);
+	t3_stream_u64(s, &entry->used);
+}
+
+void t3_visit_tracker(struct t3_stream *s, struct t3_dev *dev)
+{
+	struct t3_tracker *tracker = &dev->tracker;
+	uint32_t size = tracker->sets * tracker->ways, count = 0, i;
+
+	for (i = 0; i < size; i++)
+		count += tracker->entry[i].segment != NULL;
+	t3_stream_u64(s, &tracker->clock);
+	t3_stream_below(s, &count, size + 1, "the tracker holds more than its entries");
+	for (i = 0; count && !s->refused; count--, i++) {
+		uint32_t place;
+
+		while (!s->loading && !tracker->entry[i].segment)
+			i++;
+		place = i;
+		t3_stream_below(s, &place, size, "a tracker entry's place is out of range");
+		if (!t3_stream_rule(s, place >= i, "tracker entries are out of order"))
+			return;
+		i = place;
+		visit_entry(s, dev, &tracker->entry[i]);
+	}
+}
+
+/* ------------------------------------------------- what waits for the links */
+
+enum owner { OWNER_ROUTE, OWNER_IMPORT, OWNER_KINDS };
+
+static struct t3_ctl *ctl_of(struct t3_space *space, uint32_t owner, uint32_t index)
+{
+	return owner == OWNER_ROUTE ? &space->route[index].ctl : &space->import[index].ctl;
+}
+
+/* Where in its space a control packet lives. */
+static void place_of(const struct t3_ctl *ctl, uint32_t *owner, uint32_t *index)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_SPACE_ROUTES; i++) {
+		if (ctl == &ctl->space->route[i].ctl) {
+			*owner = OWNER_ROUTE;
+			*index = i;
+		}
+		if (ctl == &ctl->space->import[i].ctl) {
+			*owner = OWNER_IMPORT;
+			*index = i;
+		}
+	}
+}
+
+_Static_assert(T3_SPACE_ROUTES == T3_SPACE_IMPORTS, "one loop finds both");
+
+static struct t3_ctl *visit_ctl(struct t3_stream *s, struct t3_dev *dev, struct t3_link *link,
+				struct t3_ctl *ctl)
+{
+	struct t3_space *space = visit_space_ref(s, dev, ctl ? ctl->space : NULL);
+	uint32_t owner = 0, index = 0;
+
+	if (ctl)
+		place_of(ctl, &owner, &index);
+	t3_stream_below(s, &owner, OWNER_KINDS, "a control packet's owner is unknown");
+	t3_stream_below(s, &index, T3_SPACE_ROUTES, "a control packet's owner is out of range");
+	if (s->loading) {
+		if (s->refused)
+			return NULL;
+		ctl = ctl_of(space, owner, index);
+		if (!t3_stream_rule(s, !ctl->link, "a control packet waits twice"))
+			return NULL;
+		ctl->space = space;
+		t3_pump_append_control(link, ctl);
+	}
+	t3_stream_bytes(s, &ctl->packet, sizeof(ctl->packet));
+	return ctl->next;
+}
+
+static void visit_control(struct t3_stream *s, struct t3_dev *dev, struct t3_link *link)
+{
+	struct t3_ctl *ctl;
+	uint32_t count = 0;
+
+	for (ctl = link->ctl_head; ctl; ctl = ctl->next)
+		count++;
+	t3_stream_u32(s, &count);
+	/* A list that is too long meets a packet twice, or the end of the stream. */
+	for (ctl = s->loading ? NULL : link->ctl_head; count && !s->refused; count--)
+		ctl = visit_ctl(s, dev, link, ctl);
+}
+
+static void visit_work(struct t3_stream *s, struct t3_dev *dev, struct t3_link *link)
+{
+	struct t3_segment *segment, *next;
+	uint32_t count = 0;
+
+	for (segment = link->work_head; segment; segment = segment->work_next)
+		count++;
+	t3_stream_u32(s, &count);
+	for (next = link->work_head; count && !s->refused; count--) {
+		segment = visit_segment_ref(s, dev, s->loading ? NULL : next);
+		next = segment ? segment->work_next : NULL;
+		if (s->loading && t3_stream_rule(s, segment && !segment->queued,
+						 "a segment is on a work list twice"))
+			t3_block_append_work(link, segment);
+	}
+}
+
+/* The lists of the device's own links, in their order. */
+void t3_visit_waiting(struct t3_stream *s, struct t3_dev *dev)
+{
+	uint32_t peer;
+
+	for (peer = 0; peer < dev->fabric->config.ranks && !s->refused; peer++) {
+		struct t3_link *link = dev->fabric->link[dev->rank][peer];
+
+		if (!link)
+			continue;
+		t3_stream_bool(s, &link->engine_waits);
+		t3_stream_bool(s, &link->engine_turn);
+		visit_control(s, dev, link);
+		visit_work(s, dev, link);
+	}
+}
+
+/* ------------------------------------------------------------------- device */
+
+static void visit_dev(struct t3_stream *s, void *object)
+{
+	struct t3_dev *dev = object;
+
+	visit_config(s, dev);
+	visit_registers(s, dev);
+	visit_generations(s, dev);
+	t3_visit_spaces(s, dev);
+	t3_visit_tracker(s, dev);
+	t3_visit_queues(s, dev);
+	t3_visit_waiting(s, dev);
+}
+
+void t3_dev_save(struct t3_dev *dev, t3_sink *sink, void *opaque)
+{
+	t3_state_save(visit_dev, dev, T3_STATE_MAGIC_DEV, sink, opaque);
+}
+
+const char *t3_dev_load(struct t3_dev *dev, const void *data, size_t len)
+{
+	const char *refused;
+
+	t3_dev_wipe(dev);
+	refused = t3_state_load(visit_dev, dev, T3_STATE_MAGIC_DEV, data, len);
+	if (!refused)
+		refused = t3_check_dev(dev);
+	if (refused)
+		t3_dev_wipe(dev);
+	return refused;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The rules of a sound machine that need all of it: links, and spaces against them. */
+#include "t3_state.h"
+
+/* ------------------------------------------------------------------- links */
+
+static const struct t3_slot *slot_of(const struct t3_link *link, uint64_t seq)
+{
+	return &link->slot[seq % T3_LINK_SLOTS];
+}
+
+static const char *check_sequence(const struct t3_link *link)
+{
+	if (link->next >= T3_TIME_MAX || link->next - link->una > T3_LINK_SLOTS ||
+	    link->una > link->expect || link->expect > link->next || link->deliver > link->next)
+		return "a link's sequence numbers contradict each other";
+	if (link->retries > T3_LINK_RETRIES)
+		return "a link retries more often than it may";
+	return NULL;
+}
+
+static const char *check_slot(const struct t3_link *link, uint64_t seq)
+{
+	const struct t3_slot *slot = slot_of(link, seq);
+	const struct t3_packet *packet = &slot->packet;
+
+	if (packet->src_rank != link->src || packet->dst_rank != link->dst ||
+	    packet->incarnation != link->incarnation || packet->sequence != (uint32_t)seq)
+		return "a packet is not of its link";
+	if (packet->type < T3_PKT_UPDATE || packet->type > T3_PKT_POISON ||
+	    packet->src_space >= T3_MAX_SPACES || packet->src_segment >= T3_SPACE_SEGMENTS)
+		return "a packet's source is out of range";
+	if (slot->answered && (seq >= link->expect || seq == link->una))
+		return "a packet is answered that has not arrived";
+	return NULL;
+}
+
+static const char *check_responses(const struct t3_link *link)
+{
+	uint32_t i;
+
+	for (i = 0; i < link->resp_count; i++)
+		if (link->response[(link->resp_head + i) % T3_LINK_RESPONSES].seq >= link->expect)
+			return "a response is for a packet that has not arrived";
+	return NULL;
+}
+
+/* Each event is there when something waits for it, or the machine would stand still. */
+static const char *check_events(const struct t3_link *link)
+{
+	bool unanswered = link->una < link->next;
+
+	if (!link->fabric->dev[link->src] &&
+	    (unanswered || link->resp_count || link->on_arrival.pos || link->on_response.pos ||
+	     link->on_timeout.pos || link->on_pump.pos))
+		return "a link works for a rank without device";
+	if (link->deliver < link->next && !link->on_arrival.pos)
+		return "packets are under way that never arrive";
+	if (!!link->resp_count != !!link->on_response.pos)
+		return "responses and their event disagree";
+	if (unanswered != !!link->on_timeout.pos)
+		return "unanswered packets and their time-out disagree";
+	if ((link->ctl_head || link->work_head) && !link->on_pump.pos && !unanswered)
+		return "what waits for a link waits for ever";
+	return NULL;
+}
+
+static const char *check_link(const struct t3_link *link)
+{
+	const char *broken = check_sequence(link);
+	uint64_t seq;
+
+	for (seq = link->una; !broken && seq < link->next; seq++)
+		broken = check_slot(link, seq);
+	if (!broken)
+		broken = check_responses(link);
+	if (!broken)
+		broken = check_events(link);
+	return broken;
+}
+
+/* --------------------------------------------------------------- in flight */
+
+static uint32_t queued_control(const struct t3_space *space, const struct t3_ctl *ctl)
+{
+	return ctl->link && ctl->packet.src_generation == t3_space_generation(space);
+}
+
+/* Of any generation; t3_space_settle_in_flight() waits for all. */
+static bool control_waits(const struct t3_space *space)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_SPACE_ROUTES; i++)
+		if (space->route[i].ctl.link || space->import[i].ctl.link)
+			return true;
+	return false;
+}
+
+static uint32_t sent_by(const struct t3_link *link, const struct t3_space *space)
+{
+	uint32_t count = 0;
+	uint64_t seq;
+
+	for (seq = link->una; seq < link->next; seq++) {
+		const struct t3_slot *slot = slot_of(link, seq);
+
+		count += !slot->answered && slot->packet.src_space == space->id &&
+			 slot->packet.src_generation == t3_space_generation(space);
+	}
+	return count;
+}
+
+static const char *check_in_flight(const struct t3_space *space)
+{
+	struct t3_link *const *links = space->dev->fabric->link[space->dev->rank];
+	uint32_t i, count = 0;
+
+	for (i = 0; i < T3_MAX_RANKS; i++)
+		count += links[i] ? sent_by(links[i], space) : 0;
+	for (i = 0; i < T3_SPACE_ROUTES; i++)
+		count += queued_control(space, &space->route[i].ctl) +
+			 queued_control(space, &space->import[i].ctl);
+	if (space->in_flight != count)
+		return "a space's count of packets in flight is wrong";
+	if (space->state == T3_SPACE_DISABLED && !count && !control_waits(space))
+		return "a space is DISABLED with nothing in flight";
+	if (space->state == T3_SPACE_QUIESCED && (count || control_waits(space)))
+		return "a space is QUIESCED with packets in flight";
+	return NULL;
+}
+
+static const char *check_spaces(const struct t3_dev *dev)
+{
+	const char *broken = NULL;
+	uint32_t i;
+
+	for (i = 0; i < T3_MAX_SPACES && !broken; i++)
+		if (dev->space[i].state != T3_SPACE_FREE)
+			broken = check_in_flight(&dev->space[i]);
+	return broken;
+}
+
+/* ------------------------------------------------------------------- fabric */
+
+static const char *check_clock(const struct t3_fabric *fabric)
+{
+	uint32_t i;
+
+	for (i = 0; i < fabric->heap.count; i++)
+		if (fabric->heap.slot[i]->time < fabric->now ||
+		    fabric->heap.slot[i]->seq >= fabric->heap.seq)
+			return "an event is in the past, or younger than the youngest";
+	return NULL;
+}
+
+const char *t3_fabric_check(const struct t3_fabric *fabric)
+{
+	const char *broken = check_clock(fabric);
+	uint32_t a, b;
+
+	for (a = 0; a < T3_MAX_RANKS && !broken; a++)
+		for (b = 0; b < T3_MAX_RANKS && !broken; b++)
+			if (fabric->link[a][b])
+				broken = check_link(fabric->link[a][b]);
+	for (a = 0; a < T3_MAX_RANKS && !broken; a++)
+		if (fabric->dev[a])
+			broken = t3_check_dev(fabric->dev[a]);
+	for (a = 0; a < T3_MAX_RANKS && !broken; a++)
+		if (fabric->dev[a])
+			broken = check_spaces(fabric->dev[a]);
+	return broken;
+}

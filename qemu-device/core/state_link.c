@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* State of a fabric: its clock, and what is on the wires. */
+#include "t3_state.h"
+
+#define TRIPS (sizeof(((struct t3_accidents *)0)->trip) / sizeof(struct t3_trip))
+
+/* ------------------------------------------------------------------- links */
+
+/*
+ * Equal sequence numbers are not looked for: they could only make the order of two
+ * events depend on the stream that brought them.
+ */
+void t3_visit_event(struct t3_stream *s, struct t3_heap *heap, struct t3_event *event)
+{
+	bool scheduled = event->pos != 0;
+
+	t3_stream_bool(s, &scheduled);
+	if (!scheduled)
+		return;
+	t3_stream_time(s, &event->time);
+	t3_stream_u64(s, &event->seq);
+	if (s->loading && !s->refused)
+		t3_heap_restore(heap, event);
+}
+
+static void visit_trip(struct t3_stream *s, struct t3_trip *trip)
+{
+	t3_stream_u32(s, &trip->nth);
+	t3_stream_u32(s, &trip->count);
+	if (s->loading)
+		t3_stream_rule(s, !trip->nth == !trip->count, "an injection is of nothing");
+}
+
+static void visit_accidents(struct t3_stream *s, struct t3_accidents *accidents)
+{
+	uint32_t i;
+
+	t3_stream_bool(s, &accidents->down);
+	for (i = 0; i < TRIPS; i++)
+		visit_trip(s, &accidents->trip[i]);
+	t3_stream_u64(s, &accidents->delay);
+	t3_stream_below(s, &accidents->chance, T3_INJECT_CHANCE,
+			"an injection's chance is out of range");
+	t3_stream_u64(s, &accidents->random);
+	if (s->loading)
+		t3_stream_rule(s,
+			       accidents->delay <= T3_INJECT_MAX_DELAY &&
+				       (accidents->random || !accidents->chance),
+			       "an injection's delay or seed is out of range");
+}
+
+static void visit_range(struct t3_stream *s, struct t3_fabric *fabric, uint32_t rank, uint32_t i)
+{
+	struct t3_mishaps *mishaps = &fabric->mishaps[rank];
+	struct t3_poison range = mishaps->poison[i];
+	struct t3_cmd_inject inject = { .kind = T3_INJECT_POISON, .rank = rank };
+
+	t3_stream_u64(s, &range.start);
+	t3_stream_u64(s, &range.end);
+	if (!s->loading)
+		return;
+	inject.address = range.start;
+	inject.value = range.end - range.start;
+	t3_stream_rule(s,
+		       t3_inject(fabric, &inject) == T3_ADMIN_OK && mishaps->poisons == i + 1 &&
+			       mishaps->poison[i].start == range.start,
+		       "a range of poisoned memory is out of bounds or order");
+}
+
+static void visit_mishaps(struct t3_stream *s, struct t3_fabric *fabric, uint32_t rank)
+{
+	struct t3_mishaps *mishaps = &fabric->mishaps[rank];
+	uint32_t count = mishaps->poisons, i;
+
+	visit_trip(s, &mishaps->irq);
+	visit_trip(s, &mishaps->dma);
+	t3_stream_below(s, &count, T3_POISON_RANGES + 1, "there are too many poisoned ranges");
+	for (i = 0; i < count && !s->refused; i++)
+		visit_range(s, fabric, rank, i);
+}
+
+static void visit_slot(struct t3_stream *s, struct t3_slot *slot)
+{
+	t3_stream_bytes(s, &slot->packet, sizeof(slot->packet));
+	t3_stream_time(s, &slot->arrival);
+	t3_stream_below(s, &slot->status, T3_STATUS_LINK, "a packet's status is unknown");
+	t3_stream_bool(s, &slot->answered);
+	if (s->loading &&
+	    !t3_stream_rule(s, slot->packet.length <= T3_PACKET_PAYLOAD, "a packet is too long"))
+		return;
+	t3_stream_bytes(s, slot->payload, slot->packet.length);
+}
+
+static void visit_slots(struct t3_stream *s, struct t3_link *link)
+{
+	uint64_t seq;
+
+	if (s->loading &&
+	    !t3_stream_rule(s, link->una <= link->next && link->next - link->una <= T3_LINK_SLOTS,
+			    "a link holds more packets than slots"))
+		return;
+	for (seq = link->una; seq < link->next && !s->refused; seq++)
+		visit_slot(s, &link->slot[seq % T3_LINK_SLOTS]);
+}
+
+static void visit_responses(struct t3_stream *s, struct t3_link *link)
+{
+	uint32_t i;
+
+	t3_stream_below(s, &link->resp_count, T3_LINK_RESPONSES + 1,
+			"a link has more responses than places");
+	for (i = 0; i < link->resp_count; i++) {
+		struct t3_response *response =
+			&link->response[(link->resp_head + i) % T3_LINK_RESPONSES];
+
+		t3_stream_time(s, &response->time);
+		t3_stream_u64(s, &response->seq);
+		t3_stream_below(s, &response->status, T3_STATUS_LINK,
+				"a response's status is unknown");
+	}
+}
+
+static void visit_link(struct t3_stream *s, struct t3_link *link)
+{
+	struct t3_heap *heap = &link->fabric->heap;
+
+	t3_stream_u32(s, &link->incarnation);
+	t3_stream_u32(s, &link->retries);
+	t3_stream_u64(s, &link->una);
+	t3_stream_u64(s, &link->next);
+	t3_stream_u64(s, &link->deliver);
+	t3_stream_u64(s, &link->expect);
+	t3_stream_time(s, &link->busy);
+	t3_stream_below(s, &link->held, T3_HELD_SWAP + 1, "a packet is held back for no reason");
+	visit_accidents(s, &link->accidents);
+	visit_slots(s, link);
+	visit_responses(s, link);
+	t3_visit_event(s, heap, &link->on_arrival);
+	t3_visit_event(s, heap, &link->on_response);
+	t3_visit_event(s, heap, &link->on_timeout);
+	t3_visit_event(s, heap, &link->on_pump);
+	t3_visit_event(s, heap, &link->on_loss);
+}
+
+/* A link that never carried anything and has nothing injected is not stored. */
+static bool is_new(const struct t3_link *link)
+{
+	const struct t3_accidents *accidents = &link->accidents;
+	uint32_t i;
+
+	for (i = 0; i < TRIPS; i++)
+		if (accidents->trip[i].nth)
+			return false;
+	return !link->next && link->incarnation == 1 && !accidents->down && !accidents->chance &&
+	       !link->on_pump.pos && !link->on_loss.pos;
+}
+
+void t3_link_wipe(struct t3_link *link)
+{
+	t3_link_drop_all(link);
+	t3_heap_remove(&link->fabric->heap, &link->on_loss);
+	link->una = link->next = link->deliver = link->expect = 0;
+	link->resp_head = 0;
+	link->incarnation = 1;
+	memset(&link->accidents, 0, sizeof(link->accidents));
+}
+
+/* ------------------------------------------------------------------- fabric */
+
+static struct t3_link *link_number(struct t3_fabric *fabric, uint32_t number)
+{
+	return fabric->link[number / T3_MAX_RANKS][number % T3_MAX_RANKS];
+}
+
+#define LINK_NUMBERS (T3_MAX_RANKS * T3_MAX_RANKS)
+
+static bool stored(struct t3_fabric *fabric, uint32_t number)
+{
+	const struct t3_link *link = link_number(fabric, number);
+
+	return link && !is_new(link);
+}
+
+void t3_visit_links(struct t3_stream *s, struct t3_fabric *fabric)
+{
+	uint32_t count = 0, number;
+
+	for (number = 0; number < LINK_NUMBERS; number++)
+		count += stored(fabric, number);
+	t3_stream_below(s, &count, LINK_NUMBERS, "there are too many links");
+	for (number = 0; count && !s->refused; count--, number++) {
+		uint32_t place;
+
+		while (!s->loading && !stored(fabric, number))
+			number++;
+		place = number;
+		t3_stream_below(s, &place, LINK_NUMBERS, "a link's number is out of range");
+		if (!t3_stream_rule(s, place >= number && link_number(fabric, place),
+				    "a link does not exist, or is out of order"))
+			return;
+		number = place;
+		visit_link(s, link_number(fabric, number));
+	}
+}
+
+static uint32_t attached(const struct t3_fabric *fabric)
+{
+	uint32_t rank, mask = 0;
+
+	for (rank = 0; rank < T3_MAX_RANKS; rank++)
+		mask |= fabric->dev[rank] ? 1u << rank : 0;
+	return mask;
+}
+
+static void visit_fabric(struct t3_stream *s, void *object)
+{
+	struct t3_fabric *fabric = object;
+	uint32_t rank;
+
+	t3_stream_same(s, fabric->config.topology, "topology differs");
+	t3_stream_same(s, fabric->config.ranks, "ranks differ");
+	t3_stream_same(s, attached(fabric), "other ranks have a device");
+	t3_stream_u64(s, &fabric->config.id);
+	t3_stream_time(s, &fabric->now);
+	t3_stream_u64(s, &fabric->heap.seq);
+	for (rank = 0; rank < fabric->config.ranks && !s->refused; rank++)
+		visit_mishaps(s, fabric, rank);
+	t3_visit_links(s, fabric);
+}
+
+void t3_fabric_save(struct t3_fabric *fabric, t3_sink *sink, void *opaque)
+{
+	t3_state_save(visit_fabric, fabric, T3_STATE_MAGIC_FAB, sink, opaque);
+}
+
+/* What is injected belongs to it. */
+static void wipe_links(struct t3_fabric *fabric)
+{
+	uint32_t number;
+
+	for (number = 0; number < LINK_NUMBERS; number++)
+		if (link_number(fabric, number))
+			t3_link_wipe(link_number(fabric, number));
+	memset(fabric->mishaps, 0, sizeof(fabric->mishaps));
+}
+
+void t3_fabric_wipe(struct t3_fabric *fabric)
+{
+	uint32_t rank;
+
+	for (rank = 0; rank < T3_MAX_RANKS; rank++)
+		if (fabric->dev[rank])
+			t3_dev_wipe(fabric->dev[rank]);
+	wipe_links(fabric);
+}
+
+/* Devices that were loaded before keep what waits for their links. */
+const char *t3_fabric_load(struct t3_fabric *fabric, const void *data, size_t len)
+{
+	struct t3_fabric_config config = fabric->config;
+	uint64_t now = fabric->now;
+	const char *refused;
+
+	wipe_links(fabric);
+	refused = t3_state_load(visit_fabric, fabric, T3_STATE_MAGIC_FAB, data, len);
+	if (!refused && !fabric->config.id)
+		refused = "FABRIC_ID is 0";
+	if (!refused)
+		return NULL;
+	fabric->config = config;
+	fabric->now = now;
+	t3_fabric_wipe(fabric);
+	return refused;
+}

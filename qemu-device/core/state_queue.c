@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* State of queues, fences and their engine, and its rules. */
+#include "t3_state.h"
+
+/* ------------------------------------------------------------------ visitor */
+
+static void visit_work(struct t3_stream *s, struct t3_queue *q)
+{
+	uint32_t state = q->state;
+
+	t3_stream_below(s, &state, T3_QUEUE_ERROR + 1, "a queue's state is unknown");
+	if (s->loading &&
+	    t3_stream_rule(s, state != T3_QUEUE_FREE, "a queue that is stored is FREE"))
+		q->state = state;
+	t3_stream_below(s, &q->status, T3_DESC_OVERRUN + 1, "a queue's status is unknown");
+	t3_stream_u32(s, &q->head);
+	t3_stream_u32(s, &q->tail);
+	t3_stream_bool(s, &q->hung);
+	t3_stream_below(s, &q->blocked, T3_MAX_RANKS + 1, "a queue waits for no rank");
+	t3_stream_below(s, &q->phase, T3_PHASE_REACHED + 1, "a descriptor's phase is unknown");
+	t3_stream_u32(s, &q->row);
+	t3_stream_u32(s, &q->col);
+	t3_stream_bytes(s, &q->desc, sizeof(q->desc));
+}
+
+static void visit_queue(struct t3_stream *s, struct t3_queue *q)
+{
+	struct t3_cmd_queue_create cmd = {
+		.queue = t3_queue_id(q),
+		.priority = q->priority,
+		.ring = q->ring,
+		.completions = q->completions,
+		.entries = q->entries,
+	};
+
+	t3_stream_u32(s, &cmd.priority);
+	t3_stream_u64(s, &cmd.ring);
+	t3_stream_u64(s, &cmd.completions);
+	t3_stream_u32(s, &cmd.entries);
+	if (s->loading && !t3_stream_rule(s, t3_queue_create(q->dev, &cmd) == T3_ADMIN_OK,
+					  "a queue is one that QUEUE_CREATE refuses"))
+		return;
+	visit_work(s, q);
+}
+
+void t3_visit_queues(struct t3_stream *s, struct t3_dev *dev)
+{
+	uint32_t i;
+
+	t3_stream_below(s, &dev->queue_vector, T3_MAX_VECTORS, "QUEUE_VECTOR is out of range");
+	t3_stream_bytes(s, dev->queue_pending, sizeof(dev->queue_pending));
+	t3_stream_bytes(s, dev->queue_enable, sizeof(dev->queue_enable));
+	t3_stream_bytes(s, dev->fence, sizeof(dev->fence));
+	for (i = 0; i < T3_MAX_QUEUES && !s->refused; i++) {
+		bool used = dev->queue[i].state != T3_QUEUE_FREE;
+
+		t3_stream_bool(s, &used);
+		if (used)
+			visit_queue(s, &dev->queue[i]);
+	}
+	t3_stream_below(s, &dev->engine_last, T3_MAX_QUEUES, "the engine served no queue");
+	t3_stream_time(s, &dev->engine_busy);
+	t3_visit_event(s, &dev->fabric->heap, &dev->engine);
+}
+
+/* -------------------------------------------------------------------- rules */
+
+static const char *check_descriptor(const struct t3_queue *q)
+{
+	const struct t3_descriptor *d = &q->desc;
+	bool waits = q->phase == T3_PHASE_WAIT || q->phase == T3_PHASE_REACHED;
+	uint64_t detail;
+
+	if (q->phase == T3_PHASE_NONE)
+		return NULL;
+	if (t3_descriptor_check(q->dev, d, &detail) != T3_DESC_OK)
+		return "a bad descriptor is being executed";
+	if (waits != (d->opcode == T3_DESC_WAIT) || waits != !d->rows)
+		return "a descriptor is executed as another one";
+	if (q->phase == T3_PHASE_WAIT && q->dev->fence[d->dst] >= d->src)
+		return "a queue waits for a fence that was reached";
+	if (!waits && (q->row >= d->rows || q->col >= d->row_bytes ||
+		       (d->opcode == T3_DESC_UPDATE && q->col % t3_dtype_size(d->dtype))))
+		return "a descriptor's progress is outside of it";
+	return NULL;
+}
+
+static const char *check_queue(const struct t3_queue *q)
+{
+	const struct t3_dev *dev = q->dev;
+	const struct t3_link *link;
+
+	if (q->tail - q->head > q->entries && q->status != T3_DESC_OVERRUN)
+		return "a queue holds more than its ring";
+	if ((q->state == T3_QUEUE_ERROR) != (q->status != T3_DESC_OK))
+		return "a queue's state and status contradict each other";
+	if (!q->blocked)
+		return check_descriptor(q);
+	link = dev->fabric ? dev->fabric->link[dev->rank][q->blocked - 1] : NULL;
+	if (!link || !link->engine_waits || q->phase != T3_PHASE_MOVE)
+		return "a queue waits for a link that does not know it";
+	return check_descriptor(q);
+}
+
+const char *t3_check_queues(const struct t3_dev *dev)
+{
+	const char *broken = NULL;
+	uint32_t i;
+
+	for (i = 0; i < T3_MAX_QUEUES && !broken; i++)
+		if (dev->queue[i].state != T3_QUEUE_FREE)
+			broken = check_queue(&dev->queue[i]);
+	if (!broken && dev->fabric && !dev->engine.pos && t3_engine_has_work(dev))
+		broken = "queues have work and the engine sleeps";
+	return broken;
+}

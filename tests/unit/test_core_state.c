@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Migration of a machine at work: SPEC.md section 13. A copy taken at any event
+ * boundary goes on as the original does: same writes in the same order, same bits.
+ */
+#include "migrate.h"
+#include "ring.h"
+
+#define RANKS 3u
+
+static void expect_same_log(struct host_dev *a, uint32_t from, struct host_dev *b)
+{
+	uint32_t i;
+
+	assert_int_equal(a->logged - from, b->logged);
+	for (i = 0; i < b->logged; i++) {
+		const struct host_log *x = &a->log[from + i], *y = &b->log[i];
+
+		assert_int_equal(x->kind, y->kind);
+		assert_int_equal(x->vector, y->vector);
+		assert_int_equal(x->offset, y->offset);
+		assert_int_equal(x->len, y->len);
+		assert_int_equal(x->seen, y->seen);
+	}
+}
+
+static void expect_same(struct host *a, const uint32_t *from, struct host *b)
+{
+	struct blobs first, second;
+	uint32_t i;
+
+	assert_int_equal(t3_fabric_now(a->fabric), t3_fabric_now(b->fabric));
+	for (i = 0; i < a->ranks; i++) {
+		assert_memory_equal(a->dev[i].memory, b->dev[i].memory, HOST_MEMORY);
+		assert_memory_equal(a->dev[i].pages, b->dev[i].pages, HOST_PAGES * T3_PAGE_SIZE);
+		expect_same_log(&a->dev[i], from[i], &b->dev[i]);
+	}
+	blobs_save(&first, a);
+	blobs_save(&second, b);
+	blobs_expect_equal(&first, &second);
+	blobs_free(&first);
+	blobs_free(&second);
+}
+
+/* Brings a ring to where all ranks have produced epoch 1 and no event has run. */
+static struct ring ring_at(struct host *host, bool staged)
+{
+	struct ring ring = ring_of(host, 1, T3_DTYPE_F32);
+	uint32_t r;
+
+	ring_create(&ring);
+	ring_connect(&ring);
+	ring_arm(&ring, 1);
+	host_drain(host);
+	for (r = 0; r < host->ranks; r++)
+		host_set(&host->dev[r], T3_REG_SPACE_ENABLE, 2, 4);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	for (r = 0; r < host->ranks; r++)
+		ring_produce(&ring, r, 1, staged);
+	return ring;
+}
+
+static struct host *new_ring(uint32_t lost)
+{
+	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 4, 2 };
+	struct host *host = host_new(&config);
+
+	if (lost)
+		assert_true(host_inject(host->fabric, 1, 2, T3_INJECT_DROP, lost));
+	return host;
+}
+
+static void expect_end(struct ring ring, struct host *host, bool staged)
+{
+	ring.host = host;
+	ring_expect_state(&ring, T3_SPACE_COMPLETE, 1);
+	ring_expect_sums(&ring, 1);
+	ring_expect_counts(&ring, 1, staged);
+}
+
+/* One machine runs through; another stops now and then, and a copy of it goes on. */
+static void copy_on_the_way(bool staged, uint32_t lost, uint32_t stride)
+{
+	struct host *whole = new_ring(lost), *step = new_ring(lost), *copy = new_ring(0);
+	struct ring ring = ring_at(whole, staged);
+	uint32_t from[RANKS], events = 0, r;
+	bool more = true;
+
+	host_drain(whole);
+	for (ring_at(step, staged); more; events++) {
+		host_copy(copy, step);
+		for (r = 0; r < RANKS; r++)
+			from[r] = step->dev[r].logged;
+		host_drain(copy);
+		expect_same(whole, from, copy);
+		more = t3_fabric_run(step->fabric, stride);
+	}
+	assert_true(events > 50 / stride);
+	expect_end(ring, whole, staged);
+	expect_end(ring, copy, staged);
+	host_free(whole);
+	host_free(step);
+	host_free(copy);
+}
+
+static void test_every_event_of_stores(void **state)
+{
+	(void)state;
+	copy_on_the_way(false, 0, 1);
+}
+
+static void test_every_event_of_doorbells(void **state)
+{
+	(void)state;
+	copy_on_the_way(true, 0, 1);
+}
+
+static void test_lost_packet(void **state)
+{
+	(void)state;
+	copy_on_the_way(true, 3, 3);
+}
+
+/* All that software can see and set, on a machine that does not run. */
+static void test_registers(void **state)
+{
+	struct host *host = host_ring(2), *clone;
+	uint32_t offset;
+
+	(void)state;
+	host_space(&host->dev[0], 5);
+	host_set(&host->dev[0], T3_REG_SPACE_ENABLE, 0x20, 4);
+	host_set(&host->dev[0], T3_REG_ERROR_ENABLE, 3, 4);
+	host_set(&host->dev[0], T3_REG_EVENT_VECTOR, 1, 4);
+	host_set(&host->dev[0], T3_REG_ERROR_VECTOR, 2, 4);
+	host_set(&host->dev[0], 0x3f8, 0x1122334455667788ull, 8);
+	host_set(&host->dev[0], T3_REG_ADMIN_COMMAND, 99, 4);
+	clone = host_clone(host);
+	for (offset = 0; offset < T3_REG_END; offset += 4)
+		assert_int_equal(host_reg(&host->dev[0], offset), host_reg(&clone->dev[0], offset));
+	assert_int_equal(host_reg(&clone->dev[0], T3_REG_ADMIN_STATUS), T3_ADMIN_BAD_OPCODE);
+	host_free(clone);
+	host_free(host);
+}
+
+/* Each state of a space, with its doorbell page and its event area, goes along. */
+static void test_space_states(void **state)
+{
+	uint32_t wanted;
+
+	(void)state;
+	for (wanted = T3_SPACE_FREE; wanted <= T3_SPACE_QUIESCED; wanted++) {
+		struct host *host = host_in_state(wanted), *clone;
+
+		clone = host_clone(host);
+		assert_int_equal(host_state(&clone->dev[0], 1), host_state(&host->dev[0], 1));
+		assert_int_equal(host_query(&clone->dev[0], 1).generation,
+				 host_query(&host->dev[0], 1).generation);
+		host_drain(host);
+		host_drain(clone);
+		assert_int_equal(host_state(&clone->dev[0], 1), host_state(&host->dev[0], 1));
+		host_free(clone);
+		host_free(host);
+	}
+}
+
+/* A machine that is about to arm, after something has happened to rank 1 or its link. */
+static void expect_fault_of_copy(void (*happen)(struct host *host), uint32_t kind)
+{
+	struct host *host = host_ring(2), *copy;
+	struct ring ring = ring_of(host, 1, T3_DTYPE_I32);
+
+	ring_create(&ring);
+	ring_connect(&ring);
+	happen(host);
+	copy = host_clone(host);
+	host_arm(&copy->dev[0], 1, 1);
+	host_drain(copy);
+	host_expect_peer_fault(&copy->dev[0], 1, kind, 1);
+	host_free(copy);
+	host_free(host);
+}
+
+static void take_link_down(struct host *host)
+{
+	assert_true(host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1));
+}
+
+/* Its peers have not noticed yet. */
+static void reset_peer(struct host *host)
+{
+	t3_dev_reset(host->dev[1].dev);
+}
+
+static void test_link_down(void **state)
+{
+	(void)state;
+	expect_fault_of_copy(take_link_down, T3_FAULT_LINK);
+}
+
+static void test_loss_under_way(void **state)
+{
+	(void)state;
+	expect_fault_of_copy(reset_peer, T3_FAULT_PEER_DEAD);
+}
+
+/* Injections of each kind, in a machine that is otherwise new. */
+static void test_injections(void **state)
+{
+	struct host *host = host_ring(2), *copy;
+	uint32_t kind;
+
+	(void)state;
+	for (kind = 1; kind < T3_INJECT_KIND_COUNT; kind++) {
+		struct t3_cmd_inject inject = { .kind = kind, .nth = 5, .count = 7, .value = 64 };
+
+		if (kind <= T3_INJECT_LINK_RANDOM)
+			inject.peer = 1;
+		if (kind == T3_INJECT_LINK_DOWN || kind == T3_INJECT_LINK_UP ||
+		    kind == T3_INJECT_POISON || kind == T3_INJECT_UNPOISON)
+			inject.nth = 0;
+		if (!inject.nth || kind == T3_INJECT_LINK_RANDOM)
+			inject.count = 0;
+		if (kind != T3_INJECT_DELAY && kind != T3_INJECT_LINK_RANDOM &&
+		    kind != T3_INJECT_POISON && kind != T3_INJECT_UNPOISON)
+			inject.value = 0;
+		if (kind == T3_INJECT_HANG_QUEUE || kind == T3_INJECT_UNHANG_QUEUE)
+			continue; /* test_core_state_queue.c */
+		assert_int_equal(t3_fabric_inject(host->fabric, &inject), T3_ADMIN_OK);
+		copy = host_clone(host); /* compares the bytes */
+		host_free(copy);
+	}
+	host_free(host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_event_of_stores),
+		cmocka_unit_test(test_every_event_of_doorbells),
+		cmocka_unit_test(test_lost_packet),
+		cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_space_states),
+		cmocka_unit_test(test_link_down),
+		cmocka_unit_test(test_loss_under_way),
+		cmocka_unit_test(test_injections),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
