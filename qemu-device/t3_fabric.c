@@ -8,9 +8,12 @@
 #include "qapi/visitor.h"
 #include "qemu/bitops.h"
 #include "qemu/main-loop.h"
+#include "hw/qdev-core.h"
+#include "hw/vmstate-if.h"
 #include "qom/object_interfaces.h"
 #include "system/runstate.h"
 #include "t3_fabric.h"
+#include "t3_migration.h"
 #include "t3_record_file.h"
 #include "t3_status.h"
 #include "trace.h"
@@ -30,6 +33,7 @@ struct T3Fabric {
 	T3Record *record;
 	QEMUBH *bh;
 	VMChangeStateEntry *vmstate;
+	T3Migration *migration;
 	T3FabricPort *ports[T3_MAX_RANKS];
 	uint32_t attached;
 	uint32_t raised; /* ranks with vectors to be sent */
@@ -134,8 +138,10 @@ static void fabric_vm_state(void *opaque, bool running, RunState state)
 {
 	T3Fabric *fabric = opaque;
 
-	if (running)
-		qemu_bh_schedule(fabric->bh);
+	if (!running)
+		return;
+	t3_migration_started(fabric->migration, t3_fabric_attached(fabric));
+	qemu_bh_schedule(fabric->bh);
 }
 
 /* ------------------------------------------------------------------- ports */
@@ -190,6 +196,25 @@ void t3_port_detach(T3FabricPort *port)
 	trace_t3_fabric_detach(port->rank, fabric->attached);
 	t3_fabric_deliver(fabric);
 	object_unref(OBJECT(fabric));
+}
+
+uint32_t t3_fabric_attached(const T3Fabric *fabric)
+{
+	uint32_t rank, ranks = 0;
+
+	for (rank = 0; rank < T3_MAX_RANKS; rank++)
+		ranks |= fabric->ports[rank] ? BIT(rank) : 0;
+	return ranks;
+}
+
+/* What was raised and not sent is sent when the machine runs. */
+int t3_port_loaded(T3FabricPort *port)
+{
+	T3Fabric *fabric = port->fabric;
+
+	if (port->vectors)
+		fabric->raised |= BIT(port->rank);
+	return t3_migration_rank_loaded(fabric->migration, port->rank, t3_fabric_attached(fabric));
 }
 
 /* --------------------------------------------------------------- injection */
@@ -273,6 +298,12 @@ static bool fabric_start(T3Fabric *fabric, Error **errp)
 		error_setg(errp, "no memory for a fabric with ranks=%" PRIu32, fabric->ranks);
 		return false;
 	}
+	fabric->migration = t3_migration_new(OBJECT(fabric), fabric->core, errp);
+	if (!fabric->migration) {
+		t3_fabric_free(fabric->core);
+		fabric->core = NULL;
+		return false;
+	}
 	if (fabric->record_path) {
 		fabric->record = t3_record_start(fabric->record_path, fabric->core, errp);
 		if (!fabric->record)
@@ -290,13 +321,12 @@ T3Fabric *t3_fabric_new_private(Object *owner, Error **errp)
 	g_free(fabric->topology);
 	fabric->topology = NULL;
 	fabric->ranks = 1;
-	if (!fabric_start(fabric, errp)) {
-		object_unref(OBJECT(fabric));
-		return NULL;
-	}
 	object_property_add_child(owner, "private-fabric", OBJECT(fabric));
 	object_unref(OBJECT(fabric));
-	return fabric;
+	if (fabric_start(fabric, errp))
+		return fabric;
+	object_unparent(OBJECT(fabric));
+	return NULL;
 }
 
 static void fabric_complete(UserCreatable *uc, Error **errp)
@@ -385,6 +415,16 @@ static void get_status(Object *obj, Visitor *v, const char *name, void *opaque, 
 	qobject_unref(status);
 }
 
+/* Names the fabric in a migration stream: by its id, a private one by its device. */
+static char *get_stream_id(VMStateIf *obj)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+
+	if (!fabric->topology)
+		return qdev_get_dev_path(DEVICE(OBJECT(obj)->parent));
+	return g_strdup(object_get_canonical_path_component(OBJECT(obj)));
+}
+
 static void fabric_init(Object *obj)
 {
 	T3Fabric *fabric = T3_FABRIC(obj);
@@ -408,6 +448,7 @@ static void fabric_finalize(Object *obj)
 		qemu_del_vm_change_state_handler(fabric->vmstate);
 		qemu_bh_delete(fabric->bh);
 	}
+	t3_migration_free(fabric->migration);
 	t3_fabric_free(fabric->core);
 }
 
@@ -415,6 +456,7 @@ static void fabric_class_init(ObjectClass *klass, void *data)
 {
 	UserCreatableClass *ucc = USER_CREATABLE_CLASS(klass);
 
+	VMSTATE_IF_CLASS(klass)->get_id = get_stream_id;
 	ucc->complete = fabric_complete;
 	ucc->can_be_deleted = fabric_can_be_deleted;
 	object_class_property_add_str(klass, "topology", get_topology, set_topology);
@@ -445,6 +487,7 @@ static const TypeInfo fabric_info = {
 	.interfaces =
 		(InterfaceInfo[]){
 			{ TYPE_USER_CREATABLE },
+			{ TYPE_VMSTATE_IF },
 			{},
 		},
 };

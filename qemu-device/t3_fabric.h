@@ -32,6 +32,12 @@ T3Fabric *t3_fabric_new_private(Object *owner, Error **errp);
 bool t3_port_attach(T3FabricPort *port, T3Fabric *fabric, Error **errp);
 void t3_port_detach(T3FabricPort *port);
 
+/* A bit for each rank that has a device. */
+uint32_t t3_fabric_attached(const T3Fabric *fabric);
+
+/* The device's state has come, `vectors` with it. 0 or -EINVAL, which was reported. */
+int t3_port_loaded(T3FabricPort *port);
+
 /* To be called by the core's irq callback. */
 void t3_port_raise(T3FabricPort *port, uint32_t vector);
 

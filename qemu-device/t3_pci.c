@@ -10,7 +10,6 @@
 #include "qemu/units.h"
 #include "hw/qdev-properties.h"
 #include "hw/resettable.h"
-#include "migration/vmstate.h"
 #include "t3_pci.h"
 #include "trace.h"
 
@@ -144,12 +143,6 @@ static void reset_hold(Object *obj, ResetType type)
 	t3_fabric_deliver(fabric);
 }
 
-/* Until the core's state has a format. */
-static const VMStateDescription t3_vmstate = {
-	.name = "t3",
-	.unmigratable = 1,
-};
-
 static const Property t3_properties[] = {
 	DEFINE_PROP_LINK("fabric", T3State, link, TYPE_T3_FABRIC, T3Fabric *),
 	DEFINE_PROP_UINT32("rank", T3State, port.rank, 0),
@@ -178,7 +171,7 @@ static void class_init(ObjectClass *klass, void *data)
 	pc->subsystem_id = T3_PCI_DEVICE_ID;
 	rc->phases.hold = reset_hold;
 	dc->desc = "T3 accelerator: tracked and triggered output";
-	dc->vmsd = &t3_vmstate;
+	dc->vmsd = &t3_pci_vmstate;
 	device_class_set_props(dc, t3_properties);
 	object_class_property_add_bool(klass, "removed", t3_removal_get, t3_removal_set);
 	object_class_property_set_description(klass, "removed",

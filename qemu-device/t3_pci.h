@@ -5,6 +5,7 @@
 
 #include "hw/pci/pci_device.h"
 #include "t3_fabric.h"
+#include "t3_migration.h"
 
 #define TYPE_T3 "t3"
 OBJECT_DECLARE_SIMPLE_TYPE(T3State, T3)
@@ -19,6 +20,7 @@ struct T3State {
 	struct t3_dev *core; /* NULL before realize, after removal and exit */
 	bool removed;	     /* by surprise: t3_removal.c */
 	uint32_t held;	     /* MSI-X vectors that wait for bus mastering */
+	T3Blob blob;	     /* of the core, while it is saved or loaded */
 
 	MemoryRegion regs;
 	MemoryRegion memory;

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * T3: migration and snapshots. A device and its fabric are separate sections of the
+ * stream, in any order; what refers from one to the other is checked when the last
+ * of them has come, and before the machine runs.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/bitops.h"
+#include "qemu/error-report.h"
+#include "qemu/units.h"
+#include "hw/pci/msix.h"
+#include "hw/pci/pcie_aer.h"
+#include "hw/vmstate-if.h"
+#include "t3_migration.h"
+#include "t3_pci.h"
+#include "trace.h"
+
+/* More than the largest state has; less than what would hurt the host. */
+#define T3_BLOB_MAX (128 * MiB)
+
+struct T3Migration {
+	Object *fabric;
+	struct t3_fabric *core;
+	T3Blob blob;
+	uint32_t ranks; /* loaded */
+	bool links;	/* the fabric itself is loaded */
+};
+
+/* ------------------------------------------------------------------- blobs */
+
+static void append(void *opaque, const void *data, size_t len)
+{
+	g_byte_array_append(opaque, data, len);
+}
+
+static void blob_take(T3Blob *blob, GByteArray *bytes)
+{
+	blob->size = bytes->len;
+	blob->data = g_byte_array_free(bytes, false);
+}
+
+static void blob_clear(T3Blob *blob)
+{
+	g_free(blob->data);
+	blob->data = NULL;
+	blob->size = 0;
+}
+
+static bool blob_fits(void *opaque, int version)
+{
+	T3Blob *blob = opaque;
+
+	return blob->size && blob->size <= T3_BLOB_MAX;
+}
+
+static int blob_pre_load(void *opaque)
+{
+	blob_clear(opaque);
+	return 0;
+}
+
+static const VMStateDescription blob_vmstate = {
+	.name = "t3/core",
+	.version_id = 1,
+	.minimum_version_id = 1,
+	.pre_load = blob_pre_load,
+	.fields =
+		(const VMStateField[]){
+			VMSTATE_UINT32(size, T3Blob),
+			VMSTATE_VALIDATE("size of the core's state", blob_fits),
+			VMSTATE_VBUFFER_ALLOC_UINT32(data, T3Blob, 0, NULL, size),
+			VMSTATE_END_OF_LIST(),
+		},
+};
+
+/* ------------------------------------------------------------------- fabric */
+
+static void report_refusal(T3Migration *m, const char *what)
+{
+	g_autofree char *path = object_get_canonical_path(m->fabric);
+
+	error_report("t3: the incoming state of fabric %s is refused: %s", path, what);
+}
+
+/* 0 when parts are still to come. */
+static int check_whole(T3Migration *m, uint32_t attached)
+{
+	const char *broken;
+
+	if (!m->links || m->ranks != attached)
+		return 0;
+	m->links = false;
+	m->ranks = 0;
+	broken = t3_fabric_check(m->core);
+	trace_t3_loaded(attached, !broken);
+	if (!broken)
+		return 0;
+	t3_fabric_wipe(m->core);
+	report_refusal(m, broken);
+	return -EINVAL;
+}
+
+int t3_migration_rank_loaded(T3Migration *m, uint32_t rank, uint32_t attached)
+{
+	m->ranks |= BIT(rank);
+	return check_whole(m, attached);
+}
+
+void t3_migration_started(T3Migration *m, uint32_t attached)
+{
+	g_autofree char *path = object_get_canonical_path(m->fabric);
+
+	if (!m->links && !m->ranks)
+		return;
+	error_report("t3: fabric %s was loaded in part only (%sranks 0x%x of 0x%x): "
+		     "it and all its devices are reset",
+		     path, m->links ? "its links, " : "", m->ranks, attached);
+	m->links = false;
+	m->ranks = 0;
+	t3_fabric_wipe(m->core);
+}
+
+static int fabric_pre_save(void *opaque)
+{
+	T3Migration *m = opaque;
+	GByteArray *bytes = g_byte_array_new();
+
+	t3_fabric_save(m->core, append, bytes);
+	blob_take(&m->blob, bytes);
+	return 0;
+}
+
+static int fabric_post_save(void *opaque)
+{
+	T3Migration *m = opaque;
+
+	blob_clear(&m->blob);
+	return 0;
+}
+
+static int fabric_post_load(void *opaque, int version)
+{
+	T3Migration *m = opaque;
+	const char *refused = t3_fabric_load(m->core, m->blob.data, m->blob.size);
+
+	blob_clear(&m->blob);
+	if (refused) {
+		report_refusal(m, refused);
+		return -EINVAL;
+	}
+	m->links = true;
+	return check_whole(m, t3_fabric_attached(T3_FABRIC(m->fabric)));
+}
+
+static const VMStateDescription fabric_vmstate = {
+	.name = "t3-fabric",
+	.version_id = 1,
+	.minimum_version_id = 1,
+	.pre_save = fabric_pre_save,
+	.post_save = fabric_post_save,
+	.post_load = fabric_post_load,
+	.fields =
+		(const VMStateField[]){
+			VMSTATE_STRUCT(blob, T3Migration, 1, blob_vmstate, T3Blob),
+			VMSTATE_END_OF_LIST(),
+		},
+};
+
+T3Migration *t3_migration_new(Object *fabric, struct t3_fabric *core, Error **errp)
+{
+	T3Migration *m = g_new0(T3Migration, 1);
+
+	m->fabric = fabric;
+	m->core = core;
+	if (vmstate_register_any(VMSTATE_IF(fabric), &fabric_vmstate, m) == 0)
+		return m;
+	error_setg(errp, "the fabric's name is too long for a migration stream");
+	g_free(m);
+	return NULL;
+}
+
+void t3_migration_free(T3Migration *m)
+{
+	if (!m)
+		return;
+	vmstate_unregister(VMSTATE_IF(m->fabric), &fabric_vmstate, m);
+	blob_clear(&m->blob);
+	g_free(m);
+}
+
+/* ------------------------------------------------------------------- device */
+
+/* A function that was pulled out has no state, and none to come back to. */
+static int device_pre_save(void *opaque)
+{
+	T3State *s = opaque;
+	GByteArray *bytes;
+
+	if (!s->core) {
+		error_report("t3: a removed device cannot be migrated: use device_del first");
+		return -EINVAL;
+	}
+	bytes = g_byte_array_new();
+	t3_dev_save(s->core, append, bytes);
+	blob_take(&s->blob, bytes);
+	return 0;
+}
+
+static int device_post_save(void *opaque)
+{
+	T3State *s = opaque;
+
+	blob_clear(&s->blob);
+	return 0;
+}
+
+static const char *load_core(T3State *s)
+{
+	const char *refused;
+
+	if (!s->core)
+		return "the device has been removed";
+	if (s->held >= BIT(T3_MAX_VECTORS) || s->port.vectors >= BIT(T3_MAX_VECTORS))
+		return "interrupts of unknown vectors are pending";
+	refused = t3_dev_load(s->core, s->blob.data, s->blob.size);
+	return refused;
+}
+
+static int device_post_load(void *opaque, int version)
+{
+	T3State *s = opaque;
+	const char *refused = load_core(s);
+
+	blob_clear(&s->blob);
+	if (refused) {
+		s->held = s->port.vectors = 0;
+		error_report("t3: the incoming state of rank %" PRIu32 " is refused: %s",
+			     s->port.rank, refused);
+		return -EINVAL;
+	}
+	return t3_port_loaded(&s->port);
+}
+
+const VMStateDescription t3_pci_vmstate = {
+	.name = "t3",
+	.version_id = 1,
+	.minimum_version_id = 1,
+	.pre_save = device_pre_save,
+	.post_save = device_post_save,
+	.post_load = device_post_load,
+	.fields =
+		(const VMStateField[]){
+			VMSTATE_PCI_DEVICE(parent_obj, T3State),
+			VMSTATE_STRUCT(parent_obj.exp.aer_log, T3State, 0, vmstate_pcie_aer_log,
+				       PCIEAERLog),
+			VMSTATE_MSIX(parent_obj, T3State),
+			VMSTATE_UINT32(held, T3State),
+			VMSTATE_UINT32(port.vectors, T3State),
+			VMSTATE_STRUCT(blob, T3State, 1, blob_vmstate, T3Blob),
+			VMSTATE_END_OF_LIST(),
+		},
+};
