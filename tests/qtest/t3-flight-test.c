@@ -33,31 +33,6 @@ static const struct way ways[] = {
 };
 /* clang-format on */
 
-/* A word of chunk 0 at rank 3. Memory only: an access to a register moves the fabric on. */
-static uint32_t arrived(struct t3_test_ring *ring, uint32_t word)
-{
-	uint32_t value;
-
-	mem_read(ring->space[3].dev, ring->space[3].buffer + 4 * word, &value, 4);
-	return value;
-}
-
-#define LAST (RING_BIG / 4 - 1)
-
-static struct t3_test_ring ring_in_flight(struct t3_vm *vm)
-{
-	struct t3_test_ring ring = ring_open(vm, RING_BIG);
-	uint32_t first = ring_value(1, 1, 0) + ring_value(1, 2, 0) + ring_value(1, 3, 0);
-
-	ring_arm(&ring, 1);
-	ring_load(&ring, 1);
-	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'stop' }");
-	ring_fire(&ring, 0);
-	g_assert_cmphex(arrived(&ring, 0), ==, first);
-	g_assert_cmphex(arrived(&ring, LAST), ==, ring_value(1, 3, LAST));
-	return ring;
-}
-
 /* Whatever was: after a function reset of all of them (the lost one is there again), a ring runs. */
 static void check_usable(struct t3_vm *vm)
 {
@@ -122,7 +97,7 @@ static void test_sender(const void *data)
 	wait_state(&ring.space[3], T3_SPACE_FAULTED, 1);
 	expect_fault(&ring.space[3], T3_FAULT_PEER_POISON);
 	g_assert_cmpuint(event_read(&ring.space[3]).fault.src_rank, ==, 2);
-	g_assert_cmphex(arrived(&ring, LAST), ==, ring_value(1, 3, LAST));
+	g_assert_cmphex(ring_arrived(&ring, RING_LAST), ==, ring_value(1, 3, RING_LAST));
 	g_assert_cmpuint(counter(&vm->dev[2], T3_COUNTER_LINK_TX_PACKETS), ==, 0);
 	g_assert_cmpuint(counter(&vm->dev[2], T3_COUNTER_DMA_BYTES), ==, 0);
 	wait_state(&ring.space[1], T3_SPACE_FAULTED, 1);

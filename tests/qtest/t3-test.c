@@ -102,11 +102,16 @@ static void bar_write(struct t3_test_dev *dev, int bar, uint64_t address)
 		qpci_config_writel(&dev->pci, PCI_BASE_ADDRESS_0 + 4 * bar + 4, address >> 32);
 }
 
-void dev_map(struct t3_test_dev *dev)
+void dev_place(struct t3_test_dev *dev)
 {
 	dev->regs = REGS_BASE + dev->rank * REGS_WINDOW;
 	dev->memory = (BIG_BASE + dev->rank) << 32;
 	dev->aperture = dev->memory + 0x40000000ull;
+}
+
+void dev_map(struct t3_test_dev *dev)
+{
+	dev_place(dev);
 	bar_write(dev, T3_BAR_REGS, dev->regs);
 	bar_write(dev, T3_BAR_MEMORY, dev->memory);
 	bar_write(dev, T3_BAR_APERTURE, dev->aperture);
@@ -230,6 +235,7 @@ int main(int argc, char **argv)
 	add_removal_tests();
 	add_flight_tests();
 	add_inject_tests();
+	add_migrate_tests();
 	add_hostile_tests();
 	add_record_tests();
 	return g_test_run();

@@ -79,6 +79,8 @@ void ecam_write(struct t3_vm *vm, int devfn, unsigned int offset, unsigned int s
 
 /* ------------------------------------------------------------------ device */
 
+/* Only tells where dev_map() puts the BARs: another VM has mapped them. */
+void dev_place(struct t3_test_dev *dev);
 void dev_map(struct t3_test_dev *dev);
 void dev_flr(struct t3_test_dev *dev);
 uint8_t dev_cap(struct t3_test_dev *dev, uint8_t id);
@@ -208,6 +210,12 @@ void ring_fire(struct t3_test_ring *ring, uint32_t chunk);
 /* Whether chunk 0 arrives at its owner; reads guest memory only, which moves nothing. */
 bool chunk_arrives(struct t3_test_ring *ring, unsigned int tries);
 
+/* A word of chunk 0 at rank 3, from memory: an access to a register moves the fabric on. */
+uint32_t ring_arrived(struct t3_test_ring *ring, uint32_t word);
+#define RING_LAST (RING_BIG / 4 - 1)
+/* Stops the VM with chunk 0 on its way: rank 2 has sent a part of it, rank 3 has that. */
+struct t3_test_ring ring_in_flight(struct t3_vm *vm);
+
 /* ------------------------------------------------------------------- tests */
 
 void add_pci_tests(void);
@@ -223,6 +231,7 @@ void add_status_tests(void);
 void add_removal_tests(void);
 void add_flight_tests(void);
 void add_inject_tests(void);
+void add_migrate_tests(void);
 void add_hostile_tests(void);
 void add_record_tests(void);
 

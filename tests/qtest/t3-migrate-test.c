@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * T3 qtests: migration to a second QEMU in the middle of a reduce-scatter, snapshots,
+ * and streams that are refused.
+ */
+#include "qemu/osdep.h"
+#include "qobject/qdict.h"
+#include "t3-test.h"
+
+/* --------------------------------------------------------------- two machines */
+
+/* Devices as vm_start() makes them, but for the fabric's ranks and more properties. */
+static struct t3_vm *vm_incoming(unsigned int count, unsigned int ranks, const char *properties,
+				 const char *options)
+{
+	GString *all = fabric_options(ranks);
+	struct t3_vm *vm;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		device_options(all, i);
+		g_string_append_printf(all, ",addr=%u%s ", i + 4, properties);
+	}
+	g_string_append_printf(all, "-incoming defer %s", options);
+	vm = vm_start_raw(all->str);
+	g_string_free(all, true);
+	for (i = 0; i < count; i++) {
+		vm_add_dev(vm, QPCI_DEVFN(i + 4, 0));
+		dev_place(&vm->dev[i]);
+	}
+	return vm;
+}
+
+/* The status at the end of an outgoing or incoming migration. */
+static char *migration_end(struct t3_vm *vm)
+{
+	unsigned int tries = 10000;
+
+	while (tries--) {
+		QDict *info =
+			qtest_qmp_assert_success_ref(vm->qts, "{ 'execute': 'query-migrate' }");
+		g_autofree char *status = g_strdup(qdict_get_try_str(info, "status"));
+
+		qobject_unref(info);
+		if (g_strcmp0(status, "completed") == 0 || g_strcmp0(status, "failed") == 0)
+			return g_steal_pointer(&status);
+		g_usleep(1000);
+	}
+	g_error("the migration does not end");
+}
+
+static char *stream_path(const char *name)
+{
+	return g_strdup_printf("%s/t3-migrate-%d-%s", g_get_tmp_dir(), getpid(), name);
+}
+
+static void save_to(struct t3_vm *vm, const char *path)
+{
+	g_autofree char *uri = g_strdup_printf("file:%s", path);
+	g_autofree char *status = NULL;
+
+	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'migrate', 'arguments': { 'uri': %s } }",
+				 uri);
+	status = migration_end(vm);
+	g_assert_cmpstr(status, ==, "completed");
+}
+
+static char *load_from(struct t3_vm *vm, const char *path)
+{
+	g_autofree char *uri = g_strdup_printf("file:%s", path);
+
+	qtest_qmp_assert_success(vm->qts,
+				 "{ 'execute': 'migrate-incoming', 'arguments': "
+				 "{ 'uri': %s, 'exit-on-error': false } }",
+				 uri);
+	return migration_end(vm);
+}
+
+static struct t3_vm *vm_migrate(struct t3_vm *vm)
+{
+	struct t3_vm *other = vm_incoming(vm->count, T3_TEST_DEVICES, "", "");
+	g_autofree char *path = stream_path("good");
+	g_autofree char *status = NULL;
+
+	save_to(vm, path);
+	status = load_from(other, path);
+	g_assert_cmpstr(status, ==, "completed");
+	unlink(path);
+	return other;
+}
+
+static void cont(struct t3_vm *vm)
+{
+	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'cont' }");
+}
+
+/* The same spaces, in another machine. */
+static struct t3_test_ring ring_in(const struct t3_test_ring *ring, struct t3_vm *vm)
+{
+	struct t3_test_ring moved = *ring;
+	unsigned int i;
+
+	for (i = 0; i < RING; i++)
+		moved.space[i].dev = &vm->dev[i];
+	return moved;
+}
+
+/* ------------------------------------------------------------------- in flight */
+
+/*
+ * Returns the virtual time when chunk 0 had arrived, alone. The others come when the
+ * CPU sends them, which is at no certain time.
+ */
+static uint64_t finish(struct t3_test_ring *ring)
+{
+	struct t3_test_dev *dev = ring->space[0].dev;
+	unsigned int chunk;
+	uint64_t clock;
+
+	g_assert_true(chunk_arrives(ring, 5000));
+	reg_read64(dev, T3_REG_VCLOCK); /* the last responses */
+	clock = reg_read64(dev, T3_REG_VCLOCK);
+	for (chunk = 1; chunk < RING; chunk++)
+		ring_fire(ring, chunk);
+	ring_check(ring, 1);
+	ring_release(ring, 1);
+	return clock;
+}
+
+static void expect_same(struct t3_vm *a, struct t3_vm *b)
+{
+	unsigned int rank, id;
+
+	for (rank = 0; rank < RING; rank++) {
+		for (id = 0; id < T3_COUNTER_COUNT; id++)
+			g_assert_cmpuint(counter(&a->dev[rank], id), ==,
+					 counter(&b->dev[rank], id));
+		g_assert_cmpuint(reg_read64(&a->dev[rank], T3_REG_FABRIC_ID), ==,
+				 reg_read64(&b->dev[rank], T3_REG_FABRIC_ID));
+	}
+}
+
+/* Both machines go on from there, to the same bits, counts and time. */
+static void test_in_flight(void)
+{
+	struct t3_vm *vm = vm_start(RING, ""), *other;
+	struct t3_test_ring ring = ring_in_flight(vm), moved;
+	unsigned int chunk;
+
+	other = vm_migrate(vm);
+	moved = ring_in(&ring, other);
+	g_assert_cmphex(ring_arrived(&moved, RING_LAST), ==, ring_arrived(&ring, RING_LAST));
+	cont(vm);
+	cont(other);
+	g_assert_cmpuint(finish(&ring), ==, finish(&moved));
+	expect_same(vm, other);
+	ring_arm(&moved, 2);
+	ring_load(&moved, 2);
+	for (chunk = 0; chunk < RING; chunk++)
+		ring_fire(&moved, chunk);
+	ring_check(&moved, 2);
+	vm_end(other);
+	vm_end(vm);
+}
+
+/* What waits behind a mask, and what software has set, goes along. */
+static void test_interrupt(void)
+{
+	struct t3_vm *vm = vm_start(1, ""), *other;
+	struct t3_test_space space = local_space(&vm->dev[0], 37, 0, 64, 8, 1);
+
+	msix_setup(&vm->dev[0]);
+	reg_write(&vm->dev[0], T3_REG_EVENT_VECTOR, 3);
+	reg_write(&vm->dev[0], T3_REG_SPACE_PENDING + 4, ~0u);
+	space_enable_event(&space);
+	msix_mask(&vm->dev[0], 3, true);
+	store64(&space, 0, 1);
+	reg_write(&vm->dev[0], T3_REG_CONTROL, 0);
+	g_assert_false(msix_pending(&vm->dev[0], 3));
+	store64(&space, 1024, 1); /* outside: a fault */
+	g_assert_true(msix_pending(&vm->dev[0], 3));
+	other = vm_migrate(vm);
+	cont(other);
+	g_assert_true(msix_pending(&other->dev[0], 3));
+	g_assert_false(msix_take(&other->dev[0], 3));
+	msix_mask(&other->dev[0], 3, false);
+	g_assert_true(msix_take(&other->dev[0], 3));
+	g_assert_cmphex(reg_read(&other->dev[0], T3_REG_EVENT_SUMMARY), ==, 1u << 1);
+	space.dev = &other->dev[0];
+	expect_state(&space, T3_SPACE_FAULTED, 1);
+	vm_end(other);
+	vm_end(vm);
+}
+
+/* A device without a fabric has a private one, with a clock of its own. */
+static void test_private(void)
+{
+	const char *options = "-device t3,id=d0,addr=4,memory-size=64M,aperture-size=32M ";
+	g_autofree char *incoming = g_strdup_printf("%s -incoming defer", options);
+	struct t3_vm *vm = vm_start_raw(options), *other = vm_start_raw(incoming);
+	g_autofree char *path = stream_path("private"), *status = NULL;
+	struct t3_test_space space;
+
+	vm_add_dev(vm, QPCI_DEVFN(4, 0));
+	vm_add_dev(other, QPCI_DEVFN(4, 0));
+	dev_map(&vm->dev[0]);
+	dev_place(&other->dev[0]);
+	space = local_space(&vm->dev[0], 3, 0, 16, 8, 1);
+	store64(&space, 0, 0x1122334455667788ull);
+	save_to(vm, path);
+	status = load_from(other, path);
+	g_assert_cmpstr(status, ==, "completed");
+	unlink(path);
+	cont(other);
+	space.dev = &other->dev[0];
+	expect_state(&space, T3_SPACE_ARMED, 1);
+	store64(&space, 8, 2);
+	expect_state(&space, T3_SPACE_COMPLETE, 1);
+	expect_delivered(&space, 0, 1);
+	vm_end(other);
+	vm_end(vm);
+}
+
+/* -------------------------------------------------------------------- refused */
+
+static void expect_refused(struct t3_vm *vm, unsigned int ranks, const char *properties,
+			   const char *words)
+{
+	g_autofree char *path = stream_path("refused"), *log = stream_path("log");
+	g_autofree char *options = g_strdup_printf("2>%s", log), *status = NULL, *text = NULL;
+	struct t3_vm *other = vm_incoming(vm->count, ranks, properties, options);
+
+	save_to(vm, path);
+	status = load_from(other, path);
+	g_assert_cmpstr(status, ==, "failed");
+	vm_end(other);
+	g_assert_true(g_file_get_contents(log, &text, NULL, NULL));
+	if (!strstr(text, words))
+		g_error("no '%s' in: %s", words, text);
+	unlink(path);
+	unlink(log);
+	cont(vm);
+}
+
+/* The source runs on. */
+static void test_refused(void)
+{
+	struct t3_vm *vm = vm_start(RING, "");
+	struct t3_test_ring ring = ring_in_flight(vm);
+
+	expect_refused(vm, RING, ",tracker-entries=16", "tracker-entries differs");
+	finish(&ring);
+	vm_end(vm);
+}
+
+static void test_other_ranks(void)
+{
+	struct t3_vm *vm = vm_start(2, "");
+
+	expect_refused(vm, 2, "", "ranks differ");
+	vm_end(vm);
+}
+
+/* A function that was pulled out has no state: the migration ends, the source goes on. */
+static void test_removed(void)
+{
+	struct t3_vm *vm = vm_start(2, "");
+	g_autofree char *path = stream_path("removed"), *status = NULL;
+	g_autofree char *uri = g_strdup_printf("file:%s", path);
+
+	dev_take_out(vm, 1);
+	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'migrate', 'arguments': { 'uri': %s } }",
+				 uri);
+	status = migration_end(vm);
+	g_assert_cmpstr(status, ==, "failed");
+	unlink(path);
+	local_space(&vm->dev[0], 3, 0, 8, 8, 1);
+	vm_end(vm);
+}
+
+/* ------------------------------------------------------------------- snapshots */
+
+static void job(struct t3_vm *vm, const char *id)
+{
+	unsigned int tries = 10000;
+
+	while (tries--) {
+		QDict *answer = qtest_qmp(vm->qts, "{ 'execute': 'query-jobs' }");
+		QDict *info = qobject_to(QDict, qlist_peek(qdict_get_qlist(answer, "return")));
+		bool concluded = g_str_equal(qdict_get_str(info, "status"), "concluded");
+
+		if (concluded && qdict_haskey(info, "error"))
+			g_error("%s: %s", id, qdict_get_str(info, "error"));
+		qobject_unref(answer);
+		if (concluded)
+			break;
+		g_usleep(1000);
+	}
+	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'job-dismiss', 'arguments': { 'id': %s } }",
+				 id);
+}
+
+static void snapshot(struct t3_vm *vm, const char *command)
+{
+	qtest_qmp_assert_success(vm->qts,
+				 "{ 'execute': %s, 'arguments': { 'job-id': %s, 'tag': 't', "
+				 "'vmstate': 'disk', 'devices': [ 'disk' ] } }",
+				 command, command);
+	job(vm, command);
+}
+
+static void add_disk(struct t3_vm *vm, const char *path)
+{
+	qtest_qmp_assert_success(vm->qts,
+				 "{ 'execute': 'blockdev-add', 'arguments': { 'driver': 'file', "
+				 "'node-name': 'file', 'filename': %s } }",
+				 path);
+	qtest_qmp_assert_success(
+		vm->qts, "{ 'execute': 'blockdev-create', 'arguments': { 'job-id': 'create', "
+			 "'options': { 'driver': 'qcow2', 'file': 'file', 'size': 1048576 } } }");
+	job(vm, "create");
+	qtest_qmp_assert_success(vm->qts,
+				 "{ 'execute': 'blockdev-add', 'arguments': { 'driver': 'qcow2', "
+				 "'node-name': 'disk', 'file': 'file' } }");
+}
+
+/* Back to the middle, twice, into a machine that has gone on. */
+static void test_snapshot(void)
+{
+	struct t3_vm *vm = vm_start(RING, "");
+	g_autofree char *path = stream_path("disk");
+	struct t3_test_ring ring;
+	uint64_t clock;
+
+	g_assert_true(g_file_set_contents(path, "", 0, NULL));
+	add_disk(vm, path);
+	ring = ring_in_flight(vm);
+	snapshot(vm, "snapshot-save");
+	cont(vm);
+	clock = finish(&ring);
+	ring_arm(&ring, 2);
+	snapshot(vm, "snapshot-load");
+	cont(vm);
+	g_assert_cmpuint(finish(&ring), ==, clock);
+	reg_write(&vm->dev[2], T3_REG_CONTROL, T3_CONTROL_RESET);
+	snapshot(vm, "snapshot-load");
+	cont(vm);
+	g_assert_cmpuint(finish(&ring), ==, clock);
+	vm_end(vm);
+	unlink(path);
+}
+
+void add_migrate_tests(void)
+{
+	qtest_add_func("/t3/migrate/in-flight", test_in_flight);
+	qtest_add_func("/t3/migrate/interrupt", test_interrupt);
+	qtest_add_func("/t3/migrate/private", test_private);
+	qtest_add_func("/t3/migrate/refused", test_refused);
+	qtest_add_func("/t3/migrate/other-ranks", test_other_ranks);
+	qtest_add_func("/t3/migrate/removed", test_removed);
+	qtest_add_func("/t3/migrate/snapshot", test_snapshot);
+}
