@@ -347,6 +347,47 @@ static void descriptors(void)
 	save("fuzz_descriptor", "fields");
 }
 
+/* -------------------------------------------------------------- fuzz_state */
+
+/* Brings devices somewhere: REMOTE, DMA and LOCAL tiles, a queue, packets under way. */
+static void on_the_way(uint32_t shape, uint32_t events)
+{
+	PUT((uint8_t)shape, OP_STATE_BUILD, 0x80, OP_STATE_EVENTS, 0, OP_STATE_QUEUE, 0);
+	PUT(OP_STATE_FILL, 4, OP_STATE_TILE, 0x02, OP_STATE_TILE | 1 << 4, 0x14, OP_STATE_QUEUE, 9);
+	PUT(OP_STATE_EVENTS, (uint8_t)events);
+}
+
+static void states(void)
+{
+	uint32_t i, at;
+
+	for (i = 0; i < 16; i += 3) {
+		on_the_way(i, i);
+		PUT(OP_STATE_SAVE, OP_STATE_EVENTS, 2, OP_STATE_LOAD, (uint8_t)i, OP_STATE_FILL, 4,
+		    OP_STATE_EVENTS, 0xff, OP_STATE_SPACE, (uint8_t)i);
+		save_numbered("fuzz_state", "on-the-way", i);
+	}
+	for (i = 0; i < 4; i++) { /* a word after the other, for all parts */
+		on_the_way(SHAPE_USUAL, 4 * i);
+		for (at = 0; at < 48; at++) {
+			PUT(OP_STATE_SAVE, OP_STATE_CHANGE, (uint8_t)(at % 3));
+			put(at * (i + 1) * 5, 2);
+			put(2, 1);
+			put(i & 1 ? 1u << at % 32 : ~0ull, 8);
+			PUT(OP_STATE_LOAD, (uint8_t)at);
+		}
+		save_numbered("fuzz_state", "words", i);
+	}
+	on_the_way(SHAPE_USUAL, 8);
+	for (i = 0; i < 24; i++) {
+		PUT(OP_STATE_SAVE, OP_STATE_CUT, (uint8_t)(i % 3));
+		put(i * 7, 2);
+		PUT((uint8_t)(i & 3), OP_STATE_LOAD, (uint8_t)i);
+	}
+	PUT(OP_STATE_SAVE, OP_STATE_EXCHANGE, 0, 1, OP_STATE_LOAD, 0);
+	save("fuzz_state", "cut");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -363,5 +404,6 @@ int main(int argc, char **argv)
 	wrong_fields();
 	control_packets();
 	descriptors();
+	states();
 	return 0;
 }
