@@ -488,6 +488,103 @@ static void test_start_and_stop(void **state)
 	free(tape.data);
 }
 
+static int no_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	(void)opaque;
+	(void)addr;
+	(void)buf;
+	(void)len;
+	return -1;
+}
+
+static int no_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+{
+	(void)opaque;
+	(void)addr;
+	(void)buf;
+	(void)len;
+	return -1;
+}
+
+static void no_irq(void *opaque, uint32_t vector)
+{
+	(void)opaque;
+	(void)vector;
+}
+
+static void no_kick(void *opaque)
+{
+	(void)opaque;
+}
+
+/* A host with the fewest callbacks; one device more than a record has slots for. */
+static void test_slots(void **state)
+{
+	static const struct t3_host_ops ops = { .dma_read = no_dma_read,
+						.dma_write = no_dma_write,
+						.irq = no_irq };
+	static const struct t3_fabric_ops fabric_ops = { .kick = no_kick };
+	struct t3_fabric_config fabric_config = { T3_TOPOLOGY_RING, 2, 1 };
+	struct t3_dev_config config = { .memory_size = T3_PAGE_SIZE,
+					.aperture_size = T3_PAGE_SIZE,
+					.tracker_entries = 8,
+					.tracker_ways = 2 };
+	struct t3_fabric *fabric = t3_fabric_new(&fabric_config, &fabric_ops, NULL);
+	static uint8_t memory[T3_RECORD_SLOTS + 1][T3_PAGE_SIZE];
+	struct t3_dev *dev[T3_RECORD_SLOTS + 1];
+	struct tape tape = { 0 };
+	struct replay_result result;
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(t3_fabric_record(fabric, tape_emit, &tape), 0);
+	assert_int_equal(t3_fabric_record(fabric, tape_emit, &tape), -1);
+	for (i = 0; i <= T3_RECORD_SLOTS; i++) {
+		dev[i] = t3_dev_new(&config, memory[i], &ops, NULL);
+		assert_non_null(dev[i]);
+		assert_int_equal(t3_dev_attach(dev[i], fabric, 1), i < T3_RECORD_SLOTS ? 0 : -4);
+		t3_dev_regs_write(dev[i], T3_DOORBELL_BASE, 1, 4); /* no such space */
+		t3_dev_detach(dev[i]);
+	}
+	for (i = 0; i <= T3_RECORD_SLOTS; i++)
+		t3_dev_free(dev[i]);
+	t3_fabric_free(fabric);
+	result = replay_tape(&tape);
+	expect_same(&result);
+	assert_int_equal(result.count[T3_REC_NEW], T3_RECORD_SLOTS);
+	free(tape.data);
+}
+
+/* One line for each entry and each thing that happens in it. */
+static void test_log(void **state)
+{
+	struct replay_options options = { 0 };
+	struct tape tape = { 0 };
+	struct replay_result result;
+	size_t size = 0, lines = 0, i;
+	char *text = NULL;
+	FILE *file;
+
+	(void)state;
+	short_run(&tape);
+	file = fmemopen(tape.data, tape.size, "rb");
+	options.log = open_memstream(&text, &size);
+	assert_true(file && options.log);
+	replay_run(file, &options, &result);
+	fclose(file);
+	fclose(options.log);
+	expect_same(&result);
+	for (i = 0; i < size; i++)
+		lines += text[i] == '\n';
+	assert_true(lines > result.entries + result.count[T3_REC_DMA_WRITE]);
+	assert_non_null(strstr(text, "APERTURE_WRITE  device 0  0x10008  4 bytes  0x8\n"));
+	assert_non_null(strstr(text, "IRQ  device 0  vector 0\n"));
+	assert_non_null(strstr(text, "space 1  ARMED to COMPLETE  epoch 1\n"));
+	assert_non_null(strstr(text, "    = 0x3c\n"));
+	free(text);
+	free(tape.data);
+}
+
 /* Detached, used, attached elsewhere, freed and replaced: all of it is the record's. */
 static void test_hot_plug(void **state)
 {
@@ -536,6 +633,8 @@ int main(void)
 		cmocka_unit_test(test_bad_files),
 		cmocka_unit_test(test_start_and_stop),
 		cmocka_unit_test(test_hot_plug),
+		cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,13 +38,3 @@ uint64_t reader_number(struct reader *reader)
 	reader->wrong = true;
 	return value;
 }
-
-uint8_t reader_peek(struct reader *reader)
-{
-	int byte = reader->ended ? EOF : getc(reader->file);
-
-	if (byte == EOF)
-		return 0;
-	ungetc(byte, reader->file);
-	return (uint8_t)byte;
-}

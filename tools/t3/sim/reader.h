@@ -18,7 +18,5 @@ uint8_t reader_byte(struct reader *reader);
 /* False: ended; what is missing is zero. */
 bool reader_bytes(struct reader *reader, void *data, size_t len);
 uint64_t reader_number(struct reader *reader);
-/* The next byte without taking it; 0 at the end. */
-uint8_t reader_peek(struct reader *reader);
 
 #endif /* T3_SIM_READER_H */
