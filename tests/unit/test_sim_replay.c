@@ -201,7 +201,7 @@ static void test_changes_are_found(void **state)
 {
 	(void)state;
 	expect_found(T3_REC_APERTURE_WRITE, false, "hash");
-	expect_found(T3_REC_MEMORY, true, "hash");
+	expect_found(T3_REC_MEMORY, true, "result");
 	expect_found(T3_REC_IRQ, false, "IRQ vector");
 	expect_found(T3_REC_DMA_WRITE, false, "DMA_WRITE");
 }
@@ -216,11 +216,11 @@ static void test_result_is_compared(void **state)
 	(void)state;
 	tape_short(&tape);
 	find_last(&tape, T3_REC_APERTURE_READ, &piece);
-	tape.data[tape.piece[piece + 1] + 1] ^= 4;
+	tape.data[tape.piece[piece + 3] + 1] ^= 4; /* behind MEMORY and its data: END */
 	result = tape_replay(&tape);
 	assert_int_equal(result.verdict, REPLAY_DIVERGED);
-	assert_string_equal(result.recorded, "result 0x38");
-	assert_string_equal(result.replayed, "result 0x3c");
+	assert_string_equal(result.recorded, "result 0x39");
+	assert_string_equal(result.replayed, "result 0x3d");
 	assert_non_null(strstr(result.where, "APERTURE_READ"));
 	free(tape.data);
 }
@@ -398,7 +398,7 @@ static void test_log(void **state)
 	assert_non_null(strstr(text, "APERTURE_WRITE  device 0  0x10008  4 bytes  0x8\n"));
 	assert_non_null(strstr(text, "IRQ  device 0  vector 0\n"));
 	assert_non_null(strstr(text, "space 1  ARMED to COMPLETE  epoch 1\n"));
-	assert_non_null(strstr(text, "    = 0x3c\n"));
+	assert_non_null(strstr(text, "    = 0x3d\n"));
 	free(text);
 	free(tape.data);
 }

@@ -62,5 +62,7 @@ void tape_short(struct tape *tape)
 	host_drain(host);
 	host_expect(d, 1, T3_SPACE_COMPLETE, 1);
 	assert_int_equal(host_load(d, 1, 60, 4), 60);
+	host_buffer(d, 1)[60] = 61; /* by the CPU, through BAR2 */
+	assert_int_equal(host_load(d, 1, 60, 4), 61);
 	host_free(host);
 }
