@@ -246,6 +246,8 @@ const char *t3_dev_load(struct t3_dev *dev, const void *data, size_t len)
 {
 	const char *refused;
 
+	if (dev->port)
+		return "the fabric is being recorded";
 	t3_dev_wipe(dev);
 	refused = t3_state_load(visit_dev, dev, T3_STATE_MAGIC_DEV, data, len);
 	if (!refused)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* State of a fabric: its clock, and what is on the wires. */
+#include "t3_record.h"
 #include "t3_state.h"
 
 #define TRIPS (sizeof(((struct t3_accidents *)0)->trip) / sizeof(struct t3_trip))
@@ -248,6 +249,7 @@ void t3_fabric_wipe(struct t3_fabric *fabric)
 {
 	uint32_t rank;
 
+	t3_fabric_record_stop(fabric); /* what follows is no call that a replay could make */
 	for (rank = 0; rank < T3_MAX_RANKS; rank++)
 		if (fabric->dev[rank])
 			t3_dev_wipe(fabric->dev[rank]);
@@ -261,6 +263,8 @@ const char *t3_fabric_load(struct t3_fabric *fabric, const void *data, size_t le
 	uint64_t now = fabric->now;
 	const char *refused;
 
+	if (fabric->recorder)
+		return "the fabric is being recorded";
 	wipe_links(fabric);
 	refused = t3_state_load(visit_fabric, fabric, T3_STATE_MAGIC_FAB, data, len);
 	if (!refused && !fabric->config.id)

@@ -222,7 +222,8 @@ void t3_dev_save(struct t3_dev *dev, t3_sink *sink, void *opaque);
 void t3_fabric_save(struct t3_fabric *fabric, t3_sink *sink, void *opaque);
 /*
  * The state is not trusted. NULL, or why it is refused, in words: the device is
- * reset then, or the fabric with all its devices. The device must be attached.
+ * reset then, or the fabric with all its devices. The device must be attached. While
+ * the fabric is recorded each load is refused and changes nothing.
  */
 const char *t3_dev_load(struct t3_dev *dev, const void *data, size_t len);
 const char *t3_fabric_load(struct t3_fabric *fabric, const void *data, size_t len);
@@ -231,7 +232,7 @@ const char *t3_fabric_load(struct t3_fabric *fabric, const void *data, size_t le
  * t3_fabric_wipe() is the only call allowed.
  */
 const char *t3_fabric_check(const struct t3_fabric *fabric);
-/* Resets the fabric and all its devices, whatever they hold. */
+/* Resets the fabric and all its devices, whatever they hold; ends its record. */
 void t3_fabric_wipe(struct t3_fabric *fabric);
 
 #endif /* T3_CORE_H */

@@ -403,6 +403,34 @@ static void test_log(void **state)
 	free(tape.data);
 }
 
+/* State cannot come from elsewhere: a replay would not have it. */
+static void test_load_refused(void **state)
+{
+	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8 };
+	struct tape tape = { 0 }, dev = { 0 }, fabric = { 0 };
+	struct host *host = host_new_recorded(&config, tape_emit, &tape);
+	struct replay_result result;
+
+	(void)state;
+	host_space(&host->dev[0], 1);
+	t3_dev_save(host->dev[0].dev, tape_emit, &dev);
+	t3_fabric_save(host->fabric, tape_emit, &fabric);
+	assert_non_null(strstr(t3_dev_load(host->dev[0].dev, dev.data, dev.size), "recorded"));
+	assert_non_null(strstr(t3_fabric_load(host->fabric, fabric.data, fabric.size), "recorded"));
+	host_expect(&host->dev[0], 1, T3_SPACE_IDLE, 0);
+	assert_true(t3_fabric_recording(host->fabric));
+	t3_fabric_wipe(host->fabric);
+	assert_false(t3_fabric_recording(host->fabric));
+	assert_null(t3_dev_load(host->dev[0].dev, dev.data, dev.size));
+	host_free(host);
+	result = tape_replay(&tape);
+	tape_expect_same(&result);
+	assert_true(result.complete);
+	free(tape.data);
+	free(dev.data);
+	free(fabric.data);
+}
+
 /* Detached, used, attached elsewhere, freed and replaced: all of it is the record's. */
 static void test_hot_plug(void **state)
 {
@@ -448,6 +476,7 @@ int main(void)
 		cmocka_unit_test(test_missing_record),
 		cmocka_unit_test(test_start_and_stop),
 		cmocka_unit_test(test_hot_plug),
+		cmocka_unit_test(test_load_refused),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_log),
 	};
