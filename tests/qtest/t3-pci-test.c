@@ -258,17 +258,6 @@ static void test_qom(void)
 	vm_end(vm);
 }
 
-static void test_unmigratable(void)
-{
-	struct t3_vm *vm = vm_start(1, "");
-
-	qmp_expect_error(vm,
-			 qtest_qmp(vm->qts, "{ 'execute': 'migrate', 'arguments': "
-					    "{ 'uri': 'exec:cat >/dev/null' } }"),
-			 "t3", NULL);
-	vm_end(vm);
-}
-
 void add_pci_tests(void)
 {
 	qtest_add_func("/t3/pci/identity", test_identity);
@@ -282,5 +271,4 @@ void add_pci_tests(void)
 	qtest_add_func("/t3/properties/fabric", test_bad_fabrics);
 	qtest_add_func("/t3/properties/in-use", test_fabric_in_use);
 	qtest_add_func("/t3/properties/qom", test_qom);
-	qtest_add_func("/t3/properties/unmigratable", test_unmigratable);
 }
