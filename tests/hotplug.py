@@ -74,6 +74,7 @@ class Qmp:
             message = self.read()
         if "error" in message:
             raise RuntimeError(f"{name}: {message['error']['desc']}")
+        return message["return"]
 
     def wait_event(self, name):
         while name not in self.events:

@@ -512,6 +512,10 @@ def hotplug_suite():
     return tap_program("hotplug", [ROOT / "tests/hotplug.py"])
 
 
+def migrate_suite():
+    return tap_program("migrate", [ROOT / "tests/migrate.py"])
+
+
 SUITES = {
     "lint": lint_suite,
     "options": options_suite,
@@ -525,6 +529,7 @@ SUITES = {
     "conformance": conformance_suite,
     "guest": guest_suite,
     "hotplug": hotplug_suite,
+    "migrate": migrate_suite,
     "e2e": e2e_suite,
 }
 
