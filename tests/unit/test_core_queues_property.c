@@ -4,8 +4,9 @@
  * the other. Each touches one or two of a few regions; where the last to touch one was
  * another queue, a fence orders the two. Priorities, budgets, hangs and how much is
  * submitted at a time are random, and so is one more queue, which fails and is aborted
- * all the time. T3_SEEDS, T3_SEED as in test_core_property.c.
+ * all the time; now and then the machine migrates. T3_SEEDS, T3_SEED as in test_core_property.c.
  */
+#include "migrate.h"
 #include "queue.h"
 #include "ref.h"
 #include "t3_internal.h" /* t3_queue_hang() */
@@ -35,6 +36,7 @@ static struct {
 	struct host *host;
 	struct host_dev *d;
 	uint64_t random;
+	uint32_t budget, moves; /* migrations to come */
 	struct region region[REGIONS];
 	struct feed feed[QUEUES];
 	struct queue victim;
@@ -307,7 +309,9 @@ static void start(uint64_t seed)
 	host_renew(run.host);
 	memset(run.d->data, 0, HOST_DATA_SIZE);
 	memset(run.feed, 0, sizeof(run.feed));
-	t3_fabric_set_inline_budget(run.host->fabric, budgets[below(5)]);
+	run.budget = budgets[below(5)];
+	run.moves = below(8) ? 0 : 2;
+	t3_fabric_set_inline_budget(run.host->fabric, run.budget);
 	start_regions();
 	for (i = 0; i < QUEUES; i++)
 		run.feed[i].q = queue_new(run.d, i * 11, below(4));
@@ -335,6 +339,10 @@ static void one_seed(uint64_t seed)
 	start(seed);
 	while (!through()) {
 		step();
+		if (run.moves && !below(30)) {
+			host_migrate(run.host, run.budget);
+			run.moves--;
+		}
 		assert_true(++steps < 100000);
 	}
 	finish();
