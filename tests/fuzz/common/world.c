@@ -83,8 +83,11 @@ static void check_links(const struct t3_fabric *fabric)
 
 void world_check(struct host *host)
 {
+	const char *broken = t3_fabric_check(host->fabric);
 	uint32_t r;
 
+	if (broken)
+		fail_msg("%s", broken);
 	check_heap(&host->fabric->heap);
 	check_links(host->fabric);
 	for (r = 0; r < host->ranks; r++)
