@@ -204,6 +204,9 @@ static const char *check_tracker(const struct t3_dev *dev)
 		}
 	if (!broken && live != dev->counter[T3_COUNTER_TRACKER_LIVE])
 		broken = "TRACKER_LIVE is not the number of entries in use";
+	if (!broken && (dev->counter[T3_COUNTER_TRACKER_PEAK] < live ||
+			dev->counter[T3_COUNTER_TRACKER_PEAK] > size))
+		broken = "TRACKER_PEAK is not a number of entries";
 	return broken;
 }
 
