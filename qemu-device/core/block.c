@@ -213,16 +213,45 @@ uint32_t t3_block_room(const struct t3_segment *segment)
 	return room;
 }
 
-void t3_block_make_room(const struct t3_segment *segment)
+/* While the CPU waits, tiles and queues do not take what becomes free. */
+static void set_wanted(const struct t3_segment *segment, bool wanted)
 {
 	uint32_t left;
 
-	for (left = segment->routes; left && !t3_block_room(segment); left &= left - 1) {
+	for (left = segment->routes; left; left &= left - 1) {
+		uint32_t route = (uint32_t)__builtin_ctz(left);
+		struct t3_link *link = segment->space->route[route].link;
+
+		link->wanted = wanted ? t3_block_routes_on_link(segment, route) : 0;
+		if (!wanted)
+			t3_pump_kick(link);
+	}
+}
+
+/* Once for each link. False: waiting is not possible. */
+static bool wait_for_links(const struct t3_segment *segment)
+{
+	uint32_t left;
+
+	for (left = segment->routes; left; left &= left - 1) {
 		uint32_t route = (uint32_t)__builtin_ctz(left);
 
-		t3_link_make_room(segment->space->route[route].link,
-				  t3_block_routes_on_link(segment, route));
+		if (!t3_link_make_room(segment->space->route[route].link,
+				       t3_block_routes_on_link(segment, route)))
+			return false;
 	}
+	return true;
+}
+
+/* Again where messages took a slot: there is one for each route and import at most. */
+void t3_block_make_room(const struct t3_segment *segment)
+{
+	if (t3_block_room(segment))
+		return;
+	set_wanted(segment, true);
+	while (!t3_block_room(segment) && wait_for_links(segment))
+		;
+	set_wanted(segment, false);
 }
 
 void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, const void *payload,

@@ -177,20 +177,23 @@ void t3_engine_fire(struct t3_event *event)
  */
 static bool credit(const struct t3_link *link, uint32_t packets)
 {
-	return t3_link_free_slots(link) >= T3_LINK_ENGINE_RESERVE + packets &&
+	return t3_link_free_slots(link) >= T3_LINK_ENGINE_RESERVE + link->wanted + packets &&
 	       (!link->work_head || link->engine_turn);
 }
 
-/* False: the queue sleeps until t3_engine_credit() finds credit for it. */
-bool t3_engine_take_credit(struct t3_queue *q, struct t3_link *link, uint32_t packets)
+bool t3_engine_has_credit(struct t3_queue *q, struct t3_link *link, uint32_t packets)
 {
-	if (credit(link, packets)) {
-		link->engine_turn = false;
+	if (credit(link, packets))
 		return true;
-	}
 	q->blocked = link->dst + 1;
 	link->engine_waits = true;
 	return false;
+}
+
+/* The engine is about to send: the next ready tile comes before it sends again. */
+void t3_engine_end_turn(struct t3_link *link)
+{
+	link->engine_turn = false;
 }
 
 /* Something has changed on a link: queues that wait for it try again. */

@@ -109,18 +109,27 @@ uint32_t t3_move_space(const struct t3_queue *q, uint64_t *detail)
 	return T3_DESC_OK;
 }
 
-/* On the links of all its routes, each of which may be shared by some. */
+static struct t3_link *link_of(const struct t3_segment *segment, uint32_t route)
+{
+	return segment->space->route[route].link;
+}
+
+/*
+ * On the links of all its routes, each of which may be shared by some. A turn on one
+ * is not given away while there is no room on another.
+ */
 static bool take_credit(struct t3_queue *q, const struct t3_segment *segment)
 {
-	uint32_t left;
+	uint32_t left, route;
 
 	for (left = segment->routes; left; left &= left - 1) {
-		uint32_t route = (uint32_t)__builtin_ctz(left);
-
-		if (!t3_engine_take_credit(q, segment->space->route[route].link,
-					   t3_block_routes_on_link(segment, route)))
+		route = (uint32_t)__builtin_ctz(left);
+		if (!t3_engine_has_credit(q, link_of(segment, route),
+					  t3_block_routes_on_link(segment, route)))
 			return false;
 	}
+	for (left = segment->routes; left; left &= left - 1)
+		t3_engine_end_turn(link_of(segment, (uint32_t)__builtin_ctz(left)));
 	return true;
 }
 

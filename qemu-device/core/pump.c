@@ -103,7 +103,7 @@ void t3_pump_fire(struct t3_event *event)
 
 		if (link->ctl_head && room)
 			send_control(link);
-		else if (link->work_head && room > T3_LINK_RESERVE)
+		else if (link->work_head && room > T3_LINK_RESERVE + link->wanted)
 			t3_block_serve(link);
 		else
 			break; /* idle, or the next response kicks */

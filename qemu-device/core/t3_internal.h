@@ -137,6 +137,7 @@ struct t3_link {
 	uint32_t resp_head, resp_count;
 	bool engine_waits; /* queues of the source wait for room */
 	bool engine_turn;  /* before the next ready tile */
+	uint32_t wanted;   /* slots that a store of the CPU waits for */
 	uint32_t held;	   /* t3_held of packet `deliver` */
 	struct t3_accidents accidents;
 	struct t3_ctl *ctl_head, *ctl_tail;
@@ -382,7 +383,7 @@ void t3_link_drop_all(struct t3_link *link);
 /* The sender has been reset or has gone: the other end will notice, or notices now. */
 void t3_link_lose(struct t3_link *link);
 void t3_link_notice_loss(struct t3_link *link);
-/* False: no slot is free, and waiting for one is not possible here. */
+/* False: so many slots are not free, and waiting for them is not possible here. */
 bool t3_link_make_room(struct t3_link *link, uint32_t slots);
 
 /* pump.c: what waits for a link */
@@ -567,7 +568,9 @@ bool t3_engine_has_work(const struct t3_dev *dev);
 void t3_engine_wake(struct t3_dev *dev);
 void t3_engine_attach(struct t3_dev *dev);
 void t3_engine_clear(struct t3_dev *dev);
-bool t3_engine_take_credit(struct t3_queue *q, struct t3_link *link, uint32_t packets);
+/* False: the queue sleeps until t3_engine_credit() finds credit for it. */
+bool t3_engine_has_credit(struct t3_queue *q, struct t3_link *link, uint32_t packets);
+void t3_engine_end_turn(struct t3_link *link);
 void t3_engine_credit(struct t3_link *link);
 void t3_fence_set(struct t3_dev *dev, uint32_t fence, uint64_t value);
 
