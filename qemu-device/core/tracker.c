@@ -154,6 +154,7 @@ int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, ui
 	entry->count += bytes;
 	entry->used = ++dev->tracker.clock;
 	if (entry->count == expected) {
+		t3_segment_record(segment, tile)->flags |= T3_TILE_TRIGGERED;
 		write_back(entry);
 		free_entry(dev, entry);
 		result |= T3_TRACK_DONE;

@@ -172,6 +172,24 @@ static void test_forged_records(void **state)
 		forge(&list[i]);
 }
 
+/* The list leads to a tile that says it is ready, but no block begins with it. */
+static void test_forged_start(void **state)
+{
+	struct host *host = set_up(T3_TOPOLOGY_RING, 1, dma(2));
+	struct host_dev *a = &host->dev[0];
+	uint32_t tile;
+
+	(void)state;
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	for (tile = 0; tile < 4; tile++)
+		host_tile(a, 0, 0, 0, tile);
+	record_of(a, 0)->next = 3;
+	record_of(a, 3)->flags |= T3_TILE_READY;
+	host_drain(host);
+	host_expect_cpu_fault(a, 0, T3_FAULT_COUNTER, 0, 3, HOST_NONE64);
+	host_free(host);
+}
+
 /* A tile that is counted twice, so that the epoch ends with a block that is not sent. */
 static void test_forged_count(void **state)
 {
@@ -360,6 +378,7 @@ int main(void)
 		cmocka_unit_test(test_block_beyond_segment),
 		cmocka_unit_test(test_block_and_identity),
 		cmocka_unit_test(test_forged_records),
+		cmocka_unit_test(test_forged_start),
 		cmocka_unit_test(test_forged_count),
 		cmocka_unit_test(test_fan_out),
 		cmocka_unit_test(test_delivered_by_all),
