@@ -111,6 +111,66 @@ static void host_trace_trigger(void *opaque, uint32_t space, uint32_t segment, u
 	trace_t3_trigger(s->port.rank, space, segment, tile);
 }
 
+static void host_trace_queue(void *opaque, uint32_t queue, uint32_t from, uint32_t to)
+{
+	T3State *s = opaque;
+
+	trace_t3_queue_state(s->port.rank, queue, t3_name_queue_state(from),
+			     t3_name_queue_state(to));
+}
+
+static void host_trace_descriptor(void *opaque, uint32_t queue, uint32_t index, uint32_t opcode,
+				  uint32_t status)
+{
+	T3State *s = opaque;
+
+	trace_t3_descriptor(s->port.rank, queue, index, t3_name_opcode(opcode),
+			    t3_name_descriptor_status(status));
+}
+
+static void host_trace_block(void *opaque, uint32_t space, uint32_t segment, uint32_t tile,
+			     bool sent)
+{
+	T3State *s = opaque;
+
+	if (sent)
+		trace_t3_block_sent(s->port.rank, space, segment, tile);
+	else
+		trace_t3_block_started(s->port.rank, space, segment, tile);
+}
+
+static void host_trace_timeout(void *opaque, uint32_t peer, uint32_t packets, bool given_up)
+{
+	T3State *s = opaque;
+
+	if (given_up)
+		trace_t3_link_given_up(s->port.rank, peer, packets);
+	else
+		trace_t3_link_resent(s->port.rank, peer, packets);
+}
+
+static void host_trace_link(void *opaque, uint32_t peer, bool down)
+{
+	T3State *s = opaque;
+
+	trace_t3_link_state(s->port.rank, peer, down ? "down" : "up");
+}
+
+static void host_trace_loss(void *opaque, uint32_t peer)
+{
+	T3State *s = opaque;
+
+	trace_t3_peer_lost(s->port.rank, peer);
+}
+
+static void host_trace_nak(void *opaque, const struct t3_packet *packet, uint32_t nak)
+{
+	T3State *s = opaque;
+
+	trace_t3_nak(s->port.rank, packet->dst_space, t3_name_packet(packet->type),
+		     t3_name_nak(nak), packet->src_rank, packet->src_space, packet->epoch);
+}
+
 const struct t3_host_ops t3_pci_host_ops = {
 	.dma_read = host_dma_read,
 	.dma_write = host_dma_write,
@@ -120,4 +180,11 @@ const struct t3_host_ops t3_pci_host_ops = {
 	.trace_state = host_trace_state,
 	.trace_fault = host_trace_fault,
 	.trace_trigger = host_trace_trigger,
+	.trace_queue = host_trace_queue,
+	.trace_descriptor = host_trace_descriptor,
+	.trace_block = host_trace_block,
+	.trace_timeout = host_trace_timeout,
+	.trace_link = host_trace_link,
+	.trace_loss = host_trace_loss,
+	.trace_nak = host_trace_nak,
 };

@@ -98,6 +98,15 @@ bool t3_block_push(struct t3_segment *segment, uint32_t tile, uint32_t slot)
 	return true;
 }
 
+static void trace(const struct t3_segment *segment, bool sent)
+{
+	const struct t3_dev *dev = segment->space->dev;
+
+	if (dev->ops.trace_block)
+		dev->ops.trace_block(dev->opaque, segment->space->id, segment->index,
+				     segment->cur_first, sent);
+}
+
 static void corrupt(struct t3_segment *segment, uint32_t tile)
 {
 	t3_space_fail_cpu(segment->space, T3_FAULT_COUNTER, segment, tile, T3_NONE64);
@@ -136,12 +145,14 @@ static bool start_block(struct t3_segment *segment)
 	segment->cur_first = tile;
 	segment->cur_slot = record.slot;
 	start_route(segment, segment->cur_route);
+	trace(segment, false);
 	return true;
 }
 
 /* All routes have read it. */
 static void finish_block(struct t3_segment *segment)
 {
+	trace(segment, true);
 	t3_segment_record(segment, segment->cur_first)->flags &= (uint16_t)~T3_TILE_READY;
 	t3_segment_record_done(segment, segment->cur_first);
 	end_block(segment);

@@ -86,12 +86,21 @@ static void set_random(struct t3_link *link, const struct t3_cmd_inject *inject)
 	link->accidents.random = state ? state : 1;
 }
 
+static void set_down(struct t3_link *link, bool down)
+{
+	const struct t3_dev *dev = link->fabric->dev[link->src];
+
+	if (dev && dev->ops.trace_link && link->accidents.down != down)
+		dev->ops.trace_link(dev->opaque, link->dst, down);
+	link->accidents.down = down;
+}
+
 static uint32_t inject_link(struct t3_link *link, const struct t3_cmd_inject *inject)
 {
 	switch (inject->kind) {
 	case T3_INJECT_LINK_DOWN:
 	case T3_INJECT_LINK_UP:
-		link->accidents.down = inject->kind == T3_INJECT_LINK_DOWN;
+		set_down(link, inject->kind == T3_INJECT_LINK_DOWN);
 		break;
 	case T3_INJECT_LINK_RANDOM:
 		set_random(link, inject);

@@ -48,6 +48,11 @@ static const struct verb verbs[T3_INJECT_KIND_COUNT] = {
 	[T3_INJECT_UNHANG_QUEUE] = { "unhang-queue", QUEUE, 0 },
 };
 
+const char *t3_name_inject(uint32_t kind)
+{
+	return kind < T3_INJECT_KIND_COUNT && verbs[kind].name ? verbs[kind].name : "?";
+}
+
 /* The text that is left, and where to complain. */
 struct parser {
 	const char *at;

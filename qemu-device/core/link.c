@@ -89,8 +89,11 @@ static void count_receipt(struct t3_dev *dev, const struct t3_packet *packet, ui
 {
 	dev->counter[T3_COUNTER_LINK_RX_PACKETS]++;
 	dev->counter[T3_COUNTER_LINK_RX_BYTES] += sizeof(*packet) + packet->length;
-	if (status != T3_NAK_NONE)
-		dev->counter[T3_COUNTER_NAKS]++;
+	if (status == T3_NAK_NONE)
+		return;
+	dev->counter[T3_COUNTER_NAKS]++;
+	if (dev->ops.trace_nak)
+		dev->ops.trace_nak(dev->opaque, packet, status);
 }
 
 static void receive(struct t3_link *link, uint64_t seq)
@@ -240,10 +243,20 @@ static void on_response(struct t3_event *event)
 	t3_pump_kick(link);
 }
 
+static void trace_timeout(const struct t3_link *link, bool given_up)
+{
+	const struct t3_dev *dev = end_of(link, link->src);
+
+	if (dev->ops.trace_timeout)
+		dev->ops.trace_timeout(dev->opaque, link->dst, (uint32_t)(link->next - link->una),
+				       given_up);
+}
+
 static void give_up(struct t3_link *link)
 {
 	uint64_t seq;
 
+	trace_timeout(link, true);
 	end_of(link, link->src)->counter[T3_COUNTER_LINK_DOWNS]++;
 	t3_error_raise(end_of(link, link->src), T3_ERROR_LINK);
 	for (seq = link->una; seq < link->next; seq++)
@@ -258,6 +271,7 @@ static void resend(struct t3_link *link)
 {
 	uint64_t seq;
 
+	trace_timeout(link, false);
 	for (seq = link->una; seq < link->next; seq++)
 		transmit(link, slot_of(link, seq));
 	end_of(link, link->src)->counter[T3_COUNTER_LINK_RETRIES] += link->next - link->una;
@@ -309,6 +323,8 @@ static void on_loss(struct t3_event *event)
 	struct t3_dev *dev = end_of(link, link->dst);
 	uint32_t word, bits;
 
+	if (dev && dev->ops.trace_loss)
+		dev->ops.trace_loss(dev->opaque, link->src);
 	for (word = 0; dev && word < T3_MAX_SPACES / 32; word++)
 		for (bits = dev->used[word]; bits; bits &= bits - 1)
 			t3_epoch_peer_lost(&dev->space[word * 32 + (uint32_t)__builtin_ctz(bits)],

@@ -121,3 +121,68 @@ const char *t3_name_counter(uint32_t counter)
 
 	return NAME(names, counter);
 }
+
+const char *t3_name_nak(uint32_t nak)
+{
+	static const char *const names[] = {
+		[T3_NAK_NONE] = "NONE",		  [T3_NAK_NO_DEVICE] = "NO_DEVICE",
+		[T3_NAK_NO_SPACE] = "NO_SPACE",	  [T3_NAK_GENERATION] = "GENERATION",
+		[T3_NAK_NO_GRANT] = "NO_GRANT",	  [T3_NAK_SEGMENT] = "SEGMENT",
+		[T3_NAK_BOUNDS] = "BOUNDS",	  [T3_NAK_EPOCH] = "EPOCH",
+		[T3_NAK_NOT_ARMED] = "NOT_ARMED", [T3_NAK_FAULTED] = "FAULTED",
+		[T3_NAK_OVERSHOOT] = "OVERSHOOT", [T3_NAK_MALFORMED] = "MALFORMED",
+		[T3_NAK_POISON] = "POISON",
+	};
+
+	return NAME(names, nak);
+}
+
+const char *t3_name_packet(uint32_t type)
+{
+	static const char *const names[] = {
+		[T3_PKT_UPDATE] = "UPDATE",
+		[T3_PKT_ARM_QUERY] = "ARM_QUERY",
+		[T3_PKT_STATE] = "STATE",
+		[T3_PKT_POISON] = "POISON",
+	};
+
+	return NAME(names, type);
+}
+
+const char *t3_name_queue_state(uint32_t state)
+{
+	static const char *const names[] = {
+		[T3_QUEUE_FREE] = "FREE",
+		[T3_QUEUE_READY] = "READY",
+		[T3_QUEUE_ERROR] = "ERROR",
+	};
+
+	return NAME(names, state);
+}
+
+const char *t3_name_opcode(uint32_t opcode)
+{
+	static const char *const names[] = {
+		[T3_DESC_NOP] = "NOP",	     [T3_DESC_COPY] = "COPY", [T3_DESC_FILL] = "FILL",
+		[T3_DESC_UPDATE] = "UPDATE", [T3_DESC_WAIT] = "WAIT", [T3_DESC_SIGNAL] = "SIGNAL",
+	};
+
+	return NAME(names, opcode);
+}
+
+const char *t3_name_descriptor_status(uint32_t status)
+{
+	static const char *const names[] = {
+		[T3_DESC_OK] = "OK",
+		[T3_DESC_BAD_DESCRIPTOR] = "BAD_DESCRIPTOR",
+		[T3_DESC_BAD_RANGE] = "BAD_RANGE",
+		[T3_DESC_HOST_DMA] = "HOST_DMA",
+		[T3_DESC_POISON] = "POISON",
+		[T3_DESC_SPACE] = "SPACE",
+		[T3_DESC_FAULT] = "FAULT",
+		[T3_DESC_ABORTED] = "ABORTED",
+		[T3_DESC_OVERRUN] = "OVERRUN",
+	};
+
+	return NAME(names, status);
+}

@@ -61,6 +61,15 @@ bool t3_dev_route_info(const struct t3_dev *dev, uint32_t id, uint32_t index,
 	return true;
 }
 
+static uint32_t target_ranks(const struct t3_segment *segment)
+{
+	uint32_t left, ranks = 0;
+
+	for (left = segment->routes; left; left &= left - 1)
+		ranks |= 1u << segment->space->route[__builtin_ctz(left)].rank;
+	return ranks;
+}
+
 bool t3_dev_segment_info(const struct t3_dev *dev, uint32_t id, uint32_t index,
 			 struct t3_segment_info *info)
 {
@@ -76,6 +85,7 @@ bool t3_dev_segment_info(const struct t3_dev *dev, uint32_t id, uint32_t index,
 		.tiles = segment->tiles,
 		.tiles_tracked = segment->tiles_tracked,
 		.tiles_ready = segment->ready_count,
+		.target_ranks = target_ranks(segment),
 		.send_bytes = segment->send_bytes,
 		.acked_bytes = segment->acked_bytes,
 		.counts = segment->counts,
@@ -109,6 +119,128 @@ uint32_t t3_dev_next_waiting_tile(const struct t3_dev *dev, uint32_t id, uint32_
 	}
 	return T3_NONE32;
 }
+
+/* ------------------------------------------------------------------ queues */
+
+static uint32_t waits(const struct t3_queue *q)
+{
+	if (q->state != T3_QUEUE_READY || q->head == q->tail)
+		return T3_QUEUE_WAITS_NOT;
+	if (q->hung)
+		return T3_QUEUE_WAITS_HUNG;
+	if (q->blocked)
+		return T3_QUEUE_WAITS_LINK;
+	return q->phase == T3_PHASE_WAIT ? T3_QUEUE_WAITS_FENCE : T3_QUEUE_WAITS_NOT;
+}
+
+bool t3_dev_queue_info(const struct t3_dev *dev, uint32_t id, struct t3_queue_info *info)
+{
+	const struct t3_queue *q;
+
+	if (id >= T3_MAX_QUEUES || dev->queue[id].state == T3_QUEUE_FREE)
+		return false;
+	q = &dev->queue[id];
+	*info = (struct t3_queue_info){
+		.state = q->state,
+		.status = q->status,
+		.priority = q->priority,
+		.entries = q->entries,
+		.head = q->head,
+		.tail = q->tail,
+		.waits = waits(q),
+	};
+	if (info->waits == T3_QUEUE_WAITS_LINK)
+		info->rank = q->blocked - 1;
+	if (info->waits == T3_QUEUE_WAITS_FENCE) {
+		info->fence = (uint32_t)q->desc.dst;
+		info->fence_value = dev->fence[q->desc.dst];
+		info->fence_wanted = q->desc.src;
+	}
+	return true;
+}
+
+/* -------------------------------------------------------------- injections */
+
+/* Numbers of what may be pending at a rank: ranges, interrupts, DMA, queues, links. */
+#define AT_IRQ	 T3_POISON_RANGES
+#define AT_DMA	 (AT_IRQ + 1)
+#define AT_QUEUE (AT_DMA + 1)
+#define AT_LINK	 (AT_QUEUE + T3_MAX_QUEUES)
+#define AT_END	 (AT_LINK + T3_MAX_RANKS * T3_INJECT_KIND_COUNT)
+
+static bool describe_trip(const struct t3_trip *trip, uint32_t kind, struct t3_cmd_inject *inject)
+{
+	inject->kind = kind;
+	inject->nth = trip->nth;
+	inject->count = trip->count;
+	return trip->nth;
+}
+
+static bool describe_poison(const struct t3_mishaps *mishaps, uint32_t i,
+			    struct t3_cmd_inject *inject)
+{
+	if (i >= mishaps->poisons)
+		return false;
+	inject->kind = T3_INJECT_POISON;
+	inject->address = mishaps->poison[i].start;
+	inject->value = mishaps->poison[i].end - mishaps->poison[i].start;
+	return true;
+}
+
+static bool describe_link(const struct t3_link *link, uint32_t kind, struct t3_cmd_inject *inject)
+{
+	if (!link)
+		return false;
+	inject->kind = kind;
+	inject->peer = link->dst;
+	switch (kind) {
+	case T3_INJECT_LINK_DOWN:
+		return link->accidents.down;
+	case T3_INJECT_LINK_RANDOM:
+		inject->nth = link->accidents.chance;
+		return inject->nth;
+	default:
+		if (kind == T3_INJECT_DELAY)
+			inject->value = link->accidents.delay;
+		return kind >= T3_INJECT_DROP && kind <= T3_INJECT_DROP_RESPONSE &&
+		       describe_trip(&link->accidents.trip[kind], kind, inject);
+	}
+}
+
+static bool describe_injection(const struct t3_fabric *fabric, uint32_t rank, uint32_t at,
+			       struct t3_cmd_inject *inject)
+{
+	const struct t3_mishaps *mishaps = &fabric->mishaps[rank];
+
+	*inject = (struct t3_cmd_inject){ .rank = rank };
+	if (at < AT_IRQ)
+		return describe_poison(mishaps, at, inject);
+	if (at == AT_IRQ)
+		return describe_trip(&mishaps->irq, T3_INJECT_LOSE_IRQ, inject);
+	if (at == AT_DMA)
+		return describe_trip(&mishaps->dma, T3_INJECT_FAIL_DMA, inject);
+	if (at < AT_LINK) {
+		inject->kind = T3_INJECT_HANG_QUEUE;
+		inject->peer = at - AT_QUEUE;
+		return fabric->dev[rank] && fabric->dev[rank]->queue[inject->peer].hung;
+	}
+	at -= AT_LINK;
+	return describe_link(fabric->link[rank][at / T3_INJECT_KIND_COUNT],
+			     at % T3_INJECT_KIND_COUNT, inject);
+}
+
+uint32_t t3_fabric_next_injection(const struct t3_fabric *fabric, uint32_t rank, uint32_t from,
+				  struct t3_cmd_inject *inject)
+{
+	uint32_t at;
+
+	for (at = from; rank < T3_MAX_RANKS && at < AT_END; at++)
+		if (describe_injection(fabric, rank, at, inject))
+			return at;
+	return T3_NONE32;
+}
+
+/* ------------------------------------------------------------------- links */
 
 static uint32_t count_segments(const struct t3_segment *segment)
 {

@@ -95,6 +95,20 @@ struct t3_host_ops {
 	/* A descriptor was completed; for trace events; may be NULL. */
 	void (*trace_descriptor)(void *opaque, uint32_t queue, uint32_t index, uint32_t opcode,
 				 uint32_t status);
+	/*
+	 * Tile `tile` of a REMOTE segment or the DMA block that begins with it: the link
+	 * turns to it, or all routes have read it. For trace events; may be NULL.
+	 */
+	void (*trace_block)(void *opaque, uint32_t space, uint32_t segment, uint32_t tile,
+			    bool sent);
+	/* So many packets to `peer` are sent again, or given up; for trace events; may be NULL. */
+	void (*trace_timeout)(void *opaque, uint32_t peer, uint32_t packets, bool given_up);
+	/* The link to `peer` was set down or up (injected); for trace events; may be NULL. */
+	void (*trace_link)(void *opaque, uint32_t peer, bool down);
+	/* The device at `peer` was found to be reset or gone; for trace events; may be NULL. */
+	void (*trace_loss)(void *opaque, uint32_t peer);
+	/* A packet that arrived was rejected: t3_nak; for trace events; may be NULL. */
+	void (*trace_nak)(void *opaque, const struct t3_packet *packet, uint32_t nak);
 };
 
 /* Which t3_dev_config field is wrong, in words; NULL if none is. */
@@ -145,6 +159,12 @@ const char *t3_name_op(uint32_t op);
 const char *t3_name_dtype(uint32_t dtype);
 const char *t3_name_topology(uint32_t topology);
 const char *t3_name_counter(uint32_t counter);
+const char *t3_name_nak(uint32_t nak);
+const char *t3_name_packet(uint32_t type);
+const char *t3_name_queue_state(uint32_t state);
+const char *t3_name_opcode(uint32_t opcode); /* of a descriptor */
+const char *t3_name_descriptor_status(uint32_t status);
+const char *t3_name_inject(uint32_t kind); /* as t3_inject_parse() takes it */
 
 /* ------------------------------------------------------------------ reports */
 
@@ -180,6 +200,7 @@ struct t3_seg_counts {
 struct t3_segment_info {
 	uint32_t kind, op, dtype, updates;
 	uint32_t tiles, tiles_tracked, tiles_ready;
+	uint32_t target_ranks;		  /* bit mask; LOCAL: 0 */
 	uint64_t send_bytes, acked_bytes; /* of this epoch; LOCAL: 0 */
 	struct t3_seg_counts counts;
 };
@@ -204,6 +225,31 @@ struct t3_link_info {
 };
 bool t3_fabric_link_info(const struct t3_fabric *fabric, uint32_t src, uint32_t dst,
 			 struct t3_link_info *info);
+
+enum t3_queue_wait {
+	T3_QUEUE_WAITS_NOT, /* works, or has nothing to do */
+	T3_QUEUE_WAITS_FENCE,
+	T3_QUEUE_WAITS_LINK,
+	T3_QUEUE_WAITS_HUNG, /* injected */
+};
+
+struct t3_queue_info {
+	uint32_t state, status, priority, entries;
+	uint32_t head, tail;
+	uint32_t waits; /* t3_queue_wait */
+	uint32_t rank;	/* LINK: where it leads */
+	uint32_t fence; /* FENCE: which, what it is, what it has to be */
+	uint64_t fence_value, fence_wanted;
+};
+/* False: there is no such queue. */
+bool t3_dev_queue_info(const struct t3_dev *dev, uint32_t queue, struct t3_queue_info *info);
+
+/*
+ * What is injected at a rank and still pending, as t3_fabric_inject() takes it; nth and
+ * count are what is left. `from` is 0, then what the last call returned + 1; ~0: no more.
+ */
+uint32_t t3_fabric_next_injection(const struct t3_fabric *fabric, uint32_t rank, uint32_t from,
+				  struct t3_cmd_inject *inject);
 
 /* T3_COUNTER_COUNT words. */
 const uint64_t *t3_dev_counters(const struct t3_dev *dev);

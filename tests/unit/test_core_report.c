@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports: what waits for what, seen from outside and without a trace of the look. */
-#include "host.h"
+#include "queue.h"
 
 /* Segment 0 of space 0 on a is DMA to segment 0 on b; both armed, nothing drained. */
 static struct host *dma_pair(void)
@@ -25,6 +25,8 @@ static void test_nothing(void **state)
 	struct t3_route_info route;
 	struct t3_tile_info tile;
 	struct t3_link_info link;
+	struct t3_queue_info queue;
+	struct t3_cmd_inject what;
 
 	(void)state;
 	assert_false(t3_dev_space_info(dev, 0, &space));
@@ -37,6 +39,11 @@ static void test_nothing(void **state)
 	assert_int_equal(space.state, T3_SPACE_IDLE);
 	assert_false(t3_dev_segment_info(dev, 0, T3_SPACE_SEGMENTS, &segment));
 	assert_false(t3_dev_route_info(dev, 0, T3_SPACE_ROUTES, &route));
+	assert_false(t3_dev_queue_info(dev, 0, &queue));
+	assert_false(t3_dev_queue_info(dev, T3_MAX_QUEUES, &queue));
+	assert_int_equal(t3_fabric_next_injection(host->fabric, 0, 0, &what), HOST_NONE32);
+	assert_int_equal(t3_fabric_next_injection(host->fabric, T3_MAX_RANKS, 0, &what),
+			 HOST_NONE32);
 	assert_false(t3_fabric_link_info(host->fabric, 0, 0, &link));
 	assert_false(t3_fabric_link_info(host->fabric, 0, T3_MAX_RANKS, &link));
 	assert_false(t3_fabric_link_info(host->fabric, T3_MAX_RANKS, 0, &link));
@@ -97,6 +104,7 @@ static void test_tiles(void **state)
 	host_store(a, 0, 16, 1, 8);
 	expect_tile(a->dev, 0, 0, 16, true);
 	assert_true(t3_dev_segment_info(a->dev, 0, 0, &info));
+	assert_int_equal(info.target_ranks, 1u << 1);
 	assert_int_equal(info.tiles_tracked, 1);
 	assert_int_equal(info.tiles_ready, 1);
 	assert_int_equal(info.acked_bytes, 0);
@@ -131,6 +139,224 @@ static void test_control_waits(void **state)
 	host_free(host);
 }
 
+/* ------------------------------------------------------------------- queues */
+
+static struct t3_queue_info queue_info(const struct queue *q, uint32_t waits)
+{
+	struct t3_queue_info info;
+
+	assert_true(t3_dev_queue_info(q->d->dev, q->id, &info));
+	assert_int_equal(info.waits, waits);
+	assert_int_equal(info.tail, q->tail);
+	assert_int_equal(info.head, queue_head(q));
+	return info;
+}
+
+/* What a queue waits for: nothing, a fence, a hang that was injected. */
+static void test_queue(void **state)
+{
+	struct host *host = host_ring(2);
+	struct queue q = queue_new(&host->dev[0], 5, 2);
+	struct t3_descriptor wait = queue_wait(7, 30), bad = queue_nop();
+	struct t3_queue_info info;
+
+	(void)state;
+	info = queue_info(&q, T3_QUEUE_WAITS_NOT);
+	assert_int_equal(info.state, T3_QUEUE_READY);
+	assert_int_equal(info.priority, 2);
+	assert_int_equal(info.entries, QUEUE_ENTRIES);
+	queue_set_fence(&host->dev[0], 7, 29);
+	queue_submit(&q, &wait);
+	info = queue_info(&q, T3_QUEUE_WAITS_FENCE);
+	assert_int_equal(info.fence, 7);
+	assert_int_equal(info.fence_value, 29);
+	assert_int_equal(info.fence_wanted, 30);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	queue_set_fence(&host->dev[0], 7, 30);
+	queue_info(&q, T3_QUEUE_WAITS_NOT); /* it is the engine's turn */
+	host_drain(host);
+	bad.opcode = 0x77;
+	queue_submit(&q, &bad);
+	host_drain(host);
+	info = queue_info(&q, T3_QUEUE_WAITS_NOT);
+	assert_int_equal(info.state, T3_QUEUE_ERROR);
+	assert_int_equal(info.status, T3_DESC_BAD_DESCRIPTOR);
+	queue_destroy(&q);
+	assert_false(t3_dev_queue_info(q.d->dev, q.id, &info));
+	host_free(host);
+}
+
+/* Its stores wait for a link that is down: the rank there is named. */
+static void test_queue_link(void **state)
+{
+	struct host *host = host_ring(3);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[2];
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	struct queue q = queue_new(a, 63, 0);
+	struct t3_descriptor x = queue_fill(0, 1, 64);
+
+	(void)state;
+	host_space(a, 0);
+	host_space(b, 0);
+	host_connect(a, b, 0);
+	map.updates = 16;
+	host_map(a, &map);
+	map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+	map.updates = 16;
+	host_map(b, &map);
+	host_arm(b, 0, 1);
+	host_arm(a, 0, 1);
+	host_drain(host);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	host_inject(host->fabric, 0, 2, T3_INJECT_LINK_DOWN, 1);
+	x.dst_kind = T3_LOC_SPACE;
+	x.generation = host_query(a, 0).generation;
+	while (q.tail < 10) /* 8 packets each */
+		queue_submit(&q, &x);
+	t3_fabric_run(host->fabric, 200);
+	assert_int_equal(queue_info(&q, T3_QUEUE_WAITS_LINK).rank, 2);
+	host_inject(host->fabric, 0, 2, T3_INJECT_LINK_DOWN, 0);
+	host_drain(host);
+	queue_expect(&q, 9, T3_DESC_OK, 0);
+	queue_info(&q, T3_QUEUE_WAITS_NOT);
+	host_free(host);
+}
+
+/* --------------------------------------------------------------- injections */
+
+/* What is listed is what was injected, less what has taken effect. */
+static void test_injections(void **state)
+{
+	static const struct t3_cmd_inject list[] = {
+		{ .kind = T3_INJECT_POISON, .address = 128, .value = 64 },
+		{ .kind = T3_INJECT_POISON, .address = 1024, .value = 256 },
+		{ .kind = T3_INJECT_LOSE_IRQ, .nth = 3, .count = 2 },
+		{ .kind = T3_INJECT_FAIL_DMA, .nth = 1000, .count = 1 },
+		{ .kind = T3_INJECT_HANG_QUEUE, .peer = 4 },
+		{ .kind = T3_INJECT_DROP, .peer = 1, .nth = 9, .count = 7 },
+		{ .kind = T3_INJECT_DELAY, .peer = 1, .nth = 1, .count = 1, .value = 555 },
+		{ .kind = T3_INJECT_LINK_DOWN, .peer = 1 },
+		{ .kind = T3_INJECT_LINK_RANDOM, .peer = 1, .nth = 12 },
+	};
+	const uint32_t count = sizeof(list) / sizeof(list[0]);
+	struct host *host = host_ring(2);
+	struct queue q = queue_new(&host->dev[0], 4, 0);
+	struct t3_descriptor nop = queue_nop();
+	struct t3_cmd_inject what;
+	uint32_t i, at = 0;
+
+	(void)state;
+	for (i = count; i-- > 0;)
+		assert_int_equal(t3_fabric_inject(host->fabric, &list[i]), T3_ADMIN_OK);
+	for (i = 0; i < count; i++) {
+		at = t3_fabric_next_injection(host->fabric, 0, at, &what) + 1;
+		assert_int_not_equal(at, 0);
+		assert_memory_equal(&what, &list[i], sizeof(what));
+	}
+	assert_int_equal(t3_fabric_next_injection(host->fabric, 0, at, &what), HOST_NONE32);
+	assert_int_equal(t3_fabric_next_injection(host->fabric, 1, 0, &what), HOST_NONE32);
+	queue_submit(&q, &nop);
+	queue_info(&q, T3_QUEUE_WAITS_HUNG);
+	queue_abort(&q);
+	queue_info(&q, T3_QUEUE_WAITS_NOT);
+	host_free(host);
+}
+
+/* Those that took effect are listed no more. */
+static void test_injection_ends(void **state)
+{
+	struct host *host = dma_pair();
+	struct t3_cmd_inject what = { .kind = T3_INJECT_DROP, .peer = 1, .nth = 2, .count = 2 };
+	uint32_t at;
+
+	(void)state;
+	assert_int_equal(t3_fabric_inject(host->fabric, &what), T3_ADMIN_OK);
+	host_arm(&host->dev[0], 0, 1); /* one packet: ARM_QUERY */
+	at = t3_fabric_next_injection(host->fabric, 0, 0, &what);
+	assert_int_not_equal(at, HOST_NONE32);
+	assert_int_equal(what.nth, 1);
+	assert_int_equal(what.count, 2);
+	host_arm(&host->dev[1], 0, 1);
+	host_fill(&host->dev[0], 0, 0, 1);
+	host_drain(host);
+	assert_int_equal(t3_fabric_next_injection(host->fabric, 0, 0, &what), HOST_NONE32);
+	host_free(host);
+}
+
+/* ------------------------------------------------------------------- traces */
+
+/* A block each for four tiles, one of which is lost on its way and sent again. */
+static void test_trace_blocks(void **state)
+{
+	struct host *host = dma_pair();
+	struct host_traced *traced = &host->dev[0].traced;
+
+	(void)state;
+	host_arm(&host->dev[1], 0, 1);
+	host_arm(&host->dev[0], 0, 1);
+	host_inject(host->fabric, 0, 1, T3_INJECT_DROP, 1);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	host_fill(&host->dev[0], 0, 0, 1);
+	assert_int_equal(traced->blocks_started, 0);
+	host_drain(host);
+	assert_int_equal(traced->blocks_started, 4);
+	assert_int_equal(traced->blocks_sent, 4);
+	assert_int_equal(traced->resent, host_counter(&host->dev[0], T3_COUNTER_LINK_RETRIES));
+	assert_true(traced->resent > 0);
+	assert_int_equal(traced->given_up, 0);
+	assert_int_equal(host->dev[1].traced.naks, 0);
+	host_free(host);
+}
+
+/* Down, up, given up; a packet for a space that has gone; a neighbour that was reset. */
+static void test_trace_links(void **state)
+{
+	struct host *host = dma_pair();
+	struct host_traced *a = &host->dev[0].traced, *b = &host->dev[1].traced;
+
+	(void)state;
+	host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1);
+	host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1); /* it was down */
+	assert_int_equal(a->links_down, 1);
+	host_arm(&host->dev[0], 0, 1); /* ARM_QUERY is lost */
+	host_drain(host);
+	assert_true(a->given_up > 0);
+	assert_int_equal(a->resent, host_counter(&host->dev[0], T3_COUNTER_LINK_RETRIES));
+	host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 0);
+	assert_int_equal(a->links_up, 1);
+	assert_int_equal(b->naks, 0);
+	host_space_command(&host->dev[1], T3_CMD_SPACE_RESET, 0);
+	host_space_command(&host->dev[0], T3_CMD_SPACE_RESET, 0);
+	host_drain(host);
+	assert_int_equal(b->naks, host_counter(&host->dev[1], T3_COUNTER_NAKS));
+	assert_int_equal(a->losses, 0);
+	t3_dev_reset(host->dev[1].dev);
+	host_drain(host);
+	assert_int_equal(a->losses, 1);
+	assert_int_equal(b->losses, 0);
+	host_free(host);
+}
+
+/* The reason is told where the packet was rejected. */
+static void test_trace_nak(void **state)
+{
+	struct host *host = dma_pair();
+	struct t3_cmd_seg_map other = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_MAX, T3_DTYPE_I32);
+
+	(void)state;
+	host_index_command(&host->dev[1], T3_CMD_SEG_UNMAP, 0, 0);
+	host_map(&host->dev[1], &other); /* the source sends ADD or STORE */
+	host_arm(&host->dev[1], 0, 1);
+	host_arm(&host->dev[0], 0, 1);
+	host_fill(&host->dev[0], 0, 0, 1);
+	host_drain(host);
+	assert_true(host->dev[1].traced.naks > 0);
+	assert_int_equal(host->dev[1].traced.naks, host_counter(&host->dev[1], T3_COUNTER_NAKS));
+	assert_string_equal(t3_name_nak(T3_NAK_SEGMENT), "SEGMENT");
+	assert_int_equal(host->dev[1].traced.last_nak, T3_NAK_SEGMENT);
+	host_free(host);
+}
+
 static void test_names(void **state)
 {
 	static const struct {
@@ -144,6 +370,12 @@ static void test_names(void **state)
 		{ t3_name_dtype, 0, T3_DTYPE_COUNT },
 		{ t3_name_topology, 0, T3_TOPOLOGY_FULL + 1 },
 		{ t3_name_counter, 0, T3_COUNTER_COUNT },
+		{ t3_name_nak, 0, T3_NAK_POISON + 1 },
+		{ t3_name_packet, T3_PKT_UPDATE, T3_PKT_POISON + 1 },
+		{ t3_name_queue_state, 0, T3_QUEUE_ERROR + 1 },
+		{ t3_name_opcode, 0, T3_DESC_SIGNAL + 1 },
+		{ t3_name_descriptor_status, 0, T3_DESC_OVERRUN + 1 },
+		{ t3_name_inject, T3_INJECT_DROP, T3_INJECT_KIND_COUNT },
 	};
 	uint32_t value;
 	size_t i;
@@ -160,9 +392,12 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing), cmocka_unit_test(test_arming),
-		cmocka_unit_test(test_tiles),	cmocka_unit_test(test_control_waits),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_nothing),	     cmocka_unit_test(test_arming),
+		cmocka_unit_test(test_tiles),	     cmocka_unit_test(test_control_waits),
+		cmocka_unit_test(test_queue),	     cmocka_unit_test(test_queue_link),
+		cmocka_unit_test(test_injections),   cmocka_unit_test(test_injection_ends),
+		cmocka_unit_test(test_trace_blocks), cmocka_unit_test(test_trace_links),
+		cmocka_unit_test(test_trace_nak),    cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Devices, memory, callbacks and accesses. */
 #include "host.h"
+#include "trace.h"
 
 static void log_add(struct host_dev *d, const struct host_log *entry)
 {
@@ -101,48 +102,6 @@ static void guest_error(void *opaque, const char *what)
 	d->guest_errors++;
 }
 
-static void trace_state(void *opaque, uint32_t space, uint32_t from, uint32_t to, uint32_t epoch)
-{
-	(void)opaque;
-	(void)epoch;
-	assert_true(space < T3_MAX_SPACES);
-	assert_true(from < T3_SPACE_DEAD && to < T3_SPACE_DEAD);
-}
-
-static void trace_fault(void *opaque, uint32_t space, const struct t3_fault_record *record)
-{
-	(void)opaque;
-	assert_true(space < T3_MAX_SPACES);
-	assert_true(record->kind >= T3_FAULT_UNMAPPED && record->kind <= T3_FAULT_POISON);
-}
-
-static void trace_trigger(void *opaque, uint32_t space, uint32_t segment, uint32_t tile)
-{
-	struct host_dev *d = opaque;
-
-	(void)tile;
-	assert_true(space < T3_MAX_SPACES && segment < T3_SPACE_SEGMENTS);
-	d->triggers++;
-}
-
-static void trace_queue(void *opaque, uint32_t queue, uint32_t from, uint32_t to)
-{
-	(void)opaque;
-	assert_true(queue < T3_MAX_QUEUES && from <= T3_QUEUE_ERROR && to <= T3_QUEUE_ERROR);
-	assert_int_not_equal(from, to);
-}
-
-static void trace_descriptor(void *opaque, uint32_t queue, uint32_t index, uint32_t opcode,
-			     uint32_t status)
-{
-	struct host_dev *d = opaque;
-
-	(void)index;
-	(void)opcode;
-	assert_true(queue < T3_MAX_QUEUES && status < T3_DESC_OVERRUN);
-	d->completed[status]++;
-}
-
 static void kick(void *opaque)
 {
 	struct host *host = opaque;
@@ -156,11 +115,16 @@ static const struct t3_host_ops dev_ops = {
 	.irq = irq,
 	.dirty = dirty,
 	.guest_error = guest_error,
-	.trace_state = trace_state,
-	.trace_fault = trace_fault,
-	.trace_trigger = trace_trigger,
-	.trace_queue = trace_queue,
-	.trace_descriptor = trace_descriptor,
+	.trace_state = host_trace_state,
+	.trace_fault = host_trace_fault,
+	.trace_trigger = host_trace_trigger,
+	.trace_queue = host_trace_queue,
+	.trace_descriptor = host_trace_descriptor,
+	.trace_block = host_trace_block,
+	.trace_timeout = host_trace_timeout,
+	.trace_link = host_trace_link,
+	.trace_loss = host_trace_loss,
+	.trace_nak = host_trace_nak,
 };
 
 /* nth = 0 ends it. False: refused. */
@@ -304,6 +268,7 @@ void host_renew(struct host *host)
 		d->fail_after = HOST_NONE32;
 		d->fail_data = 0;
 		d->guest_errors = d->triggers = d->logged = 0;
+		memset(&d->traced, 0, sizeof(d->traced));
 	}
 	host_drain(host);
 	host->kicks = 0;

@@ -53,6 +53,15 @@ struct host_log {
 	uint64_t seen; /* what device memory held at `watch` then */
 };
 
+/* Calls of the trace callbacks; packets where there may be several. */
+struct host_traced {
+	uint32_t blocks_started, blocks_sent;
+	uint32_t resent, given_up;
+	uint32_t links_down, links_up;
+	uint32_t losses;
+	uint32_t naks, last_nak;
+};
+
 struct host;
 
 struct host_dev {
@@ -72,6 +81,7 @@ struct host_dev {
 	uint32_t guest_errors;
 	uint32_t triggers;
 	uint32_t completed[T3_DESC_OVERRUN + 1]; /* descriptors traced, by status */
+	struct host_traced traced;
 	uint64_t watch;
 	uint32_t logged; /* entries beyond HOST_LOG are counted, not kept */
 	struct host_log log[HOST_LOG];
