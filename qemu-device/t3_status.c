@@ -4,8 +4,10 @@
  * on which rank waits for what.
  */
 #include "qemu/osdep.h"
+#include "qemu/host-utils.h"
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
+#include "qobject/qnum.h"
 #include "qobject/qstring.h"
 #include "t3_status.h"
 
@@ -48,6 +50,15 @@ static void put_tiles(QDict *dict, const struct t3_dev *dev, uint32_t space, uin
 		qdict_put_bool(dict, "more-tiles", true);
 }
 
+static void put_ranks(QDict *dict, uint32_t ranks)
+{
+	QList *list = qlist_new();
+
+	for (; ranks; ranks &= ranks - 1)
+		qlist_append_int(list, ctz32(ranks));
+	qdict_put(dict, "to-ranks", list);
+}
+
 static QDict *segment_status(const struct t3_dev *dev, uint32_t space, uint32_t index,
 			     const struct t3_segment_info *info, bool running)
 {
@@ -58,6 +69,7 @@ static QDict *segment_status(const struct t3_dev *dev, uint32_t space, uint32_t 
 	qdict_put_str(dict, "kind", t3_name_segment_kind(info->kind));
 	qdict_put_str(dict, "op", t3_name_op(info->op));
 	qdict_put_str(dict, "dtype", t3_name_dtype(info->dtype));
+	put_ranks(dict, info->target_ranks);
 	qdict_put_int(dict, "tiles", info->tiles);
 	qdict_put_int(dict, "tiles-tracked", info->tiles_tracked);
 	qdict_put_int(dict, "tiles-ready", info->tiles_ready);
@@ -136,6 +148,95 @@ static QDict *space_status(const struct t3_dev *dev, uint32_t id, const struct t
 	return dict;
 }
 
+/* ------------------------------------------------------------------ queues */
+
+/* "nothing": it works, or has no descriptor left. */
+static void put_queue_wait(QDict *dict, const struct t3_queue_info *info)
+{
+	static const char *const words[] = {
+		[T3_QUEUE_WAITS_NOT] = "nothing",
+		[T3_QUEUE_WAITS_FENCE] = "fence",
+		[T3_QUEUE_WAITS_LINK] = "room on the link",
+		[T3_QUEUE_WAITS_HUNG] = "the end of an injected hang",
+	};
+
+	qdict_put_str(dict, "waits-for", words[info->waits]);
+	if (info->waits == T3_QUEUE_WAITS_LINK)
+		qdict_put_int(dict, "to-rank", info->rank);
+	if (info->waits == T3_QUEUE_WAITS_FENCE) {
+		qdict_put_int(dict, "fence", info->fence);
+		qdict_put(dict, "fence-value", qnum_from_uint(info->fence_value));
+		qdict_put(dict, "fence-wanted", qnum_from_uint(info->fence_wanted));
+	}
+}
+
+static QDict *queue_status(uint32_t id, const struct t3_queue_info *info)
+{
+	QDict *dict = qdict_new();
+
+	qdict_put_int(dict, "queue", id);
+	qdict_put_str(dict, "state", t3_name_queue_state(info->state));
+	qdict_put_str(dict, "status", t3_name_descriptor_status(info->status));
+	qdict_put_int(dict, "priority", info->priority);
+	qdict_put_int(dict, "entries", info->entries);
+	qdict_put_int(dict, "head", info->head);
+	qdict_put_int(dict, "tail", info->tail);
+	put_queue_wait(dict, info);
+	return dict;
+}
+
+static void put_queues(QDict *dict, const struct t3_dev *dev)
+{
+	QList *list = qlist_new();
+	struct t3_queue_info info;
+	uint32_t i;
+
+	for (i = 0; i < T3_MAX_QUEUES; i++)
+		if (t3_dev_queue_info(dev, i, &info))
+			qlist_append(list, queue_status(i, &info));
+	qdict_put(dict, "queues", list);
+}
+
+/* -------------------------------------------------------------- injections */
+
+/* With the keys of the `inject` property. */
+static QDict *injection_status(const struct t3_cmd_inject *what)
+{
+	bool queue = what->kind == T3_INJECT_HANG_QUEUE;
+	bool memory = what->kind == T3_INJECT_POISON;
+	QDict *dict = qdict_new();
+
+	qdict_put_str(dict, "kind", t3_name_inject(what->kind));
+	if (queue)
+		qdict_put_int(dict, "queue", what->peer);
+	else if (!memory && what->kind != T3_INJECT_LOSE_IRQ && what->kind != T3_INJECT_FAIL_DMA)
+		qdict_put_int(dict, "peer", what->peer);
+	if (what->nth)
+		qdict_put_int(dict, "nth", what->nth);
+	if (what->count)
+		qdict_put_int(dict, "count", what->count);
+	if (memory)
+		qdict_put_int(dict, "address", what->address);
+	if (what->value)
+		qdict_put_int(dict, "value", what->value);
+	return dict;
+}
+
+static void put_injections(QDict *dict, const struct t3_fabric *fabric, uint32_t rank)
+{
+	QList *list = qlist_new();
+	struct t3_cmd_inject what;
+	uint32_t at = 0;
+
+	while ((at = t3_fabric_next_injection(fabric, rank, at, &what)) != UINT32_MAX) {
+		qlist_append(list, injection_status(&what));
+		at++;
+	}
+	qdict_put(dict, "injections", list);
+}
+
+/* ----------------------------------------------------------------- devices */
+
 static void put_counters(QDict *dict, const struct t3_dev *dev)
 {
 	const uint64_t *counter = t3_dev_counters(dev);
@@ -147,7 +248,8 @@ static void put_counters(QDict *dict, const struct t3_dev *dev)
 	qdict_put(dict, "counters", counters);
 }
 
-static QDict *device_status(const struct t3_dev *dev, uint32_t rank, uint32_t *room)
+static QDict *device_status(const struct t3_fabric *fabric, const struct t3_dev *dev, uint32_t rank,
+			    uint32_t *room)
 {
 	QDict *dict = qdict_new();
 	QList *spaces = qlist_new();
@@ -159,6 +261,8 @@ static QDict *device_status(const struct t3_dev *dev, uint32_t rank, uint32_t *r
 		if (t3_dev_space_info(dev, i, &info))
 			qlist_append(spaces, space_status(dev, i, &info, room));
 	qdict_put(dict, "spaces", spaces);
+	put_queues(dict, dev);
+	put_injections(dict, fabric, rank);
 	put_counters(dict, dev);
 	return dict;
 }
@@ -201,7 +305,7 @@ QObject *t3_status(const struct t3_fabric *fabric, struct t3_dev *const dev[T3_M
 	qdict_put_int(dict, "vclock", t3_fabric_now(fabric));
 	for (rank = 0; rank < T3_MAX_RANKS; rank++)
 		if (dev[rank])
-			qlist_append(devices, device_status(dev[rank], rank, &room));
+			qlist_append(devices, device_status(fabric, dev[rank], rank, &room));
 	qdict_put(dict, "devices", devices);
 	qdict_put(dict, "links", link_list(fabric));
 	return QOBJECT(dict);

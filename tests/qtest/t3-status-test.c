@@ -3,7 +3,10 @@
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
+#include "qobject/qnum.h"
 #include "t3-test.h"
+
+#define QUEUE_RING 0x2000000ull /* guest memory */
 
 static QDict *get_status(struct t3_vm *vm)
 {
@@ -101,6 +104,121 @@ static void test_arming(void)
 	vm_end(vm);
 }
 
+/* Queue 33 waits for a fence; the value does not fit into a signed integer. */
+static void start_queue(struct t3_test_dev *dev)
+{
+	struct t3_cmd_queue_create args = { .queue = 33,
+					    .priority = 3,
+					    .ring = QUEUE_RING,
+					    .completions = QUEUE_RING + 0x1000,
+					    .entries = 16 };
+	struct t3_descriptor wait = { .opcode = T3_DESC_WAIT, .dst = 7, .src = ~0ull };
+	struct t3_cmd_fence_set set = { .fence = 7, .value = 41 };
+
+	admin_ok(dev, T3_CMD_QUEUE_CREATE, &args, sizeof(args));
+	admin_ok(dev, T3_CMD_FENCE_SET, &set, sizeof(set));
+	qtest_bufwrite(dev->qts, QUEUE_RING, &wait, sizeof(wait));
+	reg_write(dev, T3_REG_QUEUE_TAIL + 4 * 33, 1);
+}
+
+static void test_queue(void)
+{
+	struct t3_vm *vm = vm_start(1, "");
+	QDict *status, *queue;
+
+	start_queue(&vm->dev[0]);
+	status = get_status(vm);
+	queue = element(element(status, "devices", 0), "queues", 0);
+	expect_number(queue, "queue", 33);
+	expect_word(queue, "state", "READY");
+	expect_word(queue, "status", "OK");
+	expect_number(queue, "priority", 3);
+	expect_number(queue, "head", 0);
+	expect_number(queue, "tail", 1);
+	expect_word(queue, "waits-for", "fence");
+	expect_number(queue, "fence", 7);
+	expect_number(queue, "fence-value", 41);
+	g_assert_cmphex(qnum_get_uint(qobject_to(QNum, qdict_get(queue, "fence-wanted"))), ==,
+			~0ull);
+	qobject_unref(status);
+	vm_end(vm);
+}
+
+/* Poisoned memory, a link that is down, and the ranks that a segment sends to. */
+static void test_injections(void)
+{
+	struct t3_vm *vm = vm_start(2, "");
+	struct t3_test_pair pair = remote_pair(&vm->dev[0], &vm->dev[1], 1, 64);
+	QDict *status, *device, *what;
+
+	qtest_qmp_assert_success(vm->qts,
+				 "{ 'execute': 'qom-set', 'arguments': { 'path': '/objects/f0', "
+				 "'property': 'inject', 'value': 'poison rank=0 address=0x40000 "
+				 "value=128; link-down rank=0 peer=1' } }");
+	status = get_status(vm);
+	device = element(status, "devices", 0);
+	what = element(device, "injections", 0);
+	expect_word(what, "kind", "poison");
+	expect_number(what, "address", 0x40000);
+	expect_number(what, "value", 128);
+	what = element(device, "injections", 1);
+	expect_word(what, "kind", "link-down");
+	expect_number(what, "peer", 1);
+	g_assert_cmpuint(qlist_size(qdict_get_qlist(device, "injections")), ==, 2);
+	what = element(element(device, "spaces", 0), "segments", 0);
+	g_assert_cmpint(
+		qnum_get_int(qobject_to(QNum, qlist_peek(qdict_get_qlist(what, "to-ranks")))), ==,
+		(int64_t)pair.target.dev->rank);
+	device = element(status, "devices", 1);
+	g_assert_true(qlist_empty(qdict_get_qlist(device, "injections")));
+	g_assert_true(qlist_empty(qdict_get_qlist(device, "queues")));
+	qobject_unref(status);
+	vm_end(vm);
+}
+
+static void expect_line(const char *log, const char *line)
+{
+	if (!strstr(log, line))
+		g_error("no '%s' among the trace events:\n%s", line, log);
+}
+
+/* What -trace prints of a queue, a stored segment, and a link that is down. */
+static void test_trace(void)
+{
+	g_autofree char *path = NULL, *options = NULL, *log = NULL;
+	struct t3_test_pair pair;
+	struct t3_vm *vm;
+	int fd = g_file_open_tmp("t3-trace-XXXXXX", &path, NULL);
+
+	g_assert_cmpint(fd, >=, 0);
+	close(fd);
+	options = g_strdup_printf("-trace 't3_*' -D %s", path);
+	vm = vm_start(2, options);
+	start_queue(&vm->dev[0]);
+	pair = remote_pair(&vm->dev[0], &vm->dev[1], 1, 64);
+	qtest_qmp_assert_success(vm->qts,
+				 "{ 'execute': 'qom-set', 'arguments': { 'path': '/objects/f0', "
+				 "'property': 'inject', 'value': 'link-down rank=0 peer=1' } }");
+	store32(&pair.source, 0, 1);
+	wait_state(&pair.source, T3_SPACE_FAULTED, 1);
+	dev_flr(&vm->dev[1]);
+	dev_map(&vm->dev[1]);
+	reg_read(&vm->dev[0], T3_REG_ID);
+	admin_ok(&vm->dev[0], T3_CMD_QUEUE_ABORT, &(struct t3_cmd_queue){ .queue = 33 },
+		 sizeof(struct t3_cmd_queue));
+	vm_end(vm);
+	g_assert_true(g_file_get_contents(path, &log, NULL, NULL));
+	g_assert_cmpint(unlink(path), ==, 0);
+	expect_line(log, "t3_queue_state rank 0 queue 33 FREE -> READY");
+	expect_line(log, "t3_descriptor rank 0 queue 33 index=0 WAIT status=ABORTED");
+	expect_line(log, "t3_link_state rank 0 to 1 down");
+	expect_line(log, "t3_link_resent rank 0 to 1 packets=");
+	expect_line(log, "t3_link_given_up rank 0 to 1 packets=");
+	expect_line(log, "t3_peer_lost rank 0 peer=1");
+	expect_line(log, "ARMING -> ARMED epoch=1");
+	expect_line(log, "ARMED -> FAULTED epoch=1");
+}
+
 /* A mark is set on what did not fit. */
 static void test_many_tiles(void)
 {
@@ -121,4 +239,7 @@ void add_status_tests(void)
 	qtest_add_func("/t3/status/tiles", test_tiles);
 	qtest_add_func("/t3/status/arming", test_arming);
 	qtest_add_func("/t3/status/many-tiles", test_many_tiles);
+	qtest_add_func("/t3/status/queue", test_queue);
+	qtest_add_func("/t3/status/injections", test_injections);
+	qtest_add_func("/t3/status/trace", test_trace);
 }

@@ -232,6 +232,7 @@ void add_removal_tests(void);
 void add_flight_tests(void);
 void add_inject_tests(void);
 void add_migrate_tests(void);
+void add_queue_tests(void);
 void add_hostile_tests(void);
 void add_record_tests(void);
 
