@@ -109,6 +109,46 @@ static void trace_descriptor(void *opaque, uint32_t queue, uint32_t index, uint3
 		port->ops.trace_descriptor(port->opaque, queue, index, opcode, status);
 }
 
+static void trace_block(void *opaque, uint32_t space, uint32_t segment, uint32_t tile, bool sent)
+{
+	struct t3_port *port = opaque;
+
+	if (port->ops.trace_block)
+		port->ops.trace_block(port->opaque, space, segment, tile, sent);
+}
+
+static void trace_timeout(void *opaque, uint32_t peer, uint32_t packets, bool given_up)
+{
+	struct t3_port *port = opaque;
+
+	if (port->ops.trace_timeout)
+		port->ops.trace_timeout(port->opaque, peer, packets, given_up);
+}
+
+static void trace_link(void *opaque, uint32_t peer, bool down)
+{
+	struct t3_port *port = opaque;
+
+	if (port->ops.trace_link)
+		port->ops.trace_link(port->opaque, peer, down);
+}
+
+static void trace_loss(void *opaque, uint32_t peer)
+{
+	struct t3_port *port = opaque;
+
+	if (port->ops.trace_loss)
+		port->ops.trace_loss(port->opaque, peer);
+}
+
+static void trace_nak(void *opaque, const struct t3_packet *packet, uint32_t nak)
+{
+	struct t3_port *port = opaque;
+
+	if (port->ops.trace_nak)
+		port->ops.trace_nak(port->opaque, packet, nak);
+}
+
 static const struct t3_host_ops port_ops = {
 	.dma_read = dma_read,
 	.dma_write = dma_write,
@@ -120,9 +160,14 @@ static const struct t3_host_ops port_ops = {
 	.trace_trigger = trace_trigger,
 	.trace_queue = trace_queue,
 	.trace_descriptor = trace_descriptor,
+	.trace_block = trace_block,
+	.trace_timeout = trace_timeout,
+	.trace_link = trace_link,
+	.trace_loss = trace_loss,
+	.trace_nak = trace_nak,
 };
 
-_Static_assert(sizeof(struct t3_host_ops) == 10 * sizeof(void (*)(void)),
+_Static_assert(sizeof(struct t3_host_ops) == 15 * sizeof(void (*)(void)),
 	       "a new callback has to be passed on here");
 
 static void kick(void *opaque)

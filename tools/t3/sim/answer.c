@@ -157,8 +157,8 @@ static void trace_queue(void *opaque, uint32_t queue, uint32_t from, uint32_t to
 {
 	struct replay_device *d = opaque;
 
-	replay_log(d->replay, "    queue  device %u  queue %u  state %u to %u", d->slot, queue,
-		   from, to);
+	replay_log(d->replay, "    queue  device %u  queue %u  %s to %s", d->slot, queue,
+		   t3_name_queue_state(from), t3_name_queue_state(to));
 }
 
 static void trace_descriptor(void *opaque, uint32_t queue, uint32_t index, uint32_t opcode,
@@ -166,8 +166,49 @@ static void trace_descriptor(void *opaque, uint32_t queue, uint32_t index, uint3
 {
 	struct replay_device *d = opaque;
 
-	replay_log(d->replay, "    descriptor  device %u  queue %u  index %u  opcode %u  status %u",
-		   d->slot, queue, index, opcode, status);
+	replay_log(d->replay, "    descriptor  device %u  queue %u  index %u  %s  status %s",
+		   d->slot, queue, index, t3_name_opcode(opcode),
+		   t3_name_descriptor_status(status));
+}
+
+static void trace_block(void *opaque, uint32_t space, uint32_t segment, uint32_t tile, bool sent)
+{
+	struct replay_device *d = opaque;
+
+	replay_log(d->replay, "    block %s  device %u  space %u  segment %u  first tile %u",
+		   sent ? "sent" : "started", d->slot, space, segment, tile);
+}
+
+static void trace_timeout(void *opaque, uint32_t peer, uint32_t packets, bool given_up)
+{
+	struct replay_device *d = opaque;
+
+	replay_log(d->replay, "    link  device %u  to rank %u  %s %u packets", d->slot, peer,
+		   given_up ? "gives up" : "resends", packets);
+}
+
+static void trace_link(void *opaque, uint32_t peer, bool down)
+{
+	struct replay_device *d = opaque;
+
+	replay_log(d->replay, "    link  device %u  to rank %u  %s", d->slot, peer,
+		   down ? "down" : "up");
+}
+
+static void trace_loss(void *opaque, uint32_t peer)
+{
+	struct replay_device *d = opaque;
+
+	replay_log(d->replay, "    loss  device %u  of rank %u", d->slot, peer);
+}
+
+static void trace_nak(void *opaque, const struct t3_packet *packet, uint32_t nak)
+{
+	struct replay_device *d = opaque;
+
+	replay_log(d->replay, "    nak  device %u  space %u  %s from rank %u  %s", d->slot,
+		   packet->dst_space, t3_name_packet(packet->type), packet->src_rank,
+		   t3_name_nak(nak));
 }
 
 const struct t3_host_ops replay_host_ops = {
@@ -180,6 +221,11 @@ const struct t3_host_ops replay_host_ops = {
 	.trace_trigger = trace_trigger,
 	.trace_queue = trace_queue,
 	.trace_descriptor = trace_descriptor,
+	.trace_block = trace_block,
+	.trace_timeout = trace_timeout,
+	.trace_link = trace_link,
+	.trace_loss = trace_loss,
+	.trace_nak = trace_nak,
 };
 
 const struct t3_fabric_ops replay_fabric_ops = {
