@@ -262,9 +262,9 @@ enum drm_t3_init {
  * further imports, each store or tile is sent through every one of them.
  *
  * Errors: -ENOENT space or an import; -EINVAL segment index, geometry, range,
- * enum, an import named twice; -EEXIST index in use, or overlap; -ENOSPC more tiles than max_tiles, or
- * no segment left on the device; -EBUSY the space is armed, complete or
- * faulted; -EACCES the grant behind import does not allow target_segment or
+ * enum, an import named twice; -EEXIST index in use, or overlap; -ENOSPC more
+ * tiles than max_tiles, or no segment left on the device; -EBUSY the space is
+ * armed, complete or faulted; -EACCES the grant behind import does not allow target_segment or
  * target_op; -EOWNERDEAD the grant was revoked or its owner is gone; -ERANGE the
  * target range is outside the target segment, or its type or op differs (checked when
  * that segment is mapped already, else by the device at the first update).

@@ -409,7 +409,7 @@ def fuzz_suite():
 def coverage_suite():
     start = time.monotonic()
     programs = [BUILD / "cov/bin" / path.relative_to(ROOT / "tests").with_suffix("")
-                for pattern in ("unit/test_core_*.c", "spec/test_*.c")
+                for pattern in ("unit/test_core_*.c", "unit/test_sim_*.c", "spec/test_*.c")
                 for path in sorted((ROOT / "tests").glob(pattern))]
     status, log = execute("coverage", [ROOT / "tests/coverage.py", *programs])
     return report("coverage", [Result("coverage (of the core)", PASS if status == 0 else FAIL, log)],
