@@ -137,7 +137,7 @@ struct t3_link {
 	uint32_t resp_head, resp_count;
 	bool engine_waits; /* queues of the source wait for room */
 	bool engine_turn;  /* before the next ready tile */
-	uint32_t wanted;   /* slots that a store of the CPU waits for */
+	uint32_t wanted;   /* slots that a store of the CPU waits for: within a call */
 	uint32_t held;	   /* t3_held of packet `deliver` */
 	struct t3_accidents accidents;
 	struct t3_ctl *ctl_head, *ctl_tail;

@@ -27,7 +27,7 @@ T3_STATE_SIZE(t3_accidents, 88);
 T3_STATE_SIZE(t3_mishaps, 280);
 T3_STATE_SIZE(t3_slot, 1104);
 T3_STATE_SIZE(t3_response, 24);
-T3_STATE_SIZE(t3_link, 74088);
+T3_STATE_SIZE(t3_link, 74096);
 T3_STATE_SIZE(t3_fabric, 17496);
 T3_STATE_SIZE(t3_queue, 136);
 T3_STATE_SIZE(t3_seg_counts, 64);
@@ -37,7 +37,7 @@ T3_STATE_SIZE(t3_import, 120);
 T3_STATE_SIZE(t3_space, 9064);
 T3_STATE_SIZE(t3_entry, 24);
 T3_STATE_SIZE(t3_tracker, 24);
-T3_STATE_SIZE(t3_dev, 20168);
+T3_STATE_SIZE(t3_dev, 20208);
 #endif
 
 /* Far enough from the end of the clock for all that is ever added to it. */
