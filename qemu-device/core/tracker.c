@@ -38,11 +38,12 @@ static void free_entry(struct t3_dev *dev, struct t3_entry *entry)
 	dev->counter[T3_COUNTER_TRACKER_LIVE]--;
 }
 
-static void write_back(const struct t3_entry *entry)
+static void write_back(const struct t3_entry *entry, uint32_t flags)
 {
 	struct t3_tile_record *record = t3_segment_record(entry->segment, entry->tile);
 
 	record->count = entry->count;
+	record->flags |= (uint16_t)flags;
 	t3_segment_record_done(entry->segment, entry->tile);
 }
 
@@ -59,7 +60,7 @@ static struct t3_entry *victim(struct t3_dev *dev, uint32_t tile)
 		if (set[way].used < oldest->used)
 			oldest = &set[way];
 	}
-	write_back(oldest);
+	write_back(oldest, 0);
 	free_entry(dev, oldest);
 	dev->counter[T3_COUNTER_TRACKER_SPILL]++;
 	return oldest;
@@ -154,8 +155,7 @@ int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, ui
 	entry->count += bytes;
 	entry->used = ++dev->tracker.clock;
 	if (entry->count == expected) {
-		t3_segment_record(segment, tile)->flags |= T3_TILE_TRIGGERED;
-		write_back(entry);
+		write_back(entry, T3_TILE_TRIGGERED);
 		free_entry(dev, entry);
 		result |= T3_TRACK_DONE;
 	}
