@@ -117,6 +117,8 @@ bool conf_guest_error(struct conf_device *d);
 /* One page that devices reach at *iova; unmap takes it from them for this test. */
 void *conf_page(struct conf *c, uint64_t *iova);
 void conf_unmap(struct conf *c, uint64_t iova);
+/* Gives back what has been unmapped; the pages stay the test's. */
+void conf_pages_map(struct conf *c);
 
 /* Give the function `count` MSI-X vectors; every test starts with all four. */
 void conf_vectors(struct conf *c, struct conf_device *d, unsigned count);

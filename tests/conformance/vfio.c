@@ -226,13 +226,18 @@ void conf_unmap(struct conf *c, uint64_t iova)
 	c->unmapped[(iova - IOVA_BASE) / page_stride()] = true;
 }
 
-void conf_pages_restore(struct conf *c)
+void conf_pages_map(struct conf *c)
 {
 	for (unsigned page = 0; page < CONF_PAGES; page++) {
 		if (c->unmapped[page])
 			CHECK(c, !map_page(c, page), "VFIO_IOMMU_MAP_DMA: %s", strerror(errno));
 		c->unmapped[page] = false;
 	}
+}
+
+void conf_pages_restore(struct conf *c)
+{
+	conf_pages_map(c);
 	c->pages_used = 0;
 }
 

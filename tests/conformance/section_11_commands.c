@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+/* SPEC.md 11.1: commands of queues and fences, and the states they lead to. */
+#include "conf.h"
+#include "queue.h"
+
+/* clang-format off */
+/* One field of a good QUEUE_CREATE replaced. */
+static const struct {
+	const char *name;
+	size_t offset, bytes;
+	uint64_t value;
+	uint32_t status;
+} creates[] = {
+#define FIELD(field) offsetof(struct t3_cmd_queue_create, field), \
+	sizeof(((struct t3_cmd_queue_create *)0)->field)
+	{"good",                 FIELD(mbz), 0, T3_ADMIN_OK},
+	{"queue-63",             FIELD(queue), T3_MAX_QUEUES - 1, T3_ADMIN_OK},
+	{"queue-64",             FIELD(queue), T3_MAX_QUEUES, T3_ADMIN_BAD_QUEUE},
+	{"queue-max",            FIELD(queue), 0xffffffff, T3_ADMIN_BAD_QUEUE},
+	{"mbz",                  FIELD(mbz), 1, T3_ADMIN_BAD_VALUE},
+	{"mbz-high",             FIELD(mbz), 0x80000000, T3_ADMIN_BAD_VALUE},
+	{"priority-3",           FIELD(priority), T3_MAX_PRIORITY, T3_ADMIN_OK},
+	{"priority-4",           FIELD(priority), T3_MAX_PRIORITY + 1, T3_ADMIN_BAD_VALUE},
+	{"priority-max",         FIELD(priority), 0xffffffff, T3_ADMIN_BAD_VALUE},
+	{"entries-0",            FIELD(entries), 0, T3_ADMIN_BAD_VALUE},
+	{"entries-1",            FIELD(entries), 1, T3_ADMIN_BAD_VALUE},
+	{"entries-8",            FIELD(entries), 8, T3_ADMIN_BAD_VALUE},
+	{"entries-17",           FIELD(entries), 17, T3_ADMIN_BAD_VALUE},
+	{"entries-48",           FIELD(entries), 48, T3_ADMIN_BAD_VALUE},
+	{"entries-4096",         FIELD(entries), T3_QUEUE_ENTRIES_MAX, T3_ADMIN_OK},
+	{"entries-8192",         FIELD(entries), 8192, T3_ADMIN_BAD_VALUE},
+	{"entries-max",          FIELD(entries), 0xffffffff, T3_ADMIN_BAD_VALUE},
+	{"ring-nowhere",         FIELD(ring), 1ull << 62, T3_ADMIN_OK},
+	{"ring-unaligned",       FIELD(ring), 0x10000020, T3_ADMIN_BAD_RANGE},
+	{"ring-beyond",          FIELD(ring), ~0x3full, T3_ADMIN_BAD_RANGE},
+	{"completions-unaligned", FIELD(completions), 0x10000010, T3_ADMIN_BAD_RANGE},
+	{"completions-beyond",   FIELD(completions), ~0x1full, T3_ADMIN_BAD_RANGE},
+#undef FIELD
+};
+
+static const uint32_t queue_opcodes[] = {
+	T3_CMD_QUEUE_DESTROY, T3_CMD_QUEUE_ABORT, T3_CMD_QUEUE_QUERY,
+};
+/* clang-format on */
+
+static const char *create_label(unsigned row)
+{
+	return creates[row].name;
+}
+
+/* A field at `offset` of a structure. */
+static void replace(void *structure, size_t offset, size_t bytes, uint64_t value)
+{
+	conf_write(structure, offset, (unsigned)bytes, value);
+}
+
+static void test_create(struct conf *c, unsigned row)
+{
+	bool good = creates[row].status == T3_ADMIN_OK;
+	struct conf_device *d = conf_device(c, 0);
+	struct queue q;
+
+	queue_prepare(c, d, &q, 1, 0);
+	replace(&q.args, creates[row].offset, creates[row].bytes, creates[row].value);
+	CHECK_EQUAL(c, "ADMIN_STATUS", conf_admin(d, T3_CMD_QUEUE_CREATE, &q.args, sizeof(q.args)),
+		    creates[row].status);
+	CHECK_EQUAL(c, "guest error", conf_guest_error(d), !good);
+	CHECK_EQUAL(c, "HOST_DMA_ERRORS", conf_counter(d, T3_COUNTER_HOST_DMA_ERRORS), 0);
+	if (q.args.queue < T3_MAX_QUEUES)
+		queue_check(c, &q, good ? T3_QUEUE_READY : T3_QUEUE_FREE, 0, 0);
+}
+
+/* Where there are several errors the first in the order of the table is reported. */
+static void test_create_order(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct t3_cmd_queue_create args;
+	struct queue q;
+
+	(void)row;
+	queue_create(c, d, &q, 1, 0);
+	args = q.args;
+	args.ring += 1;
+	CHECK_EQUAL(c, "in use, and a bad ring",
+		    conf_admin(d, T3_CMD_QUEUE_CREATE, &args, sizeof(args)), T3_ADMIN_EXISTS);
+	args.entries = 3;
+	CHECK_EQUAL(c, "and bad entries", conf_admin(d, T3_CMD_QUEUE_CREATE, &args, sizeof(args)),
+		    T3_ADMIN_BAD_VALUE);
+	args.queue = T3_MAX_QUEUES;
+	CHECK_EQUAL(c, "and a bad queue", conf_admin(d, T3_CMD_QUEUE_CREATE, &args, sizeof(args)),
+		    T3_ADMIN_BAD_QUEUE);
+	queue_do(c, &q, &(struct t3_descriptor){ 0 });
+}
+
+static void check_refused(struct conf *c, struct conf_device *d, uint32_t opcode,
+			  struct t3_cmd_queue args, uint32_t status)
+{
+	CHECK_EQUAL(c, "ADMIN_STATUS", conf_admin(d, opcode, &args, sizeof(args)), status);
+	CHECK(c, conf_guest_error(d), "a refusal is no guest error");
+}
+
+static void test_command(struct conf *c, unsigned row)
+{
+	uint32_t opcode = queue_opcodes[row];
+	struct conf_device *d = conf_device(c, 0);
+	struct t3_cmd_queue none = { .queue = 2 };
+	struct queue q;
+
+	queue_create(c, d, &q, 1, 0);
+	check_refused(c, d, opcode, (struct t3_cmd_queue){ .queue = T3_MAX_QUEUES },
+		      T3_ADMIN_BAD_QUEUE);
+	check_refused(c, d, opcode, (struct t3_cmd_queue){ .queue = 0xffffffff },
+		      T3_ADMIN_BAD_QUEUE);
+	check_refused(c, d, opcode, (struct t3_cmd_queue){ .queue = 1, .mbz = 1 },
+		      T3_ADMIN_BAD_VALUE);
+	queue_check(c, &q, T3_QUEUE_READY, 0, 0);
+	if (opcode != T3_CMD_QUEUE_QUERY) {
+		check_refused(c, d, opcode, none, T3_ADMIN_BAD_QUEUE);
+		return;
+	}
+	CHECK_EQUAL(c, "QUERY of a FREE queue", conf_admin(d, opcode, &none, sizeof(none)),
+		    T3_ADMIN_OK);
+	CHECK_EQUAL(c, "its state", none.state, T3_QUEUE_FREE);
+}
+
+/* After DESTROY the doorbell is not taken; CREATE starts from 0. */
+static void test_destroy(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct queue q;
+
+	(void)row;
+	queue_create(c, d, &q, 5, 0);
+	for (unsigned i = 0; i < 3; i++)
+		queue_do(c, &q, &(struct t3_descriptor){ 0 });
+	queue_check(c, &q, T3_QUEUE_READY, 3, 0);
+	queue_command(c, &q, T3_CMD_QUEUE_DESTROY);
+	conf_guest_error(d);
+	queue_check(c, &q, T3_QUEUE_FREE, 0, 0);
+	queue_push(&q, &(struct t3_descriptor){ 0 });
+	queue_submit(&q);
+	CHECK(c, conf_guest_error(d), "a doorbell of a FREE queue is no guest error");
+	CHECK_EQUAL(c, "QUEUE_TAIL of a FREE queue", queue_reg(&q, T3_REG_QUEUE_TAIL), 0);
+	queue_create(c, d, &q, 5, 0);
+	queue_check(c, &q, T3_QUEUE_READY, 0, 0);
+	queue_do(c, &q, &(struct t3_descriptor){ 0 });
+}
+
+/* A queue that waits, and one that has failed, are destroyed without a completion. */
+static void test_destroy_busy(struct conf *c, unsigned row)
+{
+	struct t3_descriptor wait = desc_wait(3, 1), bad = { .opcode = 255 };
+	struct conf_device *d = conf_device(c, 0);
+	struct queue q;
+
+	queue_create(c, d, &q, 0, 0);
+	if (row)
+		queue_run(c, &q, &bad);
+	else
+		queue_push(&q, &wait);
+	queue_submit(&q);
+	queue_command(c, &q, T3_CMD_QUEUE_DESTROY);
+	queue_fence_set(c, d, 3, 1);
+	CHECK_EQUAL(c, "QUEUE_STATE", queue_reg(&q, T3_REG_QUEUE_STATE), T3_QUEUE_FREE);
+	if (!row)
+		CHECK_EQUAL(c, "completion", q.completions[0].word, 0);
+	CHECK_EQUAL(c, "QUEUE_PENDING", conf_reg(d, T3_REG_QUEUE_PENDING), row);
+}
+
+static void test_fence_set(struct conf *c, unsigned row)
+{
+	static const struct {
+		uint32_t fence, mbz, status;
+	} cases[] = {
+		{ 0, 0, T3_ADMIN_OK },
+		{ T3_MAX_FENCES - 1, 0, T3_ADMIN_OK },
+		{ T3_MAX_FENCES, 0, T3_ADMIN_BAD_INDEX },
+		{ 0xffffffff, 0, T3_ADMIN_BAD_INDEX },
+		{ 1, 1, T3_ADMIN_BAD_VALUE },
+	};
+	struct t3_cmd_fence_set args = { cases[row].fence, cases[row].mbz, 0x123456789abcdef0 };
+	struct conf_device *d = conf_device(c, 0);
+
+	queue_needed(c, d);
+	CHECK_EQUAL(c, "ADMIN_STATUS", conf_admin(d, T3_CMD_FENCE_SET, &args, sizeof(args)),
+		    cases[row].status);
+	CHECK_EQUAL(c, "guest error", conf_guest_error(d), cases[row].status != T3_ADMIN_OK);
+	for (uint32_t i = 0; i < T3_MAX_FENCES; i++)
+		CHECK_EQUAL(c, "FENCE", queue_fence(d, i),
+			    i == cases[row].fence && cases[row].status == T3_ADMIN_OK
+				    ? 0x123456789abcdef0
+				    : 0);
+	if (cases[row].status != T3_ADMIN_OK)
+		return;
+	queue_fence_set(c, d, cases[row].fence, 7);
+	CHECK_EQUAL(c, "FENCE after a lower value", queue_fence(d, cases[row].fence), 7);
+}
+
+/* All queues at once, each with one descriptor. */
+static void test_all_queues(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	static struct queue q[T3_MAX_QUEUES];
+
+	(void)row;
+	for (uint32_t i = 0; i < T3_MAX_QUEUES; i++)
+		queue_create(c, d, &q[i], i, i % (T3_MAX_PRIORITY + 1));
+	for (uint32_t i = 0; i < T3_MAX_QUEUES; i++)
+		queue_do(c, &q[i], &(struct t3_descriptor){ 0 });
+	for (uint32_t i = 0; i < T3_MAX_QUEUES; i++)
+		queue_check(c, &q[i], T3_QUEUE_READY, 1, 0);
+	CHECK_EQUAL(c, "QUEUE_DESCRIPTORS", conf_counter(d, T3_COUNTER_QUEUE_DESCRIPTORS),
+		    T3_MAX_QUEUES);
+}
+
+static void test_reset(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct t3_descriptor wait = desc_wait(0, 9);
+	struct queue q;
+
+	queue_create(c, d, &q, 33, 0);
+	queue_fence_set(c, d, 0, 8);
+	queue_push(&q, &wait);
+	queue_submit(&q);
+	if (row)
+		conf_flr(c, d);
+	else
+		conf_reset(d);
+	conf_bus_master(c, d, true);
+	queue_check(c, &q, T3_QUEUE_FREE, 0, 0);
+	CHECK_EQUAL(c, "FENCE", queue_fence(d, 0), 0);
+	queue_fence_set(c, d, 0, 9);
+	CHECK_EQUAL(c, "completion", q.completions[0].word, 0);
+	CHECK_EQUAL(c, "QUEUE_PENDING", conf_reg(d, T3_REG_QUEUE_PENDING + 4), 0);
+}
+
+static const struct conf_test tests[] = {
+	{ "create", test_create, ARRAY_SIZE(creates), create_label, 0 },
+	{ "create-order", test_create_order, 0, NULL, 0 },
+	{ "command", test_command, ARRAY_SIZE(queue_opcodes), NULL, 0 },
+	{ "destroy", test_destroy, 0, NULL, 0 },
+	{ "destroy-busy", test_destroy_busy, 2, NULL, 0 },
+	{ "fence-set", test_fence_set, 5, NULL, 0 },
+	{ "all-queues", test_all_queues, 0, NULL, 0 },
+	{ "reset", test_reset, 2, NULL, 0 },
+};
+
+CONF_SECTION(section_queue_commands, "11.1", "commands of queues", tests);

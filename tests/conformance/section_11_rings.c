@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+/* SPEC.md 11.2: rings, doorbells, completions, interrupts, overrun and abort. */
+#include "conf.h"
+#include "queue.h"
+
+static const struct t3_descriptor nop, bad = { .opcode = 255 };
+
+static const uint32_t queue_ids[] = { 0, 31, 32, 63 };
+
+/* Each descriptor once, whatever the batches; phases over several wraps. */
+static void test_wraps(struct conf *c, unsigned row)
+{
+	static const uint32_t batches[] = { 1, 7, 16, 32 };
+	uint32_t total = 6 * T3_QUEUE_ENTRIES_MIN + 5, batch = batches[row];
+	struct queue q;
+
+	queue_prepare(c, conf_device(c, 0), &q, 9, 0);
+	if (batch > T3_QUEUE_ENTRIES_MIN)
+		q.args.entries = batch;
+	ADMIN(c, q.dev, T3_CMD_QUEUE_CREATE, &q.args);
+	for (uint32_t i = 0; i < total; i += batch) {
+		uint32_t first = q.tail;
+
+		for (uint32_t j = i; j < i + batch && j < total; j++)
+			queue_push(&q, &nop);
+		queue_submit(&q);
+		for (uint32_t j = first; j < q.tail; j++)
+			queue_expect(c, &q, j, T3_DESC_OK, 0);
+		queue_wait_head(c, &q, q.tail);
+	}
+	queue_check(c, &q, T3_QUEUE_READY, total, 0);
+	CHECK_EQUAL(c, "QUEUE_DESCRIPTORS", conf_counter(q.dev, T3_COUNTER_QUEUE_DESCRIPTORS),
+		    total);
+	CHECK_EQUAL(c, "QUEUE_ERRORS", conf_counter(q.dev, T3_COUNTER_QUEUE_ERRORS), 0);
+	for (uint32_t i = q.args.entries; i < T3_PAGE_SIZE / sizeof(q.completions[0]); i++)
+		CHECK_EQUAL(c, "word behind the completions", q.completions[i].word, 0);
+}
+
+/* The largest ring: its first and its last place. */
+static void test_large(struct conf *c, unsigned row)
+{
+	uint32_t pages = T3_QUEUE_ENTRIES_MAX * sizeof(struct t3_descriptor) / T3_PAGE_SIZE;
+	volatile struct t3_completion *second;
+	uint64_t iova, first;
+	struct queue q;
+
+	(void)row;
+	queue_prepare(c, conf_device(c, 0), &q, 0, 0);
+	q.ring = conf_page(c, &first);
+	q.args.ring = first;
+	for (uint32_t i = 1; i < pages; i++)
+		conf_page(c, &iova);
+	q.completions = conf_page(c, &q.args.completions);
+	second = &q.completions[T3_PAGE_SIZE / sizeof(*second)];
+	for (uint32_t i = 1; i < pages / 2; i++)
+		conf_page(c, &iova);
+	q.args.entries = T3_QUEUE_ENTRIES_MAX;
+	ADMIN(c, q.dev, T3_CMD_QUEUE_CREATE, &q.args);
+	for (uint32_t i = 0; i < T3_QUEUE_ENTRIES_MAX; i++)
+		queue_push(&q, &nop);
+	queue_submit(&q);
+	queue_expect(c, &q, T3_QUEUE_ENTRIES_MAX - 1, T3_DESC_OK, 0);
+	queue_expect(c, &q, 0, T3_DESC_OK, 0);
+	CHECK_EQUAL(c, "index in the second page", (uint32_t)second->word,
+		    T3_PAGE_SIZE / sizeof(*second));
+	queue_do(c, &q, &nop);
+	queue_check(c, &q, T3_QUEUE_READY, T3_QUEUE_ENTRIES_MAX + 1, 0);
+}
+
+/* What is written into a place after its descriptor is over is not seen before its turn. */
+static void test_read_once(struct conf *c, unsigned row)
+{
+	struct t3_descriptor wait = desc_wait(0, 1), signal = desc_signal(1, 5);
+	struct conf_device *d = conf_device(c, 0);
+	struct queue q;
+
+	(void)row;
+	queue_create(c, d, &q, 0, 0);
+	queue_push(&q, &wait);
+	queue_push(&q, &nop);
+	queue_submit(&q);
+	CHECK_EQUAL(c, "QUEUE_HEAD of a queue that waits", queue_reg(&q, T3_REG_QUEUE_HEAD), 0);
+	q.ring[0].dst = 7; /* the one in progress has been read */
+	q.ring[1].opcode = signal.opcode;
+	q.ring[1].src = signal.src;
+	q.ring[1].dst = signal.dst;
+	__sync_synchronize();
+	queue_fence_set(c, d, 0, 1);
+	queue_expect(c, &q, 1, T3_DESC_OK, 0);
+	CHECK_EQUAL(c, "FENCE of the one not yet read", queue_fence(d, 1), 5);
+}
+
+static void push_many(struct queue *q, uint32_t count, const struct t3_descriptor *descriptor)
+{
+	for (uint32_t i = 0; i < count; i++)
+		queue_push(q, descriptor);
+}
+
+/* Tail - head beyond entries: the tail is taken, nothing of it is completed. */
+static void test_overrun(struct conf *c, unsigned row)
+{
+	static const uint32_t beyond[] = { 1, 0x7fffffff, 0xffffffffu - T3_QUEUE_ENTRIES_MIN };
+	struct queue q, other;
+
+	queue_create(c, conf_device(c, 0), &other, 1, 0);
+	queue_create(c, conf_device(c, 0), &q, 0, 0);
+	queue_do(c, &q, &nop);
+	q.tail += T3_QUEUE_ENTRIES_MIN + beyond[row];
+	queue_submit(&q);
+	queue_wait_state(c, &q, T3_QUEUE_ERROR);
+	CHECK_EQUAL(c, "QUEUE_TAIL", queue_reg(&q, T3_REG_QUEUE_TAIL), q.tail);
+	queue_check(c, &q, T3_QUEUE_ERROR, 1, T3_DESC_OVERRUN);
+	CHECK_EQUAL(c, "completion of index 1", q.completions[1].word, 0);
+	CHECK(c, conf_reg(q.dev, T3_REG_ERROR_STATUS) & T3_ERROR_QUEUE, "QUEUE is not set");
+	CHECK_EQUAL(c, "QUEUE_PENDING", conf_reg(q.dev, T3_REG_QUEUE_PENDING), 1);
+	queue_do(c, &other, &nop);
+	queue_command(c, &q, T3_CMD_QUEUE_ABORT);
+	queue_do(c, &q, &nop);
+}
+
+/* One in progress stays so, and is what ABORT completes. */
+static void test_overrun_in_progress(struct conf *c, unsigned row)
+{
+	struct t3_descriptor wait = desc_wait(0, 1);
+	struct queue q;
+
+	(void)row;
+	queue_create(c, conf_device(c, 0), &q, 0, 0);
+	queue_push(&q, &wait);
+	queue_submit(&q);
+	q.tail = T3_QUEUE_ENTRIES_MIN + 1;
+	queue_submit(&q);
+	queue_wait_state(c, &q, T3_QUEUE_ERROR);
+	queue_fence_set(c, q.dev, 0, 1);
+	queue_check(c, &q, T3_QUEUE_ERROR, 0, T3_DESC_OVERRUN);
+	CHECK_EQUAL(c, "completion", q.completions[0].word, 0);
+	queue_command(c, &q, T3_CMD_QUEUE_ABORT);
+	queue_expect(c, &q, 0, T3_DESC_ABORTED, 0);
+	queue_do(c, &q, &nop);
+}
+
+/* Exactly `entries` are no overrun. */
+static void test_full(struct conf *c, unsigned row)
+{
+	struct t3_descriptor wait = desc_wait(0, 1);
+	struct queue q;
+
+	(void)row;
+	queue_create(c, conf_device(c, 0), &q, 0, 0);
+	push_many(&q, 5, &nop);
+	queue_submit(&q);
+	queue_wait_head(c, &q, 5);
+	push_many(&q, T3_QUEUE_ENTRIES_MIN, &wait);
+	queue_submit(&q);
+	queue_check(c, &q, T3_QUEUE_READY, 5, 0);
+	queue_fence_set(c, q.dev, 0, 1);
+	queue_expect(c, &q, q.tail - 1, T3_DESC_OK, 0);
+	queue_check(c, &q, T3_QUEUE_READY, q.tail, 0);
+}
+
+/* ERROR: those behind are not read, doorbells are not taken, ABORT goes on from there. */
+static void test_error(struct conf *c, unsigned row)
+{
+	struct t3_descriptor signal = desc_signal(0, 1);
+	struct queue q, other;
+
+	(void)row;
+	queue_create(c, conf_device(c, 0), &other, 40, 0);
+	queue_create(c, conf_device(c, 0), &q, 2, 3);
+	queue_push(&q, &nop);
+	queue_push(&q, &bad);
+	queue_push(&q, &signal);
+	queue_submit(&q);
+	queue_expect(c, &q, 1, T3_DESC_BAD_DESCRIPTOR, 0);
+	queue_wait_state(c, &q, T3_QUEUE_ERROR);
+	queue_check(c, &q, T3_QUEUE_ERROR, 2, T3_DESC_BAD_DESCRIPTOR);
+	CHECK_EQUAL(c, "ERROR_STATUS", conf_reg(q.dev, T3_REG_ERROR_STATUS), T3_ERROR_QUEUE);
+	CHECK_EQUAL(c, "QUEUE_ERRORS", conf_counter(q.dev, T3_COUNTER_QUEUE_ERRORS), 1);
+	queue_push(&q, &signal);
+	queue_submit(&q);
+	CHECK_EQUAL(c, "QUEUE_TAIL", queue_reg(&q, T3_REG_QUEUE_TAIL), 3);
+	CHECK(c, !conf_guest_error(q.dev), "a doorbell in ERROR is a guest error");
+	queue_do(c, &other, &nop);
+	CHECK_EQUAL(c, "completion behind the failure", q.completions[2].word, 0);
+	CHECK_EQUAL(c, "FENCE", queue_fence(q.dev, 0), 0);
+	queue_command(c, &q, T3_CMD_QUEUE_ABORT);
+	CHECK_EQUAL(c, "tail after ABORT", q.tail, 3);
+	queue_do(c, &q, &signal);
+	queue_check(c, &q, T3_QUEUE_READY, 4, 0);
+	CHECK_EQUAL(c, "FENCE", queue_fence(q.dev, 0), 1);
+}
+
+/* ABORT of a queue that waits; one that waits for the same goes on. */
+static void test_abort(struct conf *c, unsigned row)
+{
+	struct t3_descriptor wait = desc_wait(0, 1);
+	struct queue q, other;
+
+	(void)row;
+	queue_create(c, conf_device(c, 0), &q, 0, 0);
+	queue_create(c, conf_device(c, 0), &other, 1, 0);
+	push_many(&q, 4, &wait);
+	queue_submit(&q);
+	queue_push(&other, &wait);
+	queue_submit(&other);
+	queue_command(c, &q, T3_CMD_QUEUE_ABORT);
+	CHECK_EQUAL(c, "tail after ABORT", q.tail, 4);
+	queue_expect(c, &q, 0, T3_DESC_ABORTED, 0);
+	CHECK_EQUAL(c, "completion of a dropped one", q.completions[1].word, 0);
+	CHECK_EQUAL(c, "QUEUE_PENDING", conf_reg(q.dev, T3_REG_QUEUE_PENDING), 1);
+	CHECK_EQUAL(c, "ERROR_STATUS", conf_reg(q.dev, T3_REG_ERROR_STATUS), 0);
+	CHECK_EQUAL(c, "completion of the other", other.completions[0].word, 0);
+	queue_fence_set(c, q.dev, 0, 1);
+	queue_expect(c, &other, 0, T3_DESC_OK, 0);
+	queue_do(c, &q, &nop);
+	queue_check(c, &q, T3_QUEUE_READY, 5, 0);
+}
+
+/* --------------------------------------------------------------- interrupts */
+
+static uint32_t pending(struct queue *q)
+{
+	return T3_REG_QUEUE_PENDING + 4 * (q->args.queue / 32);
+}
+
+static uint32_t enable(struct queue *q)
+{
+	return T3_REG_QUEUE_ENABLE + 4 * (q->args.queue / 32);
+}
+
+static void test_interrupt(struct conf *c, unsigned row)
+{
+	struct t3_descriptor with = { .flags = T3_DESC_FLAG_IRQ };
+	uint32_t bit = 1u << queue_ids[row] % 32;
+	struct queue q;
+
+	queue_create(c, conf_device(c, 0), &q, queue_ids[row], 0);
+	conf_reg_write(q.dev, T3_REG_QUEUE_VECTOR, row);
+	conf_reg_write(q.dev, enable(&q), bit);
+	queue_do(c, &q, &nop);
+	CHECK_EQUAL(c, "PENDING without the flag", conf_reg(q.dev, pending(&q)), 0);
+	CHECK_EQUAL(c, "interrupts without the flag", conf_interrupts_now(c, q.dev, row), 0);
+	queue_do(c, &q, &with);
+	CHECK_EQUAL(c, "interrupts", conf_interrupts(c, q.dev, row), 1);
+	CHECK_EQUAL(c, "PENDING", conf_reg(q.dev, pending(&q)), bit);
+	CHECK_EQUAL(c, "PENDING of the others",
+		    conf_reg(q.dev, T3_REG_QUEUE_PENDING + 4 * !(q.args.queue / 32)), 0);
+	queue_do(c, &q, &with);
+	CHECK_EQUAL(c, "interrupts while PENDING is 1", conf_interrupts_now(c, q.dev, row), 0);
+	conf_reg_write(q.dev, pending(&q), ~bit);
+	CHECK_EQUAL(c, "PENDING after other bits", conf_reg(q.dev, pending(&q)), bit);
+	conf_reg_write(q.dev, pending(&q), bit);
+	CHECK_EQUAL(c, "PENDING after its bit", conf_reg(q.dev, pending(&q)), 0);
+	queue_do(c, &q, &with);
+	CHECK_EQUAL(c, "interrupts after that", conf_interrupts(c, q.dev, row), 1);
+}
+
+/* ENABLE last raises it as well; without ENABLE nothing is sent. */
+static void test_enable(struct conf *c, unsigned row)
+{
+	struct t3_descriptor with = { .flags = T3_DESC_FLAG_IRQ };
+	uint32_t bit = 1u << queue_ids[row] % 32;
+	struct queue q;
+
+	queue_create(c, conf_device(c, 0), &q, queue_ids[row], 0);
+	conf_reg_write(q.dev, T3_REG_QUEUE_VECTOR, 3);
+	queue_do(c, &q, &with);
+	CHECK_EQUAL(c, "interrupts without ENABLE", conf_interrupts_now(c, q.dev, 3), 0);
+	conf_reg_write(q.dev, enable(&q), bit);
+	CHECK_EQUAL(c, "interrupts after ENABLE", conf_interrupts(c, q.dev, 3), 1);
+	conf_reg_write(q.dev, enable(&q), bit);
+	CHECK_EQUAL(c, "interrupts after the same again", conf_interrupts_now(c, q.dev, 3), 0);
+}
+
+/* A failure needs no flag, nor does an abort; ERROR_STATUS.QUEUE has its own vector. */
+static void test_failure_interrupt(struct conf *c, unsigned row)
+{
+	struct t3_descriptor wait = desc_wait(0, 1);
+	struct queue q;
+
+	queue_create(c, conf_device(c, 0), &q, 0, 0);
+	conf_reg_write(q.dev, T3_REG_QUEUE_VECTOR, 1);
+	conf_reg_write(q.dev, enable(&q), 1);
+	conf_reg_write(q.dev, T3_REG_ERROR_VECTOR, 2);
+	conf_reg_write(q.dev, T3_REG_ERROR_ENABLE, T3_ERROR_QUEUE);
+	queue_push(&q, row ? &wait : &bad);
+	queue_submit(&q);
+	if (row)
+		queue_command(c, &q, T3_CMD_QUEUE_ABORT);
+	CHECK_EQUAL(c, "interrupts of the queue", conf_interrupts(c, q.dev, 1), 1);
+	if (row)
+		CHECK_EQUAL(c, "of ERROR_STATUS", conf_interrupts_now(c, q.dev, 2), 0);
+	else
+		CHECK_EQUAL(c, "of ERROR_STATUS", conf_interrupts(c, q.dev, 2), 1);
+}
+
+static const struct conf_test tests[] = {
+	{ "wraps", test_wraps, 4, NULL, 0 },
+	{ "large", test_large, 0, NULL, 0 },
+	{ "read-once", test_read_once, 0, NULL, 0 },
+	{ "full", test_full, 0, NULL, 0 },
+	{ "overrun", test_overrun, 3, NULL, 0 },
+	{ "overrun-in-progress", test_overrun_in_progress, 0, NULL, 0 },
+	{ "error", test_error, 0, NULL, 0 },
+	{ "abort", test_abort, 0, NULL, 0 },
+	{ "interrupt", test_interrupt, 4, NULL, 0 },
+	{ "enable", test_enable, 4, NULL, 0 },
+	{ "failure-interrupt", test_failure_interrupt, 2, NULL, 0 },
+};
+
+CONF_SECTION(section_queue_rings, "11.2", "rings of queues", tests);
