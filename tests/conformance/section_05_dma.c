@@ -2,6 +2,7 @@
 /* SPEC.md 5: triggers, and the DMA of tiles to another device. */
 #include "conf.h"
 #include "pair.h"
+#include "reduce.h"
 #include "reference.h"
 #include "run.h"
 
@@ -173,79 +174,17 @@ static void test_many_tiles(struct conf *c, unsigned row)
 		CHECK_EQUAL(c, "element", conf_buffer(&pair.target, at, 8), at * 0x100000001);
 }
 
-/* ------------------------------------------------------------ reduce-scatter */
-
-/* Chunk k starts as REMOTE behind its owner k, and ends there as LOCAL. */
-static void map_chunk(struct conf *c, struct conf_space *s, unsigned device, unsigned count,
-		      unsigned chunk)
-{
-	struct t3_cmd_seg_map segment = conf_segment(s, chunk);
-
-	segment.offset = 64 * chunk;
-	segment.counter_base = 2 * chunk;
-	if (device == chunk) {
-		segment.updates = 2;
-	} else if (device == (chunk + 1) % count) {
-		segment.kind = T3_SEG_REMOTE;
-		segment.op = segment.init = 0;
-	} else {
-		segment.kind = T3_SEG_DMA;
-		segment.updates = 2;
-	}
-	if (device != chunk) {
-		segment.routes = 1;
-		segment.target_op = T3_OP_ADD;
-		segment.target_segment = chunk;
-	}
-	conf_map(c, s, &segment);
-}
-
-static void check_sums(struct conf *c, struct conf_space *spaces, unsigned count, uint32_t epoch)
-{
-	for (unsigned k = 0; k < count; k++)
-		for (uint32_t i = 0; i < 16; i++)
-			CHECK_EQUAL(c, "sum", conf_buffer(&spaces[k], 64 * k + 4 * i, 4),
-				    count * (epoch + 64 * k + i) + 1000 * count * (count - 1) / 2);
-}
-
-static void reduce(struct conf *c, struct conf_space *spaces, unsigned count, uint32_t epoch)
-{
-	for (unsigned i = 0; i < count; i++)
-		conf_arm(&spaces[i], epoch);
-	for (unsigned i = 0; i < count; i++)
-		conf_wait_state(c, &spaces[i], T3_SPACE_ARMED, epoch);
-	for (unsigned i = 0; i < count; i++)
-		for (unsigned step = 1; step <= count; step++) {
-			unsigned chunk = (i + count - step) % count;
-
-			for (uint32_t j = 0; j < 16; j++)
-				conf_store(&spaces[i], 64 * chunk + 4 * j, 4,
-					   epoch + 1000 * i + 64 * chunk + j);
-		}
-	for (unsigned i = 0; i < count; i++)
-		conf_wait_state(c, &spaces[i], T3_SPACE_COMPLETE, epoch);
-	check_sums(c, spaces, count, epoch);
-	for (unsigned i = 0; i < count; i++)
-		conf_release(&spaces[i], epoch);
-}
-
 static void test_reduce_scatter(struct conf *c, unsigned row)
 {
 	struct conf_space spaces[T3_MAX_RANKS];
-	unsigned count = conf_devices(c);
+	unsigned count = reduce_ring(c);
 
 	(void)row;
-	if (conf_device(c, 0)->topology == T3_TOPOLOGY_RING && count < conf_device(c, 0)->ranks)
-		conf_skip(c, "needs all %u ranks of the ring", conf_device(c, 0)->ranks);
-	for (unsigned i = 0; i < count; i++)
-		conf_space_create(c, conf_device(c, i), &spaces[i], T3_PAGE_SIZE, 2 * count);
-	for (unsigned i = 0; i < count; i++)
-		conf_connect(c, &spaces[i], 0, &spaces[(i + 1) % count], 0);
-	for (unsigned i = 0; i < count; i++)
-		for (unsigned chunk = 0; chunk < count; chunk++)
-			map_chunk(c, &spaces[i], i, count, chunk);
-	for (uint32_t epoch = 1; epoch <= 3; epoch++)
-		reduce(c, spaces, count, epoch);
+	reduce_setup(c, spaces, count);
+	for (uint32_t epoch = 1; epoch <= 3; epoch++) {
+		reduce_arm(c, spaces, count, epoch);
+		reduce_run(c, spaces, count, epoch);
+	}
 }
 
 static const struct conf_test tests[] = {
