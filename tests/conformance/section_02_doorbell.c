@@ -150,6 +150,22 @@ static void test_epochs_follow(struct conf *c, unsigned row)
 	}
 }
 
+/* There is no epoch after the last one, until RESET. */
+static void test_last_epoch(struct conf *c, unsigned row)
+{
+	static const uint32_t epochs[] = { 0, 1, 0xffffffff };
+	struct conf_space s;
+
+	conf_space_simple(c, conf_device(c, 0), &s);
+	complete(c, &s, 0xffffffff);
+	conf_release(&s, 0xffffffff);
+	conf_wait_state(c, &s, T3_SPACE_IDLE, 0xffffffff);
+	conf_arm(&s, epochs[row]);
+	conf_wait_fault(c, &s, T3_FAULT_BAD_ARM);
+	conf_space_command(c, &s, T3_CMD_SPACE_RESET);
+	complete(c, &s, 1);
+}
+
 /* After epoch 5: each but 6 is refused. */
 static void test_epoch_order(struct conf *c, unsigned row)
 {
@@ -243,6 +259,7 @@ static const struct conf_test tests[] = {
 	{ "epoch-zero", test_epoch_zero, 2, NULL, 0 },
 	{ "epochs-follow", test_epochs_follow, 0, NULL, 0 },
 	{ "epoch-order", test_epoch_order, 6, NULL, 0 },
+	{ "last-epoch", test_last_epoch, 3, NULL, 0 },
 	{ "release-other", test_release_other, 4, NULL, 0 },
 	{ "any-epoch-after-reset", test_any_epoch_after_reset, 0, NULL, 0 },
 	{ "no-segments", test_no_segments, 0, NULL, 0 },

@@ -262,6 +262,34 @@ static void test_neighbours(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "its memory", conf_buffer(&a, 64, 8), 0x1234);
 }
 
+/* One store of two elements, each in a segment or tile of its own. */
+static void test_adjacent(struct conf *c, unsigned row)
+{
+	struct t3_fault_record record;
+	struct t3_cmd_seg_map segment;
+	struct conf_space s;
+
+	conf_space_create(c, conf_device(c, 0), &s, T3_PAGE_SIZE, 16);
+	for (uint32_t i = 0; i < 2; i++) {
+		segment = conf_segment(&s, i);
+		segment.offset = 36 * i;
+		segment.counter_base = 2 * i;
+		segment.row_bytes = segment.tile_row_bytes = 36;
+		segment.pitch = 36;
+		if (row)
+			segment.row_bytes = segment.pitch = 72;
+		if (!row || !i)
+			conf_map(c, &s, &segment);
+	}
+	conf_arm(&s, 1);
+	conf_wait_state(c, &s, T3_SPACE_ARMED, 1);
+	conf_store(&s, 32, 8, 0x0000000100000001);
+	record = conf_wait_fault(c, &s, row ? T3_FAULT_TILE_CROSS : T3_FAULT_UNMAPPED);
+	CHECK_EQUAL(c, "offset of the fault", record.offset, 32);
+	CHECK_EQUAL(c, "segment of the fault", record.segment, 0);
+	CHECK_EQUAL(c, "STORES", conf_counter(s.dev, T3_COUNTER_STORES), 0);
+}
+
 static const struct conf_test tests[] = {
 	{ "store", test_store, ARRAY_SIZE(stores), store_label, 0 },
 	{ "pieces", test_pieces, ARRAY_SIZE(pieces), piece_label, 0 },
@@ -270,6 +298,7 @@ static const struct conf_test tests[] = {
 	{ "overshoot-in-part", test_overshoot_in_part, 0, NULL, 0 },
 	{ "read-width", test_read_width, 4, NULL, 0 },
 	{ "outside-spaces", test_outside_spaces, 0, NULL, 0 },
+	{ "adjacent", test_adjacent, 2, NULL, 0 },
 	{ "neighbours", test_neighbours, 0, NULL, 0 },
 };
 

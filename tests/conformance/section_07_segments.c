@@ -329,6 +329,25 @@ static void test_no_link(struct conf *c, unsigned row)
 			    T3_ADMIN_NO_ROUTE);
 }
 
+/* The own rank, and ranks that the fabric does not have. */
+static void test_no_such_rank(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	const uint32_t ranks[] = { d->rank, d->ranks, T3_MAX_RANKS, 0xffffffff };
+	struct t3_cmd_import_set import;
+	struct t3_cmd_route_set route;
+	struct conf_space s;
+
+	setup(c, &s);
+	route = good_route(c, &s);
+	import = good_import(c, &s);
+	route.peer_rank = import.src_rank = ranks[row];
+	CHECK_EQUAL(c, "status of ROUTE_SET",
+		    conf_admin(d, T3_CMD_ROUTE_SET, &route, sizeof(route)), T3_ADMIN_NO_ROUTE);
+	CHECK_EQUAL(c, "status of IMPORT_SET",
+		    conf_admin(d, T3_CMD_IMPORT_SET, &import, sizeof(import)), T3_ADMIN_NO_ROUTE);
+}
+
 static void test_clear(struct conf *c, unsigned row)
 {
 	static const uint32_t bad[] = { 0, 32, 0xffffffff };
@@ -384,6 +403,7 @@ static const struct conf_test tests[] = {
 	{ "route-set", test_route, ARRAY_SIZE(routes), route_label, 2 },
 	{ "import-set", test_import, ARRAY_SIZE(imports), import_label, 2 },
 	{ "no-link", test_no_link, 2, NULL, 2 },
+	{ "no-such-rank", test_no_such_rank, 4, NULL, 2 },
 	{ "clear", test_clear, 2, NULL, 0 },
 	{ "route-in-use", test_route_in_use, 2, NULL, 2 },
 };
