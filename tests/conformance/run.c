@@ -80,6 +80,7 @@ unsigned conf_devices(const struct conf *c)
 
 static void prepare(struct conf *c)
 {
+	conf_inject_clear(c);
 	for (unsigned i = 0; i < c->count; i++) {
 		struct conf_device *d = &c->device[i];
 

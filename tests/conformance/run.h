@@ -27,6 +27,7 @@ struct conf {
 	uint8_t *pages; /* CONF_PAGES of host memory, each mapped on its own */
 	bool unmapped[CONF_PAGES];
 	unsigned pages_used;
+	bool injected; /* faults that outlive a reset */
 	jmp_buf leave; /* out of the running test */
 	struct conf_result *result;
 };
@@ -47,6 +48,9 @@ void conf_irq_drain(struct conf_device *d);
 unsigned conf_find(char (*bdfs)[16], unsigned limit);
 int conf_bind(const char *bdf);
 int conf_group(const char *bdf);
+
+/* inject.c: takes away what tests have injected. */
+void conf_inject_clear(struct conf *c);
 
 /* fabric.c */
 void conf_order(struct conf *c);

@@ -285,6 +285,7 @@ int conf_open(struct conf *c, char *const *bdfs, unsigned count)
 /* The files go with the process; the functions are left as a reset leaves them. */
 void conf_close(struct conf *c)
 {
+	conf_inject_clear(c);
 	for (unsigned i = 0; i < c->count; i++) {
 		conf_irq_close(&c->device[i]);
 		if (ioctl(c->device[i].fd, VFIO_DEVICE_RESET) < 0)
