@@ -41,6 +41,15 @@ static const struct reg regs[] = {
 	{"EVENT_VECTOR",   T3_REG_EVENT_VECTOR,   RW,   FIXED, 0, 3},
 	{"ERROR_VECTOR",   T3_REG_ERROR_VECTOR,   RW,   FIXED, 0, 3},
 	{"EVENT_SUMMARY",  T3_REG_EVENT_SUMMARY,  RO,   FIXED, 0, 0},
+	{"QUEUE_VECTOR",   T3_REG_QUEUE_VECTOR,   RW,   FIXED, 0, 3},
+	{"QUEUE_PENDING_FIRST", T3_REG_QUEUE_PENDING, RW1C, FIXED, 0, 0},
+	{"QUEUE_PENDING_LAST", T3_REG_QUEUE_PENDING + 4, RW1C, FIXED, 0, 0},
+	{"QUEUE_ENABLE_FIRST", T3_REG_QUEUE_ENABLE, RW, FIXED, 0, 0xffffffff},
+	{"QUEUE_ENABLE_LAST", T3_REG_QUEUE_ENABLE + 4, RW, FIXED, 0, 0xffffffff},
+	{"MAX_QUEUES",     T3_REG_MAX_QUEUES,     RO,   FIXED, T3_MAX_QUEUES, 0},
+	{"MAX_FENCES",     T3_REG_MAX_FENCES,     RO,   FIXED, T3_MAX_FENCES, 0},
+	{"DMA_ADDRESS",    T3_REG_DMA_ADDRESS,    RO64, FIXED, 0, 0},
+	{"POISON_ADDRESS", T3_REG_POISON_ADDRESS, RO64, FIXED, 0, 0},
 	{"PENDING_FIRST",  T3_REG_SPACE_PENDING,  RW1C, FIXED, 0, 0},
 	{"PENDING_LAST",   T3_REG_SPACE_PENDING + 124, RW1C, FIXED, 0, 0},
 	{"ENABLE_FIRST",   T3_REG_SPACE_ENABLE,   RW,   FIXED, 0, 0xffffffff},
@@ -50,10 +59,22 @@ static const struct reg regs[] = {
 	{"MAILBOX_LAST",   T3_REG_MAILBOX + T3_MAILBOX_SIZE - 4, RW, FIXED, 0, 0xffffffff},
 	{"COUNTERS_FIRST", T3_REG_COUNTERS,       RO64, FIXED, 0, 0},
 	{"COUNTERS_LAST",  T3_REG_COUNTERS + 8 * (T3_COUNTER_COUNT - 1), RO64, FIXED, 0, 0},
+	{"FENCE_FIRST",    T3_REG_FENCE,          RO64, FIXED, 0, 0},
+	{"FENCE_LAST",     T3_REG_FENCE + 8 * (T3_MAX_FENCES - 1), RO64, FIXED, 0, 0},
+	/* The queues are FREE: their tails take nothing. */
+	{"QUEUE_TAIL_FIRST", T3_REG_QUEUE_TAIL,   RO,   FIXED, 0, 0},
+	{"QUEUE_TAIL_LAST", T3_REG_QUEUE_TAIL + 4 * (T3_MAX_QUEUES - 1), RO, FIXED, 0, 0},
+	{"QUEUE_HEAD_FIRST", T3_REG_QUEUE_HEAD,   RO,   FIXED, 0, 0},
+	{"QUEUE_HEAD_LAST", T3_REG_QUEUE_HEAD + 4 * (T3_MAX_QUEUES - 1), RO, FIXED, 0, 0},
+	{"QUEUE_STATE_FIRST", T3_REG_QUEUE_STATE, RO,   FIXED, 0, 0},
+	{"QUEUE_STATE_LAST", T3_REG_QUEUE_STATE + 4 * (T3_MAX_QUEUES - 1), RO, FIXED, 0, 0},
 };
 
 /* Offsets that no register of version 1.1 is at. */
-static const uint32_t reserved[] = {0x07c, 0x0fc, 0x2fc, 0x5fc, 0x1ffc, 0xfffc, 0x20000, 0x3ffffc};
+static const uint32_t reserved[] = {
+	0x07c, 0x0c0, 0x0fc, 0x2fc, T3_REG_COUNTERS + 8 * T3_COUNTER_COUNT, 0x5fc, 0x7fc,
+	T3_REG_END, 0x1ffc, 0xfffc, 0x20000, 0x3ffffc,
+};
 
 /* What is neither 4 bytes nor, at a 64-bit register, 8. */
 static const struct {
@@ -68,6 +89,9 @@ static const struct {
 	{"8-of-32-rw",     T3_REG_EVENT_VECTOR, 8},
 	{"8-of-pending",   T3_REG_SPACE_PENDING, 8},
 	{"8-of-enable",    T3_REG_SPACE_ENABLE, 8},
+	{"8-of-queue-pending", T3_REG_QUEUE_PENDING, 8},
+	{"8-of-queue-tail", T3_REG_QUEUE_TAIL, 8},
+	{"byte-of-fence",  T3_REG_FENCE, 1},
 	{"byte-of-mailbox", T3_REG_MAILBOX, 1},
 	{"half-of-mailbox", T3_REG_MAILBOX, 2},
 	{"byte-of-rw",     T3_REG_ERROR_ENABLE, 1},
@@ -79,6 +103,16 @@ static const char *reg_label(unsigned row)
 	return regs[row].name;
 }
 
+/* Without CAPS.QUEUES these are reserved offsets. */
+static void registers_needed(struct conf *c, struct conf_device *d, uint32_t offset)
+{
+	bool queues = (offset >= T3_REG_QUEUE_VECTOR && offset <= T3_REG_MAX_FENCES) ||
+		      (offset >= T3_REG_FENCE && offset < T3_REG_END);
+
+	if (queues && !(conf_reg(d, T3_REG_CAPS) & T3_CAP_QUEUES))
+		conf_skip(c, "needs CAPS.QUEUES");
+}
+
 /* Every register that can be is not zero before the function is reset. */
 static void test_reset_value(struct conf *c, unsigned row)
 {
@@ -86,6 +120,7 @@ static void test_reset_value(struct conf *c, unsigned row)
 	const struct reg *reg = &regs[row];
 	uint32_t before, after;
 
+	registers_needed(c, d, reg->offset);
 	if (reg->access == RW)
 		conf_reg_write(d, reg->offset, reg->mask);
 	conf_read(d->regs, T3_REG_ID, 1);
@@ -130,6 +165,7 @@ static void test_access(struct conf *c, unsigned row)
 	struct conf_device *d = conf_device(c, 0);
 	const struct reg *reg = &regs[row];
 
+	registers_needed(c, d, reg->offset);
 	switch (reg->access) {
 	case RO:
 	case RO64:
@@ -145,8 +181,9 @@ static void test_access(struct conf *c, unsigned row)
 }
 
 static const uint32_t wide[] = {
-	T3_REG_MEMORY_SIZE, T3_REG_APERTURE_SIZE, T3_REG_FABRIC_ID,
-	T3_REG_VCLOCK,	    T3_REG_COUNTERS,	  T3_REG_COUNTERS + 8 * (T3_COUNTER_COUNT - 1),
+	T3_REG_MEMORY_SIZE, T3_REG_APERTURE_SIZE,  T3_REG_FABRIC_ID,
+	T3_REG_VCLOCK,	    T3_REG_COUNTERS,	   T3_REG_COUNTERS + 8 * (T3_COUNTER_COUNT - 1),
+	T3_REG_DMA_ADDRESS, T3_REG_POISON_ADDRESS, T3_REG_FENCE + 8 * (T3_MAX_FENCES - 1),
 };
 
 static void test_64_bit(struct conf *c, unsigned row)
@@ -154,6 +191,7 @@ static void test_64_bit(struct conf *c, unsigned row)
 	struct conf_device *d = conf_device(c, 0);
 	uint32_t offset = wide[row];
 
+	registers_needed(c, d, offset);
 	CHECK_EQUAL(c, "the value in two halves",
 		    conf_reg(d, offset) | (uint64_t)conf_reg(d, offset + 4) << 32,
 		    conf_reg64(d, offset));
@@ -185,6 +223,7 @@ static void test_illegal_width(struct conf *c, unsigned row)
 	struct conf_device *d = conf_device(c, 0);
 	uint32_t before = conf_reg(d, widths[row].offset & ~3u);
 
+	registers_needed(c, d, widths[row].offset);
 	CHECK_EQUAL(c, "what is read", conf_read(d->regs, widths[row].offset, widths[row].bytes),
 		    0);
 	CHECK(c, conf_guest_error(d), "a read is no guest error");
@@ -212,9 +251,12 @@ static void test_reserved(struct conf *c, unsigned row)
 static void test_vector_limit(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);
-	uint32_t offset = row % 2 ? T3_REG_ERROR_VECTOR : T3_REG_EVENT_VECTOR;
-	uint32_t value = row < 2 ? T3_MAX_VECTORS : 0xffffffff;
+	static const uint32_t vectors[] = { T3_REG_EVENT_VECTOR, T3_REG_ERROR_VECTOR,
+					    T3_REG_QUEUE_VECTOR };
+	uint32_t offset = vectors[row % 3];
+	uint32_t value = row < 3 ? T3_MAX_VECTORS : 0xffffffff;
 
+	registers_needed(c, d, offset);
 	conf_reg_write(d, offset, 2);
 	conf_reg_write(d, offset, value);
 	CHECK(c, conf_guest_error(d), "vector 0x%x is no guest error", value);
@@ -275,7 +317,7 @@ static const struct conf_test tests[] = {
 	{ "64-bit", test_64_bit, ARRAY_SIZE(wide), wide_label, 0 },
 	{ "illegal-width", test_illegal_width, ARRAY_SIZE(widths), width_label, 0 },
 	{ "reserved", test_reserved, ARRAY_SIZE(reserved), reserved_label, 0 },
-	{ "vector-limit", test_vector_limit, 4, NULL, 0 },
+	{ "vector-limit", test_vector_limit, 6, NULL, 0 },
 	{ "mailbox", test_mailbox, 0, NULL, 0 },
 	{ "values", test_values, 0, NULL, 0 },
 	{ "error-status-clear", test_error_status_clear, 0, NULL, 0 },

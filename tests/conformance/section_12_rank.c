@@ -164,6 +164,30 @@ static void test_queue(struct conf *c, unsigned row)
 	queue_do(c, &other, &copy);
 }
 
+/* POISON_ADDRESS is the first since ERROR_STATUS.POISON was 0. */
+static void test_address(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct queue q;
+
+	(void)row;
+	queue_create(c, d, &q, 0, 0);
+	poison(c, d, 0x10000, 192);
+	for (unsigned i = 0; i < 3; i++) {
+		struct t3_descriptor fill = desc_fill(T3_LOC_MEMORY, 0x10000 + 64 * i + 5, 0, 8);
+		uint32_t index = queue_push(&q, &fill);
+
+		queue_submit(&q);
+		queue_expect(c, &q, index, T3_DESC_POISON, fill.dst);
+		CHECK_EQUAL(c, "POISON_ADDRESS", conf_reg64(d, T3_REG_POISON_ADDRESS),
+			    i < 2 ? 0x10005 : fill.dst);
+		CHECK_EQUAL(c, "POISON_HITS", conf_counter(d, T3_COUNTER_POISON_HITS), i + 1);
+		queue_command(c, &q, T3_CMD_QUEUE_ABORT);
+		if (i == 1)
+			conf_reg_write(d, T3_REG_ERROR_STATUS, T3_ERROR_POISON);
+	}
+}
+
 /* As many ranges as there may be; ones that touch are one. */
 static void test_ranges(struct conf *c, unsigned row)
 {
@@ -376,6 +400,7 @@ static const struct conf_test tests[] = {
 	{ "poison-arrival", test_arrival, 2, NULL, 2 },
 	{ "poison-send", test_send, 0, NULL, 2 },
 	{ "poison-queue", test_queue, 2, NULL, 0 },
+	{ "poison-address", test_address, 0, NULL, 0 },
 	{ "poison-ranges", test_ranges, 0, NULL, 0 },
 	{ "lose-irq", test_lose_irq, 0, NULL, 0 },
 	{ "fail-dma-space", test_fail_dma_space, 0, NULL, 0 },
