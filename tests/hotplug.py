@@ -46,6 +46,20 @@ echo 0 >/sys/bus/pci/slots/2/power
 await 1; await 2; job
 """
 
+# One processor takes the BARs of another device out of the memory map and puts them
+# back, again and again, while the other processor stores to ours.
+MOVE = """
+job --iters 100000 >/tmp/job & sleep 1
+cd $(dirname $(grep -l 0x11e8 /sys/bus/pci/devices/*/device))
+echo 1 >enable
+for i in $(seq 500); do
+	printf '\\0' | dd of=config bs=1 seek=4 conv=notrunc 2>/dev/null
+	printf '\\2' | dd of=config bs=1 seek=4 conv=notrunc 2>/dev/null
+done
+kill -0 $! && echo "job runs"
+killall t3; wait; job
+"""
+
 
 class Qmp:
     """One command at a time; events that come in between are kept."""
@@ -166,6 +180,9 @@ SCENARIOS = [
     (NATIVE, ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"],
      [("native-power-off-unplugs", lambda guest: guest.expect("devices 1")),
       ("native-plug", plug), ("native-job-after-plug", passes), ("native-clean-end", Guest.end)]),
+    (MOVE, ["-device", "edu"],
+     [("bars-move-under-a-job", lambda guest: guest.expect("job runs")),
+      ("job-after-moves", passes), ("moves-clean-end", Guest.end)]),
 ]
 
 

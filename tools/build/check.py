@@ -302,10 +302,9 @@ def e2e_suite():
 
 # --- the device without our driver -------------------------------------------
 
-# Four linked devices, and one whose neighbour in its ring of two is missing. One
-# processor: VFIO moves BARs while the others run, and t3-vm says what TCG does then. The
+# Four linked devices, and one whose neighbour in its ring of two is missing. The
 # four let their guest inject faults, the lone one does not.
-CONFORMANCE_VM = ["--ranks", "4", "--no-driver", "--iommu", "--cpus", "1",
+CONFORMANCE_VM = ["--ranks", "4", "--no-driver", "--iommu",
                   "--device-opts", "guest-inject=on",
                   "--qemu-arg=-object", "--qemu-arg=t3-fabric,id=f1,topology=ring,ranks=2",
                   "--qemu-arg=-device", "--qemu-arg=t3,id=lone,fabric=f1,rank=0"]

@@ -15,6 +15,40 @@ insert_after() {
 	mv "$1.new" "$1"
 }
 
+# replace_in FILE COUNT OLD NEW: OLD has to occur in exactly COUNT lines.
+replace_in() {
+	[ "$(grep -cF -- "$3" "$1")" = "$2" ] ||
+		die "$1 has not $2 lines with '$3': this QEMU is not supported"
+	O=$3 N=$4 awk '{ at = index($0, ENVIRON["O"]) }
+		at { $0 = substr($0, 1, at - 1) ENVIRON["N"] substr($0, at + length(ENVIRON["O"])) }
+		{ print }' "$1" >"$1.new"
+	mv "$1.new" "$1"
+}
+
+# A TLB entry of QEMU 10.0 names its memory section by an index, which is looked up in
+# the newest memory map although the entry was made from an older one: while one vCPU
+# or the monitor moves a BAR, another vCPU's access aborts QEMU ("iotlb_to_section:
+# Assertion") or goes to a wrong device. With the pointer in the entry, the access goes
+# where the entry was made for. The section lives as long as the entry: RCU keeps the
+# old map until the vCPU leaves cpu_exec(), and it flushes its TLB before it returns.
+qemu_tlb_sections() {
+	insert_after "$1/include/hw/core/cpu.h" "    hwaddr xlat_section;" \
+		"    struct MemoryRegionSection *section;"
+	insert_after "$1/accel/tcg/cputlb.c" "    full->xlat_section = iotlb - addr_page;" \
+		"    full->section = section;"
+	replace_in "$1/accel/tcg/cputlb.c" 1 "io_prepare(hwaddr *out_offset, CPUState *cpu, hwaddr xlat," \
+		"io_prepare(hwaddr *out_offset, CPUState *cpu, const CPUTLBEntryFull *full,"
+	replace_in "$1/accel/tcg/cputlb.c" 1 "section = iotlb_to_section(cpu, xlat, attrs);" \
+		"section = full->section;"
+	replace_in "$1/accel/tcg/cputlb.c" 1 "mr_offset = (xlat & TARGET_PAGE_MASK) + addr;" \
+		"mr_offset = (full->xlat_section & TARGET_PAGE_MASK) + addr;"
+	replace_in "$1/accel/tcg/cputlb.c" 4 "io_prepare(&mr_offset, cpu, full->xlat_section, attrs," \
+		"io_prepare(&mr_offset, cpu, full, attrs,"
+	replace_in "$1/accel/tcg/cputlb.c" 1 "iotlb_to_section(cpu, full->xlat_section & ~TARGET_PAGE_MASK," \
+		"full->section;"
+	replace_in "$1/accel/tcg/cputlb.c" 1 "                             full->attrs);" ""
+}
+
 # -object takes only what the QAPI schema lists; a property added to t3-fabric for
 # the command line is added here too.
 qapi_fabric() {
@@ -53,6 +87,7 @@ qemu_hooks() {
 	insert_after "$1/hw/Kconfig" "source 9pfs/Kconfig" "source t3/Kconfig"
 	insert_after "$1/meson.build" "    'hw/9pfs'," "    'hw/t3',"
 	echo "subdir('t3')" >>"$1/tests/qtest/meson.build"
+	qemu_tlb_sections "$1"
 }
 
 # quoted_list DIR GLOB PREFIX: existing files as a meson list.
