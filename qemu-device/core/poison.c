@@ -115,6 +115,13 @@ static bool in_tile(const struct t3_segment *segment, uint32_t tile, uint64_t *w
 		       segment->pitch, &shape, where);
 }
 
+/* A tile's record, and its block's. */
+static bool in_records(struct t3_segment *segment, uint32_t tile, uint64_t *where)
+{
+	return t3_poison_in_record(segment, tile, where) ||
+	       t3_poison_in_record(segment, tile - tile % segment->block_tiles, where);
+}
+
 /* The first update of a tile writes all of it, if it is to be initialised. */
 bool t3_poison_in_update(struct t3_segment *segment, uint32_t tile, uint32_t row, uint32_t col,
 			 uint32_t bytes, uint64_t *where)
@@ -123,8 +130,7 @@ bool t3_poison_in_update(struct t3_segment *segment, uint32_t tile, uint32_t row
 
 	if (!any_poison(dev))
 		return false;
-	if (t3_poison_in_record(segment, tile, where) ||
-	    t3_poison_in_record(segment, tile - tile % segment->block_tiles, where))
+	if (in_records(segment, tile, where))
 		return true;
 	if (segment->kind == T3_SEG_REMOTE)
 		return false;
@@ -162,8 +168,7 @@ bool t3_poison_in_doorbell(struct t3_segment *segment, uint32_t tile, uint32_t s
 
 	if (!any_poison(dev))
 		return false;
-	if (t3_poison_in_record(segment, tile, where) ||
-	    t3_poison_in_record(segment, tile - tile % segment->block_tiles, where))
+	if (in_records(segment, tile, where))
 		return true;
 	if (segment->kind == T3_SEG_REMOTE)
 		return false;

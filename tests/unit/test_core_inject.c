@@ -10,33 +10,6 @@ static uint32_t inject(struct host *host, const struct t3_cmd_inject *what)
 	return t3_fabric_inject(host->fabric, what);
 }
 
-/* a -> b: a DMA segment of 20 rows in one tile, a packet for each; all is stored. */
-static struct host *burst(void)
-{
-	struct host *host = host_ring(2);
-	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
-	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
-	uint32_t i;
-
-	host_space(a, 0);
-	host_space(b, 0);
-	host_connect(a, b, 0);
-	map.rows = map.tile_rows = ROWS;
-	map.row_bytes = map.pitch = map.tile_row_bytes = 8;
-	host_map(a, &map);
-	map.kind = T3_SEG_LOCAL;
-	map.routes = 0;
-	map.target_op = 0;
-	map.tile_rows = 1;
-	host_map(b, &map);
-	host_arm(b, 0, 1);
-	host_arm(a, 0, 1);
-	t3_fabric_set_inline_budget(host->fabric, 0);
-	for (i = 0; i < ROWS; i++)
-		host_store(a, 0, i * 8, i, 8);
-	return host;
-}
-
 /* Virtual ns until the last packet has been taken. */
 static uint64_t take_time(struct host *host)
 {
@@ -86,7 +59,7 @@ static void expect_rows(struct host *host)
 
 static void one_accident(const struct accident *c, uint64_t normal)
 {
-	struct host *host = burst();
+	struct host *host = host_burst(ROWS);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	struct t3_cmd_inject what = {
 		.kind = c->kind, .peer = 1, .nth = c->nth, .count = c->count, .value = c->value
@@ -117,7 +90,7 @@ static void one_accident(const struct accident *c, uint64_t normal)
 
 static void test_accidents(void **state)
 {
-	struct host *host = burst();
+	struct host *host = host_burst(ROWS);
 	uint64_t normal = take_time(host);
 	size_t i;
 
@@ -131,7 +104,7 @@ static void test_accidents(void **state)
 /* nth = 0 takes it away, another of the kind replaces it, other kinds stay. */
 static void test_replace(void **state)
 {
-	struct host *host = burst();
+	struct host *host = host_burst(ROWS);
 	struct t3_cmd_inject what = { .kind = T3_INJECT_DROP, .peer = 1, .nth = 3, .count = 9 };
 
 	(void)state;
@@ -155,7 +128,7 @@ static void test_replace(void **state)
 /* A delay beyond all retries is the end of the link; what comes then is not taken twice. */
 static void test_delay_too_long(void **state)
 {
-	struct host *host = burst();
+	struct host *host = host_burst(ROWS);
 	struct t3_cmd_inject what = {
 		.kind = T3_INJECT_DELAY, .peer = 1, .nth = 1, .count = 1, .value = 1000000
 	};
@@ -173,7 +146,7 @@ static void test_delay_too_long(void **state)
 
 static void test_link_query(void **state)
 {
-	struct host *host = burst();
+	struct host *host = host_burst(ROWS);
 	struct host_dev *a = &host->dev[0];
 	struct t3_cmd_link_query query = { .peer_rank = 1 }, bad = { .peer_rank = 0 };
 	struct t3_cmd_inject down = { .kind = T3_INJECT_LINK_DOWN, .peer = 1 };

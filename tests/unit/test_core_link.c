@@ -60,33 +60,6 @@ static void test_accidents(void **state)
 	}
 }
 
-/* a -> b, a DMA segment of 100 rows in one tile; a has stored all of it. */
-static struct host *burst(uint32_t rows)
-{
-	struct host *host = host_ring(2);
-	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
-	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
-	uint32_t i;
-
-	host_space(a, 0);
-	host_space(b, 0);
-	host_connect(a, b, 0);
-	map.rows = map.tile_rows = rows;
-	map.row_bytes = map.pitch = map.tile_row_bytes = 8;
-	host_map(a, &map);
-	map.kind = T3_SEG_LOCAL;
-	map.routes = 0;
-	map.target_op = 0;
-	map.tile_rows = 1;
-	host_map(b, &map);
-	host_arm(b, 0, 1);
-	host_arm(a, 0, 1);
-	t3_fabric_set_inline_budget(host->fabric, 0);
-	for (i = 0; i < rows; i++)
-		host_store(a, 0, i * 8, i, 8);
-	return host;
-}
-
 static void expect_burst(struct host *host, uint32_t rows)
 {
 	uint32_t i;
@@ -105,7 +78,7 @@ static void test_window(void **state)
 
 	(void)state;
 	for (nth = 1; nth <= 200; nth += 9) {
-		struct host *host = burst(100);
+		struct host *host = host_burst(100);
 
 		host_inject(host->fabric, 0, 1, T3_INJECT_DROP, nth);
 		host_inject(host->fabric, 0, 1, T3_INJECT_DROP_RESPONSE, nth / 2 + 1);
@@ -118,7 +91,7 @@ static void test_window(void **state)
 /* The fifth of 20 packets is lost: it and what came behind it come again, once. */
 static void test_gap(void **state)
 {
-	struct host *host = burst(20);
+	struct host *host = host_burst(20);
 
 	(void)state;
 	host_inject(host->fabric, 0, 1, T3_INJECT_DROP, 5);
@@ -131,7 +104,7 @@ static void test_gap(void **state)
 /* The engine leaves 16 slots to stores; what is in flight is bounded. */
 static void test_reserve(void **state)
 {
-	struct host *host = burst(200);
+	struct host *host = host_burst(200);
 	uint32_t most = 0, in_flight;
 
 	(void)state;

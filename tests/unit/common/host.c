@@ -352,3 +352,29 @@ uint32_t host_below(uint64_t *state, uint32_t bound)
 {
 	return (uint32_t)((host_random(state) >> 32) * bound >> 32);
 }
+
+struct host *host_burst(uint32_t rows)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
+	uint32_t i;
+
+	host_space(a, 0);
+	host_space(b, 0);
+	host_connect(a, b, 0);
+	map.rows = map.tile_rows = rows;
+	map.row_bytes = map.pitch = map.tile_row_bytes = 8;
+	host_map(a, &map);
+	map.kind = T3_SEG_LOCAL;
+	map.routes = 0;
+	map.target_op = 0;
+	map.tile_rows = 1;
+	host_map(b, &map);
+	host_arm(b, 0, 1);
+	host_arm(a, 0, 1);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	for (i = 0; i < rows; i++)
+		host_store(a, 0, i * 8, i, 8);
+	return host;
+}

@@ -167,6 +167,9 @@ void host_store(struct host_dev *d, uint32_t space, uint64_t offset, uint64_t va
 uint64_t host_load(struct host_dev *d, uint32_t space, uint64_t offset, uint32_t size);
 /* Stores `value` into each 4-byte element of a default segment (host_segment()). */
 void host_fill(struct host_dev *d, uint32_t space, uint32_t segment, uint32_t value);
+/* Two devices, rank 0 -> rank 1: a DMA segment of `rows` rows of 8 bytes in one tile, all of
+ * them stored (row i: i), with no inline budget: nothing has been sent yet. */
+struct host *host_burst(uint32_t rows);
 
 uint8_t *host_buffer(struct host_dev *d, uint32_t space);
 const struct t3_event_area *host_area(struct host_dev *d, uint32_t space);
