@@ -95,7 +95,7 @@ includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check options deps qemu kernel module lib tools initramfs \
-	unit spec qtest guest conformance lint fuzz fuzz-build fuzz-corpus coverage soak san-t3 \
+	unit spec qtest guest conformance lint fuzz fuzz-build fuzz-corpus coverage mutants soak san-t3 \
 	format build always clean distclean
 
 help:
@@ -117,8 +117,8 @@ run: build
 shell: build
 	@$(VM) shell --ranks "$$RANKS" --name shell
 
-#: make check   lint, unit tests and their coverage, a short fuzz run, qtest, guest
-#:              tests and end-to-end runs
+#: make check   lint, unit and spec tests and their coverage, a short fuzz run, qtest,
+#:              conformance, guest, hot-plug, migration and end-to-end runs
 check: build qtest-build $(UNIT) $(UNIT_SAN) $(SPEC) $(COVERED) fuzz-build
 	@$(STAGE)check.py
 

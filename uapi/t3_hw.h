@@ -119,7 +119,7 @@
 #define T3_TOPOLOGY_RING 1u /* rank r reaches r - 1 and r + 1 (mod ranks) */
 #define T3_TOPOLOGY_FULL 2u /* every rank reaches every other */
 
-#define T3_ERROR_HOST_DMA (1u << 0) /* an event area could not be written */
+#define T3_ERROR_HOST_DMA (1u << 0) /* host memory could not be accessed */
 #define T3_ERROR_GUEST	  (1u << 1) /* protocol violation, see SPEC.md */
 #define T3_ERROR_LINK	  (1u << 2) /* a link gave up after its retries */
 #define T3_ERROR_POISON	  (1u << 3) /* poisoned device memory was about to be used */
@@ -249,7 +249,7 @@ enum t3_nak {
 
 /*
  * One record per tile in the space's counter table (device memory). Written
- * back by the tracker; software zeroes it before SPACE_CREATE and then leaves it.
+ * back by the tracker; SEG_MAP and SPACE_RESET zero it, software leaves it alone.
  */
 struct t3_tile_record {
 	uint32_t epoch; /* epoch of the other fields; another epoch reads as zeros */
@@ -445,7 +445,7 @@ struct t3_cmd_import_set {
 enum t3_queue_state {
 	T3_QUEUE_FREE = 0,
 	T3_QUEUE_READY = 1, /* works when head is not tail */
-	T3_QUEUE_ERROR = 2, /* stopped behind a failed descriptor, left by QUEUE_ABORT */
+	T3_QUEUE_ERROR = 2, /* stopped behind a failed descriptor */
 };
 
 /* QUEUE_CREATE: FREE -> READY with head = tail = 0. */
@@ -503,7 +503,7 @@ struct t3_descriptor {
 	uint8_t dst_kind; /* COPY, FILL: t3_location */
 	uint16_t mbz;
 	uint32_t rows;	     /* at least 1; rows * row_bytes <= T3_MAX_COPY_BYTES */
-	uint32_t row_bytes;  /* at least 1; UPDATE, SPACE: multiple of the element size */
+	uint32_t row_bytes;  /* at least 1; UPDATE: multiple of the element size */
 	uint64_t src;	     /* address; FILL: pattern; WAIT, SIGNAL: value */
 	uint64_t dst;	     /* address; WAIT, SIGNAL: fence */
 	uint64_t src_pitch;  /* at least row_bytes where rows > 1, else MBZ */
