@@ -115,6 +115,10 @@ def run(command, log):
 def copy_tree():
     files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True,
                            check=True).stdout.decode().split("\0")
+    kept = {COPY / name for name in filter(None, files)}
+    for old in COPY.rglob("*"):
+        if old.is_file() and old not in kept and COPY / ".build" not in old.parents:
+            old.unlink()
     for name in filter(None, files):
         target = COPY / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -124,8 +128,8 @@ def copy_tree():
     # The device in QEMU is not mutated: the guest suite borrows the real build.
     (COPY / ".build").mkdir(exist_ok=True)
     link = COPY / ".build/qemu"
-    if not link.exists():
-        link.symlink_to((BUILD / "qemu").resolve())
+    link.unlink(missing_ok=True)
+    link.symlink_to((BUILD / "qemu").resolve())
 
 
 def verdict(suite, log):
