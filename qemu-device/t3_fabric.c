@@ -164,8 +164,11 @@ static bool attach_error(const T3FabricPort *port, T3Fabric *fabric, int error, 
 			   "rank=%" PRIu32
 			   " is taken by another device on fabric %s; each needs its own",
 			   port->rank, name);
-	else
+	else if (error == -3)
 		error_setg(errp, "rank=%" PRIu32 " is attached to a fabric already", port->rank);
+	else
+		error_setg(errp, "rank=%" PRIu32 ": no memory for it in fabric %s", port->rank,
+			   name);
 	return false;
 }
 
@@ -269,18 +272,20 @@ static void set_inject(Object *obj, const char *value, Error **errp)
 
 /* ------------------------------------------------------------------ object */
 
-static uint64_t next_id(void)
-{
-	static uint64_t id;
+static uint64_t last_id;
 
-	return ++id;
+/* New ids are above all that came with a state. Only a forged one is beyond 2^32. */
+void t3_fabric_loaded_id(uint64_t id)
+{
+	if (id <= UINT32_MAX)
+		last_id = MAX(last_id, id);
 }
 
 static bool fabric_start(T3Fabric *fabric, Error **errp)
 {
 	struct t3_fabric_config config = {
 		.ranks = fabric->ranks,
-		.id = next_id(),
+		.id = ++last_id,
 	};
 
 	if (!parse_topology(fabric->topology, &config.topology)) {

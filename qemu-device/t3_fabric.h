@@ -35,6 +35,9 @@ void t3_port_detach(T3FabricPort *port);
 /* A bit for each rank that has a device. */
 uint32_t t3_fabric_attached(const T3Fabric *fabric);
 
+/* A fabric with this id has been loaded: none that is made later gets it. */
+void t3_fabric_loaded_id(uint64_t id);
+
 /* The device's state has come, `vectors` with it. 0 or -EINVAL, which was reported. */
 int t3_port_loaded(T3FabricPort *port);
 

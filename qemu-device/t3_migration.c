@@ -150,6 +150,7 @@ static int fabric_post_load(void *opaque, int version)
 		return -EINVAL;
 	}
 	m->links = true;
+	t3_fabric_loaded_id(t3_fabric_id(m->core));
 	return check_whole(m, t3_fabric_attached(T3_FABRIC(m->fabric)));
 }
 

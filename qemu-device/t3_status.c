@@ -13,7 +13,13 @@
 
 /* What one look may cost; the rest is counted in "truncated". */
 #define T3_STATUS_SEGMENTS 1024u
-#define T3_STATUS_TILES	   16u
+#define T3_STATUS_TILES	   16u	  /* of one segment */
+#define T3_STATUS_LOOKED   65536u /* tiles, finished ones too */
+
+struct look {
+	uint32_t segments; /* still to be listed */
+	uint32_t tiles;	   /* still to be looked at */
+};
 
 static const char *tile_waits_for(const struct t3_tile_info *info)
 {
@@ -33,20 +39,25 @@ static QDict *tile_status(const struct t3_tile_info *info)
 	return dict;
 }
 
-static void put_tiles(QDict *dict, const struct t3_dev *dev, uint32_t space, uint32_t segment)
+static void put_tiles(QDict *dict, const struct t3_dev *dev, uint32_t space, uint32_t segment,
+		      uint32_t tiles, struct look *look)
 {
 	QList *list = qlist_new();
 	struct t3_tile_info info;
-	uint32_t tile = 0, listed = 0;
+	uint32_t end = MIN(tiles, look->tiles), next = 0, listed = 0;
 
-	for (; listed < T3_STATUS_TILES; listed++, tile++) {
-		tile = t3_dev_next_waiting_tile(dev, space, segment, tile, &info);
+	while (listed < T3_STATUS_TILES && next < end) {
+		uint32_t tile = t3_dev_next_waiting_tile(dev, space, segment, next, end, &info);
+
+		next = tile == UINT32_MAX ? end : tile + 1;
 		if (tile == UINT32_MAX)
 			break;
 		qlist_append(list, tile_status(&info));
+		listed++;
 	}
+	look->tiles -= next;
 	qdict_put(dict, "waiting-tiles", list);
-	if (listed == T3_STATUS_TILES)
+	if (next < tiles)
 		qdict_put_bool(dict, "more-tiles", true);
 }
 
@@ -60,7 +71,7 @@ static void put_ranks(QDict *dict, uint32_t ranks)
 }
 
 static QDict *segment_status(const struct t3_dev *dev, uint32_t space, uint32_t index,
-			     const struct t3_segment_info *info, bool running)
+			     const struct t3_segment_info *info, bool running, struct look *look)
 {
 	bool unanswered = info->acked_bytes < info->send_bytes;
 	QDict *dict = qdict_new();
@@ -81,12 +92,12 @@ static QDict *segment_status(const struct t3_dev *dev, uint32_t space, uint32_t 
 		qdict_put_str(dict, "waits-for", "updates");
 	else
 		qdict_put_str(dict, "waits-for", unanswered ? "responses" : "nothing");
-	put_tiles(dict, dev, space, index);
+	put_tiles(dict, dev, space, index, info->tiles, look);
 	return dict;
 }
 
 static void put_segments(QDict *dict, const struct t3_dev *dev, uint32_t space, bool running,
-			 uint32_t *room)
+			 struct look *look)
 {
 	QList *list = qlist_new();
 	struct t3_segment_info info;
@@ -95,9 +106,9 @@ static void put_segments(QDict *dict, const struct t3_dev *dev, uint32_t space, 
 	for (i = 0; i < T3_SPACE_SEGMENTS; i++) {
 		if (!t3_dev_segment_info(dev, space, i, &info))
 			continue;
-		if (*room) {
-			qlist_append(list, segment_status(dev, space, i, &info, running));
-			(*room)--;
+		if (look->segments) {
+			qlist_append(list, segment_status(dev, space, i, &info, running, look));
+			look->segments--;
 		} else {
 			truncated++;
 		}
@@ -130,7 +141,7 @@ static void put_arming(QDict *dict, const struct t3_dev *dev, uint32_t space)
 }
 
 static QDict *space_status(const struct t3_dev *dev, uint32_t id, const struct t3_space_info *info,
-			   uint32_t *room)
+			   struct look *look)
 {
 	bool running = info->state == T3_SPACE_ARMING || info->state == T3_SPACE_ARMED;
 	QDict *dict = qdict_new();
@@ -144,7 +155,7 @@ static QDict *space_status(const struct t3_dev *dev, uint32_t id, const struct t
 	qdict_put_int(dict, "dropped", info->dropped);
 	if (info->state == T3_SPACE_ARMING)
 		put_arming(dict, dev, id);
-	put_segments(dict, dev, id, running, room);
+	put_segments(dict, dev, id, running, look);
 	return dict;
 }
 
@@ -249,7 +260,7 @@ static void put_counters(QDict *dict, const struct t3_dev *dev)
 }
 
 static QDict *device_status(const struct t3_fabric *fabric, const struct t3_dev *dev, uint32_t rank,
-			    uint32_t *room)
+			    struct look *look)
 {
 	QDict *dict = qdict_new();
 	QList *spaces = qlist_new();
@@ -259,7 +270,7 @@ static QDict *device_status(const struct t3_fabric *fabric, const struct t3_dev 
 	qdict_put_int(dict, "rank", rank);
 	for (i = 0; i < T3_MAX_SPACES; i++)
 		if (t3_dev_space_info(dev, i, &info))
-			qlist_append(spaces, space_status(dev, i, &info, room));
+			qlist_append(spaces, space_status(dev, i, &info, look));
 	qdict_put(dict, "spaces", spaces);
 	put_queues(dict, dev);
 	put_injections(dict, fabric, rank);
@@ -300,12 +311,14 @@ QObject *t3_status(const struct t3_fabric *fabric, struct t3_dev *const dev[T3_M
 {
 	QDict *dict = qdict_new();
 	QList *devices = qlist_new();
-	uint32_t rank, room = T3_STATUS_SEGMENTS;
+	struct look look = { T3_STATUS_SEGMENTS, T3_STATUS_LOOKED };
+	uint32_t rank;
 
+	qdict_put_int(dict, "fabric-id", t3_fabric_id(fabric));
 	qdict_put_int(dict, "vclock", t3_fabric_now(fabric));
 	for (rank = 0; rank < T3_MAX_RANKS; rank++)
 		if (dev[rank])
-			qlist_append(devices, device_status(fabric, dev[rank], rank, &room));
+			qlist_append(devices, device_status(fabric, dev[rank], rank, &look));
 	qdict_put(dict, "devices", devices);
 	qdict_put(dict, "links", link_list(fabric));
 	return QOBJECT(dict);

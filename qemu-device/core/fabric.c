@@ -87,6 +87,11 @@ bool t3_heap_run(struct t3_fabric *fabric, uint32_t budget)
 	return fabric->heap.count != 0;
 }
 
+uint64_t t3_fabric_id(const struct t3_fabric *fabric)
+{
+	return fabric->config.id;
+}
+
 uint64_t t3_fabric_now(const struct t3_fabric *fabric)
 {
 	return fabric ? fabric->now : 0;

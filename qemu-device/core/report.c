@@ -107,12 +107,12 @@ static void describe_tile(struct t3_segment *segment, uint32_t tile, struct t3_t
 
 /* A tile still waits for updates, for its turn on a link, or is being sent. */
 uint32_t t3_dev_next_waiting_tile(const struct t3_dev *dev, uint32_t id, uint32_t index,
-				  uint32_t from, struct t3_tile_info *info)
+				  uint32_t from, uint32_t end, struct t3_tile_info *info)
 {
 	struct t3_segment *segment = used_segment(dev, id, index);
 	uint32_t tile;
 
-	for (tile = from; segment && tile < segment->tiles; tile++) {
+	for (tile = from; segment && tile < segment->tiles && tile < end; tile++) {
 		describe_tile(segment, tile, info);
 		if (info->count < info->expected || info->ready || info->sending)
 			return tile;

@@ -46,6 +46,7 @@ bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget);
  */
 void t3_fabric_set_inline_budget(struct t3_fabric *fabric, uint32_t budget);
 uint64_t t3_fabric_now(const struct t3_fabric *fabric); /* virtual ns */
+uint64_t t3_fabric_id(const struct t3_fabric *fabric);	/* never 0 */
 
 #define T3_INLINE_BUDGET 4096u
 
@@ -213,9 +214,9 @@ struct t3_tile_info {
 	bool ready;		  /* waits for its turn on a link */
 	bool sending;
 };
-/* The first tile from `from` on that is not done with in the current epoch. */
+/* The first tile from `from` on, below `end`, that is not done with in the current epoch. */
 uint32_t t3_dev_next_waiting_tile(const struct t3_dev *dev, uint32_t space, uint32_t segment,
-				  uint32_t from, struct t3_tile_info *info);
+				  uint32_t from, uint32_t end, struct t3_tile_info *info);
 
 struct t3_link_info {
 	bool down;

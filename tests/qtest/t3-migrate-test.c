@@ -221,6 +221,42 @@ static void test_private(void)
 	vm_end(vm);
 }
 
+static int64_t fabric_id(struct t3_vm *vm, const char *name)
+{
+	g_autofree char *path = g_strdup_printf("/objects/%s", name);
+	QDict *answer = qtest_qmp(vm->qts,
+				  "{ 'execute': 'qom-get', 'arguments': "
+				  "{ 'path': %s, 'property': 'status' } }",
+				  path);
+	int64_t id = qdict_get_int(qdict_get_qdict(answer, "return"), "fabric-id");
+
+	qobject_unref(answer);
+	return id;
+}
+
+/* A fabric keeps its id, and one that is made later does not get the same. */
+static void test_fabric_id(void)
+{
+	struct t3_vm *vm = vm_start_raw("-object t3-fabric,id=g0 -object t3-fabric,id=g1");
+	struct t3_vm *other = vm_start_raw("-object t3-fabric,id=g1 -incoming defer");
+	g_autofree char *path = stream_path("fabric-id"), *status = NULL;
+	int64_t id = fabric_id(vm, "g1");
+
+	g_assert_cmpint(id, !=, fabric_id(other, "g1"));
+	qtest_qmp_assert_success(vm->qts,
+				 "{ 'execute': 'object-del', 'arguments': { 'id': 'g0' } }");
+	save_to(vm, path);
+	status = load_from(other, path);
+	g_assert_cmpstr(status, ==, "completed");
+	unlink(path);
+	g_assert_cmpint(fabric_id(other, "g1"), ==, id);
+	qtest_qmp_assert_success(other->qts, "{ 'execute': 'object-add', 'arguments': "
+					     "{ 'qom-type': 't3-fabric', 'id': 'g2' } }");
+	g_assert_cmpint(fabric_id(other, "g2"), !=, id);
+	vm_end(other);
+	vm_end(vm);
+}
+
 /* -------------------------------------------------------------------- refused */
 
 static void expect_refused(struct t3_vm *vm, unsigned int ranks, const char *properties,
@@ -355,6 +391,7 @@ void add_migrate_tests(void)
 	qtest_add_func("/t3/migrate/in-flight", test_in_flight);
 	qtest_add_func("/t3/migrate/interrupt", test_interrupt);
 	qtest_add_func("/t3/migrate/private", test_private);
+	qtest_add_func("/t3/migrate/fabric-id", test_fabric_id);
 	qtest_add_func("/t3/migrate/refused", test_refused);
 	qtest_add_func("/t3/migrate/other-ranks", test_other_ranks);
 	qtest_add_func("/t3/migrate/removed", test_removed);

@@ -33,7 +33,7 @@ static void test_nothing(void **state)
 	assert_false(t3_dev_space_info(dev, T3_MAX_SPACES, &space));
 	assert_false(t3_dev_segment_info(dev, 0, 0, &segment));
 	assert_false(t3_dev_route_info(dev, 0, 0, &route));
-	assert_int_equal(t3_dev_next_waiting_tile(dev, 0, 0, 0, &tile), HOST_NONE32);
+	assert_int_equal(t3_dev_next_waiting_tile(dev, 0, 0, 0, HOST_NONE32, &tile), HOST_NONE32);
 	host_space(&host->dev[0], 0);
 	assert_true(t3_dev_space_info(dev, 0, &space));
 	assert_int_equal(space.state, T3_SPACE_IDLE);
@@ -73,7 +73,7 @@ static void expect_tile(struct t3_dev *dev, uint32_t from, uint32_t want, uint64
 {
 	struct t3_tile_info tile;
 
-	assert_int_equal(t3_dev_next_waiting_tile(dev, 0, 0, from, &tile), want);
+	assert_int_equal(t3_dev_next_waiting_tile(dev, 0, 0, from, HOST_NONE32, &tile), want);
 	if (want == HOST_NONE32)
 		return;
 	assert_int_equal(tile.tile, want);

@@ -32,7 +32,7 @@ static void look(struct hostile *mad)
 
 	for (space = 0; space < 4; space++)
 		for (segment = 0; segment < T3_SPACE_SEGMENTS; segment++)
-			t3_dev_next_waiting_tile(d->dev, space, segment, 0, &info);
+			t3_dev_next_waiting_tile(d->dev, space, segment, 0, HOST_NONE32, &info);
 }
 
 static void rage(struct hostile *mad, uint32_t steps)
