@@ -13,6 +13,8 @@ T3_BUILD ?= .build
 B := $(T3_BUILD)
 T3_CACHE ?= $(CURDIR)/.cache
 T3_JOBS ?= 2
+# The guest's kernel: kernel (Debian's) or kernel-debug (make check-debug).
+T3_KERNEL ?= kernel
 export T3_CACHE T3_JOBS
 export T3_BUILD := $(abspath $B)
 
@@ -94,7 +96,7 @@ room = $(if $(filter tests/conformance/%,$1),conformance,$(firstword $(subst /, 
 includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
-.PHONY: help run shell check options deps qemu kernel module lib tools initramfs \
+.PHONY: help run shell check check-debug debug-suites options deps qemu kernel module lib tools initramfs \
 	unit spec qtest guest conformance lint fuzz fuzz-build fuzz-corpus coverage mutants soak san-t3 \
 	format build always clean distclean
 
@@ -121,6 +123,13 @@ shell: build
 #:              conformance, guest, hot-plug, migration and end-to-end runs
 check: build qtest-build $(UNIT) $(UNIT_SAN) $(SPEC) $(COVERED) fuzz-build
 	@$(STAGE)check.py
+
+#: make check-debug   guest and hot-plug suites under a debug kernel (KASAN, lockdep,
+#:              kmemleak, panic_on_warn), built below .build/debug
+check-debug:
+	@$(MAKE) --no-print-directory T3_BUILD=$(T3_BUILD)/debug T3_KERNEL=kernel-debug debug-suites
+debug-suites: build
+	@$(STAGE)check.py guest hotplug
 
 #: make lint unit spec qtest guest conformance   those suites alone
 lint: module
@@ -194,7 +203,7 @@ qtest-build: | qemu
 kernel: $B/kernel.stamp
 # Always asked, rewritten only when .build/kernel leads to another kernel.
 $B/kernel.stamp: always | deps
-	@$(STAGE)kernel.sh
+	@$(STAGE)$(T3_KERNEL).sh
 
 #: make clean   remove .build; `make distclean` also removes the cache
 clean:

@@ -9,6 +9,7 @@ when a test failed.
 import json
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -16,7 +17,17 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 VM = ROOT / "tools/vm/t3-vm"
-SECONDS = 60
+KERNEL = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build")) / "kernel"
+
+
+def slowness():
+    """What the kernel's own arguments say of its speed."""
+    path = KERNEL / "append"
+    match = re.search(r"\bT3_SLOW=(\d+)", path.read_text()) if path.exists() else None
+    return int(match[1]) if match else 1
+
+
+SECONDS = 60 * slowness()
 
 # `await N` waits for N devices; each change of their number is said.
 COMMON = """

@@ -27,7 +27,7 @@ void child_start(struct child *child, void (*body)(int sock, void *arg), void *a
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGALRM, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
-	alarm(CHILD_LIMIT_S);
+	alarm(CHILD_LIMIT_S * guest_slowness());
 	close(pair[0]);
 	body(pair[1], arg);
 	_exit(0);

@@ -31,6 +31,7 @@
 
 int guest_begin(void **state);
 int guest_begin_slow(void **state);
+unsigned int guest_slowness(void);
 int guest_end(void **state);
 
 /* ------------------------------------------------------------------- checks */

@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Build a debug kernel from Debian's linux-source-6.12 (tinyconfig and
+# kernel-debug.config) in the cache. Links the result as .build/kernel, with the same
+# members as kernel.sh's, and `memory` and `append` for t3-vm.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/apt-private.sh"
+
+FRAGMENT=$T3_ROOT/tools/build/kernel-debug.config
+# A finding ends the VM at once, with its report on the console.
+# T3_SLOW reaches the tests through init's environment: their limits are that much longer.
+APPEND="panic_on_warn=1 kasan.fault=panic kmemleak=on T3_SLOW=10"
+# Every object that a sanitizer follows costs memory.
+MEMORY=3G
+
+source_version() {
+	apt_private apt-cache show linux-source-6.12 | sed -n 's/^Version: //p' | sort -V | tail -n 1
+}
+
+fetch_source() {
+	local dir=$1
+
+	deb_fetch linux-source-6.12 "$dir/deb"
+	mkdir -p "$dir/source"
+	tar -xf "$dir/deb/usr/src/linux-source-6.12.tar.xz" -C "$dir/source" --strip-components=1
+	rm -rf "$dir/deb"
+}
+
+# Kconfig drops a line whose dependencies are not met without a word.
+check_config() {
+	local line name
+
+	grep '^CONFIG_' "$FRAGMENT" | while read -r line; do
+		name=${line%%=*}
+		case $line in
+		*=n) ! grep -q "^$name=" .config ;;
+		*) grep -qxF -- "$line" .config ;;
+		esac || die "this kernel's configuration did not take $line"
+	done
+}
+
+build_kernel() {
+	local root=$1 release
+
+	cd "$root/source"
+	make -s tinyconfig
+	scripts/kconfig/merge_config.sh -m .config "$FRAGMENT"
+	make -s olddefconfig
+	check_config
+	make -j "$T3_JOBS" vmlinux modules
+	make -s modules_install INSTALL_MOD_PATH="$root"
+	release=$(make -s kernelrelease)
+	ln -sfn ../../../source "$root/lib/modules/$release/build"
+	strip -g -o "$root/vmlinux" vmlinux
+	echo "$release" >"$root/release"
+	echo "$APPEND" >"$root/append"
+	echo "$MEMORY" >"$root/memory"
+}
+
+new_entry() {
+	local version dir
+
+	stage kernel-debug-lists "refreshed package lists" apt_setup
+	version=$(source_version)
+	[ -n "$version" ] || die "the mirror has no linux-source-6.12"
+	dir=$T3_CACHE/kernel-debug-$version-$1
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	stage kernel-debug-fetch "fetched and unpacked linux-source-6.12 $version" fetch_source "$dir"
+	stage kernel-debug-build "built a debug kernel (once, this takes minutes)" build_kernel "$dir"
+	touch "$dir/.complete"
+}
+
+main() {
+	local key entry
+
+	key=$(cache_key "$(declare -f fetch_source build_kernel)" "$APPEND $MEMORY" "$(cat "$FRAGMENT")")
+	lock_cache kernel-debug
+	entry=$(newest_entry kernel-debug "$key")
+	if [ -z "$entry" ]; then
+		new_entry "$key"
+		entry=$(newest_entry kernel-debug "$key")
+	fi
+	link_if_changed "$entry" "$T3_BUILD/kernel" || true
+	echo "$entry" | write_if_changed "$T3_BUILD/kernel.stamp"
+}
+
+main
