@@ -157,6 +157,22 @@ static struct t3_link *link_to(const struct t3_space *space, uint32_t rank)
 	return dev->fabric->link[dev->rank][rank];
 }
 
+/* A peer's STATE names no more than this, so equal routes could not be told apart. */
+static bool route_exists(const struct t3_space *space, const struct t3_cmd_route_set *cmd)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_SPACE_ROUTES; i++) {
+		const struct t3_route *route = &space->route[i];
+
+		if (route->used && route->rank == cmd->peer_rank &&
+		    route->space == cmd->peer_space && route->generation == cmd->peer_generation &&
+		    route->import == cmd->peer_import)
+			return true;
+	}
+	return false;
+}
+
 uint32_t t3_route_set(struct t3_space *space, const struct t3_cmd_route_set *cmd)
 {
 	struct t3_route *route;
@@ -165,7 +181,7 @@ uint32_t t3_route_set(struct t3_space *space, const struct t3_cmd_route_set *cmd
 	if (cmd->route >= T3_SPACE_ROUTES)
 		return T3_ADMIN_BAD_INDEX;
 	route = &space->route[cmd->route];
-	if (route->used || route->ctl.link)
+	if (route->used || route->ctl.link || route_exists(space, cmd))
 		return T3_ADMIN_EXISTS;
 	if (!link)
 		return T3_ADMIN_NO_ROUTE;

@@ -85,6 +85,7 @@ static const struct change routes[] = {
 	{"route-32",     FIELD(t3_cmd_route_set, route), 32, T3_ADMIN_BAD_INDEX},
 	{"route-max",    FIELD(t3_cmd_route_set, route), 0xffffffff, T3_ADMIN_BAD_INDEX},
 	{"route-in-use", FIELD(t3_cmd_route_set, route), 1, T3_ADMIN_EXISTS},
+	{"equal",        FIELD(t3_cmd_route_set, peer_import), 1, T3_ADMIN_EXISTS},
 };
 
 static const struct change imports[] = {
@@ -268,7 +269,7 @@ static void test_route(struct conf *c, unsigned row)
 
 	setup(c, &s);
 	args = good_route(c, &s);
-	args.route = 1;
+	args.route = args.peer_import = 1;
 	ADMIN(c, s.dev, T3_CMD_ROUTE_SET, &args);
 	args = good_route(c, &s);
 	apply(&args, &routes[row]);

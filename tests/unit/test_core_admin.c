@@ -311,6 +311,33 @@ static void test_route(void **state)
 	host_free(host);
 }
 
+/* STATE finds a route by where it leads: two that are equal would be one to it. */
+static void test_equal_routes(void **state)
+{
+	static const struct t3_cmd_route_set others[] = {
+		{ 1, 0, 2, 7, 77, 5 },
+		{ 1, 1, 1, 8, 77, 5 },
+		{ 1, 2, 1, 7, 78, 5 },
+		{ 1, 3, 1, 7, 77, 6 },
+	};
+	struct t3_cmd_route_set first = { 1, 31, 1, 7, 77, 5 }, equal = { 1, 30, 1, 7, 77, 5 };
+	struct host *host = host_ring(3);
+	struct host_dev *d = &host->dev[0];
+	struct t3_cmd_index clear = { 1, 31 };
+	size_t i;
+
+	(void)state;
+	host_space(d, 1);
+	accepted(d, T3_CMD_ROUTE_SET, &first, sizeof(first));
+	refused(d, T3_CMD_ROUTE_SET, &equal, sizeof(equal), T3_ADMIN_EXISTS);
+	for (i = 0; i < COUNT(others); i++)
+		accepted(d, T3_CMD_ROUTE_SET, &others[i], sizeof(others[i]));
+	refused(d, T3_CMD_ROUTE_SET, &equal, sizeof(equal), T3_ADMIN_EXISTS);
+	accepted(d, T3_CMD_ROUTE_CLEAR, &clear, sizeof(clear));
+	accepted(d, T3_CMD_ROUTE_SET, &equal, sizeof(equal));
+	host_free(host);
+}
+
 static void test_import(void **state)
 {
 	static const struct deviation list[] = {
@@ -347,7 +374,8 @@ int main(void)
 		cmocka_unit_test(test_opcodes),	  cmocka_unit_test(test_create),
 		cmocka_unit_test(test_states),	  cmocka_unit_test(test_bad_space),
 		cmocka_unit_test(test_space_mbz), cmocka_unit_test(test_query),
-		cmocka_unit_test(test_route),	  cmocka_unit_test(test_import),
+		cmocka_unit_test(test_route),	  cmocka_unit_test(test_equal_routes),
+		cmocka_unit_test(test_import),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ static struct host *set_up(void)
 	host_space(&host->dev[0], 0);
 	host_space(&host->dev[1], 0);
 	host_route(&host->dev[0], 0, 0, &host->dev[1], 0, 0);
-	host_route(&host->dev[0], 0, 31, &host->dev[1], 0, 0);
+	host_route(&host->dev[0], 0, 31, &host->dev[1], 0, 1);
 	host_local(&host->dev[0], 0, 0);
 	return host;
 }
