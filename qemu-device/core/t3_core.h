@@ -188,7 +188,7 @@ struct t3_route_info {
 	uint32_t rank, space, generation; /* where it leads */
 	uint32_t peer_state, peer_epoch;  /* last reported */
 	bool dead;
-	bool ready; /* the target takes updates of the current epoch */
+	bool ready; /* the target has reported the current epoch or a later one */
 };
 bool t3_dev_route_info(const struct t3_dev *dev, uint32_t space, uint32_t route,
 		       struct t3_route_info *info);

@@ -18,19 +18,37 @@ static void test_waits_for_target(struct conf *c, unsigned row)
 	conf_wait_state(c, &pair.source, T3_SPACE_ARMED, 1);
 }
 
-/* A target in another epoch is not ready, whichever it is. */
-static void test_other_epoch(struct conf *c, unsigned row)
+static void test_earlier_epoch(struct conf *c, unsigned row)
 {
 	struct pair pair;
 
+	(void)row;
 	pair_prepare(c, &pair, T3_SEG_REMOTE);
 	pair_map(c, &pair);
-	conf_arm(&pair.target, row ? 3 : 1);
-	conf_wait_state(c, &pair.target, T3_SPACE_ARMED, row ? 3 : 1);
+	conf_arm(&pair.target, 1);
+	conf_wait_state(c, &pair.target, T3_SPACE_ARMED, 1);
 	conf_arm(&pair.source, 2);
 	conf_wait_state(c, &pair.source, T3_SPACE_ARMING, 2);
 	conf_interrupts_now(c, pair.source.dev, 0);
 	CHECK_EQUAL(c, "source", conf_state(&pair.source), STATE(T3_SPACE_ARMING, 2));
+}
+
+/* A target that is ahead refuses the updates, so that its source does not wait for ever. */
+static void test_later_epoch(struct conf *c, unsigned row)
+{
+	struct t3_fault_record record;
+	struct pair pair;
+
+	(void)row;
+	pair_prepare(c, &pair, T3_SEG_REMOTE);
+	pair_map(c, &pair);
+	conf_arm(&pair.target, 3);
+	conf_wait_state(c, &pair.target, T3_SPACE_ARMED, 3);
+	conf_arm(&pair.source, 2);
+	conf_wait_state(c, &pair.source, T3_SPACE_ARMED, 2);
+	conf_store(&pair.source, 0, 8, 1);
+	record = conf_wait_fault(c, &pair.source, T3_FAULT_REJECTED);
+	CHECK_EQUAL(c, "detail", record.detail, T3_NAK_EPOCH);
 }
 
 static void test_complete_target(struct conf *c, unsigned row)
@@ -235,7 +253,8 @@ static void test_import_clear(struct conf *c, unsigned row)
 
 static const struct conf_test tests[] = {
 	{ "waits-for-target", test_waits_for_target, 0, NULL, 2 },
-	{ "other-epoch", test_other_epoch, 2, NULL, 2 },
+	{ "earlier-epoch", test_earlier_epoch, 0, NULL, 2 },
+	{ "later-epoch", test_later_epoch, 0, NULL, 2 },
 	{ "complete-target", test_complete_target, 0, NULL, 2 },
 	{ "all-routes", test_all_routes, 0, NULL, 2 },
 	{ "mutual", test_mutual, 0, NULL, 2 },

@@ -226,6 +226,80 @@ static void test_grant_again(void **state)
 	host_free(host);
 }
 
+/*
+ * Rank 1's space has come to epoch `epoch` and `state` without rank 0, which arms 1. It
+ * is told at once; or, if it is granted late, asks.
+ */
+static struct host *ahead(uint32_t epoch, uint32_t wanted, bool late)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+
+	host_space(a, 0);
+	host_space(b, 0);
+	host_route(a, 0, 0, b, 0, 0);
+	host_map(a, &map);
+	host_local(b, 0, 0);
+	if (!late)
+		host_import(b, 0, 0, a, 0, HOST_NONE64);
+	if (epoch)
+		host_arm(b, 0, epoch);
+	if (wanted != T3_SPACE_ARMED && epoch)
+		host_fill(b, 0, 0, 1);
+	if (wanted == T3_SPACE_IDLE && epoch)
+		host_release(b, 0, epoch);
+	host_expect(b, 0, wanted, epoch);
+	if (late)
+		host_import(b, 0, 0, a, 0, HOST_NONE64);
+	return host;
+}
+
+/* A target that depends on nobody may be ahead. It refuses the updates: no hang. */
+static void test_target_is_ahead(void **state)
+{
+	static const struct {
+		uint32_t epoch, state, nak;
+	} list[] = {
+		{ 2, T3_SPACE_ARMED, T3_NAK_EPOCH },
+		{ 0x80000002, T3_SPACE_ARMED, T3_NAK_EPOCH },
+		{ 0xffffffff, T3_SPACE_ARMED, T3_NAK_EPOCH },
+		{ 2, T3_SPACE_COMPLETE, T3_NAK_OVERSHOOT },
+		{ 2, T3_SPACE_IDLE, T3_NAK_NOT_ARMED },
+		{ 1, T3_SPACE_IDLE, T3_NAK_NOT_ARMED },
+	};
+	uint32_t i, late;
+
+	(void)state;
+	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		for (late = 0; late < 2; late++) {
+			struct host *host = ahead(list[i].epoch, list[i].state, late);
+
+			host_arm(&host->dev[0], 0, 1);
+			host_expect(&host->dev[0], 0, T3_SPACE_ARMED, 1);
+			host_store(&host->dev[0], 0, 0, 1, 4);
+			host_expect_rejected(&host->dev[0], 0, list[i].nak, 0, 1);
+			host_free(host);
+		}
+}
+
+static void test_target_is_behind(void **state)
+{
+	static const uint32_t epochs[] = { 2, 0x80000000, 0x80000002, 0xffffffff };
+	uint32_t i, behind, late;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		for (behind = 0; behind < 2; behind++)
+			for (late = 0; late < 2; late++) {
+				struct host *host = ahead(behind, T3_SPACE_IDLE, late);
+
+				host_arm(&host->dev[0], 0, epochs[i]);
+				host_expect(&host->dev[0], 0, T3_SPACE_ARMING, epochs[i]);
+				host_free(host);
+			}
+}
+
 static void recover(struct ring *ring)
 {
 	uint32_t r;
@@ -330,6 +404,8 @@ int main(void)
 		cmocka_unit_test(test_revoke),
 		cmocka_unit_test(test_revoke_one_of_two),
 		cmocka_unit_test(test_grant_again),
+		cmocka_unit_test(test_target_is_ahead),
+		cmocka_unit_test(test_target_is_behind),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_disable_anywhere),
 	};
