@@ -59,7 +59,7 @@ static void tell_imports(struct t3_space *space, uint32_t state, uint32_t epoch)
 
 /*
  * The first epoch that this space, ended now, will not have finished; 0: none was
- * and none will be.
+ * and none will be. Behind the last epoch that is 1: 0 would take back all of them.
  */
 uint32_t t3_epoch_first_undone(const struct t3_space *space)
 {
@@ -67,7 +67,9 @@ uint32_t t3_epoch_first_undone(const struct t3_space *space)
 
 	if (space->fresh)
 		return 0;
-	return running ? space->epoch : space->epoch + 1;
+	if (running)
+		return space->epoch;
+	return space->epoch == 0xffffffff ? 1 : space->epoch + 1;
 }
 
 /* Is `epoch` not done by a peer that announced its first undone one? */

@@ -80,12 +80,41 @@ static void test_fresh_leaves_late_epoch(void **state)
 	}
 }
 
+/*
+ * Rank 1's space has come to epoch `epoch` and `state` without rank 0, which arms 1. It
+ * is told at once; or, if it is granted late, asks.
+ */
+static struct host *ahead(uint32_t epoch, uint32_t wanted, bool late)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+
+	host_space(a, 0);
+	host_space(b, 0);
+	host_route(a, 0, 0, b, 0, 0);
+	host_map(a, &map);
+	host_local(b, 0, 0);
+	if (!late)
+		host_import(b, 0, 0, a, 0, HOST_NONE64);
+	if (epoch)
+		host_arm(b, 0, epoch);
+	if (wanted != T3_SPACE_ARMED && epoch)
+		host_fill(b, 0, 0, 1);
+	if (wanted == T3_SPACE_IDLE && epoch)
+		host_release(b, 0, epoch);
+	host_expect(b, 0, wanted, epoch);
+	if (late)
+		host_import(b, 0, 0, a, 0, HOST_NONE64);
+	return host;
+}
+
 enum leaving { DISABLE, RESET, FAULT_IN_COMPLETE, RELEASE_DISABLE, RELEASE_RESET, LEAVINGS };
 
-static void leave(struct host_dev *d, enum leaving how)
+static void leave(struct host_dev *d, enum leaving how, uint32_t epoch)
 {
 	if (how >= RELEASE_DISABLE)
-		host_release(d, 0, 1);
+		host_release(d, 0, epoch);
 	if (how == FAULT_IN_COMPLETE)
 		host_doorbell(d, 0, 0x20, 0, 4);
 	else
@@ -96,50 +125,85 @@ static void leave(struct host_dev *d, enum leaving how)
 }
 
 /* All but the last rank's last chunk: it alone is still ARMED. */
-static void produce_but_last(const struct ring *ring)
+static void produce_but_last(const struct ring *ring, uint32_t epoch)
 {
 	uint32_t n = ring->host->ranks, r, tile;
 
 	for (r = 0; r < n - 1; r++)
-		ring_produce(ring, r, 1, true);
+		ring_produce(ring, r, epoch, true);
 	for (r = 0; r < n - 1; r++)
 		for (tile = 0; tile < 6; tile++)
 			host_tile(&ring->host->dev[n - 1], 0, r, 0, tile);
 	for (r = 0; r < n - 1; r++)
-		host_expect(&ring->host->dev[r], 0, T3_SPACE_COMPLETE, 1);
-	host_expect(&ring->host->dev[n - 1], 0, T3_SPACE_ARMED, 1);
+		host_expect(&ring->host->dev[r], 0, T3_SPACE_COMPLETE, epoch);
+	host_expect(&ring->host->dev[n - 1], 0, T3_SPACE_ARMED, epoch);
 }
 
-/* Both neighbours finish and leave: the last one's epoch ends well, the next cannot. */
+/* Both neighbours finish and leave: the last one's epoch ends well. */
+static struct host *leave_the_last(enum leaving how, uint32_t epoch)
+{
+	struct host *host = host_ring(4);
+	struct ring ring = start(host);
+	struct host_dev *last = &host->dev[3];
+	uint32_t tile;
+
+	ring_arm(&ring, epoch);
+	produce_but_last(&ring, epoch);
+	leave(&host->dev[0], how, epoch);
+	leave(&host->dev[2], how, epoch);
+	host_expect(last, 0, T3_SPACE_ARMED, epoch);
+	for (tile = 0; tile < 6; tile++)
+		host_tile(last, 0, 3, 0, tile);
+	host_expect(last, 0, T3_SPACE_COMPLETE, epoch);
+	assert_int_equal(host_area(last, 0)->faults, 0);
+	host_expect(&host->dev[1], 0, T3_SPACE_COMPLETE, epoch);
+	host_release(last, 0, epoch);
+	host_expect(last, 0, T3_SPACE_IDLE, epoch);
+	return host;
+}
+
+/* The next epoch cannot end well. */
 static void test_normal_leaving(void **state)
 {
-	uint32_t how, tile;
+	uint32_t how;
 
 	(void)state;
 	for (how = 0; how < LEAVINGS; how++) {
-		struct host *host = host_ring(4);
-		struct ring ring = start(host);
+		struct host *host = leave_the_last(how, 1);
 		struct host_dev *last = &host->dev[3];
 		uint32_t kind;
 
-		ring_arm(&ring, 1);
-		produce_but_last(&ring);
-		leave(&host->dev[0], how);
-		leave(&host->dev[2], how);
-		host_expect(last, 0, T3_SPACE_ARMED, 1);
-		for (tile = 0; tile < 6; tile++)
-			host_tile(last, 0, 3, 0, tile);
-		host_expect(last, 0, T3_SPACE_COMPLETE, 1);
-		assert_int_equal(host_area(last, 0)->faults, 0);
-		host_expect(&host->dev[1], 0, T3_SPACE_COMPLETE, 1);
-		host_release(last, 0, 1);
-		host_expect(last, 0, T3_SPACE_IDLE, 1);
 		host_arm(last, 0, 2);
 		kind = host_area(last, 0)->fault.kind;
 		assert_true(kind == T3_FAULT_PEER_DEAD || kind == T3_FAULT_PEER_POISON);
 		host_expect_peer_fault(last, 0, kind, kind == T3_FAULT_PEER_DEAD ? 0 : 2);
 		host_free(host);
 	}
+}
+
+/* Of all epochs the last has none after it, but has been finished all the same. */
+static void test_leaving_after_last_epoch(void **state)
+{
+	uint32_t how;
+
+	(void)state;
+	for (how = 0; how < LEAVINGS; how++) {
+		host_free(leave_the_last(how, 0xfffffffe));
+		host_free(leave_the_last(how, 0xffffffff));
+	}
+}
+
+/* A grant that is taken back after the last epoch was good for all of them. */
+static void test_revoke_after_last_epoch(void **state)
+{
+	struct host *host = ahead(0xffffffff, T3_SPACE_IDLE, false);
+	struct host_dev *a = &host->dev[0];
+
+	(void)state;
+	host_arm(a, 0, 0xffffffff);
+	host_index_command(&host->dev[1], T3_CMD_IMPORT_CLEAR, 0, 0);
+	host_expect(a, 0, T3_SPACE_ARMED, 0xffffffff);
+	host_free(host);
 }
 
 /* In the middle of an epoch it is an end for all, however it comes about. */
@@ -224,35 +288,6 @@ static void test_grant_again(void **state)
 	host_arm(b, 0, 1);
 	host_expect(a, 0, T3_SPACE_COMPLETE, 1);
 	host_free(host);
-}
-
-/*
- * Rank 1's space has come to epoch `epoch` and `state` without rank 0, which arms 1. It
- * is told at once; or, if it is granted late, asks.
- */
-static struct host *ahead(uint32_t epoch, uint32_t wanted, bool late)
-{
-	struct host *host = host_ring(2);
-	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
-	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
-
-	host_space(a, 0);
-	host_space(b, 0);
-	host_route(a, 0, 0, b, 0, 0);
-	host_map(a, &map);
-	host_local(b, 0, 0);
-	if (!late)
-		host_import(b, 0, 0, a, 0, HOST_NONE64);
-	if (epoch)
-		host_arm(b, 0, epoch);
-	if (wanted != T3_SPACE_ARMED && epoch)
-		host_fill(b, 0, 0, 1);
-	if (wanted == T3_SPACE_IDLE && epoch)
-		host_release(b, 0, epoch);
-	host_expect(b, 0, wanted, epoch);
-	if (late)
-		host_import(b, 0, 0, a, 0, HOST_NONE64);
-	return host;
 }
 
 /* A target that depends on nobody may be ahead. It refuses the updates: no hang. */
@@ -400,6 +435,8 @@ int main(void)
 		cmocka_unit_test(test_fault_before_arming),
 		cmocka_unit_test(test_fresh_leaves_late_epoch),
 		cmocka_unit_test(test_normal_leaving),
+		cmocka_unit_test(test_leaving_after_last_epoch),
+		cmocka_unit_test(test_revoke_after_last_epoch),
 		cmocka_unit_test(test_leaving_early),
 		cmocka_unit_test(test_revoke),
 		cmocka_unit_test(test_revoke_one_of_two),
