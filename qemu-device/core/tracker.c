@@ -85,9 +85,12 @@ static struct t3_entry *allocate(struct t3_dev *dev, struct t3_segment *segment,
 	return entry;
 }
 
+/* Read once: a guest's kernel may write it in the meantime. */
 static uint32_t record_count(const struct t3_segment *segment, const struct t3_tile_record *record)
 {
-	return record->epoch == segment->space->epoch ? record->count : 0;
+	uint32_t count = __atomic_load_n(&record->count, __ATOMIC_RELAXED);
+
+	return record->epoch == segment->space->epoch ? count : 0;
 }
 
 /* Count of the tile without touching the cache. */
@@ -134,6 +137,7 @@ int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, ui
 	struct t3_dev *dev = segment->space->dev;
 	struct t3_entry *entry = find(&dev->tracker, segment, tile);
 	struct t3_tile_record *record;
+	uint32_t count;
 	int result = 0;
 
 	if (entry) {
@@ -141,8 +145,8 @@ int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, ui
 			return T3_TRACK_OVERSHOOT;
 		dev->counter[T3_COUNTER_TRACKER_HIT]++;
 	} else {
-		record = t3_segment_record(segment, tile);
-		if ((uint64_t)record_count(segment, record) + bytes > expected)
+		count = record_count(segment, t3_segment_record(segment, tile));
+		if ((uint64_t)count + bytes > expected)
 			return T3_TRACK_OVERSHOOT;
 		record = t3_tracker_record(segment, tile);
 		if (!(record->flags & T3_TILE_STARTED)) {
@@ -150,7 +154,7 @@ int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, ui
 			t3_segment_record_done(segment, tile);
 			result = T3_TRACK_FIRST;
 		}
-		entry = allocate(dev, segment, tile, record->count);
+		entry = allocate(dev, segment, tile, count);
 	}
 	entry->count += bytes;
 	entry->used = ++dev->tracker.clock;

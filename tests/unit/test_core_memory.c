@@ -83,6 +83,57 @@ static void test_record_changes_in_packet(void **state)
 	host_free(host);
 }
 
+/* One that changes behind the device's first look at it, after its count was found good. */
+struct meddler {
+	uint8_t *record;
+	uint64_t at;
+	uint32_t looks;
+};
+
+static void meddle(void *opaque, uint64_t offset, uint64_t len)
+{
+	static const struct t3_tile_record much = { .epoch = 1,
+						    .count = 1000,
+						    .next = T3_TILE_NONE };
+	struct meddler *m = opaque;
+
+	(void)len;
+	if (offset == m->at && ++m->looks == 2)
+		memcpy(m->record, &much, sizeof(much));
+}
+
+static void look_on(void *opaque, uint64_t offset, uint64_t len)
+{
+	(void)opaque;
+	(void)offset;
+	(void)len;
+}
+
+static void test_record_changes_in_store(void **state)
+{
+	static const struct t3_mem_watch watch = { meddle, look_on };
+	struct host *host = host_ring(1);
+	struct host_dev *d = &host->dev[0];
+	struct meddler m = { d->memory + HOST_COUNTER_BASE(1), HOST_COUNTER_BASE(1), 0 };
+	uint32_t i;
+
+	(void)state;
+	host_space(d, 1);
+	host_local(d, 1, 0);
+	host_arm(d, 1, 1);
+	t3_dev_watch(d->dev, &watch, &m);
+	host_store(d, 1, 0, 1, 4);
+	t3_dev_watch(d->dev, NULL, NULL);
+	assert_int_equal(m.looks, 2);
+	assert_null(t3_fabric_check(host->fabric));
+	assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_FILL), 0);
+	host_store(d, 1, 4, 1, 4);
+	for (i = 8; i < 64; i += 8)
+		host_store(d, 1, i, 1, 8);
+	host_expect(d, 1, T3_SPACE_COMPLETE, 1);
+	host_free(host);
+}
+
 /* The queue is ERROR already when the completion of its abort cannot be written. */
 static void test_abort_of_overrun_without_host(void **state)
 {
@@ -108,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory_is_short),
 		cmocka_unit_test(test_record_changes_in_packet),
+		cmocka_unit_test(test_record_changes_in_store),
 		cmocka_unit_test(test_abort_of_overrun_without_host),
 	};
 
