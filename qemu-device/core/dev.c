@@ -171,7 +171,7 @@ void t3_dev_renew(struct t3_dev *dev)
 		if (dev->space[i].state != T3_SPACE_FREE)
 			t3_space_drop_state(&dev->space[i]);
 		else
-			dev->generation[i]++;
+			t3_space_next_generation(dev, i);
 	drop_links(dev);
 	t3_queues_clear(dev);
 	reset_registers(dev);
@@ -188,7 +188,7 @@ void t3_dev_wipe(struct t3_dev *dev)
 
 	for (i = 0; i < T3_MAX_SPACES; i++) {
 		t3_space_wipe(&dev->space[i]);
-		dev->generation[i]++;
+		t3_space_next_generation(dev, i);
 	}
 	for (i = 0; i < T3_MAX_SEGMENTS; i++)
 		if (dev->segment[i].space)

@@ -24,6 +24,13 @@ uint32_t t3_space_generation(const struct t3_space *space)
 	return space->dev->generation[space->id];
 }
 
+/* Never 0, also after 2^32 of them. */
+void t3_space_next_generation(struct t3_dev *dev, uint32_t id)
+{
+	if (!++dev->generation[id])
+		dev->generation[id] = 1;
+}
+
 /* Without a trace of it. */
 void t3_space_put_state(struct t3_space *space, uint32_t state)
 {
@@ -196,7 +203,7 @@ void t3_space_renew(struct t3_space *space)
 	clear_peers(space);
 	for (i = 0; i < space->seg_count; i++)
 		renew_segment(space->sorted[i]);
-	dev->generation[space->id]++;
+	t3_space_next_generation(dev, space->id);
 	space->epoch = 0;
 	space->fresh = true;
 	space->mute = false;
@@ -266,6 +273,6 @@ void t3_space_drop_state(struct t3_space *space)
 	unmap_segments(space, false);
 	map_pages(space, 0);
 	space->in_flight = 0;
-	space->dev->generation[space->id]++;
+	t3_space_next_generation(space->dev, space->id);
 	t3_space_set_state(space, T3_SPACE_FREE);
 }

@@ -422,6 +422,7 @@ uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
 struct t3_space *t3_space_slot(struct t3_dev *dev, uint32_t id); /* id < T3_MAX_SPACES */
 bool t3_space_live(const struct t3_space *space);		 /* IDLE .. FAULTED */
 uint32_t t3_space_generation(const struct t3_space *space);
+void t3_space_next_generation(struct t3_dev *dev, uint32_t id);
 void t3_space_open(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
 /* For a create command that was checked; the state stays FREE. */
 struct t3_space *t3_space_place(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);

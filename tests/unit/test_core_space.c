@@ -3,6 +3,7 @@
  * The state table of SPEC.md section 2.1, state by event; epochs and generations.
  */
 #include "host.h"
+#include "t3_internal.h" /* 2^32 resets would take too long */
 
 enum event { STORE, TILE, ARM, RELEASE, BAD_OFFSET, EVENTS };
 enum effect {
@@ -336,6 +337,40 @@ static void test_map_forgets_counts(void **unused)
 	host_free(host);
 }
 
+enum ending { RESET, DESTROY, FUNCTION_RESET, FREE_FUNCTION_RESET, WIPE, ENDINGS };
+
+static void end(struct host_dev *d, enum ending how)
+{
+	if (how == FREE_FUNCTION_RESET)
+		host_destroy(d, 3);
+	d->dev->generation[3] = 0xffffffff;
+	if (how == RESET)
+		host_space_command(d, T3_CMD_SPACE_RESET, 3);
+	else if (how == DESTROY)
+		host_destroy(d, 3);
+	else if (how == WIPE)
+		t3_fabric_wipe(d->host->fabric);
+	else
+		t3_dev_reset(d->dev);
+}
+
+/* 0 is no generation: behind the last comes the first. */
+static void test_generation_wraps(void **unused)
+{
+	uint32_t how;
+
+	(void)unused;
+	for (how = 0; how < ENDINGS; how++) {
+		struct host *host = host_ring(1);
+		struct host_dev *d = &host->dev[0];
+
+		host_space(d, 3);
+		end(d, how);
+		assert_int_equal(host_query(d, 3).generation, 1);
+		host_free(host);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -348,6 +383,7 @@ int main(void)
 		cmocka_unit_test(test_bad_arm),
 		cmocka_unit_test(test_reset_keeps_local),
 		cmocka_unit_test(test_map_forgets_counts),
+		cmocka_unit_test(test_generation_wraps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
