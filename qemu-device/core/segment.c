@@ -124,6 +124,9 @@ static uint32_t check_geometry(const struct t3_cmd_seg_map *cmd)
 		return T3_ADMIN_BAD_GEOMETRY;
 	if ((uint64_t)cmd->tile_rows * cmd->tile_row_bytes > T3_MAX_TILE_BYTES)
 		return T3_ADMIN_BAD_GEOMETRY;
+	/* A packet's row and col have 32 bits: they must not come round to the target's start. */
+	if (cmd->rows > T3_NONE32 - cmd->target_row || cmd->row_bytes > T3_NONE32 - cmd->target_col)
+		return T3_ADMIN_BAD_GEOMETRY;
 	return T3_ADMIN_OK;
 }
 

@@ -189,10 +189,10 @@ static void test_bounds(void **state)
 {
 	(void)state;
 	bounds(4, 0);
-	bounds(0xffffffff, 0);
+	bounds(0xfffffffb, 0);
 	bounds(0, 16);
 	bounds(3, 20);
-	bounds(0, 0xfffffffc);
+	bounds(0, 0xffffffec);
 	bounds(0, 0x80000000);
 }
 

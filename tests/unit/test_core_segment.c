@@ -127,6 +127,10 @@ static void test_map_sending(void **state)
 		{ M(dtype), T3_DTYPE_U8, T3_ADMIN_BAD_VALUE }, /* target_op is not STORE */
 		{ M(target_segment), 64, T3_ADMIN_BAD_INDEX },
 		{ M(target_col), 2, T3_ADMIN_BAD_GEOMETRY },
+		{ M(target_row), 0xfffffffc, T3_ADMIN_BAD_GEOMETRY }, /* its end: 2^32 */
+		{ M(target_row), 0xffffffff, T3_ADMIN_BAD_GEOMETRY },
+		{ M(target_col), 0xfffffff0, T3_ADMIN_BAD_GEOMETRY },
+		{ M(target_col), 0xfffffffc, T3_ADMIN_BAD_GEOMETRY },
 	};
 	static const struct deviation remote[] = {
 		{ M(op), 1, T3_ADMIN_BAD_VALUE },
@@ -150,6 +154,9 @@ static void test_map_sending(void **state)
 	deviate(&host->dev[0], &dma, blocks, COUNT(blocks));
 	deviate(&host->dev[0], &stores, both, COUNT(both));
 	deviate(&host->dev[0], &stores, remote, COUNT(remote));
+	stores.target_row = 0xfffffffb;
+	stores.target_col = 0xffffffec;
+	host_map(&host->dev[0], &stores);
 	host_free(host);
 }
 
