@@ -135,7 +135,8 @@ uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
 	if (!dev)
 		return T3_NAK_NO_DEVICE;
 	if (packet->dst_space >= T3_MAX_SPACES || !t3_space_live(&dev->space[packet->dst_space])) {
-		dev->counter[T3_COUNTER_DROPPED]++;
+		if (packet->type == T3_PKT_UPDATE)
+			dev->counter[T3_COUNTER_DROPPED]++;
 		return T3_NAK_NO_SPACE;
 	}
 	space = &dev->space[packet->dst_space];

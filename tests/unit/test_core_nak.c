@@ -338,6 +338,26 @@ static uint32_t receive(struct pair *p, const struct t3_packet *packet)
 		assert_int_equal(receive(&p, &bad), T3_NAK_MALFORMED); \
 	} while (0)
 
+/* DROPPED counts updates. Messages to a space that is not there are no such thing. */
+static void test_dropped(void **state)
+{
+	struct pair p = prepare();
+	struct t3_packet packet = { .dst_rank = 1, .dst_space = 99 };
+	uint32_t type;
+
+	(void)state;
+	for (type = T3_PKT_UPDATE; type <= T3_PKT_POISON; type++) {
+		uint64_t before = host_counter(p.b, T3_COUNTER_DROPPED);
+
+		packet.type = (uint8_t)type;
+		packet.length = type == T3_PKT_UPDATE ? 4 : 0;
+		assert_int_equal(receive(&p, &packet), T3_NAK_NO_SPACE);
+		assert_int_equal(host_counter(p.b, T3_COUNTER_DROPPED) - before,
+				 type == T3_PKT_UPDATE);
+	}
+	host_free(p.host);
+}
+
 static void test_malformed(void **state)
 {
 	struct pair p = prepare();
@@ -397,6 +417,7 @@ int main(void)
 		cmocka_unit_test(test_bounds),	       cmocka_unit_test(test_overshoot),
 		cmocka_unit_test(test_all_or_nothing), cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_endings),	       cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
