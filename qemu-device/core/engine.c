@@ -229,9 +229,12 @@ void t3_engine_clear(struct t3_dev *dev)
 
 	if (dev->fabric)
 		t3_heap_remove(&dev->fabric->heap, &dev->engine);
-	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++)
-		if (dev->fabric->link[dev->rank][i])
-			dev->fabric->link[dev->rank][i]->engine_waits = false;
+	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++) {
+		struct t3_link *link = dev->fabric->link[dev->rank][i];
+
+		if (link)
+			link->engine_waits = link->engine_turn = false;
+	}
 	dev->engine_last = 0;
 	dev->engine_busy = 0;
 }

@@ -312,6 +312,21 @@ static void test_reset_copy(void **state)
 		}
 }
 
+/* A turn that tiles gave to the queues is the old function's, like the tiles. */
+static void test_reset_turn(void **state)
+{
+	struct host *host = host_burst(8);
+	struct host_dev *d = &host->dev[0];
+	const struct t3_link *link = host->fabric->link[0][1];
+
+	(void)state;
+	while (!link->engine_turn)
+		assert_true(t3_fabric_run(host->fabric, 1));
+	t3_dev_reset(d->dev);
+	assert_false(link->engine_turn);
+	host_free(host);
+}
+
 /* --------------------------------------------------------------------- hang */
 
 static void test_hang(void **state)
@@ -501,21 +516,14 @@ static void test_dma_event_area(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fence_orders),
-		cmocka_unit_test(test_fence_set_wakes),
-		cmocka_unit_test(test_fence_lowered),
-		cmocka_unit_test(test_ping_pong),
-		cmocka_unit_test(test_overtaking),
-		cmocka_unit_test(test_round_robin),
-		cmocka_unit_test(test_time),
-		cmocka_unit_test(test_abort_copy),
-		cmocka_unit_test(test_abort_waiter),
-		cmocka_unit_test(test_destroy_copy),
-		cmocka_unit_test(test_reset_copy),
-		cmocka_unit_test(test_hang),
-		cmocka_unit_test(test_dma_sweep),
-		cmocka_unit_test(test_dma_address),
-		cmocka_unit_test(test_abort_without_host),
+		cmocka_unit_test(test_fence_orders),   cmocka_unit_test(test_fence_set_wakes),
+		cmocka_unit_test(test_fence_lowered),  cmocka_unit_test(test_ping_pong),
+		cmocka_unit_test(test_overtaking),     cmocka_unit_test(test_round_robin),
+		cmocka_unit_test(test_time),	       cmocka_unit_test(test_abort_copy),
+		cmocka_unit_test(test_abort_waiter),   cmocka_unit_test(test_destroy_copy),
+		cmocka_unit_test(test_reset_copy),     cmocka_unit_test(test_reset_turn),
+		cmocka_unit_test(test_hang),	       cmocka_unit_test(test_dma_sweep),
+		cmocka_unit_test(test_dma_address),    cmocka_unit_test(test_abort_without_host),
 		cmocka_unit_test(test_dma_event_area),
 	};
 
