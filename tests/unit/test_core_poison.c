@@ -225,6 +225,26 @@ static void test_read(void **state)
 	scene_close(&s);
 }
 
+/* A space that is FAULTED can be read: it records what such a read meets. */
+static void test_read_after_fault(void **state)
+{
+	struct scene s = scene_open(T3_SEG_LOCAL, T3_OP_ADD, T3_INIT_KEEP);
+	const struct t3_event_area *area = host_area(s.a, 1);
+
+	(void)state;
+	host_store(s.a, 1, 0x3f00, 0, 4);
+	poison(s.a, MEMORY, 64);
+	host_store(s.a, 1, SEGMENT, 1, 4); /* is dropped, and so no use */
+	assert_int_equal(area->faults, 1);
+	assert_int_equal(host_load(s.a, 1, SEGMENT, 4), HOST_NONE64);
+	assert_int_equal(area->faults, 2);
+	assert_int_equal(area->fault.kind, T3_FAULT_UNMAPPED);
+	assert_int_equal(area->ring[1].kind, T3_FAULT_POISON);
+	assert_int_equal(area->ring[1].offset, SEGMENT);
+	assert_int_equal(host_counter(s.a, T3_COUNTER_POISON_HITS), 1);
+	scene_close(&s);
+}
+
 /* An arriving update: the target faults and the source is told why. */
 static void test_arrival(void **state)
 {
@@ -359,7 +379,7 @@ int main(void)
 		cmocka_unit_test(test_doorbell), cmocka_unit_test(test_record),
 		cmocka_unit_test(test_source),	 cmocka_unit_test(test_read),
 		cmocka_unit_test(test_arrival),	 cmocka_unit_test(test_latch),
-		cmocka_unit_test(test_set),
+		cmocka_unit_test(test_set),	 cmocka_unit_test(test_read_after_fault),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
