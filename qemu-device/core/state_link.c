@@ -50,22 +50,27 @@ static void visit_accidents(struct t3_stream *s, struct t3_accidents *accidents)
 			       "an injection's delay or seed is out of range");
 }
 
-static void visit_range(struct t3_stream *s, struct t3_fabric *fabric, uint32_t rank, uint32_t i)
+/*
+ * As t3_poison_add() leaves them: sorted, with gaps. They may be beyond the device's
+ * memory, as they may be older than the device.
+ */
+static bool range_fits(const struct t3_mishaps *mishaps, const struct t3_poison *range, uint32_t i)
 {
-	struct t3_mishaps *mishaps = &fabric->mishaps[rank];
+	return range->start % T3_POISON_GRANULE == 0 && range->end % T3_POISON_GRANULE == 0 &&
+	       range->start < range->end && (!i || mishaps->poison[i - 1].end < range->start);
+}
+
+static void visit_range(struct t3_stream *s, struct t3_mishaps *mishaps, uint32_t i)
+{
 	struct t3_poison range = mishaps->poison[i];
-	struct t3_cmd_inject inject = { .kind = T3_INJECT_POISON, .rank = rank };
 
 	t3_stream_u64(s, &range.start);
 	t3_stream_u64(s, &range.end);
-	if (!s->loading)
+	if (!s->loading || !t3_stream_rule(s, range_fits(mishaps, &range, i),
+					   "a range of poisoned memory is out of bounds or order"))
 		return;
-	inject.address = range.start;
-	inject.value = range.end - range.start;
-	t3_stream_rule(s,
-		       t3_inject(fabric, &inject) == T3_ADMIN_OK && mishaps->poisons == i + 1 &&
-			       mishaps->poison[i].start == range.start,
-		       "a range of poisoned memory is out of bounds or order");
+	mishaps->poison[i] = range;
+	mishaps->poisons = i + 1;
 }
 
 static void visit_mishaps(struct t3_stream *s, struct t3_fabric *fabric, uint32_t rank)
@@ -77,7 +82,7 @@ static void visit_mishaps(struct t3_stream *s, struct t3_fabric *fabric, uint32_
 	visit_trip(s, &mishaps->dma);
 	t3_stream_below(s, &count, T3_POISON_RANGES + 1, "there are too many poisoned ranges");
 	for (i = 0; i < count && !s->refused; i++)
-		visit_range(s, fabric, rank, i);
+		visit_range(s, mishaps, i);
 }
 
 static void visit_slot(struct t3_stream *s, struct t3_slot *slot)

@@ -233,6 +233,30 @@ static void test_injections(void **state)
 	host_free(host);
 }
 
+/* Memory of a rank without a device has no end; that of the one that comes has. */
+static void test_poison_beyond_memory(void **state)
+{
+	static const uint64_t ranges[][2] = { { HOST_MEMORY - 64, 128 },
+					      { HOST_MEMORY + 4096, 64 },
+					      { HOST_NONE64 - 191, 128 } };
+	struct host *host = host_ring(2);
+	uint32_t i;
+
+	(void)state;
+	t3_dev_detach(host->dev[1].dev);
+	for (i = 0; i < 3; i++) {
+		struct t3_cmd_inject inject = { .kind = T3_INJECT_POISON,
+						.rank = 1,
+						.address = ranges[i][0],
+						.value = ranges[i][1] };
+
+		assert_int_equal(t3_fabric_inject(host->fabric, &inject), T3_ADMIN_OK);
+	}
+	host_attach(host, 1);
+	host_free(host_clone(host)); /* compares the bytes */
+	host_free(host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +268,7 @@ int main(void)
 		cmocka_unit_test(test_link_down),
 		cmocka_unit_test(test_loss_under_way),
 		cmocka_unit_test(test_injections),
+		cmocka_unit_test(test_poison_beyond_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
