@@ -74,14 +74,32 @@ void t3_fabric_schedule(struct t3_fabric *fabric, struct t3_event *event, uint64
 	t3_heap_add(&fabric->heap, event, time);
 }
 
+void t3_fabric_charge(struct t3_fabric *fabric, uint32_t rows, uint32_t bytes)
+{
+	if (fabric)
+		fabric->work += (uint64_t)rows * T3_ROW_WORK + bytes;
+}
+
+/* What the work of the last event takes off the budget, beside the event itself. */
+static uint32_t take_work(struct t3_fabric *fabric, uint32_t budget)
+{
+	uint64_t units = fabric->work / T3_EVENT_WORK;
+
+	fabric->work %= T3_EVENT_WORK;
+	return units < budget ? budget - (uint32_t)units : 0;
+}
+
+/* The work that is left over is forgotten: the next run must not depend on this one. */
 bool t3_heap_run(struct t3_fabric *fabric, uint32_t budget)
 {
 	struct t3_event *event;
 
+	fabric->work = 0;
 	fabric->running = true;
-	while (budget-- && (event = t3_heap_pop(&fabric->heap))) {
+	while (budget && (event = t3_heap_pop(&fabric->heap))) {
 		fabric->now = event->time;
 		event->fire(event);
+		budget = take_work(fabric, budget - 1);
 	}
 	fabric->running = false;
 	return fabric->heap.count != 0;

@@ -101,6 +101,7 @@ static bool in_rows(const struct t3_dev *dev, uint64_t address, uint32_t pitch,
 {
 	uint32_t i;
 
+	t3_fabric_charge(dev->fabric, shape->rows, 0);
 	for (i = 0; i < shape->rows; i++)
 		if (t3_poisoned(dev, address + (uint64_t)i * pitch, shape->row_bytes, where))
 			return true;

@@ -38,7 +38,7 @@ struct t3_fabric *t3_fabric_new(const struct t3_fabric_config *config,
 /* All devices must be detached. */
 void t3_fabric_free(struct t3_fabric *fabric);
 
-/* Runs at most `budget` events. True: events are left. */
+/* Runs at most `budget` events; fewer if they fill whole tiles. True: events are left. */
 bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget);
 /*
  * Events that an access drains inline before it leaves the rest to kick();

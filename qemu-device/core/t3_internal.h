@@ -32,6 +32,8 @@
 #define T3_STATUS_LINK	  0xffu /* beside t3_nak: no response after all retries */
 #define T3_PUMP_BATCH	  16u	/* packets for one event */
 #define T3_ENGINE_PIECE	  4096u /* bytes of a queue's step, at most */
+#define T3_EVENT_WORK	  4096u /* bytes of a tile that cost the host as much as an event */
+#define T3_ROW_WORK	  64u	/* and a row is as much as so many bytes */
 #define T3_MEMORY_RATE	  1000u /* bytes per ns, published: HBM 1 TB/s */
 #define T3_HOST_RATE	  32u	/* bytes per ns, published: PCIe 32 GB/s */
 /* Slots that queues leave free; fewer than tiles do, which would take all others. */
@@ -155,6 +157,7 @@ struct t3_fabric {
 	uint32_t inline_budget;
 	struct t3_heap heap;
 	bool running;		      /* in t3_heap_run() */
+	uint64_t work;		      /* of its events, not yet taken off the budget */
 	struct t3_recorder *recorder; /* NULL: not recorded */
 	struct t3_dev *dev[T3_MAX_RANKS];
 	struct t3_mishaps mishaps[T3_MAX_RANKS];
@@ -318,6 +321,8 @@ struct t3_dev {
 
 /* fabric.c */
 void t3_fabric_schedule(struct t3_fabric *fabric, struct t3_event *event, uint64_t time);
+/* So much of a tile is touched at once: a run of events is to end earlier. */
+void t3_fabric_charge(struct t3_fabric *fabric, uint32_t rows, uint32_t bytes);
 
 /* inject.c */
 uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);
@@ -622,12 +627,24 @@ static inline const void *t3_mem_look(const struct t3_dev *dev, uint64_t offset)
 }
 
 /* Exactly this range was changed: no byte may be named that was not read or written. */
-static inline void t3_mem_written(struct t3_dev *dev, uint64_t offset, uint64_t len)
+static inline void t3_mem_stored(const struct t3_dev *dev, uint64_t offset, uint64_t len)
 {
 	if (dev->mem.watch)
 		dev->mem.watch->stored(dev->mem.opaque, offset, len);
+}
+
+/* What was changed is within this range, which a migration sends again. */
+static inline void t3_mem_dirty(const struct t3_dev *dev, uint64_t offset, uint64_t len)
+{
 	if (dev->ops.dirty)
 		dev->ops.dirty(dev->opaque, offset, len);
+}
+
+/* Both. */
+static inline void t3_mem_written(struct t3_dev *dev, uint64_t offset, uint64_t len)
+{
+	t3_mem_stored(dev, offset, len);
+	t3_mem_dirty(dev, offset, len);
 }
 
 #endif /* T3_INTERNAL_H */

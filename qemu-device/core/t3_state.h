@@ -28,7 +28,7 @@ T3_STATE_SIZE(t3_mishaps, 280);
 T3_STATE_SIZE(t3_slot, 1104);
 T3_STATE_SIZE(t3_response, 24);
 T3_STATE_SIZE(t3_link, 74096);
-T3_STATE_SIZE(t3_fabric, 17496);
+T3_STATE_SIZE(t3_fabric, 17504);
 T3_STATE_SIZE(t3_queue, 136);
 T3_STATE_SIZE(t3_seg_counts, 64);
 T3_STATE_SIZE(t3_segment, 296);

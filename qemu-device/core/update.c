@@ -2,10 +2,15 @@
 /* Counted updates of a segment that has memory behind it (LOCAL, DMA). */
 #include "t3_internal.h"
 
+/*
+ * Rows with less than a page between them share all pages of the tile's extent, which
+ * is one report then.
+ */
 void t3_update_init_tile(struct t3_segment *segment, const struct t3_tile_shape *shape)
 {
 	struct t3_dev *dev = segment->space->dev;
-	uint64_t address = t3_segment_address(segment, shape->row, shape->col);
+	uint64_t start = t3_segment_address(segment, shape->row, shape->col), address = start;
+	bool near = segment->pitch <= T3_PAGE_SIZE;
 	uint32_t i;
 
 	if (segment->init != T3_INIT_IDENTITY)
@@ -13,8 +18,13 @@ void t3_update_init_tile(struct t3_segment *segment, const struct t3_tile_shape 
 	for (i = 0; i < shape->rows; i++, address += segment->pitch) {
 		t3_nmc_identity(segment->dtype, segment->op,
 				t3_mem_write(dev, address, shape->row_bytes), shape->row_bytes);
-		t3_mem_written(dev, address, shape->row_bytes);
+		t3_mem_stored(dev, address, shape->row_bytes);
+		if (!near)
+			t3_mem_dirty(dev, address, shape->row_bytes);
 	}
+	if (near)
+		t3_mem_dirty(dev, start, address - segment->pitch + shape->row_bytes - start);
+	t3_fabric_charge(dev->fabric, shape->rows, shape->bytes);
 }
 
 /* Applies values that are counted already. */
