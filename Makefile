@@ -49,6 +49,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_COMMON := $(wildcard tests/fuzz/common/*.c)
 GUEST_SRC := $(wildcard tests/guest/test_*.c)
 GUEST_COMMON := $(wildcard tests/guest/common/*.c)
+GUEST32_SRC := $(wildcard tests/guest32/test_*.c)
 CONFORMANCE_SRC := $(wildcard tests/conformance/*.c)
 MODULE_SRC := $(wildcard Kbuild) $(shell find driver uapi -type f 2>/dev/null)
 
@@ -65,6 +66,7 @@ FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$B/fuzz/%)
 COVERED := $(patsubst tests/%.c,$B/cov/bin/%,$(filter \
 	tests/unit/test_core_% tests/unit/test_sim_%,$(UNIT_SRC)) $(SPEC_SRC))
 GUEST := $(GUEST_SRC:tests/guest/%.c=$B/guest/%)
+GUEST32 := $(GUEST32_SRC:tests/guest32/%.c=$B/guest32/%)
 CONFORMANCE := $(if $(CONFORMANCE_SRC),$B/t3-conformance)
 
 # One short line per product; V=1 shows the whole command.
@@ -80,6 +82,8 @@ CFLAGS_ALL = -std=gnu11 -O2 -g $(WARN) -ffp-contract=off -fPIC $(CFLAGS)
 # The core is counted, not what the compiler makes of it.
 COVERAGE := -O0 --coverage -fprofile-abs-path
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# Static, as no 32-bit library is installed but the C library.
+ABI32 := -m32 -msse2 -static -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64
 # Fuzz targets are clang's; `fuzzer` brings main(), `fuzzer-no-link` the counters.
 FUZZ_CC ?= clang
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -217,6 +221,11 @@ $B/obj/%.o: %.c | deps
 	$(call say,CC,$@)
 	$Q$(CC) $(CFLAGS_ALL) $(includes) -MMD -MP -c -o $@ $<
 
+$B/obj32/%.o: %.c | deps
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$Q$(CC) $(CFLAGS_ALL) -fno-pic $(ABI32) $(includes) -MMD -MP -c -o $@ $<
+
 $B/san/%.o: %.c | deps
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
@@ -319,6 +328,12 @@ $B/guest/%: $B/obj/tests/guest/%.o $B/obj/guest-common.a $(LIB)
 	$(call say,LD,$@)
 	$Q$(CC) -o $@ $(wordlist 1,2,$^) -L$B $(if $(LIB),-lt3) $(call pkg,--libs cmocka) $(LIBS)
 
+# The ABI's layout is asserted for both word sizes: layout.c is in guest-common.a too.
+$B/guest32/%: $B/obj32/tests/guest32/%.o $B/obj32/tests/guest/common/layout.o
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$Q$(CC) $(ABI32) -o $@ $^
+
 # For any host with VFIO: the C library and the hardware header, nothing of ours.
 $B/t3-conformance: $(call objects,obj,$(CONFORMANCE_SRC))
 	$(call say,LD,$@)
@@ -328,8 +343,8 @@ $B/module/t3.ko: $(MODULE_SRC) $(STAGE)module.sh $B/kernel.stamp
 	@$(STAGE)module.sh
 
 $B/initramfs.img: $(addprefix $(STAGE),initramfs.sh common.sh guest-init guest-batch) \
-		$(MODULE) $(LIB) $(TOOL) $(GUEST) $(CONFORMANCE) $B/kernel.stamp
+		$(MODULE) $(LIB) $(TOOL) $(GUEST) $(GUEST32) $(CONFORMANCE) $B/kernel.stamp
 	@$(STAGE)initramfs.sh $@
 
 .SECONDARY:
--include $(shell find $B/obj $B/san $B/cov $B/fuzz/obj -name '*.d' 2>/dev/null)
+-include $(shell find $B/obj $B/obj32 $B/san $B/cov $B/fuzz/obj -name '*.d' 2>/dev/null)

@@ -134,7 +134,7 @@ def guest_suite():
     """Programs with the same VM options share a boot."""
     boots = collections.defaultdict(list)
     special = guest_options()
-    for source in sorted((ROOT / "tests/guest").glob("test_*.c")):
+    for source in sorted((ROOT / "tests").glob("guest*/test_*.c")):
         boots[special.get(source.stem, "--ranks 4")].append(source.stem)
     results = []
     for number, (options, programs) in enumerate(boots.items()):

@@ -79,6 +79,18 @@ add_programs() {
 	[ ${#programs[@]} -eq 0 ] || add_libraries "$root" "${programs[@]}"
 }
 
+# The 32-bit clients are static. They run by the kernel's leave.
+add_programs32() {
+	local root=$1 test
+
+	for test in "$T3_BUILD"/guest32/test_*; do
+		[ -x "$test" ] || continue
+		grep -q '^CONFIG_IA32_EMULATION=y' "$T3_BUILD"/kernel/boot/config-* ||
+			die "the guest's kernel runs no 32-bit program (CONFIG_IA32_EMULATION)"
+		strip -g -o "$root/usr/lib/t3/tests/${test##*/}" "$test"
+	done
+}
+
 add_busybox() {
 	local root=$1 applet busybox
 
@@ -123,6 +135,7 @@ pack() {
 	add_busybox "$root"
 	add_modules "$root"
 	add_programs "$root"
+	add_programs32 "$root"
 	add_accounts "$root"
 	install -m 755 "$T3_ROOT/tools/build/guest-init" "$root/init"
 	install -m 755 "$T3_ROOT/tools/build/guest-batch" "$root/usr/bin/guest-batch"

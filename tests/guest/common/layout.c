@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The ABI in numbers. Compiled for 64 and for 32 bits: any change of a layout, a
+ * request or a value that programs have compiled in fails the build here.
+ *
+ * Each struct lists all of its fields: their sizes add up to the struct's, so that
+ * neither a hole nor a field without a row goes unnoticed.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "t3_accel.h"
+
+/* clang-format off */
+#define OFFSET(type, member, at, bytes)                                                  \
+	_Static_assert(offsetof(struct type, member) == (at), #type "." #member " moved"); \
+	_Static_assert(sizeof(((struct type *)0)->member) == (bytes),                     \
+		       #type "." #member " has another size");
+#define BYTES(type, member, at, bytes) + (bytes)
+#define STRUCT(type, fields, bytes)                                                      \
+	fields(OFFSET, type)                                                             \
+	_Static_assert(sizeof(struct type) == (bytes), #type " has another size");        \
+	_Static_assert((bytes) % 8 == 0, #type " is not a multiple of 8 bytes");          \
+	_Static_assert((0 fields(BYTES, type)) == (bytes), #type " has a hole, or a field without a row")
+#define VALUE(name, number) _Static_assert((uint64_t)(name) == (number), #name " has another value")
+
+#define QUERY_FIELDS(F, T) \
+	F(T, type, 0, 4) \
+	F(T, size, 4, 4) \
+	F(T, data, 8, 8)
+STRUCT(drm_t3_query, QUERY_FIELDS, 16);
+
+#define DEVICE_INFO_FIELDS(F, T) \
+	F(T, features, 0, 8) \
+	F(T, memory_size, 8, 8) \
+	F(T, memory_free, 16, 8) \
+	F(T, aperture_size, 24, 8) \
+	F(T, fabric_id, 32, 8) \
+	F(T, hw_version, 40, 4) \
+	F(T, rank, 44, 4) \
+	F(T, ranks, 48, 4) \
+	F(T, topology, 52, 4) \
+	F(T, tracker_entries, 56, 4) \
+	F(T, tracker_ways, 60, 4) \
+	F(T, max_spaces, 64, 4) \
+	F(T, space_segments, 68, 4) \
+	F(T, space_imports, 72, 4) \
+	F(T, max_updates, 76, 4) \
+	F(T, max_tile_bytes, 80, 4) \
+	F(T, staging_slots, 84, 4)
+STRUCT(drm_t3_device_info, DEVICE_INFO_FIELDS, 88);
+
+#define COUNTERS_FIELDS(F, T) \
+	F(T, vtime_ns, 0, 8) \
+	F(T, count, 8, 4) \
+	F(T, pad, 12, 4) \
+	F(T, value, 16, 256)
+STRUCT(drm_t3_counters, COUNTERS_FIELDS, 272);
+
+#define BO_CREATE_FIELDS(F, T) \
+	F(T, size, 0, 8) \
+	F(T, flags, 8, 4) \
+	F(T, handle, 12, 4)
+STRUCT(drm_t3_bo_create, BO_CREATE_FIELDS, 16);
+
+#define BO_MMAP_OFFSET_FIELDS(F, T) \
+	F(T, handle, 0, 4) \
+	F(T, pad, 4, 4) \
+	F(T, offset, 8, 8)
+STRUCT(drm_t3_bo_mmap_offset, BO_MMAP_OFFSET_FIELDS, 16);
+
+#define SPACE_CREATE_FIELDS(F, T) \
+	F(T, bo_handle, 0, 4) \
+	F(T, flags, 4, 4) \
+	F(T, max_tiles, 8, 4) \
+	F(T, space, 12, 4) \
+	F(T, size, 16, 8) \
+	F(T, aperture_offset, 24, 8) \
+	F(T, doorbell_offset, 32, 8) \
+	F(T, event_offset, 40, 8)
+STRUCT(drm_t3_space_create, SPACE_CREATE_FIELDS, 48);
+
+#define SPACE_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, flags, 4, 4)
+STRUCT(drm_t3_space, SPACE_FIELDS, 8);
+
+#define SEGMENT_MAP_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, segment, 4, 4) \
+	F(T, kind, 8, 4) \
+	F(T, op, 12, 4) \
+	F(T, dtype, 16, 4) \
+	F(T, init, 20, 4) \
+	F(T, updates, 24, 4) \
+	F(T, flags, 28, 4) \
+	F(T, offset, 32, 8) \
+	F(T, rows, 40, 4) \
+	F(T, row_bytes, 44, 4) \
+	F(T, pitch, 48, 4) \
+	F(T, tile_rows, 52, 4) \
+	F(T, tile_row_bytes, 56, 4) \
+	F(T, import, 60, 4) \
+	F(T, target_op, 64, 4) \
+	F(T, target_segment, 68, 4) \
+	F(T, target_row, 72, 4) \
+	F(T, target_col, 76, 4) \
+	F(T, block_tiles, 80, 4) \
+	F(T, import_count, 84, 4) \
+	F(T, imports, 88, 8)
+STRUCT(drm_t3_segment_map, SEGMENT_MAP_FIELDS, 96);
+
+#define SEGMENT_UNMAP_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, segment, 4, 4) \
+	F(T, flags, 8, 4) \
+	F(T, pad, 12, 4)
+STRUCT(drm_t3_segment_unmap, SEGMENT_UNMAP_FIELDS, 16);
+
+#define SEGMENT_STAGING_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, segment, 4, 4) \
+	F(T, bo_handle, 8, 4) \
+	F(T, slots, 12, 4) \
+	F(T, offset, 16, 8) \
+	F(T, slot_stride, 24, 8) \
+	F(T, flags, 32, 4) \
+	F(T, pad, 36, 4)
+STRUCT(drm_t3_segment_staging, SEGMENT_STAGING_FIELDS, 40);
+
+#define GRANT_EXPORT_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, op_mask, 4, 4) \
+	F(T, segment_mask, 8, 8) \
+	F(T, flags, 16, 4) \
+	F(T, grant, 20, 4) \
+	F(T, fd, 24, 4) \
+	F(T, pad, 28, 4)
+STRUCT(drm_t3_grant_export, GRANT_EXPORT_FIELDS, 32);
+
+#define GRANT_REVOKE_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, grant, 4, 4) \
+	F(T, flags, 8, 4) \
+	F(T, pad, 12, 4)
+STRUCT(drm_t3_grant_revoke, GRANT_REVOKE_FIELDS, 16);
+
+#define GRANT_IMPORT_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, fd, 4, 4) \
+	F(T, flags, 8, 4) \
+	F(T, import, 12, 4) \
+	F(T, rank, 16, 4) \
+	F(T, pad, 20, 4) \
+	F(T, segment_mask, 24, 8) \
+	F(T, op_mask, 32, 4) \
+	F(T, pad2, 36, 4)
+STRUCT(drm_t3_grant_import, GRANT_IMPORT_FIELDS, 40);
+
+#define GRANT_RELEASE_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, import, 4, 4) \
+	F(T, flags, 8, 4) \
+	F(T, pad, 12, 4)
+STRUCT(drm_t3_grant_release, GRANT_RELEASE_FIELDS, 16);
+
+#define FAULT_FIELDS(F, T) \
+	F(T, kind, 0, 4) \
+	F(T, detail, 4, 4) \
+	F(T, segment, 8, 4) \
+	F(T, tile, 12, 4) \
+	F(T, offset, 16, 8) \
+	F(T, epoch, 24, 4) \
+	F(T, src_rank, 28, 4) \
+	F(T, vtime_ns, 32, 8)
+STRUCT(drm_t3_fault, FAULT_FIELDS, 40);
+
+#define SPACE_WAIT_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, what, 4, 4) \
+	F(T, epoch, 8, 4) \
+	F(T, flags, 12, 4) \
+	F(T, segment_mask, 16, 8) \
+	F(T, deadline_ns, 24, 8) \
+	F(T, fault, 32, 40)
+STRUCT(drm_t3_space_wait, SPACE_WAIT_FIELDS, 72);
+
+#define SPACE_EVENTFD_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, fd, 4, 4) \
+	F(T, segment_mask, 8, 8) \
+	F(T, flags, 16, 4) \
+	F(T, pad, 20, 4)
+STRUCT(drm_t3_space_eventfd, SPACE_EVENTFD_FIELDS, 24);
+
+#define SPACE_WAIT_FD_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, fd, 4, 4) \
+	F(T, segment_mask, 8, 8) \
+	F(T, flags, 16, 4) \
+	F(T, pad, 20, 4)
+STRUCT(drm_t3_space_wait_fd, SPACE_WAIT_FD_FIELDS, 24);
+
+#define SPACE_STATS_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, segment, 4, 4) \
+	F(T, stores, 8, 8) \
+	F(T, doorbells, 16, 8) \
+	F(T, local_bytes, 24, 8) \
+	F(T, remote_bytes, 32, 8) \
+	F(T, triggers, 40, 8) \
+	F(T, dma_bytes, 48, 8) \
+	F(T, link_bytes, 56, 8) \
+	F(T, nmc_elements, 64, 8) \
+	F(T, tiles, 72, 8) \
+	F(T, tiles_tracked, 80, 8) \
+	F(T, space_state, 88, 4) \
+	F(T, epoch, 92, 4) \
+	F(T, hw_space, 96, 4) \
+	F(T, generation, 100, 4) \
+	F(T, flags, 104, 4) \
+	F(T, pad, 108, 4)
+STRUCT(drm_t3_space_stats, SPACE_STATS_FIELDS, 112);
+
+#define EVENT_AREA_FIELDS(F, T) \
+	F(T, state, 0, 8) \
+	F(T, generation, 8, 4) \
+	F(T, faults, 12, 4) \
+	F(T, dropped, 16, 8) \
+	F(T, fault, 24, 40) \
+	F(T, segment, 64, 512) \
+	F(T, consumed, 576, 1024) \
+	F(T, ring, 1600, 640) \
+	F(T, reserved, 2240, 1856)
+STRUCT(drm_t3_event_area, EVENT_AREA_FIELDS, 4096);
+
+/* ------------------------------------------------------------------ requests */
+
+VALUE(DRM_IOCTL_T3_QUERY, 0xc0106440);
+VALUE(DRM_IOCTL_T3_BO_CREATE, 0xc0106441);
+VALUE(DRM_IOCTL_T3_BO_MMAP_OFFSET, 0xc0106442);
+VALUE(DRM_IOCTL_T3_SPACE_CREATE, 0xc0306443);
+VALUE(DRM_IOCTL_T3_SPACE_DESTROY, 0xc0086444);
+VALUE(DRM_IOCTL_T3_SPACE_RESET, 0xc0086445);
+VALUE(DRM_IOCTL_T3_SPACE_WAIT, 0xc0486446);
+VALUE(DRM_IOCTL_T3_SPACE_EVENTFD, 0xc0186447);
+VALUE(DRM_IOCTL_T3_SPACE_WAIT_FD, 0xc0186448);
+VALUE(DRM_IOCTL_T3_SPACE_STATS, 0xc0706449);
+VALUE(DRM_IOCTL_T3_SEGMENT_MAP, 0xc060644a);
+VALUE(DRM_IOCTL_T3_SEGMENT_UNMAP, 0xc010644b);
+VALUE(DRM_IOCTL_T3_SEGMENT_STAGING, 0xc028644c);
+VALUE(DRM_IOCTL_T3_GRANT_EXPORT, 0xc020644d);
+VALUE(DRM_IOCTL_T3_GRANT_REVOKE, 0xc010644e);
+VALUE(DRM_IOCTL_T3_GRANT_IMPORT, 0xc028644f);
+VALUE(DRM_IOCTL_T3_GRANT_RELEASE, 0xc0106450);
+VALUE(DRM_T3_IOCTL_COUNT, 17);
+
+/* -------------------------------------------------------------------- values */
+
+VALUE(DRM_T3_QUERY_DEVICE, 0);
+VALUE(DRM_T3_QUERY_COUNTERS, 1);
+
+VALUE(DRM_T3_SEGMENT_LOCAL, 1);
+VALUE(DRM_T3_SEGMENT_REMOTE, 2);
+VALUE(DRM_T3_SEGMENT_DMA, 3);
+
+VALUE(DRM_T3_OP_STORE, 0);
+VALUE(DRM_T3_OP_ADD, 1);
+VALUE(DRM_T3_OP_MIN, 2);
+VALUE(DRM_T3_OP_MAX, 3);
+
+VALUE(DRM_T3_I32, 0);
+VALUE(DRM_T3_F32, 1);
+VALUE(DRM_T3_F16, 2);
+VALUE(DRM_T3_BF16, 3);
+VALUE(DRM_T3_U8, 4);
+VALUE(DRM_T3_I8, 5);
+
+VALUE(DRM_T3_INIT_KEEP, 0);
+VALUE(DRM_T3_INIT_IDENTITY, 1);
+
+VALUE(DRM_T3_SPACE_IDLE, 1);
+VALUE(DRM_T3_SPACE_ARMING, 2);
+VALUE(DRM_T3_SPACE_ARMED, 3);
+VALUE(DRM_T3_SPACE_COMPLETE, 4);
+VALUE(DRM_T3_SPACE_FAULTED, 5);
+VALUE(DRM_T3_SPACE_DISABLED, 6);
+VALUE(DRM_T3_SPACE_QUIESCED, 7);
+VALUE(DRM_T3_SPACE_DEAD, 8);
+
+VALUE(DRM_T3_FAULT_NONE, 0);
+VALUE(DRM_T3_FAULT_UNMAPPED, 1);
+VALUE(DRM_T3_FAULT_WIDTH, 2);
+VALUE(DRM_T3_FAULT_TILE_CROSS, 3);
+VALUE(DRM_T3_FAULT_READ_REMOTE, 4);
+VALUE(DRM_T3_FAULT_NOT_ARMED, 5);
+VALUE(DRM_T3_FAULT_OVERSHOOT, 6);
+VALUE(DRM_T3_FAULT_BAD_DOORBELL, 7);
+VALUE(DRM_T3_FAULT_BAD_ARM, 8);
+VALUE(DRM_T3_FAULT_LINK, 9);
+VALUE(DRM_T3_FAULT_REJECTED, 10);
+VALUE(DRM_T3_FAULT_PEER_POISON, 11);
+VALUE(DRM_T3_FAULT_PEER_DEAD, 12);
+VALUE(DRM_T3_FAULT_HOST_DMA, 13);
+VALUE(DRM_T3_FAULT_COUNTER, 14);
+VALUE(DRM_T3_FAULT_POISON, 15);
+
+VALUE(DRM_T3_NAK_NONE, 0);
+VALUE(DRM_T3_NAK_NO_DEVICE, 1);
+VALUE(DRM_T3_NAK_NO_SPACE, 2);
+VALUE(DRM_T3_NAK_GENERATION, 3);
+VALUE(DRM_T3_NAK_NO_GRANT, 4);
+VALUE(DRM_T3_NAK_SEGMENT, 5);
+VALUE(DRM_T3_NAK_BOUNDS, 6);
+VALUE(DRM_T3_NAK_EPOCH, 7);
+VALUE(DRM_T3_NAK_NOT_ARMED, 8);
+VALUE(DRM_T3_NAK_FAULTED, 9);
+VALUE(DRM_T3_NAK_OVERSHOOT, 10);
+VALUE(DRM_T3_NAK_MALFORMED, 11);
+VALUE(DRM_T3_NAK_POISON, 12);
+
+VALUE(T3_DRIVER_MAJOR, 1);
+VALUE(DRM_T3_FEATURE_STAGING, 1);
+VALUE(DRM_T3_FEATURE_MINMAX, 2);
+VALUE(DRM_T3_FEATURE_MULTI, 8);
+VALUE(DRM_T3_FEATURE_BLOCKS, 16);
+VALUE(DRM_T3_FEATURE_BYTES, 32);
+VALUE(DRM_T3_COUNTERS_MAX, 32);
+VALUE(DRM_T3_WAIT_ARMED, 0);
+VALUE(DRM_T3_WAIT_TRACKED, 1);
+VALUE(DRM_T3_WAIT_DELIVERED, 2);
+VALUE(DRM_T3_DOORBELL_ARM, 0);
+VALUE(DRM_T3_DOORBELL_RELEASE, 8);
+VALUE(DRM_T3_DOORBELL_TILE, 16);
+VALUE(DRM_T3_FAULT_RING, 16);
+VALUE(DRM_T3_TILE_DOORBELL(1, 2, 3), 0x20100000003);
+VALUE(DRM_T3_WORD_EPOCH, 0xffffffff);
+VALUE(DRM_T3_WORD_TRACKED, 0x100000000);
+VALUE(DRM_T3_WORD_DELIVERED, 0x200000000);
+/* clang-format on */
