@@ -203,6 +203,7 @@ int t3_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file
 	struct t3_device *tdev = to_t3_device(drm);
 	struct drm_t3_bo_create *args = data;
 	struct t3_bo *bo;
+	u32 handle;
 	int ret;
 
 	if (args->flags || !args->size || args->size > tdev->caps.memory_size)
@@ -210,8 +211,11 @@ int t3_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file
 	bo = t3_bo_new(tdev, PAGE_ALIGN(args->size));
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
-	args->size = bo->base.size;
-	ret = drm_gem_handle_create(file, &bo->base, &args->handle);
+	ret = drm_gem_handle_create(file, &bo->base, &handle);
+	if (!ret) {
+		args->size = bo->base.size;
+		args->handle = handle;
+	}
 	t3_bo_put(bo);
 	return ret;
 }

@@ -32,25 +32,30 @@ static struct t3_space *t3_space_create(struct drm_file *file, struct t3_bo *bo,
 	return space;
 }
 
-/* The handle is reserved first, so that nothing fails when the space exists. */
+/*
+ * The handle is reserved first, so that nothing fails when the space exists; the
+ * caller is told of it last, as what fails changes no argument.
+ */
 static int t3_space_create_handle(struct drm_file *file, struct t3_bo *bo,
 				  struct drm_t3_space_create *args)
 {
 	struct t3_file *tfile = file->driver_priv;
 	struct t3_space *space;
+	u32 handle;
 	int ret;
 
-	ret = xa_alloc(&tfile->spaces, &args->space, NULL, xa_limit_31b, GFP_KERNEL_ACCOUNT);
+	ret = xa_alloc(&tfile->spaces, &handle, NULL, xa_limit_31b, GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return ret == -EBUSY ? -ENOSPC : ret;
 	space = t3_space_create(file, bo, args->max_tiles);
 	if (IS_ERR(space)) {
-		xa_erase(&tfile->spaces, args->space);
+		xa_erase(&tfile->spaces, handle);
 		return PTR_ERR(space);
 	}
 	/* Once stored, another thread may destroy it. */
 	t3_space_fill_args(space, args);
-	xa_store(&tfile->spaces, args->space, space, GFP_KERNEL_ACCOUNT);
+	args->space = handle;
+	xa_store(&tfile->spaces, handle, space, GFP_KERNEL_ACCOUNT);
 	return 0;
 }
 

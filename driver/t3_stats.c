@@ -86,6 +86,7 @@ static int t3_query_fill(struct t3_device *tdev, u32 type, union t3_answer *answ
 static int t3_query_copy(struct t3_device *tdev, struct drm_t3_query *args)
 {
 	union t3_answer *answer;
+	u32 size;
 	int ret;
 
 	answer = kzalloc(sizeof(*answer), GFP_KERNEL);
@@ -93,10 +94,12 @@ static int t3_query_copy(struct t3_device *tdev, struct drm_t3_query *args)
 		return -ENOMEM;
 	ret = t3_query_fill(tdev, args->type, answer);
 	if (ret >= 0) {
-		args->size = min_t(u32, args->size, ret);
-		ret = copy_to_user(u64_to_user_ptr(args->data), answer, args->size) ? -EFAULT : 0;
+		size = min_t(u32, args->size, ret);
+		ret = copy_to_user(u64_to_user_ptr(args->data), answer, size) ? -EFAULT : 0;
 	}
 	kfree(answer);
+	if (!ret)
+		args->size = size;
 	return ret;
 }
 

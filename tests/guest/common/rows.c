@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+/* A right argument for each ioctl, and single values that make it wrong. */
+#include <sys/ioctl.h>
+
+#include "rows.h"
+
+#define NO_HANDLE   0x7fffffffu
+#define BAD_POINTER 0xffffffff80000000ull /* the kernel's */
+
+/* ------------------------------------------------------------ right arguments */
+
+static void fill_query(struct world *world, void *arg)
+{
+	*(struct drm_t3_query *)arg = (struct drm_t3_query){
+		.type = DRM_T3_QUERY_DEVICE,
+		.size = sizeof(world->answer),
+		.data = (uintptr_t)world->answer,
+	};
+}
+
+static void fill_bo_create(struct world *world, void *arg)
+{
+	(void)world;
+	*(struct drm_t3_bo_create *)arg = (struct drm_t3_bo_create){
+		.size = PAGE,
+	};
+}
+
+static void fill_bo_mmap_offset(struct world *world, void *arg)
+{
+	*(struct drm_t3_bo_mmap_offset *)arg = (struct drm_t3_bo_mmap_offset){
+		.handle = world->spare_bo,
+	};
+}
+
+static void fill_space_create(struct world *world, void *arg)
+{
+	*(struct drm_t3_space_create *)arg = (struct drm_t3_space_create){
+		.bo_handle = world->spare_bo,
+		.max_tiles = 1,
+	};
+}
+
+static void fill_space(struct world *world, void *arg)
+{
+	*(struct drm_t3_space *)arg = (struct drm_t3_space){
+		.space = world->source.space,
+	};
+}
+
+static void fill_space_wait(struct world *world, void *arg)
+{
+	*(struct drm_t3_space_wait *)arg = (struct drm_t3_space_wait){
+		.space = world->source.space,
+		.what = DRM_T3_WAIT_DELIVERED,
+		.epoch = 1,
+		.segment_mask = 1,
+	};
+}
+
+static void fill_space_eventfd(struct world *world, void *arg)
+{
+	*(struct drm_t3_space_eventfd *)arg = (struct drm_t3_space_eventfd){
+		.space = world->source.space,
+		.fd = world->event_fd,
+		.segment_mask = 1,
+	};
+}
+
+static void fill_space_wait_fd(struct world *world, void *arg)
+{
+	*(struct drm_t3_space_wait_fd *)arg = (struct drm_t3_space_wait_fd){
+		.space = world->source.space,
+		.segment_mask = 1,
+	};
+}
+
+static void fill_space_stats(struct world *world, void *arg)
+{
+	*(struct drm_t3_space_stats *)arg = (struct drm_t3_space_stats){
+		.space = world->source.space,
+	};
+}
+
+static void fill_segment_unmap(struct world *world, void *arg)
+{
+	*(struct drm_t3_segment_unmap *)arg = (struct drm_t3_segment_unmap){
+		.space = world->source.space,
+	};
+}
+
+static void fill_segment_staging(struct world *world, void *arg)
+{
+	*(struct drm_t3_segment_staging *)arg = (struct drm_t3_segment_staging){
+		.space = world->source.space,
+		.bo_handle = world->spare_bo,
+		.slots = 1,
+		.slot_stride = RAW_SEGMENT_BYTES,
+	};
+}
+
+static void fill_grant_export(struct world *world, void *arg)
+{
+	*(struct drm_t3_grant_export *)arg = (struct drm_t3_grant_export){
+		.space = world->target.space,
+		.op_mask = 1u << DRM_T3_OP_ADD,
+		.segment_mask = 1,
+	};
+}
+
+static void fill_grant_revoke(struct world *world, void *arg)
+{
+	*(struct drm_t3_grant_revoke *)arg = (struct drm_t3_grant_revoke){
+		.space = world->target.space,
+		.grant = world->grant,
+	};
+}
+
+static void fill_grant_import(struct world *world, void *arg)
+{
+	*(struct drm_t3_grant_import *)arg = (struct drm_t3_grant_import){
+		.space = world->source.space,
+		.fd = world->grant_fd,
+	};
+}
+
+static void fill_grant_release(struct world *world, void *arg)
+{
+	*(struct drm_t3_grant_release *)arg = (struct drm_t3_grant_release){
+		.space = world->source.space,
+		.import = world->import,
+	};
+}
+
+static void fill_segment_map(struct world *world, void *argument)
+{
+	struct drm_t3_segment_map *arg = argument;
+
+	*arg = raw_sender(&world->source, DRM_T3_SEGMENT_DMA, world->import, 0);
+	arg->segment = 1;
+	arg->offset = 1024;
+	arg->block_tiles = 2;
+	arg->import_count = 1;
+	arg->imports = (uintptr_t)world->second;
+}
+
+/* ------------------------------------------------------------ wrong arguments */
+
+static const struct deviation bad_query[] = {
+	BAD(drm_t3_query, type, 2, EINVAL),
+	BAD(drm_t3_query, type, ~0u, EINVAL),
+	BAD(drm_t3_query, data, 8, EFAULT),
+	BAD(drm_t3_query, data, BAD_POINTER, EFAULT),
+};
+
+static const struct deviation bad_bo_create[] = {
+	BAD(drm_t3_bo_create, size, 0, EINVAL),
+	BAD(drm_t3_bo_create, size, ~0ull, EINVAL),
+	BAD(drm_t3_bo_create, size, 1ull << 62, EINVAL),
+};
+
+static const struct deviation bad_bo_mmap_offset[] = {
+	BAD(drm_t3_bo_mmap_offset, handle, 0, ENOENT),
+	BAD(drm_t3_bo_mmap_offset, handle, NO_HANDLE, ENOENT),
+};
+
+static const struct deviation bad_space_create[] = {
+	BAD(drm_t3_space_create, max_tiles, 0, EINVAL),
+	BAD(drm_t3_space_create, max_tiles, (1u << 20) + 1, EINVAL),
+	BAD(drm_t3_space_create, max_tiles, ~0u, EINVAL),
+	BAD(drm_t3_space_create, bo_handle, 0, ENOENT),
+	BAD(drm_t3_space_create, bo_handle, NO_HANDLE, ENOENT),
+	/* source's own, made first: it is behind a space */
+	BAD(drm_t3_space_create, bo_handle, 1, EBUSY),
+};
+
+static const struct deviation bad_space[] = {
+	BAD(drm_t3_space, space, 0, ENOENT),
+	BAD(drm_t3_space, space, NO_HANDLE, ENOENT),
+};
+
+static const struct deviation bad_space_wait[] = {
+	BAD(drm_t3_space_wait, what, 3, EINVAL),
+	BAD(drm_t3_space_wait, what, ~0u, EINVAL),
+	BAD(drm_t3_space_wait, epoch, 0, EINVAL),
+	BAD(drm_t3_space_wait, epoch, 2, ETIMEDOUT),
+	BAD(drm_t3_space_wait, segment_mask, 2, EINVAL),
+	BAD(drm_t3_space_wait, segment_mask, 1ull << 63, EINVAL),
+	BAD(drm_t3_space_wait, deadline_ns, -1, EINVAL),
+	BAD(drm_t3_space_wait, deadline_ns, INT64_MIN, EINVAL),
+	BAD(drm_t3_space_wait, space, 0, ENOENT),
+};
+
+static const struct deviation bad_space_eventfd[] = {
+	BAD(drm_t3_space_eventfd, segment_mask, 0, EINVAL),
+	BAD(drm_t3_space_eventfd, fd, -1, ENOENT),
+	BAD(drm_t3_space_eventfd, fd, -2, EBADF),
+	BAD(drm_t3_space_eventfd, fd, 1023, EBADF),
+	BAD(drm_t3_space_eventfd, fd, STDERR_FILENO, EINVAL),
+	BAD(drm_t3_space_eventfd, space, 0, ENOENT),
+};
+
+static const struct deviation bad_space_wait_fd[] = {
+	BAD(drm_t3_space_wait_fd, segment_mask, 0, EINVAL),
+	BAD(drm_t3_space_wait_fd, space, 0, ENOENT),
+};
+
+static const struct deviation bad_space_stats[] = {
+	BAD(drm_t3_space_stats, segment, 1, ENOENT),
+	BAD(drm_t3_space_stats, segment, 64, EINVAL),
+	BAD(drm_t3_space_stats, segment, ~0u, EINVAL),
+	BAD(drm_t3_space_stats, space, 0, ENOENT),
+};
+
+static const struct deviation bad_segment_map[] = {
+	BAD(drm_t3_segment_map, segment, 64, EINVAL),
+	BAD(drm_t3_segment_map, segment, ~0u, EINVAL),
+	BAD(drm_t3_segment_map, segment, 0, EEXIST),
+	BAD(drm_t3_segment_map, kind, 0, EINVAL),
+	BAD(drm_t3_segment_map, kind, 4, EINVAL),
+	BAD(drm_t3_segment_map, kind, ~0u, EINVAL),
+	BAD(drm_t3_segment_map, op, 4, EINVAL),
+	BAD(drm_t3_segment_map, op, ~0u, EINVAL),
+	BAD(drm_t3_segment_map, dtype, 6, EINVAL),
+	BAD(drm_t3_segment_map, dtype, ~0u, EINVAL),
+	BAD(drm_t3_segment_map, init, 2, EINVAL),
+	BAD(drm_t3_segment_map, init, ~0u, EINVAL),
+	BAD(drm_t3_segment_map, target_op, 4, EINVAL),
+	BAD(drm_t3_segment_map, target_op, ~0u, EINVAL),
+	BAD(drm_t3_segment_map, target_segment, 64, EINVAL),
+	BAD(drm_t3_segment_map, block_tiles, 257, EINVAL),
+	BAD(drm_t3_segment_map, block_tiles, ~0u, EINVAL),
+	BAD(drm_t3_segment_map, import_count, 0, EINVAL),
+	BAD(drm_t3_segment_map, import_count, ~0u, EINVAL),
+	BAD(drm_t3_segment_map, imports, 0, EINVAL),
+	BAD(drm_t3_segment_map, imports, 8, EFAULT),
+	BAD(drm_t3_segment_map, imports, BAD_POINTER, EFAULT),
+	BAD(drm_t3_segment_map, import, 0, ENOENT),
+	BAD(drm_t3_segment_map, space, 0, ENOENT),
+};
+
+static const struct deviation bad_segment_unmap[] = {
+	BAD(drm_t3_segment_unmap, segment, 1, ENOENT),
+	BAD(drm_t3_segment_unmap, segment, 64, EINVAL),
+	BAD(drm_t3_segment_unmap, segment, ~0u, EINVAL),
+	BAD(drm_t3_segment_unmap, space, 0, ENOENT),
+};
+
+static const struct deviation bad_segment_staging[] = {
+	BAD(drm_t3_segment_staging, segment, 1, ENOENT),
+	BAD(drm_t3_segment_staging, segment, 64, EINVAL),
+	BAD(drm_t3_segment_staging, slots, 0, EINVAL),
+	BAD(drm_t3_segment_staging, slots, 5, EINVAL),
+	BAD(drm_t3_segment_staging, slots, ~0u, EINVAL),
+	BAD(drm_t3_segment_staging, offset, 4, EINVAL),
+	BAD(drm_t3_segment_staging, offset, ~7ull, EINVAL),
+	BAD(drm_t3_segment_staging, slot_stride, 0, EINVAL),
+	BAD(drm_t3_segment_staging, slot_stride, RAW_SEGMENT_BYTES + 4, EINVAL),
+	BAD(drm_t3_segment_staging, bo_handle, 0, ENOENT),
+	BAD(drm_t3_segment_staging, space, 0, ENOENT),
+};
+
+static const struct deviation bad_grant_export[] = {
+	BAD(drm_t3_grant_export, op_mask, 0, EINVAL),
+	BAD(drm_t3_grant_export, op_mask, 1u << 4 | 1, EINVAL),
+	BAD(drm_t3_grant_export, op_mask, ~0u, EINVAL),
+	BAD(drm_t3_grant_export, segment_mask, 0, EINVAL),
+	BAD(drm_t3_grant_export, space, 0, ENOENT),
+};
+
+static const struct deviation bad_grant_revoke[] = {
+	BAD(drm_t3_grant_revoke, grant, 0, ENOENT),
+	BAD(drm_t3_grant_revoke, grant, NO_HANDLE, ENOENT),
+	BAD(drm_t3_grant_revoke, space, 0, ENOENT),
+};
+
+static const struct deviation bad_grant_import[] = {
+	BAD(drm_t3_grant_import, fd, -1, EBADF),
+	BAD(drm_t3_grant_import, fd, 1023, EBADF),
+	BAD(drm_t3_grant_import, fd, STDERR_FILENO, EINVAL),
+	BAD(drm_t3_grant_import, space, 0, ENOENT),
+};
+
+static const struct deviation bad_grant_release[] = {
+	BAD(drm_t3_grant_release, import, 0, ENOENT),
+	BAD(drm_t3_grant_release, import, NO_HANDLE, ENOENT),
+	BAD(drm_t3_grant_release, space, 0, ENOENT),
+};
+
+/* ---------------------------------------------------------------------- table */
+
+/* clang-format off */
+#define ROW(id, function, ...)                                                    \
+	{                                                                         \
+		.name = #id, .request = DRM_IOCTL_T3_##id, .fill = fill_##function, \
+		.bad = bad_##function, .bad_count = ROWS(bad_##function), __VA_ARGS__ \
+	}
+#define ZERO(type, member) { offsetof(struct type, member), sizeof(((struct type *)0)->member) }
+#define FLAGS_AND_PAD(type) .zero = { ZERO(type, flags), ZERO(type, pad) }
+
+const struct row abi_rows[DRM_T3_IOCTL_COUNT] = {
+	ROW(QUERY, query, .no_handle = true),
+	ROW(BO_CREATE, bo_create, .no_handle = true, .zero = { ZERO(drm_t3_bo_create, flags) }),
+	ROW(BO_MMAP_OFFSET, bo_mmap_offset, .zero = { ZERO(drm_t3_bo_mmap_offset, pad) }),
+	ROW(SPACE_CREATE, space_create, .zero = { ZERO(drm_t3_space_create, flags) }),
+	ROW(SPACE_DESTROY, space, .zero = { ZERO(drm_t3_space, flags) }),
+	ROW(SPACE_RESET, space, .zero = { ZERO(drm_t3_space, flags) }),
+	ROW(SPACE_WAIT, space_wait, .zero = { ZERO(drm_t3_space_wait, flags) }),
+	ROW(SPACE_EVENTFD, space_eventfd, FLAGS_AND_PAD(drm_t3_space_eventfd)),
+	ROW(SPACE_WAIT_FD, space_wait_fd, FLAGS_AND_PAD(drm_t3_space_wait_fd)),
+	ROW(SPACE_STATS, space_stats, FLAGS_AND_PAD(drm_t3_space_stats)),
+	ROW(SEGMENT_MAP, segment_map, .zero = { ZERO(drm_t3_segment_map, flags) },
+	    .older = { 80 }),
+	ROW(SEGMENT_UNMAP, segment_unmap, FLAGS_AND_PAD(drm_t3_segment_unmap)),
+	ROW(SEGMENT_STAGING, segment_staging, FLAGS_AND_PAD(drm_t3_segment_staging)),
+	ROW(GRANT_EXPORT, grant_export, FLAGS_AND_PAD(drm_t3_grant_export), .at_target = true),
+	ROW(GRANT_REVOKE, grant_revoke, FLAGS_AND_PAD(drm_t3_grant_revoke), .at_target = true),
+	ROW(GRANT_IMPORT, grant_import,
+	    .zero = { ZERO(drm_t3_grant_import, flags), ZERO(drm_t3_grant_import, pad),
+		      ZERO(drm_t3_grant_import, pad2) }),
+	ROW(GRANT_RELEASE, grant_release, FLAGS_AND_PAD(drm_t3_grant_release)),
+};
+/* clang-format on */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* One row for each ioctl: what is right, and what is wrong. */
+#ifndef T3_GUEST_ROWS_H
+#define T3_GUEST_ROWS_H
+
+#include "raw.h"
+
+#define MAX_FIELDS 3u
+#define MAX_OLDER  2u
+
+/* What a right argument of each ioctl needs: a space that sends, one that receives. */
+struct world {
+	struct raw source; /* rank 0; segment 0 is mapped, epoch 1 is over */
+	struct raw target; /* rank 1; the same */
+	uint32_t spare_bo;
+	uint32_t import, second_import; /* no segment uses them */
+	uint32_t second[1];
+	int grant_fd; /* of target, not imported */
+	uint32_t grant;
+	int event_fd;
+	int first_fd; /* of those that this world has opened */
+	uint8_t answer[512];
+};
+
+struct field {
+	size_t offset, size;
+};
+
+struct row {
+	const char *name;
+	unsigned long request;
+	bool at_target; /* made on target's file, else on source's */
+	bool no_handle; /* its first field is not a handle */
+	void (*fill)(struct world *world, void *arg);
+	struct field zero[MAX_FIELDS]; /* flags and pads */
+	size_t older[MAX_OLDER];       /* sizes of earlier minors: they succeed */
+	const struct deviation *bad;
+	size_t bad_count;
+};
+
+extern const struct row abi_rows[DRM_T3_IOCTL_COUNT];
+
+#endif /* T3_GUEST_ROWS_H */

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Every ioctl by one table: its argument short, exact and long, with each bit that must
+ * be zero, with values out of range, and half out of reach. What fails has no effect:
+ * the right argument works after all of that.
+ */
+#define _GNU_SOURCE /* close_range() */
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "rows.h"
+
+#define ARG_MAX	  128u
+#define IOCTL_MAX 16383u /* what the size field of a request holds */
+
+/* ---------------------------------------------------------------------- world */
+
+static void world_open(struct world *world)
+{
+	struct drm_t3_segment_map segment;
+	int fd = -1;
+
+	memset(world, 0, sizeof(*world));
+	world->first_fd = dup(STDERR_FILENO);
+	close(world->first_fd);
+	raw_open(&world->source, 0, PAGE);
+	raw_open(&world->target, 1, PAGE);
+	segment = raw_segment(&world->source);
+	CHECK_EQ(raw_map(&world->source, &segment), 0);
+	segment = raw_segment(&world->target);
+	CHECK_EQ(raw_map(&world->target, &segment), 0);
+	raw_run_epoch(&world->source, 1);
+	CHECK_EQ(bo_create(world->source.fd, PAGE, &world->spare_bo), 0);
+	world->import = raw_join(&world->source, &world->target);
+	CHECK_EQ(raw_export(&world->target, 1, 1u << DRM_T3_OP_ADD, &world->grant_fd,
+			    &world->grant),
+		 0);
+	CHECK_EQ(raw_export(&world->target, ~0ull, 0xf, &fd, NULL), 0);
+	CHECK_EQ(raw_import(&world->source, fd, &world->second_import), 0);
+	world->second[0] = world->second_import;
+	world->event_fd = eventfd(0, EFD_CLOEXEC);
+	CHECK(world->event_fd >= 0);
+}
+
+/* Also what the caller was not told: a struct cut short may lose a descriptor. */
+static void world_close(struct world *world)
+{
+	raw_unmap(&world->source);
+	raw_unmap(&world->target);
+	CHECK_EQ(close_range((unsigned int)world->first_fd, ~0u, 0), 0);
+}
+
+/* What an ioctl without effect leaves as it is. */
+struct snapshot {
+	uint64_t free[2];
+	int64_t next_fd;
+};
+
+static struct snapshot snapshot(void)
+{
+	struct snapshot now = { .free = { memory_free(0), memory_free(1) } };
+
+	now.next_fd = dup(STDERR_FILENO);
+	close((int)now.next_fd);
+	return now;
+}
+
+/* --------------------------------------------------------------------- calls */
+
+static int row_fd(const struct row *row, const struct world *world)
+{
+	return row->at_target ? world->target.fd : world->source.fd;
+}
+
+static unsigned long sized(const struct row *row, size_t size)
+{
+	return _IOC(_IOC_READ | _IOC_WRITE, 'd', _IOC_NR(row->request), size);
+}
+
+static size_t row_size(const struct row *row)
+{
+	return _IOC_SIZE(row->request);
+}
+
+static void fill(const struct row *row, struct world *world, uint8_t arg[ARG_MAX])
+{
+	CHECK(row_size(row) <= ARG_MAX);
+	memset(arg, 0, ARG_MAX);
+	row->fill(world, arg);
+}
+
+static int note(const struct row *row, const char *what, size_t where, int got, int want)
+{
+	if (got == want)
+		return 0;
+	fprintf(stderr, "# %s, %s %zu: %d, not %d\n", row->name, what, where, got, want);
+	return 1;
+}
+
+/* The right argument has its effect. */
+static int check_works(const struct row *row, struct world *world)
+{
+	uint8_t arg[ARG_MAX];
+
+	fill(row, world, arg);
+	return note(row, "exact", row_size(row), call(row_fd(row, world), row->request, arg), 0);
+}
+
+/* A call that must fail, leave its argument as it was, and have no effect. */
+static int check_fails(const struct row *row, struct world *world, uint8_t arg[ARG_MAX],
+		       const char *what, size_t where, int error)
+{
+	uint8_t before[ARG_MAX];
+	int wrong;
+
+	memcpy(before, arg, ARG_MAX);
+	wrong = note(row, what, where, call(row_fd(row, world), row->request, arg), -error);
+	return wrong + note(row, "results after", where, memcmp(before, arg, ARG_MAX) != 0, 0);
+}
+
+/* ---------------------------------------------------------------------- tests */
+
+static void test_table_is_whole(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < DRM_T3_IOCTL_COUNT; i++) {
+		CHECK(abi_rows[i].fill);
+		CHECK_EQ(_IOC_NR(abi_rows[i].request), DRM_COMMAND_BASE + i);
+	}
+}
+
+/* Runs a check with each row, in a world of its own; all failures are named. */
+static void for_each_row(int (*check)(const struct row *row, struct world *world))
+{
+	struct world world;
+	int wrong = 0;
+	size_t i;
+
+	for (i = 0; i < DRM_T3_IOCTL_COUNT; i++) {
+		world_open(&world);
+		wrong += check(&abi_rows[i], &world);
+		world_close(&world);
+	}
+	CHECK_EQ(wrong, 0);
+}
+
+static void test_exact(void **state)
+{
+	(void)state;
+	for_each_row(check_works);
+}
+
+/* What is behind the struct is not looked at, and stays as it is. */
+static int long_result(const struct row *row, size_t size, uint8_t tail)
+{
+	static uint8_t arg[IOCTL_MAX];
+	struct world world;
+	size_t i;
+	int got;
+
+	world_open(&world);
+	fill(row, &world, arg);
+	memset(arg + row_size(row), tail, sizeof(arg) - row_size(row));
+	got = call(row_fd(row, &world), sized(row, size), arg);
+	for (i = row_size(row); i < sizeof(arg); i++)
+		CHECK_EQ(arg[i], tail);
+	world_close(&world);
+	return got;
+}
+
+static int check_long(const struct row *row, uint8_t tail)
+{
+	size_t size = row_size(row);
+
+	return note(row, "long", size + 1, long_result(row, size + 1, tail), 0) +
+	       note(row, "long", size + 64, long_result(row, size + 64, tail), 0) +
+	       note(row, "long", IOCTL_MAX, long_result(row, IOCTL_MAX, tail), 0);
+}
+
+static void test_long_with_zeros(void **state)
+{
+	int wrong = 0;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < DRM_T3_IOCTL_COUNT; i++)
+		wrong += check_long(&abi_rows[i], 0);
+	CHECK_EQ(wrong, 0);
+}
+
+static void test_long_with_more(void **state)
+{
+	int wrong = 0;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < DRM_T3_IOCTL_COUNT; i++)
+		wrong += check_long(&abi_rows[i], 0xa5);
+	CHECK_EQ(wrong, 0);
+}
+
+/* The same world until a call has had its effect. */
+static int call_in_world(const struct row *row, struct world *world, size_t size, size_t keep,
+			 uint8_t arg[ARG_MAX])
+{
+	int got;
+
+	fill(row, world, arg);
+	memset(arg + keep, size > keep ? 0 : 0xa5, ARG_MAX - keep);
+	got = call(row_fd(row, world), sized(row, size), arg);
+	if (!got) {
+		world_close(world);
+		world_open(world);
+	}
+	return got;
+}
+
+/* A struct cut short is one with zeros from there on, and nothing is written there. */
+static int check_short(const struct row *row, struct world *world)
+{
+	uint8_t arg[ARG_MAX];
+	size_t size, i;
+	int wrong = 0, zeroed;
+
+	for (size = 0; size < row_size(row); size += 4) {
+		zeroed = call_in_world(row, world, row_size(row), size, arg);
+		wrong += note(row, "short", size, call_in_world(row, world, size, size, arg),
+			      zeroed);
+		for (i = size; i < ARG_MAX; i++)
+			wrong += note(row, "byte behind short", i, arg[i], 0xa5);
+	}
+	return wrong;
+}
+
+static void test_short(void **state)
+{
+	(void)state;
+	for_each_row(check_short);
+}
+
+/* A program that was built for an earlier minor. */
+static int check_older(const struct row *row, struct world *world)
+{
+	uint8_t arg[ARG_MAX];
+	int wrong = 0;
+	size_t i;
+
+	for (i = 0; i < MAX_OLDER && row->older[i]; i++)
+		wrong += note(row, "older", row->older[i],
+			      call_in_world(row, world, row->older[i], row->older[i], arg), 0);
+	return wrong;
+}
+
+static void test_older(void **state)
+{
+	(void)state;
+	for_each_row(check_older);
+}
+
+/* Alone, and beside a handle that is not there: this is looked at first. */
+static int check_zero_bit(const struct row *row, struct world *world, size_t offset,
+			  unsigned int bit)
+{
+	uint8_t arg[ARG_MAX];
+	int wrong;
+
+	fill(row, world, arg);
+	arg[offset + bit / 8] ^= (uint8_t)(1u << bit % 8);
+	wrong = check_fails(row, world, arg, "bit of the field at", offset, EINVAL);
+	if (row->no_handle)
+		return wrong;
+	memset(arg, 0x7f, 4);
+	return wrong +
+	       check_fails(row, world, arg, "no handle, bit of the field at", offset, EINVAL);
+}
+
+static int check_zero_bits(const struct row *row, struct world *world)
+{
+	struct snapshot before = snapshot(), after;
+	unsigned int bit;
+	int wrong = 0;
+	size_t i;
+
+	for (i = 0; i < MAX_FIELDS; i++)
+		for (bit = 0; bit < 8 * row->zero[i].size; bit++)
+			wrong += check_zero_bit(row, world, row->zero[i].offset, bit);
+	after = snapshot();
+	wrong += note(row, "something is left after bit", bit,
+		      memcmp(&before, &after, sizeof(before)) != 0, 0);
+	return wrong + check_works(row, world);
+}
+
+static void test_zero_bits(void **state)
+{
+	(void)state;
+	for_each_row(check_zero_bits);
+}
+
+static int check_bad_values(const struct row *row, struct world *world)
+{
+	struct snapshot before = snapshot(), after;
+	uint8_t arg[ARG_MAX];
+	int wrong = 0;
+	size_t i;
+
+	for (i = 0; i < row->bad_count; i++) {
+		fill(row, world, arg);
+		memcpy(arg + row->bad[i].offset, &row->bad[i].value, row->bad[i].size);
+		wrong += check_fails(row, world, arg, row->bad[i].what, i, row->bad[i].error);
+	}
+	after = snapshot();
+	wrong += note(row, "something is left after value", i,
+		      memcmp(&before, &after, sizeof(before)) != 0, 0);
+	return wrong + check_works(row, world);
+}
+
+static void test_bad_values(void **state)
+{
+	(void)state;
+	for_each_row(check_bad_values);
+}
+
+/* An argument that ends behind the last page that is there. */
+static int check_half_there(const struct row *row, struct world *world)
+{
+	uint8_t arg[ARG_MAX], *pages;
+	size_t there;
+	int wrong = 0;
+
+	pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(pages != MAP_FAILED);
+	CHECK_EQ(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
+	fill(row, world, arg);
+	for (there = 0; there < row_size(row); there += 4) {
+		memcpy(pages + PAGE - there, arg, there);
+		wrong +=
+			note(row, "bytes there", there,
+			     call(row_fd(row, world), row->request, pages + PAGE - there), -EFAULT);
+	}
+	munmap(pages, 2 * PAGE);
+	return wrong + check_works(row, world);
+}
+
+static void test_half_there(void **state)
+{
+	(void)state;
+	for_each_row(check_half_there);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_table_is_whole),	 TEST(test_exact),
+		SLOW_TEST(test_long_with_zeros), SLOW_TEST(test_long_with_more),
+		SLOW_TEST(test_short),		 TEST(test_older),
+		SLOW_TEST(test_zero_bits),	 SLOW_TEST(test_bad_values),
+		TEST(test_half_there),
+	};
+
+	return cmocka_run_group_tests_name("abi_table", tests, NULL, NULL);
+}
