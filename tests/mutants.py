@@ -95,6 +95,13 @@ MUTANTS = [
            "vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);"),
     Mutant("driver-get-unique", "guest", "driver/t3_fops.c",
            "	case DRM_IOCTL_NR(DRM_IOCTL_GET_UNIQUE):\n", ""),
+    Mutant("driver-pad2", "guest", "driver/t3_route.c",
+           "args->flags || args->pad || args->pad2", "args->flags || args->pad"),
+    Mutant("driver-compat", "guest", "driver/t3_fops.c",
+           "-EACCES : drm_compat_ioctl(filp, cmd, arg)", "-EACCES : -ENOTTY"),
+    Mutant("driver-early-handle", "guest", "driver/t3_space_ioctl.c",
+           "	space = t3_space_create(file, bo, args->max_tiles);\n",
+           "	args->space = handle;\n	space = t3_space_create(file, bo, args->max_tiles);\n"),
     Mutant("driver-bind-once", "guest", "driver/t3_route.c",
            "	if (grant->bound)\n		return -EBUSY;\n", ""),
 ]

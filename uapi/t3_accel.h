@@ -3,17 +3,35 @@
  * T3 accel driver: the ioctl interface of /dev/accel/accelN.
  *
  * Extension rules
- *  - A struct grows at its end only; the DRM core zero-fills what an older
- *    caller did not pass and drops what an older driver does not know. A new
- *    field's zero means the old behaviour.
- *  - Each addition bumps the driver's minor version and sets a T3_FEATURE_* bit.
- *  - `flags` bits without a name and every `pad` must be zero: -EINVAL.
+ *  - A struct grows at its end only, by multiples of 8 bytes, and its number stays.
+ *    The size in the request says how much the caller has. What a shorter struct
+ *    lacks reads as zeros, and no result is written there; so a new field's zero
+ *    means the old behaviour. Minor 0 had drm_t3_segment_map with 80 bytes.
+ *  - What a longer struct has more is neither looked at nor changed, whatever it
+ *    holds, by the DRM core: no error tells a newer program that an older driver
+ *    did not see its field. It must look at drm_t3_device_info.features first.
+ *  - Each addition bumps the driver's minor version and sets a DRM_T3_FEATURE_* bit.
+ *  - Pointers are __u64. What such a pointer leads to is an array of __u32, or an
+ *    answer with its size beside it. A future array of structs comes with the size
+ *    of one (its stride) in the struct that points to it.
+ *  - `flags` bits without a name (MBZ: all of them) and every `pad` must be zero, as
+ *    must be what is "else 0": -EINVAL. Unknown values of an enum are -EINVAL.
  *  - No bitfields, no implicit holes, no pointers but as __u64; 32- and 64-bit
  *    layouts are the same. Sizes are bytes unless said otherwise.
  *
+ * Order: flags, pads and values that need no object to be judged are looked at first,
+ * then pointers in the argument, then handles. An ioctl that fails has changed nothing,
+ * nor its argument, unless said otherwise there. One exception: when an argument can be
+ * read but not written, -EFAULT comes after the effect, and its results are lost.
+ *
  * Errors that every ioctl may return: -ENODEV (the device has gone), -EINVAL (a
- * flag, pad or value outside its range), -EFAULT, -ENOMEM, -EINTR. Others stand
- * at the ioctl. -ENOENT always means: no such handle in this open file.
+ * flag, pad or value outside its range), -EFAULT (the argument, or a pointer in it),
+ * -ENOMEM, -EINTR; those that configure a space also -EIO (a reset of the function has
+ * ended it: only DESTROY is left). Others stand at the ioctl. -ENOENT always means: no
+ * such handle in this open file.
+ *
+ * A 32-bit program: mmap() offsets are above 4 GiB (_FILE_OFFSET_BITS=64), and 8-byte
+ * words of doorbell page and event area need one 8-byte access (SSE2's movq).
  *
  * Handles of spaces and imports belong to one open file. Nothing is shared
  * between files but by file descriptor (T3_GRANT_EXPORT).
@@ -31,11 +49,32 @@
 extern "C" {
 #endif
 
+/* of DRM_IOCTL_VERSION */
 #define T3_DRIVER_NAME	"t3"
 #define T3_DRIVER_MAJOR 1
 #define T3_DRIVER_MINOR 1
 
-/* ioctl numbers, relative to DRM_COMMAND_BASE */
+/**
+ * enum drm_t3_ioctl_id - numbers of the ioctls, relative to DRM_COMMAND_BASE
+ * @DRM_T3_QUERY: &struct drm_t3_query
+ * @DRM_T3_BO_CREATE: &struct drm_t3_bo_create
+ * @DRM_T3_BO_MMAP_OFFSET: &struct drm_t3_bo_mmap_offset
+ * @DRM_T3_SPACE_CREATE: &struct drm_t3_space_create
+ * @DRM_T3_SPACE_DESTROY: &struct drm_t3_space
+ * @DRM_T3_SPACE_RESET: &struct drm_t3_space
+ * @DRM_T3_SPACE_WAIT: &struct drm_t3_space_wait
+ * @DRM_T3_SPACE_EVENTFD: &struct drm_t3_space_eventfd
+ * @DRM_T3_SPACE_WAIT_FD: &struct drm_t3_space_wait_fd
+ * @DRM_T3_SPACE_STATS: &struct drm_t3_space_stats
+ * @DRM_T3_SEGMENT_MAP: &struct drm_t3_segment_map
+ * @DRM_T3_SEGMENT_UNMAP: &struct drm_t3_segment_unmap
+ * @DRM_T3_SEGMENT_STAGING: &struct drm_t3_segment_staging
+ * @DRM_T3_GRANT_EXPORT: &struct drm_t3_grant_export
+ * @DRM_T3_GRANT_REVOKE: &struct drm_t3_grant_revoke
+ * @DRM_T3_GRANT_IMPORT: &struct drm_t3_grant_import
+ * @DRM_T3_GRANT_RELEASE: &struct drm_t3_grant_release
+ * @DRM_T3_IOCTL_COUNT: how many there are; grows
+ */
 enum drm_t3_ioctl_id {
 	DRM_T3_QUERY = 0,
 	DRM_T3_BO_CREATE,
@@ -59,18 +98,24 @@ enum drm_t3_ioctl_id {
 
 /* -------------------------------------------------------------------- query */
 
+/**
+ * enum drm_t3_query_type - what to ask for
+ * @DRM_T3_QUERY_DEVICE: &struct drm_t3_device_info
+ * @DRM_T3_QUERY_COUNTERS: &struct drm_t3_counters
+ */
 enum drm_t3_query_type {
-	DRM_T3_QUERY_DEVICE = 0,   /* struct drm_t3_device_info */
-	DRM_T3_QUERY_COUNTERS = 1, /* struct drm_t3_counters */
+	DRM_T3_QUERY_DEVICE = 0,
+	DRM_T3_QUERY_COUNTERS = 1,
 };
 
 /**
  * struct drm_t3_query - ask for device facts
  *
  * With data = 0, size returns the full size of the answer. Otherwise at most
- * size bytes are copied and size returns how many were.
+ * size bytes are copied and size returns how many were: a longer answer of a newer
+ * driver is cut, a shorter one of an older driver ends where size says.
  *
- * Errors: -EINVAL unknown type.
+ * Errors: -EINVAL unknown type; -EFAULT size bytes cannot be written at data.
  */
 struct drm_t3_query {
 	/** @type: enum drm_t3_query_type */
@@ -81,13 +126,18 @@ struct drm_t3_query {
 	__u64 data;
 };
 
-#define DRM_T3_FEATURE_STAGING (1ull << 0)
-#define DRM_T3_FEATURE_MINMAX  (1ull << 1)
+/* What device and driver can do: do not use what is not set. */
+#define DRM_T3_FEATURE_STAGING (1ull << 0) /* T3_SEGMENT_STAGING, tile doorbells */
+#define DRM_T3_FEATURE_MINMAX  (1ull << 1) /* DRM_T3_OP_MIN, DRM_T3_OP_MAX */
 #define DRM_T3_FEATURE_MULTI   (1ull << 3) /* minor 1: several imports for a segment */
 #define DRM_T3_FEATURE_BLOCKS  (1ull << 4) /* minor 1: block_tiles */
 #define DRM_T3_FEATURE_BYTES   (1ull << 5) /* minor 1: dtypes U8 and I8 */
 
-/** struct drm_t3_device_info - what does not change while the device is bound */
+/**
+ * struct drm_t3_device_info - answer of DRM_T3_QUERY_DEVICE
+ *
+ * Nothing of it but memory_free changes while the device is bound.
+ */
 struct drm_t3_device_info {
 	/** @features: DRM_T3_FEATURE_* */
 	__u64 features;
@@ -125,14 +175,17 @@ struct drm_t3_device_info {
 	__u32 staging_slots;
 };
 
-#define DRM_T3_COUNTERS_MAX 32
+#define DRM_T3_COUNTERS_MAX 32 /* entries of drm_t3_counters.value */
 
-/** struct drm_t3_counters - device counters since its last reset */
+/**
+ * struct drm_t3_counters - answer of DRM_T3_QUERY_COUNTERS: since the device's last reset
+ */
 struct drm_t3_counters {
 	/** @vtime_ns: the fabric's virtual clock */
 	__u64 vtime_ns;
 	/** @count: valid entries of value */
 	__u32 count;
+	/** @pad: 0 */
 	__u32 pad;
 	/** @value: index is enum t3_counter_id of t3_hw.h */
 	__u64 value[DRM_T3_COUNTERS_MAX];
@@ -145,7 +198,7 @@ struct drm_t3_counters {
  *
  * The handle is a GEM handle of this file (close it with DRM_IOCTL_GEM_CLOSE).
  *
- * Errors: -EINVAL size 0 or above the device's memory; -ENOSPC no room.
+ * Errors: -EINVAL size 0 or above the device's memory; -ENOSPC no contiguous room.
  */
 struct drm_t3_bo_create {
 	/** @size: in: bytes; out: rounded up to pages */
@@ -164,6 +217,7 @@ struct drm_t3_bo_create {
 struct drm_t3_bo_mmap_offset {
 	/** @handle: GEM handle */
 	__u32 handle;
+	/** @pad: MBZ */
 	__u32 pad;
 	/** @offset: out */
 	__u64 offset;
@@ -178,8 +232,9 @@ struct drm_t3_bo_mmap_offset {
  * mappings come with it, through mmap(MAP_SHARED) of the node at these offsets;
  * none may be longer than its size. The event area can be mapped PROT_READ only.
  *
- * Errors: -ENOENT; -ENOSPC no space id, aperture range or device memory left;
- * -EBUSY the buffer is already behind a space.
+ * Errors: -ENOENT; -EINVAL max_tiles; -ENOSPC no space id, aperture range or device
+ * memory left; -EBUSY the buffer is already behind a space; -EIO the function was reset
+ * meanwhile: another try may succeed.
  */
 struct drm_t3_space_create {
 	/** @bo_handle: GEM handle of this file */
@@ -196,7 +251,7 @@ struct drm_t3_space_create {
 	__u64 aperture_offset;
 	/** @doorbell_offset: out: for mmap of 4096 bytes, write only in effect */
 	__u64 doorbell_offset;
-	/** @event_offset: out: for mmap of 4096 bytes, struct t3_event_area */
+	/** @event_offset: out: for mmap of 4096 bytes, &struct drm_t3_event_area */
 	__u64 event_offset;
 };
 
@@ -205,14 +260,14 @@ struct drm_t3_space_create {
  *
  * DESTROY zaps the mappings of aperture and doorbell page (a later touch gives
  * SIGBUS; the event area stays readable and says DEAD), revokes its grants and
- * frees the handle; a wait for it returns -ENOENT. RESET leaves any state but DISABLED: counts and
- * ready tiles are dropped, imports and routes are cut on both sides (segments
+ * frees the handle; a wait for it returns -ENOENT. RESET leaves any state but DISABLED:
+ * counts and ready tiles are dropped, imports and routes are cut on both sides (segments
  * that used them are unmapped, grants stay revoked), local segments stay mapped,
  * and the generation changes. After it the first ARM may name any epoch.
  *
- * Errors: -ENOENT; -EIO the device did not quiesce, so its function was reset:
- * every space of it is DEAD then, waits return -ENODEV, configuration -EIO, and
- * only DESTROY is left.
+ * Errors: -ENOENT; -EIO of DESTROY: the space is gone, but the device did not quiesce,
+ * so its function was reset: every other space of it is DEAD then, waits return
+ * -ENODEV, configuration -EIO, and only DESTROY is left.
  */
 struct drm_t3_space {
 	/** @space: handle */
@@ -221,12 +276,26 @@ struct drm_t3_space {
 	__u32 flags;
 };
 
+/**
+ * enum drm_t3_segment_kind - where updates of a segment go
+ * @DRM_T3_SEGMENT_LOCAL: they are applied here
+ * @DRM_T3_SEGMENT_REMOTE: each store is sent to the peer, nothing is kept
+ * @DRM_T3_SEGMENT_DMA: they are applied here, and a tile that is complete is sent to the
+ *     peer
+ */
 enum drm_t3_segment_kind {
 	DRM_T3_SEGMENT_LOCAL = 1,
 	DRM_T3_SEGMENT_REMOTE = 2,
 	DRM_T3_SEGMENT_DMA = 3,
 };
 
+/**
+ * enum drm_t3_op - how an update changes what is there
+ * @DRM_T3_OP_STORE: it replaces it
+ * @DRM_T3_OP_ADD: sum; integers wrap
+ * @DRM_T3_OP_MIN: the lesser (DRM_T3_FEATURE_MINMAX)
+ * @DRM_T3_OP_MAX: the greater (DRM_T3_FEATURE_MINMAX)
+ */
 enum drm_t3_op {
 	DRM_T3_OP_STORE = 0,
 	DRM_T3_OP_ADD = 1,
@@ -234,18 +303,33 @@ enum drm_t3_op {
 	DRM_T3_OP_MAX = 3,
 };
 
+/**
+ * enum drm_t3_dtype - type of an element, little-endian
+ * @DRM_T3_I32: signed, 4 bytes
+ * @DRM_T3_F32: IEEE 754 binary32
+ * @DRM_T3_F16: IEEE 754 binary16
+ * @DRM_T3_BF16: bfloat16
+ * @DRM_T3_U8: 1 byte; op and target_op STORE only, as I8 (DRM_T3_FEATURE_BYTES)
+ * @DRM_T3_I8: signed, 1 byte (DRM_T3_FEATURE_BYTES)
+ */
 enum drm_t3_dtype {
 	DRM_T3_I32 = 0,
 	DRM_T3_F32 = 1,
 	DRM_T3_F16 = 2,
 	DRM_T3_BF16 = 3,
-	DRM_T3_U8 = 4, /* op and target_op STORE only, as I8 */
+	DRM_T3_U8 = 4,
 	DRM_T3_I8 = 5,
 };
 
+/**
+ * enum drm_t3_init - what the first update of a tile in an epoch meets
+ * @DRM_T3_INIT_KEEP: what the buffer held
+ * @DRM_T3_INIT_IDENTITY: the op's identity: 0, or the greatest or least value for MIN
+ *     and MAX
+ */
 enum drm_t3_init {
-	DRM_T3_INIT_KEEP = 0,	  /* tiles keep what the buffer held */
-	DRM_T3_INIT_IDENTITY = 1, /* a tile starts at the op's identity each epoch */
+	DRM_T3_INIT_KEEP = 0,
+	DRM_T3_INIT_IDENTITY = 1,
 };
 
 /**
@@ -261,11 +345,11 @@ enum drm_t3_init {
  * reached is sent to the peer, or block_tiles tiles when all of them are. With
  * further imports, each store or tile is sent through every one of them.
  *
- * Errors: -ENOENT space or an import; -EINVAL segment index, geometry, range,
- * enum, an import named twice; -EEXIST index in use, or overlap; -ENOSPC more
- * tiles than max_tiles, or no segment left on the device; -EBUSY the space is
- * armed, complete or faulted; -EACCES the grant behind import does not allow target_segment or
- * target_op; -EOWNERDEAD the grant was revoked or its owner is gone; -ERANGE the
+ * Errors: -ENOENT space or an import; -EINVAL segment index, geometry, range, enum, an
+ * import named twice; -EFAULT imports; -EEXIST index in use, or overlap; -ENOSPC more
+ * tiles than max_tiles, or no segment left on the device; -EBUSY the space is armed,
+ * complete or faulted; -EACCES the grant behind an import does not allow target_segment
+ * or target_op; -EOWNERDEAD the grant was revoked or its owner is gone; -ERANGE the
  * target range is outside the target segment, or its type or op differs (checked when
  * that segment is mapped already, else by the device at the first update).
  */
@@ -319,12 +403,17 @@ struct drm_t3_segment_map {
 /**
  * struct drm_t3_segment_unmap - take a segment out of its space
  *
- * Errors: -ENOENT space, or no such segment; -EBUSY as T3_SEGMENT_MAP.
+ * Errors: -ENOENT space, or nothing is mapped there; -EINVAL segment index; -EBUSY as
+ * T3_SEGMENT_MAP.
  */
 struct drm_t3_segment_unmap {
+	/** @space: handle */
 	__u32 space;
+	/** @segment: index */
 	__u32 segment;
+	/** @flags: MBZ */
 	__u32 flags;
+	/** @pad: MBZ */
 	__u32 pad;
 };
 
@@ -335,22 +424,28 @@ struct drm_t3_segment_unmap {
  * buffer, rows at the segment's pitch. slots = 0 takes the buffer away. The
  * segment pins the buffer.
  *
- * Errors: -ENOENT space, segment or buffer; -EINVAL slots, stride or range; -EBUSY
- * as T3_SEGMENT_MAP.
+ * Errors: -ENOENT space, segment or buffer; -EINVAL segment index, slots, stride or
+ * range, or not 0 where slots = 0 needs it; -EBUSY as T3_SEGMENT_MAP.
  */
 struct drm_t3_segment_staging {
+	/** @space: handle */
 	__u32 space;
+	/** @segment: index */
 	__u32 segment;
 	/** @bo_handle: GEM handle; 0 when slots is 0 */
 	__u32 bo_handle;
 	/** @slots: 0 .. staging_slots */
 	__u32 slots;
-	/** @offset: of slot 0 in the buffer, multiple of 8 */
+	/** @offset: of slot 0 in the buffer, multiple of 8; 0 when slots is 0 */
 	__u64 offset;
-	/** @slot_stride: multiple of 8, at least (rows - 1) * pitch + row_bytes */
+	/**
+	 * @slot_stride: multiple of 8, at least (rows - 1) * pitch + row_bytes; 0 when
+	 * slots is 0
+	 */
 	__u64 slot_stride;
 	/** @flags: MBZ */
 	__u32 flags;
+	/** @pad: MBZ */
 	__u32 pad;
 };
 
@@ -362,7 +457,8 @@ struct drm_t3_segment_staging {
  * The fd is O_CLOEXEC. It may be passed to other processes and be imported
  * once. Closing it without an import drops the grant.
  *
- * Errors: -ENOENT; -EINVAL empty mask; -EMFILE; -ENOSPC too many grants.
+ * Errors: -ENOENT; -EINVAL empty mask, or an op that does not exist; -EMFILE, -ENFILE no
+ * file; -ENOSPC the space has space_imports grants.
  */
 struct drm_t3_grant_export {
 	/** @space: handle of the space that receives */
@@ -377,6 +473,7 @@ struct drm_t3_grant_export {
 	__u32 grant;
 	/** @fd: out */
 	__s32 fd;
+	/** @pad: MBZ */
 	__u32 pad;
 };
 
@@ -385,12 +482,16 @@ struct drm_t3_grant_export {
  *
  * From its return on no update of that importer is applied.
  *
- * Errors: -ENOENT.
+ * Errors: -ENOENT space or grant (also: revoked already, or dropped with its fd).
  */
 struct drm_t3_grant_revoke {
+	/** @space: handle */
 	__u32 space;
+	/** @grant: handle of T3_GRANT_EXPORT */
 	__u32 grant;
+	/** @flags: MBZ */
 	__u32 flags;
+	/** @pad: MBZ */
 	__u32 pad;
 };
 
@@ -415,41 +516,60 @@ struct drm_t3_grant_import {
 	__u32 import;
 	/** @rank: out: of the device that owns the target space */
 	__u32 rank;
+	/** @pad: MBZ */
 	__u32 pad;
 	/** @segment_mask: out: what the grant allows */
 	__u64 segment_mask;
 	/** @op_mask: out: what the grant allows */
 	__u32 op_mask;
+	/** @pad2: MBZ */
 	__u32 pad2;
 };
 
 /**
  * struct drm_t3_grant_release - give an import up
  *
- * Errors: -ENOENT; -EBUSY a segment uses it, or the space is armed.
+ * The grant stays used up: it cannot be imported again.
+ *
+ * Errors: -ENOENT space or import; -EBUSY a segment uses it, or the space is armed.
  */
 struct drm_t3_grant_release {
+	/** @space: handle */
 	__u32 space;
+	/** @import: handle of T3_GRANT_IMPORT */
 	__u32 import;
+	/** @flags: MBZ */
 	__u32 flags;
+	/** @pad: MBZ */
 	__u32 pad;
 };
 
 /* -------------------------------------------------------------------- waits */
 
+/* drm_t3_space_wait.what */
 #define DRM_T3_WAIT_ARMED     0 /* the space is armed (or past it) in epoch */
 #define DRM_T3_WAIT_TRACKED   1 /* counts of all segments in mask are reached */
 #define DRM_T3_WAIT_DELIVERED 2 /* and their targets acknowledged */
 
-/** struct drm_t3_fault - the first fault since reset; t3_hw.h: t3_fault_record */
+/**
+ * struct drm_t3_fault - one fault of a space
+ */
 struct drm_t3_fault {
+	/** @kind: enum drm_t3_fault_kind */
 	__u32 kind;
+	/** @detail: REJECTED: enum drm_t3_nak, else 0 */
 	__u32 detail;
+	/** @segment: index, ~0: none */
 	__u32 segment;
+	/** @tile: of the segment, ~0: none */
 	__u32 tile;
+	/** @offset: byte in the space, ~0: none */
 	__u64 offset;
+	/** @epoch: in which it happened */
 	__u32 epoch;
+	/** @src_rank: rank it came from or was sent to; own rank: the CPU */
 	__u32 src_rank;
+	/** @vtime_ns: the fabric's virtual clock */
 	__u64 vtime_ns;
 };
 
@@ -457,10 +577,12 @@ struct drm_t3_fault {
  * struct drm_t3_space_wait - sleep until the space has come so far
  *
  * A wait for an epoch that was released already succeeds. Restartable: the
- * deadline is absolute.
+ * deadline is absolute, and no input is changed.
  *
- * Errors: -ENOENT; -ETIMEDOUT; -EIO the space is faulted: fault is filled;
- * -EINVAL mask names a segment that is not mapped (0: all that are mapped).
+ * Errors: -ENOENT (also: destroyed meanwhile); -ETIMEDOUT; -EIO the space is faulted:
+ * fault is filled; -ENODEV the space is DEAD; -EINTR a signal whose handler has no
+ * SA_RESTART; -EINVAL what, epoch 0, a negative deadline, or the mask names a segment
+ * that is not mapped.
  */
 struct drm_t3_space_wait {
 	/** @space: handle */
@@ -475,7 +597,7 @@ struct drm_t3_space_wait {
 	__u64 segment_mask;
 	/** @deadline_ns: CLOCK_MONOTONIC, absolute; 0 polls, negative is -EINVAL */
 	__s64 deadline_ns;
-	/** @fault: out, with -EIO */
+	/** @fault: out: with -EIO the first since RESET, else zeros */
 	struct drm_t3_fault fault;
 };
 
@@ -485,16 +607,19 @@ struct drm_t3_space_wait {
  * It is signalled when all segments in mask are delivered, and when the space
  * faults or dies. One eventfd per mask; fd = -1 removes the one of that mask.
  *
- * Errors: -ENOENT (also: nothing to remove); -EBADF; -EINVAL fd is no eventfd;
- * -EEXIST the mask has one; -ENOSPC more than 64 per space.
+ * Errors: -ENOENT (also: nothing to remove); -EBADF; -EINVAL fd is no eventfd, or the
+ * mask is 0; -EEXIST the mask has one; -ENOSPC more than 64 per space.
  */
 struct drm_t3_space_eventfd {
+	/** @space: handle */
 	__u32 space;
+	/** @fd: an eventfd, or -1 */
 	__s32 fd;
 	/** @segment_mask: not 0 */
 	__u64 segment_mask;
 	/** @flags: MBZ */
 	__u32 flags;
+	/** @pad: MBZ */
 	__u32 pad;
 };
 
@@ -504,9 +629,10 @@ struct drm_t3_space_eventfd {
  * poll(): POLLIN the mask is delivered in the current epoch, POLLERR faulted,
  * POLLHUP the space or device is gone. The fd is O_CLOEXEC.
  *
- * Errors: -ENOENT; -EMFILE.
+ * Errors: -ENOENT; -EINVAL mask 0; -EMFILE, -ENFILE no file.
  */
 struct drm_t3_space_wait_fd {
+	/** @space: handle */
 	__u32 space;
 	/** @fd: out */
 	__s32 fd;
@@ -514,16 +640,19 @@ struct drm_t3_space_wait_fd {
 	__u64 segment_mask;
 	/** @flags: MBZ */
 	__u32 flags;
+	/** @pad: MBZ */
 	__u32 pad;
 };
 
 /**
  * struct drm_t3_space_stats - counters of one segment, since its map or reset
  *
- * Errors: -ENOENT space or segment.
+ * Errors: -ENOENT space, or nothing is mapped there; -EINVAL segment index.
  */
 struct drm_t3_space_stats {
+	/** @space: handle */
 	__u32 space;
+	/** @segment: index */
 	__u32 segment;
 	/** @stores: out: tracked stores by the CPU */
 	__u64 stores;
@@ -555,6 +684,7 @@ struct drm_t3_space_stats {
 	__u32 generation;
 	/** @flags: MBZ */
 	__u32 flags;
+	/** @pad: MBZ */
 	__u32 pad;
 };
 
@@ -571,6 +701,17 @@ struct drm_t3_space_stats {
 #define DRM_T3_TILE_DOORBELL(segment, slot, tile) \
 	((__u64)(tile) | (__u64)(segment) << 32 | (__u64)(slot) << 40)
 
+/**
+ * enum drm_t3_space_state - state of a space, as SPEC.md describes them
+ * @DRM_T3_SPACE_IDLE: configured; epoch is the last one released, or 0
+ * @DRM_T3_SPACE_ARMING: waits until all targets report the epoch
+ * @DRM_T3_SPACE_ARMED: takes updates
+ * @DRM_T3_SPACE_COMPLETE: all segments are tracked and delivered; until RELEASE
+ * @DRM_T3_SPACE_FAULTED: left by RESET or DESTROY only
+ * @DRM_T3_SPACE_DISABLED: being destroyed, packets are in flight
+ * @DRM_T3_SPACE_QUIESCED: being destroyed, nothing is in flight
+ * @DRM_T3_SPACE_DEAD: the device or the space is gone
+ */
 enum drm_t3_space_state {
 	DRM_T3_SPACE_IDLE = 1,
 	DRM_T3_SPACE_ARMING = 2,
@@ -579,28 +720,63 @@ enum drm_t3_space_state {
 	DRM_T3_SPACE_FAULTED = 5,
 	DRM_T3_SPACE_DISABLED = 6,
 	DRM_T3_SPACE_QUIESCED = 7,
-	DRM_T3_SPACE_DEAD = 8, /* the device or the space is gone */
+	DRM_T3_SPACE_DEAD = 8,
 };
 
+/**
+ * enum drm_t3_fault_kind - what went wrong
+ * @DRM_T3_FAULT_NONE: nothing
+ * @DRM_T3_FAULT_UNMAPPED: access outside every segment, or in padding
+ * @DRM_T3_FAULT_WIDTH: below element size, above 8, or misaligned
+ * @DRM_T3_FAULT_TILE_CROSS: one store over a tile's edge
+ * @DRM_T3_FAULT_READ_REMOTE: read of a remote segment
+ * @DRM_T3_FAULT_NOT_ARMED: update outside ARMED
+ * @DRM_T3_FAULT_OVERSHOOT: more updates than the tile expects
+ * @DRM_T3_FAULT_BAD_DOORBELL: unknown offset or width, bad segment, slot or tile
+ * @DRM_T3_FAULT_BAD_ARM: ARM or RELEASE in the wrong state or order
+ * @DRM_T3_FAULT_LINK: replay buffer full or retries exhausted
+ * @DRM_T3_FAULT_REJECTED: by the target: detail is &enum drm_t3_nak
+ * @DRM_T3_FAULT_PEER_POISON: a source of this space has faulted or gone
+ * @DRM_T3_FAULT_PEER_DEAD: a target of this space has faulted or gone
+ * @DRM_T3_FAULT_HOST_DMA: the event area could not be written
+ * @DRM_T3_FAULT_COUNTER: counter table or tile list found corrupt
+ * @DRM_T3_FAULT_POISON: poisoned memory under an update, a read or a DMA
+ */
 enum drm_t3_fault_kind {
 	DRM_T3_FAULT_NONE = 0,
-	DRM_T3_FAULT_UNMAPPED = 1,    /* access outside every segment, or in padding */
-	DRM_T3_FAULT_WIDTH = 2,	      /* below element size, above 8, or misaligned */
-	DRM_T3_FAULT_TILE_CROSS = 3,  /* one store over a tile's edge */
-	DRM_T3_FAULT_READ_REMOTE = 4, /* read of a remote segment */
-	DRM_T3_FAULT_NOT_ARMED = 5,   /* update outside ARMED */
-	DRM_T3_FAULT_OVERSHOOT = 6,   /* more updates than the tile expects */
+	DRM_T3_FAULT_UNMAPPED = 1,
+	DRM_T3_FAULT_WIDTH = 2,
+	DRM_T3_FAULT_TILE_CROSS = 3,
+	DRM_T3_FAULT_READ_REMOTE = 4,
+	DRM_T3_FAULT_NOT_ARMED = 5,
+	DRM_T3_FAULT_OVERSHOOT = 6,
 	DRM_T3_FAULT_BAD_DOORBELL = 7,
-	DRM_T3_FAULT_BAD_ARM = 8, /* ARM or RELEASE in the wrong state or order */
+	DRM_T3_FAULT_BAD_ARM = 8,
 	DRM_T3_FAULT_LINK = 9,
-	DRM_T3_FAULT_REJECTED = 10,    /* by the target: detail = enum drm_t3_nak */
-	DRM_T3_FAULT_PEER_POISON = 11, /* a source of this space has faulted or gone */
-	DRM_T3_FAULT_PEER_DEAD = 12,   /* a target of this space has faulted or gone */
+	DRM_T3_FAULT_REJECTED = 10,
+	DRM_T3_FAULT_PEER_POISON = 11,
+	DRM_T3_FAULT_PEER_DEAD = 12,
 	DRM_T3_FAULT_HOST_DMA = 13,
 	DRM_T3_FAULT_COUNTER = 14,
-	DRM_T3_FAULT_POISON = 15, /* poisoned memory under an update, a read or a DMA */
+	DRM_T3_FAULT_POISON = 15,
 };
 
+/**
+ * enum drm_t3_nak - why a target rejected an update
+ * @DRM_T3_NAK_NONE: it did not
+ * @DRM_T3_NAK_NO_DEVICE: no device of that rank answers
+ * @DRM_T3_NAK_NO_SPACE: the space is destroyed, or being so
+ * @DRM_T3_NAK_GENERATION: the space was reset
+ * @DRM_T3_NAK_NO_GRANT: revoked, or segment or op not granted
+ * @DRM_T3_NAK_SEGMENT: not mapped, of another type, or remote
+ * @DRM_T3_NAK_BOUNDS: outside the segment
+ * @DRM_T3_NAK_EPOCH: the target is in another epoch
+ * @DRM_T3_NAK_NOT_ARMED: the target is not ARMED
+ * @DRM_T3_NAK_FAULTED: the target is FAULTED
+ * @DRM_T3_NAK_OVERSHOOT: more updates than the tile expects
+ * @DRM_T3_NAK_MALFORMED: the packet makes no sense
+ * @DRM_T3_NAK_POISON: the target's memory is poisoned
+ */
 enum drm_t3_nak {
 	DRM_T3_NAK_NONE = 0,
 	DRM_T3_NAK_NO_DEVICE = 1,
@@ -614,14 +790,15 @@ enum drm_t3_nak {
 	DRM_T3_NAK_FAULTED = 9,
 	DRM_T3_NAK_OVERSHOOT = 10,
 	DRM_T3_NAK_MALFORMED = 11,
-	DRM_T3_NAK_POISON = 12, /* the target's memory is poisoned */
+	DRM_T3_NAK_POISON = 12,
 };
 
-#define DRM_T3_FAULT_RING 16
+#define DRM_T3_FAULT_RING 16 /* entries of drm_t3_event_area.ring */
 
+/* drm_t3_event_area.segment */
 #define DRM_T3_WORD_EPOCH     0x00000000ffffffffull
-#define DRM_T3_WORD_TRACKED   (1ull << 32)
-#define DRM_T3_WORD_DELIVERED (1ull << 33)
+#define DRM_T3_WORD_TRACKED   (1ull << 32) /* every tile's count is reached */
+#define DRM_T3_WORD_DELIVERED (1ull << 33) /* and the peers acknowledged all of it */
 
 /**
  * struct drm_t3_event_area - progress, written by the device
@@ -646,6 +823,7 @@ struct drm_t3_event_area {
 	__u32 consumed[64][4];
 	/** @ring: fault k (of 1 .. faults) at (k - 1) % 16; zeros before minor 1 */
 	struct drm_t3_fault ring[DRM_T3_FAULT_RING];
+	/** @reserved: zeros */
 	__u8 reserved[1856];
 };
 

@@ -134,7 +134,8 @@ def guest_suite():
     """Programs with the same VM options share a boot."""
     boots = collections.defaultdict(list)
     special = guest_options()
-    for source in sorted((ROOT / "tests").glob("guest*/test_*.c")):
+    sources = (ROOT / "tests").glob("guest*/test_*.c")
+    for source in sorted(sources, key=lambda path: path.stem):  # test_zz_*: last
         boots[special.get(source.stem, "--ranks 4")].append(source.stem)
     results = []
     for number, (options, programs) in enumerate(boots.items()):

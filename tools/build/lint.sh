@@ -49,8 +49,8 @@ lint_checkpatch() {
 lint_kernel_doc() {
 	local files
 
-	lint_files files 'driver/*.[ch]'
-	perl "$T3_BUILD/kernel/checkpatch/kernel-doc" -none -Werror "${files[@]}"
+	lint_files files 'driver/*.[ch]' uapi/t3_accel.h
+	perl "$T3_BUILD/kernel/checkpatch/kernel-doc" -none -Wall -Werror "${files[@]}"
 }
 
 lint_sparse() {
