@@ -82,8 +82,10 @@ CFLAGS_ALL = -std=gnu11 -O2 -g $(WARN) -ffp-contract=off -fPIC $(CFLAGS)
 # The core is counted, not what the compiler makes of it.
 COVERAGE := -O0 --coverage -fprofile-abs-path
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-# Static, as no 32-bit library is installed but the C library.
-ABI32 := -m32 -msse2 -static -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64
+# Static, as no 32-bit library is installed but the C library. The kernel's asm/ headers
+# are the same for both word sizes.
+ABI32 := -m32 -msse2 -static -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 \
+	-idirafter /usr/include/x86_64-linux-gnu
 # Fuzz targets are clang's; `fuzzer` brings main(), `fuzzer-no-link` the counters.
 FUZZ_CC ?= clang
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

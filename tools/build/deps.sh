@@ -4,8 +4,17 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
+# The release's own compiler, which may not be installed yet.
+gcc_version() {
+	case $(. /etc/os-release && echo "${VERSION_CODENAME:-}") in
+	bookworm) echo 12 ;;
+	trixie) echo 14 ;;
+	*) gcc -dumpversion ;;
+	esac
+}
+
 wanted_packages() {
-	grep -v -e '^#' -e '^$' "$T3_ROOT/tools/build/packages.txt"
+	sed -e '/^#/d; /^$/d' -e "s/-GCC-/-$(gcc_version)-/" "$T3_ROOT/tools/build/packages.txt"
 }
 
 installed_packages() {
