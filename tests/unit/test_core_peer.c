@@ -193,7 +193,7 @@ static void test_leaving_after_last_epoch(void **state)
 	}
 }
 
-/* A grant that is taken back after the last epoch was good for all of them. */
+/* A grant that is taken back after the last epoch was good for that, not for a first one. */
 static void test_revoke_after_last_epoch(void **state)
 {
 	struct host *host = ahead(0xffffffff, T3_SPACE_IDLE, false);
@@ -203,6 +203,11 @@ static void test_revoke_after_last_epoch(void **state)
 	host_arm(a, 0, 0xffffffff);
 	host_index_command(&host->dev[1], T3_CMD_IMPORT_CLEAR, 0, 0);
 	host_expect(a, 0, T3_SPACE_ARMED, 0xffffffff);
+	host_free(host);
+	host = ahead(0xffffffff, T3_SPACE_IDLE, false);
+	host_index_command(&host->dev[1], T3_CMD_IMPORT_CLEAR, 0, 0);
+	host_arm(&host->dev[0], 0, 1);
+	host_expect_peer_fault(&host->dev[0], 0, T3_FAULT_PEER_DEAD, 1);
 	host_free(host);
 }
 

@@ -57,6 +57,8 @@ static void test_arming(void **state)
 	struct t3_route_info route;
 
 	(void)state;
+	assert_true(t3_dev_route_info(dev, 0, 0, &route));
+	assert_false(route.ready);
 	host_arm(&host->dev[0], 0, 1);
 	assert_true(t3_dev_route_info(dev, 0, 0, &route));
 	assert_int_equal(route.rank, 1);
