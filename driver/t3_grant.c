@@ -4,7 +4,8 @@
  * once, to a space that sends.
  *
  * The owner's table has a slot for each grant from export on, which is also its
- * index in the device's import table: so importing cannot fail for want of one.
+ * index in the device's import table: so importing cannot fail for want of one (but
+ * for importers that keep routes to revoked ones, see t3_import_place()).
  * The slot is free again after revoke, after a close without import, or after
  * the owner's reset. A source that dies leaves its slot in use: the device has
  * marked the import poisoned, and that must not be lost before the owner sees it.

@@ -53,6 +53,45 @@ static int t3_import_check(const struct t3_space *source, const struct t3_grant 
 	return from->rank == to->rank ? -EHOSTUNREACH : 0;
 }
 
+static bool t3_route_exists(const struct t3_space *source, const struct t3_space *owner, u32 index)
+{
+	u32 i;
+
+	for (i = 0; i < T3_SPACE_ROUTES; i++) {
+		const struct t3_route *route = &source->routes[i];
+
+		if (route->grant && route->peer_rank == owner->tdev->caps.rank &&
+		    route->peer_space == owner->hw_id &&
+		    route->peer_generation == owner->generation && route->peer_import == index)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The device takes no second route to an import entry, and one whose grant was
+ * revoked stays until it is released. So a grant that has got such an entry moves to
+ * another; nothing but the owner's table knows of its index yet.
+ */
+static int t3_import_place(const struct t3_space *source, struct t3_grant *grant)
+{
+	struct t3_space *owner = grant->owner;
+	u32 i;
+
+	lockdep_assert_held(&t3_topology_lock);
+	if (!t3_route_exists(source, owner, grant->index))
+		return 0;
+	for (i = 0; i < T3_SPACE_IMPORTS; i++) {
+		if (owner->grants[i] || t3_route_exists(source, owner, i))
+			continue;
+		owner->grants[grant->index] = NULL;
+		owner->grants[i] = grant;
+		grant->index = i;
+		return 0;
+	}
+	return -ENOSPC;
+}
+
 static int t3_import_set(const struct t3_space *source, const struct t3_grant *grant)
 {
 	struct t3_space *owner = grant->owner;
@@ -132,14 +171,23 @@ static int t3_import_locked(struct t3_space *source, struct t3_grant *grant,
 			break;
 	if (index == T3_SPACE_ROUTES)
 		return -ENOSPC;
+	ret = t3_import_place(source, grant);
+	if (ret)
+		return ret;
 	ret = t3_import_program(source, index, grant);
 	if (ret)
 		return ret;
 	grant->bound = true;
 	grant->programmed = true;
 	route = &source->routes[index];
-	route->grant = t3_grant_get(grant);
-	route->handle = t3_space_next_handle(source);
+	*route = (struct t3_route){
+		.grant = t3_grant_get(grant),
+		.handle = t3_space_next_handle(source),
+		.peer_rank = grant->owner->tdev->caps.rank,
+		.peer_space = grant->owner->hw_id,
+		.peer_generation = grant->owner->generation,
+		.peer_import = grant->index,
+	};
 	t3_import_fill_args(grant, route->handle, args);
 	return 0;
 }

@@ -58,6 +58,11 @@ struct t3_grant {
 struct t3_route {
 	struct t3_grant *grant; /* NULL: free; holds a reference */
 	u32 handle;
+	/* Where the device's route leads, also when the grant has been revoked. */
+	u32 peer_rank;
+	u32 peer_space;
+	u32 peer_generation;
+	u32 peer_import;
 };
 
 struct t3_space {

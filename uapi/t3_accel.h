@@ -502,8 +502,8 @@ struct drm_t3_grant_revoke {
  *
  * Errors: -ENOENT space; -EBADF; -EINVAL fd is not a grant; -EXDEV another
  * fabric; -EHOSTUNREACH no link to that rank (or the own device); -EBUSY
- * imported already, or the space is armed; -ENOSPC tables full; -EOWNERDEAD
- * revoked or the owner has gone.
+ * imported already, or the space is armed; -ENOSPC tables full (what was revoked
+ * counts until T3_GRANT_RELEASE); -EOWNERDEAD revoked or the owner has gone.
  */
 struct drm_t3_grant_import {
 	/** @space: handle of the space that sends */

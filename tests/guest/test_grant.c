@@ -299,6 +299,32 @@ static void test_import_table_full(void **state)
 	close_pair(&p);
 }
 
+/* What was revoked keeps its place at the importer, until that one gives it up. */
+static void test_revoked_and_granted_again(void **state)
+{
+	uint32_t import[GRANTS + 1], grant, i;
+	struct raw source, target;
+	int fd;
+
+	(void)state;
+	raw_open(&source, 0, PAGE);
+	raw_open(&target, 1, PAGE);
+	for (i = 0; i < GRANTS; i++) {
+		CHECK_EQ(raw_export(&target, 1, 1, &fd, &grant), 0);
+		CHECK_EQ(raw_import(&source, fd, &import[i]), 0);
+		close(fd);
+		CHECK_EQ(raw_revoke(&target, grant), 0);
+	}
+	CHECK_EQ(raw_export(&target, 1, 1, &fd, &grant), 0);
+	CHECK_EQ(raw_import(&source, fd, &import[GRANTS]), -ENOSPC);
+	CHECK_EQ(raw_release_import(&source, import[7]), 0);
+	CHECK_EQ(raw_import(&source, fd, &import[GRANTS]), 0);
+	close(fd);
+	CHECK_EQ(raw_revoke(&target, grant), 0);
+	raw_close(&source);
+	raw_close(&target);
+}
+
 /* An importer that has died leaves a mark until the owner revokes; then there is room. */
 static void test_revoking_dead_importers_makes_room(void **state)
 {
@@ -358,6 +384,7 @@ int main(void)
 		TEST(test_import_and_release_need_an_idle_space),
 		TEST(test_release_wrong_arguments),
 		TEST(test_import_table_full),
+		TEST(test_revoked_and_granted_again),
 		TEST(test_revoking_dead_importers_makes_room),
 		TEST(test_another_fabric),
 	};
