@@ -72,6 +72,8 @@ struct conf_device {
 	/* What the running test has taken, from zero at its start. */
 	uint64_t memory_used, aperture_used;
 	uint32_t spaces_used;
+	/* An interrupt of before a reset may still be on its way. */
+	bool late;
 };
 
 /* Devices of the running test, the ones it asked for first; count >= those. */

@@ -41,6 +41,8 @@ void conf_write(volatile uint8_t *base, uint64_t offset, unsigned bytes, uint64_
 
 void conf_reset(struct conf_device *d)
 {
+	if (conf_counter(d, T3_COUNTER_INTERRUPTS))
+		d->late = true;
 	conf_reg_write(d, T3_REG_CONTROL, T3_CONTROL_RESET);
 }
 

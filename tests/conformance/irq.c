@@ -88,6 +88,9 @@ uint64_t conf_interrupts_now(struct conf *c, struct conf_device *d, unsigned vec
 
 void conf_irq_drain(struct conf_device *d)
 {
+	if (d->late)
+		usleep(GRACE_MS * 1000);
+	d->late = false;
 	for (unsigned i = 0; i < T3_MAX_VECTORS; i++)
 		interrupts(d, i, 0);
 }

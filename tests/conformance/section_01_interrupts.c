@@ -127,6 +127,7 @@ static void test_summary(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "PENDING", conf_reg(d, T3_REG_SPACE_PENDING + 4 * (ids[row] / 32)),
 		    1u << ids[row] % 32);
 	CHECK_EQUAL(c, "EVENT_SUMMARY", conf_reg(d, T3_REG_EVENT_SUMMARY), 1u << ids[row] / 32);
+	CHECK_EQUAL(c, "interrupts", conf_interrupts(c, d, 0), 1);
 	clear(&s);
 	CHECK_EQUAL(c, "EVENT_SUMMARY after it was cleared", conf_reg(d, T3_REG_EVENT_SUMMARY), 0);
 }

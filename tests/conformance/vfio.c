@@ -92,6 +92,7 @@ void conf_bus_master(struct conf *c, struct conf_device *d, bool on)
 
 void conf_flr(struct conf *c, struct conf_device *d)
 {
+	d->late = true;
 	CHECK(c, !ioctl(d->fd, VFIO_DEVICE_RESET), "VFIO_DEVICE_RESET: %s", strerror(errno));
 }
 
