@@ -11,8 +11,13 @@
  *                     two spaces of two devices, and those could else be
  *                     locked in either order. Configuration only: no store, no
  *                     doorbell, no wait and no quiescing takes it.
+ *  t3_device.ring_lock  mutex: whether a queue has its rings, and slots of queues
+ *                     being taken and freed.
+ *  dma_resv           of the buffers of one job.
+ *  t3_queue.submit_lock  mutex: jobs enter the queue in the order of their fences.
  *  t3_device.admin_lock  mutex: the mailbox, function reset, t3_device.dead.
- *                     Never two devices' at a time.
+ *                     Never two devices' at a time. Jobs' fences wait for it: no
+ *                     allocation below it.
  *  t3_device.mem_lock mutex: the allocators of memory and aperture. May be taken
  *                     below mmap_lock (munmap drops the last reference of a
  *                     buffer), so nothing that copies from or to users is
@@ -21,6 +26,9 @@
  *  t3_device.slot_lock   spinlock, irq: hardware ids to spaces, enable bits,
  *                     t3_space.lost.
  *  t3_space.event_lock   spinlock, irq: its eventfds.
+ *  t3_device.queue_lock  spinlock, irq: hardware ids to queues.
+ *  t3_queue.lock      spinlock, irq: the ring, the jobs in it.
+ *  t3_fence.lock      spinlock, irq: of the dma_fence.
  *
  * drm_dev_enter() sections may be entered with any mutex held. Nothing sleeps
  * for users inside one: drm_dev_unplug() waits for them.
@@ -57,6 +65,7 @@ static_assert(PAGE_SIZE == T3_PAGE_SIZE);
 
 #define T3_ENABLE_WORDS (T3_MAX_SPACES / 32)
 
+struct t3_queue;
 struct t3_space;
 
 /* What probe read; constant afterwards. */
@@ -71,6 +80,7 @@ struct t3_caps {
 	u32 topology;
 	u32 tracker;
 	u32 max_spaces;
+	u32 max_queues; /* 0: it has none */
 };
 
 struct t3_device {
@@ -84,6 +94,7 @@ struct t3_device {
 	phys_addr_t memory_base;
 	phys_addr_t aperture_base;
 	u32 error_vector;
+	u32 queue_vector;
 
 	struct mutex admin_lock; /* mailbox, function reset, dead */
 	bool dead; /* no command runs any more */
@@ -96,10 +107,15 @@ struct t3_device {
 	spinlock_t slot_lock; /* slots, enable, lost of the spaces in slots */
 	struct t3_space *slots[T3_MAX_SPACES];
 	u32 enable[T3_ENABLE_WORDS];
+
+	struct mutex ring_lock; /* t3_queue.ring; writers of queues */
+	spinlock_t queue_lock; /* queues */
+	struct t3_queue *queues[T3_MAX_QUEUES];
 };
 
 struct t3_file {
 	struct xarray spaces; /* handle to struct t3_space; xa_lock guards the lookup */
+	struct xarray queues; /* handle to struct t3_queue; the same */
 };
 
 static inline struct t3_device *to_t3_device(struct drm_device *drm)

@@ -11,6 +11,7 @@
 #include <drm/drm_ioctl.h>
 #include <drm/drm_managed.h>
 
+#include "t3_queue.h"
 #include "t3_space.h"
 
 static int t3_open(struct drm_device *drm, struct drm_file *file)
@@ -21,6 +22,7 @@ static int t3_open(struct drm_device *drm, struct drm_file *file)
 	if (!tfile)
 		return -ENOMEM;
 	xa_init_flags(&tfile->spaces, XA_FLAGS_ALLOC1);
+	xa_init_flags(&tfile->queues, XA_FLAGS_ALLOC1);
 	file->driver_priv = tfile;
 	return 0;
 }
@@ -29,9 +31,13 @@ static int t3_open(struct drm_device *drm, struct drm_file *file)
 static void t3_postclose(struct drm_device *drm, struct drm_file *file)
 {
 	struct t3_file *tfile = file->driver_priv;
+	struct t3_queue *queue;
 	struct t3_space *space;
 	unsigned long handle;
 
+	xa_for_each(&tfile->queues, handle, queue)
+		t3_queue_put(queue);
+	xa_destroy(&tfile->queues);
 	xa_for_each(&tfile->spaces, handle, space)
 		t3_space_destroy(space);
 	xa_destroy(&tfile->spaces);
@@ -63,12 +69,16 @@ static const struct drm_ioctl_desc t3_ioctls[] = {
 	T3_IOCTL(GRANT_REVOKE, t3_grant_revoke_ioctl),
 	T3_IOCTL(GRANT_IMPORT, t3_grant_import_ioctl),
 	T3_IOCTL(GRANT_RELEASE, t3_grant_release_ioctl),
+	T3_IOCTL(QUEUE_CREATE, t3_queue_create_ioctl),
+	T3_IOCTL(QUEUE_DESTROY, t3_queue_destroy_ioctl),
+	T3_IOCTL(QUEUE_SUBMIT, t3_queue_submit_ioctl),
 };
 
 static_assert(ARRAY_SIZE(t3_ioctls) == DRM_T3_IOCTL_COUNT);
 
 static const struct drm_driver t3_driver = {
-	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM,
+	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |
+			   DRIVER_SYNCOBJ_TIMELINE,
 	.open = t3_open,
 	.postclose = t3_postclose,
 	.show_fdinfo = t3_show_fdinfo,
@@ -87,7 +97,11 @@ static int t3_init_locks(struct t3_device *tdev)
 	int ret;
 
 	spin_lock_init(&tdev->slot_lock);
+	spin_lock_init(&tdev->queue_lock);
 	ret = drmm_mutex_init(&tdev->drm, &tdev->admin_lock);
+	if (ret)
+		return ret;
+	ret = drmm_mutex_init(&tdev->drm, &tdev->ring_lock);
 	if (ret)
 		return ret;
 	return drmm_mutex_init(&tdev->drm, &tdev->mem_lock);
@@ -143,10 +157,10 @@ static int t3_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 }
 
 /*
- * Files may stay open. First peers are told, the device stops and all event areas
- * say DEAD, so that who spins there leaves before the aperture is zapped; then no
- * ioctl touches registers any more; then what spaces hold of the device is given
- * back.
+ * Files may stay open. First peers are told, the device stops, all event areas say
+ * DEAD, so that who spins there leaves before the aperture is zapped, and jobs fail;
+ * then no ioctl touches registers any more; then what spaces and queues hold of the
+ * device is given back.
  */
 static void t3_remove(struct pci_dev *pdev)
 {
@@ -156,6 +170,7 @@ static void t3_remove(struct pci_dev *pdev)
 	t3_hw_kill(tdev);
 	drm_dev_unplug(&tdev->drm);
 	t3_space_orphan_all(tdev);
+	t3_queue_orphan_all(tdev);
 }
 
 /* Before a kexec: no DMA into memory that the next kernel uses. */
@@ -177,7 +192,28 @@ static struct pci_driver t3_pci_driver = {
 	.remove = t3_remove,
 	.shutdown = t3_shutdown,
 };
-module_pci_driver(t3_pci_driver);
+
+static int __init t3_init(void)
+{
+	int ret;
+
+	ret = t3_queue_module_init();
+	if (ret)
+		return ret;
+	ret = pci_register_driver(&t3_pci_driver);
+	if (ret)
+		t3_queue_module_exit();
+	return ret;
+}
+
+static void __exit t3_exit(void)
+{
+	pci_unregister_driver(&t3_pci_driver);
+	t3_queue_module_exit();
+}
+
+module_init(t3_init);
+module_exit(t3_exit);
 
 MODULE_DESCRIPTION("T3 tracking and triggering accelerator");
 MODULE_LICENSE("GPL");

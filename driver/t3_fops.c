@@ -15,13 +15,18 @@
  *    DROP_MASTER likewise asks whether the file is master.
  *  - VERSION, GET_CLIENT, GET_STATS, GET_CAP, SET_CLIENT_CAP, GEM_CLOSE, FINISH
  *    and PRIME do not look at the master.
- *  - WAIT_VBLANK, the other MODE_*, CRTC_* and SYNCOBJ_* check features that
- *    this driver does not have: -EOPNOTSUPP, -ENOSYS or -EINVAL.
+ *  - SYNCOBJ_* work on handles of the file and on fences alone. Those that take an
+ *    array kmalloc() what the caller says, up to 32 GiB, and a warning of the
+ *    allocator would be anybody's to trigger: see t3_syncobjs_too_many().
+ *  - WAIT_VBLANK, the other MODE_* and CRTC_* check features that this driver does
+ *    not have: -EOPNOTSUPP, -ENOSYS or -EINVAL.
  *  - GEM_FLINK and GEM_OPEN are safe, and reserved to administrators by DRM_AUTH.
  *    They are refused too: their names can be guessed, and this ABI shares by
  *    file descriptor only.
  */
+#include <linux/compat.h>
 #include <linux/fs.h>
+#include <linux/uaccess.h>
 
 #include <drm/drm_accel.h>
 #include <drm/drm_file.h>
@@ -46,16 +51,61 @@ static bool t3_ioctl_refused(unsigned int cmd)
 	}
 }
 
+/* Where an ioctl on an array of syncobjs has their number, or -1. */
+static int t3_syncobjs_count_offset(unsigned int nr)
+{
+	switch (nr) {
+	case DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_WAIT):
+		return offsetof(struct drm_syncobj_wait, count_handles);
+	case DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_RESET):
+	case DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_SIGNAL):
+		return offsetof(struct drm_syncobj_array, count_handles);
+	case DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT):
+		return offsetof(struct drm_syncobj_timeline_wait, count_handles);
+	case DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_QUERY):
+	case DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL):
+		return offsetof(struct drm_syncobj_timeline_array, count_handles);
+	default:
+		return -1;
+	}
+}
+
+/*
+ * The core reads the argument again: one who changes it meanwhile gets his warning,
+ * and no more than that. All else about it, faults too, is left to the core.
+ */
+static bool t3_syncobjs_too_many(unsigned int cmd, const void __user *arg)
+{
+	u8 copy[sizeof(struct drm_syncobj_timeline_wait)] = {};
+	int offset = t3_syncobjs_count_offset(DRM_IOCTL_NR(cmd));
+	u32 count;
+
+	if (DRM_IOCTL_TYPE(cmd) != DRM_IOCTL_BASE || offset < 0)
+		return false;
+	if (copy_from_user(copy, arg, min_t(size_t, _IOC_SIZE(cmd), sizeof(copy))))
+		return false;
+	memcpy(&count, copy + offset, sizeof(count));
+	return count > DRM_T3_SYNCOBJS_MAX;
+}
+
 static long t3_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	return t3_ioctl_refused(cmd) ? -EACCES : drm_ioctl(filp, cmd, arg);
+	if (t3_ioctl_refused(cmd))
+		return -EACCES;
+	if (t3_syncobjs_too_many(cmd, (const void __user *)arg))
+		return -EINVAL;
+	return drm_ioctl(filp, cmd, arg);
 }
 
 #ifdef CONFIG_COMPAT
 /* The core has translations of its own for 0x01: they need the same guard. */
 static long t3_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	return t3_ioctl_refused(cmd) ? -EACCES : drm_compat_ioctl(filp, cmd, arg);
+	if (t3_ioctl_refused(cmd))
+		return -EACCES;
+	if (t3_syncobjs_too_many(cmd, compat_ptr(arg)))
+		return -EINVAL;
+	return drm_compat_ioctl(filp, cmd, arg);
 }
 #else
 #define t3_compat_ioctl NULL

@@ -4,6 +4,7 @@
  */
 #include <linux/io-64-nonatomic-lo-hi.h>
 
+#include "t3_queue.h"
 #include "t3_space.h"
 
 static u32 t3_read(struct t3_device *tdev, u32 reg)
@@ -57,6 +58,8 @@ static void t3_hw_read_caps(struct t3_device *tdev)
 	caps->topology = t3_read(tdev, T3_REG_TOPOLOGY);
 	caps->tracker = t3_read(tdev, T3_REG_TRACKER);
 	caps->max_spaces = t3_read(tdev, T3_REG_MAX_SPACES);
+	if (caps->caps & T3_CAP_QUEUES)
+		caps->max_queues = t3_read(tdev, T3_REG_MAX_QUEUES);
 }
 
 /* What the driver allocates from must be there, whatever the registers claim. */
@@ -73,6 +76,8 @@ static int t3_hw_check_caps(struct t3_device *tdev)
 		return dev_err_probe(&pdev->dev, -ENODEV, "bad aperture size\n");
 	if (!caps->max_spaces || caps->max_spaces > T3_MAX_SPACES)
 		return dev_err_probe(&pdev->dev, -ENODEV, "bad number of spaces\n");
+	if (caps->max_queues > T3_MAX_QUEUES)
+		return dev_err_probe(&pdev->dev, -ENODEV, "bad number of queues\n");
 	if (!caps->ranks || caps->ranks > T3_MAX_RANKS || caps->rank >= caps->ranks)
 		return dev_err_probe(&pdev->dev, -ENODEV, "bad rank\n");
 	return 0;
@@ -126,6 +131,18 @@ int t3_hw_init(struct t3_device *tdev)
 	return t3_hw_map_memory(tdev);
 }
 
+/* All bits: nothing is pending where no queue is. */
+static void t3_hw_start_queues(struct t3_device *tdev)
+{
+	u32 word;
+
+	if (!tdev->caps.max_queues)
+		return;
+	t3_write(tdev, T3_REG_QUEUE_VECTOR, tdev->queue_vector);
+	for (word = 0; word < T3_MAX_QUEUES / 32; word++)
+		t3_write(tdev, T3_REG_QUEUE_ENABLE + 4 * word, ~0u);
+}
+
 /* Reset whatever an earlier driver left, and set the registers that we use. */
 void t3_hw_start(struct t3_device *tdev)
 {
@@ -138,11 +155,12 @@ void t3_hw_start(struct t3_device *tdev)
 	t3_write(tdev, T3_REG_EVENT_VECTOR, 0);
 	t3_write(tdev, T3_REG_ERROR_VECTOR, tdev->error_vector);
 	t3_write(tdev, T3_REG_ERROR_ENABLE, T3_ERROR_ALL);
+	t3_hw_start_queues(tdev);
 }
 
 /*
  * The last resort for a space that never quiesces: after it no packet and no DMA
- * of any space is in flight. All spaces of the function are lost.
+ * of any space is in flight. All spaces and queues of the function are lost.
  */
 void t3_hw_reset(struct t3_device *tdev)
 {
@@ -153,6 +171,7 @@ void t3_hw_reset(struct t3_device *tdev)
 		drm_err(&tdev->drm, "a space does not quiesce: resetting the function\n");
 		t3_hw_start(tdev);
 		t3_slots_lose(tdev);
+		t3_queues_lose(tdev);
 		drm_dev_exit(idx);
 	}
 	mutex_unlock(&tdev->admin_lock);
@@ -166,5 +185,6 @@ void t3_hw_kill(struct t3_device *tdev)
 	t3_write(tdev, T3_REG_CONTROL, T3_CONTROL_RESET);
 	pci_clear_master(to_pci_dev(tdev->drm.dev));
 	t3_slots_lose(tdev);
+	t3_queues_lose(tdev);
 	mutex_unlock(&tdev->admin_lock);
 }

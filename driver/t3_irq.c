@@ -6,9 +6,10 @@
 
 #include <drm/drm_print.h>
 
+#include "t3_queue.h"
 #include "t3_space.h"
 
-#define T3_VECTORS_WANTED 2 /* events, errors */
+#define T3_VECTORS_WANTED 3 /* events, errors, queues */
 
 static void t3_irq_event_word(struct t3_device *tdev, u32 word)
 {
@@ -30,7 +31,7 @@ static void t3_irq_event_word(struct t3_device *tdev, u32 word)
 }
 
 /*
- * Both handlers always claim the interrupt: a message that comes when an earlier
+ * The handlers always claim the interrupt: a message that comes when an earlier
  * call has done its work is no sign of a broken line.
  */
 static irqreturn_t t3_irq_events(int irq, void *data)
@@ -60,31 +61,68 @@ static irqreturn_t t3_irq_errors(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
+static irqreturn_t t3_irq_queues(int irq, void *data)
+{
+	struct t3_device *tdev = data;
+	u32 word;
+
+	if (tdev->caps.max_queues)
+		for (word = 0; word < T3_MAX_QUEUES / 32; word++)
+			t3_queue_irq(tdev, word);
+	return IRQ_HANDLED;
+}
+
+static irqreturn_t t3_irq_errors_queues(int irq, void *data)
+{
+	t3_irq_queues(irq, data);
+	return t3_irq_errors(irq, data);
+}
+
 static irqreturn_t t3_irq_shared(int irq, void *data)
 {
 	t3_irq_events(irq, data);
-	return t3_irq_errors(irq, data);
+	return t3_irq_errors_queues(irq, data);
 }
+
+struct t3_irq_vector {
+	irq_handler_t handler;
+	const char *name;
+};
+
+/* By the number of vectors that there are. */
+static const struct t3_irq_vector t3_irq_vectors[T3_VECTORS_WANTED][T3_VECTORS_WANTED] = {
+	{
+		{ t3_irq_shared, T3_DRIVER_NAME },
+	}, {
+		{ t3_irq_events, T3_DRIVER_NAME "-events" },
+		{ t3_irq_errors_queues, T3_DRIVER_NAME "-errors" },
+	}, {
+		{ t3_irq_events, T3_DRIVER_NAME "-events" },
+		{ t3_irq_errors, T3_DRIVER_NAME "-errors" },
+		{ t3_irq_queues, T3_DRIVER_NAME "-queues" },
+	},
+};
 
 int t3_irq_init(struct t3_device *tdev)
 {
 	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
-	int vectors, ret;
+	int vectors, ret, i;
 
 	/* Freed with the device: pcim_enable_device() was called. */
 	vectors = pci_alloc_irq_vectors(pdev, 1, T3_VECTORS_WANTED, PCI_IRQ_MSIX);
 	if (vectors < 0)
 		return dev_err_probe(&pdev->dev, vectors, "no MSI-X vector\n");
-	tdev->error_vector = vectors - 1;
-	if (vectors == 1)
-		return devm_request_irq(&pdev->dev, pci_irq_vector(pdev, 0), t3_irq_shared, 0,
-					T3_DRIVER_NAME, tdev);
-	ret = devm_request_irq(&pdev->dev, pci_irq_vector(pdev, 0), t3_irq_events, 0,
-			       T3_DRIVER_NAME "-events", tdev);
-	if (ret)
-		return ret;
-	return devm_request_irq(&pdev->dev, pci_irq_vector(pdev, 1), t3_irq_errors, 0,
-				T3_DRIVER_NAME "-errors", tdev);
+	tdev->error_vector = min(vectors - 1, 1);
+	tdev->queue_vector = vectors - 1;
+	for (i = 0; i < vectors; i++) {
+		const struct t3_irq_vector *vector = &t3_irq_vectors[vectors - 1][i];
+
+		ret = devm_request_irq(&pdev->dev, pci_irq_vector(pdev, i), vector->handler, 0,
+				       vector->name, tdev);
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 static void t3_slot_enable(struct t3_device *tdev, u32 id, bool on)

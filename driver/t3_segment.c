@@ -9,11 +9,17 @@
 
 #include "t3_space.h"
 
-static u32 t3_dtype_size(u32 dtype)
+u32 t3_dtype_size(u32 dtype)
 {
 	static const u8 size[T3_DTYPE_COUNT] = { 4, 4, 2, 2, 1, 1 };
 
 	return size[array_index_nospec(dtype, T3_DTYPE_COUNT)];
+}
+
+/* Bytes are stored only. */
+bool t3_op_valid(u32 dtype, u32 op)
+{
+	return op < (t3_dtype_size(dtype) == 1 ? T3_OP_STORE + 1 : T3_OP_COUNT);
 }
 
 static u64 t3_extent(u32 rows, u32 row_bytes, u32 pitch)
@@ -87,12 +93,6 @@ struct t3_segmap {
 	u32 imports[T3_SPACE_ROUTES];
 };
 
-/* Bytes are stored only. */
-static bool t3_segmap_op_valid(u32 dtype, u32 op)
-{
-	return op < (t3_dtype_size(dtype) == 1 ? T3_OP_STORE + 1 : T3_OP_COUNT);
-}
-
 static bool t3_segmap_enums_valid(const struct drm_t3_segment_map *args)
 {
 	bool remote = args->kind == DRM_T3_SEGMENT_REMOTE;
@@ -103,7 +103,7 @@ static bool t3_segmap_enums_valid(const struct drm_t3_segment_map *args)
 		return false;
 	if (remote)
 		return !args->op && !args->init;
-	return t3_segmap_op_valid(args->dtype, args->op) && args->init <= T3_INIT_IDENTITY;
+	return t3_op_valid(args->dtype, args->op) && args->init <= T3_INIT_IDENTITY;
 }
 
 static bool t3_segmap_target_valid(const struct drm_t3_segment_map *args)
@@ -111,7 +111,7 @@ static bool t3_segmap_target_valid(const struct drm_t3_segment_map *args)
 	if (args->kind == DRM_T3_SEGMENT_LOCAL)
 		return !args->import && !args->target_op && !args->target_segment &&
 		       !args->target_row && !args->target_col && !args->import_count;
-	return t3_segmap_op_valid(args->dtype, args->target_op) &&
+	return t3_op_valid(args->dtype, args->target_op) &&
 	       args->import_count < T3_SPACE_ROUTES &&
 	       args->target_segment < T3_SPACE_SEGMENTS &&
 	       args->target_col % t3_dtype_size(args->dtype) == 0;

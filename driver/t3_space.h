@@ -152,6 +152,8 @@ static inline bool t3_epoch_after(u32 a, u32 b)
 }
 
 /* t3_segment.c */
+u32 t3_dtype_size(u32 dtype);
+bool t3_op_valid(u32 dtype, u32 op);
 u64 t3_segments_mapped(const struct t3_space *space);
 bool t3_segments_use_route(const struct t3_space *space, u32 route);
 void t3_segments_drop(struct t3_space *space, bool all);

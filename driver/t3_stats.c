@@ -10,6 +10,7 @@
 static_assert(T3_COUNTER_COUNT <= DRM_T3_COUNTERS_MAX);
 static_assert(DRM_T3_FEATURE_STAGING == T3_CAP_STAGING);
 static_assert(DRM_T3_FEATURE_MINMAX == T3_CAP_MINMAX);
+static_assert(DRM_T3_FEATURE_QUEUES == T3_CAP_QUEUES);
 static_assert(DRM_T3_FEATURE_MULTI == T3_CAP_MULTI);
 static_assert(DRM_T3_FEATURE_BLOCKS == T3_CAP_BLOCKS);
 static_assert(DRM_T3_FEATURE_BYTES == T3_CAP_BYTES);
@@ -23,7 +24,7 @@ static_assert(sizeof(struct drm_t3_fault) == sizeof(struct t3_fault_record));
 
 #define T3_FEATURES                                                              \
 	(DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX | DRM_T3_FEATURE_MULTI | \
-	 DRM_T3_FEATURE_BLOCKS | DRM_T3_FEATURE_BYTES)
+	 DRM_T3_FEATURE_BLOCKS | DRM_T3_FEATURE_BYTES | DRM_T3_FEATURE_QUEUES)
 
 union t3_answer {
 	struct drm_t3_device_info info;

@@ -33,7 +33,7 @@
  * A 32-bit program: mmap() offsets are above 4 GiB (_FILE_OFFSET_BITS=64), and 8-byte
  * words of doorbell page and event area need one 8-byte access (SSE2's movq).
  *
- * Handles of spaces and imports belong to one open file. Nothing is shared
+ * Handles of spaces, imports and queues belong to one open file. Nothing is shared
  * between files but by file descriptor (T3_GRANT_EXPORT).
  */
 #ifndef T3_ACCEL_H
@@ -52,7 +52,7 @@ extern "C" {
 /* of DRM_IOCTL_VERSION */
 #define T3_DRIVER_NAME	"t3"
 #define T3_DRIVER_MAJOR 1
-#define T3_DRIVER_MINOR 1
+#define T3_DRIVER_MINOR 2
 
 /**
  * enum drm_t3_ioctl_id - numbers of the ioctls, relative to DRM_COMMAND_BASE
@@ -73,6 +73,9 @@ extern "C" {
  * @DRM_T3_GRANT_REVOKE: &struct drm_t3_grant_revoke
  * @DRM_T3_GRANT_IMPORT: &struct drm_t3_grant_import
  * @DRM_T3_GRANT_RELEASE: &struct drm_t3_grant_release
+ * @DRM_T3_QUEUE_CREATE: &struct drm_t3_queue_create (minor 2, as the next two)
+ * @DRM_T3_QUEUE_DESTROY: &struct drm_t3_queue_destroy
+ * @DRM_T3_QUEUE_SUBMIT: &struct drm_t3_queue_submit
  * @DRM_T3_IOCTL_COUNT: how many there are; grows
  */
 enum drm_t3_ioctl_id {
@@ -93,6 +96,9 @@ enum drm_t3_ioctl_id {
 	DRM_T3_GRANT_REVOKE,
 	DRM_T3_GRANT_IMPORT,
 	DRM_T3_GRANT_RELEASE,
+	DRM_T3_QUEUE_CREATE,
+	DRM_T3_QUEUE_DESTROY,
+	DRM_T3_QUEUE_SUBMIT,
 	DRM_T3_IOCTL_COUNT
 };
 
@@ -129,6 +135,7 @@ struct drm_t3_query {
 /* What device and driver can do: do not use what is not set. */
 #define DRM_T3_FEATURE_STAGING (1ull << 0) /* T3_SEGMENT_STAGING, tile doorbells */
 #define DRM_T3_FEATURE_MINMAX  (1ull << 1) /* DRM_T3_OP_MIN, DRM_T3_OP_MAX */
+#define DRM_T3_FEATURE_QUEUES  (1ull << 2) /* minor 2: queues and jobs */
 #define DRM_T3_FEATURE_MULTI   (1ull << 3) /* minor 1: several imports for a segment */
 #define DRM_T3_FEATURE_BLOCKS  (1ull << 4) /* minor 1: block_tiles */
 #define DRM_T3_FEATURE_BYTES   (1ull << 5) /* minor 1: dtypes U8 and I8 */
@@ -688,6 +695,160 @@ struct drm_t3_space_stats {
 	__u32 pad;
 };
 
+/* ------------------------------------------------------------ queues and jobs */
+
+#define DRM_T3_QUEUE_PRIORITY_MAX 3 /* drm_t3_queue_create.priority */
+
+/* Syncobjs in one DRM_IOCTL_SYNCOBJ_* on an array of them: more is -EINVAL here. */
+#define DRM_T3_SYNCOBJS_MAX 4096
+
+/**
+ * struct drm_t3_queue_create - make a queue that runs jobs in order
+ *
+ * Queues run beside each other. A higher priority is served first at every step of
+ * the device's engine, so it overtakes a long job of a lower one; equals take turns.
+ *
+ * Errors: -EINVAL priority above 3; -EACCES priority 2 or 3 without CAP_SYS_NICE;
+ * -ENOSPC no queue left on the device (64); -EOPNOTSUPP no DRM_T3_FEATURE_QUEUES.
+ */
+struct drm_t3_queue_create {
+	/** @priority: 0 .. 3, 0 is the lowest */
+	__u32 priority;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @queue: out: handle, never 0 */
+	__u32 queue;
+	/** @pad: MBZ */
+	__u32 pad;
+};
+
+/**
+ * struct drm_t3_queue_destroy - give a queue up
+ *
+ * Jobs that were submitted run to their end and signal their fences. Closing the
+ * file does the same to all its queues.
+ *
+ * Errors: -ENOENT.
+ */
+struct drm_t3_queue_destroy {
+	/** @queue: handle */
+	__u32 queue;
+	/** @flags: MBZ */
+	__u32 flags;
+};
+
+/**
+ * enum drm_t3_command_type - what a command does
+ * @DRM_T3_COMMAND_COPY: dst = src
+ * @DRM_T3_COMMAND_FILL: byte j of each row of dst = byte j % 8 of pattern
+ * @DRM_T3_COMMAND_UPDATE: dst = op(dst, src), element by element
+ */
+enum drm_t3_command_type {
+	DRM_T3_COMMAND_COPY = 1,
+	DRM_T3_COMMAND_FILL = 2,
+	DRM_T3_COMMAND_UPDATE = 3,
+};
+
+/**
+ * struct drm_t3_command - one step of a job
+ *
+ * An operand is rows of row_bytes bytes; row i starts at byte offset + i * pitch of
+ * its buffer, and all of it lies inside the buffer. Where two operands overlap, bytes
+ * move in rows and pieces of at most 4096 bytes from the start upwards, each read
+ * whole before it is written. Floats follow the arithmetic of stores to a segment.
+ */
+struct drm_t3_command {
+	/** @type: enum drm_t3_command_type */
+	__u32 type;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @op: UPDATE: enum drm_t3_op; else 0 */
+	__u32 op;
+	/** @dtype: UPDATE: enum drm_t3_dtype (U8, I8: op STORE only); else 0 */
+	__u32 dtype;
+	/** @src: COPY, UPDATE: GEM handle of this file; else 0, as src_offset and src_pitch */
+	__u32 src;
+	/** @dst: GEM handle of this file */
+	__u32 dst;
+	/** @rows: at least 1; rows * row_bytes at most 2^30 */
+	__u32 rows;
+	/** @row_bytes: at least 1; UPDATE: a multiple of the element size */
+	__u32 row_bytes;
+	/** @src_offset: first byte in src, any alignment */
+	__u64 src_offset;
+	/** @dst_offset: first byte in dst, any alignment */
+	__u64 dst_offset;
+	/** @src_pitch: at least row_bytes where rows is above 1, else 0 */
+	__u64 src_pitch;
+	/** @dst_pitch: the same */
+	__u64 dst_pitch;
+	/** @pattern: FILL: 8 bytes, little-endian; else 0 */
+	__u64 pattern;
+};
+
+/**
+ * struct drm_t3_sync - a syncobj, or a point of a timeline syncobj
+ */
+struct drm_t3_sync {
+	/** @handle: DRM syncobj handle of this file */
+	__u32 handle;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @point: 0: the syncobj is used as a binary one */
+	__u64 point;
+};
+
+#define DRM_T3_SUBMIT_COMMANDS_MAX 256	/* command_count */
+#define DRM_T3_SUBMIT_SYNCS_MAX	   64	/* in_count, out_count */
+#define DRM_T3_QUEUE_JOBS_MAX	   1024 /* of a queue, not over */
+
+/**
+ * struct drm_t3_queue_submit - submit a job: commands that run in order
+ *
+ * A job begins when the jobs before it in its queue are over, its in points have
+ * signalled, and no earlier job of any queue writes a buffer that it uses or reads
+ * one that it writes. When all its commands are done its out points signal. They
+ * never wait for a space, a trigger or a peer.
+ *
+ * A job that fails, fails alone: its fence gets an error (see SYNC_IOC_FILE_INFO of
+ * its sync_file), what it had moved stays moved, later jobs run. The error is -EIO
+ * when the device refused a command or memory failed (poison), -ETIME when the queue
+ * made no progress for the module parameter job_timeout_ms, -ENODEV when the device
+ * went or was reset.
+ *
+ * The job holds its buffers and its queue: handles may be closed at once.
+ *
+ * Errors: -ENOENT queue, buffer or syncobj; -EINVAL a count, stride or command out
+ * of range, an operand outside its buffer, an in point without a fence; -E2BIG
+ * unknown bytes of a command or sync are not zero; -EBUSY DRM_T3_QUEUE_JOBS_MAX jobs
+ * of the queue are not over; -EIO the device was reset: destroy the queue. A failed
+ * call has changed nothing.
+ */
+struct drm_t3_queue_submit {
+	/** @queue: handle */
+	__u32 queue;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @command_count: 1 .. DRM_T3_SUBMIT_COMMANDS_MAX */
+	__u32 command_count;
+	/** @command_stride: bytes from command to command, at most 4096 */
+	__u32 command_stride;
+	/** @commands: user pointer to struct drm_t3_command */
+	__u64 commands;
+	/** @in_count: points to wait for, 0 .. DRM_T3_SUBMIT_SYNCS_MAX */
+	__u32 in_count;
+	/** @out_count: points to signal, 0 .. DRM_T3_SUBMIT_SYNCS_MAX */
+	__u32 out_count;
+	/** @in_syncs: user pointer to struct drm_t3_sync; 0 when in_count is 0 */
+	__u64 in_syncs;
+	/** @out_syncs: the same for out_count */
+	__u64 out_syncs;
+	/** @sync_stride: of both arrays, at most 4096; 0 when there are none */
+	__u32 sync_stride;
+	/** @pad: MBZ */
+	__u32 pad;
+};
+
 /* ------------------------------------------------- doorbell page, event area */
 
 /*
@@ -846,6 +1007,9 @@ struct drm_t3_event_area {
 #define DRM_IOCTL_T3_GRANT_REVOKE    DRM_T3_IOCTL(DRM_T3_GRANT_REVOKE, drm_t3_grant_revoke)
 #define DRM_IOCTL_T3_GRANT_IMPORT    DRM_T3_IOCTL(DRM_T3_GRANT_IMPORT, drm_t3_grant_import)
 #define DRM_IOCTL_T3_GRANT_RELEASE   DRM_T3_IOCTL(DRM_T3_GRANT_RELEASE, drm_t3_grant_release)
+#define DRM_IOCTL_T3_QUEUE_CREATE    DRM_T3_IOCTL(DRM_T3_QUEUE_CREATE, drm_t3_queue_create)
+#define DRM_IOCTL_T3_QUEUE_DESTROY   DRM_T3_IOCTL(DRM_T3_QUEUE_DESTROY, drm_t3_queue_destroy)
+#define DRM_IOCTL_T3_QUEUE_SUBMIT    DRM_T3_IOCTL(DRM_T3_QUEUE_SUBMIT, drm_t3_queue_submit)
 
 #if defined(__cplusplus)
 }

@@ -22,7 +22,7 @@ static const struct ioctl_row ioctls[] = {
 	ROW(SPACE_DESTROY),   ROW(SPACE_RESET),	 ROW(SPACE_WAIT),     ROW(SPACE_EVENTFD),
 	ROW(SPACE_WAIT_FD),   ROW(SPACE_STATS),	 ROW(SEGMENT_MAP),    ROW(SEGMENT_UNMAP),
 	ROW(SEGMENT_STAGING), ROW(GRANT_EXPORT), ROW(GRANT_REVOKE),   ROW(GRANT_IMPORT),
-	ROW(GRANT_RELEASE),
+	ROW(GRANT_RELEASE),   ROW(QUEUE_CREATE), ROW(QUEUE_DESTROY),  ROW(QUEUE_SUBMIT),
 };
 
 static unsigned long sized(unsigned long request, size_t size)
@@ -96,6 +96,7 @@ static int zeros_result(size_t i)
 {
 	switch (i) {
 	case DRM_T3_QUERY:
+	case DRM_T3_QUEUE_CREATE:
 		return 0;
 	case DRM_T3_BO_CREATE:
 		return -EINVAL;
@@ -108,6 +109,7 @@ static int zeros_result(size_t i)
 	case DRM_T3_GRANT_REVOKE:
 	case DRM_T3_GRANT_IMPORT:
 	case DRM_T3_GRANT_RELEASE:
+	case DRM_T3_QUEUE_DESTROY:
 		return -ENOENT;
 	default:
 		return -EINVAL; /* an epoch, mask or count that may not be 0 */

@@ -16,6 +16,20 @@
 
 /* ---------------------------------------------------------------------- world */
 
+static void world_open_queues(struct world *world)
+{
+	struct drm_syncobj_array array;
+	int fd = world->source.fd;
+
+	CHECK_EQ(queue_create(fd, 0, &world->queue), 0);
+	CHECK_EQ(queue_create(fd, 0, &world->idle_queue), 0);
+	world->sync = sync_create(fd);
+	world->done_sync = sync_create(fd);
+	array = (struct drm_syncobj_array){ .handles = (uintptr_t)&world->done_sync,
+					    .count_handles = 1 };
+	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, &array), 0);
+}
+
 static void world_open(struct world *world)
 {
 	struct drm_t3_segment_map segment;
@@ -41,6 +55,7 @@ static void world_open(struct world *world)
 	world->second[0] = world->second_import;
 	world->event_fd = eventfd(0, EFD_CLOEXEC);
 	CHECK(world->event_fd >= 0);
+	world_open_queues(world);
 }
 
 /* Also what the caller was not told: a struct cut short may lose a descriptor. */

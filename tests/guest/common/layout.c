@@ -222,6 +222,54 @@ STRUCT(drm_t3_space_wait_fd, SPACE_WAIT_FD_FIELDS, 24);
 	F(T, pad, 108, 4)
 STRUCT(drm_t3_space_stats, SPACE_STATS_FIELDS, 112);
 
+#define QUEUE_CREATE_FIELDS(F, T) \
+	F(T, priority, 0, 4) \
+	F(T, flags, 4, 4) \
+	F(T, queue, 8, 4) \
+	F(T, pad, 12, 4)
+STRUCT(drm_t3_queue_create, QUEUE_CREATE_FIELDS, 16);
+
+#define QUEUE_DESTROY_FIELDS(F, T) \
+	F(T, queue, 0, 4) \
+	F(T, flags, 4, 4)
+STRUCT(drm_t3_queue_destroy, QUEUE_DESTROY_FIELDS, 8);
+
+#define COMMAND_FIELDS(F, T) \
+	F(T, type, 0, 4) \
+	F(T, flags, 4, 4) \
+	F(T, op, 8, 4) \
+	F(T, dtype, 12, 4) \
+	F(T, src, 16, 4) \
+	F(T, dst, 20, 4) \
+	F(T, rows, 24, 4) \
+	F(T, row_bytes, 28, 4) \
+	F(T, src_offset, 32, 8) \
+	F(T, dst_offset, 40, 8) \
+	F(T, src_pitch, 48, 8) \
+	F(T, dst_pitch, 56, 8) \
+	F(T, pattern, 64, 8)
+STRUCT(drm_t3_command, COMMAND_FIELDS, 72);
+
+#define SYNC_FIELDS(F, T) \
+	F(T, handle, 0, 4) \
+	F(T, flags, 4, 4) \
+	F(T, point, 8, 8)
+STRUCT(drm_t3_sync, SYNC_FIELDS, 16);
+
+#define QUEUE_SUBMIT_FIELDS(F, T) \
+	F(T, queue, 0, 4) \
+	F(T, flags, 4, 4) \
+	F(T, command_count, 8, 4) \
+	F(T, command_stride, 12, 4) \
+	F(T, commands, 16, 8) \
+	F(T, in_count, 24, 4) \
+	F(T, out_count, 28, 4) \
+	F(T, in_syncs, 32, 8) \
+	F(T, out_syncs, 40, 8) \
+	F(T, sync_stride, 48, 4) \
+	F(T, pad, 52, 4)
+STRUCT(drm_t3_queue_submit, QUEUE_SUBMIT_FIELDS, 56);
+
 #define EVENT_AREA_FIELDS(F, T) \
 	F(T, state, 0, 8) \
 	F(T, generation, 8, 4) \
@@ -253,7 +301,10 @@ VALUE(DRM_IOCTL_T3_GRANT_EXPORT, 0xc020644d);
 VALUE(DRM_IOCTL_T3_GRANT_REVOKE, 0xc010644e);
 VALUE(DRM_IOCTL_T3_GRANT_IMPORT, 0xc028644f);
 VALUE(DRM_IOCTL_T3_GRANT_RELEASE, 0xc0106450);
-VALUE(DRM_T3_IOCTL_COUNT, 17);
+VALUE(DRM_IOCTL_T3_QUEUE_CREATE, 0xc0106451);
+VALUE(DRM_IOCTL_T3_QUEUE_DESTROY, 0xc0086452);
+VALUE(DRM_IOCTL_T3_QUEUE_SUBMIT, 0xc0386453);
+VALUE(DRM_T3_IOCTL_COUNT, 20);
 
 /* -------------------------------------------------------------------- values */
 
@@ -278,6 +329,10 @@ VALUE(DRM_T3_I8, 5);
 
 VALUE(DRM_T3_INIT_KEEP, 0);
 VALUE(DRM_T3_INIT_IDENTITY, 1);
+
+VALUE(DRM_T3_COMMAND_COPY, 1);
+VALUE(DRM_T3_COMMAND_FILL, 2);
+VALUE(DRM_T3_COMMAND_UPDATE, 3);
 
 VALUE(DRM_T3_SPACE_IDLE, 1);
 VALUE(DRM_T3_SPACE_ARMING, 2);
@@ -322,6 +377,7 @@ VALUE(DRM_T3_NAK_POISON, 12);
 VALUE(T3_DRIVER_MAJOR, 1);
 VALUE(DRM_T3_FEATURE_STAGING, 1);
 VALUE(DRM_T3_FEATURE_MINMAX, 2);
+VALUE(DRM_T3_FEATURE_QUEUES, 4);
 VALUE(DRM_T3_FEATURE_MULTI, 8);
 VALUE(DRM_T3_FEATURE_BLOCKS, 16);
 VALUE(DRM_T3_FEATURE_BYTES, 32);
@@ -329,6 +385,11 @@ VALUE(DRM_T3_COUNTERS_MAX, 32);
 VALUE(DRM_T3_WAIT_ARMED, 0);
 VALUE(DRM_T3_WAIT_TRACKED, 1);
 VALUE(DRM_T3_WAIT_DELIVERED, 2);
+VALUE(DRM_T3_QUEUE_PRIORITY_MAX, 3);
+VALUE(DRM_T3_SYNCOBJS_MAX, 4096);
+VALUE(DRM_T3_SUBMIT_COMMANDS_MAX, 256);
+VALUE(DRM_T3_SUBMIT_SYNCS_MAX, 64);
+VALUE(DRM_T3_QUEUE_JOBS_MAX, 1024);
 VALUE(DRM_T3_DOORBELL_ARM, 0);
 VALUE(DRM_T3_DOORBELL_RELEASE, 8);
 VALUE(DRM_T3_DOORBELL_TILE, 16);

@@ -144,6 +144,40 @@ static void fill_segment_map(struct world *world, void *argument)
 	arg->imports = (uintptr_t)world->second;
 }
 
+static void fill_queue_create(struct world *world, void *arg)
+{
+	(void)world;
+	*(struct drm_t3_queue_create *)arg = (struct drm_t3_queue_create){
+		.priority = 1,
+	};
+}
+
+static void fill_queue_destroy(struct world *world, void *arg)
+{
+	*(struct drm_t3_queue_destroy *)arg = (struct drm_t3_queue_destroy){
+		.queue = world->idle_queue,
+	};
+}
+
+static void fill_queue_submit(struct world *world, void *arg)
+{
+	world->commands[0] = command_fill(world->spare_bo, 0, PAGE, 1);
+	world->commands[1] = command_copy(world->spare_bo, world->spare_bo, PAGE / 2);
+	world->ins[0] = (struct drm_t3_sync){ .handle = world->done_sync };
+	world->outs[0] = (struct drm_t3_sync){ .handle = world->sync };
+	*(struct drm_t3_queue_submit *)arg = (struct drm_t3_queue_submit){
+		.queue = world->queue,
+		.command_count = 2,
+		.command_stride = sizeof(world->commands[0]),
+		.commands = (uintptr_t)world->commands,
+		.in_count = 1,
+		.out_count = 1,
+		.in_syncs = (uintptr_t)world->ins,
+		.out_syncs = (uintptr_t)world->outs,
+		.sync_stride = sizeof(world->ins[0]),
+	};
+}
+
 /* ------------------------------------------------------------ wrong arguments */
 
 static const struct deviation bad_query[] = {
@@ -287,6 +321,44 @@ static const struct deviation bad_grant_release[] = {
 	BAD(drm_t3_grant_release, space, 0, ENOENT),
 };
 
+static const struct deviation bad_queue_create[] = {
+	BAD(drm_t3_queue_create, priority, DRM_T3_QUEUE_PRIORITY_MAX + 1, EINVAL),
+	BAD(drm_t3_queue_create, priority, ~0u, EINVAL),
+};
+
+static const struct deviation bad_queue_destroy[] = {
+	BAD(drm_t3_queue_destroy, queue, 0, ENOENT),
+	BAD(drm_t3_queue_destroy, queue, NO_HANDLE, ENOENT),
+};
+
+static const struct deviation bad_queue_submit[] = {
+	BAD(drm_t3_queue_submit, command_count, 0, EINVAL),
+	BAD(drm_t3_queue_submit, command_count, DRM_T3_SUBMIT_COMMANDS_MAX + 1, EINVAL),
+	BAD(drm_t3_queue_submit, command_count, ~0u, EINVAL),
+	BAD(drm_t3_queue_submit, command_stride, 0, EINVAL),
+	BAD(drm_t3_queue_submit, command_stride, sizeof(struct drm_t3_command) - 1, EINVAL),
+	BAD(drm_t3_queue_submit, command_stride, 4097, EINVAL),
+	BAD(drm_t3_queue_submit, command_stride, ~0u, EINVAL),
+	BAD(drm_t3_queue_submit, commands, 0, EFAULT),
+	BAD(drm_t3_queue_submit, commands, 8, EFAULT),
+	BAD(drm_t3_queue_submit, commands, BAD_POINTER, EFAULT),
+	BAD(drm_t3_queue_submit, in_count, 0, EINVAL), /* with an array */
+	BAD(drm_t3_queue_submit, in_count, DRM_T3_SUBMIT_SYNCS_MAX + 1, EINVAL),
+	BAD(drm_t3_queue_submit, in_count, ~0u, EINVAL),
+	BAD(drm_t3_queue_submit, out_count, 0, EINVAL),
+	BAD(drm_t3_queue_submit, out_count, DRM_T3_SUBMIT_SYNCS_MAX + 1, EINVAL),
+	BAD(drm_t3_queue_submit, out_count, ~0u, EINVAL),
+	BAD(drm_t3_queue_submit, out_count, 2, ENOENT), /* the second is all zeros */
+	BAD(drm_t3_queue_submit, in_syncs, 0, EFAULT),
+	BAD(drm_t3_queue_submit, in_syncs, BAD_POINTER, EFAULT),
+	BAD(drm_t3_queue_submit, out_syncs, 0, EFAULT),
+	BAD(drm_t3_queue_submit, out_syncs, BAD_POINTER, EFAULT),
+	BAD(drm_t3_queue_submit, sync_stride, 0, EINVAL),
+	BAD(drm_t3_queue_submit, sync_stride, sizeof(struct drm_t3_sync) - 1, EINVAL),
+	BAD(drm_t3_queue_submit, sync_stride, 4097, EINVAL),
+	BAD(drm_t3_queue_submit, queue, 0, ENOENT),
+};
+
 /* ---------------------------------------------------------------------- table */
 
 /* clang-format off */
@@ -319,5 +391,8 @@ const struct row abi_rows[DRM_T3_IOCTL_COUNT] = {
 	    .zero = { ZERO(drm_t3_grant_import, flags), ZERO(drm_t3_grant_import, pad),
 		      ZERO(drm_t3_grant_import, pad2) }),
 	ROW(GRANT_RELEASE, grant_release, FLAGS_AND_PAD(drm_t3_grant_release)),
+	ROW(QUEUE_CREATE, queue_create, FLAGS_AND_PAD(drm_t3_queue_create), .no_handle = true),
+	ROW(QUEUE_DESTROY, queue_destroy, .zero = { ZERO(drm_t3_queue_destroy, flags) }),
+	ROW(QUEUE_SUBMIT, queue_submit, FLAGS_AND_PAD(drm_t3_queue_submit)),
 };
 /* clang-format on */

@@ -3,6 +3,7 @@
 #ifndef T3_GUEST_ROWS_H
 #define T3_GUEST_ROWS_H
 
+#include "queue.h"
 #include "raw.h"
 
 #define MAX_FIELDS 3u
@@ -18,6 +19,10 @@ struct world {
 	int grant_fd; /* of target, not imported */
 	uint32_t grant;
 	int event_fd;
+	uint32_t queue, idle_queue; /* of source */
+	uint32_t done_sync, sync;   /* done_sync is signalled */
+	struct drm_t3_command commands[2];
+	struct drm_t3_sync ins[2], outs[2];
 	int first_fd; /* of those that this world has opened */
 	uint8_t answer[512];
 };

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Jobs: their memory, their hardware fence, and what the scheduler asks of them.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "t3_queue.h"
+
+static unsigned int job_timeout_ms = 10000;
+module_param(job_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(job_timeout_ms,
+		 "Abort a job whose queue completes no command for so long, in ms (10000; 0: never). Holds for queues created afterwards.");
+
+static const char *t3_fence_driver_name(struct dma_fence *base)
+{
+	return T3_DRIVER_NAME;
+}
+
+static const char *t3_fence_timeline_name(struct dma_fence *base)
+{
+	return T3_DRIVER_NAME "-ring";
+}
+
+static struct t3_fence *t3_fence_new(struct t3_queue *queue)
+{
+	struct t3_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL_ACCOUNT);
+
+	if (!fence)
+		return NULL;
+	spin_lock_init(&fence->lock);
+	fence->queue = queue;
+	kref_get(&queue->memory);
+	__module_get(THIS_MODULE);
+	return fence;
+}
+
+static void t3_fence_free(struct t3_fence *fence)
+{
+	t3_queue_put_memory(fence->queue);
+	kfree(fence);
+	/* Not the module's end yet: we are in a call of its, or in RCU's (rcu_barrier()). */
+	module_put(THIS_MODULE);
+}
+
+static void t3_fence_free_rcu(struct rcu_head *rcu)
+{
+	struct dma_fence *base = container_of(rcu, struct dma_fence, rcu);
+
+	t3_fence_free(container_of(base, struct t3_fence, base));
+}
+
+static void t3_fence_release(struct dma_fence *base)
+{
+	call_rcu(&base->rcu, t3_fence_free_rcu);
+}
+
+static const struct dma_fence_ops t3_fence_ops = {
+	.get_driver_name = t3_fence_driver_name,
+	.get_timeline_name = t3_fence_timeline_name,
+	.release = t3_fence_release,
+};
+
+static void t3_fence_put(struct t3_fence *fence)
+{
+	if (!fence)
+		return;
+	if (fence->base.ops)
+		dma_fence_put(&fence->base);
+	else /* its job has not run */
+		t3_fence_free(fence);
+}
+
+/* Once its fence has signalled the job may be freed at any time. */
+void t3_job_finish(struct t3_job *job, int error)
+{
+	lockdep_assert_held(&job->queue->lock);
+	list_del_init(&job->node);
+	if (error)
+		dma_fence_set_error(&job->fence->base, error);
+	dma_fence_signal(&job->fence->base);
+}
+
+/* A job of so many empty steps, or an error. */
+struct t3_job *t3_job_new(struct t3_queue *queue, u32 count)
+{
+	struct t3_job *job;
+	int ret = -ENOMEM;
+
+	if (atomic_inc_return(&queue->jobs) > DRM_T3_QUEUE_JOBS_MAX) {
+		ret = -EBUSY;
+		goto err_jobs;
+	}
+	job = kvzalloc(struct_size(job, steps, count), GFP_KERNEL_ACCOUNT);
+	if (!job)
+		goto err_jobs;
+	job->count = count;
+	INIT_LIST_HEAD(&job->node);
+	job->fence = t3_fence_new(queue);
+	if (!job->fence)
+		goto err_job;
+#ifdef T3_SCHED_INIT_ARGS
+	ret = drm_sched_job_init(&job->base, &queue->entity, count, NULL, 0);
+#else
+	ret = drm_sched_job_init(&job->base, &queue->entity, count, NULL);
+#endif
+	if (ret)
+		goto err_fence;
+	job->queue = t3_queue_get(queue);
+	return job;
+
+err_fence:
+	t3_fence_put(job->fence);
+err_job:
+	kvfree(job);
+err_jobs:
+	atomic_dec(&queue->jobs);
+	return ERR_PTR(ret);
+}
+
+/* A job that was never armed, or one that is over. */
+void t3_job_free(struct t3_job *job)
+{
+	struct t3_queue *queue = job->queue;
+	u32 i;
+
+	drm_sched_job_cleanup(&job->base);
+	for (i = 0; i < job->count; i++) {
+		t3_bo_put(job->steps[i].src);
+		t3_bo_put(job->steps[i].dst);
+	}
+	t3_fence_put(job->fence);
+	kvfree(job);
+	atomic_dec(&queue->jobs);
+	t3_queue_put(queue);
+}
+
+static struct dma_fence *t3_job_run(struct drm_sched_job *base)
+{
+	struct t3_job *job = to_t3_job(base);
+	struct t3_queue *queue = job->queue;
+	struct dma_fence *fence = &job->fence->base;
+
+	dma_fence_init(fence, &t3_fence_ops, &job->fence->lock, queue->fence_context,
+		       ++queue->fence_seqno);
+	t3_ring_run(queue, job);
+	return dma_fence_get(fence);
+}
+
+/*
+ * The scheduler has taken the job from its list. We put it back and wake the work
+ * that frees it, whether it is over by now or not: all that would be done by
+ * drm_sched_stop() and drm_sched_start(), which cut the other jobs' fences off.
+ */
+static enum drm_gpu_sched_stat t3_job_timedout(struct drm_sched_job *base)
+{
+	struct t3_job *job = to_t3_job(base);
+	struct t3_queue *queue = t3_queue_get(job->queue);
+
+	t3_ring_timeout(queue, job);
+	spin_lock(&queue->sched.job_list_lock);
+	list_add(&base->list, &queue->sched.pending_list);
+	spin_unlock(&queue->sched.job_list_lock);
+	drm_sched_wqueue_start(&queue->sched);
+	t3_queue_put(queue);
+	return DRM_GPU_SCHED_STAT_NOMINAL;
+}
+
+static void t3_job_free_job(struct drm_sched_job *base)
+{
+	t3_job_free(to_t3_job(base));
+}
+
+static const struct drm_sched_backend_ops t3_job_ops = {
+	.run_job = t3_job_run,
+	.timedout_job = t3_job_timedout,
+	.free_job = t3_job_free_job,
+};
+
+static int t3_job_init_scheduler(struct t3_queue *queue, long timeout)
+{
+#ifdef T3_SCHED_INIT_ARGS
+	const struct drm_sched_init_args args = {
+		.ops = &t3_job_ops,
+		.submit_wq = t3_queue_wq,
+		.timeout_wq = t3_queue_wq,
+		.num_rqs = 1,
+		.credit_limit = T3_QUEUE_ENTRIES,
+		.timeout = timeout,
+		.name = T3_DRIVER_NAME "-queue",
+		.dev = queue->tdev->drm.dev,
+	};
+
+	return drm_sched_init(&queue->sched, &args);
+#else
+	return drm_sched_init(&queue->sched, &t3_job_ops, t3_queue_wq, 1, T3_QUEUE_ENTRIES, 0,
+			      timeout, t3_queue_wq, NULL, T3_DRIVER_NAME "-queue",
+			      queue->tdev->drm.dev);
+#endif
+}
+
+/* A credit is a descriptor in the ring. The one run queue serves the one entity. */
+int t3_job_init_sched(struct t3_queue *queue)
+{
+	struct drm_gpu_scheduler *sched = &queue->sched;
+	unsigned int ms = READ_ONCE(job_timeout_ms);
+	int ret;
+
+	ret = t3_job_init_scheduler(queue, ms ? msecs_to_jiffies(ms) : MAX_SCHEDULE_TIMEOUT);
+	if (ret)
+		return ret;
+	ret = drm_sched_entity_init(&queue->entity, DRM_SCHED_PRIORITY_KERNEL, &sched, 1, NULL);
+	if (ret)
+		drm_sched_fini(sched);
+	return ret;
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Life of a queue, and T3_QUEUE_CREATE and DESTROY.
+ */
+#include <linux/capability.h>
+#include <linux/dma-mapping.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "t3_queue.h"
+
+/* Priorities from here on keep others from the engine for as long as they like. */
+#define T3_PRIORITY_PRIVILEGED 2
+
+/* A queue that was given up goes within two works: its last job's, then its own. */
+#define T3_PUBLISH_TRIES 3
+
+static_assert(DRM_T3_QUEUE_PRIORITY_MAX == T3_MAX_PRIORITY);
+
+/*
+ * All work of all queues. Of the module and not of a device, because jobs that wait
+ * for others' fences outlive it. Unordered: a queue must not wait for another.
+ */
+struct workqueue_struct *t3_queue_wq;
+
+int t3_queue_module_init(void)
+{
+	t3_queue_wq = alloc_workqueue("t3-queues", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	return t3_queue_wq ? 0 : -ENOMEM;
+}
+
+/* No fence is left, or the module would be in use; the last may be just being freed. */
+void t3_queue_module_exit(void)
+{
+	destroy_workqueue(t3_queue_wq);
+	rcu_barrier();
+}
+
+static void t3_queue_release_memory(struct kref *ref)
+{
+	struct t3_queue *queue = container_of(ref, struct t3_queue, memory);
+
+	mutex_destroy(&queue->recover_lock);
+	mutex_destroy(&queue->submit_lock);
+	kfree(queue);
+}
+
+/* Any context. */
+void t3_queue_put_memory(struct t3_queue *queue)
+{
+	kref_put(&queue->memory, t3_queue_release_memory);
+}
+
+static void t3_queue_release(struct kref *ref)
+{
+	struct t3_queue *queue = container_of(ref, struct t3_queue, active);
+
+	queue_work(t3_queue_wq, &queue->stop_work);
+}
+
+/* Any context. */
+void t3_queue_put(struct t3_queue *queue)
+{
+	kref_put(&queue->active, t3_queue_release);
+}
+
+/* Returns a reference, or NULL. */
+struct t3_queue *t3_queue_lookup(struct drm_file *file, u32 handle)
+{
+	struct t3_file *tfile = file->driver_priv;
+	struct t3_queue *queue;
+
+	xa_lock(&tfile->queues);
+	queue = xa_load(&tfile->queues, handle);
+	if (queue)
+		t3_queue_get(queue);
+	xa_unlock(&tfile->queues);
+	return queue;
+}
+
+/* The device does not use them any more. */
+static void t3_queue_free_rings(struct t3_queue *queue)
+{
+	lockdep_assert_held(&queue->tdev->ring_lock);
+	if (!queue->rings)
+		return;
+	dma_free_coherent(queue->tdev->drm.dev, sizeof(*queue->rings), queue->rings,
+			  queue->rings_dma);
+	queue->rings = NULL;
+}
+
+static void t3_queue_withdraw(struct t3_queue *queue)
+{
+	struct t3_device *tdev = queue->tdev;
+	unsigned long flags;
+
+	lockdep_assert_held(&tdev->ring_lock);
+	if (queue->hw_id == ~0u)
+		return;
+	spin_lock_irqsave(&tdev->queue_lock, flags);
+	tdev->queues[queue->hw_id] = NULL;
+	spin_unlock_irqrestore(&tdev->queue_lock, flags);
+}
+
+/*
+ * The queue is idle: all its jobs have been freed. QUEUE_DESTROY fails only when the
+ * device has gone or was reset, and has forgotten the queue by that.
+ */
+static void t3_queue_stop_hw(struct t3_queue *queue)
+{
+	struct t3_cmd_queue cmd = { .queue = queue->hw_id };
+	struct t3_device *tdev = queue->tdev;
+
+	mutex_lock(&tdev->ring_lock);
+	if (queue->created)
+		t3_admin(tdev, T3_CMD_QUEUE_DESTROY, &cmd, sizeof(cmd));
+	t3_queue_withdraw(queue);
+	t3_queue_free_rings(queue);
+	mutex_unlock(&tdev->ring_lock);
+}
+
+static void t3_queue_stop_work(struct work_struct *work)
+{
+	struct t3_queue *queue = container_of(work, struct t3_queue, stop_work);
+	struct drm_device *drm = &queue->tdev->drm;
+
+	drm_sched_entity_fini(&queue->entity);
+	drm_sched_fini(&queue->sched);
+	t3_queue_stop_hw(queue);
+	drm_dev_put(drm);
+	t3_queue_put_memory(queue);
+}
+
+static struct t3_queue *t3_queue_alloc(struct t3_device *tdev, u32 priority)
+{
+	struct t3_queue *queue;
+	int ret;
+
+	queue = kzalloc(sizeof(*queue), GFP_KERNEL_ACCOUNT);
+	if (!queue)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&queue->active);
+	kref_init(&queue->memory);
+	queue->tdev = tdev;
+	queue->hw_id = ~0u;
+	queue->priority = priority;
+	INIT_WORK(&queue->stop_work, t3_queue_stop_work);
+	INIT_WORK(&queue->recover_work, t3_ring_recover_work);
+	mutex_init(&queue->submit_lock);
+	mutex_init(&queue->recover_lock);
+	spin_lock_init(&queue->lock);
+	INIT_LIST_HEAD(&queue->in_flight);
+	queue->fence_context = dma_fence_context_alloc(1);
+	ret = t3_job_init_sched(queue);
+	if (ret) {
+		t3_queue_put_memory(queue);
+		return ERR_PTR(ret);
+	}
+	drm_dev_get(&tdev->drm);
+	return queue;
+}
+
+static int t3_queue_publish(struct t3_queue *queue)
+{
+	struct t3_device *tdev = queue->tdev;
+	unsigned long flags;
+	int ret = -ENOSPC;
+	u32 id;
+
+	lockdep_assert_held(&tdev->ring_lock);
+	spin_lock_irqsave(&tdev->queue_lock, flags);
+	for (id = 0; id < tdev->caps.max_queues; id++) {
+		if (tdev->queues[id])
+			continue;
+		queue->hw_id = id;
+		tdev->queues[id] = queue;
+		ret = 0;
+		break;
+	}
+	spin_unlock_irqrestore(&tdev->queue_lock, flags);
+	return ret;
+}
+
+static int t3_queue_create_hw(struct t3_queue *queue)
+{
+	struct t3_cmd_queue_create cmd = {
+		.queue = queue->hw_id,
+		.priority = queue->priority,
+		.ring = queue->rings_dma + offsetof(struct t3_rings, descriptors),
+		.completions = queue->rings_dma + offsetof(struct t3_rings, completions),
+		.entries = T3_QUEUE_ENTRIES,
+	};
+	int ret;
+
+	ret = t3_admin(queue->tdev, T3_CMD_QUEUE_CREATE, &cmd, sizeof(cmd));
+	queue->created = !ret;
+	return ret;
+}
+
+static int t3_queue_start_locked(struct t3_queue *queue)
+{
+	struct device *dev = queue->tdev->drm.dev;
+	int ret;
+
+	lockdep_assert_held(&queue->tdev->ring_lock);
+	ret = t3_queue_publish(queue);
+	if (ret)
+		return ret;
+	queue->rings = dma_alloc_coherent(dev, sizeof(*queue->rings), &queue->rings_dma,
+					  GFP_KERNEL);
+	return queue->rings ? t3_queue_create_hw(queue) : -ENOMEM;
+}
+
+/* On failure: put it. */
+static int t3_queue_start(struct t3_queue *queue)
+{
+	struct t3_device *tdev = queue->tdev;
+	int ret, tries;
+
+	for (tries = 1; ; tries++) {
+		mutex_lock(&tdev->ring_lock);
+		ret = t3_queue_start_locked(queue);
+		mutex_unlock(&tdev->ring_lock);
+		if (ret != -ENOSPC || queue->hw_id != ~0u || tries == T3_PUBLISH_TRIES)
+			return ret;
+		flush_workqueue(t3_queue_wq);
+	}
+}
+
+void t3_queue_irq(struct t3_device *tdev, u32 word)
+{
+	void __iomem *reg = tdev->regs + T3_REG_QUEUE_PENDING + 4 * word;
+	unsigned long pending = readl(reg);
+	u32 bit;
+
+	if (!pending)
+		return;
+	/* Clear first, look afterwards: later news sets the bit again. */
+	writel(pending, reg);
+	for_each_set_bit(bit, &pending, 32) {
+		struct t3_queue *queue;
+
+		spin_lock(&tdev->queue_lock);
+		queue = tdev->queues[32 * word + bit];
+		if (queue)
+			t3_ring_notify(queue);
+		spin_unlock(&tdev->queue_lock);
+	}
+}
+
+/*
+ * The function was reset: all that was submitted is over. admin_lock keeps a
+ * QUEUE_CREATE from succeeding between the reset and the last of them.
+ */
+void t3_queues_lose(struct t3_device *tdev)
+{
+	unsigned long flags;
+	u32 id;
+
+	lockdep_assert_held(&tdev->admin_lock);
+	for (id = 0; id < T3_MAX_QUEUES; id++) {
+		spin_lock_irqsave(&tdev->queue_lock, flags);
+		if (tdev->queues[id])
+			t3_ring_lose(tdev->queues[id]);
+		spin_unlock_irqrestore(&tdev->queue_lock, flags);
+	}
+}
+
+/*
+ * The device is being removed and was stopped: give its DMA memory back. Queues stay
+ * as handles, and for jobs that still wait for others' fences.
+ */
+void t3_queue_orphan_all(struct t3_device *tdev)
+{
+	u32 id;
+
+	mutex_lock(&tdev->ring_lock);
+	for (id = 0; id < T3_MAX_QUEUES; id++)
+		/* Stable: slots change under ring_lock. */
+		if (tdev->queues[id])
+			t3_queue_free_rings(tdev->queues[id]);
+	mutex_unlock(&tdev->ring_lock);
+}
+
+static int t3_queue_create(struct drm_file *file, struct drm_t3_queue_create *args)
+{
+	struct t3_file *tfile = file->driver_priv;
+	struct t3_queue *queue;
+	int ret;
+
+	queue = t3_queue_alloc(t3_file_device(file), args->priority);
+	if (IS_ERR(queue))
+		return PTR_ERR(queue);
+	ret = t3_queue_start(queue);
+	/* The table's reference. Once stored, another thread may destroy it. */
+	if (!ret)
+		ret = xa_alloc(&tfile->queues, &args->queue, queue, xa_limit_31b,
+			       GFP_KERNEL_ACCOUNT);
+	if (ret)
+		t3_queue_put(queue);
+	return ret;
+}
+
+int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_queue_create *args = data;
+	int ret, idx;
+
+	if (args->flags || args->pad || args->priority > T3_MAX_PRIORITY)
+		return -EINVAL;
+	if (!to_t3_device(drm)->caps.max_queues)
+		return -EOPNOTSUPP;
+	if (args->priority >= T3_PRIORITY_PRIVILEGED && !capable(CAP_SYS_NICE))
+		return -EACCES;
+	/* Around all of it, so that remove() finds a queue whole or not at all. */
+	if (!drm_dev_enter(drm, &idx))
+		return -ENODEV;
+	ret = t3_queue_create(file, args);
+	drm_dev_exit(idx);
+	return ret;
+}
+
+int t3_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct t3_file *tfile = file->driver_priv;
+	struct drm_t3_queue_destroy *args = data;
+	struct t3_queue *queue;
+
+	if (args->flags)
+		return -EINVAL;
+	queue = xa_erase(&tfile->queues, args->queue);
+	if (!queue)
+		return -ENOENT;
+	t3_queue_put(queue);
+	return 0;
+}

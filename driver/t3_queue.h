@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Queues and the jobs in them.
+ *
+ * One drm_gpu_scheduler for each queue: the hardware has 64 queues of its own, with
+ * rings, priorities and aborts, and arbitrates between them at each step. A scheduler
+ * in common would only put a second, coarser order before that one, and the recovery
+ * of one queue would stop all.
+ *
+ * Lifetime. `active` is held by the handle, by ioctls, jobs and the recovery; with its
+ * last reference the scheduler and the hardware's queue go, in a worker, because a job
+ * is freed by the scheduler's own work. The struct lives longer, by `memory`: a
+ * scheduler's fence, which user space may keep as a sync_file for ever, reads the
+ * scheduler's name. It also holds the fence that run_job() returned; so each of those
+ * (struct t3_fence) holds the struct, and the module that its functions are in. For
+ * this to be true of every job, each one is run, also when the device has gone: none
+ * is killed in its entity, none runs without a fence.
+ */
+#ifndef T3_QUEUE_H
+#define T3_QUEUE_H
+
+#include <linux/dma-fence.h>
+#include <linux/kref.h>
+#include <linux/workqueue.h>
+
+#include <drm/gpu_scheduler.h>
+
+#include "t3_device.h"
+
+#define T3_QUEUE_ENTRIES 512 /* power of two */
+
+static_assert(DRM_T3_SUBMIT_COMMANDS_MAX <= T3_QUEUE_ENTRIES);
+static_assert(T3_QUEUE_ENTRIES <= T3_QUEUE_ENTRIES_MAX);
+
+/* In one piece of DMA memory. */
+struct t3_rings {
+	struct t3_descriptor descriptors[T3_QUEUE_ENTRIES];
+	struct t3_completion completions[T3_QUEUE_ENTRIES];
+};
+
+struct t3_queue {
+	struct kref active;
+	struct kref memory;
+	struct t3_device *tdev; /* holds a reference of tdev->drm, as long as active */
+	u32 hw_id; /* ~0: none yet */
+	u32 priority;
+	bool created; /* ring_lock: the device knows it */
+
+	struct drm_gpu_scheduler sched;
+	struct drm_sched_entity entity;
+	struct work_struct stop_work;
+	struct work_struct recover_work;
+	struct mutex submit_lock; /* arm, publish and push of one job after the other */
+	struct mutex recover_lock; /* one recovery at a time */
+	atomic_t jobs;
+	u64 fence_context;
+	u64 fence_seqno; /* jobs are run one after the other */
+
+	struct t3_rings *rings; /* t3_device.ring_lock, and constant while !lost */
+	dma_addr_t rings_dma;
+
+	spinlock_t lock; /* what follows */
+	bool lost; /* the device has forgotten it: jobs fail at once */
+	bool broken; /* stopped at a descriptor: nothing is emitted until it is aborted */
+	u32 head; /* next completion, mod 2^32 */
+	u32 tail;
+	u32 seen; /* head at the last timeout */
+	struct list_head in_flight; /* jobs, in order */
+};
+
+/* Of the hardware's part of a job. */
+struct t3_fence {
+	struct dma_fence base;
+	spinlock_t lock; /* of base */
+	struct t3_queue *queue; /* holds a reference of its memory */
+};
+
+/* One command. */
+struct t3_step {
+	struct t3_descriptor descriptor;
+	struct t3_bo *src; /* NULL: none */
+	struct t3_bo *dst;
+};
+
+struct t3_job {
+	struct drm_sched_job base;
+	struct t3_queue *queue; /* holds an active reference */
+	struct t3_fence *fence;
+	struct list_head node; /* in_flight; queue->lock, with done */
+	u32 done; /* steps completed */
+	u32 count;
+	struct t3_step steps[] __counted_by(count);
+};
+
+static inline struct t3_job *to_t3_job(struct drm_sched_job *base)
+{
+	return container_of(base, struct t3_job, base);
+}
+
+/* t3_queue.c */
+extern struct workqueue_struct *t3_queue_wq;
+
+int t3_queue_module_init(void);
+void t3_queue_module_exit(void);
+struct t3_queue *t3_queue_lookup(struct drm_file *file, u32 handle);
+void t3_queue_put(struct t3_queue *queue);
+void t3_queue_put_memory(struct t3_queue *queue);
+void t3_queue_irq(struct t3_device *tdev, u32 word);
+void t3_queues_lose(struct t3_device *tdev);
+void t3_queue_orphan_all(struct t3_device *tdev);
+int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int t3_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+static inline struct t3_queue *t3_queue_get(struct t3_queue *queue)
+{
+	kref_get(&queue->active);
+	return queue;
+}
+
+/* t3_ring.c */
+void t3_ring_run(struct t3_queue *queue, struct t3_job *job);
+void t3_ring_notify(struct t3_queue *queue);
+void t3_ring_lose(struct t3_queue *queue);
+void t3_ring_recover_work(struct work_struct *work);
+void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job);
+
+/* t3_job.c */
+int t3_job_init_sched(struct t3_queue *queue);
+struct t3_job *t3_job_new(struct t3_queue *queue, u32 count);
+void t3_job_free(struct t3_job *job);
+void t3_job_finish(struct t3_job *job, int error);
+
+/* t3_command.c */
+int t3_command_build(struct drm_file *file, const struct drm_t3_command *cmd,
+		     struct t3_step *step);
+
+/* t3_submit.c */
+int t3_queue_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+#endif /* T3_QUEUE_H */

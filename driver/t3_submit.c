@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * T3_QUEUE_SUBMIT: a job from what the user says, in the order: commands, in points,
+ * out points, locks of all buffers, implicit dependencies. Behind that nothing fails.
+ */
+#include <linux/dma-fence-chain.h>
+#include <linux/dma-resv.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm_exec.h>
+#include <drm/drm_syncobj.h>
+
+#include "t3_queue.h"
+
+#define T3_COMMAND_SIZE_MINOR2 72
+#define T3_SYNC_SIZE_MINOR2    16
+#define T3_STRIDE_MAX	       4096
+
+static_assert(sizeof(struct drm_t3_command) >= T3_COMMAND_SIZE_MINOR2);
+static_assert(sizeof(struct drm_t3_sync) >= T3_SYNC_SIZE_MINOR2);
+
+/* An out point, with all that signalling it takes. */
+struct t3_out {
+	struct drm_syncobj *syncobj;
+	struct dma_fence_chain *chain; /* NULL: binary */
+	u64 point;
+};
+
+struct t3_submit {
+	struct drm_file *file;
+	const struct drm_t3_queue_submit *args;
+	struct t3_job *job;
+	struct t3_out outs[DRM_T3_SUBMIT_SYNCS_MAX];
+	u32 out_count; /* how many of them are filled */
+};
+
+static bool t3_stride_valid(u32 stride, u32 least)
+{
+	return stride >= least && stride <= T3_STRIDE_MAX;
+}
+
+static int t3_submit_check_args(const struct drm_t3_queue_submit *args)
+{
+	bool syncs = args->in_count || args->out_count;
+
+	if (args->flags || args->pad)
+		return -EINVAL;
+	if (!args->command_count || args->command_count > DRM_T3_SUBMIT_COMMANDS_MAX ||
+	    !t3_stride_valid(args->command_stride, T3_COMMAND_SIZE_MINOR2))
+		return -EINVAL;
+	if (args->in_count > DRM_T3_SUBMIT_SYNCS_MAX || args->out_count > DRM_T3_SUBMIT_SYNCS_MAX)
+		return -EINVAL;
+	if (syncs ? !t3_stride_valid(args->sync_stride, T3_SYNC_SIZE_MINOR2) : !!args->sync_stride)
+		return -EINVAL;
+	if ((!args->in_count && args->in_syncs) || (!args->out_count && args->out_syncs))
+		return -EINVAL;
+	return 0;
+}
+
+static int t3_submit_commands(struct t3_submit *submit)
+{
+	const struct drm_t3_queue_submit *args = submit->args;
+	const void __user *user = u64_to_user_ptr(args->commands);
+	struct t3_job *job = submit->job;
+	struct drm_t3_command cmd;
+	int ret;
+	u32 i;
+
+	for (i = 0; i < args->command_count; i++) {
+		ret = copy_struct_from_user(&cmd, sizeof(cmd),
+					    user + (size_t)i * args->command_stride,
+					    args->command_stride);
+		if (ret)
+			return ret;
+		ret = t3_command_build(submit->file, &cmd, &job->steps[i]);
+		if (ret)
+			return ret;
+	}
+	job->steps[args->command_count - 1].descriptor.flags = T3_DESC_FLAG_IRQ;
+	return 0;
+}
+
+static int t3_submit_copy_sync(const struct t3_submit *submit, u64 syncs, u32 index,
+			       struct drm_t3_sync *sync)
+{
+	u32 stride = submit->args->sync_stride;
+	int ret;
+
+	ret = copy_struct_from_user(sync, sizeof(*sync),
+				    u64_to_user_ptr(syncs) + (size_t)index * stride, stride);
+	if (ret)
+		return ret;
+	return sync->flags ? -EINVAL : 0;
+}
+
+/* Only what has a fence already: the job's own fence must signal in finite time. */
+static int t3_submit_ins(struct t3_submit *submit)
+{
+	const struct drm_t3_queue_submit *args = submit->args;
+	struct dma_fence *fence;
+	struct drm_t3_sync sync;
+	int ret;
+	u32 i;
+
+	for (i = 0; i < args->in_count; i++) {
+		ret = t3_submit_copy_sync(submit, args->in_syncs, i, &sync);
+		if (ret)
+			return ret;
+		ret = drm_syncobj_find_fence(submit->file, sync.handle, sync.point, 0, &fence);
+		if (ret)
+			return ret;
+		ret = drm_sched_job_add_dependency(&submit->job->base, fence);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int t3_submit_out(struct t3_submit *submit, const struct drm_t3_sync *sync)
+{
+	struct t3_out *out = &submit->outs[submit->out_count];
+
+	out->syncobj = drm_syncobj_find(submit->file, sync->handle);
+	if (!out->syncobj)
+		return -ENOENT;
+	submit->out_count++;
+	out->point = sync->point;
+	out->chain = sync->point ? dma_fence_chain_alloc() : NULL;
+	return sync->point && !out->chain ? -ENOMEM : 0;
+}
+
+static int t3_submit_outs(struct t3_submit *submit)
+{
+	const struct drm_t3_queue_submit *args = submit->args;
+	struct drm_t3_sync sync;
+	int ret;
+	u32 i;
+
+	for (i = 0; i < args->out_count; i++) {
+		ret = t3_submit_copy_sync(submit, args->out_syncs, i, &sync);
+		if (ret)
+			return ret;
+		ret = t3_submit_out(submit, &sync);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static void t3_submit_free_outs(struct t3_submit *submit)
+{
+	u32 i;
+
+	for (i = 0; i < submit->out_count; i++) {
+		dma_fence_chain_free(submit->outs[i].chain);
+		drm_syncobj_put(submit->outs[i].syncobj);
+	}
+}
+
+/* With room for one fence each: attach() adds no more to any of them. */
+static int t3_submit_lock(struct t3_job *job, struct drm_exec *exec)
+{
+	int ret = 0;
+	u32 i;
+
+	drm_exec_until_all_locked(exec) {
+		for (i = 0; i < job->count; i++) {
+			ret = drm_exec_prepare_obj(exec, &job->steps[i].dst->base, 1);
+			drm_exec_retry_on_contention(exec);
+			if (!ret && job->steps[i].src)
+				ret = drm_exec_prepare_obj(exec, &job->steps[i].src->base, 1);
+			drm_exec_retry_on_contention(exec);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+static int t3_submit_implicit(struct t3_job *job)
+{
+	const struct t3_step *step;
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < job->count && !ret; i++) {
+		step = &job->steps[i];
+		ret = drm_sched_job_add_implicit_dependencies(&job->base, &step->dst->base, true);
+		if (!ret && step->src)
+			ret = drm_sched_job_add_implicit_dependencies(&job->base,
+								      &step->src->base, false);
+	}
+	return ret;
+}
+
+/*
+ * All reads before all writes: a fence of the same context is replaced by one whose
+ * usage is at least as strong, so that a buffer that is read and written needs one slot.
+ */
+static void t3_submit_attach(struct t3_job *job, struct dma_fence *fence)
+{
+	u32 i;
+
+	for (i = 0; i < job->count; i++)
+		if (job->steps[i].src)
+			dma_resv_add_fence(job->steps[i].src->base.resv, fence,
+					   DMA_RESV_USAGE_READ);
+	for (i = 0; i < job->count; i++)
+		dma_resv_add_fence(job->steps[i].dst->base.resv, fence, DMA_RESV_USAGE_WRITE);
+}
+
+static void t3_submit_signal_outs(struct t3_submit *submit, struct dma_fence *fence)
+{
+	u32 i;
+
+	for (i = 0; i < submit->out_count; i++) {
+		struct t3_out *out = &submit->outs[i];
+
+		if (out->chain)
+			drm_syncobj_add_point(out->syncobj, out->chain, fence, out->point);
+		else
+			drm_syncobj_replace_fence(out->syncobj, fence);
+		out->chain = NULL; /* the syncobj's now */
+	}
+}
+
+static void t3_submit_push(struct t3_submit *submit)
+{
+	struct t3_job *job = submit->job;
+	struct t3_queue *queue = job->queue;
+	struct dma_fence *fence;
+
+	mutex_lock(&queue->submit_lock);
+	drm_sched_job_arm(&job->base);
+	fence = &job->base.s_fence->finished;
+	t3_submit_attach(job, fence);
+	t3_submit_signal_outs(submit, fence);
+	/* It may be over and freed at once. */
+	submit->job = NULL;
+	drm_sched_entity_push_job(&job->base);
+	mutex_unlock(&queue->submit_lock);
+}
+
+static int t3_submit_locked(struct t3_submit *submit)
+{
+	struct drm_exec exec;
+	int ret;
+
+	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES, 0);
+	ret = t3_submit_lock(submit->job, &exec);
+	if (!ret)
+		ret = t3_submit_implicit(submit->job);
+	if (!ret)
+		t3_submit_push(submit);
+	drm_exec_fini(&exec);
+	return ret;
+}
+
+static int t3_submit_run(struct t3_submit *submit)
+{
+	int ret;
+
+	ret = t3_submit_commands(submit);
+	if (ret)
+		return ret;
+	ret = t3_submit_ins(submit);
+	if (ret)
+		return ret;
+	ret = t3_submit_outs(submit);
+	return ret ? ret : t3_submit_locked(submit);
+}
+
+static int t3_submit_to(struct t3_queue *queue, struct drm_file *file,
+			const struct drm_t3_queue_submit *args)
+{
+	struct t3_submit *submit;
+	int ret;
+
+	if (READ_ONCE(queue->lost))
+		return -EIO;
+	submit = kzalloc(sizeof(*submit), GFP_KERNEL);
+	if (!submit)
+		return -ENOMEM;
+	submit->file = file;
+	submit->args = args;
+	submit->job = t3_job_new(queue, args->command_count);
+	if (IS_ERR(submit->job)) {
+		ret = PTR_ERR(submit->job);
+	} else {
+		ret = t3_submit_run(submit);
+		t3_submit_free_outs(submit);
+		if (submit->job)
+			t3_job_free(submit->job);
+	}
+	kfree(submit);
+	return ret;
+}
+
+int t3_queue_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	const struct drm_t3_queue_submit *args = data;
+	struct t3_queue *queue;
+	int ret;
+
+	ret = t3_submit_check_args(args);
+	if (ret)
+		return ret;
+	queue = t3_queue_lookup(file, args->queue);
+	if (!queue)
+		return -ENOENT;
+	ret = t3_submit_to(queue, file, args);
+	t3_queue_put(queue);
+	return ret;
+}

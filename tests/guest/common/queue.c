@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/sync_file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "job.h"
+#include "queue.h"
+#include "raw.h"
+
+#define QUIET_MS 30
+
+void operand_open(struct operand *operand, int fd, uint32_t size, uint32_t seed)
+{
+	uint32_t i;
+
+	operand->size = size;
+	CHECK_EQ(bo_create(fd, size, &operand->handle), 0);
+	operand->memory = bo_map(fd, operand->handle, size);
+	operand->model = malloc(size);
+	CHECK(operand->model);
+	for (i = 0; i < size; i++)
+		operand->model[i] = (uint8_t)(seed + 31 * i + (i >> 8) * 7);
+	memcpy(operand->memory, operand->model, size);
+}
+
+void operand_forget(struct operand *operand)
+{
+	munmap(operand->memory, operand->size);
+	free(operand->model);
+}
+
+void operand_close(struct operand *operand, int fd)
+{
+	operand_forget(operand);
+	CHECK_EQ(bo_close(fd, operand->handle), 0);
+}
+
+void operand_check(const struct operand *operand)
+{
+	uint32_t i;
+
+	for (i = 0; i < operand->size; i++)
+		if (operand->memory[i] != operand->model[i])
+			guest_fail(__FILE__, __LINE__, "byte %u is %#x, not %#x", i,
+				   operand->memory[i], operand->model[i]);
+}
+
+int queue_create(int fd, uint32_t priority, uint32_t *queue)
+{
+	struct drm_t3_queue_create arg = { .priority = priority };
+	int ret = call(fd, DRM_IOCTL_T3_QUEUE_CREATE, &arg);
+
+	if (!ret) {
+		CHECK(arg.queue);
+		*queue = arg.queue;
+	}
+	return ret;
+}
+
+int queue_destroy(int fd, uint32_t queue)
+{
+	struct drm_t3_queue_destroy arg = { .queue = queue };
+
+	return call(fd, DRM_IOCTL_T3_QUEUE_DESTROY, &arg);
+}
+
+uint32_t sync_create(int fd)
+{
+	struct drm_syncobj_create arg = { 0 };
+
+	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_CREATE, &arg), 0);
+	return arg.handle;
+}
+
+void sync_destroy(int fd, uint32_t sync)
+{
+	struct drm_syncobj_destroy arg = { .handle = sync };
+
+	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_DESTROY, &arg), 0);
+}
+
+int sync_wait(int fd, uint32_t sync, uint64_t point, int ms)
+{
+	struct drm_syncobj_timeline_wait arg = {
+		.handles = (uintptr_t)&sync,
+		.points = (uintptr_t)&point,
+		.timeout_nsec = ms ? after_ms(ms) : 0,
+		.count_handles = 1,
+	};
+
+	return call(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &arg);
+}
+
+void sync_check_busy(int fd, uint32_t sync)
+{
+	CHECK_EQ(sync_wait(fd, sync, 0, 50), -ETIME);
+}
+
+int sync_export(int fd, uint32_t sync)
+{
+	struct drm_syncobj_handle arg = {
+		.handle = sync,
+		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
+	};
+
+	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &arg), 0);
+	return arg.fd;
+}
+
+int sync_file_status(int sync_file)
+{
+	struct sync_file_info info = { 0 };
+
+	CHECK_EQ(call(sync_file, SYNC_IOC_FILE_INFO, &info), 0);
+	return info.status;
+}
+
+int sync_status(int fd, uint32_t sync)
+{
+	int file = sync_export(fd, sync), status = sync_file_status(file);
+
+	close(file);
+	return status;
+}
+
+struct submission submission(uint32_t queue, const struct drm_t3_command *commands, uint32_t count)
+{
+	struct submission s = {
+		.args = {
+			.queue = queue,
+			.command_count = count,
+			.command_stride = sizeof(*commands),
+			.commands = (uintptr_t)commands,
+		},
+	};
+
+	return s;
+}
+
+void submission_in(struct submission *s, uint32_t sync, uint64_t point)
+{
+	s->ins[s->args.in_count].handle = sync;
+	s->ins[s->args.in_count++].point = point;
+}
+
+void submission_out(struct submission *s, uint32_t sync, uint64_t point)
+{
+	s->outs[s->args.out_count].handle = sync;
+	s->outs[s->args.out_count++].point = point;
+}
+
+int submit(int fd, struct submission *s)
+{
+	if (s->args.in_count)
+		s->args.in_syncs = (uintptr_t)s->ins;
+	if (s->args.out_count)
+		s->args.out_syncs = (uintptr_t)s->outs;
+	if (s->args.in_count || s->args.out_count)
+		s->args.sync_stride = sizeof(s->ins[0]);
+	return call(fd, DRM_IOCTL_T3_QUEUE_SUBMIT, &s->args);
+}
+
+int submit_one(int fd, uint32_t queue, const struct drm_t3_command *command, uint32_t out)
+{
+	struct submission s = submission(queue, command, 1);
+
+	if (out)
+		submission_out(&s, out, 0);
+	return submit(fd, &s);
+}
+
+struct drm_t3_command command_fill(uint32_t dst, uint64_t offset, uint32_t bytes, uint64_t pattern)
+{
+	struct drm_t3_command command = {
+		.type = DRM_T3_COMMAND_FILL,
+		.dst = dst,
+		.rows = 1,
+		.row_bytes = bytes,
+		.dst_offset = offset,
+		.pattern = pattern,
+	};
+
+	return command;
+}
+
+struct drm_t3_command command_copy(uint32_t dst, uint32_t src, uint32_t bytes)
+{
+	struct drm_t3_command command = {
+		.type = DRM_T3_COMMAND_COPY,
+		.src = src,
+		.dst = dst,
+		.rows = 1,
+		.row_bytes = bytes,
+	};
+
+	return command;
+}
+
+static const uint32_t element_size[] = { 4, 4, 2, 2, 1, 1 };
+
+/* Back from element_bits(), for the values that the tests use. */
+static int element_value(uint32_t dtype, uint32_t bits)
+{
+	int value;
+
+	for (value = -256; value <= 256; value++)
+		if (element_bits(dtype, value) == bits)
+			return value;
+	guest_fail(__FILE__, __LINE__, "%#x is no small whole number", bits);
+}
+
+static void model_element(const struct drm_t3_command *command, uint8_t *dst, const uint8_t *src)
+{
+	uint32_t size = element_size[command->dtype], a = 0, b = 0;
+
+	if (command->op == DRM_T3_OP_STORE) {
+		memcpy(dst, src, size);
+		return;
+	}
+	memcpy(&a, dst, size);
+	memcpy(&b, src, size);
+	a = element_bits(command->dtype,
+			 element_apply(command->op, element_value(command->dtype, a),
+				       element_value(command->dtype, b)));
+	memcpy(dst, &a, size);
+}
+
+void model_run(const struct drm_t3_command *command, struct operand *dst, const struct operand *src)
+{
+	uint32_t row, byte;
+
+	for (row = 0; row < command->rows; row++) {
+		uint8_t *to = dst->model + command->dst_offset + row * command->dst_pitch;
+		const uint8_t *from =
+			src ? src->model + command->src_offset + row * command->src_pitch : NULL;
+
+		if (command->type == DRM_T3_COMMAND_COPY)
+			memmove(to, from, command->row_bytes);
+		else if (command->type == DRM_T3_COMMAND_FILL)
+			for (byte = 0; byte < command->row_bytes; byte++)
+				to[byte] = (uint8_t)(command->pattern >> 8 * (byte % 8));
+		else
+			for (byte = 0; byte < command->row_bytes;
+			     byte += element_size[command->dtype])
+				model_element(command, to + byte, from + byte);
+	}
+}
+
+static volatile uint32_t *map_registers(uint32_t rank)
+{
+	char path[128];
+	void *regs;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/accel/%s/device/resource0",
+		 strrchr(guest_node(rank), '/') + 1);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	CHECK(fd >= 0);
+	regs = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(regs != MAP_FAILED);
+	close(fd);
+	return regs;
+}
+
+void inject(uint32_t rank, const struct t3_cmd_inject *cmd)
+{
+	volatile uint32_t *regs = map_registers(rank);
+	const uint32_t *words = (const uint32_t *)cmd;
+	size_t i;
+
+	/* A queue that an earlier test has closed may just be leaving. */
+	nap_ms(QUIET_MS);
+	for (i = 0; i < sizeof(*cmd) / 4; i++)
+		regs[T3_REG_MAILBOX / 4 + i] = words[i];
+	regs[T3_REG_ADMIN_COMMAND / 4] = T3_CMD_INJECT;
+	CHECK_EQ(regs[T3_REG_ADMIN_STATUS / 4], T3_ADMIN_OK);
+	munmap((void *)(uintptr_t)regs, PAGE);
+}
+
+void inject_hang(uint32_t rank, uint32_t hw_queue, bool hang)
+{
+	struct t3_cmd_inject cmd = {
+		.kind = hang ? T3_INJECT_HANG_QUEUE : T3_INJECT_UNHANG_QUEUE,
+		.rank = rank,
+		.peer = hw_queue,
+	};
+
+	inject(rank, &cmd);
+}

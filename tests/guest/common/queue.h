@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Queues, syncobjs and commands by plain ioctls, and faults of the own device. */
+#ifndef T3_GUEST_QUEUE_H
+#define T3_GUEST_QUEUE_H
+
+#include <drm.h>
+
+#include "guest.h"
+#include "t3_hw.h"
+
+/* A buffer and what it should hold. */
+struct operand {
+	uint32_t handle;
+	uint32_t size;
+	uint8_t *memory;
+	uint8_t *model;
+};
+
+/* Filled with bytes that depend on seed, in both. */
+void operand_open(struct operand *operand, int fd, uint32_t size, uint32_t seed);
+void operand_close(struct operand *operand, int fd);
+/* Unmap and forget the model: the handle is closed, or not, by the test. */
+void operand_forget(struct operand *operand);
+void operand_check(const struct operand *operand);
+
+int queue_create(int fd, uint32_t priority, uint32_t *queue);
+int queue_destroy(int fd, uint32_t queue);
+
+uint32_t sync_create(int fd);
+void sync_destroy(int fd, uint32_t sync);
+/* point 0: binary. 0, -ETIME, ... */
+int sync_wait(int fd, uint32_t sync, uint64_t point, int ms);
+void sync_check_busy(int fd, uint32_t sync);
+/* The fence of a binary syncobj as a sync_file. */
+int sync_export(int fd, uint32_t sync);
+/* 1 signalled, 0 not yet, or the fence's error. */
+int sync_file_status(int sync_file);
+int sync_status(int fd, uint32_t sync);
+
+/* A submission of at most 4 points each way. */
+struct submission {
+	struct drm_t3_queue_submit args;
+	struct drm_t3_sync ins[4];
+	struct drm_t3_sync outs[4];
+};
+
+struct submission submission(uint32_t queue, const struct drm_t3_command *commands, uint32_t count);
+void submission_in(struct submission *s, uint32_t sync, uint64_t point);
+void submission_out(struct submission *s, uint32_t sync, uint64_t point);
+int submit(int fd, struct submission *s);
+/* Without points in, with one binary out or none (0). */
+int submit_one(int fd, uint32_t queue, const struct drm_t3_command *command, uint32_t out);
+
+struct drm_t3_command command_fill(uint32_t dst, uint64_t offset, uint32_t bytes, uint64_t pattern);
+struct drm_t3_command command_copy(uint32_t dst, uint32_t src, uint32_t bytes);
+
+/* Do to the models what a command does to the buffers; src is NULL for FILL. */
+void model_run(const struct drm_t3_command *command, struct operand *dst,
+	       const struct operand *src);
+
+/*
+ * Faults of a rank's device, through its mailbox, beside the driver: while it is quiet.
+ * The VM needs guest-inject=on and iomem=relaxed.
+ */
+void inject(uint32_t rank, const struct t3_cmd_inject *cmd);
+void inject_hang(uint32_t rank, uint32_t hw_queue, bool hang);
+
+#endif /* T3_GUEST_QUEUE_H */

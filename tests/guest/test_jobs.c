@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: MIT
+/* Queues and jobs: results of each command, points in and out, order, arguments. */
+#include <sys/mman.h>
+
+#include "child.h"
+#include "job.h"
+#include "module.h"
+#include "queue.h"
+#include "raw.h"
+
+#define SIZE	65536u
+#define WAIT_MS 10000
+
+/* One file with a queue, three buffers and a syncobj. */
+struct user {
+	int fd;
+	uint32_t queue;
+	uint32_t sync;
+	struct operand a, b, c;
+};
+
+static void user_open(struct user *u, uint32_t rank)
+{
+	u->fd = open_rank(rank);
+	CHECK_EQ(queue_create(u->fd, 1, &u->queue), 0);
+	u->sync = sync_create(u->fd);
+	operand_open(&u->a, u->fd, SIZE, 1);
+	operand_open(&u->b, u->fd, SIZE, 2);
+	operand_open(&u->c, u->fd, SIZE, 3);
+}
+
+static void user_close(struct user *u)
+{
+	operand_close(&u->a, u->fd);
+	operand_close(&u->b, u->fd);
+	operand_close(&u->c, u->fd);
+	sync_destroy(u->fd, u->sync);
+	CHECK_EQ(queue_destroy(u->fd, u->queue), 0);
+	close(u->fd);
+}
+
+static void run_one(struct user *u, const struct drm_t3_command *command)
+{
+	CHECK_EQ(submit_one(u->fd, u->queue, command, u->sync), 0);
+	CHECK_EQ(sync_wait(u->fd, u->sync, 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(u->fd, u->sync), 1);
+}
+
+static void test_feature_is_told(void **state)
+{
+	struct drm_t3_device_info info;
+	int fd = open_rank(0);
+
+	(void)state;
+	device_info(fd, &info);
+	CHECK(info.features & DRM_T3_FEATURE_QUEUES);
+	close(fd);
+}
+
+static void test_fill_and_copy(void **state)
+{
+	struct drm_t3_command fill, copy;
+	struct user u;
+
+	(void)state;
+	user_open(&u, 0);
+	fill = command_fill(u.a.handle, 4093, 9001, 0x8877665544332211);
+	run_one(&u, &fill);
+	model_run(&fill, &u.a, NULL);
+	copy = command_copy(u.b.handle, u.a.handle, 20000);
+	copy.src_offset = 77;
+	copy.dst_offset = SIZE - 20000;
+	run_one(&u, &copy);
+	model_run(&copy, &u.b, &u.a);
+	operand_check(&u.a);
+	operand_check(&u.b);
+	operand_check(&u.c);
+	user_close(&u);
+}
+
+/* Shapes with pitches, each of other values, up to the last byte of the buffers. */
+static void test_two_dimensions(void **state)
+{
+	struct drm_t3_command fill = {
+		.type = DRM_T3_COMMAND_FILL,
+		.rows = 17,
+		.row_bytes = 13,
+		.dst_offset = 5,
+		.dst_pitch = 101,
+		.pattern = 0x0102030405060708,
+	};
+	struct drm_t3_command copy = {
+		.type = DRM_T3_COMMAND_COPY,
+		.rows = 9,
+		.row_bytes = 1003,
+		.src_pitch = 4099,
+		.dst_pitch = 1003,
+		.src_offset = 3,
+	};
+	struct user u;
+
+	(void)state;
+	user_open(&u, 0);
+	fill.dst = u.b.handle;
+	copy.src = u.b.handle;
+	copy.dst = u.c.handle;
+	copy.dst_offset = SIZE - 9 * 1003;
+	run_one(&u, &fill);
+	run_one(&u, &copy);
+	model_run(&fill, &u.b, NULL);
+	model_run(&copy, &u.c, &u.b);
+	operand_check(&u.b);
+	operand_check(&u.c);
+	user_close(&u);
+}
+
+static void set_numbers(struct operand *operand, uint32_t dtype, uint32_t size, int seed)
+{
+	uint32_t i, bits;
+
+	for (i = 0; i < SIZE / 16; i++) {
+		bits = element_bits(dtype, (int)(i * 7 + (uint32_t)seed) % 100 - 50);
+		memcpy(operand->model + i * size, &bits, size);
+	}
+	memcpy(operand->memory, operand->model, SIZE);
+}
+
+static void test_updates(void **state)
+{
+	static const uint32_t size[] = { 4, 4, 2, 2, 1, 1 };
+	struct drm_t3_command command = { .type = DRM_T3_COMMAND_UPDATE, .rows = 3 };
+	struct user u;
+
+	(void)state;
+	user_open(&u, 0);
+	command.src = u.a.handle;
+	command.dst = u.b.handle;
+	for (command.dtype = DRM_T3_I32; command.dtype <= DRM_T3_I8; command.dtype++) {
+		uint32_t s = size[command.dtype], ops = s == 1 ? 1 : 4;
+
+		for (command.op = 0; command.op < ops; command.op++) {
+			set_numbers(&u.a, command.dtype, s, 3);
+			set_numbers(&u.b, command.dtype, s, 8);
+			command.row_bytes = 300 * s;
+			command.src_pitch = 301 * s;
+			command.dst_pitch = 333 * s;
+			command.src_offset = 11 * s;
+			run_one(&u, &command);
+			model_run(&command, &u.b, &u.a);
+			operand_check(&u.a);
+			operand_check(&u.b);
+		}
+	}
+	user_close(&u);
+}
+
+/* 256 commands run in order, also where each needs the one before. */
+static void test_commands_in_order(void **state)
+{
+	static struct drm_t3_command commands[DRM_T3_SUBMIT_COMMANDS_MAX];
+	struct submission s;
+	struct user u;
+	uint32_t i, round;
+
+	(void)state;
+	user_open(&u, 0);
+	for (i = 0; i < DRM_T3_SUBMIT_COMMANDS_MAX; i++) {
+		commands[i] = command_copy(u.a.handle, u.a.handle, 128);
+		commands[i].src_offset = 128 * i;
+		commands[i].dst_offset = 128 * (i + 1);
+	}
+	/* Five of them pass the ring's end, and more wait than fit into it. */
+	for (round = 0; round < 5; round++) {
+		s = submission(u.queue, commands, DRM_T3_SUBMIT_COMMANDS_MAX);
+		submission_out(&s, u.sync, 0);
+		CHECK_EQ(submit(u.fd, &s), 0);
+	}
+	CHECK_EQ(sync_wait(u.fd, u.sync, 0, WAIT_MS), 0);
+	for (i = 0; i < DRM_T3_SUBMIT_COMMANDS_MAX; i++)
+		model_run(&commands[i], &u.a, &u.a);
+	operand_check(&u.a);
+	user_close(&u);
+}
+
+/* Commands of a newer user: longer ones, whose rest is zero or not. */
+static void test_strides(void **state)
+{
+	struct {
+		struct drm_t3_command command;
+		uint64_t later;
+	} commands[2];
+	struct {
+		struct drm_t3_sync sync;
+		uint64_t later;
+	} out = { 0 };
+	struct submission s;
+	struct user u;
+
+	(void)state;
+	user_open(&u, 0);
+	memset(commands, 0, sizeof(commands));
+	commands[0].command = command_fill(u.a.handle, 0, 8, 0x5555);
+	commands[1].command = command_fill(u.a.handle, 8, 8, 0xaaaa);
+	out.sync.handle = u.sync;
+	s = submission(u.queue, &commands[0].command, 2);
+	s.args.command_stride = sizeof(commands[0]);
+	s.args.out_count = 1;
+	s.args.out_syncs = (uintptr_t)&out;
+	s.args.sync_stride = sizeof(out);
+	CHECK_EQ(call(u.fd, DRM_IOCTL_T3_QUEUE_SUBMIT, &s.args), 0);
+	CHECK_EQ(sync_wait(u.fd, u.sync, 0, WAIT_MS), 0);
+	model_run(&commands[0].command, &u.a, NULL);
+	model_run(&commands[1].command, &u.a, NULL);
+	operand_check(&u.a);
+	commands[1].later = 1;
+	CHECK_EQ(call(u.fd, DRM_IOCTL_T3_QUEUE_SUBMIT, &s.args), -E2BIG);
+	commands[1].later = 0;
+	out.later = 1;
+	CHECK_EQ(call(u.fd, DRM_IOCTL_T3_QUEUE_SUBMIT, &s.args), -E2BIG);
+	user_close(&u);
+}
+
+/* A chain of jobs over two queues, by points of one timeline, on buffers of one file. */
+static void test_timeline_over_queues(void **state)
+{
+	struct drm_t3_command copy, fill;
+	struct submission s;
+	struct user u;
+	uint32_t second, i;
+
+	(void)state;
+	user_open(&u, 0);
+	CHECK_EQ(queue_create(u.fd, 3, &second), 0);
+	for (i = 1; i <= 20; i++) {
+		fill = command_fill(u.a.handle, 8 * i, 8, i);
+		copy = command_copy(u.b.handle, u.a.handle, SIZE);
+		s = submission(i % 2 ? second : u.queue, i % 2 ? &fill : &copy, 1);
+		if (i > 1)
+			submission_in(&s, u.sync, i - 1);
+		submission_out(&s, u.sync, i);
+		CHECK_EQ(submit(u.fd, &s), 0);
+		model_run(i % 2 ? &fill : &copy, i % 2 ? &u.a : &u.b, i % 2 ? NULL : &u.a);
+	}
+	CHECK_EQ(sync_wait(u.fd, u.sync, 7, WAIT_MS), 0);
+	CHECK_EQ(sync_wait(u.fd, u.sync, 20, WAIT_MS), 0);
+	CHECK_EQ(sync_wait(u.fd, u.sync, 21, 0), -EINVAL);
+	operand_check(&u.a);
+	operand_check(&u.b);
+	CHECK_EQ(queue_destroy(u.fd, second), 0);
+	user_close(&u);
+}
+
+static void test_many_queues(void **state)
+{
+	uint32_t queues[64], i, one;
+	struct drm_t3_command fill;
+	struct user u;
+
+	(void)state;
+	user_open(&u, 0);
+	for (i = 0; i < 63; i++)
+		CHECK_EQ(queue_create(u.fd, i % 4, &queues[i]), 0);
+	CHECK_EQ(queue_create(u.fd, 0, &one), -ENOSPC);
+	for (i = 0; i < 63; i++) {
+		fill = command_fill(u.a.handle, 64 * i, 64, i + 1);
+		CHECK_EQ(submit_one(u.fd, queues[i], &fill, u.sync), 0);
+		model_run(&fill, &u.a, NULL);
+	}
+	/* All write one buffer, so the last is over when all are. */
+	CHECK_EQ(sync_wait(u.fd, u.sync, 0, WAIT_MS), 0);
+	operand_check(&u.a);
+	CHECK_EQ(queue_destroy(u.fd, queues[5]), 0);
+	CHECK_EQ(queue_create(u.fd, 0, &queues[5]), 0);
+	for (i = 0; i < 63; i++)
+		CHECK_EQ(queue_destroy(u.fd, queues[i]), 0);
+	/* All of them again, at once. */
+	for (i = 0; i < 63; i++)
+		CHECK_EQ(queue_create(u.fd, 0, &queues[i]), 0);
+	user_close(&u);
+}
+
+static void test_create_and_destroy_arguments(void **state)
+{
+	static const struct deviation create_rows[] = {
+		BAD(drm_t3_queue_create, priority, 4, EINVAL),
+		BAD(drm_t3_queue_create, priority, 0xffffffff, EINVAL),
+		BAD(drm_t3_queue_create, pad, 1, EINVAL),
+	};
+	static const struct deviation destroy_rows[] = {
+		BAD(drm_t3_queue_destroy, queue, 0, ENOENT),
+		BAD(drm_t3_queue_destroy, queue, 99, ENOENT),
+		BAD(drm_t3_queue_destroy, queue, 0xffffffff, ENOENT),
+	};
+	struct drm_t3_queue_destroy destroy = { 0 };
+	struct drm_t3_queue_create create = { 0 };
+	struct user u;
+
+	(void)state;
+	user_open(&u, 0);
+	destroy.queue = u.queue;
+	check_deviations(u.fd, DRM_IOCTL_T3_QUEUE_CREATE, &create, create_rows, ROWS(create_rows));
+	CHECK_MBZ(u.fd, DRM_IOCTL_T3_QUEUE_CREATE, &create, drm_t3_queue_create, flags);
+	check_deviations(u.fd, DRM_IOCTL_T3_QUEUE_DESTROY, &destroy, destroy_rows,
+			 ROWS(destroy_rows));
+	CHECK_MBZ(u.fd, DRM_IOCTL_T3_QUEUE_DESTROY, &destroy, drm_t3_queue_destroy, flags);
+	user_close(&u);
+}
+
+static void unprivileged(int sock, void *arg)
+{
+	uint32_t queue;
+	int fd;
+
+	(void)arg;
+	become(UID_USER, true);
+	fd = open_rank(0);
+	CHECK_EQ(queue_create(fd, 3, &queue), -EACCES);
+	CHECK_EQ(queue_create(fd, 2, &queue), -EACCES);
+	CHECK_EQ(queue_create(fd, 1, &queue), 0);
+	send_u32(sock, queue);
+	close(fd);
+}
+
+static void test_priorities_need_a_privilege(void **state)
+{
+	struct child child;
+
+	(void)state;
+	child_start(&child, unprivileged, NULL);
+	CHECK(receive_u32(child.sock));
+	CHECK_EQ(child_end(&child, 5000), 0);
+}
+
+static void test_submit_arguments(void **state)
+{
+	static const struct deviation rows[] = {
+		BAD(drm_t3_queue_submit, queue, 0, ENOENT),
+		BAD(drm_t3_queue_submit, queue, 77, ENOENT),
+		BAD(drm_t3_queue_submit, command_count, 0, EINVAL),
+		BAD(drm_t3_queue_submit, command_count, 257, EINVAL),
+		BAD(drm_t3_queue_submit, command_count, 0xffffffff, EINVAL),
+		BAD(drm_t3_queue_submit, command_stride, 0, EINVAL),
+		BAD(drm_t3_queue_submit, command_stride, 71, EINVAL),
+		BAD(drm_t3_queue_submit, command_stride, 4097, EINVAL),
+		BAD(drm_t3_queue_submit, commands, 0, EFAULT),
+		BAD(drm_t3_queue_submit, commands, 0xffffffffffffff00, EFAULT),
+		BAD(drm_t3_queue_submit, in_count, 65, EINVAL),
+		BAD(drm_t3_queue_submit, in_count, 0, EINVAL),
+		BAD(drm_t3_queue_submit, out_count, 65, EINVAL),
+		BAD(drm_t3_queue_submit, out_count, 0, EINVAL),
+		BAD(drm_t3_queue_submit, in_syncs, 0, EFAULT),
+		BAD(drm_t3_queue_submit, out_syncs, 8, EFAULT),
+		BAD(drm_t3_queue_submit, sync_stride, 0, EINVAL),
+		BAD(drm_t3_queue_submit, sync_stride, 15, EINVAL),
+		BAD(drm_t3_queue_submit, sync_stride, 4097, EINVAL),
+		BAD(drm_t3_queue_submit, pad, 1, EINVAL),
+	};
+	struct drm_t3_command command;
+	struct submission s;
+	struct user u;
+
+	(void)state;
+	user_open(&u, 0);
+	command = command_fill(u.a.handle, 0, 8, 1);
+	run_one(&u, &command);
+	s = submission(u.queue, &command, 1);
+	submission_in(&s, u.sync, 0);
+	submission_out(&s, u.sync, 0);
+	CHECK_EQ(submit(u.fd, &s), 0);
+	check_deviations(u.fd, DRM_IOCTL_T3_QUEUE_SUBMIT, &s.args, rows, ROWS(rows));
+	CHECK_MBZ(u.fd, DRM_IOCTL_T3_QUEUE_SUBMIT, &s.args, drm_t3_queue_submit, flags);
+	CHECK_EQ(sync_wait(u.fd, u.sync, 0, WAIT_MS), 0);
+	user_close(&u);
+}
+
+static void test_sync_arguments(void **state)
+{
+	uint32_t empty, timeline, bad = 4711;
+	struct drm_t3_command command;
+	struct submission good, s;
+	struct user u;
+
+	(void)state;
+	user_open(&u, 0);
+	empty = sync_create(u.fd);
+	timeline = sync_create(u.fd);
+	command = command_fill(u.a.handle, 0, 8, 1);
+	good = submission(u.queue, &command, 1);
+	s = good;
+	submission_in(&s, bad, 0);
+	CHECK_EQ(submit(u.fd, &s), -ENOENT);
+	s = good;
+	submission_in(&s, empty, 0);
+	CHECK_EQ(submit(u.fd, &s), -EINVAL);
+	s = good;
+	submission_out(&s, timeline, 5);
+	submission_out(&s, bad, 0);
+	CHECK_EQ(submit(u.fd, &s), -ENOENT);
+	CHECK_EQ(sync_wait(u.fd, timeline, 5, 0), -EINVAL); /* not even the first */
+	s = good;
+	submission_out(&s, timeline, 5);
+	s.outs[0].flags = 1;
+	CHECK_EQ(submit(u.fd, &s), -EINVAL);
+	s.outs[0].flags = 0;
+	CHECK_EQ(submit(u.fd, &s), 0);
+	s = good;
+	submission_in(&s, timeline, 6);
+	CHECK_EQ(submit(u.fd, &s), -EINVAL);
+	s.ins[0].point = UINT64_C(0x100000005); /* no 32 bits of it count alone */
+	CHECK_EQ(submit(u.fd, &s), -EINVAL);
+	s.ins[0].point = 5;
+	CHECK_EQ(submit(u.fd, &s), 0);
+	CHECK_EQ(sync_wait(u.fd, timeline, 5, WAIT_MS), 0);
+	operand_forget(&u.b);
+	operand_forget(&u.c);
+	operand_forget(&u.a);
+	close(u.fd);
+}
+
+/* clang-format off */
+#define CMD(member, value, error) BAD(drm_t3_command, member, value, error)
+static const struct deviation fill_rows[] = {
+	CMD(type, 0, EINVAL), CMD(type, 4, EINVAL), CMD(type, 0xffffffff, EINVAL),
+	CMD(flags, 1, EINVAL), CMD(flags, 0x80000000, EINVAL),
+	CMD(op, 1, EINVAL), CMD(dtype, 1, EINVAL),
+	CMD(src, 1, EINVAL), CMD(src_offset, 1, EINVAL), CMD(src_pitch, 64, EINVAL),
+	CMD(dst, 0, ENOENT), CMD(dst, 4711, ENOENT), CMD(dst, 0xffffffff, ENOENT),
+	CMD(rows, 0, EINVAL), CMD(rows, 0xffffffff, EINVAL), CMD(rows, 1, EINVAL),
+	CMD(rows, 513, EINVAL), CMD(row_bytes, 0, EINVAL), CMD(row_bytes, 129, EINVAL),
+	CMD(row_bytes, 0xffffffff, EINVAL), CMD(dst_pitch, 0, EINVAL), CMD(dst_pitch, 63, EINVAL),
+	CMD(dst_pitch, 129, EINVAL), CMD(dst_pitch, ~0ull, EINVAL),
+	CMD(dst_pitch, 0x8080808080808081ull, EINVAL), /* times 511: 2^64 and a little */
+	CMD(dst_offset, 65, EINVAL), CMD(dst_offset, SIZE, EINVAL), CMD(dst_offset, ~0ull, EINVAL),
+	CMD(dst_offset, -65472ll, EINVAL),
+};
+static const struct deviation update_rows[] = {
+	CMD(pattern, 1, EINVAL), CMD(op, 4, EINVAL), CMD(op, 0xffffffff, EINVAL),
+	CMD(dtype, 4, EINVAL), CMD(dtype, 6, EINVAL), CMD(dtype, 0xffffffff, EINVAL),
+	CMD(src, 0, ENOENT), CMD(src, 4711, ENOENT), CMD(dst, 0, ENOENT),
+	CMD(row_bytes, 62, EINVAL), CMD(src_pitch, 0, EINVAL), CMD(src_pitch, 63, EINVAL),
+	CMD(src_pitch, 129, EINVAL), CMD(src_pitch, ~0ull, EINVAL),
+	CMD(src_offset, 65, EINVAL), CMD(src_offset, ~0ull, EINVAL), CMD(dst_offset, 65, EINVAL),
+};
+/* clang-format on */
+
+/* Each bad command as the second of three: the first must not run either. */
+static void check_commands(struct user *u, const struct drm_t3_command *good,
+			   const struct deviation *rows, size_t count)
+{
+	struct drm_t3_command commands[3];
+	struct submission s;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		commands[0] = commands[2] = command_fill(u->c.handle, 0, SIZE, 0);
+		commands[1] = *good;
+		memcpy((char *)&commands[1] + rows[i].offset, &rows[i].value, rows[i].size);
+		s = submission(u->queue, commands, 3);
+		submission_out(&s, u->sync, 0);
+		if (submit(u->fd, &s) != -rows[i].error)
+			guest_fail(__FILE__, __LINE__, "%s: not refused so", rows[i].what);
+	}
+	run_one(u, good);
+}
+
+static void test_command_arguments(void **state)
+{
+	/* 512 rows of 64, each 128 further: it ends 64 bytes before the buffer does. */
+	struct drm_t3_command good = {
+		.type = DRM_T3_COMMAND_FILL, .rows = 512, .row_bytes = 64, .dst_pitch = 128
+	};
+	struct user u;
+
+	(void)state;
+	user_open(&u, 0);
+	good.dst = u.b.handle;
+	check_commands(&u, &good, fill_rows, ROWS(fill_rows));
+	good.type = DRM_T3_COMMAND_UPDATE;
+	good.op = DRM_T3_OP_ADD;
+	good.src = u.a.handle;
+	good.src_pitch = 128;
+	check_commands(&u, &good, update_rows, ROWS(update_rows));
+	operand_check(&u.a);
+	operand_check(&u.c);
+	user_close(&u);
+}
+
+/* The core would try to allocate whatever they say. */
+static void test_syncobj_arrays_are_bounded(void **state)
+{
+	static uint32_t handles[DRM_T3_SYNCOBJS_MAX + 1];
+	static uint64_t points[DRM_T3_SYNCOBJS_MAX + 1];
+	struct drm_syncobj_timeline_wait wait = { .handles = (uintptr_t)handles,
+						  .points = (uintptr_t)points };
+	struct drm_syncobj_array array = { .handles = (uintptr_t)handles };
+	int fd = open_rank(0);
+	uint32_t i;
+
+	(void)state;
+	handles[0] = sync_create(fd);
+	for (i = 0; i <= DRM_T3_SYNCOBJS_MAX; i++)
+		handles[i] = handles[0];
+	array.count_handles = wait.count_handles = DRM_T3_SYNCOBJS_MAX;
+	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, &array), 0);
+	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &wait), 0);
+	array.count_handles = wait.count_handles = DRM_T3_SYNCOBJS_MAX + 1;
+	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, &array), -EINVAL);
+	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_RESET, &array), -EINVAL);
+	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &wait), -EINVAL);
+	array.count_handles = wait.count_handles = 0xffffffff;
+	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, &array), -EINVAL);
+	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &wait), -EINVAL);
+	close(fd);
+}
+
+/* Handles are the file's own, of queues and of buffers. */
+static void test_handles_of_another_file(void **state)
+{
+	struct drm_t3_command command;
+	struct user u;
+	uint32_t bo;
+	int other;
+
+	(void)state;
+	user_open(&u, 0);
+	other = open_rank(0);
+	command = command_fill(u.c.handle, 0, 8, 1);
+	CHECK_EQ(submit_one(other, u.queue, &command, 0), -ENOENT);
+	CHECK_EQ(queue_destroy(other, u.queue), -ENOENT);
+	CHECK_EQ(bo_create(other, PAGE, &bo), 0);
+	CHECK(bo != u.c.handle);
+	close(other);
+	user_close(&u);
+}
+
+static void test_no_trouble_in_the_kernel_log(void **state)
+{
+	(void)state;
+	check_kernel_log();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_feature_is_told),
+		TEST(test_fill_and_copy),
+		TEST(test_two_dimensions),
+		TEST(test_updates),
+		TEST(test_commands_in_order),
+		TEST(test_strides),
+		TEST(test_timeline_over_queues),
+		TEST(test_many_queues),
+		TEST(test_create_and_destroy_arguments),
+		TEST(test_priorities_need_a_privilege),
+		TEST(test_submit_arguments),
+		TEST(test_sync_arguments),
+		TEST(test_command_arguments),
+		TEST(test_syncobj_arrays_are_bounded),
+		TEST(test_handles_of_another_file),
+		TEST(test_no_trouble_in_the_kernel_log),
+	};
+
+	return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
+}
