@@ -53,8 +53,10 @@ static irqreturn_t t3_irq_errors(int irq, void *data)
 	if (!status || status == ~0u) /* all ones: nobody is there */
 		return IRQ_HANDLED;
 	writel(status, tdev->regs + T3_REG_ERROR_STATUS);
+	if (status & T3_ERROR_QUEUE)
+		t3_queues_check(tdev);
 	if (status & T3_ERROR_HOST_DMA)
-		drm_err_ratelimited(&tdev->drm, "an event area could not be written\n");
+		drm_err_ratelimited(&tdev->drm, "host memory could not be accessed\n");
 	/* Users can cause these: a refused command, a dead peer. No noise for that. */
 	if (status & (T3_ERROR_GUEST | T3_ERROR_LINK))
 		drm_dbg(&tdev->drm, "error status %x\n", status);

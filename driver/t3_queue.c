@@ -248,6 +248,18 @@ void t3_queue_irq(struct t3_device *tdev, u32 word)
 	}
 }
 
+/* Some queue has stopped. Interrupt context. */
+void t3_queues_check(struct t3_device *tdev)
+{
+	u32 id;
+
+	spin_lock(&tdev->queue_lock);
+	for (id = 0; id < T3_MAX_QUEUES; id++)
+		if (tdev->queues[id])
+			t3_ring_check_state(tdev->queues[id]);
+	spin_unlock(&tdev->queue_lock);
+}
+
 /*
  * The function was reset: all that was submitted is over. admin_lock keeps a
  * QUEUE_CREATE from succeeding between the reset and the last of them.

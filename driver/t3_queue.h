@@ -106,6 +106,7 @@ struct t3_queue *t3_queue_lookup(struct drm_file *file, u32 handle);
 void t3_queue_put(struct t3_queue *queue);
 void t3_queue_put_memory(struct t3_queue *queue);
 void t3_queue_irq(struct t3_device *tdev, u32 word);
+void t3_queues_check(struct t3_device *tdev);
 void t3_queues_lose(struct t3_device *tdev);
 void t3_queue_orphan_all(struct t3_device *tdev);
 int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
@@ -120,6 +121,7 @@ static inline struct t3_queue *t3_queue_get(struct t3_queue *queue)
 /* t3_ring.c */
 void t3_ring_run(struct t3_queue *queue, struct t3_job *job);
 void t3_ring_notify(struct t3_queue *queue);
+void t3_ring_check_state(struct t3_queue *queue);
 void t3_ring_lose(struct t3_queue *queue);
 void t3_ring_recover_work(struct work_struct *work);
 void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job);

@@ -94,19 +94,37 @@ void t3_ring_lose(struct t3_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
+/* The failed job holds the queue; the work needs a reference of its own. */
+static void t3_ring_start_recovery(struct t3_queue *queue)
+{
+	lockdep_assert_held(&queue->lock);
+	queue->broken = true;
+	t3_queue_get(queue);
+	if (!queue_work(t3_queue_wq, &queue->recover_work))
+		t3_queue_put(queue);
+}
+
 /* Interrupt context, below queue_lock. */
 void t3_ring_notify(struct t3_queue *queue)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	if (!queue->lost && !queue->broken && t3_ring_reap(queue) > T3_DESC_OK) {
-		queue->broken = true;
-		/* The failed job holds the queue; the work needs a reference of its own. */
-		t3_queue_get(queue);
-		if (!queue_work(t3_queue_wq, &queue->recover_work))
-			t3_queue_put(queue);
-	}
+	if (!queue->lost && !queue->broken && t3_ring_reap(queue) > T3_DESC_OK)
+		t3_ring_start_recovery(queue);
+	spin_unlock_irqrestore(&queue->lock, flags);
+}
+
+/* The same where a completion itself could not be written: only the state tells. */
+void t3_ring_check_state(struct t3_queue *queue)
+{
+	void __iomem *state = queue->tdev->regs + T3_REG_QUEUE_STATE + 4 * queue->hw_id;
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	if (!queue->lost && !queue->broken && !list_empty(&queue->in_flight) &&
+	    readl(state) == T3_QUEUE_ERROR)
+		t3_ring_start_recovery(queue);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
@@ -128,15 +146,19 @@ static bool t3_job_pending(const struct t3_job *job)
 /*
  * The queue was aborted and is empty. The first job has failed, or was late; a step of
  * it may have been done in part, so it is not tried again. No step of the others that
- * is not completed has been begun: they go on where they were.
+ * is not completed has been begun: they go on where they were. failed: what the queue
+ * itself says, for a failure that could not be written as a completion.
  */
-static void t3_ring_restart(struct t3_queue *queue, u32 tail, const struct t3_job *late)
+static void t3_ring_restart(struct t3_queue *queue, u32 tail, int failed,
+			    const struct t3_job *late)
 {
 	struct t3_job *job;
 	int status, error;
 
 	lockdep_assert_held(&queue->lock);
 	status = t3_ring_reap(queue);
+	if (status == -EAGAIN)
+		status = failed;
 	error = t3_ring_verdict(status, late && t3_job_pending(late));
 	drm_dbg(&queue->tdev->drm, "queue %u: status %d, error %d\n", queue->hw_id, status, error);
 	queue->head = tail;
@@ -164,21 +186,35 @@ static bool t3_ring_break(struct t3_queue *queue, const struct t3_job *late)
 	return needed;
 }
 
+/* Abort forgets why the queue had stopped, if it had: ask before. */
+static int t3_ring_abort(struct t3_queue *queue, u32 *tail, int *failed)
+{
+	struct t3_cmd_queue query = { .queue = queue->hw_id }, abort = query;
+	int ret;
+
+	ret = t3_admin_query(queue->tdev, T3_CMD_QUEUE_QUERY, &query, sizeof(query));
+	if (!ret)
+		ret = t3_admin_query(queue->tdev, T3_CMD_QUEUE_ABORT, &abort, sizeof(abort));
+	*failed = query.state == T3_QUEUE_ERROR ? query.status : T3_DESC_OK;
+	*tail = abort.tail;
+	return ret;
+}
+
 /* late: a job that has taken too long, or NULL. */
 static void t3_ring_recover(struct t3_queue *queue, const struct t3_job *late)
 {
-	struct t3_cmd_queue cmd = { .queue = queue->hw_id };
 	unsigned long flags;
-	int ret;
+	int ret, failed;
+	u32 tail;
 
 	mutex_lock(&queue->recover_lock);
 	if (t3_ring_break(queue, late)) {
-		ret = t3_admin_query(queue->tdev, T3_CMD_QUEUE_ABORT, &cmd, sizeof(cmd));
+		ret = t3_ring_abort(queue, &tail, &failed);
 		spin_lock_irqsave(&queue->lock, flags);
 		if (ret)
 			t3_ring_lose_locked(queue);
 		else if (!queue->lost)
-			t3_ring_restart(queue, cmd.tail, late);
+			t3_ring_restart(queue, tail, failed, late);
 		spin_unlock_irqrestore(&queue->lock, flags);
 	}
 	mutex_unlock(&queue->recover_lock);

@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: MIT
+/* Jobs that run for long, fail or never end; what is closed under them. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "child.h"
+#include "module.h"
+#include "queue.h"
+#include "raw.h"
+
+#define SIZE	   65536u
+#define WAIT_MS	   10000
+#define TIMEOUT_MS 400
+#define PATTERN	   UINT64_C(0x1122334455667788)
+
+/* The driver takes the lowest number; no queue is there when a test begins. */
+#define HW_QUEUE 0
+
+static void set_timeout(unsigned int ms)
+{
+	char text[16];
+	int fd = open("/sys/module/" T3_DRIVER_NAME "/parameters/job_timeout_ms",
+		      O_WRONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	snprintf(text, sizeof(text), "%u", ms);
+	CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+struct user {
+	int fd;
+	uint32_t queue;
+	struct operand a, b;
+	uint32_t syncs[4];
+};
+
+static void user_open(struct user *u, uint32_t rank)
+{
+	uint32_t i;
+
+	/* Queues of the test before leave when their last job is freed. */
+	nap_ms(50);
+	u->fd = open_rank(rank);
+	CHECK_EQ(queue_create(u->fd, 0, &u->queue), 0);
+	for (i = 0; i < ROWS(u->syncs); i++)
+		u->syncs[i] = sync_create(u->fd);
+	operand_open(&u->a, u->fd, SIZE, 1);
+	operand_open(&u->b, u->fd, SIZE, 2);
+}
+
+static void user_close(struct user *u)
+{
+	operand_forget(&u->a);
+	operand_forget(&u->b);
+	close(u->fd);
+}
+
+/* Fill 64 bytes of a buffer, number i, without waiting. */
+static struct drm_t3_command part(const struct operand *operand, uint32_t i)
+{
+	return command_fill(operand->handle, 64 * i, 64, PATTERN + i);
+}
+
+static void start_part(struct user *u, uint32_t i)
+{
+	struct drm_t3_command fill = part(&u->a, i);
+
+	CHECK_EQ(submit_one(u->fd, u->queue, &fill, u->syncs[i]), 0);
+}
+
+static void expect_part(struct user *u, uint32_t i)
+{
+	struct drm_t3_command fill = part(&u->a, i);
+
+	model_run(&fill, &u->a, NULL);
+}
+
+/* Jobs wait for points, for their queue, and for who uses their buffers; not others. */
+static void test_what_waits_for_what(void **state)
+{
+	struct drm_t3_command one, copy, free_fill;
+	uint32_t second, third;
+	struct operand other;
+	struct submission s;
+	struct user u;
+
+	(void)state;
+	user_open(&u, 0);
+	operand_open(&other, u.fd, SIZE, 9);
+	CHECK_EQ(queue_create(u.fd, 3, &second), 0);
+	CHECK_EQ(queue_create(u.fd, 0, &third), 0);
+	inject_hang(0, HW_QUEUE, true);
+	start_part(&u, 0);
+	/* By its buffer: it reads what the first writes. */
+	copy = command_copy(u.b.handle, u.a.handle, SIZE);
+	CHECK_EQ(submit_one(u.fd, second, &copy, u.syncs[1]), 0);
+	/* By a point alone. */
+	one = part(&other, 5);
+	s = submission(third, &one, 1);
+	submission_in(&s, u.syncs[0], 0);
+	submission_out(&s, u.syncs[2], 0);
+	CHECK_EQ(submit(u.fd, &s), 0);
+	sync_check_busy(u.fd, u.syncs[0]);
+	sync_check_busy(u.fd, u.syncs[1]);
+	sync_check_busy(u.fd, u.syncs[2]);
+	operand_check(&u.a);
+	operand_check(&u.b);
+	operand_check(&other);
+	inject_hang(0, HW_QUEUE, false);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[1], 0, WAIT_MS), 0);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[2], 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(u.fd, u.syncs[0]), 1);
+	expect_part(&u, 0);
+	model_run(&copy, &u.b, &u.a);
+	model_run(&one, &other, NULL);
+	operand_check(&u.a);
+	operand_check(&u.b);
+	operand_check(&other);
+	/* And one that has nothing in common with a job that hangs runs at once. */
+	inject_hang(0, HW_QUEUE, true);
+	start_part(&u, 1);
+	free_fill = part(&other, 6);
+	CHECK_EQ(submit_one(u.fd, second, &free_fill, u.syncs[3]), 0);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[3], 0, WAIT_MS), 0);
+	sync_check_busy(u.fd, u.syncs[1]);
+	inject_hang(0, HW_QUEUE, false);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[1], 0, WAIT_MS), 0);
+	operand_forget(&other);
+	user_close(&u);
+}
+
+/* Two that read one buffer do not wait for each other. */
+static void test_readers_share(void **state)
+{
+	struct drm_t3_command copy;
+	struct operand other;
+	struct user u;
+	uint32_t second;
+
+	(void)state;
+	user_open(&u, 0);
+	operand_open(&other, u.fd, SIZE, 9);
+	CHECK_EQ(queue_create(u.fd, 0, &second), 0);
+	inject_hang(0, HW_QUEUE, true);
+	copy = command_copy(u.b.handle, u.a.handle, SIZE);
+	CHECK_EQ(submit_one(u.fd, u.queue, &copy, u.syncs[0]), 0);
+	copy = command_copy(other.handle, u.a.handle, SIZE);
+	CHECK_EQ(submit_one(u.fd, second, &copy, u.syncs[1]), 0);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[1], 0, WAIT_MS), 0);
+	sync_check_busy(u.fd, u.syncs[0]);
+	/* A writer does wait for the reader. */
+	copy = command_copy(u.a.handle, other.handle, SIZE);
+	CHECK_EQ(submit_one(u.fd, second, &copy, u.syncs[2]), 0);
+	sync_check_busy(u.fd, u.syncs[2]);
+	inject_hang(0, HW_QUEUE, false);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[2], 0, WAIT_MS), 0);
+	operand_forget(&other);
+	user_close(&u);
+}
+
+/* Buffers, queue, syncobj and file are closed while the job hangs; it still ends well. */
+static void test_close_all_under_a_job(void **state)
+{
+	struct drm_t3_command copy;
+	struct user u;
+	int file, i;
+
+	(void)state;
+	user_open(&u, 0);
+	inject_hang(0, HW_QUEUE, true);
+	start_part(&u, 0);
+	copy = command_copy(u.b.handle, u.a.handle, SIZE);
+	CHECK_EQ(submit_one(u.fd, u.queue, &copy, u.syncs[1]), 0);
+	file = sync_export(u.fd, u.syncs[1]);
+	CHECK_EQ(bo_close(u.fd, u.a.handle), 0);
+	CHECK_EQ(bo_close(u.fd, u.b.handle), 0);
+	CHECK_EQ(queue_destroy(u.fd, u.queue), 0);
+	CHECK_EQ(submit_one(u.fd, u.queue, &copy, 0), -ENOENT);
+	expect_part(&u, 0);
+	model_run(&copy, &u.b, &u.a);
+	close(u.fd);
+	CHECK_EQ(sync_file_status(file), 0);
+	inject_hang(0, HW_QUEUE, false);
+	for (i = 0; i < 100 && !sync_file_status(file); i++)
+		nap_ms(10);
+	CHECK_EQ(sync_file_status(file), 1);
+	/* The mappings hold the memory, whoever else has gone. */
+	operand_check(&u.a);
+	operand_check(&u.b);
+	operand_forget(&u.a);
+	operand_forget(&u.b);
+	close(file);
+}
+
+static void submit_and_stay(int sock, void *arg)
+{
+	struct user u;
+
+	(void)arg;
+	user_open(&u, 0);
+	inject_hang(0, HW_QUEUE, true);
+	start_part(&u, 0);
+	start_part(&u, 1);
+	send_u32(sock, 1);
+	for (;;)
+		pause();
+}
+
+static void test_killed_client(void **state)
+{
+	uint64_t before = memory_free(0);
+	struct child child;
+
+	(void)state;
+	child_start(&child, submit_and_stay, NULL);
+	CHECK_EQ(receive_u32(child.sock), 1);
+	child_kill(&child);
+	nap_ms(50);
+	CHECK_EQ(memory_free(0), before - SIZE);
+	inject_hang(0, HW_QUEUE, false);
+	check_memory(0, before);
+}
+
+static void wait_unused(void)
+{
+	int i;
+
+	for (i = 0; i < 100 && module_users(); i++)
+		nap_ms(20);
+	CHECK_EQ(module_users(), 0);
+}
+
+/* A fence may be kept for ever: its file can be asked, and the module stays. */
+static void test_fence_outlives_all_else(void **state)
+{
+	struct user u;
+	int file;
+
+	(void)state;
+	user_open(&u, 0);
+	start_part(&u, 0);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[0], 0, WAIT_MS), 0);
+	file = sync_export(u.fd, u.syncs[0]);
+	user_close(&u);
+	nap_ms(300);
+	CHECK(module_users() > 0);
+	CHECK_EQ(module_unload(), -EWOULDBLOCK);
+	CHECK_EQ(sync_file_status(file), 1);
+	close(file);
+	wait_unused();
+	CHECK_EQ(module_unload(), 0);
+	module_load();
+}
+
+static void test_too_many_jobs(void **state)
+{
+	struct drm_t3_command fill;
+	struct user u;
+	int jobs, ret;
+
+	(void)state;
+	user_open(&u, 0);
+	inject_hang(0, HW_QUEUE, true);
+	for (jobs = 0; jobs <= DRM_T3_QUEUE_JOBS_MAX; jobs++) {
+		fill = part(&u.a, (uint32_t)jobs % 1024);
+		ret = submit_one(u.fd, u.queue, &fill, u.syncs[0]);
+		if (ret)
+			break;
+		model_run(&fill, &u.a, NULL);
+	}
+	CHECK_EQ(ret, -EBUSY);
+	CHECK_EQ(jobs, DRM_T3_QUEUE_JOBS_MAX);
+	inject_hang(0, HW_QUEUE, false);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[0], 0, WAIT_MS), 0);
+	operand_check(&u.a);
+	user_close(&u);
+}
+
+/* ----------------------------------------------------------------- failures */
+
+static void fail_dma(uint32_t nth, uint32_t count)
+{
+	struct t3_cmd_inject cmd = { .kind = T3_INJECT_FAIL_DMA, .nth = nth, .count = count };
+
+	inject(0, &cmd);
+}
+
+/* One of three commands fails, in a job between two others in the same ring. */
+static void test_failed_command(void **state)
+{
+	struct drm_t3_command three[3];
+	struct submission s;
+	struct user u;
+	uint32_t i;
+
+	(void)state;
+	user_open(&u, 0);
+	inject_hang(0, HW_QUEUE, true);
+	start_part(&u, 0);
+	for (i = 0; i < 3; i++)
+		three[i] = part(&u.a, 10 + i);
+	s = submission(u.queue, three, 3);
+	submission_out(&s, u.syncs[1], 0);
+	CHECK_EQ(submit(u.fd, &s), 0);
+	start_part(&u, 2);
+	/* Descriptor and completion, twice: then the descriptor of three[1]. */
+	fail_dma(5, 1);
+	inject_hang(0, HW_QUEUE, false);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[2], 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(u.fd, u.syncs[0]), 1);
+	CHECK_EQ(sync_status(u.fd, u.syncs[1]), -EIO);
+	CHECK_EQ(sync_status(u.fd, u.syncs[2]), 1);
+	expect_part(&u, 0);
+	model_run(&three[0], &u.a, NULL);
+	expect_part(&u, 2);
+	operand_check(&u.a);
+	user_close(&u);
+}
+
+/* The data was moved, but nobody was told: no second time. */
+static void test_failed_completion(void **state)
+{
+	struct drm_t3_command add = {
+		.type = DRM_T3_COMMAND_UPDATE,
+		.op = DRM_T3_OP_ADD,
+		.dtype = DRM_T3_I32,
+		.rows = 1,
+		.row_bytes = SIZE,
+	};
+	uint32_t i, *word;
+	struct user u;
+
+	(void)state;
+	user_open(&u, 0);
+	add.src = u.b.handle;
+	add.dst = u.a.handle;
+	fail_dma(2, 1);
+	CHECK_EQ(submit_one(u.fd, u.queue, &add, u.syncs[0]), 0);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[0], 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(u.fd, u.syncs[0]), -EIO);
+	for (i = 0; i < SIZE; i += 4) {
+		word = (uint32_t *)(u.a.model + i);
+		*word += *(uint32_t *)(u.b.model + i);
+	}
+	operand_check(&u.a);
+	start_part(&u, 1);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[1], 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(u.fd, u.syncs[1]), 1);
+	user_close(&u);
+}
+
+/* Poison fails job after job; the queue goes on, and later ones are well. */
+static void test_poisoned_memory(void **state)
+{
+	struct t3_cmd_inject cmd = { .kind = T3_INJECT_POISON };
+	struct drm_t3_device_info info;
+	struct user u;
+	uint32_t i;
+
+	(void)state;
+	user_open(&u, 0);
+	device_info(u.fd, &info);
+	cmd.value = info.memory_size;
+	inject(0, &cmd);
+	for (i = 0; i < 4; i++)
+		start_part(&u, i);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[3], 0, WAIT_MS), 0);
+	for (i = 0; i < 4; i++)
+		CHECK_EQ(sync_status(u.fd, u.syncs[i]), -EIO);
+	operand_check(&u.a);
+	cmd.kind = T3_INJECT_UNPOISON;
+	cmd.value = 0;
+	inject(0, &cmd);
+	start_part(&u, 1);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[1], 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(u.fd, u.syncs[1]), 1);
+	expect_part(&u, 1);
+	operand_check(&u.a);
+	user_close(&u);
+}
+
+/* The job that hangs is aborted; those behind it in its ring, and others, run. */
+static void test_timeout(void **state)
+{
+	uint32_t second, round;
+	struct drm_t3_command fill;
+	struct user u;
+
+	(void)state;
+	set_timeout(TIMEOUT_MS);
+	user_open(&u, 0);
+	CHECK_EQ(queue_create(u.fd, 0, &second), 0);
+	for (round = 0; round < 3; round++) {
+		inject_hang(0, HW_QUEUE, true);
+		start_part(&u, 0);
+		start_part(&u, 1);
+		start_part(&u, 2);
+		fill = part(&u.b, round);
+		CHECK_EQ(submit_one(u.fd, second, &fill, u.syncs[3]), 0);
+		CHECK_EQ(sync_wait(u.fd, u.syncs[3], 0, TIMEOUT_MS / 2), 0);
+		CHECK_EQ(sync_wait(u.fd, u.syncs[2], 0, WAIT_MS), 0);
+		CHECK_EQ(sync_status(u.fd, u.syncs[0]), -ETIME);
+		CHECK_EQ(sync_status(u.fd, u.syncs[1]), 1);
+		CHECK_EQ(sync_status(u.fd, u.syncs[2]), 1);
+		expect_part(&u, 1);
+		expect_part(&u, 2);
+		operand_check(&u.a);
+	}
+	user_close(&u);
+	set_timeout(10000);
+}
+
+static void test_lost_interrupt(void **state)
+{
+	struct t3_cmd_inject cmd = { .kind = T3_INJECT_LOSE_IRQ, .nth = 1, .count = 1 };
+	struct user u;
+
+	(void)state;
+	set_timeout(TIMEOUT_MS);
+	user_open(&u, 0);
+	inject(0, &cmd);
+	start_part(&u, 0);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[0], 0, TIMEOUT_MS / 2), -ETIME);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[0], 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(u.fd, u.syncs[0]), 1);
+	start_part(&u, 1);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[1], 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(u.fd, u.syncs[1]), 1);
+	user_close(&u);
+	set_timeout(10000);
+}
+
+/* ------------------------------------------------------------------ removal */
+
+/* A syncobj of one file in another, of another device. */
+static uint32_t sync_share(int from, uint32_t sync, int to)
+{
+	struct drm_syncobj_handle arg = { .handle = sync };
+
+	CHECK_EQ(call(from, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &arg), 0);
+	arg.handle = 0;
+	CHECK_EQ(call(to, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &arg), 0);
+	close(arg.fd);
+	return arg.handle;
+}
+
+/*
+ * The device goes under a job in its ring, one behind it, one of another queue that
+ * waits for it, and one of another device.
+ */
+static void test_unbind_under_jobs(void **state)
+{
+	uint64_t before = memory_free(0);
+	struct drm_t3_command fill;
+	struct submission s;
+	struct user u, peer;
+	uint32_t second, i;
+	int files[3];
+	char bdf[32];
+
+	(void)state;
+	user_open(&u, 0);
+	user_open(&peer, 1);
+	CHECK_EQ(queue_create(u.fd, 0, &second), 0);
+	inject_hang(0, HW_QUEUE, true);
+	start_part(&u, 0);
+	start_part(&u, 1);
+	fill = part(&u.a, 3);
+	CHECK_EQ(submit_one(u.fd, second, &fill, u.syncs[2]), 0);
+	fill = part(&peer.a, 0);
+	s = submission(peer.queue, &fill, 1);
+	submission_in(&s, sync_share(u.fd, u.syncs[1], peer.fd), 0);
+	submission_out(&s, peer.syncs[0], 0);
+	CHECK_EQ(submit(peer.fd, &s), 0);
+	sync_check_busy(peer.fd, peer.syncs[0]);
+	for (i = 0; i < 3; i++)
+		files[i] = sync_export(u.fd, u.syncs[i]);
+	driver_unbind(0, bdf, sizeof(bdf));
+	CHECK_EQ(sync_wait(peer.fd, peer.syncs[0], 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(peer.fd, peer.syncs[0]), 1);
+	nap_ms(50); /* the third waits for the first two in a work */
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(sync_file_status(files[i]), -ENODEV);
+	CHECK_EQ(submit_one(u.fd, u.queue, &fill, 0), -ENODEV);
+	CHECK_EQ(queue_destroy(u.fd, u.queue), -ENODEV);
+	user_close(&u);
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(sync_file_status(files[i]), -ENODEV);
+		close(files[i]);
+	}
+	driver_bind(bdf);
+	check_memory(0, before);
+	user_close(&peer);
+	user_open(&u, 0);
+	start_part(&u, 0);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[0], 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(u.fd, u.syncs[0]), 1);
+	user_close(&u);
+}
+
+static void reset_function(uint32_t rank)
+{
+	char path[128];
+	volatile uint32_t *regs;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/accel/%s/device/resource0",
+		 strrchr(guest_node(rank), '/') + 1);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	regs = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(regs != MAP_FAILED);
+	close(fd);
+	regs[T3_REG_CONTROL / 4] = T3_CONTROL_RESET;
+	munmap((void *)(uintptr_t)regs, PAGE);
+}
+
+/* Behind the driver's back: it finds out when the job takes too long. */
+static void test_reset_under_jobs(void **state)
+{
+	struct user u;
+	char bdf[32];
+
+	(void)state;
+	set_timeout(TIMEOUT_MS);
+	user_open(&u, 0);
+	inject_hang(0, HW_QUEUE, true);
+	start_part(&u, 0);
+	start_part(&u, 1);
+	reset_function(0);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[1], 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(u.fd, u.syncs[0]), -ENODEV);
+	CHECK_EQ(sync_status(u.fd, u.syncs[1]), -ENODEV);
+	operand_check(&u.a);
+	CHECK_EQ(submit_one(u.fd, u.queue, &(struct drm_t3_command){ 0 }, 0), -EIO);
+	CHECK_EQ(queue_destroy(u.fd, u.queue), 0);
+	user_close(&u);
+	set_timeout(10000);
+	/* It took the driver's interrupts, too. */
+	driver_unbind(0, bdf, sizeof(bdf));
+	driver_bind(bdf);
+	user_open(&u, 0);
+	start_part(&u, 0);
+	CHECK_EQ(sync_wait(u.fd, u.syncs[0], 0, WAIT_MS), 0);
+	user_close(&u);
+}
+
+static void test_no_trouble_in_the_kernel_log(void **state)
+{
+	(void)state;
+	check_kernel_log();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_what_waits_for_what),	    TEST(test_readers_share),
+		TEST(test_close_all_under_a_job),   TEST(test_killed_client),
+		TEST(test_fence_outlives_all_else), TEST(test_too_many_jobs),
+		TEST(test_failed_command),	    TEST(test_failed_completion),
+		TEST(test_poisoned_memory),	    TEST(test_timeout),
+		TEST(test_lost_interrupt),	    TEST(test_unbind_under_jobs),
+		TEST(test_reset_under_jobs),	    TEST(test_no_trouble_in_the_kernel_log),
+	};
+
+	return cmocka_run_group_tests_name("jobs_fault", tests, NULL, NULL);
+}
