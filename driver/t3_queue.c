@@ -125,6 +125,11 @@ static void t3_queue_stop_work(struct work_struct *work)
 	struct drm_device *drm = &queue->tdev->drm;
 
 	drm_sched_entity_fini(&queue->entity);
+	/*
+	 * drm_sched_fini() stops its works once: one that had seen them running may start
+	 * the other again after that. Here it is stopped by then.
+	 */
+	drm_sched_wqueue_stop(&queue->sched);
 	drm_sched_fini(&queue->sched);
 	t3_queue_stop_hw(queue);
 	drm_dev_put(drm);
@@ -298,6 +303,7 @@ static int t3_queue_create(struct drm_file *file, struct drm_t3_queue_create *ar
 {
 	struct t3_file *tfile = file->driver_priv;
 	struct t3_queue *queue;
+	u32 handle;
 	int ret;
 
 	queue = t3_queue_alloc(t3_file_device(file), args->priority);
@@ -306,11 +312,14 @@ static int t3_queue_create(struct drm_file *file, struct drm_t3_queue_create *ar
 	ret = t3_queue_start(queue);
 	/* The table's reference. Once stored, another thread may destroy it. */
 	if (!ret)
-		ret = xa_alloc(&tfile->queues, &args->queue, queue, xa_limit_31b,
+		ret = xa_alloc(&tfile->queues, &handle, queue, xa_limit_31b,
 			       GFP_KERNEL_ACCOUNT);
-	if (ret)
+	if (ret) {
 		t3_queue_put(queue);
-	return ret;
+		return ret == -EBUSY ? -ENOSPC : ret;
+	}
+	args->queue = handle;
+	return 0;
 }
 
 int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
