@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A user's command into a descriptor. All that the device is told is checked here: it
- * knows device memory as a whole, and no buffers.
+ * A user's command into descriptors. All that the device is told is checked here: it
+ * knows device memory and the bus as a whole, and no buffers.
+ *
+ * Device memory is one range, and so a command on it one descriptor. Other buffers are
+ * ranges of the bus in any number: there a descriptor covers as many whole rows as lie
+ * in one range of each operand, or a piece of the one row that does not.
  */
+#include <linux/bitops.h>
 #include <linux/overflow.h>
 
 #include "t3_queue.h"
@@ -11,6 +16,12 @@
 static_assert((int)DRM_T3_COMMAND_COPY == (int)T3_DESC_COPY);
 static_assert((int)DRM_T3_COMMAND_FILL == (int)T3_DESC_FILL);
 static_assert((int)DRM_T3_COMMAND_UPDATE == (int)T3_DESC_UPDATE);
+
+struct t3_operand_args {
+	u32 handle;
+	u64 offset;
+	u64 pitch;
+};
 
 static bool t3_command_shape_valid(const struct drm_t3_command *cmd)
 {
@@ -42,53 +53,166 @@ static bool t3_command_fields_valid(const struct drm_t3_command *cmd)
 	       (fill || t3_command_pitch_valid(cmd, cmd->src_pitch));
 }
 
-/* Look an operand up; address: in device memory. */
+/* Look an operand up, and whether all of its rows are in it. */
 static int t3_command_operand(struct drm_file *file, const struct drm_t3_command *cmd,
-			      u32 handle, u64 offset, u64 pitch, struct t3_bo **found,
-			      u64 *address)
+			      const struct t3_operand_args *args, struct t3_operand *operand)
 {
-	struct t3_bo *bo = t3_bo_lookup(file, handle);
 	u64 end;
 
-	if (!bo)
+	operand->bo = t3_bo_lookup(file, args->handle);
+	if (!operand->bo)
 		return -ENOENT;
-	*found = bo; /* the job's from here on */
-	if (check_mul_overflow((u64)(cmd->rows - 1), pitch, &end) ||
+	operand->offset = args->offset;
+	operand->pitch = args->pitch;
+	if (check_mul_overflow((u64)(cmd->rows - 1), args->pitch, &end) ||
 	    check_add_overflow(end, (u64)cmd->row_bytes, &end) ||
-	    check_add_overflow(end, offset, &end) || end > bo->base.size)
+	    check_add_overflow(end, args->offset, &end) || end > operand->bo->base.size)
 		return -EINVAL;
-	*address = bo->chunk.start + offset;
 	return 0;
 }
 
-/* The step holds what it has got, also when this fails. */
-int t3_command_build(struct drm_file *file, const struct drm_t3_command *cmd,
-		     struct t3_step *step)
+static int t3_command_operands(struct drm_file *file, struct t3_command *command)
 {
-	u64 src = cmd->pattern, dst;
+	const struct drm_t3_command *cmd = &command->user;
+	const struct t3_operand_args dst = { cmd->dst, cmd->dst_offset, cmd->dst_pitch };
+	const struct t3_operand_args src = { cmd->src, cmd->src_offset, cmd->src_pitch };
 	int ret;
 
-	if (!t3_command_fields_valid(cmd))
-		return -EINVAL;
-	ret = t3_command_operand(file, cmd, cmd->dst, cmd->dst_offset, cmd->dst_pitch,
-				 &step->dst, &dst);
+	ret = t3_command_operand(file, cmd, &dst, &command->dst);
 	if (!ret && cmd->type != DRM_T3_COMMAND_FILL)
-		ret = t3_command_operand(file, cmd, cmd->src, cmd->src_offset, cmd->src_pitch,
-					 &step->src, &src);
-	if (ret)
+		ret = t3_command_operand(file, cmd, &src, &command->src);
+	if (ret || cmd->type != DRM_T3_COMMAND_UPDATE)
 		return ret;
-	step->descriptor = (struct t3_descriptor){
+	if (command->dst.bo->kind != T3_BO_DEVICE || command->src.bo->kind != T3_BO_DEVICE)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/* -------------------------------------------------------------------- pieces */
+
+/* Where in a command we are, and the next piece of it. */
+struct t3_piece {
+	u32 row;
+	u32 col; /* in row: not 0 in the middle of one alone */
+	u32 rows;
+	u32 bytes; /* of each row */
+	u64 src, dst; /* addresses, or src the pattern */
+};
+
+/* How many bytes or rows of the command an operand has in one range from here on. */
+static void t3_piece_limit(const struct t3_operand *operand, const struct drm_t3_command *cmd,
+			   struct t3_piece *piece, u64 *address)
+{
+	u64 offset = operand->offset + piece->row * operand->pitch + piece->col;
+	u64 run = t3_bo_run(operand->bo, offset, address);
+
+	if (piece->col || run < cmd->row_bytes) {
+		piece->rows = 1;
+		piece->bytes = min_t(u64, piece->bytes, run);
+	} else if (piece->rows > 1) {
+		piece->rows = min_t(u64, piece->rows, (run - cmd->row_bytes) / operand->pitch + 1);
+	}
+}
+
+/* Byte j of a row is byte j % 8 of the pattern, also where a piece begins inside. */
+static u64 t3_pattern_from(u64 pattern, u32 col)
+{
+	return ror64(pattern, 8 * (col % 8));
+}
+
+static void t3_piece_find(const struct t3_command *command, struct t3_piece *piece)
+{
+	const struct drm_t3_command *cmd = &command->user;
+
+	piece->rows = piece->col ? 1 : cmd->rows - piece->row;
+	piece->bytes = cmd->row_bytes - piece->col;
+	t3_piece_limit(&command->dst, cmd, piece, &piece->dst);
+	if (command->src.bo)
+		t3_piece_limit(&command->src, cmd, piece, &piece->src);
+	else
+		piece->src = t3_pattern_from(cmd->pattern, piece->col);
+}
+
+static bool t3_piece_next(const struct t3_command *command, struct t3_piece *piece)
+{
+	piece->col += piece->bytes;
+	if (piece->col == command->user.row_bytes) {
+		piece->col = 0;
+		piece->row += piece->rows;
+	}
+	return piece->row < command->user.rows;
+}
+
+static u8 t3_operand_kind(const struct t3_operand *operand)
+{
+	return operand->bo && operand->bo->kind != T3_BO_DEVICE ? T3_LOC_HOST : T3_LOC_MEMORY;
+}
+
+static void t3_piece_describe(const struct t3_command *command, const struct t3_piece *piece,
+			      struct t3_descriptor *descriptor)
+{
+	const struct drm_t3_command *cmd = &command->user;
+
+	*descriptor = (struct t3_descriptor){
 		.opcode = cmd->type,
 		.op = cmd->op,
 		.dtype = cmd->dtype,
-		.src_kind = T3_LOC_MEMORY,
-		.dst_kind = T3_LOC_MEMORY,
-		.rows = cmd->rows,
-		.row_bytes = cmd->row_bytes,
-		.src = src,
-		.dst = dst,
-		.src_pitch = cmd->src_pitch,
-		.dst_pitch = cmd->dst_pitch,
+		.src_kind = t3_operand_kind(&command->src),
+		.dst_kind = t3_operand_kind(&command->dst),
+		.rows = piece->rows,
+		.row_bytes = piece->bytes,
+		.src = piece->src,
+		.dst = piece->dst,
+		.src_pitch = piece->rows > 1 ? command->src.pitch : 0,
+		.dst_pitch = piece->rows > 1 ? command->dst.pitch : 0,
 	};
-	return 0;
+}
+
+/* Count them, at most max + 1: nobody wants to know more. */
+static u32 t3_command_count(const struct t3_command *command, u32 max)
+{
+	struct t3_piece piece = {};
+	u32 count = 0;
+
+	do {
+		t3_piece_find(command, &piece);
+		count++;
+	} while (count <= max && t3_piece_next(command, &piece));
+	return count;
+}
+
+/* Check a command and get hold of its buffers; what it holds is put also on failure. */
+int t3_command_parse(struct drm_file *file, struct t3_command *command, u32 max_pieces)
+{
+	int ret;
+
+	if (!t3_command_fields_valid(&command->user))
+		return -EINVAL;
+	ret = t3_command_operands(file, command);
+	if (ret)
+		return ret;
+	command->pieces = t3_command_count(command, max_pieces);
+	return command->pieces > max_pieces ? -EFBIG : 0;
+}
+
+/* Fill as many steps as it has pieces. The first takes the buffers. */
+void t3_command_build(struct t3_command *command, struct t3_step *steps)
+{
+	struct t3_piece piece = {};
+	u32 i = 0;
+
+	do {
+		t3_piece_find(command, &piece);
+		t3_piece_describe(command, &piece, &steps[i++].descriptor);
+	} while (t3_piece_next(command, &piece));
+	steps[0].src = command->src.bo;
+	steps[0].dst = command->dst.bo;
+	command->src.bo = NULL;
+	command->dst.bo = NULL;
+}
+
+void t3_command_put(struct t3_command *command)
+{
+	t3_bo_put(command->src.bo);
+	t3_bo_put(command->dst.bo);
 }

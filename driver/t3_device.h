@@ -13,6 +13,8 @@
  *                     doorbell, no wait and no quiescing takes it.
  *  t3_device.ring_lock  mutex: whether a queue has its rings, and slots of queues
  *                     being taken and freed.
+ *  t3_device.bo_lock  mutex: all buffers, and which of them are mapped for DMA. May be
+ *                     taken below mmap_lock, as mem_lock.
  *  dma_resv           of the buffers of one job.
  *  t3_queue.submit_lock  mutex: jobs enter the queue in the order of their fences.
  *  t3_device.admin_lock  mutex: the mailbox, function reset, t3_device.dead.
@@ -65,6 +67,7 @@ static_assert(PAGE_SIZE == T3_PAGE_SIZE);
 
 #define T3_ENABLE_WORDS (T3_MAX_SPACES / 32)
 
+struct t3_account;
 struct t3_queue;
 struct t3_space;
 
@@ -104,6 +107,9 @@ struct t3_device {
 	u64 memory_used;
 	struct drm_mm aperture_mm;
 
+	struct mutex bo_lock; /* bos; t3_bo.mapped, .dmabuf */
+	struct list_head bos;
+
 	spinlock_t slot_lock; /* slots, enable, lost of the spaces in slots */
 	struct t3_space *slots[T3_MAX_SPACES];
 	u32 enable[T3_ENABLE_WORDS];
@@ -116,6 +122,7 @@ struct t3_device {
 struct t3_file {
 	struct xarray spaces; /* handle to struct t3_space; xa_lock guards the lookup */
 	struct xarray queues; /* handle to struct t3_queue; the same */
+	struct t3_account *account; /* holds a reference */
 };
 
 static inline struct t3_device *to_t3_device(struct drm_device *drm)
@@ -152,27 +159,13 @@ void t3_slot_withdraw(struct t3_space *space);
 void t3_slots_lose(struct t3_device *tdev);
 
 /* t3_mem.c */
-struct t3_bo {
-	struct drm_gem_object base;
-	struct drm_mm_node chunk; /* start: in device memory */
-	bool behind_space; /* t3_topology_lock */
-};
-
 int t3_mem_init(struct t3_device *tdev);
 u64 t3_mem_available(struct t3_device *tdev);
-int t3_chunk_alloc(struct t3_device *tdev, u64 size, struct drm_mm_node *chunk);
-void t3_chunk_free(struct t3_device *tdev, struct drm_mm_node *chunk);
+int t3_chunk_alloc(struct t3_device *tdev, struct t3_account *account, u64 size,
+		   struct drm_mm_node *chunk);
+void t3_chunk_free(struct t3_device *tdev, struct t3_account *account, struct drm_mm_node *chunk);
 int t3_aperture_alloc(struct t3_device *tdev, u64 size, struct drm_mm_node *range);
 void t3_aperture_free(struct t3_device *tdev, struct drm_mm_node *range);
-struct t3_bo *t3_bo_lookup(struct drm_file *file, u32 handle);
-int t3_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int t3_bo_mmap_offset_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-
-static inline void t3_bo_put(struct t3_bo *bo)
-{
-	if (bo)
-		drm_gem_object_put(&bo->base);
-}
 
 /* t3_map.c: the mappings that come with a space */
 struct t3_map;

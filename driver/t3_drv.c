@@ -11,6 +11,7 @@
 #include <drm/drm_ioctl.h>
 #include <drm/drm_managed.h>
 
+#include "t3_bo.h"
 #include "t3_queue.h"
 #include "t3_space.h"
 
@@ -21,6 +22,11 @@ static int t3_open(struct drm_device *drm, struct drm_file *file)
 	tfile = kzalloc(sizeof(*tfile), GFP_KERNEL_ACCOUNT);
 	if (!tfile)
 		return -ENOMEM;
+	tfile->account = t3_account_new();
+	if (!tfile->account) {
+		kfree(tfile);
+		return -ENOMEM;
+	}
 	xa_init_flags(&tfile->spaces, XA_FLAGS_ALLOC1);
 	xa_init_flags(&tfile->queues, XA_FLAGS_ALLOC1);
 	file->driver_priv = tfile;
@@ -41,6 +47,7 @@ static void t3_postclose(struct drm_device *drm, struct drm_file *file)
 	xa_for_each(&tfile->spaces, handle, space)
 		t3_space_destroy(space);
 	xa_destroy(&tfile->spaces);
+	t3_account_put(tfile->account);
 	kfree(tfile);
 }
 
@@ -85,6 +92,7 @@ static const struct drm_driver t3_driver = {
 	.ioctls = t3_ioctls,
 	.num_ioctls = ARRAY_SIZE(t3_ioctls),
 	.fops = &t3_fops,
+	.gem_prime_import = t3_prime_import,
 	.name = T3_DRIVER_NAME,
 	.desc = "T3 tracking and triggering",
 	.date = "20250101",
@@ -98,6 +106,10 @@ static int t3_init_locks(struct t3_device *tdev)
 
 	spin_lock_init(&tdev->slot_lock);
 	spin_lock_init(&tdev->queue_lock);
+	INIT_LIST_HEAD(&tdev->bos);
+	ret = drmm_mutex_init(&tdev->drm, &tdev->bo_lock);
+	if (ret)
+		return ret;
 	ret = drmm_mutex_init(&tdev->drm, &tdev->admin_lock);
 	if (ret)
 		return ret;
@@ -115,6 +127,7 @@ static int t3_init_pci(struct pci_dev *pdev)
 	if (ret)
 		return ret;
 	pci_set_master(pdev);
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX); /* an operand has one address */
 	return dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 }
 
@@ -171,6 +184,7 @@ static void t3_remove(struct pci_dev *pdev)
 	drm_dev_unplug(&tdev->drm);
 	t3_space_orphan_all(tdev);
 	t3_queue_orphan_all(tdev);
+	t3_bo_orphan_all(tdev);
 }
 
 /* Before a kexec: no DMA into memory that the next kernel uses. */
@@ -217,3 +231,4 @@ module_exit(t3_exit);
 
 MODULE_DESCRIPTION("T3 tracking and triggering accelerator");
 MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(DMA_BUF);

@@ -86,6 +86,7 @@ struct t3_job *t3_job_new(struct t3_queue *queue, u32 count)
 {
 	struct t3_job *job;
 	int ret = -ENOMEM;
+	u32 credits;
 
 	if (atomic_inc_return(&queue->jobs) > DRM_T3_QUEUE_JOBS_MAX) {
 		ret = -EBUSY;
@@ -99,10 +100,11 @@ struct t3_job *t3_job_new(struct t3_queue *queue, u32 count)
 	job->fence = t3_fence_new(queue);
 	if (!job->fence)
 		goto err_job;
+	credits = min(count, T3_QUEUE_ENTRIES);
 #ifdef T3_SCHED_INIT_ARGS
-	ret = drm_sched_job_init(&job->base, &queue->entity, count, NULL, 0);
+	ret = drm_sched_job_init(&job->base, &queue->entity, credits, NULL, 0);
 #else
-	ret = drm_sched_job_init(&job->base, &queue->entity, count, NULL);
+	ret = drm_sched_job_init(&job->base, &queue->entity, credits, NULL);
 #endif
 	if (ret)
 		goto err_fence;

@@ -25,7 +25,7 @@
 
 #include <drm/gpu_scheduler.h>
 
-#include "t3_device.h"
+#include "t3_bo.h"
 
 #define T3_QUEUE_ENTRIES 512 /* power of two */
 
@@ -75,7 +75,21 @@ struct t3_fence {
 	struct t3_queue *queue; /* holds a reference of its memory */
 };
 
-/* One command. */
+struct t3_operand {
+	struct t3_bo *bo; /* holds a reference; NULL: none */
+	u64 offset;
+	u64 pitch;
+};
+
+/* A user's command that was found right. */
+struct t3_command {
+	struct drm_t3_command user;
+	struct t3_operand src;
+	struct t3_operand dst;
+	u32 pieces;
+};
+
+/* One descriptor. A command's first step holds its buffers, the others have none. */
 struct t3_step {
 	struct t3_descriptor descriptor;
 	struct t3_bo *src; /* NULL: none */
@@ -87,6 +101,7 @@ struct t3_job {
 	struct t3_queue *queue; /* holds an active reference */
 	struct t3_fence *fence;
 	struct list_head node; /* in_flight; queue->lock, with done */
+	u32 emitted; /* steps in the ring, or done: more than it holds wait their turn */
 	u32 done; /* steps completed */
 	u32 count;
 	struct t3_step steps[] __counted_by(count);
@@ -133,8 +148,9 @@ void t3_job_free(struct t3_job *job);
 void t3_job_finish(struct t3_job *job, int error);
 
 /* t3_command.c */
-int t3_command_build(struct drm_file *file, const struct drm_t3_command *cmd,
-		     struct t3_step *step);
+int t3_command_parse(struct drm_file *file, struct t3_command *command, u32 max_pieces);
+void t3_command_build(struct t3_command *command, struct t3_step *steps);
+void t3_command_put(struct t3_command *command);
 
 /* t3_submit.c */
 int t3_queue_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

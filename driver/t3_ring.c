@@ -43,21 +43,32 @@ static int t3_ring_reap(struct t3_queue *queue)
 }
 
 /*
- * There is room: a job has a credit for each step until it is finished. writel()
- * orders behind the stores to the ring. While !lost, which is under the lock, the
+ * There is room: a job has a credit for each step until it is finished. One that has
+ * more steps than the ring has entries is alone in it, and goes on as it gets on.
+ * writel() orders behind the stores to the ring. While !lost, which is under the lock, the
  * registers are mapped: remove() loses the queues first.
  */
-static void t3_ring_emit(struct t3_queue *queue, const struct t3_job *job)
+static void t3_ring_emit(struct t3_queue *queue, struct t3_job *job)
 {
-	u32 i;
-
 	lockdep_assert_held(&queue->lock);
-	for (i = job->done; i < job->count; i++) {
+	while (job->emitted < job->count && queue->tail - queue->head < T3_QUEUE_ENTRIES) {
 		queue->rings->descriptors[queue->tail % T3_QUEUE_ENTRIES] =
-			job->steps[i].descriptor;
+			job->steps[job->emitted++].descriptor;
 		queue->tail++;
 	}
 	writel(queue->tail, queue->tdev->regs + T3_REG_QUEUE_TAIL + 4 * queue->hw_id);
+}
+
+/* Take what has completed well, and use its room. Returns as reap does. */
+static int t3_ring_advance(struct t3_queue *queue)
+{
+	int status = t3_ring_reap(queue);
+	struct t3_job *job;
+
+	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
+	if (status == -EAGAIN && job && job->emitted < job->count)
+		t3_ring_emit(queue, job);
+	return status;
 }
 
 /* Its fence signals at some time, whatever happens. */
@@ -110,7 +121,7 @@ void t3_ring_notify(struct t3_queue *queue)
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	if (!queue->lost && !queue->broken && t3_ring_reap(queue) > T3_DESC_OK)
+	if (!queue->lost && !queue->broken && t3_ring_advance(queue) > T3_DESC_OK)
 		t3_ring_start_recovery(queue);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
@@ -168,8 +179,10 @@ static void t3_ring_restart(struct t3_queue *queue, u32 tail, int failed,
 	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
 	if (job && error)
 		t3_job_finish(job, error);
-	list_for_each_entry(job, &queue->in_flight, node)
+	list_for_each_entry(job, &queue->in_flight, node) {
+		job->emitted = job->done;
 		t3_ring_emit(queue, job);
+	}
 }
 
 /* Whether the queue must be aborted; then it takes no more until it was. */
@@ -235,7 +248,7 @@ static bool t3_ring_progress(struct t3_queue *queue)
 	bool progress;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	if (!queue->lost && !queue->broken && t3_ring_reap(queue) > T3_DESC_OK)
+	if (!queue->lost && !queue->broken && t3_ring_advance(queue) > T3_DESC_OK)
 		queue->broken = true;
 	progress = !queue->broken && queue->head != queue->seen;
 	queue->seen = queue->head;

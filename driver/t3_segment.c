@@ -400,6 +400,8 @@ static int t3_staging_check_range(const struct t3_segment *segment, const struct
 	u64 extent = t3_extent(segment->rows, segment->row_bytes, segment->pitch);
 	u64 end;
 
+	if (bo->kind != T3_BO_DEVICE)
+		return -EOPNOTSUPP;
 	if (args->slot_stride < extent)
 		return -EINVAL;
 	if (check_mul_overflow(args->slot_stride, (u64)(args->slots - 1), &end) ||

@@ -21,6 +21,7 @@ static void t3_space_release(struct kref *ref)
 
 	t3_eventfd_free_all(space);
 	t3_event_free(space);
+	t3_account_put(space->account);
 	kfree(space);
 	drm_dev_put(drm);
 }
@@ -91,7 +92,7 @@ static int t3_space_acquire(struct t3_space *space)
 	ret = t3_aperture_alloc(tdev, space->size, &space->aperture);
 	if (ret)
 		return ret;
-	ret = t3_chunk_alloc(tdev, PAGE_ALIGN(bytes), &space->counters);
+	ret = t3_chunk_alloc(tdev, space->account, PAGE_ALIGN(bytes), &space->counters);
 	if (ret)
 		return ret;
 	return t3_event_init(space);
@@ -101,6 +102,7 @@ static int t3_space_acquire(struct t3_space *space)
 struct t3_space *t3_space_new(struct t3_device *tdev, struct drm_file *file, struct t3_bo *bo,
 			      u32 max_tiles)
 {
+	struct t3_file *tfile = file->driver_priv;
 	struct t3_space *space;
 	int ret;
 
@@ -111,6 +113,7 @@ struct t3_space *t3_space_new(struct t3_device *tdev, struct drm_file *file, str
 	drm_dev_get(&tdev->drm);
 	space->tdev = tdev;
 	space->file = file;
+	space->account = t3_account_get(tfile->account);
 	space->size = bo->base.size;
 	space->counter_count = max_tiles;
 	init_waitqueue_head(&space->wait);
@@ -281,7 +284,7 @@ int t3_space_destroy(struct t3_space *space)
 	if (space->bo)
 		ret = t3_space_stop(space);
 	t3_space_unbind(space);
-	t3_chunk_free(space->tdev, &space->counters);
+	t3_chunk_free(space->tdev, space->account, &space->counters);
 	t3_aperture_free(space->tdev, &space->aperture);
 	if (space->area)
 		t3_event_die(space);

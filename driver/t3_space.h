@@ -14,7 +14,7 @@
 #include <linux/kref.h>
 #include <linux/wait.h>
 
-#include "t3_device.h"
+#include "t3_bo.h"
 
 enum t3_map_index {
 	T3_MAP_APERTURE,
@@ -75,6 +75,7 @@ struct t3_space {
 	bool dead; /* t3_topology_lock: destroyed, or being so */
 	bool lost; /* slot_lock: the function was reset below it */
 
+	struct t3_account *account; /* holds a reference */
 	struct t3_bo *bo;
 	struct drm_mm_node counters; /* start: in device memory */
 	u32 counter_count;

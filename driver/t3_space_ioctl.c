@@ -70,8 +70,10 @@ int t3_space_create_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	bo = t3_bo_lookup(file, args->bo_handle);
 	if (!bo)
 		return -ENOENT;
-	/* Around all of it, so that remove() finds a space whole or not at all. */
-	if (drm_dev_enter(drm, &idx)) {
+	if (bo->kind != T3_BO_DEVICE) {
+		ret = -EOPNOTSUPP;
+	} else if (drm_dev_enter(drm, &idx)) {
+		/* Around all of it, so that remove() finds a space whole or not at all. */
 		ret = t3_space_create_handle(file, bo, args);
 		drm_dev_exit(idx);
 	} else {

@@ -26,17 +26,22 @@ static_assert(sizeof(struct drm_t3_fault) == sizeof(struct t3_fault_record));
 	(DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX | DRM_T3_FEATURE_MULTI | \
 	 DRM_T3_FEATURE_BLOCKS | DRM_T3_FEATURE_BYTES | DRM_T3_FEATURE_QUEUES)
 
+#define T3_DRIVER_FEATURES                                                          \
+	(DRM_T3_FEATURE_LIMITS | DRM_T3_FEATURE_HOST | DRM_T3_FEATURE_PRIME)
+
 union t3_answer {
 	struct drm_t3_device_info info;
 	struct drm_t3_counters counters;
 };
 
-static void t3_query_info(struct t3_device *tdev, struct drm_t3_device_info *info)
+static void t3_query_info(struct drm_file *file, struct drm_t3_device_info *info)
 {
+	struct t3_device *tdev = t3_file_device(file);
 	const struct t3_caps *caps = &tdev->caps;
+	struct t3_file *tfile = file->driver_priv;
 
 	*info = (struct drm_t3_device_info){
-		.features = caps->caps & T3_FEATURES,
+		.features = (caps->caps & T3_FEATURES) | T3_DRIVER_FEATURES,
 		.memory_size = caps->memory_size,
 		.memory_free = t3_mem_available(tdev),
 		.aperture_size = caps->aperture_size,
@@ -53,6 +58,10 @@ static void t3_query_info(struct t3_device *tdev, struct drm_t3_device_info *inf
 		.max_updates = T3_MAX_UPDATES,
 		.max_tile_bytes = T3_MAX_TILE_BYTES,
 		.staging_slots = T3_SEG_SLOTS,
+		.file_memory_limit = t3_account_limit(tdev, T3_POOL_DEVICE),
+		.file_memory_used = t3_account_used(tfile->account, T3_POOL_DEVICE),
+		.file_host_limit = t3_account_limit(tdev, T3_POOL_HOST),
+		.file_host_used = t3_account_used(tfile->account, T3_POOL_HOST),
 	};
 }
 
@@ -72,19 +81,19 @@ static int t3_query_counters(struct t3_device *tdev, struct drm_t3_counters *cou
 }
 
 /* Returns the size of the answer. */
-static int t3_query_fill(struct t3_device *tdev, u32 type, union t3_answer *answer)
+static int t3_query_fill(struct drm_file *file, u32 type, union t3_answer *answer)
 {
 	int ret;
 
 	if (type == DRM_T3_QUERY_DEVICE) {
-		t3_query_info(tdev, &answer->info);
+		t3_query_info(file, &answer->info);
 		return sizeof(answer->info);
 	}
-	ret = t3_query_counters(tdev, &answer->counters);
+	ret = t3_query_counters(t3_file_device(file), &answer->counters);
 	return ret ? ret : sizeof(answer->counters);
 }
 
-static int t3_query_copy(struct t3_device *tdev, struct drm_t3_query *args)
+static int t3_query_copy(struct drm_file *file, struct drm_t3_query *args)
 {
 	union t3_answer *answer;
 	u32 size;
@@ -93,7 +102,7 @@ static int t3_query_copy(struct t3_device *tdev, struct drm_t3_query *args)
 	answer = kzalloc(sizeof(*answer), GFP_KERNEL);
 	if (!answer)
 		return -ENOMEM;
-	ret = t3_query_fill(tdev, args->type, answer);
+	ret = t3_query_fill(file, args->type, answer);
 	if (ret >= 0) {
 		size = min_t(u32, args->size, ret);
 		ret = copy_to_user(u64_to_user_ptr(args->data), answer, size) ? -EFAULT : 0;
@@ -111,7 +120,7 @@ int t3_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	if (args->type > DRM_T3_QUERY_COUNTERS)
 		return -EINVAL;
 	if (args->data)
-		return t3_query_copy(to_t3_device(drm), args);
+		return t3_query_copy(file, args);
 	args->size = args->type == DRM_T3_QUERY_DEVICE ? sizeof(struct drm_t3_device_info) :
 							 sizeof(struct drm_t3_counters);
 	return 0;

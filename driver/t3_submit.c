@@ -31,7 +31,8 @@ struct t3_out {
 struct t3_submit {
 	struct drm_file *file;
 	const struct drm_t3_queue_submit *args;
-	struct t3_job *job;
+	struct t3_command *commands;
+	struct t3_job *job; /* NULL: none yet, or not ours any more */
 	struct t3_out outs[DRM_T3_SUBMIT_SYNCS_MAX];
 	u32 out_count; /* how many of them are filled */
 };
@@ -59,26 +60,63 @@ static int t3_submit_check_args(const struct drm_t3_queue_submit *args)
 	return 0;
 }
 
-static int t3_submit_commands(struct t3_submit *submit)
+static int t3_submit_copy_command(const struct drm_t3_queue_submit *args, u32 index,
+				  struct drm_t3_command *cmd)
+{
+	const void __user *user = u64_to_user_ptr(args->commands);
+
+	return copy_struct_from_user(cmd, sizeof(*cmd), user + (size_t)index * args->command_stride,
+				     args->command_stride);
+}
+
+/* Returns how many steps they are. */
+static int t3_submit_parse(struct t3_submit *submit)
 {
 	const struct drm_t3_queue_submit *args = submit->args;
-	const void __user *user = u64_to_user_ptr(args->commands);
-	struct t3_job *job = submit->job;
-	struct drm_t3_command cmd;
+	struct t3_command *command;
+	u32 i, steps = 0;
 	int ret;
-	u32 i;
 
 	for (i = 0; i < args->command_count; i++) {
-		ret = copy_struct_from_user(&cmd, sizeof(cmd),
-					    user + (size_t)i * args->command_stride,
-					    args->command_stride);
+		command = &submit->commands[i];
+		ret = t3_submit_copy_command(args, i, &command->user);
 		if (ret)
 			return ret;
-		ret = t3_command_build(submit->file, &cmd, &job->steps[i]);
+		ret = t3_command_parse(submit->file, command, DRM_T3_SUBMIT_PIECES_MAX - steps);
 		if (ret)
 			return ret;
+		steps += command->pieces;
 	}
-	job->steps[args->command_count - 1].descriptor.flags = T3_DESC_FLAG_IRQ;
+	return steps;
+}
+
+/* With an interrupt at least every time that half of the ring is free again. */
+static void t3_submit_build(struct t3_submit *submit)
+{
+	struct t3_job *job = submit->job;
+	u32 i, step = 0;
+
+	for (i = 0; i < submit->args->command_count; i++) {
+		t3_command_build(&submit->commands[i], &job->steps[step]);
+		step += submit->commands[i].pieces;
+	}
+	for (i = T3_QUEUE_ENTRIES / 2 - 1; i < job->count; i += T3_QUEUE_ENTRIES / 2)
+		job->steps[i].descriptor.flags = T3_DESC_FLAG_IRQ;
+	job->steps[job->count - 1].descriptor.flags = T3_DESC_FLAG_IRQ;
+}
+
+static int t3_submit_make_job(struct t3_submit *submit, struct t3_queue *queue)
+{
+	int steps = t3_submit_parse(submit);
+	struct t3_job *job;
+
+	if (steps < 0)
+		return steps;
+	job = t3_job_new(queue, steps);
+	if (IS_ERR(job))
+		return PTR_ERR(job);
+	submit->job = job;
+	t3_submit_build(submit);
 	return 0;
 }
 
@@ -167,6 +205,8 @@ static int t3_submit_lock(struct t3_job *job, struct drm_exec *exec)
 
 	drm_exec_until_all_locked(exec) {
 		for (i = 0; i < job->count; i++) {
+			if (!job->steps[i].dst)
+				continue;
 			ret = drm_exec_prepare_obj(exec, &job->steps[i].dst->base, 1);
 			drm_exec_retry_on_contention(exec);
 			if (!ret && job->steps[i].src)
@@ -179,6 +219,20 @@ static int t3_submit_lock(struct t3_job *job, struct drm_exec *exec)
 	return 0;
 }
 
+/* Buffers whose exporter goes are for nobody any more. */
+static bool t3_submit_gone(const struct t3_job *job)
+{
+	const struct t3_step *step;
+	u32 i;
+
+	for (i = 0; i < job->count; i++) {
+		step = &job->steps[i];
+		if ((step->dst && step->dst->gone) || (step->src && step->src->gone))
+			return true;
+	}
+	return false;
+}
+
 static int t3_submit_implicit(struct t3_job *job)
 {
 	const struct t3_step *step;
@@ -187,6 +241,8 @@ static int t3_submit_implicit(struct t3_job *job)
 
 	for (i = 0; i < job->count && !ret; i++) {
 		step = &job->steps[i];
+		if (!step->dst)
+			continue;
 		ret = drm_sched_job_add_implicit_dependencies(&job->base, &step->dst->base, true);
 		if (!ret && step->src)
 			ret = drm_sched_job_add_implicit_dependencies(&job->base,
@@ -208,7 +264,9 @@ static void t3_submit_attach(struct t3_job *job, struct dma_fence *fence)
 			dma_resv_add_fence(job->steps[i].src->base.resv, fence,
 					   DMA_RESV_USAGE_READ);
 	for (i = 0; i < job->count; i++)
-		dma_resv_add_fence(job->steps[i].dst->base.resv, fence, DMA_RESV_USAGE_WRITE);
+		if (job->steps[i].dst)
+			dma_resv_add_fence(job->steps[i].dst->base.resv, fence,
+					   DMA_RESV_USAGE_WRITE);
 }
 
 static void t3_submit_signal_outs(struct t3_submit *submit, struct dma_fence *fence)
@@ -250,6 +308,8 @@ static int t3_submit_locked(struct t3_submit *submit)
 
 	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES, 0);
 	ret = t3_submit_lock(submit->job, &exec);
+	if (!ret && t3_submit_gone(submit->job))
+		ret = -ENODEV;
 	if (!ret)
 		ret = t3_submit_implicit(submit->job);
 	if (!ret)
@@ -258,11 +318,11 @@ static int t3_submit_locked(struct t3_submit *submit)
 	return ret;
 }
 
-static int t3_submit_run(struct t3_submit *submit)
+static int t3_submit_run(struct t3_submit *submit, struct t3_queue *queue)
 {
 	int ret;
 
-	ret = t3_submit_commands(submit);
+	ret = t3_submit_make_job(submit, queue);
 	if (ret)
 		return ret;
 	ret = t3_submit_ins(submit);
@@ -270,6 +330,36 @@ static int t3_submit_run(struct t3_submit *submit)
 		return ret;
 	ret = t3_submit_outs(submit);
 	return ret ? ret : t3_submit_locked(submit);
+}
+
+static struct t3_submit *t3_submit_new(struct drm_file *file,
+				       const struct drm_t3_queue_submit *args)
+{
+	struct t3_submit *submit = kzalloc(sizeof(*submit), GFP_KERNEL);
+
+	if (!submit)
+		return NULL;
+	submit->file = file;
+	submit->args = args;
+	submit->commands = kvcalloc(args->command_count, sizeof(*submit->commands), GFP_KERNEL);
+	if (!submit->commands) {
+		kfree(submit);
+		return NULL;
+	}
+	return submit;
+}
+
+static void t3_submit_free(struct t3_submit *submit)
+{
+	u32 i;
+
+	t3_submit_free_outs(submit);
+	if (submit->job)
+		t3_job_free(submit->job);
+	for (i = 0; i < submit->args->command_count; i++)
+		t3_command_put(&submit->commands[i]);
+	kvfree(submit->commands);
+	kfree(submit);
 }
 
 static int t3_submit_to(struct t3_queue *queue, struct drm_file *file,
@@ -280,21 +370,11 @@ static int t3_submit_to(struct t3_queue *queue, struct drm_file *file,
 
 	if (READ_ONCE(queue->lost))
 		return -EIO;
-	submit = kzalloc(sizeof(*submit), GFP_KERNEL);
+	submit = t3_submit_new(file, args);
 	if (!submit)
 		return -ENOMEM;
-	submit->file = file;
-	submit->args = args;
-	submit->job = t3_job_new(queue, args->command_count);
-	if (IS_ERR(submit->job)) {
-		ret = PTR_ERR(submit->job);
-	} else {
-		ret = t3_submit_run(submit);
-		t3_submit_free_outs(submit);
-		if (submit->job)
-			t3_job_free(submit->job);
-	}
-	kfree(submit);
+	ret = t3_submit_run(submit, queue);
+	t3_submit_free(submit);
 	return ret;
 }
 

@@ -139,11 +139,18 @@ struct drm_t3_query {
 #define DRM_T3_FEATURE_MULTI   (1ull << 3) /* minor 1: several imports for a segment */
 #define DRM_T3_FEATURE_BLOCKS  (1ull << 4) /* minor 1: block_tiles */
 #define DRM_T3_FEATURE_BYTES   (1ull << 5) /* minor 1: dtypes U8 and I8 */
+/* From here on the driver's own. */
+#define DRM_T3_FEATURE_LIMITS (1ull << 32) /* minor 2: file_* of drm_t3_device_info */
+#define DRM_T3_FEATURE_HOST   (1ull << 33) /* minor 2: DRM_T3_BO_HOST */
+#define DRM_T3_FEATURE_PRIME  (1ull << 34) /* minor 2: dma-bufs */
+#define DRM_T3_FEATURE_RANKS  (1ull << 35) /* minor 2: drm_t3_grant_export.rank_mask */
 
 /**
  * struct drm_t3_device_info - answer of DRM_T3_QUERY_DEVICE
  *
- * Nothing of it but memory_free changes while the device is bound.
+ * Nothing of it but memory_free and file_* changes while the device is bound. The limits
+ * are those of the module parameters file_memory_mb and file_host_mb; of device memory
+ * also what spaces take for their tiles counts.
  */
 struct drm_t3_device_info {
 	/** @features: DRM_T3_FEATURE_* */
@@ -180,6 +187,14 @@ struct drm_t3_device_info {
 	__u32 max_tile_bytes;
 	/** @staging_slots: per segment */
 	__u32 staging_slots;
+	/** @file_memory_limit: bytes of device memory that one file may have (minor 2) */
+	__u64 file_memory_limit;
+	/** @file_memory_used: bytes of it that this file has (minor 2) */
+	__u64 file_memory_used;
+	/** @file_host_limit: the same of host buffers (minor 2) */
+	__u64 file_host_limit;
+	/** @file_host_used: the same of host buffers (minor 2) */
+	__u64 file_host_used;
 };
 
 #define DRM_T3_COUNTERS_MAX 32 /* entries of drm_t3_counters.value */
@@ -200,17 +215,43 @@ struct drm_t3_counters {
 
 /* ------------------------------------------------------------------ buffers */
 
+/* drm_t3_bo_create.flags */
+#define DRM_T3_BO_HOST (1u << 0) /* memory of the machine (DRM_T3_FEATURE_HOST) */
+
 /**
- * struct drm_t3_bo_create - allocate zeroed, contiguous device memory
+ * struct drm_t3_bo_create - allocate zeroed memory
  *
- * The handle is a GEM handle of this file (close it with DRM_IOCTL_GEM_CLOSE).
+ * By default contiguous memory of the device, mapped write-combined. It may be behind a
+ * space, a staging buffer, and an operand of every command of a job.
  *
- * Errors: -EINVAL size 0 or above the device's memory; -ENOSPC no contiguous room.
+ * With DRM_T3_BO_HOST memory of the machine, mapped cached, which the device reaches by
+ * DMA. It may be an operand of COPY and FILL, and nothing else.
+ *
+ * The handle is a GEM handle of this file (close it with DRM_IOCTL_GEM_CLOSE). The
+ * buffer ends with its last user: handle, mapping, dma-buf, job, space. As long it
+ * counts toward the file's limits (see &struct drm_t3_device_info), whoever uses it.
+ *
+ * Buffers are shared by DRM_IOCTL_PRIME_HANDLE_TO_FD and PRIME_FD_TO_HANDLE
+ * (DRM_T3_FEATURE_PRIME). An import on the same device is the same buffer. On another
+ * device it is an operand of COPY and FILL as a host buffer is, if it is a host buffer,
+ * device memory of a T3 of the same fabric (reached over PCIe: nothing is copied), or
+ * another driver's buffer in system memory. Jobs of all devices that use it respect each
+ * other's order. A mapping of it is the exporter's. The access mode of a dma-buf bounds
+ * mmap() of its descriptor alone: who may import it may write. Errors of PRIME_FD_TO_HANDLE:
+ * -EXDEV device memory of another fabric; -EOPNOTSUPP the exporter does not give it to
+ * this device, or its DMA is not coherent; -ENODEV the exporting device has gone;
+ * -EINVAL not a whole number of pages. Another driver imports device memory only by
+ * peer-to-peer DMA where the kernel allows it (CONFIG_PCI_P2PDMA), else -EOPNOTSUPP.
+ *
+ * When the device goes, mappings of its own memory give SIGBUS; host buffers stay.
+ *
+ * Errors: -EINVAL size 0 or above the memory there is; -ENOSPC no contiguous room in the
+ * device; -EDQUOT above the file's limit; -EOPNOTSUPP HOST, and DMA is not coherent.
  */
 struct drm_t3_bo_create {
 	/** @size: in: bytes; out: rounded up to pages */
 	__u64 size;
-	/** @flags: MBZ */
+	/** @flags: DRM_T3_BO_HOST, or 0 */
 	__u32 flags;
 	/** @handle: out */
 	__u32 handle;
@@ -239,8 +280,9 @@ struct drm_t3_bo_mmap_offset {
  * mappings come with it, through mmap(MAP_SHARED) of the node at these offsets;
  * none may be longer than its size. The event area can be mapped PROT_READ only.
  *
- * Errors: -ENOENT; -EINVAL max_tiles; -ENOSPC no space id, aperture range or device
- * memory left; -EBUSY the buffer is already behind a space; -EIO the function was reset
+ * Errors: -ENOENT; -EINVAL max_tiles; -EOPNOTSUPP the buffer is not memory of this
+ * device; -ENOSPC no space id, aperture range or device memory left; -EDQUOT above the
+ * file's limit; -EBUSY the buffer is already behind a space; -EIO the function was reset
  * meanwhile: another try may succeed.
  */
 struct drm_t3_space_create {
@@ -432,7 +474,8 @@ struct drm_t3_segment_unmap {
  * segment pins the buffer.
  *
  * Errors: -ENOENT space, segment or buffer; -EINVAL segment index, slots, stride or
- * range, or not 0 where slots = 0 needs it; -EBUSY as T3_SEGMENT_MAP.
+ * range, or not 0 where slots = 0 needs it; -EOPNOTSUPP the buffer is not memory of this
+ * device; -EBUSY as T3_SEGMENT_MAP.
  */
 struct drm_t3_segment_staging {
 	/** @space: handle */
@@ -753,9 +796,10 @@ enum drm_t3_command_type {
  * struct drm_t3_command - one step of a job
  *
  * An operand is rows of row_bytes bytes; row i starts at byte offset + i * pitch of
- * its buffer, and all of it lies inside the buffer. Where two operands overlap, bytes
- * move in rows and pieces of at most 4096 bytes from the start upwards, each read
- * whole before it is written. Floats follow the arithmetic of stores to a segment.
+ * its buffer, and all of it lies inside the buffer. Where two operands in device memory
+ * overlap, bytes move in rows and pieces of at most 4096 bytes from the start upwards,
+ * each read whole before it is written; elsewhere it is not said which bytes move when.
+ * Host buffers and imports are operands of COPY and FILL alone. Floats follow the arithmetic of stores to a segment.
  */
 struct drm_t3_command {
 	/** @type: enum drm_t3_command_type */
@@ -799,6 +843,7 @@ struct drm_t3_sync {
 };
 
 #define DRM_T3_SUBMIT_COMMANDS_MAX 256	/* command_count */
+#define DRM_T3_SUBMIT_PIECES_MAX   4096 /* of all commands: see there */
 #define DRM_T3_SUBMIT_SYNCS_MAX	   64	/* in_count, out_count */
 #define DRM_T3_QUEUE_JOBS_MAX	   1024 /* of a queue, not over */
 
@@ -816,10 +861,16 @@ struct drm_t3_sync {
  * made no progress for the module parameter job_timeout_ms, -ENODEV when the device
  * went or was reset.
  *
+ * A command on device memory is one piece. On a host buffer or an import it has one for
+ * each part that is a range of its own on the bus: with an IOMMU in general one for all,
+ * else down to one for each page.
+ *
  * The job holds its buffers and its queue: handles may be closed at once.
  *
  * Errors: -ENOENT queue, buffer or syncobj; -EINVAL a count, stride or command out
- * of range, an operand outside its buffer, an in point without a fence; -E2BIG
+ * of range, an operand outside its buffer, an in point without a fence; -EOPNOTSUPP
+ * UPDATE on other than memory of this device; -EFBIG above DRM_T3_SUBMIT_PIECES_MAX:
+ * submit it in parts; -ENODEV (also) the exporter of a buffer has gone; -E2BIG
  * unknown bytes of a command or sync are not zero; -EBUSY DRM_T3_QUEUE_JOBS_MAX jobs
  * of the queue are not over; -EIO the device was reset: destroy the queue. A failed
  * call has changed nothing.

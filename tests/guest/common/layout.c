@@ -47,8 +47,12 @@ STRUCT(drm_t3_query, QUERY_FIELDS, 16);
 	F(T, space_imports, 72, 4) \
 	F(T, max_updates, 76, 4) \
 	F(T, max_tile_bytes, 80, 4) \
-	F(T, staging_slots, 84, 4)
-STRUCT(drm_t3_device_info, DEVICE_INFO_FIELDS, 88);
+	F(T, staging_slots, 84, 4) \
+	F(T, file_memory_limit, 88, 8) \
+	F(T, file_memory_used, 96, 8) \
+	F(T, file_host_limit, 104, 8) \
+	F(T, file_host_used, 112, 8)
+STRUCT(drm_t3_device_info, DEVICE_INFO_FIELDS, 120);
 
 #define COUNTERS_FIELDS(F, T) \
 	F(T, vtime_ns, 0, 8) \
@@ -381,6 +385,12 @@ VALUE(DRM_T3_FEATURE_QUEUES, 4);
 VALUE(DRM_T3_FEATURE_MULTI, 8);
 VALUE(DRM_T3_FEATURE_BLOCKS, 16);
 VALUE(DRM_T3_FEATURE_BYTES, 32);
+VALUE(DRM_T3_FEATURE_LIMITS, 0x100000000);
+VALUE(DRM_T3_FEATURE_HOST, 0x200000000);
+VALUE(DRM_T3_FEATURE_PRIME, 0x400000000);
+VALUE(DRM_T3_FEATURE_RANKS, 0x800000000);
+VALUE(DRM_T3_BO_HOST, 1);
+VALUE(DRM_T3_SUBMIT_PIECES_MAX, 4096);
 VALUE(DRM_T3_COUNTERS_MAX, 32);
 VALUE(DRM_T3_WAIT_ARMED, 0);
 VALUE(DRM_T3_WAIT_TRACKED, 1);

@@ -13,11 +13,19 @@
 
 void operand_open(struct operand *operand, int fd, uint32_t size, uint32_t seed)
 {
+	uint32_t handle;
+
+	CHECK_EQ(bo_create(fd, size, &handle), 0);
+	operand_adopt(operand, fd, handle, size, seed);
+}
+
+void operand_adopt(struct operand *operand, int fd, uint32_t handle, uint32_t size, uint32_t seed)
+{
 	uint32_t i;
 
 	operand->size = size;
-	CHECK_EQ(bo_create(fd, size, &operand->handle), 0);
-	operand->memory = bo_map(fd, operand->handle, size);
+	operand->handle = handle;
+	operand->memory = bo_map(fd, handle, size);
 	operand->model = malloc(size);
 	CHECK(operand->model);
 	for (i = 0; i < size; i++)

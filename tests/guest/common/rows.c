@@ -367,12 +367,15 @@ static const struct deviation bad_queue_submit[] = {
 		.name = #id, .request = DRM_IOCTL_T3_##id, .fill = fill_##function, \
 		.bad = bad_##function, .bad_count = ROWS(bad_##function), __VA_ARGS__ \
 	}
-#define ZERO(type, member) { offsetof(struct type, member), sizeof(((struct type *)0)->member) }
+#define NAMED(type, member, bits) \
+	{ offsetof(struct type, member), sizeof(((struct type *)0)->member), bits }
+#define ZERO(type, member) NAMED(type, member, 0)
 #define FLAGS_AND_PAD(type) .zero = { ZERO(type, flags), ZERO(type, pad) }
 
 const struct row abi_rows[DRM_T3_IOCTL_COUNT] = {
 	ROW(QUERY, query, .no_handle = true),
-	ROW(BO_CREATE, bo_create, .no_handle = true, .zero = { ZERO(drm_t3_bo_create, flags) }),
+	ROW(BO_CREATE, bo_create, .no_handle = true,
+	    .zero = { NAMED(drm_t3_bo_create, flags, DRM_T3_BO_HOST) }),
 	ROW(BO_MMAP_OFFSET, bo_mmap_offset, .zero = { ZERO(drm_t3_bo_mmap_offset, pad) }),
 	ROW(SPACE_CREATE, space_create, .zero = { ZERO(drm_t3_space_create, flags) }),
 	ROW(SPACE_DESTROY, space, .zero = { ZERO(drm_t3_space, flags) }),

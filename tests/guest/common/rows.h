@@ -29,6 +29,7 @@ struct world {
 
 struct field {
 	size_t offset, size;
+	uint64_t named; /* bits of it that mean something */
 };
 
 struct row {

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What buffers of all kinds have in common, and T3_BO_CREATE and T3_BO_MMAP_OFFSET.
+ */
+#include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/dma-resv.h>
+#include <linux/mm.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+
+#include "t3_bo.h"
+
+/* Free it with t3_bo_fini(). */
+struct t3_bo *t3_bo_alloc(enum t3_bo_kind kind, const struct drm_gem_object_funcs *funcs)
+{
+	struct t3_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
+
+	if (!bo)
+		return NULL;
+	INIT_LIST_HEAD(&bo->node);
+	bo->kind = kind;
+	bo->base.funcs = funcs;
+	return bo;
+}
+
+/*
+ * Make an object of it: from here on it ends by t3_bo_put(), also when this fails.
+ * Below drm_dev_enter(), so that remove() finds each buffer that there is.
+ */
+int t3_bo_init(struct t3_bo *bo, struct t3_device *tdev, u64 size)
+{
+	drm_gem_private_object_init(&tdev->drm, &bo->base, size);
+	mutex_lock(&tdev->bo_lock);
+	list_add_tail(&bo->node, &tdev->bos);
+	mutex_unlock(&tdev->bo_lock);
+	return drm_gem_create_mmap_offset(&bo->base);
+}
+
+static void t3_bo_unmap(struct t3_bo *bo)
+{
+	lockdep_assert_held(&to_t3_device(bo->base.dev)->bo_lock);
+	if (!bo->mapped)
+		return;
+	bo->mapped = false;
+	if (bo->kind == T3_BO_HOST)
+		t3_bo_host_unmap(bo);
+	else
+		t3_bo_import_unmap(bo);
+}
+
+/*
+ * The last reference is gone: the device forgets the buffer, before its memory is freed.
+ * remove() waits behind the lock for what is being unmapped.
+ */
+void t3_bo_retire(struct t3_bo *bo)
+{
+	struct t3_device *tdev = to_t3_device(bo->base.dev);
+
+	mutex_lock(&tdev->bo_lock);
+	list_del(&bo->node);
+	t3_bo_unmap(bo);
+	mutex_unlock(&tdev->bo_lock);
+}
+
+void t3_bo_fini(struct t3_bo *bo)
+{
+	drm_gem_object_release(&bo->base);
+	t3_account_put(bo->account);
+	kvfree(bo->extents);
+	kfree(bo);
+}
+
+/* From here on neither a job nor another importer begins to use it. */
+static void t3_bo_mark_gone(struct t3_bo *bo)
+{
+	dma_resv_lock(bo->base.resv, NULL);
+	bo->gone = true;
+	if (bo->dmabuf)
+		dma_buf_move_notify(bo->dmabuf);
+	dma_resv_unlock(bo->base.resv);
+}
+
+/*
+ * The device is being removed: its own jobs are over, nothing new begins. Jobs of other
+ * devices may still use its memory over the bus; their fences come in finite time.
+ * What it knows of the machine's memory ends at once.
+ */
+void t3_bo_orphan_all(struct t3_device *tdev)
+{
+	struct t3_bo *bo;
+
+	mutex_lock(&tdev->bo_lock);
+	while ((bo = list_first_entry_or_null(&tdev->bos, struct t3_bo, node))) {
+		list_del_init(&bo->node);
+		t3_bo_unmap(bo);
+		/* One that is just being freed is nobody's. */
+		if (bo->kind != T3_BO_DEVICE || !kref_get_unless_zero(&bo->base.refcount))
+			continue;
+		t3_bo_mark_gone(bo);
+		mutex_unlock(&tdev->bo_lock);
+		dma_resv_wait_timeout(bo->base.resv, DMA_RESV_USAGE_BOOKKEEP, false,
+				      MAX_SCHEDULE_TIMEOUT);
+		t3_bo_put(bo);
+		mutex_lock(&tdev->bo_lock);
+	}
+	mutex_unlock(&tdev->bo_lock);
+}
+
+/* ------------------------------------------------------------------- extents */
+
+/* Neighbours on the bus are one. The array is as long as it may have to be. */
+static void t3_bo_add_extent(struct t3_bo *bo, u64 offset, u64 address)
+{
+	const struct t3_extent *last;
+
+	if (bo->extent_count) {
+		last = &bo->extents[bo->extent_count - 1];
+		if (last->address + (offset - last->offset) == address)
+			return;
+	}
+	bo->extents[bo->extent_count++] = (struct t3_extent){ offset, address };
+}
+
+/* Nobody syncs between DMA and processor: it must not be bounced, or pass a cache by. */
+bool t3_sgt_is_coherent(struct sg_table *sgt, struct device *dev)
+{
+	struct scatterlist *sg;
+	u32 i;
+
+	for_each_sgtable_dma_sg(sgt, sg, i)
+		if (dma_need_sync(dev, sg_dma_address(sg)))
+			return false;
+	return true;
+}
+
+/* Learn from a mapped table where the buffer lies. */
+int t3_bo_set_extents(struct t3_bo *bo, struct sg_table *sgt)
+{
+	struct scatterlist *sg;
+	u64 offset = 0;
+	u32 i;
+
+	bo->extents = kvcalloc(sgt->nents, sizeof(*bo->extents), GFP_KERNEL_ACCOUNT);
+	if (!bo->extents)
+		return -ENOMEM;
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		t3_bo_add_extent(bo, offset, sg_dma_address(sg));
+		offset += sg_dma_len(sg);
+	}
+	return offset < bo->base.size ? -EINVAL : 0;
+}
+
+/* How many bytes from offset (below the size) on are one range, and where that begins. */
+u64 t3_bo_run(const struct t3_bo *bo, u64 offset, u64 *address)
+{
+	u32 low = 0, high = bo->extent_count, middle;
+	u64 end;
+
+	if (bo->kind == T3_BO_DEVICE) {
+		*address = bo->chunk.start + offset;
+		return bo->base.size - offset;
+	}
+	while (high - low > 1) {
+		middle = low + (high - low) / 2;
+		if (bo->extents[middle].offset <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	end = high < bo->extent_count ? bo->extents[high].offset : bo->base.size;
+	*address = bo->extents[low].address + (offset - bo->extents[low].offset);
+	return end - offset;
+}
+
+/* ---------------------------------------------------------------------- users */
+
+/* For fdinfo. Nothing is ever evicted or purged. */
+enum drm_gem_object_status t3_bo_status(struct drm_gem_object *obj)
+{
+	return DRM_GEM_OBJECT_RESIDENT;
+}
+
+/* What is imported counts where it came from. */
+size_t t3_bo_rss(struct drm_gem_object *obj)
+{
+	return to_t3_bo(obj)->kind == T3_BO_IMPORT ? 0 : obj->size;
+}
+
+/* Returns a reference, or NULL. */
+struct t3_bo *t3_bo_lookup(struct drm_file *file, u32 handle)
+{
+	struct drm_gem_object *obj = drm_gem_object_lookup(file, handle);
+
+	return obj ? to_t3_bo(obj) : NULL;
+}
+
+/* Beyond it no free memory would help. */
+static u64 t3_bo_size_max(const struct t3_device *tdev, u32 flags)
+{
+	if (flags & DRM_T3_BO_HOST)
+		return (u64)totalram_pages() << PAGE_SHIFT;
+	return tdev->caps.memory_size;
+}
+
+static struct t3_bo *t3_bo_new(struct drm_file *file, const struct drm_t3_bo_create *args)
+{
+	struct t3_file *tfile = file->driver_priv;
+	struct t3_device *tdev = t3_file_device(file);
+	u64 size = PAGE_ALIGN(args->size);
+	struct t3_bo *bo;
+	int idx;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return ERR_PTR(-ENODEV);
+	if (args->flags & DRM_T3_BO_HOST)
+		bo = t3_bo_host_new(tdev, tfile->account, size);
+	else
+		bo = t3_bo_device_new(tdev, tfile->account, size);
+	drm_dev_exit(idx);
+	return bo;
+}
+
+int t3_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_bo_create *args = data;
+	struct t3_bo *bo;
+	u32 handle;
+	int ret;
+
+	if (args->flags & ~DRM_T3_BO_HOST || !args->size ||
+	    args->size > t3_bo_size_max(to_t3_device(drm), args->flags))
+		return -EINVAL;
+	bo = t3_bo_new(file, args);
+	if (IS_ERR(bo))
+		return PTR_ERR(bo);
+	ret = drm_gem_handle_create(file, &bo->base, &handle);
+	if (!ret) {
+		args->size = bo->base.size;
+		args->handle = handle;
+	}
+	t3_bo_put(bo);
+	return ret;
+}
+
+int t3_bo_mmap_offset_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_t3_bo_mmap_offset *args = data;
+	struct t3_bo *bo;
+
+	if (args->pad)
+		return -EINVAL;
+	bo = t3_bo_lookup(file, args->handle);
+	if (!bo)
+		return -ENOENT;
+	args->offset = drm_vma_node_offset_addr(&bo->base.vma_node);
+	t3_bo_put(bo);
+	return 0;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Buffers: of device memory, of the machine's memory, and imported ones.
+ *
+ * None of them ever moves or is evicted: nothing is pinned and unpinned, all are there
+ * from creation to the last reference. What the bus knows of them (DMA mappings) goes
+ * with the device, though the buffer may live on; see t3_bo_orphan_all().
+ */
+#ifndef T3_BO_H
+#define T3_BO_H
+
+#include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/scatterlist.h>
+
+#include "t3_device.h"
+
+enum t3_pool {
+	T3_POOL_DEVICE,
+	T3_POOL_HOST,
+	T3_POOL_COUNT
+};
+
+struct t3_account;
+
+enum t3_bo_kind {
+	T3_BO_DEVICE, /* memory of this device */
+	T3_BO_HOST,   /* pages of the machine */
+	T3_BO_IMPORT, /* what another device has exported */
+};
+
+/* Bytes that are one range on the bus, up to the next extent or the buffer's end. */
+struct t3_extent {
+	u64 offset; /* in the buffer */
+	u64 address;
+};
+
+struct t3_bo {
+	struct drm_gem_object base;
+	enum t3_bo_kind kind;
+	struct t3_account *account; /* holds a reference; IMPORT: NULL */
+	struct list_head node; /* t3_device.bos; bo_lock */
+	struct dma_buf *dmabuf; /* bo_lock: exported as, or NULL; no reference */
+	bool gone; /* base.resv: its device goes or has gone; for nobody any more */
+
+	/* DEVICE */
+	struct drm_mm_node chunk; /* start: in device memory */
+	bool behind_space; /* t3_topology_lock */
+
+	/* HOST, IMPORT: constant, also when it is not mapped any more */
+	struct t3_extent *extents;
+	u32 extent_count;
+	bool mapped; /* bo_lock: for our device's DMA */
+	struct sg_table *sgt; /* while mapped */
+	struct page **pages; /* HOST */
+	struct dma_buf *source; /* IMPORT: holds a reference */
+	struct dma_buf_attachment *attach; /* IMPORT, while mapped */
+};
+
+static inline struct t3_bo *to_t3_bo(struct drm_gem_object *obj)
+{
+	return container_of(obj, struct t3_bo, base);
+}
+
+static inline void t3_bo_put(struct t3_bo *bo)
+{
+	if (bo)
+		drm_gem_object_put(&bo->base);
+}
+
+/* t3_account.c */
+struct t3_account *t3_account_new(void);
+struct t3_account *t3_account_get(struct t3_account *account);
+void t3_account_put(struct t3_account *account);
+u64 t3_account_limit(const struct t3_device *tdev, enum t3_pool pool);
+u64 t3_account_used(struct t3_account *account, enum t3_pool pool);
+int t3_account_charge(struct t3_account *account, enum t3_pool pool, u64 bytes);
+void t3_account_uncharge(struct t3_account *account, enum t3_pool pool, u64 bytes);
+
+/* t3_bo.c: what all kinds have in common */
+struct t3_bo *t3_bo_alloc(enum t3_bo_kind kind, const struct drm_gem_object_funcs *funcs);
+int t3_bo_init(struct t3_bo *bo, struct t3_device *tdev, u64 size);
+void t3_bo_retire(struct t3_bo *bo);
+void t3_bo_fini(struct t3_bo *bo);
+void t3_bo_orphan_all(struct t3_device *tdev);
+bool t3_sgt_is_coherent(struct sg_table *sgt, struct device *dev);
+int t3_bo_set_extents(struct t3_bo *bo, struct sg_table *sgt);
+u64 t3_bo_run(const struct t3_bo *bo, u64 offset, u64 *address);
+enum drm_gem_object_status t3_bo_status(struct drm_gem_object *obj);
+size_t t3_bo_rss(struct drm_gem_object *obj);
+struct t3_bo *t3_bo_lookup(struct drm_file *file, u32 handle);
+int t3_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int t3_bo_mmap_offset_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* t3_bo_device.c */
+struct t3_bo *t3_bo_device_new(struct t3_device *tdev, struct t3_account *account, u64 size);
+
+/* t3_bo_host.c */
+struct t3_bo *t3_bo_host_new(struct t3_device *tdev, struct t3_account *account, u64 size);
+void t3_bo_host_unmap(struct t3_bo *bo);
+struct sg_table *t3_pages_map(struct t3_bo *bo, struct device *dev, enum dma_data_direction dir);
+void t3_pages_unmap(struct sg_table *sgt, struct device *dev, enum dma_data_direction dir);
+
+/* t3_import.c */
+struct t3_bo *t3_import_of(const struct dma_buf_attachment *attach);
+void t3_bo_import_unmap(struct t3_bo *bo);
+struct drm_gem_object *t3_prime_import(struct drm_device *drm, struct dma_buf *dmabuf);
+
+/* t3_prime.c */
+struct dma_buf *t3_prime_export(struct drm_gem_object *obj, int flags);
+bool t3_prime_is_ours(const struct dma_buf *dmabuf);
+
+#endif /* T3_BO_H */

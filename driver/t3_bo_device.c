@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Buffers of device memory.
+ */
+#include <linux/mm.h>
+
+#include "t3_bo.h"
+
+static void t3_bo_device_free(struct drm_gem_object *obj)
+{
+	struct t3_bo *bo = to_t3_bo(obj);
+
+	t3_bo_retire(bo);
+	t3_chunk_free(to_t3_device(obj->dev), bo->account, &bo->chunk);
+	t3_bo_fini(bo);
+}
+
+/* The same for the node's offset and for a dma-buf. */
+static int t3_bo_device_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
+{
+	/* A private mapping would copy on write, which a PFN mapping cannot. */
+	if (!(vma->vm_flags & VM_MAYSHARE))
+		return -EINVAL;
+	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
+	vma->vm_page_prot =
+		pgprot_decrypted(pgprot_writecombine(vm_get_page_prot(vma->vm_flags)));
+	return 0;
+}
+
+static vm_fault_t t3_bo_device_fault(struct vm_fault *vmf)
+{
+	struct drm_gem_object *obj = vmf->vma->vm_private_data;
+	struct t3_device *tdev = to_t3_device(obj->dev);
+	phys_addr_t base = tdev->memory_base + to_t3_bo(obj)->chunk.start;
+	vm_fault_t ret;
+	int idx;
+
+	/* No lock: the mapping holds the buffer, and the buffer its memory. */
+	if (!drm_dev_enter(obj->dev, &idx))
+		return VM_FAULT_SIGBUS;
+	ret = t3_map_insert(vmf, obj, PHYS_PFN(base));
+	drm_dev_exit(idx);
+	return ret;
+}
+
+static const struct vm_operations_struct t3_bo_device_vm_ops = {
+	.open = drm_gem_vm_open,
+	.close = drm_gem_vm_close,
+	.fault = t3_bo_device_fault,
+};
+
+/* No vmap: a mapping of the kernel's would outlive the device. */
+static const struct drm_gem_object_funcs t3_bo_device_funcs = {
+	.free = t3_bo_device_free,
+	.export = t3_prime_export,
+	.mmap = t3_bo_device_mmap,
+	.status = t3_bo_status,
+	.rss = t3_bo_rss,
+	.vm_ops = &t3_bo_device_vm_ops,
+};
+
+/* size: a multiple of the page size */
+struct t3_bo *t3_bo_device_new(struct t3_device *tdev, struct t3_account *account, u64 size)
+{
+	struct t3_bo *bo = t3_bo_alloc(T3_BO_DEVICE, &t3_bo_device_funcs);
+	int ret;
+
+	if (!bo)
+		return ERR_PTR(-ENOMEM);
+	bo->account = t3_account_get(account);
+	ret = t3_bo_init(bo, tdev, size);
+	if (!ret)
+		ret = t3_chunk_alloc(tdev, account, size, &bo->chunk);
+	if (ret) {
+		t3_bo_put(bo);
+		return ERR_PTR(ret);
+	}
+	return bo;
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Buffers as dma-bufs, for other devices and other processes. What importers get:
+ *
+ *  - Host buffers: their pages, for any device whose DMA is coherent.
+ *  - Device memory, never copied: its place on the bus. T3 devices of the same fabric
+ *    always (they take each other's memory as operands, see SPEC.md 11.3); others if
+ *    they ask for peer-to-peer and the kernel knows that it works (CONFIG_PCI_P2PDMA),
+ *    else -EOPNOTSUPP.
+ *
+ * Nothing moves, so the exporter is a static one. It may go, though: importers of
+ * device memory can be told so (move_notify), or they are not given it. Processors map
+ * it as through the node; fences are waited for by the core (DMA_BUF_IOCTL_SYNC).
+ */
+#include <linux/dma-resv.h>
+#include <linux/module.h>
+#include <linux/pci-p2pdma.h>
+#include <linux/slab.h>
+
+#include <drm/drm_prime.h>
+
+#include "t3_bo.h"
+
+#define T3_PRIME_STEP SZ_1G /* what an entry of a table can hold, below 4 GiB */
+
+static struct t3_bo *t3_dmabuf_bo(const struct dma_buf *dmabuf)
+{
+	return to_t3_bo(dmabuf->priv);
+}
+
+/* --------------------------------------------------------------------- attach */
+
+static int t3_dmabuf_check_importer(const struct t3_bo *bo, struct dma_buf_attachment *attach)
+{
+	const struct t3_device *tdev = to_t3_device(bo->base.dev);
+	const struct t3_bo *peer = t3_import_of(attach);
+
+	if (peer) {
+		const struct t3_device *importer = to_t3_device(peer->base.dev);
+
+		return importer->caps.fabric_id == tdev->caps.fabric_id ? 0 : -EXDEV;
+	}
+	if (!attach->peer2peer ||
+	    pci_p2pdma_distance(to_pci_dev(tdev->drm.dev), attach->dev, false) < 0)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static int t3_dmabuf_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
+{
+	struct t3_bo *bo = t3_dmabuf_bo(dmabuf);
+
+	return bo->kind == T3_BO_HOST ? 0 : t3_dmabuf_check_importer(bo, attach);
+}
+
+/* ------------------------------------------------------------------------ map */
+
+static void t3_memory_unmap(struct sg_table *sgt, struct device *dev,
+			    enum dma_data_direction dir)
+{
+	struct scatterlist *sg;
+	u32 i;
+
+	/* dma length 0: it was not mapped yet, nor is what follows. */
+	for_each_sgtable_sg(sgt, sg, i)
+		if (sg_dma_len(sg))
+			dma_unmap_resource(dev, sg_dma_address(sg), sg_dma_len(sg), dir, 0);
+	sg_free_table(sgt);
+	kfree(sgt);
+}
+
+static int t3_memory_map_entry(struct scatterlist *sg, struct device *dev, phys_addr_t start,
+			       u32 length, enum dma_data_direction dir)
+{
+	dma_addr_t address = dma_map_resource(dev, start, length, dir, 0);
+
+	if (dma_mapping_error(dev, address))
+		return -ENOMEM;
+	/* There is no struct page, and nobody is promised one. */
+	sg_set_page(sg, NULL, length, 0);
+	sg_dma_address(sg) = address;
+	sg_dma_len(sg) = length;
+	return 0;
+}
+
+static struct sg_table *t3_memory_map(struct t3_bo *bo, struct device *dev,
+				      enum dma_data_direction dir)
+{
+	phys_addr_t start = to_t3_device(bo->base.dev)->memory_base + bo->chunk.start;
+	u64 step = min(dma_get_max_seg_size(dev) & PAGE_MASK, T3_PRIME_STEP), done = 0;
+	struct scatterlist *sg;
+	struct sg_table *sgt;
+	int ret;
+	u32 i;
+
+	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
+	if (!sgt)
+		return ERR_PTR(-ENOMEM);
+	ret = sg_alloc_table(sgt, DIV_ROUND_UP_ULL(bo->base.size, step), GFP_KERNEL);
+	if (ret) {
+		kfree(sgt);
+		return ERR_PTR(ret);
+	}
+	for_each_sgtable_sg(sgt, sg, i) {
+		ret = t3_memory_map_entry(sg, dev, start + done, min(bo->base.size - done, step),
+					  dir);
+		if (ret) {
+			t3_memory_unmap(sgt, dev, dir);
+			return ERR_PTR(ret);
+		}
+		done += step;
+	}
+	return sgt;
+}
+
+static struct sg_table *t3_dmabuf_map(struct dma_buf_attachment *attach,
+				      enum dma_data_direction dir)
+{
+	struct t3_bo *bo = t3_dmabuf_bo(attach->dmabuf);
+
+	dma_resv_assert_held(bo->base.resv);
+	if (bo->gone)
+		return ERR_PTR(-ENODEV);
+	return bo->kind == T3_BO_HOST ? t3_pages_map(bo, attach->dev, dir) :
+					t3_memory_map(bo, attach->dev, dir);
+}
+
+static void t3_dmabuf_unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
+			    enum dma_data_direction dir)
+{
+	if (t3_dmabuf_bo(attach->dmabuf)->kind == T3_BO_HOST)
+		t3_pages_unmap(sgt, attach->dev, dir);
+	else
+		t3_memory_unmap(sgt, attach->dev, dir);
+}
+
+/* ------------------------------------------------------------------ processor */
+
+static int t3_dmabuf_end_cpu_access(struct dma_buf *dmabuf, enum dma_data_direction dir)
+{
+	/* Device memory is mapped write-combined: what was written leaves the processor. */
+	wmb();
+	return 0;
+}
+
+static void t3_dmabuf_release(struct dma_buf *dmabuf)
+{
+	struct t3_bo *bo = t3_dmabuf_bo(dmabuf);
+	struct t3_device *tdev = to_t3_device(bo->base.dev);
+
+	mutex_lock(&tdev->bo_lock);
+	if (bo->dmabuf == dmabuf)
+		bo->dmabuf = NULL;
+	mutex_unlock(&tdev->bo_lock);
+	drm_gem_dmabuf_release(dmabuf);
+}
+
+static const struct dma_buf_ops t3_dmabuf_ops = {
+	.attach = t3_dmabuf_attach,
+	.map_dma_buf = t3_dmabuf_map,
+	.unmap_dma_buf = t3_dmabuf_unmap,
+	.release = t3_dmabuf_release,
+	.end_cpu_access = t3_dmabuf_end_cpu_access,
+	.mmap = drm_gem_dmabuf_mmap,
+	.vmap = drm_gem_dmabuf_vmap,
+	.vunmap = drm_gem_dmabuf_vunmap,
+};
+
+bool t3_prime_is_ours(const struct dma_buf *dmabuf)
+{
+	return dmabuf->ops == &t3_dmabuf_ops;
+}
+
+struct dma_buf *t3_prime_export(struct drm_gem_object *obj, int flags)
+{
+	struct dma_buf_export_info info = {
+		.exp_name = T3_DRIVER_NAME,
+		.owner = THIS_MODULE,
+		.ops = &t3_dmabuf_ops,
+		.size = obj->size,
+		.flags = flags,
+		.priv = obj,
+		.resv = obj->resv,
+	};
+	struct t3_device *tdev = to_t3_device(obj->dev);
+	struct dma_buf *dmabuf = drm_gem_dmabuf_export(obj->dev, &info);
+
+	if (!IS_ERR(dmabuf)) {
+		mutex_lock(&tdev->bo_lock);
+		to_t3_bo(obj)->dmabuf = dmabuf;
+		mutex_unlock(&tdev->bo_lock);
+	}
+	return dmabuf;
+}
