@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: MIT
+/* dma-bufs: out to processes and devices, in from T3 devices and other drivers. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/dma-buf.h>
+#include <linux/dma-heap.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "child.h"
+#include "memory.h"
+#include "module.h"
+#include "raw.h"
+
+#define SIZE	65536u
+#define WAIT_MS 10000
+
+struct user {
+	int fd;
+	uint32_t queue;
+	struct operand own;
+};
+
+static void user_open(struct user *u, uint32_t rank)
+{
+	u->fd = open_rank(rank);
+	CHECK_EQ(queue_create(u->fd, 1, &u->queue), 0);
+	operand_open(&u->own, u->fd, SIZE, rank + 1);
+}
+
+static void user_close(struct user *u)
+{
+	operand_close(&u->own, u->fd);
+	close(u->fd);
+}
+
+/* Copies from and to a foreign buffer at odd places, with a model of both. */
+static void check_operand(struct user *u, struct operand *other)
+{
+	struct drm_t3_command command = command_copy(u->own.handle, other->handle, SIZE - 333);
+
+	command.src_offset = 222;
+	command.dst_offset = 111;
+	run_command(u->fd, u->queue, &command);
+	model_run(&command, &u->own, other);
+	command = command_copy(other->handle, u->own.handle, 5);
+	command.rows = 1000;
+	command.dst_pitch = 65;
+	command.src_pitch = 7;
+	run_command(u->fd, u->queue, &command);
+	model_run(&command, other, &u->own);
+	command = command_fill(other->handle, 4090, 9001, 0x8877665544332211);
+	run_command(u->fd, u->queue, &command);
+	model_run(&command, other, NULL);
+	operand_check(&u->own);
+	operand_check(other);
+}
+
+/* --------------------------------------------------------------- same device */
+
+/* The same buffer: mapped, a job's operand, behind a space; alive with any of them. */
+static void test_same_device(void **state)
+{
+	struct drm_t3_space_create made;
+	uint32_t handle, again;
+	struct operand twin;
+	struct user a, b;
+	int dmabuf;
+
+	(void)state;
+	user_open(&a, 0);
+	user_open(&b, 0);
+	dmabuf = prime_share(a.fd, a.own.handle);
+	CHECK_EQ(prime_import(b.fd, dmabuf, &handle), 0);
+	CHECK_EQ(prime_import(b.fd, dmabuf, &again), 0);
+	CHECK_EQ(again, handle);
+	CHECK_EQ(prime_import(a.fd, dmabuf, &again), 0);
+	CHECK_EQ(again, a.own.handle);
+	close(dmabuf);
+	operand_close(&a.own, a.fd);
+	operand_adopt(&twin, b.fd, handle, SIZE, 7);
+	check_operand(&b, &twin);
+	CHECK_EQ(space_create(b.fd, handle, 1, &made), 0);
+	CHECK_EQ(space_destroy(b.fd, made.space), 0);
+	operand_close(&twin, b.fd);
+	user_close(&b);
+	close(a.fd);
+}
+
+static void test_export_arguments(void **state)
+{
+	struct user u;
+	uint32_t handle;
+	int dmabuf;
+
+	(void)state;
+	user_open(&u, 0);
+	CHECK_EQ(prime_export(u.fd, 77, DRM_CLOEXEC), -ENOENT);
+	CHECK_EQ(prime_export(u.fd, u.own.handle, 1u << 30), -EINVAL);
+	dmabuf = prime_export(u.fd, u.own.handle, DRM_CLOEXEC);
+	CHECK(dmabuf >= 0);
+	CHECK_EQ(fcntl(dmabuf, F_GETFD), FD_CLOEXEC);
+	CHECK(mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, dmabuf, 0) == MAP_FAILED);
+	CHECK_EQ(errno, EACCES);
+	CHECK_EQ(prime_import(u.fd, -1, &handle), -EBADF);
+	CHECK_EQ(prime_import(u.fd, STDERR_FILENO, &handle), -EINVAL);
+	CHECK_EQ(prime_import(u.fd, u.fd, &handle), -EINVAL);
+	close(dmabuf);
+	user_close(&u);
+}
+
+/* -------------------------------------------------------------- its mapping */
+
+static void *map_dmabuf(int dmabuf, uint64_t offset, uint64_t size)
+{
+	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, dmabuf, (off_t)offset);
+}
+
+static void sync_dmabuf(int dmabuf, uint64_t flags)
+{
+	struct dma_buf_sync sync = { .flags = flags };
+
+	CHECK_EQ(call(dmabuf, DMA_BUF_IOCTL_SYNC, &sync), 0);
+}
+
+/* The whole, or pages out of its middle, and never more. */
+static void check_mapping(int fd, const struct operand *operand)
+{
+	int dmabuf = prime_share(fd, operand->handle);
+	volatile uint8_t *part;
+
+	CHECK_EQ(lseek(dmabuf, 0, SEEK_END), SIZE);
+	part = map_dmabuf(dmabuf, 2 * PAGE, PAGE);
+	CHECK((void *)(uintptr_t)part != MAP_FAILED);
+	sync_dmabuf(dmabuf, DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW);
+	CHECK_EQ(part[5], operand->memory[2 * PAGE + 5]);
+	part[5] = 0x5a;
+	sync_dmabuf(dmabuf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_RW);
+	CHECK_EQ(operand->memory[2 * PAGE + 5], 0x5a);
+	operand->model[2 * PAGE + 5] = 0x5a;
+	operand_check(operand);
+	CHECK(mremap((void *)(uintptr_t)part, PAGE, 2 * PAGE, MREMAP_MAYMOVE) == MAP_FAILED);
+	munmap((void *)(uintptr_t)part, PAGE);
+	CHECK(map_dmabuf(dmabuf, 0, SIZE + PAGE) == MAP_FAILED);
+	CHECK(map_dmabuf(dmabuf, PAGE, SIZE) == MAP_FAILED);
+	CHECK(map_dmabuf(dmabuf, SIZE, PAGE) == MAP_FAILED);
+	CHECK(map_dmabuf(dmabuf, UINT64_MAX - PAGE + 1, PAGE) == MAP_FAILED);
+	CHECK(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, dmabuf, 0) == MAP_FAILED);
+	close(dmabuf);
+}
+
+static void test_mapping(void **state)
+{
+	struct operand host;
+	struct user u;
+	uint32_t handle;
+
+	(void)state;
+	user_open(&u, 0);
+	CHECK_EQ(bo_create_host(u.fd, SIZE, &handle), 0);
+	operand_adopt(&host, u.fd, handle, SIZE, 5);
+	check_mapping(u.fd, &u.own);
+	check_mapping(u.fd, &host);
+	operand_close(&host, u.fd);
+	user_close(&u);
+}
+
+/* The processor waits for jobs that write, where it says that it begins. */
+static void test_sync_waits_for_jobs(void **state)
+{
+	const uint32_t size = 32u << 20;
+	struct drm_t3_command command;
+	volatile uint8_t *map;
+	int fd = open_rank(0), dmabuf;
+	uint32_t queue, handle;
+
+	(void)state;
+	CHECK_EQ(queue_create(fd, 0, &queue), 0);
+	CHECK_EQ(bo_create(fd, size, &handle), 0);
+	dmabuf = prime_share(fd, handle);
+	map = map_dmabuf(dmabuf, 0, size);
+	CHECK((void *)(uintptr_t)map != MAP_FAILED);
+	command = command_fill(handle, 0, size, 0x1111111111111111);
+	CHECK_EQ(submit_one(fd, queue, &command, 0), 0);
+	sync_dmabuf(dmabuf, DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ);
+	CHECK_EQ(map[size - 1], 0x11);
+	sync_dmabuf(dmabuf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ);
+	munmap((void *)(uintptr_t)map, size);
+	close(dmabuf);
+	close(fd);
+}
+
+/* ------------------------------------------------------- devices of a fabric */
+
+/* A buffer of one rank as an operand of the other's queue. */
+static void check_peer(int (*create)(int fd, uint64_t size, uint32_t *handle))
+{
+	struct operand origin, import;
+	struct user owner, user;
+	uint32_t handle, again;
+	int dmabuf;
+
+	user_open(&owner, 0);
+	user_open(&user, 1);
+	CHECK_EQ(create(owner.fd, SIZE, &handle), 0);
+	operand_adopt(&origin, owner.fd, handle, SIZE, 9);
+	dmabuf = prime_share(owner.fd, handle);
+	CHECK_EQ(prime_import(user.fd, dmabuf, &handle), 0);
+	CHECK_EQ(prime_import(user.fd, dmabuf, &again), 0);
+	CHECK_EQ(again, handle);
+	close(dmabuf);
+	operand_adopt(&import, user.fd, handle, SIZE, 10);
+	check_operand(&user, &import);
+	/* It is the same memory, also for its owner's processor and jobs. */
+	memcpy(origin.model, import.model, SIZE);
+	operand_check(&origin);
+	check_operand(&owner, &origin);
+	memcpy(import.model, origin.model, SIZE);
+	operand_check(&import);
+	/* And stays it when the owner has closed all that it had. */
+	operand_close(&origin, owner.fd);
+	user_close(&owner);
+	check_operand(&user, &import);
+	operand_close(&import, user.fd);
+	user_close(&user);
+}
+
+static void test_peer_device_memory(void **state)
+{
+	(void)state;
+	check_peer(bo_create);
+}
+
+static void test_peer_host_memory(void **state)
+{
+	(void)state;
+	check_peer(bo_create_host);
+}
+
+/* An import is passed on as what it is. */
+static void test_passed_on(void **state)
+{
+	struct user owner, user;
+	uint32_t handle, back;
+	int first, second;
+
+	(void)state;
+	user_open(&owner, 0);
+	user_open(&user, 1);
+	first = prime_share(owner.fd, owner.own.handle);
+	CHECK_EQ(prime_import(user.fd, first, &handle), 0);
+	close(first);
+	second = prime_share(user.fd, handle);
+	CHECK_EQ(bo_close(user.fd, handle), 0);
+	CHECK_EQ(prime_import(owner.fd, second, &back), 0);
+	CHECK_EQ(back, owner.own.handle);
+	close(second);
+	user_close(&user);
+	user_close(&owner);
+}
+
+static void test_import_is_no_device_memory(void **state)
+{
+	struct drm_t3_space_create made;
+	struct drm_t3_command command;
+	struct user owner, user;
+	uint32_t handle;
+	int dmabuf;
+
+	(void)state;
+	user_open(&owner, 0);
+	user_open(&user, 1);
+	dmabuf = prime_share(owner.fd, owner.own.handle);
+	CHECK_EQ(prime_import(user.fd, dmabuf, &handle), 0);
+	CHECK_EQ(space_create(user.fd, handle, 1, &made), -EOPNOTSUPP);
+	command = command_copy(handle, user.own.handle, 64);
+	command.type = DRM_T3_COMMAND_UPDATE;
+	CHECK_EQ(submit_one(user.fd, user.queue, &command, 0), -EOPNOTSUPP);
+	close(dmabuf);
+	user_close(&user);
+	user_close(&owner);
+}
+
+static void test_another_fabric(void **state)
+{
+	const char *node = guest_foreign_node();
+	struct operand import;
+	struct user owner, lone;
+	uint32_t handle;
+	int dmabuf;
+
+	(void)state;
+	CHECK(node);
+	user_open(&owner, 0);
+	lone.fd = open(node, O_RDWR | O_CLOEXEC);
+	CHECK(lone.fd >= 0);
+	dmabuf = prime_share(owner.fd, owner.own.handle);
+	CHECK_EQ(prime_import(lone.fd, dmabuf, &handle), -EXDEV);
+	close(dmabuf);
+	/* Memory of the machine is everybody's. */
+	CHECK_EQ(queue_create(lone.fd, 0, &lone.queue), 0);
+	operand_open(&lone.own, lone.fd, SIZE, 3);
+	CHECK_EQ(bo_create_host(owner.fd, SIZE, &handle), 0);
+	dmabuf = prime_share(owner.fd, handle);
+	CHECK_EQ(prime_import(lone.fd, dmabuf, &handle), 0);
+	close(dmabuf);
+	operand_adopt(&import, lone.fd, handle, SIZE, 4);
+	check_operand(&lone, &import);
+	operand_close(&import, lone.fd);
+	user_close(&lone);
+	user_close(&owner);
+}
+
+/* Fences go with the buffer: a copy by one rank waits for the fill by another. */
+static void test_order_between_devices(void **state)
+{
+	const uint32_t size = 16u << 20;
+	struct drm_t3_command command;
+	struct user owner, user;
+	uint32_t big, import, sync, target;
+	uint8_t *map;
+	int dmabuf;
+
+	(void)state;
+	user_open(&owner, 0);
+	user_open(&user, 1);
+	CHECK_EQ(bo_create(owner.fd, size, &big), 0);
+	CHECK_EQ(bo_create(user.fd, size, &target), 0);
+	dmabuf = prime_share(owner.fd, big);
+	CHECK_EQ(prime_import(user.fd, dmabuf, &import), 0);
+	sync = sync_create(user.fd);
+	command = command_fill(big, 0, size, 0x2222222222222222);
+	CHECK_EQ(submit_one(owner.fd, owner.queue, &command, 0), 0);
+	command = command_copy(target, import, size);
+	CHECK_EQ(submit_one(user.fd, user.queue, &command, sync), 0);
+	CHECK_EQ(sync_wait(user.fd, sync, 0, WAIT_MS), 0);
+	map = bo_map(user.fd, target, size);
+	CHECK_EQ(((volatile uint8_t *)map)[size - 1], 0x22);
+	munmap(map, size);
+	sync_destroy(user.fd, sync);
+	close(dmabuf);
+	user_close(&user);
+	user_close(&owner);
+}
+
+/* ------------------------------------------------------------ other drivers */
+
+static void check_foreign(int dmabuf)
+{
+	struct operand import;
+	struct user u;
+	uint32_t handle;
+	uint8_t *direct;
+
+	user_open(&u, 0);
+	CHECK_EQ(prime_import(u.fd, dmabuf, &handle), 0);
+	operand_adopt(&import, u.fd, handle, SIZE, 11);
+	check_operand(&u, &import);
+	direct = map_dmabuf(dmabuf, 0, SIZE);
+	CHECK(direct != MAP_FAILED);
+	CHECK_EQ(memcmp(direct, import.model, SIZE), 0);
+	munmap(direct, SIZE);
+	operand_close(&import, u.fd);
+	user_close(&u);
+	close(dmabuf);
+}
+
+static void test_udmabuf(void **state)
+{
+	(void)state;
+	check_foreign(udmabuf_create(SIZE / PAGE));
+}
+
+static void test_dma_heap(void **state)
+{
+	struct dma_heap_allocation_data heap = { .len = SIZE, .fd_flags = O_RDWR | O_CLOEXEC };
+	int node = open("/dev/dma_heap/system", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	CHECK(node >= 0);
+	CHECK_EQ(call(node, DMA_HEAP_IOCTL_ALLOC, &heap), 0);
+	close(node);
+	check_foreign((int)heap.fd);
+}
+
+/* More pieces than the ring has room for, and more than a job may have. */
+static void test_many_pieces(void **state)
+{
+	enum { PIECES = 1024 };
+	struct drm_t3_command commands[5];
+	struct operand own, import;
+	struct submission s;
+	uint32_t handle, sync, i;
+	struct user u;
+	int dmabuf = udmabuf_create(PIECES);
+
+	(void)state;
+	user_open(&u, 0);
+	sync = sync_create(u.fd);
+	operand_open(&own, u.fd, PIECES * PAGE, 1);
+	CHECK_EQ(prime_import(u.fd, dmabuf, &handle), 0);
+	operand_adopt(&import, u.fd, handle, PIECES * PAGE, 2);
+	for (i = 0; i < 5; i++)
+		commands[i] = i % 2 ? command_copy(own.handle, handle, PIECES * PAGE - i)
+				    : command_fill(handle, i, PIECES * PAGE - i, 0x01020304 + i);
+	s = submission(u.queue, commands, 4);
+	submission_out(&s, sync, 0);
+	CHECK_EQ(submit(u.fd, &s), 0);
+	CHECK_EQ(sync_wait(u.fd, sync, 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(u.fd, sync), 1);
+	for (i = 0; i < 4; i++)
+		model_run(&commands[i], i % 2 ? &own : &import, &import);
+	operand_check(&own);
+	operand_check(&import);
+	s.args.command_count = 5;
+	CHECK_EQ(submit(u.fd, &s), -EFBIG);
+	operand_close(&own, u.fd);
+	operand_close(&import, u.fd);
+	close(dmabuf);
+	sync_destroy(u.fd, sync);
+	user_close(&u);
+}
+
+/* ------------------------------------------------------------ somebody goes */
+
+static void child_shares(int sock, void *arg)
+{
+	struct user u;
+	int dmabuf;
+
+	(void)arg;
+	user_open(&u, 0);
+	dmabuf = prime_share(u.fd, u.own.handle);
+	send_fd(sock, dmabuf);
+	receive_u32(sock);
+	kill(getpid(), SIGKILL);
+}
+
+static void test_exporting_process_dies(void **state)
+{
+	struct operand import;
+	struct child child;
+	struct user u;
+	uint32_t handle;
+	int dmabuf;
+
+	(void)state;
+	child_start(&child, child_shares, NULL);
+	dmabuf = receive_fd(child.sock);
+	user_open(&u, 1);
+	CHECK_EQ(prime_import(u.fd, dmabuf, &handle), 0);
+	close(dmabuf);
+	send_u32(child.sock, 1);
+	CHECK_EQ(child_end(&child, 5000), 128 + SIGKILL);
+	operand_adopt(&import, u.fd, handle, SIZE, 6);
+	check_operand(&u, &import);
+	operand_close(&import, u.fd);
+	user_close(&u);
+}
+
+/* The exporter's device: no new job, mappings are dead, and what there was is freed. */
+static void test_exporting_device_goes(void **state)
+{
+	struct drm_t3_command command;
+	struct user owner, user;
+	int dmabuf, late, submitted, touched;
+	uint32_t handle, again;
+	uint8_t *map;
+	char bdf[32];
+
+	(void)state;
+	user_open(&owner, 0);
+	user_open(&user, 1);
+	dmabuf = prime_share(owner.fd, owner.own.handle);
+	CHECK_EQ(prime_import(user.fd, dmabuf, &handle), 0);
+	map = bo_map(user.fd, handle, SIZE);
+	command = command_copy(user.own.handle, handle, SIZE);
+	run_command(user.fd, user.queue, &command);
+	driver_unbind(0, bdf, sizeof(bdf));
+	submitted = submit_one(user.fd, user.queue, &command, 0);
+	touched = signal_of_load(map);
+	CHECK_EQ(bo_close(user.fd, handle), 0);
+	late = prime_import(user.fd, dmabuf, &again);
+	munmap(map, SIZE);
+	close(dmabuf);
+	user_close(&user);
+	operand_forget(&owner.own);
+	close(owner.fd);
+	driver_bind(bdf);
+	CHECK_EQ(submitted, -ENODEV);
+	CHECK_EQ(touched, SIGBUS);
+	CHECK_EQ(late, -ENODEV);
+}
+
+/* The importer's: its attachments end at once, the buffer lives on. */
+static void test_importing_device_goes(void **state)
+{
+	struct operand import;
+	struct user owner, user;
+	uint32_t handle;
+	int dmabuf, foreign = udmabuf_create(4);
+	char bdf[32];
+
+	(void)state;
+	user_open(&owner, 0);
+	user_open(&user, 1);
+	dmabuf = prime_share(owner.fd, owner.own.handle);
+	CHECK_EQ(prime_import(user.fd, dmabuf, &handle), 0);
+	close(dmabuf);
+	operand_adopt(&import, user.fd, handle, SIZE, 2);
+	CHECK_EQ(prime_import(user.fd, foreign, &handle), 0);
+	close(foreign);
+	driver_unbind(1, bdf, sizeof(bdf));
+	memcpy(owner.own.model, import.model, SIZE);
+	operand_check(&owner.own);
+	operand_forget(&import);
+	operand_forget(&user.own);
+	close(user.fd);
+	user_close(&owner);
+	driver_bind(bdf);
+}
+
+static void test_no_trouble_in_the_kernel_log(void **state)
+{
+	(void)state;
+	check_kernel_log();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_same_device),
+		TEST(test_export_arguments),
+		TEST(test_mapping),
+		TEST(test_sync_waits_for_jobs),
+		TEST(test_peer_device_memory),
+		TEST(test_peer_host_memory),
+		TEST(test_passed_on),
+		TEST(test_import_is_no_device_memory),
+		TEST(test_another_fabric),
+		TEST(test_order_between_devices),
+		TEST(test_udmabuf),
+		TEST(test_dma_heap),
+		TEST(test_many_pieces),
+		TEST(test_exporting_process_dies),
+		TEST(test_exporting_device_goes),
+		TEST(test_importing_device_goes),
+		TEST(test_no_trouble_in_the_kernel_log),
+	};
+
+	return cmocka_run_group_tests_name("prime", tests, NULL, NULL);
+}
