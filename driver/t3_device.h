@@ -27,7 +27,7 @@
  *  t3_map.lock        mutex: t3_map.dead. Taken by faults, below mmap_lock.
  *  t3_device.slot_lock   spinlock, irq: hardware ids to spaces, enable bits,
  *                     t3_space.lost.
- *  t3_space.event_lock   spinlock, irq: its eventfds.
+ *  t3_space.event_lock   spinlock, irq: its eventfds, and what was traced of it.
  *  t3_device.queue_lock  spinlock, irq: hardware ids to queues.
  *  t3_queue.lock      spinlock, irq: the ring, the jobs in it.
  *  t3_fence.lock      spinlock, irq: of the dma_fence.

@@ -51,6 +51,7 @@ void t3_event_free(struct t3_space *space)
 /* Tell all who look or wait. Interrupt context, or process context with a reference. */
 void t3_event_notify(struct t3_space *space)
 {
+	t3_trace_look(space);
 	t3_eventfd_scan(space);
 	wake_up_all(&space->wait);
 }

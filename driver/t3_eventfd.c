@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "t3_space.h"
+#include "t3_trace.h"
 
 #define T3_EVENTFDS_MAX 64
 
@@ -49,6 +50,12 @@ static bool t3_eventfd_delivered(const struct t3_space *space, const struct t3_e
 	return !first;
 }
 
+static void t3_eventfd_signal(const struct t3_space *space, const struct t3_eventfd *entry)
+{
+	trace_t3_eventfd_signal(space, entry->segment_mask, entry->epoch);
+	eventfd_signal(entry->ctx);
+}
+
 static void t3_eventfd_update_epoch(const struct t3_space *space, struct t3_eventfd *entry)
 {
 	u32 epoch;
@@ -59,7 +66,7 @@ static void t3_eventfd_update_epoch(const struct t3_space *space, struct t3_even
 		return;
 	entry->epoch = epoch;
 	entry->seen = true;
-	eventfd_signal(entry->ctx);
+	t3_eventfd_signal(space, entry);
 }
 
 static void t3_eventfd_update(const struct t3_space *space, struct t3_eventfd *entry)
@@ -76,7 +83,7 @@ static void t3_eventfd_update(const struct t3_space *space, struct t3_eventfd *e
 		t3_eventfd_update_epoch(space, entry);
 	} else if (!entry->ended) {
 		entry->ended = true;
-		eventfd_signal(entry->ctx);
+		t3_eventfd_signal(space, entry);
 	}
 }
 

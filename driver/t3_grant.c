@@ -16,6 +16,7 @@
 #include <linux/slab.h>
 
 #include "t3_space.h"
+#include "t3_trace.h"
 
 static void t3_grant_free(struct kref *ref)
 {
@@ -36,6 +37,7 @@ static void t3_grant_detach(struct t3_grant *grant)
 	struct t3_space *owner = grant->owner;
 
 	lockdep_assert_held(&t3_topology_lock);
+	trace_t3_grant_end(owner, grant);
 	owner->grants[grant->index] = NULL;
 	grant->owner = NULL;
 	grant->programmed = false;
@@ -102,6 +104,7 @@ static int t3_grant_attach_locked(struct t3_grant *grant, struct t3_space *owner
 	grant->handle = t3_space_next_handle(owner);
 	grant->owner = t3_space_get(owner);
 	owner->grants[i] = t3_grant_get(grant);
+	trace_t3_grant_export(owner, grant);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "t3_queue.h"
 #include "t3_space.h"
+#include "t3_trace.h"
 
 static u32 t3_read(struct t3_device *tdev, u32 reg)
 {
@@ -169,6 +170,7 @@ void t3_hw_reset(struct t3_device *tdev)
 	mutex_lock(&tdev->admin_lock);
 	if (!tdev->dead && drm_dev_enter(&tdev->drm, &idx)) {
 		drm_err(&tdev->drm, "a space does not quiesce: resetting the function\n");
+		trace_t3_reset(tdev, "a space does not quiesce");
 		t3_hw_start(tdev);
 		t3_slots_lose(tdev);
 		t3_queues_lose(tdev);

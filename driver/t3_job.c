@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 
 #include "t3_queue.h"
+#include "t3_trace.h"
 
 static unsigned int job_timeout_ms = 10000;
 module_param(job_timeout_ms, uint, 0644);
@@ -76,6 +77,7 @@ void t3_job_finish(struct t3_job *job, int error)
 {
 	lockdep_assert_held(&job->queue->lock);
 	list_del_init(&job->node);
+	trace_t3_job_done(job, error);
 	if (error)
 		dma_fence_set_error(&job->fence->base, error);
 	dma_fence_signal(&job->fence->base);

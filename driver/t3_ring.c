@@ -4,6 +4,7 @@
  * of them fails or never comes.
  */
 #include "t3_queue.h"
+#include "t3_trace.h"
 
 #define T3_STATUS_SHIFT 32
 #define T3_STATUS_MASK	0xffffull
@@ -78,6 +79,7 @@ void t3_ring_run(struct t3_queue *queue, struct t3_job *job)
 
 	spin_lock_irqsave(&queue->lock, flags);
 	list_add_tail(&job->node, &queue->in_flight);
+	trace_t3_job_run(job, 0);
 	if (queue->lost)
 		t3_job_finish(job, -ENODEV);
 	else if (!queue->broken)
@@ -172,6 +174,7 @@ static void t3_ring_restart(struct t3_queue *queue, u32 tail, int failed,
 		status = failed;
 	error = t3_ring_verdict(status, late && t3_job_pending(late));
 	drm_dbg(&queue->tdev->drm, "queue %u: status %d, error %d\n", queue->hw_id, status, error);
+	trace_t3_queue_recover(queue, status, error);
 	queue->head = tail;
 	queue->tail = tail;
 	queue->seen = tail;
@@ -261,8 +264,10 @@ void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job)
 {
 	if (t3_ring_progress(queue))
 		return;
-	if (t3_job_pending(job))
+	if (t3_job_pending(job)) {
+		trace_t3_job_timeout(job, -ETIME);
 		drm_err_ratelimited(&queue->tdev->drm, "queue %u: a job takes too long\n",
 				    queue->hw_id);
+	}
 	t3_ring_recover(queue, job);
 }

@@ -6,6 +6,7 @@
 #include <linux/fs.h>
 
 #include "t3_space.h"
+#include "t3_trace.h"
 
 struct t3_route *t3_route_find(struct t3_space *space, u32 handle)
 {
@@ -188,6 +189,7 @@ static int t3_import_locked(struct t3_space *source, struct t3_grant *grant,
 		.peer_generation = grant->owner->generation,
 		.peer_import = grant->index,
 	};
+	trace_t3_grant_import(source, route);
 	t3_import_fill_args(grant, route->handle, args);
 	return 0;
 }
@@ -248,6 +250,7 @@ static int t3_release_locked(struct t3_space *source, u32 handle)
 	ret = t3_admin(source->tdev, T3_CMD_ROUTE_CLEAR, &cmd, sizeof(cmd));
 	if (ret)
 		return ret;
+	trace_t3_grant_release(source, route);
 	/* The owner keeps the handle, to revoke; its device forgets the source. */
 	if (route->grant->programmed) {
 		t3_import_clear(route->grant);

@@ -141,9 +141,11 @@ static int t3_space_create_hw(struct t3_space *space, struct t3_bo *bo)
 	int ret;
 
 	ret = t3_admin_query(space->tdev, T3_CMD_SPACE_CREATE, &cmd, sizeof(cmd));
-	if (!ret)
-		space->generation = cmd.generation;
-	return ret;
+	if (ret)
+		return ret;
+	space->generation = cmd.generation;
+	t3_trace_start(space);
+	return 0;
 }
 
 static bool t3_space_is_lost(struct t3_space *space)
@@ -280,6 +282,7 @@ int t3_space_destroy(struct t3_space *space)
 	int ret = 0;
 
 	t3_space_mark_dead(space);
+	t3_trace_end(space);
 	t3_space_revoke_maps(space);
 	if (space->bo)
 		ret = t3_space_stop(space);

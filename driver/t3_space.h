@@ -65,6 +65,15 @@ struct t3_route {
 	u32 peer_import;
 };
 
+/* What was last found in the event area and traced. */
+struct t3_seen {
+	u64 state;
+	u32 generation;
+	u32 faults;
+	bool started; /* between create and destroy */
+	u64 segment[T3_SPACE_SEGMENTS];
+};
+
 struct t3_space {
 	struct kref ref;
 	struct t3_device *tdev; /* holds a reference of tdev->drm */
@@ -94,9 +103,10 @@ struct t3_space {
 	u32 last_handle; /* of grants and imports */
 
 	wait_queue_head_t wait; /* woken when the event area has news */
-	spinlock_t event_lock; /* eventfds, eventfd_count */
+	spinlock_t event_lock; /* eventfds, eventfd_count, seen */
 	struct list_head eventfds;
 	u32 eventfd_count;
+	struct t3_seen seen;
 };
 
 /* t3_space.c */
@@ -189,6 +199,11 @@ int t3_space_wait_fd_ioctl(struct drm_device *drm, void *data, struct drm_file *
 void t3_eventfd_scan(struct t3_space *space);
 void t3_eventfd_free_all(struct t3_space *space);
 int t3_space_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* t3_trace.c */
+void t3_trace_start(struct t3_space *space);
+void t3_trace_end(struct t3_space *space);
+void t3_trace_look(struct t3_space *space);
 
 /* t3_stats.c */
 int t3_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

@@ -113,6 +113,7 @@ static int t3_space_reset_locked(struct t3_space *space)
 		return ret;
 	/* What follows is what the device has done with its own tables. */
 	space->generation = cmd.generation;
+	t3_trace_look(space);
 	t3_segments_drop(space, false);
 	t3_routes_drop(space);
 	t3_grants_drop(space);

@@ -13,6 +13,7 @@
 #include <drm/drm_syncobj.h>
 
 #include "t3_queue.h"
+#include "t3_trace.h"
 
 #define T3_COMMAND_SIZE_MINOR2 72
 #define T3_SYNC_SIZE_MINOR2    16
@@ -295,6 +296,7 @@ static void t3_submit_push(struct t3_submit *submit)
 	fence = &job->base.s_fence->finished;
 	t3_submit_attach(job, fence);
 	t3_submit_signal_outs(submit, fence);
+	trace_t3_job_submit(job, submit->file);
 	/* It may be over and freed at once. */
 	submit->job = NULL;
 	drm_sched_entity_push_job(&job->base);

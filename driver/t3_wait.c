@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "t3_space.h"
+#include "t3_trace.h"
 
 static bool t3_wait_armed(const struct t3_space *space, u32 epoch)
 {
@@ -84,6 +85,7 @@ static int t3_wait_sleep(struct t3_space *space, struct drm_t3_space_wait *args)
 	DEFINE_WAIT(wait);
 	int ret;
 
+	trace_t3_wait_begin(space, args);
 	for (;;) {
 		prepare_to_wait(&space->wait, &wait, TASK_INTERRUPTIBLE);
 		ret = t3_wait_check(space, args);
@@ -98,6 +100,7 @@ static int t3_wait_sleep(struct t3_space *space, struct drm_t3_space_wait *args)
 		late = !schedule_hrtimeout(&deadline, HRTIMER_MODE_ABS);
 	}
 	finish_wait(&space->wait, &wait);
+	trace_t3_wait_end(space, args, ret);
 	return ret;
 }
 

@@ -48,6 +48,28 @@ int module_users(void)
 	return (int)read_number("/sys/module/" T3_DRIVER_NAME "/refcnt");
 }
 
+#define PARAMETERS "/sys/module/" T3_DRIVER_NAME "/parameters/"
+
+unsigned int module_parameter(const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	return read_number(path);
+}
+
+void module_set_parameter(const char *name, unsigned int value)
+{
+	char path[96];
+	FILE *file;
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	file = fopen(path, "we");
+	CHECK(file);
+	CHECK(fprintf(file, "%u", value) > 0);
+	CHECK_EQ(fclose(file), 0);
+}
+
 static void write_driver(const char *name, const char *bdf)
 {
 	char path[64];
@@ -60,7 +82,7 @@ static void write_driver(const char *name, const char *bdf)
 	close(fd);
 }
 
-void driver_unbind(uint32_t rank, char *bdf, size_t size)
+void device_bdf(uint32_t rank, char *bdf, size_t size)
 {
 	char path[128], link[256];
 	ssize_t length;
@@ -71,6 +93,11 @@ void driver_unbind(uint32_t rank, char *bdf, size_t size)
 	CHECK(length > 0);
 	link[length] = 0;
 	snprintf(bdf, size, "%s", strrchr(link, '/') + 1);
+}
+
+void driver_unbind(uint32_t rank, char *bdf, size_t size)
+{
+	device_bdf(rank, bdf, size);
 	write_driver("unbind", bdf);
 }
 

@@ -10,7 +10,11 @@ int module_unload(void);
 /* Load it, find the nodes again and give them to the render group. */
 void module_load(void);
 int module_users(void);
+unsigned int module_parameter(const char *name);
+void module_set_parameter(const char *name, unsigned int value);
 
+/* The PCI function of a rank: domain:bus:device.function. */
+void device_bdf(uint32_t rank, char *bdf, size_t size);
 /* Take the driver from a rank's function, or give it back; the nodes' names change. */
 void driver_unbind(uint32_t rank, char *bdf, size_t size);
 void driver_bind(const char *bdf);
