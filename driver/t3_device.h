@@ -31,6 +31,7 @@
  *  t3_device.queue_lock  spinlock, irq: hardware ids to queues.
  *  t3_queue.lock      spinlock, irq: the ring, the jobs in it.
  *  t3_fence.lock      spinlock, irq: of the dma_fence.
+ *  t3_usage.lock      spinlock, irq: when queues of a file were busy.
  *
  * drm_dev_enter() sections may be entered with any mutex held. Nothing sleeps
  * for users inside one: drm_dev_unplug() waits for them.
@@ -70,6 +71,7 @@ static_assert(PAGE_SIZE == T3_PAGE_SIZE);
 struct t3_account;
 struct t3_queue;
 struct t3_space;
+struct t3_usage;
 
 /* What probe read; constant afterwards. */
 struct t3_caps {
@@ -123,6 +125,7 @@ struct t3_file {
 	struct xarray spaces; /* handle to struct t3_space; xa_lock guards the lookup */
 	struct xarray queues; /* handle to struct t3_queue; the same */
 	struct t3_account *account; /* holds a reference */
+	struct t3_usage *usage; /* holds a reference */
 };
 
 static inline struct t3_device *to_t3_device(struct drm_device *drm)

@@ -12,6 +12,7 @@
 #include <drm/drm_managed.h>
 
 #include "t3_bo.h"
+#include "t3_fdinfo.h"
 #include "t3_queue.h"
 #include "t3_space.h"
 
@@ -23,14 +24,21 @@ static int t3_open(struct drm_device *drm, struct drm_file *file)
 	if (!tfile)
 		return -ENOMEM;
 	tfile->account = t3_account_new();
-	if (!tfile->account) {
-		kfree(tfile);
-		return -ENOMEM;
-	}
+	if (!tfile->account)
+		goto err_file;
+	tfile->usage = t3_usage_new();
+	if (!tfile->usage)
+		goto err_account;
 	xa_init_flags(&tfile->spaces, XA_FLAGS_ALLOC1);
 	xa_init_flags(&tfile->queues, XA_FLAGS_ALLOC1);
 	file->driver_priv = tfile;
 	return 0;
+
+err_account:
+	t3_account_put(tfile->account);
+err_file:
+	kfree(tfile);
+	return -ENOMEM;
 }
 
 /* The last close, also of a process that was killed: nothing else uses the file. */
@@ -48,12 +56,8 @@ static void t3_postclose(struct drm_device *drm, struct drm_file *file)
 		t3_space_destroy(space);
 	xa_destroy(&tfile->spaces);
 	t3_account_put(tfile->account);
+	t3_usage_put(tfile->usage);
 	kfree(tfile);
-}
-
-static void t3_show_fdinfo(struct drm_printer *printer, struct drm_file *file)
-{
-	drm_show_memory_stats(printer, file);
 }
 
 #define T3_IOCTL(name, func) DRM_IOCTL_DEF_DRV(T3_##name, func, DRM_RENDER_ALLOW)

@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "t3_fdinfo.h"
 #include "t3_queue.h"
 #include "t3_trace.h"
 
@@ -77,6 +78,8 @@ void t3_job_finish(struct t3_job *job, int error)
 {
 	lockdep_assert_held(&job->queue->lock);
 	list_del_init(&job->node);
+	if (list_empty(&job->queue->in_flight))
+		t3_usage_stop(job->queue->usage, job->queue->priority);
 	trace_t3_job_done(job, error);
 	if (error)
 		dma_fence_set_error(&job->fence->base, error);

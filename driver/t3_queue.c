@@ -7,6 +7,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
+#include "t3_fdinfo.h"
 #include "t3_queue.h"
 
 /* Priorities from here on keep others from the engine for as long as they like. */
@@ -40,6 +41,7 @@ static void t3_queue_release_memory(struct kref *ref)
 {
 	struct t3_queue *queue = container_of(ref, struct t3_queue, memory);
 
+	t3_usage_put(queue->usage);
 	mutex_destroy(&queue->recover_lock);
 	mutex_destroy(&queue->submit_lock);
 	kfree(queue);
@@ -309,6 +311,7 @@ static int t3_queue_create(struct drm_file *file, struct drm_t3_queue_create *ar
 	queue = t3_queue_alloc(t3_file_device(file), args->priority);
 	if (IS_ERR(queue))
 		return PTR_ERR(queue);
+	queue->usage = t3_usage_get(tfile->usage);
 	ret = t3_queue_start(queue);
 	/* The table's reference. Once stored, another thread may destroy it. */
 	if (!ret)

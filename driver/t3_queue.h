@@ -44,6 +44,7 @@ struct t3_queue {
 	struct t3_device *tdev; /* holds a reference of tdev->drm, as long as active */
 	u32 hw_id; /* ~0: none yet */
 	u32 priority;
+	struct t3_usage *usage; /* holds a reference; its file's */
 	bool created; /* ring_lock: the device knows it */
 
 	struct drm_gpu_scheduler sched;

@@ -3,6 +3,7 @@
  * The rings of a queue: descriptors in, completions out, and what is done when one
  * of them fails or never comes.
  */
+#include "t3_fdinfo.h"
 #include "t3_queue.h"
 #include "t3_trace.h"
 
@@ -78,6 +79,8 @@ void t3_ring_run(struct t3_queue *queue, struct t3_job *job)
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
+	if (list_empty(&queue->in_flight))
+		t3_usage_start(queue->usage, queue->priority);
 	list_add_tail(&job->node, &queue->in_flight);
 	trace_t3_job_run(job, 0);
 	if (queue->lost)
