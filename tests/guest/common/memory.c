@@ -74,6 +74,8 @@ int udmabuf_create(uint32_t pages)
 	memfd = memfd_create("t3-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	CHECK(memfd >= 0);
 	CHECK_EQ(ftruncate(memfd, (off_t)2 * pages * PAGE), 0);
+	/* All of them, or those between two of ours would be no pages at all. */
+	CHECK_EQ(fallocate(memfd, 0, 0, (off_t)2 * pages * PAGE), 0);
 	CHECK_EQ(fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
 	list = list_pages(memfd, pages);
 	dmabuf = ioctl(node, UDMABUF_CREATE_LIST, list);
