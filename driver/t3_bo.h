@@ -15,6 +15,9 @@
 
 #include "t3_device.h"
 
+/* Several devices map the same memory, coherently or not at all: nobody syncs. */
+#define T3_DMA_ATTRS DMA_ATTR_SKIP_CPU_SYNC
+
 enum t3_pool {
 	T3_POOL_DEVICE,
 	T3_POOL_HOST,

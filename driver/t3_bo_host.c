@@ -91,7 +91,7 @@ struct sg_table *t3_pages_map(struct t3_bo *bo, struct device *dev, enum dma_dat
 						GFP_KERNEL);
 	if (ret)
 		goto err_free;
-	ret = dma_map_sgtable(dev, sgt, dir, 0);
+	ret = dma_map_sgtable(dev, sgt, dir, T3_DMA_ATTRS);
 	if (ret)
 		goto err_table;
 	ret = -EOPNOTSUPP;
@@ -100,7 +100,7 @@ struct sg_table *t3_pages_map(struct t3_bo *bo, struct device *dev, enum dma_dat
 	return sgt;
 
 err_map:
-	dma_unmap_sgtable(dev, sgt, dir, 0);
+	dma_unmap_sgtable(dev, sgt, dir, T3_DMA_ATTRS);
 err_table:
 	sg_free_table(sgt);
 err_free:
@@ -110,7 +110,7 @@ err_free:
 
 void t3_pages_unmap(struct sg_table *sgt, struct device *dev, enum dma_data_direction dir)
 {
-	dma_unmap_sgtable(dev, sgt, dir, 0);
+	dma_unmap_sgtable(dev, sgt, dir, T3_DMA_ATTRS);
 	sg_free_table(sgt);
 	kfree(sgt);
 }

@@ -64,7 +64,8 @@ static void t3_memory_unmap(struct sg_table *sgt, struct device *dev,
 	/* dma length 0: it was not mapped yet, nor is what follows. */
 	for_each_sgtable_sg(sgt, sg, i)
 		if (sg_dma_len(sg))
-			dma_unmap_resource(dev, sg_dma_address(sg), sg_dma_len(sg), dir, 0);
+			dma_unmap_resource(dev, sg_dma_address(sg), sg_dma_len(sg), dir,
+					   T3_DMA_ATTRS);
 	sg_free_table(sgt);
 	kfree(sgt);
 }
@@ -72,7 +73,7 @@ static void t3_memory_unmap(struct sg_table *sgt, struct device *dev,
 static int t3_memory_map_entry(struct scatterlist *sg, struct device *dev, phys_addr_t start,
 			       u32 length, enum dma_data_direction dir)
 {
-	dma_addr_t address = dma_map_resource(dev, start, length, dir, 0);
+	dma_addr_t address = dma_map_resource(dev, start, length, dir, T3_DMA_ATTRS);
 
 	if (dma_mapping_error(dev, address))
 		return -ENOMEM;
