@@ -34,7 +34,17 @@
  * words of doorbell page and event area need one 8-byte access (SSE2's movq).
  *
  * Handles of spaces, imports and queues belong to one open file. Nothing is shared
- * between files but by file descriptor (T3_GRANT_EXPORT).
+ * between files but by file descriptor (T3_GRANT_EXPORT, DRM_IOCTL_PRIME_HANDLE_TO_FD).
+ *
+ * mmap() of the node: MAP_SHARED only (-EINVAL), from an offset that an ioctl told on,
+ * for at most the size that belongs to it (-EINVAL), by the file that was told (-EACCES).
+ * Mappings cannot grow (mremap: -EFAULT), may be cut, moved and protected, and are not in
+ * core dumps. Aperture, doorbell page and device memory have no struct page: they cannot
+ * be pinned, nor be read by ptrace (-EFAULT, -EIO).
+ *
+ * A forked child has file and mappings as its parent: it may do all that the parent may,
+ * and what either destroys is gone for both. All of it ends with the last of them. Who
+ * does not want that closes the file in the child, or asks for MADV_DONTFORK.
  */
 #ifndef T3_ACCEL_H
 #define T3_ACCEL_H

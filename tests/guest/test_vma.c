@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a process can do with mappings of each kind: split, shrink, move, protect, pin,
+ * fork, and lose them. test_mmap.c has how they are made.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+
+#include "child.h"
+#include "memory.h"
+#include "raw.h"
+
+#define PAGES 4u
+#define SIZE  (PAGES * PAGE)
+
+enum { BUFFER, HOST, APERTURE, DOORBELL, EVENT, KINDS };
+
+static const char *const names[] = { "buffer", "host buffer", "aperture", "doorbell", "events" };
+static const bool registers[] = { true, false, true, true, false };
+
+struct maps {
+	struct raw raw;
+	uint32_t host;
+	uint64_t offset[KINDS];
+	uint64_t size[KINDS];
+	volatile uint8_t *at[KINDS];
+};
+
+static void *map_kind(const struct maps *m, int kind)
+{
+	int prot = kind == EVENT ? PROT_READ : PROT_READ | PROT_WRITE;
+	void *at = mmap(NULL, m->size[kind], prot, MAP_SHARED, m->raw.fd, (off_t)m->offset[kind]);
+
+	CHECK(at != MAP_FAILED);
+	return at;
+}
+
+static void maps_open(struct maps *m)
+{
+	struct raw *raw = &m->raw;
+	int kind;
+
+	raw_open(raw, 0, SIZE);
+	CHECK_EQ(bo_create_host(raw->fd, SIZE, &m->host), 0);
+	CHECK_EQ(bo_offset(raw->fd, raw->bo, &m->offset[BUFFER]), 0);
+	CHECK_EQ(bo_offset(raw->fd, m->host, &m->offset[HOST]), 0);
+	m->offset[APERTURE] = raw->made.aperture_offset;
+	m->offset[DOORBELL] = raw->made.doorbell_offset;
+	m->offset[EVENT] = raw->made.event_offset;
+	for (kind = 0; kind < KINDS; kind++) {
+		m->size[kind] = kind <= APERTURE ? SIZE : PAGE;
+		m->at[kind] = map_kind(m, kind);
+	}
+}
+
+static void maps_close(struct maps *m)
+{
+	int kind;
+
+	for (kind = 0; kind < KINDS; kind++)
+		munmap((void *)(uintptr_t)m->at[kind], m->size[kind]);
+	raw_close(&m->raw);
+}
+
+static void *plain(volatile uint8_t *at)
+{
+	return (void *)(uintptr_t)at;
+}
+
+/* ----------------------------------------------------------------- attributes */
+
+static bool has_flag(const char *flags, const char *flag)
+{
+	const char *found = strstr(flags, flag);
+
+	return found && found[-1] == ' ';
+}
+
+/* The VmFlags line of the mapping at an address. */
+static void read_flags(const volatile uint8_t *at, char *line, size_t size)
+{
+	FILE *file = fopen("/proc/self/smaps", "r");
+	unsigned long start;
+	bool inside = false;
+	char word;
+
+	CHECK(file);
+	while (fgets(line, (int)size, file)) {
+		if (sscanf(line, "%lx-%*x %c", &start, &word) == 2)
+			inside = start == (uintptr_t)at;
+		else if (inside && strncmp(line, "VmFlags:", 8) == 0)
+			break;
+	}
+	CHECK(strncmp(line, "VmFlags:", 8) == 0);
+	fclose(file);
+}
+
+/* All: shared, no growth, no core dump, copied by fork. Registers: no struct page. */
+static void test_flags(void **state)
+{
+	struct maps m;
+	char flags[512];
+	int kind;
+
+	(void)state;
+	maps_open(&m);
+	for (kind = 0; kind < KINDS; kind++) {
+		read_flags(m.at[kind], flags, sizeof(flags));
+		if (!has_flag(flags, "sh") || !has_flag(flags, "de") || !has_flag(flags, "dd") ||
+		    has_flag(flags, "dc") || has_flag(flags, "io") != registers[kind] ||
+		    has_flag(flags, "pf") != registers[kind] ||
+		    has_flag(flags, "mw") != (kind != EVENT))
+			guest_fail(__FILE__, __LINE__, "%s: %s", names[kind], flags);
+	}
+	maps_close(&m);
+}
+
+/* ----------------------------------------------------------------------- size */
+
+static void check_refused(const struct maps *m, int kind, size_t old, size_t new, int flags)
+{
+	if (mremap(plain(m->at[kind]), old, new, flags) != MAP_FAILED)
+		guest_fail(__FILE__, __LINE__, "%s: mremap %zu, %zu, %#x", names[kind], old, new,
+			   flags);
+}
+
+/* Neither longer nor a second time (old size 0) nor beside the first (DONTUNMAP). */
+static void test_no_growth(void **state)
+{
+	struct maps m;
+	int kind;
+
+	(void)state;
+	maps_open(&m);
+	for (kind = 0; kind < KINDS; kind++) {
+		check_refused(&m, kind, m.size[kind], m.size[kind] + PAGE, MREMAP_MAYMOVE);
+		check_refused(&m, kind, m.size[kind], m.size[kind] + PAGE, 0);
+		check_refused(&m, kind, 0, m.size[kind], MREMAP_MAYMOVE);
+		check_refused(&m, kind, 0, 64 * PAGE, MREMAP_MAYMOVE);
+		check_refused(&m, kind, m.size[kind], m.size[kind],
+			      MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
+	}
+	maps_close(&m);
+}
+
+/* A piece that was cut off cannot grow into what another mapping has. */
+static void test_pieces(void **state)
+{
+	struct maps m;
+	int kind;
+
+	(void)state;
+	maps_open(&m);
+	for (kind = BUFFER; kind <= APERTURE; kind++) {
+		CHECK_EQ(munmap(plain(m.at[kind] + PAGE), PAGE), 0);
+		CHECK_EQ(signal_of_load(m.at[kind]), 0);
+		CHECK_EQ(signal_of_load(m.at[kind] + PAGE), SIGSEGV);
+		CHECK_EQ(signal_of_load(m.at[kind] + 2 * PAGE), 0);
+		check_refused(&m, kind, PAGE, 2 * PAGE, 0);
+		check_refused(&m, kind, PAGE, 2 * PAGE, MREMAP_MAYMOVE);
+		CHECK(mremap(plain(m.at[kind] + 2 * PAGE), 2 * PAGE, PAGE, 0) != MAP_FAILED);
+		CHECK_EQ(signal_of_load(m.at[kind] + 3 * PAGE), SIGSEGV);
+		CHECK_EQ(mprotect(plain(m.at[kind] + 2 * PAGE), PAGE, PROT_READ), 0);
+		CHECK_EQ(signal_of_store(m.at[kind] + 2 * PAGE), SIGSEGV);
+		CHECK_EQ(signal_of_load(m.at[kind] + 2 * PAGE), 0);
+	}
+	maps_close(&m);
+}
+
+/* Each page of a piece is the page that it was. */
+static void test_pieces_show_the_right_pages(void **state)
+{
+	volatile uint8_t *moved;
+	struct maps m;
+	uint32_t page;
+	int kind;
+
+	(void)state;
+	maps_open(&m);
+	for (kind = BUFFER; kind <= HOST; kind++) {
+		for (page = 0; page < PAGES; page++)
+			*(volatile uint32_t *)(m.at[kind] + page * PAGE) = 100 + page;
+		moved = mremap(plain(m.at[kind] + 2 * PAGE), PAGE, PAGE,
+			       MREMAP_MAYMOVE | MREMAP_FIXED,
+			       mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+		CHECK((void *)(uintptr_t)moved != MAP_FAILED);
+		CHECK_EQ(*(volatile uint32_t *)moved, 102);
+		CHECK_EQ(madvise(plain(moved), PAGE, MADV_DONTNEED),
+			 registers[kind] ? -1 : 0); /* PFN mappings refuse it */
+		CHECK_EQ(*(volatile uint32_t *)moved, 102);
+		munmap(plain(moved), PAGE);
+	}
+	maps_close(&m);
+}
+
+/* ------------------------------------------------------------------------ move */
+
+/* Revoking finds a mapping wherever it is. */
+static void test_moved_mappings_die_too(void **state)
+{
+	static const int want[] = { 0, 0, SIGBUS, SIGBUS, 0 };
+	volatile uint8_t *fresh;
+	struct maps m;
+	int kind;
+
+	(void)state;
+	maps_open(&m);
+	for (kind = 0; kind < KINDS; kind++) {
+		fresh = mmap(NULL, m.size[kind], PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		CHECK_EQ(signal_of_load(m.at[kind]), 0);
+		CHECK(mremap(plain(m.at[kind]), m.size[kind], m.size[kind],
+			     MREMAP_MAYMOVE | MREMAP_FIXED, fresh) == plain(fresh));
+		m.at[kind] = fresh;
+		CHECK_EQ(signal_of_load(m.at[kind]), 0);
+	}
+	CHECK_EQ(space_destroy(m.raw.fd, m.raw.space), 0);
+	for (kind = 0; kind < KINDS; kind++)
+		CHECK_EQ(signal_of_load(m.at[kind]), want[kind]);
+	maps_close(&m);
+}
+
+/* ------------------------------------------------------------------------- pin */
+
+/* Registers cannot be pinned or read behind the processor's back. */
+static void test_pinning(void **state)
+{
+	int self = open("/proc/self/mem", O_RDWR | O_CLOEXEC), pipes[2], kind;
+	struct maps m;
+	char byte;
+
+	(void)state;
+	CHECK(self >= 0);
+	CHECK_EQ(pipe(pipes), 0);
+	maps_open(&m);
+	for (kind = 0; kind < KINDS; kind++) {
+		struct iovec iov = { plain(m.at[kind]), 1 };
+		int want = registers[kind] ? -1 : 1;
+
+		CHECK_EQ(signal_of_load(m.at[kind]), 0);
+		CHECK_EQ(vmsplice(pipes[1], &iov, 1, 0), want);
+		CHECK_EQ(pread(self, &byte, 1, (off_t)(uintptr_t)m.at[kind]), want);
+	}
+	close(pipes[0]);
+	close(pipes[1]);
+	close(self);
+	maps_close(&m);
+}
+
+/* ------------------------------------------------------------------------ fork */
+
+static void child_has_all(int sock, void *arg)
+{
+	struct maps *m = arg;
+	int kind;
+
+	for (kind = 0; kind < KINDS; kind++)
+		CHECK_EQ(signal_of_load(m->at[kind]), 0);
+	*(volatile uint32_t *)m->at[BUFFER] = 11;
+	*(volatile uint32_t *)m->at[HOST] = 12;
+	__asm__ volatile("sfence" ::: "memory");
+	send_u32(sock, 1);
+	receive_u32(sock);
+	/* What the parent has unmapped is still here, and may be mapped again. */
+	CHECK_EQ(*(volatile uint32_t *)m->at[BUFFER], 21);
+	CHECK_EQ(*(volatile uint32_t *)m->at[HOST], 22);
+	for (kind = 0; kind < KINDS; kind++)
+		CHECK_EQ(munmap(map_kind(m, kind), m->size[kind]), 0);
+}
+
+static void test_child_has_the_same(void **state)
+{
+	struct child child;
+	struct maps m;
+	int kind;
+
+	(void)state;
+	maps_open(&m);
+	child_start(&child, child_has_all, &m);
+	receive_u32(child.sock);
+	CHECK_EQ(*(volatile uint32_t *)m.at[BUFFER], 11);
+	CHECK_EQ(*(volatile uint32_t *)m.at[HOST], 12);
+	*(volatile uint32_t *)m.at[BUFFER] = 21;
+	*(volatile uint32_t *)m.at[HOST] = 22;
+	__asm__ volatile("sfence" ::: "memory");
+	for (kind = 0; kind < KINDS; kind++) {
+		munmap(plain(m.at[kind]), m.size[kind]);
+		m.at[kind] = map_kind(&m, kind);
+	}
+	send_u32(child.sock, 1);
+	CHECK_EQ(child_end(&child, 5000), 0);
+	maps_close(&m);
+}
+
+/* A program that does not want it says so. */
+static void child_has_none(int sock, void *arg)
+{
+	struct maps *m = arg;
+	int kind;
+
+	(void)sock;
+	for (kind = 0; kind < KINDS; kind++)
+		CHECK_EQ(signal_of_load(m->at[kind]), SIGSEGV);
+}
+
+static void test_dontfork(void **state)
+{
+	struct child child;
+	struct maps m;
+	int kind;
+
+	(void)state;
+	maps_open(&m);
+	for (kind = 0; kind < KINDS; kind++)
+		CHECK_EQ(madvise(plain(m.at[kind]), m.size[kind], MADV_DONTFORK), 0);
+	child_start(&child, child_has_none, &m);
+	CHECK_EQ(child_end(&child, 5000), 0);
+	maps_close(&m);
+}
+
+static void work_alone(struct maps *m, int sock, pid_t parent)
+{
+	struct drm_t3_segment_map segment = raw_segment(&m->raw);
+
+	while (getppid() == parent)
+		nap_ms(1);
+	CHECK_EQ(raw_map(&m->raw, &segment), 0);
+	raw_run_epoch(&m->raw, 1);
+	CHECK_EQ(signal_of_store(m->at[HOST]), 0);
+	send_u32(sock, raw_state(&m->raw));
+}
+
+/* Opens all, forks a child of its own, and is killed. */
+static void die_with_a_child(int sock, void *arg)
+{
+	pid_t parent = getpid();
+	struct maps m;
+
+	(void)arg;
+	maps_open(&m);
+	if (fork() == 0) {
+		work_alone(&m, sock, parent);
+		_exit(0);
+	}
+	kill(parent, SIGKILL);
+}
+
+/* The file is the child's as well: all goes on until it ends, too. */
+static void test_child_outlives_its_parent(void **state)
+{
+	uint64_t before = memory_free(0);
+	struct child child;
+
+	(void)state;
+	child_start(&child, die_with_a_child, NULL);
+	CHECK_EQ(receive_u32(child.sock), DRM_T3_SPACE_IDLE);
+	CHECK_EQ(child_end(&child, 5000), 128 + SIGKILL);
+	check_memory(0, before);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_flags),
+		TEST(test_no_growth),
+		TEST(test_pieces),
+		TEST(test_pieces_show_the_right_pages),
+		TEST(test_moved_mappings_die_too),
+		TEST(test_pinning),
+		TEST(test_child_has_the_same),
+		TEST(test_dontfork),
+		TEST(test_child_outlives_its_parent),
+	};
+
+	return cmocka_run_group_tests_name("vma", tests, NULL, NULL);
+}
