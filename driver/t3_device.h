@@ -119,6 +119,11 @@ struct t3_device {
 	struct mutex ring_lock; /* t3_queue.ring; writers of queues */
 	spinlock_t queue_lock; /* queues */
 	struct t3_queue *queues[T3_MAX_QUEUES];
+
+	/* Since probe, to be read in debugfs. */
+	atomic_t resets;
+	atomic_t queue_recoveries;
+	atomic_t job_timeouts;
 };
 
 struct t3_file {
@@ -146,7 +151,7 @@ extern const struct file_operations t3_fops;
 /* t3_hw.c */
 int t3_hw_init(struct t3_device *tdev);
 void t3_hw_start(struct t3_device *tdev);
-void t3_hw_reset(struct t3_device *tdev);
+int t3_reset_request(struct t3_device *tdev, const char *reason);
 void t3_hw_kill(struct t3_device *tdev);
 u64 t3_hw_vclock(struct t3_device *tdev);
 u64 t3_hw_counter(struct t3_device *tdev, enum t3_counter_id id);

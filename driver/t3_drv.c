@@ -12,6 +12,7 @@
 #include <drm/drm_managed.h>
 
 #include "t3_bo.h"
+#include "t3_debugfs.h"
 #include "t3_fdinfo.h"
 #include "t3_queue.h"
 #include "t3_space.h"
@@ -170,6 +171,7 @@ static int t3_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ret = t3_init_device(tdev);
 	if (ret)
 		return ret;
+	t3_debugfs_init(tdev);
 	return drm_dev_register(&tdev->drm, 0);
 }
 

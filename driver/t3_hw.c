@@ -160,23 +160,27 @@ void t3_hw_start(struct t3_device *tdev)
 }
 
 /*
- * The last resort for a space that never quiesces: after it no packet and no DMA
- * of any space is in flight. All spaces and queues of the function are lost.
+ * Reset the function: after it no packet and no DMA of any space is in flight. All
+ * spaces and queues are lost. -ENODEV: there is no device any more, which is as good.
  */
-void t3_hw_reset(struct t3_device *tdev)
+int t3_reset_request(struct t3_device *tdev, const char *reason)
 {
+	int ret = -ENODEV;
 	int idx;
 
 	mutex_lock(&tdev->admin_lock);
 	if (!tdev->dead && drm_dev_enter(&tdev->drm, &idx)) {
-		drm_err(&tdev->drm, "a space does not quiesce: resetting the function\n");
-		trace_t3_reset(tdev, "a space does not quiesce");
+		drm_err(&tdev->drm, "resetting the function: %s\n", reason);
+		trace_t3_reset(tdev, reason);
+		atomic_inc(&tdev->resets);
 		t3_hw_start(tdev);
 		t3_slots_lose(tdev);
 		t3_queues_lose(tdev);
 		drm_dev_exit(idx);
+		ret = 0;
 	}
 	mutex_unlock(&tdev->admin_lock);
+	return ret;
 }
 
 /* Stop the device for good. Afterwards it neither runs commands nor does DMA. */

@@ -178,6 +178,7 @@ static void t3_ring_restart(struct t3_queue *queue, u32 tail, int failed,
 	error = t3_ring_verdict(status, late && t3_job_pending(late));
 	drm_dbg(&queue->tdev->drm, "queue %u: status %d, error %d\n", queue->hw_id, status, error);
 	trace_t3_queue_recover(queue, status, error);
+	atomic_inc(&queue->tdev->queue_recoveries);
 	queue->head = tail;
 	queue->tail = tail;
 	queue->seen = tail;
@@ -269,6 +270,7 @@ void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job)
 		return;
 	if (t3_job_pending(job)) {
 		trace_t3_job_timeout(job, -ETIME);
+		atomic_inc(&queue->tdev->job_timeouts);
 		drm_err_ratelimited(&queue->tdev->drm, "queue %u: a job takes too long\n",
 				    queue->hw_id);
 	}

@@ -288,6 +288,9 @@ static void t3_segmap_record(struct t3_segment *segment, const struct drm_t3_seg
 		.rows = args->rows,
 		.row_bytes = args->row_bytes,
 		.pitch = args->pitch,
+		.tile_rows = args->tile_rows,
+		.tile_row_bytes = args->tile_row_bytes,
+		.updates = args->updates,
 		.tiles = t3_tile_count(args),
 		.counter_base = counter_base,
 	};

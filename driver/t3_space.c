@@ -255,7 +255,8 @@ static int t3_space_stop(struct t3_space *space)
 
 	if (!ret || ret == -ENODEV) /* a device that has gone is at rest as well */
 		return 0;
-	t3_hw_reset(space->tdev);
+	/* The last resort. */
+	t3_reset_request(space->tdev, "a space does not quiesce");
 	return -EIO;
 }
 

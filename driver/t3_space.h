@@ -33,6 +33,9 @@ struct t3_segment {
 	u32 rows;
 	u32 row_bytes;
 	u32 pitch;
+	u32 tile_rows;
+	u32 tile_row_bytes;
+	u32 updates;
 	u32 tiles;
 	u32 counter_base;
 	struct t3_bo *staging; /* NULL, or pinned by the segment */

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The device's folder in debugfs: accel/<PCI function>/ of its mount.
+ *
+ *  spaces    spaces with their segments, grants and routes
+ *  tiles     tiles that spaces wait for, and what those wait for
+ *  queues    queues with the jobs in their rings
+ *  memory    the allocators of device memory and aperture
+ *  counters  the device's own
+ *  resets    how often that was done to it, or to a part of it
+ *  reset     for writing: "function" resets the function; all spaces and queues are lost
+ *
+ * One record in a line: its kind and the fields that name it, then others, as key=value.
+ * What belongs to a record follows it, indented. Keys may be added.
+ *
+ * All of it is for root alone, also where the mount is open to others: it tells of all
+ * clients. It is for people and tests, and no ABI.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm_print.h>
+
+#include "t3_debugfs.h"
+#include "t3_device.h"
+
+static int t3_debugfs_memory_show(struct seq_file *m, void *unused)
+{
+	struct drm_printer printer = drm_seq_file_printer(m);
+	struct t3_device *tdev = m->private;
+
+	mutex_lock(&tdev->mem_lock);
+	seq_printf(m, "memory size=%llu used=%llu\n", tdev->caps.memory_size, tdev->memory_used);
+	drm_mm_print(&tdev->memory_mm, &printer);
+	seq_printf(m, "aperture size=%llu\n", tdev->caps.aperture_size);
+	drm_mm_print(&tdev->aperture_mm, &printer);
+	mutex_unlock(&tdev->mem_lock);
+	return 0;
+}
+
+#define T3_COUNTER_NAME(name) { T3_COUNTER_##name, #name }
+
+static const struct t3_counter_name {
+	enum t3_counter_id id;
+	const char *name;
+} t3_counter_names[] = {
+	T3_COUNTER_NAME(TRACKER_HIT),	    T3_COUNTER_NAME(TRACKER_ALLOC),
+	T3_COUNTER_NAME(TRACKER_SPILL),	    T3_COUNTER_NAME(TRACKER_FILL),
+	T3_COUNTER_NAME(TRACKER_LIVE),	    T3_COUNTER_NAME(TRACKER_PEAK),
+	T3_COUNTER_NAME(STORES),	    T3_COUNTER_NAME(DOORBELLS),
+	T3_COUNTER_NAME(TRIGGERS),	    T3_COUNTER_NAME(DMA_BYTES),
+	T3_COUNTER_NAME(NMC_ELEMENTS),	    T3_COUNTER_NAME(LINK_TX_PACKETS),
+	T3_COUNTER_NAME(LINK_TX_BYTES),	    T3_COUNTER_NAME(LINK_RX_PACKETS),
+	T3_COUNTER_NAME(LINK_RX_BYTES),	    T3_COUNTER_NAME(LINK_RETRIES),
+	T3_COUNTER_NAME(LINK_DUPLICATES),   T3_COUNTER_NAME(NAKS),
+	T3_COUNTER_NAME(FAULTS),	    T3_COUNTER_NAME(DROPPED),
+	T3_COUNTER_NAME(INTERRUPTS),	    T3_COUNTER_NAME(LINK_ERRORS),
+	T3_COUNTER_NAME(LINK_DOWNS),	    T3_COUNTER_NAME(HOST_DMA_ERRORS),
+	T3_COUNTER_NAME(POISON_HITS),	    T3_COUNTER_NAME(QUEUE_DESCRIPTORS),
+	T3_COUNTER_NAME(QUEUE_ERRORS),	    T3_COUNTER_NAME(QUEUE_BYTES),
+	T3_COUNTER_NAME(INJECTED),
+};
+
+static_assert(ARRAY_SIZE(t3_counter_names) == T3_COUNTER_COUNT);
+
+static int t3_debugfs_counters_show(struct seq_file *m, void *unused)
+{
+	struct t3_device *tdev = m->private;
+	int idx;
+	u32 i;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return -ENODEV;
+	seq_printf(m, "vclock_ns=%llu\n", t3_hw_vclock(tdev));
+	for (i = 0; i < ARRAY_SIZE(t3_counter_names); i++)
+		seq_printf(m, "%s=%llu\n", t3_counter_names[i].name,
+			   t3_hw_counter(tdev, t3_counter_names[i].id));
+	drm_dev_exit(idx);
+	return 0;
+}
+
+static int t3_debugfs_resets_show(struct seq_file *m, void *unused)
+{
+	struct t3_device *tdev = m->private;
+
+	seq_printf(m, "function=%u\n", atomic_read(&tdev->resets));
+	seq_printf(m, "queue=%u\n", atomic_read(&tdev->queue_recoveries));
+	seq_printf(m, "timeouts=%u\n", atomic_read(&tdev->job_timeouts));
+	return 0;
+}
+
+static ssize_t t3_debugfs_reset_write(struct file *filp, const char __user *user, size_t size,
+				      loff_t *pos)
+{
+	struct t3_device *tdev = filp->private_data;
+	char text[16] = "";
+	int ret;
+
+	if (size >= sizeof(text))
+		return -EINVAL;
+	if (copy_from_user(text, user, size))
+		return -EFAULT;
+	if (!sysfs_streq(text, "function"))
+		return -EINVAL;
+	ret = t3_reset_request(tdev, "asked for in debugfs");
+	return ret ? ret : size;
+}
+
+static const struct file_operations t3_debugfs_reset_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = t3_debugfs_reset_write,
+	.llseek = noop_llseek,
+};
+
+DEFINE_SHOW_ATTRIBUTE(t3_debugfs_spaces);
+DEFINE_SHOW_ATTRIBUTE(t3_debugfs_tiles);
+DEFINE_SHOW_ATTRIBUTE(t3_debugfs_queues);
+DEFINE_SHOW_ATTRIBUTE(t3_debugfs_memory);
+DEFINE_SHOW_ATTRIBUTE(t3_debugfs_counters);
+DEFINE_SHOW_ATTRIBUTE(t3_debugfs_resets);
+
+static const struct t3_debugfs_file {
+	const char *name;
+	umode_t mode;
+	const struct file_operations *fops;
+} t3_debugfs_files[] = {
+	{ "spaces", 0400, &t3_debugfs_spaces_fops },
+	{ "tiles", 0400, &t3_debugfs_tiles_fops },
+	{ "queues", 0400, &t3_debugfs_queues_fops },
+	{ "memory", 0400, &t3_debugfs_memory_fops },
+	{ "counters", 0400, &t3_debugfs_counters_fops },
+	{ "resets", 0400, &t3_debugfs_resets_fops },
+	{ "reset", 0200, &t3_debugfs_reset_fops },
+};
+
+/*
+ * DRM makes the folder, and takes it away when the device is unregistered: that waits
+ * for who is in one of the files. Not its drm_debugfs_add_files(): those are readable
+ * to all. Failures do not matter, as everywhere with debugfs.
+ */
+void t3_debugfs_init(struct t3_device *tdev)
+{
+	struct dentry *root = tdev->drm.debugfs_root;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t3_debugfs_files); i++)
+		debugfs_create_file(t3_debugfs_files[i].name, t3_debugfs_files[i].mode, root, tdev,
+				    t3_debugfs_files[i].fops);
+}

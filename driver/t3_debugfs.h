@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * debugfs of a device: see t3_debugfs.c.
+ */
+#ifndef T3_DEBUGFS_H
+#define T3_DEBUGFS_H
+
+struct seq_file;
+struct t3_device;
+
+/* t3_debugfs.c */
+void t3_debugfs_init(struct t3_device *tdev);
+
+/* t3_debugfs_space.c */
+int t3_debugfs_spaces_show(struct seq_file *m, void *unused);
+
+/* t3_debugfs_tile.c */
+int t3_debugfs_tiles_show(struct seq_file *m, void *unused);
+
+/* t3_debugfs_queue.c */
+int t3_debugfs_queues_show(struct seq_file *m, void *unused);
+
+#endif /* T3_DEBUGFS_H */
