@@ -175,18 +175,6 @@ u64 t3_bo_run(const struct t3_bo *bo, u64 offset, u64 *address)
 
 /* ---------------------------------------------------------------------- users */
 
-/* For fdinfo. Nothing is ever evicted or purged. */
-enum drm_gem_object_status t3_bo_status(struct drm_gem_object *obj)
-{
-	return DRM_GEM_OBJECT_RESIDENT;
-}
-
-/* What is imported counts where it came from. */
-size_t t3_bo_rss(struct drm_gem_object *obj)
-{
-	return to_t3_bo(obj)->kind == T3_BO_IMPORT ? 0 : obj->size;
-}
-
 /* Returns a reference, or NULL. */
 struct t3_bo *t3_bo_lookup(struct drm_file *file, u32 handle)
 {

@@ -89,8 +89,6 @@ void t3_bo_orphan_all(struct t3_device *tdev);
 bool t3_sgt_is_coherent(struct sg_table *sgt, struct device *dev);
 int t3_bo_set_extents(struct t3_bo *bo, struct sg_table *sgt);
 u64 t3_bo_run(const struct t3_bo *bo, u64 offset, u64 *address);
-enum drm_gem_object_status t3_bo_status(struct drm_gem_object *obj);
-size_t t3_bo_rss(struct drm_gem_object *obj);
 struct t3_bo *t3_bo_lookup(struct drm_file *file, u32 handle);
 int t3_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int t3_bo_mmap_offset_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

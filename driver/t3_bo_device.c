@@ -54,8 +54,6 @@ static const struct drm_gem_object_funcs t3_bo_device_funcs = {
 	.free = t3_bo_device_free,
 	.export = t3_prime_export,
 	.mmap = t3_bo_device_mmap,
-	.status = t3_bo_status,
-	.rss = t3_bo_rss,
 	.vm_ops = &t3_bo_device_vm_ops,
 };
 

@@ -200,8 +200,6 @@ static const struct drm_gem_object_funcs t3_bo_host_funcs = {
 	.vmap = t3_bo_host_vmap,
 	.vunmap = t3_bo_host_vunmap,
 	.mmap = t3_bo_host_mmap,
-	.status = t3_bo_status,
-	.rss = t3_bo_rss,
 	.vm_ops = &t3_bo_host_vm_ops,
 };
 

@@ -8,8 +8,9 @@
  * Jobs that wait for fences are not in a ring. Jobs of other files that the engine
  * serves in between are not taken off: the device does not tell its time slices.
  *
- * Memory. "vram" is device memory, with the counter tables of the file's spaces. Nothing
- * is ever evicted: resident is total.
+ * Memory. "vram" is device memory, with the counter tables of the file's spaces;
+ * "memory" is the machine's: host buffers, and what is imported, which is resident where
+ * it came from. Nothing is ever evicted, so all else is resident.
  */
 #include <linux/dma-resv.h>
 #include <linux/slab.h>
@@ -17,6 +18,7 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_print.h>
 
+#include "t3_bo.h"
 #include "t3_fdinfo.h"
 #include "t3_queue.h"
 #include "t3_space.h"
@@ -100,25 +102,32 @@ static u64 t3_usage_ns(struct t3_usage *usage, u32 priority)
 	return ns;
 }
 
+struct t3_stats {
+	struct drm_memory_stats vram;
+	struct drm_memory_stats memory;
+};
+
 static void t3_stats_add(struct drm_memory_stats *stats, struct drm_gem_object *obj)
 {
 	if (drm_gem_object_is_shared_for_memory_stats(obj))
 		stats->shared += obj->size;
 	else
 		stats->private += obj->size;
-	stats->resident += obj->size;
+	if (to_t3_bo(obj)->kind != T3_BO_IMPORT)
+		stats->resident += obj->size;
 	if (!dma_resv_test_signaled(obj->resv, dma_resv_usage_rw(true)))
 		stats->active += obj->size;
 }
 
-static void t3_stats_add_buffers(struct drm_memory_stats *stats, struct drm_file *file)
+static void t3_stats_add_buffers(struct t3_stats *stats, struct drm_file *file)
 {
 	struct drm_gem_object *obj;
 	int handle;
 
 	spin_lock(&file->table_lock);
 	idr_for_each_entry(&file->object_idr, obj, handle)
-		t3_stats_add(stats, obj);
+		t3_stats_add(to_t3_bo(obj)->kind == T3_BO_DEVICE ? &stats->vram : &stats->memory,
+			     obj);
 	spin_unlock(&file->table_lock);
 }
 
@@ -140,14 +149,15 @@ static void t3_stats_add_spaces(struct drm_memory_stats *stats, struct drm_file 
 void t3_show_fdinfo(struct drm_printer *printer, struct drm_file *file)
 {
 	struct t3_file *tfile = file->driver_priv;
-	struct drm_memory_stats vram = {};
+	struct t3_stats stats = {};
 	u32 i;
 
 	if (t3_file_device(file)->caps.max_queues)
 		for (i = 0; i <= T3_MAX_PRIORITY; i++)
 			drm_printf(printer, "drm-engine-queue-p%u:\t%llu ns\n", i,
 				   t3_usage_ns(tfile->usage, i));
-	t3_stats_add_buffers(&vram, file);
-	t3_stats_add_spaces(&vram, file);
-	drm_print_memory_stats(printer, &vram, DRM_GEM_OBJECT_RESIDENT, "vram");
+	t3_stats_add_buffers(&stats, file);
+	t3_stats_add_spaces(&stats.vram, file);
+	drm_print_memory_stats(printer, &stats.vram, DRM_GEM_OBJECT_RESIDENT, "vram");
+	drm_print_memory_stats(printer, &stats.memory, DRM_GEM_OBJECT_RESIDENT, "memory");
 }

@@ -103,8 +103,6 @@ static void t3_import_free(struct drm_gem_object *obj)
 static const struct drm_gem_object_funcs t3_import_funcs = {
 	.free = t3_import_free,
 	.mmap = t3_import_mmap,
-	.status = t3_bo_status,
-	.rss = t3_bo_rss,
 };
 
 static struct drm_gem_object *t3_import(struct t3_device *tdev, struct dma_buf *dmabuf)

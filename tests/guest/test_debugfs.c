@@ -5,6 +5,7 @@
 
 #include "child.h"
 #include "debugfs.h"
+#include "memory.h"
 #include "module.h"
 #include "queue.h"
 #include "raw.h"
@@ -332,13 +333,13 @@ static void test_resets_of_a_queue(void **state)
 	uint64_t queue = debugfs_number(0, "resets", "queue");
 	uint64_t timeouts = debugfs_number(0, "resets", "timeouts");
 	uint64_t function = debugfs_number(0, "resets", "function");
-	unsigned int before = module_parameter("job_timeout_ms");
+	unsigned int before;
 	struct user u;
 
 	(void)state;
-	module_set_parameter("job_timeout_ms", 100);
+	before = parameter_set("job_timeout_ms", 100);
 	user_open(&u, 0);
-	module_set_parameter("job_timeout_ms", before);
+	parameter_set("job_timeout_ms", before);
 	inject_hang(0, 0, true);
 	user_submit(&u);
 	CHECK_EQ(sync_wait(u.fd, u.sync, 0, WAIT_MS), 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* fdinfo: who it is, its memory to the byte, its engines' busy time. */
 #include "fdinfo.h"
+#include "memory.h"
 #include "module.h"
 #include "queue.h"
 #include "raw.h"
@@ -81,6 +82,40 @@ static void test_memory(void **state)
 	CHECK_EQ(bo_close(fd, b), 0);
 	check_vram(fd, 0, 0);
 	close(fd);
+	close(other);
+}
+
+/* Host buffers are another region; who shares one is told, and whose pages they are. */
+static void test_host_memory_and_sharing(void **state)
+{
+	struct memory host = { .total = 5 * PAGE, .resident = 5 * PAGE };
+	struct memory device = { .total = 2 * PAGE, .resident = 2 * PAGE };
+	const struct memory imported = { .total = 5 * PAGE, .shared = 5 * PAGE };
+	int fd = open_rank(0), other = open_rank(1), copy = open_rank(0), dmabuf;
+	uint32_t a, b, handle;
+
+	(void)state;
+	CHECK_EQ(bo_create_host(fd, 5 * PAGE, &a), 0);
+	CHECK_EQ(bo_create(fd, 2 * PAGE, &b), 0);
+	check_region(fd, "memory", &host);
+	check_region(fd, "vram", &device);
+	/* A second file of the same device: the same buffer. */
+	dmabuf = prime_share(fd, b);
+	CHECK_EQ(prime_import(copy, dmabuf, &handle), 0);
+	device.shared = device.total;
+	check_region(fd, "vram", &device);
+	check_region(copy, "vram", &device);
+	close(dmabuf);
+	/* Another device: a buffer of its own, with the first one's pages. */
+	dmabuf = prime_share(fd, a);
+	CHECK_EQ(prime_import(other, dmabuf, &handle), 0);
+	host.shared = host.total;
+	check_region(fd, "memory", &host);
+	check_region(other, "memory", &imported);
+	check_vram(other, 0, 0);
+	close(dmabuf);
+	close(fd);
+	close(copy);
 	close(other);
 }
 
@@ -209,9 +244,13 @@ static void test_no_trouble_in_the_kernel_log(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_identity),	       TEST(test_memory),
-		TEST(test_space_memory),       TEST(test_engines),
-		TEST(test_two_queues_at_once), TEST(test_no_trouble_in_the_kernel_log),
+		TEST(test_identity),
+		TEST(test_memory),
+		TEST(test_host_memory_and_sharing),
+		TEST(test_space_memory),
+		TEST(test_engines),
+		TEST(test_two_queues_at_once),
+		TEST(test_no_trouble_in_the_kernel_log),
 	};
 
 	return cmocka_run_group_tests_name("fdinfo", tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 
 #include "child.h"
+#include "memory.h"
 #include "module.h"
 #include "queue.h"
 #include "raw.h"
@@ -226,14 +227,14 @@ static void test_jobs(void **state)
 /* The first of two jobs hangs before it has begun: it is given up, the other goes on. */
 static void test_a_job_that_hangs(void **state)
 {
-	unsigned int before = module_parameter("job_timeout_ms");
+	unsigned int before;
 	char text[64];
 	struct user u;
 
 	(void)state;
-	module_set_parameter("job_timeout_ms", 200);
+	before = parameter_set("job_timeout_ms", 200);
 	user_open(&u);
-	module_set_parameter("job_timeout_ms", before);
+	parameter_set("job_timeout_ms", before);
 	submit_traced(&u, 1);
 	expect_job(&u, "t3_job_run", 1, 0, 0);
 	expect_job(&u, "t3_job_done", 1, 2, 0);

@@ -48,28 +48,6 @@ int module_users(void)
 	return (int)read_number("/sys/module/" T3_DRIVER_NAME "/refcnt");
 }
 
-#define PARAMETERS "/sys/module/" T3_DRIVER_NAME "/parameters/"
-
-unsigned int module_parameter(const char *name)
-{
-	char path[96];
-
-	snprintf(path, sizeof(path), PARAMETERS "%s", name);
-	return read_number(path);
-}
-
-void module_set_parameter(const char *name, unsigned int value)
-{
-	char path[96];
-	FILE *file;
-
-	snprintf(path, sizeof(path), PARAMETERS "%s", name);
-	file = fopen(path, "we");
-	CHECK(file);
-	CHECK(fprintf(file, "%u", value) > 0);
-	CHECK_EQ(fclose(file), 0);
-}
-
 static void write_driver(const char *name, const char *bdf)
 {
 	char path[64];

@@ -10,8 +10,6 @@ int module_unload(void);
 /* Load it, find the nodes again and give them to the render group. */
 void module_load(void);
 int module_users(void);
-unsigned int module_parameter(const char *name);
-void module_set_parameter(const char *name, unsigned int value);
 
 /* The PCI function of a rank: domain:bus:device.function. */
 void device_bdf(uint32_t rank, char *bdf, size_t size);
