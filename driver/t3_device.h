@@ -148,6 +148,9 @@ extern struct mutex t3_topology_lock;
 /* t3_fops.c */
 extern const struct file_operations t3_fops;
 
+/* t3_sysfs.c */
+extern const struct attribute_group *t3_sysfs_groups[];
+
 /* t3_hw.c */
 int t3_hw_init(struct t3_device *tdev);
 void t3_hw_start(struct t3_device *tdev);

@@ -211,6 +211,7 @@ static struct pci_driver t3_pci_driver = {
 	.probe = t3_probe,
 	.remove = t3_remove,
 	.shutdown = t3_shutdown,
+	.dev_groups = t3_sysfs_groups,
 };
 
 static int __init t3_init(void)

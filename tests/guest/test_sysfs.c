@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+/* Attributes of the PCI function, as driver/sysfs-driver-t3 documents them. */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "child.h"
+#include "module.h"
+#include "raw.h"
+#include "t3_hw.h"
+
+#define WAIT_MS 5000
+
+static const char *const names[] = { "rank",	 "ranks",      "fabric_id",
+				     "topology", "hw_version", "memory_size" };
+
+static void attribute_path(uint32_t rank, const char *name, char *path, size_t size)
+{
+	char bdf[32];
+
+	device_bdf(rank, bdf, sizeof(bdf));
+	snprintf(path, size, "/sys/bus/pci/devices/%s/%s", bdf, name);
+}
+
+/* One line of text, without its end. */
+static void read_attribute(const char *path, char *text, size_t size)
+{
+	ssize_t length;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	length = read(fd, text, size - 1);
+	CHECK(length > 1 && text[length - 1] == '\n');
+	text[length - 1] = 0;
+	CHECK(!strchr(text, '\n'));
+	close(fd);
+}
+
+__attribute__((format(printf, 3, 4))) static void check_attribute(uint32_t rank, const char *name,
+								  const char *format, ...)
+{
+	char path[96], text[64], want[64];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(want, sizeof(want), format, args);
+	va_end(args);
+	attribute_path(rank, name, path, sizeof(path));
+	read_attribute(path, text, sizeof(text));
+	if (strcmp(text, want) != 0)
+		guest_fail(__FILE__, __LINE__, "%s: %s, not %s", path, text, want);
+}
+
+static void check_device(uint32_t rank)
+{
+	static const char *const topologies[] = { "none", "ring", "full" };
+	struct drm_t3_device_info info;
+	int fd = open_rank(rank);
+
+	device_info(fd, &info);
+	close(fd);
+	check_attribute(rank, "rank", "%u", rank);
+	check_attribute(rank, "ranks", "%u", info.ranks);
+	check_attribute(rank, "fabric_id", "0x%016llx", (unsigned long long)info.fabric_id);
+	check_attribute(rank, "topology", "%s", topologies[info.topology]);
+	check_attribute(rank, "hw_version", "%u.%u", info.hw_version >> 16,
+			info.hw_version & 0xffff);
+	check_attribute(rank, "memory_size", "%llu", (unsigned long long)info.memory_size);
+}
+
+static void test_same_as_the_query(void **state)
+{
+	uint32_t rank;
+
+	(void)state;
+	for (rank = 0; rank < guest_ranks(); rank++)
+		check_device(rank);
+	check_attribute(1, "topology", "ring");
+	check_attribute(1, "hw_version", "%u.%u", T3_VERSION_VALUE >> 16,
+			T3_VERSION_VALUE & 0xffff);
+}
+
+static void as_nobody(int sock, void *arg)
+{
+	char path[96], text[64];
+	size_t i;
+
+	(void)sock;
+	(void)arg;
+	become(UID_NOBODY, false);
+	for (i = 0; i < ROWS(names); i++) {
+		attribute_path(0, names[i], path, sizeof(path));
+		read_attribute(path, text, sizeof(text));
+		CHECK_EQ(open(path, O_WRONLY), -1);
+		CHECK_EQ(errno, EACCES);
+	}
+}
+
+/* To find a device nobody needs to be allowed to use it. */
+static void test_readable_to_all(void **state)
+{
+	struct child child;
+	struct stat file;
+	char path[96];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ROWS(names); i++) {
+		attribute_path(0, names[i], path, sizeof(path));
+		CHECK_EQ(stat(path, &file), 0);
+		CHECK_EQ(file.st_mode & 07777, 0444);
+	}
+	child_start(&child, as_nobody, NULL);
+	CHECK_EQ(child_end(&child, WAIT_MS), 0);
+}
+
+/* They come and go with the driver, also under who has one open. */
+static void test_unbind(void **state)
+{
+	char path[96], bdf[32], byte;
+	int fd;
+
+	(void)state;
+	attribute_path(0, "rank", path, sizeof(path));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0);
+	driver_unbind(0, bdf, sizeof(bdf));
+	CHECK_EQ(access(path, F_OK), -1);
+	CHECK_EQ(read(fd, &byte, 1), -1);
+	CHECK_EQ(errno, ENODEV);
+	driver_bind(bdf);
+	CHECK_EQ(read(fd, &byte, 1), -1);
+	close(fd);
+	check_device(0);
+}
+
+static void test_no_trouble_in_the_kernel_log(void **state)
+{
+	(void)state;
+	check_kernel_log();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_same_as_the_query),
+		TEST(test_readable_to_all),
+		SLOW_TEST(test_unbind),
+		TEST(test_no_trouble_in_the_kernel_log),
+	};
+
+	return cmocka_run_group_tests_name("sysfs", tests, NULL, NULL);
+}
