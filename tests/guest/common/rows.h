@@ -27,6 +27,16 @@ struct world {
 	uint8_t answer[512];
 };
 
+void world_open(struct world *world);
+void world_close(struct world *world);
+
+/* What an ioctl without effect leaves as it is. */
+struct snapshot {
+	uint64_t free[2];
+	int64_t next_fd;
+};
+struct snapshot snapshot(void);
+
 struct field {
 	size_t offset, size;
 	uint64_t named; /* bits of it that mean something */
