@@ -46,14 +46,15 @@ static void t3_mailbox_read(struct t3_device *tdev, u32 *args, size_t words)
 		args[i] = readl(tdev->regs + T3_REG_MAILBOX + 4 * i);
 }
 
-static int t3_admin_locked(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args,
-			   size_t size, bool results)
+/* The same as t3_admin() and t3_admin_query() below t3_hw_lock(). */
+int t3_admin_locked(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args,
+		    size_t size, bool results)
 {
 	u32 status;
 
 	lockdep_assert_held(&tdev->admin_lock);
-	if (tdev->dead)
-		return -ENODEV;
+	if (WARN_ON_ONCE(size % 4 || size > T3_MAILBOX_SIZE))
+		return -EINVAL;
 	t3_mailbox_write(tdev, args, size / 4);
 	writel(opcode, tdev->regs + T3_REG_ADMIN_COMMAND);
 	status = readl(tdev->regs + T3_REG_ADMIN_STATUS);
@@ -67,16 +68,15 @@ static int t3_admin_locked(struct t3_device *tdev, enum t3_admin_opcode opcode, 
 static int t3_admin_run(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args,
 			size_t size, bool results)
 {
-	int ret, idx;
+	int ret;
 
-	if (WARN_ON_ONCE(size % 4 || size > T3_MAILBOX_SIZE))
-		return -EINVAL;
-	if (!drm_dev_enter(&tdev->drm, &idx))
-		return -ENODEV;
-	mutex_lock(&tdev->admin_lock);
+	ret = t3_hw_lock(tdev);
+	if (ret)
+		return ret;
 	ret = t3_admin_locked(tdev, opcode, args, size, results);
-	mutex_unlock(&tdev->admin_lock);
-	drm_dev_exit(idx);
+	if (ret == -ENODEV)
+		t3_hw_gone(tdev);
+	t3_hw_unlock(tdev);
 	return ret;
 }
 

@@ -33,13 +33,12 @@ static vm_fault_t t3_bo_device_fault(struct vm_fault *vmf)
 	struct t3_device *tdev = to_t3_device(obj->dev);
 	phys_addr_t base = tdev->memory_base + to_t3_bo(obj)->chunk.start;
 	vm_fault_t ret;
-	int idx;
 
 	/* No lock: the mapping holds the buffer, and the buffer its memory. */
-	if (!drm_dev_enter(obj->dev, &idx))
+	if (t3_access_enter(tdev))
 		return VM_FAULT_SIGBUS;
 	ret = t3_map_insert(vmf, obj, PHYS_PFN(base));
-	drm_dev_exit(idx);
+	t3_access_exit(tdev);
 	return ret;
 }
 

@@ -8,7 +8,7 @@
  *  memory    the allocators of device memory and aperture
  *  counters  the device's own
  *  resets    how often that was done to it, or to a part of it
- *  reset     for writing: "function" resets the function; all spaces and queues are lost
+ *  reset     for writing: "function" resets the function; all spaces are lost, queues go on
  *
  * One record in a line: its kind and the fields that name it, then others, as key=value.
  * What belongs to a record follows it, indented. Keys may be added.
@@ -68,16 +68,17 @@ static_assert(ARRAY_SIZE(t3_counter_names) == T3_COUNTER_COUNT);
 static int t3_debugfs_counters_show(struct seq_file *m, void *unused)
 {
 	struct t3_device *tdev = m->private;
-	int idx;
+	int ret;
 	u32 i;
 
-	if (!drm_dev_enter(&tdev->drm, &idx))
-		return -ENODEV;
+	ret = t3_access_enter(tdev);
+	if (ret)
+		return ret;
 	seq_printf(m, "vclock_ns=%llu\n", t3_hw_vclock(tdev));
 	for (i = 0; i < ARRAY_SIZE(t3_counter_names); i++)
 		seq_printf(m, "%s=%llu\n", t3_counter_names[i].name,
 			   t3_hw_counter(tdev, t3_counter_names[i].id));
-	drm_dev_exit(idx);
+	t3_access_exit(tdev);
 	return 0;
 }
 

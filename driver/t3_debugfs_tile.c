@@ -52,7 +52,7 @@ static void t3_show_tile(struct t3_tile_walk *walk, u32 tile, const struct t3_ti
 		   t3_tile_bytes(walk->segment, tile));
 }
 
-/* Device memory: below drm_dev_enter(). */
+/* Device memory: below t3_access_enter(). */
 static void t3_show_tiles(struct t3_tile_walk *walk)
 {
 	const struct t3_space *space = walk->space;
@@ -78,17 +78,16 @@ static void t3_show_segment_tiles(struct t3_tile_walk *walk)
 	struct t3_cmd_seg_stats cmd = { .space = walk->space->hw_id, .segment = walk->index };
 	u64 word = READ_ONCE(walk->space->area->segment[walk->index]);
 	bool delivered = (u32)word == walk->epoch && (word & T3_SEG_WORD_DELIVERED);
-	int idx;
 
 	if (delivered || t3_admin_query(walk->space->tdev, T3_CMD_SEG_STATS, &cmd, sizeof(cmd)))
 		return;
 	seq_printf(walk->m, "space=%u segment=%u epoch=%u tiles=%llu done=%llu waits_for=%s\n",
 		   walk->space->hw_id, walk->index, walk->epoch, cmd.tiles, cmd.tiles_tracked,
 		   cmd.tiles_tracked < cmd.tiles ? "updates" : "responses");
-	if (!drm_dev_enter(&walk->space->tdev->drm, &idx))
+	if (t3_access_enter(walk->space->tdev))
 		return;
 	t3_show_tiles(walk);
-	drm_dev_exit(idx);
+	t3_access_exit(walk->space->tdev);
 }
 
 static void t3_show_space_tiles(struct seq_file *m, const struct t3_space *space)

@@ -17,9 +17,12 @@
  *                     taken below mmap_lock, as mem_lock.
  *  dma_resv           of the buffers of one job.
  *  t3_queue.submit_lock  mutex: jobs enter the queue in the order of their fences.
- *  t3_device.admin_lock  mutex: the mailbox, function reset, t3_device.dead.
- *                     Never two devices' at a time. Jobs' fences wait for it: no
- *                     allocation below it.
+ *  t3_device.admin_lock  mutex, by t3_hw_lock(): the mailbox, recovery,
+ *                     t3_device.dead and .away. Never two devices' at a time. Jobs'
+ *                     fences wait for it: no allocation below it.
+ *  t3_device.access   rwsem, by t3_access_enter(): read by faults, below mmap_lock,
+ *                     and others who only need the device to answer; whoever closes
+ *                     the gate waits for them. See t3_gate.c.
  *  t3_device.mem_lock mutex: the allocators of memory and aperture. May be taken
  *                     below mmap_lock (munmap drops the last reference of a
  *                     buffer), so nothing that copies from or to users is
@@ -43,7 +46,10 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/rwsem.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include <drm/drm_device.h>
@@ -69,6 +75,7 @@ static_assert(PAGE_SIZE == T3_PAGE_SIZE);
 #define T3_ENABLE_WORDS (T3_MAX_SPACES / 32)
 
 struct t3_account;
+struct t3_job;
 struct t3_queue;
 struct t3_space;
 struct t3_usage;
@@ -98,11 +105,22 @@ struct t3_device {
 	phys_addr_t doorbell_base;
 	phys_addr_t memory_base;
 	phys_addr_t aperture_base;
+	u32 vectors;
 	u32 error_vector;
 	u32 queue_vector;
 
-	struct mutex admin_lock; /* mailbox, function reset, dead */
+	/* t3_gate.c */
+	struct mutex admin_lock; /* what follows, and the mailbox */
 	bool dead; /* no command runs any more */
+	bool away; /* registers do not answer; slot_lock, too */
+	u32 outages; /* how often what was in progress may have been late through no fault */
+	u32 incarnation; /* of the function */
+	u32 paused; /* not 0: nothing is put into rings; t3_queue.lock, too */
+	struct rw_semaphore access;
+	wait_queue_head_t back; /* not away, or dead */
+
+	struct delayed_work watch;
+	bool dma_failed; /* event areas may be out of date */
 
 	struct mutex mem_lock; /* memory_mm, memory_used, aperture_mm */
 	struct drm_mm memory_mm;
@@ -155,18 +173,52 @@ extern const struct attribute_group *t3_sysfs_groups[];
 int t3_hw_init(struct t3_device *tdev);
 void t3_hw_start(struct t3_device *tdev);
 int t3_reset_request(struct t3_device *tdev, const char *reason);
+bool t3_hw_answers(struct t3_device *tdev);
+bool t3_hw_was_reset(struct t3_device *tdev);
+void t3_hw_restart(struct t3_device *tdev, const char *reason, const struct t3_job *late);
+void t3_hw_gone(struct t3_device *tdev);
 void t3_hw_kill(struct t3_device *tdev);
 u64 t3_hw_vclock(struct t3_device *tdev);
 u64 t3_hw_counter(struct t3_device *tdev, enum t3_counter_id id);
 
+/* t3_gate.c */
+int t3_gate_init(struct t3_device *tdev);
+int t3_hw_lock(struct t3_device *tdev);
+void t3_hw_unlock(struct t3_device *tdev);
+int t3_access_enter(struct t3_device *tdev);
+void t3_access_exit(struct t3_device *tdev);
+void t3_gate_zap(struct t3_device *tdev);
+void t3_gate_close(struct t3_device *tdev);
+void t3_gate_open(struct t3_device *tdev);
+void t3_gate_wall_up(struct t3_device *tdev);
+void t3_gate_fail(struct t3_device *tdev);
+void t3_gate_abandon(struct t3_device *tdev);
+
+/* t3_watch.c */
+void t3_watch_init(struct t3_device *tdev);
+void t3_watch_start(struct t3_device *tdev);
+void t3_watch_now(struct t3_device *tdev);
+void t3_watch_stop(struct t3_device *tdev);
+
+/* t3_pm.c */
+extern const struct pci_error_handlers t3_error_handlers;
+extern const struct dev_pm_ops t3_pm_ops;
+
 /* t3_admin.c */
+int t3_admin_locked(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args,
+		    size_t size, bool results);
 int t3_admin(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args, size_t size);
 int t3_admin_query(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args, size_t size);
 
 /* t3_irq.c */
 int t3_irq_init(struct t3_device *tdev);
+void t3_irq_poll(struct t3_device *tdev);
+void t3_irq_disable(struct t3_device *tdev);
+void t3_irq_enable(struct t3_device *tdev);
 int t3_slot_publish(struct t3_space *space);
 void t3_slot_withdraw(struct t3_space *space);
+void t3_slots_enable(struct t3_device *tdev);
+bool t3_slots_idle(struct t3_device *tdev);
 void t3_slots_lose(struct t3_device *tdev);
 
 /* t3_mem.c */

@@ -115,7 +115,7 @@ static int t3_init_locks(struct t3_device *tdev)
 	ret = drmm_mutex_init(&tdev->drm, &tdev->bo_lock);
 	if (ret)
 		return ret;
-	ret = drmm_mutex_init(&tdev->drm, &tdev->admin_lock);
+	ret = t3_gate_init(tdev);
 	if (ret)
 		return ret;
 	ret = drmm_mutex_init(&tdev->drm, &tdev->ring_lock);
@@ -146,6 +146,7 @@ static int t3_init_device(struct t3_device *tdev)
 	ret = t3_mem_init(tdev);
 	if (ret)
 		return ret;
+	t3_watch_init(tdev);
 	ret = t3_irq_init(tdev);
 	if (ret)
 		return ret;
@@ -172,6 +173,7 @@ static int t3_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		return ret;
 	t3_debugfs_init(tdev);
+	pci_save_state(pdev); /* for t3_error_handlers */
 	return drm_dev_register(&tdev->drm, 0);
 }
 
@@ -185,9 +187,11 @@ static void t3_remove(struct pci_dev *pdev)
 {
 	struct t3_device *tdev = pci_get_drvdata(pdev);
 
+	t3_gate_abandon(tdev);
 	t3_space_disable_all(tdev);
 	t3_hw_kill(tdev);
 	drm_dev_unplug(&tdev->drm);
+	t3_watch_stop(tdev);
 	t3_space_orphan_all(tdev);
 	t3_queue_orphan_all(tdev);
 	t3_bo_orphan_all(tdev);
@@ -212,6 +216,8 @@ static struct pci_driver t3_pci_driver = {
 	.remove = t3_remove,
 	.shutdown = t3_shutdown,
 	.dev_groups = t3_sysfs_groups,
+	.err_handler = &t3_error_handlers,
+	.driver.pm = pm_sleep_ptr(&t3_pm_ops),
 };
 
 static int __init t3_init(void)

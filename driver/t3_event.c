@@ -67,6 +67,35 @@ void t3_event_die(struct t3_space *space)
 }
 
 /*
+ * The device has faulted the space, could not write so, and writes nothing else until
+ * RESET but further faults.
+ */
+void t3_event_fault(struct t3_space *space, u32 epoch)
+{
+	struct t3_event_area *area = space->area;
+	u64 state = t3_event_state(space);
+	u32 kind = t3_state_kind(state);
+
+	if (kind == T3_SPACE_FAULTED || kind == T3_SPACE_DEAD)
+		return;
+	if (!READ_ONCE(area->faults)) {
+		area->fault = (struct t3_fault_record){
+			.kind = T3_FAULT_HOST_DMA,
+			.segment = ~0u,
+			.tile = ~0u,
+			.offset = ~0ull,
+			.epoch = epoch,
+			.src_rank = space->tdev->caps.rank,
+		};
+		area->ring[0] = area->fault;
+		WRITE_ONCE(area->faults, 1);
+	}
+	/* Somebody who declares it dead meanwhile is right. */
+	cmpxchg(&area->state, state, (u64)T3_SPACE_FAULTED << 32 | epoch);
+	t3_event_notify(space);
+}
+
+/*
  * Whether the epoch is over. 0 stands for "none yet" in state: an epoch that is
  * 0 after a wrap cannot be waited for either.
  */

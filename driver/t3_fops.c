@@ -88,8 +88,18 @@ static bool t3_syncobjs_too_many(unsigned int cmd, const void __user *arg)
 	return count > DRM_T3_SYNCOBJS_MAX;
 }
 
+/* The core knows only of devices whose driver has left. */
+static bool t3_device_dead(struct file *filp)
+{
+	struct drm_file *file = filp->private_data;
+
+	return READ_ONCE(t3_file_device(file)->dead);
+}
+
 static long t3_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
+	if (t3_device_dead(filp))
+		return -ENODEV;
 	if (t3_ioctl_refused(cmd))
 		return -EACCES;
 	if (t3_syncobjs_too_many(cmd, (const void __user *)arg))
@@ -101,6 +111,8 @@ static long t3_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 /* The core has translations of its own for 0x01: they need the same guard. */
 static long t3_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
+	if (t3_device_dead(filp))
+		return -ENODEV;
 	if (t3_ioctl_refused(cmd))
 		return -EACCES;
 	if (t3_syncobjs_too_many(cmd, compat_ptr(arg)))

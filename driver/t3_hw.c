@@ -144,6 +144,19 @@ static void t3_hw_start_queues(struct t3_device *tdev)
 		t3_write(tdev, T3_REG_QUEUE_ENABLE + 4 * word, ~0u);
 }
 
+/* A register that is never all ones. */
+bool t3_hw_answers(struct t3_device *tdev)
+{
+	return t3_read(tdev, T3_REG_ID) == T3_ID_VALUE;
+}
+
+/* By somebody else, since t3_hw_start(); also one that counts resets from 0 again. */
+bool t3_hw_was_reset(struct t3_device *tdev)
+{
+	return t3_read(tdev, T3_REG_INCARNATION) != tdev->incarnation ||
+	       t3_read(tdev, T3_REG_ERROR_ENABLE) != T3_ERROR_ALL;
+}
+
 /* Reset whatever an earlier driver left, and set the registers that we use. */
 void t3_hw_start(struct t3_device *tdev)
 {
@@ -157,37 +170,62 @@ void t3_hw_start(struct t3_device *tdev)
 	t3_write(tdev, T3_REG_ERROR_VECTOR, tdev->error_vector);
 	t3_write(tdev, T3_REG_ERROR_ENABLE, T3_ERROR_ALL);
 	t3_hw_start_queues(tdev);
+	tdev->incarnation = t3_read(tdev, T3_REG_INCARNATION);
+}
+
+/*
+ * Reset the function. All spaces are lost and say so; queues are made again, and their
+ * jobs go on where they were. late: the job that is to blame, or NULL.
+ */
+void t3_hw_restart(struct t3_device *tdev, const char *reason, const struct t3_job *late)
+{
+	lockdep_assert_held(&tdev->admin_lock);
+	tdev->outages++;
+	atomic_inc(&tdev->resets);
+	trace_t3_reset(tdev, reason);
+	t3_queues_pause(tdev);
+	t3_hw_start(tdev);
+	if (!t3_hw_answers(tdev)) {
+		t3_hw_gone(tdev);
+		return;
+	}
+	t3_slots_lose(tdev);
+	t3_queues_rebuild(tdev, late);
+	t3_queues_resume(tdev);
+}
+
+/* Nobody answers any more: as after remove(), but that the driver is still bound. */
+void t3_hw_gone(struct t3_device *tdev)
+{
+	lockdep_assert_held(&tdev->admin_lock);
+	drm_err(&tdev->drm, "the device does not answer any more\n");
+	t3_gate_wall_up(tdev);
+	t3_slots_lose(tdev);
+	t3_queues_lose(tdev);
+	t3_watch_now(tdev); /* takes the mappings away */
 }
 
 /*
  * Reset the function: after it no packet and no DMA of any space is in flight. All
- * spaces and queues are lost. -ENODEV: there is no device any more, which is as good.
+ * spaces are lost. -ENODEV: there is no device any more, which is as good.
  */
 int t3_reset_request(struct t3_device *tdev, const char *reason)
 {
-	int ret = -ENODEV;
-	int idx;
+	int ret = t3_hw_lock(tdev);
 
-	mutex_lock(&tdev->admin_lock);
-	if (!tdev->dead && drm_dev_enter(&tdev->drm, &idx)) {
-		drm_err(&tdev->drm, "resetting the function: %s\n", reason);
-		trace_t3_reset(tdev, reason);
-		atomic_inc(&tdev->resets);
-		t3_hw_start(tdev);
-		t3_slots_lose(tdev);
-		t3_queues_lose(tdev);
-		drm_dev_exit(idx);
-		ret = 0;
-	}
-	mutex_unlock(&tdev->admin_lock);
-	return ret;
+	if (ret)
+		return ret;
+	drm_err(&tdev->drm, "resetting the function: %s\n", reason);
+	t3_hw_restart(tdev, reason, NULL);
+	t3_hw_unlock(tdev);
+	return 0;
 }
 
 /* Stop the device for good. Afterwards it neither runs commands nor does DMA. */
 void t3_hw_kill(struct t3_device *tdev)
 {
 	mutex_lock(&tdev->admin_lock);
-	tdev->dead = true;
+	t3_gate_wall_up(tdev);
 	t3_write(tdev, T3_REG_CONTROL, T3_CONTROL_RESET);
 	pci_clear_master(to_pci_dev(tdev->drm.dev));
 	t3_slots_lose(tdev);

@@ -40,6 +40,8 @@ static irqreturn_t t3_irq_events(int irq, void *data)
 	unsigned long summary = readl(tdev->regs + T3_REG_EVENT_SUMMARY);
 	u32 word;
 
+	if (summary == ~0u && !t3_hw_answers(tdev))
+		return IRQ_HANDLED;
 	for_each_set_bit(word, &summary, T3_ENABLE_WORDS)
 		t3_irq_event_word(tdev, word);
 	return IRQ_HANDLED;
@@ -55,8 +57,14 @@ static irqreturn_t t3_irq_errors(int irq, void *data)
 	writel(status, tdev->regs + T3_REG_ERROR_STATUS);
 	if (status & T3_ERROR_QUEUE)
 		t3_queues_check(tdev);
-	if (status & T3_ERROR_HOST_DMA)
+	if (status & T3_ERROR_HOST_DMA) {
 		drm_err_ratelimited(&tdev->drm, "host memory could not be accessed\n");
+		/* Event areas may be out of date. */
+		WRITE_ONCE(tdev->dma_failed, true);
+		t3_watch_now(tdev);
+	}
+	if (status & T3_ERROR_POISON)
+		drm_err_ratelimited(&tdev->drm, "poisoned device memory was about to be used\n");
 	/* Users can cause these: a refused command, a dead peer. No noise for that. */
 	if (status & (T3_ERROR_GUEST | T3_ERROR_LINK))
 		drm_dbg(&tdev->drm, "error status %x\n", status);
@@ -84,6 +92,15 @@ static irqreturn_t t3_irq_shared(int irq, void *data)
 {
 	t3_irq_events(irq, data);
 	return t3_irq_errors_queues(irq, data);
+}
+
+/* What the handlers would do, were they called. */
+void t3_irq_poll(struct t3_device *tdev)
+{
+	lockdep_assert_held(&tdev->admin_lock);
+	local_irq_disable();
+	t3_irq_shared(0, tdev);
+	local_irq_enable();
 }
 
 struct t3_irq_vector {
@@ -114,6 +131,7 @@ int t3_irq_init(struct t3_device *tdev)
 	vectors = pci_alloc_irq_vectors(pdev, 1, T3_VECTORS_WANTED, PCI_IRQ_MSIX);
 	if (vectors < 0)
 		return dev_err_probe(&pdev->dev, vectors, "no MSI-X vector\n");
+	tdev->vectors = vectors;
 	tdev->error_vector = min(vectors - 1, 1);
 	tdev->queue_vector = vectors - 1;
 	for (i = 0; i < vectors; i++) {
@@ -127,6 +145,23 @@ int t3_irq_init(struct t3_device *tdev)
 	return 0;
 }
 
+/* From its return on no handler runs. */
+void t3_irq_disable(struct t3_device *tdev)
+{
+	u32 i;
+
+	for (i = 0; i < tdev->vectors; i++)
+		disable_irq(pci_irq_vector(to_pci_dev(tdev->drm.dev), i));
+}
+
+void t3_irq_enable(struct t3_device *tdev)
+{
+	u32 i;
+
+	for (i = 0; i < tdev->vectors; i++)
+		enable_irq(pci_irq_vector(to_pci_dev(tdev->drm.dev), i));
+}
+
 static void t3_slot_enable(struct t3_device *tdev, u32 id, bool on)
 {
 	u32 word = id / 32, bit = BIT(id % 32);
@@ -137,10 +172,41 @@ static void t3_slot_enable(struct t3_device *tdev, u32 id, bool on)
 		tdev->enable[word] |= bit;
 	else
 		tdev->enable[word] &= ~bit;
-	if (drm_dev_enter(&tdev->drm, &idx)) {
+	if (!tdev->away && drm_dev_enter(&tdev->drm, &idx)) {
 		writel(tdev->enable[word], tdev->regs + T3_REG_SPACE_ENABLE + 4 * word);
 		drm_dev_exit(idx);
 	}
+}
+
+/* What was changed while the device was away. */
+void t3_slots_enable(struct t3_device *tdev)
+{
+	unsigned long flags;
+	u32 word;
+
+	lockdep_assert_held(&tdev->admin_lock);
+	spin_lock_irqsave(&tdev->slot_lock, flags);
+	for (word = 0; word < T3_ENABLE_WORDS; word++)
+		writel(tdev->enable[word], tdev->regs + T3_REG_SPACE_ENABLE + 4 * word);
+	spin_unlock_irqrestore(&tdev->slot_lock, flags);
+}
+
+/* No space of the function has packets that are not answered. */
+bool t3_slots_idle(struct t3_device *tdev)
+{
+	struct t3_cmd_space cmd = {};
+	u32 id;
+
+	lockdep_assert_held(&tdev->admin_lock);
+	for (id = 0; id < tdev->caps.max_spaces; id++) {
+		if (!READ_ONCE(tdev->slots[id]))
+			continue;
+		cmd = (struct t3_cmd_space){ .space = id };
+		if (!t3_admin_locked(tdev, T3_CMD_SPACE_QUERY, &cmd, sizeof(cmd), true) &&
+		    cmd.in_flight)
+			return false;
+	}
+	return true;
 }
 
 /* Give the space a hardware id and its interrupts, before SPACE_CREATE. */
@@ -162,6 +228,7 @@ int t3_slot_publish(struct t3_space *space)
 		break;
 	}
 	spin_unlock_irqrestore(&tdev->slot_lock, flags);
+	t3_watch_start(tdev);
 	return ret;
 }
 

@@ -52,17 +52,17 @@ static vm_fault_t t3_map_fault(struct vm_fault *vmf)
 {
 	struct drm_gem_object *obj = vmf->vma->vm_private_data;
 	struct t3_map *map = to_t3_map(obj);
+	struct t3_device *tdev = to_t3_device(obj->dev);
 	vm_fault_t ret = VM_FAULT_SIGBUS;
-	int idx;
 
-	if (!drm_dev_enter(obj->dev, &idx))
+	if (t3_access_enter(tdev))
 		return ret;
 	/* Below the lock: what was inserted before dead is zapped after it. */
 	mutex_lock(&map->lock);
 	if (!map->dead)
 		ret = t3_map_insert(vmf, obj, PHYS_PFN(map->address));
 	mutex_unlock(&map->lock);
-	drm_dev_exit(idx);
+	t3_access_exit(tdev);
 	return ret;
 }
 

@@ -46,16 +46,17 @@ u64 t3_mem_available(struct t3_device *tdev)
 static int t3_chunk_clear(struct t3_device *tdev, const struct drm_mm_node *chunk)
 {
 	u64 done, step;
-	int idx;
+	int ret;
 
 	for (done = 0; done < chunk->size; done += step) {
 		step = min_t(u64, chunk->size - done, T3_CLEAR_STEP);
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		if (!drm_dev_enter(&tdev->drm, &idx))
-			return -ENODEV;
+		ret = t3_access_enter(tdev);
+		if (ret)
+			return ret;
 		memset_io(tdev->memory + chunk->start + done, 0, step);
-		drm_dev_exit(idx);
+		t3_access_exit(tdev);
 		cond_resched();
 	}
 	return 0;

@@ -42,7 +42,6 @@ static void t3_queue_release_memory(struct kref *ref)
 	struct t3_queue *queue = container_of(ref, struct t3_queue, memory);
 
 	t3_usage_put(queue->usage);
-	mutex_destroy(&queue->recover_lock);
 	mutex_destroy(&queue->submit_lock);
 	kfree(queue);
 }
@@ -104,6 +103,19 @@ static void t3_queue_withdraw(struct t3_queue *queue)
 	spin_unlock_irqrestore(&tdev->queue_lock, flags);
 }
 
+/* Returns what it was. */
+static bool t3_queue_set_created(struct t3_queue *queue, bool created)
+{
+	unsigned long flags;
+	bool before;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	before = queue->created;
+	queue->created = created;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return before;
+}
+
 /*
  * The queue is idle: all its jobs have been freed. QUEUE_DESTROY fails only when the
  * device has gone or was reset, and has forgotten the queue by that.
@@ -114,7 +126,8 @@ static void t3_queue_stop_hw(struct t3_queue *queue)
 	struct t3_device *tdev = queue->tdev;
 
 	mutex_lock(&tdev->ring_lock);
-	if (queue->created)
+	/* First, so that a reset does not make it again. */
+	if (t3_queue_set_created(queue, false))
 		t3_admin(tdev, T3_CMD_QUEUE_DESTROY, &cmd, sizeof(cmd));
 	t3_queue_withdraw(queue);
 	t3_queue_free_rings(queue);
@@ -154,7 +167,6 @@ static struct t3_queue *t3_queue_alloc(struct t3_device *tdev, u32 priority)
 	INIT_WORK(&queue->stop_work, t3_queue_stop_work);
 	INIT_WORK(&queue->recover_work, t3_ring_recover_work);
 	mutex_init(&queue->submit_lock);
-	mutex_init(&queue->recover_lock);
 	spin_lock_init(&queue->lock);
 	INIT_LIST_HEAD(&queue->in_flight);
 	queue->fence_context = dma_fence_context_alloc(1);
@@ -185,22 +197,32 @@ static int t3_queue_publish(struct t3_queue *queue)
 		break;
 	}
 	spin_unlock_irqrestore(&tdev->queue_lock, flags);
+	t3_watch_start(tdev);
 	return ret;
 }
 
-static int t3_queue_create_hw(struct t3_queue *queue)
+struct t3_cmd_queue_create t3_queue_hw_args(const struct t3_queue *queue)
 {
-	struct t3_cmd_queue_create cmd = {
+	return (struct t3_cmd_queue_create){
 		.queue = queue->hw_id,
 		.priority = queue->priority,
 		.ring = queue->rings_dma + offsetof(struct t3_rings, descriptors),
 		.completions = queue->rings_dma + offsetof(struct t3_rings, completions),
 		.entries = T3_QUEUE_ENTRIES,
 	};
+}
+
+/* A reset that comes in between makes it as well: then it exists. */
+static int t3_queue_create_hw(struct t3_queue *queue)
+{
+	struct t3_cmd_queue_create cmd = t3_queue_hw_args(queue);
 	int ret;
 
+	t3_queue_set_created(queue, true);
 	ret = t3_admin(queue->tdev, T3_CMD_QUEUE_CREATE, &cmd, sizeof(cmd));
-	queue->created = !ret;
+	if (!ret || ret == -EEXIST)
+		return 0;
+	t3_queue_set_created(queue, false);
 	return ret;
 }
 
@@ -267,11 +289,7 @@ void t3_queues_check(struct t3_device *tdev)
 	spin_unlock(&tdev->queue_lock);
 }
 
-/*
- * The function was reset: all that was submitted is over. admin_lock keeps a
- * QUEUE_CREATE from succeeding between the reset and the last of them.
- */
-void t3_queues_lose(struct t3_device *tdev)
+static void t3_queues_for_each(struct t3_device *tdev, void (*call)(struct t3_queue *queue))
 {
 	unsigned long flags;
 	u32 id;
@@ -280,9 +298,65 @@ void t3_queues_lose(struct t3_device *tdev)
 	for (id = 0; id < T3_MAX_QUEUES; id++) {
 		spin_lock_irqsave(&tdev->queue_lock, flags);
 		if (tdev->queues[id])
-			t3_ring_lose(tdev->queues[id]);
+			call(tdev->queues[id]);
 		spin_unlock_irqrestore(&tdev->queue_lock, flags);
 	}
+}
+
+/*
+ * The device has gone: all that was submitted is over. admin_lock keeps a
+ * QUEUE_CREATE from succeeding between that and the last of them.
+ */
+void t3_queues_lose(struct t3_device *tdev)
+{
+	t3_queues_for_each(tdev, t3_ring_lose);
+}
+
+/* Jobs wait outside of the rings, until as many calls of resume. */
+void t3_queues_pause(struct t3_device *tdev)
+{
+	lockdep_assert_held(&tdev->admin_lock);
+	WRITE_ONCE(tdev->paused, tdev->paused + 1);
+	t3_queues_for_each(tdev, t3_ring_settle);
+}
+
+void t3_queues_resume(struct t3_device *tdev)
+{
+	lockdep_assert_held(&tdev->admin_lock);
+	WRITE_ONCE(tdev->paused, tdev->paused - 1);
+	if (!tdev->paused)
+		t3_queues_for_each(tdev, t3_ring_resume);
+}
+
+/* The function was reset, and is paused. */
+void t3_queues_rebuild(struct t3_device *tdev, const struct t3_job *late)
+{
+	unsigned long flags;
+	u32 id;
+
+	lockdep_assert_held(&tdev->admin_lock);
+	for (id = 0; id < T3_MAX_QUEUES; id++) {
+		spin_lock_irqsave(&tdev->queue_lock, flags);
+		if (tdev->queues[id])
+			t3_ring_rebuild(tdev->queues[id], late);
+		spin_unlock_irqrestore(&tdev->queue_lock, flags);
+	}
+}
+
+/* Nothing is in any ring. */
+bool t3_queues_idle(struct t3_device *tdev)
+{
+	unsigned long flags;
+	bool idle = true;
+	u32 id;
+
+	for (id = 0; id < T3_MAX_QUEUES && idle; id++) {
+		spin_lock_irqsave(&tdev->queue_lock, flags);
+		if (tdev->queues[id])
+			idle = t3_ring_idle(tdev->queues[id]);
+		spin_unlock_irqrestore(&tdev->queue_lock, flags);
+	}
+	return idle;
 }
 
 /*

@@ -45,14 +45,12 @@ struct t3_queue {
 	u32 hw_id; /* ~0: none yet */
 	u32 priority;
 	struct t3_usage *usage; /* holds a reference; its file's */
-	bool created; /* ring_lock: the device knows it */
 
 	struct drm_gpu_scheduler sched;
 	struct drm_sched_entity entity;
 	struct work_struct stop_work;
 	struct work_struct recover_work;
 	struct mutex submit_lock; /* arm, publish and push of one job after the other */
-	struct mutex recover_lock; /* one recovery at a time */
 	atomic_t jobs;
 	u64 fence_context;
 	u64 fence_seqno; /* jobs are run one after the other */
@@ -60,7 +58,8 @@ struct t3_queue {
 	struct t3_rings *rings; /* t3_device.ring_lock, and constant while !lost */
 	dma_addr_t rings_dma;
 
-	spinlock_t lock; /* what follows */
+	spinlock_t lock; /* what follows, and t3_device.paused */
+	bool created; /* the device knows it, or will after a reset */
 	bool lost; /* the device has forgotten it: jobs fail at once */
 	bool broken; /* stopped at a descriptor: nothing is emitted until it is aborted */
 	u32 head; /* next completion, mod 2^32 */
@@ -95,6 +94,7 @@ struct t3_step {
 	struct t3_descriptor descriptor;
 	struct t3_bo *src; /* NULL: none */
 	struct t3_bo *dst;
+	bool repeatable; /* doing it twice is as good as once */
 };
 
 struct t3_job {
@@ -124,7 +124,12 @@ void t3_queue_put_memory(struct t3_queue *queue);
 void t3_queue_irq(struct t3_device *tdev, u32 word);
 void t3_queues_check(struct t3_device *tdev);
 void t3_queues_lose(struct t3_device *tdev);
+void t3_queues_pause(struct t3_device *tdev);
+void t3_queues_resume(struct t3_device *tdev);
+void t3_queues_rebuild(struct t3_device *tdev, const struct t3_job *late);
+bool t3_queues_idle(struct t3_device *tdev);
 void t3_queue_orphan_all(struct t3_device *tdev);
+struct t3_cmd_queue_create t3_queue_hw_args(const struct t3_queue *queue);
 int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int t3_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
@@ -139,6 +144,10 @@ void t3_ring_run(struct t3_queue *queue, struct t3_job *job);
 void t3_ring_notify(struct t3_queue *queue);
 void t3_ring_check_state(struct t3_queue *queue);
 void t3_ring_lose(struct t3_queue *queue);
+void t3_ring_settle(struct t3_queue *queue);
+void t3_ring_resume(struct t3_queue *queue);
+void t3_ring_rebuild(struct t3_queue *queue, const struct t3_job *late);
+bool t3_ring_idle(struct t3_queue *queue);
 void t3_ring_recover_work(struct work_struct *work);
 void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job);
 

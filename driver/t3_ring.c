@@ -61,15 +61,25 @@ static void t3_ring_emit(struct t3_queue *queue, struct t3_job *job)
 	writel(queue->tail, queue->tdev->regs + T3_REG_QUEUE_TAIL + 4 * queue->hw_id);
 }
 
+static void t3_ring_emit_all(struct t3_queue *queue)
+{
+	struct t3_job *job;
+
+	lockdep_assert_held(&queue->lock);
+	if (queue->lost || queue->broken || queue->tdev->paused)
+		return;
+	list_for_each_entry(job, &queue->in_flight, node)
+		if (job->emitted < job->count)
+			t3_ring_emit(queue, job);
+}
+
 /* Take what has completed well, and use its room. Returns as reap does. */
 static int t3_ring_advance(struct t3_queue *queue)
 {
 	int status = t3_ring_reap(queue);
-	struct t3_job *job;
 
-	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
-	if (status == -EAGAIN && job && job->emitted < job->count)
-		t3_ring_emit(queue, job);
+	if (status == -EAGAIN)
+		t3_ring_emit_all(queue);
 	return status;
 }
 
@@ -85,8 +95,8 @@ void t3_ring_run(struct t3_queue *queue, struct t3_job *job)
 	trace_t3_job_run(job, 0);
 	if (queue->lost)
 		t3_job_finish(job, -ENODEV);
-	else if (!queue->broken)
-		t3_ring_emit(queue, job);
+	else
+		t3_ring_emit_all(queue);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
@@ -159,16 +169,41 @@ static bool t3_job_pending(const struct t3_job *job)
 	return !dma_fence_is_signaled(&job->fence->base);
 }
 
+/* Steps of it that are not done are in the ring. */
+static bool t3_job_begun(const struct t3_job *job)
+{
+	return job->emitted > job->done;
+}
+
 /*
- * The queue was aborted and is empty. The first job has failed, or was late; a step of
- * it may have been done in part, so it is not tried again. No step of the others that
- * is not completed has been begun: they go on where they were. failed: what the queue
- * itself says, for a failure that could not be written as a completion.
+ * The ring is empty. The first job may get an error; the others go on where they were,
+ * as no step of them that is not completed has been begun.
+ */
+static void t3_ring_refill(struct t3_queue *queue, u32 tail, int error)
+{
+	struct t3_job *job;
+
+	lockdep_assert_held(&queue->lock);
+	queue->head = tail;
+	queue->tail = tail;
+	queue->seen = tail;
+	queue->broken = false;
+	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
+	if (job && error)
+		t3_job_finish(job, error);
+	list_for_each_entry(job, &queue->in_flight, node)
+		job->emitted = job->done;
+	t3_ring_emit_all(queue);
+}
+
+/*
+ * The queue was aborted. The first job has failed, or was late; a step of it may have
+ * been done in part, so it is not tried again. failed: what the queue itself says, for
+ * a failure that could not be written as a completion.
  */
 static void t3_ring_restart(struct t3_queue *queue, u32 tail, int failed,
 			    const struct t3_job *late)
 {
-	struct t3_job *job;
 	int status, error;
 
 	lockdep_assert_held(&queue->lock);
@@ -179,17 +214,79 @@ static void t3_ring_restart(struct t3_queue *queue, u32 tail, int failed,
 	drm_dbg(&queue->tdev->drm, "queue %u: status %d, error %d\n", queue->hw_id, status, error);
 	trace_t3_queue_recover(queue, status, error);
 	atomic_inc(&queue->tdev->queue_recoveries);
-	queue->head = tail;
-	queue->tail = tail;
-	queue->seen = tail;
-	queue->broken = false;
+	t3_ring_refill(queue, tail, error);
+}
+
+/* The function was reset under the first job: what it gets, 0 to be run again. */
+static int t3_ring_reset_verdict(struct t3_queue *queue, int status, const struct t3_job *late)
+{
+	struct t3_job *job;
+
+	lockdep_assert_held(&queue->lock);
 	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
-	if (job && error)
-		t3_job_finish(job, error);
-	list_for_each_entry(job, &queue->in_flight, node) {
-		job->emitted = job->done;
-		t3_ring_emit(queue, job);
+	if (!job || !t3_job_begun(job))
+		return 0;
+	if (status > T3_DESC_OK)
+		return -EIO;
+	if (job == late)
+		return -ETIME;
+	return job->steps[job->done].repeatable ? 0 : -ECANCELED;
+}
+
+static int t3_ring_create(struct t3_queue *queue)
+{
+	struct t3_cmd_queue_create cmd = t3_queue_hw_args(queue);
+
+	/* What an earlier life of the queue has completed must not be taken for news. */
+	memset(queue->rings->completions, 0, sizeof(queue->rings->completions));
+	return t3_admin_locked(queue->tdev, T3_CMD_QUEUE_CREATE, &cmd, sizeof(cmd), false);
+}
+
+/* The function was reset. Its memory and our rings are as they were. */
+void t3_ring_rebuild(struct t3_queue *queue, const struct t3_job *late)
+{
+	unsigned long flags;
+	int status, error;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	if (queue->created && !queue->lost) {
+		status = t3_ring_reap(queue);
+		error = t3_ring_reset_verdict(queue, status, late);
+		if (t3_ring_create(queue))
+			t3_ring_lose_locked(queue);
+		else
+			t3_ring_refill(queue, 0, error);
 	}
+	spin_unlock_irqrestore(&queue->lock, flags);
+}
+
+/* After it nobody is about to write a tail. */
+void t3_ring_settle(struct t3_queue *queue)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	spin_unlock_irqrestore(&queue->lock, flags);
+}
+
+void t3_ring_resume(struct t3_queue *queue)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	t3_ring_emit_all(queue);
+	spin_unlock_irqrestore(&queue->lock, flags);
+}
+
+bool t3_ring_idle(struct t3_queue *queue)
+{
+	unsigned long flags;
+	bool idle;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	idle = queue->lost || (queue->head == queue->tail && !queue->broken);
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return idle;
 }
 
 /* Whether the queue must be aborted; then it takes no more until it was. */
@@ -199,7 +296,7 @@ static bool t3_ring_break(struct t3_queue *queue, const struct t3_job *late)
 	bool needed;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	needed = !queue->lost && (queue->broken || (late && t3_job_pending(late)));
+	needed = !queue->lost && (queue->broken || (late && t3_job_begun(late) && t3_job_pending(late)));
 	if (needed)
 		queue->broken = true;
 	spin_unlock_irqrestore(&queue->lock, flags);
@@ -210,41 +307,63 @@ static bool t3_ring_break(struct t3_queue *queue, const struct t3_job *late)
 static int t3_ring_abort(struct t3_queue *queue, u32 *tail, int *failed)
 {
 	struct t3_cmd_queue query = { .queue = queue->hw_id }, abort = query;
+	struct t3_device *tdev = queue->tdev;
 	int ret;
 
-	ret = t3_admin_query(queue->tdev, T3_CMD_QUEUE_QUERY, &query, sizeof(query));
+	ret = t3_admin_locked(tdev, T3_CMD_QUEUE_QUERY, &query, sizeof(query), true);
 	if (!ret)
-		ret = t3_admin_query(queue->tdev, T3_CMD_QUEUE_ABORT, &abort, sizeof(abort));
+		ret = t3_admin_locked(tdev, T3_CMD_QUEUE_ABORT, &abort, sizeof(abort), true);
+	if (!ret && (abort.state != T3_QUEUE_READY || abort.head != abort.tail))
+		ret = -EIO;
 	*failed = query.state == T3_QUEUE_ERROR ? query.status : T3_DESC_OK;
 	*tail = abort.tail;
 	return ret;
 }
 
-/* late: a job that has taken too long, or NULL. */
-static void t3_ring_recover(struct t3_queue *queue, const struct t3_job *late)
+/* First the queue alone; where that does not help, the function. */
+static void t3_ring_recover_locked(struct t3_queue *queue, const struct t3_job *late)
 {
+	struct t3_device *tdev = queue->tdev;
 	unsigned long flags;
 	int ret, failed;
 	u32 tail;
 
-	mutex_lock(&queue->recover_lock);
-	if (t3_ring_break(queue, late)) {
-		ret = t3_ring_abort(queue, &tail, &failed);
+	ret = t3_ring_abort(queue, &tail, &failed);
+	if (!ret) {
 		spin_lock_irqsave(&queue->lock, flags);
-		if (ret)
-			t3_ring_lose_locked(queue);
-		else if (!queue->lost)
-			t3_ring_restart(queue, tail, failed, late);
+		t3_ring_restart(queue, tail, failed, late);
 		spin_unlock_irqrestore(&queue->lock, flags);
+	} else if (ret == -ENODEV) {
+		t3_hw_gone(tdev);
+	} else {
+		drm_err(&tdev->drm, "queue %u cannot be aborted: resetting the function\n",
+			queue->hw_id);
+		t3_hw_restart(tdev, "a queue cannot be aborted", late);
 	}
-	mutex_unlock(&queue->recover_lock);
+}
+
+/*
+ * late: a job that had taken too long when there had been so many outages, or NULL. With
+ * another outage since then, its time begins anew.
+ */
+static void t3_ring_recover(struct t3_queue *queue, const struct t3_job *late, u32 outages)
+{
+	struct t3_device *tdev = queue->tdev;
+
+	if (t3_hw_lock(tdev))
+		return;
+	if (tdev->outages != outages)
+		late = NULL;
+	if (t3_ring_break(queue, late))
+		t3_ring_recover_locked(queue, late);
+	t3_hw_unlock(tdev);
 }
 
 void t3_ring_recover_work(struct work_struct *work)
 {
 	struct t3_queue *queue = container_of(work, struct t3_queue, recover_work);
 
-	t3_ring_recover(queue, NULL);
+	t3_ring_recover(queue, NULL, 0);
 	t3_queue_put(queue);
 }
 
@@ -266,6 +385,8 @@ static bool t3_ring_progress(struct t3_queue *queue)
 /* The scheduler's timer. The job is the first that had not finished. */
 void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job)
 {
+	u32 outages = READ_ONCE(queue->tdev->outages);
+
 	if (t3_ring_progress(queue))
 		return;
 	if (t3_job_pending(job)) {
@@ -274,5 +395,5 @@ void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job)
 		drm_err_ratelimited(&queue->tdev->drm, "queue %u: a job takes too long\n",
 				    queue->hw_id);
 	}
-	t3_ring_recover(queue, job);
+	t3_ring_recover(queue, job, outages);
 }

@@ -309,6 +309,32 @@ void t3_space_disable_all(struct t3_device *tdev)
 			t3_admin(tdev, T3_CMD_SPACE_DISABLE, &cmd, sizeof(cmd));
 }
 
+static void t3_space_check(struct t3_space *space)
+{
+	struct t3_cmd_space cmd = { .space = space->hw_id };
+
+	lockdep_assert_held(&t3_topology_lock);
+	if (!t3_admin_query(space->tdev, T3_CMD_SPACE_QUERY, &cmd, sizeof(cmd)) &&
+	    cmd.state == T3_SPACE_FAULTED)
+		t3_event_fault(space, cmd.epoch);
+}
+
+/* Host memory was out of reach: tell those whose event area could not be written. */
+void t3_spaces_check(struct t3_device *tdev)
+{
+	u32 id;
+
+	mutex_lock(&t3_topology_lock);
+	for (id = 0; id < T3_MAX_SPACES; id++) {
+		/* Stable: only unbind, under this lock, clears a slot. */
+		struct t3_space *space = READ_ONCE(tdev->slots[id]);
+
+		if (space && !space->dead)
+			t3_space_check(space);
+	}
+	mutex_unlock(&t3_topology_lock);
+}
+
 /*
  * The device is being removed and was stopped. The spaces stay as handles of
  * open files; what they hold of the device goes now.

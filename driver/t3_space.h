@@ -121,6 +121,7 @@ int t3_space_start(struct t3_space *space, struct t3_bo *bo);
 int t3_space_destroy(struct t3_space *space);
 void t3_space_disable_all(struct t3_device *tdev);
 void t3_space_orphan_all(struct t3_device *tdev);
+void t3_spaces_check(struct t3_device *tdev);
 u32 t3_space_next_handle(struct t3_space *space);
 
 static inline struct t3_space *t3_space_get(struct t3_space *space)
@@ -139,6 +140,7 @@ int t3_event_init(struct t3_space *space);
 void t3_event_unmap(struct t3_space *space);
 void t3_event_free(struct t3_space *space);
 void t3_event_die(struct t3_space *space);
+void t3_event_fault(struct t3_space *space, u32 epoch);
 void t3_event_notify(struct t3_space *space);
 bool t3_event_released(const struct t3_space *space, u32 epoch);
 bool t3_event_reached(const struct t3_space *space, u64 mask, u32 epoch, u64 flag);

@@ -67,16 +67,17 @@ static void t3_query_info(struct drm_file *file, struct drm_t3_device_info *info
 
 static int t3_query_counters(struct t3_device *tdev, struct drm_t3_counters *counters)
 {
-	int idx;
+	int ret;
 	u32 i;
 
-	if (!drm_dev_enter(&tdev->drm, &idx))
-		return -ENODEV;
+	ret = t3_access_enter(tdev);
+	if (ret)
+		return ret;
 	counters->vtime_ns = t3_hw_vclock(tdev);
 	counters->count = T3_COUNTER_COUNT;
 	for (i = 0; i < T3_COUNTER_COUNT; i++)
 		counters->value[i] = t3_hw_counter(tdev, i);
-	drm_dev_exit(idx);
+	t3_access_exit(tdev);
 	return 0;
 }
 

@@ -24,11 +24,21 @@
  * nor its argument, unless said otherwise there. One exception: when an argument can be
  * read but not written, -EFAULT comes after the effect, and its results are lost.
  *
- * Errors that every ioctl may return: -ENODEV (the device has gone), -EINVAL (a
+ * Errors that every ioctl may return: -ENODEV (the device has gone, its driver has
+ * left it, or it does not answer any more), -EINVAL (a
  * flag, pad or value outside its range), -EFAULT (the argument, or a pointer in it),
  * -ENOMEM, -EINTR; those that configure a space also -EIO (a reset of the function has
  * ended it: only DESTROY is left). Others stand at the ioctl. -ENOENT always means: no
  * such handle in this open file.
+ *
+ * When the function is reset, by the driver as its last resort or by an administrator,
+ * the contents of buffers stay. All its spaces end: the event area says DEAD, waits
+ * return -ENODEV, configuration -EIO, and spaces of peers that they were connected to
+ * fault. Queues stay, and their jobs go on: see struct drm_t3_queue_submit. When the device has
+ * gone, all ioctls return -ENODEV, spaces are DEAD, jobs fail with -ENODEV, and touching
+ * a mapping gives SIGBUS, but for the event area's, which stays readable. Suspending to
+ * idle changes nothing. What would take the device's power fails with -EBUSY as long as
+ * any of its memory is in use.
  *
  * A 32-bit program: mmap() offsets are above 4 GiB (_FILE_OFFSET_BITS=64), and 8-byte
  * words of doorbell page and event area need one 8-byte access (SSE2's movq).
@@ -869,7 +879,9 @@ struct drm_t3_sync {
  * its sync_file), what it had moved stays moved, later jobs run. The error is -EIO
  * when the device refused a command or memory failed (poison), -ETIME when the queue
  * made no progress for the module parameter job_timeout_ms, -ENODEV when the device
- * went or was reset.
+ * went. When the function is reset for another's fault, a job goes on where it was. Only
+ * one that was in the middle of a command that must not be done twice (UPDATE with op
+ * ADD, or src and dst in one buffer) fails: -ECANCELED.
  *
  * A command on device memory is one piece. On a host buffer or an import it has one for
  * each part that is a range of its own on the bus: with an IOMMU in general one for all,
@@ -882,7 +894,7 @@ struct drm_t3_sync {
  * UPDATE on other than memory of this device; -EFBIG above DRM_T3_SUBMIT_PIECES_MAX:
  * submit it in parts; -ENODEV (also) the exporter of a buffer has gone; -E2BIG
  * unknown bytes of a command or sync are not zero; -EBUSY DRM_T3_QUEUE_JOBS_MAX jobs
- * of the queue are not over; -EIO the device was reset: destroy the queue. A failed
+ * of the queue are not over; -EIO a reset has ended the queue, destroy it. A failed
  * call has changed nothing.
  */
 struct drm_t3_queue_submit {

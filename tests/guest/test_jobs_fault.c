@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* Jobs that run for long, fail or never end; what is closed under them. */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <sys/mman.h>
-
 #include "child.h"
 #include "module.h"
 #include "queue.h"
 #include "raw.h"
+#include "trouble.h"
 
 #define SIZE	   65536u
 #define WAIT_MS	   10000
@@ -19,14 +16,7 @@
 
 static void set_timeout(unsigned int ms)
 {
-	char text[16];
-	int fd = open("/sys/module/" T3_DRIVER_NAME "/parameters/job_timeout_ms",
-		      O_WRONLY | O_CLOEXEC);
-
-	CHECK(fd >= 0);
-	snprintf(text, sizeof(text), "%u", ms);
-	CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
-	close(fd);
+	set_parameter("job_timeout_ms", ms);
 }
 
 struct user {
@@ -500,52 +490,6 @@ static void test_unbind_under_jobs(void **state)
 	user_close(&u);
 }
 
-static void reset_function(uint32_t rank)
-{
-	char path[128];
-	volatile uint32_t *regs;
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/class/accel/%s/device/resource0",
-		 strrchr(guest_node(rank), '/') + 1);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	regs = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	CHECK(regs != MAP_FAILED);
-	close(fd);
-	regs[T3_REG_CONTROL / 4] = T3_CONTROL_RESET;
-	munmap((void *)(uintptr_t)regs, PAGE);
-}
-
-/* Behind the driver's back: it finds out when the job takes too long. */
-static void test_reset_under_jobs(void **state)
-{
-	struct user u;
-	char bdf[32];
-
-	(void)state;
-	set_timeout(TIMEOUT_MS);
-	user_open(&u, 0);
-	inject_hang(0, HW_QUEUE, true);
-	start_part(&u, 0);
-	start_part(&u, 1);
-	reset_function(0);
-	CHECK_EQ(sync_wait(u.fd, u.syncs[1], 0, WAIT_MS), 0);
-	CHECK_EQ(sync_status(u.fd, u.syncs[0]), -ENODEV);
-	CHECK_EQ(sync_status(u.fd, u.syncs[1]), -ENODEV);
-	operand_check(&u.a);
-	CHECK_EQ(submit_one(u.fd, u.queue, &(struct drm_t3_command){ 0 }, 0), -EIO);
-	CHECK_EQ(queue_destroy(u.fd, u.queue), 0);
-	user_close(&u);
-	set_timeout(10000);
-	/* It took the driver's interrupts, too. */
-	driver_unbind(0, bdf, sizeof(bdf));
-	driver_bind(bdf);
-	user_open(&u, 0);
-	start_part(&u, 0);
-	CHECK_EQ(sync_wait(u.fd, u.syncs[0], 0, WAIT_MS), 0);
-	user_close(&u);
-}
-
 static void test_no_trouble_in_the_kernel_log(void **state)
 {
 	(void)state;
@@ -555,13 +499,19 @@ static void test_no_trouble_in_the_kernel_log(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_waits_for_what),	    TEST(test_readers_share),
-		TEST(test_close_all_under_a_job),   TEST(test_killed_client),
-		TEST(test_fence_outlives_all_else), TEST(test_too_many_jobs),
-		TEST(test_failed_command),	    TEST(test_failed_completion),
-		TEST(test_poisoned_memory),	    TEST(test_timeout),
-		TEST(test_lost_interrupt),	    TEST(test_unbind_under_jobs),
-		TEST(test_reset_under_jobs),	    TEST(test_no_trouble_in_the_kernel_log),
+		TEST(test_what_waits_for_what),
+		TEST(test_readers_share),
+		TEST(test_close_all_under_a_job),
+		TEST(test_killed_client),
+		TEST(test_fence_outlives_all_else),
+		TEST(test_too_many_jobs),
+		TEST(test_failed_command),
+		TEST(test_failed_completion),
+		TEST(test_poisoned_memory),
+		TEST(test_timeout),
+		TEST(test_lost_interrupt),
+		TEST(test_unbind_under_jobs),
+		TEST(test_no_trouble_in_the_kernel_log),
 	};
 
 	return cmocka_run_group_tests_name("jobs_fault", tests, NULL, NULL);

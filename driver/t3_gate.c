@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whether registers and memory answer. Three things end that: the PCI core resets the
+ * function or the machine sleeps (away: it comes back, all who want the device wait),
+ * the driver leaves, or nobody answers any more (dead: for good).
+ *
+ * Two ways in, both for process context. t3_hw_lock() is for commands and recovery: one
+ * at a time, and nothing below it allocates, as jobs' fences wait for it.
+ * t3_access_enter() is for what only needs the device to answer (faults, clearing of
+ * memory, reading of counters): many at a time.
+ */
+#include <linux/mm.h>
+
+#include <drm/drm_managed.h>
+
+#include "t3_queue.h"
+#include "t3_space.h"
+
+int t3_gate_init(struct t3_device *tdev)
+{
+	init_rwsem(&tdev->access);
+	init_waitqueue_head(&tdev->back);
+	return drmm_mutex_init(&tdev->drm, &tdev->admin_lock);
+}
+
+static void t3_gate_wait(struct t3_device *tdev)
+{
+	wait_event(tdev->back, !READ_ONCE(tdev->away) || READ_ONCE(tdev->dead));
+}
+
+/* 0: registers answer until t3_hw_unlock(). -ENODEV: not locked, they never will. */
+int t3_hw_lock(struct t3_device *tdev)
+{
+	for (;;) {
+		mutex_lock(&tdev->admin_lock);
+		if (!tdev->dead && !tdev->away)
+			return 0;
+		mutex_unlock(&tdev->admin_lock);
+		if (READ_ONCE(tdev->dead))
+			return -ENODEV;
+		t3_gate_wait(tdev);
+	}
+}
+
+void t3_hw_unlock(struct t3_device *tdev)
+{
+	mutex_unlock(&tdev->admin_lock);
+}
+
+/* 0: registers and memory are there until t3_access_exit(); may be below mmap_lock. */
+int t3_access_enter(struct t3_device *tdev)
+{
+	for (;;) {
+		down_read(&tdev->access);
+		if (!READ_ONCE(tdev->dead) && !READ_ONCE(tdev->away))
+			return 0;
+		up_read(&tdev->access);
+		if (READ_ONCE(tdev->dead))
+			return -ENODEV;
+		t3_gate_wait(tdev);
+	}
+}
+
+void t3_access_exit(struct t3_device *tdev)
+{
+	up_read(&tdev->access);
+}
+
+/* slot_lock: its holders write registers without passing here. */
+static void t3_gate_set_away(struct t3_device *tdev, bool away)
+{
+	unsigned long flags;
+
+	lockdep_assert_held(&tdev->admin_lock);
+	spin_lock_irqsave(&tdev->slot_lock, flags);
+	WRITE_ONCE(tdev->away, away);
+	spin_unlock_irqrestore(&tdev->slot_lock, flags);
+}
+
+/* What is touched from now on faults, and that decides anew. Event areas come back. */
+void t3_gate_zap(struct t3_device *tdev)
+{
+	/* Faults that began before the gate was closed have inserted their pages. */
+	down_write(&tdev->access);
+	up_write(&tdev->access);
+	unmap_mapping_range(tdev->drm.anon_inode->i_mapping, 0, 0, 1);
+}
+
+/* From its return on nobody uses the device: no register, no memory, no aperture. */
+void t3_gate_close(struct t3_device *tdev)
+{
+	mutex_lock(&tdev->admin_lock);
+	t3_gate_set_away(tdev, true);
+	tdev->outages++;
+	t3_queues_pause(tdev);
+	mutex_unlock(&tdev->admin_lock);
+	t3_irq_disable(tdev);
+	t3_gate_zap(tdev);
+}
+
+static void t3_gate_revive(struct t3_device *tdev)
+{
+	lockdep_assert_held(&tdev->admin_lock);
+	if (!t3_hw_answers(tdev)) {
+		t3_hw_gone(tdev);
+		return;
+	}
+	if (t3_hw_was_reset(tdev))
+		t3_hw_restart(tdev, "its state was lost", NULL);
+	t3_queues_resume(tdev);
+}
+
+/* The device is back, with its state or without it. */
+void t3_gate_open(struct t3_device *tdev)
+{
+	mutex_lock(&tdev->admin_lock);
+	if (!tdev->dead)
+		t3_gate_revive(tdev);
+	t3_gate_set_away(tdev, false);
+	if (!tdev->dead)
+		t3_slots_enable(tdev);
+	mutex_unlock(&tdev->admin_lock);
+	wake_up_all(&tdev->back);
+	t3_irq_enable(tdev);
+	/* What came in between has sent no interrupt. */
+	t3_watch_now(tdev);
+}
+
+/* For good. Those who wait for the device give up. */
+void t3_gate_wall_up(struct t3_device *tdev)
+{
+	lockdep_assert_held(&tdev->admin_lock);
+	WRITE_ONCE(tdev->dead, true);
+	wake_up_all(&tdev->back);
+}
+
+/* The PCI core gives the device up. */
+void t3_gate_fail(struct t3_device *tdev)
+{
+	mutex_lock(&tdev->admin_lock);
+	if (!tdev->dead)
+		t3_hw_gone(tdev);
+	mutex_unlock(&tdev->admin_lock);
+}
+
+/* Before remove(), which would wait for a device that is away. */
+void t3_gate_abandon(struct t3_device *tdev)
+{
+	mutex_lock(&tdev->admin_lock);
+	if (tdev->away)
+		t3_gate_wall_up(tdev);
+	mutex_unlock(&tdev->admin_lock);
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the PCI core and the power management do to the function beside its driver: resets
+ * by an administrator, recovery after bus errors, suspend and resume.
+ *
+ * A function reset ends all spaces (event areas say DEAD) and keeps memory; queues are
+ * made again and jobs go on. Sleep to idle keeps all. Deeper sleep takes the power and
+ * with it the memory: it is refused while any memory is allocated, as nothing saves it.
+ */
+#include <linux/delay.h>
+#include <linux/ktime.h>
+#include <linux/pm.h>
+#include <linux/suspend.h>
+
+#include "t3_queue.h"
+#include "t3_space.h"
+
+#define T3_REST_US (500 * USEC_PER_MSEC) /* how long what is in flight may take */
+
+static void t3_reset_prepare(struct pci_dev *pdev)
+{
+	t3_gate_close(pci_get_drvdata(pdev));
+}
+
+static void t3_reset_done(struct pci_dev *pdev)
+{
+	t3_gate_open(pci_get_drvdata(pdev));
+}
+
+static pci_ers_result_t t3_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	struct t3_device *tdev = pci_get_drvdata(pdev);
+
+	switch (state) {
+	case pci_channel_io_normal:
+		/* Nothing was lost but one access; the spaces concerned say so themselves. */
+		t3_watch_now(tdev);
+		return PCI_ERS_RESULT_CAN_RECOVER;
+	case pci_channel_io_frozen:
+		t3_gate_close(tdev);
+		return PCI_ERS_RESULT_NEED_RESET;
+	default:
+		t3_gate_fail(tdev);
+		return PCI_ERS_RESULT_DISCONNECT;
+	}
+}
+
+static pci_ers_result_t t3_mmio_enabled(struct pci_dev *pdev)
+{
+	return PCI_ERS_RESULT_RECOVERED;
+}
+
+static pci_ers_result_t t3_slot_reset(struct pci_dev *pdev)
+{
+	struct t3_device *tdev = pci_get_drvdata(pdev);
+
+	pci_restore_state(pdev);
+	pci_save_state(pdev);
+	if (t3_hw_answers(tdev))
+		return PCI_ERS_RESULT_RECOVERED;
+	t3_gate_fail(tdev);
+	return PCI_ERS_RESULT_DISCONNECT;
+}
+
+/* Also at the end of a recovery that did not close the gate. */
+static void t3_error_resume(struct pci_dev *pdev)
+{
+	struct t3_device *tdev = pci_get_drvdata(pdev);
+
+	if (READ_ONCE(tdev->away))
+		t3_gate_open(tdev);
+}
+
+const struct pci_error_handlers t3_error_handlers = {
+	.error_detected = t3_error_detected,
+	.mmio_enabled = t3_mmio_enabled,
+	.slot_reset = t3_slot_reset,
+	.resume = t3_error_resume,
+	.reset_prepare = t3_reset_prepare,
+	.reset_done = t3_reset_done,
+};
+
+/* No job in a ring, no packet that is not answered: user space is frozen already. */
+static bool t3_pm_at_rest(struct t3_device *tdev)
+{
+	bool rest;
+
+	if (t3_hw_lock(tdev))
+		return true; /* gone */
+	rest = t3_queues_idle(tdev) && t3_slots_idle(tdev);
+	t3_hw_unlock(tdev);
+	return rest;
+}
+
+static int t3_pm_rest(struct t3_device *tdev)
+{
+	ktime_t deadline = ktime_add_us(ktime_get(), T3_REST_US);
+
+	while (!t3_pm_at_rest(tdev)) {
+		if (ktime_after(ktime_get(), deadline)) {
+			drm_warn(&tdev->drm, "jobs or packets do not end: no suspend\n");
+			return -EBUSY;
+		}
+		usleep_range(500, 1000);
+	}
+	return 0;
+}
+
+static void t3_pm_hold(struct t3_device *tdev)
+{
+	if (t3_hw_lock(tdev))
+		return;
+	t3_queues_pause(tdev);
+	t3_hw_unlock(tdev);
+}
+
+static void t3_pm_release(struct t3_device *tdev)
+{
+	if (t3_hw_lock(tdev))
+		return;
+	t3_queues_resume(tdev);
+	t3_hw_unlock(tdev);
+}
+
+/* Jobs that are not in a ring stay where they are. */
+static int t3_pm_stop(struct t3_device *tdev)
+{
+	int ret;
+
+	t3_pm_hold(tdev);
+	ret = t3_pm_rest(tdev);
+	if (ret)
+		t3_pm_release(tdev);
+	else
+		t3_gate_close(tdev);
+	return ret;
+}
+
+/* Nothing saves memory whose power goes. */
+static int t3_pm_lose_power(struct t3_device *tdev)
+{
+	if (t3_mem_available(tdev) != tdev->caps.memory_size) {
+		drm_warn(&tdev->drm, "device memory is in use: no suspend that loses it\n");
+		return -EBUSY;
+	}
+	return t3_pm_stop(tdev);
+}
+
+static int t3_pm_suspend(struct device *dev)
+{
+	struct t3_device *tdev = dev_get_drvdata(dev);
+
+	return pm_suspend_via_firmware() ? t3_pm_lose_power(tdev) : t3_pm_stop(tdev);
+}
+
+static int t3_pm_hibernate(struct device *dev)
+{
+	return t3_pm_lose_power(dev_get_drvdata(dev));
+}
+
+static int t3_pm_resume(struct device *dev)
+{
+	struct t3_device *tdev = dev_get_drvdata(dev);
+
+	t3_gate_open(tdev);
+	t3_pm_release(tdev);
+	return 0;
+}
+
+const struct dev_pm_ops t3_pm_ops = {
+	.suspend = pm_sleep_ptr(t3_pm_suspend),
+	.resume = pm_sleep_ptr(t3_pm_resume),
+	.freeze = pm_sleep_ptr(t3_pm_hibernate),
+	.thaw = pm_sleep_ptr(t3_pm_resume),
+	.poweroff = pm_sleep_ptr(t3_pm_hibernate),
+	.restore = pm_sleep_ptr(t3_pm_resume),
+};

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The watchdog: while there are spaces or queues it looks from time to time at what an
+ * interrupt should have told, and whether the device is still the one that was started.
+ */
+#include <linux/module.h>
+
+#include "t3_queue.h"
+#include "t3_space.h"
+
+static unsigned int poll_ms = 1000;
+module_param(poll_ms, uint, 0644);
+MODULE_PARM_DESC(poll_ms,
+		 "Look for lost interrupts and a lost device so often, in ms (1000; 0: never)");
+
+static bool t3_watch_needed(struct t3_device *tdev)
+{
+	u32 i;
+
+	for (i = 0; i < T3_ENABLE_WORDS; i++)
+		if (READ_ONCE(tdev->enable[i]))
+			return true;
+	for (i = 0; i < T3_MAX_QUEUES; i++)
+		if (READ_ONCE(tdev->queues[i]))
+			return true;
+	return false;
+}
+
+/* A space or queue has come. */
+void t3_watch_start(struct t3_device *tdev)
+{
+	unsigned int ms = READ_ONCE(poll_ms);
+
+	if (ms)
+		queue_delayed_work(system_wq, &tdev->watch, msecs_to_jiffies(ms));
+}
+
+/* Any context. */
+void t3_watch_now(struct t3_device *tdev)
+{
+	mod_delayed_work(system_wq, &tdev->watch, 0);
+}
+
+static void t3_watch_function(struct t3_device *tdev)
+{
+	lockdep_assert_held(&tdev->admin_lock);
+	if (!t3_hw_answers(tdev)) {
+		t3_hw_gone(tdev);
+	} else if (t3_hw_was_reset(tdev)) {
+		drm_err(&tdev->drm, "the function was reset by somebody else\n");
+		t3_hw_restart(tdev, "reset by somebody else", NULL);
+	} else {
+		t3_irq_poll(tdev);
+	}
+}
+
+static void t3_watch_work(struct work_struct *work)
+{
+	struct t3_device *tdev = container_of(work, struct t3_device, watch.work);
+
+	if (!t3_hw_lock(tdev)) {
+		t3_watch_function(tdev);
+		t3_hw_unlock(tdev);
+	}
+	if (READ_ONCE(tdev->dead)) {
+		t3_gate_zap(tdev);
+		return;
+	}
+	if (xchg(&tdev->dma_failed, false))
+		t3_spaces_check(tdev);
+	if (t3_watch_needed(tdev))
+		t3_watch_start(tdev);
+}
+
+void t3_watch_init(struct t3_device *tdev)
+{
+	INIT_DELAYED_WORK(&tdev->watch, t3_watch_work);
+}
+
+/* The device is dead: nothing starts it again. */
+void t3_watch_stop(struct t3_device *tdev)
+{
+	disable_delayed_work_sync(&tdev->watch);
+}

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The device is reset, loses interrupts, cannot write: by whom and to whom ever, the
+ * guilty get an error, the others go on or are told.
+ */
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "module.h"
+#include "queue.h"
+#include "raw.h"
+#include "trouble.h"
+
+#define SIZE	   65536u
+#define WAIT_MS	   10000
+#define TIMEOUT_MS 400
+#define POLL_MS	   200
+#define PATTERN	   UINT64_C(0x1122334455667788)
+#define QUEUES	   3u
+
+/* Queues in the order of their creation have these numbers in the device. */
+struct user {
+	int fd;
+	uint32_t queues[QUEUES];
+	uint32_t syncs[8];
+	struct operand a, b, c, d;
+};
+
+/* Jobs of queue 0 have a time limit, those of the others have not. */
+static void user_open(struct user *u, uint32_t rank)
+{
+	uint32_t i;
+
+	nap_ms(50); /* queues of the test before leave with their last job */
+	u->fd = open_rank(rank);
+	for (i = 0; i < QUEUES; i++) {
+		set_parameter("job_timeout_ms", i ? 0 : TIMEOUT_MS);
+		CHECK_EQ(queue_create(u->fd, 0, &u->queues[i]), 0);
+	}
+	set_parameter("job_timeout_ms", 10000);
+	for (i = 0; i < ROWS(u->syncs); i++)
+		u->syncs[i] = sync_create(u->fd);
+	operand_open(&u->a, u->fd, SIZE, 1);
+	operand_open(&u->b, u->fd, SIZE, 2);
+	operand_open(&u->c, u->fd, SIZE, 3);
+	operand_open(&u->d, u->fd, SIZE, 4);
+}
+
+static void user_close(struct user *u)
+{
+	operand_forget(&u->a);
+	operand_forget(&u->b);
+	operand_forget(&u->c);
+	operand_forget(&u->d);
+	close(u->fd);
+	set_parameter("poll_ms", 1000);
+}
+
+static struct drm_t3_command command_store(const struct operand *dst, const struct operand *src,
+					   uint32_t offset)
+{
+	return (struct drm_t3_command){
+		.type = DRM_T3_COMMAND_UPDATE,
+		.op = DRM_T3_OP_STORE,
+		.dtype = DRM_T3_I32,
+		.src = src->handle,
+		.dst = dst->handle,
+		.rows = 1,
+		.row_bytes = 1024,
+		.src_offset = offset,
+		.dst_offset = offset,
+	};
+}
+
+static void start(struct user *u, uint32_t queue, const struct drm_t3_command *command,
+		  uint32_t sync)
+{
+	CHECK_EQ(submit_one(u->fd, u->queues[queue], command, u->syncs[sync]), 0);
+}
+
+static void finish(struct user *u, uint32_t sync, int status)
+{
+	CHECK_EQ(sync_wait(u->fd, u->syncs[sync], 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(u->fd, u->syncs[sync]), status);
+}
+
+/* What the queues have in their rings when they hang: each writes a buffer of its own. */
+struct load {
+	struct drm_t3_command fill, copy, store, add;
+};
+
+static void load_start(struct user *u, struct load *load)
+{
+	uint32_t i;
+
+	for (i = 0; i < QUEUES; i++)
+		inject_hang(0, i, true);
+	load->fill = command_fill(u->a.handle, 0, 64, PATTERN);
+	load->copy = command_copy(u->b.handle, u->c.handle, 64);
+	load->store = command_store(&u->b, &u->c, 4096);
+	load->add = command_store(&u->d, &u->c, 8192);
+	load->add.op = DRM_T3_OP_ADD;
+	start(u, 0, &load->fill, 0);
+	load->fill.dst_offset = 64;
+	start(u, 0, &load->fill, 1);
+	start(u, 1, &load->copy, 2);
+	start(u, 1, &load->store, 3);
+	start(u, 2, &load->add, 4);
+	nap_ms(50); /* all of it is in the rings */
+}
+
+/* first: what the first job of queue 0 gets. Each queue goes on afterwards. */
+static void load_finish(struct user *u, struct load *load, int first)
+{
+	uint32_t i;
+
+	finish(u, 0, first);
+	for (i = 1; i < 4; i++)
+		finish(u, i, 1);
+	finish(u, 4, -ECANCELED);
+	load->fill.dst_offset = 64;
+	model_run(&load->fill, &u->a, NULL);
+	if (first == 1) {
+		load->fill.dst_offset = 0;
+		model_run(&load->fill, &u->a, NULL);
+	}
+	model_run(&load->copy, &u->b, &u->c);
+	model_run(&load->store, &u->b, &u->c);
+	for (i = 0; i < QUEUES; i++) {
+		load->fill.dst_offset = 128 * i + 256;
+		start(u, i, &load->fill, 5 + i);
+		finish(u, 5 + i, 1);
+		model_run(&load->fill, &u->a, NULL);
+	}
+	operand_check(&u->a);
+	operand_check(&u->b);
+	operand_check(&u->d); /* the ADD had not begun in truth */
+}
+
+/* ------------------------------------------------------------------- spaces */
+
+struct waiter {
+	struct raw raw;
+	pthread_t thread;
+	int result;
+};
+
+static void *wait_long(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->result = raw_wait(&w->raw, DRM_T3_WAIT_DELIVERED, 1, 1, after_ms(WAIT_MS));
+	return NULL;
+}
+
+static void waiter_open(struct waiter *w)
+{
+	struct drm_t3_segment_map segment;
+
+	raw_open(&w->raw, 0, PAGE);
+	segment = raw_segment(&w->raw);
+	CHECK_EQ(raw_map(&w->raw, &segment), 0);
+}
+
+static void waiter_start(struct waiter *w)
+{
+	waiter_open(w);
+	raw_arm(&w->raw, 1);
+	raw_fill(&w->raw, 0, 64, 7);
+	CHECK_EQ(pthread_create(&w->thread, NULL, wait_long, w), 0);
+	nap_ms(50);
+}
+
+/* The space is dead and nothing else: its buffer keeps what was there, a new one works. */
+static void waiter_check_dead(struct waiter *w)
+{
+	struct drm_t3_segment_map segment = raw_segment(&w->raw);
+	struct raw next;
+
+	CHECK_EQ(pthread_join(w->thread, NULL), 0);
+	CHECK_EQ(w->result, -ENODEV);
+	CHECK_EQ(raw_state(&w->raw), DRM_T3_SPACE_DEAD);
+	CHECK_EQ(raw_wait(&w->raw, DRM_T3_WAIT_ARMED, 1, 0, after_ms(WAIT_MS)), -ENODEV);
+	segment.segment = 1;
+	segment.offset = 1024;
+	CHECK_EQ(raw_map(&w->raw, &segment), -EIO);
+	CHECK_EQ(space_reset(w->raw.fd, w->raw.space), -EIO);
+	CHECK_EQ(*(volatile uint32_t *)w->raw.memory, 7);
+	CHECK_EQ(space_destroy(w->raw.fd, w->raw.space), 0);
+	raw_unmap(&w->raw);
+	raw_create(&next, w->raw.fd, PAGE);
+	segment = raw_segment(&next);
+	CHECK_EQ(raw_map(&next, &segment), 0);
+	raw_run_epoch(&next, 1);
+	raw_unmap(&next);
+	close(w->raw.fd);
+}
+
+/* -------------------------------------------------------------------- resets */
+
+/*
+ * The abort of a late job's queue fails, so the function is reset. The late job fails;
+ * the others are run again, but for one in progress that must not be done twice.
+ */
+static void test_reset_for_a_late_job(void **state)
+{
+	struct waiter waiter;
+	struct load load;
+	struct user u;
+
+	(void)state;
+	user_open(&u, 0);
+	set_parameter("poll_ms", 0);
+	waiter_start(&waiter);
+	load_start(&u, &load);
+	reset_behind_the_driver(0);
+	load_finish(&u, &load, -ETIME);
+	waiter_check_dead(&waiter);
+	user_close(&u);
+}
+
+/* Nobody was late: the watchdog finds it, and nobody is to blame. */
+static void test_reset_by_somebody_else(void **state)
+{
+	struct waiter waiter;
+	struct load load;
+	struct user u;
+
+	(void)state;
+	set_parameter("poll_ms", POLL_MS / 2);
+	user_open(&u, 0);
+	waiter_start(&waiter);
+	load_start(&u, &load);
+	reset_behind_the_driver(0);
+	load_finish(&u, &load, 1);
+	waiter_check_dead(&waiter);
+	user_close(&u);
+}
+
+static void test_function_level_reset(void **state)
+{
+	struct waiter waiter;
+	struct load load;
+	struct user u;
+
+	(void)state;
+	user_open(&u, 0);
+	waiter_start(&waiter);
+	load_start(&u, &load);
+	reset_by_pci(0);
+	load_finish(&u, &load, 1);
+	waiter_check_dead(&waiter);
+	user_close(&u);
+}
+
+/* Make a space and touch all of it, also when it has been reset meanwhile. */
+static void use_space(int fd, uint32_t bo)
+{
+	struct drm_t3_space_create made;
+	volatile uint8_t *page;
+	int ret;
+
+	ret = space_create(fd, bo, 1, &made);
+	if (ret) {
+		CHECK_EQ(ret, -EIO);
+		return;
+	}
+	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		    (off_t)made.doorbell_offset);
+	CHECK(page != MAP_FAILED);
+	put32(page + DRM_T3_DOORBELL_ARM, 1);
+	munmap((void *)(uintptr_t)page, PAGE);
+	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		    (off_t)made.aperture_offset);
+	CHECK(page != MAP_FAILED);
+	put32(page, 1);
+	munmap((void *)(uintptr_t)page, PAGE);
+	CHECK_EQ(space_destroy(fd, made.space), 0);
+}
+
+/* Memory that is new reads as zeros, jobs run, and what they wrote is there. */
+static void use_memory(int fd, uint32_t bo, uint64_t pattern)
+{
+	volatile uint64_t *memory = bo_map(fd, bo, PAGE);
+	struct drm_t3_command fill = command_fill(bo, 8, PAGE - 16, pattern);
+	uint32_t queue, sync = sync_create(fd), i;
+
+	for (i = 0; i < PAGE / 8; i++)
+		CHECK_EQ(memory[i], 0);
+	memory[0] = pattern;
+	CHECK_EQ(queue_create(fd, 0, &queue), 0);
+	CHECK_EQ(submit_one(fd, queue, &fill, sync), 0);
+	CHECK_EQ(sync_wait(fd, sync, 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(fd, sync), 1);
+	for (i = 0; i < PAGE / 8 - 1; i++)
+		CHECK_EQ(memory[i], pattern);
+	CHECK_EQ(memory[PAGE / 8 - 1], 0);
+	munmap((void *)(uintptr_t)memory, PAGE);
+}
+
+static void *use_all(void *arg)
+{
+	volatile bool *stop = arg;
+	uint32_t bo, round;
+	int fd;
+
+	for (round = 0; !*stop; round++) {
+		fd = open_rank(0);
+		CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
+		use_memory(fd, bo, PATTERN + round);
+		use_space(fd, bo);
+		close(fd);
+	}
+	return NULL;
+}
+
+static void test_resets_under_load(void **state)
+{
+	volatile bool stop = false;
+	pthread_t thread;
+	int round;
+
+	(void)state;
+	CHECK_EQ(pthread_create(&thread, NULL, use_all, (void *)(uintptr_t)&stop), 0);
+	for (round = 0; round < 8; round++) {
+		nap_ms(37);
+		reset_by_pci(0);
+	}
+	stop = true;
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+}
+
+/* ---------------------------------------------------------- interrupts, DMA */
+
+static void lose_interrupts(uint32_t count)
+{
+	struct t3_cmd_inject cmd = { .kind = T3_INJECT_LOSE_IRQ, .nth = 1, .count = count };
+
+	if (!count)
+		cmd.nth = 0;
+	inject(0, &cmd);
+}
+
+/* All are lost: spaces and jobs go on by the watchdog alone. */
+static void test_no_interrupt_at_all(void **state)
+{
+	struct drm_t3_command fill;
+	struct waiter w;
+	struct user u;
+	uint32_t i;
+
+	(void)state;
+	set_parameter("poll_ms", POLL_MS);
+	user_open(&u, 0);
+	waiter_open(&w);
+	lose_interrupts(1000000);
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(pthread_create(&w.thread, NULL, wait_long, &w), 0);
+		nap_ms(50);
+		raw_arm(&w.raw, i + 1);
+		raw_fill(&w.raw, 0, RAW_SEGMENT_BYTES, 7);
+		CHECK_EQ(pthread_join(w.thread, NULL), 0);
+		CHECK_EQ(w.result, 0);
+		raw_release(&w.raw, i + 1);
+		fill = command_fill(u.a.handle, 64 * i, 64, PATTERN);
+		start(&u, 1 + i % 2, &fill, i);
+		finish(&u, i, 1);
+	}
+	lose_interrupts(0);
+	raw_close(&w.raw);
+	user_close(&u);
+}
+
+/* The event area cannot be written: the owner is told nevertheless, others are not. */
+static void test_event_area_out_of_reach(void **state)
+{
+	struct t3_cmd_inject cmd = { .kind = T3_INJECT_FAIL_DMA, .nth = 1, .count = 1 };
+	struct drm_t3_fault fault;
+	struct waiter w, other;
+
+	(void)state;
+	waiter_open(&w);
+	waiter_open(&other);
+	inject(0, &cmd);
+	raw_arm(&w.raw, 1);
+	CHECK_EQ(raw_wait_fault(&w.raw, 1, &fault), -EIO);
+	CHECK_EQ(fault.kind, DRM_T3_FAULT_HOST_DMA);
+	CHECK_EQ(fault.epoch, 1);
+	CHECK_EQ(raw_state(&w.raw), DRM_T3_SPACE_FAULTED);
+	raw_run_epoch(&other.raw, 1);
+	CHECK_EQ(space_reset(w.raw.fd, w.raw.space), 0);
+	CHECK_EQ(raw_state(&w.raw), DRM_T3_SPACE_IDLE);
+	raw_run_epoch(&w.raw, 1);
+	raw_close(&w.raw);
+	raw_close(&other.raw);
+}
+
+static void test_no_trouble_in_the_kernel_log(void **state)
+{
+	(void)state;
+	check_kernel_log();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_reset_for_a_late_job),	 TEST(test_reset_by_somebody_else),
+		TEST(test_function_level_reset),	 SLOW_TEST(test_resets_under_load),
+		TEST(test_no_interrupt_at_all),		 TEST(test_event_area_out_of_reach),
+		TEST(test_no_trouble_in_the_kernel_log),
+	};
+
+	return cmocka_run_group_tests_name("recover", tests, NULL, NULL);
+}
