@@ -75,6 +75,7 @@ static_assert(PAGE_SIZE == T3_PAGE_SIZE);
 #define T3_ENABLE_WORDS (T3_MAX_SPACES / 32)
 
 struct t3_account;
+struct t3_dump;
 struct t3_job;
 struct t3_queue;
 struct t3_space;
@@ -121,6 +122,7 @@ struct t3_device {
 
 	struct delayed_work watch;
 	bool dma_failed; /* event areas may be out of date */
+	struct t3_dump *dump;
 
 	struct mutex mem_lock; /* memory_mm, memory_used, aperture_mm */
 	struct drm_mm memory_mm;
@@ -199,6 +201,11 @@ void t3_watch_init(struct t3_device *tdev);
 void t3_watch_start(struct t3_device *tdev);
 void t3_watch_now(struct t3_device *tdev);
 void t3_watch_stop(struct t3_device *tdev);
+
+/* t3_dump.c */
+int t3_dump_init(struct t3_device *tdev);
+void t3_dump_take(struct t3_device *tdev, const char *reason);
+void t3_dump_stop(struct t3_device *tdev);
 
 /* t3_pm.c */
 extern const struct pci_error_handlers t3_error_handlers;

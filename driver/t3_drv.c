@@ -146,6 +146,9 @@ static int t3_init_device(struct t3_device *tdev)
 	ret = t3_mem_init(tdev);
 	if (ret)
 		return ret;
+	ret = t3_dump_init(tdev);
+	if (ret)
+		return ret;
 	t3_watch_init(tdev);
 	ret = t3_irq_init(tdev);
 	if (ret)
@@ -192,6 +195,7 @@ static void t3_remove(struct pci_dev *pdev)
 	t3_hw_kill(tdev);
 	drm_dev_unplug(&tdev->drm);
 	t3_watch_stop(tdev);
+	t3_dump_stop(tdev);
 	t3_space_orphan_all(tdev);
 	t3_queue_orphan_all(tdev);
 	t3_bo_orphan_all(tdev);

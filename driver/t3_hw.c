@@ -216,6 +216,7 @@ int t3_reset_request(struct t3_device *tdev, const char *reason)
 	if (ret)
 		return ret;
 	drm_err(&tdev->drm, "resetting the function: %s\n", reason);
+	t3_dump_take(tdev, reason);
 	t3_hw_restart(tdev, reason, NULL);
 	t3_hw_unlock(tdev);
 	return 0;

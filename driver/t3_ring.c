@@ -328,6 +328,8 @@ static void t3_ring_recover_locked(struct t3_queue *queue, const struct t3_job *
 	int ret, failed;
 	u32 tail;
 
+	if (late)
+		t3_dump_take(tdev, "a job takes too long");
 	ret = t3_ring_abort(queue, &tail, &failed);
 	if (!ret) {
 		spin_lock_irqsave(&queue->lock, flags);
@@ -338,6 +340,7 @@ static void t3_ring_recover_locked(struct t3_queue *queue, const struct t3_job *
 	} else {
 		drm_err(&tdev->drm, "queue %u cannot be aborted: resetting the function\n",
 			queue->hw_id);
+		t3_dump_take(tdev, "a queue cannot be aborted");
 		t3_hw_restart(tdev, "a queue cannot be aborted", late);
 	}
 }

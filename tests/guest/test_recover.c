@@ -32,6 +32,7 @@ static void user_open(struct user *u, uint32_t rank)
 	uint32_t i;
 
 	nap_ms(50); /* queues of the test before leave with their last job */
+	coredump_discard();
 	u->fd = open_rank(rank);
 	for (i = 0; i < QUEUES; i++) {
 		set_parameter("job_timeout_ms", i ? 0 : TIMEOUT_MS);
@@ -54,6 +55,7 @@ static void user_close(struct user *u)
 	operand_forget(&u->d);
 	close(u->fd);
 	set_parameter("poll_ms", 1000);
+	coredump_discard();
 }
 
 static struct drm_t3_command command_store(const struct operand *dst, const struct operand *src,
@@ -395,6 +397,53 @@ static void test_event_area_out_of_reach(void **state)
 	raw_close(&other.raw);
 }
 
+/* ------------------------------------------------------------------ coredump */
+
+static void check_line(const char *dump, const char *line)
+{
+	if (!strstr(dump, line))
+		guest_fail(__FILE__, __LINE__, "no '%s' in: %.2000s", line, dump);
+}
+
+/* The first failure is kept, whatever comes behind it. */
+static void test_coredump_of_the_first_failure(void **state)
+{
+	struct drm_t3_command fill;
+	struct waiter waiter;
+	struct user u;
+	uint32_t i;
+	char *dump;
+
+	(void)state;
+	user_open(&u, 0);
+	waiter_open(&waiter);
+	raw_arm(&waiter.raw, 1);
+	raw_fill(&waiter.raw, 0, 8, 7);
+	CHECK(!coredump_read());
+	for (i = 0; i < 2; i++) {
+		inject_hang(0, 0, true);
+		fill = command_fill(u.a.handle, 4096, 64 + 64 * i, PATTERN);
+		start(&u, 0, &fill, i);
+		finish(&u, i, -ETIME);
+		nap_ms(100);
+	}
+	dump = coredump_read();
+	CHECK(dump);
+	check_line(dump, "T3 devcoredump 1\nreason a job takes too long\n");
+	check_line(dump, "\nregister ID 0x0 0x57483354\n");
+	check_line(dump, "\ncounter 0 ");
+	check_line(dump, "\nqueue 0 priority 0 state 1 head 0 tail 1 head 0 tail 1\n"
+			 "job 1 done 0 of 1\n"
+			 "step 2 op 0 dtype 0 rows 1 row_bytes 64 src 0x1122334455667788 dst ");
+	check_line(dump, "\nspace 0 state 3 epoch 1 ");
+	check_line(dump, "\nsegment 0 kind 1 word 0x0 tiles 4 tracked 0\n");
+	CHECK(!strstr(dump, "truncated"));
+	free(dump);
+	raw_close(&waiter.raw);
+	user_close(&u);
+	CHECK(!coredump_read());
+}
+
 static void test_no_trouble_in_the_kernel_log(void **state)
 {
 	(void)state;
@@ -404,10 +453,10 @@ static void test_no_trouble_in_the_kernel_log(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_reset_for_a_late_job),	 TEST(test_reset_by_somebody_else),
-		TEST(test_function_level_reset),	 SLOW_TEST(test_resets_under_load),
-		TEST(test_no_interrupt_at_all),		 TEST(test_event_area_out_of_reach),
-		TEST(test_no_trouble_in_the_kernel_log),
+		TEST(test_reset_for_a_late_job),	  TEST(test_reset_by_somebody_else),
+		TEST(test_function_level_reset),	  SLOW_TEST(test_resets_under_load),
+		TEST(test_no_interrupt_at_all),		  TEST(test_event_area_out_of_reach),
+		TEST(test_coredump_of_the_first_failure), TEST(test_no_trouble_in_the_kernel_log),
 	};
 
 	return cmocka_run_group_tests_name("recover", tests, NULL, NULL);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 
 #include "t3_hw.h"
 #include "trouble.h"
+
+#define COREDUMPS    "/sys/class/devcoredump"
+#define COREDUMP_MAX (1u << 20)
 
 /* 0 or a negative errno. */
 static int write_text(const char *path, const char *text)
@@ -68,4 +72,79 @@ int sleep_and_wake(const char *how, const char *level)
 	ret = write_text("/sys/power/state", how);
 	CHECK_EQ(write_text("/sys/power/pm_test", "none"), 0);
 	return ret;
+}
+
+static bool coredump_next(DIR *dir, char *path, size_t size)
+{
+	struct dirent *entry;
+
+	do {
+		entry = readdir(dir);
+		if (!entry)
+			return false;
+	} while (strncmp(entry->d_name, "devcd", 5));
+	snprintf(path, size, COREDUMPS "/%.40s/data", entry->d_name);
+	return true;
+}
+
+static char *read_all(const char *path)
+{
+	char *text = calloc(1, COREDUMP_MAX);
+	size_t length = 0;
+	ssize_t got;
+	int fd;
+
+	CHECK(text);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0);
+	do {
+		got = read(fd, text + length, COREDUMP_MAX - 1 - length);
+		CHECK(got >= 0);
+		length += (size_t)got;
+	} while (got);
+	close(fd);
+	CHECK(length < COREDUMP_MAX - 1);
+	return text;
+}
+
+char *coredump_read(void)
+{
+	char path[128], second[128], *text = NULL;
+	DIR *dir = opendir(COREDUMPS);
+
+	CHECK(dir);
+	if (coredump_next(dir, path, sizeof(path))) {
+		CHECK(!coredump_next(dir, second, sizeof(second)));
+		text = read_all(path);
+	}
+	closedir(dir);
+	return text;
+}
+
+static uint32_t coredump_ask_to_go(void)
+{
+	DIR *dir = opendir(COREDUMPS);
+	uint32_t found = 0;
+	char path[128];
+	int ret;
+
+	CHECK(dir);
+	while (coredump_next(dir, path, sizeof(path))) {
+		ret = write_text(path, "x");
+		CHECK(ret == 0 || ret == -ENOENT || ret == -ENODEV);
+		found++;
+	}
+	closedir(dir);
+	return found;
+}
+
+/* The kernel takes them away a little later. */
+void coredump_discard(void)
+{
+	int64_t deadline = after_ms(2000);
+
+	while (coredump_ask_to_go()) {
+		CHECK(now_ns() < deadline);
+		nap_ms(5);
+	}
 }

@@ -19,4 +19,9 @@ void reset_by_pci(uint32_t rank);
  */
 int sleep_and_wake(const char *how, const char *level);
 
+/* Text of the only device coredump, NULL: there is none; free() it. */
+char *coredump_read(void);
+/* Forget those that there are. */
+void coredump_discard(void);
+
 #endif /* T3_GUEST_TROUBLE_H */
