@@ -79,7 +79,7 @@ static void t3_dump_header(struct t3_device *tdev, struct seq_buf *text, const c
 	seq_buf_printf(text, "driver %u.%u\n", T3_DRIVER_MAJOR, T3_DRIVER_MINOR);
 	seq_buf_printf(text, "device %s rank %u ranks %u version %#x resets %u\n",
 		       dev_name(tdev->drm.dev), tdev->caps.rank, tdev->caps.ranks,
-		       tdev->caps.version, tdev->resets);
+		       tdev->caps.version, atomic_read(&tdev->resets));
 }
 
 static void t3_dump_all_registers(struct t3_device *tdev, struct seq_buf *text)

@@ -390,8 +390,8 @@ static void test_reset(void **state)
 	CHECK_EQ(raw_state(&raw), DRM_T3_SPACE_DEAD);
 	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_TRACKED, 1, 1, after_ms(WAIT_MS)), -ENODEV);
 	CHECK_EQ(sync_wait(u.fd, u.sync, 0, WAIT_MS), 0);
-	CHECK_EQ(sync_status(u.fd, u.sync), -ENODEV);
-	debugfs_expect(debugfs_read(0, "queues"), "queue=0 * state=LOST *");
+	CHECK_EQ(sync_status(u.fd, u.sync), 1);
+	queues_with("queue=0 * state=IDLE *");
 	debugfs_expect(debugfs_read(0, "spaces"), "space=0 * state=* epoch=* in_flight=*");
 	raw_close(&raw);
 	user_close(&u);
