@@ -130,6 +130,7 @@ static struct file *t3_grant_file(const struct drm_t3_grant_export *args)
 	kref_init(&grant->ref);
 	grant->segment_mask = args->segment_mask;
 	grant->op_mask = args->op_mask;
+	grant->rank_mask = args->rank_mask;
 	filp = anon_inode_getfile("[t3-grant]", &t3_grant_fops, grant, O_RDWR);
 	if (IS_ERR(filp))
 		t3_grant_put(grant);
@@ -169,8 +170,9 @@ int t3_grant_export_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	struct t3_space *space;
 	int ret;
 
-	if (args->flags || args->pad || !args->segment_mask || !args->op_mask ||
-	    args->op_mask >= BIT(T3_OP_COUNT))
+	if (args->flags || !args->segment_mask || !args->op_mask ||
+	    args->op_mask >= BIT(T3_OP_COUNT) ||
+	    args->rank_mask >= BIT_ULL(to_t3_device(drm)->caps.ranks))
 		return -EINVAL;
 	space = t3_space_lookup(file, args->space);
 	if (!space)

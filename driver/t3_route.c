@@ -46,12 +46,14 @@ static int t3_import_check(const struct t3_space *source, const struct t3_grant 
 		return -ENOENT;
 	if (!grant->owner)
 		return -EOWNERDEAD;
-	if (grant->bound)
-		return -EBUSY;
 	to = &grant->owner->tdev->caps;
 	if (from->fabric_id != to->fabric_id)
 		return -EXDEV;
-	return from->rank == to->rank ? -EHOSTUNREACH : 0;
+	if (grant->rank_mask && !(grant->rank_mask & BIT(from->rank)))
+		return -EACCES;
+	if (from->rank == to->rank)
+		return -EHOSTUNREACH;
+	return grant->bound ? -EBUSY : 0;
 }
 
 static bool t3_route_exists(const struct t3_space *source, const struct t3_space *owner, u32 index)

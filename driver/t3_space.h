@@ -51,6 +51,7 @@ struct t3_grant {
 	struct t3_space *owner; /* holds a reference; NULL: revoked or owner gone */
 	u64 segment_mask;
 	u32 op_mask;
+	u32 rank_mask; /* 0: any rank may import it */
 	u32 handle; /* of the owner, for REVOKE */
 	u32 index; /* in the owner's import table */
 	bool bound; /* imported, once and for ever */

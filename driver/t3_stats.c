@@ -26,8 +26,9 @@ static_assert(sizeof(struct drm_t3_fault) == sizeof(struct t3_fault_record));
 	(DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX | DRM_T3_FEATURE_MULTI | \
 	 DRM_T3_FEATURE_BLOCKS | DRM_T3_FEATURE_BYTES | DRM_T3_FEATURE_QUEUES)
 
-#define T3_DRIVER_FEATURES                                                          \
-	(DRM_T3_FEATURE_LIMITS | DRM_T3_FEATURE_HOST | DRM_T3_FEATURE_PRIME)
+#define T3_DRIVER_FEATURES                                                       \
+	(DRM_T3_FEATURE_LIMITS | DRM_T3_FEATURE_HOST | DRM_T3_FEATURE_PRIME | \
+	 DRM_T3_FEATURE_RANKS)
 
 union t3_answer {
 	struct drm_t3_device_info info;

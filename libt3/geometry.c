@@ -17,14 +17,23 @@ uint32_t t3_dtype_bytes(uint32_t dtype)
 	case DRM_T3_F16:
 	case DRM_T3_BF16:
 		return 2;
+	case DRM_T3_U8:
+	case DRM_T3_I8:
+		return 1;
 	default:
 		return 0;
 	}
 }
 
+/* Bytes are stored only. */
+static bool op_valid(const struct t3_segment_desc *d)
+{
+	return d->op <= (t3_dtype_bytes(d->dtype) == 1 ? DRM_T3_OP_STORE : DRM_T3_OP_MAX);
+}
+
 static bool enums_valid(const struct t3_segment_desc *d)
 {
-	return d->segment < T3_SEGMENTS && d->op <= DRM_T3_OP_MAX && d->dtype <= DRM_T3_BF16 &&
+	return d->segment < T3_SEGMENTS && op_valid(d) && t3_dtype_bytes(d->dtype) &&
 	       d->init <= DRM_T3_INIT_IDENTITY && d->updates >= 1 && d->updates <= MAX_UPDATES;
 }
 

@@ -5,7 +5,17 @@
 int t3_grant_export(struct t3_space *space, uint64_t segment_mask, uint32_t op_mask, int *fd,
 		    uint32_t *grant)
 {
-	struct drm_t3_grant_export arg = { .segment_mask = segment_mask, .op_mask = op_mask };
+	return t3_grant_export_to(space, 0, segment_mask, op_mask, fd, grant);
+}
+
+int t3_grant_export_to(struct t3_space *space, uint32_t rank_mask, uint64_t segment_mask,
+		       uint32_t op_mask, int *fd, uint32_t *grant)
+{
+	struct drm_t3_grant_export arg = {
+		.segment_mask = segment_mask,
+		.op_mask = op_mask,
+		.rank_mask = rank_mask,
+	};
 	int ret;
 
 	if (!space || !fd || !grant || !segment_mask || !op_mask)

@@ -82,7 +82,7 @@ const char *t3_op_name(uint32_t op)
 
 const char *t3_dtype_name(uint32_t dtype)
 {
-	static const char *const names[] = { "i32", "f32", "f16", "bf16" };
+	static const char *const names[] = { "i32", "f32", "f16", "bf16", "u8", "i8" };
 
 	return NAME(names, dtype);
 }

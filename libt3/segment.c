@@ -11,7 +11,7 @@ static int map(struct t3_space *space, const struct t3_segment_desc *desc, uint3
 	uint64_t bit;
 	int ret;
 
-	if (!space || !target)
+	if (!space || !target || !target->import_count != !target->imports)
 		return -EINVAL;
 	ret = t3_desc_check(desc);
 	if (ret)
@@ -33,6 +33,9 @@ static int map(struct t3_space *space, const struct t3_segment_desc *desc, uint3
 	arg.target_segment = target->segment;
 	arg.target_row = target->row;
 	arg.target_col = target->col;
+	arg.block_tiles = target->block_tiles;
+	arg.import_count = target->import_count;
+	arg.imports = (uintptr_t)target->imports;
 	ret = t3_ioctl(space->fd, DRM_IOCTL_T3_SEGMENT_MAP, &arg);
 	if (ret)
 		return ret;

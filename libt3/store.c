@@ -13,6 +13,15 @@ typedef uint16_t any16 __attribute__((aligned(1), may_alias));
 typedef uint32_t any32 __attribute__((aligned(1), may_alias));
 typedef uint64_t any64 __attribute__((aligned(1), may_alias));
 
+static inline void put8(volatile void *dst, uint8_t value)
+{
+#ifdef __x86_64__
+	__asm__ volatile("movb %b1, %0" : "=m"(*(volatile uint8_t *)dst) : "q"(value));
+#else
+	*(volatile uint8_t *)dst = value;
+#endif
+}
+
 static inline void put16(volatile void *dst, uint16_t value)
 {
 #ifdef __x86_64__
@@ -76,6 +85,18 @@ static void store_even(volatile unsigned char *dst, const unsigned char *src, si
 		put16(dst, *(const any16 *)src);
 }
 
+/* Any dst and bytes, for segments of bytes: an odd byte at either end is a store alone. */
+static void store_bytes(volatile unsigned char *dst, const unsigned char *src, size_t bytes)
+{
+	size_t first = bytes && ((uintptr_t)dst & 1);
+
+	if (first)
+		put8(dst, *src);
+	store_even(dst + first, src + first, (bytes - first) & ~(size_t)1);
+	if ((bytes - first) & 1)
+		put8(dst + bytes - 1, src[bytes - 1]);
+}
+
 int t3_store(volatile void *dst, const void *src, size_t bytes)
 {
 	if (!dst || !src || ((uintptr_t)dst | bytes) & 1)
@@ -100,7 +121,7 @@ int t3_store_run(const struct t3_view *view, uint32_t row, uint32_t col, const v
 	for (; bytes; bytes -= part, col += part, from += part, to += part) {
 		part = t3_tile_room(&view->desc, col);
 		part = part < bytes ? part : bytes;
-		store_even(to, from, part);
+		store_bytes(to, from, part);
 	}
 	return 0;
 }
@@ -131,7 +152,7 @@ int t3_store_tile(const struct t3_view *view, uint64_t index, const void *src, s
 		return ret;
 	to = view->base + tile.offset;
 	for (i = 0; i < tile.rows; i++, to += view->desc.pitch, from += src_pitch)
-		store_even(to, from, tile.row_bytes);
+		store_bytes(to, from, tile.row_bytes);
 	return 0;
 }
 

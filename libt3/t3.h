@@ -118,9 +118,30 @@ enum t3_device_counter {
 
 /*
  * Allocate zeroed device memory; size is rounded up to pages.
- * Errors: -EINVAL size 0 or above the device's memory; -ENOSPC no room.
+ * Errors: -EINVAL size 0 or above the device's memory; -ENOSPC no room; -EDQUOT above the
+ * limit of an open file (t3_device_info()).
  */
 T3_API int t3_buffer_create(struct t3_device *dev, uint64_t size, struct t3_buffer **buffer);
+/*
+ * The same of the machine's memory, for jobs that copy and fill; no space is made of it.
+ * Errors: as above; -EOPNOTSUPP the device's DMA is not coherent.
+ */
+T3_API int t3_buffer_create_host(struct t3_device *dev, uint64_t size, struct t3_buffer **buffer);
+/*
+ * Get a dma-buf of it, for other processes and devices; close it when it is passed on.
+ * Errors: -EMFILE.
+ */
+T3_API int t3_buffer_export(const struct t3_buffer *buffer, int *fd);
+/*
+ * Make a buffer of a dma-buf: the same one on the same device, else an operand of jobs
+ * as a host buffer is. fd stays the caller's. Import a dma-buf once for each device, as
+ * the first destroy of several ends them all.
+ * Errors: -EBADF; -EINVAL no dma-buf; -EXDEV device memory of another fabric;
+ * -EOPNOTSUPP its owner does not give it to this device; -ENODEV the owner has gone.
+ */
+T3_API int t3_buffer_import(struct t3_device *dev, int fd, struct t3_buffer **buffer);
+/* Its GEM handle, for ioctls of one's own. It stays the buffer's. 0: NULL. */
+T3_API uint32_t t3_buffer_handle(const struct t3_buffer *buffer);
 /* Unmap and free it, after the spaces and stagings that use it. NULL is fine. */
 T3_API void t3_buffer_destroy(struct t3_buffer *buffer);
 /*
@@ -187,6 +208,10 @@ struct t3_target {
 	uint32_t segment; /* index in the target's space */
 	uint32_t row;
 	uint32_t col;
+	/* Those of minor 1 (t3_device_info(): features MULTI, BLOCKS); else 0. */
+	uint32_t block_tiles;	 /* dma: tiles sent together, 0 .. 256, 0 is 1 */
+	uint32_t import_count;	 /* further imports: each store or tile goes to all */
+	const uint32_t *imports; /* NULL when import_count is 0 */
 };
 
 /* A tile: its first row and byte in the segment, and its size, ragged or not. */
@@ -256,12 +281,18 @@ struct t3_import_info {
  */
 T3_API int t3_grant_export(struct t3_space *space, uint64_t segment_mask, uint32_t op_mask, int *fd,
 			   uint32_t *grant);
+/*
+ * The same for spaces of some ranks alone: bit rank of rank_mask; 0: any rank.
+ * Errors: as above; -EINVAL a rank that the fabric does not have.
+ */
+T3_API int t3_grant_export_to(struct t3_space *space, uint32_t rank_mask, uint64_t segment_mask,
+			      uint32_t op_mask, int *fd, uint32_t *grant);
 /* When it returns, nothing of that importer is applied any more. Errors: -ENOENT. */
 T3_API int t3_grant_revoke(struct t3_space *space, uint32_t grant);
 /*
  * Bind a grant to this space, which sends. info may be NULL. fd stays the caller's.
  * Errors: -EBADF; -EINVAL not a grant; -EXDEV another fabric; -EHOSTUNREACH no link
- * to that rank; -EBUSY imported already, or not idle; -ENOSPC tables full;
+ * to that rank; -EACCES not for this rank; -EBUSY imported already, or not idle; -ENOSPC tables full;
  * -EOWNERDEAD revoked, or the owner has gone.
  */
 T3_API int t3_grant_import(struct t3_space *space, int fd, uint32_t *import,
@@ -356,7 +387,8 @@ T3_API void t3_store64(volatile void *dst, uint64_t value);
 /*
  * Tracked stores of bytes that lie in one row of one tile: aligned 8-byte moves,
  * 4 and 2 at ragged ends, each byte once, in rising order. src needs no alignment.
- * Errors: -EINVAL dst or bytes is odd.
+ * Errors: -EINVAL dst or bytes is odd: only segments of bytes take that, and
+ * t3_store_run() and t3_store_tile() know what a segment is of.
  */
 T3_API int t3_store(volatile void *dst, const void *src, size_t bytes);
 /*

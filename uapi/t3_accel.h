@@ -527,8 +527,9 @@ struct drm_t3_segment_staging {
  * The fd is O_CLOEXEC. It may be passed to other processes and be imported
  * once. Closing it without an import drops the grant.
  *
- * Errors: -ENOENT; -EINVAL empty mask, or an op that does not exist; -EMFILE, -ENFILE no
- * file; -ENOSPC the space has space_imports grants.
+ * Errors: -ENOENT; -EINVAL empty mask, an op that does not exist, or a rank that the
+ * fabric does not have; -EMFILE, -ENFILE no file; -ENOSPC the space has space_imports
+ * grants.
  */
 struct drm_t3_grant_export {
 	/** @space: handle of the space that receives */
@@ -543,8 +544,8 @@ struct drm_t3_grant_export {
 	__u32 grant;
 	/** @fd: out */
 	__s32 fd;
-	/** @pad: MBZ */
-	__u32 pad;
+	/** @rank_mask: bit rank: whose spaces may import it; 0: any rank's (minor 2) */
+	__u32 rank_mask;
 };
 
 /**
@@ -571,8 +572,8 @@ struct drm_t3_grant_revoke {
  * The grant is bound to this device's rank and this space's generation.
  *
  * Errors: -ENOENT space; -EBADF; -EINVAL fd is not a grant; -EXDEV another
- * fabric; -EHOSTUNREACH no link to that rank (or the own device); -EBUSY
- * imported already, or the space is armed; -ENOSPC tables full (what was revoked
+ * fabric; -EHOSTUNREACH no link to that rank (or the own device); -EACCES the grant is
+ * not for this device's rank; -EBUSY imported already, or the space is armed; -ENOSPC tables full (what was revoked
  * counts until T3_GRANT_RELEASE); -EOWNERDEAD revoked or the owner has gone.
  */
 struct drm_t3_grant_import {

@@ -34,6 +34,9 @@ static void test_export_wrong_arguments(void **state)
 		BAD(drm_t3_grant_export, op_mask, 0x10, EINVAL),
 		BAD(drm_t3_grant_export, op_mask, 0x80000001, EINVAL),
 		BAD(drm_t3_grant_export, segment_mask, 0, EINVAL),
+		BAD(drm_t3_grant_export, rank_mask, 1u << 4, EINVAL), /* four ranks */
+		BAD(drm_t3_grant_export, rank_mask, 1u << 31 | 1, EINVAL),
+		BAD(drm_t3_grant_export, rank_mask, ~0u, EINVAL),
 	};
 	struct drm_t3_grant_export good = { .op_mask = 0xf, .segment_mask = ~0ull };
 	struct raw raw;
@@ -43,7 +46,6 @@ static void test_export_wrong_arguments(void **state)
 	good.space = raw.space;
 	check_deviations(raw.fd, DRM_IOCTL_T3_GRANT_EXPORT, &good, rows, ROWS(rows));
 	CHECK_MBZ(raw.fd, DRM_IOCTL_T3_GRANT_EXPORT, &good, drm_t3_grant_export, flags);
-	CHECK_MBZ(raw.fd, DRM_IOCTL_T3_GRANT_EXPORT, &good, drm_t3_grant_export, pad);
 	CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_GRANT_EXPORT, &good), 0);
 	CHECK(good.grant);
 	CHECK_EQ(fcntl(good.fd, F_GETFD), FD_CLOEXEC);
@@ -178,6 +180,49 @@ static void test_import_once(void **state)
 	close(fd);
 	raw_close(&third);
 	close_pair(&p);
+}
+
+static int export_for(const struct raw *raw, uint32_t rank_mask, int *fd)
+{
+	struct drm_t3_grant_export arg = {
+		.space = raw->space,
+		.op_mask = 0xf,
+		.segment_mask = 1,
+		.rank_mask = rank_mask,
+	};
+	int ret = call(raw->fd, DRM_IOCTL_T3_GRANT_EXPORT, &arg);
+
+	*fd = arg.fd;
+	return ret;
+}
+
+/* Who is refused has used nothing up. */
+static void test_for_some_ranks(void **state)
+{
+	static const struct {
+		uint32_t mask;
+		int from0, from2;
+	} rows[] = {
+		{ 0x4, -EACCES, 0 }, { 0x1, 0, -EACCES },	{ 0x5, 0, -EBUSY },
+		{ 0, 0, -EBUSY },    { 0x2, -EACCES, -EACCES }, { 0xf, 0, -EBUSY },
+	};
+	struct raw target, source[2];
+	size_t i;
+	int fd;
+
+	(void)state;
+	raw_open(&target, 1, PAGE);
+	raw_open(&source[0], 0, PAGE);
+	raw_open(&source[1], 2, PAGE);
+	for (i = 0; i < ROWS(rows); i++) {
+		CHECK_EQ(export_for(&target, rows[i].mask, &fd), 0);
+		CHECK_EQ(raw_import(&source[0], fd, NULL), rows[i].from0);
+		CHECK_EQ(raw_import(&source[1], fd, NULL), rows[i].from2);
+		close(fd);
+	}
+	raw_close(&source[1]);
+	raw_close(&source[0]);
+	raw_close(&target);
 }
 
 static void test_no_link(void **state)
@@ -379,6 +424,7 @@ int main(void)
 		TEST(test_revoke_wrong_arguments),
 		TEST(test_import_wrong_arguments),
 		TEST(test_import_once),
+		TEST(test_for_some_ranks),
 		TEST(test_no_link),
 		TEST(test_import_of_what_is_gone),
 		TEST(test_import_and_release_need_an_idle_space),

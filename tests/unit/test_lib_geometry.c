@@ -126,7 +126,8 @@ static void check_knows_each_limit(void **state)
 	ACCEPTED(op, DRM_T3_OP_MAX);
 	REFUSED(op, DRM_T3_OP_MAX + 1);
 	ACCEPTED(dtype, DRM_T3_BF16);
-	REFUSED(dtype, DRM_T3_BF16 + 1);
+	REFUSED(dtype, DRM_T3_I8 + 1);
+	REFUSED(dtype, UINT32_MAX);
 	REFUSED(init, 2);
 	REFUSED(updates, 0);
 	ACCEPTED(updates, 64);
@@ -147,6 +148,24 @@ static void check_knows_each_limit(void **state)
 	REFUSED(tile_row_bytes, 14);
 	REFUSED(tile_row_bytes, 48); /* above the row */
 	REFUSED(offset, UINT64_MAX - 3);
+}
+
+/* Any numbers, and no arithmetic. */
+static void bytes_are_only_stored(void **state)
+{
+	struct t3_segment_desc desc = plain;
+
+	(void)state;
+	for (desc.dtype = DRM_T3_U8; desc.dtype <= DRM_T3_I8; desc.dtype++) {
+		desc.offset = 67;
+		desc.row_bytes = 43;
+		desc.pitch = 47;
+		desc.tile_row_bytes = 7;
+		desc.op = DRM_T3_OP_STORE;
+		assert_int_equal(t3_desc_check(&desc), 0);
+		for (desc.op = DRM_T3_OP_ADD; desc.op <= DRM_T3_OP_MAX; desc.op++)
+			assert_int_equal(t3_desc_check(&desc), -EINVAL);
+	}
 }
 
 static void a_tile_holds_at_most_a_mebibyte(void **state)
@@ -174,7 +193,10 @@ static void element_sizes(void **state)
 	assert_int_equal(t3_dtype_bytes(DRM_T3_F32), 4);
 	assert_int_equal(t3_dtype_bytes(DRM_T3_F16), 2);
 	assert_int_equal(t3_dtype_bytes(DRM_T3_BF16), 2);
-	assert_int_equal(t3_dtype_bytes(4), 0);
+	assert_int_equal(t3_dtype_bytes(DRM_T3_U8), 1);
+	assert_int_equal(t3_dtype_bytes(DRM_T3_I8), 1);
+	assert_int_equal(t3_dtype_bytes(DRM_T3_I8 + 1), 0);
+	assert_int_equal(t3_dtype_bytes(UINT32_MAX), 0);
 }
 
 int main(void)
@@ -184,6 +206,7 @@ int main(void)
 		cmocka_unit_test(tiles_cover_the_segment),
 		cmocka_unit_test(locate_refuses_what_is_outside),
 		cmocka_unit_test(check_knows_each_limit),
+		cmocka_unit_test(bytes_are_only_stored),
 		cmocka_unit_test(a_tile_holds_at_most_a_mebibyte),
 		cmocka_unit_test(element_sizes),
 	};

@@ -103,6 +103,55 @@ static void buffers(void **state)
 	t3_buffer_destroy(NULL);
 }
 
+static void host_buffers(void **state)
+{
+	struct t3_buffer *host = NULL;
+
+	(void)state;
+	assert_int_equal(t3_buffer_create_host(dev, 5000, &host), 0);
+	assert_int_equal(ASKED(drm_t3_bo_create)->flags, DRM_T3_BO_HOST);
+	assert_int_equal(ASKED(drm_t3_bo_create)->size, 5000);
+	assert_int_equal(t3_buffer_size(host), 8192);
+	assert_int_equal(t3_buffer_handle(host), 11);
+	assert_int_equal(t3_buffer_handle(NULL), 0);
+	t3_buffer_destroy(host);
+	assert_int_equal(t3_buffer_create_host(NULL, 1, &host), -EINVAL);
+	assert_int_equal(t3_buffer_create_host(dev, 0, &host), -EINVAL);
+	kernel.error = EDQUOT;
+	assert_int_equal(t3_buffer_create_host(dev, 1, &host), -EDQUOT);
+}
+
+/* A memfd has a size as a dma-buf has. */
+static void shared_buffers(void **state)
+{
+	const struct drm_prime_handle *asked = ASKED(drm_prime_handle);
+	struct t3_buffer *other = NULL;
+	int fd = -1;
+
+	(void)state;
+	assert_int_equal(t3_buffer_export(buffer, &fd), 0);
+	assert_int_equal(fd, 79);
+	assert_int_equal(asked->handle, 11);
+	assert_int_equal(asked->flags, DRM_CLOEXEC | DRM_RDWR);
+	assert_int_equal(t3_buffer_export(buffer, NULL), -EINVAL);
+	assert_int_equal(t3_buffer_export(NULL, &fd), -EINVAL);
+	fd = memfd_create("dma-buf", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(fd, 12288), 0);
+	assert_int_equal(t3_buffer_import(dev, fd, &other), 0);
+	assert_int_equal(asked->fd, fd);
+	assert_int_equal(t3_buffer_handle(other), 12);
+	assert_int_equal(t3_buffer_size(other), 12288);
+	t3_buffer_destroy(other);
+	kernel.error = EXDEV;
+	assert_int_equal(t3_buffer_import(dev, fd, &other), -EXDEV);
+	kernel.calls = 0;
+	assert_int_equal(t3_buffer_import(dev, -1, &other), -EBADF);
+	assert_int_equal(t3_buffer_import(NULL, fd, &other), -EINVAL);
+	assert_int_equal(t3_buffer_import(dev, fd, NULL), -EINVAL);
+	assert_int_equal(kernel.calls, 0);
+	close(fd);
+}
+
 /* -------------------------------------------------------------------- spaces */
 
 static void spaces_map_their_pages(void **state)
@@ -171,6 +220,32 @@ static void segments_pass_every_field(void **state)
 	assert_int_equal(t3_unmap(space, 5), 0);
 	assert_int_equal(ASKED(drm_t3_segment_unmap)->space, 21);
 	assert_int_equal(ASKED(drm_t3_segment_unmap)->segment, 5);
+}
+
+static void segments_of_several_targets(void **state)
+{
+	const struct drm_t3_segment_map *map = ASKED(drm_t3_segment_map);
+	const uint32_t imports[] = { 42, 43 };
+	struct t3_target many = target;
+
+	(void)state;
+	assert_int_equal(t3_dma_map(space, &desc, &many), 0);
+	assert_int_equal(map->block_tiles | map->import_count | map->imports, 0);
+	many.block_tiles = 3;
+	many.import_count = 2;
+	many.imports = imports;
+	assert_int_equal(t3_dma_map(space, &desc, &many), 0);
+	assert_int_equal(map->import, 41);
+	assert_int_equal(map->block_tiles, 3);
+	assert_int_equal(map->import_count, 2);
+	assert_ptr_equal(map->imports, imports);
+	kernel.calls = 0;
+	many.imports = NULL;
+	assert_int_equal(t3_dma_map(space, &desc, &many), -EINVAL);
+	many.imports = imports;
+	many.import_count = 0;
+	assert_int_equal(t3_dma_map(space, &desc, &many), -EINVAL);
+	assert_int_equal(kernel.calls, 0);
 }
 
 static void bad_segments_do_not_reach_the_kernel(void **state)
@@ -243,8 +318,13 @@ static void grants(void **state)
 	assert_int_equal(t3_grant_export(space, 1ull << 63, 2, &fd, &grant), 0);
 	assert_int_equal(ASKED(drm_t3_grant_export)->segment_mask, 1ull << 63);
 	assert_int_equal(ASKED(drm_t3_grant_export)->op_mask, 2);
+	assert_int_equal(ASKED(drm_t3_grant_export)->rank_mask, 0);
 	assert_int_equal(fd, 77);
 	assert_int_equal(grant, 31);
+	assert_int_equal(t3_grant_export_to(space, 0x81, 4, 8, &fd, &grant), 0);
+	assert_int_equal(ASKED(drm_t3_grant_export)->rank_mask, 0x81);
+	assert_int_equal(ASKED(drm_t3_grant_export)->segment_mask, 4);
+	assert_int_equal(ASKED(drm_t3_grant_export)->op_mask, 8);
 	assert_int_equal(t3_grant_export(space, 0, 2, &fd, &grant), -EINVAL);
 	assert_int_equal(t3_grant_export(space, 1, 0, &fd, &grant), -EINVAL);
 	assert_int_equal(t3_grant_export(space, 1, 1, NULL, &grant), -EINVAL);
@@ -302,8 +382,11 @@ int main(void)
 		T3_TEST(info_clears_what_is_not_answered),
 		T3_TEST(an_empty_list_is_no_error),
 		T3_TEST(buffers),
+		T3_TEST(host_buffers),
+		T3_TEST(shared_buffers),
 		T3_TEST(spaces_map_their_pages),
 		T3_TEST(segments_pass_every_field),
+		T3_TEST(segments_of_several_targets),
 		T3_TEST(bad_segments_do_not_reach_the_kernel),
 		T3_TEST(staging),
 		T3_TEST(aperture_views_stay_inside),

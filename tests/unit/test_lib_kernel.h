@@ -75,6 +75,10 @@ static void answer(unsigned long request, void *arg)
 		a->rank = 2;
 		a->segment_mask = 6;
 		a->op_mask = 3;
+	} else if (request == DRM_IOCTL_PRIME_HANDLE_TO_FD) {
+		((struct drm_prime_handle *)arg)->fd = 79;
+	} else if (request == DRM_IOCTL_PRIME_FD_TO_HANDLE) {
+		((struct drm_prime_handle *)arg)->handle = 12;
 	} else if (request == DRM_IOCTL_T3_SPACE_WAIT_FD) {
 		((struct drm_t3_space_wait_fd *)arg)->fd = 78;
 	} else if (request == DRM_IOCTL_T3_SPACE_STATS) {

@@ -31,7 +31,7 @@ static volatile struct record {
 } records[RECORDS];
 static volatile uint32_t count;
 
-/* Width of "mov reg, r/m" (0x89) by its prefixes. */
+/* Width of "mov reg, r/m" (0x89, bytes: 0x88) by its prefixes. */
 static uint32_t decode(const unsigned char *code)
 {
 	bool operand = false, wide = false;
@@ -40,6 +40,8 @@ static uint32_t decode(const unsigned char *code)
 		operand = true;
 	if ((*code & 0xf0) == 0x40)
 		wide = *code++ & 8;
+	if (*code == 0x88)
+		return 1;
 	if (*code != 0x89)
 		return 0;
 	return wide ? 8 : operand ? 2 : 4;
@@ -254,13 +256,13 @@ static void check_all_tiles(const struct t3_segment_desc *desc, uint32_t base)
 
 static void ragged_tiles(void **state)
 {
-	static const uint32_t dtypes[] = { DRM_T3_F32, DRM_T3_BF16 };
+	static const uint32_t dtypes[] = { DRM_T3_F32, DRM_T3_BF16, DRM_T3_U8 };
 	struct t3_segment_desc desc;
 	size_t i;
 
 	(void)state;
 	watch();
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 3; i++) {
 		desc = make_desc(dtypes[i], 7, 13, 0, 3, 5);
 		check_all_tiles(&desc, 0);
 		desc = make_desc(dtypes[i], 7, 13, 1, 2, 3);
@@ -272,6 +274,8 @@ static void ragged_tiles(void **state)
 	}
 	desc = make_desc(DRM_T3_F16, 3, 11, 1, 2, 7);
 	check_all_tiles(&desc, 2);
+	desc = make_desc(DRM_T3_I8, 9, 31, 4, 4, 13);
+	check_all_tiles(&desc, 3);
 }
 
 /* Runs of any place and length split at tile edges. */
@@ -294,6 +298,32 @@ static void runs_in_a_row(void **state)
 			check_tiles(&view);
 			assert_int_equal(bytes_stored(), bytes);
 			assert_memory_equal(area + 6 + desc.pitch + col, run, bytes);
+		}
+	}
+}
+
+/* The same of bytes, where every place and length is right. */
+static void runs_of_bytes(void **state)
+{
+	struct t3_segment_desc desc = make_desc(DRM_T3_U8, 3, 29, 2, 2, 11);
+	uint32_t col, bytes, skew;
+	struct t3_view view;
+	unsigned char run[64];
+
+	(void)state;
+	watch();
+	fill(run, sizeof(run));
+	for (skew = 0; skew < 3; skew++) {
+		assert_int_equal(t3_view_memory(area + 8 + skew, &desc, &view), 0);
+		for (col = 0; col <= desc.row_bytes; col++) {
+			for (bytes = 0; bytes <= desc.row_bytes - col; bytes++) {
+				clear();
+				assert_int_equal(t3_store_run(&view, 1, col, run, bytes), 0);
+				check_records(1);
+				check_tiles(&view);
+				assert_int_equal(bytes_stored(), bytes);
+				assert_memory_equal(area + 8 + skew + desc.pitch + col, run, bytes);
+			}
 		}
 	}
 }
@@ -370,6 +400,7 @@ int main(void)
 		cmocka_unit_test(odd_bytes_are_refused),
 		cmocka_unit_test(ragged_tiles),
 		cmocka_unit_test(runs_in_a_row),
+		cmocka_unit_test(runs_of_bytes),
 		cmocka_unit_test(runs_outside_are_refused),
 		cmocka_unit_test(views_check_their_segment),
 		cmocka_unit_test(staged_tiles_equal_stored_ones),

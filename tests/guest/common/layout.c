@@ -139,7 +139,7 @@ STRUCT(drm_t3_segment_staging, SEGMENT_STAGING_FIELDS, 40);
 	F(T, flags, 16, 4) \
 	F(T, grant, 20, 4) \
 	F(T, fd, 24, 4) \
-	F(T, pad, 28, 4)
+	F(T, rank_mask, 28, 4)
 STRUCT(drm_t3_grant_export, GRANT_EXPORT_FIELDS, 32);
 
 #define GRANT_REVOKE_FIELDS(F, T) \

@@ -299,6 +299,7 @@ static const struct deviation bad_grant_export[] = {
 	BAD(drm_t3_grant_export, op_mask, 1u << 4 | 1, EINVAL),
 	BAD(drm_t3_grant_export, op_mask, ~0u, EINVAL),
 	BAD(drm_t3_grant_export, segment_mask, 0, EINVAL),
+	BAD(drm_t3_grant_export, rank_mask, ~0u, EINVAL),
 	BAD(drm_t3_grant_export, space, 0, ENOENT),
 };
 
@@ -388,7 +389,9 @@ const struct row abi_rows[DRM_T3_IOCTL_COUNT] = {
 	    .older = { 80 }),
 	ROW(SEGMENT_UNMAP, segment_unmap, FLAGS_AND_PAD(drm_t3_segment_unmap)),
 	ROW(SEGMENT_STAGING, segment_staging, FLAGS_AND_PAD(drm_t3_segment_staging)),
-	ROW(GRANT_EXPORT, grant_export, FLAGS_AND_PAD(drm_t3_grant_export), .at_target = true),
+	ROW(GRANT_EXPORT, grant_export, .at_target = true,
+	    .zero = { ZERO(drm_t3_grant_export, flags),
+		      NAMED(drm_t3_grant_export, rank_mask, 0xf) }), /* the ranks there are */
 	ROW(GRANT_REVOKE, grant_revoke, FLAGS_AND_PAD(drm_t3_grant_revoke), .at_target = true),
 	ROW(GRANT_IMPORT, grant_import,
 	    .zero = { ZERO(drm_t3_grant_import, flags), ZERO(drm_t3_grant_import, pad),

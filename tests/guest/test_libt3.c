@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+/* What libt3 adds to its ioctls: bytes, several targets, blocks, host and shared buffers. */
+#include "memory.h"
+#include "t3.h"
+
+#define SIZE	 16384u
+#define TARGETS	 2u
+#define DEADLINE t3_deadline(10000000000)
+
+struct end {
+	struct t3_device *dev;
+	struct t3_buffer *buffer;
+	struct t3_space *space;
+	unsigned char *memory;
+};
+
+static void end_open(struct end *end, uint32_t rank)
+{
+	void *ptr;
+
+	CHECK_EQ(t3_device_open(guest_node(rank), &end->dev), 0);
+	CHECK_EQ(t3_buffer_create(end->dev, SIZE, &end->buffer), 0);
+	CHECK_EQ(t3_space_create(end->dev, end->buffer, 256, &end->space), 0);
+	CHECK_EQ(t3_buffer_map(end->buffer, &ptr), 0);
+	end->memory = ptr;
+}
+
+static void end_close(struct end *end)
+{
+	CHECK_EQ(t3_space_destroy(end->space), 0);
+	t3_buffer_destroy(end->buffer);
+	t3_device_close(end->dev);
+}
+
+/* 7 rows of 29 elements, padded to 37, tiles of 3 x 11. */
+static struct t3_segment_desc ragged(uint32_t dtype, uint32_t op)
+{
+	uint32_t size = t3_dtype_bytes(dtype);
+
+	return (struct t3_segment_desc){
+		.op = op,
+		.dtype = dtype,
+		.updates = 1,
+		.rows = 7,
+		.row_bytes = 29 * size,
+		.pitch = 37 * size,
+		.tile_rows = 3,
+		.tile_row_bytes = 11 * size,
+		.offset = 3 * size,
+	};
+}
+
+static void fill(unsigned char *image, uint32_t seed)
+{
+	uint32_t i;
+
+	for (i = 0; i < 4096; i++)
+		image[i] = (unsigned char)(i * 13 + seed);
+}
+
+static void store_all(const struct end *end, const struct t3_segment_desc *desc,
+		      const unsigned char *image)
+{
+	struct t3_view view;
+	struct t3_tile tile;
+	uint64_t i;
+
+	CHECK_EQ(t3_view_aperture(end->space, desc, &view), 0);
+	for (i = 0; i < t3_desc_tiles(desc); i++) {
+		CHECK_EQ(t3_desc_tile(desc, i, &tile), 0);
+		CHECK_EQ(t3_store_tile(&view, i, image + tile.offset, desc->pitch), 0);
+	}
+}
+
+static void check_rows(const struct end *end, const struct t3_segment_desc *desc,
+		       const unsigned char *image)
+{
+	uint32_t row;
+
+	for (row = 0; row < desc->rows; row++)
+		CHECK_EQ(memcmp(end->memory + desc->offset + row * desc->pitch,
+				image + row * desc->pitch, desc->row_bytes),
+			 0);
+}
+
+static void test_bytes(void **state)
+{
+	struct t3_segment_desc desc;
+	unsigned char image[4096];
+	struct end end;
+	uint32_t epoch;
+
+	(void)state;
+	for (epoch = 1; epoch <= 2; epoch++) {
+		end_open(&end, 0);
+		desc = ragged(epoch == 1 ? DRM_T3_U8 : DRM_T3_I8, DRM_T3_OP_STORE);
+		fill(image, epoch);
+		CHECK_EQ(t3_local_map(end.space, &desc), 0);
+		CHECK_EQ(t3_arm(end.space, epoch), 0);
+		store_all(&end, &desc, image);
+		CHECK_EQ(t3_wait(end.space, epoch, 0, T3_DELIVERED, DEADLINE), 0);
+		check_rows(&end, &desc, image);
+		end_close(&end);
+	}
+}
+
+/* One source between two targets: each block of tiles goes to both. */
+static void join(struct end *source, struct end *target, uint32_t *import)
+{
+	uint32_t grant;
+	int fd;
+
+	CHECK_EQ(t3_grant_export_to(target->space, 1u << 1, 1, 1u << DRM_T3_OP_ADD, &fd, &grant),
+		 0);
+	CHECK_EQ(t3_grant_import(source->space, fd, import, NULL), 0);
+	close(fd);
+}
+
+static void run_epoch(struct end *source, struct end *targets, const struct t3_segment_desc *desc)
+{
+	unsigned char image[4096];
+	uint32_t i;
+
+	fill(image, 5);
+	for (i = 0; i < TARGETS; i++)
+		CHECK_EQ(t3_arm(targets[i].space, 1), 0);
+	CHECK_EQ(t3_arm(source->space, 1), 0);
+	CHECK_EQ(t3_wait_armed(source->space, 1, DEADLINE), 0);
+	store_all(source, desc, image);
+	CHECK_EQ(t3_wait(source->space, 1, 0, T3_DELIVERED, DEADLINE), 0);
+	for (i = 0; i < TARGETS; i++) {
+		CHECK_EQ(t3_wait(targets[i].space, 1, 0, T3_DELIVERED, DEADLINE), 0);
+		check_rows(&targets[i], desc, image);
+	}
+}
+
+static void check_several_targets(bool dma)
+{
+	struct t3_segment_desc desc = ragged(DRM_T3_I32, DRM_T3_OP_ADD);
+	struct t3_target target = { .op = DRM_T3_OP_ADD, .import_count = TARGETS - 1 };
+	struct end source, targets[TARGETS];
+	uint32_t imports[TARGETS], i;
+
+	end_open(&source, 1);
+	for (i = 0; i < TARGETS; i++) {
+		end_open(&targets[i], 2 * i);
+		CHECK_EQ(t3_local_map(targets[i].space, &desc), 0);
+		join(&source, &targets[i], &imports[i]);
+	}
+	target.import = imports[0];
+	target.imports = &imports[1];
+	target.block_tiles = dma ? 4 : 0;
+	if (!dma)
+		desc.op = 0;
+	CHECK_EQ(dma ? t3_dma_map(source.space, &desc, &target)
+		     : t3_remote_map(source.space, &desc, &target),
+		 0);
+	run_epoch(&source, targets, &desc);
+	end_close(&source);
+	for (i = 0; i < TARGETS; i++)
+		end_close(&targets[i]);
+}
+
+static void test_several_targets(void **state)
+{
+	(void)state;
+	check_several_targets(true);
+	check_several_targets(false);
+}
+
+static void test_rank_rights(void **state)
+{
+	struct end target, source;
+	uint32_t grant, import;
+	int fd;
+
+	(void)state;
+	end_open(&target, 1);
+	end_open(&source, 0);
+	CHECK_EQ(t3_grant_export_to(target.space, 1u << 31, 1, 1, &fd, &grant), -EINVAL);
+	CHECK_EQ(t3_grant_export_to(target.space, 1u << 2, 1, 1, &fd, &grant), 0);
+	CHECK_EQ(t3_grant_import(source.space, fd, &import, NULL), -EACCES);
+	close(fd);
+	end_close(&source);
+	end_close(&target);
+}
+
+static void test_host_and_shared_buffers(void **state)
+{
+	struct t3_buffer *host, *shared, *same;
+	struct drm_t3_command command;
+	struct end end, peer;
+	void *ptr, *peer_ptr;
+	uint32_t queue;
+	int fd;
+
+	(void)state;
+	end_open(&end, 0);
+	end_open(&peer, 1);
+	CHECK_EQ(t3_buffer_create_host(end.dev, SIZE, &host), 0);
+	CHECK_EQ(t3_buffer_map(host, &ptr), 0);
+	memset(ptr, 0x77, SIZE);
+	CHECK_EQ(t3_buffer_export(host, &fd), 0);
+	CHECK_EQ(t3_buffer_import(peer.dev, fd, &shared), 0);
+	CHECK_EQ(t3_buffer_size(shared), SIZE);
+	CHECK_EQ(t3_buffer_import(end.dev, fd, &same), 0);
+	CHECK_EQ(t3_buffer_handle(same), t3_buffer_handle(host));
+	close(fd);
+	CHECK_EQ(queue_create(t3_device_fd(peer.dev), 0, &queue), 0);
+	command = command_copy(t3_buffer_handle(peer.buffer), t3_buffer_handle(shared), SIZE);
+	run_command(t3_device_fd(peer.dev), queue, &command);
+	CHECK_EQ(peer.memory[SIZE - 1], 0x77);
+	CHECK_EQ(t3_buffer_map(shared, &peer_ptr), 0);
+	CHECK_EQ(memcmp(peer_ptr, ptr, SIZE), 0);
+	t3_buffer_destroy(same); /* the one handle of both */
+	t3_buffer_destroy(host);
+	command = command_fill(t3_buffer_handle(shared), 0, SIZE, 0x1234);
+	run_command(t3_device_fd(peer.dev), queue, &command);
+	CHECK_EQ(*(volatile uint64_t *)peer_ptr, 0x1234);
+	t3_buffer_destroy(shared);
+	end_close(&peer);
+	end_close(&end);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_bytes),
+		TEST(test_several_targets),
+		TEST(test_rank_rights),
+		TEST(test_host_and_shared_buffers),
+	};
+
+	return cmocka_run_group_tests_name("libt3", tests, NULL, NULL);
+}
