@@ -121,6 +121,7 @@ struct t3_device {
 	wait_queue_head_t back; /* not away, or dead */
 
 	struct delayed_work watch;
+	struct delayed_work bus_timeout;
 	bool dma_failed; /* event areas may be out of date */
 	struct t3_dump *dump;
 
@@ -210,6 +211,9 @@ void t3_dump_stop(struct t3_device *tdev);
 /* t3_pm.c */
 extern const struct pci_error_handlers t3_error_handlers;
 extern const struct dev_pm_ops t3_pm_ops;
+
+void t3_pm_init(struct t3_device *tdev);
+void t3_pm_stop(struct t3_device *tdev);
 
 /* t3_admin.c */
 int t3_admin_locked(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args,

@@ -150,6 +150,7 @@ static int t3_init_device(struct t3_device *tdev)
 	if (ret)
 		return ret;
 	t3_watch_init(tdev);
+	t3_pm_init(tdev);
 	ret = t3_irq_init(tdev);
 	if (ret)
 		return ret;
@@ -194,6 +195,7 @@ static void t3_remove(struct pci_dev *pdev)
 	t3_space_disable_all(tdev);
 	t3_hw_kill(tdev);
 	drm_dev_unplug(&tdev->drm);
+	t3_pm_stop(tdev);
 	t3_watch_stop(tdev);
 	t3_dump_stop(tdev);
 	t3_space_orphan_all(tdev);

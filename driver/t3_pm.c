@@ -9,13 +9,38 @@
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
+#include <linux/module.h>
 #include <linux/pm.h>
 #include <linux/suspend.h>
 
 #include "t3_queue.h"
 #include "t3_space.h"
 
+static unsigned int bus_timeout_ms = 65000; /* the PCI core waits for 60 s at most */
+module_param(bus_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(bus_timeout_ms,
+		 "Give the device up when its bus has not recovered from an error after so long, in ms (65000)");
+
 #define T3_REST_US (500 * USEC_PER_MSEC) /* how long what is in flight may take */
+
+/* The PCI core tells nobody when it fails; users must not wait for ever. */
+static void t3_bus_timeout(struct work_struct *work)
+{
+	struct t3_device *tdev = container_of(work, struct t3_device, bus_timeout.work);
+
+	t3_gate_fail(tdev);
+}
+
+void t3_pm_init(struct t3_device *tdev)
+{
+	INIT_DELAYED_WORK(&tdev->bus_timeout, t3_bus_timeout);
+}
+
+/* The device is dead. */
+void t3_pm_stop(struct t3_device *tdev)
+{
+	disable_delayed_work_sync(&tdev->bus_timeout);
+}
 
 static void t3_reset_prepare(struct pci_dev *pdev)
 {
@@ -38,6 +63,8 @@ static pci_ers_result_t t3_error_detected(struct pci_dev *pdev, pci_channel_stat
 		return PCI_ERS_RESULT_CAN_RECOVER;
 	case pci_channel_io_frozen:
 		t3_gate_close(tdev);
+		queue_delayed_work(system_wq, &tdev->bus_timeout,
+				   msecs_to_jiffies(READ_ONCE(bus_timeout_ms)));
 		return PCI_ERS_RESULT_NEED_RESET;
 	default:
 		t3_gate_fail(tdev);
@@ -67,6 +94,7 @@ static void t3_error_resume(struct pci_dev *pdev)
 {
 	struct t3_device *tdev = pci_get_drvdata(pdev);
 
+	cancel_delayed_work_sync(&tdev->bus_timeout);
 	if (READ_ONCE(tdev->away))
 		t3_gate_open(tdev);
 }
@@ -123,7 +151,7 @@ static void t3_pm_release(struct t3_device *tdev)
 }
 
 /* Jobs that are not in a ring stay where they are. */
-static int t3_pm_stop(struct t3_device *tdev)
+static int t3_pm_quiesce(struct t3_device *tdev)
 {
 	int ret;
 
@@ -143,14 +171,14 @@ static int t3_pm_lose_power(struct t3_device *tdev)
 		drm_warn(&tdev->drm, "device memory is in use: no suspend that loses it\n");
 		return -EBUSY;
 	}
-	return t3_pm_stop(tdev);
+	return t3_pm_quiesce(tdev);
 }
 
 static int t3_pm_suspend(struct device *dev)
 {
 	struct t3_device *tdev = dev_get_drvdata(dev);
 
-	return pm_suspend_via_firmware() ? t3_pm_lose_power(tdev) : t3_pm_stop(tdev);
+	return pm_suspend_via_firmware() ? t3_pm_lose_power(tdev) : t3_pm_quiesce(tdev);
 }
 
 static int t3_pm_hibernate(struct device *dev)

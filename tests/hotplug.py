@@ -48,7 +48,39 @@ await 2
 ACPI = """
 await 1; await 2; job
 job --iters 100000 >/tmp/job & sleep 1; kill -0 $! && echo "job runs"
-await 1; wait; cat /tmp/job; await 2; job
+wait; cat /tmp/job; await 1; await 2; job
+"""
+
+# One whose device is pulled out: with mappings, a thread that waits, a job that hangs.
+REMOVAL = """
+removal || echo "user failed"
+await 2; job
+"""
+
+# Bus errors that the port reports: of one access, and fatal ones, whose recovery resets
+# the link and with it the function.
+AER = """
+await_log() { until dmesg | grep -q "$1"; do sleep 0.1; done; }
+await_log "device recovery successful" && echo "first recovered"
+job
+dmesg -c >/dev/null
+await_log "device recovery successful" && echo "second recovered"
+job
+"""
+
+# With ACPI's hot-plug the link of QEMU's port does not come back: the driver gives the
+# device up, and the administrator looks for it again.
+LOST = """
+echo 2000 >/sys/module/t3/parameters/bus_timeout_ms
+(
+	until dmesg | grep -q "does not answer any more"; do sleep 0.1; done
+	sleep 2
+	echo 1 >/sys/bus/pci/devices/0000:02:00.0/remove
+	sleep 1
+	echo 1 >/sys/bus/pci/rescan
+) &
+removal || echo "user failed"
+job
 """
 
 # The guest takes the slot's power away; the host has nothing to do but to plug in.
@@ -152,11 +184,54 @@ def unplug(guest):
     guest.qmp.wait_event("DEVICE_DELETED")
 
 
+def remove(guest):
+    guest.qmp.command("qom-set", path="t3-1", property="removed", value=True)
+
+
+# The job ends before the slot knows of it.
 def pull_out(guest):
     guest.expect("job runs")
-    guest.qmp.command("qom-set", path="t3-1", property="removed", value=True)
-    unplug(guest)
+    remove(guest)
     guest.expect("job failed")
+    unplug(guest)
+
+
+def hang_job(guest):
+    guest.expect("user ready")
+    guest.qmp.command("qom-set", path="/objects/f0", property="inject",
+                      value="hang-queue rank=1 queue=0")
+    guest.expect("job hangs")
+
+
+def bus_error(guest, error):
+    guest.qmp.command("human-monitor-command",
+                      **{"command-line": f"pcie_aer_inject_error t3-1 {error}"})
+
+
+def lose_bus(guest):
+    hang_job(guest)
+    bus_error(guest, "DLP")
+    guest.expect("user told")
+    guest.expect("user done")
+
+
+def hang_and_pull_out(guest):
+    hang_job(guest)
+    remove(guest)
+    guest.expect("user told")
+    guest.qmp.command("device_del", id="t3-1")
+    guest.expect("node gone")
+    guest.qmp.wait_event("DEVICE_DELETED")
+    guest.qmp.command("device_add", driver="t3", id="t3-1", bus="rp1", fabric="/objects/f0",
+                      rank=1)
+    guest.expect("user done")
+
+
+def recover_from(error, line):
+    def inject(guest):
+        bus_error(guest, error)
+        guest.expect(line)
+    return inject
 
 
 def scenario(script, options, steps):
@@ -183,14 +258,24 @@ def passes(guest):
     guest.expect("job passed")
 
 
+NO_ACPI = ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
+
 SCENARIOS = [
     (ACPI, [], [("acpi-unplug", unplug), ("acpi-plug", plug), ("job-after-plug", passes),
                 ("surprise-removal-ends-the-job", pull_out),
                 ("plug-again", plug), ("job-after-removal", passes),
                 ("clean-end", Guest.end)]),
-    (NATIVE, ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"],
+    (NATIVE, NO_ACPI,
      [("native-power-off-unplugs", lambda guest: guest.expect("devices 1")),
       ("native-plug", plug), ("native-job-after-plug", passes), ("native-clean-end", Guest.end)]),
+    (REMOVAL, [], [("pulled-out-under-a-user", hang_and_pull_out),
+                   ("job-after-pull", passes), ("pulled-out-clean-end", Guest.end)]),
+    (LOST, [], [("bus-is-lost-under-a-user", lose_bus), ("job-after-rescan", passes),
+                ("lost-bus-clean-end", Guest.end)]),
+    (AER, NO_ACPI, [("bus-error-of-one-access", recover_from("POISON_TLP", "first recovered")),
+               ("job-after-bus-error", passes),
+               ("fatal-bus-error", recover_from("DLP", "second recovered")),
+               ("job-after-fatal-bus-error", passes), ("bus-error-clean-end", Guest.end)]),
     (MOVE, ["-device", "edu"],
      [("bars-move-under-a-job", lambda guest: guest.expect("job runs")),
       ("job-after-moves", passes), ("moves-clean-end", Guest.end)]),

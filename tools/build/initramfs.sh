@@ -70,7 +70,7 @@ add_programs() {
 		strip -g -o "$root/usr/bin/${program##*/}" "$program"
 		programs+=("$program")
 	done
-	for test in "$T3_BUILD"/guest/test_*; do
+	for test in "$T3_BUILD"/guest/test_* "$T3_BUILD"/guest/removal; do
 		[ -x "$test" ] && [ -f "$test" ] || continue
 		case $test in *.[od]) continue ;; esac
 		strip -g -o "$root/usr/lib/t3/tests/${test##*/}" "$test"

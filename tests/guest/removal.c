@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A user of rank 1 whose device is pulled out, and comes again. It says what it sees,
+ * line by line; tests/hotplug.py acts. Ends with status 0 when all was as it should be.
+ */
+#include <dirent.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "queue.h"
+#include "raw.h"
+
+#define RANK	    1
+#define LONG_MS	    60000
+#define HANG_MS	    300
+#define SLOW_JOB_MS 20
+
+struct user {
+	struct raw raw;
+	pthread_t thread;
+	int wait_fd;
+	int result; /* of the thread that waits */
+	uint32_t queue, sync;
+	int fence; /* of the job that hangs */
+	struct operand operand;
+};
+
+static void say(const char *line)
+{
+	puts(line);
+	fflush(stdout);
+}
+
+static void *wait_long(void *arg)
+{
+	struct user *u = arg;
+
+	u->result = raw_wait(&u->raw, DRM_T3_WAIT_DELIVERED, 1, 1, after_ms(LONG_MS));
+	return NULL;
+}
+
+static void user_open(struct user *u)
+{
+	struct drm_t3_space_wait_fd wait_fd = { .segment_mask = 1 };
+	struct drm_t3_segment_map segment;
+
+	raw_open(&u->raw, RANK, PAGE);
+	segment = raw_segment(&u->raw);
+	CHECK_EQ(raw_map(&u->raw, &segment), 0);
+	wait_fd.space = u->raw.space;
+	CHECK_EQ(call(u->raw.fd, DRM_IOCTL_T3_SPACE_WAIT_FD, &wait_fd), 0);
+	u->wait_fd = wait_fd.fd;
+	raw_arm(&u->raw, 1);
+	raw_fill(&u->raw, 0, 64, 7);
+	CHECK_EQ(pthread_create(&u->thread, NULL, wait_long, u), 0);
+	operand_open(&u->operand, u->raw.fd, PAGE, 1);
+	CHECK_EQ(queue_create(u->raw.fd, 0, &u->queue), 0);
+	u->sync = sync_create(u->raw.fd);
+}
+
+/* Jobs, one after the other, until the host makes one hang. */
+static void run_into_hang(struct user *u)
+{
+	struct drm_t3_command fill = command_fill(u->operand.handle, 0, 64, 1);
+	int ret;
+
+	do {
+		nap_ms(SLOW_JOB_MS);
+		CHECK_EQ(submit_one(u->raw.fd, u->queue, &fill, u->sync), 0);
+		ret = sync_wait(u->raw.fd, u->sync, 0, HANG_MS);
+	} while (!ret);
+	CHECK_EQ(ret, -ETIME);
+	u->fence = sync_export(u->raw.fd, u->sync);
+	CHECK_EQ(sync_file_status(u->fence), 0);
+}
+
+/* Before the driver leaves, which may be much later. */
+static void check_told(struct user *u)
+{
+	struct pollfd fence = { .fd = u->fence, .events = POLLIN };
+	struct pollfd poller = { .fd = u->wait_fd, .events = POLLIN };
+	struct drm_t3_query query = { 0 };
+	uint32_t handle;
+
+	CHECK_EQ(pthread_join(u->thread, NULL), 0);
+	CHECK_EQ(u->result, -ENODEV);
+	CHECK_EQ(raw_state(&u->raw), DRM_T3_SPACE_DEAD);
+	CHECK_EQ(poll(&poller, 1, 1000), 1);
+	CHECK(poller.revents & POLLHUP);
+	CHECK_EQ(poll(&fence, 1, 1000), 1);
+	CHECK_EQ(sync_file_status(u->fence), -ENODEV);
+	CHECK_EQ(call(u->raw.fd, DRM_IOCTL_T3_QUERY, &query), -ENODEV);
+	CHECK_EQ(bo_create(u->raw.fd, PAGE, &handle), -ENODEV);
+	CHECK_EQ(queue_create(u->raw.fd, 0, &handle), -ENODEV);
+	CHECK_EQ(space_reset(u->raw.fd, u->raw.space), -ENODEV);
+	nap_ms(100); /* mappings go in a work */
+	CHECK_EQ(signal_of_store(u->raw.aperture), SIGBUS);
+	CHECK_EQ(signal_of_load(u->raw.doorbell), SIGBUS);
+	CHECK_EQ(signal_of_store(u->operand.memory), SIGBUS);
+	CHECK_EQ(raw_state(&u->raw), DRM_T3_SPACE_DEAD);
+}
+
+/* The old one's files, mappings and fences are still there. */
+static void check_new_device(void)
+{
+	struct drm_t3_segment_map segment;
+	struct raw raw;
+
+	raw_open(&raw, RANK, PAGE);
+	segment = raw_segment(&raw);
+	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_run_epoch(&raw, 1);
+	raw_close(&raw);
+}
+
+static uint32_t count_nodes(void)
+{
+	DIR *dir = opendir("/dev/accel");
+	struct dirent *entry;
+	uint32_t count = 0;
+
+	CHECK(dir);
+	while ((entry = readdir(dir)))
+		count += !strncmp(entry->d_name, "accel", 5);
+	closedir(dir);
+	return count;
+}
+
+static void await_nodes(uint32_t count)
+{
+	int64_t deadline = after_ms(LONG_MS);
+
+	while (count_nodes() != count) {
+		CHECK(now_ns() < deadline);
+		nap_ms(20);
+	}
+	nap_ms(100);
+}
+
+int main(void)
+{
+	struct user u;
+
+	guest_in_child = true; /* a failed check ends the process */
+	user_open(&u);
+	say("user ready");
+	run_into_hang(&u);
+	say("job hangs");
+	check_told(&u);
+	say("user told");
+	await_nodes(1);
+	CHECK_EQ(raw_state(&u.raw), DRM_T3_SPACE_DEAD);
+	say("node gone");
+	await_nodes(2);
+	guest_forget_nodes(); /* the old one's number is in use still */
+	check_new_device();
+	CHECK_EQ(sync_file_status(u.fence), -ENODEV);
+	CHECK_EQ(raw_state(&u.raw), DRM_T3_SPACE_DEAD);
+	say("user done");
+	return 0;
+}
