@@ -195,29 +195,14 @@ int t3_command_parse(struct drm_file *file, struct t3_command *command, u32 max_
 	return command->pieces > max_pieces ? -EFBIG : 0;
 }
 
-/*
- * Whether what it writes is nothing that it reads. Of imports nobody knows what memory
- * they share with other imports.
- */
-static bool t3_command_repeatable(const struct t3_command *command)
-{
-	const struct t3_bo *src = command->src.bo, *dst = command->dst.bo;
-
-	if (command->user.type == DRM_T3_COMMAND_UPDATE && command->user.op == DRM_T3_OP_ADD)
-		return false;
-	return !src || (src != dst && (src->kind != T3_BO_IMPORT || dst->kind != T3_BO_IMPORT));
-}
-
 /* Fill as many steps as it has pieces. The first takes the buffers. */
 void t3_command_build(struct t3_command *command, struct t3_step *steps)
 {
-	bool repeatable = t3_command_repeatable(command);
 	struct t3_piece piece = {};
 	u32 i = 0;
 
 	do {
 		t3_piece_find(command, &piece);
-		steps[i].repeatable = repeatable;
 		t3_piece_describe(command, &piece, &steps[i++].descriptor);
 	} while (t3_piece_next(command, &piece));
 	steps[0].src = command->src.bo;

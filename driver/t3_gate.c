@@ -106,7 +106,7 @@ static void t3_gate_revive(struct t3_device *tdev)
 		return;
 	}
 	if (t3_hw_was_reset(tdev))
-		t3_hw_restart(tdev, "its state was lost", NULL);
+		t3_hw_restart(tdev, "it has lost its state", NULL);
 	t3_queues_resume(tdev);
 }
 

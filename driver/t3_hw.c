@@ -180,9 +180,10 @@ void t3_hw_start(struct t3_device *tdev)
 void t3_hw_restart(struct t3_device *tdev, const char *reason, const struct t3_job *late)
 {
 	lockdep_assert_held(&tdev->admin_lock);
-	tdev->outages++;
-	atomic_inc(&tdev->resets);
+	drm_err(&tdev->drm, "resetting the function: %s\n", reason);
 	trace_t3_reset(tdev, reason);
+	atomic_inc(&tdev->resets);
+	tdev->outages++;
 	t3_queues_pause(tdev);
 	t3_hw_start(tdev);
 	if (!t3_hw_answers(tdev)) {
@@ -211,11 +212,11 @@ void t3_hw_gone(struct t3_device *tdev)
  */
 int t3_reset_request(struct t3_device *tdev, const char *reason)
 {
-	int ret = t3_hw_lock(tdev);
+	int ret;
 
+	ret = t3_hw_lock(tdev);
 	if (ret)
 		return ret;
-	drm_err(&tdev->drm, "resetting the function: %s\n", reason);
 	t3_dump_take(tdev, reason);
 	t3_hw_restart(tdev, reason, NULL);
 	t3_hw_unlock(tdev);

@@ -94,7 +94,6 @@ struct t3_step {
 	struct t3_descriptor descriptor;
 	struct t3_bo *src; /* NULL: none */
 	struct t3_bo *dst;
-	bool repeatable; /* doing it twice is as good as once */
 };
 
 struct t3_job {

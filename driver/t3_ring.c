@@ -61,6 +61,7 @@ static void t3_ring_emit(struct t3_queue *queue, struct t3_job *job)
 	writel(queue->tail, queue->tdev->regs + T3_REG_QUEUE_TAIL + 4 * queue->hw_id);
 }
 
+/* In order, as far as there is room. */
 static void t3_ring_emit_all(struct t3_queue *queue)
 {
 	struct t3_job *job;
@@ -68,9 +69,12 @@ static void t3_ring_emit_all(struct t3_queue *queue)
 	lockdep_assert_held(&queue->lock);
 	if (queue->lost || queue->broken || queue->tdev->paused)
 		return;
-	list_for_each_entry(job, &queue->in_flight, node)
+	list_for_each_entry(job, &queue->in_flight, node) {
 		if (job->emitted < job->count)
 			t3_ring_emit(queue, job);
+		if (job->emitted < job->count)
+			return;
+	}
 }
 
 /* Take what has completed well, and use its room. Returns as reap does. */
@@ -169,12 +173,6 @@ static bool t3_job_pending(const struct t3_job *job)
 	return !dma_fence_is_signaled(&job->fence->base);
 }
 
-/* Steps of it that are not done are in the ring. */
-static bool t3_job_begun(const struct t3_job *job)
-{
-	return job->emitted > job->done;
-}
-
 /*
  * The ring is empty. The first job may get an error; the others go on where they were,
  * as no step of them that is not completed has been begun.
@@ -217,6 +215,29 @@ static void t3_ring_restart(struct t3_queue *queue, u32 tail, int failed,
 	t3_ring_refill(queue, tail, error);
 }
 
+static u64 t3_extent(u64 start, u64 pitch, const struct t3_descriptor *descriptor)
+{
+	return start + (descriptor->rows - 1) * pitch + descriptor->row_bytes;
+}
+
+/*
+ * Doing it twice is as good as once: nothing of what it reads is what it writes. Two
+ * addresses of the bus may be one page of the host's.
+ */
+static bool t3_step_repeatable(const struct t3_descriptor *step)
+{
+	if (step->opcode == T3_DESC_FILL)
+		return true;
+	if (step->opcode == T3_DESC_UPDATE && step->op == T3_OP_ADD)
+		return false;
+	if (step->src_kind != step->dst_kind)
+		return true;
+	if (step->src_kind == T3_LOC_HOST)
+		return false;
+	return t3_extent(step->src, step->src_pitch, step) <= step->dst ||
+	       t3_extent(step->dst, step->dst_pitch, step) <= step->src;
+}
+
 /* The function was reset under the first job: what it gets, 0 to be run again. */
 static int t3_ring_reset_verdict(struct t3_queue *queue, int status, const struct t3_job *late)
 {
@@ -224,13 +245,13 @@ static int t3_ring_reset_verdict(struct t3_queue *queue, int status, const struc
 
 	lockdep_assert_held(&queue->lock);
 	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
-	if (!job || !t3_job_begun(job))
+	if (!job || job->emitted == job->done)
 		return 0;
 	if (status > T3_DESC_OK)
 		return -EIO;
 	if (job == late)
 		return -ETIME;
-	return job->steps[job->done].repeatable ? 0 : -ECANCELED;
+	return t3_step_repeatable(&job->steps[job->done].descriptor) ? 0 : -ECANCELED;
 }
 
 static int t3_ring_create(struct t3_queue *queue)
@@ -296,7 +317,8 @@ static bool t3_ring_break(struct t3_queue *queue, const struct t3_job *late)
 	bool needed;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	needed = !queue->lost && (queue->broken || (late && t3_job_begun(late) && t3_job_pending(late)));
+	needed = !queue->lost && (queue->broken || (late && t3_job_pending(late) &&
+						    late->emitted > late->done));
 	if (needed)
 		queue->broken = true;
 	spin_unlock_irqrestore(&queue->lock, flags);
@@ -338,8 +360,6 @@ static void t3_ring_recover_locked(struct t3_queue *queue, const struct t3_job *
 	} else if (ret == -ENODEV) {
 		t3_hw_gone(tdev);
 	} else {
-		drm_err(&tdev->drm, "queue %u cannot be aborted: resetting the function\n",
-			queue->hw_id);
 		t3_dump_take(tdev, "a queue cannot be aborted");
 		t3_hw_restart(tdev, "a queue cannot be aborted", late);
 	}

@@ -47,9 +47,8 @@ static void t3_watch_function(struct t3_device *tdev)
 	if (!t3_hw_answers(tdev)) {
 		t3_hw_gone(tdev);
 	} else if (t3_hw_was_reset(tdev)) {
-		drm_err(&tdev->drm, "the function was reset by somebody else\n");
-		t3_dump_take(tdev, "reset by somebody else");
-		t3_hw_restart(tdev, "reset by somebody else", NULL);
+		t3_dump_take(tdev, "somebody else has reset it");
+		t3_hw_restart(tdev, "somebody else has reset it", NULL);
 	} else {
 		t3_irq_poll(tdev);
 	}

@@ -820,7 +820,8 @@ enum drm_t3_command_type {
  * its buffer, and all of it lies inside the buffer. Where two operands in device memory
  * overlap, bytes move in rows and pieces of at most 4096 bytes from the start upwards,
  * each read whole before it is written; elsewhere it is not said which bytes move when.
- * Host buffers and imports are operands of COPY and FILL alone. Floats follow the arithmetic of stores to a segment.
+ * Host buffers and imports are operands of COPY and FILL alone. Floats follow the
+ * arithmetic of stores to a segment.
  */
 struct drm_t3_command {
 	/** @type: enum drm_t3_command_type */
