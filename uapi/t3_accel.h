@@ -573,8 +573,9 @@ struct drm_t3_grant_revoke {
  *
  * Errors: -ENOENT space; -EBADF; -EINVAL fd is not a grant; -EXDEV another
  * fabric; -EHOSTUNREACH no link to that rank (or the own device); -EACCES the grant is
- * not for this device's rank; -EBUSY imported already, or the space is armed; -ENOSPC tables full (what was revoked
- * counts until T3_GRANT_RELEASE); -EOWNERDEAD revoked or the owner has gone.
+ * not for this device's rank; -EBUSY imported already, or the space is armed; -ENOSPC
+ * tables full (what was revoked counts until T3_GRANT_RELEASE); -EOWNERDEAD revoked or
+ * the owner has gone.
  */
 struct drm_t3_grant_import {
 	/** @space: handle of the space that sends */
