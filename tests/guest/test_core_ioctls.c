@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include <drm.h>
+
 #include "child.h"
 #include "raw.h"
 
@@ -176,6 +178,121 @@ static void test_get_unique_magic_and_names_are_refused(void **state)
 	check_refused(0, false);
 }
 
+/* -------------------------------------------------- what each of them answers */
+
+/* With an argument of zeros. 0: it works, and tells nothing of others. */
+static const struct {
+	const char *name;
+	unsigned int nr;
+	int user, root;
+} answers[] = {
+	{ "VERSION", 0x00, 0, 0 },
+	{ "GET_UNIQUE", 0x01, EACCES, EACCES },
+	{ "GET_MAGIC", 0x02, EACCES, EACCES },
+	{ "GET_IRQ_BUSID", 0x03, EINVAL, EINVAL },
+	{ "GET_MAP", 0x04, EINVAL, EINVAL },
+	{ "GET_CLIENT", 0x05, 0, 0 },
+	{ "GET_STATS", 0x06, 0, 0 },
+	{ "SET_VERSION", 0x07, EACCES, EACCES },
+	{ "GEM_CLOSE", 0x09, EINVAL, EINVAL },
+	{ "GEM_FLINK", 0x0a, EACCES, EACCES },
+	{ "GEM_OPEN", 0x0b, EACCES, EACCES },
+	{ "GET_CAP", 0x0c, EOPNOTSUPP, EOPNOTSUPP },
+	{ "SET_CLIENT_CAP", 0x0d, EOPNOTSUPP, EOPNOTSUPP },
+	{ "SET_UNIQUE", 0x10, EACCES, EACCES },
+	{ "AUTH_MAGIC", 0x11, EACCES, EACCES },
+	{ "BLOCK", 0x12, EACCES, EACCES },
+	{ "UNBLOCK", 0x13, EACCES, EACCES },
+	{ "ADD_MAP", 0x15, EINVAL, EINVAL },
+	{ "SET_MASTER", 0x1e, EACCES, EINVAL },
+	{ "DROP_MASTER", 0x1f, EACCES, EINVAL },
+	{ "LOCK", 0x2a, EINVAL, EINVAL },
+	{ "FINISH", 0x2c, EACCES, 0 },
+	{ "PRIME_HANDLE_TO_FD", 0x2d, ENOENT, ENOENT },
+	{ "PRIME_FD_TO_HANDLE", 0x2e, EINVAL, EINVAL },
+	{ "AGP_ACQUIRE", 0x30, EINVAL, EINVAL },
+	{ "SG_ALLOC", 0x38, EINVAL, EINVAL },
+	{ "WAIT_VBLANK", 0x3a, EOPNOTSUPP, EOPNOTSUPP },
+	{ "MODE_GETRESOURCES", 0xa0, EOPNOTSUPP, EOPNOTSUPP },
+	{ "MODE_SETCRTC", 0xa2, EACCES, EACCES },
+	{ "MODE_GETFB", 0xad, EOPNOTSUPP, EOPNOTSUPP },
+	{ "MODE_ADDFB2", 0xb8, EOPNOTSUPP, EOPNOTSUPP },
+	{ "MODE_CREATE_DUMB", 0xb2, ENOSYS, ENOSYS },
+	{ "MODE_MAP_DUMB", 0xb3, ENOSYS, ENOSYS },
+	{ "MODE_ATOMIC", 0xbc, EACCES, EACCES },
+	{ "MODE_CREATE_LEASE", 0xc6, EACCES, EACCES },
+	{ "MODE_LIST_LESSEES", 0xc7, EACCES, EACCES },
+	{ "MODE_GET_LEASE", 0xc8, EACCES, EACCES },
+	{ "SYNCOBJ_CREATE", 0xbf, 0, 0 },
+	{ "SYNCOBJ_HANDLE_TO_FD", 0xc1, EINVAL, EINVAL },
+	{ "SYNCOBJ_WAIT", 0xc3, 0, 0 },
+};
+
+static void answers_body(int sock, void *arg)
+{
+	const struct sweep *sweep = arg;
+	uint8_t zeros[ARGUMENT];
+	int fd = open_as(sweep), wrong = 0, got, want;
+	size_t i;
+
+	(void)sock;
+	for (i = 0; i < ROWS(answers); i++) {
+		memset(zeros, 0, sizeof(zeros));
+		got = call(fd, _IOC(3, 'd', answers[i].nr, ARGUMENT), zeros);
+		want = sweep->uid ? -answers[i].user : -answers[i].root;
+		if (got == want)
+			continue;
+		fprintf(stderr, "# %s as %d: %d, not %d\n", answers[i].name, (int)sweep->uid, got,
+			want);
+		wrong++;
+	}
+	CHECK_EQ(wrong, 0);
+}
+
+static void check_answers(uid_t uid, bool received)
+{
+	struct sweep sweep = { .uid = uid, .received = received };
+	struct child child;
+
+	child_start(&child, answers_body, &sweep);
+	CHECK_EQ(child_end(&child, 10000), 0);
+}
+
+static void test_answers(void **state)
+{
+	(void)state;
+	check_answers(UID_USER, false);
+	check_answers(UID_NOBODY, false);
+	check_answers(0, false);
+}
+
+/* The list of clients has one entry: the asking process itself. */
+static void clients_body(int sock, void *arg)
+{
+	struct drm_client client = { .idx = 0 };
+	int fd = open_as(arg);
+
+	(void)sock;
+	CHECK_EQ(call(fd, DRM_IOCTL_GET_CLIENT, &client), 0);
+	CHECK_EQ(client.pid, getpid());
+	CHECK_EQ(client.auth, 0);
+	CHECK_EQ(client.magic, 0);
+	client.idx = 1;
+	CHECK_EQ(call(fd, DRM_IOCTL_GET_CLIENT, &client), -EINVAL);
+}
+
+static void test_clients_are_not_listed(void **state)
+{
+	struct sweep sweep = { .uid = UID_USER };
+	int other = open_rank(0);
+	struct child child;
+
+	(void)state;
+	child_start(&child, clients_body, &sweep);
+	CHECK_EQ(child_end(&child, 5000), 0);
+	close(other);
+}
+
 /* ------------------------------------------------------------ 32-bit entry */
 
 #define NR32_GETPID 20
@@ -262,6 +379,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_get_unique_magic_and_names_are_refused),
+		TEST(test_answers),
+		TEST(test_clients_are_not_listed),
 		TEST(test_32_bit_entry),
 		SLOW_TEST(test_user_with_the_node),
 		SLOW_TEST(test_user_with_a_descriptor),
