@@ -35,7 +35,8 @@ static struct page *t3_bo_host_alloc_piece(int node, unsigned int *order)
 			return page;
 		}
 	}
-	return alloc_pages_node(node, gfp, 0);
+	/* For a user's wish no process has to die. */
+	return alloc_pages_node(node, gfp | __GFP_RETRY_MAYFAIL, 0);
 }
 
 /* In few pieces, as each is a descriptor of its own where no IOMMU joins them. */

@@ -4,7 +4,7 @@
  *
  *  - Host buffers: their pages, for any device whose DMA is coherent.
  *  - Device memory, never copied: its place on the bus. T3 devices of the same fabric
- *    always (they take each other's memory as operands, see SPEC.md 11.3); others if
+ *    always (BAR2 is memory for each other's DMA, see SPEC.md 1.3 and 11.3); others if
  *    they ask for peer-to-peer and the kernel knows that it works (CONFIG_PCI_P2PDMA),
  *    else -EOPNOTSUPP.
  *

@@ -107,7 +107,15 @@ static void test_private_is_refused(void **state)
 
 static void test_offsets_that_nobody_has(void **state)
 {
-	static const uint64_t offsets[] = { 0, PAGE, 1ull << 20, 1ull << 31, 1ull << 40 };
+	static const uint64_t offsets[] = {
+		0,
+		PAGE,
+		1ull << 20,
+		1ull << 31,
+		1ull << 40,
+		1ull << 63,
+		0ull - PAGE /* ends where offsets wrap */,
+	};
 	int fd = open_rank(0);
 	size_t i;
 

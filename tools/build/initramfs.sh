@@ -6,9 +6,9 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-# What the driver's own code or its debug variants may ask for by name, and what
-# gives a device to a program.
-EXTRA_MODULES="drm drm_buddy drm_exec gpu-sched drm_shmem_helper vfio-pci vfio_iommu_type1"
+# What the driver's own code or its debug variants may ask for by name, what gives a
+# device to a program, and another driver to share buffers with.
+EXTRA_MODULES="drm drm_buddy drm_exec gpu-sched drm_shmem_helper vfio-pci vfio_iommu_type1 vgem"
 
 find_module() {
 	find "$1" -name "$2.ko" -o -name "$2.ko.xz" | head -n 1

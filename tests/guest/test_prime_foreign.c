@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+/* dma-bufs between this driver and another one (vgem): both ways, and who goes first. */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <xf86drm.h>
+
+#include "memory.h"
+#include "module.h"
+#include "raw.h"
+
+#define SIZE	65536u
+#define MINORS	16
+#define MISSING (-2)
+
+static bool is_vgem(int fd)
+{
+	drmVersionPtr version = drmGetVersion(fd);
+	bool found = version && strcmp(version->name, "vgem") == 0;
+
+	drmFreeVersion(version);
+	return found;
+}
+
+/* MISSING: the guest's kernel does not have it. */
+static int open_vgem(void)
+{
+	char path[32];
+	int fd, i;
+
+	if (system("modprobe -q vgem"))
+		return MISSING;
+	for (i = 0; i < MINORS; i++) {
+		snprintf(path, sizeof(path), "/dev/dri/card%d", i);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (is_vgem(fd))
+			return fd;
+		close(fd);
+	}
+	guest_fail(__FILE__, __LINE__, "vgem has no node");
+}
+
+static int need_vgem(void)
+{
+	int fd = open_vgem();
+
+	if (fd == MISSING) {
+		fprintf(stderr, "# skipped: this kernel has no vgem\n");
+		skip();
+	}
+	return fd;
+}
+
+static uint32_t vgem_create(int fd)
+{
+	struct drm_mode_create_dumb arg = { .width = SIZE / 4, .height = 1, .bpp = 32 };
+
+	CHECK_EQ(call(fd, DRM_IOCTL_MODE_CREATE_DUMB, &arg), 0);
+	CHECK_EQ(arg.size, SIZE);
+	return arg.handle;
+}
+
+static uint8_t *vgem_map(int fd, uint32_t handle)
+{
+	struct drm_mode_map_dumb arg = { .handle = handle };
+	void *at;
+
+	CHECK_EQ(call(fd, DRM_IOCTL_MODE_MAP_DUMB, &arg), 0);
+	at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)arg.offset);
+	CHECK(at != MAP_FAILED);
+	return at;
+}
+
+/* Its pages are an operand of our jobs. */
+static void test_import(void **state)
+{
+	int vgem = need_vgem(), fd = open_rank(0), dmabuf;
+	uint32_t foreign = vgem_create(vgem), handle, queue;
+	struct drm_t3_command command;
+	struct operand own;
+	uint8_t *map, *twin;
+
+	(void)state;
+	map = vgem_map(vgem, foreign);
+	memset(map, 0x31, SIZE);
+	dmabuf = prime_share(vgem, foreign);
+	CHECK_EQ(prime_import(fd, dmabuf, &handle), 0);
+	close(dmabuf);
+	CHECK_EQ(queue_create(fd, 0, &queue), 0);
+	operand_open(&own, fd, SIZE, 1);
+	command = command_copy(own.handle, handle, SIZE);
+	run_command(fd, queue, &command);
+	memset(own.model, 0x31, SIZE);
+	operand_check(&own);
+	command = command_fill(handle, 100, 1000, 0x4242424242424242);
+	run_command(fd, queue, &command);
+	CHECK(map[99] == 0x31 && map[100] == 0x42 && map[1099] == 0x42 && map[1100] == 0x31);
+	twin = bo_map(fd, handle, SIZE);
+	CHECK_EQ(memcmp(twin, map, SIZE), 0);
+	munmap(twin, SIZE);
+	munmap(map, SIZE);
+	close(vgem);
+	operand_close(&own, fd);
+	close(fd);
+}
+
+/* Memory of the machine for everybody, memory of the device for who can reach it. */
+static void test_export(void **state)
+{
+	int vgem = need_vgem(), fd = open_rank(0), dmabuf;
+	uint32_t host, device, handle;
+
+	(void)state;
+	CHECK_EQ(bo_create_host(fd, SIZE, &host), 0);
+	CHECK_EQ(bo_create(fd, SIZE, &device), 0);
+	dmabuf = prime_share(fd, device);
+	CHECK_EQ(prime_import(vgem, dmabuf, &handle), -EOPNOTSUPP);
+	close(dmabuf);
+	dmabuf = prime_share(fd, host);
+	CHECK_EQ(prime_import(vgem, dmabuf, &handle), 0);
+	close(dmabuf);
+	close(fd);
+	CHECK_EQ(bo_close(vgem, handle), 0);
+	close(vgem);
+}
+
+/* The importer keeps pages that nobody else has any more. */
+static void test_exporter_goes_first(void **state)
+{
+	int vgem = need_vgem(), fd = open_rank(0), dmabuf;
+	uint32_t host, handle;
+	char bdf[32];
+
+	(void)state;
+	CHECK_EQ(bo_create_host(fd, SIZE, &host), 0);
+	dmabuf = prime_share(fd, host);
+	CHECK_EQ(prime_import(vgem, dmabuf, &handle), 0);
+	driver_unbind(0, bdf, sizeof(bdf));
+	close(fd);
+	close(dmabuf);
+	CHECK_EQ(bo_close(vgem, handle), 0);
+	close(vgem);
+	driver_bind(bdf);
+	check_kernel_log();
+}
+
+/* A dma-buf holds the module that its memory is from. */
+static void test_module_is_held(void **state)
+{
+	int fd = open_rank(0), dmabuf;
+	uint32_t host;
+
+	(void)state;
+	CHECK_EQ(bo_create_host(fd, SIZE, &host), 0);
+	dmabuf = prime_share(fd, host);
+	close(fd);
+	CHECK(module_users() > 0);
+	CHECK(module_unload() < 0);
+	close(dmabuf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_import),
+		TEST(test_export),
+		TEST(test_exporter_goes_first),
+		TEST(test_module_is_held),
+	};
+
+	return cmocka_run_group_tests_name("prime_foreign", tests, NULL, NULL);
+}
