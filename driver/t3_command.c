@@ -216,3 +216,7 @@ void t3_command_put(struct t3_command *command)
 	t3_bo_put(command->src.bo);
 	t3_bo_put(command->dst.bo);
 }
+
+#ifdef T3_KUNIT
+#include "tests/t3_command_test.c"
+#endif

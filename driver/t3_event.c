@@ -129,3 +129,7 @@ bool t3_event_reached(const struct t3_space *space, u64 mask, u32 epoch, u64 fla
 	}
 	return true;
 }
+
+#ifdef T3_KUNIT
+#include "tests/t3_event_test.c"
+#endif

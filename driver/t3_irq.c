@@ -268,3 +268,7 @@ void t3_slots_lose(struct t3_device *tdev)
 		spin_unlock_irqrestore(&tdev->slot_lock, flags);
 	}
 }
+
+#ifdef T3_KUNIT
+#include "tests/t3_irq_test.c"
+#endif

@@ -127,3 +127,7 @@ void t3_aperture_free(struct t3_device *tdev, struct drm_mm_node *range)
 		drm_mm_remove_node(range);
 	mutex_unlock(&tdev->mem_lock);
 }
+
+#ifdef T3_KUNIT
+#include "tests/t3_mem_test.c"
+#endif

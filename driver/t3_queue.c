@@ -432,3 +432,7 @@ int t3_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	t3_queue_put(queue);
 	return 0;
 }
+
+#ifdef T3_KUNIT
+#include "tests/t3_queue_test.c"
+#endif

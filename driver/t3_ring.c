@@ -420,3 +420,7 @@ void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job)
 	}
 	t3_ring_recover(queue, job, outages);
 }
+
+#ifdef T3_KUNIT
+#include "tests/t3_ring_test.c"
+#endif

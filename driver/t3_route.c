@@ -279,3 +279,7 @@ int t3_grant_release_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	t3_space_put(space);
 	return ret;
 }
+
+#ifdef T3_KUNIT
+#include "tests/t3_route_test.c"
+#endif

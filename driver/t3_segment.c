@@ -475,3 +475,7 @@ int t3_segment_staging_ioctl(struct drm_device *drm, void *data, struct drm_file
 	t3_space_put(space);
 	return ret;
 }
+
+#ifdef T3_KUNIT
+#include "tests/t3_segment_test.c"
+#endif

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Slots of grants and routes, and where a grant is bound.
+ */
+#include "t3_kunit.h"
+
+static struct t3_grant *t3_route_test_grant(struct kunit *test, struct t3_space *owner, u32 index)
+{
+	struct t3_grant *grant = t3_kunit_zalloc(test, sizeof(*grant));
+
+	kref_init(&grant->ref);
+	kref_get(&grant->ref); /* kunit's: it frees the memory */
+	grant->owner = owner;
+	grant->index = index;
+	owner->grants[index] = grant;
+	return grant;
+}
+
+static void t3_route_test_bind(struct t3_space *source, u32 route, struct t3_grant *grant)
+{
+	source->routes[route] = (struct t3_route){
+		.grant = t3_grant_get(grant),
+		.handle = t3_space_next_handle(source),
+		.peer_rank = grant->owner->tdev->caps.rank,
+		.peer_space = grant->owner->hw_id,
+		.peer_generation = grant->owner->generation,
+		.peer_import = grant->index,
+	};
+}
+
+static void t3_route_test_handles(struct kunit *test)
+{
+	struct t3_space *space = t3_kunit_space(test, t3_kunit_device(test));
+
+	mutex_lock(&t3_topology_lock);
+	KUNIT_EXPECT_EQ(test, t3_space_next_handle(space), 1);
+	space->last_handle = U32_MAX - 1;
+	KUNIT_EXPECT_EQ(test, t3_space_next_handle(space), U32_MAX);
+	KUNIT_EXPECT_EQ(test, t3_space_next_handle(space), 1); /* never 0 */
+	mutex_unlock(&t3_topology_lock);
+}
+
+static void t3_route_test_find(struct kunit *test)
+{
+	struct t3_space *source = t3_kunit_space(test, t3_kunit_device(test));
+	struct t3_space *owner = t3_kunit_space(test, t3_kunit_device(test));
+	struct t3_grant *grant = t3_route_test_grant(test, owner, 4);
+
+	mutex_lock(&t3_topology_lock);
+	KUNIT_EXPECT_NULL(test, t3_route_find(source, 0)); /* free entries have handle 0 */
+	t3_route_test_bind(source, T3_SPACE_ROUTES - 1, grant);
+	KUNIT_EXPECT_PTR_EQ(test, t3_route_find(source, 1), &source->routes[T3_SPACE_ROUTES - 1]);
+	KUNIT_EXPECT_NULL(test, t3_route_find(source, 2));
+	t3_routes_drop(source);
+	KUNIT_EXPECT_NULL(test, t3_route_find(source, 1));
+	mutex_unlock(&t3_topology_lock);
+	KUNIT_EXPECT_EQ(test, kref_read(&grant->ref), 2);
+}
+
+/* A revoked grant's route stays: a grant that has got its index moves to another. */
+static void t3_route_test_place(struct kunit *test)
+{
+	struct t3_space *source = t3_kunit_space(test, t3_kunit_device(test));
+	struct t3_space *owner = t3_kunit_space(test, t3_kunit_device(test));
+	struct t3_grant *old = t3_route_test_grant(test, owner, 0), *new;
+
+	mutex_lock(&t3_topology_lock);
+	t3_route_test_bind(source, 0, old);
+	owner->grants[0] = NULL; /* revoked */
+	new = t3_route_test_grant(test, owner, 0);
+	KUNIT_EXPECT_EQ(test, t3_import_place(source, new), 0);
+	KUNIT_EXPECT_EQ(test, new->index, 1);
+	KUNIT_EXPECT_NULL(test, owner->grants[0]);
+	KUNIT_EXPECT_PTR_EQ(test, owner->grants[1], new);
+	/* Another generation of the owner has other entries. */
+	owner->generation++;
+	KUNIT_EXPECT_EQ(test, t3_import_place(source, new), 0);
+	KUNIT_EXPECT_EQ(test, new->index, 1);
+	t3_routes_drop(source);
+	mutex_unlock(&t3_topology_lock);
+}
+
+static void t3_route_test_place_full(struct kunit *test)
+{
+	struct t3_space *source = t3_kunit_space(test, t3_kunit_device(test));
+	struct t3_space *owner = t3_kunit_space(test, t3_kunit_device(test));
+	struct t3_grant *grant;
+	u32 i;
+
+	mutex_lock(&t3_topology_lock);
+	for (i = 0; i < T3_SPACE_IMPORTS; i++)
+		t3_route_test_grant(test, owner, i);
+	grant = owner->grants[7];
+	KUNIT_EXPECT_EQ(test, t3_import_place(source, grant), 0); /* no route to it: it stays */
+	KUNIT_EXPECT_EQ(test, grant->index, 7);
+	t3_route_test_bind(source, 0, grant);
+	KUNIT_EXPECT_EQ(test, t3_import_place(source, grant), -ENOSPC);
+	KUNIT_EXPECT_PTR_EQ(test, owner->grants[7], grant);
+	t3_routes_drop(source);
+	mutex_unlock(&t3_topology_lock);
+}
+
+static void t3_route_test_check(struct kunit *test)
+{
+	struct t3_space *source = t3_kunit_space(test, t3_kunit_device(test));
+	struct t3_space *owner = t3_kunit_space(test, t3_kunit_device(test));
+	struct t3_grant *grant = t3_route_test_grant(test, owner, 0);
+
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -EHOSTUNREACH); /* the same rank */
+	owner->tdev->caps.rank = 2;
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), 0);
+	owner->tdev->caps.fabric_id = 9;
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -EXDEV);
+	grant->bound = true;
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -EBUSY);
+	grant->owner = NULL;
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -EOWNERDEAD);
+	source->dead = true;
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -ENOENT);
+}
+
+static struct kunit_case t3_route_cases[] = {
+	KUNIT_CASE(t3_route_test_handles),
+	KUNIT_CASE(t3_route_test_find),
+	KUNIT_CASE(t3_route_test_place),
+	KUNIT_CASE(t3_route_test_place_full),
+	KUNIT_CASE(t3_route_test_check),
+	{}
+};
+
+static struct kunit_suite t3_route_suite = {
+	.name = "t3_route",
+	.test_cases = t3_route_cases,
+};
+
+kunit_test_suite(t3_route_suite);
