@@ -10,7 +10,7 @@
 #define TAINT_DIE  (1u << 7)
 #define TAINT_WARN (1u << 9)
 
-static void open_nodes(void)
+void module_open_nodes(void)
 {
 	uint32_t rank;
 
@@ -29,7 +29,7 @@ int module_unload(void)
 void module_load(void)
 {
 	CHECK_EQ(system("modprobe " T3_DRIVER_NAME), 0);
-	open_nodes();
+	module_open_nodes();
 }
 
 static unsigned int read_number(const char *path)
@@ -82,7 +82,7 @@ void driver_unbind(uint32_t rank, char *bdf, size_t size)
 void driver_bind(const char *bdf)
 {
 	write_driver("bind", bdf);
-	open_nodes();
+	module_open_nodes();
 }
 
 static bool is_trouble(const char *line)

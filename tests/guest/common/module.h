@@ -10,6 +10,8 @@ int module_unload(void);
 /* Load it, find the nodes again and give them to the render group. */
 void module_load(void);
 int module_users(void);
+/* Find the nodes again and give them to the render group. */
+void module_open_nodes(void);
 
 /* The PCI function of a rank: domain:bus:device.function. */
 void device_bdf(uint32_t rank, char *bdf, size_t size);

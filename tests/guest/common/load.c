@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "load.h"
+#include "queue.h"
+#include "raw.h"
+
+#define LIMIT_MS   20000
+#define READY	   0x7ead1u
+#define JOB_BYTES  65536u
+#define JOBS_AHEAD 4
+
+const char *const load_names[LOADS] = { "idle", "maps", "jobs", "waiters", "peer" };
+
+struct client {
+	struct raw raw; /* on LOAD_RANK, with segment 0 mapped */
+	enum fate fate; /* 0: not known yet */
+	pthread_t threads[3];
+	int results[3];
+	int event, wait_fd;
+	struct raw before, after; /* of LOAD_PEER: who sends to raw, to whom raw sends */
+	uint32_t queue, sync, job_bo;
+	int fences[JOBS_AHEAD];
+};
+
+static int limit_ms(void)
+{
+	return LIMIT_MS * (int)guest_slowness();
+}
+
+static enum fate fate(struct client *c)
+{
+	return __atomic_load_n(&c->fate, __ATOMIC_ACQUIRE);
+}
+
+static void start_thread(struct client *c, int index, void *(*body)(void *))
+{
+	CHECK_EQ(pthread_create(&c->threads[index], NULL, body, c), 0);
+}
+
+static int thread_result(struct client *c, int index)
+{
+	struct timespec limit;
+
+	clock_gettime(CLOCK_REALTIME, &limit);
+	limit.tv_sec += limit_ms() / 1000;
+	CHECK_EQ(pthread_timedjoin_np(c->threads[index], NULL, &limit), 0);
+	return c->results[index];
+}
+
+static void open_raw(struct raw *raw, uint32_t rank)
+{
+	struct drm_t3_segment_map segment;
+
+	raw_open(raw, rank, PAGE);
+	segment = raw_segment(raw);
+	CHECK_EQ(raw_map(raw, &segment), 0);
+}
+
+/* ------------------------------------------------------------------------ idle */
+
+static void check_space(struct client *c)
+{
+	struct drm_t3_query query = { 0 };
+	int64_t deadline = after_ms(limit_ms());
+
+	if (c->fate == FATE_WORKS) {
+		raw_run_epoch(&c->raw, 1);
+		return;
+	}
+	while (raw_state(&c->raw) != DRM_T3_SPACE_DEAD && now_ns() < deadline)
+		nap_ms(1);
+	CHECK_EQ(raw_state(&c->raw), DRM_T3_SPACE_DEAD);
+	CHECK_EQ(raw_wait(&c->raw, DRM_T3_WAIT_ARMED, 1, 0, 0), -ENODEV);
+	CHECK_EQ(call(c->raw.fd, DRM_IOCTL_T3_QUERY, &query), c->fate == FATE_GONE ? -ENODEV : 0);
+}
+
+static void start_idle(struct client *c)
+{
+	(void)c;
+}
+
+/* ------------------------------------------------------------------------ maps */
+
+static __thread sigjmp_buf touch_exit;
+
+static void on_bus(int number)
+{
+	siglongjmp(touch_exit, number);
+}
+
+static void catch_bus(void)
+{
+	struct sigaction action = { .sa_handler = on_bus };
+
+	CHECK_EQ(sigaction(SIGBUS, &action, NULL), 0);
+}
+
+/* Whether it ended by SIGBUS. */
+static bool touch(volatile uint32_t *at, bool store)
+{
+	if (sigsetjmp(touch_exit, 1))
+		return true;
+	if (store)
+		put32(at, 0x5a5a5a5a);
+	else
+		(void)*at;
+	return false;
+}
+
+/* All of them, until each has ended by SIGBUS, or is not going to. */
+static void *touch_all(void *arg)
+{
+	struct client *c = arg;
+	bool gone[3];
+
+	do {
+		gone[0] = touch((volatile uint32_t *)c->raw.memory, true);
+		gone[1] = touch((volatile uint32_t *)c->raw.aperture, false);
+		gone[2] = touch((volatile uint32_t *)c->raw.doorbell, false);
+		(void)raw_state(&c->raw);
+	} while (!(gone[0] && gone[1] && gone[2]) && (!fate(c) || fate(c) == FATE_GONE));
+	c->results[0] = gone[0] + gone[1] + gone[2];
+	return NULL;
+}
+
+static void start_maps(struct client *c)
+{
+	catch_bus();
+	start_thread(c, 0, touch_all);
+}
+
+static void check_maps(struct client *c)
+{
+	int gone = thread_result(c, 0);
+
+	if (c->fate == FATE_GONE)
+		CHECK_EQ(gone, 3);
+	if (c->fate == FATE_WORKS)
+		CHECK_EQ(gone, 0);
+	else
+		check_space(c);
+}
+
+/* ------------------------------------------------------------------------ jobs */
+
+/* 0 and the fence as a sync_file, or an error. */
+static int submit_fenced(struct client *c, int *fence)
+{
+	struct drm_t3_command command = command_fill(c->job_bo, 0, JOB_BYTES, 1);
+	struct drm_syncobj_handle export = {
+		.handle = c->sync,
+		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
+	};
+	int ret = submit_one(c->raw.fd, c->queue, &command, c->sync);
+
+	if (!ret)
+		ret = call(c->raw.fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &export);
+	*fence = ret ? -1 : export.fd;
+	return ret;
+}
+
+/* Its status: 1, or its error. All of them signal at some time. */
+static int finish_fence(int *fence)
+{
+	struct pollfd poller = { .fd = *fence, .events = POLLIN };
+	int status;
+
+	if (*fence < 0)
+		return 1;
+	CHECK_EQ(poll(&poller, 1, limit_ms()), 1);
+	status = sync_file_status(*fence);
+	CHECK(status != 0);
+	close(*fence);
+	*fence = -1;
+	return status;
+}
+
+static void *submit_on(void *arg)
+{
+	struct client *c = arg;
+	int ret = 0, status = 1, i;
+
+	for (i = 0; !ret && (!fate(c) || fate(c) == FATE_GONE); i = (i + 1) % JOBS_AHEAD) {
+		finish_fence(&c->fences[i]);
+		ret = submit_fenced(c, &c->fences[i]);
+	}
+	for (i = 0; i < JOBS_AHEAD; i++)
+		if (finish_fence(&c->fences[i]) != 1)
+			status = -1;
+	c->results[0] = ret;
+	c->results[1] = status;
+	return NULL;
+}
+
+static void start_jobs(struct client *c)
+{
+	int i;
+
+	for (i = 0; i < JOBS_AHEAD; i++)
+		c->fences[i] = -1;
+	CHECK_EQ(bo_create(c->raw.fd, JOB_BYTES, &c->job_bo), 0);
+	CHECK_EQ(queue_create(c->raw.fd, 0, &c->queue), 0);
+	c->sync = sync_create(c->raw.fd);
+	start_thread(c, 0, submit_on);
+}
+
+static void check_jobs(struct client *c)
+{
+	int ret = thread_result(c, 0);
+
+	/* A reset keeps queues, and a fill may be done twice. */
+	if (c->fate != FATE_GONE) {
+		CHECK_EQ(ret, 0);
+		CHECK_EQ(c->results[1], 1);
+	} else {
+		CHECK(ret == -ENODEV || ret == -EIO);
+	}
+	check_space(c);
+}
+
+/* --------------------------------------------------------------------- waiters */
+
+static void *wait_by_ioctl(void *arg)
+{
+	struct client *c = arg;
+
+	c->results[0] = raw_wait(&c->raw, DRM_T3_WAIT_DELIVERED, 1, 0, after_ms(4 * limit_ms()));
+	return NULL;
+}
+
+static void *wait_by_poll(void *arg)
+{
+	struct client *c = arg;
+	struct pollfd poller = { .fd = c->wait_fd, .events = POLLIN };
+
+	c->results[1] = poll(&poller, 1, 4 * limit_ms()) == 1 ? poller.revents : -1;
+	return NULL;
+}
+
+static void *wait_by_eventfd(void *arg)
+{
+	struct client *c = arg;
+	uint64_t count = 0;
+
+	c->results[2] = read(c->event, &count, sizeof(count)) == sizeof(count) ? (int)count : -1;
+	return NULL;
+}
+
+static void start_waiters(struct client *c)
+{
+	struct drm_t3_space_wait_fd wait_fd = { .space = c->raw.space, .segment_mask = 1 };
+	struct drm_t3_space_eventfd event = { .space = c->raw.space, .segment_mask = 1 };
+
+	CHECK_EQ(call(c->raw.fd, DRM_IOCTL_T3_SPACE_WAIT_FD, &wait_fd), 0);
+	c->wait_fd = wait_fd.fd;
+	c->event = event.fd = eventfd(0, EFD_CLOEXEC);
+	CHECK_EQ(call(c->raw.fd, DRM_IOCTL_T3_SPACE_EVENTFD, &event), 0);
+	start_thread(c, 0, wait_by_ioctl);
+	start_thread(c, 1, wait_by_poll);
+	start_thread(c, 2, wait_by_eventfd);
+}
+
+static void check_waiters(struct client *c)
+{
+	bool works = c->fate == FATE_WORKS;
+
+	if (works) {
+		raw_arm(&c->raw, 1);
+		CHECK_EQ(raw_wait(&c->raw, DRM_T3_WAIT_ARMED, 1, 0, after_ms(5000)), 0);
+		raw_fill(&c->raw, 0, RAW_SEGMENT_BYTES, 7);
+	}
+	CHECK_EQ(thread_result(c, 0), works ? 0 : -ENODEV);
+	CHECK_EQ(thread_result(c, 1), works ? POLLIN : POLLHUP);
+	CHECK_EQ(thread_result(c, 2), 1);
+	if (!works)
+		check_space(c);
+}
+
+/* ------------------------------------------------------------------------ peer */
+
+/* Sends for as long as it can: never as much as the epoch needs, so it does not end. */
+static void *send_on(void *arg)
+{
+	struct client *c = arg;
+	uint32_t i = 0;
+
+	while (!fate(c) && i < RAW_SEGMENT_BYTES / 2) {
+		put64(c->before.aperture + i, 1);
+		i += 8;
+		nap_ms(1);
+	}
+	return NULL;
+}
+
+/* rank 0 sends to us, and we to another space of rank 0. */
+static void start_peer(struct client *c)
+{
+	struct drm_t3_segment_map segment;
+
+	raw_open(&c->before, 0, PAGE);
+	open_raw(&c->after, 0);
+	segment = raw_sender(&c->before, DRM_T3_SEGMENT_REMOTE, raw_join(&c->before, &c->raw), 0);
+	CHECK_EQ(raw_map(&c->before, &segment), 0);
+	segment = raw_sender(&c->raw, DRM_T3_SEGMENT_DMA, raw_join(&c->raw, &c->after), 0);
+	segment.segment = 1;
+	segment.offset = 1024;
+	CHECK_EQ(raw_map(&c->raw, &segment), 0);
+	raw_arm(&c->after, 1);
+	raw_arm(&c->raw, 1);
+	raw_arm(&c->before, 1);
+	CHECK_EQ(raw_wait(&c->before, DRM_T3_WAIT_ARMED, 1, 0, after_ms(5000)), 0);
+	start_thread(c, 0, send_on);
+}
+
+static void check_peer_failed(const struct raw *raw)
+{
+	CHECK_EQ(raw_wait(raw, DRM_T3_WAIT_DELIVERED, 1, 0, after_ms(limit_ms())), -EIO);
+	CHECK_EQ(space_reset(raw->fd, raw->space), 0);
+}
+
+static void check_peer(struct client *c)
+{
+	thread_result(c, 0);
+	if (c->fate == FATE_WORKS) {
+		CHECK_EQ(raw_state(&c->before), DRM_T3_SPACE_ARMED);
+		CHECK_EQ(raw_state(&c->raw), DRM_T3_SPACE_ARMED);
+		return;
+	}
+	/* Whom it has not told of its end is told by the next update. */
+	put64(c->before.aperture + RAW_SEGMENT_BYTES - 8, 1);
+	check_peer_failed(&c->before);
+	if (c->fate == FATE_GONE)
+		check_peer_failed(&c->after);
+	check_space(c);
+}
+
+/* --------------------------------------------------------------------- clients */
+
+static void (*const starts[LOADS])(struct client *) = { start_idle, start_maps, start_jobs,
+							start_waiters, start_peer };
+static void (*const checks[LOADS])(struct client *) = { check_space, check_maps, check_jobs,
+							check_waiters, check_peer };
+
+static void client(int sock, void *arg)
+{
+	enum load load = *(enum load *)arg;
+	struct client c = { .event = -1, .wait_fd = -1 };
+
+	open_raw(&c.raw, LOAD_RANK);
+	starts[load](&c);
+	send_u32(sock, READY);
+	__atomic_store_n(&c.fate, receive_u32(sock), __ATOMIC_RELEASE);
+	checks[load](&c);
+}
+
+void load_start_quickly(struct child *child, enum load load)
+{
+	child_start(child, client, &load);
+}
+
+void load_start(struct child *child, enum load load)
+{
+	load_start_quickly(child, load);
+	CHECK_EQ(receive_u32(child->sock), READY);
+}
+
+int load_end(struct child *child, enum fate fate)
+{
+	send_u32(child->sock, fate);
+	return child_end(child, 3 * limit_ms());
+}
