@@ -52,10 +52,19 @@ build_kernel() {
 	make -s modules_install INSTALL_MOD_PATH="$root"
 	release=$(make -s kernelrelease)
 	ln -sfn ../../../source "$root/lib/modules/$release/build"
+	mkdir -p "$root/boot"
+	cp .config "$root/boot/config-$release"
 	strip -g -o "$root/vmlinux" vmlinux
 	echo "$release" >"$root/release"
 	echo "$APPEND" >"$root/append"
 	echo "$MEMORY" >"$root/memory"
+}
+
+# A long stage says every half minute how far it is.
+say_progress() {
+	while sleep 30; do
+		echo "[kernel-debug-build] $(grep -c '^  CC' "$T3_BUILD/log/kernel-debug-build.log") files compiled"
+	done
 }
 
 new_entry() {
@@ -68,7 +77,11 @@ new_entry() {
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	stage kernel-debug-fetch "fetched and unpacked linux-source-6.12 $version" fetch_source "$dir"
-	stage kernel-debug-build "built a debug kernel (once, this takes minutes)" build_kernel "$dir"
+	say_progress 9>&- &
+	trap "kill $! 2>/dev/null" EXIT
+	stage kernel-debug-build "built a debug kernel (once)" build_kernel "$dir"
+	kill $!
+	trap - EXIT
 	touch "$dir/.complete"
 }
 
