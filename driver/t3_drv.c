@@ -17,6 +17,18 @@
 #include "t3_queue.h"
 #include "t3_space.h"
 
+#define T3_PARAM_MS_MAX 3600000
+
+static int t3_param_ms_set(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 0, T3_PARAM_MS_MAX);
+}
+
+const struct kernel_param_ops t3_param_ms_ops = {
+	.set = t3_param_ms_set,
+	.get = param_get_uint,
+};
+
 static int t3_open(struct drm_device *drm, struct drm_file *file)
 {
 	struct t3_file *tfile;
@@ -249,5 +261,6 @@ module_init(t3_init);
 module_exit(t3_exit);
 
 MODULE_DESCRIPTION("T3 tracking and triggering accelerator");
+MODULE_VERSION(__stringify(T3_DRIVER_MAJOR) "." __stringify(T3_DRIVER_MINOR) ".0");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(DMA_BUF);

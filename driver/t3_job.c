@@ -10,9 +10,10 @@
 #include "t3_trace.h"
 
 static unsigned int job_timeout_ms = 10000;
-module_param(job_timeout_ms, uint, 0644);
+module_param_cb(job_timeout_ms, &t3_param_ms_ops, &job_timeout_ms, 0644);
+__MODULE_PARM_TYPE(job_timeout_ms, "uint");
 MODULE_PARM_DESC(job_timeout_ms,
-		 "Abort a job whose queue completes no command for so long, in ms (10000; 0: never). Holds for queues created afterwards.");
+		 "Abort a job whose queue completes no command for so long, in ms (10000; 0 to 3600000; 0: never). Holds for queues created afterwards.");
 
 static const char *t3_fence_driver_name(struct dma_fence *base)
 {

@@ -9,9 +9,10 @@
 #include "t3_space.h"
 
 static unsigned int poll_ms = 1000;
-module_param(poll_ms, uint, 0644);
+module_param_cb(poll_ms, &t3_param_ms_ops, &poll_ms, 0644);
+__MODULE_PARM_TYPE(poll_ms, "uint");
 MODULE_PARM_DESC(poll_ms,
-		 "Look for lost interrupts and a lost device so often, in ms (1000; 0: never)");
+		 "Look for lost interrupts and a lost device so often, in ms (1000; 0 to 3600000; 0: never)");
 
 static bool t3_watch_needed(struct t3_device *tdev)
 {

@@ -40,6 +40,8 @@
  * idle changes nothing. What would take the device's power fails with -EBUSY as long as
  * any of its memory is in use.
  *
+ * Over 500 lines: user space includes an ABI as one header, and the comments are its manual.
+ *
  * A 32-bit program: mmap() offsets are above 4 GiB (_FILE_OFFSET_BITS=64), and 8-byte
  * words of doorbell page and event area need one 8-byte access (SSE2's movq).
  *

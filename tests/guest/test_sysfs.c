@@ -35,6 +35,16 @@ static void read_attribute(const char *path, char *text, size_t size)
 	close(fd);
 }
 
+static int write_attribute(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
+
+	CHECK(fd >= 0);
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
 __attribute__((format(printf, 3, 4))) static void check_attribute(uint32_t rank, const char *name,
 								  const char *format, ...)
 {
@@ -133,6 +143,38 @@ static void test_unbind(void **state)
 	check_device(0);
 }
 
+/* Numbers only; of those that are times, up to an hour. What is refused changes nothing. */
+static void test_module_parameters(void **state)
+{
+	static const struct {
+		const char *name, *greatest, *beyond;
+	} rows[] = {
+		{ "job_timeout_ms", "3600000", "3600001" },
+		{ "poll_ms", "3600000", "3600001" },
+		{ "file_memory_mb", "4294967295", "4294967296" },
+		{ "file_host_mb", "4294967295", "4294967296" },
+	};
+	char path[96], before[64], after[64];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ROWS(rows); i++) {
+		snprintf(path, sizeof(path), "/sys/module/" T3_DRIVER_NAME "/parameters/%s",
+			 rows[i].name);
+		read_attribute(path, before, sizeof(before));
+		CHECK(write_attribute(path, rows[i].beyond) < 0);
+		CHECK(write_attribute(path, "-1") < 0);
+		CHECK(write_attribute(path, "1x") < 0);
+		CHECK(write_attribute(path, "4294967296") < 0);
+		read_attribute(path, after, sizeof(after));
+		CHECK(strcmp(before, after) == 0);
+		CHECK_EQ(write_attribute(path, rows[i].greatest), 0);
+		read_attribute(path, after, sizeof(after));
+		CHECK(strcmp(after, rows[i].greatest) == 0);
+		CHECK_EQ(write_attribute(path, before), 0);
+	}
+}
+
 static void test_no_trouble_in_the_kernel_log(void **state)
 {
 	(void)state;
@@ -145,6 +187,7 @@ int main(void)
 		TEST(test_same_as_the_query),
 		TEST(test_readable_to_all),
 		SLOW_TEST(test_unbind),
+		TEST(test_module_parameters),
 		TEST(test_no_trouble_in_the_kernel_log),
 	};
 

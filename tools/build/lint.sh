@@ -6,7 +6,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$T3_ROOT"
 
-CHECKERS="checkpatch kernel-doc sparse clang-format spdx headers core-includes shellcheck python"
+CHECKERS="checkpatch kernel-doc sparse size modinfo abi clang-format spdx headers core-includes shellcheck python"
 NOTHING=77
 
 # Ours: what git knows or would take, that still exists.
@@ -58,6 +58,67 @@ lint_kernel_doc() {
 lint_sparse() {
 	[ -e Kbuild ] || exit $NOTHING
 	tools/build/module.sh sparse
+}
+
+# Of the driver and its interface: no function over 60 lines, from its name to its last
+# brace, and no file over 500 that does not say why ("Over 500 lines: ...").
+lint_size() {
+	local files
+
+	lint_files files 'driver/*.[ch]' 'uapi/*.h'
+	awk '
+		FNR == 1 { check_file(); file = FILENAME; why = 0 }
+		/Over 500 lines: / { why = 1 }
+		/^[a-zA-Z_].*\(/ { start = FNR }
+		/^\{/ { inside = 1 }
+		/^\}/ && inside {
+			inside = 0
+			if (FNR - start >= 60)
+				finding(file ":" start ": a function of " FNR - start + 1 " lines")
+		}
+		{ lines = FNR }
+		END { check_file(); exit found }
+		function check_file() {
+			if (file && lines > 500 && !why)
+				finding(file ": " lines " lines, and no reason given")
+		}
+		function finding(text) { print text; found = 1 }
+	' "${files[@]}"
+}
+
+# What modinfo tells: each parameter described, with its type; version and licence.
+lint_modinfo() {
+	local module=$T3_BUILD/module/t3.ko name field status=0
+
+	[ -e "$module" ] || exit $NOTHING
+	for field in version license description; do
+		[ -n "$(modinfo -F "$field" "$module")" ] || { echo "no $field"; status=1; }
+	done
+	for name in $(our_files 'driver/*.c' | xargs sed -n 's/^module_param[a-z_]*(\([a-z0-9_]*\),.*/\1/p'); do
+		modinfo -p "$module" | grep -qE "^$name:.{20,} \([a-z]+\)$" ||
+			{ echo "parameter $name: no description or no type"; status=1; }
+	done
+	return $status
+}
+
+# Each attribute that the driver makes is documented, in whole entries, and no other.
+lint_abi() {
+	local text=driver/sysfs-driver-t3 source=driver/t3_sysfs.c
+
+	diff <(sed -n 's|^What:\t\t/sys/bus/pci/devices/<BDF>/||p' $text | sort) \
+		<(sed -n 's/^static DEVICE_ATTR_[A-Z]*(\(.*\));/\1/p' $source | sort) || return 1
+	awk -F: '
+		/^[A-Z][A-Za-z]*:/ { tags = tags " " $1 }
+		/^$/ { check() }
+		END { check(); exit wrong }
+		function check() {
+			if (tags != " What Date KernelVersion Contact Description") {
+				print FILENAME ":" FNR ": an entry of" tags
+				wrong = 1
+			}
+			tags = ""
+		}
+	' $text
 }
 
 lint_clang_format() {
