@@ -78,9 +78,10 @@ new_entry() {
 	mkdir -p "$dir"
 	stage kernel-debug-fetch "fetched and unpacked linux-source-6.12 $version" fetch_source "$dir"
 	say_progress 9>&- &
-	trap "kill $! 2>/dev/null" EXIT
+	PROGRESS=$!
+	trap 'kill "$PROGRESS" 2>/dev/null' EXIT
 	stage kernel-debug-build "built a debug kernel (once)" build_kernel "$dir"
-	kill $!
+	kill "$PROGRESS"
 	trap - EXIT
 	touch "$dir/.complete"
 }
