@@ -170,6 +170,13 @@ static int t3_init_device(struct t3_device *tdev)
 	return 0;
 }
 
+static void t3_stop_works(struct t3_device *tdev)
+{
+	t3_pm_stop(tdev);
+	t3_watch_stop(tdev);
+	t3_dump_stop(tdev);
+}
+
 static int t3_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct t3_device *tdev;
@@ -190,7 +197,10 @@ static int t3_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return ret;
 	t3_debugfs_init(tdev);
 	pci_save_state(pdev); /* for t3_error_handlers */
-	return drm_dev_register(&tdev->drm, 0);
+	ret = drm_dev_register(&tdev->drm, 0);
+	if (ret)
+		t3_stop_works(tdev);
+	return ret;
 }
 
 /*
@@ -207,9 +217,7 @@ static void t3_remove(struct pci_dev *pdev)
 	t3_space_disable_all(tdev);
 	t3_hw_kill(tdev);
 	drm_dev_unplug(&tdev->drm);
-	t3_pm_stop(tdev);
-	t3_watch_stop(tdev);
-	t3_dump_stop(tdev);
+	t3_stop_works(tdev);
 	t3_space_orphan_all(tdev);
 	t3_queue_orphan_all(tdev);
 	t3_bo_orphan_all(tdev);

@@ -3,6 +3,7 @@
  * Interrupts, and the table that leads from a hardware id to its space.
  */
 #include <linux/interrupt.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
 
 #include <drm/drm_print.h>
 
@@ -47,6 +48,18 @@ static irqreturn_t t3_irq_events(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
+/* Before the bits are written back: then the next failure takes the address' place. */
+static void t3_irq_addresses(struct t3_device *tdev, u32 status)
+{
+	if (status & T3_ERROR_HOST_DMA)
+		drm_err_ratelimited(&tdev->drm, "host memory at %#llx could not be accessed\n",
+				    readq(tdev->regs + T3_REG_DMA_ADDRESS));
+	if (status & T3_ERROR_POISON)
+		drm_err_ratelimited(&tdev->drm,
+				    "poisoned device memory at %#llx was about to be used\n",
+				    readq(tdev->regs + T3_REG_POISON_ADDRESS));
+}
+
 static irqreturn_t t3_irq_errors(int irq, void *data)
 {
 	struct t3_device *tdev = data;
@@ -54,17 +67,15 @@ static irqreturn_t t3_irq_errors(int irq, void *data)
 
 	if (!status || status == ~0u) /* all ones: nobody is there */
 		return IRQ_HANDLED;
+	t3_irq_addresses(tdev, status);
 	writel(status, tdev->regs + T3_REG_ERROR_STATUS);
 	if (status & T3_ERROR_QUEUE)
 		t3_queues_check(tdev);
 	if (status & T3_ERROR_HOST_DMA) {
-		drm_err_ratelimited(&tdev->drm, "host memory could not be accessed\n");
 		/* Event areas may be out of date. */
 		WRITE_ONCE(tdev->dma_failed, true);
 		t3_watch_now(tdev);
 	}
-	if (status & T3_ERROR_POISON)
-		drm_err_ratelimited(&tdev->drm, "poisoned device memory was about to be used\n");
 	/* Users can cause these: a refused command, a dead peer. No noise for that. */
 	if (status & (T3_ERROR_GUEST | T3_ERROR_LINK))
 		drm_dbg(&tdev->drm, "error status %x\n", status);
