@@ -65,12 +65,32 @@ int t3_admin_locked(struct t3_device *tdev, enum t3_admin_opcode opcode, void *a
 	return t3_admin_errno(status);
 }
 
+/* Of a space that is not being destroyed: below t3_topology_lock. */
+static bool t3_admin_configures(enum t3_admin_opcode opcode)
+{
+	switch (opcode) {
+	case T3_CMD_SPACE_CREATE:
+	case T3_CMD_SPACE_RESET:
+	case T3_CMD_SEG_MAP:
+	case T3_CMD_SEG_UNMAP:
+	case T3_CMD_SEG_STAGING:
+	case T3_CMD_SEG_STATS:
+	case T3_CMD_ROUTE_SET:
+	case T3_CMD_ROUTE_CLEAR:
+	case T3_CMD_IMPORT_SET:
+	case T3_CMD_IMPORT_CLEAR:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static int t3_admin_run(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args,
 			size_t size, bool results)
 {
 	int ret;
 
-	ret = t3_hw_lock(tdev);
+	ret = t3_admin_configures(opcode) ? t3_hw_lock_unless_doomed(tdev) : t3_hw_lock(tdev);
 	if (ret)
 		return ret;
 	ret = t3_admin_locked(tdev, opcode, args, size, results);

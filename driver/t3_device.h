@@ -114,6 +114,7 @@ struct t3_device {
 	struct mutex admin_lock; /* what follows, and the mailbox */
 	bool dead; /* no command runs any more */
 	bool away; /* registers do not answer; slot_lock, too */
+	bool doomed; /* and when they do again, all spaces are lost */
 	u32 outages; /* how often what was in progress may have been late through no fault */
 	u32 incarnation; /* of the function */
 	u32 paused; /* not 0: nothing is put into rings; t3_queue.lock, too */
@@ -190,11 +191,12 @@ u64 t3_hw_counter(struct t3_device *tdev, enum t3_counter_id id);
 /* t3_gate.c */
 int t3_gate_init(struct t3_device *tdev);
 int t3_hw_lock(struct t3_device *tdev);
+int t3_hw_lock_unless_doomed(struct t3_device *tdev);
 void t3_hw_unlock(struct t3_device *tdev);
 int t3_access_enter(struct t3_device *tdev);
 void t3_access_exit(struct t3_device *tdev);
 void t3_gate_zap(struct t3_device *tdev);
-void t3_gate_close(struct t3_device *tdev);
+void t3_gate_close(struct t3_device *tdev, bool doomed);
 void t3_gate_open(struct t3_device *tdev);
 void t3_gate_wall_up(struct t3_device *tdev);
 void t3_gate_fail(struct t3_device *tdev);

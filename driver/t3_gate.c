@@ -28,8 +28,7 @@ static void t3_gate_wait(struct t3_device *tdev)
 	wait_event(tdev->back, !READ_ONCE(tdev->away) || READ_ONCE(tdev->dead));
 }
 
-/* 0: registers answer until t3_hw_unlock(). -ENODEV: not locked, they never will. */
-int t3_hw_lock(struct t3_device *tdev)
+static int t3_gate_pass(struct t3_device *tdev, bool patient)
 {
 	for (;;) {
 		mutex_lock(&tdev->admin_lock);
@@ -38,8 +37,26 @@ int t3_hw_lock(struct t3_device *tdev)
 		mutex_unlock(&tdev->admin_lock);
 		if (READ_ONCE(tdev->dead))
 			return -ENODEV;
+		if (!patient && READ_ONCE(tdev->doomed))
+			return -EIO;
 		t3_gate_wait(tdev);
 	}
+}
+
+/* 0: registers answer until t3_hw_unlock(). -ENODEV: not locked, they never will. */
+int t3_hw_lock(struct t3_device *tdev)
+{
+	return t3_gate_pass(tdev, true);
+}
+
+/*
+ * The same for commands to spaces. -EIO: the device is away and doomed, it comes back
+ * without its state, whatever it says. So there is nothing that a command could change,
+ * and nobody waits for it with locks that all devices share.
+ */
+int t3_hw_lock_unless_doomed(struct t3_device *tdev)
+{
+	return t3_gate_pass(tdev, false);
 }
 
 void t3_hw_unlock(struct t3_device *tdev)
@@ -86,10 +103,14 @@ void t3_gate_zap(struct t3_device *tdev)
 	unmap_mapping_range(tdev->drm.anon_inode->i_mapping, 0, 0, 1);
 }
 
-/* From its return on nobody uses the device: no register, no memory, no aperture. */
-void t3_gate_close(struct t3_device *tdev)
+/*
+ * From its return on nobody uses the device: no register, no memory, no aperture. doomed:
+ * it will be reset.
+ */
+void t3_gate_close(struct t3_device *tdev, bool doomed)
 {
 	mutex_lock(&tdev->admin_lock);
+	WRITE_ONCE(tdev->doomed, doomed);
 	t3_gate_set_away(tdev, true);
 	tdev->outages++;
 	t3_queues_pause(tdev);
@@ -105,7 +126,7 @@ static void t3_gate_revive(struct t3_device *tdev)
 		t3_hw_gone(tdev);
 		return;
 	}
-	if (t3_hw_was_reset(tdev))
+	if (tdev->doomed || t3_hw_was_reset(tdev))
 		t3_hw_restart(tdev, "it has lost its state", NULL);
 	t3_queues_resume(tdev);
 }
@@ -116,6 +137,7 @@ void t3_gate_open(struct t3_device *tdev)
 	mutex_lock(&tdev->admin_lock);
 	if (!tdev->dead)
 		t3_gate_revive(tdev);
+	WRITE_ONCE(tdev->doomed, false);
 	t3_gate_set_away(tdev, false);
 	if (!tdev->dead)
 		t3_slots_enable(tdev);

@@ -44,7 +44,7 @@ void t3_pm_stop(struct t3_device *tdev)
 
 static void t3_reset_prepare(struct pci_dev *pdev)
 {
-	t3_gate_close(pci_get_drvdata(pdev));
+	t3_gate_close(pci_get_drvdata(pdev), true);
 }
 
 static void t3_reset_done(struct pci_dev *pdev)
@@ -62,7 +62,7 @@ static pci_ers_result_t t3_error_detected(struct pci_dev *pdev, pci_channel_stat
 		t3_watch_now(tdev);
 		return PCI_ERS_RESULT_CAN_RECOVER;
 	case pci_channel_io_frozen:
-		t3_gate_close(tdev);
+		t3_gate_close(tdev, true);
 		queue_delayed_work(system_wq, &tdev->bus_timeout,
 				   msecs_to_jiffies(READ_ONCE(bus_timeout_ms)));
 		return PCI_ERS_RESULT_NEED_RESET;
@@ -160,7 +160,7 @@ static int t3_pm_quiesce(struct t3_device *tdev)
 	if (ret)
 		t3_pm_release(tdev);
 	else
-		t3_gate_close(tdev);
+		t3_gate_close(tdev, false);
 	return ret;
 }
 

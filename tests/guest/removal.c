@@ -12,10 +12,11 @@
 #include "queue.h"
 #include "raw.h"
 
-#define RANK	    1
-#define LONG_MS	    60000
-#define HANG_MS	    300
-#define SLOW_JOB_MS 20
+#define RANK	     1
+#define LONG_MS	     60000
+#define HANG_MS	     300
+#define SLOW_JOB_MS  20
+#define BYSTANDER_NS INT64_C(1500000000) /* tests/hotplug.py: 2 s without a bus */
 
 struct user {
 	struct raw raw;
@@ -115,6 +116,56 @@ static void check_new_device(void)
 	raw_close(&raw);
 }
 
+/* Another device's user, whose calls take no longer for it. */
+struct bystander {
+	pthread_t thread;
+	volatile bool stop;
+	int64_t longest_ns;
+};
+
+static void *configure_elsewhere(void *arg)
+{
+	struct bystander *b = arg;
+	struct drm_t3_segment_map segment;
+	struct raw raw;
+	int64_t start;
+
+	while (!b->stop) {
+		start = now_ns();
+		raw_open(&raw, 0, PAGE);
+		segment = raw_segment(&raw);
+		CHECK_EQ(raw_map(&raw, &segment), 0);
+		raw_close(&raw);
+		if (now_ns() - start > b->longest_ns)
+			b->longest_ns = now_ns() - start;
+		nap_ms(1);
+	}
+	return NULL;
+}
+
+/* Calls on the device that goes, at every moment of it, until it has. */
+static void *configure_here(void *arg)
+{
+	struct user *u = arg;
+	struct drm_t3_segment_map segment = raw_segment(&u->raw);
+	struct drm_t3_space_create made;
+	uint32_t bo;
+	int ret;
+
+	CHECK_EQ(bo_create(u->raw.fd, PAGE, &bo), 0);
+	do {
+		ret = space_create(u->raw.fd, bo, 4, &made);
+		if (!ret) {
+			segment.space = made.space;
+			ret = call(u->raw.fd, DRM_IOCTL_T3_SEGMENT_MAP, &segment);
+			CHECK(ret == 0 || ret == -EIO || ret == -ENODEV);
+			ret = space_destroy(u->raw.fd, made.space);
+		}
+	} while (!ret || ret == -EIO);
+	CHECK_EQ(ret, -ENODEV);
+	return NULL;
+}
+
 static uint32_t count_nodes(void)
 {
 	DIR *dir = opendir("/dev/accel");
@@ -141,14 +192,22 @@ static void await_nodes(uint32_t count)
 
 int main(void)
 {
+	struct bystander bystander = { 0 };
+	pthread_t here;
 	struct user u;
 
 	guest_in_child = true; /* a failed check ends the process */
 	user_open(&u);
 	say("user ready");
 	run_into_hang(&u);
+	CHECK_EQ(pthread_create(&here, NULL, configure_here, &u), 0);
+	CHECK_EQ(pthread_create(&bystander.thread, NULL, configure_elsewhere, &bystander), 0);
 	say("job hangs");
 	check_told(&u);
+	CHECK_EQ(pthread_join(here, NULL), 0);
+	bystander.stop = true;
+	CHECK_EQ(pthread_join(bystander.thread, NULL), 0);
+	CHECK(bystander.longest_ns < BYSTANDER_NS * guest_slowness());
 	say("user told");
 	await_nodes(1);
 	CHECK_EQ(raw_state(&u.raw), DRM_T3_SPACE_DEAD);
