@@ -27,6 +27,8 @@ WRITE ?= store
 ITERS ?= 4
 SEED ?= 1
 SOAK_SECONDS ?= 600
+SOAK_ROUNDS ?= 1000
+SOAK_CLIENTS ?= 10000
 FUZZ_SECONDS ?= 900
 export FUZZ FUZZ_SECONDS FUZZ_SEED FUZZ_INPUT
 export RANKS SHAPE TILE DTYPE WRITE ITERS SEED SOAK_SECONDS
@@ -103,7 +105,7 @@ includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check check-debug debug-suites options deps qemu kernel module lib tools initramfs \
-	unit spec qtest guest conformance lint fuzz fuzz-build fuzz-corpus coverage mutants soak san-t3 \
+	unit spec qtest guest conformance lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver san-t3 \
 	format build always clean distclean
 
 help:
@@ -170,9 +172,15 @@ coverage: $(COVERED)
 mutants: build
 	@tests/mutants.py
 
-#: make soak    end-to-end runs with changing seeds for SOAK_SECONDS=600; a failed one
-#:                leaves the devices' record in .build/run/soak.t3r
-soak: build
+#: make soak    first end-to-end runs with changing seeds for SOAK_SECONDS=600; a failed one
+#:                leaves the devices' record in .build/run/soak.t3r. Then the driver:
+#:                SOAK_ROUNDS=1000    passes over the removal matrix
+#:                SOAK_CLIENTS=10000  killed clients
+#:                SOAK_SECONDS=600    of random calls
+soak: soak-jobs soak-driver
+soak-driver: build
+	@tests/soak.py "$(SOAK_ROUNDS)" "$(SOAK_CLIENTS)" "$(SOAK_SECONDS)"
+soak-jobs: build
 	@mkdir -p $B/run && rm -f $B/run/soak.t3r
 	@$(VM) run --ranks "$$RANKS" --name soak --fabric-opts record=$B/run/soak.t3r --timeout $$((SOAK_SECONDS + 120)) -- \
 		sh -c 'end=$$(($$(date +%s) + $$1)) seed=1; shift; \
@@ -200,7 +208,7 @@ initramfs: $B/initramfs.img
 options:
 	@$(STAGE)check-options.sh
 # Wrong options end a run before anything is installed.
-deps: | $(if $(filter run soak,$(MAKECMDGOALS)),options)
+deps: | $(if $(filter run soak soak-jobs,$(MAKECMDGOALS)),options)
 	@$(STAGE)deps.sh
 qemu: | deps
 	@$(STAGE)qemu.sh

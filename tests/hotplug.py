@@ -17,7 +17,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 VM = ROOT / "tools/vm/t3-vm"
-KERNEL = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build")) / "kernel"
+BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
+KERNEL = BUILD / "kernel"
 
 
 def slowness():
@@ -104,6 +105,12 @@ killall t3; wait; job
 """
 
 
+# Everything that may happen to a device, to each kind of client.
+MATRIX = """
+CMOCKA_MESSAGE_OUTPUT=TAP test_removal --host --clients 0 && echo "matrix passed"
+"""
+
+
 class Qmp:
     """One command at a time; events that come in between are kept."""
 
@@ -139,13 +146,16 @@ class Qmp:
         self.events.remove(name)
 
 
+DEVICE = {"driver": "t3", "id": "t3-1", "bus": "rp1", "fabric": "/objects/f0", "rank": 1}
+
+
 class Guest:
     """A VM of two ranks, and the guest's output line by line."""
 
-    def __init__(self, directory, script, *options):
+    def __init__(self, directory, script, *options, seconds=SECONDS, name="hotplug"):
         path = pathlib.Path(directory) / "qmp"
         self.process = subprocess.Popen(
-            [VM, "run", "--name", "hotplug", "--ranks", "2", "--timeout", str(SECONDS),
+            [VM, "run", "--name", name, "--ranks", "2", "--timeout", str(seconds),
              "--qemu-arg=-qmp", f"--qemu-arg=unix:{path},server=on,wait=off",
              *(f"--qemu-arg={option}" for option in options),
              "--", "sh", "-c", COMMON + script],
@@ -160,6 +170,23 @@ class Guest:
                 return
         raise RuntimeError(f"the guest ended before it said '{line}'")
 
+    def serve(self, last, shown=lambda line: True):
+        """Do what test_removal --host asks for, until the guest says `last`."""
+        for text in self.process.stdout:
+            line = text.strip()
+            if shown(line):
+                print("#", line, flush=True)
+            if line == last:
+                return
+            if line in ("host: pull", "host: unplug"):
+                if line == "host: pull":
+                    self.qmp.command("qom-set", path="t3-1", property="removed", value=True)
+                self.qmp.command("device_del", id="t3-1")
+                self.qmp.wait_event("DEVICE_DELETED")
+            elif line == "host: plug":
+                self.qmp.command("device_add", **DEVICE)
+        raise RuntimeError(f"the guest ended before it said '{last}'")
+
     def end(self):
         """The script's end, with a clean kernel log."""
         self.process.stdout.read()
@@ -173,8 +200,7 @@ class Guest:
 
 
 def plug(guest):
-    guest.qmp.command("device_add", driver="t3", id="t3-1", bus="rp1", fabric="/objects/f0",
-                      rank=1)
+    guest.qmp.command("device_add", **DEVICE)
     guest.expect("devices 2")
 
 
@@ -279,6 +305,9 @@ SCENARIOS = [
     (MOVE, ["-device", "edu"],
      [("bars-move-under-a-job", lambda guest: guest.expect("job runs")),
       ("job-after-moves", passes), ("moves-clean-end", Guest.end)]),
+    (MATRIX, [],
+     [("removal-matrix", lambda guest: guest.serve("matrix passed")),
+      ("removal-matrix-clean-end", Guest.end)]),
 ]
 
 

@@ -39,6 +39,19 @@ static char bdf[32];
 
 /* --------------------------------------------------------------------- devices */
 
+/* A node is there a moment before it can be opened. */
+static bool can_open(const char *name)
+{
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/accel/%s", name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static unsigned int count_nodes(void)
 {
 	unsigned int count = 0;
@@ -46,7 +59,7 @@ static unsigned int count_nodes(void)
 	DIR *dir = opendir("/dev/accel");
 
 	while (dir && (entry = readdir(dir)))
-		count += entry->d_name[0] != '.';
+		count += entry->d_name[0] != '.' && can_open(entry->d_name);
 	if (dir)
 		closedir(dir);
 	return count;
