@@ -106,7 +106,7 @@ includes = $(INC_$(call room,$<))
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check check-debug debug-suites options deps qemu kernel module lib tools initramfs \
 	unit spec qtest guest conformance lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver san-t3 \
-	format build always clean distclean
+	format build always dkms clean distclean
 
 help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
@@ -204,6 +204,11 @@ lib: $(LIB)
 tools: $(TOOL)
 module: $(MODULE)
 initramfs: $B/initramfs.img
+
+#: make dkms    the module's sources for DKMS, and its udev rule:
+#:                DESTDIR=DIR         below DIR (default: the machine's own /usr)
+dkms:
+	@$(STAGE)dkms.sh "$(DESTDIR)"
 
 options:
 	@$(STAGE)check-options.sh
@@ -352,7 +357,7 @@ $B/t3-conformance: $(call objects,obj,$(CONFORMANCE_SRC))
 $B/module/t3.ko: $(MODULE_SRC) $(STAGE)module.sh $B/kernel.stamp
 	@$(STAGE)module.sh
 
-$B/initramfs.img: $(addprefix $(STAGE),initramfs.sh common.sh guest-init guest-batch) \
+$B/initramfs.img: $(addprefix $(STAGE),initramfs.sh common.sh guest-init guest-batch) driver/60-t3.rules \
 		$(MODULE) $(LIB) $(TOOL) $(GUEST) $(GUEST32) $(CONFORMANCE) $B/kernel.stamp
 	@$(STAGE)initramfs.sh $@
 

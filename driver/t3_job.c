@@ -107,7 +107,7 @@ struct t3_job *t3_job_new(struct t3_queue *queue, u32 count)
 	if (!job->fence)
 		goto err_job;
 	credits = min(count, T3_QUEUE_ENTRIES);
-#ifdef T3_SCHED_INIT_ARGS
+#ifdef T3_SCHED_CLIENT_ID
 	ret = drm_sched_job_init(&job->base, &queue->entity, credits, NULL, 0);
 #else
 	ret = drm_sched_job_init(&job->base, &queue->entity, credits, NULL);

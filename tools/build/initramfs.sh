@@ -79,6 +79,18 @@ add_programs() {
 	[ ${#programs[@]} -eq 0 ] || add_libraries "$root" "${programs[@]}"
 }
 
+# udev with our rule alone, for the tests to start.
+add_udev() {
+	local root=$1 udevadm
+
+	udevadm=$(command -v udevadm)
+	mkdir -p "$root"/usr/lib/{systemd,udev/rules.d}
+	cp "$udevadm" "$root/usr/bin/udevadm"
+	ln -s ../../bin/udevadm "$root/usr/lib/systemd/systemd-udevd"
+	cp "$T3_ROOT/driver/60-t3.rules" "$root/usr/lib/udev/rules.d/"
+	add_libraries "$root" "$udevadm"
+}
+
 # The 32-bit clients are static. They run by the kernel's leave.
 add_programs32() {
 	local root=$1 test
@@ -136,6 +148,7 @@ pack() {
 	add_modules "$root"
 	add_programs "$root"
 	add_programs32 "$root"
+	add_udev "$root"
 	add_accounts "$root"
 	install -m 755 "$T3_ROOT/tools/build/guest-init" "$root/init"
 	install -m 755 "$T3_ROOT/tools/build/guest-batch" "$root/usr/bin/guest-batch"

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+/* The udev rule, by a udev that has no other: group, mode and the name by path. */
+#include <sys/inotify.h>
+#include <sys/stat.h>
+
+#include "child.h"
+#include "module.h"
+
+#define WAIT_MS 10000
+
+static void link_path(const char *bdf, char *path, size_t size)
+{
+	snprintf(path, size, "/dev/accel/by-path/pci-%s-accel", bdf);
+}
+
+static void run(const char *command)
+{
+	if (system(command))
+		guest_fail(__FILE__, __LINE__, "failed: %s", command);
+}
+
+/* udev does its work behind us. */
+static void wait_link(const char *path, bool there)
+{
+	int64_t deadline = after_ms(WAIT_MS);
+	struct stat link;
+
+	while ((lstat(path, &link) == 0) != there && now_ns() < deadline)
+		nap_ms(10);
+	CHECK_EQ(lstat(path, &link) == 0, there);
+}
+
+static void check_node(uint32_t rank)
+{
+	struct stat node, by_path;
+	char bdf[32], path[64];
+
+	CHECK_EQ(stat(guest_node(rank), &node), 0);
+	CHECK_EQ(node.st_uid, 0);
+	CHECK_EQ(node.st_gid, GID_RENDER);
+	CHECK_EQ(node.st_mode & 07777, 0660);
+	device_bdf(rank, bdf, sizeof(bdf));
+	link_path(bdf, path, sizeof(path));
+	CHECK_EQ(stat(path, &by_path), 0);
+	CHECK_EQ(by_path.st_rdev, node.st_rdev);
+}
+
+/* What is not ours is left alone. */
+static void test_group_mode_and_link(void **state)
+{
+	struct stat before, after;
+	uint32_t rank;
+
+	(void)state;
+	CHECK_EQ(stat("/dev/null", &before), 0);
+	for (rank = 0; rank < guest_ranks(); rank++) {
+		CHECK_EQ(chown(guest_node(rank), 0, 0), 0);
+		CHECK_EQ(chmod(guest_node(rank), 0600), 0);
+	}
+	run("udevadm trigger --action=add --settle --subsystem-match=accel "
+	    "--subsystem-match=mem");
+	for (rank = 0; rank < guest_ranks(); rank++)
+		check_node(rank);
+	CHECK_EQ(stat("/dev/null", &after), 0);
+	CHECK_EQ(after.st_mode, before.st_mode);
+	CHECK_EQ(after.st_gid, before.st_gid);
+}
+
+/* The name goes with the device and comes with it, whatever number it gets. */
+static void test_unbind_and_bind(void **state)
+{
+	char bdf[32], path[64];
+
+	(void)state;
+	driver_unbind(0, bdf, sizeof(bdf));
+	link_path(bdf, path, sizeof(path));
+	wait_link(path, false);
+	driver_bind(bdf);
+	wait_link(path, true);
+	run("udevadm settle");
+	check_node(0);
+	check_node(1);
+}
+
+static void test_no_trouble_in_the_kernel_log(void **state)
+{
+	(void)state;
+	check_kernel_log();
+}
+
+static int start_udev(void **state)
+{
+	int fd = inotify_init();
+
+	(void)state;
+	if (fd < 0 && errno == ENOSYS) {
+		printf("1..0 # SKIP this kernel has no inotify, which udev needs\n");
+		exit(77);
+	}
+	close(fd);
+	return system("/usr/lib/systemd/systemd-udevd --daemon");
+}
+
+static int stop_udev(void **state)
+{
+	(void)state;
+	return system("udevadm control --exit");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SLOW_TEST(test_group_mode_and_link),
+		SLOW_TEST(test_unbind_and_bind),
+		TEST(test_no_trouble_in_the_kernel_log),
+	};
+
+	return cmocka_run_group_tests_name("udev", tests, start_udev, stop_udev);
+}
