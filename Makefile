@@ -132,12 +132,13 @@ shell: build
 check: build qtest-build $(UNIT) $(UNIT_SAN) $(SPEC) $(COVERED) fuzz-build
 	@$(STAGE)check.py
 
-#: make check-debug   guest and hot-plug suites under a debug kernel (KASAN, lockdep,
-#:              kmemleak, panic_on_warn), built below .build/debug
+#: make check-debug   guest and hot-plug suites, KUnit tests, faults injected into every
+#:              allocation, removals and random calls under a debug kernel (KASAN,
+#:              lockdep, kmemleak, panic_on_warn), built below .build/debug
 check-debug:
 	@$(MAKE) --no-print-directory T3_BUILD=$(T3_BUILD)/debug T3_KERNEL=kernel-debug debug-suites
 debug-suites: build
-	@$(STAGE)check.py guest hotplug
+	@$(STAGE)check.py guest guest-iommu hotplug
 
 #: make lint unit spec qtest guest conformance   those suites alone
 lint: module

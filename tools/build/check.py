@@ -10,6 +10,7 @@ Exits 1 when a test failed or a suite had no tests at all, 2 for bad use.
 """
 
 import collections
+import contextlib
 import fcntl
 import json
 import os
@@ -20,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -29,8 +31,16 @@ LOGS = BUILD / "log"
 VM = ROOT / "tools/vm/t3-vm"
 LINT = ROOT / "tools/build/lint.sh"
 
+
+def slowness():
+    """A debug kernel's own arguments say how many times as long its programs may take."""
+    path = BUILD / "kernel/append"
+    match = re.search(r"\bT3_SLOW=(\d+)", path.read_text()) if path.exists() else None
+    return int(match[1]) if match else 1
+
+
 PROGRAM_SECONDS = 300
-VM_SECONDS = 1800
+VM_SECONDS = 1800 if slowness() == 1 else 3000
 
 Result = collections.namedtuple("Result", "name status log")
 PASS, FAIL, SKIP = "passed", "failed", "skipped"
@@ -93,20 +103,47 @@ def report(name, results, seconds):
     return results
 
 
-def tap_program(name, command, env=None):
+def tap_program(name, command, env=None, seconds=PROGRAM_SECONDS):
     start = time.monotonic()
-    status, log = execute(name, command, env={"CMOCKA_MESSAGE_OUTPUT": "TAP", **(env or {})})
+    status, log = execute(name, command, seconds, env={"CMOCKA_MESSAGE_OUTPUT": "TAP", **(env or {})})
     text = log.read_text(errors="replace")
     return report(name, tap_results(name, text, status, log), time.monotonic() - start)
 
 
 # --- the guest ---------------------------------------------------------------
 
+@contextlib.contextmanager
+def progress(name, commands):
+    """Where a boot takes minutes: say which of its commands begins."""
+    log = LOGS / f"{name}.log"
+    ended = threading.Event()
+
+    def follow():
+        shown = 0
+        while not ended.wait(2):
+            begun = len(re.findall(r"^@@ begin", log.read_text(errors="replace"), re.M))
+            if begun > shown:
+                shown = begun
+                print(f"[{name}] {shown} of {len(commands)}: {commands[shown - 1]}", flush=True)
+
+    log.write_bytes(b"")
+    thread = threading.Thread(target=follow)
+    if slowness() > 1:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if thread.is_alive():
+            thread.join()
+
+
 def guest_batch(name, options, commands, seconds):
     """Run shell commands in one VM; yields (index, status or None, output, log)."""
-    status, log = execute(name, [VM, "run", "--name", name, "--timeout", str(VM_SECONDS),
-                                 *options, "--", "guest-batch", str(seconds), *commands],
-                          VM_SECONDS + 60)
+    with progress(name, commands):
+        status, log = execute(name, [VM, "run", "--name", name, "--timeout", str(VM_SECONDS),
+                                     *options, "--", "guest-batch", str(seconds), *commands],
+                              VM_SECONDS + 60)
     text = log.read_text(errors="replace")
     outputs = {}
     for part in re.finditer(r"^@@ begin (\d+)\n(.*?)(?:^@@ end \1 (\d+)$|\Z)", text, re.M | re.S):
@@ -131,6 +168,18 @@ def guest_options():
     return options
 
 
+def guest_boot(name, options, programs):
+    """Programs in one boot, and its kernel log."""
+    start, results = time.monotonic(), []
+    status, batch = guest_batch(name, shlex.split(options), programs, PROGRAM_SECONDS)
+    for index, ended, text, log in batch:
+        prefix = f"{'guest-iommu' if '--iommu' in options else 'guest'}/{programs[index]}"
+        ended = -1 if ended is None else ended
+        results += report(prefix, tap_results(prefix, text, ended, log), 0)
+    return results + report(f"guest VM {options}", [vm_result(name, status, batch[0][3])],
+                            time.monotonic() - start)
+
+
 def guest_suite():
     """Programs with the same VM options share a boot."""
     boots = collections.defaultdict(list)
@@ -140,15 +189,17 @@ def guest_suite():
         boots[special.get(source.stem, "--ranks 4")].append(source.stem)
     results = []
     for number, (options, programs) in enumerate(boots.items()):
-        name, start = f"guest-{number}", time.monotonic()
-        status, batch = guest_batch(name, shlex.split(options), programs, PROGRAM_SECONDS)
-        for index, ended, text, log in batch:
-            prefix = f"guest/{programs[index]}"
-            ended = -1 if ended is None else ended
-            results += report(prefix, tap_results(prefix, text, ended, log), 0)
-        results += report(f"guest VM {options}", [vm_result(name, status, batch[0][3])],
-                          time.monotonic() - start)
+        results += guest_boot(f"guest-{number}", options, programs)
     return results
+
+
+# What deals with DMA, interrupts and coming and going: each also with the IOMMU on.
+GUEST_IOMMU = ["test_abi_table", "test_dma", "test_eventfd", "test_fuzz", "test_host_bo",
+               "test_jobs", "test_removal", "test_unbind", "test_zz_unload"]
+
+
+def guest_iommu_suite():
+    return guest_boot("guest-iommu", "--ranks 4 --iommu", GUEST_IOMMU)
 
 
 def e2e_matrix():
@@ -575,7 +626,8 @@ def launcher_suite():
 
 
 def hotplug_suite():
-    return tap_program("hotplug", [ROOT / "tests/hotplug.py"])
+    return tap_program("hotplug", [ROOT / "tests/hotplug.py"],
+                       seconds=PROGRAM_SECONDS * slowness())
 
 
 def migrate_suite():
@@ -595,6 +647,7 @@ SUITES = {
     "launcher": launcher_suite,
     "conformance": conformance_suite,
     "guest": guest_suite,
+    "guest-iommu": guest_iommu_suite,
     "hotplug": hotplug_suite,
     "migrate": migrate_suite,
     "e2e": e2e_suite,
