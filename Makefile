@@ -106,7 +106,7 @@ includes = $(INC_$(call room,$<))
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check check-debug debug-suites options deps qemu kernel module lib tools initramfs \
 	unit spec qtest guest conformance lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver san-t3 \
-	format build always dkms clean distclean
+	format build always dkms package clean distclean
 
 help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
@@ -140,9 +140,11 @@ check-debug:
 debug-suites: build
 	@$(STAGE)check.py guest guest-iommu hotplug
 
-#: make lint unit spec qtest guest conformance   those suites alone
+#: make lint package unit spec qtest guest conformance   those suites alone
 lint: module
 	@$(STAGE)check.py lint
+package: kernel
+	@$(STAGE)check.py package
 unit: $(UNIT) $(UNIT_SAN)
 	@$(STAGE)check.py unit unit-sanitized
 spec: $(SPEC)

@@ -177,6 +177,18 @@ static void t3_stop_works(struct t3_device *tdev)
 	t3_dump_stop(tdev);
 }
 
+static void t3_log_device(const struct t3_device *tdev)
+{
+	const struct t3_caps *caps = &tdev->caps;
+
+	drm_dbg(&tdev->drm, "rank %u of %u, fabric %#llx, version %u.%u, caps %#x\n", caps->rank,
+		caps->ranks, caps->fabric_id, caps->version >> 16, caps->version & 0xffff,
+		caps->caps);
+	drm_dbg(&tdev->drm, "memory %#llx, aperture %#llx, %u spaces, %u queues, %u vectors\n",
+		caps->memory_size, caps->aperture_size, caps->max_spaces, caps->max_queues,
+		tdev->vectors);
+}
+
 static int t3_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct t3_device *tdev;
@@ -195,6 +207,7 @@ static int t3_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ret = t3_init_device(tdev);
 	if (ret)
 		return ret;
+	t3_log_device(tdev);
 	t3_debugfs_init(tdev);
 	pci_save_state(pdev); /* for t3_error_handlers */
 	ret = drm_dev_register(&tdev->drm, 0);

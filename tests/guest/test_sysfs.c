@@ -175,6 +175,44 @@ static void test_module_parameters(void **state)
 	}
 }
 
+/* How many lines of the kernel's log from here on have the text. */
+static unsigned int count_messages(int kmsg, const char *text)
+{
+	unsigned int count = 0;
+	char line[8192];
+	ssize_t length;
+
+	while ((length = read(kmsg, line, sizeof(line) - 1)) > 0 || errno == EPIPE) {
+		line[length > 0 ? length : 0] = 0;
+		count += strstr(line, text) ? 1 : 0;
+	}
+	return count;
+}
+
+/* What the driver finds out is told to who has asked for it. */
+static void test_debug_messages(void **state)
+{
+	static const char debug[] = "/sys/module/drm/parameters/debug";
+	char before[32], bdf[32], text[64];
+	int kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	(void)state;
+	CHECK(kmsg >= 0);
+	snprintf(text, sizeof(text), "rank 0 of %u, fabric 0x", guest_ranks());
+	read_attribute(debug, before, sizeof(before));
+	CHECK_EQ(write_attribute(debug, "0"), 0);
+	CHECK(lseek(kmsg, 0, SEEK_END) >= 0);
+	driver_unbind(0, bdf, sizeof(bdf));
+	driver_bind(bdf);
+	CHECK_EQ(count_messages(kmsg, text), 0);
+	CHECK_EQ(write_attribute(debug, "2"), 0);
+	driver_unbind(0, bdf, sizeof(bdf));
+	driver_bind(bdf);
+	CHECK_EQ(count_messages(kmsg, text), 1);
+	CHECK_EQ(write_attribute(debug, before), 0);
+	close(kmsg);
+}
+
 static void test_no_trouble_in_the_kernel_log(void **state)
 {
 	(void)state;
@@ -184,11 +222,9 @@ static void test_no_trouble_in_the_kernel_log(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_same_as_the_query),
-		TEST(test_readable_to_all),
-		SLOW_TEST(test_unbind),
-		TEST(test_module_parameters),
-		TEST(test_no_trouble_in_the_kernel_log),
+		TEST(test_same_as_the_query),	TEST(test_readable_to_all),
+		SLOW_TEST(test_unbind),		TEST(test_module_parameters),
+		SLOW_TEST(test_debug_messages), TEST(test_no_trouble_in_the_kernel_log),
 	};
 
 	return cmocka_run_group_tests_name("sysfs", tests, NULL, NULL);
