@@ -109,10 +109,14 @@ static void t3_route_test_check(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -EHOSTUNREACH); /* the same rank */
 	owner->tdev->caps.rank = 2;
 	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), 0);
-	owner->tdev->caps.fabric_id = 9;
-	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -EXDEV);
+	grant->rank_mask = BIT(3); /* the source has rank 1 */
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -EACCES);
+	grant->rank_mask |= BIT(1);
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), 0);
 	grant->bound = true;
 	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -EBUSY);
+	owner->tdev->caps.fabric_id = 9;
+	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -EXDEV);
 	grant->owner = NULL;
 	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -EOWNERDEAD);
 	source->dead = true;
