@@ -17,7 +17,7 @@
 #include "t3_space.h"
 
 static unsigned int bus_timeout_ms = 65000; /* the PCI core waits for 60 s at most */
-module_param(bus_timeout_ms, uint, 0644);
+module_param_cb(bus_timeout_ms, &t3_param_ms_ops, &bus_timeout_ms, 0644);
 MODULE_PARM_DESC(bus_timeout_ms,
 		 "Give the device up when its bus has not recovered from an error after so long, in ms (65000)");
 

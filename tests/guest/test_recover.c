@@ -255,6 +255,27 @@ static void test_function_level_reset(void **state)
 	user_close(&u);
 }
 
+/* What a queue has completed before a reset is no news afterwards. */
+static void test_completions_of_an_earlier_life(void **state)
+{
+	struct drm_t3_command fill;
+	struct user u;
+
+	(void)state;
+	user_open(&u, 0);
+	fill = command_fill(u.a.handle, 0, 64, PATTERN);
+	start(&u, 0, &fill, 0);
+	finish(&u, 0, 1);
+	model_run(&fill, &u.a, NULL);
+	reset_by_pci(0);
+	inject_hang(0, 0, true);
+	fill.dst_offset = 64;
+	start(&u, 0, &fill, 1);
+	finish(&u, 1, -ETIME);
+	operand_check(&u.a);
+	user_close(&u);
+}
+
 /* Make a space and touch all of it, also when it has been reset meanwhile. */
 static void use_space(int fd, uint32_t bo)
 {
@@ -453,10 +474,11 @@ static void test_no_trouble_in_the_kernel_log(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_reset_for_a_late_job),	  TEST(test_reset_by_somebody_else),
-		TEST(test_function_level_reset),	  SLOW_TEST(test_resets_under_load),
-		TEST(test_no_interrupt_at_all),		  TEST(test_event_area_out_of_reach),
-		TEST(test_coredump_of_the_first_failure), TEST(test_no_trouble_in_the_kernel_log),
+		TEST(test_reset_for_a_late_job),	 TEST(test_reset_by_somebody_else),
+		TEST(test_function_level_reset),	 TEST(test_completions_of_an_earlier_life),
+		SLOW_TEST(test_resets_under_load),	 TEST(test_no_interrupt_at_all),
+		TEST(test_event_area_out_of_reach),	 TEST(test_coredump_of_the_first_failure),
+		TEST(test_no_trouble_in_the_kernel_log),
 	};
 
 	return cmocka_run_group_tests_name("recover", tests, NULL, NULL);
