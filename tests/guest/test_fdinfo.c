@@ -219,8 +219,9 @@ static void test_two_queues_at_once(void **state)
 		inject_hang(0, i, true);
 		command = command_fill(operands[i].handle, 0, 64, 1);
 		CHECK_EQ(submit_one(fd, queues[i], &command, syncs[i]), 0);
+		wait_busy(fd, "drm-engine-queue-p0");
+		nap_ms(50);
 	}
-	nap_ms(100);
 	check_vram(fd, 2 * PAGE, 2 * PAGE);
 	inject_hang(0, 0, false);
 	CHECK_EQ(sync_wait(fd, syncs[0], 0, WAIT_MS), 0);
@@ -229,7 +230,7 @@ static void test_two_queues_at_once(void **state)
 	inject_hang(0, 1, false);
 	CHECK_EQ(sync_wait(fd, syncs[1], 0, WAIT_MS), 0);
 	busy = fdinfo_ns(fd, "drm-engine-queue-p0");
-	CHECK(busy >= 100 * NS_MS && busy <= (uint64_t)(now_ns() - start));
+	CHECK(busy >= 150 * NS_MS && busy <= (uint64_t)(now_ns() - start));
 	for (i = 0; i < 2; i++)
 		operand_close(&operands[i], fd);
 	close(fd);
