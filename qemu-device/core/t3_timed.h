@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The timed model: devices that compute a sharded GEMM and reduce-scatter and all-gather
+ * its output, in virtual time. No data: what is modelled is when bytes move. SPEC.md
+ * section 8.
+ *
+ * Time is in integer picoseconds. Nothing is allocated after t3_timed_new(), there are no
+ * globals, and the result depends on the arguments alone: events are ordered by (time,
+ * rank, source, sequence), none of which depends on how the run is cut in steps.
+ */
+#ifndef T3_TIMED_H
+#define T3_TIMED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define T3_TIMED_NEVER	   (~(uint64_t)0)
+#define T3_TIMED_MAX_RANKS 32u
+
+/*
+ * The machine. Which of these are published and which are assumed, and on what ground, is
+ * in t3_timed_params[], timed_params.c.
+ */
+struct t3_timed_params {
+	/* compute */
+	uint64_t compute_units;
+	uint64_t clock_mhz;
+	uint64_t flops_per_clock; /* of one unit, f16 */
+	uint64_t compute_percent;
+	uint64_t groups_per_unit;
+	uint64_t unit_store_gbps;
+	uint64_t stage_barrier;
+	/* kernel */
+	uint64_t tile_rows, tile_columns;
+	uint64_t k_block;
+	uint64_t raster_rows;
+	/* last-level cache */
+	uint64_t cache_kib;
+	uint64_t cache_ways;
+	uint64_t cache_gbps;
+	uint64_t cache_latency_ns;
+	/* memory */
+	uint64_t request_bytes;
+	uint64_t memory_gbps;
+	uint64_t memory_latency_ns;
+	uint64_t memory_channels;
+	uint64_t queue_entries; /* of a channel */
+	uint64_t entry_bytes;
+	uint64_t turnaround_ns;
+	uint64_t run_kib;
+	uint64_t row_conflict_ns;
+	uint64_t update_percent;
+	/* arbitration */
+	uint64_t threshold_high, threshold_middle, threshold_low;
+	uint64_t intensity_high, intensity_middle, intensity_low;
+	uint64_t starvation_ns;
+	/* link, DMA, tracker */
+	uint64_t link_gbps;
+	uint64_t link_latency_ns;
+	uint64_t link_queue_kib;
+	uint64_t dma_tiles;
+	uint64_t dma_read_ahead_kib;
+	uint64_t copy_window_kib;
+	uint64_t tracker_entries;
+	uint64_t tracker_ways;
+	uint64_t tracker_record_bytes;
+};
+
+/* What one of them is. low = high: it is published, and not varied. */
+struct t3_timed_param {
+	const char *name;
+	size_t offset;
+	uint64_t value, min, max;
+	uint64_t low, high;
+	const char *unit;
+	const char *source;
+};
+
+extern const struct t3_timed_param t3_timed_params[];
+extern const size_t t3_timed_param_count;
+
+void t3_timed_params_default(struct t3_timed_params *params);
+/* NULL if there is none of this name. */
+const struct t3_timed_param *t3_timed_param_find(const char *name);
+uint64_t t3_timed_param_get(const struct t3_timed_params *params,
+			    const struct t3_timed_param *param);
+void t3_timed_param_set(struct t3_timed_params *params, const struct t3_timed_param *param,
+			uint64_t value);
+
+/* One device's GEMM: rows x columns is the whole output, depth its slice of K. */
+struct t3_timed_workload {
+	uint64_t rows;
+	uint64_t columns;
+	uint64_t depth;
+	uint64_t element_bytes;
+	uint64_t ranks;
+};
+
+enum t3_timed_program {
+	T3_TIMED_SEQUENTIAL,	/* GEMM, ring reduce-scatter, ring all-gather */
+	T3_TIMED_RS_NMC,	/* ring reduce-scatter with near-memory updates, alone */
+	T3_TIMED_T3,		/* GEMM fused with the reduce-scatter, round-robin; all-gather */
+	T3_TIMED_T3_MCA,	/* with communication-aware arbitration */
+	T3_TIMED_T3_MCA_AG,	/* the all-gather is triggered, too, tile by tile */
+	T3_TIMED_DIRECT,	/* direct reduce-scatter on a full fabric, MCA; all-gather */
+	T3_TIMED_PROGRAMS,
+};
+
+enum t3_timed_phase {
+	T3_TIMED_GEMM,
+	T3_TIMED_REDUCE_SCATTER,
+	T3_TIMED_ALL_GATHER,
+	T3_TIMED_PHASES,
+};
+
+enum t3_timed_bytes {
+	T3_TIMED_GEMM_READ,
+	T3_TIMED_GEMM_WRITE,
+	T3_TIMED_RS_READ,
+	T3_TIMED_RS_WRITE, /* the baseline's stores, or T3's updates */
+	T3_TIMED_AG_READ,
+	T3_TIMED_AG_WRITE,
+	T3_TIMED_TRACKER_READ,
+	T3_TIMED_TRACKER_WRITE,
+	T3_TIMED_BYTES,
+};
+
+struct t3_timed_counters {
+	uint64_t end;			     /* ps; when the last phase was over */
+	uint64_t phase_end[T3_TIMED_PHASES]; /* ps; 0: not in this program */
+	uint64_t memory_bytes[T3_TIMED_BYTES];
+	uint64_t memory_busy;	  /* ps */
+	uint64_t memory_turns;	  /* changes of direction */
+	uint64_t queue_peak;	  /* entries of a channel */
+	uint64_t queue_entry_ps;  /* integral of the entries in use over time */
+	uint64_t starved;	  /* requests that the starvation limit admitted */
+	uint64_t threshold;	  /* of the arbiter, as chosen */
+	uint64_t intensity;	  /* per mille of the memory's time, in the first stage */
+	uint64_t compute_busy;	  /* ps, summed over the compute units */
+	uint64_t groups;	  /* workgroups computed */
+	uint64_t cache_hits, cache_misses;
+	uint64_t link_bytes, link_messages;
+	uint64_t link_busy;	  /* ps */
+	uint64_t link_stalls;	  /* workgroups that had to wait to store */
+	uint64_t received_bytes;
+	uint64_t triggers;	  /* DMA blocks started by a trigger */
+	uint64_t tracker_updates, tracker_allocs, tracker_spills, tracker_fills;
+	uint64_t tracker_live, tracker_peak;
+};
+
+/* Rows of a timeline, per device; a compute unit's is T3_TIMED_TRACK_UNIT + unit. */
+enum t3_timed_track {
+	T3_TIMED_TRACK_PHASE,
+	T3_TIMED_TRACK_COMPUTE_STREAM,
+	T3_TIMED_TRACK_COMMUNICATION_STREAM,
+	T3_TIMED_TRACK_LINK,
+	T3_TIMED_TRACK_TRIGGER,
+	T3_TIMED_TRACK_UNIT,
+};
+
+/* A span that has ended. `what` is a constant string. */
+struct t3_timed_span {
+	uint64_t start, end; /* ps; equal: an instant */
+	uint32_t rank;
+	uint32_t track;
+	const char *what;
+	uint64_t number; /* workgroup, tile, step or bytes */
+};
+
+struct t3_timed_trace {
+	void (*span)(void *opaque, const struct t3_timed_span *span);
+	void *opaque;
+};
+
+struct t3_timed_setup {
+	struct t3_timed_params params;
+	struct t3_timed_workload workload;
+	enum t3_timed_program program;
+	bool mirrored; /* one device that is its own neighbour; equal to `ranks` devices */
+	struct t3_timed_trace trace; /* span NULL: none */
+};
+
+/* Writes a sentence that names what is wrong, and returns false. */
+bool t3_timed_check(const struct t3_timed_setup *setup, char *why, size_t size);
+
+struct t3_timed;
+
+/* NULL: no memory, or t3_timed_check() does not hold. */
+struct t3_timed *t3_timed_new(const struct t3_timed_setup *setup);
+void t3_timed_free(struct t3_timed *sim);
+
+uint64_t t3_timed_now(const struct t3_timed *sim);
+/* Time of the next event, T3_TIMED_NEVER when all is done. */
+uint64_t t3_timed_next(const struct t3_timed *sim);
+/* Runs up to `budget` events that are not after `until`; how many it ran. */
+uint64_t t3_timed_run(struct t3_timed *sim, uint64_t until, uint64_t budget);
+/* Every device has ended its program. */
+bool t3_timed_done(const struct t3_timed *sim);
+uint64_t t3_timed_events(const struct t3_timed *sim);
+uint32_t t3_timed_devices(const struct t3_timed *sim);
+void t3_timed_counters(const struct t3_timed *sim, uint32_t device,
+		       struct t3_timed_counters *counters);
+
+const char *t3_timed_program_name(enum t3_timed_program program);
+const char *t3_timed_bytes_name(enum t3_timed_bytes kind);
+
+#endif /* T3_TIMED_H */

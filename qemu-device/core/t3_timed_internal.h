@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside the timed model: a device's parts, and what they ask of each other. */
+#ifndef T3_TIMED_INTERNAL_H
+#define T3_TIMED_INTERNAL_H
+
+#include "t3_timed.h"
+
+#define TIMED_NONE 0xffffffffu
+#define TIMED_NS   1000u /* picoseconds */
+
+struct timed_device;
+
+/* -------------------------------------------------------------------- events */
+
+enum timed_event_kind { TIMED_EVENT_SLOT, TIMED_EVENT_MEMORY, TIMED_EVENT_LINK, TIMED_EVENT_ARRIVAL };
+
+/*
+ * Ordered by time, then `tie`: rank of the device, source (a peer by its distance, or the
+ * device itself, last), sequence of that source. So a device sees its events in an order
+ * that does not depend on its rank, nor on how many devices are simulated.
+ */
+struct timed_event {
+	uint64_t time, tie;
+	uint32_t device;
+	uint16_t kind;
+	uint16_t number; /* slot, or distance of the peer */
+};
+
+struct timed_heap {
+	struct timed_event *event;
+	uint32_t count;
+};
+
+void timed_heap_push(struct timed_heap *heap, const struct timed_event *event);
+/* The heap is not empty. */
+struct timed_event timed_heap_pop(struct timed_heap *heap);
+
+/* An event of the device itself. */
+void timed_schedule(struct timed_device *d, uint64_t time, enum timed_event_kind kind,
+		    uint32_t number);
+
+/* Message `sequence` of those that ever came over this distance is there. */
+void timed_schedule_arrival(struct timed_device *d, uint64_t time, uint32_t distance,
+			    uint64_t sequence);
+
+/* ------------------------------------------------------------------ geometry */
+
+/*
+ * Tiles are numbered in the order in which the device produces them, chunk by chunk:
+ * chunk position 0 is sent at once, position ranks - 1 is the chunk that the device owns.
+ * A tile is tracked in pieces, a wavefront's share each. Positions are relative to the
+ * rank, so all devices do the same.
+ */
+struct timed_shape {
+	uint32_t ranks;
+	uint32_t tile_rows, tile_columns; /* a full tile */
+	uint32_t element_bytes;
+	uint32_t chunk_rows, columns; /* elements */
+	uint32_t grid_rows, grid_columns; /* tiles of a chunk */
+	uint32_t chunk_tiles, tiles;
+	uint32_t piece_rows;  /* of a full piece */
+	uint32_t tile_pieces; /* of a full tile */
+	uint32_t pieces;      /* numbers of pieces: tiles * tile_pieces */
+	uint32_t chunk_pieces; /* that exist in a chunk: ragged tiles have fewer */
+	uint32_t k_steps;
+	uint32_t k_block, k_last; /* elements of a step, and of the last one */
+	uint32_t a_parts, b_parts; /* requests of a step's block of A, of B */
+	uint32_t block_pieces, tile_blocks; /* DMA blocks */
+	/* pieces that wait for the link, that a DMA or a collective has under way */
+	uint32_t link_queue, read_ahead, copy_window;
+	uint32_t raster_rows;
+};
+
+struct timed_place {
+	uint32_t row, column; /* tile, row from the first chunk produced on */
+	uint32_t rows, columns; /* elements */
+};
+
+void timed_shape_init(struct timed_shape *shape, const struct t3_timed_setup *setup);
+void timed_shape_tile(const struct timed_shape *shape, uint32_t tile, struct timed_place *place);
+/* 0: the tile has no such piece. */
+uint32_t timed_shape_piece_bytes(const struct timed_shape *shape, uint32_t piece);
+uint64_t timed_shape_blocks(const struct timed_shape *shape); /* numbers of cache blocks */
+uint32_t timed_position(const struct timed_shape *shape, uint32_t piece);
+
+/* -------------------------------------------------------------------- memory */
+
+enum timed_stream { TIMED_COMPUTE, TIMED_COMMUNICATION, TIMED_STREAMS };
+
+enum timed_owner {
+	TIMED_OWNER_NONE,
+	TIMED_OWNER_LINE,    /* cache line `number` is filled */
+	TIMED_OWNER_SLOT,    /* a load that found no line to fill, for slot `number` */
+	TIMED_OWNER_UPDATE,  /* an update of piece `number` */
+	TIMED_OWNER_RECORD,  /* the tracker's record of piece `number` */
+	TIMED_OWNER_DMA,     /* a triggered DMA reads piece `number` */
+	TIMED_OWNER_COPY,    /* a collective's read of piece `number` */
+	TIMED_OWNER_RESULT,  /* its last write of it */
+	TIMED_OWNER_RECEIVED, /* what a peer sent for it is in memory */
+	TIMED_OWNER_GATHERED, /* the same, of an all-gather */
+};
+
+struct timed_request {
+	uint32_t next;
+	uint32_t number;
+	uint32_t bytes;
+	uint8_t kind;  /* enum t3_timed_bytes */
+	uint8_t owner; /* enum timed_owner */
+	uint8_t stream;
+	bool update; /* a near-memory update */
+	uint64_t since; /* it came */
+};
+
+struct timed_fifo {
+	uint32_t head, tail;
+};
+
+struct timed_memory {
+	struct timed_request *request;
+	uint32_t free;
+	struct timed_fifo stream[TIMED_STREAMS];
+	struct timed_fifo queue[2]; /* reads, writes */
+	uint64_t entries;	    /* of the queue, in use */
+	uint64_t changed;	    /* when `entries` did */
+	uint32_t current;	    /* in service; TIMED_NONE: idle */
+	uint64_t started;
+	uint64_t run;		    /* bytes served in this direction */
+	bool writes;		    /* the direction */
+	bool mca;
+	uint8_t turn, last; /* streams */
+	uint64_t communicated; /* when communication was admitted last */
+	bool staged; /* the first stage is over, the threshold chosen */
+	uint64_t threshold;
+	uint64_t first_busy; /* ps of the first stage */
+};
+
+int timed_memory_init(struct timed_device *d, uint64_t requests);
+void timed_memory_add(struct timed_device *d, enum timed_stream stream,
+		      const struct timed_request *request);
+void timed_memory_event(struct timed_device *d);
+void timed_memory_first_stage(struct timed_device *d);
+
+/* --------------------------------------------------------------------- cache */
+
+struct timed_line {
+	uint32_t block; /* TIMED_NONE: empty */
+	uint32_t bytes;
+	uint64_t used;	/* when, in look-ups */
+	uint64_t ready; /* ps; T3_TIMED_NEVER: being filled */
+	uint32_t waiter; /* first of those that wait for it */
+	bool dirty;
+};
+
+struct timed_cache {
+	struct timed_line *line;
+	uint32_t *where; /* line of a block, or TIMED_NONE */
+	uint32_t sets, ways;
+	uint64_t clock;
+	uint64_t free; /* ps; the data path is busy until then */
+};
+
+int timed_cache_init(struct timed_device *d);
+/* For slot; T3_TIMED_NEVER: it will be told, through timed_gemm_loaded(). */
+uint64_t timed_cache_load(struct timed_device *d, uint32_t slot, uint32_t block, uint32_t bytes);
+void timed_cache_store(struct timed_device *d, uint32_t block, uint32_t bytes);
+void timed_cache_filled(struct timed_device *d, uint32_t line);
+void timed_cache_flush(struct timed_device *d);
+
+/* ---------------------------------------------------------------------- GEMM */
+
+enum timed_slot_state {
+	TIMED_SLOT_IDLE,
+	TIMED_SLOT_LOADING, /* a step's operands; the one before may be computed */
+	TIMED_SLOT_WAITING, /* for its unit */
+	TIMED_SLOT_LAST,    /* computes its last step */
+	TIMED_SLOT_STORING, /* its tile leaves it */
+	TIMED_SLOT_BLOCKED, /* its stores wait for the link */
+};
+
+struct timed_slot {
+	uint32_t tile;
+	uint32_t step; /* that is being loaded, or computed last */
+	uint32_t pending;
+	uint32_t next_blocked;
+	uint8_t state;
+	uint64_t ready; /* ps; operands are there, and the step before is computed */
+	uint64_t started;
+};
+
+struct timed_gemm {
+	struct timed_slot *slot;
+	uint64_t *unit_free; /* ps */
+	uint32_t *waiter;    /* next of waiter number slot * parts + part */
+	uint32_t slots, units, parts;
+	uint32_t next_tile, finished;
+	uint32_t staged; /* workgroups of this stage that are not over */
+	uint64_t step_ps;
+	struct timed_fifo blocked;
+};
+
+uint64_t timed_step_ps(const struct t3_timed_setup *setup); /* computing one step */
+int timed_gemm_init(struct timed_device *d);
+void timed_gemm_start(struct timed_device *d);
+void timed_gemm_event(struct timed_device *d, uint32_t slot);
+void timed_gemm_loaded(struct timed_device *d, uint32_t slot, uint64_t time);
+void timed_gemm_link_has_room(struct timed_device *d);
+
+/* ---------------------------------------------------------------------- link */
+
+enum timed_message_kind {
+	TIMED_MESSAGE_UPDATE, /* a near-memory update of the receiver's piece */
+	TIMED_MESSAGE_DATA,   /* the baseline's reduce-scatter */
+	TIMED_MESSAGE_GATHER,
+};
+
+enum timed_sender { TIMED_SENDER_STORE, TIMED_SENDER_DMA, TIMED_SENDER_COPY };
+
+struct timed_message {
+	uint64_t time; /* it may leave; in flight: it arrives */
+	uint32_t piece; /* the receiver's number */
+	uint32_t bytes;
+	uint8_t kind, sender, distance;
+};
+
+struct timed_ring {
+	struct timed_message *message;
+	uint32_t head, count, size;
+};
+
+struct timed_link {
+	struct timed_ring out;
+	struct timed_ring *in; /* [distance], [0] unused */
+	uint64_t *came;	       /* messages from that distance, ever */
+	uint64_t started;
+};
+
+int timed_link_init(struct timed_device *d);
+void timed_link_send(struct timed_device *d, const struct timed_message *message);
+bool timed_link_has_room(const struct timed_device *d);
+void timed_link_event(struct timed_device *d);
+void timed_link_arrival(struct timed_device *d, uint32_t distance);
+
+/* -------------------------------------------------------------- tracker, DMA */
+
+struct timed_entry {
+	uint32_t piece; /* TIMED_NONE: free */
+	uint64_t used;
+};
+
+struct timed_tracker {
+	struct timed_entry *entry;
+	uint32_t sets, ways;
+	uint64_t clock;
+	uint8_t *count;	  /* of a piece: updates; the copies use it for reads */
+	bool *spilled;	  /* its record is in memory */
+	uint32_t complete; /* pieces of the own chunk, and of those in between */
+	uint32_t passed;
+};
+
+int timed_tracker_init(struct timed_device *d);
+void timed_tracker_update(struct timed_device *d, uint32_t piece);
+void timed_tracker_filled(struct timed_device *d, uint32_t piece);
+
+/* Blocks whose tiles are complete, in the order in which they became so. */
+struct timed_dma {
+	uint32_t *ready; /* block, with TIMED_DMA_GATHER or without */
+	uint32_t head, count, size;
+	uint8_t *left; /* of a block: pieces to come */
+	uint32_t part; /* of the block at the head */
+	uint32_t flying; /* pieces read and not yet sent */
+	uint32_t sent;
+};
+
+#define TIMED_DMA_GATHER 0x80000000u
+
+int timed_dma_init(struct timed_device *d);
+void timed_dma_piece_complete(struct timed_device *d, uint32_t piece, bool gather);
+void timed_dma_pump(struct timed_device *d);
+void timed_dma_read(struct timed_device *d, const struct timed_request *request);
+void timed_dma_sent(struct timed_device *d);
+
+/* --------------------------------------------------------------- collectives */
+
+enum timed_copy_kind { TIMED_COPY_NONE, TIMED_COPY_RS, TIMED_COPY_RS_NMC, TIMED_COPY_AG };
+
+/* A collective that compute units run, step by step. */
+struct timed_copy {
+	uint8_t kind;
+	uint32_t step;
+	uint32_t next; /* piece of the chunk */
+	uint32_t flying, done;
+	uint64_t received, gathered; /* pieces, ever */
+	uint64_t started;
+};
+
+void timed_copy_start(struct timed_device *d, enum timed_copy_kind kind);
+void timed_copy_read(struct timed_device *d, const struct timed_request *request);
+void timed_copy_sent(struct timed_device *d);
+void timed_copy_written(struct timed_device *d);
+void timed_copy_received(struct timed_device *d);
+void timed_copy_gathered(struct timed_device *d, uint32_t piece);
+
+/* -------------------------------------------------------------------- device */
+
+struct timed_device {
+	struct t3_timed *sim;
+	uint32_t rank;
+	uint64_t sequence;
+	uint8_t phase; /* enum t3_timed_phase; T3_TIMED_PHASES: done */
+	uint64_t phase_started;
+	struct timed_memory memory;
+	struct timed_cache cache;
+	struct timed_gemm gemm;
+	struct timed_link link;
+	struct timed_tracker tracker;
+	struct timed_dma dma;
+	struct timed_copy copy;
+	struct t3_timed_counters counters;
+};
+
+struct t3_timed {
+	struct t3_timed_setup setup;
+	struct timed_shape shape;
+	struct timed_heap heap;
+	uint64_t now, events;
+	uint32_t devices, done;
+	struct timed_device *device;
+};
+
+/* Something that a phase may have waited for has happened. */
+void timed_phase_check(struct timed_device *d);
+bool timed_fused(const struct t3_timed *sim);
+uint64_t timed_ps(uint64_t bytes, uint64_t gbps); /* rounded up */
+void timed_span(struct timed_device *d, uint32_t track, const char *what, uint64_t number,
+		uint64_t start);
+
+static inline const struct t3_timed_params *timed_params(const struct timed_device *d)
+{
+	return &d->sim->setup.params;
+}
+
+static inline const struct timed_shape *timed_shape(const struct timed_device *d)
+{
+	return &d->sim->shape;
+}
+
+#endif /* T3_TIMED_INTERNAL_H */

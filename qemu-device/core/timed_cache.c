@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The last-level cache, in blocks of a request: a step's block of A or B, or a piece of
+ * the output that the baseline writes through it. Set-associative, LRU, write-back.
+ */
+#include <stdlib.h>
+
+#include "t3_timed_internal.h"
+
+#define WAITERS_END TIMED_NONE
+
+int timed_cache_init(struct timed_device *d)
+{
+	const struct t3_timed_params *p = timed_params(d);
+	struct timed_cache *c = &d->cache;
+	uint64_t blocks = timed_shape_blocks(timed_shape(d)), i;
+	uint64_t lines = p->cache_kib * 1024 / p->request_bytes;
+
+	c->ways = (uint32_t)(p->cache_ways < lines ? p->cache_ways : lines);
+	c->sets = (uint32_t)(lines / c->ways);
+	c->line = calloc((size_t)c->sets * c->ways, sizeof(c->line[0]));
+	c->where = malloc(blocks * sizeof(c->where[0]));
+	if (!c->line || !c->where)
+		return -1;
+	for (i = 0; i < blocks; i++)
+		c->where[i] = TIMED_NONE;
+	for (i = 0; i < (uint64_t)c->sets * c->ways; i++)
+		c->line[i] = (struct timed_line){ .block = TIMED_NONE, .waiter = WAITERS_END };
+	return 0;
+}
+
+/* Blocks that are neighbours, or a panel apart, spread over the sets. */
+static uint32_t set_of(const struct timed_cache *c, uint32_t block)
+{
+	uint64_t hash = block * 0x9e3779b97f4a7c15ull;
+
+	return (uint32_t)((hash >> 32) * c->sets >> 32);
+}
+
+/* The bytes cross the cache's one data path. */
+static uint64_t transfer(struct timed_device *d, uint64_t from, uint32_t bytes)
+{
+	const struct t3_timed_params *p = timed_params(d);
+	struct timed_cache *c = &d->cache;
+
+	c->free = (c->free > from ? c->free : from) + timed_ps(bytes, p->cache_gbps);
+	return c->free + p->cache_latency_ns * TIMED_NS;
+}
+
+static void write_back(struct timed_device *d, struct timed_line *line)
+{
+	struct timed_request request = { .bytes = line->bytes, .kind = T3_TIMED_GEMM_WRITE };
+
+	line->dirty = false;
+	timed_memory_add(d, TIMED_COMPUTE, &request);
+}
+
+/* NULL: all lines of the set are being filled. */
+static struct timed_line *evict(struct timed_device *d, uint32_t block)
+{
+	struct timed_cache *c = &d->cache;
+	struct timed_line *set = &c->line[(size_t)set_of(c, block) * c->ways], *oldest = NULL;
+	uint32_t way;
+
+	for (way = 0; way < c->ways; way++) {
+		if (set[way].ready == T3_TIMED_NEVER)
+			continue;
+		if (!oldest || set[way].used < oldest->used)
+			oldest = &set[way];
+	}
+	if (!oldest)
+		return NULL;
+	if (oldest->block != TIMED_NONE)
+		c->where[oldest->block] = TIMED_NONE;
+	if (oldest->dirty)
+		write_back(d, oldest);
+	oldest->block = block;
+	oldest->used = ++c->clock;
+	c->where[block] = (uint32_t)(oldest - c->line);
+	return oldest;
+}
+
+static void miss(struct timed_device *d, uint32_t slot, uint32_t block, uint32_t bytes)
+{
+	struct timed_request request = { .bytes = bytes, .kind = T3_TIMED_GEMM_READ };
+	struct timed_line *line = evict(d, block);
+
+	d->counters.cache_misses++;
+	request.owner = line ? TIMED_OWNER_LINE : TIMED_OWNER_SLOT;
+	request.number = line ? (uint32_t)(line - d->cache.line) : slot;
+	if (line) {
+		line->bytes = bytes;
+		line->ready = T3_TIMED_NEVER;
+	}
+	timed_memory_add(d, TIMED_COMPUTE, &request);
+}
+
+/* Put slot on the line's list; each load of a slot's step is a waiter of its own. */
+static void wait_for(struct timed_device *d, struct timed_line *line, uint32_t slot)
+{
+	struct timed_gemm *g = &d->gemm;
+	uint32_t waiter = slot * g->parts + g->slot[slot].pending;
+
+	g->waiter[waiter] = line->waiter;
+	line->waiter = waiter;
+}
+
+uint64_t timed_cache_load(struct timed_device *d, uint32_t slot, uint32_t block, uint32_t bytes)
+{
+	struct timed_cache *c = &d->cache;
+	struct timed_line *line;
+
+	if (c->where[block] == TIMED_NONE) {
+		miss(d, slot, block, bytes);
+		if (c->where[block] == TIMED_NONE)
+			return T3_TIMED_NEVER;
+	} else {
+		d->counters.cache_hits++;
+	}
+	line = &c->line[c->where[block]];
+	line->used = ++c->clock;
+	if (line->ready != T3_TIMED_NEVER)
+		return transfer(d, line->ready > d->sim->now ? line->ready : d->sim->now, bytes);
+	wait_for(d, line, slot);
+	return T3_TIMED_NEVER;
+}
+
+void timed_cache_filled(struct timed_device *d, uint32_t number)
+{
+	struct timed_line *line = &d->cache.line[number];
+	struct timed_gemm *g = &d->gemm;
+	uint32_t waiter = line->waiter;
+
+	line->ready = d->sim->now + timed_params(d)->memory_latency_ns * TIMED_NS;
+	line->waiter = WAITERS_END;
+	while (waiter != WAITERS_END) {
+		uint32_t next = g->waiter[waiter];
+
+		timed_gemm_loaded(d, waiter / g->parts, transfer(d, line->ready, line->bytes));
+		waiter = next;
+	}
+}
+
+/* Whole blocks: nothing is read first. */
+void timed_cache_store(struct timed_device *d, uint32_t block, uint32_t bytes)
+{
+	struct timed_line *line = evict(d, block);
+	struct timed_request request = { .bytes = bytes, .kind = T3_TIMED_GEMM_WRITE };
+
+	transfer(d, d->sim->now, bytes);
+	if (!line) {
+		timed_memory_add(d, TIMED_COMPUTE, &request);
+		return;
+	}
+	line->bytes = bytes;
+	line->ready = d->sim->now;
+	line->dirty = true;
+}
+
+void timed_cache_flush(struct timed_device *d)
+{
+	struct timed_cache *c = &d->cache;
+	uint32_t i;
+
+	for (i = 0; i < c->sets * c->ways; i++)
+		if (c->line[i].dirty)
+			write_back(d, &c->line[i]);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whether a timed run makes sense, and fits: one sentence that names what does not. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "t3_timed_internal.h"
+
+/* So that products of them stay far from 2^64, and memory from what a host has. */
+#define MAX_EXTENT ((uint64_t)1 << 24)
+#define MAX_PIECES ((uint64_t)1 << 22) /* of all devices */
+#define MAX_BLOCKS ((uint64_t)1 << 26) /* of all devices, cache blocks that there are */
+#define MAX_SLOTS  65535u
+#define MAX_PS	   ((uint64_t)1 << 59) /* a week */
+
+struct complaint {
+	char *text;
+	size_t size;
+};
+
+__attribute__((format(printf, 2, 3))) static bool refuse(const struct complaint *why,
+							 const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why->text, why->size, format, args);
+	va_end(args);
+	return false;
+}
+
+static bool in_range(const struct complaint *why, const char *name, uint64_t value, uint64_t min,
+		     uint64_t max)
+{
+	if (value >= min && value <= max)
+		return true;
+	return refuse(why, "%s is %" PRIu64 " and must be %" PRIu64 " to %" PRIu64, name, value,
+		      min, max);
+}
+
+static bool check_params(const struct t3_timed_params *p, const struct complaint *why)
+{
+	size_t i;
+
+	for (i = 0; i < t3_timed_param_count; i++) {
+		const struct t3_timed_param *param = &t3_timed_params[i];
+
+		if (!in_range(why, param->name, t3_timed_param_get(p, param), param->min,
+			      param->max))
+			return false;
+	}
+	if (p->tracker_entries % p->tracker_ways)
+		return refuse(why, "tracker_ways must divide tracker_entries");
+	if (p->compute_units * p->groups_per_unit > MAX_SLOTS)
+		return refuse(why, "compute_units times groups_per_unit is over %u", MAX_SLOTS);
+	if (p->intensity_high < p->intensity_middle || p->intensity_middle < p->intensity_low)
+		return refuse(why, "intensity_high, _middle and _low must not increase");
+	return true;
+}
+
+static bool check_workload(const struct t3_timed_workload *w, const struct complaint *why)
+{
+	if (!in_range(why, "rows (tokens)", w->rows, 1, MAX_EXTENT) ||
+	    !in_range(why, "columns (hidden)", w->columns, 1, MAX_EXTENT) ||
+	    !in_range(why, "depth (K of one device)", w->depth, 1, MAX_EXTENT) ||
+	    !in_range(why, "ranks (tp)", w->ranks, 2, T3_TIMED_MAX_RANKS))
+		return false;
+	if (w->element_bytes != 2 && w->element_bytes != 4)
+		return refuse(why, "element_bytes is %" PRIu64 " and must be 2 or 4",
+			      w->element_bytes);
+	if (w->rows % w->ranks)
+		return refuse(why,
+			      "ranks (tp) is %" PRIu64 " and does not divide rows (tokens), %" PRIu64,
+			      w->ranks, w->rows);
+	return true;
+}
+
+static bool check_tile(const struct t3_timed_setup *setup, const struct complaint *why)
+{
+	const struct t3_timed_params *p = &setup->params;
+	const struct t3_timed_workload *w = &setup->workload;
+
+	if (p->tile_rows > w->rows / w->ranks)
+		return refuse(why,
+			      "tile_rows is %" PRIu64 ", more than the %" PRIu64 " rows of a chunk",
+			      p->tile_rows, w->rows / w->ranks);
+	if (p->tile_columns > w->columns)
+		return refuse(why, "tile_columns is %" PRIu64 ", more than the %" PRIu64 " columns",
+			      p->tile_columns, w->columns);
+	if (p->k_block > w->depth)
+		return refuse(why, "k_block is %" PRIu64 ", more than the depth of %" PRIu64,
+			      p->k_block, w->depth);
+	if (p->tile_columns * w->element_bytes > p->request_bytes)
+		return refuse(why, "a row of tile_columns is more than request_bytes, %" PRIu64,
+			      p->request_bytes);
+	if (p->cache_kib * 1024 < p->request_bytes)
+		return refuse(why, "cache_kib holds no block of request_bytes");
+	return true;
+}
+
+static uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+/* Memory and time that the run would take. */
+static bool check_size(const struct t3_timed_setup *setup, const struct complaint *why)
+{
+	const struct t3_timed_params *p = &setup->params;
+	const struct t3_timed_workload *w = &setup->workload;
+	uint64_t devices = setup->mirrored ? 1 : w->ranks;
+	uint64_t rows = ceil_div(w->rows / w->ranks, p->tile_rows) * w->ranks;
+	uint64_t columns = ceil_div(w->columns, p->tile_columns);
+	uint64_t steps = ceil_div(w->depth, p->k_block), tiles = rows * columns;
+	uint64_t piece_rows = p->request_bytes / (p->tile_columns * w->element_bytes);
+	uint64_t tile_pieces = ceil_div(p->tile_rows, piece_rows);
+	uint64_t parts = ceil_div((p->tile_rows > p->tile_columns ? p->tile_rows : p->tile_columns) *
+					  p->k_block * w->element_bytes,
+				  p->request_bytes);
+
+	if (tiles > MAX_PIECES || tiles * tile_pieces * devices > MAX_PIECES)
+		return refuse(why, "rows x columns is too large: over %" PRIu64 " tracked pieces",
+			      MAX_PIECES);
+	if (steps * parts > MAX_BLOCKS || (rows + columns) * steps * parts > MAX_BLOCKS / devices)
+		return refuse(why, "depth is too large: over %" PRIu64 " blocks of A and B",
+			      MAX_BLOCKS);
+	if (timed_step_ps(setup) > MAX_PS / (tiles * steps))
+		return refuse(why, "the GEMM would take more than a week of virtual time");
+	return true;
+}
+
+bool t3_timed_check(const struct t3_timed_setup *setup, char *why, size_t size)
+{
+	const struct complaint complaint = { why, size };
+
+	if ((unsigned int)setup->program >= T3_TIMED_PROGRAMS)
+		return refuse(&complaint, "there is no program %d", (int)setup->program);
+	return check_params(&setup->params, &complaint) &&
+	       check_workload(&setup->workload, &complaint) && check_tile(setup, &complaint) &&
+	       check_size(setup, &complaint);
+}

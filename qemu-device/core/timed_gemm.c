@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The GEMM: a slot of a compute unit takes the next workgroup as soon as it is free. It
+ * loads a step's blocks of A and B while it computes the step before, and stores its tile
+ * when the last step is computed.
+ */
+#include <stdlib.h>
+
+#include "t3_timed_internal.h"
+
+/* A ragged tile takes as long as a full one: the unit computes with zeros. */
+uint64_t timed_step_ps(const struct t3_timed_setup *setup)
+{
+	const struct t3_timed_params *p = &setup->params;
+	uint64_t flops = 2 * p->tile_rows * p->tile_columns * p->k_block;
+	uint64_t rate = p->clock_mhz * p->flops_per_clock * p->compute_percent;
+
+	/* FLOP to ps at MHz, and percent; t3_timed_check() keeps it below 2^64 */
+	return flops * (setup->workload.element_bytes / 2) * 100000000 / rate + 1;
+}
+
+int timed_gemm_init(struct timed_device *d)
+{
+	const struct t3_timed_params *p = timed_params(d);
+	const struct timed_shape *s = timed_shape(d);
+	struct timed_gemm *g = &d->gemm;
+
+	g->units = (uint32_t)p->compute_units;
+	g->slots = (uint32_t)(p->compute_units * p->groups_per_unit);
+	g->parts = s->a_parts + s->b_parts;
+	g->slot = calloc(g->slots, sizeof(g->slot[0]));
+	g->unit_free = calloc(g->units, sizeof(g->unit_free[0]));
+	g->waiter = calloc((size_t)g->slots * g->parts, sizeof(g->waiter[0]));
+	g->step_ps = timed_step_ps(&d->sim->setup);
+	g->blocked = (struct timed_fifo){ TIMED_NONE, TIMED_NONE };
+	return g->slot && g->unit_free && g->waiter ? 0 : -1;
+}
+
+/* --------------------------------------------------------------------- loads */
+
+static void load_part(struct timed_device *d, uint32_t slot, uint32_t block, uint32_t bytes)
+{
+	struct timed_slot *s = &d->gemm.slot[slot];
+	uint64_t time = timed_cache_load(d, slot, block, bytes);
+
+	if (time == T3_TIMED_NEVER)
+		s->pending++;
+	else if (time > s->ready)
+		s->ready = time;
+}
+
+/* One step's block of a panel of `height` rows (of A) or columns (of B), in parts. */
+static void load_panel(struct timed_device *d, uint32_t slot, uint64_t first, uint32_t parts,
+		       uint32_t height)
+{
+	const struct timed_shape *s = timed_shape(d);
+	uint32_t step = d->gemm.slot[slot].step;
+	uint32_t depth = step + 1 < s->k_steps ? s->k_block : s->k_last;
+	uint64_t left = (uint64_t)height * depth * s->element_bytes, part;
+	uint64_t most = timed_params(d)->request_bytes;
+
+	for (part = 0; part < parts && left; part++) {
+		uint64_t bytes = left < most ? left : most;
+
+		load_part(d, slot, (uint32_t)(first + part), (uint32_t)bytes);
+		left -= bytes;
+	}
+}
+
+static void wait_for_loads(struct timed_device *d, uint32_t slot)
+{
+	struct timed_slot *s = &d->gemm.slot[slot];
+
+	s->state = TIMED_SLOT_LOADING;
+	if (!s->pending)
+		timed_schedule(d, s->ready, TIMED_EVENT_SLOT, slot);
+}
+
+/* Operands of the slot's step; it goes on when they are there, not before `ready`. */
+static void load(struct timed_device *d, uint32_t slot)
+{
+	const struct timed_shape *s = timed_shape(d);
+	struct timed_slot *at = &d->gemm.slot[slot];
+	struct timed_place place;
+	uint64_t rows = (uint64_t)s->grid_rows * s->ranks, b = rows * s->k_steps * s->a_parts;
+
+	timed_shape_tile(s, at->tile, &place);
+	load_panel(d, slot, ((uint64_t)place.row * s->k_steps + at->step) * s->a_parts, s->a_parts,
+		   place.rows);
+	load_panel(d, slot, b + ((uint64_t)place.column * s->k_steps + at->step) * s->b_parts,
+		   s->b_parts, place.columns);
+	wait_for_loads(d, slot);
+}
+
+void timed_gemm_loaded(struct timed_device *d, uint32_t slot, uint64_t time)
+{
+	struct timed_slot *s = &d->gemm.slot[slot];
+
+	if (time > s->ready)
+		s->ready = time;
+	if (--s->pending == 0)
+		wait_for_loads(d, slot);
+}
+
+/* -------------------------------------------------------------------- stores */
+
+/* Where a tile of this chunk goes: 0 stays, else the distance of the peer. */
+static uint32_t target_of(const struct timed_device *d, uint32_t tile)
+{
+	const struct timed_shape *s = timed_shape(d);
+	uint32_t position = tile / s->chunk_tiles;
+
+	if (d->sim->setup.program == T3_TIMED_DIRECT)
+		return s->ranks - 1 - position;
+	return position == 0 && s->ranks > 1 ? 1 : 0;
+}
+
+/* The receiver's number of a piece that goes there. */
+static uint32_t number_at_target(const struct timed_device *d, uint32_t piece)
+{
+	const struct timed_shape *s = timed_shape(d);
+	uint32_t chunk = s->chunk_tiles * s->tile_pieces;
+
+	if (d->sim->setup.program == T3_TIMED_DIRECT)
+		return piece % chunk + (s->ranks - 1) * chunk;
+	return piece + chunk;
+}
+
+static void store_piece(struct timed_device *d, uint32_t piece, uint32_t bytes, uint32_t target)
+{
+	const struct timed_shape *s = timed_shape(d);
+	struct timed_request request = { .number = piece, .bytes = bytes };
+	struct timed_message message = { .time = d->sim->now, .bytes = bytes };
+
+	if (!timed_fused(d->sim)) {
+		timed_cache_store(d, (uint32_t)(timed_shape_blocks(s) - s->pieces + piece), bytes);
+	} else if (target) {
+		message.piece = number_at_target(d, piece);
+		message.kind = TIMED_MESSAGE_UPDATE;
+		message.sender = TIMED_SENDER_STORE;
+		message.distance = (uint8_t)target;
+		timed_link_send(d, &message);
+	} else {
+		request.kind = T3_TIMED_GEMM_WRITE;
+		request.owner = TIMED_OWNER_UPDATE;
+		request.update = true;
+		timed_memory_add(d, TIMED_COMPUTE, &request);
+	}
+}
+
+static void store_tile(struct timed_device *d, uint32_t tile, uint32_t target)
+{
+	const struct timed_shape *s = timed_shape(d);
+	uint32_t first = tile * s->tile_pieces, i, bytes;
+
+	for (i = 0; i < s->tile_pieces; i++) {
+		bytes = timed_shape_piece_bytes(s, first + i);
+		if (bytes)
+			store_piece(d, first + i, bytes, target);
+	}
+}
+
+/* ---------------------------------------------------------------- workgroups */
+
+static void next_group(struct timed_device *d, uint32_t slot)
+{
+	struct timed_gemm *g = &d->gemm;
+	struct timed_slot *s = &g->slot[slot];
+
+	if (g->next_tile >= timed_shape(d)->tiles) {
+		s->state = TIMED_SLOT_IDLE;
+		return;
+	}
+	*s = (struct timed_slot){ .tile = g->next_tile++, .ready = d->sim->now };
+	s->started = d->sim->now;
+	load(d, slot);
+}
+
+/* A stage: as many workgroups as there are slots, dispatched together. */
+static void start_stage(struct timed_device *d)
+{
+	struct timed_gemm *g = &d->gemm;
+	uint32_t slot;
+
+	g->staged = g->slots;
+	for (slot = 0; slot < g->slots; slot++)
+		next_group(d, slot);
+}
+
+/* The slot's tile has left it. */
+static void free_slot(struct timed_device *d, uint32_t slot)
+{
+	struct timed_gemm *g = &d->gemm;
+
+	if (!timed_params(d)->stage_barrier)
+		next_group(d, slot);
+	else if (--g->staged == 0)
+		start_stage(d);
+}
+
+/* The unit is free for another workgroup when the tile has left it. */
+static void store_time(struct timed_device *d, uint32_t slot)
+{
+	const struct timed_shape *s = timed_shape(d);
+	uint64_t bytes = (uint64_t)s->tile_rows * s->tile_columns * s->element_bytes;
+	uint64_t ps = timed_ps(bytes, timed_params(d)->unit_store_gbps);
+
+	d->gemm.slot[slot].state = TIMED_SLOT_STORING;
+	timed_schedule(d, d->sim->now + ps, TIMED_EVENT_SLOT, slot);
+}
+
+static void retire(struct timed_device *d, uint32_t slot, uint32_t target)
+{
+	struct timed_gemm *g = &d->gemm;
+	struct timed_slot *s = &g->slot[slot];
+
+	store_tile(d, s->tile, target);
+	timed_span(d, T3_TIMED_TRACK_UNIT + slot % g->units, "workgroup", s->tile, s->started);
+	d->counters.groups++;
+	if (++g->finished == (g->slots < timed_shape(d)->tiles ? g->slots : timed_shape(d)->tiles))
+		timed_memory_first_stage(d);
+	store_time(d, slot);
+	timed_phase_check(d);
+}
+
+static void finish(struct timed_device *d, uint32_t slot)
+{
+	struct timed_gemm *g = &d->gemm;
+	uint32_t target = timed_fused(d->sim) ? target_of(d, g->slot[slot].tile) : 0;
+
+	if (!target || (timed_link_has_room(d) && g->blocked.head == TIMED_NONE)) {
+		retire(d, slot, target);
+		return;
+	}
+	d->counters.link_stalls++;
+	g->slot[slot].state = TIMED_SLOT_BLOCKED;
+	g->slot[slot].next_blocked = TIMED_NONE;
+	if (g->blocked.head == TIMED_NONE)
+		g->blocked.head = slot;
+	else
+		g->slot[g->blocked.tail].next_blocked = slot;
+	g->blocked.tail = slot;
+}
+
+void timed_gemm_link_has_room(struct timed_device *d)
+{
+	struct timed_gemm *g = &d->gemm;
+
+	while (g->blocked.head != TIMED_NONE && timed_link_has_room(d)) {
+		uint32_t slot = g->blocked.head;
+
+		g->blocked.head = g->slot[slot].next_blocked;
+		retire(d, slot, target_of(d, g->slot[slot].tile));
+	}
+}
+
+/* ------------------------------------------------------------------- compute */
+
+static void compute(struct timed_device *d, uint32_t slot)
+{
+	struct timed_gemm *g = &d->gemm;
+	struct timed_slot *s = &g->slot[slot];
+
+	d->counters.compute_busy += g->step_ps;
+	s->ready = d->sim->now + g->step_ps;
+	if (s->step + 1 == timed_shape(d)->k_steps) {
+		s->state = TIMED_SLOT_LAST;
+		timed_schedule(d, s->ready, TIMED_EVENT_SLOT, slot);
+		return;
+	}
+	s->step++;
+	load(d, slot);
+}
+
+/* Operands are there. The unit computes one slot's step at a time, in order. */
+static void claim_unit(struct timed_device *d, uint32_t slot)
+{
+	struct timed_gemm *g = &d->gemm;
+	uint64_t *unit_free = &g->unit_free[slot % g->units], start = d->sim->now;
+
+	if (*unit_free > start)
+		start = *unit_free;
+	*unit_free = start + g->step_ps;
+	if (start == d->sim->now) {
+		compute(d, slot);
+		return;
+	}
+	g->slot[slot].state = TIMED_SLOT_WAITING;
+	timed_schedule(d, start, TIMED_EVENT_SLOT, slot);
+}
+
+void timed_gemm_event(struct timed_device *d, uint32_t slot)
+{
+	switch (d->gemm.slot[slot].state) {
+	case TIMED_SLOT_LOADING:
+		claim_unit(d, slot);
+		break;
+	case TIMED_SLOT_WAITING:
+		compute(d, slot);
+		break;
+	case TIMED_SLOT_STORING:
+		free_slot(d, slot);
+		break;
+	case TIMED_SLOT_LAST:
+		finish(d, slot);
+		break;
+	default:
+		break;
+	}
+}
+
+void timed_gemm_start(struct timed_device *d)
+{
+	start_stage(d);
+}

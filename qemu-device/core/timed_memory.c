@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The memory controller. Requests wait in one FIFO for each stream; the arbiter moves them
+ * to the channels' queue, which serves runs of one direction. All channels together are
+ * one server: a request is spread over them, and takes an entry for each entry_bytes.
+ */
+#include <stdlib.h>
+
+#include "t3_timed_internal.h"
+
+static const uint64_t percent = 100;
+
+int timed_memory_init(struct timed_device *d, uint64_t requests)
+{
+	struct timed_memory *m = &d->memory;
+	uint32_t i;
+
+	m->request = calloc(requests, sizeof(m->request[0]));
+	if (!m->request)
+		return -1;
+	for (i = 0; i < requests; i++)
+		m->request[i].next = i + 1 < requests ? i + 1 : TIMED_NONE;
+	for (i = 0; i < TIMED_STREAMS; i++)
+		m->stream[i] = m->queue[i] = (struct timed_fifo){ TIMED_NONE, TIMED_NONE };
+	m->current = TIMED_NONE;
+	m->threshold = timed_params(d)->queue_entries;
+	m->mca = d->sim->setup.program >= T3_TIMED_T3_MCA;
+	return 0;
+}
+
+/* --------------------------------------------------------------------- lists */
+
+static void append(struct timed_memory *m, struct timed_fifo *fifo, uint32_t i)
+{
+	m->request[i].next = TIMED_NONE;
+	if (fifo->head == TIMED_NONE)
+		fifo->head = i;
+	else
+		m->request[fifo->tail].next = i;
+	fifo->tail = i;
+}
+
+static uint32_t take(struct timed_memory *m, struct timed_fifo *fifo)
+{
+	uint32_t i = fifo->head;
+
+	fifo->head = m->request[i].next;
+	return i;
+}
+
+static bool is_write(const struct timed_request *request)
+{
+	switch (request->kind) {
+	case T3_TIMED_GEMM_WRITE:
+	case T3_TIMED_RS_WRITE:
+	case T3_TIMED_AG_WRITE:
+	case T3_TIMED_TRACKER_WRITE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_record(const struct timed_request *request)
+{
+	return request->kind >= T3_TIMED_TRACKER_READ;
+}
+
+/* ------------------------------------------------------------------- arbiter */
+
+static uint64_t entries_of(const struct timed_device *d, const struct timed_request *request)
+{
+	uint64_t size = timed_params(d)->entry_bytes * timed_params(d)->memory_channels;
+
+	return (request->bytes + size - 1) / size;
+}
+
+static void occupy(struct timed_device *d, uint64_t entries)
+{
+	struct timed_memory *m = &d->memory;
+
+	d->counters.queue_entry_ps += m->entries * (d->sim->now - m->changed);
+	m->changed = d->sim->now;
+	m->entries = entries;
+	if (entries > d->counters.queue_peak)
+		d->counters.queue_peak = entries;
+}
+
+static bool waits(const struct timed_memory *m, enum timed_stream stream)
+{
+	return m->stream[stream].head != TIMED_NONE;
+}
+
+static bool starved(const struct timed_device *d)
+{
+	const struct timed_memory *m = &d->memory;
+	uint64_t limit = timed_params(d)->starvation_ns * TIMED_NS;
+
+	uint64_t since = m->request[m->stream[TIMED_COMMUNICATION].head].since;
+
+	if (m->communicated > since)
+		since = m->communicated;
+	return d->sim->now - since >= limit;
+}
+
+/* The stream whose turn it is, by communication-aware arbitration. */
+static enum timed_stream choose_mca(struct timed_device *d)
+{
+	struct timed_memory *m = &d->memory;
+
+	if (waits(m, TIMED_COMMUNICATION) && starved(d) && waits(m, TIMED_COMPUTE)) {
+		d->counters.starved++;
+		return TIMED_COMMUNICATION;
+	}
+	if (waits(m, TIMED_COMPUTE))
+		return TIMED_COMPUTE;
+	if (waits(m, TIMED_COMMUNICATION) && m->entries < m->threshold)
+		return TIMED_COMMUNICATION;
+	return TIMED_STREAMS;
+}
+
+static enum timed_stream choose(struct timed_device *d)
+{
+	struct timed_memory *m = &d->memory;
+	enum timed_stream other = m->turn ^ 1;
+
+	if (m->mca)
+		return choose_mca(d);
+	if (waits(m, other))
+		return other;
+	return waits(m, m->turn) ? m->turn : TIMED_STREAMS;
+}
+
+static void admit(struct timed_device *d)
+{
+	struct timed_memory *m = &d->memory;
+
+	for (;;) {
+		enum timed_stream stream = choose(d);
+		uint64_t entries;
+		uint32_t i;
+
+		if (stream == TIMED_STREAMS)
+			return;
+		i = m->stream[stream].head;
+		entries = m->entries + entries_of(d, &m->request[i]);
+		if (m->entries && entries > timed_params(d)->queue_entries)
+			return;
+		take(m, &m->stream[stream]);
+		m->turn = stream;
+		if (stream == TIMED_COMMUNICATION)
+			m->communicated = d->sim->now;
+		occupy(d, entries);
+		append(m, &m->queue[is_write(&m->request[i])], i);
+	}
+}
+
+/* ------------------------------------------------------------------- service */
+
+/* A record is on one channel, and the others go on: its share of a turn and a burst. */
+static uint64_t record_ps(const struct timed_device *d, const struct timed_request *request)
+{
+	const struct t3_timed_params *p = timed_params(d);
+
+	return timed_ps(request->bytes, p->memory_gbps) +
+	       2 * p->turnaround_ns * TIMED_NS / p->memory_channels;
+}
+
+static uint64_t service_ps(const struct timed_device *d, const struct timed_request *request)
+{
+	const struct t3_timed_params *p = timed_params(d);
+	uint64_t ps = timed_ps(request->bytes, p->memory_gbps);
+
+	if (is_record(request))
+		return record_ps(d, request);
+	return request->update ? ps * p->update_percent / percent : ps;
+}
+
+/* Stay in the direction for a run, then serve the other one if it waits. */
+static uint64_t turn(struct timed_device *d)
+{
+	struct timed_memory *m = &d->memory;
+	bool here = m->queue[m->writes].head != TIMED_NONE;
+	bool there = m->queue[!m->writes].head != TIMED_NONE;
+
+	if (here && (!there || m->run < timed_params(d)->run_kib * 1024))
+		return 0;
+	m->writes = !m->writes;
+	m->run = 0;
+	if (is_record(&m->request[m->queue[m->writes].head]))
+		return 0;
+	d->counters.memory_turns++;
+	return timed_params(d)->turnaround_ns * TIMED_NS;
+}
+
+/* The streams are in different rows: the first request of the other one opens its own. */
+static uint64_t conflict(struct timed_device *d, const struct timed_request *request)
+{
+	if (request->stream == d->memory.last || is_record(request))
+		return 0;
+	d->memory.last = request->stream;
+	return timed_params(d)->row_conflict_ns * TIMED_NS;
+}
+
+static void serve(struct timed_device *d)
+{
+	struct timed_memory *m = &d->memory;
+	uint64_t ps;
+
+	if (m->current != TIMED_NONE)
+		return;
+	admit(d);
+	if (m->queue[0].head == TIMED_NONE && m->queue[1].head == TIMED_NONE)
+		return;
+	ps = turn(d);
+	m->current = take(m, &m->queue[m->writes]);
+	m->run += m->request[m->current].bytes;
+	ps += conflict(d, &m->request[m->current]);
+	ps += service_ps(d, &m->request[m->current]);
+	m->started = d->sim->now;
+	d->counters.memory_busy += ps;
+	if (!m->staged && m->request[m->current].stream == TIMED_COMPUTE)
+		m->first_busy += ps;
+	timed_schedule(d, d->sim->now + ps, TIMED_EVENT_MEMORY, 0);
+}
+
+static void finish(struct timed_device *d, const struct timed_request *request)
+{
+	switch (request->owner) {
+	case TIMED_OWNER_LINE:
+		timed_cache_filled(d, request->number);
+		break;
+	case TIMED_OWNER_SLOT:
+		timed_gemm_loaded(d, request->number,
+				  d->sim->now + timed_params(d)->memory_latency_ns * TIMED_NS);
+		break;
+	case TIMED_OWNER_UPDATE:
+		timed_tracker_update(d, request->number);
+		break;
+	case TIMED_OWNER_RECORD:
+		timed_tracker_filled(d, request->number);
+		break;
+	case TIMED_OWNER_DMA:
+		timed_dma_read(d, request);
+		break;
+	case TIMED_OWNER_COPY:
+		timed_copy_read(d, request);
+		break;
+	case TIMED_OWNER_RESULT:
+		timed_copy_written(d);
+		break;
+	case TIMED_OWNER_RECEIVED:
+		timed_copy_received(d);
+		break;
+	case TIMED_OWNER_GATHERED:
+		timed_copy_gathered(d, request->number);
+		break;
+	default:
+		break;
+	}
+}
+
+void timed_memory_event(struct timed_device *d)
+{
+	struct timed_memory *m = &d->memory;
+	uint32_t i = m->current;
+	struct timed_request request = m->request[i];
+
+	timed_span(d, T3_TIMED_TRACK_COMPUTE_STREAM + request.stream,
+		   t3_timed_bytes_name(request.kind), request.bytes, m->started);
+	occupy(d, m->entries - entries_of(d, &request));
+	m->request[i].next = m->free;
+	m->free = i;
+	m->current = TIMED_NONE;
+	finish(d, &request);
+	serve(d);
+}
+
+void timed_memory_add(struct timed_device *d, enum timed_stream stream,
+		      const struct timed_request *request)
+{
+	struct timed_memory *m = &d->memory;
+	uint32_t i = m->free;
+
+	m->free = m->request[i].next;
+	m->request[i] = *request;
+	m->request[i].stream = (uint8_t)stream;
+	m->request[i].since = d->sim->now;
+	d->counters.memory_bytes[request->kind] += request->bytes;
+	append(m, &m->stream[stream], i);
+	serve(d);
+}
+
+/* How much of the memory's time the kernel itself takes decides how much is left. */
+void timed_memory_first_stage(struct timed_device *d)
+{
+	const struct t3_timed_params *p = timed_params(d);
+	struct timed_memory *m = &d->memory;
+	uint64_t intensity = m->first_busy / (d->sim->now / 1000 + 1);
+
+	m->staged = true;
+	d->counters.intensity = intensity;
+	if (!m->mca)
+		return;
+	if (intensity >= p->intensity_high * 10)
+		m->threshold = p->threshold_high;
+	else if (intensity >= p->intensity_middle * 10)
+		m->threshold = p->threshold_middle;
+	else if (intensity >= p->intensity_low * 10)
+		m->threshold = p->threshold_low;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A run of the timed model: its devices, their phases, and the loop over the events. */
+#include <stdlib.h>
+
+#include "t3_timed_internal.h"
+
+bool timed_fused(const struct t3_timed *sim)
+{
+	return sim->setup.program >= T3_TIMED_T3;
+}
+
+uint64_t timed_ps(uint64_t bytes, uint64_t gbps)
+{
+	return (bytes * 1000 + gbps - 1) / gbps;
+}
+
+void timed_span(struct timed_device *d, uint32_t track, const char *what, uint64_t number,
+		uint64_t start)
+{
+	const struct t3_timed_trace *trace = &d->sim->setup.trace;
+	struct t3_timed_span span = { .start = start, .end = d->sim->now, .rank = d->rank };
+
+	if (!trace->span)
+		return;
+	span.track = track;
+	span.what = what;
+	span.number = number;
+	trace->span(trace->opaque, &span);
+}
+
+/* -------------------------------------------------------------------- phases */
+
+static void start_phase(struct timed_device *d, enum t3_timed_phase phase)
+{
+	bool nmc = d->sim->setup.program == T3_TIMED_RS_NMC;
+
+	d->phase = (uint8_t)phase;
+	d->phase_started = d->sim->now;
+	if (phase == T3_TIMED_GEMM)
+		timed_gemm_start(d);
+	else if (phase == T3_TIMED_REDUCE_SCATTER)
+		timed_copy_start(d, nmc ? TIMED_COPY_RS_NMC : TIMED_COPY_RS);
+	else if (phase == T3_TIMED_ALL_GATHER)
+		timed_copy_start(d, TIMED_COPY_AG);
+}
+
+static bool dma_idle(const struct timed_device *d)
+{
+	return !d->dma.count && !d->dma.flying;
+}
+
+static bool gemm_over(const struct timed_device *d)
+{
+	const struct timed_shape *s = timed_shape(d);
+
+	uint32_t between = d->sim->setup.program == T3_TIMED_DIRECT ? 0 : s->ranks - 2;
+
+	if (d->gemm.finished < s->tiles)
+		return false;
+	if (!timed_fused(d->sim))
+		return true;
+	return d->tracker.complete == s->chunk_pieces &&
+	       d->tracker.passed == between * s->chunk_pieces && dma_idle(d);
+}
+
+static bool phase_over(const struct timed_device *d)
+{
+	const struct timed_shape *s = timed_shape(d);
+
+	if (d->phase == T3_TIMED_GEMM)
+		return gemm_over(d);
+	if (d->sim->setup.program == T3_TIMED_T3_MCA_AG)
+		return d->copy.gathered == (uint64_t)(s->ranks - 1) * s->chunk_pieces &&
+		       dma_idle(d);
+	return d->copy.kind == TIMED_COPY_NONE;
+}
+
+static void end_phase(struct timed_device *d)
+{
+	static const char *const names[] = { "GEMM", "reduce-scatter", "all-gather" };
+
+	timed_span(d, T3_TIMED_TRACK_PHASE, names[d->phase], 0, d->phase_started);
+	d->counters.phase_end[d->phase] = d->counters.end = d->sim->now;
+}
+
+/* T3: the reduce-scatter is over with the GEMM's phase. */
+static enum t3_timed_phase next_phase(const struct timed_device *d)
+{
+	if (d->phase == T3_TIMED_GEMM && !timed_fused(d->sim))
+		return T3_TIMED_REDUCE_SCATTER;
+	if (d->phase == T3_TIMED_ALL_GATHER || d->sim->setup.program == T3_TIMED_RS_NMC)
+		return T3_TIMED_PHASES;
+	return T3_TIMED_ALL_GATHER;
+}
+
+static void enter(struct timed_device *d, enum t3_timed_phase phase)
+{
+	if (phase == T3_TIMED_PHASES) {
+		d->phase = T3_TIMED_PHASES;
+		d->sim->done++;
+	} else if (phase == T3_TIMED_ALL_GATHER && d->sim->setup.program == T3_TIMED_T3_MCA_AG) {
+		d->phase = T3_TIMED_ALL_GATHER;
+		d->phase_started = d->sim->now;
+		timed_phase_check(d);
+	} else {
+		start_phase(d, phase);
+	}
+}
+
+void timed_phase_check(struct timed_device *d)
+{
+	if (d->phase == T3_TIMED_PHASES || !phase_over(d))
+		return;
+	end_phase(d);
+	if (d->phase == T3_TIMED_GEMM && !timed_fused(d->sim))
+		timed_cache_flush(d);
+	enter(d, next_phase(d));
+}
+
+/* ----------------------------------------------------------------- life time */
+
+/* All that may wait at once: loads, each piece's updates and records, copies. */
+static uint64_t request_bound(const struct timed_device *d)
+{
+	const struct timed_shape *s = timed_shape(d);
+
+	return (uint64_t)d->gemm.slots * d->gemm.parts + 6 * (uint64_t)s->pieces + s->read_ahead +
+	       2 * (uint64_t)s->copy_window + 1;
+}
+
+static int device_init(struct timed_device *d)
+{
+	if (timed_gemm_init(d) || timed_cache_init(d) || timed_link_init(d) ||
+	    timed_tracker_init(d) || timed_dma_init(d))
+		return -1;
+	return timed_memory_init(d, request_bound(d));
+}
+
+static void device_free(struct timed_device *d)
+{
+	uint32_t i;
+
+	free(d->gemm.slot);
+	free(d->gemm.unit_free);
+	free(d->gemm.waiter);
+	free(d->cache.line);
+	free(d->cache.where);
+	for (i = 1; d->link.in && i < d->sim->shape.ranks; i++)
+		if (i == 1 || d->sim->setup.program == T3_TIMED_DIRECT)
+			free(d->link.in[i].message);
+	free(d->link.in);
+	free(d->link.came);
+	free(d->link.out.message);
+	free(d->tracker.entry);
+	free(d->tracker.count);
+	free(d->tracker.spilled);
+	free(d->dma.ready);
+	free(d->dma.left);
+	free(d->memory.request);
+}
+
+/* One event for each slot, the memory, the link, and each peer's next message. */
+static uint64_t event_bound(const struct t3_timed *sim)
+{
+	const struct t3_timed_params *p = &sim->setup.params;
+	uint64_t peers = sim->setup.program == T3_TIMED_DIRECT ? sim->shape.ranks - 1 : 1;
+
+	return sim->devices * (p->compute_units * p->groups_per_unit + 2 + peers);
+}
+
+void t3_timed_free(struct t3_timed *sim)
+{
+	uint32_t i;
+
+	if (!sim)
+		return;
+	for (i = 0; sim->device && i < sim->devices; i++)
+		device_free(&sim->device[i]);
+	free(sim->device);
+	free(sim->heap.event);
+	free(sim);
+}
+
+static int init_devices(struct t3_timed *sim)
+{
+	uint32_t i;
+
+	for (i = 0; i < sim->devices; i++) {
+		sim->device[i].sim = sim;
+		sim->device[i].rank = i;
+	}
+	for (i = 0; i < sim->devices; i++)
+		if (device_init(&sim->device[i]))
+			return -1;
+	for (i = 0; i < sim->devices; i++)
+		start_phase(&sim->device[i], sim->setup.program == T3_TIMED_RS_NMC ?
+						     T3_TIMED_REDUCE_SCATTER :
+						     T3_TIMED_GEMM);
+	return 0;
+}
+
+struct t3_timed *t3_timed_new(const struct t3_timed_setup *setup)
+{
+	struct t3_timed *sim;
+	char why[256];
+
+	if (!t3_timed_check(setup, why, sizeof(why)))
+		return NULL;
+	sim = calloc(1, sizeof(*sim));
+	if (!sim)
+		return NULL;
+	sim->setup = *setup;
+	timed_shape_init(&sim->shape, setup);
+	sim->devices = setup->mirrored ? 1 : sim->shape.ranks;
+	sim->heap.event = malloc(event_bound(sim) * sizeof(sim->heap.event[0]));
+	sim->device = calloc(sim->devices, sizeof(sim->device[0]));
+	if (!sim->heap.event || !sim->device || init_devices(sim)) {
+		t3_timed_free(sim);
+		return NULL;
+	}
+	return sim;
+}
+
+/* ----------------------------------------------------------------------- run */
+
+static void dispatch(struct t3_timed *sim, const struct timed_event *event)
+{
+	struct timed_device *d = &sim->device[event->device];
+
+	switch (event->kind) {
+	case TIMED_EVENT_SLOT:
+		timed_gemm_event(d, event->number);
+		break;
+	case TIMED_EVENT_MEMORY:
+		timed_memory_event(d);
+		break;
+	case TIMED_EVENT_LINK:
+		timed_link_event(d);
+		break;
+	default:
+		timed_link_arrival(d, event->number);
+		break;
+	}
+}
+
+uint64_t t3_timed_run(struct t3_timed *sim, uint64_t until, uint64_t budget)
+{
+	uint64_t count = 0;
+
+	while (count < budget && sim->heap.count && sim->heap.event[0].time <= until) {
+		struct timed_event event = timed_heap_pop(&sim->heap);
+
+		sim->now = event.time;
+		dispatch(sim, &event);
+		count++;
+	}
+	sim->events += count;
+	return count;
+}
+
+uint64_t t3_timed_now(const struct t3_timed *sim)
+{
+	return sim->now;
+}
+
+uint64_t t3_timed_next(const struct t3_timed *sim)
+{
+	return sim->heap.count ? sim->heap.event[0].time : T3_TIMED_NEVER;
+}
+
+bool t3_timed_done(const struct t3_timed *sim)
+{
+	return sim->done == sim->devices;
+}
+
+uint64_t t3_timed_events(const struct t3_timed *sim)
+{
+	return sim->events;
+}
+
+uint32_t t3_timed_devices(const struct t3_timed *sim)
+{
+	return sim->devices;
+}
+
+void t3_timed_counters(const struct t3_timed *sim, uint32_t device,
+		       struct t3_timed_counters *counters)
+{
+	*counters = sim->device[device].counters;
+	counters->threshold = sim->device[device].memory.threshold;
+}
