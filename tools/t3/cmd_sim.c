@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 sim: the device's model without a machine. */
+/* t3 sim: the device's model without a machine. Here: replay; cmd_timed.c has the rest. */
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>
@@ -8,12 +8,24 @@
 #include "sim/replay.h"
 #include "t3tool.h"
 
-static const char usage[] = "usage: t3 sim --replay FILE [--until N] [--verbose | --json]\n\n"
-			    "  --replay FILE  run the record that t3-fabric's record=FILE made\n"
-			    "  --until N      stop after N entries\n"
-			    "  --verbose      a line for each record\n"
-			    "  --json         one JSON object\n\n"
-			    "Exit status: 0 the same, 1 it diverged, 2 wrong usage or a bad file.";
+static const char usage[] =
+	"usage: t3 sim --hidden H --tokens T --tp N --sublayer op|fc2|fc1|ip [OPTION...]\n"
+	"       t3 sim --model FILE [OPTION...]\n"
+	"       t3 sim --list-params [--json]\n"
+	"       t3 sim --replay FILE [--until N] [--verbose | --json]\n\n"
+	"A Transformer's sub-layer in virtual time: tokens x hidden outputs, K sliced over N ranks.\n\n"
+	"  --config NAME     sequential, ideal, ideal-nmc, t3, t3-mca, t3-mca-ag, direct; may be\n"
+	"                    given more than once (all)\n"
+	"  --dtype TYPE      f16, bf16, f32 (f16)\n"
+	"  --param NAME=N    a parameter of the machine; --list-params shows them and their sources\n"
+	"  --model FILE      several workloads: see t3(1)\n"
+	"  --every-device    simulate all N devices, not one that is its own neighbour\n"
+	"  --timeline FILE   write what one configuration (t3-mca) does for ui.perfetto.dev\n"
+	"  --json            one JSON object\n\n"
+	"  --replay FILE     run the record that t3-fabric's record=FILE made\n"
+	"  --until N         stop after N entries\n"
+	"  --verbose         a line for each record\n\n"
+	"Exit status: 0 done, the same; 1 failed, it diverged; 2 wrong usage or a bad file.";
 
 struct arguments {
 	const char *file;
@@ -147,6 +159,20 @@ static int parse(int argc, char **argv, struct arguments *args)
 	return EXIT_OK;
 }
 
+/* --replay, or what only goes with it */
+static bool is_replay(int argc, char **argv)
+{
+	static const char *const names[] = { "--replay", "--until", "--verbose" };
+	size_t i;
+	int arg;
+
+	for (arg = 1; arg < argc; arg++)
+		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (!strncmp(argv[arg], names[i], strlen(names[i])))
+				return true;
+	return false;
+}
+
 int cmd_sim(int argc, char **argv)
 {
 	struct arguments args = { 0 };
@@ -154,6 +180,8 @@ int cmd_sim(int argc, char **argv)
 
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
 		return puts(usage) < 0 ? EXIT_FAIL : EXIT_OK;
+	if (!is_replay(argc, argv))
+		return sim_timed(argc, argv);
 	ret = parse(argc, argv, &args);
 	return ret == EXIT_OK ? replay(&args) : ret;
 }

@@ -18,6 +18,9 @@ int cmd_info(int argc, char **argv);
 int cmd_gemm_rs(int argc, char **argv);
 int cmd_sim(int argc, char **argv);
 
+/* t3 sim without --replay. */
+int sim_timed(int argc, char **argv);
+
 /* Print "t3: " and one sentence to stderr; return the code. */
 __attribute__((format(printf, 2, 3))) int complain(enum exit_code code, const char *format, ...);
 

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+/* t3 sim without --replay: GEMMs and their collectives in virtual time. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sim/model_file.h"
+#include "sim/timeline.h"
+#include "t3tool.h"
+#include "timed_output.h"
+
+struct arguments {
+	struct sim_workload workload;
+	bool hidden, tokens, tp, sublayer; /* given */
+	const char *model, *timeline;
+	struct t3_timed_params params;
+	uint32_t configs;
+	bool json, list, every_device;
+};
+
+/* What all workloads of one call share. */
+struct run {
+	const struct arguments *args;
+	struct timeline timeline;
+	FILE *timeline_file;
+	json_t *results;
+	uint64_t events;
+	double seconds;
+};
+
+static double now_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* ---------------------------------------------------------------------- runs */
+
+/* The last configuration is the one on the timeline: what it is compared with is not. */
+static bool run_configs(struct run *run, struct timed_job *job, char *why)
+{
+	int config;
+
+	for (config = 0; config < SIM_CONFIGS; config++) {
+		if (!(job->configs & 1u << config))
+			continue;
+		if (run->timeline_file && config != SIM_SEQUENTIAL &&
+		    !sim_figures_run(&job->figures, SIM_SEQUENTIAL, &job->setup, why))
+			return false;
+		if (run->timeline_file) {
+			timeline_begin(&run->timeline, run->timeline_file, &job->setup);
+			job->setup.trace.span = timeline_span;
+			job->setup.trace.opaque = &run->timeline;
+		}
+		if (!sim_figures_run(&job->figures, (enum sim_config)config, &job->setup, why))
+			return false;
+	}
+	return true;
+}
+
+static int run_workload(struct run *run, const struct sim_workload *workload)
+{
+	struct timed_job job = { .workload = *workload, .configs = run->args->configs };
+	char why[SIM_WHY_SIZE];
+	double start = now_seconds();
+
+	job.setup.params = run->args->params;
+	job.setup.mirrored = !run->args->every_device;
+	if (!sim_workload_setup(workload, &job.setup, why))
+		return complain(EXIT_USAGE, "%s %s: %s", workload->model,
+				sim_sublayer_name(workload->sublayer), why);
+	if (!run_configs(run, &job, why))
+		return complain(EXIT_FAIL, "%s %s: %s", workload->model,
+				sim_sublayer_name(workload->sublayer), why);
+	run->seconds += now_seconds() - start;
+	run->events += job.figures.events;
+	if (run->args->json)
+		json_array_append_new(run->results, timed_job_to_json(&job));
+	else
+		timed_print(&job);
+	return EXIT_OK;
+}
+
+static int show_json(struct run *run)
+{
+	json_t *root = json_object();
+
+	json_object_set_new(root, "clock", json_string("virtual"));
+	json_object_set_new(root, "parameters", timed_params_to_json(&run->args->params));
+	json_object_set(root, "workloads", run->results);
+	json_object_set_new(root, "events", json_integer((json_int_t)run->events));
+	json_object_set_new(root, "host_seconds", json_real(run->seconds));
+	return print_json(root);
+}
+
+static int run_workloads(struct run *run, const struct sim_models *models)
+{
+	int ret = EXIT_OK;
+	size_t i;
+
+	for (i = 0; i < models->count && ret == EXIT_OK; i++)
+		ret = run_workload(run, &models->workload[i]);
+	if (ret != EXIT_OK)
+		return ret;
+	if (run->timeline_file && !timeline_end(&run->timeline))
+		return complain(EXIT_FAIL, "%s cannot be written", run->args->timeline);
+	if (run->args->json)
+		return show_json(run);
+	printf("%llu events in %.2f s of this host's time\n", (unsigned long long)run->events,
+	       run->seconds);
+	return EXIT_OK;
+}
+
+static int run_models(const struct arguments *args, const struct sim_models *models)
+{
+	struct run run = { .args = args, .results = json_array() };
+	int ret;
+
+	if (args->timeline && models->count != 1)
+		return complain(EXIT_USAGE, "--timeline takes one workload, not %zu", models->count);
+	if (args->timeline)
+		run.timeline_file = fopen(args->timeline, "w");
+	if (args->timeline && !run.timeline_file)
+		return complain(EXIT_FAIL, "%s cannot be written: %s", args->timeline,
+				strerror(errno));
+	ret = run_workloads(&run, models);
+	if (run.timeline_file && fclose(run.timeline_file) && ret == EXIT_OK)
+		ret = complain(EXIT_FAIL, "%s cannot be written", args->timeline);
+	json_decref(run.results);
+	return ret;
+}
+
+static int run_file(struct arguments *args)
+{
+	char why[SIM_WHY_SIZE] = "it cannot be opened";
+	FILE *file = fopen(args->model, "r");
+	struct sim_models models;
+	bool good;
+	int ret;
+
+	good = file && sim_models_read(file, &models, &args->params, why);
+	if (file)
+		fclose(file);
+	if (!good)
+		return complain(EXIT_USAGE, "%s: %s", args->model, why);
+	ret = run_models(args, &models);
+	sim_models_free(&models);
+	return ret;
+}
+
+/* ----------------------------------------------------------------- arguments */
+
+static int set_number(const char *option, const char *text, uint64_t *value, bool *given)
+{
+	*given = true;
+	if (!sim_number(text, value) || !*value)
+		return complain(EXIT_USAGE, "--%s takes a number from 1, not '%s'", option, text);
+	return EXIT_OK;
+}
+
+static int set_config(struct arguments *args, const char *text)
+{
+	enum sim_config config;
+
+	if (!strcmp(text, "all")) {
+		args->configs = (1u << SIM_CONFIGS) - 1;
+		return EXIT_OK;
+	}
+	if (!sim_config_parse(text, &config))
+		return complain(EXIT_USAGE,
+				"--config takes sequential, ideal, ideal-nmc, t3, t3-mca, "
+				"t3-mca-ag, direct or all, not '%s'",
+				text);
+	args->configs |= 1u << config;
+	return EXIT_OK;
+}
+
+static int set_param(struct arguments *args, const char *text)
+{
+	char name[64], why[SIM_WHY_SIZE];
+	size_t len = strcspn(text, "=");
+
+	if (!text[len] || len >= sizeof(name))
+		return complain(EXIT_USAGE, "--param takes NAME=VALUE, not '%s'", text);
+	memcpy(name, text, len);
+	name[len] = '\0';
+	if (!sim_param_set(&args->params, name, text + len + 1, why))
+		return complain(EXIT_USAGE, "--param: %s", why);
+	return EXIT_OK;
+}
+
+static int set_words(struct arguments *args, int opt)
+{
+	args->sublayer |= opt == 's';
+	if (opt == 's' && !sim_sublayer_parse(optarg, &args->workload.sublayer))
+		return complain(EXIT_USAGE, "--sublayer takes op, fc2, fc1 or ip, not '%s'", optarg);
+	if (opt == 'd' && !sim_dtype_parse(optarg, &args->workload.element_bytes))
+		return complain(EXIT_USAGE, "--dtype takes f16, bf16 or f32, not '%s'", optarg);
+	return EXIT_OK;
+}
+
+static int set_option(struct arguments *args, int opt, char **argv)
+{
+	switch (opt) {
+	case 'h':
+		return set_number("hidden", optarg, &args->workload.hidden, &args->hidden);
+	case 't':
+		return set_number("tokens", optarg, &args->workload.tokens, &args->tokens);
+	case 'n':
+		return set_number("tp", optarg, &args->workload.tp, &args->tp);
+	case 's':
+	case 'd':
+		return set_words(args, opt);
+	case 'c':
+		return set_config(args, optarg);
+	case 'p':
+		return set_param(args, optarg);
+	case 'm':
+		args->model = optarg;
+		return EXIT_OK;
+	case 'l':
+		args->timeline = optarg;
+		return EXIT_OK;
+	case 'j':
+		args->json = true;
+		return EXIT_OK;
+	case 'e':
+		args->every_device = true;
+		return EXIT_OK;
+	case 'P':
+		args->list = true;
+		return EXIT_OK;
+	default:
+		return complain(EXIT_USAGE, "t3 sim does not take '%s', or not without a value",
+				argv[optind - 1]);
+	}
+}
+
+static int check(struct arguments *args)
+{
+	bool any = args->hidden || args->tokens || args->tp || args->sublayer;
+
+	if (args->list)
+		return EXIT_OK;
+	if (args->model && any)
+		return complain(EXIT_USAGE,
+				"--model excludes --hidden, --tokens, --tp and --sublayer");
+	if (!args->model && !any)
+		return complain(EXIT_USAGE,
+				"t3 sim needs --replay FILE, --model FILE, or a workload by "
+				"--hidden, --tokens, --tp and --sublayer");
+	if (!args->model && !(args->hidden && args->tokens && args->tp && args->sublayer))
+		return complain(EXIT_USAGE, "a workload needs --%s, too",
+				!args->hidden ? "hidden" :
+				!args->tokens ? "tokens" :
+				!args->tp     ? "tp" :
+						"sublayer");
+	if (!args->configs)
+		args->configs = args->timeline ? 1u << SIM_T3_MCA : (1u << SIM_CONFIGS) - 1;
+	if (args->timeline && (args->configs & (args->configs - 1) ||
+			       args->configs & (1u << SIM_IDEAL | 1u << SIM_IDEAL_NMC)))
+		return complain(EXIT_USAGE, "--timeline takes one --config that is simulated");
+	return EXIT_OK;
+}
+
+static int parse(int argc, char **argv, struct arguments *args)
+{
+	static const struct option options[] = {
+		{ "hidden", required_argument, NULL, 'h' },
+		{ "tokens", required_argument, NULL, 't' },
+		{ "tp", required_argument, NULL, 'n' },
+		{ "sublayer", required_argument, NULL, 's' },
+		{ "dtype", required_argument, NULL, 'd' },
+		{ "config", required_argument, NULL, 'c' },
+		{ "param", required_argument, NULL, 'p' },
+		{ "model", required_argument, NULL, 'm' },
+		{ "timeline", required_argument, NULL, 'l' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "every-device", no_argument, NULL, 'e' },
+		{ "list-params", no_argument, NULL, 'P' },
+		{ 0 },
+	};
+	int opt, ret;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		ret = set_option(args, opt, argv);
+		if (ret != EXIT_OK)
+			return ret;
+	}
+	if (optind != argc)
+		return complain(EXIT_USAGE, "t3 sim does not take '%s'", argv[optind]);
+	return check(args);
+}
+
+int sim_timed(int argc, char **argv)
+{
+	struct arguments args = { .workload = { .model = "workload", .element_bytes = 2 } };
+	struct sim_models models = { .workload = &args.workload, .count = 1 };
+	int ret;
+
+	t3_timed_params_default(&args.params);
+	ret = parse(argc, argv, &args);
+	if (ret != EXIT_OK)
+		return ret;
+	if (args.list && args.json)
+		return print_json(timed_params_to_json(&args.params));
+	if (args.list) {
+		timed_print_params(&args.params);
+		return EXIT_OK;
+	}
+	return args.model ? run_file(&args) : run_models(&args, &models);
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+/* Runs of the timed model, and the figures that are made of them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/figures.h"
+
+#define BUDGET 1000000u
+
+static const struct {
+	const char *name;
+	enum t3_timed_program program;
+} configs[SIM_CONFIGS] = {
+	[SIM_SEQUENTIAL] = { "sequential", T3_TIMED_SEQUENTIAL },
+	[SIM_IDEAL] = { "ideal", T3_TIMED_PROGRAMS },
+	[SIM_IDEAL_NMC] = { "ideal-nmc", T3_TIMED_PROGRAMS },
+	[SIM_T3] = { "t3", T3_TIMED_T3 },
+	[SIM_T3_MCA] = { "t3-mca", T3_TIMED_T3_MCA },
+	[SIM_T3_MCA_AG] = { "t3-mca-ag", T3_TIMED_T3_MCA_AG },
+	[SIM_DIRECT] = { "direct", T3_TIMED_DIRECT },
+};
+
+const char *sim_config_name(enum sim_config config)
+{
+	return configs[config].name;
+}
+
+enum t3_timed_program sim_config_program(enum sim_config config)
+{
+	return configs[config].program;
+}
+
+bool sim_config_parse(const char *text, enum sim_config *config)
+{
+	int i;
+
+	for (i = 0; i < SIM_CONFIGS; i++) {
+		if (!strcmp(text, configs[i].name)) {
+			*config = (enum sim_config)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Devices in the same job have the same figures, or the model is wrong. */
+static bool all_equal(const struct t3_timed *sim, struct t3_timed_counters *first)
+{
+	struct t3_timed_counters other;
+	uint32_t i;
+
+	t3_timed_counters(sim, 0, first);
+	for (i = 1; i < t3_timed_devices(sim); i++) {
+		t3_timed_counters(sim, i, &other);
+		if (memcmp(first, &other, sizeof(other)))
+			return false;
+	}
+	return true;
+}
+
+static bool run_program(struct sim_figures *figures, enum t3_timed_program program,
+			struct t3_timed_setup *setup, char *why)
+{
+	struct t3_timed *sim;
+	bool good;
+
+	if (figures->ran[program])
+		return true;
+	setup->program = program;
+	sim = t3_timed_new(setup);
+	if (!sim) {
+		snprintf(why, SIM_WHY_SIZE, "there is not enough memory for the run");
+		return false;
+	}
+	while (t3_timed_run(sim, T3_TIMED_NEVER, BUDGET))
+		;
+	good = t3_timed_done(sim) && all_equal(sim, &figures->counters[program]);
+	if (!good)
+		snprintf(why, SIM_WHY_SIZE, "the model stopped at %llu ps, or its devices differ",
+			 (unsigned long long)t3_timed_now(sim));
+	figures->events += t3_timed_events(sim);
+	figures->ran[program] = good;
+	t3_timed_free(sim);
+	return good;
+}
+
+bool sim_figures_run(struct sim_figures *figures, enum sim_config config,
+		     struct t3_timed_setup *setup, char *why)
+{
+	if (!run_program(figures, T3_TIMED_SEQUENTIAL, setup, why))
+		return false;
+	if (config == SIM_IDEAL_NMC)
+		return run_program(figures, T3_TIMED_RS_NMC, setup, why);
+	return configs[config].program == T3_TIMED_PROGRAMS ||
+	       run_program(figures, configs[config].program, setup, why);
+}
+
+uint64_t sim_figures_phase(const struct sim_figures *figures, enum t3_timed_phase phase)
+{
+	const uint64_t *end = figures->counters[T3_TIMED_SEQUENTIAL].phase_end;
+
+	return phase == T3_TIMED_GEMM ? end[phase] : end[phase] - end[phase - 1];
+}
+
+uint64_t sim_figures_time(const struct sim_figures *figures, enum sim_config config)
+{
+	uint64_t gemm = sim_figures_phase(figures, T3_TIMED_GEMM);
+	uint64_t scatter = sim_figures_phase(figures, T3_TIMED_REDUCE_SCATTER);
+
+	if (configs[config].program != T3_TIMED_PROGRAMS)
+		return figures->counters[configs[config].program].end;
+	if (config == SIM_IDEAL_NMC)
+		scatter = figures->counters[T3_TIMED_RS_NMC].end;
+	return (gemm > scatter ? gemm : scatter) +
+	       sim_figures_phase(figures, T3_TIMED_ALL_GATHER);
+}
+
+double sim_figures_speedup(const struct sim_figures *figures, enum sim_config config)
+{
+	return (double)figures->counters[T3_TIMED_SEQUENTIAL].end /
+	       (double)sim_figures_time(figures, config);
+}
+
+uint64_t sim_memory_bytes(const struct t3_timed_counters *counters)
+{
+	uint64_t sum = 0;
+	int kind;
+
+	for (kind = 0; kind < T3_TIMED_TRACKER_READ; kind++)
+		sum += counters->memory_bytes[kind];
+	return sum;
+}

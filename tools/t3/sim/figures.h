@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* What is compared: configurations of a workload, and their speed-up over Sequential. */
+#ifndef T3_SIM_FIGURES_H
+#define T3_SIM_FIGURES_H
+
+#include "sim/workload.h"
+
+/*
+ * Ideal overlap and Ideal RS+NMC are not simulated: they are made of the parts of others,
+ * (larger of GEMM and reduce-scatter) + all-gather.
+ */
+enum sim_config {
+	SIM_SEQUENTIAL,
+	SIM_IDEAL,
+	SIM_IDEAL_NMC,
+	SIM_T3,
+	SIM_T3_MCA,
+	SIM_T3_MCA_AG,
+	SIM_DIRECT,
+	SIM_CONFIGS,
+};
+
+struct sim_figures {
+	bool ran[T3_TIMED_PROGRAMS];
+	struct t3_timed_counters counters[T3_TIMED_PROGRAMS]; /* of one device; all are equal */
+	uint64_t events;
+};
+
+const char *sim_config_name(enum sim_config config);
+bool sim_config_parse(const char *text, enum sim_config *config);
+/* Its program; T3_TIMED_PROGRAMS: it is made of others. */
+enum t3_timed_program sim_config_program(enum sim_config config);
+
+/* Runs what the configuration needs and has not run. False: `why`. */
+bool sim_figures_run(struct sim_figures *figures, enum sim_config config,
+		     struct t3_timed_setup *setup, char *why);
+uint64_t sim_figures_time(const struct sim_figures *figures, enum sim_config config); /* ps */
+double sim_figures_speedup(const struct sim_figures *figures, enum sim_config config);
+/* All but the tracker's records. */
+uint64_t sim_memory_bytes(const struct t3_timed_counters *counters);
+
+/* A phase of Sequential; ps. */
+uint64_t sim_figures_phase(const struct sim_figures *figures, enum t3_timed_phase phase);
+
+#endif /* T3_SIM_FIGURES_H */

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+/* Model files, which are written by people: every mistake is named, with its line. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/model_file.h"
+
+#define LINE_SIZE     512u
+#define MAX_TP	      8u
+#define MAX_WORKLOADS 4096u
+
+enum section { NO_SECTION, MODEL, MACHINE };
+
+struct model {
+	struct sim_workload workload;
+	uint64_t tp[MAX_TP];
+	uint32_t tps, sublayers;
+	enum sim_sublayer sublayer[SIM_SUBLAYERS];
+	bool has_hidden, has_tokens, has_dtype;
+	unsigned int line; /* of its name */
+};
+
+struct parser {
+	struct sim_models *models;
+	struct t3_timed_params *params;
+	struct model model;
+	enum section section;
+	unsigned int line;
+	char *why;
+};
+
+__attribute__((format(printf, 2, 3))) static bool refuse(const struct parser *p,
+							 const char *format, ...)
+{
+	int used = snprintf(p->why, SIM_WHY_SIZE, "line %u: ", p->line);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(p->why + used, SIM_WHY_SIZE - (size_t)used, format, args);
+	va_end(args);
+	return false;
+}
+
+/* -------------------------------------------------------------------- values */
+
+bool sim_number(const char *text, uint64_t *value)
+{
+	uint64_t number = 0;
+
+	if (!*text)
+		return false;
+	for (; *text; text++) {
+		uint64_t digit = (uint64_t)(*text - '0');
+
+		if (*text < '0' || *text > '9' || number > (UINT64_MAX - digit) / 10)
+			return false;
+		number = number * 10 + digit;
+	}
+	*value = number;
+	return true;
+}
+
+bool sim_param_set(struct t3_timed_params *params, const char *name, const char *value, char *why)
+{
+	const struct t3_timed_param *param = t3_timed_param_find(name);
+	uint64_t number;
+
+	if (!param) {
+		snprintf(why, SIM_WHY_SIZE, "there is no parameter '%.64s'", name);
+		return false;
+	}
+	if (!sim_number(value, &number) || number < param->min || number > param->max) {
+		snprintf(why, SIM_WHY_SIZE, "%s is '%.64s' and must be %" PRIu64 " to %" PRIu64,
+			 name, value, param->min, param->max);
+		return false;
+	}
+	t3_timed_param_set(params, param, number);
+	return true;
+}
+
+/* Cuts `text` at its blanks; NULL at the end. */
+static char *word(char **text)
+{
+	return strtok_r(NULL, " \t", text);
+}
+
+/* -------------------------------------------------------------------- models */
+
+static bool add(struct parser *p, const struct sim_workload *workload)
+{
+	struct sim_models *models = p->models;
+	struct sim_workload *grown;
+
+	if (models->count == MAX_WORKLOADS)
+		return refuse(p, "there are more than %u workloads", MAX_WORKLOADS);
+	grown = realloc(models->workload, (models->count + 1) * sizeof(*grown));
+	if (!grown)
+		return refuse(p, "there is no memory for the workloads");
+	models->workload = grown;
+	grown[models->count++] = *workload;
+	return true;
+}
+
+/* The model is complete: one workload for each tp and sub-layer. */
+static bool end_model(struct parser *p)
+{
+	struct model *m = &p->model;
+	uint32_t i, k;
+
+	if (p->section != MODEL)
+		return true;
+	p->line = m->line;
+	if (!m->has_hidden || !m->has_tokens || !m->tps)
+		return refuse(p, "model %s has no %s", m->workload.model,
+			      !m->has_hidden ? "hidden" :
+			      !m->has_tokens ? "tokens" :
+					       "tp");
+	for (i = 0; i < m->tps; i++) {
+		for (k = 0; k < (m->sublayers ? m->sublayers : SIM_SUBLAYERS); k++) {
+			m->workload.tp = m->tp[i];
+			m->workload.sublayer = m->sublayers ? m->sublayer[k] : (enum sim_sublayer)k;
+			if (!add(p, &m->workload))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool begin_section(struct parser *p, char *name)
+{
+	size_t len = strlen(name);
+	unsigned int line = p->line;
+
+	if (!end_model(p))
+		return false;
+	p->line = line;
+	if (name[len - 1] != ']' || len < 3 || len - 2 >= SIM_NAME_SIZE)
+		return refuse(p, "a section is [NAME], of 1 to %u characters", SIM_NAME_SIZE - 1);
+	name[len - 1] = '\0';
+	name++;
+	p->section = strcmp(name, "machine") ? MODEL : MACHINE;
+	p->model = (struct model){ .line = line };
+	strcpy(p->model.workload.model, name);
+	p->model.workload.element_bytes = 2;
+	return true;
+}
+
+static bool set_once(struct parser *p, const char *key, const char *value, uint64_t *number,
+		     bool *has)
+{
+	if (*has)
+		return refuse(p, "%s is given twice", key);
+	*has = true;
+	if (!sim_number(value, number) || !*number)
+		return refuse(p, "%s is '%.64s' and must be a number from 1", key, value);
+	return true;
+}
+
+static bool set_tp(struct parser *p, char *value)
+{
+	struct model *m = &p->model;
+	char *rest = NULL, *text;
+
+	if (m->tps)
+		return refuse(p, "tp is given twice");
+	for (text = strtok_r(value, " \t", &rest); text; text = word(&rest)) {
+		if (m->tps == MAX_TP)
+			return refuse(p, "tp has more than %u values", MAX_TP);
+		if (!sim_number(text, &m->tp[m->tps]) || m->tp[m->tps] < 2 ||
+		    m->tp[m->tps] > T3_TIMED_MAX_RANKS)
+			return refuse(p, "tp is '%.64s' and must be 2 to %u", text,
+				      T3_TIMED_MAX_RANKS);
+		m->tps++;
+	}
+	return true;
+}
+
+static bool set_sublayers(struct parser *p, char *value)
+{
+	struct model *m = &p->model;
+	char *rest = NULL, *text;
+
+	if (m->sublayers)
+		return refuse(p, "sublayers is given twice");
+	for (text = strtok_r(value, " \t", &rest); text; text = word(&rest)) {
+		if (m->sublayers == SIM_SUBLAYERS)
+			return refuse(p, "sublayers has more than %u values", SIM_SUBLAYERS);
+		if (!sim_sublayer_parse(text, &m->sublayer[m->sublayers]))
+			return refuse(p, "sublayers has '%.64s' and takes op, fc2, fc1 and ip",
+				      text);
+		m->sublayers++;
+	}
+	return true;
+}
+
+static bool set_dtype(struct parser *p, const char *value)
+{
+	if (p->model.has_dtype)
+		return refuse(p, "dtype is given twice");
+	p->model.has_dtype = true;
+	if (!sim_dtype_parse(value, &p->model.workload.element_bytes))
+		return refuse(p, "dtype is '%.64s' and must be f16, bf16 or f32", value);
+	return true;
+}
+
+static bool set_model(struct parser *p, const char *key, char *value)
+{
+	struct model *m = &p->model;
+
+	if (!strcmp(key, "hidden"))
+		return set_once(p, key, value, &m->workload.hidden, &m->has_hidden);
+	if (!strcmp(key, "tokens"))
+		return set_once(p, key, value, &m->workload.tokens, &m->has_tokens);
+	if (!strcmp(key, "tp"))
+		return set_tp(p, value);
+	if (!strcmp(key, "sublayers"))
+		return set_sublayers(p, value);
+	if (!strcmp(key, "dtype"))
+		return set_dtype(p, value);
+	return refuse(p, "a model has no key '%.64s'", key);
+}
+
+/* --------------------------------------------------------------------- lines */
+
+static char *trim(char *text)
+{
+	size_t len;
+
+	text += strspn(text, " \t");
+	for (len = strlen(text); len && isspace((unsigned char)text[len - 1]); len--)
+		text[len - 1] = '\0';
+	return text;
+}
+
+static bool set(struct parser *p, char *line)
+{
+	char *equals = strchr(line, '='), *key, *value, why[SIM_WHY_SIZE];
+
+	if (!equals)
+		return refuse(p, "'%.64s' is neither KEY = VALUE nor [SECTION]", line);
+	*equals = '\0';
+	key = trim(line);
+	value = trim(equals + 1);
+	if (!*value)
+		return refuse(p, "%.64s has no value", key);
+	if (p->section == NO_SECTION)
+		return refuse(p, "%.64s is in no [SECTION]", key);
+	if (p->section == MODEL)
+		return set_model(p, key, value);
+	return sim_param_set(p->params, key, value, why) || refuse(p, "%.200s", why);
+}
+
+static bool parse_line(struct parser *p, char *line)
+{
+	line[strcspn(line, "#")] = '\0';
+	line = trim(line);
+	if (!*line)
+		return true;
+	return *line == '[' ? begin_section(p, line) : set(p, line);
+}
+
+static bool parse(struct parser *p, FILE *file)
+{
+	char line[LINE_SIZE];
+
+	while (fgets(line, sizeof(line), file)) {
+		p->line++;
+		if (strlen(line) == sizeof(line) - 1 && line[sizeof(line) - 2] != '\n')
+			return refuse(p, "it is longer than %u characters", LINE_SIZE - 2);
+		if (!parse_line(p, line))
+			return false;
+	}
+	if (ferror(file))
+		return refuse(p, "it cannot be read");
+	if (!end_model(p))
+		return false;
+	if (!p->models->count)
+		return refuse(p, "there is no model in the file");
+	return true;
+}
+
+bool sim_models_read(FILE *file, struct sim_models *models, struct t3_timed_params *params,
+		     char *why)
+{
+	struct parser parser = { .models = models, .params = params, .why = why };
+
+	*models = (struct sim_models){ 0 };
+	if (parse(&parser, file))
+		return true;
+	sim_models_free(models);
+	return false;
+}
+
+void sim_models_free(struct sim_models *models)
+{
+	free(models->workload);
+	*models = (struct sim_models){ 0 };
+}

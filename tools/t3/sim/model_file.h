@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Model files: several workloads, and a machine other than the default.
+ *
+ *     # a comment
+ *     [T-NLG]                  a model; its keys:
+ *     hidden = 4256
+ *     tokens = 8192
+ *     tp = 8 16                one or more
+ *     sublayers = op fc2       default: op fc2 fc1 ip
+ *     dtype = f16              default; bf16, f32
+ *     [machine]                parameters of the timed model, by their names
+ *     memory_gbps = 2048
+ */
+#ifndef T3_SIM_MODEL_FILE_H
+#define T3_SIM_MODEL_FILE_H
+
+#include <stdio.h>
+
+#include "sim/workload.h"
+
+struct sim_models {
+	struct sim_workload *workload; /* malloc()ed, of all models, in the file's order */
+	size_t count;
+};
+
+/* False: `why` says what is wrong, and in which line; nothing is to be freed. */
+bool sim_models_read(FILE *file, struct sim_models *models, struct t3_timed_params *params,
+		     char *why);
+void sim_models_free(struct sim_models *models);
+
+/* "name=value", or name and value; false: `why`. */
+bool sim_param_set(struct t3_timed_params *params, const char *name, const char *value, char *why);
+bool sim_number(const char *text, uint64_t *value);
+
+#endif /* T3_SIM_MODEL_FILE_H */
