@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs of the timed model for its tests, and what must hold after each. */
+#ifndef T3_TEST_TIMED_H
+#define T3_TEST_TIMED_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "t3_timed.h"
+
+#define TIMED_WHY 256u
+
+/* Small enough for milliseconds: tiles of 32 x 32, blocks of 1 KiB, a cache of 64 KiB. */
+struct t3_timed_setup timed_small(uint64_t rows, uint64_t columns, uint64_t depth, uint64_t ranks);
+/* The default machine and a published sub-layer: K of all ranks is factor x hidden. */
+struct t3_timed_setup timed_published(uint64_t hidden, uint64_t tokens, uint64_t factor,
+				      uint64_t ranks);
+void timed_param(struct t3_timed_setup *setup, const char *name, uint64_t value);
+
+/* Runs to the end; all devices must be done, with the same counters. */
+struct t3_timed_counters timed_run_to_end(const struct t3_timed_setup *setup);
+/* No byte is lost or made, for this program. */
+void timed_assert_conserved(const struct t3_timed_setup *setup, const struct t3_timed_counters *c);
+
+#endif /* T3_TEST_TIMED_H */

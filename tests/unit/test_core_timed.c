@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* The timed model: arithmetic that must hold exactly, limits, and what faster parts do. */
+#include "timed.h"
+
+#define US 1000000u /* ps */
+
+static struct t3_timed_counters run(struct t3_timed_setup setup, enum t3_timed_program program)
+{
+	struct t3_timed_counters counters;
+
+	setup.program = program;
+	counters = timed_run_to_end(&setup);
+	timed_assert_conserved(&setup, &counters);
+	return counters;
+}
+
+/* Reads (2N-1)/(N-2) fewer, GEMM's and reduce-scatter's writes (N-1)/N of the baseline's. */
+static void test_published_ratios(void **state)
+{
+	uint64_t n;
+
+	(void)state;
+	for (n = 8; n <= 16; n *= 2) {
+		struct t3_timed_setup setup = timed_published(3072, 2048, 1, n);
+		struct t3_timed_counters s = run(setup, T3_TIMED_SEQUENTIAL);
+		struct t3_timed_counters t = run(setup, T3_TIMED_T3_MCA);
+		uint64_t base = s.memory_bytes[T3_TIMED_GEMM_WRITE] +
+				s.memory_bytes[T3_TIMED_RS_WRITE];
+		uint64_t fused = t.memory_bytes[T3_TIMED_GEMM_WRITE] +
+				 t.memory_bytes[T3_TIMED_RS_WRITE];
+
+		assert_int_equal(s.memory_bytes[T3_TIMED_RS_READ] * (n - 2),
+				 t.memory_bytes[T3_TIMED_RS_READ] * (2 * n - 1));
+		assert_int_equal(base * (n - 1), fused * n);
+	}
+}
+
+/* All programs, ragged in rows, columns and depth. */
+static void test_conservation(void **state)
+{
+	static const uint64_t shapes[][4] = {
+		{ 256, 128, 64, 2 }, { 400, 100, 50, 4 }, { 297, 33, 17, 3 }, { 1024, 32, 16, 32 },
+	};
+	size_t i;
+	int program;
+
+	(void)state;
+	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+		for (program = 0; program < T3_TIMED_PROGRAMS; program++)
+			run(timed_small(shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3]),
+			    (enum t3_timed_program)program);
+}
+
+/* With memory and cache that cost nothing, a GEMM takes what its steps do. */
+static void test_compute_bound(void **state)
+{
+	struct t3_timed_setup setup = timed_small(192, 32, 1600, 2);
+	struct t3_timed_counters c;
+	/* 6 tiles on 6 units, 100 steps of 2 x 32 x 32 x 16 FLOP */
+	uint64_t step = 2ull * 32 * 32 * 16 * 1000000 / 1400 / 1024 * 100 / 90;
+
+	(void)state;
+	timed_param(&setup, "memory_gbps", 100000);
+	timed_param(&setup, "cache_gbps", 100000);
+	timed_param(&setup, "turnaround_ns", 0);
+	timed_param(&setup, "memory_latency_ns", 0);
+	timed_param(&setup, "cache_latency_ns", 0);
+	c = run(setup, T3_TIMED_SEQUENTIAL);
+	assert_true(c.phase_end[T3_TIMED_GEMM] >= 100 * step);
+	assert_true(c.phase_end[T3_TIMED_GEMM] <= 101 * step + US / 10);
+	assert_in_range(c.compute_busy, 600 * step, 600 * (step + 2));
+}
+
+/* A ring's collective is N - 1 chunks on the link, each after the latency. */
+static void test_link_bound(void **state)
+{
+	struct t3_timed_setup setup = timed_published(4096, 4096, 1, 8);
+	struct t3_timed_counters c = run(setup, T3_TIMED_SEQUENTIAL);
+	uint64_t chunk = 4096ull / 8 * 4096 * 2 * 1000 / 150; /* ps */
+	uint64_t took = c.end - c.phase_end[T3_TIMED_REDUCE_SCATTER];
+
+	(void)state;
+	assert_true(took >= 7 * (chunk + US / 2));
+	assert_true(took <= 7 * (chunk + US + US / 2));
+	assert_true(c.link_busy >= 2 * 7 * chunk);
+	assert_true(c.link_busy <= 2 * 7 * (chunk + US / 10));
+}
+
+static uint64_t end_with(const char *name, uint64_t value, enum t3_timed_program program)
+{
+	struct t3_timed_setup setup = timed_published(2048, 4096, 2, 4);
+
+	timed_param(&setup, name, value);
+	return run(setup, program).end;
+}
+
+/* From the worst to the best: each is at most 2 % over the one before, the last is faster. */
+static void assert_helps(const char *name, const uint64_t *values, size_t count)
+{
+	int program;
+	size_t i;
+
+	for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
+		uint64_t first = 0, last = 0;
+
+		for (i = 0; i < count; i++) {
+			uint64_t end = end_with(name, values[i], (enum t3_timed_program)program);
+
+			if (i == 0)
+				first = end;
+			else
+				assert_true(end <= last + last / 50);
+			last = end;
+		}
+		assert_true(last < first);
+	}
+}
+
+static void test_monotonic(void **state)
+{
+	static const uint64_t link[] = { 40, 80, 150, 400 }, memory[] = { 200, 500, 1024, 4096 };
+	static const uint64_t latency[] = { 8000, 2000, 500, 100 };
+
+	(void)state;
+	assert_helps("link_gbps", link, 4);
+	assert_helps("memory_gbps", memory, 4);
+	assert_helps("link_latency_ns", latency, 4);
+}
+
+/* T3 overlaps, MCA is no slower here, a triggered all-gather overlaps more. */
+static void test_order(void **state)
+{
+	struct t3_timed_setup setup = timed_published(3072, 8192, 4, 8);
+	uint64_t sequential = run(setup, T3_TIMED_SEQUENTIAL).end;
+	uint64_t t3 = run(setup, T3_TIMED_T3).end, mca = run(setup, T3_TIMED_T3_MCA).end;
+	uint64_t chained = run(setup, T3_TIMED_T3_MCA_AG).end;
+
+	(void)state;
+	assert_true(t3 < sequential);
+	assert_true(mca < t3);
+	assert_true(chained < mca);
+}
+
+/* The baseline's output goes through the cache and pushes operands out; T3's does not. */
+static void test_pollution(void **state)
+{
+	struct t3_timed_setup setup = timed_published(3072, 16384, 4, 8);
+	struct t3_timed_counters s = run(setup, T3_TIMED_SEQUENTIAL);
+	struct t3_timed_counters t = run(setup, T3_TIMED_T3_MCA);
+
+	(void)state;
+	assert_true(t.memory_bytes[T3_TIMED_GEMM_READ] < s.memory_bytes[T3_TIMED_GEMM_READ]);
+	timed_param(&setup, "cache_kib", 1048576);
+	s = run(setup, T3_TIMED_SEQUENTIAL);
+	assert_int_equal(s.memory_bytes[T3_TIMED_GEMM_READ], (16384 + 3072) * 1536ull * 2);
+}
+
+static void test_tracker(void **state)
+{
+	struct t3_timed_setup setup = timed_small(1024, 128, 64, 4);
+	struct t3_timed_counters few, many;
+
+	(void)state;
+	few = run(setup, T3_TIMED_T3);
+	timed_param(&setup, "tracker_entries", 4096);
+	many = run(setup, T3_TIMED_T3);
+	assert_true(few.tracker_spills > 0);
+	assert_int_equal(few.tracker_peak, 16);
+	assert_int_equal(many.tracker_spills, 0);
+	assert_true(many.tracker_peak > 16);
+	assert_int_equal(few.tracker_updates, many.tracker_updates);
+	/* two updates for each piece of 3 of 4 chunks, of 1024 bytes */
+	assert_int_equal(many.tracker_updates, 2 * 3 * 256 * 128 * 2 / 1024);
+}
+
+/* The threshold follows the first stage's intensity; without MCA there is none. */
+static void test_threshold(void **state)
+{
+	struct t3_timed_setup setup = timed_published(3072, 4096, 4, 8);
+	uint64_t intensity;
+
+	(void)state;
+	assert_int_equal(run(setup, T3_TIMED_T3).threshold, 64);
+	intensity = run(setup, T3_TIMED_T3_MCA).intensity / 10;
+	timed_param(&setup, "intensity_low", 0);
+	timed_param(&setup, "intensity_middle", 0);
+	timed_param(&setup, "intensity_high", intensity);
+	assert_int_equal(run(setup, T3_TIMED_T3_MCA).threshold, 5);
+	timed_param(&setup, "intensity_high", intensity + 1);
+	assert_int_equal(run(setup, T3_TIMED_T3_MCA).threshold, 10);
+	timed_param(&setup, "intensity_middle", intensity + 1);
+	assert_int_equal(run(setup, T3_TIMED_T3_MCA).threshold, 30);
+	timed_param(&setup, "intensity_low", intensity + 1);
+	assert_int_equal(run(setup, T3_TIMED_T3_MCA).threshold, 64);
+}
+
+/* A stream of compute requests that never ends would hold communication off. */
+static void test_starvation(void **state)
+{
+	struct t3_timed_setup setup = timed_published(3072, 4096, 1, 8);
+	struct t3_timed_counters c;
+
+	(void)state;
+	timed_param(&setup, "memory_gbps", 120);
+	timed_param(&setup, "starvation_ns", 100);
+	c = run(setup, T3_TIMED_T3_MCA);
+	assert_true(c.starved > 0);
+	timed_param(&setup, "starvation_ns", 1000000);
+	assert_true(run(setup, T3_TIMED_T3_MCA).starved < c.starved);
+}
+
+/* ------------------------------------------------------------------- timeline */
+
+struct spans {
+	uint64_t count[T3_TIMED_TRACK_UNIT + 80];
+	uint64_t busy[T3_TIMED_TRACK_UNIT + 80];
+	uint64_t last[T3_TIMED_TRACK_UNIT + 80];
+};
+
+static void span(void *opaque, const struct t3_timed_span *s)
+{
+	struct spans *spans = opaque;
+
+	assert_true(s->track < T3_TIMED_TRACK_UNIT + 80);
+	assert_int_equal(s->rank, 0);
+	assert_true(s->start <= s->end);
+	/* Phases hold their steps, the others are one after the other. */
+	if (s->track != T3_TIMED_TRACK_PHASE)
+		assert_true(s->start >= spans->last[s->track]);
+	spans->last[s->track] = s->end;
+	spans->count[s->track]++;
+	spans->busy[s->track] += s->end - s->start;
+}
+
+static void test_timeline(void **state)
+{
+	struct t3_timed_setup setup = timed_published(3072, 2048, 1, 8);
+	struct t3_timed_counters plain = run(setup, T3_TIMED_T3_MCA), traced;
+	struct spans spans = { 0 };
+	uint64_t groups = 0;
+	uint32_t i;
+
+	(void)state;
+	setup.trace = (struct t3_timed_trace){ span, &spans };
+	traced = run(setup, T3_TIMED_T3_MCA);
+	assert_memory_equal(&plain, &traced, sizeof(plain));
+	for (i = 0; i < 80; i++)
+		groups += spans.count[T3_TIMED_TRACK_UNIT + i];
+	assert_int_equal(groups, traced.groups);
+	assert_int_equal(spans.count[T3_TIMED_TRACK_LINK], traced.link_messages);
+	assert_int_equal(spans.busy[T3_TIMED_TRACK_LINK], traced.link_busy);
+	assert_int_equal(spans.count[T3_TIMED_TRACK_TRIGGER], traced.triggers);
+	assert_int_equal(spans.busy[T3_TIMED_TRACK_COMPUTE_STREAM] +
+				 spans.busy[T3_TIMED_TRACK_COMMUNICATION_STREAM],
+			 traced.memory_busy);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_published_ratios), cmocka_unit_test(test_conservation),
+		cmocka_unit_test(test_compute_bound),	 cmocka_unit_test(test_link_bound),
+		cmocka_unit_test(test_monotonic),	 cmocka_unit_test(test_order),
+		cmocka_unit_test(test_pollution),	 cmocka_unit_test(test_tracker),
+		cmocka_unit_test(test_threshold),	 cmocka_unit_test(test_starvation),
+		cmocka_unit_test(test_timeline),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* What the timed model refuses, and that each refusal names what it is about. */
+#include "timed.h"
+
+static void refused(const struct t3_timed_setup *setup, const char *what)
+{
+	char why[TIMED_WHY] = "";
+
+	assert_false(t3_timed_check(setup, why, sizeof(why)));
+	if (!strstr(why, what))
+		fail_msg("'%s' does not name '%s'", why, what);
+	assert_null(t3_timed_new(setup));
+}
+
+static void accepted(const struct t3_timed_setup *setup)
+{
+	char why[TIMED_WHY] = "";
+
+	if (!t3_timed_check(setup, why, sizeof(why)))
+		fail_msg("refused: %s", why);
+}
+
+/* Each parameter's bounds, one below and one above. */
+static void test_params(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < t3_timed_param_count; i++) {
+		const struct t3_timed_param *p = &t3_timed_params[i];
+		struct t3_timed_setup setup = timed_published(4096, 4096, 1, 2);
+
+		assert_in_range(p->value, p->min, p->max);
+		assert_in_range(p->value, p->low, p->high);
+		assert_in_range(p->low, p->min, p->max);
+		assert_in_range(p->high, p->min, p->max);
+		assert_ptr_equal(t3_timed_param_find(p->name), p);
+		assert_int_equal(t3_timed_param_get(&setup.params, p), p->value);
+		timed_param(&setup, p->name, p->max + 1);
+		refused(&setup, p->name);
+		timed_param(&setup, p->name, ~(uint64_t)0);
+		refused(&setup, p->name);
+		if (p->min) {
+			timed_param(&setup, p->name, p->min - 1);
+			refused(&setup, p->name);
+		}
+	}
+	assert_null(t3_timed_param_find("nothing"));
+}
+
+static void test_workload(void **state)
+{
+	struct t3_timed_setup good = timed_small(256, 64, 64, 4), bad;
+
+	(void)state;
+	accepted(&good);
+#define REFUSED(field, value, what)           \
+	do {                                  \
+		bad = good;                   \
+		bad.workload.field = (value); \
+		refused(&bad, what);          \
+	} while (0)
+	REFUSED(rows, 0, "rows");
+	REFUSED(rows, ~(uint64_t)0, "rows");
+	REFUSED(rows, 257, "does not divide rows");
+	REFUSED(columns, 0, "columns");
+	REFUSED(columns, 1ull << 40, "columns");
+	REFUSED(columns, 31, "tile_columns");
+	REFUSED(depth, 0, "depth");
+	REFUSED(depth, 1ull << 63, "depth");
+	REFUSED(depth, 15, "k_block");
+	REFUSED(ranks, 0, "ranks");
+	REFUSED(ranks, 1, "ranks");
+	REFUSED(ranks, 33, "ranks");
+	REFUSED(ranks, 16, "tile_rows");
+	REFUSED(element_bytes, 0, "element_bytes");
+	REFUSED(element_bytes, 8, "element_bytes");
+#undef REFUSED
+	bad = good;
+	bad.program = T3_TIMED_PROGRAMS;
+	refused(&bad, "program");
+}
+
+static void with(const char *name, uint64_t value, const char *what)
+{
+	struct t3_timed_setup setup = timed_small(256, 64, 64, 4);
+
+	timed_param(&setup, name, value);
+	refused(&setup, what);
+}
+
+static void test_together(void **state)
+{
+	struct t3_timed_setup setup;
+
+	(void)state;
+	with("tracker_ways", 3, "tracker_ways");
+	with("intensity_low", 60, "intensity");
+	setup = timed_small(256, 64, 64, 4);
+	timed_param(&setup, "request_bytes", 64); /* a row of 32 columns of f16 */
+	accepted(&setup);
+	setup.workload.element_bytes = 4;
+	refused(&setup, "request_bytes");
+}
+
+/* Sizes that would take all memory, or overflow a product. */
+static void test_huge(void **state)
+{
+	struct t3_timed_setup setup = timed_published(1 << 24, 1 << 24, 1, 32);
+
+	(void)state;
+	setup.workload.depth = 32;
+	refused(&setup, "rows x columns");
+	setup = timed_published(4096, 4096, 1, 32);
+	setup.workload.depth = 1 << 24;
+	timed_param(&setup, "k_block", 1);
+	refused(&setup, "depth");
+	setup = timed_published(4096, 1 << 20, 1, 32);
+	accepted(&setup);
+	setup.mirrored = false;
+	refused(&setup, "rows x columns");
+	setup = timed_published(4096, 4096, 1, 2);
+	setup.workload.depth = 1 << 20;
+	timed_param(&setup, "clock_mhz", 1);
+	timed_param(&setup, "flops_per_clock", 1);
+	timed_param(&setup, "compute_percent", 1);
+	refused(&setup, "week");
+}
+
+/* The smallest of all, and the sentence is cut where there is no room for it. */
+static void test_small(void **state)
+{
+	struct t3_timed_setup setup = timed_small(2, 1, 1, 2);
+	char why[8];
+	int program;
+
+	(void)state;
+	timed_param(&setup, "tile_rows", 1);
+	timed_param(&setup, "tile_columns", 1);
+	timed_param(&setup, "k_block", 1);
+	for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
+		struct t3_timed_counters counters;
+
+		setup.program = (enum t3_timed_program)program;
+		counters = timed_run_to_end(&setup);
+		timed_assert_conserved(&setup, &counters);
+	}
+	setup.workload.rows = 0;
+	assert_false(t3_timed_check(&setup, why, sizeof(why)));
+	assert_string_equal(why, "rows (t");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_params), cmocka_unit_test(test_workload),
+		cmocka_unit_test(test_together), cmocka_unit_test(test_huge),
+		cmocka_unit_test(test_small),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random machines and workloads of the timed model: bytes are conserved, N devices do what
+ * one mirrored device does, and no cut of the run changes anything. T3_SEEDS, T3_SEED as in
+ * test_core_property.c. And the event heap against a search of all.
+ */
+#include "host.h"
+#include "t3_timed_internal.h"
+#include "timed.h"
+
+#define SEEDS 60u
+
+static uint64_t current; /* 0: all went well */
+
+static uint64_t from_env(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+/* Some parameters far from their defaults. */
+static void vary(struct t3_timed_setup *setup, uint64_t *seed)
+{
+	static const struct {
+		const char *name;
+		uint32_t low, high;
+	} ranges[] = {
+		{ "compute_units", 1, 20 },	{ "groups_per_unit", 1, 3 },
+		{ "stage_barrier", 0, 1 },	{ "tile_rows", 1, 40 },
+		{ "tile_columns", 1, 40 },	{ "k_block", 1, 24 },
+		{ "raster_rows", 1, 5 },	{ "cache_kib", 8, 64 },
+		{ "cache_ways", 1, 16 },	{ "memory_gbps", 20, 2000 },
+		{ "memory_latency_ns", 0, 900 }, { "queue_entries", 1, 64 },
+		{ "entry_bytes", 1, 64 },	{ "turnaround_ns", 0, 30 },
+		{ "run_kib", 1, 8 },		{ "row_conflict_ns", 0, 9 },
+		{ "update_percent", 100, 300 }, { "starvation_ns", 1, 3000 },
+		{ "link_gbps", 5, 500 },	{ "link_latency_ns", 1, 3000 },
+		{ "link_queue_kib", 1, 16 },	{ "dma_tiles", 1, 40 },
+		{ "dma_read_ahead_kib", 1, 16 }, { "copy_window_kib", 1, 16 },
+		{ "cache_latency_ns", 0, 300 }, { "threshold_low", 1, 64 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (host_below(seed, 2))
+			timed_param(setup, ranges[i].name,
+				    ranges[i].low +
+					    host_below(seed, ranges[i].high - ranges[i].low + 1));
+}
+
+static struct t3_timed_setup random_setup(uint64_t *seed)
+{
+	uint64_t ranks = 2 + host_below(seed, host_below(seed, 4) ? 6 : 31);
+	struct t3_timed_setup setup = timed_small(ranks * (40 + host_below(seed, 60)),
+						  40 + host_below(seed, 120),
+						  24 + host_below(seed, 80), ranks);
+
+	vary(&setup, seed);
+	setup.workload.element_bytes = host_below(seed, 4) ? 2 : 4;
+	setup.program = (enum t3_timed_program)host_below(seed, T3_TIMED_PROGRAMS);
+	return setup;
+}
+
+/* By time and by events, in pieces of any size. */
+static struct t3_timed_counters run_in_pieces(const struct t3_timed_setup *setup, uint64_t *seed)
+{
+	struct t3_timed *sim = t3_timed_new(setup);
+	struct t3_timed_counters counters;
+	uint64_t until = 0, before;
+
+	assert_non_null(sim);
+	while (t3_timed_next(sim) != T3_TIMED_NEVER) {
+		before = t3_timed_now(sim);
+		until += host_below(seed, 1000000);
+		t3_timed_run(sim, until, host_below(seed, 500));
+		assert_true(t3_timed_now(sim) <= until);
+		assert_true(t3_timed_now(sim) >= before);
+	}
+	assert_true(t3_timed_done(sim));
+	t3_timed_counters(sim, 0, &counters);
+	t3_timed_free(sim);
+	return counters;
+}
+
+static void one(uint64_t seed)
+{
+	struct t3_timed_setup setup = random_setup(&seed);
+	struct t3_timed_counters mirrored, again, all;
+	char why[TIMED_WHY];
+
+	if (!t3_timed_check(&setup, why, sizeof(why)))
+		fail_msg("%s", why);
+	mirrored = timed_run_to_end(&setup);
+	timed_assert_conserved(&setup, &mirrored);
+	again = run_in_pieces(&setup, &seed);
+	assert_memory_equal(&mirrored, &again, sizeof(again));
+	setup.mirrored = false;
+	all = timed_run_to_end(&setup);
+	assert_memory_equal(&mirrored, &all, sizeof(all));
+}
+
+static void test_random(void **state)
+{
+	uint64_t first = from_env("T3_SEED", 1), count = from_env("T3_SEEDS", SEEDS), i;
+
+	(void)state;
+	for (i = 0; i < count; i++) {
+		current = first + i;
+		one(current * 0x9e3779b97f4a7c15ull);
+	}
+	current = 0;
+}
+
+static int tell_seed(void **state)
+{
+	(void)state;
+	if (current)
+		print_message("again: T3_SEEDS=1 T3_SEED=%llu\n", (unsigned long long)current);
+	return 0;
+}
+
+/* ---------------------------------------------------------------------- heap */
+
+#define EVENTS 200u
+
+static uint32_t earliest(const struct timed_event *events, const bool *in)
+{
+	uint32_t best = EVENTS, i;
+
+	for (i = 0; i < EVENTS; i++)
+		if (in[i] && (best == EVENTS || events[i].time < events[best].time ||
+			      (events[i].time == events[best].time &&
+			       events[i].tie < events[best].tie)))
+			best = i;
+	return best;
+}
+
+static void test_heap(void **state)
+{
+	struct timed_event events[EVENTS], slots[EVENTS];
+	struct timed_heap heap = { .event = slots };
+	bool in[EVENTS] = { false };
+	uint64_t seed = 7, step;
+	uint32_t i;
+
+	(void)state;
+	for (step = 0; step < 20000; step++) {
+		i = host_below(&seed, EVENTS);
+		if (!in[i]) {
+			events[i] = (struct timed_event){ .time = host_below(&seed, 50),
+							  .tie = step };
+			in[i] = true;
+			timed_heap_push(&heap, &events[i]);
+		} else {
+			i = earliest(events, in);
+			assert_int_equal(timed_heap_pop(&heap).tie, events[i].tie);
+			in[i] = false;
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_random, tell_seed),
+		cmocka_unit_test(test_heap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
