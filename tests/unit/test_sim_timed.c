@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* Workloads, model files, figures and timelines of `t3 sim`. */
+#include "sim/figures.h"
+#include "sim/model_file.h"
+#include "sim/timeline.h"
+#include "timed.h"
+
+/* ---------------------------------------------------------------- model files */
+
+static bool read_text(const char *text, struct sim_models *models, struct t3_timed_params *params,
+		      char *why)
+{
+	FILE *file = tmpfile();
+	bool good;
+
+	assert_non_null(file);
+	fputs(text, file);
+	rewind(file);
+	t3_timed_params_default(params);
+	good = sim_models_read(file, models, params, why);
+	fclose(file);
+	return good;
+}
+
+static void test_model_file(void **state)
+{
+	struct t3_timed_params params;
+	struct sim_models models;
+	char why[SIM_WHY_SIZE] = "";
+
+	(void)state;
+	if (!read_text("# two models\n[machine]\nmemory_gbps = 2048 # twice\n\n[ A b ]\r\n"
+		       "hidden=64\ntokens = 128\n\ttp = 2 4\n[x]\ntp = 32\nsublayers = ip op\n"
+		       "hidden = 96\ntokens = 5\ndtype = f32",
+		       &models, &params, why))
+		fail_msg("%s", why);
+	assert_int_equal(params.memory_gbps, 2048);
+	assert_int_equal(models.count, 2 * 4 + 2);
+	assert_string_equal(models.workload[0].model, " A b ");
+	assert_int_equal(models.workload[0].tp, 2);
+	assert_int_equal(models.workload[0].sublayer, SIM_OP);
+	assert_int_equal(models.workload[0].element_bytes, 2);
+	assert_int_equal(models.workload[7].tp, 4);
+	assert_int_equal(models.workload[7].sublayer, SIM_IP);
+	assert_int_equal(models.workload[8].hidden, 96);
+	assert_int_equal(models.workload[8].sublayer, SIM_IP);
+	assert_int_equal(models.workload[9].tokens, 5);
+	assert_int_equal(models.workload[9].element_bytes, 4);
+	sim_models_free(&models);
+}
+
+static void test_bad_model_files(void **state)
+{
+#define MODEL "[m]\nhidden = 8\ntokens = 8\n"
+	static const struct {
+		const char *text, *why;
+	} bad[] = {
+		{ "", "no model" },
+		{ "[machine]\n", "no model" },
+		{ "hidden = 1\n", "line 1: hidden is in no [SECTION]" },
+		{ "[m\n", "a section is" },
+		{ "[]\n", "a section is" },
+		{ "[m]\nnonsense\n", "line 2: 'nonsense' is neither" },
+		{ "[m]\nheads = 4\n", "no key 'heads'" },
+		{ "[m]\nhidden =\n", "hidden has no value" },
+		{ "[m]\nhidden = 0\n", "hidden is '0'" },
+		{ "[m]\nhidden = -1\n", "hidden is '-1'" },
+		{ "[m]\nhidden = 18446744073709551616\n", "hidden is '18446744073709551616'" },
+		{ "[m]\nhidden = 8\nhidden = 8\n", "line 3: hidden is given twice" },
+		{ "[m]\ntokens = 8\n", "line 1: model m has no hidden" },
+		{ "[m]\nhidden = 8\n[n]\n", "line 1: model m has no tokens" },
+		{ MODEL, "model m has no tp" },
+		{ MODEL "tp = 1\n", "tp is '1'" },
+		{ MODEL "tp = 2 33\n", "tp is '33'" },
+		{ MODEL "tp = 2\ntp = 4\n", "line 5: tp is given twice" },
+		{ MODEL "tp = 2 2 2 2 2 2 2 2 2\n", "more than 8" },
+		{ MODEL "tp = 2\nsublayers = qkv\n", "'qkv'" },
+		{ MODEL "tp = 2\nsublayers = op\nsublayers = op\n", "sublayers is given twice" },
+		{ MODEL "tp = 2\nsublayers = op op op op op\n", "sublayers has more than" },
+		{ MODEL "tp = 2\ndtype = f8\n", "dtype is 'f8'" },
+		{ MODEL "tp = 2\ndtype = f16\ndtype = f16\n", "dtype is given twice" },
+		{ "[machine]\nwarp = 9\n", "line 2: there is no parameter 'warp'" },
+		{ "[machine]\nlink_gbps = 0\n", "line 2: link_gbps is '0' and must be 1 to" },
+	};
+	struct t3_timed_params params;
+	struct sim_models models;
+	char why[SIM_WHY_SIZE], line[600];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_false(read_text(bad[i].text, &models, &params, why));
+		assert_null(models.workload);
+		if (!strstr(why, bad[i].why))
+			fail_msg("'%s' does not say '%s'", why, bad[i].why);
+	}
+	memset(line, 'x', sizeof(line) - 1);
+	line[sizeof(line) - 1] = '\0';
+	assert_false(read_text(line, &models, &params, why));
+	assert_non_null(strstr(why, "longer than"));
+}
+
+/* ------------------------------------------------------------------ workloads */
+
+static void test_workload(void **state)
+{
+	static const uint64_t depths[SIM_SUBLAYERS] = { 384, 1536, 1536, 1152 };
+	struct sim_workload w = { "m", 3072, 16384, 8, 2, SIM_OP };
+	struct t3_timed_setup setup = { .mirrored = true };
+	char why[SIM_WHY_SIZE];
+	int sublayer;
+
+	(void)state;
+	t3_timed_params_default(&setup.params);
+	for (sublayer = 0; sublayer < SIM_SUBLAYERS; sublayer++) {
+		w.sublayer = (enum sim_sublayer)sublayer;
+		assert_true(sim_workload_setup(&w, &setup, why));
+		assert_int_equal(setup.workload.rows, 16384);
+		assert_int_equal(setup.workload.columns, 3072);
+		assert_int_equal(setup.workload.depth, depths[sublayer]);
+	}
+	w.tp = 7;
+	assert_false(sim_workload_setup(&w, &setup, why));
+	assert_non_null(strstr(why, "tp is 7 and does not divide K"));
+	w.tp = 0;
+	assert_false(sim_workload_setup(&w, &setup, why));
+	assert_non_null(strstr(why, "tp is 0"));
+	w = (struct sim_workload){ "m", ~0ull, 16384, 8, 2, SIM_FC2 };
+	assert_false(sim_workload_setup(&w, &setup, why));
+	assert_non_null(strstr(why, "hidden is"));
+}
+
+/* -------------------------------------------------------------------- figures */
+
+static void test_figures(void **state)
+{
+	struct sim_workload w = { "m", 3072, 4096, 8, 2, SIM_FC2 };
+	struct t3_timed_setup setup = { .mirrored = true };
+	struct sim_figures f = { 0 };
+	uint64_t gemm, scatter, gather, nmc;
+	char why[SIM_WHY_SIZE];
+	int config;
+
+	(void)state;
+	t3_timed_params_default(&setup.params);
+	assert_true(sim_workload_setup(&w, &setup, why));
+	for (config = 0; config < SIM_CONFIGS; config++)
+		assert_true(sim_figures_run(&f, (enum sim_config)config, &setup, why));
+	gemm = sim_figures_phase(&f, T3_TIMED_GEMM);
+	scatter = sim_figures_phase(&f, T3_TIMED_REDUCE_SCATTER);
+	gather = sim_figures_phase(&f, T3_TIMED_ALL_GATHER);
+	nmc = f.counters[T3_TIMED_RS_NMC].end;
+	assert_int_equal(sim_figures_time(&f, SIM_SEQUENTIAL), gemm + scatter + gather);
+	assert_int_equal(sim_figures_time(&f, SIM_IDEAL),
+			 (gemm > scatter ? gemm : scatter) + gather);
+	assert_int_equal(sim_figures_time(&f, SIM_IDEAL_NMC), (gemm > nmc ? gemm : nmc) + gather);
+	assert_true(nmc < scatter);
+	assert_int_equal(sim_figures_time(&f, SIM_T3_MCA), f.counters[T3_TIMED_T3_MCA].end);
+	assert_true(sim_figures_speedup(&f, SIM_SEQUENTIAL) == 1.0);
+	assert_true(sim_figures_speedup(&f, SIM_T3_MCA) > 1.0);
+}
+
+/* ------------------------------------------------------------------- timeline */
+
+static uint64_t occurrences(const char *text, const char *what)
+{
+	uint64_t count = 0;
+
+	for (; (text = strstr(text, what)); text++)
+		count++;
+	return count;
+}
+
+static void test_timeline(void **state)
+{
+	struct t3_timed_setup setup = timed_small(128, 64, 32, 2);
+	struct t3_timed_counters counters;
+	struct timeline timeline;
+	FILE *file = tmpfile();
+	static char text[1 << 20];
+	size_t len;
+
+	(void)state;
+	assert_non_null(file);
+	setup.program = T3_TIMED_T3_MCA;
+	setup.mirrored = false;
+	timeline_begin(&timeline, file, &setup);
+	setup.trace = (struct t3_timed_trace){ timeline_span, &timeline };
+	counters = timed_run_to_end(&setup);
+	assert_true(timeline_end(&timeline));
+	rewind(file);
+	len = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[len] = '\0';
+	assert_true(len && len < sizeof(text) - 1);
+	assert_int_equal(occurrences(text, "\"name\":\"workgroup\""), 2 * counters.groups);
+	assert_int_equal(occurrences(text, "\"name\":\"send\""), 2 * counters.link_messages);
+	assert_int_equal(occurrences(text, "\"process_name\""), 2);
+	assert_int_equal(occurrences(text, "{"), occurrences(text, "}"));
+	assert_int_equal(occurrences(text, ",\n,"), 0);
+	assert_int_equal(occurrences(text, "[\n,"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_model_file), cmocka_unit_test(test_bad_model_files),
+		cmocka_unit_test(test_workload),   cmocka_unit_test(test_figures),
+		cmocka_unit_test(test_timeline),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
