@@ -106,7 +106,7 @@ includes = $(INC_$(call room,$<))
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check check-debug debug-suites options deps qemu kernel module lib tools initramfs \
 	unit spec qtest guest conformance lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver san-t3 \
-	format build always dkms package clean distclean
+	format paper build always dkms package clean distclean
 
 help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
@@ -196,6 +196,11 @@ soak-jobs: build
 
 #: make san-t3  .build/t3-sanitized: t3 with ASan and UBSan, to replay a record
 san-t3: $B/t3-sanitized
+
+#: make paper   T3's published sub-layers in virtual time: comparison, sweep of each
+#:                assumption, JSON and plots in .build/paper
+paper: $(TOOL)
+	@tools/paper/paper.py
 
 #: make format  clang-format on what it judges (not driver/, not uapi/)
 format: | deps

@@ -68,11 +68,14 @@ static bool is_record(const struct timed_request *request)
 
 /* ------------------------------------------------------------------- arbiter */
 
+/* In each channel; one that is larger than the queue takes all of it. */
 static uint64_t entries_of(const struct timed_device *d, const struct timed_request *request)
 {
-	uint64_t size = timed_params(d)->entry_bytes * timed_params(d)->memory_channels;
+	const struct t3_timed_params *p = timed_params(d);
+	uint64_t size = p->entry_bytes * p->memory_channels;
+	uint64_t entries = (request->bytes + size - 1) / size;
 
-	return (request->bytes + size - 1) / size;
+	return entries < p->queue_entries ? entries : p->queue_entries;
 }
 
 static void occupy(struct timed_device *d, uint64_t entries)
@@ -144,7 +147,7 @@ static void admit(struct timed_device *d)
 			return;
 		i = m->stream[stream].head;
 		entries = m->entries + entries_of(d, &m->request[i]);
-		if (m->entries && entries > timed_params(d)->queue_entries)
+		if (entries > timed_params(d)->queue_entries)
 			return;
 		take(m, &m->stream[stream]);
 		m->turn = stream;

@@ -30,11 +30,11 @@ struct run {
 	double seconds;
 };
 
-static double now_seconds(void)
+static double cpu_seconds(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
@@ -66,7 +66,7 @@ static int run_workload(struct run *run, const struct sim_workload *workload)
 {
 	struct timed_job job = { .workload = *workload, .configs = run->args->configs };
 	char why[SIM_WHY_SIZE];
-	double start = now_seconds();
+	double start = cpu_seconds();
 
 	job.setup.params = run->args->params;
 	job.setup.mirrored = !run->args->every_device;
@@ -76,7 +76,7 @@ static int run_workload(struct run *run, const struct sim_workload *workload)
 	if (!run_configs(run, &job, why))
 		return complain(EXIT_FAIL, "%s %s: %s", workload->model,
 				sim_sublayer_name(workload->sublayer), why);
-	run->seconds += now_seconds() - start;
+	run->seconds += cpu_seconds() - start;
 	run->events += job.figures.events;
 	if (run->args->json)
 		json_array_append_new(run->results, timed_job_to_json(&job));
@@ -93,7 +93,7 @@ static int show_json(struct run *run)
 	json_object_set_new(root, "parameters", timed_params_to_json(&run->args->params));
 	json_object_set(root, "workloads", run->results);
 	json_object_set_new(root, "events", json_integer((json_int_t)run->events));
-	json_object_set_new(root, "host_seconds", json_real(run->seconds));
+	json_object_set_new(root, "cpu_seconds", json_real(run->seconds));
 	return print_json(root);
 }
 
@@ -110,7 +110,7 @@ static int run_workloads(struct run *run, const struct sim_models *models)
 		return complain(EXIT_FAIL, "%s cannot be written", run->args->timeline);
 	if (run->args->json)
 		return show_json(run);
-	printf("%llu events in %.2f s of this host's time\n", (unsigned long long)run->events,
+	printf("%llu events in %.2f s of this host's CPU time\n", (unsigned long long)run->events,
 	       run->seconds);
 	return EXIT_OK;
 }
