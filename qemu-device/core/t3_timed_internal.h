@@ -12,7 +12,12 @@ struct timed_device;
 
 /* -------------------------------------------------------------------- events */
 
-enum timed_event_kind { TIMED_EVENT_SLOT, TIMED_EVENT_MEMORY, TIMED_EVENT_LINK, TIMED_EVENT_ARRIVAL };
+enum timed_event_kind {
+	TIMED_EVENT_SLOT,
+	TIMED_EVENT_MEMORY,
+	TIMED_EVENT_LINK,
+	TIMED_EVENT_ARRIVAL
+};
 
 /*
  * Ordered by time, then `tie`: rank of the device, source (a peer by its distance, or the
@@ -55,16 +60,16 @@ struct timed_shape {
 	uint32_t ranks;
 	uint32_t tile_rows, tile_columns; /* a full tile */
 	uint32_t element_bytes;
-	uint32_t chunk_rows, columns; /* elements */
+	uint32_t chunk_rows, columns;	  /* elements */
 	uint32_t grid_rows, grid_columns; /* tiles of a chunk */
 	uint32_t chunk_tiles, tiles;
-	uint32_t piece_rows;  /* of a full piece */
-	uint32_t tile_pieces; /* of a full tile */
-	uint32_t pieces;      /* numbers of pieces: tiles * tile_pieces */
+	uint32_t piece_rows;   /* of a full piece */
+	uint32_t tile_pieces;  /* of a full tile */
+	uint32_t pieces;       /* numbers of pieces: tiles * tile_pieces */
 	uint32_t chunk_pieces; /* that exist in a chunk: ragged tiles have fewer */
 	uint32_t k_steps;
-	uint32_t k_block, k_last; /* elements of a step, and of the last one */
-	uint32_t a_parts, b_parts; /* requests of a step's block of A, of B */
+	uint32_t k_block, k_last;	    /* elements of a step, and of the last one */
+	uint32_t a_parts, b_parts;	    /* requests of a step's block of A, of B */
 	uint32_t block_pieces, tile_blocks; /* DMA blocks */
 	/* pieces that wait for the link, that a DMA or a collective has under way */
 	uint32_t link_queue, read_ahead, copy_window;
@@ -72,7 +77,7 @@ struct timed_shape {
 };
 
 struct timed_place {
-	uint32_t row, column; /* tile, row from the first chunk produced on */
+	uint32_t row, column;	/* tile, row from the first chunk produced on */
 	uint32_t rows, columns; /* elements */
 };
 
@@ -89,13 +94,13 @@ enum timed_stream { TIMED_COMPUTE, TIMED_COMMUNICATION, TIMED_STREAMS };
 
 enum timed_owner {
 	TIMED_OWNER_NONE,
-	TIMED_OWNER_LINE,    /* cache line `number` is filled */
-	TIMED_OWNER_SLOT,    /* a load that found no line to fill, for slot `number` */
-	TIMED_OWNER_UPDATE,  /* an update of piece `number` */
-	TIMED_OWNER_RECORD,  /* the tracker's record of piece `number` */
-	TIMED_OWNER_DMA,     /* a triggered DMA reads piece `number` */
-	TIMED_OWNER_COPY,    /* a collective's read of piece `number` */
-	TIMED_OWNER_RESULT,  /* its last write of it */
+	TIMED_OWNER_LINE,     /* cache line `number` is filled */
+	TIMED_OWNER_SLOT,     /* a load that found no line to fill, for slot `number` */
+	TIMED_OWNER_UPDATE,   /* an update of piece `number` */
+	TIMED_OWNER_RECORD,   /* the tracker's record of piece `number` */
+	TIMED_OWNER_DMA,      /* a triggered DMA reads piece `number` */
+	TIMED_OWNER_COPY,     /* a collective's read of piece `number` */
+	TIMED_OWNER_RESULT,   /* its last write of it */
 	TIMED_OWNER_RECEIVED, /* what a peer sent for it is in memory */
 	TIMED_OWNER_GATHERED, /* the same, of an all-gather */
 };
@@ -107,7 +112,7 @@ struct timed_request {
 	uint8_t kind;  /* enum t3_timed_bytes */
 	uint8_t owner; /* enum timed_owner */
 	uint8_t stream;
-	bool update; /* a near-memory update */
+	bool update;	/* a near-memory update */
 	uint64_t since; /* it came */
 };
 
@@ -124,12 +129,12 @@ struct timed_memory {
 	uint64_t changed;	    /* when `entries` did */
 	uint32_t current;	    /* in service; TIMED_NONE: idle */
 	uint64_t started;
-	uint64_t run;		    /* bytes served in this direction */
-	bool writes;		    /* the direction */
+	uint64_t run; /* bytes served in this direction */
+	bool writes;  /* the direction */
 	bool mca;
-	uint8_t turn, last; /* streams */
+	uint8_t turn, last;    /* streams */
 	uint64_t communicated; /* when communication was admitted last */
-	bool staged; /* the first stage is over, the threshold chosen */
+	bool staged;	       /* the first stage is over, the threshold chosen */
 	uint64_t threshold;
 	uint64_t first_busy; /* ps of the first stage */
 };
@@ -145,8 +150,8 @@ void timed_memory_first_stage(struct timed_device *d);
 struct timed_line {
 	uint32_t block; /* TIMED_NONE: empty */
 	uint32_t bytes;
-	uint64_t used;	/* when, in look-ups */
-	uint64_t ready; /* ps; T3_TIMED_NEVER: being filled */
+	uint64_t used;	 /* when, in look-ups */
+	uint64_t ready;	 /* ps; T3_TIMED_NEVER: being filled */
 	uint32_t waiter; /* first of those that wait for it */
 	bool dirty;
 };
@@ -216,7 +221,7 @@ enum timed_message_kind {
 enum timed_sender { TIMED_SENDER_STORE, TIMED_SENDER_DMA, TIMED_SENDER_COPY };
 
 struct timed_message {
-	uint64_t time; /* it may leave; in flight: it arrives */
+	uint64_t time;	/* it may leave; in flight: it arrives */
 	uint32_t piece; /* the receiver's number */
 	uint32_t bytes;
 	uint8_t kind, sender, distance;
@@ -251,8 +256,8 @@ struct timed_tracker {
 	struct timed_entry *entry;
 	uint32_t sets, ways;
 	uint64_t clock;
-	uint8_t *count;	  /* of a piece: updates; the copies use it for reads */
-	bool *spilled;	  /* its record is in memory */
+	uint8_t *count;	   /* of a piece: updates; the copies use it for reads */
+	bool *spilled;	   /* its record is in memory */
 	uint32_t complete; /* pieces of the own chunk, and of those in between */
 	uint32_t passed;
 };
@@ -265,8 +270,8 @@ void timed_tracker_filled(struct timed_device *d, uint32_t piece);
 struct timed_dma {
 	uint32_t *ready; /* block, with TIMED_DMA_GATHER or without */
 	uint32_t head, count, size;
-	uint8_t *left; /* of a block: pieces to come */
-	uint32_t part; /* of the block at the head */
+	uint8_t *left;	 /* of a block: pieces to come */
+	uint32_t part;	 /* of the block at the head */
 	uint32_t flying; /* pieces read and not yet sent */
 	uint32_t sent;
 };

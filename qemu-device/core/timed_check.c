@@ -70,7 +70,8 @@ static bool check_workload(const struct t3_timed_workload *w, const struct compl
 			      w->element_bytes);
 	if (w->rows % w->ranks)
 		return refuse(why,
-			      "ranks (tp) is %" PRIu64 " and does not divide rows (tokens), %" PRIu64,
+			      "ranks (tp) is %" PRIu64
+			      " and does not divide rows (tokens), %" PRIu64,
 			      w->ranks, w->rows);
 	return true;
 }
@@ -114,9 +115,10 @@ static bool check_size(const struct t3_timed_setup *setup, const struct complain
 	uint64_t steps = ceil_div(w->depth, p->k_block), tiles = rows * columns;
 	uint64_t piece_rows = p->request_bytes / (p->tile_columns * w->element_bytes);
 	uint64_t tile_pieces = ceil_div(p->tile_rows, piece_rows);
-	uint64_t parts = ceil_div((p->tile_rows > p->tile_columns ? p->tile_rows : p->tile_columns) *
-					  p->k_block * w->element_bytes,
-				  p->request_bytes);
+	uint64_t parts =
+		ceil_div((p->tile_rows > p->tile_columns ? p->tile_rows : p->tile_columns) *
+				 p->k_block * w->element_bytes,
+			 p->request_bytes);
 
 	if (tiles > MAX_PIECES || tiles * tile_pieces * devices > MAX_PIECES)
 		return refuse(why, "rows x columns is too large: over %" PRIu64 " tracked pieces",

@@ -107,6 +107,8 @@ void timed_copy_start(struct timed_device *d, enum timed_copy_kind kind)
 
 void timed_copy_read(struct timed_device *d, const struct timed_request *request)
 {
+	static const uint8_t kinds[] = { 0, TIMED_MESSAGE_DATA, TIMED_MESSAGE_UPDATE,
+					 TIMED_MESSAGE_GATHER };
 	struct timed_message message = { .bytes = request->bytes, .distance = 1 };
 	struct timed_request result = { .bytes = request->bytes, .kind = T3_TIMED_RS_WRITE };
 
@@ -119,9 +121,7 @@ void timed_copy_read(struct timed_device *d, const struct timed_request *request
 	}
 	message.time = d->sim->now + timed_params(d)->memory_latency_ns * TIMED_NS;
 	message.piece = (request->number + chunk_numbers(d)) % timed_shape(d)->pieces;
-	message.kind = d->copy.kind == TIMED_COPY_AG	? TIMED_MESSAGE_GATHER :
-		       d->copy.kind == TIMED_COPY_RS_NMC ? TIMED_MESSAGE_UPDATE :
-							   TIMED_MESSAGE_DATA;
+	message.kind = kinds[d->copy.kind];
 	message.sender = TIMED_SENDER_COPY;
 	timed_link_send(d, &message);
 }

@@ -53,8 +53,8 @@ int timed_link_init(struct timed_device *d)
 	for (distance = 1; distance <= n; distance++)
 		if (ring_init(&l->in[distance], under_way < sends ? under_way : sends))
 			return -1;
-	return ring_init(&l->out, (uint64_t)s->link_queue + s->tile_pieces + s->read_ahead +
-					  s->copy_window);
+	return ring_init(&l->out,
+			 (uint64_t)s->link_queue + s->tile_pieces + s->read_ahead + s->copy_window);
 }
 
 bool timed_link_has_room(const struct timed_device *d)

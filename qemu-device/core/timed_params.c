@@ -115,16 +115,16 @@ const struct t3_timed_param *t3_timed_param_find(const char *name)
 
 const char *t3_timed_program_name(enum t3_timed_program program)
 {
-	static const char *const names[] = { "sequential", "rs-nmc", "t3", "t3-mca", "t3-mca-ag",
-					     "direct" };
+	static const char *const names[] = { "sequential", "rs-nmc",	"t3",
+					     "t3-mca",	   "t3-mca-ag", "direct" };
 
 	return names[program];
 }
 
 const char *t3_timed_bytes_name(enum t3_timed_bytes kind)
 {
-	static const char *const names[] = { "gemm_read", "gemm_write", "rs_read",
-					     "rs_write",  "ag_read",	"ag_write",
+	static const char *const names[] = { "gemm_read",    "gemm_write",   "rs_read",
+					     "rs_write",     "ag_read",	     "ag_write",
 					     "tracker_read", "tracker_write" };
 
 	return names[kind];

@@ -193,9 +193,9 @@ static int init_devices(struct t3_timed *sim)
 		if (device_init(&sim->device[i]))
 			return -1;
 	for (i = 0; i < sim->devices; i++)
-		start_phase(&sim->device[i], sim->setup.program == T3_TIMED_RS_NMC ?
-						     T3_TIMED_REDUCE_SCATTER :
-						     T3_TIMED_GEMM);
+		start_phase(&sim->device[i], sim->setup.program == T3_TIMED_RS_NMC
+						     ? T3_TIMED_REDUCE_SCATTER
+						     : T3_TIMED_GEMM);
 	return 0;
 }
 

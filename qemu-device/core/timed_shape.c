@@ -76,8 +76,8 @@ void timed_shape_tile(const struct timed_shape *shape, uint32_t tile, struct tim
 	place->column = in_band / height;
 	place->row = chunk * shape->grid_rows + row;
 	place->rows = minimum(shape->tile_rows, shape->chunk_rows - row * shape->tile_rows);
-	place->columns = minimum(shape->tile_columns,
-				 shape->columns - place->column * shape->tile_columns);
+	place->columns =
+		minimum(shape->tile_columns, shape->columns - place->column * shape->tile_columns);
 }
 
 uint32_t timed_shape_piece_bytes(const struct timed_shape *shape, uint32_t piece)

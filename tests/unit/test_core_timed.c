@@ -24,10 +24,10 @@ static void test_published_ratios(void **state)
 		struct t3_timed_setup setup = timed_published(3072, 2048, 1, n);
 		struct t3_timed_counters s = run(setup, T3_TIMED_SEQUENTIAL);
 		struct t3_timed_counters t = run(setup, T3_TIMED_T3_MCA);
-		uint64_t base = s.memory_bytes[T3_TIMED_GEMM_WRITE] +
-				s.memory_bytes[T3_TIMED_RS_WRITE];
-		uint64_t fused = t.memory_bytes[T3_TIMED_GEMM_WRITE] +
-				 t.memory_bytes[T3_TIMED_RS_WRITE];
+		uint64_t base =
+			s.memory_bytes[T3_TIMED_GEMM_WRITE] + s.memory_bytes[T3_TIMED_RS_WRITE];
+		uint64_t fused =
+			t.memory_bytes[T3_TIMED_GEMM_WRITE] + t.memory_bytes[T3_TIMED_RS_WRITE];
 
 		assert_int_equal(s.memory_bytes[T3_TIMED_RS_READ] * (n - 2),
 				 t.memory_bytes[T3_TIMED_RS_READ] * (2 * n - 1));
@@ -39,7 +39,10 @@ static void test_published_ratios(void **state)
 static void test_conservation(void **state)
 {
 	static const uint64_t shapes[][4] = {
-		{ 256, 128, 64, 2 }, { 400, 100, 50, 4 }, { 297, 33, 17, 3 }, { 1024, 32, 16, 32 },
+		{ 256, 128, 64, 2 },
+		{ 400, 100, 50, 4 },
+		{ 297, 33, 17, 3 },
+		{ 1024, 32, 16, 32 },
 	};
 	size_t i;
 	int program;

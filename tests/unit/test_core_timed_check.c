@@ -54,6 +54,7 @@ static void test_workload(void **state)
 
 	(void)state;
 	accepted(&good);
+/* clang-format off */
 #define REFUSED(field, value, what)           \
 	do {                                  \
 		bad = good;                   \
@@ -76,6 +77,7 @@ static void test_workload(void **state)
 	REFUSED(element_bytes, 0, "element_bytes");
 	REFUSED(element_bytes, 8, "element_bytes");
 #undef REFUSED
+	/* clang-format on */
 	bad = good;
 	bad.program = T3_TIMED_PROGRAMS;
 	refused(&bad, "program");
@@ -153,7 +155,7 @@ static void test_small(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_params), cmocka_unit_test(test_workload),
+		cmocka_unit_test(test_params),	 cmocka_unit_test(test_workload),
 		cmocka_unit_test(test_together), cmocka_unit_test(test_huge),
 		cmocka_unit_test(test_small),
 	};

@@ -22,24 +22,39 @@ static uint64_t from_env(const char *name, uint64_t otherwise)
 /* Some parameters far from their defaults. */
 static void vary(struct t3_timed_setup *setup, uint64_t *seed)
 {
+	/* clang-format off */
 	static const struct {
 		const char *name;
 		uint32_t low, high;
 	} ranges[] = {
-		{ "compute_units", 1, 20 },	{ "groups_per_unit", 1, 3 },
-		{ "stage_barrier", 0, 1 },	{ "tile_rows", 1, 40 },
-		{ "tile_columns", 1, 40 },	{ "k_block", 1, 24 },
-		{ "raster_rows", 1, 5 },	{ "cache_kib", 8, 64 },
-		{ "cache_ways", 1, 16 },	{ "memory_gbps", 20, 2000 },
-		{ "memory_latency_ns", 0, 900 }, { "queue_entries", 1, 64 },
-		{ "entry_bytes", 1, 64 },	{ "turnaround_ns", 0, 30 },
-		{ "run_kib", 1, 8 },		{ "row_conflict_ns", 0, 9 },
-		{ "update_percent", 100, 300 }, { "starvation_ns", 1, 3000 },
-		{ "link_gbps", 5, 500 },	{ "link_latency_ns", 1, 3000 },
-		{ "link_queue_kib", 1, 16 },	{ "dma_tiles", 1, 40 },
-		{ "dma_read_ahead_kib", 1, 16 }, { "copy_window_kib", 1, 16 },
-		{ "cache_latency_ns", 0, 300 }, { "threshold_low", 1, 64 },
+		{ "compute_units", 1, 20 },
+		{ "groups_per_unit", 1, 3 },
+		{ "stage_barrier", 0, 1 },
+		{ "tile_rows", 1, 40 },
+		{ "tile_columns", 1, 40 },
+		{ "k_block", 1, 24 },
+		{ "raster_rows", 1, 5 },
+		{ "cache_kib", 8, 64 },
+		{ "cache_ways", 1, 16 },
+		{ "memory_gbps", 20, 2000 },
+		{ "memory_latency_ns", 0, 900 },
+		{ "queue_entries", 1, 64 },
+		{ "entry_bytes", 1, 64 },
+		{ "turnaround_ns", 0, 30 },
+		{ "run_kib", 1, 8 },
+		{ "row_conflict_ns", 0, 9 },
+		{ "update_percent", 100, 300 },
+		{ "starvation_ns", 1, 3000 },
+		{ "link_gbps", 5, 500 },
+		{ "link_latency_ns", 1, 3000 },
+		{ "link_queue_kib", 1, 16 },
+		{ "dma_tiles", 1, 40 },
+		{ "dma_read_ahead_kib", 1, 16 },
+		{ "copy_window_kib", 1, 16 },
+		{ "cache_latency_ns", 0, 300 },
+		{ "threshold_low", 1, 64 },
 	};
+	/* clang-format on */
 	size_t i;
 
 	for (i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
@@ -52,9 +67,9 @@ static void vary(struct t3_timed_setup *setup, uint64_t *seed)
 static struct t3_timed_setup random_setup(uint64_t *seed)
 {
 	uint64_t ranks = 2 + host_below(seed, host_below(seed, 4) ? 6 : 31);
-	struct t3_timed_setup setup = timed_small(ranks * (40 + host_below(seed, 60)),
-						  40 + host_below(seed, 120),
-						  24 + host_below(seed, 80), ranks);
+	struct t3_timed_setup setup =
+		timed_small(ranks * (40 + host_below(seed, 60)), 40 + host_below(seed, 120),
+			    24 + host_below(seed, 80), ranks);
 
 	vary(&setup, seed);
 	setup.workload.element_bytes = host_below(seed, 4) ? 2 : 4;
@@ -129,9 +144,9 @@ static uint32_t earliest(const struct timed_event *events, const bool *in)
 	uint32_t best = EVENTS, i;
 
 	for (i = 0; i < EVENTS; i++)
-		if (in[i] && (best == EVENTS || events[i].time < events[best].time ||
-			      (events[i].time == events[best].time &&
-			       events[i].tie < events[best].tie)))
+		if (in[i] &&
+		    (best == EVENTS || events[i].time < events[best].time ||
+		     (events[i].time == events[best].time && events[i].tie < events[best].tie)))
 			best = i;
 	return best;
 }
@@ -148,8 +163,8 @@ static void test_heap(void **state)
 	for (step = 0; step < 20000; step++) {
 		i = host_below(&seed, EVENTS);
 		if (!in[i]) {
-			events[i] = (struct timed_event){ .time = host_below(&seed, 50),
-							  .tie = step };
+			events[i] =
+				(struct timed_event){ .time = host_below(&seed, 50), .tie = step };
 			in[i] = true;
 			timed_heap_push(&heap, &events[i]);
 		} else {

@@ -121,7 +121,8 @@ static int run_models(const struct arguments *args, const struct sim_models *mod
 	int ret;
 
 	if (args->timeline && models->count != 1)
-		return complain(EXIT_USAGE, "--timeline takes one workload, not %zu", models->count);
+		return complain(EXIT_USAGE, "--timeline takes one workload, not %zu",
+				models->count);
 	if (args->timeline)
 		run.timeline_file = fopen(args->timeline, "w");
 	if (args->timeline && !run.timeline_file)
@@ -197,7 +198,8 @@ static int set_words(struct arguments *args, int opt)
 {
 	args->sublayer |= opt == 's';
 	if (opt == 's' && !sim_sublayer_parse(optarg, &args->workload.sublayer))
-		return complain(EXIT_USAGE, "--sublayer takes op, fc2, fc1 or ip, not '%s'", optarg);
+		return complain(EXIT_USAGE, "--sublayer takes op, fc2, fc1 or ip, not '%s'",
+				optarg);
 	if (opt == 'd' && !sim_dtype_parse(optarg, &args->workload.element_bytes))
 		return complain(EXIT_USAGE, "--dtype takes f16, bf16 or f32, not '%s'", optarg);
 	return EXIT_OK;
@@ -240,6 +242,18 @@ static int set_option(struct arguments *args, int opt, char **argv)
 	}
 }
 
+/* Of a workload; NULL: nothing is. */
+static const char *missing(const struct arguments *args)
+{
+	if (!args->hidden)
+		return "hidden";
+	if (!args->tokens)
+		return "tokens";
+	if (!args->tp)
+		return "tp";
+	return args->sublayer ? NULL : "sublayer";
+}
+
 static int check(struct arguments *args)
 {
 	bool any = args->hidden || args->tokens || args->tp || args->sublayer;
@@ -253,12 +267,8 @@ static int check(struct arguments *args)
 		return complain(EXIT_USAGE,
 				"t3 sim needs --replay FILE, --model FILE, or a workload by "
 				"--hidden, --tokens, --tp and --sublayer");
-	if (!args->model && !(args->hidden && args->tokens && args->tp && args->sublayer))
-		return complain(EXIT_USAGE, "a workload needs --%s, too",
-				!args->hidden ? "hidden" :
-				!args->tokens ? "tokens" :
-				!args->tp     ? "tp" :
-						"sublayer");
+	if (!args->model && missing(args))
+		return complain(EXIT_USAGE, "a workload needs --%s, too", missing(args));
 	if (!args->configs)
 		args->configs = args->timeline ? 1u << SIM_T3_MCA : (1u << SIM_CONFIGS) - 1;
 	if (args->timeline && (args->configs & (args->configs - 1) ||

@@ -184,7 +184,7 @@ void timed_print_params(const struct t3_timed_params *params)
 
 		if (p->low != p->high)
 			snprintf(range, sizeof(range), "%" PRIu64 " to %" PRIu64, p->low, p->high);
-		printf("%-22s %9" PRIu64 " %-6s %15s  %s\n", p->name,
-		       t3_timed_param_get(params, p), p->unit, range, p->source);
+		printf("%-22s %9" PRIu64 " %-6s %15s  %s\n", p->name, t3_timed_param_get(params, p),
+		       p->unit, range, p->source);
 	}
 }

@@ -37,8 +37,8 @@ struct t3_timed_setup timed_published(uint64_t hidden, uint64_t tokens, uint64_t
 	struct t3_timed_setup setup = { .mirrored = true };
 
 	t3_timed_params_default(&setup.params);
-	setup.workload = (struct t3_timed_workload){ tokens, hidden, hidden * factor / ranks, 2,
-						     ranks };
+	setup.workload =
+		(struct t3_timed_workload){ tokens, hidden, hidden * factor / ranks, 2, ranks };
 	return setup;
 }
 

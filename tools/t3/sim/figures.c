@@ -111,8 +111,7 @@ uint64_t sim_figures_time(const struct sim_figures *figures, enum sim_config con
 		return figures->counters[configs[config].program].end;
 	if (config == SIM_IDEAL_NMC)
 		scatter = figures->counters[T3_TIMED_RS_NMC].end;
-	return (gemm > scatter ? gemm : scatter) +
-	       sim_figures_phase(figures, T3_TIMED_ALL_GATHER);
+	return (gemm > scatter ? gemm : scatter) + sim_figures_phase(figures, T3_TIMED_ALL_GATHER);
 }
 
 double sim_figures_speedup(const struct sim_figures *figures, enum sim_config config)

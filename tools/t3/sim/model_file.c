@@ -32,8 +32,8 @@ struct parser {
 	char *why;
 };
 
-__attribute__((format(printf, 2, 3))) static bool refuse(const struct parser *p,
-							 const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool refuse(const struct parser *p, const char *format,
+							 ...)
 {
 	int used = snprintf(p->why, SIM_WHY_SIZE, "line %u: ", p->line);
 	va_list args;
@@ -104,6 +104,16 @@ static bool add(struct parser *p, const struct sim_workload *workload)
 	return true;
 }
 
+/* A key that must be there; NULL: all are. */
+static const char *missing(const struct model *m)
+{
+	if (!m->has_hidden)
+		return "hidden";
+	if (!m->has_tokens)
+		return "tokens";
+	return m->tps ? NULL : "tp";
+}
+
 /* The model is complete: one workload for each tp and sub-layer. */
 static bool end_model(struct parser *p)
 {
@@ -113,11 +123,8 @@ static bool end_model(struct parser *p)
 	if (p->section != MODEL)
 		return true;
 	p->line = m->line;
-	if (!m->has_hidden || !m->has_tokens || !m->tps)
-		return refuse(p, "model %s has no %s", m->workload.model,
-			      !m->has_hidden ? "hidden" :
-			      !m->has_tokens ? "tokens" :
-					       "tp");
+	if (missing(m))
+		return refuse(p, "model %s has no %s", m->workload.model, missing(m));
 	for (i = 0; i < m->tps; i++) {
 		for (k = 0; k < (m->sublayers ? m->sublayers : SIM_SUBLAYERS); k++) {
 			m->workload.tp = m->tp[i];

@@ -11,7 +11,8 @@ static void name(struct timeline *t, const char *what, uint32_t device, uint32_t
 		 const char *text, uint32_t number)
 {
 	fprintf(t->file,
-		"%s{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":\"%s %u\"}}",
+		"%s{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":\"%s "
+		"%u\"}}",
 		t->spans++ ? ",\n" : "", what, device, track, text, number);
 }
 
@@ -33,7 +34,8 @@ void timeline_begin(struct timeline *t, FILE *file, const struct t3_timed_setup 
 	uint64_t devices = setup->mirrored ? 1 : setup->workload.ranks, i;
 
 	*t = (struct timeline){ .file = file };
-	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"clock\":\"virtual\"},\"traceEvents\":[\n",
+	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"clock\":\"virtual\"},\"traceEvents\":["
+	      "\n",
 	      file);
 	for (i = 0; i < devices; i++)
 		name_device(t, (uint32_t)i, setup->params.compute_units);

@@ -66,7 +66,8 @@ bool sim_workload_setup(const struct sim_workload *w, struct t3_timed_setup *set
 		snprintf(why, SIM_WHY_SIZE,
 			 "tp is %" PRIu64 " and does not divide K of sub-layer %s, %" PRIu64
 			 " x hidden = %" PRIu64,
-			 w->tp, sim_sublayer_name(w->sublayer), sublayers[w->sublayer].factor, depth);
+			 w->tp, sim_sublayer_name(w->sublayer), sublayers[w->sublayer].factor,
+			 depth);
 		return false;
 	}
 	setup->workload = (struct t3_timed_workload){ .rows = w->tokens,
