@@ -94,6 +94,7 @@ enum timed_stream { TIMED_COMPUTE, TIMED_COMMUNICATION, TIMED_STREAMS };
 
 enum timed_owner {
 	TIMED_OWNER_NONE,
+	TIMED_OWNER_WRITTEN,  /* a cache block of the output */
 	TIMED_OWNER_LINE,     /* cache line `number` is filled */
 	TIMED_OWNER_SLOT,     /* a load that found no line to fill, for slot `number` */
 	TIMED_OWNER_UPDATE,   /* an update of piece `number` */
@@ -161,6 +162,8 @@ struct timed_cache {
 	uint32_t *where; /* line of a block, or TIMED_NONE */
 	uint32_t sets, ways;
 	uint64_t clock;
+	uint32_t writing; /* blocks on their way to memory */
+	bool flushed;
 	uint64_t free; /* ps; the data path is busy until then */
 };
 
@@ -170,6 +173,7 @@ uint64_t timed_cache_load(struct timed_device *d, uint32_t slot, uint32_t block,
 void timed_cache_store(struct timed_device *d, uint32_t block, uint32_t bytes);
 void timed_cache_filled(struct timed_device *d, uint32_t line);
 void timed_cache_flush(struct timed_device *d);
+void timed_cache_written(struct timed_device *d);
 
 /* ---------------------------------------------------------------------- GEMM */
 

@@ -47,12 +47,19 @@ static uint64_t transfer(struct timed_device *d, uint64_t from, uint32_t bytes)
 	return c->free + p->cache_latency_ns * TIMED_NS;
 }
 
+static void write_block(struct timed_device *d, uint32_t bytes)
+{
+	struct timed_request request = { .bytes = bytes, .kind = T3_TIMED_GEMM_WRITE };
+
+	request.owner = TIMED_OWNER_WRITTEN;
+	d->cache.writing++;
+	timed_memory_add(d, TIMED_COMPUTE, &request);
+}
+
 static void write_back(struct timed_device *d, struct timed_line *line)
 {
-	struct timed_request request = { .bytes = line->bytes, .kind = T3_TIMED_GEMM_WRITE };
-
 	line->dirty = false;
-	timed_memory_add(d, TIMED_COMPUTE, &request);
+	write_block(d, line->bytes);
 }
 
 /* NULL: all lines of the set are being filled. */
@@ -145,11 +152,10 @@ void timed_cache_filled(struct timed_device *d, uint32_t number)
 void timed_cache_store(struct timed_device *d, uint32_t block, uint32_t bytes)
 {
 	struct timed_line *line = evict(d, block);
-	struct timed_request request = { .bytes = bytes, .kind = T3_TIMED_GEMM_WRITE };
 
 	transfer(d, d->sim->now, bytes);
 	if (!line) {
-		timed_memory_add(d, TIMED_COMPUTE, &request);
+		write_block(d, bytes);
 		return;
 	}
 	line->bytes = bytes;
@@ -157,6 +163,7 @@ void timed_cache_store(struct timed_device *d, uint32_t block, uint32_t bytes)
 	line->dirty = true;
 }
 
+/* At the end of a kernel, as others read what it wrote. */
 void timed_cache_flush(struct timed_device *d)
 {
 	struct timed_cache *c = &d->cache;
@@ -165,4 +172,10 @@ void timed_cache_flush(struct timed_device *d)
 	for (i = 0; i < c->sets * c->ways; i++)
 		if (c->line[i].dirty)
 			write_back(d, &c->line[i]);
+}
+
+void timed_cache_written(struct timed_device *d)
+{
+	d->cache.writing--;
+	timed_phase_check(d);
 }

@@ -230,6 +230,9 @@ static void serve(struct timed_device *d)
 static void finish(struct timed_device *d, const struct timed_request *request)
 {
 	switch (request->owner) {
+	case TIMED_OWNER_WRITTEN:
+		timed_cache_written(d);
+		break;
 	case TIMED_OWNER_LINE:
 		timed_cache_filled(d, request->number);
 		break;
