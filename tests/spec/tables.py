@@ -276,6 +276,19 @@ def doorbell_lines(tables):
                f'{"true" if access[1] == "W" else "false"} }},')
 
 
+def timed_lines(tables):
+    for row in table_of(tables, "8.1", "parameter"):
+        value, _, unit = row.cells["value"].partition(" ")
+        varied = row.cells["varied"] or f"{value} to {value}"
+        span = re.fullmatch(r"(\d+) to (\d+)", varied)
+        if not value.isdigit() or not span:
+            problem(f"SPEC.md:{row.line}: value {value}, varied {varied}")
+            continue
+        source = row.cells["source"].replace('"', '\\"')
+        yield (f'\t{{ "{row.cells["parameter"]}", {value}ull, {span[1]}ull, {span[2]}ull, '
+               f'"{unit}", "{source}" }},')
+
+
 DECLARATIONS = """\
 /* Made from SPEC.md by tests/spec/tables.py: do not edit. */
 #ifndef SPEC_TABLES_H
@@ -305,6 +318,13 @@ struct spec_doorbell {
 	uint32_t offset, width;
 	bool write;
 };
+
+/* A parameter of the timed model. */
+struct spec_timed {
+	const char *name;
+	uint64_t value, low, high;
+	const char *unit, *source;
+};
 """
 
 
@@ -320,6 +340,8 @@ def generate(tables, items, enums, structs):
     yield from register_lines(tables)
     yield "};\n\nstatic const struct spec_doorbell spec_doorbells[] = {"
     yield from doorbell_lines(tables)
+    yield "};\n\nstatic const struct spec_timed spec_timed[] = {"
+    yield from timed_lines(tables)
     yield "};\n\n#endif"
 
 

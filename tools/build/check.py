@@ -290,7 +290,17 @@ def replay_result(name):
 SIM_USE = [("--help", 0), ("", 2), ("--replay", 2), ("--replay /nonexistent", 2), ("--replay /", 2),
            ("--replay README.md", 2), ("--replay README.md --json", 2), ("argument", 2),
            ("--replay README.md --until 0", 2), ("--replay README.md --until 1x", 2),
-           ("--replay README.md --json --verbose", 2), ("--no-such-option", 2)]
+           ("--replay README.md --json --verbose", 2), ("--no-such-option", 2),
+           ("--list-params", 0), ("--model tools/paper/paper.model --config t3-mca", 0),
+           ("--hidden 256 --tokens 1024 --tp 2 --sublayer ip --every-device --json", 0),
+           ("--hidden 256 --tokens 1024 --tp 2", 2), ("--model README.md", 2),
+           ("--hidden 0 --tokens 1024 --tp 2 --sublayer op", 2),
+           ("--hidden 256 --tokens 1024 --tp 3 --sublayer op", 2),
+           ("--hidden 256 --tokens 128 --tp 2 --sublayer op", 2),
+           ("--hidden 256 --tokens 1024 --tp 2 --sublayer qkv", 2),
+           ("--hidden 256 --tokens 1024 --tp 2 --sublayer op --param warp=1", 2),
+           ("--model tools/paper/paper.model --timeline /dev/full", 2),
+           ("--hidden 256 --tokens 1024 --tp 2 --sublayer op --timeline /dev/full", 1)]
 
 
 def sim_use():
