@@ -130,6 +130,62 @@ static void test_monotonic(void **state)
 	assert_helps("link_latency_ns", latency, 4);
 }
 
+/* Each part costs something: a worse one takes longer, in the program that uses it. */
+static void test_costs(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *name;
+		uint64_t worse, better;
+		enum t3_timed_program program;
+	} costs[] = {
+		{ "update_percent", 300, 100, T3_TIMED_T3_MCA },
+		{ "turnaround_ns", 60, 0, T3_TIMED_SEQUENTIAL },
+		{ "row_conflict_ns", 40, 0, T3_TIMED_T3 },
+		{ "run_kib", 4, 128, T3_TIMED_SEQUENTIAL },
+		{ "memory_latency_ns", 2000, 0, T3_TIMED_SEQUENTIAL },
+		{ "cache_latency_ns", 2000, 0, T3_TIMED_SEQUENTIAL },
+		{ "cache_gbps", 500, 4000, T3_TIMED_SEQUENTIAL },
+		{ "cache_kib", 256, 16384, T3_TIMED_SEQUENTIAL },
+		{ "compute_percent", 45, 90, T3_TIMED_SEQUENTIAL },
+		{ "unit_store_gbps", 10, 90, T3_TIMED_SEQUENTIAL },
+		{ "stage_barrier", 1, 0, T3_TIMED_T3_MCA },
+		{ "link_queue_kib", 64, 4096, T3_TIMED_DIRECT },
+		{ "dma_read_ahead_kib", 4, 512, T3_TIMED_T3 },
+		{ "copy_window_kib", 16, 1280, T3_TIMED_SEQUENTIAL },
+	};
+	/* clang-format on */
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(costs) / sizeof(costs[0]); i++) {
+		uint64_t worse = end_with(costs[i].name, costs[i].worse, costs[i].program);
+		uint64_t better = end_with(costs[i].name, costs[i].better, costs[i].program);
+
+		if (worse <= better)
+			fail_msg("%s: %llu is no faster than %llu", costs[i].name,
+				 (unsigned long long)better, (unsigned long long)worse);
+	}
+}
+
+/* Half the rate for f32, and a tile's steps one after the other where units are shared. */
+static void test_compute_time(void **state)
+{
+	struct t3_timed_setup setup = timed_small(192, 32, 1600, 2);
+	struct t3_timed_counters f16 = run(setup, T3_TIMED_SEQUENTIAL), f32, shared;
+
+	(void)state;
+	setup.workload.element_bytes = 4;
+	f32 = run(setup, T3_TIMED_SEQUENTIAL);
+	assert_in_range(f32.compute_busy, 2 * f16.compute_busy - 1000, 2 * f16.compute_busy);
+	setup.workload.element_bytes = 2;
+	timed_param(&setup, "compute_units", 2);
+	timed_param(&setup, "groups_per_unit", 3);
+	shared = run(setup, T3_TIMED_SEQUENTIAL);
+	assert_int_equal(shared.compute_busy, f16.compute_busy);
+	assert_true(shared.phase_end[T3_TIMED_GEMM] >= shared.compute_busy / 2);
+}
+
 /* T3 overlaps, MCA is no slower here, a triggered all-gather overlaps more. */
 static void test_order(void **state)
 {
@@ -197,6 +253,24 @@ static void test_threshold(void **state)
 	assert_int_equal(run(setup, T3_TIMED_T3_MCA).threshold, 64);
 }
 
+/* With a low threshold communication leaves the queue to the loads that come. */
+static void test_threshold_holds(void **state)
+{
+	struct t3_timed_setup setup = timed_published(3072, 4096, 4, 8);
+	struct t3_timed_counters low, high;
+
+	(void)state;
+	timed_param(&setup, "intensity_low", 0);
+	timed_param(&setup, "intensity_middle", 0);
+	timed_param(&setup, "intensity_high", 0);
+	timed_param(&setup, "threshold_high", 1);
+	low = run(setup, T3_TIMED_T3_MCA);
+	timed_param(&setup, "threshold_high", 64);
+	high = run(setup, T3_TIMED_T3_MCA);
+	assert_int_equal(low.threshold, 1);
+	assert_true(low.queue_entry_ps / low.end < high.queue_entry_ps / high.end);
+}
+
 /* A stream of compute requests that never ends would hold communication off. */
 static void test_starvation(void **state)
 {
@@ -261,11 +335,19 @@ static void test_timeline(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_published_ratios), cmocka_unit_test(test_conservation),
-		cmocka_unit_test(test_compute_bound),	 cmocka_unit_test(test_link_bound),
-		cmocka_unit_test(test_monotonic),	 cmocka_unit_test(test_order),
-		cmocka_unit_test(test_pollution),	 cmocka_unit_test(test_tracker),
-		cmocka_unit_test(test_threshold),	 cmocka_unit_test(test_starvation),
+		cmocka_unit_test(test_published_ratios),
+		cmocka_unit_test(test_conservation),
+		cmocka_unit_test(test_compute_bound),
+		cmocka_unit_test(test_link_bound),
+		cmocka_unit_test(test_monotonic),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_costs),
+		cmocka_unit_test(test_compute_time),
+		cmocka_unit_test(test_threshold_holds),
+		cmocka_unit_test(test_pollution),
+		cmocka_unit_test(test_tracker),
+		cmocka_unit_test(test_threshold),
+		cmocka_unit_test(test_starvation),
 		cmocka_unit_test(test_timeline),
 	};
 

@@ -175,11 +175,34 @@ static void test_heap(void **state)
 	}
 }
 
+/* Whatever its rank, a device sees what came from peers, nearest first, then its own. */
+static void test_ties(void **state)
+{
+	struct timed_event slots[8];
+	struct t3_timed sim = { .heap = { .event = slots } };
+	struct timed_device device = { .sim = &sim };
+	uint32_t rank;
+
+	(void)state;
+	for (rank = 0; rank < 2; rank++) {
+		device.rank = rank;
+		timed_schedule(&device, 5, TIMED_EVENT_SLOT, 7);
+		timed_schedule(&device, 5, TIMED_EVENT_SLOT, 8);
+		timed_schedule_arrival(&device, 5, 2, 0);
+		timed_schedule_arrival(&device, 5, 1, 9);
+		assert_int_equal(timed_heap_pop(&sim.heap).number, 1);
+		assert_int_equal(timed_heap_pop(&sim.heap).number, 2);
+		assert_int_equal(timed_heap_pop(&sim.heap).number, 7);
+		assert_int_equal(timed_heap_pop(&sim.heap).number, 8);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_random, tell_seed),
 		cmocka_unit_test(test_heap),
+		cmocka_unit_test(test_ties),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
