@@ -19,7 +19,8 @@
 static unsigned int bus_timeout_ms = 65000; /* the PCI core waits for 60 s at most */
 module_param_cb(bus_timeout_ms, &t3_param_ms_ops, &bus_timeout_ms, 0644);
 MODULE_PARM_DESC(bus_timeout_ms,
-		 "Give the device up when its bus has not recovered from an error after so long, in ms (65000)");
+		 "Give the device up when its bus has not recovered from an error after so long, in ms (65000; 0 to 3600000)");
+__MODULE_PARM_TYPE(bus_timeout_ms, "uint");
 
 #define T3_REST_US (500 * USEC_PER_MSEC) /* how long what is in flight may take */
 
