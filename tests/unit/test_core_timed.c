@@ -172,12 +172,15 @@ static void test_costs(void **state)
 static void test_compute_time(void **state)
 {
 	struct t3_timed_setup setup = timed_small(192, 32, 1600, 2);
-	struct t3_timed_counters f16 = run(setup, T3_TIMED_SEQUENTIAL), f32, shared;
+	struct t3_timed_counters f16, f32, shared;
 
 	(void)state;
+	timed_param(&setup, "flops_per_clock", 16);
+	f16 = run(setup, T3_TIMED_SEQUENTIAL);
 	setup.workload.element_bytes = 4;
 	f32 = run(setup, T3_TIMED_SEQUENTIAL);
 	assert_in_range(f32.compute_busy, 2 * f16.compute_busy - 1000, 2 * f16.compute_busy);
+	assert_true(f32.phase_end[T3_TIMED_GEMM] > f16.phase_end[T3_TIMED_GEMM] * 19 / 10);
 	setup.workload.element_bytes = 2;
 	timed_param(&setup, "compute_units", 2);
 	timed_param(&setup, "groups_per_unit", 3);
@@ -212,6 +215,22 @@ static void test_pollution(void **state)
 	timed_param(&setup, "cache_kib", 1048576);
 	s = run(setup, T3_TIMED_SEQUENTIAL);
 	assert_int_equal(s.memory_bytes[T3_TIMED_GEMM_READ], (16384 + 3072) * 1536ull * 2);
+}
+
+/* What a step's ragged end has not is not read; and the GEMM waits for what it reads. */
+static void test_loads(void **state)
+{
+	struct t3_timed_setup setup = timed_small(250, 50, 50, 2);
+	struct t3_timed_counters near, far;
+
+	(void)state;
+	timed_param(&setup, "cache_kib", 1024);
+	timed_param(&setup, "cache_ways", 1024);
+	near = run(setup, T3_TIMED_SEQUENTIAL);
+	assert_int_equal(near.memory_bytes[T3_TIMED_GEMM_READ], (250 + 50) * 50 * 2);
+	timed_param(&setup, "memory_latency_ns", setup.params.memory_latency_ns + 1000);
+	far = run(setup, T3_TIMED_SEQUENTIAL);
+	assert_true(far.phase_end[T3_TIMED_GEMM] >= near.phase_end[T3_TIMED_GEMM] + 4 * US);
 }
 
 static void test_tracker(void **state)
@@ -340,6 +359,7 @@ int main(void)
 		cmocka_unit_test(test_compute_bound),
 		cmocka_unit_test(test_link_bound),
 		cmocka_unit_test(test_monotonic),
+		cmocka_unit_test(test_loads),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_costs),
 		cmocka_unit_test(test_compute_time),

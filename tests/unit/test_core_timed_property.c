@@ -197,12 +197,59 @@ static void test_ties(void **state)
 	}
 }
 
+/* One unit, one step: each row's block of A is missed once, B's four stay. */
+static void test_cache_lru(void **state)
+{
+	struct t3_timed_setup setup = timed_small(32 * 40, 32 * 4, 16, 2);
+	struct t3_timed_counters counters;
+
+	(void)state;
+	timed_param(&setup, "compute_units", 1);
+	timed_param(&setup, "raster_rows", 1);
+	timed_param(&setup, "cache_kib", 8);
+	timed_param(&setup, "cache_ways", 8);
+	setup.program = T3_TIMED_T3;
+	counters = timed_run_to_end(&setup);
+	assert_int_equal(counters.cache_misses, 40 + 4);
+	assert_int_equal(counters.cache_hits, 2 * 160 - 44);
+}
+
+/* The entry that was updated least recently is the one that is spilled. */
+static void test_tracker_lru(void **state)
+{
+	struct t3_timed_setup setup = timed_small(256, 64, 64, 4);
+	struct t3_timed *sim;
+	struct timed_device *d;
+	uint32_t first;
+
+	(void)state;
+	timed_param(&setup, "tracker_entries", 2);
+	timed_param(&setup, "tracker_ways", 2);
+	setup.program = T3_TIMED_T3;
+	sim = t3_timed_new(&setup);
+	assert_non_null(sim);
+	d = &sim->device[0];
+	first = sim->shape.chunk_tiles * sim->shape.tile_pieces;
+	timed_tracker_update(d, first);
+	timed_tracker_update(d, first + 1);
+	timed_tracker_update(d, first + 2);
+	assert_true(d->tracker.spilled[first]);
+	assert_false(d->tracker.spilled[first + 1]);
+	timed_tracker_update(d, first + 1); /* complete: its entry is free */
+	timed_tracker_update(d, first + 3);
+	assert_false(d->tracker.spilled[first + 2]);
+	assert_int_equal(d->counters.tracker_spills, 1);
+	t3_timed_free(sim);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_random, tell_seed),
 		cmocka_unit_test(test_heap),
 		cmocka_unit_test(test_ties),
+		cmocka_unit_test(test_cache_lru),
+		cmocka_unit_test(test_tracker_lru),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
