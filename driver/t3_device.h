@@ -122,6 +122,7 @@ struct t3_device {
 	wait_queue_head_t back; /* not away, or dead */
 
 	struct delayed_work watch;
+	bool watch_asked; /* for a look that is not for want of interrupts */
 	struct delayed_work bus_timeout;
 	bool dma_failed; /* event areas may be out of date */
 	struct t3_dump *dump;

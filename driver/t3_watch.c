@@ -39,6 +39,7 @@ void t3_watch_start(struct t3_device *tdev)
 /* Any context. */
 void t3_watch_now(struct t3_device *tdev)
 {
+	WRITE_ONCE(tdev->watch_asked, true);
 	mod_delayed_work(system_wq, &tdev->watch, 0);
 }
 
@@ -59,6 +60,9 @@ static void t3_watch_work(struct work_struct *work)
 {
 	struct t3_device *tdev = container_of(work, struct t3_device, watch.work);
 
+	/* It may have been planned before polling was switched off. */
+	if (!xchg(&tdev->watch_asked, false) && !READ_ONCE(poll_ms))
+		return;
 	if (!t3_hw_lock(tdev)) {
 		t3_watch_function(tdev);
 		t3_hw_unlock(tdev);

@@ -211,6 +211,7 @@ static void test_reset_for_a_late_job(void **state)
 	struct user u;
 
 	(void)state;
+	set_parameter("poll_ms", TIMEOUT_MS); /* planned before the job is late: not done */
 	user_open(&u, 0);
 	set_parameter("poll_ms", 0);
 	waiter_start(&waiter);
