@@ -25,6 +25,27 @@
 
 #include "t3_debugfs.h"
 #include "t3_device.h"
+#include "t3_space.h"
+
+/* Show each space, below t3_topology_lock. */
+int t3_debugfs_each_space(struct seq_file *m,
+			  void (*show)(struct seq_file *m, const struct t3_space *space))
+{
+	struct t3_device *tdev = m->private;
+	u32 id;
+
+	for (id = 0; id < tdev->caps.max_spaces; id++) {
+		struct t3_space *space;
+
+		/* For each anew: clients go on in between. */
+		mutex_lock(&t3_topology_lock);
+		space = READ_ONCE(tdev->slots[id]);
+		if (space && !space->dead)
+			show(m, space);
+		mutex_unlock(&t3_topology_lock);
+	}
+	return 0;
+}
 
 static int t3_debugfs_memory_show(struct seq_file *m, void *unused)
 {

@@ -7,9 +7,12 @@
 
 struct seq_file;
 struct t3_device;
+struct t3_space;
 
 /* t3_debugfs.c */
 void t3_debugfs_init(struct t3_device *tdev);
+int t3_debugfs_each_space(struct seq_file *m,
+			  void (*show)(struct seq_file *m, const struct t3_space *space));
 
 /* t3_debugfs_space.c */
 int t3_debugfs_spaces_show(struct seq_file *m, void *unused);

@@ -132,18 +132,5 @@ static void t3_show_space(struct seq_file *m, const struct t3_space *space)
 
 int t3_debugfs_spaces_show(struct seq_file *m, void *unused)
 {
-	struct t3_device *tdev = m->private;
-	u32 id;
-
-	for (id = 0; id < tdev->caps.max_spaces; id++) {
-		struct t3_space *space;
-
-		/* For each anew: clients go on in between. */
-		mutex_lock(&t3_topology_lock);
-		space = READ_ONCE(tdev->slots[id]);
-		if (space && !space->dead)
-			t3_show_space(m, space);
-		mutex_unlock(&t3_topology_lock);
-	}
-	return 0;
+	return t3_debugfs_each_space(m, t3_show_space);
 }

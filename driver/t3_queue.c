@@ -277,24 +277,11 @@ void t3_queue_irq(struct t3_device *tdev, u32 word)
 	}
 }
 
-/* Some queue has stopped. Interrupt context. */
-void t3_queues_check(struct t3_device *tdev)
-{
-	u32 id;
-
-	spin_lock(&tdev->queue_lock);
-	for (id = 0; id < T3_MAX_QUEUES; id++)
-		if (tdev->queues[id])
-			t3_ring_check_state(tdev->queues[id]);
-	spin_unlock(&tdev->queue_lock);
-}
-
 static void t3_queues_for_each(struct t3_device *tdev, void (*call)(struct t3_queue *queue))
 {
 	unsigned long flags;
 	u32 id;
 
-	lockdep_assert_held(&tdev->admin_lock);
 	for (id = 0; id < T3_MAX_QUEUES; id++) {
 		spin_lock_irqsave(&tdev->queue_lock, flags);
 		if (tdev->queues[id])
@@ -303,12 +290,19 @@ static void t3_queues_for_each(struct t3_device *tdev, void (*call)(struct t3_qu
 	}
 }
 
+/* Some queue has stopped. Any context. */
+void t3_queues_check(struct t3_device *tdev)
+{
+	t3_queues_for_each(tdev, t3_ring_check_state);
+}
+
 /*
  * The device has gone: all that was submitted is over. admin_lock keeps a
  * QUEUE_CREATE from succeeding between that and the last of them.
  */
 void t3_queues_lose(struct t3_device *tdev)
 {
+	lockdep_assert_held(&tdev->admin_lock);
 	t3_queues_for_each(tdev, t3_ring_lose);
 }
 
