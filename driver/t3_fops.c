@@ -17,7 +17,10 @@
  *    and PRIME do not look at the master.
  *  - SYNCOBJ_* work on handles of the file and on fences alone. Those that take an
  *    array kmalloc() what the caller says, up to 32 GiB, and a warning of the
- *    allocator would be anybody's to trigger: see t3_syncobjs_too_many().
+ *    allocator would be anybody's to trigger. TRANSFER with flags that it refuses
+ *    keeps a reference on the syncobj for good (drm_syncobj_find_fence() of 6.12.95;
+ *    6.12.117 has it right), and with it our fence and this module. Both are refused
+ *    before: see t3_ioctl_invalid().
  *  - WAIT_VBLANK, the other MODE_* and CRTC_* check features that this driver does
  *    not have: -EOPNOTSUPP, -ENOSYS or -EINVAL.
  *  - GEM_FLINK and GEM_OPEN are safe, and reserved to administrators by DRM_AUTH.
@@ -70,22 +73,42 @@ static int t3_syncobjs_count_offset(unsigned int nr)
 	}
 }
 
-/*
- * The core reads the argument again: one who changes it meanwhile gets his warning,
- * and no more than that. All else about it, faults too, is left to the core.
- */
-static bool t3_syncobjs_too_many(unsigned int cmd, const void __user *arg)
+/* Of what an ioctl that is looked at may take: the largest. */
+union t3_core_args {
+	struct drm_syncobj_timeline_wait wait;
+	struct drm_syncobj_transfer transfer;
+	u8 bytes[sizeof(struct drm_syncobj_timeline_wait)];
+};
+
+static bool t3_syncobjs_too_many(unsigned int nr, const union t3_core_args *args)
 {
-	u8 copy[sizeof(struct drm_syncobj_timeline_wait)] = {};
-	int offset = t3_syncobjs_count_offset(DRM_IOCTL_NR(cmd));
 	u32 count;
 
-	if (DRM_IOCTL_TYPE(cmd) != DRM_IOCTL_BASE || offset < 0)
-		return false;
-	if (copy_from_user(copy, arg, min_t(size_t, _IOC_SIZE(cmd), sizeof(copy))))
-		return false;
-	memcpy(&count, copy + offset, sizeof(count));
+	memcpy(&count, args->bytes + t3_syncobjs_count_offset(nr), sizeof(count));
 	return count > DRM_T3_SYNCOBJS_MAX;
+}
+
+static bool t3_transfer_invalid(const struct drm_syncobj_transfer *args)
+{
+	return args->flags & ~DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT;
+}
+
+/*
+ * The core reads the argument again: one who changes it meanwhile gets what the core
+ * does with it, and no more than that. All else about it, faults too, is left to the core.
+ */
+static bool t3_ioctl_invalid(unsigned int cmd, const void __user *arg)
+{
+	unsigned int nr = DRM_IOCTL_NR(cmd);
+	bool transfer = nr == DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_TRANSFER);
+	union t3_core_args args = {};
+
+	if (DRM_IOCTL_TYPE(cmd) != DRM_IOCTL_BASE ||
+	    (!transfer && t3_syncobjs_count_offset(nr) < 0))
+		return false;
+	if (copy_from_user(&args, arg, min_t(size_t, _IOC_SIZE(cmd), sizeof(args))))
+		return false;
+	return transfer ? t3_transfer_invalid(&args.transfer) : t3_syncobjs_too_many(nr, &args);
 }
 
 /* The core knows only of devices whose driver has left. */
@@ -102,7 +125,7 @@ static long t3_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		return -ENODEV;
 	if (t3_ioctl_refused(cmd))
 		return -EACCES;
-	if (t3_syncobjs_too_many(cmd, (const void __user *)arg))
+	if (t3_ioctl_invalid(cmd, (const void __user *)arg))
 		return -EINVAL;
 	return drm_ioctl(filp, cmd, arg);
 }
@@ -115,7 +138,7 @@ static long t3_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long a
 		return -ENODEV;
 	if (t3_ioctl_refused(cmd))
 		return -EACCES;
-	if (t3_syncobjs_too_many(cmd, compat_ptr(arg)))
+	if (t3_ioctl_invalid(cmd, compat_ptr(arg)))
 		return -EINVAL;
 	return drm_compat_ioctl(filp, cmd, arg);
 }

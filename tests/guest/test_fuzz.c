@@ -168,6 +168,13 @@ static void test_devices_work(void **state)
 	world_close(&world);
 }
 
+/* Whatever they did: what they held goes with them. */
+static void test_nothing_is_held(void **state)
+{
+	(void)state;
+	module_await_unused();
+}
+
 static void test_no_trouble_in_the_kernel_log(void **state)
 {
 	(void)state;
@@ -216,6 +223,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		SLOW_TEST(test_random_calls),
 		TEST(test_devices_work),
+		TEST(test_nothing_is_held),
 		TEST(test_no_trouble_in_the_kernel_log),
 	};
 

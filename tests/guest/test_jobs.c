@@ -485,34 +485,6 @@ static void test_command_arguments(void **state)
 	user_close(&u);
 }
 
-/* The core would try to allocate whatever they say. */
-static void test_syncobj_arrays_are_bounded(void **state)
-{
-	static uint32_t handles[DRM_T3_SYNCOBJS_MAX + 1];
-	static uint64_t points[DRM_T3_SYNCOBJS_MAX + 1];
-	struct drm_syncobj_timeline_wait wait = { .handles = (uintptr_t)handles,
-						  .points = (uintptr_t)points };
-	struct drm_syncobj_array array = { .handles = (uintptr_t)handles };
-	int fd = open_rank(0);
-	uint32_t i;
-
-	(void)state;
-	handles[0] = sync_create(fd);
-	for (i = 0; i <= DRM_T3_SYNCOBJS_MAX; i++)
-		handles[i] = handles[0];
-	array.count_handles = wait.count_handles = DRM_T3_SYNCOBJS_MAX;
-	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, &array), 0);
-	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &wait), 0);
-	array.count_handles = wait.count_handles = DRM_T3_SYNCOBJS_MAX + 1;
-	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, &array), -EINVAL);
-	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_RESET, &array), -EINVAL);
-	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &wait), -EINVAL);
-	array.count_handles = wait.count_handles = 0xffffffff;
-	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, &array), -EINVAL);
-	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &wait), -EINVAL);
-	close(fd);
-}
-
 /* Handles are the file's own, of queues and of buffers. */
 static void test_handles_of_another_file(void **state)
 {
@@ -555,7 +527,6 @@ int main(void)
 		TEST(test_submit_arguments),
 		TEST(test_sync_arguments),
 		TEST(test_command_arguments),
-		TEST(test_syncobj_arrays_are_bounded),
 		TEST(test_handles_of_another_file),
 		TEST(test_no_trouble_in_the_kernel_log),
 	};

@@ -213,15 +213,6 @@ static void test_killed_client(void **state)
 	check_memory(0, before);
 }
 
-static void wait_unused(void)
-{
-	int i;
-
-	for (i = 0; i < 100 && module_users(); i++)
-		nap_ms(20);
-	CHECK_EQ(module_users(), 0);
-}
-
 /* A fence may be kept for ever: its file can be asked, and the module stays. */
 static void test_fence_outlives_all_else(void **state)
 {
@@ -239,7 +230,7 @@ static void test_fence_outlives_all_else(void **state)
 	CHECK_EQ(module_unload(), -EWOULDBLOCK);
 	CHECK_EQ(sync_file_status(file), 1);
 	close(file);
-	wait_unused();
+	module_await_unused();
 	CHECK_EQ(module_unload(), 0);
 	module_load();
 }

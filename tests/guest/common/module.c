@@ -10,6 +10,8 @@
 #define TAINT_DIE  (1u << 7)
 #define TAINT_WARN (1u << 9)
 
+#define USERS_WAIT_MS 5000
+
 void module_open_nodes(void)
 {
 	uint32_t rank;
@@ -46,6 +48,15 @@ static unsigned int read_number(const char *path)
 int module_users(void)
 {
 	return (int)read_number("/sys/module/" T3_DRIVER_NAME "/refcnt");
+}
+
+void module_await_unused(void)
+{
+	int64_t deadline = after_ms(USERS_WAIT_MS);
+
+	while (module_users() > 0 && now_ns() < deadline)
+		nap_ms(10);
+	CHECK_EQ(module_users(), 0);
 }
 
 static void write_driver(const char *name, const char *bdf)

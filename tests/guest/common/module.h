@@ -10,6 +10,8 @@ int module_unload(void);
 /* Load it, find the nodes again and give them to the render group. */
 void module_load(void);
 int module_users(void);
+/* Files and fences give it up some time after their owner: fails when one never does. */
+void module_await_unused(void);
 /* Find the nodes again and give them to the render group. */
 void module_open_nodes(void);
 
