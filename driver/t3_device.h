@@ -169,6 +169,7 @@ static inline struct t3_device *t3_file_device(struct drm_file *file)
 extern struct mutex t3_topology_lock;
 
 /* t3_drv.c: of module parameters in milliseconds, up to an hour */
+#define T3_PARAM_MS_MAX 3600000
 extern const struct kernel_param_ops t3_param_ms_ops;
 
 /* t3_fops.c */

@@ -17,8 +17,6 @@
 #include "t3_queue.h"
 #include "t3_space.h"
 
-#define T3_PARAM_MS_MAX 3600000
-
 static int t3_param_ms_set(const char *text, const struct kernel_param *param)
 {
 	return param_set_uint_minmax(text, param, 0, T3_PARAM_MS_MAX);

@@ -9,11 +9,22 @@
 #include "t3_queue.h"
 #include "t3_trace.h"
 
+/* There is no "never": fences signal in finite time, whoever waits for them. */
+static int t3_job_timeout_set(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 1, T3_PARAM_MS_MAX);
+}
+
+static const struct kernel_param_ops t3_job_timeout_ops = {
+	.set = t3_job_timeout_set,
+	.get = param_get_uint,
+};
+
 static unsigned int job_timeout_ms = 10000;
-module_param_cb(job_timeout_ms, &t3_param_ms_ops, &job_timeout_ms, 0644);
+module_param_cb(job_timeout_ms, &t3_job_timeout_ops, &job_timeout_ms, 0644);
 __MODULE_PARM_TYPE(job_timeout_ms, "uint");
 MODULE_PARM_DESC(job_timeout_ms,
-		 "Abort a job whose queue completes no command for so long, in ms (10000; 0 to 3600000; 0: never). Holds for queues created afterwards.");
+		 "Abort a job whose queue completes no command for so long, in ms (10000; 1 to 3600000). Holds for queues created afterwards.");
 
 static const char *t3_fence_driver_name(struct dma_fence *base)
 {
@@ -211,10 +222,9 @@ static int t3_job_init_scheduler(struct t3_queue *queue, long timeout)
 int t3_job_init_sched(struct t3_queue *queue)
 {
 	struct drm_gpu_scheduler *sched = &queue->sched;
-	unsigned int ms = READ_ONCE(job_timeout_ms);
 	int ret;
 
-	ret = t3_job_init_scheduler(queue, ms ? msecs_to_jiffies(ms) : MAX_SCHEDULE_TIMEOUT);
+	ret = t3_job_init_scheduler(queue, msecs_to_jiffies(READ_ONCE(job_timeout_ms)));
 	if (ret)
 		return ret;
 	ret = drm_sched_entity_init(&queue->entity, DRM_SCHED_PRIORITY_KERNEL, &sched, 1, NULL);

@@ -147,12 +147,12 @@ static void test_unbind(void **state)
 static void test_module_parameters(void **state)
 {
 	static const struct {
-		const char *name, *greatest, *beyond;
+		const char *name, *below, *least, *greatest, *beyond;
 	} rows[] = {
-		{ "job_timeout_ms", "3600000", "3600001" },
-		{ "poll_ms", "3600000", "3600001" },
-		{ "file_memory_mb", "4294967295", "4294967296" },
-		{ "file_host_mb", "4294967295", "4294967296" },
+		{ "job_timeout_ms", "0", "1", "3600000", "3600001" },
+		{ "poll_ms", "-1", "0", "3600000", "3600001" },
+		{ "file_memory_mb", "-1", "0", "4294967295", "4294967296" },
+		{ "file_host_mb", "-1", "0", "4294967295", "4294967296" },
 	};
 	char path[96], before[64], after[64];
 	size_t i;
@@ -163,11 +163,12 @@ static void test_module_parameters(void **state)
 			 rows[i].name);
 		read_attribute(path, before, sizeof(before));
 		CHECK(write_attribute(path, rows[i].beyond) < 0);
-		CHECK(write_attribute(path, "-1") < 0);
+		CHECK(write_attribute(path, rows[i].below) < 0);
 		CHECK(write_attribute(path, "1x") < 0);
 		CHECK(write_attribute(path, "4294967296") < 0);
 		read_attribute(path, after, sizeof(after));
 		CHECK(strcmp(before, after) == 0);
+		CHECK_EQ(write_attribute(path, rows[i].least), 0);
 		CHECK_EQ(write_attribute(path, rows[i].greatest), 0);
 		read_attribute(path, after, sizeof(after));
 		CHECK(strcmp(after, rows[i].greatest) == 0);
