@@ -45,11 +45,9 @@ static void *wait_long(void *arg)
 static void user_open(struct user *u)
 {
 	struct drm_t3_space_wait_fd wait_fd = { .segment_mask = 1 };
-	struct drm_t3_segment_map segment;
 
 	raw_open(&u->raw, RANK, PAGE);
-	segment = raw_segment(&u->raw);
-	CHECK_EQ(raw_map(&u->raw, &segment), 0);
+	raw_map_local(&u->raw);
 	wait_fd.space = u->raw.space;
 	CHECK_EQ(call(u->raw.fd, DRM_IOCTL_T3_SPACE_WAIT_FD, &wait_fd), 0);
 	u->wait_fd = wait_fd.fd;
@@ -106,12 +104,10 @@ static void check_told(struct user *u)
 /* The old one's files, mappings and fences are still there. */
 static void check_new_device(void)
 {
-	struct drm_t3_segment_map segment;
 	struct raw raw;
 
 	raw_open(&raw, RANK, PAGE);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	raw_run_epoch(&raw, 1);
 	raw_close(&raw);
 }
@@ -126,15 +122,13 @@ struct bystander {
 static void *configure_elsewhere(void *arg)
 {
 	struct bystander *b = arg;
-	struct drm_t3_segment_map segment;
 	struct raw raw;
 	int64_t start;
 
 	while (!b->stop) {
 		start = now_ns();
 		raw_open(&raw, 0, PAGE);
-		segment = raw_segment(&raw);
-		CHECK_EQ(raw_map(&raw, &segment), 0);
+		raw_map_local(&raw);
 		raw_close(&raw);
 		if (now_ns() - start > b->longest_ns)
 			b->longest_ns = now_ns() - start;

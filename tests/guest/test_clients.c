@@ -18,7 +18,7 @@
 
 #include "child.h"
 #include "memory.h"
-#include "raw.h"
+#include "victim.h"
 
 #define HANDLES 300u /* more than the victim has of anything */
 #define OFFSETS 5u
@@ -79,20 +79,12 @@ static void victim_open(struct victim *v)
 /* Nobody has seen to it that anything but its own doing happened. */
 static void victim_check(struct victim *v)
 {
-	struct drm_t3_space_stats stats;
 	struct pollfd poller = { .fd = v->facts.fds[3], .events = POLLIN };
 	struct drm_t3_command copy;
 	uint64_t count;
 
-	CHECK_EQ(raw_state(&v->raw), DRM_T3_SPACE_ARMED);
-	CHECK_EQ(v->raw.events->faults, 0);
-	CHECK_EQ(v->raw.events->dropped, 0);
-	CHECK_EQ(raw_stats(&v->raw, 0, &stats), 0);
-	CHECK_EQ(stats.local_bytes, 128);
-	CHECK_EQ(stats.remote_bytes, 0);
 	CHECK_EQ(read(v->facts.fds[3], &count, sizeof(count)), -1);
-	raw_fill(&v->raw, 128, 128, 5);
-	CHECK_EQ(raw_wait(&v->raw, DRM_T3_WAIT_DELIVERED, 1, 0, after_ms(5000)), 0);
+	victim_finish(&v->raw);
 	CHECK_EQ(poll(&poller, 1, 5000), 1); /* its interrupt comes behind the word */
 	CHECK_EQ(read(v->facts.fds[3], &count, sizeof(count)), sizeof(count));
 	operand_check(&v->host);
@@ -105,7 +97,6 @@ static void victim_check(struct victim *v)
 
 static void victim_body(int sock, void *arg)
 {
-	struct drm_t3_segment_map segment;
 	struct victim v;
 
 	(void)arg;
@@ -114,10 +105,7 @@ static void victim_body(int sock, void *arg)
 	/* It is the user that keeps others out, not the change of user. */
 	CHECK_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
 	victim_open(&v);
-	segment = raw_segment(&v.raw);
-	CHECK_EQ(raw_map(&v.raw, &segment), 0);
-	raw_arm(&v.raw, 1);
-	raw_fill(&v.raw, 0, 128, 5);
+	victim_begin(&v.raw);
 	CHECK_EQ(send(sock, &v.facts, sizeof(v.facts), 0), sizeof(v.facts));
 	receive_u32(sock);
 	victim_check(&v);
@@ -356,7 +344,6 @@ static const struct {
 
 static void mix_handles(int fd, const struct facts *facts)
 {
-	struct drm_t3_segment_map segment;
 	struct own own = { .fd = fd };
 	uint32_t handle;
 	int wrong = 0, got;
@@ -364,8 +351,7 @@ static void mix_handles(int fd, const struct facts *facts)
 
 	(void)facts;
 	raw_create(&own.raw, fd, PAGE);
-	segment = raw_segment(&own.raw);
-	CHECK_EQ(raw_map(&own.raw, &segment), 0);
+	raw_map_local(&own.raw);
 	CHECK_EQ(queue_create(fd, 0, &own.queue), 0);
 	for (i = 0; i < ROWS(beside_own); i++) {
 		for (handle = own.raw.bo + 1; handle < HANDLES; handle++) {

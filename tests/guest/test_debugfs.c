@@ -191,8 +191,7 @@ static void test_a_dead_link(void **state)
 	(void)state;
 	raw_open(&source, 0, PAGE);
 	raw_open(&target, 1, PAGE);
-	segment = raw_segment(&target);
-	CHECK_EQ(raw_map(&target, &segment), 0);
+	raw_map_local(&target);
 	segment = raw_sender(&source, DRM_T3_SEGMENT_DMA, raw_join(&source, &target), 0);
 	CHECK_EQ(raw_map(&source, &segment), 0);
 	raw_arm(&source, 1);
@@ -314,13 +313,11 @@ static void test_counters(void **state)
 {
 	uint64_t stores = debugfs_number(0, "counters", "STORES");
 	uint64_t triggers = debugfs_number(0, "counters", "TRIGGERS");
-	struct drm_t3_segment_map segment;
 	struct raw raw;
 
 	(void)state;
 	raw_open(&raw, 0, PAGE);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	raw_run_epoch(&raw, 1);
 	raw_close(&raw);
 	CHECK_EQ(debugfs_number(0, "counters", "STORES"), stores + 32);

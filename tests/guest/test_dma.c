@@ -39,8 +39,7 @@ static void test_tile_by_tile(void **state)
 	(void)state;
 	raw_open(&source, 0, PAGE);
 	raw_open(&target, 1, PAGE);
-	segment = raw_segment(&target);
-	CHECK_EQ(raw_map(&target, &segment), 0);
+	raw_map_local(&target);
 	segment = raw_sender(&source, DRM_T3_SEGMENT_DMA, raw_join(&source, &target), 0);
 	CHECK_EQ(raw_map(&source, &segment), 0);
 	raw_arm(&target, 1);

@@ -273,14 +273,12 @@ static void test_first_fault_is_kept(void **state)
 /* A fault is of one space; its neighbour in the same file goes on. */
 static void test_other_spaces_go_on(void **state)
 {
-	struct drm_t3_segment_map segment;
 	struct raw bad, good;
 
 	(void)state;
 	open_segment(&bad, TILE);
 	raw_create(&good, bad.fd, PAGE);
-	segment = raw_segment(&good);
-	CHECK_EQ(raw_map(&good, &segment), 0);
+	raw_map_local(&good);
 	raw_arm(&bad, EPOCH);
 	raw_arm(&good, 1);
 	put8(bad.aperture, 1);

@@ -182,14 +182,12 @@ static void test_no_space_and_no_update(void **state)
 
 static void test_no_staging(void **state)
 {
-	struct drm_t3_segment_map segment;
 	struct raw raw;
 	uint32_t host;
 
 	(void)state;
 	raw_open(&raw, 0, PAGE);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	CHECK_EQ(bo_create_host(raw.fd, PAGE, &host), 0);
 	CHECK_EQ(raw_stage(&raw, 0, host, RAW_SEGMENT_BYTES, 1), -EOPNOTSUPP);
 	raw_close(&raw);

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 
 #include "child.h"
-#include "raw.h"
+#include "victim.h"
 
 /* What the attacker is told, as if it had guessed all of it. */
 struct victim {
@@ -22,33 +22,16 @@ struct victim {
 
 static void open_victim(struct victim *v)
 {
-	struct drm_t3_segment_map segment;
-
 	raw_open(&v->raw, 0, PAGE);
-	segment = raw_segment(&v->raw);
-	CHECK_EQ(raw_map(&v->raw, &segment), 0);
+	victim_begin(&v->raw);
 	CHECK_EQ(raw_export(&v->raw, 1, 0xf, &v->grant_fd, &v->grant), 0);
 	CHECK_EQ(bo_offset(v->raw.fd, v->raw.bo, &v->bo_offset), 0);
-	raw_arm(&v->raw, 1);
-	raw_fill(&v->raw, 0, 128, 5);
 }
 
 /* The epoch goes on as if nothing had happened. */
 static void check_victim(struct victim *v)
 {
-	struct drm_t3_space_stats stats;
-	uint32_t i;
-
-	CHECK_EQ(raw_state(&v->raw), DRM_T3_SPACE_ARMED);
-	CHECK_EQ(v->raw.events->faults, 0);
-	CHECK_EQ(v->raw.events->dropped, 0);
-	CHECK_EQ(raw_stats(&v->raw, 0, &stats), 0);
-	CHECK_EQ(stats.local_bytes, 128);
-	CHECK_EQ(stats.remote_bytes, 0);
-	raw_fill(&v->raw, 128, 128, 5);
-	CHECK_EQ(raw_wait(&v->raw, DRM_T3_WAIT_DELIVERED, 1, 0, after_ms(5000)), 0);
-	for (i = 0; i < RAW_SEGMENT_BYTES / 4; i++)
-		CHECK_EQ(((volatile uint32_t *)v->raw.memory)[i], 5);
+	victim_finish(&v->raw);
 	CHECK_EQ(raw_revoke(&v->raw, v->grant), 0);
 	close(v->grant_fd);
 	raw_close(&v->raw);
@@ -190,15 +173,13 @@ static void test_mmap_offsets(void **state)
 static void misuse_own_space(int sock, void *arg)
 {
 	int fd = become_attacker(arg), i;
-	struct drm_t3_segment_map segment;
 	struct raw raw;
 	uint32_t offset;
 
 	(void)sock;
 	srandom(7);
 	raw_create(&raw, fd, 2 * PAGE);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	for (i = 0; i < 300; i++) {
 		raw_arm(&raw, 1);
 		put64(raw.doorbell + DRM_T3_DOORBELL_TILE, (uint64_t)random() << 33 ^ random());
@@ -344,7 +325,6 @@ static void test_node_permission(void **state)
 /* An unprivileged user needs nothing but the node for real work. */
 static void work_as_user(int sock, void *arg)
 {
-	struct drm_t3_segment_map segment;
 	struct raw raw;
 
 	(void)sock;
@@ -352,8 +332,7 @@ static void work_as_user(int sock, void *arg)
 	guest_ranks();
 	become(UID_USER, true);
 	raw_open(&raw, 0, PAGE);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	raw_run_epoch(&raw, 1);
 	raw_close(&raw);
 }

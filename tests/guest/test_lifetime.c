@@ -14,14 +14,12 @@ enum order { ARM_NOW = 1, DIE, LEAVE };
 
 static void target_body(int sock, void *arg)
 {
-	struct drm_t3_segment_map segment;
 	struct raw raw;
 	int fd;
 
 	(void)arg;
 	raw_open(&raw, 1, PAGE);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	CHECK_EQ(raw_export(&raw, ~0ull, 0xf, &fd, NULL), 0);
 	send_fd(sock, fd);
 	close(fd);
@@ -145,7 +143,6 @@ static void source_body(int sock, void *arg)
 
 static void test_source_dies_in_the_epoch(void **state)
 {
-	struct drm_t3_segment_map segment;
 	struct drm_t3_fault fault;
 	struct child child;
 	struct raw target;
@@ -155,8 +152,7 @@ static void test_source_dies_in_the_epoch(void **state)
 	(void)state;
 	child_start(&child, source_body, NULL);
 	raw_open(&target, 1, PAGE);
-	segment = raw_segment(&target);
-	CHECK_EQ(raw_map(&target, &segment), 0);
+	raw_map_local(&target);
 	CHECK_EQ(raw_export(&target, 1, 0xf, &grant, NULL), 0);
 	send_fd(child.sock, grant);
 	close(grant);
@@ -258,15 +254,13 @@ static void busy_body(int sock, void *arg)
 
 static void test_neighbours_go_on(void **state)
 {
-	struct drm_t3_segment_map segment;
 	struct child child;
 	struct raw raw;
 	uint32_t epoch;
 
 	(void)state;
 	raw_open(&raw, 0, PAGE);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	for (epoch = 1; epoch <= 10; epoch++) {
 		child_start(&child, busy_body, NULL);
 		receive_u32(child.sock);
@@ -409,8 +403,7 @@ static void make_things(struct things *t)
 
 	raw_open(&t->source, 0, PAGE);
 	raw_open(&t->target, 1, PAGE);
-	segment = raw_segment(&t->target);
-	CHECK_EQ(raw_map(&t->target, &segment), 0);
+	raw_map_local(&t->target);
 	CHECK_EQ(raw_export(&t->target, 1, 0xf, &t->grant, NULL), 0);
 	CHECK_EQ(raw_import(&t->source, t->grant, &import), 0);
 	segment = raw_sender(&t->source, DRM_T3_SEGMENT_DMA, import, 0);

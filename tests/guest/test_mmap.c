@@ -265,13 +265,11 @@ static void test_sigbus_without_an_earlier_touch(void **state)
 /* Mappings hold the file: its space lives on without the descriptor. */
 static void test_space_lives_while_it_is_mapped(void **state)
 {
-	struct drm_t3_segment_map segment;
 	struct raw raw;
 
 	(void)state;
 	raw_open(&raw, 0, SIZE);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	close(raw.fd);
 	raw_arm(&raw, 1);
 	raw_fill(&raw, 0, RAW_SEGMENT_BYTES, 9);
@@ -295,14 +293,12 @@ static void child_finishes_the_epoch(int sock, void *arg)
 /* fork() duplicates file and mappings; the child's end takes nothing away. */
 static void test_fork_shares_the_space(void **state)
 {
-	struct drm_t3_segment_map segment;
 	struct child child;
 	struct raw raw;
 
 	(void)state;
 	raw_open(&raw, 0, SIZE);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	child_start(&child, child_finishes_the_epoch, &raw);
 	raw_arm(&raw, 1);
 	send_u32(child.sock, 1);

@@ -171,14 +171,12 @@ enum { TRACKER_LIVE = 4, STORES = 6, TRIGGERS = 8, NMC_ELEMENTS = 10, FAULTS = 1
 static void test_counters_count(void **state)
 {
 	struct drm_t3_counters before, after;
-	struct drm_t3_segment_map segment;
 	struct raw raw;
 	uint32_t i;
 
 	(void)state;
 	raw_open(&raw, 0, PAGE);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	get_counters(raw.fd, &before);
 	raw_run_epoch(&raw, 1);
 	get_counters(raw.fd, &after);

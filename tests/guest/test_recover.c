@@ -157,11 +157,8 @@ static void *wait_long(void *arg)
 
 static void waiter_open(struct waiter *w)
 {
-	struct drm_t3_segment_map segment;
-
 	raw_open(&w->raw, 0, PAGE);
-	segment = raw_segment(&w->raw);
-	CHECK_EQ(raw_map(&w->raw, &segment), 0);
+	raw_map_local(&w->raw);
 }
 
 static void waiter_start(struct waiter *w)
@@ -191,8 +188,7 @@ static void waiter_check_dead(struct waiter *w)
 	CHECK_EQ(space_destroy(w->raw.fd, w->raw.space), 0);
 	raw_unmap(&w->raw);
 	raw_create(&next, w->raw.fd, PAGE);
-	segment = raw_segment(&next);
-	CHECK_EQ(raw_map(&next, &segment), 0);
+	raw_map_local(&next);
 	raw_run_epoch(&next, 1);
 	raw_unmap(&next);
 	close(w->raw.fd);

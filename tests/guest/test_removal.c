@@ -173,8 +173,7 @@ static void smoke_epoch(uint32_t from, uint32_t to)
 
 	raw_open(&source, from, PAGE);
 	raw_open(&target, to, PAGE);
-	segment = raw_segment(&target);
-	CHECK_EQ(raw_map(&target, &segment), 0);
+	raw_map_local(&target);
 	segment = raw_sender(&source, DRM_T3_SEGMENT_DMA, raw_join(&source, &target), 0);
 	CHECK_EQ(raw_map(&source, &segment), 0);
 	raw_arm(&target, 1);

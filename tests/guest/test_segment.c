@@ -254,12 +254,10 @@ static void test_unmap_wrong_arguments(void **state)
 	};
 	struct drm_t3_segment_unmap good;
 	struct raw raw;
-	map_arg arg;
 
 	(void)state;
 	raw_open(&raw, 0, PAGE);
-	arg = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &arg), 0);
+	raw_map_local(&raw);
 	good = (struct drm_t3_segment_unmap){ .space = raw.space };
 	check_deviations(raw.fd, DRM_IOCTL_T3_SEGMENT_UNMAP, &good, rows, ROWS(rows));
 	CHECK_MBZ(raw.fd, DRM_IOCTL_T3_SEGMENT_UNMAP, &good, drm_t3_segment_unmap, flags);
@@ -325,14 +323,13 @@ static void test_sender_wrong_arguments(void **state)
 		SEG(init, DRM_T3_INIT_IDENTITY, EINVAL),
 	};
 	struct raw source, target;
-	map_arg arg, good;
+	map_arg good;
 	uint32_t import;
 
 	(void)state;
 	raw_open(&source, 0, PAGE);
 	raw_open(&target, 1, PAGE);
-	arg = raw_segment(&target);
-	CHECK_EQ(raw_map(&target, &arg), 0);
+	raw_map_local(&target);
 	import = raw_join(&source, &target);
 	good = raw_sender(&source, DRM_T3_SEGMENT_REMOTE, import, 0);
 	check_deviations(source.fd, DRM_IOCTL_T3_SEGMENT_MAP, &good, both, ROWS(both));

@@ -104,14 +104,12 @@ static void test_one_space_per_buffer(void **state)
 static void test_space_pins_its_buffer(void **state)
 {
 	uint64_t before = memory_free(0);
-	struct drm_t3_segment_map segment;
 	struct raw raw;
 
 	(void)state;
 	raw_open(&raw, 0, PAGE);
 	CHECK_EQ(bo_close(raw.fd, raw.bo), 0);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	raw_run_epoch(&raw, 1);
 	CHECK(memory_free(0) <= before - PAGE);
 	raw_close(&raw);
@@ -193,14 +191,12 @@ static void test_no_space_id(void **state)
 
 static void test_reset_of_an_idle_space(void **state)
 {
-	struct drm_t3_segment_map segment;
 	uint32_t generation;
 	struct raw raw;
 
 	(void)state;
 	raw_open(&raw, 0, PAGE);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	raw_run_epoch(&raw, 5);
 	generation = raw.events->generation;
 	CHECK_EQ(space_reset(raw.fd, raw.space), 0);
@@ -217,14 +213,12 @@ static void test_reset_of_an_idle_space(void **state)
 /* RESET in the middle drops the counts of the epoch. */
 static void test_reset_of_an_armed_space(void **state)
 {
-	struct drm_t3_segment_map segment;
 	struct drm_t3_space_stats stats;
 	struct raw raw;
 
 	(void)state;
 	raw_open(&raw, 0, PAGE);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	raw_arm(&raw, 1);
 	raw_fill(&raw, 0, RAW_SEGMENT_BYTES - 8, 3);
 	CHECK_EQ(raw_state(&raw), DRM_T3_SPACE_ARMED);
@@ -253,15 +247,13 @@ static void test_destroy_says_dead(void **state)
 /* Ids and ranges are used again; what an earlier space left is never seen. */
 static void test_create_and_destroy_many_times(void **state)
 {
-	struct drm_t3_segment_map segment;
 	int fd = open_rank(0), i;
 	struct raw raw;
 
 	(void)state;
 	for (i = 0; i < 100; i++) {
 		raw_create(&raw, fd, PAGE);
-		segment = raw_segment(&raw);
-		CHECK_EQ(raw_map(&raw, &segment), 0);
+		raw_map_local(&raw);
 		if (i % 3 == 0)
 			raw_run_epoch(&raw, 1);
 		else if (i % 3 == 1)

@@ -13,11 +13,8 @@ struct fixture {
 
 static void open_fixture(struct fixture *f)
 {
-	struct drm_t3_segment_map segment;
-
 	raw_open(&f->raw, 0, PAGE);
-	segment = raw_segment(&f->raw);
-	CHECK_EQ(raw_map(&f->raw, &segment), 0);
+	raw_map_local(&f->raw);
 	CHECK_EQ(bo_create(f->raw.fd, PAGE, &f->bo), 0);
 }
 

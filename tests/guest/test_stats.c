@@ -17,13 +17,11 @@ static void test_wrong_arguments(void **state)
 		BAD(drm_t3_space_stats, segment, UINT32_MAX, ANY_ERROR),
 	};
 	struct drm_t3_space_stats good = { 0 };
-	struct drm_t3_segment_map segment;
 	struct raw raw;
 
 	(void)state;
 	raw_open(&raw, 0, PAGE);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	good.space = raw.space;
 	check_deviations(raw.fd, DRM_IOCTL_T3_SPACE_STATS, &good, rows, ROWS(rows));
 	CHECK_MBZ(raw.fd, DRM_IOCTL_T3_SPACE_STATS, &good, drm_t3_space_stats, flags);
@@ -56,13 +54,11 @@ static void check_stats(const struct raw *raw, const struct drm_t3_space_stats *
 static void test_local_stores(void **state)
 {
 	struct drm_t3_space_stats want = { .tiles = 4, .space_state = DRM_T3_SPACE_IDLE };
-	struct drm_t3_segment_map segment;
 	struct raw raw;
 
 	(void)state;
 	raw_open(&raw, 0, PAGE);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	check_stats(&raw, &want);
 	raw_arm(&raw, 3);
 	raw_fill(&raw, 0, 128, 1); /* two rows: tiles 0 and 1 */
@@ -116,14 +112,12 @@ static void test_counts_add_up(void **state)
 static void test_doorbells(void **state)
 {
 	struct drm_t3_space_stats want = { .tiles = 4, .space_state = DRM_T3_SPACE_COMPLETE };
-	struct drm_t3_segment_map segment;
 	struct raw raw;
 	uint32_t bo, i;
 
 	(void)state;
 	raw_open(&raw, 0, PAGE);
-	segment = raw_segment(&raw);
-	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_map_local(&raw);
 	CHECK_EQ(bo_create(raw.fd, PAGE, &bo), 0);
 	CHECK_EQ(raw_stage(&raw, 0, bo, RAW_SEGMENT_BYTES, 1), 0);
 	raw_arm(&raw, 1);
@@ -148,8 +142,7 @@ static void check_both_ends(uint32_t kind)
 
 	raw_open(&source, 0, PAGE);
 	raw_open(&target, 1, PAGE);
-	segment = raw_segment(&target);
-	CHECK_EQ(raw_map(&target, &segment), 0);
+	raw_map_local(&target);
 	segment = raw_sender(&source, kind, raw_join(&source, &target), 0);
 	CHECK_EQ(raw_map(&source, &segment), 0);
 	raw_arm(&target, 1);
@@ -191,16 +184,13 @@ static void test_dma(void **state)
 static void test_hardware_ids_differ(void **state)
 {
 	struct drm_t3_space_stats a, b;
-	struct drm_t3_segment_map segment;
 	struct raw one, two;
 
 	(void)state;
 	raw_open(&one, 0, PAGE);
 	raw_open(&two, 0, PAGE);
-	segment = raw_segment(&one);
-	CHECK_EQ(raw_map(&one, &segment), 0);
-	segment = raw_segment(&two);
-	CHECK_EQ(raw_map(&two, &segment), 0);
+	raw_map_local(&one);
+	raw_map_local(&two);
 	CHECK_EQ(raw_stats(&one, 0, &a), 0);
 	CHECK_EQ(raw_stats(&two, 0, &b), 0);
 	CHECK(a.hw_space != b.hw_space);

@@ -68,8 +68,7 @@ static void pair_open(struct pair *p)
 
 	raw_open(&p->source, 0, PAGE);
 	raw_open(&p->target, 1, PAGE);
-	segment = raw_segment(&p->target);
-	CHECK_EQ(raw_map(&p->target, &segment), 0);
+	raw_map_local(&p->target);
 	segment = raw_sender(&p->source, DRM_T3_SEGMENT_DMA, raw_join(&p->source, &p->target), 0);
 	CHECK_EQ(raw_map(&p->source, &segment), 0);
 }

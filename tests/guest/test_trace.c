@@ -15,13 +15,10 @@
 /* A new space with a segment, and the events of that. */
 static void open_traced(struct raw *raw, struct trace *trace)
 {
-	struct drm_t3_segment_map segment;
-
 	raw_open(raw, 0, PAGE);
 	trace_expect(trace, "t3_space_create", "space=0 generation=* client=* bytes=4096");
 	trace_expect(trace, "t3_space_state", "space=0 epoch=0 from=FREE to=IDLE");
-	segment = raw_segment(raw);
-	CHECK_EQ(raw_map(raw, &segment), 0);
+	raw_map_local(raw);
 }
 
 static void close_traced(struct raw *raw, struct trace *trace)

@@ -21,12 +21,10 @@ static void open_user(struct user *u, uint32_t rank)
 {
 	struct drm_t3_space_wait_fd wait_fd = { .segment_mask = 1 };
 	struct drm_t3_space_eventfd event = { .segment_mask = 1 };
-	struct drm_t3_segment_map segment;
 
 	memset(u, 0, sizeof(*u));
 	raw_open(&u->raw, rank, PAGE);
-	segment = raw_segment(&u->raw);
-	CHECK_EQ(raw_map(&u->raw, &segment), 0);
+	raw_map_local(&u->raw);
 	wait_fd.space = event.space = u->raw.space;
 	CHECK_EQ(call(u->raw.fd, DRM_IOCTL_T3_SPACE_WAIT_FD, &wait_fd), 0);
 	u->wait_fd = wait_fd.fd;
@@ -131,8 +129,7 @@ static void check_peer(bool source_goes)
 
 	raw_open(&source, 0, PAGE);
 	raw_open(&target, 1, PAGE);
-	segment = raw_segment(&target);
-	CHECK_EQ(raw_map(&target, &segment), 0);
+	raw_map_local(&target);
 	segment = raw_sender(&source, DRM_T3_SEGMENT_REMOTE, raw_join(&source, &target), 0);
 	CHECK_EQ(raw_map(&source, &segment), 0);
 	raw_arm(&target, 1);

@@ -9,11 +9,8 @@
 
 static void open_local(struct raw *raw)
 {
-	struct drm_t3_segment_map segment;
-
 	raw_open(raw, 0, PAGE);
-	segment = raw_segment(raw);
-	CHECK_EQ(raw_map(raw, &segment), 0);
+	raw_map_local(raw);
 }
 
 static void test_wrong_arguments(void **state)
@@ -195,8 +192,7 @@ static void test_tracked_before_delivered(void **state)
 	raw_open(&a, 0, PAGE);
 	raw_open(&b, 1, PAGE);
 	raw_open(&c, 2, PAGE);
-	segment = raw_segment(&c);
-	CHECK_EQ(raw_map(&c, &segment), 0);
+	raw_map_local(&c);
 	segment = raw_sender(&b, DRM_T3_SEGMENT_DMA, raw_join(&b, &c), 0);
 	CHECK_EQ(raw_map(&b, &segment), 0);
 	segment = raw_sender(&a, DRM_T3_SEGMENT_REMOTE, raw_join(&a, &b), 0);

@@ -101,8 +101,7 @@ static void check_works(void)
 
 	raw_open(&source, 0, PAGE);
 	raw_open(&target, 1, PAGE);
-	segment = raw_segment(&target);
-	CHECK_EQ(raw_map(&target, &segment), 0);
+	raw_map_local(&target);
 	segment = raw_sender(&source, DRM_T3_SEGMENT_DMA, raw_join(&source, &target), 0);
 	CHECK_EQ(raw_map(&source, &segment), 0);
 	raw_arm(&target, 1);

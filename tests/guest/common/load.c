@@ -56,11 +56,8 @@ static int thread_result(struct client *c, int index)
 
 static void open_raw(struct raw *raw, uint32_t rank)
 {
-	struct drm_t3_segment_map segment;
-
 	raw_open(raw, rank, PAGE);
-	segment = raw_segment(raw);
-	CHECK_EQ(raw_map(raw, &segment), 0);
+	raw_map_local(raw);
 }
 
 /* ------------------------------------------------------------------------ idle */

@@ -156,6 +156,13 @@ int raw_map(const struct raw *raw, const struct drm_t3_segment_map *segment)
 	return call(raw->fd, DRM_IOCTL_T3_SEGMENT_MAP, &arg);
 }
 
+void raw_map_local(const struct raw *raw)
+{
+	struct drm_t3_segment_map segment = raw_segment(raw);
+
+	CHECK_EQ(raw_map(raw, &segment), 0);
+}
+
 int raw_unmap_segment(const struct raw *raw, uint32_t segment)
 {
 	struct drm_t3_segment_unmap arg = { .space = raw->space, .segment = segment };

@@ -46,6 +46,8 @@ int space_reset(int fd, uint32_t space);
 struct drm_t3_segment_map raw_segment(const struct raw *raw);
 #define RAW_SEGMENT_BYTES 256u
 int raw_map(const struct raw *raw, const struct drm_t3_segment_map *segment);
+/* raw_segment() as it is; the test fails when that does. */
+void raw_map_local(const struct raw *raw);
 int raw_unmap_segment(const struct raw *raw, uint32_t segment);
 int raw_stage(const struct raw *raw, uint32_t segment, uint32_t bo, uint64_t stride,
 	      uint32_t slots);

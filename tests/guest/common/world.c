@@ -22,7 +22,6 @@ static void world_open_queues(struct world *world)
 
 void world_open(struct world *world)
 {
-	struct drm_t3_segment_map segment;
 	int fd = -1;
 
 	memset(world, 0, sizeof(*world));
@@ -30,10 +29,8 @@ void world_open(struct world *world)
 	close(world->first_fd);
 	raw_open(&world->source, 0, PAGE);
 	raw_open(&world->target, 1, PAGE);
-	segment = raw_segment(&world->source);
-	CHECK_EQ(raw_map(&world->source, &segment), 0);
-	segment = raw_segment(&world->target);
-	CHECK_EQ(raw_map(&world->target, &segment), 0);
+	raw_map_local(&world->source);
+	raw_map_local(&world->target);
 	raw_run_epoch(&world->source, 1);
 	CHECK_EQ(bo_create(world->source.fd, PAGE, &world->spare_bo), 0);
 	world->import = raw_join(&world->source, &world->target);
