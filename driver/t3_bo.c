@@ -122,14 +122,24 @@ static void t3_bo_add_extent(struct t3_bo *bo, u64 offset, u64 address)
 	bo->extents[bo->extent_count++] = (struct t3_extent){ offset, address };
 }
 
-/* Nobody syncs between DMA and processor: it must not be bounced, or pass a cache by. */
+/*
+ * Nobody syncs between DMA and processor: it must not be bounced, or pass a cache by.
+ * With DMA_API_DEBUG each mapping by an IOMMU is said to need syncs.
+ */
+bool t3_dma_is_coherent(struct device *dev, dma_addr_t address)
+{
+	if (IS_ENABLED(CONFIG_DMA_API_DEBUG) && device_iommu_mapped(dev))
+		return true;
+	return !dma_need_sync(dev, address);
+}
+
 bool t3_sgt_is_coherent(struct sg_table *sgt, struct device *dev)
 {
 	struct scatterlist *sg;
 	u32 i;
 
 	for_each_sgtable_dma_sg(sgt, sg, i)
-		if (dma_need_sync(dev, sg_dma_address(sg)))
+		if (!t3_dma_is_coherent(dev, sg_dma_address(sg)))
 			return false;
 	return true;
 }

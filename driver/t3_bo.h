@@ -86,6 +86,7 @@ int t3_bo_init(struct t3_bo *bo, struct t3_device *tdev, u64 size);
 void t3_bo_retire(struct t3_bo *bo);
 void t3_bo_fini(struct t3_bo *bo);
 void t3_bo_orphan_all(struct t3_device *tdev);
+bool t3_dma_is_coherent(struct device *dev, dma_addr_t address);
 bool t3_sgt_is_coherent(struct sg_table *sgt, struct device *dev);
 int t3_bo_set_extents(struct t3_bo *bo, struct sg_table *sgt);
 u64 t3_bo_run(const struct t3_bo *bo, u64 offset, u64 *address);

@@ -24,10 +24,9 @@ int t3_event_init(struct t3_space *space)
 	if (dma_mapping_error(dev, space->event_dma))
 		return -ENOMEM;
 	space->event_mapped = true;
-	/* DMA_API_DEBUG has it say yes of every mapping by an IOMMU, and checks by itself. */
-	if (!IS_ENABLED(CONFIG_DMA_API_DEBUG) && dma_need_sync(dev, space->event_dma)) {
+	if (!t3_dma_is_coherent(dev, space->event_dma)) {
 		drm_err_ratelimited(&space->tdev->drm, "needs coherent, unbounced DMA\n");
-		return -ENOMEM;
+		return -EOPNOTSUPP;
 	}
 	return 0;
 }

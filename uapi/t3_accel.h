@@ -303,9 +303,9 @@ struct drm_t3_bo_mmap_offset {
  * none may be longer than its size. The event area can be mapped PROT_READ only.
  *
  * Errors: -ENOENT; -EINVAL max_tiles; -EOPNOTSUPP the buffer is not memory of this
- * device; -ENOSPC no space id, aperture range or device memory left; -EDQUOT above the
- * file's limit; -EBUSY the buffer is already behind a space; -EIO the function was reset
- * meanwhile: another try may succeed.
+ * device, or DMA is not coherent; -ENOSPC no space id, aperture range or device memory
+ * left; -EDQUOT above the file's limit; -EBUSY the buffer is already behind a space; -EIO
+ * the function was reset meanwhile: another try may succeed.
  */
 struct drm_t3_space_create {
 	/** @bo_handle: GEM handle of this file */

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A machine that copies what DMA touches (swiotlb=force): nobody syncs memory that users
+ * and the device share, so the driver refuses it. All that stays in devices works.
+ */
+#include <sys/mman.h>
+
+#include "memory.h"
+#include "module.h"
+#include "raw.h"
+
+#define SIZE 65536u
+
+static void test_no_host_buffer(void **state)
+{
+	int fd = open_rank(0);
+	uint32_t handle;
+
+	(void)state;
+	CHECK_EQ(bo_create_host(fd, SIZE, &handle), -EOPNOTSUPP);
+	CHECK_EQ(bo_create_host(fd, PAGE, &handle), -EOPNOTSUPP);
+	close(fd);
+}
+
+static void test_no_space(void **state)
+{
+	struct drm_t3_space_create made;
+	int fd = open_rank(0);
+	uint32_t bo;
+
+	(void)state;
+	CHECK_EQ(bo_create(fd, SIZE, &bo), 0);
+	CHECK_EQ(space_create(fd, bo, 1, &made), -EOPNOTSUPP);
+	CHECK_EQ(bo_close(fd, bo), 0);
+	close(fd);
+}
+
+static void test_no_pages_of_others(void **state)
+{
+	int fd = open_rank(0), dmabuf = udmabuf_create(SIZE / PAGE);
+	uint32_t handle;
+
+	(void)state;
+	CHECK_EQ(prime_import(fd, dmabuf, &handle), -EOPNOTSUPP);
+	close(dmabuf);
+	close(fd);
+}
+
+/* Rings are the DMA API's own memory, and a peer's memory is on the bus. */
+static void test_jobs_within_devices(void **state)
+{
+	int owner = open_rank(0), user = open_rank(1), dmabuf;
+	struct operand own, peer, import;
+	struct drm_t3_command command;
+	uint32_t queue, handle;
+
+	(void)state;
+	operand_open(&peer, owner, SIZE, 1);
+	operand_open(&own, user, SIZE, 2);
+	dmabuf = prime_share(owner, peer.handle);
+	CHECK_EQ(prime_import(user, dmabuf, &handle), 0);
+	close(dmabuf);
+	operand_adopt(&import, user, handle, SIZE, 3);
+	CHECK_EQ(queue_create(user, 0, &queue), 0);
+	command = command_copy(own.handle, handle, SIZE - 5);
+	run_command(user, queue, &command);
+	model_run(&command, &own, &import);
+	operand_check(&own);
+	operand_close(&import, user);
+	operand_close(&own, user);
+	operand_close(&peer, owner);
+	close(user);
+	close(owner);
+}
+
+static void test_no_trouble_in_the_kernel_log(void **state)
+{
+	(void)state;
+	check_kernel_log();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_no_host_buffer),
+		TEST(test_no_space),
+		TEST(test_no_pages_of_others),
+		TEST(test_jobs_within_devices),
+		TEST(test_no_trouble_in_the_kernel_log),
+	};
+
+	return cmocka_run_group_tests_name("bounce", tests, NULL, NULL);
+}
