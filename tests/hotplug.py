@@ -39,7 +39,8 @@ watch() {
 }
 await() { until watch; [ "$last" = "$1" ]; do sleep 0.05; done; }
 job() {
-	t3 gemm-rs --ranks 2 --shape 64x64x64 --dtype i32 "$@" >/tmp/out 2>&1 &&
+	t3 gemm-rs --ranks 2 --shape 64x64x64 --dtype i32 --timeout $((60 * ${T3_SLOW:-1})) \
+		"$@" >/tmp/out 2>&1 &&
 		echo "job passed" || { cat /tmp/out; echo "job failed"; }
 }
 await 2
@@ -96,11 +97,11 @@ MOVE = """
 job --iters 100000 >/tmp/job & sleep 1
 cd $(dirname $(grep -l 0x11e8 /sys/bus/pci/devices/*/device))
 echo 1 >enable
-for i in $(seq 500); do
+for i in $(seq $((500 / ${T3_SLOW:-1}))); do
 	printf '\\0' | dd of=config bs=1 seek=4 conv=notrunc 2>/dev/null
 	printf '\\2' | dd of=config bs=1 seek=4 conv=notrunc 2>/dev/null
 done
-kill -0 $! && echo "job runs"
+kill -0 $! && echo "job runs" || cat /tmp/job
 killall t3; wait; job
 """
 
@@ -156,6 +157,7 @@ class Guest:
         path = pathlib.Path(directory) / "qmp"
         self.process = subprocess.Popen(
             [VM, "run", "--name", name, "--ranks", "2", "--timeout", str(seconds),
+             "--known-trouble", PCIEHP_FAULT,
              "--qemu-arg=-qmp", f"--qemu-arg=unix:{path},server=on,wait=off",
              *(f"--qemu-arg={option}" for option in options),
              "--", "sh", "-c", COMMON + script],
@@ -283,6 +285,12 @@ def scenario(script, options, steps):
 def passes(guest):
     guest.expect("job passed")
 
+
+# Linux 6.12's own, whatever driver the slot's device has: pciehp_unconfigure_device() takes
+# reset_lock again below a lock that it took with reset_lock held. Lockdep is off after that.
+PCIEHP_FAULT = (r"WARNING: possible circular locking dependency detected\n.*\n.*\n"
+                r".*irq/\d+-pciehp/\d+ is trying to acquire lock:\n.*\(&ctrl->reset_lock\)"
+                r"(?:(?!.*-> #).*\n)*.*-> #1 \(pci_rescan_remove_lock\)")
 
 NO_ACPI = ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
 

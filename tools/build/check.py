@@ -615,8 +615,13 @@ LAUNCHER = [
     ("panic", ["--", "sh", "-c", "echo c >/proc/sysrq-trigger; sleep 60"], 125, "console.log"),
     ("kernel-warning", ["--", "sh", "-c", "echo 'WARNING: a test' >/dev/kmsg"], 125,
      "console.log"),
+    ("known-trouble", ["--known-trouble", "WARNING: a.*\\n.*known$", "--", "sh", "-c",
+                       "echo 'WARNING: a fault' >/dev/kmsg; echo known >/dev/kmsg"], 0, None),
+    ("other-trouble", ["--known-trouble", "WARNING: a.*\\n.*known$", "--", "sh", "-c",
+                       "echo 'WARNING: a fault' >/dev/kmsg; echo new >/dev/kmsg"], 125, "a fault"),
     ("power-off", ["--", "poweroff", "-f"], 125, "console.log"),
     ("bad-ranks", ["--ranks", "33", "--", "true"], 126, "32"),
+    ("bad-regex", ["--known-trouble", "(", "--", "true"], 126, "regular"),
     ("no-such-option", ["--no-such-option"], 126, "no-such-option"),
 ]
 
