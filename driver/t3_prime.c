@@ -193,3 +193,7 @@ struct dma_buf *t3_prime_export(struct drm_gem_object *obj, int flags)
 	}
 	return dmabuf;
 }
+
+#ifdef T3_KUNIT
+#include "tests/t3_prime_test.c"
+#endif

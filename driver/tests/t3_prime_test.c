@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Device memory for drivers that ask for peer-to-peer DMA, which no other driver of a
+ * test's machine does: who is let in, and where it lies for him. Nothing is touched there.
+ */
+#include <kunit/device.h>
+
+#include "t3_kunit.h"
+
+static void t3_prime_test_put(void *pdev)
+{
+	pci_dev_put(pdev);
+}
+
+/* A buffer of a device that is not there, but for its place on the bus. */
+static struct t3_bo *t3_prime_test_bo(struct kunit *test)
+{
+	struct pci_dev *pdev = pci_get_device(T3_PCI_VENDOR_ID, T3_PCI_DEVICE_ID, NULL);
+	struct t3_device *tdev = t3_kunit_device(test);
+	struct t3_bo *bo = t3_kunit_zalloc(test, sizeof(*bo));
+
+	if (!pdev)
+		kunit_skip(test, "no device");
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, t3_prime_test_put, pdev), 0);
+	tdev->drm.dev = &pdev->dev;
+	tdev->memory_base = pci_resource_start(pdev, T3_BAR_MEMORY);
+	bo->base.dev = &tdev->drm;
+	bo->base.size = 2ull * SZ_1G + SZ_64K;
+	bo->chunk.start = SZ_1M;
+	return bo;
+}
+
+static void t3_prime_test_importers(struct kunit *test)
+{
+	struct dma_buf_attachment attach = { .peer2peer = true };
+	struct t3_bo *bo = t3_prime_test_bo(test);
+
+	/* As near as a device can be: itself. */
+	attach.dev = bo->base.dev->dev;
+	KUNIT_EXPECT_EQ(test, t3_dmabuf_check_importer(bo, &attach),
+			IS_ENABLED(CONFIG_PCI_P2PDMA) ? 0 : -EOPNOTSUPP);
+	attach.peer2peer = false;
+	KUNIT_EXPECT_EQ(test, t3_dmabuf_check_importer(bo, &attach), -EOPNOTSUPP);
+	attach.peer2peer = true;
+	attach.dev = kunit_device_register(test, "t3-importer");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, attach.dev);
+	KUNIT_EXPECT_EQ(test, t3_dmabuf_check_importer(bo, &attach), -EOPNOTSUPP);
+}
+
+/* Entries of at most a step; without an IOMMU they say where the memory lies. */
+static void t3_prime_test_entries(struct kunit *test)
+{
+	struct t3_bo *bo = t3_prime_test_bo(test);
+	struct device *dev = bo->base.dev->dev;
+	u64 place = to_t3_device(bo->base.dev)->memory_base + SZ_1M, done = 0;
+	struct sg_table *sgt = t3_memory_map(bo, dev, DMA_BIDIRECTIONAL);
+	struct scatterlist *sg;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sgt);
+	KUNIT_EXPECT_EQ(test, sgt->nents, 3);
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		KUNIT_EXPECT_EQ(test, sg_dma_len(sg), i < 2 ? SZ_1G : SZ_64K);
+		if (!device_iommu_mapped(dev))
+			KUNIT_EXPECT_EQ(test, sg_dma_address(sg), place + done);
+		KUNIT_EXPECT_NULL(test, sg_page(sg));
+		done += sg_dma_len(sg);
+	}
+	KUNIT_EXPECT_EQ(test, done, bo->base.size);
+	t3_memory_unmap(sgt, dev, DMA_BIDIRECTIONAL);
+}
+
+static struct kunit_case t3_prime_cases[] = {
+	KUNIT_CASE(t3_prime_test_importers),
+	KUNIT_CASE(t3_prime_test_entries),
+	{}
+};
+
+static struct kunit_suite t3_prime_suite = {
+	.name = "t3_prime",
+	.test_cases = t3_prime_cases,
+};
+
+kunit_test_suite(t3_prime_suite);
