@@ -1,149 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two unprivileged clients of one device, of two users. One has everything that the
- * driver gives; the other knows all of its numbers and tries each way there is. What is
- * refused, and with which errno, are the tables here.
+ * Two unprivileged clients of one device: by which numbers and descriptors one tries to
+ * get at what the other has, and with which errno it is refused.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 
+#include "attack.h"
 #include "child.h"
 #include "memory.h"
-#include "victim.h"
+#include "raw.h"
 
 #define HANDLES 300u /* more than the victim has of anything */
-#define OFFSETS 5u
-
-/* ------------------------------------------------------------------ the victim */
-
-/* All that could be known about it. */
-struct facts {
-	pid_t pid;
-	uint32_t bo, host, space, queue, sync, grant;
-	uint64_t offset[OFFSETS]; /* buffer, host buffer, aperture, doorbell, events */
-	int fds[5];		  /* node, grant, wait fd, eventfd, dma-buf */
-	uint64_t memory;	  /* an address */
-};
-
-struct victim {
-	struct raw raw;
-	struct facts facts;
-	struct operand host;
-};
-
-static void victim_descriptors(struct victim *v)
-{
-	struct drm_t3_space_wait_fd wait_fd = { .space = v->raw.space, .segment_mask = 1 };
-	struct drm_t3_space_eventfd event = { .space = v->raw.space, .segment_mask = 1 };
-
-	CHECK_EQ(call(v->raw.fd, DRM_IOCTL_T3_SPACE_WAIT_FD, &wait_fd), 0);
-	event.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	CHECK_EQ(call(v->raw.fd, DRM_IOCTL_T3_SPACE_EVENTFD, &event), 0);
-	v->facts.fds[0] = v->raw.fd;
-	CHECK_EQ(raw_export(&v->raw, 1, 0xf, &v->facts.fds[1], &v->facts.grant), 0);
-	v->facts.fds[2] = wait_fd.fd;
-	v->facts.fds[3] = event.fd;
-	v->facts.fds[4] = prime_share(v->raw.fd, v->raw.bo);
-}
-
-static void victim_open(struct victim *v)
-{
-	struct facts *f = &v->facts;
-
-	raw_open(&v->raw, 0, PAGE);
-	f->pid = getpid();
-	f->bo = v->raw.bo;
-	f->space = v->raw.space;
-	CHECK_EQ(bo_create_host(v->raw.fd, PAGE, &f->host), 0);
-	operand_adopt(&v->host, v->raw.fd, f->host, PAGE, 5);
-	CHECK_EQ(queue_create(v->raw.fd, 0, &f->queue), 0);
-	f->sync = sync_create(v->raw.fd);
-	CHECK_EQ(bo_offset(v->raw.fd, f->bo, &f->offset[0]), 0);
-	CHECK_EQ(bo_offset(v->raw.fd, f->host, &f->offset[1]), 0);
-	f->offset[2] = v->raw.made.aperture_offset;
-	f->offset[3] = v->raw.made.doorbell_offset;
-	f->offset[4] = v->raw.made.event_offset;
-	f->memory = (uintptr_t)v->host.memory;
-	victim_descriptors(v);
-}
-
-/* Nobody has seen to it that anything but its own doing happened. */
-static void victim_check(struct victim *v)
-{
-	struct pollfd poller = { .fd = v->facts.fds[3], .events = POLLIN };
-	struct drm_t3_command copy;
-	uint64_t count;
-
-	CHECK_EQ(read(v->facts.fds[3], &count, sizeof(count)), -1);
-	victim_finish(&v->raw);
-	CHECK_EQ(poll(&poller, 1, 5000), 1); /* its interrupt comes behind the word */
-	CHECK_EQ(read(v->facts.fds[3], &count, sizeof(count)), sizeof(count));
-	operand_check(&v->host);
-	CHECK_EQ(sync_wait(v->raw.fd, v->facts.sync, 0, 0), -EINVAL); /* nobody's fence */
-	copy = command_copy(v->facts.host, v->facts.bo, RAW_SEGMENT_BYTES);
-	run_command(v->raw.fd, v->facts.queue, &copy);
-	CHECK_EQ(((volatile uint32_t *)v->host.memory)[63], 5);
-	CHECK_EQ(raw_revoke(&v->raw, v->facts.grant), 0);
-}
-
-static void victim_body(int sock, void *arg)
-{
-	struct victim v;
-
-	(void)arg;
-	guest_ranks();
-	become(UID_USER, true);
-	/* It is the user that keeps others out, not the change of user. */
-	CHECK_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
-	victim_open(&v);
-	victim_begin(&v.raw);
-	CHECK_EQ(send(sock, &v.facts, sizeof(v.facts), 0), sizeof(v.facts));
-	receive_u32(sock);
-	victim_check(&v);
-}
-
-struct attack {
-	void (*body)(int fd, const struct facts *facts);
-	struct facts facts;
-	uid_t uid;
-};
-
-static void attacker_body(int sock, void *arg)
-{
-	const struct attack *attack = arg;
-	int fd;
-
-	(void)sock;
-	become(attack->uid, true);
-	CHECK_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
-	fd = open(guest_node(0), O_RDWR | O_CLOEXEC);
-	CHECK(fd >= 0);
-	attack->body(fd, &attack->facts);
-}
-
-static void run_attack(uid_t uid, void (*body)(int fd, const struct facts *facts))
-{
-	struct attack attack = { .body = body, .uid = uid };
-	struct child victim, attacker;
-
-	guest_ranks();
-	child_start(&victim, victim_body, NULL);
-	CHECK_EQ(recv(victim.sock, &attack.facts, sizeof(attack.facts), MSG_WAITALL),
-		 sizeof(attack.facts));
-	child_start(&attacker, attacker_body, &attack);
-	CHECK_EQ(child_end(&attacker, 30000), 0);
-	send_u32(victim.sock, 1);
-	CHECK_EQ(child_end(&victim, 20000), 0);
-}
 
 /* --------------------------------------------- a file without anything of its own */
 
@@ -253,8 +123,8 @@ static void guess_handles(int fd, const struct facts *facts)
 static void test_handles(void **state)
 {
 	(void)state;
-	run_attack(UID_NOBODY, guess_handles);
-	run_attack(UID_USER, guess_handles); /* nor has another file of the same user */
+	attack_run(UID_NOBODY, guess_handles);
+	attack_run(UID_USER, guess_handles); /* nor has another file of the same user */
 }
 
 /* ----------------------------------------- others' handles beside what is one's own */
@@ -369,7 +239,7 @@ static void mix_handles(int fd, const struct facts *facts)
 static void test_handles_beside_own(void **state)
 {
 	(void)state;
-	run_attack(UID_NOBODY, mix_handles);
+	attack_run(UID_NOBODY, mix_handles);
 }
 
 /* -------------------------------------------------------------------- offsets */
@@ -387,7 +257,7 @@ static void map_offsets(int fd, const struct facts *facts)
 	uint32_t i;
 
 	CHECK(other >= 0);
-	for (i = 0; i < OFFSETS; i++) {
+	for (i = 0; i < FACTS_OFFSETS; i++) {
 		CHECK_EQ(try_offset(fd, facts->offset[i], PROT_READ), -EACCES);
 		CHECK_EQ(try_offset(fd, facts->offset[i], PROT_READ | PROT_WRITE), -EACCES);
 		CHECK(try_offset(other, facts->offset[i], PROT_READ) < 0);
@@ -397,8 +267,8 @@ static void map_offsets(int fd, const struct facts *facts)
 static void test_offsets(void **state)
 {
 	(void)state;
-	run_attack(UID_NOBODY, map_offsets);
-	run_attack(UID_USER, map_offsets);
+	attack_run(UID_NOBODY, map_offsets);
+	attack_run(UID_USER, map_offsets);
 }
 
 /* ----------------------------------------------------------- forged descriptors */
@@ -494,141 +364,16 @@ static void forge_descriptors(int fd, const struct facts *facts)
 static void test_forged_descriptors(void **state)
 {
 	(void)state;
-	run_attack(UID_NOBODY, forge_descriptors);
-}
-
-/* ----------------------------------------------------------- by way of the process */
-
-static int try_open(const char *path, int flags)
-{
-	int fd = open(path, flags);
-
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
-}
-
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
-#endif
-#ifndef SYS_pidfd_getfd
-#define SYS_pidfd_getfd 438
-#endif
-
-static void enter_process(int fd, const struct facts *facts)
-{
-	static const char *const files[] = { "fd/%d", "fdinfo/%d" };
-	struct iovec here = { &(char){ 0 }, 1 }, there = { (void *)(uintptr_t)facts->memory, 1 };
-	int pidfd = (int)syscall(SYS_pidfd_open, facts->pid, 0);
-	char path[64], name[32];
-	size_t i, k;
-
-	(void)fd;
-	CHECK(pidfd >= 0);
-	for (i = 0; i < ROWS(facts->fds); i++) {
-		for (k = 0; k < ROWS(files); k++) {
-			snprintf(name, sizeof(name), files[k], facts->fds[i]);
-			snprintf(path, sizeof(path), "/proc/%d/%s", facts->pid, name);
-			CHECK_EQ(try_open(path, O_RDONLY), -EACCES);
-		}
-		CHECK_EQ(syscall(SYS_pidfd_getfd, pidfd, facts->fds[i], 0), -1);
-		CHECK_EQ(errno, EPERM);
-	}
-	snprintf(path, sizeof(path), "/proc/%d/mem", facts->pid);
-	CHECK_EQ(try_open(path, O_RDONLY), -EACCES);
-	snprintf(path, sizeof(path), "/proc/%d/maps", facts->pid);
-	CHECK_EQ(try_open(path, O_RDONLY), -EACCES);
-	CHECK_EQ(process_vm_readv(facts->pid, &here, 1, &there, 1, 0), -1);
-	CHECK(errno == EPERM || errno == ENOSYS); /* not every kernel has that call */
-	CHECK_EQ(ptrace(PTRACE_ATTACH, facts->pid, NULL, NULL), -1);
-	CHECK_EQ(errno, EPERM);
-}
-
-static void test_process(void **state)
-{
-	(void)state;
-	run_attack(UID_NOBODY, enter_process);
-}
-
-/* ---------------------------------------------------------------- by way of sysfs */
-
-static void open_device_files(int fd, const struct facts *facts)
-{
-	static const char *const names[] = { "resource0", "resource2", "resource4",    "remove",
-					     "reset",	  "rescan",    "driver/unbind" };
-	const char *node = strrchr(guest_node(0), '/') + 1;
-	char path[128], config[256];
-	size_t i;
-	int file;
-
-	(void)fd;
-	(void)facts;
-	for (i = 0; i < ROWS(names); i++) {
-		snprintf(path, sizeof(path), "/sys/class/accel/%s/device/%s", node, names[i]);
-		CHECK_EQ(try_open(path, O_WRONLY), -EACCES);
-		CHECK_EQ(try_open(path, O_RDONLY), -EACCES);
-	}
-	snprintf(path, sizeof(path), "/sys/class/accel/%s/device/config", node);
-	CHECK_EQ(try_open(path, O_RDWR), -EACCES);
-	file = open(path, O_RDONLY);
-	CHECK(file >= 0);
-	CHECK_EQ(read(file, config, sizeof(config)), 64); /* the standard header alone */
-	close(file);
-}
-
-/* Each parameter can be read; none can be written. */
-static void open_parameters(int fd, const struct facts *facts)
-{
-	DIR *dir = opendir("/sys/module/t3/parameters");
-	struct dirent *entry;
-	char path[300];
-	int count = 0;
-
-	(void)fd;
-	(void)facts;
-	CHECK(dir);
-	while ((entry = readdir(dir))) {
-		if (*entry->d_name == '.')
-			continue;
-		snprintf(path, sizeof(path), "/sys/module/t3/parameters/%s", entry->d_name);
-		CHECK_EQ(try_open(path, O_WRONLY), -EACCES);
-		count++;
-	}
-	CHECK(count >= 2);
-	closedir(dir);
-}
-
-static void open_debugfs(int fd, const struct facts *facts)
-{
-	static const char *const paths[] = { "/sys/kernel/debug", "/sys/kernel/debug/accel",
-					     "/sys/kernel/debug/accel/0",
-					     "/sys/kernel/debug/accel/0/clients",
-					     "/sys/kernel/debug/dma_buf/bufinfo" };
-	size_t i;
-
-	(void)fd;
-	(void)facts;
-	for (i = 0; i < ROWS(paths); i++)
-		CHECK_EQ(try_open(paths[i], O_RDONLY), -EACCES);
-}
-
-static void test_sysfs_and_debugfs(void **state)
-{
-	(void)state;
-	/* What is refused is there: the guest mounts it. */
-	CHECK_EQ(try_open("/sys/kernel/debug/accel", O_RDONLY), 0);
-	run_attack(UID_NOBODY, open_device_files);
-	run_attack(UID_NOBODY, open_parameters);
-	run_attack(UID_NOBODY, open_debugfs);
+	attack_run(UID_NOBODY, forge_descriptors);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_handles), TEST(test_handles_beside_own),
-		TEST(test_offsets), TEST(test_forged_descriptors),
-		TEST(test_process), TEST(test_sysfs_and_debugfs),
+		TEST(test_handles),
+		TEST(test_handles_beside_own),
+		TEST(test_offsets),
+		TEST(test_forged_descriptors),
 	};
 
 	return cmocka_run_group_tests_name("clients", tests, NULL, NULL);
