@@ -63,6 +63,25 @@ MUTANTS = [
            "if (epoch != space->epoch) {"),
     Mutant("poison-unseen", "unit", "qemu-device/core/poison.c",
            "		if (poison->end <= offset)", "		if (poison->end <= offset + 64)"),
+    Mutant("gemm-descends", "unit", "qemu-device/core/gemm_math.c",
+           "for (k = 0; k < s->depth; k++) {\n		t3_nmc_widen(",
+           "for (k = s->depth; k-- > 0;) {\n		t3_nmc_widen("),
+    Mutant("gemm-rounds-slices", "unit", "qemu-device/core/gemm.c",
+           "	run->k += depth;",
+           "	run->k += depth;\n	if (q->desc.dtype == T3_DTYPE_F16)\n"
+           "		for (uint32_t i = 0; i < T3_GEMM_SUMS; i++) {\n			uint16_t h;\n\n"
+           "			t3_nmc_narrow(q->desc.dtype, &run->sum.f[i], &h, 1);\n"
+           "			t3_nmc_widen(q->desc.dtype, &h, &run->sum.f[i], 1);\n		}"),
+    Mutant("gemm-stagger", "unit", "qemu-device/core/gemm_plan.c",
+           "(g->first_chunk + away) % p->chunks", "away % p->chunks"),
+    Mutant("gemm-band", "unit", "qemu-device/core/gemm_plan.c",
+           "high = min32(g->raster_rows, down - first);", "high = min32(g->raster_rows, down);"),
+    Mutant("gemm-state", "unit", "qemu-device/core/state_queue.c",
+           "	t3_stream_bytes(s, &run->sum, sizeof(run->sum));", "	;"),
+    Mutant("gemm-dtype", "unit", "qemu-device/core/move.c",
+           "d->dtype == segment->dtype", "segment"),
+    Mutant("gemm-row-overflow", "unit", "qemu-device/core/gemm_plan.c",
+           "uint64_t a_row = (uint64_t)g->depth", "uint64_t a_row = 0 * (uint64_t)g->depth"),
     Mutant("turn-lost", "unit", "qemu-device/core/engine.c",
            "	if (credit(link, packets))\n		return true;",
            "	if (credit(link, packets)) {\n		link->engine_turn = false;\n"

@@ -52,6 +52,7 @@
 #define T3_QUEUE_ENTRIES_MAX 4096u
 #define T3_MAX_PRIORITY	  3u
 #define T3_MAX_COPY_BYTES (1u << 30) /* rows * row_bytes of one descriptor */
+#define T3_MAX_DEPTH	  (1u << 20) /* K of a GEMM */
 #define T3_MAX_TILE_BYTES (1u << 20)
 #define T3_MAX_PITCH	  (1u << 24)
 #define T3_MAX_VECTORS	  4u /* MSI-X */
@@ -105,7 +106,7 @@
 #define T3_REG_END	     0x1300u
 
 #define T3_ID_VALUE	 0x57483354u /* "T3HW" */
-#define T3_VERSION_VALUE 0x00010001u
+#define T3_VERSION_VALUE 0x00010002u
 
 #define T3_CAP_STAGING (1u << 0)
 #define T3_CAP_MINMAX  (1u << 1)
@@ -114,6 +115,7 @@
 #define T3_CAP_BLOCKS  (1u << 4) /* several tiles for a DMA block */
 #define T3_CAP_BYTES   (1u << 5) /* dtypes U8 and I8 */
 #define T3_CAP_INJECT  (1u << 6) /* INJECT is allowed to the guest */
+#define T3_CAP_GEMM    (1u << 7) /* descriptor GEMM */
 
 #define T3_CONTROL_RESET (1u << 0) /* write 1: function reset; reads 0 */
 
@@ -483,33 +485,35 @@ enum t3_descriptor_opcode {
 	T3_DESC_UPDATE = 3, /* dst = op(dst, src), element by element; both device memory */
 	T3_DESC_WAIT = 4,   /* until fence dst >= src */
 	T3_DESC_SIGNAL = 5, /* fence dst = max(fence dst, src) */
+	T3_DESC_GEMM = 6,   /* dst = A * B; src: bus address of struct t3_gemm */
 };
 
 /* Where an operand lies. */
 enum t3_location {
 	T3_LOC_MEMORY = 0, /* device memory: byte offset in BAR2 */
 	T3_LOC_HOST = 1,   /* bus address */
-	T3_LOC_SPACE = 2,  /* dst of COPY and FILL: byte offset in space `space`: tracked stores */
+	/* dst of COPY, FILL, GEMM: byte offset in space `space`: tracked stores */
+	T3_LOC_SPACE = 2,
 };
 
 /*
  * 64 bytes in host memory. The operands of COPY, FILL and UPDATE are `rows` rows of
- * `row_bytes` bytes, *_pitch apart. What an opcode does not use MBZ.
+ * `row_bytes` bytes, *_pitch apart; of GEMM its output. What an opcode does not use MBZ.
  */
 struct t3_descriptor {
 	uint8_t opcode;	  /* t3_descriptor_opcode */
 	uint8_t flags;	  /* T3_DESC_FLAG_* */
 	uint8_t op;	  /* UPDATE: t3_op */
-	uint8_t dtype;	  /* UPDATE: t3_dtype */
-	uint8_t src_kind; /* COPY: t3_location */
-	uint8_t dst_kind; /* COPY, FILL: t3_location */
+	uint8_t dtype;	  /* UPDATE: t3_dtype; GEMM: I32 .. BF16 */
+	uint8_t src_kind; /* COPY: t3_location; GEMM: HOST */
+	uint8_t dst_kind; /* COPY, FILL: t3_location; GEMM: MEMORY, SPACE */
 	uint16_t mbz;
 	uint32_t rows;	     /* at least 1; rows * row_bytes <= T3_MAX_COPY_BYTES */
-	uint32_t row_bytes;  /* at least 1; UPDATE: multiple of the element size */
-	uint64_t src;	     /* address; FILL: pattern; WAIT, SIGNAL: value */
+	uint32_t row_bytes;  /* at least 1; UPDATE, GEMM: multiple of the element size */
+	uint64_t src;	     /* address; FILL: pattern; WAIT, SIGNAL: value; GEMM: multiple of 64 */
 	uint64_t dst;	     /* address; WAIT, SIGNAL: fence */
-	uint64_t src_pitch;  /* at least row_bytes where rows > 1, else MBZ */
-	uint64_t dst_pitch;  /* the same */
+	uint64_t src_pitch;  /* at least row_bytes where rows > 1, else MBZ; GEMM: MBZ */
+	uint64_t dst_pitch;  /* at least row_bytes where rows > 1, else MBZ */
 	uint32_t space;	     /* dst_kind SPACE */
 	uint32_t generation; /* dst_kind SPACE: of the space, or the descriptor fails */
 	uint64_t cookie;     /* any value, returned in the completion */
@@ -517,9 +521,39 @@ struct t3_descriptor {
 
 #define T3_DESC_FLAG_IRQ (1u << 0) /* QUEUE_PENDING and its interrupt at completion */
 
+/*
+ * What a GEMM descriptor points to: 64 bytes in host memory, read once. The output is
+ * the descriptor's: rows x columns elements of dtype, columns = row_bytes / element size. A
+ * is rows x depth, B depth x columns, both device memory, row-major, of the same dtype.
+ *
+ * The order of the output, from outside inwards: chunks of chunk_rows rows, from first_chunk
+ * downwards (CHUNKS_UP: upwards), around the end; in a chunk, workgroups of
+ * group_rows x group_columns, in bands of raster_rows of them, column by column; in a workgroup,
+ * tiles of tile_rows x tile_columns row by row. What does not divide leaves less at the ends.
+ */
+struct t3_gemm {
+	uint64_t a;		/* address */
+	uint64_t b;		/* address */
+	uint64_t a_pitch;	/* at least a row where rows > 1, else MBZ */
+	uint64_t b_pitch;	/* at least row_bytes where depth > 1, else MBZ */
+	uint32_t depth;		/* 1 .. T3_MAX_DEPTH */
+	uint32_t chunk_rows;	/* 1 .. rows */
+	uint32_t first_chunk;	/* below the number of chunks */
+	uint16_t group_rows;	/* 1 .. chunk_rows */
+	uint16_t group_columns; /* 1 .. columns */
+	uint16_t tile_rows;	/* 1 .. group_rows */
+	uint16_t tile_columns;	/* 1 .. group_columns */
+	uint16_t raster_rows;	/* at least 1 */
+	uint16_t flags;		/* T3_GEMM_* */
+	uint64_t mbz;
+};
+
+#define T3_GEMM_CHUNKS_UP (1u << 0)
+
 enum t3_descriptor_status {
 	T3_DESC_OK = 0,
-	T3_DESC_BAD_DESCRIPTOR = 1, /* opcode, flag, enum or MBZ field; detail: byte offset in it */
+	/* opcode, flag, enum or MBZ field; detail: byte offset in it, in struct t3_gemm: + 64 */
+	T3_DESC_BAD_DESCRIPTOR = 1,
 	T3_DESC_BAD_RANGE = 2,	    /* outside device memory or the fences; detail: address */
 	T3_DESC_HOST_DMA = 3,	    /* host memory could not be accessed; detail: bus address */
 	T3_DESC_POISON = 4,	    /* poisoned device memory; detail: address */
@@ -527,6 +561,7 @@ enum t3_descriptor_status {
 	T3_DESC_FAULT = 6,   /* the stores faulted the space; detail: t3_fault_kind */
 	T3_DESC_ABORTED = 7, /* by QUEUE_ABORT */
 	T3_DESC_OVERRUN = 8, /* tail was moved beyond head + entries; detail: tail */
+	T3_DESC_DTYPE = 9,   /* GEMM into a segment of another dtype; detail: segment */
 };
 
 /*
@@ -668,6 +703,8 @@ T3_HW_ASSERT(sizeof(struct t3_cmd_link_query) == 40);
 T3_HW_ASSERT(sizeof(struct t3_cmd_inject) == 40);
 T3_HW_ASSERT(sizeof(struct t3_descriptor) == 64);
 T3_HW_ASSERT(offsetof(struct t3_descriptor, space) == 48);
+T3_HW_ASSERT(sizeof(struct t3_gemm) == 64);
+T3_HW_ASSERT(offsetof(struct t3_gemm, group_rows) == 44);
 T3_HW_ASSERT(sizeof(struct t3_completion) == 32);
 T3_HW_ASSERT(sizeof(struct t3_cmd_route_set) == 24);
 T3_HW_ASSERT(sizeof(struct t3_cmd_import_set) == 32);

@@ -8,7 +8,13 @@
 static bool moves(const struct t3_descriptor *d)
 {
 	return d->opcode == T3_DESC_COPY || d->opcode == T3_DESC_FILL ||
-	       d->opcode == T3_DESC_UPDATE;
+	       d->opcode == T3_DESC_UPDATE || d->opcode == T3_DESC_GEMM;
+}
+
+/* Has it a type, and so elements? */
+static bool typed(const struct t3_descriptor *d)
+{
+	return d->opcode == T3_DESC_UPDATE || d->opcode == T3_DESC_GEMM;
 }
 
 static bool to_space(const struct t3_descriptor *d)
@@ -16,24 +22,45 @@ static bool to_space(const struct t3_descriptor *d)
 	return d->dst_kind == T3_LOC_SPACE;
 }
 
+static uint32_t bad_location(const struct t3_descriptor *d)
+{
+	bool copy = d->opcode == T3_DESC_COPY, gemm = d->opcode == T3_DESC_GEMM;
+
+	if (gemm ? d->src_kind != T3_LOC_HOST : d->src_kind > (copy ? T3_LOC_HOST : 0))
+		return AT(src_kind);
+	if (gemm && d->dst_kind == T3_LOC_HOST)
+		return AT(dst_kind);
+	if (d->dst_kind > (copy || gemm || d->opcode == T3_DESC_FILL ? T3_LOC_SPACE : 0))
+		return AT(dst_kind);
+	return LEGAL;
+}
+
+/* How many of the types an opcode takes: bytes are stored and copied, not multiplied. */
+static uint32_t dtypes(const struct t3_descriptor *d)
+{
+	if (d->opcode == T3_DESC_GEMM)
+		return T3_DTYPE_U8;
+	return d->opcode == T3_DESC_UPDATE ? T3_DTYPE_COUNT : 1;
+}
+
 static uint32_t bad_kind(const struct t3_descriptor *d)
 {
-	bool update = d->opcode == T3_DESC_UPDATE, copy = d->opcode == T3_DESC_COPY;
+	bool update = d->opcode == T3_DESC_UPDATE;
+	uint32_t at;
 
-	if (d->opcode > T3_DESC_SIGNAL)
+	if (d->opcode > T3_DESC_GEMM)
 		return AT(opcode);
 	if (d->flags & ~T3_DESC_FLAG_IRQ)
 		return AT(flags);
 	if (d->op >= (update ? T3_OP_COUNT : 1))
 		return AT(op);
-	if (d->dtype >= (update ? T3_DTYPE_COUNT : 1))
+	if (d->dtype >= dtypes(d))
 		return AT(dtype);
 	if (update && !t3_nmc_allowed(d->dtype, d->op))
 		return AT(op);
-	if (d->src_kind > (copy ? T3_LOC_HOST : 0))
-		return AT(src_kind);
-	if (d->dst_kind > (copy || d->opcode == T3_DESC_FILL ? T3_LOC_SPACE : 0))
-		return AT(dst_kind);
+	at = bad_location(d);
+	if (at != LEGAL)
+		return at;
 	return d->mbz ? AT(mbz) : LEGAL;
 }
 
@@ -48,9 +75,15 @@ static uint32_t bad_size(const struct t3_descriptor *d)
 		return AT(rows);
 	if (!d->row_bytes)
 		return AT(row_bytes);
-	if (d->opcode == T3_DESC_UPDATE && d->row_bytes % t3_dtype_size(d->dtype))
+	if (typed(d) && d->row_bytes % t3_dtype_size(d->dtype))
 		return AT(row_bytes);
 	return LEGAL;
+}
+
+/* A GEMM's are in its parameters, which have not been read yet. */
+static bool has_source(const struct t3_descriptor *d)
+{
+	return moves(d) && d->opcode != T3_DESC_FILL && d->opcode != T3_DESC_GEMM;
 }
 
 static bool bad_pitch(const struct t3_descriptor *d, uint64_t pitch, bool used)
@@ -60,11 +93,12 @@ static bool bad_pitch(const struct t3_descriptor *d, uint64_t pitch, bool used)
 
 static uint32_t bad_place(const struct t3_descriptor *d)
 {
-	if (d->opcode == T3_DESC_NOP && d->src)
+	if ((d->opcode == T3_DESC_NOP && d->src) ||
+	    (d->opcode == T3_DESC_GEMM && d->src % sizeof(struct t3_gemm)))
 		return AT(src);
 	if (d->opcode == T3_DESC_NOP && d->dst)
 		return AT(dst);
-	if (bad_pitch(d, d->src_pitch, moves(d) && d->opcode != T3_DESC_FILL))
+	if (bad_pitch(d, d->src_pitch, has_source(d)))
 		return AT(src_pitch);
 	if (bad_pitch(d, d->dst_pitch, moves(d)))
 		return AT(dst_pitch);
@@ -75,14 +109,18 @@ static uint32_t bad_place(const struct t3_descriptor *d)
 	return LEGAL;
 }
 
-/* Do all rows end at or below `limit`? The last byte may be byte 2^64 - 1. */
-static bool in_range(const struct t3_descriptor *d, uint64_t start, uint64_t pitch, uint64_t limit)
+bool t3_rows_fit(uint64_t start, uint64_t pitch, uint32_t rows, uint32_t bytes, uint64_t limit)
 {
-	uint64_t room = limit - (d->row_bytes - 1), gaps = d->rows - 1;
+	uint64_t room = limit - (bytes - 1), gaps = rows - 1;
 
-	if (limit < d->row_bytes - 1 || start > room)
+	if (limit < bytes - 1 || start > room)
 		return false;
 	return !gaps || pitch <= (room - start) / gaps;
+}
+
+static bool in_range(const struct t3_descriptor *d, uint64_t start, uint64_t pitch, uint64_t limit)
+{
+	return t3_rows_fit(start, pitch, d->rows, d->row_bytes, limit);
 }
 
 static uint64_t last_byte(const struct t3_dev *dev, uint32_t kind)
@@ -94,10 +132,9 @@ static uint32_t check_range(const struct t3_dev *dev, const struct t3_descriptor
 			    uint64_t *detail)
 {
 	bool fence = d->opcode == T3_DESC_WAIT || d->opcode == T3_DESC_SIGNAL;
-	bool reads = d->opcode == T3_DESC_COPY || d->opcode == T3_DESC_UPDATE;
 
 	*detail = d->src;
-	if (reads && !in_range(d, d->src, d->src_pitch, last_byte(dev, d->src_kind)))
+	if (has_source(d) && !in_range(d, d->src, d->src_pitch, last_byte(dev, d->src_kind)))
 		return T3_DESC_BAD_RANGE;
 	*detail = d->dst;
 	if (moves(d) && !in_range(d, d->dst, d->dst_pitch, last_byte(dev, d->dst_kind)))

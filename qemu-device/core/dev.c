@@ -39,7 +39,8 @@ static int allocate(struct t3_dev *dev)
 	dev->space = calloc(T3_MAX_SPACES, sizeof(struct t3_space));
 	dev->segment = calloc(T3_MAX_SEGMENTS, sizeof(struct t3_segment));
 	dev->free_segment = calloc(T3_MAX_SEGMENTS, sizeof(uint32_t));
-	if (!dev->page_space || !dev->space || !dev->segment || !dev->free_segment)
+	dev->gemm = calloc(T3_MAX_QUEUES, sizeof(struct t3_gemm_run));
+	if (!dev->page_space || !dev->space || !dev->segment || !dev->free_segment || !dev->gemm)
 		return -1;
 	free_all_segments(dev);
 	for (i = 0; i < T3_MAX_SPACES; i++)
@@ -82,6 +83,7 @@ void t3_dev_free(struct t3_dev *dev)
 {
 	t3_record_forget(dev);
 	free(dev->tracker.entry);
+	free(dev->gemm);
 	free(dev->free_segment);
 	free(dev->segment);
 	free(dev->space);

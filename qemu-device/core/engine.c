@@ -78,17 +78,30 @@ static void signal_fence(struct t3_queue *q)
 /* ns from the start of a step to the next; published: HBM 1 TB/s, PCIe 32 GB/s. */
 static uint64_t cost(const struct t3_descriptor *d, uint32_t bytes)
 {
-	bool host = d->src_kind == T3_LOC_HOST || d->dst_kind == T3_LOC_HOST;
+	bool host = d->opcode != T3_DESC_GEMM &&
+		    (d->src_kind == T3_LOC_HOST || d->dst_kind == T3_LOC_HOST);
 	uint32_t rate = host ? T3_HOST_RATE : T3_MEMORY_RATE;
 
 	return bytes ? (bytes + rate - 1) / rate : 1;
 }
 
-static void begin_move(struct t3_queue *q)
+static void begin_work(struct t3_queue *q)
 {
-	q->phase = T3_PHASE_MOVE;
+	q->phase = q->desc.opcode == T3_DESC_GEMM ? T3_PHASE_GEMM : T3_PHASE_MOVE;
 	q->row = 0;
 	q->col = 0;
+}
+
+/* May it be begun? */
+static uint32_t check(struct t3_queue *q, uint64_t *detail)
+{
+	uint32_t status = t3_descriptor_check(q->dev, &q->desc, detail);
+
+	if (status == T3_DESC_OK && q->desc.dst_kind == T3_LOC_SPACE)
+		status = t3_move_space(q, detail);
+	if (status == T3_DESC_OK && q->desc.opcode == T3_DESC_GEMM)
+		status = t3_gemm_begin(q, detail);
+	return status;
 }
 
 static void begin(struct t3_queue *q)
@@ -100,16 +113,14 @@ static void begin(struct t3_queue *q)
 		t3_ring_complete(q, T3_DESC_HOST_DMA, t3_ring_address(q));
 		return;
 	}
-	status = t3_descriptor_check(q->dev, &q->desc, &detail);
-	if (status == T3_DESC_OK && q->desc.dst_kind == T3_LOC_SPACE)
-		status = t3_move_space(q, &detail);
+	status = check(q, &detail);
 	if (status == T3_DESC_OK && q->desc.opcode == T3_DESC_WAIT &&
 	    q->dev->fence[q->desc.dst] < q->desc.src) {
 		q->phase = T3_PHASE_WAIT;
 		return;
 	}
 	if (status == T3_DESC_OK && q->desc.rows) {
-		begin_move(q);
+		begin_work(q);
 		return;
 	}
 	if (status == T3_DESC_OK && q->desc.opcode == T3_DESC_SIGNAL)
@@ -141,9 +152,23 @@ static uint32_t move(struct t3_queue *q)
 	return bytes;
 }
 
+static uint32_t multiply(struct t3_queue *q)
+{
+	uint64_t detail = 0;
+	uint32_t bytes = 0;
+	bool done = false;
+	uint32_t status = t3_gemm_step(q, &bytes, &done, &detail);
+
+	if (status != T3_DESC_OK || done)
+		t3_ring_complete(q, status, detail);
+	return bytes;
+}
+
 /* One step of a queue. Returns the bytes that it moved. */
 static uint32_t step(struct t3_queue *q)
 {
+	if (q->phase == T3_PHASE_GEMM)
+		return multiply(q);
 	if (q->phase == T3_PHASE_MOVE)
 		return move(q);
 	if (q->phase == T3_PHASE_REACHED)

@@ -133,20 +133,40 @@ static bool take_credit(struct t3_queue *q, const struct t3_segment *segment)
 	return true;
 }
 
+/* A product's bits mean nothing as another type; copies have none. */
+static bool fits_segment(const struct t3_descriptor *d, const struct t3_segment *segment)
+{
+	return d->opcode != T3_DESC_GEMM || d->dtype == segment->dtype;
+}
+
+uint32_t t3_move_place(struct t3_queue *q, uint64_t offset, uint32_t bytes, struct t3_store *store,
+		       uint64_t *detail)
+{
+	uint32_t status = t3_move_space(q, detail);
+
+	if (status != T3_DESC_OK)
+		return status;
+	*detail = t3_store_place(&q->dev->space[q->desc.space], offset, bytes, store);
+	if (*detail != T3_FAULT_NONE)
+		return T3_DESC_FAULT;
+	if (!fits_segment(&q->desc, store->segment)) {
+		*detail = store->segment->index;
+		return T3_DESC_DTYPE;
+	}
+	if (store->segment->kind == T3_SEG_REMOTE && !take_credit(q, store->segment))
+		store->bytes = 0;
+	return T3_DESC_OK;
+}
+
 /* Sends or applies as the CPU's stores do, but waits for room on the link. */
 static uint32_t produce(struct t3_queue *q, uint8_t *data, uint32_t *bytes, uint64_t *detail)
 {
-	uint32_t status = t3_move_space(q, detail), limit = *bytes;
 	struct t3_store store;
+	uint32_t status = t3_move_place(q, dst_of(q), *bytes, &store, detail);
 
 	*bytes = 0;
-	if (status != T3_DESC_OK)
+	if (status != T3_DESC_OK || !store.bytes)
 		return status;
-	*detail = t3_store_place(&q->dev->space[q->desc.space], dst_of(q), limit, &store);
-	if (*detail != T3_FAULT_NONE)
-		return T3_DESC_FAULT;
-	if (store.segment->kind == T3_SEG_REMOTE && !take_credit(q, store.segment))
-		return T3_DESC_OK;
 	status = read_source(q, data, store.bytes, detail);
 	if (status != T3_DESC_OK)
 		return status;

@@ -165,6 +165,7 @@ const char *t3_name_opcode(uint32_t opcode)
 	static const char *const names[] = {
 		[T3_DESC_NOP] = "NOP",	     [T3_DESC_COPY] = "COPY", [T3_DESC_FILL] = "FILL",
 		[T3_DESC_UPDATE] = "UPDATE", [T3_DESC_WAIT] = "WAIT", [T3_DESC_SIGNAL] = "SIGNAL",
+		[T3_DESC_GEMM] = "GEMM",
 	};
 
 	return NAME(names, opcode);
@@ -182,6 +183,7 @@ const char *t3_name_descriptor_status(uint32_t status)
 		[T3_DESC_FAULT] = "FAULT",
 		[T3_DESC_ABORTED] = "ABORTED",
 		[T3_DESC_OVERRUN] = "OVERRUN",
+		[T3_DESC_DTYPE] = "DTYPE",
 	};
 
 	return NAME(names, status);

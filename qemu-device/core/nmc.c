@@ -95,6 +95,34 @@ static uint16_t bf16_narrow(float value)
 	return shift_round(f32_to_bits(value), 16);
 }
 
+void t3_nmc_widen(uint32_t dtype, const void *src, float *dst, uint32_t count)
+{
+	uint16_t half;
+	uint32_t i;
+
+	if (dtype == T3_DTYPE_F32) {
+		memcpy(dst, src, count * sizeof(*dst));
+		return;
+	}
+	for (i = 0; i < count; i++) {
+		memcpy(&half, (const uint8_t *)src + 2 * i, 2);
+		dst[i] = dtype == T3_DTYPE_F16 ? f16_widen(half) : bf16_widen(half);
+	}
+}
+
+void t3_nmc_narrow(uint32_t dtype, const float *src, void *dst, uint32_t count)
+{
+	uint32_t i, bits, size = t3_dtype_size(dtype);
+
+	for (i = 0; i < count; i++) {
+		if (dtype == T3_DTYPE_F32)
+			bits = src[i] != src[i] ? F32_NAN : f32_to_bits(src[i]);
+		else
+			bits = dtype == T3_DTYPE_F16 ? f16_narrow(src[i]) : bf16_narrow(src[i]);
+		memcpy((uint8_t *)dst + i * size, &bits, size);
+	}
+}
+
 /* -0 is below +0; a NaN operand gives NaN. */
 static float pick(float a, float b, bool want_less)
 {

@@ -17,7 +17,8 @@ static uint64_t read_id(struct t3_dev *dev, uint32_t index)
 {
 	static const uint32_t value[] = { T3_ID_VALUE, T3_VERSION_VALUE,
 					  T3_CAP_STAGING | T3_CAP_MINMAX | T3_CAP_QUEUES |
-						  T3_CAP_MULTI | T3_CAP_BLOCKS | T3_CAP_BYTES };
+						  T3_CAP_MULTI | T3_CAP_BLOCKS | T3_CAP_BYTES |
+						  T3_CAP_GEMM };
 
 	return value[index] | (index == 2 && dev->config.guest_inject ? T3_CAP_INJECT : 0);
 }

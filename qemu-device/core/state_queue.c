@@ -4,6 +4,20 @@
 
 /* ------------------------------------------------------------------ visitor */
 
+/* Its block's sums are 4 KiB at most; what is behind them is not looked at. */
+static void visit_gemm(struct t3_stream *s, struct t3_queue *q)
+{
+	struct t3_gemm_run *run = t3_gemm_of(q);
+
+	t3_stream_bytes(s, &run->args, sizeof(run->args));
+	t3_stream_u32(s, &run->chunk);
+	t3_stream_u32(s, &run->group);
+	t3_stream_u32(s, &run->tile);
+	t3_stream_u32(s, &run->block);
+	t3_stream_u32(s, &run->k);
+	t3_stream_bytes(s, &run->sum, sizeof(run->sum));
+}
+
 static void visit_work(struct t3_stream *s, struct t3_queue *q)
 {
 	uint32_t state = q->state;
@@ -12,15 +26,17 @@ static void visit_work(struct t3_stream *s, struct t3_queue *q)
 	if (s->loading &&
 	    t3_stream_rule(s, state != T3_QUEUE_FREE, "a queue that is stored is FREE"))
 		q->state = state;
-	t3_stream_below(s, &q->status, T3_DESC_OVERRUN + 1, "a queue's status is unknown");
+	t3_stream_below(s, &q->status, T3_DESC_DTYPE + 1, "a queue's status is unknown");
 	t3_stream_u32(s, &q->head);
 	t3_stream_u32(s, &q->tail);
 	t3_stream_bool(s, &q->hung);
 	t3_stream_below(s, &q->blocked, T3_MAX_RANKS + 1, "a queue waits for no rank");
-	t3_stream_below(s, &q->phase, T3_PHASE_REACHED + 1, "a descriptor's phase is unknown");
+	t3_stream_below(s, &q->phase, T3_PHASE_GEMM + 1, "a descriptor's phase is unknown");
 	t3_stream_u32(s, &q->row);
 	t3_stream_u32(s, &q->col);
 	t3_stream_bytes(s, &q->desc, sizeof(q->desc));
+	if (q->phase == T3_PHASE_GEMM)
+		visit_gemm(s, q);
 }
 
 static void visit_queue(struct t3_stream *s, struct t3_queue *q)
@@ -65,24 +81,54 @@ void t3_visit_queues(struct t3_stream *s, struct t3_dev *dev)
 
 /* -------------------------------------------------------------------- rules */
 
+/* At a block that is there; sums are complete before any of them is stored. */
+static const char *check_gemm(const struct t3_queue *q)
+{
+	const struct t3_gemm_run *run = t3_gemm_of(q);
+	uint32_t size = t3_dtype_size(q->desc.dtype);
+	struct t3_gemm_rect block;
+	uint64_t detail;
+
+	if (t3_gemm_check(q->dev, &q->desc, &run->args, &detail) != T3_DESC_OK)
+		return "a GEMM with bad parameters is being executed";
+	if (!t3_gemm_block(&q->desc, run, &block) || run->k > run->args.depth)
+		return "a GEMM's progress is outside of it";
+	if (run->k < run->args.depth
+		    ? q->row || q->col || q->blocked
+		    : q->row >= block.rows || q->col >= block.cols * size || q->col % size)
+		return "a GEMM stores what it has not computed";
+	return NULL;
+}
+
+static const char *check_move(const struct t3_queue *q)
+{
+	const struct t3_descriptor *d = &q->desc;
+
+	if (q->row >= d->rows || q->col >= d->row_bytes ||
+	    (d->opcode == T3_DESC_UPDATE && q->col % t3_dtype_size(d->dtype)))
+		return "a descriptor's progress is outside of it";
+	return NULL;
+}
+
 static const char *check_descriptor(const struct t3_queue *q)
 {
 	const struct t3_descriptor *d = &q->desc;
 	bool waits = q->phase == T3_PHASE_WAIT || q->phase == T3_PHASE_REACHED;
+	bool gemm = q->phase == T3_PHASE_GEMM;
 	uint64_t detail;
 
 	if (q->phase == T3_PHASE_NONE)
 		return NULL;
 	if (t3_descriptor_check(q->dev, d, &detail) != T3_DESC_OK)
 		return "a bad descriptor is being executed";
-	if (waits != (d->opcode == T3_DESC_WAIT) || waits != !d->rows)
+	if (waits != (d->opcode == T3_DESC_WAIT) || waits != !d->rows ||
+	    gemm != (d->opcode == T3_DESC_GEMM))
 		return "a descriptor is executed as another one";
 	if (q->phase == T3_PHASE_WAIT && q->dev->fence[d->dst] >= d->src)
 		return "a queue waits for a fence that was reached";
-	if (!waits && (q->row >= d->rows || q->col >= d->row_bytes ||
-		       (d->opcode == T3_DESC_UPDATE && q->col % t3_dtype_size(d->dtype))))
-		return "a descriptor's progress is outside of it";
-	return NULL;
+	if (waits)
+		return NULL;
+	return gemm ? check_gemm(q) : check_move(q);
 }
 
 static const char *check_queue(const struct t3_queue *q)
@@ -97,7 +143,8 @@ static const char *check_queue(const struct t3_queue *q)
 	if (!q->blocked)
 		return check_descriptor(q);
 	link = dev->fabric ? dev->fabric->link[dev->rank][q->blocked - 1] : NULL;
-	if (!link || !link->engine_waits || q->phase != T3_PHASE_MOVE)
+	if (!link || !link->engine_waits ||
+	    (q->phase != T3_PHASE_MOVE && q->phase != T3_PHASE_GEMM))
 		return "a queue waits for a link that does not know it";
 	return check_descriptor(q);
 }

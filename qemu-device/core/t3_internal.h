@@ -259,6 +259,7 @@ enum t3_queue_phase {
 	T3_PHASE_MOVE,	   /* up to (row, col) */
 	T3_PHASE_WAIT,	   /* the fence has not been reached */
 	T3_PHASE_REACHED,  /* it has, whatever it is now */
+	T3_PHASE_GEMM,	   /* see struct t3_gemm_run */
 };
 
 struct t3_queue {
@@ -271,6 +272,26 @@ struct t3_queue {
 	uint32_t phase;
 	uint32_t row, col; /* of the next piece */
 	struct t3_descriptor desc;
+};
+
+#define T3_GEMM_SUMS	1024u  /* of a block, in one queue */
+#define T3_GEMM_COLUMNS 256u   /* of a block, at most */
+#define T3_GEMM_LANES	8u     /* a block's rows are padded to as many sums */
+#define T3_GEMM_WORK	65536u /* products of a step, at most */
+#define T3_GEMM_SLICE	512u   /* of K, of a step, at most */
+
+/*
+ * A queue's GEMM, while its phase is GEMM: the sums of the block it is at, over the
+ * first `k` of K. When that is all of it, the queue's row and col say how much is stored.
+ */
+struct t3_gemm_run {
+	struct t3_gemm args;
+	uint32_t chunk, group, tile, block; /* done, of each in the one around it */
+	uint32_t k;
+	union {
+		float f[T3_GEMM_SUMS];
+		uint32_t i[T3_GEMM_SUMS];
+	} sum;
 };
 
 /* -------------------------------------------------------------------- device */
@@ -310,6 +331,7 @@ struct t3_dev {
 	uint64_t dma_address;
 	/* queues */
 	struct t3_queue queue[T3_MAX_QUEUES];
+	struct t3_gemm_run *gemm; /* T3_MAX_QUEUES */
 	uint64_t fence[T3_MAX_FENCES];
 	uint32_t queue_vector;
 	uint32_t queue_pending[T3_MAX_QUEUES / 32], queue_enable[T3_MAX_QUEUES / 32];
@@ -532,6 +554,9 @@ uint32_t t3_dtype_size(uint32_t dtype); /* dtype < T3_DTYPE_COUNT */
 bool t3_nmc_allowed(uint32_t dtype, uint32_t op);
 void t3_nmc_apply(uint32_t dtype, uint32_t op, void *dst, const void *src, size_t bytes);
 void t3_nmc_identity(uint32_t dtype, uint32_t op, void *dst, size_t bytes);
+/* Exact; rounded to nearest even, a NaN canonical. F32, F16, BF16. */
+void t3_nmc_widen(uint32_t dtype, const void *src, float *dst, uint32_t count);
+void t3_nmc_narrow(uint32_t dtype, const float *src, void *dst, uint32_t count);
 
 /* doorbell.c, admin.c */
 void t3_doorbell_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
@@ -563,10 +588,44 @@ void t3_ring_complete(struct t3_queue *q, uint32_t status, uint64_t detail);
 /* descriptor.c. Returns t3_descriptor_status. */
 uint32_t t3_descriptor_check(const struct t3_dev *dev, const struct t3_descriptor *d,
 			     uint64_t *detail);
+/* Do all rows end at or below `limit`? The last byte may be byte 2^64 - 1. */
+bool t3_rows_fit(uint64_t start, uint64_t pitch, uint32_t rows, uint32_t bytes, uint64_t limit);
 
 /* move.c. Return t3_descriptor_status. */
 uint32_t t3_move_space(const struct t3_queue *q, uint64_t *detail);
+/* One store of the queue, from `offset` in its space. OK with 0 bytes: the queue sleeps. */
+uint32_t t3_move_place(struct t3_queue *q, uint64_t offset, uint32_t bytes, struct t3_store *store,
+		       uint64_t *detail);
 uint32_t t3_move_piece(struct t3_queue *q, uint32_t *bytes, uint64_t *detail);
+
+/* gemm_plan.c: what a GEMM's parameters mean */
+struct t3_gemm_rect {
+	uint32_t row, col, rows, cols; /* elements of the output */
+};
+/* The same as t3_descriptor_check(), of the parameters of a descriptor that it accepts. */
+uint32_t t3_gemm_check(const struct t3_dev *dev, const struct t3_descriptor *d,
+		       const struct t3_gemm *g, uint64_t *detail);
+/* Sums from one row of a block to the next. */
+uint32_t t3_gemm_stride(const struct t3_gemm_rect *block);
+/* The block that the run is at. False: there is none such. */
+bool t3_gemm_block(const struct t3_descriptor *d, const struct t3_gemm_run *run,
+		   struct t3_gemm_rect *block);
+/* On to the next; false: that was the last. */
+bool t3_gemm_next(const struct t3_descriptor *d, struct t3_gemm_run *run);
+
+/* gemm_math.c: sum += A slice * B slice */
+struct t3_gemm_slice {
+	uint32_t dtype, rows, cols, depth, stride; /* of the block, and of K */
+	const uint8_t *a, *b;
+	uint64_t a_pitch, b_pitch;
+};
+void t3_gemm_multiply(const struct t3_gemm_slice *slice, struct t3_gemm_run *run);
+
+/* gemm.c. Return t3_descriptor_status. */
+struct t3_gemm_run *t3_gemm_of(const struct t3_queue *q);
+uint32_t t3_gemm_begin(struct t3_queue *q, uint64_t *detail);
+/* `bytes`: of memory that it took; 0 with status OK: the queue sleeps. */
+uint32_t t3_gemm_step(struct t3_queue *q, uint32_t *bytes, bool *done, uint64_t *detail);
 
 /* engine.c */
 void t3_engine_fire(struct t3_event *event);

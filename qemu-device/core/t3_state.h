@@ -30,6 +30,7 @@ T3_STATE_SIZE(t3_response, 24);
 T3_STATE_SIZE(t3_link, 74096);
 T3_STATE_SIZE(t3_fabric, 17504);
 T3_STATE_SIZE(t3_queue, 136);
+T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
 T3_STATE_SIZE(t3_segment, 296);
 T3_STATE_SIZE(t3_route, 128);
@@ -37,7 +38,7 @@ T3_STATE_SIZE(t3_import, 120);
 T3_STATE_SIZE(t3_space, 9064);
 T3_STATE_SIZE(t3_entry, 24);
 T3_STATE_SIZE(t3_tracker, 24);
-T3_STATE_SIZE(t3_dev, 20208);
+T3_STATE_SIZE(t3_dev, 20216);
 #endif
 
 /* Far enough from the end of the clock for all that is ever added to it. */

@@ -84,17 +84,53 @@ static void set_operands(struct run *run, struct t3_descriptor *desc)
 	}
 }
 
+/*
+ * An output of up to 8 rows of up to 64 elements; half of them in a space, whose type is
+ * f32. Its parameters lie behind the rings, where anything may be written over them.
+ */
+static void set_gemm(struct run *run, struct t3_descriptor *desc)
+{
+	uint32_t how = stream_u8(run->in), cols = 1 + stream_u8(run->in) % 64;
+	struct t3_gemm g = { .depth = 1 + stream_u8(run->in) % 32, .raster_rows = 1 + (how & 3) };
+	uint32_t place = QUEUES * 0x1000u + run->queue * (uint32_t)sizeof(g);
+	uint32_t size = how & 4 ? 2 : 4;
+
+	desc->dtype = how & 4 ? T3_DTYPE_F16 : how & 8 ? T3_DTYPE_I32 : T3_DTYPE_F32;
+	desc->src_kind = T3_LOC_HOST;
+	desc->rows = 1 + (how >> 4 & 7);
+	desc->row_bytes = cols * size;
+	desc->dst_pitch = desc->rows > 1 ? desc->row_bytes : 0;
+	desc->dst_kind = how & 0x80 ? T3_LOC_SPACE : T3_LOC_MEMORY;
+	desc->dst = address(run, desc->dst_kind);
+	if (desc->dst_kind == T3_LOC_SPACE)
+		desc->generation = run->d->dev->generation[0];
+	g.a = address(run, T3_LOC_MEMORY);
+	g.b = address(run, T3_LOC_MEMORY);
+	g.a_pitch = desc->rows > 1 ? g.depth * size : 0;
+	g.b_pitch = g.depth > 1 ? desc->row_bytes : 0;
+	g.chunk_rows = desc->rows > 4 ? desc->rows / 2 : desc->rows;
+	g.group_rows = g.tile_rows = 1;
+	g.group_columns = (uint16_t)cols;
+	g.tile_columns = (uint16_t)(cols > 5 ? cols / 3 : cols);
+	if (how & 1)
+		stream_patch(run->in, &g, sizeof(g));
+	memcpy(run->d->data + place, &g, sizeof(g));
+	desc->src = HOST_DATA + place;
+}
+
 /* Into the ring where the next one goes; with the doorbell or without. */
 static void put(struct run *run)
 {
 	struct t3_queue *q = &run->d->dev->queue[run->queue];
 	uint32_t what = stream_u8(run->in), entries = q->entries ? q->entries : QUEUE_ENTRIES;
-	struct t3_descriptor desc = { .opcode = (what & 7) % 6, .flags = what >> 3 & 1 };
+	struct t3_descriptor desc = { .opcode = (what & 7) % 7, .flags = what >> 3 & 1 };
 	uint64_t at = q->ring - HOST_DATA + q->tail % entries * sizeof(desc);
 
 	if (desc.opcode == T3_DESC_WAIT || desc.opcode == T3_DESC_SIGNAL) {
 		desc.dst = stream_u8(run->in) % 4;
 		desc.src = stream_u8(run->in) % 4;
+	} else if (desc.opcode == T3_DESC_GEMM) {
+		set_gemm(run, &desc);
 	} else if (desc.opcode != T3_DESC_NOP) {
 		set_operands(run, &desc);
 	}

@@ -320,6 +320,17 @@ static void descriptors(void)
 			descriptor(0, opcode, kinds);
 		save_numbered("fuzz_descriptor", "opcode", opcode);
 	}
+	for (kinds = 0; kinds < 256; kinds += 20) { /* GEMMs of each type to each place */
+		if (!kinds)
+			PUT(SHAPE_USUAL, OP_DESC_CREATE, 0, 0, OP_DESC_BUILD, 0x80);
+		PUT(OP_DESC_PUT, T3_DESC_GEMM | 8, (uint8_t)kinds, 15, 20);
+		put(kinds & 0x80 ? 0 : 0x3000, 2);
+		put(0x2000, 2);
+		put(0x2100, 2);
+		if (kinds % 60 == 0)
+			PUT(OP_DESC_COMMAND, 1, 0);
+	}
+	save("fuzz_descriptor", "gemm");
 	PUT(SHAPE_TRACKER_4, OP_DESC_CREATE, 0, 0, OP_DESC_CREATE | 1 << 6, 3, 0, OP_DESC_EVENTS,
 	    0);
 	descriptor(0, T3_DESC_WAIT, 2);

@@ -4,18 +4,19 @@
  * state is refused in words and leaves a reset machine, or makes a sound one, which
  * stays so. T3_SEEDS: how many values for each word.
  */
+#include "gemm.h"
 #include "migrate.h"
-#include "queue.h"
 #include "ring.h"
 
 #define RANKS  2u
 #define VALUES 3u
 
-/* One waits for a fence, one is in the middle of a copy, one has failed. */
+/* One waits for a fence, one is in the middle of a copy, one of a GEMM, one has failed. */
 static void give_queues_work(struct host_dev *d)
 {
 	struct queue waits = queue_new(d, 1, 3), moves = queue_new(d, 2, 1);
-	struct queue failed = queue_new(d, 3, 3);
+	struct queue failed = queue_new(d, 3, 3), computes = queue_new(d, 4, 1);
+	struct gemm gemm = gemm_new(T3_DTYPE_F16, 9, 30, 8);
 	struct t3_descriptor wait = queue_wait(5, 9), bad = queue_nop();
 	struct t3_descriptor copy = queue_copy(0x300000, 0x310000, 0x8000);
 
@@ -24,6 +25,9 @@ static void give_queues_work(struct host_dev *d)
 	queue_submit(&waits, &wait);
 	queue_submit(&moves, &copy);
 	queue_submit(&moves, &wait);
+	gemm.g.chunk_rows = 4;
+	gemm.g.group_rows = gemm.g.tile_rows = 1;
+	gemm_submit(&computes, &gemm);
 }
 
 static struct host *good_host(void)

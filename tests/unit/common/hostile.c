@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "gemm.h"
 #include "hostile.h"
 
 #define FREE_START 0x280000u /* memory that no good space uses */
@@ -318,31 +319,58 @@ static uint64_t build_queue(struct hostile *m, struct host_dev *d, uint32_t id)
 	return cmd.ring;
 }
 
+/* Up to 8 rows of up to 40 elements; its parameters are where others write, too. */
+static void draw_gemm(struct hostile *m, struct host_dev *d, struct t3_descriptor *x)
+{
+	uint32_t columns = 1 + hostile_below(m, 40), place = 0x4000 + 64 * hostile_below(m, 8);
+	struct gemm gemm = gemm_new(hostile_below(m, T3_DTYPE_U8), 1 + hostile_below(m, 8), columns,
+				    1 + hostile_below(m, 30));
+
+	gemm.g.a = address(m, 4);
+	gemm.g.b = address(m, 4);
+	gemm.g.group_rows = gemm.g.tile_rows = 1;
+	gemm.g.tile_columns = (uint16_t)(1 + number(m, columns));
+	gemm.d.src = HOST_DATA + place;
+	gemm.d.dst_kind = hostile_below(m, 2) ? T3_LOC_SPACE : T3_LOC_MEMORY;
+	gemm.d.dst = operand(m, gemm.d.dst_kind);
+	memcpy(d->data + place, &gemm.g, sizeof(gemm.g));
+	*x = gemm.d;
+}
+
+static void draw_move(struct hostile *m, struct t3_descriptor *x)
+{
+	bool update = x->opcode == T3_DESC_UPDATE, copy = x->opcode == T3_DESC_COPY;
+
+	x->src_kind = (uint8_t)(copy ? number(m, 2) : 0);
+	x->dst_kind = (uint8_t)(update ? 0 : number(m, 3));
+	x->op = (uint8_t)(update ? number(m, 4) : 0);
+	x->dtype = (uint8_t)(update ? number(m, 4) : 0);
+	x->rows = number(m, 9);
+	x->row_bytes = 4 * number(m, 2000);
+	x->src = operand(m, x->src_kind);
+	x->dst = operand(m, x->dst_kind);
+	x->src_pitch = x->rows > 1 && x->opcode != T3_DESC_FILL ? x->row_bytes + number(m, 99) : 0;
+	x->dst_pitch = x->rows > 1 ? x->row_bytes + number(m, 99) : 0;
+}
+
 static struct t3_descriptor draw_descriptor(struct hostile *m, struct host_dev *d)
 {
-	struct t3_descriptor x = { .opcode = (uint8_t)number(m, 6), .cookie = m->random };
-	bool update = x.opcode == T3_DESC_UPDATE, copy = x.opcode == T3_DESC_COPY;
+	struct t3_descriptor x = { .opcode = (uint8_t)number(m, 7) };
 
-	if (x.opcode >= T3_DESC_WAIT || x.opcode == T3_DESC_NOP) {
+	if (x.opcode == T3_DESC_GEMM) {
+		draw_gemm(m, d, &x);
+	} else if (x.opcode >= T3_DESC_WAIT || x.opcode == T3_DESC_NOP) {
 		x.src = x.opcode ? hostile_below(m, 20) : rarely(m);
 		x.dst = x.opcode ? number(m, 3) : 0;
-		return x;
+	} else {
+		draw_move(m, &x);
 	}
-	x.flags = (uint8_t)number(m, 2);
-	x.src_kind = (uint8_t)(copy ? number(m, 2) : 0);
-	x.dst_kind = (uint8_t)(update ? 0 : number(m, 3));
-	x.op = (uint8_t)(update ? number(m, 4) : 0);
-	x.dtype = (uint8_t)(update ? number(m, 4) : 0);
-	x.rows = number(m, 9);
-	x.row_bytes = 4 * number(m, 2000);
-	x.src = operand(m, x.src_kind);
-	x.dst = operand(m, x.dst_kind);
-	x.src_pitch = x.rows > 1 && x.opcode != T3_DESC_FILL ? x.row_bytes + number(m, 99) : 0;
-	x.dst_pitch = x.rows > 1 ? x.row_bytes + number(m, 99) : 0;
 	if (x.dst_kind == T3_LOC_SPACE) {
 		x.space = space_of(m);
 		x.generation = x.space < T3_MAX_SPACES ? host_query(d, x.space).generation : 1;
 	}
+	x.cookie = m->random;
+	x.flags = x.opcode == T3_DESC_NOP ? 0 : (uint8_t)number(m, 2);
 	return x;
 }
 

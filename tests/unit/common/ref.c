@@ -172,6 +172,46 @@ uint32_t ref_identity(uint32_t dtype, uint32_t op)
 	return infinity(f) | (op == T3_OP_MAX ? sign_bit(f) : 0);
 }
 
+/* The same value in another format: exact, or rounded once. */
+static uint32_t convert(const struct format *to, const struct format *from, uint32_t bits)
+{
+	uint32_t sign = negative(from, bits) ? sign_bit(to) : 0, size = magnitude(from, bits);
+
+	if (size > infinity(from))
+		return to->nan;
+	if (size == infinity(from))
+		return sign | infinity(to);
+	if (!size)
+		return sign;
+	return sign | encode(to, (uint64_t)mantissa(from, bits), exponent(from, bits));
+}
+
+uint32_t ref_widen(uint32_t dtype, uint32_t bits)
+{
+	return convert(&formats[T3_DTYPE_F32], &formats[dtype], bits);
+}
+
+uint32_t ref_narrow(uint32_t dtype, uint32_t bits)
+{
+	return convert(&formats[dtype], &formats[T3_DTYPE_F32], bits);
+}
+
+/* Of f32. Far below the smallest subnormal there is nothing to be rounded. */
+uint32_t ref_multiply(uint32_t a, uint32_t b)
+{
+	const struct format *f = &formats[T3_DTYPE_F32];
+	uint32_t sign = (a ^ b) & sign_bit(f), x = magnitude(f, a), y = magnitude(f, b);
+
+	if (x > infinity(f) || y > infinity(f))
+		return f->nan;
+	if (x == infinity(f) || y == infinity(f))
+		return x && y ? sign | infinity(f) : f->nan;
+	if (!x || !y || exponent(f, a) + exponent(f, b) < -210)
+		return sign;
+	return sign | encode(f, (uint64_t)(mantissa(f, a) * mantissa(f, b)),
+			     exponent(f, a) + exponent(f, b));
+}
+
 uint32_t ref_small(uint32_t dtype, int value)
 {
 	const struct format *f = &formats[dtype];

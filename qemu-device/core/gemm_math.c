@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The products of a GEMM. Each element's are added one after the other, k ascending, each
+ * product and each sum rounded to f32: how K is cut, and which elements are summed
+ * together, does not show. SPEC.md section 11.7.
+ */
+#include "t3_internal.h"
+
+/* Vectors that any compiler makes of this, unaligned. */
+typedef float lanes __attribute__((vector_size(16), aligned(4), may_alias));
+
+/* sum[] += a * b[]; stride is a multiple of T3_GEMM_LANES, two vectors. */
+static void add_row(float *sum, float a, const float *b, uint32_t stride)
+{
+	const lanes value = { a, a, a, a };
+	uint32_t j;
+
+	for (j = 0; j < stride; j += T3_GEMM_LANES) {
+		*(lanes *)(sum + j) += value * *(const lanes *)(b + j);
+		*(lanes *)(sum + j + 4) += value * *(const lanes *)(b + j + 4);
+	}
+}
+
+static void multiply_float(const struct t3_gemm_slice *s, float *sum)
+{
+	uint32_t size = t3_dtype_size(s->dtype), k, i;
+	float b[T3_GEMM_COLUMNS] = { 0 }, a;
+
+	for (k = 0; k < s->depth; k++) {
+		t3_nmc_widen(s->dtype, s->b + k * s->b_pitch, b, s->cols);
+		for (i = 0; i < s->rows; i++) {
+			t3_nmc_widen(s->dtype, s->a + i * s->a_pitch + k * size, &a, 1);
+			add_row(sum + i * s->stride, a, b, s->stride);
+		}
+	}
+}
+
+/* Modulo 2^32. */
+static void multiply_i32(const struct t3_gemm_slice *s, uint32_t *sum)
+{
+	uint32_t b[T3_GEMM_COLUMNS], a, k, i, j;
+
+	for (k = 0; k < s->depth; k++) {
+		memcpy(b, s->b + k * s->b_pitch, s->cols * sizeof(*b));
+		for (i = 0; i < s->rows; i++) {
+			memcpy(&a, s->a + i * s->a_pitch + k * sizeof(a), sizeof(a));
+			for (j = 0; j < s->cols; j++)
+				sum[i * s->stride + j] += a * b[j];
+		}
+	}
+}
+
+void t3_gemm_multiply(const struct t3_gemm_slice *slice, struct t3_gemm_run *run)
+{
+	if (slice->dtype == T3_DTYPE_I32)
+		multiply_i32(slice, run->sum.i);
+	else
+		multiply_float(slice, run->sum.f);
+}
