@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "failnth.h"
+#include "memory.h"
 #include "rows.h"
 
 #define ARG_MAX	   128u
@@ -393,6 +394,63 @@ static int run_queue(void)
 	return ret;
 }
 
+/* Memory of one device, and of the machine, for the queues of another device. */
+struct share {
+	int owner, user, dmabuf;
+};
+
+/* With -EFAULT the DRM core has opened a descriptor and could not say which. */
+static int share_export(struct share *s, uint32_t handle)
+{
+	int next = dup(s->owner);
+
+	close_if(next);
+	s->dmabuf = prime_export(s->owner, handle, DRM_CLOEXEC | DRM_RDWR);
+	if (s->dmabuf == -EFAULT)
+		close_if(next);
+	return s->dmabuf < 0 ? s->dmabuf : 0;
+}
+
+static int share_one(struct share *s, uint32_t handle)
+{
+	uint32_t import;
+
+	TRY(share_export(s, handle));
+	TRY(prime_import(s->user, s->dmabuf, &import));
+	TRY(bo_close(s->user, import));
+	TRY(bo_close(s->owner, handle));
+	close(s->dmabuf);
+	s->dmabuf = -1;
+	return 0;
+}
+
+static int share_steps(struct share *s)
+{
+	uint32_t handle;
+
+	s->owner = open(guest_node(0), O_RDWR | O_CLOEXEC);
+	if (s->owner < 0)
+		return -errno;
+	s->user = open(guest_node(1), O_RDWR | O_CLOEXEC);
+	if (s->user < 0)
+		return -errno;
+	TRY(bo_create(s->owner, PAGE, &handle));
+	TRY(share_one(s, handle));
+	TRY(bo_create_host(s->owner, 4 * PAGE, &handle));
+	return share_one(s, handle);
+}
+
+static int run_share(void)
+{
+	struct share s = { -1, -1, -1 };
+	int ret = share_steps(&s);
+
+	close_if(s.dmabuf);
+	close_if(s.user);
+	close_if(s.owner);
+	return ret;
+}
+
 static void try_sequence(const char *name, int (*run)(void))
 {
 	struct snapshot before = snapshot();
@@ -438,13 +496,18 @@ static void test_queue(void **state)
 	try_sequence("queue", run_queue);
 }
 
+static void test_share(void **state)
+{
+	(void)state;
+	need_fail_nth();
+	try_sequence("share", run_share);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SLOW_TEST(test_rows),
-		SLOW_TEST(test_space),
-		SLOW_TEST(test_grant),
-		SLOW_TEST(test_queue),
+		SLOW_TEST(test_rows),  SLOW_TEST(test_space), SLOW_TEST(test_grant),
+		SLOW_TEST(test_queue), SLOW_TEST(test_share),
 	};
 
 	return cmocka_run_group_tests_name("fail_nth", tests, NULL, NULL);
