@@ -4,6 +4,9 @@
 
 usage: mutants.py [NAME...]     (default: all; --list names them)
 
+Those of the suite debug:PROGRAM are for one guest program under the debug kernel, which
+is built first if it has to be.
+
 Each mutant is one edit in a copy of the tree; the working tree is not touched.
 The unedited copy must pass first. Ends in one line "N passed, N failed": passed
 is a mutant that a test caught, by a failing test and not by a failing build.
@@ -23,6 +26,8 @@ BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 CACHE = pathlib.Path(os.environ.get("T3_CACHE", ROOT / ".cache"))
 COPY = BUILD / "mutants"
 SECONDS = 900
+KERNEL_SECONDS = 3600
+DEBUG = {"T3_BUILD": str(COPY / ".build/debug"), "T3_KERNEL": "kernel-debug"}
 
 Mutant = collections.namedtuple("Mutant", "name suite file old new")
 
@@ -133,17 +138,34 @@ MUTANTS = [
            "	args->space = handle;\n	space = t3_space_create(file, bo, args->max_tiles);\n"),
     Mutant("driver-bind-once", "guest", "driver/t3_route.c",
            "	if (grant->bound)\n		return -EBUSY;\n", ""),
+    Mutant("driver-leak", "debug:test_bounce", "driver/t3_bo_host.c",
+           "err_table:\n	sg_free_table(sgt);\n", "err_table:\n"),
+    Mutant("driver-fault-ungated", "debug:test_removal", "driver/t3_map.c",
+           "	if (t3_access_enter(tdev))\n		return ret;\n"
+           "	/* Below the lock: what was inserted before dead is zapped after it. */\n"
+           "	mutex_lock(&map->lock);\n	if (!map->dead)\n"
+           "		ret = t3_map_insert(vmf, obj, PHYS_PFN(map->address));\n"
+           "	mutex_unlock(&map->lock);\n	t3_access_exit(tdev);\n",
+           "	(void)tdev;\n	mutex_lock(&map->lock);\n	if (!map->dead)\n"
+           "		ret = t3_map_insert(vmf, obj, PHYS_PFN(map->address));\n"
+           "	mutex_unlock(&map->lock);\n"),
+    Mutant("driver-unlock", "debug:test_grant", "driver/t3_route.c",
+           "	ret = t3_release_locked(space, args->import);\n"
+           "	mutex_unlock(&t3_topology_lock);\n",
+           "	ret = t3_release_locked(space, args->import);\n"
+           "	if (!ret)\n		mutex_unlock(&t3_topology_lock);\n"),
 ]
 
 
-def run(command, log):
+def run(command, log, more=None, seconds=SECONDS):
     """Exit status of a command in the copy; -1 when it did not end in time."""
-    env = {**os.environ, "T3_CACHE": str(CACHE), "T3_BUILD": str(COPY / ".build")}
+    env = {**os.environ, "T3_CACHE": str(CACHE), "T3_BUILD": str(COPY / ".build"),
+           **(more or {})}
     env.pop("MAKEFLAGS", None)
     with open(log, "ab") as output:
         try:
             return subprocess.run(command, cwd=COPY, stdin=subprocess.DEVNULL, stdout=output,
-                                  stderr=subprocess.STDOUT, timeout=SECONDS, env=env).returncode
+                                  stderr=subprocess.STDOUT, timeout=seconds, env=env).returncode
         except subprocess.TimeoutExpired:
             return -1
 
@@ -162,10 +184,22 @@ def copy_tree():
             shutil.copy2(ROOT / name, target)
             target.touch()
     # The device in QEMU is not mutated: the guest suite borrows the real build.
-    (COPY / ".build").mkdir(exist_ok=True)
-    link = COPY / ".build/qemu"
-    link.unlink(missing_ok=True)
-    link.symlink_to((BUILD / "qemu").resolve())
+    for build in (COPY / ".build", pathlib.Path(DEBUG["T3_BUILD"])):
+        build.mkdir(exist_ok=True)
+        link = build / "qemu"
+        link.unlink(missing_ok=True)
+        link.symlink_to((BUILD / "qemu").resolve())
+
+
+def run_guest(suite, log):
+    """None: the module or a program could not be built."""
+    kind, _, program = suite.partition(":")
+    more = DEBUG if kind == "debug" else {}
+    if more and run(["make", "kernel"], log, more, KERNEL_SECONDS):
+        return None
+    if run(["make", "initramfs"], log, more):
+        return None
+    return run(["tools/build/check.py", f"guest:{program}" if program else "guest"], log, more)
 
 
 def verdict(suite, log):
@@ -176,10 +210,7 @@ def verdict(suite, log):
     elif suite == "fuzz":
         status = run(["make", "fuzz-build"], log) or run(["tools/build/check.py", "fuzz"], log)
     else:
-        status = run(["make", "initramfs"], log)
-        if status:
-            return "breaks"
-        status = run(["tools/build/check.py", "guest"], log)
+        status = run_guest(suite, log)
     counted = re.findall(r"^\d+ passed, (\d+) failed", log.read_text(errors="replace"), re.M)
     if not counted:
         return "breaks"

@@ -4,6 +4,8 @@
 
 usage: check.py [SUITE...]      (default: all; see SUITES at the end)
 
+A suite may be guest:PROGRAM: that one of the guest suite, in a VM of its own.
+
 Prints a line per program as it ends, then what failed or was skipped with the
 log that tells why, and last exactly one line: "N passed, N failed[, N skipped]".
 Exits 1 when a test failed or a suite had no tests at all, 2 for bad use.
@@ -191,6 +193,15 @@ def guest_suite():
     for number, (options, programs) in enumerate(boots.items()):
         results += guest_boot(f"guest-{number}", options, programs)
     return results
+
+
+def guest_program(name):
+    """The suite of one program, or None: there is no such program."""
+    prefix, _, program = name.partition(":")
+    if prefix != "guest" or not list((ROOT / "tests").glob(f"guest*/{program}.c")):
+        return None
+    options = guest_options().get(program, "--ranks 4")
+    return lambda: guest_boot(f"guest-{program}", options, [program])
 
 
 # What deals with DMA, interrupts and coming and going: each also with the IOMMU on.
@@ -672,7 +683,7 @@ SUITES = {
 def run_suite(name):
     """A suite that itself breaks, or that is empty, is a failure and not a pause."""
     try:
-        results = SUITES[name]()
+        results = (SUITES.get(name) or guest_program(name))()
     except Exception as error:  # whatever it is, the other suites still run
         return [Result(f"{name} ({type(error).__name__}: {error})", FAIL, LOGS)]
     return results or [Result(f"{name} (no tests)", FAIL, ROOT / "tests")]
@@ -680,7 +691,7 @@ def run_suite(name):
 
 def main():
     wanted = sys.argv[1:] or list(SUITES)
-    unknown = [name for name in wanted if name not in SUITES]
+    unknown = [name for name in wanted if name not in SUITES and not guest_program(name)]
     if unknown:
         print(f"check.py: no suite '{unknown[0]}'; there are: {' '.join(SUITES)}",
               file=sys.stderr)
