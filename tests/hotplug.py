@@ -60,12 +60,11 @@ await 2; job
 """
 
 # Bus errors that the port reports: of one access, and fatal ones, whose recovery resets
-# the link and with it the function.
+# the link and with it the function. The host acts when it has read that a job has passed.
 AER = """
 await_log() { until dmesg | grep -q "$1"; do sleep 0.1; done; }
-await_log "device recovery successful" && echo "first recovered"
+await_log "device recovery successful" && dmesg -c >/dev/null && echo "first recovered"
 job
-dmesg -c >/dev/null
 await_log "device recovery successful" && echo "second recovered"
 job
 """
