@@ -6,7 +6,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$T3_ROOT"
 
-CHECKERS="checkpatch kernel-doc sparse size modinfo abi clang-format spdx headers core-includes shellcheck python"
+CHECKERS="checkpatch kernel-doc sparse size modinfo abi clang-format spdx headers core-includes shellcheck python mutants"
 NOTHING=77
 
 # Ours: what git knows or would take, that still exists.
@@ -188,6 +188,11 @@ lint_python() {
 	mapfile -t files < <(our_files tools tests | xargs grep -lE '^#!.*python3' | sort)
 	[ ${#files[@]} -gt 0 ] || exit $NOTHING
 	PYTHONPYCACHEPREFIX=$T3_BUILD/pycache python3 -W error -m py_compile "${files[@]}"
+}
+
+# One whose text has changed would break nothing, and end `make mutants`.
+lint_mutants() {
+	PYTHONPYCACHEPREFIX=$T3_BUILD/pycache tests/mutants.py --check
 }
 
 main() {
