@@ -65,6 +65,13 @@ static inline struct t3_bo *to_t3_bo(struct drm_gem_object *obj)
 	return container_of(obj, struct t3_bo, base);
 }
 
+static inline struct t3_bo *t3_bo_get(struct t3_bo *bo)
+{
+	if (bo)
+		drm_gem_object_get(&bo->base);
+	return bo;
+}
+
 static inline void t3_bo_put(struct t3_bo *bo)
 {
 	if (bo)

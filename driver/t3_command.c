@@ -195,8 +195,11 @@ int t3_command_parse(struct drm_file *file, struct t3_command *command, u32 max_
 	return command->pieces > max_pieces ? -EFBIG : 0;
 }
 
-/* Fill as many steps as it has pieces. The first takes the buffers. */
-void t3_command_build(struct t3_command *command, struct t3_step *steps)
+/*
+ * Fill as many steps as it has pieces. The first holds the buffers, too: what the command
+ * holds of them is put when no lock of theirs is held any more.
+ */
+void t3_command_build(const struct t3_command *command, struct t3_step *steps)
 {
 	struct t3_piece piece = {};
 	u32 i = 0;
@@ -205,10 +208,8 @@ void t3_command_build(struct t3_command *command, struct t3_step *steps)
 		t3_piece_find(command, &piece);
 		t3_piece_describe(command, &piece, &steps[i++].descriptor);
 	} while (t3_piece_next(command, &piece));
-	steps[0].src = command->src.bo;
-	steps[0].dst = command->dst.bo;
-	command->src.bo = NULL;
-	command->dst.bo = NULL;
+	steps[0].src = t3_bo_get(command->src.bo);
+	steps[0].dst = t3_bo_get(command->dst.bo);
 }
 
 void t3_command_put(struct t3_command *command)

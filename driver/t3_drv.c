@@ -217,8 +217,9 @@ static int t3_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 /*
  * Files may stay open. First peers are told, the device stops, all event areas say
  * DEAD, so that who spins there leaves before the aperture is zapped, and jobs fail;
- * then no ioctl touches registers any more; then what spaces and queues hold of the
- * device is given back.
+ * then faults and looks at counters that had begun are over, and what they have mapped
+ * goes; then no ioctl touches registers any more; then what spaces and queues hold of
+ * the device is given back.
  */
 static void t3_remove(struct pci_dev *pdev)
 {
@@ -227,6 +228,7 @@ static void t3_remove(struct pci_dev *pdev)
 	t3_gate_abandon(tdev);
 	t3_space_disable_all(tdev);
 	t3_hw_kill(tdev);
+	t3_gate_zap(tdev);
 	drm_dev_unplug(&tdev->drm);
 	t3_stop_works(tdev);
 	t3_space_orphan_all(tdev);

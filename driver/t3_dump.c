@@ -246,21 +246,30 @@ void t3_dump_take(struct t3_device *tdev, const char *reason)
 	schedule_work(&dump->work);
 }
 
+#define T3_DUMP_TRUNCATED "truncated\n"
+
+/* Whole lines, and the last may say that there would be more. Returns the length. */
+static size_t t3_dump_copy(struct seq_buf *text, char *copy)
+{
+	size_t length = seq_buf_used(text);
+
+	memcpy(copy, text->buffer, length);
+	if (!seq_buf_has_overflowed(text))
+		return length;
+	while (length && copy[length - 1] != '\n')
+		length--;
+	memcpy(copy + length, T3_DUMP_TRUNCATED, strlen(T3_DUMP_TRUNCATED));
+	return length + strlen(T3_DUMP_TRUNCATED);
+}
+
 /* The core frees it by vfree(). */
 static void t3_dump_hand_over(struct t3_dump *dump)
 {
-	static const char truncated[] = "\ntruncated\n";
-	size_t length = seq_buf_used(&dump->text);
-	char *copy = vmalloc(length + sizeof(truncated));
+	char *copy = vmalloc(seq_buf_used(&dump->text) + sizeof(T3_DUMP_TRUNCATED));
 
-	if (!copy)
-		return;
-	memcpy(copy, dump->buffer, length);
-	if (seq_buf_has_overflowed(&dump->text)) {
-		memcpy(copy + length, truncated, sizeof(truncated) - 1);
-		length += sizeof(truncated) - 1;
-	}
-	dev_coredumpv(dump->tdev->drm.dev, copy, length, GFP_KERNEL);
+	if (copy)
+		dev_coredumpv(dump->tdev->drm.dev, copy, t3_dump_copy(&dump->text, copy),
+			      GFP_KERNEL);
 }
 
 static void t3_dump_work(struct work_struct *work)
@@ -291,3 +300,7 @@ void t3_dump_stop(struct t3_device *tdev)
 {
 	cancel_work_sync(&tdev->dump->work);
 }
+
+#ifdef T3_KUNIT
+#include "tests/t3_dump_test.c"
+#endif

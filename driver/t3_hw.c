@@ -195,14 +195,28 @@ void t3_hw_restart(struct t3_device *tdev, const char *reason, const struct t3_j
 	t3_queues_resume(tdev);
 }
 
-/* Nobody answers any more: as after remove(), but that the driver is still bound. */
-void t3_hw_gone(struct t3_device *tdev)
+/*
+ * For good. One that is there runs no commands afterwards and does no DMA: what it knows
+ * of the machine's memory may be freed as soon as its users are told.
+ */
+static void t3_hw_silence(struct t3_device *tdev)
 {
 	lockdep_assert_held(&tdev->admin_lock);
-	drm_err(&tdev->drm, "the device does not answer any more\n");
 	t3_gate_wall_up(tdev);
+	t3_write(tdev, T3_REG_CONTROL, T3_CONTROL_RESET);
+	pci_clear_master(to_pci_dev(tdev->drm.dev));
 	t3_slots_lose(tdev);
 	t3_queues_lose(tdev);
+}
+
+/*
+ * Nobody answers any more: as after remove(), but that the driver is still bound. It may
+ * have been deaf for a moment only, so it is stopped as well.
+ */
+void t3_hw_gone(struct t3_device *tdev)
+{
+	drm_err(&tdev->drm, "the device does not answer any more\n");
+	t3_hw_silence(tdev);
 	t3_watch_now(tdev); /* takes the mappings away */
 }
 
@@ -223,14 +237,10 @@ int t3_reset_request(struct t3_device *tdev, const char *reason)
 	return 0;
 }
 
-/* Stop the device for good. Afterwards it neither runs commands nor does DMA. */
+/* The device is not wanted any more. */
 void t3_hw_kill(struct t3_device *tdev)
 {
 	mutex_lock(&tdev->admin_lock);
-	t3_gate_wall_up(tdev);
-	t3_write(tdev, T3_REG_CONTROL, T3_CONTROL_RESET);
-	pci_clear_master(to_pci_dev(tdev->drm.dev));
-	t3_slots_lose(tdev);
-	t3_queues_lose(tdev);
+	t3_hw_silence(tdev);
 	mutex_unlock(&tdev->admin_lock);
 }

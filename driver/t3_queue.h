@@ -158,7 +158,7 @@ void t3_job_finish(struct t3_job *job, int error);
 
 /* t3_command.c */
 int t3_command_parse(struct drm_file *file, struct t3_command *command, u32 max_pieces);
-void t3_command_build(struct t3_command *command, struct t3_step *steps);
+void t3_command_build(const struct t3_command *command, struct t3_step *steps);
 void t3_command_put(struct t3_command *command);
 
 /* t3_submit.c */

@@ -158,19 +158,62 @@ void t3_ring_check_state(struct t3_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
-/* What the first job's fence gets; 0: nothing was wrong with it. */
-static int t3_ring_verdict(int status, bool late)
-{
-	if (status > T3_DESC_OK && status != T3_DESC_ABORTED)
-		return -EIO;
-	if (late)
-		return -ETIME;
-	return status == T3_DESC_ABORTED ? -ECANCELED : 0;
-}
-
+/* Given to the ring and not finished: the scheduler's timer may run out before the first. */
 static bool t3_job_pending(const struct t3_job *job)
 {
-	return !dma_fence_is_signaled(&job->fence->base);
+	lockdep_assert_held(&job->queue->lock);
+	return !list_empty(&job->node);
+}
+
+/* It is the device that has it, not a ring that stands still. */
+static bool t3_job_overdue(const struct t3_job *job)
+{
+	return t3_job_pending(job) && job->emitted > job->done;
+}
+
+static u64 t3_extent(u64 start, u64 pitch, const struct t3_descriptor *descriptor)
+{
+	return start + (descriptor->rows - 1) * pitch + descriptor->row_bytes;
+}
+
+/*
+ * Doing it twice is as good as once: nothing of what it reads is what it writes. Two
+ * addresses of the bus may be one page of the host's.
+ */
+static bool t3_step_repeatable(const struct t3_descriptor *step)
+{
+	if (step->opcode == T3_DESC_FILL)
+		return true;
+	if (step->opcode == T3_DESC_UPDATE && step->op == T3_OP_ADD)
+		return false;
+	if (step->src_kind != step->dst_kind)
+		return true;
+	if (step->src_kind == T3_LOC_HOST)
+		return false;
+	return t3_extent(step->src, step->src_pitch, step) <= step->dst ||
+	       t3_extent(step->dst, step->dst_pitch, step) <= step->src;
+}
+
+/*
+ * What the first job gets; 0: it goes on with the step at head. That one may be done in
+ * part after a reset of the function, and is when the abort says that it met it.
+ */
+static int t3_ring_verdict(struct t3_queue *queue, int status, const struct t3_job *late,
+			   bool begun)
+{
+	struct t3_job *job;
+
+	lockdep_assert_held(&queue->lock);
+	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
+	if (!job || job->emitted == job->done)
+		return 0;
+	if (status > T3_DESC_OK && status != T3_DESC_ABORTED)
+		return -EIO;
+	if (job == late)
+		return -ETIME;
+	if (!begun || t3_step_repeatable(&job->steps[job->done].descriptor))
+		return 0;
+	return -ECANCELED;
 }
 
 /*
@@ -208,50 +251,11 @@ static void t3_ring_restart(struct t3_queue *queue, u32 tail, int failed,
 	status = t3_ring_reap(queue);
 	if (status == -EAGAIN)
 		status = failed;
-	error = t3_ring_verdict(status, late && t3_job_pending(late));
+	error = t3_ring_verdict(queue, status, late, status == T3_DESC_ABORTED);
 	drm_dbg(&queue->tdev->drm, "queue %u: status %d, error %d\n", queue->hw_id, status, error);
 	trace_t3_queue_recover(queue, status, error);
 	atomic_inc(&queue->tdev->queue_recoveries);
 	t3_ring_refill(queue, tail, error);
-}
-
-static u64 t3_extent(u64 start, u64 pitch, const struct t3_descriptor *descriptor)
-{
-	return start + (descriptor->rows - 1) * pitch + descriptor->row_bytes;
-}
-
-/*
- * Doing it twice is as good as once: nothing of what it reads is what it writes. Two
- * addresses of the bus may be one page of the host's.
- */
-static bool t3_step_repeatable(const struct t3_descriptor *step)
-{
-	if (step->opcode == T3_DESC_FILL)
-		return true;
-	if (step->opcode == T3_DESC_UPDATE && step->op == T3_OP_ADD)
-		return false;
-	if (step->src_kind != step->dst_kind)
-		return true;
-	if (step->src_kind == T3_LOC_HOST)
-		return false;
-	return t3_extent(step->src, step->src_pitch, step) <= step->dst ||
-	       t3_extent(step->dst, step->dst_pitch, step) <= step->src;
-}
-
-/* The function was reset under the first job: what it gets, 0 to be run again. */
-static int t3_ring_reset_verdict(struct t3_queue *queue, int status, const struct t3_job *late)
-{
-	struct t3_job *job;
-
-	lockdep_assert_held(&queue->lock);
-	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
-	if (!job || job->emitted == job->done)
-		return 0;
-	if (status > T3_DESC_OK)
-		return -EIO;
-	if (job == late)
-		return -ETIME;
-	return t3_step_repeatable(&job->steps[job->done].descriptor) ? 0 : -ECANCELED;
 }
 
 static int t3_ring_create(struct t3_queue *queue)
@@ -272,7 +276,7 @@ void t3_ring_rebuild(struct t3_queue *queue, const struct t3_job *late)
 	spin_lock_irqsave(&queue->lock, flags);
 	if (queue->created && !queue->lost) {
 		status = t3_ring_reap(queue);
-		error = t3_ring_reset_verdict(queue, status, late);
+		error = t3_ring_verdict(queue, status, late, true);
 		if (t3_ring_create(queue))
 			t3_ring_lose_locked(queue);
 		else
@@ -317,8 +321,7 @@ static bool t3_ring_break(struct t3_queue *queue, const struct t3_job *late)
 	bool needed;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	needed = !queue->lost && (queue->broken || (late && t3_job_pending(late) &&
-						    late->emitted > late->done));
+	needed = !queue->lost && (queue->broken || (late && t3_job_overdue(late)));
 	if (needed)
 		queue->broken = true;
 	spin_unlock_irqrestore(&queue->lock, flags);
@@ -390,35 +393,39 @@ void t3_ring_recover_work(struct work_struct *work)
 	t3_queue_put(queue);
 }
 
-/* Look before acting: the interrupt may have been lost, and long jobs are no hangs. */
-static bool t3_ring_progress(struct t3_queue *queue)
+/*
+ * Look before acting: the interrupt may have been lost, and long jobs are no hangs. Says
+ * whether the job is too late.
+ */
+static bool t3_ring_overdue(struct t3_queue *queue, const struct t3_job *job, bool *progress)
 {
 	unsigned long flags;
-	bool progress;
+	bool overdue;
 
 	spin_lock_irqsave(&queue->lock, flags);
 	if (!queue->lost && !queue->broken && t3_ring_advance(queue) > T3_DESC_OK)
 		queue->broken = true;
-	progress = !queue->broken && queue->head != queue->seen;
+	*progress = !queue->broken && queue->head != queue->seen;
 	queue->seen = queue->head;
+	overdue = !*progress && t3_job_overdue(job);
 	spin_unlock_irqrestore(&queue->lock, flags);
-	return progress;
+	return overdue;
 }
 
 /* The scheduler's timer. The job is the first that had not finished. */
 void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job)
 {
 	u32 outages = READ_ONCE(queue->tdev->outages);
+	bool progress;
 
-	if (t3_ring_progress(queue))
-		return;
-	if (t3_job_pending(job)) {
+	if (t3_ring_overdue(queue, job, &progress)) {
 		trace_t3_job_timeout(job, -ETIME);
 		atomic_inc(&queue->tdev->job_timeouts);
 		drm_err_ratelimited(&queue->tdev->drm, "queue %u: a job takes too long\n",
 				    queue->hw_id);
 	}
-	t3_ring_recover(queue, job, outages);
+	if (!progress)
+		t3_ring_recover(queue, job, outages);
 }
 
 #ifdef T3_KUNIT

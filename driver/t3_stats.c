@@ -167,13 +167,18 @@ static int t3_stats_space(struct t3_space *space, struct drm_t3_space_stats *arg
 /* Under the lock the id cannot pass to another space between the commands. */
 static int t3_stats_locked(struct t3_space *space, struct drm_t3_space_stats *args)
 {
+	struct drm_t3_space_stats stats = *args;
 	int ret;
 
 	lockdep_assert_held(&t3_topology_lock);
 	if (space->dead)
 		return -ENOENT;
-	ret = t3_stats_segment(space, args);
-	return ret ? ret : t3_stats_space(space, args);
+	ret = t3_stats_segment(space, &stats);
+	if (!ret)
+		ret = t3_stats_space(space, &stats);
+	if (!ret)
+		*args = stats;
+	return ret;
 }
 
 int t3_space_stats_ioctl(struct drm_device *drm, void *data, struct drm_file *file)

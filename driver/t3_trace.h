@@ -158,7 +158,7 @@ TRACE_EVENT(t3_queue_recover,
 		  __entry->status, __entry->error)
 );
 
-/* A function reset: all spaces and queues of the device are lost. */
+/* A function reset: all spaces of the device are lost, its queues are made again. */
 TRACE_EVENT(t3_reset,
 	TP_PROTO(const struct t3_device *tdev, const char *reason),
 	TP_ARGS(tdev, reason),

@@ -156,9 +156,9 @@ MUTANTS = [
            "	ret = t3_release_locked(space, args->import);\n"
            "	if (!ret)\n		mutex_unlock(&t3_topology_lock);\n"),
     Mutant("driver-never-repeat", "guest:test_recover", "driver/t3_ring.c",
-           ".descriptor) ? 0 : -ECANCELED;", ".descriptor) ? -ECANCELED : -ECANCELED;"),
+           "	if (!begun || t3_step_repeatable(", "	if (!begun && t3_step_repeatable("),
     Mutant("driver-always-repeat", "guest:test_recover", "driver/t3_ring.c",
-           ".descriptor) ? 0 : -ECANCELED;", ".descriptor) ? 0 : 0;"),
+           "		return 0;\n	return -ECANCELED;", "		return 0;\n	return 0;"),
     Mutant("driver-slots-kept", "guest:test_recover", "driver/t3_hw.c",
            "	t3_slots_lose(tdev);\n	t3_queues_rebuild(", "	t3_queues_rebuild("),
     Mutant("driver-transfer-flags", "guest:test_syncobj", "driver/t3_fops.c",

@@ -884,15 +884,17 @@ struct drm_t3_sync {
  * its sync_file), what it had moved stays moved, later jobs run. The error is -EIO
  * when the device refused a command or memory failed (poison), -ETIME when the queue
  * made no progress for the module parameter job_timeout_ms, -ENODEV when the device
- * went. When the function is reset for another's fault, a job goes on where it was. Only
- * one that was in the middle of a command that must not be done twice (UPDATE with op
- * ADD, or src and dst in one buffer) fails: -ECANCELED.
+ * went. When the function is reset for another's fault, or the queue is restarted for a
+ * late job, a job goes on where it was. Only one that was in the middle of a command that
+ * must not be done twice (UPDATE with op ADD, or src and dst in one buffer) fails:
+ * -ECANCELED.
  *
  * A command on device memory is one piece. On a host buffer or an import it has one for
  * each part that is a range of its own on the bus: with an IOMMU in general one for all,
  * else down to one for each page.
  *
- * The job holds its buffers and its queue: handles may be closed at once.
+ * The job holds its buffers and its queue: handles may be closed at once. The queue is
+ * looked up first; then each array is read, with what it names: commands, points in, out.
  *
  * Errors: -ENOENT queue, buffer or syncobj; -EINVAL a count, stride or command out
  * of range, an operand outside its buffer, an in point without a fence; -EOPNOTSUPP

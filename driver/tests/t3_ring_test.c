@@ -48,6 +48,7 @@ static struct t3_job *t3_ring_test_job(struct kunit *test, struct t3_queue *queu
 
 	job->count = count;
 	job->queue = queue;
+	INIT_LIST_HEAD(&job->node);
 	job->fence = t3_kunit_zalloc(test, sizeof(*job->fence));
 	spin_lock_init(&job->fence->lock);
 	dma_fence_init(&job->fence->base, &t3_ring_test_fence_ops, &job->fence->lock,
@@ -189,6 +190,45 @@ static void t3_ring_test_restart(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, queue->rings->descriptors[tail + 1].src, 21);
 }
 
+/* The late job was over before the abort, which met the next one's first step. */
+static int t3_ring_test_met(struct kunit *test, u32 opcode)
+{
+	struct t3_queue *queue = t3_ring_test_queue(test, 0);
+	struct t3_job *late = t3_ring_test_job(test, queue, 1, 10);
+	struct t3_job *next = t3_ring_test_job(test, queue, 2, 20);
+
+	next->steps[0].descriptor.opcode = opcode;
+	next->steps[0].descriptor.op = T3_OP_ADD;
+	t3_ring_run(queue, late);
+	t3_ring_run(queue, next);
+	t3_ring_test_complete(queue, 0, T3_DESC_OK);
+	t3_ring_test_complete(queue, 1, T3_DESC_ABORTED);
+	spin_lock_irq(&queue->lock);
+	t3_ring_restart(queue, 7, T3_DESC_OK, late);
+	spin_unlock_irq(&queue->lock);
+	KUNIT_EXPECT_EQ(test, dma_fence_get_status(&late->fence->base), 1);
+	return dma_fence_get_status(&next->fence->base);
+}
+
+static void t3_ring_test_abort_meets_another(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, t3_ring_test_met(test, T3_DESC_FILL), 0);
+	KUNIT_EXPECT_EQ(test, t3_ring_test_met(test, T3_DESC_UPDATE), -ECANCELED);
+}
+
+/* The scheduler's timer may run out before the job gets its fence and comes to the ring. */
+static void t3_ring_test_late_before_run(struct kunit *test)
+{
+	struct t3_queue *queue = t3_ring_test_queue(test, 0);
+	struct t3_job *job = t3_ring_test_job(test, queue, 1, 0);
+	bool progress;
+
+	memset(&job->fence->base, 0, sizeof(job->fence->base));
+	KUNIT_EXPECT_FALSE(test, t3_ring_overdue(queue, job, &progress));
+	KUNIT_EXPECT_FALSE(test, progress);
+	KUNIT_EXPECT_FALSE(test, t3_ring_break(queue, job));
+}
+
 static void t3_ring_test_lose(struct kunit *test)
 {
 	struct t3_queue *queue = t3_ring_test_queue(test, 0);
@@ -210,6 +250,8 @@ static struct kunit_case t3_ring_cases[] = {
 	KUNIT_CASE(t3_ring_test_full),
 	KUNIT_CASE(t3_ring_test_status),
 	KUNIT_CASE(t3_ring_test_restart),
+	KUNIT_CASE(t3_ring_test_abort_meets_another),
+	KUNIT_CASE(t3_ring_test_late_before_run),
 	KUNIT_CASE(t3_ring_test_lose),
 	{}
 };
