@@ -9,6 +9,7 @@
  */
 #include <linux/bitops.h>
 #include <linux/overflow.h>
+#include <linux/slab.h>
 
 #include "t3_queue.h"
 #include "t3_space.h"
@@ -16,6 +17,16 @@
 static_assert((int)DRM_T3_COMMAND_COPY == (int)T3_DESC_COPY);
 static_assert((int)DRM_T3_COMMAND_FILL == (int)T3_DESC_FILL);
 static_assert((int)DRM_T3_COMMAND_UPDATE == (int)T3_DESC_UPDATE);
+
+/* Whether that many rows end within size. */
+bool t3_rows_within(u64 offset, u64 pitch, u32 rows, u64 row_bytes, u64 size)
+{
+	u64 end;
+
+	return !check_mul_overflow((u64)(rows - 1), pitch, &end) &&
+	       !check_add_overflow(end, row_bytes, &end) &&
+	       !check_add_overflow(end, offset, &end) && end <= size;
+}
 
 struct t3_operand_args {
 	u32 handle;
@@ -40,7 +51,8 @@ static bool t3_command_fields_valid(const struct drm_t3_command *cmd)
 	bool fill = cmd->type == DRM_T3_COMMAND_FILL;
 	bool update = cmd->type == DRM_T3_COMMAND_UPDATE;
 
-	if (cmd->flags || (!fill && !update && cmd->type != DRM_T3_COMMAND_COPY))
+	if (cmd->flags || (!fill && !update && cmd->type != DRM_T3_COMMAND_COPY) ||
+	    !t3_gemm_fields_unused(cmd))
 		return false;
 	if (!update && (cmd->op || cmd->dtype))
 		return false;
@@ -53,22 +65,23 @@ static bool t3_command_fields_valid(const struct drm_t3_command *cmd)
 	       (fill || t3_command_pitch_valid(cmd, cmd->src_pitch));
 }
 
-/* Look an operand up, and whether all of its rows are in it. */
+/* Look an operand up, and whether all of its rows are in it; offset and pitch are set. */
+int t3_operand_get(struct drm_file *file, struct t3_operand *operand, u32 handle, u32 rows,
+		   u64 row_bytes)
+{
+	operand->bo = t3_bo_lookup(file, handle);
+	if (!operand->bo)
+		return -ENOENT;
+	return t3_rows_within(operand->offset, operand->pitch, rows, row_bytes,
+			      operand->bo->base.size) ? 0 : -EINVAL;
+}
+
 static int t3_command_operand(struct drm_file *file, const struct drm_t3_command *cmd,
 			      const struct t3_operand_args *args, struct t3_operand *operand)
 {
-	u64 end;
-
-	operand->bo = t3_bo_lookup(file, args->handle);
-	if (!operand->bo)
-		return -ENOENT;
 	operand->offset = args->offset;
 	operand->pitch = args->pitch;
-	if (check_mul_overflow((u64)(cmd->rows - 1), args->pitch, &end) ||
-	    check_add_overflow(end, (u64)cmd->row_bytes, &end) ||
-	    check_add_overflow(end, args->offset, &end) || end > operand->bo->base.size)
-		return -EINVAL;
-	return 0;
+	return t3_operand_get(file, operand, args->handle, cmd->rows, cmd->row_bytes);
 }
 
 static int t3_command_operands(struct drm_file *file, struct t3_command *command)
@@ -186,6 +199,8 @@ int t3_command_parse(struct drm_file *file, struct t3_command *command, u32 max_
 {
 	int ret;
 
+	if (command->user.type == DRM_T3_COMMAND_GEMM)
+		return t3_gemm_parse(file, command);
 	if (!t3_command_fields_valid(&command->user))
 		return -EINVAL;
 	ret = t3_command_operands(file, command);
@@ -199,16 +214,20 @@ int t3_command_parse(struct drm_file *file, struct t3_command *command, u32 max_
  * Fill as many steps as it has pieces. The first holds the buffers, too: what the command
  * holds of them is put when no lock of theirs is held any more.
  */
-void t3_command_build(const struct t3_command *command, struct t3_step *steps)
+void t3_command_build(struct t3_command *command, struct t3_step *steps)
 {
 	struct t3_piece piece = {};
 	u32 i = 0;
 
+	if (command->gemm) {
+		t3_gemm_build(command, steps);
+		return;
+	}
 	do {
 		t3_piece_find(command, &piece);
 		t3_piece_describe(command, &piece, &steps[i++].descriptor);
 	} while (t3_piece_next(command, &piece));
-	steps[0].src = t3_bo_get(command->src.bo);
+	steps[0].reads[0] = t3_bo_get(command->src.bo);
 	steps[0].dst = t3_bo_get(command->dst.bo);
 }
 
@@ -216,6 +235,8 @@ void t3_command_put(struct t3_command *command)
 {
 	t3_bo_put(command->src.bo);
 	t3_bo_put(command->dst.bo);
+	t3_bo_put(command->b.bo);
+	kfree(command->gemm);
 }
 
 #ifdef T3_KUNIT

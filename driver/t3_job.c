@@ -145,8 +145,10 @@ void t3_job_free(struct t3_job *job)
 
 	drm_sched_job_cleanup(&job->base);
 	for (i = 0; i < job->count; i++) {
-		t3_bo_put(job->steps[i].src);
+		t3_bo_put(job->steps[i].reads[0]);
+		t3_bo_put(job->steps[i].reads[1]);
 		t3_bo_put(job->steps[i].dst);
+		kfree(job->steps[i].gemm);
 	}
 	t3_fence_put(job->fence);
 	kvfree(job);

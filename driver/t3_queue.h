@@ -36,6 +36,7 @@ static_assert(T3_QUEUE_ENTRIES <= T3_QUEUE_ENTRIES_MAX);
 struct t3_rings {
 	struct t3_descriptor descriptors[T3_QUEUE_ENTRIES];
 	struct t3_completion completions[T3_QUEUE_ENTRIES];
+	struct t3_gemm gemms[T3_QUEUE_ENTRIES]; /* of the descriptor at the same index */
 };
 
 struct t3_queue {
@@ -85,15 +86,20 @@ struct t3_operand {
 struct t3_command {
 	struct drm_t3_command user;
 	struct t3_operand src;
-	struct t3_operand dst;
+	struct t3_operand dst; /* bo NULL: a space */
+	struct t3_operand b; /* GEMM, as what follows */
+	struct t3_gemm *gemm;
+	u32 hw_space;
+	u32 generation;
 	u32 pieces;
 };
 
 /* One descriptor. A command's first step holds its buffers, the others have none. */
 struct t3_step {
 	struct t3_descriptor descriptor;
-	struct t3_bo *src; /* NULL: none */
-	struct t3_bo *dst;
+	struct t3_gemm *gemm; /* GEMM: owned */
+	struct t3_bo *dst; /* NULL: none */
+	struct t3_bo *reads[2];
 };
 
 struct t3_job {
@@ -157,9 +163,18 @@ void t3_job_free(struct t3_job *job);
 void t3_job_finish(struct t3_job *job, int error);
 
 /* t3_command.c */
+bool t3_rows_within(u64 offset, u64 pitch, u32 rows, u64 row_bytes, u64 size);
+int t3_operand_get(struct drm_file *file, struct t3_operand *operand, u32 handle, u32 rows,
+		   u64 row_bytes);
 int t3_command_parse(struct drm_file *file, struct t3_command *command, u32 max_pieces);
-void t3_command_build(const struct t3_command *command, struct t3_step *steps);
+void t3_command_build(struct t3_command *command, struct t3_step *steps);
 void t3_command_put(struct t3_command *command);
+
+/* t3_gemm.c */
+int t3_gemm_parse(struct drm_file *file, struct t3_command *command);
+void t3_gemm_build(struct t3_command *command, struct t3_step *step);
+bool t3_gemm_fields_unused(const struct drm_t3_command *cmd);
+bool t3_gemm_repeatable(const struct t3_step *step);
 
 /* t3_submit.c */
 int t3_queue_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

@@ -44,6 +44,18 @@ static int t3_ring_reap(struct t3_queue *queue)
 	return status;
 }
 
+static void t3_ring_emit_step(struct t3_queue *queue, const struct t3_step *step)
+{
+	u32 index = queue->tail++ % T3_QUEUE_ENTRIES;
+	struct t3_descriptor *descriptor = &queue->rings->descriptors[index];
+
+	*descriptor = step->descriptor;
+	if (!step->gemm)
+		return;
+	queue->rings->gemms[index] = *step->gemm;
+	descriptor->src = queue->rings_dma + offsetof(struct t3_rings, gemms[index]);
+}
+
 /*
  * There is room: a job has a credit for each step until it is finished. One that has
  * more steps than the ring has entries is alone in it, and goes on as it gets on.
@@ -53,11 +65,8 @@ static int t3_ring_reap(struct t3_queue *queue)
 static void t3_ring_emit(struct t3_queue *queue, struct t3_job *job)
 {
 	lockdep_assert_held(&queue->lock);
-	while (job->emitted < job->count && queue->tail - queue->head < T3_QUEUE_ENTRIES) {
-		queue->rings->descriptors[queue->tail % T3_QUEUE_ENTRIES] =
-			job->steps[job->emitted++].descriptor;
-		queue->tail++;
-	}
+	while (job->emitted < job->count && queue->tail - queue->head < T3_QUEUE_ENTRIES)
+		t3_ring_emit_step(queue, &job->steps[job->emitted++]);
 	writel(queue->tail, queue->tdev->regs + T3_REG_QUEUE_TAIL + 4 * queue->hw_id);
 }
 
@@ -180,18 +189,22 @@ static u64 t3_extent(u64 start, u64 pitch, const struct t3_descriptor *descripto
  * Doing it twice is as good as once: nothing of what it reads is what it writes. Two
  * addresses of the bus may be one page of the host's.
  */
-static bool t3_step_repeatable(const struct t3_descriptor *step)
+static bool t3_step_repeatable(const struct t3_step *step)
 {
-	if (step->opcode == T3_DESC_FILL)
+	const struct t3_descriptor *d = &step->descriptor;
+
+	if (d->opcode == T3_DESC_GEMM)
+		return t3_gemm_repeatable(step);
+	if (d->opcode == T3_DESC_FILL)
 		return true;
-	if (step->opcode == T3_DESC_UPDATE && step->op == T3_OP_ADD)
+	if (d->opcode == T3_DESC_UPDATE && d->op == T3_OP_ADD)
 		return false;
-	if (step->src_kind != step->dst_kind)
+	if (d->src_kind != d->dst_kind)
 		return true;
-	if (step->src_kind == T3_LOC_HOST)
+	if (d->src_kind == T3_LOC_HOST)
 		return false;
-	return t3_extent(step->src, step->src_pitch, step) <= step->dst ||
-	       t3_extent(step->dst, step->dst_pitch, step) <= step->src;
+	return t3_extent(d->src, d->src_pitch, d) <= d->dst ||
+	       t3_extent(d->dst, d->dst_pitch, d) <= d->src;
 }
 
 /*
@@ -211,7 +224,7 @@ static int t3_ring_verdict(struct t3_queue *queue, int status, const struct t3_j
 		return -EIO;
 	if (job == late)
 		return -ETIME;
-	if (!begun || t3_step_repeatable(&job->steps[job->done].descriptor))
+	if (!begun || t3_step_repeatable(&job->steps[job->done]))
 		return 0;
 	return -ECANCELED;
 }

@@ -198,6 +198,14 @@ static void t3_submit_free_outs(struct t3_submit *submit)
 	}
 }
 
+#define T3_STEP_BOS 3
+
+/* One of the buffers of a step, or NULL. Index 0: the one that it writes. */
+static struct t3_bo *t3_step_bo(const struct t3_step *step, u32 index)
+{
+	return index ? step->reads[index - 1] : step->dst;
+}
+
 /* With room for one fence each: attach() adds no more to any of them. */
 static int t3_submit_lock(struct t3_job *job, struct drm_exec *exec)
 {
@@ -205,13 +213,13 @@ static int t3_submit_lock(struct t3_job *job, struct drm_exec *exec)
 	u32 i;
 
 	drm_exec_until_all_locked(exec) {
-		for (i = 0; i < job->count; i++) {
-			if (!job->steps[i].dst)
+		for (i = 0; i < T3_STEP_BOS * job->count; i++) {
+			struct t3_bo *bo = t3_step_bo(&job->steps[i / T3_STEP_BOS],
+						      i % T3_STEP_BOS);
+
+			if (!bo)
 				continue;
-			ret = drm_exec_prepare_obj(exec, &job->steps[i].dst->base, 1);
-			drm_exec_retry_on_contention(exec);
-			if (!ret && job->steps[i].src)
-				ret = drm_exec_prepare_obj(exec, &job->steps[i].src->base, 1);
+			ret = drm_exec_prepare_obj(exec, &bo->base, 1);
 			drm_exec_retry_on_contention(exec);
 			if (ret)
 				return ret;
@@ -223,12 +231,12 @@ static int t3_submit_lock(struct t3_job *job, struct drm_exec *exec)
 /* Buffers whose exporter goes are for nobody any more. */
 static bool t3_submit_gone(const struct t3_job *job)
 {
-	const struct t3_step *step;
+	struct t3_bo *bo;
 	u32 i;
 
-	for (i = 0; i < job->count; i++) {
-		step = &job->steps[i];
-		if ((step->dst && step->dst->gone) || (step->src && step->src->gone))
+	for (i = 0; i < T3_STEP_BOS * job->count; i++) {
+		bo = t3_step_bo(&job->steps[i / T3_STEP_BOS], i % T3_STEP_BOS);
+		if (bo && bo->gone)
 			return true;
 	}
 	return false;
@@ -236,18 +244,16 @@ static bool t3_submit_gone(const struct t3_job *job)
 
 static int t3_submit_implicit(struct t3_job *job)
 {
-	const struct t3_step *step;
+	struct t3_bo *bo;
 	int ret = 0;
-	u32 i;
+	u32 i, which;
 
-	for (i = 0; i < job->count && !ret; i++) {
-		step = &job->steps[i];
-		if (!step->dst)
-			continue;
-		ret = drm_sched_job_add_implicit_dependencies(&job->base, &step->dst->base, true);
-		if (!ret && step->src)
-			ret = drm_sched_job_add_implicit_dependencies(&job->base,
-								      &step->src->base, false);
+	for (i = 0; i < T3_STEP_BOS * job->count && !ret; i++) {
+		which = i % T3_STEP_BOS;
+		bo = t3_step_bo(&job->steps[i / T3_STEP_BOS], which);
+		if (bo)
+			ret = drm_sched_job_add_implicit_dependencies(&job->base, &bo->base,
+								      !which);
 	}
 	return ret;
 }
@@ -258,12 +264,14 @@ static int t3_submit_implicit(struct t3_job *job)
  */
 static void t3_submit_attach(struct t3_job *job, struct dma_fence *fence)
 {
+	struct t3_bo *bo;
 	u32 i;
 
-	for (i = 0; i < job->count; i++)
-		if (job->steps[i].src)
-			dma_resv_add_fence(job->steps[i].src->base.resv, fence,
-					   DMA_RESV_USAGE_READ);
+	for (i = 0; i < T3_STEP_BOS * job->count; i++) {
+		bo = t3_step_bo(&job->steps[i / T3_STEP_BOS], i % T3_STEP_BOS);
+		if (bo && i % T3_STEP_BOS)
+			dma_resv_add_fence(bo->base.resv, fence, DMA_RESV_USAGE_READ);
+	}
 	for (i = 0; i < job->count; i++)
 		if (job->steps[i].dst)
 			dma_resv_add_fence(job->steps[i].dst->base.resv, fence,

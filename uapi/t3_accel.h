@@ -74,7 +74,7 @@ extern "C" {
 /* of DRM_IOCTL_VERSION */
 #define T3_DRIVER_NAME	"t3"
 #define T3_DRIVER_MAJOR 1
-#define T3_DRIVER_MINOR 2
+#define T3_DRIVER_MINOR 3
 
 /**
  * enum drm_t3_ioctl_id - numbers of the ioctls, relative to DRM_COMMAND_BASE
@@ -161,6 +161,7 @@ struct drm_t3_query {
 #define DRM_T3_FEATURE_MULTI   (1ull << 3) /* minor 1: several imports for a segment */
 #define DRM_T3_FEATURE_BLOCKS  (1ull << 4) /* minor 1: block_tiles */
 #define DRM_T3_FEATURE_BYTES   (1ull << 5) /* minor 1: dtypes U8 and I8 */
+#define DRM_T3_FEATURE_GEMM    (1ull << 7) /* minor 3: DRM_T3_COMMAND_GEMM */
 /* From here on the driver's own. */
 #define DRM_T3_FEATURE_LIMITS (1ull << 32) /* minor 2: file_* of drm_t3_device_info */
 #define DRM_T3_FEATURE_HOST   (1ull << 33) /* minor 2: DRM_T3_BO_HOST */
@@ -809,12 +810,20 @@ struct drm_t3_queue_destroy {
  * @DRM_T3_COMMAND_COPY: dst = src
  * @DRM_T3_COMMAND_FILL: byte j of each row of dst = byte j % 8 of pattern
  * @DRM_T3_COMMAND_UPDATE: dst = op(dst, src), element by element
+ * @DRM_T3_COMMAND_GEMM: dst = src * b, matrices (DRM_T3_FEATURE_GEMM)
  */
 enum drm_t3_command_type {
 	DRM_T3_COMMAND_COPY = 1,
 	DRM_T3_COMMAND_FILL = 2,
 	DRM_T3_COMMAND_UPDATE = 3,
+	DRM_T3_COMMAND_GEMM = 4,
 };
+
+/* drm_t3_command.flags of a GEMM */
+#define DRM_T3_GEMM_CHUNKS_UP (1u << 0) /* chunks upwards from first_chunk, else downwards */
+
+#define DRM_T3_GEMM_DEPTH_MAX 1048576	 /* depth */
+#define DRM_T3_GEMM_WORK_MAX  4294967296 /* rows * columns * depth: a second or a few */
 
 /**
  * struct drm_t3_command - one step of a job
@@ -825,34 +834,72 @@ enum drm_t3_command_type {
  * each read whole before it is written; elsewhere it is not said which bytes move when.
  * Host buffers and imports are operands of COPY and FILL alone. Floats follow the
  * arithmetic of stores to a segment.
+ *
+ * A GEMM has the operands src (rows x depth elements), b (depth x columns) and dst (rows x
+ * columns, columns = row_bytes / element size), row-major, of one dtype. Each sum begins at
+ * 0 and takes its products in order, each product and sum rounded to f32 (i32: modulo 2^32),
+ * and is rounded to dtype once, when it is stored: nothing of the fields from depth on
+ * changes a result, but for those that change its operands. They give the order in which
+ * the output is produced: chunks of chunk_rows rows, beginning with first_chunk; in them
+ * workgroups of group_rows x group_columns, in bands of raster_rows of them, column by
+ * column; in them tiles of tile_rows x tile_columns. See SPEC.md, section 11.7.
+ *
+ * With space, dst_offset and dst_pitch lead into the space instead of a buffer: the output
+ * is made of tracked stores. The job fails (-EIO) where the space is not ARMED when it
+ * begins or does not stay so, or has another dtype there; it does not wait for either. It is
+ * over when all is stored or sent: for what follows, wait for the space.
  */
 struct drm_t3_command {
 	/** @type: enum drm_t3_command_type */
 	__u32 type;
-	/** @flags: MBZ */
+	/** @flags: GEMM: DRM_T3_GEMM_*; else MBZ */
 	__u32 flags;
 	/** @op: UPDATE: enum drm_t3_op; else 0 */
 	__u32 op;
-	/** @dtype: UPDATE: enum drm_t3_dtype (U8, I8: op STORE only); else 0 */
+	/** @dtype: UPDATE: enum drm_t3_dtype (U8, I8: op STORE only); GEMM: no bytes; else 0 */
 	__u32 dtype;
-	/** @src: COPY, UPDATE: GEM handle of this file; else 0, as src_offset and src_pitch */
+	/** @src: not FILL: GEM handle of this file; else 0, as src_offset and src_pitch */
 	__u32 src;
-	/** @dst: GEM handle of this file */
+	/** @dst: GEM handle of this file; 0 with space */
 	__u32 dst;
 	/** @rows: at least 1; rows * row_bytes at most 2^30 */
 	__u32 rows;
-	/** @row_bytes: at least 1; UPDATE: a multiple of the element size */
+	/** @row_bytes: at least 1, of dst; UPDATE, GEMM: a multiple of the element size */
 	__u32 row_bytes;
 	/** @src_offset: first byte in src, any alignment */
 	__u64 src_offset;
 	/** @dst_offset: first byte in dst, any alignment */
 	__u64 dst_offset;
-	/** @src_pitch: at least row_bytes where rows is above 1, else 0 */
+	/** @src_pitch: at least a row where rows is above 1, else 0 */
 	__u64 src_pitch;
-	/** @dst_pitch: the same */
+	/** @dst_pitch: at least row_bytes where rows is above 1, else 0 */
 	__u64 dst_pitch;
 	/** @pattern: FILL: 8 bytes, little-endian; else 0 */
 	__u64 pattern;
+	/** @b: GEMM: GEM handle of this file; else 0, as all that follows (minor 3) */
+	__u32 b;
+	/** @space: handle of a space of this file, or 0 */
+	__u32 space;
+	/** @b_offset: first byte in b, any alignment */
+	__u64 b_offset;
+	/** @b_pitch: at least row_bytes where depth is above 1, else 0 */
+	__u64 b_pitch;
+	/** @depth: 1 .. DRM_T3_GEMM_DEPTH_MAX */
+	__u32 depth;
+	/** @chunk_rows: 1 .. rows */
+	__u32 chunk_rows;
+	/** @first_chunk: below the number of chunks */
+	__u32 first_chunk;
+	/** @raster_rows: 1 .. 65535 */
+	__u32 raster_rows;
+	/** @group_rows: 1 .. chunk_rows, at most 65535, as the next three */
+	__u32 group_rows;
+	/** @group_columns: 1 .. columns */
+	__u32 group_columns;
+	/** @tile_rows: 1 .. group_rows */
+	__u32 tile_rows;
+	/** @tile_columns: 1 .. group_columns */
+	__u32 tile_columns;
 };
 
 /**
@@ -878,7 +925,8 @@ struct drm_t3_sync {
  * A job begins when the jobs before it in its queue are over, its in points have
  * signalled, and no earlier job of any queue writes a buffer that it uses or reads
  * one that it writes. When all its commands are done its out points signal. They
- * never wait for a space, a trigger or a peer.
+ * never wait for a space, a trigger or a peer; a GEMM that stores to one waits for room on
+ * the link, which comes, or the link gives up and the space faults.
  *
  * A job that fails, fails alone: its fence gets an error (see SYNC_IOC_FILE_INFO of
  * its sync_file), what it had moved stays moved, later jobs run. The error is -EIO
@@ -886,8 +934,8 @@ struct drm_t3_sync {
  * made no progress for the module parameter job_timeout_ms, -ENODEV when the device
  * went. When the function is reset for another's fault, or the queue is restarted for a
  * late job, a job goes on where it was. Only one that was in the middle of a command that
- * must not be done twice (UPDATE with op ADD, or src and dst in one buffer) fails:
- * -ECANCELED.
+ * must not be done twice (UPDATE with op ADD, src and dst in one buffer, a GEMM into a
+ * space) fails: -ECANCELED.
  *
  * A command on device memory is one piece. On a host buffer or an import it has one for
  * each part that is a range of its own on the bus: with an IOMMU in general one for all,
@@ -896,9 +944,10 @@ struct drm_t3_sync {
  * The job holds its buffers and its queue: handles may be closed at once. The queue is
  * looked up first; then each array is read, with what it names: commands, points in, out.
  *
- * Errors: -ENOENT queue, buffer or syncobj; -EINVAL a count, stride or command out
- * of range, an operand outside its buffer, an in point without a fence; -EOPNOTSUPP
- * UPDATE on other than memory of this device; -EFBIG above DRM_T3_SUBMIT_PIECES_MAX:
+ * Errors: -ENOENT queue, buffer, space or syncobj; -EINVAL a count, stride or command out
+ * of range, an operand outside its buffer or space, an in point without a fence; -EOPNOTSUPP
+ * UPDATE or GEMM on other than memory of this device, a GEMM without
+ * DRM_T3_FEATURE_GEMM; -EFBIG above DRM_T3_SUBMIT_PIECES_MAX or DRM_T3_GEMM_WORK_MAX:
  * submit it in parts; -ENODEV (also) the exporter of a buffer has gone; -E2BIG
  * unknown bytes of a command or sync are not zero; -EBUSY DRM_T3_QUEUE_JOBS_MAX jobs
  * of the queue are not over; -EIO a reset has ended the queue, destroy it. A failed

@@ -361,7 +361,7 @@ static int make_sync(int fd, uint32_t *sync)
 /* A job and one that waits for it by a timeline, on two queues. */
 static int queue_steps(int fd)
 {
-	struct drm_t3_command commands[2];
+	struct drm_t3_command commands[3];
 	struct submission first, second;
 	uint32_t queues[2], from, to, timeline;
 
@@ -372,10 +372,11 @@ static int queue_steps(int fd)
 	TRY(queue_create(fd, 1, &queues[1]));
 	commands[0] = command_fill(from, 0, PAGE, 7);
 	commands[1] = command_copy(to, from, PAGE);
+	commands[2] = command_gemm(to, from);
 	first = submission(queues[0], commands, 1);
 	submission_out(&first, timeline, 1);
 	TRY(submit(fd, &first));
-	second = submission(queues[1], commands, 2);
+	second = submission(queues[1], commands, 3);
 	submission_in(&second, timeline, 1);
 	submission_out(&second, timeline, 2);
 	TRY(submit(fd, &second));

@@ -16,14 +16,14 @@
 #define TIMEOUT_MS 400
 #define POLL_MS	   200
 #define PATTERN	   UINT64_C(0x1122334455667788)
-#define QUEUES	   3u
+#define QUEUES	   5u
 
 /* Queues in the order of their creation have these numbers in the device. */
 struct user {
 	int fd;
 	uint32_t queues[QUEUES];
-	uint32_t syncs[8];
-	struct operand a, b, c, d;
+	uint32_t syncs[12];
+	struct operand a, b, c, d, e, f;
 };
 
 /* Jobs of queue 0 have a time limit, those of the others a long one. */
@@ -45,6 +45,8 @@ static void user_open(struct user *u, uint32_t rank)
 	operand_open(&u->b, u->fd, SIZE, 2);
 	operand_open(&u->c, u->fd, SIZE, 3);
 	operand_open(&u->d, u->fd, SIZE, 4);
+	operand_open(&u->e, u->fd, SIZE, 5);
+	operand_open(&u->f, u->fd, SIZE, 6);
 }
 
 static void user_close(struct user *u)
@@ -53,6 +55,8 @@ static void user_close(struct user *u)
 	operand_forget(&u->b);
 	operand_forget(&u->c);
 	operand_forget(&u->d);
+	operand_forget(&u->e);
+	operand_forget(&u->f);
 	close(u->fd);
 	set_parameter("poll_ms", 1000);
 	coredump_discard();
@@ -88,7 +92,7 @@ static void finish(struct user *u, uint32_t sync, int status)
 
 /* What the queues have in their rings when they hang: each writes a buffer of its own. */
 struct load {
-	struct drm_t3_command fill, copy, store, add;
+	struct drm_t3_command fill, copy, store, add, gemm, square;
 };
 
 static void load_start(struct user *u, struct load *load)
@@ -108,7 +112,23 @@ static void load_start(struct user *u, struct load *load)
 	start(u, 1, &load->copy, 2);
 	start(u, 1, &load->store, 3);
 	start(u, 2, &load->add, 4);
+	load->gemm = command_gemm(u->e.handle, u->c.handle);
+	load->square = command_gemm(u->f.handle, u->f.handle);
+	start(u, 3, &load->gemm, 5);
+	start(u, 4, &load->square, 6);
 	nap_ms(50); /* all of it is in the rings */
+}
+
+static void model_gemm(uint8_t *dst, const uint8_t *src)
+{
+	uint32_t from[16], to[16] = { 0 }, i, j, k;
+
+	memcpy(from, src, sizeof(from));
+	for (i = 0; i < 4; i++)
+		for (j = 0; j < 4; j++)
+			for (k = 0; k < 4; k++)
+				to[4 * i + j] += from[4 * i + k] * from[4 * k + j];
+	memcpy(dst, to, sizeof(to));
 }
 
 /* first: what the first job of queue 0 gets. Each queue goes on afterwards. */
@@ -120,6 +140,9 @@ static void load_finish(struct user *u, struct load *load, int first)
 	for (i = 1; i < 4; i++)
 		finish(u, i, 1);
 	finish(u, 4, -ECANCELED);
+	finish(u, 5, 1);
+	finish(u, 6, -ECANCELED); /* in place */
+	model_gemm(u->e.model, u->c.model);
 	load->fill.dst_offset = 64;
 	model_run(&load->fill, &u->a, NULL);
 	if (first == 1) {
@@ -130,13 +153,15 @@ static void load_finish(struct user *u, struct load *load, int first)
 	model_run(&load->store, &u->b, &u->c);
 	for (i = 0; i < QUEUES; i++) {
 		load->fill.dst_offset = 128 * i + 256;
-		start(u, i, &load->fill, 5 + i);
-		finish(u, 5 + i, 1);
+		start(u, i, &load->fill, 7 + i);
+		finish(u, 7 + i, 1);
 		model_run(&load->fill, &u->a, NULL);
 	}
 	operand_check(&u->a);
 	operand_check(&u->b);
 	operand_check(&u->d); /* the ADD had not begun in truth */
+	operand_check(&u->e);
+	operand_check(&u->f); /* nor the square */
 }
 
 /* ------------------------------------------------------------------- spaces */

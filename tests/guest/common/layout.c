@@ -251,8 +251,20 @@ STRUCT(drm_t3_queue_destroy, QUEUE_DESTROY_FIELDS, 8);
 	F(T, dst_offset, 40, 8) \
 	F(T, src_pitch, 48, 8) \
 	F(T, dst_pitch, 56, 8) \
-	F(T, pattern, 64, 8)
-STRUCT(drm_t3_command, COMMAND_FIELDS, 72);
+	F(T, pattern, 64, 8) \
+	F(T, b, 72, 4) \
+	F(T, space, 76, 4) \
+	F(T, b_offset, 80, 8) \
+	F(T, b_pitch, 88, 8) \
+	F(T, depth, 96, 4) \
+	F(T, chunk_rows, 100, 4) \
+	F(T, first_chunk, 104, 4) \
+	F(T, raster_rows, 108, 4) \
+	F(T, group_rows, 112, 4) \
+	F(T, group_columns, 116, 4) \
+	F(T, tile_rows, 120, 4) \
+	F(T, tile_columns, 124, 4)
+STRUCT(drm_t3_command, COMMAND_FIELDS, 128);
 
 #define SYNC_FIELDS(F, T) \
 	F(T, handle, 0, 4) \
@@ -337,6 +349,7 @@ VALUE(DRM_T3_INIT_IDENTITY, 1);
 VALUE(DRM_T3_COMMAND_COPY, 1);
 VALUE(DRM_T3_COMMAND_FILL, 2);
 VALUE(DRM_T3_COMMAND_UPDATE, 3);
+VALUE(DRM_T3_COMMAND_GEMM, 4);
 
 VALUE(DRM_T3_SPACE_IDLE, 1);
 VALUE(DRM_T3_SPACE_ARMING, 2);
@@ -385,6 +398,10 @@ VALUE(DRM_T3_FEATURE_QUEUES, 4);
 VALUE(DRM_T3_FEATURE_MULTI, 8);
 VALUE(DRM_T3_FEATURE_BLOCKS, 16);
 VALUE(DRM_T3_FEATURE_BYTES, 32);
+VALUE(DRM_T3_FEATURE_GEMM, 128);
+VALUE(DRM_T3_GEMM_CHUNKS_UP, 1);
+VALUE(DRM_T3_GEMM_DEPTH_MAX, 0x100000);
+VALUE(DRM_T3_GEMM_WORK_MAX, 0x100000000);
 VALUE(DRM_T3_FEATURE_LIMITS, 0x100000000);
 VALUE(DRM_T3_FEATURE_HOST, 0x200000000);
 VALUE(DRM_T3_FEATURE_PRIME, 0x400000000);

@@ -206,6 +206,31 @@ struct drm_t3_command command_copy(uint32_t dst, uint32_t src, uint32_t bytes)
 	return command;
 }
 
+struct drm_t3_command command_gemm(uint32_t dst, uint32_t src)
+{
+	struct drm_t3_command command = {
+		.type = DRM_T3_COMMAND_GEMM,
+		.dtype = DRM_T3_I32,
+		.src = src,
+		.dst = dst,
+		.rows = 4,
+		.row_bytes = 16,
+		.src_pitch = 16,
+		.dst_pitch = 16,
+		.b = src,
+		.b_pitch = 16,
+		.depth = 4,
+		.chunk_rows = 4,
+		.raster_rows = 1,
+		.group_rows = 4,
+		.group_columns = 4,
+		.tile_rows = 4,
+		.tile_columns = 4,
+	};
+
+	return command;
+}
+
 static const uint32_t element_size[] = { 4, 4, 2, 2, 1, 1 };
 
 /* Back from element_bits(), for the values that the tests use. */

@@ -55,6 +55,8 @@ int submit_one(int fd, uint32_t queue, const struct drm_t3_command *command, uin
 
 struct drm_t3_command command_fill(uint32_t dst, uint64_t offset, uint32_t bytes, uint64_t pattern);
 struct drm_t3_command command_copy(uint32_t dst, uint32_t src, uint32_t bytes);
+/* 4 x 4, i32: the square of what lies at the start of src. */
+struct drm_t3_command command_gemm(uint32_t dst, uint32_t src);
 
 /* Do to the models what a command does to the buffers; src is NULL for FILL. */
 void model_run(const struct drm_t3_command *command, struct operand *dst,
