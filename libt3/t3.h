@@ -37,6 +37,7 @@ struct t3_device_list;
 struct t3_device;
 struct t3_buffer;
 struct t3_space;
+struct t3_queue;
 
 /* ---------------------------------------------------------------- discovery */
 
@@ -422,6 +423,60 @@ T3_API int t3_doorbell_tile(struct t3_space *space, uint32_t segment, uint32_t s
  * read, modulo 2^32: when it equals the number rung, the slot may be filled again.
  */
 T3_API uint32_t t3_slot_consumed(const struct t3_space *space, uint32_t segment, uint32_t slot);
+
+/* ------------------------------------------------------------------- queues */
+
+/*
+ * A queue for jobs of the device, which run in order; priority 0 .. 3, the lowest first.
+ * After destroy its jobs still run to their end. NULL is fine.
+ * Errors: -EOPNOTSUPP the device has none; -EACCES priority 2 or 3 without CAP_SYS_NICE;
+ * -ENOSPC all are in use.
+ */
+T3_API int t3_queue_create(struct t3_device *dev, uint32_t priority, struct t3_queue **queue);
+T3_API void t3_queue_destroy(struct t3_queue *queue);
+
+/* A row-major operand: row i is at offset + i * pitch of a buffer of device memory. */
+struct t3_matrix {
+	const struct t3_buffer *buffer;
+	uint64_t offset;
+	uint64_t pitch; /* 0: rows follow each other without a gap */
+};
+
+/*
+ * C = A * B, of one dtype (no bytes): rows x columns, rows x depth, depth x columns. With
+ * a space, c.buffer is NULL, c.offset and c.pitch lie in the space, and each element is one
+ * update of the segment that is there. What follows dtype gives the order of the output,
+ * and never changes its bits; 0: a usual one. See struct drm_t3_command.
+ */
+struct t3_gemm_desc {
+	struct t3_matrix a, b, c;
+	const struct t3_space *space;
+	uint32_t rows, columns, depth;
+	uint32_t dtype;
+	uint32_t chunk_rows; /* 0: rows */
+	uint32_t first_chunk;
+	uint32_t chunks_up; /* not 0: upwards, else downwards */
+	uint32_t raster_rows;
+	uint32_t group_rows, group_columns;
+	uint32_t tile_rows, tile_columns;
+};
+
+/*
+ * Submit a product. *fence, if not NULL: a sync_file, readable when the job is over; close
+ * it. A job whose space is not ARMED when it begins, or faults, fails; what a space sends
+ * on is waited for with t3_wait().
+ * Errors: -EINVAL sizes, an operand outside its buffer, both or neither of space and
+ * c.buffer; -EOPNOTSUPP the device has no GEMM, or a buffer is not its memory; -EFBIG rows *
+ * columns * depth above DRM_T3_GEMM_WORK_MAX; -EBUSY 1024 jobs of the queue are not over;
+ * -EMFILE the fence: the job runs.
+ */
+T3_API int t3_queue_gemm(struct t3_queue *queue, const struct t3_gemm_desc *desc, int *fence);
+/*
+ * Wait for a sync_file of any job.
+ * Errors: -ETIMEDOUT; -EBADF; -EINVAL no sync_file; else what the job ended with: -EIO,
+ * -ETIME, -ENODEV, -ECANCELED (struct drm_t3_queue_submit).
+ */
+T3_API int t3_fence_wait(int fence, int64_t deadline_ns);
 
 /* -------------------------------------------------------------------- names */
 

@@ -66,7 +66,7 @@ static bool fits(uint64_t address, uint64_t granule, uint32_t entries)
 	return address % granule == 0 && entries * granule - 1 <= T3_NONE64 - address;
 }
 
-uint32_t t3_queue_create(struct t3_dev *dev, const struct t3_cmd_queue_create *cmd)
+uint32_t t3_queue_make(struct t3_dev *dev, const struct t3_cmd_queue_create *cmd)
 {
 	struct t3_queue *q;
 
@@ -145,7 +145,7 @@ uint32_t t3_queue_command(struct t3_dev *dev, uint32_t opcode)
 	void *mailbox = dev->mailbox;
 
 	if (opcode == T3_CMD_QUEUE_CREATE)
-		return t3_queue_create(dev, mailbox);
+		return t3_queue_make(dev, mailbox);
 	if (opcode == T3_CMD_FENCE_SET)
 		return fence_set(dev, mailbox);
 	return queue_command(dev, opcode, mailbox);

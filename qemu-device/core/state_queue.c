@@ -53,7 +53,7 @@ static void visit_queue(struct t3_stream *s, struct t3_queue *q)
 	t3_stream_u64(s, &cmd.ring);
 	t3_stream_u64(s, &cmd.completions);
 	t3_stream_u32(s, &cmd.entries);
-	if (s->loading && !t3_stream_rule(s, t3_queue_create(q->dev, &cmd) == T3_ADMIN_OK,
+	if (s->loading && !t3_stream_rule(s, t3_queue_make(q->dev, &cmd) == T3_ADMIN_OK,
 					  "a queue is one that QUEUE_CREATE refuses"))
 		return;
 	visit_work(s, q);

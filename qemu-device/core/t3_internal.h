@@ -571,7 +571,7 @@ void t3_admin_run(struct t3_dev *dev, uint32_t opcode);
 void t3_queues_init(struct t3_dev *dev);
 void t3_queues_clear(struct t3_dev *dev);
 void t3_queue_submit(struct t3_dev *dev, uint32_t id, uint32_t tail);
-uint32_t t3_queue_create(struct t3_dev *dev, const struct t3_cmd_queue_create *cmd);
+uint32_t t3_queue_make(struct t3_dev *dev, const struct t3_cmd_queue_create *cmd);
 uint32_t t3_queue_command(struct t3_dev *dev, uint32_t opcode);
 /* Injection: the queue makes no progress until QUEUE_ABORT or hung = false. */
 void t3_queue_hang(struct t3_dev *dev, uint32_t id, bool hung);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sync_file.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +40,17 @@ static struct kernel {
 	unsigned char *memory; /* the whole node */
 	unsigned long request; /* the last one */
 	unsigned int calls;
-	int error;	       /* of the next call, then 0 */
-	unsigned char in[512]; /* its argument before the answer */
+	int error;		    /* of the next call, then 0 */
+	unsigned long fail_request; /* each of these fails with EPERM; 0: none */
+	unsigned char in[512];	    /* its argument before the answer */
 	char name[8];
 	int major;
 	bool no_version;
 	struct drm_t3_fault fault;
 	void (*on_wait)(void);
+	struct drm_t3_command command; /* of the last submission */
+	struct drm_t3_sync out;
+	int fence_status;
 } kernel;
 
 static void answer(unsigned long request, void *arg)
@@ -83,6 +88,14 @@ static void answer(unsigned long request, void *arg)
 		((struct drm_t3_space_wait_fd *)arg)->fd = 78;
 	} else if (request == DRM_IOCTL_T3_SPACE_STATS) {
 		((struct drm_t3_space_stats *)arg)->stores = 1234;
+	} else if (request == DRM_IOCTL_T3_QUEUE_CREATE) {
+		((struct drm_t3_queue_create *)arg)->queue = 51;
+	} else if (request == DRM_IOCTL_SYNCOBJ_CREATE) {
+		((struct drm_syncobj_create *)arg)->handle = 61;
+	} else if (request == DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD) {
+		((struct drm_syncobj_handle *)arg)->fd = fcntl(kernel.node, F_DUPFD_CLOEXEC, 0);
+	} else if (request == SYNC_IOC_FILE_INFO) {
+		((struct sync_file_info *)arg)->status = kernel.fence_status;
 	} else if (request == DRM_IOCTL_T3_QUERY) {
 		struct drm_t3_query *a = arg;
 
@@ -91,15 +104,28 @@ static void answer(unsigned long request, void *arg)
 	}
 }
 
+/* What it points to is gone when it returns. */
+static void keep_submission(const struct drm_t3_queue_submit *arg)
+{
+	assert_int_equal(arg->command_count, 1);
+	assert_int_equal(arg->command_stride, sizeof(kernel.command));
+	memcpy(&kernel.command, (const void *)(uintptr_t)arg->commands, sizeof(kernel.command));
+	memset(&kernel.out, 0, sizeof(kernel.out));
+	if (arg->out_count)
+		memcpy(&kernel.out, (const void *)(uintptr_t)arg->out_syncs, sizeof(kernel.out));
+}
+
 int drmIoctl(int fd, unsigned long request, void *arg)
 {
-	int error = kernel.error;
+	int error = request == kernel.fail_request && request ? EPERM : kernel.error;
 
 	assert_true(fd >= 0);
 	kernel.request = request;
 	kernel.calls++;
 	kernel.error = 0;
 	memcpy(kernel.in, arg, _IOC_SIZE(request));
+	if (request == DRM_IOCTL_T3_QUEUE_SUBMIT)
+		keep_submission(arg);
 	if (request == DRM_IOCTL_T3_SPACE_WAIT && kernel.on_wait)
 		kernel.on_wait();
 	if (error) {

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+/* libt3's queues: what a product asks the kernel for, and what a fence says. */
+#include "test_lib_kernel.h"
+
+static struct t3_queue *queue;
+
+static int open_queue(void **state)
+{
+	start(state);
+	return t3_queue_create(dev, 1, &queue);
+}
+
+static int close_queue(void **state)
+{
+	t3_queue_destroy(queue);
+	assert_int_equal(kernel.request, DRM_IOCTL_T3_QUEUE_DESTROY);
+	assert_int_equal(ASKED(drm_t3_queue_destroy)->queue, 51);
+	return stop(state);
+}
+
+#define QUEUE_TEST(name) cmocka_unit_test_setup_teardown(name, open_queue, close_queue)
+
+static struct t3_gemm_desc product(void)
+{
+	return (struct t3_gemm_desc){
+		.a = { buffer, 100, 50 },
+		.b = { buffer, 200, 90 },
+		.c = { buffer, 300, 80 },
+		.rows = 12,
+		.columns = 20,
+		.depth = 7,
+		.dtype = DRM_T3_F16,
+	};
+}
+
+static void creates(void **state)
+{
+	struct t3_queue *other = NULL;
+
+	(void)state;
+	assert_int_equal(t3_queue_create(dev, 2, &other), 0);
+	assert_int_equal(ASKED(drm_t3_queue_create)->priority, 2);
+	t3_queue_destroy(other);
+	other = NULL;
+	kernel.error = ENOSPC;
+	assert_int_equal(t3_queue_create(dev, 0, &other), -ENOSPC);
+	assert_null(other);
+	assert_int_equal(t3_queue_create(NULL, 0, &other), -EINVAL);
+	assert_int_equal(t3_queue_create(dev, 0, NULL), -EINVAL);
+	t3_queue_destroy(NULL);
+}
+
+static void asks_for_each_field(void **state)
+{
+	struct t3_gemm_desc x = product();
+	const struct drm_t3_command *c = &kernel.command;
+
+	(void)state;
+	x.chunk_rows = 4;
+	x.first_chunk = 2;
+	x.chunks_up = 7;
+	x.raster_rows = 3;
+	x.group_rows = 2;
+	x.group_columns = 10;
+	x.tile_rows = 1;
+	x.tile_columns = 5;
+	assert_int_equal(t3_queue_gemm(queue, &x, NULL), 0);
+	assert_int_equal(kernel.request, DRM_IOCTL_T3_QUEUE_SUBMIT);
+	assert_int_equal(ASKED(drm_t3_queue_submit)->queue, 51);
+	assert_int_equal(ASKED(drm_t3_queue_submit)->out_count, 0);
+	assert_int_equal(ASKED(drm_t3_queue_submit)->sync_stride, 0);
+	assert_int_equal(c->type, DRM_T3_COMMAND_GEMM);
+	assert_int_equal(c->flags, DRM_T3_GEMM_CHUNKS_UP);
+	assert_int_equal(c->dtype, DRM_T3_F16);
+	assert_int_equal(c->src, 11);
+	assert_int_equal(c->b, 11);
+	assert_int_equal(c->dst, 11);
+	assert_int_equal(c->space, 0);
+	assert_int_equal(c->rows, 12);
+	assert_int_equal(c->row_bytes, 40);
+	assert_int_equal(c->depth, 7);
+	assert_int_equal(c->src_offset, 100);
+	assert_int_equal(c->src_pitch, 50);
+	assert_int_equal(c->b_offset, 200);
+	assert_int_equal(c->b_pitch, 90);
+	assert_int_equal(c->dst_offset, 300);
+	assert_int_equal(c->dst_pitch, 80);
+	assert_int_equal(c->chunk_rows, 4);
+	assert_int_equal(c->first_chunk, 2);
+	assert_int_equal(c->raster_rows, 3);
+	assert_int_equal(c->group_rows, 2);
+	assert_int_equal(c->group_columns, 10);
+	assert_int_equal(c->tile_rows, 1);
+	assert_int_equal(c->tile_columns, 5);
+	assert_int_equal(c->op | c->pattern, 0);
+}
+
+/* Zeros: packed, and an order that fits the shape. */
+static void zeros(void **state)
+{
+	struct t3_gemm_desc x = product();
+	const struct drm_t3_command *c = &kernel.command;
+
+	(void)state;
+	x.a.pitch = x.b.pitch = x.c.pitch = 0;
+	x.rows = 1000;
+	assert_int_equal(t3_queue_gemm(queue, &x, NULL), 0);
+	assert_int_equal(c->src_pitch, 14);
+	assert_int_equal(c->b_pitch, 40);
+	assert_int_equal(c->dst_pitch, 40);
+	assert_int_equal(c->chunk_rows, 1000);
+	assert_int_equal(c->raster_rows, 8);
+	assert_int_equal(c->group_rows, 128);
+	assert_int_equal(c->group_columns, 20);
+	assert_int_equal(c->tile_rows, 32);
+	assert_int_equal(c->tile_columns, 20);
+	assert_int_equal(c->flags, 0);
+	x = product();
+	x.rows = x.depth = 1; /* one row has no pitch */
+	assert_int_equal(t3_queue_gemm(queue, &x, NULL), 0);
+	assert_int_equal(c->src_pitch | c->b_pitch | c->dst_pitch, 0);
+}
+
+static void into_a_space(void **state)
+{
+	struct t3_gemm_desc x = product();
+
+	(void)state;
+	x.space = space;
+	assert_int_equal(t3_queue_gemm(queue, &x, NULL), -EINVAL);
+	x.c.buffer = NULL;
+	assert_int_equal(t3_queue_gemm(queue, &x, NULL), 0);
+	assert_int_equal(kernel.command.space, 21);
+	assert_int_equal(kernel.command.dst, 0);
+	assert_int_equal(kernel.command.dst_offset, 300);
+	x.space = NULL;
+	assert_int_equal(t3_queue_gemm(queue, &x, NULL), -EINVAL);
+}
+
+static void expect_invalid(const struct t3_gemm_desc *bad)
+{
+	unsigned int calls = kernel.calls;
+
+	assert_int_equal(t3_queue_gemm(queue, bad, NULL), -EINVAL);
+	assert_int_equal(kernel.calls, calls);
+}
+
+static void refuses(void **state)
+{
+	struct t3_gemm_desc x = product();
+
+	(void)state;
+	assert_int_equal(t3_queue_gemm(NULL, &x, NULL), -EINVAL);
+	expect_invalid(NULL);
+	x.dtype = DRM_T3_U8;
+	expect_invalid(&x);
+	x.dtype = 77;
+	expect_invalid(&x);
+	x = product();
+	x.rows = 0;
+	expect_invalid(&x);
+	x = product();
+	x.columns = 0;
+	expect_invalid(&x);
+	x.columns = 0x80000000; /* times 2 it is 0 */
+	expect_invalid(&x);
+	x = product();
+	x.depth = 0;
+	expect_invalid(&x);
+	x = product();
+	x.a.buffer = NULL;
+	expect_invalid(&x);
+	x = product();
+	x.b.buffer = NULL;
+	expect_invalid(&x);
+}
+
+static void fences(void **state)
+{
+	struct t3_gemm_desc x = product();
+	int fence = -1;
+
+	(void)state;
+	assert_int_equal(t3_queue_gemm(queue, &x, &fence), 0);
+	assert_int_equal(kernel.out.handle, 61);
+	assert_int_equal(kernel.out.point, 0);
+	assert_int_equal(kernel.request, DRM_IOCTL_SYNCOBJ_DESTROY);
+	assert_int_equal(ASKED(drm_syncobj_destroy)->handle, 61);
+	assert_true(fence >= 0);
+	kernel.fence_status = 1;
+	assert_int_equal(t3_fence_wait(fence, INT64_MAX), 0);
+	kernel.fence_status = -EIO;
+	assert_int_equal(t3_fence_wait(fence, 0), -EIO);
+	kernel.fence_status = 0;
+	assert_int_equal(t3_fence_wait(fence, 0), -ETIMEDOUT);
+	assert_int_equal(t3_fence_wait(fence, -5), -ETIMEDOUT);
+	kernel.error = ENOTTY;
+	assert_int_equal(t3_fence_wait(fence, 0), -EINVAL);
+	close(fence);
+	assert_int_equal(t3_fence_wait(fence, 0), -EBADF);
+	assert_int_equal(t3_fence_wait(-1, 0), -EINVAL);
+}
+
+/* The first, second and third call fail: the error is told, the syncobj given back. */
+static void errors(void **state)
+{
+	struct t3_gemm_desc x = product();
+	int fence = -1;
+
+	(void)state;
+	kernel.error = ENOMEM;
+	assert_int_equal(t3_queue_gemm(queue, &x, &fence), -ENOMEM);
+	assert_int_equal(kernel.request, DRM_IOCTL_SYNCOBJ_CREATE);
+	kernel.error = EFBIG;
+	assert_int_equal(t3_queue_gemm(queue, &x, NULL), -EFBIG);
+	kernel.fail_request = DRM_IOCTL_T3_QUEUE_SUBMIT;
+	assert_int_equal(t3_queue_gemm(queue, &x, &fence), -EPERM);
+	assert_int_equal(kernel.request, DRM_IOCTL_SYNCOBJ_DESTROY);
+	kernel.fail_request = DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD;
+	assert_int_equal(t3_queue_gemm(queue, &x, &fence), -EPERM);
+	assert_int_equal(kernel.request, DRM_IOCTL_SYNCOBJ_DESTROY);
+	kernel.fail_request = 0;
+	assert_int_equal(fence, -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		QUEUE_TEST(creates), QUEUE_TEST(asks_for_each_field),
+		QUEUE_TEST(zeros),   QUEUE_TEST(into_a_space),
+		QUEUE_TEST(refuses), QUEUE_TEST(fences),
+		QUEUE_TEST(errors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
