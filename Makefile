@@ -116,7 +116,7 @@ help:
 #:                SHAPE=256x256x256   MxNxK; M and K divisible by RANKS
 #:                TILE=32x32          tracked tile, rows x columns
 #:                DTYPE=f32           i32, f32, f16, bf16
-#:                WRITE=store         store or doorbell
+#:                WRITE=store         store, doorbell or gemm
 #:                ITERS=4             iterations
 #:                SEED=1              of the input data
 run: build

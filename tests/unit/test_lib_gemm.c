@@ -61,7 +61,7 @@ static void options_have_limits(void **state)
 	CHECK(-EINVAL, cfg.delay_ms = 600001);
 	CHECK(-EINVAL, cfg.kill_rank = 4);
 	CHECK(-EINVAL, (cfg.kill_rank = 0, cfg.kill_step = 16));
-	CHECK(-EINVAL, cfg.write = (enum gemm_write)2);
+	CHECK(-EINVAL, cfg.write = GEMM_WRITES);
 	CHECK(-EINVAL, cfg.wait = (enum gemm_wait)3);
 }
 

@@ -92,8 +92,8 @@ i32 | f32 | f16 | bf16) ;;
 *) fail "DTYPE must be one of i32, f32, f16, bf16; got '$DTYPE'" ;;
 esac
 case $WRITE in
-store | doorbell) ;;
-*) fail "WRITE must be store or doorbell; got '$WRITE'" ;;
+store | doorbell | gemm) ;;
+*) fail "WRITE must be store, doorbell or gemm; got '$WRITE'" ;;
 esac
 in_range "$ITERS" 1 100000 || fail "ITERS must be a whole number from 1 to 100000; got '$ITERS'"
 seed_fits "$SEED" || fail "SEED must be a whole number from 0 to 18446744073709551615; got '$SEED'"

@@ -247,13 +247,14 @@ def e2e_same(first, second, keys):
 
 
 def e2e_compare(arguments, runs, log):
-    """runs: store, store again, doorbell."""
+    """runs: store, store again, doorbell, gemm."""
     counts = ["chunk", "kind", "local_bytes", "remote_bytes", "triggers", "dma_bytes",
               "nmc_elements"]
     every = counts + ["stores", "doorbells", "link_bytes"]
     checks = {
         "two runs have the same bits and counts": e2e_same(runs[0], runs[1], every),
-        "both ways give the same bits and update bytes": e2e_same(runs[0], runs[2], counts),
+        "all ways give the same bits and update bytes": e2e_same(runs[0], runs[2], counts)
+                                                        and e2e_same(runs[0], runs[3], counts),
     }
     if arguments == SPILLING:
         checks["the tracker spills"] = bool(runs[0]) and any(
@@ -265,11 +266,14 @@ def e2e_compare(arguments, runs, log):
 # The full fabric comes with device memory that few hosts could back.
 E2E_OPTIONS = {32: ["--device-opts", "memory-size=4G"]}
 
+# What e2e_compare() is given, in this order.
+E2E_WRITES = ("store", "store", "doorbell", "gemm")
+
 
 def e2e_boot(ranks, jobs, *options):
     """All jobs for one number of ranks in one VM."""
     commands = [f"t3 gemm-rs --json --ranks {ranks} {arguments} --write {write}"
-                for arguments in jobs for write in ("store", "store", "doorbell")]
+                for arguments in jobs for write in E2E_WRITES]
     name = f"e2e-{ranks}-ranks" + "".join(options)
     options = [*options, *E2E_OPTIONS.get(ranks, [])]
     status, batch = guest_batch(name, ["--ranks", str(ranks), *options], commands,
@@ -278,7 +282,8 @@ def e2e_boot(ranks, jobs, *options):
     results = [Result(f"e2e/{commands[index]}", PASS if ended == 0 else FAIL, log)
                for index, ended, _, _ in batch]
     for index, arguments in enumerate(jobs):
-        runs = [e2e_json(text) for _, _, text, _ in batch[3 * index:3 * index + 3]]
+        first = len(E2E_WRITES) * index
+        runs = [e2e_json(text) for _, _, text, _ in batch[first:first + len(E2E_WRITES)]]
         results += e2e_compare(arguments, runs, log)
     return results + [vm_result(name, status, log)]
 

@@ -50,7 +50,7 @@ static const char *const rules[] = {
 	[OPT_RANKS - 256] = "--ranks must be a whole number from 2 to 32",
 	[OPT_SHAPE - 256] = "--shape must be MxNxK in whole numbers, as in 256x256x256",
 	[OPT_DTYPE - 256] = "--dtype must be i32, f32, f16 or bf16",
-	[OPT_WRITE - 256] = "--write must be store or doorbell",
+	[OPT_WRITE - 256] = "--write must be store, doorbell or gemm",
 	[OPT_ITERS - 256] = "--iters must be a whole number from 1 to 100000",
 	[OPT_SEED - 256] = "--seed must be a whole number from 0 to 18446744073709551615",
 	[OPT_TILE - 256] = "--tile must be ROWSxCOLUMNS in whole numbers, as in 32x32",
@@ -69,7 +69,8 @@ static const char usage[] =
 	"  --shape MxNxK       C is MxN; N ranks must divide M and K (256x256x256)\n"
 	"  --dtype TYPE        i32, f32, f16 or bf16 (f32)\n"
 	"  --tile RxC          tracked tile, at most a chunk (32x32)\n"
-	"  --write PATH        store: tracked stores; doorbell: staged tiles (store)\n"
+	"  --write PATH        store: tracked stores; doorbell: staged tiles; gemm: the\n"
+	"                      device multiplies, in a queue of its own (store)\n"
 	"  --iters I           iterations, each with other inputs (4)\n"
 	"  --seed S            of the inputs (1)\n"
 	"  --wait HOW          auto: look 20 us, then sleep; spin; sleep (auto)\n"
@@ -127,7 +128,7 @@ static bool parse_name(const char *text, const char *const *names, uint32_t *val
 static bool parse_value(struct gemm_config *cfg, int opt, const char *text)
 {
 	static const char *const dtypes[] = { "i32", "f32", "f16", "bf16", NULL };
-	static const char *const writes[] = { "store", "doorbell", NULL };
+	static const char *const writes[] = { "store", "doorbell", "gemm", NULL };
 	static const char *const waits[] = { "auto", "spin", "sleep", NULL };
 	uint32_t *shape[] = { &cfg->m, &cfg->n, &cfg->k };
 	uint32_t *tile[] = { &cfg->tile_rows, &cfg->tile_cols };

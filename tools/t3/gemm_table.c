@@ -8,7 +8,9 @@ typedef unsigned long long ull;
 
 const char *gemm_write_name(enum gemm_write write)
 {
-	return write == GEMM_WRITE_DOORBELL ? "doorbell" : "store";
+	static const char *const names[GEMM_WRITES] = { "store", "doorbell", "gemm" };
+
+	return names[write];
 }
 
 static void print_config(const struct gemm_config *cfg)

@@ -108,8 +108,8 @@ static int check_run(const struct gemm_config *cfg, struct report *r)
 		return refuse(r, "--iters must be 1 to %u", GEMM_MAX_ITERATIONS);
 	if (!cfg->timeout_s || cfg->timeout_s > GEMM_MAX_TIMEOUT_S)
 		return refuse(r, "--timeout must be 1 to %u seconds", GEMM_MAX_TIMEOUT_S);
-	if (cfg->write > GEMM_WRITE_DOORBELL)
-		return refuse(r, "--write must be store or doorbell");
+	if (cfg->write >= GEMM_WRITES)
+		return refuse(r, "--write must be store, doorbell or gemm");
 	if (cfg->wait > GEMM_WAIT_SLEEP)
 		return refuse(r, "--wait must be auto, spin or sleep");
 	if (cfg->delay_ms > GEMM_MAX_DELAY_MS)

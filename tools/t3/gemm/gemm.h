@@ -25,6 +25,8 @@
 enum gemm_write {
 	GEMM_WRITE_STORE,    /* tracked stores to the aperture */
 	GEMM_WRITE_DOORBELL, /* fill staging memory, one doorbell per tile */
+	GEMM_WRITE_GEMM,     /* the device computes, and stores itself */
+	GEMM_WRITES
 };
 
 enum gemm_wait {

@@ -95,6 +95,8 @@ static void fill_inputs(struct rank *r, uint32_t iteration)
 	b.cols = r->cfg->n;
 	input_fill(&a, r->producer.a);
 	input_fill(&b, r->producer.b);
+	if (r->cfg->write == GEMM_WRITE_GEMM)
+		device_fill(&r->device, &r->producer);
 }
 
 /* The mishaps that the user asked for. */
@@ -112,15 +114,20 @@ static void before_step(const struct rank *r, uint32_t step)
 		nanosleep(&delay, NULL);
 }
 
-static void produce(struct rank *r, uint32_t iteration)
+static int produce(struct rank *r, uint32_t iteration)
 {
 	uint32_t step = (iteration - 1) * r->cfg->ranks, i;
+	int ret = 0;
 
-	for (i = 0; i < r->cfg->ranks; i++, step++) {
+	for (i = 0; i < r->cfg->ranks && !ret; i++, step++) {
 		set_progress(r, PHASE_PRODUCE, step);
 		before_step(r, step);
-		producer_chunk(&r->producer, r->order[i], &r->output.base);
+		if (r->cfg->write == GEMM_WRITE_GEMM)
+			ret = device_chunk(&r->device, r->order[i], r->deadline);
+		else
+			producer_chunk(&r->producer, r->order[i], &r->output.base);
 	}
+	return ret;
 }
 
 /* Name the first chunk, in production order, that was not delivered. */
@@ -165,7 +172,9 @@ static int run_iteration(struct rank *r, uint32_t e)
 	ret = t3_wait_armed(r->space, e, r->deadline);
 	if (ret)
 		return rank_fail(r, ret, "iteration %u was not armed", e);
-	produce(r, e);
+	ret = produce(r, e);
+	if (ret)
+		return rank_fail(r, ret, "iteration %u: the device did not compute", e);
 	set_progress(r, PHASE_DELIVERY, e * r->cfg->ranks - 1);
 	ret = t3_wait(r->space, e, 0, T3_DELIVERED, r->deadline);
 	if (ret)
@@ -263,6 +272,7 @@ static void finish(struct rank *r)
 static void teardown(struct rank *r)
 {
 	producer_fini(&r->producer);
+	device_fini(&r->device);
 	t3_space_destroy(r->space);
 	t3_buffer_destroy(r->staging);
 	t3_buffer_destroy(r->buffer);

@@ -3,6 +3,7 @@
 #ifndef T3_GEMM_RANK_H
 #define T3_GEMM_RANK_H
 
+#include "device.h"
 #include "layout.h"
 #include "output.h"
 #include "producer.h"
@@ -29,6 +30,7 @@ struct rank {
 	struct drm_t3_counters before;
 	struct producer producer;
 	struct tile_output output;
+	struct device_producer device; /* in place of the two, with --write gemm */
 };
 
 /* Run it; returns the exit status. The caller has set the first seven fields. */

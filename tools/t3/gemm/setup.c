@@ -134,6 +134,18 @@ static int map_chunks(struct rank *r)
 	return 0;
 }
 
+static int make_device_producer(struct rank *r)
+{
+	int ret;
+
+	r->device.space = r->space;
+	r->device.layout = &r->layout;
+	ret = device_init(&r->device, r->dev, &r->producer);
+	if (ret == -EOPNOTSUPP)
+		return rank_fail(r, -ECANCELED, "the device cannot multiply matrices");
+	return ret ? rank_fail(r, ret, "no queue, or no buffers for A and B") : 0;
+}
+
 static int make_producer(struct rank *r)
 {
 	int ret;
@@ -147,7 +159,9 @@ static int make_producer(struct rank *r)
 		.tile_cols = r->cfg->tile_cols,
 	};
 	ret = producer_init(&r->producer, r->cfg->m);
-	return ret ? rank_fail(r, ret, "no memory for its slices of A and B") : 0;
+	if (ret)
+		return rank_fail(r, ret, "no memory for its slices of A and B");
+	return r->cfg->write == GEMM_WRITE_GEMM ? make_device_producer(r) : 0;
 }
 
 int rank_setup(struct rank *r)
