@@ -76,7 +76,7 @@ static char *load_from(struct t3_vm *vm, const char *path)
 	return migration_end(vm);
 }
 
-static struct t3_vm *vm_migrate(struct t3_vm *vm)
+struct t3_vm *vm_migrate(struct t3_vm *vm)
 {
 	struct t3_vm *other = vm_incoming(vm->count, T3_TEST_DEVICES, "", "");
 	g_autofree char *path = stream_path("good");

@@ -237,6 +237,7 @@ int main(int argc, char **argv)
 	add_inject_tests();
 	add_migrate_tests();
 	add_queue_tests();
+	add_gemm_tests();
 	add_hostile_tests();
 	add_record_tests();
 	return g_test_run();

@@ -64,6 +64,8 @@ struct t3_vm *vm_start_ports(unsigned int count, const char *options);
 struct t3_vm *vm_start_multifunction(unsigned int count);
 /* Device i sits behind downstream port dp<i> of one switch. */
 struct t3_vm *vm_start_switch(unsigned int count);
+/* The machine, stopped, in a second QEMU (t3-migrate-test.c). */
+struct t3_vm *vm_migrate(struct t3_vm *vm);
 void port_power(struct t3_vm *vm, unsigned int port, bool on);
 /* Hot-plug at root port rp<rank>; a new device is mapped. */
 void dev_unplug(struct t3_vm *vm, unsigned int rank);
@@ -233,6 +235,7 @@ void add_flight_tests(void);
 void add_inject_tests(void);
 void add_migrate_tests(void);
 void add_queue_tests(void);
+void add_gemm_tests(void);
 void add_hostile_tests(void);
 void add_record_tests(void);
 
