@@ -179,7 +179,7 @@ uint32_t t3_gemm_step(struct t3_queue *q, uint32_t *bytes, bool *done, uint64_t 
 	*bytes = 0;
 	*done = false;
 	if (!t3_gemm_block(&q->desc, run, &block))
-		return T3_DESC_OK; /* a run is always at a block */
+		return T3_DESC_BAD_DESCRIPTOR; /* a run is always at a block */
 	if (run->k < run->args.depth)
 		return multiply(q, &block, bytes, detail);
 	return store(q, &block, bytes, done, detail);
