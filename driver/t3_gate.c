@@ -103,18 +103,32 @@ void t3_gate_zap(struct t3_device *tdev)
 	unmap_mapping_range(tdev->drm.anon_inode->i_mapping, 0, 0, 1);
 }
 
+/* false: it was closed already. The first who opens it opens it for all. */
+static bool t3_gate_depart(struct t3_device *tdev, bool doomed)
+{
+	bool first;
+
+	mutex_lock(&tdev->admin_lock);
+	first = !tdev->away;
+	WRITE_ONCE(tdev->doomed, tdev->doomed || doomed);
+	if (first) {
+		t3_gate_set_away(tdev, true);
+		tdev->outages++;
+		t3_queues_pause(tdev);
+	}
+	mutex_unlock(&tdev->admin_lock);
+	return first;
+}
+
 /*
  * From its return on nobody uses the device: no register, no memory, no aperture. doomed:
- * it will be reset.
+ * it will be reset. It may be closed already: a recovery that fails does not open it, and
+ * during one a reset may come. Those who close and open hold the PCI device's lock.
  */
 void t3_gate_close(struct t3_device *tdev, bool doomed)
 {
-	mutex_lock(&tdev->admin_lock);
-	WRITE_ONCE(tdev->doomed, doomed);
-	t3_gate_set_away(tdev, true);
-	tdev->outages++;
-	t3_queues_pause(tdev);
-	mutex_unlock(&tdev->admin_lock);
+	if (!t3_gate_depart(tdev, doomed))
+		return;
 	t3_irq_disable(tdev);
 	t3_gate_zap(tdev);
 }
@@ -131,20 +145,32 @@ static void t3_gate_revive(struct t3_device *tdev)
 	t3_queues_resume(tdev);
 }
 
-/* The device is back, with its state or without it. */
+static bool t3_gate_return(struct t3_device *tdev)
+{
+	bool was_away;
+
+	mutex_lock(&tdev->admin_lock);
+	was_away = tdev->away;
+	if (was_away) {
+		if (!tdev->dead)
+			t3_gate_revive(tdev);
+		WRITE_ONCE(tdev->doomed, false);
+		t3_gate_set_away(tdev, false);
+		if (!tdev->dead)
+			t3_slots_enable(tdev);
+	}
+	mutex_unlock(&tdev->admin_lock);
+	return was_away;
+}
+
+/* The device is back, with its state or without it; or never was away. */
 void t3_gate_open(struct t3_device *tdev)
 {
-	mutex_lock(&tdev->admin_lock);
-	if (!tdev->dead)
-		t3_gate_revive(tdev);
-	WRITE_ONCE(tdev->doomed, false);
-	t3_gate_set_away(tdev, false);
-	if (!tdev->dead)
-		t3_slots_enable(tdev);
-	mutex_unlock(&tdev->admin_lock);
-	wake_up_all(&tdev->back);
-	t3_irq_enable(tdev);
-	/* What came in between has sent no interrupt. */
+	if (t3_gate_return(tdev)) {
+		wake_up_all(&tdev->back);
+		t3_irq_enable(tdev);
+	}
+	/* What came in between has sent no interrupt; or reset it once more. */
 	t3_watch_now(tdev);
 }
 
@@ -173,3 +199,7 @@ void t3_gate_abandon(struct t3_device *tdev)
 		t3_gate_wall_up(tdev);
 	mutex_unlock(&tdev->admin_lock);
 }
+
+#ifdef T3_KUNIT
+#include "tests/t3_gate_test.c"
+#endif

@@ -43,6 +43,13 @@ void t3_pm_stop(struct t3_device *tdev)
 	disable_delayed_work_sync(&tdev->bus_timeout);
 }
 
+/* From wherever it was: its bus has recovered, too. */
+static void t3_pm_back(struct t3_device *tdev)
+{
+	cancel_delayed_work_sync(&tdev->bus_timeout);
+	t3_gate_open(tdev);
+}
+
 static void t3_reset_prepare(struct pci_dev *pdev)
 {
 	t3_gate_close(pci_get_drvdata(pdev), true);
@@ -50,7 +57,7 @@ static void t3_reset_prepare(struct pci_dev *pdev)
 
 static void t3_reset_done(struct pci_dev *pdev)
 {
-	t3_gate_open(pci_get_drvdata(pdev));
+	t3_pm_back(pci_get_drvdata(pdev));
 }
 
 static pci_ers_result_t t3_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
@@ -64,8 +71,9 @@ static pci_ers_result_t t3_error_detected(struct pci_dev *pdev, pci_channel_stat
 		return PCI_ERS_RESULT_CAN_RECOVER;
 	case pci_channel_io_frozen:
 		t3_gate_close(tdev, true);
-		queue_delayed_work(system_wq, &tdev->bus_timeout,
-				   msecs_to_jiffies(READ_ONCE(bus_timeout_ms)));
+		/* From the last error on: the recovery of an earlier one has failed. */
+		mod_delayed_work(system_wq, &tdev->bus_timeout,
+				 msecs_to_jiffies(READ_ONCE(bus_timeout_ms)));
 		return PCI_ERS_RESULT_NEED_RESET;
 	default:
 		t3_gate_fail(tdev);
@@ -93,11 +101,7 @@ static pci_ers_result_t t3_slot_reset(struct pci_dev *pdev)
 /* Also at the end of a recovery that did not close the gate. */
 static void t3_error_resume(struct pci_dev *pdev)
 {
-	struct t3_device *tdev = pci_get_drvdata(pdev);
-
-	cancel_delayed_work_sync(&tdev->bus_timeout);
-	if (READ_ONCE(tdev->away))
-		t3_gate_open(tdev);
+	t3_pm_back(pci_get_drvdata(pdev));
 }
 
 const struct pci_error_handlers t3_error_handlers = {
@@ -191,7 +195,7 @@ static int t3_pm_resume(struct device *dev)
 {
 	struct t3_device *tdev = dev_get_drvdata(dev);
 
-	t3_gate_open(tdev);
+	t3_pm_back(tdev);
 	t3_pm_release(tdev);
 	return 0;
 }

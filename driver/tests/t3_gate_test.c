@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who closes and opens in which order: the PCI core allows more than a machine for tests
+ * can be made to do.
+ */
+#include "t3_kunit.h"
+
+/* Without vectors and mappings. */
+static struct t3_device *t3_gate_test_device(struct kunit *test)
+{
+	struct t3_device *tdev = t3_kunit_device(test);
+	struct inode *inode = t3_kunit_zalloc(test, sizeof(*inode));
+
+	address_space_init_once(&inode->i_data);
+	inode->i_mapping = &inode->i_data;
+	tdev->drm.anon_inode = inode;
+	mutex_lock(&tdev->admin_lock);
+	t3_hw_start(tdev);
+	mutex_unlock(&tdev->admin_lock);
+	writel(T3_ID_VALUE, tdev->regs + T3_REG_ID);
+	return tdev;
+}
+
+static void t3_gate_test_is_open(struct kunit *test, struct t3_device *tdev, int resets)
+{
+	KUNIT_EXPECT_FALSE(test, tdev->away);
+	KUNIT_EXPECT_FALSE(test, tdev->doomed);
+	KUNIT_EXPECT_FALSE(test, tdev->dead);
+	KUNIT_EXPECT_EQ(test, tdev->paused, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&tdev->resets), resets);
+	KUNIT_ASSERT_EQ(test, t3_hw_lock(tdev), 0);
+	t3_hw_unlock(tdev);
+}
+
+/* A reset while the bus recovers opens it; the end of the recovery finds it open. */
+static void t3_gate_test_nested(struct kunit *test)
+{
+	struct t3_device *tdev = t3_gate_test_device(test);
+
+	t3_gate_close(tdev, true);
+	KUNIT_EXPECT_TRUE(test, tdev->away);
+	KUNIT_EXPECT_EQ(test, tdev->paused, 1);
+	t3_gate_close(tdev, true);
+	KUNIT_EXPECT_EQ(test, tdev->paused, 1);
+	t3_gate_open(tdev);
+	t3_gate_test_is_open(test, tdev, 1);
+	t3_gate_open(tdev);
+	t3_gate_test_is_open(test, tdev, 1);
+}
+
+/* A recovery that fails does not open: the next one does. */
+static void t3_gate_test_twice(struct kunit *test)
+{
+	struct t3_device *tdev = t3_gate_test_device(test);
+
+	t3_gate_close(tdev, true);
+	t3_gate_close(tdev, true);
+	t3_gate_open(tdev);
+	t3_gate_test_is_open(test, tdev, 1);
+	t3_gate_close(tdev, false);
+	t3_gate_open(tdev);
+	t3_gate_test_is_open(test, tdev, 1);
+}
+
+/* Its state is lost when one of them has said so, in whichever order. */
+static void t3_gate_test_doomed(struct kunit *test)
+{
+	struct t3_device *tdev = t3_gate_test_device(test);
+
+	t3_gate_close(tdev, true);
+	t3_gate_close(tdev, false);
+	KUNIT_EXPECT_EQ(test, t3_hw_lock_unless_doomed(tdev), -EIO);
+	t3_gate_open(tdev);
+	t3_gate_test_is_open(test, tdev, 1);
+	t3_gate_close(tdev, false);
+	t3_gate_close(tdev, true);
+	KUNIT_EXPECT_EQ(test, t3_hw_lock_unless_doomed(tdev), -EIO);
+	t3_gate_open(tdev);
+	t3_gate_test_is_open(test, tdev, 2);
+}
+
+static struct kunit_case t3_gate_cases[] = {
+	KUNIT_CASE(t3_gate_test_nested),
+	KUNIT_CASE(t3_gate_test_twice),
+	KUNIT_CASE(t3_gate_test_doomed),
+	{}
+};
+
+static struct kunit_suite t3_gate_suite = {
+	.name = "t3_gate",
+	.test_cases = t3_gate_cases,
+};
+
+kunit_test_suite(t3_gate_suite);
