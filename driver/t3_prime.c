@@ -8,9 +8,10 @@
  *    they ask for peer-to-peer and the kernel knows that it works (CONFIG_PCI_P2PDMA),
  *    else -EOPNOTSUPP.
  *
- * Nothing moves, so the exporter is a static one. It may go, though: importers of
- * device memory can be told so (move_notify), or they are not given it. Processors map
- * it as through the node; fences are waited for by the core (DMA_BUF_IOCTL_SYNC).
+ * Nothing moves, but it may go: importers of device memory can be told so (move_notify),
+ * or they are not given it. So the exporter is a dynamic one; for a static one the core
+ * would keep such an importer's table, and hand it out again afterwards. Processors map it
+ * as through the node; fences are waited for by the core (DMA_BUF_IOCTL_SYNC).
  */
 #include <linux/dma-resv.h>
 #include <linux/module.h>
@@ -51,6 +52,19 @@ static int t3_dmabuf_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *a
 	struct t3_bo *bo = t3_dmabuf_bo(dmabuf);
 
 	return bo->kind == T3_BO_HOST ? 0 : t3_dmabuf_check_importer(bo, attach);
+}
+
+/* It is where it is; but nobody else gets at it when it has gone. */
+static int t3_dmabuf_pin(struct dma_buf_attachment *attach)
+{
+	struct t3_bo *bo = t3_dmabuf_bo(attach->dmabuf);
+
+	dma_resv_assert_held(bo->base.resv);
+	return bo->gone ? -ENODEV : 0;
+}
+
+static void t3_dmabuf_unpin(struct dma_buf_attachment *attach)
+{
 }
 
 /* ------------------------------------------------------------------------ map */
@@ -158,6 +172,8 @@ static void t3_dmabuf_release(struct dma_buf *dmabuf)
 
 static const struct dma_buf_ops t3_dmabuf_ops = {
 	.attach = t3_dmabuf_attach,
+	.pin = t3_dmabuf_pin,
+	.unpin = t3_dmabuf_unpin,
 	.map_dma_buf = t3_dmabuf_map,
 	.unmap_dma_buf = t3_dmabuf_unmap,
 	.release = t3_dmabuf_release,

@@ -70,9 +70,71 @@ static void t3_prime_test_entries(struct kunit *test)
 	t3_memory_unmap(sgt, dev, DMA_BIDIRECTIONAL);
 }
 
+static void t3_prime_test_release(struct dma_buf *dmabuf)
+{
+}
+
+static void t3_prime_test_move_notify(struct dma_buf_attachment *attach)
+{
+}
+
+static const struct dma_buf_attach_ops t3_prime_test_importer = {
+	.allow_peer2peer = true,
+	.move_notify = t3_prime_test_move_notify,
+};
+
+/* The end of a dma-buf comes after that of the test, whose buffer is not an object. */
+static struct dma_buf *t3_prime_test_export(struct kunit *test, struct t3_bo *bo)
+{
+	static struct dma_buf_ops ops;
+	struct dma_buf_export_info info = {
+		.exp_name = "t3-test",
+		.owner = THIS_MODULE,
+		.ops = &ops,
+		.size = bo->base.size,
+		.priv = &bo->base,
+	};
+	struct dma_buf *dmabuf;
+
+	ops = t3_dmabuf_ops;
+	ops.release = t3_prime_test_release;
+	dmabuf = dma_buf_export(&info);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(dmabuf));
+	bo->base.resv = dmabuf->resv;
+	return dmabuf;
+}
+
+/* What a foreign importer has mapped it may give back; it does not get it again. */
+static void t3_prime_test_gone(struct kunit *test)
+{
+	struct t3_bo *bo = t3_prime_test_bo(test);
+	struct dma_buf *dmabuf = t3_prime_test_export(test, bo);
+	struct dma_buf_attachment *attach;
+	struct sg_table *sgt;
+
+	attach = dma_buf_dynamic_attach(dmabuf, bo->base.dev->dev, &t3_prime_test_importer, bo);
+	if (!IS_ENABLED(CONFIG_PCI_P2PDMA)) {
+		KUNIT_EXPECT_EQ(test, PTR_ERR(attach), -EOPNOTSUPP);
+		dma_buf_put(dmabuf);
+		return;
+	}
+	KUNIT_ASSERT_FALSE(test, IS_ERR(attach));
+	dma_resv_lock(dmabuf->resv, NULL);
+	sgt = dma_buf_map_attachment(attach, DMA_BIDIRECTIONAL);
+	KUNIT_EXPECT_FALSE(test, IS_ERR_OR_NULL(sgt));
+	bo->gone = true;
+	dma_buf_unmap_attachment(attach, sgt, DMA_BIDIRECTIONAL);
+	sgt = dma_buf_map_attachment(attach, DMA_BIDIRECTIONAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(sgt), -ENODEV);
+	dma_resv_unlock(dmabuf->resv);
+	dma_buf_detach(dmabuf, attach);
+	dma_buf_put(dmabuf);
+}
+
 static struct kunit_case t3_prime_cases[] = {
 	KUNIT_CASE(t3_prime_test_importers),
 	KUNIT_CASE(t3_prime_test_entries),
+	KUNIT_CASE(t3_prime_test_gone),
 	{}
 };
 
