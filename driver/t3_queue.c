@@ -10,9 +10,6 @@
 #include "t3_fdinfo.h"
 #include "t3_queue.h"
 
-/* Priorities from here on keep others from the engine for as long as they like. */
-#define T3_PRIORITY_PRIVILEGED 2
-
 /* A queue that was given up goes within two works: its last job's, then its own. */
 #define T3_PUBLISH_TRIES 3
 
@@ -402,7 +399,8 @@ int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 		return -EINVAL;
 	if (!to_t3_device(drm)->caps.max_queues)
 		return -EOPNOTSUPP;
-	if (args->priority >= T3_PRIORITY_PRIVILEGED && !capable(CAP_SYS_NICE))
+	/* It keeps lower ones from the engine, for as long as it likes: until they time out. */
+	if (args->priority && !capable(CAP_SYS_NICE))
 		return -EACCES;
 	/* Around all of it, so that remove() finds a queue whole or not at all. */
 	if (!drm_dev_enter(drm, &idx))

@@ -774,9 +774,11 @@ struct drm_t3_space_stats {
  * struct drm_t3_queue_create - make a queue that runs jobs in order
  *
  * Queues run beside each other. A higher priority is served first at every step of
- * the device's engine, so it overtakes a long job of a lower one; equals take turns.
+ * the device's engine, so it overtakes a long job of a lower one; equals take turns. A
+ * queue that is kept busy starves those below it, whose jobs then fail with -ETIME: all
+ * priorities above 0 are for the privileged.
  *
- * Errors: -EINVAL priority above 3; -EACCES priority 2 or 3 without CAP_SYS_NICE;
+ * Errors: -EINVAL priority above 3; -EACCES priority above 0 without CAP_SYS_NICE;
  * -ENOSPC no queue left on the device (64); -EOPNOTSUPP no DRM_T3_FEATURE_QUEUES.
  */
 struct drm_t3_queue_create {

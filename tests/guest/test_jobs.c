@@ -316,7 +316,8 @@ static void unprivileged(int sock, void *arg)
 	fd = open_rank(0);
 	CHECK_EQ(queue_create(fd, 3, &queue), -EACCES);
 	CHECK_EQ(queue_create(fd, 2, &queue), -EACCES);
-	CHECK_EQ(queue_create(fd, 1, &queue), 0);
+	CHECK_EQ(queue_create(fd, 1, &queue), -EACCES);
+	CHECK_EQ(queue_create(fd, 0, &queue), 0);
 	send_u32(sock, queue);
 	close(fd);
 }

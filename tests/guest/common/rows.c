@@ -147,9 +147,7 @@ static void fill_segment_map(struct world *world, void *argument)
 static void fill_queue_create(struct world *world, void *arg)
 {
 	(void)world;
-	*(struct drm_t3_queue_create *)arg = (struct drm_t3_queue_create){
-		.priority = 1,
-	};
+	*(struct drm_t3_queue_create *)arg = (struct drm_t3_queue_create){ 0 };
 }
 
 static void fill_queue_destroy(struct world *world, void *arg)
