@@ -71,6 +71,7 @@ static bool t3_admin_configures(enum t3_admin_opcode opcode)
 	switch (opcode) {
 	case T3_CMD_SPACE_CREATE:
 	case T3_CMD_SPACE_RESET:
+	case T3_CMD_SPACE_QUERY:
 	case T3_CMD_SEG_MAP:
 	case T3_CMD_SEG_UNMAP:
 	case T3_CMD_SEG_STAGING:
@@ -85,14 +86,12 @@ static bool t3_admin_configures(enum t3_admin_opcode opcode)
 	}
 }
 
+/* Ends t3_hw_lock(). */
 static int t3_admin_run(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args,
 			size_t size, bool results)
 {
 	int ret;
 
-	ret = t3_admin_configures(opcode) ? t3_hw_lock_unless_doomed(tdev) : t3_hw_lock(tdev);
-	if (ret)
-		return ret;
 	ret = t3_admin_locked(tdev, opcode, args, size, results);
 	if (ret == -ENODEV)
 		t3_hw_gone(tdev);
@@ -100,14 +99,32 @@ static int t3_admin_run(struct t3_device *tdev, enum t3_admin_opcode opcode, voi
 	return ret;
 }
 
+static int t3_admin_lock(struct t3_device *tdev, enum t3_admin_opcode opcode)
+{
+	return t3_admin_configures(opcode) ? t3_hw_lock_unless_doomed(tdev) : t3_hw_lock(tdev);
+}
+
 /* Run a command; a failed one has changed nothing. */
 int t3_admin(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args, size_t size)
 {
-	return t3_admin_run(tdev, opcode, args, size, false);
+	int ret = t3_admin_lock(tdev, opcode);
+
+	return ret ? ret : t3_admin_run(tdev, opcode, args, size, false);
 }
 
 /* The same for commands that answer: args then hold the results. */
 int t3_admin_query(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args, size_t size)
 {
-	return t3_admin_run(tdev, opcode, args, size, true);
+	int ret = t3_admin_lock(tdev, opcode);
+
+	return ret ? ret : t3_admin_run(tdev, opcode, args, size, true);
+}
+
+/* The same, for whoever must know: it waits for a device that is away, doomed or not. */
+int t3_admin_query_wait(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args,
+			size_t size)
+{
+	int ret = t3_hw_lock(tdev);
+
+	return ret ? ret : t3_admin_run(tdev, opcode, args, size, true);
 }

@@ -216,7 +216,7 @@ static int t3_space_query_state(struct t3_space *space, u32 *state)
 	struct t3_cmd_space cmd = { .space = space->hw_id };
 	int ret;
 
-	ret = t3_admin_query(space->tdev, T3_CMD_SPACE_QUERY, &cmd, sizeof(cmd));
+	ret = t3_admin_query_wait(space->tdev, T3_CMD_SPACE_QUERY, &cmd, sizeof(cmd));
 	*state = cmd.state;
 	return ret;
 }

@@ -4,11 +4,13 @@
  * line by line; tests/hotplug.py acts. Ends with status 0 when all was as it should be.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 
+#include "debugfs.h"
 #include "queue.h"
 #include "raw.h"
 
@@ -160,6 +162,44 @@ static void *configure_here(void *arg)
 	return NULL;
 }
 
+struct reader {
+	pthread_t thread;
+	volatile bool stop;
+	char path[128];
+};
+
+/* An administrator looks at the device that goes, again and again. */
+static void *look_here(void *arg)
+{
+	struct reader *r = arg;
+	char text[4096];
+	int fd;
+
+	while (!r->stop) {
+		fd = open(r->path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			break; /* it has gone */
+		while (read(fd, text, sizeof(text)) > 0)
+			;
+		close(fd);
+		nap_ms(1);
+	}
+	return NULL;
+}
+
+static void reader_start(struct reader *r)
+{
+	debugfs_path(RANK, "spaces", r->path, sizeof(r->path));
+	CHECK_EQ(access(r->path, R_OK), 0);
+	CHECK_EQ(pthread_create(&r->thread, NULL, look_here, r), 0);
+}
+
+static void reader_stop(struct reader *r)
+{
+	r->stop = true;
+	CHECK_EQ(pthread_join(r->thread, NULL), 0);
+}
+
 static uint32_t count_nodes(void)
 {
 	DIR *dir = opendir("/dev/accel");
@@ -187,6 +227,7 @@ static void await_nodes(uint32_t count)
 int main(void)
 {
 	struct bystander bystander = { 0 };
+	struct reader reader = { 0 };
 	pthread_t here;
 	struct user u;
 
@@ -196,9 +237,11 @@ int main(void)
 	run_into_hang(&u);
 	CHECK_EQ(pthread_create(&here, NULL, configure_here, &u), 0);
 	CHECK_EQ(pthread_create(&bystander.thread, NULL, configure_elsewhere, &bystander), 0);
+	reader_start(&reader);
 	say("job hangs");
 	check_told(&u);
 	CHECK_EQ(pthread_join(here, NULL), 0);
+	reader_stop(&reader);
 	bystander.stop = true;
 	CHECK_EQ(pthread_join(bystander.thread, NULL), 0);
 	CHECK(bystander.longest_ns < BYSTANDER_NS * guest_slowness());
