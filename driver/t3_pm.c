@@ -155,8 +155,8 @@ static void t3_pm_release(struct t3_device *tdev)
 	t3_hw_unlock(tdev);
 }
 
-/* Jobs that are not in a ring stay where they are. */
-static int t3_pm_quiesce(struct t3_device *tdev)
+/* Jobs that are not in a ring stay where they are. doomed: the device will lose its state. */
+static int t3_pm_quiesce(struct t3_device *tdev, bool doomed)
 {
 	int ret;
 
@@ -165,25 +165,28 @@ static int t3_pm_quiesce(struct t3_device *tdev)
 	if (ret)
 		t3_pm_release(tdev);
 	else
-		t3_gate_close(tdev, false);
+		t3_gate_close(tdev, doomed);
 	return ret;
 }
 
-/* Nothing saves memory whose power goes. */
+/*
+ * Nothing saves memory whose power goes. Queues are made again: the device may look as if
+ * it had kept its state, when a kernel that only restores this one has started it as well.
+ */
 static int t3_pm_lose_power(struct t3_device *tdev)
 {
 	if (t3_mem_available(tdev) != tdev->caps.memory_size) {
 		drm_warn(&tdev->drm, "device memory is in use: no suspend that loses it\n");
 		return -EBUSY;
 	}
-	return t3_pm_quiesce(tdev);
+	return t3_pm_quiesce(tdev, true);
 }
 
 static int t3_pm_suspend(struct device *dev)
 {
 	struct t3_device *tdev = dev_get_drvdata(dev);
 
-	return pm_suspend_via_firmware() ? t3_pm_lose_power(tdev) : t3_pm_quiesce(tdev);
+	return pm_suspend_via_firmware() ? t3_pm_lose_power(tdev) : t3_pm_quiesce(tdev, false);
 }
 
 static int t3_pm_hibernate(struct device *dev)

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "debugfs.h"
 #include "module.h"
 #include "queue.h"
 #include "raw.h"
@@ -142,9 +143,10 @@ static void test_power_is_kept_for_memory(void **state)
 	user_close(&u);
 }
 
-/* Without memory in use it may; queues that were there are there again. */
+/* Without memory in use it may; queues that were there are made again. */
 static void test_sleep_without_memory(void **state)
 {
+	uint64_t resets = debugfs_number(0, "resets", "function");
 	uint32_t queue, sync, bo;
 	struct drm_t3_command fill;
 	int fd;
@@ -154,6 +156,7 @@ static void test_sleep_without_memory(void **state)
 	fd = open_rank(0);
 	CHECK_EQ(queue_create(fd, 0, &queue), 0);
 	CHECK_EQ(sleep_and_wake("mem", "platform"), 0);
+	CHECK_EQ(debugfs_number(0, "resets", "function"), resets + 1);
 	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
 	sync = sync_create(fd);
 	fill = command_fill(bo, 0, PAGE, PATTERN);
