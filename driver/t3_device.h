@@ -123,6 +123,7 @@ struct t3_device {
 
 	struct delayed_work watch;
 	bool watch_asked; /* for a look that is not for want of interrupts */
+	struct list_head watched; /* t3_watch.c */
 	struct delayed_work bus_timeout;
 	bool dma_failed; /* event areas may be out of date */
 	struct t3_dump *dump;
@@ -206,6 +207,7 @@ void t3_gate_abandon(struct t3_device *tdev);
 
 /* t3_watch.c */
 void t3_watch_init(struct t3_device *tdev);
+void t3_watch_join(struct t3_device *tdev);
 void t3_watch_start(struct t3_device *tdev);
 void t3_watch_now(struct t3_device *tdev);
 void t3_watch_stop(struct t3_device *tdev);

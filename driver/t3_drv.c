@@ -208,6 +208,7 @@ static int t3_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	t3_log_device(tdev);
 	t3_debugfs_init(tdev);
 	pci_save_state(pdev); /* for t3_error_handlers */
+	t3_watch_join(tdev);
 	ret = drm_dev_register(&tdev->drm, 0);
 	if (ret)
 		t3_stop_works(tdev);

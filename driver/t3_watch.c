@@ -3,13 +3,39 @@
  * The watchdog: while there are spaces or queues it looks from time to time at what an
  * interrupt should have told, and whether the device is still the one that was started.
  */
+#include <linux/list.h>
 #include <linux/module.h>
 
 #include "t3_queue.h"
 #include "t3_space.h"
 
+static DEFINE_MUTEX(t3_watch_lock); /* innermost */
+static LIST_HEAD(t3_watched); /* t3_watch_lock: devices that are up */
+
 static unsigned int poll_ms = 1000;
-module_param_cb(poll_ms, &t3_param_ms_ops, &poll_ms, 0644);
+
+/* It counts from now on, also for devices whose next look was far away or never. */
+static int t3_watch_set_poll(const char *text, const struct kernel_param *param)
+{
+	struct t3_device *tdev;
+	int ret;
+
+	ret = t3_param_ms_ops.set(text, param);
+	if (ret || !READ_ONCE(poll_ms))
+		return ret;
+	mutex_lock(&t3_watch_lock);
+	list_for_each_entry(tdev, &t3_watched, watched)
+		t3_watch_now(tdev);
+	mutex_unlock(&t3_watch_lock);
+	return 0;
+}
+
+static const struct kernel_param_ops t3_watch_poll_ops = {
+	.set = t3_watch_set_poll,
+	.get = param_get_uint,
+};
+
+module_param_cb(poll_ms, &t3_watch_poll_ops, &poll_ms, 0644);
 __MODULE_PARM_TYPE(poll_ms, "uint");
 MODULE_PARM_DESC(poll_ms,
 		 "Look for lost interrupts and a lost device so often, in ms (1000; 0 to 3600000; 0: never)");
@@ -80,10 +106,22 @@ static void t3_watch_work(struct work_struct *work)
 void t3_watch_init(struct t3_device *tdev)
 {
 	INIT_DELAYED_WORK(&tdev->watch, t3_watch_work);
+	INIT_LIST_HEAD(&tdev->watched);
+}
+
+/* Until t3_watch_stop(). */
+void t3_watch_join(struct t3_device *tdev)
+{
+	mutex_lock(&t3_watch_lock);
+	list_add(&tdev->watched, &t3_watched);
+	mutex_unlock(&t3_watch_lock);
 }
 
 /* The device is dead: nothing starts it again. */
 void t3_watch_stop(struct t3_device *tdev)
 {
+	mutex_lock(&t3_watch_lock);
+	list_del_init(&tdev->watched);
+	mutex_unlock(&t3_watch_lock);
 	disable_delayed_work_sync(&tdev->watch);
 }

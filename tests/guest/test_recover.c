@@ -386,7 +386,9 @@ static void lose_interrupts(uint32_t count)
 	inject(0, &cmd);
 }
 
-/* All are lost: spaces and jobs go on by the watchdog alone. */
+/*
+ * All are lost: spaces and jobs go on by the watchdog alone, which was off when they came.
+ */
 static void test_no_interrupt_at_all(void **state)
 {
 	struct drm_t3_command fill;
@@ -395,9 +397,11 @@ static void test_no_interrupt_at_all(void **state)
 	uint32_t i;
 
 	(void)state;
-	set_parameter("poll_ms", POLL_MS);
+	set_parameter("poll_ms", 0);
+	nap_ms(1100); /* what was planned has been */
 	user_open(&u, 0);
 	waiter_open(&w);
+	set_parameter("poll_ms", POLL_MS);
 	lose_interrupts(1000000);
 	for (i = 0; i < 3; i++) {
 		CHECK_EQ(pthread_create(&w.thread, NULL, wait_long, &w), 0);
