@@ -191,7 +191,10 @@ int t3_gemm_parse(struct drm_file *file, struct t3_command *command)
 	return 0;
 }
 
-/* The step holds the buffers, too, and takes the parameters. Where they lie is known when it is emitted. */
+/*
+ * The step holds the buffers, too, and takes the parameters. Where those lie is known when
+ * it is emitted.
+ */
 void t3_gemm_build(struct t3_command *command, struct t3_step *step)
 {
 	const struct drm_t3_command *cmd = &command->user;
