@@ -65,7 +65,10 @@ int t3_admin_locked(struct t3_device *tdev, enum t3_admin_opcode opcode, void *a
 	return t3_admin_errno(status);
 }
 
-/* Of a space that is not being destroyed: below t3_topology_lock. */
+/*
+ * Of a space that is not being destroyed: below t3_topology_lock. Of queues: below
+ * drm_dev_enter(), or ring_lock for which such a one waits.
+ */
 static bool t3_admin_configures(enum t3_admin_opcode opcode)
 {
 	switch (opcode) {
@@ -80,6 +83,8 @@ static bool t3_admin_configures(enum t3_admin_opcode opcode)
 	case T3_CMD_ROUTE_CLEAR:
 	case T3_CMD_IMPORT_SET:
 	case T3_CMD_IMPORT_CLEAR:
+	case T3_CMD_QUEUE_CREATE:
+	case T3_CMD_QUEUE_DESTROY:
 		return true;
 	default:
 		return false;

@@ -201,7 +201,7 @@ static u64 t3_bo_size_max(const struct t3_device *tdev, u32 flags)
 	return tdev->caps.memory_size;
 }
 
-static struct t3_bo *t3_bo_new(struct drm_file *file, const struct drm_t3_bo_create *args)
+static struct t3_bo *t3_bo_try_new(struct drm_file *file, const struct drm_t3_bo_create *args)
 {
 	struct t3_file *tfile = file->driver_priv;
 	struct t3_device *tdev = t3_file_device(file);
@@ -217,6 +217,18 @@ static struct t3_bo *t3_bo_new(struct drm_file *file, const struct drm_t3_bo_cre
 		bo = t3_bo_device_new(tdev, tfile->account, size);
 	drm_dev_exit(idx);
 	return bo;
+}
+
+static struct t3_bo *t3_bo_new(struct drm_file *file, const struct drm_t3_bo_create *args)
+{
+	struct t3_bo *bo;
+	int ret;
+
+	do {
+		bo = t3_bo_try_new(file, args);
+		ret = PTR_ERR_OR_ZERO(bo);
+	} while (t3_access_again(t3_file_device(file), &ret));
+	return ret ? ERR_PTR(ret) : bo;
 }
 
 int t3_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)

@@ -36,8 +36,8 @@
  *  t3_fence.lock      spinlock, irq: of the dma_fence.
  *  t3_usage.lock      spinlock, irq: when queues of a file were busy.
  *
- * drm_dev_enter() sections may be entered with any mutex held. Nothing sleeps
- * for users inside one: drm_dev_unplug() waits for them.
+ * drm_dev_enter() sections may be entered with any mutex held. Nothing sleeps for users,
+ * or for a device that is away, inside one: drm_dev_unplug() of any device waits for them.
  */
 #ifndef T3_DEVICE_H
 #define T3_DEVICE_H
@@ -197,6 +197,8 @@ int t3_hw_lock(struct t3_device *tdev);
 int t3_hw_lock_unless_doomed(struct t3_device *tdev);
 void t3_hw_unlock(struct t3_device *tdev);
 int t3_access_enter(struct t3_device *tdev);
+int t3_access_try(struct t3_device *tdev);
+bool t3_access_again(struct t3_device *tdev, int *ret);
 void t3_access_exit(struct t3_device *tdev);
 void t3_gate_zap(struct t3_device *tdev);
 void t3_gate_close(struct t3_device *tdev, bool doomed);

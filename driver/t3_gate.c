@@ -64,18 +64,39 @@ void t3_hw_unlock(struct t3_device *tdev)
 	mutex_unlock(&tdev->admin_lock);
 }
 
+/* The same as t3_access_enter() for who must not wait. -EAGAIN: it is away. */
+int t3_access_try(struct t3_device *tdev)
+{
+	down_read(&tdev->access);
+	if (!READ_ONCE(tdev->dead) && !READ_ONCE(tdev->away))
+		return 0;
+	up_read(&tdev->access);
+	return READ_ONCE(tdev->dead) ? -ENODEV : -EAGAIN;
+}
+
+/*
+ * Whether to try again what has failed with -EAGAIN: the device is back, or has gone.
+ * Never below drm_dev_enter(), which is one for all DRM devices: who unplugs another one
+ * would wait for this one.
+ */
+bool t3_access_again(struct t3_device *tdev, int *ret)
+{
+	if (*ret != -EAGAIN)
+		return false;
+	*ret = wait_event_killable(tdev->back, !READ_ONCE(tdev->away) || READ_ONCE(tdev->dead));
+	if (*ret)
+		*ret = -EINTR;
+	return !*ret;
+}
+
 /* 0: registers and memory are there until t3_access_exit(); may be below mmap_lock. */
 int t3_access_enter(struct t3_device *tdev)
 {
-	for (;;) {
-		down_read(&tdev->access);
-		if (!READ_ONCE(tdev->dead) && !READ_ONCE(tdev->away))
-			return 0;
-		up_read(&tdev->access);
-		if (READ_ONCE(tdev->dead))
-			return -ENODEV;
+	int ret;
+
+	while ((ret = t3_access_try(tdev)) == -EAGAIN)
 		t3_gate_wait(tdev);
-	}
+	return ret;
 }
 
 void t3_access_exit(struct t3_device *tdev)

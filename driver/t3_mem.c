@@ -42,7 +42,7 @@ u64 t3_mem_available(struct t3_device *tdev)
 	return tdev->caps.memory_size - used;
 }
 
-/* What an earlier owner wrote must never be seen. */
+/* What an earlier owner wrote must never be seen. -EAGAIN: the device is away. */
 static int t3_chunk_clear(struct t3_device *tdev, const struct drm_mm_node *chunk)
 {
 	u64 done, step;
@@ -52,7 +52,7 @@ static int t3_chunk_clear(struct t3_device *tdev, const struct drm_mm_node *chun
 		step = min_t(u64, chunk->size - done, T3_CLEAR_STEP);
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		ret = t3_access_enter(tdev);
+		ret = t3_access_try(tdev);
 		if (ret)
 			return ret;
 		memset_io(tdev->memory + chunk->start + done, 0, step);
@@ -74,7 +74,10 @@ static int t3_chunk_insert(struct t3_device *tdev, u64 size, struct drm_mm_node 
 	return ret;
 }
 
-/* size: a multiple of the page size. -EDQUOT: the account's, -ENOSPC: the device's end. */
+/*
+ * size: a multiple of the page size. -EDQUOT: the account's, -ENOSPC: the device's end,
+ * -EAGAIN: the device is away, see t3_access_again().
+ */
 int t3_chunk_alloc(struct t3_device *tdev, struct t3_account *account, u64 size,
 		   struct drm_mm_node *chunk)
 {

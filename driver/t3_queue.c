@@ -11,7 +11,7 @@
 #include "t3_queue.h"
 
 /* A queue that was given up goes within two works: its last job's, then its own. */
-#define T3_PUBLISH_TRIES 3
+#define T3_CREATE_TRIES 3
 
 static_assert(DRM_T3_QUEUE_PRIORITY_MAX == T3_MAX_PRIORITY);
 
@@ -115,7 +115,7 @@ static bool t3_queue_set_created(struct t3_queue *queue, bool created)
 
 /*
  * The queue is idle: all its jobs have been freed. QUEUE_DESTROY fails only when the
- * device has gone or was reset, and has forgotten the queue by that.
+ * device has gone, was reset or will be, and forgets the queue by that.
  */
 static void t3_queue_stop_hw(struct t3_queue *queue)
 {
@@ -209,7 +209,10 @@ struct t3_cmd_queue_create t3_queue_hw_args(const struct t3_queue *queue)
 	};
 }
 
-/* A reset that comes in between makes it as well: then it exists. */
+/*
+ * A reset that comes in between makes it as well: then it exists. -EIO: one that comes
+ * with a device that is away will do so.
+ */
 static int t3_queue_create_hw(struct t3_queue *queue)
 {
 	struct t3_cmd_queue_create cmd = t3_queue_hw_args(queue);
@@ -217,7 +220,7 @@ static int t3_queue_create_hw(struct t3_queue *queue)
 
 	t3_queue_set_created(queue, true);
 	ret = t3_admin(queue->tdev, T3_CMD_QUEUE_CREATE, &cmd, sizeof(cmd));
-	if (!ret || ret == -EEXIST)
+	if (!ret || ret == -EEXIST || ret == -EIO)
 		return 0;
 	t3_queue_set_created(queue, false);
 	return ret;
@@ -241,16 +244,12 @@ static int t3_queue_start_locked(struct t3_queue *queue)
 static int t3_queue_start(struct t3_queue *queue)
 {
 	struct t3_device *tdev = queue->tdev;
-	int ret, tries;
+	int ret;
 
-	for (tries = 1; ; tries++) {
-		mutex_lock(&tdev->ring_lock);
-		ret = t3_queue_start_locked(queue);
-		mutex_unlock(&tdev->ring_lock);
-		if (ret != -ENOSPC || queue->hw_id != ~0u || tries == T3_PUBLISH_TRIES)
-			return ret;
-		flush_workqueue(t3_queue_wq);
-	}
+	mutex_lock(&tdev->ring_lock);
+	ret = t3_queue_start_locked(queue);
+	mutex_unlock(&tdev->ring_lock);
+	return ret;
 }
 
 void t3_queue_irq(struct t3_device *tdev, u32 word)
@@ -390,10 +389,22 @@ static int t3_queue_create(struct drm_file *file, struct drm_t3_queue_create *ar
 	return 0;
 }
 
+static int t3_queue_try_create(struct drm_file *file, struct drm_t3_queue_create *args)
+{
+	int ret, idx;
+
+	/* Around all of it, so that remove() finds a queue whole or not at all. */
+	if (!drm_dev_enter(&t3_file_device(file)->drm, &idx))
+		return -ENODEV;
+	ret = t3_queue_create(file, args);
+	drm_dev_exit(idx);
+	return ret;
+}
+
 int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_queue_create *args = data;
-	int ret, idx;
+	int ret, tries;
 
 	if (args->flags || args->pad || args->priority > T3_MAX_PRIORITY)
 		return -EINVAL;
@@ -402,12 +413,12 @@ int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	/* It keeps lower ones from the engine, for as long as it likes: until they time out. */
 	if (args->priority && !capable(CAP_SYS_NICE))
 		return -EACCES;
-	/* Around all of it, so that remove() finds a queue whole or not at all. */
-	if (!drm_dev_enter(drm, &idx))
-		return -ENODEV;
-	ret = t3_queue_create(file, args);
-	drm_dev_exit(idx);
-	return ret;
+	for (tries = 1; ; tries++) {
+		ret = t3_queue_try_create(file, args);
+		if (ret != -ENOSPC || tries == T3_CREATE_TRIES)
+			return ret;
+		flush_workqueue(t3_queue_wq);
+	}
 }
 
 int t3_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)

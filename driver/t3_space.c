@@ -169,12 +169,15 @@ static int t3_space_start_locked(struct t3_space *space, struct t3_bo *bo)
 	ret = t3_slot_publish(space);
 	if (ret)
 		return ret;
+	ret = t3_space_create_hw(space, bo);
+	if (ret) {
+		t3_slot_withdraw(space);
+		return ret;
+	}
+	/* From here on its end waits for the device. */
 	bo->behind_space = true;
 	drm_gem_object_get(&bo->base);
 	space->bo = bo;
-	ret = t3_space_create_hw(space, bo);
-	if (ret)
-		return ret;
 	/* A function reset that came in between has declared it lost already. */
 	return t3_space_is_lost(space) ? -EIO : 0;
 }

@@ -59,26 +59,33 @@ static int t3_space_create_handle(struct drm_file *file, struct t3_bo *bo,
 	return 0;
 }
 
+static int t3_space_try_create(struct drm_file *file, struct t3_bo *bo,
+			       struct drm_t3_space_create *args)
+{
+	int ret, idx;
+
+	/* Around all of it, so that remove() finds a space whole or not at all. */
+	if (!drm_dev_enter(bo->base.dev, &idx))
+		return -ENODEV;
+	ret = t3_space_create_handle(file, bo, args);
+	drm_dev_exit(idx);
+	return ret;
+}
+
 int t3_space_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_space_create *args = data;
 	struct t3_bo *bo;
-	int ret, idx;
+	int ret;
 
 	if (args->flags || !args->max_tiles || args->max_tiles > T3_MAX_TILES)
 		return -EINVAL;
 	bo = t3_bo_lookup(file, args->bo_handle);
 	if (!bo)
 		return -ENOENT;
-	if (bo->kind != T3_BO_DEVICE) {
-		ret = -EOPNOTSUPP;
-	} else if (drm_dev_enter(drm, &idx)) {
-		/* Around all of it, so that remove() finds a space whole or not at all. */
-		ret = t3_space_create_handle(file, bo, args);
-		drm_dev_exit(idx);
-	} else {
-		ret = -ENODEV;
-	}
+	do {
+		ret = bo->kind == T3_BO_DEVICE ? t3_space_try_create(file, bo, args) : -EOPNOTSUPP;
+	} while (t3_access_again(to_t3_device(drm), &ret));
 	t3_bo_put(bo);
 	return ret;
 }

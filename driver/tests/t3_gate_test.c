@@ -79,10 +79,29 @@ static void t3_gate_test_doomed(struct kunit *test)
 	t3_gate_test_is_open(test, tdev, 2);
 }
 
+/* What is called below drm_dev_enter(), or a lock of all devices, does not wait. */
+static void t3_gate_test_no_wait(struct kunit *test)
+{
+	static const enum t3_admin_opcode opcodes[] = {
+		T3_CMD_QUEUE_CREATE, T3_CMD_QUEUE_DESTROY, T3_CMD_SPACE_CREATE, T3_CMD_SPACE_QUERY,
+	};
+	struct t3_device *tdev = t3_gate_test_device(test);
+	u32 words[T3_MAILBOX_SIZE / 4] = {}, i;
+
+	t3_gate_close(tdev, true);
+	KUNIT_EXPECT_EQ(test, t3_access_try(tdev), -EAGAIN);
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++)
+		KUNIT_EXPECT_EQ(test, t3_admin(tdev, opcodes[i], words, sizeof(words)), -EIO);
+	t3_gate_open(tdev);
+	KUNIT_ASSERT_EQ(test, t3_access_try(tdev), 0);
+	t3_access_exit(tdev);
+}
+
 static struct kunit_case t3_gate_cases[] = {
 	KUNIT_CASE(t3_gate_test_nested),
 	KUNIT_CASE(t3_gate_test_twice),
 	KUNIT_CASE(t3_gate_test_doomed),
+	KUNIT_CASE(t3_gate_test_no_wait),
 	{}
 };
 

@@ -139,6 +139,18 @@ static void *configure_elsewhere(void *arg)
 	return NULL;
 }
 
+static void make_queue(int fd)
+{
+	struct drm_t3_queue_destroy destroy = { 0 };
+	int ret = queue_create(fd, 0, &destroy.queue);
+
+	CHECK(ret == 0 || ret == -ENODEV);
+	if (!ret) {
+		ret = call(fd, DRM_IOCTL_T3_QUEUE_DESTROY, &destroy);
+		CHECK(ret == 0 || ret == -ENODEV);
+	}
+}
+
 /* Calls on the device that goes, at every moment of it, until it has. */
 static void *configure_here(void *arg)
 {
@@ -150,6 +162,7 @@ static void *configure_here(void *arg)
 
 	CHECK_EQ(bo_create(u->raw.fd, PAGE, &bo), 0);
 	do {
+		make_queue(u->raw.fd);
 		ret = space_create(u->raw.fd, bo, 4, &made);
 		if (!ret) {
 			segment.space = made.space;
