@@ -38,7 +38,7 @@ static bool is_left(const struct snapshot *before, const struct snapshot *after)
 static bool same_after(const struct snapshot *before)
 {
 	struct snapshot after = snapshot();
-	int64_t deadline = after_ms(2000);
+	int64_t deadline = after_ms(2000 * guest_slowness());
 
 	while (is_left(before, &after) && now_ns() < deadline) {
 		nap_ms(2);

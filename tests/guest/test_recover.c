@@ -12,8 +12,8 @@
 #include "trouble.h"
 
 #define SIZE	   65536u
-#define WAIT_MS	   10000
-#define TIMEOUT_MS 400
+#define WAIT_MS	   (10000 * (int)guest_slowness())
+#define TIMEOUT_MS (400 * guest_slowness())
 #define POLL_MS	   200
 #define PATTERN	   UINT64_C(0x1122334455667788)
 #define QUEUES	   5u

@@ -13,7 +13,7 @@
 #include "trouble.h"
 
 #define SIZE	65536u
-#define WAIT_MS 10000
+#define WAIT_MS (10000 * (int)guest_slowness())
 #define PATTERN UINT64_C(0x1122334455667788)
 
 struct user {

@@ -112,7 +112,7 @@ uint64_t memory_free(uint32_t rank)
 
 void check_memory(uint32_t rank, uint64_t want)
 {
-	int64_t deadline = after_ms(SETTLE_MS);
+	int64_t deadline = after_ms(SETTLE_MS * guest_slowness());
 	uint64_t found = memory_free(rank);
 
 	while (found != want && now_ns() < deadline) {
