@@ -106,7 +106,7 @@ includes = $(INC_$(call room,$<))
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check check-debug debug-suites options deps qemu kernel module lib tools initramfs \
 	unit spec qtest guest conformance lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver san-t3 \
-	format paper build always dkms package clean distclean
+	format paper bench build always dkms package clean distclean
 
 help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
@@ -201,6 +201,10 @@ san-t3: $B/t3-sanitized
 #:                assumption, JSON and plots in .build/paper
 paper: $(TOOL)
 	@tools/paper/paper.py
+
+#: make bench   how fast the timed model and the devices in a VM are on this host
+bench: build
+	@tests/bench.py
 
 #: make format  clang-format on what it judges (not driver/, not uapi/)
 format: | deps
