@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* What libt3 adds to its ioctls: bytes, several targets, blocks, host and shared buffers. */
+/* What libt3 adds to its ioctls: bytes, several targets, blocks, host and shared buffers, products. */
+#include <fcntl.h>
+
 #include "memory.h"
 #include "t3.h"
 
@@ -222,13 +224,120 @@ static void test_host_and_shared_buffers(void **state)
 	end_close(&end);
 }
 
+/* A queue with 4 x 6 and 6 x 5 numbers in a buffer of its own, at 0 and SIZE / 2. */
+struct maths {
+	struct end end;
+	struct t3_queue *queue;
+	struct t3_buffer *operands;
+	struct t3_gemm_desc desc;
+};
+
+static void maths_open(struct maths *m)
+{
+	uint32_t i;
+	void *ptr;
+
+	end_open(&m->end, 0);
+	CHECK_EQ(t3_queue_create(m->end.dev, 1, &m->queue), 0);
+	CHECK_EQ(t3_buffer_create(m->end.dev, SIZE, &m->operands), 0);
+	CHECK_EQ(t3_buffer_map(m->operands, &ptr), 0);
+	for (i = 0; i < SIZE / 4; i++)
+		((uint32_t *)ptr)[i] = i;
+	m->desc = (struct t3_gemm_desc){
+		.a = { .buffer = m->operands },
+		.b = { .buffer = m->operands, .offset = SIZE / 2 },
+		.c = { .buffer = m->end.buffer },
+		.rows = 4,
+		.columns = 5,
+		.depth = 6,
+		.dtype = DRM_T3_I32,
+	};
+}
+
+static void maths_close(struct maths *m)
+{
+	t3_buffer_destroy(m->operands);
+	t3_queue_destroy(m->queue);
+	end_close(&m->end);
+}
+
+static int run_product(struct maths *m)
+{
+	int fence, ret;
+
+	CHECK_EQ(t3_queue_gemm(m->queue, &m->desc, &fence), 0);
+	ret = t3_fence_wait(fence, DEADLINE);
+	CHECK_EQ(fcntl(fence, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	close(fence);
+	return ret;
+}
+
+static void check_product(const struct maths *m)
+{
+	const uint32_t *got = (const uint32_t *)(const void *)m->end.memory;
+	uint32_t i, j, k, sum;
+
+	for (i = 0; i < 4; i++)
+		for (j = 0; j < 5; j++) {
+			for (sum = 0, k = 0; k < 6; k++)
+				sum += (6 * i + k) * (SIZE / 8 + 5 * k + j);
+			CHECK_EQ(got[5 * i + j], sum);
+		}
+}
+
+static void test_product(void **state)
+{
+	struct t3_segment_desc desc = {
+		.op = DRM_T3_OP_ADD,
+		.dtype = DRM_T3_I32,
+		.init = DRM_T3_INIT_IDENTITY,
+		.updates = 1,
+		.rows = 4,
+		.row_bytes = 20,
+		.pitch = 20,
+		.tile_rows = 1,
+		.tile_row_bytes = 20,
+	};
+	struct maths m;
+
+	(void)state;
+	maths_open(&m);
+	CHECK_EQ(run_product(&m), 0);
+	check_product(&m);
+	memset(m.end.memory, 0, SIZE);
+	m.desc.c.buffer = NULL;
+	m.desc.space = m.end.space;
+	CHECK_EQ(t3_local_map(m.end.space, &desc), 0);
+	CHECK_EQ(run_product(&m), -EIO); /* not armed */
+	CHECK_EQ(t3_arm(m.end.space, 1), 0);
+	CHECK_EQ(t3_wait_armed(m.end.space, 1, DEADLINE), 0);
+	CHECK_EQ(t3_queue_gemm(m.queue, &m.desc, NULL), 0);
+	CHECK_EQ(t3_wait(m.end.space, 1, 1, T3_DELIVERED, DEADLINE), 0);
+	check_product(&m);
+	m.desc.rows = 1 << 20;
+	CHECK_EQ(t3_queue_gemm(m.queue, &m.desc, NULL), -EINVAL); /* beyond the space */
+	maths_close(&m);
+}
+
+/* Of descriptors that are no fence, and of one that has not signalled. */
+static void test_fence(void **state)
+{
+	int fds[2];
+
+	(void)state;
+	CHECK_EQ(pipe(fds), 0);
+	CHECK_EQ(t3_fence_wait(fds[0], 0), -EINVAL);
+	close(fds[0]);
+	CHECK_EQ(t3_fence_wait(fds[0], 0), -EBADF);
+	close(fds[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_bytes),
-		TEST(test_several_targets),
-		TEST(test_rank_rights),
-		TEST(test_host_and_shared_buffers),
+		TEST(test_bytes),	TEST(test_several_targets),
+		TEST(test_rank_rights), TEST(test_host_and_shared_buffers),
+		TEST(test_product),	TEST(test_fence),
 	};
 
 	return cmocka_run_group_tests_name("libt3", tests, NULL, NULL);
