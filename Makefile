@@ -295,6 +295,9 @@ $B/libt3.pc: libt3/libt3.pc.in
 
 $B/t3: $(call objects,obj,$(TOOL_SRC)) $(SIM) $(CORE) $(LIB)
 	$(call say,LD,$@)
+	$Q! comm -12 <(nm -D --defined-only $B/libt3.so | awk '{ sub(/@.*/, "", $$3); print $$3 }' | sort -u) \
+		<(nm -g --defined-only $(CORE) $(SIM) | awk 'NF == 3 { print $$3 }' | sort -u) | \
+		sed 's/$$/: a name of the core and of libt3, where the core would have both/' | grep .
 	$Q$(CC) -o $@ -Wl,-rpath,'$$ORIGIN' $(filter %.o,$^) $(SIM) $(CORE) -L$B $(if $(LIB),-lt3) \
 		$(call pkg,--libs jansson) $(LIBS)
 # The same, sanitized, to replay a record; all of it is linked statically.
