@@ -10,13 +10,14 @@ MAKEFLAGS += --no-builtin-rules
 SHELL := /bin/bash
 
 T3_BUILD ?= .build
-B := $(T3_BUILD)
+# One spelling for one folder: what depends on what is written down with it.
+B := $(patsubst $(CURDIR)/%,%,$(abspath $(T3_BUILD)))
 T3_CACHE ?= $(CURDIR)/.cache
 T3_JOBS ?= 2
 # The guest's kernel: kernel (Debian's) or kernel-debug (make check-debug).
 T3_KERNEL ?= kernel
 export T3_CACHE T3_JOBS
-export T3_BUILD := $(abspath $B)
+override export T3_BUILD := $(abspath $B)
 
 # Options of `make run`, checked by check-options.sh before anything else.
 RANKS ?= 4

@@ -10,7 +10,7 @@
 #define TAINT_DIE  (1u << 7)
 #define TAINT_WARN (1u << 9)
 
-#define USERS_WAIT_MS 5000
+#define USERS_WAIT_MS 60000 /* all jobs of a killed program are run, long ones, too */
 
 void module_open_nodes(void)
 {
@@ -52,7 +52,7 @@ int module_users(void)
 
 void module_await_unused(void)
 {
-	int64_t deadline = after_ms(USERS_WAIT_MS);
+	int64_t deadline = after_ms(USERS_WAIT_MS * (int64_t)guest_slowness());
 
 	while (module_users() > 0 && now_ns() < deadline)
 		nap_ms(10);
