@@ -8,6 +8,7 @@
 #include "gemm.h"
 #include "migrate.h"
 #include "ref.h"
+#include "seeds.h"
 
 #define SEEDS  300u
 #define QUEUES 3u
@@ -161,26 +162,9 @@ static void one_seed(uint64_t seed)
 
 /* -------------------------------------------------------------------- seeds */
 
-static uint64_t current; /* 0: all went well */
-
-static int report(void **state)
-{
-	(void)state;
-	if (current)
-		print_message("failed at T3_SEED=%llu\n", (unsigned long long)current);
-	return 0;
-}
-
-static uint64_t from_env(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 static void test_seeds(void **state)
 {
-	uint64_t only = from_env("T3_SEED", 0), count = from_env("T3_SEEDS", SEEDS), seed;
+	uint64_t seed;
 	uint32_t i;
 
 	(void)state;
@@ -190,11 +174,10 @@ static void test_seeds(void **state)
 		run.before[i] = malloc(AREA);
 		assert_non_null(run.before[i]);
 	}
-	for (seed = only ? only : 1; seed <= (only ? only : count); seed++) {
-		current = seed;
+	for_each_seed(seed, SEEDS)
+	{
 		one_seed(seed);
 	}
-	current = 0;
 	for (i = 0; i < QUEUES; i++)
 		free(run.before[i]);
 	host_free(run.host);
@@ -203,7 +186,7 @@ static void test_seeds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_seeds, NULL, report),
+		cmocka_unit_test_setup_teardown(test_seeds, NULL, seeds_report),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "hostile.h"
 #include "migrate.h"
 #include "ring.h"
+#include "seeds.h"
 
 #define SEEDS 20u
 #define STEPS 2000u
@@ -16,8 +17,6 @@ struct mad {
 	struct hostile hostile;
 	uint64_t clock;
 };
-
-static uint64_t current; /* 0: all went well */
 
 /* -------------------------------------------------------------- invariants */
 
@@ -108,21 +107,14 @@ static void with_good_neighbour(struct mad *m)
 
 /* ------------------------------------------------------------------- tests */
 
-static uint64_t from_env(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 static void seeds(bool guarded)
 {
 	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 8, 2 };
 	struct mad m = { .hostile.guarded = guarded };
-	uint64_t only = from_env("T3_SEED", 0), count = from_env("T3_SEEDS", SEEDS), seed;
+	uint64_t seed;
 
-	for (seed = only ? only : 1; seed <= (only ? only : count); seed++) {
-		current = seed;
+	for_each_seed(seed, SEEDS)
+	{
 		m.hostile.random = seed * 0x9e3779b97f4a7c15ull;
 		m.clock = 0;
 		memset(m.hostile.ring, 0, sizeof(m.hostile.ring));
@@ -134,7 +126,6 @@ static void seeds(bool guarded)
 		reset_all(&m);
 		host_free(m.hostile.host);
 	}
-	current = 0;
 }
 
 static void test_good_neighbour(void **state)
@@ -149,19 +140,11 @@ static void test_chaos(void **state)
 	seeds(false);
 }
 
-static int report(void **state)
-{
-	(void)state;
-	if (current)
-		print_message("failed at T3_SEED=%llu\n", (unsigned long long)current);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_good_neighbour, NULL, report),
-		cmocka_unit_test_setup_teardown(test_chaos, NULL, report),
+		cmocka_unit_test_setup_teardown(test_good_neighbour, NULL, seeds_report),
+		cmocka_unit_test_setup_teardown(test_chaos, NULL, seeds_report),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

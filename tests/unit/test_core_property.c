@@ -7,6 +7,7 @@
 #include "migrate.h"
 #include "ref.h"
 #include "scene.h"
+#include "seeds.h"
 
 #define SEEDS 4000u
 
@@ -278,38 +279,20 @@ static const struct host_config configs[] = {
 
 #define CONFIGS (sizeof(configs) / sizeof(configs[0]))
 
-static uint64_t current; /* 0: all went well */
-
-static int report(void **state)
-{
-	(void)state;
-	if (current)
-		print_message("failed at T3_SEED=%llu\n", (unsigned long long)current);
-	return 0;
-}
-
-static uint64_t from_env(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 static void test_seeds(void **state)
 {
 	struct host *host[CONFIGS] = { NULL };
-	uint64_t only = from_env("T3_SEED", 0), count = from_env("T3_SEEDS", SEEDS), seed;
+	uint64_t seed;
 	size_t i;
 
 	(void)state;
-	for (seed = only ? only : 1; seed <= (only ? only : count); seed++) {
-		current = seed;
+	for_each_seed(seed, SEEDS)
+	{
 		i = seed % CONFIGS;
 		if (!host[i])
 			host[i] = host_new(&configs[i]);
 		one_seed(host[i], seed);
 	}
-	current = 0;
 	for (i = 0; i < CONFIGS; i++)
 		if (host[i])
 			host_free(host[i]);
@@ -318,7 +301,7 @@ static void test_seeds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_seeds, NULL, report),
+		cmocka_unit_test_setup_teardown(test_seeds, NULL, seeds_report),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "migrate.h"
 #include "queue.h"
 #include "ref.h"
+#include "seeds.h"
 #include "t3_internal.h" /* t3_queue_hang() */
 
 #define SEEDS	     1000u
@@ -350,42 +351,24 @@ static void one_seed(uint64_t seed)
 
 /* -------------------------------------------------------------------- seeds */
 
-static uint64_t current; /* 0: all went well */
-
-static int report(void **state)
-{
-	(void)state;
-	if (current)
-		print_message("failed at T3_SEED=%llu\n", (unsigned long long)current);
-	return 0;
-}
-
-static uint64_t from_env(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 static void test_seeds(void **state)
 {
-	uint64_t only = from_env("T3_SEED", 0), count = from_env("T3_SEEDS", SEEDS), seed;
+	uint64_t seed;
 
 	(void)state;
 	run.host = host_ring(1);
 	run.d = &run.host->dev[0];
-	for (seed = only ? only : 1; seed <= (only ? only : count); seed++) {
-		current = seed;
+	for_each_seed(seed, SEEDS)
+	{
 		one_seed(seed);
 	}
-	current = 0;
 	host_free(run.host);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_seeds, NULL, report),
+		cmocka_unit_test_setup_teardown(test_seeds, NULL, seeds_report),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

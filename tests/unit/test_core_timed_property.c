@@ -5,19 +5,11 @@
  * test_core_property.c. And the event heap against a search of all.
  */
 #include "host.h"
+#include "seeds.h"
 #include "t3_timed_internal.h"
 #include "timed.h"
 
 #define SEEDS 60u
-
-static uint64_t current; /* 0: all went well */
-
-static uint64_t from_env(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 0) : otherwise;
-}
 
 /* Some parameters far from their defaults. */
 static void vary(struct t3_timed_setup *setup, uint64_t *seed)
@@ -117,22 +109,10 @@ static void one(uint64_t seed)
 
 static void test_random(void **state)
 {
-	uint64_t first = from_env("T3_SEED", 1), count = from_env("T3_SEEDS", SEEDS), i;
+	uint64_t seed;
 
 	(void)state;
-	for (i = 0; i < count; i++) {
-		current = first + i;
-		one(current * 0x9e3779b97f4a7c15ull);
-	}
-	current = 0;
-}
-
-static int tell_seed(void **state)
-{
-	(void)state;
-	if (current)
-		print_message("again: T3_SEEDS=1 T3_SEED=%llu\n", (unsigned long long)current);
-	return 0;
+	for_each_seed(seed, SEEDS) one(seed * 0x9e3779b97f4a7c15ull);
 }
 
 /* ---------------------------------------------------------------------- heap */
@@ -245,7 +225,7 @@ static void test_tracker_lru(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_random, tell_seed),
+		cmocka_unit_test_teardown(test_random, seeds_report),
 		cmocka_unit_test(test_heap),
 		cmocka_unit_test(test_ties),
 		cmocka_unit_test(test_cache_lru),

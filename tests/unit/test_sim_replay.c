@@ -5,21 +5,11 @@
  */
 #include "hostile.h"
 #include "ring.h"
+#include "seeds.h"
 #include "tape.h"
 
 #define SEEDS 8u
 #define STEPS 1500u
-
-static uint64_t current; /* 0: all went well */
-
-/* ------------------------------------------------------------------- helpers */
-
-static uint64_t from_env(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 0) : otherwise;
-}
 
 /* --------------------------------------------------------- a run, with a tape */
 
@@ -96,16 +86,16 @@ static uint64_t run_seed(uint64_t seed, struct tape *tape)
 /* A record of a mad driver replays, and recording it changed nothing. */
 static void test_seeds(void **state)
 {
-	uint64_t only = from_env("T3_SEED", 0), count = from_env("T3_SEEDS", SEEDS), seed;
+	uint64_t seed;
 	uint64_t seen[T3_REC_COUNT] = { 0 };
 	struct replay_result result;
 	uint32_t type;
 
 	(void)state;
-	for (seed = only ? only : 1; seed <= (only ? only : count); seed++) {
+	for_each_seed(seed, SEEDS)
+	{
 		struct tape tape = { 0 };
 
-		current = seed;
 		assert_true(run_seed(seed, &tape) == run_seed(seed, NULL));
 		result = tape_replay(&tape);
 		tape_expect_same(&result);
@@ -115,9 +105,8 @@ static void test_seeds(void **state)
 			seen[type] += result.count[type];
 		free(tape.data);
 	}
-	for (type = T3_REC_NEW; type < T3_REC_COUNT && !only; type++)
+	for (type = T3_REC_NEW; type < T3_REC_COUNT && !seeds_single(); type++)
 		assert_true(seen[type] > 0);
-	current = 0;
 }
 
 /* --------------------------------------------------------------- a short tape */
@@ -457,18 +446,10 @@ static void test_hot_plug(void **state)
 	free(tape.data);
 }
 
-static int report(void **state)
-{
-	(void)state;
-	if (current)
-		print_message("failed at T3_SEED=%llu\n", (unsigned long long)current);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_seeds, NULL, report),
+		cmocka_unit_test_setup_teardown(test_seeds, NULL, seeds_report),
 		cmocka_unit_test(test_short),
 		cmocka_unit_test(test_changes_are_found),
 		cmocka_unit_test(test_result_is_compared),
