@@ -44,12 +44,8 @@ void t3_pm_stop(struct t3_device *tdev)
 }
 
 /* From wherever it was: its bus has recovered, too. */
-static void t3_pm_back(struct pci_dev *pdev)
+static void t3_pm_back(struct t3_device *tdev)
 {
-	struct t3_device *tdev = pci_get_drvdata(pdev);
-
-	/* For t3_slot_reset(): a reset or a sleep has used up what was saved. */
-	pci_save_state(pdev);
 	cancel_delayed_work_sync(&tdev->bus_timeout);
 	t3_gate_open(tdev);
 }
@@ -61,7 +57,7 @@ static void t3_reset_prepare(struct pci_dev *pdev)
 
 static void t3_reset_done(struct pci_dev *pdev)
 {
-	t3_pm_back(pdev);
+	t3_pm_back(pci_get_drvdata(pdev));
 }
 
 static pci_ers_result_t t3_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
@@ -105,7 +101,7 @@ static pci_ers_result_t t3_slot_reset(struct pci_dev *pdev)
 /* Also at the end of a recovery that did not close the gate. */
 static void t3_error_resume(struct pci_dev *pdev)
 {
-	t3_pm_back(pdev);
+	t3_pm_back(pci_get_drvdata(pdev));
 }
 
 const struct pci_error_handlers t3_error_handlers = {
@@ -200,8 +196,10 @@ static int t3_pm_hibernate(struct device *dev)
 
 static int t3_pm_resume(struct device *dev)
 {
-	t3_pm_back(to_pci_dev(dev));
-	t3_pm_release(dev_get_drvdata(dev));
+	struct t3_device *tdev = dev_get_drvdata(dev);
+
+	t3_pm_back(tdev);
+	t3_pm_release(tdev);
 	return 0;
 }
 
