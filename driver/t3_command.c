@@ -40,9 +40,9 @@ static bool t3_command_shape_valid(const struct drm_t3_command *cmd)
 	       (u64)cmd->rows * cmd->row_bytes <= T3_MAX_COPY_BYTES;
 }
 
-static bool t3_command_pitch_valid(const struct drm_t3_command *cmd, u64 pitch)
+bool t3_pitch_valid(u64 pitch, u32 rows, u64 row_bytes)
 {
-	return cmd->rows == 1 ? !pitch : pitch >= cmd->row_bytes;
+	return rows == 1 ? !pitch : pitch >= row_bytes;
 }
 
 /* UPDATE has a type and an op, FILL a pattern in place of a source. */
@@ -61,8 +61,9 @@ static bool t3_command_fields_valid(const struct drm_t3_command *cmd)
 		return false;
 	if (fill ? cmd->src || cmd->src_offset || cmd->src_pitch : !!cmd->pattern)
 		return false;
-	return t3_command_shape_valid(cmd) && t3_command_pitch_valid(cmd, cmd->dst_pitch) &&
-	       (fill || t3_command_pitch_valid(cmd, cmd->src_pitch));
+	return t3_command_shape_valid(cmd) &&
+	       t3_pitch_valid(cmd->dst_pitch, cmd->rows, cmd->row_bytes) &&
+	       (fill || t3_pitch_valid(cmd->src_pitch, cmd->rows, cmd->row_bytes));
 }
 
 /* Look an operand up, and whether all of its rows are in it; offset and pitch are set. */

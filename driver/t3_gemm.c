@@ -46,11 +46,6 @@ static bool t3_gemm_order_valid(const struct drm_t3_command *cmd)
 	       t3_gemm_within(cmd->raster_rows, U16_MAX);
 }
 
-static bool t3_gemm_pitch_valid(u64 pitch, u32 rows, u64 row_bytes)
-{
-	return rows > 1 ? pitch >= row_bytes : !pitch;
-}
-
 static bool t3_gemm_fields_valid(const struct drm_t3_command *cmd)
 {
 	if (cmd->flags & ~DRM_T3_GEMM_CHUNKS_UP || cmd->op || cmd->pattern ||
@@ -62,9 +57,9 @@ static bool t3_gemm_fields_valid(const struct drm_t3_command *cmd)
 	if (!cmd->depth || cmd->depth > T3_MAX_DEPTH || (cmd->space && cmd->dst))
 		return false;
 	return t3_gemm_order_valid(cmd) &&
-	       t3_gemm_pitch_valid(cmd->src_pitch, cmd->rows, t3_gemm_depth_bytes(cmd)) &&
-	       t3_gemm_pitch_valid(cmd->b_pitch, cmd->depth, cmd->row_bytes) &&
-	       t3_gemm_pitch_valid(cmd->dst_pitch, cmd->rows, cmd->row_bytes);
+	       t3_pitch_valid(cmd->src_pitch, cmd->rows, t3_gemm_depth_bytes(cmd)) &&
+	       t3_pitch_valid(cmd->b_pitch, cmd->depth, cmd->row_bytes) &&
+	       t3_pitch_valid(cmd->dst_pitch, cmd->rows, cmd->row_bytes);
 }
 
 /* Neither factor is above 2^30, nor their product above 2^50. */

@@ -163,6 +163,7 @@ void t3_job_free(struct t3_job *job);
 void t3_job_finish(struct t3_job *job, int error);
 
 /* t3_command.c */
+bool t3_pitch_valid(u64 pitch, u32 rows, u64 row_bytes);
 bool t3_rows_within(u64 offset, u64 pitch, u32 rows, u64 row_bytes, u64 size);
 int t3_operand_get(struct drm_file *file, struct t3_operand *operand, u32 handle, u32 rows,
 		   u64 row_bytes);
