@@ -427,9 +427,9 @@ T3_API uint32_t t3_slot_consumed(const struct t3_space *space, uint32_t segment,
 /* ------------------------------------------------------------------- queues */
 
 /*
- * A queue for jobs of the device, which run in order; priority 0 .. 3, the lowest first.
+ * A queue for jobs of the device, which run in order; priority 0 .. 3, 3 goes first.
  * After destroy its jobs still run to their end. NULL is fine.
- * Errors: -EOPNOTSUPP the device has none; -EACCES priority 2 or 3 without CAP_SYS_NICE;
+ * Errors: -EOPNOTSUPP the device has none; -EACCES priority above 0 without CAP_SYS_NICE;
  * -ENOSPC all are in use.
  */
 T3_API int t3_queue_create(struct t3_device *dev, uint32_t priority, struct t3_queue **queue);
