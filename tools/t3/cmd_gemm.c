@@ -112,6 +112,8 @@ static bool parse_product(const char *text, uint32_t **values, int count)
 	return true;
 }
 
+const char *const gemm_write_names[] = { "store", "doorbell", "gemm", NULL };
+
 static bool parse_name(const char *text, const char *const *names, uint32_t *value)
 {
 	uint32_t i;
@@ -128,7 +130,6 @@ static bool parse_name(const char *text, const char *const *names, uint32_t *val
 static bool parse_value(struct gemm_config *cfg, int opt, const char *text)
 {
 	static const char *const dtypes[] = { "i32", "f32", "f16", "bf16", NULL };
-	static const char *const writes[] = { "store", "doorbell", "gemm", NULL };
 	static const char *const waits[] = { "auto", "spin", "sleep", NULL };
 	uint32_t *shape[] = { &cfg->m, &cfg->n, &cfg->k };
 	uint32_t *tile[] = { &cfg->tile_rows, &cfg->tile_cols };
@@ -141,7 +142,7 @@ static bool parse_value(struct gemm_config *cfg, int opt, const char *text)
 	case OPT_DTYPE:
 		return parse_name(text, dtypes, &cfg->dtype);
 	case OPT_WRITE:
-		return parse_name(text, writes, &cfg->write);
+		return parse_name(text, gemm_write_names, &cfg->write);
 	case OPT_ITERS:
 		return parse_u32(text, &cfg->iterations);
 	case OPT_SEED:

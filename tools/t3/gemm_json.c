@@ -21,8 +21,8 @@ static json_t *config_to_json(const struct gemm_config *cfg)
 			 number(cfg->ranks), "m", number(cfg->m), "n", number(cfg->n), "k",
 			 number(cfg->k), "dtype", t3_dtype_name(cfg->dtype), "tile_rows",
 			 number(cfg->tile_rows), "tile_cols", number(cfg->tile_cols), "write",
-			 gemm_write_name(cfg->write), "iterations", number(cfg->iterations), "seed",
-			 json_sprintf("%llu", (unsigned long long)cfg->seed));
+			 gemm_write_names[cfg->write], "iterations", number(cfg->iterations),
+			 "seed", json_sprintf("%llu", (unsigned long long)cfg->seed));
 }
 
 static json_t *chunk_to_json(const struct gemm_chunk_report *c)

@@ -6,18 +6,11 @@
 
 typedef unsigned long long ull;
 
-const char *gemm_write_name(enum gemm_write write)
-{
-	static const char *const names[GEMM_WRITES] = { "store", "doorbell", "gemm" };
-
-	return names[write];
-}
-
 static void print_config(const struct gemm_config *cfg)
 {
 	printf("gemm-rs: %u ranks, %ux%ux%u %s, tile %ux%u, write %s, %u iterations, seed %llu\n\n",
 	       cfg->ranks, cfg->m, cfg->n, cfg->k, t3_dtype_name(cfg->dtype), cfg->tile_rows,
-	       cfg->tile_cols, gemm_write_name(cfg->write), cfg->iterations, (ull)cfg->seed);
+	       cfg->tile_cols, gemm_write_names[cfg->write], cfg->iterations, (ull)cfg->seed);
 }
 
 /* One line per chunk, in each rank's production order. */

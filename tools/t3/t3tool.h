@@ -32,6 +32,7 @@ int print_json(json_t *root);
 
 void gemm_print_table(const struct gemm_config *cfg, const struct gemm_result *result);
 json_t *gemm_to_json(const struct gemm_config *cfg, const struct gemm_result *result);
-const char *gemm_write_name(enum gemm_write write);
+/* By enum gemm_write, with a NULL behind them. */
+extern const char *const gemm_write_names[GEMM_WRITES + 1];
 
 #endif /* T3_TOOL_H */
