@@ -53,6 +53,7 @@
 #define T3_MAX_PRIORITY	  3u
 #define T3_MAX_COPY_BYTES (1u << 30) /* rows * row_bytes of one descriptor */
 #define T3_MAX_DEPTH	  (1u << 20) /* K of a GEMM */
+#define T3_TIMED_PARAMS	  41u	     /* of the timed model */
 #define T3_MAX_TILE_BYTES (1u << 20)
 #define T3_MAX_PITCH	  (1u << 24)
 #define T3_MAX_VECTORS	  4u /* MSI-X */
@@ -106,7 +107,7 @@
 #define T3_REG_END	     0x1300u
 
 #define T3_ID_VALUE	 0x57483354u /* "T3HW" */
-#define T3_VERSION_VALUE 0x00010002u
+#define T3_VERSION_VALUE 0x00010003u
 
 #define T3_CAP_STAGING (1u << 0)
 #define T3_CAP_MINMAX  (1u << 1)
@@ -116,6 +117,7 @@
 #define T3_CAP_BYTES   (1u << 5) /* dtypes U8 and I8 */
 #define T3_CAP_INJECT  (1u << 6) /* INJECT is allowed to the guest */
 #define T3_CAP_GEMM    (1u << 7) /* descriptor GEMM */
+#define T3_CAP_TIMED   (1u << 8) /* descriptor TIMED: the fabric was made with it */
 
 #define T3_CONTROL_RESET (1u << 0) /* write 1: function reset; reads 0 */
 
@@ -486,6 +488,7 @@ enum t3_descriptor_opcode {
 	T3_DESC_WAIT = 4,   /* until fence dst >= src */
 	T3_DESC_SIGNAL = 5, /* fence dst = max(fence dst, src) */
 	T3_DESC_GEMM = 6,   /* dst = A * B; src: bus address of struct t3_gemm */
+	T3_DESC_TIMED = 7,  /* a run of the timed model; src: struct t3_timed_args */
 };
 
 /* Where an operand lies. */
@@ -505,13 +508,13 @@ struct t3_descriptor {
 	uint8_t flags;	  /* T3_DESC_FLAG_* */
 	uint8_t op;	  /* UPDATE: t3_op */
 	uint8_t dtype;	  /* UPDATE: t3_dtype; GEMM: I32 .. BF16 */
-	uint8_t src_kind; /* COPY: t3_location; GEMM: HOST */
-	uint8_t dst_kind; /* COPY, FILL: t3_location; GEMM: MEMORY, SPACE */
+	uint8_t src_kind; /* COPY: t3_location; GEMM, TIMED: HOST */
+	uint8_t dst_kind; /* COPY, FILL: t3_location; GEMM: MEMORY, SPACE; TIMED: HOST */
 	uint16_t mbz;
 	uint32_t rows;	     /* at least 1; rows * row_bytes <= T3_MAX_COPY_BYTES */
 	uint32_t row_bytes;  /* at least 1; UPDATE, GEMM: multiple of the element size */
-	uint64_t src;	     /* address; FILL: pattern; WAIT, SIGNAL: value; GEMM: multiple of 64 */
-	uint64_t dst;	     /* address; WAIT, SIGNAL: fence */
+	uint64_t src;	     /* address; FILL: pattern; WAIT, SIGNAL: value; GEMM, TIMED: multiple of 64 */
+	uint64_t dst;	     /* address; WAIT, SIGNAL: fence; TIMED: multiple of 64 */
 	uint64_t src_pitch;  /* at least row_bytes where rows > 1, else MBZ; GEMM: MBZ */
 	uint64_t dst_pitch;  /* at least row_bytes where rows > 1, else MBZ */
 	uint32_t space;	     /* dst_kind SPACE */
@@ -550,9 +553,102 @@ struct t3_gemm {
 
 #define T3_GEMM_CHUNKS_UP (1u << 0)
 
+/*
+ * A run of the timed model (SPEC.md section 8.1): what a TIMED descriptor points to, read
+ * once. `params` are the machine's, T3_TIMED_PARAMS words in the order of that section's
+ * table. What it refuses as a whole, the tile that is larger than the shape for one, has
+ * the detail of `rows`.
+ */
+struct t3_timed_args {
+	uint32_t program;	/* t3_timed_program */
+	uint32_t flags;		/* T3_TIMED_* */
+	uint32_t ranks;		/* 2 .. T3_MAX_RANKS; not MIRRORED: of the fabric, all of them */
+	uint32_t element_bytes; /* 2 or 4 */
+	uint64_t rows;		/* of the output; a multiple of ranks */
+	uint64_t columns;	/* of the output */
+	uint64_t depth;		/* K of one device */
+	uint64_t mbz[3];
+	uint64_t params[T3_TIMED_PARAMS];
+};
+
+/* One device that is its own neighbour stands for all. */
+#define T3_TIMED_MIRRORED (1u << 0)
+
+enum t3_timed_program {
+	T3_TIMED_SEQUENTIAL = 0, /* GEMM, ring reduce-scatter, ring all-gather */
+	T3_TIMED_RS_NMC = 1,	 /* ring reduce-scatter with near-memory updates, alone */
+	T3_TIMED_T3 = 2,	 /* GEMM fused with the reduce-scatter, round-robin; all-gather */
+	T3_TIMED_T3_MCA = 3,	 /* with communication-aware arbitration */
+	T3_TIMED_T3_MCA_AG = 4,	 /* the all-gather is triggered, too, tile by tile */
+	T3_TIMED_DIRECT = 5,	 /* direct reduce-scatter on a full fabric, MCA; all-gather */
+	T3_TIMED_PROGRAMS = 6,
+};
+
+enum t3_timed_phase {
+	T3_TIMED_GEMM = 0,
+	T3_TIMED_REDUCE_SCATTER = 1,
+	T3_TIMED_ALL_GATHER = 2,
+	T3_TIMED_PHASES = 3,
+};
+
+enum t3_timed_bytes {
+	T3_TIMED_GEMM_READ = 0,
+	T3_TIMED_GEMM_WRITE = 1,
+	T3_TIMED_RS_READ = 2,
+	T3_TIMED_RS_WRITE = 3, /* the baseline's stores, or T3's updates */
+	T3_TIMED_AG_READ = 4,
+	T3_TIMED_AG_WRITE = 5,
+	T3_TIMED_TRACKER_READ = 6,
+	T3_TIMED_TRACKER_WRITE = 7,
+	T3_TIMED_BYTES = 8,
+};
+
+/* Of one device in one run. ps: virtual picoseconds from its start. */
+struct t3_timed_counters {
+	uint64_t end;			     /* ps; when the last phase was over */
+	uint64_t phase_end[T3_TIMED_PHASES]; /* ps; 0: not in this program */
+	uint64_t memory_bytes[T3_TIMED_BYTES];
+	uint64_t memory_busy;	 /* ps */
+	uint64_t memory_turns;	 /* changes of direction */
+	uint64_t queue_peak;	 /* entries of a channel */
+	uint64_t queue_entry_ps; /* integral of the entries in use over time */
+	uint64_t starved;	 /* requests that the starvation limit admitted */
+	uint64_t threshold;	 /* of the arbiter, as chosen */
+	uint64_t intensity;	 /* per mille of the memory's time, in the first stage */
+	uint64_t compute_busy;	 /* ps, summed over the compute units */
+	uint64_t groups;	 /* workgroups computed */
+	uint64_t cache_hits;
+	uint64_t cache_misses;
+	uint64_t link_bytes;
+	uint64_t link_messages;
+	uint64_t link_busy;   /* ps */
+	uint64_t link_stalls; /* workgroups that had to wait to store */
+	uint64_t received_bytes;
+	uint64_t triggers; /* DMA blocks started by a trigger */
+	uint64_t tracker_updates;
+	uint64_t tracker_allocs;
+	uint64_t tracker_spills;
+	uint64_t tracker_fills;
+	uint64_t tracker_live;
+	uint64_t tracker_peak;
+};
+
+/* Written to dst before the descriptor is completed. */
+struct t3_timed_result {
+	uint64_t start;	 /* virtual ns of the fabric, for all ranks the same */
+	uint64_t events; /* of the model, of all devices */
+	uint32_t flags;	 /* T3_TIMED_HOST_PACED */
+	uint32_t rank;
+	uint64_t mbz;
+	struct t3_timed_counters counters;
+};
+
+/* A CPU stored to a space, rang a doorbell or gave a command within the run. */
+#define T3_TIMED_HOST_PACED (1u << 0)
+
 enum t3_descriptor_status {
 	T3_DESC_OK = 0,
-	/* opcode, flag, enum or MBZ field; detail: byte offset in it, in struct t3_gemm: + 64 */
+	/* opcode, flag, enum or MBZ field; detail: byte offset in it, in what src leads to: + 64 */
 	T3_DESC_BAD_DESCRIPTOR = 1,
 	T3_DESC_BAD_RANGE = 2,	    /* outside device memory or the fences; detail: address */
 	T3_DESC_HOST_DMA = 3,	    /* host memory could not be accessed; detail: bus address */
@@ -562,6 +658,8 @@ enum t3_descriptor_status {
 	T3_DESC_ABORTED = 7, /* by QUEUE_ABORT */
 	T3_DESC_OVERRUN = 8, /* tail was moved beyond head + entries; detail: tail */
 	T3_DESC_DTYPE = 9,   /* GEMM into a segment of another dtype; detail: segment */
+	T3_DESC_MEMORY = 10, /* TIMED: the emulator has no memory for the run; detail: 0 */
+	T3_DESC_GANG = 11,   /* TIMED: another rank of the run has left it; detail: that rank */
 };
 
 /*
@@ -705,6 +803,9 @@ T3_HW_ASSERT(sizeof(struct t3_descriptor) == 64);
 T3_HW_ASSERT(offsetof(struct t3_descriptor, space) == 48);
 T3_HW_ASSERT(sizeof(struct t3_gemm) == 64);
 T3_HW_ASSERT(offsetof(struct t3_gemm, group_rows) == 44);
+T3_HW_ASSERT(sizeof(struct t3_timed_args) == 64 + 8 * T3_TIMED_PARAMS);
+T3_HW_ASSERT(sizeof(struct t3_timed_counters) == 280);
+T3_HW_ASSERT(sizeof(struct t3_timed_result) == 32 + 280);
 T3_HW_ASSERT(sizeof(struct t3_completion) == 32);
 T3_HW_ASSERT(sizeof(struct t3_cmd_route_set) == 24);
 T3_HW_ASSERT(sizeof(struct t3_cmd_import_set) == 32);

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "t3_hw.h"
+
 #define T3_TIMED_NEVER	   (~(uint64_t)0)
 #define T3_TIMED_MAX_RANKS 32u
 
@@ -95,58 +97,6 @@ struct t3_timed_workload {
 	uint64_t depth;
 	uint64_t element_bytes;
 	uint64_t ranks;
-};
-
-enum t3_timed_program {
-	T3_TIMED_SEQUENTIAL, /* GEMM, ring reduce-scatter, ring all-gather */
-	T3_TIMED_RS_NMC,     /* ring reduce-scatter with near-memory updates, alone */
-	T3_TIMED_T3,	     /* GEMM fused with the reduce-scatter, round-robin; all-gather */
-	T3_TIMED_T3_MCA,     /* with communication-aware arbitration */
-	T3_TIMED_T3_MCA_AG,  /* the all-gather is triggered, too, tile by tile */
-	T3_TIMED_DIRECT,     /* direct reduce-scatter on a full fabric, MCA; all-gather */
-	T3_TIMED_PROGRAMS,
-};
-
-enum t3_timed_phase {
-	T3_TIMED_GEMM,
-	T3_TIMED_REDUCE_SCATTER,
-	T3_TIMED_ALL_GATHER,
-	T3_TIMED_PHASES,
-};
-
-enum t3_timed_bytes {
-	T3_TIMED_GEMM_READ,
-	T3_TIMED_GEMM_WRITE,
-	T3_TIMED_RS_READ,
-	T3_TIMED_RS_WRITE, /* the baseline's stores, or T3's updates */
-	T3_TIMED_AG_READ,
-	T3_TIMED_AG_WRITE,
-	T3_TIMED_TRACKER_READ,
-	T3_TIMED_TRACKER_WRITE,
-	T3_TIMED_BYTES,
-};
-
-struct t3_timed_counters {
-	uint64_t end;			     /* ps; when the last phase was over */
-	uint64_t phase_end[T3_TIMED_PHASES]; /* ps; 0: not in this program */
-	uint64_t memory_bytes[T3_TIMED_BYTES];
-	uint64_t memory_busy;	 /* ps */
-	uint64_t memory_turns;	 /* changes of direction */
-	uint64_t queue_peak;	 /* entries of a channel */
-	uint64_t queue_entry_ps; /* integral of the entries in use over time */
-	uint64_t starved;	 /* requests that the starvation limit admitted */
-	uint64_t threshold;	 /* of the arbiter, as chosen */
-	uint64_t intensity;	 /* per mille of the memory's time, in the first stage */
-	uint64_t compute_busy;	 /* ps, summed over the compute units */
-	uint64_t groups;	 /* workgroups computed */
-	uint64_t cache_hits, cache_misses;
-	uint64_t link_bytes, link_messages;
-	uint64_t link_busy;   /* ps */
-	uint64_t link_stalls; /* workgroups that had to wait to store */
-	uint64_t received_bytes;
-	uint64_t triggers; /* DMA blocks started by a trigger */
-	uint64_t tracker_updates, tracker_allocs, tracker_spills, tracker_fills;
-	uint64_t tracker_live, tracker_peak;
 };
 
 /* Rows of a timeline, per device; a compute unit's is T3_TIMED_TRACK_UNIT + unit. */
