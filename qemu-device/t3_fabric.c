@@ -26,6 +26,7 @@ struct T3Fabric {
 
 	char *topology; /* as given; NULL: none, for a private fabric */
 	uint32_t ranks;
+	bool timed;
 	char *inject;	   /* as given before the core's fabric exists */
 	char *record_path; /* NULL: no record */
 
@@ -285,6 +286,7 @@ static bool fabric_start(T3Fabric *fabric, Error **errp)
 {
 	struct t3_fabric_config config = {
 		.ranks = fabric->ranks,
+		.timed = fabric->timed,
 		.id = ++last_id,
 	};
 
@@ -394,6 +396,19 @@ static void set_ranks(Object *obj, Visitor *v, const char *name, void *opaque, E
 		visit_type_uint32(v, name, &fabric->ranks, errp);
 }
 
+static bool get_timed(Object *obj, Error **errp)
+{
+	return T3_FABRIC(obj)->timed;
+}
+
+static void set_timed(Object *obj, bool value, Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+
+	if (still_open(fabric, "timed", errp))
+		fabric->timed = value;
+}
+
 static void get_vclock(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
 {
 	T3Fabric *fabric = T3_FABRIC(obj);
@@ -469,6 +484,10 @@ static void fabric_class_init(ObjectClass *klass, void *data)
 					      "which ranks have a link: ring or full");
 	object_class_property_add(klass, "ranks", "uint32", get_ranks, set_ranks, NULL, NULL);
 	object_class_property_set_description(klass, "ranks", "number of ranks, 1 to 32");
+	object_class_property_add_bool(klass, "timed", get_timed, set_timed);
+	object_class_property_set_description(klass, "timed",
+					      "the guest may run the timed model, which takes "
+					      "memory and time of the host; off");
 	object_class_property_add_str(klass, "inject", NULL, set_inject);
 	object_class_property_set_description(klass, "inject",
 					      "faults to inject now, as KIND KEY=NUMBER...; ...");

@@ -169,6 +169,7 @@ static void put_queue_wait(QDict *dict, const struct t3_queue_info *info)
 		[T3_QUEUE_WAITS_FENCE] = "fence",
 		[T3_QUEUE_WAITS_LINK] = "room on the link",
 		[T3_QUEUE_WAITS_HUNG] = "the end of an injected hang",
+		[T3_QUEUE_WAITS_GANG] = "the other ranks of a timed run, or the run before",
 	};
 
 	qdict_put_str(dict, "waits-for", words[info->waits]);

@@ -352,6 +352,7 @@ static uint32_t space_command(struct t3_dev *dev, uint32_t opcode)
 
 void t3_admin_run(struct t3_dev *dev, uint32_t opcode)
 {
+	t3_gang_host(dev->fabric);
 	dev->admin_command = opcode;
 	if (opcode == T3_CMD_SPACE_CREATE)
 		dev->admin_status = space_create(dev, dev->mailbox);

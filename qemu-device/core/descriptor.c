@@ -5,6 +5,8 @@
 #define AT(field) offsetof(struct t3_descriptor, field)
 #define LEGAL	  T3_NONE32
 
+#define T3_REFERENCE_ALIGN 64u
+
 static bool moves(const struct t3_descriptor *d)
 {
 	return d->opcode == T3_DESC_COPY || d->opcode == T3_DESC_FILL ||
@@ -17,6 +19,12 @@ static bool typed(const struct t3_descriptor *d)
 	return d->opcode == T3_DESC_UPDATE || d->opcode == T3_DESC_GEMM;
 }
 
+/* Is its source a structure in host memory? */
+static bool by_reference(const struct t3_descriptor *d)
+{
+	return d->opcode == T3_DESC_GEMM || d->opcode == T3_DESC_TIMED;
+}
+
 static bool to_space(const struct t3_descriptor *d)
 {
 	return d->dst_kind == T3_LOC_SPACE;
@@ -26,8 +34,10 @@ static uint32_t bad_location(const struct t3_descriptor *d)
 {
 	bool copy = d->opcode == T3_DESC_COPY, gemm = d->opcode == T3_DESC_GEMM;
 
-	if (gemm ? d->src_kind != T3_LOC_HOST : d->src_kind > (copy ? T3_LOC_HOST : 0))
+	if (by_reference(d) ? d->src_kind != T3_LOC_HOST : d->src_kind > (copy ? T3_LOC_HOST : 0))
 		return AT(src_kind);
+	if (d->opcode == T3_DESC_TIMED)
+		return d->dst_kind == T3_LOC_HOST ? LEGAL : AT(dst_kind);
 	if (gemm && d->dst_kind == T3_LOC_HOST)
 		return AT(dst_kind);
 	if (d->dst_kind > (copy || gemm || d->opcode == T3_DESC_FILL ? T3_LOC_SPACE : 0))
@@ -43,12 +53,12 @@ static uint32_t dtypes(const struct t3_descriptor *d)
 	return d->opcode == T3_DESC_UPDATE ? T3_DTYPE_COUNT : 1;
 }
 
-static uint32_t bad_kind(const struct t3_descriptor *d)
+static uint32_t bad_kind(const struct t3_dev *dev, const struct t3_descriptor *d)
 {
 	bool update = d->opcode == T3_DESC_UPDATE;
 	uint32_t at;
 
-	if (d->opcode > T3_DESC_GEMM)
+	if (d->opcode > (t3_timed_allowed(dev) ? T3_DESC_TIMED : T3_DESC_GEMM))
 		return AT(opcode);
 	if (d->flags & ~T3_DESC_FLAG_IRQ)
 		return AT(flags);
@@ -94,9 +104,10 @@ static bool bad_pitch(const struct t3_descriptor *d, uint64_t pitch, bool used)
 static uint32_t bad_place(const struct t3_descriptor *d)
 {
 	if ((d->opcode == T3_DESC_NOP && d->src) ||
-	    (d->opcode == T3_DESC_GEMM && d->src % sizeof(struct t3_gemm)))
+	    (by_reference(d) && d->src % T3_REFERENCE_ALIGN))
 		return AT(src);
-	if (d->opcode == T3_DESC_NOP && d->dst)
+	if ((d->opcode == T3_DESC_NOP && d->dst) ||
+	    (d->opcode == T3_DESC_TIMED && d->dst % T3_REFERENCE_ALIGN))
 		return AT(dst);
 	if (bad_pitch(d, d->src_pitch, has_source(d)))
 		return AT(src_pitch);
@@ -128,10 +139,24 @@ static uint64_t last_byte(const struct t3_dev *dev, uint32_t kind)
 	return kind == T3_LOC_MEMORY ? dev->config.memory_size - 1 : T3_NONE64;
 }
 
+/* Both structures end on the bus. */
+static uint32_t check_timed_range(const struct t3_descriptor *d, uint64_t *detail)
+{
+	*detail = d->src;
+	if (d->src > T3_NONE64 - (sizeof(struct t3_timed_args) - 1))
+		return T3_DESC_BAD_RANGE;
+	*detail = d->dst;
+	if (d->dst > T3_NONE64 - (sizeof(struct t3_timed_result) - 1))
+		return T3_DESC_BAD_RANGE;
+	*detail = 0;
+	return T3_DESC_OK;
+}
+
 static uint32_t check_range(const struct t3_dev *dev, const struct t3_descriptor *d,
 			    uint64_t *detail)
 {
 	bool fence = d->opcode == T3_DESC_WAIT || d->opcode == T3_DESC_SIGNAL;
+	bool timed = d->opcode == T3_DESC_TIMED;
 
 	*detail = d->src;
 	if (has_source(d) && !in_range(d, d->src, d->src_pitch, last_byte(dev, d->src_kind)))
@@ -142,13 +167,13 @@ static uint32_t check_range(const struct t3_dev *dev, const struct t3_descriptor
 	if (fence && d->dst >= T3_MAX_FENCES)
 		return T3_DESC_BAD_RANGE;
 	*detail = 0;
-	return T3_DESC_OK;
+	return timed ? check_timed_range(d, detail) : T3_DESC_OK;
 }
 
 uint32_t t3_descriptor_check(const struct t3_dev *dev, const struct t3_descriptor *d,
 			     uint64_t *detail)
 {
-	uint32_t at = bad_kind(d);
+	uint32_t at = bad_kind(dev, d);
 
 	if (at == LEGAL)
 		at = bad_size(d);

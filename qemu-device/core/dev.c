@@ -40,7 +40,9 @@ static int allocate(struct t3_dev *dev)
 	dev->segment = calloc(T3_MAX_SEGMENTS, sizeof(struct t3_segment));
 	dev->free_segment = calloc(T3_MAX_SEGMENTS, sizeof(uint32_t));
 	dev->gemm = calloc(T3_MAX_QUEUES, sizeof(struct t3_gemm_run));
-	if (!dev->page_space || !dev->space || !dev->segment || !dev->free_segment || !dev->gemm)
+	dev->timed = calloc(T3_MAX_QUEUES, sizeof(struct t3_timed_args));
+	if (!dev->page_space || !dev->space || !dev->segment || !dev->free_segment || !dev->gemm ||
+	    !dev->timed)
 		return -1;
 	free_all_segments(dev);
 	for (i = 0; i < T3_MAX_SPACES; i++)
@@ -83,6 +85,7 @@ void t3_dev_free(struct t3_dev *dev)
 {
 	t3_record_forget(dev);
 	free(dev->tracker.entry);
+	free(dev->timed);
 	free(dev->gemm);
 	free(dev->free_segment);
 	free(dev->segment);
@@ -201,7 +204,7 @@ void t3_dev_wipe(struct t3_dev *dev)
 			t3_pump_forget_all(dev->fabric->link[dev->rank][i]);
 	t3_tracker_clear(dev);
 	dev->tracker.clock = 0;
-	t3_queues_clear(dev);
+	t3_queues_wipe(dev);
 	reset_registers(dev);
 	dev->incarnation++;
 }

@@ -8,7 +8,7 @@
 static bool runnable(const struct t3_queue *q)
 {
 	return q->state == T3_QUEUE_READY && q->head != q->tail && !q->hung && !q->blocked &&
-	       q->phase != T3_PHASE_WAIT;
+	       q->phase != T3_PHASE_WAIT && q->phase != T3_PHASE_GANG && q->phase != T3_PHASE_TIMED;
 }
 
 /* The highest priority first, round robin among equals. NULL: nothing to do. */
@@ -101,6 +101,8 @@ static uint32_t check(struct t3_queue *q, uint64_t *detail)
 		status = t3_move_space(q, detail);
 	if (status == T3_DESC_OK && q->desc.opcode == T3_DESC_GEMM)
 		status = t3_gemm_begin(q, detail);
+	if (status == T3_DESC_OK && q->desc.opcode == T3_DESC_TIMED)
+		status = t3_gang_begin(q, detail);
 	return status;
 }
 
@@ -117,6 +119,11 @@ static void begin(struct t3_queue *q)
 	if (status == T3_DESC_OK && q->desc.opcode == T3_DESC_WAIT &&
 	    q->dev->fence[q->desc.dst] < q->desc.src) {
 		q->phase = T3_PHASE_WAIT;
+		return;
+	}
+	if (status == T3_DESC_OK && q->desc.opcode == T3_DESC_TIMED) {
+		q->phase = T3_PHASE_GANG;
+		t3_gang_wake(q->dev->fabric);
 		return;
 	}
 	if (status == T3_DESC_OK && q->desc.rows) {

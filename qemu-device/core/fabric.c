@@ -50,7 +50,9 @@ struct t3_fabric *t3_fabric_new(const struct t3_fabric_config *config,
 	fabric->ops = *ops;
 	fabric->opaque = opaque;
 	fabric->inline_budget = T3_INLINE_BUDGET;
-	if (make_links(fabric, &links) || t3_heap_init(&fabric->heap, links * 5 + config->ranks)) {
+	t3_gang_init(fabric);
+	if (make_links(fabric, &links) ||
+	    t3_heap_init(&fabric->heap, links * 5 + config->ranks + 1)) {
 		t3_fabric_free(fabric);
 		return NULL;
 	}
@@ -62,6 +64,7 @@ void t3_fabric_free(struct t3_fabric *fabric)
 	uint32_t a, b;
 
 	t3_fabric_record_stop(fabric);
+	t3_gang_drop(fabric);
 	for (a = 0; a < T3_MAX_RANKS; a++)
 		for (b = 0; b < T3_MAX_RANKS; b++)
 			free(fabric->link[a][b]);

@@ -163,9 +163,9 @@ const char *t3_name_queue_state(uint32_t state)
 const char *t3_name_opcode(uint32_t opcode)
 {
 	static const char *const names[] = {
-		[T3_DESC_NOP] = "NOP",	     [T3_DESC_COPY] = "COPY", [T3_DESC_FILL] = "FILL",
-		[T3_DESC_UPDATE] = "UPDATE", [T3_DESC_WAIT] = "WAIT", [T3_DESC_SIGNAL] = "SIGNAL",
-		[T3_DESC_GEMM] = "GEMM",
+		[T3_DESC_NOP] = "NOP",	     [T3_DESC_COPY] = "COPY",	[T3_DESC_FILL] = "FILL",
+		[T3_DESC_UPDATE] = "UPDATE", [T3_DESC_WAIT] = "WAIT",	[T3_DESC_SIGNAL] = "SIGNAL",
+		[T3_DESC_GEMM] = "GEMM",     [T3_DESC_TIMED] = "TIMED",
 	};
 
 	return NAME(names, opcode);
@@ -184,6 +184,8 @@ const char *t3_name_descriptor_status(uint32_t status)
 		[T3_DESC_ABORTED] = "ABORTED",
 		[T3_DESC_OVERRUN] = "OVERRUN",
 		[T3_DESC_DTYPE] = "DTYPE",
+		[T3_DESC_MEMORY] = "MEMORY",
+		[T3_DESC_GANG] = "GANG",
 	};
 
 	return NAME(names, status);

@@ -10,11 +10,12 @@ void t3_queues_init(struct t3_dev *dev)
 		dev->queue[i].dev = dev;
 }
 
-/* FREE: nothing is known of it any more. */
+/* FREE: nothing is known of it any more. A run that it took part in ends for all. */
 static void forget(struct t3_queue *q)
 {
 	struct t3_dev *dev = q->dev;
 
+	t3_gang_leave(q);
 	t3_queue_set_state(q, T3_QUEUE_FREE);
 	memset(q, 0, sizeof(*q));
 	q->dev = dev;
@@ -35,11 +36,24 @@ void t3_queues_clear(struct t3_dev *dev)
 	t3_engine_clear(dev);
 }
 
+/* Of a state that is not to be trusted, and so of no run. */
+void t3_queues_wipe(struct t3_dev *dev)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_MAX_QUEUES; i++)
+		dev->queue[i].phase = T3_PHASE_NONE;
+	if (dev->fabric)
+		t3_gang_drop(dev->fabric);
+	t3_queues_clear(dev);
+}
+
 /* QUEUE_TAIL. A doorbell of a queue that has just failed is no mistake of software. */
 void t3_queue_submit(struct t3_dev *dev, uint32_t id, uint32_t tail)
 {
 	struct t3_queue *q = &dev->queue[id];
 
+	t3_gang_host(dev->fabric);
 	if (q->state == T3_QUEUE_FREE)
 		t3_guest_error(dev, "doorbell of a queue that does not exist");
 	if (q->state != T3_QUEUE_READY)
@@ -56,6 +70,7 @@ void t3_queue_hang(struct t3_dev *dev, uint32_t id, bool hung)
 	if (id >= T3_MAX_QUEUES || dev->queue[id].state == T3_QUEUE_FREE)
 		return;
 	dev->queue[id].hung = hung;
+	t3_gang_wake(dev->fabric);
 	t3_engine_wake(dev);
 }
 
@@ -100,9 +115,12 @@ static void report(const struct t3_queue *q, struct t3_cmd_queue *cmd)
 /* What descriptors have moved stays moved. */
 static void abort_queue(struct t3_queue *q)
 {
+	bool busy = q->phase != T3_PHASE_NONE;
+
+	t3_gang_leave(q);
 	q->hung = false;
 	q->blocked = 0;
-	if (q->phase != T3_PHASE_NONE)
+	if (busy)
 		t3_ring_complete(q, T3_DESC_ABORTED, 0);
 	q->head = q->tail;
 	q->status = T3_DESC_OK;

@@ -208,6 +208,7 @@ static void header(struct t3_recorder *r)
 	t3_rec_number(r, fabric->config.topology);
 	t3_rec_number(r, fabric->config.ranks);
 	t3_rec_number(r, fabric->config.id);
+	t3_rec_number(r, fabric->config.timed);
 	t3_rec_number(r, fabric->inline_budget);
 	t3_rec_flush(r);
 }

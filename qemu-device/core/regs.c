@@ -20,7 +20,10 @@ static uint64_t read_id(struct t3_dev *dev, uint32_t index)
 						  T3_CAP_MULTI | T3_CAP_BLOCKS | T3_CAP_BYTES |
 						  T3_CAP_GEMM };
 
-	return value[index] | (index == 2 && dev->config.guest_inject ? T3_CAP_INJECT : 0);
+	if (index != 2)
+		return value[index];
+	return value[index] | (dev->config.guest_inject ? T3_CAP_INJECT : 0) |
+	       (t3_timed_allowed(dev) ? T3_CAP_TIMED : 0);
 }
 
 static uint64_t read_zero(struct t3_dev *dev, uint32_t index)
@@ -335,6 +338,7 @@ void t3_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t
 	uint32_t index;
 
 	if (offset >= T3_DOORBELL_BASE && offset < T3_BAR_REGS_SIZE) {
+		t3_gang_host(dev->fabric);
 		t3_doorbell_write(dev, offset - T3_DOORBELL_BASE, value, size);
 		return;
 	}

@@ -130,6 +130,8 @@ static uint32_t waits(const struct t3_queue *q)
 		return T3_QUEUE_WAITS_HUNG;
 	if (q->blocked)
 		return T3_QUEUE_WAITS_LINK;
+	if (q->phase == T3_PHASE_GANG)
+		return T3_QUEUE_WAITS_GANG;
 	return q->phase == T3_PHASE_WAIT ? T3_QUEUE_WAITS_FENCE : T3_QUEUE_WAITS_NOT;
 }
 

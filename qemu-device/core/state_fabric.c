@@ -169,5 +169,5 @@ const char *t3_fabric_check(const struct t3_fabric *fabric)
 	for (a = 0; a < T3_MAX_RANKS && !broken; a++)
 		if (fabric->dev[a])
 			broken = check_spaces(fabric->dev[a]);
-	return broken;
+	return broken ? broken : t3_gang_check(fabric);
 }

@@ -218,6 +218,17 @@ static uint32_t attached(const struct t3_fabric *fabric)
 	return mask;
 }
 
+/* The run itself is made again of its ranks' arguments. */
+static void visit_gang(struct t3_stream *s, struct t3_fabric *fabric)
+{
+	struct t3_gang *gang = &fabric->gang;
+
+	t3_stream_bool(s, &gang->running);
+	t3_stream_bool(s, &gang->host_paced);
+	t3_stream_time(s, &gang->start);
+	t3_visit_event(s, &fabric->heap, &gang->event);
+}
+
 static void visit_fabric(struct t3_stream *s, void *object)
 {
 	struct t3_fabric *fabric = object;
@@ -225,6 +236,7 @@ static void visit_fabric(struct t3_stream *s, void *object)
 
 	t3_stream_same(s, fabric->config.topology, "topology differs");
 	t3_stream_same(s, fabric->config.ranks, "ranks differ");
+	t3_stream_same(s, fabric->config.timed, "one has timed runs, the other has not");
 	t3_stream_same(s, attached(fabric), "other ranks have a device");
 	t3_stream_u64(s, &fabric->config.id);
 	t3_stream_time(s, &fabric->now);
@@ -232,6 +244,7 @@ static void visit_fabric(struct t3_stream *s, void *object)
 	for (rank = 0; rank < fabric->config.ranks && !s->refused; rank++)
 		visit_mishaps(s, fabric, rank);
 	t3_visit_links(s, fabric);
+	visit_gang(s, fabric);
 }
 
 void t3_fabric_save(struct t3_fabric *fabric, t3_sink *sink, void *opaque)
@@ -248,6 +261,7 @@ static void wipe_links(struct t3_fabric *fabric)
 		if (link_number(fabric, number))
 			t3_link_wipe(link_number(fabric, number));
 	memset(fabric->mishaps, 0, sizeof(fabric->mishaps));
+	t3_gang_wipe(fabric);
 }
 
 void t3_fabric_wipe(struct t3_fabric *fabric)

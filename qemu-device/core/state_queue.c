@@ -18,6 +18,11 @@ static void visit_gemm(struct t3_stream *s, struct t3_queue *q)
 	t3_stream_bytes(s, &run->sum, sizeof(run->sum));
 }
 
+static bool timed(const struct t3_queue *q)
+{
+	return q->phase == T3_PHASE_GANG || q->phase == T3_PHASE_TIMED;
+}
+
 static void visit_work(struct t3_stream *s, struct t3_queue *q)
 {
 	uint32_t state = q->state;
@@ -26,17 +31,19 @@ static void visit_work(struct t3_stream *s, struct t3_queue *q)
 	if (s->loading &&
 	    t3_stream_rule(s, state != T3_QUEUE_FREE, "a queue that is stored is FREE"))
 		q->state = state;
-	t3_stream_below(s, &q->status, T3_DESC_DTYPE + 1, "a queue's status is unknown");
+	t3_stream_below(s, &q->status, T3_DESC_GANG + 1, "a queue's status is unknown");
 	t3_stream_u32(s, &q->head);
 	t3_stream_u32(s, &q->tail);
 	t3_stream_bool(s, &q->hung);
 	t3_stream_below(s, &q->blocked, T3_MAX_RANKS + 1, "a queue waits for no rank");
-	t3_stream_below(s, &q->phase, T3_PHASE_GEMM + 1, "a descriptor's phase is unknown");
+	t3_stream_below(s, &q->phase, T3_PHASE_TIMED + 1, "a descriptor's phase is unknown");
 	t3_stream_u32(s, &q->row);
 	t3_stream_u32(s, &q->col);
 	t3_stream_bytes(s, &q->desc, sizeof(q->desc));
 	if (q->phase == T3_PHASE_GEMM)
 		visit_gemm(s, q);
+	if (timed(q))
+		t3_stream_bytes(s, t3_gang_args(q), sizeof(struct t3_timed_args));
 }
 
 static void visit_queue(struct t3_stream *s, struct t3_queue *q)
@@ -121,13 +128,15 @@ static const char *check_descriptor(const struct t3_queue *q)
 		return NULL;
 	if (t3_descriptor_check(q->dev, d, &detail) != T3_DESC_OK)
 		return "a bad descriptor is being executed";
-	if (waits != (d->opcode == T3_DESC_WAIT) || waits != !d->rows ||
-	    gemm != (d->opcode == T3_DESC_GEMM))
+	if (waits != (d->opcode == T3_DESC_WAIT) || (waits || timed(q)) != !d->rows ||
+	    gemm != (d->opcode == T3_DESC_GEMM) || timed(q) != (d->opcode == T3_DESC_TIMED))
 		return "a descriptor is executed as another one";
 	if (q->phase == T3_PHASE_WAIT && q->dev->fence[d->dst] >= d->src)
 		return "a queue waits for a fence that was reached";
 	if (waits)
 		return NULL;
+	if (timed(q))
+		return t3_gang_check_queue(q);
 	return gemm ? check_gemm(q) : check_move(q);
 }
 

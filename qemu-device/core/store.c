@@ -160,6 +160,7 @@ void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 {
 	struct t3_space *space = space_at(dev, offset, size);
 
+	t3_gang_host(dev->fabric);
 	if (!space) {
 		dev->counter[T3_COUNTER_DROPPED]++;
 		return;

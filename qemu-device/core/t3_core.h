@@ -2,7 +2,7 @@
 /*
  * T3 core: the hardware itself in plain C, for any host (QEMU, unit tests, the
  * native simulator). The host gives memory and callbacks, and calls in; the core
- * never blocks, never allocates after *_new(), keeps no global state.
+ * never blocks, never allocates after *_new() but for a timed run, keeps no global state.
  *
  * All calls on one fabric and its devices must be serialised by the host. A
  * callback may not call back into the core, except where said.
@@ -25,6 +25,7 @@ struct t3_fabric_config {
 	uint32_t topology; /* T3_TOPOLOGY_* */
 	uint32_t ranks;	   /* 1 .. T3_MAX_RANKS; RING and FULL: at least 1 */
 	uint64_t id;	   /* not 0 */
+	bool timed;	   /* descriptor TIMED: its runs take memory of the host */
 };
 
 struct t3_fabric_ops {
@@ -232,6 +233,7 @@ enum t3_queue_wait {
 	T3_QUEUE_WAITS_FENCE,
 	T3_QUEUE_WAITS_LINK,
 	T3_QUEUE_WAITS_HUNG, /* injected */
+	T3_QUEUE_WAITS_GANG, /* TIMED: the other ranks', or the run before */
 };
 
 struct t3_queue_info {

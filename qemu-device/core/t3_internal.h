@@ -149,6 +149,15 @@ struct t3_link {
 	struct t3_slot slot[T3_LINK_SLOTS];
 };
 
+/* The timed run that goes on. Its ranks' queues have the phase TIMED. */
+struct t3_gang {
+	bool running;
+	bool host_paced;
+	uint64_t start;
+	struct t3_timed *run; /* NULL: to be made of the arguments */
+	struct t3_event event;
+};
+
 struct t3_fabric {
 	struct t3_fabric_config config;
 	struct t3_fabric_ops ops;
@@ -162,6 +171,7 @@ struct t3_fabric {
 	struct t3_dev *dev[T3_MAX_RANKS];
 	struct t3_mishaps mishaps[T3_MAX_RANKS];
 	struct t3_link *link[T3_MAX_RANKS][T3_MAX_RANKS];
+	struct t3_gang gang;
 };
 
 /* ---------------------------------------------------------- spaces, segments */
@@ -260,6 +270,8 @@ enum t3_queue_phase {
 	T3_PHASE_WAIT,	   /* the fence has not been reached */
 	T3_PHASE_REACHED,  /* it has, whatever it is now */
 	T3_PHASE_GEMM,	   /* see struct t3_gemm_run */
+	T3_PHASE_GANG,	   /* other ranks' descriptors are awaited, or another run's end */
+	T3_PHASE_TIMED,	   /* it takes part in the fabric's run */
 };
 
 struct t3_queue {
@@ -331,7 +343,8 @@ struct t3_dev {
 	uint64_t dma_address;
 	/* queues */
 	struct t3_queue queue[T3_MAX_QUEUES];
-	struct t3_gemm_run *gemm; /* T3_MAX_QUEUES */
+	struct t3_gemm_run *gemm;    /* T3_MAX_QUEUES */
+	struct t3_timed_args *timed; /* T3_MAX_QUEUES, while the phase is GANG or TIMED */
 	uint64_t fence[T3_MAX_FENCES];
 	uint32_t queue_vector;
 	uint32_t queue_pending[T3_MAX_QUEUES / 32], queue_enable[T3_MAX_QUEUES / 32];
@@ -570,6 +583,7 @@ void t3_admin_run(struct t3_dev *dev, uint32_t opcode);
 /* queue.c */
 void t3_queues_init(struct t3_dev *dev);
 void t3_queues_clear(struct t3_dev *dev);
+void t3_queues_wipe(struct t3_dev *dev);
 void t3_queue_submit(struct t3_dev *dev, uint32_t id, uint32_t tail);
 uint32_t t3_queue_make(struct t3_dev *dev, const struct t3_cmd_queue_create *cmd);
 uint32_t t3_queue_command(struct t3_dev *dev, uint32_t opcode);
@@ -626,6 +640,30 @@ struct t3_gemm_run *t3_gemm_of(const struct t3_queue *q);
 uint32_t t3_gemm_begin(struct t3_queue *q, uint64_t *detail);
 /* `bytes`: of memory that it took; 0 with status OK: the queue sleeps. */
 uint32_t t3_gemm_step(struct t3_queue *q, uint32_t *bytes, bool *done, uint64_t *detail);
+
+/* gang.c: timed runs */
+void t3_gang_init(struct t3_fabric *fabric);
+struct t3_timed_args *t3_gang_args(const struct t3_queue *q);
+uint32_t t3_gang_begin(struct t3_queue *q, uint64_t *detail); /* t3_descriptor_status */
+void t3_gang_wake(struct t3_fabric *fabric);
+void t3_gang_leave(struct t3_queue *q);
+/* What was computed of the run: it is computed again. */
+void t3_gang_drop(struct t3_fabric *fabric);
+void t3_gang_wipe(struct t3_fabric *fabric);
+const char *t3_gang_check(const struct t3_fabric *fabric);
+const char *t3_gang_check_queue(const struct t3_queue *q);
+
+static inline bool t3_timed_allowed(const struct t3_dev *dev)
+{
+	return dev->fabric && dev->fabric->config.timed;
+}
+
+/* A CPU does something that a device alone would not have done then. */
+static inline void t3_gang_host(struct t3_fabric *fabric)
+{
+	if (fabric && fabric->gang.running)
+		fabric->gang.host_paced = true;
+}
 
 /* engine.c */
 void t3_engine_fire(struct t3_event *event);

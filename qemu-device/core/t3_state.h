@@ -10,7 +10,7 @@
 
 #include "t3_internal.h"
 
-#define T3_STATE_VERSION   1u
+#define T3_STATE_VERSION   2u
 #define T3_STATE_MAGIC_DEV 0x56443354u /* "T3DV" */
 #define T3_STATE_MAGIC_FAB 0x42463354u /* "T3FB" */
 #define T3_STATE_END	   0x444e4533u /* "3END" */
@@ -28,7 +28,8 @@ T3_STATE_SIZE(t3_mishaps, 280);
 T3_STATE_SIZE(t3_slot, 1104);
 T3_STATE_SIZE(t3_response, 24);
 T3_STATE_SIZE(t3_link, 74096);
-T3_STATE_SIZE(t3_fabric, 17504);
+T3_STATE_SIZE(t3_gang, 56);
+T3_STATE_SIZE(t3_fabric, 17568);
 T3_STATE_SIZE(t3_queue, 136);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
@@ -38,7 +39,7 @@ T3_STATE_SIZE(t3_import, 120);
 T3_STATE_SIZE(t3_space, 9064);
 T3_STATE_SIZE(t3_entry, 24);
 T3_STATE_SIZE(t3_tracker, 24);
-T3_STATE_SIZE(t3_dev, 20216);
+T3_STATE_SIZE(t3_dev, 20224);
 #endif
 
 /* Far enough from the end of the clock for all that is ever added to it. */

@@ -51,7 +51,7 @@ struct bad {
 };
 
 static const struct bad bad[] = {
-	{ ALL, false, F(opcode), T3_DESC_GEMM + 1, AT(opcode) },
+	{ ALL, false, F(opcode), T3_DESC_TIMED + 1, AT(opcode) },
 	{ ALL, false, F(opcode), 255, AT(opcode) },
 	{ ALL, false, F(flags), 2, AT(flags) },
 	{ ALL, false, F(flags), 0x80, AT(flags) },

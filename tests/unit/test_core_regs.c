@@ -18,7 +18,7 @@ struct row {
 static const struct row rows[] = {
 	{ 0x000, 1, 4, RO, 0x57483354, 0 },
 	{ 0x004, 1, 4, RO, T3_VERSION_VALUE, 0 },
-	{ 0x008, 1, 4, RO, 0xbf, 0 },
+	{ 0x008, 1, 4, RO, 0x1bf, 0 },
 	{ 0x00c, 1, 4, CONTROL, 0, 0 },
 	{ 0x010, 1, 8, RO, HOST_MEMORY, 0 },
 	{ 0x018, 1, 8, RO, HOST_APERTURE, 0 },
@@ -365,7 +365,7 @@ static void test_without_fabric(void **state)
 static void test_config(void **state)
 {
 	struct t3_dev_config good = { 4096, 8192, 8, 2, false }, c;
-	struct t3_fabric_config fabric = { T3_TOPOLOGY_RING, 1, 1 };
+	struct t3_fabric_config fabric = { .topology = T3_TOPOLOGY_RING, .ranks = 1, .id = 1 };
 	struct t3_fabric_ops ops = { NULL };
 
 	(void)state;

@@ -375,8 +375,8 @@ static void test_names(void **state)
 		{ t3_name_nak, 0, T3_NAK_POISON + 1 },
 		{ t3_name_packet, T3_PKT_UPDATE, T3_PKT_POISON + 1 },
 		{ t3_name_queue_state, 0, T3_QUEUE_ERROR + 1 },
-		{ t3_name_opcode, 0, T3_DESC_GEMM + 1 },
-		{ t3_name_descriptor_status, 0, T3_DESC_DTYPE + 1 },
+		{ t3_name_opcode, 0, T3_DESC_TIMED + 1 },
+		{ t3_name_descriptor_status, 0, T3_DESC_GANG + 1 },
 		{ t3_name_inject, T3_INJECT_DROP, T3_INJECT_KIND_COUNT },
 	};
 	uint32_t value;

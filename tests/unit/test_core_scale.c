@@ -41,7 +41,9 @@ static struct big big_new(uint32_t entries, uint32_t ways)
 	static const struct t3_fabric_ops fabric_ops = { .kick = kick };
 	struct big big;
 	struct t3_dev_config config = { MEMORY, APERTURE, entries, ways, false };
-	struct t3_fabric_config fabric_config = { T3_TOPOLOGY_RING, 1, 1 };
+	struct t3_fabric_config fabric_config = { .topology = T3_TOPOLOGY_RING,
+						  .ranks = 1,
+						  .id = 1 };
 
 	big.memory = calloc(1, MEMORY);
 	big.pages = calloc(PAGES, T3_PAGE_SIZE);

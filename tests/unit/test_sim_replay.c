@@ -331,7 +331,9 @@ static void test_slots(void **state)
 						.dma_write = no_dma_write,
 						.irq = no_irq };
 	static const struct t3_fabric_ops fabric_ops = { .kick = no_kick };
-	struct t3_fabric_config fabric_config = { T3_TOPOLOGY_RING, 2, 1 };
+	struct t3_fabric_config fabric_config = { .topology = T3_TOPOLOGY_RING,
+						  .ranks = 2,
+						  .id = 1 };
 	struct t3_dev_config config = { .memory_size = T3_PAGE_SIZE,
 					.aperture_size = T3_PAGE_SIZE,
 					.tracker_entries = 8,

@@ -178,7 +178,7 @@ static uint64_t digest(struct host *host)
 			hash = mix(hash, d->dev->counter[i]);
 		for (i = 0; i < WORLD_SPACES; i++)
 			hash = mix(mix(hash, d->dev->generation[i]), d->dev->space[i].state);
-		for (i = 0; i <= T3_DESC_DTYPE; i++)
+		for (i = 0; i <= T3_DESC_GANG; i++)
 			hash = mix(hash, d->completed[i]);
 		hash = mix(mix(hash, d->logged), d->guest_errors);
 	}

@@ -179,6 +179,7 @@ void host_new_fabric(struct host *host)
 		.topology = host->config.topology,
 		.ranks = host->config.ranks,
 		.id = 0x1122334455667788ull,
+		.timed = true,
 	};
 	struct t3_fabric_ops fabric_ops = { .kick = kick };
 

@@ -80,7 +80,7 @@ struct host_dev {
 	uint32_t irqs[T3_MAX_VECTORS];
 	uint32_t guest_errors;
 	uint32_t triggers;
-	uint32_t completed[T3_DESC_DTYPE + 1]; /* descriptors traced, by status */
+	uint32_t completed[T3_DESC_GANG + 1]; /* descriptors traced, by status */
 	struct host_traced traced;
 	uint64_t watch;
 	uint32_t logged; /* entries beyond HOST_LOG are counted, not kept */

@@ -40,7 +40,7 @@ void host_trace_descriptor(void *opaque, uint32_t queue, uint32_t index, uint32_
 
 	(void)index;
 	(void)opcode;
-	assert_true(queue < T3_MAX_QUEUES && status <= T3_DESC_DTYPE && status != T3_DESC_OVERRUN);
+	assert_true(queue < T3_MAX_QUEUES && status <= T3_DESC_GANG && status != T3_DESC_OVERRUN);
 	d->completed[status]++;
 }
 

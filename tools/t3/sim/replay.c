@@ -137,11 +137,11 @@ static void read_header(struct replay *replay)
 {
 	struct t3_fabric_config config;
 	char magic[sizeof(T3_RECORD_MAGIC) - 1];
-	uint64_t number[5];
+	uint64_t number[6];
 	uint32_t i;
 
 	reader_bytes(&replay->reader, magic, sizeof(magic));
-	for (i = 0; i < 5; i++)
+	for (i = 0; i < 6; i++)
 		number[i] = reader_number(&replay->reader);
 	if (memcmp(magic, T3_RECORD_MAGIC, sizeof(magic))) {
 		replay_bad(replay, "it is no T3 record");
@@ -150,15 +150,17 @@ static void read_header(struct replay *replay)
 	} else if (number[0] != T3_RECORD_VERSION) {
 		replay_bad(replay, "version %llu, not %u", (unsigned long long)number[0],
 			   T3_RECORD_VERSION);
-	} else if (number[1] > UINT32_MAX || number[2] > UINT32_MAX || number[4] > UINT32_MAX) {
+	} else if (number[1] > UINT32_MAX || number[2] > UINT32_MAX || number[4] > 1 ||
+		   number[5] > UINT32_MAX) {
 		replay_bad(replay, "a fabric that cannot be");
 	} else {
 		config.topology = (uint32_t)number[1];
 		config.ranks = (uint32_t)number[2];
 		config.id = number[3];
+		config.timed = number[4];
 		replay->fabric = t3_fabric_new(&config, &replay_fabric_ops, replay);
 		if (replay->fabric)
-			t3_fabric_set_inline_budget(replay->fabric, (uint32_t)number[4]);
+			t3_fabric_set_inline_budget(replay->fabric, (uint32_t)number[5]);
 		else
 			replay_bad(replay, "a fabric that cannot be, or no memory");
 	}
