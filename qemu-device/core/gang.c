@@ -103,11 +103,17 @@ uint32_t t3_gang_begin(struct t3_queue *q, uint64_t *detail)
 
 /* ------------------------------------------------------------------ members */
 
+/* Not stopped, and its doorbell not taken back. */
+static bool live(const struct t3_queue *q)
+{
+	return q->state == T3_QUEUE_READY && q->head != q->tail;
+}
+
 static bool joins(const struct t3_queue *q, uint32_t phase, const struct t3_timed_args *like)
 {
 	if (q->phase != phase || (like && memcmp(t3_gang_args(q), like, sizeof(*like)) != 0))
 		return false;
-	return phase == T3_PHASE_TIMED || (q->state == T3_QUEUE_READY && !q->hung);
+	return phase == T3_PHASE_TIMED || (live(q) && !q->hung);
 }
 
 /* A rank's first queue, from this one on, that waits for a run or takes part in one. */
@@ -163,10 +169,10 @@ static struct t3_queue *first_member(const struct t3_fabric *fabric)
 	return q;
 }
 
-/* One that was stopped meanwhile stays as it is until it is aborted. */
+/* One that was stopped meanwhile stays as it is, until it is aborted for one. */
 static void complete(struct t3_queue *q, uint32_t status, uint64_t detail)
 {
-	if (q->state != T3_QUEUE_READY) {
+	if (!live(q)) {
 		q->phase = T3_PHASE_GANG;
 		return;
 	}
@@ -234,7 +240,7 @@ static void finish_member(const struct t3_gang *gang, struct t3_queue *q)
 		.rank = q->dev->rank,
 	};
 
-	if (q->state != T3_QUEUE_READY) {
+	if (!live(q)) {
 		complete(q, T3_DESC_OK, 0);
 		return;
 	}

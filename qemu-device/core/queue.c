@@ -63,6 +63,7 @@ void t3_queue_submit(struct t3_dev *dev, uint32_t id, uint32_t tail)
 		t3_queue_stop(q, T3_DESC_OVERRUN);
 	else
 		t3_engine_wake(dev);
+	t3_gang_wake(dev->fabric);
 }
 
 void t3_queue_hang(struct t3_dev *dev, uint32_t id, bool hung)

@@ -35,7 +35,7 @@ GString *fabric_options(unsigned int ranks)
 {
 	GString *options = g_string_new("");
 
-	g_string_printf(options, "-object t3-fabric,id=f0,topology=ring,ranks=%u ", ranks);
+	g_string_printf(options, "-object t3-fabric,id=f0,topology=ring,timed=on,ranks=%u ", ranks);
 	return options;
 }
 
@@ -238,6 +238,7 @@ int main(int argc, char **argv)
 	add_migrate_tests();
 	add_queue_tests();
 	add_gemm_tests();
+	add_timed_tests();
 	add_hostile_tests();
 	add_record_tests();
 	return g_test_run();

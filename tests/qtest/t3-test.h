@@ -236,6 +236,7 @@ void add_inject_tests(void);
 void add_migrate_tests(void);
 void add_queue_tests(void);
 void add_gemm_tests(void);
+void add_timed_tests(void);
 void add_hostile_tests(void);
 void add_record_tests(void);
 

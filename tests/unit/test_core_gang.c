@@ -1,56 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Timed runs of the device: checks, gangs, clock, what ends them early. SPEC.md 11.8. */
+#include "gang.h"
 #include "migrate.h"
-#include "queue.h"
-#include "timed.h"
 
 /* clang-format off */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define D(field)     offsetof(struct run, d.field), sizeof(((struct run *)0)->d.field)
 #define A(field)     offsetof(struct run, args.field), sizeof(((struct run *)0)->args.field)
 #define AT(field)    offsetof(struct run, field)
-#define ARGS	     (QUEUE_BUS + 0x80000u) /* in HOST_DATA: 1 KiB for each queue */
-#define RESULTS	     (QUEUE_BUS + 0xa0000u)
 /* clang-format on */
 
 #define EVENTS 5000000u /* more than any run here has */
 
-/* As the details count: the arguments follow the descriptor. */
-struct run {
-	struct t3_descriptor d;
-	struct t3_timed_args args;
-};
-
-_Static_assert(offsetof(struct run, args) == 64, "a detail counts so");
-
-static struct run run_of(const struct t3_timed_setup *setup)
-{
-	struct run run = { .d = { .opcode = T3_DESC_TIMED } };
-
-	run.d.src_kind = run.d.dst_kind = T3_LOC_HOST;
-	run.args.program = setup->program;
-	run.args.flags = setup->mirrored ? T3_TIMED_MIRRORED : 0;
-	run.args.ranks = (uint32_t)setup->workload.ranks;
-	run.args.element_bytes = (uint32_t)setup->workload.element_bytes;
-	run.args.rows = setup->workload.rows;
-	run.args.columns = setup->workload.columns;
-	run.args.depth = setup->workload.depth;
-	memcpy(run.args.params, &setup->params, sizeof(run.args.params));
-	return run;
-}
-
-static struct t3_timed_setup small(uint32_t ranks, enum t3_timed_program program)
-{
-	struct t3_timed_setup setup = timed_small(64 * ranks, 96, 40, ranks);
-
-	setup.program = program;
-	setup.mirrored = false;
-	return setup;
-}
-
 static struct run small_run(uint32_t ranks)
 {
-	struct t3_timed_setup setup = small(ranks, T3_TIMED_T3_MCA);
+	struct t3_timed_setup setup = run_small(ranks, T3_TIMED_T3_MCA);
 
 	return run_of(&setup);
 }
@@ -61,37 +25,6 @@ static struct run mirrored_run(void)
 
 	run.args.flags = T3_TIMED_MIRRORED;
 	return run;
-}
-
-/* Writes the arguments where the queue's are, and submits. Returns its index. */
-static uint32_t submit(struct queue *q, const struct run *run)
-{
-	struct t3_descriptor d = run->d;
-
-	d.src += HOST_DATA + ARGS + q->id * 0x400;
-	d.dst += HOST_DATA + RESULTS + q->id * 0x400;
-	memcpy(q->d->data + ARGS + q->id * 0x400, &run->args, sizeof(run->args));
-	memset(q->d->data + RESULTS + q->id * 0x400, 0xee, sizeof(struct t3_timed_result));
-	return queue_submit(q, &d);
-}
-
-static struct t3_timed_result result_of(const struct queue *q)
-{
-	struct t3_timed_result result;
-
-	memcpy(&result, q->d->data + RESULTS + q->id * 0x400, sizeof(result));
-	return result;
-}
-
-static bool untouched(const struct queue *q)
-{
-	const uint8_t *at = q->d->data + RESULTS + q->id * 0x400;
-	size_t i;
-
-	for (i = 0; i < sizeof(struct t3_timed_result); i++)
-		if (at[i] != 0xee)
-			return false;
-	return true;
 }
 
 /* Natively, on each device; all events of the run and its last one's time. */
@@ -120,7 +53,7 @@ static struct native natively(const struct t3_timed_setup *setup)
 static void expect_result(const struct queue *q, uint32_t index, const struct native *native,
 			  uint32_t device, uint32_t flags)
 {
-	struct t3_timed_result result = result_of(q);
+	struct t3_timed_result result = run_result(q);
 
 	queue_expect(q, index, T3_DESC_OK, 0);
 	assert_int_equal(result.events, native->events);
@@ -153,7 +86,7 @@ static void gang_submit(struct gang *gang, const struct run *run)
 	uint32_t i;
 
 	for (i = 0; i < gang->ranks; i++)
-		gang->index[i] = submit(&gang->q[i], run);
+		gang->index[i] = run_submit(&gang->q[i], run);
 }
 
 static void gang_expect(const struct gang *gang, const struct native *native, uint32_t flags)
@@ -162,7 +95,7 @@ static void gang_expect(const struct gang *gang, const struct native *native, ui
 
 	for (i = 0; i < gang->ranks; i++) {
 		expect_result(&gang->q[i], gang->index[i], native, i, flags);
-		assert_int_equal(result_of(&gang->q[i]).start, result_of(&gang->q[0]).start);
+		assert_int_equal(run_result(&gang->q[i]).start, run_result(&gang->q[0]).start);
 	}
 }
 
@@ -215,11 +148,11 @@ static const struct {
 
 static void expect_refused(struct queue *q, const struct run *run, uint32_t status, uint64_t detail)
 {
-	uint32_t index = submit(q, run);
+	uint32_t index = run_submit(q, run);
 
 	queue_expect(q, index, status, detail);
 	queue_expect_state(q, T3_QUEUE_ERROR, index + 1, status);
-	assert_true(untouched(q));
+	assert_true(run_untouched(q));
 	queue_abort(q);
 }
 
@@ -283,17 +216,17 @@ static void test_addresses(void **state)
 static void test_result_lost(void **state)
 {
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
-	struct t3_timed_setup setup = small(2, T3_TIMED_T3_MCA);
+	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);
 	struct native native = natively(&setup);
 	struct run run = run_of(&setup), lost = run;
 
 	(void)state;
 	lost.d.dst = 0x1000000;
-	gang.index[0] = submit(&gang.q[0], &lost);
-	gang.index[1] = submit(&gang.q[1], &run);
+	gang.index[0] = run_submit(&gang.q[0], &lost);
+	gang.index[1] = run_submit(&gang.q[1], &run);
 	host_drain(gang.host);
 	queue_expect(&gang.q[0], gang.index[0], T3_DESC_HOST_DMA,
-		     HOST_DATA + RESULTS + 3 * 0x400 + 0x1000000);
+		     HOST_DATA + GANG_RESULTS + 3 * GANG_STRIDE + 0x1000000);
 	expect_result(&gang.q[1], gang.index[1], &native, 1, 0);
 	host_free(gang.host);
 }
@@ -335,7 +268,7 @@ static void test_programs(void **state)
 	(void)state;
 	for (ranks = 2; ranks <= 4; ranks += 2)
 		for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
-			struct t3_timed_setup setup = small(ranks, program);
+			struct t3_timed_setup setup = run_small(ranks, program);
 			struct gang gang = gang_new(T3_TOPOLOGY_FULL, ranks);
 			struct native native = natively(&setup);
 			struct run run = run_of(&setup);
@@ -345,10 +278,10 @@ static void test_programs(void **state)
 			host_drain(gang.host);
 			gang_expect(&gang, &native, 0);
 			run.args.flags = T3_TIMED_MIRRORED;
-			gang.index[1] = submit(&gang.q[1], &run);
+			gang.index[1] = run_submit(&gang.q[1], &run);
 			host_drain(gang.host);
 			queue_expect(&gang.q[1], gang.index[1], T3_DESC_OK, 0);
-			result = result_of(&gang.q[1]);
+			result = run_result(&gang.q[1]);
 			assert_memory_equal(&result.counters, &native.counters[0],
 					    sizeof(result.counters));
 			host_free(gang.host);
@@ -359,7 +292,7 @@ static void test_programs(void **state)
 static void test_cuts(void **state)
 {
 	static const uint32_t budgets[] = { 1, 2, 1025, 4096, EVENTS };
-	struct t3_timed_setup setup = small(3, T3_TIMED_T3_MCA_AG);
+	struct t3_timed_setup setup = run_small(3, T3_TIMED_T3_MCA_AG);
 	struct native native = natively(&setup);
 	struct run run = run_of(&setup);
 	uint32_t i, steps;
@@ -385,7 +318,7 @@ static void test_cuts(void **state)
 /* It begins with the last rank, whichever that is, and not before. */
 static void test_last_one(void **state)
 {
-	struct t3_timed_setup setup = small(3, T3_TIMED_T3);
+	struct t3_timed_setup setup = run_small(3, T3_TIMED_T3);
 	struct native native = natively(&setup);
 	struct run run = run_of(&setup);
 	uint32_t last, i;
@@ -397,15 +330,15 @@ static void test_last_one(void **state)
 
 		for (i = 0; i < 3; i++)
 			if (i != last)
-				gang.index[i] = submit(&gang.q[i], &run);
+				gang.index[i] = run_submit(&gang.q[i], &run);
 		host_drain(gang.host);
 		now = t3_fabric_now(gang.host->fabric);
 		for (i = 0; i < 3; i++)
 			assert_int_equal(queue_head(&gang.q[i]), 0);
-		gang.index[last] = submit(&gang.q[last], &run);
+		gang.index[last] = run_submit(&gang.q[last], &run);
 		host_drain(gang.host);
 		gang_expect(&gang, &native, 0);
-		assert_in_range(result_of(&gang.q[last]).start, now, now + 2);
+		assert_in_range(run_result(&gang.q[last]).start, now, now + 2);
 		host_free(gang.host);
 	}
 }
@@ -413,7 +346,7 @@ static void test_last_one(void **state)
 /* Two gangs, first one then the other on rank 0, the other way round on rank 1. */
 static void test_crossed(void **state)
 {
-	struct t3_timed_setup a = small(2, T3_TIMED_T3), b = small(2, T3_TIMED_SEQUENTIAL);
+	struct t3_timed_setup a = run_small(2, T3_TIMED_T3), b = run_small(2, T3_TIMED_SEQUENTIAL);
 	struct native native_a = natively(&a), native_b = natively(&b);
 	struct run run_a = run_of(&a), run_b = run_of(&b);
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
@@ -423,12 +356,12 @@ static void test_crossed(void **state)
 	(void)state;
 	for (i = 0; i < 2; i++)
 		other[i] = queue_new(&gang.host->dev[i], 9, 0);
-	submit(&gang.q[0], &run_a);
-	submit(&gang.q[1], &run_b);
+	run_submit(&gang.q[0], &run_a);
+	run_submit(&gang.q[1], &run_b);
 	host_drain(gang.host);
 	assert_int_equal(queue_head(&gang.q[0]) + queue_head(&gang.q[1]), 0);
-	submit(&other[0], &run_b);
-	submit(&other[1], &run_a);
+	run_submit(&other[0], &run_b);
+	run_submit(&other[1], &run_a);
 	host_drain(gang.host);
 	for (i = 0; i < 2; i++) {
 		expect_result(i ? &other[1] : &gang.q[0], 0, &native_a, i, 0);
@@ -448,10 +381,10 @@ static void test_one_at_a_time(void **state)
 
 	(void)state;
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
-	submit(&gang.q[0], &run);
+	run_submit(&gang.q[0], &run);
 	t3_fabric_run(gang.host->fabric, 3);
-	submit(&second, &run);
-	submit(&gang.q[1], &run);
+	run_submit(&second, &run);
+	run_submit(&gang.q[1], &run);
 	t3_fabric_run(gang.host->fabric, 3);
 	assert_true(t3_dev_queue_info(gang.host->dev[0].dev, 1, &info));
 	assert_int_equal(info.waits, T3_QUEUE_WAITS_GANG);
@@ -459,8 +392,8 @@ static void test_one_at_a_time(void **state)
 	assert_int_equal(info.waits, T3_QUEUE_WAITS_NOT);
 	host_drain(gang.host);
 	end = queue_completion(&gang.q[0], 0)->vtime;
-	assert_int_equal(result_of(&second).start, end);
-	assert_true(result_of(&gang.q[1]).start >= queue_completion(&second, 0)->vtime);
+	assert_int_equal(run_result(&second).start, end);
+	assert_true(run_result(&gang.q[1]).start >= queue_completion(&second, 0)->vtime);
 	queue_expect(&gang.q[1], 0, T3_DESC_OK, 0);
 	host_free(gang.host);
 }
@@ -477,10 +410,10 @@ static void test_engine_free(void **state)
 	(void)state;
 	setup.mirrored = false;
 	run = run_of(&setup);
-	submit(&gang.q[0], &run);
+	run_submit(&gang.q[0], &run);
 	queue_expect(&other, queue_submit(&other, &nop), T3_DESC_OK, 0);
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
-	submit(&gang.q[1], &run);
+	run_submit(&gang.q[1], &run);
 	t3_fabric_run(gang.host->fabric, 4);
 	queue_submit(&other, &nop);
 	t3_fabric_run(gang.host->fabric, 3000);
@@ -488,7 +421,7 @@ static void test_engine_free(void **state)
 	assert_int_equal(queue_head(&gang.q[0]), 0);
 	host_drain(gang.host);
 	queue_expect(&gang.q[0], 0, T3_DESC_OK, 0);
-	assert_int_equal(result_of(&gang.q[0]).flags, T3_TIMED_HOST_PACED);
+	assert_int_equal(run_result(&gang.q[0]).flags, T3_TIMED_HOST_PACED);
 	host_free(gang.host);
 }
 
@@ -507,7 +440,7 @@ static void test_clock_moves(void **state)
 	native = natively(&setup);
 	run = run_of(&setup);
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
-	submit(&gang.q[0], &run);
+	run_submit(&gang.q[0], &run);
 	do {
 		before = host_get(gang.q[0].d, T3_REG_VCLOCK, 8);
 		if (!t3_fabric_run(gang.host->fabric, 1024))
@@ -543,7 +476,7 @@ static void touch(struct host_dev *d, enum touch how)
 
 static void test_host_paced(void **state)
 {
-	struct t3_timed_setup setup = small(2, T3_TIMED_T3_MCA);
+	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);
 	struct native native = natively(&setup);
 	struct run run = run_of(&setup);
 	enum touch how;
@@ -593,7 +526,7 @@ static void leave(struct gang *gang, uint32_t rank, enum leave how)
 /* In the middle of a run, and while rank 2 is still awaited. */
 static void test_leave(void **state)
 {
-	struct t3_timed_setup setup = small(3, T3_TIMED_T3_MCA);
+	struct t3_timed_setup setup = run_small(3, T3_TIMED_T3_MCA);
 	struct native native = natively(&setup);
 	struct run run = run_of(&setup);
 	enum leave how;
@@ -610,18 +543,18 @@ static void test_leave(void **state)
 		host_drain(gang.host);
 		for (i = 0; i < 3; i += 2) {
 			queue_expect(&gang.q[i], 0, T3_DESC_GANG, 1);
-			assert_true(untouched(&gang.q[i]));
+			assert_true(run_untouched(&gang.q[i]));
 			queue_abort(&gang.q[i]);
 		}
 		if (how == ABORT)
 			queue_expect(&gang.q[1], 0, T3_DESC_ABORTED, 0);
-		gang.index[0] = submit(&gang.q[0], &run);
-		gang.index[1] = submit(&gang.q[1], &run);
+		gang.index[0] = run_submit(&gang.q[0], &run);
+		gang.index[1] = run_submit(&gang.q[1], &run);
 		host_drain(gang.host);
 		leave(&gang, 1, how);
-		gang.index[2] = submit(&gang.q[2], &run);
+		gang.index[2] = run_submit(&gang.q[2], &run);
 		host_drain(gang.host);
-		gang.index[1] = submit(&gang.q[1], &run);
+		gang.index[1] = run_submit(&gang.q[1], &run);
 		host_drain(gang.host);
 		gang_expect(&gang, &native, 0);
 		host_free(gang.host);
@@ -637,13 +570,13 @@ static void test_reset_with_two(void **state)
 
 	(void)state;
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
-	submit(&gang.q[0], &run);
-	submit(&second, &run);
-	submit(&gang.q[1], &run);
+	run_submit(&gang.q[0], &run);
+	run_submit(&second, &run);
+	run_submit(&gang.q[1], &run);
 	t3_fabric_run(gang.host->fabric, 6);
 	t3_dev_reset(gang.host->dev[0].dev);
 	host_drain(gang.host);
-	assert_true(untouched(&second));
+	assert_true(run_untouched(&second));
 	queue_expect(&gang.q[1], 0, T3_DESC_OK, 0);
 	host_free(gang.host);
 }
@@ -651,7 +584,7 @@ static void test_reset_with_two(void **state)
 /* An overrun stops the queue, not the others' run; ABORT completes its descriptor. */
 static void test_overrun(void **state)
 {
-	struct t3_timed_setup setup = small(2, T3_TIMED_T3_MCA);
+	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);
 	struct native native = natively(&setup);
 	struct run run = run_of(&setup);
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
@@ -664,9 +597,9 @@ static void test_overrun(void **state)
 	queue_ring(&gang.q[0]);
 	host_drain(gang.host);
 	expect_result(&gang.q[1], 0, &native, 1, T3_TIMED_HOST_PACED);
-	assert_true(untouched(&gang.q[0]));
+	assert_true(run_untouched(&gang.q[0]));
 	queue_expect_state(&gang.q[0], T3_QUEUE_ERROR, 0, T3_DESC_OVERRUN);
-	submit(&gang.q[1], &run); /* it is no member of the next */
+	run_submit(&gang.q[1], &run); /* it is no member of the next */
 	host_drain(gang.host);
 	assert_int_equal(queue_head(&gang.q[1]), 1);
 	queue_abort(&gang.q[0]);
@@ -674,18 +607,46 @@ static void test_overrun(void **state)
 	host_free(gang.host);
 }
 
+/* A doorbell that is taken back, and given again. */
+static void test_tail_back(void **state)
+{
+	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);
+	struct native native = natively(&setup);
+	struct run run = run_of(&setup);
+	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
+
+	(void)state;
+	t3_fabric_set_inline_budget(gang.host->fabric, 0);
+	gang_submit(&gang, &run);
+	t3_fabric_run(gang.host->fabric, 5);
+	gang.q[0].tail = 0;
+	queue_ring(&gang.q[0]);
+	host_drain(gang.host);
+	expect_result(&gang.q[1], 0, &native, 1, T3_TIMED_HOST_PACED);
+	queue_expect_state(&gang.q[0], T3_QUEUE_READY, 0, T3_DESC_OK);
+	assert_null(t3_fabric_check(gang.host->fabric));
+	gang.index[1] = run_submit(&gang.q[1], &run);
+	host_drain(gang.host);
+	assert_int_equal(queue_head(&gang.q[1]), 1);
+	gang.q[0].tail = 1;
+	queue_ring(&gang.q[0]);
+	host_drain(gang.host);
+	gang_expect(&gang, &native, 0);
+	host_free(gang.host);
+}
+
 static void test_hung(void **state)
 {
-	struct t3_timed_setup setup = small(2, T3_TIMED_T3_MCA);
+	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);
 	struct native native = natively(&setup);
 	struct run run = run_of(&setup);
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 	struct t3_cmd_inject hang = { .kind = T3_INJECT_HANG_QUEUE, .peer = 3 };
 
 	(void)state;
-	gang.index[0] = submit(&gang.q[0], &run);
+	gang.index[0] = run_submit(&gang.q[0], &run);
 	assert_int_equal(t3_fabric_inject(gang.host->fabric, &hang), T3_ADMIN_OK);
-	gang.index[1] = submit(&gang.q[1], &run);
+	gang.index[1] = run_submit(&gang.q[1], &run);
 	host_drain(gang.host);
 	assert_int_equal(queue_head(&gang.q[1]), 0);
 	hang.kind = T3_INJECT_UNHANG_QUEUE;
@@ -700,7 +661,7 @@ static void test_hung(void **state)
 /* At each of many moments: gathering, running, all over. */
 static void test_migrate(void **state)
 {
-	struct t3_timed_setup setup = small(2, T3_TIMED_T3_MCA);
+	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);
 	struct native native = natively(&setup);
 	struct run run = run_of(&setup);
 	uint32_t moment, i;
@@ -726,7 +687,7 @@ static void test_migrate(void **state)
 /* A state that was loaded replaces a run that goes on. */
 static void test_load_over(void **state)
 {
-	struct t3_timed_setup a = small(2, T3_TIMED_T3), b = small(2, T3_TIMED_SEQUENTIAL);
+	struct t3_timed_setup a = run_small(2, T3_TIMED_T3), b = run_small(2, T3_TIMED_SEQUENTIAL);
 	struct native native = natively(&a);
 	struct run run_a = run_of(&a), run_b = run_of(&b);
 	struct gang from = gang_new(T3_TOPOLOGY_RING, 2), to = gang_new(T3_TOPOLOGY_RING, 2);
@@ -759,8 +720,8 @@ int main(void)
 		cmocka_unit_test(test_engine_free),    cmocka_unit_test(test_clock_moves),
 		cmocka_unit_test(test_host_paced),     cmocka_unit_test(test_leave),
 		cmocka_unit_test(test_reset_with_two), cmocka_unit_test(test_overrun),
-		cmocka_unit_test(test_hung),	       cmocka_unit_test(test_migrate),
-		cmocka_unit_test(test_load_over),
+		cmocka_unit_test(test_hung),	       cmocka_unit_test(test_tail_back),
+		cmocka_unit_test(test_migrate),	       cmocka_unit_test(test_load_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

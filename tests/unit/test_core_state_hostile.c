@@ -4,6 +4,7 @@
  * state is refused in words and leaves a reset machine, or makes a sound one, which
  * stays so. T3_SEEDS: how many values for each word.
  */
+#include "gang.h"
 #include "gemm.h"
 #include "migrate.h"
 #include "ring.h"
@@ -30,6 +31,23 @@ static void give_queues_work(struct host_dev *d)
 	gemm_submit(&computes, &gemm);
 }
 
+/* A timed run goes on, and rank 1 waits for rank 0 to begin another. */
+static void give_timed_work(struct host *host)
+{
+	struct t3_timed_setup setup = run_small(RANKS, T3_TIMED_T3_MCA);
+	struct run run = run_of(&setup);
+	struct queue q[RANKS], waits;
+	uint32_t r;
+
+	for (r = 0; r < RANKS; r++) {
+		q[r] = queue_new(&host->dev[r], 6, 3);
+		run_submit(&q[r], &run);
+	}
+	waits = queue_new(&host->dev[1], 7, 3);
+	run.args.program = T3_TIMED_SEQUENTIAL;
+	run_submit(&waits, &run);
+}
+
 static struct host *good_host(void)
 {
 	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 4, 2 };
@@ -51,6 +69,7 @@ static struct host *good_host(void)
 	for (r = 0; r < RANKS; r++)
 		ring_produce(&ring, r, 1, true);
 	give_queues_work(&host->dev[0]);
+	give_timed_work(host);
 	t3_fabric_run(host->fabric, 24);
 	return host;
 }

@@ -63,6 +63,9 @@ qapi_fabric() {
 		#
 		# @ranks: number of devices
 		#
+		# @timed: the guest may run the timed model, which takes memory and
+		#     time of the host (default: off)
+		#
 		# @inject: faults to inject, see SPEC.md section 12
 		#
 		# @record: file that takes a record of what crosses the core's
@@ -72,7 +75,7 @@ qapi_fabric() {
 		##
 		{ 'struct': 'T3FabricProperties',
 		  'data': { '*topology': 'str', '*ranks': 'uint32',
-		            '*inject': 'str', '*record': 'str' } }
+		            '*timed': 'bool', '*inject': 'str', '*record': 'str' } }
 	QAPI
 }
 

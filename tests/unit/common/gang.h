@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* TIMED descriptors with their arguments and results. */
+#ifndef T3_TEST_GANG_H
+#define T3_TEST_GANG_H
+
+#include "queue.h"
+#include "timed.h"
+
+/* clang-format off */
+#define GANG_ARGS    (QUEUE_BUS + 0x80000u) /* in HOST_DATA: GANG_STRIDE for each queue */
+#define GANG_RESULTS (QUEUE_BUS + 0xa0000u)
+#define GANG_STRIDE  0x400u
+/* clang-format on */
+
+/* As the details count: the arguments follow the descriptor. */
+struct run {
+	struct t3_descriptor d; /* src and dst: added to the queue's places */
+	struct t3_timed_args args;
+};
+
+struct run run_of(const struct t3_timed_setup *setup);
+/* Milliseconds on all ranks. */
+struct t3_timed_setup run_small(uint32_t ranks, enum t3_timed_program program);
+/* Writes the arguments where the queue's are, and submits. Returns its index. */
+uint32_t run_submit(struct queue *q, const struct run *run);
+struct t3_timed_result run_result(const struct queue *q);
+/* No byte of its result has been written. */
+bool run_untouched(const struct queue *q);
+
+#endif
