@@ -7,11 +7,13 @@
 #include "ops.h"
 #include "queue.h"
 #include "t3_internal.h"
+#include "t3_timed.h"
 #include "world.h"
 
 #define STEPS_MAX    256u
 #define QUEUES	     4u
 #define DRAIN_EVENTS 2000u
+#define BIG	     (1u << 24) /* no extent of a run is above it */
 
 struct run {
 	struct stream *in;
@@ -118,12 +120,43 @@ static void set_gemm(struct run *run, struct t3_descriptor *desc)
 	desc->src = HOST_DATA + place;
 }
 
+/* A small machine and shape; what is patched is made small again where it would be allowed. */
+static void set_timed(struct run *run, struct t3_descriptor *desc)
+{
+	uint32_t how = stream_u8(run->in), place = 0x8000u + run->queue * 0x400u, i;
+	struct t3_timed_args args = {
+		.program = how % T3_TIMED_PROGRAMS,
+		.flags = how & 0x80 ? T3_TIMED_MIRRORED : 0,
+		.ranks = how & 0x40 ? 3 : 2,
+		.element_bytes = 2,
+		.rows = 96,
+		.columns = 40,
+		.depth = 24,
+	};
+
+	for (i = 0; i < T3_TIMED_PARAMS; i++)
+		args.params[i] = t3_timed_params[i].value;
+	for (i = 0; i < T3_TIMED_PARAMS; i++)
+		if (!strncmp(t3_timed_params[i].name, "tile_", 5) ||
+		    !strcmp(t3_timed_params[i].name, "k_block"))
+			args.params[i] = 16;
+	if (how & 0x20)
+		stream_patch(run->in, &args, sizeof(args));
+	args.rows = args.rows < BIG ? args.rows % 512 : args.rows;
+	args.columns = args.columns < BIG ? args.columns % 512 : args.columns;
+	args.depth = args.depth < BIG ? args.depth % 512 : args.depth;
+	memcpy(run->d->data + place, &args, sizeof(args));
+	desc->src_kind = desc->dst_kind = T3_LOC_HOST;
+	desc->src = HOST_DATA + place;
+	desc->dst = HOST_DATA + 0xa000u + run->queue * 0x400u;
+}
+
 /* Into the ring where the next one goes; with the doorbell or without. */
 static void put(struct run *run)
 {
 	struct t3_queue *q = &run->d->dev->queue[run->queue];
 	uint32_t what = stream_u8(run->in), entries = q->entries ? q->entries : QUEUE_ENTRIES;
-	struct t3_descriptor desc = { .opcode = (what & 7) % 7, .flags = what >> 3 & 1 };
+	struct t3_descriptor desc = { .opcode = (what & 7), .flags = what >> 3 & 1 };
 	uint64_t at = q->ring - HOST_DATA + q->tail % entries * sizeof(desc);
 
 	if (desc.opcode == T3_DESC_WAIT || desc.opcode == T3_DESC_SIGNAL) {
@@ -131,6 +164,8 @@ static void put(struct run *run)
 		desc.src = stream_u8(run->in) % 4;
 	} else if (desc.opcode == T3_DESC_GEMM) {
 		set_gemm(run, &desc);
+	} else if (desc.opcode == T3_DESC_TIMED) {
+		set_timed(run, &desc);
 	} else if (desc.opcode != T3_DESC_NOP) {
 		set_operands(run, &desc);
 	}

@@ -3,6 +3,7 @@
  * Record and replay (SPEC.md section 14): what is recorded replays, and what is changed
  * in the record is found where it is. T3_SEEDS, T3_SEED as in test_core_property.c.
  */
+#include "gang.h"
 #include "hostile.h"
 #include "ring.h"
 #include "seeds.h"
@@ -448,6 +449,35 @@ static void test_hot_plug(void **state)
 	free(tape.data);
 }
 
+/* Timed runs are computed again, also one that had not ended, and their results compared. */
+static void test_timed(void **state)
+{
+	struct host_config config = { T3_TOPOLOGY_RING, 2, 16, 4 };
+	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);
+	struct run run = run_of(&setup);
+	struct tape tape = { 0 };
+	struct host *host = host_new_recorded(&config, tape_emit, &tape);
+	struct queue q[2] = { queue_new(&host->dev[0], 3, 0), queue_new(&host->dev[1], 4, 0) };
+	struct replay_result result;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++)
+		run_submit(&q[i], &run);
+	host_drain(host);
+	queue_expect(&q[1], 0, T3_DESC_OK, 0);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	for (i = 0; i < 2; i++)
+		run_submit(&q[i], &run);
+	t3_fabric_run(host->fabric, 7);
+	assert_int_equal(queue_head(&q[1]), 1);
+	host_free(host);
+	result = tape_replay(&tape);
+	tape_expect_same(&result);
+	assert_true(result.complete);
+	free(tape.data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -459,6 +489,7 @@ int main(void)
 		cmocka_unit_test(test_missing_record),
 		cmocka_unit_test(test_start_and_stop),
 		cmocka_unit_test(test_hot_plug),
+		cmocka_unit_test(test_timed),
 		cmocka_unit_test(test_load_refused),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_log),
