@@ -202,6 +202,8 @@ int t3_command_parse(struct drm_file *file, struct t3_command *command, u32 max_
 
 	if (command->user.type == DRM_T3_COMMAND_GEMM)
 		return t3_gemm_parse(file, command);
+	if (command->user.type == DRM_T3_COMMAND_TIMED)
+		return t3_timed_parse(file, command);
 	if (!t3_command_fields_valid(&command->user))
 		return -EINVAL;
 	ret = t3_command_operands(file, command);
@@ -222,6 +224,10 @@ void t3_command_build(struct t3_command *command, struct t3_step *steps)
 
 	if (command->gemm) {
 		t3_gemm_build(command, steps);
+		return;
+	}
+	if (command->user.type == DRM_T3_COMMAND_TIMED) {
+		t3_timed_build(command, steps);
 		return;
 	}
 	do {

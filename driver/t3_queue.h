@@ -177,6 +177,11 @@ void t3_gemm_build(struct t3_command *command, struct t3_step *step);
 bool t3_gemm_fields_unused(const struct drm_t3_command *cmd);
 bool t3_gemm_repeatable(const struct t3_step *step);
 
+/* t3_timed.c */
+int t3_timed_parse(struct drm_file *file, struct t3_command *command);
+void t3_timed_build(const struct t3_command *command, struct t3_step *step);
+int t3_timed_error(int status);
+
 /* t3_submit.c */
 int t3_queue_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 

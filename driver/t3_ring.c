@@ -195,7 +195,7 @@ static bool t3_step_repeatable(const struct t3_step *step)
 
 	if (d->opcode == T3_DESC_GEMM)
 		return t3_gemm_repeatable(step);
-	if (d->opcode == T3_DESC_FILL)
+	if (d->opcode == T3_DESC_FILL || d->opcode == T3_DESC_TIMED)
 		return true;
 	if (d->opcode == T3_DESC_UPDATE && d->op == T3_OP_ADD)
 		return false;
@@ -205,6 +205,12 @@ static bool t3_step_repeatable(const struct t3_step *step)
 		return false;
 	return t3_extent(d->src, d->src_pitch, d) <= d->dst ||
 	       t3_extent(d->dst, d->dst_pitch, d) <= d->src;
+}
+
+/* What a job gets whose step the device refused. */
+static int t3_step_error(const struct t3_step *step, int status)
+{
+	return step->descriptor.opcode == T3_DESC_TIMED ? t3_timed_error(status) : -EIO;
 }
 
 /*
@@ -221,7 +227,7 @@ static int t3_ring_verdict(struct t3_queue *queue, int status, const struct t3_j
 	if (!job || job->emitted == job->done)
 		return 0;
 	if (status > T3_DESC_OK && status != T3_DESC_ABORTED)
-		return -EIO;
+		return t3_step_error(&job->steps[job->done], status);
 	if (job == late)
 		return -ETIME;
 	if (!begun || t3_step_repeatable(&job->steps[job->done]))

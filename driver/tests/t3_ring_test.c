@@ -213,7 +213,35 @@ static int t3_ring_test_met(struct kunit *test, u32 opcode)
 static void t3_ring_test_abort_meets_another(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, t3_ring_test_met(test, T3_DESC_FILL), 0);
+	KUNIT_EXPECT_EQ(test, t3_ring_test_met(test, T3_DESC_TIMED), 0);
 	KUNIT_EXPECT_EQ(test, t3_ring_test_met(test, T3_DESC_UPDATE), -ECANCELED);
+}
+
+/* What the first job gets when the device refuses its step. */
+static int t3_ring_test_refused(struct kunit *test, u32 opcode, u32 status)
+{
+	struct t3_queue *queue = t3_ring_test_queue(test, 0);
+	struct t3_job *job = t3_ring_test_job(test, queue, 2, 10);
+
+	job->steps[1].descriptor.opcode = opcode;
+	t3_ring_run(queue, job);
+	t3_ring_test_complete(queue, 0, T3_DESC_OK);
+	t3_ring_test_complete(queue, 1, status);
+	spin_lock_irq(&queue->lock);
+	t3_ring_restart(queue, 7, T3_DESC_OK, NULL);
+	spin_unlock_irq(&queue->lock);
+	return dma_fence_get_status(&job->fence->base);
+}
+
+static void t3_ring_test_errors(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, t3_ring_test_refused(test, T3_DESC_TIMED, T3_DESC_BAD_DESCRIPTOR),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, t3_ring_test_refused(test, T3_DESC_TIMED, T3_DESC_MEMORY), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, t3_ring_test_refused(test, T3_DESC_TIMED, T3_DESC_GANG), -ECANCELED);
+	KUNIT_EXPECT_EQ(test, t3_ring_test_refused(test, T3_DESC_TIMED, T3_DESC_HOST_DMA), -EIO);
+	KUNIT_EXPECT_EQ(test, t3_ring_test_refused(test, T3_DESC_COPY, T3_DESC_BAD_DESCRIPTOR),
+			-EIO);
 }
 
 /* The scheduler's timer may run out before the job gets its fence and comes to the ring. */
@@ -251,6 +279,7 @@ static struct kunit_case t3_ring_cases[] = {
 	KUNIT_CASE(t3_ring_test_status),
 	KUNIT_CASE(t3_ring_test_restart),
 	KUNIT_CASE(t3_ring_test_abort_meets_another),
+	KUNIT_CASE(t3_ring_test_errors),
 	KUNIT_CASE(t3_ring_test_late_before_run),
 	KUNIT_CASE(t3_ring_test_lose),
 	{}

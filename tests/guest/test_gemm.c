@@ -203,7 +203,7 @@ static void test_order_of_jobs(void **state)
 /* clang-format off */
 #define CMD(member, value, error) BAD(drm_t3_command, member, value, error)
 static const struct deviation bad[] = {
-	CMD(type, 5, EINVAL), CMD(flags, 2, EINVAL), CMD(flags, 0x80000000, EINVAL),
+	CMD(type, 5, EINVAL), CMD(type, 6, EINVAL), CMD(flags, 2, EINVAL), CMD(flags, 0x80000000, EINVAL),
 	CMD(op, 1, EINVAL), CMD(dtype, 4, EINVAL), CMD(dtype, 0xffffffff, EINVAL),
 	CMD(pattern, 1, EINVAL), CMD(src, 0, ENOENT), CMD(src, 4711, ENOENT),
 	CMD(b, 0, ENOENT), CMD(b, 4711, ENOENT), CMD(dst, 0, ENOENT), CMD(dst, 4711, ENOENT),

@@ -421,7 +421,7 @@ static void test_sync_arguments(void **state)
 /* clang-format off */
 #define CMD(member, value, error) BAD(drm_t3_command, member, value, error)
 static const struct deviation fill_rows[] = {
-	CMD(type, 0, EINVAL), CMD(type, 4, EINVAL), CMD(type, 5, EINVAL), CMD(type, 0xffffffff, EINVAL),
+	CMD(type, 0, EINVAL), CMD(type, 4, EINVAL), CMD(type, 5, EINVAL), CMD(type, 6, EINVAL), CMD(type, 0xffffffff, EINVAL),
 	CMD(flags, 1, EINVAL), CMD(flags, 0x80000000, EINVAL),
 	CMD(op, 1, EINVAL), CMD(dtype, 1, EINVAL),
 	CMD(src, 1, EINVAL), CMD(src_offset, 1, EINVAL), CMD(src_pitch, 64, EINVAL),

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * TIMED commands: one descriptor. The arguments of the run stay in the user's buffer, and
+ * the device reads and judges them when it runs: no value in them can make it touch
+ * anything but the two structs whose places are checked here.
+ */
+#include "t3_queue.h"
+
+#define T3_TIMED_ALIGN 64
+
+static_assert(DRM_T3_TIMED_PARAMS == T3_TIMED_PARAMS);
+static_assert(DRM_T3_TIMED_MIRRORED == T3_TIMED_MIRRORED);
+static_assert(DRM_T3_TIMED_HOST_PACED == T3_TIMED_HOST_PACED);
+static_assert((int)DRM_T3_TIMED_DIRECT == (int)T3_TIMED_DIRECT);
+static_assert((int)DRM_T3_TIMED_PHASE_ALL_GATHER == (int)T3_TIMED_ALL_GATHER);
+static_assert((int)DRM_T3_TIMED_TRACKER_WRITE == (int)T3_TIMED_TRACKER_WRITE);
+
+/* Field by field: tests/unit/test_lib_timed.c */
+static_assert(sizeof(struct drm_t3_timed_args) == sizeof(struct t3_timed_args));
+static_assert(offsetof(struct drm_t3_timed_args, params) ==
+	      offsetof(struct t3_timed_args, params));
+static_assert(sizeof(struct drm_t3_timed_counters) == sizeof(struct t3_timed_counters));
+static_assert(offsetof(struct drm_t3_timed_counters, tracker_peak) ==
+	      offsetof(struct t3_timed_counters, tracker_peak));
+static_assert(sizeof(struct drm_t3_timed_result) == sizeof(struct t3_timed_result));
+static_assert(offsetof(struct drm_t3_timed_result, counters) ==
+	      offsetof(struct t3_timed_result, counters));
+
+/* In one page of the buffer, which is one range of the bus. */
+static bool t3_timed_place_valid(u64 offset, size_t bytes)
+{
+	return offset % T3_TIMED_ALIGN == 0 && offset % T3_PAGE_SIZE + bytes <= T3_PAGE_SIZE;
+}
+
+static bool t3_timed_fields_valid(const struct drm_t3_command *cmd)
+{
+	if (cmd->flags || cmd->op || cmd->dtype || cmd->rows || cmd->row_bytes ||
+	    cmd->src_pitch || cmd->dst_pitch || cmd->pattern || !t3_gemm_fields_unused(cmd))
+		return false;
+	return t3_timed_place_valid(cmd->src_offset, sizeof(struct drm_t3_timed_args)) &&
+	       t3_timed_place_valid(cmd->dst_offset, sizeof(struct drm_t3_timed_result));
+}
+
+static u64 t3_timed_address(const struct t3_operand *operand)
+{
+	u64 address;
+
+	t3_bo_run(operand->bo, operand->offset, &address);
+	return address;
+}
+
+/* What another driver has exported may be in any pieces. */
+static bool t3_timed_in_one_range(const struct t3_operand *operand, size_t bytes)
+{
+	u64 address, run = t3_bo_run(operand->bo, operand->offset, &address);
+
+	return run >= bytes && address % T3_TIMED_ALIGN == 0;
+}
+
+static int t3_timed_operand(struct drm_file *file, struct t3_operand *operand, u32 handle,
+			    size_t bytes)
+{
+	int ret = t3_operand_get(file, operand, handle, 1, bytes);
+
+	if (ret)
+		return ret;
+	if (operand->bo->kind == T3_BO_DEVICE)
+		return -EOPNOTSUPP;
+	return t3_timed_in_one_range(operand, bytes) ? 0 : -EINVAL;
+}
+
+/* It could not be repeated, nor be told what it says. */
+static bool t3_timed_overlap(const struct t3_command *command)
+{
+	u64 src = command->src.offset, dst = command->dst.offset;
+
+	return command->src.bo == command->dst.bo &&
+	       src < dst + sizeof(struct drm_t3_timed_result) &&
+	       dst < src + sizeof(struct drm_t3_timed_args);
+}
+
+/* As t3_command_parse(), which calls it. */
+int t3_timed_parse(struct drm_file *file, struct t3_command *command)
+{
+	const struct drm_t3_command *cmd = &command->user;
+	int ret;
+
+	if (!t3_timed_fields_valid(cmd))
+		return -EINVAL;
+	if (!(t3_file_device(file)->caps.caps & T3_CAP_TIMED))
+		return -EOPNOTSUPP;
+	command->src.offset = cmd->src_offset;
+	ret = t3_timed_operand(file, &command->src, cmd->src, sizeof(struct drm_t3_timed_args));
+	if (ret)
+		return ret;
+	command->dst.offset = cmd->dst_offset;
+	ret = t3_timed_operand(file, &command->dst, cmd->dst, sizeof(struct drm_t3_timed_result));
+	if (ret)
+		return ret;
+	command->pieces = 1;
+	return t3_timed_overlap(command) ? -EINVAL : 0;
+}
+
+/* The step holds the buffers, too. */
+void t3_timed_build(const struct t3_command *command, struct t3_step *step)
+{
+	step->descriptor = (struct t3_descriptor){
+		.opcode = T3_DESC_TIMED,
+		.src_kind = T3_LOC_HOST,
+		.dst_kind = T3_LOC_HOST,
+		.src = t3_timed_address(&command->src),
+		.dst = t3_timed_address(&command->dst),
+	};
+	step->dst = t3_bo_get(command->dst.bo);
+	step->reads[0] = t3_bo_get(command->src.bo);
+}
+
+/* What a job gets for a status of the device. The descriptor was right: the args are not. */
+int t3_timed_error(int status)
+{
+	switch (status) {
+	case T3_DESC_BAD_DESCRIPTOR:
+		return -EINVAL;
+	case T3_DESC_MEMORY:
+		return -ENOMEM;
+	case T3_DESC_GANG:
+		return -ECANCELED;
+	default:
+		return -EIO;
+	}
+}
