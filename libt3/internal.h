@@ -48,6 +48,9 @@ int t3_ioctl(int fd, unsigned long request, void *arg);
 /* Map size bytes of the node at offset; *ptr is NULL on failure. */
 int t3_map_node(int fd, uint64_t offset, uint64_t size, int prot, void **ptr);
 
+/* A job of one command; *fence, if fence is not NULL: its sync_file. */
+int t3_submit_command(struct t3_queue *queue, const struct drm_t3_command *command, int *fence);
+
 /* Bytes that a tile row takes from col on, at most up to the tile's edge. */
 uint32_t t3_tile_room(const struct t3_segment_desc *desc, uint32_t col);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Queues: matrix products as jobs, each with a fence of its own. */
+/* Queues: jobs of one command, each with a fence of its own; matrix products. */
 #define _GNU_SOURCE /* ppoll */
 #include <linux/sync_file.h>
 #include <poll.h>
@@ -109,6 +109,11 @@ static int submit_with_fence(const struct t3_queue *queue, const struct drm_t3_c
 		ret = sync_export(queue->fd, create.handle, fence);
 	sync_destroy(queue->fd, create.handle);
 	return ret;
+}
+
+int t3_submit_command(struct t3_queue *queue, const struct drm_t3_command *command, int *fence)
+{
+	return fence ? submit_with_fence(queue, command, fence) : submit(queue, command, 0);
 }
 
 static int fence_status(int fence)
@@ -230,5 +235,5 @@ int t3_queue_gemm(struct t3_queue *queue, const struct t3_gemm_desc *desc, int *
 		return -EINVAL;
 	command = command_of(desc);
 	t3_write_barrier(); /* operands that were written through mappings */
-	return fence ? submit_with_fence(queue, &command, fence) : submit(queue, &command, 0);
+	return t3_submit_command(queue, &command, fence);
 }

@@ -124,7 +124,8 @@ enum t3_device_counter {
  */
 T3_API int t3_buffer_create(struct t3_device *dev, uint64_t size, struct t3_buffer **buffer);
 /*
- * The same of the machine's memory, for jobs that copy and fill; no space is made of it.
+ * The same of the machine's memory, for jobs that copy, fill or run the timed model; no
+ * space is made of it.
  * Errors: as above; -EOPNOTSUPP the device's DMA is not coherent.
  */
 T3_API int t3_buffer_create_host(struct t3_device *dev, uint64_t size, struct t3_buffer **buffer);
@@ -471,10 +472,37 @@ struct t3_gemm_desc {
  * -EMFILE the fence: the job runs.
  */
 T3_API int t3_queue_gemm(struct t3_queue *queue, const struct t3_gemm_desc *desc, int *fence);
+
+/*
+ * The machine as T3's paper has it, f16, and no shape: what a program changes of it
+ * is its own. See struct drm_t3_timed_args.
+ */
+T3_API void t3_timed_args_init(struct drm_t3_timed_args *args);
+
+/* Host buffers of the queue's device; each struct at a multiple of 64, in one page. */
+struct t3_timed_desc {
+	const struct t3_buffer *args; /* struct drm_t3_timed_args, read when the job runs */
+	uint64_t args_offset;
+	const struct t3_buffer *result; /* struct drm_t3_timed_result */
+	uint64_t result_offset;
+};
+
+/*
+ * Submit a run of the timed model; *fence as above, and there is a result when it says 0. A
+ * run that is not MIRRORED begins when all ranks of the fabric have one with equal args in
+ * front of a queue: submit all of them before waiting, each with a result buffer of its
+ * own. One that never comes ends the others after the driver's job_timeout_ms.
+ * Errors: -EINVAL a place outside its buffer, not aligned or over a page's end, or the
+ * two overlap; -EOPNOTSUPP the fabric was made without timed=on, or a buffer is device
+ * memory; -EBUSY, -EMFILE as above. The job's own, by t3_fence_wait(): -EINVAL the args,
+ * -ENOMEM, -ECANCELED another rank has left the run, -ETIME (struct drm_t3_timed_args).
+ */
+T3_API int t3_queue_timed(struct t3_queue *queue, const struct t3_timed_desc *desc, int *fence);
+
 /*
  * Wait for a sync_file of any job.
  * Errors: -ETIMEDOUT; -EBADF; -EINVAL no sync_file; else what the job ended with: -EIO,
- * -ETIME, -ENODEV, -ECANCELED (struct drm_t3_queue_submit).
+ * -ETIME, -ENODEV, -ECANCELED (struct drm_t3_queue_submit), those of t3_queue_timed().
  */
 T3_API int t3_fence_wait(int fence, int64_t deadline_ns);
 

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/* libt3's timed runs: what is asked of the kernel; and the ABI's machine is the model's. */
+#include "test_lib_kernel.h"
+
+#include <strings.h>
+
+#include "timed_params.c" /* the model's table; libt3 has nothing else of the model */
+
+static struct t3_queue *queue;
+
+static int open_queue(void **state)
+{
+	start(state);
+	return t3_queue_create(dev, 0, &queue);
+}
+
+static int close_queue(void **state)
+{
+	t3_queue_destroy(queue);
+	return stop(state);
+}
+
+/* The ABI's structs are the hardware's. */
+#define SAME(type, member)                                                                     \
+	_Static_assert(offsetof(struct drm_##type, member) == offsetof(struct type, member) && \
+			       sizeof(((struct drm_##type *)0)->member) ==                     \
+				       sizeof(((struct type *)0)->member),                     \
+		       #type "." #member)
+SAME(t3_timed_args, program);
+SAME(t3_timed_args, flags);
+SAME(t3_timed_args, ranks);
+SAME(t3_timed_args, element_bytes);
+SAME(t3_timed_args, rows);
+SAME(t3_timed_args, columns);
+SAME(t3_timed_args, depth);
+SAME(t3_timed_args, params);
+SAME(t3_timed_counters, end);
+SAME(t3_timed_counters, phase_end);
+SAME(t3_timed_counters, memory_bytes);
+SAME(t3_timed_counters, memory_busy);
+SAME(t3_timed_counters, memory_turns);
+SAME(t3_timed_counters, queue_peak);
+SAME(t3_timed_counters, queue_entry_ps);
+SAME(t3_timed_counters, starved);
+SAME(t3_timed_counters, threshold);
+SAME(t3_timed_counters, intensity);
+SAME(t3_timed_counters, compute_busy);
+SAME(t3_timed_counters, groups);
+SAME(t3_timed_counters, cache_hits);
+SAME(t3_timed_counters, cache_misses);
+SAME(t3_timed_counters, link_bytes);
+SAME(t3_timed_counters, link_messages);
+SAME(t3_timed_counters, link_busy);
+SAME(t3_timed_counters, link_stalls);
+SAME(t3_timed_counters, received_bytes);
+SAME(t3_timed_counters, triggers);
+SAME(t3_timed_counters, tracker_updates);
+SAME(t3_timed_counters, tracker_allocs);
+SAME(t3_timed_counters, tracker_spills);
+SAME(t3_timed_counters, tracker_fills);
+SAME(t3_timed_counters, tracker_live);
+SAME(t3_timed_counters, tracker_peak);
+SAME(t3_timed_result, start);
+SAME(t3_timed_result, events);
+SAME(t3_timed_result, flags);
+SAME(t3_timed_result, rank);
+SAME(t3_timed_result, counters);
+_Static_assert(sizeof(struct drm_t3_timed_args) == sizeof(struct t3_timed_args), "args");
+_Static_assert(sizeof(struct drm_t3_timed_counters) == sizeof(struct t3_timed_counters),
+	       "counters");
+_Static_assert(sizeof(struct drm_t3_timed_result) == sizeof(struct t3_timed_result), "result");
+
+#define QUEUE_TEST(name) cmocka_unit_test_setup_teardown(name, open_queue, close_queue)
+
+static struct t3_timed_desc run_in(const struct t3_buffer *args, const struct t3_buffer *result)
+{
+	return (struct t3_timed_desc){
+		.args = args, .args_offset = 128, .result = result, .result_offset = 4096
+	};
+}
+
+static void asks_for_each_field(void **state)
+{
+	struct t3_timed_desc x = run_in(buffer, buffer);
+	struct drm_t3_command want = {
+		.type = DRM_T3_COMMAND_TIMED,
+		.src = 11,
+		.dst = 11,
+		.src_offset = 128,
+		.dst_offset = 4096,
+	};
+
+	(void)state;
+	assert_int_equal(t3_queue_timed(queue, &x, NULL), 0);
+	assert_int_equal(kernel.request, DRM_IOCTL_T3_QUEUE_SUBMIT);
+	assert_int_equal(ASKED(drm_t3_queue_submit)->queue, 51);
+	assert_int_equal(ASKED(drm_t3_queue_submit)->out_count, 0);
+	assert_memory_equal(&kernel.command, &want, sizeof(want));
+}
+
+static void refuses(void **state)
+{
+	struct t3_timed_desc x = run_in(buffer, buffer);
+	unsigned int calls = kernel.calls;
+
+	(void)state;
+	assert_int_equal(t3_queue_timed(NULL, &x, NULL), -EINVAL);
+	assert_int_equal(t3_queue_timed(queue, NULL, NULL), -EINVAL);
+	x = run_in(NULL, buffer);
+	assert_int_equal(t3_queue_timed(queue, &x, NULL), -EINVAL);
+	x = run_in(buffer, NULL);
+	assert_int_equal(t3_queue_timed(queue, &x, NULL), -EINVAL);
+	assert_int_equal(kernel.calls, calls);
+}
+
+static void fence_and_errors(void **state)
+{
+	struct t3_timed_desc x = run_in(buffer, buffer);
+	int fence = -1;
+
+	(void)state;
+	kernel.error = ENOMEM;
+	assert_int_equal(t3_queue_timed(queue, &x, &fence), -ENOMEM);
+	kernel.error = EOPNOTSUPP;
+	assert_int_equal(t3_queue_timed(queue, &x, NULL), -EOPNOTSUPP);
+	assert_int_equal(fence, -1);
+	assert_int_equal(t3_queue_timed(queue, &x, &fence), 0);
+	assert_int_equal(kernel.out.handle, 61);
+	kernel.fence_status = -ECANCELED;
+	assert_int_equal(t3_fence_wait(fence, 0), -ECANCELED);
+	close(fence);
+}
+
+/* ---------------------------------------------------------------- the machine */
+
+#define NAME(name) [DRM_T3_PARAM_##name] = #name
+
+static const char *const abi_names[] = {
+	NAME(COMPUTE_UNITS),
+	NAME(CLOCK_MHZ),
+	NAME(FLOPS_PER_CLOCK),
+	NAME(COMPUTE_PERCENT),
+	NAME(GROUPS_PER_UNIT),
+	NAME(UNIT_STORE_GBPS),
+	NAME(STAGE_BARRIER),
+	NAME(TILE_ROWS),
+	NAME(TILE_COLUMNS),
+	NAME(K_BLOCK),
+	NAME(RASTER_ROWS),
+	NAME(CACHE_KIB),
+	NAME(CACHE_WAYS),
+	NAME(CACHE_GBPS),
+	NAME(CACHE_LATENCY_NS),
+	NAME(REQUEST_BYTES),
+	NAME(MEMORY_GBPS),
+	NAME(MEMORY_LATENCY_NS),
+	NAME(MEMORY_CHANNELS),
+	NAME(QUEUE_ENTRIES),
+	NAME(ENTRY_BYTES),
+	NAME(TURNAROUND_NS),
+	NAME(RUN_KIB),
+	NAME(ROW_CONFLICT_NS),
+	NAME(UPDATE_PERCENT),
+	NAME(THRESHOLD_HIGH),
+	NAME(THRESHOLD_MIDDLE),
+	NAME(THRESHOLD_LOW),
+	NAME(INTENSITY_HIGH),
+	NAME(INTENSITY_MIDDLE),
+	NAME(INTENSITY_LOW),
+	NAME(STARVATION_NS),
+	NAME(LINK_GBPS),
+	NAME(LINK_LATENCY_NS),
+	NAME(LINK_QUEUE_KIB),
+	NAME(DMA_TILES),
+	NAME(DMA_READ_AHEAD_KIB),
+	NAME(COPY_WINDOW_KIB),
+	NAME(TRACKER_ENTRIES),
+	NAME(TRACKER_WAYS),
+	NAME(TRACKER_RECORD_BYTES),
+};
+
+/* Name and place of each, and that none is missing. */
+static void abi_is_the_table(void **state)
+{
+	size_t i;
+
+	(void)state;
+	assert_int_equal(DRM_T3_TIMED_PARAMS, T3_TIMED_PARAMS);
+	assert_int_equal(sizeof(abi_names) / sizeof(abi_names[0]), T3_TIMED_PARAMS);
+	assert_int_equal(t3_timed_param_count, T3_TIMED_PARAMS);
+	for (i = 0; i < t3_timed_param_count; i++) {
+		assert_non_null(abi_names[i]);
+		assert_int_equal(strcasecmp(abi_names[i], t3_timed_params[i].name), 0);
+	}
+}
+
+static void init_is_the_default(void **state)
+{
+	struct drm_t3_timed_args args;
+	size_t i;
+
+	(void)state;
+	memset(&args, 0xee, sizeof(args));
+	t3_timed_args_init(&args);
+	for (i = 0; i < t3_timed_param_count; i++)
+		assert_int_equal(args.params[i], t3_timed_params[i].value);
+	assert_int_equal(args.element_bytes, 2);
+	assert_int_equal(args.program | args.flags | args.ranks, 0);
+	assert_int_equal(args.rows | args.columns | args.depth, 0);
+	assert_int_equal(args.pad[0] | args.pad[1] | args.pad[2], 0);
+	t3_timed_args_init(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		QUEUE_TEST(asks_for_each_field),       QUEUE_TEST(refuses),
+		QUEUE_TEST(fence_and_errors),	       cmocka_unit_test(abi_is_the_table),
+		cmocka_unit_test(init_is_the_default),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
