@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Workloads, model files, figures and timelines of `t3 sim`. */
+#include "sim/counters.h"
 #include "sim/figures.h"
 #include "sim/model_file.h"
 #include "sim/timeline.h"
@@ -160,6 +161,81 @@ static void test_figures(void **state)
 	assert_true(sim_figures_speedup(&f, SIM_T3_MCA) > 1.0);
 }
 
+/* Each counter alone: the sentence has its name, and both values. */
+static void test_counters(void **state)
+{
+	const size_t words = sizeof(struct t3_timed_counters) / sizeof(uint64_t);
+	struct t3_timed_counters native, device;
+	char why[SIM_WHY_SIZE], text[64];
+	uint64_t *word = (uint64_t *)&device;
+	size_t i;
+
+	(void)state;
+	memset(&native, 0x11, sizeof(native));
+	device = native;
+	assert_true(sim_counters_equal(&device, &native, why));
+	for (i = 0; i < words; i++) {
+		device = native;
+		word[i] = 1000 + i;
+		assert_false(sim_counters_equal(&device, &native, why));
+		snprintf(text, sizeof(text), " is %zu, and 1229782938247303441 natively", 1000 + i);
+		assert_non_null(strstr(why, text));
+	}
+	assert_non_null(strstr(why, "tracker_peak is"));
+	for (i = 0; i < T3_TIMED_BYTES; i++) {
+		device = native;
+		device.memory_bytes[i] = 0;
+		assert_false(sim_counters_equal(&device, &native, why));
+		snprintf(text, sizeof(text), "memory_bytes[%s] is 0,",
+			 t3_timed_bytes_name((enum t3_timed_bytes)i));
+		assert_non_null(strstr(why, text));
+	}
+	device = native;
+	device.queue_entry_ps = device.link_stalls = 7; /* the first of them is named */
+	assert_false(sim_counters_equal(&device, &native, why));
+	assert_non_null(strstr(why, "queue_entry_ps is 7,"));
+	device = native;
+	device.phase_end[T3_TIMED_ALL_GATHER] = 7;
+	assert_false(sim_counters_equal(&device, &native, why));
+	assert_non_null(strstr(why, "phase_end[all_gather] is 7,"));
+}
+
+struct witness {
+	uint32_t runs; /* bit of each program that was seen at its end */
+	enum t3_timed_program refused;
+};
+
+static bool look(void *opaque, const struct t3_timed_setup *setup, const struct t3_timed *run,
+		 char *why)
+{
+	struct witness *witness = opaque;
+
+	assert_true(t3_timed_done(run));
+	assert_false(witness->runs & 1u << setup->program);
+	witness->runs |= 1u << setup->program;
+	snprintf(why, SIM_WHY_SIZE, "refused");
+	return setup->program != witness->refused;
+}
+
+/* It sees each run once, and what it refuses has not run. */
+static void test_witness(void **state)
+{
+	struct t3_timed_setup setup = timed_small(128, 64, 32, 2);
+	struct witness witness = { .refused = T3_TIMED_T3_MCA };
+	struct sim_figures f = { .witness = { look, &witness } };
+	char why[SIM_WHY_SIZE] = "";
+	int config;
+
+	(void)state;
+	for (config = 0; config < SIM_CONFIGS; config++)
+		assert_int_equal(sim_figures_run(&f, (enum sim_config)config, &setup, why),
+				 config != SIM_T3_MCA);
+	assert_string_equal(why, "refused");
+	assert_int_equal(witness.runs, (1u << T3_TIMED_PROGRAMS) - 1);
+	assert_false(f.ran[T3_TIMED_T3_MCA]);
+	assert_true(f.ran[T3_TIMED_DIRECT]);
+}
+
 /* ------------------------------------------------------------------- timeline */
 
 static uint64_t occurrences(const char *text, const char *what)
@@ -206,6 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_model_file), cmocka_unit_test(test_bad_model_files),
 		cmocka_unit_test(test_workload),   cmocka_unit_test(test_figures),
+		cmocka_unit_test(test_counters),   cmocka_unit_test(test_witness),
 		cmocka_unit_test(test_timeline),
 	};
 

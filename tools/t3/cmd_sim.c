@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 sim: the device's model without a machine. Here: replay; cmd_timed.c has the rest. */
+/* t3 sim: the device's model. Here: replay; cmd_timed.c has the rest. */
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>
@@ -22,6 +22,8 @@ static const char usage[] =
 	"sources\n"
 	"  --model FILE      several workloads: see t3(1)\n"
 	"  --every-device    simulate all N devices, not one that is its own neighbour\n"
+	"  --device          run each also on a T3 device of this machine, with --every-device on\n"
+	"                    all N of its fabric, and compare all counters\n"
 	"  --timeline FILE   write what one configuration (t3-mca) does for ui.perfetto.dev\n"
 	"  --json            one JSON object\n\n"
 	"  --replay FILE     run the record that t3-fabric's record=FILE made\n"

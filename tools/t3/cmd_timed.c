@@ -9,7 +9,7 @@
 #include "sim/model_file.h"
 #include "sim/timeline.h"
 #include "t3tool.h"
-#include "timed_output.h"
+#include "timed_device.h"
 
 struct arguments {
 	struct sim_workload workload;
@@ -17,7 +17,7 @@ struct arguments {
 	const char *model, *timeline;
 	struct t3_timed_params params;
 	uint32_t configs;
-	bool json, list, every_device;
+	bool json, list, every_device, device;
 };
 
 /* What all workloads of one call share. */
@@ -28,6 +28,13 @@ struct run {
 	json_t *results;
 	uint64_t events;
 	double seconds;
+	struct timed_devices devices; /* count 0: natively alone */
+};
+
+/* Who looks at a workload's runs. */
+struct observer {
+	struct timed_devices *devices;
+	struct timed_job *job;
 };
 
 static double cpu_seconds(void)
@@ -39,6 +46,15 @@ static double cpu_seconds(void)
 }
 
 /* ---------------------------------------------------------------------- runs */
+
+static bool run_on_devices(void *opaque, const struct t3_timed_setup *setup,
+			   const struct t3_timed *native, char *why)
+{
+	struct observer *observer = opaque;
+
+	return timed_devices_run(observer->devices, setup, native,
+				 &observer->job->device[setup->program], why);
+}
 
 /* The last configuration is the one on the timeline: what it is compared with is not. */
 static bool run_configs(struct run *run, struct timed_job *job, char *why)
@@ -65,6 +81,7 @@ static bool run_configs(struct run *run, struct timed_job *job, char *why)
 static int run_workload(struct run *run, const struct sim_workload *workload)
 {
 	struct timed_job job = { .workload = *workload, .configs = run->args->configs };
+	struct observer observer = { &run->devices, &job };
 	char why[SIM_WHY_SIZE];
 	double start = cpu_seconds();
 
@@ -73,6 +90,15 @@ static int run_workload(struct run *run, const struct sim_workload *workload)
 	if (!sim_workload_setup(workload, &job.setup, why))
 		return complain(EXIT_USAGE, "%s %s: %s", workload->model,
 				sim_sublayer_name(workload->sublayer), why);
+	job.devices = run->devices.count;
+	if (job.devices)
+		job.figures.witness = (struct sim_witness){ run_on_devices, &observer };
+	if (job.devices && !job.setup.mirrored && workload->tp != run->devices.ranks)
+		return complain(EXIT_USAGE,
+				"%s %s: tp is %llu, and the fabric has %u ranks, which "
+				"--every-device runs on all together",
+				workload->model, sim_sublayer_name(workload->sublayer),
+				(unsigned long long)workload->tp, run->devices.ranks);
 	if (!run_configs(run, &job, why))
 		return complain(EXIT_FAIL, "%s %s: %s", workload->model,
 				sim_sublayer_name(workload->sublayer), why);
@@ -118,7 +144,7 @@ static int run_workloads(struct run *run, const struct sim_models *models)
 static int run_models(const struct arguments *args, const struct sim_models *models)
 {
 	struct run run = { .args = args, .results = json_array() };
-	int ret;
+	int ret = EXIT_OK;
 
 	if (args->timeline && models->count != 1)
 		return complain(EXIT_USAGE, "--timeline takes one workload, not %zu",
@@ -128,7 +154,11 @@ static int run_models(const struct arguments *args, const struct sim_models *mod
 	if (args->timeline && !run.timeline_file)
 		return complain(EXIT_FAIL, "%s cannot be written: %s", args->timeline,
 				strerror(errno));
-	ret = run_workloads(&run, models);
+	if (args->device)
+		ret = timed_devices_open(&run.devices, args->every_device);
+	if (ret == EXIT_OK)
+		ret = run_workloads(&run, models);
+	timed_devices_close(&run.devices);
 	if (run.timeline_file && fclose(run.timeline_file) && ret == EXIT_OK)
 		ret = complain(EXIT_FAIL, "%s cannot be written", args->timeline);
 	json_decref(run.results);
@@ -233,6 +263,9 @@ static int set_option(struct arguments *args, int opt, char **argv)
 	case 'e':
 		args->every_device = true;
 		return EXIT_OK;
+	case 'D':
+		args->device = true;
+		return EXIT_OK;
 	case 'P':
 		args->list = true;
 		return EXIT_OK;
@@ -291,6 +324,7 @@ static int parse(int argc, char **argv, struct arguments *args)
 		{ "timeline", required_argument, NULL, 'l' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "every-device", no_argument, NULL, 'e' },
+		{ "device", no_argument, NULL, 'D' },
 		{ "list-params", no_argument, NULL, 'P' },
 		{ 0 },
 	};

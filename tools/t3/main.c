@@ -16,7 +16,7 @@ static const struct command {
 	{ "list", cmd_list, "list the T3 devices of this machine" },
 	{ "info", cmd_info, "show one device: facts and counters" },
 	{ "gemm-rs", cmd_gemm_rs, "run and verify a GEMM with ring reduce-scatter" },
-	{ "sim", cmd_sim, "the model without a machine: virtual time, or a record replayed" },
+	{ "sim", cmd_sim, "the devices' model in virtual time, or a record replayed" },
 	{ "help", cmd_help, "show this" },
 };
 

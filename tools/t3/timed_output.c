@@ -43,6 +43,40 @@ static void print_config(const struct timed_job *job, enum sim_config config)
 	       100 * (double)c->compute_busy / time / (double)job->setup.params.compute_units);
 }
 
+static struct timed_device_run device_sum(const struct timed_job *job, uint32_t *runs)
+{
+	struct timed_device_run sum = { .start = UINT64_MAX };
+	int program;
+
+	*runs = 0;
+	for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
+		const struct timed_device_run *run = &job->device[program];
+
+		if (!run->ran)
+			continue;
+		++*runs;
+		sum.host_paced |= run->host_paced;
+		sum.seconds += run->seconds;
+		if (run->start < sum.start)
+			sum.start = run->start;
+	}
+	return sum;
+}
+
+static void print_device(const struct timed_job *job)
+{
+	struct timed_device_run sum;
+	uint32_t runs;
+
+	if (!job->devices)
+		return;
+	sum = device_sum(job, &runs);
+	printf("  on %u device%s: %u runs from %" PRIu64
+	       " virtual ns on, %sHOST_PACED, %.2f s; all counters are those above\n\n",
+	       job->devices, job->devices > 1 ? "s" : "", runs, sum.start,
+	       sum.host_paced ? "" : "not ", sum.seconds);
+}
+
 void timed_print(const struct timed_job *job)
 {
 	const struct sim_figures *f = &job->figures;
@@ -56,6 +90,7 @@ void timed_print(const struct timed_job *job)
 	       (double)sim_figures_phase(f, T3_TIMED_GEMM) / PS_PER_US,
 	       (double)sim_figures_phase(f, T3_TIMED_REDUCE_SCATTER) / PS_PER_US,
 	       (double)sim_figures_phase(f, T3_TIMED_ALL_GATHER) / PS_PER_US);
+	print_device(job);
 }
 
 /* ---------------------------------------------------------------------- JSON */
@@ -125,6 +160,37 @@ static json_t *phases_to_json(const struct sim_figures *f)
 	return object;
 }
 
+static json_t *device_run_to_json(const struct timed_device_run *run)
+{
+	json_t *object = json_object();
+
+	put(object, "start_ns", run->start);
+	json_object_set_new(object, "host_paced", json_boolean(run->host_paced));
+	json_object_set_new(object, "wall_seconds", json_real(run->seconds));
+	return object;
+}
+
+static json_t *device_to_json(const struct timed_job *job)
+{
+	json_t *object = json_object(), *programs = json_object();
+	struct timed_device_run sum;
+	uint32_t runs;
+	int program;
+
+	sum = device_sum(job, &runs);
+	for (program = 0; program < T3_TIMED_PROGRAMS; program++)
+		if (job->device[program].ran)
+			json_object_set_new(programs,
+					    t3_timed_program_name((enum t3_timed_program)program),
+					    device_run_to_json(&job->device[program]));
+	put(object, "devices", job->devices);
+	put(object, "start_ns", sum.start);
+	json_object_set_new(object, "host_paced", json_boolean(sum.host_paced));
+	json_object_set_new(object, "wall_seconds", json_real(sum.seconds));
+	json_object_set_new(object, "runs", programs);
+	return object;
+}
+
 json_t *timed_job_to_json(const struct timed_job *job)
 {
 	const struct t3_timed_workload *w = &job->setup.workload;
@@ -149,6 +215,8 @@ json_t *timed_job_to_json(const struct timed_job *job)
 	put(object, "events", job->figures.events);
 	json_object_set_new(object, "phases", phases_to_json(&job->figures));
 	json_object_set_new(object, "configs", configs);
+	if (job->devices)
+		json_object_set_new(object, "device", device_to_json(job));
 	return object;
 }
 

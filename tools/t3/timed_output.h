@@ -7,11 +7,20 @@
 
 #include "sim/figures.h"
 
+/* A program on devices, which had the counters of the native run. */
+struct timed_device_run {
+	bool ran, host_paced;
+	uint64_t start; /* virtual ns of the fabric */
+	double seconds; /* of the wall clock, from submission to the last fence */
+};
+
 struct timed_job {
 	struct sim_workload workload;
 	struct t3_timed_setup setup;
 	struct sim_figures figures;
 	uint32_t configs; /* bit of enum sim_config */
+	uint32_t devices; /* that ran it, too; 0: none */
+	struct timed_device_run device[T3_TIMED_PROGRAMS];
 };
 
 void timed_print(const struct timed_job *job);

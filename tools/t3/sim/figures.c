@@ -58,6 +58,21 @@ static bool all_equal(const struct t3_timed *sim, struct t3_timed_counters *firs
 	return true;
 }
 
+static bool run_to_end(struct sim_figures *figures, const struct t3_timed_setup *setup,
+		       struct t3_timed *sim, char *why)
+{
+	const struct sim_witness *witness = &figures->witness;
+
+	while (t3_timed_run(sim, T3_TIMED_NEVER, BUDGET))
+		;
+	if (!t3_timed_done(sim) || !all_equal(sim, &figures->counters[setup->program])) {
+		snprintf(why, SIM_WHY_SIZE, "the model stopped at %llu ps, or its devices differ",
+			 (unsigned long long)t3_timed_now(sim));
+		return false;
+	}
+	return !witness->look || witness->look(witness->opaque, setup, sim, why);
+}
+
 static bool run_program(struct sim_figures *figures, enum t3_timed_program program,
 			struct t3_timed_setup *setup, char *why)
 {
@@ -72,12 +87,7 @@ static bool run_program(struct sim_figures *figures, enum t3_timed_program progr
 		snprintf(why, SIM_WHY_SIZE, "there is not enough memory for the run");
 		return false;
 	}
-	while (t3_timed_run(sim, T3_TIMED_NEVER, BUDGET))
-		;
-	good = t3_timed_done(sim) && all_equal(sim, &figures->counters[program]);
-	if (!good)
-		snprintf(why, SIM_WHY_SIZE, "the model stopped at %llu ps, or its devices differ",
-			 (unsigned long long)t3_timed_now(sim));
+	good = run_to_end(figures, setup, sim, why);
 	figures->events += t3_timed_events(sim);
 	figures->ran[program] = good;
 	t3_timed_free(sim);

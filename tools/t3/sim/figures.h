@@ -20,7 +20,18 @@ enum sim_config {
 	SIM_CONFIGS,
 };
 
+/*
+ * Looks at each run when it has ended, before it is forgotten. False: `why`, of SIM_WHY_SIZE
+ * bytes, and the run has failed.
+ */
+struct sim_witness {
+	bool (*look)(void *opaque, const struct t3_timed_setup *setup, const struct t3_timed *run,
+		     char *why);
+	void *opaque;
+};
+
 struct sim_figures {
+	struct sim_witness witness; /* look NULL: none */
 	bool ran[T3_TIMED_PROGRAMS];
 	struct t3_timed_counters counters[T3_TIMED_PROGRAMS]; /* of one device; all are equal */
 	uint64_t events;

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters of two runs, side by side. */
+#ifndef T3_SIM_COUNTERS_H
+#define T3_SIM_COUNTERS_H
+
+#include "sim/workload.h"
+
+/* False: `why`, of SIM_WHY_SIZE bytes, names the first that differs, with both values. */
+bool sim_counters_equal(const struct t3_timed_counters *device,
+			const struct t3_timed_counters *native, char *why);
+
+#endif /* T3_SIM_COUNTERS_H */
