@@ -922,7 +922,7 @@ struct drm_t3_command {
  * @DRM_T3_TIMED_T3: GEMM fused with the reduce-scatter, round-robin arbitration; all-gather
  * @DRM_T3_TIMED_T3_MCA: the same with communication-aware arbitration
  * @DRM_T3_TIMED_T3_MCA_AG: and the all-gather is triggered, too, tile by tile
- * @DRM_T3_TIMED_DIRECT: direct reduce-scatter on a full fabric, as T3_MCA; all-gather
+ * @DRM_T3_TIMED_DIRECT: direct reduce-scatter, MCA; all-gather; not MIRRORED: full fabric
  */
 enum drm_t3_timed_program {
 	DRM_T3_TIMED_SEQUENTIAL = 0,

@@ -16,7 +16,7 @@ struct arguments {
 	bool hidden, tokens, tp, sublayer; /* given */
 	const char *model, *timeline;
 	struct t3_timed_params params;
-	uint32_t configs;
+	uint32_t configs; /* 0: what fits */
 	bool json, list, every_device, device;
 };
 
@@ -28,6 +28,7 @@ struct run {
 	json_t *results;
 	uint64_t events;
 	double seconds;
+	uint32_t configs;
 	struct timed_devices devices; /* count 0: natively alone */
 };
 
@@ -80,7 +81,7 @@ static bool run_configs(struct run *run, struct timed_job *job, char *why)
 
 static int run_workload(struct run *run, const struct sim_workload *workload)
 {
-	struct timed_job job = { .workload = *workload, .configs = run->args->configs };
+	struct timed_job job = { .workload = *workload, .configs = run->configs };
 	struct observer observer = { &run->devices, &job };
 	char why[SIM_WHY_SIZE];
 	double start = cpu_seconds();
@@ -141,6 +142,22 @@ static int run_workloads(struct run *run, const struct sim_models *models)
 	return EXIT_OK;
 }
 
+/* Links that each to each do not have cannot be run on: with all devices, not with one. */
+static int choose_configs(struct run *run)
+{
+	const uint32_t direct = 1u << SIM_DIRECT;
+	bool none = run->args->device && run->args->every_device && !run->devices.full;
+
+	run->configs = run->args->configs;
+	if (none && run->configs & direct)
+		return complain(EXIT_FAIL,
+				"--config direct with --every-device needs a full fabric, "
+				"and this one is a ring");
+	if (!run->configs)
+		run->configs = ((1u << SIM_CONFIGS) - 1) & ~(none ? direct : 0);
+	return EXIT_OK;
+}
+
 static int run_models(const struct arguments *args, const struct sim_models *models)
 {
 	struct run run = { .args = args, .results = json_array() };
@@ -156,6 +173,8 @@ static int run_models(const struct arguments *args, const struct sim_models *mod
 				strerror(errno));
 	if (args->device)
 		ret = timed_devices_open(&run.devices, args->every_device);
+	if (ret == EXIT_OK)
+		ret = choose_configs(&run);
 	if (ret == EXIT_OK)
 		ret = run_workloads(&run, models);
 	timed_devices_close(&run.devices);
@@ -302,8 +321,8 @@ static int check(struct arguments *args)
 				"--hidden, --tokens, --tp and --sublayer");
 	if (!args->model && missing(args))
 		return complain(EXIT_USAGE, "a workload needs --%s, too", missing(args));
-	if (!args->configs)
-		args->configs = args->timeline ? 1u << SIM_T3_MCA : (1u << SIM_CONFIGS) - 1;
+	if (args->timeline && !args->configs)
+		args->configs = 1u << SIM_T3_MCA;
 	if (args->timeline && (args->configs & (args->configs - 1) ||
 			       args->configs & (1u << SIM_IDEAL | 1u << SIM_IDEAL_NMC)))
 		return complain(EXIT_USAGE, "--timeline takes one --config that is simulated");

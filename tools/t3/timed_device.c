@@ -107,7 +107,7 @@ static int open_rank(struct timed_devices *devices, uint64_t fabric, uint32_t nu
 
 int timed_devices_open(struct timed_devices *devices, bool every)
 {
-	struct drm_t3_device_info info;
+	struct drm_t3_device_info info = { 0 };
 	struct t3_device *first;
 	uint32_t i;
 	int ret;
@@ -117,13 +117,13 @@ int timed_devices_open(struct timed_devices *devices, bool every)
 	if (ret != EXIT_OK)
 		return ret;
 	ret = check_device(first, every, &info);
+	devices->ranks = info.ranks;
+	devices->full = info.topology == T3_TOPOLOGY_FULL;
 	if (ret == EXIT_OK && !every) {
 		devices->rank[devices->count++].dev = first;
-		devices->ranks = info.ranks;
 		return prepare(&devices->rank[0], info.rank);
 	}
 	t3_device_close(first);
-	devices->ranks = info.ranks;
 	for (i = 0; ret == EXIT_OK && i < info.ranks; i++)
 		ret = open_rank(devices, info.fabric_id, i);
 	return ret;

@@ -18,6 +18,7 @@ struct timed_rank {
 struct timed_devices {
 	uint32_t count; /* that are open, from rank[0] on */
 	uint32_t ranks; /* of the fabric */
+	bool full;	/* each rank has a link to each */
 	struct timed_rank rank[T3_TIMED_MAX_RANKS];
 };
 
