@@ -198,9 +198,9 @@ soak-jobs: build
 #: make san-t3  .build/t3-sanitized: t3 with ASan and UBSan, to replay a record
 san-t3: $B/t3-sanitized
 
-#: make paper   T3's published sub-layers in virtual time: comparison, sweep of each
-#:                assumption, JSON and plots in .build/paper
-paper: $(TOOL)
+#: make paper   T3's published sub-layers in virtual time: comparison, some of them again
+#:                by the devices of a VM, sweep of each assumption, JSON and plots in .build/paper
+paper: build
 	@tools/paper/paper.py
 
 #: make bench   how fast the timed model and the devices in a VM are on this host
@@ -357,7 +357,9 @@ $B/fuzz-seeds: $B/obj/tests/fuzz/seeds.o
 $B/guest/%: $B/obj/tests/guest/%.o $B/obj/guest-common.a $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) -o $@ $(wordlist 1,2,$^) -L$B $(if $(LIB),-lt3) $(call pkg,--libs cmocka) $(LIBS)
+	$Q$(CC) -o $@ $(filter-out $(LIB),$^) -L$B $(if $(LIB),-lt3) $(call pkg,--libs cmocka) $(LIBS)
+# These compare what devices say with the model itself.
+$(filter $B/guest/test_timed%,$(GUEST)): $B/obj/unit-common.a $(SIM) $(CORE)
 
 # The ABI's layout is asserted for both word sizes: layout.c is in guest-common.a too.
 $B/guest32/%: $B/obj32/tests/guest32/%.o $B/obj32/tests/guest/common/layout.o

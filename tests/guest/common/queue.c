@@ -231,6 +231,18 @@ struct drm_t3_command command_gemm(uint32_t dst, uint32_t src)
 	return command;
 }
 
+struct drm_t3_command command_timed(uint32_t bo)
+{
+	struct drm_t3_command command = {
+		.type = DRM_T3_COMMAND_TIMED,
+		.src = bo,
+		.dst = bo,
+		.dst_offset = COMMAND_TIMED_RESULT,
+	};
+
+	return command;
+}
+
 static const uint32_t element_size[] = { 4, 4, 2, 2, 1, 1 };
 
 /* Back from element_bits(), for the values that the tests use. */

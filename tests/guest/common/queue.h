@@ -57,6 +57,9 @@ struct drm_t3_command command_fill(uint32_t dst, uint64_t offset, uint32_t bytes
 struct drm_t3_command command_copy(uint32_t dst, uint32_t src, uint32_t bytes);
 /* 4 x 4, i32: the square of what lies at the start of src. */
 struct drm_t3_command command_gemm(uint32_t dst, uint32_t src);
+/* Arguments at 0 of a host buffer, the result at COMMAND_TIMED_RESULT. */
+#define COMMAND_TIMED_RESULT 1024u
+struct drm_t3_command command_timed(uint32_t bo);
 
 /* Do to the models what a command does to the buffers; src is NULL for FILL. */
 void model_run(const struct drm_t3_command *command, struct operand *dst,

@@ -162,11 +162,12 @@ static void fill_queue_submit(struct world *world, void *arg)
 	world->commands[0] = command_fill(world->spare_bo, 0, PAGE, 1);
 	world->commands[1] = command_copy(world->spare_bo, world->spare_bo, PAGE / 2);
 	world->commands[2] = command_gemm(world->spare_bo, world->spare_bo);
+	world->commands[3] = command_timed(world->timed_bo);
 	world->ins[0] = (struct drm_t3_sync){ .handle = world->done_sync };
 	world->outs[0] = (struct drm_t3_sync){ .handle = world->sync };
 	*(struct drm_t3_queue_submit *)arg = (struct drm_t3_queue_submit){
 		.queue = world->queue,
-		.command_count = 3,
+		.command_count = 4,
 		.command_stride = sizeof(world->commands[0]),
 		.commands = (uintptr_t)world->commands,
 		.in_count = 1,

@@ -14,6 +14,7 @@ struct world {
 	struct raw source; /* rank 0; segment 0 is mapped, epoch 1 is over */
 	struct raw target; /* rank 1; the same */
 	uint32_t spare_bo;
+	uint32_t timed_bo; /* of the host: arguments of a timed run, room for its result */
 	uint32_t import, second_import; /* no segment uses them */
 	uint32_t second[1];
 	int grant_fd; /* of target, not imported */
@@ -21,7 +22,7 @@ struct world {
 	int event_fd;
 	uint32_t queue, idle_queue; /* of source */
 	uint32_t done_sync, sync;   /* done_sync is signalled */
-	struct drm_t3_command commands[3];
+	struct drm_t3_command commands[4];
 	struct drm_t3_sync ins[2], outs[2];
 	int first_fd; /* of those that this world has opened */
 	uint8_t answer[512];

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT
+/* Runs of the timed model on devices: to the bit what the same model says in this process. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "child.h"
+#include "gang.h"
+#include "memory.h"
+#include "raw.h"
+
+static void open_first(struct member *m)
+{
+	member_open(m, guest_node(0));
+}
+
+/* A run on one device that stands for all; the result as it came. */
+static struct drm_t3_timed_result run_mirrored(struct member *m, struct t3_timed_setup setup)
+{
+	struct drm_t3_timed_args args;
+
+	setup.mirrored = true;
+	args = gang_args(&setup);
+	member_submit(m, &args);
+	gang_check(m, 1, &setup);
+	return member_result(m);
+}
+
+static void test_feature_is_told(void **state)
+{
+	struct drm_t3_device_info info;
+	struct member m;
+	uint32_t rank;
+
+	(void)state;
+	for (rank = 0; rank < guest_ranks(); rank++) {
+		int fd = open_rank(rank);
+
+		device_info(fd, &info);
+		CHECK(info.features & DRM_T3_FEATURE_TIMED);
+		close(fd);
+	}
+	open_first(&m);
+	(void)run_mirrored(&m, gang_small(T3_TIMED_T3, 2));
+	member_close(&m);
+}
+
+/* A device whose fabric has no timed=on, or that has none. */
+static void test_without_the_feature(void **state)
+{
+	struct drm_t3_device_info info;
+	struct drm_t3_command command;
+	struct member m;
+
+	(void)state;
+	member_open(&m, gang_lone_node());
+	device_info(m.fd, &info);
+	CHECK(!(info.features & DRM_T3_FEATURE_TIMED));
+	command = command_timed(m.bo);
+	CHECK_EQ(submit_one(m.fd, m.queue, &command, m.sync), -EOPNOTSUPP);
+	command.flags = 1; /* values are looked at first */
+	CHECK_EQ(submit_one(m.fd, m.queue, &command, m.sync), -EINVAL);
+	member_close(&m);
+}
+
+/* ------------------------------------------------------------------- results */
+
+static void test_mirrored(void **state)
+{
+	struct t3_timed_setup setup;
+	uint64_t last = 0;
+	struct member m;
+	uint32_t ranks;
+	int program;
+
+	(void)state;
+	open_first(&m);
+	for (ranks = 2; ranks <= 5; ranks++)
+		for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
+			struct drm_t3_timed_result result;
+
+			setup = gang_small((enum t3_timed_program)program, ranks);
+			setup.workload.element_bytes = ranks % 2 ? 2 : 4;
+			result = run_mirrored(&m, setup);
+			CHECK_EQ(result.rank, 0);
+			CHECK_EQ(result.flags, 0);
+			CHECK(result.start >= last);
+			last = result.start + result.counters.end / 1000;
+		}
+	member_close(&m);
+}
+
+/* One program on all ranks; each as the run here, and as one device that stands for all. */
+static void run_on_all(struct member *members, uint32_t ranks, enum t3_timed_program program)
+{
+	struct t3_timed_setup setup = gang_small(program, ranks);
+	struct drm_t3_timed_result result, first, mirrored;
+	struct drm_t3_timed_args args;
+	uint32_t i;
+
+	setup.mirrored = false;
+	args = gang_args(&setup);
+	gang_submit(members, ranks, &args);
+	gang_check(members, ranks, &setup);
+	first = member_result(&members[0]);
+	for (i = 0; i < ranks; i++) {
+		result = member_result(&members[i]);
+		CHECK_EQ(result.start, first.start);
+		CHECK_EQ(result.flags, 0);
+		CHECK_EQ(result.rank, i);
+	}
+	mirrored = run_mirrored(&members[ranks - 1], setup);
+	CHECK_EQ(mirrored.rank, ranks - 1);
+	CHECK(!memcmp(&mirrored.counters, &first.counters, sizeof(first.counters)));
+	CHECK(mirrored.start >= first.start + first.counters.end / 1000);
+}
+
+/* It needs links that a ring of more than two has not. */
+static void expect_no_direct(struct member *m, uint32_t ranks)
+{
+	struct t3_timed_setup setup = gang_small(T3_TIMED_DIRECT, ranks);
+	struct drm_t3_timed_args args;
+
+	setup.mirrored = false;
+	args = gang_args(&setup);
+	member_submit(m, &args);
+	CHECK_EQ(member_finish(m), -EINVAL);
+}
+
+static void test_every_rank(void **state)
+{
+	struct member members[GANG_RANKS];
+	uint32_t ranks;
+	int program;
+
+	(void)state;
+	for (ranks = 2; ranks <= GANG_RANKS; ranks++) {
+		gang_open(members, ranks);
+		for (program = 0; program < T3_TIMED_DIRECT; program++)
+			run_on_all(members, ranks, (enum t3_timed_program)program);
+		CHECK_EQ(gang_is_full(members), ranks < GANG_RANKS);
+		if (ranks < GANG_RANKS)
+			run_on_all(members, ranks, T3_TIMED_DIRECT);
+		else
+			expect_no_direct(&members[0], ranks);
+		gang_close(members, ranks);
+	}
+}
+
+/* The arguments are those that are there when the job runs: a command before put them. */
+static void test_args_of_the_job(void **state)
+{
+	struct t3_timed_setup setup = gang_small(T3_TIMED_T3_MCA, 3);
+	struct drm_t3_timed_args args = gang_args(&setup);
+	struct drm_t3_command commands[3];
+	struct operand store;
+	struct submission s;
+	struct member m;
+
+	(void)state;
+	open_first(&m);
+	operand_open(&store, m.fd, PAGE, 1);
+	memcpy(store.memory, &args, sizeof(args));
+	memset(m.memory, 0xee, PAGE);
+	commands[0] = command_copy(m.bo, store.handle, sizeof(args));
+	commands[1] = command_timed(m.bo);
+	commands[2] = command_copy(store.handle, m.bo, sizeof(struct drm_t3_timed_result));
+	commands[2].src_offset = COMMAND_TIMED_RESULT;
+	commands[2].dst_offset = PAGE / 2;
+	s = submission(m.queue, commands, 3);
+	submission_out(&s, m.sync, 0);
+	CHECK_EQ(submit(m.fd, &s), 0);
+	gang_check(&m, 1, &setup);
+	CHECK(!memcmp(store.memory + PAGE / 2, m.memory + COMMAND_TIMED_RESULT,
+		      sizeof(struct drm_t3_timed_result)));
+	operand_close(&store, m.fd);
+	member_close(&m);
+}
+
+/* In an import of scattered pages each struct has a page. */
+static void test_imported_buffer(void **state)
+{
+	struct t3_timed_setup setup = gang_small(T3_TIMED_SEQUENTIAL, 2);
+	struct drm_t3_timed_args args = gang_args(&setup);
+	struct drm_t3_command command;
+	struct member m;
+	uint8_t *pages;
+	uint32_t bo;
+	int dmabuf;
+
+	(void)state;
+	open_first(&m);
+	dmabuf = udmabuf_create(4);
+	CHECK_EQ(prime_import(m.fd, dmabuf, &bo), 0);
+	pages = bo_map(m.fd, bo, 4 * PAGE);
+	memcpy(pages + 3 * PAGE - 448, &args, sizeof(args));
+	command = command_timed(m.bo);
+	command.src = bo;
+	command.src_offset = 3 * PAGE - 448;
+	CHECK_EQ(submit_one(m.fd, m.queue, &command, m.sync), 0);
+	gang_check(&m, 1, &setup);
+	munmap(pages, 4 * PAGE);
+	close(dmabuf);
+	member_close(&m);
+}
+
+/* ------------------------------------------------------------------ together */
+
+/* The ranks of two clients come in opposite orders, with different and with equal args. */
+static void test_two_clients(void **state)
+{
+	struct t3_timed_setup setups[2];
+	struct member a[GANG_RANKS], b[GANG_RANKS];
+	struct drm_t3_timed_args args[2];
+	uint32_t round, i;
+
+	(void)state;
+	gang_open(a, GANG_RANKS);
+	gang_open(b, GANG_RANKS);
+	for (round = 0; round < 10; round++) {
+		setups[0] = gang_small(T3_TIMED_T3, GANG_RANKS);
+		setups[1] = gang_small(round % 2 ? T3_TIMED_T3 : T3_TIMED_SEQUENTIAL, GANG_RANKS);
+		for (i = 0; i < 2; i++) {
+			setups[i].mirrored = false;
+			args[i] = gang_args(&setups[i]);
+		}
+		for (i = 0; i < GANG_RANKS; i++) {
+			member_submit(&a[i], &args[0]);
+			member_submit(&b[GANG_RANKS - 1 - i], &args[1]);
+		}
+		gang_check(a, GANG_RANKS, &setups[0]);
+		gang_check(b, GANG_RANKS, &setups[1]);
+	}
+	gang_close(a, GANG_RANKS);
+	gang_close(b, GANG_RANKS);
+}
+
+/* A rank that waits holds up its own queue, and nothing else: no queue, no other run. */
+static void test_waiting_holds_nothing_up(void **state)
+{
+	struct t3_timed_setup setup = gang_small(T3_TIMED_T3, GANG_RANKS);
+	struct member members[GANG_RANKS], other;
+	struct drm_t3_timed_args args;
+	struct drm_t3_command behind, beside;
+	struct operand operand;
+	uint32_t i;
+
+	(void)state;
+	gang_open(members, GANG_RANKS);
+	member_open(&other, guest_node(0));
+	operand_open(&operand, members[0].fd, PAGE, 1);
+	setup.mirrored = false;
+	args = gang_args(&setup);
+	member_submit(&members[0], &args);
+	behind = command_fill(operand.handle, 0, 64, 7);
+	CHECK_EQ(submit_one(members[0].fd, members[0].queue, &behind, 0), 0);
+	beside = command_fill(other.bo, 0, 64, 9);
+	CHECK_EQ(submit_one(other.fd, other.queue, &beside, other.sync), 0);
+	CHECK_EQ(member_finish(&other), 1);
+	(void)run_mirrored(&other, gang_small(T3_TIMED_T3_MCA_AG, 2));
+	for (i = 1; i < GANG_RANKS; i++) {
+		member_check_busy(&members[0]);
+		operand_check(&operand);
+		member_submit(&members[i], &args);
+	}
+	gang_check(members, GANG_RANKS, &setup);
+	operand_forget(&operand);
+	member_close(&other);
+	gang_close(members, GANG_RANKS);
+}
+
+static void unprivileged(int sock, void *arg)
+{
+	struct t3_timed_setup setup = gang_small(T3_TIMED_T3_MCA, GANG_RANKS);
+	struct member members[GANG_RANKS];
+	struct drm_t3_timed_args args;
+
+	(void)sock;
+	(void)arg;
+	become(UID_USER, true);
+	setup.mirrored = false;
+	args = gang_args(&setup);
+	gang_open(members, GANG_RANKS);
+	gang_submit(members, GANG_RANKS, &args);
+	gang_check(members, GANG_RANKS, &setup);
+	(void)run_mirrored(&members[1], setup);
+	gang_close(members, GANG_RANKS);
+}
+
+static void test_unprivileged_user(void **state)
+{
+	struct child child;
+
+	(void)state;
+	child_start(&child, unprivileged, NULL);
+	CHECK_EQ(child_end(&child, GANG_WAIT_MS), 0);
+}
+
+/* ---------------------------------------------------------------- host-paced */
+
+/* What a processor does while devices run, again and again until they have. */
+struct pace {
+	void (*once)(struct pace *pace);
+	struct raw raw;
+	uint32_t queue, epoch;
+	atomic_bool stop;
+};
+
+static void pace_stores(struct pace *pace)
+{
+	raw_fill(&pace->raw, 0, 64, 1);
+}
+
+static void pace_doorbells(struct pace *pace)
+{
+	struct drm_t3_command fill = command_fill(pace->raw.bo, 0, 64, 1);
+
+	(void)submit_one(pace->raw.fd, pace->queue, &fill, 0);
+	nap_ms(1);
+}
+
+static void pace_commands(struct pace *pace)
+{
+	CHECK_EQ(space_reset(pace->raw.fd, pace->raw.space), 0);
+	nap_ms(1);
+}
+
+static void pace_nothing(struct pace *pace)
+{
+	(void)pace;
+	nap_ms(1);
+}
+
+static void *pace_thread(void *arg)
+{
+	struct pace *pace = arg;
+
+	while (!atomic_load(&pace->stop))
+		pace->once(pace);
+	return NULL;
+}
+
+/* On rank 1, while rank 0 runs: flags of the result. */
+static uint32_t paced_flags(void (*once)(struct pace *pace))
+{
+	struct drm_t3_timed_args args = gang_long(2, DRM_T3_TIMED_MIRRORED);
+	struct pace pace = { .once = once };
+	pthread_t thread;
+	struct member m;
+	uint32_t flags;
+
+	raw_open(&pace.raw, 1, PAGE);
+	raw_map_local(&pace.raw);
+	raw_arm(&pace.raw, 1);
+	CHECK_EQ(queue_create(pace.raw.fd, 0, &pace.queue), 0);
+	open_first(&m);
+	nap_ms(50); /* what that needs is over */
+	member_submit(&m, &args);
+	CHECK_EQ(pthread_create(&thread, NULL, pace_thread, &pace), 0);
+	CHECK_EQ(member_finish(&m), 1);
+	atomic_store(&pace.stop, true);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	flags = member_result(&m).flags;
+	member_close(&m);
+	raw_close(&pace.raw);
+	return flags;
+}
+
+static void test_host_paced(void **state)
+{
+	unsigned int timeout = parameter_set("job_timeout_ms", GANG_WAIT_MS);
+
+	(void)state;
+	CHECK_EQ(paced_flags(pace_stores), DRM_T3_TIMED_HOST_PACED);
+	CHECK_EQ(paced_flags(pace_doorbells), DRM_T3_TIMED_HOST_PACED);
+	CHECK_EQ(paced_flags(pace_commands), DRM_T3_TIMED_HOST_PACED);
+	CHECK_EQ(paced_flags(pace_nothing), 0);
+	parameter_set("job_timeout_ms", timeout);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_feature_is_told),	   TEST(test_without_the_feature),
+		SLOW_TEST(test_mirrored),	   SLOW_TEST(test_every_rank),
+		TEST(test_args_of_the_job),	   TEST(test_imported_buffer),
+		SLOW_TEST(test_two_clients),	   TEST(test_waiting_holds_nothing_up),
+		SLOW_TEST(test_unprivileged_user), SLOW_TEST(test_host_paced),
+	};
+
+	return cmocka_run_group_tests_name("timed", tests, NULL, NULL);
+}
