@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """The published sub-layers in virtual time, beside what T3's paper has.
 
-usage: paper.py [--no-sweep] [--out DIRECTORY]      (default: .build/paper)
+usage: paper.py [--no-sweep] [--no-vm] [--out DIRECTORY]      (default: .build/paper)
 
 Runs `t3 sim --model paper.model` for all configurations, prints each sub-layer and the
 comparison with the published figures, and varies each assumed parameter on its own, all
-others at their defaults. Writes paper.json, and speedup and traffic as SVG and PNG.
-Exits 1 when a run fails; a figure outside of what is accepted is reported as MISSED, and
-is no failure of the run.
+others at their defaults. Some workloads are run again by driver and devices in a VM, in all
+configurations, and every figure must be the same. Writes paper.json, and speedup and traffic
+as SVG and PNG. Exits 1 when a run fails or the VM has another figure; a figure outside of what
+is accepted is reported as MISSED, and is no failure of the run.
 """
 
 import argparse
@@ -27,6 +28,14 @@ from matplotlib import pyplot  # noqa: E402 (after the choice of a backend)
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 MODEL = pathlib.Path(__file__).with_name("paper.model")
+VM = ROOT / "tools/vm/t3-vm"
+VM_RANKS, VM_SECONDS = 4, 600
+# What the VM runs: (options of the workload, whether on all devices or mirrored on one).
+VM_WORKLOADS = [
+    ("--hidden 4256 --tokens 8192 --tp 8 --sublayer fc2", False),
+    ("--hidden 3072 --tokens 16384 --tp 16 --sublayer op", False),
+    (f"--hidden 4256 --tokens 8192 --tp {VM_RANKS} --sublayer op", True),
+]
 CONFIGS = ["ideal", "ideal-nmc", "t3", "t3-mca", "t3-mca-ag", "direct"]
 RUN_SECONDS = 600
 JOBS = int(os.environ.get("T3_JOBS", "2"))
@@ -53,14 +62,74 @@ PUBLISHED = [
 
 # --- running -----------------------------------------------------------------
 
-def simulate(*options):
-    done = subprocess.run([BUILD / "t3", "sim", "--json", "--model", MODEL, *options],
-                          capture_output=True, text=True, timeout=RUN_SECONDS, check=False)
+def output_of(command, seconds):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=seconds, check=False)
     if done.returncode:
-        raise RuntimeError(f"t3 sim {' '.join(options)}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
+        raise RuntimeError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
+    return done.stdout
 
 
+def native(*options):
+    return json.loads(output_of([BUILD / "t3", "sim", "--json", *options], RUN_SECONDS))
+
+
+def simulate(*options):
+    return native("--model", MODEL, *options)
+
+
+# --- the same through the VM -------------------------------------------------
+
+def vm_answers():
+    """In one boot, the workload of each answer."""
+    jobs = [f"t3 sim --json --device{' --every-device' if every else ''} {options}"
+            for options, every in VM_WORKLOADS]
+    # Full, for the direct reduce-scatter; the rings of the others are in it.
+    text = output_of([VM, "run", "--ranks", str(VM_RANKS), "--topology", "full", "--name", "paper",
+                      "--", "sh", "-ec", "; ".join(jobs)], VM_SECONDS)
+    answers, decoder = [], json.JSONDecoder()
+    while (at := text.find("{")) >= 0:
+        answer, end = decoder.raw_decode(text[at:])
+        answers.append(answer["workloads"][0])
+        text = text[at + end:]
+    if len(answers) != len(VM_WORKLOADS):
+        raise RuntimeError(f"{len(answers)} answers of {len(VM_WORKLOADS)} runs in the VM")
+    return answers
+
+
+def first_difference(vm, here, path=""):
+    """Where two answers are not the same, or None."""
+    if not isinstance(vm, dict) or not isinstance(here, dict):
+        return None if vm == here else f"{path} is {vm}, and {here} natively"
+    for key in sorted(vm.keys() | here.keys()):
+        found = first_difference(vm.get(key), here.get(key), f"{path}/{key}")
+        if found:
+            return found
+    return None
+
+
+def run_vm():
+    """Each workload of the VM, whose figures are those of the same run on the host."""
+    works = vm_answers()
+    for work, (options, every) in zip(works, VM_WORKLOADS):
+        here = native(*options.split(), *(["--every-device"] if every else []))["workloads"][0]
+        found = first_difference({key: value for key, value in work.items() if key != "device"},
+                                 here)
+        if found:
+            raise RuntimeError(f"the VM's {options} is not the host's: {found}")
+    return works
+
+
+def print_vm(works):
+    print("Through driver and devices in a VM: each figure and counter is the native one")
+    print(f"{'':34}{'devices':>8}{'runs':>6}{'T3-MCA':>9}{'host-paced':>12}{'wall s':>8}")
+    for work in works:
+        device = work["device"]
+        name = f"hidden {work['hidden']} TP {work['tp']} {work['sublayer']}"
+        print(f"{name:34}{device['devices']:8}{len(device['runs']):6}"
+              f"{work['configs']['t3-mca']['speedup']:9.3f}"
+              f"{'yes' if device['host_paced'] else 'no':>12}{device['wall_seconds']:8.2f}")
+    print(flush=True)
 
 
 # --- figures -----------------------------------------------------------------
@@ -254,6 +323,7 @@ def plot_traffic(workloads, directory):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--no-sweep", action="store_true", help="the defaults alone")
+    parser.add_argument("--no-vm", action="store_true", help="natively alone")
     parser.add_argument("--out", type=pathlib.Path, default=BUILD / "paper")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -265,6 +335,9 @@ def main():
     print(f"{result['events'] / 1e6:.1f} million events in {result['cpu_seconds']:.2f} s of this "
           f"host's CPU time, {result['events'] / result['cpu_seconds'] / 1e6:.1f} million a second\n",
           flush=True)
+    vm_works = [] if args.no_vm else run_vm()
+    if vm_works:
+        print_vm(vm_works)
     rows = {} if args.no_sweep else sweep(result["parameters"], values)
     if rows:
         print_sweep(rows)
@@ -274,7 +347,8 @@ def main():
                    "here": values[name], "verdict": verdict(values[name], published, accepted)}
                   for name, published, accepted in PUBLISHED]
     (args.out / "paper.json").write_text(json.dumps(
-        {"comparison": comparison, "broken_rules": broken, "sweep": rows, **result}, indent=1))
+        {"comparison": comparison, "broken_rules": broken, "vm": vm_works, "sweep": rows,
+         **result}, indent=1))
     print(f"{args.out}: paper.json, speedup.svg, speedup.png, traffic.svg, traffic.png")
 
 
