@@ -513,7 +513,8 @@ struct t3_descriptor {
 	uint16_t mbz;
 	uint32_t rows;	     /* at least 1; rows * row_bytes <= T3_MAX_COPY_BYTES */
 	uint32_t row_bytes;  /* at least 1; UPDATE, GEMM: multiple of the element size */
-	uint64_t src;	     /* address; FILL: pattern; WAIT, SIGNAL: value; GEMM, TIMED: multiple of 64 */
+	/* address; FILL: pattern; WAIT, SIGNAL: value; GEMM, TIMED: multiple of 64 */
+	uint64_t src;
 	uint64_t dst;	     /* address; WAIT, SIGNAL: fence; TIMED: multiple of 64 */
 	uint64_t src_pitch;  /* at least row_bytes where rows > 1, else MBZ; GEMM: MBZ */
 	uint64_t dst_pitch;  /* at least row_bytes where rows > 1, else MBZ */
