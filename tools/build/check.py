@@ -367,8 +367,37 @@ def e2e_injected():
     return results
 
 
+# t3 sim in a VM: (arguments, status, what it says), on a fabric with and without timed=on.
+SIM_DEVICE = [("--tp 2 --device", 0, "on 1 device: 6 runs"),
+              ("--tp 4 --device --every-device", 0, "on 4 devices: 5 runs"),
+              ("--tp 2 --device --timeline /tmp/timeline", 0, "on 1 device: 2 runs"),
+              ("--tp 4 --device --json", 0, '"host_paced": false'),
+              ("--tp 2 --device --every-device", 2, "the fabric has 4 ranks"),
+              ("--tp 4 --device --every-device --config direct", 1, "needs a full fabric")]
+SIM_NO_DEVICE = [("--tp 2 --device", 1, "timed=on"), ("--tp 2", 0, "virtual us")]
+
+
+def sim_device_boot(name, options, uses):
+    status, batch = guest_batch(name, ["--ranks", "4", *options],
+                                [f"t3 sim --hidden 256 --tokens 1024 --sublayer op {text}"
+                                 for text, _, _ in uses], 60)
+    return [Result(f"{name}/{text}", PASS if ended == wanted and said in output else FAIL, log)
+            for (text, wanted, said), (_, ended, output, log) in zip(uses, batch)] + [
+                vm_result(name, status, batch[0][3])]
+
+
+def sim_device():
+    """The model on devices, whose record replays without them; and where there is none."""
+    start, name = time.monotonic(), "sim-device"
+    record_of(name).parent.mkdir(parents=True, exist_ok=True)
+    results = sim_device_boot(name, ["--fabric-opts", f"record={record_of(name)}"], SIM_DEVICE)
+    results.append(replay_result(name))
+    results += sim_device_boot("sim-no-device", ["--fabric-opts", "timed=off"], SIM_NO_DEVICE)
+    return report("sim on devices", results, time.monotonic() - start)
+
+
 def e2e_suite():
-    results = sim_use() + e2e_injected()
+    results = sim_use() + sim_device() + e2e_injected()
     by_ranks = collections.defaultdict(list)
     for ranks, arguments in e2e_matrix():
         by_ranks[ranks].append(arguments)
