@@ -121,7 +121,7 @@ help:
 #:                ITERS=4             iterations
 #:                SEED=1              of the input data
 run: build
-	@$(VM) run --ranks "$$RANKS" --name run -- t3 gemm-rs --ranks "$$RANKS" --shape "$$SHAPE" \
+	@$(VM) run --ranks "$$RANKS" --name run -- t3 gemm-rs --timed --ranks "$$RANKS" --shape "$$SHAPE" \
 		--dtype "$$DTYPE" --write "$$WRITE" --iters "$$ITERS" --seed "$$SEED" --tile "$$TILE"
 
 #: make shell   an interactive root shell in a guest with RANKS devices

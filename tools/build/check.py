@@ -246,7 +246,7 @@ def e2e_same(first, second, keys):
                 and essence(first) == essence(second))
 
 
-def e2e_compare(arguments, runs, log):
+def e2e_compare(ranks, arguments, runs, log):
     """runs: store, store again, doorbell, gemm."""
     counts = ["chunk", "kind", "local_bytes", "remote_bytes", "triggers", "dma_bytes",
               "nmc_elements"]
@@ -256,6 +256,10 @@ def e2e_compare(arguments, runs, log):
         "all ways give the same bits and update bytes": e2e_same(runs[0], runs[2], counts)
                                                         and e2e_same(runs[0], runs[3], counts),
     }
+    timed = (runs[3] or {}).get("timed", {})
+    checks["all devices ran it in virtual time"] = (
+        timed.get("devices") == ranks and not timed["host_paced"]
+        and all(timed[f"{name}_ps"] > 0 for name in ("sequential", "t3", "t3_mca")))
     if arguments == SPILLING:
         checks["the tracker spills"] = bool(runs[0]) and any(
             rank["varying"]["tracker_spill"] for rank in runs[0].get("ranks", []))
@@ -267,7 +271,7 @@ def e2e_compare(arguments, runs, log):
 E2E_OPTIONS = {32: ["--device-opts", "memory-size=4G"]}
 
 # What e2e_compare() is given, in this order.
-E2E_WRITES = ("store", "store", "doorbell", "gemm")
+E2E_WRITES = ("store", "store", "doorbell", "gemm --timed")
 
 
 def e2e_boot(ranks, jobs, *options):
@@ -284,7 +288,7 @@ def e2e_boot(ranks, jobs, *options):
     for index, arguments in enumerate(jobs):
         first = len(E2E_WRITES) * index
         runs = [e2e_json(text) for _, _, text, _ in batch[first:first + len(E2E_WRITES)]]
-        results += e2e_compare(arguments, runs, log)
+        results += e2e_compare(ranks, arguments, runs, log)
     return results + [vm_result(name, status, log)]
 
 

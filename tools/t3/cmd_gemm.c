@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gemm_timed.h"
 #include "t3tool.h"
 
 enum option_id {
@@ -21,6 +22,7 @@ enum option_id {
 	OPT_DELAY_MS,
 	OPT_KILL_RANK,
 	OPT_KILL_STEP,
+	OPT_TIMED,
 	OPT_JSON,
 	OPT_HELP,
 };
@@ -40,6 +42,7 @@ static const struct option options[] = {
 	{ "delay-ms", required_argument, NULL, OPT_DELAY_MS },
 	{ "kill-rank", required_argument, NULL, OPT_KILL_RANK },
 	{ "kill-step", required_argument, NULL, OPT_KILL_STEP },
+	{ "timed", no_argument, NULL, OPT_TIMED },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ 0 },
@@ -79,6 +82,8 @@ static const char usage[] =
 	"                      let a rank sleep before a step\n"
 	"  --kill-rank R --kill-step STEP\n"
 	"                      let a rank end by SIGKILL before a step\n"
+	"  --timed             and the virtual time of this shape, by the timed model\n"
+	"                      on the same devices\n"
 	"  --json              one JSON object instead of tables\n"
 	"A step is one chunk produced: (iteration - 1) * ranks + position, from 0.\n";
 
@@ -166,8 +171,13 @@ static bool parse_value(struct gemm_config *cfg, int opt, const char *text)
 	}
 }
 
+/* What is shown of the job, and how. */
+struct output {
+	bool json, timed;
+};
+
 /* An exit code, or -1 to go on. */
-static int parse(int argc, char **argv, struct gemm_config *cfg, bool *json)
+static int parse(int argc, char **argv, struct gemm_config *cfg, struct output *output)
 {
 	char why[256];
 	int opt;
@@ -178,7 +188,10 @@ static int parse(int argc, char **argv, struct gemm_config *cfg, bool *json)
 		case OPT_HELP:
 			return fputs(usage, stdout) < 0 ? EXIT_FAIL : EXIT_OK;
 		case OPT_JSON:
-			*json = true;
+			output->json = true;
+			break;
+		case OPT_TIMED:
+			output->timed = true;
 			break;
 		case '?':
 			return complain(EXIT_USAGE,
@@ -200,24 +213,44 @@ static int parse(int argc, char **argv, struct gemm_config *cfg, bool *json)
 	return -1;
 }
 
+/* A job that failed has no virtual time. */
+static int show(const struct gemm_config *cfg, const struct gemm_result *result,
+		const struct output *output)
+{
+	struct gemm_timed timed;
+	json_t *root;
+	int ret = result->pass ? EXIT_OK : EXIT_FAIL;
+	bool with = output->timed && result->pass;
+
+	if (with)
+		ret = gemm_timed_run(cfg, &timed);
+	with = with && ret == EXIT_OK;
+	if (!output->json) {
+		gemm_print_table(cfg, result);
+		if (with)
+			gemm_timed_print(&timed);
+		return ret;
+	}
+	root = gemm_to_json(cfg, result);
+	if (with)
+		json_object_set_new(root, "timed", gemm_timed_to_json(&timed));
+	return print_json(root) ? EXIT_FAIL : ret;
+}
+
 int cmd_gemm_rs(int argc, char **argv)
 {
+	struct output output = { false, false };
 	struct gemm_result result;
 	struct gemm_config cfg;
-	bool json = false;
 	int ret;
 
 	gemm_defaults(&cfg);
-	ret = parse(argc, argv, &cfg, &json);
+	ret = parse(argc, argv, &cfg, &output);
 	if (ret >= 0)
 		return ret;
 	fflush(NULL);
 	ret = gemm_run(&cfg, &result);
 	if (ret)
 		return complain(EXIT_FAIL, "the job could not be run: %s", strerror(-ret));
-	if (json && print_json(gemm_to_json(&cfg, &result)))
-		return EXIT_FAIL;
-	if (!json)
-		gemm_print_table(&cfg, &result);
-	return result.pass ? EXIT_OK : EXIT_FAIL;
+	return show(&cfg, &result, &output);
 }
