@@ -43,8 +43,6 @@ void t3_queues_wipe(struct t3_dev *dev)
 
 	for (i = 0; i < T3_MAX_QUEUES; i++)
 		dev->queue[i].phase = T3_PHASE_NONE;
-	if (dev->fabric)
-		t3_gang_drop(dev->fabric);
 	t3_queues_clear(dev);
 }
 
