@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "load.h"
+#include "memory.h"
 #include "queue.h"
 #include "raw.h"
 
@@ -15,8 +16,9 @@
 #define READY	   0x7ead1u
 #define JOB_BYTES  65536u
 #define JOBS_AHEAD 4
+#define TIMED_SIDE 4096u
 
-const char *const load_names[LOADS] = { "idle", "maps", "jobs", "waiters", "peer" };
+const char *const load_names[LOADS] = { "idle", "maps", "jobs", "timed", "waiters", "peer" };
 
 struct client {
 	struct raw raw; /* on LOAD_RANK, with segment 0 mapped */
@@ -25,7 +27,8 @@ struct client {
 	int results[3];
 	int event, wait_fd;
 	struct raw before, after; /* of LOAD_PEER: who sends to raw, to whom raw sends */
-	uint32_t queue, sync, job_bo;
+	uint32_t queue, sync;
+	struct drm_t3_command command; /* of each job */
 	int fences[JOBS_AHEAD];
 };
 
@@ -150,12 +153,11 @@ static void check_maps(struct client *c)
 /* 0 and the fence as a sync_file, or an error. */
 static int submit_fenced(struct client *c, int *fence)
 {
-	struct drm_t3_command command = command_fill(c->job_bo, 0, JOB_BYTES, 1);
 	struct drm_syncobj_handle export = {
 		.handle = c->sync,
 		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
 	};
-	int ret = submit_one(c->raw.fd, c->queue, &command, c->sync);
+	int ret = submit_one(c->raw.fd, c->queue, &c->command, c->sync);
 
 	if (!ret)
 		ret = call(c->raw.fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &export);
@@ -196,23 +198,37 @@ static void *submit_on(void *arg)
 	return NULL;
 }
 
-static void start_jobs(struct client *c)
+static void start_queue(struct client *c)
 {
 	int i;
 
 	for (i = 0; i < JOBS_AHEAD; i++)
 		c->fences[i] = -1;
-	CHECK_EQ(bo_create(c->raw.fd, JOB_BYTES, &c->job_bo), 0);
 	CHECK_EQ(queue_create(c->raw.fd, 0, &c->queue), 0);
 	c->sync = sync_create(c->raw.fd);
 	start_thread(c, 0, submit_on);
+}
+
+static void start_jobs(struct client *c)
+{
+	uint32_t bo;
+
+	CHECK_EQ(bo_create(c->raw.fd, JOB_BYTES, &bo), 0);
+	c->command = command_fill(bo, 0, JOB_BYTES, 1);
+	start_queue(c);
+}
+
+static void start_timed(struct client *c)
+{
+	c->command = command_timed(bo_create_timed(c->raw.fd, TIMED_SIDE));
+	start_queue(c);
 }
 
 static void check_jobs(struct client *c)
 {
 	int ret = thread_result(c, 0);
 
-	/* A reset keeps queues, and a fill may be done twice. */
+	/* A reset keeps queues, and a fill or a timed run may be done twice. */
 	if (c->fate != FATE_GONE) {
 		CHECK_EQ(ret, 0);
 		CHECK_EQ(c->results[1], 1);
@@ -340,10 +356,10 @@ static void check_peer(struct client *c)
 
 /* --------------------------------------------------------------------- clients */
 
-static void (*const starts[LOADS])(struct client *) = { start_idle, start_maps, start_jobs,
-							start_waiters, start_peer };
-static void (*const checks[LOADS])(struct client *) = { check_space, check_maps, check_jobs,
-							check_waiters, check_peer };
+static void (*const starts[LOADS])(struct client *) = { start_idle,  start_maps,    start_jobs,
+							start_timed, start_waiters, start_peer };
+static void (*const checks[LOADS])(struct client *) = { check_space, check_maps,    check_jobs,
+							check_jobs,  check_waiters, check_peer };
 
 static void client(int sock, void *arg)
 {

@@ -5,7 +5,7 @@
 
 #include "child.h"
 
-enum load { LOAD_IDLE, LOAD_MAPS, LOAD_JOBS, LOAD_WAITERS, LOAD_PEER, LOADS };
+enum load { LOAD_IDLE, LOAD_MAPS, LOAD_JOBS, LOAD_TIMED, LOAD_WAITERS, LOAD_PEER, LOADS };
 
 extern const char *const load_names[LOADS];
 

@@ -7,6 +7,12 @@
 
 int bo_create_host(int fd, uint64_t size, uint32_t *handle);
 
+/*
+ * A host buffer of a page for command_timed(): a mirrored run of T3 on two ranks, outputs of
+ * side x side (256: nothing; 4096: milliseconds).
+ */
+uint32_t bo_create_timed(int fd, uint64_t side);
+
 /* A dma-buf of a buffer (flags: DRM_CLOEXEC, DRM_RDWR), or a negative errno. */
 int prime_export(int fd, uint32_t handle, uint32_t flags);
 /* 0 or a negative errno. */

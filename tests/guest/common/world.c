@@ -6,7 +6,6 @@
 
 #include "memory.h"
 #include "rows.h"
-#include "t3.h"
 
 static void world_open_queues(struct world *world)
 {
@@ -22,23 +21,6 @@ static void world_open_queues(struct world *world)
 	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, &array), 0);
 }
 
-static void world_open_timed(struct world *world)
-{
-	struct drm_t3_timed_args *args;
-	int fd = world->source.fd;
-
-	CHECK_EQ(bo_create_host(fd, PAGE, &world->timed_bo), 0);
-	args = bo_map(fd, world->timed_bo, PAGE);
-	t3_timed_args_init(args);
-	args->program = DRM_T3_TIMED_T3;
-	args->flags = DRM_T3_TIMED_MIRRORED;
-	args->ranks = 2;
-	args->rows = 256;
-	args->columns = 128;
-	args->depth = 32;
-	munmap(args, PAGE);
-}
-
 void world_open(struct world *world)
 {
 	int fd = -1;
@@ -52,7 +34,7 @@ void world_open(struct world *world)
 	raw_map_local(&world->target);
 	raw_run_epoch(&world->source, 1);
 	CHECK_EQ(bo_create(world->source.fd, PAGE, &world->spare_bo), 0);
-	world_open_timed(world);
+	world->timed_bo = bo_create_timed(world->source.fd, 256);
 	world->import = raw_join(&world->source, &world->target);
 	CHECK_EQ(raw_export(&world->target, 1, 1u << DRM_T3_OP_ADD, &world->grant_fd,
 			    &world->grant),
