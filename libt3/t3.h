@@ -490,8 +490,8 @@ struct t3_timed_desc {
 /*
  * Submit a run of the timed model; *fence as above, and there is a result when it says 0. A
  * run that is not MIRRORED begins when all ranks of the fabric have one with equal args in
- * front of a queue: submit all of them before waiting, each with a result buffer of its
- * own. One that never comes ends the others after the driver's job_timeout_ms.
+ * front of a queue: submit all of them before waiting, each with a result buffer that
+ * no other one uses. One that never comes ends the others after the driver's job_timeout_ms.
  * Errors: -EINVAL a place outside its buffer, not aligned or over a page's end, or the
  * two overlap; -EOPNOTSUPP the fabric was made without timed=on, or a buffer is device
  * memory; -EBUSY, -EMFILE as above. The job's own, by t3_fence_wait(): -EINVAL the args,

@@ -1039,11 +1039,12 @@ enum drm_t3_timed_param {
  * Without it the run is one of a gang: it begins at one virtual instant when on every rank of
  * the fabric a queue has come to a TIMED command whose args are the same, byte by byte. Which
  * process or queue that is does not matter: all have the same result. Ranks that wait hold
- * up nothing but their own queue. Each needs a dst buffer of its own, as jobs that write one
- * buffer wait for each other and so never meet, and two gangs of the same queues need the same
- * order on each rank.
+ * up nothing but their own queue. No other rank of the gang may use a rank's dst buffer, as
+ * jobs wait for who writes what they use, and so would never meet (one src buffer for all is
+ * fine); and two gangs of the same queues need the same order on each rank.
  *
- * A fabric runs one at a time, of all its users; others wait, in no order that is promised.
+ * A fabric runs one at a time, of all its users; others wait, in no order that is promised,
+ * and their time runs.
  * Every user may run it: a run is bounded, reads and writes no memory but the two structs,
  * and keeps no engine of a device from other queues. What it takes is the emulator's time
  * and memory.

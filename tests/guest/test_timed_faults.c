@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What is refused of a timed run, what ends one before its time, and who else is told. */
+/* Arguments that are refused, what ends a timed run before its time, and who else is told. */
 #include <poll.h>
-#include <sys/mman.h>
 
 #include "child.h"
 #include "gang.h"
@@ -10,8 +9,8 @@
 #include "raw.h"
 #include "trouble.h"
 
-#define SIZE	   (2 * PAGE)
 #define TIMEOUT_MS 400
+#define LATER_MS   2000
 
 static struct t3_timed_setup usual(uint32_t ranks, bool mirrored)
 {
@@ -41,120 +40,6 @@ static void check_all_work(void)
 	gang_submit(members, GANG_RANKS, &args);
 	gang_check(members, GANG_RANKS, &setup);
 	gang_close(members, GANG_RANKS);
-}
-
-/* ----------------------------------------------------------------- the command */
-
-/* clang-format off */
-#define CMD(member, value, error) BAD(drm_t3_command, member, value, error)
-static const struct deviation bad_commands[] = {
-	CMD(flags, 1, EINVAL), CMD(flags, 0x80000000, EINVAL), CMD(op, 1, EINVAL),
-	CMD(dtype, 1, EINVAL), CMD(rows, 1, EINVAL), CMD(row_bytes, 1, EINVAL),
-	CMD(src_pitch, 64, EINVAL), CMD(dst_pitch, 64, EINVAL), CMD(pattern, 1, EINVAL),
-	CMD(b, 1, EINVAL), CMD(space, 1, EINVAL), CMD(b_offset, 1, EINVAL),
-	CMD(b_pitch, 1, EINVAL), CMD(depth, 1, EINVAL), CMD(chunk_rows, 1, EINVAL),
-	CMD(first_chunk, 1, EINVAL), CMD(raster_rows, 1, EINVAL), CMD(group_rows, 1, EINVAL),
-	CMD(group_columns, 1, EINVAL), CMD(tile_rows, 1, EINVAL), CMD(tile_columns, 1, EINVAL),
-	CMD(src, 0, ENOENT), CMD(src, 4711, ENOENT), CMD(dst, 0, ENOENT), CMD(dst, 4711, ENOENT),
-	/* not aligned, over the end of a page or the buffer */
-	CMD(src_offset, 32, EINVAL), CMD(src_offset, 1, EINVAL), CMD(src_offset, PAGE - 384, EINVAL),
-	CMD(src_offset, SIZE, EINVAL), CMD(src_offset, ~0ull - 63, EINVAL),
-	CMD(src_offset, 1ull << 63, EINVAL), CMD(src_offset, SIZE - 384, EINVAL),
-	CMD(dst_offset, COMMAND_TIMED_RESULT + 32, EINVAL), CMD(dst_offset, PAGE - 256, EINVAL),
-	CMD(dst_offset, SIZE, EINVAL), CMD(dst_offset, ~0ull - 63, EINVAL),
-	CMD(dst_offset, SIZE - 256, EINVAL),
-	/* on each other */
-	CMD(dst_offset, 0, EINVAL), CMD(dst_offset, 384, EINVAL),
-	CMD(src_offset, COMMAND_TIMED_RESULT, EINVAL), CMD(src_offset, COMMAND_TIMED_RESULT + 256, EINVAL),
-	CMD(src_offset, COMMAND_TIMED_RESULT - 384, EINVAL),
-};
-/* clang-format on */
-
-static void test_command(void **state)
-{
-	struct drm_t3_command good, command;
-	struct member m;
-	size_t i;
-
-	(void)state;
-	open_first(&m);
-	good = command_timed(m.bo);
-	CHECK_EQ(bo_create_host(m.fd, SIZE, &good.src), 0);
-	good.dst = good.src;
-	for (i = 0; i < ROWS(bad_commands); i++) {
-		command = good;
-		memcpy((char *)&command + bad_commands[i].offset, &bad_commands[i].value,
-		       bad_commands[i].size);
-		if (submit_one(m.fd, m.queue, &command, m.sync) != -bad_commands[i].error)
-			guest_fail(__FILE__, __LINE__, "%s: not refused so", bad_commands[i].what);
-	}
-	member_close(&m);
-}
-
-/* The last places that are right, and next to each other. */
-static void test_places(void **state)
-{
-	static const struct {
-		uint64_t args, result;
-	} places[] = {
-		{ PAGE - 448, PAGE - 768 },
-		{ SIZE - 448, SIZE - 320 - 448 },
-		{ 448, 0 },
-		{ 0, 448 },
-		{ 320, PAGE },
-	};
-	struct t3_timed_setup setup = usual(2, true);
-	struct drm_t3_timed_args args = gang_args(&setup);
-	struct drm_t3_command command;
-	struct member m;
-	uint8_t *memory;
-	size_t i;
-
-	(void)state;
-	open_first(&m);
-	command = command_timed(m.bo);
-	CHECK_EQ(bo_create_host(m.fd, SIZE, &command.src), 0);
-	command.dst = command.src;
-	memory = bo_map(m.fd, command.src, SIZE);
-	for (i = 0; i < ROWS(places); i++) {
-		memcpy(memory + places[i].args, &args, sizeof(args));
-		command.src_offset = places[i].args;
-		command.dst_offset = places[i].result;
-		CHECK_EQ(submit_one(m.fd, m.queue, &command, m.sync), 0);
-		CHECK_EQ(member_finish(&m), 1);
-		memcpy(m.memory + COMMAND_TIMED_RESULT, memory + places[i].result,
-		       sizeof(struct drm_t3_timed_result));
-		gang_check(&m, 1, &setup);
-	}
-	munmap(memory, SIZE);
-	member_close(&m);
-}
-
-static void test_device_memory(void **state)
-{
-	struct drm_t3_command command;
-	struct submission s;
-	struct member m;
-	uint32_t bo;
-
-	(void)state;
-	open_first(&m);
-	CHECK_EQ(bo_create(m.fd, PAGE, &bo), 0);
-	command = command_timed(m.bo);
-	command.src = bo;
-	CHECK_EQ(submit_one(m.fd, m.queue, &command, 0), -EOPNOTSUPP);
-	command = command_timed(m.bo);
-	command.dst = bo;
-	CHECK_EQ(submit_one(m.fd, m.queue, &command, 0), -EOPNOTSUPP);
-	command = command_timed(m.bo);
-	s = submission(m.queue, &command, 1);
-	s.args.command_stride = 72; /* minor 2's has all that it needs */
-	submission_out(&s, m.sync, 0);
-	memset(m.memory, 0, PAGE);
-	CHECK_EQ(submit(m.fd, &s), 0);
-	CHECK_EQ(member_finish(&m), -EINVAL); /* zeros are no arguments */
-	CHECK_EQ(bo_close(m.fd, bo), 0);
-	member_close(&m);
 }
 
 /* --------------------------------------------------------------- the arguments */
@@ -409,6 +294,26 @@ static void test_reset(void **state)
 	check_all_work();
 }
 
+/* In the middle of a run: the others are told, rank 0 waits for a gang that nobody makes. */
+static void test_reset_of_a_run(void **state)
+{
+	unsigned int timeout = parameter_set("job_timeout_ms", LATER_MS * guest_slowness());
+	struct drm_t3_timed_args args = gang_long(GANG_RANKS, 0);
+	struct member members[GANG_RANKS];
+	uint32_t i;
+
+	(void)state;
+	gang_open(members, GANG_RANKS);
+	gang_submit(members, GANG_RANKS, &args);
+	nap_ms(50);
+	reset_by_pci(0);
+	for (i = 1; i < GANG_RANKS; i++)
+		CHECK_EQ(member_finish(&members[i]), -ECANCELED);
+	CHECK_EQ(member_finish(&members[0]), -ETIME);
+	gang_close(members, GANG_RANKS);
+	end_of_troubles(timeout);
+}
+
 static void test_no_trouble_in_the_kernel_log(void **state)
 {
 	(void)state;
@@ -418,18 +323,11 @@ static void test_no_trouble_in_the_kernel_log(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_command),
-		TEST(test_places),
-		TEST(test_device_memory),
-		SLOW_TEST(test_args),
-		SLOW_TEST(test_incomplete),
-		SLOW_TEST(test_different_args),
-		SLOW_TEST(test_one_is_late),
-		TEST(test_queue_is_destroyed),
-		SLOW_TEST(test_client_is_killed),
-		SLOW_TEST(test_unbind),
-		TEST(test_reset),
-		TEST(test_no_trouble_in_the_kernel_log),
+		SLOW_TEST(test_args),		SLOW_TEST(test_incomplete),
+		SLOW_TEST(test_different_args), SLOW_TEST(test_one_is_late),
+		TEST(test_queue_is_destroyed),	SLOW_TEST(test_client_is_killed),
+		SLOW_TEST(test_unbind),		TEST(test_reset),
+		SLOW_TEST(test_reset_of_a_run), TEST(test_no_trouble_in_the_kernel_log),
 	};
 
 	return cmocka_run_group_tests_name("timed faults", tests, NULL, NULL);

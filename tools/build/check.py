@@ -206,7 +206,8 @@ def guest_program(name):
 
 # What deals with DMA, interrupts and coming and going: each also with the IOMMU on.
 GUEST_IOMMU = ["test_abi_table", "test_dma", "test_eventfd", "test_fuzz", "test_host_bo",
-               "test_jobs", "test_removal", "test_timed_faults", "test_unbind", "test_zz_unload"]
+               "test_jobs", "test_removal", "test_timed_command", "test_timed_faults",
+               "test_unbind", "test_zz_unload"]
 
 
 def guest_iommu_suite():

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+/* TIMED commands: what is refused, where their structs may lie, and buffers of several ranks. */
+#include <sys/mman.h>
+
+#include "gang.h"
+#include "memory.h"
+#include "raw.h"
+#include "trouble.h"
+
+#define SIZE	   (2 * PAGE)
+#define TIMEOUT_MS 400
+
+static struct t3_timed_setup usual(uint32_t ranks, bool mirrored)
+{
+	struct t3_timed_setup setup = gang_small(T3_TIMED_T3, ranks);
+
+	setup.mirrored = mirrored;
+	return setup;
+}
+
+static void open_first(struct member *m)
+{
+	member_open(m, guest_node(0));
+}
+
+/* ----------------------------------------------------------------- the command */
+
+/* clang-format off */
+#define CMD(member, value, error) BAD(drm_t3_command, member, value, error)
+static const struct deviation bad_commands[] = {
+	CMD(flags, 1, EINVAL), CMD(flags, 0x80000000, EINVAL), CMD(op, 1, EINVAL),
+	CMD(dtype, 1, EINVAL), CMD(rows, 1, EINVAL), CMD(row_bytes, 1, EINVAL),
+	CMD(src_pitch, 64, EINVAL), CMD(dst_pitch, 64, EINVAL), CMD(pattern, 1, EINVAL),
+	CMD(b, 1, EINVAL), CMD(space, 1, EINVAL), CMD(b_offset, 1, EINVAL),
+	CMD(b_pitch, 1, EINVAL), CMD(depth, 1, EINVAL), CMD(chunk_rows, 1, EINVAL),
+	CMD(first_chunk, 1, EINVAL), CMD(raster_rows, 1, EINVAL), CMD(group_rows, 1, EINVAL),
+	CMD(group_columns, 1, EINVAL), CMD(tile_rows, 1, EINVAL), CMD(tile_columns, 1, EINVAL),
+	CMD(src, 0, ENOENT), CMD(src, 4711, ENOENT), CMD(dst, 0, ENOENT), CMD(dst, 4711, ENOENT),
+	/* not aligned, over the end of a page or the buffer */
+	CMD(src_offset, 32, EINVAL), CMD(src_offset, 1, EINVAL), CMD(src_offset, PAGE - 384, EINVAL),
+	CMD(src_offset, SIZE, EINVAL), CMD(src_offset, ~0ull - 63, EINVAL),
+	CMD(src_offset, 1ull << 63, EINVAL), CMD(src_offset, SIZE - 384, EINVAL),
+	CMD(dst_offset, COMMAND_TIMED_RESULT + 32, EINVAL), CMD(dst_offset, PAGE - 256, EINVAL),
+	CMD(dst_offset, SIZE, EINVAL), CMD(dst_offset, ~0ull - 63, EINVAL),
+	CMD(dst_offset, SIZE - 256, EINVAL),
+	/* on each other */
+	CMD(dst_offset, 0, EINVAL), CMD(dst_offset, 384, EINVAL),
+	CMD(src_offset, COMMAND_TIMED_RESULT, EINVAL), CMD(src_offset, COMMAND_TIMED_RESULT + 256, EINVAL),
+	CMD(src_offset, COMMAND_TIMED_RESULT - 384, EINVAL),
+};
+/* clang-format on */
+
+static void test_command(void **state)
+{
+	struct drm_t3_command good, command;
+	struct member m;
+	size_t i;
+
+	(void)state;
+	open_first(&m);
+	good = command_timed(m.bo);
+	CHECK_EQ(bo_create_host(m.fd, SIZE, &good.src), 0);
+	good.dst = good.src;
+	for (i = 0; i < ROWS(bad_commands); i++) {
+		command = good;
+		memcpy((char *)&command + bad_commands[i].offset, &bad_commands[i].value,
+		       bad_commands[i].size);
+		if (submit_one(m.fd, m.queue, &command, m.sync) != -bad_commands[i].error)
+			guest_fail(__FILE__, __LINE__, "%s: not refused so", bad_commands[i].what);
+	}
+	member_close(&m);
+}
+
+/* The last places that are right, and next to each other. */
+static void test_places(void **state)
+{
+	static const struct {
+		uint64_t args, result;
+	} places[] = {
+		{ PAGE - 448, PAGE - 768 },
+		{ SIZE - 448, SIZE - 320 - 448 },
+		{ 448, 0 },
+		{ 0, 448 },
+		{ 320, PAGE },
+	};
+	struct t3_timed_setup setup = usual(2, true);
+	struct drm_t3_timed_args args = gang_args(&setup);
+	struct drm_t3_command command;
+	struct member m;
+	uint8_t *memory;
+	size_t i;
+
+	(void)state;
+	open_first(&m);
+	command = command_timed(m.bo);
+	CHECK_EQ(bo_create_host(m.fd, SIZE, &command.src), 0);
+	command.dst = command.src;
+	memory = bo_map(m.fd, command.src, SIZE);
+	for (i = 0; i < ROWS(places); i++) {
+		memcpy(memory + places[i].args, &args, sizeof(args));
+		command.src_offset = places[i].args;
+		command.dst_offset = places[i].result;
+		CHECK_EQ(submit_one(m.fd, m.queue, &command, m.sync), 0);
+		CHECK_EQ(member_finish(&m), 1);
+		memcpy(m.memory + COMMAND_TIMED_RESULT, memory + places[i].result,
+		       sizeof(struct drm_t3_timed_result));
+		gang_check(&m, 1, &setup);
+	}
+	munmap(memory, SIZE);
+	member_close(&m);
+}
+
+static void test_device_memory(void **state)
+{
+	struct drm_t3_command command;
+	struct submission s;
+	struct member m;
+	uint32_t bo;
+
+	(void)state;
+	open_first(&m);
+	CHECK_EQ(bo_create(m.fd, PAGE, &bo), 0);
+	command = command_timed(m.bo);
+	command.src = bo;
+	CHECK_EQ(submit_one(m.fd, m.queue, &command, 0), -EOPNOTSUPP);
+	command = command_timed(m.bo);
+	command.dst = bo;
+	CHECK_EQ(submit_one(m.fd, m.queue, &command, 0), -EOPNOTSUPP);
+	command = command_timed(m.bo);
+	s = submission(m.queue, &command, 1);
+	s.args.command_stride = 72; /* minor 2's has all that it needs */
+	submission_out(&s, m.sync, 0);
+	memset(m.memory, 0, PAGE);
+	CHECK_EQ(submit(m.fd, &s), 0);
+	CHECK_EQ(member_finish(&m), -EINVAL); /* zeros are no arguments */
+	CHECK_EQ(bo_close(m.fd, bo), 0);
+	member_close(&m);
+}
+
+/* ------------------------------------------------------------------ one buffer */
+
+/* A buffer of one, as another one's. */
+static uint32_t import_at(const struct member *owner, uint32_t handle, const struct member *user)
+{
+	int dmabuf = prime_share(owner->fd, handle);
+	uint32_t bo;
+
+	CHECK_EQ(prime_import(user->fd, dmabuf, &bo), 0);
+	close(dmabuf);
+	return bo;
+}
+
+/* All read the arguments of rank 0, in a buffer that no result comes to. */
+static void test_shared_args(void **state)
+{
+	struct t3_timed_setup setup = usual(GANG_RANKS, false);
+	struct drm_t3_timed_args args = gang_args(&setup);
+	struct member members[GANG_RANKS];
+	struct drm_t3_command command;
+	struct operand shared;
+	uint32_t bo, i;
+
+	(void)state;
+	gang_open(members, GANG_RANKS);
+	CHECK_EQ(bo_create_host(members[0].fd, PAGE, &bo), 0);
+	operand_adopt(&shared, members[0].fd, bo, PAGE, 1);
+	memcpy(shared.memory, &args, sizeof(args));
+	for (i = 0; i < GANG_RANKS; i++) {
+		command = command_timed(members[i].bo);
+		command.src = i ? import_at(&members[0], bo, &members[i]) : bo;
+		CHECK_EQ(submit_one(members[i].fd, members[i].queue, &command, members[i].sync), 0);
+	}
+	gang_check(members, GANG_RANKS, &setup);
+	operand_forget(&shared);
+	gang_close(members, GANG_RANKS);
+}
+
+/* Who writes one buffer waits for the other, and so never meets it: the time limit ends that. */
+static void test_shared_result(void **state)
+{
+	unsigned int timeout = parameter_set("job_timeout_ms", TIMEOUT_MS), i;
+	struct t3_timed_setup setup = usual(GANG_RANKS, false);
+	struct drm_t3_timed_args args = gang_args(&setup);
+	struct member members[GANG_RANKS];
+	struct drm_t3_command command;
+
+	(void)state;
+	gang_open(members, GANG_RANKS);
+	gang_submit(members, GANG_RANKS - 1, &args);
+	i = GANG_RANKS - 1;
+	memcpy(members[i].memory, &args, sizeof(args));
+	command = command_timed(members[i].bo);
+	command.dst = import_at(&members[0], members[0].bo, &members[i]);
+	command.dst_offset = PAGE / 2;
+	CHECK_EQ(submit_one(members[i].fd, members[i].queue, &command, members[i].sync), 0);
+	for (i = 0; i < GANG_RANKS; i++)
+		CHECK_EQ(member_finish(&members[i]), -ETIME);
+	gang_close(members, GANG_RANKS);
+	set_parameter("job_timeout_ms", timeout);
+	coredump_discard();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_command),
+		TEST(test_places),
+		TEST(test_device_memory),
+		TEST(test_shared_args),
+		SLOW_TEST(test_shared_result),
+	};
+
+	return cmocka_run_group_tests_name("timed command", tests, NULL, NULL);
+}
