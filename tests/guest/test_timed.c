@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "child.h"
+#include "debugfs.h"
 #include "gang.h"
 #include "memory.h"
 #include "raw.h"
@@ -258,6 +259,7 @@ static void test_waiting_holds_nothing_up(void **state)
 	CHECK_EQ(submit_one(other.fd, other.queue, &beside, other.sync), 0);
 	CHECK_EQ(member_finish(&other), 1);
 	(void)run_mirrored(&other, gang_small(T3_TIMED_T3_MCA_AG, 2));
+	debugfs_expect(debugfs_read(0, "queues"), "job=1 * done=0 commands=1 opcode=7 *");
 	for (i = 1; i < GANG_RANKS; i++) {
 		member_check_busy(&members[0]);
 		operand_check(&operand);
