@@ -1043,8 +1043,8 @@ enum drm_t3_timed_param {
  * jobs wait for who writes what they use, and so would never meet (one src buffer for all is
  * fine); and two gangs of the same queues need the same order on each rank.
  *
- * A fabric runs one at a time, of all its users; others wait, in no order that is promised,
- * and their time runs.
+ * A fabric runs one at a time, of all its users, in the order in which they became complete;
+ * others wait, and their time runs.
  * Every user may run it: a run is bounded, reads and writes no memory but the two structs,
  * and keeps no engine of a device from other queues. What it takes is the emulator's time
  * and memory.

@@ -171,6 +171,7 @@ void t3_dev_renew(struct t3_dev *dev)
 {
 	uint32_t i;
 
+	t3_gang_host(dev->fabric);
 	t3_tracker_clear(dev); /* once, before each space would look for its entries */
 	for (i = 0; i < T3_MAX_SPACES; i++)
 		if (dev->space[i].state != T3_SPACE_FREE)

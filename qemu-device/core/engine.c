@@ -122,8 +122,7 @@ static void begin(struct t3_queue *q)
 		return;
 	}
 	if (status == T3_DESC_OK && q->desc.opcode == T3_DESC_TIMED) {
-		q->phase = T3_PHASE_GANG;
-		t3_gang_wake(q->dev->fabric);
+		t3_gang_join(q);
 		return;
 	}
 	if (status == T3_DESC_OK && q->desc.rows) {

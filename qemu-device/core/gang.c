@@ -11,6 +11,12 @@
 #define SLICE 1024u /* events of the model for one of the heap, each as much work as that */
 #define LEGAL T3_NONE32
 
+#define NOT_WHOLE T3_NONE64
+#define MANY	  2u
+
+/* Virtual ns from which on no run begins: 73 years, and each takes an hour at most. */
+#define LAST_START (T3_TIME_MAX / 2)
+
 _Static_assert(sizeof(struct t3_timed_params) == sizeof(((struct t3_timed_args *)0)->params),
 	       "a word for each parameter");
 
@@ -98,7 +104,10 @@ uint32_t t3_gang_begin(struct t3_queue *q, uint64_t *detail)
 		return T3_DESC_HOST_DMA;
 	at = bad_args(q->dev->fabric, args);
 	*detail = sizeof(struct t3_descriptor) + at;
-	return at == LEGAL ? T3_DESC_OK : T3_DESC_BAD_DESCRIPTOR;
+	if (at != LEGAL)
+		return T3_DESC_BAD_DESCRIPTOR;
+	*detail = q->dev->fabric->now;
+	return *detail < LAST_START ? T3_DESC_OK : T3_DESC_BAD_RANGE;
 }
 
 /* ------------------------------------------------------------------ members */
@@ -116,17 +125,20 @@ static bool joins(const struct t3_queue *q, uint32_t phase, const struct t3_time
 	return phase == T3_PHASE_TIMED || (live(q) && !q->hung);
 }
 
-/* A rank's first queue, from this one on, that waits for a run or takes part in one. */
-static struct t3_queue *find(const struct t3_fabric *fabric, uint32_t rank, uint32_t from,
-			     uint32_t phase, const struct t3_timed_args *like)
+/* A rank's queue that has waited for a run, or taken part in one, for longest. */
+static struct t3_queue *find(const struct t3_fabric *fabric, uint32_t rank, uint32_t phase,
+			     const struct t3_timed_args *like)
 {
+	struct t3_queue *oldest = NULL, *q;
 	struct t3_dev *dev = fabric->dev[rank];
 	uint32_t i;
 
-	for (i = from; dev && i < T3_MAX_QUEUES; i++)
-		if (joins(&dev->queue[i], phase, like))
-			return &dev->queue[i];
-	return NULL;
+	for (i = 0; dev && i < T3_MAX_QUEUES; i++) {
+		q = &dev->queue[i];
+		if (joins(q, phase, like) && (!oldest || q->ticket < oldest->ticket))
+			oldest = q;
+	}
+	return oldest;
 }
 
 static bool mirrored(const struct t3_queue *q)
@@ -134,29 +146,42 @@ static bool mirrored(const struct t3_queue *q)
 	return t3_gang_args(q)->flags & T3_TIMED_MIRRORED;
 }
 
-/* Are all there with which this one would run? */
-static bool whole(const struct t3_fabric *fabric, const struct t3_queue *q)
+/* When it became whole, were it to run with this queue; NOT_WHOLE: somebody is missing. */
+static uint64_t whole_since(const struct t3_fabric *fabric, const struct t3_queue *q)
 {
+	uint64_t since = q->ticket;
 	uint32_t rank;
 
-	for (rank = 0; !mirrored(q) && rank < fabric->config.ranks; rank++)
-		if (!find(fabric, rank, 0, T3_PHASE_GANG, t3_gang_args(q)))
-			return false;
-	return true;
+	for (rank = 0; !mirrored(q) && rank < fabric->config.ranks; rank++) {
+		const struct t3_queue *other = find(fabric, rank, T3_PHASE_GANG, t3_gang_args(q));
+
+		if (!other)
+			return NOT_WHOLE;
+		if (other->ticket > since)
+			since = other->ticket;
+	}
+	return since;
 }
 
-/* One of all ranks is found at its first. */
+/* The one that became so first. One of all ranks is found at its first. */
 static struct t3_queue *first_whole(const struct t3_fabric *fabric)
 {
-	uint32_t rank, from;
-	struct t3_queue *q;
+	struct t3_queue *first = NULL, *q;
+	uint64_t best = NOT_WHOLE, since;
+	uint32_t rank, i;
 
 	for (rank = 0; rank < fabric->config.ranks; rank++)
-		for (from = 0; (q = find(fabric, rank, from, T3_PHASE_GANG, NULL)) != NULL;
-		     from = t3_queue_id(q) + 1)
-			if ((!rank || mirrored(q)) && whole(fabric, q))
-				return q;
-	return NULL;
+		for (i = 0; fabric->dev[rank] && i < T3_MAX_QUEUES; i++) {
+			q = &fabric->dev[rank]->queue[i];
+			if (!joins(q, T3_PHASE_GANG, NULL) || (rank && !mirrored(q)))
+				continue;
+			since = whole_since(fabric, q);
+			if (since < best) {
+				best = since;
+				first = q;
+			}
+		}
+	return first;
 }
 
 static struct t3_queue *first_member(const struct t3_fabric *fabric)
@@ -165,7 +190,7 @@ static struct t3_queue *first_member(const struct t3_fabric *fabric)
 	uint32_t rank;
 
 	for (rank = 0; rank < fabric->config.ranks && !q; rank++)
-		q = find(fabric, rank, 0, T3_PHASE_TIMED, NULL);
+		q = find(fabric, rank, T3_PHASE_TIMED, NULL);
 	return q;
 }
 
@@ -201,7 +226,8 @@ static void end(struct t3_fabric *fabric)
 {
 	t3_gang_drop(fabric);
 	fabric->gang.running = false;
-	t3_gang_wake(fabric);
+	fabric->gang.left = 0;
+	t3_fabric_schedule(fabric, &fabric->gang.event, fabric->now);
 }
 
 static void start(struct t3_fabric *fabric, struct t3_queue *q)
@@ -210,9 +236,8 @@ static void start(struct t3_fabric *fabric, struct t3_queue *q)
 	uint32_t rank;
 
 	q->phase = T3_PHASE_TIMED;
-	for (rank = 0; !(args.flags & T3_TIMED_MIRRORED) && rank < args.ranks; rank++)
-		if (rank != q->dev->rank)
-			find(fabric, rank, 0, T3_PHASE_GANG, &args)->phase = T3_PHASE_TIMED;
+	for (rank = 1; !(args.flags & T3_TIMED_MIRRORED) && rank < args.ranks; rank++)
+		find(fabric, rank, T3_PHASE_GANG, &args)->phase = T3_PHASE_TIMED;
 	fabric->gang.running = true;
 	fabric->gang.host_paced = false;
 	fabric->gang.start = fabric->now;
@@ -278,13 +303,8 @@ static void run(struct t3_fabric *fabric)
 	struct t3_gang *gang = &fabric->gang;
 	uint64_t events, time;
 
-	if (!have_run(fabric)) {
-		complete_all(fabric, T3_DESC_MEMORY, 0);
-		end(fabric);
-		return;
-	}
 	events = t3_timed_run(gang->run, T3_TIMED_NEVER, SLICE);
-	t3_fabric_charge(fabric, 0, (uint32_t)events * T3_EVENT_WORK);
+	t3_fabric_charge(fabric, 0, SLICE * T3_EVENT_WORK);
 	time = next_time(fabric);
 	if (!events && time == fabric->now)
 		finish(fabric);
@@ -292,18 +312,28 @@ static void run(struct t3_fabric *fabric)
 		t3_fabric_schedule(fabric, &gang->event, time);
 }
 
+static void fail(struct t3_fabric *fabric, uint32_t status, uint64_t detail)
+{
+	complete_all(fabric, status, detail);
+	end(fabric);
+}
+
 static void fire(struct t3_event *event)
 {
 	struct t3_fabric *fabric = t3_container_of(event, struct t3_fabric, gang.event);
 	struct t3_queue *q;
 
-	if (fabric->gang.running) {
+	if (!fabric->gang.running) {
+		q = first_whole(fabric);
+		if (q)
+			start(fabric, q);
+	} else if (fabric->gang.left) {
+		fail(fabric, T3_DESC_GANG, fabric->gang.left - 1);
+	} else if (!have_run(fabric)) {
+		fail(fabric, T3_DESC_MEMORY, 0);
+	} else {
 		run(fabric);
-		return;
 	}
-	q = first_whole(fabric);
-	if (q)
-		start(fabric, q);
 }
 
 /* --------------------------------------------------------------------- life */
@@ -314,14 +344,27 @@ void t3_gang_init(struct t3_fabric *fabric)
 	fabric->gang.event.fire = fire;
 }
 
-/* A gang may have become whole. */
-void t3_gang_wake(struct t3_fabric *fabric)
+void t3_gang_join(struct t3_queue *q)
 {
-	if (fabric && !fabric->gang.running && first_whole(fabric))
+	q->phase = T3_PHASE_GANG;
+	q->ticket = q->dev->fabric->gang.tickets++;
+	t3_gang_wake(q);
+}
+
+/* Its gang may have become whole. */
+void t3_gang_wake(const struct t3_queue *q)
+{
+	struct t3_fabric *fabric = q->dev->fabric;
+
+	if (fabric && !fabric->gang.running && joins(q, T3_PHASE_GANG, NULL) &&
+	    whole_since(fabric, q) != NOT_WHOLE)
 		t3_fabric_schedule(fabric, &fabric->gang.event, fabric->now);
 }
 
-/* Its descriptor ends before the run does; the caller says how. */
+/*
+ * Its descriptor ends before the run does; the caller says how. The others hear of it
+ * from the event: they do nothing while this device is being reset.
+ */
 void t3_gang_leave(struct t3_queue *q)
 {
 	struct t3_fabric *fabric = q->dev->fabric;
@@ -329,8 +372,35 @@ void t3_gang_leave(struct t3_queue *q)
 	if (q->phase != T3_PHASE_TIMED)
 		return;
 	q->phase = T3_PHASE_NONE;
-	complete_all(fabric, T3_DESC_GANG, q->dev->rank);
-	end(fabric);
+	t3_gang_drop(fabric);
+	fabric->gang.left = q->dev->rank + 1;
+	t3_fabric_schedule(fabric, &fabric->gang.event, fabric->now);
+}
+
+/* A member is not what it was: those that are left wait for a run again. */
+void t3_gang_abandon(struct t3_fabric *fabric)
+{
+	struct t3_queue *q;
+
+	while ((q = first_member(fabric)) != NULL)
+		q->phase = T3_PHASE_GANG;
+	if (fabric->gang.running)
+		end(fabric);
+}
+
+bool t3_gang_pause(struct t3_fabric *fabric)
+{
+	bool due = fabric->gang.event.pos != 0;
+
+	t3_heap_remove(&fabric->heap, &fabric->gang.event);
+	return due;
+}
+
+void t3_gang_resume(struct t3_fabric *fabric)
+{
+	uint64_t time = fabric->gang.event.time;
+
+	t3_fabric_schedule(fabric, &fabric->gang.event, time > fabric->now ? time : fabric->now);
 }
 
 void t3_gang_wipe(struct t3_fabric *fabric)
@@ -340,6 +410,8 @@ void t3_gang_wipe(struct t3_fabric *fabric)
 	fabric->gang.running = false;
 	fabric->gang.host_paced = false;
 	fabric->gang.start = 0;
+	fabric->gang.left = 0;
+	fabric->gang.tickets = 0;
 }
 
 /* -------------------------------------------------------------------- rules */
@@ -350,38 +422,60 @@ const char *t3_gang_check_queue(const struct t3_queue *q)
 								  : "a timed run has bad arguments";
 }
 
-static bool one_member(const struct t3_fabric *fabric, uint32_t rank,
-		       const struct t3_timed_args *args)
+/* How many of a rank's queues take part; MANY: or one with other arguments. */
+static uint32_t members_of(const struct t3_fabric *fabric, uint32_t rank,
+			   const struct t3_timed_args *args)
 {
-	struct t3_queue *q = find(fabric, rank, 0, T3_PHASE_TIMED, args);
+	const struct t3_dev *dev = fabric->dev[rank];
+	uint32_t i, count = 0;
 
-	return q && !find(fabric, rank, t3_queue_id(q) + 1, T3_PHASE_TIMED, NULL) &&
-	       find(fabric, rank, 0, T3_PHASE_TIMED, NULL) == q;
+	for (i = 0; dev && i < T3_MAX_QUEUES; i++)
+		if (joins(&dev->queue[i], T3_PHASE_TIMED, NULL))
+			count += joins(&dev->queue[i], T3_PHASE_TIMED, args) ? 1 : MANY;
+	return count;
 }
 
-/* Those that take part are as many as the run has, and have its arguments. */
+/* Those that take part are as many as the run has, but for one that has been left. */
 static bool members_fit(const struct t3_fabric *fabric)
 {
 	const struct t3_queue *q = first_member(fabric);
-	uint32_t rank;
+	uint32_t rank, count;
 
 	if (!q)
-		return false;
+		return fabric->gang.left;
 	for (rank = 0; rank < fabric->config.ranks; rank++) {
-		bool wanted = !mirrored(q) || rank == q->dev->rank;
-
-		if (wanted ? !one_member(fabric, rank, t3_gang_args(q))
-			   : find(fabric, rank, 0, T3_PHASE_TIMED, NULL) != NULL)
+		count = members_of(fabric, rank, t3_gang_args(q));
+		if (count > 1 || (mirrored(q) && count && rank != q->dev->rank) ||
+		    (!mirrored(q) && !count && !fabric->gang.left))
 			return false;
 	}
 	return true;
+}
+
+static bool waits(const struct t3_queue *q)
+{
+	return q->phase == T3_PHASE_GANG || q->phase == T3_PHASE_TIMED;
+}
+
+static bool tickets_fit(const struct t3_fabric *fabric)
+{
+	uint32_t rank, i;
+
+	for (rank = 0; rank < fabric->config.ranks; rank++)
+		for (i = 0; fabric->dev[rank] && i < T3_MAX_QUEUES; i++)
+			if (waits(&fabric->dev[rank]->queue[i]) &&
+			    fabric->dev[rank]->queue[i].ticket >= fabric->gang.tickets)
+				return false;
+	return fabric->gang.tickets < T3_TIME_MAX;
 }
 
 const char *t3_gang_check(const struct t3_fabric *fabric)
 {
 	const struct t3_gang *gang = &fabric->gang;
 
-	if (!gang->running && first_member(fabric))
+	if (!tickets_fit(fabric))
+		return "a queue waits for a timed run longer than there are any";
+	if (!gang->running && (gang->left || first_member(fabric)))
 		return "a queue takes part in a timed run that there is not";
 	if (!gang->running && !gang->event.pos && first_whole(fabric))
 		return "a timed run could begin and nobody begins it";

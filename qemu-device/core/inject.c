@@ -153,6 +153,7 @@ uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
 
 	if (status != T3_ADMIN_OK)
 		return status;
+	t3_gang_host(fabric);
 	mishaps = &fabric->mishaps[inject->rank];
 	switch (rules[inject->kind].target) {
 	case AT_LINK:

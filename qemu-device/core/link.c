@@ -24,14 +24,22 @@ uint32_t t3_link_free_slots(const struct t3_link *link)
 
 /*
  * Runs what is due until a response, or the end of all retries, frees a slot; so
- * it ends. Not from within an event: that one is not done yet.
+ * it ends. Not from within an event: that one is not done yet. A timed run, which is long,
+ * stands still meanwhile.
  */
 bool t3_link_make_room(struct t3_link *link, uint32_t slots)
 {
 	struct t3_fabric *fabric = link->fabric;
+	bool paused = false;
 
-	while (t3_link_free_slots(link) < slots && !fabric->running && fabric->heap.count)
+	while (t3_link_free_slots(link) < slots && !fabric->running) {
+		paused |= t3_gang_pause(fabric);
+		if (!fabric->heap.count)
+			break;
 		t3_heap_run(fabric, 1);
+	}
+	if (paused)
+		t3_gang_resume(fabric);
 	return t3_link_free_slots(link) >= slots;
 }
 

@@ -61,7 +61,7 @@ void t3_queue_submit(struct t3_dev *dev, uint32_t id, uint32_t tail)
 		t3_queue_stop(q, T3_DESC_OVERRUN);
 	else
 		t3_engine_wake(dev);
-	t3_gang_wake(dev->fabric);
+	t3_gang_wake(q);
 }
 
 void t3_queue_hang(struct t3_dev *dev, uint32_t id, bool hung)
@@ -69,7 +69,7 @@ void t3_queue_hang(struct t3_dev *dev, uint32_t id, bool hung)
 	if (id >= T3_MAX_QUEUES || dev->queue[id].state == T3_QUEUE_FREE)
 		return;
 	dev->queue[id].hung = hung;
-	t3_gang_wake(dev->fabric);
+	t3_gang_wake(&dev->queue[id]);
 	t3_engine_wake(dev);
 }
 

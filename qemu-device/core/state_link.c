@@ -225,7 +225,9 @@ static void visit_gang(struct t3_stream *s, struct t3_fabric *fabric)
 
 	t3_stream_bool(s, &gang->running);
 	t3_stream_bool(s, &gang->host_paced);
+	t3_stream_below(s, &gang->left, T3_MAX_RANKS + 1, "no rank has left a timed run");
 	t3_stream_time(s, &gang->start);
+	t3_stream_u64(s, &gang->tickets);
 	t3_visit_event(s, &fabric->heap, &gang->event);
 }
 

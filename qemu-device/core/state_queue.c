@@ -42,8 +42,10 @@ static void visit_work(struct t3_stream *s, struct t3_queue *q)
 	t3_stream_bytes(s, &q->desc, sizeof(q->desc));
 	if (q->phase == T3_PHASE_GEMM)
 		visit_gemm(s, q);
-	if (timed(q))
+	if (timed(q)) {
+		t3_stream_u64(s, &q->ticket);
 		t3_stream_bytes(s, t3_gang_args(q), sizeof(struct t3_timed_args));
+	}
 }
 
 static void visit_queue(struct t3_stream *s, struct t3_queue *q)

@@ -29,13 +29,15 @@
 #define T3_LINK_RATE	  150u	 /* bytes per ns, published: 150 GB/s */
 #define T3_LINK_TIMEOUT	  10000u /* ns */
 #define T3_LINK_RESPONSES 128u
-#define T3_STATUS_LINK	  0xffu /* beside t3_nak: no response after all retries */
-#define T3_PUMP_BATCH	  16u	/* packets for one event */
-#define T3_ENGINE_PIECE	  4096u /* bytes of a queue's step, at most */
-#define T3_EVENT_WORK	  4096u /* bytes of a tile that cost the host as much as an event */
-#define T3_ROW_WORK	  64u	/* and a row is as much as so many bytes */
-#define T3_MEMORY_RATE	  1000u /* bytes per ns, published: HBM 1 TB/s */
-#define T3_HOST_RATE	  32u	/* bytes per ns, published: PCIe 32 GB/s */
+/* Far enough from the end of the clock for all that is ever added to it. */
+#define T3_TIME_MAX	(1ull << 62)
+#define T3_STATUS_LINK	0xffu /* beside t3_nak: no response after all retries */
+#define T3_PUMP_BATCH	16u   /* packets for one event */
+#define T3_ENGINE_PIECE 4096u /* bytes of a queue's step, at most */
+#define T3_EVENT_WORK	4096u /* bytes of a tile that cost the host as much as an event */
+#define T3_ROW_WORK	64u   /* and a row is as much as so many bytes */
+#define T3_MEMORY_RATE	1000u /* bytes per ns, published: HBM 1 TB/s */
+#define T3_HOST_RATE	32u   /* bytes per ns, published: PCIe 32 GB/s */
 /* Slots that queues leave free; fewer than tiles do, which would take all others. */
 #define T3_LINK_ENGINE_RESERVE (T3_LINK_RESERVE / 2)
 
@@ -153,7 +155,9 @@ struct t3_link {
 struct t3_gang {
 	bool running;
 	bool host_paced;
+	uint32_t left; /* rank + 1 of one that has left it: it ends for the others; 0: none */
 	uint64_t start;
+	uint64_t tickets;     /* given to those who waited */
 	struct t3_timed *run; /* NULL: to be made of the arguments */
 	struct t3_event event;
 };
@@ -283,6 +287,7 @@ struct t3_queue {
 	uint32_t blocked; /* rank + 1 of the peer whose link has no room, 0: none */
 	uint32_t phase;
 	uint32_t row, col; /* of the next piece */
+	uint64_t ticket;   /* since when it has waited for a timed run, or waited last */
 	struct t3_descriptor desc;
 };
 
@@ -645,8 +650,13 @@ uint32_t t3_gemm_step(struct t3_queue *q, uint32_t *bytes, bool *done, uint64_t 
 void t3_gang_init(struct t3_fabric *fabric);
 struct t3_timed_args *t3_gang_args(const struct t3_queue *q);
 uint32_t t3_gang_begin(struct t3_queue *q, uint64_t *detail); /* t3_descriptor_status */
-void t3_gang_wake(struct t3_fabric *fabric);
+void t3_gang_join(struct t3_queue *q);
+void t3_gang_wake(const struct t3_queue *q);
 void t3_gang_leave(struct t3_queue *q);
+void t3_gang_abandon(struct t3_fabric *fabric);
+/* While a store waits for other events. True: to be resumed. */
+bool t3_gang_pause(struct t3_fabric *fabric);
+void t3_gang_resume(struct t3_fabric *fabric);
 /* What was computed of the run: it is computed again. */
 void t3_gang_drop(struct t3_fabric *fabric);
 void t3_gang_wipe(struct t3_fabric *fabric);

@@ -28,9 +28,9 @@ T3_STATE_SIZE(t3_mishaps, 280);
 T3_STATE_SIZE(t3_slot, 1104);
 T3_STATE_SIZE(t3_response, 24);
 T3_STATE_SIZE(t3_link, 74096);
-T3_STATE_SIZE(t3_gang, 56);
-T3_STATE_SIZE(t3_fabric, 17568);
-T3_STATE_SIZE(t3_queue, 136);
+T3_STATE_SIZE(t3_gang, 64);
+T3_STATE_SIZE(t3_fabric, 17576);
+T3_STATE_SIZE(t3_queue, 144);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
 T3_STATE_SIZE(t3_segment, 296);
@@ -39,11 +39,8 @@ T3_STATE_SIZE(t3_import, 120);
 T3_STATE_SIZE(t3_space, 9064);
 T3_STATE_SIZE(t3_entry, 24);
 T3_STATE_SIZE(t3_tracker, 24);
-T3_STATE_SIZE(t3_dev, 20224);
+T3_STATE_SIZE(t3_dev, 20736);
 #endif
-
-/* Far enough from the end of the clock for all that is ever added to it. */
-#define T3_TIME_MAX (1ull << 62)
 
 struct t3_stream {
 	bool loading;

@@ -143,7 +143,10 @@ void t3_timed_free(struct t3_timed *sim);
 uint64_t t3_timed_now(const struct t3_timed *sim);
 /* Time of the next event, T3_TIMED_NEVER when all is done. */
 uint64_t t3_timed_next(const struct t3_timed *sim);
-/* Runs up to `budget` events that are not after `until`; how many it ran. */
+/*
+ * Runs up to `budget` events that are not after `until`, fewer if they make many requests;
+ * how many it ran.
+ */
 uint64_t t3_timed_run(struct t3_timed *sim, uint64_t until, uint64_t budget);
 /* Every device has ended its program. */
 bool t3_timed_done(const struct t3_timed *sim);

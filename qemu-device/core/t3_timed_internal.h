@@ -207,6 +207,8 @@ struct timed_gemm {
 	struct timed_fifo blocked;
 };
 
+/* Workgroups at a time: those that a unit holds, but no more than there are. */
+uint64_t timed_slots(const struct t3_timed_params *p, uint64_t tiles);
 uint64_t timed_step_ps(const struct t3_timed_setup *setup); /* computing one step */
 int timed_gemm_init(struct timed_device *d);
 void timed_gemm_start(struct timed_device *d);
@@ -332,6 +334,7 @@ struct t3_timed {
 	struct timed_shape shape;
 	struct timed_heap heap;
 	uint64_t now, events;
+	uint64_t work; /* requests and loads, ever: what an event costs the host */
 	uint32_t devices, done;
 	struct timed_device *device;
 };

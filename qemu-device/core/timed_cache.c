@@ -117,6 +117,7 @@ uint64_t timed_cache_load(struct timed_device *d, uint32_t slot, uint32_t block,
 	struct timed_cache *c = &d->cache;
 	struct timed_line *line;
 
+	d->sim->work++;
 	if (c->where[block] == TIMED_NONE) {
 		miss(d, slot, block, bytes);
 		if (c->where[block] == TIMED_NONE)
@@ -153,6 +154,7 @@ void timed_cache_store(struct timed_device *d, uint32_t block, uint32_t bytes)
 {
 	struct timed_line *line = evict(d, block);
 
+	d->sim->work++;
 	transfer(d, d->sim->now, bytes);
 	if (!line) {
 		write_block(d, bytes);

@@ -8,10 +8,16 @@
 
 /* So that products of them stay far from 2^64, and memory from what a host has. */
 #define MAX_EXTENT ((uint64_t)1 << 24)
-#define MAX_PIECES ((uint64_t)1 << 22) /* of all devices */
-#define MAX_BLOCKS ((uint64_t)1 << 26) /* of all devices, cache blocks that there are */
+#define MAX_PIECES ((uint64_t)1 << 21) /* of all devices, as what follows */
+#define MAX_BLOCKS ((uint64_t)1 << 25) /* cache blocks that there are */
+#define MAX_LINES  ((uint64_t)1 << 18) /* of the caches */
+#define MAX_FIRST  ((uint64_t)1 << 18) /* requests of a stage's first step */
+#define MAX_FLIGHT ((uint64_t)1 << 22) /* messages on the links */
+#define MAX_LOADS  ((uint64_t)1 << 32) /* requests of a run: it takes the host minutes */
+#define MAX_PARTS  256u		       /* requests of a step's block of A, or of B */
+#define MAX_WINDOW 65536u	       /* requests */
 #define MAX_SLOTS  65535u
-#define MAX_PS	   ((uint64_t)1 << 59) /* a week */
+#define MAX_PS	   ((uint64_t)1 << 51) /* half an hour */
 
 struct complaint {
 	char *text;
@@ -104,31 +110,108 @@ static uint64_t ceil_div(uint64_t a, uint64_t b)
 	return (a + b - 1) / b;
 }
 
-/* Memory and time that the run would take. */
-static bool check_size(const struct t3_timed_setup *setup, const struct complaint *why)
+static uint64_t minimum(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What is made of the arguments, to be bounded. */
+struct extent {
+	uint64_t devices, rows, columns, tiles, steps, tile_pieces, a_parts, b_parts;
+};
+
+static struct extent extent_of(const struct t3_timed_setup *setup)
 {
 	const struct t3_timed_params *p = &setup->params;
 	const struct t3_timed_workload *w = &setup->workload;
-	uint64_t devices = setup->mirrored ? 1 : w->ranks;
-	uint64_t rows = ceil_div(w->rows / w->ranks, p->tile_rows) * w->ranks;
-	uint64_t columns = ceil_div(w->columns, p->tile_columns);
-	uint64_t steps = ceil_div(w->depth, p->k_block), tiles = rows * columns;
 	uint64_t piece_rows = p->request_bytes / (p->tile_columns * w->element_bytes);
-	uint64_t tile_pieces = ceil_div(p->tile_rows, piece_rows);
-	uint64_t parts =
-		ceil_div((p->tile_rows > p->tile_columns ? p->tile_rows : p->tile_columns) *
-				 p->k_block * w->element_bytes,
-			 p->request_bytes);
+	uint64_t step_bytes = p->k_block * w->element_bytes;
+	struct extent e = {
+		.devices = setup->mirrored ? 1 : w->ranks,
+		.rows = ceil_div(w->rows / w->ranks, p->tile_rows) * w->ranks,
+		.columns = ceil_div(w->columns, p->tile_columns),
+		.steps = ceil_div(w->depth, p->k_block),
+		.tile_pieces = ceil_div(p->tile_rows, piece_rows),
+		.a_parts = ceil_div(p->tile_rows * step_bytes, p->request_bytes),
+		.b_parts = ceil_div(p->tile_columns * step_bytes, p->request_bytes),
+	};
 
-	if (tiles > MAX_PIECES || tiles * tile_pieces * devices > MAX_PIECES)
+	e.tiles = e.rows * e.columns;
+	return e;
+}
+
+/* What a single event may do at once, beside memory. */
+static bool check_burst(const struct t3_timed_setup *setup, const struct extent *e,
+			const struct complaint *why)
+{
+	const struct t3_timed_params *p = &setup->params;
+	uint64_t first = timed_slots(p, e->tiles) * (e->a_parts + e->b_parts) * e->devices;
+	uint64_t window = p->link_queue_kib;
+
+	if (e->a_parts > MAX_PARTS || e->b_parts > MAX_PARTS)
+		return refuse(why,
+			      "k_block is too large: a step's block of A or B is over %u of "
+			      "request_bytes",
+			      MAX_PARTS);
+	if (first > MAX_FIRST)
+		return refuse(why,
+			      "compute_units are too many: their first loads are over %" PRIu64,
+			      MAX_FIRST);
+	window = window > p->copy_window_kib ? window : p->copy_window_kib;
+	window = window > p->dma_read_ahead_kib ? window : p->dma_read_ahead_kib;
+	if (window * 1024 / p->request_bytes > MAX_WINDOW)
+		return refuse(why,
+			      "link_queue_kib, dma_read_ahead_kib or copy_window_kib is over %u of "
+			      "request_bytes",
+			      MAX_WINDOW);
+	return true;
+}
+
+static bool check_memory(const struct t3_timed_setup *setup, const struct extent *e,
+			 const struct complaint *why)
+{
+	const struct t3_timed_params *p = &setup->params;
+	uint64_t parts = e->a_parts > e->b_parts ? e->a_parts : e->b_parts;
+	uint64_t peers = setup->program == T3_TIMED_DIRECT ? setup->workload.ranks - 1 : 1;
+	uint64_t pieces = e->tiles * e->tile_pieces;
+
+	if (e->tiles > MAX_PIECES || pieces * e->devices > MAX_PIECES)
 		return refuse(why, "rows x columns is too large: over %" PRIu64 " tracked pieces",
 			      MAX_PIECES);
-	if (steps * parts > MAX_BLOCKS || (rows + columns) * steps * parts > MAX_BLOCKS / devices)
+	if (e->steps * parts > MAX_BLOCKS ||
+	    (e->rows + e->columns) * e->steps * parts > MAX_BLOCKS / e->devices)
 		return refuse(why, "depth is too large: over %" PRIu64 " blocks of A and B",
 			      MAX_BLOCKS);
-	if (timed_step_ps(setup) > MAX_PS / (tiles * steps))
-		return refuse(why, "the GEMM would take more than a week of virtual time");
+	if (p->cache_kib * 1024 / p->request_bytes * e->devices > MAX_LINES)
+		return refuse(why,
+			      "cache_kib is too large: over %" PRIu64 " lines of request_bytes",
+			      MAX_LINES);
+	if (minimum(p->link_latency_ns + 2, 2 * pieces) * peers * e->devices > MAX_FLIGHT)
+		return refuse(why,
+			      "link_latency_ns is too large: over %" PRIu64 " messages under way",
+			      MAX_FLIGHT);
 	return true;
+}
+
+static bool check_time(const struct t3_timed_setup *setup, const struct extent *e,
+		       const struct complaint *why)
+{
+	uint64_t loads = e->steps * (e->a_parts + e->b_parts) * e->devices;
+
+	if (timed_step_ps(setup) > MAX_PS / (e->tiles * e->steps))
+		return refuse(why, "the GEMM would take more than half an hour of virtual time");
+	if (loads > MAX_LOADS / e->tiles)
+		return refuse(why, "the run is too large: over %" PRIu64 " loads", MAX_LOADS);
+	return true;
+}
+
+/* Memory and time that the run would take. */
+static bool check_size(const struct t3_timed_setup *setup, const struct complaint *why)
+{
+	struct extent e = extent_of(setup);
+
+	return check_memory(setup, &e, why) && check_burst(setup, &e, why) &&
+	       check_time(setup, &e, why);
 }
 
 bool t3_timed_check(const struct t3_timed_setup *setup, char *why, size_t size)

@@ -19,6 +19,13 @@ uint64_t timed_step_ps(const struct t3_timed_setup *setup)
 	return flops * (setup->workload.element_bytes / 2) * 100000000 / rate + 1;
 }
 
+uint64_t timed_slots(const struct t3_timed_params *p, uint64_t tiles)
+{
+	uint64_t slots = p->compute_units * p->groups_per_unit;
+
+	return slots < tiles ? slots : tiles;
+}
+
 int timed_gemm_init(struct timed_device *d)
 {
 	const struct t3_timed_params *p = timed_params(d);
@@ -26,7 +33,7 @@ int timed_gemm_init(struct timed_device *d)
 	struct timed_gemm *g = &d->gemm;
 
 	g->units = (uint32_t)p->compute_units;
-	g->slots = (uint32_t)(p->compute_units * p->groups_per_unit);
+	g->slots = (uint32_t)timed_slots(p, s->tiles);
 	g->parts = s->a_parts + s->b_parts;
 	g->slot = calloc(g->slots, sizeof(g->slot[0]));
 	g->unit_free = calloc(g->units, sizeof(g->unit_free[0]));

@@ -288,6 +288,7 @@ void timed_memory_add(struct timed_device *d, enum timed_stream stream,
 	struct timed_memory *m = &d->memory;
 	uint32_t i = m->free;
 
+	d->sim->work++;
 	m->free = m->request[i].next;
 	m->request[i] = *request;
 	m->request[i].stream = (uint8_t)stream;

@@ -34,7 +34,7 @@ const struct t3_timed_param t3_timed_params[] = {
 	{ PARAM(raster_rows), 8, 1, 65536, 1, 16, "",
 	  "fitted: tile rows that are walked together, column by column" },
 	{ PARAM(cache_kib), 16384, 8, 1048576, 16384, 16384, "KiB", PAPER },
-	{ PARAM(cache_ways), 16, 1, 1024, 8, 32, "", "assumed" },
+	{ PARAM(cache_ways), 16, 1, 64, 8, 32, "", "assumed" },
 	{ PARAM(cache_gbps), 2867, 1, 100000, 2048, 4096, "GB/s",
 	  "assumed: 32 slices of 64 bytes each clock" },
 	{ PARAM(cache_latency_ns), 150, 0, 100000, 75, 300, "ns", "assumed" },

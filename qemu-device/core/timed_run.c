@@ -4,6 +4,9 @@
 
 #include "t3_timed_internal.h"
 
+/* Requests and loads that are as much work as an event that has none. */
+#define EVENT_WORK 8u
+
 bool timed_fused(const struct t3_timed *sim)
 {
 	return sim->setup.program >= T3_TIMED_T3;
@@ -252,9 +255,10 @@ static void dispatch(struct t3_timed *sim, const struct timed_event *event)
 
 uint64_t t3_timed_run(struct t3_timed *sim, uint64_t until, uint64_t budget)
 {
-	uint64_t count = 0;
+	uint64_t count = 0, work = sim->work;
 
-	while (count < budget && sim->heap.count && sim->heap.event[0].time <= until) {
+	while (count < budget && (sim->work - work) / EVENT_WORK < budget && sim->heap.count &&
+	       sim->heap.event[0].time <= until) {
 		struct timed_event event = timed_heap_pop(&sim->heap);
 
 		sim->now = event.time;

@@ -377,7 +377,7 @@ static void test_one_at_a_time(void **state)
 	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 	struct queue second = queue_new(&gang.host->dev[0], 1, 3);
 	struct t3_queue_info info;
-	uint64_t end;
+	uint64_t end, a, b;
 
 	(void)state;
 	t3_fabric_set_inline_budget(gang.host->fabric, 0);
@@ -392,9 +392,40 @@ static void test_one_at_a_time(void **state)
 	assert_int_equal(info.waits, T3_QUEUE_WAITS_NOT);
 	host_drain(gang.host);
 	end = queue_completion(&gang.q[0], 0)->vtime;
-	assert_int_equal(run_result(&second).start, end);
-	assert_true(run_result(&gang.q[1]).start >= queue_completion(&second, 0)->vtime);
+	a = run_result(&second).start;
+	b = run_result(&gang.q[1]).start;
+	assert_int_equal(a < b ? a : b, end);
+	assert_int_equal(a < b ? b : a, queue_completion(a < b ? &second : &gang.q[1], 0)->vtime);
+	queue_expect(&second, 0, T3_DESC_OK, 0);
 	queue_expect(&gang.q[1], 0, T3_DESC_OK, 0);
+	host_free(gang.host);
+}
+
+/* Whoever has runs without end does not keep others from theirs. */
+static void test_fair(void **state)
+{
+	struct run run = mirrored_run(), of_all = small_run(2);
+	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
+	struct queue third = queue_new(&gang.host->dev[1], 9, 0);
+	uint32_t i, before;
+
+	(void)state;
+	t3_fabric_set_inline_budget(gang.host->fabric, 0);
+	for (i = 0; i < QUEUE_ENTRIES - 1; i++)
+		run_submit(&gang.q[0], &run);
+	t3_fabric_run(gang.host->fabric, 5);
+	run_submit(&gang.q[1], &run);
+	run_submit(&third, &of_all);
+	for (i = 0; !queue_head(&gang.q[1]); i++) {
+		t3_fabric_run(gang.host->fabric, 1);
+		assert_true(i < EVENTS);
+	}
+	before = queue_head(&gang.q[0]);
+	assert_in_range(before, 0, 2);
+	queue_abort(&gang.q[0]);
+	run_submit(&gang.q[0], &of_all);
+	host_drain(gang.host);
+	queue_expect(&third, 0, T3_DESC_OK, 0);
 	host_free(gang.host);
 }
 
@@ -454,7 +485,7 @@ static void test_clock_moves(void **state)
 
 /* --------------------------------------------------------------- HOST_PACED */
 
-enum touch { READS, STORE, DOORBELL, TAIL, ADMIN, PENDING, TOUCHES };
+enum touch { READS, STORE, DOORBELL, TAIL, ADMIN, INJECT, PENDING, TOUCHES };
 
 static void touch(struct host_dev *d, enum touch how)
 {
@@ -470,6 +501,8 @@ static void touch(struct host_dev *d, enum touch how)
 		host_set(d, T3_REG_QUEUE_TAIL + 4 * 7, 0, 4);
 	else if (how == ADMIN)
 		host_command(d, T3_CMD_QUEUE_QUERY, &cmd, sizeof(cmd));
+	else if (how == INJECT)
+		host_inject(d->host->fabric, 1, 0, T3_INJECT_DROP, 1000);
 	else
 		host_set(d, T3_REG_QUEUE_PENDING, 1, 4);
 }
@@ -559,6 +592,74 @@ static void test_leave(void **state)
 		gang_expect(&gang, &native, 0);
 		host_free(gang.host);
 	}
+}
+
+/* While a device is reset its peers do nothing: the host may reset them next. */
+static void test_reset_is_quiet(void **state)
+{
+	struct run run = small_run(2);
+	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
+
+	(void)state;
+	t3_fabric_set_inline_budget(gang.host->fabric, 0);
+	gang_submit(&gang, &run);
+	t3_fabric_run(gang.host->fabric, 5);
+	t3_dev_reset(gang.host->dev[0].dev);
+	assert_null(t3_fabric_check(gang.host->fabric));
+	assert_int_equal(queue_completion(&gang.q[1], 0)->word, 0);
+	host_migrate(gang.host, 0); /* in between */
+	host_drain(gang.host);
+	queue_expect(&gang.q[1], 0, T3_DESC_GANG, 0);
+	host_free(gang.host);
+}
+
+/* A device that is reset marks the run of another rank alone. */
+static void test_reset_beside(void **state)
+{
+	struct run run = mirrored_run();
+	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
+
+	(void)state;
+	t3_fabric_set_inline_budget(gang.host->fabric, 0);
+	run_submit(&gang.q[0], &run);
+	t3_fabric_run(gang.host->fabric, 5);
+	t3_dev_reset(gang.host->dev[1].dev);
+	host_drain(gang.host);
+	queue_expect(&gang.q[0], 0, T3_DESC_OK, 0);
+	assert_int_equal(run_result(&gang.q[0]).flags, T3_TIMED_HOST_PACED);
+	host_free(gang.host);
+}
+
+/* A store that waits for room on a link does not run the model meanwhile. */
+static void test_store_waits(void **state)
+{
+	struct t3_timed_setup setup = timed_small(512, 512, 256, 2);
+	struct host *host = host_ring(2);
+	struct queue q = queue_new(&host->dev[1], 3, 0);
+	struct t3_cmd_seg_map map = host_segment(1, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	struct run run = run_of(&setup);
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++)
+		host_space(&host->dev[i], 1);
+	host_connect(&host->dev[0], &host->dev[1], 1);
+	host_local(&host->dev[1], 1, 0);
+	map.updates = T3_MAX_UPDATES;
+	host_map(&host->dev[0], &map);
+	for (i = 0; i < 2; i++)
+		host_arm(&host->dev[i], 1, 1);
+	host_drain(host);
+	host_expect(&host->dev[0], 1, T3_SPACE_ARMED, 1);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	run_submit(&q, &run);
+	t3_fabric_run(host->fabric, 4);
+	for (i = 0; i < 200; i++)
+		host_store(&host->dev[0], 1, 0, 1, 4);
+	assert_int_equal(queue_head(&q), 0);
+	host_drain(host);
+	assert_int_equal(queue_head(&q), 1);
+	host_free(host);
 }
 
 /* A rank's other queue takes the seat that one leaves while the gang is gathered. */
@@ -709,6 +810,52 @@ static void test_load_over(void **state)
 	host_free(to.host);
 }
 
+/* A device's state that is refused ends its part in a run, and no more. */
+static void test_load_refused(void **state)
+{
+	struct run run = mirrored_run(), of_all = small_run(2);
+	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
+	uint32_t how;
+
+	(void)state;
+	t3_fabric_set_inline_budget(gang.host->fabric, 0);
+	for (how = 0; how < 3; how++) {
+		if (how < 2)
+			run_submit(&gang.q[how], &run);
+		else
+			gang_submit(&gang, &of_all);
+		t3_fabric_run(gang.host->fabric, 6);
+		assert_non_null(t3_dev_load(gang.host->dev[0].dev, "junk", 4));
+		host_drain(gang.host);
+		assert_null(t3_fabric_check(gang.host->fabric));
+		gang.q[0] = queue_new(&gang.host->dev[0], 3, 0);
+	}
+	queue_expect(&gang.q[1], 0, T3_DESC_OK, 0);
+	assert_int_equal(queue_head(&gang.q[1]), 1); /* the one of all waits again */
+	host_free(gang.host);
+}
+
+/* A fabric whose clock is old begins no more runs, so its state can be saved. */
+static void test_old_clock(void **state)
+{
+	struct run run = mirrored_run();
+	struct gang gang = gang_new(T3_TOPOLOGY_RING, 1);
+	struct blobs blobs;
+	uint64_t old = 1ull << 61, place;
+
+	(void)state;
+	blobs_save(&blobs, gang.host);
+	for (place = 0; place + 8 <= blobs.part[1].len; place++)
+		if (!memcmp(blobs.part[1].data + place, &(uint64_t){ 0x1122334455667788ull }, 8))
+			break;
+	memcpy(blobs.part[1].data + place + 8, &old, 8);
+	assert_null(blobs_load(&blobs, gang.host, 0));
+	assert_int_equal(t3_fabric_now(gang.host->fabric), old);
+	blobs_free(&blobs);
+	expect_refused(&gang.q[0], &run, T3_DESC_BAD_RANGE, old);
+	host_free(gang.host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -720,7 +867,10 @@ int main(void)
 		cmocka_unit_test(test_engine_free),    cmocka_unit_test(test_clock_moves),
 		cmocka_unit_test(test_host_paced),     cmocka_unit_test(test_leave),
 		cmocka_unit_test(test_reset_with_two), cmocka_unit_test(test_overrun),
-		cmocka_unit_test(test_hung),	       cmocka_unit_test(test_tail_back),
+		cmocka_unit_test(test_hung),	       cmocka_unit_test(test_fair),
+		cmocka_unit_test(test_reset_is_quiet), cmocka_unit_test(test_reset_beside),
+		cmocka_unit_test(test_store_waits),    cmocka_unit_test(test_load_refused),
+		cmocka_unit_test(test_old_clock),      cmocka_unit_test(test_tail_back),
 		cmocka_unit_test(test_migrate),	       cmocka_unit_test(test_load_over),
 	};
 

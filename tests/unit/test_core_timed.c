@@ -245,7 +245,7 @@ static void test_loads(void **state)
 
 	(void)state;
 	timed_param(&setup, "cache_kib", 1024);
-	timed_param(&setup, "cache_ways", 1024);
+	timed_param(&setup, "cache_ways", 64);
 	near = run(setup, T3_TIMED_SEQUENTIAL);
 	assert_int_equal(near.memory_bytes[T3_TIMED_GEMM_READ], (250 + 50) * 50 * 2);
 	timed_param(&setup, "memory_latency_ns", setup.params.memory_latency_ns + 1000);

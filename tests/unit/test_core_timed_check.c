@@ -126,7 +126,64 @@ static void test_huge(void **state)
 	timed_param(&setup, "clock_mhz", 1);
 	timed_param(&setup, "flops_per_clock", 1);
 	timed_param(&setup, "compute_percent", 1);
-	refused(&setup, "week");
+	refused(&setup, "half an hour");
+	setup = timed_published(1 << 16, 1 << 16, 1, 2);
+	setup.workload.depth = 1 << 15;
+	timed_param(&setup, "k_block", 1);
+	timed_param(&setup, "request_bytes", 256);
+	refused(&setup, "too large");
+}
+
+/* What a host would do at once, while others wait for it. */
+static void test_bursts(void **state)
+{
+	struct t3_timed_setup setup = timed_published(4096, 8192, 4, 2);
+
+	(void)state;
+	timed_param(&setup, "tile_rows", 4096);
+	timed_param(&setup, "k_block", 4096);
+	refused(&setup, "k_block");
+	setup = timed_published(4096, 8192, 4, 2);
+	timed_param(&setup, "compute_units", 1024);
+	timed_param(&setup, "groups_per_unit", 16);
+	timed_param(&setup, "request_bytes", 256);
+	timed_param(&setup, "k_block", 128);
+	refused(&setup, "compute_units");
+	setup = timed_published(4096, 8192, 4, 2);
+	timed_param(&setup, "cache_kib", 1 << 20);
+	timed_param(&setup, "request_bytes", 2048);
+	refused(&setup, "cache_kib");
+	setup = timed_published(4096, 8192, 4, 32);
+	accepted(&setup);
+	setup.program = T3_TIMED_DIRECT;
+	setup.mirrored = false;
+	timed_param(&setup, "link_latency_ns", 10000);
+	refused(&setup, "link_latency_ns");
+	setup = timed_published(4096, 8192, 4, 2);
+	timed_param(&setup, "copy_window_kib", 65536);
+	accepted(&setup);
+	timed_param(&setup, "request_bytes", 512);
+	timed_param(&setup, "tile_columns", 64);
+	refused(&setup, "copy_window_kib");
+}
+
+/* Few events that make many requests are as much as many that make none. */
+static void test_work(void **state)
+{
+	struct t3_timed_setup setup = timed_published(4096, 8192, 4, 2);
+	struct t3_timed *sim;
+	uint64_t ran;
+
+	(void)state;
+	timed_param(&setup, "request_bytes", 256);
+	timed_param(&setup, "k_block", 128);
+	accepted(&setup);
+	sim = t3_timed_new(&setup);
+	assert_non_null(sim);
+	t3_timed_run(sim, T3_TIMED_NEVER, 100000);
+	ran = t3_timed_run(sim, T3_TIMED_NEVER, 1024);
+	assert_in_range(ran, 1, 1023);
+	t3_timed_free(sim);
 }
 
 /* The smallest of all, and the sentence is cut where there is no room for it. */
@@ -157,6 +214,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_params),	 cmocka_unit_test(test_workload),
 		cmocka_unit_test(test_together), cmocka_unit_test(test_huge),
+		cmocka_unit_test(test_bursts),	 cmocka_unit_test(test_work),
+
 		cmocka_unit_test(test_small),
 	};
 
