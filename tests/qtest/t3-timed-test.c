@@ -168,13 +168,16 @@ static void test_migrated(void)
 	vm_end(other);
 }
 
-static void test_unplugged(void)
+/* The others hear of it with the next event, which an access lets happen. */
+static void test_reset(void)
 {
 	struct t3_vm *vm = vm_start_ports(T3_TEST_DEVICES, "");
 	struct t3_completion c;
 
 	begin(vm);
 	dev_flr(&vm->dev[2]);
+	g_assert_cmphex(completion(&vm->dev[0], 0).word, ==, 0); /* not before the reset is over */
+	reg_read64(&vm->dev[0], T3_REG_VCLOCK);
 	c = completion(&vm->dev[0], 0);
 	g_assert_cmphex(c.word, ==, T3_COMPLETION_WORD(0, T3_DESC_GANG, 1));
 	g_assert_cmpuint(c.detail, ==, 2);
@@ -206,6 +209,6 @@ void add_timed_tests(void)
 {
 	qtest_add_func("t3/timed/gang", test_gang);
 	qtest_add_func("t3/timed/migrated", test_migrated);
-	qtest_add_func("t3/timed/reset", test_unplugged);
+	qtest_add_func("t3/timed/reset", test_reset);
 	qtest_add_func("t3/timed/off", test_off);
 }
