@@ -646,10 +646,11 @@ uint32_t t3_gemm_begin(struct t3_queue *q, uint64_t *detail);
 /* `bytes`: of memory that it took; 0 with status OK: the queue sleeps. */
 uint32_t t3_gemm_step(struct t3_queue *q, uint32_t *bytes, bool *done, uint64_t *detail);
 
-/* gang.c: timed runs */
-void t3_gang_init(struct t3_fabric *fabric);
+/* gang_args.c, gang.c: timed runs */
 struct t3_timed_args *t3_gang_args(const struct t3_queue *q);
 uint32_t t3_gang_begin(struct t3_queue *q, uint64_t *detail); /* t3_descriptor_status */
+struct t3_timed *t3_gang_new(const struct t3_queue *q);
+void t3_gang_init(struct t3_fabric *fabric);
 void t3_gang_join(struct t3_queue *q);
 void t3_gang_wake(const struct t3_queue *q);
 void t3_gang_leave(struct t3_queue *q);

@@ -58,3 +58,88 @@ bool run_untouched(const struct queue *q)
 			return false;
 	return true;
 }
+
+struct run run_of_all(uint32_t ranks)
+{
+	struct t3_timed_setup setup = run_small(ranks, T3_TIMED_T3_MCA);
+
+	return run_of(&setup);
+}
+
+struct run run_mirrored(void)
+{
+	struct run run = run_of_all(4);
+
+	run.args.flags = T3_TIMED_MIRRORED;
+	return run;
+}
+
+struct native run_natively(const struct t3_timed_setup *setup)
+{
+	struct t3_timed *sim = t3_timed_new(setup);
+	struct native native;
+	uint32_t i;
+
+	assert_non_null(sim);
+	while (t3_timed_run(sim, T3_TIMED_NEVER, 1000))
+		;
+	for (i = 0; i < t3_timed_devices(sim); i++)
+		t3_timed_counters(sim, i, &native.counters[i]);
+	native.events = t3_timed_events(sim);
+	native.end = (t3_timed_now(sim) + 999) / 1000;
+	t3_timed_free(sim);
+	return native;
+}
+
+void run_expect(const struct queue *q, uint32_t index, const struct native *native, uint32_t device,
+		uint32_t flags)
+{
+	struct t3_timed_result result = run_result(q);
+
+	queue_expect(q, index, T3_DESC_OK, 0);
+	assert_int_equal(result.events, native->events);
+	assert_int_equal(result.flags, flags);
+	assert_int_equal(result.rank, q->d->rank);
+	assert_int_equal(result.mbz, 0);
+	assert_memory_equal(&result.counters, &native->counters[device], sizeof(result.counters));
+	assert_int_equal(queue_completion(q, index)->vtime, result.start + native->end);
+}
+
+struct gang gang_new(uint32_t topology, uint32_t ranks)
+{
+	struct host_config config = { topology, ranks, 8, 2 };
+	struct gang gang = { .host = host_new(&config), .ranks = ranks };
+	uint32_t i;
+
+	for (i = 0; i < ranks; i++)
+		gang.q[i] = queue_new(&gang.host->dev[i], 3, 0);
+	return gang;
+}
+
+void gang_submit(struct gang *gang, const struct run *run)
+{
+	uint32_t i;
+
+	for (i = 0; i < gang->ranks; i++)
+		gang->index[i] = run_submit(&gang->q[i], run);
+}
+
+void gang_expect(const struct gang *gang, const struct native *native, uint32_t flags)
+{
+	uint32_t i;
+
+	for (i = 0; i < gang->ranks; i++) {
+		run_expect(&gang->q[i], gang->index[i], native, i, flags);
+		assert_int_equal(run_result(&gang->q[i]).start, run_result(&gang->q[0]).start);
+	}
+}
+
+void run_expect_refused(struct queue *q, const struct run *run, uint32_t status, uint64_t detail)
+{
+	uint32_t index = run_submit(q, run);
+
+	queue_expect(q, index, status, detail);
+	queue_expect_state(q, T3_QUEUE_ERROR, index + 1, status);
+	assert_true(run_untouched(q));
+	queue_abort(q);
+}

@@ -27,4 +27,31 @@ struct t3_timed_result run_result(const struct queue *q);
 /* No byte of its result has been written. */
 bool run_untouched(const struct queue *q);
 
+/* On all ranks, and on one that stands for four. */
+struct run run_of_all(uint32_t ranks);
+struct run run_mirrored(void);
+void run_expect_refused(struct queue *q, const struct run *run, uint32_t status, uint64_t detail);
+
+/* Natively, on each device; all events of the run and its last one's time. */
+struct native {
+	struct t3_timed_counters counters[T3_MAX_RANKS];
+	uint64_t events, end;
+};
+
+struct native run_natively(const struct t3_timed_setup *setup);
+/* Completed, with the counters of that device, and `flags`. */
+void run_expect(const struct queue *q, uint32_t index, const struct native *native, uint32_t device,
+		uint32_t flags);
+
+/* A queue on each rank. */
+struct gang {
+	struct host *host;
+	struct queue q[T3_MAX_RANKS];
+	uint32_t ranks, index[T3_MAX_RANKS];
+};
+
+struct gang gang_new(uint32_t topology, uint32_t ranks);
+void gang_submit(struct gang *gang, const struct run *run);
+void gang_expect(const struct gang *gang, const struct native *native, uint32_t flags);
+
 #endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a TIMED descriptor says: read once, judged, and made a run of the model. SPEC.md 11.8. */
+#include "t3_internal.h"
+#include "t3_timed.h"
+
+#define LEGAL T3_NONE32
+
+/* Virtual ns from which on no run begins: 73 years, and each takes an hour at most. */
+#define LAST_START (T3_TIME_MAX / 2)
+
+_Static_assert(sizeof(struct t3_timed_params) == sizeof(((struct t3_timed_args *)0)->params),
+	       "a word for each parameter");
+
+struct t3_timed_args *t3_gang_args(const struct t3_queue *q)
+{
+	return &q->dev->timed[t3_queue_id(q)];
+}
+
+static struct t3_timed_setup setup_of(const struct t3_timed_args *args)
+{
+	struct t3_timed_setup setup = {
+		.workload = {
+			.rows = args->rows,
+			.columns = args->columns,
+			.depth = args->depth,
+			.element_bytes = args->element_bytes,
+			.ranks = args->ranks,
+		},
+		.program = (enum t3_timed_program)args->program,
+		.mirrored = args->flags & T3_TIMED_MIRRORED,
+	};
+
+	memcpy(&setup.params, args->params, sizeof(setup.params));
+	return setup;
+}
+
+static uint32_t bad_param(const struct t3_timed_args *args)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_TIMED_PARAMS; i++)
+		if (args->params[i] < t3_timed_params[i].min ||
+		    args->params[i] > t3_timed_params[i].max)
+			return (uint32_t)(offsetof(struct t3_timed_args, params) + 8 * i);
+	return LEGAL;
+}
+
+/* The links of a run of all ranks are those of the fabric. */
+static bool ranks_fit(const struct t3_fabric *fabric, const struct t3_timed_args *args)
+{
+	return args->flags & T3_TIMED_MIRRORED ? args->ranks >= 2 && args->ranks <= T3_MAX_RANKS
+					       : args->ranks == fabric->config.ranks;
+}
+
+static bool program_fits(const struct t3_fabric *fabric, const struct t3_timed_args *args)
+{
+	if (args->program >= T3_TIMED_PROGRAMS)
+		return false;
+	return args->program != T3_TIMED_DIRECT || args->flags & T3_TIMED_MIRRORED ||
+	       fabric->config.topology == T3_TOPOLOGY_FULL;
+}
+
+/* Offset of the first bad field; what is wrong as a whole has that of rows. */
+static uint32_t bad_args(const struct t3_fabric *fabric, const struct t3_timed_args *args)
+{
+	struct t3_timed_setup setup = setup_of(args);
+	uint32_t at = bad_param(args);
+	char why[256];
+
+	if (!program_fits(fabric, args))
+		return offsetof(struct t3_timed_args, program);
+	if (args->flags & ~T3_TIMED_MIRRORED)
+		return offsetof(struct t3_timed_args, flags);
+	if (!ranks_fit(fabric, args))
+		return offsetof(struct t3_timed_args, ranks);
+	if (args->element_bytes != 2 && args->element_bytes != 4)
+		return offsetof(struct t3_timed_args, element_bytes);
+	if (args->mbz[0] || args->mbz[1] || args->mbz[2])
+		return offsetof(struct t3_timed_args, mbz);
+	if (at != LEGAL)
+		return at;
+	return t3_timed_check(&setup, why, sizeof(why)) ? LEGAL
+							: offsetof(struct t3_timed_args, rows);
+}
+
+uint32_t t3_gang_begin(struct t3_queue *q, uint64_t *detail)
+{
+	struct t3_timed_args *args = t3_gang_args(q);
+	uint32_t at;
+
+	*detail = q->desc.src;
+	if (t3_host_read(q->dev, q->desc.src, args, sizeof(*args)))
+		return T3_DESC_HOST_DMA;
+	at = bad_args(q->dev->fabric, args);
+	*detail = sizeof(struct t3_descriptor) + at;
+	if (at != LEGAL)
+		return T3_DESC_BAD_DESCRIPTOR;
+	*detail = q->dev->fabric->now;
+	return *detail < LAST_START ? T3_DESC_OK : T3_DESC_BAD_RANGE;
+}
+
+/* NULL: there is no memory for it. */
+struct t3_timed *t3_gang_new(const struct t3_queue *q)
+{
+	struct t3_timed_setup setup = setup_of(t3_gang_args(q));
+
+	return t3_timed_new(&setup);
+}
+
+const char *t3_gang_check_queue(const struct t3_queue *q)
+{
+	return bad_args(q->dev->fabric, t3_gang_args(q)) == LEGAL ? NULL
+								  : "a timed run has bad arguments";
+}
