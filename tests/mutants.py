@@ -91,7 +91,7 @@ MUTANTS = [
     Mutant("gang-incomplete", "unit", "qemu-device/core/gang.c",
            "		if (!other)\n			return NOT_WHOLE;\n", "		if (!other)\n			continue;\n"),
     Mutant("gang-unfair", "unit", "qemu-device/core/gang.c", "if (since < best) {",
-           "if (since != NOT_WHOLE && !first) {"),
+           "if (since < best && !first) {"),
     Mutant("gang-abandoned", "unit", "qemu-device/core/state_dev.c",
            "		t3_gang_abandon(dev->fabric);\n", ""),
     Mutant("gang-loud", "unit", "qemu-device/core/gang.c",
