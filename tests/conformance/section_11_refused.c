@@ -18,7 +18,7 @@ static const struct {
 } bads[] = {
 #define FIELD(field) offsetof(struct t3_descriptor, field), \
 	sizeof(((struct t3_descriptor *)0)->field)
-	{"opcode-7", NOP, FIELD(opcode), 7},
+	{"opcode-8", NOP, FIELD(opcode), 8},
 	{"opcode-255", NOP, FIELD(opcode), 255},
 	{"flag-1", NOP, FIELD(flags), 2},
 	{"flag-7", COPY, FIELD(flags), 0x80},
