@@ -53,7 +53,7 @@ static bool sizes_valid(const struct t3_segment_desc *d)
 	       (uint64_t)d->tile_rows * d->tile_row_bytes <= MAX_TILE_BYTES;
 }
 
-static uint64_t extent(const struct t3_segment_desc *d)
+uint64_t t3_desc_extent(const struct t3_segment_desc *d)
 {
 	return (uint64_t)(d->rows - 1) * d->pitch + d->row_bytes;
 }
@@ -62,7 +62,7 @@ int t3_desc_check(const struct t3_segment_desc *desc)
 {
 	if (!desc || !enums_valid(desc) || !elements_whole(desc) || !sizes_valid(desc))
 		return -EINVAL;
-	return desc->offset > UINT64_MAX - extent(desc) ? -EINVAL : 0;
+	return desc->offset > UINT64_MAX - t3_desc_extent(desc) ? -EINVAL : 0;
 }
 
 static uint32_t div_up(uint32_t a, uint32_t b)
@@ -133,7 +133,7 @@ int t3_view_aperture(const struct t3_space *space, const struct t3_segment_desc 
 
 	if (ret || !space || !view)
 		return -EINVAL;
-	if (desc->offset + extent(desc) > space->size)
+	if (desc->offset + t3_desc_extent(desc) > space->size)
 		return -ERANGE;
 	view->base = space->aperture + desc->offset;
 	view->desc = *desc;

@@ -54,6 +54,12 @@ int t3_submit_command(struct t3_queue *queue, const struct drm_t3_command *comma
 /* Bytes that a tile row takes from col on, at most up to the tile's edge. */
 uint32_t t3_tile_room(const struct t3_segment_desc *desc, uint32_t col);
 
+/* Bytes from the first one of a checked desc to its last one, padding included. */
+uint64_t t3_desc_extent(const struct t3_segment_desc *desc);
+
+/* Tracked stores of whole elements in one row of one tile. */
+void t3_store_row(volatile unsigned char *dst, const unsigned char *src, size_t bytes);
+
 #pragma GCC visibility pop
 
 /* Stores to mappings of any kind come before the doorbell store that follows. */

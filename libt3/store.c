@@ -86,7 +86,7 @@ static void store_even(volatile unsigned char *dst, const unsigned char *src, si
 }
 
 /* Any dst and bytes, for segments of bytes: an odd byte at either end is a store alone. */
-static void store_bytes(volatile unsigned char *dst, const unsigned char *src, size_t bytes)
+void t3_store_row(volatile unsigned char *dst, const unsigned char *src, size_t bytes)
 {
 	size_t first = bytes && ((uintptr_t)dst & 1);
 
@@ -121,7 +121,7 @@ int t3_store_run(const struct t3_view *view, uint32_t row, uint32_t col, const v
 	for (; bytes; bytes -= part, col += part, from += part, to += part) {
 		part = t3_tile_room(&view->desc, col);
 		part = part < bytes ? part : bytes;
-		store_bytes(to, from, part);
+		t3_store_row(to, from, part);
 	}
 	return 0;
 }
@@ -152,7 +152,7 @@ int t3_store_tile(const struct t3_view *view, uint64_t index, const void *src, s
 		return ret;
 	to = view->base + tile.offset;
 	for (i = 0; i < tile.rows; i++, to += view->desc.pitch, from += src_pitch)
-		store_bytes(to, from, tile.row_bytes);
+		t3_store_row(to, from, tile.row_bytes);
 	return 0;
 }
 
