@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+/* libt3: communicators whose ranks are in one process. */
+#include "test_lib_fabric.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "comm.h"
+
+#define MANY  32u
+#define LONG  in_ms(20000)
+#define SHORT in_ms(30)
+
+static struct t3_device *devs[MANY];
+static struct t3_comm *comms[MANY];
+static unsigned int fds;
+
+static int start(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	fds = count_fds();
+	for (i = 0; i < MANY; i++)
+		devs[i] = device_new(FABRIC, (i + 5) % MANY);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < MANY; i++) {
+		t3_comm_destroy(comms[i]);
+		comms[i] = NULL;
+		t3_device_close(devs[i]);
+	}
+	assert_int_equal(count_fds(), fds);
+	return 0;
+}
+
+static void create(uint32_t ranks)
+{
+	assert_int_equal(t3_comm_create_local(devs, ranks, comms), 0);
+}
+
+static void leave(uint32_t rank)
+{
+	t3_comm_destroy(comms[rank]);
+	comms[rank] = NULL;
+}
+
+static void says(uint32_t rank, const char *sentence)
+{
+	assert_string_equal(t3_comm_error(comms[rank]), sentence);
+}
+
+/* --------------------------------------------------------------------- life */
+
+static void each_rank_knows_all(void **state)
+{
+	uint32_t i, j;
+
+	(void)state;
+	create(MANY);
+	for (i = 0; i < MANY; i++) {
+		assert_int_equal(t3_comm_rank(comms[i]), i);
+		assert_int_equal(t3_comm_ranks(comms[i]), MANY);
+		assert_ptr_equal(t3_comm_device(comms[i]), devs[i]);
+		assert_int_equal(comms[i]->topology, 2);
+		assert_int_equal(comms[i]->device_ranks, 32);
+		for (j = 0; j < MANY; j++)
+			assert_int_equal(comms[i]->device_rank[j], (j + 5) % MANY);
+		says(i, "");
+	}
+}
+
+static void nothing_is_no_handle(void **state)
+{
+	(void)state;
+	assert_int_equal(t3_comm_rank(NULL), 0);
+	assert_int_equal(t3_comm_ranks(NULL), 0);
+	assert_null(t3_comm_device(NULL));
+	assert_string_equal(t3_comm_error(NULL), "");
+	assert_int_equal(t3_comm_barrier(NULL, 0), -EINVAL);
+	t3_comm_destroy(NULL);
+}
+
+static void create_refuses(void **state)
+{
+	struct t3_device *own[3] = { devs[0], devs[1], devs[0] };
+
+	(void)state;
+	assert_int_equal(t3_comm_create_local(devs, 1, comms), -EINVAL);
+	assert_int_equal(t3_comm_create_local(devs, 33, comms), -EINVAL);
+	assert_int_equal(t3_comm_create_local(NULL, 2, comms), -EINVAL);
+	assert_int_equal(t3_comm_create_local(devs, 2, NULL), -EINVAL);
+	assert_int_equal(t3_comm_create_local(own, 3, comms), -ENOTUNIQ);
+	own[2] = NULL;
+	assert_int_equal(t3_comm_create_local(own, 3, comms), -EINVAL);
+	own[2] = device_new(FABRIC + 1, 9);
+	assert_int_equal(t3_comm_create_local(own, 3, comms), -EXDEV);
+	device_lose(own[2]);
+	assert_int_equal(t3_comm_create_local(own, 3, comms), -ENODEV);
+	t3_device_close(own[2]);
+	assert_null(comms[0]);
+}
+
+/* ----------------------------------------------------------------- messages */
+
+static void messages_keep_their_order(void **state)
+{
+	uint32_t i, got;
+
+	(void)state;
+	create(3);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(t3_comm_post(comms[0], 2, &i, sizeof(i), -1), 0);
+		got = i + 100;
+		assert_int_equal(t3_comm_post(comms[1], 2, &got, sizeof(got), -1), 0);
+	}
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(t3_comm_take(comms[2], 1, &got, sizeof(got), NULL, 0), 0);
+		assert_int_equal(got, i + 100);
+		assert_int_equal(t3_comm_take(comms[2], 0, &got, sizeof(got), NULL, 0), 0);
+		assert_int_equal(got, i);
+	}
+	assert_int_equal(t3_comm_take(comms[2], 0, &got, sizeof(got), NULL, SHORT), -ETIMEDOUT);
+	says(2, "rank 0 did not come to set up the plan in time");
+}
+
+static void a_descriptor_goes_along(void **state)
+{
+	int mine = open("/dev/null", O_RDONLY | O_CLOEXEC), fd = -7;
+	char text[COMM_MESSAGE_BYTES] = "a", got[COMM_MESSAGE_BYTES];
+
+	(void)state;
+	create(2);
+	text[sizeof(text) - 1] = 'z';
+	assert_int_equal(t3_comm_post(comms[0], 1, text, sizeof(text), mine), 0);
+	assert_int_equal(t3_comm_post(comms[0], 1, NULL, 0, -1), 0);
+	close(mine);
+	assert_int_equal(t3_comm_take(comms[1], 0, got, sizeof(got), &fd, 0), 0);
+	assert_memory_equal(text, got, sizeof(text));
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	close(fd);
+	assert_int_equal(t3_comm_take(comms[1], 0, NULL, 0, &fd, 0), 0);
+	assert_int_equal(fd, -1);
+}
+
+/* Queued ones are closed with the communicator: stop() counts. */
+static void descriptors_are_not_lost(void **state)
+{
+	char c = 1;
+	int i;
+
+	(void)state;
+	create(2);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(t3_comm_post(comms[0], 1, &c, 1, 0), 0);
+	assert_int_equal(t3_comm_take(comms[1], 0, &c, 1, NULL, 0), -EPROTO);
+	says(1, "rank 0 sent a descriptor where none is due");
+	assert_int_equal(t3_comm_take(comms[1], 0, &c, 0, &i, 0), -EPROTO);
+	says(1, "rank 0 sent 1 bytes where 0 are due: all ranks must make the same calls");
+	assert_int_equal(t3_comm_post(comms[0], 1, &c, 1, 1000000), -EBADF);
+}
+
+static void other_calls_are_told_apart(void **state)
+{
+	uint32_t word = 1;
+
+	(void)state;
+	create(2);
+	assert_int_equal(t3_comm_post(comms[0], 1, &word, sizeof(word), -1), 0);
+	assert_int_equal(t3_comm_barrier(comms[1], 0), -EPROTO);
+	says(1, "rank 0 is setting up a plan, this one is in a barrier: all ranks must make the "
+		"same calls");
+	assert_int_equal(t3_comm_take(comms[0], 1, &word, sizeof(word), NULL, 0), -EPROTO);
+	says(0, "rank 1 is in a barrier, this one is setting up a plan: all ranks must make the "
+		"same calls");
+}
+
+static void ranks_and_sizes_are_checked(void **state)
+{
+	char text[COMM_MESSAGE_BYTES + 1] = "";
+	int i;
+
+	(void)state;
+	create(2);
+	assert_int_equal(t3_comm_post(comms[0], 0, text, 1, -1), -EINVAL);
+	assert_int_equal(t3_comm_post(comms[0], 2, text, 1, -1), -EINVAL);
+	assert_int_equal(t3_comm_post(comms[0], 1, text, sizeof(text), -1), -EINVAL);
+	assert_int_equal(t3_comm_take(comms[0], 0, text, 1, NULL, 0), -EINVAL);
+	assert_int_equal(t3_comm_take(comms[0], 2, text, 1, NULL, 0), -EINVAL);
+	assert_int_equal(t3_comm_take(comms[0], 1, text, sizeof(text), NULL, 0), -EINVAL);
+	assert_false(t3_comm_gone(comms[0], 0));
+	assert_false(t3_comm_gone(comms[0], 2));
+	for (i = 0; i < 64; i++)
+		assert_int_equal(t3_comm_post(comms[0], 1, text, 1, -1), 0);
+	assert_int_equal(t3_comm_post(comms[0], 1, text, 1, -1), -EAGAIN);
+}
+
+/* ------------------------------------------------------------------ leaving */
+
+static void what_was_said_before_leaving_counts(void **state)
+{
+	uint32_t word = 7;
+
+	(void)state;
+	create(3);
+	assert_int_equal(t3_comm_post(comms[1], 0, &word, sizeof(word), -1), 0);
+	assert_false(t3_comm_gone(comms[0], 1));
+	leave(1);
+	assert_true(t3_comm_gone(comms[0], 1));
+	assert_int_equal(t3_comm_take(comms[0], 1, &word, sizeof(word), NULL, LONG), 0);
+	assert_int_equal(t3_comm_take(comms[0], 1, &word, sizeof(word), NULL, LONG), -EPIPE);
+	says(0, "rank 1 has gone");
+	assert_int_equal(t3_comm_post(comms[2], 1, &word, sizeof(word), -1), -EPIPE);
+	says(2, "rank 1 has gone");
+	/* A rank that lives may still speak, within its deadline. */
+	assert_int_equal(t3_comm_take(comms[0], 2, &word, sizeof(word), NULL, SHORT), -ETIMEDOUT);
+	assert_int_equal(t3_comm_post(comms[2], 0, &word, sizeof(word), -1), 0);
+	assert_int_equal(t3_comm_take(comms[0], 2, &word, sizeof(word), NULL, LONG), 0);
+	/* And is not waited for for ever. */
+	assert_int_equal(t3_comm_take(comms[0], 2, &word, sizeof(word), NULL, INT64_MAX), -EPIPE);
+	says(0, "rank 1 has gone");
+}
+
+static void *wait_for_all(void *comm)
+{
+	return (void *)(intptr_t)t3_comm_barrier(comm, LONG);
+}
+
+static void sleepers_see_a_rank_leave(void **state)
+{
+	pthread_t thread[MANY];
+	uint32_t i;
+	void *ret;
+
+	(void)state;
+	create(MANY);
+	for (i = 0; i < MANY; i++) {
+		if (i != 11)
+			pthread_create(&thread[i], NULL, wait_for_all, comms[i]);
+	}
+	usleep(30000);
+	leave(11);
+	for (i = 0; i < MANY; i++) {
+		if (i == 11)
+			continue;
+		pthread_join(thread[i], &ret);
+		assert_int_equal((intptr_t)ret, -EPIPE);
+		says(i, "rank 11 has gone");
+	}
+}
+
+/* ------------------------------------------------------------------ barrier */
+
+#define ROUNDS 50u
+
+static atomic_uint arrived[ROUNDS];
+static atomic_bool early;
+
+static void *go_round(void *comm)
+{
+	uint32_t i, ranks = t3_comm_ranks(comm);
+
+	for (i = 0; i < ROUNDS; i++) {
+		atomic_fetch_add(&arrived[i], 1);
+		if (t3_comm_barrier(comm, LONG))
+			return comm;
+		if (atomic_load(&arrived[i]) != ranks)
+			atomic_store(&early, true);
+	}
+	return NULL;
+}
+
+static void no_one_passes_early(void **state)
+{
+	static const uint32_t sizes[] = { 2, 3, 7, 32 };
+	pthread_t thread[MANY];
+	uint32_t i, s;
+	void *ret;
+
+	(void)state;
+	for (s = 0; s < 4; s++) {
+		memset(arrived, 0, sizeof(arrived));
+		create(sizes[s]);
+		for (i = 0; i < sizes[s]; i++)
+			pthread_create(&thread[i], NULL, go_round, comms[i]);
+		for (i = 0; i < sizes[s]; i++) {
+			pthread_join(thread[i], &ret);
+			assert_null(ret);
+		}
+		assert_false(atomic_load(&early));
+		for (i = 0; i < sizes[s]; i++)
+			leave(i);
+	}
+}
+
+static void a_rank_that_does_not_come_is_named(void **state)
+{
+	(void)state;
+	create(2);
+	assert_int_equal(t3_comm_barrier(comms[0], SHORT), -ETIMEDOUT);
+	says(0, "rank 1 did not come to the barrier in time");
+	assert_int_equal(t3_comm_barrier(comms[1], 0), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(each_rank_knows_all),
+		TEST(nothing_is_no_handle),
+		TEST(create_refuses),
+		TEST(messages_keep_their_order),
+		TEST(a_descriptor_goes_along),
+		TEST(descriptors_are_not_lost),
+		TEST(other_calls_are_told_apart),
+		TEST(ranks_and_sizes_are_checked),
+		TEST(what_was_said_before_leaving_counts),
+		TEST(sleepers_see_a_rank_leave),
+		TEST(no_one_passes_early),
+		TEST(a_rank_that_does_not_come_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

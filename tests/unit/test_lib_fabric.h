@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Devices of fabrics for tests of communicators: each is a memfd that holds what its kernel
+ * answers, so that processes see it, too. Defines libdrm's functions that libt3 calls. For one
+ * source file per program. Include it first.
+ */
+#ifndef TEST_LIB_FABRIC_H
+#define TEST_LIB_FABRIC_H
+
+#define _GNU_SOURCE /* memfd_create */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include <xf86drm.h>
+
+#include "t3.h"
+
+#define FABRIC 0xfab71cull
+
+int drmIoctl(int fd, unsigned long request, void *arg)
+{
+	struct drm_t3_query *query = arg;
+
+	if (request != DRM_IOCTL_T3_QUERY || query->type != DRM_T3_QUERY_DEVICE ||
+	    pread(fd, (void *)(uintptr_t)query->data, query->size, 0) != (ssize_t)query->size) {
+		errno = ENODEV;
+		return -1;
+	}
+	return 0;
+}
+
+drmVersionPtr drmGetVersion(int fd)
+{
+	static char name[] = "t3";
+	static drmVersion version = { .version_major = 1, .name = name };
+
+	(void)fd;
+	return &version;
+}
+
+void drmFreeVersion(drmVersionPtr version)
+{
+	(void)version;
+}
+
+/* A device that is `rank` in a fabric of 32. */
+static inline struct t3_device *device_new(uint64_t fabric_id, uint32_t rank)
+{
+	struct drm_t3_device_info info = {
+		.fabric_id = fabric_id,
+		.rank = rank,
+		.ranks = 32,
+		.topology = 2,
+	};
+	int fd = memfd_create("device", MFD_CLOEXEC);
+	struct t3_device *dev;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, &info, sizeof(info)), sizeof(info));
+	assert_int_equal(t3_device_open_fd(fd, &dev), 0);
+	close(fd);
+	return dev;
+}
+
+/* The device has gone: it answers no more. */
+static inline void device_lose(struct t3_device *dev)
+{
+	assert_int_equal(ftruncate(t3_device_fd(dev), 0), 0);
+}
+
+static inline unsigned int count_entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	unsigned int count = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+static inline unsigned int count_fds(void)
+{
+	return count_entries("/proc/self/fd");
+}
+
+static inline int64_t in_ms(uint64_t ms)
+{
+	return t3_deadline(ms * 1000000);
+}
+
+#endif /* TEST_LIB_FABRIC_H */
