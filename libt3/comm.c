@@ -139,7 +139,7 @@ static int join(struct t3_comm *comm, const char *dir, int64_t deadline_ns)
 	comm->transport = &comm_socket_transport;
 	ret = comm_join(comm, dir, deadline_ns);
 	if (!ret)
-		ret = comm_check_devices(comm);
+		ret = comm_board_share(comm, deadline_ns);
 	return ret ? ret : t3_comm_barrier(comm, deadline_ns);
 }
 
@@ -220,7 +220,7 @@ static int post(struct t3_comm *comm, uint32_t to, const struct comm_message *me
 	int ret = comm->transport->post(comm, to, message, fd);
 
 	if (ret == -EPIPE)
-		return t3_comm_fail(comm, ret, "rank %u has gone", comm->gone);
+		return t3_comm_fail_gone(comm, comm->gone);
 	if (ret)
 		return t3_comm_fail(comm, ret, "nothing can be sent to rank %u: %s", to,
 				    strerror(-ret));
@@ -266,16 +266,22 @@ static int check_message(struct t3_comm *comm, uint32_t from, const struct comm_
 	return 0;
 }
 
+static int late(struct t3_comm *comm, uint32_t rank, enum comm_kind kind)
+{
+	t3_comm_blame(comm, rank, true);
+	return t3_comm_fail(comm, -ETIMEDOUT, "rank %u did not come to %s in time", rank,
+			    kind == COMM_BARRIER ? "the barrier" : "set up the plan");
+}
+
 static int take(struct t3_comm *comm, uint32_t from, enum comm_kind kind,
 		struct comm_message *message, int *fd, int64_t deadline_ns)
 {
 	int ret = comm->transport->take(comm, from, message, fd, deadline_ns);
 
 	if (ret == -EPIPE)
-		return t3_comm_fail(comm, ret, "rank %u has gone", comm->gone);
+		return t3_comm_fail_gone(comm, comm->gone);
 	if (ret == -ETIMEDOUT)
-		return t3_comm_fail(comm, ret, "rank %u did not come to %s in time", from,
-				    kind == COMM_BARRIER ? "the barrier" : "set up the plan");
+		return late(comm, from, kind);
 	if (ret == -EPROTO)
 		return t3_comm_fail(comm, ret, "rank %u sent what is no message of ours", from);
 	if (ret)

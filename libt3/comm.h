@@ -12,6 +12,7 @@
 enum comm_kind {
 	COMM_DATA = 1,	  /* t3_comm_post() */
 	COMM_BARRIER = 2, /* t3_comm_barrier() */
+	COMM_PARTING = 3, /* while joining: who has gone */
 };
 
 /* A message with the kind that sender and receiver must agree on. Both files of a transport. */
@@ -38,6 +39,11 @@ struct comm_transport {
 
 struct comm_hub;
 
+/* What a rank lets all others see; each in a cache line of its own. */
+struct comm_line {
+	_Alignas(64) _Atomic uint32_t cause;
+};
+
 struct t3_comm {
 	struct t3_device *dev; /* not owned */
 	uint32_t rank;
@@ -49,6 +55,7 @@ struct t3_comm {
 	uint32_t gone;				 /* the first rank seen to have left; ranks: none */
 	const struct comm_transport *transport;
 	int socket[T3_COMM_RANKS_MAX]; /* to each rank, -1: none */
+	struct comm_line *lines;       /* by rank; NULL: not yet */
 	struct comm_hub *hub;	       /* of t3_comm_create_local() */
 	char error[T3_COMM_TEXT_SIZE];
 };
@@ -66,6 +73,13 @@ int t3_comm_post(struct t3_comm *comm, uint32_t to, const void *data, size_t byt
  */
 int t3_comm_take(struct t3_comm *comm, uint32_t from, void *data, size_t bytes, int *fd,
 		 int64_t deadline_ns);
+/*
+ * This rank gives up because of another one, which is late, or has gone: the first time counts.
+ * For those that will see this rank gone.
+ */
+void t3_comm_blame(struct t3_comm *comm, uint32_t rank, bool late);
+/* Keep who is to blame for a rank being gone for t3_comm_error(); returns -EPIPE. */
+int t3_comm_fail_gone(struct t3_comm *comm, uint32_t rank);
 /* Has the rank's process (or local handle) gone? Never blocks. */
 bool t3_comm_gone(const struct t3_comm *comm, uint32_t rank);
 /* Keep a sentence for t3_comm_error(); returns ret. */
@@ -90,6 +104,10 @@ int comm_join(struct t3_comm *comm, const char *dir, int64_t deadline_ns);
 int comm_send_frame(int socket, const void *data, size_t size, int fd);
 /* *size is its length, above the room given: cut. A second descriptor: -EPROTO, all closed. */
 int comm_receive_frame(int socket, void *data, size_t *size, int *fd);
+
+/* One board for all ranks, made by rank 0. */
+int comm_board_share(struct t3_comm *comm, int64_t deadline_ns);
+void comm_board_unmap(struct t3_comm *comm);
 
 /* Nanoseconds until the deadline, at most limit_ns, 0 when it is over. */
 int64_t comm_time_left(int64_t deadline_ns, int64_t limit_ns);

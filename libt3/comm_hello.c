@@ -58,6 +58,24 @@ static int judge_form(struct t3_comm *comm, const struct hello *hello, size_t si
 	return 0;
 }
 
+/* No rank that is here yet is on the same device. */
+static int judge_device(struct meeting *m, const struct hello *hello)
+{
+	struct t3_comm *comm = m->comm;
+	uint32_t here = m->joined | 1u << comm->rank, rank, a, b;
+
+	for (rank = 0; rank < comm->ranks; rank++) {
+		if (!(here >> rank & 1) || comm->device_rank[rank] != hello->device_rank)
+			continue;
+		a = rank < hello->rank ? rank : hello->rank;
+		b = rank < hello->rank ? hello->rank : rank;
+		return t3_comm_fail(comm, -ENOTUNIQ,
+				    "ranks %u and %u are both on device %u of the fabric", a, b,
+				    hello->device_rank);
+	}
+	return 0;
+}
+
 /* lowest .. below: the ranks that it may be. */
 static int judge_content(struct meeting *m, const struct hello *hello, uint32_t lowest,
 			 uint32_t below)
@@ -79,7 +97,7 @@ static int judge_content(struct meeting *m, const struct hello *hello, uint32_t 
 				    "rank %u is on fabric %llx, this one on fabric %llx",
 				    hello->rank, (unsigned long long)hello->fabric_id,
 				    (unsigned long long)comm->fabric_id);
-	return 0;
+	return judge_device(m, hello);
 }
 
 int comm_judge_peer(struct t3_comm *comm, int fd)

@@ -14,6 +14,8 @@
 
 #include "comm_meeting.h"
 
+#define PARTING_BYTES (offsetof(struct comm_message, data) + sizeof(uint32_t))
+
 static void welcome(struct meeting *m, const struct comm_greeting *hello)
 {
 	m->joined |= 1u << hello->rank;
@@ -147,18 +149,51 @@ static bool is_complete(const struct meeting *m)
 	return (m->joined | 1u << m->comm->rank) == all;
 }
 
-/* Those that were welcome and have closed since. */
+/* A rank that has gone may have said because of whom. */
+static uint32_t hear_parting(struct t3_comm *comm, uint32_t rank)
+{
+	struct comm_message message;
+	size_t size = sizeof(message);
+	uint32_t culprit;
+	int fd;
+
+	while (!comm_receive_frame(comm->socket[rank], &message, &size, &fd)) {
+		if (fd >= 0)
+			close(fd);
+		memcpy(&culprit, message.data, sizeof(culprit));
+		if (size == PARTING_BYTES && message.kind == COMM_PARTING && culprit < comm->ranks)
+			return culprit;
+		size = sizeof(message);
+	}
+	return rank;
+}
+
+/* Those that were welcome and have closed since. One is the end, so their words are the last. */
 static int check_joined(struct meeting *m)
 {
 	struct t3_comm *comm = m->comm;
 	uint32_t rank;
 
 	for (rank = 0; rank < comm->ranks; rank++) {
-		if (m->joined >> rank & 1 && comm->transport->gone(comm, rank))
-			return t3_comm_fail(comm, -EPIPE,
-					    "rank %u has gone before all ranks had joined", rank);
+		if (!(m->joined >> rank & 1) || !comm->transport->gone(comm, rank))
+			continue;
+		comm->gone = hear_parting(comm, rank);
+		return t3_comm_fail(comm, -EPIPE, "rank %u has gone before all ranks had joined",
+				    comm->gone);
 	}
 	return 0;
+}
+
+static void say_parting(struct meeting *m)
+{
+	struct comm_message message = { .kind = COMM_PARTING, .bytes = sizeof(m->comm->gone) };
+	uint32_t rank;
+
+	memcpy(message.data, &m->comm->gone, sizeof(m->comm->gone));
+	for (rank = 0; rank < m->comm->ranks; rank++) {
+		if (m->joined >> rank & 1)
+			comm_send_frame(m->comm->socket[rank], &message, PARTING_BYTES, -1);
+	}
 }
 
 static int step(struct meeting *m)
@@ -250,6 +285,8 @@ int comm_join(struct t3_comm *comm, const char *dir, int64_t deadline_ns)
 		ret = comm_start_listening(&m);
 	if (!ret)
 		ret = meet(&m);
+	if (comm->gone != comm->ranks)
+		say_parting(&m);
 	comm_stop_listening(&m);
 	for (i = 0; i < STRANGERS; i++) {
 		if (m.stranger[i] >= 0)

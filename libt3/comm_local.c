@@ -24,12 +24,13 @@ struct queue {
 	uint32_t length;
 };
 
-/* The lock guards all but ranks. */
+/* The lock guards all but ranks and lines. */
 struct comm_hub {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	uint32_t ranks;
 	uint32_t present; /* bit per rank that has not left */
+	struct comm_line line[T3_COMM_RANKS_MAX];
 	struct queue queue[T3_COMM_RANKS_MAX][T3_COMM_RANKS_MAX]; /* [to][from] */
 };
 
@@ -123,11 +124,12 @@ static int hub_init(struct comm_hub *hub, uint32_t ranks)
 
 static int hub_new(uint32_t ranks, struct comm_hub **out)
 {
-	struct comm_hub *hub = calloc(1, sizeof(*hub));
+	struct comm_hub *hub = aligned_alloc(_Alignof(struct comm_hub), sizeof(*hub));
 	int ret;
 
 	if (!hub)
 		return -ENOMEM;
+	memset(hub, 0, sizeof(*hub));
 	ret = hub_init(hub, ranks);
 	if (ret)
 		free(hub);
@@ -313,6 +315,7 @@ int t3_comm_create_local(struct t3_device *const *devs, uint32_t ranks, struct t
 	for (i = 0; i < ranks; i++) {
 		comms[i]->transport = &transport;
 		comms[i]->hub = hub;
+		comms[i]->lines = hub->line;
 		hub->present |= 1u << i;
 		out[i] = comms[i];
 	}

@@ -110,6 +110,7 @@ static void leave(struct t3_comm *comm)
 		close(comm->socket[i]);
 		comm->socket[i] = -1;
 	}
+	comm_board_unmap(comm);
 }
 
 const struct comm_transport comm_socket_transport = { post, take, gone, leave };

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Who is to blame. A rank that fails leaves, and those that see it gone would name the wrong one:
+ * so each rank writes whom it gave up for into memory that all ranks see, before it leaves.
+ */
+#define _GNU_SOURCE /* memfd_create, F_ADD_SEALS */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "comm.h"
+
+#define BOARD_MAGIC 0x64726f62u
+#define BOARD_BYTES (T3_COMM_RANKS_MAX * sizeof(struct comm_line))
+#define BOARD_SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
+
+/* A cause is the rank in the low bits, with 1 added; 0: none. */
+#define CAUSE_RANK 0xffu
+#define CAUSE_LATE 0x100u /* it did not come in time; else it has gone */
+
+static int board_new(int *fd)
+{
+	int ret;
+
+	*fd = memfd_create("t3-comm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (*fd < 0)
+		return -errno;
+	if (!ftruncate(*fd, BOARD_BYTES) && !fcntl(*fd, F_ADD_SEALS, BOARD_SEALS | F_SEAL_SEAL))
+		return 0;
+	ret = -errno;
+	close(*fd);
+	return ret;
+}
+
+/* Nobody may take away what is mapped here. */
+static bool is_board(int fd)
+{
+	struct stat st;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && (seals & BOARD_SEALS) == BOARD_SEALS && !fstat(fd, &st) &&
+	       st.st_size == (off_t)BOARD_BYTES;
+}
+
+static int board_map(struct t3_comm *comm, int fd)
+{
+	void *lines;
+
+	if (!is_board(fd))
+		return t3_comm_fail(comm, -EPROTO, "rank 0 sent what is no memory of ours");
+	lines = mmap(NULL, BOARD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (lines == MAP_FAILED)
+		return t3_comm_fail(comm, -errno, "no memory to share with other ranks");
+	comm->lines = lines;
+	return 0;
+}
+
+/* The board of rank 0, to all. */
+static int board_give(struct t3_comm *comm)
+{
+	uint32_t magic = BOARD_MAGIC, to;
+	int fd, ret;
+
+	ret = board_new(&fd);
+	if (ret)
+		return t3_comm_fail(comm, ret, "no memory to share with other ranks");
+	for (to = 1; to < comm->ranks && !ret; to++)
+		ret = t3_comm_post(comm, to, &magic, sizeof(magic), fd);
+	if (!ret)
+		ret = board_map(comm, fd);
+	close(fd);
+	return ret;
+}
+
+static int board_get(struct t3_comm *comm, int64_t deadline_ns)
+{
+	uint32_t magic;
+	int fd, ret;
+
+	ret = t3_comm_take(comm, 0, &magic, sizeof(magic), &fd, deadline_ns);
+	if (ret)
+		return ret;
+	if (magic == BOARD_MAGIC)
+		ret = board_map(comm, fd);
+	else
+		ret = t3_comm_fail(comm, -EPROTO, "rank 0 sent what is no message of ours");
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+int comm_board_share(struct t3_comm *comm, int64_t deadline_ns)
+{
+	return comm->rank ? board_get(comm, deadline_ns) : board_give(comm);
+}
+
+void comm_board_unmap(struct t3_comm *comm)
+{
+	if (comm->lines)
+		munmap(comm->lines, BOARD_BYTES);
+	comm->lines = NULL;
+}
+
+/* ------------------------------------------------------------------- causes */
+
+void t3_comm_blame(struct t3_comm *comm, uint32_t rank, bool late)
+{
+	uint32_t none = 0, cause = (rank + 1) | (late ? CAUSE_LATE : 0);
+
+	if (comm->lines && rank < comm->ranks)
+		atomic_compare_exchange_strong(&comm->lines[comm->rank].cause, &none, cause);
+}
+
+/* Whom a rank gave up for; comm->ranks: nobody, as far as it could tell. */
+static uint32_t cause_of(const struct t3_comm *comm, uint32_t rank, bool *late)
+{
+	uint32_t cause = comm->lines ? atomic_load(&comm->lines[rank].cause) : 0;
+	uint32_t culprit = (cause & CAUSE_RANK) - 1;
+
+	*late = cause & CAUSE_LATE;
+	return culprit < comm->ranks && culprit != rank ? culprit : comm->ranks;
+}
+
+int t3_comm_fail_gone(struct t3_comm *comm, uint32_t rank)
+{
+	uint32_t next = comm->ranks, hops;
+	bool late = false;
+
+	/* Each link of the chain is older than the one before: it ends. What others write may not. */
+	for (hops = 0; hops < comm->ranks; hops++) {
+		next = cause_of(comm, rank, &late);
+		if (next == comm->ranks || late || next == comm->rank)
+			break;
+		rank = next;
+	}
+	t3_comm_blame(comm, rank, false);
+	if (late && next < comm->ranks)
+		return t3_comm_fail(comm, -EPIPE,
+				    "rank %u has given up: rank %u did not come in time", rank,
+				    next);
+	return t3_comm_fail(comm, -EPIPE, "rank %u has gone", rank);
+}
