@@ -701,6 +701,10 @@ def migrate_suite():
     return tap_program("migrate", [ROOT / "tests/migrate.py"])
 
 
+def tool_suite():
+    return tap_program("tool", [ROOT / "tests/tool.py"])
+
+
 SUITES = {
     "lint": lint_suite,
     "package": package_suite,
@@ -717,6 +721,7 @@ SUITES = {
     "guest-iommu": guest_iommu_suite,
     "hotplug": hotplug_suite,
     "migrate": migrate_suite,
+    "tool": tool_suite,
     "e2e": e2e_suite,
 }
 

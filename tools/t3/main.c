@@ -2,7 +2,9 @@
 /* t3: one command, its subcommands in a table. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "t3tool.h"
 
@@ -17,12 +19,15 @@ static const struct command {
 	{ "info", cmd_info, "show one device: facts and counters" },
 	{ "gemm-rs", cmd_gemm_rs, "run and verify a GEMM with ring reduce-scatter" },
 	{ "sim", cmd_sim, "the devices' model in virtual time, or a record replayed" },
+	{ "top", cmd_top, "watch devices, links, trackers and processes" },
+	{ "status", cmd_status, "say which tile waits for what, on which rank" },
+	{ "stat", cmd_stat, "run a command and show what the devices counted" },
 	{ "help", cmd_help, "show this" },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 
-int complain(enum exit_code code, const char *format, ...)
+int complain(int code, const char *format, ...)
 {
 	va_list args;
 
@@ -77,16 +82,26 @@ static int cmd_help(int argc, char **argv)
 	for (i = 0; i < COMMANDS; i++)
 		printf("  %-10s%s\n", commands[i].name, commands[i].summary);
 	puts("\n`t3 COMMAND --help` shows a command's options. Exit status: 0 done or PASS,\n"
-	     "1 failed or FAIL, 2 wrong usage.");
+	     "1 failed or FAIL, 2 wrong usage; see t3(1).");
 	return EXIT_OK;
 }
 
-/* Results that nobody received are no success. */
-static int flush_output(int code)
+/* Results that nobody received are no success. Also where argp ends the program. */
+static void check_output(void)
 {
-	if ((fflush(stdout) || ferror(stdout)) && code == EXIT_OK)
-		return complain(EXIT_FAIL, "the output could not be written");
-	return code;
+	if (fflush(stdout) || ferror(stdout))
+		_exit(complain(EXIT_FAIL, "the output could not be written"));
+}
+
+static int unknown(const char *name)
+{
+	char names[256] = "";
+	size_t i, used = 0;
+
+	for (i = 0; i < COMMANDS && used < sizeof(names); i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
+					 commands[i].name);
+	return complain(EXIT_USAGE, "'%s' is no command; there are: %s", name, names);
 }
 
 int main(int argc, char **argv)
@@ -94,12 +109,12 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "";
 	size_t i;
 
+	atexit(check_output);
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
 		name = "help";
 	for (i = 0; i < COMMANDS; i++) {
 		if (!strcmp(name, commands[i].name))
-			return flush_output(commands[i].run(argc - 1, argv + 1));
+			return commands[i].run(argc - 1, argv + 1);
 	}
-	return complain(EXIT_USAGE,
-			"the command must be list, info, gemm-rs, sim or help, not '%s'", name);
+	return unknown(name);
 }

@@ -17,12 +17,15 @@ int cmd_list(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_gemm_rs(int argc, char **argv);
 int cmd_sim(int argc, char **argv);
+int cmd_top(int argc, char **argv);
+int cmd_status(int argc, char **argv);
+int cmd_stat(int argc, char **argv);
 
 /* t3 sim without --replay. */
 int sim_timed(int argc, char **argv);
 
 /* Print "t3: " and one sentence to stderr; return the code. */
-__attribute__((format(printf, 2, 3))) int complain(enum exit_code code, const char *format, ...);
+__attribute__((format(printf, 2, 3))) int complain(int code, const char *format, ...);
 
 /* Plain decimal digits up to max, nothing else. */
 bool parse_number(const char *text, uint64_t max, uint64_t *value);

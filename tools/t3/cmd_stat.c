@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+/* t3 stat -- CMD: what the devices counted while a command ran. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "child.h"
+#include "sample.h"
+
+#define COLUMNS_MAX 8
+
+struct stat_args {
+	struct cmd_common common;
+	const char *output;
+	char **command;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct stat_args *args = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &args->common;
+		return 0;
+	case 'o':
+		args->output = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		args->command = cmdline_command(state);
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "a command must follow, as in: t3 stat -- CMD ARG...");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* What was counted: by device, and all together. */
+struct stat_result {
+	const struct tool_devices *devices;
+	struct change total;
+	struct change *each;
+	int status;
+};
+
+static void add_up(struct stat_result *result, const struct sample *before,
+		   const struct sample *after)
+{
+	uint32_t counter;
+	size_t i;
+
+	result->total.ns = after->ns - before->ns;
+	for (i = 0; i < result->devices->count; i++) {
+		sample_change(before, after, i, &result->each[i]);
+		result->total.reset |= result->each[i].reset;
+		if (result->each[i].count > result->total.count)
+			result->total.count = result->each[i].count;
+		for (counter = 0; counter < result->each[i].count; counter++)
+			result->total.value[counter] += result->each[i].value[counter];
+	}
+}
+
+static json_t *result_to_json(const struct stat_result *result)
+{
+	json_t *list = json_array(), *object;
+	size_t i;
+
+	for (i = 0; i < result->devices->count; i++) {
+		object = device_to_json(&result->devices->list[i]);
+		json_object_set_new(object, "reset", json_boolean(result->each[i].reset));
+		json_object_set_new(object, "counters", change_to_json(&result->each[i]));
+		json_array_append_new(list, object);
+	}
+	return json_pack("{s:i, s:I, s:f, s:f, s:o, s:o}", "status", result->status, "wall_ns",
+			 (json_int_t)result->total.ns, "stores_per_second",
+			 change_rate(&result->total, T3_DEVICE_STORES), "tracker_hit_percent",
+			 change_hit_percent(&result->total), "total",
+			 change_to_json(&result->total), "devices", list);
+}
+
+static void print_counter(FILE *out, const struct stat_result *result, uint32_t counter)
+{
+	size_t columns = result->devices->count, i;
+
+	fprintf(out, "  %-18s", t3_counter_name(counter));
+	if (!counter_is_level(counter))
+		fprintf(out, "%14llu", (unsigned long long)result->total.value[counter]);
+	else
+		fprintf(out, "%14s", "");
+	for (i = 0; columns <= COLUMNS_MAX && i < columns; i++)
+		fprintf(out, "%13llu", (unsigned long long)result->each[i].value[counter]);
+	fputc('\n', out);
+}
+
+static void print_head(FILE *out, const struct stat_result *result, char **command)
+{
+	size_t columns = result->devices->count, i;
+
+	fprintf(out, "\n%s: status %d\n\n  %-18s%14s", command[0], result->status, "counter",
+		"all");
+	for (i = 0; columns <= COLUMNS_MAX && i < columns; i++)
+		fprintf(out, "     device %zu", result->devices->list[i].index);
+	fputs(columns > COLUMNS_MAX ? "   (each device: -d or --json)\n" : "\n", out);
+}
+
+static void print_result(FILE *out, const struct stat_result *result, char **command)
+{
+	const struct change *total = &result->total;
+	uint32_t counter;
+
+	print_head(out, result, command);
+	for (counter = 0; counter < total->count; counter++)
+		if (total->value[counter])
+			print_counter(out, result, counter);
+	fprintf(out,
+		"\n  %.6f s, %.0f stores/s, %.0f tiles/s, %.2f MB/s on links, %.1f %% tracker "
+		"hits\n",
+		(double)total->ns / 1e9, change_rate(total, T3_DEVICE_STORES),
+		change_rate(total, T3_DEVICE_TRIGGERS),
+		change_rate(total, T3_DEVICE_LINK_TX_BYTES) / 1e6, change_hit_percent(total));
+	if (total->reset)
+		fputs("  a device was reset meanwhile: its figures are those since\n", out);
+}
+
+static int write_result(FILE *out, const struct stat_result *result, const struct stat_args *args)
+{
+	json_t *root;
+	int ret = 0;
+
+	if (args->common.json) {
+		root = result_to_json(result);
+		ret = root ? json_dumpf(root, out, JSON_INDENT(2)) : -1;
+		json_decref(root);
+		fputc('\n', out);
+	} else {
+		print_result(out, result, args->command);
+	}
+	return ret || fflush(out) || ferror(out);
+}
+
+/* The command's status, unless its result is lost. */
+static int report(const struct stat_result *result, const struct stat_args *args, FILE *out)
+{
+	if (write_result(out, result, args))
+		return complain(EXIT_OWN_FAILURE, "the result could not be written");
+	return result->status;
+}
+
+static int run(const struct tool_devices *devices, const struct stat_args *args, FILE *out)
+{
+	struct stat_result result = { .devices = devices };
+	struct sample before = { 0 }, after = { 0 };
+	pid_t pid;
+	int ret;
+
+	result.each = calloc(devices->count, sizeof(*result.each));
+	if (!result.each)
+		return complain(EXIT_OWN_FAILURE, "no memory for counters");
+	ret = sample_take(devices, &before) ? EXIT_OWN_FAILURE : child_start(args->command, &pid);
+	if (!ret) {
+		result.status = child_wait(pid);
+		ret = sample_take(devices, &after) ? EXIT_OWN_FAILURE : 0;
+	}
+	if (!ret) {
+		add_up(&result, &before, &after);
+		ret = report(&result, args, out);
+	}
+	sample_free(&before);
+	sample_free(&after);
+	free(result.each);
+	return ret;
+}
+
+static int run_and_close(const struct tool_devices *devices, const struct stat_args *args)
+{
+	FILE *out = args->output ? fopen(args->output, "we") : stderr;
+	int ret;
+
+	if (!out)
+		return complain(EXIT_OWN_FAILURE, "%s could not be written: %s", args->output,
+				strerror(errno));
+	ret = run(devices, args, out);
+	if (args->output && fclose(out))
+		return complain(EXIT_OWN_FAILURE, "%s could not be written: %s", args->output,
+				strerror(errno));
+	return ret;
+}
+
+int cmd_stat(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "output", 'o', "FILE", 0, "write the result there, not to stderr", 0 },
+		{ 0 },
+	};
+	static const struct argp_child children[] = { { &cmdline_device, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "-- CMD [ARG...]",
+		.doc = "Run a command and show on stderr what the devices counted meanwhile, for "
+		       "whomever.\vThe exit status is the command's, 128 + N when signal N ended "
+		       "it; 125 when t3 itself failed, 126 when the command could not be run, 127 "
+		       "when there is none.",
+		.children = children,
+	};
+	struct stat_args args = { 0 };
+	struct tool_devices devices;
+	int ret;
+
+	cmdline_parse(&argp, argc, argv, ARGP_IN_ORDER, &args);
+	if (devices_open(&args.common, &devices))
+		return EXIT_OWN_FAILURE;
+	ret = run_and_close(&devices, &args);
+	devices_close(&devices);
+	return ret;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+/* t3 status: which tile waits for what, on which rank, from the driver's files in debugfs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debugfs.h"
+#include "status.h"
+
+struct status_args {
+	struct cmd_common common;
+	bool all;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct status_args *args = state->input;
+
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &args->common;
+		return 0;
+	case 'a':
+		args->all = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int read_device(const struct tool_device *device, struct status_device *status)
+{
+	int ret;
+
+	status->device = device;
+	ret = debugfs_read(device, "spaces", &status->spaces);
+	if (!ret)
+		ret = debugfs_read(device, "tiles", &status->tiles);
+	if (!ret)
+		ret = debugfs_read(device, "queues", &status->queues);
+	return ret;
+}
+
+static void free_status(struct status *status)
+{
+	size_t i;
+
+	for (i = 0; i < status->count; i++) {
+		json_decref(status->list[i].spaces);
+		json_decref(status->list[i].tiles);
+		json_decref(status->list[i].queues);
+	}
+	free(status->list);
+}
+
+static int show_json(const struct status *status, json_t *sentences)
+{
+	json_t *list = json_array(), *object;
+	size_t i;
+
+	for (i = 0; i < status->count; i++) {
+		object = device_to_json(status->list[i].device);
+		json_object_set(object, "spaces", status->list[i].spaces);
+		json_object_set(object, "tiles", status->list[i].tiles);
+		json_object_set(object, "queues", status->list[i].queues);
+		json_array_append_new(list, object);
+	}
+	return print_json(json_pack("{s:o, s:O}", "devices", list, "in_flight", sentences));
+}
+
+/* Each of its parts in a line, below the first. */
+static void print_sentence(const char *text)
+{
+	for (; *text; text++) {
+		if (strncmp(text, "; ", 2) != 0) {
+			putchar(*text);
+			continue;
+		}
+		fputs("\n    ", stdout);
+		text++;
+	}
+	putchar('\n');
+}
+
+static int show(const struct status *status, const struct status_args *args)
+{
+	json_t *sentences = status_sentences(status, args->all), *sentence;
+	int ret = EXIT_OK;
+	size_t i;
+
+	if (args->common.json) {
+		ret = show_json(status, sentences);
+	} else if (!json_array_size(sentences)) {
+		printf("nothing is in flight on %zu device%s\n", status->count,
+		       status->count == 1 ? "" : "s");
+	} else {
+		json_array_foreach(sentences, i, sentence)
+			print_sentence(json_string_value(sentence));
+	}
+	json_decref(sentences);
+	return ret;
+}
+
+static int status_of(const struct tool_devices *devices, const struct status_args *args)
+{
+	struct status status = { .count = devices->count };
+	int ret = EXIT_OK;
+	size_t i;
+
+	status.list = calloc(devices->count, sizeof(*status.list));
+	if (!status.list)
+		return complain(EXIT_FAIL, "no memory for the status");
+	for (i = 0; i < devices->count && !ret; i++)
+		ret = read_device(&devices->list[i], &status.list[i]);
+	if (!ret)
+		ret = show(&status, args);
+	free_status(&status);
+	return ret;
+}
+
+int cmd_status(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "all", 'a', NULL, 0, "also what waits for nothing", 0 },
+		{ 0 },
+	};
+	static const struct argp_child children[] = { { &cmdline_device, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.doc = "Say of all spaces and queues in flight which tile waits for what, on which "
+		       "rank. For root: it is in debugfs.",
+		.children = children,
+	};
+	struct status_args args = { 0 };
+	struct tool_devices devices;
+	int ret;
+
+	cmdline_parse(&argp, argc, argv, 0, &args);
+	ret = devices_open(&args.common, &devices);
+	if (ret)
+		return ret;
+	ret = status_of(&devices, &args);
+	devices_close(&devices);
+	return ret;
+}

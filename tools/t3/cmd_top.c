@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+/* t3 top: what devices, links and processes do, sample after sample. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "top.h"
+
+struct top_args {
+	struct cmd_common common;
+	uint64_t interval_ns;
+	uint64_t count; /* 0: until it is ended */
+	bool batch;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct top_args *args = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &args->common;
+		return 0;
+	case 'i':
+		args->interval_ns = cmdline_seconds(state, "--interval", arg, 3600);
+		return 0;
+	case 'n':
+		args->count = cmdline_number(state, "--count", arg, 1, 1000000000);
+		return 0;
+	case 'o':
+		args->count = 1;
+		args->batch = true;
+		return 0;
+	case 'b':
+		args->batch = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int show(const struct tool_devices *devices, const struct top_args *args,
+		const struct top_sample *before, const struct top_sample *after)
+{
+	json_t *object;
+	int ret;
+
+	if (!args->common.json) {
+		if (!args->batch && isatty(STDOUT_FILENO))
+			fputs("\033[H\033[2J", stdout);
+		top_print(devices, before, after);
+		fflush(stdout);
+		return ferror(stdout) ? complain(EXIT_FAIL, "the output could not be written")
+				      : EXIT_OK;
+	}
+	object = top_to_json(devices, before, after);
+	ret = object ? json_dumpf(object, stdout, JSON_COMPACT) : -1;
+	json_decref(object);
+	if (ret || putchar('\n') == EOF || fflush(stdout))
+		return complain(EXIT_FAIL, "the JSON document could not be written");
+	return EXIT_OK;
+}
+
+static int watch(const struct tool_devices *devices, const struct top_args *args)
+{
+	struct top_sample before, after;
+	uint64_t shown;
+	int ret;
+
+	ret = top_take(devices, &before);
+	for (shown = 0; !ret && (!args->count || shown < args->count); shown++) {
+		sleep_ns(args->interval_ns);
+		ret = top_take(devices, &after);
+		if (ret)
+			break;
+		ret = show(devices, args, &before, &after);
+		top_free(&before);
+		before = after;
+	}
+	top_free(&before);
+	return ret;
+}
+
+int cmd_top(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "interval", 'i', "SECONDS", 0, "time between samples (1)", 0 },
+		{ "count", 'n', "N", 0, "end after N samples", 0 },
+		{ "once", 'o', NULL, 0, "one sample, as --batch --count 1", 0 },
+		{ "batch", 'b', NULL, 0, "do not clear the terminal in between", 0 },
+		{ 0 },
+	};
+	static const struct argp_child children[] = { { &cmdline_device, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.doc = "Watch the devices: queues, stores, links, tracker, faults, and who uses "
+		       "them. With --json each sample is a line. Root sees all processes and "
+		       "their spaces, others their own processes.",
+		.children = children,
+	};
+	struct top_args args = { .interval_ns = 1000000000 };
+	struct tool_devices devices;
+	int ret;
+
+	cmdline_parse(&argp, argc, argv, 0, &args);
+	ret = devices_open(&args.common, &devices);
+	if (ret)
+		return ret;
+	ret = watch(&devices, &args);
+	devices_close(&devices);
+	return ret;
+}
