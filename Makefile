@@ -71,6 +71,7 @@ COVERED := $(patsubst tests/%.c,$B/cov/bin/%,$(filter \
 GUEST := $(GUEST_SRC:tests/guest/%.c=$B/guest/%)
 GUEST32 := $(GUEST32_SRC:tests/guest32/%.c=$B/guest32/%)
 CONFORMANCE := $(if $(CONFORMANCE_SRC),$B/t3-conformance)
+GUEST_SCRIPTS := guest-init guest-batch
 
 # One short line per product; V=1 shows the whole command.
 Q := $(if $V,,@)
@@ -357,7 +358,9 @@ $B/fuzz-seeds: $B/obj/tests/fuzz/seeds.o
 $B/guest/%: $B/obj/tests/guest/%.o $B/obj/guest-common.a $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) -o $@ $(filter-out $(LIB),$^) -L$B $(if $(LIB),-lt3) $(call pkg,--libs cmocka) $(LIBS)
+	$Q$(CC) -o $@ $(GUEST_LINK) $(filter-out $(LIB),$^) -L$B $(if $(LIB),-lt3) $(call pkg,--libs cmocka) $(LIBS)
+# filter.c, and the library beside a program that runs from the shared folder.
+GUEST_LINK := -Wl,--wrap=_cmocka_run_group_tests -Wl,-rpath,'$$ORIGIN/..'
 # These compare what devices say with the model itself.
 $(filter $B/guest/test_timed%,$(GUEST)): $B/obj/unit-common.a $(SIM) $(CORE)
 
@@ -375,9 +378,14 @@ $B/t3-conformance: $(call objects,obj,$(CONFORMANCE_SRC))
 $B/module/t3.ko: $(MODULE_SRC) $(STAGE)module.sh $B/kernel.stamp
 	@$(STAGE)module.sh
 
-$B/initramfs.img: $(addprefix $(STAGE),initramfs.sh common.sh guest-init guest-batch) driver/60-t3.rules \
-		$(MODULE) $(LIB) $(TOOL) $(GUEST) $(GUEST32) $(CONFORMANCE) $B/kernel.stamp
-	@$(STAGE)initramfs.sh $@
+$B/base.img: $(addprefix $(STAGE),initramfs.sh common.sh $(GUEST_SCRIPTS)) driver/60-t3.rules $B/kernel.stamp
+	@$(STAGE)initramfs.sh base $@
+packed = $(patsubst $B/%,$(T3_BUILD)/%,$(filter $(TOOL) $(CONFORMANCE) $(GUEST) $(GUEST32),$^))
+$B/initramfs.img: $B/base.img $(MODULE) $(LIB) $(TOOL) $(GUEST) $(GUEST32) $(CONFORMANCE)
+	@$(STAGE)initramfs.sh image $< $@ $(packed)
+# What one `make try` needs. Always packed: the tests change from one to the next.
+$B/try.img: $B/base.img $(MODULE) $(LIB) $(TOOL) $(addprefix $B/,$(TRY_PROGRAMS)) always
+	@$(STAGE)initramfs.sh image $< $@ $(packed)
 
 .SECONDARY:
 -include $(shell find $B/obj $B/obj32 $B/san $B/cov $B/fuzz/obj -name '*.d' 2>/dev/null)

@@ -1,8 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Pack the guest's root: busybox, t3.ko with the modules it needs, our programs
-# with their libraries, and /init. Usage: initramfs.sh OUTPUT
-# It is not compressed: that would cost boot time, and QEMU loads it at once.
+# Pack the guest's root. Usage: initramfs.sh base OUTPUT
+#                               initramfs.sh image BASE OUTPUT [PROGRAM...]
+# The base is what an edit of our sources does not change: busybox, the kernel's modules,
+# accounts, udev, /init. An image is the base, and behind it, as the kernel unpacks one
+# archive after the other, an archive of what is ours: t3.ko, the programs with their
+# libraries.
+# Nothing is compressed: that would cost boot time, and QEMU loads it at once.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -14,38 +18,53 @@ find_module() {
 	find "$1" -name "$2.ko" -o -name "$2.ko.xz" | head -n 1
 }
 
-# modules_needed: the closure of t3.ko's dependencies and the extras, by name.
+# modules_needed DIR: the named modules and all that they depend on.
 modules_needed() {
 	local dep=$1/modules.dep name
 
-	{
-		echo "$EXTRA_MODULES" | tr ' ' '\n'
-		[ ! -e "$T3_BUILD/module/t3.ko" ] ||
-			modinfo -F depends "$T3_BUILD/module/t3.ko" | tr ',' '\n'
-	} | sed '/^$/d; s/[-_]/[-_]/g' | while read -r name; do
+	shift
+	printf '%s\n' "$@" | sed '/^$/d; s/[-_]/[-_]/g' | while read -r name; do
 		grep -E "/$name\.ko(\.xz)?:" "$dep" | tr -d ':' | tr ' ' '\n'
 	done | sort -u
 }
 
+# add_modules ROOT NAME...: the kernel's modules, but for those that are there.
 add_modules() {
-	local root=$1 release from to file
+	local root=$1 from=$T3_BUILD/kernel/lib/modules/$RELEASE to=$1/lib/modules/$RELEASE
+	local file name
 
-	release=$(cat "$T3_BUILD/kernel/release")
-	from=$T3_BUILD/kernel/lib/modules/$release
-	to=$root/lib/modules/$release
+	shift
 	mkdir -p "$to"
-	cp "$from"/modules.{order,builtin,builtin.modinfo} "$to/"
-	modules_needed "$from" | while read -r file; do
-		[ -n "$file" ] || continue
+	modules_needed "$from" "$@" | while read -r file; do
+		name=$(basename "${file%.xz}")
+		[ -n "$file" ] && [ ! -e "$to/$name" ] || continue
 		case $file in
-		*.xz) xz -dc "$from/$file" >"$to/$(basename "$file" .xz)" ;;
+		*.xz) xz -dc "$from/$file" >"$to/$name" ;;
 		*) cp "$from/$file" "$to/" ;;
 		esac
 	done
-	if [ -e "$T3_BUILD/module/t3.ko" ]; then
-		strip --strip-debug -o "$to/t3.ko" "$T3_BUILD/module/t3.ko"
-	fi
-	depmod -b "$root" "$release"
+}
+
+# In the base without t3.ko, and anew in an image, where the base's modules are beside it.
+index_modules() {
+	cp "$T3_BUILD/kernel/lib/modules/$RELEASE"/modules.{order,builtin,builtin.modinfo} \
+		"$1/lib/modules/$RELEASE/"
+	depmod -b "$1" "$RELEASE"
+}
+
+add_driver() {
+	local root=$1 base=$2 to=$1/lib/modules/$RELEASE module=$T3_BUILD/module/t3.ko file
+	local needed=()
+
+	[ -e "$module" ] || return 0
+	mapfile -t needed < <(modinfo -F depends "$module" | tr ',' '\n')
+	cp -r "$base/modules" "$root/usr/lib/"
+	add_modules "$root" "${needed[@]}"
+	strip --strip-debug -o "$to/t3.ko" "$module"
+	index_modules "$root"
+	for file in "$base/modules/$RELEASE"/*.ko; do
+		rm "$to/${file##*/}"
+	done
 }
 
 # Our shared library is found in .build, everything else where ldd says.
@@ -61,22 +80,31 @@ add_libraries() {
 		done
 }
 
-add_programs() {
-	local root=$1 program test programs=()
+# add_program ROOT DIR FILE: without what only a debugger reads.
+add_program() {
+	mkdir -p "$1$2"
+	strip -g -o "$1$2/${3##*/}" "$3"
+}
 
-	mkdir -p "$root/usr/bin" "$root/usr/lib/t3/tests"
-	for program in "$T3_BUILD/t3" "$T3_BUILD/t3-conformance"; do
-		[ -e "$program" ] || continue
-		strip -g -o "$root/usr/bin/${program##*/}" "$program"
-		programs+=("$program")
+# Tests go to a folder of their own. Those of 32 bits are static, and run by the kernel's leave.
+add_programs() {
+	local root=$1 program linked=()
+
+	shift
+	for program; do
+		case $program in
+		"$T3_BUILD"/guest32/*)
+			grep -q '^CONFIG_IA32_EMULATION=y' "$T3_BUILD"/kernel/boot/config-* ||
+				die "the guest's kernel runs no 32-bit program (CONFIG_IA32_EMULATION)"
+			add_program "$root" /usr/lib/t3/tests "$program"
+			continue
+			;;
+		"$T3_BUILD"/guest/*) add_program "$root" /usr/lib/t3/tests "$program" ;;
+		*) add_program "$root" /usr/bin "$program" ;;
+		esac
+		linked+=("$program")
 	done
-	for test in "$T3_BUILD"/guest/test_* "$T3_BUILD"/guest/removal; do
-		[ -x "$test" ] && [ -f "$test" ] || continue
-		case $test in *.[od]) continue ;; esac
-		strip -g -o "$root/usr/lib/t3/tests/${test##*/}" "$test"
-		programs+=("$test")
-	done
-	[ ${#programs[@]} -eq 0 ] || add_libraries "$root" "${programs[@]}"
+	[ ${#linked[@]} -eq 0 ] || add_libraries "$root" "${linked[@]}"
 }
 
 # udev with our rule alone, for the tests to start.
@@ -89,18 +117,6 @@ add_udev() {
 	ln -s ../../bin/udevadm "$root/usr/lib/systemd/systemd-udevd"
 	cp "$T3_ROOT/driver/60-t3.rules" "$root/usr/lib/udev/rules.d/"
 	add_libraries "$root" "$udevadm"
-}
-
-# The 32-bit clients are static. They run by the kernel's leave.
-add_programs32() {
-	local root=$1 test
-
-	for test in "$T3_BUILD"/guest32/test_*; do
-		[ -x "$test" ] || continue
-		grep -q '^CONFIG_IA32_EMULATION=y' "$T3_BUILD"/kernel/boot/config-* ||
-			die "the guest's kernel runs no 32-bit program (CONFIG_IA32_EMULATION)"
-		strip -g -o "$root/usr/lib/t3/tests/${test##*/}" "$test"
-	done
 }
 
 add_busybox() {
@@ -133,33 +149,65 @@ add_accounts() {
 	echo 'LD_LIBRARY_PATH is not needed: libraries are in /usr/lib' >"$etc/motd"
 }
 
-pack() {
-	local output=$1 root
+# Debian merges /usr; the loader's path must work all the same.
+new_root() {
+	local root
 
 	root=$(mktemp -d "$T3_BUILD/initramfs.XXXXXX")
 	chmod 755 "$root"
-	# Debian merges /usr; the loader's path must work all the same.
 	mkdir -p "$root"/usr/{bin,sbin,lib,lib64}
 	ln -s usr/bin "$root/bin"
 	ln -s usr/sbin "$root/sbin"
 	ln -s usr/lib "$root/lib"
 	ln -s usr/lib64 "$root/lib64"
+	echo "$root"
+}
+
+archive() {
+	(cd "$1" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0)
+}
+
+# The modules stay, for depmod to see when an image is packed.
+pack_base() {
+	local output=$1 root modules=$1.modules
+
+	root=$(new_root)
 	add_busybox "$root"
-	add_modules "$root"
-	add_programs "$root"
-	add_programs32 "$root"
+	# shellcheck disable=SC2086 # one word per module
+	add_modules "$root" $EXTRA_MODULES
+	index_modules "$root"
 	add_udev "$root"
 	add_accounts "$root"
 	install -m 755 "$T3_ROOT/tools/build/guest-init" "$root/init"
 	install -m 755 "$T3_ROOT/tools/build/guest-batch" "$root/usr/bin/guest-batch"
-	(cd "$root" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) >"$output.new"
+	rm -rf "$modules"
+	mkdir -p "$modules"
+	cp -r "$root/usr/lib/modules" "$modules/"
+	archive "$root" >"$output.new"
+	mv "$output.new" "$output"
+	rm -rf "$root"
+}
+
+pack_image() {
+	local base=$1 output=$2 root
+
+	shift 2
+	root=$(new_root)
+	add_driver "$root" "$base.modules"
+	add_programs "$root" "$@"
+	archive "$root" | cat "$base" - >"$output.new"
 	mv "$output.new" "$output"
 	rm -rf "$root"
 }
 
 main() {
-	[ $# -eq 1 ] || die "usage: initramfs.sh OUTPUT"
-	stage initramfs "packed ${1##*/}" pack "$1"
+	[ $# -ge 2 ] || die "usage: initramfs.sh base OUTPUT | image BASE OUTPUT [PROGRAM...]"
+	RELEASE=$(cat "$T3_BUILD/kernel/release")
+	case $1 in
+	base) stage initramfs-base "packed ${2##*/}" pack_base "$2" ;;
+	image) pack=${3##*/} && stage "${pack%.img}" "packed $pack" pack_image "${@:2}" ;;
+	*) die "no '$1' to pack" ;;
+	esac
 }
 
 main "$@"

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Some of a program's tests: T3_TEST_FILTER names one, * and ? stand for others. cmocka's
+ * own filter would pass with none at all. Linked with --wrap=_cmocka_run_group_tests.
+ */
+#include "guest.h"
+
+#include <fnmatch.h>
+
+int __real__cmocka_run_group_tests(const char *name, const struct CMUnitTest *tests, size_t count,
+				   CMFixtureFunction setup, CMFixtureFunction teardown);
+int __wrap__cmocka_run_group_tests(const char *name, const struct CMUnitTest *tests, size_t count,
+				   CMFixtureFunction setup, CMFixtureFunction teardown);
+
+static size_t choose(const char *filter, const struct CMUnitTest *tests, size_t count,
+		     struct CMUnitTest *chosen)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (fnmatch(filter, tests[i].name, 0) == 0)
+			chosen[found++] = tests[i];
+	return found;
+}
+
+static void refuse(const char *filter, const struct CMUnitTest *tests, size_t count)
+{
+	printf("Bail out! there is no test '%s'; there are:\n", filter);
+	for (size_t i = 0; i < count; i++)
+		printf("# %s\n", tests[i].name);
+}
+
+int __wrap__cmocka_run_group_tests(const char *name, const struct CMUnitTest *tests, size_t count,
+				   CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+	const char *filter = getenv("T3_TEST_FILTER");
+	struct CMUnitTest *chosen;
+	int failed = EXIT_FAILURE;
+	size_t found;
+
+	if (!filter)
+		return __real__cmocka_run_group_tests(name, tests, count, setup, teardown);
+	chosen = calloc(count, sizeof(*chosen));
+	if (!chosen)
+		return EXIT_FAILURE;
+	found = choose(filter, tests, count, chosen);
+	if (found)
+		failed = __real__cmocka_run_group_tests(name, chosen, found, setup, teardown);
+	else
+		refuse(filter, tests, count);
+	free(chosen);
+	return failed;
+}
