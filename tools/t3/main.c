@@ -18,6 +18,7 @@ static const struct command {
 	{ "list", cmd_list, "list the T3 devices of this machine" },
 	{ "info", cmd_info, "show one device: facts and counters" },
 	{ "gemm-rs", cmd_gemm_rs, "run and verify a GEMM with ring reduce-scatter" },
+	{ "bench", cmd_bench, "what stores, doorbells, updates, waits and jobs take" },
 	{ "sim", cmd_sim, "the devices' model in virtual time, or a record replayed" },
 	{ "top", cmd_top, "watch devices, links, trackers and processes" },
 	{ "status", cmd_status, "say which tile waits for what, on which rank" },

@@ -16,6 +16,7 @@ enum exit_code { EXIT_OK = 0, EXIT_FAIL = 1, EXIT_USAGE = 2 };
 int cmd_list(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_gemm_rs(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
 int cmd_sim(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_status(int argc, char **argv);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* t3 bench: figures of one machine, each measured in turn with the ones it is compared with. */
+#ifndef T3_BENCH_H
+#define T3_BENCH_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "t3.h"
+
+#define BENCH_ROUNDS_MAX 101u
+#define BENCH_SIDES	 5u
+#define BENCH_WAIT_NS	 10000000000ull
+
+/* ---------------------------------------------------------------------- clock */
+
+/*
+ * The processor's time stamp, in order with what is around it. Cheaper to read than the
+ * kernel's clock, which matters where an emulator reads it.
+ */
+static inline uint64_t bench_ticks(void)
+{
+	uint64_t ticks;
+
+	__builtin_ia32_lfence();
+	ticks = __builtin_ia32_rdtsc();
+	__builtin_ia32_lfence();
+	return ticks;
+}
+
+struct bench_clock {
+	double ns_per_tick; /* against CLOCK_MONOTONIC_RAW */
+	double read_ns;	    /* p50 between two readings with nothing between them */
+};
+
+void bench_clock_init(struct bench_clock *clock);
+void bench_pin(unsigned int cpu);
+
+/* ---------------------------------------------------------------------- peers */
+
+/* A BAR of another PCI function of the machine. memory NULL: it is not there. */
+struct bench_peer {
+	volatile unsigned char *memory;
+	size_t size;
+};
+
+/* Finds the first function of that vendor and device, lets it decode and maps its BAR. */
+int bench_peer_open(uint32_t vendor, uint32_t device, unsigned int bar, struct bench_peer *peer);
+void bench_peer_close(struct bench_peer *peer);
+
+/* ----------------------------------------------------------------------- rows */
+
+struct bench {
+	struct t3_device *dev, *other; /* the first two; other NULL: there is one */
+	const char *bdf;	       /* of dev */
+	struct bench_clock clock;
+	struct bench_peer edu, testdev, ivshmem;
+	unsigned char *ram; /* BENCH_WINDOW bytes */
+	unsigned int rounds;
+	json_t *rows;
+};
+
+#define BENCH_WINDOW 65536u
+
+/* What is measured: sets *ns of one unit of work. 0 or a negative errno. */
+typedef int bench_run(void *context, double *ns);
+
+struct bench_side {
+	const char *what;
+	bench_run *run; /* NULL: this machine does not have it */
+	void *context;
+	double ns[BENCH_ROUNDS_MAX];
+};
+
+enum bench_bound {
+	BENCH_REPORT,	  /* no bound */
+	BENCH_RATIO,	  /* side 0 over side 1 */
+	BENCH_RATIO_NEAR, /* the same, but bound is the distance from 1 */
+	BENCH_NS,	  /* side 0 */
+};
+
+/* Side 0 is the figure, side 1 its control, the others stand beside. */
+struct bench_row {
+	const char *name, *title;
+	enum bench_bound kind;
+	double bound;
+	bool speedup; /* the ratio is side 1 over side 0: how much faster side 0 is */
+	struct bench_side side[BENCH_SIDES];
+};
+
+/* Takes the sides in turn, all in each round, and appends the row's JSON. */
+int bench_measure(struct bench *bench, struct bench_row *row);
+double bench_median(double *value, size_t count);
+
+void bench_print(const json_t *report);
+
+/* ------------------------------------------------------------------ one space */
+
+/* One segment of the device that takes updates, again and again. */
+struct bench_space {
+	struct t3_space *space;
+	struct t3_buffer *buffer, *staging;
+	struct t3_segment_desc desc;
+	uint32_t epoch;
+	uint64_t *output, *slot; /* plain memory: the output, and staging slot 0 */
+};
+
+enum bench_staging {
+	BENCH_NO_SLOT,
+	BENCH_SLOT,
+	BENCH_IN_PLACE, /* the slot is the output itself: one producer, op store */
+};
+
+/* The segment begins at 0 of a space of its own. */
+int bench_space_open(struct t3_device *dev, const struct t3_segment_desc *desc,
+		     enum bench_staging staging, struct bench_space *s);
+int bench_space_arm(struct bench_space *s);
+/* All updates of the epoch have been made. */
+int bench_space_end(struct bench_space *s);
+void bench_space_close(struct bench_space *s);
+
+/* The same loop for all that is stored to. */
+void bench_store_words(volatile void *to, uint64_t word, size_t words);
+void bench_store_bytes(volatile void *to, uint8_t value, size_t count);
+
+/* --------------------------------------------------------------------- the rows */
+
+int bench_store(struct bench *bench);
+int bench_vcpus(struct bench *bench);
+int bench_doorbell(struct bench *bench);
+int bench_nmc(struct bench *bench);
+int bench_reader(struct bench *bench);
+int bench_submit(struct bench *bench);
+int bench_segments(struct bench *bench);
+
+#endif /* T3_BENCH_H */

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+/* The time stamp counter in nanoseconds, and what reading it costs. */
+#define _GNU_SOURCE /* CPU_SET */
+#include <sched.h>
+#include <time.h>
+
+#include "bench/bench.h"
+
+#define READINGS     1001u
+#define CALIBRATIONS 5u
+
+static double raw_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
+}
+
+static double ns_per_tick(void)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	double start = raw_ns();
+	uint64_t ticks = bench_ticks();
+
+	nanosleep(&pause, NULL);
+	ticks = bench_ticks() - ticks;
+	return (raw_ns() - start) / (double)ticks;
+}
+
+void bench_clock_init(struct bench_clock *clock)
+{
+	double tick[CALIBRATIONS], reading[READINGS];
+	size_t i;
+
+	for (i = 0; i < CALIBRATIONS; i++)
+		tick[i] = ns_per_tick();
+	clock->ns_per_tick = bench_median(tick, CALIBRATIONS);
+	for (i = 0; i < READINGS; i++) {
+		uint64_t start = bench_ticks();
+
+		reading[i] = (double)(bench_ticks() - start) * clock->ns_per_tick;
+	}
+	clock->read_ns = bench_median(reading, READINGS);
+}
+
+/* On a machine with fewer processors the thread stays where it may run. */
+void bench_pin(unsigned int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}

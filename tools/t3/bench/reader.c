@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+/*
+ * From the last store of an epoch to the one who waits for it: polling on another
+ * processor, and asleep in the kernel on the writer's own.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+#include "bench/interrupts.h"
+
+#define SAMPLES 51u /* of a round */
+
+/* One waits, the other ends the wait. */
+struct channel {
+	const struct bench_clock *clock;
+	int (*begin)(struct channel *c); /* before the reader begins to wait */
+	int (*wait)(struct channel *c);	 /* the reader */
+	void (*tell)(struct channel *c); /* the writer: the last store */
+	int (*end)(struct channel *c);
+	bool sleeps;
+	unsigned int reader_cpu;
+	struct bench_space s;
+	int event;
+	_Atomic uint32_t word;
+	uint32_t expected;
+	/* the two threads */
+	sem_t go, done;
+	atomic_bool waiting;
+	uint64_t seen; /* ticks */
+	int ret;
+};
+
+static void *reader(void *arg)
+{
+	struct channel *c = arg;
+	unsigned int i;
+
+	bench_pin(c->reader_cpu);
+	for (i = 0; i < SAMPLES; i++) {
+		while (sem_wait(&c->go))
+			;
+		atomic_store(&c->waiting, true);
+		c->ret = c->wait(c);
+		c->seen = bench_ticks();
+		sem_post(&c->done);
+	}
+	return NULL;
+}
+
+/* Until the reader cannot but wait: one that sleeps has long been asleep then. */
+static void let_wait(struct channel *c)
+{
+	const struct timespec asleep = { .tv_nsec = 200000 };
+	uint64_t start;
+
+	if (c->sleeps)
+		nanosleep(&asleep, NULL);
+	while (!atomic_load(&c->waiting))
+		;
+	start = bench_ticks();
+	while ((double)(bench_ticks() - start) * c->clock->ns_per_tick < 5000)
+		;
+}
+
+static int sample(struct channel *c, double *ns)
+{
+	uint64_t start;
+	int ret = c->begin(c);
+
+	atomic_store(&c->waiting, false);
+	sem_post(&c->go);
+	let_wait(c);
+	start = bench_ticks();
+	c->tell(c);
+	while (sem_wait(&c->done))
+		;
+	*ns = (double)(c->seen - start) * c->clock->ns_per_tick - c->clock->read_ns;
+	if (!ret)
+		ret = c->ret;
+	return ret ? ret : c->end(c);
+}
+
+/* *ns: p50 of the samples, less what reading the clock takes. */
+static int run_channel(void *context, double *ns)
+{
+	struct channel *c = context;
+	double value[SAMPLES] = { 0 };
+	pthread_t thread;
+	unsigned int i;
+	int ret, failed = 0;
+
+	bench_pin(0);
+	if (sem_init(&c->go, 0, 0) || sem_init(&c->done, 0, 0))
+		return -errno;
+	ret = -pthread_create(&thread, NULL, reader, c);
+	if (ret)
+		return ret;
+	for (i = 0; i < SAMPLES; i++) {
+		ret = sample(c, &value[i]);
+		failed = failed ? failed : ret;
+	}
+	pthread_join(thread, NULL);
+	*ns = bench_median(value, SAMPLES);
+	return failed;
+}
+
+/* --------------------------------------------------------------------- device */
+
+static int device_begin(struct channel *c)
+{
+	return bench_space_arm(&c->s);
+}
+
+static int device_wait(struct channel *c)
+{
+	return t3_wait(c->s.space, c->s.epoch, 0, T3_DELIVERED, t3_deadline(BENCH_WAIT_NS));
+}
+
+static int device_poll(struct channel *c)
+{
+	return t3_wait(c->s.space, c->s.epoch, 0, T3_DELIVERED, INT64_MAX);
+}
+
+static void device_tell(struct channel *c)
+{
+	t3_store64(t3_space_aperture(c->s.space), 1);
+}
+
+static int device_end(struct channel *c)
+{
+	return bench_space_end(&c->s);
+}
+
+/* --------------------------------------------------------------------- memory */
+
+static int memory_begin(struct channel *c)
+{
+	c->expected = atomic_load(&c->word) + 1;
+	return 0;
+}
+
+static int memory_poll(struct channel *c)
+{
+	while (atomic_load_explicit(&c->word, memory_order_acquire) != c->expected)
+		;
+	return 0;
+}
+
+static void memory_tell(struct channel *c)
+{
+	atomic_store_explicit(&c->word, c->expected, memory_order_release);
+}
+
+static int nothing(struct channel *c)
+{
+	(void)c;
+	return 0;
+}
+
+static int eventfd_wait(struct channel *c)
+{
+	uint64_t value;
+
+	return read(c->event, &value, sizeof(value)) == sizeof(value) ? 0 : -errno;
+}
+
+static void eventfd_tell(struct channel *c)
+{
+	uint64_t value = 1;
+
+	/* A write that fails is one that the reader waits for in vain: never with one event. */
+	while (write(c->event, &value, sizeof(value)) != sizeof(value))
+		;
+}
+
+/* ----------------------------------------------------------------------- rows */
+
+static int open_device(struct bench *bench, struct channel *c, bool sleeps)
+{
+	static const struct t3_segment_desc desc = {
+		.dtype = DRM_T3_F32,
+		.updates = 1,
+		.rows = 1,
+		.row_bytes = 8,
+		.pitch = 8,
+		.tile_rows = 1,
+		.tile_row_bytes = 8,
+	};
+	int ret = bench_space_open(bench->dev, &desc, BENCH_NO_SLOT, &c->s);
+
+	c->begin = device_begin;
+	c->wait = sleeps ? device_wait : device_poll;
+	c->tell = device_tell;
+	c->end = device_end;
+	if (!ret)
+		t3_space_set_spin(c->s.space, sleeps ? 0 : UINT64_MAX);
+	return ret;
+}
+
+static int measure_poller(struct bench *bench)
+{
+	struct channel device = { .clock = &bench->clock, .reader_cpu = 1 };
+	struct channel memory = { .clock = &bench->clock,
+				  .reader_cpu = 1,
+				  .begin = memory_begin,
+				  .wait = memory_poll,
+				  .tell = memory_tell,
+				  .end = nothing };
+	struct bench_row row = {
+		.name = "poller",
+		.title = "last store to a polling reader, p50",
+		.kind = BENCH_NS,
+		.bound = 500,
+		.side = {
+			{ .what = "T3, t3_wait() that spins", .run = run_channel,
+			  .context = &device },
+			{ .what = "a word in the guest's RAM", .run = run_channel,
+			  .context = &memory },
+		},
+	};
+	int ret = open_device(bench, &device, false);
+
+	if (!ret)
+		ret = bench_measure(bench, &row);
+	bench_space_close(&device.s);
+	return ret;
+}
+
+static int measure_sleeper(struct bench *bench)
+{
+	struct channel device = { .clock = &bench->clock, .sleeps = true };
+	struct channel memory = { .clock = &bench->clock,
+				  .sleeps = true,
+				  .begin = nothing,
+				  .wait = eventfd_wait,
+				  .tell = eventfd_tell,
+				  .end = nothing };
+	struct bench_row row = {
+		.name = "sleeper",
+		.title = "last store to a sleeper on its CPU, p50",
+		.kind = BENCH_NS,
+		.bound = 6000,
+		.side = {
+			{ .what = "T3, t3_wait() that sleeps", .run = run_channel,
+			  .context = &device },
+			{ .what = "an eventfd", .run = run_channel, .context = &memory },
+		},
+	};
+	struct bench_interrupts irqs;
+	int ret = open_device(bench, &device, true);
+
+	memory.event = eventfd(0, EFD_CLOEXEC);
+	if (!ret && memory.event < 0)
+		ret = -errno;
+	bench_interrupts_to(&irqs, bench->bdf, 0);
+	if (!ret)
+		ret = bench_measure(bench, &row);
+	bench_interrupts_back(&irqs);
+	if (memory.event >= 0)
+		close(memory.event);
+	bench_space_close(&device.s);
+	return ret;
+}
+
+int bench_reader(struct bench *bench)
+{
+	int ret = measure_poller(bench);
+
+	return ret ? ret : measure_sleeper(bench);
+}

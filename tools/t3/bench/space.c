@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+/* One segment in a space of its own, and loops of plain stores. */
+#include <errno.h>
+#include <string.h>
+
+#include "bench/bench.h"
+
+static int add_slot(struct t3_device *dev, enum bench_staging staging, struct bench_space *s)
+{
+	uint64_t size = t3_buffer_size(s->buffer);
+	struct t3_buffer *slots = s->buffer;
+	void *ptr;
+	int ret;
+
+	if (staging == BENCH_NO_SLOT)
+		return 0;
+	if (staging == BENCH_SLOT) {
+		ret = t3_buffer_create(dev, size, &s->staging);
+		if (ret)
+			return ret;
+		slots = s->staging;
+	}
+	ret = t3_staging_bind(s->space, s->desc.segment, slots, 0, size, 1);
+	if (!ret)
+		ret = t3_buffer_map(slots, &ptr);
+	if (!ret)
+		s->slot = ptr;
+	return ret;
+}
+
+int bench_space_open(struct t3_device *dev, const struct t3_segment_desc *desc,
+		     enum bench_staging staging, struct bench_space *s)
+{
+	uint64_t size = (uint64_t)(desc->rows - 1) * desc->pitch + desc->row_bytes;
+	void *ptr;
+	int ret;
+
+	memset(s, 0, sizeof(*s));
+	s->desc = *desc;
+	ret = t3_buffer_create(dev, size, &s->buffer);
+	if (!ret)
+		ret = t3_buffer_map(s->buffer, &ptr);
+	if (!ret) {
+		s->output = ptr;
+		ret = t3_space_create(dev, s->buffer, (uint32_t)t3_desc_tiles(desc), &s->space);
+	}
+	if (!ret)
+		ret = t3_local_map(s->space, desc);
+	if (!ret)
+		ret = add_slot(dev, staging, s);
+	if (ret)
+		bench_space_close(s);
+	return ret;
+}
+
+int bench_space_arm(struct bench_space *s)
+{
+	int ret = t3_arm(s->space, ++s->epoch);
+
+	return ret ? ret : t3_wait_armed(s->space, s->epoch, t3_deadline(BENCH_WAIT_NS));
+}
+
+int bench_space_end(struct bench_space *s)
+{
+	int ret = t3_wait(s->space, s->epoch, 0, T3_DELIVERED, t3_deadline(BENCH_WAIT_NS));
+
+	return ret ? ret : t3_release(s->space, s->epoch);
+}
+
+void bench_space_close(struct bench_space *s)
+{
+	if (s->space)
+		t3_space_destroy(s->space);
+	t3_buffer_destroy(s->staging);
+	t3_buffer_destroy(s->buffer);
+	memset(s, 0, sizeof(*s));
+}
+
+/* One move of 8 bytes each: what a compiler would make wider the device would refuse. */
+__attribute__((noinline)) void bench_store_words(volatile void *to, uint64_t word, size_t words)
+{
+	volatile uint64_t *at = to, *end = at + words;
+
+	for (; at < end; at++)
+		__asm__ volatile("movq %1, %0" : "=m"(*at) : "r"(word));
+}
+
+__attribute__((noinline)) void bench_store_bytes(volatile void *to, uint8_t value, size_t count)
+{
+	volatile uint8_t *at = to, *end = at + count;
+
+	for (; at < end; at++)
+		__asm__ volatile("movb %1, %0" : "=m"(*at) : "q"(value));
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+/* The store path: what a tracked store costs beside stores that other devices trap. */
+#include <errno.h>
+#include <pthread.h>
+
+#include "bench/bench.h"
+
+#define WINDOW	16384u /* bytes that are stored to, 64 times */
+#define UPDATES 64u
+#define STORES	(WINDOW / 8 * UPDATES)
+#define PAIR	UINT64_C(0x3f8000003f800000) /* two f32 of 1 */
+/* edu's registers end below this; the rest of its BAR takes stores and does nothing. */
+#define EDU_NOTHING 0x1000u
+/* pci-testdev without a test chosen looks at each byte above its first and does nothing. */
+#define TESTDEV_NOTHING 0x100u
+#define TESTDEV_BYTES	0x400u
+
+struct target {
+	const struct bench_clock *clock;
+	volatile unsigned char *at;
+};
+
+static int run_words(void *context, double *ns)
+{
+	const struct target *t = context;
+	uint64_t start = bench_ticks();
+	unsigned int pass;
+
+	for (pass = 0; pass < UPDATES; pass++)
+		bench_store_words(t->at, PAIR, WINDOW / 8);
+	*ns = (double)(bench_ticks() - start) * t->clock->ns_per_tick / STORES;
+	return 0;
+}
+
+static int run_bytes(void *context, double *ns)
+{
+	const struct target *t = context;
+	uint64_t start = bench_ticks();
+	unsigned int pass;
+
+	for (pass = 0; pass < UPDATES; pass++)
+		bench_store_bytes(t->at, 1, TESTDEV_BYTES);
+	*ns = (double)(bench_ticks() - start) * t->clock->ns_per_tick / (TESTDEV_BYTES * UPDATES);
+	return 0;
+}
+
+struct tracked {
+	const struct bench_clock *clock;
+	struct bench_space s;
+};
+
+static int run_tracked(void *context, double *ns)
+{
+	struct tracked *t = context;
+	struct target target = { .clock = t->clock, .at = t3_space_aperture(t->s.space) };
+	int ret = bench_space_arm(&t->s);
+
+	if (ret)
+		return ret;
+	run_words(&target, ns);
+	return bench_space_end(&t->s);
+}
+
+/* Tiles of 4 KiB, as a GEMM of f32 with 32 x 32 has. */
+static struct t3_segment_desc segment(uint32_t op)
+{
+	struct t3_segment_desc desc = {
+		.op = op,
+		.dtype = DRM_T3_F32,
+		.init = DRM_T3_INIT_IDENTITY,
+		.updates = UPDATES,
+		.rows = WINDOW / 4096,
+		.row_bytes = 4096,
+		.pitch = 4096,
+		.tile_rows = 1,
+		.tile_row_bytes = 4096,
+	};
+
+	return desc;
+}
+
+static int open_tracked(struct bench *bench, uint32_t op, struct tracked *t)
+{
+	struct t3_segment_desc desc = segment(op);
+
+	t->clock = &bench->clock;
+	return bench_space_open(bench->dev, &desc, BENCH_NO_SLOT, &t->s);
+}
+
+static volatile unsigned char *at(const struct bench_peer *peer, size_t offset)
+{
+	return peer->memory ? peer->memory + offset : NULL;
+}
+
+int bench_store(struct bench *bench)
+{
+	struct target edu = { &bench->clock, at(&bench->edu, EDU_NOTHING) };
+	struct target testdev = { &bench->clock, at(&bench->testdev, TESTDEV_NOTHING) };
+	struct target bar = { &bench->clock, bench->ivshmem.memory };
+	struct tracked add, plain = { 0 };
+	struct bench_row row = {
+		.name = "store",
+		.title = "store path, 8-byte stores",
+		.kind = BENCH_RATIO,
+		.bound = 1.10,
+		.side = {
+			{ .what = "T3, tracked, f32 add", .run = run_tracked, .context = &add },
+			{ .what = "edu, no-op register", .run = edu.at ? run_words : NULL,
+			  .context = &edu },
+			{ .what = "T3, tracked, op store", .run = run_tracked, .context = &plain },
+			{ .what = "pci-testdev, 1-byte no-op", .run = testdev.at ? run_bytes : NULL,
+			  .context = &testdev },
+			{ .what = "ivshmem-plain, RAM BAR", .run = bar.at ? run_words : NULL,
+			  .context = &bar },
+		},
+	};
+	int ret = open_tracked(bench, DRM_T3_OP_ADD, &add);
+
+	if (ret)
+		return ret;
+	ret = open_tracked(bench, DRM_T3_OP_STORE, &plain);
+	if (!ret)
+		ret = bench_measure(bench, &row);
+	bench_space_close(&plain.s);
+	bench_space_close(&add.s);
+	return ret;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+/* The store path on two processors at once. */
+#include <pthread.h>
+
+#include "bench/bench.h"
+
+#define THREADS 2u
+#define WINDOW	16384u
+#define UPDATES 64u
+#define STORES	(WINDOW / 8 * UPDATES)
+#define PAIR	UINT64_C(0x3f8000003f800000)
+
+struct worker {
+	volatile unsigned char *at;
+	pthread_barrier_t *start;
+	unsigned int cpu;
+	uint64_t first, last; /* ticks */
+};
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	unsigned int pass;
+
+	bench_pin(w->cpu);
+	pthread_barrier_wait(w->start);
+	w->first = bench_ticks();
+	for (pass = 0; pass < UPDATES; pass++)
+		bench_store_words(w->at, PAIR, WINDOW / 8);
+	w->last = bench_ticks();
+	return NULL;
+}
+
+/* Each thread stores as much as one does alone: *ns is what a store of all of them takes. */
+static int run_workers(const struct bench_clock *clock, struct worker *worker, unsigned int count,
+		       double *ns)
+{
+	pthread_barrier_t start;
+	pthread_t thread[THREADS];
+	uint64_t first, last;
+	unsigned int i, made;
+	int ret = -pthread_barrier_init(&start, NULL, count);
+
+	if (ret)
+		return ret;
+	for (made = 0; made < count && !ret; made++) {
+		worker[made].start = &start;
+		worker[made].cpu = made;
+		ret = -pthread_create(&thread[made], NULL, work, &worker[made]);
+	}
+	if (ret) /* those that there are wait for ever */
+		return ret;
+	for (i = 0; i < count; i++)
+		pthread_join(thread[i], NULL);
+	pthread_barrier_destroy(&start);
+	first = worker[0].first;
+	last = worker[0].last;
+	for (i = 1; i < count; i++) {
+		first = worker[i].first < first ? worker[i].first : first;
+		last = worker[i].last > last ? worker[i].last : last;
+	}
+	*ns = (double)(last - first) * clock->ns_per_tick / (double)(count * STORES);
+	return 0;
+}
+
+struct tracked {
+	const struct bench_clock *clock;
+	struct bench_space s[THREADS];
+	unsigned int count;
+};
+
+static int run_tracked(void *context, double *ns)
+{
+	struct tracked *t = context;
+	struct worker worker[THREADS];
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < t->count && !ret; i++) {
+		ret = bench_space_arm(&t->s[i]);
+		worker[i].at = t3_space_aperture(t->s[i].space);
+	}
+	if (!ret)
+		ret = run_workers(t->clock, worker, t->count, ns);
+	for (i = 0; i < t->count && !ret; i++)
+		ret = bench_space_end(&t->s[i]);
+	return ret;
+}
+
+struct plain {
+	const struct bench_clock *clock;
+	volatile unsigned char *at;
+	unsigned int count;
+};
+
+static int run_plain(void *context, double *ns)
+{
+	const struct plain *p = context;
+	struct worker worker[THREADS];
+	unsigned int i;
+
+	for (i = 0; i < p->count; i++)
+		worker[i].at = p->at + (size_t)i * WINDOW;
+	return run_workers(p->clock, worker, p->count, ns);
+}
+
+static int open_spaces(struct bench *bench, struct tracked *t)
+{
+	static const struct t3_segment_desc desc = {
+		.op = DRM_T3_OP_ADD,
+		.dtype = DRM_T3_F32,
+		.init = DRM_T3_INIT_IDENTITY,
+		.updates = UPDATES,
+		.rows = WINDOW / 4096,
+		.row_bytes = 4096,
+		.pitch = 4096,
+		.tile_rows = 1,
+		.tile_row_bytes = 4096,
+	};
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < t->count && !ret; i++)
+		ret = bench_space_open(bench->dev, &desc, BENCH_NO_SLOT, &t->s[i]);
+	return ret;
+}
+
+static void close_spaces(struct tracked *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->count; i++)
+		bench_space_close(&t->s[i]);
+}
+
+static int measure_edu(struct bench *bench)
+{
+	volatile unsigned char *at = bench->edu.memory ? bench->edu.memory + WINDOW : NULL;
+	struct plain one = { &bench->clock, at, 1 }, two = { &bench->clock, at, THREADS };
+	struct bench_row row = {
+		.name = "vcpus-edu",
+		.title = "the same of edu",
+		.speedup = true,
+		.side = {
+			{ .what = "edu, 2 vCPUs", .run = at ? run_plain : NULL, .context = &two },
+			{ .what = "edu, 1 vCPU", .run = at ? run_plain : NULL, .context = &one },
+		},
+	};
+
+	return bench_measure(bench, &row);
+}
+
+int bench_vcpus(struct bench *bench)
+{
+	struct tracked one = { .clock = &bench->clock, .count = 1 };
+	struct tracked two = { .clock = &bench->clock, .count = THREADS };
+	struct bench_row row = {
+		.name = "vcpus",
+		.title = "store path, 2 vCPUs to 1",
+		.speedup = true,
+		.side = {
+			{ .what = "T3, 2 vCPUs", .run = run_tracked, .context = &two },
+			{ .what = "T3, 1 vCPU", .run = run_tracked, .context = &one },
+		},
+	};
+	int ret = open_spaces(bench, &one);
+
+	if (!ret)
+		ret = open_spaces(bench, &two);
+	if (!ret)
+		ret = bench_measure(bench, &row);
+	close_spaces(&two);
+	close_spaces(&one);
+	return ret ? ret : measure_edu(bench);
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+/* t3 bench: what stores, doorbells, updates, waits and jobs take on this machine. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "t3tool.h"
+
+#define ROUNDS_USUAL 15u
+
+static const struct part {
+	const char *name;
+	int (*run)(struct bench *bench);
+} parts[] = {
+	{ "store", bench_store },	{ "vcpus", bench_vcpus },   { "doorbell", bench_doorbell },
+	{ "nmc", bench_nmc },		{ "reader", bench_reader }, { "submit", bench_submit },
+	{ "segments", bench_segments },
+};
+
+#define PARTS (sizeof(parts) / sizeof(*parts))
+
+struct options {
+	bool json;
+	uint64_t rounds;
+	const struct part *only; /* NULL: all */
+};
+
+static const char usage[] =
+	"usage: t3 bench [--json] [--rounds N] [--only PART]\n\n"
+	"Measures this machine's first device; with two or more, also a store among 4096\n"
+	"segments beside one. As root, each figure stands beside those of edu, pci-testdev and\n"
+	"ivshmem-plain, where the machine has them: see `make bench`. All sides of a row are\n"
+	"taken in turn, N rounds (1 .. 101; 15); shown are medians and quartiles.\n\n"
+	"PART: store, vcpus, doorbell, nmc, reader, submit or segments";
+
+static const struct part *find_part(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < PARTS; i++)
+		if (!strcmp(parts[i].name, name))
+			return &parts[i];
+	return NULL;
+}
+
+/* 0, or the exit code + 1. */
+static int parse(int argc, char **argv, struct options *opts)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "rounds", required_argument, NULL, 'r' },
+		{ "only", required_argument, NULL, 'o' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int opt;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (opt == 'h')
+			return 1 + (puts(usage) < 0 ? EXIT_FAIL : EXIT_OK);
+		if (opt == 'j')
+			opts->json = true;
+		else if (opt == 'r' && parse_number(optarg, BENCH_ROUNDS_MAX, &opts->rounds) &&
+			 opts->rounds)
+			continue;
+		else if (opt == 'o' && (opts->only = find_part(optarg)))
+			continue;
+		else
+			return 1 + complain(EXIT_USAGE,
+					    "t3 bench takes --json, --rounds 1 .. %u "
+					    "and --only PART: see t3 bench --help",
+					    BENCH_ROUNDS_MAX);
+	}
+	if (optind != argc)
+		return 1 +
+		       complain(EXIT_USAGE, "t3 bench takes no operand, not '%s'", argv[optind]);
+	return 0;
+}
+
+static int measure(struct bench *bench, const struct part *only)
+{
+	size_t i;
+	int ret;
+
+	for (i = 0; i < PARTS; i++) {
+		if (only && only != &parts[i])
+			continue;
+		ret = parts[i].run(bench);
+		if (ret)
+			return complain(EXIT_FAIL, "bench: %s: %s", parts[i].name, strerror(-ret));
+	}
+	return EXIT_OK;
+}
+
+static int report(struct bench *bench, bool json)
+{
+	json_t *root = json_pack("{s:i, s:f, s:f, s:O}", "rounds", (int)bench->rounds,
+				 "clock_read_ns", bench->clock.read_ns, "ns_per_tick",
+				 bench->clock.ns_per_tick, "rows", bench->rows);
+
+	if (json || !root)
+		return print_json(root);
+	bench_print(root);
+	json_decref(root);
+	return EXIT_OK;
+}
+
+/* Those that are not there leave their figures out. */
+static void open_peers(struct bench *bench)
+{
+	bench_peer_open(0x1234, 0x11e8, 0, &bench->edu);
+	bench_peer_open(0x1b36, 0x0005, 0, &bench->testdev);
+	bench_peer_open(0x1af4, 0x1110, 2, &bench->ivshmem);
+}
+
+static void close_peers(struct bench *bench)
+{
+	bench_peer_close(&bench->ivshmem);
+	bench_peer_close(&bench->testdev);
+	bench_peer_close(&bench->edu);
+}
+
+static int run(struct bench *bench, const struct options *opts)
+{
+	int code;
+
+	bench->rounds = (unsigned int)opts->rounds;
+	bench->rows = json_array();
+	bench->ram = aligned_alloc(4096, BENCH_WINDOW);
+	if (!bench->rows || !bench->ram)
+		code = complain(EXIT_FAIL, "bench: no memory");
+	else {
+		bench_pin(0);
+		bench_clock_init(&bench->clock);
+		open_peers(bench);
+		code = measure(bench, opts->only);
+		close_peers(bench);
+	}
+	if (code == EXIT_OK)
+		code = report(bench, opts->json);
+	json_decref(bench->rows);
+	free(bench->ram);
+	return code;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+	struct options opts = { .rounds = ROUNDS_USUAL };
+	struct bench bench = { 0 };
+	struct t3_device_list *list;
+	int ret = parse(argc, argv, &opts);
+
+	if (ret)
+		return ret - 1;
+	ret = t3_device_list(&list);
+	if (ret)
+		return complain(EXIT_FAIL, "the PCI devices could not be listed: %s",
+				strerror(-ret));
+	ret = t3_device_open_index(0, &bench.dev);
+	if (ret) {
+		t3_device_list_free(list);
+		return complain(EXIT_FAIL, "device 0 could not be opened: %s", strerror(-ret));
+	}
+	bench.bdf = t3_device_list_get(list, 0)->bdf;
+	if (t3_device_open_index(1, &bench.other))
+		bench.other = NULL;
+	ret = run(&bench, &opts);
+	t3_device_close(bench.other);
+	t3_device_close(bench.dev);
+	t3_device_list_free(list);
+	return ret;
+}
