@@ -34,7 +34,14 @@ FUZZ_SECONDS ?= 900
 export FUZZ FUZZ_SECONDS FUZZ_SEED FUZZ_INPUT
 export RANKS SHAPE TILE DTYPE WRITE ITERS SEED SOAK_SECONDS
 
+# Where `make install` puts things, and what libt3 is called.
 PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DATADIR ?= $(PREFIX)/share
+MANDIR ?= $(DATADIR)/man
+export DESTDIR PREFIX BINDIR LIBDIR INCLUDEDIR DATADIR MANDIR
 VERSION := 0.1.0
 
 VM := tools/vm/t3-vm
@@ -58,9 +65,12 @@ MODULE_SRC := $(wildcard Kbuild) $(shell find driver uapi -type f 2>/dev/null)
 
 # A room without sources has no products.
 CORE := $(if $(CORE_SRC),$B/libt3core.a)
-LIB := $(if $(LIB_SRC),$B/libt3.a $B/libt3.so $B/libt3.pc)
+LIB := $(if $(LIB_SRC),$B/libt3.a $B/libt3.so $B/libt3-uninstalled.pc)
 SIM := $(if $(SIM_SRC),$B/libt3sim.a)
 TOOL := $(if $(TOOL_SRC),$B/t3)
+TOOL_RPATH := $(if $(filter-out /usr/lib /usr/lib/% /lib /lib/%,$(LIBDIR)),$(shell \
+	realpath -ms --relative-to='$(BINDIR)' '$(LIBDIR)'))
+INSTALLED_TOOL := $B/install/$(subst /,_,$(or $(TOOL_RPATH),plain))/t3
 MODULE := $(if $(wildcard Kbuild),$B/module/t3.ko)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$B/unit/%)
 UNIT_SAN := $(UNIT_SRC:tests/unit/%.c=$B/unit-sanitized/%)
@@ -106,7 +116,7 @@ room = $(if $(filter tests/conformance/%,$1),conformance,$(firstword $(subst /, 
 includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
-.PHONY: help run shell check check-debug debug-suites options deps qemu kernel module lib tools initramfs \
+.PHONY: help run shell check check-debug debug-suites options deps install uninstall qemu kernel module lib tools initramfs \
 	unit spec qtest guest conformance lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver san-t3 \
 	format paper bench build always dkms package clean distclean
 
@@ -224,11 +234,20 @@ initramfs: $B/initramfs.img
 dkms:
 	@$(STAGE)dkms.sh "$(DESTDIR)"
 
+#: make install uninstall   t3, libt3 with its headers and manual. Builds what it installs
+#:              and no more, installs no packages:
+#:                PREFIX=/usr/local   LIBDIR, BINDIR, INCLUDEDIR, DATADIR, MANDIR lie in it
+#:                DESTDIR=DIR         before all of them, for packages; needs no root
+install: $(INSTALLED_TOOL) $(LIB)
+	@$(STAGE)install.sh install $< $(VERSION)
+uninstall:
+	@$(STAGE)install.sh uninstall t3 $(VERSION)
+
 options:
 	@$(STAGE)check-options.sh
 # Wrong options end a run before anything is installed.
 deps: | $(if $(filter run soak soak-jobs,$(MAKECMDGOALS)),options)
-	@$(STAGE)deps.sh
+	@$(STAGE)$(if $(filter-out install,$(MAKECMDGOALS)),deps.sh,install.sh needs)
 qemu: | deps
 	@$(STAGE)qemu.sh
 qtest-build: | qemu
@@ -291,17 +310,24 @@ $B/libt3.so.0: $(call objects,obj,$(LIB_SRC)) $(LIB_MAP)
 		-o $@ $(filter %.o,$^) $(LIBS)
 $B/libt3.so: $B/libt3.so.0
 	@ln -sf libt3.so.0 $@
-$B/libt3.pc: libt3/libt3.pc.in
-	@sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(PREFIX)/lib|' \
-		-e 's|@INCLUDEDIR@|$(PREFIX)/include|; s|@VERSION@|$(VERSION)|' $< >$@
+# Asked first by pkg-config where PKG_CONFIG_PATH names the build folder.
+$B/libt3-uninstalled.pc: libt3/libt3.pc.in Makefile
+	@sed -e 's|@PREFIX@|$(CURDIR)|; s|@LIBDIR@|$(T3_BUILD)|; s|@INCLUDEDIR@|$(CURDIR)/libt3|' \
+		-e 's|^Cflags:.*|Cflags: -I$${includedir} -I$${prefix}/uapi|; s|@VERSION@|$(VERSION)|' $< >$@
 
 $B/t3: $(call objects,obj,$(TOOL_SRC)) $(SIM) $(CORE) $(LIB)
 	$(call say,LD,$@)
 	$Q! comm -12 <(nm -D --defined-only $B/libt3.so | awk '{ sub(/@.*/, "", $$3); print $$3 }' | sort -u) \
 		<(nm -g --defined-only $(CORE) $(SIM) | awk 'NF == 3 { print $$3 }' | sort -u) | \
 		sed 's/$$/: a name of the core and of libt3, where the core would have both/' | grep .
-	$Q$(CC) -o $@ -Wl,-rpath,'$$ORIGIN' $(filter %.o,$^) $(SIM) $(CORE) -L$B $(if $(LIB),-lt3) \
-		$(call pkg,--libs jansson) $(LIBS)
+	$Q$(link_tool) -Wl,-rpath,'$$ORIGIN'
+# The installed one finds its library from where it is, or where the loader looks anyway.
+$(INSTALLED_TOOL): $B/t3
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$Q$(link_tool) $(TOOL_RPATH:%=-Wl,-rpath,'$$ORIGIN/%')
+link_tool = $(CC) -o $@ $(call objects,obj,$(TOOL_SRC)) $(SIM) $(CORE) -L$B $(if $(LIB),-lt3) \
+	$(call pkg,--libs jansson) $(LIBS)
 # The same, sanitized, to replay a record; all of it is linked statically.
 $B/t3-sanitized: $(call objects,san,$(TOOL_SRC)) $B/san/libt3sim.a $B/san/libt3core.a \
 		$B/san/libt3.a

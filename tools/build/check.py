@@ -708,6 +708,7 @@ def tool_suite():
 SUITES = {
     "lint": lint_suite,
     "package": package_suite,
+    "install": lambda: tap_program("install", [ROOT / "tests/libt3/install.py"]),
     "options": options_suite,
     "unit": lambda: unit_suite("unit"),
     "unit-sanitized": lambda: unit_suite("unit-sanitized"),

@@ -149,7 +149,7 @@ lint_headers() {
 	local header flags status=0
 
 	read -ra flags <<<"$(pkg-config --cflags libdrm)"
-	for header in uapi/t3_accel.h uapi/t3_hw.h libt3/t3.h libt3/t3_coll.h; do
+	for header in uapi/t3_accel.h uapi/t3_hw.h libt3/t3*.h; do
 		[ -e "$header" ] || { echo "$header is missing"; status=1; continue; }
 		gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -x c -Iuapi -Ilibt3 \
 			"${flags[@]}" "$header" || status=1

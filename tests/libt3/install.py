@@ -1,0 +1,322 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""`make install` and what it installs, as those see it who build against it; TAP on stdout.
+
+usage: install.py [--add-symbols]   (then: write down what libt3.symbols lacks)
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import sys
+
+from api import BUILD, PAGES, ROOT, Wrong, functions, public_headers, require, run_tests, same
+
+PLACE = BUILD / "install-test"
+SYMBOLS = ROOT / "tests/libt3/libt3.symbols"
+MAP = ROOT / "libt3/libt3.map"
+PROGRAM = ROOT / "tests/libt3/program.c"
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+
+# Two ways to install: a package's tree, and a folder that is used where it is.
+STAGED, STAGED_LIB = PLACE / "staged", "/usr/lib/x86_64-linux-gnu"
+STAGED_OPTIONS = [f"DESTDIR={STAGED}", "PREFIX=/usr", f"LIBDIR={STAGED_LIB}"]
+FOLDER = PLACE / "folder"
+FOLDER_OPTIONS = ["DESTDIR=", f"PREFIX={FOLDER}"]
+
+
+def clean_environment(**more):
+    drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "PKG_CONFIG_PATH", "LD_LIBRARY_PATH", "CFLAGS",
+            "DESTDIR", "PREFIX", "BINDIR", "LIBDIR", "INCLUDEDIR", "DATADIR", "MANDIR")
+    return {**{key: value for key, value in os.environ.items() if key not in drop}, **more}
+
+
+def execute(*command, env=None, status=0):
+    """Its output and errors as one text; Wrong when it ends otherwise."""
+    command = [str(part) for part in command]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=240,
+                          env=env or clean_environment(), check=False)
+    require(done.returncode == status, f"{' '.join(command)}: status {done.returncode}\n"
+            f"{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def make(*arguments, status=0):
+    return execute("make", f"T3_BUILD={BUILD}", *arguments, status=status)
+
+
+# --- what is installed -------------------------------------------------------
+
+def page_names(page):
+    name_section = page.read_text().split(".Sh NAME")[1].split("\n.Nd")[0]
+    return re.findall(r"^\.Nm (\w+)", name_section, re.M)
+
+
+def expected_files(libdir):
+    """Path below the prefix: its mode, or what it leads to."""
+    version = re.search(r"^VERSION := (\S+)$", (ROOT / "Makefile").read_text(), re.M)[1]
+    files = {"bin/t3": 0o755, f"{libdir}/libt3.a": 0o644, f"{libdir}/libt3.so": "libt3.so.0",
+             f"{libdir}/libt3.so.0": f"libt3.so.{version}", f"{libdir}/libt3.so.{version}": 0o644,
+             f"{libdir}/pkgconfig/libt3.pc": 0o644, "include/t3/t3_accel.h": 0o644,
+             "share/man/man1/t3.1": 0o644}
+    files.update({f"include/t3/{header.name}": 0o644 for header in public_headers()})
+    for page in PAGES.glob("*.[1-9]"):
+        section = page.suffix[1:]
+        names = {page.stem, *page_names(page)}
+        files.update({f"share/man/man{section}/{name}.{section}": 0o644 for name in names})
+    if (ROOT / "tools/t3/t3.bash-completion").exists():
+        files["share/bash-completion/completions/t3"] = 0o644
+    return files
+
+
+def installed_files(prefix):
+    files = {}
+    for path in prefix.rglob("*"):
+        if path.is_symlink():
+            files[str(path.relative_to(prefix))] = os.readlink(path)
+        elif not path.is_dir():
+            files[str(path.relative_to(prefix))] = stat.S_IMODE(path.stat().st_mode)
+    return files
+
+
+def installs_these_files_and_no_others():
+    for prefix, options, libdir in ((STAGED / "usr", STAGED_OPTIONS, "lib/x86_64-linux-gnu"),
+                                    (FOLDER, FOLDER_OPTIONS, "lib")):
+        make("install", *options)
+        same(installed_files(prefix).items(), expected_files(libdir).items(), f"{prefix}")
+    same([path.name for path in STAGED.iterdir()], ["usr"], "beside /usr")
+
+
+def builds_only_what_it_installs():
+    """From nothing, and with no word to apt: what the package's build machine lacks."""
+    nowhere = PLACE / "nothing"
+    text = execute("make", "-n", "install", f"T3_BUILD={nowhere}", *STAGED_OPTIONS)
+    require("libt3.so.0" in text and "install.sh install" in text, "it would not build libt3")
+    for stage in ("deps.sh", "qemu", "kernel", "module.sh", "initramfs", "cmocka"):
+        require(f"{stage}" not in text.replace("-Iqemu-device", "").replace("qemu-device/", ""),
+                f"make install has to do with {stage}")
+
+
+def again_changes_nothing():
+    before = {path: path.read_bytes() for path in FOLDER.rglob("*") if path.is_file()}
+    make("install", *FOLDER_OPTIONS)
+    after = {path: path.read_bytes() for path in FOLDER.rglob("*") if path.is_file()}
+    same(before.items(), after.items(), "a second install")
+
+
+def uninstall_leaves_what_is_not_ours():
+    place = PLACE / "removed"
+    options = [f"DESTDIR={place}", "PREFIX=/opt/t3"]
+    make("install", *options)
+    foreign = place / "opt/t3/include/t3/of-another.h"
+    foreign.write_text("")
+    make("uninstall", *options)
+    same([path for path in place.rglob("*") if not path.is_dir()], [foreign], "left")
+    foreign.unlink()
+    make("uninstall", *options)
+    require(not foreign.parent.exists(), f"{foreign.parent} is left")
+
+
+def refuses_directories_that_would_not_work():
+    for wrong in ("PREFIX=usr", "PREFIX=", "LIBDIR=/a b", "INCLUDEDIR=/a|b", "DESTDIR=here"):
+        text = make("install", wrong, status=2)
+        name = wrong.split("=", maxsplit=1)[0]
+        require(f"t3: {name} must be" in text, f"{wrong}: {text}")
+
+
+# --- the library and the tool ------------------------------------------------
+
+def dynamic(path, tag):
+    text = execute("readelf", "-dW", path)
+    return re.findall(rf"\({tag}\).*\[(.*)\]", text)
+
+
+def library_says_what_it_is_and_needs():
+    library = FOLDER / "lib/libt3.so"
+    same(dynamic(library, "SONAME"), ["libt3.so.0"], "SONAME")
+    needs = {re.sub(r"\.so.*", "", name) for name in dynamic(library, "NEEDED")}
+    require({"libdrm", "libpci", "libc"} <= needs, f"it needs only {sorted(needs)}")
+    same(needs - {"libdrm", "libpci", "libc", "libm", "ld-linux-x86-64"}, [], "NEEDED")
+    require(not dynamic(library, "R(?:UN)?PATH"), "the library has a search path")
+    require("(TEXTREL)" not in execute("readelf", "-dW", library), "it has text relocations")
+    undefined = execute("ldd", "-r", library)
+    require("undefined symbol" not in undefined, undefined)
+
+
+def tool_finds_its_library():
+    """Beside it, as the folder may be anywhere; and nowhere else below /usr."""
+    same(dynamic(FOLDER / "bin/t3", "RUNPATH"), ["$ORIGIN/../lib"], "RUNPATH")
+    same(dynamic(STAGED / "usr/bin/t3", "R(?:UN)?PATH"), [], "RUNPATH below /usr")
+    found = re.search(r"libt3\.so\.0 => (\S+)", execute("ldd", FOLDER / "bin/t3"))
+    require(found and FOLDER / "lib" == pathlib.Path(os.path.normpath(found[1])).parent,
+            f"bin/t3 uses {found and found[1]}")
+    require("usage: t3" in execute(FOLDER / "bin/t3", "help"), "t3 help says nothing")
+
+
+def pc_file_tells_of_no_other_place():
+    text = (STAGED / STAGED_LIB[1:] / "pkgconfig/libt3.pc").read_text()
+    for place in (STAGED, BUILD, ROOT, "@"):
+        require(str(place) not in text, f"libt3.pc names {place}")
+    require("libdir=${prefix}/lib/x86_64-linux-gnu\n" in text, "libdir is not below ${prefix}")
+
+
+# --- programs that use it ----------------------------------------------------
+
+def pkg_config(*arguments, path=FOLDER / "lib/pkgconfig", **env):
+    return execute("pkg-config", *arguments, "libt3",
+                   env=clean_environment(PKG_CONFIG_PATH=str(path), **env)).split()
+
+
+def build_and_run(name, compiler, standard, libs, path, source=PROGRAM, **env):
+    program = PLACE / name
+    execute(*compiler, f"-std={standard}", *STRICT, *pkg_config("--cflags", path=path, **env),
+            "-o", program, source, *libs)
+    said = execute(program, env=clean_environment(LD_LIBRARY_PATH=str(FOLDER / "lib")))
+    require(said == "6 tiles of f32\n", f"{program} says '{said}'")
+    return program
+
+
+def c_program_links_shared():
+    libs = pkg_config("--libs")
+    same(libs, [f"-L{FOLDER}/lib", "-lt3"], "pkg-config --libs")
+    program = build_and_run("c-shared", ["gcc", "-x", "c"], "c11", ["-x", "none", *libs],
+                            FOLDER / "lib/pkgconfig")
+    require("libt3.so.0" in dynamic(program, "NEEDED"), "it is not linked with libt3.so.0")
+
+
+def cxx_program_links_shared():
+    for standard in ("c++11", "c++20"):
+        build_and_run(f"{standard}-shared", ["g++", "-x", "c++"], standard,
+                      ["-x", "none", *pkg_config("--libs")], FOLDER / "lib/pkgconfig")
+
+
+def static_libs(path=FOLDER / "lib/pkgconfig", **env):
+    """All of the archive, so that each library that any of it needs must be there."""
+    whole = ["-Wl,-Bstatic,--whole-archive", "-lt3", "-Wl,--no-whole-archive,-Bdynamic"]
+    for flag in pkg_config("--static", "--libs", path=path, **env):
+        yield from whole if flag == "-lt3" else [flag]
+
+
+def programs_link_statically():
+    for name, compiler, standard in (("c-static", "c", "c11"), ("cxx-static", "c++", "c++11")):
+        driver = "gcc" if compiler == "c" else "g++"
+        program = build_and_run(name, [driver, "-x", compiler], standard,
+                                ["-Wl,--as-needed", "-x", "none", *static_libs()],
+                                FOLDER / "lib/pkgconfig")
+        require("libt3.so.0" not in dynamic(program, "NEEDED"), f"{name} needs libt3.so.0")
+
+
+def staged_tree_is_a_sysroot():
+    """What pkg-config makes of DESTDIR as PKG_CONFIG_SYSROOT_DIR; libdrm is there, too."""
+    (STAGED / "usr/include/libdrm").symlink_to("/usr/include/libdrm")
+    build_and_run("sysroot", ["gcc", "-x", "c"], "c11",
+                  ["-x", "none", *pkg_config("--libs", path=STAGED / STAGED_LIB[1:] / "pkgconfig",
+                                             PKG_CONFIG_SYSROOT_DIR=str(STAGED))],
+                  STAGED / STAGED_LIB[1:] / "pkgconfig", PKG_CONFIG_SYSROOT_DIR=str(STAGED))
+
+
+def build_tree_serves_as_an_installed_one():
+    libs = pkg_config("--libs", path=BUILD)
+    same(libs, [f"-L{BUILD}", "-lt3"], "pkg-config --libs in the build folder")
+    build_and_run("uninstalled", ["gcc", "-x", "c"], "c11", ["-x", "none", *libs], BUILD)
+
+
+def headers_compile_alone():
+    """Each of them first in a file and twice, in every standard that is promised."""
+    for header in sorted((FOLDER / "include/t3").iterdir()):
+        source = PLACE / "alone.c"
+        source.write_text(f"#include <{header.name}>\n" * 2)
+        for standard in ("c11", "c17", "c2x", "gnu11", "c++11", "c++14", "c++17", "c++20"):
+            language = "c++" if "++" in standard else "c"
+            execute("gcc", "-x", language, f"-std={standard}", *STRICT, "-fsyntax-only",
+                    *pkg_config("--cflags"), source)
+
+
+# --- symbols -----------------------------------------------------------------
+
+def exported():
+    """name: version, as the dynamic linker sees them."""
+    text = execute("nm", "-D", "--defined-only", "--with-symbol-versions", FOLDER / "lib/libt3.so")
+    return dict(re.findall(r" [A-Z] (\w+)@@(\w+)$", text, re.M)), text
+
+
+def mapped():
+    """name: version, from the map; its lists are in order."""
+    symbols = {}
+    for version, names in re.findall(r"^(\w+) \{\nglobal:\n(.*?)^(?:local|\})",
+                                     MAP.read_text(), re.S | re.M):
+        names = [name.strip() for name in names.split(";") if name.strip()]
+        symbols.update({name: version for name in names})
+    return symbols
+
+
+def exports_what_the_headers_declare():
+    symbols, text = exported()
+    versions = set(mapped().values())
+    same(symbols, functions(), "exported")
+    same(symbols.items(), mapped().items(), "with the map's version")
+    others = [line.split()[-1] for line in text.splitlines() if "@@" not in line]
+    same(others, versions, "symbols without a version")
+
+
+def released():
+    lines = [line.split() for line in SYMBOLS.read_text().splitlines()
+             if line.strip() and not line.startswith("#")]
+    require(all(len(line) == 2 for line in lines), f"{SYMBOLS.name}: not NAME@VERSION SINCE")
+    return dict(line[0].split("@") for line in lines)
+
+
+def no_released_symbol_has_gone():
+    symbols, _ = exported()
+    for name, version in released().items():
+        require(symbols.get(name) == version, f"{name}@{version} was released, and libt3 has "
+                f"{symbols.get(name, 'no such function')}")
+    more = sorted(set(symbols) - set(released()))
+    require(not more, f"not in {SYMBOLS.name}: {' '.join(more)}; tests/libt3/install.py "
+            "--add-symbols adds them: from then on they stay")
+
+
+def archive_keeps_to_its_names():
+    """What is hidden in libt3.so is visible in libt3.a, to who defines the same name."""
+    text = execute("nm", "-g", "--defined-only", FOLDER / "lib/libt3.a")
+    names = re.findall(r"^[0-9a-f]+ [A-Z] (\w+)$", text, re.M)
+    require(len(names) > len(functions()), "nm tells nothing of libt3.a")
+    same([name for name in names if not name.startswith("t3_")], [], "global names")
+
+
+def add_symbols():
+    version = re.search(r"^VERSION := (\S+)$", (ROOT / "Makefile").read_text(), re.M)[1]
+    known, lines = released(), SYMBOLS.read_text().splitlines()
+    lines += [f"{name}@{node} {version}" for name, node in mapped().items() if name not in known]
+    head = [line for line in lines if line.startswith("#")]
+    SYMBOLS.write_text("\n".join(head + sorted(set(lines) - set(head))) + "\n")
+
+
+TESTS = [installs_these_files_and_no_others, builds_only_what_it_installs, again_changes_nothing,
+         uninstall_leaves_what_is_not_ours, refuses_directories_that_would_not_work,
+         library_says_what_it_is_and_needs, tool_finds_its_library,
+         pc_file_tells_of_no_other_place, c_program_links_shared, cxx_program_links_shared,
+         programs_link_statically, staged_tree_is_a_sysroot,
+         build_tree_serves_as_an_installed_one, headers_compile_alone,
+         exports_what_the_headers_declare, no_released_symbol_has_gone,
+         archive_keeps_to_its_names]
+
+
+def main():
+    if sys.argv[1:] == ["--add-symbols"]:
+        return add_symbols()
+    if sys.argv[1:]:
+        sys.exit(__doc__.splitlines()[-1])
+    shutil.rmtree(PLACE, ignore_errors=True)
+    PLACE.mkdir(parents=True)
+    return run_tests(TESTS)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Wrong as error:
+        sys.exit(f"install.py: {error}")
