@@ -55,6 +55,7 @@
 #define T3_MAX_DEPTH	  (1u << 20) /* K of a GEMM */
 #define T3_TIMED_PARAMS	  41u	     /* of the timed model */
 #define T3_MAX_TILE_BYTES (1u << 20)
+#define T3_TILE_QUERY_MAX 1024u /* tiles that one TILE_QUERY looks at */
 #define T3_MAX_PITCH	  (1u << 24)
 #define T3_MAX_VECTORS	  4u /* MSI-X */
 #define T3_PACKET_PAYLOAD 1024u
@@ -107,7 +108,7 @@
 #define T3_REG_END	     0x1300u
 
 #define T3_ID_VALUE	 0x57483354u /* "T3HW" */
-#define T3_VERSION_VALUE 0x00010003u
+#define T3_VERSION_VALUE 0x00010004u
 
 #define T3_CAP_STAGING (1u << 0)
 #define T3_CAP_MINMAX  (1u << 1)
@@ -118,6 +119,7 @@
 #define T3_CAP_INJECT  (1u << 6) /* INJECT is allowed to the guest */
 #define T3_CAP_GEMM    (1u << 7) /* descriptor GEMM */
 #define T3_CAP_TIMED   (1u << 8) /* descriptor TIMED: the fabric was made with it */
+#define T3_CAP_TILES   (1u << 9) /* TILE_QUERY */
 
 #define T3_CONTROL_RESET (1u << 0) /* write 1: function reset; reads 0 */
 
@@ -270,6 +272,9 @@ struct t3_tile_record {
 #define T3_TILE_TRIGGERED (1u << 0) /* count reached */
 #define T3_TILE_READY	  (1u << 1) /* on the ready list; DMA: the block of this first tile */
 #define T3_TILE_STARTED	  (1u << 2) /* has had its first update of the epoch */
+#define T3_TILE_SENDING	  (1u << 3) /* TILE_QUERY alone: a link is at it */
+#define T3_TILE_OPEN	  (1u << 4) /* TILE_QUERY alone: its count is not reached, or READY, SENDING */
+#define T3_TILE_POISONED  (1u << 5) /* TILE_QUERY alone: its record is not to be read; OPEN */
 
 struct t3_fault_record {
 	uint32_t kind;	  /* t3_fault_kind */
@@ -322,6 +327,7 @@ enum t3_admin_opcode {
 	T3_CMD_FENCE_SET = 18,
 	T3_CMD_LINK_QUERY = 19,
 	T3_CMD_INJECT = 20, /* with T3_CAP_INJECT only */
+	T3_CMD_TILE_QUERY = 21,
 };
 
 enum t3_admin_status {
@@ -423,6 +429,25 @@ struct t3_cmd_seg_stats {
 	uint64_t nmc_elements;	/* out: elements updated here with op != STORE */
 	uint64_t tiles;		/* out: tiles of the segment */
 	uint64_t tiles_tracked; /* out: of the current epoch */
+};
+
+/*
+ * TILE_QUERY: looks at `tiles` tiles from `tile` on, or up to the segment's last, stops at
+ * the first that is OPEN and describes the one that it looked at last.
+ */
+struct t3_cmd_tile_query {
+	uint32_t space;
+	uint32_t segment;
+	uint32_t tile;	   /* in: the first to look at; out: the one described */
+	uint32_t tiles;	   /* 1 .. T3_TILE_QUERY_MAX */
+	uint32_t flags;	   /* out: T3_TILE_* */
+	uint32_t state;	   /* out: t3_space_state */
+	uint32_t epoch;	   /* out */
+	uint32_t mbz;
+	uint64_t counted;  /* out: update bytes of this epoch */
+	uint64_t expected; /* out */
+	/* out: bytes of the segment that targets have not applied in this epoch, sent or not */
+	uint64_t unacknowledged;
 };
 
 /* ROUTE_SET, in IDLE: where segments of this space may send to. */
@@ -800,6 +825,7 @@ T3_HW_ASSERT(sizeof(struct t3_cmd_queue) == 24);
 T3_HW_ASSERT(sizeof(struct t3_cmd_fence_set) == 16);
 T3_HW_ASSERT(sizeof(struct t3_cmd_link_query) == 40);
 T3_HW_ASSERT(sizeof(struct t3_cmd_inject) == 40);
+T3_HW_ASSERT(sizeof(struct t3_cmd_tile_query) == 56);
 T3_HW_ASSERT(sizeof(struct t3_descriptor) == 64);
 T3_HW_ASSERT(offsetof(struct t3_descriptor, space) == 48);
 T3_HW_ASSERT(sizeof(struct t3_gemm) == 64);

@@ -146,6 +146,11 @@ static uint32_t seg_stats(struct t3_space *space, void *mailbox)
 	return T3_ADMIN_OK;
 }
 
+static uint32_t tile_query(struct t3_space *space, void *mailbox)
+{
+	return t3_tile_query(space, mailbox);
+}
+
 /* ------------------------------------------------------- routes and imports */
 
 static struct t3_link *link_to(const struct t3_space *space, uint32_t rank)
@@ -322,6 +327,7 @@ static const struct command commands[] = {
 	[T3_CMD_ROUTE_CLEAR] = { CONFIGURABLE, route_clear },
 	[T3_CMD_IMPORT_SET] = { LIVE, import_set },
 	[T3_CMD_IMPORT_CLEAR] = { EXISTING, import_clear },
+	[T3_CMD_TILE_QUERY] = { EXISTING, tile_query },
 };
 
 /* struct t3_cmd_space is all results but for the space and the reserved field. */

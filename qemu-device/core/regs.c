@@ -18,7 +18,7 @@ static uint64_t read_id(struct t3_dev *dev, uint32_t index)
 	static const uint32_t value[] = { T3_ID_VALUE, T3_VERSION_VALUE,
 					  T3_CAP_STAGING | T3_CAP_MINMAX | T3_CAP_QUEUES |
 						  T3_CAP_MULTI | T3_CAP_BLOCKS | T3_CAP_BYTES |
-						  T3_CAP_GEMM };
+						  T3_CAP_GEMM | T3_CAP_TILES };
 
 	if (index != 2)
 		return value[index];

@@ -583,6 +583,7 @@ uint64_t t3_doorbell_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
 uint32_t t3_check_space_create(const struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
 uint32_t t3_route_set(struct t3_space *space, const struct t3_cmd_route_set *cmd);
 uint32_t t3_import_set(struct t3_space *space, const struct t3_cmd_import_set *cmd);
+uint32_t t3_tile_query(struct t3_space *space, struct t3_cmd_tile_query *cmd); /* tile_query.c */
 void t3_admin_run(struct t3_dev *dev, uint32_t opcode);
 
 /* queue.c */

@@ -112,6 +112,15 @@ static uint32_t act_stats(struct scene *scene)
 	return conf_admin(scene->d, T3_CMD_SEG_STATS, &args, sizeof(args));
 }
 
+static uint32_t act_tile_query(struct scene *scene)
+{
+	struct t3_cmd_tile_query args = { .space = scene->s.args.space, .tiles = 1 };
+
+	if (!(conf_reg(scene->d, T3_REG_CAPS) & T3_CAP_TILES))
+		conf_skip(scene->c, "needs CAPS.TILES");
+	return conf_admin(scene->d, T3_CMD_TILE_QUERY, &args, sizeof(args));
+}
+
 static uint32_t act_route_set(struct scene *scene)
 {
 	struct t3_cmd_route_set args = {
@@ -192,6 +201,7 @@ static const struct action actions[] = {
 	{"seg-unmap",    act_unmap,        false, {NONE,  OK,        NO,        NO,     NO,        NO,     NO}},
 	{"seg-staging",  act_staging,      false, {NONE,  OK,        NO,        NO,     NO,        NO,     NO}},
 	{"seg-stats",    act_stats,        false, {NONE,  OK,        OK,        OK,     OK,        OK,     OK}},
+	{"tile-query",   act_tile_query,   false, {NONE,  OK,        OK,        OK,     OK,        OK,     OK}},
 	{"route-set",    act_route_set,    true,  {NONE,  OK,        NO,        NO,     NO,        NO,     NO}},
 	{"route-clear",  act_route_clear,  true,  {NONE,  OK,        NO,        NO,     NO,        NO,     NO}},
 	{"import-set",   act_import_set,   true,  {NONE,  OK,        OK,        OK,     OK,        OK,     NO}},

@@ -70,6 +70,7 @@ union command {
 	struct t3_cmd_route_set route;
 	struct t3_cmd_import_set import;
 	struct t3_cmd_index index;
+	struct t3_cmd_tile_query tile;
 	uint64_t words[12];
 };
 
@@ -96,6 +97,7 @@ static void admin(struct run *run)
 	uint32_t opcode = stream_u8(run->in), space = stream_u8(run->in) % WORLD_SPACES;
 	uint32_t index = stream_u8(run->in) % 4;
 	struct t3_cmd_seg_staging staging = { space, index, HOST_STAGING, 0x400, 2, 0 };
+	struct t3_cmd_tile_query tile = { .space = space, .segment = index, .tiles = 3 };
 	union command cmd = { .index = { space, index } };
 
 	if (opcode == T3_CMD_SPACE_CREATE)
@@ -105,6 +107,8 @@ static void admin(struct run *run)
 				       T3_DTYPE_I32);
 	else if (opcode == T3_CMD_SEG_STAGING)
 		cmd.staging = staging;
+	else if (opcode == T3_CMD_TILE_QUERY)
+		cmd.tile = tile;
 	else if (opcode == T3_CMD_ROUTE_SET || opcode == T3_CMD_IMPORT_SET)
 		make_grant(run, opcode, space, index, &cmd);
 	stream_patch(run->in, &cmd, sizeof(cmd));

@@ -21,7 +21,7 @@ struct reg {
 static const struct reg regs[] = {
 	{ "ID", 0x000, 4, RO, 0x57483354 },
 	{ "VERSION", 0x004, 4, RO, T3_VERSION_VALUE },
-	{ "CAPS", 0x008, 4, RO, 0x1bf },
+	{ "CAPS", 0x008, 4, RO, 0x3bf },
 	{ "CONTROL", 0x00c, 4, RO, 0 }, /* writing 1 is tested with the resets */
 	{ "MEMORY_SIZE", 0x010, 8, RO, TEST_MEMORY },
 	{ "APERTURE_SIZE", 0x018, 8, RO, TEST_APERTURE },

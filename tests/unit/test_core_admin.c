@@ -78,7 +78,7 @@ static void accepted(struct host_dev *d, uint32_t opcode, const void *good, size
 
 static void test_opcodes(void **state)
 {
-	static const uint32_t opcodes[] = { 0, 21, 22, 0x100, 0x80000001, 0xffffffff };
+	static const uint32_t opcodes[] = { 0, 22, 23, 0x100, 0x80000001, 0xffffffff };
 	struct host *host = host_ring(1);
 	struct t3_cmd_space cmd = { .space = 0 };
 	size_t i;
@@ -156,6 +156,7 @@ static const struct rule rules[] = {
 	{ T3_CMD_SEG_STAGING, S(IDLE) },    { T3_CMD_SEG_STATS, EXISTING },
 	{ T3_CMD_ROUTE_SET, S(IDLE) },	    { T3_CMD_ROUTE_CLEAR, S(IDLE) },
 	{ T3_CMD_IMPORT_SET, LIVE },	    { T3_CMD_IMPORT_CLEAR, EXISTING },
+	{ T3_CMD_TILE_QUERY, EXISTING },
 };
 
 static size_t arguments(struct host *host, uint32_t opcode, void *cmd)
@@ -167,6 +168,7 @@ static size_t arguments(struct host *host, uint32_t opcode, void *cmd)
 	struct t3_cmd_seg_stats stats = { .space = 1 };
 	struct t3_cmd_route_set route = { 1, 5, 1, 1, host_query(&host->dev[1], 1).generation, 5 };
 	struct t3_cmd_import_set import = { 1, 5, 1, 1, 7, 15, 1 };
+	struct t3_cmd_tile_query tile = { .space = 1, .tiles = 1 };
 	struct {
 		const void *from;
 		size_t size;
@@ -183,6 +185,7 @@ static size_t arguments(struct host *host, uint32_t opcode, void *cmd)
 		[T3_CMD_ROUTE_CLEAR] = { &index, sizeof(index) },
 		[T3_CMD_IMPORT_SET] = { &import, sizeof(import) },
 		[T3_CMD_IMPORT_CLEAR] = { &index, sizeof(index) },
+		[T3_CMD_TILE_QUERY] = { &tile, sizeof(tile) },
 	};
 
 	memcpy(cmd, list[opcode].from, list[opcode].size);
@@ -270,6 +273,31 @@ static void test_query(void **state)
 	query = host_query(d, 1023);
 	assert_int_equal(query.state, T3_SPACE_FREE);
 	assert_int_not_equal(query.generation, 0);
+	host_free(host);
+}
+
+#define T(field) FIELD(t3_cmd_tile_query, field)
+
+/* Segment 0 has four tiles; what is asked for beyond them is not looked at. */
+static void test_tile_query(void **state)
+{
+	static const struct deviation list[] = {
+		{ T(segment), 1, T3_ADMIN_BAD_INDEX },
+		{ T(segment), 64, T3_ADMIN_BAD_INDEX },
+		{ T(segment), 0xffffffff, T3_ADMIN_BAD_INDEX },
+		{ T(tile), 4, T3_ADMIN_BAD_RANGE },
+		{ T(tile), 0xffffffff, T3_ADMIN_BAD_RANGE },
+		{ T(tiles), 0, T3_ADMIN_BAD_VALUE },
+		{ T(tiles), T3_TILE_QUERY_MAX + 1, T3_ADMIN_BAD_VALUE },
+		{ T(tiles), 0xffffffff, T3_ADMIN_BAD_VALUE },
+		{ T(mbz), 1, T3_ADMIN_BAD_VALUE },
+	};
+	struct t3_cmd_tile_query good = { .space = 1, .tile = 3, .tiles = T3_TILE_QUERY_MAX };
+	struct host *host = host_in_state(T3_SPACE_ARMED);
+
+	(void)state;
+	deviate(&host->dev[0], T3_CMD_TILE_QUERY, &good, sizeof(good), list, COUNT(list));
+	accepted(&host->dev[0], T3_CMD_TILE_QUERY, &good, sizeof(good));
 	host_free(host);
 }
 
@@ -375,7 +403,7 @@ int main(void)
 		cmocka_unit_test(test_states),	  cmocka_unit_test(test_bad_space),
 		cmocka_unit_test(test_space_mbz), cmocka_unit_test(test_query),
 		cmocka_unit_test(test_route),	  cmocka_unit_test(test_equal_routes),
-		cmocka_unit_test(test_import),
+		cmocka_unit_test(test_import),	  cmocka_unit_test(test_tile_query),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

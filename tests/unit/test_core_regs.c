@@ -18,7 +18,7 @@ struct row {
 static const struct row rows[] = {
 	{ 0x000, 1, 4, RO, 0x57483354, 0 },
 	{ 0x004, 1, 4, RO, T3_VERSION_VALUE, 0 },
-	{ 0x008, 1, 4, RO, 0x1bf, 0 },
+	{ 0x008, 1, 4, RO, 0x3bf, 0 },
 	{ 0x00c, 1, 4, CONTROL, 0, 0 },
 	{ 0x010, 1, 8, RO, HOST_MEMORY, 0 },
 	{ 0x018, 1, 8, RO, HOST_APERTURE, 0 },

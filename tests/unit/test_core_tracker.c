@@ -155,6 +155,21 @@ static void update(struct host *host, uint32_t way, uint32_t segment, uint32_t t
 	host_drain(host);
 }
 
+/* TILE_QUERY says the same, and is no use of an entry. */
+static void look(struct host_dev *d, const struct model *m, uint64_t *random)
+{
+	uint32_t segment = host_below(random, SEGMENTS), tile = host_below(random, TILES);
+	struct t3_cmd_tile_query got = host_tile_query(d, 0, segment, tile, 1);
+	bool open = m->count[segment][tile] < UPDATE * UPDATES;
+
+	assert_int_equal(got.tile, tile);
+	assert_int_equal(got.counted, m->count[segment][tile]);
+	assert_int_equal(got.expected, UPDATE * UPDATES);
+	assert_int_equal(!(got.flags & T3_TILE_STARTED), !got.counted);
+	assert_int_equal(!(got.flags & T3_TILE_OPEN), !open);
+	assert_int_equal(!(got.flags & T3_TILE_TRIGGERED), open);
+}
+
 /* Leaves out a last update here and there: their entries live on. */
 static void run(struct host *host, struct model *m, uint64_t random)
 {
@@ -168,6 +183,7 @@ static void run(struct host *host, struct model *m, uint64_t random)
 			continue;
 		update(host, way, segment, tile);
 		model_update(m, segment, tile);
+		look(&host->dev[0], m, &random);
 		expect_model(&host->dev[0], m);
 	}
 }

@@ -51,6 +51,17 @@ struct t3_cmd_seg_stats host_stats(struct host_dev *d, uint32_t space, uint32_t 
 	return cmd;
 }
 
+struct t3_cmd_tile_query host_tile_query(struct host_dev *d, uint32_t space, uint32_t segment,
+					 uint32_t tile, uint32_t tiles)
+{
+	struct t3_cmd_tile_query cmd = {
+		.space = space, .segment = segment, .tile = tile, .tiles = tiles
+	};
+
+	assert_int_equal(host_command(d, T3_CMD_TILE_QUERY, &cmd, sizeof(cmd)), T3_ADMIN_OK);
+	return cmd;
+}
+
 struct t3_cmd_space_create host_space_args(uint32_t space)
 {
 	struct t3_cmd_space_create cmd = {

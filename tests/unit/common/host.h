@@ -130,6 +130,9 @@ uint32_t host_index_command(struct host_dev *d, uint32_t opcode, uint32_t space,
 struct t3_cmd_space host_query(struct host_dev *d, uint32_t space);
 struct t3_cmd_seg_stats host_stats(struct host_dev *d, uint32_t space, uint32_t segment);
 
+struct t3_cmd_tile_query host_tile_query(struct host_dev *d, uint32_t space, uint32_t segment,
+					 uint32_t tile, uint32_t tiles);
+
 /* The default arguments, for tests that change one of them. */
 struct t3_cmd_space_create host_space_args(uint32_t space);
 /* 4 x 16 bytes at segment * 0x400, tiles of 2 x 8 bytes, one update, IDENTITY. */

@@ -162,6 +162,20 @@ static size_t make_fence(struct hostile *m, void *out)
 	return sizeof(cmd);
 }
 
+static size_t make_tile_query(struct hostile *m, void *out)
+{
+	struct t3_cmd_tile_query cmd = {
+		.space = space_of(m),
+		.segment = number(m, 4),
+		.tile = number(m, 9),
+		.tiles = rarely(m) ? number(m, 1) : 1 + hostile_below(m, T3_TILE_QUERY_MAX),
+		.mbz = rarely(m),
+	};
+
+	memcpy(out, &cmd, sizeof(cmd));
+	return sizeof(cmd);
+}
+
 static size_t make_index(struct hostile *m, void *out)
 {
 	struct t3_cmd_space cmd = { .space = space_of(m), .generation = number(m, 8) };
@@ -177,7 +191,7 @@ static uint32_t draw_opcode(struct hostile *m)
 		T3_CMD_SPACE_CREATE, T3_CMD_SPACE_RESET, T3_CMD_SEG_MAP,      T3_CMD_SEG_MAP,
 		T3_CMD_SEG_MAP,	     T3_CMD_SEG_STAGING, T3_CMD_SEG_STAGING,  T3_CMD_SEG_STATS,
 		T3_CMD_ROUTE_SET,    T3_CMD_IMPORT_SET,	 T3_CMD_SPACE_CREATE, T3_CMD_QUEUE_CREATE,
-		T3_CMD_QUEUE_CREATE, T3_CMD_QUEUE_ABORT, T3_CMD_FENCE_SET
+		T3_CMD_QUEUE_CREATE, T3_CMD_QUEUE_ABORT, T3_CMD_FENCE_SET,    T3_CMD_TILE_QUERY
 	};
 
 	return hostile_below(m, 6) ? often[hostile_below(m, sizeof(often))]
@@ -211,6 +225,9 @@ static void command(struct hostile *m, struct host_dev *d)
 		break;
 	case T3_CMD_FENCE_SET:
 		size = make_fence(m, cmd);
+		break;
+	case T3_CMD_TILE_QUERY:
+		size = make_tile_query(m, cmd);
 		break;
 	default:
 		size = make_index(m, cmd);
