@@ -335,10 +335,10 @@ $B/t3-sanitized: $(call objects,san,$(TOOL_SRC)) $B/san/libt3sim.a $B/san/libt3c
 	$Q$(CC) $(SANITIZE) -o $@ $^ $(call pkg,--libs jansson) $(LIBS)
 
 # test_core_* is linked with the core, test_sim_* with the simulator and the core,
-# test_lib_* with libt3: all statically, so that a test can reach what is not
-# exported. Common helpers are archives: only what is used comes in.
+# test_lib_* with libt3, test_coll_* with libt3 and the core: all statically, so that a
+# test can reach what is not exported. Common helpers are archives: only what is used comes in.
 under_test = $(if $(findstring /test_lib_,$@),$1/libt3.a,$(if $(findstring \
-	/test_sim_,$@),$1/libt3sim.a) $1/libt3core.a)
+	/test_sim_,$@),$1/libt3sim.a) $(if $(findstring /test_coll_,$@),$1/libt3.a) $1/libt3core.a)
 $B/obj/unit-common.a: $(call objects,obj,$(UNIT_COMMON))
 $B/san/unit-common.a: $(call objects,san,$(UNIT_COMMON))
 $B/cov/unit-common.a: $(call objects,cov,$(UNIT_COMMON))

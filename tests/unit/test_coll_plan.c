@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Random plans of libt3 on native devices: what their layouts say is mapped, each rank puts
+ * its input in a random interleaving, by stores and doorbells, and results are compared with
+ * a plain reference; sums of a ring bit by bit in the order of the ring. T3_SEEDS and T3_SEED
+ * as everywhere.
+ */
+#include "host.h"
+#include "plan_layout.h"
+#include "ref.h"
+#include "seeds.h"
+
+#define SEEDS	  1500u
+#define SPACE	  0u
+#define EPOCHS	  2u
+#define ELEMENTS  2048u
+#define BUFFER	  0x100000u /* room for one, and for the counters behind it */
+#define STAGING	  0x200000u
+#define IMAGE	  0x8000u /* of a segment: more than any has */
+#define MAX_TILES 0x8000u
+
+struct run {
+	struct host *host;
+	struct t3_plan_desc desc;
+	uint32_t ranks;
+	bool small; /* values whose sums are exact in any order */
+	uint64_t random;
+	struct t3_layout layout[T3_MAX_RANKS];
+	uint32_t input[T3_MAX_RANKS][ELEMENTS]; /* by element of the whole */
+	uint32_t generation[T3_MAX_RANKS];
+	uint32_t doorbells[T3_MAX_RANKS]; /* chunks put by them, as a mask */
+	uint32_t stores;
+};
+
+static struct run run;
+
+static uint32_t below(uint32_t bound)
+{
+	return host_below(&run.random, bound);
+}
+
+/* --------------------------------------------------------------------- set-up */
+
+static void make_space(uint32_t rank)
+{
+	struct t3_cmd_space_create cmd = host_space_args(SPACE);
+	const struct t3_layout *l = &run.layout[rank];
+
+	assert_true(l->bytes <= BUFFER && l->tiles <= MAX_TILES);
+	cmd.aperture_offset = 0;
+	cmd.buffer = 0;
+	cmd.size = (l->bytes + T3_PAGE_SIZE) / T3_PAGE_SIZE * T3_PAGE_SIZE;
+	cmd.counters = BUFFER;
+	cmd.counter_count = MAX_TILES;
+	assert_int_equal(host_command(&run.host->dev[rank], T3_CMD_SPACE_CREATE, &cmd, sizeof(cmd)),
+			 T3_ADMIN_OK);
+	run.generation[rank] = cmd.generation;
+}
+
+/* Route p leads to rank p, import r there; masks as a grant gives them. */
+static void join(uint32_t rank, uint32_t to)
+{
+	struct t3_cmd_import_set cmd = {
+		.space = SPACE,
+		.import = rank % T3_SPACE_IMPORTS,
+		.src_rank = rank,
+		.src_space = SPACE,
+		.src_generation = run.generation[rank],
+	};
+
+	cmd.segment_mask = t3_layout_targets(&run.layout[rank], to, &cmd.op_mask);
+	if (!cmd.segment_mask)
+		return;
+	assert_int_equal(host_command(&run.host->dev[to], T3_CMD_IMPORT_SET, &cmd, sizeof(cmd)),
+			 T3_ADMIN_OK);
+	host_route(&run.host->dev[rank], SPACE, to, &run.host->dev[to], SPACE, rank);
+}
+
+static uint64_t image_of(const struct t3_segment_desc *d)
+{
+	return STAGING + d->segment * IMAGE;
+}
+
+static void stage(uint32_t rank, const struct t3_layout_segment *s)
+{
+	uint64_t bytes = (uint64_t)s->desc.rows * s->desc.pitch;
+	struct t3_cmd_seg_staging cmd = {
+		.space = SPACE,
+		.segment = s->desc.segment,
+		.address = image_of(&s->desc),
+		.slot_stride = (bytes + 7) / 8 * 8,
+		.slots = 1,
+	};
+
+	assert_int_equal(host_command(&run.host->dev[rank], T3_CMD_SEG_STAGING, &cmd, sizeof(cmd)),
+			 T3_ADMIN_OK);
+}
+
+static uint32_t map_segment(uint32_t rank, const struct t3_layout_segment *s, uint32_t counters)
+{
+	static const uint8_t kinds[] = {
+		[DRM_T3_SEGMENT_LOCAL] = T3_SEG_LOCAL,
+		[DRM_T3_SEGMENT_REMOTE] = T3_SEG_REMOTE,
+		[DRM_T3_SEGMENT_DMA] = T3_SEG_DMA,
+	};
+	const struct t3_segment_desc *d = &s->desc;
+	struct t3_cmd_seg_map map = {
+		.space = SPACE,
+		.segment = d->segment,
+		.kind = kinds[s->kind],
+		.op = (uint8_t)d->op,
+		.dtype = (uint8_t)d->dtype,
+		.init = (uint8_t)d->init,
+		.target_op = (uint8_t)s->target_op,
+		.offset = d->offset,
+		.updates = d->updates,
+		.rows = d->rows,
+		.row_bytes = d->row_bytes,
+		.pitch = d->pitch,
+		.tile_rows = d->tile_rows,
+		.tile_row_bytes = d->tile_row_bytes,
+		.counter_base = counters,
+		.routes = s->targets,
+		.target_segment = s->target_segment,
+		.target_row = s->target_row,
+	};
+
+	host_map(&run.host->dev[rank], &map);
+	if (s->own_rows && run.doorbells[rank] >> s->chunk & 1)
+		stage(rank, s);
+	return counters + (uint32_t)t3_desc_tiles(d);
+}
+
+static void set_up(void)
+{
+	uint32_t r, p, i, counters;
+	const char *why;
+
+	for (r = 0; r < run.ranks; r++) {
+		assert_int_equal(t3_layout_make(&run.desc, r, run.ranks, &run.layout[r], &why), 0);
+		run.doorbells[r] = (uint32_t)host_random(&run.random);
+		make_space(r);
+	}
+	for (r = 0; r < run.ranks; r++)
+		for (p = 0; p < run.ranks; p++)
+			if (r != p)
+				join(r, p);
+	for (r = 0; r < run.ranks; r++)
+		for (counters = 0, i = 0; i < run.layout[r].count; i++)
+			counters = map_segment(r, &run.layout[r].segment[i], counters);
+}
+
+/* ------------------------------------------------------------------ producing */
+
+static uint32_t value(void)
+{
+	uint32_t bits = (uint32_t)host_random(&run.random), size = ref_size(run.desc.dtype);
+
+	if (run.small)
+		return ref_small(run.desc.dtype, (int)(bits % 7) - 3);
+	return size == 4 ? bits : bits & ((1u << 8 * size) - 1);
+}
+
+static void fill_inputs(void)
+{
+	uint32_t r, e;
+
+	for (r = 0; r < run.ranks; r++)
+		for (e = 0; e < run.desc.count; e++)
+			run.input[r][e] = value();
+}
+
+/* A store never waits for room on a link that has lost packets. */
+static void store(uint32_t rank, uint64_t element)
+{
+	const struct t3_layout *l = &run.layout[rank];
+	uint32_t row, col, at;
+	uint64_t left;
+
+	at = t3_layout_locate(l, element, &row, &col, &left);
+	assert_int_not_equal(at, T3_LAYOUT_NONE);
+	if (++run.stores % 32 == 0)
+		host_drain(run.host);
+	host_store(&run.host->dev[rank], SPACE,
+		   l->segment[at].desc.offset + (uint64_t)row * l->segment[at].desc.pitch + col,
+		   run.input[rank][element], l->element);
+}
+
+static void ring_bells(uint32_t rank, uint32_t chunk)
+{
+	struct host_dev *d = &run.host->dev[rank];
+	const struct t3_layout *l = &run.layout[rank];
+	uint64_t first, count, e, left, tile, index;
+	uint32_t at, row, col;
+
+	t3_layout_chunk(l, chunk, &first, &count);
+	for (e = first; e < first + count; e++) {
+		const struct t3_segment_desc *s;
+
+		at = t3_layout_locate(l, e, &row, &col, &left);
+		s = &l->segment[at].desc;
+		memcpy(d->memory + image_of(s) + (uint64_t)row * s->pitch + col,
+		       &run.input[rank][e], l->element);
+	}
+	for (tile = 0; (at = t3_layout_tile(l, chunk, tile, &index)) != T3_LAYOUT_NONE; tile++)
+		host_tile(d, SPACE, l->segment[at].desc.segment, 0, (uint32_t)index);
+}
+
+static void put_chunk(uint32_t rank, uint32_t chunk)
+{
+	uint64_t first, count, e;
+
+	if (run.doorbells[rank] >> chunk & 1) {
+		ring_bells(rank, chunk);
+		return;
+	}
+	t3_layout_chunk(&run.layout[rank], chunk, &first, &count);
+	for (e = first; e < first + count; e++)
+		store(rank, e);
+}
+
+/* Ranks take turns at random, each in its order of production. */
+static void produce(void)
+{
+	uint32_t done[T3_MAX_RANKS] = { 0 }, left = 0, r;
+
+	for (r = 0; r < run.ranks; r++)
+		left += run.layout[r].produced;
+	while (left) {
+		r = below(run.ranks);
+		if (done[r] == run.layout[r].produced)
+			continue;
+		put_chunk(r, run.layout[r].order[done[r]++]);
+		left--;
+	}
+	host_drain(run.host);
+}
+
+/* ------------------------------------------------------------------ expecting */
+
+static uint32_t folded(uint32_t chunk, uint64_t element)
+{
+	uint32_t dtype = run.desc.dtype, op = run.desc.op, n = run.ranks, i;
+	uint32_t start = ref_identity(dtype, op), sum = start;
+
+	for (i = 1; i <= n; i++) {
+		if (run.desc.algorithm == T3_ALGORITHM_RING)
+			sum = ref_apply(dtype, op, start, sum);
+		sum = ref_apply(dtype, op, sum, run.input[(chunk + i) % n][element]);
+	}
+	return sum;
+}
+
+static uint32_t chunk_of(uint64_t element)
+{
+	uint64_t first, count;
+	uint32_t c = 0;
+
+	for (;; c++) {
+		t3_layout_chunk(&run.layout[0], c, &first, &count);
+		if (element < first + count)
+			return c;
+	}
+}
+
+/* Element e of a rank's result; and how many there are. */
+static uint32_t expected(uint32_t rank, uint64_t e)
+{
+	uint64_t first, count;
+
+	t3_layout_chunk(&run.layout[0], rank, &first, &count);
+	switch (run.desc.collective) {
+	case T3_REDUCE_SCATTER:
+		return folded(rank, first + e);
+	case T3_ALL_GATHER:
+		return run.input[chunk_of(e)][e];
+	case T3_ALL_REDUCE:
+		return folded(chunk_of(e), e);
+	case T3_ALL_TO_ALL:
+		return run.input[e / count][first + e % count];
+	default:
+		return run.input[run.desc.root][e];
+	}
+}
+
+static uint64_t result_elements(uint32_t rank)
+{
+	uint64_t first, count;
+
+	if (run.desc.collective == T3_BROADCAST)
+		return run.desc.count;
+	t3_layout_chunk(&run.layout[0], rank, &first, &count);
+	if (run.desc.collective == T3_REDUCE_SCATTER)
+		return count;
+	return run.desc.collective == T3_ALL_TO_ALL ? count * run.ranks : run.desc.count;
+}
+
+static void expect_result(uint32_t rank, uint32_t epoch)
+{
+	const struct t3_layout *l = &run.layout[rank];
+	const uint8_t *result = run.host->dev[rank].memory + l->result_offset;
+	uint64_t e, elements = result_elements(rank);
+	uint32_t got, want;
+
+	host_expect(&run.host->dev[rank], SPACE, T3_SPACE_COMPLETE, epoch);
+	assert_int_equal(l->result_bytes, elements * l->element);
+	for (e = 0; e < elements; e++) {
+		got = 0;
+		memcpy(&got, result + e * l->element, l->element);
+		want = expected(rank, e);
+		if (got != want)
+			fail_msg("collective %u algorithm %u, rank %u of %u, element %llu of %llu: "
+				 "%#x, not %#x",
+				 run.desc.collective, run.desc.algorithm, rank, run.ranks,
+				 (unsigned long long)e, (unsigned long long)elements, got, want);
+	}
+}
+
+/* -------------------------------------------------------------------- the test */
+
+static void choose(uint32_t topology)
+{
+	static const uint32_t ops[] = { T3_OP_ADD, T3_OP_ADD, T3_OP_MIN, T3_OP_MAX };
+	uint32_t most = ELEMENTS / (run.ranks > 8 ? 8 : 1), columns = below(3) ? 0 : 1 + below(40);
+	bool reduces;
+
+	memset(&run.desc, 0, sizeof(run.desc));
+	run.desc.collective = T3_REDUCE_SCATTER + below(5);
+	run.desc.algorithm =
+		topology == T3_TOPOLOGY_FULL && below(4) ? T3_ALGORITHM_DIRECT : T3_ALGORITHM_RING;
+	run.desc.count = 1 + below(below(2) ? 2 * run.ranks : most);
+	if (columns) {
+		run.desc.columns = columns;
+		run.desc.count = (run.desc.count + columns - 1) / columns * columns;
+		if (run.desc.count > ELEMENTS)
+			run.desc.count = ELEMENTS / columns * columns;
+	}
+	reduces = run.desc.collective == T3_REDUCE_SCATTER || run.desc.collective == T3_ALL_REDUCE;
+	run.desc.dtype = below(reduces ? 4 : 6);
+	run.desc.op = reduces ? ops[below(4)] : 0;
+	run.desc.root = run.desc.collective == T3_BROADCAST ? below(run.ranks) : 0;
+	if (below(2))
+		run.desc.tile_columns = 1 + below(columns ? columns : 100);
+	if (columns && below(2))
+		run.desc.tile_rows = run.desc.collective == T3_ALL_TO_ALL ? 1 : 1 + below(5);
+	/* Floats of a direct sum are added as they come. */
+	run.small = run.desc.algorithm == T3_ALGORITHM_DIRECT && run.desc.op == T3_OP_ADD &&
+		    run.desc.dtype != T3_DTYPE_I32;
+}
+
+static void one_seed(struct host *host, uint64_t seed)
+{
+	static const uint32_t budgets[] = { 0, 1, 7, T3_INLINE_BUDGET };
+	uint32_t epoch, r;
+
+	run.host = host;
+	run.ranks = host->ranks;
+	run.random = seed * 0x9e3779b97f4a7c15ull + 1;
+	run.stores = 0;
+	host_renew(host);
+	choose(host->config.topology);
+	t3_fabric_set_inline_budget(host->fabric, budgets[below(4)]);
+	set_up();
+	for (epoch = 1; epoch <= EPOCHS; epoch++) {
+		fill_inputs();
+		for (r = 0; r < run.ranks; r++)
+			host_arm(&host->dev[r], SPACE, epoch);
+		host_drain(host);
+		produce();
+		for (r = 0; r < run.ranks; r++)
+			expect_result(r, epoch);
+		for (r = 0; r < run.ranks; r++)
+			host_release(&host->dev[r], SPACE, epoch);
+	}
+	assert_null(t3_fabric_check(host->fabric));
+}
+
+static const struct host_config configs[] = {
+	{ T3_TOPOLOGY_RING, 2, 256, 8 }, { T3_TOPOLOGY_FULL, 2, 1, 1 },
+	{ T3_TOPOLOGY_RING, 3, 8, 2 },	 { T3_TOPOLOGY_FULL, 3, 256, 8 },
+	{ T3_TOPOLOGY_RING, 5, 256, 8 }, { T3_TOPOLOGY_FULL, 4, 4, 4 },
+	{ T3_TOPOLOGY_RING, 8, 2, 1 },	 { T3_TOPOLOGY_FULL, 7, 256, 8 },
+};
+
+/* Rare, as they are slow: each one of them for so many of the others. */
+static const struct host_config large[] = {
+	{ T3_TOPOLOGY_RING, 32, 256, 8 },
+	{ T3_TOPOLOGY_FULL, 32, 256, 8 },
+};
+
+#define LARGE_EVERY 75u
+#define CONFIGS	    (sizeof(configs) / sizeof(configs[0]))
+
+static void test_seeds(void **state)
+{
+	struct host *host[CONFIGS + 2] = { NULL };
+	uint64_t seed;
+	size_t i;
+
+	(void)state;
+	for_each_seed(seed, SEEDS)
+	{
+		i = seed % CONFIGS;
+		if (seed % LARGE_EVERY == 0)
+			i = CONFIGS + seed / LARGE_EVERY % 2;
+		if (!host[i])
+			host[i] = host_new(i < CONFIGS ? &configs[i] : &large[i - CONFIGS]);
+		one_seed(host[i], seed);
+	}
+	for (i = 0; i < CONFIGS + 2; i++)
+		if (host[i])
+			host_free(host[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_seeds, NULL, seeds_report),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
