@@ -110,7 +110,8 @@ INC_qemu-device := -Iuapi -Iqemu-device/core
 INC_libt3 = -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags $(LIB_PKGS))
 INC_tools = -Itools/t3 -Iuapi -Ilibt3 -Iqemu-device/core $(call pkg,--cflags $(LIB_PKGS) jansson)
 INC_conformance := -Iuapi
-INC_tests = $(INC_tools) -I$(dir $<) -I$(dir $<)common -Itests/unit/common -I$B/spec $(call pkg,--cflags cmocka)
+# Their own folders first: a name there may also be one of the tools.
+INC_tests = -I$(dir $<) -I$(dir $<)common -Itests/unit/common -I$B/spec $(INC_tools) $(call pkg,--cflags cmocka)
 LIBS = $(call pkg,--libs $(LIB_PKGS)) -lm -pthread
 room = $(if $(filter tests/conformance/%,$1),conformance,$(firstword $(subst /, ,$1)))
 includes = $(INC_$(call room,$<))
