@@ -250,7 +250,8 @@ static void close_fd(int *fd)
 static int check_message(struct t3_comm *comm, uint32_t from, const struct comm_message *message,
 			 enum comm_kind kind, size_t bytes)
 {
-	static const char *const name[] = { "something", "setting up a plan", "in a barrier" };
+	static const char *const name[] = { "doing something else", "setting up a plan",
+					    "in a barrier" };
 	uint32_t is = message->kind <= COMM_BARRIER ? message->kind : 0;
 
 	if (message->kind != kind)

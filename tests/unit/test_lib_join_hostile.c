@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: MIT
+/* libt3: communicators of processes, among peers that do not keep to the protocol. */
+#include "test_lib_fabric.h"
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include "comm.h"
+
+#define LONG in_ms(20000)
+
+/* The protocol's version 1, in numbers. */
+struct wire_hello {
+	uint64_t magic;
+	uint32_t version, bytes;
+	uint64_t fabric_id;
+	uint32_t rank, ranks, device_rank, pad;
+};
+
+static const struct wire_hello good_hello = {
+	0x6d6d6f6333540a0dull, 1, 40, FABRIC, 1, 2, 9, 0,
+};
+
+static char dir[64];
+static struct t3_device *dev;
+static unsigned int fds;
+static uid_t foreign_self; /* 0: none */
+static bool foreign_peers;
+
+uid_t geteuid(void)
+{
+	return foreign_self ? foreign_self : getuid();
+}
+
+/* The kernel's answer, but for who a peer is. */
+int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
+{
+	int ret = (int)syscall(SYS_getsockopt, fd, level, name, value, size);
+
+	if (!ret && name == SO_PEERCRED && foreign_peers) {
+		((struct ucred *)value)->uid = getuid() + 4711;
+		((struct ucred *)value)->pid = 12;
+	}
+	return ret;
+}
+
+static int start(void **state)
+{
+	(void)state;
+	fds = count_fds();
+	strcpy(dir, "/tmp/t3-test-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	dev = device_new(FABRIC, 3);
+	foreign_self = 0;
+	foreign_peers = false;
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	t3_device_close(dev);
+	assert_int_equal(count_fds(), fds);
+	assert_int_equal(rmdir(dir), 0);
+	return 0;
+}
+
+/* -------------------------------------------------------------- this is a rank */
+
+struct member {
+	pthread_t thread;
+	uint32_t rank, ranks;
+	int ret;
+	char text[T3_COMM_TEXT_SIZE];
+	struct t3_comm *comm;
+};
+
+static void *join(void *arg)
+{
+	struct member *m = arg;
+	struct t3_comm_desc desc = { dir, m->rank, m->ranks, m->text, sizeof(m->text) };
+
+	m->ret = t3_comm_create(dev, &desc, LONG, &m->comm);
+	return NULL;
+}
+
+static void begin(struct member *m, uint32_t rank, uint32_t ranks)
+{
+	*m = (struct member){ .rank = rank, .ranks = ranks };
+	pthread_create(&m->thread, NULL, join, m);
+}
+
+static void end(struct member *m, int ret, const char *text)
+{
+	pthread_join(m->thread, NULL);
+	assert_string_equal(m->text, text);
+	assert_int_equal(m->ret, ret);
+}
+
+/* ------------------------------------------------------------ and this is none */
+
+static struct sockaddr_un address(uint32_t rank)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/rank-%u", dir, rank);
+	return at;
+}
+
+/* Connected to a rank, when it listens. */
+static int intrude(uint32_t rank)
+{
+	struct timeval limit = { .tv_sec = 20 };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct sockaddr_un at = address(rank);
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	while (connect(fd, (struct sockaddr *)&at, sizeof(at))) {
+		assert_true(errno == ENOENT || errno == ECONNREFUSED);
+		usleep(500);
+	}
+	return fd;
+}
+
+static void send_all(int fd, const void *data, size_t size)
+{
+	assert_int_equal(send(fd, data, size, MSG_NOSIGNAL), size);
+}
+
+/* count times its standard input. */
+static void send_fds(int fd, const void *data, size_t size, unsigned int count)
+{
+	char room[CMSG_SPACE(3 * sizeof(int))] __attribute__((aligned(8))) = "";
+	struct iovec part = { (void *)(uintptr_t)data, size };
+	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room };
+	struct cmsghdr *c;
+
+	header.msg_controllen = CMSG_SPACE(count * sizeof(int));
+	c = CMSG_FIRSTHDR(&header);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(count * sizeof(int));
+	memset(CMSG_DATA(c), 0, count * sizeof(int));
+	assert_int_equal(sendmsg(fd, &header, MSG_NOSIGNAL), size);
+}
+
+/* Rank 0 of two meets one that sends this; how it fails. */
+static void hears(const void *data, size_t size, unsigned int count, int ret, const char *text)
+{
+	struct member m;
+	int fd;
+
+	begin(&m, 0, 2);
+	fd = intrude(0);
+	if (count)
+		send_fds(fd, data, size, count);
+	else
+		send_all(fd, data, size);
+	end(&m, ret, text);
+	close(fd);
+}
+
+static void says(struct wire_hello hello, int ret, const char *text)
+{
+	hears(&hello, sizeof(hello), 0, ret, text);
+}
+
+#define STRANGER "a process that is no rank of libt3 has connected"
+
+static void wrong_hellos_are_refused(void **state)
+{
+	static const char noise[600] = "GET / HTTP/1.0\r\n\r\n";
+	struct wire_hello hello = good_hello;
+
+	(void)state;
+	hears(noise, 18, 0, -EPROTO, STRANGER);
+	hears(noise, sizeof(noise), 0, -EPROTO, STRANGER);
+	hears(noise, 1, 0, -EPROTO, STRANGER);
+	hears(&hello, 15, 0, -EPROTO, STRANGER);
+	hears(&hello, 16, 0, -EPROTO, "a hello of a wrong form");
+	hears(&hello, 39, 0, -EPROTO, "a hello of a wrong form");
+	hello.bytes = 41;
+	says(hello, -EPROTO, "a hello of a wrong form");
+	hello.bytes = 40;
+	hello.pad = 1;
+	says(hello, -EPROTO, "a hello of a wrong form");
+	hello.pad = 0;
+	hello.magic ^= 1ull << 63;
+	says(hello, -EPROTO, STRANGER);
+	hello.magic = good_hello.magic;
+	hello.version = 2;
+	says(hello, -EPROTO, "a rank has a libt3 that speaks version 2, this one 1");
+}
+
+/* A later version may have another size. */
+static void a_longer_hello_tells_its_version(void **state)
+{
+	struct {
+		struct wire_hello hello;
+		uint64_t more;
+	} next = { .hello = good_hello };
+
+	(void)state;
+	next.hello.version = 7;
+	next.hello.bytes = sizeof(next);
+	hears(&next, sizeof(next), 0, -EPROTO,
+	      "a rank has a libt3 that speaks version 7, this one 1");
+	next.hello.version = 1;
+	hears(&next, sizeof(next), 0, -EPROTO, "a hello of a wrong form");
+}
+
+static void wrong_ranks_are_refused(void **state)
+{
+	struct wire_hello hello = good_hello;
+
+	(void)state;
+	hello.rank = 0;
+	says(hello, -EPROTO, "a process says it is rank 0, where only 1 to 1 may be");
+	hello.rank = 2;
+	says(hello, -EPROTO, "a process says it is rank 2, where only 1 to 1 may be");
+	hello.rank = UINT32_MAX;
+	says(hello, -EPROTO, "a process says it is rank 4294967295, where only 1 to 1 may be");
+	hello.rank = 1;
+	hello.ranks = 33;
+	says(hello, -EDOM, "rank 1 counts 33 ranks, this one 2");
+	hello.ranks = 2;
+	hello.device_rank = 3;
+	says(hello, -ENOTUNIQ, "ranks 0 and 1 are both on device 3 of the fabric");
+}
+
+static void descriptors_in_a_hello_are_closed(void **state)
+{
+	(void)state;
+	hears(&good_hello, sizeof(good_hello), 1, -EPROTO,
+	      "a hello brought a descriptor: it is none");
+	hears(&good_hello, sizeof(good_hello), 2, -EPROTO,
+	      "a hello brought descriptors: it is none");
+	hears(&good_hello, sizeof(good_hello), 3, -EPROTO,
+	      "a hello brought descriptors: it is none");
+}
+
+static void a_rank_joins_once(void **state)
+{
+	struct wire_hello hello = good_hello;
+	struct member m;
+	int first, second;
+
+	(void)state;
+	hello.ranks = 3;
+	begin(&m, 0, 3);
+	first = intrude(0);
+	second = intrude(0);
+	send_all(first, &hello, sizeof(hello));
+	assert_int_equal(recv(first, &hello, sizeof(hello), 0), sizeof(hello));
+	hello = good_hello;
+	hello.ranks = 3;
+	send_all(second, &hello, sizeof(hello));
+	end(&m, -EEXIST, "rank 1 is taken: two processes say they are");
+	close(first);
+	close(second);
+}
+
+/* Those that come and go, or say nothing, keep nobody from meeting. */
+static void silence_is_no_error(void **state)
+{
+	struct member m[2];
+	int silent[5], i;
+
+	(void)state;
+	begin(&m[0], 0, 2);
+	for (i = 0; i < 100; i++)
+		close(intrude(0));
+	for (i = 0; i < 5; i++)
+		silent[i] = intrude(0);
+	assert_int_equal(send(silent[0], "", 0, MSG_NOSIGNAL), 0);
+	/* It is on the same device: the same sentence as ever shows that both have met. */
+	begin(&m[1], 1, 2);
+	end(&m[0], -ENOTUNIQ, "ranks 0 and 1 are both on device 3 of the fabric");
+	end(&m[1], -ENOTUNIQ, "ranks 0 and 1 are both on device 3 of the fabric");
+	for (i = 0; i < 5; i++)
+		close(silent[i]);
+}
+
+/* ---------------------------------------------------------- a false lower rank */
+
+static void listeners_are_judged_too(void **state)
+{
+	struct sockaddr_un at = address(0);
+	struct wire_hello hello;
+	struct member m;
+	int listener, fd, i;
+
+	(void)state;
+	listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	begin(&m, 1, 2);
+	/* One that closes may be about to end: it is asked again. */
+	for (i = 0; i < 3; i++)
+		close(accept(listener, NULL, NULL));
+	fd = accept(listener, NULL, NULL);
+	assert_int_equal(recv(fd, &hello, sizeof(hello), 0), sizeof(hello));
+	assert_int_equal(hello.magic, good_hello.magic);
+	assert_int_equal(hello.version, 1);
+	assert_int_equal(hello.bytes, 40);
+	assert_int_equal(hello.fabric_id, FABRIC);
+	assert_int_equal(hello.rank, 1);
+	assert_int_equal(hello.ranks, 2);
+	assert_int_equal(hello.device_rank, 3);
+	assert_int_equal(hello.pad, 0);
+	hello.device_rank = 4;
+	send_all(fd, &hello, sizeof(hello));
+	end(&m, -EPROTO, "a process says it is rank 1, where only 0 to 0 may be");
+	close(fd);
+	close(listener);
+	unlink(at.sun_path);
+}
+
+/* --------------------------------------------------------------- other users */
+
+static void other_users_are_refused(void **state)
+{
+	char text[T3_COMM_TEXT_SIZE];
+	struct member m;
+
+	(void)state;
+	foreign_self = getuid() + 1;
+	begin(&m, 0, 2);
+	snprintf(text, sizeof(text), "%s belongs to user %u, not to user %u who runs this", dir,
+		 getuid(), getuid() + 1);
+	end(&m, -EPERM, text);
+	foreign_self = 0;
+	foreign_peers = true;
+	snprintf(text, sizeof(text), "process 12 of user %u wants to be a rank", getuid() + 4711);
+	hears(&good_hello, sizeof(good_hello), 0, -EPERM, text);
+}
+
+/* ------------------------------------------------- members that turn hostile */
+
+/* Rank 1 of two, by hand: its socket after a good hello and the board's message. */
+static int become_member(struct member *m)
+{
+	uint32_t barrier[3] = { COMM_BARRIER, 4, 1 };
+	struct wire_hello hello;
+	unsigned char frame[300];
+	int fd;
+
+	begin(m, 0, 2);
+	fd = intrude(0);
+	send_all(fd, &good_hello, sizeof(good_hello));
+	assert_int_equal(recv(fd, &hello, sizeof(hello), 0), sizeof(hello));
+	assert_int_equal(recv(fd, frame, sizeof(frame), 0), 12); /* the board, left alone */
+	send_all(fd, barrier, sizeof(barrier));
+	end(m, 0, "");
+	return fd;
+}
+
+static void takes(struct member *m, int fd, const void *data, size_t size, unsigned int count)
+{
+	unsigned int before = count_fds();
+	uint32_t word;
+	int extra;
+
+	if (count)
+		send_fds(fd, data, size, count);
+	else
+		send_all(fd, data, size);
+	assert_int_equal(t3_comm_take(m->comm, 1, &word, sizeof(word), &extra, LONG), -EPROTO);
+	assert_int_equal(count_fds(), before);
+}
+
+static void wrong_messages_are_refused(void **state)
+{
+	uint32_t frame[70] = { COMM_DATA, 4, 0 };
+	struct member m;
+	uint32_t word;
+	int fd;
+
+	(void)state;
+	fd = become_member(&m);
+	takes(&m, fd, frame, 7, 0);
+	takes(&m, fd, frame, 11, 0);
+	takes(&m, fd, frame, 13, 0);
+	takes(&m, fd, frame, sizeof(frame), 0);
+	takes(&m, fd, frame, 8, 1);
+	takes(&m, fd, frame, 12, 2);
+	takes(&m, fd, frame, 12, 3);
+	assert_string_equal(t3_comm_error(m.comm), "rank 1 sent what is no message of ours");
+	frame[1] = UINT32_MAX;
+	takes(&m, fd, frame, 12, 0);
+	frame[1] = 4;
+	frame[0] = 77;
+	takes(&m, fd, frame, 12, 1);
+	assert_string_equal(t3_comm_error(m.comm),
+			    "rank 1 is doing something else, this one is setting up a "
+			    "plan: all ranks must make the same calls");
+	/* It says that this rank has gone, whose own view is another one. */
+	atomic_store(&m.comm->lines[1].cause, 1);
+	close(fd);
+	assert_int_equal(t3_comm_take(m.comm, 1, &word, sizeof(word), NULL, LONG), -EPIPE);
+	assert_string_equal(t3_comm_error(m.comm), "rank 1 has gone");
+	t3_comm_destroy(m.comm);
+}
+
+static void false_causes_do_no_harm(void **state)
+{
+	static const uint32_t causes[] = { UINT32_MAX, 2, 3, 0xff, 0x100, 0x102, 0x7fff0021 };
+	struct member m;
+	uint32_t i;
+	int fd;
+
+	(void)state;
+	for (i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+		fd = become_member(&m);
+		atomic_store(&m.comm->lines[1].cause, causes[i]);
+		close(fd);
+		assert_int_equal(t3_comm_barrier(m.comm, LONG), -EPIPE);
+		assert_string_equal(t3_comm_error(m.comm), "rank 1 has gone");
+		t3_comm_destroy(m.comm);
+	}
+}
+
+/* Rank 1 of two: the memory that it gets could be cut below it. */
+static void memory_must_be_sealed(void **state)
+{
+	struct sockaddr_un at = address(0);
+	struct wire_hello hello = good_hello;
+	uint32_t board[3] = { COMM_DATA, 4, 0x64726f62 };
+	struct member m;
+	int listener, fd;
+
+	(void)state;
+	listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	begin(&m, 1, 2);
+	fd = accept(listener, NULL, NULL);
+	hello.rank = 0;
+	send_all(fd, &hello, sizeof(hello));
+	send_fds(fd, board, sizeof(board), 1);
+	end(&m, -EPROTO, "rank 0 sent what is no memory of ours");
+	close(fd);
+	close(listener);
+	unlink(at.sun_path);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(wrong_hellos_are_refused),	  TEST(a_longer_hello_tells_its_version),
+		TEST(wrong_ranks_are_refused),	  TEST(descriptors_in_a_hello_are_closed),
+		TEST(a_rank_joins_once),	  TEST(silence_is_no_error),
+		TEST(listeners_are_judged_too),	  TEST(other_users_are_refused),
+		TEST(wrong_messages_are_refused), TEST(false_causes_do_no_harm),
+		TEST(memory_must_be_sealed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
