@@ -701,6 +701,10 @@ def migrate_suite():
     return tap_program("migrate", [ROOT / "tests/migrate.py"])
 
 
+def launch_suite():
+    return tap_program("launch", [ROOT / "tests/launch.py"])
+
+
 def tool_suite():
     return tap_program("tool", [ROOT / "tests/tool.py"])
 
@@ -722,6 +726,7 @@ SUITES = {
     "guest-iommu": guest_iommu_suite,
     "hotplug": hotplug_suite,
     "migrate": migrate_suite,
+    "launch": launch_suite,
     "tool": tool_suite,
     "e2e": e2e_suite,
 }

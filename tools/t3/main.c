@@ -17,6 +17,7 @@ static const struct command {
 } commands[] = {
 	{ "list", cmd_list, "list the T3 devices of this machine" },
 	{ "info", cmd_info, "show one device: facts and counters" },
+	{ "launch", cmd_launch, "run a program's ranks, a process each" },
 	{ "gemm-rs", cmd_gemm_rs, "run and verify a GEMM with ring reduce-scatter" },
 	{ "bench", cmd_bench, "what stores, doorbells, updates, waits and jobs take" },
 	{ "sim", cmd_sim, "the devices' model in virtual time, or a record replayed" },

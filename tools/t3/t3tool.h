@@ -15,6 +15,7 @@ enum exit_code { EXIT_OK = 0, EXIT_FAIL = 1, EXIT_USAGE = 2 };
 /* Each gets its own argv, argv[0] its name, and returns an exit code. */
 int cmd_list(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_launch(int argc, char **argv);
 int cmd_gemm_rs(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_sim(int argc, char **argv);

@@ -1,0 +1,253 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""t3 launch, which needs no device; TAP on stdout. Exits 1 when a test failed.
+
+Each test is a function whose name says what must be true; it gets a directory of its own in
+which nothing may be left.
+"""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+T3 = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build")) / "t3"
+SECONDS = 30
+
+
+class Launch:
+    """One run of t3 launch; its ranks run a shell script."""
+
+    def __init__(self, place, *options, script=None, stdin=subprocess.DEVNULL):
+        command = ["--", "sh", "-c", script] if script is not None else []
+        self.process = subprocess.Popen(
+            [T3, "launch", *options, *command], stdin=stdin, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(place)})
+
+    def end(self, status, out=None, err=None):
+        """It ends so: stdout's lines in any order, stderr as a pattern or as lines."""
+        stdout, stderr = self.process.communicate(timeout=SECONDS)
+        got = f"status {self.process.returncode}\n{stdout}\n{stderr}"
+        assert self.process.returncode == status, got
+        assert out is None or sorted(stdout.splitlines()) == sorted(out), got
+        if isinstance(err, str):
+            assert re.fullmatch(err, stderr.strip(), re.S), got
+        else:
+            assert err is None or sorted(stderr.splitlines()) == sorted(err), got
+
+    def wait_for(self, path, count=1):
+        end = time.monotonic() + SECONDS
+        while len(list(path.parent.glob(path.name))) < count:
+            assert time.monotonic() < end and self.process.poll() is None, f"no {path}"
+            time.sleep(0.01)
+
+
+def run(place, status, *options, script, out=None, err=""):
+    Launch(place, *options, script=script).end(status, out, err)
+
+
+def each_rank_knows_who_it_is(place):
+    run(place, 0, "-n", "3", script="echo $T3_RANK of $T3_RANKS",
+        out=["0 of 3", "1 of 3", "2 of 3"])
+
+
+def thirty_two_ranks_are_the_most(place):
+    run(place, 0, "--ranks=32", script="echo $T3_RANK", out=[str(i) for i in range(32)])
+    for wrong in ("0", "33", "-1", "x", ""):
+        run(place, 2, "-n", wrong, script="true", out=[],
+            err=".*-n must be a whole number from 1 to 32.*")
+
+
+def usage_is_told(place):
+    Launch(place, "--help").end(0, None, "")
+    Launch(place, "-n", "2").end(2, [], ".*a command must follow.*")
+    Launch(place, "--", "true").end(2, [], ".*-n must say how many ranks there are.*")
+    Launch(place, "-n", "2", "--timeout", "0", "--", "true").end(2, [], ".*--timeout.*")
+    Launch(place, "-n", "2", "--grace", "x", "--", "true").end(2, [], ".*--grace.*")
+    Launch(place, "-n", "2", "--no-such", "--", "true").end(2, [], ".*no-such.*")
+    # What stands behind the command is the command's.
+    Launch(place, "-n", "2", "echo", "-n", "9").end(0, ["99"], "")
+
+
+def the_directory_is_the_ranks_alone(place):
+    run(place, 0, "-n", "2", script='stat -c %a "$T3_COMM_DIR"; case $T3_COMM_DIR in '
+        f'{place}/*) echo here; esac', out=["700", "700", "here", "here"])
+
+
+def the_directory_goes_with_what_is_in_it(place):
+    run(place, 0, "-n", "2", script='touch "$T3_COMM_DIR/rank-$T3_RANK"', out=[])
+
+
+def a_long_path_is_not_taken(place):
+    deep = place / ("x" * 80)
+    deep.mkdir()
+    run(deep, 0, "-n", "1", script='case $T3_COMM_DIR in /tmp/t3-launch-*) echo tmp; esac',
+        out=["tmp"])
+    deep.rmdir()
+
+
+def standard_input_is_empty(place):
+    launch = Launch(place, "-n", "2", script="cat; echo end", stdin=subprocess.PIPE)
+    launch.end(0, ["end", "end"], "")
+
+
+def a_command_that_there_is_not(place):
+    Launch(place, "-n", "4", "--", "/no/such").end(127, [], r"t3: there is no command '/no/such'")
+    Launch(place, "-n", "4", "--", "/etc/passwd").end(
+        126, [], r"t3: '/etc/passwd' could not be run: Permission denied")
+
+
+def the_status_is_of_the_first_that_failed(place):
+    start = time.monotonic()
+    run(place, 7, "-n", "3",
+        script='case $T3_RANK in 1) exit 7;; *) sleep 0.5; exit $((T3_RANK + 40));; esac',
+        out=[], err=["t3: rank 1 ended with status 7", "t3: rank 0 ended with status 40",
+                     "t3: rank 2 ended with status 42"])
+    assert time.monotonic() - start < 4
+
+
+def a_signal_ends_a_rank(place):
+    run(place, 128 + 9, "-n", "3", script="[ $T3_RANK != 2 ] || kill -9 $$; sleep 0.4",
+        out=[], err=["t3: rank 2 was ended by signal 9 (Killed)",
+                     "t3: rank 0 ended with status 0", "t3: rank 1 ended with status 0"])
+
+
+def those_that_go_on_are_ended(place):
+    start = time.monotonic()
+    run(place, 3, "-n", "3", "--grace", "0.3", script="[ $T3_RANK != 0 ] || exit 3; exec sleep 60",
+        out=[], err=["t3: rank 0 ended with status 3",
+                     "t3: rank 1 still runs: it is ended", "t3: rank 2 still runs: it is ended",
+                     "t3: rank 1 was ended by signal 15 (Terminated)",
+                     "t3: rank 2 was ended by signal 15 (Terminated)"])
+    assert 0.3 <= time.monotonic() - start < 10
+
+
+def those_that_do_not_listen_are_killed(place):
+    run(place, 124, "-n", "2", "--timeout", "0.3",
+        script="trap '' TERM; while :; do sleep 0.1; done",
+        out=[], err=["t3: the time of 0.3 s is over", "t3: rank 0 still runs: it is ended",
+                     "t3: rank 1 still runs: it is ended",
+                     "t3: rank 0 was ended by signal 9 (Killed)",
+                     "t3: rank 1 was ended by signal 9 (Killed)"])
+
+
+def time_that_is_not_over_is_no_matter(place):
+    run(place, 0, "-n", "2", "--timeout", "20", script="sleep 0.1", out=[])
+
+
+def what_a_rank_has_started_ends_with_it(place):
+    run(place, 124, "-n", "1", "--timeout", "0.5", script=f"sleep 61 & echo $! >{place}/pid; wait",
+        out=[], err=".*")
+    pid = int((place / "pid").read_text())
+    (place / "pid").unlink()
+    end = time.monotonic() + SECONDS
+    while os.path.exists(f"/proc/{pid}/cmdline") and \
+            pathlib.Path(f"/proc/{pid}/cmdline").read_text().startswith("sleep"):
+        assert time.monotonic() < end, "it still runs"
+        time.sleep(0.01)
+
+
+def signals_are_passed_on(place):
+    script = f"trap 'echo usr1' USR1; trap 'echo term; exit 5' TERM; touch {place}/up-$T3_RANK; " \
+             "while :; do sleep 0.05; done"
+    launch = Launch(place, "-n", "2", script=script)
+    launch.wait_for(place / "up-*", 2)
+    launch.process.send_signal(signal.SIGUSR1)
+    time.sleep(0.5)
+    launch.process.send_signal(signal.SIGTERM)
+    launch.end(5, ["usr1", "usr1", "term", "term"],
+               "(?=.*rank 0 ended with status 5)(?=.*rank 1 ended with status 5).*")
+    for path in place.glob("up-*"):
+        path.unlink()
+
+
+def a_signal_that_is_not_heard_kills_in_the_end(place):
+    launch = Launch(place, "-n", "2", "--grace", "0.2",
+                    script=f"trap '' TERM INT; touch {place}/up-$T3_RANK; "
+                           "while :; do sleep 0.05; done")
+    launch.wait_for(place / "up-*", 2)
+    launch.process.send_signal(signal.SIGINT)
+    launch.end(128 + 9, [], ".*still runs.*signal 9.*")
+    for path in place.glob("up-*"):
+        path.unlink()
+
+
+def ranks_do_not_outlive_the_launcher(place):
+    launch = Launch(place, "-n", "2", script=f"echo $$ >{place}/pid-$T3_RANK; exec sleep 62")
+    launch.wait_for(place / "pid-*", 2)
+    time.sleep(0.2)
+    launch.process.kill()
+    launch.end(-9, [], "")
+    for path in place.glob("pid-*"):
+        pid = int(path.read_text())
+        path.unlink()
+        end = time.monotonic() + SECONDS
+        while os.path.exists(f"/proc/{pid}/cmdline") and \
+                pathlib.Path(f"/proc/{pid}/cmdline").read_text().startswith("sleep"):
+            assert time.monotonic() < end, "a rank still runs"
+            time.sleep(0.01)
+    for path in place.glob("t3-launch-*"):  # nobody was there to do it
+        path.rmdir()
+
+
+def lines_are_labelled(place):
+    run(place, 0, "-n", "2", "--label",
+        script="echo a; echo >&2 b; echo; printf c; sleep 0.1; printf d",
+        out=["[0] a", "[0] ", "[0] cd", "[1] a", "[1] ", "[1] cd"], err=["[0] b", "[1] b"])
+
+
+def long_lines_are_cut(place):
+    run(place, 0, "-n", "1", "--label", script="head -c 10000 /dev/zero | tr '\\0' x; echo y",
+        out=["[0] " + "x" * 4096] * 2 + ["[0] " + "x" * 1808 + "y"])
+
+
+def much_output_is_all_there(place):
+    launch = Launch(place, "-n", "4", "--label", script="seq 1 20000")
+    launch.end(0, [f"[{rank}] {i}" for rank in range(4) for i in range(1, 20001)], "")
+
+
+def what_stays_behind_holds_nothing_up(place):
+    start = time.monotonic()
+    run(place, 0, "-n", "1", "--label", script="sleep 5 & echo x", out=["[0] x"])
+    assert time.monotonic() - start < 4
+
+
+def nobody_reads_the_output(place):
+    launch = Launch(place, "-n", "1", "--label", "--grace", "20",
+                    script="while echo y; do sleep 0.01; done; sleep 30")  # it goes on
+    launch.process.stdout.close()
+    launch.process.stdout = None
+    launch.end(125, None, ".*could not be written.*")
+
+
+TESTS = [value for value in list(globals().values())
+         if callable(value) and getattr(value, "__code__", None) is not None
+         and value.__code__.co_varnames[:1] == ("place",) and value is not run]
+
+
+def main():
+    failed = False
+    print(f"1..{len(TESTS)}")
+    for number, test in enumerate(TESTS, 1):
+        with tempfile.TemporaryDirectory(prefix="t3-launch-test-") as place:
+            try:
+                test(pathlib.Path(place))
+                left = os.listdir(place)
+                assert not left, f"it has left {left}"
+                good = True
+            except Exception:  # of whatever kind: the others still run
+                good = False
+                print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="")
+        failed |= not good
+        print(f"{'ok' if good else 'not ok'} {number} - {test.__name__}", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+/* t3 launch -n N -- CMD: the ranks of a program, a process each. */
+#include "cmdline.h"
+#include "launch.h"
+#include "t3tool.h"
+
+#define SECONDS_MAX    1000000
+#define GRACE_USUAL_NS 5000000000
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct launch_args *args = state->input;
+
+	switch (key) {
+	case 'n':
+		args->ranks = cmdline_number(state, "-n", arg, 1, T3_COMM_RANKS_MAX);
+		return 0;
+	case 't':
+		args->timeout_ns = cmdline_seconds(state, "--timeout", arg, SECONDS_MAX);
+		return 0;
+	case 'g':
+		args->grace_ns = cmdline_seconds(state, "--grace", arg, SECONDS_MAX);
+		return 0;
+	case 'l':
+		args->label = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		args->command = cmdline_command(state);
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "a command must follow, as in: t3 launch -n 4 -- CMD ARG...");
+		return 0;
+	case ARGP_KEY_END:
+		if (!args->ranks)
+			argp_error(state, "-n must say how many ranks there are");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int cmd_launch(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "ranks", 'n', "N", 0, "start N processes, up to 32", 0 },
+		{ "timeout", 't', "SEC", 0, "end all ranks after that time", 0 },
+		{ "grace", 'g', "SEC", 0,
+		  "how long the others may go on when a rank has failed (5)", 0 },
+		{ "label", 'l', NULL, 0, "print each line of output behind its rank: [2] text", 0 },
+		{ 0 },
+	};
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "-n N -- CMD [ARG...]",
+		.doc = "Run a command N times, as the ranks of one communicator: each finds "
+		       "T3_COMM_DIR, T3_RANK and T3_RANKS in its environment, as t3_comm_create() "
+		       "reads them. Standard input is empty.\vWhen a rank fails, the others see it "
+		       "gone; those that still run after the grace get SIGTERM, and SIGKILL 2 s "
+		       "later. Signals INT, TERM, HUP, QUIT, USR1 and USR2 are passed on. How each "
+		       "rank ended is said on stderr as soon as one has failed. The exit status is "
+		       "0, that of the rank that failed first (128 + N when signal N ended it), or "
+		       "124 when the time was over; 125 when t3 itself failed, 126 when the "
+		       "command "
+		       "could not be run, 127 when there is none.",
+	};
+	struct launch_args args = { .grace_ns = GRACE_USUAL_NS };
+
+	cmdline_parse(&argp, argc, argv, ARGP_IN_ORDER, &args);
+	return launch_run(&args);
+}
