@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: MIT
 """t3's subcommands: their command lines here, the rest in a VM; TAP on stdout.
 
+usage: tool.py [REGEX]      (default: all; else the tests whose names it is found in)
+
 Exits 1 when a test failed.
 """
 
+import itertools
 import json
 import pathlib
+import random
 import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools/build"))
@@ -24,6 +29,7 @@ USAGE = {
     "top": ["--interval 0", "--interval 1x", "--interval 3601", "--interval 1.", "--interval .5",
             "--interval 0.0000000001", "--count 0", "--count -1", "--count", "-d 256", "-d x"],
     "status": ["-d", "-d -1", "-d 18446744073709551616", "--json=1"],
+    "dump": ["one two", "--all file", "file --free"],
     "stat": ["", "--", "--output", "-d x -- true"],
 }
 COMMON = ["--no-such-option", "argument too", "-d 1 argument"]
@@ -81,6 +87,111 @@ def usage_tests():
             yield f"{command} {arguments}: wrong usage", check_wrong, (command, arguments)
     for command, status in (("top --once", 1), ("status", 1), ("stat -- true", 125)):
         yield f"{command}: no device", check_no_device, (command, status)
+
+
+# --- dumps: files of any content ----------------------------------------------
+
+DUMP = """T3 devcoredump 1
+reason a queue hangs
+time 12.345
+driver 1.4
+device 0000:01:00.0 rank 2 ranks 4 version 0x10003 resets 1
+register CAPS 0x8 0x41
+register VERSION 0x4 0x10003
+register TOPOLOGY 0x38 0x2
+register FABRIC_ID 0x28 0xffffffffffffffff
+counter 6 17
+queue 3 priority 2 state 1 head 5 tail 7 head 5 tail 8
+job 9 done 1 of 2
+step 3 op 1 dtype 3 rows 4 row_bytes 64 src 0x1000 dst 0x2000
+space 1 state 5 epoch 7 generation 2 in_flight 0 state 5 epoch 7 aperture 0x0 size 0x1000
+fault 10 detail 7 segment 0 tile -1 offset 0xffffffffffffffff epoch 7 src_rank 3
+segment 0 kind 3 word 0x100000007 tiles 16 tracked 4
+tile 4 count 96 flags 0x4 cause 3
+novelty 1 2 3
+truncated
+"""
+DUMP_SAYS = [
+    "reason  a queue hangs", "rank 2  ranks 4", "CAPS             0x41 STAGING INJECT",
+    "VERSION          0x10003 major 1 minor 3", "TOPOLOGY         0x2 full",
+    "FABRIC_ID        0xffffffffffffffff", "stores             17", "queue 3  priority 2  state 1 (READY)",
+    "    job 9  done 1  commands 2", "        opcode 3 (UPDATE)  op 1 (ADD)  dtype 3 (BF16)",
+    "space 1  state 5 (FAULTED)", "    fault 10 (REJECTED)  detail 7 (EPOCH)",
+    "    segment 0  kind 3 (DMA)", "TRACKED epoch 7",
+    "        tile 4  count 96  flags 4  more cause 3 STARTED", "unknown: novelty 1 2 3",
+    "truncated: "]
+
+# (what is done to the dump, what stderr says)
+DUMPS_BAD = [
+    ("empty", lambda text: "", "line 1: it is empty"),
+    ("blank", lambda text: "\n", "line 1: it does not begin with"),
+    ("version", lambda text: text.replace("dump 1", "dump 2"), "line 1: format 2"),
+    ("zeros", lambda text: "\0" * 5000, "line 1: it ends in the middle"),
+    ("a zero", lambda text: text.replace("a queue", "a\0queue"), "line 2: byte 0x00"),
+    ("a byte", lambda text: text.replace("hangs", "h\x9bngs"), "line 2: byte 0xc2"),
+    ("cut", lambda text: text[:-40], "in the middle of this line"),
+    ("a short line", lambda text: text.replace(" tail 8", ""), "line 11: it ends before 'tail'"),
+    ("a word", lambda text: text.replace("epoch 7 g", "epoc 7 g"), "line 14: 'epoc' where 'epoch'"),
+    ("a number", lambda text: text.replace("state 5 epoch 7 a", "state five epoch 7 a"),
+     "line 14: 'five' is no number"),
+    ("a huge number", lambda text: text.replace("17", "9" * 40), "line 10: "),
+    ("a long line", lambda text: text.replace("hangs", "h" * 5000), "line 2: 5015 bytes"),
+    ("no owner", lambda text: "T3 devcoredump 1\ntile 4 count 96 flags 0x4\n",
+     "line 2: it belongs to nothing"),
+    ("huge", lambda text: text + "register A 0 1\n" * 100000, "is above 1048576 bytes"),
+]
+
+
+def dump_of(text, *options):
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        return subprocess.run([T3, "dump", *options, file.name], stdin=subprocess.DEVNULL, timeout=10,
+                              capture_output=True, text=True, check=False)
+
+
+def check_dump():
+    done = dump_of(DUMP)
+    need(done.returncode == 0 and not done.stderr, f"status {done.returncode}, {done.stderr}")
+    for text in DUMP_SAYS:
+        need(text in done.stdout, f"not said: {text}\n{done.stdout}")
+    dump, = json.loads(dump_of(DUMP, "--json").stdout)
+    need(dump["queues"][0]["jobs"][0]["steps"][0]["opcode_name"] == "UPDATE", "step")
+    need(dump["spaces"][0]["segments"][0]["open_tiles"][0]["set"] == ["STARTED"], "tile")
+    need(dump["device"]["rank"] == 2 and dump["truncated"], "device")
+
+
+def check_bad_dump(change, said):
+    text = change(DUMP)
+    for options in ([], ["--json"]):
+        done = dump_of(text, *options)
+        need(done.returncode == 1 and len(done.stderr.splitlines()) == 1 and said in done.stderr,
+             f"status {done.returncode}, {done.stderr!r}")
+
+
+def check_mutated_dumps():
+    """Whatever is in the file: an end with status 0, or 1 and one sentence."""
+    generator = random.Random(7)
+    for _ in range(60):
+        data = bytearray(DUMP.encode())
+        for _ in range(generator.choice((1, 2, 10))):
+            at = generator.randrange(len(data))
+            data[at:at + generator.randrange(3)] = generator.choice(
+                (b"", b"\n", b" ", b"0x", b"-", b"99999999999", b"space 1", b"{}", bytes([at % 128])))
+        done = dump_of(data.decode(), *generator.choice(([], ["--json"])))
+        need(done.returncode == 0 and not done.stderr
+             or done.returncode == 1 and len(done.stderr.splitlines()) == 1,
+             f"status {done.returncode}, {done.stderr!r} of {bytes(data)!r}")
+
+
+def dump_tests():
+    yield "dump of a file", check_dump, ()
+    for name, change, said in DUMPS_BAD:
+        yield f"dump, {name}", check_bad_dump, (change, said)
+    yield "dump, mutated", check_mutated_dumps, ()
+    for path, said in (("/nonexistent", "No such file"), ("/", "Is a directory")):
+        yield f"dump {path}", lambda path=path, said=said: need(
+            said in (done := t3(f"dump {path}")).stderr and done.returncode == 1, done.stderr), ()
 
 
 # --- in the VM: each takes status and output of its command ------------------
@@ -167,6 +278,18 @@ def check_stat_one(status, output):
     need([device["index"] for device in root["devices"]] == [2], "devices")
 
 
+def check_dump_of_device(status, output):
+    """Of two devices that were reset; the newest, both, and none when they are released."""
+    need(status == 1 and "no T3 device has left a dump" in output.strip().splitlines()[-1], output)
+    text, _, rest = output.partition("@\n")
+    need("rank 2  ranks 4" in text and "reason  asked for in debugfs" in text, text)
+    need(re.search(r"^space 0  state \d \([A-Z]+\)  epoch 2  .*\n(    fault .*\n)?    segment 0 ", text,
+                   re.M), text)
+    dumps = json.loads(rest[:rest.rindex("]") + 1])
+    need([dump["device"]["rank"] for dump in dumps] == [0, 2], "ranks")
+    need(dumps[0]["spaces"][0]["state_name"] == "ARMED", "state")
+
+
 def ends(wanted, *texts):
     def check(status, output):
         need(status == wanted, f"status {status}")
@@ -182,11 +305,11 @@ GUEST = [
     ("status -d", SLEEPER + "t3 status -d 2; wait", check_status_one),
     ("status, idle", "t3 status", check_idle),
     ("status, unprivileged", "su user -c 't3 status'", check_unprivileged),
-    ("top, unprivileged", "t3 gemm-rs --iters 300 >/tmp/out & sleep 0.5; su user -c "
-     "'t3 top --once --interval 0.1'", ends(0, "4 devices")),
+    ("top, unprivileged", "t3 gemm-rs --iters 9 >/tmp/out & sleep 0.5; su user -c "
+     "'t3 top --once --interval 0.1'; s=$?; wait; exit $s", ends(0, "4 devices")),
     ("top", SLEEPER + "t3 top --once --interval 0.2; wait", check_top),
     ("top --json", "t3 gemm-rs --ranks 4 --shape 64x64x64 --iters 20000 --timeout 30 >/tmp/out & "
-     "sleep 0.5; t3 top --json --count 3 --interval 0.3; kill $!", check_top_json),
+     "sleep 0.5; t3 top --json --count 3 --interval 0.3; s=$?; kill $!; wait; exit $s", check_top_json),
     ("stat", f"t3 stat -- {GEMM}", check_stat_table),
     ("stat --json", f"t3 stat --json -o /tmp/stat -- {GEMM} >/dev/null; cat /tmp/stat",
      check_stat),
@@ -197,14 +320,21 @@ GUEST = [
     ("stat, killed", "t3 stat -- sh -c 'kill -9 $$'", ends(137, "status 137")),
     ("stat, no output", "t3 stat -o /nonexistent/x -- true", ends(125, "/nonexistent/x")),
     ("stat, full output", "t3 stat -o /dev/full -- true", ends(125, "could not be written")),
+    ("dump of no device", "t3 dump", ends(1, "no T3 device has left a dump")),
+    ("dump of devices", SLEEPER + "cd /sys/kernel/debug/accel; for i in 1 3; do echo function "
+     ">0000:0$i:00.0/reset; done; t3 dump && echo @ && t3 dump --all --json --free; t3 dump",
+     check_dump_of_device),
     ("no such device", "t3 top -d 9", ends(1, "there is no device 9")),
 ]
 
 
-def guest_tests():
-    status, batch = guest_batch("tool", ["--ranks", "4"], [command for _, command, _ in GUEST],
+def guest_tests(wanted):
+    tests = [test for test in GUEST if wanted.search(test[0])]
+    if not tests:
+        return
+    status, batch = guest_batch("tool", ["--ranks", "4"], [command for _, command, _ in tests],
                                 SECONDS)
-    for (name, _, check), (_, ended, output, _) in zip(GUEST, batch):
+    for (name, _, check), (_, ended, output, _) in zip(tests, batch):
         yield name, check, (ended, output)
     yield "the VM ends well", ends(0), (status, "")
 
@@ -223,8 +353,11 @@ def run(number, name, check, arguments):
 
 
 def main():
+    wanted = re.compile(sys.argv[1] if len(sys.argv) > 1 else "")
+    tests = [test for source in (usage_tests, dump_tests) for test in source()
+             if wanted.search(test[0])]
     passed = [run(number, *test) for number, test in
-              enumerate([test for source in (usage_tests, guest_tests) for test in source()], 1)]
+              enumerate(itertools.chain(tests, guest_tests(wanted)), 1)]
     print(f"1..{len(passed)}")
     return 0 if all(passed) else 1
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* A T3 devcoredump (driver/t3_dump.c has its format) as JSON and as text. */
+#ifndef T3_DUMP_H
+#define T3_DUMP_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* What the driver writes is at most 256 KiB. */
+#define DUMP_SIZE_MAX (1u << 20)
+
+/*
+ * Decode a dump of any content. Always an object, of what could be read; why is "" or
+ * says what is wrong and in which line. Lines of kinds that this program does not know
+ * are kept in "unknown".
+ */
+json_t *dump_parse(const char *data, size_t size, char *why, size_t why_size);
+
+/* Add what numbers mean: names of states, kinds and opcodes, fields of registers. */
+void dump_explain(json_t *record);
+
+/* For people. */
+void dump_print(const json_t *dump);
+
+#endif /* T3_DUMP_H */
