@@ -10,13 +10,6 @@ static const struct t3_mishaps *mishaps_of(const struct t3_dev *dev)
 	return dev->fabric ? &dev->fabric->mishaps[dev->rank] : NULL;
 }
 
-static bool any_poison(const struct t3_dev *dev)
-{
-	const struct t3_mishaps *mishaps = mishaps_of(dev);
-
-	return mishaps && mishaps->poisons;
-}
-
 bool t3_poisoned(const struct t3_dev *dev, uint64_t offset, uint64_t len, uint64_t *where)
 {
 	const struct t3_mishaps *mishaps = mishaps_of(dev);
@@ -90,7 +83,7 @@ bool t3_poison_in_record(const struct t3_segment *segment, uint32_t tile, uint64
 {
 	const struct t3_dev *dev = segment->space->dev;
 
-	if (!any_poison(dev))
+	if (!t3_poison_any(dev))
 		return false;
 	return t3_poisoned(dev, t3_segment_record_address(segment, tile),
 			   sizeof(struct t3_tile_record), where);
@@ -129,7 +122,7 @@ bool t3_poison_in_update(struct t3_segment *segment, uint32_t tile, uint32_t row
 {
 	const struct t3_dev *dev = segment->space->dev;
 
-	if (!any_poison(dev))
+	if (!t3_poison_any(dev))
 		return false;
 	if (in_records(segment, tile, where))
 		return true;
@@ -145,7 +138,7 @@ bool t3_poison_in_update(struct t3_segment *segment, uint32_t tile, uint32_t row
 bool t3_poison_in_run(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes,
 		      uint64_t *where)
 {
-	if (!any_poison(segment->space->dev))
+	if (!t3_poison_any(segment->space->dev))
 		return false;
 	while (bytes) {
 		uint32_t room = segment->tile_row_bytes - col % segment->tile_row_bytes;
@@ -167,7 +160,7 @@ bool t3_poison_in_doorbell(struct t3_segment *segment, uint32_t tile, uint32_t s
 	const struct t3_dev *dev = segment->space->dev;
 	struct t3_tile_shape shape;
 
-	if (!any_poison(dev))
+	if (!t3_poison_any(dev))
 		return false;
 	if (in_records(segment, tile, where))
 		return true;

@@ -33,12 +33,6 @@ uint32_t t3_segment_block_end(const struct t3_segment *segment, uint32_t first)
 	return first + (left < segment->block_tiles ? left : segment->block_tiles);
 }
 
-/* In device memory, of (row, byte col). */
-uint64_t t3_segment_address(const struct t3_segment *segment, uint32_t row, uint32_t col)
-{
-	return segment->space->buffer + segment->offset + (uint64_t)row * segment->pitch + col;
-}
-
 uint64_t t3_segment_record_address(const struct t3_segment *segment, uint32_t tile)
 {
 	return segment->space->counters +
@@ -67,13 +61,11 @@ static bool contains(const struct t3_segment *segment, uint64_t offset)
 	return offset - segment->offset < segment->extent;
 }
 
-/* The segment whose extent holds the offset, or NULL. */
-struct t3_segment *t3_segment_at(struct t3_space *space, uint64_t offset)
+/* t3_segment_at() by bisection. */
+struct t3_segment *t3_segment_find(struct t3_space *space, uint64_t offset)
 {
 	uint32_t low = 0, high = space->seg_count;
 
-	if (space->recent && contains(space->recent, offset))
-		return space->recent;
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
 

@@ -47,33 +47,55 @@ static uint32_t failed(struct t3_space *space, const struct t3_store *store, uin
 	return kind;
 }
 
+static void init_tile(struct t3_segment *segment, uint32_t tile)
+{
+	struct t3_tile_shape shape = t3_segment_tile_shape(segment, tile);
+
+	t3_update_init_tile(segment, &shape);
+}
+
+static bool poisoned(const struct t3_store *store)
+{
+	struct t3_segment *segment = store->segment;
+	struct t3_dev *dev = segment->space->dev;
+	uint64_t where;
+
+	if (!t3_poison_any(dev) || !t3_poison_in_update(segment, store->tile, store->row,
+							store->col, store->bytes, &where))
+		return false;
+	t3_poison_fault(segment->space, segment, store->tile, where, dev->rank);
+	return true;
+}
+
+/* Forwards or applies what is counted already. */
+static void pass_on(const struct t3_store *store, const void *data)
+{
+	struct t3_segment *segment = store->segment;
+
+	segment->counts.stores++;
+	segment->counts.local_bytes += store->bytes;
+	segment->space->dev->counter[T3_COUNTER_STORES]++;
+	if (segment->kind == T3_SEG_REMOTE)
+		t3_block_update(segment, store->row, store->col, data, store->bytes);
+	else
+		t3_update_apply(segment, store->row, store->col, data, store->bytes);
+}
+
 /* Counts, then forwards or applies. */
 uint32_t t3_store_commit(const struct t3_store *store, const void *data)
 {
 	struct t3_segment *segment = store->segment;
-	struct t3_space *space = segment->space;
-	struct t3_tile_shape shape = t3_segment_tile_shape(segment, store->tile);
-	uint64_t where;
-	int result;
+	int result = 0;
 
-	if (t3_poison_in_update(segment, store->tile, store->row, store->col, store->bytes,
-				&where)) {
-		t3_poison_fault(space, segment, store->tile, where, space->dev->rank);
+	if (poisoned(store))
 		return T3_FAULT_POISON;
-	}
-	result = t3_tracker_add(segment, store->tile, store->bytes, shape.expected);
+	if (!t3_tracker_add_again(segment, store->tile, store->bytes, store->expected))
+		result = t3_tracker_add(segment, store->tile, store->bytes, store->expected);
 	if (result == T3_TRACK_OVERSHOOT)
-		return failed(space, store, T3_FAULT_OVERSHOOT);
-	segment->counts.stores++;
-	segment->counts.local_bytes += store->bytes;
-	space->dev->counter[T3_COUNTER_STORES]++;
-	if (segment->kind == T3_SEG_REMOTE) {
-		t3_block_update(segment, store->row, store->col, data, store->bytes);
-	} else {
-		if (result & T3_TRACK_FIRST)
-			t3_update_init_tile(segment, &shape);
-		t3_update_apply(segment, store->row, store->col, data, store->bytes);
-	}
+		return failed(segment->space, store, T3_FAULT_OVERSHOOT);
+	if ((result & T3_TRACK_FIRST) && segment->kind != T3_SEG_REMOTE)
+		init_tile(segment, store->tile);
+	pass_on(store, data);
 	if (result & T3_TRACK_DONE)
 		t3_update_done(segment, store->tile);
 	return T3_FAULT_NONE;
@@ -101,6 +123,7 @@ static uint32_t place(struct t3_store *store, uint32_t bytes)
 		return T3_FAULT_WIDTH;
 	store->tile = t3_segment_tile(segment, store->row, col);
 	store->bytes = bytes;
+	store->expected = t3_segment_tile_shape(segment, store->tile).expected;
 	return T3_FAULT_NONE;
 }
 
@@ -116,9 +139,24 @@ uint32_t t3_store_place(struct t3_space *space, uint64_t offset, uint32_t bytes,
 
 /* --------------------------------------------------------------------- CPU */
 
-static uint32_t place_cpu(struct t3_store *store, uint32_t size)
+/* What lies around a store that was placed. */
+static void remember(struct t3_segment *segment, const struct t3_store *store)
 {
-	const struct t3_segment *segment = store->segment;
+	uint32_t inside = store->col % segment->tile_row_bytes;
+
+	segment->run = (struct t3_run){
+		.offset = store->offset - inside,
+		.bytes = min32(segment->tile_row_bytes, segment->row_bytes - store->col + inside),
+		.row = store->row,
+		.col = store->col - inside,
+		.tile = store->tile,
+		.expected = store->expected,
+	};
+}
+
+static uint32_t place_anywhere(struct t3_store *store, uint32_t size)
+{
+	struct t3_segment *segment = store->segment;
 
 	if (store->col + size > segment->row_bytes)
 		return T3_FAULT_UNMAPPED;
@@ -127,21 +165,59 @@ static uint32_t place_cpu(struct t3_store *store, uint32_t size)
 	if (store->col % segment->tile_row_bytes + size > segment->tile_row_bytes)
 		return T3_FAULT_TILE_CROSS;
 	store->tile = t3_segment_tile(segment, store->row, store->col);
+	store->expected = t3_segment_tile_shape(segment, store->tile).expected;
+	remember(segment, store);
+	return T3_FAULT_NONE;
+}
+
+/* Without a division: in the same row of the same tile as the segment's last store. */
+static bool place_near(struct t3_segment *segment, uint64_t offset, uint32_t size,
+		       struct t3_store *store)
+{
+	const struct t3_run *run = &segment->run;
+	uint64_t inside = offset - run->offset;
+
+	if (inside >= run->bytes || inside + size > run->bytes ||
+	    !legal_width(segment, offset, size))
+		return false;
+	*store = (struct t3_store){
+		.segment = segment,
+		.offset = offset,
+		.row = run->row,
+		.col = run->col + (uint32_t)inside,
+		.tile = run->tile,
+		.expected = run->expected,
+	};
+	return true;
+}
+
+static uint32_t place_cpu(struct t3_space *space, uint64_t offset, uint32_t size,
+			  struct t3_store *store)
+{
+	struct t3_segment *segment = t3_segment_at(space, offset);
+	uint32_t kind = T3_FAULT_NONE;
+
+	if (!segment || !place_near(segment, offset, size, store)) {
+		kind = locate(space, offset, store);
+		if (kind == T3_FAULT_NONE)
+			kind = place_anywhere(store, size);
+	}
 	store->bytes = size;
 	/* A store of the CPU cannot wait. */
-	return segment->kind == T3_SEG_REMOTE && !t3_block_room(segment) ? T3_FAULT_LINK
-									 : T3_FAULT_NONE;
+	if (kind == T3_FAULT_NONE && segment->kind == T3_SEG_REMOTE && !t3_block_room(segment))
+		kind = T3_FAULT_LINK;
+	return kind;
 }
 
 static void space_store(struct t3_space *space, uint64_t offset, uint64_t value, uint32_t size)
 {
 	struct t3_store store;
-	uint32_t kind = locate(space, offset, &store);
+	uint32_t kind = place_cpu(space, offset, size, &store);
 
 	if (kind == T3_FAULT_NONE)
-		kind = place_cpu(&store, size);
-	if (failed(space, &store, kind) == T3_FAULT_NONE)
 		t3_store_commit(&store, &value);
+	else
+		failed(space, &store, kind);
 }
 
 /*
@@ -156,6 +232,22 @@ static void make_room(struct t3_space *space, uint64_t offset)
 		t3_block_make_room(segment);
 }
 
+/* The space is not ARMED. */
+static void refuse(struct t3_space *space, uint64_t offset)
+{
+	switch (space->state) {
+	case T3_SPACE_IDLE:
+	case T3_SPACE_ARMING:
+	case T3_SPACE_COMPLETE:
+		t3_space_fail_cpu(space, T3_FAULT_NOT_ARMED, t3_segment_at(space, offset),
+				  T3_NONE32, offset);
+		break;
+	default:
+		t3_space_drop(space);
+		break;
+	}
+}
+
 void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
 	struct t3_space *space = space_at(dev, offset, size);
@@ -165,23 +257,13 @@ void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 		dev->counter[T3_COUNTER_DROPPED]++;
 		return;
 	}
+	offset -= space->aperture;
 	if (space->state == T3_SPACE_ARMED)
-		make_room(space, offset - space->aperture);
-	switch (space->state) {
-	case T3_SPACE_ARMED:
-		space_store(space, offset - space->aperture, value, size);
-		break;
-	case T3_SPACE_IDLE:
-	case T3_SPACE_ARMING:
-	case T3_SPACE_COMPLETE:
-		t3_space_fail_cpu(space, T3_FAULT_NOT_ARMED,
-				  t3_segment_at(space, offset - space->aperture), T3_NONE32,
-				  offset - space->aperture);
-		break;
-	default:
-		t3_space_drop(space);
-		break;
-	}
+		make_room(space, offset);
+	if (space->state == T3_SPACE_ARMED)
+		space_store(space, offset, value, size);
+	else
+		refuse(space, offset);
 }
 
 /* A REMOTE segment that [offset, offset + size) touches, or NULL. */

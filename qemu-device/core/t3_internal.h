@@ -180,8 +180,17 @@ struct t3_fabric {
 
 /* ---------------------------------------------------------- spaces, segments */
 
+/* A tile's part of one row: where a producer's next store most often goes, too. */
+struct t3_run {
+	uint64_t offset; /* in the space */
+	uint32_t bytes;	 /* 0: none */
+	uint32_t row, col, tile;
+	uint64_t expected; /* of the tile */
+};
+
 struct t3_segment {
 	struct t3_space *space; /* NULL: free */
+	struct t3_run run;	/* of the CPU's last store; geometry alone, so never out of date */
 	struct t3_segment *work_next;
 	bool queued; /* on the work list of cur_route's link */
 	uint32_t index;
@@ -261,6 +270,7 @@ struct t3_entry {
 
 struct t3_tracker {
 	struct t3_entry *entry;
+	struct t3_entry *recent; /* found last; looked at before its set is */
 	uint32_t sets, ways;
 	uint64_t clock;
 };
@@ -374,6 +384,10 @@ bool t3_dma_fails(struct t3_dev *dev);
 void t3_injected(struct t3_fabric *fabric, uint32_t rank);
 
 /* poison.c: poisoned device memory */
+static inline bool t3_poison_any(const struct t3_dev *dev)
+{
+	return dev->fabric && dev->fabric->mishaps[dev->rank].poisons;
+}
 bool t3_poisoned(const struct t3_dev *dev, uint64_t offset, uint64_t len, uint64_t *where);
 uint32_t t3_poison_add(struct t3_mishaps *mishaps, uint64_t start, uint64_t end);
 uint32_t t3_poison_remove(struct t3_mishaps *mishaps, uint64_t start, uint64_t end);
@@ -501,7 +515,16 @@ void t3_epoch_segment_tracked(struct t3_segment *segment);
 void t3_epoch_segment_acked(struct t3_segment *segment, uint32_t bytes);
 
 /* segment.c */
-struct t3_segment *t3_segment_at(struct t3_space *space, uint64_t offset);
+struct t3_segment *t3_segment_find(struct t3_space *space, uint64_t offset);
+/* The segment whose extent holds the offset, or NULL. */
+static inline struct t3_segment *t3_segment_at(struct t3_space *space, uint64_t offset)
+{
+	struct t3_segment *recent = space->recent;
+
+	return recent && offset - recent->offset < recent->extent ? recent
+								  : t3_segment_find(space, offset);
+}
+
 uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd);
 /* As SEG_MAP, but the counter records keep what they hold. */
 uint32_t t3_segment_insert(struct t3_space *space, const struct t3_cmd_seg_map *cmd);
@@ -516,7 +539,12 @@ uint64_t t3_segment_record_address(const struct t3_segment *segment, uint32_t ti
 const struct t3_tile_record *t3_segment_look(const struct t3_segment *segment, uint32_t tile);
 void t3_segment_record_done(const struct t3_segment *segment, uint32_t tile);
 void t3_segment_zero_records(const struct t3_segment *segment);
-uint64_t t3_segment_address(const struct t3_segment *segment, uint32_t row, uint32_t col);
+/* In device memory, of (row, byte col). */
+static inline uint64_t t3_segment_address(const struct t3_segment *segment, uint32_t row,
+					  uint32_t col)
+{
+	return segment->space->buffer + segment->offset + (uint64_t)row * segment->pitch + col;
+}
 
 struct t3_tile_shape {
 	uint32_t row, col; /* origin in the segment: row, byte */
@@ -535,6 +563,24 @@ struct t3_tile_record *t3_tracker_record(struct t3_segment *segment, uint32_t ti
 int t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways);
 /* OVERSHOOT (nothing counted), or a sum of FIRST and DONE. */
 int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, uint64_t expected);
+/*
+ * The same of the tile that was looked at last, and not its last update: a store's usual
+ * case. False: nothing was done.
+ */
+static inline bool t3_tracker_add_again(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
+					uint64_t expected)
+{
+	struct t3_dev *dev = segment->space->dev;
+	struct t3_entry *entry = dev->tracker.recent;
+
+	if (entry->segment != segment || entry->tile != tile ||
+	    (uint64_t)entry->count + bytes >= expected)
+		return false;
+	entry->count += bytes;
+	entry->used = ++dev->tracker.clock;
+	dev->counter[T3_COUNTER_TRACKER_HIT]++;
+	return true;
+}
 /* Has the tile had no update in this epoch? */
 bool t3_tracker_is_new(const struct t3_segment *segment, uint32_t tile);
 uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile);
@@ -560,6 +606,7 @@ struct t3_store {
 	struct t3_segment *segment;
 	uint64_t offset; /* in the space */
 	uint32_t row, col, tile, bytes;
+	uint64_t expected; /* of the tile */
 };
 /* The beginning of `bytes` bytes at `offset`, as far as one store reaches. */
 uint32_t t3_store_place(struct t3_space *space, uint64_t offset, uint32_t bytes,

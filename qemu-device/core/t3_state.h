@@ -33,13 +33,13 @@ T3_STATE_SIZE(t3_fabric, 17576);
 T3_STATE_SIZE(t3_queue, 144);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
-T3_STATE_SIZE(t3_segment, 296);
+T3_STATE_SIZE(t3_segment, 328); /* run: derived */
 T3_STATE_SIZE(t3_route, 128);
 T3_STATE_SIZE(t3_import, 120);
 T3_STATE_SIZE(t3_space, 9064);
 T3_STATE_SIZE(t3_entry, 24);
-T3_STATE_SIZE(t3_tracker, 24);
-T3_STATE_SIZE(t3_dev, 20736);
+T3_STATE_SIZE(t3_tracker, 32); /* recent: where to look first */
+T3_STATE_SIZE(t3_dev, 20744);
 #endif
 
 struct t3_stream {

@@ -8,6 +8,7 @@
 int t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways)
 {
 	tracker->entry = calloc(entries, sizeof(tracker->entry[0]));
+	tracker->recent = tracker->entry;
 	tracker->ways = ways;
 	tracker->sets = entries / ways;
 	tracker->clock = 0;
@@ -19,15 +20,25 @@ static struct t3_entry *set_of(struct t3_tracker *tracker, uint32_t tile)
 	return &tracker->entry[(size_t)(tile & (tracker->sets - 1)) * tracker->ways];
 }
 
+static bool is_of(const struct t3_entry *entry, const struct t3_segment *segment, uint32_t tile)
+{
+	return entry->segment == segment && entry->tile == tile;
+}
+
 static struct t3_entry *find(struct t3_tracker *tracker, const struct t3_segment *segment,
 			     uint32_t tile)
 {
-	struct t3_entry *set = set_of(tracker, tile);
+	struct t3_entry *set;
 	uint32_t way;
 
+	if (is_of(tracker->recent, segment, tile))
+		return tracker->recent;
+	set = set_of(tracker, tile);
 	for (way = 0; way < tracker->ways; way++)
-		if (set[way].segment == segment && set[way].tile == tile)
+		if (is_of(&set[way], segment, tile)) {
+			tracker->recent = &set[way];
 			return &set[way];
+		}
 	return NULL;
 }
 
@@ -155,6 +166,7 @@ int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, ui
 			result = T3_TRACK_FIRST;
 		}
 		entry = allocate(dev, segment, tile, count);
+		dev->tracker.recent = entry;
 	}
 	entry->count += bytes;
 	entry->used = ++dev->tracker.clock;

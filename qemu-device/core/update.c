@@ -40,8 +40,10 @@ void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, con
 		     data, bytes);
 	t3_mem_written(dev, address, bytes);
 	if (segment->op != T3_OP_STORE) {
-		segment->counts.nmc_elements += bytes / segment->esize;
-		dev->counter[T3_COUNTER_NMC_ELEMENTS] += bytes / segment->esize;
+		uint32_t elements = bytes >> (segment->esize >> 1); /* of 1, 2 or 4 bytes */
+
+		segment->counts.nmc_elements += elements;
+		dev->counter[T3_COUNTER_NMC_ELEMENTS] += elements;
 	}
 }
 

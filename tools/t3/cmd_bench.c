@@ -9,7 +9,7 @@
 #include "bench/bench.h"
 #include "t3tool.h"
 
-#define ROUNDS_USUAL 15u
+#define ROUNDS_USUAL 31u
 
 static const struct part {
 	const char *name;
@@ -33,7 +33,7 @@ static const char usage[] =
 	"Measures this machine's first device; with two or more, also a store among 4096\n"
 	"segments beside one. As root, each figure stands beside those of edu, pci-testdev and\n"
 	"ivshmem-plain, where the machine has them: see `make bench`. All sides of a row are\n"
-	"taken in turn, N rounds (1 .. 101; 15); shown are medians and quartiles.\n\n"
+	"taken in turn, N rounds (1 .. 101; 31); shown are medians and quartiles.\n\n"
 	"PART: store, vcpus, doorbell, nmc, reader, submit or segments";
 
 static const struct part *find_part(const char *name)

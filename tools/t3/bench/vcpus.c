@@ -5,8 +5,8 @@
 #include "bench/bench.h"
 
 #define THREADS 2u
-#define WINDOW	16384u
-#define UPDATES 64u
+#define WINDOW	16384u /* bytes that are stored to, again and again */
+#define UPDATES 16u
 #define STORES	(WINDOW / 8 * UPDATES)
 #define PAIR	UINT64_C(0x3f8000003f800000)
 
