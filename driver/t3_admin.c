@@ -79,6 +79,7 @@ static bool t3_admin_configures(enum t3_admin_opcode opcode)
 	case T3_CMD_SEG_UNMAP:
 	case T3_CMD_SEG_STAGING:
 	case T3_CMD_SEG_STATS:
+	case T3_CMD_TILE_QUERY:
 	case T3_CMD_ROUTE_SET:
 	case T3_CMD_ROUTE_CLEAR:
 	case T3_CMD_IMPORT_SET:

@@ -94,6 +94,7 @@ static const struct drm_ioctl_desc t3_ioctls[] = {
 	T3_IOCTL(QUEUE_CREATE, t3_queue_create_ioctl),
 	T3_IOCTL(QUEUE_DESTROY, t3_queue_destroy_ioctl),
 	T3_IOCTL(QUEUE_SUBMIT, t3_queue_submit_ioctl),
+	T3_IOCTL(SPACE_TILE, t3_space_tile_ioctl),
 };
 
 static_assert(ARRAY_SIZE(t3_ioctls) == DRM_T3_IOCTL_COUNT);

@@ -211,6 +211,9 @@ void t3_trace_start(struct t3_space *space);
 void t3_trace_end(struct t3_space *space);
 void t3_trace_look(struct t3_space *space);
 
+/* t3_tile.c */
+int t3_space_tile_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
 /* t3_stats.c */
 int t3_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int t3_space_stats_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

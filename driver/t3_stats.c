@@ -16,6 +16,7 @@ static_assert(DRM_T3_FEATURE_BLOCKS == T3_CAP_BLOCKS);
 static_assert(DRM_T3_FEATURE_BYTES == T3_CAP_BYTES);
 static_assert(DRM_T3_FEATURE_GEMM == T3_CAP_GEMM);
 static_assert(DRM_T3_FEATURE_TIMED == T3_CAP_TIMED);
+static_assert(DRM_T3_FEATURE_TILES == T3_CAP_TILES);
 static_assert(sizeof(struct drm_t3_event_area) == sizeof(struct t3_event_area));
 static_assert(offsetof(struct drm_t3_event_area, ring) ==
 	      offsetof(struct t3_event_area, ring));
@@ -27,7 +28,7 @@ static_assert(sizeof(struct drm_t3_fault) == sizeof(struct t3_fault_record));
 #define T3_FEATURES                                                              \
 	(DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX | DRM_T3_FEATURE_MULTI | \
 	 DRM_T3_FEATURE_BLOCKS | DRM_T3_FEATURE_BYTES | DRM_T3_FEATURE_QUEUES |  \
-	 DRM_T3_FEATURE_GEMM | DRM_T3_FEATURE_TIMED)
+	 DRM_T3_FEATURE_GEMM | DRM_T3_FEATURE_TIMED | DRM_T3_FEATURE_TILES)
 
 #define T3_DRIVER_FEATURES                                                       \
 	(DRM_T3_FEATURE_LIMITS | DRM_T3_FEATURE_HOST | DRM_T3_FEATURE_PRIME | \

@@ -159,3 +159,35 @@ int t3_segment_stats(const struct t3_space *space, uint32_t segment,
 		*stats = arg;
 	return ret;
 }
+
+static int ask_tile(const struct t3_space *space, struct drm_t3_space_tile *arg,
+		    struct drm_t3_space_tile *stats)
+{
+	int ret;
+
+	if (!space || !stats || arg->segment >= T3_SEGMENTS)
+		return -EINVAL;
+	arg->space = space->handle;
+	ret = t3_ioctl(space->fd, DRM_IOCTL_T3_SPACE_TILE, arg);
+	if (!ret)
+		*stats = *arg;
+	return ret;
+}
+
+int t3_tile_stats(const struct t3_space *space, uint32_t segment, uint32_t from,
+		  struct drm_t3_space_tile *stats)
+{
+	struct drm_t3_space_tile arg = { .segment = segment, .tile = from };
+
+	return ask_tile(space, &arg, stats);
+}
+
+int t3_tile_look(const struct t3_space *space, uint32_t segment, uint32_t tile,
+		 struct drm_t3_space_tile *stats)
+{
+	struct drm_t3_space_tile arg = { .segment = segment,
+					 .flags = DRM_T3_SPACE_TILE_AT,
+					 .tile = tile };
+
+	return ask_tile(space, &arg, stats);
+}

@@ -369,6 +369,20 @@ T3_API int t3_space_wait_fd(struct t3_space *space, uint64_t mask, int *fd);
 T3_API int t3_segment_stats(const struct t3_space *space, uint32_t segment,
 			    struct drm_t3_space_stats *stats);
 
+/*
+ * The first tile of a segment from number `from` on that is not done: how many update bytes
+ * have come of how many (DRM_T3_TILE_*: or that it waits for its link), in which epoch.
+ * stats->tile is DRM_T3_TILE_NONE when all are: then what a wait misses are
+ * stats->unacknowledged bytes. Go on behind one with from = stats->tile + 1. No counter
+ * and no tracker entry is changed.
+ * Errors: -ENOENT no such segment; -EOPNOTSUPP no DRM_T3_FEATURE_TILES.
+ */
+T3_API int t3_tile_stats(const struct t3_space *space, uint32_t segment, uint32_t from,
+			 struct drm_t3_space_tile *stats);
+/* The same of one tile, done or not. Errors: as above; -EINVAL also no such tile. */
+T3_API int t3_tile_look(const struct t3_space *space, uint32_t segment, uint32_t tile,
+			struct drm_t3_space_tile *stats);
+
 /* ---------------------------------------------------------------- producers */
 
 /* A segment as memory: its desc and its first byte, in the aperture or elsewhere. */

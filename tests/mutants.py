@@ -105,7 +105,7 @@ MUTANTS = [
            "cmd->counted = t3_tracker_count(segment, tile);",
            "cmd->counted = t3_segment_record(segment, tile)->count;"),
     Mutant("tile-query-unbounded", "unit", "qemu-device/core/tile_query.c",
-           " && tile < last", " && tile < segment->tiles - 1"),
+           "segment->tiles - cmd->tile < cmd->tiles ?", "cmd->tiles ?"),
     Mutant("gang-never-paced", "unit", "qemu-device/core/admin.c",
            "	t3_gang_host(dev->fabric);\n", ""),
     Mutant("gang-clock", "unit", "qemu-device/core/gang.c",

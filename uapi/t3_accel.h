@@ -74,7 +74,7 @@ extern "C" {
 /* of DRM_IOCTL_VERSION */
 #define T3_DRIVER_NAME	"t3"
 #define T3_DRIVER_MAJOR 1
-#define T3_DRIVER_MINOR 4
+#define T3_DRIVER_MINOR 5
 
 /**
  * enum drm_t3_ioctl_id - numbers of the ioctls, relative to DRM_COMMAND_BASE
@@ -98,6 +98,7 @@ extern "C" {
  * @DRM_T3_QUEUE_CREATE: &struct drm_t3_queue_create (minor 2, as the next two)
  * @DRM_T3_QUEUE_DESTROY: &struct drm_t3_queue_destroy
  * @DRM_T3_QUEUE_SUBMIT: &struct drm_t3_queue_submit
+ * @DRM_T3_SPACE_TILE: &struct drm_t3_space_tile (minor 5)
  * @DRM_T3_IOCTL_COUNT: how many there are; grows
  */
 enum drm_t3_ioctl_id {
@@ -121,6 +122,7 @@ enum drm_t3_ioctl_id {
 	DRM_T3_QUEUE_CREATE,
 	DRM_T3_QUEUE_DESTROY,
 	DRM_T3_QUEUE_SUBMIT,
+	DRM_T3_SPACE_TILE,
 	DRM_T3_IOCTL_COUNT
 };
 
@@ -163,6 +165,7 @@ struct drm_t3_query {
 #define DRM_T3_FEATURE_BYTES   (1ull << 5) /* minor 1: dtypes U8 and I8 */
 #define DRM_T3_FEATURE_GEMM    (1ull << 7) /* minor 3: DRM_T3_COMMAND_GEMM */
 #define DRM_T3_FEATURE_TIMED   (1ull << 8) /* minor 4: DRM_T3_COMMAND_TIMED */
+#define DRM_T3_FEATURE_TILES   (1ull << 9) /* minor 5: T3_SPACE_TILE */
 /* From here on the driver's own. */
 #define DRM_T3_FEATURE_LIMITS (1ull << 32) /* minor 2: file_* of drm_t3_device_info */
 #define DRM_T3_FEATURE_HOST   (1ull << 33) /* minor 2: DRM_T3_BO_HOST */
@@ -762,6 +765,62 @@ struct drm_t3_space_stats {
 	__u32 flags;
 	/** @pad: MBZ */
 	__u32 pad;
+};
+
+#define DRM_T3_SPACE_TILE_AT (1u << 0) /* drm_t3_space_tile.flags: this one, open or not */
+
+/* drm_t3_space_tile.tile_flags */
+#define DRM_T3_TILE_TRIGGERED (1u << 0) /* the count is reached */
+#define DRM_T3_TILE_READY     (1u << 1) /* it, or the dma block it begins, waits for a link */
+#define DRM_T3_TILE_STARTED   (1u << 2) /* has had an update in this epoch */
+#define DRM_T3_TILE_SENDING   (1u << 3) /* a link is at it */
+#define DRM_T3_TILE_OPEN      (1u << 4) /* the count is not reached, or READY, or SENDING */
+#define DRM_T3_TILE_POISONED  (1u << 5) /* its record is in poisoned memory: counted is 0; OPEN */
+
+#define DRM_T3_TILE_NONE 0xffffffffu /* drm_t3_space_tile.tile: none is open */
+
+/**
+ * struct drm_t3_space_tile - the first tile that is not done, and what it lacks
+ *
+ * Of the tiles of a segment from @tile on, the first that is DRM_T3_TILE_OPEN; with
+ * DRM_T3_SPACE_TILE_AT the one @tile, open or not. A remote segment's tiles count what was
+ * stored, whether it has arrived or not. Where none is open all that is missing are
+ * acknowledgements: @unacknowledged.
+ *
+ * It is a look: nothing changes, and what it says of a tile was true at one moment. Tiles
+ * before it may have changed meanwhile, and an epoch may have begun. Exact from ARMED on;
+ * of a space that is FAULTED, @counted may lack what came before the fault.
+ *
+ * Errors: -ENOENT space, or nothing is mapped there; -EINVAL segment index, or with
+ * DRM_T3_SPACE_TILE_AT the segment has no such tile; -EOPNOTSUPP no DRM_T3_FEATURE_TILES;
+ * -EINTR (restartable) a signal while it looked at more than 1024 tiles.
+ */
+struct drm_t3_space_tile {
+	/** @space: handle */
+	__u32 space;
+	/** @segment: index */
+	__u32 segment;
+	/** @flags: DRM_T3_SPACE_TILE_AT or 0 */
+	__u32 flags;
+	/** @tile: in: the first to look at, any number; out: the one found, or DRM_T3_TILE_NONE */
+	__u32 tile;
+	/** @tile_flags: out: DRM_T3_TILE_*; 0 if there is none */
+	__u32 tile_flags;
+	/** @space_state: out: enum drm_t3_space_state */
+	__u32 space_state;
+	/** @epoch: out: of the space; counted is of this epoch */
+	__u32 epoch;
+	/** @tiles: out: of the segment */
+	__u32 tiles;
+	/** @counted: out: update bytes counted; 0 if there is no such tile */
+	__u64 counted;
+	/** @expected: out: update bytes that make it complete; 0 if there is no such tile */
+	__u64 expected;
+	/**
+	 * @unacknowledged: out: remote, dma: bytes of the whole segment that targets have not
+	 * applied in this epoch, sent or not; local: 0
+	 */
+	__u64 unacknowledged;
 };
 
 /* ------------------------------------------------------------ queues and jobs */
@@ -1441,6 +1500,7 @@ struct drm_t3_event_area {
 #define DRM_IOCTL_T3_QUEUE_CREATE    DRM_T3_IOCTL(DRM_T3_QUEUE_CREATE, drm_t3_queue_create)
 #define DRM_IOCTL_T3_QUEUE_DESTROY   DRM_T3_IOCTL(DRM_T3_QUEUE_DESTROY, drm_t3_queue_destroy)
 #define DRM_IOCTL_T3_QUEUE_SUBMIT    DRM_T3_IOCTL(DRM_T3_QUEUE_SUBMIT, drm_t3_queue_submit)
+#define DRM_IOCTL_T3_SPACE_TILE	     DRM_T3_IOCTL(DRM_T3_SPACE_TILE, drm_t3_space_tile)
 
 #if defined(__cplusplus)
 }

@@ -23,6 +23,7 @@ static const struct ioctl_row ioctls[] = {
 	ROW(SPACE_WAIT_FD),   ROW(SPACE_STATS),	 ROW(SEGMENT_MAP),    ROW(SEGMENT_UNMAP),
 	ROW(SEGMENT_STAGING), ROW(GRANT_EXPORT), ROW(GRANT_REVOKE),   ROW(GRANT_IMPORT),
 	ROW(GRANT_RELEASE),   ROW(QUEUE_CREATE), ROW(QUEUE_DESTROY),  ROW(QUEUE_SUBMIT),
+	ROW(SPACE_TILE),
 };
 
 static unsigned long sized(unsigned long request, size_t size)
@@ -104,6 +105,7 @@ static int zeros_result(size_t i)
 	case DRM_T3_SPACE_DESTROY:
 	case DRM_T3_SPACE_RESET:
 	case DRM_T3_SPACE_STATS:
+	case DRM_T3_SPACE_TILE:
 	case DRM_T3_SEGMENT_UNMAP:
 	case DRM_T3_SEGMENT_STAGING:
 	case DRM_T3_GRANT_REVOKE:

@@ -67,6 +67,7 @@ static const struct handle_call handle_calls[] = {
 	{ CALL(T3_SPACE_WAIT_FD, drm_t3_space_wait_fd, space, ENOENT),
 	  .arg.wait_fd.segment_mask = 1 },
 	{ CALL(T3_SPACE_STATS, drm_t3_space_stats, space, ENOENT) },
+	{ CALL(T3_SPACE_TILE, drm_t3_space_tile, space, ENOENT) },
 	{ CALL(T3_SEGMENT_MAP, drm_t3_segment_map, space, ENOENT),
 	  .arg.map = { .kind = DRM_T3_SEGMENT_LOCAL, .updates = 1, .rows = 1, .row_bytes = 4,
 		       .pitch = 4, .tile_rows = 1, .tile_row_bytes = 4 } },

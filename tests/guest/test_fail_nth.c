@@ -282,6 +282,7 @@ static int epoch(struct part *p)
 static int space_steps(struct part *p)
 {
 	struct drm_t3_space_stats stats;
+	struct drm_t3_space_tile tile;
 	struct drm_t3_segment_map segment;
 	uint32_t staging;
 
@@ -294,6 +295,7 @@ static int space_steps(struct part *p)
 	TRY(epoch(p));
 	TRY(watch_check(p));
 	TRY(raw_stats(&p->raw, 0, &stats));
+	TRY(raw_tile(&p->raw, 0, 0, &tile));
 	raw_release(&p->raw, 1);
 	TRY(raw_unmap_segment(&p->raw, 0));
 	TRY(space_reset(p->raw.fd, p->raw.space));

@@ -330,6 +330,25 @@ static void test_stats(void)
 	CHECK_EQ(arg.space_state, DRM_T3_SPACE_IDLE);
 }
 
+/* All of them have come; then those of an epoch that has not begun have not. */
+static void test_tile(void)
+{
+	struct drm_t3_space_tile arg = { .space = own.space.space };
+
+	CHECK_EQ(call(own.fd, DRM_IOCTL_T3_SPACE_TILE, &arg), 0);
+	CHECK_EQ(arg.tile, DRM_T3_TILE_NONE);
+	CHECK_EQ(arg.tiles, TILES);
+	CHECK_EQ(arg.epoch, 2);
+	CHECK_EQ(arg.space_state, DRM_T3_SPACE_IDLE);
+	arg.tile = TILES - 1;
+	arg.flags = DRM_T3_SPACE_TILE_AT;
+	CHECK_EQ(call(own.fd, DRM_IOCTL_T3_SPACE_TILE, &arg), 0);
+	CHECK_EQ(arg.tile, TILES - 1);
+	CHECK_EQ(arg.tile_flags, DRM_T3_TILE_STARTED | DRM_T3_TILE_TRIGGERED);
+	CHECK(arg.expected);
+	CHECK_EQ(arg.counted, arg.expected);
+}
+
 /* All 64 bits of the deadline count: now is above 2^32 ns or soon will be. */
 static void test_deadline(void)
 {
@@ -430,6 +449,7 @@ int main(void)
 		{ "test_stores", test_stores },
 		{ "test_doorbells", test_doorbells },
 		{ "test_stats", test_stats },
+		{ "test_tile", test_tile },
 		{ "test_deadline", test_deadline },
 		{ "test_files_to_poll", test_files_to_poll },
 		{ "test_imports", test_imports },

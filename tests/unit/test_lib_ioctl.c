@@ -374,6 +374,35 @@ static void descriptors_and_statistics(void **state)
 	assert_int_equal(t3_segment_stats(NULL, 5, &stats), -EINVAL);
 }
 
+static void tiles(void **state)
+{
+	struct drm_t3_space_tile stats = { .tile = 99 };
+
+	(void)state;
+	assert_int_equal(t3_tile_stats(space, 5, 30, &stats), 0);
+	assert_int_equal(ASKED(drm_t3_space_tile)->space, 21);
+	assert_int_equal(ASKED(drm_t3_space_tile)->segment, 5);
+	assert_int_equal(ASKED(drm_t3_space_tile)->tile, 30);
+	assert_int_equal(ASKED(drm_t3_space_tile)->flags, 0);
+	assert_int_equal(stats.tile, 37);
+	assert_int_equal(stats.counted, 24);
+	assert_int_equal(t3_tile_look(space, 63, 8, &stats), 0);
+	assert_int_equal(ASKED(drm_t3_space_tile)->segment, 63);
+	assert_int_equal(ASKED(drm_t3_space_tile)->flags, DRM_T3_SPACE_TILE_AT);
+	assert_int_equal(stats.tile, 15);
+	kernel.error = EOPNOTSUPP;
+	assert_int_equal(t3_tile_stats(space, 5, 0, &stats), -EOPNOTSUPP);
+	kernel.error = EINVAL;
+	assert_int_equal(t3_tile_look(space, 5, 0, &stats), -EINVAL);
+	assert_int_equal(stats.tile, 15);
+	assert_int_equal(t3_tile_stats(space, 64, 0, &stats), -EINVAL);
+	assert_int_equal(t3_tile_look(space, 64, 0, &stats), -EINVAL);
+	assert_int_equal(t3_tile_stats(space, 5, 0, NULL), -EINVAL);
+	assert_int_equal(t3_tile_stats(NULL, 5, 0, &stats), -EINVAL);
+	assert_int_equal(t3_tile_look(NULL, 5, 0, &stats), -EINVAL);
+	assert_int_equal(t3_tile_look(space, 5, 0, NULL), -EINVAL);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -392,6 +421,7 @@ int main(void)
 		T3_TEST(aperture_views_stay_inside),
 		T3_TEST(grants),
 		T3_TEST(descriptors_and_statistics),
+		T3_TEST(tiles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

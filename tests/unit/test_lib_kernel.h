@@ -88,6 +88,9 @@ static void answer(unsigned long request, void *arg)
 		((struct drm_t3_space_wait_fd *)arg)->fd = 78;
 	} else if (request == DRM_IOCTL_T3_SPACE_STATS) {
 		((struct drm_t3_space_stats *)arg)->stores = 1234;
+	} else if (request == DRM_IOCTL_T3_SPACE_TILE) {
+		((struct drm_t3_space_tile *)arg)->tile += 7;
+		((struct drm_t3_space_tile *)arg)->counted = 24;
 	} else if (request == DRM_IOCTL_T3_QUEUE_CREATE) {
 		((struct drm_t3_queue_create *)arg)->queue = 51;
 	} else if (request == DRM_IOCTL_SYNCOBJ_CREATE) {

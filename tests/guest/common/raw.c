@@ -191,6 +191,12 @@ int raw_stats(const struct raw *raw, uint32_t segment, struct drm_t3_space_stats
 	return call(raw->fd, DRM_IOCTL_T3_SPACE_STATS, stats);
 }
 
+int raw_tile(const struct raw *raw, uint32_t flags, uint32_t from, struct drm_t3_space_tile *tile)
+{
+	*tile = (struct drm_t3_space_tile){ .space = raw->space, .flags = flags, .tile = from };
+	return call(raw->fd, DRM_IOCTL_T3_SPACE_TILE, tile);
+}
+
 int raw_export(const struct raw *raw, uint64_t segments, uint32_t ops, int *fd, uint32_t *grant)
 {
 	struct drm_t3_grant_export arg = {

@@ -52,6 +52,8 @@ int raw_unmap_segment(const struct raw *raw, uint32_t segment);
 int raw_stage(const struct raw *raw, uint32_t segment, uint32_t bo, uint64_t stride,
 	      uint32_t slots);
 int raw_stats(const struct raw *raw, uint32_t segment, struct drm_t3_space_stats *stats);
+/* The first open tile from `from` on; with DRM_T3_SPACE_TILE_AT that one. */
+int raw_tile(const struct raw *raw, uint32_t flags, uint32_t from, struct drm_t3_space_tile *tile);
 
 /* Segments of raw_segment()'s shape that send to segment target of an import. */
 struct drm_t3_segment_map raw_sender(const struct raw *raw, uint32_t kind, uint32_t import,

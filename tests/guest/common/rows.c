@@ -82,6 +82,13 @@ static void fill_space_stats(struct world *world, void *arg)
 	};
 }
 
+static void fill_space_tile(struct world *world, void *arg)
+{
+	*(struct drm_t3_space_tile *)arg = (struct drm_t3_space_tile){
+		.space = world->source.space,
+	};
+}
+
 static void fill_segment_unmap(struct world *world, void *arg)
 {
 	*(struct drm_t3_segment_unmap *)arg = (struct drm_t3_segment_unmap){
@@ -246,6 +253,13 @@ static const struct deviation bad_space_stats[] = {
 	BAD(drm_t3_space_stats, space, 0, ENOENT),
 };
 
+static const struct deviation bad_space_tile[] = {
+	BAD(drm_t3_space_tile, segment, 1, ENOENT),
+	BAD(drm_t3_space_tile, segment, 64, EINVAL),
+	BAD(drm_t3_space_tile, segment, ~0u, EINVAL),
+	BAD(drm_t3_space_tile, space, 0, ENOENT),
+};
+
 static const struct deviation bad_segment_map[] = {
 	BAD(drm_t3_segment_map, segment, 64, EINVAL),
 	BAD(drm_t3_segment_map, segment, ~0u, EINVAL),
@@ -400,5 +414,7 @@ const struct row abi_rows[DRM_T3_IOCTL_COUNT] = {
 	ROW(QUEUE_CREATE, queue_create, FLAGS_AND_PAD(drm_t3_queue_create), .no_handle = true),
 	ROW(QUEUE_DESTROY, queue_destroy, .zero = { ZERO(drm_t3_queue_destroy, flags) }),
 	ROW(QUEUE_SUBMIT, queue_submit, FLAGS_AND_PAD(drm_t3_queue_submit)),
+	ROW(SPACE_TILE, space_tile,
+	    .zero = { NAMED(drm_t3_space_tile, flags, DRM_T3_SPACE_TILE_AT) }),
 };
 /* clang-format on */
