@@ -64,7 +64,7 @@ T3_API const struct t3_device_entry *t3_device_list_get(const struct t3_device_l
  * fabric (fabric_id 0: any), or from a descriptor, which is duplicated.
  * Errors: those of open(); -EPROTO not the t3 driver, or another major version;
  * -ENODEV no such index or rank, or it has no driver; -ENOTUNIQ fabric_id is 0
- * and several fabrics have that rank.
+ * and several fabrics have that rank; -EBADF; by index and rank those of t3_device_list().
  */
 T3_API int t3_device_open(const char *path, struct t3_device **dev);
 T3_API int t3_device_open_index(size_t index, struct t3_device **dev);
@@ -160,7 +160,8 @@ T3_API uint64_t t3_buffer_size(const struct t3_buffer *buffer);
  * Create an output address space over a buffer: byte x of the space is byte x of
  * the buffer. max_tiles: of all its segments together, 1 .. 2^20.
  * Errors: -EBUSY the buffer is behind a space already; -ENOSPC no space, aperture
- * or device memory left; those of mmap().
+ * or device memory left; -EDQUOT above the limit of an open file; -EOPNOTSUPP the buffer
+ * is not memory of this device; -EIO the function was reset meanwhile; those of mmap().
  */
 T3_API int t3_space_create(struct t3_device *dev, struct t3_buffer *buffer, uint32_t max_tiles,
 			   struct t3_space **space);
@@ -262,7 +263,8 @@ T3_API int t3_unmap(struct t3_space *space, uint32_t segment);
  * Give a segment `slots` (0 .. 4) staging images at offset + s * stride of a
  * buffer, with the segment's pitch; both multiples of 8. slots 0 and buffer NULL
  * take it away.
- * Errors: -ENOENT no such segment; -EINVAL range; -EBUSY the space is not idle.
+ * Errors: -ENOENT no such segment; -EINVAL range; -EBUSY the space is not idle;
+ * -EOPNOTSUPP the buffer is not memory of this device.
  */
 T3_API int t3_staging_bind(struct t3_space *space, uint32_t segment, struct t3_buffer *buffer,
 			   uint64_t offset, uint64_t stride, uint32_t slots);
@@ -337,7 +339,8 @@ T3_API void t3_space_set_spin(struct t3_space *space, uint64_t ns);
  * and with T3_DELIVERED: until the space is COMPLETE) have come so far. An epoch
  * that was released already counts as reached.
  * Errors: -ETIMEDOUT; -EIO the space is faulted, see t3_space_fault(); -ENODEV also
- * when the event area says DEAD; -EINVAL mask names a segment that is not mapped.
+ * when the event area says DEAD; -ENOENT the space was destroyed below a sleeping wait;
+ * -EINVAL mask names a segment that is not mapped.
  */
 T3_API int t3_wait_armed(struct t3_space *space, uint32_t epoch, int64_t deadline_ns);
 T3_API int t3_wait(struct t3_space *space, uint32_t epoch, uint64_t mask, enum t3_progress what,

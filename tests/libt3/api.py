@@ -11,8 +11,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 PAGES = ROOT / "libt3/man"
 
-# comment: the one above it, or above the declarations that it follows without a gap.
-Function = collections.namedtuple("Function", "name result arguments comment header")
+# comment: the one above it, or above the declarations that it follows without a gap;
+# common: what "Errors of all of them" says above, in its part of the header.
+Function = collections.namedtuple("Function", "name result arguments comment common header")
 
 PIECE = re.compile(r"/\*(?P<comment>.*?)\*/|^T3_API\s(?P<declaration>[^;]*);", re.S | re.M)
 DECLARATION = re.compile(r"(?P<result>.*?)\b(?P<name>t3_\w+)\((?P<arguments>.*)\)", re.S)
@@ -37,18 +38,21 @@ def arguments_of(text):
 
 
 def functions_of(header):
-    text, comment = header.read_text(), ""
+    text, comment, common = header.read_text(), "", ""
     for piece in PIECE.finditer(text):
-        if piece["comment"] is not None:
+        if piece["comment"] is None:
+            match = DECLARATION.fullmatch(" ".join(piece["declaration"].split()))
+            if not match:
+                raise Wrong(f"{header.name}: cannot read '{piece['declaration']}'")
+            yield Function(match["name"], plain(match["result"]), arguments_of(match["arguments"]),
+                           comment, common, header.name)
+        elif not text[:piece.start()].rpartition("\n")[2].strip():
             # What stands behind a declaration or in a struct speaks of nothing that follows.
-            if not text[:piece.start()].rpartition("\n")[2].strip():
-                comment = re.sub(r"\n \*", " ", piece["comment"])
-            continue
-        match = DECLARATION.fullmatch(" ".join(piece["declaration"].split()))
-        if not match:
-            raise Wrong(f"{header.name}: cannot read '{piece['declaration']}'")
-        yield Function(match["name"], plain(match["result"]), arguments_of(match["arguments"]),
-                       comment, header.name)
+            comment = re.sub(r"\s*\n \*", "", piece["comment"])
+            if comment.startswith(" ---"):
+                common = ""
+            elif "Errors of all of them:" in comment:
+                common = comment
 
 
 def functions():

@@ -17,8 +17,9 @@ SECTIONS = ["NAME", "LIBRARY", "SYNOPSIS", "DESCRIPTION", "RETURN VALUES", "THRE
 
 # What t3(7) says of all functions, so that a header need not repeat it.
 GENERAL = {"EINVAL", "ENODEV", "ENOMEM"}
-# What a header's "those of open()" stands for, if a page tells more than that.
-BORROWED = {"open": {"EACCES", "EMFILE", "ENFILE", "ENOENT"}, "mmap": {"EAGAIN", "EMFILE"}}
+# What a header's "those of" stands for beside its own functions: a page may tell of these.
+BORROWED = {"open()": {"EACCES", "EMFILE", "ENFILE", "ENOENT"}, "mmap()": {"EAGAIN", "EMFILE"}}
+BORROWED_FUNCTIONS = {"the mappings": ["t3_local_map", "t3_grant_import"]}
 
 
 # --- reading a page ----------------------------------------------------------
@@ -97,34 +98,44 @@ def pages_have_all_sections():
                 f"{page.name}: {list(sections(page))}")
 
 
-def promised(function, before):
-    """The errors of a header's comment; "as above" means the comment before it."""
-    found = set(re.findall(r"-(E[A-Z0-9]+)\b", function.comment))
-    if re.search(r"Errors:? as above", function.comment):
-        found |= before
-    for name, extra in BORROWED.items():
-        if f"{name}()" in function.comment:
-            found |= {f"{error}?" for error in extra}
+def named_errors(text):
+    return set(re.findall(r"-(E[A-Z0-9]+)\b", text))
+
+
+def borrowed(comment, declared):
+    """What "those of ..." allows a page to tell, or to leave to that function's page."""
+    found = set()
+    for those in re.findall(r"those of ([^;.]*)", comment):
+        others = re.findall(r"\b(t3_\w+)\(\)", those)
+        for words, more in BORROWED_FUNCTIONS.items():
+            others += more if words in those else []
+        for other in others:
+            found |= named_errors(declared[other].comment + declared[other].common)
+            found |= borrowed(declared[other].comment, declared)
+        for words, more in BORROWED.items():
+            found |= more if words in those else set()
     return found
 
 
-def all_promised():
-    """name: the errors that a page has to tell, those with "?" if it likes."""
-    found, before, comment = {}, set(), None
-    for function in functions().values():
-        if function.comment != comment:
-            before = found[last] if comment else set()
-        found[function.name] = promised(function, before)
-        comment, last = function.comment, function.name
+def promises():
+    """name: (errors that a page has to tell, errors that it may tell)."""
+    declared, found, before, last = functions(), {}, set(), None
+    for function in declared.values():
+        if last and function.comment != last.comment:
+            before = found[last.name][0]
+        wanted = named_errors(function.comment)
+        if re.search(r"Errors:? as above", function.comment):
+            wanted |= before
+        optional = borrowed(function.comment, declared) | named_errors(function.common) | GENERAL
+        found[function.name], last = (wanted, optional), function
     return found
 
 
 def errors_are_those_of_the_headers():
-    by_function = all_promised()
+    by_function = promises()
     for page in pages(3):
-        wanted = set().union(*(by_function[name] for name in names(page)))
-        optional = {error[:-1] for error in wanted if error.endswith("?")} | GENERAL
-        wanted = {error for error in wanted if not error.endswith("?")}
+        wanted = set().union(*(by_function[name][0] for name in names(page)))
+        optional = set().union(*(by_function[name][1] for name in names(page)))
         told = errors(sections(page)["ERRORS"])
         same(wanted - told, [], f"{page.name}: errors that are promised and not told")
         same(told - wanted - optional, [], f"{page.name}: errors that no header promises")
@@ -179,9 +190,9 @@ def overview_leads_to_every_page():
 def overview_tells_the_environment():
     asked = set()
     for source in (ROOT / "libt3").glob("*.c"):
-        asked |= set(re.findall(r'getenv\("(\w+)"', source.read_text()))
-    told = re.findall(r"^\.(?:It )?Ev (\w+)", sections(PAGES / "t3.7")["ENVIRONMENT"], re.M)
-    same(asked - set(told), [], "t3(7), ENVIRONMENT")
+        asked |= set(re.findall(r'"(T3_[A-Z_]+)"', source.read_text()))
+    lines = re.findall(r"^\.It Ev .*", sections(PAGES / "t3.7")["ENVIRONMENT"], re.M)
+    same(asked, re.findall(r"\bT3_\w+", " ".join(lines)), "t3(7), ENVIRONMENT")
 
 
 def node_page_tells_every_ioctl():

@@ -713,6 +713,7 @@ SUITES = {
     "lint": lint_suite,
     "package": package_suite,
     "install": lambda: tap_program("install", [ROOT / "tests/libt3/install.py"]),
+    "manual": lambda: tap_program("manual", [ROOT / "tests/libt3/manual.py"]),
     "options": options_suite,
     "unit": lambda: unit_suite("unit"),
     "unit-sanitized": lambda: unit_suite("unit-sanitized"),
