@@ -70,6 +70,7 @@ SIM := $(if $(SIM_SRC),$B/libt3sim.a)
 TOOL := $(if $(TOOL_SRC),$B/t3)
 TOOL_RPATH := $(if $(filter-out /usr/lib /usr/lib/% /lib /lib/%,$(LIBDIR)),$(shell \
 	realpath -ms --relative-to='$(BINDIR)' '$(LIBDIR)'))
+INSTALLED_LIB := $B/install/libt3.a
 INSTALLED_TOOL := $B/install/$(subst /,_,$(or $(TOOL_RPATH),plain))/t3
 MODULE := $(if $(wildcard Kbuild),$B/module/t3.ko)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$B/unit/%)
@@ -239,7 +240,7 @@ dkms:
 #:              and no more, installs no packages:
 #:                PREFIX=/usr/local   LIBDIR, BINDIR, INCLUDEDIR, DATADIR, MANDIR lie in it
 #:                DESTDIR=DIR         before all of them, for packages; needs no root
-install: $(INSTALLED_TOOL) $(LIB)
+install: $(INSTALLED_TOOL) $(INSTALLED_LIB) $(LIB)
 	@$(STAGE)install.sh install $< $(VERSION)
 uninstall:
 	@$(STAGE)install.sh uninstall t3 $(VERSION)
@@ -303,6 +304,15 @@ $B/san/libt3.a: $(call objects,san,$(LIB_SRC))
 %.a:
 	@mkdir -p $(@D); rm -f $@
 	$Q$(AR) rcs $@ $^
+
+# The installed one is one object, in which what is hidden is nobody else's name. Tests
+# are linked with the other one, and reach it.
+$(INSTALLED_LIB): $B/libt3.a
+	@mkdir -p $(@D)
+	$(call say,AR,$@)
+	$Q$(CC) -r -nostdlib -o $(@:.a=.o) -Wl,--whole-archive $<
+	$Qobjcopy --localize-hidden $(@:.a=.o)
+	$Qrm -f $@ && $(AR) rcs $@ $(@:.a=.o)
 
 LIB_MAP := $(wildcard libt3/libt3.map)
 $B/libt3.so.0: $(call objects,obj,$(LIB_SRC)) $(LIB_MAP)
