@@ -9,6 +9,7 @@
  *  counters  the device's own
  *  resets    how often that was done to it, or to a part of it
  *  reset     for writing: "function" resets the function; all spaces are lost, queues go on
+ *  inject    for writing: faults, where the device has guest-inject=on; reading lists them
  *
  * One record in a line: its kind and the fields that name it, then others, as key=value.
  * What belongs to a record follows it, indented. Keys may be added.
@@ -143,6 +144,7 @@ DEFINE_SHOW_ATTRIBUTE(t3_debugfs_queues);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_memory);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_counters);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_resets);
+DEFINE_SHOW_STORE_ATTRIBUTE(t3_debugfs_inject);
 
 static const struct t3_debugfs_file {
 	const char *name;
@@ -156,6 +158,7 @@ static const struct t3_debugfs_file {
 	{ "counters", 0400, &t3_debugfs_counters_fops },
 	{ "resets", 0400, &t3_debugfs_resets_fops },
 	{ "reset", 0200, &t3_debugfs_reset_fops },
+	{ "inject", 0600, &t3_debugfs_inject_fops },
 };
 
 /*

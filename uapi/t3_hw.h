@@ -273,7 +273,7 @@ struct t3_tile_record {
 #define T3_TILE_READY	  (1u << 1) /* on the ready list; DMA: the block of this first tile */
 #define T3_TILE_STARTED	  (1u << 2) /* has had its first update of the epoch */
 #define T3_TILE_SENDING	  (1u << 3) /* TILE_QUERY alone: a link is at it */
-#define T3_TILE_OPEN	  (1u << 4) /* TILE_QUERY alone: its count is not reached, or READY, SENDING */
+#define T3_TILE_OPEN	  (1u << 4) /* TILE_QUERY alone: below its count, or READY, SENDING */
 #define T3_TILE_POISONED  (1u << 5) /* TILE_QUERY alone: its record is not to be read; OPEN */
 
 struct t3_fault_record {

@@ -13,9 +13,8 @@
 
 #define WAIT_MS 5000
 
-static const char *const readable[] = {
-	"spaces", "tiles", "queues", "memory", "counters", "resets"
-};
+static const char *const readable[] = { "spaces",   "tiles",  "queues", "memory",
+					"counters", "resets", "inject" };
 
 static void unprivileged(int sock, void *arg)
 {
@@ -26,6 +25,9 @@ static void unprivileged(int sock, void *arg)
 	(void)arg;
 	debugfs_path(0, "reset", path, sizeof(path));
 	become(UID_USER, true);
+	CHECK_EQ(open(path, O_WRONLY), -1);
+	CHECK_EQ(errno, EACCES);
+	strcpy(strrchr(path, '/') + 1, "inject");
 	CHECK_EQ(open(path, O_WRONLY), -1);
 	CHECK_EQ(errno, EACCES);
 	for (i = 0; i < ROWS(readable); i++) {
@@ -52,7 +54,7 @@ static void test_root_only(void **state)
 	for (i = 0; i < ROWS(readable); i++) {
 		debugfs_path(0, readable[i], path, sizeof(path));
 		CHECK_EQ(stat(path, &file), 0);
-		CHECK_EQ(file.st_mode & 07777, 0400);
+		CHECK_EQ(file.st_mode & 07777, strcmp(readable[i], "inject") ? 0400 : 0600);
 		debugfs_read_any(0, readable[i]);
 	}
 	debugfs_path(0, "reset", path, sizeof(path));

@@ -110,6 +110,22 @@ static bool is_trouble(const char *line)
 	return false;
 }
 
+bool kernel_log_has(const char *text)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char line[8192];
+	bool found = false;
+	ssize_t length;
+
+	CHECK(fd >= 0);
+	while (!found && ((length = read(fd, line, sizeof(line) - 1)) > 0 || errno == EPIPE)) {
+		line[length > 0 ? length : 0] = 0;
+		found = strstr(line, text);
+	}
+	close(fd);
+	return found;
+}
+
 void check_kernel_log(void)
 {
 	unsigned int taint = read_number("/proc/sys/kernel/tainted"), found = 0;

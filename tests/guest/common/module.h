@@ -21,6 +21,8 @@ void device_bdf(uint32_t rank, char *bdf, size_t size);
 void driver_unbind(uint32_t rank, char *bdf, size_t size);
 void driver_bind(const char *bdf);
 
+/* Whether a line of what it printed since it booted contains the text. */
+bool kernel_log_has(const char *text);
 /* Fail when the kernel has warned or worse since it booted. */
 void check_kernel_log(void);
 
