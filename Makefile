@@ -400,6 +400,8 @@ $B/guest/%: $B/obj/tests/guest/%.o $B/obj/guest-common.a $(LIB)
 GUEST_LINK := -Wl,--wrap=_cmocka_run_group_tests -Wl,-rpath,'$$ORIGIN/..'
 # These compare what devices say with the model itself.
 $(filter $B/guest/test_timed%,$(GUEST)): $B/obj/unit-common.a $(SIM) $(CORE)
+# And these results with the reference arithmetic.
+$(filter $B/guest/test_coll%,$(GUEST)): $B/obj/unit-common.a
 
 # The ABI's layout is asserted for both word sizes: layout.c is in guest-common.a too.
 $B/guest32/%: $B/obj32/tests/guest32/%.o $B/obj32/tests/guest/common/layout.o

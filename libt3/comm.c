@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "comm.h"
+#include "plan.h"
 
 int64_t comm_time_left(int64_t deadline_ns, int64_t limit_ns)
 {
@@ -190,6 +191,8 @@ int t3_comm_create(struct t3_device *dev, const struct t3_comm_desc *desc, int64
 
 void t3_comm_destroy(struct t3_comm *comm)
 {
+	if (comm)
+		plan_cache_free(comm);
 	comm_free(comm);
 }
 

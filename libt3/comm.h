@@ -38,6 +38,7 @@ struct comm_transport {
 };
 
 struct comm_hub;
+struct plan_cache;
 
 /* What a rank lets all others see; each in a cache line of its own. */
 struct comm_line {
@@ -57,6 +58,9 @@ struct t3_comm {
 	int socket[T3_COMM_RANKS_MAX]; /* to each rank, -1: none */
 	struct comm_line *lines;       /* by rank; NULL: not yet */
 	struct comm_hub *hub;	       /* of t3_comm_create_local() */
+	uint32_t plans_made;
+	int plans_over;		  /* why no more can be made; 0 */
+	struct plan_cache *plans; /* of plain collectives; NULL: none yet */
 	char error[T3_COMM_TEXT_SIZE];
 };
 

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Plans: what their files share. Not installed. */
+#ifndef T3_PLAN_H
+#define T3_PLAN_H
+
+#include "comm.h"
+#include "internal.h"
+#include "plan_layout.h"
+
+#define PLAN_TEXT_SIZE 512u
+
+enum plan_phase {
+	PLAN_IDLE,
+	PLAN_ARMED, /* not known yet whether the others are */
+	PLAN_READY,
+	PLAN_COMPLETE, /* and not released */
+};
+
+/*
+ * What a rank lets the others see, for their errors: written by it alone, without order among
+ * the words.
+ */
+struct plan_line {
+	_Alignas(64) _Atomic uint32_t epoch; /* armed last */
+	_Atomic uint32_t phase;		     /* enum plan_phase */
+	_Atomic int32_t error;		     /* its first, 0: none */
+	_Atomic uint32_t fault;		     /* enum drm_t3_fault_kind that error came of */
+	_Atomic uint32_t viewed;	     /* it stores on its own: what it put says nothing */
+	_Atomic uint64_t put[T3_COMM_RANKS_MAX]; /* elements of each chunk, in this epoch */
+};
+
+struct plan_board {
+	struct plan_line line[T3_COMM_RANKS_MAX];
+};
+
+struct t3_plan {
+	struct t3_comm *comm;
+	struct t3_plan_desc desc; /* the algorithm is the one that is used */
+	struct t3_layout layout;
+	struct t3_buffer *buffer;
+	struct t3_space *space;
+	unsigned char *memory;				  /* of the buffer */
+	struct t3_producer *producer[T3_LAYOUT_SEGMENTS]; /* as in the layout; NULL: no input */
+	uint32_t import[T3_COMM_RANKS_MAX];		  /* by rank, where it sends */
+	struct plan_board *board;
+	enum plan_phase phase;
+	uint32_t epoch;
+	int error; /* it can only be destroyed */
+	char text[PLAN_TEXT_SIZE];
+};
+
+#pragma GCC visibility push(hidden)
+
+/* The board of all ranks: make it and get its file, or look at that of another; close the file. */
+int plan_board_new(struct plan_board **board, int *fd);
+int plan_board_open(int fd, struct plan_board **board);
+void plan_board_close(struct plan_board *board);
+
+static inline struct plan_line *plan_line(struct t3_plan *plan)
+{
+	return &plan->board->line[plan->comm->rank];
+}
+
+/* Make the layout, after the algorithm was chosen. Says in comm's error why not. */
+int plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc);
+
+/* Parts of the set-up that need no other rank's answer: a space that others may get grants of. */
+int plan_make_space(struct t3_plan *plan);
+/* A grant for a rank that sends to this one: *fd, or -1 when it does not. */
+int plan_grant(struct t3_plan *plan, uint32_t to, int *fd);
+/* Segments that send, when all grants are there, and producers. */
+int plan_map(struct t3_plan *plan);
+void plan_free(struct t3_plan *plan);
+
+/*
+ * A call has failed: say so on the board and put it into words, unless it only asked once. What
+ * cannot be mended stays the plan's error. Returns ret.
+ */
+int plan_fail(struct t3_plan *plan, int ret, int64_t deadline_ns);
+
+/* Destroy what plain collectives keep in a communicator. */
+void plan_cache_free(struct t3_comm *comm);
+
+#pragma GCC visibility pop
+
+#endif /* T3_PLAN_H */

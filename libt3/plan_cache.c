@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+/* Collectives on plain memory: plans that a communicator keeps, and one epoch of one of them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan.h"
+
+#define KEPT 8u
+
+/* The plan used last comes first. All ranks make the same calls, so all keep the same ones. */
+struct plan_cache {
+	uint32_t count;
+	struct t3_plan_desc desc[KEPT];
+	struct t3_plan *plan[KEPT];
+};
+
+void plan_cache_free(struct t3_comm *comm)
+{
+	struct plan_cache *cache = comm->plans;
+	uint32_t i;
+
+	if (!cache)
+		return;
+	for (i = 0; i < cache->count; i++)
+		t3_plan_destroy(cache->plan[i]);
+	free(cache);
+	comm->plans = NULL;
+}
+
+static void move_to_front(struct plan_cache *cache, uint32_t i)
+{
+	struct t3_plan_desc desc = cache->desc[i];
+	struct t3_plan *plan = cache->plan[i];
+
+	memmove(&cache->desc[1], &cache->desc[0], i * sizeof(desc));
+	memmove(&cache->plan[1], &cache->plan[0], i * sizeof(plan));
+	cache->desc[0] = desc;
+	cache->plan[0] = plan;
+}
+
+/* Before a new one is made: all ranks have what room it needs. */
+static void make_room(struct plan_cache *cache)
+{
+	if (cache->count == KEPT)
+		t3_plan_destroy(cache->plan[--cache->count]);
+}
+
+static int get(struct t3_comm *comm, const struct t3_plan_desc *desc, int64_t deadline_ns,
+	       struct t3_plan **plan)
+{
+	struct plan_cache *cache = comm->plans;
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < cache->count; i++) {
+		if (memcmp(&cache->desc[i], desc, sizeof(*desc)) == 0)
+			break;
+	}
+	if (i == cache->count) {
+		make_room(cache);
+		i = cache->count;
+		ret = t3_plan_create(comm, desc, deadline_ns, &cache->plan[i]);
+		if (ret)
+			return ret;
+		cache->desc[i] = *desc;
+		cache->count++;
+	}
+	move_to_front(cache, i);
+	*plan = cache->plan[0];
+	return 0;
+}
+
+/* in has the input from element `first` of the whole on. */
+static int put(struct t3_plan *plan, const unsigned char *in, uint64_t base)
+{
+	uint32_t size = plan->layout.element, i, chunk;
+	uint64_t first, count;
+	int ret = 0;
+
+	for (i = 0; (chunk = t3_plan_order(plan, i)) != T3_PLAN_NO_CHUNK && !ret; i++) {
+		t3_plan_chunk(plan, chunk, &first, &count);
+		ret = t3_plan_put(plan, first, in + (first - base) * size, count);
+	}
+	return ret;
+}
+
+static int epoch(struct t3_plan *plan, const void *in, void *out, int64_t deadline_ns)
+{
+	uint64_t base = 0, bytes;
+	const void *result;
+	int ret;
+
+	if (plan->desc.collective == T3_ALL_GATHER)
+		t3_plan_chunk(plan, plan->comm->rank, &base, NULL);
+	ret = t3_plan_start(plan, deadline_ns);
+	if (!ret)
+		ret = put(plan, in, base);
+	if (!ret)
+		ret = t3_plan_wait(plan, deadline_ns);
+	if (!ret)
+		ret = t3_plan_result(plan, &result, &bytes);
+	if (!ret)
+		memcpy(out, result, bytes);
+	return ret;
+}
+
+static int make_cache(struct t3_comm *comm)
+{
+	if (!comm->plans)
+		comm->plans = calloc(1, sizeof(*comm->plans));
+	return comm->plans ? 0 : -ENOMEM;
+}
+
+static int run(struct t3_comm *comm, const struct t3_plan_desc *desc, const void *in, void *out,
+	       int64_t deadline_ns)
+{
+	struct t3_plan *plan;
+	int ret;
+
+	if (!comm || !in || !out)
+		return -EINVAL;
+	if (comm->plans_over)
+		return comm->plans_over;
+	ret = make_cache(comm);
+	if (!ret)
+		ret = get(comm, desc, deadline_ns, &plan);
+	if (ret)
+		return ret;
+	ret = epoch(plan, in, out, deadline_ns);
+	if (ret) {
+		t3_comm_fail(comm, ret, "%s", plan->text);
+		comm->plans_over = ret;
+	}
+	return ret;
+}
+
+int t3_reduce_scatter(struct t3_comm *comm, const void *in, void *out, uint64_t count,
+		      uint32_t dtype, uint32_t op, int64_t deadline_ns)
+{
+	struct t3_plan_desc desc = {
+		.collective = T3_REDUCE_SCATTER,
+		.count = count,
+		.dtype = dtype,
+		.op = op,
+	};
+
+	return run(comm, &desc, in, out, deadline_ns);
+}
+
+int t3_all_gather(struct t3_comm *comm, const void *in, void *out, uint64_t count, uint32_t dtype,
+		  int64_t deadline_ns)
+{
+	struct t3_plan_desc desc = {
+		.collective = T3_ALL_GATHER,
+		.count = count,
+		.dtype = dtype,
+	};
+
+	return run(comm, &desc, in, out, deadline_ns);
+}
+
+int t3_all_reduce(struct t3_comm *comm, const void *in, void *out, uint64_t count, uint32_t dtype,
+		  uint32_t op, int64_t deadline_ns)
+{
+	struct t3_plan_desc desc = {
+		.collective = T3_ALL_REDUCE,
+		.count = count,
+		.dtype = dtype,
+		.op = op,
+	};
+
+	return run(comm, &desc, in, out, deadline_ns);
+}
+
+int t3_all_to_all(struct t3_comm *comm, const void *in, void *out, uint64_t count, uint32_t dtype,
+		  int64_t deadline_ns)
+{
+	struct t3_plan_desc desc = {
+		.collective = T3_ALL_TO_ALL,
+		.count = count,
+		.dtype = dtype,
+	};
+
+	return run(comm, &desc, in, out, deadline_ns);
+}
+
+int t3_broadcast(struct t3_comm *comm, void *data, uint64_t count, uint32_t dtype, uint32_t root,
+		 int64_t deadline_ns)
+{
+	struct t3_plan_desc desc = {
+		.collective = T3_BROADCAST,
+		.count = count,
+		.dtype = dtype,
+		.root = root,
+	};
+
+	return run(comm, &desc, data, data, deadline_ns);
+}
