@@ -59,6 +59,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_COMMON := $(wildcard tests/fuzz/common/*.c)
 GUEST_SRC := $(wildcard tests/guest/test_*.c tests/guest/removal.c)
 GUEST_COMMON := $(wildcard tests/guest/common/*.c)
+EXAMPLE_SRC := $(wildcard tests/examples/*.c)
 GUEST32_SRC := $(wildcard tests/guest32/test_*.c)
 CONFORMANCE_SRC := $(wildcard tests/conformance/*.c)
 MODULE_SRC := $(wildcard Kbuild) $(shell find driver uapi -type f 2>/dev/null)
@@ -80,6 +81,7 @@ FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$B/fuzz/%)
 COVERED := $(patsubst tests/%.c,$B/cov/bin/%,$(filter \
 	tests/unit/test_core_% tests/unit/test_sim_%,$(UNIT_SRC)) $(SPEC_SRC))
 GUEST := $(GUEST_SRC:tests/guest/%.c=$B/guest/%)
+EXAMPLES := $(EXAMPLE_SRC:tests/examples/%.c=$B/examples/%)
 GUEST32 := $(GUEST32_SRC:tests/guest32/%.c=$B/guest32/%)
 CONFORMANCE := $(if $(CONFORMANCE_SRC),$B/t3-conformance)
 GUEST_SCRIPTS := guest-init guest-batch
@@ -111,15 +113,16 @@ INC_qemu-device := -Iuapi -Iqemu-device/core
 INC_libt3 = -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags $(LIB_PKGS))
 INC_tools = -Itools/t3 -Iuapi -Ilibt3 -Iqemu-device/core $(call pkg,--cflags $(LIB_PKGS) jansson)
 INC_conformance := -Iuapi
+INC_examples = -Iuapi -Ilibt3 $(call pkg,--cflags libdrm ompi-c)
 # Their own folders first: a name there may also be one of the tools.
 INC_tests = -I$(dir $<) -I$(dir $<)common -Itests/unit/common -I$B/spec $(INC_tools) $(call pkg,--cflags cmocka)
 LIBS = $(call pkg,--libs $(LIB_PKGS)) -lm -pthread
-room = $(if $(filter tests/conformance/%,$1),conformance,$(firstword $(subst /, ,$1)))
+room = $(if $(filter tests/conformance/% tests/examples/%,$1),$(word 2,$(subst /, ,$1)),$(firstword $(subst /, ,$1)))
 includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check check-debug debug-suites options deps install uninstall qemu kernel module lib tools initramfs \
-	unit spec qtest guest conformance lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver san-t3 \
+	unit spec qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver san-t3 \
 	format paper bench build always dkms package clean distclean
 
 help:
@@ -143,7 +146,7 @@ shell: build
 
 #: make check   lint, unit and spec tests and their coverage, a short fuzz run, qtest,
 #:              conformance, guest, hot-plug, migration and end-to-end runs
-check: build qtest-build $(UNIT) $(UNIT_SAN) $(SPEC) $(COVERED) fuzz-build
+check: build $B/mpi.img qtest-build $(UNIT) $(UNIT_SAN) $(SPEC) $(COVERED) fuzz-build
 	@$(STAGE)check.py
 
 #: make check-debug   guest and hot-plug suites, KUnit tests, faults injected into every
@@ -154,7 +157,7 @@ check-debug:
 debug-suites: build
 	@$(STAGE)check.py guest guest-iommu hotplug
 
-#: make lint package unit spec qtest guest conformance   those suites alone
+#: make lint package unit spec qtest guest conformance examples   those suites alone
 lint: module
 	@$(STAGE)check.py lint
 package: kernel
@@ -169,6 +172,8 @@ guest: build
 	@$(STAGE)check.py guest
 conformance: build
 	@$(STAGE)check.py conformance
+examples: build $B/mpi.img
+	@$(STAGE)check.py examples
 
 #: make fuzz    each target of tests/fuzz for FUZZ_SECONDS=900 with FUZZ_SEED (random):
 #:                FUZZ=fuzz_regs      that target alone
@@ -398,6 +403,11 @@ $B/guest/%: $B/obj/tests/guest/%.o $B/obj/guest-common.a $(LIB)
 	$Q$(CC) -o $@ $(GUEST_LINK) $(filter-out $(LIB),$^) -L$B $(if $(LIB),-lt3) $(call pkg,--libs cmocka) $(LIBS)
 # filter.c, and the library beside a program that runs from the shared folder.
 GUEST_LINK := -Wl,--wrap=_cmocka_run_group_tests -Wl,-rpath,'$$ORIGIN/..'
+# As a user would build it: with what is installed of libt3.
+$B/examples/%: $B/obj/tests/examples/%.o $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$Q$(CC) -o $@ $< -L$B -lt3 $(call pkg,--libs ompi-c)
 # These compare what devices say with the model itself.
 $(filter $B/guest/test_timed%,$(GUEST)): $B/obj/unit-common.a $(SIM) $(CORE)
 # And these results with the reference arithmetic.
@@ -419,9 +429,12 @@ $B/module/t3.ko: $(MODULE_SRC) $(STAGE)module.sh $B/kernel.stamp
 
 $B/base.img: $(addprefix $(STAGE),initramfs.sh common.sh $(GUEST_SCRIPTS)) driver/60-t3.rules $B/kernel.stamp
 	@$(STAGE)initramfs.sh base $@
-packed = $(patsubst $B/%,$(T3_BUILD)/%,$(filter $(TOOL) $(CONFORMANCE) $(GUEST) $(GUEST32),$^))
+packed = $(patsubst $B/%,$(T3_BUILD)/%,$(filter $(TOOL) $(CONFORMANCE) $(GUEST) $(GUEST32) $(EXAMPLES),$^))
 $B/initramfs.img: $B/base.img $(MODULE) $(LIB) $(TOOL) $(GUEST) $(GUEST32) $(CONFORMANCE)
 	@$(STAGE)initramfs.sh image $< $@ $(packed)
+# For the examples under Open MPI alone.
+$B/mpi.img: $B/base.img $(MODULE) $(LIB) $(TOOL) $(EXAMPLES)
+	@$(STAGE)initramfs.sh mpi $< $@ $(packed)
 # What one `make try` needs. Always packed: the tests change from one to the next.
 $B/try.img: $B/base.img $(MODULE) $(LIB) $(TOOL) $(addprefix $B/,$(TRY_PROGRAMS)) always
 	@$(STAGE)initramfs.sh image $< $@ $(packed)

@@ -701,6 +701,30 @@ def migrate_suite():
     return tap_program("migrate", [ROOT / "tests/migrate.py"])
 
 
+# On other devices than one for each rank in the fabric's order, too: (name, ranks, VM options).
+EXAMPLE_RUNS = [("ring", 4, ["--ranks", "4"]),
+                ("full", 3, ["--ranks", "4", "--topology", "full"])]
+
+
+def examples_suite():
+    """Open MPI starts the ranks, in the guest; its only transport is shared memory."""
+    results = []
+    for name, ranks, options in EXAMPLE_RUNS:
+        start = time.monotonic()
+        command = ["env", "OMPI_MCA_btl=self,vader", "OMPI_MCA_plm=isolated", "mpirun",
+                   "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), "mpi_all_reduce"]
+        status, log = execute(f"examples-{name}",
+                              [VM, "run", *options, "--name", f"examples-{name}", "--initramfs",
+                               BUILD / "mpi.img", "--", *command])
+        lines = re.findall(rf"^rank \d of {ranks}: 5 sums of 10007 elements are MPI's\r?$",
+                           log.read_text(errors="replace"), re.M)
+        good = status == 0 and len(set(lines)) == ranks
+        results += report(f"examples/{name}",
+                          [Result(f"examples/mpi_all_reduce, {name}", PASS if good else FAIL, log)],
+                          time.monotonic() - start)
+    return results
+
+
 def launch_suite():
     return tap_program("launch", [ROOT / "tests/launch.py"])
 
@@ -728,6 +752,7 @@ SUITES = {
     "hotplug": hotplug_suite,
     "migrate": migrate_suite,
     "launch": launch_suite,
+    "examples": examples_suite,
     "tool": tool_suite,
     "e2e": e2e_suite,
 }

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Pack the guest's root. Usage: initramfs.sh base OUTPUT
-#                               initramfs.sh image BASE OUTPUT [PROGRAM...]
+#                               initramfs.sh image|mpi BASE OUTPUT [PROGRAM...]
 # The base is what an edit of our sources does not change: busybox, the kernel's modules,
 # accounts, udev, /init. An image is the base, and behind it, as the kernel unpacks one
 # archive after the other, an archive of what is ours: t3.ko, the programs with their
-# libraries.
+# libraries; mpi: and of Open MPI, which is as large as all of that.
 # Nothing is compressed: that would cost boot time, and QEMU loads it at once.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -167,6 +167,27 @@ archive() {
 	(cd "$1" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0)
 }
 
+# Open MPI: all that its packages have for a program that runs; what they need is found with
+# them. Names and plugins differ by release, packages' names begin alike.
+add_mpi() {
+	local root=$1 file files=() objects=()
+
+	mapfile -t files < <(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' 'openmpi-*' 'libopenmpi*' \
+		'libpmix*' 'prrte*' 'libprrte*' 2>/dev/null | sed -n 's/^ii *//p' |
+		grep -v -e '-dev$' -e '-doc$' | xargs dpkg -L | sort -u |
+		grep -e '^/usr/bin/\(mpirun\|orterun\|orted\|prte\)' -e '^/usr/lib/' -e '^/etc/' -e '^/usr/share/\(openmpi\|pmix\|prte\)' |
+		grep -v -e '/include/' -e '\.a$' -e '\.la$')
+	for file in "${files[@]}"; do
+		[ -f "$file" ] || continue
+		mkdir -p "$root${file%/*}"
+		cp -L "$file" "$root$file"
+		case $file in */mpirun* | *.so*) objects+=("$file") ;; esac
+	done
+	[ -x "$root/usr/bin/mpirun.openmpi" ] || die "there is no mpirun among the files of Open MPI"
+	cp "$root/usr/bin/mpirun.openmpi" "$root/usr/bin/mpirun"
+	add_libraries "$root" "${objects[@]}"
+}
+
 # The modules stay, for depmod to see when an image is packed.
 pack_base() {
 	local output=$1 root modules=$1.modules
@@ -189,23 +210,25 @@ pack_base() {
 }
 
 pack_image() {
-	local base=$1 output=$2 root
+	local more=$1 base=$2 output=$3 root
 
-	shift 2
+	shift 3
 	root=$(new_root)
 	add_driver "$root" "$base.modules"
 	add_programs "$root" "$@"
+	"$more" "$root"
 	archive "$root" | cat "$base" - >"$output.new"
 	mv "$output.new" "$output"
 	rm -rf "$root"
 }
 
 main() {
-	[ $# -ge 2 ] || die "usage: initramfs.sh base OUTPUT | image BASE OUTPUT [PROGRAM...]"
+	[ $# -ge 2 ] || die "usage: initramfs.sh base OUTPUT | image|mpi BASE OUTPUT [PROGRAM...]"
 	RELEASE=$(cat "$T3_BUILD/kernel/release")
 	case $1 in
 	base) stage initramfs-base "packed ${2##*/}" pack_base "$2" ;;
-	image) pack=${3##*/} && stage "${pack%.img}" "packed $pack" pack_image "${@:2}" ;;
+	image) pack=${3##*/} && stage "${pack%.img}" "packed $pack" pack_image : "${@:2}" ;;
+	mpi) pack=${3##*/} && stage "${pack%.img}" "packed $pack" pack_image add_mpi "${@:2}" ;;
 	*) die "no '$1' to pack" ;;
 	esac
 }
