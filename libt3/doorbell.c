@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Stores to the doorbell page: arm, release, staged tiles. */
-#include "internal.h"
+#include "check.h"
 
 static uint32_t state_of(const struct t3_space *space)
 {
@@ -40,21 +40,34 @@ static int ring_epoch(struct t3_space *space, uint32_t offset, uint32_t epoch)
 
 int t3_arm(struct t3_space *space, uint32_t epoch)
 {
+	if (t3_check_is_on() && space && !t3_check_arm(space, __builtin_return_address(0)))
+		return -EBUSY;
 	return ring_epoch(space, DRM_T3_DOORBELL_ARM, epoch);
 }
 
 int t3_release(struct t3_space *space, uint32_t epoch)
 {
+	if (t3_check_is_on() && space &&
+	    !t3_check_release(space, epoch, __builtin_return_address(0)))
+		return -EBUSY;
 	return ring_epoch(space, DRM_T3_DOORBELL_RELEASE, epoch);
+}
+
+void t3_ring_tile(struct t3_space *space, uint32_t segment, uint32_t slot, uint32_t tile,
+		  const struct t3_caller *caller)
+{
+	if (t3_check_is_on() && !t3_check_doorbell(space, segment, slot, tile, caller))
+		return;
+	t3_write_barrier();
+	t3_store64(space->doorbell + DRM_T3_DOORBELL_TILE,
+		   DRM_T3_TILE_DOORBELL(segment, slot, tile));
 }
 
 int t3_doorbell_tile(struct t3_space *space, uint32_t segment, uint32_t slot, uint32_t tile)
 {
 	if (!space || segment >= T3_SEGMENTS || slot >= T3_SLOTS)
 		return -EINVAL;
-	t3_write_barrier();
-	t3_store64(space->doorbell + DRM_T3_DOORBELL_TILE,
-		   DRM_T3_TILE_DOORBELL(segment, slot, tile));
+	t3_ring_tile(space, segment, slot, tile, &T3_CALLER("t3_doorbell_tile()"));
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Grants: who may send updates to a space. */
-#include "internal.h"
+#include "check.h"
 
 int t3_grant_export(struct t3_space *space, uint64_t segment_mask, uint32_t op_mask, int *fd,
 		    uint32_t *grant)
@@ -26,17 +26,22 @@ int t3_grant_export_to(struct t3_space *space, uint32_t rank_mask, uint64_t segm
 		return ret;
 	*fd = arg.fd;
 	*grant = arg.grant;
+	t3_check_grant(space, arg.grant, segment_mask);
 	return 0;
 }
 
 int t3_grant_revoke(struct t3_space *space, uint32_t grant)
 {
 	struct drm_t3_grant_revoke arg = { .grant = grant };
+	int ret;
 
 	if (!space)
 		return -EINVAL;
 	arg.space = space->handle;
-	return t3_ioctl(space->fd, DRM_IOCTL_T3_GRANT_REVOKE, &arg);
+	ret = t3_ioctl(space->fd, DRM_IOCTL_T3_GRANT_REVOKE, &arg);
+	if (!ret)
+		t3_check_grant(space, grant, 0);
+	return ret;
 }
 
 int t3_grant_import(struct t3_space *space, int fd, uint32_t *import, struct t3_import_info *info)

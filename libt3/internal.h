@@ -38,7 +38,17 @@ struct t3_space {
 	_Atomic uint64_t spin_ns;
 	_Atomic uint64_t mapped; /* bit per segment */
 	_Atomic uint64_t local;	 /* those that outlive a reset */
+	struct t3_check *check;	 /* NULL without T3_DEBUG=check */
 };
+
+/* The program's call that makes stores, for T3_DEBUG=check. */
+struct t3_caller {
+	const char *what; /* "t3_store_tile()" */
+	const void *code; /* where it returns to */
+};
+
+#define T3_CALLER(name) \
+	((const struct t3_caller){ .what = name, .code = __builtin_return_address(0) })
 
 #pragma GCC visibility push(hidden)
 
@@ -57,8 +67,19 @@ uint32_t t3_tile_room(const struct t3_segment_desc *desc, uint32_t col);
 /* Bytes from the first one of a checked desc to its last one, padding included. */
 uint64_t t3_desc_extent(const struct t3_segment_desc *desc);
 
-/* Tracked stores of whole elements in one row of one tile. */
-void t3_store_row(volatile unsigned char *dst, const unsigned char *src, size_t bytes);
+/* Tracked stores of whole elements in one row of one tile; of a whole tile. */
+void t3_store_row(volatile unsigned char *dst, const unsigned char *src, size_t bytes,
+		  const struct t3_caller *caller);
+int t3_store_rows(const struct t3_view *view, uint64_t tile, const void *src, size_t src_pitch,
+		  const struct t3_caller *caller);
+/* The same to a staging image. */
+int t3_stage_rows(const struct t3_view *view, uint64_t tile, const void *src, size_t src_pitch);
+/* One store of 1, 2, 4 or 8 bytes, aligned. */
+void t3_store_one(volatile void *dst, uint64_t value, uint32_t width);
+
+/* The doorbell of a tile whose numbers are in their ranges. */
+void t3_ring_tile(struct t3_space *space, uint32_t segment, uint32_t slot, uint32_t tile,
+		  const struct t3_caller *caller);
 
 #pragma GCC visibility pop
 

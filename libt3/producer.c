@@ -204,7 +204,8 @@ static uint32_t count_of(const struct t3_producer *p, uint64_t tile)
 }
 
 /* Counts, and rings when the tile is whole. */
-static void add(struct t3_producer *p, const struct part *part, uint32_t bytes)
+static void add(struct t3_producer *p, const struct part *part, uint32_t bytes,
+		const struct t3_caller *caller)
 {
 	uint32_t sum = count_of(p, part->tile) + bytes;
 
@@ -212,7 +213,7 @@ static void add(struct t3_producer *p, const struct part *part, uint32_t bytes)
 	p->put += bytes;
 	if (p->path != T3_PATH_DOORBELL || sum != part->whole)
 		return;
-	t3_doorbell_tile(p->space, p->view.desc.segment, SLOT, part->tile);
+	t3_ring_tile(p->space, p->view.desc.segment, SLOT, part->tile, caller);
 	p->rung++;
 }
 
@@ -258,6 +259,7 @@ static int check_run(const struct t3_producer *p, uint32_t row, uint32_t col, ui
 int t3_producer_put(struct t3_producer *p, uint32_t row, uint32_t col, const void *src,
 		    uint32_t bytes)
 {
+	const struct t3_caller caller = T3_CALLER("t3_producer_put()");
 	const unsigned char *from = src;
 	volatile unsigned char *to;
 	struct part part;
@@ -276,14 +278,15 @@ int t3_producer_put(struct t3_producer *p, uint32_t row, uint32_t col, const voi
 		if (p->path == T3_PATH_DOORBELL)
 			memcpy((unsigned char *)(uintptr_t)to, from, n);
 		else
-			t3_store_row(to, from, n);
-		add(p, &part, n);
+			t3_store_row(to, from, n, &caller);
+		add(p, &part, n, &caller);
 	}
 	return 0;
 }
 
 int t3_producer_put_tile(struct t3_producer *p, uint64_t index, const void *src, size_t src_pitch)
 {
+	const struct t3_caller caller = T3_CALLER("t3_producer_put_tile()");
 	struct t3_tile tile;
 	struct part part;
 	int ret;
@@ -295,12 +298,12 @@ int t3_producer_put_tile(struct t3_producer *p, uint64_t index, const void *src,
 		return ret;
 	if (count_of(p, index))
 		return -EOVERFLOW;
-	ret = p->path == T3_PATH_DOORBELL ? t3_stage_tile(&p->view, index, src, src_pitch)
-					  : t3_store_tile(&p->view, index, src, src_pitch);
+	ret = p->path == T3_PATH_DOORBELL ? t3_stage_rows(&p->view, index, src, src_pitch)
+					  : t3_store_rows(&p->view, index, src, src_pitch, &caller);
 	if (ret)
 		return ret;
 	part = (struct part){ .tile = (uint32_t)index, .whole = (uint32_t)tile.bytes };
-	add(p, &part, part.whole);
+	add(p, &part, part.whole, &caller);
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <xf86drm.h>
 
-#include "internal.h"
+#include "check.h"
 
 /* What a desc with zeros means: sizes of a usual kernel. */
 #define GROUP  128u
@@ -233,6 +233,8 @@ int t3_queue_gemm(struct t3_queue *queue, const struct t3_gemm_desc *desc, int *
 
 	if (!queue || !desc || !desc_valid(desc))
 		return -EINVAL;
+	if (desc->space)
+		t3_check_job(desc->space);
 	command = command_of(desc);
 	t3_write_barrier(); /* operands that were written through mappings */
 	return t3_submit_command(queue, &command, fence);

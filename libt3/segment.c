@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What stores to a range of a space mean. */
-#include "internal.h"
+#include "check.h"
 
 static const struct t3_target no_target;
 
@@ -43,6 +43,7 @@ static int map(struct t3_space *space, const struct t3_segment_desc *desc, uint3
 	atomic_fetch_or(&space->mapped, bit);
 	if (kind == DRM_T3_SEGMENT_LOCAL)
 		atomic_fetch_or(&space->local, bit);
+	t3_check_map(space, desc, kind);
 	return 0;
 }
 
@@ -76,6 +77,7 @@ int t3_unmap(struct t3_space *space, uint32_t segment)
 		return ret;
 	atomic_fetch_and(&space->mapped, ~(1ull << segment));
 	atomic_fetch_and(&space->local, ~(1ull << segment));
+	t3_check_unmap(space, segment);
 	return 0;
 }
 
@@ -88,10 +90,14 @@ int t3_staging_bind(struct t3_space *space, uint32_t segment, struct t3_buffer *
 		.offset = offset,
 		.slot_stride = stride,
 	};
+	int ret;
 
 	if (!space || segment >= T3_SEGMENTS || slots > T3_SLOTS || !buffer != !slots)
 		return -EINVAL;
 	arg.space = space->handle;
 	arg.bo_handle = buffer ? buffer->handle : 0;
-	return t3_ioctl(space->fd, DRM_IOCTL_T3_SEGMENT_STAGING, &arg);
+	ret = t3_ioctl(space->fd, DRM_IOCTL_T3_SEGMENT_STAGING, &arg);
+	if (!ret)
+		t3_check_staging(space, segment, buffer, offset, stride, slots);
+	return ret;
 }

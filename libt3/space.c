@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "internal.h"
+#include "check.h"
 
 static void unmap_all(struct t3_space *space)
 {
+	t3_check_detach(space);
 	if (space->aperture)
 		munmap((void *)(uintptr_t)space->aperture, space->size);
 	if (space->doorbell)
@@ -61,6 +62,8 @@ int t3_space_create(struct t3_device *dev, struct t3_buffer *buffer, uint32_t ma
 	space->size = arg.size;
 	atomic_init(&space->spin_ns, T3_SPIN_DEFAULT_NS);
 	ret = map_all(space, &arg);
+	if (!ret)
+		ret = t3_check_attach(space, arg.aperture_offset);
 	if (ret)
 		goto err_destroy;
 	*out = space;
@@ -80,6 +83,7 @@ int t3_space_destroy(struct t3_space *space)
 
 	if (!space)
 		return 0;
+	t3_check_unfinished(space, "t3_space_destroy()", __builtin_return_address(0));
 	unmap_all(space);
 	ret = destroy_handle(space->fd, space->handle);
 	free(space);
@@ -93,11 +97,14 @@ int t3_space_reset(struct t3_space *space)
 
 	if (!space)
 		return -EINVAL;
+	t3_check_unfinished(space, "t3_space_reset()", __builtin_return_address(0));
 	arg.space = space->handle;
 	ret = t3_ioctl(space->fd, DRM_IOCTL_T3_SPACE_RESET, &arg);
-	if (!ret)
-		atomic_store(&space->mapped, atomic_load(&space->local));
-	return ret;
+	if (ret)
+		return ret;
+	t3_check_reset(space);
+	atomic_store(&space->mapped, atomic_load(&space->local));
+	return 0;
 }
 
 volatile void *t3_space_aperture(const struct t3_space *space)

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "internal.h"
+#include "check.h"
 
 /* Loads from the producer's own memory, which has any alignment. */
 typedef uint16_t any16 __attribute__((aligned(1), may_alias));
@@ -49,13 +49,29 @@ static inline void put64(volatile void *dst, uint64_t value)
 #endif
 }
 
+void t3_store_one(volatile void *dst, uint64_t value, uint32_t width)
+{
+	if (width == 8)
+		put64(dst, value);
+	else if (width == 4)
+		put32(dst, (uint32_t)value);
+	else if (width == 2)
+		put16(dst, (uint16_t)value);
+	else
+		put8(dst, (uint8_t)value);
+}
+
 void t3_store32(volatile void *dst, uint32_t value)
 {
+	if (t3_check_is_on() && t3_check_stores(dst, &value, 4, true, &T3_CALLER("t3_store32()")))
+		return;
 	put32(dst, value);
 }
 
 void t3_store64(volatile void *dst, uint64_t value)
 {
+	if (t3_check_is_on() && t3_check_stores(dst, &value, 8, true, &T3_CALLER("t3_store64()")))
+		return;
 	put64(dst, value);
 }
 
@@ -86,10 +102,13 @@ static void store_even(volatile unsigned char *dst, const unsigned char *src, si
 }
 
 /* Any dst and bytes, for segments of bytes: an odd byte at either end is a store alone. */
-void t3_store_row(volatile unsigned char *dst, const unsigned char *src, size_t bytes)
+void t3_store_row(volatile unsigned char *dst, const unsigned char *src, size_t bytes,
+		  const struct t3_caller *caller)
 {
 	size_t first = bytes && ((uintptr_t)dst & 1);
 
+	if (t3_check_is_on() && t3_check_stores(dst, src, bytes, false, caller))
+		return;
 	if (first)
 		put8(dst, *src);
 	store_even(dst + first, src + first, (bytes - first) & ~(size_t)1);
@@ -101,7 +120,7 @@ int t3_store(volatile void *dst, const void *src, size_t bytes)
 {
 	if (!dst || !src || ((uintptr_t)dst | bytes) & 1)
 		return -EINVAL;
-	store_even(dst, src, bytes);
+	t3_store_row(dst, src, bytes, &T3_CALLER("t3_store()"));
 	return 0;
 }
 
@@ -121,7 +140,7 @@ int t3_store_run(const struct t3_view *view, uint32_t row, uint32_t col, const v
 	for (; bytes; bytes -= part, col += part, from += part, to += part) {
 		part = t3_tile_room(&view->desc, col);
 		part = part < bytes ? part : bytes;
-		t3_store_row(to, from, part);
+		t3_store_row(to, from, part, &T3_CALLER("t3_store_run()"));
 	}
 	return 0;
 }
@@ -139,7 +158,8 @@ static int find_tile(const struct t3_view *view, uint64_t index, const void *src
 	return src_pitch < tile->row_bytes ? -EINVAL : 0;
 }
 
-int t3_store_tile(const struct t3_view *view, uint64_t index, const void *src, size_t src_pitch)
+int t3_store_rows(const struct t3_view *view, uint64_t index, const void *src, size_t src_pitch,
+		  const struct t3_caller *caller)
 {
 	volatile unsigned char *to;
 	const unsigned char *from = src;
@@ -152,11 +172,16 @@ int t3_store_tile(const struct t3_view *view, uint64_t index, const void *src, s
 		return ret;
 	to = view->base + tile.offset;
 	for (i = 0; i < tile.rows; i++, to += view->desc.pitch, from += src_pitch)
-		t3_store_row(to, from, tile.row_bytes);
+		t3_store_row(to, from, tile.row_bytes, caller);
 	return 0;
 }
 
-int t3_stage_tile(const struct t3_view *view, uint64_t index, const void *src, size_t src_pitch)
+int t3_store_tile(const struct t3_view *view, uint64_t index, const void *src, size_t src_pitch)
+{
+	return t3_store_rows(view, index, src, src_pitch, &T3_CALLER("t3_store_tile()"));
+}
+
+int t3_stage_rows(const struct t3_view *view, uint64_t index, const void *src, size_t src_pitch)
 {
 	const unsigned char *from = src;
 	struct t3_tile tile;
@@ -171,4 +196,12 @@ int t3_stage_tile(const struct t3_view *view, uint64_t index, const void *src, s
 	for (i = 0; i < tile.rows; i++, to += view->desc.pitch, from += src_pitch)
 		memcpy(to, from, tile.row_bytes);
 	return 0;
+}
+
+int t3_stage_tile(const struct t3_view *view, uint64_t index, const void *src, size_t src_pitch)
+{
+	/* Before the copy: what it would spoil may still be read. */
+	if (t3_check_is_on() && view)
+		t3_check_stage(view, index, __builtin_return_address(0));
+	return t3_stage_rows(view, index, src, src_pitch);
 }

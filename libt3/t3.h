@@ -15,6 +15,16 @@
  *  - Descriptors are O_CLOEXEC. Handles do not survive fork(): open after it.
  *  - Enumerations are those of t3_accel.h (DRM_T3_*).
  *
+ * With T3_DEBUG=check in the environment when the first space is created, what the
+ * process stores to its spaces is checked before the device sees it: stores that are
+ * made twice, are missing, misaligned, too narrow, over a tile's edge, outside the
+ * segments or the epoch, no plain moves (memcpy), and doorbells of wrong tiles. A
+ * mistake is reported on stderr with the segment, the tile, the bytes and the line of
+ * code, and is the process's end by SIGABRT; with T3_DEBUG=check,continue the wrong
+ * store is left out. Missing stores are said at a wait that times out, and that is no
+ * end. A store takes microseconds then, and SIGSEGV is the checker's: handlers of it
+ * are installed before the first space.
+ *
  * A device that is unplugged or a space that is destroyed loses its mappings: a
  * later store to the aperture or a doorbell is SIGBUS. Waits then say -ENODEV, or
  * -ENOENT when the space was destroyed below a sleeping one.

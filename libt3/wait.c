@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "internal.h"
+#include "check.h"
 
 #define SPIN_LOOKS 64 /* looks between two readings of the clock */
 
@@ -162,6 +162,7 @@ int t3_wait(struct t3_space *space, uint32_t epoch, uint64_t mask, enum t3_progr
 {
 	struct wait w = { .what = what, .epoch = epoch, .mask = mask, .words = mask };
 	uint64_t mapped;
+	int ret;
 
 	if (!space || !epoch || (what != T3_TRACKED && what != T3_DELIVERED))
 		return -EINVAL;
@@ -170,7 +171,11 @@ int t3_wait(struct t3_space *space, uint32_t epoch, uint64_t mask, enum t3_progr
 		return -EINVAL;
 	if (!mask && what == T3_TRACKED)
 		w.words = mapped;
-	return wait_for(space, &w, deadline_ns);
+	ret = wait_for(space, &w, deadline_ns);
+	/* With deadline 0 it was a question. */
+	if (ret == -ETIMEDOUT && deadline_ns > 0)
+		t3_check_timeout(space, epoch, mask, __builtin_return_address(0));
+	return ret;
 }
 
 int t3_poll_state(const struct t3_space *space, enum drm_t3_space_state *state, uint32_t *epoch)

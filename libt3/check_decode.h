@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* x86-64 instructions that store to memory, as far as the checker has to know them. */
+#ifndef T3_CHECK_DECODE_H
+#define T3_CHECK_DECODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum insn_source {
+	INSN_REGISTER,
+	INSN_HIGH_BYTE, /* ah, ch, dh, bh: reg 0 .. 3 */
+	INSN_IMMEDIATE,
+	INSN_VECTOR_LOW,  /* of xmm reg */
+	INSN_VECTOR_HIGH, /* its bytes 8 .. 15 */
+	INSN_OTHER, /* no single store of 1 to 8 bytes: length is 0, width where it is known */
+};
+
+#define INSN_NO_REGISTER 0xff
+#define INSN_RIP	 0xfe
+
+struct insn {
+	uint8_t length;
+	uint8_t width;
+	uint8_t source; /* enum insn_source */
+	uint8_t reg;
+	uint8_t base, index, scale; /* of the address */
+	bool narrow;		    /* address of 32 bits */
+	bool based;		    /* on fs or gs */
+	int64_t displacement;
+	uint64_t value; /* IMMEDIATE */
+	char name[32];
+};
+
+#pragma GCC visibility push(hidden)
+/* Reads no byte beyond the instruction. */
+void t3_insn_decode(const uint8_t *code, struct insn *insn);
+#pragma GCC visibility pop
+
+#endif /* T3_CHECK_DECODE_H */
