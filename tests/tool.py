@@ -7,6 +7,7 @@ usage: tool.py [REGEX]      (default: all; else the tests whose names it is foun
 Exits 1 when a test failed.
 """
 
+import collections
 import itertools
 import json
 import pathlib
@@ -29,6 +30,9 @@ USAGE = {
     "top": ["--interval 0", "--interval 1x", "--interval 3601", "--interval 1.", "--interval .5",
             "--interval 0.0000000001", "--count 0", "--count -1", "--count", "-d 256", "-d x"],
     "status": ["-d", "-d -1", "-d 18446744073709551616", "--json=1"],
+    "trace": ["", "-- true", "-o /tmp/x", "-o /tmp/x --", "-o /tmp/x --buffer 3 -- true",
+              "-o /tmp/x --sample 0 -- true", "-o /tmp/x --merge y", "-o /tmp/x --qemu-log y",
+              "-o /tmp/x --merge y --qemu-log z true"],
     "dump": ["one two", "--all file", "file --free"],
     "stat": ["", "--", "--output", "-d x -- true"],
 }
@@ -85,7 +89,9 @@ def usage_tests():
         extra = COMMON[:1] if "-- CMD" in t3(f"{command} --help").stdout else COMMON
         for arguments in wrong + extra:
             yield f"{command} {arguments}: wrong usage", check_wrong, (command, arguments)
-    for command, status in (("top --once", 1), ("status", 1), ("stat -- true", 125)):
+    for command, status in (("top --once", 1), ("status", 1), ("stat -- true", 125),
+                            ("trace -o /dev/null -- true", 125),
+                            ("trace -o /nonexistent/x -- true", 125)):
         yield f"{command}: no device", check_no_device, (command, status)
 
 
@@ -192,6 +198,203 @@ def dump_tests():
     for path, said in (("/nonexistent", "No such file"), ("/", "Is a directory")):
         yield f"dump {path}", lambda path=path, said=said: need(
             said in (done := t3(f"dump {path}")).stderr and done.returncode == 1, done.stderr), ()
+
+
+# --- timelines ---------------------------------------------------------------
+
+def key_of(event):
+    return event["pid"], event["tid"]
+
+
+def check_timeline(root):
+    """Ordered by time; each begin has its end; what is on a track has a name. The names."""
+    events = root["traceEvents"]
+    names = {key_of(event): event["args"]["name"] for event in events
+             if event["ph"] == "M" and event["name"] in ("process_name", "thread_name")}
+    depth, busy, last = collections.Counter(), {}, -1
+    for event in events:
+        if event["ph"] == "M":
+            continue
+        need(event["ts"] >= max(last, 0), f"{event} is before the one before it")
+        last, key = event["ts"], key_of(event)
+        need(event["ph"] in "BEXiC", f"phase of {event}")
+        need(event["ph"] == "C" or key in names, f"no name of the track of {event}")
+        need((event["pid"], 0) in names, f"no name of the process of {event}")
+        depth[key] += {"B": 1, "E": -1}.get(event["ph"], 0)
+        need(depth[key] >= 0, f"an end without a begin: {event}")
+        if event["ph"] == "X":
+            need(event["dur"] >= 0 and event["ts"] >= busy.get(key, 0) - 0.002, f"overlaps: {event}")
+            busy[key] = event["ts"] + event["dur"]
+    need(not +depth, f"begins without ends: {depth}")
+    return set(names.values())
+
+
+def named(root, phase, pattern):
+    return [event for event in root["traceEvents"]
+            if event["ph"] in phase and re.search(pattern, event["name"])]
+
+
+def check_driver_timeline(status, output):
+    """Three ranks, two iterations, each with three jobs that write to the space."""
+    need(status == 0, f"status {status}: {output}")
+    lines = output.splitlines()
+    root = json.loads(next(line for line in lines if line.startswith("{")))
+    names = check_timeline(root)
+    for name in ("rank 0 (0000:01:00.0)", "rank 1 (0000:02:00.0)", "space 0", "queue 0"):
+        need(name in names, f"no track {name} in {names}")
+    facts = root["otherData"]
+    need((facts["lost"], facts["status"], len(facts["devices"])) == (0, 0, 3), f"facts {facts}")
+    need(any(f"{facts['events']} events of 3 devices, 0 lost" in line for line in lines), output)
+    need(len(named(root, "B", "^space 0 generation ")) == 3, "spaces")
+    need(len(named(root, "B", "^ARMED [12]$")) == 6, "states")
+    need(len(named(root, "X", "^job ")) == 18, "jobs")
+    need(len(named(root, "i", "delivered$")) >= 4, "segments")
+    need(any(event["args"]["value"] > 0 for event in named(root, "C", "^stores/s$")), "counters")
+
+
+def check_waits(status, output):
+    """With --wait sleep each rank waits in the kernel: a slice by a thread."""
+    need(status == 0, f"status {status}: {output}")
+    root = json.loads(next(line for line in output.splitlines() if line.startswith("{")))
+    need(any(name.startswith("waits of t3-") for name in check_timeline(root)), "track")
+    need(named(root, "B", r"^space 0 until DELIVERED \d$"), "waits")
+
+
+def check_lost(status, output):
+    need(status == 0, f"status {status}: {output}")
+    root = json.loads(next(line for line in output.splitlines() if line.startswith("{")))
+    check_timeline(root)
+    need(root["otherData"]["lost"] > 0 and "a larger --buffer keeps them" in output, "lost")
+
+
+def check_instances(status, output):
+    need((status, output.strip()) == (0, ""), f"left behind: {output}")
+
+
+def merge(directory, guest, log, *options):
+    (directory / "guest").write_text(guest, encoding="utf-8")
+    (directory / "log").write_text(log, encoding="utf-8")
+    return subprocess.run([T3, "trace", "-o", directory / "out", "--merge", directory / "guest",
+                           "--qemu-log", directory / "log", *options], stdin=subprocess.DEVNULL,
+                          timeout=20, capture_output=True, text=True, check=False)
+
+
+def check_merged(output, log):
+    """All that the devices logged of that time is on the driver's timeline, and fits."""
+    guest = next(line for line in output.splitlines() if line.startswith("{"))
+    with tempfile.TemporaryDirectory() as directory:
+        done = merge(pathlib.Path(directory), guest, log)
+        need(done.returncode == 0 and "aligned by" in done.stdout, done.stderr)
+        root = json.loads((pathlib.Path(directory) / "out").read_text())
+    names = check_timeline(root)
+    for name in ("space 0: in the device", "space 0: tiles", "queue 0: in the device",
+                 "interrupts"):
+        need(name in names, f"no track {name} in {names}")
+    # Of this run, and not of the others in the log: three chunks of three tiles, one of them by DMA.
+    need(len(named(root, "i", r"^segment \d tile \d+$")) == 2 * 3 * 9, "triggers")
+    need(len(named(root, "B", "^from tile ")) == 2 * 3 * 3, "blocks")
+    # What the driver saw of a state is behind the device's own, and not far.
+    seen = {(event["pid"], event["name"]): event["ts"] for event in
+            named(root, "B", "^ARMED ") if event["cat"] == "state"}
+    own = {(event["pid"], event["name"]): event["ts"] for event in
+           named(root, "B", "^ARMED ") if event["cat"] == "device state"}
+    need(len(seen) == 6 and seen.keys() == own.keys(), f"states {seen} {own}")
+    need(all(0 <= seen[key] - own[key] < 100_000 for key in seen), f"times {seen} {own}")
+    need(abs(root["otherData"]["driver_later_us"]) < 50_000, "later")
+
+
+GUEST_STATE = ('{{"ph":"B","pid":1,"tid":10000,"ts":{},"cat":"state","name":"x","args":{{"space":0,'
+               '"state":"{}","epoch":{}}}}},{{"ph":"E","pid":1,"tid":10000,"ts":{}}}')
+
+
+def made_logs(offset_us, runs):
+    """The same program again and again; the driver sees each third change of the second run."""
+    log, guest = [], []
+    for run in range(runs):
+        for epoch in range(1, 40):
+            at = 1_700_000_000_000_000 + run * 700_000 + epoch * 1000 + epoch * epoch % 7
+            for number, state in enumerate(("ARMED", "COMPLETE", "IDLE")):
+                text = f"1@{at // 1_000_000}.{at % 1_000_000:06}:t3_space_state rank 0 space 0 X -> "
+                log.append(f"{text}{state} epoch={epoch}\n")
+                at += 200
+                if run == 1 and number == epoch % 3:
+                    seen = at - 200 + offset_us + 5 + epoch * 13 % 90
+                    guest.append(GUEST_STATE.format(seen, state, epoch, seen + 20))
+    events = ",".join(guest)
+    return (f'{{"otherData":{{"devices":[{{"index":0,"rank":0,"pci":"x"}}]}},"traceEvents":[{events}]}}',
+            "".join(log))
+
+
+def check_clocks():
+    """Which run it was, and the offset to the smallest delay there is, 6 us."""
+    for offset in (-1_699_999_990_000_000, 12_345):
+        guest, log = made_logs(offset, 3)
+        with tempfile.TemporaryDirectory() as directory:
+            done = merge(pathlib.Path(directory), guest, log, "--json")
+            need(done.returncode == 0, done.stderr)
+            facts = json.loads(done.stdout)
+            root = json.loads((pathlib.Path(directory) / "out").read_text())
+        need(facts["aligned_by"] >= 39 and 20 < facts["driver_later_us"] < 80, f"facts {facts}")
+        first = min(event["ts"] for event in root["traceEvents"] if event["ph"] == "B"
+                    and event["cat"] == "device state")
+        true = 1_700_000_000_000_000 + 700_000 + 1000 + 1 + offset
+        # The third change of the first epoch, as the driver's first is of the second.
+        need(405 <= first - true <= 407, f"first {first}, {true}")
+
+
+GOOD_GUEST, GOOD_LOG = made_logs(0, 2)
+MERGE_BAD = [
+    ("no JSON", "{", GOOD_LOG, "--merge takes"),
+    ("another JSON", "[]", GOOD_LOG, "does not say which devices"),
+    ("no event", GOOD_GUEST.replace('"ph":"B"', '"ph":7'), GOOD_LOG, "an event that is none"),
+    ("no time", GOOD_GUEST.replace('"ts"', '"tx"'), GOOD_LOG, "an event that is none"),
+    ("a huge time", GOOD_GUEST.replace('"ts":', '"ts":1e300,"x":'), GOOD_LOG, "an event that is none"),
+    ("nothing", GOOD_GUEST.split("[{\"ph")[0] + "[]}", GOOD_LOG, "it has no events"),
+    ("an impossible rank", GOOD_GUEST.replace('"rank":0', '"rank":32'), GOOD_LOG, "impossible rank"),
+    ("equal ranks", GOOD_GUEST.replace('"devices":[', '"devices":[{"index":1,"rank":0},'), GOOD_LOG,
+     "the same rank"),
+    ("no timestamps", GOOD_GUEST, re.sub("^.*:", "", GOOD_LOG, flags=re.M), "timestamp=on"),
+    ("another run", GOOD_GUEST, GOOD_LOG.replace("space 0", "space 1"), "not of the same run"),
+    ("garbage", GOOD_GUEST, "@@1@2.3:t3_\n9@9.999999:t3_x rank\n-1@5.123456:t3_x rank 0\n" * 3,
+     "timestamp=on"),
+]
+
+
+def check_bad_merge(guest, log, said):
+    with tempfile.TemporaryDirectory() as directory:
+        done = merge(pathlib.Path(directory), guest, log)
+    need(done.returncode == 1 and len(done.stderr.splitlines()) == 1 and said in done.stderr,
+         f"status {done.returncode}, {done.stderr!r}")
+
+
+def merge_tests():
+    yield "trace --merge, clocks", check_clocks, ()
+    for name, guest, log, said in MERGE_BAD:
+        yield f"trace --merge, {name}", check_bad_merge, (guest, log, said)
+
+
+# A boot of its own, in which QEMU logs the devices' events.
+TRACED = "t3 trace -o /tmp/t -- t3 gemm-rs --ranks 3 --shape 96x96x96 --iters 2"
+TRACE = [
+    ("trace", f"{TRACED} --write gemm --wait spin && cat /tmp/t", check_driver_timeline),
+    ("trace, waits", f"{TRACED} --wait sleep && cat /tmp/t", check_waits),
+    ("trace, little room", TRACED.replace("-o", "--buffer 4 -o") + "00 && cat /tmp/t", check_lost),
+    ("trace leaves nothing", "ls /sys/kernel/tracing/instances", check_instances),
+]
+
+
+def trace_tests(wanted):
+    """The last run is the one that QEMU's log is compared with."""
+    if not wanted.search("trace in a VM"):
+        return
+    status, batch = guest_batch("tool-trace", ["--ranks", "3", *(f"--qemu-arg={argument}" for argument in
+                                               ("-trace", "t3_*", "-msg", "timestamp=on"))],
+                                [command for _, command, _ in TRACE], SECONDS)
+    for (name, _, check), (_, ended, output, _) in zip(TRACE, batch):
+        yield name, check, (ended, output)
+    yield "trace: the VM ends well", lambda: need(status == 0, f"status {status}"), ()
+    log = (BUILD / "run/tool-trace/qemu.log").read_text()
+    yield "trace --merge", check_merged, (batch[0][2], log)
 
 
 # --- in the VM: each takes status and output of its command ------------------
@@ -354,10 +557,10 @@ def run(number, name, check, arguments):
 
 def main():
     wanted = re.compile(sys.argv[1] if len(sys.argv) > 1 else "")
-    tests = [test for source in (usage_tests, dump_tests) for test in source()
+    tests = [test for source in (usage_tests, dump_tests, merge_tests) for test in source()
              if wanted.search(test[0])]
     passed = [run(number, *test) for number, test in
-              enumerate(itertools.chain(tests, guest_tests(wanted)), 1)]
+              enumerate(itertools.chain(tests, trace_tests(wanted), guest_tests(wanted)), 1)]
     print(f"1..{len(passed)}")
     return 0 if all(passed) else 1
 

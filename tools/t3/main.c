@@ -24,6 +24,7 @@ static const struct command {
 	{ "top", cmd_top, "watch devices, links, trackers and processes" },
 	{ "status", cmd_status, "say which tile waits for what, on which rank" },
 	{ "stat", cmd_stat, "run a command and show what the devices counted" },
+	{ "trace", cmd_trace, "run a command and record a timeline for ui.perfetto.dev" },
 	{ "dump", cmd_dump, "decode a device coredump" },
 	{ "help", cmd_help, "show this" },
 };

@@ -23,6 +23,7 @@ int cmd_top(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
 
 /* t3 sim without --replay. */
 int sim_timed(int argc, char **argv);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+/* t3 trace: a timeline of the driver's events, and of the devices' from QEMU's log. */
+#include <stdio.h>
+
+#include "trace.h"
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct trace_args *args = state->input;
+
+	switch (key) {
+	case 'o':
+		args->output = arg;
+		return 0;
+	case 'b':
+		args->buffer_kib = cmdline_number(state, "--buffer", arg, 4, 1 << 20);
+		return 0;
+	case 's':
+		args->sample_ns = cmdline_seconds(state, "--sample", arg, 3600);
+		return 0;
+	case 'm':
+		args->guest = arg;
+		return 0;
+	case 'q':
+		args->qemu_log = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		args->command = cmdline_command(state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void check(const struct trace_args *args, struct argp_state *state)
+{
+	if (!args->output)
+		argp_error(state, "-o FILE must say where the timeline is written");
+	if (!args->guest != !args->qemu_log)
+		argp_error(state, "--merge and --qemu-log go together");
+	if (args->guest && args->command)
+		argp_error(state, "--merge runs no command, such as '%s'", args->command[0]);
+	if (!args->guest && !args->command)
+		argp_error(state, "a command must follow, as in: t3 trace -o FILE -- CMD ARG...");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct trace_args *args = state->input;
+
+	if (key == ARGP_KEY_INIT)
+		state->child_inputs[0] = &args->common;
+	else if (key == ARGP_KEY_END)
+		check(args, state);
+	else
+		return parse_option(key, arg, state);
+	return 0;
+}
+
+int trace_report(const struct trace_args *args, FILE *out, const char *text, const json_t *facts)
+{
+	if (!args->common.json)
+		return fprintf(out, "%s: %s\n", args->output, text) < 0 ? EXIT_FAIL : EXIT_OK;
+	if (json_dumpf(facts, out, JSON_COMPACT) || fputc('\n', out) == EOF)
+		return complain(EXIT_FAIL, "the JSON document could not be written");
+	return EXIT_OK;
+}
+
+int cmd_trace(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "output", 'o', "FILE", 0, "the timeline, in Chrome's trace event format", 0 },
+		{ "buffer", 'b', "KIB", 0, "room for events on each CPU (8192)", 0 },
+		{ "sample", 's', "SECONDS", 0, "time between looks at the counters (0.01)", 0 },
+		{ "merge", 'm', "GUEST", 0, "instead of a command: a timeline to add to", 2 },
+		{ "qemu-log", 'q', "LOG", 0, "the devices' events, that QEMU has logged", 2 },
+		{ 0 },
+	};
+	static const struct argp_child children[] = { { &cmdline_json, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "-o FILE -- CMD [ARG...]\n-o FILE --merge GUEST --qemu-log LOG",
+		.doc = "Run a command and record what the driver sees meanwhile as a timeline for "
+		       "ui.perfetto.dev: spaces with their states, waits, jobs, faults, counters. "
+		       "For root.\vIn the second form, on the host of a VM: add the devices' own "
+		       "events, such as triggers of tiles, blocks, links and interrupts, that "
+		       "QEMU has logged with -trace 't3_*' -msg timestamp=on. The exit status is "
+		       "the command's, 128 + N when signal N ended it; 125 when t3 itself failed, "
+		       "126 when the command could not be run, 127 when there is none.",
+		.children = children,
+	};
+	struct trace_args args = { .buffer_kib = 8192, .sample_ns = 10000000 };
+
+	cmdline_parse(&argp, argc, argv, ARGP_IN_ORDER, &args);
+	return args.guest ? trace_merge(&args) : trace_run(&args);
+}
