@@ -179,7 +179,7 @@ static void apply32(uint32_t (*fn)(uint32_t, uint32_t, uint32_t), uint32_t op, u
 	}
 }
 
-/* The common case, in a form that compilers vectorise. */
+/* The common case of a store, without a call for each element. */
 static void add_f32(uint8_t *dst, const uint8_t *src, size_t bytes)
 {
 	float memory, value;
@@ -190,8 +190,7 @@ static void add_f32(uint8_t *dst, const uint8_t *src, size_t bytes)
 		memcpy(&memory, dst + i, 4);
 		memcpy(&value, src + i, 4);
 		memory += value;
-		memcpy(&bits, &memory, 4);
-		bits = memory != memory ? F32_NAN : bits;
+		bits = memory != memory ? F32_NAN : f32_to_bits(memory);
 		memcpy(dst + i, &bits, 4);
 	}
 }
@@ -212,12 +211,10 @@ static void apply16(bool bf16, uint32_t op, uint8_t *dst, const uint8_t *src, si
 	}
 }
 
-/* bytes is a multiple of the element size; a guest may make dst and src overlap. */
-void t3_nmc_apply(uint32_t dtype, uint32_t op, void *dst, const void *src, size_t bytes)
+void t3_nmc_apply_narrow(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
+			 size_t bytes)
 {
-	if (op == T3_OP_STORE)
-		memmove(dst, src, bytes);
-	else if (dtype == T3_DTYPE_I32)
+	if (dtype == T3_DTYPE_I32)
 		apply32(combine_i32, op, dst, src, bytes);
 	else if (dtype == T3_DTYPE_F32 && op == T3_OP_ADD)
 		add_f32(dst, src, bytes);
@@ -225,6 +222,22 @@ void t3_nmc_apply(uint32_t dtype, uint32_t op, void *dst, const void *src, size_
 		apply32(combine_f32, op, dst, src, bytes);
 	else
 		apply16(dtype == T3_DTYPE_BF16, op, dst, src, bytes);
+}
+
+/* bytes is a multiple of the element size; a guest may make dst and src overlap. */
+void t3_nmc_apply(uint32_t dtype, uint32_t op, void *dst, const void *src, size_t bytes)
+{
+	uint8_t *to = dst;
+	const uint8_t *from = src;
+	size_t done = 0;
+
+	if (op != T3_OP_STORE) {
+		if (bytes >= T3_NMC_WIDE)
+			done = t3_nmc_apply_wide(dtype, op, to, from, bytes);
+		t3_nmc_apply_narrow(dtype, op, to + done, from + done, bytes - done);
+	} else if (to != from) { /* a tile may be staged where it belongs */
+		memmove(to, from, bytes);
+	}
 }
 
 static uint32_t identity(uint32_t dtype, uint32_t op)

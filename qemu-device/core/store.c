@@ -67,35 +67,32 @@ static bool poisoned(const struct t3_store *store)
 	return true;
 }
 
-/* Forwards or applies what is counted already. */
-static void pass_on(const struct t3_store *store, const void *data)
+static void tally(struct t3_dev *dev, struct t3_segment *segment, uint32_t bytes)
 {
-	struct t3_segment *segment = store->segment;
-
 	segment->counts.stores++;
-	segment->counts.local_bytes += store->bytes;
-	segment->space->dev->counter[T3_COUNTER_STORES]++;
-	if (segment->kind == T3_SEG_REMOTE)
-		t3_block_update(segment, store->row, store->col, data, store->bytes);
-	else
-		t3_update_apply(segment, store->row, store->col, data, store->bytes);
+	segment->counts.local_bytes += bytes;
+	dev->counter[T3_COUNTER_STORES]++;
 }
 
 /* Counts, then forwards or applies. */
 uint32_t t3_store_commit(const struct t3_store *store, const void *data)
 {
 	struct t3_segment *segment = store->segment;
-	int result = 0;
+	int result;
 
 	if (poisoned(store))
 		return T3_FAULT_POISON;
-	if (!t3_tracker_add_again(segment, store->tile, store->bytes, store->expected))
-		result = t3_tracker_add(segment, store->tile, store->bytes, store->expected);
+	result = t3_tracker_add(segment, store->tile, store->bytes, store->expected);
 	if (result == T3_TRACK_OVERSHOOT)
 		return failed(segment->space, store, T3_FAULT_OVERSHOOT);
-	if ((result & T3_TRACK_FIRST) && segment->kind != T3_SEG_REMOTE)
-		init_tile(segment, store->tile);
-	pass_on(store, data);
+	tally(segment->space->dev, segment, store->bytes);
+	if (segment->kind == T3_SEG_REMOTE) {
+		t3_block_update(segment, store->row, store->col, data, store->bytes);
+	} else {
+		if (result & T3_TRACK_FIRST)
+			init_tile(segment, store->tile);
+		t3_update_apply(segment, store->row, store->col, data, store->bytes);
+	}
 	if (result & T3_TRACK_DONE)
 		t3_update_done(segment, store->tile);
 	return T3_FAULT_NONE;
@@ -146,15 +143,14 @@ static void remember(struct t3_segment *segment, const struct t3_store *store)
 
 	segment->run = (struct t3_run){
 		.offset = store->offset - inside,
+		.address = segment->space->buffer + store->offset - inside,
 		.bytes = min32(segment->tile_row_bytes, segment->row_bytes - store->col + inside),
-		.row = store->row,
-		.col = store->col - inside,
 		.tile = store->tile,
 		.expected = store->expected,
 	};
 }
 
-static uint32_t place_anywhere(struct t3_store *store, uint32_t size)
+static uint32_t place_cpu(struct t3_store *store, uint32_t size)
 {
 	struct t3_segment *segment = store->segment;
 
@@ -165,69 +161,52 @@ static uint32_t place_anywhere(struct t3_store *store, uint32_t size)
 	if (store->col % segment->tile_row_bytes + size > segment->tile_row_bytes)
 		return T3_FAULT_TILE_CROSS;
 	store->tile = t3_segment_tile(segment, store->row, store->col);
+	store->bytes = size;
 	store->expected = t3_segment_tile_shape(segment, store->tile).expected;
 	remember(segment, store);
-	return T3_FAULT_NONE;
-}
-
-/* Without a division: in the same row of the same tile as the segment's last store. */
-static bool place_near(struct t3_segment *segment, uint64_t offset, uint32_t size,
-		       struct t3_store *store)
-{
-	const struct t3_run *run = &segment->run;
-	uint64_t inside = offset - run->offset;
-
-	if (inside >= run->bytes || inside + size > run->bytes ||
-	    !legal_width(segment, offset, size))
-		return false;
-	*store = (struct t3_store){
-		.segment = segment,
-		.offset = offset,
-		.row = run->row,
-		.col = run->col + (uint32_t)inside,
-		.tile = run->tile,
-		.expected = run->expected,
-	};
-	return true;
-}
-
-static uint32_t place_cpu(struct t3_space *space, uint64_t offset, uint32_t size,
-			  struct t3_store *store)
-{
-	struct t3_segment *segment = t3_segment_at(space, offset);
-	uint32_t kind = T3_FAULT_NONE;
-
-	if (!segment || !place_near(segment, offset, size, store)) {
-		kind = locate(space, offset, store);
-		if (kind == T3_FAULT_NONE)
-			kind = place_anywhere(store, size);
-	}
-	store->bytes = size;
 	/* A store of the CPU cannot wait. */
-	if (kind == T3_FAULT_NONE && segment->kind == T3_SEG_REMOTE && !t3_block_room(segment))
-		kind = T3_FAULT_LINK;
-	return kind;
+	return segment->kind == T3_SEG_REMOTE && !t3_block_room(segment) ? T3_FAULT_LINK
+									 : T3_FAULT_NONE;
 }
 
 static void space_store(struct t3_space *space, uint64_t offset, uint64_t value, uint32_t size)
 {
 	struct t3_store store;
-	uint32_t kind = place_cpu(space, offset, size, &store);
+	uint32_t kind = locate(space, offset, &store);
 
 	if (kind == T3_FAULT_NONE)
+		kind = place_cpu(&store, size);
+	if (failed(space, &store, kind) == T3_FAULT_NONE)
 		t3_store_commit(&store, &value);
-	else
-		failed(space, &store, kind);
+}
+
+/*
+ * A producer's usual store, all at once: in the same row of the same tile as its segment's
+ * last one, kept here, and not the tile's first or last update. The space is ARMED. False:
+ * it is not such a store, and nothing was done.
+ */
+static bool store_again(struct t3_dev *dev, struct t3_segment *segment, uint64_t offset,
+			uint64_t value, uint32_t size)
+{
+	const struct t3_run *run = &segment->run;
+	uint64_t inside = offset - run->offset;
+
+	if (inside >= run->bytes || inside + size > run->bytes ||
+	    !legal_width(segment, offset, size) || segment->kind == T3_SEG_REMOTE ||
+	    t3_poison_any(dev) ||
+	    !t3_tracker_add_again(dev, segment, run->tile, size, run->expected))
+		return false;
+	tally(dev, segment, size);
+	t3_update_at(dev, segment, run->address + inside, &value, size);
+	return true;
 }
 
 /*
  * A REMOTE store finds its links' slots in use only when events were left undone:
  * they are done now, as if they had been before. The space's state may change.
  */
-static void make_room(struct t3_space *space, uint64_t offset)
+static void make_room(const struct t3_segment *segment)
 {
-	const struct t3_segment *segment = t3_segment_at(space, offset);
-
 	if (segment && segment->kind == T3_SEG_REMOTE)
 		t3_block_make_room(segment);
 }
@@ -251,6 +230,7 @@ static void refuse(struct t3_space *space, uint64_t offset)
 void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
 	struct t3_space *space = space_at(dev, offset, size);
+	struct t3_segment *segment;
 
 	t3_gang_host(dev->fabric);
 	if (!space) {
@@ -258,8 +238,12 @@ void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 		return;
 	}
 	offset -= space->aperture;
-	if (space->state == T3_SPACE_ARMED)
-		make_room(space, offset);
+	if (space->state == T3_SPACE_ARMED) {
+		segment = t3_segment_at(space, offset);
+		if (segment && store_again(dev, segment, offset, value, size))
+			return;
+		make_room(segment);
+	}
 	if (space->state == T3_SPACE_ARMED)
 		space_store(space, offset, value, size);
 	else

@@ -182,9 +182,10 @@ struct t3_fabric {
 
 /* A tile's part of one row: where a producer's next store most often goes, too. */
 struct t3_run {
-	uint64_t offset; /* in the space */
-	uint32_t bytes;	 /* 0: none */
-	uint32_t row, col, tile;
+	uint64_t offset;  /* in the space */
+	uint64_t address; /* in device memory */
+	uint32_t bytes;	  /* 0: none */
+	uint32_t tile;
 	uint64_t expected; /* of the tile */
 };
 
@@ -567,10 +568,9 @@ int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, ui
  * The same of the tile that was looked at last, and not its last update: a store's usual
  * case. False: nothing was done.
  */
-static inline bool t3_tracker_add_again(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
-					uint64_t expected)
+static inline bool t3_tracker_add_again(struct t3_dev *dev, const struct t3_segment *segment,
+					uint32_t tile, uint32_t bytes, uint64_t expected)
 {
-	struct t3_dev *dev = segment->space->dev;
 	struct t3_entry *entry = dev->tracker.recent;
 
 	if (entry->segment != segment || entry->tile != tile ||
@@ -594,6 +594,9 @@ void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const
 		   uint32_t bytes);
 bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes);
 void t3_update_init_tile(struct t3_segment *segment, const struct t3_tile_shape *shape);
+/* Applies values that are counted already; at a device address of the segment. */
+void t3_update_at(struct t3_dev *dev, struct t3_segment *segment, uint64_t address,
+		  const void *data, uint32_t bytes);
 void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 		     uint32_t bytes);
 void t3_update_done(struct t3_segment *segment, uint32_t tile);
@@ -618,6 +621,13 @@ uint32_t t3_store_commit(const struct t3_store *store, const void *data);
 uint32_t t3_dtype_size(uint32_t dtype); /* dtype < T3_DTYPE_COUNT */
 bool t3_nmc_allowed(uint32_t dtype, uint32_t op);
 void t3_nmc_apply(uint32_t dtype, uint32_t op, void *dst, const void *src, size_t bytes);
+/* What it is made of, but for STORE: the definition, and the beginning that is faster. */
+void t3_nmc_apply_narrow(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
+			 size_t bytes);
+#define T3_NMC_WIDE 32u /* bytes at a time */
+/* nmc_wide.c: returns how many bytes were done, maybe 0. */
+size_t t3_nmc_apply_wide(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
+			 size_t bytes);
 void t3_nmc_identity(uint32_t dtype, uint32_t op, void *dst, size_t bytes);
 /* Exact; rounded to nearest even, a NaN canonical. F32, F16, BF16. */
 void t3_nmc_widen(uint32_t dtype, const void *src, float *dst, uint32_t count);

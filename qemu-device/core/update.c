@@ -27,12 +27,10 @@ void t3_update_init_tile(struct t3_segment *segment, const struct t3_tile_shape 
 	t3_fabric_charge(dev->fabric, shape->rows, shape->bytes);
 }
 
-/* Applies values that are counted already. */
-void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
-		     uint32_t bytes)
+void t3_update_at(struct t3_dev *dev, struct t3_segment *segment, uint64_t address,
+		  const void *data, uint32_t bytes)
 {
-	struct t3_dev *dev = segment->space->dev;
-	uint64_t address = t3_segment_address(segment, row, col);
+	uint32_t elements = bytes >> (segment->esize >> 1); /* of 1, 2 or 4 bytes */
 
 	t3_nmc_apply(segment->dtype, segment->op,
 		     segment->op == T3_OP_STORE ? t3_mem_write(dev, address, bytes)
@@ -40,11 +38,16 @@ void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, con
 		     data, bytes);
 	t3_mem_written(dev, address, bytes);
 	if (segment->op != T3_OP_STORE) {
-		uint32_t elements = bytes >> (segment->esize >> 1); /* of 1, 2 or 4 bytes */
-
 		segment->counts.nmc_elements += elements;
 		dev->counter[T3_COUNTER_NMC_ELEMENTS] += elements;
 	}
+}
+
+void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
+		     uint32_t bytes)
+{
+	t3_update_at(segment->space->dev, segment, t3_segment_address(segment, row, col), data,
+		     bytes);
 }
 
 /* A tile of a DMA block is done; the last one makes the block ready. */

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Near-memory compute, 32 bytes at a time where the host has AVX2: the bits of nmc.c, which
+ * defines them. Each function here is compiled for AVX2 and called only where it is there.
+ */
+#include "t3_internal.h"
+
+#ifdef __x86_64__
+
+#include <immintrin.h>
+
+#define WIDE __attribute__((target("avx2")))
+#define STEP sizeof(__m256i)
+_Static_assert(STEP == T3_NMC_WIDE, "one register");
+
+/* Lanes of f32, and of what two of them make of 16 lanes of 16 bits. */
+struct pair {
+	__m256 low, high;
+};
+
+WIDE static inline __m256 bits(uint32_t value)
+{
+	return _mm256_castsi256_ps(_mm256_set1_epi32((int)value));
+}
+
+/* A NaN operand gives the canonical NaN; of two equal values -0 is the lesser. */
+WIDE static inline __m256 pick(__m256 a, __m256 b, bool want_less)
+{
+	__m256 result = want_less ? _mm256_min_ps(a, b) : _mm256_max_ps(a, b);
+	__m256 same = want_less ? _mm256_or_ps(a, b) : _mm256_and_ps(a, b);
+
+	result = _mm256_blendv_ps(result, same, _mm256_cmp_ps(a, b, _CMP_EQ_OQ));
+	return _mm256_blendv_ps(result, bits(0x7fc00000), _mm256_cmp_ps(a, b, _CMP_UNORD_Q));
+}
+
+WIDE static inline __m256 add(__m256 a, __m256 b)
+{
+	__m256 sum = _mm256_add_ps(a, b);
+
+	return _mm256_blendv_ps(sum, bits(0x7fc00000), _mm256_cmp_ps(sum, sum, _CMP_UNORD_Q));
+}
+
+WIDE static inline __m256 combine(uint32_t op, __m256 a, __m256 b)
+{
+	return op == T3_OP_ADD ? add(a, b) : pick(a, b, op == T3_OP_MIN);
+}
+
+WIDE static inline __m256i combine_i32(uint32_t op, __m256i a, __m256i b)
+{
+	if (op == T3_OP_ADD)
+		return _mm256_add_epi32(a, b);
+	return op == T3_OP_MIN ? _mm256_min_epi32(a, b) : _mm256_max_epi32(a, b);
+}
+
+/* ------------------------------------------------------------ 16 bits, widened */
+
+/* 32-bit lanes with the 16 bits above zeros. Each half of a register on its own. */
+WIDE static inline struct pair spread(__m256i half)
+{
+	__m256i zero = _mm256_setzero_si256();
+
+	return (struct pair){ _mm256_castsi256_ps(_mm256_unpacklo_epi16(zero, half)),
+			      _mm256_castsi256_ps(_mm256_unpackhi_epi16(zero, half)) };
+}
+
+/* To nearest even, `shift` bits less. */
+WIDE static inline __m256i shift_round(__m256i value, int shift)
+{
+	__m256i odd = _mm256_and_si256(_mm256_srli_epi32(value, shift), _mm256_set1_epi32(1));
+	__m256i below_half = _mm256_set1_epi32((1 << (shift - 1)) - 1);
+
+	return _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(value, below_half), odd), shift);
+}
+
+/* A NaN is canonical here already, and rounds to the canonical one. */
+WIDE static inline __m256i narrow_bf16(__m256 value)
+{
+	return shift_round(_mm256_castps_si256(value), 16);
+}
+
+/*
+ * A lane holds an f16 in its upper half: sign and magnitude apart, the exponent is 112 too
+ * low, which a product makes good, exactly, for subnormals too. Infinity and NaN stay so.
+ */
+WIDE static inline __m256 widen_f16(__m256 lane)
+{
+	__m256i value = _mm256_castps_si256(lane);
+	__m256i magnitude =
+		_mm256_srli_epi32(_mm256_and_si256(value, _mm256_set1_epi32(0x7fff0000)), 3);
+	__m256i sign = _mm256_and_si256(value, _mm256_set1_epi32(INT32_MIN));
+	__m256i special = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x0f7fffff));
+	__m256 scaled = _mm256_mul_ps(_mm256_castsi256_ps(magnitude), _mm256_set1_ps(0x1p112f));
+
+	special = _mm256_and_si256(special, _mm256_set1_epi32(0x7f800000));
+	return _mm256_or_ps(scaled, _mm256_castsi256_ps(_mm256_or_si256(sign, special)));
+}
+
+/* Below 2^-14 the sum with 0.5 rounds to multiples of 2^-24, f16's least subnormal. */
+WIDE static inline __m256i narrow_f16(__m256 value)
+{
+	__m256i all = _mm256_castps_si256(value);
+	__m256i magnitude = _mm256_and_si256(all, _mm256_set1_epi32(INT32_MAX));
+	__m256i sign = _mm256_and_si256(_mm256_srli_epi32(all, 16), _mm256_set1_epi32(0x8000));
+	__m256i result = shift_round(_mm256_sub_epi32(magnitude, _mm256_set1_epi32(112 << 23)), 13);
+	__m256i tiny = _mm256_castps_si256(
+		_mm256_add_ps(_mm256_castsi256_ps(magnitude), _mm256_set1_ps(0.5f)));
+	__m256i is_tiny = _mm256_cmpgt_epi32(_mm256_set1_epi32(113 << 23), magnitude);
+	__m256i is_large = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32((143 << 23) - 1));
+	__m256i is_nan = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7f800000));
+
+	tiny = _mm256_sub_epi32(tiny, _mm256_set1_epi32(0x3f000000));
+	result = _mm256_blendv_epi8(result, tiny, is_tiny);
+	result = _mm256_blendv_epi8(result, _mm256_set1_epi32(0x7c00), is_large);
+	result = _mm256_blendv_epi8(result, _mm256_set1_epi32(0x7e00), is_nan);
+	return _mm256_or_si256(result, sign);
+}
+
+WIDE static inline __m256i combine_bf16(uint32_t op, __m256i a, __m256i b)
+{
+	struct pair x = spread(a), y = spread(b);
+
+	return _mm256_packus_epi32(narrow_bf16(combine(op, x.low, y.low)),
+				   narrow_bf16(combine(op, x.high, y.high)));
+}
+
+WIDE static inline __m256i combine_f16(uint32_t op, __m256i a, __m256i b)
+{
+	struct pair x = spread(a), y = spread(b);
+	__m256 low = combine(op, widen_f16(x.low), widen_f16(y.low));
+	__m256 high = combine(op, widen_f16(x.high), widen_f16(y.high));
+
+	return _mm256_packus_epi32(narrow_f16(low), narrow_f16(high));
+}
+
+/* ----------------------------------------------------------------------- loops */
+
+WIDE static inline __m256i step(uint32_t dtype, uint32_t op, __m256i a, __m256i b)
+{
+	switch (dtype) {
+	case T3_DTYPE_I32:
+		return combine_i32(op, a, b);
+	case T3_DTYPE_F32:
+		return _mm256_castps_si256(
+			combine(op, _mm256_castsi256_ps(a), _mm256_castsi256_ps(b)));
+	case T3_DTYPE_F16:
+		return combine_f16(op, a, b);
+	default:
+		return combine_bf16(op, a, b);
+	}
+}
+
+/* Inlined with dtype and op known, so that nothing is asked within the loop. */
+WIDE static inline __attribute__((always_inline)) size_t loop(uint32_t dtype, uint32_t op,
+							      uint8_t *dst, const uint8_t *src,
+							      size_t bytes)
+{
+	size_t at;
+
+	for (at = 0; bytes - at >= STEP; at += STEP) {
+		__m256i memory = _mm256_loadu_si256((const __m256i *)(dst + at));
+		__m256i value = _mm256_loadu_si256((const __m256i *)(src + at));
+
+		_mm256_storeu_si256((__m256i *)(dst + at), step(dtype, op, memory, value));
+	}
+	return at;
+}
+
+WIDE static inline __attribute__((always_inline)) size_t loops(uint32_t dtype, uint32_t op,
+							       uint8_t *dst, const uint8_t *src,
+							       size_t bytes)
+{
+	switch (op) {
+	case T3_OP_ADD:
+		return loop(dtype, T3_OP_ADD, dst, src, bytes);
+	case T3_OP_MIN:
+		return loop(dtype, T3_OP_MIN, dst, src, bytes);
+	default:
+		return loop(dtype, T3_OP_MAX, dst, src, bytes);
+	}
+}
+
+/* Compilers clear the upper halves behind it, for the SSE code that follows. */
+WIDE static size_t apply(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
+			 size_t bytes)
+{
+	switch (dtype) {
+	case T3_DTYPE_I32:
+		return loops(T3_DTYPE_I32, op, dst, src, bytes);
+	case T3_DTYPE_F32:
+		return loops(T3_DTYPE_F32, op, dst, src, bytes);
+	case T3_DTYPE_F16:
+		return loops(T3_DTYPE_F16, op, dst, src, bytes);
+	default:
+		return loops(T3_DTYPE_BF16, op, dst, src, bytes);
+	}
+}
+
+/* Values behind dst that are within a step of it would have to be seen changed. */
+size_t t3_nmc_apply_wide(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
+			 size_t bytes)
+{
+	size_t ahead = (size_t)((uintptr_t)dst - (uintptr_t)src);
+
+	if (bytes < STEP || (ahead && ahead < STEP) || !__builtin_cpu_supports("avx2"))
+		return 0;
+	return apply(dtype, op, dst, src, bytes);
+}
+
+#else
+
+size_t t3_nmc_apply_wide(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
+			 size_t bytes)
+{
+	(void)dtype, (void)op, (void)dst, (void)src, (void)bytes;
+	return 0;
+}
+
+#endif
