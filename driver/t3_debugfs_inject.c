@@ -88,7 +88,7 @@ static int t3_inject_kind(struct t3_inject_text *in, const char *word)
 		in->cmd.kind = kind;
 		return 0;
 	}
-	return t3_inject_wrong(in, word, "no kind of fault; reading the file lists them");
+	return t3_inject_wrong(in, word, "no kind of fault; the file lists them");
 }
 
 /* Decimal or 0x: kstrtou64() alone would also take signs. */
@@ -107,14 +107,14 @@ static bool t3_inject_set(struct t3_cmd_inject *cmd, enum t3_inject_key key, u64
 		[T3_INJECT_KEY_COUNT] = &cmd->count,
 	};
 
-	if (key == T3_INJECT_KEY_ADDRESS)
-		cmd->address = value;
-	else if (!narrow[key])
-		cmd->value = value;
-	else if (value > U32_MAX)
+	if (narrow[key] && value > U32_MAX)
 		return false;
-	else
+	if (narrow[key])
 		*narrow[key] = value;
+	else if (key == T3_INJECT_KEY_ADDRESS)
+		cmd->address = value;
+	else
+		cmd->value = value;
 	return true;
 }
 
@@ -131,7 +131,7 @@ static int t3_inject_pair(struct t3_inject_text *in, char *word)
 	*number++ = '\0';
 	key = match_string(t3_inject_keys, T3_INJECT_KEYS, word);
 	if (key < 0 || !((verb->needs | verb->takes | KEY(RANK)) & BIT(key)))
-		return t3_inject_wrong(in, word, "not a key of this kind; reading the file lists them");
+		return t3_inject_wrong(in, word, "no key of this kind; the file lists them");
 	if (in->given & BIT(key))
 		return t3_inject_wrong(in, word, "given twice");
 	in->given |= BIT(key);
@@ -147,7 +147,7 @@ static int t3_inject_complete(struct t3_inject_text *in)
 	const struct t3_inject_verb *verb = &t3_inject_verbs[in->cmd.kind];
 
 	if (verb->needs & ~in->given)
-		return t3_inject_wrong(in, verb->name, "lacks a key; reading the file lists them");
+		return t3_inject_wrong(in, verb->name, "lacks a key; the file lists them");
 	if (verb->takes & ~in->given & KEY(NTH))
 		in->cmd.nth = 1;
 	if (verb->takes & ~in->given & KEY(COUNT))
