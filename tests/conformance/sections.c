@@ -10,7 +10,8 @@ extern const struct conf_section section_function, section_registers, section_in
 	section_segment_admin, section_tiles, section_faults, section_fault_ring, section_reset,
 	section_queue_commands, section_queue_rings, section_queue_dma,
 	section_queue_descriptors, section_queue_refused, section_queue_engine,
-	section_queue_spaces, section_queue_gemm, section_inject_links, section_inject_rank;
+	section_queue_spaces, section_queue_gemm, section_queue_timed, section_inject_links,
+	section_inject_rank;
 
 const struct conf_section *const conf_sections[] = {
 	&section_function,
@@ -43,6 +44,7 @@ const struct conf_section *const conf_sections[] = {
 	&section_queue_engine,
 	&section_queue_spaces,
 	&section_queue_gemm,
+	&section_queue_timed,
 	&section_inject_links,
 	&section_inject_rank,
 	NULL,

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+/* SPEC.md 11.8: timed runs, mirrored and of all ranks; who leaves one; what is refused. */
+#include "conf.h"
+#include "queue.h"
+
+#define RESULT_AT 1024u /* of the page with the arguments */
+
+/* clang-format off */
+/* The machine of section 8.1, in the order of its table. */
+static const uint64_t machine[T3_TIMED_PARAMS] = {
+	80, 1400, 1024, 90, 1, 90, 1, 128, 128, 32, 8,	  /* compute */
+	16384, 16, 2867, 150, 4096,			  /* cache, request */
+	1024, 200, 32, 64, 64, 15, 64, 8, 175,		  /* memory */
+	5, 10, 30, 50, 25, 10, 2000,			  /* arbiter */
+	150, 500, 4096, 8, 512, 1280,			  /* link, DMA, collectives */
+	256, 4, 64,					  /* tracker */
+};
+
+static const struct {
+	const char *name;
+	bool gemm, reduce_scatter, all_gather; /* phases of their own */
+} programs[T3_TIMED_PROGRAMS] = {
+	[T3_TIMED_SEQUENTIAL] = {"sequential", true, true, true},
+	[T3_TIMED_RS_NMC] = {"rs-nmc", false, true, false},
+	[T3_TIMED_T3] = {"t3", true, false, true},
+	[T3_TIMED_T3_MCA] = {"t3-mca", true, false, true},
+	[T3_TIMED_T3_MCA_AG] = {"t3-mca-ag", true, false, true},
+	[T3_TIMED_DIRECT] = {"direct", true, false, true},
+};
+
+/* One field of good arguments of a mirrored run; detail: 64 + `blamed`. */
+static const struct {
+	const char *name;
+	size_t offset, bytes;
+	uint64_t value;
+	size_t blamed;
+} bads[] = {
+#define FIELD(field) offsetof(struct t3_timed_args, field), sizeof(((struct t3_timed_args *)0)->field)
+#define AT(field) offsetof(struct t3_timed_args, field)
+	{"program-6", FIELD(program), T3_TIMED_PROGRAMS, AT(program)},
+	{"program-max", FIELD(program), 0xffffffff, AT(program)},
+	{"flag-1", FIELD(flags), T3_TIMED_MIRRORED | 2, AT(flags)},
+	{"flag-31", FIELD(flags), T3_TIMED_MIRRORED | 1u << 31, AT(flags)},
+	{"ranks-1", FIELD(ranks), 1, AT(ranks)},
+	{"ranks-33", FIELD(ranks), T3_MAX_RANKS + 1, AT(ranks)},
+	{"not-of-the-fabric", FIELD(flags), 0, AT(ranks)},
+	{"element-1", FIELD(element_bytes), 1, AT(element_bytes)},
+	{"element-8", FIELD(element_bytes), 8, AT(element_bytes)},
+	{"mbz-0", FIELD(mbz[0]), 1, AT(mbz)},
+	{"mbz-2", FIELD(mbz[2]), 1ull << 63, AT(mbz)},
+	{"no-units", FIELD(params[0]), 0, AT(params[0])},
+	{"no-record", FIELD(params[40]), 0, AT(params[40])},
+	{"param-max", FIELD(params[20]), ~0ull, AT(params[20])},
+	{"rows-0", FIELD(rows), 0, AT(rows)},
+	{"rows-odd", FIELD(rows), 1025, AT(rows)},
+	{"columns-0", FIELD(columns), 0, AT(rows)},
+	{"depth-0", FIELD(depth), 0, AT(rows)},
+	{"rows-max", FIELD(rows), ~7ull, AT(rows)},
+	{"depth-max", FIELD(depth), ~0ull, AT(rows)},
+#undef AT
+#undef FIELD
+};
+/* clang-format on */
+
+/* One rank's part of a run. */
+struct timed {
+	struct queue q;
+	struct t3_descriptor d;
+	volatile struct t3_timed_args *args;
+	volatile struct t3_timed_result *result;
+};
+
+static const char *program_label(unsigned row)
+{
+	return programs[row].name;
+}
+
+static const char *bad_label(unsigned row)
+{
+	return bads[row].name;
+}
+
+/* A run of a millisecond or so: 2 x 4 tiles in each of the ranks' chunks. */
+static void prepare(struct conf *c, struct conf_device *d, struct timed *x, uint32_t program,
+		    uint32_t ranks)
+{
+	uint64_t iova;
+
+	if (!(conf_reg(d, T3_REG_CAPS) & T3_CAP_TIMED))
+		conf_skip(c, "needs CAPS.TIMED");
+	queue_create(c, d, &x->q, 0, 0);
+	x->args = conf_page(c, &iova);
+	x->result = (volatile void *)((volatile uint8_t *)x->args + RESULT_AT);
+	for (unsigned i = 0; i < T3_PAGE_SIZE / 8; i++)
+		((volatile uint64_t *)x->args)[i] = 0;
+	x->args->program = program;
+	x->args->ranks = ranks;
+	x->args->element_bytes = 2;
+	x->args->rows = 256ull * ranks;
+	x->args->columns = 512;
+	x->args->depth = 256;
+	for (unsigned i = 0; i < T3_TIMED_PARAMS; i++)
+		x->args->params[i] = machine[i];
+	x->d = (struct t3_descriptor){ .opcode = T3_DESC_TIMED,
+				       .src_kind = T3_LOC_HOST,
+				       .dst_kind = T3_LOC_HOST,
+				       .src = iova,
+				       .dst = iova + RESULT_AT };
+}
+
+/* Runs of this shape take the host long enough for what a test does meanwhile. */
+static void prolong(struct timed *x)
+{
+	x->args->rows = 1024ull * x->args->ranks;
+	x->args->columns = 8192;
+	x->args->depth = 4096;
+}
+
+static uint32_t start(struct timed *x)
+{
+	uint32_t index = queue_push(&x->q, &x->d);
+
+	queue_submit(&x->q);
+	return index;
+}
+
+static struct t3_timed_result finish(struct conf *c, struct timed *x, uint32_t index)
+{
+	struct t3_completion found = queue_wait(c, &x->q, index);
+	struct t3_timed_result result;
+
+	CHECK_EQUAL(c, "status", QUEUE_STATUS(found), T3_DESC_OK);
+	CHECK_EQUAL(c, "detail", found.detail, 0);
+	result = *x->result;
+	CHECK_EQUAL(c, "rank", result.rank, x->q.dev->rank);
+	CHECK_EQUAL(c, "mbz", result.mbz, 0);
+	CHECK_EQUAL(c, "vtime of the completion", found.vtime,
+		    result.start + (result.counters.end + 999) / 1000);
+	return result;
+}
+
+static void check_equal(struct conf *c, const struct t3_timed_result *a,
+			const struct t3_timed_result *b)
+{
+	const uint64_t *x = (const uint64_t *)&a->counters, *y = (const uint64_t *)&b->counters;
+
+	for (unsigned i = 0; i < sizeof(a->counters) / 8; i++)
+		CHECK(c, x[i] == y[i], "word %u of the counters is %llu, wanted %llu", i,
+		      (unsigned long long)x[i], (unsigned long long)y[i]);
+}
+
+/* ------------------------------------------------------------------ mirrored */
+
+static void check_phase(struct conf *c, const struct t3_timed_counters *counters, unsigned phase,
+			bool there)
+{
+	CHECK(c, counters->phase_end[phase] <= counters->end, "phase %u ends after the run", phase);
+	CHECK_EQUAL(c, "whether the phase is there", counters->phase_end[phase] != 0, there);
+}
+
+/* What the shape alone decides. */
+static void check_counters(struct conf *c, const struct t3_timed_counters *counters,
+			   uint32_t program, uint32_t ranks)
+{
+	uint64_t chunk = 256ull * 512 * 2, others = chunk * (ranks - 1);
+
+	CHECK(c, counters->end, "a run takes no time");
+	check_phase(c, counters, T3_TIMED_GEMM, programs[program].gemm);
+	check_phase(c, counters, T3_TIMED_ALL_GATHER, programs[program].all_gather);
+	if (programs[program].reduce_scatter)
+		check_phase(c, counters, T3_TIMED_REDUCE_SCATTER, true);
+	CHECK_EQUAL(c, "groups", counters->groups, programs[program].gemm ? 8ull * ranks : 0);
+	CHECK_EQUAL(c, "received bytes", counters->received_bytes, counters->link_bytes);
+	CHECK_EQUAL(c, "bytes sent", counters->link_bytes,
+		    others * (program == T3_TIMED_RS_NMC ? 1 : 2));
+	CHECK_EQUAL(c, "bytes written by the all-gather",
+		    counters->memory_bytes[T3_TIMED_AG_WRITE],
+		    programs[program].all_gather ? others : 0);
+}
+
+/* Twice the same, in virtual time that goes on; no CPU does anything in between. */
+static void test_mirrored(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct t3_timed_result first, second;
+	struct timed x;
+
+	prepare(c, d, &x, row, 4);
+	x.args->flags = T3_TIMED_MIRRORED;
+	first = finish(c, &x, start(&x));
+	CHECK_EQUAL(c, "flags", first.flags, 0);
+	CHECK(c, first.events, "a run without events");
+	check_counters(c, &first.counters, row, 4);
+	second = finish(c, &x, start(&x));
+	check_equal(c, &first, &second);
+	CHECK_EQUAL(c, "events", second.events, first.events);
+	CHECK(c, second.start >= first.start + (first.counters.end + 999) / 1000,
+	      "the second run began before the first was over");
+	CHECK(c, conf_reg64(d, T3_REG_VCLOCK) >= second.start + (second.counters.end + 999) / 1000,
+	      "VCLOCK is behind a run that is over");
+}
+
+/* Commands of the CPU meanwhile are told, and change no counter. */
+static void test_host_paced(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct t3_timed_result quiet, paced;
+	struct t3_cmd_space query;
+	struct timed x;
+	uint32_t index;
+
+	(void)row;
+	prepare(c, d, &x, T3_TIMED_T3_MCA, 4);
+	prolong(&x);
+	x.args->flags = T3_TIMED_MIRRORED;
+	quiet = finish(c, &x, start(&x));
+	CHECK_EQUAL(c, "flags", quiet.flags, 0);
+	index = start(&x);
+	do {
+		query = (struct t3_cmd_space){ 0 };
+		ADMIN(c, d, T3_CMD_SPACE_QUERY, &query);
+	} while (queue_reg(&x.q, T3_REG_QUEUE_HEAD) == index);
+	paced = finish(c, &x, index);
+	CHECK_EQUAL(c, "flags", paced.flags, T3_TIMED_HOST_PACED);
+	check_equal(c, &quiet, &paced);
+}
+
+/* ----------------------------------------------------------------- all ranks */
+
+/* A part for each rank of the fabric; returns how many. */
+static unsigned prepare_all(struct conf *c, struct timed *x, uint32_t program)
+{
+	uint32_t ranks = conf_device(c, 0)->ranks;
+
+	if (conf_devices(c) != ranks)
+		conf_skip(c, "needs all %u ranks of the fabric", ranks);
+	for (unsigned i = 0; i < ranks; i++)
+		prepare(c, conf_device(c, i), &x[i], program, ranks);
+	return ranks;
+}
+
+/* Nobody begins before the last has come; then all at one instant, and as one mirrored. */
+static void test_gang(struct conf *c, unsigned row)
+{
+	static struct timed x[T3_MAX_RANKS];
+	struct t3_timed_result mirrored, first, result;
+	struct conf_deadline deadline;
+	uint32_t index[T3_MAX_RANKS];
+	unsigned ranks = prepare_all(c, x, row ? T3_TIMED_T3_MCA_AG : T3_TIMED_SEQUENTIAL);
+
+	x[0].args->flags = T3_TIMED_MIRRORED;
+	mirrored = finish(c, &x[0], start(&x[0]));
+	x[0].args->flags = 0;
+	for (unsigned i = 0; i < ranks - 1; i++)
+		index[i] = start(&x[i]);
+	deadline = conf_deadline(c);
+	for (unsigned i = 0; i < 20; i++)
+		conf_pause(&deadline);
+	for (unsigned i = 0; i < ranks - 1; i++)
+		CHECK_EQUAL(c, "head without the last rank",
+			    queue_reg(&x[i].q, T3_REG_QUEUE_HEAD), index[i]);
+	index[ranks - 1] = start(&x[ranks - 1]);
+	for (unsigned i = 0; i < ranks; i++) {
+		result = finish(c, &x[i], index[i]);
+		if (!i)
+			first = result;
+		CHECK_EQUAL(c, "start", result.start, first.start);
+		check_equal(c, &mirrored, &result);
+	}
+}
+
+/* Other arguments on the last rank: two gangs, neither of which is complete. */
+static void test_arguments_differ(struct conf *c, unsigned row)
+{
+	static struct timed x[T3_MAX_RANKS];
+	struct conf_deadline deadline;
+	unsigned ranks = prepare_all(c, x, T3_TIMED_T3);
+
+	(void)row;
+	x[ranks - 1].args->params[40] = 128;
+	for (unsigned i = 0; i < ranks; i++)
+		start(&x[i]);
+	deadline = conf_deadline(c);
+	for (unsigned i = 0; i < 20; i++)
+		conf_pause(&deadline);
+	for (unsigned i = 0; i < ranks; i++)
+		queue_check(c, &x[i].q, T3_QUEUE_READY, 0, T3_DESC_OK);
+	queue_command(c, &x[ranks - 1].q, T3_CMD_QUEUE_ABORT);
+	queue_expect(c, &x[ranks - 1].q, 0, T3_DESC_ABORTED, 0);
+	x[ranks - 1].args->params[40] = machine[40];
+	start(&x[ranks - 1]);
+	for (unsigned i = 0; i < ranks; i++)
+		finish(c, &x[i], i == ranks - 1);
+}
+
+/* The last rank leaves a run that has begun: by ABORT, DESTROY, a reset. */
+static void test_leaves(struct conf *c, unsigned row)
+{
+	static struct timed x[T3_MAX_RANKS];
+	unsigned ranks = prepare_all(c, x, T3_TIMED_T3_MCA), last = ranks - 1;
+
+	for (unsigned i = 0; i < ranks; i++)
+		prolong(&x[i]);
+	for (unsigned i = 0; i < ranks; i++)
+		start(&x[i]);
+	if (row == 2)
+		conf_reset(x[last].q.dev);
+	else
+		queue_command(c, &x[last].q, row ? T3_CMD_QUEUE_DESTROY : T3_CMD_QUEUE_ABORT);
+	for (unsigned i = 0; i < last; i++) {
+		queue_expect(c, &x[i].q, 0, T3_DESC_GANG, x[last].q.dev->rank);
+		CHECK_EQUAL(c, "result of a run that was left", x[i].result->events, 0);
+		queue_wait_state(c, &x[i].q, T3_QUEUE_ERROR);
+	}
+	if (!row)
+		queue_expect(c, &x[last].q, 0, T3_DESC_ABORTED, 0);
+}
+
+/* ------------------------------------------------------------------- refused */
+
+static void test_bad(struct conf *c, unsigned row)
+{
+	volatile uint8_t *field;
+	struct timed x;
+
+	prepare(c, conf_device(c, 0), &x, T3_TIMED_T3, 4);
+	x.args->flags = T3_TIMED_MIRRORED;
+	if (bads[row].offset == offsetof(struct t3_timed_args, flags) && !bads[row].value)
+		x.args->ranks = x.q.dev->ranks == 32 ? 31 : 32;
+	field = (volatile uint8_t *)x.args + bads[row].offset;
+	conf_write(field, 0, (unsigned)bads[row].bytes, bads[row].value);
+	queue_expect(c, &x.q, start(&x), T3_DESC_BAD_DESCRIPTOR,
+		     sizeof(struct t3_descriptor) + bads[row].blamed);
+	CHECK_EQUAL(c, "events of a result", x.result->events, 0);
+}
+
+/* Fields of the descriptor: the operands must be host memory at multiples of 64. */
+static void test_bad_descriptor(struct conf *c, unsigned row)
+{
+	struct t3_descriptor d;
+	struct timed x;
+
+	prepare(c, conf_device(c, 0), &x, T3_TIMED_T3, 4);
+	x.args->flags = T3_TIMED_MIRRORED;
+	d = x.d;
+	if (row == 0)
+		d.src_kind = T3_LOC_MEMORY;
+	else if (row == 1)
+		d.dst_kind = T3_LOC_MEMORY;
+	else if (row == 2)
+		d.src += 8;
+	else if (row == 3)
+		d.dst += 32;
+	else
+		d.rows = 1;
+	queue_push(&x.q, &d);
+	queue_submit(&x.q);
+	queue_expect(c, &x.q, 0, T3_DESC_BAD_DESCRIPTOR,
+		     ((const uint64_t[]){
+			     offsetof(struct t3_descriptor, src_kind),
+			     offsetof(struct t3_descriptor, dst_kind),
+			     offsetof(struct t3_descriptor, src),
+			     offsetof(struct t3_descriptor, dst),
+			     offsetof(struct t3_descriptor, rows),
+		     })[row]);
+}
+
+/* Arguments or result out of the device's reach. */
+static void test_host_dma(struct conf *c, unsigned row)
+{
+	struct timed x;
+	uint64_t gone;
+
+	prepare(c, conf_device(c, 0), &x, T3_TIMED_T3, 4);
+	x.args->flags = T3_TIMED_MIRRORED;
+	conf_page(c, &gone);
+	conf_unmap(c, gone);
+	if (row)
+		x.d.dst = gone;
+	else
+		x.d.src = gone;
+	queue_expect(c, &x.q, start(&x), T3_DESC_HOST_DMA, gone);
+	conf_pages_map(c);
+}
+
+static const struct conf_test tests[] = {
+	{ "mirrored", test_mirrored, ARRAY_SIZE(programs), program_label, 0 },
+	{ "host-paced", test_host_paced, 0, NULL, 0 },
+	{ "gang", test_gang, 2, NULL, 2 },
+	{ "arguments-differ", test_arguments_differ, 0, NULL, 2 },
+	{ "leaves", test_leaves, 3, NULL, 2 },
+	{ "bad", test_bad, ARRAY_SIZE(bads), bad_label, 0 },
+	{ "bad-descriptor", test_bad_descriptor, 5, NULL, 0 },
+	{ "host-dma", test_host_dma, 2, NULL, 0 },
+};
+
+CONF_SECTION(section_queue_timed, "11.8", "timed runs", tests);
