@@ -173,8 +173,7 @@ static void check_counters(struct conf *c, const struct t3_timed_counters *count
 	CHECK_EQUAL(c, "received bytes", counters->received_bytes, counters->link_bytes);
 	CHECK_EQUAL(c, "bytes sent", counters->link_bytes,
 		    others * (program == T3_TIMED_RS_NMC ? 1 : 2));
-	CHECK_EQUAL(c, "bytes written by the all-gather",
-		    counters->memory_bytes[T3_TIMED_AG_WRITE],
+	CHECK_EQUAL(c, "bytes written by the all-gather", counters->memory_bytes[T3_TIMED_AG_WRITE],
 		    programs[program].all_gather ? others : 0);
 }
 
@@ -257,8 +256,8 @@ static void test_gang(struct conf *c, unsigned row)
 	for (unsigned i = 0; i < 20; i++)
 		conf_pause(&deadline);
 	for (unsigned i = 0; i < ranks - 1; i++)
-		CHECK_EQUAL(c, "head without the last rank",
-			    queue_reg(&x[i].q, T3_REG_QUEUE_HEAD), index[i]);
+		CHECK_EQUAL(c, "head without the last rank", queue_reg(&x[i].q, T3_REG_QUEUE_HEAD),
+			    index[i]);
 	index[ranks - 1] = start(&x[ranks - 1]);
 	for (unsigned i = 0; i < ranks; i++) {
 		result = finish(c, &x[i], index[i]);
