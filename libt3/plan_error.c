@@ -125,10 +125,31 @@ static const struct t3_layout_segment *first_behind(const struct t3_plan *plan, 
 	return NULL;
 }
 
+/* The first tile that is not done, exactly where the device can tell. */
+static void add_tile(struct t3_plan *plan, const struct t3_layout_segment *s)
+{
+	struct drm_t3_space_stats stats;
+	struct drm_t3_space_tile tile;
+	uint32_t size = plan->layout.element;
+
+	if (!t3_tile_stats(plan->space, s->desc.segment, 0, &tile) &&
+	    tile.tile != DRM_T3_TILE_NONE && tile.epoch == plan->epoch) {
+		if (tile.tile_flags & DRM_T3_TILE_TRIGGERED)
+			add(plan, ": tile %u of %u waits for its link", tile.tile, tile.tiles);
+		else
+			add(plan, ": tile %u of %u lacks %llu of %llu updates", tile.tile,
+			    tile.tiles, (unsigned long long)(tile.expected - tile.counted) / size,
+			    (unsigned long long)tile.expected / size);
+		return;
+	}
+	if (!t3_segment_stats(plan->space, s->desc.segment, &stats))
+		add(plan, ": %llu of %llu tiles came", (unsigned long long)stats.tiles_tracked,
+		    (unsigned long long)stats.tiles);
+}
+
 static void describe_delivery(struct t3_plan *plan)
 {
 	const struct t3_layout_segment *s;
-	struct drm_t3_space_stats stats;
 	bool tracked;
 
 	s = first_behind(plan, &tracked);
@@ -142,9 +163,7 @@ static void describe_delivery(struct t3_plan *plan)
 		return;
 	}
 	add(plan, "chunk %u", s->chunk);
-	if (!t3_segment_stats(plan->space, s->desc.segment, &stats))
-		add(plan, ": %llu of %llu tiles came", (unsigned long long)stats.tiles_tracked,
-		    (unsigned long long)stats.tiles);
+	add_tile(plan, s);
 	add_laggard(plan, s->chunk);
 }
 
