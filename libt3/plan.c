@@ -256,8 +256,3 @@ void t3_plan_set_spin(struct t3_plan *plan, uint64_t ns)
 	if (plan)
 		t3_space_set_spin(plan->space, ns);
 }
-
-const char *t3_plan_error(const struct t3_plan *plan)
-{
-	return plan ? plan->text : "";
-}

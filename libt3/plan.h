@@ -45,7 +45,8 @@ struct t3_plan {
 	struct plan_board *board;
 	enum plan_phase phase;
 	uint32_t epoch;
-	int error; /* it can only be destroyed */
+	int error;	/* it can only be destroyed */
+	bool told_gone; /* the text says who */
 	char text[PLAN_TEXT_SIZE];
 };
 

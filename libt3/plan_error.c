@@ -31,6 +31,7 @@ static const char *name_of(uint32_t collective)
 static void add_place(struct t3_plan *plan)
 {
 	plan->text[0] = '\0';
+	plan->told_gone = false;
 	add(plan, "%s, rank %u, epoch %u: ", name_of(plan->desc.collective), plan->comm->rank,
 	    plan->phase == PLAN_COMPLETE ? plan->epoch + 1 : plan->epoch);
 }
@@ -42,16 +43,25 @@ static uint32_t epoch_of(const struct t3_plan *plan, uint32_t rank)
 	return atomic_load_explicit(&plan->board->line[rank].epoch, memory_order_relaxed);
 }
 
+/* Once: its space may have gone some time before the rank itself does. */
 static void add_gone(struct t3_plan *plan)
 {
 	uint32_t r;
 
-	for (r = 0; r < plan->comm->ranks; r++) {
-		if (r != plan->comm->rank && t3_comm_gone(plan->comm, r)) {
+	for (r = 0; r < plan->comm->ranks && !plan->told_gone; r++) {
+		plan->told_gone = t3_comm_gone(plan->comm, r);
+		if (plan->told_gone)
 			add(plan, "; rank %u has gone", r);
-			return;
-		}
 	}
+}
+
+const char *t3_plan_error(struct t3_plan *plan)
+{
+	if (!plan)
+		return "";
+	if (plan->error)
+		add_gone(plan);
+	return plan->text;
 }
 
 /* Does this rank's chunk need input of that rank? */

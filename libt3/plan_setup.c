@@ -205,12 +205,22 @@ static void take_round(struct setup *s, uint32_t step, uint32_t round)
 
 /* ------------------------------------------------------------------------- steps */
 
-/* What a rank does before it says so. */
+static int first_error(const struct setup *s)
+{
+	uint32_t r;
+
+	for (r = 0; r < s->comm->ranks; r++)
+		if (s->error[r])
+			return s->error[r];
+	return 0;
+}
+
+/* What a rank does before it says so; after another's failure it would only fail of that. */
 static void work(struct setup *s, uint32_t step)
 {
 	int ret = 0;
 
-	if (*own_error(s) || s->dead)
+	if (first_error(s) || s->dead)
 		return;
 	if (step == STEP_DESCRIBE) {
 		ret = plan_describe(s->plan, &s->desc);
@@ -222,16 +232,6 @@ static void work(struct setup *s, uint32_t step)
 		ret = plan_map(s->plan);
 	}
 	note_own_error(s, ret);
-}
-
-static int first_error(const struct setup *s)
-{
-	uint32_t r;
-
-	for (r = 0; r < s->comm->ranks; r++)
-		if (s->error[r])
-			return s->error[r];
-	return 0;
 }
 
 /*

@@ -213,7 +213,7 @@ T3_API void t3_plan_set_spin(struct t3_plan *plan, uint64_t ns);
  * first tile that is not complete and what it lacks, and a rank that has not put its part; of
  * a fault: what the device recorded, and who was first; of a rank that has gone: which. Never NULL.
  */
-T3_API const char *t3_plan_error(const struct t3_plan *plan);
+T3_API const char *t3_plan_error(struct t3_plan *plan);
 
 /* --------------------------------------------- plain collectives on memory */
 

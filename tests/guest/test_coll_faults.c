@@ -1,0 +1,574 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Collectives that do not go well: wrong arguments, calls out of turn, ranks that want different
+ * things, never come, leave or write what they should not. Each rank that waits gets an error in
+ * time, and is told who and what.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+
+#include "child.h"
+#include "coll.h"
+
+#define RANKS 4u
+#define SOON  t3_deadline(200000000)
+
+/* clang-format off */
+#define GOOD { \
+	.collective = T3_ALL_REDUCE, .count = 64, .dtype = DRM_T3_I32, .op = DRM_T3_OP_ADD, \
+	.path = T3_PATH_STORE, .tile_columns = 4, \
+}
+/* clang-format on */
+
+/* 16 elements in each chunk, in 4 tiles. */
+static const struct t3_plan_desc good = GOOD;
+
+static const struct coll_job good_job = { .desc = GOOD, .ranks = RANKS, .seed = 5 };
+
+static void expect_text(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		guest_fail(__FILE__, __LINE__, "'%s' is not in '%s'", part, text);
+}
+
+static void make_plans(struct coll *coll, const struct t3_plan_desc *desc)
+{
+	CHECK_EQ(t3_plan_create_all(coll->comm, coll->ranks, desc, coll->plan), 0);
+}
+
+static void start_all(struct coll *coll)
+{
+	uint32_t r;
+
+	for (r = 0; r < coll->ranks; r++)
+		CHECK_EQ(t3_plan_arm(coll->plan[r]), 0);
+	for (r = 0; r < coll->ranks; r++)
+		CHECK_EQ(t3_plan_start(coll->plan[r], COLL_DEADLINE), 0);
+}
+
+static void put_all(struct coll *coll, uint32_t rank)
+{
+	void *input = coll_input(&good_job, 1, rank);
+
+	coll_put(&good_job, coll->plan[rank], input, COLL_CHUNKS);
+	free(input);
+}
+
+static void destroy_all(struct coll *coll)
+{
+	uint32_t r;
+
+	for (r = 0; r < coll->ranks; r++)
+		t3_plan_destroy(coll->plan[r]);
+}
+
+/* ---------------------------------------------------------------------- arguments */
+
+static void refuse(struct coll *coll, const struct t3_plan_desc *desc, int error)
+{
+	CHECK_EQ(t3_plan_create_all(coll->comm, RANKS, desc, coll->plan), error);
+	CHECK(t3_comm_error(coll->comm[0])[0]);
+}
+
+static void test_arguments(void **state)
+{
+	struct t3_plan_desc desc;
+	struct coll coll;
+	uint32_t i;
+
+	(void)state;
+	coll_open(&coll, RANKS, COLL_RING);
+	for (i = 0; i < 8; i++) {
+		desc = good;
+		desc.collective = i == 0 ? 0 : i == 1 ? 6 : good.collective;
+		desc.count = i == 2 ? 0 : good.count;
+		desc.dtype = i == 3 ? DRM_T3_U8 : i == 4 ? 6 : good.dtype;
+		desc.op = i == 5 ? 0 : good.op;
+		desc.path = i == 6 ? 3 : good.path;
+		desc.pad = i == 7;
+		refuse(&coll, &desc, -EINVAL);
+	}
+	desc = good;
+	desc.count = UINT64_C(1) << 30; /* of tiles with four elements */
+	refuse(&coll, &desc, -EFBIG);
+	desc = good;
+	desc.algorithm = T3_ALGORITHM_DIRECT;
+	refuse(&coll, &desc, -EHOSTUNREACH);
+	expect_text(t3_comm_error(coll.comm[1]), "no link from rank 2");
+	CHECK_EQ(t3_plan_create_all(coll.comm, RANKS - 1, &good, coll.plan), -EINVAL);
+	CHECK_EQ(t3_plan_create_all(coll.comm + 1, RANKS, NULL, coll.plan), -EINVAL);
+	CHECK_EQ(t3_plan_create_all(NULL, RANKS, &good, coll.plan), -EINVAL);
+	CHECK_EQ(t3_plan_create_all(coll.comm, RANKS, &good, NULL), -EINVAL);
+	CHECK_EQ(t3_plan_create(NULL, &good, 0, coll.plan), -EINVAL);
+	coll_run(&coll, &good_job, 2);
+	coll_close(&coll);
+}
+
+static void test_null(void **state)
+{
+	(void)state;
+	CHECK_EQ(t3_plan_arm(NULL), -EINVAL);
+	CHECK_EQ(t3_plan_ready(NULL, 0), -EINVAL);
+	CHECK_EQ(t3_plan_start(NULL, 0), -EINVAL);
+	CHECK_EQ(t3_plan_put(NULL, 0, "", 1), -EINVAL);
+	CHECK_EQ(t3_plan_put_tile(NULL, 0, 0, "", 1), -EINVAL);
+	CHECK_EQ(t3_plan_view(NULL, 0, NULL), -EINVAL);
+	CHECK_EQ(t3_plan_wait(NULL, 0), -EINVAL);
+	CHECK_EQ(t3_plan_result(NULL, NULL, NULL), -EINVAL);
+	CHECK_EQ(t3_plan_chunk(NULL, 0, NULL, NULL), -EINVAL);
+	CHECK_EQ(t3_plan_order(NULL, 0), T3_PLAN_NO_CHUNK);
+	CHECK_EQ(t3_plan_epoch(NULL), 0);
+	CHECK(!t3_plan_space(NULL));
+	CHECK_EQ(t3_plan_error(NULL)[0], 0);
+	t3_plan_set_spin(NULL, 0);
+	t3_plan_destroy(NULL);
+	CHECK_EQ(t3_all_reduce(NULL, "", NULL, 1, 0, 1, 0), -EINVAL);
+}
+
+static void test_out_of_turn(void **state)
+{
+	uint32_t data[65] = { 0 };
+	struct t3_view view;
+	struct t3_plan *p;
+	struct coll coll;
+
+	(void)state;
+	coll_open(&coll, RANKS, COLL_RING);
+	make_plans(&coll, &good);
+	p = coll.plan[1];
+	CHECK_EQ(t3_plan_put(p, 0, data, 1), -EBUSY);
+	CHECK_EQ(t3_plan_put_tile(p, 0, 0, data, 16), -EBUSY);
+	CHECK_EQ(t3_plan_ready(p, 0), -EBUSY);
+	CHECK_EQ(t3_plan_wait(p, 0), -EBUSY);
+	CHECK_EQ(t3_plan_result(p, NULL, NULL), -EBUSY);
+	CHECK_EQ(t3_plan_arm(p), 0);
+	CHECK_EQ(t3_plan_arm(p), -EBUSY);
+	CHECK_EQ(t3_plan_put(p, 0, data, 1), -EBUSY);
+	CHECK_EQ(t3_plan_ready(p, 0), -ETIMEDOUT);
+	CHECK_EQ(t3_plan_arm(coll.plan[0]), 0);
+	CHECK_EQ(t3_plan_arm(coll.plan[2]), 0);
+	CHECK_EQ(t3_plan_arm(coll.plan[3]), 0);
+	CHECK_EQ(t3_plan_start(p, COLL_DEADLINE), 0);
+	CHECK_EQ(t3_plan_arm(p), -EBUSY);
+	CHECK_EQ(t3_plan_start(p, 0), -EBUSY);
+	CHECK_EQ(t3_plan_result(p, NULL, NULL), -EBUSY);
+	CHECK_EQ(t3_plan_put(p, 0, NULL, 1), -EINVAL);
+	CHECK_EQ(t3_plan_put(p, 0, data, 65), -ERANGE);
+	CHECK_EQ(t3_plan_put(p, 64, data, 1), -ERANGE);
+	CHECK_EQ(t3_plan_put(p, UINT64_MAX, data, 2), -ERANGE);
+	CHECK_EQ(t3_plan_put(p, 64, data, 0), 0);
+	CHECK_EQ(t3_plan_put_tile(p, 0, 4, data, 16), -ERANGE);
+	CHECK_EQ(t3_plan_put_tile(p, 4, 0, data, 16), -ERANGE);
+	CHECK_EQ(t3_plan_put_tile(p, 0, 0, data, 15), -EINVAL);
+	CHECK_EQ(t3_plan_put(p, 0, data, 16), 0);
+	CHECK_EQ(t3_plan_put(p, 3, data, 1), -EOVERFLOW);
+	CHECK_EQ(t3_plan_put_tile(p, 0, 0, data, 16), -EOVERFLOW);
+	CHECK_EQ(t3_plan_view(p, 4, &view), -ERANGE);
+	CHECK_EQ(t3_plan_chunk(p, 4, NULL, NULL), -ERANGE);
+	CHECK_EQ(t3_plan_wait(p, 0), -ETIMEDOUT);
+	CHECK_EQ(t3_plan_error(p)[0], 0);
+	destroy_all(&coll);
+	coll_close(&coll);
+}
+
+/* A rank has no input of others, and an empty chunk has no place. */
+static void test_no_input(void **state)
+{
+	struct t3_plan_desc desc = { .collective = T3_ALL_GATHER, .count = 3 };
+	struct t3_view view;
+	uint32_t data[4];
+	struct coll coll;
+
+	(void)state;
+	coll_open(&coll, RANKS, COLL_RING);
+	make_plans(&coll, &desc);
+	start_all(&coll);
+	CHECK_EQ(t3_plan_put(coll.plan[1], 0, data, 1), -ERANGE);
+	CHECK_EQ(t3_plan_put(coll.plan[1], 1, data, 2), -ERANGE);
+	CHECK_EQ(t3_plan_put_tile(coll.plan[1], 2, 0, data, 4), -ERANGE);
+	CHECK_EQ(t3_plan_view(coll.plan[1], 2, &view), -ERANGE);
+	CHECK_EQ(t3_plan_view(coll.plan[3], 3, &view), -ENODATA);
+	destroy_all(&coll);
+	desc.collective = T3_BROADCAST;
+	make_plans(&coll, &desc);
+	start_all(&coll);
+	CHECK_EQ(t3_plan_put(coll.plan[1], 0, data, 1), -ERANGE);
+	CHECK_EQ(t3_plan_view(coll.plan[1], 0, &view), -ERANGE);
+	CHECK_EQ(t3_plan_view(coll.plan[0], 0, &view), 0);
+	destroy_all(&coll);
+	coll_close(&coll);
+}
+
+/* ------------------------------------------------------------------------ set-up */
+
+/* What each rank's thread does, and what it must get. */
+struct attempt {
+	pthread_t id;
+	struct t3_comm *comm;
+	struct t3_plan_desc desc;
+	const struct t3_plan_desc *given;
+	int64_t deadline_ns;
+	int wanted, got;
+	struct t3_plan *plan;
+};
+
+static void *attempt_body(void *arg)
+{
+	struct attempt *a = arg;
+
+	a->got = t3_plan_create(a->comm, a->given, a->deadline_ns, &a->plan);
+	return NULL;
+}
+
+/* Ranks with a comm of NULL stay away. */
+static void attempt_all(struct attempt *attempt)
+{
+	uint32_t r;
+
+	for (r = 0; r < RANKS; r++)
+		if (attempt[r].comm)
+			CHECK_EQ(pthread_create(&attempt[r].id, NULL, attempt_body, &attempt[r]),
+				 0);
+	for (r = 0; r < RANKS; r++) {
+		if (!attempt[r].comm)
+			continue;
+		CHECK_EQ(pthread_join(attempt[r].id, NULL), 0);
+		CHECK_EQ(attempt[r].got, attempt[r].wanted);
+	}
+}
+
+static void init_attempts(struct attempt *attempt, const struct coll *coll, int wanted)
+{
+	uint32_t r;
+
+	for (r = 0; r < RANKS; r++) {
+		attempt[r] = (struct attempt){
+			.comm = coll->comm[r],
+			.desc = good,
+			.given = &attempt[r].desc,
+			.deadline_ns = COLL_DEADLINE,
+			.wanted = wanted,
+		};
+	}
+}
+
+/* None of these is the end of the communicator. */
+static void test_disagreement(void **state)
+{
+	struct attempt attempt[RANKS];
+	struct coll coll;
+	uint32_t r;
+
+	(void)state;
+	coll_open(&coll, RANKS, COLL_RING);
+	init_attempts(attempt, &coll, -EINVAL);
+	attempt[2].desc.count++;
+	attempt_all(attempt);
+	expect_text(t3_comm_error(coll.comm[0]), "rank 2 wants another plan");
+	init_attempts(attempt, &coll, -EINVAL);
+	attempt[3].given = NULL;
+	attempt_all(attempt);
+	expect_text(t3_comm_error(coll.comm[0]), "rank 3: no description of the plan");
+	/* Two are wrong: the lowest one's error, at both as well. */
+	init_attempts(attempt, &coll, -EFBIG);
+	attempt[1].desc.count = UINT64_C(1) << 41;
+	attempt[3].desc.count = 0;
+	attempt_all(attempt);
+	expect_text(t3_comm_error(coll.comm[3]), "rank 1: more than 2^40 elements");
+	init_attempts(attempt, &coll, 0);
+	attempt_all(attempt);
+	for (r = 0; r < RANKS; r++)
+		t3_plan_destroy(attempt[r].plan);
+	coll_run(&coll, &good_job, 1);
+	coll_close(&coll);
+}
+
+/* One rank has no memory left: all fail with its error, and can go on. */
+static void test_no_memory(void **state)
+{
+	struct drm_t3_device_info info;
+	struct t3_buffer *hog;
+	struct coll coll;
+	uint64_t size;
+
+	(void)state;
+	coll_open(&coll, RANKS, COLL_RING);
+	CHECK_EQ(t3_device_info(coll.dev[2], &info), 0);
+	for (size = info.memory_free; t3_buffer_create(coll.dev[2], size, &hog); size -= PAGE)
+		CHECK(size > PAGE);
+	refuse(&coll, &good, -ENOSPC);
+	expect_text(t3_comm_error(coll.comm[0]), "rank 2: no ");
+	t3_buffer_destroy(hog);
+	coll_run(&coll, &good_job, 1);
+	coll_close(&coll);
+}
+
+static void test_never_comes(void **state)
+{
+	struct attempt attempt[RANKS];
+	struct coll coll;
+	uint32_t r;
+
+	(void)state;
+	coll_open(&coll, RANKS, COLL_RING);
+	init_attempts(attempt, &coll, -ETIMEDOUT);
+	attempt[1].comm = NULL;
+	for (r = 0; r < RANKS; r++)
+		attempt[r].deadline_ns = SOON;
+	attempt_all(attempt);
+	CHECK(t3_comm_error(coll.comm[0])[0]);
+	for (r = 0; r < RANKS; r++)
+		attempt[r].deadline_ns = INT64_MAX;
+	attempt_all(attempt); /* at once: it is over */
+	coll_close(&coll);
+}
+
+static void test_has_left(void **state)
+{
+	struct attempt attempt[RANKS];
+	struct coll coll;
+
+	(void)state;
+	coll_open(&coll, RANKS, COLL_RING);
+	init_attempts(attempt, &coll, -EPIPE);
+	attempt[3].comm = NULL;
+	t3_comm_destroy(coll.comm[3]);
+	coll.comm[3] = NULL;
+	attempt_all(attempt);
+	expect_text(t3_comm_error(coll.comm[0]), "rank 3");
+	coll_close(&coll);
+}
+
+/* ------------------------------------------------------------------------- epochs */
+
+static void test_not_armed(void **state)
+{
+	struct coll coll;
+	uint32_t r;
+
+	(void)state;
+	coll_open(&coll, RANKS, COLL_RING);
+	make_plans(&coll, &good);
+	for (r = 0; r < RANKS; r++)
+		if (r != 2)
+			CHECK_EQ(t3_plan_arm(coll.plan[r]), 0);
+	CHECK_EQ(t3_plan_ready(coll.plan[1], SOON), -ETIMEDOUT);
+	CHECK(strcmp(t3_plan_error(coll.plan[1]),
+		     "all-reduce, rank 1, epoch 1: not ready; rank 2 has not armed it") == 0);
+	CHECK_EQ(t3_plan_ready(coll.plan[3], COLL_DEADLINE), 0);
+	/* A timeout is not the end. */
+	CHECK_EQ(t3_plan_arm(coll.plan[2]), 0);
+	for (r = 0; r < RANKS; r++)
+		if (r != 3)
+			CHECK_EQ(t3_plan_ready(coll.plan[r], COLL_DEADLINE), 0);
+	for (r = 0; r < RANKS; r++)
+		put_all(&coll, r);
+	for (r = 0; r < RANKS; r++) {
+		CHECK_EQ(t3_plan_wait(coll.plan[r], COLL_DEADLINE), 0);
+		coll_check_plan(&good_job, coll.plan[r], 1, r);
+	}
+	destroy_all(&coll);
+	coll_close(&coll);
+}
+
+/* Rank 2 puts all but element 37, in chunk 2 and the second of its tiles. */
+static void test_missing(void **state)
+{
+	uint32_t *input = coll_input(&good_job, 1, 2), r;
+	struct coll coll;
+
+	(void)state;
+	coll_open(&coll, RANKS, COLL_RING);
+	make_plans(&coll, &good);
+	start_all(&coll);
+	for (r = 0; r < RANKS; r++)
+		if (r != 2)
+			put_all(&coll, r);
+	CHECK_EQ(t3_plan_put(coll.plan[2], 0, input, 37), 0);
+	CHECK_EQ(t3_plan_put(coll.plan[2], 38, input + 38, 26), 0);
+	for (r = 0; r < RANKS; r++)
+		CHECK_EQ(t3_plan_wait(coll.plan[r], SOON), -ETIMEDOUT);
+	expect_text(t3_plan_error(coll.plan[2]),
+		    "all-reduce, rank 2, epoch 1: chunk 2: tile 1 of 4 lacks 1 of 8 updates; "
+		    "rank 2 has put 15 of 16 elements of chunk 2");
+	expect_text(t3_plan_error(coll.plan[0]),
+		    "all-reduce, rank 0, epoch 1: chunk 2: tile 1 of 4 lacks 4 of 4 updates; "
+		    "rank 2 has put 15 of 16 elements of chunk 2");
+	CHECK_EQ(t3_plan_put(coll.plan[2], 37, input + 37, 1), 0);
+	for (r = 0; r < RANKS; r++) {
+		CHECK_EQ(t3_plan_wait(coll.plan[r], COLL_DEADLINE), 0);
+		coll_check_plan(&good_job, coll.plan[r], 1, r);
+	}
+	destroy_all(&coll);
+	coll_close(&coll);
+	free(input);
+}
+
+/* A plan that cannot go on says so of each call, and again. */
+static void expect_over(struct t3_plan *plan)
+{
+	uint32_t data = 0;
+
+	CHECK_EQ(t3_plan_arm(plan), -EIO);
+	CHECK_EQ(t3_plan_ready(plan, INT64_MAX), -EIO);
+	CHECK_EQ(t3_plan_put(plan, 0, &data, 1), -EIO);
+	CHECK_EQ(t3_plan_wait(plan, INT64_MAX), -EIO);
+	CHECK_EQ(t3_plan_result(plan, NULL, NULL), -EIO);
+}
+
+static void leave_early(bool full)
+{
+	struct coll coll;
+	uint32_t r;
+
+	coll_open(&coll, RANKS, full);
+	make_plans(&coll, &good);
+	start_all(&coll);
+	for (r = 1; r < RANKS; r++)
+		put_all(&coll, r);
+	t3_plan_destroy(coll.plan[0]);
+	coll.plan[0] = NULL;
+	for (r = 1; r < RANKS; r++) {
+		CHECK_EQ(t3_plan_wait(coll.plan[r], COLL_DEADLINE), -EIO);
+		expect_text(t3_plan_error(coll.plan[r]), "peer");
+		expect_over(coll.plan[r]);
+	}
+	destroy_all(&coll);
+	coll_run(&coll, &good_job, 1); /* a new one is as good as ever */
+	coll_close(&coll);
+}
+
+static void test_leaves_early(void **state)
+{
+	(void)state;
+	leave_early(COLL_RING);
+	leave_early(COLL_FULL);
+}
+
+/* After its result a rank may go: the others have what they need of it. */
+static void test_leaves_in_time(void **state)
+{
+	struct coll coll;
+	uint32_t r;
+
+	(void)state;
+	coll_open(&coll, RANKS, COLL_RING);
+	make_plans(&coll, &good);
+	start_all(&coll);
+	for (r = 0; r < RANKS; r++)
+		put_all(&coll, r);
+	CHECK_EQ(t3_plan_wait(coll.plan[0], COLL_DEADLINE), 0);
+	t3_plan_destroy(coll.plan[0]);
+	coll.plan[0] = NULL;
+	for (r = 1; r < RANKS; r++) {
+		CHECK_EQ(t3_plan_wait(coll.plan[r], COLL_DEADLINE), 0);
+		coll_check_plan(&good_job, coll.plan[r], 1, r);
+	}
+	CHECK_EQ(t3_plan_arm(coll.plan[1]), 0);
+	CHECK_EQ(t3_plan_arm(coll.plan[3]), 0);
+	CHECK_EQ(t3_plan_ready(coll.plan[3], COLL_DEADLINE), -EIO);
+	CHECK_EQ(t3_plan_ready(coll.plan[1], COLL_DEADLINE), -EIO);
+	destroy_all(&coll);
+	coll_close(&coll);
+}
+
+/* Rank 1 stores an element twice: its own fault, and the others are told of it. */
+static void test_stores_twice(void **state)
+{
+	struct t3_view view;
+	struct coll coll;
+	uint32_t r, i;
+
+	(void)state;
+	coll_open(&coll, RANKS, COLL_RING);
+	make_plans(&coll, &good);
+	start_all(&coll);
+	for (r = 0; r < RANKS; r++)
+		if (r != 1)
+			put_all(&coll, r);
+	CHECK_EQ(t3_plan_view(coll.plan[1], 0, &view), 0);
+	for (i = 0; i < 5; i++)
+		t3_store32(view.base, i);
+	for (r = 0; r < RANKS; r++)
+		CHECK_EQ(t3_plan_wait(coll.plan[r], COLL_DEADLINE), -EIO);
+	expect_text(t3_plan_error(coll.plan[1]), t3_fault_name(DRM_T3_FAULT_OVERSHOOT));
+	for (r = 0; r < RANKS; r++)
+		CHECK_EQ(t3_plan_wait(coll.plan[r], COLL_DEADLINE), -EIO);
+	expect_text(t3_plan_error(coll.plan[2]), "rank 1 faulted");
+	destroy_all(&coll);
+	coll_close(&coll);
+}
+
+/* ---------------------------------------------------------------------- processes */
+
+struct killed {
+	char dir[32];
+	uint32_t rank;
+};
+
+/* Rank 2 dies before its part of the second epoch. */
+static void killed_body(int sock, void *arg)
+{
+	const struct killed *k = arg;
+	struct t3_comm_desc desc = { .dir = k->dir, .rank = k->rank, .ranks = RANKS };
+	struct t3_device *dev = coll_device(RANKS, COLL_RING, k->rank);
+	struct coll coll = { .ranks = RANKS };
+	struct t3_comm *comm;
+	struct t3_plan *plan;
+
+	CHECK_EQ(t3_comm_create(dev, &desc, COLL_DEADLINE, &comm), 0);
+	CHECK_EQ(t3_plan_create(comm, &good, COLL_DEADLINE, &plan), 0);
+	coll.plan[k->rank] = plan;
+	CHECK_EQ(t3_plan_start(plan, COLL_DEADLINE), 0);
+	put_all(&coll, k->rank);
+	CHECK_EQ(t3_plan_wait(plan, COLL_DEADLINE), 0);
+	coll_check_plan(&good_job, plan, 1, k->rank);
+	CHECK_EQ(t3_plan_start(plan, COLL_DEADLINE), 0);
+	send_u32(sock, 1);
+	CHECK_EQ(receive_u32(sock), 1);
+	if (k->rank == 2)
+		raise(SIGKILL);
+	put_all(&coll, k->rank);
+	CHECK_EQ(t3_plan_wait(plan, COLL_DEADLINE), -EIO);
+	nap_ms(100); /* its socket is closed at another moment than its device */
+	CHECK_EQ(t3_plan_wait(plan, COLL_DEADLINE), -EIO);
+	expect_text(t3_plan_error(plan), "rank 2 has gone");
+	t3_plan_destroy(plan);
+	t3_comm_destroy(comm);
+	t3_device_close(dev);
+}
+
+static void test_killed(void **state)
+{
+	struct killed killed = { .dir = "/tmp/coll-XXXXXX" };
+	struct child child[RANKS];
+	uint32_t r;
+
+	(void)state;
+	CHECK(mkdtemp(killed.dir));
+	for (r = 0; r < RANKS; r++) {
+		killed.rank = r;
+		child_start(&child[r], killed_body, &killed);
+	}
+	for (r = 0; r < RANKS; r++)
+		CHECK_EQ(receive_u32(child[r].sock), 1);
+	for (r = 0; r < RANKS; r++)
+		send_u32(child[r].sock, 1);
+	for (r = 0; r < RANKS; r++)
+		CHECK_EQ(child_end(&child[r], 30000), r == 2 ? 128 + SIGKILL : 0);
+	CHECK_EQ(rmdir(killed.dir), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_arguments),	 TEST(test_null),	  TEST(test_out_of_turn),
+		TEST(test_no_input),	 TEST(test_disagreement), TEST(test_no_memory),
+		TEST(test_never_comes),	 TEST(test_has_left),	  TEST(test_not_armed),
+		TEST(test_missing),	 TEST(test_leaves_early), TEST(test_leaves_in_time),
+		TEST(test_stores_twice), TEST(test_killed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
