@@ -192,7 +192,7 @@ int t3_comm_create(struct t3_device *dev, const struct t3_comm_desc *desc, int64
 void t3_comm_destroy(struct t3_comm *comm)
 {
 	if (comm)
-		plan_cache_free(comm);
+		t3_plan_cache_free(comm);
 	comm_free(comm);
 }
 

@@ -57,7 +57,7 @@ int t3_plan_arm(struct t3_plan *plan)
 	if (!ret)
 		ret = t3_arm(plan->space, plan->epoch + 1);
 	if (ret)
-		return plan_fail(plan, ret, INT64_MAX);
+		return t3_plan_fail(plan, ret, INT64_MAX);
 	plan->epoch++;
 	show_epoch(plan);
 	return 0;
@@ -71,7 +71,7 @@ int t3_plan_ready(struct t3_plan *plan, int64_t deadline_ns)
 		return ret;
 	ret = t3_wait_armed(plan->space, plan->epoch, deadline_ns);
 	if (ret)
-		return plan_fail(plan, ret, deadline_ns);
+		return t3_plan_fail(plan, ret, deadline_ns);
 	say(plan, PLAN_READY);
 	return 0;
 }
@@ -200,7 +200,7 @@ int t3_plan_wait(struct t3_plan *plan, int64_t deadline_ns)
 		return ret;
 	ret = t3_wait(plan->space, plan->epoch, 0, T3_DELIVERED, deadline_ns);
 	if (ret)
-		return plan_fail(plan, ret, deadline_ns);
+		return t3_plan_fail(plan, ret, deadline_ns);
 	say(plan, PLAN_COMPLETE);
 	return 0;
 }

@@ -53,9 +53,9 @@ struct t3_plan {
 #pragma GCC visibility push(hidden)
 
 /* The board of all ranks: make it and get its file, or look at that of another; close the file. */
-int plan_board_new(struct plan_board **board, int *fd);
-int plan_board_open(int fd, struct plan_board **board);
-void plan_board_close(struct plan_board *board);
+int t3_plan_board_new(struct plan_board **board, int *fd);
+int t3_plan_board_open(int fd, struct plan_board **board);
+void t3_plan_board_close(struct plan_board *board);
 
 static inline struct plan_line *plan_line(struct t3_plan *plan)
 {
@@ -63,24 +63,24 @@ static inline struct plan_line *plan_line(struct t3_plan *plan)
 }
 
 /* Make the layout, after the algorithm was chosen. Says in comm's error why not. */
-int plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc);
+int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc);
 
 /* Parts of the set-up that need no other rank's answer: a space that others may get grants of. */
-int plan_make_space(struct t3_plan *plan);
+int t3_plan_make_space(struct t3_plan *plan);
 /* A grant for a rank that sends to this one: *fd, or -1 when it does not. */
-int plan_grant(struct t3_plan *plan, uint32_t to, int *fd);
+int t3_plan_grant(struct t3_plan *plan, uint32_t to, int *fd);
 /* Segments that send, when all grants are there, and producers. */
-int plan_map(struct t3_plan *plan);
-void plan_free(struct t3_plan *plan);
+int t3_plan_map(struct t3_plan *plan);
+void t3_plan_free(struct t3_plan *plan);
 
 /*
  * A call has failed: say so on the board and put it into words, unless it only asked once. What
  * cannot be mended stays the plan's error. Returns ret.
  */
-int plan_fail(struct t3_plan *plan, int ret, int64_t deadline_ns);
+int t3_plan_fail(struct t3_plan *plan, int ret, int64_t deadline_ns);
 
 /* Destroy what plain collectives keep in a communicator. */
-void plan_cache_free(struct t3_comm *comm);
+void t3_plan_cache_free(struct t3_comm *comm);
 
 #pragma GCC visibility pop
 

@@ -20,7 +20,7 @@ static int map(int fd, struct plan_board **board)
 	return 0;
 }
 
-int plan_board_new(struct plan_board **board, int *out)
+int t3_plan_board_new(struct plan_board **board, int *out)
 {
 	int fd = memfd_create("t3-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING), ret;
 
@@ -37,7 +37,7 @@ int plan_board_new(struct plan_board **board, int *out)
 }
 
 /* Nobody can cut it off below the mapping. */
-int plan_board_open(int fd, struct plan_board **board)
+int t3_plan_board_open(int fd, struct plan_board **board)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
@@ -48,7 +48,7 @@ int plan_board_open(int fd, struct plan_board **board)
 	return map(fd, board);
 }
 
-void plan_board_close(struct plan_board *board)
+void t3_plan_board_close(struct plan_board *board)
 {
 	if (board)
 		munmap(board, sizeof(*board));

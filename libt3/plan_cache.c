@@ -14,7 +14,7 @@ struct plan_cache {
 	struct t3_plan *plan[KEPT];
 };
 
-void plan_cache_free(struct t3_comm *comm)
+void t3_plan_cache_free(struct t3_comm *comm)
 {
 	struct plan_cache *cache = comm->plans;
 	uint32_t i;

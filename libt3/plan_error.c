@@ -217,7 +217,7 @@ static void describe_fault(struct t3_plan *plan)
 		add_culprit(plan);
 }
 
-int plan_fail(struct t3_plan *plan, int ret, int64_t deadline_ns)
+int t3_plan_fail(struct t3_plan *plan, int ret, int64_t deadline_ns)
 {
 	if (ret == -ETIMEDOUT && deadline_ns <= 0)
 		return ret;

@@ -114,7 +114,7 @@ static int file_for(struct setup *s, uint32_t step, uint32_t to)
 	if (step == STEP_DESCRIBE)
 		return s->board;
 	if (step == STEP_GRANT && !*own_error(s))
-		note_own_error(s, plan_grant(s->plan, to, &fd));
+		note_own_error(s, t3_plan_grant(s->plan, to, &fd));
 	return fd;
 }
 
@@ -148,7 +148,7 @@ static int take_board(struct setup *s, int fd)
 {
 	if (fd < 0 || !s->plan)
 		return 0;
-	return plan_board_open(fd, &s->plan->board);
+	return t3_plan_board_open(fd, &s->plan->board);
 }
 
 static int take_grant(struct setup *s, uint32_t from, int fd)
@@ -223,13 +223,13 @@ static void work(struct setup *s, uint32_t step)
 	if (first_error(s) || s->dead)
 		return;
 	if (step == STEP_DESCRIBE) {
-		ret = plan_describe(s->plan, &s->desc);
+		ret = t3_plan_describe(s->plan, &s->desc);
 		if (!ret && !s->comm->rank)
-			ret = plan_board_new(&s->plan->board, &s->board);
+			ret = t3_plan_board_new(&s->plan->board, &s->board);
 	} else if (step == STEP_GRANT) {
-		ret = plan_make_space(s->plan);
+		ret = t3_plan_make_space(s->plan);
 	} else {
-		ret = plan_map(s->plan);
+		ret = t3_plan_map(s->plan);
 	}
 	note_own_error(s, ret);
 }
@@ -312,7 +312,7 @@ static struct t3_plan *end(struct setup *s, bool failed)
 		close(s->board);
 	if (!failed)
 		return s->plan;
-	plan_free(s->plan);
+	t3_plan_free(s->plan);
 	return NULL;
 }
 

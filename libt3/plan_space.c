@@ -45,7 +45,7 @@ static int check_links(struct t3_comm *comm, uint32_t algorithm)
 	return ret;
 }
 
-int plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc)
+int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc)
 {
 	struct t3_comm *comm = plan->comm;
 	const char *why;
@@ -75,7 +75,7 @@ static int map_local(struct t3_plan *plan)
 	return ret;
 }
 
-int plan_make_space(struct t3_plan *plan)
+int t3_plan_make_space(struct t3_plan *plan)
 {
 	const struct t3_layout *l = &plan->layout;
 	void *ptr;
@@ -112,7 +112,7 @@ static int targets_of(const struct t3_plan *plan, uint32_t from, uint64_t *mask,
 	return ret;
 }
 
-int plan_grant(struct t3_plan *plan, uint32_t to, int *fd)
+int t3_plan_grant(struct t3_plan *plan, uint32_t to, int *fd)
 {
 	uint32_t ops, grant;
 	uint64_t mask;
@@ -157,7 +157,7 @@ static int make_producer(struct t3_plan *plan, uint32_t i)
 	return t3_producer_create(plan->comm->dev, plan->space, &desc, &plan->producer[i]);
 }
 
-int plan_map(struct t3_plan *plan)
+int t3_plan_map(struct t3_plan *plan)
 {
 	const struct t3_layout *l = &plan->layout;
 	uint32_t i;
@@ -175,7 +175,7 @@ int plan_map(struct t3_plan *plan)
 	return 0;
 }
 
-void plan_free(struct t3_plan *plan)
+void t3_plan_free(struct t3_plan *plan)
 {
 	uint32_t i;
 
@@ -185,11 +185,11 @@ void plan_free(struct t3_plan *plan)
 		t3_producer_destroy(plan->producer[i]);
 	t3_space_destroy(plan->space);
 	t3_buffer_destroy(plan->buffer);
-	plan_board_close(plan->board);
+	t3_plan_board_close(plan->board);
 	free(plan);
 }
 
 void t3_plan_destroy(struct t3_plan *plan)
 {
-	plan_free(plan);
+	t3_plan_free(plan);
 }

@@ -115,6 +115,19 @@ static void check_tiles(const struct t3_layout *l, uint32_t chunk)
 	assert_int_equal(bytes, count * l->element);
 }
 
+/* The last element of a run, which begins a row, is in the same row. */
+static void check_inside(const struct t3_layout *l, uint64_t e, uint32_t segment, uint64_t run)
+{
+	uint32_t row, col, last_row, last_col;
+	uint64_t rest;
+
+	assert_int_equal(t3_layout_locate(l, e, &row, &col, &rest), segment);
+	assert_int_equal(t3_layout_locate(l, e + run - 1, &last_row, &last_col, &rest), segment);
+	assert_int_equal(rest, 1);
+	assert_int_equal(last_row, row);
+	assert_int_equal(last_col, col + (run - 1) * l->element);
+}
+
 static void check_input(const struct t3_layout *l, const struct t3_plan_desc *d)
 {
 	uint64_t left = input_of(l, d), first, count, e, run;
@@ -129,6 +142,7 @@ static void check_input(const struct t3_layout *l, const struct t3_plan_desc *d)
 			assert_true(row >= l->segment[at].own_row);
 			assert_true(row < l->segment[at].own_row + l->segment[at].own_rows);
 			assert_int_equal(col + run * l->element, l->segment[at].desc.row_bytes);
+			check_inside(l, e, at, run);
 			left -= run;
 		}
 		check_tiles(l, l->order[i]);
