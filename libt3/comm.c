@@ -139,8 +139,12 @@ static int join(struct t3_comm *comm, const char *dir, int64_t deadline_ns)
 
 	comm->transport = &comm_socket_transport;
 	ret = comm_join(comm, dir, deadline_ns);
-	if (!ret)
-		ret = comm_board_share(comm, deadline_ns);
+	if (ret)
+		return ret;
+	/* A rank that one of the others waits for is named by those, a moment before. */
+	if (deadline_ns < INT64_MAX - COMM_PARTING_NS)
+		deadline_ns += COMM_PARTING_NS;
+	ret = comm_board_share(comm, deadline_ns);
 	return ret ? ret : t3_comm_barrier(comm, deadline_ns);
 }
 
@@ -222,6 +226,8 @@ static int post(struct t3_comm *comm, uint32_t to, const struct comm_message *me
 {
 	int ret = comm->transport->post(comm, to, message, fd);
 
+	if (!ret && comm->lines)
+		atomic_fetch_add(&comm->lines[comm->rank].posted[to], 1);
 	if (ret == -EPIPE)
 		return t3_comm_fail_gone(comm, comm->gone);
 	if (ret)
@@ -253,10 +259,15 @@ static void close_fd(int *fd)
 static int check_message(struct t3_comm *comm, uint32_t from, const struct comm_message *message,
 			 enum comm_kind kind, size_t bytes)
 {
+	struct comm_parting parting;
 	static const char *const name[] = { "doing something else", "setting up a plan",
 					    "in a barrier" };
 	uint32_t is = message->kind <= COMM_BARRIER ? message->kind : 0;
 
+	if (message->kind == COMM_PARTING && message->bytes == COMM_PARTING_BYTES) {
+		memcpy(&parting, message, sizeof(parting));
+		return comm_fail_parting(comm, from, &parting);
+	}
 	if (message->kind != kind)
 		return t3_comm_fail(comm, -EPROTO,
 				    "rank %u is %s, this one is %s: all ranks must make the same "
@@ -270,18 +281,33 @@ static int check_message(struct t3_comm *comm, uint32_t from, const struct comm_
 	return 0;
 }
 
+/* Behind whom the others stand may be another one. */
 static int late(struct t3_comm *comm, uint32_t rank, enum comm_kind kind)
 {
+	bool still;
+
+	rank = t3_comm_culprit(comm, rank, &still);
 	t3_comm_blame(comm, rank, true);
 	return t3_comm_fail(comm, -ETIMEDOUT, "rank %u did not come to %s in time", rank,
 			    kind == COMM_BARRIER ? "the barrier" : "set up the plan");
 }
 
+static void set_waiting(struct t3_comm *comm, uint32_t rank_and_1)
+{
+	if (comm->lines)
+		atomic_store(&comm->lines[comm->rank].waiting, rank_and_1);
+}
+
 static int take(struct t3_comm *comm, uint32_t from, enum comm_kind kind,
 		struct comm_message *message, int *fd, int64_t deadline_ns)
 {
-	int ret = comm->transport->take(comm, from, message, fd, deadline_ns);
+	int ret;
 
+	set_waiting(comm, from + 1);
+	ret = comm->transport->take(comm, from, message, fd, deadline_ns);
+	set_waiting(comm, 0);
+	if (!ret && comm->lines)
+		atomic_fetch_add(&comm->lines[comm->rank].taken[from], 1);
 	if (ret == -EPIPE)
 		return t3_comm_fail_gone(comm, comm->gone);
 	if (ret == -ETIMEDOUT)

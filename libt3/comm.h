@@ -12,7 +12,7 @@
 enum comm_kind {
 	COMM_DATA = 1,	  /* t3_comm_post() */
 	COMM_BARRIER = 2, /* t3_comm_barrier() */
-	COMM_PARTING = 3, /* while joining: who has gone */
+	COMM_PARTING = 3, /* of a rank that could not join */
 };
 
 /* A message with the kind that sender and receiver must agree on. Both files of a transport. */
@@ -42,8 +42,22 @@ struct plan_cache;
 
 /* What a rank lets all others see; each in a cache line of its own. */
 struct comm_line {
-	_Alignas(64) _Atomic uint32_t cause;
+	_Alignas(64) _Atomic uint32_t cause; /* whom it gave up for (comm_board.c) */
+	_Atomic uint32_t waiting;	     /* the rank that it waits for now, and 1; 0: none */
+	_Atomic uint32_t posted[T3_COMM_RANKS_MAX]; /* messages to each rank */
+	_Atomic uint32_t taken[T3_COMM_RANKS_MAX];  /* and of each */
 };
+
+/* The last words of a rank that could not join. */
+struct comm_parting {
+	uint32_t kind;	/* COMM_PARTING */
+	uint32_t bytes; /* of the rest, as struct comm_message has it */
+	uint32_t culprit;
+	uint32_t late; /* it did not come in time; else it has gone */
+};
+
+#define COMM_PARTING_BYTES (2 * sizeof(uint32_t))
+#define COMM_PARTING_NS	   100000000 /* until they are heard, when all have the same deadline */
 
 struct t3_comm {
 	struct t3_device *dev; /* not owned */
@@ -78,10 +92,16 @@ int t3_comm_post(struct t3_comm *comm, uint32_t to, const void *data, size_t byt
 int t3_comm_take(struct t3_comm *comm, uint32_t from, void *data, size_t bytes, int *fd,
 		 int64_t deadline_ns);
 /*
- * This rank gives up because of another one, which is late, or has gone: the first time counts.
+ * This rank gives up because of another one, which is late, or has gone: the first that has gone counts.
  * For those that will see this rank gone.
  */
 void t3_comm_blame(struct t3_comm *comm, uint32_t rank, bool late);
+/*
+ * Who is to blame for a rank that has gone or does not come, as far as it knew: that rank, or
+ * the one that it gave up or waits for, and so on. *late: it did not come in time; else it is
+ * not known to be there still.
+ */
+uint32_t t3_comm_culprit(const struct t3_comm *comm, uint32_t rank, bool *late);
 /* Keep who is to blame for a rank being gone for t3_comm_error(); returns -EPIPE. */
 int t3_comm_fail_gone(struct t3_comm *comm, uint32_t rank);
 /* Has the rank's process (or local handle) gone? Never blocks. */
@@ -108,6 +128,9 @@ int comm_join(struct t3_comm *comm, const char *dir, int64_t deadline_ns);
 int comm_send_frame(int socket, const void *data, size_t size, int fd);
 /* *size is its length, above the room given: cut. A second descriptor: -EPROTO, all closed. */
 int comm_receive_frame(int socket, void *data, size_t *size, int *fd);
+
+/* What a rank said that could not join; -EPIPE. */
+int comm_fail_parting(struct t3_comm *comm, uint32_t rank, const struct comm_parting *parting);
 
 /* One board for all ranks, made by rank 0. */
 int comm_board_share(struct t3_comm *comm, int64_t deadline_ns);

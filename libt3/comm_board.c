@@ -106,38 +106,59 @@ void comm_board_unmap(struct t3_comm *comm)
 
 void t3_comm_blame(struct t3_comm *comm, uint32_t rank, bool late)
 {
-	uint32_t none = 0, cause = (rank + 1) | (late ? CAUSE_LATE : 0);
+	struct comm_line *line = comm->lines ? &comm->lines[comm->rank] : NULL;
+	uint32_t before = line ? atomic_load(&line->cause) : 0;
 
-	if (comm->lines && rank < comm->ranks)
-		atomic_compare_exchange_strong(&comm->lines[comm->rank].cause, &none, cause);
+	/* Who was late may have come after all. */
+	if (line && rank < comm->ranks && (!before || before & CAUSE_LATE))
+		atomic_store(&line->cause, (rank + 1) | (late ? CAUSE_LATE : 0));
 }
 
-/* Whom a rank gave up for; comm->ranks: nobody, as far as it could tell. */
-static uint32_t cause_of(const struct t3_comm *comm, uint32_t rank, bool *late)
+/* What another rank wrote may be anything. */
+static bool points_on(const struct t3_comm *comm, uint32_t from, uint32_t word, uint32_t *to)
 {
-	uint32_t cause = comm->lines ? atomic_load(&comm->lines[rank].cause) : 0;
-	uint32_t culprit = (cause & CAUSE_RANK) - 1;
+	*to = (word & CAUSE_RANK) - 1;
+	return *to < comm->ranks && *to != from && *to != comm->rank;
+}
 
-	*late = cause & CAUSE_LATE;
-	return culprit < comm->ranks && culprit != rank ? culprit : comm->ranks;
+/* One that could go on, as what it waits for has been sent, waits for nobody. */
+static bool waits(const struct t3_comm *comm, uint32_t rank, uint32_t *for_rank)
+{
+	const struct comm_line *lines = comm->lines;
+
+	return points_on(comm, rank, atomic_load(&lines[rank].waiting), for_rank) &&
+	       atomic_load(&lines[*for_rank].posted[rank]) ==
+		       atomic_load(&lines[rank].taken[*for_rank]);
+}
+
+uint32_t t3_comm_culprit(const struct t3_comm *comm, uint32_t rank, bool *late)
+{
+	uint32_t hops, cause, next;
+
+	*late = false;
+	/* Each link is older than the one before: chains end. What is not true may not. */
+	for (hops = 0; comm->lines && hops < comm->ranks; hops++) {
+		cause = atomic_load(&comm->lines[rank].cause);
+		if (points_on(comm, rank, cause, &next))
+			*late = cause & CAUSE_LATE;
+		else if (waits(comm, rank, &next))
+			*late = true;
+		else
+			break;
+		rank = next;
+	}
+	return rank;
 }
 
 int t3_comm_fail_gone(struct t3_comm *comm, uint32_t rank)
 {
-	uint32_t next = comm->ranks, hops;
-	bool late = false;
+	bool late;
+	uint32_t culprit = t3_comm_culprit(comm, rank, &late);
 
-	/* Each link of the chain is older than the one before: it ends. What others write may not. */
-	for (hops = 0; hops < comm->ranks; hops++) {
-		next = cause_of(comm, rank, &late);
-		if (next == comm->ranks || late || next == comm->rank)
-			break;
-		rank = next;
-	}
-	t3_comm_blame(comm, rank, false);
-	if (late && next < comm->ranks)
+	t3_comm_blame(comm, culprit, late);
+	if (late)
 		return t3_comm_fail(comm, -EPIPE,
 				    "rank %u has given up: rank %u did not come in time", rank,
-				    next);
-	return t3_comm_fail(comm, -EPIPE, "rank %u has gone", rank);
+				    culprit);
+	return t3_comm_fail(comm, -EPIPE, "rank %u has gone", culprit);
 }

@@ -14,8 +14,6 @@
 
 #include "comm_meeting.h"
 
-#define PARTING_BYTES (offsetof(struct comm_message, data) + sizeof(uint32_t))
-
 static void welcome(struct meeting *m, const struct comm_greeting *hello)
 {
 	m->joined |= 1u << hello->rank;
@@ -149,51 +147,61 @@ static bool is_complete(const struct meeting *m)
 	return (m->joined | 1u << m->comm->rank) == all;
 }
 
-/* A rank that has gone may have said because of whom. */
-static uint32_t hear_parting(struct t3_comm *comm, uint32_t rank)
+static void say_parting(struct meeting *m, uint32_t culprit, bool late)
 {
-	struct comm_message message;
-	size_t size = sizeof(message);
-	uint32_t culprit;
-	int fd;
-
-	while (!comm_receive_frame(comm->socket[rank], &message, &size, &fd)) {
-		if (fd >= 0)
-			close(fd);
-		memcpy(&culprit, message.data, sizeof(culprit));
-		if (size == PARTING_BYTES && message.kind == COMM_PARTING && culprit < comm->ranks)
-			return culprit;
-		size = sizeof(message);
-	}
-	return rank;
-}
-
-/* Those that were welcome and have closed since. One is the end, so their words are the last. */
-static int check_joined(struct meeting *m)
-{
-	struct t3_comm *comm = m->comm;
+	struct comm_parting parting = { COMM_PARTING, COMM_PARTING_BYTES, culprit, late };
 	uint32_t rank;
 
-	for (rank = 0; rank < comm->ranks; rank++) {
-		if (!(m->joined >> rank & 1) || !comm->transport->gone(comm, rank))
-			continue;
-		comm->gone = hear_parting(comm, rank);
-		return t3_comm_fail(comm, -EPIPE, "rank %u has gone before all ranks had joined",
-				    comm->gone);
-	}
-	return 0;
-}
-
-static void say_parting(struct meeting *m)
-{
-	struct comm_message message = { .kind = COMM_PARTING, .bytes = sizeof(m->comm->gone) };
-	uint32_t rank;
-
-	memcpy(message.data, &m->comm->gone, sizeof(m->comm->gone));
 	for (rank = 0; rank < m->comm->ranks; rank++) {
 		if (m->joined >> rank & 1)
-			comm_send_frame(m->comm->socket[rank], &message, PARTING_BYTES, -1);
+			comm_send_frame(m->comm->socket[rank], &parting, sizeof(parting), -1);
 	}
+}
+
+/* Its last words are all that may come behind its hello. */
+static bool hear_parting(struct t3_comm *comm, uint32_t rank, struct comm_parting *parting)
+{
+	size_t size = sizeof(*parting);
+	int fd;
+
+	if (comm_receive_frame(comm->socket[rank], parting, &size, &fd))
+		return false;
+	if (fd >= 0)
+		close(fd);
+	return size == sizeof(*parting) && parting->kind == COMM_PARTING;
+}
+
+int comm_fail_parting(struct t3_comm *comm, uint32_t rank, const struct comm_parting *parting)
+{
+	if (parting->culprit < comm->ranks && parting->culprit != comm->rank && parting->late)
+		return t3_comm_fail(comm, -EPIPE,
+				    "rank %u has given up: rank %u did not come in time", rank,
+				    parting->culprit);
+	if (parting->culprit < comm->ranks && parting->culprit != comm->rank)
+		rank = parting->culprit;
+	return t3_comm_fail(comm, -EPIPE, "rank %u has gone before all ranks had joined", rank);
+}
+
+/* A rank that was welcome has closed, and is the end of it: because of whom? */
+static int left_early(struct meeting *m, uint32_t rank)
+{
+	struct comm_parting parting = { .culprit = rank };
+
+	if (!hear_parting(m->comm, rank, &parting))
+		parting = (struct comm_parting){ .culprit = rank };
+	say_parting(m, parting.culprit, parting.late);
+	return comm_fail_parting(m->comm, rank, &parting);
+}
+
+static int check_joined(struct meeting *m)
+{
+	uint32_t rank;
+
+	for (rank = 0; rank < m->comm->ranks; rank++) {
+		if (m->joined >> rank & 1 && m->comm->transport->gone(m->comm, rank))
+			return left_early(m, rank);
+	}
+	return 0;
 }
 
 static int step(struct meeting *m)
@@ -239,17 +247,23 @@ static int out_of_time(struct meeting *m)
 {
 	struct t3_comm *comm = m->comm;
 	char list[4 * T3_COMM_RANKS_MAX] = "";
+	uint32_t rank, first = 0, count = 0;
 	size_t length = 0;
-	uint32_t rank, count = 0;
 
-	for (rank = 0; rank < comm->ranks; rank++) {
+	for (rank = comm->ranks; rank-- > 0;) {
 		if (rank == comm->rank || m->joined >> rank & 1)
 			continue;
+		first = rank;
 		count++;
-		length += (size_t)snprintf(list + length, sizeof(list) - length, " %u", rank);
 	}
-	return t3_comm_fail(comm, -ETIMEDOUT, "%u of %u ranks did not come to %.60s in time:%s",
-			    count, comm->ranks, m->dir, list);
+	for (rank = 0; rank < comm->ranks; rank++) {
+		if (rank != comm->rank && !(m->joined >> rank & 1))
+			length +=
+				(size_t)snprintf(list + length, sizeof(list) - length, " %u", rank);
+	}
+	say_parting(m, first, true);
+	return t3_comm_fail(comm, -ETIMEDOUT, "rank%s%s of %u did not come to %.80s in time",
+			    count > 1 ? "s" : "", list, comm->ranks, m->dir);
 }
 
 static int meet(struct meeting *m)
@@ -285,8 +299,6 @@ int comm_join(struct t3_comm *comm, const char *dir, int64_t deadline_ns)
 		ret = comm_start_listening(&m);
 	if (!ret)
 		ret = meet(&m);
-	if (comm->gone != comm->ranks)
-		say_parting(&m);
 	comm_stop_listening(&m);
 	for (i = 0; i < STRANGERS; i++) {
 		if (m.stranger[i] >= 0)

@@ -43,15 +43,26 @@ static uint32_t epoch_of(const struct t3_plan *plan, uint32_t rank)
 	return atomic_load_explicit(&plan->board->line[rank].epoch, memory_order_relaxed);
 }
 
-/* Once: its space may have gone some time before the rank itself does. */
+/*
+ * Who was the first to go: those that fail because of it go, too. Once: its space may have
+ * gone some time before the rank itself does.
+ */
 static void add_gone(struct t3_plan *plan)
 {
-	uint32_t r;
+	uint32_t r, culprit;
+	bool late;
 
 	for (r = 0; r < plan->comm->ranks && !plan->told_gone; r++) {
-		plan->told_gone = t3_comm_gone(plan->comm, r);
-		if (plan->told_gone)
-			add(plan, "; rank %u has gone", r);
+		if (r == plan->comm->rank || !t3_comm_gone(plan->comm, r))
+			continue;
+		plan->told_gone = true;
+		culprit = t3_comm_culprit(plan->comm, r, &late);
+		t3_comm_blame(plan->comm, culprit, late);
+		if (late)
+			add(plan, "; rank %u has given up: rank %u did not come in time", r,
+			    culprit);
+		else
+			add(plan, "; rank %u has gone", culprit);
 	}
 }
 
@@ -89,12 +100,14 @@ static void add_laggard(struct t3_plan *plan, uint32_t chunk)
 		if (!gives(plan, r, chunk))
 			continue;
 		if (epoch_of(plan, r) < plan->epoch) {
+			t3_comm_blame(plan->comm, r, true);
 			add(plan, "; rank %u has not armed it", r);
 			return;
 		}
 		put = atomic_load_explicit(&line[r].put[chunk], memory_order_relaxed);
 		if (put < count && epoch_of(plan, r) == plan->epoch &&
 		    !atomic_load_explicit(&line[r].viewed, memory_order_relaxed)) {
+			t3_comm_blame(plan->comm, r, true);
 			add(plan, "; rank %u has put %llu of %llu elements of chunk %u", r,
 			    (unsigned long long)put, (unsigned long long)count, chunk);
 			return;
@@ -113,8 +126,10 @@ static void describe_arming(struct t3_plan *plan)
 	add(plan, "not ready");
 	for (; targets; targets &= targets - 1) {
 		i = (uint32_t)__builtin_ctz(targets);
-		if (epoch_of(plan, i) < plan->epoch)
-			add(plan, "; rank %u has not armed it", i);
+		if (epoch_of(plan, i) >= plan->epoch)
+			continue;
+		t3_comm_blame(plan->comm, i, true);
+		add(plan, "; rank %u has not armed it", i);
 	}
 }
 

@@ -307,6 +307,31 @@ static void a_rank_that_does_not_come_is_named(void **state)
 	assert_int_equal(t3_comm_barrier(comms[1], 0), 0);
 }
 
+/* Rank 0 waits for 3, who waits for 2: unless that one has long said what 3 waits for. */
+static void who_holds_the_others_up_is_named(void **state)
+{
+	uint32_t word = 0;
+
+	(void)state;
+	create(4);
+	atomic_store(&comms[0]->lines[3].waiting, 2 + 1);
+	assert_int_equal(t3_comm_barrier(comms[0], 0), -ETIMEDOUT);
+	says(0, "rank 2 did not come to the barrier in time");
+	assert_int_equal(t3_comm_take(comms[1], 3, &word, sizeof(word), NULL, 0), -ETIMEDOUT);
+	says(1, "rank 2 did not come to set up the plan in time");
+	assert_int_equal(t3_comm_post(comms[2], 3, &word, sizeof(word), -1), 0);
+	assert_int_equal(t3_comm_take(comms[1], 3, &word, sizeof(word), NULL, 0), -ETIMEDOUT);
+	says(1, "rank 3 did not come to set up the plan in time");
+	assert_int_equal(t3_comm_take(comms[3], 2, &word, sizeof(word), NULL, 0), 0);
+	/* Its own end of it is no reason to wait for itself, nor is a circle. */
+	atomic_store(&comms[0]->lines[3].waiting, 1 + 1);
+	assert_int_equal(t3_comm_take(comms[1], 3, &word, sizeof(word), NULL, 0), -ETIMEDOUT);
+	says(1, "rank 3 did not come to set up the plan in time");
+	atomic_store(&comms[0]->lines[3].waiting, 2 + 1);
+	atomic_store(&comms[0]->lines[2].waiting, 3 + 1);
+	assert_int_equal(t3_comm_take(comms[1], 3, &word, sizeof(word), NULL, 0), -ETIMEDOUT);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
@@ -323,6 +348,7 @@ int main(void)
 		TEST(what_was_said_before_leaving_counts),
 		TEST(sleepers_see_a_rank_leave),
 		TEST(no_one_passes_early),
+		TEST(who_holds_the_others_up_is_named),
 		TEST(a_rank_that_does_not_come_is_named),
 	};
 
