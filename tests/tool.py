@@ -33,6 +33,8 @@ USAGE = {
     "trace": ["", "-- true", "-o /tmp/x", "-o /tmp/x --", "-o /tmp/x --buffer 3 -- true",
               "-o /tmp/x --sample 0 -- true", "-o /tmp/x --merge y", "-o /tmp/x --qemu-log y",
               "-o /tmp/x --merge y --qemu-log z true"],
+    "inject": ["", "--list drop", "--json drop rank=0 peer=1", "x" * 1100],
+    "reset": ["", "-d 0 --all", "--yes", "--all --flr"],
     "dump": ["one two", "--all file", "file --free"],
     "stat": ["", "--", "--output", "-d x -- true"],
 }
@@ -86,11 +88,13 @@ def check_no_device(command, status):
 def usage_tests():
     for command, wrong in USAGE.items():
         yield f"{command} --help", check_help, (command,)
-        extra = COMMON[:1] if "-- CMD" in t3(f"{command} --help").stdout else COMMON
+        extra = COMMON if t3(f"{command} --help").stdout.startswith(f"Usage: t3 {command} [OPTION...]\n") \
+            else COMMON[:1]
         for arguments in wrong + extra:
             yield f"{command} {arguments}: wrong usage", check_wrong, (command, arguments)
     for command, status in (("top --once", 1), ("status", 1), ("stat -- true", 125),
-                            ("trace -o /dev/null -- true", 125),
+                            ("trace -o /dev/null -- true", 125), ("inject --list", 1),
+                            ("reset --all", 1),
                             ("trace -o /nonexistent/x -- true", 125)):
         yield f"{command}: no device", check_no_device, (command, status)
 
@@ -493,6 +497,31 @@ def check_dump_of_device(status, output):
     need(dumps[0]["spaces"][0]["state_name"] == "ARMED", "state")
 
 
+def check_inject_list(status, output):
+    need(status == 0, f"status {status}")
+    root = json.loads(output)
+    need([device["inject"][0]["enabled"] for device in root] == [1, 1], "enabled")
+    kinds = {record["kind"]: record for record in root[1]["inject"][1:]}
+    need(len(kinds) == 15 and kinds["delay"]["needs"] == "peer,value", f"kinds {kinds}")
+
+
+def check_reset(status, output):
+    """Without --yes nothing is lost; with it all, and the devices work again."""
+    need(status == 0, f"status {status}")
+    need(re.search(r"^refused: t3: device 0 has space 0 \(ARM.*\) of pid \d+ \(t3\), which would be "
+                   r"lost: --yes resets it$", output, re.M), "not refused")
+    need(re.search(r"^device 0 \(rank 0\) was reset in [\d.]+ ms; lost: space 0 \(ARM.*\) of pid \d+ "
+                   r"\(t3\)$", output, re.M), "not reset")
+    need(len(re.findall(r"^device \d .* was reset .*; lost: nothing$", output, re.M)) == 4, "again")
+    need("FAIL" in output and "PASS" in output, "jobs")
+
+
+def check_reset_json(status, output):
+    need(status == 0, f"status {status}")
+    device, = json.loads(output)
+    need(device["index"] == 2 and device["spaces_lost"] == [] and device["ns"] > 0, device)
+
+
 def ends(wanted, *texts):
     def check(status, output):
         need(status == wanted, f"status {status}")
@@ -527,8 +556,47 @@ GUEST = [
     ("dump of devices", SLEEPER + "cd /sys/kernel/debug/accel; for i in 1 3; do echo function "
      ">0000:0$i:00.0/reset; done; t3 dump && echo @ && t3 dump --all --json --free; t3 dump",
      check_dump_of_device),
+    ("reset", SLEEPER + "t3 reset --all 2>&1 | sed 's/^/refused: /'; t3 reset --all --yes; wait; "
+     "grep -o FAIL /tmp/out; t3 reset --all; t3 gemm-rs --shape 64x64x64", check_reset),
+    ("reset --json", "t3 reset -d 2 --json --pci", check_reset_json),
+    ("reset, unprivileged", "su user -c 't3 reset -d 0'", check_unprivileged),
+    ("inject, not allowed", "t3 inject drop rank=0 peer=1", ends(1, "guest-inject=on")),
     ("no such device", "t3 top -d 9", ends(1, "there is no device 9")),
 ]
+
+
+# Where faults are allowed; the job of a queue that hangs is busy until it is let go.
+INJECT = [
+    ("inject --list", "t3 inject --list --json", check_inject_list),
+    ("inject --list, table", "t3 inject --list", ends(0, "device 0, rank 0: faults are allowed",
+                                                      "  delay          needs peer,value takes nth,count")),
+    ("inject", "t3 inject 'drop rank=0 peer=1 count=2; duplicate rank=1 peer=0' && "
+     "t3 gemm-rs --ranks 2 && t3 info -d 0 --json | grep injected && t3 info -d 1 --json | grep injected",
+     ends(0, "PASS", '"injected": 2', '"injected": 1')),
+    ("inject -d", "t3 inject -d 1 link-down peer=0 && ! t3 gemm-rs --ranks 2 --timeout 5 && "
+     "t3 inject -d 1 link-up peer=0 && t3 gemm-rs --ranks 2", ends(0, "PASS", "FAIL")),
+    ("inject, a kind", "t3 inject explode rank=0", ends(2, "'explode' is no kind", "drop, duplicate")),
+    ("inject, a key", "t3 inject drop rank=0 per=1", ends(2, "drop has no 'per'", "peer", "nth,count")),
+    ("inject, no key", "t3 inject delay rank=0 peer=1", ends(2, "delay needs value=NUMBER")),
+    ("inject, a number", "t3 inject drop rank=0 peer=-1", ends(2, "'-1' is no number")),
+    ("inject, a pair", "t3 inject drop rank", ends(2, "'rank' is not KEY=NUMBER")),
+    ("inject, a rank", "t3 inject drop rank=32 peer=1", ends(2, "rank must be 0 to 31")),
+    ("inject, which device", "t3 inject lose-irq", ends(2, "must say which device")),
+    ("inject, no such rank", "t3 inject lose-irq rank=7", ends(2, "must say which device")),
+    ("inject, refused", "t3 inject hang-queue rank=0 queue=63", ends(1, "device 0 refused")),
+    ("inject, unprivileged", "su user -c 't3 inject lose-irq rank=0'", check_unprivileged),
+]
+
+
+def inject_tests(wanted):
+    tests = [test for test in INJECT if wanted.search(test[0])]
+    if not tests:
+        return
+    status, batch = guest_batch("tool-inject", ["--ranks", "2", "--device-opts", "guest-inject=on"],
+                                [command for _, command, _ in tests], SECONDS)
+    for (name, _, check), (_, ended, output, _) in zip(tests, batch):
+        yield name, check, (ended, output)
+    yield "inject: the VM ends well", ends(0), (status, "")
 
 
 def guest_tests(wanted):
@@ -560,7 +628,8 @@ def main():
     tests = [test for source in (usage_tests, dump_tests, merge_tests) for test in source()
              if wanted.search(test[0])]
     passed = [run(number, *test) for number, test in
-              enumerate(itertools.chain(tests, trace_tests(wanted), guest_tests(wanted)), 1)]
+              enumerate(itertools.chain(tests, trace_tests(wanted), inject_tests(wanted),
+                                guest_tests(wanted)), 1)]
     print(f"1..{len(passed)}")
     return 0 if all(passed) else 1
 

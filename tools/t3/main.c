@@ -26,6 +26,8 @@ static const struct command {
 	{ "stat", cmd_stat, "run a command and show what the devices counted" },
 	{ "trace", cmd_trace, "run a command and record a timeline for ui.perfetto.dev" },
 	{ "dump", cmd_dump, "decode a device coredump" },
+	{ "inject", cmd_inject, "inject faults, where the devices allow them" },
+	{ "reset", cmd_reset, "reset devices, and say what is lost" },
 	{ "help", cmd_help, "show this" },
 };
 

@@ -23,6 +23,8 @@ int cmd_top(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
+int cmd_inject(int argc, char **argv);
+int cmd_reset(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 
 /* t3 sim without --replay. */

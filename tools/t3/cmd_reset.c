@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+/* t3 reset: function resets, with what is lost. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "debugfs.h"
+
+#define ANSWER_NS 10000000000ull
+
+struct reset_args {
+	struct cmd_common common;
+	bool all, yes, pci;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct reset_args *args = state->input;
+
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &args->common;
+		return 0;
+	case 'a':
+		args->all = true;
+		return 0;
+	case 'y':
+		args->yes = true;
+		return 0;
+	case 'p':
+		args->pci = true;
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		if (args->all == args->common.one)
+			argp_error(state, "either -d INDEX or --all must say which devices");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* {"space", "state", "pid", "process"} of each that is alive. */
+static json_t *spaces_alive(const json_t *records)
+{
+	json_t *alive = json_array(), *record;
+	char name[32];
+	size_t i;
+
+	json_array_foreach(records, i, record)
+	{
+		if (!strcmp(record_text(record, "state"), "DEAD"))
+			continue;
+		process_name((uint64_t)record_number(record, "pid"), name, sizeof(name));
+		json_array_append_new(alive,
+				      json_pack("{s:I, s:s, s:I, s:s}", "space",
+						record_number(record, "space"), "state",
+						record_text(record, "state"), "pid",
+						record_number(record, "pid"), "process", name));
+	}
+	return alive;
+}
+
+static json_int_t count_jobs(const json_t *queues)
+{
+	json_int_t jobs = 0;
+	json_t *queue;
+	size_t i;
+
+	json_array_foreach(queues, i, queue) jobs += record_number(queue, "jobs");
+	return jobs;
+}
+
+/* What a reset would end, added to the device's object. */
+static int look(const struct tool_device *device, json_t *object)
+{
+	json_t *spaces, *queues;
+	int ret;
+
+	ret = debugfs_read(device, "spaces", &spaces);
+	if (ret)
+		return ret;
+	json_object_set_new(object, "spaces_lost", spaces_alive(spaces));
+	json_decref(spaces);
+	ret = debugfs_read(device, "queues", &queues);
+	if (ret)
+		return ret;
+	json_object_set_new(object, "jobs", json_integer(count_jobs(queues)));
+	json_decref(queues);
+	return EXIT_OK;
+}
+
+static void name_spaces(const json_t *object, char *text, size_t size)
+{
+	json_t *space;
+	size_t used = 0, i;
+
+	*text = '\0';
+	json_array_foreach(json_object_get(object, "spaces_lost"), i, space) if (used < size)
+		used += (size_t)snprintf(text + used, size - used,
+					 "%sspace %lld (%s) of "
+					 "pid %lld (%s)",
+					 used ? ", " : "", (long long)record_number(space, "space"),
+					 record_text(space, "state"),
+					 (long long)record_number(space, "pid"),
+					 record_text(space, "process"));
+}
+
+static int check_alive(const struct tool_device *device, const json_t *object)
+{
+	char text[512];
+
+	if (!json_array_size(json_object_get(object, "spaces_lost")))
+		return EXIT_OK;
+	name_spaces(object, text, sizeof(text));
+	return complain(EXIT_FAIL, "device %zu has %s, which would be lost: --yes resets it",
+			device->index, text);
+}
+
+/* The kernel's way for any PCI function, which the driver takes part in. */
+static int reset_by_pci(const struct tool_device *device)
+{
+	char path[64];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", device->entry.bdf);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	ret = fd < 0 || write(fd, "1", 1) != 1 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	if (ret)
+		return complain(EXIT_FAIL, "%s: %s", path, strerror(-ret));
+	return EXIT_OK;
+}
+
+static int do_reset(const struct tool_device *device, const struct reset_args *args)
+{
+	int ret;
+
+	if (args->pci)
+		return reset_by_pci(device);
+	ret = debugfs_write(device, "reset", "function");
+	return ret ? debugfs_refuse(device, "reset", ret) : EXIT_OK;
+}
+
+/* Registers can be read again. */
+static int wait_for_answer(const struct tool_device *device)
+{
+	uint64_t deadline = now_ns() + ANSWER_NS;
+	struct drm_t3_counters counters;
+	int ret;
+
+	while ((ret = t3_device_counters(device->dev, &counters)) != 0) {
+		if (now_ns() > deadline)
+			return complain(EXIT_FAIL,
+					"device %zu was reset and does not answer since: %s",
+					device->index, strerror(-ret));
+		sleep_ns(10000000);
+	}
+	return EXIT_OK;
+}
+
+static int reset(const struct tool_device *device, const struct reset_args *args, json_t *object)
+{
+	uint64_t begin = now_ns();
+	int ret;
+
+	ret = do_reset(device, args);
+	if (!ret)
+		ret = wait_for_answer(device);
+	json_object_set_new(object, "ns", json_integer((json_int_t)(now_ns() - begin)));
+	return ret;
+}
+
+static void print_reset(const struct tool_device *device, const json_t *object)
+{
+	char text[512];
+
+	name_spaces(object, text, sizeof(text));
+	printf("device %zu (rank %u) was reset in %.1f ms; lost: %s", device->index,
+	       device->info.rank, (double)record_number(object, "ns") / 1e6,
+	       *text ? text : "nothing");
+	if (record_number(object, "jobs"))
+		printf("; %lld jobs were begun again", (long long)record_number(object, "jobs"));
+	putchar('\n');
+}
+
+/* All are looked at before the first is reset: its end may be the end of others. */
+static int look_at_all(const struct tool_devices *devices, const struct reset_args *args,
+		       json_t *list)
+{
+	json_t *object;
+	int ret = EXIT_OK;
+	size_t i;
+
+	for (i = 0; i < devices->count && !ret; i++) {
+		object = device_to_json(&devices->list[i]);
+		json_array_append_new(list, object);
+		ret = look(&devices->list[i], object);
+		if (!ret && !args->yes)
+			ret = check_alive(&devices->list[i], object);
+	}
+	return ret;
+}
+
+static int reset_all(const struct tool_devices *devices, const struct reset_args *args)
+{
+	json_t *list = json_array();
+	int ret;
+	size_t i;
+
+	ret = look_at_all(devices, args, list);
+	for (i = 0; i < devices->count && !ret; i++) {
+		ret = reset(&devices->list[i], args, json_array_get(list, i));
+		if (!ret && !args->common.json)
+			print_reset(&devices->list[i], json_array_get(list, i));
+	}
+	if (!ret && args->common.json)
+		return print_json(list);
+	json_decref(list);
+	return ret;
+}
+
+int cmd_reset(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "all", 'a', NULL, 0, "all devices, one after the other", 0 },
+		{ "pci", 'p', NULL, 0, "by the PCI core's reset, not the driver's own", 0 },
+		{ "yes", 'y', NULL, 0, "also where processes lose spaces by it", 0 },
+		{ 0 },
+	};
+	static const struct argp_child children[] = { { &cmdline_device, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.doc = "Reset the function of devices and wait until they answer. All of their "
+		       "spaces are lost, and what is connected to them faults; jobs in queues are "
+		       "begun again. For root.",
+		.children = children,
+	};
+	struct reset_args args = { 0 };
+	struct tool_devices devices;
+	int ret;
+
+	cmdline_parse(&argp, argc, argv, 0, &args);
+	ret = devices_open(&args.common, &devices);
+	if (ret)
+		return ret;
+	ret = reset_all(&devices, &args);
+	devices_close(&devices);
+	return ret;
+}
