@@ -34,6 +34,7 @@ USAGE = {
               "-o /tmp/x --sample 0 -- true", "-o /tmp/x --merge y", "-o /tmp/x --qemu-log y",
               "-o /tmp/x --merge y --qemu-log z true"],
     "inject": ["", "--list drop", "--json drop rank=0 peer=1", "x" * 1100],
+    "selftest": ["--timeout 0", "--timeout 3601", "--timeout"],
     "reset": ["", "-d 0 --all", "--yes", "--all --flr"],
     "dump": ["one two", "--all file", "file --free"],
     "stat": ["", "--", "--output", "-d x -- true"],
@@ -94,7 +95,7 @@ def usage_tests():
             yield f"{command} {arguments}: wrong usage", check_wrong, (command, arguments)
     for command, status in (("top --once", 1), ("status", 1), ("stat -- true", 125),
                             ("trace -o /dev/null -- true", 125), ("inject --list", 1),
-                            ("reset --all", 1),
+                            ("reset --all", 1), ("selftest", 1),
                             ("trace -o /nonexistent/x -- true", 125)):
         yield f"{command}: no device", check_no_device, (command, status)
 
@@ -522,6 +523,24 @@ def check_reset_json(status, output):
     need(device["index"] == 2 and device["spaces_lost"] == [] and device["ns"] > 0, device)
 
 
+def check_selftest(status, output):
+    need(status == 0, f"status {status}")
+    need(re.search(r"^[0-9]+ passed, 0 failed, 0 skipped$", output, re.M), output)
+    for device in range(4):
+        for check in ("memory", "stores bf16", "doorbells i8", "interrupt", "product",
+                      "updates of the next rank"):
+            need(re.search(rf"^passed   device {device}: {check}(: .*)?$", output, re.M), check)
+
+
+def check_selftest_json(status, output):
+    """Two devices with a dead link between them fail that one check."""
+    need(status == 1, f"status {status}")
+    root = json.loads(output[output.index("{"):])
+    bad = [(check["index"], check["check"])
+           for check in root["checks"] if check["result"] == "failed"]
+    need(bad == [(0, "updates of the next rank"), (1, "updates of the next rank")], f"failed {bad}")
+
+
 def ends(wanted, *texts):
     def check(status, output):
         need(status == wanted, f"status {status}")
@@ -561,6 +580,8 @@ GUEST = [
     ("reset --json", "t3 reset -d 2 --json --pci", check_reset_json),
     ("reset, unprivileged", "su user -c 't3 reset -d 0'", check_unprivileged),
     ("inject, not allowed", "t3 inject drop rank=0 peer=1", ends(1, "guest-inject=on")),
+    ("selftest", "t3 selftest", check_selftest),
+    ("selftest, unprivileged", "su user -c 't3 selftest -d 3'", ends(0, "20 passed, 0 failed")),
     ("no such device", "t3 top -d 9", ends(1, "there is no device 9")),
 ]
 
@@ -575,6 +596,11 @@ INJECT = [
      ends(0, "PASS", '"injected": 2', '"injected": 1')),
     ("inject -d", "t3 inject -d 1 link-down peer=0 && ! t3 gemm-rs --ranks 2 --timeout 5 && "
      "t3 inject -d 1 link-up peer=0 && t3 gemm-rs --ranks 2", ends(0, "PASS", "FAIL")),
+    ("selftest, a dead link", "t3 inject link-down rank=1 peer=0; t3 selftest --json --timeout 20; "
+     "s=$?; t3 inject link-up rank=1 peer=0; exit $s", check_selftest_json),
+    ("selftest, a hang", "t3 inject link-random rank=0 peer=1 nth=0; t3 inject drop rank=0 peer=1 "
+     "count=100000; t3 selftest -d 0 --timeout 20; s=$?; t3 inject drop rank=0 peer=1 nth=0; exit $s",
+     ends(1, "failed   device 0: updates of the next rank", "1 failed")),
     ("inject, a kind", "t3 inject explode rank=0", ends(2, "'explode' is no kind", "drop, duplicate")),
     ("inject, a key", "t3 inject drop rank=0 per=1", ends(2, "drop has no 'per'", "peer", "nth,count")),
     ("inject, no key", "t3 inject delay rank=0 peer=1", ends(2, "delay needs value=NUMBER")),

@@ -28,6 +28,7 @@ static const struct command {
 	{ "dump", cmd_dump, "decode a device coredump" },
 	{ "inject", cmd_inject, "inject faults, where the devices allow them" },
 	{ "reset", cmd_reset, "reset devices, and say what is lost" },
+	{ "selftest", cmd_selftest, "check the health of devices" },
 	{ "help", cmd_help, "show this" },
 };
 

@@ -25,6 +25,7 @@ int cmd_stat(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
 int cmd_reset(int argc, char **argv);
+int cmd_selftest(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 
 /* t3 sim without --replay. */

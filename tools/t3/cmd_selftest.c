@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+/* t3 selftest: is each device healthy? A line for each check. */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "selftest.h"
+
+#define GRACE_SECONDS 5
+#define SHARES	      4 /* of the time: what one check may take */
+
+static const struct check {
+	const char *name;
+	selftest_check run;
+	uint32_t variants; /* 0: one, without a type */
+} checks[] = {
+	{ "version", selftest_version, 0 },	{ "node", selftest_node, 0 },
+	{ "memory", selftest_memory, 0 },	{ "stores", selftest_store, 6 },
+	{ "doorbells", selftest_doorbell, 6 },	{ "polling", selftest_poll, 0 },
+	{ "interrupt", selftest_interrupt, 0 }, { "fill, copy, update", selftest_copy, 0 },
+	{ "product", selftest_gemm, 0 },	{ "updates of the next rank", selftest_remote, 0 },
+};
+
+struct selftest_args {
+	struct cmd_common common;
+	uint64_t timeout;
+};
+
+/* What has come out until now. */
+struct tally {
+	unsigned int passed, failed, skipped;
+	json_t *list; /* NULL: printed */
+};
+
+bool selftest_fail(struct selftest *test, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(test->text, sizeof(test->text), format, args);
+	va_end(args);
+	return false;
+}
+
+bool selftest_skip(struct selftest *test, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(test->text, sizeof(test->text), format, args);
+	va_end(args);
+	test->skipped = true;
+	return true;
+}
+
+bool selftest_good(struct selftest *test, const char *what, int ret)
+{
+	return !ret || selftest_fail(test, "%s: %s", what, strerror(-ret));
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct selftest_args *args = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &args->common;
+		return 0;
+	case 't':
+		args->timeout = cmdline_number(state, "--timeout", arg, 1, 3600);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void report(struct tally *tally, const struct selftest *test, const char *name, bool good)
+{
+	const char *result = !good ? "failed" : test->skipped ? "skipped" : "passed";
+	json_t *object;
+
+	tally->failed += !good;
+	tally->skipped += good && test->skipped;
+	tally->passed += good && !test->skipped;
+	if (!tally->list) {
+		printf("%-8s device %zu: %s%s%s\n", result, test->device->index, name,
+		       *test->text ? ": " : "", test->text);
+		fflush(stdout);
+		return;
+	}
+	object = device_to_json(test->device);
+	json_object_set_new(object, "check", json_string(name));
+	json_object_set_new(object, "result", json_string(result));
+	json_object_set_new(object, "text", json_string(test->text));
+	json_array_append_new(tally->list, object);
+}
+
+/* One that hangs leaves time for those that follow. */
+static bool run_in_time(struct selftest *test, const struct check *check)
+{
+	uint64_t now = now_ns(), share = test->timeout_ns / SHARES;
+	uint64_t left = test->end_ns > now ? test->end_ns - now : 0;
+
+	if (!left)
+		return selftest_fail(test, "no time is left for it: --timeout");
+	test->deadline = t3_deadline(left < share ? left : share);
+	return check->run(test);
+}
+
+static void run_check(struct tally *tally, struct selftest *test, const struct check *check)
+{
+	char name[64];
+
+	for (test->variant = 0; test->variant < (check->variants ? check->variants : 1);
+	     test->variant++) {
+		test->skipped = false;
+		*test->text = '\0';
+		snprintf(name, sizeof(name), "%s%s%s", check->name, check->variants ? " " : "",
+			 check->variants ? t3_dtype_name(test->variant) : "");
+		report(tally, test, name, run_in_time(test, check));
+	}
+}
+
+static int finish(struct tally *tally)
+{
+	int ret = tally->failed ? EXIT_FAIL : EXIT_OK;
+
+	if (!tally->list) {
+		printf("%u passed, %u failed, %u skipped\n", tally->passed, tally->failed,
+		       tally->skipped);
+		return ret;
+	}
+	if (print_json(json_pack("{s:i, s:i, s:i, s:o}", "passed", (int)tally->passed, "failed",
+				 (int)tally->failed, "skipped", (int)tally->skipped, "checks",
+				 tally->list)))
+		return EXIT_FAIL;
+	return ret;
+}
+
+static int test_all(const struct tool_devices *devices, const struct selftest_args *args)
+{
+	struct selftest test = { .devices = devices,
+				 .timeout_ns = args->timeout * 1000000000ull,
+				 .end_ns = now_ns() + args->timeout * 1000000000ull };
+	struct tally tally = { .list = args->common.json ? json_array() : NULL };
+	size_t i, k;
+
+	for (i = 0; i < devices->count; i++) {
+		test.device = &devices->list[i];
+		for (k = 0; k < sizeof(checks) / sizeof(*checks); k++)
+			run_check(&tally, &test, &checks[k]);
+	}
+	return finish(&tally);
+}
+
+/* What no deadline ends, such as a call that hangs in the kernel. */
+static void on_alarm(int number)
+{
+	static const char text[] = "t3: the selftest did not end in time: a device hangs\n";
+
+	(void)number;
+	_exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? EXIT_FAIL : EXIT_FAIL);
+}
+
+int cmd_selftest(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "timeout", 't', "SECONDS", 0, "for all checks together, 1 to 3600 (60)", 0 },
+		{ 0 },
+	};
+	static const struct argp_child children[] = { { &cmdline_device, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.doc = "Check the health of devices: memory, stores and doorbells in each type, "
+		       "waits, queues, links. It takes memory and spaces of its own for a moment "
+		       "and "
+		       "disturbs nobody. Exit status 1 when a check has failed.",
+		.children = children,
+	};
+	struct selftest_args args = { .timeout = 60 };
+	struct tool_devices devices;
+	int ret;
+
+	cmdline_parse(&argp, argc, argv, 0, &args);
+	signal(SIGALRM, on_alarm);
+	alarm((unsigned int)args.timeout + GRACE_SECONDS);
+	ret = devices_open(&args.common, &devices);
+	if (ret)
+		return ret;
+	ret = test_all(&devices, &args);
+	devices_close(&devices);
+	return ret;
+}
