@@ -24,6 +24,9 @@ static const struct check {
 	{ "product", selftest_gemm, 0 },	{ "updates of the next rank", selftest_remote, 0 },
 };
 
+/* Of all devices of a fabric: done once, with the first of them. */
+static const struct check together = { "all-reduce of all ranks", selftest_all_reduce, 0 };
+
 struct selftest_args {
 	struct cmd_common common;
 	uint64_t timeout;
@@ -140,6 +143,16 @@ static int finish(struct tally *tally)
 	return ret;
 }
 
+static bool is_first_of_fabric(const struct selftest *test)
+{
+	const struct tool_device *other;
+
+	for (other = test->devices->list; other < test->device; other++)
+		if (other->info.fabric_id == test->device->info.fabric_id)
+			return false;
+	return true;
+}
+
 static int test_all(const struct tool_devices *devices, const struct selftest_args *args)
 {
 	struct selftest test = { .devices = devices,
@@ -152,6 +165,8 @@ static int test_all(const struct tool_devices *devices, const struct selftest_ar
 		test.device = &devices->list[i];
 		for (k = 0; k < sizeof(checks) / sizeof(*checks); k++)
 			run_check(&tally, &test, &checks[k]);
+		if (is_first_of_fabric(&test))
+			run_check(&tally, &test, &together);
 	}
 	return finish(&tally);
 }

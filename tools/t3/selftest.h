@@ -38,6 +38,7 @@ bool selftest_poll(struct selftest *test);
 bool selftest_interrupt(struct selftest *test);
 bool selftest_copy(struct selftest *test);
 bool selftest_gemm(struct selftest *test);
+bool selftest_all_reduce(struct selftest *test);
 
 /* ------------------------------------------------- a matrix and its space */
 
