@@ -10,6 +10,7 @@ Exits 1 when a test failed.
 import collections
 import itertools
 import json
+import os
 import pathlib
 import random
 import re
@@ -98,6 +99,63 @@ def usage_tests():
                             ("reset --all", 1), ("selftest", 1),
                             ("trace -o /nonexistent/x -- true", 125)):
         yield f"{command}: no device", check_no_device, (command, status)
+
+
+# --- completion ----------------------------------------------------------------
+
+def complete(*words, path=""):
+    """What bash offers for the last word; t3 is the one under test, unless path has another."""
+    script = (f'source {ROOT}/tools/t3/t3.bash-completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+              '_t3; printf "%s\\n" "${COMPREPLY[@]}"')
+    done = subprocess.run(["bash", "-c", script, "bash", *words], stdin=subprocess.DEVNULL, timeout=20,
+                          capture_output=True, text=True, check=False,
+                          env={**os.environ, "PATH": f"{path or BUILD}:{os.environ['PATH']}"})
+    need(done.returncode == 0 and not done.stderr, f"status {done.returncode}, {done.stderr}")
+    return {line for line in done.stdout.splitlines() if line}
+
+
+def commands():
+    return re.findall(r"^  ([a-z-]+) ", t3("help").stdout, re.M)
+
+
+def check_complete_commands():
+    need(complete("t3", "") == set(commands()) and len(commands()) > 14, complete("t3", ""))
+    need(complete("t3", "sta") == {"stat", "status"}, complete("t3", "sta"))
+    need(complete("t3", "x") == set(), "x")
+
+
+def check_complete_options(command):
+    """All words of its --help that look like options, and each of them is one."""
+    shown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", t3(f"{command} --help").stdout))
+    offered = complete("t3", command, "-")
+    need(offered == shown, f"offered {sorted(offered)}, shown {sorted(shown)}")
+    if command not in ("help", "launch"):
+        need("--json" in offered, "no --json")
+    for option in offered:
+        error = t3(f"{command} {option}=").stderr
+        need("unrecognized" not in error, f"{option}: {error}")
+
+
+def check_complete_values():
+    with tempfile.TemporaryDirectory() as directory:
+        fake = pathlib.Path(directory) / "t3"
+        fake.write_text("#!/bin/sh\n[ $1 = list ] && printf 'index  pci\\n    0  x\\n   11  x\\n'\n"
+                        "[ $1 = inject ] && printf 'device 0\\n  drop  x\\n  delay y\\n'\n", encoding="utf-8")
+        fake.chmod(0o755)
+        need(complete("t3", "info", "-d", "", path=directory) == {"0", "11"}, "devices")
+        need(complete("t3", "top", "--device", "1", path=directory) == {"11"}, "device 1")
+        need(complete("t3", "inject", "d", path=directory) == {"drop", "delay"}, "faults")
+    need("README.md" in complete("t3", "stat", "-o", "READ"), "files")
+    need("README.md" in complete("t3", "dump", "READ"), "dumps")
+    need("printf" in complete("t3", "stat", "--json", "--", "print"), "commands")
+    need("README.md" in complete("t3", "trace", "-o", "x", "--", "cat", "READ"), "arguments")
+
+
+def completion_tests():
+    yield "completion of commands", check_complete_commands, ()
+    for command in commands():
+        yield f"completion of {command}'s options", check_complete_options, (command,)
+    yield "completion of values", check_complete_values, ()
 
 
 # --- dumps: files of any content ----------------------------------------------
@@ -652,7 +710,7 @@ def run(number, name, check, arguments):
 
 def main():
     wanted = re.compile(sys.argv[1] if len(sys.argv) > 1 else "")
-    tests = [test for source in (usage_tests, dump_tests, merge_tests) for test in source()
+    tests = [test for source in (usage_tests, completion_tests, dump_tests, merge_tests) for test in source()
              if wanted.search(test[0])]
     passed = [run(number, *test) for number, test in
               enumerate(itertools.chain(tests, trace_tests(wanted), inject_tests(wanted),
