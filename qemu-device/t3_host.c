@@ -75,6 +75,9 @@ static void host_dirty(void *opaque, uint64_t offset, uint64_t len)
 {
 	T3State *s = opaque;
 
+	/* With each store: asked first is what is nearly always so. */
+	if (!global_dirty_tracking && !s->memory.dirty_log_mask)
+		return;
 	if (memory_region_get_dirty_log_mask(&s->memory) & ~BIT(DIRTY_MEMORY_CODE))
 		memory_region_set_dirty(&s->memory, offset, len);
 }

@@ -214,10 +214,10 @@ static void apply16(bool bf16, uint32_t op, uint8_t *dst, const uint8_t *src, si
 void t3_nmc_apply_narrow(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
 			 size_t bytes)
 {
-	if (dtype == T3_DTYPE_I32)
-		apply32(combine_i32, op, dst, src, bytes);
-	else if (dtype == T3_DTYPE_F32 && op == T3_OP_ADD)
+	if (dtype == T3_DTYPE_F32 && op == T3_OP_ADD)
 		add_f32(dst, src, bytes);
+	else if (dtype == T3_DTYPE_I32)
+		apply32(combine_i32, op, dst, src, bytes);
 	else if (dtype == T3_DTYPE_F32)
 		apply32(combine_f32, op, dst, src, bytes);
 	else
@@ -227,16 +227,17 @@ void t3_nmc_apply_narrow(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_
 /* bytes is a multiple of the element size; a guest may make dst and src overlap. */
 void t3_nmc_apply(uint32_t dtype, uint32_t op, void *dst, const void *src, size_t bytes)
 {
-	uint8_t *to = dst;
-	const uint8_t *from = src;
-	size_t done = 0;
+	size_t done;
 
-	if (op != T3_OP_STORE) {
-		if (bytes >= T3_NMC_WIDE)
-			done = t3_nmc_apply_wide(dtype, op, to, from, bytes);
-		t3_nmc_apply_narrow(dtype, op, to + done, from + done, bytes - done);
-	} else if (to != from) { /* a tile may be staged where it belongs */
-		memmove(to, from, bytes);
+	if (op == T3_OP_STORE) {
+		if (dst != src) /* a tile may be staged where it belongs */
+			memmove(dst, src, bytes);
+	} else if (bytes < T3_NMC_WIDE) {
+		t3_nmc_apply_narrow(dtype, op, dst, src, bytes);
+	} else {
+		done = t3_nmc_apply_wide(dtype, op, dst, src, bytes);
+		t3_nmc_apply_narrow(dtype, op, (uint8_t *)dst + done, (const uint8_t *)src + done,
+				    bytes - done);
 	}
 }
 

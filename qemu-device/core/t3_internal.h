@@ -594,9 +594,7 @@ void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const
 		   uint32_t bytes);
 bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes);
 void t3_update_init_tile(struct t3_segment *segment, const struct t3_tile_shape *shape);
-/* Applies values that are counted already; at a device address of the segment. */
-void t3_update_at(struct t3_dev *dev, struct t3_segment *segment, uint64_t address,
-		  const void *data, uint32_t bytes);
+/* Applies values that are counted already. */
 void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 		     uint32_t bytes);
 void t3_update_done(struct t3_segment *segment, uint32_t tile);
@@ -811,6 +809,25 @@ static inline void t3_mem_written(struct t3_dev *dev, uint64_t offset, uint64_t 
 {
 	t3_mem_stored(dev, offset, len);
 	t3_mem_dirty(dev, offset, len);
+}
+
+/* t3_update_apply() by the place in device memory. */
+static inline void t3_update_at(struct t3_dev *dev, struct t3_segment *segment, uint64_t address,
+				const void *data, uint32_t bytes)
+{
+	uint32_t op = segment->op;
+
+	t3_nmc_apply(segment->dtype, op,
+		     op == T3_OP_STORE ? t3_mem_write(dev, address, bytes)
+				       : t3_mem_read(dev, address, bytes),
+		     data, bytes);
+	t3_mem_written(dev, address, bytes);
+	if (op != T3_OP_STORE) {
+		uint32_t elements = bytes >> (segment->esize >> 1); /* of 1, 2 or 4 bytes */
+
+		segment->counts.nmc_elements += elements;
+		dev->counter[T3_COUNTER_NMC_ELEMENTS] += elements;
+	}
 }
 
 #endif /* T3_INTERNAL_H */

@@ -27,22 +27,6 @@ void t3_update_init_tile(struct t3_segment *segment, const struct t3_tile_shape 
 	t3_fabric_charge(dev->fabric, shape->rows, shape->bytes);
 }
 
-void t3_update_at(struct t3_dev *dev, struct t3_segment *segment, uint64_t address,
-		  const void *data, uint32_t bytes)
-{
-	uint32_t elements = bytes >> (segment->esize >> 1); /* of 1, 2 or 4 bytes */
-
-	t3_nmc_apply(segment->dtype, segment->op,
-		     segment->op == T3_OP_STORE ? t3_mem_write(dev, address, bytes)
-						: t3_mem_read(dev, address, bytes),
-		     data, bytes);
-	t3_mem_written(dev, address, bytes);
-	if (segment->op != T3_OP_STORE) {
-		segment->counts.nmc_elements += elements;
-		dev->counter[T3_COUNTER_NMC_ELEMENTS] += elements;
-	}
-}
-
 void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 		     uint32_t bytes)
 {

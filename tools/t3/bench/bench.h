@@ -35,6 +35,12 @@ struct bench_clock {
 	double read_ns;	    /* p50 between two readings with nothing between them */
 };
 
+/* Since `start`, with one reading taken off. */
+static inline double bench_ns(const struct bench_clock *clock, uint64_t start)
+{
+	return (double)(bench_ticks() - start) * clock->ns_per_tick - clock->read_ns;
+}
+
 void bench_clock_init(struct bench_clock *clock);
 void bench_pin(unsigned int cpu);
 

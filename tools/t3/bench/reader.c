@@ -65,7 +65,7 @@ static void let_wait(struct channel *c)
 	while (!atomic_load(&c->waiting))
 		;
 	start = bench_ticks();
-	while ((double)(bench_ticks() - start) * c->clock->ns_per_tick < 5000)
+	while (bench_ns(c->clock, start) < 5000)
 		;
 }
 
