@@ -35,6 +35,7 @@ struct t3_space {
 	volatile unsigned char *aperture;
 	volatile unsigned char *doorbell;
 	const volatile struct drm_t3_event_area *events;
+	bool emulated; /* the processor: see t3_pause() */
 	_Atomic uint64_t spin_ns;
 	_Atomic uint64_t mapped; /* bit per segment */
 	_Atomic uint64_t local;	 /* those that outlive a reset */
@@ -60,6 +61,9 @@ int t3_map_node(int fd, uint64_t offset, uint64_t size, int prot, void **ptr);
 
 /* A job of one command; *fence, if fence is not NULL: its sync_file. */
 int t3_submit_command(struct t3_queue *queue, const struct drm_t3_command *command, int *fence);
+
+/* Is this processor one of QEMU's TCG? */
+bool t3_cpu_emulated(void);
 
 /* Bytes that a tile row takes from col on, at most up to the tile's edge. */
 uint32_t t3_tile_room(const struct t3_segment_desc *desc, uint32_t col);
@@ -103,11 +107,18 @@ static inline void t3_read_barrier(void)
 #endif
 }
 
-static inline void t3_pause(void)
+/*
+ * Between two looks at a word. Not on a processor that QEMU translates: there `pause` leaves
+ * the translated code and takes the machine's lock, for which the store that is waited for
+ * then has to wait itself.
+ */
+static inline void t3_pause(bool emulated)
 {
 #if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
+	if (!emulated)
+		__builtin_ia32_pause();
 #else
+	(void)emulated;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 #endif
 }

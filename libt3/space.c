@@ -61,6 +61,7 @@ int t3_space_create(struct t3_device *dev, struct t3_buffer *buffer, uint32_t ma
 	space->handle = arg.space;
 	space->size = arg.size;
 	atomic_init(&space->spin_ns, T3_SPIN_DEFAULT_NS);
+	space->emulated = t3_cpu_emulated();
 	ret = map_all(space, &arg);
 	if (!ret)
 		ret = t3_check_attach(space, arg.aperture_offset);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Wait for a space: look at its event area for a while, then sleep in the kernel. */
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
 #include <string.h>
 #include <time.h>
 
@@ -13,6 +16,28 @@ struct wait {
 	uint64_t mask;	/* for the kernel; 0: all */
 	uint64_t words; /* segments to look at, 0: until COMPLETE */
 };
+
+#if defined(__x86_64__) || defined(__i386__)
+bool t3_cpu_emulated(void)
+{
+	const unsigned int leaf = 0x40000000, hypervisor = 1u << 31;
+	unsigned int eax, ebx, ecx, edx;
+	char name[12];
+
+	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & hypervisor))
+		return false;
+	__cpuid(leaf, eax, ebx, ecx, edx);
+	memcpy(name, &ebx, 4);
+	memcpy(name + 4, &ecx, 4);
+	memcpy(name + 8, &edx, 4);
+	return !memcmp(name, "TCGTCGTCGTCG", sizeof(name));
+}
+#else
+bool t3_cpu_emulated(void)
+{
+	return false;
+}
+#endif
 
 static int64_t now_ns(void)
 {
@@ -103,7 +128,7 @@ static int spin(const struct t3_space *space, const struct wait *w, int64_t dead
 		until = t3_deadline(ns);
 	for (;;) {
 		for (i = 0; i < SPIN_LOOKS; i++) {
-			t3_pause();
+			t3_pause(space->emulated);
 			ret = look(space, w);
 			if (ret != -EAGAIN)
 				return ret;
