@@ -81,6 +81,14 @@ T3_API int t3_device_open_index(size_t index, struct t3_device **dev);
 T3_API int t3_device_open_rank(uint64_t fabric_id, uint32_t rank, struct t3_device **dev);
 T3_API int t3_device_open_fd(int fd, struct t3_device **dev);
 
+/*
+ * Say in words, always terminated, why an open failed and what to do: no such device or driver (and which
+ * there are), no permission (the node, its group, how to get into it), another driver or version, several
+ * fabrics. error: what the open returned; path: what t3_device_open() got, NULL after the others. Looks
+ * at the machine as it is now. Returns the length that the text needs, as snprintf().
+ */
+T3_API int t3_device_explain(const char *path, int error, char *text, size_t size);
+
 /* Close it, after its spaces and buffers were destroyed. NULL is fine. */
 T3_API void t3_device_close(struct t3_device *dev);
 
@@ -377,6 +385,14 @@ T3_API int t3_space_faults(const struct t3_space *space, struct drm_t3_fault *fa
  */
 T3_API int t3_space_eventfd(struct t3_space *space, uint64_t mask, int fd);
 T3_API int t3_space_wait_fd(struct t3_space *space, uint64_t mask, int *fd);
+
+/*
+ * Say in words, always terminated, what a space is at: after a wait or another call returned error, or
+ * with 0 at any time. Of an armed one the segments that are not delivered, of each the first tile that is
+ * not done and how much it lacks; of a faulted one the first fault. Returns the length that the text
+ * needs, as snprintf().
+ */
+T3_API int t3_space_explain(const struct t3_space *space, int error, char *text, size_t size);
 
 /* Counters of a segment since its map or reset. Errors: -ENOENT no such segment. */
 T3_API int t3_segment_stats(const struct t3_space *space, uint32_t segment,

@@ -51,6 +51,8 @@ static struct kernel {
 	struct drm_t3_command command; /* of the last submission */
 	struct drm_t3_sync out;
 	int fence_status;
+	const struct drm_t3_space_tile *tile;	/* the whole answer of T3_SPACE_TILE */
+	const struct drm_t3_space_stats *stats; /* and of T3_SPACE_STATS */
 } kernel;
 
 static void answer(unsigned long request, void *arg)
@@ -87,10 +89,17 @@ static void answer(unsigned long request, void *arg)
 	} else if (request == DRM_IOCTL_T3_SPACE_WAIT_FD) {
 		((struct drm_t3_space_wait_fd *)arg)->fd = 78;
 	} else if (request == DRM_IOCTL_T3_SPACE_STATS) {
-		((struct drm_t3_space_stats *)arg)->stores = 1234;
+		if (kernel.stats)
+			memcpy(arg, kernel.stats, sizeof(*kernel.stats));
+		else
+			((struct drm_t3_space_stats *)arg)->stores = 1234;
 	} else if (request == DRM_IOCTL_T3_SPACE_TILE) {
-		((struct drm_t3_space_tile *)arg)->tile += 7;
-		((struct drm_t3_space_tile *)arg)->counted = 24;
+		struct drm_t3_space_tile *a = arg;
+
+		a->tile += 7;
+		a->counted = 24;
+		if (kernel.tile)
+			*a = *kernel.tile;
 	} else if (request == DRM_IOCTL_T3_QUEUE_CREATE) {
 		((struct drm_t3_queue_create *)arg)->queue = 51;
 	} else if (request == DRM_IOCTL_SYNCOBJ_CREATE) {

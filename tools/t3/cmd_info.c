@@ -2,7 +2,6 @@
 /* t3 info: facts and counters of one device. */
 #include <getopt.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "t3tool.h"
 
@@ -142,15 +141,18 @@ int cmd_info(int argc, char **argv)
 {
 	struct info_args args = { 0 };
 	struct device_facts facts;
+	char words[512];
 	int ret;
 
 	ret = parse(argc, argv, &args);
 	if (ret >= 0)
 		return ret;
 	ret = read_facts(args.index, &facts);
-	if (ret)
+	if (ret) {
+		t3_device_explain(NULL, ret, words, sizeof(words));
 		return complain(EXIT_FAIL, "device %llu could not be read: %s",
-				(unsigned long long)args.index, strerror(-ret));
+				(unsigned long long)args.index, words);
+	}
 	if (args.json)
 		return print_json(facts_to_json(args.index, &facts));
 	print_facts(args.index, &facts);

@@ -26,15 +26,27 @@ static void ask(struct row *row)
 	t3_device_close(dev);
 }
 
+static const char *explain(const struct row *row, char *words, size_t size)
+{
+	const char *node = row->entry->node;
+
+	if (*node)
+		t3_device_explain(node, row->error, words, size);
+	else
+		snprintf(words, size, "no driver");
+	return words;
+}
+
 static void print_row(size_t index, const struct row *row)
 {
 	const struct drm_t3_device_info *info = &row->info;
+	char words[512];
 
 	printf("%5zu  %-12s  ", index, row->entry->bdf);
 	if (!*row->entry->node)
 		printf("no driver\n");
 	else if (row->error)
-		printf("%-18s  %s\n", row->entry->node, strerror(-row->error));
+		printf("%-18s  %s\n", row->entry->node, explain(row, words, sizeof(words)));
 	else
 		printf("%-18s  %4u of %-2u  %-8s  %10llu  %12llu\n", row->entry->node, info->rank,
 		       info->ranks, t3_topology_name(info->topology),
@@ -54,12 +66,14 @@ static json_t *info_to_json(const struct drm_t3_device_info *info)
 
 static json_t *row_to_json(size_t index, const struct row *row)
 {
+	char words[512];
 	json_t *object;
 
 	object = json_pack("{s:I, s:s, s:s}", "index", (json_int_t)index, "pci", row->entry->bdf,
 			   "node", row->entry->node);
 	if (row->error)
-		json_object_set_new(object, "error", json_string(strerror(-row->error)));
+		json_object_set_new(object, "error",
+				    json_string(explain(row, words, sizeof(words))));
 	else
 		json_object_update_new(object, info_to_json(&row->info));
 	return object;

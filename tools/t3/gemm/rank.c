@@ -51,7 +51,7 @@ int rank_fail(struct rank *r, int err, const char *format, ...)
 {
 	struct wire_message message = { .kind = WIRE_ERROR };
 	struct drm_t3_fault fault = { 0 };
-	char what[128], why[136];
+	char what[224], why[136];
 	va_list args;
 
 	message.weight = weigh(r, err, &fault);

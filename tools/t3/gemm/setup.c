@@ -10,15 +10,14 @@
 static int open_device(struct rank *r)
 {
 	struct drm_t3_device_info info;
+	char why[224];
 	int ret;
 
 	ret = t3_device_open_rank(0, r->rank, &r->dev);
-	if (ret == -ENODEV)
-		return rank_fail(r, -ECANCELED, "no T3 device of this rank was found");
-	if (ret == -ENOTUNIQ)
-		return rank_fail(r, -ECANCELED, "devices of several fabrics have this rank");
-	if (ret)
-		return rank_fail(r, ret, "the device could not be opened");
+	if (ret) {
+		t3_device_explain(NULL, ret, why, sizeof(why));
+		return rank_fail(r, -ECANCELED, "%s", why);
+	}
 	ret = t3_device_info(r->dev, &info);
 	if (ret)
 		return rank_fail(r, ret, "the device did not say what it is");

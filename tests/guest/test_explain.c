@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+/* Explanations of what really happens: nodes out of reach, drivers that are not there, waits. */
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "child.h"
+#include "module.h"
+#include "t3.h"
+
+#define SIZE	 8192u
+#define DEADLINE t3_deadline(10000000000)
+
+static char said[1024];
+
+static void check_said(const char *words)
+{
+	if (!strstr(said, words))
+		guest_fail(__FILE__, __LINE__, "no \"%s\" in \"%s\"", words, said);
+}
+
+static void check_device(const char *path, int error, const char *words)
+{
+	int length = t3_device_explain(path, error, said, sizeof(said));
+
+	CHECK_EQ(length, strlen(said));
+	check_said(words);
+}
+
+/* What a command prints, on both of its outputs. */
+static void check_command(const char *command, const char *words)
+{
+	FILE *output = popen(command, "r");
+	size_t length;
+
+	CHECK(output);
+	length = fread(said, 1, sizeof(said) - 1, output);
+	said[length] = 0;
+	pclose(output);
+	check_said(words);
+}
+
+/* ----------------------------------------------------------------- permission */
+
+static void be_a_stranger(int sock, void *arg)
+{
+	struct t3_device *dev;
+	int ret;
+
+	(void)sock;
+	(void)arg;
+	become(UID_NOBODY, false);
+	ret = t3_device_open(guest_node(0), &dev);
+	CHECK_EQ(ret, -EACCES);
+	check_device(guest_node(0), ret,
+		     " (owner root, group render, mode 0660): `usermod -aG render nobody` as root, "
+		     "then log in again");
+	ret = t3_device_open_rank(0, 0, &dev);
+	CHECK_EQ(ret, -EACCES);
+	check_device(NULL, ret, "`usermod -aG render nobody`");
+	check_command("t3 list 2>&1", "`usermod -aG render nobody` as root");
+	check_command("t3 list --json 2>&1", "`usermod -aG render nobody` as root");
+	check_command("t3 info -d 0 2>&1", "t3: device 0 could not be read: no permission for ");
+	check_command("t3 gemm-rs --ranks 2 2>&1", "`usermod -aG render nobody`");
+}
+
+/* In the group's list, and not in the session's. */
+static void be_new_in_the_group(int sock, void *arg)
+{
+	(void)sock;
+	(void)arg;
+	become(UID_USER, false);
+	check_device(guest_node(0), -EACCES,
+		     "user is in that group, but was not when this session began: log in again");
+}
+
+static void be_in_the_group(int sock, void *arg)
+{
+	struct t3_device *dev;
+
+	(void)sock;
+	(void)arg;
+	become(UID_USER, true);
+	CHECK_EQ(t3_device_open(guest_node(0), &dev), 0);
+	t3_device_close(dev);
+}
+
+static void test_permission(void **state)
+{
+	static void (*const bodies[])(int, void *) = { be_a_stranger, be_new_in_the_group,
+						       be_in_the_group };
+	struct child child;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ROWS(bodies); i++) {
+		child_start(&child, bodies[i], NULL);
+		CHECK_EQ(child_end(&child, 20000), 0);
+	}
+}
+
+/* -------------------------------------------------------------------- devices */
+
+static void test_no_such_device(void **state)
+{
+	struct t3_device *dev;
+	char words[64];
+
+	(void)state;
+	snprintf(words, sizeof(words), "%s (index ", guest_node(1));
+	CHECK_EQ(t3_device_open_index(77, &dev), -ENODEV);
+	check_device(NULL, -ENODEV, "no such T3 device: there are /dev/accel/accel");
+	check_said(words);
+	check_said(", rank 1 of fabric 0x");
+	check_command("t3 info -d 77 2>&1",
+		      "device 77 could not be read: no such T3 device: there");
+	CHECK_EQ(t3_device_open("/dev/accel/accel99", &dev), -ENOENT);
+	check_device("/dev/accel/accel99", -ENOENT, "/dev/accel/accel99 does not exist: there are");
+	CHECK_EQ(t3_device_open("/dev/null", &dev), -EPROTO);
+	check_device("/dev/null", -EPROTO, "/dev/null is no node of the driver t3, version 1");
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	CHECK(file);
+	CHECK(fputs(text, file) >= 0);
+	CHECK_EQ(fclose(file), 0);
+}
+
+/* With all functions unbound, the first one is told of. */
+static void test_no_driver(void **state)
+{
+	char bdf[GUEST_MAX_RANKS][32], words[128], path[80];
+	uint32_t ranks = guest_ranks(), i;
+
+	(void)state;
+	for (i = 0; i < ranks; i++)
+		driver_unbind(i, bdf[i], sizeof(bdf[i]));
+	snprintf(words, sizeof(words), "no driver is bound to %s: the kernel's log says why",
+		 bdf[0]);
+	check_device(NULL, -ENODEV, words);
+	CHECK_EQ(system("modprobe vfio-pci"), 0);
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver_override", bdf[0]);
+	write_file(path, "vfio-pci");
+	write_file("/sys/bus/pci/drivers/vfio-pci/bind", bdf[0]);
+	snprintf(words, sizeof(words), "%s is bound to the driver vfio-pci, not to t3", bdf[0]);
+	check_device(NULL, -ENODEV, words);
+	write_file("/sys/bus/pci/drivers/vfio-pci/unbind", bdf[0]);
+	write_file(path, "\n");
+	CHECK_EQ(module_unload(), 0);
+	snprintf(words, sizeof(words), "the driver of %s is not loaded: `modprobe t3`", bdf[0]);
+	check_device(NULL, -ENODEV, words);
+	check_command("t3 info -d 0 2>&1", words);
+	module_load();
+}
+
+/* --------------------------------------------------------------------- spaces */
+
+static const struct t3_segment_desc seg = {
+	.segment = 3,
+	.dtype = DRM_T3_F32,
+	.updates = 1,
+	.rows = 6,
+	.row_bytes = 80,
+	.pitch = 96,
+	.tile_rows = 4,
+	.tile_row_bytes = 32,
+};
+
+static void check_space(const struct t3_space *space, int error, const char *words)
+{
+	int length = t3_space_explain(space, error, said, sizeof(said));
+
+	CHECK_EQ(length, strlen(said));
+	check_said(words);
+}
+
+static void test_waits(void **state)
+{
+	unsigned char image[1024] = { 0 };
+	struct t3_device *dev;
+	struct t3_buffer *buffer;
+	struct t3_space *space;
+	struct t3_view view;
+	uint64_t tile;
+	int ret;
+
+	(void)state;
+	CHECK_EQ(t3_device_open(guest_node(0), &dev), 0);
+	CHECK_EQ(t3_buffer_create(dev, SIZE, &buffer), 0);
+	CHECK_EQ(t3_space_create(dev, buffer, 64, &space), 0);
+	CHECK_EQ(t3_local_map(space, &seg), 0);
+	CHECK_EQ(t3_view_aperture(space, &seg, &view), 0);
+	CHECK_EQ(t3_arm(space, 5), 0);
+	for (tile = 0; tile < 6; tile++) {
+		if (tile != 4)
+			CHECK_EQ(t3_store_tile(&view, tile, image, 96), 0);
+	}
+	CHECK_EQ(t3_store_run(&view, 4, 32, image, 12), 0);
+	ret = t3_wait(space, 5, 0, T3_DELIVERED, t3_deadline(1000000));
+	CHECK_EQ(ret, -ETIMEDOUT);
+	check_space(space, ret,
+		    "is armed, epoch 5; segment 3: tile 4 of 6 is the first that is not "
+		    "done: 12 of its 64 update bytes have come, 52 lack");
+	CHECK_EQ(t3_store_run(&view, 4, 32, image, 12), 0);
+	t3_store32(t3_space_aperture(space) + 4096, 1);
+	ret = t3_wait(space, 5, 0, T3_DELIVERED, DEADLINE);
+	CHECK_EQ(ret, -EIO);
+	check_space(space, ret, "epoch 5: fault unmapped");
+	CHECK_EQ(t3_space_destroy(space), 0);
+	t3_buffer_destroy(buffer);
+	t3_device_close(dev);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_permission),
+		TEST(test_no_such_device),
+		TEST(test_waits),
+		TEST(test_no_driver),
+	};
+
+	return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
+}

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: MIT
+/* libt3: each sentence about a device that cannot be opened and a space that does not get on. */
+#include "test_lib_kernel.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* ------------------------------------------------------------ another machine */
+
+/* Instead of what libpci finds here. */
+static struct machine {
+	struct t3_device_entry entry[12];
+	size_t count;
+	int error;
+} machine;
+
+struct t3_device_list {
+	int unused;
+};
+
+int t3_device_list(struct t3_device_list **list)
+{
+	*list = machine.error ? NULL : calloc(1, sizeof(**list));
+	return machine.error;
+}
+
+void t3_device_list_free(struct t3_device_list *list)
+{
+	free(list);
+}
+
+size_t t3_device_list_count(const struct t3_device_list *list)
+{
+	return list ? machine.count : 0;
+}
+
+const struct t3_device_entry *t3_device_list_get(const struct t3_device_list *list, size_t index)
+{
+	return list && index < machine.count ? &machine.entry[index] : NULL;
+}
+
+static void add_device(const char *bdf, const char *node)
+{
+	struct t3_device_entry *entry = &machine.entry[machine.count++];
+
+	snprintf(entry->bdf, sizeof(entry->bdf), "%s", bdf);
+	snprintf(entry->node, sizeof(entry->node), "%s", node);
+}
+
+/* A file stands for a node. */
+static char node_path[40];
+
+static int begin(void **state)
+{
+	int fd;
+
+	memset(&machine, 0, sizeof(machine));
+	strcpy(node_path, "/tmp/t3-node-XXXXXX");
+	fd = mkstemp(node_path);
+	assert_true(fd >= 0);
+	close(fd);
+	return start(state);
+}
+
+static int end(void **state)
+{
+	unlink(node_path);
+	return stop(state);
+}
+
+/* ----------------------------------------------------------------------- said */
+
+static char said[2048];
+
+/* The text fits, its length is right, and it holds the words. */
+static void check_said(int length, const char *words)
+{
+	assert_int_equal(length, strlen(said));
+	if (!strstr(said, words))
+		fail_msg("no \"%s\" in \"%s\"", words, said);
+}
+
+static void check_device(const char *path, int error, const char *words)
+{
+	check_said(t3_device_explain(path, error, said, sizeof(said)), words);
+}
+
+static void check_space(int error, const char *words)
+{
+	check_said(t3_space_explain(space, error, said, sizeof(said)), words);
+}
+
+/* -------------------------------------------------------------------- devices */
+
+static void no_device(void **state)
+{
+	(void)state;
+	check_device(NULL, -ENODEV,
+		     "no such T3 device: this machine has no T3 device (PCI function 1234:7433)");
+	check_device("/dev/accel/accel77", -ENOENT,
+		     "/dev/accel/accel77 does not exist: this machine has no");
+	machine.error = -ENOSYS;
+	check_device(NULL, -ENODEV, "the PCI devices cannot be listed: Function not implemented");
+	check_device(NULL, -ENOSYS, "this system shows no PCI devices (/sys/bus/pci/devices)");
+}
+
+static void no_driver(void **state)
+{
+	(void)state;
+	add_device("ffff:ff:1f.7", "");
+	check_device(NULL, -ENODEV,
+		     access("/sys/bus/pci/drivers/t3", F_OK)
+			     ? "the driver of ffff:ff:1f.7 is not loaded: `modprobe t3`"
+			     : "no driver is bound to ffff:ff:1f.7");
+}
+
+static void other_devices(void **state)
+{
+	int i;
+
+	(void)state;
+	add_device("ffff:ff:1e.7", "");
+	add_device("ffff:ff:1f.7", node_path);
+	snprintf(said, sizeof(said), "there are %s (index 1, rank 0 of fabric", node_path);
+	{
+		char words[80];
+
+		strcpy(words, said);
+		check_device(NULL, -ENODEV, words);
+		check_device("/nowhere", -ENOENT, words);
+	}
+	check_device(node_path, -ENODEV, "has gone: there are");
+	check_device(NULL, -ENOTUNIQ, "several fabrics have a device of that rank");
+	check_device(NULL, -ENOTUNIQ, "there are");
+	check_device(NULL, -EXDEV, "not on one fabric: there are");
+	/* One that cannot be asked is there, too. */
+	kernel.major = 2;
+	check_device(NULL, -ENODEV, " (index 1)");
+	for (i = 0; i < 9; i++)
+		add_device("ffff:ff:1d.7", node_path);
+	check_device(NULL, -ENODEV, "(index 8) and others");
+}
+
+static void no_link(void **state)
+{
+	(void)state;
+	check_device(NULL, -EHOSTUNREACH, "the fabric has no link between the two ranks");
+}
+
+static const char *own_name(void)
+{
+	struct passwd *entry = getpwuid(geteuid());
+
+	assert_non_null(entry);
+	return entry->pw_name;
+}
+
+/* A group that this process is not in: one of the system's without members. */
+static gid_t foreign_group(const char **name)
+{
+	struct group *entry;
+	gid_t groups[64], found = 0;
+	int count = getgroups(64, groups), i;
+
+	assert_true(count >= 0);
+	setgrent();
+	while (!found && (entry = getgrent())) {
+		for (i = 0; i < count && groups[i] != entry->gr_gid; i++)
+			;
+		if (i == count && entry->gr_gid != getegid() && entry->gr_gid &&
+		    !entry->gr_mem[0]) {
+			found = entry->gr_gid;
+			*name = entry->gr_name;
+		}
+	}
+	assert_true(found);
+	return found;
+}
+
+static void no_permission(void **state)
+{
+	const char *group = NULL;
+	char words[256];
+	gid_t gid;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("another owner of a file is root's to choose\n");
+		skip();
+	}
+	gid = foreign_group(&group);
+	assert_int_equal(chown(node_path, 0, gid), 0);
+	assert_int_equal(chmod(node_path, 0660), 0);
+	snprintf(words, sizeof(words),
+		 "no permission for %s (owner root, group %s, mode 0660): `usermod -aG %s %s` as "
+		 "root, then log in again",
+		 node_path, group, group, own_name());
+	check_device(node_path, -EACCES, words);
+	check_device(node_path, -EPERM, words);
+	/* The group may not write. */
+	assert_int_equal(chmod(node_path, 0640), 0);
+	check_device(node_path, -EACCES, "no group may use it; the udev rule 60-t3.rules");
+	assert_int_equal(chown(node_path, 0, 0), 0);
+	assert_int_equal(chmod(node_path, 0660), 0);
+	check_device(node_path, -EACCES, "gives the nodes to group render");
+}
+
+static void in_the_group(void **state)
+{
+	gid_t groups[64];
+	int count = getgroups(64, groups), i;
+
+	(void)state;
+	for (i = 0; i < count && !groups[i]; i++)
+		;
+	if (i == count) {
+		groups[0] = getegid() ? getegid() : 4711;
+		assert_int_equal(setgroups(1, groups), 0);
+		i = 0;
+	}
+	assert_int_equal(chown(node_path, (uid_t)-1, groups[i]), 0);
+	assert_int_equal(chmod(node_path, 0660), 0);
+	check_device(node_path, -EACCES, "is in that group, so something else forbids it");
+}
+
+/* Which node it was is not said by all calls: the first that does not open. */
+static void no_permission_for_some(void **state)
+{
+	(void)state;
+	check_device(NULL, -EACCES, "no permission for the device");
+	add_device("ffff:ff:1e.7", "");
+	add_device("ffff:ff:1e.7", node_path);
+	add_device("ffff:ff:1f.7", "/nowhere/accel1");
+	check_device(NULL, -EACCES, "no permission for /nowhere/accel1");
+}
+
+static void wrong_driver(void **state)
+{
+	char words[160];
+
+	(void)state;
+	strcpy(kernel.name, "vgem");
+	snprintf(words, sizeof(words), "%s is a device of the driver vgem, not of t3", node_path);
+	check_device(node_path, -EPROTO, words);
+	strcpy(kernel.name, "t3");
+	kernel.major = 0;
+	check_device(node_path, -EPROTO,
+		     "the driver has version 0.0, this libt3 is for version 1: the driver is the "
+		     "older one, and to be updated");
+	kernel.major = 2;
+	check_device(node_path, -EPROTO,
+		     "the driver has version 2.0, this libt3 is for version 1: libt3 is the older "
+		     "one");
+	kernel.no_version = true;
+	check_device(node_path, -EPROTO, "is no node of the driver t3, version 1");
+	check_device("/nowhere", -EPROTO, "/nowhere is no node of the driver t3");
+	check_device(NULL, -EPROTO, "a device is no node of the driver t3");
+}
+
+static void other_errors(void **state)
+{
+	(void)state;
+	check_device("/dev/accel/accel0", -EMFILE, "/dev/accel/accel0: Too many open files");
+	check_device(NULL, -ENOMEM, "Cannot allocate memory");
+}
+
+static void texts_are_cut(void **state)
+{
+	char full[2048], small[2048];
+	int length, size;
+
+	(void)state;
+	add_device("ffff:ff:1f.7", "");
+	length = t3_device_explain("/nowhere", -ENOENT, full, sizeof(full));
+	assert_int_equal(length, strlen(full));
+	assert_int_equal(t3_device_explain("/nowhere", -ENOENT, NULL, 0), length);
+	for (size = 1; size <= length + 1; size++) {
+		memset(small, 'x', sizeof(small));
+		assert_int_equal(t3_device_explain("/nowhere", -ENOENT, small, (size_t)size),
+				 length);
+		assert_int_equal(strlen(small), size - 1);
+		assert_memory_equal(small, full, size - 1);
+		assert_int_equal(small[size], 'x');
+	}
+	assert_int_equal(t3_device_explain(NULL, 1, small, 8), -EINVAL);
+	assert_int_equal(t3_device_explain(NULL, -1, NULL, 8), -EINVAL);
+	assert_int_equal(t3_space_explain(NULL, 0, small, 8), -EINVAL);
+	assert_int_equal(t3_space_explain(space, 1, small, 8), -EINVAL);
+	assert_int_equal(t3_space_explain(space, 0, NULL, 8), -EINVAL);
+	assert_true(t3_space_explain(space, 0, NULL, 0) > 0);
+}
+
+/* --------------------------------------------------------------------- spaces */
+
+static void map_two(void)
+{
+	struct t3_segment_desc d = desc;
+
+	assert_int_equal(t3_local_map(space, &d), 0);
+	d.segment = 9;
+	assert_int_equal(t3_local_map(space, &d), 0);
+	set_state(DRM_T3_SPACE_ARMED, 4);
+	events()->segment[9] = 4 | DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED;
+	/* Of the epoch before. */
+	events()->segment[5] = 3 | DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED;
+}
+
+static void the_tile_that_lacks(void **state)
+{
+	struct drm_t3_space_tile tile = {
+		.tile = 2,
+		.tiles = 8,
+		.tile_flags = DRM_T3_TILE_OPEN | DRM_T3_TILE_STARTED,
+		.counted = 48,
+		.expected = 64,
+	};
+
+	(void)state;
+	map_two();
+	kernel.tile = &tile;
+	check_space(-ETIMEDOUT,
+		    "timed out: space 21 is armed, epoch 4; segment 5: tile 2 of 8 is the "
+		    "first that is not done: 48 of its 64 update bytes have come, 16 lack");
+	assert_null(strstr(said, "segment 9"));
+	tile.counted = 64;
+	tile.tile_flags = DRM_T3_TILE_OPEN | DRM_T3_TILE_READY;
+	check_space(-ETIMEDOUT, "its count is reached, it waits for its link");
+	tile.tile_flags = DRM_T3_TILE_OPEN | DRM_T3_TILE_POISONED;
+	check_space(-ETIMEDOUT, "its count is in poisoned memory");
+	tile.tile = DRM_T3_TILE_NONE;
+	tile.unacknowledged = 96;
+	check_space(-ETIMEDOUT, "segment 5: all tiles have their counts, its targets have not "
+				"acknowledged 96 bytes");
+}
+
+/* An older driver knows numbers of tiles. */
+static void what_an_older_driver_says(void **state)
+{
+	struct drm_t3_space_stats stats = { .tiles = 8, .tiles_tracked = 5 };
+
+	(void)state;
+	map_two();
+	kernel.fail_request = DRM_IOCTL_T3_SPACE_TILE;
+	kernel.stats = &stats;
+	check_space(-ETIMEDOUT, "segment 5: 5 of its 8 tiles have their counts");
+	stats.tiles_tracked = 8;
+	check_space(-ETIMEDOUT, "segment 5: all tiles have their counts, its targets have not "
+				"acknowledged all of them");
+}
+
+static void many_segments(void **state)
+{
+	struct t3_segment_desc d = desc;
+
+	(void)state;
+	for (d.segment = 10; d.segment < 15; d.segment++)
+		assert_int_equal(t3_local_map(space, &d), 0);
+	set_state(DRM_T3_SPACE_ARMED, 4);
+	check_space(-ETIMEDOUT, "; and other segments");
+	assert_null(strstr(said, "segment 14"));
+}
+
+static void other_states(void **state)
+{
+	volatile struct drm_t3_fault *fault = &events()->fault;
+
+	(void)state;
+	set_state(DRM_T3_SPACE_IDLE, 3);
+	check_space(-ETIMEDOUT, "timed out: space 21 is idle, epoch 3: it is not armed since");
+	set_state(DRM_T3_SPACE_ARMING, 4);
+	check_space(-ETIMEDOUT, "arming, epoch 4: not all targets of its segments are armed");
+	set_state(DRM_T3_SPACE_COMPLETE, 4);
+	check_space(0, "space 21 is complete, epoch 4");
+	fault->kind = DRM_T3_FAULT_OVERSHOOT;
+	fault->segment = 5;
+	fault->tile = 3;
+	fault->epoch = 4;
+	events()->faults = 1;
+	set_state(DRM_T3_SPACE_FAULTED, 4);
+	check_space(-EIO,
+		    "faulted: space 21 is faulted, epoch 4: fault overshoot, segment 5, tile 3");
+	set_state(DRM_T3_SPACE_DEAD, 4);
+	check_space(-ENODEV, "No such device: space 21 is dead, epoch 4: its device was removed or "
+			     "reset");
+	check_space(-ENOENT, "destroyed in the middle of a wait: ");
+}
+
+#define EXPLAIN_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		EXPLAIN_TEST(no_device),
+		EXPLAIN_TEST(no_driver),
+		EXPLAIN_TEST(other_devices),
+		EXPLAIN_TEST(no_link),
+		EXPLAIN_TEST(no_permission),
+		EXPLAIN_TEST(in_the_group),
+		EXPLAIN_TEST(no_permission_for_some),
+		EXPLAIN_TEST(wrong_driver),
+		EXPLAIN_TEST(other_errors),
+		EXPLAIN_TEST(texts_are_cut),
+		EXPLAIN_TEST(the_tile_that_lacks),
+		EXPLAIN_TEST(what_an_older_driver_says),
+		EXPLAIN_TEST(many_segments),
+		EXPLAIN_TEST(other_states),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
