@@ -28,6 +28,8 @@ SECONDS = 60
 
 # By argp: --help, and what is wrong usage of each.
 USAGE = {
+    "list": ["-d 0"],
+    "info": ["-d 0 --all", "-d 256", "-d", "--json=1"],
     "top": ["--interval 0", "--interval 1x", "--interval 3601", "--interval 1.", "--interval .5",
             "--interval 0.0000000001", "--count 0", "--count -1", "--count", "-d 256", "-d x"],
     "status": ["-d", "-d -1", "-d 18446744073709551616", "--json=1"],
@@ -96,7 +98,7 @@ def usage_tests():
             yield f"{command} {arguments}: wrong usage", check_wrong, (command, arguments)
     for command, status in (("top --once", 1), ("status", 1), ("stat -- true", 125),
                             ("trace -o /dev/null -- true", 125), ("inject --list", 1),
-                            ("reset --all", 1), ("selftest", 1),
+                            ("reset --all", 1), ("info", 1), ("selftest", 1),
                             ("trace -o /nonexistent/x -- true", 125)):
         yield f"{command}: no device", check_no_device, (command, status)
 
@@ -136,6 +138,21 @@ def check_complete_options(command):
         need("unrecognized" not in error, f"{option}: {error}")
 
 
+def check_manual():
+    """t3(1) has each command in its synopsis and as a paragraph, and each long option."""
+    page = (ROOT / "tools/t3/t3.1").read_text().replace("\\-", "-")
+    synopsis = page[page.index(".SH SYNOPSIS"):page.index(".SH DESCRIPTION")]
+    options = {}
+    for command in commands():
+        need(re.search(rf"^\.B t3 {command}\b", synopsis, re.M), f"no synopsis of {command}")
+        need(command == "help" or re.search(rf"^\.B {command}$", page, re.M), f"no text on {command}")
+        for option in complete("t3", command, "-") - {"--help", "--usage"}:
+            options.setdefault(option, command)
+    missing = [f"{command} {option}" for option, command in options.items()
+               if not re.search(rf"{option}(?![\w-])", page)]
+    need(not missing, f"not in the page: {missing}")
+
+
 def check_complete_values():
     with tempfile.TemporaryDirectory() as directory:
         fake = pathlib.Path(directory) / "t3"
@@ -156,6 +173,7 @@ def completion_tests():
     for command in commands():
         yield f"completion of {command}'s options", check_complete_options, (command,)
     yield "completion of values", check_complete_values, ()
+    yield "t3(1)", check_manual, ()
 
 
 # --- dumps: files of any content ----------------------------------------------
@@ -600,6 +618,20 @@ def check_selftest_json(status, output):
                  (1, "updates of the next rank")], f"failed {bad}")
 
 
+def check_list(status, output):
+    need(status == 0, f"status {status}")
+    rows = re.findall(r"^ +(\d)  0000:0(\d):00.0  /dev/accel/accel\d +(\d) of 4 +ring ", output, re.M)
+    need(rows == [(f"{i}", f"{i + 1}", f"{i}") for i in range(4)], f"rows {rows}")
+
+
+def check_info_json(status, output):
+    need(status == 0, f"status {status}")
+    one, end = json.JSONDecoder().raw_decode(output)
+    every = json.loads(output[end:])
+    need(one["device"]["rank"] == 2 and one["index"] == 2, f"device {one['index']}")
+    need([device["index"] for device in every] == [0, 1, 2, 3], "all")
+
+
 def ends(wanted, *texts):
     def check(status, output):
         need(status == wanted, f"status {status}")
@@ -641,6 +673,11 @@ GUEST = [
     ("inject, not allowed", "t3 inject drop rank=0 peer=1", ends(1, "guest-inject=on")),
     ("selftest", "t3 selftest", check_selftest),
     ("selftest, unprivileged", "su user -c 't3 selftest -d 3'", ends(0, "20 passed, 0 failed, 1 skipped")),
+    ("list", "t3 list", check_list),
+    ("info", "t3 info", ends(0, "device 0: rank 0 of 4, topology ring", "stores")),
+    ("info --all", "t3 info --all", ends(0, *(f"device {i}: rank {i} of 4" for i in range(4)))),
+    ("info --json", "t3 info -d 2 --json && t3 info --all --json", check_info_json),
+    ("info, no such device", "t3 info -d 4", ends(1, "there is no device 4: `t3 list` shows 4")),
     ("no such device", "t3 top -d 9", ends(1, "there is no device 9")),
 ]
 

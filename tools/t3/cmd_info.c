@@ -1,36 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* t3 info: facts and counters of one device. */
-#include <getopt.h>
+/* t3 info: facts and counters of devices. */
 #include <stdio.h>
 
-#include "t3tool.h"
+#include "devices.h"
 
 struct device_facts {
 	struct drm_t3_device_info info;
 	struct drm_t3_counters counters;
 };
-
-static int read_facts(size_t index, struct device_facts *facts)
-{
-	struct t3_device *dev;
-	int ret;
-
-	ret = t3_device_open_index(index, &dev);
-	if (ret)
-		return ret;
-	ret = t3_device_info(dev, &facts->info);
-	if (!ret)
-		ret = t3_device_counters(dev, &facts->counters);
-	t3_device_close(dev);
-	return ret;
-}
-
-static uint32_t counter_count(const struct device_facts *facts)
-{
-	uint32_t known = T3_DEVICE_COUNTER_COUNT;
-
-	return facts->counters.count < known ? facts->counters.count : known;
-}
 
 static json_t *info_to_json(const struct drm_t3_device_info *info)
 {
@@ -71,7 +48,7 @@ static json_t *facts_to_json(size_t index, const struct device_facts *facts)
 	json_t *counters = json_object();
 	uint32_t i;
 
-	for (i = 0; i < counter_count(facts); i++)
+	for (i = 0; i < counters_known(&facts->counters); i++)
 		json_object_set_new(counters, t3_counter_name(i),
 				    json_integer((json_int_t)facts->counters.value[i]));
 	return json_pack("{s:I, s:o, s:I, s:o}", "index", (json_int_t)index, "device",
@@ -100,61 +77,92 @@ static void print_facts(size_t index, const struct device_facts *facts)
 	       info->max_tile_bytes >> 10, info->staging_slots);
 	printf("counters since the device's reset (virtual time %llu ns)\n",
 	       (unsigned long long)facts->counters.vtime_ns);
-	for (i = 0; i < counter_count(facts); i++)
+	for (i = 0; i < counters_known(&facts->counters); i++)
 		printf("  %-16s  %llu\n", t3_counter_name(i),
 		       (unsigned long long)facts->counters.value[i]);
 }
 
 struct info_args {
-	uint64_t index;
-	bool json;
+	struct cmd_common common;
+	bool all;
 };
 
-/* An exit code, or -1 to go on. */
-static int parse(int argc, char **argv, struct info_args *args)
+static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	static const struct option options[] = {
-		{ "device", required_argument, NULL, 'd' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	int opt;
+	struct info_args *args = state->input;
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "d:h", options, NULL)) != -1) {
-		if (opt == 'h')
-			return puts("usage: t3 info [-d INDEX] [--json]") < 0 ? EXIT_FAIL : EXIT_OK;
-		if (opt == 'j')
-			args->json = true;
-		else if (opt != 'd')
-			return complain(EXIT_USAGE, "t3 info takes -d INDEX and --json");
-		else if (!parse_number(optarg, 255, &args->index))
-			return complain(EXIT_USAGE, "-d must be an index that `t3 list` shows");
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &args->common;
+		return 0;
+	case 'a':
+		args->all = true;
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		if (args->all && args->common.one)
+			argp_error(state, "-d INDEX and --all exclude each other");
+		args->common.one = !args->all; /* 0 when none is named */
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
 	}
-	if (optind != argc)
-		return complain(EXIT_USAGE, "t3 info takes -d INDEX and --json");
-	return -1;
+}
+
+/* list NULL: printed. */
+static int show(const struct tool_device *device, json_t *list)
+{
+	struct device_facts facts = { .info = device->info };
+	int ret = t3_device_counters(device->dev, &facts.counters);
+
+	if (ret)
+		return complain(EXIT_FAIL, "device %zu could not be read: %s", device->index,
+				strerror(-ret));
+	if (list)
+		json_array_append_new(list, facts_to_json(device->index, &facts));
+	else
+		print_facts(device->index, &facts);
+	return EXIT_OK;
+}
+
+/* One device is an object, all are an array. */
+static int show_all(const struct tool_devices *devices, const struct info_args *args)
+{
+	json_t *list = args->common.json ? json_array() : NULL;
+	int ret = EXIT_OK;
+	size_t i;
+
+	for (i = 0; i < devices->count && !ret; i++)
+		ret = show(&devices->list[i], list);
+	if (!ret && list)
+		ret = print_json(json_incref(args->all ? list : json_array_get(list, 0)));
+	json_decref(list);
+	return ret;
 }
 
 int cmd_info(int argc, char **argv)
 {
+	static const struct argp_option options[] = {
+		{ "all", 'a', NULL, 0, "all devices; with --json an array", 0 },
+		{ 0 },
+	};
+	static const struct argp_child children[] = { { &cmdline_device, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.doc = "Show the facts and counters of a device: the first if -d does not name "
+		       "one.",
+		.children = children,
+	};
 	struct info_args args = { 0 };
-	struct device_facts facts;
-	char words[512];
+	struct tool_devices devices;
 	int ret;
 
-	ret = parse(argc, argv, &args);
-	if (ret >= 0)
+	cmdline_parse(&argp, argc, argv, 0, &args);
+	ret = devices_open(&args.common, &devices);
+	if (ret)
 		return ret;
-	ret = read_facts(args.index, &facts);
-	if (ret) {
-		t3_device_explain(NULL, ret, words, sizeof(words));
-		return complain(EXIT_FAIL, "device %llu could not be read: %s",
-				(unsigned long long)args.index, words);
-	}
-	if (args.json)
-		return print_json(facts_to_json(args.index, &facts));
-	print_facts(args.index, &facts);
-	return EXIT_OK;
+	ret = show_all(&devices, &args);
+	devices_close(&devices);
+	return ret;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* t3 list: every T3 function, with or without a driver. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cmdline.h"
 #include "t3tool.h"
 
 /* One device; error is not 0 when it could not be asked. */
@@ -99,32 +99,35 @@ static int show(const struct t3_device_list *list, bool json)
 	return json ? print_json(array) : EXIT_OK;
 }
 
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	if (key != ARGP_KEY_INIT)
+		return ARGP_ERR_UNKNOWN;
+	state->child_inputs[0] = state->input;
+	return 0;
+}
+
 int cmd_list(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
+	static const struct argp_child children[] = { { &cmdline_json, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = {
+		.children = children,
+		.parser = parse,
+		.doc = "List every T3 device of this machine, with or without a driver, in the "
+		       "order "
+		       "of their PCI addresses: -d of other commands takes the index.",
 	};
+	struct cmd_common common = { 0 };
 	struct t3_device_list *list;
-	bool json = false;
-	int opt, ret;
+	int ret;
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (opt == 'h')
-			return puts("usage: t3 list [--json]") < 0 ? EXIT_FAIL : EXIT_OK;
-		if (opt != 'j')
-			return complain(EXIT_USAGE, "t3 list takes --json and nothing else");
-		json = true;
-	}
-	if (optind != argc)
-		return complain(EXIT_USAGE, "t3 list takes --json and nothing else");
+	cmdline_parse(&argp, argc, argv, 0, &common);
 	ret = t3_device_list(&list);
 	if (ret)
 		return complain(EXIT_FAIL, "the PCI devices could not be listed: %s",
 				strerror(-ret));
-	ret = show(list, json);
+	ret = show(list, common.json);
 	t3_device_list_free(list);
 	return ret;
 }

@@ -9,13 +9,10 @@
 
 static int refuse(size_t index, const struct t3_device_entry *entry, int error)
 {
-	if (error == -EACCES)
-		return complain(EXIT_FAIL,
-				"device %zu (%s) may not be opened: be root or in the group of "
-				"the node",
-				index, entry->node);
-	return complain(EXIT_FAIL, "device %zu (%s) could not be opened: %s", index, entry->node,
-			strerror(-error));
+	char words[512];
+
+	t3_device_explain(entry->node, error, words, sizeof(words));
+	return complain(EXIT_FAIL, "device %zu: %s", index, words);
 }
 
 static int open_entry(const struct t3_device_list *list, size_t index, struct tool_devices *devices)
