@@ -11,8 +11,9 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 # What the driver's own code or its debug variants may ask for by name, what gives a
-# device to a program, and another driver to share buffers with.
-EXTRA_MODULES="drm drm_buddy drm_exec gpu-sched drm_shmem_helper vfio-pci vfio_iommu_type1 vgem"
+# device to a program, another driver to share buffers with, and folders of the host.
+EXTRA_MODULES="drm drm_buddy drm_exec gpu-sched drm_shmem_helper vfio-pci vfio_iommu_type1 vgem
+9p 9pnet_virtio"
 
 find_module() {
 	find "$1" -name "$2.ko" -o -name "$2.ko.xz" | head -n 1
@@ -201,6 +202,7 @@ pack_base() {
 	add_accounts "$root"
 	install -m 755 "$T3_ROOT/tools/build/guest-init" "$root/init"
 	install -m 755 "$T3_ROOT/tools/build/guest-batch" "$root/usr/bin/guest-batch"
+	install -m 755 "$T3_ROOT/tools/build/keep-core" "$root/usr/sbin/keep-core"
 	rm -rf "$modules"
 	mkdir -p "$modules"
 	cp -r "$root/usr/lib/modules" "$modules/"

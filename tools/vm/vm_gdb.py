@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: MIT
+"""gdb on the guest's kernel with our module, on QEMU with our device, or on a core of a run."""
+
+import argparse
+import contextlib
+import gzip
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import vm_keep
+import vm_run
+from vm_base import BUILD, EXIT_DIED, EXIT_TIMEOUT, EXIT_USAGE, VmError, read_text
+from vm_machine import qemu_command, write_initrd
+from vm_symbols import write_symbols
+
+BOOT_SECONDS = 120
+CORE_BYTES = 64 << 20  # a core is cut off at half of that (keep-core)
+
+QUIET = ["-q", "-iex", "set debuginfod enabled off", "-iex", "set pagination off"]
+
+
+# --- gdb itself --------------------------------------------------------------
+
+def is_batch(opts):
+    return bool(opts.commands) or any(arg in ("-batch", "--batch") for arg in opts.gdb_args)
+
+
+def gdb_command(opts, setup, *more):
+    """Ours first, then what the user wants of it."""
+    command = ["gdb", *QUIET, *(["-nx", "-batch"] if is_batch(opts) else []), "-x", str(setup)]
+    command += ["-x", str(opts.commands)] if opts.commands else []
+    return [*command, *opts.gdb_args, *more]
+
+
+def run_gdb(command, timeout=None, preexec=None):
+    """gdb has the terminal; Ctrl-C is for it alone."""
+    if not shutil.which("gdb"):
+        raise VmError(EXIT_USAGE, "there is no gdb here: make deps")
+    old = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return subprocess.run(command, timeout=timeout, check=False, preexec_fn=preexec,
+                              env={**os.environ, "SHELL": "/bin/sh"}).returncode
+    except subprocess.TimeoutExpired as error:
+        raise VmError(EXIT_TIMEOUT, f"gdb did not end within {timeout} s") from error
+    finally:
+        signal.signal(signal.SIGINT, old)
+
+
+def seconds(opts):
+    """A session at the terminal has no limit."""
+    return opts.timeout if is_batch(opts) else None
+
+
+def has_ended(rundir):
+    """By a verdict, or by a panic: what is left of the VM has nothing more to say."""
+    return (re.search(r"^(exit|fail) .*\n", read_text(rundir / "control"), re.M)
+            or "Kernel panic" in read_text(rundir / "console.log"))
+
+
+def await_end(process, rundir, limit):
+    end = time.monotonic() + limit
+    while time.monotonic() < end and process.poll() is None and not has_ended(rundir):
+        time.sleep(0.05)
+    return process.poll() is not None or bool(has_ended(rundir))
+
+
+def verdict(opts, rundir, status, finished):
+    """gdb's failure, then the job's status; who left gdb early asked for none."""
+    if status != 0:
+        raise VmError(EXIT_DIED, f"gdb ended with status {status}")
+    if not is_batch(opts) and not has_ended(rundir):
+        return 0
+    return vm_run.outcome(rundir, finished, opts.timeout, False)
+
+
+# --- the kernel --------------------------------------------------------------
+
+def kernel_symbols(opts, accel):
+    """The debug kernel has its own; for Debian's they are made once."""
+    kernel = opts.kernel.resolve()
+    if (kernel / "source/vmlinux").exists():
+        return kernel / "source/vmlinux"
+    output = BUILD / f"{kernel.name}.symbols"
+    if output.exists() and output.stat().st_mtime >= (kernel / "vmlinux").stat().st_mtime:
+        return output
+    print("t3-vm: one boot to learn the kernel's symbols", file=sys.stderr)
+    probe = argparse.Namespace(**vars(opts))
+    probe.no_devices, probe.no_driver, probe.iommu = True, True, False
+    probe.qemu_arg, probe.strict, probe.known_trouble = [], False, ""
+    with tempfile.TemporaryDirectory() as folder:
+        probe.share = pathlib.Path(folder)
+        vm_run.run_job(probe, ["cp", "/proc/kallsyms", "/mnt/host/kallsyms"], accel, "gdb-symbols")
+        text = read_text(probe.share / "kallsyms")
+    if not re.search(r"^[0-9a-f]*[1-9a-f][0-9a-f]* [tT] \S+$", text, re.M):
+        raise VmError(EXIT_DIED, "the guest's kernel does not tell its symbols")
+    temporary = output.with_suffix(f".{os.getpid()}")
+    write_symbols(kernel / "vmlinux", text, temporary)
+    temporary.rename(output)
+    return output
+
+
+def module_sections(rundir):
+    """Where the guest says the module's sections are."""
+    lines = [line.split() for line in vm_run.control_lines(rundir)]
+    return {words[1]: words[2] for words in lines if len(words) == 3 and words[0] == "section"}
+
+
+def add_module(rundir):
+    sections = module_sections(rundir)
+    text = sections.pop(".text", None)
+    if text is None:
+        return ""
+    # What is freed after loading has no address that lasts.
+    others = [f"-s {name} {address}" for name, address in sorted(sections.items())
+              if re.fullmatch(r"\.(data|bss|rodata|exit)\b.*", name)
+              and re.fullmatch(r"0x[0-9a-f]+", address)]
+    return f"add-symbol-file {BUILD / 'module/t3.ko'} {text} {' '.join(others)}\n"
+
+
+def await_guest(process, rundir, limit):
+    """The module is loaded, and has no device yet."""
+    end = time.monotonic() + limit
+    while "ready" not in vm_run.control_lines(rundir):
+        if process.poll() is not None or time.monotonic() > end:
+            vm_run.outcome(rundir, process.poll() is not None, limit, False)
+            raise VmError(EXIT_DIED, "the guest ended before gdb could look at it")
+        time.sleep(0.05)
+
+
+def guest_setup(rundir, symbols, socket):
+    path = rundir / "gdb-setup"
+    path.write_text("set confirm off\nset architecture i386:x86-64\n"
+                    f"file {symbols}\ntarget remote {socket}\n{add_module(rundir)}"
+                    f"shell echo go >{shlex.quote(str(rundir / 'control.in'))}\n")
+    return path
+
+
+@contextlib.contextmanager
+def answers(rundir):
+    """The other direction of the control line. Open here, or QEMU would wait for a writer."""
+    os.mkfifo(rundir / "control.in")
+    descriptor = os.open(rundir / "control.in", os.O_RDWR)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def debug_guest(opts, argv, accel):
+    symbols = kernel_symbols(opts, accel)
+    with vm_keep.run_directory(opts.name) as rundir, vm_run.told(rundir, argv, opts.share) as facts, \
+            answers(rundir), tempfile.TemporaryDirectory() as folder:
+        write_initrd(rundir / "initrd", opts.initramfs,
+                     {**vm_run.image_files(opts, argv), "debugger": b""})
+        socket = f"{folder}/gdb"
+        # Where the VM ends, by itself or by a panic, it is stopped for gdb to look at.
+        command = [*qemu_command(opts, rundir, accel, f"unix:{socket},server=on,wait=off"),
+                   "-no-shutdown"]
+        with vm_run.running(command, rundir) as process:
+            await_guest(process, rundir, BOOT_SECONDS)
+            status = run_gdb(gdb_command(opts, guest_setup(rundir, symbols, socket)), seconds(opts))
+            finished = await_end(process, rundir,
+                                 opts.timeout if is_batch(opts) and status == 0 else 0)
+        facts["status"] = verdict(opts, rundir, status, finished)
+        return facts["status"]
+
+
+# --- the device --------------------------------------------------------------
+
+def device_setup(rundir, command):
+    """QEMU stops its processors by SIGUSR1. `run` starts it."""
+    path = rundir / "gdb-setup"
+    where = f"</dev/null 2>{shlex.quote(str(rundir / 'qemu.log'))}"
+    path.write_text("handle SIGUSR1 SIGUSR2 SIGPIPE nostop noprint pass\n"
+                    "set print thread-events off\nset breakpoint pending on\n"
+                    f"set args {shlex.join(command[1:])} {where}\n")
+    return path
+
+
+def debug_device(opts, argv, accel):
+    with vm_keep.run_directory(opts.name) as rundir, vm_run.told(rundir, argv, opts.share) as facts:
+        write_initrd(rundir / "initrd", opts.initramfs, vm_run.image_files(opts, argv))
+        command = qemu_command(opts, rundir, accel)
+        if not is_batch(opts):
+            print("t3-vm: breakpoints first (break t3_...), then `run`", file=sys.stderr)
+        with vm_run.qemu_not_being_built():
+            status = run_gdb(gdb_command(opts, device_setup(rundir, command), command[0]),
+                             seconds(opts), vm_run.in_child)
+        facts["status"] = verdict(opts, rundir, status, True)
+        return facts["status"]
+
+
+# --- a core ------------------------------------------------------------------
+
+def notes(core):
+    """(type, contents) of a core's notes."""
+    data = core.read_bytes()
+    offset, size, count = struct.unpack_from("<Q14xHH", data, 32)
+    for number in range(count):
+        kind, _, at, _, _, length = struct.unpack_from("<IIQQQQ", data, offset + number * size)
+        end = at + length
+        while kind == 4 and at + 12 <= end:
+            name, description, note = struct.unpack_from("<III", data, at)
+            start = at + 12 + -(-name // 4) * 4
+            yield note, data[start:start + description]
+            at = start + -(-description // 4) * 4
+
+
+def program_of(core):
+    """The path of the program in the guest: the first file that was mapped."""
+    NT_FILE = 0x46494c45
+    for kind, text in notes(core):
+        if kind == NT_FILE:
+            count, _ = struct.unpack_from("<QQ", text)
+            return text[16 + 24 * count:].split(b"\0")[0].decode(errors="replace")
+    raise ValueError("it names no program")
+
+
+def on_host(path, share):
+    """The same file here, with what debuggers read."""
+    places = {"/usr/lib/t3/tests": [BUILD / "guest", BUILD / "guest32"], "/usr/bin": [BUILD],
+              "/bin": [BUILD]}
+    name = pathlib.PurePosixPath(path)
+    candidates = [place / name.name for place in places.get(str(name.parent), [])]
+    if share and path.startswith("/mnt/host/"):
+        candidates.append(pathlib.Path(share) / path[len("/mnt/host/"):])
+    return next((found for found in candidates if found.exists()), None)
+
+
+def unpack(packed, folder):
+    core = pathlib.Path(folder) / "core"
+    try:
+        with gzip.open(packed, "rb") as source:
+            core.write_bytes(source.read(CORE_BYTES))
+        return core, program_of(core)
+    except (OSError, EOFError, ValueError, struct.error) as error:
+        raise VmError(EXIT_USAGE, f"{packed} is no core of a run: {error}") from error
+
+
+def debug_core(opts):
+    """The libraries are the host's own, but for libt3."""
+    with tempfile.TemporaryDirectory() as folder:
+        core, path = unpack(opts.core, folder)
+        run = read_text(opts.core.resolve().parents[1] / "run.json")
+        shared = re.search(r'^ "share": "(.*)"', run, re.M)
+        program = on_host(path, shared[1] if shared else None)
+        if program is None:
+            raise VmError(EXIT_USAGE, f"{path} of the guest, whose core it is, is not found here")
+        setup = pathlib.Path(folder) / "setup"
+        setup.write_text(f"set solib-search-path {BUILD}:{program.parent}\n"
+                         f"file {program}\ncore-file {core}\n")
+        return run_gdb(gdb_command(opts, setup), seconds(opts))

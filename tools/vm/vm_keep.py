@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""What is kept of a run, below .build/run/NAME, and for how long.
+
+The newest run is in NAME itself, those before it in NAME/1 to NAME/3, as long as they
+take less than OLD_BYTES. What the guest hands over at its end, cores and device dumps,
+is in `guest` of each.
+"""
+
+import contextlib
+import fcntl
+import glob
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+
+from vm_base import BUILD, EXIT_USAGE, VmError, read_text
+
+OLD_RUNS = 3
+OLD_BYTES = 64 << 20
+# A core of QEMU beyond this is not kept: its backtrace is.
+QEMU_CORE_BYTES = 256 << 20
+BACKTRACE_SECONDS = 120
+
+CORE_PATTERN = pathlib.Path("/proc/sys/kernel/core_pattern")
+
+
+# --- folders, and how long they stay -----------------------------------------
+
+def members(rundir):
+    """What belongs to the newest run: all but the lock and the older runs."""
+    return [path for path in rundir.iterdir()
+            if path.name != ".lock" and not re.fullmatch(r"\d+", path.name)]
+
+
+def remove(path):
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def size_of(folder):
+    return sum(path.lstat().st_blocks * 512 for path in folder.rglob("*"))
+
+
+def rotate(rundir):
+    """Make room for a new run: the newest becomes number 1, and so on."""
+    last = members(rundir)
+    if not last:
+        return
+    remove(rundir / str(OLD_RUNS))
+    for number in range(OLD_RUNS - 1, 0, -1):
+        if (rundir / str(number)).exists():
+            (rundir / str(number)).rename(rundir / str(number + 1))
+    (rundir / "1").mkdir()
+    for path in last:
+        path.rename(rundir / "1" / path.name)
+    taken = 0
+    for number in range(1, OLD_RUNS + 1):
+        taken += size_of(rundir / str(number)) if (rundir / str(number)).exists() else 0
+        if taken > OLD_BYTES:
+            remove(rundir / str(number))
+
+
+def prune(base, name):
+    """Folders of second VMs of a name that have ended, but for the newest ones."""
+    others = [path for path in base.glob(f"{name}-*")
+              if re.fullmatch(re.escape(name) + r"-\d+", path.name)]
+    numbered = sorted(others, key=lambda path: int(path.name.rpartition("-")[2]))
+    for path in numbered[:-OLD_RUNS]:
+        with contextlib.suppress(OSError), open(path / ".lock", "a", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove(path)
+
+
+@contextlib.contextmanager
+def run_directory(name):
+    """.build/run/NAME, held by a lock; a second VM of that name gets another."""
+    base = BUILD / "run"
+    prune(base, name)
+    for candidate in (name, f"{name}-{os.getpid()}"):
+        rundir = base / candidate
+        rundir.mkdir(parents=True, exist_ok=True)
+        with open(rundir / ".lock", "a", encoding="utf-8") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            rotate(rundir)
+            (rundir / "guest").mkdir()
+            try:
+                yield rundir
+            finally:
+                tidy(rundir)
+            return
+    raise VmError(EXIT_USAGE, f"another VM is using {base}/{name}")
+
+
+def tidy(rundir):
+    """The image is large and made anew; an empty hand-over says nothing."""
+    for name in ("initrd", "control.in"):
+        (rundir / name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        (rundir / "guest").rmdir()
+
+
+# --- when QEMU itself crashes ------------------------------------------------
+
+def host_core(process, directory, started):
+    """The core that the host's kernel wrote of QEMU, where its pattern is a file's."""
+    pattern = read_text(CORE_PATTERN).strip()
+    if not pattern or pattern.startswith("|"):
+        return None
+    path = re.sub(r"%p", str(process.pid), pattern)
+    path = os.path.join(directory, re.sub(r"%[^%]", "*", path))
+    found = [pathlib.Path(name) for where in (path, f"{path}.{process.pid}")
+             for name in glob.glob(where)]
+    found = [core for core in found if core.is_file() and core.stat().st_mtime >= started]
+    return max(found, key=lambda core: core.stat().st_mtime, default=None)
+
+
+def backtrace(qemu, core, output):
+    with open(output, "wb") as log:
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off",
+                            "-ex", "thread apply all backtrace", qemu, core],
+                           stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                           timeout=BACKTRACE_SECONDS, check=False)
+
+
+def keep_crash(process, qemu, rundir, directory, started):
+    """After a signal: QEMU's core, where there is one, and the backtrace of its threads."""
+    if process.returncode is None or process.returncode >= 0:
+        return
+    name = signal.Signals(-process.returncode).name
+    if name in ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"):
+        return
+    core = host_core(process, directory, started)
+    with open(rundir / "qemu.log", "a", encoding="utf-8") as log:
+        log.write(f"QEMU ended by {name}\n")
+        if core is None:
+            log.write("The host's kernel left no core file (its core_pattern is "
+                      f"'{read_text(CORE_PATTERN).strip()}')\n")
+            return
+    backtrace(qemu, core, rundir / "qemu-backtrace.txt")
+    if core.stat().st_blocks * 512 <= QEMU_CORE_BYTES:
+        shutil.move(core, rundir / "qemu-core")
+    else:
+        core.unlink()
+
+
+# --- what to tell ------------------------------------------------------------
+
+def kept(rundir):
+    """Names of what tells more than the logs, cores first."""
+    extra = [path for path in rundir.glob("qemu-*")]
+    extra += sorted((rundir / "guest").glob("*")) if (rundir / "guest").is_dir() else []
+    return [str(path.relative_to(rundir)) for path in extra if not path.name.startswith(".")]
+
+
+def summary(rundir):
+    """One or two lines on where to look after a failure."""
+    where = os.path.relpath(rundir)
+    lines = [f"logs are in {where}" + "".join(f", {name}" for name in kept(rundir))]
+    cores = sorted((rundir / "guest").glob("core.*.gz")) if (rundir / "guest").is_dir() else []
+    if cores:
+        lines.append(f"to see where it crashed: make gdb CORE={os.path.relpath(cores[0])}")
+    return lines

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""The machine: what QEMU is given, and the archive behind the guest's image."""
+
+import re
+
+from vm_base import read_text
+
+# Warnings stay visible (loglevel=5); the rest is there to boot faster, and
+# panic=-1 with QEMU's -no-reboot turns a panic into the end of the VM.
+KERNEL_ARGS = [
+    "console=ttyS0", "quiet", "loglevel=5", "panic=-1", "oops=panic", "tsc=reliable",
+    "no_timer_check", "random.trust_cpu=on", "mitigations=off", "8250.nr_uarts=3",
+    "cryptomgr.notests", "i8042.noaux", "i8042.nokbd",
+    "initcall_blacklist=jent_mod_init,crypto_kdf108_init",
+    "ia32_emulation=1",  # 32-bit clients, also where the default is off
+]
+
+# That of a 4 GHz TSC at 250 Hz, as longer delays are harmless: spares a calibration.
+TCG_KERNEL_ARGS = ["lpj=16000000"]
+
+# intremap: VFIO gives a device to user space only where its interrupts are
+# remapped. strict: an unmapped address is one for the device at once.
+IOMMU_KERNEL_ARGS = ["intel_iommu=on", "iommu.strict=1"]
+
+
+# --- the image ---------------------------------------------------------------
+
+def cpio_entry(name, data, mode, inode):
+    """One entry of a cpio archive in the kernel's "newc" form."""
+    fields = (inode, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0)
+    head = b"070701" + b"".join(b"%08X" % field for field in fields)
+    head += name.encode() + b"\0"
+    return head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4)
+
+
+def cpio(files):
+    entries = [cpio_entry(name, data, 0o100755, number)
+               for number, (name, data) in enumerate(files.items(), 1)]
+    return b"".join(entries) + cpio_entry("TRAILER!!!", b"", 0, 0)
+
+
+def write_initrd(path, image, files):
+    """The kernel unpacks concatenated archives one after the other."""
+    base = image.read_bytes()
+    path.write_bytes(base + bytes(-len(base) % 4) + cpio(files))
+
+
+# --- QEMU's command line -----------------------------------------------------
+
+def device_args(opts):
+    """The fabric, and each device behind a root port: 8 ports to a slot."""
+    if opts.no_devices:
+        return []
+    extra = lambda text: "," + text if text else ""
+    timed = "" if re.search(r"(^|,)timed=", opts.fabric_opts) else ",timed=on"
+    args = ["-object", f"t3-fabric,id=f0,topology={opts.topology},ranks={opts.ranks}{timed}"
+            + extra(opts.fabric_opts)]
+    for rank in range(opts.ranks):
+        slot, function = 4 + rank // 8, rank % 8
+        port = (f"pcie-root-port,id=rp{rank},chassis={rank + 1},slot={rank + 1},"
+                f"addr={slot:#x}.{function}")
+        args += ["-device", port + (",multifunction=on" if function == 0 else "")]
+        args += ["-device", f"t3,id=t3-{rank},bus=rp{rank},fabric=f0,rank={rank}"
+                 + extra(opts.device_opts)]
+    return args
+
+
+def iommu_args(opts):
+    """Before the devices: what is realized earlier is not translated."""
+    return ["-device", "intel-iommu,intremap=on"] if opts.iommu else []
+
+
+def accel_args(accel, iommu=False):
+    if accel == "kvm":
+        # KVM's own I/O APIC would deliver its interrupts past the remapping.
+        return ["-accel", "kvm" + (",kernel-irqchip=split" if iommu else ""), "-cpu", "host"]
+    # Five-level page tables only make TCG's page walks longer.
+    return ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]
+
+
+def serial_args(rundir, answered=False):
+    """COM1 console, COM2 the job, COM3 control. COM3 gets an interrupt of its own."""
+    answers = f",input-path={rundir}/control.in" if answered else ""
+    return [
+        "-chardev", f"file,id=console,path={rundir}/console.log",
+        "-chardev", f"stdio,id=job,signal=off,logfile={rundir}/job.log",
+        "-chardev", f"file,id=control,path={rundir}/control{answers}",
+        "-device", "isa-serial,index=0,chardev=console",
+        "-device", "isa-serial,index=1,chardev=job",
+        "-device", "isa-serial,index=2,iobase=0x3e8,irq=5,chardev=control",
+    ]
+
+
+def folder_args(name, path, model, address):
+    """A folder of the host in the guest, at a slot that leaves the others theirs."""
+    return ["-fsdev", f"local,id={name},path={str(path).replace(',', ',,')},"
+            f"security_model={model},multidevs=remap",
+            "-device", f"virtio-9p-pci,id={name},fsdev={name},mount_tag={name},addr={address:#x}"]
+
+
+def folders_args(opts, rundir):
+    """What the guest hands over gets no owner, link or special file of its choice on the
+    host (mapped-xattr). The shared folder is meant to be the same on both sides: symbolic
+    links are links, and what the guest makes belongs to who runs the VM (none)."""
+    args = folder_args("keep", rundir / "guest", "mapped-xattr", 0x1e)
+    if opts.share:
+        args += folder_args("host", opts.share, "none", 0x1d)
+    return args
+
+
+def qemu_command(opts, rundir, accel, debugger=""):
+    qemu = opts.qemu / "qemu-system-x86_64"
+    kernel_args = KERNEL_ARGS + (TCG_KERNEL_ARGS if accel == "tcg" else [])
+    kernel_args += IOMMU_KERNEL_ARGS if opts.iommu else []
+    kernel_args += [text for text in (read_text(opts.kernel / "append").strip(), opts.append)
+                    if text]
+    return [
+        str(qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+        "-name", f"t3-{rundir.name}",
+        "-machine", "q35,vmport=off,smbus=off,sata=off,dump-guest-core=off",
+        *accel_args(accel, opts.iommu), "-smp", str(opts.cpus), "-m",
+        opts.memory or read_text(opts.kernel / "memory").strip() or "1G",
+        "-kernel", str(opts.kernel / "vmlinux"), "-initrd", str(rundir / "initrd"),
+        "-append", " ".join(kernel_args),
+        *serial_args(rundir, bool(debugger)), *(["-gdb", debugger] if debugger else []),
+        *iommu_args(opts), *folders_args(opts, rundir), *device_args(opts), *opts.qemu_arg,
+    ]
+
+

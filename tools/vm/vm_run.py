@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""Running QEMU to its end, and what that end says of the job in the guest."""
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import re
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import vm_keep
+from vm_base import CACHE, EXIT_DIED, EXIT_TIMEOUT, VmError, read_text
+from vm_machine import qemu_command, write_initrd
+
+KERNEL_TROUBLE = re.compile(
+    r"\bBUG:|\bWARNING:|\bOops\b|[Kk]ernel panic|[Uu]nable to handle|"
+    r"general protection fault|UBSAN:|rcu: INFO: .*stall|INFO: task .* blocked")
+
+
+# --- the process -------------------------------------------------------------
+
+def in_child():
+    """No QEMU may outlive a killed launcher; and if it crashes, it may leave a core."""
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+
+
+@contextlib.contextmanager
+def qemu_not_being_built():
+    """qemu.sh holds this lock while it replaces the program."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / ".lock-qemu", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        yield
+
+
+def start_qemu(command, log, stdin, stdout, new_session):
+    try:
+        with qemu_not_being_built():
+            return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=log,
+                                    start_new_session=new_session, preexec_fn=in_child)
+    except OSError as error:
+        raise VmError(EXIT_DIED, f"cannot start QEMU: {error}") from error
+
+
+@contextlib.contextmanager
+def running(command, rundir, stdin=subprocess.DEVNULL, stdout=None, new_session=True):
+    """QEMU's process, which is gone at the end. Only this one process is ever killed."""
+    started = int(time.time())
+    with open(rundir / "qemu.log", "wb") as log:
+        process = start_qemu(command, log, stdin, stdout, new_session)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        vm_keep.keep_crash(process, command[0], rundir, os.getcwd(), started)
+
+
+def ends_within(process, timeout):
+    try:
+        process.wait(timeout)
+        return True
+    except subprocess.TimeoutExpired:
+        return False
+
+
+# --- its end -----------------------------------------------------------------
+
+def last_lines(rundir):
+    lines = read_text(rundir / "console.log").splitlines()[-15:]
+    lines += read_text(rundir / "qemu.log").splitlines()[-5:]
+    return "".join(f"\n  | {line}" for line in lines)
+
+
+def kernel_trouble(rundir, known):
+    """The complaints in the kernel's log, but for those that `known` matches."""
+    text = read_text(rundir / "console.log")
+    text = re.sub(known, "", text, flags=re.M) if known else text
+    return [line for line in text.splitlines() if KERNEL_TROUBLE.search(line)]
+
+
+def control_lines(rundir):
+    """What the guest's init has said: facts, of which the last is how it ended."""
+    return read_text(rundir / "control").splitlines()
+
+
+def outcome(rundir, finished, timeout, strict, known=""):
+    """The job's status, from the control lines and the console log."""
+    log = f"console log {rundir}/console.log ends:{last_lines(rundir)}"
+    control = (control_lines(rundir) or [""])[-1]
+    trouble = kernel_trouble(rundir, known)
+    match = re.fullmatch(r"exit (\d+)", control)
+    if match and int(match[1]) != 0:
+        return int(match[1])
+    if control.startswith("fail "):
+        raise VmError(EXIT_DIED, f"the guest gave up: {control[5:]}; {log}")
+    if strict and trouble:
+        raise VmError(EXIT_DIED, f"the guest's kernel complained: {trouble[0].strip()}; {log}")
+    if match:
+        return 0
+    if not finished:
+        raise VmError(EXIT_TIMEOUT, f"no end after {timeout} s; {log}")
+    raise VmError(EXIT_DIED, f"the VM ended without a status; {log}")
+
+
+def job_seconds(rundir):
+    """How long the job ran by the guest's clock, or None where it did not end."""
+    times = {words[0]: words[1] for words in map(str.split, control_lines(rundir))
+             if len(words) == 2 and words[0] in ("begin", "end")}
+    try:
+        return round(float(times["end"]) - float(times["begin"]), 2)
+    except (KeyError, ValueError):
+        return None
+
+
+@contextlib.contextmanager
+def told(rundir, argv, share=None):
+    """run.json says what ran, when, for how long and with which status; a failure where
+    its logs are."""
+    facts = {"command": argv, "share": share and str(share),
+             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    start = time.monotonic()
+    try:
+        yield facts
+    except VmError as error:
+        facts.update(status=error.status, error=str(error).split("\n", maxsplit=1)[0])
+        raise
+    finally:
+        facts.update(seconds=round(time.monotonic() - start, 3), job_seconds=job_seconds(rundir))
+        (rundir / "run.json").write_text(json.dumps(facts, indent=1) + "\n")
+        if facts.get("status") != 0:
+            for line in vm_keep.summary(rundir):
+                print(f"t3-vm: {line}", file=sys.stderr)
+
+
+# --- the ways to run ---------------------------------------------------------
+
+def image_files(opts, argv=None):
+    """What the guest's init looks for."""
+    files = {"job": ("exec " + shlex.join(argv) + "\n").encode()} if argv else {}
+    for name, wanted in (("no-driver", opts.no_driver), ("share", opts.share)):
+        if wanted:
+            files[name] = b""
+    return files
+
+
+def run_job(opts, argv, accel, name, stdout=None):
+    with vm_keep.run_directory(name) as rundir, told(rundir, argv, opts.share) as facts:
+        write_initrd(rundir / "initrd", opts.initramfs, image_files(opts, argv))
+        with running(qemu_command(opts, rundir, accel), rundir, stdout=stdout) as process:
+            finished = ends_within(process, opts.timeout)
+        facts["status"] = outcome(rundir, finished, opts.timeout, opts.strict, opts.known_trouble)
+        return facts["status"]
+
+
+def run_shell(opts, accel):
+    """QEMU owns the terminal, and takes Ctrl-C to the guest."""
+    with vm_keep.run_directory(opts.name) as rundir, told(rundir, None, opts.share) as facts:
+        write_initrd(rundir / "initrd", opts.initramfs, image_files(opts))
+        print("t3-vm: `exit` ends the VM", file=sys.stderr)
+        with running(qemu_command(opts, rundir, accel), rundir, None, new_session=False) as process:
+            process.wait()
+        facts["status"] = outcome(rundir, True, None, False)
+        return facts["status"]
