@@ -19,6 +19,12 @@ T3_KERNEL ?= kernel
 export T3_CACHE T3_JOBS
 override export T3_BUILD := $(abspath $B)
 
+# Those of `make try` and `make gdb`, as they were typed: make expands none of them, and what
+# the environment happens to call so is none of them. A test has RANKS of its own.
+TRY_OPTIONS := TEST CMD RANKS VM_OPTIONS KERNEL SIDE GDB_COMMANDS GDB CORE
+$(foreach name,$(TRY_OPTIONS),$(eval export T3_TRY_$(name) := \
+	$$(if $$(filter command,$$(firstword $$(origin $(name)))),$$(value $(name)))))
+
 # Options of `make run`, checked by check-options.sh before anything else.
 RANKS ?= 4
 SHAPE ?= 256x256x256
@@ -27,12 +33,13 @@ DTYPE ?= f32
 WRITE ?= store
 ITERS ?= 4
 SEED ?= 1
+SHARE ?= .
 SOAK_SECONDS ?= 600
 SOAK_ROUNDS ?= 1000
 SOAK_CLIENTS ?= 10000
 FUZZ_SECONDS ?= 900
 export FUZZ FUZZ_SECONDS FUZZ_SEED FUZZ_INPUT
-export RANKS SHAPE TILE DTYPE WRITE ITERS SEED SOAK_SECONDS
+export RANKS SHARE SHAPE TILE DTYPE WRITE ITERS SEED SOAK_SECONDS
 
 # Where `make install` puts things, and what libt3 is called.
 PREFIX ?= /usr/local
@@ -84,7 +91,7 @@ GUEST := $(GUEST_SRC:tests/guest/%.c=$B/guest/%)
 EXAMPLES := $(EXAMPLE_SRC:tests/examples/%.c=$B/examples/%)
 GUEST32 := $(GUEST32_SRC:tests/guest32/%.c=$B/guest32/%)
 CONFORMANCE := $(if $(CONFORMANCE_SRC),$B/t3-conformance)
-GUEST_SCRIPTS := guest-init guest-batch
+GUEST_SCRIPTS := guest-init guest-batch keep-core
 
 # One short line per product; V=1 shows the whole command.
 Q := $(if $V,,@)
@@ -141,8 +148,26 @@ run: build
 		--dtype "$$DTYPE" --write "$$WRITE" --iters "$$ITERS" --seed "$$SEED" --tile "$$TILE"
 
 #: make shell   an interactive root shell in a guest with RANKS devices
+#:                SHARE=.             the folder of the host that is /mnt/host there, or none
 shell: build
-	@$(VM) shell --ranks "$$RANKS" --name shell
+	@$(VM) shell --ranks "$$RANKS" --name shell $(if $(SHARE),--share "$$SHARE")
+
+#: make try     from an edit to a result: build what changed, boot, run one thing
+#:                TEST=test_ring              a program of tests/guest, with its VM's options
+#:                TEST=test_ring/test_stores  one of its tests; * and ? stand for others
+#:                CMD='t3 list'               or any command
+#:                RANKS=N, KERNEL=debug, VM_OPTIONS='--iommu'
+.PHONY: try gdb loop
+try:
+	@$(STAGE)try.py try
+
+#: make gdb     the same in a debugger: SIDE=guest, the kernel with t3.ko's symbols, stopped
+#:              before the devices are probed, or SIDE=device, QEMU with the device's
+#:                TEST, CMD, RANKS, KERNEL, VM_OPTIONS   as of make try
+#:                GDB_COMMANDS=FILE                      run these and end, GDB='more arguments'
+#:                CORE=.build/run/NAME/guest/core...gz   a core that a run has left
+gdb:
+	@$(STAGE)try.py gdb
 
 #: make check   lint, unit and spec tests and their coverage, a short fuzz run, qtest,
 #:              conformance, guest, hot-plug, migration and end-to-end runs
@@ -157,7 +182,7 @@ check-debug:
 debug-suites: build
 	@$(STAGE)check.py guest guest-iommu hotplug
 
-#: make lint package unit spec qtest guest conformance examples   those suites alone
+#: make lint package unit spec qtest guest conformance loop examples   those suites alone
 lint: module
 	@$(STAGE)check.py lint
 package: kernel
@@ -172,6 +197,8 @@ guest: build
 	@$(STAGE)check.py guest
 conformance: build
 	@$(STAGE)check.py conformance
+loop: build
+	@$(STAGE)check.py loop
 examples: build $B/mpi.img
 	@$(STAGE)check.py examples
 

@@ -733,6 +733,10 @@ def tool_suite():
     return tap_program("tool", [ROOT / "tests/tool.py"])
 
 
+def loop_suite():
+    return tap_program("loop", [ROOT / "tests/loop.py"], seconds=3 * PROGRAM_SECONDS)
+
+
 SUITES = {
     "lint": lint_suite,
     "package": package_suite,
@@ -746,6 +750,7 @@ SUITES = {
     "fuzz": fuzz_suite,
     "qtest": qtest_suite,
     "launcher": launcher_suite,
+    "loop": loop_suite,
     "conformance": conformance_suite,
     "guest": guest_suite,
     "guest-iommu": guest_iommu_suite,

@@ -185,7 +185,10 @@ lint_shellcheck() {
 lint_python() {
 	local files
 
-	mapfile -t files < <(our_files tools tests | xargs grep -lE '^#!.*python3' | sort)
+	mapfile -t files < <({
+		our_files tools tests | xargs grep -lE '^#!.*python3'
+		our_files tools tests | grep '\.py$'
+	} | sort -u)
 	[ ${#files[@]} -gt 0 ] || exit $NOTHING
 	PYTHONPYCACHEPREFIX=$T3_BUILD/pycache python3 -W error -m py_compile "${files[@]}"
 }

@@ -1,0 +1,351 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The inner loop: make try, make gdb, the shared folder, what is kept of a run; TAP on stdout.
+
+usage: loop.py [NAME...]     (default: all tests)
+"""
+
+import contextlib
+import gzip
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BUILD = pathlib.Path(os.environ.setdefault("T3_BUILD", str(ROOT / ".build")))
+VM = ROOT / "tools/vm/t3-vm"
+TRY = ROOT / "tools/build/try.py"
+SECONDS = 180
+
+sys.path.insert(0, str(ROOT / "tools/vm"))
+import vm_keep  # pylint: disable=wrong-import-position
+
+# Its core has to show crash_here() with its argument.
+CRASH = """
+#include <stdio.h>
+#include <stdlib.h>
+
+static int *volatile nowhere;
+
+__attribute__((noinline)) static void crash_here(int value)
+{
+	*nowhere = value;
+}
+
+int main(int argc, char **argv)
+{
+	FILE *file = fopen("/mnt/host/from-guest", "w");
+
+	if (!file || fprintf(file, "%s\\n", argv[argc - 1]) < 0 || fclose(file))
+		return 2;
+	crash_here(40 + argc);
+	return 0;
+}
+"""
+
+
+class Skip(Exception):
+    pass
+
+
+def check(good, what, output=""):
+    if not good:
+        raise AssertionError(f"{what}\n{output}")
+
+
+def run(*command, env=None, seconds=SECONDS):
+    """(status, stdout, stderr)"""
+    variables = {key: value for key, value in os.environ.items()
+                 if not key.startswith(("T3_TRY_", "MAKE", "MFLAGS"))}
+    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, timeout=seconds,
+                          capture_output=True, text=True, errors="replace", cwd=ROOT, check=False,
+                          env={**variables, **(env or {})})
+    return done.returncode, done.stdout, done.stderr
+
+
+def expect(result, status, *texts):
+    """The status, and expressions that occur in the output."""
+    output = result[1] + result[2]
+    check(result[0] == status, f"status {result[0]}, not {status}", output)
+    for text in texts:
+        check(re.search(text, output, re.M), f"no '{text}' in", output)
+
+
+def run_folder(name):
+    return BUILD / "run" / name
+
+
+# --- make try ----------------------------------------------------------------
+
+def try_test_passes():
+    """One subtest, in the VM that tests/guest/vm-options wants for its program."""
+    expect(run("make", "try", "TEST=test_recover/test_function_level*"), 0, "Running 1 test",
+           r"OK \] test_function_level_reset$",
+           r"^try: status 0; build [\d.]+ s, boot [\d.]+ s, run [\d.]+ s; [\d.]+ s in all$")
+    facts = json.loads((run_folder("try") / "run.json").read_text())
+    check(facts["command"][-1] == "test_recover" and facts["status"] == 0, "run.json", facts)
+
+
+def try_command_status():
+    """The guest's own status, and arguments that make and shells leave alone."""
+    expect(run(TRY, "try", "CMD=a='x  y'; for i in 1 2; do echo \"$i $a\"; done; exit 7", "RANKS=2"), 7,
+           "^1 x  y$", "^2 x  y$", "^try: status 7; ")
+    expect(run("make", "try", "CMD=test $(ls /dev/accel | wc -l) = 3 && T3_TEST_FILTER=test_x test_abi",
+               "RANKS=3"), 2, "^Bail out! there is no test 'test_x'", "^try: status 1; ")
+
+
+USAGE = [
+    ([], "say what to run"), (["TEST=test_abi", "CMD=true"], "say what to run"),
+    (["TEST=test_rin"], "did you mean test_ring"), (["TEST=../x"], "there is no"),
+    (["TEST=test_kunit/x"], "no cmocka program"), (["CMD=true", "RANKS=0"], "RANKS must be"),
+    (["CMD=true", "RANKS=2x"], "RANKS must be"), (["CMD=true", "RANKS=33"], "RANKS must be"),
+    (["CMD=true", "KERNEL=mine"], "KERNEL must be"), (["CMD=true", "VM_OPTIONS='"], "VM_OPTIONS"),
+    (["CMD=true", "WHAT=1"], "'WHAT=1' is none of"),
+]
+
+
+def try_bad_use():
+    """One sentence, at once, with 2."""
+    for arguments, text in USAGE:
+        start = time.monotonic()
+        result = run(TRY, "try", *arguments)
+        expect(result, 2, text)
+        check(len(result[2].splitlines()) == 1, f"{arguments}: more than a sentence", result[2])
+        check(time.monotonic() - start < 5, f"{arguments}: it built something first")
+    expect(run(TRY), 2, "no action ''")
+    expect(run(TRY, "gdb", "SIDE=left"), 2, "SIDE must be")
+    expect(run(TRY, "gdb", "GDB_COMMANDS=/nonexistent"), 2, "no such file")
+    expect(run(VM, "gdb", "--core", ROOT / "README.md"), 126, "is no core of a run")
+    expect(run(VM, "run", "--share", "/nonexistent", "--", "true"), 126, "no such folder")
+
+
+def try_broken_build():
+    """What does not build does not boot: the program of an earlier build is not run."""
+    target = BUILD / "obj/tests/guest/test_query.o"
+    run("make", "-s", BUILD.name + "/guest/test_query")
+    target.unlink()
+    before = sorted(run_folder("try").rglob("*"))
+    expect(run(TRY, "try", "TEST=test_query", env={"CC": "false"}), 1, "try: the build failed")
+    check(before == sorted(run_folder("try").rglob("*")), "a VM was started")
+
+
+# --- the shared folder, cores, logs ------------------------------------------
+
+def build_crash(folder):
+    (folder / "crash.c").write_text(CRASH)
+    subprocess.run(["gcc", "-g", "-O1", "-o", folder / "crash", folder / "crash.c"], check=True)
+
+
+def share_and_core():
+    """Built here, run there from the shared folder; its crash can be looked at here."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        build_crash(folder)
+        (folder / "link").symlink_to("crash")
+        script = ("cd /mnt/host && (./link hello world; true) && ln -s here made && "
+                  "rm link && ! sh -c 'kill -ABRT $$' && exit 3")
+        result = run(VM, "run", "--ranks", "1", "--name", "loop-share", "--share", folder, "--",
+                     "sh", "-c", script)
+        expect(result, 3, r"logs are in .*loop-share, guest/core\.1\.link\.\d+\.gz, guest/core\.2\.",
+               r"make gdb CORE=(\S+core\.1\.link\.\d+\.gz)$")
+        check((folder / "from-guest").read_text() == "world\n", "the guest's file")
+        check(os.readlink(folder / "made") == "here", "the guest's link is a link")
+        check(not (folder / "link").exists(), "the guest removed a file")
+        core = re.search(r"make gdb CORE=(\S+)", result[2])[1]
+        backtrace = run("make", "gdb", f"CORE={core}", "GDB=-batch -ex backtrace")
+        expect(backtrace, 0, r"crash_here \(value=.*43\) at .*crash\.c:9$", r"in main \(argc=3")
+    facts = json.loads((run_folder("loop-share") / "run.json").read_text())
+    check(facts["status"] == 3 and facts["seconds"] > 0 and facts["job_seconds"] > 0, "run.json", facts)
+    expect(run(TRY, "gdb", f"CORE={core}", "GDB=-batch"), 126, "is not found here")
+
+
+def cores_are_bounded():
+    """Four cores, none beyond its size, however many crash; a shell's child and its name."""
+    script = "for i in 1 2 3 4 5 6; do sh -c 'kill -SEGV $$'; done; true"
+    expect(run(VM, "run", "--ranks", "1", "--name", "loop-cores", "--", "sh", "-c", script), 0)
+    folder = run_folder("loop-cores") / "guest"
+    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    check([name[:6] for name in names] == ["core.1", "core.2", "core.3", "core.4"], "cores", names)
+    for path in folder.glob("core*"):
+        with gzip.open(path) as core:
+            check(core.read(4) == b"\x7fELF", f"{path} is no core")
+
+
+def device_dump_is_kept():
+    """The driver's devcoredump of a failed device comes with the logs, whole."""
+    expect(run(VM, "run", "--ranks", "2", "--name", "loop-dump", "--", "sh", "-c",
+               "echo function >/sys/kernel/debug/accel/0000:02:00.0/reset"), 0)
+    dump = run_folder("loop-dump") / "guest/devcoredump-0000:02:00.0"
+    text = dump.read_text()
+    check(text.startswith("T3 devcoredump 1\nreason ") and "\nregister ID " in text, "dump", text)
+
+
+def old_runs_are_kept():
+    """Three of them, as long as they take little; then none but the newest."""
+    with tempfile.TemporaryDirectory() as name:
+        base, vm_keep.BUILD = vm_keep.BUILD, pathlib.Path(name)
+        with contextlib.ExitStack() as stack:
+            stack.callback(setattr, vm_keep, "BUILD", base)
+            for number in range(6):
+                with vm_keep.run_directory("x") as rundir:
+                    (rundir / "console.log").write_text(str(number))
+                    (rundir / "initrd").write_text("large")
+            texts = [(rundir / where / "console.log").read_text() for where in (".", "1", "2", "3")]
+            check(texts == ["5", "4", "3", "2"], "the last four runs", texts)
+            check(not (rundir / "4").exists() and not list(rundir.rglob("initrd")), "no more than that")
+            with open(rundir / "console.log", "wb") as log:
+                log.write(bytes(vm_keep.OLD_BYTES + 1))
+            with vm_keep.run_directory("x"), vm_keep.run_directory("x") as second:
+                check(second.name == f"x-{os.getpid()}", "a second one has a folder of its own")
+            left = [path.name for path in rundir.iterdir() if path.name not in (".lock", "guest")]
+            check(left == [], "what is too large goes", left)
+            for number in range(1, 7):
+                (rundir.parent / f"x-{number}").mkdir()
+            vm_keep.prune(rundir.parent, "x")
+            left = sorted(path.name for path in rundir.parent.iterdir())
+            check(len(left) == 4 and "x" in left and "x-6" in left and "x-1" not in left, "folders", left)
+
+
+def child_of(pid):
+    text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return int(text.split()[0]) if text.split() else None
+
+
+def qemu_crashes():
+    """Who looks is told that it was QEMU, and where."""
+    with subprocess.Popen([VM, "run", "--ranks", "1", "--name", "loop-crash", "--", "sleep", "100"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                          cwd=ROOT) as launcher:
+        rundir = run_folder("loop-crash")
+        end = time.monotonic() + SECONDS
+        while "begin" not in vm_keep.read_text(rundir / "control") or launcher.poll() is not None:
+            check(time.monotonic() < end and launcher.poll() is None, "the VM did not start")
+            time.sleep(0.1)
+        os.kill(child_of(launcher.pid), signal.SIGSEGV)
+        _, told = launcher.communicate(timeout=SECONDS)
+    expect((launcher.returncode, "", told), 125, "QEMU ended by SIGSEGV")
+    if vm_keep.read_text(vm_keep.CORE_PATTERN).startswith("|"):
+        raise Skip("this host's core_pattern is a pipe: QEMU's core goes elsewhere")
+    expect((0, "", told), 0, r"loop-crash.*, qemu-backtrace\.txt")
+    text = (rundir / "qemu-backtrace.txt").read_text()
+    check("main_loop" in text and "Thread" in text, "a backtrace", text)
+    shutil.rmtree(rundir)
+
+
+def shell_with_folder():
+    """The shell of the guest sees the folder, and its end is the VM's."""
+    with tempfile.TemporaryDirectory() as folder, subprocess.Popen(
+            [VM, "shell", "--ranks", "1", "--name", "loop-shell", "--share", folder],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            cwd=ROOT) as shell:
+        try:
+            while shell.stdout.read(1) not in (b"#", b""):
+                pass
+            shell.stdin.write(b"echo made >/mnt/host/file; exit 5\n")
+            shell.stdin.flush()
+            check(shell.wait(SECONDS) == 5, f"status {shell.returncode}")
+            check((pathlib.Path(folder) / "file").read_text() == "made\n", "what the guest wrote")
+        finally:
+            shell.kill()
+
+
+# --- gdb ---------------------------------------------------------------------
+
+GUEST_SESSION = """
+break t3_probe
+break t3_space_create_ioctl
+continue
+printf "probe %x\\n", pdev->device
+backtrace 2
+delete 1
+continue
+printf "driver %s\\n", drm->driver->name
+delete
+continue
+"""
+
+DEVICE_SESSION = """
+break t3_dev_new
+run
+printf "memory of %d MiB\\n", config->memory_size >> 20
+delete
+break t3_dev_reset
+continue
+backtrace 2
+delete
+continue
+"""
+
+
+def gdb_session(text, *arguments):
+    with tempfile.NamedTemporaryFile("w", suffix=".gdb") as file:
+        file.write(text)
+        file.flush()
+        return run("make", "gdb", f"GDB_COMMANDS={file.name}", *arguments)
+
+
+def gdb_guest():
+    """Breakpoints in probe and in an ioctl, with arguments and a kernel function's name."""
+    result = gdb_session(GUEST_SESSION, "TEST=test_query", "RANKS=2")
+    expect(result, 0, r"hit Breakpoint 1, t3_probe \(pdev=0x", "^probe 7433$",
+           r"^#1 .* in local_pci_probe \(\)", r"hit Breakpoint 2, t3_space_create_ioctl \(drm=0x",
+           "^driver t3$",
+           "received signal SIGQUIT")
+
+
+def gdb_device():
+    """Breakpoints in the core; signals of QEMU's processors do not stop it."""
+    result = gdb_session(DEVICE_SESSION, "SIDE=device", "CMD=t3 list", "RANKS=2")
+    expect(result, 0, r"Breakpoint 1, t3_dev_new \(config=", "^memory of 256 MiB$",
+           r"^ +1  0000:02:00.0", r"exited normally\]$")
+    check("SIGUSR1" not in result[1], "a signal stopped it", result[1])
+
+
+def gdb_statuses():
+    """The job's status, also of what gdb leaves running; a panic, with gdb still there to
+    look; gdb's own failure."""
+    expect(gdb_session("detach\n", "CMD=exit 4", "RANKS=1"), 2, r"Error 4$")
+    expect(gdb_session("continue\nthread apply all backtrace 1\n", "CMD=echo c >/proc/sysrq-trigger", "RANKS=1"), 2,
+           "received signal SIGQUIT", r"in stop_this_cpu \(\)", "Kernel panic", r"Error 125$")
+    expect(gdb_session("no-such-command\n", "CMD=true", "RANKS=1"), 2, "gdb ended with status 1")
+
+
+TESTS = [old_runs_are_kept, try_bad_use, try_broken_build, try_test_passes, try_command_status,
+         share_and_core, cores_are_bounded, device_dump_is_kept, qemu_crashes, shell_with_folder,
+         gdb_guest, gdb_device, gdb_statuses]
+
+
+def result_of(test):
+    try:
+        test()
+        return "ok", ""
+    except Skip as reason:
+        return "ok", f" # SKIP {reason}"
+    except Exception:  # whatever it is, the other tests still run
+        print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="")
+        return "not ok", ""
+
+
+def main():
+    chosen = [test for test in TESTS if not sys.argv[1:] or test.__name__ in sys.argv[1:]]
+    print(f"1..{len(chosen)}")
+    failed = 0
+    for number, test in enumerate(chosen, 1):
+        start = time.monotonic()
+        verdict, skipped = result_of(test)
+        failed += verdict != "ok"
+        print(f"{verdict} {number} - {test.__name__}{skipped}", flush=True)
+        print(f"# {time.monotonic() - start:.1f} s", flush=True)
+    return 1 if failed or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
