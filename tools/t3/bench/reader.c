@@ -5,17 +5,18 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench/bench.h"
 #include "bench/interrupts.h"
 
 #define SAMPLES 51u /* of a round */
+#define YIELDS	10u
 
 /* One waits, the other ends the wait. */
 struct channel {
@@ -54,16 +55,20 @@ static void *reader(void *arg)
 	return NULL;
 }
 
-/* Until the reader cannot but wait: one that sleeps has long been asleep then. */
-static void let_wait(struct channel *c)
+/*
+ * Until the reader waits: one that sleeps has this processor whenever it can run, so it is
+ * asleep when the yields come back.
+ */
+static void let_wait(const struct channel *c)
 {
-	const struct timespec asleep = { .tv_nsec = 200000 };
 	uint64_t start;
+	unsigned int i;
 
-	if (c->sleeps)
-		nanosleep(&asleep, NULL);
 	while (!atomic_load(&c->waiting))
-		;
+		if (c->sleeps)
+			sched_yield();
+	for (i = 0; c->sleeps && i < YIELDS; i++)
+		sched_yield();
 	start = bench_ticks();
 	while (bench_ns(c->clock, start) < 5000)
 		;
@@ -120,12 +125,12 @@ static int device_begin(struct channel *c)
 
 static int device_wait(struct channel *c)
 {
-	return t3_wait(c->s.space, c->s.epoch, 0, T3_DELIVERED, t3_deadline(BENCH_WAIT_NS));
+	return t3_wait(c->s.space, c->s.epoch, 1, T3_DELIVERED, t3_deadline(BENCH_WAIT_NS));
 }
 
 static int device_poll(struct channel *c)
 {
-	return t3_wait(c->s.space, c->s.epoch, 0, T3_DELIVERED, INT64_MAX);
+	return t3_wait(c->s.space, c->s.epoch, 1, T3_DELIVERED, INT64_MAX);
 }
 
 static void device_tell(struct channel *c)
@@ -225,10 +230,14 @@ static int measure_poller(struct bench *bench)
 			  .context = &memory },
 		},
 	};
+	struct bench_interrupts irqs;
 	int ret = open_device(bench, &device, false);
 
+	/* A poller wants no interrupt: let the writer have it, after its store. */
+	bench_interrupts_to(&irqs, bench->bdf, 0);
 	if (!ret)
 		ret = bench_measure(bench, &row);
+	bench_interrupts_back(&irqs);
 	bench_space_close(&device.s);
 	return ret;
 }
