@@ -93,6 +93,16 @@ def installs_these_files_and_no_others():
     same([path.name for path in STAGED.iterdir()], ["usr"], "beside /usr")
 
 
+def links_of_pages_lead_to_pages():
+    """Where man(1) looks: their targets begin at the manual's own folder."""
+    manual = FOLDER / "share/man"
+    for name in functions():
+        text = (manual / f"man3/{name}.3").read_text()
+        link = re.fullmatch(r"\.so (\S+)\n", text)
+        page = manual / link[1] if link else manual / f"man3/{name}.3"
+        require(page.is_file() and name in page_names(page), f"{name}(3) is not in {page}")
+
+
 def builds_only_what_it_installs():
     """From nothing, and with no word to apt: what the package's build machine lacks."""
     nowhere = PLACE / "nothing"
@@ -296,7 +306,8 @@ def add_symbols():
     SYMBOLS.write_text("\n".join(head + sorted(set(lines) - set(head))) + "\n")
 
 
-TESTS = [installs_these_files_and_no_others, builds_only_what_it_installs, again_changes_nothing,
+TESTS = [installs_these_files_and_no_others, links_of_pages_lead_to_pages,
+         builds_only_what_it_installs, again_changes_nothing,
          uninstall_leaves_what_is_not_ours, refuses_directories_that_would_not_work,
          library_says_what_it_is_and_needs, tool_finds_its_library,
          pc_file_tells_of_no_other_place, c_program_links_shared, cxx_program_links_shared,

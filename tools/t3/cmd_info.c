@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* t3 info: facts and counters of devices. */
 #include <stdio.h>
+#include <string.h>
 
 #include "devices.h"
 
