@@ -19,11 +19,15 @@ __attribute__((format(printf, 2, 3))) static void add(struct t3_plan *plan, cons
 
 static const char *name_of(uint32_t collective)
 {
+	/* clang-format off */
 	static const char *const names[] = {
-		[T3_REDUCE_SCATTER] = "reduce-scatter", [T3_ALL_GATHER] = "all-gather",
-		[T3_ALL_REDUCE] = "all-reduce",		[T3_ALL_TO_ALL] = "all-to-all",
+		[T3_REDUCE_SCATTER] = "reduce-scatter",
+		[T3_ALL_GATHER] = "all-gather",
+		[T3_ALL_REDUCE] = "all-reduce",
+		[T3_ALL_TO_ALL] = "all-to-all",
 		[T3_BROADCAST] = "broadcast",
 	};
+	/* clang-format on */
 
 	return names[collective];
 }
@@ -49,20 +53,14 @@ static uint32_t epoch_of(const struct t3_plan *plan, uint32_t rank)
  */
 static void add_gone(struct t3_plan *plan)
 {
-	uint32_t r, culprit;
-	bool late;
+	uint32_t r;
 
 	for (r = 0; r < plan->comm->ranks && !plan->told_gone; r++) {
-		if (r == plan->comm->rank || !t3_comm_gone(plan->comm, r))
+		plan->told_gone = t3_comm_gone(plan->comm, r);
+		if (!plan->told_gone)
 			continue;
-		plan->told_gone = true;
-		culprit = t3_comm_culprit(plan->comm, r, &late);
-		t3_comm_blame(plan->comm, culprit, late);
-		if (late)
-			add(plan, "; rank %u has given up: rank %u did not come in time", r,
-			    culprit);
-		else
-			add(plan, "; rank %u has gone", culprit);
+		t3_comm_fail_gone(plan->comm, r);
+		add(plan, "; %s", plan->comm->error);
 	}
 }
 
