@@ -7,7 +7,8 @@
 
 #define ROW_MAX	   (1u << 24) /* a segment's pitch */
 #define TILE_MAX   (1u << 20)
-#define TILE_USUAL (1u << 14)
+#define TILE_LEAST (1u << 14) /* of usual tiles */
+#define TILES	   16u	      /* of a usual chunk, so that it is passed on while it comes */
 
 static bool reduces(const struct t3_plan_desc *d)
 {
@@ -90,25 +91,38 @@ void t3_layout_chunk(const struct t3_layout *l, uint32_t chunk, uint64_t *first,
 	*count = (each + (chunk < more)) * l->columns;
 }
 
+static uint64_t largest_chunk(const struct t3_layout *l)
+{
+	return (l->units / l->chunks + !!(l->units % l->chunks)) * l->columns * l->element;
+}
+
+/* Bytes of a usual tile. */
+static uint32_t usual_tile(const struct t3_layout *l)
+{
+	uint64_t bytes = largest_chunk(l) / TILES & ~UINT64_C(7);
+
+	if (bytes < TILE_LEAST)
+		return TILE_LEAST;
+	return bytes > TILE_MAX ? TILE_MAX : (uint32_t)bytes;
+}
+
+/* The same in one of its rows. */
+static uint32_t usual_row(const struct t3_layout *l, uint32_t rows)
+{
+	uint32_t bytes = usual_tile(l) / rows & ~7u;
+
+	return bytes ? bytes : l->element;
+}
+
 /* An array is one row, as long as a row may be; then it is rows of whole tiles and a rest. */
 static void cut_array(struct t3_layout *l)
 {
-	uint64_t most = (l->units / l->chunks + !!(l->units % l->chunks)) * l->element;
-
 	l->tile_rows = 1;
 	l->parts = 1;
-	if (most <= ROW_MAX)
+	if (largest_chunk(l) <= ROW_MAX)
 		return;
 	l->parts = 2;
 	l->row_bytes = ROW_MAX / l->tile_row_bytes * l->tile_row_bytes;
-}
-
-/* Bytes in a row of a usual tile of so many rows. */
-static uint32_t usual_row(const struct t3_layout *l, uint32_t rows)
-{
-	uint32_t bytes = TILE_USUAL / rows & ~7u;
-
-	return bytes ? bytes : l->element;
 }
 
 void t3_layout_cut(const struct t3_plan_desc *d, uint32_t ranks, struct t3_layout *l)
@@ -128,8 +142,8 @@ void t3_layout_cut(const struct t3_plan_desc *d, uint32_t ranks, struct t3_layou
 	l->row_bytes = d->columns * l->element;
 	if (l->tile_row_bytes > l->row_bytes)
 		l->tile_row_bytes = l->row_bytes;
-	if (!d->tile_rows && d->collective != T3_ALL_TO_ALL && l->tile_row_bytes < TILE_USUAL)
-		rows = TILE_USUAL / l->tile_row_bytes;
+	if (!d->tile_rows && d->collective != T3_ALL_TO_ALL && l->tile_row_bytes < usual_tile(l))
+		rows = usual_tile(l) / l->tile_row_bytes;
 	l->tile_rows = rows;
 }
 

@@ -304,10 +304,12 @@ static void test_no_memory(void **state)
 	coll_close(&coll);
 }
 
-static void test_never_comes(void **state)
+/* Three give up; the one that comes then hears of it, and does not wait for them. */
+static void test_comes_late(void **state)
 {
 	struct attempt attempt[RANKS];
 	struct coll coll;
+	int64_t start;
 	uint32_t r;
 
 	(void)state;
@@ -317,10 +319,18 @@ static void test_never_comes(void **state)
 	for (r = 0; r < RANKS; r++)
 		attempt[r].deadline_ns = SOON;
 	attempt_all(attempt);
-	CHECK(t3_comm_error(coll.comm[0])[0]);
-	for (r = 0; r < RANKS; r++)
+	expect_text(t3_comm_error(coll.comm[2]), "rank 1");
+	start = now_ns();
+	for (r = 0; r < RANKS; r++) {
+		attempt[r].comm = r == 1 ? coll.comm[1] : NULL;
 		attempt[r].deadline_ns = INT64_MAX;
+	}
+	attempt_all(attempt);
+	expect_text(t3_comm_error(coll.comm[1]), "rank 1 did not come");
+	for (r = 0; r < RANKS; r++)
+		attempt[r].comm = coll.comm[r];
 	attempt_all(attempt); /* at once: it is over */
+	CHECK(now_ns() - start < 5000000000);
 	coll_close(&coll);
 }
 
@@ -565,7 +575,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_arguments),	 TEST(test_null),	  TEST(test_out_of_turn),
 		TEST(test_no_input),	 TEST(test_disagreement), TEST(test_no_memory),
-		TEST(test_never_comes),	 TEST(test_has_left),	  TEST(test_not_armed),
+		TEST(test_comes_late),	 TEST(test_has_left),	  TEST(test_not_armed),
 		TEST(test_missing),	 TEST(test_leaves_early), TEST(test_leaves_in_time),
 		TEST(test_stores_twice), TEST(test_killed),
 	};

@@ -332,6 +332,29 @@ static void order_of_production(void **state)
 	assert_int_equal(layouts[0].produced, 0);
 }
 
+/* A sixteenth of a chunk, within bounds; a whole tile of a matrix no larger than that. */
+static void usual_tiles(void **state)
+{
+	struct t3_plan_desc d = make(T3_REDUCE_SCATTER, T3_ALGORITHM_RING, 1 << 25);
+	const char *why;
+
+	(void)state;
+	assert_int_equal(t3_layout_make(&d, 0, 4, &layouts[0], &why), 0);
+	assert_int_equal(layouts[0].tile_row_bytes, 1 << 20);
+	d.count = 1 << 21;
+	assert_int_equal(t3_layout_make(&d, 0, 4, &layouts[0], &why), 0);
+	assert_int_equal(layouts[0].tile_row_bytes, 1 << 16);
+	d.columns = 100;
+	d.count = 100 << 14;
+	assert_int_equal(t3_layout_make(&d, 0, 4, &layouts[0], &why), 0);
+	assert_int_equal(layouts[0].tile_row_bytes, 200);
+	assert_int_equal(layouts[0].tile_rows, (200 << 12) / 16 / 200);
+	d.columns = 0;
+	d.count = 1000;
+	assert_int_equal(t3_layout_make(&d, 0, 4, &layouts[0], &why), 0);
+	assert_int_equal(layouts[0].tile_row_bytes, 1 << 14);
+}
+
 struct refused {
 	struct t3_plan_desc d;
 	uint32_t rank, ranks;
@@ -419,9 +442,13 @@ static void limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(layouts_fit_each_other), cmocka_unit_test(long_arrays_are_cut),
-		cmocka_unit_test(chunks_are_the_whole),	  cmocka_unit_test(order_of_production),
-		cmocka_unit_test(wrong_arguments),	  cmocka_unit_test(limits),
+		cmocka_unit_test(layouts_fit_each_other),
+		cmocka_unit_test(long_arrays_are_cut),
+		cmocka_unit_test(chunks_are_the_whole),
+		cmocka_unit_test(order_of_production),
+		cmocka_unit_test(wrong_arguments),
+		cmocka_unit_test(limits),
+		cmocka_unit_test(usual_tiles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
