@@ -102,6 +102,8 @@ void t3_comm_blame(struct t3_comm *comm, uint32_t rank, bool late);
  * not known to be there still.
  */
 uint32_t t3_comm_culprit(const struct t3_comm *comm, uint32_t rank, bool *late);
+/* Has it blamed any? It may be there still. */
+bool t3_comm_gave_up(const struct t3_comm *comm, uint32_t rank);
 /* Keep who is to blame for a rank being gone for t3_comm_error(); returns -EPIPE. */
 int t3_comm_fail_gone(struct t3_comm *comm, uint32_t rank);
 /* Has the rank's process (or local handle) gone? Never blocks. */

@@ -121,19 +121,20 @@ static bool points_on(const struct t3_comm *comm, uint32_t from, uint32_t word, 
 	return *to < comm->ranks && *to != from && *to != comm->rank;
 }
 
-/* One that could go on, as what it waits for has been sent, waits for nobody. */
+/* One that could go on, as what it waits for has been sent, waits for nobody; nor do the dead. */
 static bool waits(const struct t3_comm *comm, uint32_t rank, uint32_t *for_rank)
 {
 	const struct comm_line *lines = comm->lines;
 
-	return points_on(comm, rank, atomic_load(&lines[rank].waiting), for_rank) &&
+	return !t3_comm_gone(comm, rank) &&
+	       points_on(comm, rank, atomic_load(&lines[rank].waiting), for_rank) &&
 	       atomic_load(&lines[*for_rank].posted[rank]) ==
 		       atomic_load(&lines[rank].taken[*for_rank]);
 }
 
 uint32_t t3_comm_culprit(const struct t3_comm *comm, uint32_t rank, bool *late)
 {
-	uint32_t hops, cause, next;
+	uint32_t hops, cause, next, start = rank;
 
 	*late = false;
 	/* Each link is older than the one before: chains end. What is not true may not. */
@@ -144,10 +145,18 @@ uint32_t t3_comm_culprit(const struct t3_comm *comm, uint32_t rank, bool *late)
 		else if (waits(comm, rank, &next))
 			*late = true;
 		else
+			return rank;
+		if (next == start)
 			break;
 		rank = next;
 	}
+	*late = *late && rank != start;
 	return rank;
+}
+
+bool t3_comm_gave_up(const struct t3_comm *comm, uint32_t rank)
+{
+	return comm->lines && atomic_load(&comm->lines[rank].cause);
 }
 
 int t3_comm_fail_gone(struct t3_comm *comm, uint32_t rank)

@@ -47,21 +47,36 @@ static uint32_t epoch_of(const struct t3_plan *plan, uint32_t rank)
 	return atomic_load_explicit(&plan->board->line[rank].epoch, memory_order_relaxed);
 }
 
+/* One that has given up; else one that has gone; else comm->ranks. */
+static uint32_t find_gone(const struct t3_plan *plan)
+{
+	const struct t3_comm *comm = plan->comm;
+	uint32_t r, gone = comm->ranks;
+
+	for (r = comm->ranks; r-- > 0;) {
+		if (r == comm->rank)
+			continue;
+		if (t3_comm_gave_up(comm, r))
+			return r;
+		if (t3_comm_gone(comm, r))
+			gone = r;
+	}
+	return gone;
+}
+
 /*
  * Who was the first to go: those that fail because of it go, too. Once: its space may have
  * gone some time before the rank itself does.
  */
 static void add_gone(struct t3_plan *plan)
 {
-	uint32_t r;
+	uint32_t rank = find_gone(plan);
 
-	for (r = 0; r < plan->comm->ranks && !plan->told_gone; r++) {
-		plan->told_gone = t3_comm_gone(plan->comm, r);
-		if (!plan->told_gone)
-			continue;
-		t3_comm_fail_gone(plan->comm, r);
-		add(plan, "; %s", plan->comm->error);
-	}
+	if (plan->told_gone || rank == plan->comm->ranks)
+		return;
+	plan->told_gone = true;
+	t3_comm_fail_gone(plan->comm, rank);
+	add(plan, "; %s", plan->comm->error);
 }
 
 const char *t3_plan_error(struct t3_plan *plan)

@@ -134,7 +134,7 @@ MUTANTS = [
     Mutant("block-record-poison", "unit", "qemu-device/core/poison.c",
            "	       t3_poison_in_record(segment, tile - tile % segment->block_tiles, where);",
            "	       !segment;"),
-    Mutant("dirty-late", "unit", "qemu-device/core/update.c",
+    Mutant("dirty-late", "unit", "qemu-device/core/t3_internal.h",
            "	t3_mem_written(dev, address, bytes);", "	(void)address;"),
     Mutant("loss-too-wide", "unit", "qemu-device/core/epoch.c",
            "return !peer || peer->generation[space] != generation;",

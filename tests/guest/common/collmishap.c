@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+#include "collmishap.h"
+#include "collrun.h"
+#include "debugfs.h"
+#include "module.h"
+#include "trouble.h"
+
+#define CALL_MS	 4000
+#define SLEEP_MS 1500 /* a rank that sleeps is waited for so long in each call */
+
+static int call_ms(int ms)
+{
+	return ms * (int)guest_slowness();
+}
+
+/* After a fault the devices are as good as ever, with a new communicator. */
+static void works_again(uint32_t collective)
+{
+	struct collrun good = {
+		.collective = collective,
+		.iterations = 3,
+		.call_ms = call_ms(CALL_MS),
+	};
+
+	collrun_good(&good);
+}
+
+/* --------------------------------------------------------------------- ranks */
+
+static void at_stage(struct collrun run, enum collrun_stage stage)
+{
+	run.stage = stage;
+	run.iteration = 1 + (uint32_t)stage % 3;
+	run.victim = (uint32_t)stage % COLLRUN_RANKS;
+	run.path = stage % 2 ? T3_PATH_DOORBELL : T3_PATH_STORE;
+	/* Only the root has input: it alone can be among its puts. */
+	if (run.collective == T3_BROADCAST && stage == AMONG_PUTS)
+		run.victim = 1;
+	/*
+	 * A rank that stands still while it joins keeps one that comes later from joining: those
+	 * that have joined see that one missing.
+	 */
+	collrun_fails(&run, run.event != STOP || stage != IN_COMM_CREATE);
+}
+
+static void killed(uint32_t collective)
+{
+	struct collrun run = {
+		.collective = collective,
+		.event = KILL,
+		.call_ms = call_ms(CALL_MS),
+	};
+	int stage;
+
+	for (stage = 0; stage < COLLRUN_STAGES; stage++)
+		at_stage(run, (enum collrun_stage)stage);
+	works_again(collective);
+}
+
+/* Each takes its time: all stages with one collective, with the others those of an epoch. */
+static void sleeping(uint32_t collective)
+{
+	struct collrun run = {
+		.collective = collective,
+		.event = STOP,
+		.call_ms = call_ms(SLEEP_MS),
+	};
+	int stage;
+
+	for (stage = 0; stage < COLLRUN_STAGES; stage++)
+		if (collective == T3_ALL_REDUCE || stage == AFTER_ARM || stage == AMONG_PUTS)
+			at_stage(run, (enum collrun_stage)stage);
+	works_again(collective);
+}
+
+/* clang-format off */
+#define RANK_TESTS(name, collective)                     \
+	static void name##_of_killed_ranks(void **state) \
+	{                                                \
+		(void)state;                             \
+		killed(collective);                      \
+	}                                                \
+	static void name##_of_ranks_that_sleep(void **state) \
+	{                                                \
+		(void)state;                             \
+		sleeping(collective);                    \
+	}
+
+RANK_TESTS(reduce_scatter, T3_REDUCE_SCATTER)
+RANK_TESTS(all_gather, T3_ALL_GATHER)
+RANK_TESTS(all_reduce, T3_ALL_REDUCE)
+RANK_TESTS(all_to_all, T3_ALL_TO_ALL)
+RANK_TESTS(broadcast, T3_BROADCAST)
+/* clang-format on */
+
+/* --------------------------------------------------------------------- links */
+
+__attribute__((format(printf, 1, 2))) static void inject(const char *format, ...)
+{
+	char text[128];
+	uint32_t rank;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	CHECK_EQ(sscanf(strstr(text, "rank="), "rank=%u", &rank), 1);
+	CHECK_EQ(debugfs_write(rank, "inject", text), 0);
+}
+
+/* From rank to the next one, which both topologies have. */
+static void accident(const char *what)
+{
+	struct collrun run = { .iterations = 4, .call_ms = call_ms(CALL_MS) };
+
+	for (run.collective = T3_REDUCE_SCATTER; run.collective <= T3_BROADCAST; run.collective++) {
+		for (run.path = T3_PATH_STORE; run.path <= T3_PATH_DOORBELL; run.path++) {
+			uint32_t rank = (run.collective + run.path) % COLLRUN_RANKS;
+			uint64_t before = debugfs_number(rank, "counters", "INJECTED");
+
+			inject("%s rank=%u peer=%u nth=3 count=2", what, rank,
+			       (rank + 1) % COLLRUN_RANKS);
+			collrun_good(&run);
+			/* The ring's end sends nothing in a broadcast. */
+			if (run.collective != T3_BROADCAST)
+				CHECK(debugfs_number(rank, "counters", "INJECTED") > before);
+			inject("%s rank=%u peer=%u nth=0", what, rank, (rank + 1) % COLLRUN_RANKS);
+		}
+	}
+}
+
+static void lost_packets_are_sent_again(void **state)
+{
+	(void)state;
+	accident("drop");
+}
+
+static void lost_responses_do_no_harm(void **state)
+{
+	(void)state;
+	accident("drop-response");
+}
+
+static void doubled_packets_count_once(void **state)
+{
+	(void)state;
+	accident("duplicate");
+}
+
+static void broken_packets_are_sent_again(void **state)
+{
+	(void)state;
+	accident("corrupt");
+}
+
+static void packets_that_overtake_do_no_harm(void **state)
+{
+	(void)state;
+	accident("reorder");
+}
+
+/* All packets from the nth on are lost: the link gives up, in the middle of it. */
+static void links_that_give_up_end_it(void **state)
+{
+	struct collrun run = { .event = KILL,
+			       .stage = COLLRUN_STAGES,
+			       .call_ms = call_ms(CALL_MS) };
+	struct collrun_rank result[COLLRUN_RANKS];
+	uint32_t nth, r;
+
+	(void)state;
+	for (run.collective = T3_REDUCE_SCATTER; run.collective <= T3_BROADCAST; run.collective++) {
+		for (nth = 1; nth <= 1000; nth *= 31) {
+			/* The root of a broadcast sends on each fabric. */
+			inject("drop rank=1 peer=2 nth=%u count=4000000000", nth);
+			collrun(&run, result);
+			inject("drop rank=1 peer=2 nth=0");
+			for (r = 0; r < COLLRUN_RANKS; r++) {
+				if (result[r].status || !result[r].error || result[r].wrong ||
+				    !*result[r].text)
+					guest_fail(__FILE__, __LINE__,
+						   "%s, nth %u: rank %u: status %d, %s %d, %u "
+						   "wrong: %s",
+						   collrun_name(run.collective), nth, r,
+						   result[r].status, result[r].what,
+						   result[r].error, result[r].wrong,
+						   result[r].text);
+			}
+			works_again(run.collective);
+		}
+	}
+}
+
+/* ------------------------------------------------------------------- devices */
+
+static char unbound[32];
+
+static void unbind(uint32_t rank)
+{
+	driver_unbind(rank, unbound, sizeof(unbound));
+}
+
+static void bind_again(uint32_t rank)
+{
+	(void)rank;
+	driver_bind(unbound);
+	module_open_nodes();
+}
+
+static void device_event(void (*happen)(uint32_t), void (*mended)(uint32_t))
+{
+	static const enum collrun_stage stages[] = { BEFORE_ARM, AFTER_ARM, AMONG_PUTS, BEFORE_WAIT,
+						     BEFORE_RELEASE };
+	struct collrun run = {
+		.event = CALL,
+		.call_ms = call_ms(CALL_MS),
+		.happen = happen,
+		.mended = mended,
+	};
+	uint32_t i;
+
+	for (run.collective = T3_REDUCE_SCATTER; run.collective <= T3_BROADCAST; run.collective++) {
+		for (i = 0; i < ROWS(stages); i++) {
+			run.stage = stages[i];
+			run.iteration = 2;
+			run.victim = run.collective == T3_BROADCAST ? 1 : (i + 1) % COLLRUN_RANKS;
+			collrun_fails(&run, false);
+		}
+		works_again(run.collective);
+	}
+}
+
+static void resets_end_it(void **state)
+{
+	(void)state;
+	device_event(reset_by_pci, NULL);
+}
+
+static void devices_that_go_end_it(void **state)
+{
+	(void)state;
+	device_event(unbind, bind_again);
+}
+
+int collmishap_main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SLOW_TEST(reduce_scatter_of_killed_ranks),
+		SLOW_TEST(all_gather_of_killed_ranks),
+		SLOW_TEST(all_reduce_of_killed_ranks),
+		SLOW_TEST(all_to_all_of_killed_ranks),
+		SLOW_TEST(broadcast_of_killed_ranks),
+		SLOW_TEST(reduce_scatter_of_ranks_that_sleep),
+		SLOW_TEST(all_gather_of_ranks_that_sleep),
+		SLOW_TEST(all_reduce_of_ranks_that_sleep),
+		SLOW_TEST(all_to_all_of_ranks_that_sleep),
+		SLOW_TEST(broadcast_of_ranks_that_sleep),
+		SLOW_TEST(lost_packets_are_sent_again),
+		SLOW_TEST(lost_responses_do_no_harm),
+		SLOW_TEST(doubled_packets_count_once),
+		SLOW_TEST(broken_packets_are_sent_again),
+		SLOW_TEST(packets_that_overtake_do_no_harm),
+		SLOW_TEST(links_that_give_up_end_it),
+		SLOW_TEST(resets_end_it),
+		SLOW_TEST(devices_that_go_end_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
