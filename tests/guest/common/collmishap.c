@@ -36,6 +36,9 @@ static void at_stage(struct collrun run, enum collrun_stage stage)
 	/* Only the root has input: it alone can be among its puts. */
 	if (run.collective == T3_BROADCAST && stage == AMONG_PUTS)
 		run.victim = 1;
+	/* Who never comes to join is waited for. */
+	if (stage <= IN_COMM_CREATE)
+		run.call_ms = call_ms(SLEEP_MS);
 	/*
 	 * A rank that stands still while it joins keeps one that comes later from joining: those
 	 * that have joined see that one missing.
@@ -43,6 +46,7 @@ static void at_stage(struct collrun run, enum collrun_stage stage)
 	collrun_fails(&run, run.event != STOP || stage != IN_COMM_CREATE);
 }
 
+/* Before there is a plan, one collective is as good as another. */
 static void killed(uint32_t collective)
 {
 	struct collrun run = {
@@ -50,14 +54,14 @@ static void killed(uint32_t collective)
 		.event = KILL,
 		.call_ms = call_ms(CALL_MS),
 	};
-	int stage;
+	int stage = collective == T3_ALL_REDUCE ? 0 : IN_PLAN_CREATE;
 
-	for (stage = 0; stage < COLLRUN_STAGES; stage++)
+	for (; stage < COLLRUN_STAGES; stage++)
 		at_stage(run, (enum collrun_stage)stage);
 	works_again(collective);
 }
 
-/* Each takes its time: all stages with one collective, with the others those of an epoch. */
+/* Each takes its time: all stages with one collective, with the others one. */
 static void sleeping(uint32_t collective)
 {
 	struct collrun run = {
@@ -68,7 +72,7 @@ static void sleeping(uint32_t collective)
 	int stage;
 
 	for (stage = 0; stage < COLLRUN_STAGES; stage++)
-		if (collective == T3_ALL_REDUCE || stage == AFTER_ARM || stage == AMONG_PUTS)
+		if (collective == T3_ALL_REDUCE || stage == AMONG_PUTS)
 			at_stage(run, (enum collrun_stage)stage);
 	works_again(collective);
 }
@@ -164,13 +168,13 @@ static void links_that_give_up_end_it(void **state)
 {
 	struct collrun run = { .event = KILL,
 			       .stage = COLLRUN_STAGES,
-			       .call_ms = call_ms(CALL_MS) };
+			       .call_ms = call_ms(SLEEP_MS) };
 	struct collrun_rank result[COLLRUN_RANKS];
 	uint32_t nth, r;
 
 	(void)state;
 	for (run.collective = T3_REDUCE_SCATTER; run.collective <= T3_BROADCAST; run.collective++) {
-		for (nth = 1; nth <= 1000; nth *= 31) {
+		for (nth = 1; nth <= 31; nth *= 31) {
 			/* The root of a broadcast sends on each fabric. */
 			inject("drop rank=1 peer=2 nth=%u count=4000000000", nth);
 			collrun(&run, result);
