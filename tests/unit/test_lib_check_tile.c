@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+/* libt3, T3_DEBUG=check: doorbells, staged tiles, and what an epoch lacks at its end. */
+#ifdef __x86_64__
+
+#include "test_lib_debug.h"
+
+/* --------------------------------------------------------------- the staging */
+
+static unsigned char image[1024];
+static struct t3_view staging;
+
+static void stage_all(uint64_t tiles)
+{
+	unsigned char source[64] = { 3 };
+	void *ptr;
+	uint64_t i;
+
+	set_state(DRM_T3_SPACE_IDLE, EPOCH - 1);
+	if (t3_staging_bind(space, 5, buffer, 0, 256, 2) || t3_buffer_map(buffer, &ptr) ||
+	    t3_view_memory(ptr, &seg, &staging))
+		_exit(4);
+	arm(EPOCH);
+	for (i = 0; i < tiles; i++)
+		t3_stage_tile(&staging, i, source, 16);
+}
+
+static void doorbells(void)
+{
+	uint32_t i;
+
+	stage_all(4);
+	for (i = 0; i < 4; i++)
+		t3_doorbell_tile(space, 5, 0, i);
+	events()->consumed[5][0] = 4;
+	arm(EPOCH + 1);
+	for (i = 0; i < 4; i++) {
+		t3_stage_tile(&staging, i, image, 16);
+		t3_doorbell_tile(space, 5, 0, i);
+	}
+	/* Filled by other means. */
+	arm(EPOCH + 2);
+	t3_doorbell_tile(space, 5, 1, 3);
+}
+
+static void no_such_tile(void)
+{
+	stage_all(4);
+	t3_doorbell_tile(space, 5, 0, 4);
+}
+
+static void no_such_slot(void)
+{
+	stage_all(4);
+	t3_doorbell_tile(space, 5, 2, 0);
+}
+
+static void no_such_segment(void)
+{
+	t3_doorbell_tile(space, 6, 0, 0);
+}
+
+static void the_wrong_tile(void)
+{
+	stage_all(3);
+	t3_doorbell_tile(space, 5, 0, 3);
+}
+
+static void rung_twice(void)
+{
+	stage_all(4);
+	t3_doorbell_tile(space, 5, 0, 2);
+	t3_doorbell_tile(space, 5, 0, 2);
+}
+
+static void stored_and_rung(void)
+{
+	stage_all(4);
+	put16(128 + 40 + 2, 1);
+	t3_doorbell_tile(space, 5, 0, 0);
+}
+
+static void rung_and_stored(void)
+{
+	stage_all(4);
+	t3_doorbell_tile(space, 5, 0, 0);
+	put16(128 + 40 + 2, 1);
+}
+
+static void rung_when_idle(void)
+{
+	stage_all(4);
+	set_state(DRM_T3_SPACE_IDLE, EPOCH);
+	t3_doorbell_tile(space, 5, 0, 0);
+}
+
+/* Rung 3 and 0; the device has read one of them: 3. It had read others before. */
+static void staged_again(uint64_t tile)
+{
+	stage_all(4);
+	events()->consumed[5][0] = 10;
+	t3_doorbell_tile(space, 5, 0, 3);
+	t3_doorbell_tile(space, 5, 0, 0);
+	events()->consumed[5][0] = 11;
+	t3_stage_tile(&staging, tile, image, 16);
+}
+
+static void staged_when_read(void)
+{
+	staged_again(3);
+	t3_stage_tile(&staging, 1, image, 16);
+	/* After a reset all is counted anew. */
+	events()->generation++;
+	events()->consumed[5][0] = 0;
+	t3_doorbell_tile(space, 5, 0, 1);
+	events()->consumed[5][0] = 1;
+	t3_stage_tile(&staging, 1, image, 16);
+}
+
+static void staged_too_early(void)
+{
+	staged_again(0);
+}
+
+static void mistakes_of_doorbells(void **state)
+{
+	(void)state;
+	expect_silence(doorbells);
+	expect_report(no_such_tile, "a doorbell for a segment, slot or tile that there is not",
+		      "tile 4 of 4", "t3_doorbell_tile()", NULL);
+	expect_report(no_such_slot, "a doorbell for a segment, slot", "slot 2", NULL);
+	expect_report(no_such_segment, "a doorbell for a segment, slot", "segment 6 is not mapped",
+		      NULL);
+	expect_report(the_wrong_tile, "a doorbell for a tile that was never staged", "tile 3",
+		      NULL);
+	expect_report(rung_twice, "an element is stored again", "tile 2",
+		      "stored there before:", NULL);
+	expect_report(stored_and_rung, "an element is stored again", "tile 0", NULL);
+	expect_report(rung_and_stored, "an element is stored again", "mov of 2 bytes", NULL);
+	expect_report(rung_when_idle, "not armed", "space 21, idle", NULL);
+}
+
+static void staging_again(void **state)
+{
+	(void)state;
+	expect_silence(staged_when_read);
+	expect_report(staged_too_early, "a tile is staged again before the device has read it",
+		      "tile 0", "t3_slot_consumed()", NULL);
+}
+
+/* ------------------------------------------------------------------- missing */
+
+/* All but two elements of tile 1 and one of tile 2. */
+static void store_most(void)
+{
+	uint32_t row, col;
+
+	for (row = 0; row < 6; row++) {
+		for (col = 0; col < 32; col += 2) {
+			if ((row == 2 && (col == 20 || col == 22)) || (row == 5 && col == 14))
+				continue;
+			put16(128 + row * 40 + col, 1);
+		}
+	}
+}
+
+static void wait_in_vain(void)
+{
+	store_most();
+	t3_space_set_spin(space, UINT64_MAX);
+	if (t3_wait(space, EPOCH, 0, T3_DELIVERED, 0) != -ETIMEDOUT)
+		_exit(5);
+	if (write(STDERR_FILENO, "asked\n", 6) != 6)
+		_exit(6);
+	if (t3_wait(space, EPOCH, 0, T3_DELIVERED, t3_deadline(1000)) != -ETIMEDOUT)
+		_exit(7);
+	/* Said once. */
+	if (write(STDERR_FILENO, "again\n", 6) != 6)
+		_exit(8);
+	if (t3_wait(space, EPOCH, 0, T3_DELIVERED, t3_deadline(1000)) != -ETIMEDOUT)
+		_exit(9);
+}
+
+static void arm_too_early(void)
+{
+	store_most();
+	t3_arm(space, EPOCH + 1);
+}
+
+static void release_too_early(void)
+{
+	store_most();
+	t3_release(space, EPOCH);
+}
+
+static void leave_unfinished(void)
+{
+	store_most();
+	if (t3_space_reset(space))
+		_exit(5);
+}
+
+static void leave_before_the_first_store(void)
+{
+	if (t3_space_reset(space))
+		_exit(5);
+}
+
+static void missing_stores(void **state)
+{
+	(void)state;
+	expect_warning(wait_in_vain, "check", "asked\n==", "T3 check: stores are missing",
+		       "t3_wait(), whose deadline has passed",
+		       "segment 5 (local f16): 2 of its 4 tiles lack stores of this process",
+		       "tile 1 lacks 4 of its 64 bytes:\n      row 2, bytes 20 .. 23\n",
+		       "tile 2 lacks 2 of its 32 bytes:\n      row 5, bytes 14 .. 15\n",
+		       "stored near them:", named("store_most"), NULL);
+	assert_null(strstr(strstr(outcome.text, "again\n"), "missing"));
+	expect_report(arm_too_early, "an epoch is armed while another one is not over", "t3_arm()",
+		      "tile 1 lacks 4 of", NULL);
+	expect_report(release_too_early, "an epoch is released that is not complete",
+		      "t3_release()", "tile 2 lacks 2 of", NULL);
+	expect_warning(leave_unfinished, "check", "stores are missing", "t3_space_reset()",
+		       "tile 1 lacks 4 of", NULL);
+	expect_silence(leave_before_the_first_store);
+}
+
+/* Two updates of an element, one of them by a peer: twice from here is once too often. */
+static void share_with_a_peer(uint32_t stores)
+{
+	struct t3_segment_desc flat = bytes_seg();
+	uint32_t grant;
+	int fd;
+
+	flat.updates = 2;
+	t3_local_map(space, &flat);
+	if (t3_grant_export(space, 1u << 2, 1, &fd, &grant))
+		_exit(4);
+	while (stores--)
+		put8(1024, 1);
+}
+
+static void once_each(void)
+{
+	share_with_a_peer(1);
+}
+
+static void twice_for_a_peer(void)
+{
+	share_with_a_peer(2);
+}
+
+static void twice_alone(void)
+{
+	share_with_a_peer(1);
+	if (t3_grant_revoke(space, 31))
+		_exit(5);
+	put8(1024, 1);
+}
+
+static void updates_of_peers(void **state)
+{
+	(void)state;
+	expect_silence(once_each);
+	expect_silence(twice_alone);
+	expect_report(twice_for_a_peer, "stored again", "segment 2", NULL);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mistakes_of_doorbells),
+		cmocka_unit_test(staging_again),
+		cmocka_unit_test(missing_stores),
+		cmocka_unit_test(updates_of_peers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+	return 77; /* traps are known for x86-64 only */
+}
+
+#endif
