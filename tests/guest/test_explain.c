@@ -59,7 +59,7 @@ static void be_a_stranger(int sock, void *arg)
 	check_device(NULL, ret, "`usermod -aG render nobody`");
 	check_command("t3 list 2>&1", "`usermod -aG render nobody` as root");
 	check_command("t3 list --json 2>&1", "`usermod -aG render nobody` as root");
-	check_command("t3 info -d 0 2>&1", "t3: device 0 could not be read: no permission for ");
+	check_command("t3 info -d 0 2>&1", "t3: device 0: no permission for ");
 	check_command("t3 gemm-rs --ranks 2 2>&1", "`usermod -aG render nobody`");
 }
 
@@ -111,8 +111,6 @@ static void test_no_such_device(void **state)
 	check_device(NULL, -ENODEV, "no such T3 device: there are /dev/accel/accel");
 	check_said(words);
 	check_said(", rank 1 of fabric 0x");
-	check_command("t3 info -d 77 2>&1",
-		      "device 77 could not be read: no such T3 device: there");
 	CHECK_EQ(t3_device_open("/dev/accel/accel99", &dev), -ENOENT);
 	check_device("/dev/accel/accel99", -ENOENT, "/dev/accel/accel99 does not exist: there are");
 	CHECK_EQ(t3_device_open("/dev/null", &dev), -EPROTO);
@@ -151,7 +149,8 @@ static void test_no_driver(void **state)
 	CHECK_EQ(module_unload(), 0);
 	snprintf(words, sizeof(words), "the driver of %s is not loaded: `modprobe t3`", bdf[0]);
 	check_device(NULL, -ENODEV, words);
-	check_command("t3 info -d 0 2>&1", words);
+	check_command("t3 info 2>&1", words);
+	check_command("t3 gemm-rs --ranks 2 2>&1", words);
 	module_load();
 }
 

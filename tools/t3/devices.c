@@ -37,17 +37,22 @@ static int open_entry(const struct t3_device_list *list, size_t index, struct to
 /* -d names one that there is and that has a driver. */
 static int check_index(const struct t3_device_list *list, uint64_t index)
 {
+	char words[512];
+
 	if (index >= t3_device_list_count(list))
 		return complain(EXIT_FAIL, "there is no device %llu: `t3 list` shows %zu",
 				(unsigned long long)index, t3_device_list_count(list));
-	if (!*t3_device_list_get(list, index)->node)
-		return complain(EXIT_FAIL, "device %llu has no driver", (unsigned long long)index);
-	return EXIT_OK;
+	if (*t3_device_list_get(list, index)->node)
+		return EXIT_OK;
+	t3_device_explain(NULL, -ENODEV, words, sizeof(words));
+	return complain(EXIT_FAIL, "device %llu has no driver: %s", (unsigned long long)index,
+			words);
 }
 
 static int open_chosen(const struct cmd_common *common, const struct t3_device_list *list,
 		       struct tool_devices *devices)
 {
+	char words[512];
 	size_t i;
 	int ret;
 
@@ -62,11 +67,10 @@ static int open_chosen(const struct cmd_common *common, const struct t3_device_l
 		if (ret)
 			return ret;
 	}
-	if (!devices->count)
-		return complain(EXIT_FAIL,
-				"there is no T3 device with a driver: `t3 list` shows the %zu that "
-				"the machine has",
-				t3_device_list_count(list));
+	if (!devices->count) {
+		t3_device_explain(NULL, -ENODEV, words, sizeof(words));
+		return complain(EXIT_FAIL, "%s", words);
+	}
 	return EXIT_OK;
 }
 

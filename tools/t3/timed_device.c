@@ -32,15 +32,13 @@ static const char *first_node(const struct t3_device_list *list)
 
 static int open_node(const char *node, struct t3_device **dev)
 {
-	int ret;
+	int ret = node ? t3_device_open(node, dev) : -ENODEV;
+	char words[512];
 
-	if (!node)
-		return complain(EXIT_FAIL, "--device: there is no T3 device with a driver");
-	ret = t3_device_open(node, dev);
 	if (!ret)
 		return EXIT_OK;
-	return complain(EXIT_FAIL, "%s cannot be opened: %s%s", node, strerror(-ret),
-			ret == -EACCES ? "; it is for the group render" : "");
+	t3_device_explain(node, ret, words, sizeof(words));
+	return complain(EXIT_FAIL, "--device: %s", words);
 }
 
 static int open_first(struct t3_device **dev)
