@@ -15,9 +15,10 @@ static const struct part {
 	const char *name;
 	int (*run)(struct bench *bench);
 } parts[] = {
-	{ "store", bench_store },	{ "vcpus", bench_vcpus },   { "doorbell", bench_doorbell },
-	{ "nmc", bench_nmc },		{ "reader", bench_reader }, { "submit", bench_submit },
-	{ "segments", bench_segments },
+	{ "store", bench_store },	{ "vcpus", bench_vcpus },
+	{ "doorbell", bench_doorbell }, { "nmc", bench_nmc },
+	{ "reader", bench_reader },	{ "submit", bench_submit },
+	{ "segments", bench_segments }, { "allreduce", bench_allreduce },
 };
 
 #define PARTS (sizeof(parts) / sizeof(*parts))
@@ -34,7 +35,8 @@ static const char usage[] =
 	"segments beside one. As root, each figure stands beside those of edu, pci-testdev and\n"
 	"ivshmem-plain, where the machine has them: see `make bench`. All sides of a row are\n"
 	"taken in turn, N rounds (1 .. 101; 31); shown are medians and quartiles.\n\n"
-	"PART: store, vcpus, doorbell, nmc, reader, submit or segments";
+	"PART: store, vcpus, doorbell, nmc, reader, submit, segments or allreduce (which needs\n"
+	"four devices with 512 MiB each, linked in a ring)";
 
 static const struct part *find_part(const char *name)
 {

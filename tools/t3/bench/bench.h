@@ -92,7 +92,8 @@ struct bench_row {
 	const char *name, *title;
 	enum bench_bound kind;
 	double bound;
-	bool speedup; /* the ratio is side 1 over side 0: how much faster side 0 is */
+	unsigned int rounds; /* at most; 0: as many as were asked for */
+	bool speedup;	     /* the ratio is side 1 over side 0: how much faster side 0 is */
 	struct bench_side side[BENCH_SIDES];
 };
 
@@ -140,5 +141,6 @@ int bench_nmc(struct bench *bench);
 int bench_reader(struct bench *bench);
 int bench_submit(struct bench *bench);
 int bench_segments(struct bench *bench);
+int bench_allreduce(struct bench *bench);
 
 #endif /* T3_BENCH_H */

@@ -66,7 +66,8 @@ static json_t *bound_to_json(const struct bench_row *row)
 
 static json_t *to_json(struct bench_row *row, unsigned int rounds)
 {
-	bool compared = row->side[1].run, judged = row->kind == BENCH_NS || compared;
+	bool compared = row->side[0].run && row->side[1].run,
+	     judged = row->kind == BENCH_NS || compared;
 	json_t *sides = json_array(), *ratios = compared ? NULL : json_null(), *object;
 	double middle = 0;
 	unsigned int i;
@@ -80,9 +81,9 @@ static json_t *to_json(struct bench_row *row, unsigned int rounds)
 			sides, json_pack("{s:s, s:o}", "what", row->side[i].what, "ns",
 					 there ? figure(row->side[i].ns, rounds) : json_null()));
 	}
-	object = json_pack("{s:s, s:s, s:o, s:o, s:b, s:o}", "name", row->name, "title", row->title,
-			   "sides", sides, "ratio", ratios, "speedup", row->speedup, "target",
-			   bound_to_json(row));
+	object = json_pack("{s:s, s:s, s:i, s:o, s:o, s:b, s:o}", "name", row->name, "title",
+			   row->title, "rounds", (int)rounds, "sides", sides, "ratio", ratios,
+			   "speedup", row->speedup, "target", bound_to_json(row));
 	judged = judged && row->kind != BENCH_REPORT;
 	json_object_set_new(object, "reached",
 			    judged ? json_boolean(reached(row, row->side[0].ns[rounds / 2], middle))
@@ -92,11 +93,13 @@ static json_t *to_json(struct bench_row *row, unsigned int rounds)
 
 int bench_measure(struct bench *bench, struct bench_row *row)
 {
-	unsigned int round, i;
+	unsigned int rounds = bench->rounds, round, i;
 	double warm;
 	int ret = 0;
 
-	for (round = 0; round <= bench->rounds && !ret; round++) {
+	if (row->rounds && row->rounds < rounds)
+		rounds = row->rounds;
+	for (round = 0; round <= rounds && !ret; round++) {
 		for (i = 0; i < BENCH_SIDES && !ret; i++) {
 			struct bench_side *side = &row->side[i];
 
@@ -108,5 +111,5 @@ int bench_measure(struct bench *bench, struct bench_row *row)
 	}
 	if (ret)
 		return ret;
-	return json_array_append_new(bench->rows, to_json(row, bench->rounds)) ? -ENOMEM : 0;
+	return json_array_append_new(bench->rows, to_json(row, rounds)) ? -ENOMEM : 0;
 }
