@@ -38,7 +38,6 @@ SUBLAYER_SECONDS = 3.0
 PEERS = ("-device", "edu", "-device", "pci-testdev",
          "-object", "memory-backend-ram,id=peer,size=4M,share=on",
          "-device", "ivshmem-plain,memdev=peer")
-DEVICE_MEMORY = "512M"  # an all-reduce of 64 MiB has input, output and what is staged there
 REPORT = BUILD / "bench.json"
 
 
@@ -77,10 +76,10 @@ def bench_table():
 
 # --- the VM ----------------------------------------------------------------------
 
-def run_vm(name, *command, options=(), qemu=()):
+def run_vm(name, *command, qemu=()):
     """(standard output, seconds)"""
     start = time.monotonic()
-    done = subprocess.run([VM, "run", "--ranks", str(RANKS), "--name", name, *options,
+    done = subprocess.run([VM, "run", "--ranks", str(RANKS), "--name", name,
                            *(f"--qemu-arg={arg}" for arg in qemu), "--", *command],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=VM_SECONDS, check=False)
@@ -120,8 +119,7 @@ def print_measured(measured):
 
 
 def bench_devices(rounds):
-    text, _ = run_vm("bench", "t3", "bench", "--json", "--rounds", str(rounds),
-                     options=("--device-opts", f"memory-size={DEVICE_MEMORY}"), qemu=PEERS)
+    text, _ = run_vm("bench", "t3", "bench", "--json", "--rounds", str(rounds), qemu=PEERS)
     report = json.loads(text[text.index("{"):text.rindex("}") + 1])
     print(f"\nin one VM: median [quartiles] of {report['rounds']} rounds, all sides in each; ratios of "
           f"rounds\nreading the clock takes {report['clock_read_ns']:.0f} ns, which waits and jobs "

@@ -632,6 +632,24 @@ def check_info_json(status, output):
     need([device["index"] for device in every] == [0, 1, 2, 3], "all")
 
 
+def check_bench(status, output):
+    """Not how long it takes; but each figure is one, with quartiles around it."""
+    need(status == 0, f"status {status}")
+    row, = json.loads(output)["rows"]
+    measured = [side for side in row["sides"] if side["ns"]]
+    need([side["what"] for side in measured] == ["T3, tracked, f32 add", "T3, tracked, op store"],
+         row["sides"])
+    for side in measured:
+        need(0 < side["ns"]["low"] <= side["ns"]["median"] <= side["ns"]["high"], side)
+    need(row["ratio"] is None and row["reached"] is None and row["target"]["at_most"] == 1.1, row)
+
+
+def check_bench_table(status, output):
+    need(status == 0, f"status {status}")
+    need(re.search(r"^4096 segments, in rising order +[\d.]+x \[[\d.]+ \.\. [\d.]+\]", output, re.M), "ratio")
+    need(re.search(r"^    1 segment, as many tiles +[\d.]+ [nu]s", output, re.M), "control")
+
+
 def ends(wanted, *texts):
     def check(status, output):
         need(status == wanted, f"status {status}")
@@ -678,6 +696,12 @@ GUEST = [
     ("info --all", "t3 info --all", ends(0, *(f"device {i}: rank {i} of 4" for i in range(4)))),
     ("info --json", "t3 info -d 2 --json && t3 info --all --json", check_info_json),
     ("info, no such device", "t3 info -d 4", ends(1, "there is no device 4: `t3 list` shows 4")),
+    ("bench", "t3 bench --json --rounds 2 --only store", check_bench),
+    ("bench, table", "t3 bench --rounds 1 --only segments", check_bench_table),
+    ("bench, no peers", "t3 bench --rounds 1 --only vcpus", ends(0, "edu, 2 vCPUs", "not in this machine")),
+    ("bench, rounds", "t3 bench --rounds 102", ends(2, "--rounds 1 .. 101")),
+    ("bench, a part", "t3 bench --only nothing", ends(2, "--only PART")),
+    ("bench, unprivileged", "su user -c 't3 bench --rounds 1 --only submit'", ends(0, "an empty ioctl")),
     ("no such device", "t3 top -d 9", ends(1, "there is no device 9")),
 ]
 
@@ -707,6 +731,7 @@ INJECT = [
     ("inject, no such rank", "t3 inject lose-irq rank=7", ends(2, "must say which device")),
     ("inject, refused", "t3 inject hang-queue rank=0 queue=63", ends(1, "device 0 refused")),
     ("inject, unprivileged", "su user -c 't3 inject lose-irq rank=0'", check_unprivileged),
+    ("bench, two devices", "t3 bench --rounds 1 --only allreduce", ends(0, "not in this machine")),
 ]
 
 

@@ -36,7 +36,7 @@ static const char usage[] =
 	"ivshmem-plain, where the machine has them: see `make bench`. All sides of a row are\n"
 	"taken in turn, N rounds (1 .. 101; 31); shown are medians and quartiles.\n\n"
 	"PART: store, vcpus, doorbell, nmc, reader, submit, segments or allreduce (which needs\n"
-	"four devices with 512 MiB each, linked in a ring)";
+	"four devices, linked in a ring)";
 
 static const struct part *find_part(const char *name)
 {

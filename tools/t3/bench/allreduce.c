@@ -169,12 +169,14 @@ int bench_allreduce(struct bench *bench)
 			  .context = &t },
 		},
 	};
-	int ret = open_memory(&t), plans = ret ? ret : open_plans(&t);
+	int ret = open_plans(&t);
 
-	if (left_out(plans))
+	if (left_out(ret)) {
 		row.side[0].run = row.side[1].run = NULL;
-	else
-		ret = plans;
+		ret = 0;
+	} else if (!ret) {
+		ret = open_memory(&t);
+	}
 	if (!ret)
 		ret = bench_measure(bench, &row);
 	close_all(&t);
