@@ -22,7 +22,7 @@ static struct t3_space *space_at(struct t3_dev *dev, uint64_t offset, uint32_t s
 static bool legal_width(const struct t3_segment *segment, uint64_t offset, uint32_t size)
 {
 	return size >= segment->esize && size <= 8 && (size & (size - 1)) == 0 &&
-	       offset % size == 0;
+	       (offset & (size - 1)) == 0;
 }
 
 /* Finds row, column and tile. What lies there may be padding. */

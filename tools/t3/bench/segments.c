@@ -10,7 +10,7 @@
 #define SEGMENTS 64u   /* of each space */
 #define PAGE	 4096u /* of each space */
 #define TILE	 64u   /* bytes; a segment of many is one tile */
-#define PASSES	 4u    /* over all bytes, of an epoch */
+#define PASSES	 1u    /* over all bytes, of an epoch; one more completes it */
 #define PAIR	 UINT64_C(0x3f8000003f800000)
 
 /* The same bytes in as many tiles, of one segment or of many. */
@@ -158,10 +158,9 @@ static int measure_all(struct bench *bench, struct setup *many, struct setup *on
 				   .title = "4096 segments, in rising order",
 				   .kind = BENCH_RATIO_NEAR,
 				   .bound = 0.05 };
+	/* No bound: the first tiles of all segments share a set of the tracker (SPEC.md 3.3). */
 	struct bench_row jump = { .name = "segments-jump",
-				  .title = "4096 segments, each store in another",
-				  .kind = BENCH_RATIO_NEAR,
-				  .bound = 0.05 };
+				  .title = "4096 segments, each store in another" };
 	struct bench_row last = { .name = "segments-last",
 				  .title = "the pass that completes them, 8 stores each" };
 	int ret = measure(bench, many, one, &order);

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stores behind one that was taken, in the same row of the same tile: what is wrong with
+ * one is found all the same, and all of them count. SPEC.md sections 3.1 and 9.2.
+ */
+#include "host.h"
+#include "t3_internal.h"
+
+#define ROW_BYTES 36u
+#define PITCH	  64u
+
+/* Tiles of 12 bytes: an aligned store of 8 at byte 8 of a row would cross an edge. */
+static struct host *begun(void)
+{
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+	struct host *host = host_ring(1);
+	struct host_dev *d = &host->dev[0];
+
+	map.rows = 2;
+	map.row_bytes = ROW_BYTES;
+	map.pitch = PITCH;
+	map.tile_rows = 2;
+	map.tile_row_bytes = 12;
+	map.updates = 2;
+	host_space(d, 0);
+	host_map(d, &map);
+	host_arm(d, 0, 1);
+	host_store(d, 0, 0, 1, 4);
+	return host;
+}
+
+static void expect_fault(uint64_t offset, uint32_t size, uint32_t kind, uint32_t tile)
+{
+	struct host *host = begun();
+	struct host_dev *d = &host->dev[0];
+	uint64_t stores = host_counter(d, T3_COUNTER_STORES);
+
+	host_store(d, 0, offset, 1, size);
+	host_expect_cpu_fault(d, 0, kind, kind == T3_FAULT_UNMAPPED ? T3_NONE32 : 0, tile, offset);
+	assert_int_equal(host_counter(d, T3_COUNTER_STORES), stores);
+	host_free(host);
+}
+
+static void test_faults(void **state)
+{
+	(void)state;
+	expect_fault(8, 8, T3_FAULT_TILE_CROSS, T3_NONE32);
+	expect_fault(4, 2, T3_FAULT_WIDTH, T3_NONE32);
+	expect_fault(8, 1, T3_FAULT_WIDTH, T3_NONE32);
+	expect_fault(4, 8, T3_FAULT_WIDTH, T3_NONE32);
+	expect_fault(6, 4, T3_FAULT_WIDTH, T3_NONE32);
+}
+
+static void test_poison(void **state)
+{
+	struct t3_cmd_inject what = { .kind = T3_INJECT_POISON, .value = T3_POISON_GRANULE };
+	struct host *host = begun();
+	struct host_dev *d = &host->dev[0];
+
+	(void)state;
+	host_store(d, 0, 4, 1, 4);
+	assert_int_equal(t3_fabric_inject(host->fabric, &what), T3_ADMIN_OK);
+	host_store(d, 0, 8, 1, 4);
+	host_expect_cpu_fault(d, 0, T3_FAULT_POISON, 0, 0, 8);
+	assert_int_equal(host_counter(d, T3_COUNTER_STORES), 2);
+	host_free(host);
+}
+
+/* The first one of a row begins a run, the others follow; rows and tiles change within. */
+static void test_counts(void **state)
+{
+	struct host *host = begun();
+	struct host_dev *d = &host->dev[0];
+	uint32_t row, col, pass, stores = 1;
+
+	(void)state;
+	for (pass = 0; pass < 2; pass++)
+		for (row = 0; row < 2; row++)
+			for (col = 0; col < ROW_BYTES; col += 4) {
+				if (!pass && !row && !col)
+					continue; /* begun */
+				host_expect(d, 0, T3_SPACE_ARMED, 1);
+				host_store(d, 0, row * PITCH + col, pass + col, 4);
+				assert_int_equal(host_counter(d, T3_COUNTER_STORES), ++stores);
+			}
+	host_expect(d, 0, T3_SPACE_COMPLETE, 1);
+	for (row = 0; row < 2; row++)
+		for (col = 4; col < ROW_BYTES; col += 4)
+			assert_int_equal(host_load(d, 0, row * PITCH + col, 4), 2 * col + 1);
+	assert_int_equal(host_load(d, 0, 0, 4), 2);
+	assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_HIT) +
+				 host_counter(d, T3_COUNTER_TRACKER_ALLOC),
+			 stores);
+	assert_int_equal(host_counter(d, T3_COUNTER_NMC_ELEMENTS), stores);
+	host_free(host);
+}
+
+/* What was remembered of a segment is not of the one that takes its place. */
+static void test_other_segment(void **state)
+{
+	struct host *host = begun();
+	struct host_dev *d = &host->dev[0];
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+
+	(void)state;
+	assert_int_equal(host_space_command(d, T3_CMD_SPACE_RESET, 0), T3_ADMIN_OK);
+	assert_int_equal(host_index_command(d, T3_CMD_SEG_UNMAP, 0, 0), T3_ADMIN_OK);
+	map.offset = 0x20;
+	host_map(d, &map);
+	host_arm(d, 0, 2);
+	host_store(d, 0, 4, 1, 4);
+	host_expect_cpu_fault(d, 0, T3_FAULT_UNMAPPED, T3_NONE32, T3_NONE32, 4);
+	host_free(host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_poison),
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_other_segment),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
