@@ -69,8 +69,9 @@ def run_tests(tests):
         why = ""
         try:
             test()
-        except Wrong as error:
-            why, failed = str(error), failed + 1
+        except Exception as error:  # whatever it is, the other tests still run
+            why = str(error) if isinstance(error, Wrong) else repr(error)
+            failed += 1
         for line in why.splitlines():
             print(f"# {line}")
         print(f"{'not ok' if why else 'ok'} {number} - {test.__name__}", flush=True)

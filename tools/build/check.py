@@ -760,6 +760,7 @@ SUITES = {
     "examples": examples_suite,
     "tool": tool_suite,
     "e2e": e2e_suite,
+    "tutorial": lambda: tap_program("tutorial", [ROOT / "tests/tutorial.py"]),
 }
 
 
