@@ -48,7 +48,9 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 DATADIR ?= $(PREFIX)/share
 MANDIR ?= $(DATADIR)/man
-export DESTDIR PREFIX BINDIR LIBDIR INCLUDEDIR DATADIR MANDIR
+# For the script that installs alone: the builds of QEMU and the kernel hear of none of them.
+$(foreach name,DESTDIR PREFIX BINDIR LIBDIR INCLUDEDIR DATADIR MANDIR,$(eval \
+	install uninstall: export $(name) := $($(name))))
 VERSION := 0.1.0
 
 VM := tools/vm/t3-vm
