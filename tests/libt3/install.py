@@ -19,6 +19,7 @@ PLACE = BUILD / "install-test"
 SYMBOLS = ROOT / "tests/libt3/libt3.symbols"
 MAP = ROOT / "libt3/libt3.map"
 PROGRAM = ROOT / "tests/libt3/program.c"
+LAYOUT = ROOT / "tests/libt3/layout.c"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 # What libt3.so may need: with libgcc_s it finds out which line of code calls it (T3_DEBUG).
@@ -248,6 +249,15 @@ def headers_compile_alone():
                     *pkg_config("--cflags"), source)
 
 
+def layouts_stay():
+    """Of all structs that are not opaque; the compiler judges."""
+    declared = [name for header in public_headers()
+                for name in re.findall(r"^struct (t3_\w+) \{", header.read_text(), re.M)]
+    held = re.findall(r"^(?:LAYOUT|GROWS)\((\w+),", LAYOUT.read_text(), re.M)
+    same(held, declared, f"structs in {LAYOUT.name}")
+    execute("gcc", "-std=c11", *STRICT, "-fsyntax-only", *pkg_config("--cflags"), LAYOUT)
+
+
 # --- symbols -----------------------------------------------------------------
 
 def exported():
@@ -312,7 +322,7 @@ TESTS = [installs_these_files_and_no_others, links_of_pages_lead_to_pages,
          library_says_what_it_is_and_needs, tool_finds_its_library,
          pc_file_tells_of_no_other_place, c_program_links_shared, cxx_program_links_shared,
          programs_link_statically, staged_tree_is_a_sysroot,
-         build_tree_serves_as_an_installed_one, headers_compile_alone,
+         build_tree_serves_as_an_installed_one, headers_compile_alone, layouts_stay,
          exports_what_the_headers_declare, no_released_symbol_has_gone,
          archive_has_no_other_names]
 
