@@ -218,7 +218,9 @@ int cmd_dump(int argc, char **argv)
 	cmdline_parse(&argp, argc, argv, 0, &args);
 	list = args.common.json ? json_array() : NULL;
 	ret = args.file ? dump_file(args.file, list) : dump_devices(&args, list);
-	if (list && (json_array_size(list) || !ret) && print_json(list))
+	if (!json_array_size(list))
+		json_decref(list);
+	else if (print_json(list))
 		return EXIT_FAIL;
 	return ret;
 }
