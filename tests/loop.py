@@ -269,6 +269,7 @@ backtrace 2
 delete 1
 continue
 printf "driver %s\\n", drm->driver->name
+backtrace 2
 delete
 continue
 """
@@ -298,7 +299,7 @@ def gdb_guest():
     result = gdb_session(GUEST_SESSION, "TEST=test_query", "RANKS=2")
     expect(result, 0, r"hit Breakpoint 1, t3_probe \(pdev=0x", "^probe 7433$",
            r"^#1 .* in local_pci_probe \(\)", r"hit Breakpoint 2, t3_space_create_ioctl \(drm=0x",
-           "^driver t3$",
+           "^driver t3$", r"^#1 .* in drm_ioctl_kernel \(\)",
            "received signal SIGQUIT")
 
 

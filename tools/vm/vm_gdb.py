@@ -108,21 +108,30 @@ def kernel_symbols(opts, accel):
     return output
 
 
-def module_sections(rundir):
-    """Where the guest says the module's sections are."""
+def addresses(rundir, kind):
+    """{name: address} of what the guest says of its sections, or of its modules."""
     lines = [line.split() for line in vm_run.control_lines(rundir)]
-    return {words[1]: words[2] for words in lines if len(words) == 3 and words[0] == "section"}
+    return {words[1]: words[2] for words in lines if len(words) == 3 and words[0] == kind
+            and re.fullmatch(r"[\w.-]+", words[1]) and re.fullmatch(r"0x[0-9a-f]+", words[2])}
+
+
+def add_others(rundir):
+    """The functions of the kernel's modules, for backtraces, as they are in the image."""
+    lines = []
+    for name, address in addresses(rundir, "module").items():
+        found = (BUILD / "base.img.modules").glob(f"*/*/{re.sub('[-_]', '[-_]', name)}.ko")
+        lines += [f"add-symbol-file {path} {address}\n" for path in found]
+    return "".join(lines)
 
 
 def add_module(rundir):
-    sections = module_sections(rundir)
+    sections = addresses(rundir, "section")
     text = sections.pop(".text", None)
     if text is None:
         return ""
     # What is freed after loading has no address that lasts.
     others = [f"-s {name} {address}" for name, address in sorted(sections.items())
-              if re.fullmatch(r"\.(data|bss|rodata|exit)\b.*", name)
-              and re.fullmatch(r"0x[0-9a-f]+", address)]
+              if re.fullmatch(r"\.(data|bss|rodata|exit)\b.*", name)]
     return f"add-symbol-file {BUILD / 'module/t3.ko'} {text} {' '.join(others)}\n"
 
 
@@ -140,6 +149,7 @@ def guest_setup(rundir, symbols, socket):
     path = rundir / "gdb-setup"
     path.write_text("set confirm off\nset architecture i386:x86-64\n"
                     f"file {symbols}\ntarget remote {socket}\n{add_module(rundir)}"
+                    f"{add_others(rundir)}"
                     f"shell echo go >{shlex.quote(str(rundir / 'control.in'))}\n")
     return path
 
