@@ -19,7 +19,7 @@ static void begin_epoch(struct t3_check *check, uint32_t epoch, uint32_t generat
 	for (i = 0; i < T3_SEGMENTS && generation != check->generation; i++) {
 		segment = &check->segment[i];
 		memset(segment->rung, 0, sizeof(segment->rung));
-		tiles = segment->stage ? t3_desc_tiles(&segment->desc) : 0;
+		tiles = segment->stage ? segment->slots * t3_desc_tiles(&segment->desc) : 0;
 		while (tiles--)
 			segment->stage[tiles].ring = 0;
 	}

@@ -121,6 +121,28 @@ static void staged_too_early(void)
 	staged_again(0);
 }
 
+/* What was consumed counts from 0 again, in each slot. */
+static void staged_after_a_reset(void)
+{
+	struct t3_view second;
+
+	stage_all(0);
+	if (t3_view_memory((unsigned char *)(uintptr_t)staging.base + 256, &seg, &second))
+		_exit(5);
+	t3_stage_tile(&second, 1, image, 16);
+	t3_doorbell_tile(space, 5, 1, 1);
+	events()->consumed[5][1] = 1;
+	set_state(DRM_T3_SPACE_COMPLETE, EPOCH);
+	if (t3_space_reset(space))
+		_exit(6);
+	events()->consumed[5][1] = 0;
+	events()->generation++;
+	arm(EPOCH);
+	t3_stage_tile(&second, 1, image, 16);
+	t3_doorbell_tile(space, 5, 1, 1);
+	set_state(DRM_T3_SPACE_COMPLETE, EPOCH);
+}
+
 static void mistakes_of_doorbells(void **state)
 {
 	(void)state;
@@ -143,6 +165,7 @@ static void staging_again(void **state)
 {
 	(void)state;
 	expect_silence(staged_when_read);
+	expect_silence(staged_after_a_reset);
 	expect_report(staged_too_early, "a tile is staged again before the device has read it",
 		      "tile 0", "t3_slot_consumed()", NULL);
 }
