@@ -71,6 +71,7 @@ int comm_receive_frame(int socket, void *data, size_t *size, int *fd)
 	struct iovec part = { data, *size };
 	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
 	union control control;
+	int ret = 0;
 	ssize_t got;
 
 	header.msg_control = &control;
@@ -82,12 +83,14 @@ int comm_receive_frame(int socket, void *data, size_t *size, int *fd)
 	*fd = -1;
 	if (got < 0)
 		return -errno;
-	if (detach(&header, fd) > 1 || header.msg_flags & MSG_CTRUNC) {
-		if (*fd >= 0)
-			close(*fd);
+	if (detach(&header, fd) > 1 || header.msg_flags & MSG_CTRUNC)
+		ret = -EPROTO;
+	else if (!got)
+		ret = -EPIPE;
+	if (ret && *fd >= 0) {
+		close(*fd);
 		*fd = -1;
-		return -EPROTO;
 	}
 	*size = (size_t)got;
-	return got ? 0 : -EPIPE;
+	return ret;
 }

@@ -404,6 +404,24 @@ static void wrong_messages_are_refused(void **state)
 	t3_comm_destroy(m.comm);
 }
 
+/* No bytes are an end; what comes with them is not kept. */
+static void an_empty_message_is_an_end(void **state)
+{
+	unsigned int before;
+	struct member m;
+	uint32_t word;
+	int fd, extra;
+
+	(void)state;
+	fd = become_member(&m);
+	before = count_fds();
+	send_fds(fd, &word, 0, 1);
+	assert_int_equal(t3_comm_take(m.comm, 1, &word, sizeof(word), &extra, LONG), -EPIPE);
+	assert_int_equal(count_fds(), before);
+	close(fd);
+	t3_comm_destroy(m.comm);
+}
+
 static void false_causes_do_no_harm(void **state)
 {
 	static const uint32_t causes[] = { UINT32_MAX, 2, 3, 0xff, 0x100, 0x102, 0x7fff0021 };
@@ -456,7 +474,7 @@ int main(void)
 		TEST(a_rank_joins_once),	  TEST(silence_is_no_error),
 		TEST(listeners_are_judged_too),	  TEST(other_users_are_refused),
 		TEST(wrong_messages_are_refused), TEST(false_causes_do_no_harm),
-		TEST(memory_must_be_sealed),
+		TEST(memory_must_be_sealed),	  TEST(an_empty_message_is_an_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
