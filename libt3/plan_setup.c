@@ -42,6 +42,7 @@ struct setup {
 	uint32_t number;
 	int64_t deadline_ns;
 	int board; /* its file, at rank 0 until it was sent; else -1 */
+	int board_error; /* of another rank's board */
 	int error[T3_COMM_RANKS_MAX];
 	char text[T3_COMM_TEXT_SIZE]; /* of the lowest rank's */
 	uint32_t differs;	      /* a rank that has another desc; own rank: none */
@@ -98,12 +99,18 @@ static int post(struct setup *s, uint32_t step, uint32_t to, int fd)
 static void give_up(struct setup *s, int ret, uint32_t step, uint32_t round)
 {
 	uint32_t n = s->comm->ranks;
+	char why[T3_COMM_TEXT_SIZE];
 
 	s->dead = ret;
 	s->comm->plans_over = ret;
-	for (; step < STEPS; step++, round = 1)
-		for (; round < n; round++)
+	memcpy(why, s->comm->error, sizeof(why));
+	for (; step < STEPS; step++, round = 1) {
+		for (; round < n; round++) {
 			post(s, step, (s->comm->rank + round) % n, -1);
+			/* Who cannot hear it any more is not the reason. */
+			memcpy(s->comm->error, why, sizeof(why));
+		}
+	}
 }
 
 /* What goes with the message; a failure is told in it. */
@@ -144,11 +151,18 @@ static int check_message(const struct setup *s, const struct message *m, uint32_
 	return 0;
 }
 
-static int take_board(struct setup *s, int fd)
+static int take_board(struct setup *s, const struct message *m, int fd)
 {
-	if (fd < 0 || !s->plan)
+	int ret;
+
+	if (m->error || !s->plan)
 		return 0;
-	return t3_plan_board_open(fd, &s->plan->board);
+	ret = t3_plan_board_open(fd, &s->plan->board);
+	if (ret == -EPROTO)
+		t3_comm_fail(s->comm, ret, "rank 0 sent what is no memory of ours");
+	else if (ret)
+		t3_comm_fail(s->comm, ret, "no memory to share with other ranks");
+	return ret;
 }
 
 static int take_grant(struct setup *s, uint32_t from, int fd)
@@ -163,7 +177,10 @@ static int take_grant(struct setup *s, uint32_t from, int fd)
 	return ret;
 }
 
-/* What a rank's message means; a failure is this rank's own, told in the next step. */
+/*
+ * What a rank's message means; a failure is this rank's own, told in the next step. Of the board's
+ * nobody else knows at the end of the first one: it waits until that is over.
+ */
 static void accept(struct setup *s, struct message *m, uint32_t from, int fd)
 {
 	int ret = 0;
@@ -177,7 +194,7 @@ static void accept(struct setup *s, struct message *m, uint32_t from, int fd)
 		if (memcmp(&m->desc, &s->desc, sizeof(s->desc)) != 0)
 			s->differs = from;
 		if (!from)
-			ret = take_board(s, fd);
+			s->board_error = take_board(s, m, fd);
 	} else if (m->step == STEP_GRANT) {
 		ret = take_grant(s, from, fd);
 	}
@@ -215,6 +232,13 @@ static int first_error(const struct setup *s)
 	return 0;
 }
 
+static int make_board(struct setup *s)
+{
+	int ret = t3_plan_board_new(&s->plan->board, &s->board);
+
+	return ret ? t3_comm_fail(s->comm, ret, "no memory to share with other ranks") : 0;
+}
+
 /* What a rank does before it says so; after another's failure it would only fail of that. */
 static void work(struct setup *s, uint32_t step)
 {
@@ -225,9 +249,9 @@ static void work(struct setup *s, uint32_t step)
 	if (step == STEP_DESCRIBE) {
 		ret = t3_plan_describe(s->plan, &s->desc);
 		if (!ret && !s->comm->rank)
-			ret = t3_plan_board_new(&s->plan->board, &s->board);
+			ret = make_board(s);
 	} else if (step == STEP_GRANT) {
-		ret = t3_plan_make_space(s->plan);
+		ret = s->board_error ? s->board_error : t3_plan_make_space(s->plan);
 	} else {
 		ret = t3_plan_map(s->plan);
 	}

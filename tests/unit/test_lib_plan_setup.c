@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+/* libt3: the set-up of plans, when another rank's part of it is not what it has to be. */
+#include "test_lib_fabric.h"
+
+#include "comm.h"
+
+/* The message of a set-up, in numbers. */
+struct wire_message {
+	uint32_t magic, number, step;
+	int32_t error;
+	uint32_t fatal, pad;
+	struct t3_plan_desc desc;
+	char text[112];
+};
+
+enum { DESCRIBE, GRANT, READY, STEPS };
+
+static const struct t3_plan_desc all_reduce = {
+	.collective = T3_ALL_REDUCE,
+	.count = 10,
+	.op = DRM_T3_OP_ADD,
+};
+
+#define RANKS 3u
+
+static struct t3_device *devs[RANKS];
+static struct t3_comm *comms[RANKS];
+static unsigned int fds;
+
+static int start(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	fds = count_fds();
+	for (i = 0; i < RANKS; i++)
+		devs[i] = device_new(FABRIC, i);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < RANKS; i++) {
+		t3_comm_destroy(comms[i]);
+		comms[i] = NULL;
+		t3_device_close(devs[i]);
+	}
+	assert_int_equal(count_fds(), fds);
+	return 0;
+}
+
+/* All that rank 0 says, with a file in the first step or none. */
+static void say_all(int file)
+{
+	struct wire_message m = { .magic = 0x50335401, .number = 1, .desc = all_reduce };
+
+	for (m.step = DESCRIBE; m.step < STEPS; m.step++)
+		assert_int_equal(t3_comm_post(comms[0], 1, &m, sizeof(m),
+					      m.step == DESCRIBE ? file : -1),
+				 0);
+}
+
+/* What rank 1 has said: nothing of the failure in the first step, all in the last. */
+static void hear_all(int error, const char *text)
+{
+	struct wire_message m;
+	uint32_t step;
+
+	for (step = DESCRIBE; step < STEPS; step++) {
+		assert_int_equal(t3_comm_take(comms[0], 1, &m, sizeof(m), NULL, 0), 0);
+		assert_int_equal(m.step, step);
+		assert_int_equal(m.error, step == DESCRIBE ? 0 : error);
+		assert_int_equal(m.fatal, 0);
+	}
+	assert_string_equal(m.text, text);
+}
+
+/* The board of rank 0 comes in the first step: whoever cannot use it still has to say so. */
+static void refuses_board(int file, const char *text)
+{
+	struct t3_plan *plan = NULL;
+
+	assert_int_equal(t3_comm_create_local(devs, 2, comms), 0);
+	say_all(file);
+	assert_int_equal(t3_plan_create(comms[1], &all_reduce, in_ms(20000), &plan), -EPROTO);
+	assert_null(plan);
+	assert_string_equal(t3_comm_error(comms[1]), text);
+	hear_all(-EPROTO, text);
+}
+
+static void a_board_that_is_none(void **state)
+{
+	int file = memfd_create("short", MFD_CLOEXEC);
+
+	(void)state;
+	refuses_board(file, "rank 0 sent what is no memory of ours");
+	close(file);
+}
+
+static void no_board(void **state)
+{
+	(void)state;
+	refuses_board(-1, "rank 0 sent what is no memory of ours");
+}
+
+/* Rank 0 is in a barrier, and then has gone, which is not why. */
+static void the_reason_is_kept(void **state)
+{
+	struct t3_plan *plan;
+
+	(void)state;
+	assert_int_equal(t3_comm_create_local(devs, 3, comms), 0);
+	assert_int_equal(t3_comm_barrier(comms[0], 0), -ETIMEDOUT);
+	t3_comm_destroy(comms[0]);
+	comms[0] = NULL;
+	assert_int_equal(t3_plan_create(comms[1], &all_reduce, in_ms(20000), &plan), -EPROTO);
+	assert_string_equal(t3_comm_error(comms[1]),
+			    "rank 0 is in a barrier, this one is setting up a plan: all ranks "
+			    "must make the same calls");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_board_that_is_none),
+		TEST(no_board),
+		TEST(the_reason_is_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
