@@ -129,20 +129,25 @@ static void send_all(int fd, const void *data, size_t size)
 	assert_int_equal(send(fd, data, size, MSG_NOSIGNAL), size);
 }
 
-/* count times its standard input. */
+/* What is passed on; standard input. */
+static int passed_fd;
+
+/* count times. */
 static void send_fds(int fd, const void *data, size_t size, unsigned int count)
 {
 	char room[CMSG_SPACE(3 * sizeof(int))] __attribute__((aligned(8))) = "";
 	struct iovec part = { (void *)(uintptr_t)data, size };
 	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room };
 	struct cmsghdr *c;
+	unsigned int i;
 
 	header.msg_controllen = CMSG_SPACE(count * sizeof(int));
 	c = CMSG_FIRSTHDR(&header);
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(count * sizeof(int));
-	memset(CMSG_DATA(c), 0, count * sizeof(int));
+	for (i = 0; i < count; i++)
+		memcpy(CMSG_DATA(c) + i * sizeof(int), &passed_fd, sizeof(int));
 	assert_int_equal(sendmsg(fd, &header, MSG_NOSIGNAL), size);
 }
 
@@ -440,16 +445,15 @@ static void false_causes_do_no_harm(void **state)
 	}
 }
 
-/* Rank 1 of two: the memory that it gets could be cut below it. */
-static void memory_must_be_sealed(void **state)
+/* Rank 1 of two gets this as the board. */
+static void gets_board(int board_fd)
 {
+	uint32_t board[3] = { COMM_DATA, 4, 0x64726f62 };
 	struct sockaddr_un at = address(0);
 	struct wire_hello hello = good_hello;
-	uint32_t board[3] = { COMM_DATA, 4, 0x64726f62 };
 	struct member m;
 	int listener, fd;
 
-	(void)state;
 	listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
 	assert_int_equal(listen(listener, 1), 0);
@@ -457,11 +461,28 @@ static void memory_must_be_sealed(void **state)
 	fd = accept(listener, NULL, NULL);
 	hello.rank = 0;
 	send_all(fd, &hello, sizeof(hello));
+	passed_fd = board_fd;
 	send_fds(fd, board, sizeof(board), 1);
+	passed_fd = 0;
 	end(&m, -EPROTO, "rank 0 sent what is no memory of ours");
 	close(fd);
 	close(listener);
 	unlink(at.sun_path);
+}
+
+/* What could be cut below it, or is too short. */
+static void memory_must_be_sealed(void **state)
+{
+	int board = memfd_create("board", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	(void)state;
+	assert_int_equal(ftruncate(board, T3_COMM_RANKS_MAX * sizeof(struct comm_line)), 0);
+	gets_board(board);
+	assert_int_equal(ftruncate(board, 4096), 0);
+	assert_int_equal(fcntl(board, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+	gets_board(board);
+	close(board);
+	gets_board(0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
