@@ -155,6 +155,15 @@ static void in_place_body(struct t3_comm *comm, const struct place *place)
 
 /* ---------------------------------------------------------------------- processes */
 
+static uint64_t free_bytes(struct t3_device *dev)
+{
+	struct drm_t3_device_info info;
+
+	CHECK_EQ(t3_device_info(dev, &info), 0);
+	return info.memory_free;
+}
+
+/* Leaves the device as it was: also of plans that were not kept. */
 static void process(int sock, void *arg)
 {
 	const struct rank *r = arg;
@@ -167,6 +176,7 @@ static void process(int sock, void *arg)
 		.text_size = sizeof(text),
 	};
 	struct t3_device *dev = coll_device(r->place->ranks, r->place->full, r->rank);
+	uint64_t before = free_bytes(dev);
 	struct t3_comm *comm;
 
 	(void)sock;
@@ -174,6 +184,7 @@ static void process(int sock, void *arg)
 		guest_fail(__FILE__, __LINE__, "%s", text);
 	r->body(comm, r->place);
 	t3_comm_destroy(comm);
+	CHECK_EQ(free_bytes(dev), before);
 	t3_device_close(dev);
 }
 
