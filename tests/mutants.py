@@ -245,6 +245,14 @@ MUTANTS = [
            "	t3_slots_lose(tdev);\n	t3_queues_rebuild(", "	t3_queues_rebuild("),
     Mutant("driver-transfer-flags", "guest:test_syncobj", "driver/t3_fops.c",
            "args->flags & ~DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT", "!args"),
+    Mutant("plan-direct-updates", "unit", "libt3/plan_layout.c",
+           ".updates = m->ring ? 2 : m->ranks,", ".updates = 2,"),
+    Mutant("plan-last-hop", "unit", "libt3/plan_layout.c",
+           "else if (t3_plan_next(m) != source)", "else"),
+    Mutant("plan-bundle-order", "unit", "libt3/plan_exchange.c",
+           "result + (j + 1) * bytes", "result + j * bytes"),
+    Mutant("plan-chunk-ragged", "unit", "libt3/plan_geometry.c",
+           "(chunk < more ? chunk : more)", "more"),
 ]
 
 
