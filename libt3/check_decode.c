@@ -266,6 +266,24 @@ static const struct vector_store {
 	{ 0xe7, PP_NONE, 8, INSN_OTHER, "movntq" },
 };
 
+/* One element of a vector, as compilers store halves. */
+static bool vector_extract(struct cursor *c, struct insn *insn)
+{
+	static const uint8_t widths[] = { 1, 2, 4, 4 };
+	static const char *const names[] = { "pextrb", "pextrw", "pextrd", "extractps" };
+	uint8_t kind = c->op - 0x14, at;
+
+	if (c->map != 3 || c->pp != PP_66 || kind > 3 || c->wide_vector)
+		return false;
+	read_modrm(c, insn);
+	insn->width = kind == 2 && c->rex & REX_W ? 8 : widths[kind];
+	at = (uint8_t)(*c->at++ * insn->width) & 15;
+	insn->source = at >= 8 ? INSN_VECTOR_HIGH : INSN_VECTOR_LOW;
+	insn->shift = at % 8 * 8;
+	set_name(insn, c->vex ? "v" : "", insn->width == 8 ? "pextrq" : names[kind]);
+	return true;
+}
+
 static bool vector_move(struct cursor *c, struct insn *insn)
 {
 	const struct vector_store *v;
@@ -334,8 +352,6 @@ static void name_other(const struct cursor *c, struct insn *insn)
 		name = name_of_two_bytes(c);
 	else if (c->map == 2)
 		name = "movbe";
-	else
-		name = "pextr";
 	insn->width = 0;
 	set_name(insn, c->lock ? "locked " : "", name);
 }
@@ -346,7 +362,8 @@ void t3_insn_decode(const uint8_t *code, struct insn *insn)
 
 	*insn = (struct insn){ .source = INSN_OTHER };
 	read_opcode(&c, insn);
-	if (c.evex || (!integer_move(&c, insn) && !vector_move(&c, insn)))
+	if (c.evex ||
+	    (!integer_move(&c, insn) && !vector_move(&c, insn) && !vector_extract(&c, insn)))
 		name_other(&c, insn);
 	if (insn->source != INSN_OTHER)
 		insn->length = (uint8_t)(c.at - code);

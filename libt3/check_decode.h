@@ -23,6 +23,7 @@ struct insn {
 	uint8_t width;
 	uint8_t source; /* enum insn_source */
 	uint8_t reg;
+	uint8_t shift;		    /* bits of a vector's half below the value */
 	uint8_t base, index, scale; /* of the address */
 	bool narrow;		    /* address of 32 bits */
 	bool based;		    /* on fs or gs */

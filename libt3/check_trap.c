@@ -47,7 +47,8 @@ static uint64_t read_value(const ucontext_t *context, const struct insn *insn)
 		return read_register(context, insn->reg) >> 8;
 	case INSN_VECTOR_LOW:
 	case INSN_VECTOR_HIGH:
-		return read_vector(context, insn->reg, insn->source == INSN_VECTOR_HIGH);
+		return read_vector(context, insn->reg, insn->source == INSN_VECTOR_HIGH) >>
+		       insn->shift;
 	default:
 		return insn->value;
 	}

@@ -74,6 +74,12 @@ CODE(vmovss, "vmovss %xmm3, 4(%rdi)");
 CODE(vmovsd, "vmovsd %xmm12, (%r9,%r10,8)");
 CODE(vmovd, "vmovd %xmm1, (%rdi)");
 CODE(vmovq, "vmovq %xmm9, (%rdi)");
+CODE(pextrb, "pextrb $9, %xmm4, (%rdi)");
+CODE(pextrw, "pextrw $3, %xmm0, 2(%rdi)");
+CODE(pextrd, "pextrd $3, %xmm9, (%r8)");
+CODE(pextrq, "pextrq $1, %xmm0, (%rdi)");
+CODE(extractps, "extractps $1, %xmm0, (%rdi)");
+CODE(vpextrw, "vpextrw $4, %xmm0, (%rdi)");
 /* What is no single store. */
 CODE(movups, "movups %xmm0, (%rdi)");
 CODE(movaps, "movaps %xmm0, (%rdi)");
@@ -98,7 +104,6 @@ CODE(cmpxchg, "lock cmpxchg %ecx, (%rdi)");
 CODE(xadd, "lock xadd %ecx, (%rdi)");
 CODE(setz, "setz (%rdi)");
 CODE(movbe, "movbe %eax, (%rdi)");
-CODE(pextrw, "pextrw $0, %xmm0, (%rdi)");
 CODE(pop, "popq (%rdi)");
 
 /* clang-format off */
@@ -160,6 +165,12 @@ static const struct row {
 	MOVE(vmovsd, "vmovsd", 8, INSN_VECTOR_LOW, 12, R9, R10, 3, 0, 0),
 	MOVE(vmovd, "vmovd", 4, INSN_VECTOR_LOW, 1, RDI, NONE, 0, 0, 0),
 	MOVE(vmovq, "vmovq", 8, INSN_VECTOR_LOW, 9, RDI, NONE, 0, 0, 0),
+	MOVE(pextrb, "pextrb", 1, INSN_VECTOR_HIGH, 4, RDI, NONE, 0, 0, 0),
+	MOVE(pextrw, "pextrw", 2, INSN_VECTOR_LOW, 0, RDI, NONE, 0, 2, 0),
+	MOVE(pextrd, "pextrd", 4, INSN_VECTOR_HIGH, 9, R8, NONE, 0, 0, 0),
+	MOVE(pextrq, "pextrq", 8, INSN_VECTOR_HIGH, 0, RDI, NONE, 0, 0, 0),
+	MOVE(extractps, "extractps", 4, INSN_VECTOR_LOW, 0, RDI, NONE, 0, 0, 0),
+	MOVE(vpextrw, "vpextrw", 2, INSN_VECTOR_HIGH, 0, RDI, NONE, 0, 0, 0),
 	OTHER(movups, "movups", 16),
 	OTHER(movaps, "movaps", 16),
 	OTHER(movdqa, "movdqa", 16),
@@ -183,7 +194,6 @@ static const struct row {
 	OTHER(xadd, "locked xadd", 0),
 	OTHER(setz, "setcc", 0),
 	OTHER(movbe, "movbe", 0),
-	OTHER(pextrw, "pextr", 0),
 	OTHER(pop, "pop", 0),
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
@@ -232,6 +242,23 @@ static void addresses_of_their_own_kind(void **state)
 	assert_false(insn.based);
 }
 
+static void elements_of_vectors(void **state)
+{
+	static const struct {
+		const uint8_t *code;
+		uint8_t shift;
+	} shifts[] = { { code_pextrb, 8 },     { code_pextrw, 48 }, { code_pextrd, 32 },
+		       { code_extractps, 32 }, { code_pextrq, 0 },  { code_movhps, 0 } };
+	struct insn insn;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(shifts) / sizeof(shifts[0]); i++) {
+		t3_insn_decode(shifts[i].code, &insn);
+		assert_int_equal(insn.shift, shifts[i].shift);
+	}
+}
+
 /* An instruction may be the last one of what is mapped. */
 static void no_byte_beyond_is_read(void **state)
 {
@@ -257,6 +284,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_instruction),
 		cmocka_unit_test(addresses_of_their_own_kind),
+		cmocka_unit_test(elements_of_vectors),
 		cmocka_unit_test(no_byte_beyond_is_read),
 	};
 
