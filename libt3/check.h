@@ -9,7 +9,9 @@
  *
  * Not caught: reads of remote segments (the device faults those); what GEMM jobs and peers write; staging
  * images that are filled without t3_stage_tile(); stores by system calls, which fail with
- * EFAULT; stores after the program replaced the handler of SIGSEGV.
+ * EFAULT; stores after the program replaced the handler of SIGSEGV. A tile that a producer has
+ * staged in part lacks all of its bytes, as none has counted: t3_producer_missing() knows better.
+ * setcc to memory, which a device would take, is reported as no move.
  */
 #ifndef T3_CHECK_H
 #define T3_CHECK_H
