@@ -204,7 +204,7 @@ def debug_device(opts, argv, accel):
             print("t3-vm: breakpoints first (break t3_...), then `run`", file=sys.stderr)
         with vm_run.qemu_not_being_built():
             status = run_gdb(gdb_command(opts, device_setup(rundir, command), command[0]),
-                             seconds(opts), vm_run.in_child)
+                             seconds(opts), vm_run.dies_with_us)
         facts["status"] = verdict(opts, rundir, status, True)
         return facts["status"]
 

@@ -25,12 +25,22 @@ KERNEL_TROUBLE = re.compile(
 
 # --- the process -------------------------------------------------------------
 
-def in_child():
-    """No QEMU may outlive a killed launcher; and if it crashes, it may leave a core."""
+def dies_with_us():
+    """No QEMU may outlive a killed launcher."""
     PR_SET_PDEATHSIG = 1
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def in_child():
+    """The same; and if it crashes, it may leave a core."""
+    dies_with_us()
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+
+
+def no_core():
+    dies_with_us()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 @contextlib.contextmanager
@@ -42,28 +52,31 @@ def qemu_not_being_built():
         yield
 
 
-def start_qemu(command, log, stdin, stdout, new_session):
+def start_qemu(command, log, stdin, stdout, new_session, prepare):
     try:
         with qemu_not_being_built():
             return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=log,
-                                    start_new_session=new_session, preexec_fn=in_child)
+                                    start_new_session=new_session, preexec_fn=prepare)
     except OSError as error:
         raise VmError(EXIT_DIED, f"cannot start QEMU: {error}") from error
 
 
 @contextlib.contextmanager
-def running(command, rundir, stdin=subprocess.DEVNULL, stdout=None, new_session=True):
+def running(command, rundir, stdin=subprocess.DEVNULL, stdout=None, new_session=True,
+            may_crash=False):
     """QEMU's process, which is gone at the end. Only this one process is ever killed."""
     started = int(time.time())
     with open(rundir / "qemu.log", "wb") as log:
-        process = start_qemu(command, log, stdin, stdout, new_session)
+        process = start_qemu(command, log, stdin, stdout, new_session,
+                             no_core if may_crash else in_child)
     try:
         yield process
     finally:
         if process.poll() is None:
             process.kill()
             process.wait()
-        vm_keep.keep_crash(process, command[0], rundir, os.getcwd(), started)
+        if not may_crash:
+            vm_keep.keep_crash(process, command[0], rundir, os.getcwd(), started)
 
 
 def ends_within(process, timeout):
@@ -124,7 +137,7 @@ def job_seconds(rundir):
 
 
 @contextlib.contextmanager
-def told(rundir, argv, share=None):
+def told(rundir, argv, share=None, quiet=False):
     """run.json says what ran, when, for how long and with which status; a failure where
     its logs are."""
     facts = {"command": argv, "share": share and str(share),
@@ -138,7 +151,7 @@ def told(rundir, argv, share=None):
     finally:
         facts.update(seconds=round(time.monotonic() - start, 3), job_seconds=job_seconds(rundir))
         (rundir / "run.json").write_text(json.dumps(facts, indent=1) + "\n")
-        if facts.get("status") != 0:
+        if facts.get("status") != 0 and not quiet:
             for line in vm_keep.summary(rundir):
                 print(f"t3-vm: {line}", file=sys.stderr)
 
@@ -154,10 +167,12 @@ def image_files(opts, argv=None):
     return files
 
 
-def run_job(opts, argv, accel, name, stdout=None):
-    with vm_keep.run_directory(name) as rundir, told(rundir, argv, opts.share) as facts:
+def run_job(opts, argv, accel, name, stdout=None, probe=False):
+    """A probe is there to fail, also by a crash."""
+    with vm_keep.run_directory(name) as rundir, told(rundir, argv, opts.share, probe) as facts:
         write_initrd(rundir / "initrd", opts.initramfs, image_files(opts, argv))
-        with running(qemu_command(opts, rundir, accel), rundir, stdout=stdout) as process:
+        with running(qemu_command(opts, rundir, accel), rundir, stdout=stdout,
+                     may_crash=probe) as process:
             finished = ends_within(process, opts.timeout)
         facts["status"] = outcome(rundir, finished, opts.timeout, opts.strict, opts.known_trouble)
         return facts["status"]
