@@ -41,7 +41,7 @@ struct setup {
 	struct t3_plan_desc desc; /* as it was given */
 	uint32_t number;
 	int64_t deadline_ns;
-	int board; /* its file, at rank 0 until it was sent; else -1 */
+	int board;	 /* its file, at rank 0 until it was sent; else -1 */
 	int board_error; /* of another rank's board */
 	int error[T3_COMM_RANKS_MAX];
 	char text[T3_COMM_TEXT_SIZE]; /* of the lowest rank's */
