@@ -159,12 +159,20 @@ bool t3_comm_gave_up(const struct t3_comm *comm, uint32_t rank)
 	return comm->lines && atomic_load(&comm->lines[rank].cause);
 }
 
+/* A rank that gave up for this one is no reason for this one to give up. */
+static bool blames_this(const struct t3_comm *comm, uint32_t rank)
+{
+	return comm->lines &&
+	       (atomic_load(&comm->lines[rank].cause) & CAUSE_RANK) == comm->rank + 1;
+}
+
 int t3_comm_fail_gone(struct t3_comm *comm, uint32_t rank)
 {
 	bool late;
 	uint32_t culprit = t3_comm_culprit(comm, rank, &late);
 
-	t3_comm_blame(comm, culprit, late);
+	if (!blames_this(comm, culprit) || !t3_comm_gave_up(comm, comm->rank))
+		t3_comm_blame(comm, culprit, late);
 	if (late)
 		return t3_comm_fail(comm, -EPIPE,
 				    "rank %u has given up: rank %u did not come in time", rank,

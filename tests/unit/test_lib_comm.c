@@ -332,6 +332,25 @@ static void who_holds_the_others_up_is_named(void **state)
 	assert_int_equal(t3_comm_take(comms[1], 3, &word, sizeof(word), NULL, 0), -ETIMEDOUT);
 }
 
+/* Rank 0 waits in vain for 2, and 1 for 0; 1 is the first to leave: it is 2 all the same. */
+static void those_behind_are_not_to_blame(void **state)
+{
+	(void)state;
+	create(4);
+	t3_comm_blame(comms[1], 0, true);
+	t3_comm_blame(comms[0], 2, true);
+	leave(1);
+	assert_int_equal(t3_comm_fail_gone(comms[0], 1), -EPIPE);
+	says(0, "rank 1 has gone");
+	assert_int_equal(t3_comm_fail_gone(comms[3], 1), -EPIPE);
+	says(3, "rank 1 has given up: rank 2 did not come in time");
+	/* Who was late may have come, and another one may have gone since. */
+	leave(2);
+	t3_comm_blame(comms[0], 2, false);
+	assert_int_equal(t3_comm_fail_gone(comms[3], 1), -EPIPE);
+	says(3, "rank 2 has gone");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
@@ -349,6 +368,7 @@ int main(void)
 		TEST(sleepers_see_a_rank_leave),
 		TEST(no_one_passes_early),
 		TEST(who_holds_the_others_up_is_named),
+		TEST(those_behind_are_not_to_blame),
 		TEST(a_rank_that_does_not_come_is_named),
 	};
 
