@@ -569,11 +569,11 @@ def check_dump_of_device(status, output):
     need(status == 1 and "no T3 device has left a dump" in output, output)
     text, _, rest = output.partition("@\n")
     need("rank 2  ranks 4" in text and "reason  asked for in debugfs" in text, text)
-    need(re.search(r"^space 0  state \d \([A-Z]+\)  epoch 2  .*\n(    fault .*\n)?    segment 0 ", text,
-                   re.M), text)
     dumps = json.loads(rest[:rest.rindex("]") + 1])
     need([dump["device"]["rank"] for dump in dumps] == [0, 2], "ranks")
+    # The first reset has ended the job: what the second device had by then is not certain.
     need(dumps[0]["spaces"][0]["state_name"] == "ARMED", "state")
+    need(dumps[0]["spaces"][0]["segments"][0]["kind_name"] == "LOCAL", "segment")
 
 
 def check_inject_list(status, output):
@@ -752,7 +752,7 @@ def guest_tests(wanted):
     tests = [test for test in GUEST if wanted.search(test[0])]
     if not tests:
         return
-    status, batch = guest_batch("tool", ["--ranks", "4"], [command for _, command, _ in tests],
+    status, batch = guest_batch("tool-guest", ["--ranks", "4"], [command for _, command, _ in tests],
                                 SECONDS)
     for (name, _, check), (_, ended, output, _) in zip(tests, batch):
         yield name, check, (ended, output)
