@@ -132,6 +132,8 @@ static void *reserve(uint64_t bytes)
 
 static void drop(struct t3_check *check)
 {
+	if (check->shown && check->shown != (uintptr_t)check->real)
+		munmap((void *)check->shown, check->size);
 	if (check->count)
 		munmap(check->count, check->size);
 	if (check->last)
@@ -206,8 +208,6 @@ void t3_check_detach(struct t3_space *space)
 	delist(check);
 	for (i = 0; i < T3_SEGMENTS; i++)
 		free(check->segment[i].stage);
-	if (check->shown != (uintptr_t)check->real)
-		munmap((void *)check->shown, check->size);
 	space->aperture = check->real;
 	space->check = NULL;
 	drop(check);

@@ -304,6 +304,41 @@ static void what_is_no_move(void **state)
 
 /* --------------------------------------------------------------- its settings */
 
+static unsigned int mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned int count = 0;
+	int c;
+
+	while ((c = fgetc(maps)) != EOF)
+		count += c == '\n';
+	fclose(maps);
+	return count;
+}
+
+/* 1024 can be watched. */
+static void one_space_too_many(void)
+{
+	struct t3_space *more;
+	unsigned int before, i;
+
+	for (i = 1; i < 1024; i++) {
+		if (t3_space_create(dev, buffer, 9, &more))
+			_exit(4);
+	}
+	before = mappings();
+	if (t3_space_create(dev, buffer, 9, &more) != -ENOSPC)
+		_exit(5);
+	if (mappings() != before)
+		_exit(6);
+}
+
+static void many_spaces(void **state)
+{
+	(void)state;
+	expect_silence(one_space_too_many);
+}
+
 static void many_mistakes(void)
 {
 	put32(64, 1);
@@ -438,6 +473,7 @@ int main(void)
 		cmocka_unit_test(threads_store_at_once),
 		cmocka_unit_test(mistakes_of_a_store),
 		cmocka_unit_test(what_is_no_move),
+		cmocka_unit_test(many_spaces),
 		cmocka_unit_test(settings),
 		cmocka_unit_test(other_faults),
 		cmocka_unit_test(lines_of_code),
