@@ -9,6 +9,7 @@
 
 /* The plan used last comes first. All ranks make the same calls, so all keep the same ones. */
 struct plan_cache {
+	int over; /* why no plain collective can be made; 0 */
 	uint32_t count;
 	struct t3_plan_desc desc[KEPT];
 	struct t3_plan *plan[KEPT];
@@ -79,9 +80,16 @@ static int put(struct t3_plan *plan, const unsigned char *in, uint64_t base)
 
 	for (i = 0; (chunk = t3_plan_order(plan, i)) != T3_PLAN_NO_CHUNK && !ret; i++) {
 		t3_plan_chunk(plan, chunk, &first, &count);
+		if (!count)
+			continue;
 		ret = t3_plan_put(plan, first, in + (first - base) * size, count);
 	}
 	return ret;
+}
+
+static bool is_root(const struct t3_plan *plan)
+{
+	return plan->desc.collective == T3_BROADCAST && plan->comm->rank == plan->desc.root;
 }
 
 static int epoch(struct t3_plan *plan, const void *in, void *out, int64_t deadline_ns)
@@ -99,7 +107,8 @@ static int epoch(struct t3_plan *plan, const void *in, void *out, int64_t deadli
 		ret = t3_plan_wait(plan, deadline_ns);
 	if (!ret)
 		ret = t3_plan_result(plan, &result, &bytes);
-	if (!ret)
+	/* A root's data is the caller's own, and may be read alone. */
+	if (!ret && bytes && !is_root(plan))
 		memcpy(out, result, bytes);
 	return ret;
 }
@@ -111,21 +120,41 @@ static int make_cache(struct t3_comm *comm)
 	return comm->plans ? 0 : -ENOMEM;
 }
 
+/* No memory for what there is; a chunk of nothing needs none. */
+static bool lacks_memory(const struct t3_comm *comm, const struct t3_plan_desc *desc,
+			 const void *in, const void *out)
+{
+	bool none = !(desc->count / comm->ranks) && comm->rank >= desc->count % comm->ranks;
+	bool one_out = desc->collective == T3_REDUCE_SCATTER || desc->collective == T3_ALL_TO_ALL;
+	bool one_in = desc->collective == T3_ALL_GATHER;
+
+	return (!in && !(one_in && none)) || (!out && !(one_out && none));
+}
+
 static int run(struct t3_comm *comm, const struct t3_plan_desc *desc, const void *in, void *out,
 	       int64_t deadline_ns)
 {
 	struct t3_plan *plan;
 	int ret;
 
-	if (!comm || !in || !out)
+	if (!comm || lacks_memory(comm, desc, in, out))
 		return -EINVAL;
 	if (comm->plans_over)
 		return comm->plans_over;
 	ret = make_cache(comm);
-	if (!ret)
-		ret = get(comm, desc, deadline_ns, &plan);
-	if (ret)
+	if (ret) {
+		/* The others do not know: what they set up now is not this rank's next plan. */
+		comm->plans_over = ret;
+		return t3_comm_fail(comm, ret, "no memory for plans");
+	}
+	if (comm->plans->over)
+		return comm->plans->over;
+	ret = get(comm, desc, deadline_ns, &plan);
+	if (ret) {
+		if (ret != -EINVAL && ret != -EFBIG)
+			comm->plans->over = ret;
 		return ret;
+	}
 	ret = epoch(plan, in, out, deadline_ns);
 	if (ret) {
 		t3_comm_fail(comm, ret, "%s", plan->text);

@@ -175,7 +175,7 @@ T3_API int t3_plan_start(struct t3_plan *plan, int64_t deadline_ns);
  * Put elements first .. first + count - 1 of the whole, which begin at src, as this rank's input:
  * in any order and pieces, each element once in an epoch.
  * Errors: -EBUSY it is not ready; -ERANGE the rank has no such input; -EOVERFLOW more than a
- * tile has: what came before that tile was put.
+ * tile has: of its row (an array is one row, or rows of 16 MiB) nothing was put, rows before were.
  */
 T3_API int t3_plan_put(struct t3_plan *plan, uint64_t first, const void *src, uint64_t count);
 /*
@@ -219,7 +219,7 @@ T3_API const char *t3_plan_error(struct t3_plan *plan);
 
 /*
  * A whole collective on the caller's memory: in and out are as plans have them, count elements for
- * the whole, and may be the same. Plans are kept in the communicator (the 8 used last), so that
+ * the whole, and may be the same; NULL where a rank's part is empty. Plans are kept in the communicator (the 8 used last), so that
  * a call like an earlier one sets nothing up. All ranks make the same calls in the same order;
  * not for t3_comm_create_local() in a single thread. An error but -EINVAL and -EFBIG ends all
  * plain collectives of the communicator: later ones say the same. t3_comm_error() tells why.

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -153,6 +154,36 @@ static void in_place_body(struct t3_comm *comm, const struct place *place)
 	CHECK_EQ(t3_comm_barrier(comm, COLL_DEADLINE), 0);
 }
 
+/* Fewer elements than ranks: chunks of nothing need no memory. A root's data is only read. */
+static void edges_body(struct t3_comm *comm, const struct place *place)
+{
+	uint32_t rank = t3_comm_rank(comm), one = 1, got[T3_COMM_RANKS_MAX] = { 0 }, i;
+	uint32_t *own = rank ? NULL : &one, *page;
+
+	CHECK_EQ(t3_all_gather(comm, own, got, 1, DRM_T3_I32, COLL_DEADLINE), 0);
+	CHECK_EQ(got[0], 1);
+	CHECK_EQ(t3_reduce_scatter(comm, &one, rank ? NULL : got, 1, DRM_T3_I32, DRM_T3_OP_ADD,
+				   COLL_DEADLINE),
+		 0);
+	CHECK_EQ(got[0], rank ? 1 : place->ranks);
+	CHECK_EQ(t3_all_to_all(comm, &one, rank ? NULL : got, 1, DRM_T3_I32, COLL_DEADLINE), 0);
+	for (i = 0; !rank && i < place->ranks; i++)
+		CHECK_EQ(got[i], 1);
+	CHECK_EQ(t3_all_to_all(comm, NULL, got, 1, DRM_T3_I32, COLL_DEADLINE), -EINVAL);
+	CHECK_EQ(t3_all_gather(comm, &one, NULL, 1, DRM_T3_I32, COLL_DEADLINE), -EINVAL);
+
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(page != MAP_FAILED);
+	if (rank == 2) {
+		page[0] = 77;
+		CHECK_EQ(mprotect(page, 4096, PROT_READ), 0);
+	}
+	CHECK_EQ(t3_broadcast(comm, page, 1, DRM_T3_I32, 2, COLL_DEADLINE), 0);
+	CHECK_EQ(page[0], 77);
+	munmap(page, 4096);
+	CHECK_EQ(t3_comm_barrier(comm, COLL_DEADLINE), 0);
+}
+
 /* ---------------------------------------------------------------------- processes */
 
 static uint64_t free_bytes(struct t3_device *dev)
@@ -223,12 +254,14 @@ static void test_plain(void **state)
 	(void)state;
 	in_processes(4, COLL_RING, plain_body);
 	in_processes(4, COLL_RING, in_place_body);
+	in_processes(4, COLL_RING, edges_body);
 }
 
 static void test_plain_full(void **state)
 {
 	(void)state;
 	in_processes(4, COLL_FULL, plain_body);
+	in_processes(4, COLL_FULL, edges_body);
 }
 
 /* ------------------------------------------------------------------------ threads */

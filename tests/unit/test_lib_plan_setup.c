@@ -122,6 +122,23 @@ static void the_reason_is_kept(void **state)
 			    "must make the same calls");
 }
 
+/* A plain collective that found no link is the last one; a plan of another kind may be made. */
+static void no_link(void **state)
+{
+	struct wire_message m = { .magic = 0x50335401, .number = 1, .desc = all_reduce };
+	uint32_t in = 1, out, i;
+
+	(void)state;
+	assert_int_equal(t3_comm_create_local(devs, 2, comms), 0);
+	comms[1]->topology = 1;
+	comms[1]->device_rank[1] = 7;
+	assert_int_equal(t3_comm_post(comms[0], 1, &m, sizeof(m), -1), 0);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(t3_all_reduce(comms[1], &in, &out, 10, 0, DRM_T3_OP_ADD, 0),
+				 -EHOSTUNREACH);
+	assert_int_equal(comms[1]->plans_over, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
@@ -130,6 +147,7 @@ int main(void)
 		TEST(a_board_that_is_none),
 		TEST(no_board),
 		TEST(the_reason_is_kept),
+		TEST(no_link),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
