@@ -128,7 +128,10 @@ int comm_join(struct t3_comm *comm, const char *dir, int64_t deadline_ns);
  * blocks. -EAGAIN; -EPIPE the other end has gone.
  */
 int comm_send_frame(int socket, const void *data, size_t size, int fd);
-/* *size is its length, above the room given: cut. A second descriptor: -EPROTO, all closed. */
+/*
+ * *size is its length, above the room given: cut. -EPROTO: a second descriptor, all closed;
+ * -EMFILE: no room for the one that came.
+ */
 int comm_receive_frame(int socket, void *data, size_t *size, int *fd);
 
 /* What a rank said that could not join; -EPIPE. */

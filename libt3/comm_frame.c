@@ -71,6 +71,7 @@ int comm_receive_frame(int socket, void *data, size_t *size, int *fd)
 	struct iovec part = { data, *size };
 	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
 	union control control;
+	unsigned int count;
 	int ret = 0;
 	ssize_t got;
 
@@ -83,7 +84,10 @@ int comm_receive_frame(int socket, void *data, size_t *size, int *fd)
 	*fd = -1;
 	if (got < 0)
 		return -errno;
-	if (detach(&header, fd) > 1 || header.msg_flags & MSG_CTRUNC)
+	count = detach(&header, fd);
+	if (!count && header.msg_flags & MSG_CTRUNC)
+		ret = -EMFILE; /* there was room for one */
+	else if (count > 1 || header.msg_flags & MSG_CTRUNC)
 		ret = -EPROTO;
 	else if (!got)
 		ret = -EPIPE;

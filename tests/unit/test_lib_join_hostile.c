@@ -2,6 +2,7 @@
 /* libt3: communicators of processes, among peers that do not keep to the protocol. */
 #include "test_lib_fabric.h"
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -427,6 +428,28 @@ static void an_empty_message_is_an_end(void **state)
 	t3_comm_destroy(m.comm);
 }
 
+/* The message is good, but this process can have no more of what came with it. */
+static void no_room_for_a_descriptor(void **state)
+{
+	uint32_t frame[3] = { COMM_DATA, 4, 0 }, word;
+	struct rlimit before, none;
+	struct member m;
+	int fd, extra;
+
+	(void)state;
+	fd = become_member(&m);
+	send_fds(fd, frame, sizeof(frame), 1);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ 0, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(t3_comm_take(m.comm, 1, &word, sizeof(word), &extra, LONG), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_string_equal(t3_comm_error(m.comm),
+			    "nothing can be received from rank 1: Too many open files");
+	close(fd);
+	t3_comm_destroy(m.comm);
+}
+
 static void false_causes_do_no_harm(void **state)
 {
 	static const uint32_t causes[] = { UINT32_MAX, 2, 3, 0xff, 0x100, 0x102, 0x7fff0021 };
@@ -496,6 +519,7 @@ int main(void)
 		TEST(listeners_are_judged_too),	  TEST(other_users_are_refused),
 		TEST(wrong_messages_are_refused), TEST(false_causes_do_no_harm),
 		TEST(memory_must_be_sealed),	  TEST(an_empty_message_is_an_end),
+		TEST(no_room_for_a_descriptor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
