@@ -61,11 +61,20 @@ static bool contains(const struct t3_segment *segment, uint64_t offset)
 	return offset - segment->offset < segment->extent;
 }
 
-/* t3_segment_at() by bisection. */
+static struct t3_segment *note(struct t3_space *space, uint32_t at)
+{
+	space->recent = space->sorted[at];
+	space->recent_at = at;
+	return space->recent;
+}
+
+/* t3_segment_at(): producers go upwards, so the next one is tried before bisection. */
 struct t3_segment *t3_segment_find(struct t3_space *space, uint64_t offset)
 {
-	uint32_t low = 0, high = space->seg_count;
+	uint32_t low = 0, high = space->seg_count, next = space->recent_at + 1;
 
+	if (next < space->seg_count && contains(space->sorted[next], offset))
+		return note(space, next);
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
 
@@ -76,8 +85,7 @@ struct t3_segment *t3_segment_find(struct t3_space *space, uint64_t offset)
 	}
 	if (!low || !contains(space->sorted[low - 1], offset))
 		return NULL;
-	space->recent = space->sorted[low - 1];
-	return space->recent;
+	return note(space, low - 1);
 }
 
 /* ---------------------------------------------------------------- mapping */

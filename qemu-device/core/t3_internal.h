@@ -256,6 +256,7 @@ struct t3_space {
 	struct t3_segment *segment[T3_SPACE_SEGMENTS];
 	struct t3_segment *sorted[T3_SPACE_SEGMENTS]; /* by offset */
 	struct t3_segment *recent;
+	uint32_t recent_at; /* where it was in sorted */
 	struct t3_route route[T3_SPACE_ROUTES];
 	struct t3_import import[T3_SPACE_IMPORTS];
 };

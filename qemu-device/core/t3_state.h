@@ -36,7 +36,7 @@ T3_STATE_SIZE(t3_seg_counts, 64);
 T3_STATE_SIZE(t3_segment, 328); /* run: derived */
 T3_STATE_SIZE(t3_route, 128);
 T3_STATE_SIZE(t3_import, 120);
-T3_STATE_SIZE(t3_space, 9064);
+T3_STATE_SIZE(t3_space, 9072); /* recent, recent_at: where to look first */
 T3_STATE_SIZE(t3_entry, 24);
 T3_STATE_SIZE(t3_tracker, 32); /* recent: where to look first */
 T3_STATE_SIZE(t3_dev, 20744);
