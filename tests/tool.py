@@ -485,7 +485,7 @@ def trace_tests(wanted):
 def check_status(status, output):
     need(status == 0, f"status {status}")
     need(re.search(r"^rank 0 space 0 \(pid \d+ t3\): epoch 1 ARMED\n    segment 0: \d+ of 16 tiles "
-                   r"wait for updates, first: tile \d+ has (at least )?\d+ of 8192 bytes$", output,
+                   r"wait for updates, first: tile \d+ has \d+ of 8192 bytes$", output,
                    re.M), "rank 0 does not wait for updates")
     need(re.search(r"^rank 3 space 0 .*: epoch 2 ARMING\n    waits until rank 0 space 0 has armed "
                    r"it, which is ARMED in epoch 1$", output, re.M),
@@ -704,6 +704,7 @@ GUEST = [
     ("bench, rounds", "t3 bench --rounds 102", ends(2, "--rounds 1 .. 101")),
     ("bench, a part", "t3 bench --only nothing", ends(2, "--only PART")),
     ("bench, unprivileged", "su user -c 't3 bench --rounds 1 --only submit'", ends(0, "an empty ioctl")),
+    ("no permission", "su nobody -s /bin/sh -c 't3 top --once'", ends(1, "device 0: ", "render")),
     ("no such device", "t3 top -d 9", ends(1, "there is no device 9")),
 ]
 

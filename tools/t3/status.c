@@ -103,16 +103,18 @@ static void say_targets(struct sentence *s, const struct status *status,
 static void say_tile(struct sentence *s, const json_t *tile)
 {
 	const json_t *exact = json_object_get(tile, "counted");
+	const char *waits_for = record_text(tile, "waits_for");
 	long long count = json_is_integer(exact)
 				  ? (long long)json_integer_value(exact)
 				  : (long long)record_number(tile, "counted_at_least");
 
 	say(s, ", first: tile %lld", (long long)record_number(tile, "tile"));
-	if (strcmp(record_text(tile, "waits_for"), "updates") != 0)
-		say(s, " waits for its turn on the %s", record_text(tile, "waits_for"));
+	if (!strcmp(waits_for, "link"))
+		say(s, " waits for its turn on the link");
 	else
-		say(s, " has %s%lld of %lld bytes", json_is_integer(exact) ? "" : "at least ",
-		    count, (long long)record_number(tile, "expected"));
+		say(s, " has %s%lld of %lld bytes%s", json_is_integer(exact) ? "" : "at least ",
+		    count, (long long)record_number(tile, "expected"),
+		    strcmp(waits_for, "poison") ? "" : " and poisoned memory");
 }
 
 static void say_segment(struct sentence *s, const json_t *segment)
