@@ -165,12 +165,20 @@ static int take_board(struct setup *s, const struct message *m, int fd)
 	return ret;
 }
 
-static int take_grant(struct setup *s, uint32_t from, int fd)
+/* One that failed says so, and sends none; else there is one for each rank that sends to it. */
+static int take_grant(struct setup *s, const struct message *m, uint32_t from, int fd)
 {
+	uint32_t ops;
 	int ret;
 
-	if (fd < 0 || *own_error(s))
+	if (m->error || *own_error(s))
 		return 0;
+	if (fd < 0) {
+		if (!t3_layout_targets(&s->plan->layout, from, &ops))
+			return 0;
+		return t3_comm_fail(s->comm, -EPROTO, "rank %u sent neither a grant nor an error",
+				    from);
+	}
 	ret = t3_grant_import(s->plan->space, fd, &s->plan->import[from], NULL);
 	if (ret)
 		t3_comm_fail(s->comm, ret, "the grant of rank %u: %s", from, strerror(-ret));
@@ -196,7 +204,7 @@ static void accept(struct setup *s, struct message *m, uint32_t from, int fd)
 		if (!from)
 			s->board_error = take_board(s, m, fd);
 	} else if (m->step == STEP_GRANT) {
-		ret = take_grant(s, from, fd);
+		ret = take_grant(s, m, from, fd);
 	}
 	note_own_error(s, ret);
 }

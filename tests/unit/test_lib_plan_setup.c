@@ -2,7 +2,7 @@
 /* libt3: the set-up of plans, when another rank's part of it is not what it has to be. */
 #include "test_lib_fabric.h"
 
-#include "comm.h"
+#include "plan.h"
 
 /* The message of a set-up, in numbers. */
 struct wire_message {
@@ -43,6 +43,7 @@ static int stop(void **state)
 	uint32_t i;
 
 	(void)state;
+	fabric_has_spaces = false;
 	for (i = 0; i < RANKS; i++) {
 		t3_comm_destroy(comms[i]);
 		comms[i] = NULL;
@@ -63,23 +64,27 @@ static void say_all(int file)
 				 0);
 }
 
-/* What rank 1 has said: nothing of the failure in the first step, all in the last. */
-static void hear_all(int error, const char *text)
+/* What rank 1 has said: nothing of the failure before the step in which it knows, all after. */
+static void hear_all(uint32_t knows, int error, const char *text)
 {
 	struct wire_message m;
 	uint32_t step;
+	int grant;
 
 	for (step = DESCRIBE; step < STEPS; step++) {
-		assert_int_equal(t3_comm_take(comms[0], 1, &m, sizeof(m), NULL, 0), 0);
+		assert_int_equal(t3_comm_take(comms[0], 1, &m, sizeof(m), &grant, 0), 0);
+		assert_int_equal(grant >= 0, step == GRANT && step < knows);
+		if (grant >= 0)
+			close(grant);
 		assert_int_equal(m.step, step);
-		assert_int_equal(m.error, step == DESCRIBE ? 0 : error);
+		assert_int_equal(m.error, step < knows ? 0 : error);
 		assert_int_equal(m.fatal, 0);
 	}
 	assert_string_equal(m.text, text);
 }
 
-/* The board of rank 0 comes in the first step: whoever cannot use it still has to say so. */
-static void refuses_board(int file, const char *text)
+/* What rank 0 sends in the first step, and no grant: rank 1 still has to say why that is wrong. */
+static void refuses(int file, uint32_t knows, const char *text)
 {
 	struct t3_plan *plan = NULL;
 
@@ -88,7 +93,7 @@ static void refuses_board(int file, const char *text)
 	assert_int_equal(t3_plan_create(comms[1], &all_reduce, in_ms(20000), &plan), -EPROTO);
 	assert_null(plan);
 	assert_string_equal(t3_comm_error(comms[1]), text);
-	hear_all(-EPROTO, text);
+	hear_all(knows, -EPROTO, text);
 }
 
 static void a_board_that_is_none(void **state)
@@ -96,14 +101,28 @@ static void a_board_that_is_none(void **state)
 	int file = memfd_create("short", MFD_CLOEXEC);
 
 	(void)state;
-	refuses_board(file, "rank 0 sent what is no memory of ours");
+	refuses(file, GRANT, "rank 0 sent what is no memory of ours");
 	close(file);
 }
 
 static void no_board(void **state)
 {
 	(void)state;
-	refuses_board(-1, "rank 0 sent what is no memory of ours");
+	refuses(-1, GRANT, "rank 0 sent what is no memory of ours");
+}
+
+/* Without it rank 1 would send by an import that is not its own. */
+static void no_grant(void **state)
+{
+	struct plan_board *board = NULL;
+	int file = -1;
+
+	(void)state;
+	assert_int_equal(t3_plan_board_new(&board, &file), 0);
+	fabric_has_spaces = true;
+	refuses(file, READY, "rank 0 sent neither a grant nor an error");
+	t3_plan_board_close(board);
+	close(file);
 }
 
 /* Rank 0 is in a barrier, and then has gone, which is not why. */
@@ -144,10 +163,8 @@ static void no_link(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_board_that_is_none),
-		TEST(no_board),
-		TEST(the_reason_is_kept),
-		TEST(no_link),
+		TEST(a_board_that_is_none), TEST(no_board), TEST(no_grant),
+		TEST(the_reason_is_kept),   TEST(no_link),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
