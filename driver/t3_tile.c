@@ -42,7 +42,11 @@ static int t3_tile_ask(struct t3_space *space, struct t3_cmd_tile_query *cmd, bo
 	return ret;
 }
 
-/* A step is bounded by the device; between two the locks are free, and signals are heard. */
+/*
+ * A step is bounded by the device, and there are at most 1024 of them; between two the locks
+ * are free. A signal does not end it unless it ends the process: after each one the search
+ * would begin anew, and with a timer it might never end.
+ */
 static int t3_tile_find(struct t3_space *space, struct t3_cmd_tile_query *cmd, bool at, u32 *tiles)
 {
 	u32 from = cmd->tile;
@@ -56,8 +60,8 @@ static int t3_tile_find(struct t3_space *space, struct t3_cmd_tile_query *cmd, b
 			return 0;
 		if (cmd->tile >= *tiles - 1)
 			break;
-		if (signal_pending(current))
-			return -ERESTARTSYS;
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		cond_resched();
 		cmd->tile++;
 	}

@@ -793,7 +793,8 @@ struct drm_t3_space_stats {
  *
  * Errors: -ENOENT space, or nothing is mapped there; -EINVAL segment index, or with
  * DRM_T3_SPACE_TILE_AT the segment has no such tile; -EOPNOTSUPP no DRM_T3_FEATURE_TILES;
- * -EINTR (restartable) a signal while it looked at more than 1024 tiles.
+ * -EINTR only to a process that is being killed: other signals wait until the search, of
+ * 2^20 tiles at most, is over.
  */
 struct drm_t3_space_tile {
 	/** @space: handle */
