@@ -43,12 +43,14 @@ static void stage(struct t3_check *check, struct check_event *event)
 	t3_check_report(check, event);
 }
 
-/* The image says by its address which slot of which segment it is. */
+/* The image says by its address which slot of which segment it is; the view may be anybody's. */
 static bool find_image(struct t3_check *check, const struct t3_view *view,
 		       struct check_event *event)
 {
 	uint32_t i = view->desc.segment;
 
+	if (i >= T3_SEGMENTS)
+		return false;
 	event->segment = i;
 	return is_image(&check->segment[i], view, &event->slot) &&
 	       event->tile < t3_desc_tiles(&check->segment[i].desc);

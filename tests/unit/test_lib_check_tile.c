@@ -143,6 +143,17 @@ static void staged_after_a_reset(void)
 	set_state(DRM_T3_SPACE_COMPLETE, EPOCH);
 }
 
+/* Views are the program's own: what it has written there is no segment that there could be. */
+static void staged_by_no_segment(void)
+{
+	stage_all(4);
+	staging.desc.segment = 64;
+	t3_stage_tile(&staging, 1, image, 16);
+	staging.desc.segment = UINT32_MAX;
+	t3_stage_tile(&staging, 1, image, 16);
+	t3_doorbell_tile(space, 5, 0, 1);
+}
+
 static void mistakes_of_doorbells(void **state)
 {
 	(void)state;
@@ -166,6 +177,7 @@ static void staging_again(void **state)
 	(void)state;
 	expect_silence(staged_when_read);
 	expect_silence(staged_after_a_reset);
+	expect_silence(staged_by_no_segment);
 	expect_report(staged_too_early, "a tile is staged again before the device has read it",
 		      "tile 0", "t3_slot_consumed()", NULL);
 }
