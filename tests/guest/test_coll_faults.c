@@ -284,6 +284,39 @@ static void test_disagreement(void **state)
 	coll_close(&coll);
 }
 
+static void *plain_body(void *arg)
+{
+	struct attempt *a = arg;
+	int32_t data[64] = { 0 };
+
+	a->got = t3_all_reduce(a->comm, data, data, 64, DRM_T3_I32, DRM_T3_OP_ADD, a->deadline_ns);
+	return NULL;
+}
+
+/* A plain collective that may not wait at all says what it would have waited for. */
+static void test_plain_at_once(void **state)
+{
+	struct attempt attempt[RANKS];
+	struct coll coll;
+	uint32_t r;
+
+	(void)state;
+	coll_open(&coll, RANKS, COLL_RING);
+	init_attempts(attempt, &coll, 0);
+	for (r = 0; r < RANKS; r++)
+		CHECK_EQ(pthread_create(&attempt[r].id, NULL, plain_body, &attempt[r]), 0);
+	for (r = 0; r < RANKS; r++) {
+		CHECK_EQ(pthread_join(attempt[r].id, NULL), 0);
+		CHECK_EQ(attempt[r].got, 0);
+	}
+	attempt[0].deadline_ns = 0;
+	plain_body(&attempt[0]);
+	CHECK_EQ(attempt[0].got, -ETIMEDOUT);
+	expect_text(t3_comm_error(coll.comm[0]), "all-reduce, rank 0, epoch 2: not ready");
+	expect_text(t3_comm_error(coll.comm[0]), "rank 1 has not armed it");
+	coll_close(&coll);
+}
+
 /* One rank has no memory left: all fail with its error, and can go on. */
 static void test_no_memory(void **state)
 {
@@ -573,11 +606,11 @@ static void test_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_arguments),	 TEST(test_null),	  TEST(test_out_of_turn),
-		TEST(test_no_input),	 TEST(test_disagreement), TEST(test_no_memory),
-		TEST(test_comes_late),	 TEST(test_has_left),	  TEST(test_not_armed),
-		TEST(test_missing),	 TEST(test_leaves_early), TEST(test_leaves_in_time),
-		TEST(test_stores_twice), TEST(test_killed),
+		TEST(test_arguments),	   TEST(test_null),	    TEST(test_out_of_turn),
+		TEST(test_no_input),	   TEST(test_disagreement), TEST(test_no_memory),
+		TEST(test_plain_at_once),  TEST(test_comes_late),   TEST(test_has_left),
+		TEST(test_not_armed),	   TEST(test_missing),	    TEST(test_leaves_early),
+		TEST(test_leaves_in_time), TEST(test_stores_twice), TEST(test_killed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
