@@ -10,12 +10,31 @@
 #define STORES	(WINDOW / 8 * UPDATES)
 #define PAIR	UINT64_C(0x3f8000003f800000)
 
+/* Of the threads of a run: held until all are made, they begin together; or end, if one is not. */
+struct start {
+	pthread_mutex_t made;
+	pthread_barrier_t together;
+	bool failed;
+};
+
 struct worker {
 	volatile unsigned char *at;
-	pthread_barrier_t *start;
+	struct start *start;
 	unsigned int cpu;
 	uint64_t first, last; /* ticks */
 };
+
+static bool begin(struct start *start)
+{
+	bool failed;
+
+	pthread_mutex_lock(&start->made);
+	failed = start->failed;
+	pthread_mutex_unlock(&start->made);
+	if (!failed)
+		pthread_barrier_wait(&start->together);
+	return !failed;
+}
 
 static void *work(void *arg)
 {
@@ -23,7 +42,8 @@ static void *work(void *arg)
 	unsigned int pass;
 
 	bench_pin(w->cpu);
-	pthread_barrier_wait(w->start);
+	if (!begin(w->start))
+		return NULL;
 	w->first = bench_ticks();
 	for (pass = 0; pass < UPDATES; pass++)
 		bench_store_words(w->at, PAIR, WINDOW / 8);
@@ -31,28 +51,42 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/* All of them, or none is left. */
+static int run_threads(struct worker *worker, unsigned int count)
+{
+	struct start start = { .made = PTHREAD_MUTEX_INITIALIZER };
+	pthread_t thread[THREADS];
+	unsigned int made = 0;
+	int ret = -pthread_barrier_init(&start.together, NULL, count);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&start.made);
+	for (; made < count; made++) {
+		worker[made].start = &start;
+		worker[made].cpu = made;
+		ret = -pthread_create(&thread[made], NULL, work, &worker[made]);
+		if (ret)
+			break;
+	}
+	start.failed = ret;
+	pthread_mutex_unlock(&start.made);
+	while (made)
+		pthread_join(thread[--made], NULL);
+	pthread_barrier_destroy(&start.together);
+	return ret;
+}
+
 /* Each thread stores as much as one does alone: *ns is what a store of all of them takes. */
 static int run_workers(const struct bench_clock *clock, struct worker *worker, unsigned int count,
 		       double *ns)
 {
-	pthread_barrier_t start;
-	pthread_t thread[THREADS];
 	uint64_t first, last;
-	unsigned int i, made;
-	int ret = -pthread_barrier_init(&start, NULL, count);
+	unsigned int i;
+	int ret = run_threads(worker, count);
 
 	if (ret)
 		return ret;
-	for (made = 0; made < count && !ret; made++) {
-		worker[made].start = &start;
-		worker[made].cpu = made;
-		ret = -pthread_create(&thread[made], NULL, work, &worker[made]);
-	}
-	if (ret) /* those that there are wait for ever */
-		return ret;
-	for (i = 0; i < count; i++)
-		pthread_join(thread[i], NULL);
-	pthread_barrier_destroy(&start);
 	first = worker[0].first;
 	last = worker[0].last;
 	for (i = 1; i < count; i++) {
