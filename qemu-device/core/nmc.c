@@ -2,7 +2,6 @@
 /* Near-memory compute: SPEC.md section 4. */
 #include "t3_internal.h"
 
-#define F32_NAN	 0x7fc00000u
 #define F16_NAN	 0x7e00u
 #define BF16_NAN 0x7fc0u
 
@@ -116,7 +115,7 @@ void t3_nmc_narrow(uint32_t dtype, const float *src, void *dst, uint32_t count)
 
 	for (i = 0; i < count; i++) {
 		if (dtype == T3_DTYPE_F32)
-			bits = src[i] != src[i] ? F32_NAN : f32_to_bits(src[i]);
+			bits = src[i] != src[i] ? T3_F32_NAN : f32_to_bits(src[i]);
 		else
 			bits = dtype == T3_DTYPE_F16 ? f16_narrow(src[i]) : bf16_narrow(src[i]);
 		memcpy((uint8_t *)dst + i * size, &bits, size);
@@ -129,7 +128,7 @@ static float pick(float a, float b, bool want_less)
 	bool a_less;
 
 	if (a != a || b != b)
-		return f32_from_bits(F32_NAN);
+		return f32_from_bits(T3_F32_NAN);
 	a_less = a < b || (a == b && f32_to_bits(a) >> 31);
 	return a_less == want_less ? a : b;
 }
@@ -150,7 +149,7 @@ static uint32_t combine_f32(uint32_t op, uint32_t memory, uint32_t value)
 {
 	float result = combine(op, f32_from_bits(memory), f32_from_bits(value));
 
-	return result != result ? F32_NAN : f32_to_bits(result);
+	return result != result ? T3_F32_NAN : f32_to_bits(result);
 }
 
 static uint32_t combine_i32(uint32_t op, uint32_t memory, uint32_t value)
@@ -179,22 +178,6 @@ static void apply32(uint32_t (*fn)(uint32_t, uint32_t, uint32_t), uint32_t op, u
 	}
 }
 
-/* The common case of a store, without a call for each element. */
-static void add_f32(uint8_t *dst, const uint8_t *src, size_t bytes)
-{
-	float memory, value;
-	uint32_t bits;
-	size_t i;
-
-	for (i = 0; i < bytes; i += 4) {
-		memcpy(&memory, dst + i, 4);
-		memcpy(&value, src + i, 4);
-		memory += value;
-		bits = memory != memory ? F32_NAN : f32_to_bits(memory);
-		memcpy(dst + i, &bits, 4);
-	}
-}
-
 static void apply16(bool bf16, uint32_t op, uint8_t *dst, const uint8_t *src, size_t bytes)
 {
 	uint16_t memory, value;
@@ -215,7 +198,7 @@ void t3_nmc_apply_narrow(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_
 			 size_t bytes)
 {
 	if (dtype == T3_DTYPE_F32 && op == T3_OP_ADD)
-		add_f32(dst, src, bytes);
+		t3_nmc_add_f32(dst, src, bytes);
 	else if (dtype == T3_DTYPE_I32)
 		apply32(combine_i32, op, dst, src, bytes);
 	else if (dtype == T3_DTYPE_F32)
