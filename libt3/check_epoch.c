@@ -188,16 +188,22 @@ static bool refuse(struct t3_check *check, struct check_event *event)
 	return false;
 }
 
-bool t3_check_arm(struct t3_space *space, const void *code)
+/* A call that is about all of the space. */
+static struct check_event of_space(enum check_mistake mistake, const char *what, const void *code)
 {
-	struct check_event event = {
-		.mistake = CHECK_ARM,
-		.what = "t3_arm()",
+	return (struct check_event){
+		.mistake = mistake,
+		.what = what,
 		.code = code,
 		.segment = T3_SEGMENTS,
 		.offset = CHECK_NONE,
 		.tile = CHECK_NONE,
 	};
+}
+
+bool t3_check_arm(struct t3_space *space, const void *code)
+{
+	struct check_event event = of_space(CHECK_ARM, "t3_arm()", code);
 
 	if (!space->check)
 		return true;
@@ -211,14 +217,7 @@ bool t3_check_arm(struct t3_space *space, const void *code)
 
 bool t3_check_release(struct t3_space *space, uint32_t epoch, const void *code)
 {
-	struct check_event event = {
-		.mistake = CHECK_RELEASE,
-		.what = "t3_release()",
-		.code = code,
-		.segment = T3_SEGMENTS,
-		.offset = CHECK_NONE,
-		.tile = CHECK_NONE,
-	};
+	struct check_event event = of_space(CHECK_RELEASE, "t3_release()", code);
 
 	if (!space->check)
 		return true;

@@ -2,55 +2,12 @@
 /* What libt3 adds to its ioctls: bytes, several targets, blocks, host and shared buffers, products. */
 #include <fcntl.h>
 
+#include "end.h"
 #include "memory.h"
-#include "t3.h"
 
 #define SIZE	 16384u
 #define TARGETS	 2u
 #define DEADLINE t3_deadline(10000000000)
-
-struct end {
-	struct t3_device *dev;
-	struct t3_buffer *buffer;
-	struct t3_space *space;
-	unsigned char *memory;
-};
-
-static void end_open(struct end *end, uint32_t rank)
-{
-	void *ptr;
-
-	CHECK_EQ(t3_device_open(guest_node(rank), &end->dev), 0);
-	CHECK_EQ(t3_buffer_create(end->dev, SIZE, &end->buffer), 0);
-	CHECK_EQ(t3_space_create(end->dev, end->buffer, 256, &end->space), 0);
-	CHECK_EQ(t3_buffer_map(end->buffer, &ptr), 0);
-	end->memory = ptr;
-}
-
-static void end_close(struct end *end)
-{
-	CHECK_EQ(t3_space_destroy(end->space), 0);
-	t3_buffer_destroy(end->buffer);
-	t3_device_close(end->dev);
-}
-
-/* 7 rows of 29 elements, padded to 37, tiles of 3 x 11. */
-static struct t3_segment_desc ragged(uint32_t dtype, uint32_t op)
-{
-	uint32_t size = t3_dtype_bytes(dtype);
-
-	return (struct t3_segment_desc){
-		.op = op,
-		.dtype = dtype,
-		.updates = 1,
-		.rows = 7,
-		.row_bytes = 29 * size,
-		.pitch = 37 * size,
-		.tile_rows = 3,
-		.tile_row_bytes = 11 * size,
-		.offset = 3 * size,
-	};
-}
 
 static void fill(unsigned char *image, uint32_t seed)
 {
@@ -94,8 +51,8 @@ static void test_bytes(void **state)
 
 	(void)state;
 	for (epoch = 1; epoch <= 2; epoch++) {
-		end_open(&end, 0);
-		desc = ragged(epoch == 1 ? DRM_T3_U8 : DRM_T3_I8, DRM_T3_OP_STORE);
+		end_open(&end, 0, SIZE, 256);
+		desc = end_ragged(0, epoch == 1 ? DRM_T3_U8 : DRM_T3_I8, DRM_T3_OP_STORE);
 		fill(image, epoch);
 		CHECK_EQ(t3_local_map(end.space, &desc), 0);
 		CHECK_EQ(t3_arm(end.space, epoch), 0);
@@ -138,14 +95,14 @@ static void run_epoch(struct end *source, struct end *targets, const struct t3_s
 
 static void check_several_targets(bool dma)
 {
-	struct t3_segment_desc desc = ragged(DRM_T3_I32, DRM_T3_OP_ADD);
+	struct t3_segment_desc desc = end_ragged(0, DRM_T3_I32, DRM_T3_OP_ADD);
 	struct t3_target target = { .op = DRM_T3_OP_ADD, .import_count = TARGETS - 1 };
 	struct end source, targets[TARGETS];
 	uint32_t imports[TARGETS], i;
 
-	end_open(&source, 1);
+	end_open(&source, 1, SIZE, 256);
 	for (i = 0; i < TARGETS; i++) {
-		end_open(&targets[i], 2 * i);
+		end_open(&targets[i], 2 * i, SIZE, 256);
 		CHECK_EQ(t3_local_map(targets[i].space, &desc), 0);
 		join(&source, &targets[i], &imports[i]);
 	}
@@ -177,8 +134,8 @@ static void test_rank_rights(void **state)
 	int fd;
 
 	(void)state;
-	end_open(&target, 1);
-	end_open(&source, 0);
+	end_open(&target, 1, SIZE, 256);
+	end_open(&source, 0, SIZE, 256);
 	CHECK_EQ(t3_grant_export_to(target.space, 1u << 31, 1, 1, &fd, &grant), -EINVAL);
 	CHECK_EQ(t3_grant_export_to(target.space, 1u << 2, 1, 1, &fd, &grant), 0);
 	CHECK_EQ(t3_grant_import(source.space, fd, &import, NULL), -EACCES);
@@ -197,8 +154,8 @@ static void test_host_and_shared_buffers(void **state)
 	int fd;
 
 	(void)state;
-	end_open(&end, 0);
-	end_open(&peer, 1);
+	end_open(&end, 0, SIZE, 256);
+	end_open(&peer, 1, SIZE, 256);
 	CHECK_EQ(t3_buffer_create_host(end.dev, SIZE, &host), 0);
 	CHECK_EQ(t3_buffer_map(host, &ptr), 0);
 	memset(ptr, 0x77, SIZE);
@@ -237,7 +194,7 @@ static void maths_open(struct maths *m)
 	uint32_t i;
 	void *ptr;
 
-	end_open(&m->end, 0);
+	end_open(&m->end, 0, SIZE, 256);
 	CHECK_EQ(t3_queue_create(m->end.dev, 1, &m->queue), 0);
 	CHECK_EQ(t3_buffer_create(m->end.dev, SIZE, &m->operands), 0);
 	CHECK_EQ(t3_buffer_map(m->operands, &ptr), 0);

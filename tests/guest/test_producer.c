@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Producers: stores and doorbells give the same bytes, counts and events, of any type and shape. */
-#include "guest.h"
+#include "end.h"
 #include "t3_producer.h"
 
 #define SIZE	 16384u
@@ -8,50 +8,6 @@
 #define DEADLINE t3_deadline(10000000000)
 
 static const uint32_t both[] = { T3_PATH_STORE, T3_PATH_DOORBELL };
-
-struct end {
-	struct t3_device *dev;
-	struct t3_buffer *buffer;
-	struct t3_space *space;
-	unsigned char *memory;
-};
-
-static void end_open(struct end *end, uint32_t rank)
-{
-	void *ptr;
-
-	CHECK_EQ(t3_device_open(guest_node(rank), &end->dev), 0);
-	CHECK_EQ(t3_buffer_create(end->dev, SIZE, &end->buffer), 0);
-	CHECK_EQ(t3_space_create(end->dev, end->buffer, 512, &end->space), 0);
-	CHECK_EQ(t3_buffer_map(end->buffer, &ptr), 0);
-	end->memory = ptr;
-}
-
-static void end_close(struct end *end)
-{
-	CHECK_EQ(t3_space_destroy(end->space), 0);
-	t3_buffer_destroy(end->buffer);
-	t3_device_close(end->dev);
-}
-
-/* 7 rows of 29 elements, padded to 37, tiles of 3 x 11. */
-static struct t3_segment_desc ragged(uint32_t dtype, uint32_t op)
-{
-	uint32_t size = t3_dtype_bytes(dtype);
-
-	return (struct t3_segment_desc){
-		.segment = 3,
-		.op = op,
-		.dtype = dtype,
-		.updates = 1,
-		.rows = 7,
-		.row_bytes = 29 * size,
-		.pitch = 37 * size,
-		.tile_rows = 3,
-		.tile_row_bytes = 11 * size,
-		.offset = 3 * size,
-	};
-}
 
 static struct t3_producer *create(const struct end *end, const struct t3_segment_desc *desc,
 				  uint32_t path)
@@ -132,13 +88,13 @@ static void check_counts(const struct end *end, const struct t3_segment_desc *de
 
 static void run_local(uint32_t dtype, uint32_t path)
 {
-	struct t3_segment_desc desc = ragged(dtype, DRM_T3_OP_STORE);
+	struct t3_segment_desc desc = end_ragged(3, dtype, DRM_T3_OP_STORE);
 	unsigned char image[IMAGE];
 	struct t3_producer *p;
 	struct end end;
 	uint32_t epoch;
 
-	end_open(&end, 0);
+	end_open(&end, 0, SIZE, 512);
 	CHECK_EQ(t3_local_map(end.space, &desc), 0);
 	p = create(&end, &desc, path);
 	for (epoch = 1; epoch <= 3; epoch++) {
@@ -170,7 +126,7 @@ static void test_all_types(void **state)
 /* The last tile decides: before it the segment is not complete, whichever the path. */
 static void test_events(void **state)
 {
-	struct t3_segment_desc desc = ragged(DRM_T3_F32, DRM_T3_OP_ADD);
+	struct t3_segment_desc desc = end_ragged(3, DRM_T3_F32, DRM_T3_OP_ADD);
 	unsigned char image[IMAGE];
 	enum drm_t3_space_state now;
 	struct t3_producer *p;
@@ -181,7 +137,7 @@ static void test_events(void **state)
 	(void)state;
 	desc.init = DRM_T3_INIT_IDENTITY;
 	for (i = 0; i < 2; i++) {
-		end_open(&end, 0);
+		end_open(&end, 0, SIZE, 512);
 		CHECK_EQ(t3_local_map(end.space, &desc), 0);
 		p = create(&end, &desc, both[i]);
 		fill(image, desc.dtype, 9);
@@ -209,7 +165,7 @@ static void test_events(void **state)
 /* To a peer: stores at once and staged tiles of a remote segment, and a dma segment's blocks. */
 static void run_peer(bool dma, uint32_t path)
 {
-	struct t3_segment_desc desc = ragged(DRM_T3_F16, DRM_T3_OP_STORE), sent = desc;
+	struct t3_segment_desc desc = end_ragged(3, DRM_T3_F16, DRM_T3_OP_STORE), sent = desc;
 	struct t3_target target = { .op = DRM_T3_OP_STORE, .segment = desc.segment };
 	unsigned char image[IMAGE];
 	struct end source, sink;
@@ -217,8 +173,8 @@ static void run_peer(bool dma, uint32_t path)
 	uint32_t grant, epoch;
 	int fd;
 
-	end_open(&source, 0);
-	end_open(&sink, 1);
+	end_open(&source, 0, SIZE, 512);
+	end_open(&sink, 1, SIZE, 512);
 	CHECK_EQ(t3_local_map(sink.space, &desc), 0);
 	CHECK_EQ(t3_grant_export(sink.space, 1u << 3, 1u << DRM_T3_OP_STORE, &fd, &grant), 0);
 	CHECK_EQ(t3_grant_import(source.space, fd, &target.import, NULL), 0);
@@ -259,13 +215,13 @@ static void test_peers(void **state)
 /* Its own staging goes with it, and without it there is none; a faulted space is left alone. */
 static void test_staging_comes_and_goes(void **state)
 {
-	struct t3_segment_desc desc = ragged(DRM_T3_I32, DRM_T3_OP_STORE);
+	struct t3_segment_desc desc = end_ragged(3, DRM_T3_I32, DRM_T3_OP_STORE);
 	struct t3_producer *p;
 	struct end end;
 	uint64_t before;
 
 	(void)state;
-	end_open(&end, 0);
+	end_open(&end, 0, SIZE, 512);
 	CHECK_EQ(t3_local_map(end.space, &desc), 0);
 	before = memory_free(0);
 	p = create(&end, &desc, T3_PATH_DOORBELL);
@@ -287,7 +243,7 @@ static void test_staging_comes_and_goes(void **state)
 /* After a reset a local segment's producer goes on. */
 static void test_reset(void **state)
 {
-	struct t3_segment_desc desc = ragged(DRM_T3_I32, DRM_T3_OP_STORE);
+	struct t3_segment_desc desc = end_ragged(3, DRM_T3_I32, DRM_T3_OP_STORE);
 	unsigned char image[IMAGE];
 	struct t3_producer *p;
 	struct end end;
@@ -295,7 +251,7 @@ static void test_reset(void **state)
 
 	(void)state;
 	for (i = 0; i < 2; i++) {
-		end_open(&end, 0);
+		end_open(&end, 0, SIZE, 512);
 		CHECK_EQ(t3_local_map(end.space, &desc), 0);
 		p = create(&end, &desc, both[i]);
 		fill(image, desc.dtype, 3);
