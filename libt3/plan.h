@@ -26,6 +26,7 @@ struct plan_line {
 	_Atomic int32_t error;		     /* its first, 0: none */
 	_Atomic uint32_t fault;		     /* enum drm_t3_fault_kind that error came of */
 	_Atomic uint32_t viewed;	     /* it stores on its own: what it put says nothing */
+	_Atomic uint32_t targets;	     /* ranks that it sends to, bit by rank */
 	_Atomic uint64_t put[T3_COMM_RANKS_MAX]; /* elements of each chunk, in this epoch */
 };
 
@@ -72,6 +73,20 @@ int t3_plan_grant(struct t3_plan *plan, uint32_t to, int *fd);
 /* Segments that send, when all grants are there, and producers. */
 int t3_plan_map(struct t3_plan *plan);
 void t3_plan_free(struct t3_plan *plan);
+
+/* Armed last, as that rank's line has it. */
+static inline uint32_t t3_plan_epoch_of(const struct t3_plan *plan, uint32_t rank)
+{
+	return atomic_load_explicit(&plan->board->line[rank].epoch, memory_order_relaxed);
+}
+
+/* Has that rank to put something of a chunk yet in that epoch? Not known of one that stores itself: no. */
+bool t3_plan_owes(const struct t3_plan *plan, uint32_t rank, uint32_t chunk, uint32_t epoch);
+/*
+ * Whom that rank waits for, who may wait for another: the last of them, never this rank; the
+ * rank itself when it waits for nobody.
+ */
+uint32_t t3_plan_behind(const struct t3_plan *plan, uint32_t rank);
 
 /*
  * A call has failed: say so on the board and put it into words, unless it only asked once. What

@@ -42,11 +42,6 @@ static void add_place(struct t3_plan *plan)
 
 /* -------------------------------------------------------------------------- others */
 
-static uint32_t epoch_of(const struct t3_plan *plan, uint32_t rank)
-{
-	return atomic_load_explicit(&plan->board->line[rank].epoch, memory_order_relaxed);
-}
-
 /* One that has given up; else one that has gone; else comm->ranks. */
 static uint32_t find_gone(const struct t3_plan *plan)
 {
@@ -88,43 +83,41 @@ const char *t3_plan_error(struct t3_plan *plan)
 	return plan->text;
 }
 
-/* Does this rank's chunk need input of that rank? */
-static bool gives(const struct t3_plan *plan, uint32_t rank, uint32_t chunk)
+/* A rank that something of this plan's waits for, and whom that one waits for in its turn. */
+static void add_behind(struct t3_plan *plan, uint32_t rank)
 {
-	switch (plan->desc.collective) {
-	case T3_ALL_GATHER:
-		return rank == chunk;
-	case T3_BROADCAST:
-		return rank == plan->desc.root;
-	default:
-		return true;
-	}
+	uint32_t last = t3_plan_behind(plan, rank);
+
+	t3_comm_blame(plan->comm, last, true);
+	if (last != rank)
+		add(plan, ", as it waits for rank %u", last);
+}
+
+static void add_unarmed(struct t3_plan *plan, uint32_t rank)
+{
+	add(plan, "; rank %u has not armed it", rank);
+	add_behind(plan, rank);
 }
 
 /* The first rank that has not put its part of a chunk. */
 static void add_laggard(struct t3_plan *plan, uint32_t chunk)
 {
-	const struct plan_line *line = plan->board->line;
 	uint64_t first, count, put;
 	uint32_t r;
 
 	t3_layout_chunk(&plan->layout, chunk, &first, &count);
 	for (r = 0; r < plan->comm->ranks; r++) {
-		if (!gives(plan, r, chunk))
+		if (!t3_plan_owes(plan, r, chunk, plan->epoch))
 			continue;
-		if (epoch_of(plan, r) < plan->epoch) {
-			t3_comm_blame(plan->comm, r, true);
-			add(plan, "; rank %u has not armed it", r);
+		if (t3_plan_epoch_of(plan, r) < plan->epoch) {
+			add_unarmed(plan, r);
 			return;
 		}
-		put = atomic_load_explicit(&line[r].put[chunk], memory_order_relaxed);
-		if (put < count && epoch_of(plan, r) == plan->epoch &&
-		    !atomic_load_explicit(&line[r].viewed, memory_order_relaxed)) {
-			t3_comm_blame(plan->comm, r, true);
-			add(plan, "; rank %u has put %llu of %llu elements of chunk %u", r,
-			    (unsigned long long)put, (unsigned long long)count, chunk);
-			return;
-		}
+		put = atomic_load_explicit(&plan->board->line[r].put[chunk], memory_order_relaxed);
+		add(plan, "; rank %u has put %llu of %llu elements of chunk %u", r,
+		    (unsigned long long)put, (unsigned long long)count, chunk);
+		add_behind(plan, r);
+		return;
 	}
 }
 
@@ -132,17 +125,13 @@ static void add_laggard(struct t3_plan *plan, uint32_t chunk)
 
 static void describe_arming(struct t3_plan *plan)
 {
-	uint32_t targets = 0, i;
+	uint32_t targets = t3_layout_all_targets(&plan->layout), r;
 
-	for (i = 0; i < plan->layout.count; i++)
-		targets |= plan->layout.segment[i].targets;
 	add(plan, "not ready");
 	for (; targets; targets &= targets - 1) {
-		i = (uint32_t)__builtin_ctz(targets);
-		if (epoch_of(plan, i) >= plan->epoch)
-			continue;
-		t3_comm_blame(plan->comm, i, true);
-		add(plan, "; rank %u has not armed it", i);
+		r = (uint32_t)__builtin_ctz(targets);
+		if (t3_plan_epoch_of(plan, r) < plan->epoch)
+			add_unarmed(plan, r);
 	}
 }
 

@@ -189,6 +189,15 @@ uint64_t t3_layout_targets(const struct t3_layout *l, uint32_t to, uint32_t *ops
 	return mask;
 }
 
+uint32_t t3_layout_all_targets(const struct t3_layout *l)
+{
+	uint32_t ranks = 0, i;
+
+	for (i = 0; i < l->count; i++)
+		ranks |= l->segment[i].targets;
+	return ranks;
+}
+
 uint32_t t3_layout_locate(const struct t3_layout *l, uint64_t element, uint32_t *row, uint32_t *col,
 			  uint64_t *run)
 {

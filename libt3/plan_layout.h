@@ -62,6 +62,8 @@ void t3_layout_chunk(const struct t3_layout *layout, uint32_t chunk, uint64_t *f
 		     uint64_t *count);
 /* Segments of rank `to` that this rank sends to, and with which ops; 0: none. */
 uint64_t t3_layout_targets(const struct t3_layout *layout, uint32_t to, uint32_t *ops);
+/* All ranks that this one sends to, bit by rank. */
+uint32_t t3_layout_all_targets(const struct t3_layout *layout);
 /*
  * The segment (position in layout->segment, T3_LAYOUT_NONE: the rank has no such input) that an
  * element of the whole is put to, and where in it; *run: elements that follow in its row.

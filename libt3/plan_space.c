@@ -163,6 +163,8 @@ int t3_plan_map(struct t3_plan *plan)
 	uint32_t i;
 	int ret = 0;
 
+	atomic_store_explicit(&plan_line(plan)->targets, t3_layout_all_targets(l),
+			      memory_order_relaxed);
 	for (i = 0; i < l->count && !ret; i++) {
 		if (l->segment[i].kind != DRM_T3_SEGMENT_LOCAL)
 			ret = map_sender(plan, &l->segment[i]);

@@ -415,6 +415,64 @@ static void test_not_armed(void **state)
 	coll_close(&coll);
 }
 
+/* Rank 3 does not arm. Rank 2, which sends to it, stands behind it, and so do all others. */
+static void test_waits_for_one_that_waits(void **state)
+{
+	struct coll coll;
+	uint32_t r;
+
+	(void)state;
+	coll_open(&coll, RANKS, COLL_RING);
+	make_plans(&coll, &good);
+	for (r = 0; r < 3; r++)
+		CHECK_EQ(t3_plan_arm(coll.plan[r]), 0);
+	for (r = 0; r < 2; r++) {
+		CHECK_EQ(t3_plan_ready(coll.plan[r], COLL_DEADLINE), 0);
+		put_all(&coll, r);
+	}
+	CHECK_EQ(t3_plan_wait(coll.plan[1], SOON), -ETIMEDOUT);
+	expect_text(t3_plan_error(coll.plan[1]),
+		    "rank 2 has put 0 of 16 elements of chunk 2, as it waits for rank 3");
+	CHECK_EQ(t3_plan_wait(coll.plan[0], SOON), -ETIMEDOUT);
+	expect_text(t3_plan_error(coll.plan[0]), "as it waits for rank 3");
+	destroy_all(&coll);
+	coll_close(&coll);
+}
+
+/* Rank 2 is an epoch behind the others, as rank 3 has not put its part of that one. */
+static void test_waits_in_the_epoch_before(void **state)
+{
+	struct coll_job job = { .desc = GOOD, .ranks = RANKS, .full = true, .seed = 5 };
+	uint64_t first, count;
+	struct coll coll;
+	uint32_t r, *input;
+
+	(void)state;
+	job.desc.collective = T3_ALL_TO_ALL;
+	job.desc.op = 0;
+	coll_open(&coll, RANKS, COLL_FULL);
+	make_plans(&coll, &job.desc);
+	start_all(&coll);
+	for (r = 0; r < RANKS; r++) {
+		input = coll_input(&job, 1, r);
+		CHECK_EQ(t3_plan_chunk(coll.plan[r], 2, &first, &count), 0);
+		CHECK_EQ(t3_plan_put(coll.plan[r], 0, input, first), 0);
+		if (r != 3)
+			CHECK_EQ(t3_plan_put(coll.plan[r], first, input + first, count), 0);
+		first += count;
+		CHECK_EQ(t3_plan_put(coll.plan[r], first, input + first, job.desc.count - first),
+			 0);
+		free(input);
+	}
+	CHECK_EQ(t3_plan_wait(coll.plan[0], COLL_DEADLINE), 0);
+	CHECK_EQ(t3_plan_arm(coll.plan[0]), 0);
+	CHECK_EQ(t3_plan_ready(coll.plan[0], SOON), -ETIMEDOUT);
+	expect_text(t3_plan_error(coll.plan[0]), "; rank 2 has not armed it, as it waits for "
+						 "rank 3; rank 3 has not armed it");
+	destroy_all(&coll);
+	coll_close(&coll);
+}
+
 /* Rank 2 puts all but element 37, in chunk 2 and the second of its tiles. */
 static void test_missing(void **state)
 {
@@ -606,11 +664,23 @@ static void test_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_arguments),	   TEST(test_null),	    TEST(test_out_of_turn),
-		TEST(test_no_input),	   TEST(test_disagreement), TEST(test_no_memory),
-		TEST(test_plain_at_once),  TEST(test_comes_late),   TEST(test_has_left),
-		TEST(test_not_armed),	   TEST(test_missing),	    TEST(test_leaves_early),
-		TEST(test_leaves_in_time), TEST(test_stores_twice), TEST(test_killed),
+		TEST(test_arguments),
+		TEST(test_null),
+		TEST(test_out_of_turn),
+		TEST(test_no_input),
+		TEST(test_disagreement),
+		TEST(test_no_memory),
+		TEST(test_plain_at_once),
+		TEST(test_comes_late),
+		TEST(test_has_left),
+		TEST(test_not_armed),
+		TEST(test_waits_for_one_that_waits),
+		TEST(test_waits_in_the_epoch_before),
+		TEST(test_missing),
+		TEST(test_leaves_early),
+		TEST(test_leaves_in_time),
+		TEST(test_stores_twice),
+		TEST(test_killed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
