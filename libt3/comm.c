@@ -298,14 +298,12 @@ static void set_waiting(struct t3_comm *comm, uint32_t rank_and_1)
 		atomic_store(&comm->lines[comm->rank].waiting, rank_and_1);
 }
 
-static int take(struct t3_comm *comm, uint32_t from, enum comm_kind kind,
-		struct comm_message *message, int *fd, int64_t deadline_ns)
+static int take_or_blame(struct t3_comm *comm, uint32_t from, enum comm_kind kind,
+			 struct comm_message *message, int *fd, int64_t deadline_ns)
 {
 	int ret;
 
-	set_waiting(comm, from + 1);
 	ret = comm->transport->take(comm, from, message, fd, deadline_ns);
-	set_waiting(comm, 0);
 	if (!ret && comm->lines)
 		atomic_fetch_add(&comm->lines[comm->rank].taken[from], 1);
 	if (ret == -EPIPE)
@@ -318,6 +316,18 @@ static int take(struct t3_comm *comm, uint32_t from, enum comm_kind kind,
 		return t3_comm_fail(comm, ret, "nothing can be received from rank %u: %s", from,
 				    strerror(-ret));
 	return 0;
+}
+
+/* It is seen to wait until it has said who was late: others may fail at the same moment. */
+static int take(struct t3_comm *comm, uint32_t from, enum comm_kind kind,
+		struct comm_message *message, int *fd, int64_t deadline_ns)
+{
+	int ret;
+
+	set_waiting(comm, from + 1);
+	ret = take_or_blame(comm, from, kind, message, fd, deadline_ns);
+	set_waiting(comm, 0);
+	return ret;
 }
 
 int t3_comm_take(struct t3_comm *comm, uint32_t from, void *data, size_t bytes, int *fd,

@@ -132,19 +132,37 @@ static bool waits(const struct t3_comm *comm, uint32_t rank, uint32_t *for_rank)
 		       atomic_load(&lines[rank].taken[*for_rank]);
 }
 
+static bool blames(const struct t3_comm *comm, uint32_t rank, uint32_t *whom, bool *late)
+{
+	uint32_t cause = atomic_load(&comm->lines[rank].cause);
+
+	if (!points_on(comm, rank, cause, whom))
+		return false;
+	*late = cause & CAUSE_LATE;
+	return true;
+}
+
+/* Behind whom a rank stands, if behind any. */
+static bool stands_behind(const struct t3_comm *comm, uint32_t rank, uint32_t *whom, bool *late)
+{
+	if (blames(comm, rank, whom, late))
+		return true;
+	if (waits(comm, rank, whom)) {
+		*late = true;
+		return true;
+	}
+	/* It waits no more, or has gone: since it was looked at first it has said why. */
+	return blames(comm, rank, whom, late);
+}
+
 uint32_t t3_comm_culprit(const struct t3_comm *comm, uint32_t rank, bool *late)
 {
-	uint32_t hops, cause, next, start = rank;
+	uint32_t hops, next, start = rank;
 
 	*late = false;
 	/* Each link is older than the one before: chains end. What is not true may not. */
 	for (hops = 0; comm->lines && hops < comm->ranks; hops++) {
-		cause = atomic_load(&comm->lines[rank].cause);
-		if (points_on(comm, rank, cause, &next))
-			*late = cause & CAUSE_LATE;
-		else if (waits(comm, rank, &next))
-			*late = true;
-		else
+		if (!stands_behind(comm, rank, &next, late))
 			return rank;
 		if (next == start)
 			break;
