@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-#define SPIN_LOOKS 64 /* looks between two readings of the clock */
+#define SPIN_LOOKS 64 /* glances between two readings of the clock */
 
 struct wait {
 	uint32_t what; /* DRM_T3_WAIT_* */
@@ -59,18 +59,21 @@ static bool is_later(uint32_t a, uint32_t b)
 	return (int32_t)(a - b) > 0;
 }
 
-static bool words_reached(const struct t3_space *space, const struct wait *w)
+/* The first of the segment words that is not there; NULL: all are. */
+static const volatile __u64 *missing_word(const struct t3_space *space, const struct wait *w)
 {
 	uint64_t flag =
 		w->what == DRM_T3_WAIT_TRACKED ? DRM_T3_WORD_TRACKED : DRM_T3_WORD_DELIVERED;
+	const volatile __u64 *at;
 	uint64_t rest, word;
 
 	for (rest = w->words; rest; rest &= rest - 1) {
-		word = t3_load64(&space->events->segment[__builtin_ctzll(rest)]);
+		at = &space->events->segment[__builtin_ctzll(rest)];
+		word = t3_load64(at);
 		if ((uint32_t)word != w->epoch || !(word & flag))
-			return false;
+			return at;
 	}
-	return true;
+	return NULL;
 }
 
 static bool was_released(uint64_t word, uint32_t epoch)
@@ -92,7 +95,7 @@ static bool reached(const struct t3_space *space, const struct wait *w, uint64_t
 		return same && (state == DRM_T3_SPACE_ARMED || state == DRM_T3_SPACE_COMPLETE);
 	if (!w->words)
 		return same && state == DRM_T3_SPACE_COMPLETE;
-	return words_reached(space, w);
+	return !missing_word(space, w);
 }
 
 /* 0 reached, -EAGAIN not yet, or why never. */
@@ -109,13 +112,43 @@ static int look(const struct t3_space *space, const struct wait *w)
 	return 0;
 }
 
+/* Two words, and what they were: while they stay so the next look would find nothing new. */
+struct glance {
+	const volatile __u64 *state, *word;
+	uint64_t state_was, word_was;
+};
+
+static struct glance glance(const struct t3_space *space, const struct wait *w)
+{
+	struct glance g = { .state = &space->events->state, .word = missing_word(space, w) };
+
+	if (!g.word)
+		g.word = g.state;
+	g.state_was = t3_load64(g.state);
+	g.word_was = t3_load64(g.word);
+	return g;
+}
+
+/* A tight loop: what it takes until it sees the change is part of each wait. */
+static void watch(const struct glance *g, bool emulated)
+{
+	int i;
+
+	for (i = 0; i < SPIN_LOOKS; i++) {
+		if (t3_load64(g->word) != g->word_was || t3_load64(g->state) != g->state_was)
+			return;
+		t3_pause(emulated);
+	}
+}
+
 /* -EAGAIN: looked long enough, go and sleep. */
 static int spin(const struct t3_space *space, const struct wait *w, int64_t deadline)
 {
 	uint64_t ns = atomic_load_explicit(&space->spin_ns, memory_order_relaxed);
 	bool timed = ns != UINT64_MAX || deadline != INT64_MAX;
 	int64_t until = deadline;
-	int ret, i;
+	struct glance last;
+	int ret;
 
 	ret = look(space, w);
 	if (ret != -EAGAIN)
@@ -127,14 +160,13 @@ static int spin(const struct t3_space *space, const struct wait *w, int64_t dead
 	if (ns != UINT64_MAX && t3_deadline(ns) < until)
 		until = t3_deadline(ns);
 	for (;;) {
-		for (i = 0; i < SPIN_LOOKS; i++) {
-			t3_pause(space->emulated);
-			ret = look(space, w);
-			if (ret != -EAGAIN)
-				return ret;
-		}
+		last = glance(space, w);
+		ret = look(space, w);
+		if (ret != -EAGAIN)
+			return ret;
 		if (timed && now_ns() >= until)
 			return ns == UINT64_MAX ? -ETIMEDOUT : -EAGAIN;
+		watch(&last, space->emulated);
 	}
 }
 

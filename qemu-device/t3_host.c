@@ -1,67 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* T3: what the core asks of its host: guest memory, messages, dirty marks, traces. */
+/* T3: what the core asks of its host: messages, dirty marks, traces; guest memory is t3_dma.c. */
 #include "qemu/osdep.h"
 #include "qemu/log.h"
 #include "exec/ramlist.h"
-#include "system/dma.h"
 #include "t3_pci.h"
 #include "trace.h"
-
-/*
- * One word in one store, so that a guest that polls it never sees half of it.
- * Only plain memory: the target of a DMA is the guest's choice and must not be
- * another device.
- */
-static MemTxResult store_word(AddressSpace *as, dma_addr_t addr, const void *buf, size_t len,
-			      MemTxAttrs attrs)
-{
-	MemTxResult result;
-	hwaddr offset, avail = len;
-	MemoryRegion *mr;
-
-	RCU_READ_LOCK_GUARD();
-	mr = address_space_translate(as, addr, &offset, &avail, true, attrs);
-	if (avail < len || !memory_access_is_direct(mr, true, attrs))
-		return MEMTX_ACCESS_ERROR;
-	dma_barrier(as, DMA_DIRECTION_FROM_DEVICE);
-	if (len == 8)
-		address_space_stq_le(as, addr, ldq_le_p(buf), attrs, &result);
-	else
-		address_space_stl_le(as, addr, ldl_le_p(buf), attrs, &result);
-	return result;
-}
-
-static int host_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
-{
-	T3State *s = opaque;
-	PCIDevice *pci = PCI_DEVICE(s);
-	MemTxAttrs attrs = { .memory = true };
-
-	if (t3_pci_may_master(s) &&
-	    pci_dma_rw(pci, addr, buf, len, DMA_DIRECTION_TO_DEVICE, attrs) == MEMTX_OK)
-		return 0;
-	trace_t3_dma_error(s->port.rank, addr, len);
-	return -1;
-}
-
-static int host_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
-{
-	T3State *s = opaque;
-	PCIDevice *pci = PCI_DEVICE(s);
-	MemTxAttrs attrs = { .memory = true };
-	MemTxResult result;
-
-	if (!t3_pci_may_master(s))
-		result = MEMTX_ACCESS_ERROR;
-	else if ((len == 4 || len == 8) && addr % len == 0)
-		result = store_word(pci_get_address_space(pci), addr, buf, len, attrs);
-	else
-		result = pci_dma_rw(pci, addr, (void *)buf, len, DMA_DIRECTION_FROM_DEVICE, attrs);
-	if (result == MEMTX_OK)
-		return 0;
-	trace_t3_dma_error(s->port.rank, addr, len);
-	return -1;
-}
 
 static void host_irq(void *opaque, uint32_t vector)
 {
@@ -175,8 +118,8 @@ static void host_trace_nak(void *opaque, const struct t3_packet *packet, uint32_
 }
 
 const struct t3_host_ops t3_pci_host_ops = {
-	.dma_read = host_dma_read,
-	.dma_write = host_dma_write,
+	.dma_read = t3_dma_read,
+	.dma_write = t3_dma_write,
 	.irq = host_irq,
 	.dirty = host_dirty,
 	.guest_error = host_guest_error,

@@ -116,6 +116,7 @@ static void realize(PCIDevice *pci, Error **errp)
 		vmstate_unregister_ram(&s->memory, DEVICE(s));
 		return;
 	}
+	t3_dma_init(s);
 	t3_pci_register_bars(s);
 }
 
@@ -125,6 +126,7 @@ static void t3_exit(PCIDevice *pci)
 	T3State *s = T3(pci);
 
 	t3_pci_remove_core(s);
+	t3_dma_exit(s);
 	t3_removal_exit(s);
 	t3_pci_exit_capabilities(s);
 	vmstate_unregister_ram(&s->memory, DEVICE(s));

@@ -10,6 +10,14 @@
 #define TYPE_T3 "t3"
 OBJECT_DECLARE_SIMPLE_TYPE(T3State, T3)
 
+#define T3_DMA_PAGES 8u
+
+/* A page of guest memory that words were written to: t3_dma.c. */
+typedef struct T3DmaPage {
+	dma_addr_t base;
+	MemoryRegionCache cache; /* without a region: none is held */
+} T3DmaPage;
+
 struct T3State {
 	PCIDevice parent_obj;
 
@@ -26,9 +34,18 @@ struct T3State {
 	MemoryRegion memory;
 	MemoryRegion aperture;
 	MemoryRegion gone[3]; /* lie over the BARs of a removed function */
+
+	MemoryListener dma_listener;
+	T3DmaPage dma_page[T3_DMA_PAGES];
 };
 
-/* t3_host.c: guest memory, messages and traces for the core; `opaque` is T3State. */
+/* t3_dma.c: guest memory for the core; 0, or -1 when it is out of reach. */
+int t3_dma_read(void *opaque, uint64_t addr, void *buf, size_t len);
+int t3_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len);
+void t3_dma_init(T3State *s);
+void t3_dma_exit(T3State *s);
+
+/* t3_host.c: what else the core asks for; `opaque` is T3State. */
 extern const struct t3_host_ops t3_pci_host_ops;
 
 /* t3_pci.c: frees the core and leaves the fabric; peers see the rank as gone. */

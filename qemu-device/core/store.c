@@ -182,22 +182,25 @@ static void space_store(struct t3_space *space, uint64_t offset, uint64_t value,
 
 /*
  * A producer's usual store, all at once: in the same row of the same tile as its segment's
- * last one, kept here, and not the tile's first or last update. The space is ARMED. False:
- * it is not such a store, and nothing was done.
+ * last one, kept here, and not the tile's first update. The space is ARMED. False: it is not
+ * such a store, and nothing was done.
  */
 static bool store_again(struct t3_dev *dev, struct t3_segment *segment, uint64_t offset,
 			uint64_t value, uint32_t size)
 {
 	const struct t3_run *run = &segment->run;
 	uint64_t inside = offset - run->offset;
+	bool done;
 
 	if (inside >= run->bytes || inside + size > run->bytes ||
 	    !legal_width(segment, offset, size) || segment->kind == T3_SEG_REMOTE ||
 	    t3_poison_any(dev) ||
-	    !t3_tracker_add_again(dev, segment, run->tile, size, run->expected))
+	    !t3_tracker_add_again(dev, segment, run->tile, size, run->expected, &done))
 		return false;
 	tally(dev, segment, size);
 	t3_update_at(dev, segment, run->address + inside, &value, size);
+	if (done)
+		t3_update_done(segment, run->tile);
 	return true;
 }
 

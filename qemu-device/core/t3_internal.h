@@ -565,21 +565,27 @@ struct t3_tile_record *t3_tracker_record(struct t3_segment *segment, uint32_t ti
 int t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways);
 /* OVERSHOOT (nothing counted), or a sum of FIRST and DONE. */
 int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, uint64_t expected);
+/* The entry's tile has all its updates: write back, and free it. */
+void t3_tracker_done(struct t3_dev *dev, struct t3_entry *entry);
 /*
- * The same of the tile that was looked at last, and not its last update: a store's usual
- * case. False: nothing was done.
+ * The same of the tile that was looked at last: a store's usual case, neither FIRST nor
+ * OVERSHOOT. False: nothing was done. *done: it was the last update.
  */
 static inline bool t3_tracker_add_again(struct t3_dev *dev, const struct t3_segment *segment,
-					uint32_t tile, uint32_t bytes, uint64_t expected)
+					uint32_t tile, uint32_t bytes, uint64_t expected,
+					bool *done)
 {
 	struct t3_entry *entry = dev->tracker.recent;
+	uint64_t count = (uint64_t)entry->count + bytes;
 
-	if (entry->segment != segment || entry->tile != tile ||
-	    (uint64_t)entry->count + bytes >= expected)
+	if (entry->segment != segment || entry->tile != tile || count > expected)
 		return false;
-	entry->count += bytes;
+	entry->count = (uint32_t)count;
 	entry->used = ++dev->tracker.clock;
 	dev->counter[T3_COUNTER_TRACKER_HIT]++;
+	*done = count == expected;
+	if (*done)
+		t3_tracker_done(dev, entry);
 	return true;
 }
 /* Has the tile had no update in this epoch? */

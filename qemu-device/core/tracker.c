@@ -143,6 +143,12 @@ struct t3_tile_record *t3_tracker_record(struct t3_segment *segment, uint32_t ti
 	return record;
 }
 
+void t3_tracker_done(struct t3_dev *dev, struct t3_entry *entry)
+{
+	write_back(entry, T3_TILE_TRIGGERED);
+	free_entry(dev, entry);
+}
+
 int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, uint64_t expected)
 {
 	struct t3_dev *dev = segment->space->dev;
@@ -171,8 +177,7 @@ int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, ui
 	entry->count += bytes;
 	entry->used = ++dev->tracker.clock;
 	if (entry->count == expected) {
-		write_back(entry, T3_TILE_TRIGGERED);
-		free_entry(dev, entry);
+		t3_tracker_done(dev, entry);
 		result |= T3_TRACK_DONE;
 	}
 	return result;

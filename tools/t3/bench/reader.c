@@ -17,13 +17,15 @@
 
 #define SAMPLES 51u /* of a round */
 #define YIELDS	10u
+#define STORES	64u /* of an epoch: the last of them is the one that is timed */
 
 /* One waits, the other ends the wait. */
 struct channel {
 	const struct bench_clock *clock;
 	int (*begin)(struct channel *c); /* before the reader begins to wait */
 	int (*wait)(struct channel *c);	 /* the reader */
-	void (*tell)(struct channel *c); /* the writer: the last store */
+	/* The writer: all stores; returns the ticks before the last of them. */
+	uint64_t (*tell)(struct channel *c);
 	int (*end)(struct channel *c);
 	bool sleeps;
 	unsigned int reader_cpu;
@@ -82,8 +84,7 @@ static int sample(struct channel *c, double *ns)
 	atomic_store(&c->waiting, false);
 	sem_post(&c->go);
 	let_wait(c);
-	start = bench_ticks();
-	c->tell(c);
+	start = c->tell(c);
 	while (sem_wait(&c->done))
 		;
 	*ns = (double)(c->seen - start) * c->clock->ns_per_tick - c->clock->read_ns;
@@ -133,9 +134,18 @@ static int device_poll(struct channel *c)
 	return t3_wait(c->s.space, c->s.epoch, 1, T3_DELIVERED, INT64_MAX);
 }
 
-static void device_tell(struct channel *c)
+/* Each is timed as the last one is, which so is a store as a producer makes them. */
+static uint64_t device_tell(struct channel *c)
 {
-	t3_store64(t3_space_aperture(c->s.space), 1);
+	volatile uint64_t *to = t3_space_aperture(c->s.space);
+	uint64_t start = 0;
+	unsigned int i;
+
+	for (i = 0; i < STORES; i++) {
+		start = bench_ticks();
+		t3_store64(&to[i], 1);
+	}
+	return start;
 }
 
 static int device_end(struct channel *c)
@@ -158,9 +168,12 @@ static int memory_poll(struct channel *c)
 	return 0;
 }
 
-static void memory_tell(struct channel *c)
+static uint64_t memory_tell(struct channel *c)
 {
+	uint64_t start = bench_ticks();
+
 	atomic_store_explicit(&c->word, c->expected, memory_order_release);
+	return start;
 }
 
 static int nothing(struct channel *c)
@@ -176,13 +189,14 @@ static int eventfd_wait(struct channel *c)
 	return read(c->event, &value, sizeof(value)) == sizeof(value) ? 0 : -errno;
 }
 
-static void eventfd_tell(struct channel *c)
+static uint64_t eventfd_tell(struct channel *c)
 {
-	uint64_t value = 1;
+	uint64_t start = bench_ticks(), value = 1;
 
 	/* A write that fails is one that the reader waits for in vain: never with one event. */
 	while (write(c->event, &value, sizeof(value)) != sizeof(value))
 		;
+	return start;
 }
 
 /* ----------------------------------------------------------------------- rows */
@@ -193,10 +207,10 @@ static int open_device(struct bench *bench, struct channel *c, bool sleeps)
 		.dtype = DRM_T3_F32,
 		.updates = 1,
 		.rows = 1,
-		.row_bytes = 8,
-		.pitch = 8,
+		.row_bytes = STORES * 8,
+		.pitch = STORES * 8,
 		.tile_rows = 1,
-		.tile_row_bytes = 8,
+		.tile_row_bytes = STORES * 8,
 	};
 	int ret = bench_space_open(bench->dev, &desc, BENCH_NO_SLOT, &c->s);
 

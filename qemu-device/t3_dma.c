@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * T3: guest memory, as the core reads and writes it. Words of event areas and fences come
+ * often and to few pages, and somebody waits for them: such pages stay translated until
+ * the machine's memory map changes, which also is what a guest does to bus mastering, BARs
+ * and whether there is an IOMMU. What lies behind an IOMMU is translated each time.
+ */
+#include "qemu/osdep.h"
+#include "system/dma.h"
+#include "t3_pci.h"
+#include "trace.h"
+
+#define PAGE_BYTES 4096u
+
+static const MemTxAttrs attrs = { .memory = true };
+
+/* ------------------------------------------------------------------- pages */
+
+static void forget_pages(T3State *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < T3_DMA_PAGES; i++)
+		address_space_cache_destroy(&s->dma_page[i].cache);
+}
+
+static void map_changed(MemoryListener *listener)
+{
+	forget_pages(container_of(listener, T3State, dma_listener));
+}
+
+void t3_dma_init(T3State *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < T3_DMA_PAGES; i++)
+		address_space_cache_init_empty(&s->dma_page[i].cache);
+	s->dma_listener = (MemoryListener){ .name = "t3", .commit = map_changed };
+	memory_listener_register(&s->dma_listener, pci_get_address_space(PCI_DEVICE(s)));
+}
+
+void t3_dma_exit(T3State *s)
+{
+	memory_listener_unregister(&s->dma_listener);
+	forget_pages(s);
+}
+
+/* The page that holds addr, as far as it is plain memory; else its cache has no ptr. */
+static MemoryRegionCache *page_at(T3State *s, dma_addr_t addr)
+{
+	dma_addr_t base = addr & ~(dma_addr_t)(PAGE_BYTES - 1);
+	T3DmaPage *page = &s->dma_page[base / PAGE_BYTES % T3_DMA_PAGES];
+
+	if (page->cache.mrs.mr && page->base == base)
+		return &page->cache;
+	address_space_cache_destroy(&page->cache);
+	page->base = base;
+	address_space_cache_init(&page->cache, pci_get_address_space(PCI_DEVICE(s)), base,
+				 PAGE_BYTES, true);
+	return &page->cache;
+}
+
+/* ------------------------------------------------------------------- words */
+
+/*
+ * Only plain memory: the target of a DMA is the guest's choice and must not be
+ * another device.
+ */
+static MemTxResult translate_and_store(AddressSpace *as, dma_addr_t addr, const void *buf,
+				       size_t len)
+{
+	MemTxResult result;
+	hwaddr offset, avail = len;
+	MemoryRegion *mr;
+
+	RCU_READ_LOCK_GUARD();
+	mr = address_space_translate(as, addr, &offset, &avail, true, attrs);
+	if (avail < len || !memory_access_is_direct(mr, true, attrs))
+		return MEMTX_ACCESS_ERROR;
+	if (len == 8)
+		address_space_stq_le(as, addr, ldq_le_p(buf), attrs, &result);
+	else
+		address_space_stl_le(as, addr, ldl_le_p(buf), attrs, &result);
+	return result;
+}
+
+/*
+ * One word in one store, so that a guest that polls it never sees half of it, behind all
+ * that was read and written before.
+ */
+static MemTxResult store_word(T3State *s, dma_addr_t addr, const void *buf, size_t len)
+{
+	MemoryRegionCache *page = page_at(s, addr);
+	hwaddr offset = addr % PAGE_BYTES;
+	MemTxResult result = MEMTX_OK;
+
+	smp_mb_release();
+	if (!page->ptr || page->len < offset + len)
+		return translate_and_store(pci_get_address_space(PCI_DEVICE(s)), addr, buf, len);
+	if (len == 8)
+		address_space_stq_le_cached(page, offset, ldq_le_p(buf), attrs, &result);
+	else
+		address_space_stl_le_cached(page, offset, ldl_le_p(buf), attrs, &result);
+	address_space_cache_invalidate(page, offset, len);
+	return result;
+}
+
+/* ---------------------------------------------------------------- the core */
+
+static int done(const T3State *s, MemTxResult result, uint64_t addr, size_t len)
+{
+	if (result == MEMTX_OK)
+		return 0;
+	trace_t3_dma_error(s->port.rank, addr, len);
+	return -1;
+}
+
+int t3_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	T3State *s = opaque;
+	MemTxResult result = MEMTX_ACCESS_ERROR;
+
+	if (t3_pci_may_master(s))
+		result = pci_dma_rw(PCI_DEVICE(s), addr, buf, len, DMA_DIRECTION_TO_DEVICE, attrs);
+	return done(s, result, addr, len);
+}
+
+int t3_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+{
+	T3State *s = opaque;
+	MemTxResult result = MEMTX_ACCESS_ERROR;
+
+	if (!t3_pci_may_master(s))
+		return done(s, result, addr, len);
+	if ((len == 4 || len == 8) && addr % len == 0)
+		result = store_word(s, addr, buf, len);
+	else
+		result = pci_dma_rw(PCI_DEVICE(s), addr, (void *)buf, len,
+				    DMA_DIRECTION_FROM_DEVICE, attrs);
+	return done(s, result, addr, len);
+}
