@@ -154,6 +154,8 @@ MUTANTS = [
            "	       !segment;"),
     Mutant("dirty-late", "unit", "qemu-device/core/t3_internal.h",
            "	t3_mem_written(dev, address, bytes);\n	if (op", "	(void)address;\n	if (op"),
+    Mutant("dma-stale", "qtest", "qemu-device/t3_dma.c",
+           "	forget_pages(container_of(listener, T3State, dma_listener));", "	(void)listener;"),
     Mutant("again-edge", "unit", "qemu-device/core/store.c",
            "inside + size > run->bytes ||", ""),
     Mutant("again-width", "unit", "qemu-device/core/store.c",

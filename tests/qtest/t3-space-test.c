@@ -364,11 +364,15 @@ static void test_event_area_moved(void)
 
 	g_assert_cmphex(qtest_readq(vm->qts, was), ==, (uint64_t)T3_SPACE_IDLE << 32);
 	seg_map(&space, &map);
+	db_arm(&space, 1); /* words are written where the page is, and then is no more */
+	g_assert_cmphex(qtest_readq(vm->qts, was), ==, (uint64_t)T3_SPACE_ARMED << 32 | 1);
+	store64(&space, 0, 1);
+	db_release(&space, 1);
 	qpci_config_writel(&peer->pci, PCI_BASE_ADDRESS_3, 0x7f);
 	qpci_config_writel(&peer->pci, PCI_BASE_ADDRESS_4, (uint32_t)was);
 	qpci_config_writel(&peer->pci, PCI_BASE_ADDRESS_5, was >> 32);
 	g_assert_cmphex(qtest_readq(vm->qts, was), ==, UINT64_MAX);
-	db_arm(&space, 1);
+	db_arm(&space, 2);
 	g_assert_cmphex(errors_take(dev), ==, T3_ERROR_HOST_DMA);
 	g_assert_cmpuint(db_state(&space) >> 32, ==, T3_SPACE_FAULTED);
 	g_assert_cmpuint(counter(peer, T3_COUNTER_DROPPED), ==, 0);

@@ -169,12 +169,14 @@ static void test_iommu_fault(void)
 
 	good = space_create(&vm->dev[0], 5, 0);
 	bad = space_create(&vm->dev[1], 6, 0);
+	db_arm(&bad, 1);
+	db_release(&bad, 1);
 	map_tables(vm);
 	map_device(vm, vm->dev[0].pci.devfn);
 	iommu_on(vm);
 	g_assert_cmphex(qtest_readl(vm->qts, VTD_BASE + VTD_FSTS) & FSTS_PPF, ==, 0);
 	db_arm(&good, 1);
-	db_arm(&bad, 1);
+	db_arm(&bad, 2);
 	g_assert_cmphex(qtest_readl(vm->qts, VTD_BASE + VTD_FSTS) & FSTS_PPF, ==, FSTS_PPF);
 	g_assert_cmphex(db_state(&bad) >> 32, ==, T3_SPACE_FAULTED);
 	g_assert_cmphex(errors_take(&vm->dev[1]), ==, T3_ERROR_HOST_DMA);
