@@ -114,12 +114,9 @@ bool t3_event_released(const struct t3_space *space, u32 epoch)
 bool t3_event_reached(const struct t3_space *space, u64 mask, u32 epoch, u64 flag)
 {
 	u64 word;
-	u32 i;
 
-	for (i = 0; i < T3_SPACE_SEGMENTS; i++) {
-		if (!(mask & BIT_ULL(i)))
-			continue;
-		word = READ_ONCE(space->area->segment[i]);
+	for (; mask; mask &= mask - 1) {
+		word = READ_ONCE(space->area->segment[__ffs64(mask)]);
 		if (!word) /* never */
 			return false;
 		if (t3_epoch_after(lower_32_bits(word), epoch))

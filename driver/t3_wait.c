@@ -81,12 +81,15 @@ static int t3_wait_check(const struct t3_space *space, struct drm_t3_space_wait 
 static int t3_wait_sleep(struct t3_space *space, struct drm_t3_space_wait *args)
 {
 	ktime_t deadline = ns_to_ktime(args->deadline_ns);
-	bool late = ktime_compare(ktime_get(), deadline) >= 0;
+	/* Without a deadline there is no timer to arm, and to cancel when somebody waits for us. */
+	ktime_t *timer = args->deadline_ns == S64_MAX ? NULL : &deadline;
+	bool late = timer && ktime_compare(ktime_get(), deadline) >= 0;
 	DEFINE_WAIT(wait);
 	int ret;
 
 	trace_t3_wait_begin(space, args);
-	for (;;) {
+	/* Who was woken is off the queue, and mostly done. */
+	while ((ret = t3_wait_check(space, args)) == -EAGAIN) {
 		prepare_to_wait(&space->wait, &wait, TASK_INTERRUPTIBLE);
 		ret = t3_wait_check(space, args);
 		if (ret != -EAGAIN)
@@ -97,7 +100,7 @@ static int t3_wait_sleep(struct t3_space *space, struct drm_t3_space_wait *args)
 		ret = -ERESTARTSYS;
 		if (signal_pending(current))
 			break;
-		late = !schedule_hrtimeout(&deadline, HRTIMER_MODE_ABS);
+		late = !schedule_hrtimeout(timer, HRTIMER_MODE_ABS);
 	}
 	finish_wait(&space->wait, &wait);
 	trace_t3_wait_end(space, args, ret);
