@@ -19,13 +19,15 @@ find_module() {
 	find "$1" -name "$2.ko" -o -name "$2.ko.xz" | head -n 1
 }
 
-# modules_needed DIR: the named modules and all that they depend on.
+# modules_needed DIR NAME...: the named modules and all that they depend on, as files; nothing
+# for one that is built into the kernel.
 modules_needed() {
-	local dep=$1/modules.dep name
+	local dep=$1/modules.dep builtin=$1/modules.builtin name
 
 	shift
 	printf '%s\n' "$@" | sed '/^$/d; s/[-_]/[-_]/g' | while read -r name; do
-		grep -E "/$name\.ko(\.xz)?:" "$dep" | tr -d ':' | tr ' ' '\n'
+		grep -E "/$name\.ko(\.xz)?:" "$dep" | tr -d ':' | tr ' ' '\n' ||
+			grep -qE "/$name\.ko$" "$builtin" || die "the kernel has no module $name"
 	done | sort -u
 }
 
