@@ -165,7 +165,7 @@ MUTANTS = [
     Mutant("again-last", "unit", "qemu-device/core/t3_inline.h",
            " || count > expected)", ")"),
     Mutant("again-done", "unit", "qemu-device/core/store.c",
-           "	if (done)\n		t3_update_done(segment, run->tile);\n", ""),
+           "	t3_update_done(segment, tile);\n}\n\n/*\n * A producer's", "	(void)tile;\n	(void)segment;\n}\n\n/*\n * A producer's"),
     Mutant("wide-zeros", "unit", "qemu-device/core/nmc_wide.c",
            "_mm256_and_ps(a, b)", "_mm256_or_ps(a, b)"),
     Mutant("wide-overlap", "unit", "qemu-device/core/nmc_wide.c",

@@ -180,27 +180,39 @@ static void space_store(struct t3_space *space, uint64_t offset, uint64_t value,
 		t3_store_commit(&store, &value);
 }
 
+/* Out of the way of all that are not the last. */
+static __attribute__((noinline)) void tile_done(struct t3_dev *dev, struct t3_entry *entry)
+{
+	struct t3_segment *segment = entry->segment;
+	uint32_t tile = entry->tile;
+
+	t3_tracker_done(dev, entry);
+	t3_update_done(segment, tile);
+}
+
 /*
  * A producer's usual store, all at once: in the same row of the same tile as its segment's
  * last one, kept here, and not the tile's first update. The space is ARMED. False: it is not
  * such a store, and nothing was done.
  */
-static bool store_again(struct t3_dev *dev, struct t3_segment *segment, uint64_t offset,
-			uint64_t value, uint32_t size)
+static inline bool store_again(struct t3_dev *dev, struct t3_segment *segment, uint64_t offset,
+			       uint64_t value, uint32_t size)
 {
 	const struct t3_run *run = &segment->run;
 	uint64_t inside = offset - run->offset;
-	bool done;
+	struct t3_entry *entry;
 
 	if (inside >= run->bytes || inside + size > run->bytes ||
 	    !legal_width(segment, offset, size) || segment->kind == T3_SEG_REMOTE ||
-	    t3_poison_any(dev) ||
-	    !t3_tracker_add_again(dev, segment, run->tile, size, run->expected, &done))
+	    t3_poison_any(dev))
+		return false;
+	entry = t3_tracker_add_again(dev, segment, run->tile, size, run->expected);
+	if (!entry)
 		return false;
 	tally(dev, segment, size);
 	t3_update_at(dev, segment, run->address + inside, &value, size);
-	if (done)
-		t3_update_done(segment, run->tile);
+	if (entry->count == run->expected)
+		tile_done(dev, entry);
 	return true;
 }
 
@@ -230,20 +242,14 @@ static void refuse(struct t3_space *space, uint64_t offset)
 	}
 }
 
-void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
+static __attribute__((noinline)) void write_space(struct t3_space *space, uint64_t offset,
+						  uint64_t value, uint32_t size)
 {
-	struct t3_space *space = space_at(dev, offset, size);
 	struct t3_segment *segment;
 
-	t3_gang_host(dev->fabric);
-	if (!space) {
-		dev->counter[T3_COUNTER_DROPPED]++;
-		return;
-	}
-	offset -= space->aperture;
 	if (space->state == T3_SPACE_ARMED) {
 		segment = t3_segment_at(space, offset);
-		if (segment && store_again(dev, segment, offset, value, size))
+		if (segment && store_again(space->dev, segment, offset, value, size))
 			return;
 		make_room(segment);
 	}
@@ -251,6 +257,24 @@ void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 		space_store(space, offset, value, size);
 	else
 		refuse(space, offset);
+}
+
+void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
+{
+	struct t3_space *space = space_at(dev, offset, size);
+	struct t3_segment *recent;
+
+	t3_gang_host(dev->fabric);
+	if (!space) {
+		dev->counter[T3_COUNTER_DROPPED]++;
+		return;
+	}
+	offset -= space->aperture;
+	recent = space->recent;
+	/* The run lies in the segment: no need to ask for that first. */
+	if (space->state != T3_SPACE_ARMED || !recent ||
+	    !store_again(dev, recent, offset, value, size))
+		write_space(space, offset, value, size);
 }
 
 /* A REMOTE segment that [offset, offset + size) touches, or NULL. */

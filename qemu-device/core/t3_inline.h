@@ -54,24 +54,21 @@ static inline void t3_mem_written(struct t3_dev *dev, uint64_t offset, uint64_t 
 
 /*
  * t3_tracker_add() of the tile that was looked at last: a store's usual case, neither FIRST nor
- * OVERSHOOT. False: nothing was done. *done: it was the last update.
+ * OVERSHOOT. NULL: nothing was done. t3_tracker_done() is the caller's when the count is reached.
  */
-static inline bool t3_tracker_add_again(struct t3_dev *dev, const struct t3_segment *segment,
-					uint32_t tile, uint32_t bytes, uint64_t expected,
-					bool *done)
+static inline struct t3_entry *t3_tracker_add_again(struct t3_dev *dev,
+						    const struct t3_segment *segment, uint32_t tile,
+						    uint32_t bytes, uint64_t expected)
 {
 	struct t3_entry *entry = dev->tracker.recent;
 	uint64_t count = (uint64_t)entry->count + bytes;
 
 	if (entry->segment != segment || entry->tile != tile || count > expected)
-		return false;
+		return NULL;
 	entry->count = (uint32_t)count;
 	entry->used = ++dev->tracker.clock;
 	dev->counter[T3_COUNTER_TRACKER_HIT]++;
-	*done = count == expected;
-	if (*done)
-		t3_tracker_done(dev, entry);
-	return true;
+	return entry;
 }
 
 /* A store's usual update: in its place, without a call for it or for each element. */
