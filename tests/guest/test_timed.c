@@ -357,8 +357,9 @@ static uint32_t paced_flags(void (*once)(struct pace *pace))
 	CHECK_EQ(queue_create(pace.raw.fd, 0, &pace.queue), 0);
 	open_first(&m);
 	nap_ms(50); /* what that needs is over */
-	member_submit(&m, &args);
+	/* First: the run may be over before a thread has come to life. */
 	CHECK_EQ(pthread_create(&thread, NULL, pace_thread, &pace), 0);
+	member_submit(&m, &args);
 	CHECK_EQ(member_finish(&m), 1);
 	atomic_store(&pace.stop, true);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
