@@ -6,8 +6,8 @@
 #include "internal.h"
 #include "t3_coll.h"
 
-#define COMM_MESSAGE_BYTES 256u	       /* at most, of t3_comm_post() */
-#define COMM_GRACE_NS	   1000000000u /* for ranks that live to say what they still have to */
+#define COMM_MESSAGE_BYTES 256u		       /* at most, of t3_comm_post() */
+#define COMM_GRACE_NS	   INT64_C(3000000000) /* for ranks that live to say what they still have to */
 
 enum comm_kind {
 	COMM_DATA = 1,	  /* t3_comm_post() */

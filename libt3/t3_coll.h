@@ -60,7 +60,7 @@ T3_API int t3_comm_create_local(struct t3_device *const *devs, uint32_t ranks,
 				struct t3_comm **comms);
 /*
  * After its plans. NULL is fine. Ranks that wait for this one fail with -EPIPE; so do those that
- * wait for another one which does not come within a second: after the last collective, a
+ * wait for another one which does not come within three seconds: after the last collective, a
  * t3_comm_barrier() lets all of them end.
  */
 T3_API void t3_comm_destroy(struct t3_comm *comm);
