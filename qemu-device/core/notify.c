@@ -45,27 +45,26 @@ void t3_notify_enable(struct t3_dev *dev, uint32_t word, uint32_t value)
 		t3_interrupt(dev, dev->event_vector);
 }
 
-/*
- * One store into the event area. When host memory is out of reach the space
- * faults once and stays mute: software sees ERROR_STATUS and SPACE_QUERY.
- */
-void t3_notify_word(struct t3_space *space, size_t offset, const void *data, size_t len)
+/* The space faults once and stays mute: software sees ERROR_STATUS and SPACE_QUERY. */
+static void lose_area(struct t3_space *space)
 {
-	struct t3_dev *dev = space->dev;
 	struct t3_fault_record record = {
 		.kind = T3_FAULT_HOST_DMA,
 		.segment = T3_NONE32,
 		.tile = T3_NONE32,
 		.offset = T3_NONE64,
-		.src_rank = dev->rank,
+		.src_rank = space->dev->rank,
 	};
 
-	if (space->mute)
-		return;
-	if (t3_host_write(dev, space->event_area + offset, data, len) == 0)
-		return;
 	space->mute = true;
 	t3_space_fail(space, &record);
+}
+
+/* One store into the event area, which may be out of reach. */
+void t3_notify_word(struct t3_space *space, size_t offset, const void *data, size_t len)
+{
+	if (!space->mute && t3_host_write(space->dev, space->event_area + offset, data, len) != 0)
+		lose_area(space);
 }
 
 static uint64_t state_word(const struct t3_space *space)
