@@ -27,7 +27,7 @@ struct channel {
 	/* The writer: all stores; returns the ticks before the last of them. */
 	uint64_t (*tell)(struct channel *c);
 	int (*end)(struct channel *c);
-	bool sleeps;
+	bool sleeps, rises;
 	unsigned int reader_cpu;
 	struct bench_space s;
 	int event;
@@ -40,15 +40,20 @@ struct channel {
 	int ret;
 };
 
-/*
- * Who sleeps to be woken at once has a rank above those who compute; else the scheduler lets
- * the writer go on, and what is measured is how long.
- */
-static int rise(void)
+static int set_policy(int policy, int priority)
 {
-	const struct sched_param param = { .sched_priority = 1 };
+	const struct sched_param param = { .sched_priority = priority };
 
-	return -pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
+	return -pthread_setschedparam(pthread_self(), policy, &param);
+}
+
+/*
+ * Who sleeps to be woken at once is SCHED_FIFO among those who compute; else the scheduler lets
+ * the writer go on, and what is measured is how long. Not all users may.
+ */
+static bool may_rise(void)
+{
+	return !set_policy(SCHED_FIFO, 1) && !set_policy(SCHED_OTHER, 0);
 }
 
 static void *reader(void *arg)
@@ -57,7 +62,7 @@ static void *reader(void *arg)
 	unsigned int i;
 
 	bench_pin(c->reader_cpu);
-	c->ret = c->sleeps ? rise() : 0;
+	c->ret = c->rises ? set_policy(SCHED_FIFO, 1) : 0;
 	for (i = 0; i < SAMPLES; i++) {
 		while (sem_wait(&c->go))
 			;
@@ -267,9 +272,11 @@ static int measure_poller(struct bench *bench)
 
 static int measure_sleeper(struct bench *bench)
 {
-	struct channel device = { .clock = &bench->clock, .sleeps = true };
+	bool rises = may_rise();
+	struct channel device = { .clock = &bench->clock, .sleeps = true, .rises = rises };
 	struct channel memory = { .clock = &bench->clock,
 				  .sleeps = true,
+				  .rises = rises,
 				  .begin = nothing,
 				  .wait = eventfd_wait,
 				  .tell = eventfd_tell,
@@ -280,9 +287,11 @@ static int measure_sleeper(struct bench *bench)
 		.kind = BENCH_NS,
 		.bound = 6000,
 		.side = {
-			{ .what = "T3, t3_wait() that sleeps", .run = run_channel,
-			  .context = &device },
-			{ .what = "an eventfd", .run = run_channel, .context = &memory },
+			{ .what = rises ? "T3, sleeping t3_wait(), SCHED_FIFO" :
+					  "T3, sleeping t3_wait()",
+			  .run = run_channel, .context = &device },
+			{ .what = rises ? "an eventfd, SCHED_FIFO" : "an eventfd",
+			  .run = run_channel, .context = &memory },
 		},
 	};
 	struct bench_interrupts irqs;
