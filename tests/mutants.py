@@ -161,7 +161,7 @@ MUTANTS = [
     Mutant("again-width", "unit", "qemu-device/core/store.c",
            "!legal_width(segment, offset, size) || segment", "segment"),
     Mutant("again-poison", "unit", "qemu-device/core/store.c",
-           "	    t3_poison_any(dev) ||", "	    "),
+           " ||\n	    t3_poison_any(dev))\n		return false;", ")\n		return false;"),
     Mutant("again-last", "unit", "qemu-device/core/t3_inline.h",
            " || count > expected)", ")"),
     Mutant("again-done", "unit", "qemu-device/core/store.c",

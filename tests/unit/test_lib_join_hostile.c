@@ -330,6 +330,7 @@ static void other_users_are_refused(void **state)
 {
 	char text[T3_COMM_TEXT_SIZE];
 	struct member m;
+	int fd;
 
 	(void)state;
 	foreign_self = getuid() + 1;
@@ -340,7 +341,11 @@ static void other_users_are_refused(void **state)
 	foreign_self = 0;
 	foreign_peers = true;
 	snprintf(text, sizeof(text), "process 12 of user %u wants to be a rank", getuid() + 4711);
-	hears(&good_hello, sizeof(good_hello), 0, -EPERM, text);
+	/* Before he has said a word. */
+	begin(&m, 0, 2);
+	fd = intrude(0);
+	end(&m, -EPERM, text);
+	close(fd);
 }
 
 /* ------------------------------------------------- members that turn hostile */
