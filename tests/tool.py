@@ -458,9 +458,11 @@ def merge_tests():
 
 # A boot of its own, in which QEMU logs the devices' events.
 TRACED = "t3 trace -o /tmp/t -- t3 gemm-rs --ranks 3 --shape 96x96x96 --iters 2"
+# Rank 0 is late with its input, so that the others have to wait for it.
+LATE = "--delay-rank 0 --delay-step 2 --delay-ms 500"
 TRACE = [
     ("trace", f"{TRACED} --write gemm --wait spin && cat /tmp/t", check_driver_timeline),
-    ("trace, waits", f"{TRACED} --wait sleep && cat /tmp/t", check_waits),
+    ("trace, waits", f"{TRACED} --wait sleep {LATE} && cat /tmp/t", check_waits),
     ("trace, little room", TRACED.replace("-o", "--buffer 4 -o") + "00 && cat /tmp/t", check_lost),
     ("trace leaves nothing", "ls /sys/kernel/tracing/instances", check_instances),
 ]
