@@ -240,14 +240,14 @@ static void *sleep_for_epoch_1(void *arg)
 }
 
 /* Start a waiter, act after a while, and see what it got and how soon. */
-static void check_woken(struct raw *raw, void (*act)(struct raw *), int want,
+static void check_woken(struct raw *raw, void *(*body)(void *), void (*act)(struct raw *), int want,
 			struct sleeper *sleeper)
 {
 	pthread_t thread;
 	int64_t acted;
 
 	*sleeper = (struct sleeper){ .raw = raw };
-	CHECK_EQ(pthread_create(&thread, NULL, sleep_for_epoch_1, sleeper), 0);
+	CHECK_EQ(pthread_create(&thread, NULL, body, sleeper), 0);
 	nap_ms(50);
 	acted = now_ns();
 	act(raw);
@@ -280,7 +280,30 @@ static void test_stores_wake(void **state)
 	(void)state;
 	open_local(&raw);
 	raw_arm(&raw, 1);
-	check_woken(&raw, act_finish, 0, &sleeper);
+	check_woken(&raw, sleep_for_epoch_1, act_finish, 0, &sleeper);
+	raw_close(&raw);
+}
+
+/* No timer is armed then: nothing but what was waited for, or a signal, ends it. */
+static void *sleep_without_deadline(void *arg)
+{
+	struct sleeper *sleeper = arg;
+
+	sleeper->result = raw_wait(sleeper->raw, DRM_T3_WAIT_DELIVERED, 1, 0, INT64_MAX);
+	sleeper->end = now_ns();
+	return NULL;
+}
+
+static void test_stores_wake_without_deadline(void **state)
+{
+	struct sleeper sleeper;
+	struct raw raw;
+
+	(void)state;
+	open_local(&raw);
+	raw_arm(&raw, 1);
+	check_woken(&raw, sleep_without_deadline, act_finish, 0, &sleeper);
+	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 1, 0, INT64_MAX), 0);
 	raw_close(&raw);
 }
 
@@ -292,7 +315,7 @@ static void test_fault_wakes(void **state)
 	(void)state;
 	open_local(&raw);
 	raw_arm(&raw, 1);
-	check_woken(&raw, act_fault, -EIO, &sleeper);
+	check_woken(&raw, sleep_for_epoch_1, act_fault, -EIO, &sleeper);
 	CHECK_EQ(sleeper.fault.kind, DRM_T3_FAULT_WIDTH);
 	CHECK_EQ(sleeper.fault.offset, 8);
 	CHECK_EQ(sleeper.fault.epoch, 1);
@@ -307,7 +330,7 @@ static void test_destroy_wakes(void **state)
 	(void)state;
 	open_local(&raw);
 	raw_arm(&raw, 1);
-	check_woken(&raw, act_destroy, -ENOENT, &sleeper);
+	check_woken(&raw, sleep_for_epoch_1, act_destroy, -ENOENT, &sleeper);
 	raw_close(&raw);
 }
 
@@ -373,20 +396,26 @@ static void test_restart_keeps_the_deadline(void **state)
 	raw_close(&raw);
 }
 
-static void test_signal_without_restart(void **state)
+static void check_signal_ends(int64_t deadline)
 {
 	struct raw raw;
 	int ret;
 
-	(void)state;
 	open_local(&raw);
 	raw_arm(&raw, 1);
 	start_ticks(0);
-	ret = raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 1, 0, after_ms(10000));
+	ret = raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 1, 0, deadline);
 	stop_ticks();
 	CHECK_EQ(ret, -EINTR);
 	CHECK(signals >= 1);
 	raw_close(&raw);
+}
+
+static void test_signal_without_restart(void **state)
+{
+	(void)state;
+	check_signal_ends(after_ms(10000));
+	check_signal_ends(INT64_MAX);
 }
 
 int main(void)
@@ -401,6 +430,7 @@ int main(void)
 		TEST(test_epochs_that_are_over),
 		TEST(test_tracked_before_delivered),
 		TEST(test_stores_wake),
+		TEST(test_stores_wake_without_deadline),
 		TEST(test_fault_wakes),
 		TEST(test_destroy_wakes),
 		TEST(test_restart_keeps_the_deadline),
