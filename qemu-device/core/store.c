@@ -245,11 +245,12 @@ static void refuse(struct t3_space *space, uint64_t offset)
 static __attribute__((noinline)) void write_space(struct t3_space *space, uint64_t offset,
 						  uint64_t value, uint32_t size)
 {
-	struct t3_segment *segment;
+	struct t3_segment *tried = space->recent, *segment;
 
 	if (space->state == T3_SPACE_ARMED) {
 		segment = t3_segment_at(space, offset);
-		if (segment && store_again(space->dev, segment, offset, value, size))
+		if (segment && segment != tried &&
+		    store_again(space->dev, segment, offset, value, size))
 			return;
 		make_room(segment);
 	}
