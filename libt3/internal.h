@@ -65,6 +65,9 @@ int t3_submit_command(struct t3_queue *queue, const struct drm_t3_command *comma
 /* Is this processor one of QEMU's TCG? */
 bool t3_cpu_emulated(void);
 
+/* Do stores that are tracked use string instructions? Chosen before main(): see store.c. */
+extern bool t3_string_stores;
+
 /* Bytes that a tile row takes from col on, at most up to the tile's edge. */
 uint32_t t3_tile_room(const struct t3_segment_desc *desc, uint32_t col);
 

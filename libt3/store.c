@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Stores that the device counts. It sees each one as a width and an address, so
- * each must be a single, naturally aligned move from a general register: memcpy()
- * would store bytes twice (overlapping wide moves) or one by one (rep movsb).
+ * each must be a single, naturally aligned move of 8 bytes or less: memcpy() would
+ * store bytes twice (overlapping wide moves) or one by one (rep movsb).
  */
 #include <string.h>
 
@@ -13,40 +13,96 @@ typedef uint16_t any16 __attribute__((aligned(1), may_alias));
 typedef uint32_t any32 __attribute__((aligned(1), may_alias));
 typedef uint64_t any64 __attribute__((aligned(1), may_alias));
 
+#define STRING_WORDS 64u /* of one instruction, which takes no interrupt in between */
+
+/*
+ * A processor that QEMU translates finds out at a store that it leaves the translated code,
+ * and unless the store is the last instruction of its block it is looked up and run again,
+ * alone: half of what a trapped store costs. A repeated string instruction always is the last
+ * of its block, and its elements are stored one by one, each of its width, in rising order.
+ * On other processors their width is not promised, and plain moves are as fast.
+ */
+bool t3_string_stores;
+
+#ifdef __x86_64__
+__attribute__((constructor)) static void choose_stores(void)
+{
+	t3_string_stores = t3_cpu_emulated();
+}
+
+/* Element by element; both pointers and the count are advanced. */
+#define STRING_STORE(instruction, dst, times, value) \
+	__asm__ volatile("rep " instruction : "+D"(dst), "+c"(times) : "a"(value) : "memory")
+#define STRING_COPY(instruction, dst, src, times) \
+	__asm__ volatile("rep " instruction : "+D"(dst), "+S"(src), "+c"(times) : : "memory")
+#define MOVE(instruction, dst, value) \
+	__asm__ volatile(instruction " %1, %0" : "=m"(*(dst)) : "r"(value))
+#else
+#define STRING_STORE(instruction, dst, times, value) ((void)(times))
+#define STRING_COPY(instruction, dst, src, times)    ((times) = 0)
+#define MOVE(instruction, dst, value)		     (*(dst) = (value))
+#endif
+
 static inline void put8(volatile void *dst, uint8_t value)
 {
-#ifdef __x86_64__
-	__asm__ volatile("movb %b1, %0" : "=m"(*(volatile uint8_t *)dst) : "q"(value));
-#else
-	*(volatile uint8_t *)dst = value;
-#endif
+	volatile uint8_t *to = dst;
+	size_t once = 1;
+
+	if (t3_string_stores)
+		STRING_STORE("stosb", to, once, value);
+	else
+		MOVE("movb", to, value);
 }
 
 static inline void put16(volatile void *dst, uint16_t value)
 {
-#ifdef __x86_64__
-	__asm__ volatile("movw %w1, %0" : "=m"(*(volatile uint16_t *)dst) : "r"(value));
-#else
-	*(volatile uint16_t *)dst = value;
-#endif
+	volatile uint16_t *to = dst;
+	size_t once = 1;
+
+	if (t3_string_stores)
+		STRING_STORE("stosw", to, once, value);
+	else
+		MOVE("movw", to, value);
 }
 
 static inline void put32(volatile void *dst, uint32_t value)
 {
-#ifdef __x86_64__
-	__asm__ volatile("movl %k1, %0" : "=m"(*(volatile uint32_t *)dst) : "r"(value));
-#else
-	*(volatile uint32_t *)dst = value;
-#endif
+	volatile uint32_t *to = dst;
+	size_t once = 1;
+
+	if (t3_string_stores)
+		STRING_STORE("stosl", to, once, value);
+	else
+		MOVE("movl", to, value);
 }
 
 static inline void put64(volatile void *dst, uint64_t value)
 {
-#ifdef __x86_64__
-	__asm__ volatile("movq %q1, %0" : "=m"(*(volatile uint64_t *)dst) : "r"(value));
-#else
-	*(volatile uint64_t *)dst = value;
-#endif
+	volatile uint64_t *to = dst;
+	size_t once = 1;
+
+	if (t3_string_stores)
+		STRING_STORE("stosq", to, once, value);
+	else
+		MOVE("movq", to, value);
+}
+
+/* dst is aligned; src need not be. */
+static void put_words(volatile void *dst, const void *src, size_t words)
+{
+	volatile uint64_t *to = dst;
+	const any64 *from = src;
+	size_t some, left;
+
+	if (t3_string_stores) {
+		for (; words; words -= some) {
+			some = words < STRING_WORDS ? words : STRING_WORDS;
+			left = some;
+			STRING_COPY("movsq", to, from, left);
+		}
+	}
+	for (; words; words--, to++, from++)
+		MOVE("movq", to, *from);
 }
 
 void t3_store_one(volatile void *dst, uint64_t value, uint32_t width)
@@ -79,6 +135,7 @@ void t3_store64(volatile void *dst, uint64_t value)
 static void store_even(volatile unsigned char *dst, const unsigned char *src, size_t bytes)
 {
 	const unsigned char *end = src + bytes;
+	size_t words;
 
 	if (((uintptr_t)dst & 2) && end - src >= 2) {
 		put16(dst, *(const any16 *)src);
@@ -90,8 +147,12 @@ static void store_even(volatile unsigned char *dst, const unsigned char *src, si
 		dst += 4;
 		src += 4;
 	}
-	for (; !((uintptr_t)dst & 7) && end - src >= 8; dst += 8, src += 8)
-		put64(dst, *(const any64 *)src);
+	if (!((uintptr_t)dst & 7)) {
+		words = (size_t)(end - src) / 8;
+		put_words(dst, src, words);
+		dst += words * 8;
+		src += words * 8;
+	}
 	if (end - src >= 4) {
 		put32(dst, *(const any32 *)src);
 		dst += 4;

@@ -18,7 +18,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "t3.h"
+#include "internal.h"
 
 #define AREA	 16384u
 #define RECORDS	 8192u
@@ -27,23 +27,30 @@
 static unsigned char *area;
 static volatile struct record {
 	uint32_t offset;
-	uint32_t width; /* 0: not a plain move from a general register */
+	uint32_t width; /* 0: not an instruction that is expected */
 } records[RECORDS];
 static volatile uint32_t count;
 
-/* Width of "mov reg, r/m" (0x89, bytes: 0x88) by its prefixes. */
+/*
+ * Width of "mov reg, r/m" (0x89, bytes: 0x88) by its prefixes, or, where string instructions are
+ * to be used, of "rep stos" (0xab, 0xaa) and "rep movs" (0xa5).
+ */
 static uint32_t decode(const unsigned char *code)
 {
-	bool operand = false, wide = false;
+	bool operand = false, wide = false, rep = false, byte, whole;
 
-	for (; *code == 0x66; code++)
-		operand = true;
+	for (; *code == 0x66 || *code == 0xf3; code++) {
+		operand |= *code == 0x66;
+		rep |= *code == 0xf3;
+	}
 	if ((*code & 0xf0) == 0x40)
 		wide = *code++ & 8;
-	if (*code == 0x88)
-		return 1;
-	if (*code != 0x89)
+	byte = *code == 0x88 || *code == 0xaa;
+	whole = *code == 0x89 || *code == 0xab || *code == 0xa5;
+	if (!(byte || whole) || rep != t3_string_stores || rep != (*code >= 0xa0))
 		return 0;
+	if (byte)
+		return 1;
 	return wide ? 8 : operand ? 2 : 4;
 }
 
@@ -95,6 +102,12 @@ static int map_area(void **state)
 	(void)state;
 	area = mmap(NULL, AREA, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return area == MAP_FAILED ? -1 : 0;
+}
+
+static int unmap_area(void **state)
+{
+	(void)state;
+	return munmap(area, AREA);
 }
 
 /* Stores are legal, rising, and leave no gap but where the caller says. */
@@ -391,23 +404,43 @@ static void staged_tiles_equal_stored_ones(void **state)
 	assert_int_equal(t3_stage_tile(&staging, 0, matrix, 19), -EINVAL);
 }
 
+/* On a processor that QEMU translates. */
+static int use_strings(void **state)
+{
+	t3_string_stores = true;
+	return map_area(state);
+}
+
+static int use_moves(void **state)
+{
+	t3_string_stores = false;
+	return map_area(state);
+}
+
+#define BY(test, how)                                                                    \
+	{                                                                                \
+		.name = #test "_by_" #how, .test_func = (test), .setup_func = use_##how, \
+		.teardown_func = unmap_area,                                             \
+	}
+#define BOTH(test) BY(test, moves), BY(test, strings)
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(single_stores),
-		cmocka_unit_test(runs_of_any_alignment),
-		cmocka_unit_test(an_aligned_run_uses_words_only),
-		cmocka_unit_test(odd_bytes_are_refused),
-		cmocka_unit_test(ragged_tiles),
-		cmocka_unit_test(runs_in_a_row),
-		cmocka_unit_test(runs_of_bytes),
-		cmocka_unit_test(runs_outside_are_refused),
-		cmocka_unit_test(views_check_their_segment),
-		cmocka_unit_test(staged_tiles_equal_stored_ones),
+		BOTH(single_stores),
+		BOTH(runs_of_any_alignment),
+		BOTH(an_aligned_run_uses_words_only),
+		BOTH(odd_bytes_are_refused),
+		BOTH(ragged_tiles),
+		BOTH(runs_in_a_row),
+		BOTH(runs_of_bytes),
+		BOTH(runs_outside_are_refused),
+		BOTH(views_check_their_segment),
+		BOTH(staged_tiles_equal_stored_ones),
 	};
 
 #ifndef __x86_64__
 	return 77; /* the watcher knows x86-64 only */
 #endif
-	return cmocka_run_group_tests(tests, map_area, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
