@@ -11,7 +11,7 @@
 #include "t3.h"
 
 #define BENCH_ROUNDS_MAX 101u
-#define BENCH_SIDES	 5u
+#define BENCH_SIDES	 6u
 #define BENCH_WAIT_NS	 10000000000ull
 
 /* ---------------------------------------------------------------------- clock */

@@ -49,21 +49,48 @@ static int run_bytes(void *context, double *ns)
 	return 0;
 }
 
+/* By the library's stores, which are those that suit the processor. */
+static int run_copies(void *context, double *ns)
+{
+	static uint64_t source[WINDOW / 8];
+	const struct target *t = context;
+	double lap[UPDATES];
+	unsigned int pass;
+
+	for (pass = 0; pass < UPDATES; pass++) {
+		uint64_t start = bench_ticks();
+
+		t3_store(t->at, source, WINDOW);
+		lap[pass] = bench_ns(t->clock, start) / (WINDOW / 8);
+	}
+	*ns = bench_median(lap, UPDATES);
+	return 0;
+}
+
 struct tracked {
 	const struct bench_clock *clock;
 	struct bench_space s;
 };
 
-static int run_tracked(void *context, double *ns)
+static int run_epoch(struct tracked *t, bench_run *run, double *ns)
 {
-	struct tracked *t = context;
 	struct target target = { .clock = t->clock, .at = t3_space_aperture(t->s.space) };
 	int ret = bench_space_arm(&t->s);
 
 	if (ret)
 		return ret;
-	run_words(&target, ns);
+	run(&target, ns);
 	return bench_space_end(&t->s);
+}
+
+static int run_tracked(void *context, double *ns)
+{
+	return run_epoch(context, run_words, ns);
+}
+
+static int run_library(void *context, double *ns)
+{
+	return run_epoch(context, run_copies, ns);
 }
 
 /* Tiles of 4 KiB, as a GEMM of f32 with 32 x 32 has. */
@@ -113,6 +140,8 @@ int bench_store(struct bench *bench)
 			{ .what = "edu, no-op register", .run = edu.at ? run_words : NULL,
 			  .context = &edu },
 			{ .what = "T3, tracked, op store", .run = run_tracked, .context = &plain },
+			{ .what = "T3, f32 add by t3_store()", .run = run_library,
+			  .context = &add },
 			{ .what = "pci-testdev, 1-byte no-op", .run = testdev.at ? run_bytes : NULL,
 			  .context = &testdev },
 			{ .what = "ivshmem-plain, RAM BAR", .run = bar.at ? run_words : NULL,
