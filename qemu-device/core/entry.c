@@ -107,13 +107,23 @@ uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size
 	return value;
 }
 
-void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
+static void record_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value,
+				  uint32_t size)
 {
 	value = cut(value, size);
-	if (dev->port)
-		t3_record_access(dev->port, T3_REC_APERTURE_WRITE, offset, value, size);
+	t3_record_access(dev->port, T3_REC_APERTURE_WRITE, offset, value, size);
 	t3_aperture_write(dev, offset, value, size);
 	settle(dev->fabric);
-	if (dev->port)
-		t3_record_port_end(dev->port, 0, 0);
+	t3_record_port_end(dev->port, 0, 0);
+}
+
+/* Each tracked store comes this way: no detour when there is no record. */
+void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
+{
+	if (dev->port) {
+		record_aperture_write(dev, offset, value, size);
+		return;
+	}
+	t3_aperture_write(dev, offset, value, size);
+	settle(dev->fabric);
 }

@@ -194,11 +194,22 @@ static void apply16(bool bf16, uint32_t op, uint8_t *dst, const uint8_t *src, si
 	}
 }
 
+static void add_f32(uint8_t *dst, const uint8_t *src, size_t bytes)
+{
+	uint32_t bits;
+	size_t i;
+
+	for (i = 0; i < bytes; i += 4) {
+		memcpy(&bits, src + i, 4);
+		t3_nmc_add_f32(dst + i, bits);
+	}
+}
+
 void t3_nmc_apply_narrow(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
 			 size_t bytes)
 {
 	if (dtype == T3_DTYPE_F32 && op == T3_OP_ADD)
-		t3_nmc_add_f32(dst, src, bytes);
+		add_f32(dst, src, bytes);
 	else if (dtype == T3_DTYPE_I32)
 		apply32(combine_i32, op, dst, src, bytes);
 	else if (dtype == T3_DTYPE_F32)

@@ -21,7 +21,9 @@ static struct t3_space *space_at(struct t3_dev *dev, uint64_t offset, uint32_t s
 
 static bool legal_width(const struct t3_segment *segment, uint64_t offset, uint32_t size)
 {
-	return size >= segment->esize && size <= 8 && (size & (size - 1)) == 0 &&
+	if (size == 8)
+		return !(offset & 7);
+	return size >= segment->esize && size < 8 && (size & (size - 1)) == 0 &&
 	       (offset & (size - 1)) == 0;
 }
 
@@ -136,7 +138,7 @@ uint32_t t3_store_place(struct t3_space *space, uint64_t offset, uint32_t bytes,
 
 /* --------------------------------------------------------------------- CPU */
 
-/* What lies around a store that was placed. */
+/* What lies around a store that was placed. A REMOTE segment has no run. */
 static void remember(struct t3_segment *segment, const struct t3_store *store)
 {
 	uint32_t inside = store->col % segment->tile_row_bytes;
@@ -163,10 +165,11 @@ static uint32_t place_cpu(struct t3_store *store, uint32_t size)
 	store->tile = t3_segment_tile(segment, store->row, store->col);
 	store->bytes = size;
 	store->expected = t3_segment_tile_shape(segment, store->tile).expected;
-	remember(segment, store);
-	/* A store of the CPU cannot wait. */
-	return segment->kind == T3_SEG_REMOTE && !t3_block_room(segment) ? T3_FAULT_LINK
-									 : T3_FAULT_NONE;
+	if (segment->kind != T3_SEG_REMOTE)
+		remember(segment, store);
+	else if (!t3_block_room(segment)) /* a store of the CPU cannot wait */
+		return T3_FAULT_LINK;
+	return T3_FAULT_NONE;
 }
 
 static void space_store(struct t3_space *space, uint64_t offset, uint64_t value, uint32_t size)
@@ -178,6 +181,30 @@ static void space_store(struct t3_space *space, uint64_t offset, uint64_t value,
 		kind = place_cpu(&store, size);
 	if (failed(space, &store, kind) == T3_FAULT_NONE)
 		t3_store_commit(&store, &value);
+}
+
+/* Its address taken here alone, the value of each store stays in a register. */
+static __attribute__((noinline)) void update_any(struct t3_segment *segment, uint64_t address,
+						 uint64_t value, uint32_t size)
+{
+	t3_update_at(segment, address, &value, size);
+}
+
+static inline void update(struct t3_dev *dev, struct t3_segment *segment, uint64_t address,
+			  uint64_t value, uint32_t size)
+{
+	uint8_t *memory;
+
+	if (segment->op != T3_OP_ADD || segment->dtype != T3_DTYPE_F32) {
+		update_any(segment, address, value, size);
+		return;
+	}
+	memory = t3_mem_read(dev, address, size);
+	t3_nmc_add_f32(memory, (uint32_t)value);
+	if (size == 8)
+		t3_nmc_add_f32(memory + 4, (uint32_t)(value >> 32));
+	t3_mem_written(dev, address, size);
+	t3_update_tally(dev, segment, size);
 }
 
 /* Out of the way of all that are not the last. */
@@ -195,22 +222,23 @@ static __attribute__((noinline)) void tile_done(struct t3_dev *dev, struct t3_en
  * last one, kept here, and not the tile's first update. The space is ARMED. False: it is not
  * such a store, and nothing was done.
  */
-static inline bool store_again(struct t3_dev *dev, struct t3_segment *segment, uint64_t offset,
-			       uint64_t value, uint32_t size)
+static inline __attribute__((always_inline)) bool store_again(struct t3_dev *dev,
+							      struct t3_segment *segment,
+							      uint64_t offset, uint64_t value,
+							      uint32_t size)
 {
 	const struct t3_run *run = &segment->run;
 	uint64_t inside = offset - run->offset;
 	struct t3_entry *entry;
 
 	if (inside >= run->bytes || inside + size > run->bytes ||
-	    !legal_width(segment, offset, size) || segment->kind == T3_SEG_REMOTE ||
-	    t3_poison_any(dev))
+	    !legal_width(segment, offset, size) || t3_poison_any(dev))
 		return false;
 	entry = t3_tracker_add_again(dev, segment, run->tile, size, run->expected);
 	if (!entry)
 		return false;
 	tally(dev, segment, size);
-	t3_update_at(dev, segment, run->address + inside, &value, size);
+	update(dev, segment, run->address + inside, value, size);
 	if (entry->count == run->expected)
 		tile_done(dev, entry);
 	return true;

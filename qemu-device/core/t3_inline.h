@@ -71,44 +71,27 @@ static inline struct t3_entry *t3_tracker_add_again(struct t3_dev *dev,
 	return entry;
 }
 
-/* A store's usual update: in its place, without a call for it or for each element. */
-static inline void t3_nmc_add_f32(uint8_t *dst, const uint8_t *src, size_t bytes)
+/* One element: a store's usual update, in its place. */
+static inline void t3_nmc_add_f32(uint8_t *dst, uint32_t bits)
 {
 	float memory, value;
-	uint32_t bits;
-	size_t i;
 
-	for (i = 0; i < bytes; i += 4) {
-		memcpy(&memory, dst + i, 4);
-		memcpy(&value, src + i, 4);
-		memory += value;
-		memcpy(&bits, &memory, 4);
-		if (memory != memory)
-			bits = T3_F32_NAN;
-		memcpy(dst + i, &bits, 4);
-	}
+	memcpy(&memory, dst, 4);
+	memcpy(&value, &bits, 4);
+	memory += value;
+	memcpy(&bits, &memory, 4);
+	if (memory != memory)
+		bits = T3_F32_NAN;
+	memcpy(dst, &bits, 4);
 }
 
-/* t3_update_apply() by the place in device memory. */
-static inline void t3_update_at(struct t3_dev *dev, struct t3_segment *segment, uint64_t address,
-				const void *data, uint32_t bytes)
+/* bytes were reduced into memory. */
+static inline void t3_update_tally(struct t3_dev *dev, struct t3_segment *segment, uint32_t bytes)
 {
-	uint32_t op = segment->op;
+	uint32_t elements = bytes >> (segment->esize >> 1); /* of 1, 2 or 4 bytes */
 
-	if (op == T3_OP_ADD && segment->dtype == T3_DTYPE_F32 && bytes <= sizeof(uint64_t))
-		t3_nmc_add_f32(t3_mem_read(dev, address, bytes), data, bytes);
-	else
-		t3_nmc_apply(segment->dtype, op,
-			     op == T3_OP_STORE ? t3_mem_write(dev, address, bytes)
-					       : t3_mem_read(dev, address, bytes),
-			     data, bytes);
-	t3_mem_written(dev, address, bytes);
-	if (op != T3_OP_STORE) {
-		uint32_t elements = bytes >> (segment->esize >> 1); /* of 1, 2 or 4 bytes */
-
-		segment->counts.nmc_elements += elements;
-		dev->counter[T3_COUNTER_NMC_ELEMENTS] += elements;
-	}
+	segment->counts.nmc_elements += elements;
+	dev->counter[T3_COUNTER_NMC_ELEMENTS] += elements;
 }
 
 #endif /* T3_INLINE_H */

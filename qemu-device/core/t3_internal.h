@@ -218,7 +218,8 @@ void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const
 		   uint32_t bytes);
 bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes);
 void t3_update_init_tile(struct t3_segment *segment, const struct t3_tile_shape *shape);
-/* Applies values that are counted already. */
+/* Applies values that are counted already: to one row, by its address or by row and column. */
+void t3_update_at(struct t3_segment *segment, uint64_t address, const void *data, uint32_t bytes);
 void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 		     uint32_t bytes);
 void t3_update_done(struct t3_segment *segment, uint32_t tile);

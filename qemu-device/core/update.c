@@ -27,11 +27,24 @@ void t3_update_init_tile(struct t3_segment *segment, const struct t3_tile_shape 
 	t3_fabric_charge(dev->fabric, shape->rows, shape->bytes);
 }
 
+void t3_update_at(struct t3_segment *segment, uint64_t address, const void *data, uint32_t bytes)
+{
+	struct t3_dev *dev = segment->space->dev;
+	uint32_t op = segment->op;
+
+	t3_nmc_apply(segment->dtype, op,
+		     op == T3_OP_STORE ? t3_mem_write(dev, address, bytes)
+				       : t3_mem_read(dev, address, bytes),
+		     data, bytes);
+	t3_mem_written(dev, address, bytes);
+	if (op != T3_OP_STORE)
+		t3_update_tally(dev, segment, bytes);
+}
+
 void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 		     uint32_t bytes)
 {
-	t3_update_at(segment->space->dev, segment, t3_segment_address(segment, row, col), data,
-		     bytes);
+	t3_update_at(segment, t3_segment_address(segment, row, col), data, bytes);
 }
 
 /* A tile of a DMA block is done; the last one makes the block ready. */
