@@ -7,11 +7,12 @@ from vm_base import read_text
 
 # Warnings stay visible (loglevel=5); the rest is there to boot faster, and
 # panic=-1 with QEMU's -no-reboot turns a panic into the end of the VM.
-# psi=0: the kernel's own figures of pressure are a tenth of each switch of tasks under TCG.
+# psi=0: the kernel's own figures of pressure are a tenth of each switch of tasks under TCG;
+# noautogroup: a group for each session has each switch accounted twice.
 KERNEL_ARGS = [
     "console=ttyS0", "quiet", "loglevel=5", "panic=-1", "oops=panic", "tsc=reliable",
-    "no_timer_check", "random.trust_cpu=on", "mitigations=off", "psi=0", "8250.nr_uarts=3",
-    "cryptomgr.notests", "i8042.noaux", "i8042.nokbd",
+    "no_timer_check", "random.trust_cpu=on", "mitigations=off", "psi=0", "noautogroup",
+    "8250.nr_uarts=3", "cryptomgr.notests", "i8042.noaux", "i8042.nokbd",
     "initcall_blacklist=jent_mod_init,crypto_kdf108_init",
     "ia32_emulation=1",  # 32-bit clients, also where the default is off
 ]
