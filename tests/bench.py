@@ -33,6 +33,7 @@ TABLE_SECONDS, TABLE_BYTES, EVENTS_PER_SECOND = 10.0, 200 << 20, 10e6
 RANKS, SIDE, ITERATIONS = 4, 256, 4
 WRITES = ("store", "doorbell", "gemm")
 VM_SECONDS = 300
+PACE_STEADY = 0.9  # else the host did something else, too, while a row was measured
 SUBLAYER = "--hidden 4256 --tokens 8192 --tp 8 --sublayer fc2"
 SUBLAYER_SECONDS = 3.0
 PEERS = ("-device", "edu", "-device", "pci-testdev",
@@ -101,18 +102,21 @@ def between(figure, show):
     return f"{show(figure['median'])} [{show(figure['low'])} .. {show(figure['high'])}]"
 
 
-def verdict(measured):
+def verdict(measured, best_pace):
     target, ratio = measured["target"], measured["ratio"]
     parts = [between(ratio, "{:.3f}x".format)] if ratio else []
     if target:
         most = duration(target["at_most"]) if target["of"] == "ns" else f"{target['at_most']:g}x"
         parts.append(f"target: {target['of']} at most {most}")
         parts.append({True: "reached", False: "MISSED", None: "no control"}[measured["reached"]])
+    pace = best_pace / measured["pace_ns"]
+    if pace < PACE_STEADY:
+        parts.append(f"(host at {100 * pace:.0f} % of its best)")
     return "   ".join(parts)
 
 
-def print_measured(measured):
-    print(f"{measured['title']:48} {verdict(measured)}".rstrip())
+def print_measured(measured, best_pace):
+    print(f"{measured['title']:48} {verdict(measured, best_pace)}".rstrip())
     for side, name in zip(measured["sides"], ("", "control: ", *["beside: "] * 9)):
         figure = between(side["ns"], duration) if side["ns"] else "not in this machine"
         print(f"    {name + side['what']:44} {figure}", flush=True)
@@ -125,7 +129,7 @@ def bench_devices(rounds):
           f"rounds\nreading the clock takes {report['clock_read_ns']:.0f} ns, which waits and jobs "
           "are shown without\n")
     for measured in report["rows"]:
-        print_measured(measured)
+        print_measured(measured, report["pace_ns"])
         if not all(side["ns"] for side in measured["sides"]):
             raise RuntimeError(f"{measured['name']}: a control is missing")
     print()

@@ -639,12 +639,15 @@ def check_info_json(status, output):
 def check_bench(status, output):
     """Not how long it takes; but each figure is one, with quartiles around it."""
     need(status == 0, f"status {status}")
-    row, = json.loads(output)["rows"]
+    report = json.loads(output)
+    row, = report["rows"]
     measured = [side for side in row["sides"] if side["ns"]]
-    need([side["what"] for side in measured] == ["T3, tracked, f32 add", "T3, tracked, op store"],
+    need([side["what"] for side in measured] == ["T3, tracked, f32 add", "T3, tracked, op store",
+                                                   "T3, f32 add by t3_store()"],
          row["sides"])
     for side in measured:
         need(0 < side["ns"]["low"] <= side["ns"]["median"] <= side["ns"]["high"], side)
+    need(0 < report["pace_ns"] <= row["pace_ns"], "pace")
     need(row["ratio"] is None and row["reached"] is None and row["target"]["at_most"] == 1.1, row)
 
 

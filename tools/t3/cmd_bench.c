@@ -100,9 +100,10 @@ static int measure(struct bench *bench, const struct part *only)
 
 static int report(struct bench *bench, bool json)
 {
-	json_t *root = json_pack("{s:i, s:f, s:f, s:O}", "rounds", (int)bench->rounds,
-				 "clock_read_ns", bench->clock.read_ns, "ns_per_tick",
-				 bench->clock.ns_per_tick, "rows", bench->rows);
+	json_t *root =
+		json_pack("{s:i, s:f, s:f, s:f, s:O}", "rounds", (int)bench->rounds,
+			  "clock_read_ns", bench->clock.read_ns, "ns_per_tick",
+			  bench->clock.ns_per_tick, "pace_ns", bench->pace_ns, "rows", bench->rows);
 
 	if (json || !root)
 		return print_json(root);

@@ -42,6 +42,8 @@ static inline double bench_ns(const struct bench_clock *clock, uint64_t start)
 }
 
 void bench_clock_init(struct bench_clock *clock);
+/* What the same computation takes now, in ns, on the slower of the first two processors. */
+double bench_pace(const struct bench_clock *clock);
 void bench_pin(unsigned int cpu);
 
 /* ---------------------------------------------------------------------- peers */
@@ -65,6 +67,7 @@ struct bench {
 	struct bench_peer edu, testdev, ivshmem;
 	unsigned char *ram; /* BENCH_WINDOW bytes */
 	unsigned int rounds;
+	double pace_ns; /* the least of all rounds: the host undisturbed, if it was so once */
 	json_t *rows;
 };
 

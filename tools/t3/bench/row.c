@@ -64,7 +64,7 @@ static json_t *bound_to_json(const struct bench_row *row)
 	return json_pack("{s:s, s:f}", "of", of[row->kind], "at_most", row->bound);
 }
 
-static json_t *to_json(struct bench_row *row, unsigned int rounds)
+static json_t *to_json(struct bench_row *row, unsigned int rounds, double pace_ns)
 {
 	bool compared = row->side[0].run && row->side[1].run,
 	     judged = row->kind == BENCH_NS || compared;
@@ -81,9 +81,9 @@ static json_t *to_json(struct bench_row *row, unsigned int rounds)
 			sides, json_pack("{s:s, s:o}", "what", row->side[i].what, "ns",
 					 there ? figure(row->side[i].ns, rounds) : json_null()));
 	}
-	object = json_pack("{s:s, s:s, s:i, s:o, s:o, s:b, s:o}", "name", row->name, "title",
-			   row->title, "rounds", (int)rounds, "sides", sides, "ratio", ratios,
-			   "speedup", row->speedup, "target", bound_to_json(row));
+	object = json_pack("{s:s, s:s, s:i, s:f, s:o, s:o, s:b, s:o}", "name", row->name, "title",
+			   row->title, "rounds", (int)rounds, "pace_ns", pace_ns, "sides", sides,
+			   "ratio", ratios, "speedup", row->speedup, "target", bound_to_json(row));
 	judged = judged && row->kind != BENCH_REPORT;
 	json_object_set_new(object, "reached",
 			    judged ? json_boolean(reached(row, row->side[0].ns[rounds / 2], middle))
@@ -94,12 +94,13 @@ static json_t *to_json(struct bench_row *row, unsigned int rounds)
 int bench_measure(struct bench *bench, struct bench_row *row)
 {
 	unsigned int rounds = bench->rounds, round, i;
-	double warm;
+	double pace[BENCH_ROUNDS_MAX + 1], warm, median;
 	int ret = 0;
 
 	if (row->rounds && row->rounds < rounds)
 		rounds = row->rounds;
 	for (round = 0; round <= rounds && !ret; round++) {
+		pace[round] = bench_pace(&bench->clock);
 		for (i = 0; i < BENCH_SIDES && !ret; i++) {
 			struct bench_side *side = &row->side[i];
 
@@ -111,5 +112,8 @@ int bench_measure(struct bench *bench, struct bench_row *row)
 	}
 	if (ret)
 		return ret;
-	return json_array_append_new(bench->rows, to_json(row, rounds)) ? -ENOMEM : 0;
+	median = bench_median(pace, rounds + 1);
+	if (!bench->pace_ns || pace[0] < bench->pace_ns)
+		bench->pace_ns = pace[0];
+	return json_array_append_new(bench->rows, to_json(row, rounds, median)) ? -ENOMEM : 0;
 }
