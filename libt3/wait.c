@@ -160,7 +160,10 @@ static int spin(const struct t3_space *space, const struct wait *w, int64_t dead
 	if (ns != UINT64_MAX && t3_deadline(ns) < until)
 		until = t3_deadline(ns);
 	for (;;) {
-		/* The words alone: the device has just taken the state's cache line to write it. */
+		/*
+		 * The words alone: the device has just taken the state's cache line to write it.
+		 * A space that is dead by now was not when they came.
+		 */
 		if (w->words && !missing_word(space, w)) {
 			t3_read_barrier();
 			return 0;

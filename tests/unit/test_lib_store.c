@@ -417,6 +417,15 @@ static int use_moves(void **state)
 	return map_area(state);
 }
 
+/* Those of this processor, before a test has had its say. */
+static bool chosen;
+
+static void the_processor_decides(void **state)
+{
+	(void)state;
+	assert_int_equal(chosen, t3_cpu_emulated());
+}
+
 #define BY(test, how)                                                                    \
 	{                                                                                \
 		.name = #test "_by_" #how, .test_func = (test), .setup_func = use_##how, \
@@ -427,6 +436,7 @@ static int use_moves(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_processor_decides),
 		BOTH(single_stores),
 		BOTH(runs_of_any_alignment),
 		BOTH(an_aligned_run_uses_words_only),
@@ -442,5 +452,6 @@ int main(void)
 #ifndef __x86_64__
 	return 77; /* the watcher knows x86-64 only */
 #endif
+	chosen = t3_string_stores;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

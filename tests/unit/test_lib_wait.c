@@ -3,8 +3,10 @@
 #include "test_lib_kernel.h"
 
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 /* ----------------------------------------------------------------- doorbells */
@@ -213,6 +215,30 @@ static void a_spinner_never_calls(void **state)
 	assert_int_equal(kernel.calls, 0);
 }
 
+/* All at once for a thread that spins: its own words, and the space's end behind them. */
+static void end_behind_the_word(int sig)
+{
+	(void)sig;
+	events()->segment[5] = 3 | DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED;
+	set_state(DRM_T3_SPACE_DEAD, 3);
+}
+
+/* The timer counts what this process computes: the wait has begun long before. */
+static void what_came_before_the_end_was_reached(void **state)
+{
+	const struct itimerval once = { .it_value = { .tv_usec = 20000 } };
+	struct sigaction action = { .sa_handler = end_behind_the_word };
+
+	(void)state;
+	assert_int_equal(t3_local_map(space, &desc), 0);
+	t3_space_set_spin(space, UINT64_MAX);
+	set_state(DRM_T3_SPACE_ARMED, 3);
+	assert_int_equal(sigaction(SIGVTALRM, &action, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_VIRTUAL, &once, NULL), 0);
+	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_DELIVERED, INT64_MAX), 0);
+	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_DELIVERED, INT64_MAX), -ENODEV);
+}
+
 /* In seccomp's strict mode any call but read, write and exit is the end. */
 static _Noreturn void iterate_without_calls(void)
 {
@@ -350,6 +376,7 @@ int main(void)
 		T3_TEST(sleeping_is_the_kernel_s),
 		T3_TEST(spinning_comes_before_sleep),
 		T3_TEST(a_spinner_never_calls),
+		T3_TEST(what_came_before_the_end_was_reached),
 		T3_TEST(an_iteration_needs_no_system_call),
 		T3_TEST(deadlines_saturate),
 		T3_TEST(faults_come_from_page_or_kernel),
