@@ -102,6 +102,7 @@ struct bench_row {
 
 /* Takes the sides in turn, all in each round, and appends the row's JSON. */
 int bench_measure(struct bench *bench, struct bench_row *row);
+/* Sorts: the least is the first then. */
 double bench_median(double *value, size_t count);
 
 void bench_print(const json_t *report);

@@ -94,13 +94,12 @@ static json_t *to_json(struct bench_row *row, unsigned int rounds, double pace_n
 int bench_measure(struct bench *bench, struct bench_row *row)
 {
 	unsigned int rounds = bench->rounds, round, i;
-	double pace[BENCH_ROUNDS_MAX + 1], warm, median;
+	double pace[BENCH_ROUNDS_MAX], warm, median;
 	int ret = 0;
 
 	if (row->rounds && row->rounds < rounds)
 		rounds = row->rounds;
 	for (round = 0; round <= rounds && !ret; round++) {
-		pace[round] = bench_pace(&bench->clock);
 		for (i = 0; i < BENCH_SIDES && !ret; i++) {
 			struct bench_side *side = &row->side[i];
 
@@ -109,10 +108,11 @@ int bench_measure(struct bench *bench, struct bench_row *row)
 				ret = side->run(side->context,
 						round ? &side->ns[round - 1] : &warm);
 		}
+		*(round ? &pace[round - 1] : &warm) = bench_pace(&bench->clock);
 	}
 	if (ret)
 		return ret;
-	median = bench_median(pace, rounds + 1);
+	median = bench_median(pace, rounds);
 	if (!bench->pace_ns || pace[0] < bench->pace_ns)
 		bench->pace_ns = pace[0];
 	return json_array_append_new(bench->rows, to_json(row, rounds, median)) ? -ENOMEM : 0;
