@@ -8,6 +8,7 @@
 #include "qapi/visitor.h"
 #include "qemu/bitops.h"
 #include "qemu/main-loop.h"
+#include "qemu/timer.h"
 #include "hw/qdev-core.h"
 #include "hw/vmstate-if.h"
 #include "qom/object_interfaces.h"
@@ -20,6 +21,13 @@
 
 /* Events of one bottom half: about a millisecond of host time at most. */
 #define T3_BH_BUDGET 4096u
+/*
+ * The main loop lets go of the machine's lock between bottom halves for less time than a
+ * processor takes to wake up that waits for it: one that reads a register would wait for the
+ * end of all work, which has been half a minute. So after a turn the main loop sleeps a while.
+ */
+#define T3_TURN_NS  500000
+#define T3_PAUSE_NS 50000
 
 struct T3Fabric {
 	Object parent_obj;
@@ -33,6 +41,9 @@ struct T3Fabric {
 	struct t3_fabric *core;
 	T3Record *record;
 	QEMUBH *bh;
+	QEMUTimer *pause;
+	int64_t turn;  /* since when it has worked without a pause, host time */
+	bool going_on; /* the bottom half was scheduled by itself */
 	VMChangeStateEntry *vmstate;
 	T3Migration *migration;
 	T3FabricPort *ports[T3_MAX_RANKS];
@@ -121,6 +132,26 @@ static const struct t3_fabric_ops fabric_ops = {
 	.kick = fabric_kick,
 };
 
+static void begin_turn(T3Fabric *fabric)
+{
+	if (!fabric->going_on)
+		fabric->turn = qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+	fabric->going_on = false;
+}
+
+static void go_on(T3Fabric *fabric)
+{
+	int64_t now = qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+
+	if (now - fabric->turn >= T3_TURN_NS) {
+		timer_mod(fabric->pause, now + T3_PAUSE_NS);
+		return;
+	}
+	fabric->going_on = true;
+	qemu_bh_schedule(fabric->bh);
+}
+
+/* A bottom half's, or behind a pause the timer's. */
 static void fabric_bh(void *opaque)
 {
 	T3Fabric *fabric = opaque;
@@ -129,8 +160,9 @@ static void fabric_bh(void *opaque)
 	if (!runstate_is_running())
 		return;
 	object_ref(OBJECT(fabric));
+	begin_turn(fabric);
 	if (t3_fabric_run(fabric->core, T3_BH_BUDGET))
-		qemu_bh_schedule(fabric->bh);
+		go_on(fabric);
 	t3_fabric_deliver(fabric);
 	object_unref(OBJECT(fabric));
 }
@@ -317,6 +349,7 @@ static bool fabric_start(T3Fabric *fabric, Error **errp)
 			return false;
 	}
 	fabric->bh = qemu_bh_new(fabric_bh, fabric);
+	fabric->pause = timer_new_ns(QEMU_CLOCK_REALTIME, fabric_bh, fabric);
 	fabric->vmstate = qemu_add_vm_change_state_handler(fabric_vm_state, fabric);
 	return !fabric->inject || inject_all(fabric, fabric->inject, errp);
 }
@@ -467,6 +500,7 @@ static void fabric_finalize(Object *obj)
 	if (fabric->bh) {
 		qemu_del_vm_change_state_handler(fabric->vmstate);
 		qemu_bh_delete(fabric->bh);
+		timer_free(fabric->pause);
 	}
 	t3_migration_free(fabric->migration);
 	t3_fabric_free(fabric->core);
