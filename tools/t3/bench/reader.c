@@ -236,7 +236,8 @@ static int run_word(void *context, double *ns)
 	memory->answers = true;
 	ret = run_channel(memory, ns);
 	memory->answers = false;
-	*ns /= 2;
+	if (!ret)
+		*ns /= 2;
 	return ret;
 }
 
@@ -261,7 +262,8 @@ static int run_poll(void *context, double *ns)
 		ret = run_channel(poll->memory, &with_clock);
 	if (!ret)
 		ret = run_channel(poll->device, ns);
-	*ns -= with_clock - word;
+	if (!ret)
+		*ns -= with_clock - word;
 	return ret;
 }
 
