@@ -126,6 +126,7 @@ const char *t3_counter_name(uint32_t counter)
 		[T3_DEVICE_QUEUE_ERRORS] = "queue-errors",
 		[T3_DEVICE_QUEUE_BYTES] = "queue-bytes",
 		[T3_DEVICE_INJECTED] = "injected",
+		[T3_DEVICE_ENGINE_WORK] = "engine-work",
 	};
 
 	return NAME(names, counter);

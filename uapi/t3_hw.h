@@ -48,6 +48,7 @@
 #define T3_FAULT_RING	  16u	/* fault records kept in an event area */
 #define T3_MAX_QUEUES	  64u	/* per device */
 #define T3_MAX_FENCES	  256u	/* per device */
+#define T3_MAX_CLIENTS	  256u	/* per device: who has spaces and queues */
 #define T3_QUEUE_ENTRIES_MIN 16u
 #define T3_QUEUE_ENTRIES_MAX 4096u
 #define T3_MAX_PRIORITY	  3u
@@ -108,7 +109,7 @@
 #define T3_REG_END	     0x1300u
 
 #define T3_ID_VALUE	 0x57483354u /* "T3HW" */
-#define T3_VERSION_VALUE 0x00010004u
+#define T3_VERSION_VALUE 0x00010005u
 
 #define T3_CAP_STAGING (1u << 0)
 #define T3_CAP_MINMAX  (1u << 1)
@@ -165,6 +166,7 @@ enum t3_counter_id {
 	T3_COUNTER_QUEUE_ERRORS,      /* completed with an error */
 	T3_COUNTER_QUEUE_BYTES,	      /* moved, filled or updated by queues */
 	T3_COUNTER_INJECTED,	      /* injected faults that took effect at this device */
+	T3_COUNTER_ENGINE_WORK,	      /* units of work that the engine has done, for anybody */
 	T3_COUNTER_COUNT
 };
 
@@ -354,7 +356,7 @@ struct t3_cmd_space_create {
 	uint64_t buffer;	  /* device memory behind it, page multiple */
 	uint64_t counters;	  /* device memory of t3_tile_record[], multiple of 16 */
 	uint32_t counter_count;	  /* records, at least 1 */
-	uint32_t mbz;
+	uint32_t client;	  /* 0 .. T3_MAX_CLIENTS - 1: whose share its work is of */
 	uint64_t event_area; /* bus address, page multiple */
 };
 
@@ -486,7 +488,7 @@ struct t3_cmd_queue_create {
 	uint64_t ring;	      /* bus address of t3_descriptor[entries], multiple of 64 */
 	uint64_t completions; /* bus address of t3_completion[entries], multiple of 32 */
 	uint32_t entries;     /* power of two, T3_QUEUE_ENTRIES_MIN .. T3_QUEUE_ENTRIES_MAX */
-	uint32_t mbz;
+	uint32_t client;      /* 0 .. T3_MAX_CLIENTS - 1: whose share its work is of */
 };
 
 struct t3_cmd_queue {
@@ -496,6 +498,7 @@ struct t3_cmd_queue {
 	uint32_t tail;	 /* out: descriptors submitted, mod 2^32 */
 	uint32_t status; /* out: t3_descriptor_status of the last error since CREATE or ABORT */
 	uint32_t mbz;
+	uint64_t served; /* out: units of work that the engine has done for it since CREATE */
 };
 
 /* FENCE_SET: any value, also a lower one; queues that wait look again. */
@@ -821,7 +824,7 @@ T3_HW_ASSERT(sizeof(struct t3_cmd_seg_staging) == 32);
 T3_HW_ASSERT(sizeof(struct t3_cmd_seg_stats) == 88);
 T3_HW_ASSERT(offsetof(struct t3_event_area, ring) == 1600);
 T3_HW_ASSERT(sizeof(struct t3_cmd_queue_create) == 32);
-T3_HW_ASSERT(sizeof(struct t3_cmd_queue) == 24);
+T3_HW_ASSERT(sizeof(struct t3_cmd_queue) == 32);
 T3_HW_ASSERT(sizeof(struct t3_cmd_fence_set) == 16);
 T3_HW_ASSERT(sizeof(struct t3_cmd_link_query) == 40);
 T3_HW_ASSERT(sizeof(struct t3_cmd_inject) == 40);

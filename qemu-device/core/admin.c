@@ -34,7 +34,7 @@ uint32_t t3_check_space_create(const struct t3_dev *dev, const struct t3_cmd_spa
 {
 	if (cmd->space >= T3_MAX_SPACES)
 		return T3_ADMIN_BAD_SPACE;
-	if (cmd->mbz)
+	if (cmd->client >= T3_MAX_CLIENTS)
 		return T3_ADMIN_BAD_VALUE;
 	if (dev->space[cmd->space].state != T3_SPACE_FREE)
 		return T3_ADMIN_EXISTS;

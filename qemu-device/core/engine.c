@@ -11,16 +11,30 @@ static bool runnable(const struct t3_queue *q)
 	       q->phase != T3_PHASE_WAIT && q->phase != T3_PHASE_GANG && q->phase != T3_PHASE_TIMED;
 }
 
-/* The highest priority first, round robin among equals. NULL: nothing to do. */
+/* The higher priority, then the client whose turn it is, then its queue that waits longest. */
+static bool goes_first(const struct t3_queue *a, const struct t3_queue *b)
+{
+	const struct t3_share *share = &a->dev->engine_share;
+	uint64_t start_a = t3_share_start(share, a->client);
+	uint64_t start_b = t3_share_start(share, b->client);
+
+	if (a->priority != b->priority)
+		return a->priority > b->priority;
+	if (start_a != start_b)
+		return start_a < start_b;
+	return a->turn < b->turn;
+}
+
+/* NULL: nothing to do. */
 static const struct t3_queue *best_of(const struct t3_dev *dev)
 {
 	const struct t3_queue *best = NULL;
 	uint32_t i;
 
-	for (i = 1; i <= T3_MAX_QUEUES; i++) {
-		const struct t3_queue *q = &dev->queue[(dev->engine_last + i) % T3_MAX_QUEUES];
+	for (i = 0; i < T3_MAX_QUEUES; i++) {
+		const struct t3_queue *q = &dev->queue[i];
 
-		if (runnable(q) && (!best || q->priority > best->priority))
+		if (runnable(q) && (!best || goes_first(q, best)))
 			best = q;
 	}
 	return best;
@@ -184,6 +198,27 @@ static uint32_t step(struct t3_queue *q)
 	return 0;
 }
 
+/* What a step costs the host is its client's, and told to software. */
+static void account(struct t3_queue *q, uint64_t work)
+{
+	struct t3_dev *dev = q->dev;
+
+	q->served += work;
+	q->turn = ++dev->engine_turns;
+	dev->counter[T3_COUNTER_ENGINE_WORK] += work;
+	t3_share_serve(&dev->engine_share, q->client, work);
+}
+
+static uint32_t serve(struct t3_queue *q)
+{
+	struct t3_fabric *fabric = q->dev->fabric;
+	uint64_t charged = fabric->work;
+	uint32_t bytes = step(q);
+
+	account(q, T3_STEP_WORK + bytes + (fabric->work - charged));
+	return bytes;
+}
+
 void t3_engine_fire(struct t3_event *event)
 {
 	struct t3_dev *dev = t3_container_of(event, struct t3_dev, engine);
@@ -192,8 +227,7 @@ void t3_engine_fire(struct t3_event *event)
 
 	if (!q)
 		return;
-	dev->engine_last = t3_queue_id(q);
-	bytes = step(q);
+	bytes = serve(q);
 	dev->engine_busy = dev->fabric->now + cost(&q->desc, bytes);
 	/* The step itself may have woken the engine, too early. */
 	t3_heap_remove(&dev->fabric->heap, event);
@@ -266,6 +300,7 @@ void t3_engine_clear(struct t3_dev *dev)
 		if (link)
 			link->engine_waits = link->engine_turn = false;
 	}
-	dev->engine_last = 0;
+	t3_share_clear(&dev->engine_share);
+	dev->engine_turns = 0;
 	dev->engine_busy = 0;
 }

@@ -117,6 +117,7 @@ const char *t3_name_counter(uint32_t counter)
 		[T3_COUNTER_QUEUE_ERRORS] = "queue-errors",
 		[T3_COUNTER_QUEUE_BYTES] = "queue-bytes",
 		[T3_COUNTER_INJECTED] = "injected",
+		[T3_COUNTER_ENGINE_WORK] = "engine-work",
 	};
 
 	return NAME(names, counter);

@@ -86,7 +86,7 @@ uint32_t t3_queue_make(struct t3_dev *dev, const struct t3_cmd_queue_create *cmd
 
 	if (cmd->queue >= T3_MAX_QUEUES)
 		return T3_ADMIN_BAD_QUEUE;
-	if (cmd->mbz || cmd->priority > T3_MAX_PRIORITY || cmd->entries < T3_QUEUE_ENTRIES_MIN ||
+	if (cmd->client >= T3_MAX_CLIENTS || cmd->priority > T3_MAX_PRIORITY || cmd->entries < T3_QUEUE_ENTRIES_MIN ||
 	    cmd->entries > T3_QUEUE_ENTRIES_MAX || (cmd->entries & (cmd->entries - 1)))
 		return T3_ADMIN_BAD_VALUE;
 	q = &dev->queue[cmd->queue];
@@ -96,6 +96,7 @@ uint32_t t3_queue_make(struct t3_dev *dev, const struct t3_cmd_queue_create *cmd
 	    !fits(cmd->completions, sizeof(struct t3_completion), cmd->entries))
 		return T3_ADMIN_BAD_RANGE;
 	q->priority = cmd->priority;
+	q->client = cmd->client;
 	q->ring = cmd->ring;
 	q->completions = cmd->completions;
 	q->entries = cmd->entries;
@@ -109,6 +110,7 @@ static void report(const struct t3_queue *q, struct t3_cmd_queue *cmd)
 	cmd->head = q->head;
 	cmd->tail = q->tail;
 	cmd->status = q->status;
+	cmd->served = q->served;
 }
 
 /* What descriptors have moved stays moved. */

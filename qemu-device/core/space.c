@@ -148,6 +148,7 @@ struct t3_space *t3_space_place(struct t3_dev *dev, const struct t3_cmd_space_cr
 	space->counters = cmd->counters;
 	space->counter_count = cmd->counter_count;
 	space->event_area = cmd->event_area;
+	space->client = cmd->client;
 	space->fresh = true;
 	map_pages(space, space->id + 1);
 	return space;

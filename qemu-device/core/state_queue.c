@@ -39,6 +39,8 @@ static void visit_work(struct t3_stream *s, struct t3_queue *q)
 	t3_stream_below(s, &q->phase, T3_PHASE_TIMED + 1, "a descriptor's phase is unknown");
 	t3_stream_u32(s, &q->row);
 	t3_stream_u32(s, &q->col);
+	t3_stream_u64(s, &q->served);
+	t3_stream_u64(s, &q->turn);
 	t3_stream_bytes(s, &q->desc, sizeof(q->desc));
 	if (q->phase == T3_PHASE_GEMM)
 		visit_gemm(s, q);
@@ -53,12 +55,14 @@ static void visit_queue(struct t3_stream *s, struct t3_queue *q)
 	struct t3_cmd_queue_create cmd = {
 		.queue = t3_queue_id(q),
 		.priority = q->priority,
+		.client = q->client,
 		.ring = q->ring,
 		.completions = q->completions,
 		.entries = q->entries,
 	};
 
 	t3_stream_u32(s, &cmd.priority);
+	t3_stream_u32(s, &cmd.client);
 	t3_stream_u64(s, &cmd.ring);
 	t3_stream_u64(s, &cmd.completions);
 	t3_stream_u32(s, &cmd.entries);
@@ -83,7 +87,8 @@ void t3_visit_queues(struct t3_stream *s, struct t3_dev *dev)
 		if (used)
 			visit_queue(s, &dev->queue[i]);
 	}
-	t3_stream_below(s, &dev->engine_last, T3_MAX_QUEUES, "the engine served no queue");
+	t3_visit_share(s, &dev->engine_share);
+	t3_stream_u64(s, &dev->engine_turns);
 	t3_stream_time(s, &dev->engine_busy);
 	t3_visit_event(s, &dev->fabric->heap, &dev->engine);
 }

@@ -242,6 +242,7 @@ static void visit_space(struct t3_stream *s, struct t3_dev *dev, uint32_t id)
 		.counters = space->counters,
 		.counter_count = space->counter_count,
 		.event_area = space->event_area,
+		.client = space->client,
 	};
 
 	t3_stream_u64(s, &cmd.aperture_offset);
@@ -250,6 +251,7 @@ static void visit_space(struct t3_stream *s, struct t3_dev *dev, uint32_t id)
 	t3_stream_u64(s, &cmd.counters);
 	t3_stream_u32(s, &cmd.counter_count);
 	t3_stream_u64(s, &cmd.event_area);
+	t3_stream_u32(s, &cmd.client);
 	if (s->loading) {
 		if (!t3_stream_rule(s, t3_check_space_create(dev, &cmd) == T3_ADMIN_OK,
 				    "a space is one that SPACE_CREATE refuses"))

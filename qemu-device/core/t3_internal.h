@@ -14,6 +14,15 @@ void t3_fabric_schedule(struct t3_fabric *fabric, struct t3_event *event, uint64
 /* So much of a tile is touched at once: a run of events is to end earlier. */
 void t3_fabric_charge(struct t3_fabric *fabric, uint32_t rows, uint32_t bytes);
 
+/* share.c */
+/* Where the client's next piece starts: who has the lowest is served next. */
+uint64_t t3_share_start(const struct t3_share *share, uint32_t client);
+/* The client's piece is served, in its turn. */
+void t3_share_serve(struct t3_share *share, uint32_t client, uint64_t work);
+/* The same out of its turn, while others wait for theirs. */
+void t3_share_charge(struct t3_share *share, uint32_t client, uint64_t work);
+void t3_share_clear(struct t3_share *share);
+
 /* inject.c */
 uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);
 /* Each counts an event and tells whether it is to be hit. */

@@ -32,6 +32,7 @@
 #define T3_ENGINE_PIECE 4096u /* bytes of a queue's step, at most */
 #define T3_EVENT_WORK	4096u /* bytes of a tile that cost the host as much as an event */
 #define T3_ROW_WORK	64u   /* and a row is as much as so many bytes */
+#define T3_STEP_WORK	256u  /* and a step of the engine, whatever it does */
 #define T3_MEMORY_RATE	1000u /* bytes per ns, published: HBM 1 TB/s */
 #define T3_HOST_RATE	32u   /* bytes per ns, published: PCIe 32 GB/s */
 /* Slots that queues leave free; fewer than tiles do, which would take all others. */
@@ -59,6 +60,14 @@ void t3_heap_add(struct t3_heap *heap, struct t3_event *event, uint64_t time);
 void t3_heap_restore(struct t3_heap *heap, struct t3_event *event);
 void t3_heap_remove(struct t3_heap *heap, struct t3_event *event);
 struct t3_event *t3_heap_pop(struct t3_heap *heap);
+
+/* ------------------------------------------------------------------ shares */
+
+/* share.c: of one resource, in units of work. */
+struct t3_share {
+	uint64_t now; /* start of the piece served last */
+	uint64_t end[T3_MAX_CLIENTS];
+};
 
 /* ------------------------------------------------------------------- links */
 
@@ -245,6 +254,7 @@ struct t3_space {
 	bool mute;  /* the event area could not be written */
 	uint64_t aperture, size, buffer, counters, event_area;
 	uint32_t counter_count;
+	uint32_t client;
 	uint32_t faults;
 	uint64_t dropped;
 	uint32_t in_flight; /* packets without response, control packets queued */
@@ -288,13 +298,15 @@ enum t3_queue_phase {
 
 struct t3_queue {
 	struct t3_dev *dev;
-	uint32_t state, status, priority, entries;
+	uint32_t state, status, priority, entries, client;
 	uint32_t head, tail;
 	uint64_t ring, completions;
 	bool hung;	  /* injected */
 	uint32_t blocked; /* rank + 1 of the peer whose link has no room, 0: none */
 	uint32_t phase;
 	uint32_t row, col; /* of the next piece */
+	uint64_t served;   /* units of work since CREATE */
+	uint64_t turn;	   /* of the engine, when it was served last */
 	uint64_t ticket;   /* since when it has waited for a timed run, or waited last */
 	struct t3_descriptor desc;
 };
@@ -362,7 +374,8 @@ struct t3_dev {
 	uint32_t queue_vector;
 	uint32_t queue_pending[T3_MAX_QUEUES / 32], queue_enable[T3_MAX_QUEUES / 32];
 	struct t3_event engine;
-	uint32_t engine_last;		 /* queue served last */
+	struct t3_share engine_share;	 /* of the engine, among the clients */
+	uint64_t engine_turns;		 /* steps so far */
 	uint64_t engine_busy;		 /* until */
 	uint8_t bounce[T3_ENGINE_PIECE]; /* within a step only */
 };

@@ -10,7 +10,7 @@
 
 #include "t3_internal.h"
 
-#define T3_STATE_VERSION   2u
+#define T3_STATE_VERSION   3u
 #define T3_STATE_MAGIC_DEV 0x56443354u /* "T3DV" */
 #define T3_STATE_MAGIC_FAB 0x42463354u /* "T3FB" */
 #define T3_STATE_END	   0x444e4533u /* "3END" */
@@ -22,6 +22,7 @@
 #if UINTPTR_MAX == UINT64_MAX
 #define T3_STATE_SIZE(type, size) _Static_assert(sizeof(struct type) == (size), #type " changed")
 T3_STATE_SIZE(t3_event, 32);
+T3_STATE_SIZE(t3_share, 2056);
 T3_STATE_SIZE(t3_ctl, 88);
 T3_STATE_SIZE(t3_accidents, 88);
 T3_STATE_SIZE(t3_mishaps, 280);
@@ -30,16 +31,16 @@ T3_STATE_SIZE(t3_response, 24);
 T3_STATE_SIZE(t3_link, 74096);
 T3_STATE_SIZE(t3_gang, 64);
 T3_STATE_SIZE(t3_fabric, 17576);
-T3_STATE_SIZE(t3_queue, 144);
+T3_STATE_SIZE(t3_queue, 168);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
 T3_STATE_SIZE(t3_segment, 328); /* run: derived */
 T3_STATE_SIZE(t3_route, 128);
 T3_STATE_SIZE(t3_import, 120);
-T3_STATE_SIZE(t3_space, 9072); /* recent, recent_at: where to look first */
+T3_STATE_SIZE(t3_space, 9080); /* recent, recent_at: where to look first */
 T3_STATE_SIZE(t3_entry, 24);
 T3_STATE_SIZE(t3_tracker, 32); /* recent: where to look first */
-T3_STATE_SIZE(t3_dev, 20744);
+T3_STATE_SIZE(t3_dev, 24344);
 #endif
 
 struct t3_stream {
@@ -76,6 +77,7 @@ const char *t3_state_load(t3_visitor *visit, void *object, uint32_t magic, const
 /* state_space.c, state_dev.c, state_queue.c, state_link.c */
 void t3_visit_spaces(struct t3_stream *s, struct t3_dev *dev);
 void t3_visit_tracker(struct t3_stream *s, struct t3_dev *dev);
+void t3_visit_share(struct t3_stream *s, struct t3_share *share);
 void t3_visit_queues(struct t3_stream *s, struct t3_dev *dev);
 void t3_visit_event(struct t3_stream *s, struct t3_heap *heap, struct t3_event *event);
 void t3_visit_waiting(struct t3_stream *s, struct t3_dev *dev);

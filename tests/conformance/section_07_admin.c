@@ -13,10 +13,10 @@ static const struct {
 } creates[] = {
 #define FIELD(field) offsetof(struct t3_cmd_space_create, field), \
 	sizeof(((struct t3_cmd_space_create *)0)->field)
-	{"good",                 FIELD(mbz), 0, T3_ADMIN_OK},
+	{"good",                 FIELD(client), 0, T3_ADMIN_OK},
 	{"space-1024",           FIELD(space), T3_MAX_SPACES, T3_ADMIN_BAD_SPACE},
 	{"space-max",            FIELD(space), 0xffffffff, T3_ADMIN_BAD_SPACE},
-	{"mbz",                  FIELD(mbz), 1, T3_ADMIN_BAD_VALUE},
+	{"client",               FIELD(client), T3_MAX_CLIENTS, T3_ADMIN_BAD_VALUE},
 	{"size-0",               FIELD(size), 0, T3_ADMIN_BAD_RANGE},
 	{"size-unaligned",       FIELD(size), 2048, T3_ADMIN_BAD_RANGE},
 	{"size-too-large",       FIELD(size), 1ull << 52, T3_ADMIN_BAD_RANGE},

@@ -13,12 +13,12 @@ static const struct {
 } creates[] = {
 #define FIELD(field) offsetof(struct t3_cmd_queue_create, field), \
 	sizeof(((struct t3_cmd_queue_create *)0)->field)
-	{"good",                 FIELD(mbz), 0, T3_ADMIN_OK},
+	{"good",                 FIELD(client), 0, T3_ADMIN_OK},
 	{"queue-63",             FIELD(queue), T3_MAX_QUEUES - 1, T3_ADMIN_OK},
 	{"queue-64",             FIELD(queue), T3_MAX_QUEUES, T3_ADMIN_BAD_QUEUE},
 	{"queue-max",            FIELD(queue), 0xffffffff, T3_ADMIN_BAD_QUEUE},
-	{"mbz",                  FIELD(mbz), 1, T3_ADMIN_BAD_VALUE},
-	{"mbz-high",             FIELD(mbz), 0x80000000, T3_ADMIN_BAD_VALUE},
+	{"client",               FIELD(client), T3_MAX_CLIENTS, T3_ADMIN_BAD_VALUE},
+	{"client-high",          FIELD(client), 0x80000000, T3_ADMIN_BAD_VALUE},
 	{"priority-3",           FIELD(priority), T3_MAX_PRIORITY, T3_ADMIN_OK},
 	{"priority-4",           FIELD(priority), T3_MAX_PRIORITY + 1, T3_ADMIN_BAD_VALUE},
 	{"priority-max",         FIELD(priority), 0xffffffff, T3_ADMIN_BAD_VALUE},

@@ -96,7 +96,7 @@ static void test_create(void **state)
 	static const struct deviation list[] = {
 		{ C(space), 1024, T3_ADMIN_BAD_SPACE },
 		{ C(space), 0xffffffff, T3_ADMIN_BAD_SPACE },
-		{ C(mbz), 1, T3_ADMIN_BAD_VALUE },
+		{ C(client), T3_MAX_CLIENTS, T3_ADMIN_BAD_VALUE },
 		{ C(space), 0, T3_ADMIN_EXISTS },
 		{ C(aperture_offset), 0, T3_ADMIN_EXISTS },
 		{ C(aperture_offset), HOST_SPACE_SIZE - T3_PAGE_SIZE, T3_ADMIN_EXISTS },

@@ -17,7 +17,7 @@ static const struct deviation bad_create[] = {
 	{ C(queue), T3_MAX_QUEUES, T3_ADMIN_BAD_QUEUE },
 	{ C(queue), 0xffffffff, T3_ADMIN_BAD_QUEUE },
 	{ C(queue), 1, T3_ADMIN_EXISTS },
-	{ C(mbz), 1, T3_ADMIN_BAD_VALUE },
+	{ C(client), T3_MAX_CLIENTS, T3_ADMIN_BAD_VALUE },
 	{ C(priority), T3_MAX_PRIORITY + 1, T3_ADMIN_BAD_VALUE },
 	{ C(priority), 0xffffffff, T3_ADMIN_BAD_VALUE },
 	{ C(entries), 0, T3_ADMIN_BAD_VALUE },

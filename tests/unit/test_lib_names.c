@@ -85,6 +85,7 @@ static void counters_are_the_hardware_s(void **state)
 	assert_int_equal(T3_DEVICE_QUEUE_ERRORS, T3_COUNTER_QUEUE_ERRORS);
 	assert_int_equal(T3_DEVICE_QUEUE_BYTES, T3_COUNTER_QUEUE_BYTES);
 	assert_int_equal(T3_DEVICE_INJECTED, T3_COUNTER_INJECTED);
+	assert_int_equal(T3_DEVICE_ENGINE_WORK, T3_COUNTER_ENGINE_WORK);
 	assert_int_equal(T3_DEVICE_COUNTER_COUNT, T3_COUNTER_COUNT);
 }
 

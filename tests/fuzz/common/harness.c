@@ -58,7 +58,8 @@ static void rewind_device(struct host_dev *d)
 	dev->tracker.clock = 0;
 	dev->error_status = 0;
 	memset(dev->counter, 0, sizeof(dev->counter));
-	dev->engine_last = 0;
+	t3_share_clear(&dev->engine_share);
+	dev->engine_turns = 0;
 	dev->engine_busy = 0;
 	zero_memory(d->memory, d->memory_size);
 	zero_memory(d->data, HOST_DATA_SIZE);

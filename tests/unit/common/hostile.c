@@ -50,7 +50,7 @@ static size_t make_create(struct hostile *m, void *out)
 		.buffer = address(m, T3_PAGE_SIZE),
 		.counters = address(m, 16),
 		.counter_count = number(m, 300),
-		.mbz = rarely(m),
+		.client = number(m, 3),
 		.event_area = HOST_BUS + (1 + number(m, 70)) * (uint64_t)T3_PAGE_SIZE,
 	};
 
@@ -145,7 +145,7 @@ static size_t make_queue(struct hostile *m, void *out)
 		.ring = bus(m),
 		.completions = bus(m),
 		.entries = rarely(m) ? number(m, 99) : 16u << hostile_below(m, 3),
-		.mbz = rarely(m),
+		.client = number(m, 3),
 	};
 
 	if (m->guarded) /* only descriptors that were made here */
