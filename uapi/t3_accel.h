@@ -398,7 +398,7 @@ enum drm_t3_dtype {
 };
 
 /**
- * enum drm_t3_init - what the first update of a tile in an epoch meets
+ * enum drm_t3_init - what an epoch's first updates meet
  * @DRM_T3_INIT_KEEP: what the buffer held
  * @DRM_T3_INIT_IDENTITY: the op's identity: 0, or the greatest or least value for MIN
  *     and MAX

@@ -218,7 +218,7 @@ enum t3_dtype {
 
 enum t3_init {
 	T3_INIT_KEEP = 0,
-	T3_INIT_IDENTITY = 1, /* at a tile's first update of an epoch */
+	T3_INIT_IDENTITY = 1, /* filled by ARM */
 };
 
 enum t3_fault_kind {

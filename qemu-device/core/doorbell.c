@@ -26,8 +26,8 @@ static void tile_doorbell(struct t3_segment *segment, uint32_t slot, uint32_t ti
 	struct t3_tile_shape shape = t3_segment_tile_shape(segment, tile);
 	bool remote = segment->kind == T3_SEG_REMOTE;
 	const struct t3_tile_record *record = t3_segment_record(segment, tile);
+	enum t3_track result;
 	uint64_t where;
-	int result;
 
 	if (t3_poison_in_doorbell(segment, tile, slot, &where)) {
 		t3_poison_fault(space, segment, tile, where, space->dev->rank);
@@ -48,12 +48,10 @@ static void tile_doorbell(struct t3_segment *segment, uint32_t slot, uint32_t ti
 	if (remote) {
 		t3_block_push(segment, tile, slot);
 	} else {
-		if (result & T3_TRACK_FIRST)
-			t3_update_init_tile(segment, &shape);
 		apply_rows(segment, &shape, slot);
 		t3_notify_consumed(segment, slot);
 	}
-	if (result & T3_TRACK_DONE)
+	if (result == T3_TRACK_DONE)
 		t3_update_done(segment, tile);
 }
 

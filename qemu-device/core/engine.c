@@ -49,7 +49,7 @@ static struct t3_queue *choose(struct t3_dev *dev)
 
 bool t3_engine_has_work(const struct t3_dev *dev)
 {
-	return best_of(dev) != NULL;
+	return best_of(dev) || t3_prepare_client(dev) != T3_NONE32;
 }
 
 /* To be called whenever a queue may have become runnable. */
@@ -57,7 +57,7 @@ void t3_engine_wake(struct t3_dev *dev)
 {
 	struct t3_fabric *fabric = dev->fabric;
 
-	if (!fabric || dev->engine.pos || !choose(dev))
+	if (!fabric || dev->engine.pos || !t3_engine_has_work(dev))
 		return;
 	t3_fabric_schedule(fabric, &dev->engine,
 			   dev->engine_busy > fabric->now ? dev->engine_busy : fabric->now);
@@ -198,37 +198,59 @@ static uint32_t step(struct t3_queue *q)
 	return 0;
 }
 
-/* What a step costs the host is its client's, and told to software. */
-static void account(struct t3_queue *q, uint64_t work)
+/* What a step costs the host is its client's. */
+static void account(struct t3_dev *dev, uint32_t client, uint64_t work)
 {
-	struct t3_dev *dev = q->dev;
-
-	q->served += work;
-	q->turn = ++dev->engine_turns;
 	dev->counter[T3_COUNTER_ENGINE_WORK] += work;
-	t3_share_serve(&dev->engine_share, q->client, work);
+	t3_share_serve(&dev->engine_share, client, work);
 }
 
-static uint32_t serve(struct t3_queue *q)
+/* Returns how long it takes, in ns. */
+static uint64_t serve_queue(struct t3_queue *q)
 {
 	struct t3_fabric *fabric = q->dev->fabric;
-	uint64_t charged = fabric->work;
+	uint64_t charged = fabric->work, work;
 	uint32_t bytes = step(q);
 
-	account(q, T3_STEP_WORK + bytes + (fabric->work - charged));
-	return bytes;
+	work = T3_STEP_WORK + bytes + (fabric->work - charged);
+	q->served += work;
+	q->turn = ++q->dev->engine_turns;
+	account(q->dev, q->client, work);
+	return cost(&q->desc, bytes);
+}
+
+static uint64_t serve_preparation(struct t3_dev *dev, uint32_t client)
+{
+	uint32_t work = t3_prepare_step(dev, client);
+
+	t3_fabric_charge(dev->fabric, 0, work);
+	account(dev, client, T3_STEP_WORK + work);
+	return (work + T3_MEMORY_RATE - 1) / T3_MEMORY_RATE;
+}
+
+/* Preparations have no priority: their client's share decides, whatever queues there are. */
+static bool prepares_first(const struct t3_dev *dev, uint32_t client, const struct t3_queue *q)
+{
+	const struct t3_share *share = &dev->engine_share;
+
+	return client != T3_NONE32 &&
+	       (!q || t3_share_start(share, client) <= t3_share_start(share, q->client));
 }
 
 void t3_engine_fire(struct t3_event *event)
 {
 	struct t3_dev *dev = t3_container_of(event, struct t3_dev, engine);
+	uint32_t client = t3_prepare_client(dev);
 	struct t3_queue *q = choose(dev);
-	uint32_t bytes;
+	uint64_t time;
 
-	if (!q)
+	if (prepares_first(dev, client, q))
+		time = serve_preparation(dev, client);
+	else if (q)
+		time = serve_queue(q);
+	else
 		return;
-	bytes = serve(q);
-	dev->engine_busy = dev->fabric->now + cost(&q->desc, bytes);
+	dev->engine_busy = dev->fabric->now + time;
 	/* The step itself may have woken the engine, too early. */
 	t3_heap_remove(&dev->fabric->heap, event);
 	t3_engine_wake(dev);
@@ -300,6 +322,7 @@ void t3_engine_clear(struct t3_dev *dev)
 		if (link)
 			link->engine_waits = link->engine_turn = false;
 	}
+	t3_prepare_clear(dev);
 	t3_share_clear(&dev->engine_share);
 	dev->engine_turns = 0;
 	dev->engine_busy = 0;

@@ -145,9 +145,21 @@ bool t3_epoch_route_ready(const struct t3_route *route, uint32_t epoch)
 	return epoch && route->peer_epoch >= epoch;
 }
 
+static void ask_routes(struct t3_space *space)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_SPACE_ROUTES; i++) {
+		struct t3_route *route = &space->route[i];
+
+		if (route->used && !t3_epoch_route_ready(route, space->epoch))
+			tell_route(space, route, T3_PKT_ARM_QUERY, space->epoch);
+	}
+}
+
 void t3_epoch_arm(struct t3_space *space, uint32_t epoch)
 {
-	bool in_order = epoch && (space->fresh || epoch == space->epoch + 1);
+	bool in_order = epoch && (space->fresh || epoch == space->epoch + 1), prepared;
 	uint32_t i;
 
 	if (space->state != T3_SPACE_IDLE || !in_order) {
@@ -162,13 +174,19 @@ void t3_epoch_arm(struct t3_space *space, uint32_t epoch)
 	set_state(space, T3_SPACE_ARMING);
 	if (space->state != T3_SPACE_ARMING || fault_if_peers_gone(space))
 		return;
-	tell_imports(space, T3_SPACE_ARMING, epoch);
-	for (i = 0; i < T3_SPACE_ROUTES; i++) {
-		struct t3_route *route = &space->route[i];
+	prepared = t3_prepare_begin(space);
+	if (space->state != T3_SPACE_ARMING)
+		return;
+	if (prepared)
+		tell_imports(space, T3_SPACE_ARMING, epoch);
+	ask_routes(space);
+	t3_epoch_try_armed(space);
+}
 
-		if (route->used && !t3_epoch_route_ready(route, epoch))
-			tell_route(space, route, T3_PKT_ARM_QUERY, epoch);
-	}
+/* Only now may sources send. */
+void t3_epoch_prepared(struct t3_space *space)
+{
+	tell_imports(space, T3_SPACE_ARMING, space->epoch);
 	t3_epoch_try_armed(space);
 }
 
@@ -200,7 +218,7 @@ void t3_epoch_try_armed(struct t3_space *space)
 {
 	uint32_t i;
 
-	if (space->state != T3_SPACE_ARMING)
+	if (space->state != T3_SPACE_ARMING || space->preparing)
 		return;
 	for (i = 0; i < T3_SPACE_ROUTES; i++)
 		if (space->route[i].used && !t3_epoch_route_ready(&space->route[i], space->epoch))

@@ -69,8 +69,18 @@ static uint32_t check_epoch(struct t3_space *space, const struct t3_packet *pack
 	case T3_SPACE_IDLE:
 		return T3_NAK_NOT_ARMED;
 	default:
+		if (space->preparing)
+			return T3_NAK_NOT_ARMED;
 		return packet->epoch == space->epoch ? T3_NAK_NONE : T3_NAK_EPOCH;
 	}
+}
+
+/* Each is looked up and counted. */
+static uint32_t tiles_of(const struct t3_segment *segment, const struct t3_packet *packet)
+{
+	uint32_t last = packet->col + packet->length - 1;
+
+	return last / segment->tile_row_bytes - packet->col / segment->tile_row_bytes + 1;
 }
 
 static uint32_t receive_update(struct t3_space *space, const struct t3_packet *packet,
@@ -88,6 +98,7 @@ static uint32_t receive_update(struct t3_space *space, const struct t3_packet *p
 	if (packet->row >= segment->rows || packet->col % segment->esize ||
 	    packet->col > segment->row_bytes || packet->length > segment->row_bytes - packet->col)
 		return T3_NAK_BOUNDS;
+	t3_fabric_charge(space->dev->fabric, tiles_of(segment, packet), packet->length);
 	if (t3_poison_in_run(segment, packet->row, packet->col, packet->length, &where)) {
 		t3_poison_fault(space, segment, T3_NONE32, where, packet->src_rank);
 		return T3_NAK_POISON;
@@ -96,6 +107,13 @@ static uint32_t receive_update(struct t3_space *space, const struct t3_packet *p
 		return T3_NAK_OVERSHOOT;
 	t3_update_run(segment, packet->row, packet->col, payload, packet->length);
 	return T3_NAK_NONE;
+}
+
+/* One that is being prepared tells all its imports when that is done. */
+static void answer_query(struct t3_space *space, struct t3_import *import)
+{
+	if (!space->preparing)
+		t3_epoch_tell_import(space, import, space->state, space->epoch);
 }
 
 static uint32_t receive_from_source(struct t3_space *space, const struct t3_packet *packet,
@@ -108,7 +126,7 @@ static uint32_t receive_from_source(struct t3_space *space, const struct t3_pack
 	if (packet->type == T3_PKT_UPDATE)
 		return receive_update(space, packet, payload);
 	if (packet->type == T3_PKT_ARM_QUERY)
-		t3_epoch_tell_import(space, import, space->state, space->epoch);
+		answer_query(space, import);
 	else
 		t3_epoch_poisoned(space, import, packet->epoch);
 	return T3_NAK_NONE;

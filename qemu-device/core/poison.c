@@ -116,7 +116,6 @@ static bool in_records(struct t3_segment *segment, uint32_t tile, uint64_t *wher
 	       t3_poison_in_record(segment, tile - tile % segment->block_tiles, where);
 }
 
-/* The first update of a tile writes all of it, if it is to be initialised. */
 bool t3_poison_in_update(struct t3_segment *segment, uint32_t tile, uint32_t row, uint32_t col,
 			 uint32_t bytes, uint64_t *where)
 {
@@ -128,10 +127,7 @@ bool t3_poison_in_update(struct t3_segment *segment, uint32_t tile, uint32_t row
 		return true;
 	if (segment->kind == T3_SEG_REMOTE)
 		return false;
-	if (t3_poisoned(dev, t3_segment_address(segment, row, col), bytes, where))
-		return true;
-	return segment->init == T3_INIT_IDENTITY && t3_tracker_is_new(segment, tile) &&
-	       in_tile(segment, tile, where);
+	return t3_poisoned(dev, t3_segment_address(segment, row, col), bytes, where);
 }
 
 /* A run in one row, which may cross tiles. */

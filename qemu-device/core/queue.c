@@ -86,8 +86,9 @@ uint32_t t3_queue_make(struct t3_dev *dev, const struct t3_cmd_queue_create *cmd
 
 	if (cmd->queue >= T3_MAX_QUEUES)
 		return T3_ADMIN_BAD_QUEUE;
-	if (cmd->client >= T3_MAX_CLIENTS || cmd->priority > T3_MAX_PRIORITY || cmd->entries < T3_QUEUE_ENTRIES_MIN ||
-	    cmd->entries > T3_QUEUE_ENTRIES_MAX || (cmd->entries & (cmd->entries - 1)))
+	if (cmd->client >= T3_MAX_CLIENTS || cmd->priority > T3_MAX_PRIORITY ||
+	    cmd->entries < T3_QUEUE_ENTRIES_MIN || cmd->entries > T3_QUEUE_ENTRIES_MAX ||
+	    (cmd->entries & (cmd->entries - 1)))
 		return T3_ADMIN_BAD_VALUE;
 	q = &dev->queue[cmd->queue];
 	if (q->state != T3_QUEUE_FREE)

@@ -96,7 +96,7 @@ bool t3_dev_segment_info(const struct t3_dev *dev, uint32_t id, uint32_t index,
 static void describe_tile(struct t3_segment *segment, uint32_t tile, struct t3_tile_info *info)
 {
 	const struct t3_tile_record *record = t3_segment_look(segment, tile);
-	bool current = record->epoch == segment->space->epoch;
+	bool current = record->epoch == segment->space->epoch && !segment->stale;
 
 	info->tile = tile;
 	info->count = t3_tracker_look(segment, tile);

@@ -202,17 +202,6 @@ static void fill(struct t3_segment *segment, const struct t3_cmd_seg_map *cmd, u
 				      (uint32_t)__builtin_popcount(cmd->routes);
 }
 
-/* Stale counts of an earlier user of these records would match a repeated epoch. */
-void t3_segment_zero_records(const struct t3_segment *segment)
-{
-	struct t3_dev *dev = segment->space->dev;
-	uint64_t address = t3_segment_record_address(segment, 0);
-	uint64_t bytes = (uint64_t)segment->tiles * sizeof(struct t3_tile_record);
-
-	memset(t3_mem_write(dev, address, bytes), 0, bytes);
-	t3_mem_written(dev, address, bytes);
-}
-
 static bool routes_set(const struct t3_space *space, uint32_t routes)
 {
 	uint32_t i;
@@ -266,7 +255,7 @@ uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd
 	uint32_t status = t3_segment_insert(space, cmd);
 
 	if (status == T3_ADMIN_OK)
-		t3_segment_zero_records(space->segment[cmd->segment]);
+		space->segment[cmd->segment]->stale = true;
 	return status;
 }
 

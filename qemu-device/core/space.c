@@ -79,6 +79,7 @@ static void stop_work(struct t3_space *space)
 {
 	uint32_t i;
 
+	t3_prepare_stop(space);
 	for (i = 0; i < space->seg_count; i++)
 		t3_block_forget(space->sorted[i]);
 	t3_tracker_forget_space(space);
@@ -189,7 +190,7 @@ static void renew_segment(struct t3_segment *segment)
 	t3_segment_new_epoch(segment);
 	memset(&segment->counts, 0, sizeof(segment->counts));
 	memset(segment->consumed, 0, sizeof(segment->consumed));
-	t3_segment_zero_records(segment);
+	segment->stale = true;
 }
 
 void t3_space_renew(struct t3_space *space)

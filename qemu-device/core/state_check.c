@@ -148,6 +148,8 @@ static const char *check_space(const struct t3_space *space)
 	const char *broken = check_epoch(space);
 	uint32_t i;
 
+	if (!broken)
+		broken = t3_prepare_check(space);
 	for (i = 0; i < space->seg_count && !broken; i++)
 		broken = check_segment(space->sorted[i]);
 	if (!broken && space->dev->fabric)

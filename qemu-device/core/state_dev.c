@@ -124,6 +124,39 @@ void t3_visit_tracker(struct t3_stream *s, struct t3_dev *dev)
 	}
 }
 
+/* ------------------------------------------------------ what is being prepared */
+
+static void visit_preparing(struct t3_stream *s, struct t3_dev *dev, struct t3_space *space)
+{
+	space = visit_space_ref(s, dev, space);
+	if (!space)
+		return;
+	t3_stream_u32(s, &space->prepare.segment);
+	t3_stream_u32(s, &space->prepare.tile);
+	t3_stream_u32(s, &space->prepare.row);
+	t3_stream_u32(s, &space->prepare.col);
+	if (s->loading && t3_stream_rule(s, !space->preparing, "a space is prepared twice at once"))
+		t3_prepare_append(space);
+}
+
+static void visit_prepares(struct t3_stream *s, struct t3_dev *dev)
+{
+	struct t3_space *space;
+	uint32_t client, count;
+
+	for (client = 0; client < T3_MAX_CLIENTS && !s->loading; client++)
+		for (space = dev->prepares[client].head; space; space = space->prepare_next) {
+			t3_stream_u32(s, &(uint32_t){ 1 });
+			visit_preparing(s, dev, space);
+		}
+	do {
+		count = 0;
+		t3_stream_below(s, &count, 2, "what is prepared does not end");
+		if (count)
+			visit_preparing(s, dev, NULL);
+	} while (count && !s->refused);
+}
+
 /* ------------------------------------------------- what waits for the links */
 
 enum owner { OWNER_ROUTE, OWNER_IMPORT, OWNER_KINDS };
@@ -232,6 +265,7 @@ static void visit_dev(struct t3_stream *s, void *object)
 	visit_registers(s, dev);
 	visit_generations(s, dev);
 	t3_visit_spaces(s, dev);
+	visit_prepares(s, dev);
 	t3_visit_tracker(s, dev);
 	t3_visit_queues(s, dev);
 	t3_visit_waiting(s, dev);

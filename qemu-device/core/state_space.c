@@ -53,6 +53,7 @@ static void visit_progress(struct t3_stream *s, struct t3_segment *segment)
 
 	for (slot = 0; slot < T3_SEG_SLOTS; slot++)
 		t3_stream_u32(s, &segment->consumed[slot]);
+	t3_stream_bool(s, &segment->stale);
 	t3_stream_u32(s, &segment->tiles_tracked);
 	t3_stream_u64(s, &segment->acked_bytes);
 	t3_stream_u64(s, &segment->word);

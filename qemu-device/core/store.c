@@ -49,13 +49,6 @@ static uint32_t failed(struct t3_space *space, const struct t3_store *store, uin
 	return kind;
 }
 
-static void init_tile(struct t3_segment *segment, uint32_t tile)
-{
-	struct t3_tile_shape shape = t3_segment_tile_shape(segment, tile);
-
-	t3_update_init_tile(segment, &shape);
-}
-
 static bool poisoned(const struct t3_store *store)
 {
 	struct t3_segment *segment = store->segment;
@@ -80,7 +73,7 @@ static void tally(struct t3_dev *dev, struct t3_segment *segment, uint32_t bytes
 uint32_t t3_store_commit(const struct t3_store *store, const void *data)
 {
 	struct t3_segment *segment = store->segment;
-	int result;
+	enum t3_track result;
 
 	if (poisoned(store))
 		return T3_FAULT_POISON;
@@ -88,14 +81,11 @@ uint32_t t3_store_commit(const struct t3_store *store, const void *data)
 	if (result == T3_TRACK_OVERSHOOT)
 		return failed(segment->space, store, T3_FAULT_OVERSHOOT);
 	tally(segment->space->dev, segment, store->bytes);
-	if (segment->kind == T3_SEG_REMOTE) {
+	if (segment->kind == T3_SEG_REMOTE)
 		t3_block_update(segment, store->row, store->col, data, store->bytes);
-	} else {
-		if (result & T3_TRACK_FIRST)
-			init_tile(segment, store->tile);
+	else
 		t3_update_apply(segment, store->row, store->col, data, store->bytes);
-	}
-	if (result & T3_TRACK_DONE)
+	if (result == T3_TRACK_DONE)
 		t3_update_done(segment, store->tile);
 	return T3_FAULT_NONE;
 }
@@ -219,7 +209,7 @@ static __attribute__((noinline)) void tile_done(struct t3_dev *dev, struct t3_en
 
 /*
  * A producer's usual store, all at once: in the same row of the same tile as its segment's
- * last one, kept here, and not the tile's first update. The space is ARMED. False: it is not
+ * last one, kept here, and the tracker has the tile. The space is ARMED. False: it is not
  * such a store, and nothing was done.
  */
 static inline __attribute__((always_inline)) bool store_again(struct t3_dev *dev,

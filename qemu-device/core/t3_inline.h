@@ -53,8 +53,8 @@ static inline void t3_mem_written(struct t3_dev *dev, uint64_t offset, uint64_t 
 }
 
 /*
- * t3_tracker_add() of the tile that was looked at last: a store's usual case, neither FIRST nor
- * OVERSHOOT. NULL: nothing was done. t3_tracker_done() is the caller's when the count is reached.
+ * t3_tracker_add() of the tile that was looked at last: a store's usual case, no OVERSHOOT. NULL:
+ * nothing was done. t3_tracker_done() is the caller's when the count is reached.
  */
 static inline struct t3_entry *t3_tracker_add_again(struct t3_dev *dev,
 						    const struct t3_segment *segment, uint32_t tile,

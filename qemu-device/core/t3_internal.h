@@ -150,6 +150,7 @@ void t3_space_drop(struct t3_space *space);
 /* epoch.c */
 void t3_epoch_arm(struct t3_space *space, uint32_t epoch);
 void t3_epoch_release(struct t3_space *space, uint32_t epoch);
+void t3_epoch_prepared(struct t3_space *space);
 void t3_epoch_try_armed(struct t3_space *space);
 bool t3_epoch_route_ready(const struct t3_route *route, uint32_t epoch);
 void t3_epoch_peer_state(struct t3_space *space, struct t3_route *route, uint32_t state,
@@ -162,6 +163,17 @@ void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state);
 uint32_t t3_epoch_first_undone(const struct t3_space *space);
 void t3_epoch_segment_tracked(struct t3_segment *segment);
 void t3_epoch_segment_acked(struct t3_segment *segment, uint32_t bytes);
+
+/* prepare.c: a space's memory before an epoch */
+/* ARM. True: all is done, or the space has faulted. False: t3_epoch_prepared() follows. */
+bool t3_prepare_begin(struct t3_space *space);
+void t3_prepare_append(struct t3_space *space); /* to its client's list */
+/* Whose turn it is, T3_NONE32: nobody's. */
+uint32_t t3_prepare_client(const struct t3_dev *dev);
+uint32_t t3_prepare_step(struct t3_dev *dev, uint32_t client); /* returns the work */
+void t3_prepare_stop(struct t3_space *space);
+void t3_prepare_clear(struct t3_dev *dev);
+const char *t3_prepare_check(const struct t3_space *space);
 
 /* segment.c */
 struct t3_segment *t3_segment_find(struct t3_space *space, uint64_t offset);
@@ -187,7 +199,6 @@ uint64_t t3_segment_record_address(const struct t3_segment *segment, uint32_t ti
 /* For reports only. */
 const struct t3_tile_record *t3_segment_look(const struct t3_segment *segment, uint32_t tile);
 void t3_segment_record_done(const struct t3_segment *segment, uint32_t tile);
-void t3_segment_zero_records(const struct t3_segment *segment);
 /* In device memory, of (row, byte col). */
 static inline uint64_t t3_segment_address(const struct t3_segment *segment, uint32_t row,
 					  uint32_t col)
@@ -206,16 +217,15 @@ struct t3_tile_shape t3_segment_tile_shape(const struct t3_segment *segment, uin
 uint32_t t3_segment_block_end(const struct t3_segment *segment, uint32_t first);
 
 /* tracker.c */
-enum t3_track { T3_TRACK_OVERSHOOT = -1, T3_TRACK_FIRST = 1, T3_TRACK_DONE = 2 };
+enum t3_track { T3_TRACK_OVERSHOOT = -1, T3_TRACK_COUNTED, T3_TRACK_DONE };
 /* Begins this epoch's record, if nobody has. */
 struct t3_tile_record *t3_tracker_record(struct t3_segment *segment, uint32_t tile);
 int t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways);
-/* OVERSHOOT (nothing counted), or a sum of FIRST and DONE. */
-int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, uint64_t expected);
+/* OVERSHOOT: nothing was counted. */
+enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
+			     uint64_t expected);
 /* The entry's tile has all its updates: write back, and free it. */
 void t3_tracker_done(struct t3_dev *dev, struct t3_entry *entry);
-/* Has the tile had no update in this epoch? */
-bool t3_tracker_is_new(const struct t3_segment *segment, uint32_t tile);
 uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile);
 uint32_t t3_tracker_look(struct t3_segment *segment, uint32_t tile); /* for reports */
 void t3_tracker_forget(struct t3_segment *segment);
@@ -226,7 +236,6 @@ void t3_tracker_clear(struct t3_dev *dev);
 void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 		   uint32_t bytes);
 bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes);
-void t3_update_init_tile(struct t3_segment *segment, const struct t3_tile_shape *shape);
 /* Applies values that are counted already: to one row, by its address or by row and column. */
 void t3_update_at(struct t3_segment *segment, uint64_t address, const void *data, uint32_t bytes);
 void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,

@@ -26,15 +26,17 @@
 #define T3_LINK_TIMEOUT	  10000u /* ns */
 #define T3_LINK_RESPONSES 128u
 /* Far enough from the end of the clock for all that is ever added to it. */
-#define T3_TIME_MAX	(1ull << 62)
-#define T3_STATUS_LINK	0xffu /* beside t3_nak: no response after all retries */
-#define T3_PUMP_BATCH	16u   /* packets for one event */
-#define T3_ENGINE_PIECE 4096u /* bytes of a queue's step, at most */
-#define T3_EVENT_WORK	4096u /* bytes of a tile that cost the host as much as an event */
-#define T3_ROW_WORK	64u   /* and a row is as much as so many bytes */
-#define T3_STEP_WORK	256u  /* and a step of the engine, whatever it does */
-#define T3_MEMORY_RATE	1000u /* bytes per ns, published: HBM 1 TB/s */
-#define T3_HOST_RATE	32u   /* bytes per ns, published: PCIe 32 GB/s */
+#define T3_TIME_MAX	 (1ull << 62)
+#define T3_STATUS_LINK	 0xffu	/* beside t3_nak: no response after all retries */
+#define T3_PUMP_BATCH	 16u	/* packets for one event */
+#define T3_ENGINE_PIECE	 4096u	/* bytes of a queue's step, at most */
+#define T3_EVENT_WORK	 4096u	/* bytes of a tile that cost the host as much as an event */
+#define T3_ROW_WORK	 64u	/* and a row is as much as so many bytes */
+#define T3_STEP_WORK	 256u	/* and a step of the engine, whatever it does */
+#define T3_PREPARE_PIECE 16384u /* bytes of memory that are prepared at a time */
+#define T3_PREPARE_NOW	 65536u /* units of work that ARM does itself */
+#define T3_MEMORY_RATE	 1000u	/* bytes per ns, published: HBM 1 TB/s */
+#define T3_HOST_RATE	 32u	/* bytes per ns, published: PCIe 32 GB/s */
 /* Slots that queues leave free; fewer than tiles do, which would take all others. */
 #define T3_LINK_ENGINE_RESERVE (T3_LINK_RESERVE / 2)
 
@@ -194,6 +196,12 @@ struct t3_run {
 	uint64_t expected; /* of the tile */
 };
 
+/* How far a space has been prepared: in records of a segment first, then in its memory. */
+struct t3_prepare {
+	uint32_t segment; /* place in t3_space.sorted */
+	uint32_t tile, row, col;
+};
+
 struct t3_segment {
 	struct t3_space *space; /* NULL: free */
 	struct t3_run run;	/* of the CPU's last store; geometry alone, so never out of date */
@@ -206,6 +214,7 @@ struct t3_segment {
 	uint32_t rows, row_bytes, pitch, tile_rows, tile_row_bytes;
 	uint32_t tiles_x, tiles;
 	uint32_t counter_base;
+	bool stale;	 /* its counter records are not its own yet: they count as zero */
 	uint32_t routes; /* bit mask; 0: LOCAL */
 	uint32_t target_segment, target_row, target_col;
 	uint32_t block_tiles; /* DMA: tiles that are sent together */
@@ -250,8 +259,11 @@ struct t3_space {
 	struct t3_dev *dev;
 	uint32_t id;
 	uint32_t state, epoch;
-	bool fresh; /* no epoch since CREATE or RESET */
-	bool mute;  /* the event area could not be written */
+	bool fresh;	/* no epoch since CREATE or RESET */
+	bool mute;	/* the event area could not be written */
+	bool preparing; /* ARMING, on its client's list */
+	struct t3_prepare prepare;
+	struct t3_space *prepare_next;
 	uint64_t aperture, size, buffer, counters, event_area;
 	uint32_t counter_count;
 	uint32_t client;
@@ -341,6 +353,11 @@ struct t3_mem {
 	void *opaque;
 };
 
+/* Spaces of a client that are being prepared. */
+struct t3_prepares {
+	struct t3_space *head, *tail;
+};
+
 struct t3_dev {
 	struct t3_dev_config config;
 	struct t3_host_ops ops;
@@ -374,10 +391,12 @@ struct t3_dev {
 	uint32_t queue_vector;
 	uint32_t queue_pending[T3_MAX_QUEUES / 32], queue_enable[T3_MAX_QUEUES / 32];
 	struct t3_event engine;
-	struct t3_share engine_share;	 /* of the engine, among the clients */
-	uint64_t engine_turns;		 /* steps so far */
-	uint64_t engine_busy;		 /* until */
-	uint8_t bounce[T3_ENGINE_PIECE]; /* within a step only */
+	struct t3_share engine_share; /* of the engine, among the clients */
+	uint64_t engine_turns;	      /* steps so far */
+	struct t3_prepares prepares[T3_MAX_CLIENTS];
+	uint32_t preparing[T3_MAX_CLIENTS / 32]; /* bit: the client's list is not empty */
+	uint64_t engine_busy;			 /* until */
+	uint8_t bounce[T3_ENGINE_PIECE];	 /* within a step only */
 };
 
 #endif /* T3_OBJECTS_H */

@@ -34,13 +34,13 @@ T3_STATE_SIZE(t3_fabric, 17576);
 T3_STATE_SIZE(t3_queue, 168);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
-T3_STATE_SIZE(t3_segment, 328); /* run: derived */
+T3_STATE_SIZE(t3_segment, 336); /* run: derived */
 T3_STATE_SIZE(t3_route, 128);
 T3_STATE_SIZE(t3_import, 120);
-T3_STATE_SIZE(t3_space, 9080); /* recent, recent_at: where to look first */
+T3_STATE_SIZE(t3_space, 9104); /* recent, recent_at: where to look first */
 T3_STATE_SIZE(t3_entry, 24);
 T3_STATE_SIZE(t3_tracker, 32); /* recent: where to look first */
-T3_STATE_SIZE(t3_dev, 24344);
+T3_STATE_SIZE(t3_dev, 28472);
 #endif
 
 struct t3_stream {

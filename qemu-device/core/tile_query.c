@@ -13,7 +13,7 @@ static uint32_t flags_of(const struct t3_segment *segment, uint32_t tile)
 	const struct t3_tile_record *record = t3_segment_record(segment, tile);
 	uint32_t flags = 0;
 
-	if (record->epoch == segment->space->epoch)
+	if (record->epoch == segment->space->epoch && !segment->stale)
 		flags = record->flags & RECORD_FLAGS;
 	if (segment->cur_first != T3_TILE_NONE && segment->cur_tile == tile)
 		flags |= T3_TILE_SENDING;

@@ -101,7 +101,7 @@ static uint32_t record_count(const struct t3_segment *segment, const struct t3_t
 {
 	uint32_t count = __atomic_load_n(&record->count, __ATOMIC_RELAXED);
 
-	return record->epoch == segment->space->epoch ? count : 0;
+	return record->epoch == segment->space->epoch && !segment->stale ? count : 0;
 }
 
 /* Count of the tile without touching the cache. */
@@ -117,15 +117,6 @@ uint32_t t3_tracker_look(struct t3_segment *segment, uint32_t tile)
 	struct t3_entry *entry = find(&segment->space->dev->tracker, segment, tile);
 
 	return entry ? entry->count : record_count(segment, t3_segment_look(segment, tile));
-}
-
-bool t3_tracker_is_new(const struct t3_segment *segment, uint32_t tile)
-{
-	const struct t3_tile_record *record = t3_segment_record(segment, tile);
-
-	if (record->epoch == segment->space->epoch && (record->flags & T3_TILE_STARTED))
-		return false;
-	return !find(&segment->space->dev->tracker, segment, tile);
 }
 
 struct t3_tile_record *t3_tracker_record(struct t3_segment *segment, uint32_t tile)
@@ -149,13 +140,13 @@ void t3_tracker_done(struct t3_dev *dev, struct t3_entry *entry)
 	free_entry(dev, entry);
 }
 
-int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, uint64_t expected)
+enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
+			     uint64_t expected)
 {
 	struct t3_dev *dev = segment->space->dev;
 	struct t3_entry *entry = find(&dev->tracker, segment, tile);
 	struct t3_tile_record *record;
 	uint32_t count;
-	int result = 0;
 
 	if (entry) {
 		if ((uint64_t)entry->count + bytes > expected)
@@ -169,18 +160,16 @@ int t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes, ui
 		if (!(record->flags & T3_TILE_STARTED)) {
 			record->flags |= T3_TILE_STARTED;
 			t3_segment_record_done(segment, tile);
-			result = T3_TRACK_FIRST;
 		}
 		entry = allocate(dev, segment, tile, count);
 		dev->tracker.recent = entry;
 	}
 	entry->count += bytes;
 	entry->used = ++dev->tracker.clock;
-	if (entry->count == expected) {
-		t3_tracker_done(dev, entry);
-		result |= T3_TRACK_DONE;
-	}
-	return result;
+	if (entry->count < expected)
+		return T3_TRACK_COUNTED;
+	t3_tracker_done(dev, entry);
+	return T3_TRACK_DONE;
 }
 
 /* Frees the entries of a segment, or of all segments of its space: `left` entries. */

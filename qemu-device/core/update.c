@@ -2,31 +2,6 @@
 /* Counted updates of a segment that has memory behind it (LOCAL, DMA). */
 #include "t3_internal.h"
 
-/*
- * Rows with less than a page between them share all pages of the tile's extent, which
- * is one report then.
- */
-void t3_update_init_tile(struct t3_segment *segment, const struct t3_tile_shape *shape)
-{
-	struct t3_dev *dev = segment->space->dev;
-	uint64_t start = t3_segment_address(segment, shape->row, shape->col), address = start;
-	bool near = segment->pitch <= T3_PAGE_SIZE;
-	uint32_t i;
-
-	if (segment->init != T3_INIT_IDENTITY)
-		return;
-	for (i = 0; i < shape->rows; i++, address += segment->pitch) {
-		t3_nmc_identity(segment->dtype, segment->op,
-				t3_mem_write(dev, address, shape->row_bytes), shape->row_bytes);
-		t3_mem_stored(dev, address, shape->row_bytes);
-		if (!near)
-			t3_mem_dirty(dev, address, shape->row_bytes);
-	}
-	if (near)
-		t3_mem_dirty(dev, start, address - segment->pitch + shape->row_bytes - start);
-	t3_fabric_charge(dev->fabric, shape->rows, shape->bytes);
-}
-
 void t3_update_at(struct t3_segment *segment, uint64_t address, const void *data, uint32_t bytes)
 {
 	struct t3_dev *dev = segment->space->dev;
@@ -111,17 +86,15 @@ static bool update_piece(struct t3_segment *segment, uint32_t row, uint32_t col,
 {
 	uint32_t tile = t3_segment_tile(segment, row, col);
 	struct t3_tile_shape shape = t3_segment_tile_shape(segment, tile);
-	int result = t3_tracker_add(segment, tile, bytes, shape.expected);
+	enum t3_track result = t3_tracker_add(segment, tile, bytes, shape.expected);
 
 	if (result == T3_TRACK_OVERSHOOT) {
 		t3_space_fail_cpu(segment->space, T3_FAULT_COUNTER, segment, tile, T3_NONE64);
 		return false;
 	}
-	if (result & T3_TRACK_FIRST)
-		t3_update_init_tile(segment, &shape);
 	t3_update_apply(segment, row, col, data, bytes);
 	segment->counts.remote_bytes += bytes;
-	if (result & T3_TRACK_DONE)
+	if (result == T3_TRACK_DONE)
 		t3_update_done(segment, tile);
 	return segment->space->state != T3_SPACE_FAULTED;
 }

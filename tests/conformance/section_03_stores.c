@@ -73,6 +73,7 @@ static void setup(struct conf *c, struct conf_space *s, uint32_t dtype, uint32_t
 	segment.tile_row_bytes = 12;
 	conf_map(c, s, &segment);
 	segment = conf_segment(s, 1);
+	segment.init = T3_INIT_KEEP;
 	segment.offset = 1028;
 	segment.counter_base = 8;
 	conf_map(c, s, &segment);

@@ -30,24 +30,34 @@ static void wide(struct conf *c, struct conf_space *s, uint32_t init)
 	segment.row_bytes = segment.pitch = 128;
 	segment.tile_row_bytes = 64;
 	conf_map(c, s, &segment);
+}
+
+static void wide_armed(struct conf *c, struct conf_space *s)
+{
+	wide(c, s, T3_INIT_KEEP);
 	conf_arm(s, 1);
 	conf_wait_state(c, s, T3_SPACE_ARMED, 1);
 }
 
-enum { BY_STORE, BY_FIRST_STORE, BY_READ, BY_RECORD };
+enum { BY_STORE, BY_ARM, BY_READ, BY_RECORD };
 
-/* A store, the first one of a tile that is filled, a read, a store's counter record. */
+/* A store, an ARM that fills, a read, a store's counter record. */
 static void test_space(struct conf *c, unsigned row)
 {
-	uint64_t at = row == BY_FIRST_STORE ? 64 : 72, where;
+	uint64_t at = 72, where;
 	struct t3_fault_record record;
 	struct conf_space s, other;
 
-	wide(c, &s, row == BY_FIRST_STORE ? T3_INIT_IDENTITY : T3_INIT_KEEP);
+	if (row == BY_ARM)
+		wide(c, &s, T3_INIT_IDENTITY);
+	else
+		wide_armed(c, &s);
 	conf_space_simple(c, s.dev, &other);
 	where = row == BY_RECORD ? s.args.counters : s.args.buffer + 64;
 	poison(c, s.dev, where, 64);
-	if (row == BY_READ)
+	if (row == BY_ARM)
+		conf_arm(&s, 1);
+	else if (row == BY_READ)
 		CHECK_EQUAL(c, "what is read", conf_load(&s, at, 8), ~0ull);
 	else
 		conf_store(&s, at, 8, 1);
@@ -59,9 +69,9 @@ static void test_space(struct conf *c, unsigned row)
 		CHECK_EQUAL(c, "offset of the fault", s.args.buffer + record.offset, where);
 	CHECK_EQUAL(c, "src_rank", record.src_rank, s.dev->rank);
 	check_poison(c, s.dev,
-		     row == BY_RECORD	     ? s.args.counters + 16
-		     : row == BY_FIRST_STORE ? s.args.buffer + 64
-					     : s.args.buffer + 72);
+		     row == BY_RECORD ? s.args.counters + 16
+		     : row == BY_ARM  ? s.args.buffer + 64
+				      : s.args.buffer + 72);
 	conf_arm(&other, 1);
 	conf_wait_state(c, &other, T3_SPACE_ARMED, 1);
 	pair_store(&other, 0);
@@ -75,7 +85,7 @@ static void test_unpoison(struct conf *c, unsigned row)
 	struct conf_space s;
 	uint64_t bad;
 
-	wide(c, &s, T3_INIT_KEEP);
+	wide_armed(c, &s);
 	bad = s.args.buffer + 64;
 	poison(c, d, bad, 64);
 	for (uint64_t at = 0; at < 64; at += 8)
@@ -87,7 +97,7 @@ static void test_unpoison(struct conf *c, unsigned row)
 		INJECT(c, d, .kind = T3_INJECT_UNPOISON, .address = bad, .value = 64);
 	conf_reset(d);
 	d->memory_used = d->aperture_used = 0; /* the same place again */
-	wide(c, &s, T3_INIT_KEEP);
+	wide_armed(c, &s);
 	conf_store(&s, 64, 8, 1);
 	if (row)
 		CHECK_EQUAL(c, "state", conf_state(&s), STATE(T3_SPACE_ARMED, 1));

@@ -160,10 +160,10 @@ static void test_no_spill_into_slow_rank(void **state)
 	ring_arm(&ring, 1);
 	for (r = 0; r < 3; r++)
 		ring_produce(&ring, r, 1, false);
+	ring_expect_sums(&ring, 1);
 	host_release(&host->dev[0], 0, 1);
 	host_arm(&host->dev[0], 0, 2);
 	host_expect(&host->dev[0], 0, T3_SPACE_ARMING, 2); /* rank 1 is in epoch 1 */
-	ring_expect_sums(&ring, 1);
 	host_release(&host->dev[1], 0, 1);
 	host_expect(&host->dev[0], 0, T3_SPACE_ARMING, 2);
 	host_arm(&host->dev[1], 0, 2);

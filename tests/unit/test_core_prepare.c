@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What ARM prepares: records and IDENTITY, in bounded pieces that its client pays for,
+ * whatever the geometry. SPEC.md 3 and 8.2.
+ */
+#include "queue.h"
+#include "t3_internal.h"
+
+#define MOST	 40000u /* units of work of one piece, with all that belongs to it */
+#define SIZE	 HOST_APERTURE
+#define COUNTERS 0x300000u
+#define COUNT	 ((HOST_MEMORY - COUNTERS) / 16)
+
+static struct host *paused(uint32_t ranks)
+{
+	struct host *host = host_ring(ranks);
+
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	return host;
+}
+
+/* Space `id` of the client: it has 1 / `parts` of the aperture and of the counter table. */
+static void open_space(struct host_dev *d, uint32_t id, uint32_t client, uint32_t parts)
+{
+	struct t3_cmd_space_create args = host_space_args(id);
+
+	args.client = client;
+	args.size = SIZE / parts;
+	args.aperture_offset = args.buffer = id * args.size;
+	args.counter_count = COUNT / parts;
+	args.counters = COUNTERS + id * args.counter_count * 16;
+	assert_int_equal(host_command(d, T3_CMD_SPACE_CREATE, &args, sizeof(args)), T3_ADMIN_OK);
+}
+
+/* All of the space, in tiles of `tile_rows` rows and `tile_bytes` bytes of them. */
+static struct t3_cmd_seg_map wide(uint32_t id, uint32_t parts, uint32_t row_bytes,
+				  uint32_t tile_rows, uint32_t tile_bytes)
+{
+	struct t3_cmd_seg_map map = host_segment(id, 0, T3_SEG_LOCAL, T3_OP_STORE, T3_DTYPE_U8);
+
+	map.offset = 0;
+	map.rows = SIZE / parts / row_bytes;
+	map.row_bytes = map.pitch = row_bytes;
+	map.tile_rows = tile_rows < map.rows ? tile_rows : map.rows;
+	map.tile_row_bytes = tile_bytes;
+	return map;
+}
+
+static uint64_t work(struct host_dev *d)
+{
+	return host_counter(d, T3_COUNTER_ENGINE_WORK);
+}
+
+static void expect_bytes(struct host_dev *d, uint8_t value, uint32_t bytes)
+{
+	uint32_t i;
+
+	for (i = 0; i < bytes; i++)
+		assert_int_equal(d->memory[i], value);
+}
+
+/* No event does more than a piece, however the segment is cut. */
+static void test_pieces_are_bounded(void **state)
+{
+	static const struct {
+		uint32_t row_bytes, tile_rows, tile_bytes;
+	} shapes[] = {
+		{ 1024, 1024, 1 },    { 1024, 1u << 20, 1024 }, { 32, 32768, 1 },
+		{ SIZE, 1, SIZE },    { 65536, 1, 65536 },	{ 1024, 16, 16 },
+		{ 64, 1u << 14, 64 },
+	};
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		struct host *host = paused(1);
+		struct host_dev *d = &host->dev[0];
+		struct t3_cmd_seg_map map =
+			wide(0, 1, shapes[i].row_bytes, shapes[i].tile_rows, shapes[i].tile_bytes);
+		uint64_t before = 0, pieces = 0;
+
+		memset(d->memory, 0x5a, HOST_MEMORY);
+		open_space(d, 0, 9, 1);
+		host_map(d, &map);
+		assert_int_equal(work(d), 0);
+		host_arm(d, 0, 1);
+		host_expect(d, 0, T3_SPACE_ARMING, 1);
+		while (t3_fabric_run(host->fabric, 1)) {
+			assert_in_range(work(d) - before, 1, MOST);
+			before = work(d);
+			pieces++;
+		}
+		assert_true(pieces >= SIZE / MOST);
+		host_expect(d, 0, T3_SPACE_ARMED, 1);
+		expect_bytes(d, 0, SIZE);
+		assert_null(t3_fabric_check(host->fabric));
+		host_free(host);
+	}
+}
+
+/* An update that comes too early is refused, and nobody is told to send one. */
+static void test_peers_wait(void **state)
+{
+	struct host *host = paused(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	struct t3_cmd_seg_map target = wide(0, 1, 1024, 16, 1024);
+	struct t3_cmd_seg_map source = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_STORE, T3_DTYPE_U8);
+	uint32_t i;
+
+	(void)state;
+	open_space(a, 0, 0, 1);
+	open_space(b, 0, 0, 1);
+	host_map(b, &target);
+	host_connect(a, b, 0);
+	source.target_op = T3_OP_STORE;
+	host_map(a, &source);
+	host_arm(b, 0, 1);
+	host_arm(a, 0, 1);
+	for (i = 0; b->dev->space[0].preparing; i++) {
+		host_expect(a, 0, T3_SPACE_ARMING, 1);
+		assert_true(t3_fabric_run(host->fabric, 1));
+	}
+	assert_true(i > 20);
+	host_drain(host);
+	host_expect(a, 0, T3_SPACE_ARMED, 1);
+	host_expect(b, 0, T3_SPACE_ARMED, 1);
+	host_store(a, 0, 0, 0x11, 8);
+	host_drain(host);
+	assert_int_equal(b->memory[0], 0x11);
+	host_free(host);
+}
+
+/* Counts that an earlier user left are not seen, before and after. */
+static void test_stale_records(void **state)
+{
+	struct host *host = paused(1);
+	struct host_dev *d = &host->dev[0];
+	struct t3_cmd_seg_map map = wide(0, 1, 1024, 16, 16);
+	struct t3_tile_record old = { .epoch = 1, .count = 5, .flags = T3_TILE_READY };
+	uint32_t i;
+
+	(void)state;
+	open_space(d, 0, 0, 1);
+	host_map(d, &map);
+	for (i = 0; i < COUNT; i++)
+		memcpy(d->memory + COUNTERS + i * 16, &old, 16);
+	host_arm(d, 0, 1);
+	for (i = 0; i < 2; i++) {
+		struct t3_cmd_tile_query q = host_tile_query(d, 0, 0, 77, 1);
+
+		assert_int_equal(q.counted, 0);
+		assert_int_equal(q.flags, T3_TILE_OPEN);
+		host_drain(host);
+	}
+	host_expect(d, 0, T3_SPACE_ARMED, 1);
+	host_free(host);
+}
+
+/* Whoever arms much, again and again, leaves the others their share of the engine. */
+static void test_shares(void **state)
+{
+	struct host *host = paused(1);
+	struct host_dev *d = &host->dev[0];
+	struct t3_cmd_queue_create args = queue_args(0, 0);
+	struct t3_descriptor copy = queue_copy(0x200000, 0x280000, 4096);
+	struct queue q;
+	uint32_t i, id;
+
+	(void)state;
+	copy.rows = 64;
+	copy.src_pitch = copy.dst_pitch = 4096;
+	args.client = 200;
+	q = queue_with(d, &args);
+	for (i = 0; i < QUEUE_ENTRIES; i++)
+		queue_submit(&q, &copy);
+	for (id = 0; id < 8; id++) {
+		struct t3_cmd_seg_map map = wide(id, 8, 64, 64, 64);
+
+		open_space(d, id, id < 6 ? 3 : 4, 8); /* two clients */
+		host_map(d, &map);
+		host_arm(d, id, 1);
+	}
+	for (i = 0; host_state(d, 0) != T3_SPACE_ARMED; i++) {
+		uint64_t served = queue_query(&q).served, all = work(d);
+
+		if (!d->dev->prepares[4].head)
+			break;
+		assert_true(3 * served + 2 * MOST >= all);
+		assert_true(t3_fabric_run(host->fabric, 1));
+	}
+	assert_true(i > 30);
+	host_drain(host);
+	for (id = 0; id < 8; id++)
+		host_expect(d, id, T3_SPACE_ARMED, 1);
+	host_free(host);
+}
+
+/* What ends a preparation, whoever does it: the lists hold nothing that has gone. */
+static void test_ends(void **state)
+{
+	static const uint32_t ends[] = { T3_CMD_SPACE_DISABLE, T3_CMD_SPACE_RESET };
+	uint32_t i, pieces;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		for (pieces = 0; pieces < 3; pieces++) {
+			struct host *host = paused(1);
+			struct host_dev *d = &host->dev[0];
+			struct t3_cmd_seg_map map = wide(1, 2, 1024, 16, 1024);
+
+			open_space(d, 0, 5, 2);
+			open_space(d, 1, 5, 2);
+			host_map(d, &map);
+			map.space = 0;
+			host_map(d, &map);
+			host_arm(d, 0, 1);
+			host_arm(d, 1, 1);
+			t3_fabric_run(host->fabric, pieces);
+			if (i < 2)
+				assert_int_equal(host_space_command(d, ends[i], 1), T3_ADMIN_OK);
+			else if (i == 2)
+				host_doorbell(d, 1, T3_DB_ARM, 2, 4); /* a fault */
+			else
+				t3_dev_reset(d->dev);
+			assert_null(t3_fabric_check(host->fabric));
+			host_drain(host);
+			assert_null(d->dev->prepares[5].head);
+			if (i < 3)
+				host_expect(d, 0, T3_SPACE_ARMED, 1);
+			host_free(host);
+		}
+}
+
+/* Poison that is met in the middle ends it, with the place. */
+static void test_poison(void **state)
+{
+	struct host *host = paused(1);
+	struct host_dev *d = &host->dev[0];
+	struct t3_cmd_seg_map map = wide(0, 1, 1024, 16, 1024);
+	struct t3_cmd_inject inject = {
+		.kind = T3_INJECT_POISON, .address = 0x80040, .value = 64, .nth = 1, .count = 1
+	};
+
+	(void)state;
+	open_space(d, 0, 0, 1);
+	host_map(d, &map);
+	inject.nth = inject.count = 0;
+	assert_int_equal(t3_fabric_inject(host->fabric, &inject), T3_ADMIN_OK);
+	host_arm(d, 0, 1);
+	host_drain(host);
+	host_expect_cpu_fault(d, 0, T3_FAULT_POISON, 0, HOST_NONE32, 0x80040);
+	assert_null(t3_fabric_check(host->fabric));
+	host_free(host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pieces_are_bounded),
+		cmocka_unit_test(test_peers_wait),
+		cmocka_unit_test(test_stale_records),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_poison),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
