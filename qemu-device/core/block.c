@@ -13,25 +13,23 @@ static struct t3_link *link_of(const struct t3_segment *segment)
 	return segment->space->route[segment->cur_route].link;
 }
 
-void t3_block_append_work(struct t3_link *link, struct t3_segment *segment)
+static struct t3_turn *turn_of(struct t3_link *link, const struct t3_segment *segment)
 {
-	segment->work_next = NULL;
-	if (link->work_tail)
-		link->work_tail->work_next = segment;
-	else
-		link->work_head = segment;
-	link->work_tail = segment;
-	segment->queued = true;
+	return &link->turn[segment->space->client];
 }
 
-static void pop_work(struct t3_link *link)
+void t3_block_append_work(struct t3_link *link, struct t3_segment *segment)
 {
-	struct t3_segment *segment = link->work_head;
+	struct t3_turn *turn = turn_of(link, segment);
 
-	link->work_head = segment->work_next;
-	if (!link->work_head)
-		link->work_tail = NULL;
-	segment->queued = false;
+	segment->work_next = NULL;
+	if (turn->work_tail)
+		turn->work_tail->work_next = segment;
+	else
+		turn->work_head = segment;
+	turn->work_tail = segment;
+	segment->queued = true;
+	t3_turn_note(link, segment->space->client);
 }
 
 void t3_block_add_work(struct t3_segment *segment)
@@ -42,21 +40,18 @@ void t3_block_add_work(struct t3_segment *segment)
 	t3_pump_kick(link_of(segment));
 }
 
-static void remove_work(struct t3_segment *segment)
+static void remove_work(struct t3_link *link, struct t3_segment *segment)
 {
-	struct t3_link *link = link_of(segment);
-	struct t3_segment *before;
+	struct t3_turn *turn = turn_of(link, segment);
+	struct t3_segment **place = &turn->work_head, *before = NULL;
 
-	if (link->work_head == segment) {
-		pop_work(link);
-		return;
-	}
-	for (before = link->work_head; before->work_next != segment; before = before->work_next)
-		;
-	before->work_next = segment->work_next;
-	if (link->work_tail == segment)
-		link->work_tail = before;
+	for (; *place != segment; place = &before->work_next)
+		before = *place;
+	*place = segment->work_next;
+	if (turn->work_tail == segment)
+		turn->work_tail = before;
 	segment->queued = false;
+	t3_turn_note(link, segment->space->client);
 }
 
 /* -------------------------------------------------------------- ready lists */
@@ -73,7 +68,7 @@ void t3_block_forget(struct t3_segment *segment)
 	segment->ready_head = segment->ready_tail = T3_TILE_NONE;
 	segment->ready_count = 0;
 	if (segment->queued)
-		remove_work(segment);
+		remove_work(link_of(segment), segment);
 	end_block(segment);
 }
 
@@ -171,6 +166,11 @@ static uint64_t source_of(const struct t3_segment *segment, uint32_t row, uint32
 	       (uint64_t)row * segment->pitch + col;
 }
 
+static uint32_t packet_bytes(uint32_t payload)
+{
+	return payload + (uint32_t)sizeof(struct t3_packet);
+}
+
 /* One UPDATE packet; the route's link has a free slot. */
 static void send_update(struct t3_segment *segment, const struct t3_route *route, uint32_t row,
 			uint32_t col, const void *payload, uint32_t bytes)
@@ -194,7 +194,7 @@ static void send_update(struct t3_segment *segment, const struct t3_route *route
 	};
 
 	space->in_flight++;
-	segment->counts.link_bytes += bytes + sizeof(packet);
+	segment->counts.link_bytes += packet_bytes(bytes);
 	t3_link_send(route->link, &packet, payload);
 }
 
@@ -270,9 +270,12 @@ void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, con
 {
 	uint32_t left;
 
-	for (left = segment->routes; left; left &= left - 1)
-		send_update(segment, &segment->space->route[__builtin_ctz(left)], row, col, payload,
-			    bytes);
+	for (left = segment->routes; left; left &= left - 1) {
+		const struct t3_route *route = &segment->space->route[__builtin_ctz(left)];
+
+		t3_turn_charge(route->link, segment->space->client, packet_bytes(bytes));
+		send_update(segment, route, row, col, payload, bytes);
+	}
 }
 
 static void send_piece(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes)
@@ -337,21 +340,29 @@ static void next_tile(struct t3_segment *segment)
 		finish_block(segment);
 }
 
-/* After each tile another segment has its turn; after a route another link. */
-void t3_block_serve(struct t3_link *link)
+/* On with the segment: after each tile the client's next one has its turn. */
+static void end_tile(struct t3_link *link, struct t3_segment *segment)
 {
-	struct t3_segment *segment = link->work_head;
-
-	link->engine_turn = true;
-	if (segment->cur_first == T3_TILE_NONE && !start_block(segment))
-		return; /* the fault took it off the list */
-	if (!send_next(segment))
-		return;
-	pop_work(link);
+	remove_work(link, segment);
 	next_tile(segment);
 	if (segment->cur_first == T3_TILE_NONE && !segment->ready_count)
 		return; /* nothing left, or finishing it faulted the space */
 	t3_block_append_work(link_of(segment), segment);
 	if (link_of(segment) != link)
 		t3_pump_kick(link_of(segment));
+}
+
+uint32_t t3_block_serve(struct t3_link *link, uint32_t client)
+{
+	struct t3_segment *segment = link->turn[client].work_head;
+	uint64_t sent = segment->counts.link_bytes;
+	bool tile_done;
+
+	if (segment->cur_first == T3_TILE_NONE && !start_block(segment))
+		return 0; /* the fault took it off the list */
+	tile_done = send_next(segment);
+	sent = segment->counts.link_bytes - sent;
+	if (tile_done)
+		end_tile(link, segment);
+	return (uint32_t)sent;
 }

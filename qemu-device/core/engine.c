@@ -259,28 +259,22 @@ void t3_engine_fire(struct t3_event *event)
 /* ------------------------------------------------------------- link credit */
 
 /*
- * May the engine send on this link? It leaves slots to stores of the CPU, and
- * takes turns with the tiles that are ready there.
+ * May the client's queue send on this link? It leaves slots to stores of the CPU, and
+ * keeps to its share where others wait.
  */
-static bool credit(const struct t3_link *link, uint32_t packets)
+static bool credit(const struct t3_link *link, uint32_t client, uint32_t packets)
 {
 	return t3_link_free_slots(link) >= T3_LINK_ENGINE_RESERVE + link->wanted + packets &&
-	       (!link->work_head || link->engine_turn);
+	       t3_turn_may_send(link, client);
 }
 
 bool t3_engine_has_credit(struct t3_queue *q, struct t3_link *link, uint32_t packets)
 {
-	if (credit(link, packets))
+	if (credit(link, q->client, packets))
 		return true;
 	q->blocked = link->dst + 1;
 	link->engine_waits = true;
 	return false;
-}
-
-/* The engine is about to send: the next ready tile comes before it sends again. */
-void t3_engine_end_turn(struct t3_link *link)
-{
-	link->engine_turn = false;
 }
 
 /* Something has changed on a link: queues that wait for it try again. */
@@ -289,12 +283,19 @@ void t3_engine_credit(struct t3_link *link)
 	struct t3_dev *dev = link->fabric->dev[link->src];
 	uint32_t i;
 
-	if (!link->engine_waits || !credit(link, 1))
+	if (!link->engine_waits)
 		return;
 	link->engine_waits = false;
-	for (i = 0; i < T3_MAX_QUEUES; i++)
-		if (dev->queue[i].blocked == link->dst + 1)
-			dev->queue[i].blocked = 0;
+	for (i = 0; i < T3_MAX_QUEUES; i++) {
+		struct t3_queue *q = &dev->queue[i];
+
+		if (q->blocked != link->dst + 1)
+			continue;
+		if (credit(link, q->client, 1))
+			q->blocked = 0;
+		else
+			link->engine_waits = true;
+	}
 	t3_engine_wake(dev);
 }
 
@@ -319,8 +320,10 @@ void t3_engine_clear(struct t3_dev *dev)
 	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++) {
 		struct t3_link *link = dev->fabric->link[dev->rank][i];
 
-		if (link)
-			link->engine_waits = link->engine_turn = false;
+		if (!link)
+			continue;
+		link->engine_waits = false;
+		t3_share_clear(&link->share);
 	}
 	t3_prepare_clear(dev);
 	t3_share_clear(&dev->engine_share);

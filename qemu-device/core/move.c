@@ -114,11 +114,8 @@ static struct t3_link *link_of(const struct t3_segment *segment, uint32_t route)
 	return segment->space->route[route].link;
 }
 
-/*
- * On the links of all its routes, each of which may be shared by some. A turn on one
- * is not given away while there is no room on another.
- */
-static bool take_credit(struct t3_queue *q, const struct t3_segment *segment)
+/* On the links of all its routes, each of which may be shared by some. */
+static bool has_credit(struct t3_queue *q, const struct t3_segment *segment)
 {
 	uint32_t left, route;
 
@@ -128,8 +125,6 @@ static bool take_credit(struct t3_queue *q, const struct t3_segment *segment)
 					  t3_block_routes_on_link(segment, route)))
 			return false;
 	}
-	for (left = segment->routes; left; left &= left - 1)
-		t3_engine_end_turn(link_of(segment, (uint32_t)__builtin_ctz(left)));
 	return true;
 }
 
@@ -153,7 +148,7 @@ uint32_t t3_move_place(struct t3_queue *q, uint64_t offset, uint32_t bytes, stru
 		*detail = store->segment->index;
 		return T3_DESC_DTYPE;
 	}
-	if (store->segment->kind == T3_SEG_REMOTE && !take_credit(q, store->segment))
+	if (store->segment->kind == T3_SEG_REMOTE && !has_credit(q, store->segment))
 		store->bytes = 0;
 	return T3_DESC_OK;
 }

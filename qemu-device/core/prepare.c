@@ -170,19 +170,9 @@ static void remove_from_list(struct t3_space *space)
 	space->preparing = false;
 }
 
-/* Of clients with equal starts the lowest; after that it is ahead of the others. */
 uint32_t t3_prepare_client(const struct t3_dev *dev)
 {
-	uint32_t word, bits, client, best = T3_NONE32;
-
-	for (word = 0; word < T3_MAX_CLIENTS / 32; word++)
-		for (bits = dev->preparing[word]; bits; bits &= bits - 1) {
-			client = word * 32 + (uint32_t)__builtin_ctz(bits);
-			if (best == T3_NONE32 || t3_share_start(&dev->engine_share, client) <
-							 t3_share_start(&dev->engine_share, best))
-				best = client;
-		}
-	return best;
+	return t3_share_next(&dev->engine_share, dev->preparing);
 }
 
 /* --------------------------------------------------------------------- life */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What waits for a link: control packets, then ready blocks (block.c). The list is
- * bounded: a control packet lives in its route or import. SPEC.md section 5.
+ * What waits for a link: of each client control packets, then ready blocks (block.c). The
+ * lists are bounded: a control packet lives in its route or import. SPEC.md section 5.
  */
 #include "t3_internal.h"
 
 void t3_pump_kick(struct t3_link *link)
 {
 	t3_engine_credit(link);
-	if (!link->on_pump.pos && (link->ctl_head || link->work_head))
+	if (!link->on_pump.pos && t3_turn_waits(link))
 		t3_fabric_schedule(link->fabric, &link->on_pump, link->fabric->now);
 }
 
@@ -21,92 +21,89 @@ static bool counted(const struct t3_ctl *ctl)
 
 void t3_pump_append_control(struct t3_link *link, struct t3_ctl *ctl)
 {
+	struct t3_turn *turn = &link->turn[ctl->space->client];
+
 	ctl->next = NULL;
 	ctl->link = link;
-	if (link->ctl_tail)
-		link->ctl_tail->next = ctl;
+	if (turn->ctl_tail)
+		turn->ctl_tail->next = ctl;
 	else
-		link->ctl_head = ctl;
-	link->ctl_tail = ctl;
+		turn->ctl_head = ctl;
+	turn->ctl_tail = ctl;
+	t3_turn_note(link, ctl->space->client);
 }
 
 /* A newer message replaces one that has not been sent. */
 void t3_pump_control(struct t3_space *space, struct t3_link *link, struct t3_ctl *ctl,
 		     const struct t3_packet *packet)
 {
-	if (!ctl->link) {
-		t3_pump_append_control(link, ctl);
+	if (!ctl->link || !counted(ctl))
 		space->in_flight++;
-	} else if (!counted(ctl)) {
-		space->in_flight++;
-	}
 	ctl->space = space;
+	if (!ctl->link)
+		t3_pump_append_control(link, ctl);
 	ctl->packet = *packet;
 	t3_pump_kick(link);
 }
 
-static void pop_control(struct t3_link *link)
+static void remove_control(struct t3_ctl *ctl)
 {
-	struct t3_ctl *ctl = link->ctl_head;
+	struct t3_link *link = ctl->link;
+	struct t3_turn *turn = &link->turn[ctl->space->client];
+	struct t3_ctl **place = &turn->ctl_head, *before = NULL;
 
-	link->ctl_head = ctl->next;
-	if (!link->ctl_head)
-		link->ctl_tail = NULL;
+	for (; *place != ctl; place = &before->next)
+		before = *place;
+	*place = ctl->next;
+	if (turn->ctl_tail == ctl)
+		turn->ctl_tail = before;
 	ctl->link = NULL;
+	t3_turn_note(link, ctl->space->client);
 }
 
 void t3_pump_forget_control(struct t3_ctl *ctl)
 {
-	struct t3_link *link = ctl->link;
-	struct t3_ctl *before;
-
-	if (!link)
+	if (!ctl->link)
 		return;
 	if (counted(ctl))
 		ctl->space->in_flight--;
-	if (link->ctl_head == ctl) {
-		pop_control(link);
-		return;
-	}
-	for (before = link->ctl_head; before->next != ctl; before = before->next)
-		;
-	before->next = ctl->next;
-	if (link->ctl_tail == ctl)
-		link->ctl_tail = before;
-	ctl->link = NULL;
+	remove_control(ctl);
 }
 
 /* Their owners are gone or about to go. */
 void t3_pump_forget_all(struct t3_link *link)
 {
-	link->ctl_head = link->ctl_tail = NULL;
-	link->work_head = link->work_tail = NULL;
-	link->engine_waits = link->engine_turn = false;
+	t3_turn_clear(link);
+	link->engine_waits = false;
 }
 
-static void send_control(struct t3_link *link)
+static uint32_t send_control(struct t3_link *link, struct t3_ctl *ctl)
 {
-	struct t3_ctl *ctl = link->ctl_head;
-
-	pop_control(link);
+	remove_control(ctl);
 	t3_link_send(link, &ctl->packet, NULL);
 	t3_space_settle_in_flight(ctl->space);
+	return sizeof(ctl->packet);
+}
+
+static void serve(struct t3_link *link, uint32_t client)
+{
+	struct t3_ctl *ctl = link->turn[client].ctl_head;
+	uint32_t bytes = ctl ? send_control(link, ctl) : t3_block_serve(link, client);
+
+	t3_share_serve(&link->share, client, bytes);
 }
 
 void t3_pump_fire(struct t3_event *event)
 {
 	struct t3_link *link = t3_container_of(event, struct t3_link, on_pump);
-	uint32_t batch;
+	uint32_t batch, client;
 
 	for (batch = 0; batch < T3_PUMP_BATCH; batch++) {
-		uint32_t room = t3_link_free_slots(link);
-
-		if (link->ctl_head && room)
-			send_control(link);
-		else if (link->work_head && room > T3_LINK_RESERVE + link->wanted)
-			t3_block_serve(link);
-		else
+		client = t3_turn_next(link);
+		if (client == T3_NONE32 ||
+		    t3_link_free_slots(link) <= T3_LINK_RESERVE + link->wanted)
 			break; /* idle, or the next response kicks */
+		serve(link, client);
 	}
 	if (batch < T3_PUMP_BATCH) {
 		t3_engine_credit(link);

@@ -244,21 +244,25 @@ uint32_t t3_fabric_next_injection(const struct t3_fabric *fabric, uint32_t rank,
 
 /* ------------------------------------------------------------------- links */
 
-static uint32_t count_segments(const struct t3_segment *segment)
+static uint32_t count_segments(const struct t3_link *link)
 {
-	uint32_t count = 0;
+	const struct t3_segment *segment;
+	uint32_t client, count = 0;
 
-	for (; segment; segment = segment->work_next)
-		count++;
+	for (client = 0; client < T3_MAX_CLIENTS; client++)
+		for (segment = link->turn[client].work_head; segment; segment = segment->work_next)
+			count++;
 	return count;
 }
 
-static uint32_t count_control(const struct t3_ctl *ctl)
+static uint32_t count_control(const struct t3_link *link)
 {
-	uint32_t count = 0;
+	const struct t3_ctl *ctl;
+	uint32_t client, count = 0;
 
-	for (; ctl; ctl = ctl->next)
-		count++;
+	for (client = 0; client < T3_MAX_CLIENTS; client++)
+		for (ctl = link->turn[client].ctl_head; ctl; ctl = ctl->next)
+			count++;
 	return count;
 }
 
@@ -276,8 +280,8 @@ bool t3_fabric_link_info(const struct t3_fabric *fabric, uint32_t src, uint32_t 
 		.retries = link->retries,
 		.incarnation = link->incarnation,
 		.next = link->next,
-		.waiting_segments = count_segments(link->work_head),
-		.waiting_control = count_control(link->ctl_head),
+		.waiting_segments = count_segments(link),
+		.waiting_control = count_control(link),
 	};
 	return true;
 }

@@ -13,6 +13,21 @@ uint64_t t3_share_start(const struct t3_share *share, uint32_t client)
 	return share->end[client] > share->now ? share->end[client] : share->now;
 }
 
+/* Of clients with equal starts the lowest; after its piece it is behind the others. */
+uint32_t t3_share_next(const struct t3_share *share, const uint32_t waiting[T3_MAX_CLIENTS / 32])
+{
+	uint32_t word, bits, client, next = T3_NONE32;
+
+	for (word = 0; word < T3_MAX_CLIENTS / 32; word++)
+		for (bits = waiting[word]; bits; bits &= bits - 1) {
+			client = word * 32 + (uint32_t)__builtin_ctz(bits);
+			if (next == T3_NONE32 ||
+			    t3_share_start(share, client) < t3_share_start(share, next))
+				next = client;
+		}
+	return next;
+}
+
 void t3_share_charge(struct t3_share *share, uint32_t client, uint64_t work)
 {
 	share->end[client] = t3_share_start(share, client) + work;
@@ -21,6 +36,7 @@ void t3_share_charge(struct t3_share *share, uint32_t client, uint64_t work)
 void t3_share_serve(struct t3_share *share, uint32_t client, uint64_t work)
 {
 	share->now = t3_share_start(share, client);
+	share->last = work;
 	t3_share_charge(share, client, work);
 }
 

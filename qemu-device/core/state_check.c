@@ -218,11 +218,13 @@ static const char *check_tracker(const struct t3_dev *dev)
 static const char *check_work(const struct t3_link *link)
 {
 	const struct t3_segment *segment;
+	uint32_t client;
 
-	for (segment = link->work_head; segment; segment = segment->work_next)
-		if (segment->kind == T3_SEG_LOCAL ||
-		    segment->space->route[segment->cur_route].link != link)
-			return "a segment waits for the wrong link";
+	for (client = 0; client < T3_MAX_CLIENTS; client++)
+		for (segment = link->turn[client].work_head; segment; segment = segment->work_next)
+			if (segment->kind == T3_SEG_LOCAL ||
+			    segment->space->route[segment->cur_route].link != link)
+				return "a segment waits for the wrong link";
 	return NULL;
 }
 

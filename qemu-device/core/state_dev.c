@@ -208,33 +208,59 @@ static struct t3_ctl *visit_ctl(struct t3_stream *s, struct t3_dev *dev, struct 
 	return ctl->next;
 }
 
-static void visit_control(struct t3_stream *s, struct t3_dev *dev, struct t3_link *link)
+static void visit_control(struct t3_stream *s, struct t3_dev *dev, struct t3_link *link,
+			  struct t3_ctl *head)
 {
 	struct t3_ctl *ctl;
 	uint32_t count = 0;
 
-	for (ctl = link->ctl_head; ctl; ctl = ctl->next)
+	for (ctl = head; ctl; ctl = ctl->next)
 		count++;
 	t3_stream_u32(s, &count);
 	/* A list that is too long meets a packet twice, or the end of the stream. */
-	for (ctl = s->loading ? NULL : link->ctl_head; count && !s->refused; count--)
-		ctl = visit_ctl(s, dev, link, ctl);
+	for (ctl = head; count && !s->refused; count--)
+		ctl = visit_ctl(s, dev, link, s->loading ? NULL : ctl);
 }
 
-static void visit_work(struct t3_stream *s, struct t3_dev *dev, struct t3_link *link)
+static void visit_work(struct t3_stream *s, struct t3_dev *dev, struct t3_link *link,
+		       struct t3_segment *head)
 {
-	struct t3_segment *segment, *next;
+	struct t3_segment *segment, *next = head;
 	uint32_t count = 0;
 
-	for (segment = link->work_head; segment; segment = segment->work_next)
+	for (segment = head; segment; segment = segment->work_next)
 		count++;
 	t3_stream_u32(s, &count);
-	for (next = link->work_head; count && !s->refused; count--) {
+	for (; count && !s->refused; count--) {
 		segment = visit_segment_ref(s, dev, s->loading ? NULL : next);
 		next = segment ? segment->work_next : NULL;
 		if (s->loading && t3_stream_rule(s, segment && !segment->queued,
 						 "a segment is on a work list twice"))
 			t3_block_append_work(link, segment);
+	}
+}
+
+static uint32_t next_waiting(const struct t3_link *link, uint32_t client)
+{
+	while (client < T3_MAX_CLIENTS && !(link->waiting[client / 32] >> client % 32 & 1))
+		client++;
+	return client;
+}
+
+/* Of each client that waits; T3_MAX_CLIENTS ends them. */
+static void visit_turns(struct t3_stream *s, struct t3_dev *dev, struct t3_link *link)
+{
+	uint32_t client = 0, from = 0;
+
+	while (!s->refused) {
+		client = s->loading ? from : next_waiting(link, from);
+		t3_stream_below(s, &client, T3_MAX_CLIENTS + 1, "a client is out of range");
+		if (!t3_stream_rule(s, client >= from, "clients are out of order") ||
+		    client == T3_MAX_CLIENTS)
+			return;
+		visit_control(s, dev, link, s->loading ? NULL : link->turn[client].ctl_head);
+		visit_work(s, dev, link, s->loading ? NULL : link->turn[client].work_head);
+		from = client + 1;
 	}
 }
 
@@ -249,9 +275,8 @@ void t3_visit_waiting(struct t3_stream *s, struct t3_dev *dev)
 		if (!link)
 			continue;
 		t3_stream_bool(s, &link->engine_waits);
-		t3_stream_bool(s, &link->engine_turn);
-		visit_control(s, dev, link);
-		visit_work(s, dev, link);
+		t3_visit_share(s, &link->share);
+		visit_turns(s, dev, link);
 	}
 }
 

@@ -60,7 +60,7 @@ static const char *check_events(const struct t3_link *link)
 		return "responses and their event disagree";
 	if (unanswered != !!link->on_timeout.pos)
 		return "unanswered packets and their time-out disagree";
-	if ((link->ctl_head || link->work_head) && !link->on_pump.pos && !unanswered)
+	if (t3_turn_waits(link) && !link->on_pump.pos && !unanswered)
 		return "what waits for a link waits for ever";
 	return NULL;
 }

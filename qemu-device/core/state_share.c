@@ -24,6 +24,7 @@ void t3_visit_share(struct t3_stream *s, struct t3_share *share)
 	uint32_t count = count_ahead(share), client = 0, from;
 
 	t3_stream_time(s, &share->now);
+	t3_stream_time(s, &share->last);
 	t3_stream_below(s, &count, T3_MAX_CLIENTS + 1, "a share has too many clients");
 	for (; count && !s->refused; count--, client++) {
 		from = client;

@@ -17,6 +17,8 @@ void t3_fabric_charge(struct t3_fabric *fabric, uint32_t rows, uint32_t bytes);
 /* share.c */
 /* Where the client's next piece starts: who has the lowest is served next. */
 uint64_t t3_share_start(const struct t3_share *share, uint32_t client);
+/* Of those whose bit is set, the one with the lowest; T3_NONE32: there is none. */
+uint32_t t3_share_next(const struct t3_share *share, const uint32_t waiting[T3_MAX_CLIENTS / 32]);
 /* The client's piece is served, in its turn. */
 void t3_share_serve(struct t3_share *share, uint32_t client, uint64_t work);
 /* The same out of its turn, while others wait for theirs. */
@@ -94,6 +96,16 @@ void t3_link_notice_loss(struct t3_link *link);
 /* False: so many slots are not free, and waiting for them is not possible here. */
 bool t3_link_make_room(struct t3_link *link, uint32_t slots);
 
+/* turn.c: which client's packets a link takes next */
+bool t3_turn_waits(const struct t3_link *link);
+/* To be called when one of the client's lists has changed. */
+void t3_turn_note(struct t3_link *link, uint32_t client);
+uint32_t t3_turn_next(const struct t3_link *link); /* T3_NONE32: nobody waits */
+/* Bytes that are sent without a turn: by a store. A queue asks before. */
+void t3_turn_charge(struct t3_link *link, uint32_t client, uint32_t bytes);
+bool t3_turn_may_send(const struct t3_link *link, uint32_t client);
+void t3_turn_clear(struct t3_link *link);
+
 /* pump.c: what waits for a link */
 void t3_pump_fire(struct t3_event *event);
 void t3_pump_kick(struct t3_link *link);
@@ -119,8 +131,8 @@ bool t3_block_push(struct t3_segment *segment, uint32_t first, uint32_t slot);
 void t3_block_append_work(struct t3_link *link, struct t3_segment *segment);
 void t3_block_add_work(struct t3_segment *segment);
 void t3_block_forget(struct t3_segment *segment);
-/* One packet of the first segment on the link's work list. */
-void t3_block_serve(struct t3_link *link);
+/* One packet of the client's first segment with ready tiles. Returns its bytes, maybe 0. */
+uint32_t t3_block_serve(struct t3_link *link, uint32_t client);
 
 /* packet.c: the receiving side. Returns t3_nak. */
 uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
@@ -384,7 +396,6 @@ void t3_engine_attach(struct t3_dev *dev);
 void t3_engine_clear(struct t3_dev *dev);
 /* False: the queue sleeps until t3_engine_credit() finds credit for it. */
 bool t3_engine_has_credit(struct t3_queue *q, struct t3_link *link, uint32_t packets);
-void t3_engine_end_turn(struct t3_link *link);
 void t3_engine_credit(struct t3_link *link);
 void t3_fence_set(struct t3_dev *dev, uint32_t fence, uint64_t value);
 

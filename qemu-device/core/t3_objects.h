@@ -67,7 +67,8 @@ struct t3_event *t3_heap_pop(struct t3_heap *heap);
 
 /* share.c: of one resource, in units of work. */
 struct t3_share {
-	uint64_t now; /* start of the piece served last */
+	uint64_t now;  /* start of the piece served last */
+	uint64_t last; /* and its work */
 	uint64_t end[T3_MAX_CLIENTS];
 };
 
@@ -124,6 +125,12 @@ struct t3_slot {
 	uint8_t payload[T3_PACKET_PAYLOAD];
 };
 
+/* What waits for a link, of one client. */
+struct t3_turn {
+	struct t3_ctl *ctl_head, *ctl_tail;
+	struct t3_segment *work_head, *work_tail;
+};
+
 struct t3_response {
 	uint64_t time;
 	uint64_t seq;
@@ -147,12 +154,12 @@ struct t3_link {
 	uint64_t busy;	  /* the wire is occupied until */
 	uint32_t resp_head, resp_count;
 	bool engine_waits; /* queues of the source wait for room */
-	bool engine_turn;  /* before the next ready tile */
 	uint32_t wanted;   /* slots that a store of the CPU waits for: within a call */
 	uint32_t held;	   /* t3_held of packet `deliver` */
 	struct t3_accidents accidents;
-	struct t3_ctl *ctl_head, *ctl_tail;
-	struct t3_segment *work_head, *work_tail;
+	struct t3_share share; /* in bytes, among the source's clients */
+	struct t3_turn turn[T3_MAX_CLIENTS];
+	uint32_t waiting[T3_MAX_CLIENTS / 32]; /* bit: one of the client's lists is not empty */
 	struct t3_event on_arrival, on_response, on_timeout, on_pump, on_loss;
 	struct t3_response response[T3_LINK_RESPONSES];
 	struct t3_slot slot[T3_LINK_SLOTS];

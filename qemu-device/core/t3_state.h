@@ -22,13 +22,13 @@
 #if UINTPTR_MAX == UINT64_MAX
 #define T3_STATE_SIZE(type, size) _Static_assert(sizeof(struct type) == (size), #type " changed")
 T3_STATE_SIZE(t3_event, 32);
-T3_STATE_SIZE(t3_share, 2056);
+T3_STATE_SIZE(t3_share, 2064);
 T3_STATE_SIZE(t3_ctl, 88);
 T3_STATE_SIZE(t3_accidents, 88);
 T3_STATE_SIZE(t3_mishaps, 280);
 T3_STATE_SIZE(t3_slot, 1104);
 T3_STATE_SIZE(t3_response, 24);
-T3_STATE_SIZE(t3_link, 74096);
+T3_STATE_SIZE(t3_link, 84352);
 T3_STATE_SIZE(t3_gang, 64);
 T3_STATE_SIZE(t3_fabric, 17576);
 T3_STATE_SIZE(t3_queue, 168);
@@ -40,7 +40,7 @@ T3_STATE_SIZE(t3_import, 120);
 T3_STATE_SIZE(t3_space, 9104); /* recent, recent_at: where to look first */
 T3_STATE_SIZE(t3_entry, 24);
 T3_STATE_SIZE(t3_tracker, 32); /* recent: where to look first */
-T3_STATE_SIZE(t3_dev, 28472);
+T3_STATE_SIZE(t3_dev, 28480);
 #endif
 
 struct t3_stream {

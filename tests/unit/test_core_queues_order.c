@@ -312,18 +312,19 @@ static void test_reset_copy(void **state)
 		}
 }
 
-/* A turn that tiles gave to the queues is the old function's, like the tiles. */
-static void test_reset_turn(void **state)
+/* What a client has had of a link is the old function's, like its tiles. */
+static void test_reset_share(void **state)
 {
 	struct host *host = host_burst(8);
 	struct host_dev *d = &host->dev[0];
 	const struct t3_link *link = host->fabric->link[0][1];
 
 	(void)state;
-	while (!link->engine_turn)
+	while (!link->share.end[0])
 		assert_true(t3_fabric_run(host->fabric, 1));
 	t3_dev_reset(d->dev);
-	assert_false(link->engine_turn);
+	assert_int_equal(link->share.end[0] + link->share.now, 0);
+	assert_false(t3_turn_waits(link));
 	host_free(host);
 }
 
@@ -521,7 +522,7 @@ int main(void)
 		cmocka_unit_test(test_overtaking),     cmocka_unit_test(test_round_robin),
 		cmocka_unit_test(test_time),	       cmocka_unit_test(test_abort_copy),
 		cmocka_unit_test(test_abort_waiter),   cmocka_unit_test(test_destroy_copy),
-		cmocka_unit_test(test_reset_copy),     cmocka_unit_test(test_reset_turn),
+		cmocka_unit_test(test_reset_copy),     cmocka_unit_test(test_reset_share),
 		cmocka_unit_test(test_hang),	       cmocka_unit_test(test_dma_sweep),
 		cmocka_unit_test(test_dma_address),    cmocka_unit_test(test_abort_without_host),
 		cmocka_unit_test(test_dma_event_area),

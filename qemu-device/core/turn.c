@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whose turn it is on a link: of each client of the source a list of control packets and
+ * a list of segments with ready tiles. Equal shares in bytes. SPEC.md sections 5 and 8.2.
+ */
+#include "t3_internal.h"
+
+bool t3_turn_waits(const struct t3_link *link)
+{
+	uint32_t word, any = 0;
+
+	for (word = 0; word < T3_MAX_CLIENTS / 32; word++)
+		any |= link->waiting[word];
+	return any;
+}
+
+void t3_turn_note(struct t3_link *link, uint32_t client)
+{
+	const struct t3_turn *turn = &link->turn[client];
+	uint32_t bit = 1u << client % 32;
+
+	if (turn->ctl_head || turn->work_head)
+		link->waiting[client / 32] |= bit;
+	else
+		link->waiting[client / 32] &= ~bit;
+}
+
+uint32_t t3_turn_next(const struct t3_link *link)
+{
+	return t3_share_next(&link->share, link->waiting);
+}
+
+/* Nobody waits for a turn: then this is one. */
+void t3_turn_charge(struct t3_link *link, uint32_t client, uint32_t bytes)
+{
+	if (t3_turn_waits(link))
+		t3_share_charge(&link->share, client, bytes);
+	else
+		t3_share_serve(&link->share, client, bytes);
+}
+
+/* May the client send without being on a list? Not a packet ahead of those that are. */
+bool t3_turn_may_send(const struct t3_link *link, uint32_t client)
+{
+	return !t3_turn_waits(link) ||
+	       t3_share_start(&link->share, client) <= link->share.now + link->share.last;
+}
+
+void t3_turn_clear(struct t3_link *link)
+{
+	memset(link->turn, 0, sizeof(link->turn));
+	memset(link->waiting, 0, sizeof(link->waiting));
+	t3_share_clear(&link->share);
+}
