@@ -327,6 +327,7 @@ void t3_engine_clear(struct t3_dev *dev)
 	}
 	t3_prepare_clear(dev);
 	t3_share_clear(&dev->engine_share);
+	memset(dev->gang_served, 0, sizeof(dev->gang_served));
 	dev->engine_turns = 0;
 	dev->engine_busy = 0;
 }

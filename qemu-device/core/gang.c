@@ -65,7 +65,21 @@ static uint64_t whole_since(const struct t3_fabric *fabric, const struct t3_queu
 	return since;
 }
 
-/* The one that became so first. One of all ranks is found at its first. */
+static uint64_t *served(const struct t3_queue *q)
+{
+	return &q->dev->gang_served[q->client];
+}
+
+static bool goes_before(const struct t3_queue *a, uint64_t since_a, const struct t3_queue *b,
+			uint64_t since_b)
+{
+	return *served(a) != *served(b) ? *served(a) < *served(b) : since_a < since_b;
+}
+
+/*
+ * The one whose client has had no run for longest, and of a client's the one that became
+ * whole first. One of all ranks is found at its first.
+ */
 static struct t3_queue *first_whole(const struct t3_fabric *fabric)
 {
 	struct t3_queue *first = NULL, *q;
@@ -78,10 +92,10 @@ static struct t3_queue *first_whole(const struct t3_fabric *fabric)
 			if (!joins(q, T3_PHASE_GANG, NULL) || (rank && !mirrored(q)))
 				continue;
 			since = whole_since(fabric, q);
-			if (since < best) {
-				best = since;
-				first = q;
-			}
+			if (since == NOT_WHOLE || (first && !goes_before(q, since, first, best)))
+				continue;
+			best = since;
+			first = q;
 		}
 	return first;
 }
@@ -132,14 +146,21 @@ static void end(struct t3_fabric *fabric)
 	t3_fabric_schedule(fabric, &fabric->gang.event, fabric->now);
 }
 
+static void take_part(struct t3_queue *q)
+{
+	q->phase = T3_PHASE_TIMED;
+	*served(q) = q->dev->fabric->gang.tickets;
+}
+
 static void start(struct t3_fabric *fabric, struct t3_queue *q)
 {
 	struct t3_timed_args args = *t3_gang_args(q);
 	uint32_t rank;
 
-	q->phase = T3_PHASE_TIMED;
+	fabric->gang.tickets++;
+	take_part(q);
 	for (rank = 1; !(args.flags & T3_TIMED_MIRRORED) && rank < args.ranks; rank++)
-		find(fabric, rank, T3_PHASE_GANG, &args)->phase = T3_PHASE_TIMED;
+		take_part(find(fabric, rank, T3_PHASE_GANG, &args));
 	fabric->gang.running = true;
 	fabric->gang.host_paced = false;
 	fabric->gang.start = fabric->now;
@@ -349,10 +370,23 @@ static bool waits(const struct t3_queue *q)
 	return q->phase == T3_PHASE_GANG || q->phase == T3_PHASE_TIMED;
 }
 
+static bool served_fit(const struct t3_fabric *fabric)
+{
+	uint32_t rank, client;
+
+	for (rank = 0; rank < fabric->config.ranks; rank++)
+		for (client = 0; fabric->dev[rank] && client < T3_MAX_CLIENTS; client++)
+			if (fabric->dev[rank]->gang_served[client] > fabric->gang.tickets)
+				return false;
+	return true;
+}
+
 static bool tickets_fit(const struct t3_fabric *fabric)
 {
 	uint32_t rank, i;
 
+	if (!served_fit(fabric))
+		return false;
 	for (rank = 0; rank < fabric->config.ranks; rank++)
 		for (i = 0; fabric->dev[rank] && i < T3_MAX_QUEUES; i++)
 			if (waits(&fabric->dev[rank]->queue[i]) &&

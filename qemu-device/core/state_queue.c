@@ -72,6 +72,24 @@ static void visit_queue(struct t3_stream *s, struct t3_queue *q)
 	visit_work(s, q);
 }
 
+/* Of the clients that had a timed run; T3_MAX_CLIENTS ends them. */
+static void visit_gangs(struct t3_stream *s, struct t3_dev *dev)
+{
+	uint32_t client, from = 0;
+
+	while (!s->refused) {
+		for (client = from; !s->loading && client < T3_MAX_CLIENTS; client++)
+			if (dev->gang_served[client])
+				break;
+		t3_stream_below(s, &client, T3_MAX_CLIENTS + 1, "a client is out of range");
+		if (!t3_stream_rule(s, client >= from, "clients are out of order") ||
+		    client == T3_MAX_CLIENTS)
+			return;
+		t3_stream_u64(s, &dev->gang_served[client]);
+		from = client + 1;
+	}
+}
+
 void t3_visit_queues(struct t3_stream *s, struct t3_dev *dev)
 {
 	uint32_t i;
@@ -88,6 +106,7 @@ void t3_visit_queues(struct t3_stream *s, struct t3_dev *dev)
 			visit_queue(s, &dev->queue[i]);
 	}
 	t3_visit_share(s, &dev->engine_share);
+	visit_gangs(s, dev);
 	t3_stream_u64(s, &dev->engine_turns);
 	t3_stream_time(s, &dev->engine_busy);
 	t3_visit_event(s, &dev->fabric->heap, &dev->engine);

@@ -401,6 +401,7 @@ struct t3_dev {
 	struct t3_share engine_share; /* of the engine, among the clients */
 	uint64_t engine_turns;	      /* steps so far */
 	struct t3_prepares prepares[T3_MAX_CLIENTS];
+	uint64_t gang_served[T3_MAX_CLIENTS];	 /* ticket of the client's last timed run */
 	uint32_t preparing[T3_MAX_CLIENTS / 32]; /* bit: the client's list is not empty */
 	uint64_t engine_busy;			 /* until */
 	uint8_t bounce[T3_ENGINE_PIECE];	 /* within a step only */

@@ -40,7 +40,7 @@ T3_STATE_SIZE(t3_import, 120);
 T3_STATE_SIZE(t3_space, 9104); /* recent, recent_at: where to look first */
 T3_STATE_SIZE(t3_entry, 24);
 T3_STATE_SIZE(t3_tracker, 32); /* recent: where to look first */
-T3_STATE_SIZE(t3_dev, 28480);
+T3_STATE_SIZE(t3_dev, 30528);
 #endif
 
 struct t3_stream {

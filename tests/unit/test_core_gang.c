@@ -334,6 +334,39 @@ static void test_fair(void **state)
 	host_free(gang.host);
 }
 
+/* Nor does a client with many queues, which have all waited for longer. */
+static void test_fair_to_clients(void **state)
+{
+	struct run run = run_mirrored();
+	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
+	struct host_dev *d = &gang.host->dev[0];
+	struct queue many[12], one;
+	uint32_t i, done = 0;
+
+	(void)state;
+	t3_fabric_set_inline_budget(gang.host->fabric, 0);
+	for (i = 0; i < 12; i++) {
+		struct t3_cmd_queue_create cmd = queue_args(20 + i, 0);
+
+		cmd.client = 1;
+		many[i] = queue_with(d, &cmd);
+		run_submit(&many[i], &run);
+		run_submit(&many[i], &run);
+	}
+	t3_fabric_run(gang.host->fabric, 20);
+	one = gang.q[0]; /* client 0 */
+	for (i = 0; i < 3; i++)
+		run_submit(&one, &run);
+	for (i = 0; queue_head(&one) < 3; i++) {
+		t3_fabric_run(gang.host->fabric, 1);
+		assert_true(i < EVENTS);
+	}
+	for (i = 0; i < 12; i++)
+		done += queue_head(&many[i]);
+	assert_in_range(done, 2, 4);
+	host_free(gang.host);
+}
+
 /* A queue that waits or runs does not hold the engine. */
 static void test_engine_free(void **state)
 {
@@ -447,8 +480,9 @@ int main(void)
 		cmocka_unit_test(test_not_allowed), cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_cuts),	    cmocka_unit_test(test_last_one),
 		cmocka_unit_test(test_crossed),	    cmocka_unit_test(test_one_at_a_time),
-		cmocka_unit_test(test_fair),	    cmocka_unit_test(test_engine_free),
-		cmocka_unit_test(test_clock_moves), cmocka_unit_test(test_host_paced),
+		cmocka_unit_test(test_fair),	    cmocka_unit_test(test_fair_to_clients),
+		cmocka_unit_test(test_engine_free), cmocka_unit_test(test_clock_moves),
+		cmocka_unit_test(test_host_paced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
