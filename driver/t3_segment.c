@@ -407,6 +407,8 @@ static int t3_staging_check_range(const struct t3_segment *segment, const struct
 		return -EOPNOTSUPP;
 	if (args->slot_stride < extent)
 		return -EINVAL;
+	if (segment->kind != T3_SEG_REMOTE && segment->tile_rows > T3_MAX_STAGED_ROWS)
+		return -EINVAL;
 	if (check_mul_overflow(args->slot_stride, (u64)(args->slots - 1), &end) ||
 	    check_add_overflow(end, extent, &end) || check_add_overflow(end, args->offset, &end))
 		return -EINVAL;

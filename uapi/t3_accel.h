@@ -501,7 +501,8 @@ struct drm_t3_segment_unmap {
  * segment pins the buffer.
  *
  * Errors: -ENOENT space, segment or buffer; -EINVAL segment index, slots, stride or
- * range, or not 0 where slots = 0 needs it; -EOPNOTSUPP the buffer is not memory of this
+ * range, or not 0 where slots = 0 needs it, or a segment that is kept here (not REMOTE)
+ * whose tiles have more than 4096 rows: a doorbell does all of a tile at once; -EOPNOTSUPP the buffer is not memory of this
  * device; -EBUSY as T3_SEGMENT_MAP.
  */
 struct drm_t3_segment_staging {

@@ -56,6 +56,7 @@
 #define T3_MAX_DEPTH	  (1u << 20) /* K of a GEMM */
 #define T3_TIMED_PARAMS	  41u	     /* of the timed model */
 #define T3_MAX_TILE_BYTES (1u << 20)
+#define T3_MAX_STAGED_ROWS 4096u /* of a tile with staging, not REMOTE: a doorbell does all of it */
 #define T3_TILE_QUERY_MAX 1024u /* tiles that one TILE_QUERY looks at */
 #define T3_MAX_PITCH	  (1u << 24)
 #define T3_MAX_VECTORS	  4u /* MSI-X */

@@ -72,6 +72,30 @@ static void test_smallest_that_fits(void **state)
 	raw_close(&f.raw);
 }
 
+/* A doorbell does all of a tile at once, so that its rows are limited. */
+static void test_rows_of_a_tile(void **state)
+{
+	struct drm_t3_segment_staging arg = { .slots = 1, .slot_stride = 2 * PAGE };
+	struct drm_t3_segment_map segment;
+	struct raw raw;
+	uint32_t more;
+
+	(void)state;
+	for (more = 0; more < 2; more++) {
+		raw_open(&raw, 0, 2 * PAGE);
+		segment = raw_segment(&raw);
+		segment.op = DRM_T3_OP_STORE;
+		segment.dtype = DRM_T3_U8;
+		segment.rows = segment.tile_rows = 4096 + more;
+		segment.row_bytes = segment.pitch = segment.tile_row_bytes = 1;
+		CHECK_EQ(raw_map(&raw, &segment), 0);
+		arg.space = raw.space;
+		CHECK_EQ(bo_create(raw.fd, 2 * PAGE, &arg.bo_handle), 0);
+		CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_SEGMENT_STAGING, &arg), more ? -EINVAL : 0);
+		raw_close(&raw);
+	}
+}
+
 static void test_busy_unless_idle(void **state)
 {
 	struct fixture f;
@@ -219,7 +243,7 @@ int main(void)
 		TEST(test_busy_unless_idle),	      TEST(test_segment_pins_the_buffer),
 		TEST(test_taking_it_away_unpins),     TEST(test_another_buffer_replaces_it),
 		TEST(test_doorbells_without_staging), TEST(test_reset_keeps_staging),
-		TEST(test_buffer_of_another_file),
+		TEST(test_buffer_of_another_file),    TEST(test_rows_of_a_tile),
 	};
 
 	return cmocka_run_group_tests_name("staging", tests, NULL, NULL);

@@ -286,6 +286,38 @@ static void test_staging(void **state)
 	host_free(host);
 }
 
+/* A doorbell does a tile at once, so that its rows are limited; a link sends as it can. */
+static void test_staged_rows(void **state)
+{
+	struct t3_cmd_seg_staging staging = { 0, 1, HOST_STAGING, 0x100000, 1, 0 };
+	uint32_t remote, more;
+
+	(void)state;
+	for (remote = 0; remote < 2; remote++)
+		for (more = 0; more < 2; more++) {
+			struct host *host = set_up();
+			struct host_dev *d = &host->dev[0];
+			struct t3_cmd_seg_map map =
+				host_segment(0, 1, remote ? T3_SEG_REMOTE : T3_SEG_LOCAL,
+					     T3_OP_STORE, T3_DTYPE_U8);
+
+			map.offset = 0x1000;
+			map.rows = map.tile_rows = T3_MAX_STAGED_ROWS + more;
+			map.row_bytes = map.tile_row_bytes = map.pitch = 8;
+			map.counter_base = 4;
+			host_map(d, &map);
+			assert_int_equal(host_command(d, T3_CMD_SEG_STAGING, &staging,
+						      sizeof(staging)),
+					 more && !remote ? T3_ADMIN_BAD_GEOMETRY : T3_ADMIN_OK);
+			staging.slots = 0; /* can always be taken away */
+			assert_int_equal(host_command(d, T3_CMD_SEG_STAGING, &staging,
+						      sizeof(staging)),
+					 T3_ADMIN_OK);
+			staging.slots = 1;
+			host_free(host);
+		}
+}
+
 static void test_stats(void **state)
 {
 	struct host *host = set_up();
@@ -311,7 +343,7 @@ int main(void)
 		cmocka_unit_test(test_map_local),    cmocka_unit_test(test_map_sending),
 		cmocka_unit_test(test_neighbours),   cmocka_unit_test(test_tile_limit),
 		cmocka_unit_test(test_segment_pool), cmocka_unit_test(test_staging),
-		cmocka_unit_test(test_stats),
+		cmocka_unit_test(test_staged_rows),  cmocka_unit_test(test_stats),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
