@@ -43,6 +43,23 @@ bool t3_link_make_room(struct t3_link *link, uint32_t slots)
 	return t3_link_free_slots(link) >= slots;
 }
 
+/* The event is there exactly while a packet is under way, and is that packet's own. */
+static void schedule_arrival(struct t3_link *link)
+{
+	if (link->deliver < link->next)
+		schedule(link, &link->on_arrival, slot_of(link, link->deliver)->arrival);
+	else
+		t3_heap_remove(&link->fabric->heap, &link->on_arrival);
+}
+
+/* What is on the wire from `seq` on is all there is, and nothing of it is held back. */
+static void deliver_from(struct t3_link *link, uint64_t seq)
+{
+	link->deliver = seq;
+	link->held = T3_HELD_NOT;
+	schedule_arrival(link);
+}
+
 /* Puts a slot on the wire behind what is there. */
 static void transmit(struct t3_link *link, struct t3_slot *slot)
 {
@@ -67,11 +84,10 @@ void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const vo
 	if (packet->length)
 		memcpy(slot->payload, payload, packet->length);
 	transmit(link, slot);
-	if (link->deliver == link->next)
-		schedule(link, &link->on_arrival, slot->arrival);
 	if (!link->on_timeout.pos)
 		schedule(link, &link->on_timeout, link->fabric->now + T3_LINK_TIMEOUT);
-	link->next++;
+	if (link->deliver == link->next++)
+		schedule_arrival(link);
 	dev->counter[T3_COUNTER_LINK_TX_PACKETS]++;
 	dev->counter[T3_COUNTER_LINK_TX_BYTES] += sizeof(*packet) + packet->length;
 }
@@ -191,8 +207,7 @@ static void deliver_next(struct t3_link *link)
 	link->held = T3_HELD_NOT;
 	if (swapped)
 		link->deliver++;
-	if (link->deliver < link->next)
-		schedule(link, &link->on_arrival, slot_of(link, link->deliver)->arrival);
+	schedule_arrival(link);
 	if (swapped)
 		arrive(link, seq + 1);
 	arrive(link, seq);
@@ -202,11 +217,7 @@ static void on_arrival(struct t3_event *event)
 {
 	struct t3_link *link = t3_container_of(event, struct t3_link, on_arrival);
 
-	if (link->deliver < link->una) {
-		link->deliver = link->una;
-		link->held = T3_HELD_NOT;
-	}
-	if (link->deliver < link->next && !hold_back(link))
+	if (!hold_back(link))
 		deliver_next(link);
 }
 
@@ -246,6 +257,9 @@ static void on_response(struct t3_event *event)
 		link->una++;
 	if (link->una == una)
 		return;
+	/* Copies of what is answered are of no use: they leave the wire. */
+	if (link->deliver < link->una)
+		deliver_from(link, link->una);
 	link->retries = 0;
 	restart_timer(link);
 	t3_pump_kick(link);
@@ -269,8 +283,8 @@ static void give_up(struct t3_link *link)
 	t3_error_raise(end_of(link, link->src), T3_ERROR_LINK);
 	for (seq = link->una; seq < link->next; seq++)
 		answer(link, seq, T3_STATUS_LINK);
-	link->una = link->deliver = link->expect = link->next;
-	link->held = T3_HELD_NOT;
+	link->una = link->expect = link->next;
+	deliver_from(link, link->next);
 	link->retries = 0;
 	t3_pump_kick(link);
 }
@@ -283,9 +297,7 @@ static void resend(struct t3_link *link)
 	for (seq = link->una; seq < link->next; seq++)
 		transmit(link, slot_of(link, seq));
 	end_of(link, link->src)->counter[T3_COUNTER_LINK_RETRIES] += link->next - link->una;
-	link->deliver = link->una;
-	link->held = T3_HELD_NOT;
-	schedule(link, &link->on_arrival, slot_of(link, link->una)->arrival);
+	deliver_from(link, link->una);
 	schedule(link, &link->on_timeout, link->fabric->now + T3_LINK_TIMEOUT);
 }
 
@@ -304,12 +316,11 @@ void t3_link_drop_all(struct t3_link *link)
 {
 	struct t3_heap *heap = &link->fabric->heap;
 
-	t3_heap_remove(heap, &link->on_arrival);
 	t3_heap_remove(heap, &link->on_response);
 	t3_heap_remove(heap, &link->on_timeout);
 	t3_heap_remove(heap, &link->on_pump);
-	link->una = link->deliver = link->expect = link->next;
-	link->held = T3_HELD_NOT;
+	link->una = link->expect = link->next;
+	deliver_from(link, link->next);
 	link->resp_count = 0;
 	link->retries = 0;
 	link->busy = 0;

@@ -12,7 +12,8 @@ static const struct t3_slot *slot_of(const struct t3_link *link, uint64_t seq)
 static const char *check_sequence(const struct t3_link *link)
 {
 	if (link->next >= T3_TIME_MAX || link->next - link->una > T3_LINK_SLOTS ||
-	    link->una > link->expect || link->expect > link->next || link->deliver > link->next)
+	    link->una > link->expect || link->expect > link->next || link->deliver < link->una ||
+	    link->deliver > link->next)
 		return "a link's sequence numbers contradict each other";
 	if (link->retries > T3_LINK_RETRIES)
 		return "a link retries more often than it may";
@@ -45,6 +46,16 @@ static const char *check_responses(const struct t3_link *link)
 	return NULL;
 }
 
+/* One that is held back comes later than its slot says. */
+static const char *check_arrival(const struct t3_link *link)
+{
+	if ((link->deliver < link->next) != !!link->on_arrival.pos)
+		return "packets under way and their arrival disagree";
+	if (link->on_arrival.pos && link->on_arrival.time < slot_of(link, link->deliver)->arrival)
+		return "a packet arrives before its time";
+	return NULL;
+}
+
 /* Each event is there when something waits for it, or the machine would stand still. */
 static const char *check_events(const struct t3_link *link)
 {
@@ -54,15 +65,13 @@ static const char *check_events(const struct t3_link *link)
 	    (unanswered || link->resp_count || link->on_arrival.pos || link->on_response.pos ||
 	     link->on_timeout.pos || link->on_pump.pos))
 		return "a link works for a rank without device";
-	if (link->deliver < link->next && !link->on_arrival.pos)
-		return "packets are under way that never arrive";
 	if (!!link->resp_count != !!link->on_response.pos)
 		return "responses and their event disagree";
 	if (unanswered != !!link->on_timeout.pos)
 		return "unanswered packets and their time-out disagree";
 	if (t3_turn_waits(link) && !link->on_pump.pos && !unanswered)
 		return "what waits for a link waits for ever";
-	return NULL;
+	return check_arrival(link);
 }
 
 static const char *check_link(const struct t3_link *link)
