@@ -374,6 +374,7 @@ static void fabric_complete(UserCreatable *uc, Error **errp)
 	fabric_start(T3_FABRIC(uc), errp);
 }
 
+/* Only a rank that is there counts: a device that was removed does no more work in it. */
 static bool fabric_can_be_deleted(UserCreatable *uc)
 {
 	return !T3_FABRIC(uc)->attached;
@@ -486,6 +487,24 @@ static void fabric_init(Object *obj)
 	fabric->ranks = 2;
 }
 
+/*
+ * It loses its name, and with it what goes by that name: its place in a migration stream and
+ * its file. The object may live on, as a device that was removed keeps its link.
+ */
+static void fabric_unparent(Object *obj)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+
+	if (fabric->vmstate)
+		qemu_del_vm_change_state_handler(fabric->vmstate);
+	if (fabric->record)
+		t3_record_finish(fabric->record);
+	t3_migration_free(fabric->migration);
+	fabric->vmstate = NULL;
+	fabric->record = NULL;
+	fabric->migration = NULL;
+}
+
 static void fabric_finalize(Object *obj)
 {
 	T3Fabric *fabric = T3_FABRIC(obj);
@@ -493,23 +512,19 @@ static void fabric_finalize(Object *obj)
 	g_free(fabric->topology);
 	g_free(fabric->inject);
 	g_free(fabric->record_path);
-	if (!fabric->core)
-		return;
-	if (fabric->record)
-		t3_record_finish(fabric->record);
 	if (fabric->bh) {
-		qemu_del_vm_change_state_handler(fabric->vmstate);
 		qemu_bh_delete(fabric->bh);
 		timer_free(fabric->pause);
 	}
-	t3_migration_free(fabric->migration);
-	t3_fabric_free(fabric->core);
+	if (fabric->core)
+		t3_fabric_free(fabric->core);
 }
 
 static void fabric_class_init(ObjectClass *klass, void *data)
 {
 	UserCreatableClass *ucc = USER_CREATABLE_CLASS(klass);
 
+	klass->unparent = fabric_unparent;
 	VMSTATE_IF_CLASS(klass)->get_id = get_stream_id;
 	ucc->complete = fabric_complete;
 	ucc->can_be_deleted = fabric_can_be_deleted;

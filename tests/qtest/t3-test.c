@@ -233,6 +233,7 @@ int main(int argc, char **argv)
 	add_reset_tests();
 	add_status_tests();
 	add_removal_tests();
+	add_again_tests();
 	add_flight_tests();
 	add_inject_tests();
 	add_migrate_tests();

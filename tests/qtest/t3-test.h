@@ -231,6 +231,7 @@ void add_fabric_tests(void);
 void add_reset_tests(void);
 void add_status_tests(void);
 void add_removal_tests(void);
+void add_again_tests(void);
 void add_flight_tests(void);
 void add_inject_tests(void);
 void add_migrate_tests(void);
