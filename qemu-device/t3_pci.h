@@ -69,6 +69,9 @@ void t3_pci_reset_capabilities(T3State *s);
 bool t3_pci_may_master(T3State *s);
 void t3_pci_write_config(PCIDevice *pci, uint32_t addr, uint32_t value, int len);
 
+/* t3_pci_link.c: after AER, which extended capabilities follow. */
+void t3_pci_init_link(PCIDevice *pci);
+
 /* t3_pci_msix.c */
 bool t3_msix_init(T3State *s, uint8_t offset, Error **errp);
 void t3_msix_exit(T3State *s);

@@ -42,18 +42,15 @@ static void init_control(PCIDevice *pci)
 	pci_word_test_and_set_mask(pci->wmask + control, DEVCTL_WRITABLE);
 }
 
-/* On a root bus the function is part of the root complex and has no link. */
-static void init_link(PCIDevice *pci)
+/* A requester's: nothing times out here, so turning it off changes nothing. */
+static void init_timeout(PCIDevice *pci)
 {
-	uint8_t *cap = pci->config + pci->exp.exp_cap;
+	uint32_t cap = pci->exp.exp_cap;
 
-	if (pcie_cap_get_type(pci) == PCI_EXP_TYPE_ENDPOINT) {
-		pcie_cap_fill_link_ep_usp(pci, QEMU_PCI_EXP_LNK_X16, QEMU_PCI_EXP_LNK_16GT);
-		pcie_cap_lnkctl_init(pci);
-	} else {
-		pci_set_long(cap + PCI_EXP_LNKCAP, 0);
-		pci_set_word(cap + PCI_EXP_LNKSTA, 0);
-	}
+	pci_long_test_and_set_mask(pci->config + cap + PCI_EXP_DEVCAP2,
+				   PCI_EXP_DEVCAP2_COMP_TMOUT_DIS);
+	pci_word_test_and_set_mask(pci->wmask + cap + PCI_EXP_DEVCTL2,
+				   PCI_EXP_DEVCTL2_COMP_TMOUT_DIS);
 }
 
 static bool init_pcie(PCIDevice *pci, Error **errp)
@@ -65,7 +62,7 @@ static bool init_pcie(PCIDevice *pci, Error **errp)
 	pcie_cap_deverr_init(pci);
 	pcie_cap_flr_init(pci);
 	init_control(pci);
-	init_link(pci);
+	init_timeout(pci);
 	return true;
 }
 
@@ -76,6 +73,7 @@ bool t3_pci_init_capabilities(T3State *s, Error **errp)
 	if (!init_pm(pci, errp) || !init_pcie(pci, errp) ||
 	    pcie_aer_init(pci, PCI_ERR_VER, CAP_AER, PCI_ERR_SIZEOF, errp))
 		return false;
+	t3_pci_init_link(pci);
 	if (t3_msix_init(s, CAP_MSIX, errp))
 		return true;
 	pcie_aer_exit(pci);
@@ -103,7 +101,8 @@ void t3_pci_reset_capabilities(T3State *s)
 	pci_word_test_and_clear_mask(
 		cap + PCI_EXP_DEVSTA,
 		pci_get_word(pci->w1cmask + pci->exp.exp_cap + PCI_EXP_DEVSTA));
-	pci_word_test_and_clear_mask(cap + PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_EETLPPB);
+	pci_word_test_and_clear_mask(cap + PCI_EXP_DEVCTL2,
+				     PCI_EXP_DEVCTL2_EETLPPB | PCI_EXP_DEVCTL2_COMP_TMOUT_DIS);
 	if (!(pci_get_word(cap + PCI_EXP_DEVCTL) & PCI_EXP_DEVCTL_BCR_FLR))
 		pcie_cap_lnkctl_reset(pci);
 	s->held = 0;

@@ -2,7 +2,8 @@
 /*
  * T3 qtests: the config space is what the table in SPEC.md says, read from there:
  * "| offset | bytes | reset | writable | ..." with a mask of the bits that can be
- * written, or "-". A row whose text has "sticky" survives resets.
+ * written, or "-". 4x8 bytes are eight registers of 4 bytes. A row whose text has
+ * "sticky" survives resets.
  */
 #include "qemu/osdep.h"
 #include "qemu/host-utils.h"
@@ -12,24 +13,32 @@
 #define TABLE "### 1.2 "
 
 struct row {
-	unsigned int offset, size;
+	unsigned int offset, size, count;
 	uint32_t reset, writable;
 	bool has_mask, sticky;
 };
 
 static bool parse_row(const char *line, struct row *row)
 {
-	char mask[16], text[256];
+	char size[16], mask[16], text[256];
 	unsigned int reset;
 
-	if (sscanf(line, "| %x | %u | %x | %15s | %255[^\n]", &row->offset, &row->size, &reset,
-		   mask, text) != 5)
+	row->count = 1;
+	if (sscanf(line, "| %x | %15s | %x | %15s | %255[^\n]", &row->offset, size, &reset, mask,
+		   text) != 5 ||
+	    sscanf(size, "%ux%u", &row->size, &row->count) < 1)
 		return false;
 	row->reset = reset;
 	row->has_mask = strcmp(mask, "-") != 0;
 	row->writable = row->has_mask ? strtoul(mask, NULL, 16) : 0;
 	row->sticky = strstr(text, "sticky");
 	return true;
+}
+
+static void append_rows(GArray *rows, struct row row)
+{
+	for (; row.count; row.count--, row.offset += row.size)
+		g_array_append_val(rows, row);
 }
 
 static GArray *read_table(void)
@@ -50,7 +59,7 @@ static GArray *read_table(void)
 		if (lines[i][0] == '#')
 			inside = g_str_has_prefix(lines[i], TABLE);
 		else if (inside && parse_row(lines[i], &row))
-			g_array_append_val(rows, row);
+			append_rows(rows, row);
 	}
 	g_assert_cmpuint(rows->len, >, 20);
 	return rows;
@@ -215,8 +224,94 @@ static void test_lists(void)
 		expect_in_table(rows, offset);
 		count++;
 	}
-	g_assert_cmpuint(count, ==, 4);
+	g_assert_cmpuint(count, ==, 7);
 	g_array_free(rows, true);
+	vm_end(vm);
+}
+
+/* ------------------------------------------------------- what the standard asks for */
+
+/* Offset of an extended capability, 0: none. */
+static unsigned int find_extended(struct t3_vm *vm, uint32_t id)
+{
+	int devfn = vm->dev[0].pci.devfn;
+	unsigned int offset = PCI_CFG_SPACE_SIZE;
+
+	while (offset && (ecam_read(vm, devfn, offset, 4) & 0xffff) != id)
+		offset = PCI_EXT_CAP_NEXT(ecam_read(vm, devfn, offset, 4));
+	return offset;
+}
+
+static uint32_t exp_read(struct t3_vm *vm, unsigned int offset, unsigned int size)
+{
+	struct t3_test_dev *dev = &vm->dev[0];
+
+	return ecam_read(vm, dev->pci.devfn, dev_cap(dev, PCI_CAP_ID_EXP) + offset, size);
+}
+
+#define SECONDARY	 PCI_EXT_CAP_ID_SECPCI
+#define PHYSICAL_16	 PCI_EXT_CAP_ID_PL_16GT
+#define MARGINING	 0x27
+#define EQUALIZED	 0xf /* complete, phases 1 to 3 successful */
+#define TAG_10_COMPLETER 0x10000
+#define RETIMERS	 0x1800000 /* one, two: their presence is detected */
+#define ASPM_OPTIONALITY 0x400000
+
+/* The speeds that are advertised bring capabilities of their own with them. */
+static void test_speed(void)
+{
+	struct t3_vm *vm = start_clean();
+	int devfn = vm->dev[0].pci.devfn;
+	uint32_t speeds = exp_read(vm, PCI_EXP_LNKCAP2, 4);
+	bool fast = speeds & PCI_EXP_LNKCAP2_SLS_8_0GB,
+	     faster = speeds & PCI_EXP_LNKCAP2_SLS_16_0GB;
+	unsigned int physical = find_extended(vm, PHYSICAL_16);
+
+	g_assert_cmpint(find_extended(vm, SECONDARY) != 0, ==, fast);
+	g_assert_cmphex(exp_read(vm, PCI_EXP_LNKSTA2, 2), ==, fast ? EQUALIZED << 1 : 0);
+	g_assert_cmpint(physical != 0, ==, faster);
+	g_assert_cmpint(find_extended(vm, MARGINING) != 0, ==, faster);
+	g_assert_cmphex(speeds & RETIMERS, ==, faster ? RETIMERS : 0);
+	if (!faster) {
+		vm_end(vm);
+		return;
+	}
+	g_assert_cmphex(ecam_read(vm, devfn, physical + 0xc, 4), ==, EQUALIZED);
+	g_assert_cmphex(exp_read(vm, PCI_EXP_DEVCAP2, 4) & TAG_10_COMPLETER, !=, 0);
+	vm_end(vm);
+}
+
+/* An endpoint that sends requests lets software turn their time-out off. */
+static void expect_timeout_disable(struct t3_vm *vm)
+{
+	struct t3_test_dev *dev = &vm->dev[0];
+	unsigned int control = dev_cap(dev, PCI_CAP_ID_EXP) + PCI_EXP_DEVCTL2;
+
+	g_assert_cmphex(exp_read(vm, PCI_EXP_DEVCAP2, 4) & PCI_EXP_DEVCAP2_COMP_TMOUT_DIS, !=, 0);
+	ecam_write(vm, dev->pci.devfn, control, 2, PCI_EXP_DEVCTL2_COMP_TMOUT_DIS);
+	g_assert_cmphex(exp_read(vm, PCI_EXP_DEVCTL2, 2), ==, PCI_EXP_DEVCTL2_COMP_TMOUT_DIS);
+	dev_flr(dev);
+	g_assert_cmphex(exp_read(vm, PCI_EXP_DEVCTL2, 2), ==, 0);
+}
+
+static void test_timeout(void)
+{
+	struct t3_vm *vm = start_clean(), *integrated = vm_start(1, "");
+
+	expect_timeout_disable(vm);
+	expect_timeout_disable(integrated);
+	vm_end(integrated);
+	vm_end(vm);
+}
+
+/* No power state of the link is offered that Link Control cannot turn on. */
+static void test_aspm(void)
+{
+	struct t3_vm *vm = start_clean();
+	uint32_t link = exp_read(vm, PCI_EXP_LNKCAP, 4);
+
+	g_assert_cmphex(link & ASPM_OPTIONALITY, !=, 0);
+	g_assert_cmphex(link & PCI_EXP_LNKCAP_ASPMS, ==, 0);
 	vm_end(vm);
 }
 
@@ -229,8 +324,11 @@ static void test_integrated(void)
 
 	g_assert_cmphex(qpci_config_readl(&dev->pci, cap + PCI_EXP_LNKCAP), ==, 0);
 	g_assert_cmphex(qpci_config_readw(&dev->pci, cap + PCI_EXP_LNKSTA), ==, 0);
-	g_assert_cmphex(ecam_read(vm, dev->pci.devfn, PCI_CFG_SPACE_SIZE, 4) & 0xffff, ==,
-			PCI_EXT_CAP_ID_ERR);
+	g_assert_cmphex(qpci_config_readl(&dev->pci, cap + PCI_EXP_LNKCAP2), ==, 0);
+	g_assert_cmphex(qpci_config_readl(&dev->pci, cap + PCI_EXP_LNKCTL2), ==, 0);
+	/* Nothing follows. */
+	g_assert_cmphex(ecam_read(vm, dev->pci.devfn, PCI_CFG_SPACE_SIZE, 4), ==,
+			PCI_EXT_CAP_ID_ERR | 2 << 16);
 	vm_end(vm);
 }
 
@@ -299,6 +397,9 @@ void add_caps_tests(void)
 	qtest_add_func("/t3/caps/writable", test_writable);
 	qtest_add_func("/t3/caps/flr", test_flr_values);
 	qtest_add_func("/t3/caps/lists", test_lists);
+	qtest_add_func("/t3/caps/speed", test_speed);
+	qtest_add_func("/t3/caps/timeout", test_timeout);
+	qtest_add_func("/t3/caps/aspm", test_aspm);
 	qtest_add_func("/t3/caps/integrated", test_integrated);
 	qtest_add_func("/t3/caps/aer", test_aer);
 }
