@@ -530,13 +530,14 @@ static void fabric_class_init(ObjectClass *klass, void *data)
 	ucc->can_be_deleted = fabric_can_be_deleted;
 	object_class_property_add_str(klass, "topology", get_topology, set_topology);
 	object_class_property_set_description(klass, "topology",
-					      "which ranks have a link: ring or full");
+					      "which ranks have a link: ring (default) or full");
 	object_class_property_add(klass, "ranks", "uint32", get_ranks, set_ranks, NULL, NULL);
-	object_class_property_set_description(klass, "ranks", "number of ranks, 1 to 32");
+	object_class_property_set_description(klass, "ranks",
+					      "number of ranks, 1 to 32; default 2");
 	object_class_property_add_bool(klass, "timed", get_timed, set_timed);
 	object_class_property_set_description(klass, "timed",
 					      "the guest may run the timed model, which takes "
-					      "memory and time of the host; off");
+					      "memory and time of the host; default off");
 	object_class_property_add_str(klass, "inject", NULL, set_inject);
 	object_class_property_set_description(klass, "inject",
 					      "faults to inject now, as KIND KEY=NUMBER...; ...");

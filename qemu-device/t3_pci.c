@@ -118,6 +118,7 @@ static void realize(PCIDevice *pci, Error **errp)
 	}
 	t3_dma_init(s);
 	t3_pci_register_bars(s);
+	t3_removal_init(s);
 }
 
 /* The RAM's name has to be free at once: its pages may live on for a while. */
@@ -155,6 +156,28 @@ static const Property t3_properties[] = {
 	DEFINE_PROP_BOOL("guest-inject", T3State, config.guest_inject, false),
 };
 
+/* For -device t3,help. */
+static const struct {
+	const char *name, *text;
+} descriptions[] = {
+	{ "fabric", "id of the t3-fabric; without one the device has a fabric of its own" },
+	{ "rank", "place in the fabric, below its ranks; each device needs its own" },
+	{ "memory-size", "bytes of device memory (BAR2), a power of two, 4K to 1T" },
+	{ "aperture-size", "bytes of output aperture (BAR4), a power of two, 4K to 1T" },
+	{ "tracker-entries", "tiles that the tracker holds, 1 to 65536" },
+	{ "tracker-ways", "1 to 64; entries / ways is a power of two" },
+	{ "guest-inject", "the guest may inject faults at its own rank" },
+};
+
+static void describe_properties(ObjectClass *klass)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(descriptions); i++)
+		object_class_property_set_description(klass, descriptions[i].name,
+						      descriptions[i].text);
+}
+
 static void class_init(ObjectClass *klass, void *data)
 {
 	DeviceClass *dc = DEVICE_CLASS(klass);
@@ -175,9 +198,7 @@ static void class_init(ObjectClass *klass, void *data)
 	dc->desc = "T3 accelerator: tracked and triggered output";
 	dc->vmsd = &t3_pci_vmstate;
 	device_class_set_props(dc, t3_properties);
-	object_class_property_add_bool(klass, "removed", t3_removal_get, t3_removal_set);
-	object_class_property_set_description(klass, "removed",
-					      "set it to remove the function by surprise");
+	describe_properties(klass);
 	set_bit(DEVICE_CATEGORY_MISC, dc->categories);
 }
 

@@ -52,10 +52,9 @@ extern const struct t3_host_ops t3_pci_host_ops;
 void t3_pci_remove_core(T3State *s);
 
 /* t3_removal.c */
+void t3_removal_init(T3State *s);
 void t3_removal_exit(T3State *s);
 uint32_t t3_removal_read_config(PCIDevice *pci, uint32_t addr, int len);
-bool t3_removal_get(Object *obj, Error **errp);
-void t3_removal_set(Object *obj, bool value, Error **errp);
 
 /* t3_pci_bars.c */
 bool t3_pci_init_regions(T3State *s, Error **errp);

@@ -49,15 +49,6 @@ static void cover_bars(T3State *s)
 	memory_region_transaction_commit();
 }
 
-/* A subregion holds a reference to its owner: it would live forever. */
-void t3_removal_exit(T3State *s)
-{
-	unsigned int i;
-
-	for (i = 0; s->removed && i < ARRAY_SIZE(s->gone); i++)
-		memory_region_del_subregion(bar(s, i), &s->gone[i]);
-}
-
 uint32_t t3_removal_read_config(PCIDevice *pci, uint32_t addr, int len)
 {
 	if (T3(pci)->removed)
@@ -76,12 +67,12 @@ static void disappear(T3State *s)
 	msix_reset(PCI_DEVICE(s));
 }
 
-bool t3_removal_get(Object *obj, Error **errp)
+static bool removed_get(Object *obj, Error **errp)
 {
 	return T3(obj)->removed;
 }
 
-void t3_removal_set(Object *obj, bool value, Error **errp)
+static void removed_set(Object *obj, bool value, Error **errp)
 {
 	T3State *s = T3(obj);
 
@@ -90,8 +81,24 @@ void t3_removal_set(Object *obj, bool value, Error **errp)
 	if (!value)
 		error_setg(errp, "a removed t3 device does not come back: use device_del, then "
 				 "device_add a new one");
-	else if (!s->core)
-		error_setg(errp, "removed=on is for a device that is there: set it with qom-set");
 	else
 		disappear(s);
+}
+
+/* Not a property of the class: there is nothing to remove before the device is there. */
+void t3_removal_init(T3State *s)
+{
+	object_property_add_bool(OBJECT(s), "removed", removed_get, removed_set);
+	object_property_set_description(OBJECT(s), "removed",
+					"set it to remove the function by surprise");
+}
+
+/* A subregion holds a reference to its owner: it would live forever. */
+void t3_removal_exit(T3State *s)
+{
+	unsigned int i;
+
+	object_property_del(OBJECT(s), "removed");
+	for (i = 0; s->removed && i < ARRAY_SIZE(s->gone); i++)
+		memory_region_del_subregion(bar(s, i), &s->gone[i]);
 }

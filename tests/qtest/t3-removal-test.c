@@ -166,7 +166,7 @@ static void test_refusals(void)
 			 qtest_qmp(vm->qts, "{ 'execute': 'device_add', 'arguments': { "
 					    "'driver': 't3', 'bus': 'rp9', 'id': 'x', "
 					    "'removed': true } }"),
-			 "removed", "qom-set", NULL);
+			 "removed", "not found", NULL);
 	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'qom-set', 'arguments': { 'path': 'd0', "
 					  "'property': 'removed', 'value': false } }");
 	g_assert_cmphex(reg_read(&vm->dev[0], T3_REG_ID), ==, T3_ID_VALUE);
