@@ -154,6 +154,7 @@ static const Property t3_properties[] = {
 	DEFINE_PROP_UINT32("tracker-entries", T3State, config.tracker_entries, 256),
 	DEFINE_PROP_UINT32("tracker-ways", T3State, config.tracker_ways, 8),
 	DEFINE_PROP_BOOL("guest-inject", T3State, config.guest_inject, false),
+	DEFINE_PROP_BOOL("reset-generations", T3State, config.reset_generations, false),
 };
 
 /* For -device t3,help. */
@@ -167,6 +168,7 @@ static const struct {
 	{ "tracker-entries", "tiles that the tracker holds, 1 to 65536" },
 	{ "tracker-ways", "1 to 64; entries / ways is a power of two" },
 	{ "guest-inject", "the guest may inject faults at its own rank" },
+	{ "reset-generations", "a reset sets the generations of spaces to 1, for bus fuzzers" },
 };
 
 static void describe_properties(ObjectClass *klass)

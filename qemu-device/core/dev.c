@@ -167,6 +167,21 @@ static void drop_links(struct t3_dev *dev)
 	}
 }
 
+/*
+ * For who cannot read a generation. The peers hear of the reset first: no grant of theirs may
+ * be taken for one of the spaces that will have the same numbers.
+ */
+static void restart_generations(struct t3_dev *dev)
+{
+	uint32_t i;
+
+	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++)
+		if (dev->fabric->link[dev->rank][i])
+			t3_link_notice_loss(dev->fabric->link[dev->rank][i]);
+	for (i = 0; i < T3_MAX_SPACES; i++)
+		dev->generation[i] = 1;
+}
+
 void t3_dev_renew(struct t3_dev *dev)
 {
 	uint32_t i;
@@ -179,6 +194,8 @@ void t3_dev_renew(struct t3_dev *dev)
 		else
 			t3_space_next_generation(dev, i);
 	drop_links(dev);
+	if (dev->config.reset_generations)
+		restart_generations(dev);
 	t3_queues_clear(dev);
 	reset_registers(dev);
 	dev->incarnation++;

@@ -70,6 +70,7 @@ struct t3_dev_config {
 	uint32_t tracker_entries; /* 1 .. 65536, multiple of ways */
 	uint32_t tracker_ways;	  /* 1 .. 64; entries / ways is a power of two */
 	bool guest_inject;	  /* the guest may inject faults at its own rank */
+	bool reset_generations;	  /* a reset sets them to 1: for fuzzers that cannot read */
 };
 
 struct t3_host_ops {

@@ -29,7 +29,8 @@ static struct t3_vm *start_recorded(unsigned int count, const char *file)
 			file);
 	for (i = 0; i < count; i++) {
 		device_options(all, i);
-		g_string_append_printf(all, ",addr=%u ", i + 4);
+		g_string_append_printf(all, ",reset-generations=%s,addr=%u ", i % 2 ? "on" : "off",
+				       i + 4);
 	}
 	vm = vm_start_raw(all->str);
 	g_string_free(all, true);

@@ -232,6 +232,7 @@ int main(int argc, char **argv)
 	add_fabric_tests();
 	add_reset_tests();
 	add_status_tests();
+	add_blind_tests();
 	add_help_tests();
 	add_removal_tests();
 	add_again_tests();

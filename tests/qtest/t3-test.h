@@ -230,6 +230,7 @@ void add_irq_tests(void);
 void add_fabric_tests(void);
 void add_reset_tests(void);
 void add_status_tests(void);
+void add_blind_tests(void);
 void add_help_tests(void);
 void add_removal_tests(void);
 void add_again_tests(void);

@@ -364,7 +364,7 @@ static void test_without_fabric(void **state)
 
 static void test_config(void **state)
 {
-	struct t3_dev_config good = { 4096, 8192, 8, 2, false }, c;
+	struct t3_dev_config good = { 4096, 8192, 8, 2, false, false }, c;
 	struct t3_fabric_config fabric = { .topology = T3_TOPOLOGY_RING, .ranks = 1, .id = 1 };
 	struct t3_fabric_ops ops = { NULL };
 

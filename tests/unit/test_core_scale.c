@@ -40,7 +40,10 @@ static struct big big_new(uint32_t entries, uint32_t ways)
 	static const struct t3_host_ops ops = { .dma_write = dma_write, .irq = irq };
 	static const struct t3_fabric_ops fabric_ops = { .kick = kick };
 	struct big big;
-	struct t3_dev_config config = { MEMORY, APERTURE, entries, ways, false };
+	struct t3_dev_config config = { .memory_size = MEMORY,
+					.aperture_size = APERTURE,
+					.tracker_entries = entries,
+					.tracker_ways = ways };
 	struct t3_fabric_config fabric_config = { .topology = T3_TOPOLOGY_RING,
 						  .ranks = 1,
 						  .id = 1 };

@@ -264,12 +264,30 @@ static void test_other_machine(void **state)
 		       "the fabric's number of ranks differs");
 }
 
+/* A reset would do something else there than here. */
+static void test_other_resets(void **state)
+{
+	struct host *good = good_host(), *other = good_host();
+	struct blobs blobs;
+
+	(void)state;
+	other->dev[1].reset_generations = true;
+	host_replace(other, 1, false);
+	blobs_save(&blobs, good);
+	assert_string_equal(blobs_load(&blobs, other, 0), "reset-generations differs");
+	t3_fabric_wipe(other->fabric);
+	blobs_free(&blobs);
+	host_free(other);
+	host_free(good);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_lengths),
 		cmocka_unit_test(test_other_machine),
+		cmocka_unit_test(test_other_resets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,6 +156,7 @@ void host_new_device(struct host *host, uint32_t rank)
 		.tracker_entries = host->config.entries,
 		.tracker_ways = host->config.ways,
 		.guest_inject = d->guest_inject,
+		.reset_generations = d->reset_generations,
 	};
 
 	d->dev = t3_dev_new(&config, d->memory, &dev_ops, d);
