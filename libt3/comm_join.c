@@ -35,17 +35,16 @@ static int ask(struct meeting *m, uint32_t rank)
 	struct sockaddr_un at;
 	int fd, ret;
 
-	ret = comm_address(m, rank, &at);
-	if (!ret)
-		ret = comm_open_socket(comm, &fd);
+	ret = comm_open_socket(comm, &fd);
 	if (ret)
 		return ret;
+	comm_address(m, rank, &at);
 	if (connect(fd, (const struct sockaddr *)&at, sizeof(at))) {
 		ret = -errno;
 		close(fd);
-		return is_early(-ret)
-			       ? 0
-			       : t3_comm_fail(comm, ret, "%s: %s", at.sun_path, strerror(-ret));
+		return is_early(-ret) ? 0
+				      : t3_comm_fail(comm, ret, "%s/rank-%u: %s", m->dir, rank,
+						     strerror(-ret));
 	}
 	comm->socket[rank] = fd;
 	ret = comm_judge_peer(comm, fd);

@@ -29,8 +29,8 @@ struct comm_greeting {
 
 #pragma GCC visibility push(hidden)
 
-/* A rank's socket. -ENAMETOOLONG. */
-int comm_address(const struct meeting *m, uint32_t rank, struct sockaddr_un *at);
+/* A rank's socket in the directory that was opened. */
+void comm_address(const struct meeting *m, uint32_t rank, struct sockaddr_un *at);
 int comm_open_socket(struct t3_comm *comm, int *fd);
 /* Set dir_fd, and judge the directory. */
 int comm_open_directory(struct meeting *m);

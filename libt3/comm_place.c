@@ -12,14 +12,25 @@
 
 #include "comm_meeting.h"
 
-int comm_address(const struct meeting *m, uint32_t rank, struct sockaddr_un *at)
+/*
+ * By the directory's descriptor, not its path: who exchanges the directory after it was judged
+ * does not lead a rank to another one. thread-self, as the main thread may have ended.
+ */
+void comm_address(const struct meeting *m, uint32_t rank, struct sockaddr_un *at)
 {
-	int length;
-
 	memset(at, 0, sizeof(*at));
 	at->sun_family = AF_UNIX;
-	length = snprintf(at->sun_path, sizeof(at->sun_path), "%s/rank-%u", m->dir, rank);
-	return length < (int)sizeof(at->sun_path) ? 0 : -ENAMETOOLONG;
+	snprintf(at->sun_path, sizeof(at->sun_path), "/proc/thread-self/fd/%d/rank-%u", m->dir_fd,
+		 rank);
+}
+
+/* Take a rank's socket, or what is left of it, out of the directory. */
+static void remove_socket(const struct meeting *m, uint32_t rank)
+{
+	char name[sizeof("rank-4294967295")];
+
+	snprintf(name, sizeof(name), "rank-%u", rank);
+	unlinkat(m->dir_fd, name, 0);
 }
 
 int comm_open_socket(struct t3_comm *comm, int *fd)
@@ -51,14 +62,10 @@ static int judge_directory(struct meeting *m)
 
 int comm_open_directory(struct meeting *m)
 {
-	struct sockaddr_un at;
-
-	if (comm_address(m, T3_COMM_RANKS_MAX - 1, &at))
-		return t3_comm_fail(m->comm, -ENAMETOOLONG,
-				    "the directory's path has %zu bytes, a socket's takes %zu: "
-				    "choose a shorter one",
-				    strlen(m->dir), sizeof(at.sun_path) - sizeof("/rank-31"));
-	m->dir_fd = open(m->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	m->dir_fd = open(m->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (m->dir_fd < 0 && errno == ENOTDIR)
+		return t3_comm_fail(m->comm, -ENOTDIR,
+				    "%s is no directory; a symbolic link is not followed", m->dir);
 	if (m->dir_fd < 0)
 		return t3_comm_fail(m->comm, -errno, "%s: %s", m->dir, strerror(errno));
 	return judge_directory(m);
@@ -81,21 +88,27 @@ static bool answers(const struct sockaddr_un *at)
 }
 
 /* With the directory's lock, so that of two no one takes the other's file for stale. */
-static int take_place(struct meeting *m, const struct sockaddr_un *at)
+static int take_place(struct meeting *m)
 {
-	int ret = bind(m->listener, (const struct sockaddr *)at, sizeof(*at));
+	struct sockaddr_un place, *at = &place;
+	uint32_t rank = m->comm->rank;
+	int ret;
+
+	comm_address(m, rank, at);
+	ret = bind(m->listener, (const struct sockaddr *)at, sizeof(*at));
 
 	if (ret && errno == EADDRINUSE) {
 		if (answers(at))
 			return t3_comm_fail(m->comm, -EEXIST,
-					    "rank %u is taken: a process listens at %s",
-					    m->comm->rank, at->sun_path);
-		unlink(at->sun_path);
+					    "rank %u is taken: a process listens at %s/rank-%u",
+					    rank, m->dir, rank);
+		remove_socket(m, rank);
 		ret = bind(m->listener, (const struct sockaddr *)at, sizeof(*at));
 	}
 	if (!ret)
 		ret = listen(m->listener, 2 * T3_COMM_RANKS_MAX);
-	return ret ? t3_comm_fail(m->comm, -errno, "%s: %s", at->sun_path, strerror(errno)) : 0;
+	return ret ? t3_comm_fail(m->comm, -errno, "%s/rank-%u: %s", m->dir, rank, strerror(errno))
+		   : 0;
 }
 
 static void nap(int64_t ns)
@@ -121,17 +134,14 @@ static int lock_directory(struct meeting *m)
 
 int comm_start_listening(struct meeting *m)
 {
-	struct sockaddr_un at;
 	int ret;
 
-	ret = comm_address(m, m->comm->rank, &at);
-	if (!ret)
-		ret = lock_directory(m);
+	ret = lock_directory(m);
 	if (ret)
 		return ret;
 	ret = comm_open_socket(m->comm, &m->listener);
 	if (!ret) {
-		ret = take_place(m, &at);
+		ret = take_place(m);
 		if (ret) {
 			close(m->listener);
 			m->listener = -1;
@@ -144,12 +154,9 @@ int comm_start_listening(struct meeting *m)
 /* The file first: whoever finds none asks again, and meets the next communicator. */
 void comm_stop_listening(struct meeting *m)
 {
-	struct sockaddr_un at;
-
 	if (m->listener < 0)
 		return;
-	if (!comm_address(m, m->comm->rank, &at))
-		unlink(at.sun_path);
+	remove_socket(m, m->comm->rank);
 	close(m->listener);
 	m->listener = -1;
 }

@@ -44,7 +44,7 @@ struct t3_comm_desc {
  * the next communicator.
  * Errors: -EINVAL also variables of the environment that are missing or no numbers; -ENOENT,
  * -ENOTDIR, -EACCES the directory; -EPERM directory or peer of another user, or others may enter
- * it; -ENAMETOOLONG its path has over 99 bytes; -EEXIST the rank is taken; -EPROTO a rank speaks
+ * it; -ENAMETOOLONG its path has over 4095 bytes; -EEXIST the rank is taken; -EPROTO a rank speaks
  * another version, or no protocol of ours at all; -ENOTUNIQ two ranks are on one device; -EXDEV a
  * rank is on another fabric; -EDOM a rank counts other ranks; -EPIPE a rank has gone;
  * -ETIMEDOUT a rank did not come; -EMFILE.
