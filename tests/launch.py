@@ -84,12 +84,24 @@ def the_directory_goes_with_what_is_in_it(place):
     run(place, 0, "-n", "2", script='touch "$T3_COMM_DIR/rank-$T3_RANK"', out=[])
 
 
-def a_long_path_is_not_taken(place):
-    deep = place / ("x" * 80)
+def a_long_path_is_taken(place):
+    deep = place / ("x" * 120)
     deep.mkdir()
-    run(deep, 0, "-n", "1", script='case $T3_COMM_DIR in /tmp/t3-launch-*) echo tmp; esac',
-        out=["tmp"])
+    run(deep, 0, "-n", "1", script=f'case $T3_COMM_DIR in {deep}/*) echo here; esac', out=["here"])
     deep.rmdir()
+
+
+def an_exchanged_directory_is_left_alone(place):
+    (place / "other").mkdir()
+    (place / "other/file").touch()
+    Launch(place, "-n", "1", script=f'mv "$T3_COMM_DIR" {place}/moved && '
+           f'ln -s {place}/other "$T3_COMM_DIR" && touch {place}/moved/rank-0'
+           ).end(0, [], ".*could not be removed: Not a directory")
+    (place / "other/file").unlink()
+    (place / "other").rmdir()
+    (place / "moved").rmdir()
+    for link in place.iterdir():
+        link.unlink()
 
 
 def standard_input_is_empty(place):

@@ -234,6 +234,7 @@ int launch_run(const struct launch_args *args)
 	int ret;
 
 	launch.args = args;
+	launch.dir_fd = -1;
 	launch.stage_end_ns = launch.timeout_ns = INT64_MAX;
 	for (i = 0; i < LAUNCH_STREAMS * T3_COMM_RANKS_MAX; i++)
 		launch.rank[i / LAUNCH_STREAMS].stream[i % LAUNCH_STREAMS].fd = -1;

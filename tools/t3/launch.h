@@ -3,6 +3,7 @@
 #ifndef T3_LAUNCH_H
 #define T3_LAUNCH_H
 
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,8 +32,9 @@ struct launch_rank {
 
 struct launch {
 	const struct launch_args *args;
-	char dir[T3_COMM_TEXT_SIZE]; /* T3_COMM_DIR */
-	int signals;		     /* a signalfd */
+	char dir[PATH_MAX]; /* T3_COMM_DIR */
+	int dir_fd;
+	int signals; /* a signalfd */
 	sigset_t old_mask;
 	uint32_t running;
 	int status; /* of the first that failed, as a shell has it; 0: none has */

@@ -16,26 +16,27 @@
 #include "launch.h"
 #include "t3tool.h"
 
-#define DIR_NAME     "/t3-launch-XXXXXX"
-#define DIR_PATH_MAX 99u /* of t3_comm_create() */
+#define DIR_NAME "/t3-launch-XXXXXX"
 
 int launch_make_dir(struct launch *launch)
 {
 	const char *base = getenv("TMPDIR");
 
-	if (!base || !*base || strlen(base) + strlen(DIR_NAME) > DIR_PATH_MAX)
+	if (!base || !*base || strlen(base) + sizeof(DIR_NAME) > sizeof(launch->dir))
 		base = "/tmp";
 	snprintf(launch->dir, sizeof(launch->dir), "%s%s", base, DIR_NAME);
 	if (mkdtemp(launch->dir))
+		launch->dir_fd = open(launch->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (launch->dir_fd >= 0)
 		return 0;
 	return complain(EXIT_OWN_FAILURE, "no directory can be made below %s: %s", base,
 			strerror(errno));
 }
 
-/* With what ranks that were killed have left in it. */
+/* With what ranks that were killed have left in it, and nothing of what now has its name. */
 void launch_remove_dir(const struct launch *launch)
 {
-	DIR *dir = opendir(launch->dir);
+	DIR *dir = fdopendir(launch->dir_fd);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
