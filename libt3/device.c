@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Open a device, ask it for facts and counters. */
+#define _GNU_SOURCE /* secure_getenv */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,21 @@ static int search_rank(const struct t3_device_list *list, uint64_t fabric_id, ui
 	return *best ? 0 : err;
 }
 
+/* The fabric of who names none: that of the environment, else 0. */
+static int usual_fabric(uint64_t *fabric_id)
+{
+	const char *text = secure_getenv("T3_FABRIC");
+
+	*fabric_id = 0;
+	if (!text)
+		return 0;
+	if (strncmp(text, "0x", 2) || text[2 + strspn(text + 2, "0123456789abcdefABCDEF")])
+		return -EINVAL;
+	errno = 0;
+	*fabric_id = strtoull(text, NULL, 16);
+	return *fabric_id && !errno ? 0 : -EINVAL;
+}
+
 int t3_device_open_rank(uint64_t fabric_id, uint32_t rank, struct t3_device **dev)
 {
 	struct t3_device *best = NULL;
@@ -156,6 +172,9 @@ int t3_device_open_rank(uint64_t fabric_id, uint32_t rank, struct t3_device **de
 
 	if (!dev)
 		return -EINVAL;
+	ret = fabric_id ? 0 : usual_fabric(&fabric_id);
+	if (ret)
+		return ret;
 	ret = t3_device_list(&list);
 	if (ret)
 		return ret;

@@ -273,7 +273,7 @@ static void explain(struct t3_text *text, const char *path, int error)
 		break;
 	case ENOTUNIQ:
 		t3_text_say(text, "several fabrics have a device of that rank, so its fabric "
-				  "must be named: ");
+				  "must be named (T3_FABRIC=0x1 in the environment, --fabric of t3): ");
 		say_what_there_is(text);
 		break;
 	case EXDEV:

@@ -71,10 +71,12 @@ T3_API const struct t3_device_entry *t3_device_list_get(const struct t3_device_l
 
 /*
  * Open a device: by its node, by its index in t3_device_list(), by its rank in a
- * fabric (fabric_id 0: any), or from a descriptor, which is duplicated.
+ * fabric (fabric_id 0: that of the environment's T3_FABRIC, as 0x1; any without it), or from a
+ * descriptor, which is duplicated.
  * Errors: those of open(); -EPROTO not the t3 driver, or another major version;
- * -ENODEV no such index or rank, or it has no driver; -ENOTUNIQ fabric_id is 0
- * and several fabrics have that rank; -EBADF; by index and rank those of t3_device_list().
+ * -ENODEV no such index or rank, or it has no driver; -ENOTUNIQ no fabric is named
+ * and several have that rank; -EINVAL also a T3_FABRIC that is no number of a fabric; -EBADF; by
+ * index and rank those of t3_device_list().
  */
 T3_API int t3_device_open(const char *path, struct t3_device **dev);
 T3_API int t3_device_open_index(size_t index, struct t3_device **dev);
