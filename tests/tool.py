@@ -91,6 +91,11 @@ def check_no_device(command, status):
          f"status {done.returncode}, {done.stderr!r}")
 
 
+def check_sim_fabric():
+    done = t3("sim --hidden 64 --tokens 64 --tp 2 --sublayer op --fabric 0")
+    need(done.returncode == 2 and "--fabric needs --device" in done.stderr, done.stderr)
+
+
 def usage_tests():
     for command, wrong in USAGE.items():
         yield f"{command} --help", check_help, (command,)
@@ -98,6 +103,7 @@ def usage_tests():
             else COMMON[:1]
         for arguments in wrong + extra:
             yield f"{command} {arguments}: wrong usage", check_wrong, (command, arguments)
+    yield "sim --fabric without --device: wrong usage", check_sim_fabric, ()
     for command, status in (("top --once", 1), ("status", 1), ("stat -- true", 125),
                             ("trace -o /dev/null -- true", 125), ("inject --list", 1),
                             ("reset --all", 1), ("info", 1), ("selftest", 1),
@@ -140,14 +146,19 @@ def check_complete_options(command):
         need("unrecognized" not in error, f"{option}: {error}")
 
 
+FORMS = {"trace": 2, "inject": 2, "sim": 3}  # in t3(1)'s synopsis; of the others one
+
+
 def check_manual():
-    """t3(1) has each command in its synopsis and as a paragraph, and each long option."""
+    """t3(1) has each command once in its synopsis and as a paragraph, and each long option."""
     page = (ROOT / "tools/t3/t3.1").read_text().replace("\\-", "-")
     synopsis = page[page.index(".SH SYNOPSIS"):page.index(".SH DESCRIPTION")]
     options = {}
     for command in commands():
-        need(re.search(rf"^\.B t3 {command}\b", synopsis, re.M), f"no synopsis of {command}")
-        need(command == "help" or re.search(rf"^\.B {command}$", page, re.M), f"no text on {command}")
+        forms = len(re.findall(rf"^\.B t3 {command}\b", synopsis, re.M))
+        need(forms == FORMS.get(command, 1), f"{forms} forms of {command}")
+        texts = len(re.findall(rf"^\.TP\n\.B {command}$", page, re.M))
+        need(texts == (command != "help"), f"{texts} texts on {command}")
         for option in complete("t3", command, "-") - {"--help", "--usage"}:
             options.setdefault(option, command)
     missing = [f"{command} {option}" for option, command in options.items()
@@ -743,6 +754,46 @@ INJECT = [
 ]
 
 
+# A second fabric: that of a device alone, which is a fabric of one rank.
+ALONE = ["--ranks", "4", "--qemu-arg=-device",
+         "--qemu-arg=pcie-root-port,id=alone,chassis=50,slot=50,addr=0x10",
+         "--qemu-arg=-device", "--qemu-arg=t3,id=t3-alone,bus=alone"]
+ID = "$(t3 list --json | grep -m 1 fabric_id | cut -d '\"' -f 4)"
+FABRICS = [
+    ("fabric, not chosen", "t3 gemm-rs", ends(1, "several fabrics have a device of that rank", "--fabric")),
+    ("fabric by index", "t3 gemm-rs --fabric 2 --timed --json", ends(0, '"pass": true', '"devices": 4')),
+    ("fabric by number", f"t3 gemm-rs --fabric {ID}", ends(0, "PASS")),
+    ("fabric by the environment", f"T3_FABRIC={ID} t3 gemm-rs --timed", ends(0, "PASS", "on 4 devices")),
+    ("fabric of one", "t3 gemm-rs --fabric 4 --ranks 2", ends(1, "FAIL")),
+    ("fabric, no such index", "t3 gemm-rs --fabric 5", ends(1, "there is no device 5")),
+    ("fabric, no such number", "t3 gemm-rs --fabric 0x123", ends(1, "there is no fabric 0x123")),
+    ("fabric, no number", "t3 gemm-rs --fabric 0xg", ends(2, "--fabric must be a fabric's number")),
+    ("fabric, bad environment", "T3_FABRIC=2 t3 gemm-rs", ends(2, "T3_FABRIC must be a fabric's number")),
+    ("fabric, launch", f"test $(t3 launch --fabric 0 -n 1 -- sh -c 'echo $T3_FABRIC') = {ID} && echo same",
+     ends(0, "same")),
+    ("fabric, launch of none", "t3 launch --fabric 0x123 -n 1 -- true", ends(125, "no fabric 0x123")),
+    ("fabric, launch of gemm", "t3 launch --fabric 0 -n 1 -- t3 gemm-rs", ends(0, "PASS")),
+    ("fabric, sim", "t3 sim --hidden 512 --tokens 512 --tp 4 --sublayer op --config t3 --device "
+     "--every-device --fabric 3", ends(0, "4 devices")),
+    ("fabric, sim of one", "t3 sim --hidden 512 --tokens 512 --tp 4 --sublayer op --config t3 --device "
+     "--every-device --fabric 4", ends(1, "needs")),
+    ("fabric, bench", "t3 bench --rounds 1 --only submit --fabric 4", ends(0, "an empty ioctl")),
+    ("fabric, bench of one", "t3 bench --rounds 1 --only segments --fabric 4", ends(0, "not in this machine")),
+    ("fabric, list", f"t3 list | grep -c \" {ID}$\"", ends(0, "4")),
+    ("fabric, selftest", "t3 selftest", ends(0, " 0 failed")),
+]
+
+
+def fabric_tests(wanted):
+    tests = [test for test in FABRICS if wanted.search(test[0])]
+    if not tests:
+        return
+    status, batch = guest_batch("tool-fabric", ALONE, [command for _, command, _ in tests], SECONDS)
+    for (name, _, check), (_, ended, output, _) in zip(tests, batch):
+        yield name, check, (ended, output)
+    yield "fabric: the VM ends well", ends(0), (status, "")
+
+
 def inject_tests(wanted):
     tests = [test for test in INJECT if wanted.search(test[0])]
     if not tests:
@@ -783,7 +834,7 @@ def main():
     tests = [test for source in (usage_tests, completion_tests, dump_tests, merge_tests) for test in source()
              if wanted.search(test[0])]
     passed = [run(number, *test) for number, test in
-              enumerate(itertools.chain(tests, trace_tests(wanted), inject_tests(wanted),
+              enumerate(itertools.chain(tests, trace_tests(wanted), inject_tests(wanted), fabric_tests(wanted),
                                 guest_tests(wanted)), 1)]
     print(f"1..{len(passed)}")
     return 0 if all(passed) else 1

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "fabric.h"
 #include "t3tool.h"
 
 #define ROUNDS_USUAL 31u
@@ -26,12 +27,14 @@ static const struct part {
 struct options {
 	bool json;
 	uint64_t rounds;
+	const char *fabric; /* NULL: not given */
 	const struct part *only; /* NULL: all */
 };
 
 static const char usage[] =
-	"usage: t3 bench [--json] [--rounds N] [--only PART]\n\n"
-	"Measures this machine's first device; with two or more, also a store among 4096\n"
+	"usage: t3 bench [--json] [--rounds N] [--only PART] [--fabric FABRIC]\n\n"
+	"Measures this machine's first device, or rank 0 of FABRIC (its number, as in 0x1, or the\n"
+	"index of one of its devices in `t3 list`); with two or more, also a store among 4096\n"
 	"segments beside one. As root, each figure stands beside those of edu, pci-testdev and\n"
 	"ivshmem-plain, where the machine has them: see `make bench`. All sides of a row are\n"
 	"taken in turn, N rounds (1 .. 101; 31); shown are medians and quartiles.\n\n"
@@ -54,6 +57,7 @@ static int parse(int argc, char **argv, struct options *opts)
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' },
 		{ "rounds", required_argument, NULL, 'r' },
+		{ "fabric", required_argument, NULL, 'f' },
 		{ "only", required_argument, NULL, 'o' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
@@ -66,6 +70,8 @@ static int parse(int argc, char **argv, struct options *opts)
 			return 1 + (puts(usage) < 0 ? EXIT_FAIL : EXIT_OK);
 		if (opt == 'j')
 			opts->json = true;
+		else if (opt == 'f')
+			opts->fabric = optarg;
 		else if (opt == 'r' && parse_number(optarg, BENCH_ROUNDS_MAX, &opts->rounds) &&
 			 opts->rounds)
 			continue;
@@ -73,8 +79,8 @@ static int parse(int argc, char **argv, struct options *opts)
 			continue;
 		else
 			return 1 + complain(EXIT_USAGE,
-					    "t3 bench takes --json, --rounds 1 .. %u "
-					    "and --only PART: see t3 bench --help",
+					    "t3 bench takes --json, --rounds 1 .. %u, "
+					    "--only PART and --fabric FABRIC: see t3 bench --help",
 					    BENCH_ROUNDS_MAX);
 	}
 	if (optind != argc)
@@ -150,6 +156,37 @@ static int run(struct bench *bench, const struct options *opts)
 	return code;
 }
 
+/* Devices 0 and 1 of the machine, or ranks 0 and 1 of the fabric. */
+static int find_devices(struct bench *bench, size_t *index)
+{
+	uint32_t i;
+	int ret = EXIT_OK;
+
+	for (i = 0; i < 2 && ret == EXIT_OK; i++) {
+		index[i] = i;
+		if (bench->fabric_id)
+			ret = fabric_find_rank(bench->fabric_id, i, &index[i]);
+	}
+	return ret;
+}
+
+static int open_devices(struct bench *bench, const struct t3_device_list *list)
+{
+	size_t index[2];
+	int ret = find_devices(bench, index);
+
+	if (ret != EXIT_OK)
+		return ret;
+	ret = t3_device_open_index(index[0], &bench->dev);
+	if (ret)
+		return complain(EXIT_FAIL, "device %zu could not be opened: %s", index[0],
+				strerror(-ret));
+	bench->bdf = t3_device_list_get(list, index[0])->bdf;
+	if (t3_device_open_index(index[1], &bench->other))
+		bench->other = NULL;
+	return EXIT_OK;
+}
+
 int cmd_bench(int argc, char **argv)
 {
 	struct options opts = { .rounds = ROUNDS_USUAL };
@@ -159,19 +196,16 @@ int cmd_bench(int argc, char **argv)
 
 	if (ret)
 		return ret - 1;
+	ret = fabric_choose(opts.fabric, &bench.fabric_id);
+	if (ret != EXIT_OK)
+		return ret;
 	ret = t3_device_list(&list);
 	if (ret)
 		return complain(EXIT_FAIL, "the PCI devices could not be listed: %s",
 				strerror(-ret));
-	ret = t3_device_open_index(0, &bench.dev);
-	if (ret) {
-		t3_device_list_free(list);
-		return complain(EXIT_FAIL, "device 0 could not be opened: %s", strerror(-ret));
-	}
-	bench.bdf = t3_device_list_get(list, 0)->bdf;
-	if (t3_device_open_index(1, &bench.other))
-		bench.other = NULL;
-	ret = run(&bench, &opts);
+	ret = open_devices(&bench, list);
+	if (ret == EXIT_OK)
+		ret = run(&bench, &opts);
 	t3_device_close(bench.other);
 	t3_device_close(bench.dev);
 	t3_device_list_free(list);

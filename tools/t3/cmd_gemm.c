@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fabric.h"
 #include "gemm_timed.h"
 #include "t3tool.h"
 
@@ -22,6 +23,7 @@ enum option_id {
 	OPT_DELAY_MS,
 	OPT_KILL_RANK,
 	OPT_KILL_STEP,
+	OPT_FABRIC,
 	OPT_TIMED,
 	OPT_JSON,
 	OPT_HELP,
@@ -42,6 +44,7 @@ static const struct option options[] = {
 	{ "delay-ms", required_argument, NULL, OPT_DELAY_MS },
 	{ "kill-rank", required_argument, NULL, OPT_KILL_RANK },
 	{ "kill-step", required_argument, NULL, OPT_KILL_STEP },
+	{ "fabric", required_argument, NULL, OPT_FABRIC },
 	{ "timed", no_argument, NULL, OPT_TIMED },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "help", no_argument, NULL, OPT_HELP },
@@ -82,6 +85,8 @@ static const char usage[] =
 	"                      let a rank sleep before a step\n"
 	"  --kill-rank R --kill-step STEP\n"
 	"                      let a rank end by SIGKILL before a step\n"
+	"  --fabric FABRIC     the ranks' fabric: its number, as in 0x1, or the index of one\n"
+	"                      of its devices in `t3 list` (the only one)\n"
 	"  --timed             and the virtual time of this shape, by the timed model\n"
 	"                      on the same devices\n"
 	"  --json              one JSON object instead of tables\n"
@@ -174,6 +179,7 @@ static bool parse_value(struct gemm_config *cfg, int opt, const char *text)
 /* What is shown of the job, and how. */
 struct output {
 	bool json, timed;
+	const char *fabric; /* as --fabric has it; NULL: not given */
 };
 
 /* An exit code, or -1 to go on. */
@@ -189,6 +195,9 @@ static int parse(int argc, char **argv, struct gemm_config *cfg, struct output *
 			return fputs(usage, stdout) < 0 ? EXIT_FAIL : EXIT_OK;
 		case OPT_JSON:
 			output->json = true;
+			break;
+		case OPT_FABRIC:
+			output->fabric = optarg;
 			break;
 		case OPT_TIMED:
 			output->timed = true;
@@ -239,7 +248,7 @@ static int show(const struct gemm_config *cfg, const struct gemm_result *result,
 
 int cmd_gemm_rs(int argc, char **argv)
 {
-	struct output output = { false, false };
+	struct output output = { 0 };
 	struct gemm_result result;
 	struct gemm_config cfg;
 	int ret;
@@ -247,6 +256,9 @@ int cmd_gemm_rs(int argc, char **argv)
 	gemm_defaults(&cfg);
 	ret = parse(argc, argv, &cfg, &output);
 	if (ret >= 0)
+		return ret;
+	ret = fabric_choose(output.fabric, &cfg.fabric_id);
+	if (ret != EXIT_OK)
 		return ret;
 	fflush(NULL);
 	ret = gemm_run(&cfg, &result);

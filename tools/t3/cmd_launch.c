@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* t3 launch -n N -- CMD: the ranks of a program, a process each. */
+#include "child.h"
 #include "cmdline.h"
+#include "fabric.h"
 #include "launch.h"
 #include "t3tool.h"
 
@@ -20,6 +22,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'g':
 		args->grace_ns = cmdline_seconds(state, "--grace", arg, SECONDS_MAX);
+		return 0;
+	case 'f':
+		args->fabric_text = arg;
 		return 0;
 	case 'l':
 		args->label = true;
@@ -46,6 +51,10 @@ int cmd_launch(int argc, char **argv)
 		{ "timeout", 't', "SEC", 0, "end all ranks after that time", 0 },
 		{ "grace", 'g', "SEC", 0,
 		  "how long the others may go on when a rank has failed (5)", 0 },
+		{ "fabric", 'f', "FABRIC", 0,
+		  "the fabric whose ranks they open: its number, as in 0x1, or the index of one "
+		  "of its devices in `t3 list`",
+		  0 },
 		{ "label", 'l', NULL, 0, "print each line of output behind its rank: [2] text", 0 },
 		{ 0 },
 	};
@@ -66,6 +75,11 @@ int cmd_launch(int argc, char **argv)
 	};
 	struct launch_args args = { .grace_ns = GRACE_USUAL_NS };
 
+	int ret;
+
 	cmdline_parse(&argp, argc, argv, ARGP_IN_ORDER, &args);
+	ret = args.fabric_text ? fabric_choose(args.fabric_text, &args.fabric) : EXIT_OK;
+	if (ret != EXIT_OK)
+		return ret == EXIT_USAGE ? ret : EXIT_OWN_FAILURE;
 	return launch_run(&args);
 }

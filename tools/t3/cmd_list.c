@@ -48,10 +48,11 @@ static void print_row(size_t index, const struct row *row)
 	else if (row->error)
 		printf("%-18s  %s\n", row->entry->node, explain(row, words, sizeof(words)));
 	else
-		printf("%-18s  %4u of %-2u  %-8s  %10llu  %12llu\n", row->entry->node, info->rank,
+		printf("%-18s  %4u of %-2u  %-8s  %10llu  %12llu  0x%llx\n", row->entry->node, info->rank,
 		       info->ranks, t3_topology_name(info->topology),
 		       (unsigned long long)(info->memory_size >> 20),
-		       (unsigned long long)(info->aperture_size >> 20));
+		       (unsigned long long)(info->aperture_size >> 20),
+		       (unsigned long long)info->fabric_id);
 }
 
 static json_t *info_to_json(const struct drm_t3_device_info *info)
@@ -86,7 +87,7 @@ static int show(const struct t3_device_list *list, bool json)
 	size_t i;
 
 	if (!json)
-		printf("index  %-12s  %-18s  %-10s  %-8s  memory/MiB  aperture/MiB\n", "pci",
+		printf("index  %-12s  %-18s  %-10s  %-8s  memory/MiB  aperture/MiB  fabric\n", "pci",
 		       "node", "rank", "topology");
 	for (i = 0; i < t3_device_list_count(list); i++) {
 		row.entry = t3_device_list_get(list, i);

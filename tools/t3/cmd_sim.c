@@ -24,6 +24,8 @@ static const char usage[] =
 	"  --every-device    simulate all N devices, not one that is its own neighbour\n"
 	"  --device          run each also on a T3 device of this machine, with --every-device on\n"
 	"                    all N of its fabric, and compare all counters\n"
+	"  --fabric FABRIC   of those devices: its number, as in 0x1, or the index of one of its\n"
+	"                    devices in `t3 list`\n"
 	"  --timeline FILE   write what one configuration (t3-mca) does for ui.perfetto.dev\n"
 	"  --json            one JSON object\n\n"
 	"  --replay FILE     run the record that t3-fabric's record=FILE made\n"

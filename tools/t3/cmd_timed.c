@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "fabric.h"
 #include "sim/model_file.h"
 #include "sim/timeline.h"
 #include "t3tool.h"
@@ -14,7 +15,7 @@
 struct arguments {
 	struct sim_workload workload;
 	bool hidden, tokens, tp, sublayer; /* given */
-	const char *model, *timeline;
+	const char *model, *timeline, *fabric;
 	struct t3_timed_params params;
 	uint32_t configs; /* 0: what fits */
 	bool json, list, every_device, device;
@@ -158,6 +159,16 @@ static int choose_configs(struct run *run)
 	return EXIT_OK;
 }
 
+static int open_devices(struct run *run)
+{
+	uint64_t id;
+	int ret = fabric_choose(run->args->fabric, &id);
+
+	if (ret != EXIT_OK)
+		return ret;
+	return timed_devices_open(&run->devices, id, run->args->every_device);
+}
+
 static int run_models(const struct arguments *args, const struct sim_models *models)
 {
 	struct run run = { .args = args, .results = json_array() };
@@ -172,7 +183,7 @@ static int run_models(const struct arguments *args, const struct sim_models *mod
 		return complain(EXIT_FAIL, "%s cannot be written: %s", args->timeline,
 				strerror(errno));
 	if (args->device)
-		ret = timed_devices_open(&run.devices, args->every_device);
+		ret = open_devices(&run);
 	if (ret == EXIT_OK)
 		ret = choose_configs(&run);
 	if (ret == EXIT_OK)
@@ -285,6 +296,9 @@ static int set_option(struct arguments *args, int opt, char **argv)
 	case 'D':
 		args->device = true;
 		return EXIT_OK;
+	case 'F':
+		args->fabric = optarg;
+		return EXIT_OK;
 	case 'P':
 		args->list = true;
 		return EXIT_OK;
@@ -321,6 +335,8 @@ static int check(struct arguments *args)
 				"--hidden, --tokens, --tp and --sublayer");
 	if (!args->model && missing(args))
 		return complain(EXIT_USAGE, "a workload needs --%s, too", missing(args));
+	if (args->fabric && !args->device)
+		return complain(EXIT_USAGE, "--fabric needs --device");
 	if (args->timeline && !args->configs)
 		args->configs = 1u << SIM_T3_MCA;
 	if (args->timeline && (args->configs & (args->configs - 1) ||
@@ -344,6 +360,7 @@ static int parse(int argc, char **argv, struct arguments *args)
 		{ "json", no_argument, NULL, 'j' },
 		{ "every-device", no_argument, NULL, 'e' },
 		{ "device", no_argument, NULL, 'D' },
+		{ "fabric", required_argument, NULL, 'F' },
 		{ "list-params", no_argument, NULL, 'P' },
 		{ 0 },
 	};

@@ -43,12 +43,12 @@ static bool look(void *opaque, const struct t3_timed_setup *setup, const struct 
 /* All devices of the fabric when they are the job's ranks, else one that stands for them. */
 static int open_devices(const struct gemm_config *cfg, struct gemm_timed *timed)
 {
-	int ret = timed_devices_open(&timed->devices, false);
+	int ret = timed_devices_open(&timed->devices, cfg->fabric_id, false);
 
 	if (ret != EXIT_OK || timed->devices.ranks != cfg->ranks)
 		return ret;
 	timed_devices_close(&timed->devices);
-	return timed_devices_open(&timed->devices, true);
+	return timed_devices_open(&timed->devices, cfg->fabric_id, true);
 }
 
 static int run(const struct gemm_config *cfg, struct gemm_timed *timed)

@@ -19,6 +19,8 @@ struct launch_args {
 	uint64_t timeout_ns; /* 0: none */
 	uint64_t grace_ns;
 	bool label;
+	const char *fabric_text; /* of --fabric; NULL: not given */
+	uint64_t fabric;
 	char **command;
 };
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "fabric.h"
 #include "launch.h"
 #include "t3tool.h"
 
@@ -50,6 +51,14 @@ void launch_remove_dir(const struct launch *launch)
 
 /* -------------------------------------------------------------- in the child */
 
+static bool set_fabric(uint64_t id)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)id);
+	return !id || !setenv(FABRIC_ENVIRONMENT, text, 1);
+}
+
 static bool set_number(const char *name, uint32_t value)
 {
 	char text[16];
@@ -75,6 +84,7 @@ static bool prepare(const struct launch *launch, uint32_t rank, pid_t parent,
 			return false;
 	return !setenv("T3_COMM_DIR", launch->dir, 1) && set_number("T3_RANK", rank) &&
 	       set_number("T3_RANKS", (uint32_t)launch->args->ranks) &&
+	       set_fabric(launch->args->fabric) &&
 	       !sigprocmask(SIG_SETMASK, &launch->old_mask, NULL);
 }
 

@@ -41,11 +41,20 @@ static int open_node(const char *node, struct t3_device **dev)
 	return complain(EXIT_FAIL, "--device: %s", words);
 }
 
-static int open_first(struct t3_device **dev)
+/* Of a fabric; 0: of the machine. */
+static int open_first(uint64_t fabric_id, struct t3_device **dev)
 {
 	struct t3_device_list *list;
+	char words[512];
 	int ret;
 
+	if (fabric_id) {
+		ret = t3_device_open_rank(fabric_id, 0, dev);
+		if (!ret)
+			return EXIT_OK;
+		t3_device_explain(NULL, ret, words, sizeof(words));
+		return complain(EXIT_FAIL, "--device: %s", words);
+	}
 	ret = t3_device_list(&list);
 	if (ret)
 		return complain(EXIT_FAIL, "--device: the devices cannot be listed: %s",
@@ -103,7 +112,7 @@ static int open_rank(struct timed_devices *devices, uint64_t fabric, uint32_t nu
 	return prepare(rank, number);
 }
 
-int timed_devices_open(struct timed_devices *devices, bool every)
+int timed_devices_open(struct timed_devices *devices, uint64_t fabric_id, bool every)
 {
 	struct drm_t3_device_info info = { 0 };
 	struct t3_device *first;
@@ -111,7 +120,7 @@ int timed_devices_open(struct timed_devices *devices, bool every)
 	int ret;
 
 	*devices = (struct timed_devices){ 0 };
-	ret = open_first(&first);
+	ret = open_first(fabric_id, &first);
 	if (ret != EXIT_OK)
 		return ret;
 	ret = check_device(first, every, &info);

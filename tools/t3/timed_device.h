@@ -22,8 +22,11 @@ struct timed_devices {
 	struct timed_rank rank[T3_TIMED_MAX_RANKS];
 };
 
-/* One device, or all of its fabric; an exit code. Close also after a failure. */
-int timed_devices_open(struct timed_devices *devices, bool every);
+/*
+ * One device, or all of its fabric; fabric_id 0: that of the first device. An exit code. Close also
+ * after a failure.
+ */
+int timed_devices_open(struct timed_devices *devices, uint64_t fabric_id, bool every);
 void timed_devices_close(struct timed_devices *devices);
 
 /*

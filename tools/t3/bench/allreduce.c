@@ -115,7 +115,7 @@ static int open_memory(struct allreduce *t)
 	return 0;
 }
 
-static int open_plans(struct allreduce *t)
+static int open_plans(struct allreduce *t, uint64_t fabric_id)
 {
 	const struct t3_plan_desc desc = {
 		.collective = T3_ALL_REDUCE,
@@ -129,7 +129,8 @@ static int open_plans(struct allreduce *t)
 	int ret = 0;
 
 	for (i = 0; i < RANKS && !ret; i++)
-		ret = t3_device_open_index(i, &t->dev[i]);
+		ret = fabric_id ? t3_device_open_rank(fabric_id, i, &t->dev[i])
+				: t3_device_open_index(i, &t->dev[i]);
 	if (!ret)
 		ret = t3_comm_create_local(t->dev, RANKS, t->comm);
 	return ret ? ret : t3_plan_create_all(t->comm, RANKS, &desc, t->plan);
@@ -169,7 +170,7 @@ int bench_allreduce(struct bench *bench)
 			  .context = &t },
 		},
 	};
-	int ret = open_plans(&t);
+	int ret = open_plans(&t, bench->fabric_id);
 
 	if (left_out(ret)) {
 		row.side[0].run = row.side[1].run = NULL;

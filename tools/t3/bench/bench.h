@@ -62,6 +62,7 @@ void bench_peer_close(struct bench_peer *peer);
 
 struct bench {
 	struct t3_device *dev, *other; /* the first two; other NULL: there is one */
+	uint64_t fabric_id;	       /* 0: the machine's devices in the order of `t3 list` */
 	const char *bdf;	       /* of dev */
 	struct bench_clock clock;
 	struct bench_peer edu, testdev, ivshmem;

@@ -51,6 +51,7 @@ struct gemm_config {
 	uint32_t tile_rows; /* elements, cut to the chunk by gemm_check() */
 	uint32_t tile_cols;
 	uint32_t timeout_s;
+	uint64_t fabric_id; /* 0: the only one */
 	uint64_t seed;
 	uint32_t delay_rank; /* sleeps delay_ms before delay_step; GEMM_NO_RANK: none */
 	uint32_t delay_step;

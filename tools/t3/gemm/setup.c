@@ -13,7 +13,7 @@ static int open_device(struct rank *r)
 	char why[224];
 	int ret;
 
-	ret = t3_device_open_rank(0, r->rank, &r->dev);
+	ret = t3_device_open_rank(r->cfg->fabric_id, r->rank, &r->dev);
 	if (ret) {
 		t3_device_explain(NULL, ret, why, sizeof(why));
 		return rank_fail(r, -ECANCELED, "%s", why);
