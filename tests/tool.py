@@ -152,12 +152,12 @@ FORMS = {"trace": 2, "inject": 2, "sim": 3}  # in t3(1)'s synopsis; of the other
 def check_manual():
     """t3(1) has each command once in its synopsis and as a paragraph, and each long option."""
     page = (ROOT / "tools/t3/t3.1").read_text().replace("\\-", "-")
-    synopsis = page[page.index(".SH SYNOPSIS"):page.index(".SH DESCRIPTION")]
+    _, synopsis, described, *_ = re.split(r"^\.SH .*\n", page, flags=re.M)[1:]
     options = {}
     for command in commands():
         forms = len(re.findall(rf"^\.B t3 {command}\b", synopsis, re.M))
         need(forms == FORMS.get(command, 1), f"{forms} forms of {command}")
-        texts = len(re.findall(rf"^\.TP\n\.B {command}$", page, re.M))
+        texts = len(re.findall(rf"^\.TP\n\.B {command}$", described, re.M))
         need(texts == (command != "help"), f"{texts} texts on {command}")
         for option in complete("t3", command, "-") - {"--help", "--usage"}:
             options.setdefault(option, command)

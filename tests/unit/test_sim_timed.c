@@ -8,24 +8,30 @@
 
 /* ---------------------------------------------------------------- model files */
 
-static bool read_text(const char *text, struct sim_models *models, struct t3_timed_params *params,
-		      char *why)
+static bool read_bytes(const char *text, size_t size, struct sim_models *models,
+		       struct sim_machine *machine, char *why)
 {
 	FILE *file = tmpfile();
 	bool good;
 
 	assert_non_null(file);
-	fputs(text, file);
+	assert_int_equal(fwrite(text, 1, size, file), size);
 	rewind(file);
-	t3_timed_params_default(params);
-	good = sim_models_read(file, models, params, why);
+	good = sim_models_read(file, models, machine, why);
 	fclose(file);
 	return good;
 }
 
+static bool read_text(const char *text, struct sim_models *models, struct sim_machine *machine,
+		      char *why)
+{
+	sim_machine_init(machine);
+	return read_bytes(text, strlen(text), models, machine, why);
+}
+
 static void test_model_file(void **state)
 {
-	struct t3_timed_params params;
+	struct sim_machine machine;
 	struct sim_models models;
 	char why[SIM_WHY_SIZE] = "";
 
@@ -33,9 +39,9 @@ static void test_model_file(void **state)
 	if (!read_text("# two models\n[machine]\nmemory_gbps = 2048 # twice\n\n[ A b ]\r\n"
 		       "hidden=64\ntokens = 128\n\ttp = 2 4\n[x]\ntp = 32\nsublayers = ip op\n"
 		       "hidden = 96\ntokens = 5\ndtype = f32",
-		       &models, &params, why))
+		       &models, &machine, why))
 		fail_msg("%s", why);
-	assert_int_equal(params.memory_gbps, 2048);
+	assert_int_equal(machine.params.memory_gbps, 2048);
 	assert_int_equal(models.count, 2 * 4 + 2);
 	assert_string_equal(models.workload[0].model, " A b ");
 	assert_int_equal(models.workload[0].tp, 2);
@@ -56,8 +62,17 @@ static void test_bad_model_files(void **state)
 	static const struct {
 		const char *text, *why;
 	} bad[] = {
-		{ "", "no model" },
-		{ "[machine]\n", "no model" },
+		{ "", "there is no model" },
+		{ "[machine]\n", "there is no model" },
+		{ "[machine]\nlink_gbps = 9\nlink_gbps = 9\n", "line 3: link_gbps is given twice" },
+		{ "[machine]\n[machine]\n", "line 2: section [machine] is given twice" },
+		{ MODEL "tp = 2\n[n]\nhidden = 8\ntokens = 8\ntp = 2\n[m]\n",
+		  "line 9: section [m] is given twice" },
+		{ "[m]\nhid\033[31mden = 8\n", "line 2: a model has no key 'hid\\x1b[31mden'" },
+		{ "[m]\n\r\177\303\244\n", "line 2: '\\x0d\\x7f\\xc3\\xa4' is neither" },
+		{ "[m\007]\n", "line 1: the section's name 'm\\x07' has other" },
+		{ "[machine]\nw\033c = 9\n", "line 2: there is no parameter 'w\\x1bc'" },
+		{ "\n\357\273\277[m]\n", "line 2: '\\xef\\xbb\\xbf[m]' is neither" },
 		{ "hidden = 1\n", "line 1: hidden is in no [SECTION]" },
 		{ "[m\n", "a section is" },
 		{ "[]\n", "a section is" },
@@ -83,22 +98,95 @@ static void test_bad_model_files(void **state)
 		{ "[machine]\nwarp = 9\n", "line 2: there is no parameter 'warp'" },
 		{ "[machine]\nlink_gbps = 0\n", "line 2: link_gbps is '0' and must be 1 to" },
 	};
-	struct t3_timed_params params;
+	struct sim_machine machine;
 	struct sim_models models;
 	char why[SIM_WHY_SIZE], line[600];
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		assert_false(read_text(bad[i].text, &models, &params, why));
+		assert_false(read_text(bad[i].text, &models, &machine, why));
 		assert_null(models.workload);
 		if (!strstr(why, bad[i].why))
 			fail_msg("'%s' does not say '%s'", why, bad[i].why);
+		assert_true(!strncmp(why, "line ", 5) == !!strncmp(bad[i].why, "there is no model", 17));
+		assert_null(strstr(why, "line 0"));
 	}
 	memset(line, 'x', sizeof(line) - 1);
 	line[sizeof(line) - 1] = '\0';
-	assert_false(read_text(line, &models, &params, why));
+	assert_false(read_text(line, &models, &machine, why));
 	assert_non_null(strstr(why, "longer than"));
+}
+
+#define SMALL "[m]\nhidden = 8\ntokens = 8\ntp = 2\n"
+
+/* What the command line gives is not the file's to change; the file's other values count. */
+static void test_command_line_wins(void **state)
+{
+	struct sim_machine machine;
+	struct sim_models models;
+	char why[SIM_WHY_SIZE] = "";
+	const char text[] = "[machine]\nlink_gbps = 100\nmemory_gbps = 2048\n" SMALL;
+
+	(void)state;
+	sim_machine_init(&machine);
+	assert_true(sim_param_set(&machine, "link_gbps", "77", why));
+	assert_true(read_bytes(text, strlen(text), &models, &machine, why));
+	assert_int_equal(machine.params.link_gbps, 77);
+	assert_int_equal(machine.params.memory_gbps, 2048);
+	sim_models_free(&models);
+}
+
+static void test_byte_order_mark(void **state)
+{
+	struct sim_machine machine;
+	struct sim_models models;
+	char why[SIM_WHY_SIZE] = "";
+
+	(void)state;
+	if (!read_text("\357\273\277" SMALL, &models, &machine, why))
+		fail_msg("%s", why);
+	assert_string_equal(models.workload[0].model, "m");
+	sim_models_free(&models);
+}
+
+/* As long as a message may get: it still ends. */
+static void test_escapes_fill_the_message(void **state)
+{
+	struct sim_machine machine;
+	struct sim_models models;
+	char why[SIM_WHY_SIZE], line[500];
+
+	(void)state;
+	memset(line, '\001', sizeof(line) - 1);
+	line[0] = '[';
+	line[70] = ']';
+	line[71] = '\0';
+	assert_false(read_text(line, &models, &machine, why));
+	memset(line, '\001', 64);
+	line[0] = '[';
+	line[60] = ']';
+	line[61] = '\0';
+	assert_false(read_text(line, &models, &machine, why));
+	assert_true(strlen(why) < SIM_WHY_SIZE && strstr(why, "\\x01\\x01"));
+}
+
+static void test_files_that_are_no_text(void **state)
+{
+	static const char zero[] = "[m]\nhidden = 8\0\n";
+	struct sim_machine machine;
+	struct sim_models models;
+	char why[SIM_WHY_SIZE];
+	FILE *folder = fopen("/", "r");
+
+	(void)state;
+	sim_machine_init(&machine);
+	assert_false(read_bytes(zero, sizeof(zero) - 1, &models, &machine, why));
+	assert_string_equal(why, "line 2: it has a byte 0, which no text has");
+	assert_non_null(folder);
+	assert_false(sim_models_read(folder, &models, &machine, why));
+	assert_string_equal(why, "it cannot be read");
+	fclose(folder);
 }
 
 /* ------------------------------------------------------------------ workloads */
@@ -281,6 +369,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_model_file), cmocka_unit_test(test_bad_model_files),
+		cmocka_unit_test(test_command_line_wins), cmocka_unit_test(test_byte_order_mark),
+		cmocka_unit_test(test_escapes_fill_the_message),
+		cmocka_unit_test(test_files_that_are_no_text),
 		cmocka_unit_test(test_workload),   cmocka_unit_test(test_figures),
 		cmocka_unit_test(test_counters),   cmocka_unit_test(test_witness),
 		cmocka_unit_test(test_timeline),

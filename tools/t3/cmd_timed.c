@@ -16,7 +16,7 @@ struct arguments {
 	struct sim_workload workload;
 	bool hidden, tokens, tp, sublayer; /* given */
 	const char *model, *timeline, *fabric;
-	struct t3_timed_params params;
+	struct sim_machine machine;
 	uint32_t configs; /* 0: what fits */
 	bool json, list, every_device, device;
 };
@@ -87,7 +87,7 @@ static int run_workload(struct run *run, const struct sim_workload *workload)
 	char why[SIM_WHY_SIZE];
 	double start = cpu_seconds();
 
-	job.setup.params = run->args->params;
+	job.setup.params = run->args->machine.params;
 	job.setup.mirrored = !run->args->every_device;
 	if (!sim_workload_setup(workload, &job.setup, why))
 		return complain(EXIT_USAGE, "%s %s: %s", workload->model,
@@ -118,7 +118,7 @@ static int show_json(struct run *run)
 	json_t *root = json_object();
 
 	json_object_set_new(root, "clock", json_string("virtual"));
-	json_object_set_new(root, "parameters", timed_params_to_json(&run->args->params));
+	json_object_set_new(root, "parameters", timed_params_to_json(&run->args->machine.params));
 	json_object_set(root, "workloads", run->results);
 	json_object_set_new(root, "events", json_integer((json_int_t)run->events));
 	json_object_set_new(root, "cpu_seconds", json_real(run->seconds));
@@ -203,7 +203,7 @@ static int run_file(struct arguments *args)
 	bool good;
 	int ret;
 
-	good = file && sim_models_read(file, &models, &args->params, why);
+	good = file && sim_models_read(file, &models, &args->machine, why);
 	if (file)
 		fclose(file);
 	if (!good)
@@ -249,7 +249,7 @@ static int set_param(struct arguments *args, const char *text)
 		return complain(EXIT_USAGE, "--param takes NAME=VALUE, not '%s'", text);
 	memcpy(name, text, len);
 	name[len] = '\0';
-	if (!sim_param_set(&args->params, name, text + len + 1, why))
+	if (!sim_param_set(&args->machine, name, text + len + 1, why))
 		return complain(EXIT_USAGE, "--param: %s", why);
 	return EXIT_OK;
 }
@@ -383,14 +383,14 @@ int sim_timed(int argc, char **argv)
 	struct sim_models models = { .workload = &args.workload, .count = 1 };
 	int ret;
 
-	t3_timed_params_default(&args.params);
+	sim_machine_init(&args.machine);
 	ret = parse(argc, argv, &args);
 	if (ret != EXIT_OK)
 		return ret;
 	if (args.list && args.json)
-		return print_json(timed_params_to_json(&args.params));
+		return print_json(timed_params_to_json(&args.machine.params));
 	if (args.list) {
-		timed_print_params(&args.params);
+		timed_print_params(&args.machine.params);
 		return EXIT_OK;
 	}
 	return args.model ? run_file(&args) : run_models(&args, &models);

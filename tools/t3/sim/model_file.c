@@ -25,22 +25,40 @@ struct model {
 
 struct parser {
 	struct sim_models *models;
-	struct t3_timed_params *params;
+	struct sim_machine *machine;
+	struct t3_timed_params in_file; /* 1: set there */
+	bool has_machine;
 	struct model model;
 	enum section section;
-	unsigned int line;
+	unsigned int line; /* 0: none, it is of the whole file */
 	char *why;
 };
+
+/* What the file has is shown, not obeyed by the terminal. */
+static void escape(char *to, size_t size, const char *from)
+{
+	for (; *from && size > sizeof("\\x00"); from++) {
+		int used = *from >= ' ' && *from <= '~'
+				   ? snprintf(to, size, "%c", *from)
+				   : snprintf(to, size, "\\x%02x", (unsigned char)*from);
+
+		to += used;
+		size -= (size_t)used;
+	}
+	*to = '\0';
+}
 
 __attribute__((format(printf, 2, 3))) static bool refuse(const struct parser *p, const char *format,
 							 ...)
 {
-	int used = snprintf(p->why, SIM_WHY_SIZE, "line %u: ", p->line);
+	char text[SIM_WHY_SIZE];
+	int used = p->line ? snprintf(p->why, SIM_WHY_SIZE, "line %u: ", p->line) : 0;
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(p->why + used, SIM_WHY_SIZE - (size_t)used, format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	escape(p->why + used, SIM_WHY_SIZE - (size_t)used, text);
 	return false;
 }
 
@@ -63,22 +81,44 @@ bool sim_number(const char *text, uint64_t *value)
 	return true;
 }
 
-bool sim_param_set(struct t3_timed_params *params, const char *name, const char *value, char *why)
+void sim_machine_init(struct sim_machine *machine)
+{
+	*machine = (struct sim_machine){ 0 };
+	t3_timed_params_default(&machine->params);
+}
+
+/* The parameter and its value; NULL: `why`. */
+static const struct t3_timed_param *read_param(const char *name, const char *value,
+					       uint64_t *number, char *why)
 {
 	const struct t3_timed_param *param = t3_timed_param_find(name);
-	uint64_t number;
 
 	if (!param) {
 		snprintf(why, SIM_WHY_SIZE, "there is no parameter '%.64s'", name);
-		return false;
+		return NULL;
 	}
-	if (!sim_number(value, &number) || number < param->min || number > param->max) {
+	if (!sim_number(value, number) || *number < param->min || *number > param->max) {
 		snprintf(why, SIM_WHY_SIZE, "%s is '%.64s' and must be %" PRIu64 " to %" PRIu64,
 			 name, value, param->min, param->max);
-		return false;
+		return NULL;
 	}
-	t3_timed_param_set(params, param, number);
-	return true;
+	return param;
+}
+
+static void give(struct sim_machine *machine, const struct t3_timed_param *param, uint64_t number)
+{
+	t3_timed_param_set(&machine->params, param, number);
+	t3_timed_param_set(&machine->given, param, 1);
+}
+
+bool sim_param_set(struct sim_machine *machine, const char *name, const char *value, char *why)
+{
+	uint64_t number;
+	const struct t3_timed_param *param = read_param(name, value, &number, why);
+
+	if (param)
+		give(machine, param, number);
+	return param;
 }
 
 /* Cuts `text` at its blanks; NULL at the end. */
@@ -136,6 +176,30 @@ static bool end_model(struct parser *p)
 	return true;
 }
 
+static bool is_known(const struct parser *p, const char *name)
+{
+	size_t i;
+
+	if (!strcmp(name, "machine"))
+		return p->has_machine;
+	for (i = 0; i < p->models->count; i++)
+		if (!strcmp(p->models->workload[i].model, name))
+			return true;
+	return false;
+}
+
+/* A name is shown as it is, in tables and JSON. */
+static bool judge_name(struct parser *p, const char *name)
+{
+	const char *at;
+
+	for (at = name; *at; at++)
+		if (*at < ' ' || *at > '~')
+			return refuse(p, "the section's name '%s' has other characters than "
+					 "printable ASCII", name);
+	return !is_known(p, name) || refuse(p, "section [%s] is given twice", name);
+}
+
 static bool begin_section(struct parser *p, char *name)
 {
 	size_t len = strlen(name);
@@ -148,7 +212,10 @@ static bool begin_section(struct parser *p, char *name)
 		return refuse(p, "a section is [NAME], of 1 to %u characters", SIM_NAME_SIZE - 1);
 	name[len - 1] = '\0';
 	name++;
+	if (!judge_name(p, name))
+		return false;
 	p->section = strcmp(name, "machine") ? MODEL : MACHINE;
+	p->has_machine |= p->section == MACHINE;
 	p->model = (struct model){ .line = line };
 	strcpy(p->model.workload.model, name);
 	p->model.workload.element_bytes = 2;
@@ -242,9 +309,27 @@ static char *trim(char *text)
 	return text;
 }
 
+/* The file's value must be right also where the command line's is taken. */
+static bool set_machine(struct parser *p, const char *key, const char *value)
+{
+	const struct t3_timed_param *param;
+	char why[SIM_WHY_SIZE];
+	uint64_t number;
+
+	param = read_param(key, value, &number, why);
+	if (!param)
+		return refuse(p, "%s", why);
+	if (t3_timed_param_get(&p->in_file, param))
+		return refuse(p, "%s is given twice", key);
+	t3_timed_param_set(&p->in_file, param, 1);
+	if (!t3_timed_param_get(&p->machine->given, param))
+		give(p->machine, param, number);
+	return true;
+}
+
 static bool set(struct parser *p, char *line)
 {
-	char *equals = strchr(line, '='), *key, *value, why[SIM_WHY_SIZE];
+	char *equals = strchr(line, '='), *key, *value;
 
 	if (!equals)
 		return refuse(p, "'%.64s' is neither KEY = VALUE nor [SECTION]", line);
@@ -257,7 +342,7 @@ static bool set(struct parser *p, char *line)
 		return refuse(p, "%.64s is in no [SECTION]", key);
 	if (p->section == MODEL)
 		return set_model(p, key, value);
-	return sim_param_set(p->params, key, value, why) || refuse(p, "%.200s", why);
+	return set_machine(p, key, value);
 }
 
 static bool parse_line(struct parser *p, char *line)
@@ -269,30 +354,55 @@ static bool parse_line(struct parser *p, char *line)
 	return *line == '[' ? begin_section(p, line) : set(p, line);
 }
 
+/* A line without its end. False: the file has ended, or *good is false. */
+static bool read_line(struct parser *p, FILE *file, char *line, bool *good)
+{
+	size_t len = 0;
+	int byte;
+
+	*good = true;
+	for (byte = getc(file); byte != EOF && byte != '\n'; byte = getc(file)) {
+		if (!len)
+			p->line++;
+		if (!byte)
+			return *good = refuse(p, "it has a byte 0, which no text has");
+		if (len == LINE_SIZE - 2)
+			return *good = refuse(p, "it is longer than %u characters", LINE_SIZE - 2);
+		line[len++] = (char)byte;
+	}
+	if (byte == '\n' && !len)
+		p->line++;
+	line[len] = '\0';
+	return byte == '\n' || len;
+}
+
+/* What some editors begin a file with. */
+static char *skip_mark(const struct parser *p, char *line)
+{
+	const char mark[] = "\xef\xbb\xbf";
+
+	return p->line == 1 && !strncmp(line, mark, strlen(mark)) ? line + strlen(mark) : line;
+}
+
 static bool parse(struct parser *p, FILE *file)
 {
 	char line[LINE_SIZE];
+	bool good;
 
-	while (fgets(line, sizeof(line), file)) {
-		p->line++;
-		if (strlen(line) == sizeof(line) - 1 && line[sizeof(line) - 2] != '\n')
-			return refuse(p, "it is longer than %u characters", LINE_SIZE - 2);
-		if (!parse_line(p, line))
+	while (read_line(p, file, line, &good))
+		if (!parse_line(p, skip_mark(p, line)))
 			return false;
-	}
+	if (!good || !end_model(p))
+		return false;
+	p->line = 0;
 	if (ferror(file))
 		return refuse(p, "it cannot be read");
-	if (!end_model(p))
-		return false;
-	if (!p->models->count)
-		return refuse(p, "there is no model in the file");
-	return true;
+	return p->models->count || refuse(p, "there is no model in the file");
 }
 
-bool sim_models_read(FILE *file, struct sim_models *models, struct t3_timed_params *params,
-		     char *why)
+bool sim_models_read(FILE *file, struct sim_models *models, struct sim_machine *machine, char *why)
 {
-	struct parser parser = { .models = models, .params = params, .why = why };
+	struct parser parser = { .models = models, .machine = machine, .why = why };
 
 	*models = (struct sim_models){ 0 };
 	if (parse(&parser, file))

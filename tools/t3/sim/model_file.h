@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Model files: several workloads, and a machine other than the default.
+ * Model files: several workloads, and a machine other than the default. Each section and key once.
+ * Names are printable ASCII. A UTF-8 byte order mark may begin the file.
  *
  *     # a comment
  *     [T-NLG]                  a model; its keys:
@@ -24,13 +25,22 @@ struct sim_models {
 	size_t count;
 };
 
-/* False: `why` says what is wrong, and in which line; nothing is to be freed. */
-bool sim_models_read(FILE *file, struct sim_models *models, struct t3_timed_params *params,
-		     char *why);
+/* The parameters, and which of them somebody has set: those have 1 in `given`. */
+struct sim_machine {
+	struct t3_timed_params params, given;
+};
+
+void sim_machine_init(struct sim_machine *machine);
+
+/*
+ * Parameters that were set before stay as they are: the command line is above the file.
+ * False: `why` says what is wrong, and in which line; nothing is to be freed.
+ */
+bool sim_models_read(FILE *file, struct sim_models *models, struct sim_machine *machine, char *why);
 void sim_models_free(struct sim_models *models);
 
-/* "name=value", or name and value; false: `why`. */
-bool sim_param_set(struct t3_timed_params *params, const char *name, const char *value, char *why);
+/* False: `why`. */
+bool sim_param_set(struct sim_machine *machine, const char *name, const char *value, char *why);
 bool sim_number(const char *text, uint64_t *value);
 
 #endif /* T3_SIM_MODEL_FILE_H */
