@@ -462,7 +462,7 @@ packed = $(patsubst $B/%,$(T3_BUILD)/%,$(filter $(TOOL) $(CONFORMANCE) $(GUEST) 
 $B/initramfs.img: $B/base.img $(MODULE) $(LIB) $(TOOL) $(GUEST) $(GUEST32) $(CONFORMANCE)
 	@$(STAGE)initramfs.sh image $< $@ $(packed)
 # For the examples under Open MPI alone.
-$B/mpi.img: $B/base.img $(MODULE) $(LIB) $(TOOL) $(EXAMPLES)
+$B/mpi.img: $B/base.img $(STAGE)guest-mpirun $(MODULE) $(LIB) $(TOOL) $(EXAMPLES)
 	@$(STAGE)initramfs.sh mpi $< $@ $(packed)
 # What one `make try` needs. Always packed: the tests change from one to the next.
 $B/try.img: $B/base.img $(MODULE) $(LIB) $(TOOL) $(addprefix $B/,$(TRY_PROGRAMS)) always

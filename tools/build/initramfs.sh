@@ -187,7 +187,7 @@ add_mpi() {
 		case $file in */mpirun* | *.so*) objects+=("$file") ;; esac
 	done
 	[ -x "$root/usr/bin/mpirun.openmpi" ] || die "there is no mpirun among the files of Open MPI"
-	cp "$root/usr/bin/mpirun.openmpi" "$root/usr/bin/mpirun"
+	install -m 755 "$T3_ROOT/tools/build/guest-mpirun" "$root/usr/bin/mpirun"
 	add_libraries "$root" "${objects[@]}"
 }
 

@@ -200,7 +200,7 @@ static int save(struct merge *m)
 		ret = complain(EXIT_FAIL, "%s could not be written: %s", m->args->output,
 			       strerror(-ret));
 	else
-		ret = trace_report(m->args, stdout, text, facts);
+		ret = trace_report(m->args, m->args->common.json ? stdout : stderr, text, facts);
 	json_decref(facts);
 	return ret;
 }
