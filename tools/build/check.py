@@ -760,6 +760,8 @@ SUITES = {
     "tool": tool_suite,
     "e2e": e2e_suite,
     "tutorial": lambda: tap_program("tutorial", [ROOT / "tests/tutorial.py"]),
+    "recipes": lambda: tap_program("recipes", [ROOT / "tests/recipes.py"],
+                                   seconds=3 * PROGRAM_SECONDS),
 }
 
 

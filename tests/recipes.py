@@ -1,0 +1,230 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Each command that README, the manual and comments show is run; TAP on stdout.
+
+usage: recipes.py [REGEX]      (default: all; else the commands in which it is found)
+
+What counts is the exit status; the tutorial's commands, and what they print, are tutorial.py's.
+Commands that cannot be run here are listed with the reason, and counted. One of which this file
+knows nothing fails: somebody must decide. So does an entry for a command that there is no more.
+"""
+
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools/build"))
+
+from check import BUILD, guest_batch  # noqa: E402
+
+PLACE = BUILD / "recipes"
+SECONDS = 240
+AT_LEAST = 50  # commands: fewer were not found
+
+# Words that begin a command; a block that begins otherwise shows something else.
+BEGINS = re.compile(r"(\w+=\S+ )*(make|cc|gdb|sudo|modprobe|mpirun|t3|qom-[gs]et|migrate|"
+                    r"\./t3-conformance|tools/\S+|\.build/\S+)( |$)")
+NO_COMMANDS = ("rank 1  ",)  # the path of one store
+
+# (pattern, why it is not run here)
+CANNOT = [
+    (r"^make check$", "it runs this"),
+    (r"^make shell$|^make gdb |^gdb ", "for a person at a terminal; loop.py runs both without one"),
+    (r"^make help$|^make (unit|spec)$", "tests of their own run it"),
+    (r"^make try ", "loop.py runs its forms"),
+    (r"^make paper$", "it simulates for minutes; by hand, when the model changes"),
+    (r"^make -C /lib/modules|^make install$|^sudo ", "it changes the host; install.py and "
+     "package suites do it below a folder"),
+    (r"^modprobe -a vfio|^\./t3-conformance", "another machine's; the conformance suite runs it "
+     "in a VM"),
+    (r"^T3_BUILD=\.build/debug .* test_kunit$", "the debug kernel's; check-debug runs it"),
+    (r"^qom-|^migrate ", "a monitor's; qtests and migrate.py do it"),
+    (r"^cc .* -o program program\.c ", "installs first; install.py does both"),
+    (r"^mpirun ", "its image is another one; the examples suite runs this line in it"),
+    (r"^tools/vm/t3-vm run --initramfs \.build/mpi\.img", "the examples suite runs it"),
+]
+
+# (pattern, what is put there): what has no end, needs a person, or takes minutes.
+ADAPT = [
+    (r"^t3 top$", "t3 top --once"),
+    (r"^(t3 top --json --interval 0\.5) \| jq \.devices\[0\]\.per_second\.stores$",
+     r"\1 --count 2 | grep '\"stores\"'"),
+    (r" \| less$", " | cat >/dev/null"),
+    (r"^T3_BUILD=\.build/debug ", ""),
+    (r"--seconds 60$", "--seconds 5"),
+    (r"--rounds 3 --clients 100$", "--rounds 1 --clients 5"),
+]
+
+# What a host's command writes goes to the folder of this run.
+WRITTEN = re.compile(r"(?<![\w/.])((?:/tmp/)?run\.t3r|/mnt/host/guest\.json|guest\.json|timeline\.json|"
+                     r"fc2\.json|/tmp/t3|\.build)(?![\w-])")
+
+# What the guest's commands need before, and after one of them.
+BEFORE = [r"printf '#!/bin/sh\nt3 gemm-rs\n' >program; chmod +x program", "t3 gemm-rs --ranks 4 --iters 2 --delay-rank 0 "
+          "--delay-step 3 --delay-ms 60000 >/dev/null 2>&1 & sleep 3; echo function "
+          ">/sys/kernel/debug/accel/0000:01:00.0/reset; kill $!; wait"]
+AFTER = {"t3 inject 'link-down rank=0 peer=1'": "t3 inject 'link-up rank=0 peer=1'"}
+
+
+# --- what is shown -----------------------------------------------------------
+
+def is_whole(text):
+    try:
+        shlex.split(text)
+    except ValueError:
+        return False
+    return True
+
+
+def uncommented(line):
+    """Without a comment, which may have an apostrophe, of a line that may be part of a command."""
+    for mark in re.finditer(r"\s+#\s", line):
+        if is_whole(line[:mark.start()]):
+            return line[:mark.start()]
+    return line
+
+
+def joined(lines):
+    """Commands of lines: one goes on behind a backslash or in open quotes."""
+    command = ""
+    for line in lines:
+        command += (" " if command else "") + uncommented(line).strip()
+        if command.endswith("\\"):
+            command = command[:-1].strip()
+            continue
+        if is_whole(command):
+            yield command
+            command = ""
+    if command:
+        yield command
+
+
+def of_readme():
+    text = (ROOT / "README.md").read_text()
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)  # tutorial.py's
+    for block in re.findall(r"(?:^ {4}.*\n)+", text, re.M):
+        lines = [line[4:] for line in block.splitlines()]
+        if not lines[0].startswith(NO_COMMANDS):
+            yield from joined(lines)
+
+
+def of_pages():
+    """Literal blocks of man pages that begin as a command does: the others are C."""
+    for page in (ROOT / "tools/t3/t3.1", *sorted((ROOT / "libt3/man").glob("*.[347]"))):
+        text = page.read_text().replace("\\-", "-").replace("\\e", "\\")
+        for block in re.findall(r"^\.(?:nf|Bd .*)\n(.*?)^\.(?:fi|Ed)$", text, re.M | re.S):
+            if BEGINS.match(block):
+                yield from joined(block.splitlines())
+
+
+def of_comments():
+    """Indented lines of comments in headers and examples."""
+    for folder, pattern in (("uapi", "*.h"), ("libt3", "*.h"), ("tests/examples", "*.c")):
+        for path in sorted((ROOT / folder).glob(pattern)):
+            for line in re.findall(r"^ \*\t(\S.*)$", path.read_text(), re.M):
+                if BEGINS.match(line):
+                    yield uncommented(line)
+
+
+# --- how it is run -----------------------------------------------------------
+
+def adapted(command):
+    for pattern, instead in ADAPT:
+        command = re.sub(pattern, instead, command)
+    return command
+
+
+def why_not(command):
+    return next((why for pattern, why in CANNOT if re.search(pattern, command)), "")
+
+
+def localized(command):
+    def place(match):
+        name = match[1]
+        if name == ".build":
+            return str(BUILD)
+        return name if name.startswith("/mnt/") else str(PLACE / pathlib.Path(name).name)
+    return WRITTEN.sub(place, command).replace("--share . ", f"--share {PLACE} ")
+
+
+def run_on_host(command):
+    try:
+        done = subprocess.run(["bash", "-c", localized(command)], cwd=ROOT, text=True,
+                              capture_output=True, timeout=SECONDS, stdin=subprocess.DEVNULL,
+                              check=False)
+    except subprocess.TimeoutExpired:
+        return f"no end after {SECONDS} s"
+    return f"status {done.returncode}\n{done.stdout}{done.stderr}" if done.returncode else ""
+
+
+def run_in_guest(commands):
+    """Each as root, in one VM, in their order, which is that of the text; yields why not."""
+    script = []
+    for command in commands:
+        after = AFTER.get(command, ":")
+        script.append(f"cd /tmp; {adapted(command)}; s=$?; {after}; exit $s")
+    status, batch = guest_batch("recipes", ["--ranks", "4", "--device-opts", "guest-inject=on",
+                                            "--share", str(PLACE)],
+                                [f"cd /tmp; {command}" for command in BEFORE] + script, SECONDS)
+    for (_, ended, output, _), command in zip(batch[len(BEFORE):], commands):
+        yield command, "" if ended == 0 else f"status {ended}\n{output}"
+    yield "the guest's VM ends well", f"status {status}" if status else ""
+
+
+def stale(commands):
+    """Entries of the tables that no command needs."""
+    patterns = [pattern for pattern, _ in CANNOT + ADAPT]
+    return [pattern for pattern in patterns if not any(re.search(pattern, command)
+                                                       for command in commands)]
+
+
+def results(commands):
+    """(command, why it failed)"""
+    guest = []
+    for command in commands:
+        if not BEGINS.match(command):
+            yield command, "recipes.py does not know how to run it"
+        elif command.startswith("t3 ") and " sim --replay " not in command:
+            guest.append(command)
+        else:
+            yield command, run_on_host(adapted(re.sub(r"^t3 sim", ".build/t3 sim", command)))
+    if guest:
+        yield from run_in_guest(guest)
+
+
+def report(number, command, why):
+    for line in why.splitlines():
+        print(f"# {line}")
+    # A name is one word to who reads this.
+    name = re.sub(r"[\s#]+", "_", command)
+    print(f"{'not ok' if why else 'ok'} {number} - {name}", flush=True)
+
+
+def main():
+    wanted = re.compile(sys.argv[1] if len(sys.argv) > 1 else "")
+    every = list(dict.fromkeys([*of_readme(), *of_pages(), *of_comments()]))
+    chosen = [command for command in every if wanted.search(command)]
+    kept = [command for command in chosen if why_not(command)]
+    shutil.rmtree(PLACE, ignore_errors=True)
+    PLACE.mkdir(parents=True)
+    for command in kept:
+        print(f"# not run: {command}: {why_not(command)}")
+    failed = number = 0
+    for number, (command, why) in enumerate(
+            results([command for command in chosen if command not in kept]), 1):
+        report(number, command, why)
+        failed += bool(why)
+    left = "\n".join(stale(every))
+    few = "" if len(every) >= AT_LEAST else f"only {len(every)} commands were found"
+    report(number + 1, f"{len(kept)} of {len(chosen)} commands are not run here, as listed above", left + few)
+    print(f"1..{number + 1}")
+    return 1 if failed or left or few else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
