@@ -794,6 +794,30 @@ def fabric_tests(wanted):
     yield "fabric: the VM ends well", ends(0), (status, "")
 
 
+def check_line(status, output):
+    source = (ROOT / "tests/libt3/wrong_store.c").read_text().splitlines()
+    line = 1 + next(number for number, text in enumerate(source) if "HERE" in text)
+    need(status == 128 + 6, f"status {status}: {output}")  # SIGABRT
+    need(f"wrong_store.c:{line}" in output and " store (" in output, output)
+
+
+def debug_tests(wanted):
+    """A program with debug information, in the shared folder: lines are found in the guest."""
+    name = "T3_DEBUG=check names the source line"
+    if not wanted.search(name):
+        return
+    with tempfile.TemporaryDirectory() as place:
+        program = pathlib.Path(place) / "wrong_store"
+        built = subprocess.run(f"cc -g -o {program} {ROOT}/tests/libt3/wrong_store.c "
+                               "$(pkg-config --cflags --libs libt3)", shell=True, check=False,
+                               env={**os.environ, "PKG_CONFIG_PATH": str(BUILD)},
+                               capture_output=True, text=True)
+        need(built.returncode == 0, built.stderr)
+        _, batch = guest_batch("tool-debug", ["--ranks", "1", "--share", place],
+                               ["T3_DEBUG=check /mnt/host/wrong_store"], SECONDS)
+        yield name, check_line, (batch[0][1], batch[0][2])
+
+
 def inject_tests(wanted):
     tests = [test for test in INJECT if wanted.search(test[0])]
     if not tests:
@@ -834,7 +858,7 @@ def main():
     tests = [test for source in (usage_tests, completion_tests, dump_tests, merge_tests) for test in source()
              if wanted.search(test[0])]
     passed = [run(number, *test) for number, test in
-              enumerate(itertools.chain(tests, trace_tests(wanted), inject_tests(wanted), fabric_tests(wanted),
+              enumerate(itertools.chain(tests, trace_tests(wanted), inject_tests(wanted), fabric_tests(wanted), debug_tests(wanted),
                                 guest_tests(wanted)), 1)]
     print(f"1..{len(passed)}")
     return 0 if all(passed) else 1

@@ -122,6 +122,17 @@ add_udev() {
 	add_libraries "$root" "$udevadm"
 }
 
+# What libt3 loads by its name, to tell the lines of a program's stores (T3_DEBUG=check).
+add_libdw() {
+	local root=$1 lib
+
+	lib=$(PATH=$PATH:/sbin ldconfig -p | sed -n 's/.*libdw\.so\.1 (libc6,x86-64) => //p')
+	[ -n "$lib" ] || die "there is no libdw.so.1: install libdw-dev"
+	mkdir -p "$root${lib%/*}"
+	cp -L "$lib" "$root$lib"
+	add_libraries "$root" "$lib"
+}
+
 add_busybox() {
 	local root=$1 applet busybox
 
@@ -201,6 +212,7 @@ pack_base() {
 	add_modules "$root" $EXTRA_MODULES
 	index_modules "$root"
 	add_udev "$root"
+	add_libdw "$root"
 	add_accounts "$root"
 	install -m 755 "$T3_ROOT/tools/build/guest-init" "$root/init"
 	install -m 755 "$T3_ROOT/tools/build/guest-batch" "$root/usr/bin/guest-batch"
