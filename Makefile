@@ -120,7 +120,7 @@ pkg = $(shell pkg-config $1)
 
 INC_qemu-device := -Iuapi -Iqemu-device/core
 INC_libt3 = -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags $(LIB_PKGS))
-INC_tools = -Itools/t3 -Iuapi -Ilibt3 -Iqemu-device/core $(call pkg,--cflags $(LIB_PKGS) jansson)
+INC_tools = -DT3_VERSION=\"$(VERSION)\" -Itools/t3 -Iuapi -Ilibt3 -Iqemu-device/core $(call pkg,--cflags $(LIB_PKGS) jansson)
 INC_conformance := -Iuapi
 INC_examples = -Iuapi -Ilibt3 $(call pkg,--cflags libdrm ompi-c)
 # Their own folders first: a name there may also be one of the tools.

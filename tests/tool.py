@@ -96,7 +96,29 @@ def check_sim_fabric():
     need(done.returncode == 2 and "--fabric needs --device" in done.stderr, done.stderr)
 
 
+def check_alone():
+    done = t3("")
+    need(done.returncode == 2 and not done.stdout and "'" not in done.stderr.splitlines()[0],
+         f"status {done.returncode}, {done.stderr!r}")
+    need(done.stderr == t3("help").stdout, done.stderr)
+
+
+def check_version():
+    version = re.search(r"^VERSION := (\S+)$", (ROOT / "Makefile").read_text(), re.M)[1]
+    for word in ("--version", "-V", "version"):
+        done = t3(word)
+        need((done.returncode, done.stdout, done.stderr) == (0, f"t3 {version}\n", ""), f"{word}: {done}")
+
+
+def check_tile_is_cut():
+    done = t3("gemm-rs --tile 1025x1")
+    need(done.returncode == 2 and "--tile must be RxC, each 1 to 1024" in done.stderr, done.stderr)
+
+
 def usage_tests():
+    yield "t3 alone", check_alone, ()
+    yield "version", check_version, ()
+    yield "gemm-rs --tile", check_tile_is_cut, ()
     for command, wrong in USAGE.items():
         yield f"{command} --help", check_help, (command,)
         extra = COMMON if t3(f"{command} --help").stdout.startswith(f"Usage: t3 {command} [OPTION...]\n") \
@@ -139,7 +161,7 @@ def check_complete_options(command):
     shown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", t3(f"{command} --help").stdout))
     offered = complete("t3", command, "-")
     need(offered == shown, f"offered {sorted(offered)}, shown {sorted(shown)}")
-    if command not in ("help", "launch"):
+    if command not in ("help", "version", "launch"):
         need("--json" in offered, "no --json")
     for option in offered:
         error = t3(f"{command} {option}=").stderr
@@ -166,6 +188,18 @@ def check_manual():
     need(not missing, f"not in the page: {missing}")
 
 
+# What these options take, all of it.
+VALUES = [
+    ("gemm-rs", "--dtype", "i32 f32 f16 bf16"),
+    ("gemm-rs", "--write", "store doorbell gemm"),
+    ("gemm-rs", "--wait", "auto spin sleep"),
+    ("sim", "--sublayer", "op fc2 fc1 ip"),
+    ("sim", "--dtype", "f16 bf16 f32"),
+    ("sim", "--config", "sequential ideal ideal-nmc t3 t3-mca t3-mca-ag direct all"),
+    ("bench", "--only", "store vcpus doorbell nmc reader submit segments allreduce"),
+]
+
+
 def check_complete_values():
     with tempfile.TemporaryDirectory() as directory:
         fake = pathlib.Path(directory) / "t3"
@@ -175,6 +209,13 @@ def check_complete_values():
         need(complete("t3", "info", "-d", "", path=directory) == {"0", "11"}, "devices")
         need(complete("t3", "top", "--device", "1", path=directory) == {"11"}, "device 1")
         need(complete("t3", "inject", "d", path=directory) == {"drop", "delay"}, "faults")
+        need(complete("t3", "gemm-rs", "--fabric", "", path=directory) == {"0", "11"}, "fabrics")
+    for command, option, values in VALUES:
+        offered = complete("t3", command, option, "")
+        need(offered == set(values.split()), f"{command} {option}: {offered}")
+        first = values.split()[0]
+        need(first in complete("t3", command, option, first[:2]), f"{command} {option} {first[:2]}")
+    need("link_gbps=" in complete("t3", "sim", "--param", "link"), "parameters")
     need("README.md" in complete("t3", "stat", "-o", "READ"), "files")
     need("README.md" in complete("t3", "dump", "READ"), "dumps")
     need("printf" in complete("t3", "stat", "--json", "--", "print"), "commands")
@@ -678,6 +719,9 @@ def ends(wanted, *texts):
 
 GEMM = "t3 gemm-rs --ranks 4 --shape 64x64x64 --dtype i32 --iters 2"
 GUEST = [
+    ("gemm-rs --tile, larger than a chunk", GEMM + " --tile 1024x9", ends(
+        0, "tile 16x9 (a chunk is no larger; asked for 1024x9), write")),
+    ("gemm-rs --tile", GEMM + " --tile 16x9", ends(0, "tile 16x9, write")),
     ("status", SLEEPER + "t3 status" + ENDED, check_status),
     ("status --json", SLEEPER + "t3 status --json" + ENDED, check_status_json),
     ("status -d", SLEEPER + "t3 status -d 2" + ENDED, check_status_one),
@@ -718,7 +762,7 @@ GUEST = [
     ("bench, table", "t3 bench --rounds 1 --only segments", check_bench_table),
     ("bench, no peers", "t3 bench --rounds 1 --only vcpus", ends(0, "edu, 2 vCPUs", "not in this machine")),
     ("bench, rounds", "t3 bench --rounds 102", ends(2, "--rounds 1 .. 101")),
-    ("bench, a part", "t3 bench --only nothing", ends(2, "--only PART")),
+    ("bench, a part", "t3 bench --only nothing", ends(2, "--only PART must be store, vcpus")),
     ("bench, unprivileged", "su user -c 't3 bench --rounds 1 --only submit'", ends(0, "an empty ioctl")),
     ("no permission", "su nobody -s /bin/sh -c 't3 top --once'", ends(1, "device 0: ", "render")),
     ("no such device", "t3 top -d 9", ends(1, "there is no device 9")),

@@ -51,6 +51,18 @@ static const struct part *find_part(const char *name)
 	return NULL;
 }
 
+/* 1 + the exit code, after a sentence that has the parts. */
+static int refuse_part(const char *name)
+{
+	char list[128] = "";
+	size_t i, used = 0;
+
+	for (i = 0; i < PARTS && used < sizeof(list); i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+					 !i ? "" : i + 1 < PARTS ? ", " : " or ", parts[i].name);
+	return 1 + complain(EXIT_USAGE, "--only PART must be %s; got '%s'", list, name);
+}
+
 /* 0, or the exit code + 1. */
 static int parse(int argc, char **argv, struct options *opts)
 {
@@ -77,6 +89,8 @@ static int parse(int argc, char **argv, struct options *opts)
 			continue;
 		else if (opt == 'o' && (opts->only = find_part(optarg)))
 			continue;
+		else if (opt == 'o')
+			return refuse_part(optarg);
 		else
 			return 1 + complain(EXIT_USAGE,
 					    "t3 bench takes --json, --rounds 1 .. %u, "

@@ -8,9 +8,15 @@ typedef unsigned long long ull;
 
 static void print_config(const struct gemm_config *cfg)
 {
-	printf("gemm-rs: %u ranks, %ux%ux%u %s, tile %ux%u, write %s, %u iterations, seed %llu\n\n",
+	bool cut = cfg->tile_rows != cfg->asked_rows || cfg->tile_cols != cfg->asked_cols;
+	char asked[64] = "";
+
+	if (cut)
+		snprintf(asked, sizeof(asked), " (a chunk is no larger; asked for %ux%u)",
+			 cfg->asked_rows, cfg->asked_cols);
+	printf("gemm-rs: %u ranks, %ux%ux%u %s, tile %ux%u%s, write %s, %u iterations, seed %llu\n\n",
 	       cfg->ranks, cfg->m, cfg->n, cfg->k, t3_dtype_name(cfg->dtype), cfg->tile_rows,
-	       cfg->tile_cols, gemm_write_names[cfg->write], cfg->iterations, (ull)cfg->seed);
+	       cfg->tile_cols, asked, gemm_write_names[cfg->write], cfg->iterations, (ull)cfg->seed);
 }
 
 /* One line per chunk, in each rank's production order. */

@@ -9,6 +9,7 @@
 #include "t3tool.h"
 
 static int cmd_help(int argc, char **argv);
+static int cmd_version(int argc, char **argv);
 
 static const struct command {
 	const char *name;
@@ -29,6 +30,7 @@ static const struct command {
 	{ "inject", cmd_inject, "inject faults, where the devices allow them" },
 	{ "reset", cmd_reset, "reset devices, and say what is lost" },
 	{ "selftest", cmd_selftest, "check the health of devices" },
+	{ "version", cmd_version, "show this program's version, also by --version" },
 	{ "help", cmd_help, "show this" },
 };
 
@@ -79,17 +81,32 @@ int print_json(json_t *root)
 	return EXIT_OK;
 }
 
-static int cmd_help(int argc, char **argv)
+static void print_usage(FILE *out)
 {
 	size_t i;
 
+	fputs("usage: t3 COMMAND [OPTION...]\n\n", out);
+	for (i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-10s%s\n", commands[i].name, commands[i].summary);
+	fputs("\n`t3 COMMAND --help` shows a command's options. Exit status: 0 done or PASS,\n"
+	      "1 failed or FAIL, 2 wrong usage; see t3(1).\n",
+	      out);
+}
+
+static int cmd_help(int argc, char **argv)
+{
 	(void)argc;
 	(void)argv;
-	puts("usage: t3 COMMAND [OPTION...]\n");
-	for (i = 0; i < COMMANDS; i++)
-		printf("  %-10s%s\n", commands[i].name, commands[i].summary);
-	puts("\n`t3 COMMAND --help` shows a command's options. Exit status: 0 done or PASS,\n"
-	     "1 failed or FAIL, 2 wrong usage; see t3(1).");
+	print_usage(stdout);
+	return EXIT_OK;
+}
+
+/* The version of libt3, which this is installed with. */
+static int cmd_version(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	puts("t3 " T3_VERSION);
 	return EXIT_OK;
 }
 
@@ -113,10 +130,16 @@ static int unknown(const char *name)
 
 int main(int argc, char **argv)
 {
-	const char *name = argc > 1 ? argv[1] : "";
+	const char *name = argc > 1 ? argv[1] : NULL;
 	size_t i;
 
 	atexit(check_output);
+	if (!name) {
+		print_usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(name, "--version") || !strcmp(name, "-V"))
+		name = "version";
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
 		name = "help";
 	for (i = 0; i < COMMANDS; i++) {

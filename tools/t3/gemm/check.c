@@ -61,11 +61,13 @@ static int check_shape(const struct gemm_config *cfg, struct report *r)
 	return 0;
 }
 
-/* A tile that is larger than a chunk is the chunk. */
+/* A tile that is larger than a chunk is the chunk; the result says so. */
 static void clip_tile(struct gemm_config *cfg)
 {
 	uint32_t rows = cfg->m / cfg->ranks;
 
+	cfg->asked_rows = cfg->tile_rows;
+	cfg->asked_cols = cfg->tile_cols;
 	cfg->tile_rows = cfg->tile_rows < rows ? cfg->tile_rows : rows;
 	cfg->tile_cols = cfg->tile_cols < cfg->n ? cfg->tile_cols : cfg->n;
 }
@@ -74,9 +76,9 @@ static int check_tile(struct gemm_config *cfg, struct report *r)
 {
 	struct gemm_layout layout;
 
-	if (!cfg->tile_rows || !cfg->tile_cols || cfg->tile_rows > GEMM_MAX_DIM ||
-	    cfg->tile_cols > GEMM_MAX_DIM)
-		return refuse(r, "--tile must be RxC, each 1 to %u", GEMM_MAX_DIM);
+	if (!cfg->tile_rows || !cfg->tile_cols || cfg->tile_rows > GEMM_MAX_TILE ||
+	    cfg->tile_cols > GEMM_MAX_TILE)
+		return refuse(r, "--tile must be RxC, each 1 to %u", GEMM_MAX_TILE);
 	clip_tile(cfg);
 	if ((uint64_t)cfg->tile_rows * cfg->tile_cols * t3_dtype_bytes(cfg->dtype) > MAX_TILE_BYTES)
 		return refuse(r, "--tile must not hold more than 1 MiB");

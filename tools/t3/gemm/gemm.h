@@ -15,6 +15,7 @@
 
 #define GEMM_MAX_RANKS	    32u
 #define GEMM_MAX_DIM	    65536u
+#define GEMM_MAX_TILE	    1024u /* rows, and columns */
 #define GEMM_MAX_ITERATIONS 100000u
 #define GEMM_MAX_TIMEOUT_S  3600u
 #define GEMM_MAX_DELAY_MS   600000u
@@ -50,6 +51,8 @@ struct gemm_config {
 	uint32_t iterations;
 	uint32_t tile_rows; /* elements, cut to the chunk by gemm_check() */
 	uint32_t tile_cols;
+	uint32_t asked_rows; /* what they were before */
+	uint32_t asked_cols;
 	uint32_t timeout_s;
 	uint64_t fabric_id; /* 0: the only one */
 	uint64_t seed;
