@@ -191,3 +191,67 @@ const char *t3_name_descriptor_status(uint32_t status)
 
 	return NAME(names, status);
 }
+
+#define COMMAND(name) [T3_CMD_##name] = #name
+
+const char *t3_name_admin_command(uint32_t command)
+{
+	static const char *const names[] = {
+		COMMAND(SPACE_CREATE), COMMAND(SPACE_DISABLE), COMMAND(SPACE_DESTROY),
+		COMMAND(SPACE_RESET),  COMMAND(SPACE_QUERY),   COMMAND(SEG_MAP),
+		COMMAND(SEG_UNMAP),    COMMAND(SEG_STAGING),   COMMAND(SEG_STATS),
+		COMMAND(ROUTE_SET),    COMMAND(ROUTE_CLEAR),   COMMAND(IMPORT_SET),
+		COMMAND(IMPORT_CLEAR), COMMAND(QUEUE_CREATE),  COMMAND(QUEUE_DESTROY),
+		COMMAND(QUEUE_ABORT),  COMMAND(QUEUE_QUERY),   COMMAND(FENCE_SET),
+		COMMAND(LINK_QUERY),   COMMAND(INJECT),	       COMMAND(TILE_QUERY),
+	};
+
+	return NAME(names, command);
+}
+
+#define STATUS(name) [T3_ADMIN_##name] = #name
+
+const char *t3_name_admin_status(uint32_t status)
+{
+	static const char *const names[] = {
+		STATUS(OK),	   STATUS(BAD_OPCODE), STATUS(BAD_SPACE),    STATUS(BAD_INDEX),
+		STATUS(EXISTS),	   STATUS(BAD_RANGE),  STATUS(BAD_GEOMETRY), STATUS(BAD_VALUE),
+		STATUS(BAD_STATE), STATUS(NO_ROUTE),   STATUS(NO_RESOURCE),  STATUS(BAD_QUEUE),
+	};
+
+	return NAME(names, status);
+}
+
+/* The index of a mask of one bit, as a constant. */
+#define BIT(prefix, name) [__builtin_ctz(T3_##prefix##_##name)] = #name
+
+const char *t3_name_cap(uint32_t bit)
+{
+	static const char *const names[] = {
+		BIT(CAP, STAGING), BIT(CAP, MINMAX), BIT(CAP, QUEUES), BIT(CAP, MULTI),
+		BIT(CAP, BLOCKS),  BIT(CAP, BYTES),  BIT(CAP, INJECT), BIT(CAP, GEMM),
+		BIT(CAP, TIMED),   BIT(CAP, TILES),
+	};
+
+	return NAME(names, bit);
+}
+
+const char *t3_name_error(uint32_t bit)
+{
+	static const char *const names[] = {
+		BIT(ERROR, HOST_DMA), BIT(ERROR, GUEST), BIT(ERROR, LINK),
+		BIT(ERROR, POISON),   BIT(ERROR, QUEUE),
+	};
+
+	return NAME(names, bit);
+}
+
+const char *t3_name_tile_flag(uint32_t bit)
+{
+	static const char *const names[] = {
+		BIT(TILE, TRIGGERED), BIT(TILE, READY), BIT(TILE, STARTED),
+		BIT(TILE, SENDING),   BIT(TILE, OPEN),	BIT(TILE, POISONED),
+	};
+
+	return NAME(names, bit);
+}

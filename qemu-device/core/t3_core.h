@@ -167,6 +167,12 @@ const char *t3_name_packet(uint32_t type);
 const char *t3_name_queue_state(uint32_t state);
 const char *t3_name_opcode(uint32_t opcode); /* of a descriptor */
 const char *t3_name_descriptor_status(uint32_t status);
+const char *t3_name_admin_command(uint32_t command);
+const char *t3_name_admin_status(uint32_t status);
+/* Of bit numbers. */
+const char *t3_name_cap(uint32_t bit);
+const char *t3_name_error(uint32_t bit);
+const char *t3_name_tile_flag(uint32_t bit);
 const char *t3_name_inject(uint32_t kind); /* as t3_inject_parse() takes it */
 
 /* ------------------------------------------------------------------ reports */

@@ -8,89 +8,38 @@
 #include "t3_core.h"
 #include "t3_hw.h"
 
-struct field {
+typedef const char *name_of(uint32_t value);
+
+/* Whose bits have names. */
+static const struct {
 	const char *owner; /* a register, or a key of a record */
-	const char *name;
-	uint64_t mask;
+	name_of *bit;
+} flags[] = {
+	{ "CAPS", t3_name_cap },
+	{ "ERROR_STATUS", t3_name_error },
+	{ "ERROR_ENABLE", t3_name_error },
+	{ "flags", t3_name_tile_flag },
 };
 
-#define FLAG(owner, prefix, name)                  \
-	{                                          \
-		owner, #name, T3_##prefix##_##name \
-	}
-
-static const struct field flags[] = {
-	FLAG("CAPS", CAP, STAGING),
-	FLAG("CAPS", CAP, MINMAX),
-	FLAG("CAPS", CAP, QUEUES),
-	FLAG("CAPS", CAP, MULTI),
-	FLAG("CAPS", CAP, BLOCKS),
-	FLAG("CAPS", CAP, BYTES),
-	FLAG("CAPS", CAP, INJECT),
-	FLAG("CAPS", CAP, GEMM),
-	FLAG("CAPS", CAP, TIMED),
-	FLAG("ERROR_STATUS", ERROR, HOST_DMA),
-	FLAG("ERROR_STATUS", ERROR, GUEST),
-	FLAG("ERROR_STATUS", ERROR, LINK),
-	FLAG("ERROR_STATUS", ERROR, POISON),
-	FLAG("ERROR_STATUS", ERROR, QUEUE),
-	FLAG("ERROR_ENABLE", ERROR, HOST_DMA),
-	FLAG("ERROR_ENABLE", ERROR, GUEST),
-	FLAG("ERROR_ENABLE", ERROR, LINK),
-	FLAG("ERROR_ENABLE", ERROR, POISON),
-	FLAG("ERROR_ENABLE", ERROR, QUEUE),
-	FLAG("flags", TILE, TRIGGERED),
-	FLAG("flags", TILE, READY),
-	FLAG("flags", TILE, STARTED),
+/* Parts of a value that are numbers; and those of one bit, which are there or not. */
+static const struct field {
+	const char *owner, *name;
+	uint64_t mask;
+} numbers[] = {
+	{ "VERSION", "major", 0xffff0000 },	{ "VERSION", "minor", 0xffff },
+	{ "TRACKER", "entries", ~0xffull },	{ "TRACKER", "ways", 0xff },
+	{ "word", "epoch", T3_SEG_WORD_EPOCH },
+}, word_bits[] = {
 	{ "word", "TRACKED", T3_SEG_WORD_TRACKED },
 	{ "word", "DELIVERED", T3_SEG_WORD_DELIVERED },
 };
 
-/* Parts of a register that are numbers. */
-static const struct field numbers[] = {
-	{ "VERSION", "major", 0xffff0000 },	{ "VERSION", "minor", 0xffff },
-	{ "TRACKER", "entries", ~0xffull },	{ "TRACKER", "ways", 0xff },
-	{ "word", "epoch", T3_SEG_WORD_EPOCH },
-};
-
-#define ADMIN(name)   [T3_ADMIN_##name] = #name
-#define COMMAND(name) [T3_CMD_##name] = #name
-
-static const char *const statuses[] = {
-	ADMIN(OK),	  ADMIN(BAD_OPCODE), ADMIN(BAD_SPACE),	  ADMIN(BAD_INDEX),
-	ADMIN(EXISTS),	  ADMIN(BAD_RANGE),  ADMIN(BAD_GEOMETRY), ADMIN(BAD_VALUE),
-	ADMIN(BAD_STATE), ADMIN(NO_ROUTE),   ADMIN(NO_RESOURCE),  ADMIN(BAD_QUEUE),
-};
-
-static const char *const commands[] = {
-	COMMAND(SPACE_CREATE), COMMAND(SPACE_DISABLE), COMMAND(SPACE_DESTROY), COMMAND(SPACE_RESET),
-	COMMAND(SPACE_QUERY),  COMMAND(SEG_MAP),       COMMAND(SEG_UNMAP),     COMMAND(SEG_STAGING),
-	COMMAND(SEG_STATS),    COMMAND(ROUTE_SET),     COMMAND(ROUTE_CLEAR),   COMMAND(IMPORT_SET),
-	COMMAND(IMPORT_CLEAR), COMMAND(QUEUE_CREATE),  COMMAND(QUEUE_DESTROY), COMMAND(QUEUE_ABORT),
-	COMMAND(QUEUE_QUERY),  COMMAND(FENCE_SET),     COMMAND(LINK_QUERY),    COMMAND(INJECT),
-};
-
-static const char *pick(const char *const *table, size_t count, uint32_t value)
-{
-	return value < count && table[value] ? table[value] : "?";
-}
-
-static const char *status_name(uint32_t value)
-{
-	return pick(statuses, sizeof(statuses) / sizeof(*statuses), value);
-}
-
-static const char *command_name(uint32_t value)
-{
-	return pick(commands, sizeof(commands) / sizeof(*commands), value);
-}
-
 static const struct {
 	const char *owner;
-	const char *(*name)(uint32_t value);
+	name_of *name;
 } names[] = {
-	{ "ADMIN_STATUS", status_name },
-	{ "ADMIN_COMMAND", command_name },
+	{ "ADMIN_STATUS", t3_name_admin_status },
+	{ "ADMIN_COMMAND", t3_name_admin_command },
 	{ "TOPOLOGY", t3_name_topology },
 	{ "state", t3_name_space_state },
 	{ "event_state", t3_name_space_state },
@@ -104,21 +53,46 @@ static const struct {
 
 #define ROWS(table) (sizeof(table) / sizeof(*(table)))
 
-static void explain_flags(json_t *record, const char *owner, uint64_t value)
+/* A bit without a name is of a newer device. */
+static void add_bit(json_t *list, name_of *name_bit, uint32_t bit)
 {
-	json_t *list = NULL;
+	const char *name = name_bit(bit);
+
+	json_array_append_new(list, *name == '?' ? json_sprintf("bit %u", bit) : json_string(name));
+}
+
+static json_t *bits_set(name_of *name_bit, uint64_t value)
+{
+	json_t *list = json_array();
+	uint32_t bit;
+
+	for (bit = 0; bit < 64; bit++)
+		if (value >> bit & 1)
+			add_bit(list, name_bit, bit);
+	return list;
+}
+
+static void explain_word(json_t *record, const char *owner, uint64_t value)
+{
+	json_t *list = json_array();
 	size_t i;
 
-	for (i = 0; i < ROWS(flags); i++) {
-		if (strcmp(flags[i].owner, owner) != 0)
-			continue;
-		if (!list)
-			list = json_array();
-		if (value & flags[i].mask)
-			json_array_append_new(list, json_string(flags[i].name));
-	}
-	if (list)
-		json_object_set_new(record, "set", list);
+	for (i = 0; i < ROWS(word_bits); i++)
+		if (value & word_bits[i].mask)
+			json_array_append_new(list, json_string(word_bits[i].name));
+	if (!strcmp(owner, word_bits[0].owner))
+		json_object_set(record, "set", list);
+	json_decref(list);
+}
+
+static void explain_flags(json_t *record, const char *owner, uint64_t value)
+{
+	size_t i;
+
+	for (i = 0; i < ROWS(flags); i++)
+		if (!strcmp(flags[i].owner, owner))
+			json_object_set_new(record, "set", bits_set(flags[i].bit, value));
+	explain_word(record, owner, value);
 }
 
 static void explain_numbers(json_t *record, const char *owner, uint64_t value)
