@@ -272,8 +272,9 @@ static void explain(struct t3_text *text, const char *path, int error)
 		explain_driver(text, path);
 		break;
 	case ENOTUNIQ:
-		t3_text_say(text, "several fabrics have a device of that rank, so its fabric "
-				  "must be named (T3_FABRIC=0x1 in the environment, --fabric of t3): ");
+		t3_text_say(text,
+			    "several fabrics have a device of that rank, so its fabric "
+			    "must be named (T3_FABRIC=0x1 in the environment, --fabric of t3): ");
 		say_what_there_is(text);
 		break;
 	case EXDEV:

@@ -111,7 +111,8 @@ static void the_environment_names_it_for_who_does_not(void **state)
 static void another_text_is_no_fabric(void **state)
 {
 	static const char *const bad[] = {
-		"", "0", "0x", "0x0", "64178", "-0x1", " 0x1", "0x1 ", "0xg", "0x10000000000000000",
+		"",	"0",	"0x",	"0x0",	 "64178",
+		"-0x1", " 0x1", "0x1 ", "0xg",	 "0x10000000000000000",
 		"0x-1", "0x+1", "0x 1", "0x0x1",
 	};
 	size_t i;

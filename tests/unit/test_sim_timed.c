@@ -109,7 +109,8 @@ static void test_bad_model_files(void **state)
 		assert_null(models.workload);
 		if (!strstr(why, bad[i].why))
 			fail_msg("'%s' does not say '%s'", why, bad[i].why);
-		assert_true(!strncmp(why, "line ", 5) == !!strncmp(bad[i].why, "there is no model", 17));
+		assert_true(!strncmp(why, "line ", 5) ==
+			    !!strncmp(bad[i].why, "there is no model", 17));
 		assert_null(strstr(why, "line 0"));
 	}
 	memset(line, 'x', sizeof(line) - 1);
@@ -368,12 +369,16 @@ static void test_timeline(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model_file), cmocka_unit_test(test_bad_model_files),
-		cmocka_unit_test(test_command_line_wins), cmocka_unit_test(test_byte_order_mark),
+		cmocka_unit_test(test_model_file),
+		cmocka_unit_test(test_bad_model_files),
+		cmocka_unit_test(test_command_line_wins),
+		cmocka_unit_test(test_byte_order_mark),
 		cmocka_unit_test(test_escapes_fill_the_message),
 		cmocka_unit_test(test_files_that_are_no_text),
-		cmocka_unit_test(test_workload),   cmocka_unit_test(test_figures),
-		cmocka_unit_test(test_counters),   cmocka_unit_test(test_witness),
+		cmocka_unit_test(test_workload),
+		cmocka_unit_test(test_figures),
+		cmocka_unit_test(test_counters),
+		cmocka_unit_test(test_witness),
 		cmocka_unit_test(test_timeline),
 	};
 

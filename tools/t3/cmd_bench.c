@@ -27,7 +27,7 @@ static const struct part {
 struct options {
 	bool json;
 	uint64_t rounds;
-	const char *fabric; /* NULL: not given */
+	const char *fabric;	 /* NULL: not given */
 	const struct part *only; /* NULL: all */
 };
 
@@ -59,7 +59,10 @@ static int refuse_part(const char *name)
 
 	for (i = 0; i < PARTS && used < sizeof(list); i++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
-					 !i ? "" : i + 1 < PARTS ? ", " : " or ", parts[i].name);
+					 !i		 ? ""
+					 : i + 1 < PARTS ? ", "
+							 : " or ",
+					 parts[i].name);
 	return 1 + complain(EXIT_USAGE, "--only PART must be %s; got '%s'", list, name);
 }
 

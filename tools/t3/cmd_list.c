@@ -48,8 +48,8 @@ static void print_row(size_t index, const struct row *row)
 	else if (row->error)
 		printf("%-18s  %s\n", row->entry->node, explain(row, words, sizeof(words)));
 	else
-		printf("%-18s  %4u of %-2u  %-8s  %10llu  %12llu  0x%llx\n", row->entry->node, info->rank,
-		       info->ranks, t3_topology_name(info->topology),
+		printf("%-18s  %4u of %-2u  %-8s  %10llu  %12llu  0x%llx\n", row->entry->node,
+		       info->rank, info->ranks, t3_topology_name(info->topology),
 		       (unsigned long long)(info->memory_size >> 20),
 		       (unsigned long long)(info->aperture_size >> 20),
 		       (unsigned long long)info->fabric_id);
@@ -87,8 +87,8 @@ static int show(const struct t3_device_list *list, bool json)
 	size_t i;
 
 	if (!json)
-		printf("index  %-12s  %-18s  %-10s  %-8s  memory/MiB  aperture/MiB  fabric\n", "pci",
-		       "node", "rank", "topology");
+		printf("index  %-12s  %-18s  %-10s  %-8s  memory/MiB  aperture/MiB  fabric\n",
+		       "pci", "node", "rank", "topology");
 	for (i = 0; i < t3_device_list_count(list); i++) {
 		row.entry = t3_device_list_get(list, i);
 		ask(&row);

@@ -38,8 +38,10 @@ static int check_id(uint64_t id)
 	int ret = devices_open(&all, &devices);
 
 	if (ret == EXIT_OK && !find(&devices, id, UINT32_MAX))
-		ret = complain(EXIT_FAIL, "there is no fabric 0x%llx: `t3 list` shows those there "
-					  "are", (unsigned long long)id);
+		ret = complain(EXIT_FAIL,
+			       "there is no fabric 0x%llx: `t3 list` shows those there "
+			       "are",
+			       (unsigned long long)id);
 	devices_close(&devices);
 	return ret;
 }

@@ -14,9 +14,11 @@ static void print_config(const struct gemm_config *cfg)
 	if (cut)
 		snprintf(asked, sizeof(asked), " (a chunk is no larger; asked for %ux%u)",
 			 cfg->asked_rows, cfg->asked_cols);
-	printf("gemm-rs: %u ranks, %ux%ux%u %s, tile %ux%u%s, write %s, %u iterations, seed %llu\n\n",
+	printf("gemm-rs: %u ranks, %ux%ux%u %s, tile %ux%u%s, write %s, %u iterations, seed "
+	       "%llu\n\n",
 	       cfg->ranks, cfg->m, cfg->n, cfg->k, t3_dtype_name(cfg->dtype), cfg->tile_rows,
-	       cfg->tile_cols, asked, gemm_write_names[cfg->write], cfg->iterations, (ull)cfg->seed);
+	       cfg->tile_cols, asked, gemm_write_names[cfg->write], cfg->iterations,
+	       (ull)cfg->seed);
 }
 
 /* One line per chunk, in each rank's production order. */

@@ -195,8 +195,10 @@ static bool judge_name(struct parser *p, const char *name)
 
 	for (at = name; *at; at++)
 		if (*at < ' ' || *at > '~')
-			return refuse(p, "the section's name '%s' has other characters than "
-					 "printable ASCII", name);
+			return refuse(p,
+				      "the section's name '%s' has other characters than "
+				      "printable ASCII",
+				      name);
 	return !is_known(p, name) || refuse(p, "section [%s] is given twice", name);
 }
 
