@@ -372,12 +372,12 @@ $(INSTALLED_TOOL): $B/t3
 	$(call say,LD,$@)
 	$Q$(link_tool) $(TOOL_RPATH:%=-Wl,-rpath,'$$ORIGIN/%')
 link_tool = $(CC) -o $@ $(call objects,obj,$(TOOL_SRC)) $(SIM) $(CORE) -L$B $(if $(LIB),-lt3) \
-	$(call pkg,--libs jansson) $(LIBS)
+	$(call pkg,--libs jansson ncurses) $(LIBS)
 # The same, sanitized, to replay a record; all of it is linked statically.
 $B/t3-sanitized: $(call objects,san,$(TOOL_SRC)) $B/san/libt3sim.a $B/san/libt3core.a \
 		$B/san/libt3.a
 	$(call say,LD,$@)
-	$Q$(CC) $(SANITIZE) -o $@ $^ $(call pkg,--libs jansson) $(LIBS)
+	$Q$(CC) $(SANITIZE) -o $@ $^ $(call pkg,--libs jansson ncurses) $(LIBS)
 
 # test_core_* is linked with the core, test_sim_* with the simulator and the core,
 # test_lib_* with libt3, test_coll_* with libt3 and the core: all statically, so that a

@@ -14,9 +14,11 @@ import os
 import pathlib
 import random
 import re
+import select
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools/build"))
@@ -599,10 +601,76 @@ def check_idle(status, output):
 def check_top(status, output):
     need(status == 0, f"status {status}")
     need("\033" not in output, "it clears what is no terminal")
-    rows = re.findall(r"^ +(\d) +(\d) +[\d.]+ ", output, re.M)
+    rows = re.findall(r"^ +(\d) +(\d)  \[\|* *[\d.]+%\] ", output, re.M)
+    need(max(map(len, output.splitlines())) <= 80, "it is wider than a terminal")
+    need(len(re.findall(r"^ +\d( +[\d.]+[kMG]?){8}$", output, re.M)) == 4, f"links of {output}")
     need(rows == [(f"{i}", f"{i}") for i in range(4)], f"devices {rows}")
-    need(re.search(r"^ +\d+  t3 +0 +0\.0 +\d+ +0  1 ARMED$", output, re.M), "rank 0's process")
-    need(re.search(r"^ +\d+  t3 +3 .* 1 ARMING$", output, re.M), "rank 3's process")
+    need(re.search(r"^ +\d+ t3 +0 +0\.0 +\d+k +0  1 ARMED$", output, re.M), "rank 0's process")
+    need(re.search(r"^ +\d+ t3 +3 .* 1 ARMING$", output, re.M), "rank 3's process")
+
+
+class Shell:
+    """The guest's shell on a terminal, without a person."""
+
+    def __init__(self, *options):
+        self.process = subprocess.Popen([ROOT / "tools/vm/t3-vm", "shell", *options], cwd=ROOT,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT)
+        self.seen = ""
+
+    def wait_for(self, pattern):
+        """What came up to there; it is used up."""
+        end = time.monotonic() + SECONDS
+        while not (found := re.search(pattern, self.seen)):
+            ready, _, _ = select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))
+            data = os.read(self.process.stdout.fileno(), 65536) if ready else b""
+            need(data, f"no {pattern!r} in {self.seen!r}")
+            self.seen += data.decode(errors="replace")
+        before, self.seen = self.seen[:found.end()], self.seen[found.end():]
+        return before
+
+    def type(self, text):
+        self.process.stdin.write(text.encode())
+        self.process.stdin.flush()
+
+    def end(self):
+        """The VM's end, too."""
+        try:
+            self.process.communicate(b"\nexit 0\n", timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+
+
+def check_top_screen():
+    """Bars, a title and the keys, each of which does what it does in htop; and the end."""
+    shell = Shell("--ranks", "4", "--name", "tool-top")
+    try:
+        shell.wait_for("# ")
+        shell.type("stty rows 24 cols 80; TERM=nothing t3 top; echo status=$?\n")
+        need("the terminal 'nothing' is not known" in shell.wait_for(r"status=1"), "a bad TERM")
+        for key in ("q", "\033", "\033[21~"):  # F10
+            shell.type("TERM=xterm t3 top --interval 0.2; echo status=$?\n")
+            shown = shell.wait_for(r"T3: 4 devices[\s\S]*q Quit|q Quit[\s\S]*T3: 4 devices")
+            need("\033[?1049h" in shown, f"no screen of its own: {shown!r}")
+            shell.type(" ")
+            shell.wait_for("PAUSED")
+            shell.type(" PMN")
+            shell.type(key)
+            need("\033[?1049l" in shell.wait_for(r"status=0"), "the screen stays")
+        shell.type("TERM=xterm t3 top --interval 0.1 --count 2; echo status=$?\n")
+        shell.wait_for(r"status=0")
+        shell.type("TERM=xterm t3 top --interval 3600; echo status=$?\n")
+        shell.wait_for("taking the first sample")
+        shell.type("q")
+        shell.wait_for(r"status=0")
+    finally:
+        shell.end()
+
+
+def top_tests(wanted):
+    if wanted.search("top, on a terminal"):
+        yield "top, on a terminal", check_top_screen, ()
 
 
 def check_top_json(status, output):
@@ -934,6 +1002,7 @@ def main():
              if wanted.search(test[0])]
     passed = [run(number, *test) for number, test in
               enumerate(itertools.chain(tests, trace_tests(wanted), inject_tests(wanted), fabric_tests(wanted), debug_tests(wanted),
+                              top_tests(wanted),
                                 guest_tests(wanted)), 1)]
     print(f"1..{len(passed)}")
     return 0 if all(passed) else 1

@@ -133,6 +133,20 @@ add_libdw() {
 	add_libraries "$root" "$lib"
 }
 
+# The terminals that a guest's shell may be in, for t3 top.
+add_terminals() {
+	local root=$1 name from to=$1/lib/terminfo
+
+	for name in ansi linux screen screen-256color tmux-256color vt100 vt102 vt220 xterm \
+		xterm-256color; do
+		from=/lib/terminfo/${name:0:1}/$name
+		[ -e "$from" ] || from=/usr/share/terminfo/${name:0:1}/$name
+		[ -e "$from" ] || die "there is no terminfo of $name: install ncurses-base"
+		mkdir -p "$to/${name:0:1}"
+		cp -L "$from" "$to/${name:0:1}/"
+	done
+}
+
 add_busybox() {
 	local root=$1 applet busybox
 
@@ -213,6 +227,7 @@ pack_base() {
 	index_modules "$root"
 	add_udev "$root"
 	add_libdw "$root"
+	add_terminals "$root"
 	add_accounts "$root"
 	install -m 755 "$T3_ROOT/tools/build/guest-init" "$root/init"
 	install -m 755 "$T3_ROOT/tools/build/guest-batch" "$root/usr/bin/guest-batch"

@@ -7,12 +7,12 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 shopt -s nullglob
 
-NEEDS="libdrm libpci jansson"
+NEEDS="libdrm libpci jansson ncurses"
 
 # An install changes nothing else on the machine: it asks for packages, and installs none.
 # This comes first: no wrong directory is found out after a build.
 needs() {
-	local missing="gcc make pkg-config libdrm-dev libpci-dev libjansson-dev"
+	local missing="gcc make pkg-config libdrm-dev libpci-dev libjansson-dev libncurses-dev"
 
 	check_directories
 	# shellcheck disable=SC2086 # one word per package

@@ -6,13 +6,6 @@
 
 #include "top.h"
 
-struct top_args {
-	struct cmd_common common;
-	uint64_t interval_ns;
-	uint64_t count; /* 0: until it is ended */
-	bool batch;
-};
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct top_args *args = state->input;
@@ -46,9 +39,8 @@ static int show(const struct tool_devices *devices, const struct top_args *args,
 	int ret;
 
 	if (!args->common.json) {
-		if (!args->batch && isatty(STDOUT_FILENO))
-			fputs("\033[H\033[2J", stdout);
-		top_print(devices, before, after);
+		top_print(stdout, devices, before, after, TOP_BY_DEVICE);
+		putchar('\n');
 		fflush(stdout);
 		return ferror(stdout) ? complain(EXIT_FAIL, "the output could not be written")
 				      : EXIT_OK;
@@ -87,7 +79,7 @@ int cmd_top(int argc, char **argv)
 		{ "interval", 'i', "SECONDS", 0, "time between samples (1)", 0 },
 		{ "count", 'n', "N", 0, "end after N samples", 0 },
 		{ "once", 'o', NULL, 0, "one sample, as --batch --count 1", 0 },
-		{ "batch", 'b', NULL, 0, "do not clear the terminal in between", 0 },
+		{ "batch", 'b', NULL, 0, "lines, not a screen with keys, also on a terminal", 0 },
 		{ 0 },
 	};
 	static const struct argp_child children[] = { { &cmdline_device, 0, NULL, 0 }, { 0 } };
@@ -96,7 +88,9 @@ int cmd_top(int argc, char **argv)
 		.parser = parse,
 		.doc = "Watch the devices: queues, stores, links, tracker, faults, and who uses "
 		       "them. With --json each sample is a line. Root sees all processes and "
-		       "their spaces, others their own processes.",
+		       "their spaces, others their own processes. On a terminal: q ends it, arrows "
+		       "and pages scroll, P, M and N sort processes by busy queues, memory and "
+		       "pid, space pauses.",
 		.children = children,
 	};
 	struct top_args args = { .interval_ns = 1000000000 };
@@ -107,7 +101,10 @@ int cmd_top(int argc, char **argv)
 	ret = devices_open(&args.common, &devices);
 	if (ret)
 		return ret;
-	ret = watch(&devices, &args);
+	if (!args.batch && !args.common.json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+		ret = top_screen(&devices, &args);
+	else
+		ret = watch(&devices, &args);
 	devices_close(&devices);
 	return ret;
 }

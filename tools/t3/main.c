@@ -36,10 +36,14 @@ static const struct command {
 
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 
+void (*tool_before_message)(void);
+
 int complain(int code, const char *format, ...)
 {
 	va_list args;
 
+	if (tool_before_message)
+		tool_before_message();
 	fflush(stdout);
 	fputs("t3: ", stderr);
 	va_start(args, format);

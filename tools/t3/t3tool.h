@@ -31,6 +31,9 @@ int cmd_trace(int argc, char **argv);
 /* t3 sim without --replay. */
 int sim_timed(int argc, char **argv);
 
+/* Called before a message, when a screen has the terminal. */
+extern void (*tool_before_message)(void);
+
 /* Print "t3: " and one sentence to stderr; return the code. */
 __attribute__((format(printf, 2, 3))) int complain(int code, const char *format, ...);
 
