@@ -56,8 +56,7 @@ apt_private() {
 
 apt_setup() {
 	mkdir -p "$APT_DIR/state/lists/partial" "$APT_DIR/cache/archives/partial"
-	exec 8>"$APT_DIR/.lock"
-	flock -w 600 8 || die "another build has held $APT_DIR/.lock for ten minutes"
+	take_lock 8 "$APT_DIR/.lock" "apt"
 	apt_write_sources
 	apt_write_config
 	# Package lists age: refresh them when they are more than a few hours old.
@@ -70,11 +69,11 @@ apt_setup() {
 
 # deb_fetch PACKAGE DIR: download a binary package and unpack it below DIR.
 deb_fetch() {
-	local tmp
+	local tmp=$2.deb.d
 
-	tmp=$(mktemp -d "$T3_CACHE/fetch.XXXXXX")
+	rm -rf "$tmp"
+	mkdir -p "$tmp" "$2"
 	(cd "$tmp" && apt_private apt-get -qq download "$1")
-	mkdir -p "$2"
 	dpkg-deb -x "$tmp"/*.deb "$2"
 	rm -rf "$tmp"
 }

@@ -28,7 +28,6 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
-CACHE = pathlib.Path(os.environ.get("T3_CACHE", ROOT / ".cache"))
 LOGS = BUILD / "log"
 VM = ROOT / "tools/vm/t3-vm"
 LINT = ROOT / "tools/build/lint.sh"
@@ -536,9 +535,8 @@ def qtest_suite():
     program = BUILD / "qemu/tests/qtest/t3/t3-qtest"
     if not program.exists() or not list((ROOT / "tests/qtest").glob("*.c")):
         return []
-    CACHE.mkdir(parents=True, exist_ok=True)
     # No other build may replace QEMU in the middle of the run.
-    with open(CACHE / ".lock-qemu", "a") as lock:
+    with open(BUILD / ".lock-qemu", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
         return qtest_program(program)
 
@@ -736,6 +734,10 @@ def loop_suite():
     return tap_program("loop", [ROOT / "tests/loop.py"], seconds=3 * PROGRAM_SECONDS)
 
 
+def build_suite():
+    return tap_program("build", [ROOT / "tests/build.py"])
+
+
 SUITES = {
     "lint": lint_suite,
     "package": package_suite,
@@ -749,6 +751,7 @@ SUITES = {
     "fuzz": fuzz_suite,
     "qtest": qtest_suite,
     "launcher": launcher_suite,
+    "build": build_suite,
     "loop": loop_suite,
     "conformance": conformance_suite,
     "guest": guest_suite,

@@ -7,7 +7,25 @@ T3_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 T3_BUILD=${T3_BUILD:-$T3_ROOT/.build}
 T3_CACHE=${T3_CACHE:-$T3_ROOT/.cache}
 T3_JOBS=${T3_JOBS:-2}
-mkdir -p "$T3_CACHE" "$T3_BUILD/log"
+
+die() {
+	echo "t3: $*" >&2
+	exit 1
+}
+
+# usable_folder VARIABLE DIR: it is there and can be written to, or we say why not.
+usable_folder() {
+	local error probe=$2/.probe.$$
+
+	error=$({ mkdir -p "$2" && echo probe >"$probe" && rm "$probe"; } 2>&1) && return
+	rm -f "$probe"
+	[ ! -e "$2" ] || error+=", it belongs to $(stat -c %U "$2"), you are $(id -un)"
+	die "cannot write to $2 (${error##*: }): set $1 to a folder that you can write to," \
+		"on a disk with space left, or mend this one"
+}
+
+usable_folder T3_CACHE "$T3_CACHE"
+usable_folder T3_BUILD "$T3_BUILD/log"
 T3_CACHE=$(cd "$T3_CACHE" && pwd -P)
 T3_BUILD=$(cd "$T3_BUILD" && pwd -P)
 
@@ -17,16 +35,10 @@ PATH=$PATH:/usr/sbin:/sbin
 # The makes below are not part of the one that calls us.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
-die() {
-	echo "t3: $*" >&2
-	exit 1
-}
-
-# The part of the environment that every cached build depends on. The path is in
-# it because build trees hold absolute paths: a moved cache must not match.
+# What every cached build depends on. No path is part of it: a finished entry may be moved
+# or copied, and is found again.
 cache_key() {
 	{
-		echo "$T3_CACHE"
 		uname -m
 		(. /etc/os-release && echo "$ID ${VERSION_ID:-$VERSION_CODENAME}")
 		printf '%s\n' "$@"
@@ -43,10 +55,61 @@ newest_entry() {
 	done | sort -V | tail -n 1
 }
 
+# begun_entry PREFIX KEY: an entry that has its source, but whose build was stopped.
+begun_entry() {
+	local dir
+
+	for dir in "$T3_CACHE/$1"-*-"$2"; do
+		[ ! -e "$dir/.fetched" ] || [ -e "$dir/.complete" ] || echo "$dir"
+	done | sort -V | tail -n 1
+}
+
+# take_lock FD FILE WHO: until FD is closed everywhere. FILE names its holder to who waits.
+# It may be removed by a `make clean` while we wait: then it is locked anew.
+take_lock() {
+	while true; do
+		eval "exec $1>>\"\$2\""
+		flock -n "$1" || await_lock "$@"
+		[ ! "$2" -ef "/proc/$BASHPID/fd/$1" ] || break
+	done
+	echo "$3 (process $$)" >"$2"
+}
+
+await_lock() {
+	echo "t3: $3 (process $$) waits for $(cat "$2" 2>/dev/null), which holds $2" >&2
+	flock -w 3600 "$1" ||
+		die "$3 has waited for an hour for $(cat "$2" 2>/dev/null), which holds $2"
+}
+
 # lock_cache NAME: one writer at a time, also when several clones share the cache.
 lock_cache() {
-	exec 9>"$T3_CACHE/.lock-$1"
-	flock -w 3600 9 || die "another build has held $T3_CACHE/.lock-$1 for an hour"
+	take_lock 9 "$T3_CACHE/.lock-$1" "the build of $1 for $T3_ROOT"
+}
+
+unlock_cache() {
+	exec 9>&-
+}
+
+# What a tool's message means here, and what to do: (what it says, what we say).
+EXPLAINED=(
+	"No space left on device|the disk is full: free some of it, or set T3_CACHE and T3_BUILD to folders on another one (QEMU and the kernel take 3 GB there)"
+	"Read-only file system|the file system is read-only: set T3_CACHE and T3_BUILD to folders that can be written to"
+	"Permission denied|the folder is not yours: set T3_CACHE and T3_BUILD to folders of yours, or give them back to yourself with chown"
+	"Could not get lock|another apt or dpkg is running: wait for its end, then make again"
+	"Temporary failure resolving|the Debian mirror cannot be reached: check the network and apt's proxy, then make again; what is there is kept"
+	"Could not connect to|the Debian mirror cannot be reached: check the network and apt's proxy, then make again; what is there is kept"
+	"Unable to locate package|apt does not know a package: run apt-get update, and see that its sources have Debian's main section"
+)
+
+explain_failure() {
+	local line
+
+	for line in "${EXPLAINED[@]}"; do
+		if grep -qF -- "${line%%|*}" "$1" 2>/dev/null; then
+			echo "t3: ${line#*|}"
+			return
+		fi
+	done
 }
 
 # stage NAME WHAT COMMAND...: run COMMAND with its output in a log, say how long
@@ -63,7 +126,8 @@ stage() {
 	set -e
 	if [ "$status" -ne 0 ]; then
 		echo "[$name] $what: FAILED with status $status; end of $log:" >&2
-		tail -n 25 "$log" >&2
+		tail -n 25 "$log" >&2 || true
+		explain_failure "$log" >&2
 		exit "$status"
 	fi
 	tenths=$(((${EPOCHREALTIME//[.,]/} - start) / 100000))

@@ -67,16 +67,16 @@ say_progress() {
 	done
 }
 
-new_entry() {
-	local version dir
+# A build that was stopped goes on where it was: the source stays, and make knows the rest.
+build_entry() {
+	local dir=$1 version=$2
 
-	stage kernel-debug-lists "refreshed package lists" apt_setup
-	version=$(source_version)
-	[ -n "$version" ] || die "the mirror has no linux-source-6.12"
-	dir=$T3_CACHE/kernel-debug-$version-$1
-	rm -rf "$dir"
-	mkdir -p "$dir"
-	stage kernel-debug-fetch "fetched and unpacked linux-source-6.12 $version" fetch_source "$dir"
+	if [ ! -e "$dir/.fetched" ]; then
+		rm -rf "$dir"
+		mkdir -p "$dir"
+		stage kernel-debug-fetch "fetched and unpacked linux-source-6.12 $version" fetch_source "$dir"
+		touch "$dir/.fetched"
+	fi
 	say_progress 9>&- &
 	PROGRESS=$!
 	trap 'kill "$PROGRESS" 2>/dev/null' EXIT
@@ -84,6 +84,21 @@ new_entry() {
 	kill "$PROGRESS"
 	trap - EXIT
 	touch "$dir/.complete"
+}
+
+new_entry() {
+	local version dir
+
+	dir=$(begun_entry kernel-debug "$1")
+	if [ -n "$dir" ]; then
+		echo "[kernel-debug] goes on with a build that was stopped"
+		build_entry "$dir" ""
+		return
+	fi
+	stage kernel-debug-lists "refreshed package lists" apt_setup
+	version=$(source_version)
+	[ -n "$version" ] || die "the mirror has no linux-source-6.12"
+	build_entry "$T3_CACHE/kernel-debug-$version-$1" "$version"
 }
 
 main() {
@@ -97,7 +112,7 @@ main() {
 		entry=$(newest_entry kernel-debug "$key")
 	fi
 	link_if_changed "$entry" "$T3_BUILD/kernel" || true
-	echo "$entry" | write_if_changed "$T3_BUILD/kernel.stamp"
+	echo "${entry##*/}" | write_if_changed "$T3_BUILD/kernel.stamp"
 }
 
 main

@@ -13,18 +13,20 @@ kernel_release() {
 		sed -n 's/^ *Depends: linux-headers-\(6\.12\..*-amd64\)$/\1/p' | sort -V | tail -n 1
 }
 
-# The headers' Makefile and the module tree's links name /usr/src and /lib.
+# The headers' Makefile and the module tree's links name /usr/src and /lib: let them say
+# where the other one is from where they are, so that the whole may be moved.
 relocate_headers() {
-	local root=$1 release=$2 headers=$1/usr/src/linux-headers-$2 modules=$1/lib/modules/$2
+	local root=$1 release=$2 link
+	local headers=$1/usr/src/linux-headers-$2 modules=$1/lib/modules/$2
 
-	sed -i "s|/usr/src/|$root/usr/src/|g" "$headers/Makefile"
+	sed -i "s|/usr/src/|../|g" "$headers/Makefile"
 	find "$headers" "$root/usr/src" -maxdepth 1 -type l | while read -r link; do
 		case $(readlink "$link") in
-		/usr/*) ln -sfn "$root$(readlink "$link")" "$link" ;;
+		/usr/*) ln -srfn "$root$(readlink "$link")" "$link" ;;
 		esac
 	done
-	ln -sfn "$headers" "$modules/build"
-	ln -sfn "$root/usr/src/linux-headers-${release%-amd64}-common" "$modules/source"
+	ln -srfn "$headers" "$modules/build"
+	ln -srfn "$root/usr/src/linux-headers-${release%-amd64}-common" "$modules/source"
 }
 
 # checkpatch is in the kernel's source package alone: keep just those files.
@@ -114,7 +116,7 @@ main() {
 		entry=$(newest_entry kernel "$key")
 	fi
 	link_if_changed "$entry" "$T3_BUILD/kernel" || true
-	echo "$entry" | write_if_changed "$T3_BUILD/kernel.stamp"
+	echo "${entry##*/}" | write_if_changed "$T3_BUILD/kernel.stamp"
 }
 
 main

@@ -1,11 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Fetch, configure and build QEMU with our device in it; link the build
-# directory as .build/qemu. Usage: qemu.sh [qtest]: also build the qtest program.
+# Fetch, configure and build QEMU in the cache, once for all clones; then compile and link
+# this clone's device with its objects, in .build/qemu.
+# Usage: qemu.sh [qtest]: also build the qtest program.
 set -euo pipefail
-. "$(dirname "$0")/common.sh"
-. "$(dirname "$0")/apt-private.sh"
-. "$(dirname "$0")/qemu-overlay.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/apt-private.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/qemu-overlay.sh"
+
+DEVICE=$T3_ROOT/tools/build/qemu-device.py
 
 CONFIGURE=(
 	--target-list=x86_64-softmmu --without-default-features
@@ -21,14 +24,15 @@ qemu_version() {
 }
 
 fetch_source() {
-	local version=$1 dest=$2 tmp
+	local version=$1 dir=$2
 
-	tmp=$(mktemp -d "$T3_CACHE/fetch.XXXXXX")
-	(cd "$tmp" && apt_private apt-get -qq source --download-only "qemu=$version")
+	rm -rf "$dir/deb"
+	mkdir -p "$dir/deb"
+	(cd "$dir/deb" && apt_private apt-get -qq source --download-only "qemu=$version")
 	# apt has verified the files against the signed index.
-	dpkg-source --no-check -x "$tmp"/*.dsc "$dest"
-	rm -rf "$tmp"
-	qemu_hooks "$dest"
+	dpkg-source --no-check -x "$dir"/deb/*.dsc "$dir/source"
+	rm -rf "$dir/deb" "$dir"/*.orig.tar.*
+	qemu_hooks "$dir/source"
 }
 
 # Debian 12's meson is too old, and installing the backported package would pull
@@ -42,30 +46,17 @@ make_meson_venv() {
 	ln -s "$dir"/meson/usr/lib/python3/dist-packages/* "$site/"
 }
 
-# The first build has hooks but none of our sources, so that a mistake in those
-# cannot cost the cache entry.
 configure_qemu() {
 	local dir=$1
 
+	rm -rf "$dir/meson" "$dir/venv"
 	make_meson_venv "$dir"
-	mkdir -p "$dir/build" "$dir/nothing"
-	T3_DEVICE_ROOT=$dir/nothing
-	qemu_overlay "$dir/source" "$dir/build"
+	mkdir -p "$dir/build"
 	cd "$dir/build" && ../source/configure --python="$dir/venv/bin/python3" "${CONFIGURE[@]}"
 }
 
-ninja_targets() {
-	echo qemu-system-x86_64
-	if [ "$1" = qtest ] && compgen -G "$T3_DEVICE_ROOT/tests/qtest/*.c" >/dev/null; then
-		echo tests/qtest/t3/t3-qtest
-	fi
-}
-
 build_qemu() {
-	local targets
-
-	mapfile -t targets < <(ninja_targets "$2")
-	ninja -C "$1/build" -j "$T3_JOBS" "${targets[@]}"
+	ninja -C "$1/build" -j "$T3_JOBS" qemu-system-x86_64 tests/qtest/t3/t3-qtest
 }
 
 # Configure leaves this out where it finds no 32-bit compiler; -m16 is enough.
@@ -84,41 +75,96 @@ optionrom_config() {
 add_firmware() {
 	local roms=$1/build/pc-bios/optionrom share=$1/build/qemu-bundle/usr/local/share/qemu
 
-	[ -e "$roms/config.mak" ] || optionrom_config "$1" >"$roms/config.mak"
+	optionrom_config "$1" >"$roms/config.mak"
 	make -C "$roms" -j "$T3_JOBS"
 	mkdir -p "$share"
-	ln -sf /usr/share/seabios/*.bin "$1"/build/pc-bios/optionrom/*.bin "$share/"
+	ln -sf /usr/share/seabios/*.bin "$share/"
+	ln -srf "$roms"/*.bin "$share/"
+}
+
+finish_entry() {
+	add_firmware "$1"
+	"$DEVICE" commands "$1"
+}
+
+# done_here DIR STEP: whether an earlier run has done that step of this entry, at this place.
+done_here() {
+	[ "$(cat "$1/.$2" 2>/dev/null)" = "$1" ]
+}
+
+# A build that was stopped goes on where it was: the source stays, and ninja knows which
+# objects are whole. Where the entry has moved, it is configured again, as meson keeps paths.
+build_entry() {
+	local dir=$1 version=$2
+
+	if [ ! -e "$dir/.fetched" ]; then
+		rm -rf "$dir"
+		mkdir -p "$dir"
+		stage qemu-fetch "fetched and unpacked QEMU $version" fetch_source "$version" "$dir"
+		touch "$dir/.fetched"
+	fi
+	if ! done_here "$dir" configured; then
+		stage qemu-configure "configured" configure_qemu "$dir"
+		echo "$dir" >"$dir/.configured"
+	fi
+	stage qemu-build "built QEMU (once, this takes minutes)" build_qemu "$dir"
+	stage qemu-finish "added firmware" finish_entry "$dir"
+	touch "$dir/.complete"
 }
 
 new_entry() {
 	local version dir
 
+	dir=$(begun_entry qemu "$1")
+	if [ -n "$dir" ]; then
+		echo "[qemu] goes on with a build that was stopped"
+		build_entry "$dir" ""
+		return
+	fi
 	stage qemu-lists "refreshed package lists" apt_setup
 	version=$(qemu_version)
 	[ -n "$version" ] || die "the mirror has no QEMU 10.0 source package"
-	dir=$T3_CACHE/qemu-${version//[:~]/_}-$1
-	rm -rf "$dir"
-	mkdir -p "$dir"
-	stage qemu-fetch "fetched and unpacked QEMU $version" fetch_source "$version" "$dir/source"
-	stage qemu-configure "configured" configure_qemu "$dir"
-	stage qemu-build "built QEMU (once, this takes minutes)" build_qemu "$dir" none
-	stage qemu-firmware "added firmware" add_firmware "$dir"
-	touch "$dir/.complete"
+	build_entry "$T3_CACHE/qemu-${version//[:~]/_}-$1" "$version"
+}
+
+# What depends on this clone: its device and qtest program, compiled and linked here.
+build_device() {
+	local entry=$1 folder=$T3_BUILD/qemu
+
+	shift
+	"$DEVICE" ninja "$entry" "$folder" "$T3_ROOT"
+	ninja -C "$folder" -j "$T3_JOBS" "$@"
+}
+
+# A folder of another QEMU, or the link that earlier versions of this script made.
+forget_others() {
+	local folder=$T3_BUILD/qemu name=${1##*/}
+
+	if [ -L "$folder" ] || [ "$(cat "$folder/.of" 2>/dev/null)" != "$name" ]; then
+		rm -rf "$folder"
+		mkdir -p "$folder"
+		echo "$name" >"$folder/.of"
+	fi
 }
 
 main() {
-	local key entry
+	local key entry targets=(qemu-system-x86_64)
 
-	key=$(cache_key "${CONFIGURE[*]}" "$(declare -f qapi_fabric qemu_hooks configure_qemu optionrom_config add_firmware)")
+	key=$(cache_key "${CONFIGURE[*]}" "$(declare -f qapi_fabric qemu_places qemu_hooks \
+		qemu_tlb_sections configure_qemu optionrom_config add_firmware)")
 	lock_cache qemu
 	entry=$(newest_entry qemu "$key")
 	if [ -z "$entry" ]; then
 		new_entry "$key"
 		entry=$(newest_entry qemu "$key")
 	fi
-	qemu_overlay "$entry/source" "$entry/build"
-	stage qemu "QEMU with the T3 device up to date" build_qemu "$entry" "${1:-none}"
-	link_if_changed "$entry/build" "$T3_BUILD/qemu" || true
+	unlock_cache
+	[ "${1:-}" != qtest ] || targets+=(tests/qtest/t3/t3-qtest)
+	# A VM that starts looks at this lock: its program is not replaced meanwhile.
+	take_lock 9 "$T3_BUILD/.lock-qemu" "the build of the device"
+	forget_others "$entry"
+	stage qemu "QEMU with the T3 device up to date" build_device "$entry" "${targets[@]}"
 }
 
-main "$@"
+# Its functions are tested apart.
+[ "${BASH_SOURCE[0]}" != "$0" ] || main "$@"

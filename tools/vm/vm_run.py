@@ -15,7 +15,7 @@ import sys
 import time
 
 import vm_keep
-from vm_base import CACHE, EXIT_DIED, EXIT_TIMEOUT, VmError, read_text
+from vm_base import BUILD, EXIT_DIED, EXIT_TIMEOUT, VmError, read_text
 from vm_machine import qemu_command, write_initrd
 
 KERNEL_TROUBLE = re.compile(
@@ -46,8 +46,8 @@ def no_core():
 @contextlib.contextmanager
 def qemu_not_being_built():
     """qemu.sh holds this lock while it replaces the program."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with open(CACHE / ".lock-qemu", "a") as lock:
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with open(BUILD / ".lock-qemu", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
         yield
 

@@ -1,0 +1,296 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The build: locks, a cache that clones share, trees that move, builds that go on, and what
+is said where it cannot work; TAP on stdout.
+
+usage: build.py [NAME...]     (default: all tests)
+"""
+
+import contextlib
+import fcntl
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import loop
+from loop import BUILD, ROOT, check, expect, run
+
+CACHE = pathlib.Path(os.environ.get("T3_CACHE", ROOT / ".cache")).resolve()
+
+
+@contextlib.contextmanager
+def folder():
+    """Short, so that messages are not cut; on the disk of the build."""
+    path = pathlib.Path(tempfile.mkdtemp(dir=BUILD, prefix="test-"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path)
+
+
+def copied_tree(to):
+    """This tree as git knows it, with its times: what is up to date here is so there."""
+    names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                           cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+    for name in filter(None, names):
+        if (ROOT / name).is_file():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, to / name)
+    return to
+
+
+# --- one make at a time ------------------------------------------------------
+
+def make_waits():
+    """While another one has the build folder, make says for whom it waits, and then builds."""
+    with folder() as place, open(place / ".lock", "w+", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.write("make check (process 42)\n")
+        lock.flush()
+        product = ROOT / os.path.relpath(place / "fuzz-seeds", ROOT)
+        with subprocess.Popen(["make", f"T3_BUILD={place}", product.relative_to(ROOT)], cwd=ROOT, text=True,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as make:
+            said = make.stderr.readline()
+            check(re.search(r"^t3: make \S+ \(process \d+\) waits for make check \(process 42\), "
+                            r"which holds \S+/\.lock$", said), "who waits for whom", said)
+            time.sleep(0.5)
+            check(make.poll() is None and not product.exists(), "it did not wait")
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            check(make.wait(loop.SECONDS) == 0 and product.exists(), "it did not build then")
+
+
+def makes_at_once():
+    """Both end well, and neither finds a file half written by the other."""
+    with folder() as place:
+        command = ["make", f"T3_BUILD={place}", os.path.relpath(place / "t3-conformance", ROOT)]
+        both = [subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE) for _ in range(2)]
+        ended = [(make.wait(loop.SECONDS), *make.communicate()) for make in both]
+    check([status for status, _, _ in ended] == [0, 0], "statuses", ended)
+    built = [len(re.findall("^  LD ", text, re.M)) for _, text, _ in ended]
+    check(sorted(built) == [0, 1], "one of them builds, the other one finds it built", ended)
+
+
+def try_lock():
+    """Whether a make could build now."""
+    with open(BUILD / ".lock", "a", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            return False
+
+
+def shell_takes_options():
+    """`make shell` hands VM_OPTIONS on as they are, and keeps nobody from building."""
+    with subprocess.Popen(["make", "shell", "RANKS=1", "SHARE=",
+                           "VM_OPTIONS=--append 't3test=a b' --name build-shell"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          cwd=ROOT, env={key: value for key, value in os.environ.items()
+                                         if not key.startswith(("MAKE", "T3_TRY"))}) as shell:
+        said = b""
+        while not said.endswith(b"# "):
+            byte = shell.stdout.read(1)
+            check(byte, "no shell", said.decode(errors="replace"))
+            said += byte
+        free = try_lock()
+        shell.stdin.write(b"grep -c 't3test=a b' /proc/cmdline; exit 0\n")
+        shell.stdin.flush()
+        check(shell.wait(loop.SECONDS) == 0, "status", shell.stdout.read().decode(errors="replace"))
+    check(free, "the lock is held while the shell runs")
+    text = (loop.run_folder("build-shell") / "job.log").read_text(errors="replace")
+    check(re.search(r"^1\r?$", text, re.M), "the options did not arrive", text)
+
+
+# --- what clones share -------------------------------------------------------
+
+def clone_with_device(place, text):
+    """A clone whose objects are those of this one, and whose device says `text`."""
+    copied_tree(place)
+    shutil.copytree(BUILD / "qemu", place / ".build/qemu", symlinks=True)
+    source = place / "qemu-device/t3_pci.c"
+    changed = source.read_text().replace("T3 accelerator: tracked and triggered output", text)
+    check(changed != source.read_text(), "the device's description has another text")
+    source.write_text(changed)
+
+
+def build_device(tree):
+    result = run(tree / "tools/build/qemu.sh", env={"T3_BUILD": str(tree / ".build"),
+                                                   "T3_CACHE": str(CACHE)})
+    expect(result, 0)
+    return (tree / ".build/log/qemu.log").read_text()
+
+
+def device_help(tree):
+    return run(tree / ".build/qemu/qemu-system-x86_64", "-device", "help")
+
+
+def clones_share_a_cache():
+    """Each builds and runs its own device; the other's build changes nothing for it."""
+    expect(run("make", "-s", "qemu"), 0)
+    with folder() as place:
+        for name in ("one", "two"):
+            clone_with_device(place / name, f"device {name}")
+        for name in ("one", "two", "one"):
+            build_device(place / name)
+        for name in ("one", "two"):
+            expect(device_help(place / name), 0, f'"t3", .*desc "device {name}"')
+        expect(device_help(ROOT), 0, '"t3", .*tracked and triggered')
+
+
+def moved_tree():
+    """Nothing is compiled again where a tree has moved, and its device works there."""
+    expect(run("make", "-s", "qemu"), 0)
+    with folder() as place:
+        copied_tree(place / "first")
+        shutil.copytree(BUILD / "qemu", place / "first/.build/qemu", symlinks=True)
+        (place / "first").rename(place / "other")
+        log = build_device(place / "other")
+        check("no work to do" in log, "it compiled something", log)
+        expect(device_help(place / "other"), 0, '"t3"')
+        (place / "other/qemu-device/core/dev.c").touch()
+        log = build_device(place / "other")
+        check(log.count("CC ") == 1, "an edit compiles one file", log)
+
+
+def moved_kernel():
+    """The headers of an entry find each other where it has been moved to."""
+    kernel = (BUILD / "kernel").resolve()
+    release = (kernel / "release").read_text().strip()
+    with folder() as place:
+        subprocess.run(["cp", "-al", kernel, place / "kernel"], check=True)
+        build = place / "kernel/lib/modules" / release / "build"
+        expect(run("make", "-s", "-C", build, "kernelversion"), 0, r"^6\.12\.")
+        for link in (build, build.parent / "source"):
+            check(str(link.resolve()).startswith(str(place)), f"{link} leads out of the entry")
+        for makefile in build.glob("Makefile"):
+            check(str(CACHE) not in makefile.read_text(), f"{makefile} has a path of before")
+
+
+# --- builds that go on -------------------------------------------------------
+
+STUBS = r"""
+. tools/build/qemu.sh
+cd "$T3_CACHE"
+apt_setup() { :; }
+qemu_version() { echo 10.0.1; }
+fetch_source() { echo fetch >>calls; mkdir -p "$2/source"; }
+configure_qemu() { echo configure >>calls; mkdir -p "$1/build"; }
+build_qemu() { echo build >>calls; [ ! -e stop ] || { rm stop; exit 130; }; }
+finish_entry() { echo finish >>calls; }
+build_device() { :; }
+main
+"""
+
+
+def entry_goes_on(cache):
+    return run("bash", "-c", STUBS, env={"T3_CACHE": str(cache), "T3_BUILD": str(cache / "b")})
+
+
+def calls(cache):
+    text = (cache / "calls").read_text().split()
+    (cache / "calls").unlink()
+    return text
+
+
+def stopped_build_goes_on():
+    """QEMU's build, stopped and then started again: what is there stays. After a move of
+    the unfinished entry it is configured again, and not fetched."""
+    with folder() as place:
+        cache = place / "cache"
+        cache.mkdir()
+        (cache / "stop").touch()
+        expect(entry_goes_on(cache), 130)
+        check(calls(cache) == ["fetch", "configure", "build"], "the first one")
+        expect(entry_goes_on(cache), 0, "goes on with a build that was stopped")
+        check(calls(cache) == ["build", "finish"], "the second one goes on")
+        (next(cache.glob("qemu-*")) / ".complete").unlink()
+        cache.rename(place / "moved")
+        expect(entry_goes_on(place / "moved"), 0)
+        check(calls(place / "moved") == ["configure", "build", "finish"], "a moved one")
+        (place / "moved").rename(cache)
+        expect(entry_goes_on(cache), 0)
+        check(not (cache / "calls").exists(), "a finished one is used where it is")
+
+
+# --- where it cannot work ----------------------------------------------------
+
+REFUSED = ["a b", "a'b", "a$b", "a#b", "a:b", "a%b", "a;b", "a,b", "a[b", "a*b", "a\\b"]
+
+
+def strange_paths():
+    """At once and in one message, whatever is asked for; other characters are no trouble."""
+    with folder() as place:
+        for name in [*REFUSED, "a.b-c_d+e=f@g~h"]:
+            tree = place / name
+            tree.mkdir()
+            shutil.copy(ROOT / "Makefile", tree)
+            result = run("make", "--no-print-directory", "-C", tree, "help")
+            if name not in REFUSED:
+                expect(result, 0, "^make run ")
+                continue
+            expect(result, 2, "the path of the tree, T3_BUILD or T3_CACHE has a blank or another")
+            check(len(result[2].splitlines()) == 1, "more than one message", result[2])
+        expect(run("make", f"T3_BUILD={place}/x y", "help"), 2, "has a blank or another")
+        expect(run("make", f"T3_CACHE={place}/x y", "help"), 2, "has a blank or another")
+
+
+MOUNTED = 'mount -t tmpfs -o "$1" none "$2" && shift 2 && "$@"'
+
+
+def in_mount(options, where, *command, env=None):
+    """With a file system of its own mounted there, for it alone."""
+    own = ["unshare", "-m"] if os.getuid() == 0 else ["unshare", "-rm"]
+    return run(*own, "sh", "-c", MOUNTED, "sh", options, where, *command, env=env)
+
+
+def as_stranger(place, *command):
+    """As somebody who may not write here."""
+    if os.getuid() == 0:
+        return run("setpriv", "--reuid", "65534", "--clear-groups", *command)
+    place.chmod(0o555)
+    return run(*command)
+
+
+def folders_that_cannot_be_written():
+    """Read-only, full, somebody else's: one sentence says which folder, why, what to do."""
+    with folder() as place:
+        place.chmod(0o755)
+        make = ["make", "-s", f"T3_BUILD={place}/b", "lib"]
+        for options, why in (("ro", "Read-only file system"), ("nr_inodes=1", "No space left")):
+            result = in_mount(options, place, *make)
+            expect(result, 2, rf"^t3: cannot write to {place}/b/log \({why}.*set T3_BUILD to")
+        stage = ["bash", "-c", f". {ROOT}/tools/build/common.sh; usable_folder T3_CACHE {place}/c"]
+        os.environ["T3_BUILD"], before = f"{place}/b", os.environ["T3_BUILD"]
+        (place / "b/log").mkdir(parents=True)
+        try:
+            expect(as_stranger(place, *stage), 1,
+                   r"^t3: cannot write to \S+ \(Permission denied.*: set T3_\w+ to a folder")
+        finally:
+            os.environ["T3_BUILD"] = before
+            place.chmod(0o755)
+
+
+def failures_are_explained():
+    """What a tool says of the disk or the network is told with what to do."""
+    with folder() as place:
+        for said, text in (("cc: No space left on device", "the disk is full"),
+                           ("E: Could not get lock /var/lib/dpkg/lock", "another apt or dpkg"),
+                           ("Temporary failure resolving 'deb.debian.org'", "cannot be reached"),
+                           ("E: Unable to locate package x", "run apt-get update")):
+            script = (f". tools/build/common.sh; fails() {{ echo \"{said}\"; return 3; }}; "
+                      "stage name 'did it' fails")
+            expect(run("bash", "-c", script, env={"T3_BUILD": str(place)}), 3, f"^t3: .*{text}")
+
+
+TESTS = [strange_paths, folders_that_cannot_be_written, failures_are_explained, make_waits,
+         makes_at_once, stopped_build_goes_on, moved_kernel, moved_tree, clones_share_a_cache,
+         shell_takes_options]
+
+if __name__ == "__main__":
+    sys.exit(loop.main(TESTS))
