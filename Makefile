@@ -19,6 +19,33 @@ T3_KERNEL ?= kernel
 export T3_CACHE T3_JOBS
 override export T3_BUILD := $(abspath $B)
 
+STAGE := tools/build/
+
+# Neither make nor the shell takes such a name apart from several, or from a pattern.
+$(if $(shell case '$(subst ','"'"',$(CURDIR)$(T3_BUILD)$(T3_CACHE))' in \
+	(*[][:space:][\"\'\`\$$\#:%\&\;\|\<\>\(\)*?,\\]*) echo no;; esac),$(error t3: the path of \
+	the tree, T3_BUILD or T3_CACHE has a blank or another character that make or a shell takes \
+	for something else: '$(CURDIR)', '$(T3_BUILD)', '$(T3_CACHE)'. Allowed are letters, digits and \
+	/ . _ - + = @ ~; move the tree, or set T3_BUILD and T3_CACHE))
+
+# One make at a time builds in a folder (locked.sh): this one starts another, with the lock,
+# for all goals but these, which build nothing themselves.
+GOALS := $(or $(MAKECMDGOALS),help)
+UNLOCKED := help try gdb check-debug options dkms uninstall
+# What runs for long what it has built: it gives the lock back before (by RUN).
+RUNNING := run shell check debug-suites lint package unit spec qtest guest conformance loop \
+	examples fuzz coverage mutants soak soak-jobs soak-driver boots paper bench
+RUN = $(if $(T3_LOCKED),flock -u 7; unset T3_LOCKED;)
+locked = $(STAGE)locked.sh 'make $1' $(MAKE) --no-print-directory $1
+ifneq (,$(if $(filter $(T3_BUILD),$(T3_LOCKED)),,$(filter-out $(UNLOCKED),$(GOALS))))
+.PHONY: $(GOALS) locked
+$(GOALS): locked ; @:
+# After one that runs, the next goal builds again, and so takes the lock again.
+locked:
+	+@$(if $(filter $(RUNNING),$(GOALS)),$(foreach goal,$(GOALS),$(call locked,$(goal)) &&) :,$(call \
+		locked,$(GOALS)))
+else
+
 # Those of `make try` and `make gdb`, as they were typed: make expands none of them, and what
 # the environment happens to call so is none of them. A test has RANKS of its own.
 TRY_OPTIONS := TEST CMD RANKS VM_OPTIONS KERNEL SIDE GDB_COMMANDS GDB CORE
@@ -54,7 +81,6 @@ $(foreach name,DESTDIR PREFIX BINDIR LIBDIR INCLUDEDIR DATADIR MANDIR,$(eval \
 VERSION := 0.1.0
 
 VM := tools/vm/t3-vm
-STAGE := tools/build/
 
 # ------------------------------------------------------------------- sources
 CORE_SRC := $(wildcard qemu-device/core/*.c)
@@ -146,13 +172,15 @@ help:
 #:                ITERS=4             iterations
 #:                SEED=1              of the input data
 run: build
-	@$(VM) run --ranks "$$RANKS" --name run -- t3 gemm-rs --timed --ranks "$$RANKS" --shape "$$SHAPE" \
+	@$(RUN) $(VM) run --ranks "$$RANKS" --name run -- t3 gemm-rs --timed --ranks "$$RANKS" --shape "$$SHAPE" \
 		--dtype "$$DTYPE" --write "$$WRITE" --iters "$$ITERS" --seed "$$SEED" --tile "$$TILE"
 
 #: make shell   an interactive root shell in a guest with RANKS devices
 #:                SHARE=.             the folder of the host that is /mnt/host there, or none
+#:                VM_OPTIONS='--iommu'  more options of t3-vm, as for make try
 shell: build
-	@$(VM) shell --ranks "$$RANKS" --name shell $(if $(SHARE),--share "$$SHARE")
+	@$(RUN) eval "set -- $$T3_TRY_VM_OPTIONS"; \
+		$(VM) shell --ranks "$$RANKS" --name shell $(if $(SHARE),--share "$$SHARE") "$$@"
 
 #: make try     from an edit to a result: build what changed, boot, run one thing
 #:                TEST=test_ring              a program of tests/guest, with its VM's options
@@ -174,7 +202,7 @@ gdb:
 #: make check   lint, unit and spec tests and their coverage, a short fuzz run, qtest,
 #:              conformance, guest, hot-plug, migration and end-to-end runs
 check: build $B/mpi.img qtest-build $(UNIT) $(UNIT_SAN) $(SPEC) $(COVERED) fuzz-build
-	@$(STAGE)check.py
+	@$(RUN) $(STAGE)check.py
 
 #: make check-debug   guest and hot-plug suites, KUnit tests, faults injected into every
 #:              allocation, removals and random calls under a debug kernel (KASAN,
@@ -182,33 +210,33 @@ check: build $B/mpi.img qtest-build $(UNIT) $(UNIT_SAN) $(SPEC) $(COVERED) fuzz-
 check-debug:
 	@$(MAKE) --no-print-directory T3_BUILD=$(T3_BUILD)/debug T3_KERNEL=kernel-debug debug-suites
 debug-suites: build
-	@$(STAGE)check.py guest guest-iommu hotplug
+	@$(RUN) $(STAGE)check.py guest guest-iommu hotplug
 
 #: make lint package unit spec qtest guest conformance loop examples   those suites alone
 lint: module
-	@$(STAGE)check.py lint
+	@$(RUN) $(STAGE)check.py lint
 package: kernel
-	@$(STAGE)check.py package
+	@$(RUN) $(STAGE)check.py package
 unit: $(UNIT) $(UNIT_SAN)
-	@$(STAGE)check.py unit unit-sanitized
+	@$(RUN) $(STAGE)check.py unit unit-sanitized
 spec: $(SPEC)
-	@$(STAGE)check.py spec
+	@$(RUN) $(STAGE)check.py spec
 qtest: qtest-build $(TOOL)
-	@$(STAGE)check.py qtest
+	@$(RUN) $(STAGE)check.py qtest
 guest: build
-	@$(STAGE)check.py guest
+	@$(RUN) $(STAGE)check.py guest
 conformance: build
-	@$(STAGE)check.py conformance
+	@$(RUN) $(STAGE)check.py conformance
 loop: build
-	@$(STAGE)check.py loop
+	@$(RUN) $(STAGE)check.py loop
 examples: build $B/mpi.img
-	@$(STAGE)check.py examples
+	@$(RUN) $(STAGE)check.py examples
 
 #: make fuzz    each target of tests/fuzz for FUZZ_SECONDS=900 with FUZZ_SEED (random):
 #:                FUZZ=fuzz_regs      that target alone
 #:                FUZZ_INPUT=FILE     run that input once, with FUZZ=target
 fuzz: fuzz-build
-	@tests/fuzz/run.py
+	@$(RUN) tests/fuzz/run.py
 fuzz-build: $(FUZZERS)
 
 #: make fuzz-corpus  write the seed corpus anew
@@ -217,11 +245,11 @@ fuzz-corpus: $B/fuzz-seeds
 
 #: make coverage   lines and branches of qemu-device/core that unit and spec tests reach
 coverage: $(COVERED)
-	@tests/coverage.py $(COVERED)
+	@$(RUN) tests/coverage.py $(COVERED)
 
 #: make mutants break the product in places on purpose: the tests must notice
 mutants: build
-	@tests/mutants.py
+	@$(RUN) tests/mutants.py
 
 #: make soak    first end-to-end runs with changing seeds for SOAK_SECONDS=600; a failed one
 #:                leaves the devices' record in .build/run/soak.t3r. Then the driver:
@@ -230,9 +258,9 @@ mutants: build
 #:                SOAK_SECONDS=600    of random calls
 soak: soak-jobs soak-driver
 soak-driver: build
-	@tests/soak.py "$(SOAK_ROUNDS)" "$(SOAK_CLIENTS)" "$(SOAK_SECONDS)"
+	@$(RUN) tests/soak.py "$(SOAK_ROUNDS)" "$(SOAK_CLIENTS)" "$(SOAK_SECONDS)"
 soak-jobs: build
-	@mkdir -p $B/run && rm -f $B/run/soak.t3r
+	@$(RUN) mkdir -p $B/run && rm -f $B/run/soak.t3r
 	@$(VM) run --ranks "$$RANKS" --name soak --fabric-opts record=$B/run/soak.t3r --timeout $$((SOAK_SECONDS + 120)) -- \
 		sh -c 'end=$$(($$(date +%s) + $$1)) seed=1; shift; \
 		while [ $$(date +%s) -lt $$end ]; do \
@@ -248,11 +276,11 @@ san-t3: $B/t3-sanitized
 #: make paper   T3's published sub-layers in virtual time: comparison, some of them again
 #:                by the devices of a VM, sweep of each assumption, JSON and plots in .build/paper
 paper: build
-	@tools/paper/paper.py
+	@$(RUN) tools/paper/paper.py
 
 #: make bench   how fast the timed model and the devices in a VM are on this host
 bench: build
-	@tests/bench.py
+	@$(RUN) tests/bench.py
 
 #: make format  clang-format on what it judges (not driver/, not uapi/)
 format: | deps
@@ -355,9 +383,11 @@ $B/libt3.so.0: $(call objects,obj,$(LIB_SRC)) $(LIB_MAP)
 		-o $@ $(filter %.o,$^) $(LIBS)
 $B/libt3.so: $B/libt3.so.0
 	@ln -sf libt3.so.0 $@
-# Asked first by pkg-config where PKG_CONFIG_PATH names the build folder.
+# Asked first by pkg-config where PKG_CONFIG_PATH names the build folder. It says where
+# things are from where it is itself: a tree that is moved stays right.
 $B/libt3-uninstalled.pc: libt3/libt3.pc.in Makefile
-	@sed -e 's|@PREFIX@|$(CURDIR)|; s|@LIBDIR@|$(T3_BUILD)|; s|@INCLUDEDIR@|$(CURDIR)/libt3|' \
+	@sed -e 's|@PREFIX@|$${pcfiledir}/$(shell realpath -m --relative-to=$(T3_BUILD) $(CURDIR))|' \
+		-e 's|@LIBDIR@|$${pcfiledir}|; s|@INCLUDEDIR@|$${prefix}/libt3|' \
 		-e 's|^Cflags:.*|Cflags: -I$${includedir} -I$${prefix}/uapi|; s|@VERSION@|$(VERSION)|' $< >$@
 
 $B/t3: $(call objects,obj,$(TOOL_SRC)) $(SIM) $(CORE) $(LIB)
@@ -470,3 +500,5 @@ $B/try.img: $B/base.img $(MODULE) $(LIB) $(TOOL) $(addprefix $B/,$(TRY_PROGRAMS)
 
 .SECONDARY:
 -include $(shell find $B/obj $B/obj32 $B/san $B/cov $B/fuzz/obj -name '*.d' 2>/dev/null)
+
+endif

@@ -66,8 +66,9 @@ def chosen_test(text):
     programs = guest_programs()
     if name not in programs:
         near = difflib.get_close_matches(name, programs, 3)
-        raise UsageError(f"TEST={text}: there is no {name} in tests/guest"
-                         + (f"; did you mean {' or '.join(near)}?" if near else ""))
+        raise UsageError(f"TEST={text}: there is no {name} in tests/guest; "
+                         + (f"did you mean {' or '.join(near)}?" if near
+                            else f"there are {', '.join(sorted(programs))}"))
     if subtest and not CMOCKA.search(programs[name].read_text(encoding="utf-8")):
         raise UsageError(f"TEST={text}: {name} is no cmocka program and has no subtests")
     filtered = ["env", f"T3_TEST_FILTER={subtest}"] if subtest else []
