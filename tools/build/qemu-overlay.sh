@@ -24,6 +24,15 @@ replace_in() {
 	mv "$1.new" "$1"
 }
 
+# remove_after FILE LINE NEXT: the one line NEXT that follows LINE.
+remove_after() {
+	[ "$(grep -xF -A 1 -- "$2" "$1" | grep -cxF -- "$3")" = 1 ] ||
+		die "$1 has no line '$3' after '$2': this QEMU is not supported"
+	L=$2 N=$3 awk '!(before == ENVIRON["L"] && $0 == ENVIRON["N"]) { print } { before = $0 }' \
+		"$1" >"$1.new"
+	mv "$1.new" "$1"
+}
+
 # A TLB entry of QEMU 10.0 names its memory section by an index, which is looked up in
 # the newest memory map although the entry was made from an older one: while one vCPU
 # or the monitor moves a BAR, another vCPU's access aborts QEMU ("iotlb_to_section:
@@ -46,6 +55,98 @@ qemu_tlb_sections() {
 	replace_in "$1/accel/tcg/cputlb.c" 1 "iotlb_to_section(cpu, full->xlat_section & ~TARGET_PAGE_MASK," \
 		"full->section;"
 	replace_in "$1/accel/tcg/cputlb.c" 1 "                             full->attrs);" ""
+}
+
+# A vCPU of QEMU 10.0 can go on executing a translation of bytes that another vCPU has
+# replaced: the guest's kernel then dies of an int3 that it has long removed ("int3: 0000",
+# one boot in hundreds with several vCPUs on a busy host). There are three windows, and a
+# host that takes the processor away in one of them makes it wide:
+# 1. tb_gen_code() reads a page's code first and write-protects the page afterwards, in
+#    tb_page_add(), if this is its first block. A store in between is not noticed. The page
+#    is protected as soon as it is locked, before anything of it is read.
+# 2. notdirty_write() drops the blocks of the bytes to be written and unlocks the page, and
+#    only then the bytes are written. A vCPU that translates them again in between reads
+#    the old ones. The blocks are dropped again after the store, if the page has any.
+# 3. tlb_set_page_full() judges a page dirty before it takes the lock under which
+#    tlb_reset_dirty() visits the entries. Protection in between misses the new entry. It
+#    judges again under the lock.
+# Left alone: the few host instructions between the check and the store of a fast-path
+# access, and atomic operations on code.
+qemu_code_protection() {
+	local tlb=$1/accel/tcg/cputlb.c tb=$1/accel/tcg/tb-maint.c
+
+	replace_in "$tb" 1 "void tb_lock_page0(tb_page_addr_t paddr)" "$(protect_before_reading)"
+	replace_in "$tb" 1 "    page_lock(page_find_alloc(paddr >> TARGET_PAGE_BITS, true));" \
+		"    PageDesc *pd = page_find_alloc(paddr >> TARGET_PAGE_BITS, true);
+
+    page_lock(pd);
+    page_protect_code(pd, paddr);"
+	insert_after "$tb" "        page_lock(pd1);" "        page_protect_code(pd1, paddr1);"
+	insert_after "$tb" "    if (!page_trylock(pd1)) {" "        page_protect_code(pd1, paddr1);"
+	insert_after "$tb" "    page_lock(pd0);" "    page_protect_code(pd1, paddr1);
+    page_protect_code(pd0, paddr0);"
+	remove_after "$tlb" "        notdirty_write(cpu, addr, size, full, ra);" \
+		"        flags &= ~TLB_NOTDIRTY;"
+	replace_in "$tlb" 1 " * mmu_lookup: translate page(s)" "$(drop_after_store)"
+	replace_in "$tlb" 5 "mmu_lookup(cpu, addr, oi, ra, MMU_DATA_STORE, &l);" \
+		"mmu_lookup(cpu, addr, oi, ra, MMU_DATA_STORE, &l);
+    __attribute__((cleanup(mmu_stored))) MMULookupLocals *stored = &l;"
+	insert_after "$tlb" "    tlb->c.dirty |= 1 << mmu_idx;" "$(judge_under_lock)"
+}
+
+protect_before_reading() {
+	cat <<-'C'
+		/* Before its code is read: from here on each store to the page waits for the lock. */
+		static void page_protect_code(PageDesc *pd, tb_page_addr_t paddr)
+		{
+		    if (!pd->first_tb) {
+		        tlb_protect_code(paddr & TARGET_PAGE_MASK);
+		    }
+		}
+
+		void tb_lock_page0(tb_page_addr_t paddr)
+	C
+}
+
+# It stands before a comment's second line.
+drop_after_store() {
+	cat <<-'C'
+		 * mmu_stored: the bytes are written
+		 *
+		 * Another vCPU may have translated the old ones since notdirty_write().
+		 */
+		static void mmu_stored(MMULookupLocals **l)
+		{
+		    for (int i = 0; i < 2; i++) {
+		        MMULookupPageData *data = &(*l)->page[i];
+
+		        if (data->size && (data->flags & TLB_NOTDIRTY)) {
+		            ram_addr_t ram_addr = data->addr + data->full->xlat_section;
+
+		            /* Pairs with the page's protection before its code is read. */
+		            smp_mb();
+		            if (!cpu_physical_memory_get_dirty_flag(ram_addr,
+		                                                    DIRTY_MEMORY_CODE)) {
+		                tb_invalidate_phys_range_fast(ram_addr, data->size, 0);
+		            }
+		        }
+		    }
+		}
+
+		/**
+		 * mmu_lookup: translate page(s)
+	C
+}
+
+judge_under_lock() {
+	cat <<-'C'
+
+		    /* Again, under the lock of tlb_reset_dirty(): no page turns clean unseen. */
+		    if (is_ram && (prot & PAGE_WRITE) && !section->readonly &&
+		        cpu_physical_memory_is_clean(iotlb)) {
+		        write_flags |= TLB_NOTDIRTY;
+		    }
+	C
 }
 
 # -object takes only what the QAPI schema lists; a property added to t3-fabric for
@@ -106,4 +207,5 @@ qemu_hooks() {
 	echo "subdir('t3')" >>"$1/tests/qtest/meson.build"
 	qemu_places "$1"
 	qemu_tlb_sections "$1"
+	qemu_code_protection "$1"
 }

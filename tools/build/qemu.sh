@@ -151,7 +151,8 @@ main() {
 	local key entry targets=(qemu-system-x86_64)
 
 	key=$(cache_key "${CONFIGURE[*]}" "$(declare -f qapi_fabric qemu_places qemu_hooks \
-		qemu_tlb_sections configure_qemu optionrom_config add_firmware)")
+		qemu_tlb_sections qemu_code_protection protect_before_reading drop_after_store \
+		judge_under_lock configure_qemu optionrom_config add_firmware)")
 	lock_cache qemu
 	entry=$(newest_entry qemu "$key")
 	if [ -z "$entry" ]; then
