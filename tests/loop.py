@@ -27,6 +27,7 @@ SECONDS = 180
 
 sys.path.insert(0, str(ROOT / "tools/vm"))
 import vm_keep  # pylint: disable=wrong-import-position
+import vm_trace  # pylint: disable=wrong-import-position
 
 # Its core has to show crash_here() with its argument.
 CRASH = """
@@ -264,6 +265,78 @@ def shell_with_folder():
             shell.kill()
 
 
+# --- a kernel that fails or is stuck -----------------------------------------
+
+def stuck_module():
+    """tests/stuck, built where the launcher looks for the symbols of modules."""
+    place = BUILD / "module-stuck"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(ROOT / "tests/stuck", place)
+    release = (BUILD / "kernel/release").read_text().strip()
+    expect(run("make", "-C", BUILD / "kernel/lib/modules" / release / "build", f"M={place}",
+               "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"), 0)
+    return place
+
+
+# How it is stuck: (parameter, the first line, the function that is at fault).
+STUCK = [
+    ("bug", r"BUG: kernel NULL pointer dereference", "stuck_bug"),
+    ("deadlock", r"INFO: task insmod:\d+ blocked for more than \d+ seconds", "stuck_deadlock"),
+    ("lockup", r"BUG: soft lockup - CPU#\d stuck for \d+s", "stuck_lockup"),
+    ("interrupts-off", r"rcu: INFO: .*stall", "stuck_interrupts_off"),
+]
+# The limit, the interval at which it is looked at, the boot, and a busy host.
+STUCK_SECONDS = 90
+
+
+WARNED = """\
+[    1.000000] something before it
+[    2.000001] ------------[ cut here ]------------
+[    2.000002] WARNING: CPU: 0 PID: 7 at driver/t3_x.c:1 t3_probe+0x8/0x400 [t3]
+[    2.000003] Modules linked in: t3(OE)
+[    2.000004] RIP: 0010:t3_probe+0x8/0x400 [t3]
+[    2.000005] RAX: 0000000000000000 RBX: 0000000000000000 RCX: 0000000000000000
+[    2.000006] Call Trace:
+[    2.000007]  <TASK>
+[    2.000008]  ? t3_remove+0x10/0x400 [t3]
+[    2.000009]  t3_probe+0x40/0x400 [t3]
+[    2.000010]  no_such_function+0x40/0x400 [t3]
+[    2.000011]  local_pci_probe+0x40/0x90
+[    2.000012]  </TASK>
+[    2.000013] BUG: one that came of it
+"""
+
+
+def trace_is_decoded():
+    """The first report alone, with t3.ko's lines, without what is a guess of the unwinder."""
+    expect(run("make", "-s", "module"), 0)
+    lines = vm_trace.report(WARNED)
+    place = r"(  include/\S+)*  driver/t3_\w+\.c:\d+"
+    wanted = [r"WARNING: .*", rf"RIP: 0010:t3_probe\+0x8/0x400 \[t3\]{place}.*", "Call Trace:",
+              rf" t3_probe\+0x40/0x400 \[t3\]{place}.*", r" no_such_function\+0x40/0x400 \[t3\]",
+              r" local_pci_probe\+0x40/0x90"]
+    check(len(lines) == len(wanted) and all(map(re.fullmatch, wanted, lines)), "report", lines)
+    check(vm_trace.report("[    1.0] all is well\n") == [], "nothing to report")
+
+
+def kernel_is_stuck():
+    """The VM ends soon, and what is told is the kernel's sentence and the line of code."""
+    place = stuck_module()
+    source = (place / "stuck.c").read_text().splitlines()
+    for how, sentence, function in STUCK:
+        start = time.monotonic()
+        result = run(VM, "run", "--no-devices", "--no-driver", "--name", "loop-stuck", "--share",
+                     place, "--", "insmod", "/mnt/host/stuck.ko", f"how={how}")
+        took = time.monotonic() - start
+        expect(result, 125, rf"the guest's kernel died: .*({sentence})",
+               rf"{function}\+0x\S+ \[stuck\].*  stuck\.c:\d+$")
+        check(took < STUCK_SECONDS, f"{how}: it took {took:.0f} s", result[2])
+        line = int(re.search(rf"{function}\+.*stuck\.c:(\d+)$", result[2], re.M)[1])
+        begin = next(number for number, text in enumerate(source, 1) if f" {function}(void)" in text)
+        check(begin < line <= begin + 6, f"{how}: line {line} is not in {function}", result[2])
+        check("RAX:" not in result[2], f"{how}: registers are of no use here", result[2])
+
+
 # --- gdb ---------------------------------------------------------------------
 
 GUEST_SESSION = """
@@ -327,7 +400,7 @@ def gdb_statuses():
 
 
 TESTS = [old_runs_are_kept, try_bad_use, try_broken_build, try_test_passes, try_command_status,
-         share_and_core, cores_are_bounded, device_dump_is_kept, qemu_crashes, shell_with_folder,
+         trace_is_decoded, kernel_is_stuck, share_and_core, cores_are_bounded, device_dump_is_kept, qemu_crashes, shell_with_folder,
          gdb_guest, gdb_device, gdb_statuses]
 
 

@@ -20,9 +20,27 @@ KERNEL_ARGS = [
 # That of a 4 GHz TSC at 250 Hz, as longer delays are harmless: spares a calibration.
 TCG_KERNEL_ARGS = ["lpj=16000000"]
 
+# So long a task may wait for what it cannot be woken from, or a processor go on without a
+# switch of tasks; then the kernel panics with a trace, which ends the VM. Emulation on a
+# busy host is slower, and a kernel that says T3_SLOW slower again.
+STUCK_SECONDS = 20
+STUCK_SECONDS_TCG = 30
+STUCK_FACTOR_SLOW = 4
+
 # intremap: VFIO gives a device to user space only where its interrupts are
 # remapped. strict: an unmapped address is one for the device at once.
 IOMMU_KERNEL_ARGS = ["intel_iommu=on", "iommu.strict=1"]
+
+
+def stuck_args(accel, more):
+    """The kernel's limits on a deadlock; `more` is what else is on its command line."""
+    seconds = STUCK_SECONDS_TCG if accel == "tcg" else STUCK_SECONDS
+    seconds *= STUCK_FACTOR_SLOW if re.search(r"(^| )T3_SLOW=", more) else 1
+    # A soft lockup is found after 2 to 2.6 times watchdog_thresh: before it is an RCU stall.
+    return [f"sysctl.kernel.hung_task_timeout_secs={seconds}",
+            "sysctl.kernel.hung_task_check_interval_secs=5", "sysctl.kernel.hung_task_panic=1",
+            f"watchdog_thresh={seconds // 3}", "sysctl.kernel.softlockup_panic=1",
+            f"rcupdate.rcu_cpu_stall_timeout={seconds}", "sysctl.kernel.panic_on_rcu_stall=1"]
 
 
 # --- the image ---------------------------------------------------------------
@@ -114,6 +132,7 @@ def qemu_command(opts, rundir, accel, debugger=""):
     qemu = opts.qemu / "qemu-system-x86_64"
     kernel_args = KERNEL_ARGS + (TCG_KERNEL_ARGS if accel == "tcg" else [])
     kernel_args += IOMMU_KERNEL_ARGS if opts.iommu else []
+    kernel_args += stuck_args(accel, read_text(opts.kernel / "append"))
     kernel_args += [text for text in (read_text(opts.kernel / "append").strip(), opts.append)
                     if text]
     return [

@@ -15,13 +15,9 @@ import sys
 import time
 
 import vm_keep
+import vm_trace
 from vm_base import BUILD, EXIT_DIED, EXIT_TIMEOUT, VmError, read_text
 from vm_machine import qemu_command, write_initrd
-
-KERNEL_TROUBLE = re.compile(
-    r"\bBUG:|\bWARNING:|\bOops\b|[Kk]ernel panic|[Uu]nable to handle|"
-    r"general protection fault|UBSAN:|rcu: INFO: .*stall|INFO: task .* blocked")
-
 
 # --- the process -------------------------------------------------------------
 
@@ -96,10 +92,13 @@ def last_lines(rundir):
 
 
 def kernel_trouble(rundir, known):
-    """The complaints in the kernel's log, but for those that `known` matches."""
+    """The first complaint in the kernel's log, but for what `known` matches, and where."""
     text = read_text(rundir / "console.log")
-    text = re.sub(known, "", text, flags=re.M) if known else text
-    return [line for line in text.splitlines() if KERNEL_TROUBLE.search(line)]
+    return vm_trace.report(re.sub(known, "", text, flags=re.M) if known else text)
+
+
+def shown(rundir, lines):
+    return f"console log {rundir}/console.log says:" + "".join(f"\n  | {line}" for line in lines)
 
 
 def control_lines(rundir):
@@ -109,14 +108,17 @@ def control_lines(rundir):
 
 def outcome(rundir, finished, timeout, strict, known=""):
     """The job's status, from the control lines and the console log."""
-    log = f"console log {rundir}/console.log ends:{last_lines(rundir)}"
-    control = (control_lines(rundir) or [""])[-1]
     trouble = kernel_trouble(rundir, known)
+    log = (shown(rundir, trouble) if trouble
+           else f"console log {rundir}/console.log ends:{last_lines(rundir)}")
+    control = (control_lines(rundir) or [""])[-1]
     match = re.fullmatch(r"exit (\d+)", control)
     if match and int(match[1]) != 0:
         return int(match[1])
     if control.startswith("fail "):
         raise VmError(EXIT_DIED, f"the guest gave up: {control[5:]}; {log}")
+    if trouble and not match and finished:
+        raise VmError(EXIT_DIED, f"the guest's kernel died: {trouble[0].strip()}; {log}")
     if strict and trouble:
         raise VmError(EXIT_DIED, f"the guest's kernel complained: {trouble[0].strip()}; {log}")
     if match:
