@@ -64,6 +64,7 @@ SHARE ?= .
 SOAK_SECONDS ?= 600
 SOAK_ROUNDS ?= 1000
 SOAK_CLIENTS ?= 10000
+COUNT ?= 2000
 FUZZ_SECONDS ?= 900
 export FUZZ FUZZ_SECONDS FUZZ_SEED FUZZ_INPUT
 export RANKS SHARE SHAPE TILE DTYPE WRITE ITERS SEED SOAK_SECONDS
@@ -157,7 +158,7 @@ includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check check-debug debug-suites options deps install uninstall qemu kernel module lib tools initramfs \
-	unit spec qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver san-t3 \
+	unit spec qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver boots san-t3 \
 	format paper bench build always dkms package clean distclean
 
 help:
@@ -256,9 +257,12 @@ mutants: build
 #:                SOAK_ROUNDS=1000    passes over the removal matrix
 #:                SOAK_CLIENTS=10000  killed clients
 #:                SOAK_SECONDS=600    of random calls
-soak: soak-jobs soak-driver
+#:                COUNT=2000          boots on a busy host (alone: make boots)
+soak: soak-jobs soak-driver boots
 soak-driver: build
 	@$(RUN) tests/soak.py "$(SOAK_ROUNDS)" "$(SOAK_CLIENTS)" "$(SOAK_SECONDS)"
+boots: build
+	@$(RUN) tests/boots.py "$(COUNT)"
 soak-jobs: build
 	@$(RUN) mkdir -p $B/run && rm -f $B/run/soak.t3r
 	@$(VM) run --ranks "$$RANKS" --name soak --fabric-opts record=$B/run/soak.t3r --timeout $$((SOAK_SECONDS + 120)) -- \

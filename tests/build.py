@@ -53,8 +53,9 @@ def make_waits():
         lock.write("make check (process 42)\n")
         lock.flush()
         product = ROOT / os.path.relpath(place / "fuzz-seeds", ROOT)
-        with subprocess.Popen(["make", f"T3_BUILD={place}", product.relative_to(ROOT)], cwd=ROOT, text=True,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as make:
+        command = ["make", f"T3_BUILD={place}", product.relative_to(ROOT)]
+        with subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE) as make:
             said = make.stderr.readline()
             check(re.search(r"^t3: make \S+ \(process \d+\) waits for make check \(process 42\), "
                             r"which holds \S+/\.lock$", said), "who waits for whom", said)

@@ -738,6 +738,10 @@ def build_suite():
     return tap_program("build", [ROOT / "tests/build.py"])
 
 
+def patching_suite():
+    return tap_program("patching", [ROOT / "tests/patching.py"])
+
+
 SUITES = {
     "lint": lint_suite,
     "package": package_suite,
@@ -752,6 +756,7 @@ SUITES = {
     "qtest": qtest_suite,
     "launcher": launcher_suite,
     "build": build_suite,
+    "patching": patching_suite,
     "loop": loop_suite,
     "conformance": conformance_suite,
     "guest": guest_suite,
