@@ -3,6 +3,9 @@
  * File operations of the accel node. By hand, because DRM_ACCEL_FOPS has no
  * show_fdinfo, and because some core ioctls must not be reached.
  *
+ * Calls of another type than DRM's end here: drm_compat_ioctl() does not look at the
+ * type, and takes the number for one of its own.
+ *
  * An accel file has no drm_master, and on 6.12 two core ioctls that anybody may
  * call use file->master without a look: GET_UNIQUE (0x01) and GET_MAGIC (0x02)
  * oops. The others were read in 6.12's drm_ioctl.c one by one:
@@ -38,11 +41,12 @@
 
 #include "t3_device.h"
 
-/* The core decides by number alone, so the size and direction do not matter. */
+/*
+ * The core decides by number alone, so size and direction do not matter. Nor does its
+ * 32-bit entry look at the type: t3_ioctl_gate() has.
+ */
 static bool t3_ioctl_refused(unsigned int cmd)
 {
-	if (DRM_IOCTL_TYPE(cmd) != DRM_IOCTL_BASE)
-		return false;
 	switch (DRM_IOCTL_NR(cmd)) {
 	case DRM_IOCTL_NR(DRM_IOCTL_GET_UNIQUE):
 	case DRM_IOCTL_NR(DRM_IOCTL_GET_MAGIC):
@@ -103,8 +107,7 @@ static bool t3_ioctl_invalid(unsigned int cmd, const void __user *arg)
 	bool transfer = nr == DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_TRANSFER);
 	union t3_core_args args = {};
 
-	if (DRM_IOCTL_TYPE(cmd) != DRM_IOCTL_BASE ||
-	    (!transfer && t3_syncobjs_count_offset(nr) < 0))
+	if (!transfer && t3_syncobjs_count_offset(nr) < 0)
 		return false;
 	if (copy_from_user(&args, arg, min_t(size_t, _IOC_SIZE(cmd), sizeof(args))))
 		return false;
@@ -119,25 +122,35 @@ static bool t3_device_dead(struct file *filp)
 	return READ_ONCE(t3_file_device(file)->dead);
 }
 
-static long t3_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+/* What both entries ask before the core sees a call. */
+static int t3_ioctl_gate(struct file *filp, unsigned int cmd)
 {
+	if (DRM_IOCTL_TYPE(cmd) != DRM_IOCTL_BASE)
+		return -ENOTTY;
 	if (t3_device_dead(filp))
 		return -ENODEV;
-	if (t3_ioctl_refused(cmd))
-		return -EACCES;
+	return t3_ioctl_refused(cmd) ? -EACCES : 0;
+}
+
+static long t3_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	int ret = t3_ioctl_gate(filp, cmd);
+
+	if (ret)
+		return ret;
 	if (t3_ioctl_invalid(cmd, (const void __user *)arg))
 		return -EINVAL;
 	return drm_ioctl(filp, cmd, arg);
 }
 
 #ifdef CONFIG_COMPAT
-/* The core has translations of its own for 0x01: they need the same guard. */
+/* The core has translations of its own, which it finds by number whatever the type is. */
 static long t3_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	if (t3_device_dead(filp))
-		return -ENODEV;
-	if (t3_ioctl_refused(cmd))
-		return -EACCES;
+	int ret = t3_ioctl_gate(filp, cmd);
+
+	if (ret)
+		return ret;
 	if (t3_ioctl_invalid(cmd, compat_ptr(arg)))
 		return -EINVAL;
 	return drm_compat_ioctl(filp, cmd, arg);

@@ -136,6 +136,12 @@ static void test_root(void **state)
 
 /* --------------------------------------------------------- refused ioctls */
 
+/* Types in which the VFS has calls of its own, for any file. */
+static bool foreign_type_of_vfs(unsigned int type)
+{
+	return type && type < 0x100 && memchr("\x12\x15TXfv\x94", (int)type, 7);
+}
+
 /*
  * The kernel's dispatcher looks at the number alone: neither the type letter, nor
  * direction, nor size may lead around the refusal.
@@ -159,6 +165,36 @@ static void refused_body(int sock, void *arg)
 		for (type = 5; type < 256; type += 5) /* 0 is the VFS */
 			CHECK(call(fd, _IOC(directions[k], type, nr, sizes[i]), buffer) < 0);
 	}
+}
+
+/* Of each type but ours the driver knows nothing: the number says nothing then. */
+static void foreign_body(int sock, void *arg)
+{
+	static unsigned char buffer[4096];
+	int fd = open_as(arg);
+	unsigned int type, i;
+
+	(void)sock;
+	interrupt_soon();
+	for (type = 0; type < 0x100; type++) {
+		if (type == DRM_IOCTL_BASE)
+			continue;
+		for (i = 0; i < 4 * 0x100; i++) {
+			int got = call(fd, _IOC(i & 3, type, i >> 2, i % 3 * 8), buffer);
+
+			CHECK(got == -ENOTTY || foreign_type_of_vfs(type));
+		}
+	}
+}
+
+static void test_other_types_are_refused(void **state)
+{
+	struct sweep sweep = { .uid = UID_USER };
+	struct child child;
+
+	(void)state;
+	child_start(&child, foreign_body, &sweep);
+	CHECK_EQ(child_end(&child, 60000), 0);
 }
 
 static void check_refused(uid_t uid, bool received)
@@ -339,6 +375,9 @@ static void compat_body(int sock, void *arg)
 	unsigned int nr, size;
 
 	(void)sock;
+	for (nr = 0; nr < 0x10000; nr++)
+		if (nr >> 8 && nr >> 8 != DRM_IOCTL_BASE && !foreign_type_of_vfs(nr >> 8))
+			CHECK_EQ(call32(fd, _IOC(3, nr >> 8, nr & 0xff, 8), query), -ENOTTY);
 	for (nr = 0; nr < ROWS(refused); nr++)
 		for (size = 0; size < 64; size += 4)
 			CHECK_EQ(call32(fd, _IOC(3, 'd', refused[nr], size), query), -EACCES);
@@ -379,6 +418,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_get_unique_magic_and_names_are_refused),
+		TEST(test_other_types_are_refused),
 		TEST(test_answers),
 		TEST(test_clients_are_not_listed),
 		TEST(test_32_bit_entry),
