@@ -318,7 +318,8 @@ T3_API int t3_grant_revoke(struct t3_space *space, uint32_t grant);
  * Bind a grant to this space, which sends. info may be NULL. fd stays the caller's.
  * Errors: -EBADF; -EINVAL not a grant; -EXDEV another fabric; -EHOSTUNREACH no link
  * to that rank; -EACCES not for this rank; -EBUSY imported already, or not idle; -ENOSPC tables full;
- * -EOWNERDEAD revoked, or the owner has gone.
+ * -EEXIST a message of the entry's last user waits for its link, try again; -EOWNERDEAD
+ * revoked, or the owner has gone.
  */
 T3_API int t3_grant_import(struct t3_space *space, int fd, uint32_t *import,
 			   struct t3_import_info *info);

@@ -220,7 +220,11 @@ struct drm_t3_device_info {
 	__u64 file_memory_used;
 	/** @file_host_limit: the same of host buffers (minor 2) */
 	__u64 file_host_limit;
-	/** @file_host_used: the same of host buffers (minor 2) */
+	/**
+	 * @file_host_used: the same of host buffers (minor 2). A buffer counts until it is
+	 * freed. Pages of it that something else has pinned (RDMA, O_DIRECT, io_uring) stay
+	 * allocated after that and count no more: the pin's own limit (RLIMIT_MEMLOCK) holds.
+	 */
 	__u64 file_host_used;
 };
 
@@ -582,8 +586,9 @@ struct drm_t3_grant_revoke {
  * Errors: -ENOENT space; -EBADF; -EINVAL fd is not a grant; -EXDEV another
  * fabric; -EHOSTUNREACH no link to that rank (or the own device); -EACCES the grant is
  * not for this device's rank; -EBUSY imported already, or the space is armed; -ENOSPC
- * tables full (what was revoked counts until T3_GRANT_RELEASE); -EOWNERDEAD revoked or
- * the owner has gone.
+ * tables full (what was revoked counts until T3_GRANT_RELEASE); -EEXIST a message of the
+ * table entry's last user still waits for its link: try again; -EOWNERDEAD revoked or the
+ * owner has gone.
  */
 struct drm_t3_grant_import {
 	/** @space: handle of the space that sends */

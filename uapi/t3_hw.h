@@ -686,7 +686,8 @@ enum t3_descriptor_status {
 	T3_DESC_SPACE = 5,   /* no such space or generation, not ARMED; detail: t3_space_state */
 	T3_DESC_FAULT = 6,   /* the stores faulted the space; detail: t3_fault_kind */
 	T3_DESC_ABORTED = 7, /* by QUEUE_ABORT */
-	T3_DESC_OVERRUN = 8, /* tail was moved beyond head + entries; detail: tail */
+	/* tail was moved beyond head + entries; a state of the queue, never in a completion */
+	T3_DESC_OVERRUN = 8,
 	T3_DESC_DTYPE = 9,   /* GEMM into a segment of another dtype; detail: segment */
 	T3_DESC_MEMORY = 10, /* TIMED: the emulator has no memory for the run; detail: 0 */
 	T3_DESC_GANG = 11,   /* TIMED: another rank of the run has left it; detail: that rank */
