@@ -19,11 +19,7 @@
  *  - VERSION, GET_CLIENT, GET_STATS, GET_CAP, SET_CLIENT_CAP, GEM_CLOSE, FINISH
  *    and PRIME do not look at the master.
  *  - SYNCOBJ_* work on handles of the file and on fences alone. Those that take an
- *    array kmalloc() what the caller says, up to 32 GiB, and a warning of the
- *    allocator would be anybody's to trigger. TRANSFER with flags that it refuses
- *    keeps a reference on the syncobj for good (drm_syncobj_find_fence() of 6.12.95;
- *    6.12.117 has it right), and with it our fence and this module. Both are refused
- *    before: see t3_ioctl_invalid().
+ *    array, and TRANSFER, are answered by the driver: see t3_syncobj_ioctl.c.
  *  - WAIT_VBLANK, the other MODE_* and CRTC_* check features that this driver does
  *    not have: -EOPNOTSUPP, -ENOSYS or -EINVAL.
  *  - GEM_FLINK and GEM_OPEN are safe, and reserved to administrators by DRM_AUTH.
@@ -32,7 +28,6 @@
  */
 #include <linux/compat.h>
 #include <linux/fs.h>
-#include <linux/uaccess.h>
 
 #include <drm/drm_accel.h>
 #include <drm/drm_file.h>
@@ -40,6 +35,7 @@
 #include <drm/drm_ioctl.h>
 
 #include "t3_device.h"
+#include "t3_syncobj.h"
 
 /*
  * The core decides by number alone, so size and direction do not matter. Nor does its
@@ -56,62 +52,6 @@ static bool t3_ioctl_refused(unsigned int cmd)
 	default:
 		return false;
 	}
-}
-
-/* Where an ioctl on an array of syncobjs has their number, or -1. */
-static int t3_syncobjs_count_offset(unsigned int nr)
-{
-	switch (nr) {
-	case DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_WAIT):
-		return offsetof(struct drm_syncobj_wait, count_handles);
-	case DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_RESET):
-	case DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_SIGNAL):
-		return offsetof(struct drm_syncobj_array, count_handles);
-	case DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT):
-		return offsetof(struct drm_syncobj_timeline_wait, count_handles);
-	case DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_QUERY):
-	case DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL):
-		return offsetof(struct drm_syncobj_timeline_array, count_handles);
-	default:
-		return -1;
-	}
-}
-
-/* Of what an ioctl that is looked at may take: the largest. */
-union t3_core_args {
-	struct drm_syncobj_timeline_wait wait;
-	struct drm_syncobj_transfer transfer;
-	u8 bytes[sizeof(struct drm_syncobj_timeline_wait)];
-};
-
-static bool t3_syncobjs_too_many(unsigned int nr, const union t3_core_args *args)
-{
-	u32 count;
-
-	memcpy(&count, args->bytes + t3_syncobjs_count_offset(nr), sizeof(count));
-	return count > DRM_T3_SYNCOBJS_MAX;
-}
-
-static bool t3_transfer_invalid(const struct drm_syncobj_transfer *args)
-{
-	return args->flags & ~DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT;
-}
-
-/*
- * The core reads the argument again: one who changes it meanwhile gets what the core
- * does with it, and no more than that. All else about it, faults too, is left to the core.
- */
-static bool t3_ioctl_invalid(unsigned int cmd, const void __user *arg)
-{
-	unsigned int nr = DRM_IOCTL_NR(cmd);
-	bool transfer = nr == DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_TRANSFER);
-	union t3_core_args args = {};
-
-	if (!transfer && t3_syncobjs_count_offset(nr) < 0)
-		return false;
-	if (copy_from_user(&args, arg, min_t(size_t, _IOC_SIZE(cmd), sizeof(args))))
-		return false;
-	return transfer ? t3_transfer_invalid(&args.transfer) : t3_syncobjs_too_many(nr, &args);
 }
 
 /* The core knows only of devices whose driver has left. */
@@ -132,28 +72,44 @@ static int t3_ioctl_gate(struct file *filp, unsigned int cmd)
 	return t3_ioctl_refused(cmd) ? -EACCES : 0;
 }
 
+/* What the core has just done: FD_TO_HANDLE also puts a sync_file's fence into a syncobj. */
+static void t3_syncobj_after(unsigned int nr)
+{
+	if (nr == DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE))
+		t3_syncobj_news();
+}
+
 static long t3_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	int ret = t3_ioctl_gate(filp, cmd);
+	const struct t3_syncobj_call *call = t3_syncobj_call(DRM_IOCTL_NR(cmd));
+	long ret = t3_ioctl_gate(filp, cmd);
 
 	if (ret)
 		return ret;
-	if (t3_ioctl_invalid(cmd, (const void __user *)arg))
-		return -EINVAL;
-	return drm_ioctl(filp, cmd, arg);
+	if (call)
+		return t3_syncobj_ioctl(call, filp, cmd, (void __user *)arg);
+	ret = drm_ioctl(filp, cmd, arg);
+	t3_syncobj_after(DRM_IOCTL_NR(cmd));
+	return ret;
 }
 
 #ifdef CONFIG_COMPAT
-/* The core has translations of its own, which it finds by number whatever the type is. */
+/*
+ * The core has translations of its own, which it finds by number whatever the type is.
+ * Structs of syncobjs have the same layout.
+ */
 static long t3_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	int ret = t3_ioctl_gate(filp, cmd);
+	const struct t3_syncobj_call *call = t3_syncobj_call(DRM_IOCTL_NR(cmd));
+	long ret = t3_ioctl_gate(filp, cmd);
 
 	if (ret)
 		return ret;
-	if (t3_ioctl_invalid(cmd, compat_ptr(arg)))
-		return -EINVAL;
-	return drm_compat_ioctl(filp, cmd, arg);
+	if (call)
+		return t3_syncobj_ioctl(call, filp, cmd, compat_ptr(arg));
+	ret = drm_compat_ioctl(filp, cmd, arg);
+	t3_syncobj_after(DRM_IOCTL_NR(cmd));
+	return ret;
 }
 #else
 #define t3_compat_ioctl NULL

@@ -13,6 +13,7 @@
 #include <drm/drm_syncobj.h>
 
 #include "t3_queue.h"
+#include "t3_syncobj.h"
 #include "t3_trace.h"
 
 #define T3_COMMAND_SIZE_MINOR2 72
@@ -291,6 +292,7 @@ static void t3_submit_signal_outs(struct t3_submit *submit, struct dma_fence *fe
 			drm_syncobj_replace_fence(out->syncobj, fence);
 		out->chain = NULL; /* the syncobj's now */
 	}
+	t3_syncobj_news();
 }
 
 static void t3_submit_push(struct t3_submit *submit)

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* What the core does with syncobjs on our nodes, where the driver has to guard it. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "child.h"
 #include "module.h"
 #include "queue.h"
 #include "raw.h"
@@ -87,6 +91,251 @@ static void test_refused_transfers_hold_nothing(void **state)
 	module_await_unused();
 }
 
+/* ----------------------------------------------------------- racing writers */
+
+#define RACE_ROUNDS 60000u
+
+/* A word that another thread sets to one value, then the other, as fast as it can. */
+struct flips {
+	volatile uint32_t *word;
+	uint32_t values[2];
+	atomic_bool stop;
+};
+
+static void *flip(void *arg)
+{
+	struct flips *flips = arg;
+	uint32_t i;
+
+	for (i = 0; !flips->stop; i++)
+		*flips->word = flips->values[i % 2];
+	return NULL;
+}
+
+/* Call while a word of the argument flips: each answer is that of one value or the other. */
+static void race(int fd, unsigned long request, void *arg, struct flips *flips)
+{
+	uint32_t i, wrong = 0;
+	pthread_t thread;
+
+	flips->stop = false;
+	CHECK_EQ(pthread_create(&thread, NULL, flip, flips), 0);
+	for (i = 0; i < RACE_ROUNDS; i++) {
+		int got = call(fd, request, arg);
+
+		wrong += got && got != -EINVAL;
+	}
+	flips->stop = true;
+	pthread_join(thread, NULL);
+	CHECK_EQ(wrong, 0);
+}
+
+static void race_counts(int fd, uint32_t sync)
+{
+	uint32_t handles[2] = { sync, sync };
+	uint64_t points[2] = { 0 };
+	struct drm_syncobj_wait wait = { .handles = (uintptr_t)handles };
+	struct drm_syncobj_timeline_array query = { .handles = (uintptr_t)handles,
+						    .points = (uintptr_t)points };
+	struct flips flips = { .word = &wait.count_handles, .values = { 1, 0x20000000 } };
+
+	race(fd, DRM_IOCTL_SYNCOBJ_WAIT, &wait, &flips);
+	flips.word = &query.count_handles;
+	race(fd, DRM_IOCTL_SYNCOBJ_QUERY, &query, &flips);
+}
+
+static void race_body(int sock, void *arg)
+{
+	struct drm_syncobj_transfer transfer = { 0 };
+	struct flips flips = { .word = &transfer.flags, .values = { 0, 0x80 } };
+	int fd;
+
+	(void)sock;
+	(void)arg;
+	fd = open_rank(0);
+	become(UID_USER, true);
+	transfer.src_handle = sync_with_fence(fd);
+	transfer.dst_handle = sync_create(fd);
+	race_counts(fd, transfer.src_handle);
+	race(fd, DRM_IOCTL_SYNCOBJ_TRANSFER, &transfer, &flips);
+	close(fd);
+}
+
+/* The argument that is judged is the one that is used, whatever other threads do. */
+static void test_racing_writers_get_nothing_past_the_checks(void **state)
+{
+	struct child child;
+
+	(void)state;
+	module_await_unused();
+	child_start(&child, race_body, NULL);
+	CHECK_EQ(child_end(&child, 120000), 0);
+	module_await_unused();
+	check_kernel_log();
+}
+
+/* --------------------------------------------------- what the core would answer */
+
+static int timeline_wait(int fd, const uint32_t *handles, const uint64_t *points, uint32_t count,
+			 uint32_t flags, int ms, uint32_t *first)
+{
+	struct drm_syncobj_timeline_wait args = { .handles = (uintptr_t)handles,
+						  .points = (uintptr_t)points,
+						  .count_handles = count,
+						  .flags = flags };
+	int ret;
+
+	args.timeout_nsec = ms ? now_ns() + ms * 1000000ll : 0;
+	ret = call(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &args);
+	if (first)
+		*first = args.first_signaled;
+	return ret;
+}
+
+static int array_call(int fd, unsigned long request, uint32_t sync)
+{
+	struct drm_syncobj_array args = { .handles = (uintptr_t)&sync, .count_handles = 1 };
+
+	return call(fd, request, &args);
+}
+
+static int points_call(int fd, unsigned long request, uint32_t sync, uint64_t *point,
+		       uint32_t flags)
+{
+	struct drm_syncobj_timeline_array args = { .handles = (uintptr_t)&sync,
+						   .points = (uintptr_t)point,
+						   .count_handles = 1,
+						   .flags = flags };
+
+	return call(fd, request, &args);
+}
+
+static void test_binary_calls(void **state)
+{
+	int fd = open_rank(0);
+	uint32_t syncs[2] = { sync_create(fd), sync_create(fd) }, first;
+
+	(void)state;
+	CHECK_EQ(timeline_wait(fd, syncs, NULL, 2, 0, 0, NULL), -EINVAL);
+	CHECK_EQ(timeline_wait(fd, syncs, NULL, 2, 2, 50, NULL), -ETIME);
+	CHECK_EQ(timeline_wait(fd, syncs, NULL, 2, 1u << 4, 0, NULL), -EINVAL);
+	CHECK_EQ(array_call(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, syncs[1]), 0);
+	CHECK_EQ(timeline_wait(fd, syncs, NULL, 2, 0, 0, NULL), -EINVAL);
+	CHECK_EQ(timeline_wait(fd, syncs, NULL, 2, 2, 0, &first), 0);
+	CHECK_EQ(first, 1);
+	CHECK_EQ(timeline_wait(fd, syncs, NULL, 2, 3, 50, NULL), -ETIME);
+	CHECK_EQ(array_call(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, syncs[0]), 0);
+	CHECK_EQ(timeline_wait(fd, syncs, NULL, 2, 1, 0, NULL), 0);
+	CHECK_EQ(array_call(fd, DRM_IOCTL_SYNCOBJ_RESET, syncs[0]), 0);
+	CHECK_EQ(timeline_wait(fd, syncs, NULL, 2, 1, 0, NULL), -EINVAL);
+	CHECK_EQ(array_call(fd, DRM_IOCTL_SYNCOBJ_RESET, 0), -ENOENT);
+	syncs[1] = 12345;
+	CHECK_EQ(timeline_wait(fd, syncs, NULL, 2, 2, 0, NULL), -ENOENT);
+	CHECK_EQ(timeline_wait(fd, NULL, NULL, 2, 2, 0, NULL), -EFAULT);
+	close(fd);
+}
+
+static void test_timeline_calls(void **state)
+{
+	int fd = open_rank(0);
+	uint32_t sync = sync_create(fd), dst = sync_create(fd);
+	uint64_t point = 5, wanted = 6, got = 99;
+
+	(void)state;
+	CHECK_EQ(points_call(fd, DRM_IOCTL_SYNCOBJ_QUERY, sync, &got, 0), 0);
+	CHECK_EQ(got, 0);
+	CHECK_EQ(points_call(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, sync, &point, 0), 0);
+	CHECK_EQ(points_call(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, sync, &point, 1), -EINVAL);
+	CHECK_EQ(points_call(fd, DRM_IOCTL_SYNCOBJ_QUERY, sync, &got, 0), 0);
+	CHECK_EQ(got, 5);
+	CHECK_EQ(timeline_wait(fd, &sync, &point, 1, 0, 0, NULL), 0);
+	CHECK_EQ(timeline_wait(fd, &sync, &wanted, 1, 0, 0, NULL), -EINVAL);
+	CHECK_EQ(timeline_wait(fd, &sync, &wanted, 1, 4, 50, NULL), -ETIME);
+	CHECK_EQ(points_call(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, sync, &wanted, 0), 0);
+	CHECK_EQ(points_call(fd, DRM_IOCTL_SYNCOBJ_QUERY, sync, &got, 1), 0);
+	CHECK_EQ(got, 6);
+	CHECK_EQ(points_call(fd, DRM_IOCTL_SYNCOBJ_QUERY, sync, NULL, 0), -EFAULT);
+	CHECK_EQ(points_call(fd, DRM_IOCTL_SYNCOBJ_QUERY, sync, &got, 2), -EINVAL);
+	CHECK_EQ(transfer(fd, dst, 7, sync, 0), 0);
+	CHECK_EQ(points_call(fd, DRM_IOCTL_SYNCOBJ_QUERY, dst, &got, 0), 0);
+	CHECK_EQ(got, 7);
+	close(fd);
+}
+
+/* A point behind a job is reached when both are. */
+static void test_points_of_jobs(void **state)
+{
+	uint64_t points[2] = { 3, 8 }, got;
+	int fd = open_rank(0);
+	uint32_t first = sync_with_fence(fd), sync = sync_create(fd);
+
+	(void)state;
+	CHECK_EQ(transfer(fd, sync, points[0], first, 0), 0);
+	CHECK_EQ(points_call(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, sync, &points[1], 0), 0);
+	CHECK_EQ(timeline_wait(fd, &sync, &points[1], 1, 0, WAIT_MS, NULL), 0);
+	CHECK_EQ(points_call(fd, DRM_IOCTL_SYNCOBJ_QUERY, sync, &got, 0), 0);
+	CHECK_EQ(got, points[1]);
+	close(fd);
+}
+
+struct signaller {
+	int fd;
+	uint32_t sync;
+};
+
+static void *signal_soon(void *arg)
+{
+	const struct signaller *who = arg;
+
+	usleep(50000);
+	CHECK_EQ(array_call(who->fd, DRM_IOCTL_SYNCOBJ_SIGNAL, who->sync), 0);
+	return NULL;
+}
+
+/* One waits for a fence that another thread submits later. */
+static void test_wait_for_what_is_not_submitted(void **state)
+{
+	static const uint32_t flags[] = { 2, 3, 4, 6 };
+	struct signaller who = { .fd = open_rank(0) };
+	pthread_t thread;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ROWS(flags); i++) {
+		who.sync = sync_create(who.fd);
+		CHECK_EQ(pthread_create(&thread, NULL, signal_soon, &who), 0);
+		CHECK_EQ(timeline_wait(who.fd, &who.sync, NULL, 1, flags[i], WAIT_MS, NULL), 0);
+		pthread_join(thread, NULL);
+	}
+	close(who.fd);
+}
+
+/* Structs of other sizes: before the deadline hint came, with it, and longer. */
+static void test_sizes(void **state)
+{
+	static const unsigned int sizes[] = { 32, 40, 48 };
+	union {
+		struct drm_syncobj_wait known;
+		uint8_t bytes[48];
+	} args = { 0 };
+	unsigned int nr = DRM_IOCTL_SYNCOBJ_WAIT & 0xff;
+	int fd = open_rank(0);
+	uint32_t sync = sync_create(fd);
+	size_t i;
+
+	(void)state;
+	memset(&args.bytes[32], 0xff, 16);
+	CHECK_EQ(array_call(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, sync), 0);
+	args.known.handles = (uintptr_t)&sync;
+	args.known.count_handles = 1;
+	for (i = 0; i < ROWS(sizes); i++)
+		CHECK_EQ(call(fd, _IOC(3, 'd', nr, sizes[i]), &args), 0);
+	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_WAIT, NULL), -EFAULT);
+	args.known.flags = 4;
+	CHECK_EQ(call(fd, DRM_IOCTL_SYNCOBJ_WAIT, &args), -EINVAL);
+	close(fd);
+}
+
 static void test_no_trouble_in_the_kernel_log(void **state)
 {
 	(void)state;
@@ -98,6 +347,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_arrays_are_bounded),
 		TEST(test_refused_transfers_hold_nothing),
+		TEST(test_binary_calls),
+		TEST(test_timeline_calls),
+		TEST(test_points_of_jobs),
+		TEST(test_wait_for_what_is_not_submitted),
+		TEST(test_sizes),
+		TEST(test_racing_writers_get_nothing_past_the_checks),
 		TEST(test_no_trouble_in_the_kernel_log),
 	};
 

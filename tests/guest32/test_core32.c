@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "t3_accel.h"
@@ -98,6 +100,32 @@ static void test_all_core_calls(void)
 	}
 }
 
+/* Another process changes the argument, which is shared, while the call reads it. */
+static void test_racing_writer(void)
+{
+	struct drm_syncobj_create create = { .flags = DRM_SYNCOBJ_CREATE_SIGNALED };
+	struct drm_syncobj_wait *wait;
+	unsigned int i;
+	pid_t writer;
+	int got;
+
+	CHECK_EQ(ioctl(fd, DRM_IOCTL_SYNCOBJ_CREATE, &create), 0);
+	wait = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(wait != MAP_FAILED);
+	wait->handles = (uintptr_t)&create.handle;
+	writer = fork();
+	CHECK(writer >= 0);
+	for (i = 0; !writer; i++)
+		*(volatile uint32_t *)&wait->count_handles = i % 2 ? 0x20000000 : 1;
+	for (i = 0; i < 30000; i++) {
+		got = ioctl(fd, DRM_IOCTL_SYNCOBJ_WAIT, wait) ? -errno : 0;
+		CHECK(got == 0 || got == -EINVAL);
+	}
+	CHECK_EQ(kill(writer, SIGKILL), 0);
+	CHECK_EQ(waitpid(writer, NULL, 0), writer);
+	CHECK_EQ(munmap(wait, 4096), 0);
+}
+
 /* The device is still of use. */
 static void test_query_afterwards(void)
 {
@@ -114,6 +142,7 @@ int main(void)
 		{ "test_become_a_user", test_become_a_user },
 		{ "test_other_types_are_refused", test_other_types_are_refused },
 		{ "test_all_core_calls", test_all_core_calls },
+		{ "test_racing_writer", test_racing_writer },
 		{ "test_query_afterwards", test_query_afterwards },
 	};
 

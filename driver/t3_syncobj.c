@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Arrays of syncobjs: find them, reset, signal and query them; and TRANSFER. Why these are
+ * not the core's: t3_syncobj_ioctl.c.
+ */
+#include <linux/dma-fence-chain.h>
+#include <linux/dma-fence-unwrap.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm.h>
+#include <drm/drm_file.h>
+#include <drm/drm_syncobj.h>
+
+#include "t3_accel.h"
+#include "t3_syncobj.h"
+
+static int t3_syncobjs_get_points(struct t3_syncobjs *array, const void __user *points)
+{
+	if (points)
+		array->points = vmemdup_array_user(points, array->count, sizeof(*array->points));
+	else
+		array->points = kvcalloc(array->count, sizeof(*array->points), GFP_KERNEL);
+	if (IS_ERR_OR_NULL(array->points))
+		return array->points ? PTR_ERR(array->points) : -ENOMEM;
+	return 0;
+}
+
+static int t3_syncobjs_find(struct drm_file *file, struct t3_syncobjs *array, const u32 *handles)
+{
+	u32 i;
+
+	for (i = 0; i < array->count; i++) {
+		array->objs[i] = drm_syncobj_find(file, handles[i]);
+		if (!array->objs[i])
+			return -ENOENT;
+	}
+	return 0;
+}
+
+static int t3_syncobjs_get_objs(struct drm_file *file, struct t3_syncobjs *array,
+				const void __user *user)
+{
+	u32 *handles = vmemdup_array_user(user, array->count, sizeof(*handles));
+	int ret = -ENOMEM;
+
+	if (IS_ERR(handles))
+		return PTR_ERR(handles);
+	array->objs = kvcalloc(array->count, sizeof(*array->objs), GFP_KERNEL_ACCOUNT);
+	if (array->objs)
+		ret = t3_syncobjs_find(file, array, handles);
+	kvfree(handles);
+	return ret;
+}
+
+/* handles and points: addresses of the user's; points 0: none. Put it also on failure. */
+int t3_syncobjs_get(struct drm_file *file, u64 handles, u64 points, u32 count,
+		    struct t3_syncobjs *out)
+{
+	int ret;
+
+	*out = (struct t3_syncobjs){};
+	if (!count || count > DRM_T3_SYNCOBJS_MAX)
+		return -EINVAL;
+	out->count = count;
+	ret = t3_syncobjs_get_objs(file, out, u64_to_user_ptr(handles));
+	return ret ? ret : t3_syncobjs_get_points(out, u64_to_user_ptr(points));
+}
+
+void t3_syncobjs_put(struct t3_syncobjs *array)
+{
+	u32 i;
+
+	for (i = 0; array->objs && i < array->count && array->objs[i]; i++)
+		drm_syncobj_put(array->objs[i]);
+	kvfree(array->objs);
+	if (!IS_ERR(array->points))
+		kvfree(array->points);
+}
+
+/* -------------------------------------------------------------------- binary */
+
+static int t3_syncobj_set_signaled(struct drm_syncobj *obj)
+{
+	struct dma_fence *fence = dma_fence_allocate_private_stub(ktime_get());
+
+	if (!fence)
+		return -ENOMEM;
+	drm_syncobj_replace_fence(obj, fence);
+	dma_fence_put(fence);
+	return 0;
+}
+
+static int t3_syncobj_clear(struct drm_syncobj *obj)
+{
+	drm_syncobj_replace_fence(obj, NULL);
+	return 0;
+}
+
+static int t3_syncobj_each(struct drm_file *file, const struct drm_syncobj_array *args,
+			   int (*act)(struct drm_syncobj *obj))
+{
+	struct t3_syncobjs array;
+	int ret;
+	u32 i;
+
+	if (args->pad)
+		return -EINVAL;
+	ret = t3_syncobjs_get(file, args->handles, 0, args->count_handles, &array);
+	for (i = 0; !ret && i < array.count; i++)
+		ret = act(array.objs[i]);
+	t3_syncobjs_put(&array);
+	t3_syncobj_news();
+	return ret;
+}
+
+int t3_syncobj_reset(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return t3_syncobj_each(file, data, t3_syncobj_clear);
+}
+
+int t3_syncobj_signal(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return t3_syncobj_each(file, data, t3_syncobj_set_signaled);
+}
+
+/* ------------------------------------------------------------------ timeline */
+
+/* All of them, before the first is used: a call that fails changes nothing. */
+static int t3_chains_alloc(struct dma_fence_chain **chains, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		chains[i] = dma_fence_chain_alloc();
+		if (!chains[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Those that were not used. */
+static void t3_chains_free(struct dma_fence_chain **chains, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		if (chains[i])
+			dma_fence_chain_free(chains[i]);
+	kvfree(chains);
+}
+
+static int t3_syncobjs_signal_points(const struct t3_syncobjs *array)
+{
+	struct dma_fence *done = dma_fence_get_stub();
+	struct dma_fence_chain **chains;
+	int ret = -ENOMEM;
+	u32 i;
+
+	chains = kvcalloc(array->count, sizeof(*chains), GFP_KERNEL);
+	if (!chains)
+		goto out;
+	ret = t3_chains_alloc(chains, array->count);
+	for (i = 0; !ret && i < array->count; i++) {
+		drm_syncobj_add_point(array->objs[i], chains[i], done, array->points[i]);
+		chains[i] = NULL;
+	}
+	t3_chains_free(chains, array->count);
+out:
+	dma_fence_put(done);
+	return ret;
+}
+
+int t3_syncobj_timeline_signal(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	const struct drm_syncobj_timeline_array *args = data;
+	struct t3_syncobjs array;
+	int ret;
+
+	if (args->flags)
+		return -EINVAL;
+	ret = t3_syncobjs_get(file, args->handles, args->points, args->count_handles, &array);
+	if (!ret)
+		ret = t3_syncobjs_signal_points(&array);
+	t3_syncobjs_put(&array);
+	t3_syncobj_news();
+	return ret;
+}
+
+/*
+ * The last point that is reached. A walk takes nodes that are over out of the chain, so
+ * it ends at the oldest that is not; all before that one are.
+ */
+static u64 t3_chain_reached(struct dma_fence *head)
+{
+	struct dma_fence *oldest = dma_fence_get(head), *node;
+	u64 point;
+
+	dma_fence_chain_for_each(node, head) {
+		if (node->context != head->context) {
+			dma_fence_put(node); /* points that were added in no order */
+			break;
+		}
+		dma_fence_put(oldest);
+		oldest = dma_fence_get(node);
+	}
+	point = dma_fence_is_signaled(oldest) ? oldest->seqno :
+						to_dma_fence_chain(oldest)->prev_seqno;
+	dma_fence_put(oldest);
+	return point;
+}
+
+static u64 t3_syncobj_point(struct drm_syncobj *obj, bool submitted)
+{
+	struct dma_fence *fence = drm_syncobj_fence_get(obj);
+	u64 point = 0;
+
+	if (to_dma_fence_chain(fence))
+		point = submitted ? fence->seqno : t3_chain_reached(fence);
+	dma_fence_put(fence);
+	return point;
+}
+
+int t3_syncobj_query(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	const struct drm_syncobj_timeline_array *args = data;
+	u64 __user *points = u64_to_user_ptr(args->points);
+	struct t3_syncobjs array;
+	int ret;
+	u32 i;
+
+	if (args->flags & ~DRM_SYNCOBJ_QUERY_FLAGS_LAST_SUBMITTED)
+		return -EINVAL;
+	ret = t3_syncobjs_get(file, args->handles, 0, args->count_handles, &array);
+	for (i = 0; !ret && i < array.count; i++) {
+		u64 point = t3_syncobj_point(array.objs[i], args->flags);
+
+		if (copy_to_user(&points[i], &point, sizeof(point)))
+			ret = -EFAULT;
+	}
+	t3_syncobjs_put(&array);
+	return ret;
+}
+
+/* ------------------------------------------------------------------ transfer */
+
+/* Flat, so that chains of chains do not grow. */
+static int t3_transfer_to_point(struct drm_syncobj *dst, struct dma_fence *fence, u64 point)
+{
+	struct dma_fence_chain *chain;
+	struct dma_fence *flat;
+
+	flat = dma_fence_unwrap_merge(fence);
+	if (!flat)
+		return -ENOMEM;
+	chain = dma_fence_chain_alloc();
+	if (chain)
+		drm_syncobj_add_point(dst, chain, flat, point);
+	dma_fence_put(flat);
+	return chain ? 0 : -ENOMEM;
+}
+
+static int t3_transfer_to(struct drm_syncobj *dst, struct drm_file *file,
+			  const struct drm_syncobj_transfer *args)
+{
+	struct dma_fence *fence;
+	int ret;
+
+	ret = drm_syncobj_find_fence(file, args->src_handle, args->src_point, args->flags, &fence);
+	if (ret)
+		return ret;
+	if (args->dst_point)
+		ret = t3_transfer_to_point(dst, fence, args->dst_point);
+	else
+		drm_syncobj_replace_fence(dst, fence);
+	dma_fence_put(fence);
+	return ret;
+}
+
+int t3_syncobj_transfer(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	const struct drm_syncobj_transfer *args = data;
+	struct drm_syncobj *dst;
+	int ret;
+
+	if (args->pad || (args->flags & ~DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT))
+		return -EINVAL;
+	dst = drm_syncobj_find(file, args->dst_handle);
+	if (!dst)
+		return -ENOENT;
+	ret = t3_transfer_to(dst, file, args);
+	drm_syncobj_put(dst);
+	t3_syncobj_news();
+	return ret;
+}

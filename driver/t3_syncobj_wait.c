@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SYNCOBJ_WAIT and TIMELINE_WAIT. A fence that is there calls back. A fence that has not
+ * been submitted yet (WAIT_FOR_SUBMIT, WAIT_AVAILABLE) is looked for when a syncobj was
+ * changed through this driver, and now and then, as other drivers may change one that is
+ * shared: the core's list of those who wait for that is its own.
+ */
+#include <linux/dma-fence-chain.h>
+#include <linux/jiffies.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+
+#include <drm/drm.h>
+#include <drm/drm_file.h>
+#include <drm/drm_syncobj.h>
+#include <drm/drm_utils.h>
+
+#include "t3_syncobj.h"
+
+#define T3_SYNCOBJ_LOOK_MS 10
+
+#define T3_WAIT_UNSUBMITTED                                                                  \
+	(DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT | DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE)
+
+struct t3_syncobj_entry {
+	struct dma_fence *fence; /* NULL: not submitted, when last looked for */
+	struct dma_fence_cb cb;
+	struct task_struct *task;
+	bool called; /* cb is, or was, in the fence's list */
+	bool done;
+};
+
+struct t3_syncobj_wait {
+	struct t3_syncobjs array;
+	struct t3_syncobj_entry *entries;
+	u32 flags;
+	u32 done;
+	u32 first; /* done one */
+	bool missing; /* a fence is */
+};
+
+/* Of all devices: syncobjs are shared between them. */
+static DECLARE_WAIT_QUEUE_HEAD(t3_syncobj_queue);
+
+/* A syncobj may have got a fence. */
+void t3_syncobj_news(void)
+{
+	if (wq_has_sleeper(&t3_syncobj_queue))
+		wake_up_all(&t3_syncobj_queue);
+}
+
+static void t3_syncobj_called(struct dma_fence *fence, struct dma_fence_cb *cb)
+{
+	wake_up_process(container_of(cb, struct t3_syncobj_entry, cb)->task);
+}
+
+/* A point that has been passed has no fence any more, and is over. */
+static struct dma_fence *t3_syncobj_fence(const struct t3_syncobjs *array, u32 i)
+{
+	struct dma_fence *fence = drm_syncobj_fence_get(array->objs[i]);
+
+	if (!fence)
+		return NULL;
+	if (dma_fence_chain_find_seqno(&fence, array->points[i])) {
+		dma_fence_put(fence);
+		return NULL;
+	}
+	return fence ? fence : dma_fence_get_stub();
+}
+
+/* Some fences tell that they are over only when they were asked to call. */
+static bool t3_syncobj_entry_over(struct t3_syncobj_entry *entry)
+{
+	if (dma_fence_is_signaled(entry->fence))
+		return true;
+	if (entry->called)
+		return false;
+	entry->called = true;
+	return dma_fence_add_callback(entry->fence, &entry->cb, t3_syncobj_called);
+}
+
+static void t3_syncobj_look_at(struct t3_syncobj_wait *wait, u32 i)
+{
+	struct t3_syncobj_entry *entry = &wait->entries[i];
+
+	if (entry->done)
+		return;
+	if (!entry->fence)
+		entry->fence = t3_syncobj_fence(&wait->array, i);
+	if (!entry->fence) {
+		wait->missing = true;
+		return;
+	}
+	if (!(wait->flags & DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE) && !t3_syncobj_entry_over(entry))
+		return;
+	entry->done = true;
+	if (!wait->done++)
+		wait->first = i;
+}
+
+/* Whether there is nothing left to wait for. */
+static bool t3_syncobj_look(struct t3_syncobj_wait *wait)
+{
+	u32 i;
+
+	wait->missing = false;
+	for (i = 0; i < wait->array.count; i++)
+		t3_syncobj_look_at(wait, i);
+	if (wait->flags & DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL)
+		return wait->done == wait->array.count;
+	return wait->done;
+}
+
+static int t3_syncobj_verdict(const struct t3_syncobj_wait *wait, bool over, long left)
+{
+	if (wait->missing && !(wait->flags & T3_WAIT_UNSUBMITTED))
+		return -EINVAL;
+	if (over)
+		return 0;
+	if (!left)
+		return -ETIME;
+	return signal_pending(current) ? -ERESTARTSYS : -EAGAIN;
+}
+
+static long t3_syncobj_sleep(const struct t3_syncobj_wait *wait, long left)
+{
+	long nap = msecs_to_jiffies(T3_SYNCOBJ_LOOK_MS);
+
+	if (!wait->missing || nap > left)
+		return schedule_timeout(left);
+	return left - nap + schedule_timeout(nap);
+}
+
+static int t3_syncobj_sleep_until(struct t3_syncobj_wait *wait, long left)
+{
+	DECLARE_WAITQUEUE(news, current);
+	int ret;
+
+	add_wait_queue(&t3_syncobj_queue, &news);
+	for (;;) {
+		bool over;
+
+		set_current_state(TASK_INTERRUPTIBLE);
+		over = t3_syncobj_look(wait);
+		ret = t3_syncobj_verdict(wait, over, left);
+		if (ret != -EAGAIN)
+			break;
+		left = t3_syncobj_sleep(wait, left);
+	}
+	__set_current_state(TASK_RUNNING);
+	remove_wait_queue(&t3_syncobj_queue, &news);
+	return ret;
+}
+
+static int t3_syncobj_wait_init(struct t3_syncobj_wait *wait, u64 deadline)
+{
+	bool hint = wait->flags & DRM_SYNCOBJ_WAIT_FLAGS_WAIT_DEADLINE;
+	u32 i;
+
+	wait->first = ~0u;
+	wait->entries = kvcalloc(wait->array.count, sizeof(*wait->entries), GFP_KERNEL_ACCOUNT);
+	if (!wait->entries)
+		return -ENOMEM;
+	for (i = 0; i < wait->array.count; i++) {
+		struct t3_syncobj_entry *entry = &wait->entries[i];
+
+		entry->task = current;
+		entry->fence = t3_syncobj_fence(&wait->array, i);
+		if (hint && entry->fence)
+			dma_fence_set_deadline(entry->fence, ns_to_ktime(deadline));
+	}
+	return 0;
+}
+
+static void t3_syncobj_wait_fini(struct t3_syncobj_wait *wait)
+{
+	u32 i;
+
+	for (i = 0; wait->entries && i < wait->array.count; i++) {
+		struct t3_syncobj_entry *entry = &wait->entries[i];
+
+		if (entry->called)
+			dma_fence_remove_callback(entry->fence, &entry->cb);
+		dma_fence_put(entry->fence);
+	}
+	kvfree(wait->entries);
+	t3_syncobjs_put(&wait->array);
+}
+
+static int t3_syncobj_wait_for(struct drm_file *file, struct drm_syncobj_timeline_wait *args)
+{
+	struct t3_syncobj_wait wait = { .flags = args->flags };
+	int ret;
+
+	if (!args->count_handles)
+		return 0;
+	ret = t3_syncobjs_get(file, args->handles, args->points, args->count_handles,
+			      &wait.array);
+	if (!ret)
+		ret = t3_syncobj_wait_init(&wait, args->deadline_nsec);
+	if (!ret)
+		ret = t3_syncobj_sleep_until(&wait,
+					     drm_timeout_abs_to_jiffies(args->timeout_nsec));
+	if (!ret)
+		args->first_signaled = wait.first;
+	t3_syncobj_wait_fini(&wait);
+	return ret;
+}
+
+int t3_syncobj_timeline_wait(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_syncobj_timeline_wait *args = data;
+
+	if (args->flags & ~(DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL | T3_WAIT_UNSUBMITTED |
+			    DRM_SYNCOBJ_WAIT_FLAGS_WAIT_DEADLINE))
+		return -EINVAL;
+	return t3_syncobj_wait_for(file, args);
+}
+
+int t3_syncobj_wait(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_syncobj_wait *args = data;
+	struct drm_syncobj_timeline_wait all = {
+		.handles = args->handles,
+		.timeout_nsec = args->timeout_nsec,
+		.count_handles = args->count_handles,
+		.flags = args->flags,
+		.first_signaled = args->first_signaled,
+		.deadline_nsec = args->deadline_nsec,
+	};
+	int ret;
+
+	if (args->flags & ~(DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL |
+			    DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT |
+			    DRM_SYNCOBJ_WAIT_FLAGS_WAIT_DEADLINE))
+		return -EINVAL;
+	ret = t3_syncobj_wait_for(file, &all);
+	args->first_signaled = all.first_signaled;
+	return ret;
+}
