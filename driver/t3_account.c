@@ -5,13 +5,23 @@
  * Memory is charged to the file that asked for it until it is free again: a buffer that
  * is mapped, exported or used by a job counts for who made it, also when its handle or
  * the file is closed. So an account lives as long as what is charged to it.
+ *
+ * The same holds for what a device has a finite number of: queues, spaces, segments. One
+ * file may have an eighth of them by default, so that nobody can take all; privileged
+ * users may. Of device memory an unprivileged file may have as much as it leaves free.
+ *
+ * Whoever has queues or spaces is a client of the device, which serves clients in turn.
  */
+#include <linux/capability.h>
+#include <linux/idr.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "t3_bo.h"
+
+#define T3_SHARES 8 /* open files that a device is to suffice for */
 
 static unsigned int file_memory_mb;
 module_param(file_memory_mb, uint, 0644);
@@ -23,10 +33,28 @@ module_param(file_host_mb, uint, 0644);
 MODULE_PARM_DESC(file_host_mb,
 		 "Memory of the machine that one open file may have as host buffers, in MiB (0: a quarter of it)");
 
+static unsigned int file_queues = T3_MAX_QUEUES / T3_SHARES;
+module_param(file_queues, uint, 0644);
+MODULE_PARM_DESC(file_queues,
+		 "Queues that one open file may have (8: an eighth of a device's; 0: all). CAP_SYS_RESOURCE may have more.");
+
+static unsigned int file_spaces = T3_MAX_SPACES / T3_SHARES;
+module_param(file_spaces, uint, 0644);
+MODULE_PARM_DESC(file_spaces,
+		 "Spaces that one open file may have (128: an eighth of a device's; 0: all). CAP_SYS_RESOURCE may have more.");
+
+static unsigned int file_segments = T3_MAX_SEGMENTS / T3_SHARES;
+module_param(file_segments, uint, 0644);
+MODULE_PARM_DESC(file_segments,
+		 "Segments that one open file may have mapped (512: an eighth of a device's; 0: all). CAP_SYS_RESOURCE may have more.");
+
 struct t3_account {
 	struct kref ref;
 	spinlock_t lock; /* used */
 	u64 used[T3_POOL_COUNT];
+	struct mutex client_lock; /* client, client_users */
+	int client; /* the device's number of it, while it has users */
+	u32 client_users; /* queues and spaces */
 };
 
 struct t3_account *t3_account_new(void)
@@ -37,6 +65,7 @@ struct t3_account *t3_account_new(void)
 		return NULL;
 	kref_init(&account->ref);
 	spin_lock_init(&account->lock);
+	mutex_init(&account->client_lock);
 	return account;
 }
 
@@ -50,7 +79,12 @@ static void t3_account_free(struct kref *ref)
 {
 	struct t3_account *account = container_of(ref, struct t3_account, ref);
 
-	WARN_ON(account->used[T3_POOL_DEVICE] || account->used[T3_POOL_HOST]);
+	enum t3_pool pool;
+
+	for (pool = 0; pool < T3_POOL_COUNT; pool++)
+		WARN_ON(account->used[pool]);
+	WARN_ON(account->client_users);
+	mutex_destroy(&account->client_lock);
 	kfree(account);
 }
 
@@ -60,22 +94,53 @@ void t3_account_put(struct t3_account *account)
 		kref_put(&account->ref, t3_account_free);
 }
 
+static const struct t3_pool_limit {
+	unsigned int *value; /* 0: none, but for host buffers */
+	u32 unit;
+} t3_pool_limits[T3_POOL_COUNT] = {
+	[T3_POOL_DEVICE] = { &file_memory_mb, SZ_1M },
+	[T3_POOL_HOST] = { &file_host_mb, SZ_1M },
+	[T3_POOL_QUEUES] = { &file_queues, 1 },
+	[T3_POOL_SPACES] = { &file_spaces, 1 },
+	[T3_POOL_SEGMENTS] = { &file_segments, 1 },
+};
+
 /* A limit that was lowered takes nothing away, and allows nothing more. */
 static u64 t3_account_bound(enum t3_pool pool)
 {
-	u64 mb = READ_ONCE(*(pool == T3_POOL_HOST ? &file_host_mb : &file_memory_mb));
+	u64 value = READ_ONCE(*t3_pool_limits[pool].value);
 
-	if (mb)
-		return mb * SZ_1M;
+	if (value)
+		return value * t3_pool_limits[pool].unit;
 	/* Without a limit it is the device that is full: -ENOSPC. */
 	return pool == T3_POOL_HOST ? (u64)totalram_pages() << PAGE_SHIFT >> 2 : U64_MAX;
 }
 
-u64 t3_account_limit(const struct t3_device *tdev, enum t3_pool pool)
+/* The rule of an unprivileged file where the administrator has set no limit. */
+static bool t3_account_leaves_room(u64 used, u64 free)
 {
-	u64 bound = t3_account_bound(pool);
+	return READ_ONCE(file_memory_mb) || used <= free || capable(CAP_SYS_RESOURCE);
+}
 
-	return pool == T3_POOL_HOST ? bound : min(bound, tdev->caps.memory_size);
+/* Of device memory: the account has been charged, free is what is then left. */
+int t3_account_check_room(struct t3_account *account, u64 free)
+{
+	u64 used = t3_account_used(account, T3_POOL_DEVICE);
+
+	return t3_account_leaves_room(used, free) ? 0 : -EDQUOT;
+}
+
+/* What it may have in all, as things are now. */
+u64 t3_account_limit(struct t3_device *tdev, struct t3_account *account, enum t3_pool pool)
+{
+	u64 bound = t3_account_bound(pool), free;
+
+	if (pool == T3_POOL_HOST)
+		return bound;
+	free = t3_mem_available(tdev);
+	if (!t3_account_leaves_room(U64_MAX, free))
+		return (t3_account_used(account, pool) + free) / 2;
+	return min(bound, tdev->caps.memory_size);
 }
 
 u64 t3_account_used(struct t3_account *account, enum t3_pool pool)
@@ -88,24 +153,67 @@ u64 t3_account_used(struct t3_account *account, enum t3_pool pool)
 	return used;
 }
 
-/* -EDQUOT: more than the file may have. */
-int t3_account_charge(struct t3_account *account, enum t3_pool pool, u64 bytes)
+static int t3_account_charge_below(struct t3_account *account, enum t3_pool pool, u64 amount,
+				   u64 limit)
 {
-	u64 limit = t3_account_bound(pool);
 	int ret = -EDQUOT;
 
 	spin_lock(&account->lock);
-	if (bytes <= limit && account->used[pool] <= limit - bytes) {
-		account->used[pool] += bytes;
+	if (amount <= limit && account->used[pool] <= limit - amount) {
+		account->used[pool] += amount;
 		ret = 0;
 	}
 	spin_unlock(&account->lock);
 	return ret;
 }
 
-void t3_account_uncharge(struct t3_account *account, enum t3_pool pool, u64 bytes)
+/* Of memory the administrator's limits hold for all. */
+static bool t3_pool_privileged(enum t3_pool pool)
+{
+	return pool >= T3_POOL_QUEUES && capable(CAP_SYS_RESOURCE);
+}
+
+/* Bytes or pieces. -EDQUOT: more than the file may have. */
+int t3_account_charge(struct t3_account *account, enum t3_pool pool, u64 amount)
+{
+	int ret = t3_account_charge_below(account, pool, amount, t3_account_bound(pool));
+
+	if (ret && t3_pool_privileged(pool))
+		ret = t3_account_charge_below(account, pool, amount, U64_MAX);
+	return ret;
+}
+
+void t3_account_uncharge(struct t3_account *account, enum t3_pool pool, u64 amount)
 {
 	spin_lock(&account->lock);
-	account->used[pool] -= bytes;
+	account->used[pool] -= amount;
 	spin_unlock(&account->lock);
+}
+
+/* ------------------------------------------------------------------- clients */
+
+/* Its number, for one more queue or space. -ENOSPC: all are in use. */
+int t3_client_get(struct t3_device *tdev, struct t3_account *account)
+{
+	int ret;
+
+	mutex_lock(&account->client_lock);
+	if (account->client_users)
+		ret = account->client;
+	else
+		ret = ida_alloc_max(&tdev->clients, T3_MAX_CLIENTS - 1, GFP_KERNEL);
+	if (ret >= 0) {
+		account->client = ret;
+		account->client_users++;
+	}
+	mutex_unlock(&account->client_lock);
+	return ret;
+}
+
+void t3_client_put(struct t3_device *tdev, struct t3_account *account)
+{
+	mutex_lock(&account->client_lock);
+	if (!--account->client_users)
+		ida_free(&tdev->clients, account->client);
+	mutex_unlock(&account->client_lock);
 }

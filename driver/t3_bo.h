@@ -21,6 +21,9 @@
 enum t3_pool {
 	T3_POOL_DEVICE,
 	T3_POOL_HOST,
+	T3_POOL_QUEUES, /* in pieces, as what follows */
+	T3_POOL_SPACES,
+	T3_POOL_SEGMENTS,
 	T3_POOL_COUNT
 };
 
@@ -82,10 +85,13 @@ static inline void t3_bo_put(struct t3_bo *bo)
 struct t3_account *t3_account_new(void);
 struct t3_account *t3_account_get(struct t3_account *account);
 void t3_account_put(struct t3_account *account);
-u64 t3_account_limit(const struct t3_device *tdev, enum t3_pool pool);
+u64 t3_account_limit(struct t3_device *tdev, struct t3_account *account, enum t3_pool pool);
+int t3_account_check_room(struct t3_account *account, u64 free);
 u64 t3_account_used(struct t3_account *account, enum t3_pool pool);
-int t3_account_charge(struct t3_account *account, enum t3_pool pool, u64 bytes);
-void t3_account_uncharge(struct t3_account *account, enum t3_pool pool, u64 bytes);
+int t3_account_charge(struct t3_account *account, enum t3_pool pool, u64 amount);
+void t3_account_uncharge(struct t3_account *account, enum t3_pool pool, u64 amount);
+int t3_client_get(struct t3_device *tdev, struct t3_account *account);
+void t3_client_put(struct t3_device *tdev, struct t3_account *account);
 
 /* t3_bo.c: what all kinds have in common */
 struct t3_bo *t3_bo_alloc(enum t3_bo_kind kind, const struct drm_gem_object_funcs *funcs);

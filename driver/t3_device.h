@@ -42,6 +42,7 @@
 #ifndef T3_DEVICE_H
 #define T3_DEVICE_H
 
+#include <linux/idr.h>
 #include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -143,6 +144,8 @@ struct t3_device {
 	struct mutex ring_lock; /* t3_queue.ring; writers of queues */
 	spinlock_t queue_lock; /* queues */
 	struct t3_queue *queues[T3_MAX_QUEUES];
+
+	struct ida clients; /* numbers of open files that have queues or spaces */
 
 	/* Since probe, to be read in debugfs. */
 	atomic_t resets;

@@ -123,6 +123,7 @@ static int t3_init_locks(struct t3_device *tdev)
 	spin_lock_init(&tdev->slot_lock);
 	spin_lock_init(&tdev->queue_lock);
 	INIT_LIST_HEAD(&tdev->bos);
+	ida_init(&tdev->clients);
 	ret = drmm_mutex_init(&tdev->drm, &tdev->bo_lock);
 	if (ret)
 		return ret;

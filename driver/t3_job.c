@@ -9,6 +9,10 @@
 #include "t3_queue.h"
 #include "t3_trace.h"
 
+/* A job's time is looked at so often, but not more seldom than each so many ms. */
+#define T3_JOB_LOOKS   8
+#define T3_JOB_LOOK_MS 1000u
+
 /* There is no "never": fences signal in finite time, whoever waits for them. */
 static int t3_job_timeout_set(const char *text, const struct kernel_param *param)
 {
@@ -24,7 +28,7 @@ static unsigned int job_timeout_ms = 10000;
 module_param_cb(job_timeout_ms, &t3_job_timeout_ops, &job_timeout_ms, 0644);
 __MODULE_PARM_TYPE(job_timeout_ms, "uint");
 MODULE_PARM_DESC(job_timeout_ms,
-		 "Abort a job whose queue completes no command for so long, in ms (10000; 1 to 3600000). Holds for queues created afterwards.");
+		 "Abort a job that has used the engine itself for so long, or whose queue got no work done for so long, in ms (10000; 1 to 3600000). Others' work does not count. Holds for queues created afterwards.");
 
 static const char *t3_fence_driver_name(struct dma_fence *base)
 {
@@ -224,9 +228,12 @@ static int t3_job_init_scheduler(struct t3_queue *queue, long timeout)
 int t3_job_init_sched(struct t3_queue *queue)
 {
 	struct drm_gpu_scheduler *sched = &queue->sched;
+	unsigned int limit = READ_ONCE(job_timeout_ms);
 	int ret;
 
-	ret = t3_job_init_scheduler(queue, msecs_to_jiffies(READ_ONCE(job_timeout_ms)));
+	queue->patience_ns = (u64)limit * NSEC_PER_MSEC;
+	ret = t3_job_init_scheduler(queue, msecs_to_jiffies(min(limit / T3_JOB_LOOKS + 1,
+								T3_JOB_LOOK_MS)));
 	if (ret)
 		return ret;
 	ret = drm_sched_entity_init(&queue->entity, DRM_SCHED_PRIORITY_KERNEL, &sched, 1, NULL);

@@ -62,12 +62,17 @@ static int t3_chunk_clear(struct t3_device *tdev, const struct drm_mm_node *chun
 	return 0;
 }
 
-static int t3_chunk_insert(struct t3_device *tdev, u64 size, struct drm_mm_node *chunk)
+static int t3_chunk_insert(struct t3_device *tdev, struct t3_account *account, u64 size,
+			   struct drm_mm_node *chunk)
 {
+	u64 free;
 	int ret;
 
 	mutex_lock(&tdev->mem_lock);
-	ret = drm_mm_insert_node(&tdev->memory_mm, chunk, size);
+	free = tdev->caps.memory_size - tdev->memory_used;
+	ret = size > free ? -ENOSPC : t3_account_check_room(account, free - size);
+	if (!ret)
+		ret = drm_mm_insert_node(&tdev->memory_mm, chunk, size);
 	if (!ret)
 		tdev->memory_used += size;
 	mutex_unlock(&tdev->mem_lock);
@@ -86,7 +91,7 @@ int t3_chunk_alloc(struct t3_device *tdev, struct t3_account *account, u64 size,
 	ret = t3_account_charge(account, T3_POOL_DEVICE, size);
 	if (ret)
 		return ret;
-	ret = t3_chunk_insert(tdev, size, chunk);
+	ret = t3_chunk_insert(tdev, account, size, chunk);
 	if (ret) {
 		t3_account_uncharge(account, T3_POOL_DEVICE, size);
 		return ret;

@@ -131,6 +131,32 @@ static void t3_queue_stop_hw(struct t3_queue *queue)
 	mutex_unlock(&tdev->ring_lock);
 }
 
+/* Count it, and make its file a client of the device. */
+static int t3_queue_enlist(struct t3_queue *queue, struct t3_account *account)
+{
+	int ret;
+
+	ret = t3_account_charge(account, T3_POOL_QUEUES, 1);
+	if (ret)
+		return ret;
+	queue->client = t3_client_get(queue->tdev, account);
+	if (queue->client < 0) {
+		t3_account_uncharge(account, T3_POOL_QUEUES, 1);
+		return queue->client;
+	}
+	queue->account = t3_account_get(account);
+	return 0;
+}
+
+static void t3_queue_delist(struct t3_queue *queue)
+{
+	if (!queue->account)
+		return;
+	t3_client_put(queue->tdev, queue->account);
+	t3_account_uncharge(queue->account, T3_POOL_QUEUES, 1);
+	t3_account_put(queue->account);
+}
+
 static void t3_queue_stop_work(struct work_struct *work)
 {
 	struct t3_queue *queue = container_of(work, struct t3_queue, stop_work);
@@ -144,6 +170,7 @@ static void t3_queue_stop_work(struct work_struct *work)
 	drm_sched_wqueue_stop(&queue->sched);
 	drm_sched_fini(&queue->sched);
 	t3_queue_stop_hw(queue);
+	t3_queue_delist(queue);
 	drm_dev_put(drm);
 	t3_queue_put_memory(queue);
 }
@@ -206,6 +233,7 @@ struct t3_cmd_queue_create t3_queue_hw_args(const struct t3_queue *queue)
 		.ring = queue->rings_dma + offsetof(struct t3_rings, descriptors),
 		.completions = queue->rings_dma + offsetof(struct t3_rings, completions),
 		.entries = T3_QUEUE_ENTRIES,
+		.client = queue->client,
 	};
 }
 
@@ -376,7 +404,9 @@ static int t3_queue_create(struct drm_file *file, struct drm_t3_queue_create *ar
 	if (IS_ERR(queue))
 		return PTR_ERR(queue);
 	queue->usage = t3_usage_get(tfile->usage);
-	ret = t3_queue_start(queue);
+	ret = t3_queue_enlist(queue, tfile->account);
+	if (!ret)
+		ret = t3_queue_start(queue);
 	/* The table's reference. Once stored, another thread may destroy it. */
 	if (!ret)
 		ret = xa_alloc(&tfile->queues, &handle, queue, xa_limit_31b,
@@ -415,7 +445,7 @@ int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 		return -EACCES;
 	for (tries = 1; ; tries++) {
 		ret = t3_queue_try_create(file, args);
-		if (ret != -ENOSPC || tries == T3_CREATE_TRIES)
+		if ((ret != -ENOSPC && ret != -EDQUOT) || tries == T3_CREATE_TRIES)
 			return ret;
 		flush_workqueue(t3_queue_wq);
 	}

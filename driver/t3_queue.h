@@ -26,6 +26,7 @@
 #include <drm/gpu_scheduler.h>
 
 #include "t3_bo.h"
+#include "t3_patience.h"
 
 #define T3_QUEUE_ENTRIES 512 /* power of two */
 
@@ -46,6 +47,8 @@ struct t3_queue {
 	u32 hw_id; /* ~0: none yet */
 	u32 priority;
 	struct t3_usage *usage; /* holds a reference; its file's */
+	struct t3_account *account; /* as long as it is counted there: holds a reference */
+	int client; /* of the account */
 
 	struct drm_gpu_scheduler sched;
 	struct drm_sched_entity entity;
@@ -55,6 +58,8 @@ struct t3_queue {
 	atomic_t jobs;
 	u64 fence_context;
 	u64 fence_seqno; /* jobs are run one after the other */
+	u64 patience_ns; /* engine time that a job may have */
+	struct t3_patience patience; /* the scheduler's timer alone */
 
 	struct t3_rings *rings; /* t3_device.ring_lock, and constant while !lost */
 	dma_addr_t rings_dma;
@@ -65,7 +70,6 @@ struct t3_queue {
 	bool broken; /* stopped at a descriptor: nothing is emitted until it is aborted */
 	u32 head; /* next completion, mod 2^32 */
 	u32 tail;
-	u32 seen; /* head at the last timeout */
 	struct list_head in_flight; /* jobs, in order */
 };
 

@@ -246,7 +246,6 @@ static void t3_ring_refill(struct t3_queue *queue, u32 tail, int error)
 	lockdep_assert_held(&queue->lock);
 	queue->head = tail;
 	queue->tail = tail;
-	queue->seen = tail;
 	queue->broken = false;
 	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
 	if (job && error)
@@ -412,39 +411,80 @@ void t3_ring_recover_work(struct work_struct *work)
 	t3_queue_put(queue);
 }
 
-/*
- * Look before acting: the interrupt may have been lost, and long jobs are no hangs. Says
- * whether the job is too late.
- */
-static bool t3_ring_overdue(struct t3_queue *queue, const struct t3_job *job, bool *progress)
+/* Look before acting: the interrupt may have been lost. Whether the queue has stopped. */
+static bool t3_ring_look(struct t3_queue *queue)
 {
 	unsigned long flags;
-	bool overdue;
+	bool broken;
 
 	spin_lock_irqsave(&queue->lock, flags);
 	if (!queue->lost && !queue->broken && t3_ring_advance(queue) > T3_DESC_OK)
 		queue->broken = true;
-	*progress = !queue->broken && queue->head != queue->seen;
-	queue->seen = queue->head;
-	overdue = !*progress && t3_job_overdue(job);
+	broken = queue->broken;
 	spin_unlock_irqrestore(&queue->lock, flags);
-	return overdue;
+	return broken;
+}
+
+/* Whether the device has the job now; then how far its queue is. */
+static bool t3_ring_runs(struct t3_queue *queue, const struct t3_job *job, u32 *head)
+{
+	unsigned long flags;
+	bool runs;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	runs = !queue->lost && t3_job_overdue(job);
+	*head = queue->head;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return runs;
+}
+
+/* The queue's work before the engine's, which can so only be the larger part. */
+static int t3_ring_sample(struct t3_queue *queue, struct t3_sample *sample)
+{
+	struct t3_cmd_queue query = { .queue = queue->hw_id };
+	struct t3_device *tdev = queue->tdev;
+	int ret;
+
+	ret = t3_hw_lock(tdev);
+	if (ret)
+		return ret;
+	ret = t3_admin_locked(tdev, T3_CMD_QUEUE_QUERY, &query, sizeof(query), true);
+	sample->served = query.served;
+	sample->work = t3_hw_counter(tdev, T3_COUNTER_ENGINE_WORK);
+	sample->outages = tdev->outages;
+	sample->ns = ktime_get_ns();
+	t3_hw_unlock(tdev);
+	return ret;
+}
+
+static bool t3_ring_overdue(struct t3_queue *queue, const struct t3_job *job)
+{
+	struct t3_sample now = {};
+
+	if (!t3_ring_runs(queue, job, &now.head))
+		return false;
+	/* A queue that does not answer does not get on either: recovery looks into it. */
+	if (t3_ring_sample(queue, &now))
+		return true;
+	return t3_patience_ends(&queue->patience, job->fence->base.seqno, &now,
+				queue->patience_ns);
 }
 
 /* The scheduler's timer. The job is the first that had not finished. */
 void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job)
 {
 	u32 outages = READ_ONCE(queue->tdev->outages);
-	bool progress;
+	bool broken = t3_ring_look(queue), late;
 
-	if (t3_ring_overdue(queue, job, &progress)) {
+	late = !broken && t3_ring_overdue(queue, job);
+	if (late) {
 		trace_t3_job_timeout(job, -ETIME);
 		atomic_inc(&queue->tdev->job_timeouts);
 		drm_err_ratelimited(&queue->tdev->drm, "queue %u: a job takes too long\n",
 				    queue->hw_id);
 	}
-	if (!progress)
-		t3_ring_recover(queue, job, outages);
+	if (broken || late)
+		t3_ring_recover(queue, late ? job : NULL, outages);
 }
 
 #ifdef T3_KUNIT

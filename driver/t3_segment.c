@@ -65,8 +65,9 @@ bool t3_segments_use_route(const struct t3_space *space, u32 route)
 }
 
 /* Forget a segment that the device has forgotten. */
-static void t3_segment_drop(struct t3_segment *segment)
+static void t3_segment_drop(struct t3_space *space, struct t3_segment *segment)
 {
+	t3_account_uncharge(space->account, T3_POOL_SEGMENTS, 1);
 	t3_bo_put(segment->staging);
 	*segment = (struct t3_segment){};
 }
@@ -81,7 +82,7 @@ void t3_segments_drop(struct t3_space *space, bool all)
 		struct t3_segment *segment = &space->segments[i];
 
 		if (segment->mapped && (all || segment->kind != T3_SEG_LOCAL))
-			t3_segment_drop(segment);
+			t3_segment_drop(space, segment);
 	}
 }
 
@@ -314,9 +315,14 @@ static int t3_segment_map_locked(struct t3_space *space, const struct t3_segmap 
 	ret = t3_counters_find(space, t3_tile_count(args), &counter_base);
 	if (ret)
 		return ret;
-	ret = t3_segmap_hw(space, args, counter_base, routes);
+	ret = t3_account_charge(space->account, T3_POOL_SEGMENTS, 1);
 	if (ret)
 		return ret;
+	ret = t3_segmap_hw(space, args, counter_base, routes);
+	if (ret) {
+		t3_account_uncharge(space->account, T3_POOL_SEGMENTS, 1);
+		return ret;
+	}
 	t3_segmap_record(segment, args, counter_base, routes);
 	return 0;
 }
@@ -362,7 +368,7 @@ static int t3_segment_unmap_locked(struct t3_space *space, u32 index)
 	ret = t3_admin(space->tdev, T3_CMD_SEG_UNMAP, &cmd, sizeof(cmd));
 	if (ret)
 		return ret;
-	t3_segment_drop(segment);
+	t3_segment_drop(space, segment);
 	return 0;
 }
 

@@ -98,6 +98,30 @@ static int t3_space_acquire(struct t3_space *space)
 	return t3_event_init(space);
 }
 
+/* Count it, and make its file a client of the device. */
+static int t3_space_enlist(struct t3_space *space)
+{
+	int ret;
+
+	ret = t3_account_charge(space->account, T3_POOL_SPACES, 1);
+	if (ret)
+		return ret;
+	space->client = t3_client_get(space->tdev, space->account);
+	if (space->client >= 0)
+		return 0;
+	t3_account_uncharge(space->account, T3_POOL_SPACES, 1);
+	return space->client;
+}
+
+static void t3_space_delist(struct t3_space *space)
+{
+	if (space->client < 0)
+		return;
+	t3_client_put(space->tdev, space->account);
+	t3_account_uncharge(space->account, T3_POOL_SPACES, 1);
+	space->client = -ENOENT;
+}
+
 /* Returns with the resources of the space, but not known to the device yet. */
 struct t3_space *t3_space_new(struct t3_device *tdev, struct drm_file *file, struct t3_bo *bo,
 			      u32 max_tiles)
@@ -114,12 +138,15 @@ struct t3_space *t3_space_new(struct t3_device *tdev, struct drm_file *file, str
 	space->tdev = tdev;
 	space->file = file;
 	space->account = t3_account_get(tfile->account);
+	space->client = -ENOENT;
 	space->size = bo->base.size;
 	space->counter_count = max_tiles;
 	init_waitqueue_head(&space->wait);
 	spin_lock_init(&space->event_lock);
 	INIT_LIST_HEAD(&space->eventfds);
-	ret = t3_space_acquire(space);
+	ret = t3_space_enlist(space);
+	if (!ret)
+		ret = t3_space_acquire(space);
 	if (ret) {
 		t3_space_destroy(space);
 		return ERR_PTR(ret);
@@ -136,6 +163,7 @@ static int t3_space_create_hw(struct t3_space *space, struct t3_bo *bo)
 		.buffer = bo->chunk.start,
 		.counters = space->counters.start,
 		.counter_count = space->counter_count,
+		.client = space->client,
 		.event_area = space->event_dma,
 	};
 	int ret;
@@ -293,6 +321,7 @@ int t3_space_destroy(struct t3_space *space)
 	t3_space_unbind(space);
 	t3_chunk_free(space->tdev, space->account, &space->counters);
 	t3_aperture_free(space->tdev, &space->aperture);
+	t3_space_delist(space);
 	if (space->area)
 		t3_event_die(space);
 	t3_space_put(space);

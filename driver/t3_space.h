@@ -89,6 +89,7 @@ struct t3_space {
 	bool lost; /* slot_lock: the function was reset below it */
 
 	struct t3_account *account; /* holds a reference */
+	int client; /* of the account; negative: none, and not counted */
 	struct t3_bo *bo;
 	struct drm_mm_node counters; /* start: in device memory */
 	u32 counter_count;

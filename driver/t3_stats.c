@@ -63,9 +63,9 @@ static void t3_query_info(struct drm_file *file, struct drm_t3_device_info *info
 		.max_updates = T3_MAX_UPDATES,
 		.max_tile_bytes = T3_MAX_TILE_BYTES,
 		.staging_slots = T3_SEG_SLOTS,
-		.file_memory_limit = t3_account_limit(tdev, T3_POOL_DEVICE),
+		.file_memory_limit = t3_account_limit(tdev, tfile->account, T3_POOL_DEVICE),
 		.file_memory_used = t3_account_used(tfile->account, T3_POOL_DEVICE),
-		.file_host_limit = t3_account_limit(tdev, T3_POOL_HOST),
+		.file_host_limit = t3_account_limit(tdev, tfile->account, T3_POOL_HOST),
 		.file_host_used = t3_account_used(tfile->account, T3_POOL_HOST),
 	};
 }

@@ -43,7 +43,10 @@ union t3_syncobj_args {
 	struct drm_syncobj_transfer transfer;
 };
 
-/* NULL: the core answers it. By number alone, as the core does: a size that differs is an older or newer struct. */
+/*
+ * NULL: the core answers it. By number alone, as the core does: a size that differs is an
+ * older or newer struct.
+ */
 const struct t3_syncobj_call *t3_syncobj_call(unsigned int nr)
 {
 	size_t i;

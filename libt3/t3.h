@@ -268,7 +268,7 @@ T3_API int t3_desc_locate(const struct t3_segment_desc *desc, uint32_t row, uint
  * goes to the peer when its count is reached (dma). The space must be idle.
  * Errors: -EINVAL index, geometry, range, enumeration; -EEXIST the index is in use,
  * or an overlap; -ENOSPC more tiles than max_tiles, or no segment left on the
- * device; -EBUSY the space is not idle; -ENOENT no such import; -EACCES the grant
+ * device; -EDQUOT the open file has as many segments as it may; -EBUSY the space is not idle; -ENOENT no such import; -EACCES the grant
  * does not allow target segment or op; -EOWNERDEAD it was revoked or its owner has
  * gone; -ERANGE outside the target segment, or its type differs.
  */
@@ -478,7 +478,7 @@ T3_API uint32_t t3_slot_consumed(const struct t3_space *space, uint32_t segment,
  * A queue for jobs of the device, which run in order; priority 0 .. 3, 3 goes first.
  * After destroy its jobs still run to their end. NULL is fine.
  * Errors: -EOPNOTSUPP the device has none; -EACCES priority above 0 without CAP_SYS_NICE;
- * -ENOSPC all are in use.
+ * -EDQUOT the open file has as many as it may; -ENOSPC all are in use.
  */
 T3_API int t3_queue_create(struct t3_device *dev, uint32_t priority, struct t3_queue **queue);
 T3_API void t3_queue_destroy(struct t3_queue *queue);

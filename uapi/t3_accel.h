@@ -177,7 +177,11 @@ struct drm_t3_query {
  *
  * Nothing of it but memory_free and file_* changes while the device is bound. The limits
  * are those of the module parameters file_memory_mb and file_host_mb; of device memory
- * also what spaces take for their tiles counts.
+ * also what spaces take for their tiles counts. Without file_memory_mb an unprivileged
+ * file may have as much device memory as it leaves free: the limit is then half of what is
+ * free or its own. One file may have 8 queues, 128 spaces and 512 segments (the module
+ * parameters file_queues, file_spaces, file_segments); what is above is -EDQUOT. With
+ * CAP_SYS_RESOURCE a caller may have all that the device has.
  */
 struct drm_t3_device_info {
 	/** @features: DRM_T3_FEATURE_* */
@@ -313,8 +317,9 @@ struct drm_t3_bo_mmap_offset {
  *
  * Errors: -ENOENT; -EINVAL max_tiles; -EOPNOTSUPP the buffer is not memory of this
  * device, or DMA is not coherent; -ENOSPC no space id, aperture range or device memory
- * left; -EDQUOT above the file's limit; -EBUSY the buffer is already behind a space; -EIO
- * the function was reset meanwhile: another try may succeed.
+ * left, or 256 open files have queues or spaces; -EDQUOT above the file's limit; -EBUSY
+ * the buffer is already behind a space; -EIO the function was reset meanwhile: another try
+ * may succeed.
  */
 struct drm_t3_space_create {
 	/** @bo_handle: GEM handle of this file */
@@ -427,7 +432,8 @@ enum drm_t3_init {
  *
  * Errors: -ENOENT space or an import; -EINVAL segment index, geometry, range, enum, an
  * import named twice; -EFAULT imports; -EEXIST index in use, or overlap; -ENOSPC more
- * tiles than max_tiles, or no segment left on the device; -EBUSY the space is armed,
+ * tiles than max_tiles, or no segment left on the device; -EDQUOT the file has as many
+ * segments as it may; -EBUSY the space is armed,
  * complete or faulted; -EACCES the grant behind an import does not allow target_segment
  * or target_op; -EOWNERDEAD the grant was revoked or its owner is gone; -ERANGE the
  * target range is outside the target segment, or its type or op differs (checked when
@@ -841,12 +847,14 @@ struct drm_t3_space_tile {
  * struct drm_t3_queue_create - make a queue that runs jobs in order
  *
  * Queues run beside each other. A higher priority is served first at every step of
- * the device's engine, so it overtakes a long job of a lower one; equals take turns. A
+ * the device's engine, so it overtakes a long job of a lower one. Of equals open files take
+ * turns, then the queues of a file: many queues get no more than one. A
  * queue that is kept busy starves those below it, whose jobs then fail with -ETIME: all
  * priorities above 0 are for the privileged.
  *
  * Errors: -EINVAL priority above 3; -EACCES priority above 0 without CAP_SYS_NICE;
- * -ENOSPC no queue left on the device (64); -EOPNOTSUPP no DRM_T3_FEATURE_QUEUES.
+ * -EDQUOT the file has as many as it may; -ENOSPC no queue left on the device (64), or 256
+ * open files have queues or spaces; -EOPNOTSUPP no DRM_T3_FEATURE_QUEUES.
  */
 struct drm_t3_queue_create {
 	/** @priority: 0 .. 3, 0 is the lowest */
@@ -1297,9 +1305,9 @@ struct drm_t3_sync {
  *
  * A job that fails, fails alone: its fence gets an error (see SYNC_IOC_FILE_INFO of
  * its sync_file), what it had moved stays moved, later jobs run. The error is -EIO
- * when the device refused a command or memory failed (poison), -ETIME when the queue
- * made no progress for the module parameter job_timeout_ms, -ENODEV when the device
- * went. When the function is reset for another's fault, or the queue is restarted for a
+ * when the device refused a command or memory failed (poison), -ETIME when the job had
+ * used the engine itself for the module parameter job_timeout_ms, or the queue got no work
+ * done for so long (others' work does not count), -ENODEV when the device went. When the function is reset for another's fault, or the queue is restarted for a
  * late job, a job goes on where it was. Only one that was in the middle of a command that
  * must not be done twice (UPDATE with op ADD, src and dst in one buffer but of a TIMED, a
  * GEMM into a space) fails: -ECANCELED. What else a TIMED fails with stands at &struct

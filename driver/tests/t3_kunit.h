@@ -75,6 +75,7 @@ static inline struct t3_space *t3_kunit_space(struct kunit *test, struct t3_devi
 	space->size = T3_KUNIT_SPACE;
 	space->counter_count = T3_KUNIT_RECORDS;
 	space->generation = 1;
+	space->client = -ENOENT;
 	space->area = t3_kunit_zalloc(test, sizeof(*space->area));
 	init_waitqueue_head(&space->wait);
 	spin_lock_init(&space->event_lock);

@@ -35,7 +35,6 @@ static struct t3_queue *t3_ring_test_queue(struct kunit *test, u32 start)
 	INIT_LIST_HEAD(&queue->in_flight);
 	queue->head = start;
 	queue->tail = start;
-	queue->seen = start;
 	return queue;
 }
 

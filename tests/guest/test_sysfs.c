@@ -153,6 +153,9 @@ static void test_module_parameters(void **state)
 		{ "poll_ms", "-1", "0", "3600000", "3600001" },
 		{ "file_memory_mb", "-1", "0", "4294967295", "4294967296" },
 		{ "file_host_mb", "-1", "0", "4294967295", "4294967296" },
+		{ "file_queues", "-1", "0", "4294967295", "4294967296" },
+		{ "file_spaces", "-1", "0", "4294967295", "4294967296" },
+		{ "file_segments", "-1", "0", "4294967295", "4294967296" },
 	};
 	char path[96], before[64], after[64];
 	size_t i;

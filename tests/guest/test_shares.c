@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What one file may have of a device, and what the work of others costs a job: nobody can
+ * take all, and nobody's work ends another's job. All as unprivileged users.
+ */
+#include <fcntl.h>
+
+#include "child.h"
+#include "memory.h"
+#include "module.h"
+#include "queue.h"
+#include "raw.h"
+
+#define FILE_QUEUES   8u
+#define FILE_SPACES   128u
+#define FILE_SEGMENTS 512u
+#define MANY	      5000u
+#define WAIT_MS	      120000
+
+static int open_as_user(void)
+{
+	int fd = open_rank(0);
+
+	become(UID_USER, true);
+	return fd;
+}
+
+/* ------------------------------------------------------- one who takes all he can */
+
+/* How many calls succeed until one says that the file's share is used up. */
+static uint32_t exhaust(int (*take)(int fd, uint32_t i), int fd)
+{
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; i < MANY && !ret; i++)
+		ret = take(fd, i);
+	CHECK_EQ(ret, -EDQUOT);
+	return i - 1;
+}
+
+static int take_queue(int fd, uint32_t i)
+{
+	uint32_t queue;
+
+	(void)i;
+	return queue_create(fd, 0, &queue);
+}
+
+static uint32_t spaces[FILE_SPACES];
+
+static int take_space(int fd, uint32_t i)
+{
+	struct drm_t3_space_create made;
+	uint32_t bo;
+	int ret;
+
+	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);
+	ret = space_create(fd, bo, RAW_TILES, &made);
+	if (!ret && i < FILE_SPACES)
+		spaces[i] = made.space;
+	return ret;
+}
+
+static int take_segment(int fd, uint32_t i)
+{
+	struct raw raw = { .fd = fd, .space = spaces[i / 8] };
+	struct drm_t3_segment_map segment = raw_segment(&raw);
+
+	segment.segment = i % 8;
+	segment.offset = i % 8 * RAW_SEGMENT_BYTES;
+	return raw_map(&raw, &segment);
+}
+
+static int take_memory(int fd, uint32_t i)
+{
+	uint32_t bo;
+
+	(void)i;
+	return bo_create(fd, 256 * 1024, &bo);
+}
+
+static void hostile_body(int sock, void *arg)
+{
+	struct drm_t3_device_info info;
+	int fd = open_as_user();
+
+	(void)arg;
+	CHECK_EQ(exhaust(take_queue, fd), FILE_QUEUES);
+	CHECK_EQ(exhaust(take_space, fd), FILE_SPACES);
+	CHECK_EQ(exhaust(take_segment, fd), FILE_SEGMENTS);
+	exhaust(take_memory, fd);
+	device_info(fd, &info);
+	CHECK(info.memory_free >= info.file_memory_used);
+	send_u32(sock, 1);
+	receive_u32(sock); /* until the other is done */
+}
+
+static void honest_body(int sock, void *arg)
+{
+	int fd = open_as_user();
+	struct raw raw;
+
+	(void)sock;
+	(void)arg;
+	CHECK_EQ(take_queue(fd, 0), 0);
+	CHECK_EQ(take_memory(fd, 0), 0);
+	raw_create(&raw, fd, PAGE);
+	raw_map_local(&raw);
+	raw_close(&raw);
+}
+
+/* Four of them: what is left is enough for one more. */
+static void test_nobody_takes_all(void **state)
+{
+	struct child hostile[4], honest;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ROWS(hostile); i++) {
+		child_start(&hostile[i], hostile_body, NULL);
+		CHECK_EQ(receive_u32(hostile[i].sock), 1);
+	}
+	child_start(&honest, honest_body, NULL);
+	CHECK_EQ(child_end(&honest, WAIT_MS), 0);
+	for (i = 0; i < ROWS(hostile); i++) {
+		send_u32(hostile[i].sock, 1);
+		CHECK_EQ(child_end(&hostile[i], WAIT_MS), 0);
+	}
+	module_await_unused();
+}
+
+static void privileged_body(int sock, void *arg)
+{
+	int fd = open_rank(0);
+	uint32_t i;
+
+	(void)sock;
+	(void)arg;
+	for (i = 0; i < 2 * FILE_QUEUES; i++)
+		CHECK_EQ(take_queue(fd, i), 0);
+}
+
+static void test_the_privileged_may_have_more(void **state)
+{
+	struct child child;
+
+	(void)state;
+	child_start(&child, privileged_body, NULL);
+	CHECK_EQ(child_end(&child, WAIT_MS), 0);
+}
+
+/* --------------------------------------------------------------- time of a job */
+
+#define SIDE	512u
+#define DEPTH	1024u
+#define HOSTILE 4u
+
+/* A file with operands of a product that takes long; they are zeros. */
+struct worker {
+	int fd;
+	uint32_t a, b, c;
+	uint32_t sync;
+};
+
+static void worker_open(struct worker *worker)
+{
+	worker->fd = open(guest_node(0), O_RDWR | O_CLOEXEC);
+	CHECK(worker->fd >= 0);
+	CHECK_EQ(bo_create(worker->fd, SIDE * DEPTH * 4, &worker->a), 0);
+	CHECK_EQ(bo_create(worker->fd, SIDE * DEPTH * 4, &worker->b), 0);
+	CHECK_EQ(bo_create(worker->fd, SIDE * SIDE * 4, &worker->c), 0);
+	worker->sync = sync_create(worker->fd);
+}
+
+static void worker_start(const struct worker *worker, uint32_t queue)
+{
+	const struct drm_t3_command command = {
+		.type = DRM_T3_COMMAND_GEMM,
+		.dtype = DRM_T3_I32,
+		.src = worker->a,
+		.dst = worker->c,
+		.b = worker->b,
+		.rows = SIDE,
+		.row_bytes = SIDE * 4,
+		.src_pitch = DEPTH * 4,
+		.dst_pitch = SIDE * 4,
+		.b_pitch = SIDE * 4,
+		.depth = DEPTH,
+		.chunk_rows = SIDE,
+		.raster_rows = 1,
+		.group_rows = 32,
+		.group_columns = 32,
+		.tile_rows = 32,
+		.tile_columns = 32,
+	};
+
+	CHECK_EQ(submit_one(worker->fd, queue, &command, worker->sync), 0);
+}
+
+/* Run it on a queue of its own. Returns what it took, or fails when it fails. */
+static int64_t worker_run(const struct worker *worker)
+{
+	int64_t start = now_ns();
+	uint32_t queue;
+
+	CHECK_EQ(queue_create(worker->fd, 0, &queue), 0);
+	worker_start(worker, queue);
+	CHECK_EQ(sync_wait(worker->fd, worker->sync, 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(worker->fd, worker->sync), 1);
+	CHECK_EQ(queue_destroy(worker->fd, queue), 0);
+	return now_ns() - start;
+}
+
+static void worker_flood(struct worker *worker)
+{
+	uint32_t i, queue;
+
+	worker_open(worker);
+	for (i = 0; i < FILE_QUEUES; i++) {
+		CHECK_EQ(queue_create(worker->fd, 0, &queue), 0);
+		worker_start(worker, queue);
+	}
+}
+
+/*
+ * A job that takes T alone has 2 T of the engine, and is served with 32 others of equal
+ * priority. It takes longer than 2 T of real time, and that must not end it.
+ */
+static void time_body(int sock, void *arg)
+{
+	struct worker honest, hostile[HOSTILE];
+	int64_t alone;
+	size_t i;
+
+	(void)arg;
+	guest_node(0);
+	become(UID_USER, true);
+	worker_open(&honest);
+	alone = worker_run(&honest);
+	send_u32(sock, (uint32_t)(alone / 500000 + 1));
+	receive_u32(sock); /* the limit is set */
+	for (i = 0; i < HOSTILE; i++)
+		worker_flood(&hostile[i]);
+	CHECK(worker_run(&honest) > 2 * alone); /* or this test shows nothing */
+}
+
+static void test_work_of_others_ends_no_job(void **state)
+{
+	struct child child;
+	unsigned int before;
+
+	(void)state;
+	child_start(&child, time_body, NULL);
+	before = parameter_set("job_timeout_ms", receive_u32(child.sock));
+	send_u32(child.sock, 1);
+	CHECK_EQ(child_end(&child, WAIT_MS), 0);
+	parameter_set("job_timeout_ms", before);
+	module_await_unused();
+}
+
+static void test_no_trouble_in_the_kernel_log(void **state)
+{
+	(void)state;
+	check_kernel_log();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_nobody_takes_all),
+		TEST(test_the_privileged_may_have_more),
+		TEST(test_work_of_others_ends_no_job),
+		TEST(test_no_trouble_in_the_kernel_log),
+	};
+
+	return cmocka_run_group_tests_name("shares", tests, NULL, NULL);
+}
