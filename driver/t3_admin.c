@@ -125,12 +125,3 @@ int t3_admin_query(struct t3_device *tdev, enum t3_admin_opcode opcode, void *ar
 
 	return ret ? ret : t3_admin_run(tdev, opcode, args, size, true);
 }
-
-/* The same, for whoever must know: it waits for a device that is away, doomed or not. */
-int t3_admin_query_wait(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args,
-			size_t size)
-{
-	int ret = t3_hw_lock(tdev);
-
-	return ret ? ret : t3_admin_run(tdev, opcode, args, size, true);
-}

@@ -234,8 +234,6 @@ int t3_admin_locked(struct t3_device *tdev, enum t3_admin_opcode opcode, void *a
 		    size_t size, bool results);
 int t3_admin(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args, size_t size);
 int t3_admin_query(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args, size_t size);
-int t3_admin_query_wait(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args,
-			size_t size);
 
 /* t3_irq.c */
 int t3_irq_init(struct t3_device *tdev);

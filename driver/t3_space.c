@@ -9,7 +9,13 @@
 
 #include "t3_space.h"
 
-#define T3_QUIESCE_US (100 * USEC_PER_MSEC)
+/*
+ * A link gives up after 8 timeouts of 10 us, and then nothing of a space is in flight: in
+ * virtual time. The virtual clock goes as fast as the owner of the device emulates it.
+ */
+#define T3_QUIESCE_VNS	   (1 * NSEC_PER_MSEC)
+#define T3_QUIESCE_STILL_NS (5 * NSEC_PER_SEC) /* of real time without virtual time */
+#define T3_QUIESCE_NAP_US  2000 /* at most */
 
 /* What it guards, and its place in the order of locks: t3_device.h. */
 DEFINE_MUTEX(t3_topology_lock);
@@ -242,40 +248,70 @@ static void t3_space_revoke_maps(struct t3_space *space)
 	}
 }
 
-static int t3_space_query_state(struct t3_space *space, u32 *state)
+/* The clock before the state: what had come to rest by then is seen. */
+static int t3_space_query_state(struct t3_space *space, u32 *state, u64 *vclock)
 {
 	struct t3_cmd_space cmd = { .space = space->hw_id };
 	int ret;
 
-	ret = t3_admin_query_wait(space->tdev, T3_CMD_SPACE_QUERY, &cmd, sizeof(cmd));
+	ret = t3_hw_lock(space->tdev);
+	if (ret)
+		return ret;
+	*vclock = t3_hw_vclock(space->tdev);
+	ret = t3_admin_locked(space->tdev, T3_CMD_SPACE_QUERY, &cmd, sizeof(cmd), true);
+	if (ret == -ENODEV)
+		t3_hw_gone(space->tdev);
+	t3_hw_unlock(space->tdev);
 	*state = cmd.state;
 	return ret;
 }
 
+/* Of a space that is coming to rest; the clocks at its start and at the last progress. */
+struct t3_quiesce {
+	u64 vstart;
+	u64 vlast;
+	u64 last_ns;
+};
+
+/* Whether it will never be at rest. A clock that went back was reset, and the space with it. */
+static bool t3_quiesce_is_over(struct t3_quiesce *quiesce, u64 vclock, u64 now_ns)
+{
+	if (vclock != quiesce->vlast || !quiesce->last_ns) {
+		if (!quiesce->last_ns)
+			quiesce->vstart = vclock;
+		quiesce->vlast = vclock;
+		quiesce->last_ns = now_ns;
+	}
+	return vclock - quiesce->vstart > T3_QUIESCE_VNS ||
+	       now_ns - quiesce->last_ns > T3_QUIESCE_STILL_NS;
+}
+
 /*
  * DISABLE tells sources and targets, and rejects what arrives. Then wait until
- * nothing is in flight: memory may be freed only after that.
+ * nothing is in flight: memory may be freed only after that. No lock is held meanwhile,
+ * and no time on the clock ends it: a device that has much to do for others is slow, and
+ * to reset it would cost all of them their work.
  */
 static int t3_space_quiesce(struct t3_space *space)
 {
 	struct t3_cmd_space cmd = { .space = space->hw_id };
-	ktime_t deadline = ktime_add_us(ktime_get(), T3_QUIESCE_US);
-	bool late = false;
-	u32 state;
+	struct t3_quiesce quiesce = {};
+	u32 state, nap = 50;
+	u64 vclock;
 	int ret;
 
 	/* Its failure is no news: the state tells what is left to do. */
 	t3_admin(space->tdev, T3_CMD_SPACE_DISABLE, &cmd, sizeof(cmd));
 	for (;;) {
-		ret = t3_space_query_state(space, &state);
+		ret = t3_space_query_state(space, &state, &vclock);
 		if (ret || state == T3_SPACE_FREE)
 			return ret;
 		if (state == T3_SPACE_QUIESCED)
 			return t3_admin(space->tdev, T3_CMD_SPACE_DESTROY, &cmd, sizeof(cmd));
-		if (late)
+		if (t3_quiesce_is_over(&quiesce, vclock, ktime_get_ns()))
 			return -ETIMEDOUT;
-		usleep_range(50, 100);
-		late = ktime_after(ktime_get(), deadline);
+		usleep_range(nap, 2 * nap);
+		nap = min(2 * nap, T3_QUIESCE_NAP_US);
 	}
 }
 
