@@ -69,7 +69,7 @@ int space_reset(int fd, uint32_t space)
 	return call(fd, DRM_IOCTL_T3_SPACE_RESET, &arg);
 }
 
-void raw_create(struct raw *raw, int fd, uint64_t size)
+void raw_create_tiles(struct raw *raw, int fd, uint64_t size, uint32_t tiles)
 {
 	struct drm_t3_device_info info;
 
@@ -78,13 +78,18 @@ void raw_create(struct raw *raw, int fd, uint64_t size)
 	raw->fd = fd;
 	raw->rank = info.rank;
 	CHECK_EQ(bo_create(fd, size, &raw->bo), 0);
-	CHECK_EQ(space_create(fd, raw->bo, RAW_TILES, &raw->made), 0);
+	CHECK_EQ(space_create(fd, raw->bo, tiles, &raw->made), 0);
 	raw->space = raw->made.space;
 	raw->size = raw->made.size;
 	raw->memory = bo_map(fd, raw->bo, raw->size);
 	raw->aperture = map_node(fd, raw->made.aperture_offset, raw->size, PROT_READ | PROT_WRITE);
 	raw->doorbell = map_node(fd, raw->made.doorbell_offset, PAGE, PROT_READ | PROT_WRITE);
 	raw->events = map_node(fd, raw->made.event_offset, PAGE, PROT_READ);
+}
+
+void raw_create(struct raw *raw, int fd, uint64_t size)
+{
+	raw_create_tiles(raw, fd, size, RAW_TILES);
 }
 
 void raw_open(struct raw *raw, uint32_t rank, uint64_t size)

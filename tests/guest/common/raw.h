@@ -23,6 +23,7 @@ struct raw {
 /* Open the device anew and make a space over a new buffer, all mapped. */
 void raw_open(struct raw *raw, uint32_t rank, uint64_t size);
 /* The same on an open file. */
+void raw_create_tiles(struct raw *raw, int fd, uint64_t size, uint32_t tiles);
 void raw_create(struct raw *raw, int fd, uint64_t size);
 /* Unmap, destroy what is left, close the file. */
 void raw_close(struct raw *raw);
