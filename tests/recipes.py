@@ -168,7 +168,7 @@ def run_in_guest(commands):
     for command in commands:
         after = AFTER.get(command, ":")
         script.append(f"cd /tmp; {adapted(command)}; s=$?; {after}; exit $s")
-    status, batch = guest_batch("recipes", ["--ranks", "4", "--device-opts", "guest-inject=on",
+    status, batch = guest_batch("recipes-guest", ["--ranks", "4", "--device-opts", "guest-inject=on",
                                             "--share", str(PLACE)],
                                 [f"cd /tmp; {command}" for command in BEFORE] + script, SECONDS)
     for (_, ended, output, _), command in zip(batch[len(BEFORE):], commands):

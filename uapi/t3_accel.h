@@ -512,8 +512,8 @@ struct drm_t3_segment_unmap {
  *
  * Errors: -ENOENT space, segment or buffer; -EINVAL segment index, slots, stride or
  * range, or not 0 where slots = 0 needs it, or a segment that is kept here (not REMOTE)
- * whose tiles have more than 4096 rows: a doorbell does all of a tile at once; -EOPNOTSUPP the buffer is not memory of this
- * device; -EBUSY as T3_SEGMENT_MAP.
+ * whose tiles have more than 4096 rows: a doorbell does all of a tile at once;
+ * -EOPNOTSUPP the buffer is not memory of this device; -EBUSY as T3_SEGMENT_MAP.
  */
 struct drm_t3_segment_staging {
 	/** @space: handle */
@@ -1307,8 +1307,9 @@ struct drm_t3_sync {
  * its sync_file), what it had moved stays moved, later jobs run. The error is -EIO
  * when the device refused a command or memory failed (poison), -ETIME when the job had
  * used the engine itself for the module parameter job_timeout_ms, or the queue got no work
- * done for so long (others' work does not count), -ENODEV when the device went. When the function is reset for another's fault, or the queue is restarted for a
- * late job, a job goes on where it was. Only one that was in the middle of a command that
+ * done for so long (others' work does not count), -ENODEV when the device went. When the
+ * function is reset for another's fault, or the queue is restarted for a late job, a job
+ * goes on where it was. Only one that was in the middle of a command that
  * must not be done twice (UPDATE with op ADD, src and dst in one buffer but of a TIMED, a
  * GEMM into a space) fails: -ECANCELED. What else a TIMED fails with stands at &struct
  * drm_t3_timed_args.

@@ -356,9 +356,25 @@ static uint32_t space_command(struct t3_dev *dev, uint32_t opcode)
 	return commands[opcode].run(space, dev->mailbox);
 }
 
+/* Nothing is done by it, so a driver may ask while a timed run goes on. */
+static bool only_asks(uint32_t opcode)
+{
+	switch (opcode) {
+	case T3_CMD_SPACE_QUERY:
+	case T3_CMD_SEG_STATS:
+	case T3_CMD_QUEUE_QUERY:
+	case T3_CMD_LINK_QUERY:
+	case T3_CMD_TILE_QUERY:
+		return true;
+	default:
+		return false;
+	}
+}
+
 void t3_admin_run(struct t3_dev *dev, uint32_t opcode)
 {
-	t3_gang_host(dev->fabric);
+	if (!only_asks(opcode))
+		t3_gang_host(dev->fabric);
 	dev->admin_command = opcode;
 	if (opcode == T3_CMD_SPACE_CREATE)
 		dev->admin_status = space_create(dev, dev->mailbox);

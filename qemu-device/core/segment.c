@@ -289,8 +289,7 @@ uint32_t t3_segment_staging(struct t3_space *space, const struct t3_cmd_seg_stag
 	if (cmd->segment >= T3_SPACE_SEGMENTS || !space->segment[cmd->segment])
 		return T3_ADMIN_BAD_INDEX;
 	segment = space->segment[cmd->segment];
-	if (cmd->slots && segment->kind != T3_SEG_REMOTE &&
-	    segment->tile_rows > T3_MAX_STAGED_ROWS)
+	if (cmd->slots && segment->kind != T3_SEG_REMOTE && segment->tile_rows > T3_MAX_STAGED_ROWS)
 		return T3_ADMIN_BAD_GEOMETRY;
 	if (cmd->slots) {
 		if (cmd->address % 8 || cmd->slot_stride % 8 ||

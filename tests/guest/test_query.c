@@ -167,7 +167,7 @@ static void get_counters(int fd, struct drm_t3_counters *counters)
 }
 
 /* enum t3_counter_id of t3_hw.h: this order is ABI. */
-enum { TRACKER_LIVE = 4, STORES = 6, TRIGGERS = 8, NMC_ELEMENTS = 10, FAULTS = 18, COUNTERS = 29 };
+enum { TRACKER_LIVE = 4, STORES = 6, TRIGGERS = 8, NMC_ELEMENTS = 10, FAULTS = 18, COUNTERS = 30 };
 
 static void test_counters_count(void **state)
 {

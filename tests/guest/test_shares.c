@@ -155,6 +155,8 @@ static void test_the_privileged_may_have_more(void **state)
 #define SIDE	512u
 #define DEPTH	1024u
 #define HOSTILE 4u
+#define JOBS	2u /* in each queue of a hostile file */
+#define TRIES	8u
 
 /* A file with operands of a product that takes long; they are zeros. */
 struct worker {
@@ -217,20 +219,22 @@ static void worker_flood(struct worker *worker)
 	uint32_t i, queue;
 
 	worker_open(worker);
-	for (i = 0; i < FILE_QUEUES; i++) {
-		CHECK_EQ(queue_create(worker->fd, 0, &queue), 0);
+	for (i = 0; i < FILE_QUEUES * JOBS; i++) {
+		if (i % JOBS == 0)
+			CHECK_EQ(queue_create(worker->fd, 0, &queue), 0);
 		worker_start(worker, queue);
 	}
 }
 
 /*
  * A job that takes T alone has 2 T of the engine, and is served with 32 others of equal
- * priority. It takes longer than 2 T of real time, and that must not end it.
+ * priority. It takes longer than 2 T of real time, and that must not end it. How long
+ * things take on the host varies, so it is tried until one took as long.
  */
 static void time_body(int sock, void *arg)
 {
 	struct worker honest, hostile[HOSTILE];
-	int64_t alone;
+	int64_t alone, longest = 0, took;
 	size_t i;
 
 	(void)arg;
@@ -242,7 +246,11 @@ static void time_body(int sock, void *arg)
 	receive_u32(sock); /* the limit is set */
 	for (i = 0; i < HOSTILE; i++)
 		worker_flood(&hostile[i]);
-	CHECK(worker_run(&honest) > 2 * alone); /* or this test shows nothing */
+	for (i = 0; i < TRIES && longest <= 2 * alone; i++) {
+		took = worker_run(&honest);
+		longest = took > longest ? took : longest;
+	}
+	CHECK(longest > 2 * alone); /* or this test shows nothing */
 }
 
 static void test_work_of_others_ends_no_job(void **state)

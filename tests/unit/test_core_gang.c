@@ -423,11 +423,12 @@ static void test_clock_moves(void **state)
 
 /* --------------------------------------------------------------- HOST_PACED */
 
-enum touch { READS, STORE, DOORBELL, TAIL, ADMIN, INJECT, PENDING, TOUCHES };
+enum touch { READS, STORE, DOORBELL, TAIL, ADMIN, INJECT, PENDING, ASKS, TOUCHES };
 
 static void touch(struct host_dev *d, enum touch how)
 {
-	struct t3_cmd_queue cmd = { .queue = 5 };
+	struct t3_cmd_fence_set set = { .fence = 5 };
+	struct t3_cmd_queue ask = { .queue = 5 };
 
 	if (how == READS)
 		host_get(d, T3_REG_VCLOCK, 8);
@@ -438,7 +439,9 @@ static void touch(struct host_dev *d, enum touch how)
 	else if (how == TAIL)
 		host_set(d, T3_REG_QUEUE_TAIL + 4 * 7, 0, 4);
 	else if (how == ADMIN)
-		host_command(d, T3_CMD_QUEUE_QUERY, &cmd, sizeof(cmd));
+		host_command(d, T3_CMD_FENCE_SET, &set, sizeof(set));
+	else if (how == ASKS)
+		host_command(d, T3_CMD_QUEUE_QUERY, &ask, sizeof(ask));
 	else if (how == INJECT)
 		host_inject(d->host->fabric, 1, 0, T3_INJECT_DROP, 1000);
 	else
@@ -454,7 +457,7 @@ static void test_host_paced(void **state)
 
 	(void)state;
 	for (how = READS; how < TOUCHES; how++) {
-		bool paced = how != READS && how != PENDING;
+		bool paced = how != READS && how != PENDING && how != ASKS;
 		struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 
 		t3_fabric_set_inline_budget(gang.host->fabric, 0);
