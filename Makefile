@@ -64,6 +64,7 @@ SHARE ?= .
 SOAK_SECONDS ?= 600
 SOAK_ROUNDS ?= 1000
 SOAK_CLIENTS ?= 10000
+SOAK_HOGS ?= 600
 COUNT ?= 2000
 FUZZ_SECONDS ?= 900
 export FUZZ FUZZ_SECONDS FUZZ_SEED FUZZ_INPUT
@@ -257,10 +258,11 @@ mutants: build
 #:                SOAK_ROUNDS=1000    passes over the removal matrix
 #:                SOAK_CLIENTS=10000  killed clients
 #:                SOAK_SECONDS=600    of random calls
+#:                SOAK_HOGS=600       seconds of one honest client among hostile ones
 #:                COUNT=2000          boots on a busy host (alone: make boots)
 soak: soak-jobs soak-driver boots
 soak-driver: build
-	@$(RUN) tests/soak.py "$(SOAK_ROUNDS)" "$(SOAK_CLIENTS)" "$(SOAK_SECONDS)"
+	@$(RUN) tests/soak.py "$(SOAK_ROUNDS)" "$(SOAK_CLIENTS)" "$(SOAK_SECONDS)" "$(SOAK_HOGS)"
 boots: build
 	@$(RUN) tests/boots.py "$(COUNT)"
 soak-jobs: build

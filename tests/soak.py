@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """The driver for hours: removals, killed clients, random calls.
 
-usage: soak.py ROUNDS CLIENTS SECONDS
+usage: soak.py ROUNDS CLIENTS SECONDS HOGS
 
-ROUNDS passes over the removal matrix, CLIENTS killed clients, random calls for SECONDS.
+ROUNDS passes over the removal matrix, CLIENTS killed clients, random calls for SECONDS,
+and for HOGS seconds an honest client among four that want all of a device.
 Shows how far it is. Exits 1 when a test failed, the guest's kernel complained, or the
 guest has MEMORY_BOUND less memory afterwards.
 """
@@ -28,10 +29,10 @@ free_memory() {{
 		$1 == "count:" {{ sum += $2 * 4096 }}
 		END {{ print "memory '$1'", sum }}' /proc/meminfo /proc/zoneinfo
 }}
-test_removal --host --clients 100 && test_fuzz --seconds 5 || exit 1
+test_removal --host --clients 100 && test_fuzz --seconds 5 && test_hogs --seconds 5 || exit 1
 free_memory before
-test_removal --host --rounds {rounds} --clients {clients} && test_fuzz --seconds {seconds} ||
-	exit 1
+test_removal --host --rounds {rounds} --clients {clients} && test_fuzz --seconds {seconds} &&
+	test_hogs --seconds {hogs} || exit 1
 free_memory after
 echo "soak passed"
 """
@@ -65,11 +66,11 @@ def run(guest, log):
 
 
 def main():
-    if len(sys.argv) != 4 or not all(text.isdecimal() for text in sys.argv[1:]):
+    if len(sys.argv) != 5 or not all(text.isdecimal() for text in sys.argv[1:]):
         print(__doc__.split("\n")[2], file=sys.stderr)
         return 2
-    rounds, clients, seconds = sys.argv[1:]
-    script = SCRIPT.format(rounds=rounds, clients=clients, seconds=seconds)
+    rounds, clients, seconds, hogs = sys.argv[1:]
+    script = SCRIPT.format(rounds=rounds, clients=clients, seconds=seconds, hogs=hogs)
     path = hotplug.BUILD / "log/soak.log"
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as directory, open(path, "w", encoding="utf-8") as log:
