@@ -423,3 +423,7 @@ void t3_space_orphan_all(struct t3_device *tdev)
 	}
 	mutex_unlock(&t3_topology_lock);
 }
+
+#ifdef T3_KUNIT
+#include "tests/t3_space_test.c"
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When a space is given up that does not come to rest: by virtual time, or when that stands.
+ */
+#include "t3_kunit.h"
+
+/* However slow the device's owner is, as long as its clock moves. */
+static void t3_space_test_quiesce_is_slow(struct kunit *test)
+{
+	struct t3_quiesce quiesce = {};
+	u64 i;
+
+	for (i = 0; i <= 100; i++)
+		KUNIT_EXPECT_FALSE(test, t3_quiesce_is_over(&quiesce, 1000 + i,
+							    1 + i * T3_QUIESCE_STILL_NS));
+}
+
+static void t3_space_test_quiesce_ends(struct kunit *test)
+{
+	struct t3_quiesce quiesce = {};
+
+	KUNIT_EXPECT_FALSE(test, t3_quiesce_is_over(&quiesce, 1000, 1));
+	KUNIT_EXPECT_FALSE(test, t3_quiesce_is_over(&quiesce, 1000 + T3_QUIESCE_VNS, 2));
+	KUNIT_EXPECT_TRUE(test, t3_quiesce_is_over(&quiesce, 1001 + T3_QUIESCE_VNS, 3));
+}
+
+/* The clock of a device that does nothing at all. */
+static void t3_space_test_quiesce_stands(struct kunit *test)
+{
+	struct t3_quiesce quiesce = {};
+
+	KUNIT_EXPECT_FALSE(test, t3_quiesce_is_over(&quiesce, 1000, 1));
+	KUNIT_EXPECT_FALSE(test, t3_quiesce_is_over(&quiesce, 1000, 1 + T3_QUIESCE_STILL_NS));
+	KUNIT_EXPECT_TRUE(test, t3_quiesce_is_over(&quiesce, 1000, 2 + T3_QUIESCE_STILL_NS));
+}
+
+static struct kunit_case t3_space_test_cases[] = {
+	KUNIT_CASE(t3_space_test_quiesce_is_slow),
+	KUNIT_CASE(t3_space_test_quiesce_ends),
+	KUNIT_CASE(t3_space_test_quiesce_stands),
+	{}
+};
+
+static struct kunit_suite t3_space_test_suite = {
+	.name = "t3_space",
+	.test_cases = t3_space_test_cases,
+};
+
+kunit_test_suite(t3_space_test_suite);
