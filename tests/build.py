@@ -18,7 +18,7 @@ import tempfile
 import time
 
 import loop
-from loop import BUILD, ROOT, check, expect, run
+from loop import BUILD, ROOT, Skip, check, expect, run
 
 CACHE = pathlib.Path(os.environ.get("T3_CACHE", ROOT / ".cache")).resolve()
 
@@ -258,15 +258,26 @@ def as_stranger(place, *command):
     return run(*command)
 
 
-def folders_that_cannot_be_written():
-    """Read-only, full, somebody else's: one sentence says which folder, why, what to do."""
+def folders_on_bad_disks():
+    """Read-only, full: one sentence says which folder, why, what to do."""
+    own = ["unshare", "-m"] if os.getuid() == 0 else ["unshare", "-rm"]
+    if run(*own, "true")[0]:
+        raise Skip("no file system can be mounted here for a test alone, as in a chroot")
     with folder() as place:
-        place.chmod(0o755)
         make = ["make", "-s", f"T3_BUILD={place}/b", "lib"]
         for options, why in (("ro", "Read-only file system"), ("nr_inodes=1", "No space left")):
             result = in_mount(options, place, *make)
             expect(result, 2, rf"^t3: cannot write to {place}/b/log \({why}.*set T3_BUILD to")
-        stage = ["bash", "-c", f". {ROOT}/tools/build/common.sh; usable_folder T3_CACHE {place}/c"]
+
+
+def folders_of_others():
+    """Somebody else's: the same."""
+    with folder() as place:
+        place.chmod(0o755)
+        common = place / "tools/build/common.sh"  # where a stranger can read it
+        common.parent.mkdir(parents=True)
+        shutil.copy(ROOT / "tools/build/common.sh", common)
+        stage = ["bash", "-c", f". {common}; usable_folder T3_CACHE {place}/c"]
         os.environ["T3_BUILD"], before = f"{place}/b", os.environ["T3_BUILD"]
         (place / "b/log").mkdir(parents=True)
         try:
@@ -289,7 +300,7 @@ def failures_are_explained():
             expect(run("bash", "-c", script, env={"T3_BUILD": str(place)}), 3, f"^t3: .*{text}")
 
 
-TESTS = [strange_paths, folders_that_cannot_be_written, failures_are_explained, make_waits,
+TESTS = [strange_paths, folders_on_bad_disks, folders_of_others, failures_are_explained, make_waits,
          makes_at_once, stopped_build_goes_on, moved_kernel, moved_tree, clones_share_a_cache,
          shell_takes_options]
 

@@ -211,15 +211,15 @@ struct pace {
 static void pace(struct conf *c, struct timed *x, uint32_t index, struct pace *pace)
 {
 	struct conf_deadline deadline = conf_deadline(c);
-	struct t3_cmd_space query;
+	struct t3_cmd_fence_set set;
 	unsigned i;
 
 	pace->count = 0;
 	do {
 		i = pace->count++ % ARRAY_SIZE(pace->command);
-		query = (struct t3_cmd_space){ 0 };
+		set = (struct t3_cmd_fence_set){ .fence = T3_MAX_FENCES - 1 };
 		pace->command[i].before = conf_reg64(x->q.dev, T3_REG_VCLOCK);
-		ADMIN(c, x->q.dev, T3_CMD_SPACE_QUERY, &query);
+		ADMIN(c, x->q.dev, T3_CMD_FENCE_SET, &set);
 		pace->command[i].after = conf_reg64(x->q.dev, T3_REG_VCLOCK);
 	} while (queue_reg(&x->q, T3_REG_QUEUE_HEAD) == index && conf_pause(&deadline));
 }
