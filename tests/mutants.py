@@ -89,6 +89,8 @@ MUTANTS = [
            "if (prepared)", "if (prepared || space->seg_count)"),
     Mutant("share-by-queue", "unit", "qemu-device/core/engine.c",
            "if (start_a != start_b)", "if (start_a > start_b + T3_NONE64 / 2)"),
+    Mutant("access-for-others", "unit", "qemu-device/core/entry.c",
+           "return T3_BUSY_BUDGET;", "return fabric->inline_budget;"),
     Mutant("share-saved-up", "unit", "qemu-device/core/share.c",
            "share->end[client] > share->now ?", "share->end[client] ?"),
     Mutant("release-order", "unit", "qemu-device/core/epoch.c",

@@ -7,9 +7,22 @@
 #include "t3_record.h"
 #include "t3_internal.h"
 
-static void settle(struct t3_fabric *fabric)
+/*
+ * What an access may drain. Events that were there before it are work of others, or of a
+ * long job: whoever gives the device more work meanwhile does not wait for that.
+ */
+static uint32_t budget_of(const struct t3_fabric *fabric)
 {
-	if (fabric && fabric->heap.count && t3_heap_run(fabric, fabric->inline_budget))
+	if (!fabric)
+		return 0;
+	if (fabric->heap.count && fabric->inline_budget > T3_BUSY_BUDGET)
+		return T3_BUSY_BUDGET;
+	return fabric->inline_budget;
+}
+
+static void settle(struct t3_fabric *fabric, uint32_t budget)
+{
+	if (fabric && fabric->heap.count && t3_heap_run(fabric, budget))
 		fabric->ops.kick(fabric->opaque);
 }
 
@@ -72,12 +85,13 @@ static uint64_t cut(uint64_t value, uint32_t size)
 
 uint64_t t3_dev_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
+	uint32_t budget = budget_of(dev->fabric);
 	uint64_t value;
 
 	if (dev->port)
 		t3_record_access(dev->port, T3_REC_REGS_READ, offset, 0, size);
 	value = t3_regs_read(dev, offset, size);
-	settle(dev->fabric);
+	settle(dev->fabric, budget);
 	if (dev->port)
 		t3_record_port_end(dev->port, value, size);
 	return value;
@@ -85,23 +99,26 @@ uint64_t t3_dev_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 
 void t3_dev_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
+	uint32_t budget = budget_of(dev->fabric);
+
 	value = cut(value, size);
 	if (dev->port)
 		t3_record_access(dev->port, T3_REC_REGS_WRITE, offset, value, size);
 	t3_regs_write(dev, offset, value, size);
-	settle(dev->fabric);
+	settle(dev->fabric, budget);
 	if (dev->port)
 		t3_record_port_end(dev->port, 0, 0);
 }
 
 uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
+	uint32_t budget = budget_of(dev->fabric);
 	uint64_t value;
 
 	if (dev->port)
 		t3_record_access(dev->port, T3_REC_APERTURE_READ, offset, 0, size);
 	value = t3_aperture_read(dev, offset, size);
-	settle(dev->fabric);
+	settle(dev->fabric, budget);
 	if (dev->port)
 		t3_record_port_end(dev->port, value, size);
 	return value;
@@ -110,20 +127,24 @@ uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size
 static void record_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value,
 				  uint32_t size)
 {
+	uint32_t budget = budget_of(dev->fabric);
+
 	value = cut(value, size);
 	t3_record_access(dev->port, T3_REC_APERTURE_WRITE, offset, value, size);
 	t3_aperture_write(dev, offset, value, size);
-	settle(dev->fabric);
+	settle(dev->fabric, budget);
 	t3_record_port_end(dev->port, 0, 0);
 }
 
 /* Each tracked store comes this way: no detour when there is no record. */
 void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
+	uint32_t budget = budget_of(dev->fabric);
+
 	if (dev->port) {
 		record_aperture_write(dev, offset, value, size);
 		return;
 	}
 	t3_aperture_write(dev, offset, value, size);
-	settle(dev->fabric);
+	settle(dev->fabric, budget);
 }

@@ -50,6 +50,8 @@ uint64_t t3_fabric_now(const struct t3_fabric *fabric); /* virtual ns */
 uint64_t t3_fabric_id(const struct t3_fabric *fabric);	/* never 0 */
 
 #define T3_INLINE_BUDGET 4096u
+/* The most where events were left before the access. */
+#define T3_BUSY_BUDGET 64u
 
 /* Fault injection from outside (SPEC.md section 12). Returns t3_admin_status. */
 uint32_t t3_fabric_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);

@@ -192,6 +192,49 @@ static void test_a_product_is_work(void **state)
 	host_free(host);
 }
 
+/*
+ * Who gives the device short jobs does not wait for the long ones of others at each of them:
+ * his ring would be empty before the next one. What an access drains is bounded.
+ */
+static void test_an_access_does_not_wait_for_others(void **state)
+{
+	struct host *host = paused();
+	struct host_dev *d = &host->dev[0];
+	struct queue flood = queue_of(d, 0, 1), own = queue_of(d, 1, 2);
+	struct t3_descriptor copy = queue_copy(0x280000, 0x380000, 0x80000);
+	uint64_t before, all;
+	uint32_t i;
+
+	(void)state;
+	keep_busy(&flood, 128, 4096);
+	t3_fabric_set_inline_budget(host->fabric, T3_INLINE_BUDGET);
+	before = d->dev->counter[T3_COUNTER_ENGINE_WORK];
+	queue_submit(&own, &copy);
+	all = d->dev->counter[T3_COUNTER_ENGINE_WORK] - before;
+	assert_in_range(all, 1, T3_BUSY_BUDGET * 4096 + MOST_STEP);
+	for (i = 1; i < QUEUE_ENTRIES / 2; i++)
+		queue_submit(&own, &copy);
+	assert_true(own.tail - d->dev->queue[own.id].head >= QUEUE_ENTRIES / 4);
+	host_drain(host);
+	queue_expect_state(&own, T3_QUEUE_READY, own.tail, 0);
+	host_free(host);
+}
+
+/* Alone it has its work done at once. */
+static void test_an_access_drains_own_work(void **state)
+{
+	struct host *host = host_ring(2);
+	struct queue own = queue_of(&host->dev[0], 1, 2);
+	struct t3_descriptor copy = queue_copy(0x280000, 0x380000, 0x80000);
+
+	(void)state;
+	queue_submit(&own, &copy);
+	assert_int_equal(host->dev[0].dev->queue[own.id].head, 1);
+	queue_submit(&own, &copy);
+	assert_int_equal(host->dev[0].dev->queue[own.id].head, 2);
+	host_free(host);
+}
+
 /* A function reset begins anew for everybody. */
 static void test_reset_forgets_shares(void **state)
 {
@@ -217,6 +260,8 @@ int main(void)
 		cmocka_unit_test(test_idle_time_is_not_saved),
 		cmocka_unit_test(test_own_queues_take_turns),
 		cmocka_unit_test(test_a_product_is_work),
+		cmocka_unit_test(test_an_access_does_not_wait_for_others),
+		cmocka_unit_test(test_an_access_drains_own_work),
 		cmocka_unit_test(test_reset_forgets_shares),
 	};
 
