@@ -215,7 +215,7 @@ debug-suites: build
 	@$(RUN) $(STAGE)check.py guest guest-iommu hotplug
 
 #: make lint package unit spec qtest guest conformance loop examples   those suites alone
-lint: module
+lint: module $(CORE) $(LIB) $(TOOL)
 	@$(RUN) $(STAGE)check.py lint
 package: kernel
 	@$(RUN) $(STAGE)check.py package

@@ -6,7 +6,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$T3_ROOT"
 
-CHECKERS="checkpatch kernel-doc sparse size modinfo abi clang-format spdx headers core-includes shellcheck python mutants"
+CHECKERS="checkpatch kernel-doc sparse size modinfo abi clang-format spdx headers core-includes shellcheck python mutants rooms"
 NOTHING=77
 
 # Ours: what git knows or would take, that still exists.
@@ -196,6 +196,18 @@ lint_python() {
 # One whose text has changed would break nothing, and end `make mutants`.
 lint_mutants() {
 	PYTHONPYCACHEPREFIX=$T3_BUILD/pycache tests/mutants.py --check
+}
+
+# In a house of several rooms, each uses those below it alone.
+lint_rooms() {
+	local lists list house status=0
+
+	lint_files lists '*/rooms.txt'
+	for list in "${lists[@]}"; do
+		house=$(dirname "$list")
+		python3 tools/build/rooms.py "$house" "$T3_BUILD/obj/$house" || status=1
+	done
+	return $status
 }
 
 main() {

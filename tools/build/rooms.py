@@ -1,0 +1,141 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Check that each room of a house uses only the rooms that its list allows.
+
+usage: rooms.py HOUSE OBJECTS
+
+HOUSE is a folder of C sources, OBJECTS the folder of their object files. HOUSE/rooms.txt
+lists the rooms (the folders below HOUSE; "." is HOUSE itself), from the ground up:
+
+  ROOM: what ROOM is allowed to use, by name, all of them above this line
+  up ROOM -> ROOM: struct NAME
+
+The second form names the table of callbacks through which a lower room tells a higher one.
+The first line of the list may be "at most N up". A use is an #include of a file of another
+room, or a symbol that the object files of another room define. What is wrong is printed,
+and the exit status is 1.
+"""
+
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+ROOM = re.compile(r"(\S+):\s*(.*)")
+UP = re.compile(r"up (\S+) -> (\S+): struct (\w+)")
+MOST = re.compile(r"at most (\d+) up")
+
+
+class House:
+    def __init__(self, folder, objects):
+        self.folder, self.objects = pathlib.Path(folder), pathlib.Path(objects)
+        self.allowed, self.ups, self.most, self.wrong = {}, [], None, []
+        self.read_list()
+
+    def say(self, text):
+        self.wrong.append(text)
+
+    def read_list(self):
+        path = self.folder / "rooms.txt"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            line, where = line.split("#")[0].strip(), f"{path}:{number}"
+            if up := UP.fullmatch(line):
+                self.ups.append((where, *up.groups()))
+            elif most := MOST.fullmatch(line):
+                self.most = int(most[1])
+            elif room := ROOM.fullmatch(line):
+                self.read_room(where, room[1], room[2].split())
+            elif line:
+                self.say(f"{where}: neither 'ROOM: ROOMS', 'up ROOM -> ROOM: struct NAME' "
+                         f"nor 'at most N up': {line}")
+
+    def read_room(self, where, room, uses):
+        for other in uses:
+            if other not in self.allowed:
+                self.say(f"{where}: {room} uses {other}, which no line before lists")
+        if room in self.allowed:
+            self.say(f"{where}: {room} is listed twice")
+        self.allowed[room] = set(uses)
+
+    def room_of(self, path):
+        return path.parent.relative_to(self.folder).as_posix()
+
+    def sources(self):
+        return [path for path in sorted(self.folder.rglob("*.[ch]"))]
+
+    def check_list(self):
+        rooms = {self.room_of(path) for path in self.sources()}
+        for room in sorted(rooms - set(self.allowed)):
+            self.say(f"{self.folder}/rooms.txt: room {room} is not listed")
+        for room in sorted(set(self.allowed) - rooms):
+            self.say(f"{self.folder}/rooms.txt: room {room} has no sources")
+        if self.most is not None and len(self.ups) > self.most:
+            self.say(f"{self.folder}/rooms.txt: {len(self.ups)} tables of callbacks lead up, "
+                     f"at most {self.most} may")
+        for where, low, high, name in self.ups:
+            texts = [path.read_text(encoding="utf-8") for path in self.sources()
+                     if self.room_of(path) == low]
+            if not any(re.search(rf"^struct {name} {{", text, re.M) for text in texts):
+                self.say(f"{where}: room {low} declares no struct {name}")
+            if low not in self.allowed.get(high, ()):
+                self.say(f"{where}: {high} is not above {low}")
+
+    def judge(self, who, room, other, what):
+        if other not in (room, None) and other not in self.allowed.get(room, ()):
+            self.say(f"{who}: room {room} must not use {other} ({what})")
+
+    def check_includes(self):
+        headers = collections.defaultdict(set)
+        for path in self.folder.rglob("*.h"):
+            headers[path.name].add(path)
+        for path in self.sources():
+            for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
+                found = {header for header in headers[pathlib.PurePath(name).name]
+                         if header.as_posix().endswith("/" + name.lstrip("./"))}
+                rooms = {self.room_of(header) for header in found}
+                if rooms and self.room_of(path) not in rooms:
+                    self.judge(path, self.room_of(path), min(rooms), f'#include "{name}"')
+
+    def symbols(self, path):
+        """What an object file defines for others, and what it takes from others."""
+        done = subprocess.run(["nm", "--extern-only", path], check=True, capture_output=True,
+                              text=True)
+        words = [line.split() for line in done.stdout.splitlines()]
+        return ({word[-1] for word in words if len(word) == 3},
+                {word[-1] for word in words if word[-2] == "U"})
+
+    def check_calls(self):
+        defined, used = {}, {}
+        for path in self.sources():
+            if path.suffix != ".c":
+                continue
+            object_file = self.objects / path.relative_to(self.folder).with_suffix(".o")
+            if not object_file.exists():
+                self.say(f"{object_file} is missing: build first")
+                continue
+            names, used[path] = self.symbols(object_file)
+            defined.update(dict.fromkeys(names, self.room_of(path)))
+        for path, names in used.items():
+            for name in sorted(names):
+                self.judge(path, self.room_of(path), defined.get(name), name)
+
+    def check(self):
+        self.check_list()
+        self.check_includes()
+        self.check_calls()
+        for text in self.wrong:
+            print(text)
+        return 1 if self.wrong else 0
+
+
+def main():
+    if len(sys.argv) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    return House(sys.argv[1], sys.argv[2]).check()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
