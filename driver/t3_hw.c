@@ -33,6 +33,12 @@ u64 t3_hw_counter(struct t3_device *tdev, enum t3_counter_id id)
 	return t3_read64(tdev, T3_REG_COUNTERS + 8 * id);
 }
 
+/* A later minor version only adds; an earlier one lacks what this driver relies on. */
+static bool t3_hw_version_is_known(u32 version)
+{
+	return version >> 16 == T3_VERSION_VALUE >> 16 && version >= T3_VERSION_VALUE;
+}
+
 static int t3_hw_identify(struct t3_device *tdev)
 {
 	u32 id = t3_read(tdev, T3_REG_ID);
@@ -40,8 +46,11 @@ static int t3_hw_identify(struct t3_device *tdev)
 
 	if (id != T3_ID_VALUE)
 		return dev_err_probe(tdev->drm.dev, -ENODEV, "unknown id %08x\n", id);
-	if (version >> 16 != T3_VERSION_VALUE >> 16)
-		return dev_err_probe(tdev->drm.dev, -ENODEV, "unknown version %08x\n", version);
+	if (!t3_hw_version_is_known(version))
+		return dev_err_probe(tdev->drm.dev, -ENODEV,
+				     "hardware version %u.%u: this driver needs %u.%u or a later %u.x\n",
+				     version >> 16, version & 0xffff, T3_VERSION_VALUE >> 16,
+				     T3_VERSION_VALUE & 0xffff, T3_VERSION_VALUE >> 16);
 	tdev->caps.version = version;
 	return 0;
 }
@@ -244,3 +253,7 @@ void t3_hw_kill(struct t3_device *tdev)
 	t3_hw_silence(tdev);
 	mutex_unlock(&tdev->admin_lock);
 }
+
+#ifdef T3_KUNIT
+#include "tests/t3_hw_test.c"
+#endif
