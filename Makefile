@@ -31,7 +31,7 @@ $(if $(shell case '$(subst ','"'"',$(CURDIR)$(T3_BUILD)$(T3_CACHE))' in \
 # One make at a time builds in a folder (locked.sh): this one starts another, with the lock,
 # for all goals but these, which build nothing themselves.
 GOALS := $(or $(MAKECMDGOALS),help)
-UNLOCKED := help try gdb check-debug options dkms uninstall
+UNLOCKED := help try gdb check-debug options dkms uninstall pictures
 # What runs for long what it has built: it gives the lock back before (by RUN).
 RUNNING := run shell check debug-suites lint package unit spec qtest guest conformance loop \
 	examples fuzz coverage mutants soak soak-jobs soak-driver boots paper bench
@@ -160,7 +160,7 @@ includes = $(INC_$(call room,$<))
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check check-debug debug-suites options deps install uninstall qemu kernel module lib tools initramfs \
 	unit spec qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver boots san-t3 \
-	format paper bench build always dkms package clean distclean
+	format pictures paper bench build always dkms package clean distclean
 
 help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
@@ -287,6 +287,10 @@ paper: build
 #: make bench   how fast the timed model and the devices in a VM are on this host
 bench: build
 	@$(RUN) tests/bench.py
+
+#: make pictures   the SVG pictures of the documents from their .dot sources, by graphviz
+pictures:
+	@$(STAGE)pictures.py
 
 #: make format  clang-format on what it judges (not driver/, not uapi/)
 format: | deps
