@@ -99,7 +99,7 @@ GUEST_COMMON := $(wildcard tests/guest/common/*.c)
 EXAMPLE_SRC := $(wildcard tests/examples/*.c)
 GUEST32_SRC := $(wildcard tests/guest32/test_*.c)
 CONFORMANCE_SRC := $(wildcard tests/conformance/*.c)
-MODULE_SRC := $(wildcard Kbuild) $(shell find driver uapi -type f 2>/dev/null)
+MODULE_SRC := $(wildcard Kbuild) $(shell find driver uapi -type f ! -name '*.md' 2>/dev/null)
 
 # A room without sources has no products.
 CORE := $(if $(CORE_SRC),$B/libt3core.a)

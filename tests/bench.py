@@ -10,9 +10,10 @@ QEMU, in which `t3 bench` measures stores, doorbells, updates, waits and jobs, e
 control. Then a published sub-layer by driver and device, which the guest computes itself, too, with
 the boot's time taken off, and what a product and its reduce-scatter take by each way for a write to count.
 
-Prints the figures and writes them to .build/bench.json. Exits 1 when a run fails, not when a target is
-missed: that a row says, and README what limits it. The table's time is the process's CPU time, on
-which another load of the host has little influence; the VM's is the guest's time stamp counter.
+Prints the figures and writes them to .build/bench.json. Exits 1 when a run fails, not when a target
+is missed: a row says so, and tools/t3/bench/README.md says what limits it. The table's time is the
+process's CPU time, on which another load of the host has little influence; the VM's is the guest's
+time stamp counter.
 """
 
 import argparse

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Each command that README, the manual and comments show is run; TAP on stdout.
+"""Each command that READMEs, the manual and comments show is run; TAP on stdout.
 
 usage: recipes.py [REGEX]      (default: all; else the commands in which it is found)
+       recipes.py --list       (what would be run, and what is not and why; runs nothing)
 
 What counts is the exit status; the tutorial's commands, and what they print, are tutorial.py's.
 Commands that cannot be run here are listed with the reason, and counted. One of which this file
@@ -29,7 +30,7 @@ AT_LEAST = 50  # commands: fewer were not found
 # Words that begin a command; a block that begins otherwise shows something else.
 BEGINS = re.compile(r"(\w+=\S+ )*(make|cc|gdb|sudo|modprobe|mpirun|t3|qom-[gs]et|migrate|"
                     r"\./t3-conformance|tools/\S+|\.build/\S+)( |$)")
-NO_COMMANDS = ("rank 1  ",)  # the path of one store
+ROOMS = ("driver", "libt3", "qemu-device", "tests", "tools", "uapi")
 
 # (pattern, why it is not run here)
 CANNOT = [
@@ -37,7 +38,9 @@ CANNOT = [
     (r"^make shell$|^make gdb |^gdb ", "for a person at a terminal; loop.py runs both without one"),
     (r"^make help$|^make (unit|spec)$", "tests of their own run it"),
     (r"^make try ", "loop.py runs its forms"),
-    (r"^make paper$", "it simulates for minutes; by hand, when the model changes"),
+    (r"^make (paper|bench)$", "it works for minutes; by hand, when the model or its speed changes"),
+    (r"^make fuzz( |$)", "the fuzz suite runs each target for a short time"),
+    (r"^QEMU_FUZZ_ARGS=", "QEMU's own fuzzer is not built here; a qtest does the same"),
     (r"^make -C /lib/modules|^make install$|^sudo ", "it changes the host; install.py and "
      "package suites do it below a folder"),
     (r"^modprobe -a vfio|^\./t3-conformance", "another machine's; the conformance suite runs it "
@@ -104,13 +107,17 @@ def joined(lines):
         yield command
 
 
-def of_readme():
-    text = (ROOT / "README.md").read_text()
-    text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)  # tutorial.py's
-    for block in re.findall(r"(?:^ {4}.*\n)+", text, re.M):
-        lines = [line[4:] for line in block.splitlines()]
-        if not lines[0].startswith(NO_COMMANDS):
-            yield from joined(lines)
+def markdown():
+    """Each README, and the other pages that a reader meets; SPEC.md shows options, not commands."""
+    every = [path for room in ROOMS for path in (ROOT / room).rglob("*.md")]
+    return [ROOT / "README.md", *sorted(path for path in every if path.name != "SPEC.md")]
+
+
+def of_markdown():
+    for path in markdown():
+        text = re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.M | re.S)  # tutorial.py's
+        for block in re.findall(r"(?:^ {4}.*\n)+", text, re.M):
+            yield from joined([line[4:] for line in block.splitlines()])
 
 
 def of_pages():
@@ -205,11 +212,28 @@ def report(number, command, why):
     print(f"{'not ok' if why else 'ok'} {number} - {name}", flush=True)
 
 
+def list_commands(commands):
+    """Runs nothing, but what nobody decided about is found here, too."""
+    wrong = [f"no command needs this entry: {pattern}" for pattern in stale(commands)]
+    for command in commands:
+        if why := why_not(command):
+            print(f"not run: {command}: {why}")
+        elif BEGINS.match(command):
+            print(f"run: {command}")
+        else:
+            wrong.append(f"recipes.py does not know how to run it: {command}")
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if wrong else 0
+
+
 def main():
-    wanted = re.compile(sys.argv[1] if len(sys.argv) > 1 else "")
-    every = list(dict.fromkeys([*of_readme(), *of_pages(), *of_comments()]))
+    listed = sys.argv[1:] == ["--list"]
+    wanted = re.compile(sys.argv[1] if len(sys.argv) > 1 and not listed else "")
+    every = list(dict.fromkeys([*of_markdown(), *of_pages(), *of_comments()]))
     chosen = [command for command in every if wanted.search(command)]
     kept = [command for command in chosen if why_not(command)]
+    if listed:
+        return list_commands(every)
     shutil.rmtree(PLACE, ignore_errors=True)
     PLACE.mkdir(parents=True)
     for command in kept:
