@@ -6,7 +6,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$T3_ROOT"
 
-CHECKERS="checkpatch kernel-doc sparse size modinfo abi clang-format spdx headers core-includes shellcheck python mutants rooms pictures"
+CHECKERS="checkpatch kernel-doc sparse size modinfo abi clang-format spdx headers core-includes shellcheck python mutants rooms docs pictures"
 NOTHING=77
 
 # Ours: what git knows or would take, that still exists.
@@ -208,6 +208,14 @@ lint_rooms() {
 		python3 tools/build/rooms.py "$house" "$T3_BUILD/obj/$house" || status=1
 	done
 	return $status
+}
+
+# Lengths of lines and of READMEs, and that links lead to something.
+lint_docs() {
+	local files
+
+	lint_files files '*.md'
+	python3 tools/build/docs.py "${files[@]}"
 }
 
 # Each picture belongs to its source.

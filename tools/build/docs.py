@@ -1,0 +1,125 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Check the form of the Markdown files: lengths, and that what they link to exists.
+
+usage: docs.py [--wrap] FILE...
+
+A README.md has at most 200 lines, and no line of it is over 100 columns. In other files that
+holds for prose: code and tables may be wider. A relative link leads to a file or folder of the
+repository, and its #anchor to a heading there. What is wrong is printed; the exit status is 1.
+--wrap breaks paragraphs with too long a line anew, and changes nothing else.
+"""
+
+import pathlib
+import re
+import sys
+import textwrap
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LINES, COLUMNS = 200, 100
+LINK = re.compile(r"(?<!\\)\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)|^\[[^\]]+\]:\s+(\S+)", re.M)
+FENCE = re.compile(r"^(```+|~~~+)")
+ELSEWHERE = re.compile(r"[a-z]+:", re.I)
+
+# What begins a line and is no text, so that no paragraph may be broken before it.
+ITEM = re.compile(r"([-*+]|\d+[.)])\s+")
+NO_PROSE = re.compile(r"[|#>]|\s*$|" + ITEM.pattern)
+
+wrong = []
+
+
+def parts(text):
+    """(line number, line, whether it is code) of each line."""
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        is_fence = bool(FENCE.match(line))
+        yield number, line, fenced or is_fence or line.startswith("    ")
+        fenced ^= is_fence
+
+
+def anchors(path):
+    """As the usual renderers make them of headings."""
+    found = set()
+    for _, line, code in parts(path.read_text(encoding="utf-8")):
+        if not code and (heading := re.match(r"#+\s+(.*)", line)):
+            words = re.sub(r"[^\w\- ]", "", re.sub(r"\[(.*?)\]\(.*?\)", r"\1", heading[1]).lower())
+            found.add(words.replace(" ", "-"))
+    return found
+
+
+def check_lengths(path, where, text):
+    is_readme = path.name == "README.md"
+    if is_readme and len(text.splitlines()) > LINES:
+        wrong.append(f"{where}: {len(text.splitlines())} lines, at most {LINES} are allowed")
+    for number, line, code in parts(text):
+        if len(line) > COLUMNS and (is_readme or not (code or line.startswith("|"))):
+            wrong.append(f"{where}:{number}: {len(line)} columns, at most {COLUMNS} are allowed")
+
+
+def check_link(path, place, target):
+    name, _, anchor = target.partition("#")
+    other = (path.parent / name).resolve() if name else path
+    if not other.is_relative_to(ROOT) or not other.exists():
+        wrong.append(f"{place}: no file {target}")
+    elif anchor and (other.suffix != ".md" or anchor not in anchors(other)):
+        wrong.append(f"{place}: no heading for {target}")
+
+
+def check_links(path, where, text):
+    # A link, and code in a line, may go over the end of the line; no link is in code.
+    prose = "\n".join("" if code else line for _, line, code in parts(text))
+    prose = re.sub(r"`[^`]*`", lambda span: "`" + "\n" * span[0].count("\n") + "`", prose)
+    for link in LINK.finditer(prose):
+        target = link[1] or link[2]
+        if not ELSEWHERE.match(target):
+            check_link(path, f"{where}:{prose.count(chr(10), 0, link.start()) + 1}", target)
+
+
+def wrapped(lines):
+    """The lines of one paragraph, or of one item of a list."""
+    if all(len(line) <= COLUMNS for line in lines):
+        return lines
+    item = ITEM.match(lines[0])
+    indent = " " * (len(item[0]) if item else 0)
+    new = textwrap.wrap(" ".join(line.strip() for line in lines), COLUMNS, subsequent_indent=indent,
+                        break_long_words=False, break_on_hyphens=False)
+    return lines if any(NO_PROSE.match(line.lstrip()) for line in new[1:]) else new
+
+
+def wrap(path):
+    paragraph, new = [], []
+
+    def end():
+        new.extend(wrapped(paragraph))
+        paragraph.clear()
+
+    for _, line, code in parts(path.read_text(encoding="utf-8")):
+        if code or NO_PROSE.match(line):
+            end()
+        if code or (NO_PROSE.match(line) and not ITEM.match(line)):
+            new.append(line)
+        else:
+            paragraph.append(line)
+    end()
+    path.write_text("\n".join(new) + "\n", encoding="utf-8")
+
+
+def main():
+    if len(sys.argv) < 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    if sys.argv[1] == "--wrap":
+        for name in sys.argv[2:]:
+            wrap(pathlib.Path(name))
+        return 0
+    for name in sys.argv[1:]:
+        path = pathlib.Path(name).resolve()
+        text = path.read_text(encoding="utf-8")
+        check_lengths(path, name, text)
+        check_links(path, name, text)
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
