@@ -93,7 +93,7 @@ static void test_refused_transfers_hold_nothing(void **state)
 
 /* ----------------------------------------------------------- racing writers */
 
-#define RACE_ROUNDS 60000u
+#define RACE_ROUNDS (60000u / guest_slowness())
 
 /* A word that another thread sets to one value, then the other, as fast as it can. */
 struct flips {
@@ -115,12 +115,12 @@ static void *flip(void *arg)
 /* Call while a word of the argument flips: each answer is that of one value or the other. */
 static void race(int fd, unsigned long request, void *arg, struct flips *flips)
 {
-	uint32_t i, wrong = 0;
+	uint32_t i, rounds = RACE_ROUNDS, wrong = 0;
 	pthread_t thread;
 
 	flips->stop = false;
 	CHECK_EQ(pthread_create(&thread, NULL, flip, flips), 0);
-	for (i = 0; i < RACE_ROUNDS; i++) {
+	for (i = 0; i < rounds; i++) {
 		int got = call(fd, request, arg);
 
 		wrong += got && got != -EINVAL;
