@@ -28,6 +28,7 @@ SECONDS = 180
 sys.path.insert(0, str(ROOT / "tools/vm"))
 import vm_keep  # pylint: disable=wrong-import-position
 import vm_trace  # pylint: disable=wrong-import-position
+import vm_tsc  # pylint: disable=wrong-import-position
 
 # Its core has to show crash_here() with its argument.
 CRASH = """
@@ -399,7 +400,33 @@ def gdb_statuses():
     expect(gdb_session("no-such-command\n", "CMD=true", "RANKS=1"), 2, "gdb ended with status 1")
 
 
-TESTS = [old_runs_are_kept, try_bad_use, try_broken_build, try_test_passes, try_command_status,
+def clock_has_its_rate():
+    """A guest on a busy host measures its clock's rate wrongly; it is told."""
+    slow = iter([0, 0, 0.002, 0.002, 0.002, 0, 0.002, 0.002] * 2)
+    counts = []
+
+    def interrupted():
+        time.sleep(next(slow))
+        counts.append(time.monotonic_ns())
+        return counts[-1]
+
+    when, count = vm_tsc.pair(interrupted)
+    check(abs(when - count) < 1_000_000, f"an interrupted reading was taken: {when} for {counts}")
+    rate = vm_tsc.khz()
+    if rate is None:
+        raise Skip("this machine's time stamp counter has no rate that can be told")
+    status, out, err = run(VM, "run", "--name", "loop", "--no-devices", "--no-driver", "--",
+                           "sh", "-c", "cat /proc/cmdline; dmesg | grep Detected.*processor")
+    told = re.search(r"tsc_early_khz=(\d+)", out)
+    if not told and "lpj=" not in out:
+        raise Skip("KVM tells the guest")
+    check(status == 0 and told, "the guest is not told", out + err)
+    used = float(re.search(r"tsc: Detected ([\d.]+) MHz", out)[1]) * 1000
+    check(abs(int(told[1]) - rate) * 1000 < rate and abs(used - rate) * 1000 < rate,
+          f"{rate} kHz here, {told[1]} told, {used} used", out)
+
+
+TESTS = [old_runs_are_kept, clock_has_its_rate, try_bad_use, try_broken_build, try_test_passes, try_command_status,
          trace_is_decoded, kernel_is_stuck, share_and_core, cores_are_bounded, device_dump_is_kept, qemu_crashes, shell_with_folder,
          gdb_guest, gdb_device, gdb_statuses]
 

@@ -3,6 +3,7 @@
 
 import re
 
+import vm_tsc
 from vm_base import read_text
 
 # Warnings stay visible (loglevel=5); the rest is there to boot faster, and
@@ -19,6 +20,11 @@ KERNEL_ARGS = [
 
 # That of a 4 GHz TSC at 250 Hz, as longer delays are harmless: spares a calibration.
 TCG_KERNEL_ARGS = ["lpj=16000000"]
+
+
+def tcg_args():
+    rate = vm_tsc.khz()
+    return TCG_KERNEL_ARGS + ([f"tsc_early_khz={rate}"] if rate else [])
 
 # So long a task may wait for what it cannot be woken from, or a processor go on without a
 # switch of tasks; then the kernel panics with a trace, which ends the VM. Emulation on a
@@ -130,7 +136,7 @@ def folders_args(opts, rundir):
 
 def qemu_command(opts, rundir, accel, debugger=""):
     qemu = opts.qemu / "qemu-system-x86_64"
-    kernel_args = KERNEL_ARGS + (TCG_KERNEL_ARGS if accel == "tcg" else [])
+    kernel_args = KERNEL_ARGS + (tcg_args() if accel == "tcg" else [])
     kernel_args += IOMMU_KERNEL_ARGS if opts.iommu else []
     kernel_args += stuck_args(accel, read_text(opts.kernel / "append"))
     kernel_args += [text for text in (read_text(opts.kernel / "append").strip(), opts.append)
