@@ -85,7 +85,7 @@ VERSION := 0.1.0
 VM := tools/vm/t3-vm
 
 # ------------------------------------------------------------------- sources
-CORE_SRC := $(wildcard qemu-device/core/*.c)
+CORE_SRC := $(wildcard qemu-device/core/*/*.c)
 LIB_SRC := $(wildcard libt3/*.c)
 SIM_SRC := $(wildcard tools/t3/sim/*.c)
 TOOL_SRC := $(filter-out $(SIM_SRC),$(shell find tools/t3 -name '*.c' 2>/dev/null | sort))

@@ -154,7 +154,7 @@ def moved_tree():
         log = build_device(place / "other")
         check("no work to do" in log, "it compiled something", log)
         expect(device_help(place / "other"), 0, '"t3"')
-        (place / "other/qemu-device/core/dev.c").touch()
+        (place / "other/qemu-device/core/front/dev.c").touch()
         log = build_device(place / "other")
         check(log.count("CC ") == 1, "an edit compiles one file", log)
 

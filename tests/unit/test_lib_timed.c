@@ -4,7 +4,7 @@
 
 #include <strings.h>
 
-#include "timed_params.c" /* the model's table; libt3 has nothing else of the model */
+#include "timed/timed_params.c" /* the model's table; libt3 has nothing else of the model */
 
 static struct t3_queue *queue;
 

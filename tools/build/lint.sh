@@ -165,7 +165,7 @@ lint_core_includes() {
 
 	lint_files files 'qemu-device/core/*.[ch]'
 	! grep -nE '^[[:space:]]*#[[:space:]]*include' "${files[@]}" |
-		grep -vE "<($std)\.h>|\"t3_(hw|core|internal)[a-z_]*\.h\"|\"[a-z0-9_]+\.h\"" || return 1
+		grep -vE "<($std)\.h>|\"([a-z]+/)?[a-z0-9_]+\.h\"" || return 1
 	# A quoted name must be a file of the core or the hardware header.
 	! grep -hoE '^[[:space:]]*#[[:space:]]*include "[^"]+"' "${files[@]}" | grep -o '"[^"]*"' |
 		tr -d '"' | sort -u | while read -r name; do

@@ -117,8 +117,8 @@ rule trace
 """
 
 
-def sources(root, folder):
-    return [f"repo/{path.relative_to(root)}" for path in sorted((root / folder).glob("*.c"))]
+def sources(root, pattern):
+    return [f"repo/{path.relative_to(root)}" for path in sorted(root.glob(pattern))]
 
 
 def compiled(files, command, headers):
@@ -144,7 +144,7 @@ def trace_statements():
 
 def device_statements(root, made):
     command = shlex.join(made["compile"][:1] + INCLUDES + made["compile"][1:])
-    files = [*sources(root, "qemu-device"), *sources(root, "qemu-device/core"),
+    files = [*sources(root, "qemu-device/*.c"), *sources(root, "qemu-device/core/*/*.c"),
              "trace/trace-hw_t3.c"]
     text, objects = compiled(files, command, HEADERS)
     return trace_statements() + text + linked(PROGRAM, made["link"], objects)
@@ -152,7 +152,7 @@ def device_statements(root, made):
 
 def qtest_statements(root, made):
     command = shlex.join([made["compile-qtest"][0], "-Irepo/uapi", *made["compile-qtest"][1:]])
-    text, objects = compiled(sources(root, "tests/qtest"), command, [])
+    text, objects = compiled(sources(root, "tests/qtest/*.c"), command, [])
     return text + linked(QTEST, made["link-qtest"], objects)
 
 
