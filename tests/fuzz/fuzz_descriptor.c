@@ -6,7 +6,7 @@
  */
 #include "ops.h"
 #include "queue.h"
-#include "t3_internal.h"
+#include "queue/queue.h"
 #include "t3_timed.h"
 #include "world.h"
 
@@ -78,7 +78,7 @@ static void set_operands(struct run *run, struct t3_descriptor *desc)
 	desc->dst = address(run, desc->dst_kind);
 	if (desc->dst_kind == T3_LOC_SPACE) {
 		desc->space = kinds >> 4 & 1;
-		desc->generation = run->d->dev->generation[desc->space];
+		desc->generation = t3_spaces(run->d->dev)->generation[desc->space];
 	}
 	if (desc->opcode == T3_DESC_UPDATE) {
 		desc->op = kinds >> 2 & 3;
@@ -105,7 +105,7 @@ static void set_gemm(struct run *run, struct t3_descriptor *desc)
 	desc->dst_kind = how & 0x80 ? T3_LOC_SPACE : T3_LOC_MEMORY;
 	desc->dst = address(run, desc->dst_kind);
 	if (desc->dst_kind == T3_LOC_SPACE)
-		desc->generation = run->d->dev->generation[0];
+		desc->generation = t3_spaces(run->d->dev)->generation[0];
 	g.a = address(run, T3_LOC_MEMORY);
 	g.b = address(run, T3_LOC_MEMORY);
 	g.a_pitch = desc->rows > 1 ? g.depth * size : 0;
@@ -154,7 +154,7 @@ static void set_timed(struct run *run, struct t3_descriptor *desc)
 /* Into the ring where the next one goes; with the doorbell or without. */
 static void put(struct run *run)
 {
-	struct t3_queue *q = &run->d->dev->queue[run->queue];
+	struct t3_queue *q = &t3_queues(run->d->dev)->queue[run->queue];
 	uint32_t what = stream_u8(run->in), entries = q->entries ? q->entries : QUEUE_ENTRIES;
 	struct t3_descriptor desc = { .opcode = (what & 7), .flags = what >> 3 & 1 };
 	uint64_t at = q->ring - HOST_DATA + q->tail % entries * sizeof(desc);
@@ -179,7 +179,8 @@ static void put(struct run *run)
 
 static void tail(struct run *run)
 {
-	uint32_t more = stream_u8(run->in), value = run->d->dev->queue[run->queue].tail + more;
+	uint32_t more = stream_u8(run->in);
+	uint32_t value = t3_queues(run->d->dev)->queue[run->queue].tail + more;
 
 	if (more == 255)
 		value = stream_u32(run->in);

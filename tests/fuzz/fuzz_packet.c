@@ -5,7 +5,7 @@
  * of it passes the receiver's first checks and meets the later ones.
  */
 #include "ops.h"
-#include "t3_internal.h"
+#include "space/space_private.h"
 #include "world.h"
 
 #define STEPS_MAX 512u
@@ -21,7 +21,8 @@ struct run {
 /* What the next space of the ring would send. */
 static struct t3_packet expected(const struct run *run, uint32_t type)
 {
-	const struct t3_dev *from = run->host->dev[run->link->src].dev, *to = run->to->dev;
+	const struct t3_spaces *from = t3_spaces(run->host->dev[run->link->src].dev);
+	const struct t3_spaces *to = t3_spaces(run->to->dev);
 	struct t3_packet packet = {
 		.type = (uint8_t)type,
 		.op = T3_OP_ADD,

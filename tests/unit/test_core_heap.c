@@ -4,7 +4,7 @@
  * pure unit.
  */
 #include "host.h"
-#include "t3_internal.h"
+#include "clock/clock.h"
 
 #define EVENTS 64u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that is short, and memory that changes in the middle of an update. */
 #include "queue.h"
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 /* A request that no machine can serve is to fail, not to end the program. */
 const char *__asan_default_options(void);

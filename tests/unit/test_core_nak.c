@@ -4,7 +4,7 @@
  * MALFORMED alone: no source can be brought to send such a packet.
  */
 #include "host.h"
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 /* Rank 0 stores into segment 3 (REMOTE), rank 1 has segment 6 (LOCAL) for it. */
 struct pair {

@@ -5,7 +5,7 @@
  */
 #include "host.h"
 #include "ref.h"
-#include "t3_internal.h"
+#include "nmc/nmc.h"
 
 static uint32_t apply(uint32_t dtype, uint32_t op, uint32_t memory, uint32_t value)
 {

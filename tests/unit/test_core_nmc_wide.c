@@ -6,7 +6,7 @@
  */
 #include "host.h"
 #include "ref.h"
-#include "t3_internal.h"
+#include "nmc/nmc.h"
 
 #define COUNT16 65536u
 #define MANY	4096u

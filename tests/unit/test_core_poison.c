@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Poisoned device memory: who meets it, and who does not. SPEC.md section 9.2. */
 #include "host.h"
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 static uint32_t poison(struct host_dev *d, uint64_t address, uint64_t bytes)
 {
@@ -40,7 +40,7 @@ struct scene {
 
 static uint32_t record_of(struct host_dev *d, uint32_t space, uint32_t segment)
 {
-	const struct t3_segment *s = d->dev->space[space].segment[segment];
+	const struct t3_segment *s = t3_spaces(d->dev)->space[space].segment[segment];
 
 	return HOST_COUNTER_BASE(space) + 16 * s->counter_base;
 }

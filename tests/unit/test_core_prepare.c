@@ -4,7 +4,7 @@
  * whatever the geometry. SPEC.md 3 and 8.2.
  */
 #include "queue.h"
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 #define MOST	 40000u /* units of work of one piece, with all that belongs to it */
 #define SIZE	 HOST_APERTURE
@@ -116,7 +116,7 @@ static void test_peers_wait(void **state)
 	host_map(a, &source);
 	host_arm(b, 0, 1);
 	host_arm(a, 0, 1);
-	for (i = 0; b->dev->space[0].preparing; i++) {
+	for (i = 0; t3_spaces(b->dev)->space[0].preparing; i++) {
 		host_expect(a, 0, T3_SPACE_ARMING, 1);
 		assert_true(t3_fabric_run(host->fabric, 1));
 	}
@@ -183,7 +183,7 @@ static void test_shares(void **state)
 	for (i = 0; host_state(d, 0) != T3_SPACE_ARMED; i++) {
 		uint64_t served = queue_query(&q).served, all = work(d);
 
-		if (!d->dev->prepares[4].head)
+		if (!t3_spaces(d->dev)->prepares[4].head)
 			break;
 		assert_true(3 * served + 2 * MOST >= all);
 		assert_true(t3_fabric_run(host->fabric, 1));
@@ -224,7 +224,7 @@ static void test_ends(void **state)
 				t3_dev_reset(d->dev);
 			assert_null(t3_fabric_check(host->fabric));
 			host_drain(host);
-			assert_null(d->dev->prepares[5].head);
+			assert_null(t3_spaces(d->dev)->prepares[5].head);
 			if (i < 3)
 				host_expect(d, 0, T3_SPACE_ARMED, 1);
 			host_free(host);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Several queues: fences, priorities, fairness, abort, hang, failing host memory. SPEC.md 11. */
 #include "queue.h"
-#include "t3_internal.h" /* t3_queue_hang(): injection calls it */
+#include "queue/queue.h" /* t3_queue_hang(): injection calls it */
 
 #define FREE  (HOST_DATA + QUEUE_BUS)
 #define PIECE 4096u

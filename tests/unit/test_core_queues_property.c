@@ -10,7 +10,7 @@
 #include "queue.h"
 #include "ref.h"
 #include "seeds.h"
-#include "t3_internal.h" /* t3_queue_hang() */
+#include "queue/queue.h" /* t3_queue_hang() */
 
 #define SEEDS	     1000u
 #define QUEUES	     5u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fair shares of a device's engine among clients. SPEC.md 8.2. */
 #include "queue.h"
-#include "t3_internal.h"
+#include "queue/queue.h"
 
 #define FREE	  (HOST_DATA + QUEUE_BUS)
 #define MOST_STEP 300000u /* units of work */
@@ -214,7 +214,7 @@ static void test_an_access_does_not_wait_for_others(void **state)
 	assert_in_range(all, 1, T3_BUSY_BUDGET * 4096 + MOST_STEP);
 	for (i = 1; i < QUEUE_ENTRIES / 2; i++)
 		queue_submit(&own, &copy);
-	assert_true(own.tail - d->dev->queue[own.id].head >= QUEUE_ENTRIES / 4);
+	assert_true(own.tail - t3_queues(d->dev)->queue[own.id].head >= QUEUE_ENTRIES / 4);
 	host_drain(host);
 	queue_expect_state(&own, T3_QUEUE_READY, own.tail, 0);
 	host_free(host);
@@ -229,9 +229,9 @@ static void test_an_access_drains_own_work(void **state)
 
 	(void)state;
 	queue_submit(&own, &copy);
-	assert_int_equal(host->dev[0].dev->queue[own.id].head, 1);
+	assert_int_equal(t3_queues(host->dev[0].dev)->queue[own.id].head, 1);
 	queue_submit(&own, &copy);
-	assert_int_equal(host->dev[0].dev->queue[own.id].head, 2);
+	assert_int_equal(t3_queues(host->dev[0].dev)->queue[own.id].head, 2);
 	host_free(host);
 }
 
@@ -245,9 +245,9 @@ static void test_reset_forgets_shares(void **state)
 	(void)state;
 	keep_busy(&q, 16, 4096);
 	host_drain(host);
-	assert_true(d->dev->engine_share.end[255] > 0);
+	assert_true(t3_queues(d->dev)->engine_share.end[255] > 0);
 	t3_dev_reset(d->dev);
-	assert_int_equal(d->dev->engine_share.end[255], 0);
+	assert_int_equal(t3_queues(d->dev)->engine_share.end[255], 0);
 	assert_int_equal(host_counter(d, T3_COUNTER_ENGINE_WORK), 0);
 	host_free(host);
 }

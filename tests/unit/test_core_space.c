@@ -3,7 +3,7 @@
  * The state table of SPEC.md section 2.1, state by event; epochs and generations.
  */
 #include "host.h"
-#include "t3_internal.h" /* 2^32 resets would take too long */
+#include "space/space_private.h" /* 2^32 resets would take too long */
 
 enum event { STORE, TILE, ARM, RELEASE, BAD_OFFSET, EVENTS };
 enum effect {
@@ -343,7 +343,7 @@ static void end(struct host_dev *d, enum ending how)
 {
 	if (how == FREE_FUNCTION_RESET)
 		host_destroy(d, 3);
-	d->dev->generation[3] = 0xffffffff;
+	t3_spaces(d->dev)->generation[3] = 0xffffffff;
 	if (how == RESET)
 		host_space_command(d, T3_CMD_SPACE_RESET, 3);
 	else if (how == DESTROY)

@@ -6,7 +6,7 @@
  */
 #include "host.h"
 #include "ref.h"
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 struct shape {
 	uint32_t rows, row_bytes, pitch, tile_rows, tile_row_bytes;

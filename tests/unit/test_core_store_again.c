@@ -4,7 +4,7 @@
  * one is found all the same, and all of them count. SPEC.md sections 3.1 and 9.2.
  */
 #include "host.h"
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 #define ROW_BYTES 36u
 #define PITCH	  64u

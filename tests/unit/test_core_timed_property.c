@@ -6,7 +6,7 @@
  */
 #include "host.h"
 #include "seeds.h"
-#include "t3_timed_internal.h"
+#include "timed/timed_private.h"
 #include "timed.h"
 
 #define SEEDS 60u

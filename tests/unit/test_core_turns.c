@@ -2,7 +2,7 @@
 /* Fair shares of a link among its source's clients. SPEC.md 5 and 8.2. */
 #include "migrate.h"
 #include "queue.h"
-#include "t3_internal.h"
+#include "queue/queue.h"
 
 #define ROWS	 8u
 #define ROW	 1024u

@@ -4,7 +4,7 @@
  * budget of the run; memory that is prepared is reported in few calls.
  */
 #include "host.h"
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 #define PACKETS	 16u
 #define ROW	 1024u
@@ -144,11 +144,11 @@ static struct reports armed(uint32_t pitch)
 	map.row_bytes = map.tile_row_bytes = 8;
 	map.pitch = pitch;
 	space(d, &map);
-	d->dev->space[0].mute = true; /* words would go to the host, who is not there */
+	t3_spaces(d->dev)->space[0].mute = true; /* words would go to the host, who is not there */
 	d->dev->ops.dirty = count_dirty;
 	d->dev->opaque = &r;
 	t3_dev_watch(d->dev, &watch, &r);
-	t3_epoch_arm(&d->dev->space[0], 1);
+	t3_epoch_arm(&t3_spaces(d->dev)->space[0], 1);
 	t3_aperture_write(d->dev, 0, 1, 4);
 	d->dev->opaque = d;
 	host_free(host);

@@ -4,7 +4,7 @@
  * owners, so its size is known when the fabric is made. Ties break by
  * (time, rank, sequence).
  */
-#include "t3_internal.h"
+#include "clock/clock.h"
 
 int t3_heap_init(struct t3_heap *heap, uint32_t capacity)
 {

@@ -6,7 +6,7 @@
  * that always have work get equal amounts of it, to within a piece of each, whatever the
  * size of their pieces; and idle time is not saved up. SPEC.md section 8.2.
  */
-#include "t3_internal.h"
+#include "clock/clock.h"
 
 uint64_t t3_share_start(const struct t3_share *share, uint32_t client)
 {

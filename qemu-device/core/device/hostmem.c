@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The only way to host memory: failures are counted, latched and raised here. */
-#include "t3_internal.h"
+#include "device/device.h"
 
 static int done(struct t3_dev *dev, uint64_t address, int result)
 {

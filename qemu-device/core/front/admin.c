@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Admin commands: SPEC.md section 7. A failed command changes nothing. */
-#include "t3_internal.h"
+#include "front/front.h"
 
 static uint32_t bit(uint32_t state)
 {
@@ -25,7 +25,7 @@ static bool aperture_taken(const struct t3_dev *dev, const struct t3_cmd_space_c
 	uint64_t i;
 
 	for (i = 0; i < cmd->size / T3_PAGE_SIZE; i++)
-		if (dev->page_space[cmd->aperture_offset / T3_PAGE_SIZE + i])
+		if (t3_spaces(dev)->page_space[cmd->aperture_offset / T3_PAGE_SIZE + i])
 			return true;
 	return false;
 }
@@ -36,7 +36,7 @@ uint32_t t3_check_space_create(const struct t3_dev *dev, const struct t3_cmd_spa
 		return T3_ADMIN_BAD_SPACE;
 	if (cmd->client >= T3_MAX_CLIENTS)
 		return T3_ADMIN_BAD_VALUE;
-	if (dev->space[cmd->space].state != T3_SPACE_FREE)
+	if (t3_spaces(dev)->space[cmd->space].state != T3_SPACE_FREE)
 		return T3_ADMIN_EXISTS;
 	if (cmd->aperture_offset % T3_PAGE_SIZE || cmd->size % T3_PAGE_SIZE || !cmd->size ||
 	    cmd->buffer % T3_PAGE_SIZE || cmd->counters % sizeof(struct t3_tile_record) ||
@@ -59,7 +59,7 @@ static uint32_t space_create(struct t3_dev *dev, void *mailbox)
 	if (status != T3_ADMIN_OK)
 		return status;
 	t3_space_open(dev, cmd);
-	cmd->generation = t3_space_generation(&dev->space[cmd->space]);
+	cmd->generation = t3_space_generation(&t3_spaces(dev)->space[cmd->space]);
 	return T3_ADMIN_OK;
 }
 
@@ -341,7 +341,7 @@ static bool reserved_set(uint32_t opcode, const void *mailbox)
 /* The first word of each command's arguments is the space. */
 static uint32_t space_command(struct t3_dev *dev, uint32_t opcode)
 {
-	uint32_t id = (uint32_t)dev->mailbox[0];
+	uint32_t id = (uint32_t)t3_front(dev)->mailbox[0];
 	struct t3_space *space;
 
 	if (opcode >= sizeof(commands) / sizeof(commands[0]) || !commands[opcode].run)
@@ -351,9 +351,9 @@ static uint32_t space_command(struct t3_dev *dev, uint32_t opcode)
 	space = t3_space_slot(dev, id);
 	if (!(commands[opcode].states & bit(space->state)))
 		return space->state == T3_SPACE_FREE ? T3_ADMIN_BAD_SPACE : T3_ADMIN_BAD_STATE;
-	if (reserved_set(opcode, dev->mailbox))
+	if (reserved_set(opcode, t3_front(dev)->mailbox))
 		return T3_ADMIN_BAD_VALUE;
-	return commands[opcode].run(space, dev->mailbox);
+	return commands[opcode].run(space, t3_front(dev)->mailbox);
 }
 
 /* Nothing is done by it, so a driver may ask while a timed run goes on. */
@@ -375,17 +375,17 @@ void t3_admin_run(struct t3_dev *dev, uint32_t opcode)
 {
 	if (!only_asks(opcode))
 		t3_gang_host(dev->fabric);
-	dev->admin_command = opcode;
+	t3_front(dev)->admin_command = opcode;
 	if (opcode == T3_CMD_SPACE_CREATE)
-		dev->admin_status = space_create(dev, dev->mailbox);
+		t3_front(dev)->admin_status = space_create(dev, t3_front(dev)->mailbox);
 	else if (opcode >= T3_CMD_QUEUE_CREATE && opcode <= T3_CMD_FENCE_SET)
-		dev->admin_status = t3_queue_command(dev, opcode);
+		t3_front(dev)->admin_status = t3_queue_command(dev, opcode, t3_front(dev)->mailbox);
 	else if (opcode == T3_CMD_LINK_QUERY)
-		dev->admin_status = link_query(dev, dev->mailbox);
+		t3_front(dev)->admin_status = link_query(dev, t3_front(dev)->mailbox);
 	else if (opcode == T3_CMD_INJECT)
-		dev->admin_status = inject(dev, dev->mailbox);
+		t3_front(dev)->admin_status = inject(dev, t3_front(dev)->mailbox);
 	else
-		dev->admin_status = space_command(dev, opcode);
-	if (dev->admin_status != T3_ADMIN_OK)
+		t3_front(dev)->admin_status = space_command(dev, opcode);
+	if (t3_front(dev)->admin_status != T3_ADMIN_OK)
 		t3_guest_error(dev, "admin command refused, see ADMIN_STATUS");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A device's life: new, attach, reset, detach, free. SPEC.md section 10. */
-#include "t3_record.h"
-#include "t3_internal.h"
+#include "front/front.h"
 
 const char *t3_dev_config_error(const struct t3_dev_config *config)
 {
@@ -22,76 +21,36 @@ const char *t3_dev_config_error(const struct t3_dev_config *config)
 	return NULL;
 }
 
-static void free_all_segments(struct t3_dev *dev)
-{
-	uint32_t i;
-
-	for (i = 0; i < T3_MAX_SEGMENTS; i++)
-		dev->free_segment[i] = T3_MAX_SEGMENTS - 1 - i;
-	dev->free_segments = T3_MAX_SEGMENTS;
-}
-
-static int allocate(struct t3_dev *dev)
-{
-	uint32_t i;
-
-	dev->page_space = calloc(dev->config.aperture_size / T3_PAGE_SIZE, sizeof(uint16_t));
-	dev->space = calloc(T3_MAX_SPACES, sizeof(struct t3_space));
-	dev->segment = calloc(T3_MAX_SEGMENTS, sizeof(struct t3_segment));
-	dev->free_segment = calloc(T3_MAX_SEGMENTS, sizeof(uint32_t));
-	dev->gemm = calloc(T3_MAX_QUEUES, sizeof(struct t3_gemm_run));
-	dev->timed = calloc(T3_MAX_QUEUES, sizeof(struct t3_timed_args));
-	if (!dev->page_space || !dev->space || !dev->segment || !dev->free_segment || !dev->gemm ||
-	    !dev->timed)
-		return -1;
-	free_all_segments(dev);
-	for (i = 0; i < T3_MAX_SPACES; i++)
-		dev->generation[i] = 1;
-	return t3_tracker_init(&dev->tracker, dev->config.tracker_entries,
-			       dev->config.tracker_ways);
-}
-
 struct t3_dev *t3_dev_new(const struct t3_dev_config *config, uint8_t *memory,
 			  const struct t3_host_ops *ops, void *opaque)
 {
+	struct t3_front *front;
 	struct t3_dev *dev;
 
 	if (t3_dev_config_error(config))
 		return NULL;
-	dev = calloc(1, sizeof(*dev));
-	if (!dev)
+	front = calloc(1, sizeof(*front));
+	if (!front)
 		return NULL;
+	dev = &front->gangs.queues.spaces.dev;
 	dev->config = *config;
 	dev->mem.host = memory;
 	dev->mem.view = memory;
 	dev->ops = *ops;
 	dev->opaque = opaque;
 	dev->incarnation = 1;
-	t3_queues_init(dev);
-	if (allocate(dev)) {
+	if (t3_gangs_init(dev)) {
 		t3_dev_free(dev);
 		return NULL;
 	}
 	return dev;
 }
 
-void t3_dev_watch(struct t3_dev *dev, const struct t3_mem_watch *watch, void *opaque)
-{
-	dev->mem.watch = watch;
-	dev->mem.opaque = opaque;
-}
-
 void t3_dev_free(struct t3_dev *dev)
 {
 	t3_record_forget(dev);
-	free(dev->tracker.entry);
-	free(dev->timed);
-	free(dev->gemm);
-	free(dev->free_segment);
-	free(dev->segment);
-	free(dev->space);
-	free(dev->page_space);
-	free(dev);
+	t3_gangs_fini(dev);
+	free(t3_front(dev));
 }
 
 int t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank)
@@ -131,7 +90,7 @@ void t3_dev_detach(struct t3_dev *dev)
 	t3_dev_renew(dev);
 	fabric->dev[dev->rank] = NULL;
 	dev->fabric = NULL;
-	if (fabric->heap.count)
+	if (fabric->clock.heap.count)
 		fabric->ops.kick(fabric->opaque); /* its neighbours are to hear of it */
 	if (dev->port)
 		t3_record_port_end(dev->port, 0, 0);
@@ -142,14 +101,14 @@ static void reset_registers(struct t3_dev *dev)
 	dev->error_status = 0;
 	dev->error_enable = 0;
 	dev->dma_address = 0;
-	dev->event_vector = 0;
+	t3_spaces(dev)->event_vector = 0;
 	dev->error_vector = 0;
 	dev->poison_address = 0;
-	dev->admin_command = 0;
-	dev->admin_status = 0;
-	memset(dev->pending, 0, sizeof(dev->pending));
-	memset(dev->enable, 0, sizeof(dev->enable));
-	memset(dev->mailbox, 0, sizeof(dev->mailbox));
+	t3_front(dev)->admin_command = 0;
+	t3_front(dev)->admin_status = 0;
+	memset(t3_spaces(dev)->pending, 0, sizeof(t3_spaces(dev)->pending));
+	memset(t3_spaces(dev)->enable, 0, sizeof(t3_spaces(dev)->enable));
+	memset(t3_front(dev)->mailbox, 0, sizeof(t3_front(dev)->mailbox));
 	memset(dev->counter, 0, sizeof(dev->counter));
 }
 
@@ -179,24 +138,18 @@ static void restart_generations(struct t3_dev *dev)
 		if (dev->fabric->link[dev->rank][i])
 			t3_link_notice_loss(dev->fabric->link[dev->rank][i]);
 	for (i = 0; i < T3_MAX_SPACES; i++)
-		dev->generation[i] = 1;
+		t3_spaces(dev)->generation[i] = 1;
 }
 
 void t3_dev_renew(struct t3_dev *dev)
 {
-	uint32_t i;
-
 	t3_gang_host(dev->fabric);
-	t3_tracker_clear(dev); /* once, before each space would look for its entries */
-	for (i = 0; i < T3_MAX_SPACES; i++)
-		if (dev->space[i].state != T3_SPACE_FREE)
-			t3_space_drop_state(&dev->space[i]);
-		else
-			t3_space_next_generation(dev, i);
+	t3_spaces_clear(dev);
 	drop_links(dev);
 	if (dev->config.reset_generations)
 		restart_generations(dev);
 	t3_queues_clear(dev);
+	t3_gangs_clear(dev);
 	reset_registers(dev);
 	dev->incarnation++;
 }
@@ -207,22 +160,9 @@ void t3_dev_renew(struct t3_dev *dev)
  */
 void t3_dev_wipe(struct t3_dev *dev)
 {
-	uint32_t i;
-
-	for (i = 0; i < T3_MAX_SPACES; i++) {
-		t3_space_wipe(&dev->space[i]);
-		t3_space_next_generation(dev, i);
-	}
-	for (i = 0; i < T3_MAX_SEGMENTS; i++)
-		if (dev->segment[i].space)
-			dev->segment[i].space = NULL;
-	free_all_segments(dev);
-	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++)
-		if (dev->fabric->link[dev->rank][i])
-			t3_pump_forget_all(dev->fabric->link[dev->rank][i]);
-	t3_tracker_clear(dev);
-	dev->tracker.clock = 0;
+	t3_spaces_wipe(dev);
 	t3_queues_wipe(dev);
+	t3_gangs_clear(dev);
 	reset_registers(dev);
 	dev->incarnation++;
 }

@@ -4,8 +4,7 @@
  * drains the events that it caused, as far as the inline budget allows. A record has
  * an entry for each.
  */
-#include "t3_record.h"
-#include "t3_internal.h"
+#include "front/front.h"
 
 /*
  * What an access may drain. Events that were there before it are work of others, or of a
@@ -15,21 +14,21 @@ static uint32_t budget_of(const struct t3_fabric *fabric)
 {
 	if (!fabric)
 		return 0;
-	if (fabric->heap.count && fabric->inline_budget > T3_BUSY_BUDGET)
+	if (fabric->clock.heap.count && fabric->inline_budget > T3_BUSY_BUDGET)
 		return T3_BUSY_BUDGET;
 	return fabric->inline_budget;
 }
 
 static void settle(struct t3_fabric *fabric, uint32_t budget)
 {
-	if (fabric && fabric->heap.count && t3_heap_run(fabric, budget))
+	if (fabric && fabric->clock.heap.count && t3_clock_run(&fabric->clock, budget))
 		fabric->ops.kick(fabric->opaque);
 }
 
 /* From the host's own loop. A machine is reset as a whole: peers hear of it when all is done. */
 static void leave_rest(struct t3_fabric *fabric)
 {
-	if (fabric && fabric->heap.count)
+	if (fabric && fabric->clock.heap.count)
 		fabric->ops.kick(fabric->opaque);
 }
 
@@ -39,7 +38,7 @@ bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget)
 
 	if (fabric->recorder)
 		t3_record_fabric(fabric->recorder, T3_REC_RUN, budget);
-	left = t3_heap_run(fabric, budget);
+	left = t3_clock_run(&fabric->clock, budget);
 	if (fabric->recorder)
 		t3_record_end(fabric->recorder, left, 1);
 	return left;
@@ -131,6 +130,7 @@ static void record_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t 
 
 	value = cut(value, size);
 	t3_record_access(dev->port, T3_REC_APERTURE_WRITE, offset, value, size);
+	t3_gang_host(dev->fabric);
 	t3_aperture_write(dev, offset, value, size);
 	settle(dev->fabric, budget);
 	t3_record_port_end(dev->port, 0, 0);
@@ -145,6 +145,7 @@ void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, 
 		record_aperture_write(dev, offset, value, size);
 		return;
 	}
+	t3_gang_host(dev->fabric);
 	t3_aperture_write(dev, offset, value, size);
 	settle(dev->fabric, budget);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fault injection: SPEC.md section 12. */
-#include "t3_internal.h"
-
-#define RANDOM_DELAY 4096u /* ns: LINK_RANDOM delays by 1 to this */
+#include "front/front.h"
 
 /* ----------------------------------------------------------------- arguments */
 
@@ -140,7 +138,7 @@ static uint32_t inject_queue(struct t3_fabric *fabric, const struct t3_cmd_injec
 	struct t3_dev *dev = fabric->dev[inject->rank];
 
 	if (!dev || inject->peer >= T3_MAX_QUEUES ||
-	    dev->queue[inject->peer].state == T3_QUEUE_FREE)
+	    t3_queues(dev)->queue[inject->peer].state == T3_QUEUE_FREE)
 		return T3_ADMIN_BAD_QUEUE;
 	t3_queue_hang(dev, inject->peer, inject->kind == T3_INJECT_HANG_QUEUE);
 	return T3_ADMIN_OK;
@@ -167,85 +165,4 @@ uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
 			 inject);
 		return T3_ADMIN_OK;
 	}
-}
-
-/* -------------------------------------------------------------------- effects */
-
-void t3_injected(struct t3_fabric *fabric, uint32_t rank)
-{
-	if (fabric->dev[rank])
-		fabric->dev[rank]->counter[T3_COUNTER_INJECTED]++;
-}
-
-static bool trip_hit(struct t3_trip *trip)
-{
-	if (!trip->nth || --trip->nth)
-		return false;
-	if (--trip->count)
-		trip->nth = 1;
-	return true;
-}
-
-static uint64_t next_random(struct t3_accidents *accidents)
-{
-	uint64_t x = accidents->random;
-
-	x ^= x >> 12;
-	x ^= x << 25;
-	x ^= x >> 27;
-	accidents->random = x;
-	return x * 0x2545f4914f6cdd1dull;
-}
-
-static bool by_chance(struct t3_accidents *accidents)
-{
-	return accidents->chance && next_random(accidents) >> 48 < accidents->chance;
-}
-
-/* Both are asked always, so that one does not shift what the other counts. */
-bool t3_accident(struct t3_link *link, uint32_t kind)
-{
-	bool counted = trip_hit(&link->accidents.trip[kind]);
-	bool drawn = by_chance(&link->accidents);
-
-	if (counted || drawn)
-		t3_injected(link->fabric, link->src);
-	return counted || drawn;
-}
-
-uint64_t t3_accident_delay(struct t3_link *link)
-{
-	struct t3_accidents *accidents = &link->accidents;
-	uint64_t delay = 0;
-
-	if (trip_hit(&accidents->trip[T3_INJECT_DELAY]))
-		delay = accidents->delay;
-	if (by_chance(accidents))
-		delay += 1 + next_random(accidents) % RANDOM_DELAY;
-	if (delay)
-		t3_injected(link->fabric, link->src);
-	return delay;
-}
-
-static bool mishap(struct t3_dev *dev, bool irq)
-{
-	struct t3_mishaps *mishaps;
-
-	if (!dev->fabric)
-		return false;
-	mishaps = &dev->fabric->mishaps[dev->rank];
-	if (!trip_hit(irq ? &mishaps->irq : &mishaps->dma))
-		return false;
-	t3_injected(dev->fabric, dev->rank);
-	return true;
-}
-
-bool t3_irq_lost(struct t3_dev *dev)
-{
-	return mishap(dev, true);
-}
-
-bool t3_dma_fails(struct t3_dev *dev)
-{
-	return mishap(dev, false);
 }

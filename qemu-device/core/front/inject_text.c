@@ -2,7 +2,7 @@
 /* Injections as text, for command lines and monitors: SPEC.md section 12.2. */
 #include <stdio.h>
 
-#include "t3_internal.h"
+#include "front/front.h"
 
 enum key {
 	KEY_RANK,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Words for the enumerations of t3_hw.h, as SPEC.md spells them. */
-#include "t3_internal.h"
+#include "front/front.h"
 
 #define NAME(list, value) \
 	((value) < sizeof(list) / sizeof((list)[0]) && (list)[value] ? (list)[value] : "?")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* BAR0: the register map as a table. SPEC.md section 1.1. */
-#include "t3_internal.h"
+#include "front/front.h"
 
 enum { RO, RW };
 
@@ -108,7 +108,7 @@ static uint64_t read_poison_address(struct t3_dev *dev, uint32_t index)
 
 static uint64_t read_vector(struct t3_dev *dev, uint32_t index)
 {
-	return index ? dev->error_vector : dev->event_vector;
+	return index ? dev->error_vector : t3_spaces(dev)->event_vector;
 }
 
 static void write_vector(struct t3_dev *dev, uint32_t index, uint64_t value)
@@ -118,7 +118,7 @@ static void write_vector(struct t3_dev *dev, uint32_t index, uint64_t value)
 	else if (index)
 		dev->error_vector = (uint32_t)value;
 	else
-		dev->event_vector = (uint32_t)value;
+		t3_spaces(dev)->event_vector = (uint32_t)value;
 }
 
 static uint64_t read_summary(struct t3_dev *dev, uint32_t index)
@@ -127,24 +127,24 @@ static uint64_t read_summary(struct t3_dev *dev, uint32_t index)
 
 	(void)index;
 	for (word = 0; word < T3_MAX_SPACES / 32; word++)
-		if (dev->pending[word] & dev->enable[word])
+		if (t3_spaces(dev)->pending[word] & t3_spaces(dev)->enable[word])
 			summary |= 1u << word;
 	return summary;
 }
 
 static uint64_t read_pending(struct t3_dev *dev, uint32_t index)
 {
-	return dev->pending[index];
+	return t3_spaces(dev)->pending[index];
 }
 
 static void write_pending(struct t3_dev *dev, uint32_t index, uint64_t value)
 {
-	dev->pending[index] &= ~(uint32_t)value;
+	t3_spaces(dev)->pending[index] &= ~(uint32_t)value;
 }
 
 static uint64_t read_enable(struct t3_dev *dev, uint32_t index)
 {
-	return dev->enable[index];
+	return t3_spaces(dev)->enable[index];
 }
 
 static void write_enable(struct t3_dev *dev, uint32_t index, uint64_t value)
@@ -155,7 +155,7 @@ static void write_enable(struct t3_dev *dev, uint32_t index, uint64_t value)
 static uint64_t read_admin(struct t3_dev *dev, uint32_t index)
 {
 	(void)index;
-	return dev->admin_command;
+	return t3_front(dev)->admin_command;
 }
 
 static void write_admin(struct t3_dev *dev, uint32_t index, uint64_t value)
@@ -167,17 +167,17 @@ static void write_admin(struct t3_dev *dev, uint32_t index, uint64_t value)
 static uint64_t read_status(struct t3_dev *dev, uint32_t index)
 {
 	(void)index;
-	return dev->admin_status;
+	return t3_front(dev)->admin_status;
 }
 
 static uint64_t read_mailbox(struct t3_dev *dev, uint32_t index)
 {
-	return dev->mailbox[index];
+	return t3_front(dev)->mailbox[index];
 }
 
 static void write_mailbox(struct t3_dev *dev, uint32_t index, uint64_t value)
 {
-	dev->mailbox[index] = value;
+	t3_front(dev)->mailbox[index] = value;
 }
 
 static uint64_t read_counter(struct t3_dev *dev, uint32_t index)
@@ -188,7 +188,7 @@ static uint64_t read_counter(struct t3_dev *dev, uint32_t index)
 static uint64_t read_queue_vector(struct t3_dev *dev, uint32_t index)
 {
 	(void)index;
-	return dev->queue_vector;
+	return t3_queues(dev)->queue_vector;
 }
 
 static void write_queue_vector(struct t3_dev *dev, uint32_t index, uint64_t value)
@@ -197,22 +197,22 @@ static void write_queue_vector(struct t3_dev *dev, uint32_t index, uint64_t valu
 	if (value >= T3_MAX_VECTORS)
 		t3_guest_error(dev, "interrupt vector out of range");
 	else
-		dev->queue_vector = (uint32_t)value;
+		t3_queues(dev)->queue_vector = (uint32_t)value;
 }
 
 static uint64_t read_queue_pending(struct t3_dev *dev, uint32_t index)
 {
-	return dev->queue_pending[index];
+	return t3_queues(dev)->queue_pending[index];
 }
 
 static void write_queue_pending(struct t3_dev *dev, uint32_t index, uint64_t value)
 {
-	dev->queue_pending[index] &= ~(uint32_t)value;
+	t3_queues(dev)->queue_pending[index] &= ~(uint32_t)value;
 }
 
 static uint64_t read_queue_enable(struct t3_dev *dev, uint32_t index)
 {
-	return dev->queue_enable[index];
+	return t3_queues(dev)->queue_enable[index];
 }
 
 static void write_queue_enable(struct t3_dev *dev, uint32_t index, uint64_t value)
@@ -234,27 +234,28 @@ static uint64_t read_dma_address(struct t3_dev *dev, uint32_t index)
 
 static uint64_t read_fence(struct t3_dev *dev, uint32_t index)
 {
-	return dev->fence[index];
+	return t3_queues(dev)->fence[index];
 }
 
 static uint64_t read_tail(struct t3_dev *dev, uint32_t index)
 {
-	return dev->queue[index].tail;
+	return t3_queues(dev)->queue[index].tail;
 }
 
 static void write_tail(struct t3_dev *dev, uint32_t index, uint64_t value)
 {
+	t3_gang_host(dev->fabric);
 	t3_queue_submit(dev, index, (uint32_t)value);
 }
 
 static uint64_t read_head(struct t3_dev *dev, uint32_t index)
 {
-	return dev->queue[index].head;
+	return t3_queues(dev)->queue[index].head;
 }
 
 static uint64_t read_queue_state(struct t3_dev *dev, uint32_t index)
 {
-	return dev->queue[index].state;
+	return t3_queues(dev)->queue[index].state;
 }
 
 static const struct reg regs[] = {

@@ -3,13 +3,13 @@
  * What a device is doing, for whoever looks from outside: state is copied out,
  * nothing is changed, not even a tracker entry's age.
  */
-#include "t3_internal.h"
+#include "front/front.h"
 
 static struct t3_space *used_space(const struct t3_dev *dev, uint32_t id)
 {
-	if (id >= T3_MAX_SPACES || dev->space[id].state == T3_SPACE_FREE)
+	if (id >= T3_MAX_SPACES || t3_spaces(dev)->space[id].state == T3_SPACE_FREE)
 		return NULL;
-	return &dev->space[id];
+	return &t3_spaces(dev)->space[id];
 }
 
 static struct t3_segment *used_segment(const struct t3_dev *dev, uint32_t id, uint32_t index)
@@ -139,9 +139,9 @@ bool t3_dev_queue_info(const struct t3_dev *dev, uint32_t id, struct t3_queue_in
 {
 	const struct t3_queue *q;
 
-	if (id >= T3_MAX_QUEUES || dev->queue[id].state == T3_QUEUE_FREE)
+	if (id >= T3_MAX_QUEUES || t3_queues(dev)->queue[id].state == T3_QUEUE_FREE)
 		return false;
-	q = &dev->queue[id];
+	q = &t3_queues(dev)->queue[id];
 	*info = (struct t3_queue_info){
 		.state = q->state,
 		.status = q->status,
@@ -155,7 +155,7 @@ bool t3_dev_queue_info(const struct t3_dev *dev, uint32_t id, struct t3_queue_in
 		info->rank = q->blocked - 1;
 	if (info->waits == T3_QUEUE_WAITS_FENCE) {
 		info->fence = (uint32_t)q->desc.dst;
-		info->fence_value = dev->fence[q->desc.dst];
+		info->fence_value = t3_queues(dev)->fence[q->desc.dst];
 		info->fence_wanted = q->desc.src;
 	}
 	return true;
@@ -224,7 +224,7 @@ static bool describe_injection(const struct t3_fabric *fabric, uint32_t rank, ui
 	if (at < AT_LINK) {
 		inject->kind = T3_INJECT_HANG_QUEUE;
 		inject->peer = at - AT_QUEUE;
-		return fabric->dev[rank] && fabric->dev[rank]->queue[inject->peer].hung;
+		return fabric->dev[rank] && t3_queues(fabric->dev[rank])->queue[inject->peer].hung;
 	}
 	at -= AT_LINK;
 	return describe_link(fabric->link[rank][at / T3_INJECT_KIND_COUNT],

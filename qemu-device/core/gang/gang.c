@@ -5,8 +5,7 @@
  *
  * A state has no run in it: it is made again from its arguments, and catches up.
  */
-#include "t3_internal.h"
-#include "t3_timed.h"
+#include "gang/gang.h"
 
 #define SLICE	  1024u /* events of the model for one of the heap, each as much work as that */
 #define NOT_WHOLE T3_NONE64
@@ -36,7 +35,7 @@ static struct t3_queue *find(const struct t3_fabric *fabric, uint32_t rank, uint
 	uint32_t i;
 
 	for (i = 0; dev && i < T3_MAX_QUEUES; i++) {
-		q = &dev->queue[i];
+		q = &t3_queues(dev)->queue[i];
 		if (joins(q, phase, like) && (!oldest || q->ticket < oldest->ticket))
 			oldest = q;
 	}
@@ -67,7 +66,7 @@ static uint64_t whole_since(const struct t3_fabric *fabric, const struct t3_queu
 
 static uint64_t *served(const struct t3_queue *q)
 {
-	return &q->dev->gang_served[q->client];
+	return &t3_gangs(q->dev)->gang_served[q->client];
 }
 
 static bool goes_before(const struct t3_queue *a, uint64_t since_a, const struct t3_queue *b,
@@ -88,7 +87,7 @@ static struct t3_queue *first_whole(const struct t3_fabric *fabric)
 
 	for (rank = 0; rank < fabric->config.ranks; rank++)
 		for (i = 0; fabric->dev[rank] && i < T3_MAX_QUEUES; i++) {
-			q = &fabric->dev[rank]->queue[i];
+			q = &t3_queues(fabric->dev[rank])->queue[i];
 			if (!joins(q, T3_PHASE_GANG, NULL) || (rank && !mirrored(q)))
 				continue;
 			since = whole_since(fabric, q);
@@ -134,22 +133,22 @@ static void complete_all(struct t3_fabric *fabric, uint32_t status, uint64_t det
 
 void t3_gang_drop(struct t3_fabric *fabric)
 {
-	t3_timed_free(fabric->gang.run);
-	fabric->gang.run = NULL;
+	t3_timed_free(t3_gang_of(fabric)->run);
+	t3_gang_of(fabric)->run = NULL;
 }
 
 static void end(struct t3_fabric *fabric)
 {
 	t3_gang_drop(fabric);
-	fabric->gang.running = false;
-	fabric->gang.left = 0;
-	t3_fabric_schedule(fabric, &fabric->gang.event, fabric->now);
+	t3_gang_of(fabric)->running = false;
+	t3_gang_of(fabric)->left = 0;
+	t3_clock_schedule(&fabric->clock, &t3_gang_of(fabric)->event, fabric->clock.now);
 }
 
 static void take_part(struct t3_queue *q)
 {
 	q->phase = T3_PHASE_TIMED;
-	*served(q) = q->dev->fabric->gang.tickets;
+	*served(q) = t3_gang_of(q->dev->fabric)->tickets;
 }
 
 static void start(struct t3_fabric *fabric, struct t3_queue *q)
@@ -157,21 +156,21 @@ static void start(struct t3_fabric *fabric, struct t3_queue *q)
 	struct t3_timed_args args = *t3_gang_args(q);
 	uint32_t rank;
 
-	fabric->gang.tickets++;
+	t3_gang_of(fabric)->tickets++;
 	take_part(q);
 	for (rank = 1; !(args.flags & T3_TIMED_MIRRORED) && rank < args.ranks; rank++)
 		take_part(find(fabric, rank, T3_PHASE_GANG, &args));
-	fabric->gang.running = true;
-	fabric->gang.host_paced = false;
-	fabric->gang.start = fabric->now;
-	t3_fabric_schedule(fabric, &fabric->gang.event, fabric->now);
+	t3_gang_of(fabric)->running = true;
+	t3_gang_of(fabric)->host_paced = false;
+	t3_gang_of(fabric)->start = fabric->clock.now;
+	t3_clock_schedule(&fabric->clock, &t3_gang_of(fabric)->event, fabric->clock.now);
 }
 
 static bool have_run(struct t3_fabric *fabric)
 {
-	if (!fabric->gang.run)
-		fabric->gang.run = t3_gang_new(first_member(fabric));
-	return fabric->gang.run;
+	if (!t3_gang_of(fabric)->run)
+		t3_gang_of(fabric)->run = t3_gang_new(first_member(fabric));
+	return t3_gang_of(fabric)->run;
 }
 
 static void finish_member(const struct t3_gang *gang, struct t3_queue *q)
@@ -200,35 +199,35 @@ static void finish(struct t3_fabric *fabric)
 	struct t3_queue *q;
 
 	while ((q = first_member(fabric)) != NULL)
-		finish_member(&fabric->gang, q);
+		finish_member(t3_gang_of(fabric), q);
 	end(fabric);
 }
 
 /* When the next slice is due, or the end; after a load the run has to catch up. */
 static uint64_t next_time(const struct t3_fabric *fabric)
 {
-	const struct t3_gang *gang = &fabric->gang;
+	const struct t3_gang *gang = t3_gang_of(fabric);
 	uint64_t next = t3_timed_next(gang->run), time;
 
 	if (next == T3_TIMED_NEVER)
 		time = gang->start + (t3_timed_now(gang->run) + 999) / 1000;
 	else
 		time = gang->start + next / 1000;
-	return time > fabric->now ? time : fabric->now;
+	return time > fabric->clock.now ? time : fabric->clock.now;
 }
 
 static void run(struct t3_fabric *fabric)
 {
-	struct t3_gang *gang = &fabric->gang;
+	struct t3_gang *gang = t3_gang_of(fabric);
 	uint64_t events, time;
 
 	events = t3_timed_run(gang->run, T3_TIMED_NEVER, SLICE);
 	t3_fabric_charge(fabric, 0, SLICE * T3_EVENT_WORK);
 	time = next_time(fabric);
-	if (!events && time == fabric->now)
+	if (!events && time == fabric->clock.now)
 		finish(fabric);
 	else
-		t3_fabric_schedule(fabric, &gang->event, time);
+		t3_clock_schedule(&fabric->clock, &gang->event, time);
 }
 
 static void fail(struct t3_fabric *fabric, uint32_t status, uint64_t detail)
@@ -239,15 +238,16 @@ static void fail(struct t3_fabric *fabric, uint32_t status, uint64_t detail)
 
 static void fire(struct t3_event *event)
 {
-	struct t3_fabric *fabric = t3_container_of(event, struct t3_fabric, gang.event);
+	struct t3_fabric *fabric =
+		&t3_container_of(event, struct t3_gang_fabric, gang.event)->fabric;
 	struct t3_queue *q;
 
-	if (!fabric->gang.running) {
+	if (!t3_gang_of(fabric)->running) {
 		q = first_whole(fabric);
 		if (q)
 			start(fabric, q);
-	} else if (fabric->gang.left) {
-		fail(fabric, T3_DESC_GANG, fabric->gang.left - 1);
+	} else if (t3_gang_of(fabric)->left) {
+		fail(fabric, T3_DESC_GANG, t3_gang_of(fabric)->left - 1);
 	} else if (!have_run(fabric)) {
 		fail(fabric, T3_DESC_MEMORY, 0);
 	} else {
@@ -259,32 +259,33 @@ static void fire(struct t3_event *event)
 
 void t3_gang_init(struct t3_fabric *fabric)
 {
-	fabric->gang.event.rank = T3_MAX_RANKS; /* behind the ranks */
-	fabric->gang.event.fire = fire;
-}
-
-void t3_gang_join(struct t3_queue *q)
-{
-	q->phase = T3_PHASE_GANG;
-	q->ticket = q->dev->fabric->gang.tickets++;
-	t3_gang_wake(q);
+	t3_gang_of(fabric)->event.rank = T3_MAX_RANKS; /* behind the ranks */
+	t3_gang_of(fabric)->event.fire = fire;
+	fabric->clock.background = &t3_gang_of(fabric)->event;
 }
 
 /* Its gang may have become whole. */
-void t3_gang_wake(const struct t3_queue *q)
+static void wake(const struct t3_queue *q)
 {
 	struct t3_fabric *fabric = q->dev->fabric;
 
-	if (fabric && !fabric->gang.running && joins(q, T3_PHASE_GANG, NULL) &&
+	if (fabric && !t3_gang_of(fabric)->running && joins(q, T3_PHASE_GANG, NULL) &&
 	    whole_since(fabric, q) != NOT_WHOLE)
-		t3_fabric_schedule(fabric, &fabric->gang.event, fabric->now);
+		t3_clock_schedule(&fabric->clock, &t3_gang_of(fabric)->event, fabric->clock.now);
+}
+
+static void join(struct t3_queue *q)
+{
+	q->phase = T3_PHASE_GANG;
+	q->ticket = t3_gang_of(q->dev->fabric)->tickets++;
+	wake(q);
 }
 
 /*
  * Its descriptor ends before the run does; the caller says how. The others hear of it
  * from the event: they do nothing while this device is being reset.
  */
-void t3_gang_leave(struct t3_queue *q)
+static void leave(struct t3_queue *q)
 {
 	struct t3_fabric *fabric = q->dev->fabric;
 
@@ -292,8 +293,34 @@ void t3_gang_leave(struct t3_queue *q)
 		return;
 	q->phase = T3_PHASE_NONE;
 	t3_gang_drop(fabric);
-	fabric->gang.left = q->dev->rank + 1;
-	t3_fabric_schedule(fabric, &fabric->gang.event, fabric->now);
+	t3_gang_of(fabric)->left = q->dev->rank + 1;
+	t3_clock_schedule(&fabric->clock, &t3_gang_of(fabric)->event, fabric->clock.now);
+}
+
+static const struct t3_queue_ops queue_ops = {
+	.begin = t3_gang_begin,
+	.join = join,
+	.wake = wake,
+	.leave = leave,
+};
+
+int t3_gangs_init(struct t3_dev *dev)
+{
+	struct t3_gangs *gangs = t3_gangs(dev);
+
+	gangs->timed = calloc(T3_MAX_QUEUES, sizeof(gangs->timed[0]));
+	return t3_queues_init(dev, &queue_ops) || !gangs->timed ? -1 : 0;
+}
+
+void t3_gangs_fini(struct t3_dev *dev)
+{
+	free(t3_gangs(dev)->timed);
+	t3_queues_fini(dev);
+}
+
+void t3_gangs_clear(struct t3_dev *dev)
+{
+	memset(t3_gangs(dev)->gang_served, 0, sizeof(t3_gangs(dev)->gang_served));
 }
 
 /* A member is not what it was: those that are left wait for a run again. */
@@ -303,34 +330,19 @@ void t3_gang_abandon(struct t3_fabric *fabric)
 
 	while ((q = first_member(fabric)) != NULL)
 		q->phase = T3_PHASE_GANG;
-	if (fabric->gang.running)
+	if (t3_gang_of(fabric)->running)
 		end(fabric);
-}
-
-bool t3_gang_pause(struct t3_fabric *fabric)
-{
-	bool due = fabric->gang.event.pos != 0;
-
-	t3_heap_remove(&fabric->heap, &fabric->gang.event);
-	return due;
-}
-
-void t3_gang_resume(struct t3_fabric *fabric)
-{
-	uint64_t time = fabric->gang.event.time;
-
-	t3_fabric_schedule(fabric, &fabric->gang.event, time > fabric->now ? time : fabric->now);
 }
 
 void t3_gang_wipe(struct t3_fabric *fabric)
 {
 	t3_gang_drop(fabric);
-	t3_heap_remove(&fabric->heap, &fabric->gang.event);
-	fabric->gang.running = false;
-	fabric->gang.host_paced = false;
-	fabric->gang.start = 0;
-	fabric->gang.left = 0;
-	fabric->gang.tickets = 0;
+	t3_heap_remove(&fabric->clock.heap, &t3_gang_of(fabric)->event);
+	t3_gang_of(fabric)->running = false;
+	t3_gang_of(fabric)->host_paced = false;
+	t3_gang_of(fabric)->start = 0;
+	t3_gang_of(fabric)->left = 0;
+	t3_gang_of(fabric)->tickets = 0;
 }
 
 /* -------------------------------------------------------------------- rules */
@@ -343,8 +355,8 @@ static uint32_t members_of(const struct t3_fabric *fabric, uint32_t rank,
 	uint32_t i, count = 0;
 
 	for (i = 0; dev && i < T3_MAX_QUEUES; i++)
-		if (joins(&dev->queue[i], T3_PHASE_TIMED, NULL))
-			count += joins(&dev->queue[i], T3_PHASE_TIMED, args) ? 1 : MANY;
+		if (joins(&t3_queues(dev)->queue[i], T3_PHASE_TIMED, NULL))
+			count += joins(&t3_queues(dev)->queue[i], T3_PHASE_TIMED, args) ? 1 : MANY;
 	return count;
 }
 
@@ -355,11 +367,11 @@ static bool members_fit(const struct t3_fabric *fabric)
 	uint32_t rank, count;
 
 	if (!q)
-		return fabric->gang.left;
+		return t3_gang_of(fabric)->left;
 	for (rank = 0; rank < fabric->config.ranks; rank++) {
 		count = members_of(fabric, rank, t3_gang_args(q));
 		if (count > 1 || (mirrored(q) && count && rank != q->dev->rank) ||
-		    (!mirrored(q) && !count && !fabric->gang.left))
+		    (!mirrored(q) && !count && !t3_gang_of(fabric)->left))
 			return false;
 	}
 	return true;
@@ -376,7 +388,8 @@ static bool served_fit(const struct t3_fabric *fabric)
 
 	for (rank = 0; rank < fabric->config.ranks; rank++)
 		for (client = 0; fabric->dev[rank] && client < T3_MAX_CLIENTS; client++)
-			if (fabric->dev[rank]->gang_served[client] > fabric->gang.tickets)
+			if (t3_gangs(fabric->dev[rank])->gang_served[client] >
+			    t3_gang_of(fabric)->tickets)
 				return false;
 	return true;
 }
@@ -389,15 +402,16 @@ static bool tickets_fit(const struct t3_fabric *fabric)
 		return false;
 	for (rank = 0; rank < fabric->config.ranks; rank++)
 		for (i = 0; fabric->dev[rank] && i < T3_MAX_QUEUES; i++)
-			if (waits(&fabric->dev[rank]->queue[i]) &&
-			    fabric->dev[rank]->queue[i].ticket >= fabric->gang.tickets)
+			if (waits(&t3_queues(fabric->dev[rank])->queue[i]) &&
+			    t3_queues(fabric->dev[rank])->queue[i].ticket >=
+				    t3_gang_of(fabric)->tickets)
 				return false;
-	return fabric->gang.tickets < T3_TIME_MAX;
+	return t3_gang_of(fabric)->tickets < T3_TIME_MAX;
 }
 
 const char *t3_gang_check(const struct t3_fabric *fabric)
 {
-	const struct t3_gang *gang = &fabric->gang;
+	const struct t3_gang *gang = t3_gang_of(fabric);
 
 	if (!tickets_fit(fabric))
 		return "a queue waits for a timed run longer than there are any";
@@ -407,7 +421,7 @@ const char *t3_gang_check(const struct t3_fabric *fabric)
 		return "a timed run could begin and nobody begins it";
 	if (!gang->running)
 		return NULL;
-	if (!gang->event.pos || gang->start > fabric->now)
+	if (!gang->event.pos || gang->start > fabric->clock.now)
 		return "a timed run does not go on";
 	return members_fit(fabric) ? NULL : "a timed run's ranks do not fit it";
 }

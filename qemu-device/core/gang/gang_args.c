@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a TIMED descriptor says: read once, judged, and made a run of the model. SPEC.md 11.8. */
-#include "t3_internal.h"
-#include "t3_timed.h"
+#include "gang/gang.h"
 
 #define LEGAL T3_NONE32
 
@@ -13,7 +12,7 @@ _Static_assert(sizeof(struct t3_timed_params) == sizeof(((struct t3_timed_args *
 
 struct t3_timed_args *t3_gang_args(const struct t3_queue *q)
 {
-	return &q->dev->timed[t3_queue_id(q)];
+	return &t3_gangs(q->dev)->timed[t3_queue_id(q)];
 }
 
 static struct t3_timed_setup setup_of(const struct t3_timed_args *args)
@@ -95,7 +94,7 @@ uint32_t t3_gang_begin(struct t3_queue *q, uint64_t *detail)
 	*detail = sizeof(struct t3_descriptor) + at;
 	if (at != LEGAL)
 		return T3_DESC_BAD_DESCRIPTOR;
-	*detail = q->dev->fabric->now;
+	*detail = q->dev->fabric->clock.now;
 	return *detail < LAST_START ? T3_DESC_OK : T3_DESC_BAD_RANGE;
 }
 

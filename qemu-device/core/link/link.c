@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Links: go-back-N with a response for each packet. SPEC.md section 6.1. */
-#include "t3_internal.h"
+#include "link/link.h"
 
 static struct t3_slot *slot_of(struct t3_link *link, uint64_t seq)
 {
@@ -14,7 +14,7 @@ static struct t3_dev *end_of(const struct t3_link *link, uint32_t rank)
 
 static void schedule(struct t3_link *link, struct t3_event *event, uint64_t time)
 {
-	t3_fabric_schedule(link->fabric, event, time);
+	t3_clock_schedule(&link->fabric->clock, event, time);
 }
 
 uint32_t t3_link_free_slots(const struct t3_link *link)
@@ -32,14 +32,14 @@ bool t3_link_make_room(struct t3_link *link, uint32_t slots)
 	struct t3_fabric *fabric = link->fabric;
 	bool paused = false;
 
-	while (t3_link_free_slots(link) < slots && !fabric->running) {
-		paused |= t3_gang_pause(fabric);
-		if (!fabric->heap.count)
+	while (t3_link_free_slots(link) < slots && !fabric->clock.running) {
+		paused |= t3_clock_pause(&fabric->clock);
+		if (!fabric->clock.heap.count)
 			break;
-		t3_heap_run(fabric, 1);
+		t3_clock_run(&fabric->clock, 1);
 	}
 	if (paused)
-		t3_gang_resume(fabric);
+		t3_clock_resume(&fabric->clock);
 	return t3_link_free_slots(link) >= slots;
 }
 
@@ -49,7 +49,7 @@ static void schedule_arrival(struct t3_link *link)
 	if (link->deliver < link->next)
 		schedule(link, &link->on_arrival, slot_of(link, link->deliver)->arrival);
 	else
-		t3_heap_remove(&link->fabric->heap, &link->on_arrival);
+		t3_heap_remove(&link->fabric->clock.heap, &link->on_arrival);
 }
 
 /* What is on the wire from `seq` on is all there is, and nothing of it is held back. */
@@ -64,7 +64,8 @@ static void deliver_from(struct t3_link *link, uint64_t seq)
 static void transmit(struct t3_link *link, struct t3_slot *slot)
 {
 	uint64_t bytes = sizeof(slot->packet) + slot->packet.length;
-	uint64_t start = link->fabric->now > link->busy ? link->fabric->now : link->busy;
+	uint64_t start =
+		link->fabric->clock.now > link->busy ? link->fabric->clock.now : link->busy;
 
 	link->busy = start + (bytes + T3_LINK_RATE - 1) / T3_LINK_RATE;
 	slot->arrival = link->busy + T3_LINK_LATENCY;
@@ -85,7 +86,7 @@ void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const vo
 		memcpy(slot->payload, payload, packet->length);
 	transmit(link, slot);
 	if (!link->on_timeout.pos)
-		schedule(link, &link->on_timeout, link->fabric->now + T3_LINK_TIMEOUT);
+		schedule(link, &link->on_timeout, link->fabric->clock.now + T3_LINK_TIMEOUT);
 	if (link->deliver == link->next++)
 		schedule_arrival(link);
 	dev->counter[T3_COUNTER_LINK_TX_PACKETS]++;
@@ -102,7 +103,7 @@ static void respond(struct t3_link *link, uint64_t seq, uint32_t status)
 	if (t3_accident(link, T3_INJECT_DROP_RESPONSE) || link->resp_count == T3_LINK_RESPONSES)
 		return;
 	response = &link->response[(link->resp_head + link->resp_count) % T3_LINK_RESPONSES];
-	response->time = link->fabric->now + T3_LINK_LATENCY;
+	response->time = link->fabric->clock.now + T3_LINK_LATENCY;
 	response->seq = seq;
 	response->status = status;
 	if (!link->resp_count++)
@@ -129,7 +130,7 @@ static void receive(struct t3_link *link, uint64_t seq)
 		return; /* one before it was lost: it will come again */
 	if (seq == link->expect) {
 		link->expect++;
-		slot->status = t3_packet_receive(link, &slot->packet, slot->payload);
+		slot->status = link->ops->receive(link, &slot->packet, slot->payload);
 		if (dev)
 			count_receipt(dev, &slot->packet, slot->status);
 	} else if (dev) {
@@ -166,7 +167,7 @@ static void arrive(struct t3_link *link, uint64_t seq)
 /* The wire stands still: what is on it and what follows comes later. */
 static void stall(struct t3_link *link, uint64_t delay)
 {
-	uint64_t least = link->fabric->now - T3_LINK_LATENCY, seq;
+	uint64_t least = link->fabric->clock.now - T3_LINK_LATENCY, seq;
 
 	for (seq = link->deliver; seq < link->next; seq++)
 		slot_of(link, seq)->arrival += delay;
@@ -202,7 +203,7 @@ static void deliver_next(struct t3_link *link)
 {
 	uint64_t seq = link->deliver++;
 	bool swapped = link->held == T3_HELD_SWAP && link->deliver < link->next &&
-		       slot_of(link, link->deliver)->arrival <= link->fabric->now;
+		       slot_of(link, link->deliver)->arrival <= link->fabric->clock.now;
 
 	link->held = T3_HELD_NOT;
 	if (swapped)
@@ -230,15 +231,15 @@ static void answer(struct t3_link *link, uint64_t seq, uint32_t status)
 	if (slot->answered)
 		return;
 	slot->answered = true;
-	t3_pump_response(link, &slot->packet, status);
+	link->ops->answered(link, &slot->packet, status);
 }
 
 static void restart_timer(struct t3_link *link)
 {
 	if (link->una == link->next)
-		t3_heap_remove(&link->fabric->heap, &link->on_timeout);
+		t3_heap_remove(&link->fabric->clock.heap, &link->on_timeout);
 	else
-		schedule(link, &link->on_timeout, link->fabric->now + T3_LINK_TIMEOUT);
+		schedule(link, &link->on_timeout, link->fabric->clock.now + T3_LINK_TIMEOUT);
 }
 
 static void on_response(struct t3_event *event)
@@ -262,7 +263,7 @@ static void on_response(struct t3_event *event)
 		deliver_from(link, link->una);
 	link->retries = 0;
 	restart_timer(link);
-	t3_pump_kick(link);
+	link->ops->room(link);
 }
 
 static void trace_timeout(const struct t3_link *link, bool given_up)
@@ -286,7 +287,7 @@ static void give_up(struct t3_link *link)
 	link->una = link->expect = link->next;
 	deliver_from(link, link->next);
 	link->retries = 0;
-	t3_pump_kick(link);
+	link->ops->room(link);
 }
 
 static void resend(struct t3_link *link)
@@ -298,7 +299,7 @@ static void resend(struct t3_link *link)
 		transmit(link, slot_of(link, seq));
 	end_of(link, link->src)->counter[T3_COUNTER_LINK_RETRIES] += link->next - link->una;
 	deliver_from(link, link->una);
-	schedule(link, &link->on_timeout, link->fabric->now + T3_LINK_TIMEOUT);
+	schedule(link, &link->on_timeout, link->fabric->clock.now + T3_LINK_TIMEOUT);
 }
 
 static void on_timeout(struct t3_event *event)
@@ -314,7 +315,7 @@ static void on_timeout(struct t3_event *event)
 /* The sender was reset: what it sent is gone, on the wire too. */
 void t3_link_drop_all(struct t3_link *link)
 {
-	struct t3_heap *heap = &link->fabric->heap;
+	struct t3_heap *heap = &link->fabric->clock.heap;
 
 	t3_heap_remove(heap, &link->on_response);
 	t3_heap_remove(heap, &link->on_timeout);
@@ -327,27 +328,34 @@ void t3_link_drop_all(struct t3_link *link)
 	link->incarnation++;
 }
 
+/* As new, but for what waits for it. */
+void t3_link_wipe(struct t3_link *link)
+{
+	t3_link_drop_all(link);
+	t3_heap_remove(&link->fabric->clock.heap, &link->on_loss);
+	link->una = link->next = link->deliver = link->expect = 0;
+	link->resp_head = 0;
+	link->incarnation = 1;
+	memset(&link->accidents, 0, sizeof(link->accidents));
+}
+
 /* ------------------------------------------------------- loss of the sender */
 
 /* Unlike packets this cannot be lost: the line itself goes quiet. */
 void t3_link_lose(struct t3_link *link)
 {
 	if (!link->on_loss.pos)
-		schedule(link, &link->on_loss, link->fabric->now + T3_LINK_LATENCY);
+		schedule(link, &link->on_loss, link->fabric->clock.now + T3_LINK_LATENCY);
 }
 
 static void on_loss(struct t3_event *event)
 {
 	struct t3_link *link = t3_container_of(event, struct t3_link, on_loss);
 	struct t3_dev *dev = end_of(link, link->dst);
-	uint32_t word, bits;
 
 	if (dev && dev->ops.trace_loss)
 		dev->ops.trace_loss(dev->opaque, link->src);
-	for (word = 0; dev && word < T3_MAX_SPACES / 32; word++)
-		for (bits = dev->used[word]; bits; bits &= bits - 1)
-			t3_epoch_peer_lost(&dev->space[word * 32 + (uint32_t)__builtin_ctz(bits)],
-					   link->src, end_of(link, link->src));
+	link->ops->lost(link);
 }
 
 /* Another device takes the rank: the end of the one before must be known by then. */
@@ -355,7 +363,7 @@ void t3_link_notice_loss(struct t3_link *link)
 {
 	if (!link->on_loss.pos)
 		return;
-	t3_heap_remove(&link->fabric->heap, &link->on_loss);
+	t3_heap_remove(&link->fabric->clock.heap, &link->on_loss);
 	on_loss(&link->on_loss);
 }
 
@@ -365,8 +373,17 @@ static void init_event(struct t3_event *event, uint32_t rank, void (*fire)(struc
 	event->fire = fire;
 }
 
-void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst)
+static void on_pump(struct t3_event *event)
 {
+	struct t3_link *link = t3_container_of(event, struct t3_link, on_pump);
+
+	link->ops->pump(link);
+}
+
+void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst,
+		  const struct t3_link_ops *ops)
+{
+	link->ops = ops;
 	link->fabric = fabric;
 	link->src = src;
 	link->dst = dst;
@@ -374,6 +391,6 @@ void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, 
 	init_event(&link->on_arrival, dst, on_arrival);
 	init_event(&link->on_response, src, on_response);
 	init_event(&link->on_timeout, src, on_timeout);
-	init_event(&link->on_pump, src, t3_pump_fire);
+	init_event(&link->on_pump, src, on_pump);
 	init_event(&link->on_loss, dst, on_loss);
 }

@@ -3,7 +3,7 @@
  * Whose turn it is on a link: of each client of the source a list of control packets and
  * a list of segments with ready tiles. Equal shares in bytes. SPEC.md sections 5 and 8.2.
  */
-#include "t3_internal.h"
+#include "link/link.h"
 
 bool t3_turn_waits(const struct t3_link *link)
 {

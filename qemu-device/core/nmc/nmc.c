@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Near-memory compute: SPEC.md section 4. */
-#include "t3_internal.h"
+#include "nmc/nmc.h"
 
 #define F16_NAN	 0x7e00u
 #define BF16_NAN 0x7fc0u

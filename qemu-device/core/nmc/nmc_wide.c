@@ -3,7 +3,7 @@
  * Near-memory compute, 32 bytes at a time where the host has AVX2: the bits of nmc.c, which
  * defines them. Each function here is compiled for AVX2 and called only where it is there.
  */
-#include "t3_internal.h"
+#include "nmc/nmc.h"
 
 #ifdef __x86_64__
 

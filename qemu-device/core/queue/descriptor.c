@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Is a descriptor legal? Fields in the order of their offsets. SPEC.md section 11.3. */
-#include "t3_internal.h"
+#include "queue/queue_private.h"
 
 #define AT(field) offsetof(struct t3_descriptor, field)
 #define LEGAL	  T3_NONE32

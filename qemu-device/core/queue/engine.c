@@ -3,7 +3,7 @@
  * The engine that serves the queues: one for each device, one step for each event.
  * SPEC.md section 11.4.
  */
-#include "t3_internal.h"
+#include "queue/queue_private.h"
 
 static bool runnable(const struct t3_queue *q)
 {
@@ -14,7 +14,7 @@ static bool runnable(const struct t3_queue *q)
 /* The higher priority, then the client whose turn it is, then its queue that waits longest. */
 static bool goes_first(const struct t3_queue *a, const struct t3_queue *b)
 {
-	const struct t3_share *share = &a->dev->engine_share;
+	const struct t3_share *share = &t3_queues(a->dev)->engine_share;
 	uint64_t start_a = t3_share_start(share, a->client);
 	uint64_t start_b = t3_share_start(share, b->client);
 
@@ -32,7 +32,7 @@ static const struct t3_queue *best_of(const struct t3_dev *dev)
 	uint32_t i;
 
 	for (i = 0; i < T3_MAX_QUEUES; i++) {
-		const struct t3_queue *q = &dev->queue[i];
+		const struct t3_queue *q = &t3_queues(dev)->queue[i];
 
 		if (runnable(q) && (!best || goes_first(q, best)))
 			best = q;
@@ -44,12 +44,12 @@ static struct t3_queue *choose(struct t3_dev *dev)
 {
 	const struct t3_queue *best = best_of(dev);
 
-	return best ? &dev->queue[t3_queue_id(best)] : NULL;
+	return best ? &t3_queues(dev)->queue[t3_queue_id(best)] : NULL;
 }
 
 bool t3_engine_has_work(const struct t3_dev *dev)
 {
-	return best_of(dev) || t3_prepare_client(dev) != T3_NONE32;
+	return best_of(dev) || t3_prepare_client(dev, &t3_queues(dev)->engine_share) != T3_NONE32;
 }
 
 /* To be called whenever a queue may have become runnable. */
@@ -57,10 +57,12 @@ void t3_engine_wake(struct t3_dev *dev)
 {
 	struct t3_fabric *fabric = dev->fabric;
 
-	if (!fabric || dev->engine.pos || !t3_engine_has_work(dev))
+	if (!fabric || t3_queues(dev)->engine.pos || !t3_engine_has_work(dev))
 		return;
-	t3_fabric_schedule(fabric, &dev->engine,
-			   dev->engine_busy > fabric->now ? dev->engine_busy : fabric->now);
+	t3_clock_schedule(&fabric->clock, &t3_queues(dev)->engine,
+			  t3_queues(dev)->engine_busy > fabric->clock.now
+				  ? t3_queues(dev)->engine_busy
+				  : fabric->clock.now);
 }
 
 /* ------------------------------------------------------------------ fences */
@@ -69,9 +71,9 @@ void t3_fence_set(struct t3_dev *dev, uint32_t fence, uint64_t value)
 {
 	uint32_t i;
 
-	dev->fence[fence] = value;
+	t3_queues(dev)->fence[fence] = value;
 	for (i = 0; i < T3_MAX_QUEUES; i++) {
-		struct t3_queue *q = &dev->queue[i];
+		struct t3_queue *q = &t3_queues(dev)->queue[i];
 
 		if (q->phase == T3_PHASE_WAIT && q->desc.dst == fence && value >= q->desc.src)
 			q->phase = T3_PHASE_REACHED;
@@ -83,7 +85,7 @@ static void signal_fence(struct t3_queue *q)
 {
 	struct t3_dev *dev = q->dev;
 
-	if (q->desc.src > dev->fence[q->desc.dst])
+	if (q->desc.src > t3_queues(dev)->fence[q->desc.dst])
 		t3_fence_set(dev, (uint32_t)q->desc.dst, q->desc.src);
 }
 
@@ -116,7 +118,7 @@ static uint32_t check(struct t3_queue *q, uint64_t *detail)
 	if (status == T3_DESC_OK && q->desc.opcode == T3_DESC_GEMM)
 		status = t3_gemm_begin(q, detail);
 	if (status == T3_DESC_OK && q->desc.opcode == T3_DESC_TIMED)
-		status = t3_gang_begin(q, detail);
+		status = t3_queues(q->dev)->ops->begin(q, detail);
 	return status;
 }
 
@@ -131,12 +133,12 @@ static void begin(struct t3_queue *q)
 	}
 	status = check(q, &detail);
 	if (status == T3_DESC_OK && q->desc.opcode == T3_DESC_WAIT &&
-	    q->dev->fence[q->desc.dst] < q->desc.src) {
+	    t3_queues(q->dev)->fence[q->desc.dst] < q->desc.src) {
 		q->phase = T3_PHASE_WAIT;
 		return;
 	}
 	if (status == T3_DESC_OK && q->desc.opcode == T3_DESC_TIMED) {
-		t3_gang_join(q);
+		t3_queues(q->dev)->ops->join(q);
 		return;
 	}
 	if (status == T3_DESC_OK && q->desc.rows) {
@@ -202,19 +204,19 @@ static uint32_t step(struct t3_queue *q)
 static void account(struct t3_dev *dev, uint32_t client, uint64_t work)
 {
 	dev->counter[T3_COUNTER_ENGINE_WORK] += work;
-	t3_share_serve(&dev->engine_share, client, work);
+	t3_share_serve(&t3_queues(dev)->engine_share, client, work);
 }
 
 /* Returns how long it takes, in ns. */
 static uint64_t serve_queue(struct t3_queue *q)
 {
 	struct t3_fabric *fabric = q->dev->fabric;
-	uint64_t charged = fabric->work, work;
+	uint64_t charged = fabric->clock.work, work;
 	uint32_t bytes = step(q);
 
-	work = T3_STEP_WORK + bytes + (fabric->work - charged);
+	work = T3_STEP_WORK + bytes + (fabric->clock.work - charged);
 	q->served += work;
-	q->turn = ++q->dev->engine_turns;
+	q->turn = ++t3_queues(q->dev)->engine_turns;
 	account(q->dev, q->client, work);
 	return cost(&q->desc, bytes);
 }
@@ -231,16 +233,16 @@ static uint64_t serve_preparation(struct t3_dev *dev, uint32_t client)
 /* Preparations have no priority: their client's share decides, whatever queues there are. */
 static bool prepares_first(const struct t3_dev *dev, uint32_t client, const struct t3_queue *q)
 {
-	const struct t3_share *share = &dev->engine_share;
+	const struct t3_share *share = &t3_queues(dev)->engine_share;
 
 	return client != T3_NONE32 &&
 	       (!q || t3_share_start(share, client) <= t3_share_start(share, q->client));
 }
 
-void t3_engine_fire(struct t3_event *event)
+static void fire(struct t3_event *event)
 {
-	struct t3_dev *dev = t3_container_of(event, struct t3_dev, engine);
-	uint32_t client = t3_prepare_client(dev);
+	struct t3_dev *dev = &t3_container_of(event, struct t3_queues, engine)->spaces.dev;
+	uint32_t client = t3_prepare_client(dev, &t3_queues(dev)->engine_share);
 	struct t3_queue *q = choose(dev);
 	uint64_t time;
 
@@ -250,32 +252,13 @@ void t3_engine_fire(struct t3_event *event)
 		time = serve_queue(q);
 	else
 		return;
-	dev->engine_busy = dev->fabric->now + time;
+	t3_queues(dev)->engine_busy = dev->fabric->clock.now + time;
 	/* The step itself may have woken the engine, too early. */
-	t3_heap_remove(&dev->fabric->heap, event);
+	t3_heap_remove(&dev->fabric->clock.heap, event);
 	t3_engine_wake(dev);
 }
 
 /* ------------------------------------------------------------- link credit */
-
-/*
- * May the client's queue send on this link? It leaves slots to stores of the CPU, and
- * keeps to its share where others wait.
- */
-static bool credit(const struct t3_link *link, uint32_t client, uint32_t packets)
-{
-	return t3_link_free_slots(link) >= T3_LINK_ENGINE_RESERVE + link->wanted + packets &&
-	       t3_turn_may_send(link, client);
-}
-
-bool t3_engine_has_credit(struct t3_queue *q, struct t3_link *link, uint32_t packets)
-{
-	if (credit(link, q->client, packets))
-		return true;
-	q->blocked = link->dst + 1;
-	link->engine_waits = true;
-	return false;
-}
 
 /* Something has changed on a link: queues that wait for it try again. */
 void t3_engine_credit(struct t3_link *link)
@@ -287,11 +270,11 @@ void t3_engine_credit(struct t3_link *link)
 		return;
 	link->engine_waits = false;
 	for (i = 0; i < T3_MAX_QUEUES; i++) {
-		struct t3_queue *q = &dev->queue[i];
+		struct t3_queue *q = &t3_queues(dev)->queue[i];
 
 		if (q->blocked != link->dst + 1)
 			continue;
-		if (credit(link, q->client, 1))
+		if (t3_credit_fits(link, q->client, 1))
 			q->blocked = 0;
 		else
 			link->engine_waits = true;
@@ -303,10 +286,10 @@ void t3_engine_credit(struct t3_link *link)
 
 void t3_engine_attach(struct t3_dev *dev)
 {
-	dev->engine.rank = dev->rank;
-	dev->engine.fire = t3_engine_fire;
+	t3_queues(dev)->engine.rank = dev->rank;
+	t3_queues(dev)->engine.fire = fire;
 	t3_engine_wake(dev);
-	if (dev->engine.pos)
+	if (t3_queues(dev)->engine.pos)
 		dev->fabric->ops.kick(dev->fabric->opaque);
 }
 
@@ -316,7 +299,7 @@ void t3_engine_clear(struct t3_dev *dev)
 	uint32_t i;
 
 	if (dev->fabric)
-		t3_heap_remove(&dev->fabric->heap, &dev->engine);
+		t3_heap_remove(&dev->fabric->clock.heap, &t3_queues(dev)->engine);
 	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++) {
 		struct t3_link *link = dev->fabric->link[dev->rank][i];
 
@@ -326,8 +309,7 @@ void t3_engine_clear(struct t3_dev *dev)
 		t3_share_clear(&link->share);
 	}
 	t3_prepare_clear(dev);
-	t3_share_clear(&dev->engine_share);
-	memset(dev->gang_served, 0, sizeof(dev->gang_served));
-	dev->engine_turns = 0;
-	dev->engine_busy = 0;
+	t3_share_clear(&t3_queues(dev)->engine_share);
+	t3_queues(dev)->engine_turns = 0;
+	t3_queues(dev)->engine_busy = 0;
 }

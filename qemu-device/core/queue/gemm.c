@@ -3,11 +3,11 @@
  * The steps of a GEMM: a slice of K for one block of the output, or, when its sums are
  * complete, one store of them. SPEC.md section 11.7.
  */
-#include "t3_internal.h"
+#include "queue/queue_private.h"
 
 struct t3_gemm_run *t3_gemm_of(const struct t3_queue *q)
 {
-	return &q->dev->gemm[t3_queue_id(q)];
+	return &t3_queues(q->dev)->gemm[t3_queue_id(q)];
 }
 
 uint32_t t3_gemm_begin(struct t3_queue *q, uint64_t *detail)
@@ -100,10 +100,11 @@ static const uint8_t *rounded(struct t3_queue *q, const struct t3_gemm_rect *blo
 	uint32_t at = q->row * t3_gemm_stride(block) + q->col / size;
 
 	if (q->desc.dtype == T3_DTYPE_I32)
-		memcpy(q->dev->bounce, run->sum.i + at, bytes);
+		memcpy(t3_queues(q->dev)->bounce, run->sum.i + at, bytes);
 	else
-		t3_nmc_narrow(q->desc.dtype, run->sum.f + at, q->dev->bounce, bytes / size);
-	return q->dev->bounce;
+		t3_nmc_narrow(q->desc.dtype, run->sum.f + at, t3_queues(q->dev)->bounce,
+			      bytes / size);
+	return t3_queues(q->dev)->bounce;
 }
 
 static uint32_t store_memory(struct t3_queue *q, uint64_t at, const struct t3_gemm_rect *block,

@@ -4,7 +4,7 @@
  * product and each sum rounded to f32: how K is cut, and which elements are summed
  * together, does not show. SPEC.md section 11.7.
  */
-#include "t3_internal.h"
+#include "queue/queue_private.h"
 
 /* Vectors that any compiler makes of this, unaligned. */
 typedef float lanes __attribute__((vector_size(16), aligned(4), may_alias));

@@ -3,7 +3,7 @@
  * What a GEMM's parameters mean: which are legal, and the order in which the output is
  * produced. A block is as much of a tile as is summed up at a time. SPEC.md section 11.7.
  */
-#include "t3_internal.h"
+#include "queue/queue_private.h"
 
 #define AT(field) ((uint32_t)(sizeof(struct t3_descriptor) + offsetof(struct t3_gemm, field)))
 #define LEGAL	  T3_NONE32

@@ -3,7 +3,7 @@
  * One piece of COPY, FILL or UPDATE: read whole, then written. A piece lies in one
  * row of the descriptor and, where it goes to a space, in one row of one tile.
  */
-#include "t3_internal.h"
+#include "queue/queue_private.h"
 
 static uint64_t src_of(const struct t3_queue *q)
 {
@@ -101,9 +101,10 @@ uint32_t t3_move_space(const struct t3_queue *q, uint64_t *detail)
 	*detail = T3_SPACE_FREE;
 	if (d->space >= T3_MAX_SPACES)
 		return T3_DESC_SPACE;
-	space = &q->dev->space[d->space];
+	space = &t3_spaces(q->dev)->space[d->space];
 	*detail = space->state;
-	if (space->state != T3_SPACE_ARMED || d->generation != q->dev->generation[d->space])
+	if (space->state != T3_SPACE_ARMED ||
+	    d->generation != t3_spaces(q->dev)->generation[d->space])
 		return T3_DESC_SPACE;
 	*detail = 0;
 	return T3_DESC_OK;
@@ -121,8 +122,8 @@ static bool has_credit(struct t3_queue *q, const struct t3_segment *segment)
 
 	for (left = segment->routes; left; left &= left - 1) {
 		route = (uint32_t)__builtin_ctz(left);
-		if (!t3_engine_has_credit(q, link_of(segment, route),
-					  t3_block_routes_on_link(segment, route)))
+		if (!t3_credit_take(q, link_of(segment, route),
+				    t3_block_routes_on_link(segment, route)))
 			return false;
 	}
 	return true;
@@ -141,7 +142,7 @@ uint32_t t3_move_place(struct t3_queue *q, uint64_t offset, uint32_t bytes, stru
 
 	if (status != T3_DESC_OK)
 		return status;
-	*detail = t3_store_place(&q->dev->space[q->desc.space], offset, bytes, store);
+	*detail = t3_store_place(&t3_spaces(q->dev)->space[q->desc.space], offset, bytes, store);
 	if (*detail != T3_FAULT_NONE)
 		return T3_DESC_FAULT;
 	if (!fits_segment(&q->desc, store->segment)) {
@@ -175,7 +176,7 @@ static uint32_t produce(struct t3_queue *q, uint8_t *data, uint32_t *bytes, uint
 /* `bytes`: how many were moved; 0 with status OK: the queue sleeps. */
 uint32_t t3_move_piece(struct t3_queue *q, uint32_t *bytes, uint64_t *detail)
 {
-	uint8_t *data = q->dev->bounce;
+	uint8_t *data = t3_queues(q->dev)->bounce;
 	uint32_t left = q->desc.row_bytes - q->col, status;
 
 	*bytes = left < T3_ENGINE_PIECE ? left : T3_ENGINE_PIECE;

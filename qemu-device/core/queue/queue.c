@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Life of a queue: admin commands, doorbell, reset. SPEC.md sections 7 and 11.1. */
-#include "t3_internal.h"
+#include "queue/queue_private.h"
 
-void t3_queues_init(struct t3_dev *dev)
+static const struct t3_space_ops space_ops = {
+	.credit = t3_engine_credit,
+	.wake = t3_engine_wake,
+};
+
+int t3_queues_init(struct t3_dev *dev, const struct t3_queue_ops *ops)
 {
+	struct t3_queues *queues = t3_queues(dev);
 	uint32_t i;
 
+	queues->ops = ops;
 	for (i = 0; i < T3_MAX_QUEUES; i++)
-		dev->queue[i].dev = dev;
+		queues->queue[i].dev = dev;
+	queues->gemm = calloc(T3_MAX_QUEUES, sizeof(queues->gemm[0]));
+	return t3_spaces_init(dev, &space_ops) || !queues->gemm ? -1 : 0;
+}
+
+void t3_queues_fini(struct t3_dev *dev)
+{
+	free(t3_queues(dev)->gemm);
+	t3_spaces_fini(dev);
 }
 
 /* FREE: nothing is known of it any more. A run that it took part in ends for all. */
@@ -15,7 +30,7 @@ static void forget(struct t3_queue *q)
 {
 	struct t3_dev *dev = q->dev;
 
-	t3_gang_leave(q);
+	t3_queues(dev)->ops->leave(q);
 	t3_queue_set_state(q, T3_QUEUE_FREE);
 	memset(q, 0, sizeof(*q));
 	q->dev = dev;
@@ -27,12 +42,12 @@ void t3_queues_clear(struct t3_dev *dev)
 	uint32_t i;
 
 	for (i = 0; i < T3_MAX_QUEUES; i++)
-		if (dev->queue[i].state != T3_QUEUE_FREE)
-			forget(&dev->queue[i]);
-	memset(dev->fence, 0, sizeof(dev->fence));
-	memset(dev->queue_pending, 0, sizeof(dev->queue_pending));
-	memset(dev->queue_enable, 0, sizeof(dev->queue_enable));
-	dev->queue_vector = 0;
+		if (t3_queues(dev)->queue[i].state != T3_QUEUE_FREE)
+			forget(&t3_queues(dev)->queue[i]);
+	memset(t3_queues(dev)->fence, 0, sizeof(t3_queues(dev)->fence));
+	memset(t3_queues(dev)->queue_pending, 0, sizeof(t3_queues(dev)->queue_pending));
+	memset(t3_queues(dev)->queue_enable, 0, sizeof(t3_queues(dev)->queue_enable));
+	t3_queues(dev)->queue_vector = 0;
 	t3_engine_clear(dev);
 }
 
@@ -42,16 +57,15 @@ void t3_queues_wipe(struct t3_dev *dev)
 	uint32_t i;
 
 	for (i = 0; i < T3_MAX_QUEUES; i++)
-		dev->queue[i].phase = T3_PHASE_NONE;
+		t3_queues(dev)->queue[i].phase = T3_PHASE_NONE;
 	t3_queues_clear(dev);
 }
 
 /* QUEUE_TAIL. A doorbell of a queue that has just failed is no mistake of software. */
 void t3_queue_submit(struct t3_dev *dev, uint32_t id, uint32_t tail)
 {
-	struct t3_queue *q = &dev->queue[id];
+	struct t3_queue *q = &t3_queues(dev)->queue[id];
 
-	t3_gang_host(dev->fabric);
 	if (q->state == T3_QUEUE_FREE)
 		t3_guest_error(dev, "doorbell of a queue that does not exist");
 	if (q->state != T3_QUEUE_READY)
@@ -61,15 +75,15 @@ void t3_queue_submit(struct t3_dev *dev, uint32_t id, uint32_t tail)
 		t3_queue_stop(q, T3_DESC_OVERRUN);
 	else
 		t3_engine_wake(dev);
-	t3_gang_wake(q);
+	t3_queues(dev)->ops->wake(q);
 }
 
 void t3_queue_hang(struct t3_dev *dev, uint32_t id, bool hung)
 {
-	if (id >= T3_MAX_QUEUES || dev->queue[id].state == T3_QUEUE_FREE)
+	if (id >= T3_MAX_QUEUES || t3_queues(dev)->queue[id].state == T3_QUEUE_FREE)
 		return;
-	dev->queue[id].hung = hung;
-	t3_gang_wake(&dev->queue[id]);
+	t3_queues(dev)->queue[id].hung = hung;
+	t3_queues(dev)->ops->wake(&t3_queues(dev)->queue[id]);
 	t3_engine_wake(dev);
 }
 
@@ -90,7 +104,7 @@ uint32_t t3_queue_make(struct t3_dev *dev, const struct t3_cmd_queue_create *cmd
 	    cmd->entries < T3_QUEUE_ENTRIES_MIN || cmd->entries > T3_QUEUE_ENTRIES_MAX ||
 	    (cmd->entries & (cmd->entries - 1)))
 		return T3_ADMIN_BAD_VALUE;
-	q = &dev->queue[cmd->queue];
+	q = &t3_queues(dev)->queue[cmd->queue];
 	if (q->state != T3_QUEUE_FREE)
 		return T3_ADMIN_EXISTS;
 	if (!fits(cmd->ring, sizeof(struct t3_descriptor), cmd->entries) ||
@@ -119,7 +133,7 @@ static void abort_queue(struct t3_queue *q)
 {
 	bool busy = q->phase != T3_PHASE_NONE;
 
-	t3_gang_leave(q);
+	t3_queues(q->dev)->ops->leave(q);
 	q->hung = false;
 	q->blocked = 0;
 	if (busy)
@@ -136,7 +150,7 @@ static uint32_t queue_command(struct t3_dev *dev, uint32_t opcode, struct t3_cmd
 
 	if (cmd->queue >= T3_MAX_QUEUES)
 		return T3_ADMIN_BAD_QUEUE;
-	q = &dev->queue[cmd->queue];
+	q = &t3_queues(dev)->queue[cmd->queue];
 	if (q->state == T3_QUEUE_FREE && opcode != T3_CMD_QUEUE_QUERY)
 		return T3_ADMIN_BAD_QUEUE;
 	if (cmd->mbz)
@@ -160,10 +174,8 @@ static uint32_t fence_set(struct t3_dev *dev, const struct t3_cmd_fence_set *cmd
 }
 
 /* QUEUE_CREATE .. FENCE_SET */
-uint32_t t3_queue_command(struct t3_dev *dev, uint32_t opcode)
+uint32_t t3_queue_command(struct t3_dev *dev, uint32_t opcode, void *mailbox)
 {
-	void *mailbox = dev->mailbox;
-
 	if (opcode == T3_CMD_QUEUE_CREATE)
 		return t3_queue_make(dev, mailbox);
 	if (opcode == T3_CMD_FENCE_SET)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A queue's rings in host memory, and its interrupt. SPEC.md section 11.2. */
-#include "t3_internal.h"
+#include "queue/queue_private.h"
 
 uint32_t t3_queue_id(const struct t3_queue *q)
 {
-	return (uint32_t)(q - q->dev->queue);
+	return (uint32_t)(q - t3_queues(q->dev)->queue);
 }
 
 void t3_queue_set_state(struct t3_queue *q, uint32_t state)
@@ -25,20 +25,21 @@ static void notify(struct t3_queue *q)
 {
 	struct t3_dev *dev = q->dev;
 	uint32_t word = t3_queue_id(q) / 32, bit = 1u << t3_queue_id(q) % 32;
-	bool news = !(dev->queue_pending[word] & bit);
+	bool news = !(t3_queues(dev)->queue_pending[word] & bit);
 
-	dev->queue_pending[word] |= bit;
-	if (news && (dev->queue_enable[word] & bit))
-		t3_interrupt(dev, dev->queue_vector);
+	t3_queues(dev)->queue_pending[word] |= bit;
+	if (news && (t3_queues(dev)->queue_enable[word] & bit))
+		t3_interrupt(dev, t3_queues(dev)->queue_vector);
 }
 
 void t3_queue_enable(struct t3_dev *dev, uint32_t word, uint32_t value)
 {
-	uint32_t news = value & ~dev->queue_enable[word] & dev->queue_pending[word];
+	uint32_t news =
+		value & ~t3_queues(dev)->queue_enable[word] & t3_queues(dev)->queue_pending[word];
 
-	dev->queue_enable[word] = value;
+	t3_queues(dev)->queue_enable[word] = value;
 	if (news)
-		t3_interrupt(dev, dev->queue_vector);
+		t3_interrupt(dev, t3_queues(dev)->queue_vector);
 }
 
 /* -> ERROR. The descriptor in progress, if any, stays so until QUEUE_ABORT. */

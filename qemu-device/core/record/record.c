@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The recorder: entries, checks, and which devices take part. SPEC.md section 14. */
-#include "t3_recorder.h"
+#include "record/record_private.h"
 
 /* ---------------------------------------------------------------- encoding */
 
@@ -98,20 +98,20 @@ void t3_record_end(struct t3_recorder *r, uint64_t value, uint32_t size)
 	uint16_t check = t3_record_check(context->hash);
 	uint32_t flags = 0;
 
-	if (fabric->now != context->now || fabric->heap.seq != context->seq)
+	if (fabric->clock.now != context->now || fabric->clock.heap.seq != context->seq)
 		flags |= T3_REC_TIME;
 	if (context->hash != context->told)
 		flags |= T3_REC_HASH;
 	t3_rec_tag(r, T3_REC_END, flags);
 	t3_rec_bytes(r, &value, size);
 	if (flags & T3_REC_TIME) {
-		t3_rec_number(r, fabric->now - context->now);
-		t3_rec_number(r, fabric->heap.seq - context->seq);
+		t3_rec_number(r, fabric->clock.now - context->now);
+		t3_rec_number(r, fabric->clock.heap.seq - context->seq);
 	}
 	if (flags & T3_REC_HASH)
 		t3_rec_bytes(r, &check, sizeof(check));
-	context->now = fabric->now;
-	context->seq = fabric->heap.seq;
+	context->now = fabric->clock.now;
+	context->seq = fabric->clock.heap.seq;
 	context->told = context->hash;
 	t3_rec_flush(r);
 }
@@ -222,7 +222,7 @@ int t3_fabric_record(struct t3_fabric *fabric, t3_record_emit *emit, void *opaqu
 	for (i = 0; i < T3_MAX_RANKS; i++)
 		if (fabric->dev[i])
 			return -1;
-	if (fabric->recorder || fabric->now || fabric->heap.seq)
+	if (fabric->recorder || fabric->clock.now || fabric->clock.heap.seq)
 		return -1;
 	r = calloc(1, sizeof(*r));
 	if (!r)
@@ -263,5 +263,5 @@ bool t3_fabric_recording(const struct t3_fabric *fabric)
 
 uint64_t t3_fabric_event_number(const struct t3_fabric *fabric)
 {
-	return fabric->heap.seq;
+	return fabric->clock.heap.seq;
 }

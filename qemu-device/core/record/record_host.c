@@ -3,7 +3,7 @@
  * Between the core and its host while it is recorded: callbacks and device memory.
  * Each callback is passed on, so that the core's own code need not know.
  */
-#include "t3_recorder.h"
+#include "record/record_private.h"
 
 /* --------------------------------------------------------------- callbacks */
 

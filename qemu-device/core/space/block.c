@@ -4,7 +4,7 @@
  * records, and a work list of segments for each link. A segment is on the list of
  * one link, that of the route that its block is on. SPEC.md section 5.
  */
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 /* --------------------------------------------------------------- work lists */
 

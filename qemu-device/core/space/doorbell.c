@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Doorbell pages: arm, release, staged tiles. SPEC.md sections 2.2 and 3.2. */
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 static void bad(struct t3_space *space, struct t3_segment *segment, uint32_t tile)
 {
@@ -85,7 +85,7 @@ static void live_write(struct t3_space *space, uint32_t reg, uint64_t value, uin
 /* `offset` counts from T3_DOORBELL_BASE. */
 void t3_doorbell_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
-	struct t3_space *space = &dev->space[offset / T3_PAGE_SIZE];
+	struct t3_space *space = &t3_spaces(dev)->space[offset / T3_PAGE_SIZE];
 
 	if (space->state == T3_SPACE_FREE)
 		dev->counter[T3_COUNTER_DROPPED]++;
@@ -97,7 +97,7 @@ void t3_doorbell_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 
 uint64_t t3_doorbell_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
-	struct t3_space *space = &dev->space[offset / T3_PAGE_SIZE];
+	struct t3_space *space = &t3_spaces(dev)->space[offset / T3_PAGE_SIZE];
 
 	if (space->state == T3_SPACE_FREE)
 		return T3_NONE64;

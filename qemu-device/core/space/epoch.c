@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Epochs: arming, completion, release, and what peers are told. SPEC.md 2.1, 6.3. */
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 static void set_state(struct t3_space *space, uint32_t state)
 {
@@ -72,10 +72,15 @@ uint32_t t3_epoch_first_undone(const struct t3_space *space)
 	return space->epoch == 0xffffffff ? 1 : space->epoch + 1;
 }
 
+static bool serial_after(uint32_t a, uint32_t b) /* a is a later epoch than b */
+{
+	return (int32_t)(a - b) > 0;
+}
+
 /* Is `epoch` not done by a peer that announced its first undone one? */
 static bool is_undone(uint32_t first_undone, uint32_t epoch)
 {
-	return !first_undone || !t3_serial_after(first_undone, epoch);
+	return !first_undone || !serial_after(first_undone, epoch);
 }
 
 /*
@@ -259,7 +264,7 @@ void t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, uint32_
 /* What a peer names is gone, unless it names what has been made since. */
 static bool is_lost(const struct t3_dev *peer, uint32_t space, uint32_t generation)
 {
-	return !peer || peer->generation[space] != generation;
+	return !peer || t3_spaces(peer)->generation[space] != generation;
 }
 
 /*

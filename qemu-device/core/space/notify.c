@@ -1,48 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Event areas and interrupts: SPEC.md sections 1.1 and 2.3. */
-#include "t3_internal.h"
-
-void t3_guest_error(struct t3_dev *dev, const char *what)
-{
-	if (dev->ops.guest_error)
-		dev->ops.guest_error(dev->opaque, what);
-	t3_error_raise(dev, T3_ERROR_GUEST);
-}
-
-void t3_interrupt(struct t3_dev *dev, uint32_t vector)
-{
-	dev->counter[T3_COUNTER_INTERRUPTS]++;
-	if (!t3_irq_lost(dev))
-		dev->ops.irq(dev->opaque, vector);
-}
-
-void t3_error_raise(struct t3_dev *dev, uint32_t bit)
-{
-	bool news = !(dev->error_status & bit);
-
-	dev->error_status |= bit;
-	if (news && (dev->error_enable & bit))
-		t3_interrupt(dev, dev->error_vector);
-}
+#include "space/space_private.h"
 
 void t3_notify_event(struct t3_space *space)
 {
 	struct t3_dev *dev = space->dev;
 	uint32_t word = space->id / 32, bit = 1u << space->id % 32;
-	bool news = !(dev->pending[word] & bit);
+	bool news = !(t3_spaces(dev)->pending[word] & bit);
 
-	dev->pending[word] |= bit;
-	if (news && (dev->enable[word] & bit))
-		t3_interrupt(dev, dev->event_vector);
+	t3_spaces(dev)->pending[word] |= bit;
+	if (news && (t3_spaces(dev)->enable[word] & bit))
+		t3_interrupt(dev, t3_spaces(dev)->event_vector);
 }
 
 void t3_notify_enable(struct t3_dev *dev, uint32_t word, uint32_t value)
 {
-	uint32_t news = value & ~dev->enable[word] & dev->pending[word];
+	uint32_t news = value & ~t3_spaces(dev)->enable[word] & t3_spaces(dev)->pending[word];
 
-	dev->enable[word] = value;
+	t3_spaces(dev)->enable[word] = value;
 	if (news)
-		t3_interrupt(dev, dev->event_vector);
+		t3_interrupt(dev, t3_spaces(dev)->event_vector);
 }
 
 /* The space faults once and stays mute: software sees ERROR_STATUS and SPACE_QUERY. */

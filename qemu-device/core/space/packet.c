@@ -3,7 +3,7 @@
  * The receiving side of a packet. Nothing in it is trusted: each check is one
  * rule of SPEC.md section 6.2, in that order. An arrival always sinks.
  */
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 static bool well_formed(const struct t3_link *link, const struct t3_packet *packet)
 {
@@ -152,12 +152,13 @@ uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
 		return T3_NAK_MALFORMED;
 	if (!dev)
 		return T3_NAK_NO_DEVICE;
-	if (packet->dst_space >= T3_MAX_SPACES || !t3_space_live(&dev->space[packet->dst_space])) {
+	if (packet->dst_space >= T3_MAX_SPACES ||
+	    !t3_space_live(&t3_spaces(dev)->space[packet->dst_space])) {
 		if (packet->type == T3_PKT_UPDATE)
 			dev->counter[T3_COUNTER_DROPPED]++;
 		return T3_NAK_NO_SPACE;
 	}
-	space = &dev->space[packet->dst_space];
+	space = &t3_spaces(dev)->space[packet->dst_space];
 	if (packet->dst_generation != t3_space_generation(space))
 		return T3_NAK_GENERATION;
 	if (packet->type == T3_PKT_STATE)

@@ -5,7 +5,7 @@
  * can be all of the device's memory, so it is work of the engine, in pieces, and its
  * client's share pays for it. Little of it is done at once. SPEC.md sections 3 and 8.2.
  */
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 static bool fills(const struct t3_segment *segment)
 {
@@ -142,7 +142,7 @@ static uint32_t do_some(struct t3_space *space, uint32_t most)
 void t3_prepare_append(struct t3_space *space)
 {
 	struct t3_dev *dev = space->dev;
-	struct t3_prepares *list = &dev->prepares[space->client];
+	struct t3_prepares *list = &t3_spaces(dev)->prepares[space->client];
 
 	space->preparing = true;
 	space->prepare_next = NULL;
@@ -151,13 +151,13 @@ void t3_prepare_append(struct t3_space *space)
 	else
 		list->head = space;
 	list->tail = space;
-	dev->preparing[space->client / 32] |= 1u << space->client % 32;
+	t3_spaces(dev)->preparing[space->client / 32] |= 1u << space->client % 32;
 }
 
 static void remove_from_list(struct t3_space *space)
 {
 	struct t3_dev *dev = space->dev;
-	struct t3_prepares *list = &dev->prepares[space->client];
+	struct t3_prepares *list = &t3_spaces(dev)->prepares[space->client];
 	struct t3_space **link = &list->head, *before = NULL;
 
 	for (; *link != space; link = &before->prepare_next)
@@ -166,13 +166,13 @@ static void remove_from_list(struct t3_space *space)
 	if (list->tail == space)
 		list->tail = before;
 	if (!list->head)
-		dev->preparing[space->client / 32] &= ~(1u << space->client % 32);
+		t3_spaces(dev)->preparing[space->client / 32] &= ~(1u << space->client % 32);
 	space->preparing = false;
 }
 
-uint32_t t3_prepare_client(const struct t3_dev *dev)
+uint32_t t3_prepare_client(const struct t3_dev *dev, const struct t3_share *share)
 {
-	return t3_share_next(&dev->engine_share, dev->preparing);
+	return t3_share_next(share, t3_spaces(dev)->preparing);
 }
 
 /* --------------------------------------------------------------------- life */
@@ -186,14 +186,14 @@ bool t3_prepare_begin(struct t3_space *space)
 	}
 	go_on(space);
 	t3_prepare_append(space);
-	t3_engine_wake(space->dev);
+	t3_spaces(space->dev)->ops->wake(space->dev);
 	return false;
 }
 
 /* The client's spaces take turns. */
 uint32_t t3_prepare_step(struct t3_dev *dev, uint32_t client)
 {
-	struct t3_space *space = dev->prepares[client].head;
+	struct t3_space *space = t3_spaces(dev)->prepares[client].head;
 	uint32_t work = do_some(space, T3_PREPARE_PIECE);
 
 	if (!space->preparing)
@@ -214,8 +214,8 @@ void t3_prepare_stop(struct t3_space *space)
 
 void t3_prepare_clear(struct t3_dev *dev)
 {
-	memset(dev->prepares, 0, sizeof(dev->prepares));
-	memset(dev->preparing, 0, sizeof(dev->preparing));
+	memset(t3_spaces(dev)->prepares, 0, sizeof(t3_spaces(dev)->prepares));
+	memset(t3_spaces(dev)->preparing, 0, sizeof(t3_spaces(dev)->preparing));
 }
 
 const char *t3_prepare_check(const struct t3_space *space)

@@ -3,13 +3,20 @@
  * What waits for a link: of each client control packets, then ready blocks (block.c). The
  * lists are bounded: a control packet lives in its route or import. SPEC.md section 5.
  */
-#include "t3_internal.h"
+#include "space/space_private.h"
+
+/* Queues that wait for the link try again. */
+static void credit(struct t3_link *link)
+{
+	if (link->engine_waits)
+		t3_spaces(link->fabric->dev[link->src])->ops->credit(link);
+}
 
 void t3_pump_kick(struct t3_link *link)
 {
-	t3_engine_credit(link);
+	credit(link);
 	if (!link->on_pump.pos && t3_turn_waits(link))
-		t3_fabric_schedule(link->fabric, &link->on_pump, link->fabric->now);
+		t3_clock_schedule(&link->fabric->clock, &link->on_pump, link->fabric->clock.now);
 }
 
 /* --------------------------------------------------------- control packets */
@@ -93,9 +100,8 @@ static void serve(struct t3_link *link, uint32_t client)
 	t3_share_serve(&link->share, client, bytes);
 }
 
-void t3_pump_fire(struct t3_event *event)
+void t3_pump_fire(struct t3_link *link)
 {
-	struct t3_link *link = t3_container_of(event, struct t3_link, on_pump);
 	uint32_t batch, client;
 
 	for (batch = 0; batch < T3_PUMP_BATCH; batch++) {
@@ -106,7 +112,7 @@ void t3_pump_fire(struct t3_event *event)
 		serve(link, client);
 	}
 	if (batch < T3_PUMP_BATCH) {
-		t3_engine_credit(link);
+		credit(link);
 		return;
 	}
 	t3_pump_kick(link);
@@ -146,7 +152,7 @@ static void acked(struct t3_space *space, const struct t3_packet *packet)
 void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint32_t status)
 {
 	struct t3_dev *dev = link->fabric->dev[link->src];
-	struct t3_space *space = &dev->space[packet->src_space];
+	struct t3_space *space = &t3_spaces(dev)->space[packet->src_space];
 	/* NAKs of STATE and POISON tell nothing: the receiver has gone. Silence does. */
 	bool matters = packet->type == T3_PKT_UPDATE || packet->type == T3_PKT_ARM_QUERY ||
 		       status == T3_STATUS_LINK;

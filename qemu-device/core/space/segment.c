@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Segments: geometry, look-up, mapping. SPEC.md section 3. */
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 /* --------------------------------------------------------------- geometry */
 
@@ -237,10 +237,11 @@ uint32_t t3_segment_insert(struct t3_space *space, const struct t3_cmd_seg_map *
 	status = check_place(space, cmd, extent, tiles);
 	if (status != T3_ADMIN_OK)
 		return status;
-	if (!dev->free_segments)
+	if (!t3_spaces(dev)->free_segments)
 		return T3_ADMIN_NO_RESOURCE;
 
-	segment = &dev->segment[dev->free_segment[--dev->free_segments]];
+	segment = &t3_spaces(dev)
+			   ->segment[t3_spaces(dev)->free_segment[--t3_spaces(dev)->free_segments]];
 	memset(segment, 0, sizeof(*segment));
 	segment->space = space;
 	fill(segment, cmd, extent, (uint32_t)tiles_x, (uint32_t)tiles);
@@ -275,7 +276,8 @@ void t3_segment_unmap(struct t3_segment *segment)
 	if (space->recent == segment)
 		space->recent = NULL;
 	segment->space = NULL;
-	dev->free_segment[dev->free_segments++] = (uint32_t)(segment - dev->segment);
+	t3_spaces(dev)->free_segment[t3_spaces(dev)->free_segments++] =
+		(uint32_t)(segment - t3_spaces(dev)->segment);
 }
 
 uint32_t t3_segment_staging(struct t3_space *space, const struct t3_cmd_seg_staging *cmd)

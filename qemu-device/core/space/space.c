@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Life of a space, and its faults. SPEC.md sections 2.1, 7 and 9. */
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 bool t3_space_live(const struct t3_space *space)
 {
@@ -10,7 +10,7 @@ bool t3_space_live(const struct t3_space *space)
 /* A slot's page of host memory is not touched before its first use. */
 struct t3_space *t3_space_slot(struct t3_dev *dev, uint32_t id)
 {
-	struct t3_space *space = &dev->space[id];
+	struct t3_space *space = &t3_spaces(dev)->space[id];
 
 	if (!space->dev) {
 		space->dev = dev;
@@ -21,20 +21,20 @@ struct t3_space *t3_space_slot(struct t3_dev *dev, uint32_t id)
 
 uint32_t t3_space_generation(const struct t3_space *space)
 {
-	return space->dev->generation[space->id];
+	return t3_spaces(space->dev)->generation[space->id];
 }
 
 /* Never 0, also after 2^32 of them. */
 void t3_space_next_generation(struct t3_dev *dev, uint32_t id)
 {
-	if (!++dev->generation[id])
-		dev->generation[id] = 1;
+	if (!++t3_spaces(dev)->generation[id])
+		t3_spaces(dev)->generation[id] = 1;
 }
 
 /* Without a trace of it. */
 void t3_space_put_state(struct t3_space *space, uint32_t state)
 {
-	uint32_t *used = &space->dev->used[space->id / 32];
+	uint32_t *used = &t3_spaces(space->dev)->used[space->id / 32];
 	uint32_t bit = 1u << space->id % 32;
 
 	*used = state == T3_SPACE_FREE ? *used & ~bit : *used | bit;
@@ -128,7 +128,7 @@ void t3_space_fail_cpu(struct t3_space *space, uint32_t kind, const struct t3_se
 
 static void map_pages(struct t3_space *space, uint32_t value)
 {
-	uint16_t *page = &space->dev->page_space[space->aperture / T3_PAGE_SIZE];
+	uint16_t *page = &t3_spaces(space->dev)->page_space[space->aperture / T3_PAGE_SIZE];
 	uint64_t i;
 
 	for (i = 0; i < space->size / T3_PAGE_SIZE; i++)
@@ -138,7 +138,7 @@ static void map_pages(struct t3_space *space, uint32_t value)
 /* The command was checked by admin.c. The state stays FREE. */
 struct t3_space *t3_space_place(struct t3_dev *dev, const struct t3_cmd_space_create *cmd)
 {
-	struct t3_space *space = &dev->space[cmd->space];
+	struct t3_space *space = &t3_spaces(dev)->space[cmd->space];
 
 	memset(space, 0, sizeof(*space));
 	space->dev = dev;

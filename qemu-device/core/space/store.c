@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tracked stores, and the output aperture. SPEC.md sections 3.1 and 11.5. */
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 /* The one space whose range holds all `size` bytes, or NULL. */
 static struct t3_space *space_at(struct t3_dev *dev, uint64_t offset, uint32_t size)
@@ -10,10 +10,10 @@ static struct t3_space *space_at(struct t3_dev *dev, uint64_t offset, uint32_t s
 
 	if (offset >= dev->config.aperture_size)
 		return NULL;
-	id = dev->page_space[offset / T3_PAGE_SIZE];
+	id = t3_spaces(dev)->page_space[offset / T3_PAGE_SIZE];
 	if (!id)
 		return NULL;
-	space = &dev->space[id - 1];
+	space = &t3_spaces(dev)->space[id - 1];
 	if (offset - space->aperture + size > space->size)
 		return NULL;
 	return space;
@@ -283,7 +283,6 @@ void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 	struct t3_space *space = space_at(dev, offset, size);
 	struct t3_segment *recent;
 
-	t3_gang_host(dev->fabric);
 	if (!space) {
 		dev->counter[T3_COUNTER_DROPPED]++;
 		return;

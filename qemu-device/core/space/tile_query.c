@@ -4,7 +4,7 @@
  * not even a tracker entry's age; but what is read of device memory is read as input, as
  * it gets into the mailbox.
  */
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 #define RECORD_FLAGS (T3_TILE_TRIGGERED | T3_TILE_READY | T3_TILE_STARTED)
 

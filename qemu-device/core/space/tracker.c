@@ -3,7 +3,7 @@
  * The tracker: a set-associative cache of tile counts over the counter tables in
  * device memory. SPEC.md section 3.3.
  */
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 int t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways)
 {
@@ -61,11 +61,11 @@ static void write_back(const struct t3_entry *entry, uint32_t flags)
 /* An invalid way, else the least recently used one, spilled. */
 static struct t3_entry *victim(struct t3_dev *dev, uint32_t tile)
 {
-	struct t3_entry *set = set_of(&dev->tracker, tile);
+	struct t3_entry *set = set_of(&t3_spaces(dev)->tracker, tile);
 	struct t3_entry *oldest = set;
 	uint32_t way;
 
-	for (way = 0; way < dev->tracker.ways; way++) {
+	for (way = 0; way < t3_spaces(dev)->tracker.ways; way++) {
 		if (!set[way].segment)
 			return &set[way];
 		if (set[way].used < oldest->used)
@@ -107,14 +107,14 @@ static uint32_t record_count(const struct t3_segment *segment, const struct t3_t
 /* Count of the tile without touching the cache. */
 uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile)
 {
-	struct t3_entry *entry = find(&segment->space->dev->tracker, segment, tile);
+	struct t3_entry *entry = find(&t3_spaces(segment->space->dev)->tracker, segment, tile);
 
 	return entry ? entry->count : record_count(segment, t3_segment_record(segment, tile));
 }
 
 uint32_t t3_tracker_look(struct t3_segment *segment, uint32_t tile)
 {
-	struct t3_entry *entry = find(&segment->space->dev->tracker, segment, tile);
+	struct t3_entry *entry = find(&t3_spaces(segment->space->dev)->tracker, segment, tile);
 
 	return entry ? entry->count : record_count(segment, t3_segment_look(segment, tile));
 }
@@ -144,7 +144,7 @@ enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t
 			     uint64_t expected)
 {
 	struct t3_dev *dev = segment->space->dev;
-	struct t3_entry *entry = find(&dev->tracker, segment, tile);
+	struct t3_entry *entry = find(&t3_spaces(dev)->tracker, segment, tile);
 	struct t3_tile_record *record;
 	uint32_t count;
 
@@ -162,10 +162,10 @@ enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t
 			t3_segment_record_done(segment, tile);
 		}
 		entry = allocate(dev, segment, tile, count);
-		dev->tracker.recent = entry;
+		t3_spaces(dev)->tracker.recent = entry;
 	}
 	entry->count += bytes;
-	entry->used = ++dev->tracker.clock;
+	entry->used = ++t3_spaces(dev)->tracker.clock;
 	if (entry->count < expected)
 		return T3_TRACK_COUNTED;
 	t3_tracker_done(dev, entry);
@@ -175,7 +175,7 @@ enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t
 /* Frees the entries of a segment, or of all segments of its space: `left` entries. */
 static void forget(const struct t3_space *space, const struct t3_segment *segment, uint32_t left)
 {
-	const struct t3_tracker *tracker = &space->dev->tracker;
+	const struct t3_tracker *tracker = &t3_spaces(space->dev)->tracker;
 	struct t3_entry *entry = tracker->entry;
 	const struct t3_entry *end = entry + (size_t)tracker->sets * tracker->ways;
 
@@ -205,9 +205,9 @@ void t3_tracker_forget_space(struct t3_space *space)
 
 void t3_tracker_clear(struct t3_dev *dev)
 {
-	uint32_t i, count = dev->tracker.sets * dev->tracker.ways;
+	uint32_t i, count = t3_spaces(dev)->tracker.sets * t3_spaces(dev)->tracker.ways;
 
 	for (i = 0; i < count; i++)
-		if (dev->tracker.entry[i].segment)
-			free_entry(dev, &dev->tracker.entry[i]);
+		if (t3_spaces(dev)->tracker.entry[i].segment)
+			free_entry(dev, &t3_spaces(dev)->tracker.entry[i]);
 }

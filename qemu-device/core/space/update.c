@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counted updates of a segment that has memory behind it (LOCAL, DMA). */
-#include "t3_internal.h"
+#include "space/space_private.h"
 
 void t3_update_at(struct t3_segment *segment, uint64_t address, const void *data, uint32_t bytes)
 {

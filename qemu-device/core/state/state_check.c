@@ -5,7 +5,7 @@
  * the counter records in device memory, is not looked at: pump.c and tracker.c check
  * those when they use them.
  */
-#include "t3_state.h"
+#include "state/state.h"
 
 static bool running(const struct t3_space *space)
 {
@@ -194,7 +194,7 @@ static const char *check_entry(const struct t3_tracker *tracker, uint32_t index)
 
 static const char *check_tracker(const struct t3_dev *dev)
 {
-	const struct t3_tracker *tracker = &dev->tracker;
+	const struct t3_tracker *tracker = &t3_spaces(dev)->tracker;
 	uint32_t size = tracker->sets * tracker->ways, i;
 	const char *broken = NULL;
 	uint64_t live = 0;
@@ -236,8 +236,8 @@ const char *t3_check_dev(const struct t3_dev *dev)
 	if (!broken)
 		broken = t3_check_queues(dev);
 	for (i = 0; i < T3_MAX_SPACES && !broken; i++)
-		if (dev->space[i].state != T3_SPACE_FREE)
-			broken = check_space(&dev->space[i]);
+		if (t3_spaces(dev)->space[i].state != T3_SPACE_FREE)
+			broken = check_space(&t3_spaces(dev)->space[i]);
 	for (i = 0; dev->fabric && i < T3_MAX_RANKS && !broken; i++)
 		if (dev->fabric->link[dev->rank][i])
 			broken = check_work(dev->fabric->link[dev->rank][i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* State of a device: registers, tracker, and what waits for its links. */
-#include "t3_state.h"
+#include "state/state.h"
 
 /* --------------------------------------------------------------- registers */
 
@@ -42,13 +42,14 @@ static void visit_registers(struct t3_stream *s, struct t3_dev *dev)
 	t3_stream_below(s, &dev->error_enable, T3_ERROR_ALL + 1, "ERROR_ENABLE has unknown bits");
 	t3_stream_u64(s, &dev->dma_address);
 	t3_stream_u64(s, &dev->poison_address);
-	t3_stream_below(s, &dev->event_vector, T3_MAX_VECTORS, "EVENT_VECTOR is out of range");
+	t3_stream_below(s, &t3_spaces(dev)->event_vector, T3_MAX_VECTORS,
+			"EVENT_VECTOR is out of range");
 	t3_stream_below(s, &dev->error_vector, T3_MAX_VECTORS, "ERROR_VECTOR is out of range");
-	visit_words(s, dev->pending, T3_MAX_SPACES / 32);
-	visit_words(s, dev->enable, T3_MAX_SPACES / 32);
-	t3_stream_u32(s, &dev->admin_command);
-	t3_stream_u32(s, &dev->admin_status);
-	t3_stream_bytes(s, dev->mailbox, sizeof(dev->mailbox));
+	visit_words(s, t3_spaces(dev)->pending, T3_MAX_SPACES / 32);
+	visit_words(s, t3_spaces(dev)->enable, T3_MAX_SPACES / 32);
+	t3_stream_u32(s, &t3_front(dev)->admin_command);
+	t3_stream_u32(s, &t3_front(dev)->admin_status);
+	t3_stream_bytes(s, t3_front(dev)->mailbox, sizeof(t3_front(dev)->mailbox));
 	visit_longs(s, dev->counter, T3_COUNTER_COUNT);
 }
 
@@ -57,9 +58,9 @@ static void visit_generations(struct t3_stream *s, struct t3_dev *dev)
 {
 	uint32_t i;
 
-	visit_words(s, dev->generation, T3_MAX_SPACES);
+	visit_words(s, t3_spaces(dev)->generation, T3_MAX_SPACES);
 	for (i = 0; s->loading && i < T3_MAX_SPACES; i++)
-		t3_stream_rule(s, dev->generation[i], "a generation is 0");
+		t3_stream_rule(s, t3_spaces(dev)->generation[i], "a generation is 0");
 }
 
 /* ------------------------------------------------------ references by number */
@@ -70,9 +71,10 @@ static struct t3_space *visit_space_ref(struct t3_stream *s, struct t3_dev *dev,
 	uint32_t id = space ? space->id : 0;
 
 	t3_stream_below(s, &id, T3_MAX_SPACES, "a space's number is out of range");
-	if (!t3_stream_rule(s, dev->space[id].state != T3_SPACE_FREE, "a space does not exist"))
+	if (!t3_stream_rule(s, t3_spaces(dev)->space[id].state != T3_SPACE_FREE,
+			    "a space does not exist"))
 		return NULL;
-	return &dev->space[id];
+	return &t3_spaces(dev)->space[id];
 }
 
 static struct t3_segment *visit_segment_ref(struct t3_stream *s, struct t3_dev *dev,
@@ -104,7 +106,7 @@ static void visit_entry(struct t3_stream *s, struct t3_dev *dev, struct t3_entry
 
 void t3_visit_tracker(struct t3_stream *s, struct t3_dev *dev)
 {
-	struct t3_tracker *tracker = &dev->tracker;
+	struct t3_tracker *tracker = &t3_spaces(dev)->tracker;
 	uint32_t size = tracker->sets * tracker->ways, count = 0, i;
 
 	for (i = 0; i < size; i++)
@@ -146,7 +148,8 @@ static void visit_prepares(struct t3_stream *s, struct t3_dev *dev)
 	uint32_t client, count;
 
 	for (client = 0; client < T3_MAX_CLIENTS && !s->loading; client++)
-		for (space = dev->prepares[client].head; space; space = space->prepare_next) {
+		for (space = t3_spaces(dev)->prepares[client].head; space;
+		     space = space->prepare_next) {
 			t3_stream_u32(s, &(uint32_t){ 1 });
 			visit_preparing(s, dev, space);
 		}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The rules of a sound machine that need all of it: links, and spaces against them. */
-#include "t3_state.h"
+#include "state/state.h"
 
 /* ------------------------------------------------------------------- links */
 
@@ -145,8 +145,8 @@ static const char *check_spaces(const struct t3_dev *dev)
 	uint32_t i;
 
 	for (i = 0; i < T3_MAX_SPACES && !broken; i++)
-		if (dev->space[i].state != T3_SPACE_FREE)
-			broken = check_in_flight(&dev->space[i]);
+		if (t3_spaces(dev)->space[i].state != T3_SPACE_FREE)
+			broken = check_in_flight(&t3_spaces(dev)->space[i]);
 	return broken;
 }
 
@@ -156,9 +156,9 @@ static const char *check_clock(const struct t3_fabric *fabric)
 {
 	uint32_t i;
 
-	for (i = 0; i < fabric->heap.count; i++)
-		if (fabric->heap.slot[i]->time < fabric->now ||
-		    fabric->heap.slot[i]->seq >= fabric->heap.seq)
+	for (i = 0; i < fabric->clock.heap.count; i++)
+		if (fabric->clock.heap.slot[i]->time < fabric->clock.now ||
+		    fabric->clock.heap.slot[i]->seq >= fabric->clock.heap.seq)
 			return "an event is in the past, or younger than the youngest";
 	return NULL;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* State of a fabric: its clock, and what is on the wires. */
-#include "t3_record.h"
-#include "t3_state.h"
+#include "state/state.h"
 
 #define TRIPS (sizeof(((struct t3_accidents *)0)->trip) / sizeof(struct t3_trip))
 
@@ -128,7 +127,7 @@ static void visit_responses(struct t3_stream *s, struct t3_link *link)
 
 static void visit_link(struct t3_stream *s, struct t3_link *link)
 {
-	struct t3_heap *heap = &link->fabric->heap;
+	struct t3_heap *heap = &link->fabric->clock.heap;
 
 	t3_stream_u32(s, &link->incarnation);
 	t3_stream_u32(s, &link->retries);
@@ -159,16 +158,6 @@ static bool is_new(const struct t3_link *link)
 			return false;
 	return !link->next && link->incarnation == 1 && !accidents->down && !accidents->chance &&
 	       !link->on_pump.pos && !link->on_loss.pos;
-}
-
-void t3_link_wipe(struct t3_link *link)
-{
-	t3_link_drop_all(link);
-	t3_heap_remove(&link->fabric->heap, &link->on_loss);
-	link->una = link->next = link->deliver = link->expect = 0;
-	link->resp_head = 0;
-	link->incarnation = 1;
-	memset(&link->accidents, 0, sizeof(link->accidents));
 }
 
 /* ------------------------------------------------------------------- fabric */
@@ -221,14 +210,14 @@ static uint32_t attached(const struct t3_fabric *fabric)
 /* The run itself is made again of its ranks' arguments. */
 static void visit_gang(struct t3_stream *s, struct t3_fabric *fabric)
 {
-	struct t3_gang *gang = &fabric->gang;
+	struct t3_gang *gang = t3_gang_of(fabric);
 
 	t3_stream_bool(s, &gang->running);
 	t3_stream_bool(s, &gang->host_paced);
 	t3_stream_below(s, &gang->left, T3_MAX_RANKS + 1, "no rank has left a timed run");
 	t3_stream_time(s, &gang->start);
 	t3_stream_u64(s, &gang->tickets);
-	t3_visit_event(s, &fabric->heap, &gang->event);
+	t3_visit_event(s, &fabric->clock.heap, &gang->event);
 }
 
 static void visit_fabric(struct t3_stream *s, void *object)
@@ -241,8 +230,8 @@ static void visit_fabric(struct t3_stream *s, void *object)
 	t3_stream_same(s, fabric->config.timed, "one has timed runs, the other has not");
 	t3_stream_same(s, attached(fabric), "other ranks have a device");
 	t3_stream_u64(s, &fabric->config.id);
-	t3_stream_time(s, &fabric->now);
-	t3_stream_u64(s, &fabric->heap.seq);
+	t3_stream_time(s, &fabric->clock.now);
+	t3_stream_u64(s, &fabric->clock.heap.seq);
 	for (rank = 0; rank < fabric->config.ranks && !s->refused; rank++)
 		visit_mishaps(s, fabric, rank);
 	t3_visit_links(s, fabric);
@@ -281,7 +270,7 @@ void t3_fabric_wipe(struct t3_fabric *fabric)
 const char *t3_fabric_load(struct t3_fabric *fabric, const void *data, size_t len)
 {
 	struct t3_fabric_config config = fabric->config;
-	uint64_t now = fabric->now;
+	uint64_t now = fabric->clock.now;
 	const char *refused;
 
 	if (fabric->recorder)
@@ -293,7 +282,7 @@ const char *t3_fabric_load(struct t3_fabric *fabric, const void *data, size_t le
 	if (!refused)
 		return NULL;
 	fabric->config = config;
-	fabric->now = now;
+	fabric->clock.now = now;
 	t3_fabric_wipe(fabric);
 	return refused;
 }

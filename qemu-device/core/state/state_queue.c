@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* State of queues, fences and their engine, and its rules. */
-#include "t3_state.h"
+#include "state/state.h"
 
 /* ------------------------------------------------------------------ visitor */
 
@@ -79,13 +79,13 @@ static void visit_gangs(struct t3_stream *s, struct t3_dev *dev)
 
 	while (!s->refused) {
 		for (client = from; !s->loading && client < T3_MAX_CLIENTS; client++)
-			if (dev->gang_served[client])
+			if (t3_gangs(dev)->gang_served[client])
 				break;
 		t3_stream_below(s, &client, T3_MAX_CLIENTS + 1, "a client is out of range");
 		if (!t3_stream_rule(s, client >= from, "clients are out of order") ||
 		    client == T3_MAX_CLIENTS)
 			return;
-		t3_stream_u64(s, &dev->gang_served[client]);
+		t3_stream_u64(s, &t3_gangs(dev)->gang_served[client]);
 		from = client + 1;
 	}
 }
@@ -94,22 +94,23 @@ void t3_visit_queues(struct t3_stream *s, struct t3_dev *dev)
 {
 	uint32_t i;
 
-	t3_stream_below(s, &dev->queue_vector, T3_MAX_VECTORS, "QUEUE_VECTOR is out of range");
-	t3_stream_bytes(s, dev->queue_pending, sizeof(dev->queue_pending));
-	t3_stream_bytes(s, dev->queue_enable, sizeof(dev->queue_enable));
-	t3_stream_bytes(s, dev->fence, sizeof(dev->fence));
+	t3_stream_below(s, &t3_queues(dev)->queue_vector, T3_MAX_VECTORS,
+			"QUEUE_VECTOR is out of range");
+	t3_stream_bytes(s, t3_queues(dev)->queue_pending, sizeof(t3_queues(dev)->queue_pending));
+	t3_stream_bytes(s, t3_queues(dev)->queue_enable, sizeof(t3_queues(dev)->queue_enable));
+	t3_stream_bytes(s, t3_queues(dev)->fence, sizeof(t3_queues(dev)->fence));
 	for (i = 0; i < T3_MAX_QUEUES && !s->refused; i++) {
-		bool used = dev->queue[i].state != T3_QUEUE_FREE;
+		bool used = t3_queues(dev)->queue[i].state != T3_QUEUE_FREE;
 
 		t3_stream_bool(s, &used);
 		if (used)
-			visit_queue(s, &dev->queue[i]);
+			visit_queue(s, &t3_queues(dev)->queue[i]);
 	}
-	t3_visit_share(s, &dev->engine_share);
+	t3_visit_share(s, &t3_queues(dev)->engine_share);
 	visit_gangs(s, dev);
-	t3_stream_u64(s, &dev->engine_turns);
-	t3_stream_time(s, &dev->engine_busy);
-	t3_visit_event(s, &dev->fabric->heap, &dev->engine);
+	t3_stream_u64(s, &t3_queues(dev)->engine_turns);
+	t3_stream_time(s, &t3_queues(dev)->engine_busy);
+	t3_visit_event(s, &dev->fabric->clock.heap, &t3_queues(dev)->engine);
 }
 
 /* -------------------------------------------------------------------- rules */
@@ -157,7 +158,7 @@ static const char *check_descriptor(const struct t3_queue *q)
 	if (waits != (d->opcode == T3_DESC_WAIT) || (waits || timed(q)) != !d->rows ||
 	    gemm != (d->opcode == T3_DESC_GEMM) || timed(q) != (d->opcode == T3_DESC_TIMED))
 		return "a descriptor is executed as another one";
-	if (q->phase == T3_PHASE_WAIT && q->dev->fence[d->dst] >= d->src)
+	if (q->phase == T3_PHASE_WAIT && t3_queues(q->dev)->fence[d->dst] >= d->src)
 		return "a queue waits for a fence that was reached";
 	if (waits)
 		return NULL;
@@ -190,9 +191,9 @@ const char *t3_check_queues(const struct t3_dev *dev)
 	uint32_t i;
 
 	for (i = 0; i < T3_MAX_QUEUES && !broken; i++)
-		if (dev->queue[i].state != T3_QUEUE_FREE)
-			broken = check_queue(&dev->queue[i]);
-	if (!broken && dev->fabric && !dev->engine.pos && t3_engine_has_work(dev))
+		if (t3_queues(dev)->queue[i].state != T3_QUEUE_FREE)
+			broken = check_queue(&t3_queues(dev)->queue[i]);
+	if (!broken && dev->fabric && !t3_queues(dev)->engine.pos && t3_engine_has_work(dev))
 		broken = "queues have work and the engine sleeps";
 	return broken;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* State of a share: its clock, and the clients that are ahead of it. */
-#include "t3_state.h"
+#include "state/state.h"
 
 static uint32_t next_ahead(const struct t3_share *share, uint32_t client)
 {

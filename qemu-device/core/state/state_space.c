@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* State of spaces, segments, routes and imports. */
-#include "t3_state.h"
+#include "state/state.h"
 
 /* ---------------------------------------------------------------- segments */
 
@@ -234,7 +234,7 @@ static void visit_life(struct t3_stream *s, struct t3_space *space)
 
 static void visit_space(struct t3_stream *s, struct t3_dev *dev, uint32_t id)
 {
-	struct t3_space *space = &dev->space[id];
+	struct t3_space *space = &t3_spaces(dev)->space[id];
 	struct t3_cmd_space_create cmd = {
 		.space = id,
 		.aperture_offset = space->aperture,
@@ -270,7 +270,7 @@ static uint32_t count_spaces(const struct t3_dev *dev)
 	uint32_t id, count = 0;
 
 	for (id = 0; id < T3_MAX_SPACES; id++)
-		count += dev->space[id].state != T3_SPACE_FREE;
+		count += t3_spaces(dev)->space[id].state != T3_SPACE_FREE;
 	return count;
 }
 
@@ -280,7 +280,7 @@ void t3_visit_spaces(struct t3_stream *s, struct t3_dev *dev)
 
 	t3_stream_below(s, &count, T3_MAX_SPACES + 1, "there are too many spaces");
 	for (; count && !s->refused; count--, id++) {
-		while (!s->loading && dev->space[id].state == T3_SPACE_FREE)
+		while (!s->loading && t3_spaces(dev)->space[id].state == T3_SPACE_FREE)
 			id++;
 		id = visit_index(s, id, id, T3_MAX_SPACES,
 				 "a space's number is out of range or order");

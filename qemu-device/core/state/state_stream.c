@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The stream itself: little-endian, no padding, nothing beyond its end. */
-#include "t3_state.h"
+#include "state/state.h"
 
 bool t3_stream_refuse(struct t3_stream *s, const char *why)
 {
@@ -35,11 +35,6 @@ void t3_stream_bytes(struct t3_stream *s, void *data, size_t len)
 	if (s->sink)
 		s->sink(s->opaque, data, len);
 	s->done += len;
-}
-
-void t3_stream_u16(struct t3_stream *s, uint16_t *value)
-{
-	t3_stream_bytes(s, value, sizeof(*value));
 }
 
 void t3_stream_u32(struct t3_stream *s, uint32_t *value)

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "t3_timed_internal.h"
+#include "timed/timed_private.h"
 
 #define WAITERS_END TIMED_NONE
 

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "t3_timed_internal.h"
+#include "timed/timed_private.h"
 
 /* So that products of them stay far from 2^64, and memory from what a host has. */
 #define MAX_EXTENT ((uint64_t)1 << 24)

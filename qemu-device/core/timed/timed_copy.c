@@ -5,7 +5,7 @@
  * all-gather: its own, then the one that came), the last step of the baseline's
  * reduce-scatter adds up the own chunk.
  */
-#include "t3_timed_internal.h"
+#include "timed/timed_private.h"
 
 static uint32_t chunk_numbers(const struct timed_device *d)
 {

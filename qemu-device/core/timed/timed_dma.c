@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "t3_timed_internal.h"
+#include "timed/timed_private.h"
 
 static uint32_t blocks(const struct timed_shape *s)
 {

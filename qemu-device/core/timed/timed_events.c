@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The timed model's events: a 4-ary heap of values; it never holds two that are equal. */
-#include "t3_timed_internal.h"
+#include "timed/timed_private.h"
 
 #define ARITY 4u
 

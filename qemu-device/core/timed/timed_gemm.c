@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "t3_timed_internal.h"
+#include "timed/timed_private.h"
 
 /* A ragged tile takes as long as a full one: the unit computes with zeros. */
 uint64_t timed_step_ps(const struct t3_timed_setup *setup)

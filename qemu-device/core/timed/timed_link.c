@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "t3_timed_internal.h"
+#include "timed/timed_private.h"
 
 /* A message takes a nanosecond at least, which bounds how many are under way. */
 #define SHORTEST_PS TIMED_NS

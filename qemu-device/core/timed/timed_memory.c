@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "t3_timed_internal.h"
+#include "timed/timed_private.h"
 
 static const uint64_t percent = 100;
 

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "t3_timed_internal.h"
+#include "timed/timed_private.h"
 
 #define PARAM(field) #field, offsetof(struct t3_timed_params, field)
 

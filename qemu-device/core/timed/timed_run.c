@@ -2,7 +2,7 @@
 /* A run of the timed model: its devices, their phases, and the loop over the events. */
 #include <stdlib.h>
 
-#include "t3_timed_internal.h"
+#include "timed/timed_private.h"
 
 /* Requests and loads that are as much work as an event that has none. */
 #define EVENT_WORK 8u

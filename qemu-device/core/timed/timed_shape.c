@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How the output is cut: chunks, tiles, pieces, steps of K; and the order of the tiles. */
-#include "t3_timed_internal.h"
+#include "timed/timed_private.h"
 
 static uint32_t ceil_div(uint64_t a, uint64_t b)
 {

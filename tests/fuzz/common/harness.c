@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "ring.h"
-#include "t3_internal.h"
+#include "queue/queue.h"
 #include "world.h"
 
 #define SHAPES 16u
@@ -51,16 +51,16 @@ static void rewind_device(struct host_dev *d)
 	uint32_t i;
 
 	for (i = 0; i < T3_MAX_SPACES; i++)
-		dev->generation[i] = 1;
+		t3_spaces(dev)->generation[i] = 1;
 	for (i = 0; i < T3_MAX_SEGMENTS; i++)
-		dev->free_segment[i] = T3_MAX_SEGMENTS - 1 - i;
+		t3_spaces(dev)->free_segment[i] = T3_MAX_SEGMENTS - 1 - i;
 	dev->incarnation = 1;
-	dev->tracker.clock = 0;
+	t3_spaces(dev)->tracker.clock = 0;
 	dev->error_status = 0;
 	memset(dev->counter, 0, sizeof(dev->counter));
-	t3_share_clear(&dev->engine_share);
-	dev->engine_turns = 0;
-	dev->engine_busy = 0;
+	t3_share_clear(&t3_queues(dev)->engine_share);
+	t3_queues(dev)->engine_turns = 0;
+	t3_queues(dev)->engine_busy = 0;
 	zero_memory(d->memory, d->memory_size);
 	zero_memory(d->data, HOST_DATA_SIZE);
 	memset(d->pages, 0, HOST_PAGES * T3_PAGE_SIZE);
@@ -82,7 +82,7 @@ static void rewind_links(struct t3_fabric *fabric)
 			if (!link)
 				continue;
 			memset(link, 0, sizeof(*link));
-			t3_link_init(link, fabric, a, b);
+			t3_space_link_init(link, fabric, a, b);
 		}
 }
 
@@ -95,11 +95,11 @@ static void rewind_world(struct host *host)
 	host_drain(host); /* neighbours notice */
 	for (r = 0; r < host->ranks; r++)
 		rewind_device(&host->dev[r]);
-	assert_int_equal(host->fabric->heap.count, 0);
+	assert_int_equal(host->fabric->clock.heap.count, 0);
 	rewind_links(host->fabric);
 	memset(host->fabric->mishaps, 0, sizeof(host->fabric->mishaps));
-	host->fabric->now = 0;
-	host->fabric->heap.seq = 0;
+	host->fabric->clock.now = 0;
+	host->fabric->clock.heap.seq = 0;
 	host->kicks = 0;
 }
 
@@ -178,7 +178,8 @@ static uint64_t digest(struct host *host)
 		for (i = 0; i < T3_COUNTER_COUNT; i++)
 			hash = mix(hash, d->dev->counter[i]);
 		for (i = 0; i < WORLD_SPACES; i++)
-			hash = mix(mix(hash, d->dev->generation[i]), d->dev->space[i].state);
+			hash = mix(mix(hash, t3_spaces(d->dev)->generation[i]),
+				   t3_spaces(d->dev)->space[i].state);
 		for (i = 0; i <= T3_DESC_GANG; i++)
 			hash = mix(hash, d->completed[i]);
 		hash = mix(mix(hash, d->logged), d->guest_errors);

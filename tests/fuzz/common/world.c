@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Invariants, and spaces to work on. */
-#include "t3_internal.h"
+#include "queue/queue.h"
 #include "world.h"
 
 #define IN_FLIGHT_MAX (T3_LINK_SLOTS * T3_MAX_RANKS + T3_SPACE_ROUTES + T3_SPACE_IMPORTS)
@@ -12,7 +12,7 @@ static void check_spaces(const struct t3_dev *dev)
 	uint32_t s, segments = 0;
 
 	for (s = 0; s < T3_MAX_SPACES; s++) {
-		const struct t3_space *space = &dev->space[s];
+		const struct t3_space *space = &t3_spaces(dev)->space[s];
 
 		assert_true(space->state <= T3_SPACE_QUIESCED);
 		if (space->state == T3_SPACE_FREE)
@@ -21,7 +21,7 @@ static void check_spaces(const struct t3_dev *dev)
 		assert_true(space->seg_count <= T3_SPACE_SEGMENTS);
 		segments += space->seg_count;
 	}
-	assert_int_equal(segments + dev->free_segments, T3_MAX_SEGMENTS);
+	assert_int_equal(segments + t3_spaces(dev)->free_segments, T3_MAX_SEGMENTS);
 }
 
 static void check_queues(const struct t3_dev *dev)
@@ -29,7 +29,7 @@ static void check_queues(const struct t3_dev *dev)
 	uint32_t i;
 
 	for (i = 0; i < T3_MAX_QUEUES; i++) {
-		const struct t3_queue *q = &dev->queue[i];
+		const struct t3_queue *q = &t3_queues(dev)->queue[i];
 
 		assert_true(q->state <= T3_QUEUE_ERROR);
 		if (q->state == T3_QUEUE_READY)
@@ -46,7 +46,7 @@ static void check_device(const struct t3_dev *dev)
 	uint32_t entries = dev->config.tracker_entries, used = 0, i;
 
 	for (i = 0; i < entries; i++)
-		used += dev->tracker.entry[i].segment != NULL;
+		used += t3_spaces(dev)->tracker.entry[i].segment != NULL;
 	assert_int_equal(live, used);
 	assert_true(dev->counter[T3_COUNTER_TRACKER_PEAK] >= live);
 	assert_true(dev->counter[T3_COUNTER_TRACKER_PEAK] <= entries);
@@ -88,7 +88,7 @@ void world_check(struct host *host)
 
 	if (broken)
 		fail_msg("%s", broken);
-	check_heap(&host->fabric->heap);
+	check_heap(&host->fabric->clock.heap);
 	check_links(host->fabric);
 	for (r = 0; r < host->ranks; r++)
 		check_device(host->dev[r].dev);

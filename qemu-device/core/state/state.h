@@ -5,10 +5,12 @@
  * the admin command that makes it, and loaded by that command's own checks.
  * SPEC.md section 13.
  */
-#ifndef T3_STATE_H
-#define T3_STATE_H
+#ifndef T3_CORE_STATE_H
+#define T3_CORE_STATE_H
 
-#include "t3_internal.h"
+#include "front/front.h"
+#include "queue/queue_private.h"
+#include "space/space_private.h"
 
 #define T3_STATE_VERSION   3u
 #define T3_STATE_MAGIC_DEV 0x56443354u /* "T3DV" */
@@ -22,15 +24,16 @@
 #if UINTPTR_MAX == UINT64_MAX
 #define T3_STATE_SIZE(type, size) _Static_assert(sizeof(struct type) == (size), #type " changed")
 T3_STATE_SIZE(t3_event, 32);
+T3_STATE_SIZE(t3_clock, 56); /* background: which event it is */
 T3_STATE_SIZE(t3_share, 2064);
 T3_STATE_SIZE(t3_ctl, 88);
 T3_STATE_SIZE(t3_accidents, 88);
 T3_STATE_SIZE(t3_mishaps, 280);
 T3_STATE_SIZE(t3_slot, 1104);
 T3_STATE_SIZE(t3_response, 24);
-T3_STATE_SIZE(t3_link, 84352);
+T3_STATE_SIZE(t3_link, 84360); /* ops */
 T3_STATE_SIZE(t3_gang, 64);
-T3_STATE_SIZE(t3_fabric, 17576);
+T3_STATE_SIZE(t3_fabric, 17520);
 T3_STATE_SIZE(t3_queue, 168);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
@@ -40,7 +43,11 @@ T3_STATE_SIZE(t3_import, 120);
 T3_STATE_SIZE(t3_space, 9104); /* recent, recent_at: where to look first */
 T3_STATE_SIZE(t3_entry, 24);
 T3_STATE_SIZE(t3_tracker, 32); /* recent: where to look first */
-T3_STATE_SIZE(t3_dev, 30528);
+T3_STATE_SIZE(t3_dev, 488);
+T3_STATE_SIZE(t3_spaces, 9176);	 /* ops */
+T3_STATE_SIZE(t3_queues, 28224); /* ops; bounce: within a step */
+T3_STATE_SIZE(t3_gangs, 30280);
+T3_STATE_SIZE(t3_front, 30544);
 #endif
 
 struct t3_stream {
@@ -56,7 +63,6 @@ struct t3_stream {
 };
 
 void t3_stream_bytes(struct t3_stream *s, void *data, size_t len);
-void t3_stream_u16(struct t3_stream *s, uint16_t *value);
 void t3_stream_u32(struct t3_stream *s, uint32_t *value);
 void t3_stream_u64(struct t3_stream *s, uint64_t *value);
 void t3_stream_bool(struct t3_stream *s, bool *value);
@@ -87,4 +93,4 @@ void t3_visit_links(struct t3_stream *s, struct t3_fabric *fabric);
 const char *t3_check_queues(const struct t3_dev *dev);
 const char *t3_check_dev(const struct t3_dev *dev);
 
-#endif /* T3_STATE_H */
+#endif /* T3_CORE_STATE_H */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside the recorder: record.c writes entries, record_host.c what happens in them. */
-#ifndef T3_RECORDER_H
-#define T3_RECORDER_H
+#ifndef T3_CORE_RECORD_PRIVATE_H
+#define T3_CORE_RECORD_PRIVATE_H
 
-#include "t3_internal.h"
-#include "t3_record.h"
+#include "record/record.h"
 
 /* The longest record without its data. */
 #define T3_RECORD_LONGEST 80u
@@ -48,4 +47,4 @@ void t3_record_unhook(struct t3_port *port);
 void t3_record_hook_fabric(struct t3_recorder *r);
 void t3_record_unhook_fabric(struct t3_recorder *r);
 
-#endif /* T3_RECORDER_H */
+#endif /* T3_CORE_RECORD_PRIVATE_H */

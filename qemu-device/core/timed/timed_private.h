@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside the timed model: a device's parts, and what they ask of each other. */
-#ifndef T3_TIMED_INTERNAL_H
-#define T3_TIMED_INTERNAL_H
+#ifndef T3_CORE_TIMED_PRIVATE_H
+#define T3_CORE_TIMED_PRIVATE_H
 
 #include "t3_timed.h"
 
@@ -356,4 +356,4 @@ static inline const struct timed_shape *timed_shape(const struct timed_device *d
 	return &d->sim->shape;
 }
 
-#endif /* T3_TIMED_INTERNAL_H */
+#endif /* T3_CORE_TIMED_PRIVATE_H */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The clock runs events, and takes what they cost the host off a budget. */
+#include "clock/clock.h"
+
+void t3_clock_charge(struct t3_clock *clock, uint32_t rows, uint32_t bytes)
+{
+	clock->work += (uint64_t)rows * T3_ROW_WORK + bytes;
+}
+
+/* What the work of the last event takes off the budget, beside the event itself. */
+static uint32_t take_work(struct t3_clock *clock, uint32_t budget)
+{
+	uint64_t units = clock->work / T3_EVENT_WORK;
+
+	clock->work %= T3_EVENT_WORK;
+	return units < budget ? budget - (uint32_t)units : 0;
+}
+
+/* The work that is left over is forgotten: the next run must not depend on this one. */
+bool t3_clock_run(struct t3_clock *clock, uint32_t budget)
+{
+	struct t3_event *event;
+
+	clock->work = 0;
+	clock->running = true;
+	while (budget && (event = t3_heap_pop(&clock->heap))) {
+		clock->now = event->time;
+		event->fire(event);
+		budget = take_work(clock, budget - 1);
+	}
+	clock->running = false;
+	return clock->heap.count != 0;
+}
+
+bool t3_clock_pause(struct t3_clock *clock)
+{
+	bool due = clock->background && clock->background->pos != 0;
+
+	if (due)
+		t3_heap_remove(&clock->heap, clock->background);
+	return due;
+}
+
+void t3_clock_resume(struct t3_clock *clock)
+{
+	uint64_t time = clock->background->time;
+
+	t3_clock_schedule(clock, clock->background, time > clock->now ? time : clock->now);
+}

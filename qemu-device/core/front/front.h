@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The front: what hosts and guests call. A device's and a fabric's life, registers, admin
+ * commands, injection, reports. Its files use each other, and state/ uses them; what hosts
+ * use is in t3_core.h.
+ */
+#ifndef T3_CORE_FRONT_H
+#define T3_CORE_FRONT_H
+
+#include "gang/gang.h"
+#include "record/record.h"
+
+/* A device, all of it. */
+struct t3_front {
+	struct t3_gangs gangs;
+	uint32_t admin_command, admin_status;
+	uint64_t mailbox[T3_MAILBOX_SIZE / 8];
+};
+
+static inline struct t3_front *t3_front(const struct t3_dev *dev)
+{
+	return t3_container_of(dev, struct t3_front, gangs.queues.spaces.dev);
+}
+
+/* dev.c */
+void t3_dev_renew(struct t3_dev *dev);
+void t3_dev_wipe(struct t3_dev *dev);
+
+/* regs.c */
+uint64_t t3_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
+void t3_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
+
+/* admin.c. The commands of these names, and their rules. Return t3_admin_status. */
+uint32_t t3_check_space_create(const struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
+uint32_t t3_route_set(struct t3_space *space, const struct t3_cmd_route_set *cmd);
+uint32_t t3_import_set(struct t3_space *space, const struct t3_cmd_import_set *cmd);
+void t3_admin_run(struct t3_dev *dev, uint32_t opcode);
+
+/* inject.c. Returns t3_admin_status. */
+uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);
+
+#endif /* T3_CORE_FRONT_H */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Links: packets from one rank to another, with a response for each, and whose turn it is to
+ * send. What a packet means is for the room above, which gives struct t3_link_ops. Spaces and
+ * queues send on links; the front makes them and injects at them.
+ */
+#ifndef T3_CORE_LINK_H
+#define T3_CORE_LINK_H
+
+#include "device/device.h"
+
+#define T3_LINK_SLOTS	  64u
+#define T3_LINK_RESERVE	  16u /* slots left to stores of the CPU */
+#define T3_LINK_RETRIES	  7u
+#define T3_LINK_LATENCY	  500u	 /* ns, published */
+#define T3_LINK_RATE	  150u	 /* bytes per ns, published: 150 GB/s */
+#define T3_LINK_TIMEOUT	  10000u /* ns */
+#define T3_LINK_RESPONSES 128u
+#define T3_STATUS_LINK	  0xffu /* beside t3_nak: no response after all retries */
+
+struct t3_segment;
+struct t3_space;
+
+/* What a link tells the room above it, which gives this when the link is made. */
+struct t3_link_ops {
+	/* At the target: a packet that came in order. Returns t3_nak. */
+	uint32_t (*receive)(struct t3_link *link, const struct t3_packet *packet,
+			    const uint8_t *payload);
+	/* At the source: a packet is over; `status` is t3_nak or T3_STATUS_LINK. */
+	void (*answered)(struct t3_link *link, const struct t3_packet *packet, uint32_t status);
+	/* At the source: slots may have become free. */
+	void (*room)(struct t3_link *link);
+	/* At the source: on_pump is due. */
+	void (*pump)(struct t3_link *link);
+	/* At the target: the device at the source was reset, or has gone. */
+	void (*lost)(struct t3_link *link);
+};
+
+/* A control packet that waits for its link: at most one for each route and import. */
+struct t3_ctl {
+	struct t3_ctl *next;
+	struct t3_link *link; /* not NULL: queued there */
+	struct t3_space *space;
+	struct t3_packet packet; /* complete but for the link's fields */
+};
+
+enum t3_held {
+	T3_HELD_NOT,
+	T3_HELD_LATE, /* injected: the next to arrive does so later than its slot says */
+	T3_HELD_SWAP, /* injected: it does so behind its successor */
+};
+
+#define T3_INJECT_MAX_DELAY 1000000000u /* ns */
+#define T3_INJECT_CHANCE    65536u
+
+/* What is injected at a link. */
+struct t3_accidents {
+	bool down;					  /* nothing arrives */
+	struct t3_trip trip[T3_INJECT_DROP_RESPONSE + 1]; /* by t3_inject_kind */
+	uint64_t delay;					  /* ns, of trip[DELAY] */
+	uint32_t chance;				  /* in 65536; 0: nothing at random */
+	uint64_t random;				  /* xorshift, never 0 */
+};
+
+struct t3_slot {
+	struct t3_packet packet;
+	uint64_t arrival;
+	uint32_t status; /* t3_nak, valid once applied */
+	bool answered;	 /* the source has seen the response */
+	uint8_t payload[T3_PACKET_PAYLOAD];
+};
+
+/* What waits for a link, of one client. */
+struct t3_turn {
+	struct t3_ctl *ctl_head, *ctl_tail;
+	struct t3_segment *work_head, *work_tail;
+};
+
+struct t3_response {
+	uint64_t time;
+	uint64_t seq;
+	uint32_t status;
+};
+
+/*
+ * One direction from src to dst. Sequence numbers are 64-bit here, their low
+ * halves travel. una <= next; [una, next) lie in slots.
+ */
+struct t3_link {
+	const struct t3_link_ops *ops;
+	struct t3_fabric *fabric;
+	uint32_t src;
+	uint32_t dst;
+	uint32_t incarnation;
+	uint32_t retries;
+	uint64_t una;	  /* oldest packet without response */
+	uint64_t next;	  /* next to be sent first */
+	uint64_t deliver; /* next to arrive */
+	uint64_t expect;  /* the receiver's next */
+	uint64_t busy;	  /* the wire is occupied until */
+	uint32_t resp_head, resp_count;
+	bool engine_waits; /* queues of the source wait for room */
+	uint32_t wanted;   /* slots that a store of the CPU waits for: within a call */
+	uint32_t held;	   /* t3_held of packet `deliver` */
+	struct t3_accidents accidents;
+	struct t3_share share; /* in bytes, among the source's clients */
+	struct t3_turn turn[T3_MAX_CLIENTS];
+	uint32_t waiting[T3_MAX_CLIENTS / 32]; /* bit: one of the client's lists is not empty */
+	struct t3_event on_arrival, on_response, on_timeout, on_pump, on_loss;
+	struct t3_response response[T3_LINK_RESPONSES];
+	struct t3_slot slot[T3_LINK_SLOTS];
+};
+
+/* link.c */
+void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst,
+		  const struct t3_link_ops *ops);
+uint32_t t3_link_free_slots(const struct t3_link *link);
+/* The caller checked t3_link_free_slots(). */
+void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const void *payload);
+void t3_link_wipe(struct t3_link *link);
+void t3_link_drop_all(struct t3_link *link);
+/* The sender has been reset or has gone: the other end will notice, or notices now. */
+void t3_link_lose(struct t3_link *link);
+void t3_link_notice_loss(struct t3_link *link);
+/* False: so many slots are not free, and waiting for them is not possible here. */
+bool t3_link_make_room(struct t3_link *link, uint32_t slots);
+
+/* turn.c: which client's packets a link takes next */
+bool t3_turn_waits(const struct t3_link *link);
+/* To be called when one of the client's lists has changed. */
+void t3_turn_note(struct t3_link *link, uint32_t client);
+uint32_t t3_turn_next(const struct t3_link *link); /* T3_NONE32: nobody waits */
+/* Bytes that are sent without a turn: by a store. A queue asks before. */
+void t3_turn_charge(struct t3_link *link, uint32_t client, uint32_t bytes);
+bool t3_turn_may_send(const struct t3_link *link, uint32_t client);
+void t3_turn_clear(struct t3_link *link);
+
+/* accident.c. Each counts an event and tells whether it is to be hit. */
+bool t3_accident(struct t3_link *link, uint32_t kind); /* t3_inject_kind, DROP .. DROP_RESPONSE */
+uint64_t t3_accident_delay(struct t3_link *link);      /* ns; 0: none */
+
+#endif /* T3_CORE_LINK_H */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What links tell spaces. */
+#include "space/space_private.h"
+
+/* Each space in use hears of it; those without grants to or from that rank do nothing. */
+static void lost(struct t3_link *link)
+{
+	struct t3_dev *dev = link->fabric->dev[link->dst];
+	uint32_t word, bits, id;
+
+	for (word = 0; dev && word < T3_MAX_SPACES / 32; word++)
+		for (bits = t3_spaces(dev)->used[word]; bits; bits &= bits - 1) {
+			id = word * 32 + (uint32_t)__builtin_ctz(bits);
+			t3_epoch_peer_lost(&t3_spaces(dev)->space[id], link->src,
+					   link->fabric->dev[link->src]);
+		}
+}
+
+static const struct t3_link_ops link_ops = {
+	.receive = t3_packet_receive,
+	.answered = t3_pump_response,
+	.room = t3_pump_kick,
+	.pump = t3_pump_fire,
+	.lost = lost,
+};
+
+void t3_space_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst)
+{
+	t3_link_init(link, fabric, src, dst, &link_ops);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Output address spaces: segments, epochs, tracked stores and doorbells, the tracker, and the
+ * packets that they send and receive. Queues store into them; the front configures them and
+ * takes the CPU's stores to them. What they need from above is in struct t3_space_ops.
+ */
+#ifndef T3_CORE_SPACE_H
+#define T3_CORE_SPACE_H
+
+#include "link/link.h"
+
+/* What spaces tell the room above them, which gives this when a device is made. */
+struct t3_space_ops {
+	/* A link may have room for queues of its source that wait for it. */
+	void (*credit)(struct t3_link *link);
+	/* There is a space to be prepared: t3_prepare_step(). */
+	void (*wake)(struct t3_dev *dev);
+};
+
+/* A tile's part of one row: where a producer's next store most often goes, too. */
+struct t3_run {
+	uint64_t offset;  /* in the space */
+	uint64_t address; /* in device memory */
+	uint32_t bytes;	  /* 0: none */
+	uint32_t tile;
+	uint64_t expected; /* of the tile */
+};
+
+/* How far a space has been prepared: in records of a segment first, then in its memory. */
+struct t3_prepare {
+	uint32_t segment; /* place in t3_space.sorted */
+	uint32_t tile, row, col;
+};
+
+struct t3_segment {
+	struct t3_space *space; /* NULL: free */
+	struct t3_run run;	/* of the CPU's last store; geometry alone, so never out of date */
+	struct t3_segment *work_next;
+	bool queued; /* on the work list of cur_route's link */
+	uint32_t index;
+	uint32_t kind, op, dtype, init, target_op, esize;
+	uint64_t offset, extent; /* bytes from first to behind last */
+	uint32_t updates;
+	uint32_t rows, row_bytes, pitch, tile_rows, tile_row_bytes;
+	uint32_t tiles_x, tiles;
+	uint32_t counter_base;
+	bool stale;	 /* its counter records are not its own yet: they count as zero */
+	uint32_t routes; /* bit mask; 0: LOCAL */
+	uint32_t target_segment, target_row, target_col;
+	uint32_t block_tiles; /* DMA: tiles that are sent together */
+	uint64_t staging, slot_stride;
+	uint32_t slots;
+	uint32_t consumed[T3_SEG_SLOTS];
+	uint32_t live; /* entries of the tracker */
+	/* of the current epoch */
+	uint32_t tiles_tracked;
+	uint64_t send_bytes;  /* that will be sent in all */
+	uint64_t acked_bytes; /* that targets applied */
+	uint64_t word;
+	/* ready list of blocks by their first tile, linked through the counter records */
+	uint32_t ready_head, ready_tail, ready_count;
+	/* block being sent: on one route after the other */
+	uint32_t cur_first; /* T3_TILE_NONE: no block */
+	uint32_t cur_route; /* without a block: the first route */
+	uint32_t cur_slot;  /* REMOTE: staging slot it is read from */
+	uint32_t cur_tile, cur_row, cur_col;
+	struct t3_seg_counts counts;
+};
+
+struct t3_route {
+	bool used;
+	bool dead; /* the target takes nothing from dead_epoch on */
+	uint32_t rank, space, generation, import;
+	uint32_t peer_state, peer_epoch, dead_epoch;
+	struct t3_link *link;
+	struct t3_ctl ctl;
+};
+
+struct t3_import {
+	bool used;
+	bool poisoned; /* the source sends nothing from poison_epoch on */
+	uint32_t rank, space, generation, op_mask;
+	uint32_t poison_epoch;
+	uint64_t segment_mask;
+	struct t3_ctl ctl;
+};
+
+struct t3_space {
+	struct t3_dev *dev;
+	uint32_t id;
+	uint32_t state, epoch;
+	bool fresh;	/* no epoch since CREATE or RESET */
+	bool mute;	/* the event area could not be written */
+	bool preparing; /* ARMING, on its client's list */
+	struct t3_prepare prepare;
+	struct t3_space *prepare_next;
+	uint64_t aperture, size, buffer, counters, event_area;
+	uint32_t counter_count;
+	uint32_t client;
+	uint32_t faults;
+	uint64_t dropped;
+	uint32_t in_flight; /* packets without response, control packets queued */
+	uint32_t seg_count, segs_left;
+	struct t3_segment *segment[T3_SPACE_SEGMENTS];
+	struct t3_segment *sorted[T3_SPACE_SEGMENTS]; /* by offset */
+	struct t3_segment *recent;
+	uint32_t recent_at; /* where it was in sorted */
+	struct t3_route route[T3_SPACE_ROUTES];
+	struct t3_import import[T3_SPACE_IMPORTS];
+};
+
+struct t3_entry {
+	struct t3_segment *segment; /* NULL: free */
+	uint32_t tile;
+	uint32_t count;
+	uint64_t used;
+};
+
+struct t3_tracker {
+	struct t3_entry *entry;
+	struct t3_entry *recent; /* found last; looked at before its set is */
+	uint32_t sets, ways;
+	uint64_t clock;
+};
+
+/* Spaces of a client that are being prepared. */
+struct t3_prepares {
+	struct t3_space *head, *tail;
+};
+
+/* A device with its spaces. */
+struct t3_spaces {
+	struct t3_dev dev;
+	const struct t3_space_ops *ops;
+	struct t3_tracker tracker;
+	uint16_t *page_space;	    /* aperture page -> space id + 1, 0: none */
+	struct t3_space *space;	    /* T3_MAX_SPACES */
+	struct t3_segment *segment; /* T3_MAX_SEGMENTS */
+	uint32_t *free_segment;	    /* stack of indices */
+	uint32_t free_segments;
+	uint32_t generation[T3_MAX_SPACES];
+	uint32_t event_vector;
+	uint32_t used[T3_MAX_SPACES / 32]; /* bit: the space is not FREE */
+	uint32_t pending[T3_MAX_SPACES / 32], enable[T3_MAX_SPACES / 32];
+	struct t3_prepares prepares[T3_MAX_CLIENTS];
+	uint32_t preparing[T3_MAX_CLIENTS / 32]; /* bit: the client's list is not empty */
+};
+
+static inline struct t3_spaces *t3_spaces(const struct t3_dev *dev)
+{
+	return t3_container_of(dev, struct t3_spaces, dev);
+}
+
+/* spaces.c: all of a device's */
+/* `dev` begins a struct t3_spaces. -1: memory is short; t3_spaces_fini() follows. */
+int t3_spaces_init(struct t3_dev *dev, const struct t3_space_ops *ops);
+void t3_spaces_fini(struct t3_dev *dev);
+/* Function reset; the peers are told by the links. */
+void t3_spaces_clear(struct t3_dev *dev);
+/* A reset that trusts nothing of what is there but which slots are in use. */
+void t3_spaces_wipe(struct t3_dev *dev);
+
+/* arrival.c: a link that carries packets of spaces */
+void t3_space_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst);
+
+/* space.c */
+struct t3_space *t3_space_slot(struct t3_dev *dev, uint32_t id); /* id < T3_MAX_SPACES */
+bool t3_space_live(const struct t3_space *space);		 /* IDLE .. FAULTED */
+uint32_t t3_space_generation(const struct t3_space *space);
+void t3_space_open(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
+void t3_space_renew(struct t3_space *space);
+void t3_space_disable(struct t3_space *space);
+void t3_space_drop_state(struct t3_space *space);
+
+/* epoch.c */
+bool t3_epoch_route_ready(const struct t3_route *route, uint32_t epoch);
+void t3_epoch_tell_import(struct t3_space *space, struct t3_import *import, uint32_t state,
+			  uint32_t epoch);
+uint32_t t3_epoch_first_undone(const struct t3_space *space);
+
+/* segment.c. Return t3_admin_status. */
+uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd);
+uint32_t t3_segment_staging(struct t3_space *space, const struct t3_cmd_seg_staging *cmd);
+void t3_segment_unmap(struct t3_segment *segment);
+
+struct t3_tile_shape {
+	uint32_t row, col; /* origin in the segment: row, byte */
+	uint32_t rows, row_bytes;
+	uint32_t bytes;
+	uint64_t expected;
+};
+struct t3_tile_shape t3_segment_tile_shape(const struct t3_segment *segment, uint32_t tile);
+/* For reports only. */
+const struct t3_tile_record *t3_segment_look(const struct t3_segment *segment, uint32_t tile);
+uint32_t t3_tracker_look(struct t3_segment *segment, uint32_t tile); /* tracker.c */
+
+/* tile_query.c. Returns t3_admin_status. */
+uint32_t t3_tile_query(struct t3_space *space, struct t3_cmd_tile_query *cmd);
+
+/* notify.c: the SPACE_ENABLE register */
+void t3_notify_enable(struct t3_dev *dev, uint32_t word, uint32_t value);
+
+/* doorbell.c. `offset` counts from T3_DOORBELL_BASE. */
+void t3_doorbell_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
+uint64_t t3_doorbell_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
+
+/*
+ * store.c: what producers (the CPU, queues) store. A store lies in one row of one
+ * tile. place and commit return t3_fault_kind, and then have faulted the space.
+ */
+uint64_t t3_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
+void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
+struct t3_store {
+	struct t3_segment *segment;
+	uint64_t offset; /* in the space */
+	uint32_t row, col, tile, bytes;
+	uint64_t expected; /* of the tile */
+};
+/* The beginning of `bytes` bytes at `offset`, as far as one store reaches. */
+uint32_t t3_store_place(struct t3_space *space, uint64_t offset, uint32_t bytes,
+			struct t3_store *store);
+/* REMOTE: the caller checked the room on the links. */
+uint32_t t3_store_commit(const struct t3_store *store, const void *data);
+
+/* block.c: routes of the segment, from `route` on down, that share its link */
+uint32_t t3_block_routes_on_link(const struct t3_segment *segment, uint32_t route);
+
+/* prepare.c: spaces' memory before an epoch, work of the engine whose shares these are */
+/* Whose turn it is, T3_NONE32: nobody's. */
+uint32_t t3_prepare_client(const struct t3_dev *dev, const struct t3_share *share);
+uint32_t t3_prepare_step(struct t3_dev *dev, uint32_t client); /* returns the work */
+void t3_prepare_clear(struct t3_dev *dev);
+
+#endif /* T3_CORE_SPACE_H */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* All spaces of a device: memory for them, function reset. SPEC.md section 10. */
+#include "space/space_private.h"
+
+static void free_all_segments(struct t3_spaces *spaces)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_MAX_SEGMENTS; i++)
+		spaces->free_segment[i] = T3_MAX_SEGMENTS - 1 - i;
+	spaces->free_segments = T3_MAX_SEGMENTS;
+}
+
+int t3_spaces_init(struct t3_dev *dev, const struct t3_space_ops *ops)
+{
+	struct t3_spaces *spaces = t3_spaces(dev);
+	uint32_t i;
+
+	spaces->ops = ops;
+	spaces->page_space = calloc(dev->config.aperture_size / T3_PAGE_SIZE, sizeof(uint16_t));
+	spaces->space = calloc(T3_MAX_SPACES, sizeof(struct t3_space));
+	spaces->segment = calloc(T3_MAX_SEGMENTS, sizeof(struct t3_segment));
+	spaces->free_segment = calloc(T3_MAX_SEGMENTS, sizeof(uint32_t));
+	if (!spaces->page_space || !spaces->space || !spaces->segment || !spaces->free_segment)
+		return -1;
+	free_all_segments(spaces);
+	for (i = 0; i < T3_MAX_SPACES; i++)
+		spaces->generation[i] = 1;
+	return t3_tracker_init(&spaces->tracker, dev->config.tracker_entries,
+			       dev->config.tracker_ways);
+}
+
+void t3_spaces_fini(struct t3_dev *dev)
+{
+	struct t3_spaces *spaces = t3_spaces(dev);
+
+	free(spaces->tracker.entry);
+	free(spaces->free_segment);
+	free(spaces->segment);
+	free(spaces->space);
+	free(spaces->page_space);
+}
+
+void t3_spaces_clear(struct t3_dev *dev)
+{
+	struct t3_space *space = t3_spaces(dev)->space;
+	uint32_t i;
+
+	t3_tracker_clear(dev); /* once, before each space would look for its entries */
+	for (i = 0; i < T3_MAX_SPACES; i++)
+		if (space[i].state != T3_SPACE_FREE)
+			t3_space_drop_state(&space[i]);
+		else
+			t3_space_next_generation(dev, i);
+}
+
+void t3_spaces_wipe(struct t3_dev *dev)
+{
+	struct t3_spaces *spaces = t3_spaces(dev);
+	uint32_t i;
+
+	for (i = 0; i < T3_MAX_SPACES; i++) {
+		t3_space_wipe(&spaces->space[i]);
+		t3_space_next_generation(dev, i);
+	}
+	for (i = 0; i < T3_MAX_SEGMENTS; i++)
+		if (spaces->segment[i].space)
+			spaces->segment[i].space = NULL;
+	free_all_segments(spaces);
+	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++)
+		if (dev->fabric->link[dev->rank][i])
+			t3_pump_forget_all(dev->fabric->link[dev->rank][i]);
+	t3_tracker_clear(dev);
+	spaces->tracker.clock = 0;
+}
