@@ -556,7 +556,7 @@ def lint_suite():
         verdict = {0: PASS, 77: SKIP}.get(status, FAIL)
         results += report(f"lint/{checker}", [Result(f"lint/{checker}", verdict, log)],
                           time.monotonic() - start)
-    return results
+    return results + tap_program("rooms", [ROOT / "tests/rooms.py"])
 
 
 # --- packaging ---------------------------------------------------------------

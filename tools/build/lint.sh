@@ -198,7 +198,7 @@ lint_mutants() {
 	PYTHONPYCACHEPREFIX=$T3_BUILD/pycache tests/mutants.py --check
 }
 
-# In a house of several rooms, each uses those below it alone.
+# In a house of several rooms, each uses those below it alone. tests/rooms.py tests this.
 lint_rooms() {
 	local lists list house status=0
 
