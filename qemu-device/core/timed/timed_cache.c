@@ -144,7 +144,7 @@ void timed_cache_filled(struct timed_device *d, uint32_t number)
 	while (waiter != WAITERS_END) {
 		uint32_t next = g->waiter[waiter];
 
-		timed_gemm_loaded(d, waiter / g->parts, transfer(d, line->ready, line->bytes));
+		d->sim->ops->loaded(d, waiter / g->parts, transfer(d, line->ready, line->bytes));
 		waiter = next;
 	}
 }
@@ -179,5 +179,5 @@ void timed_cache_flush(struct timed_device *d)
 void timed_cache_written(struct timed_device *d)
 {
 	d->cache.writing--;
-	timed_phase_check(d);
+	d->sim->ops->progress(d);
 }

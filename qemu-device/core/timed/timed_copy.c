@@ -92,7 +92,7 @@ static void advance(struct timed_device *d)
 		return;
 	}
 	c->kind = TIMED_COPY_NONE;
-	timed_phase_check(d);
+	d->sim->ops->progress(d);
 }
 
 void timed_copy_start(struct timed_device *d, enum timed_copy_kind kind)
@@ -160,5 +160,5 @@ void timed_copy_gathered(struct timed_device *d, uint32_t piece)
 	}
 	if (timed_position(timed_shape(d), piece) + 2 < timed_shape(d)->ranks)
 		timed_dma_piece_complete(d, piece, true);
-	timed_phase_check(d);
+	d->sim->ops->progress(d);
 }

@@ -111,5 +111,5 @@ void timed_dma_sent(struct timed_device *d)
 {
 	d->dma.flying--;
 	timed_dma_pump(d);
-	timed_phase_check(d);
+	d->sim->ops->progress(d);
 }

@@ -227,7 +227,7 @@ static void retire(struct timed_device *d, uint32_t slot, uint32_t target)
 	if (++g->finished == (g->slots < timed_shape(d)->tiles ? g->slots : timed_shape(d)->tiles))
 		timed_memory_first_stage(d);
 	store_time(d, slot);
-	timed_phase_check(d);
+	d->sim->ops->progress(d);
 }
 
 static void finish(struct timed_device *d, uint32_t slot)

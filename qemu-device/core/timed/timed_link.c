@@ -112,11 +112,7 @@ void timed_link_event(struct timed_device *d)
 	launch(d, &message);
 	if (d->link.out.count)
 		start(d);
-	if (message.sender == TIMED_SENDER_DMA)
-		timed_dma_sent(d);
-	else if (message.sender == TIMED_SENDER_COPY)
-		timed_copy_sent(d);
-	timed_gemm_link_has_room(d);
+	d->sim->ops->sent(d, &message);
 }
 
 void timed_link_arrival(struct timed_device *d, uint32_t distance)

@@ -227,45 +227,6 @@ static void serve(struct timed_device *d)
 	timed_schedule(d, d->sim->now + ps, TIMED_EVENT_MEMORY, 0);
 }
 
-static void finish(struct timed_device *d, const struct timed_request *request)
-{
-	switch (request->owner) {
-	case TIMED_OWNER_WRITTEN:
-		timed_cache_written(d);
-		break;
-	case TIMED_OWNER_LINE:
-		timed_cache_filled(d, request->number);
-		break;
-	case TIMED_OWNER_SLOT:
-		timed_gemm_loaded(d, request->number,
-				  d->sim->now + timed_params(d)->memory_latency_ns * TIMED_NS);
-		break;
-	case TIMED_OWNER_UPDATE:
-		timed_tracker_update(d, request->number);
-		break;
-	case TIMED_OWNER_RECORD:
-		timed_tracker_filled(d, request->number);
-		break;
-	case TIMED_OWNER_DMA:
-		timed_dma_read(d, request);
-		break;
-	case TIMED_OWNER_COPY:
-		timed_copy_read(d, request);
-		break;
-	case TIMED_OWNER_RESULT:
-		timed_copy_written(d);
-		break;
-	case TIMED_OWNER_RECEIVED:
-		timed_copy_received(d);
-		break;
-	case TIMED_OWNER_GATHERED:
-		timed_copy_gathered(d, request->number);
-		break;
-	default:
-		break;
-	}
-}
-
 void timed_memory_event(struct timed_device *d)
 {
 	struct timed_memory *m = &d->memory;
@@ -278,7 +239,7 @@ void timed_memory_event(struct timed_device *d)
 	m->request[i].next = m->free;
 	m->free = i;
 	m->current = TIMED_NONE;
-	finish(d, &request);
+	d->sim->ops->served(d, &request);
 	serve(d);
 }
 

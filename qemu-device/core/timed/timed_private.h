@@ -168,7 +168,7 @@ struct timed_cache {
 };
 
 int timed_cache_init(struct timed_device *d);
-/* For slot; T3_TIMED_NEVER: it will be told, through timed_gemm_loaded(). */
+/* For slot; T3_TIMED_NEVER: it will be told, through timed_ops. */
 uint64_t timed_cache_load(struct timed_device *d, uint32_t slot, uint32_t block, uint32_t bytes);
 void timed_cache_store(struct timed_device *d, uint32_t block, uint32_t bytes);
 void timed_cache_filled(struct timed_device *d, uint32_t line);
@@ -329,8 +329,21 @@ struct timed_device {
 	struct t3_timed_counters counters;
 };
 
+/* What a part of a device tells others, who may have waited for it. */
+struct timed_ops {
+	/* Memory has served a request of its owner. */
+	void (*served)(struct timed_device *d, const struct timed_request *request);
+	/* The cache has a block that the slot loads, from `time` on. */
+	void (*loaded)(struct timed_device *d, uint32_t slot, uint64_t time);
+	/* A message has left, so that the link has room. */
+	void (*sent)(struct timed_device *d, const struct timed_message *message);
+	/* Something that a phase may have waited for has happened. */
+	void (*progress)(struct timed_device *d);
+};
+
 struct t3_timed {
 	struct t3_timed_setup setup;
+	const struct timed_ops *ops;
 	struct timed_shape shape;
 	struct timed_heap heap;
 	uint64_t now, events;
@@ -339,8 +352,10 @@ struct t3_timed {
 	struct timed_device *device;
 };
 
-/* Something that a phase may have waited for has happened. */
-void timed_phase_check(struct timed_device *d);
+/* timed_phase.c */
+extern const struct timed_ops timed_device_ops;
+void timed_phase_start(struct timed_device *d, enum t3_timed_phase phase);
+/* timed_base.c */
 bool timed_fused(const struct t3_timed *sim);
 uint64_t timed_ps(uint64_t bytes, uint64_t gbps); /* rounded up */
 void timed_span(struct timed_device *d, uint32_t track, const char *what, uint64_t number,

@@ -1,131 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A run of the timed model: its devices, their phases, and the loop over the events. */
+/* A run of the timed model: its devices, and the loop over the events. */
 #include <stdlib.h>
 
 #include "timed/timed_private.h"
 
 /* Requests and loads that are as much work as an event that has none. */
 #define EVENT_WORK 8u
-
-bool timed_fused(const struct t3_timed *sim)
-{
-	return sim->setup.program >= T3_TIMED_T3;
-}
-
-uint64_t timed_ps(uint64_t bytes, uint64_t gbps)
-{
-	return (bytes * 1000 + gbps - 1) / gbps;
-}
-
-void timed_span(struct timed_device *d, uint32_t track, const char *what, uint64_t number,
-		uint64_t start)
-{
-	const struct t3_timed_trace *trace = &d->sim->setup.trace;
-	struct t3_timed_span span = { .start = start, .end = d->sim->now, .rank = d->rank };
-
-	if (!trace->span)
-		return;
-	span.track = track;
-	span.what = what;
-	span.number = number;
-	trace->span(trace->opaque, &span);
-}
-
-/* -------------------------------------------------------------------- phases */
-
-static void start_phase(struct timed_device *d, enum t3_timed_phase phase)
-{
-	bool nmc = d->sim->setup.program == T3_TIMED_RS_NMC;
-
-	d->phase = (uint8_t)phase;
-	d->phase_started = d->sim->now;
-	if (phase == T3_TIMED_GEMM)
-		timed_gemm_start(d);
-	else if (phase == T3_TIMED_REDUCE_SCATTER)
-		timed_copy_start(d, nmc ? TIMED_COPY_RS_NMC : TIMED_COPY_RS);
-	else if (phase == T3_TIMED_ALL_GATHER)
-		timed_copy_start(d, TIMED_COPY_AG);
-}
-
-static bool dma_idle(const struct timed_device *d)
-{
-	return !d->dma.count && !d->dma.flying;
-}
-
-/* The baseline's kernel ends with its output in memory. */
-static bool written_back(struct timed_device *d)
-{
-	if (!d->cache.flushed)
-		timed_cache_flush(d);
-	d->cache.flushed = true;
-	return !d->cache.writing;
-}
-
-static bool gemm_over(struct timed_device *d)
-{
-	const struct timed_shape *s = timed_shape(d);
-
-	uint32_t between = d->sim->setup.program == T3_TIMED_DIRECT ? 0 : s->ranks - 2;
-
-	if (d->gemm.finished < s->tiles)
-		return false;
-	if (!timed_fused(d->sim))
-		return written_back(d);
-	return d->tracker.complete == s->chunk_pieces &&
-	       d->tracker.passed == between * s->chunk_pieces && dma_idle(d);
-}
-
-static bool phase_over(struct timed_device *d)
-{
-	const struct timed_shape *s = timed_shape(d);
-
-	if (d->phase == T3_TIMED_GEMM)
-		return gemm_over(d);
-	if (d->sim->setup.program == T3_TIMED_T3_MCA_AG)
-		return d->copy.gathered == (uint64_t)(s->ranks - 1) * s->chunk_pieces &&
-		       dma_idle(d);
-	return d->copy.kind == TIMED_COPY_NONE;
-}
-
-static void end_phase(struct timed_device *d)
-{
-	static const char *const names[] = { "GEMM", "reduce-scatter", "all-gather" };
-
-	timed_span(d, T3_TIMED_TRACK_PHASE, names[d->phase], 0, d->phase_started);
-	d->counters.phase_end[d->phase] = d->counters.end = d->sim->now;
-}
-
-/* T3: the reduce-scatter is over with the GEMM's phase. */
-static enum t3_timed_phase next_phase(const struct timed_device *d)
-{
-	if (d->phase == T3_TIMED_GEMM && !timed_fused(d->sim))
-		return T3_TIMED_REDUCE_SCATTER;
-	if (d->phase == T3_TIMED_ALL_GATHER || d->sim->setup.program == T3_TIMED_RS_NMC)
-		return T3_TIMED_PHASES;
-	return T3_TIMED_ALL_GATHER;
-}
-
-static void enter(struct timed_device *d, enum t3_timed_phase phase)
-{
-	if (phase == T3_TIMED_PHASES) {
-		d->phase = T3_TIMED_PHASES;
-		d->sim->done++;
-	} else if (phase == T3_TIMED_ALL_GATHER && d->sim->setup.program == T3_TIMED_T3_MCA_AG) {
-		d->phase = T3_TIMED_ALL_GATHER;
-		d->phase_started = d->sim->now;
-		timed_phase_check(d);
-	} else {
-		start_phase(d, phase);
-	}
-}
-
-void timed_phase_check(struct timed_device *d)
-{
-	if (d->phase == T3_TIMED_PHASES || !phase_over(d))
-		return;
-	end_phase(d);
-	enter(d, next_phase(d));
-}
 
 /* ----------------------------------------------------------------- life time */
 
@@ -203,9 +83,9 @@ static int init_devices(struct t3_timed *sim)
 		if (device_init(&sim->device[i]))
 			return -1;
 	for (i = 0; i < sim->devices; i++)
-		start_phase(&sim->device[i], sim->setup.program == T3_TIMED_RS_NMC
-						     ? T3_TIMED_REDUCE_SCATTER
-						     : T3_TIMED_GEMM);
+		timed_phase_start(&sim->device[i], sim->setup.program == T3_TIMED_RS_NMC
+							   ? T3_TIMED_REDUCE_SCATTER
+							   : T3_TIMED_GEMM);
 	return 0;
 }
 
@@ -220,6 +100,7 @@ struct t3_timed *t3_timed_new(const struct t3_timed_setup *setup)
 	if (!sim)
 		return NULL;
 	sim->setup = *setup;
+	sim->ops = &timed_device_ops;
 	timed_shape_init(&sim->shape, setup);
 	sim->devices = setup->mirrored ? 1 : sim->shape.ranks;
 	sim->heap.event = malloc(event_bound(sim) * sizeof(sim->heap.event[0]));

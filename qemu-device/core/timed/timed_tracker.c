@@ -87,7 +87,7 @@ static void complete(struct timed_device *d, uint32_t piece, uint32_t position)
 	d->tracker.complete++;
 	if (d->sim->setup.program == T3_TIMED_T3_MCA_AG)
 		timed_dma_piece_complete(d, piece, true);
-	timed_phase_check(d);
+	d->sim->ops->progress(d);
 }
 
 static void count(struct timed_device *d, uint32_t piece)
