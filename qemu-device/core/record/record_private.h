@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside the recorder: record.c writes entries, record_host.c what happens in them. */
+/*
+ * Inside the recorder: record.c writes entries, record_host.c what happens in them, both in
+ * the bytes of encode.c.
+ */
 #ifndef T3_CORE_RECORD_PRIVATE_H
 #define T3_CORE_RECORD_PRIVATE_H
 
