@@ -155,7 +155,7 @@ MUTANTS = [
     Mutant("store-waits-for-tiles", "unit", "qemu-device/core/space/pump.c",
            "t3_link_free_slots(link) <= T3_LINK_RESERVE + link->wanted)",
            "t3_link_free_slots(link) <= T3_LINK_RESERVE)"),
-    Mutant("work-after-fault", "unit", "qemu-device/core/space/space.c",
+    Mutant("work-after-fault", "unit", "qemu-device/core/space/fault.c",
            "		t3_block_forget(space->sorted[i]);", "		;"),
     Mutant("block-start", "unit", "qemu-device/core/space/block.c",
            "	    tile % segment->block_tiles ||\n", ""),

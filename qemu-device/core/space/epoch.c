@@ -100,6 +100,16 @@ void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state)
 
 /* ------------------------------------------------------------------ arming */
 
+/* An epoch leaves nothing behind, unless the guest changed counter records. */
+void t3_segment_new_epoch(struct t3_segment *segment)
+{
+	t3_block_forget(segment);
+	t3_tracker_forget(segment);
+	segment->tiles_tracked = 0;
+	segment->acked_bytes = 0;
+	segment->word = 0;
+}
+
 static bool is_dead(const struct t3_route *route, uint32_t epoch)
 {
 	return route->used && route->dead && is_undone(route->dead_epoch, epoch);

@@ -95,19 +95,3 @@ bool t3_poison_in_doorbell(struct t3_segment *segment, uint32_t tile, uint32_t s
 			       (uint64_t)shape.row * segment->pitch + shape.col,
 		       segment->pitch, &shape, where);
 }
-
-void t3_poison_fault(struct t3_space *space, const struct t3_segment *segment, uint32_t tile,
-		     uint64_t where, uint32_t src_rank)
-{
-	bool inside = where >= space->buffer && where - space->buffer < space->size;
-	struct t3_fault_record record = {
-		.kind = T3_FAULT_POISON,
-		.segment = segment ? segment->index : T3_NONE32,
-		.tile = tile,
-		.offset = inside ? where - space->buffer : T3_NONE64,
-		.src_rank = src_rank,
-	};
-
-	t3_poison_report(space->dev, where);
-	t3_space_fail(space, &record);
-}

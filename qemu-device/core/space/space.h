@@ -151,6 +151,16 @@ static inline struct t3_spaces *t3_spaces(const struct t3_dev *dev)
 	return t3_container_of(dev, struct t3_spaces, dev);
 }
 
+static inline bool t3_space_live(const struct t3_space *space)
+{
+	return space->state >= T3_SPACE_IDLE && space->state <= T3_SPACE_FAULTED;
+}
+
+static inline uint32_t t3_space_generation(const struct t3_space *space)
+{
+	return t3_spaces(space->dev)->generation[space->id];
+}
+
 /* spaces.c: all of a device's */
 /* `dev` begins a struct t3_spaces. -1: memory is short; t3_spaces_fini() follows. */
 int t3_spaces_init(struct t3_dev *dev, const struct t3_space_ops *ops);
@@ -165,8 +175,6 @@ void t3_space_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t
 
 /* space.c */
 struct t3_space *t3_space_slot(struct t3_dev *dev, uint32_t id); /* id < T3_MAX_SPACES */
-bool t3_space_live(const struct t3_space *space);		 /* IDLE .. FAULTED */
-uint32_t t3_space_generation(const struct t3_space *space);
 void t3_space_open(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
 void t3_space_renew(struct t3_space *space);
 void t3_space_disable(struct t3_space *space);
@@ -178,11 +186,12 @@ void t3_epoch_tell_import(struct t3_space *space, struct t3_import *import, uint
 			  uint32_t epoch);
 uint32_t t3_epoch_first_undone(const struct t3_space *space);
 
-/* segment.c. Return t3_admin_status. */
+/* map.c. Return t3_admin_status. */
 uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd);
 uint32_t t3_segment_staging(struct t3_space *space, const struct t3_cmd_seg_staging *cmd);
 void t3_segment_unmap(struct t3_segment *segment);
 
+/* segment.c */
 struct t3_tile_shape {
 	uint32_t row, col; /* origin in the segment: row, byte */
 	uint32_t rows, row_bytes;

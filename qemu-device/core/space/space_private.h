@@ -15,6 +15,7 @@ void t3_space_next_generation(struct t3_dev *dev, uint32_t id);
 /* For a create command that was checked; the state stays FREE. */
 struct t3_space *t3_space_place(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
 void t3_space_wipe(struct t3_space *space);
+/* fault.c */
 /* Without telling anybody; t3_notify_state() does. */
 void t3_space_put_state(struct t3_space *space, uint32_t state);
 void t3_space_set_state(struct t3_space *space, uint32_t state);
@@ -23,6 +24,8 @@ void t3_space_fail(struct t3_space *space, const struct t3_fault_record *record)
 void t3_space_fail_cpu(struct t3_space *space, uint32_t kind, const struct t3_segment *segment,
 		       uint32_t tile, uint64_t offset);
 void t3_space_drop(struct t3_space *space);
+/* Nothing more is prepared, counted or sent. */
+void t3_space_stop_work(struct t3_space *space);
 
 /* epoch.c */
 void t3_epoch_arm(struct t3_space *space, uint32_t epoch);
@@ -37,12 +40,18 @@ void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state);
 void t3_epoch_segment_tracked(struct t3_segment *segment);
 void t3_epoch_segment_acked(struct t3_segment *segment, uint32_t bytes);
 
+/* An epoch leaves nothing behind, unless the guest changed counter records. */
+void t3_segment_new_epoch(struct t3_segment *segment);
+
 /* prepare.c: a space's memory before an epoch */
 /* ARM. True: all is done, or the space has faulted. False: t3_epoch_prepared() follows. */
 bool t3_prepare_begin(struct t3_space *space);
 void t3_prepare_append(struct t3_space *space); /* to its client's list */
 void t3_prepare_stop(struct t3_space *space);
 const char *t3_prepare_check(const struct t3_space *space);
+
+/* map.c: as SEG_MAP, but the counter records keep what they hold */
+uint32_t t3_segment_insert(struct t3_space *space, const struct t3_cmd_seg_map *cmd);
 
 /* segment.c */
 struct t3_segment *t3_segment_find(struct t3_space *space, uint64_t offset);
@@ -55,9 +64,6 @@ static inline struct t3_segment *t3_segment_at(struct t3_space *space, uint64_t 
 								  : t3_segment_find(space, offset);
 }
 
-/* As SEG_MAP, but the counter records keep what they hold. */
-uint32_t t3_segment_insert(struct t3_space *space, const struct t3_cmd_seg_map *cmd);
-void t3_segment_new_epoch(struct t3_segment *segment);
 uint32_t t3_segment_tile(const struct t3_segment *segment, uint32_t row, uint32_t col);
 /* A tile's counter record; t3_segment_record_done() at once after changing it. */
 struct t3_tile_record *t3_segment_record(const struct t3_segment *segment, uint32_t tile);
