@@ -50,7 +50,7 @@ static inline void t3_gang_host(struct t3_fabric *fabric)
 		t3_gang_of(fabric)->host_paced = true;
 }
 
-/* gang.c */
+/* gang_run.c */
 /* `fabric` begins a struct t3_gang_fabric. */
 void t3_gang_init(struct t3_fabric *fabric);
 /* `dev` begins a struct t3_gangs. -1: memory is short; t3_gangs_fini() follows. */

@@ -71,7 +71,7 @@ static inline struct t3_queues *t3_queues(const struct t3_dev *dev)
 	return t3_container_of(dev, struct t3_queues, spaces.dev);
 }
 
-/* queue.c */
+/* queue_life.c */
 /* `dev` begins a struct t3_queues. -1: memory is short; t3_queues_fini() follows. */
 int t3_queues_init(struct t3_dev *dev, const struct t3_queue_ops *ops);
 void t3_queues_fini(struct t3_dev *dev);

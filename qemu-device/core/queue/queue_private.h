@@ -12,7 +12,7 @@
 /* Slots that queues leave free; fewer than tiles do, which would take all others. */
 #define T3_LINK_ENGINE_RESERVE (T3_LINK_RESERVE / 2)
 
-/* queue.c: QUEUE_CREATE. Returns t3_admin_status. */
+/* queue_life.c: QUEUE_CREATE. Returns t3_admin_status. */
 uint32_t t3_queue_make(struct t3_dev *dev, const struct t3_cmd_queue_create *cmd);
 
 /* ring.c */

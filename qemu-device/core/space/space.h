@@ -173,7 +173,7 @@ void t3_spaces_wipe(struct t3_dev *dev);
 /* arrival.c: a link that carries packets of spaces */
 void t3_space_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst);
 
-/* space.c */
+/* space_life.c */
 struct t3_space *t3_space_slot(struct t3_dev *dev, uint32_t id); /* id < T3_MAX_SPACES */
 void t3_space_open(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
 void t3_space_renew(struct t3_space *space);

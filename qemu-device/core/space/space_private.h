@@ -10,7 +10,7 @@
 #define T3_PREPARE_PIECE 16384u /* bytes of memory that are prepared at a time */
 #define T3_PREPARE_NOW	 65536u /* units of work that ARM does itself */
 
-/* space.c */
+/* space_life.c */
 void t3_space_next_generation(struct t3_dev *dev, uint32_t id);
 /* For a create command that was checked; the state stays FREE. */
 struct t3_space *t3_space_place(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
