@@ -86,7 +86,10 @@ VM := tools/vm/t3-vm
 
 # ------------------------------------------------------------------- sources
 CORE_SRC := $(wildcard qemu-device/core/*/*.c)
-LIB_SRC := $(wildcard libt3/*.c)
+# The checker is an object of its own, with copies of these: they have no state.
+LIB_SRC := $(filter-out libt3/check/%,$(wildcard libt3/*/*.c))
+CHECK_SRC := $(wildcard libt3/check/*.c)
+CHECK_TAKES := $(addprefix libt3/,device/host.c device/names.c device/node.c space/geometry.c space/move.c)
 SIM_SRC := $(wildcard tools/t3/sim/*.c)
 TOOL_SRC := $(filter-out $(SIM_SRC),$(shell find tools/t3 -name '*.c' 2>/dev/null | sort))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
@@ -103,7 +106,7 @@ MODULE_SRC := $(wildcard Kbuild) $(shell find driver uapi -type f ! -name '*.md'
 
 # A room without sources has no products.
 CORE := $(if $(CORE_SRC),$B/libt3core.a)
-LIB := $(if $(LIB_SRC),$B/libt3.a $B/libt3.so $B/libt3-uninstalled.pc)
+LIB := $(if $(LIB_SRC),$B/libt3.a $B/libt3.so $B/libt3-check.so.0 $B/libt3-uninstalled.pc)
 SIM := $(if $(SIM_SRC),$B/libt3sim.a)
 TOOL := $(if $(TOOL_SRC),$B/t3)
 TOOL_RPATH := $(if $(filter-out /usr/lib /usr/lib/% /lib /lib/%,$(LIBDIR)),$(shell \
@@ -147,7 +150,7 @@ LIB_PKGS := libdrm libpci
 pkg = $(shell pkg-config $1)
 
 INC_qemu-device := -Iuapi -Iqemu-device/core
-INC_libt3 = -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags $(LIB_PKGS))
+INC_libt3 = -DT3_VERSION=\"$(VERSION)\" -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags $(LIB_PKGS))
 INC_tools = -DT3_VERSION=\"$(VERSION)\" -Itools/t3 -Iuapi -Ilibt3 -Iqemu-device/core $(call pkg,--cflags $(LIB_PKGS) jansson)
 INC_conformance := -Iuapi
 INC_examples = -Iuapi -Ilibt3 $(call pkg,--cflags libdrm ompi-c)
@@ -363,9 +366,11 @@ $B/fuzz/obj/%.o: %.c | deps
 	$(call say,CC,$@)
 	$Q$(FUZZ_CC) $(CFLAGS_ALL) $(FUZZ_SANITIZE) -fsanitize=fuzzer-no-link $(includes) -MMD -MP -c -o $@ $<
 
-# Archives are made anew: a source that has gone must leave them.
+# Archives are made anew: a source that has gone must leave them. `q`: rooms have files of one name.
 $B/libt3core.a: $(call objects,obj,$(CORE_SRC))
 $B/libt3.a: $(call objects,obj,$(LIB_SRC))
+$B/libt3check.a: $(call objects,obj,$(CHECK_SRC))
+$B/san/libt3check.a: $(call objects,san,$(CHECK_SRC))
 $B/libt3sim.a: $(call objects,obj,$(SIM_SRC))
 $B/san/libt3sim.a: $(call objects,san,$(SIM_SRC))
 $B/san/libt3core.a: $(call objects,san,$(CORE_SRC))
@@ -375,7 +380,7 @@ $B/fuzz/obj/libt3core.a: $(call objects,fuzz/obj,$(CORE_SRC))
 $B/san/libt3.a: $(call objects,san,$(LIB_SRC))
 %.a:
 	@mkdir -p $(@D); rm -f $@
-	$Q$(AR) rcs $@ $^
+	$Q$(AR) qcs $@ $^
 
 # The installed one is one object, in which what is hidden is nobody else's name. Tests
 # are linked with the other one, and reach it.
@@ -391,6 +396,14 @@ $B/libt3.so.0: $(call objects,obj,$(LIB_SRC)) $(LIB_MAP)
 	$(call say,LD,$@)
 	$Q$(CC) -shared -Wl,-soname,libt3.so.0 -Wl,-z,defs $(LIB_MAP:%=-Wl,--version-script=%) \
 		-o $@ $(filter %.o,$^) $(LIBS)
+$B/libt3-check.so.0: $(call objects,obj,$(CHECK_SRC) $(CHECK_TAKES)) libt3/check/check.map
+	$(call say,LD,$@)
+	$Q$(link_check)
+$B/san/libt3-check.so.0: $(call objects,san,$(CHECK_SRC) $(CHECK_TAKES)) libt3/check/check.map
+	$(call say,LD,$@)
+	$Q$(link_check) $(SANITIZE)
+link_check = $(CC) -shared -Wl,-soname,$(@F) $(if $(findstring /san/,$@),,-Wl,-z,defs) -Wl,--version-script=libt3/check/check.map -o $@ \
+	$(filter %.o,$^) $(LIBS)
 $B/libt3.so: $B/libt3.so.0
 	@ln -sf libt3.so.0 $@
 # Asked first by pkg-config where PKG_CONFIG_PATH names the build folder. It says where
@@ -422,7 +435,7 @@ $B/t3-sanitized: $(call objects,san,$(TOOL_SRC)) $B/san/libt3sim.a $B/san/libt3c
 # test_core_* is linked with the core, test_sim_* with the simulator and the core,
 # test_lib_* with libt3, test_coll_* with libt3 and the core: all statically, so that a
 # test can reach what is not exported. Common helpers are archives: only what is used comes in.
-under_test = $(if $(findstring /test_lib_,$@),$1/libt3.a,$(if $(findstring \
+under_test = $(if $(findstring /test_lib_,$@),$1/libt3check.a $1/libt3.a,$(if $(findstring \
 	/test_sim_,$@),$1/libt3sim.a) $(if $(findstring /test_coll_,$@),$1/libt3.a) $1/libt3core.a)
 $B/obj/unit-common.a: $(call objects,obj,$(UNIT_COMMON))
 $B/san/unit-common.a: $(call objects,san,$(UNIT_COMMON))
@@ -430,17 +443,21 @@ $B/cov/unit-common.a: $(call objects,cov,$(UNIT_COMMON))
 $B/fuzz/obj/common.a: $(call objects,fuzz/obj,$(UNIT_COMMON) $(FUZZ_COMMON))
 $B/obj/guest-common.a: $(call objects,obj,$(GUEST_COMMON))
 
-$B/unit/%: $B/obj/tests/unit/%.o $B/obj/unit-common.a $(CORE) $(SIM) $(filter %.a,$(LIB))
+# The path is for the checker that libt3 loads. ASan loads it in the place of libt3, which only an
+# RPATH knows.
+$B/unit/%: $B/obj/tests/unit/%.o $B/obj/unit-common.a $(CORE) $(SIM) $(filter %.a,$(LIB)) \
+		$B/libt3check.a | $B/libt3-check.so.0
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) -o $@ $(wordlist 1,2,$^) $(call under_test,$B) $(call pkg,--libs cmocka) $(LIBS)
+	$Q$(CC) -o $@ $(wordlist 1,2,$^) $(call under_test,$B) $(call pkg,--libs cmocka) $(LIBS) \
+		-Wl,-rpath,'$$ORIGIN/..'
 $B/unit-sanitized/%: $B/san/tests/unit/%.o $B/san/unit-common.a \
 		$(if $(CORE),$B/san/libt3core.a) $(if $(SIM),$B/san/libt3sim.a) \
-		$(if $(LIB),$B/san/libt3.a)
+		$(if $(LIB),$B/san/libt3.a) $B/san/libt3check.a | $B/san/libt3-check.so.0
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$Q$(CC) $(SANITIZE) -o $@ $(wordlist 1,2,$^) $(call under_test,$B/san) \
-		$(call pkg,--libs cmocka) $(LIBS)
+		$(call pkg,--libs cmocka) $(LIBS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../san'
 
 # SPEC.md's tables in C, and the tests that hold header and core to them.
 SPEC_TABLES := $B/spec/spec_tables.h

@@ -23,7 +23,9 @@
  * code, and is the process's end by SIGABRT; with T3_DEBUG=check,continue the wrong
  * store is left out. Missing stores are said at a wait that times out, and that is no
  * end. A store takes microseconds then, and SIGSEGV is the checker's: handlers of it
- * are installed before the first space.
+ * are installed before the first space. The checker is an object of its own,
+ * libt3-check.so.0, which is installed beside libt3: without it stderr hears that
+ * nothing is checked.
  *
  * A device that is unplugged or a space that is destroyed loses its mappings: a
  * later store to the aperture or a doorbell is SIGBUS. Waits then say -ENODEV, or

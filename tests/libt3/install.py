@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -22,8 +23,11 @@ PROGRAM = ROOT / "tests/libt3/program.c"
 LAYOUT = ROOT / "tests/libt3/layout.c"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
-# What libt3.so may need: with libgcc_s it finds out which line of code calls it (T3_DEBUG).
-ALLOWED = {"libdrm", "libpci", "libc", "libm", "ld-linux-x86-64", "libgcc_s"}
+# What libt3.so may need, and what the checker that it loads for T3_DEBUG=check may: with
+# libgcc_s that one finds out which line of code has called.
+ALLOWED = {"libdrm", "libpci", "libc", "libm", "ld-linux-x86-64"}
+CHECKER, CHECKER_ALLOWED = "libt3-check.so.0", {"libdrm", "libc", "ld-linux-x86-64", "libgcc_s"}
+CHECKED = ROOT / "tests/libt3/checked.c"
 
 # Two ways to install: a package's tree, and a folder that is used where it is.
 STAGED, STAGED_LIB = PLACE / "staged", "/usr/lib/x86_64-linux-gnu"
@@ -64,7 +68,7 @@ def expected_files(libdir):
     version = re.search(r"^VERSION := (\S+)$", (ROOT / "Makefile").read_text(), re.M)[1]
     files = {"bin/t3": 0o755, f"{libdir}/libt3.a": 0o644, f"{libdir}/libt3.so": "libt3.so.0",
              f"{libdir}/libt3.so.0": f"libt3.so.{version}", f"{libdir}/libt3.so.{version}": 0o644,
-             f"{libdir}/pkgconfig/libt3.pc": 0o644, "include/t3/t3_accel.h": 0o644,
+             f"{libdir}/{CHECKER}": 0o644, f"{libdir}/pkgconfig/libt3.pc": 0o644, "include/t3/t3_accel.h": 0o644,
              "share/man/man1/t3.1": 0o644}
     files.update({f"include/t3/{header.name}": 0o644 for header in public_headers()})
     for page in PAGES.glob("*.[1-9]"):
@@ -148,16 +152,28 @@ def dynamic(path, tag):
     return re.findall(rf"\({tag}\).*\[(.*)\]", text)
 
 
+def needs_of(library):
+    return {re.sub(r"\.so.*", "", name) for name in dynamic(library, "NEEDED")}
+
+
 def library_says_what_it_is_and_needs():
     library = FOLDER / "lib/libt3.so"
     same(dynamic(library, "SONAME"), ["libt3.so.0"], "SONAME")
-    needs = {re.sub(r"\.so.*", "", name) for name in dynamic(library, "NEEDED")}
+    needs = needs_of(library)
     require({"libdrm", "libpci", "libc"} <= needs, f"it needs only {sorted(needs)}")
     same(needs - ALLOWED, [], "NEEDED")
     require(not dynamic(library, "R(?:UN)?PATH"), "the library has a search path")
     require("(TEXTREL)" not in execute("readelf", "-dW", library), "it has text relocations")
     undefined = execute("ldd", "-r", library)
     require("undefined symbol" not in undefined, undefined)
+
+
+def checker_offers_its_table_alone():
+    checker = FOLDER / "lib" / CHECKER
+    same(dynamic(checker, "SONAME"), [CHECKER], "SONAME")
+    same(needs_of(checker) - CHECKER_ALLOWED, [], "NEEDED")
+    text = execute("nm", "-D", "--defined-only", checker)
+    same(re.findall(r" [A-Z] (\w+)$", text, re.M), ["t3_check_hooks"], "exported")
 
 
 def tool_finds_its_library():
@@ -221,6 +237,79 @@ def programs_link_statically():
                                 ["-Wl,--as-needed", "-x", "none", *static_libs()],
                                 FOLDER / "lib/pkgconfig")
         require("libt3.so.0" not in dynamic(program, "NEEDED"), f"{name} needs libt3.so.0")
+
+
+# --- T3_DEBUG=check ----------------------------------------------------------
+
+def checked_program(name, libs):
+    program = PLACE / name
+    execute("gcc", "-std=gnu11", "-Wall", "-Werror", "-o", program, CHECKED, *pkg_config("--cflags"),
+            *libs)
+    return program
+
+
+def ends_by_a_report(program, **env):
+    text = execute(program, env=clean_environment(T3_DEBUG="check", **env), status=-signal.SIGABRT)
+    require("T3 check: a store while the space is not armed" in text, text)
+
+
+def goes_on_unchecked(program, *words, **env):
+    text = execute(program, env=clean_environment(T3_DEBUG="check", **env))
+    require("it was stored" in text, text)
+    for word in words:
+        require(word in text, f"no '{word}' in {text}")
+    return text
+
+
+def checker_is_found_beside_the_library():
+    """Wherever that is: installed, and in the build folder."""
+    program = checked_program("checked-shared", pkg_config("--libs"))
+    for place in (FOLDER / "lib", BUILD):
+        ends_by_a_report(program, LD_LIBRARY_PATH=str(place))
+    by_path = checked_program("checked-rpath", [*pkg_config("--libs"), f"-Wl,-rpath,{FOLDER}/lib"])
+    ends_by_a_report(by_path)
+
+
+def checker_is_found_by_a_static_program():
+    """As the dynamic linker finds any library; where it does not, the program hears of it."""
+    program = checked_program("checked-static", static_libs())
+    ends_by_a_report(program, LD_LIBRARY_PATH=str(FOLDER / "lib"))
+    goes_on_unchecked(program, "libt3: T3_DEBUG=check: nothing is checked", CHECKER, "make install")
+
+
+def program_without_the_checker_goes_on():
+    """It says where it has looked."""
+    alone = PLACE / "alone"
+    alone.mkdir()
+    shutil.copy(FOLDER / "lib/libt3.so.0", alone / "libt3.so.0")
+    program = checked_program("checked-alone", pkg_config("--libs"))
+    goes_on_unchecked(program, "libt3: T3_DEBUG=check: nothing is checked", f"{alone}/{CHECKER}",
+                      LD_LIBRARY_PATH=str(alone))
+    (alone / CHECKER).write_text("no object\n")
+    goes_on_unchecked(program, "nothing is checked", "file too short", LD_LIBRARY_PATH=str(alone))
+
+
+def checker_of_another_version_is_refused():
+    other = PLACE / "other"
+    other.mkdir()
+    shutil.copy(FOLDER / "lib/libt3.so.0", other / "libt3.so.0")
+    source = PLACE / "other.c"
+    source.write_text('const struct { char version[16]; unsigned int size[64]; } t3_check_hooks = '
+                      '{ "0.0.9", { 0 } };\n')
+    execute("gcc", "-shared", "-fPIC", "-o", other / CHECKER, source)
+    goes_on_unchecked(checked_program("checked-other", pkg_config("--libs")),
+                      "is of libt3 0.0.9 and this is ", LD_LIBRARY_PATH=str(other))
+
+
+def setuid_program_is_not_checked():
+    """It does not even ask: its environment is of somebody else. To make one takes root."""
+    if os.geteuid():
+        return
+    program = checked_program("checked-setuid", [*static_libs(), f"-Wl,-rpath,{FOLDER}/lib"])
+    ends_by_a_report(program)
+    os.chown(program, 65534, 65534)
+    program.chmod(0o4755)
+    same([goes_on_unchecked(program)], ["it was stored\n"], "a setuid program says")
 
 
 def staged_tree_is_a_sysroot():
@@ -319,9 +408,12 @@ def add_symbols():
 TESTS = [installs_these_files_and_no_others, links_of_pages_lead_to_pages,
          builds_only_what_it_installs, again_changes_nothing,
          uninstall_leaves_what_is_not_ours, refuses_directories_that_would_not_work,
-         library_says_what_it_is_and_needs, tool_finds_its_library,
+         library_says_what_it_is_and_needs, checker_offers_its_table_alone,
+         tool_finds_its_library,
          pc_file_tells_of_no_other_place, c_program_links_shared, cxx_program_links_shared,
-         programs_link_statically, staged_tree_is_a_sysroot,
+         programs_link_statically, checker_is_found_beside_the_library,
+         checker_is_found_by_a_static_program, program_without_the_checker_goes_on,
+         checker_of_another_version_is_refused, setuid_program_is_not_checked, staged_tree_is_a_sysroot,
          build_tree_serves_as_an_installed_one, headers_compile_alone, layouts_stay,
          exports_what_the_headers_declare, no_released_symbol_has_gone,
          archive_has_no_other_names]

@@ -189,7 +189,7 @@ def overview_leads_to_every_page():
 
 def overview_tells_the_environment():
     asked = set()
-    for source in (ROOT / "libt3").glob("*.c"):
+    for source in (ROOT / "libt3").rglob("*.c"):
         asked |= set(re.findall(r'"(T3_[A-Z_]+)"', source.read_text()))
     lines = re.findall(r"^\.It Ev .*", sections(PAGES / "t3.7")["ENVIRONMENT"], re.M)
     same(asked, re.findall(r"\bT3_\w+", " ".join(lines)), "t3(7), ENVIRONMENT")

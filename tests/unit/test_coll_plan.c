@@ -6,7 +6,7 @@
  * as everywhere.
  */
 #include "host.h"
-#include "plan_layout.h"
+#include "plan/layout.h"
 #include "ref.h"
 #include "seeds.h"
 

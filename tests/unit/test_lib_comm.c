@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "comm.h"
+#include "comm/private.h"
 
 #define MANY  32u
 #define LONG  in_ms(20000)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "check_decode.h"
+#include "check/decode.h"
 
 #define NONE INSN_NO_REGISTER
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "comm.h"
+#include "comm/private.h"
 
 #define MANY  32u
 #define LONG  in_ms(20000)

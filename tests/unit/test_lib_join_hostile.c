@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
-#include "comm.h"
+#include "comm/private.h"
 
 #define LONG in_ms(20000)
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "comm.h"
+#include "comm/private.h"
 
 static char dir[64], judged[80], trap[64];
 static struct t3_device *dev[2];

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan_layout.h"
+#include "plan/layout.h"
 
 #define ROWS_KEPT 4096u
 

@@ -2,7 +2,7 @@
 /* libt3: the set-up of plans, when another rank's part of it is not what it has to be. */
 #include "test_lib_fabric.h"
 
-#include "plan.h"
+#include "plan/plan.h"
 
 /* The message of a set-up, in numbers. */
 struct wire_message {

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
-#include "internal.h"
+#include "space/private.h"
 #include "seeds.h"
 #include "t3_producer.h"
 

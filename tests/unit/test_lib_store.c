@@ -18,7 +18,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "space/private.h"
 
 #define AREA	 16384u
 #define RECORDS	 8192u

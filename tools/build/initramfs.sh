@@ -110,6 +110,15 @@ add_programs() {
 	[ ${#linked[@]} -eq 0 ] || add_libraries "$root" "${linked[@]}"
 }
 
+# What libt3 loads for T3_DEBUG=check, beside itself.
+add_checker() {
+	local root=$1 checker=$T3_BUILD/libt3-check.so.0
+
+	[ -e "$checker" ] || return 0
+	strip -g -o "$root/usr/lib/${checker##*/}" "$checker"
+	add_libraries "$root" "$checker"
+}
+
 # udev with our rule alone, for the tests to start.
 add_udev() {
 	local root=$1 udevadm
@@ -122,7 +131,7 @@ add_udev() {
 	add_libraries "$root" "$udevadm"
 }
 
-# What libt3 loads by its name, to tell the lines of a program's stores (T3_DEBUG=check).
+# What that one loads by its name, to tell the lines of a program's stores.
 add_libdw() {
 	local root=$1 lib
 
@@ -247,6 +256,7 @@ pack_image() {
 	root=$(new_root)
 	add_driver "$root" "$base.modules"
 	add_programs "$root" "$@"
+	add_checker "$root"
 	"$more" "$root"
 	archive "$root" | cat "$base" - >"$output.new"
 	mv "$output.new" "$output"

@@ -44,6 +44,7 @@ list_files() {
 		644 "$T3_BUILD/libt3.so.0" "$LIBDIR/libt3.so.$version" \
 		link "libt3.so.$version" "$LIBDIR/libt3.so.0" \
 		link libt3.so.0 "$LIBDIR/libt3.so" \
+		644 "$T3_BUILD/libt3-check.so.0" "$LIBDIR/libt3-check.so.0" \
 		644 "$T3_BUILD/install/libt3.a" "$LIBDIR/libt3.a" \
 		pc "$T3_ROOT/libt3/libt3.pc.in" "$LIBDIR/pkgconfig/libt3.pc" \
 		644 "$T3_ROOT/tools/t3/t3.1" "$MANDIR/man1/t3.1"

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Room check: what a program stores to its spaces is checked before the device sees it. Not
+ * installed. It is no part of libt3, but a shared object that libt3 loads for T3_DEBUG=check; nobody
+ * else uses it. It uses space and device, of which it has copies of the functions without state; libt3
+ * tells it of all else by struct t3_hooks, so that it works the same for libt3.so and libt3.a.
+ *
+ * The program gets a second mapping of its aperture, which can only be read: a store to it traps,
+ * is decoded, judged, and made on the real mapping. libt3's own stores are judged without a trap. All
+ * state is behind one lock, which a trap may take, as its holder never stores to the aperture.
+ *
+ * Not caught: reads of remote segments (the device faults those); what GEMM jobs and peers write; staging
+ * images that are filled without t3_stage_tile(); stores by system calls, which fail with
+ * EFAULT; stores after the program replaced the handler of SIGSEGV. A tile that a producer has
+ * staged in part lacks all of its bytes, as none has counted: t3_producer_missing() knows better.
+ * setcc to memory, which a device would take, is reported as no move.
+ */
+#ifndef T3_CHECK_CHECK_H
+#define T3_CHECK_CHECK_H
+
+#include "space/space.h"
+
+#define CHECK_GRANTS 64u
+#define CHECK_NONE   UINT64_MAX
+
+enum check_mistake {
+	CHECK_RIGHT = 0,
+	CHECK_OUTSIDE, /* beyond the space's end */
+	CHECK_NOT_ARMED,
+	CHECK_UNMAPPED, /* between segments */
+	CHECK_PADDING,	/* between rows */
+	CHECK_ROW_END,	/* over the end of a row */
+	CHECK_NARROW,	/* part of an element */
+	CHECK_MISALIGNED,
+	CHECK_TILE_CROSS, /* over a tile's edge */
+	CHECK_TWICE,	  /* more often than this process may */
+	CHECK_NO_MOVE,	  /* no plain move of 1 to 8 bytes */
+	CHECK_BAD_DOORBELL,
+	CHECK_NOT_STAGED,   /* the tile of a doorbell */
+	CHECK_STAGED_EARLY, /* again, before the device has read it */
+	CHECK_ARM,	    /* while another epoch is not over */
+	CHECK_RELEASE,
+	CHECK_MISSING, /* the wait ends, or the space, and bytes lack */
+};
+
+/* What was done, by which code, and what is known of the place. */
+struct check_event {
+	enum check_mistake mistake;
+	const char *what; /* "mov", "t3_store_tile()" */
+	const void *code; /* the instruction, or where the call returns to */
+	bool exact;	  /* the instruction */
+	uint64_t offset;  /* in the space; CHECK_NONE: none */
+	uint32_t width;
+	uint32_t state, epoch; /* of the space */
+	uint32_t segment;      /* T3_SEGMENTS: none */
+	uint64_t tile;	       /* CHECK_NONE: none */
+	uint32_t row, col;
+	uint32_t slot;
+	const void *earlier; /* who stored there before, NULL: nobody */
+};
+
+/* A tile in a staging slot. ring: its last doorbell's number, from 1 on; 0: none. */
+struct check_stage {
+	uint32_t ring;
+	bool staged;
+};
+
+struct check_segment {
+	bool mapped;
+	uint32_t kind; /* enum drm_t3_segment_kind */
+	struct t3_segment_desc desc;
+	unsigned char *image; /* of slot 0; NULL: no staging */
+	uint64_t stride;
+	uint32_t slots;
+	uint32_t rung[T3_SLOTS];   /* doorbells since `base` */
+	uint32_t base[T3_SLOTS];   /* what was consumed before */
+	struct check_stage *stage; /* slot by slot, a tile each */
+};
+
+struct t3_check {
+	struct t3_space *space;
+	uintptr_t shown; /* the aperture as the program knows it */
+	uint64_t size;
+	volatile unsigned char *real;
+	uint32_t rank;
+	uint32_t epoch, generation; /* that the counts are of */
+	uint32_t said;		    /* epoch whose missing stores were reported */
+	bool jobs;		    /* jobs write here, too */
+	unsigned char *count;	    /* stores of each byte */
+	const void **last;	    /* who stored to each 8 bytes */
+	struct check_segment segment[T3_SEGMENTS];
+	struct {
+		uint32_t grant;
+		uint64_t mask;
+	} grants[CHECK_GRANTS];
+};
+
+#pragma GCC visibility push(hidden)
+
+/* ------------------------------------ what struct t3_hooks leads to, file by file */
+
+/* check.c */
+bool t3_check_begin(bool goes_on);
+int t3_check_create(struct t3_space *space, uint64_t aperture_offset);
+void t3_check_destroy(struct t3_space *space);
+void t3_check_reset(struct t3_space *space);
+void t3_check_map(struct t3_space *space, const struct t3_segment_desc *desc, uint32_t kind);
+void t3_check_unmap(struct t3_space *space, uint32_t segment);
+void t3_check_stage_in(struct t3_space *space, uint32_t segment, const struct t3_staging *staging);
+void t3_check_grant(struct t3_space *space, uint32_t grant, uint64_t segment_mask);
+void t3_check_job(const struct t3_space *space);
+/* judge.c */
+bool t3_check_store(volatile void *dst, const void *src, size_t bytes, bool single,
+		    const struct t3_caller *caller);
+/* tile.c */
+void t3_check_stage(const struct t3_view *view, uint64_t tile, const void *code);
+bool t3_check_doorbell(struct t3_space *space, uint32_t segment, uint32_t slot, uint32_t tile,
+		       const struct t3_caller *caller);
+/* epoch.c */
+bool t3_check_arm(struct t3_space *space, const void *code);
+bool t3_check_release(struct t3_space *space, uint32_t epoch, const void *code);
+void t3_check_timeout(struct t3_space *space, uint32_t epoch, uint64_t mask, const void *code);
+void t3_check_unfinished(struct t3_space *space, const char *what, const void *code);
+
+/* --------------------------------------------------------- between its own files */
+
+void t3_check_lock(void);
+void t3_check_unlock(void);
+/* Take the handler of SIGSEGV. */
+bool t3_check_install(void);
+/* Without the lock, after a report: the end, unless T3_DEBUG has `continue`. */
+void t3_check_end(void);
+extern bool t3_check_goes_on;
+
+/* All that follows: with the lock. The space that shows this address, or NULL. */
+struct t3_check *t3_check_find(uintptr_t address);
+/* The next space from *index on, or NULL. */
+struct t3_check *t3_check_next(uint32_t *index);
+/* Look at the event area: a new epoch has no stores yet. */
+void t3_check_renew(struct t3_check *check);
+/* State and epoch as they are. */
+void t3_check_now(const struct t3_check *check, struct check_event *event);
+/* Segment, row, byte and tile of an event; not RIGHT: there is no such place. */
+enum check_mistake t3_check_place(const struct t3_check *check, struct check_event *event);
+/* How often this process may store each byte of a segment in an epoch. */
+uint32_t t3_check_share(const struct t3_check *check, uint32_t segment);
+void t3_check_report(const struct t3_check *check, const struct check_event *event);
+/* Which bytes of the segments in mask lack, below a headline where nothing was said before. */
+void t3_check_missing(struct t3_check *check, const struct check_event *event, uint64_t mask);
+void t3_check_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void t3_check_flush(void);
+
+/* Judge, report or make a store. Without the lock. */
+void t3_check_one(struct t3_check *check, struct check_event *event, uint64_t value);
+
+/* One line for an address: function, object, offset, and the source line or how to get it. */
+void t3_symbol_text(const void *address, bool exact, char *text, size_t size);
+
+#pragma GCC visibility pop
+
+#endif /* T3_CHECK_CHECK_H */

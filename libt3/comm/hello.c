@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+/* What ranks say to each other when they meet, and how it is judged. */
+#define _GNU_SOURCE /* struct ucred */
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "comm/private.h"
+
+#define HELLO_MAGIC   0x6d6d6f6333540a0dull
+#define HELLO_VERSION 1u
+
+/* What stands before version never changes; bytes of the message tell the rest. */
+struct hello {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t bytes;
+	uint64_t fabric_id;
+	uint32_t rank;
+	uint32_t ranks;
+	uint32_t device_rank;
+	uint32_t pad; /* 0 */
+};
+
+_Static_assert(sizeof(struct hello) == 40, "hello has no holes");
+
+int comm_say_hello(struct t3_comm *comm, int fd)
+{
+	struct hello hello = {
+		.magic = HELLO_MAGIC,
+		.version = HELLO_VERSION,
+		.bytes = sizeof(hello),
+		.fabric_id = comm->fabric_id,
+		.rank = comm->rank,
+		.ranks = comm->ranks,
+		.device_rank = comm->device_rank[comm->rank],
+	};
+
+	return comm_send_frame(fd, &hello, sizeof(hello), -1);
+}
+
+/* Is it a hello at all, of the version that this library speaks? */
+static int judge_form(struct t3_comm *comm, const struct hello *hello, size_t size, int fd)
+{
+	if (fd >= 0) {
+		close(fd);
+		return t3_comm_fail(comm, -EPROTO, "a hello brought a descriptor: it is none");
+	}
+	if (size < offsetof(struct hello, fabric_id) || hello->magic != HELLO_MAGIC)
+		return t3_comm_fail(comm, -EPROTO,
+				    "a process that is no rank of libt3 has connected");
+	if (hello->version != HELLO_VERSION)
+		return t3_comm_fail(comm, -EPROTO,
+				    "a rank has a libt3 that speaks version %u, this one %u",
+				    hello->version, HELLO_VERSION);
+	if (size != sizeof(*hello) || hello->bytes != size || hello->pad)
+		return t3_comm_fail(comm, -EPROTO, "a hello of a wrong form");
+	return 0;
+}
+
+/* No rank that is here yet is on the same device. */
+static int judge_device(struct meeting *m, const struct hello *hello)
+{
+	struct t3_comm *comm = m->comm;
+	uint32_t here = m->joined | 1u << comm->rank, rank, a, b;
+
+	for (rank = 0; rank < comm->ranks; rank++) {
+		if (!(here >> rank & 1) || comm->device_rank[rank] != hello->device_rank)
+			continue;
+		a = rank < hello->rank ? rank : hello->rank;
+		b = rank < hello->rank ? hello->rank : rank;
+		return t3_comm_fail(comm, -ENOTUNIQ,
+				    "ranks %u and %u are both on device %u of the fabric", a, b,
+				    hello->device_rank);
+	}
+	return 0;
+}
+
+/* lowest .. below: the ranks that it may be. */
+static int judge_content(struct meeting *m, const struct hello *hello, uint32_t lowest,
+			 uint32_t below)
+{
+	struct t3_comm *comm = m->comm;
+
+	if (hello->ranks != comm->ranks)
+		return t3_comm_fail(comm, -EDOM, "rank %u counts %u ranks, this one %u",
+				    hello->rank, hello->ranks, comm->ranks);
+	if (hello->rank < lowest || hello->rank >= below)
+		return t3_comm_fail(comm, -EPROTO,
+				    "a process says it is rank %u, where only %u to %u may be",
+				    hello->rank, lowest, below - 1);
+	if (m->joined >> hello->rank & 1)
+		return t3_comm_fail(comm, -EEXIST, "rank %u is taken: two processes say they are",
+				    hello->rank);
+	if (hello->fabric_id != comm->fabric_id)
+		return t3_comm_fail(comm, -EXDEV,
+				    "rank %u is on fabric %llx, this one on fabric %llx",
+				    hello->rank, (unsigned long long)hello->fabric_id,
+				    (unsigned long long)comm->fabric_id);
+	return judge_device(m, hello);
+}
+
+int comm_judge_peer(struct t3_comm *comm, int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
+		return t3_comm_fail(comm, -errno, "a peer does not say who it is: %s",
+				    strerror(errno));
+	if (peer.uid && peer.uid != geteuid())
+		return t3_comm_fail(comm, -EPERM, "process %d of user %u wants to be a rank",
+				    (int)peer.pid, (unsigned int)peer.uid);
+	return 0;
+}
+
+/* -EAGAIN: it has said nothing yet. -EPIPE: it has closed. */
+int comm_hear_hello(struct meeting *m, int fd, uint32_t lowest, uint32_t below,
+		    struct comm_greeting *greeting)
+{
+	struct hello hello;
+	size_t size = sizeof(hello);
+	int extra, ret;
+
+	memset(&hello, 0, sizeof(hello));
+	ret = comm_receive_frame(fd, &hello, &size, &extra);
+	if (ret == -EPROTO)
+		return t3_comm_fail(m->comm, ret, "a hello brought descriptors: it is none");
+	if (ret)
+		return ret;
+	ret = judge_form(m->comm, &hello, size, extra);
+	if (!ret)
+		ret = judge_content(m, &hello, lowest, below);
+	if (!ret)
+		*greeting = (struct comm_greeting){ hello.rank, hello.device_rank };
+	return ret;
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+/* Where a rank that joins is to be found: a socket in a directory of its user's alone. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "comm/private.h"
+
+/*
+ * By the directory's descriptor, not its path: who exchanges the directory after it was judged
+ * does not lead a rank to another one. thread-self, as the main thread may have ended.
+ */
+void comm_address(const struct meeting *m, uint32_t rank, struct sockaddr_un *at)
+{
+	memset(at, 0, sizeof(*at));
+	at->sun_family = AF_UNIX;
+	snprintf(at->sun_path, sizeof(at->sun_path), "/proc/thread-self/fd/%d/rank-%u", m->dir_fd,
+		 rank);
+}
+
+/* Take a rank's socket, or what is left of it, out of the directory. */
+static void remove_socket(const struct meeting *m, uint32_t rank)
+{
+	char name[sizeof("rank-4294967295")];
+
+	snprintf(name, sizeof(name), "rank-%u", rank);
+	unlinkat(m->dir_fd, name, 0);
+}
+
+int comm_open_socket(struct t3_comm *comm, int *fd)
+{
+	*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*fd >= 0)
+		return 0;
+	return t3_comm_fail(comm, -errno, "there is no socket to be had: %s", strerror(errno));
+}
+
+/* ---------------------------------------------------------------- directory */
+
+static int judge_directory(struct meeting *m)
+{
+	struct stat st;
+
+	if (fstat(m->dir_fd, &st))
+		return t3_comm_fail(m->comm, -errno, "%s: %s", m->dir, strerror(errno));
+	if (st.st_uid != geteuid())
+		return t3_comm_fail(m->comm, -EPERM,
+				    "%s belongs to user %u, not to user %u who runs this", m->dir,
+				    (unsigned int)st.st_uid, (unsigned int)geteuid());
+	if (st.st_mode & 077)
+		return t3_comm_fail(m->comm, -EPERM,
+				    "others than its owner may enter %s (mode %03o): chmod 700 %s",
+				    m->dir, (unsigned int)st.st_mode & 0777, m->dir);
+	return 0;
+}
+
+int comm_open_directory(struct meeting *m)
+{
+	m->dir_fd = open(m->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (m->dir_fd < 0 && errno == ENOTDIR)
+		return t3_comm_fail(m->comm, -ENOTDIR,
+				    "%s is no directory; a symbolic link is not followed", m->dir);
+	if (m->dir_fd < 0)
+		return t3_comm_fail(m->comm, -errno, "%s: %s", m->dir, strerror(errno));
+	return judge_directory(m);
+}
+
+/* ------------------------------------------------------------------- listen */
+
+/* Somebody listens there; a stale file of a run that was killed refuses. */
+static bool answers(const struct sockaddr_un *at)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool refused;
+
+	if (fd < 0)
+		return true;
+	refused = connect(fd, (const struct sockaddr *)at, sizeof(*at)) &&
+		  (errno == ECONNREFUSED || errno == ENOENT);
+	close(fd);
+	return !refused;
+}
+
+/* With the directory's lock, so that of two no one takes the other's file for stale. */
+static int take_place(struct meeting *m)
+{
+	struct sockaddr_un place, *at = &place;
+	uint32_t rank = m->comm->rank;
+	int ret;
+
+	comm_address(m, rank, at);
+	ret = bind(m->listener, (const struct sockaddr *)at, sizeof(*at));
+
+	if (ret && errno == EADDRINUSE) {
+		if (answers(at))
+			return t3_comm_fail(m->comm, -EEXIST,
+					    "rank %u is taken: a process listens at %s/rank-%u",
+					    rank, m->dir, rank);
+		remove_socket(m, rank);
+		ret = bind(m->listener, (const struct sockaddr *)at, sizeof(*at));
+	}
+	if (!ret)
+		ret = listen(m->listener, 2 * T3_COMM_RANKS_MAX);
+	return ret ? t3_comm_fail(m->comm, -errno, "%s/rank-%u: %s", m->dir, rank, strerror(errno))
+		   : 0;
+}
+
+static void nap(int64_t ns)
+{
+	struct timespec time = { 0, ns };
+
+	nanosleep(&time, NULL);
+}
+
+static int lock_directory(struct meeting *m)
+{
+	while (flock(m->dir_fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return t3_comm_fail(m->comm, -errno, "%s cannot be locked: %s", m->dir,
+					    strerror(errno));
+		if (!comm_time_left(m->deadline_ns, 1))
+			return t3_comm_fail(m->comm, -ETIMEDOUT, "%s is locked by another process",
+					    m->dir);
+		nap(comm_time_left(m->deadline_ns, COMM_RETRY_NS));
+	}
+	return 0;
+}
+
+int comm_start_listening(struct meeting *m)
+{
+	int ret;
+
+	ret = lock_directory(m);
+	if (ret)
+		return ret;
+	ret = comm_open_socket(m->comm, &m->listener);
+	if (!ret) {
+		ret = take_place(m);
+		if (ret) {
+			close(m->listener);
+			m->listener = -1;
+		}
+	}
+	flock(m->dir_fd, LOCK_UN);
+	return ret;
+}
+
+/* The file first: whoever finds none asks again, and meets the next communicator. */
+void comm_stop_listening(struct meeting *m)
+{
+	if (m->listener < 0)
+		return;
+	remove_socket(m, m->comm->rank);
+	close(m->listener);
+	m->listener = -1;
+}

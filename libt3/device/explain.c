@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+/* Why a device cannot be opened, in a sentence that says what to do. */
+#define _GNU_SOURCE /* strerror_r() of the GNU C library */
+#include "device/device.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xf86drm.h>
+
+#define NODES_SAID 8u
+#define NAME_BYTES 64u
+#define DRIVER	   "/sys/bus/pci/drivers/t3"
+#define DEVICES	   "/sys/bus/pci/devices"
+
+void t3_text_say(struct t3_text *text, const char *format, ...)
+{
+	size_t room = text->length < text->size ? text->size - text->length : 0;
+	va_list args;
+	int ret;
+
+	va_start(args, format);
+	ret = vsnprintf(room ? text->at + text->length : NULL, room, format, args);
+	va_end(args);
+	text->length += ret > 0 ? (size_t)ret : 0;
+}
+
+void t3_text_errno(struct t3_text *text, int error)
+{
+	char buffer[128];
+
+	t3_text_say(text, "%s", strerror_r(-error, buffer, sizeof(buffer)));
+}
+
+/* ------------------------------------------------------------------ no device */
+
+/* A function without a node: which driver has it, or why none has. */
+static void say_unbound(struct t3_text *text, const char *bdf)
+{
+	char path[sizeof(DEVICES) + 40], target[256];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), DEVICES "/%s/driver", bdf);
+	length = readlink(path, target, sizeof(target) - 1);
+	if (length > 0) {
+		target[length] = 0;
+		t3_text_say(text, "%s is bound to the driver %s, not to t3", bdf,
+			    strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+	} else if (access(DRIVER, F_OK)) {
+		t3_text_say(text, "the driver of %s is not loaded: `modprobe t3`", bdf);
+	} else {
+		t3_text_say(text,
+			    "no driver is bound to %s: the kernel's log says why, "
+			    "`echo %s > " DRIVER "/bind` tries again",
+			    bdf, bdf);
+	}
+}
+
+static void say_node(struct t3_text *text, size_t index, const char *node)
+{
+	struct drm_t3_device_info info;
+	struct t3_device *dev;
+
+	t3_text_say(text, " %s (index %zu", node, index);
+	if (!t3_device_open(node, &dev)) {
+		if (!t3_device_info(dev, &info))
+			t3_text_say(text, ", rank %u of fabric %#llx", info.rank,
+				    (unsigned long long)info.fabric_id);
+		t3_device_close(dev);
+	}
+	t3_text_say(text, ")");
+}
+
+/* The nodes that there are; false: none. */
+static bool say_nodes(struct t3_text *text, const struct t3_device_list *list)
+{
+	size_t i, said = 0;
+
+	for (i = 0; i < t3_device_list_count(list); i++) {
+		const char *node = t3_device_list_get(list, i)->node;
+
+		if (!*node)
+			continue;
+		if (said == NODES_SAID) {
+			t3_text_say(text, " and others");
+			break;
+		}
+		t3_text_say(text, said++ ? "," : "there are");
+		say_node(text, i, node);
+	}
+	return said;
+}
+
+static void say_what_there_is(struct t3_text *text)
+{
+	struct t3_device_list *list;
+	int ret = t3_device_list(&list);
+
+	if (ret) {
+		t3_text_say(text, "the PCI devices cannot be listed: ");
+		t3_text_errno(text, ret);
+		return;
+	}
+	if (!t3_device_list_count(list))
+		t3_text_say(text, "this machine has no T3 device (PCI function 1234:7433)");
+	else if (!say_nodes(text, list))
+		say_unbound(text, t3_device_list_get(list, 0)->bdf);
+	t3_device_list_free(list);
+}
+
+static void explain_absent(struct t3_text *text, const char *path)
+{
+	struct stat st;
+
+	if (!path)
+		t3_text_say(text, "no such T3 device: ");
+	else if (stat(path, &st))
+		t3_text_say(text, "%s does not exist: ", path);
+	else
+		t3_text_say(text, "the device behind %s has gone: ", path);
+	say_what_there_is(text);
+}
+
+/* -------------------------------------------------------------- no permission */
+
+static void name_user(uid_t uid, char *name, size_t size)
+{
+	struct passwd entry, *found = NULL;
+	char buffer[1024];
+
+	if (getpwuid_r(uid, &entry, buffer, sizeof(buffer), &found) || !found)
+		snprintf(name, size, "%u", (unsigned int)uid);
+	else
+		snprintf(name, size, "%s", entry.pw_name);
+}
+
+/* Its name, and whether the group's own list has that user. */
+static bool name_group(gid_t gid, const char *user, char *name, size_t size)
+{
+	struct group entry, *found = NULL;
+	char buffer[4096], **member;
+
+	snprintf(name, size, "%u", (unsigned int)gid);
+	if (getgrgid_r(gid, &entry, buffer, sizeof(buffer), &found) || !found)
+		return false;
+	snprintf(name, size, "%s", entry.gr_name);
+	for (member = entry.gr_mem; *member; member++) {
+		if (!strcmp(*member, user))
+			return true;
+	}
+	return false;
+}
+
+static bool in_group(gid_t gid)
+{
+	gid_t groups[256];
+	int i, count = getgroups(256, groups);
+
+	for (i = 0; i < count; i++) {
+		if (groups[i] == gid)
+			return true;
+	}
+	return getegid() == gid;
+}
+
+static void say_access(struct t3_text *text, const struct stat *st)
+{
+	char user[NAME_BYTES], owner[NAME_BYTES], group[NAME_BYTES];
+	bool listed;
+
+	name_user(geteuid(), user, sizeof(user));
+	name_user(st->st_uid, owner, sizeof(owner));
+	listed = name_group(st->st_gid, user, group, sizeof(group));
+	t3_text_say(text, " (owner %s, group %s, mode %04o): ", owner, group,
+		    (unsigned int)st->st_mode & 07777);
+	if (!st->st_gid || (st->st_mode & 060) != 060)
+		t3_text_say(text, "no group may use it; the udev rule 60-t3.rules "
+				  "gives the nodes to group render");
+	else if (in_group(st->st_gid))
+		t3_text_say(text,
+			    "%s is in that group, so something else forbids it, "
+			    "such as a container's list of devices",
+			    user);
+	else if (listed)
+		t3_text_say(text,
+			    "%s is in that group, but was not when this session began: "
+			    "log in again",
+			    user);
+	else
+		t3_text_say(text, "`usermod -aG %s %s` as root, then log in again", group, user);
+}
+
+/* The node that was named, or the first one that this process may not open. */
+static void explain_permission(struct t3_text *text, const char *path)
+{
+	struct t3_device_list *list = NULL;
+	char node[sizeof(((struct t3_device_entry *)0)->node)] = "";
+	struct stat st;
+	size_t i;
+
+	if (!path && !t3_device_list(&list)) {
+		for (i = 0; i < t3_device_list_count(list) && !*node; i++) {
+			const char *name = t3_device_list_get(list, i)->node;
+
+			if (*name && access(name, R_OK | W_OK))
+				snprintf(node, sizeof(node), "%s", name);
+		}
+		t3_device_list_free(list);
+		path = *node ? node : NULL;
+	}
+	t3_text_say(text, "no permission for %s", path ? path : "the device");
+	if (path && !stat(path, &st))
+		say_access(text, &st);
+}
+
+/* --------------------------------------------------------------- wrong driver */
+
+static void say_version(struct t3_text *text, const char *path, const drmVersion *version)
+{
+	int major = version->version_major;
+
+	if (!version->name || strcmp(version->name, T3_DRIVER_NAME)) {
+		t3_text_say(text, "%s is a device of the driver %s, not of t3", path,
+			    version->name ? version->name : "without a name");
+		return;
+	}
+	t3_text_say(text, "%s: the driver has version %d.%d, this libt3 is for version %d", path,
+		    major, version->version_minor, T3_DRIVER_MAJOR);
+	if (major != T3_DRIVER_MAJOR)
+		t3_text_say(text, ": %s is the older one, and to be updated",
+			    major < T3_DRIVER_MAJOR ? "the driver" : "libt3");
+}
+
+static void explain_driver(struct t3_text *text, const char *path)
+{
+	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	drmVersionPtr version = fd < 0 ? NULL : drmGetVersion(fd);
+
+	if (version)
+		say_version(text, path, version);
+	else
+		t3_text_say(text, "%s is no node of the driver t3, version %d",
+			    path ? path : "a device", T3_DRIVER_MAJOR);
+	drmFreeVersion(version);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* -------------------------------------------------------------------- explain */
+
+static void explain(struct t3_text *text, const char *path, int error)
+{
+	switch (-error) {
+	case ENOENT:
+	case ENODEV:
+	case ENXIO:
+		explain_absent(text, path);
+		break;
+	case EACCES:
+	case EPERM:
+		explain_permission(text, path);
+		break;
+	case EPROTO:
+		explain_driver(text, path);
+		break;
+	case ENOTUNIQ:
+		t3_text_say(text,
+			    "several fabrics have a device of that rank, so its fabric "
+			    "must be named (T3_FABRIC=0x1 in the environment, --fabric of t3): ");
+		say_what_there_is(text);
+		break;
+	case EXDEV:
+		t3_text_say(text, "the devices are not on one fabric: ");
+		say_what_there_is(text);
+		break;
+	case EHOSTUNREACH:
+		t3_text_say(text, "the fabric has no link between the two ranks: in a ring only "
+				  "neighbours have one");
+		break;
+	case ENOSYS:
+		t3_text_say(text, "this system shows no PCI devices (" DEVICES ")");
+		break;
+	default:
+		if (path)
+			t3_text_say(text, "%s: ", path);
+		t3_text_errno(text, error);
+	}
+}
+
+int t3_device_explain(const char *path, int error, char *buffer, size_t size)
+{
+	struct t3_text text = { .at = buffer, .size = size };
+
+	if (error > 0 || (!buffer && size))
+		return -EINVAL;
+	if (size)
+		*buffer = 0;
+	explain(&text, path, error);
+	return (int)text.length;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+/* What a device's node is asked for: ioctls and mappings. */
+#include <sys/mman.h>
+#include <xf86drm.h>
+
+#include "device/device.h"
+
+int t3_ioctl(int fd, unsigned long request, void *arg)
+{
+	return drmIoctl(fd, request, arg) ? -errno : 0;
+}
+
+int t3_map_node(int fd, uint64_t offset, uint64_t size, int prot, void **ptr)
+{
+	void *map = mmap(NULL, size, prot, MAP_SHARED, fd, (off_t)offset);
+
+	*ptr = map == MAP_FAILED ? NULL : map;
+	return *ptr ? 0 : -errno;
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+/* Queues: jobs of one command, each with a fence of its own. */
+#define _GNU_SOURCE /* ppoll */
+#include <linux/sync_file.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include <xf86drm.h>
+
+#include "device/device.h"
+
+struct t3_queue {
+	int fd; /* of the device, not owned */
+	uint32_t handle;
+};
+
+int t3_queue_create(struct t3_device *dev, uint32_t priority, struct t3_queue **out)
+{
+	struct drm_t3_queue_create arg = { .priority = priority };
+	struct t3_queue *queue;
+	int ret;
+
+	if (!dev || !out)
+		return -EINVAL;
+	queue = calloc(1, sizeof(*queue));
+	if (!queue)
+		return -ENOMEM;
+	ret = t3_ioctl(dev->fd, DRM_IOCTL_T3_QUEUE_CREATE, &arg);
+	if (ret) {
+		free(queue);
+		return ret;
+	}
+	queue->fd = dev->fd;
+	queue->handle = arg.queue;
+	*out = queue;
+	return 0;
+}
+
+void t3_queue_destroy(struct t3_queue *queue)
+{
+	struct drm_t3_queue_destroy arg = { 0 };
+
+	if (!queue)
+		return;
+	arg.queue = queue->handle;
+	t3_ioctl(queue->fd, DRM_IOCTL_T3_QUEUE_DESTROY, &arg);
+	free(queue);
+}
+
+/* ------------------------------------------------------------------- fences */
+
+static void sync_destroy(int fd, uint32_t sync)
+{
+	struct drm_syncobj_destroy arg = { .handle = sync };
+
+	t3_ioctl(fd, DRM_IOCTL_SYNCOBJ_DESTROY, &arg);
+}
+
+/* The fence that a job has just put there. */
+static int sync_export(int fd, uint32_t sync, int *fence)
+{
+	struct drm_syncobj_handle arg = {
+		.handle = sync,
+		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
+		.fd = -1,
+	};
+	int ret = t3_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &arg);
+
+	if (!ret)
+		*fence = arg.fd;
+	return ret;
+}
+
+static int submit(const struct t3_queue *queue, const struct drm_t3_command *command, uint32_t sync)
+{
+	struct drm_t3_sync out = { .handle = sync };
+	struct drm_t3_queue_submit arg = {
+		.queue = queue->handle,
+		.command_count = 1,
+		.command_stride = sizeof(*command),
+		.commands = (uintptr_t)command,
+	};
+
+	if (sync) {
+		arg.out_count = 1;
+		arg.out_syncs = (uintptr_t)&out;
+		arg.sync_stride = sizeof(out);
+	}
+	return t3_ioctl(queue->fd, DRM_IOCTL_T3_QUEUE_SUBMIT, &arg);
+}
+
+static int submit_with_fence(const struct t3_queue *queue, const struct drm_t3_command *command,
+			     int *fence)
+{
+	struct drm_syncobj_create create = { 0 };
+	int ret;
+
+	ret = t3_ioctl(queue->fd, DRM_IOCTL_SYNCOBJ_CREATE, &create);
+	if (ret)
+		return ret;
+	ret = submit(queue, command, create.handle);
+	if (!ret)
+		ret = sync_export(queue->fd, create.handle, fence);
+	sync_destroy(queue->fd, create.handle);
+	return ret;
+}
+
+int t3_submit_command(struct t3_queue *queue, const struct drm_t3_command *command, int *fence)
+{
+	return fence ? submit_with_fence(queue, command, fence) : submit(queue, command, 0);
+}
+
+static int fence_status(int fence)
+{
+	struct sync_file_info info = { 0 };
+	int ret = t3_ioctl(fence, SYNC_IOC_FILE_INFO, &info);
+
+	if (ret)
+		return ret == -ENOTTY ? -EINVAL : ret;
+	if (!info.status)
+		return -ETIMEDOUT;
+	return info.status < 0 ? info.status : 0;
+}
+
+/* Until then, for ppoll(); NULL: without end. */
+static const struct timespec *time_left(int64_t deadline_ns, struct timespec *left)
+{
+	int64_t ns;
+
+	if (deadline_ns == INT64_MAX)
+		return NULL;
+	ns = deadline_ns - t3_now_ns();
+	if (ns < 0)
+		ns = 0;
+	left->tv_sec = ns / 1000000000;
+	left->tv_nsec = ns % 1000000000;
+	return left;
+}
+
+int t3_fence_wait(int fence, int64_t deadline_ns)
+{
+	struct pollfd file = { .fd = fence, .events = POLLIN };
+	struct timespec left;
+	int ready;
+
+	if (fence < 0)
+		return -EINVAL;
+	if (deadline_ns < 0)
+		deadline_ns = 0;
+	do {
+		ready = ppoll(&file, 1, time_left(deadline_ns, &left), NULL);
+	} while (ready < 0 && errno == EINTR);
+	if (ready < 0)
+		return -errno;
+	if (file.revents & POLLNVAL)
+		return -EBADF;
+	return fence_status(fence);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+/* Runs of the timed model as jobs. */
+#include <string.h>
+
+#include "device/device.h"
+
+/* SPEC.md, section 8.1: published ones, and those that are assumed beside them. */
+static const uint64_t machine[DRM_T3_TIMED_PARAMS] = {
+	[DRM_T3_PARAM_COMPUTE_UNITS] = 80,
+	[DRM_T3_PARAM_CLOCK_MHZ] = 1400,
+	[DRM_T3_PARAM_FLOPS_PER_CLOCK] = 1024,
+	[DRM_T3_PARAM_COMPUTE_PERCENT] = 90,
+	[DRM_T3_PARAM_GROUPS_PER_UNIT] = 1,
+	[DRM_T3_PARAM_UNIT_STORE_GBPS] = 90,
+	[DRM_T3_PARAM_STAGE_BARRIER] = 1,
+	[DRM_T3_PARAM_TILE_ROWS] = 128,
+	[DRM_T3_PARAM_TILE_COLUMNS] = 128,
+	[DRM_T3_PARAM_K_BLOCK] = 32,
+	[DRM_T3_PARAM_RASTER_ROWS] = 8,
+	[DRM_T3_PARAM_CACHE_KIB] = 16384,
+	[DRM_T3_PARAM_CACHE_WAYS] = 16,
+	[DRM_T3_PARAM_CACHE_GBPS] = 2867,
+	[DRM_T3_PARAM_CACHE_LATENCY_NS] = 150,
+	[DRM_T3_PARAM_REQUEST_BYTES] = 4096,
+	[DRM_T3_PARAM_MEMORY_GBPS] = 1024,
+	[DRM_T3_PARAM_MEMORY_LATENCY_NS] = 200,
+	[DRM_T3_PARAM_MEMORY_CHANNELS] = 32,
+	[DRM_T3_PARAM_QUEUE_ENTRIES] = 64,
+	[DRM_T3_PARAM_ENTRY_BYTES] = 64,
+	[DRM_T3_PARAM_TURNAROUND_NS] = 15,
+	[DRM_T3_PARAM_RUN_KIB] = 64,
+	[DRM_T3_PARAM_ROW_CONFLICT_NS] = 8,
+	[DRM_T3_PARAM_UPDATE_PERCENT] = 175,
+	[DRM_T3_PARAM_THRESHOLD_HIGH] = 5,
+	[DRM_T3_PARAM_THRESHOLD_MIDDLE] = 10,
+	[DRM_T3_PARAM_THRESHOLD_LOW] = 30,
+	[DRM_T3_PARAM_INTENSITY_HIGH] = 50,
+	[DRM_T3_PARAM_INTENSITY_MIDDLE] = 25,
+	[DRM_T3_PARAM_INTENSITY_LOW] = 10,
+	[DRM_T3_PARAM_STARVATION_NS] = 2000,
+	[DRM_T3_PARAM_LINK_GBPS] = 150,
+	[DRM_T3_PARAM_LINK_LATENCY_NS] = 500,
+	[DRM_T3_PARAM_LINK_QUEUE_KIB] = 4096,
+	[DRM_T3_PARAM_DMA_TILES] = 8,
+	[DRM_T3_PARAM_DMA_READ_AHEAD_KIB] = 512,
+	[DRM_T3_PARAM_COPY_WINDOW_KIB] = 1280,
+	[DRM_T3_PARAM_TRACKER_ENTRIES] = 256,
+	[DRM_T3_PARAM_TRACKER_WAYS] = 4,
+	[DRM_T3_PARAM_TRACKER_RECORD_BYTES] = 64,
+};
+
+void t3_timed_args_init(struct drm_t3_timed_args *args)
+{
+	if (!args)
+		return;
+	memset(args, 0, sizeof(*args));
+	args->element_bytes = 2;
+	memcpy(args->params, machine, sizeof(machine));
+}
+
+int t3_queue_timed(struct t3_queue *queue, const struct t3_timed_desc *desc, int *fence)
+{
+	struct drm_t3_command command = { .type = DRM_T3_COMMAND_TIMED };
+
+	if (!queue || !desc || !desc->args || !desc->result)
+		return -EINVAL;
+	command.src = t3_buffer_handle(desc->args);
+	command.src_offset = desc->args_offset;
+	command.dst = t3_buffer_handle(desc->result);
+	command.dst_offset = desc->result_offset;
+	return t3_submit_command(queue, &command, fence);
+}

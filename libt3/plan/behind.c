@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Who keeps a plan from going on, as the board tells. Ranks have their deadlines at much the same
+ * time: the first to fail may be one that waits for a rank that itself only waits.
+ */
+#include "plan/plan.h"
+
+static uint32_t phase_of(const struct t3_plan *plan, uint32_t rank)
+{
+	return atomic_load_explicit(&plan->board->line[rank].phase, memory_order_relaxed);
+}
+
+/* Does a chunk need input of that rank? */
+static bool gives(const struct t3_plan *plan, uint32_t rank, uint32_t chunk)
+{
+	switch (plan->desc.collective) {
+	case T3_ALL_GATHER:
+		return rank == chunk;
+	case T3_BROADCAST:
+		return rank == plan->desc.root;
+	default:
+		return true;
+	}
+}
+
+bool t3_plan_owes(const struct t3_plan *plan, uint32_t rank, uint32_t chunk, uint32_t epoch)
+{
+	const struct plan_line *line = &plan->board->line[rank];
+	uint32_t at = t3_plan_epoch_of(plan, rank);
+	uint64_t first, count;
+
+	if (!gives(plan, rank, chunk) || at > epoch)
+		return false;
+	if (at < epoch)
+		return true;
+	t3_layout_chunk(&plan->layout, chunk, &first, &count);
+	return atomic_load_explicit(&line->put[chunk], memory_order_relaxed) < count &&
+	       !atomic_load_explicit(&line->viewed, memory_order_relaxed);
+}
+
+static bool owes_any(const struct t3_plan *plan, uint32_t rank, uint32_t epoch)
+{
+	uint32_t chunk;
+
+	for (chunk = 0; chunk < plan->layout.chunks; chunk++)
+		if (t3_plan_owes(plan, rank, chunk, epoch))
+			return true;
+	return false;
+}
+
+/* A rank that it sends to, which has not armed its epoch. */
+static uint32_t unarmed_target(const struct t3_plan *plan, uint32_t rank)
+{
+	uint32_t targets, r;
+
+	targets = atomic_load_explicit(&plan->board->line[rank].targets, memory_order_relaxed);
+	for (r = 0; r < plan->comm->ranks; r++)
+		if (targets >> r & 1 && t3_plan_epoch_of(plan, r) < t3_plan_epoch_of(plan, rank))
+			return r;
+	return rank;
+}
+
+/* A rank whose input it lacks, when it has put all of its own. */
+static uint32_t debtor(const struct t3_plan *plan, uint32_t rank)
+{
+	uint32_t epoch = t3_plan_epoch_of(plan, rank), r;
+
+	if (owes_any(plan, rank, epoch))
+		return rank;
+	for (r = 0; r < plan->comm->ranks; r++)
+		if (owes_any(plan, r, epoch))
+			return r;
+	return rank;
+}
+
+static uint32_t next_behind(const struct t3_plan *plan, uint32_t rank)
+{
+	switch (phase_of(plan, rank)) {
+	case PLAN_ARMED:
+		return unarmed_target(plan, rank);
+	case PLAN_READY:
+		return debtor(plan, rank);
+	default:
+		return rank;
+	}
+}
+
+uint32_t t3_plan_behind(const struct t3_plan *plan, uint32_t rank)
+{
+	uint32_t hops, next;
+
+	/* What other ranks wrote may be anything: a ring, too. */
+	for (hops = 0; hops < plan->comm->ranks; hops++) {
+		next = next_behind(plan, rank);
+		if (next == rank || next == plan->comm->rank)
+			break;
+		rank = next;
+	}
+	return rank;
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+/* Collectives on plain memory: plans that a communicator keeps, and one epoch of one of them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/plan.h"
+
+#define KEPT 8u
+
+/* The plan used last comes first. All ranks make the same calls, so all keep the same ones. */
+struct plan_cache {
+	int over; /* why no plain collective can be made; 0 */
+	uint32_t count;
+	struct t3_plan_desc desc[KEPT];
+	struct t3_plan *plan[KEPT];
+};
+
+static void free_cache(void *kept)
+{
+	struct plan_cache *cache = kept;
+	uint32_t i;
+
+	for (i = 0; i < cache->count; i++)
+		t3_plan_destroy(cache->plan[i]);
+	free(cache);
+}
+
+static const struct comm_keep_ops keep_ops = { .free = free_cache };
+
+static void move_to_front(struct plan_cache *cache, uint32_t i)
+{
+	struct t3_plan_desc desc = cache->desc[i];
+	struct t3_plan *plan = cache->plan[i];
+
+	memmove(&cache->desc[1], &cache->desc[0], i * sizeof(desc));
+	memmove(&cache->plan[1], &cache->plan[0], i * sizeof(plan));
+	cache->desc[0] = desc;
+	cache->plan[0] = plan;
+}
+
+/* Before a new one is made: all ranks have what room it needs. */
+static void make_room(struct plan_cache *cache)
+{
+	if (cache->count == KEPT)
+		t3_plan_destroy(cache->plan[--cache->count]);
+}
+
+static int get(struct t3_comm *comm, const struct t3_plan_desc *desc, int64_t deadline_ns,
+	       struct t3_plan **plan)
+{
+	struct plan_cache *cache = comm->kept;
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < cache->count; i++) {
+		if (memcmp(&cache->desc[i], desc, sizeof(*desc)) == 0)
+			break;
+	}
+	if (i == cache->count) {
+		make_room(cache);
+		i = cache->count;
+		ret = t3_plan_create(comm, desc, deadline_ns, &cache->plan[i]);
+		if (ret)
+			return ret;
+		cache->desc[i] = *desc;
+		cache->count++;
+	}
+	move_to_front(cache, i);
+	*plan = cache->plan[0];
+	return 0;
+}
+
+/* in has the input from element `first` of the whole on. */
+static int put(struct t3_plan *plan, const unsigned char *in, uint64_t base)
+{
+	uint32_t size = plan->layout.element, i, chunk;
+	uint64_t first, count;
+	int ret = 0;
+
+	for (i = 0; (chunk = t3_plan_order(plan, i)) != T3_PLAN_NO_CHUNK && !ret; i++) {
+		t3_plan_chunk(plan, chunk, &first, &count);
+		if (!count)
+			continue;
+		ret = t3_plan_put(plan, first, in + (first - base) * size, count);
+	}
+	return ret;
+}
+
+static bool is_root(const struct t3_plan *plan)
+{
+	return plan->desc.collective == T3_BROADCAST && plan->comm->rank == plan->desc.root;
+}
+
+static int epoch(struct t3_plan *plan, const void *in, void *out, int64_t deadline_ns)
+{
+	uint64_t base = 0, bytes;
+	const void *result;
+	int ret;
+
+	if (plan->desc.collective == T3_ALL_GATHER)
+		t3_plan_chunk(plan, plan->comm->rank, &base, NULL);
+	ret = t3_plan_start(plan, deadline_ns);
+	if (!ret)
+		ret = put(plan, in, base);
+	if (!ret)
+		ret = t3_plan_wait(plan, deadline_ns);
+	if (!ret)
+		ret = t3_plan_result(plan, &result, &bytes);
+	/* A root's data is the caller's own, and may be read alone. */
+	if (!ret && bytes && !is_root(plan))
+		memcpy(out, result, bytes);
+	return ret;
+}
+
+static int make_cache(struct t3_comm *comm)
+{
+	if (!comm->kept)
+		comm->kept = calloc(1, sizeof(struct plan_cache));
+	if (comm->kept)
+		comm->keep_ops = &keep_ops;
+	return comm->kept ? 0 : -ENOMEM;
+}
+
+/* No memory for what there is; a chunk of nothing needs none. */
+static bool lacks_memory(const struct t3_comm *comm, const struct t3_plan_desc *desc,
+			 const void *in, const void *out)
+{
+	bool none = !(desc->count / comm->ranks) && comm->rank >= desc->count % comm->ranks;
+	bool one_out = desc->collective == T3_REDUCE_SCATTER || desc->collective == T3_ALL_TO_ALL;
+	bool one_in = desc->collective == T3_ALL_GATHER;
+
+	return (!in && !(one_in && none)) || (!out && !(one_out && none));
+}
+
+static int run(struct t3_comm *comm, const struct t3_plan_desc *desc, const void *in, void *out,
+	       int64_t deadline_ns)
+{
+	struct plan_cache *cache;
+	struct t3_plan *plan;
+	int ret;
+
+	if (!comm || lacks_memory(comm, desc, in, out))
+		return -EINVAL;
+	if (comm->plans_over)
+		return comm->plans_over;
+	ret = make_cache(comm);
+	if (ret) {
+		/* The others do not know: what they set up now is not this rank's next plan. */
+		comm->plans_over = ret;
+		return t3_comm_fail(comm, ret, "no memory for plans");
+	}
+	cache = comm->kept;
+	if (cache->over)
+		return cache->over;
+	ret = get(comm, desc, deadline_ns, &plan);
+	if (ret) {
+		if (ret != -EINVAL && ret != -EFBIG)
+			cache->over = ret;
+		return ret;
+	}
+	ret = epoch(plan, in, out, deadline_ns);
+	if (ret) {
+		/* To the plan deadline 0 only asked; here it is the end, for which there is a why. */
+		if (ret == -ETIMEDOUT && deadline_ns <= 0)
+			t3_plan_fail(plan, ret, INT64_MAX);
+		t3_comm_fail(comm, ret, "%s", *plan->text ? plan->text : strerror(-ret));
+		comm->plans_over = ret;
+	}
+	return ret;
+}
+
+int t3_reduce_scatter(struct t3_comm *comm, const void *in, void *out, uint64_t count,
+		      uint32_t dtype, uint32_t op, int64_t deadline_ns)
+{
+	struct t3_plan_desc desc = {
+		.collective = T3_REDUCE_SCATTER,
+		.count = count,
+		.dtype = dtype,
+		.op = op,
+	};
+
+	return run(comm, &desc, in, out, deadline_ns);
+}
+
+int t3_all_gather(struct t3_comm *comm, const void *in, void *out, uint64_t count, uint32_t dtype,
+		  int64_t deadline_ns)
+{
+	struct t3_plan_desc desc = {
+		.collective = T3_ALL_GATHER,
+		.count = count,
+		.dtype = dtype,
+	};
+
+	return run(comm, &desc, in, out, deadline_ns);
+}
+
+int t3_all_reduce(struct t3_comm *comm, const void *in, void *out, uint64_t count, uint32_t dtype,
+		  uint32_t op, int64_t deadline_ns)
+{
+	struct t3_plan_desc desc = {
+		.collective = T3_ALL_REDUCE,
+		.count = count,
+		.dtype = dtype,
+		.op = op,
+	};
+
+	return run(comm, &desc, in, out, deadline_ns);
+}
+
+int t3_all_to_all(struct t3_comm *comm, const void *in, void *out, uint64_t count, uint32_t dtype,
+		  int64_t deadline_ns)
+{
+	struct t3_plan_desc desc = {
+		.collective = T3_ALL_TO_ALL,
+		.count = count,
+		.dtype = dtype,
+	};
+
+	return run(comm, &desc, in, out, deadline_ns);
+}
+
+int t3_broadcast(struct t3_comm *comm, void *data, uint64_t count, uint32_t dtype, uint32_t root,
+		 int64_t deadline_ns)
+{
+	struct t3_plan_desc desc = {
+		.collective = T3_BROADCAST,
+		.count = count,
+		.dtype = dtype,
+		.root = root,
+	};
+
+	return run(comm, &desc, data, data, deadline_ns);
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+/* Why a plan did not go on, in words: from its own space, and from what the others show. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/plan.h"
+
+/* Add to the text; what does not fit is cut. */
+__attribute__((format(printf, 2, 3))) static void add(struct t3_plan *plan, const char *format, ...)
+{
+	size_t length = strlen(plan->text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(plan->text + length, sizeof(plan->text) - length, format, args);
+	va_end(args);
+}
+
+static const char *name_of(uint32_t collective)
+{
+	/* clang-format off */
+	static const char *const names[] = {
+		[T3_REDUCE_SCATTER] = "reduce-scatter",
+		[T3_ALL_GATHER] = "all-gather",
+		[T3_ALL_REDUCE] = "all-reduce",
+		[T3_ALL_TO_ALL] = "all-to-all",
+		[T3_BROADCAST] = "broadcast",
+	};
+	/* clang-format on */
+
+	return names[collective];
+}
+
+static void add_place(struct t3_plan *plan)
+{
+	plan->text[0] = '\0';
+	plan->told_gone = false;
+	add(plan, "%s, rank %u, epoch %u: ", name_of(plan->desc.collective), plan->comm->rank,
+	    plan->phase == PLAN_COMPLETE ? plan->epoch + 1 : plan->epoch);
+}
+
+/* -------------------------------------------------------------------------- others */
+
+/* One that has given up; else one that has gone; else comm->ranks. */
+static uint32_t find_gone(const struct t3_plan *plan)
+{
+	const struct t3_comm *comm = plan->comm;
+	uint32_t r, gone = comm->ranks;
+
+	for (r = comm->ranks; r-- > 0;) {
+		if (r == comm->rank)
+			continue;
+		if (t3_comm_gave_up(comm, r))
+			return r;
+		if (t3_comm_gone(comm, r))
+			gone = r;
+	}
+	return gone;
+}
+
+/*
+ * Who was the first to go: those that fail because of it go, too. Once: its space may have
+ * gone some time before the rank itself does.
+ */
+static void add_gone(struct t3_plan *plan)
+{
+	uint32_t rank = find_gone(plan);
+
+	if (plan->told_gone || rank == plan->comm->ranks)
+		return;
+	plan->told_gone = true;
+	t3_comm_fail_gone(plan->comm, rank);
+	add(plan, "; %s", plan->comm->error);
+}
+
+const char *t3_plan_error(struct t3_plan *plan)
+{
+	if (!plan)
+		return "";
+	if (plan->error)
+		add_gone(plan);
+	return plan->text;
+}
+
+/* A rank that something of this plan's waits for, and whom that one waits for in its turn. */
+static void add_behind(struct t3_plan *plan, uint32_t rank)
+{
+	uint32_t last = t3_plan_behind(plan, rank);
+
+	t3_comm_blame(plan->comm, last, true);
+	if (last != rank)
+		add(plan, ", as it waits for rank %u", last);
+}
+
+static void add_unarmed(struct t3_plan *plan, uint32_t rank)
+{
+	add(plan, "; rank %u has not armed it", rank);
+	add_behind(plan, rank);
+}
+
+/* The first rank that has not put its part of a chunk. */
+static void add_laggard(struct t3_plan *plan, uint32_t chunk)
+{
+	uint64_t first, count, put;
+	uint32_t r;
+
+	t3_layout_chunk(&plan->layout, chunk, &first, &count);
+	for (r = 0; r < plan->comm->ranks; r++) {
+		if (!t3_plan_owes(plan, r, chunk, plan->epoch))
+			continue;
+		if (t3_plan_epoch_of(plan, r) < plan->epoch) {
+			add_unarmed(plan, r);
+			return;
+		}
+		put = atomic_load_explicit(&plan->board->line[r].put[chunk], memory_order_relaxed);
+		add(plan, "; rank %u has put %llu of %llu elements of chunk %u", r,
+		    (unsigned long long)put, (unsigned long long)count, chunk);
+		add_behind(plan, r);
+		return;
+	}
+}
+
+/* ------------------------------------------------------------------------ timeouts */
+
+static void describe_arming(struct t3_plan *plan)
+{
+	uint32_t targets = t3_layout_all_targets(&plan->layout), r;
+
+	add(plan, "not ready");
+	for (; targets; targets &= targets - 1) {
+		r = (uint32_t)__builtin_ctz(targets);
+		if (t3_plan_epoch_of(plan, r) < plan->epoch)
+			add_unarmed(plan, r);
+	}
+}
+
+static const struct t3_layout_segment *first_behind(const struct t3_plan *plan, bool *tracked)
+{
+	const volatile struct drm_t3_event_area *events = t3_space_events(plan->space);
+	const struct t3_layout_segment *s;
+	uint64_t word;
+	uint32_t i;
+
+	for (i = 0; i < plan->layout.count; i++) {
+		s = &plan->layout.segment[i];
+		word = t3_load64(&events->segment[s->desc.segment]);
+		*tracked = (uint32_t)word == plan->epoch && word & DRM_T3_WORD_TRACKED;
+		if (!*tracked || !(word & DRM_T3_WORD_DELIVERED))
+			return s;
+	}
+	return NULL;
+}
+
+/* The first tile that is not done, exactly where the device can tell. */
+static void add_tile(struct t3_plan *plan, const struct t3_layout_segment *s)
+{
+	struct drm_t3_space_stats stats;
+	struct drm_t3_space_tile tile;
+	uint32_t size = plan->layout.element;
+
+	if (!t3_tile_stats(plan->space, s->desc.segment, 0, &tile) &&
+	    tile.tile != DRM_T3_TILE_NONE && tile.epoch == plan->epoch) {
+		if (tile.tile_flags & DRM_T3_TILE_TRIGGERED)
+			add(plan, ": tile %u of %u waits for its link", tile.tile, tile.tiles);
+		else
+			add(plan, ": tile %u of %u lacks %llu of %llu updates", tile.tile,
+			    tile.tiles, (unsigned long long)(tile.expected - tile.counted) / size,
+			    (unsigned long long)tile.expected / size);
+		return;
+	}
+	if (!t3_segment_stats(plan->space, s->desc.segment, &stats))
+		add(plan, ": %llu of %llu tiles came", (unsigned long long)stats.tiles_tracked,
+		    (unsigned long long)stats.tiles);
+}
+
+static void describe_delivery(struct t3_plan *plan)
+{
+	const struct t3_layout_segment *s;
+	bool tracked;
+
+	s = first_behind(plan, &tracked);
+	if (!s) {
+		add(plan, "not complete");
+		return;
+	}
+	if (tracked) {
+		add(plan, "chunk %u was not acknowledged by rank %u", s->chunk,
+		    (uint32_t)__builtin_ctz(s->targets));
+		return;
+	}
+	add(plan, "chunk %u", s->chunk);
+	add_tile(plan, s);
+	add_laggard(plan, s->chunk);
+}
+
+/* -------------------------------------------------------------------------- faults */
+
+static bool is_consequence(uint32_t kind)
+{
+	return kind == DRM_T3_FAULT_PEER_DEAD || kind == DRM_T3_FAULT_PEER_POISON ||
+	       kind == DRM_T3_FAULT_REJECTED;
+}
+
+/* A rank whose own fault was the first. */
+static void add_culprit(struct t3_plan *plan)
+{
+	const struct plan_line *line;
+	uint32_t r, kind;
+
+	for (r = 0; r < plan->comm->ranks; r++) {
+		line = &plan->board->line[r];
+		kind = atomic_load_explicit(&line->fault, memory_order_relaxed);
+		if (r == plan->comm->rank || !kind || is_consequence(kind))
+			continue;
+		add(plan, "; rank %u faulted: %s", r, t3_fault_name(kind));
+		return;
+	}
+}
+
+static void describe_fault(struct t3_plan *plan)
+{
+	struct drm_t3_fault fault;
+	char text[160];
+
+	if (t3_space_fault(plan->space, &fault)) {
+		add(plan, "the space faulted");
+		return;
+	}
+	atomic_store_explicit(&plan_line(plan)->fault, fault.kind, memory_order_relaxed);
+	t3_fault_text(&fault, text, sizeof(text));
+	add(plan, "%s", text);
+	if (is_consequence(fault.kind))
+		add_culprit(plan);
+}
+
+int t3_plan_fail(struct t3_plan *plan, int ret, int64_t deadline_ns)
+{
+	if (ret == -ETIMEDOUT && deadline_ns <= 0)
+		return ret;
+	add_place(plan);
+	if (ret == -EIO)
+		describe_fault(plan);
+	else if (ret != -ETIMEDOUT)
+		add(plan, "%s", strerror(-ret));
+	else if (plan->phase == PLAN_ARMED)
+		describe_arming(plan);
+	else
+		describe_delivery(plan);
+	if (ret != -ETIMEDOUT) {
+		plan->error = ret;
+		atomic_store_explicit(&plan_line(plan)->error, ret, memory_order_relaxed);
+	}
+	add_gone(plan);
+	return ret;
+}

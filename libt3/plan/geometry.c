@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+/* Chunks of a plan, the tiles they are cut into, and where an element is put. */
+#include <string.h>
+
+#include "plan/layout.h"
+
+#define ROW_MAX	   (1u << 24) /* a segment's pitch */
+#define TILE_MAX   (1u << 20)
+#define TILE_LEAST (1u << 14) /* of usual tiles */
+#define TILES	   16u	      /* of a usual chunk, so that it is passed on while it comes */
+
+static bool reduces(const struct t3_plan_desc *d)
+{
+	return d->collective == T3_REDUCE_SCATTER || d->collective == T3_ALL_REDUCE;
+}
+
+static const char *wrong_op(const struct t3_plan_desc *d)
+{
+	uint32_t size = t3_dtype_bytes(d->dtype);
+
+	if (!size)
+		return "no such type of elements";
+	if (!reduces(d))
+		return d->op ? "op is for reductions; 0 for others" : NULL;
+	if (d->op < DRM_T3_OP_ADD || d->op > DRM_T3_OP_MAX)
+		return "op of a reduction is ADD, MIN or MAX";
+	return size == 1 ? "bytes cannot be reduced" : NULL;
+}
+
+static const char *wrong_tile(const struct t3_plan_desc *d)
+{
+	uint64_t size = t3_dtype_bytes(d->dtype), rows = d->tile_rows ? d->tile_rows : 1;
+
+	if (!d->columns && rows > 1)
+		return "tile_rows of an array is 0 or 1";
+	if (d->collective == T3_ALL_TO_ALL && rows > 1)
+		return "tile_rows of an all-to-all is 0 or 1";
+	if (d->columns && d->tile_columns > d->columns)
+		return "tile_columns is above columns";
+	if (size * d->tile_columns > TILE_MAX ||
+	    rows * size * (d->tile_columns ? d->tile_columns : 1) > TILE_MAX)
+		return "a tile is at most 1 MiB";
+	return NULL;
+}
+
+static const char *wrong(const struct t3_plan_desc *d, uint32_t ranks)
+{
+	if (ranks < 2 || ranks > T3_COMM_RANKS_MAX)
+		return "a collective is among 2 to 32 ranks";
+	if (d->collective < T3_REDUCE_SCATTER || d->collective > T3_BROADCAST)
+		return "no such collective";
+	if (d->algorithm != T3_ALGORITHM_RING && d->algorithm != T3_ALGORITHM_DIRECT)
+		return "no such algorithm";
+	if (d->collective == T3_BROADCAST ? d->root >= ranks : d->root)
+		return "root is a rank for a broadcast; 0 for others";
+	if (d->path > T3_PATH_DOORBELL || d->pad)
+		return "no such path, or pad is not 0";
+	if (!d->count || (d->columns && d->count % d->columns))
+		return "count is 0, or not whole rows";
+	return NULL;
+}
+
+static const char *too_much(const struct t3_plan_desc *d)
+{
+	if (d->count > T3_LAYOUT_COUNT_MAX)
+		return "more than 2^40 elements";
+	if ((uint64_t)d->columns * t3_dtype_bytes(d->dtype) > ROW_MAX)
+		return "a row is above 16 MiB";
+	return NULL;
+}
+
+int t3_layout_check(const struct t3_plan_desc *desc, uint32_t ranks, const char **why)
+{
+	*why = wrong(desc, ranks);
+	if (!*why)
+		*why = wrong_op(desc);
+	if (!*why)
+		*why = wrong_tile(desc);
+	if (*why)
+		return -EINVAL;
+	*why = too_much(desc);
+	return *why ? -EFBIG : 0;
+}
+
+void t3_layout_chunk(const struct t3_layout *l, uint32_t chunk, uint64_t *first, uint64_t *count)
+{
+	uint64_t each = l->units / l->chunks, more = l->units % l->chunks;
+
+	*first = (each * chunk + (chunk < more ? chunk : more)) * l->columns;
+	*count = (each + (chunk < more)) * l->columns;
+}
+
+static uint64_t largest_chunk(const struct t3_layout *l)
+{
+	return (l->units / l->chunks + !!(l->units % l->chunks)) * l->columns * l->element;
+}
+
+/* Bytes of a usual tile. */
+static uint32_t usual_tile(const struct t3_layout *l)
+{
+	uint64_t bytes = largest_chunk(l) / TILES & ~UINT64_C(7);
+
+	if (bytes < TILE_LEAST)
+		return TILE_LEAST;
+	return bytes > TILE_MAX ? TILE_MAX : (uint32_t)bytes;
+}
+
+/* The same in one of its rows. */
+static uint32_t usual_row(const struct t3_layout *l, uint32_t rows)
+{
+	uint32_t bytes = usual_tile(l) / rows & ~7u;
+
+	return bytes ? bytes : l->element;
+}
+
+/* An array is one row, as long as a row may be; then it is rows of whole tiles and a rest. */
+static void cut_array(struct t3_layout *l)
+{
+	l->tile_rows = 1;
+	l->parts = 1;
+	if (largest_chunk(l) <= ROW_MAX)
+		return;
+	l->parts = 2;
+	l->row_bytes = ROW_MAX / l->tile_row_bytes * l->tile_row_bytes;
+}
+
+void t3_layout_cut(const struct t3_plan_desc *d, uint32_t ranks, struct t3_layout *l)
+{
+	uint32_t rows = d->tile_rows ? d->tile_rows : 1;
+
+	l->element = t3_dtype_bytes(d->dtype);
+	l->columns = d->columns ? d->columns : 1;
+	l->units = d->count / l->columns;
+	l->chunks = d->collective == T3_BROADCAST ? 1 : ranks;
+	l->tile_row_bytes = d->tile_columns ? d->tile_columns * l->element : usual_row(l, rows);
+	if (!d->columns) {
+		cut_array(l);
+		return;
+	}
+	l->parts = 1;
+	l->row_bytes = d->columns * l->element;
+	if (l->tile_row_bytes > l->row_bytes)
+		l->tile_row_bytes = l->row_bytes;
+	if (!d->tile_rows && d->collective != T3_ALL_TO_ALL && l->tile_row_bytes < usual_tile(l))
+		rows = usual_tile(l) / l->tile_row_bytes;
+	l->tile_rows = rows;
+}
+
+bool t3_layout_part(const struct t3_layout *l, uint32_t chunk, uint32_t part,
+		    struct t3_layout_part *out)
+{
+	uint64_t first, count, bytes, body;
+
+	t3_layout_chunk(l, chunk, &first, &count);
+	bytes = count * l->element;
+	out->first = first;
+	out->offset = 0;
+	out->rows = 1;
+	out->row_bytes = bytes;
+	if (!l->row_bytes)
+		return bytes;
+	body = bytes / l->row_bytes;
+	if (!part) {
+		out->rows = body;
+		out->row_bytes = l->row_bytes;
+		return body;
+	}
+	out->offset = body * l->row_bytes;
+	out->row_bytes = bytes - out->offset;
+	out->first = first + out->offset / l->element;
+	return out->row_bytes;
+}
+
+uint64_t t3_layout_targets(const struct t3_layout *l, uint32_t to, uint32_t *ops)
+{
+	uint64_t mask = 0;
+	uint32_t i;
+
+	*ops = 0;
+	for (i = 0; i < l->count; i++) {
+		const struct t3_layout_segment *s = &l->segment[i];
+
+		if (!(s->targets >> to & 1))
+			continue;
+		mask |= UINT64_C(1) << s->target_segment;
+		*ops |= 1u << s->target_op;
+	}
+	return mask;
+}
+
+uint32_t t3_layout_all_targets(const struct t3_layout *l)
+{
+	uint32_t ranks = 0, i;
+
+	for (i = 0; i < l->count; i++)
+		ranks |= l->segment[i].targets;
+	return ranks;
+}
+
+uint32_t t3_layout_locate(const struct t3_layout *l, uint64_t element, uint32_t *row, uint32_t *col,
+			  uint64_t *run)
+{
+	uint64_t across, at;
+	uint32_t i;
+
+	for (i = 0; i < l->count; i++) {
+		const struct t3_layout_segment *s = &l->segment[i];
+
+		across = s->desc.row_bytes / l->element;
+		at = element - s->own_first;
+		if (element < s->own_first || at >= across * s->own_rows)
+			continue;
+		*row = s->own_row + (uint32_t)(at / across);
+		*col = (uint32_t)(at % across) * l->element;
+		*run = across - at % across;
+		return i;
+	}
+	return T3_LAYOUT_NONE;
+}
+
+static uint64_t across(const struct t3_segment_desc *d)
+{
+	return d->row_bytes / d->tile_row_bytes + !!(d->row_bytes % d->tile_row_bytes);
+}
+
+/* Where own rows are not the first ones, a tile is one row high. */
+uint32_t t3_layout_tile(const struct t3_layout *l, uint32_t chunk, uint64_t tile,
+			uint64_t *in_segment)
+{
+	uint64_t skip, own;
+	uint32_t i;
+
+	for (i = 0; i < l->count; i++) {
+		const struct t3_layout_segment *s = &l->segment[i];
+
+		if (s->chunk != chunk || !s->own_rows)
+			continue;
+		skip = s->own_row / s->desc.tile_rows * across(&s->desc);
+		own = (s->own_rows / s->desc.tile_rows + !!(s->own_rows % s->desc.tile_rows)) *
+		      across(&s->desc);
+		if (tile < own) {
+			*in_segment = skip + tile;
+			return i;
+		}
+		tile -= own;
+	}
+	return T3_LAYOUT_NONE;
+}

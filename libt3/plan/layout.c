@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which segments a rank has for a collective, and where each of them sends.
+ *
+ * A block is a place for one chunk (or, in an all-to-all, for the chunks of several sources
+ * below each other); it has the same number at all ranks, and its segments' indices follow from
+ * that. Reductions add up on the way: each rank of a ring adds its own input to what arrives.
+ */
+#include <string.h>
+
+#include "plan/layout.h"
+
+/* How many links from one rank up to another. */
+static uint32_t hops(const struct maker *m, uint32_t from, uint32_t to)
+{
+	return (to + m->ranks - from) % m->ranks;
+}
+
+static uint32_t all_others(const struct maker *m)
+{
+	return (uint32_t)((UINT64_C(1) << m->ranks) - 1) & ~(1u << m->rank);
+}
+
+/* ------------------------------------------------------- reductions on the way */
+
+/* The own chunk's sum, at `offset` in block `number`; a caller may let it send. */
+static struct block own_sum(const struct maker *m, uint32_t number, uint64_t offset)
+{
+	return (struct block){
+		.number = number,
+		.chunk = m->rank,
+		.updates = m->ring ? 2 : m->ranks,
+		.offset = offset,
+	};
+}
+
+/* Input of this rank to another one's chunk, whose sum ends in block `last` over there. */
+static int add_partial(struct maker *m, uint32_t chunk, uint32_t last)
+{
+	uint32_t to = m->ring ? t3_plan_next(m) : chunk;
+	bool first = !m->ring || hops(m, chunk, m->rank) == 1;
+	struct block b = {
+		.number = chunk,
+		.chunk = chunk,
+		.updates = first ? 1 : 2,
+		.offset = t3_plan_place(m, t3_plan_chunk_bytes(m, chunk)),
+		.targets = 1u << to,
+		.remote = first,
+		.target_number = to == chunk ? last : chunk,
+		.target_op = m->desc->op,
+	};
+
+	return t3_plan_add(m, &b);
+}
+
+static int add_partials(struct maker *m, uint32_t first_last)
+{
+	uint32_t c;
+	int ret = 0;
+
+	for (c = 0; c < m->ranks && !ret; c++)
+		if (c != m->rank)
+			ret = add_partial(m, c, first_last + c);
+	return ret;
+}
+
+static int reduce_scatter(struct maker *m)
+{
+	struct block own;
+	int ret;
+
+	t3_plan_place_result(m, t3_plan_chunk_bytes(m, m->rank));
+	own = own_sum(m, m->rank, m->out->result_offset);
+	ret = add_partials(m, 0);
+	return ret ? ret : t3_plan_add(m, &own);
+}
+
+/* ------------------------------------------------------------------ gathering */
+
+/* Let a block of the whole result be sent as it has to be; source: who has it first. */
+static void send_on(const struct maker *m, struct block *b, uint32_t source)
+{
+	b->target_number = b->number;
+	b->target_op = DRM_T3_OP_STORE;
+	if (!m->ring)
+		b->targets = m->rank == source ? all_others(m) : 0;
+	else if (t3_plan_next(m) != source)
+		b->targets = 1u << t3_plan_next(m);
+}
+
+static int add_gathered(struct maker *m, uint32_t number, uint32_t chunk, uint32_t source)
+{
+	struct block b = {
+		.number = number,
+		.chunk = chunk,
+		.updates = 1,
+		.offset = m->out->result_offset + t3_plan_chunk_offset(m, chunk),
+		.own_slot = m->rank == source ? 0 : NO_SLOT,
+	};
+
+	send_on(m, &b, source);
+	return t3_plan_add(m, &b);
+}
+
+static int all_gather(struct maker *m)
+{
+	uint32_t c;
+	int ret = 0;
+
+	t3_plan_place_result(m, m->desc->count * m->out->element);
+	for (c = 0; c < m->ranks && !ret; c++)
+		ret = add_gathered(m, c, c, c);
+	return ret;
+}
+
+static int broadcast(struct maker *m)
+{
+	t3_plan_place_result(m, m->desc->count * m->out->element);
+	return add_gathered(m, 0, 0, m->desc->root);
+}
+
+/* Sums end in the result, from where they go round at once. */
+static int all_reduce(struct maker *m)
+{
+	uint32_t n = m->ranks, c;
+	struct block own;
+	int ret;
+
+	t3_plan_place_result(m, m->desc->count * m->out->element);
+	ret = add_partials(m, n);
+	for (c = 0; c < n && !ret; c++) {
+		if (c != m->rank) {
+			ret = add_gathered(m, n + c, c, c);
+			continue;
+		}
+		own = own_sum(m, n + c, m->out->result_offset + t3_plan_chunk_offset(m, c));
+		send_on(m, &own, c);
+		ret = t3_plan_add(m, &own);
+	}
+	return ret;
+}
+
+/* ------------------------------------------------------------------------ all */
+
+static int make_segments(struct maker *m)
+{
+	switch (m->desc->collective) {
+	case T3_REDUCE_SCATTER:
+		return reduce_scatter(m);
+	case T3_ALL_GATHER:
+		return all_gather(m);
+	case T3_ALL_REDUCE:
+		return all_reduce(m);
+	case T3_ALL_TO_ALL:
+		return t3_plan_exchange(m);
+	default:
+		return broadcast(m);
+	}
+}
+
+/* Blocks that there may be: their numbers are below this. */
+static uint32_t blocks(const struct maker *m)
+{
+	switch (m->desc->collective) {
+	case T3_ALL_REDUCE:
+		return 2 * m->ranks;
+	case T3_ALL_TO_ALL:
+		return m->ring ? 2 * m->ranks : m->ranks + 1;
+	default:
+		return m->out->chunks;
+	}
+}
+
+/* What goes furthest comes first: on a ring from the rank before down to the own one. */
+static void make_order(struct maker *m)
+{
+	struct t3_layout *l = m->out;
+	uint32_t i, n = m->ranks;
+
+	switch (m->desc->collective) {
+	case T3_ALL_GATHER:
+		l->order[l->produced++] = (uint8_t)m->rank;
+		break;
+	case T3_BROADCAST:
+		l->produced = m->rank == m->desc->root;
+		break;
+	default:
+		for (i = 1; i <= n; i++)
+			l->order[l->produced++] = (uint8_t)((m->rank + (m->ring ? n - i : i)) % n);
+	}
+}
+
+int t3_layout_make(const struct t3_plan_desc *desc, uint32_t rank, uint32_t ranks,
+		   struct t3_layout *layout, const char **why)
+{
+	struct maker m = { .desc = desc, .out = layout, .rank = rank, .ranks = ranks };
+	int ret = t3_layout_check(desc, ranks, why);
+
+	if (!ret && rank >= ranks) {
+		*why = "the communicator has no such rank";
+		ret = -EINVAL;
+	}
+	if (ret)
+		return ret;
+	memset(layout, 0, sizeof(*layout));
+	layout->rank = rank;
+	layout->ranks = ranks;
+	m.ring = desc->algorithm == T3_ALGORITHM_RING;
+	t3_layout_cut(desc, ranks, layout);
+	if (blocks(&m) * layout->parts > T3_LAYOUT_SEGMENTS)
+		ret = t3_plan_too_big(
+			&m, "chunks above 16 MiB need two segments each, and there are too many");
+	if (!ret)
+		ret = make_segments(&m);
+	if (!ret)
+		make_order(&m);
+	*why = m.why;
+	return ret;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+/* Blocks of a layout: their room in the buffer, and the segments that they are. */
+#include <string.h>
+
+#include "plan/layout.h"
+
+#define ALIGN	  64u /* of what need not follow what is before it */
+#define MAX_TILES (1u << 20)
+
+int t3_plan_too_big(struct maker *m, const char *why)
+{
+	m->why = why;
+	return -EFBIG;
+}
+
+uint32_t t3_plan_next(const struct maker *m)
+{
+	return (m->rank + 1) % m->ranks;
+}
+
+uint64_t t3_plan_chunk_bytes(const struct maker *m, uint32_t chunk)
+{
+	uint64_t first, count;
+
+	t3_layout_chunk(m->out, chunk, &first, &count);
+	return count * m->out->element;
+}
+
+uint64_t t3_plan_chunk_offset(const struct maker *m, uint32_t chunk)
+{
+	uint64_t first, count;
+
+	t3_layout_chunk(m->out, chunk, &first, &count);
+	return first * m->out->element;
+}
+
+uint64_t t3_plan_place(struct maker *m, uint64_t bytes)
+{
+	uint64_t offset = (m->out->bytes + ALIGN - 1) / ALIGN * ALIGN;
+
+	m->out->bytes = offset + bytes;
+	return offset;
+}
+
+void t3_plan_place_result(struct maker *m, uint64_t bytes)
+{
+	m->out->result_offset = t3_plan_place(m, bytes);
+	m->out->result_bytes = bytes;
+}
+
+static uint32_t least(uint64_t a, uint64_t b)
+{
+	return (uint32_t)(a < b ? a : b);
+}
+
+static void describe(const struct maker *m, const struct block *b, uint32_t part,
+		     const struct t3_layout_part *p, struct t3_segment_desc *d)
+{
+	uint32_t slots = b->slots ? b->slots : 1;
+
+	d->segment = b->number * m->out->parts + part;
+	d->op = b->remote || b->updates == 1 ? 0 : m->desc->op;
+	d->dtype = m->desc->dtype;
+	d->init = b->updates == 1 ? DRM_T3_INIT_KEEP : DRM_T3_INIT_IDENTITY;
+	d->updates = b->updates;
+	d->rows = (uint32_t)(slots * p->rows);
+	d->offset = b->offset + p->offset;
+	d->row_bytes = (uint32_t)p->row_bytes;
+	d->pitch = d->row_bytes;
+	d->tile_rows = least(m->out->tile_rows, d->rows);
+	d->tile_row_bytes = least(m->out->tile_row_bytes, d->row_bytes);
+}
+
+static uint32_t kind_of(const struct block *b)
+{
+	if (!b->targets)
+		return DRM_T3_SEGMENT_LOCAL;
+	return b->remote ? DRM_T3_SEGMENT_REMOTE : DRM_T3_SEGMENT_DMA;
+}
+
+static int add_part(struct maker *m, const struct block *b, uint32_t part)
+{
+	struct t3_layout *l = m->out;
+	struct t3_layout_segment *s = &l->segment[l->count];
+	struct t3_layout_part p;
+	uint64_t tiles;
+
+	if (!t3_layout_part(l, b->chunk, part, &p))
+		return 0;
+	if (p.rows * (b->slots ? b->slots : 1) > UINT32_MAX)
+		return t3_plan_too_big(m, "a chunk has more than 2^32 - 1 rows");
+	memset(s, 0, sizeof(*s));
+	describe(m, b, part, &p, &s->desc);
+	s->kind = kind_of(b);
+	s->targets = b->targets;
+	s->chunk = b->chunk;
+	if (b->targets) {
+		s->target_segment = b->target_number * l->parts + part;
+		s->target_row = b->target_slot * (uint32_t)p.rows;
+		s->target_op = b->target_op;
+	}
+	if (b->own_slot != NO_SLOT) {
+		s->own_row = b->own_slot * (uint32_t)p.rows;
+		s->own_rows = (uint32_t)p.rows;
+		s->own_first = p.first;
+	}
+	tiles = l->tiles + t3_desc_tiles(&s->desc);
+	if (tiles > MAX_TILES)
+		return t3_plan_too_big(m,
+				       "more than 2^20 tiles at a rank: larger tiles are needed");
+	l->tiles = (uint32_t)tiles;
+	l->count++;
+	return 0;
+}
+
+int t3_plan_add(struct maker *m, const struct block *b)
+{
+	uint32_t part;
+	int ret = 0;
+
+	for (part = 0; part < m->out->parts && !ret; part++)
+		ret = add_part(m, b, part);
+	return ret;
+}

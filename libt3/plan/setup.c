@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How the ranks of a plan come together.
+ *
+ * Three steps, in each of which every rank sends one message to every other one: what it wants,
+ * its grants, and that it is ready. Each message says whether the rank has failed so far, and
+ * one that has failed sends the rest of its messages all the same: so all know of it, none
+ * waits for it, and the communicator can go on. In round k of a step a rank sends to the k-th
+ * rank after it and hears of the k-th before: one thread can do that for all ranks, and
+ * only a few descriptors are on their way at a time.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plan/plan.h"
+
+#define MAGIC 0x50335401u /* grows with what is in here */
+
+enum step { STEP_DESCRIBE, STEP_GRANT, STEP_READY, STEPS };
+
+/* No padding: messages are compared and sent as they are. */
+struct message {
+	uint32_t magic;
+	uint32_t number; /* of the plan in its communicator */
+	uint32_t step;
+	int32_t error;	/* of the rank so far */
+	uint32_t fatal; /* not 0: the communicator cannot go on after it */
+	uint32_t pad;
+	struct t3_plan_desc desc;
+	char text[112]; /* of the error */
+};
+
+_Static_assert(sizeof(struct message) <= COMM_MESSAGE_BYTES, "a message of a communicator");
+
+/* One rank's part of it. */
+struct setup {
+	struct t3_comm *comm;
+	struct t3_plan *plan;	  /* NULL: no memory */
+	struct t3_plan_desc desc; /* as it was given */
+	uint32_t number;
+	int64_t deadline_ns;
+	int board;	 /* its file, at rank 0 until it was sent; else -1 */
+	int board_error; /* of another rank's board */
+	int error[T3_COMM_RANKS_MAX];
+	char text[T3_COMM_TEXT_SIZE]; /* of the lowest rank's */
+	uint32_t differs;	      /* a rank that has another desc; own rank: none */
+	int dead;		      /* messages did not get through: it has said all it could */
+};
+
+static int *own_error(struct setup *s)
+{
+	return &s->error[s->comm->rank];
+}
+
+/* Keep the sentence of the lowest rank that failed. */
+static void note_error(struct setup *s, uint32_t rank, int error, const char *text)
+{
+	uint32_t r;
+
+	for (r = 0; r <= rank; r++)
+		if (s->error[r])
+			break;
+	s->error[rank] = error;
+	if (r <= rank)
+		return;
+	if (rank == s->comm->rank)
+		snprintf(s->text, sizeof(s->text), "%s", text);
+	else
+		snprintf(s->text, sizeof(s->text), "rank %u: %s", rank, text);
+}
+
+static void note_own_error(struct setup *s, int error)
+{
+	if (error && !*own_error(s))
+		note_error(s, s->comm->rank, error, s->comm->error);
+}
+
+/* --------------------------------------------------------------------- messages */
+
+static int post(struct setup *s, uint32_t step, uint32_t to, int fd)
+{
+	struct message message = {
+		.magic = MAGIC,
+		.number = s->number,
+		.step = step,
+		.error = s->dead ? s->dead : *own_error(s),
+		.fatal = s->dead != 0,
+		.desc = s->desc,
+	};
+
+	if (message.error)
+		snprintf(message.text, sizeof(message.text), "%.111s", s->comm->error);
+	return t3_comm_post(s->comm, to, &message, sizeof(message), fd);
+}
+
+/* Say so to all that still expect to hear of this rank. */
+static void give_up(struct setup *s, int ret, uint32_t step, uint32_t round)
+{
+	uint32_t n = s->comm->ranks;
+	char why[T3_COMM_TEXT_SIZE];
+
+	s->dead = ret;
+	s->comm->plans_over = ret;
+	memcpy(why, s->comm->error, sizeof(why));
+	for (; step < STEPS; step++, round = 1) {
+		for (; round < n; round++) {
+			post(s, step, (s->comm->rank + round) % n, -1);
+			/* Who cannot hear it any more is not the reason. */
+			memcpy(s->comm->error, why, sizeof(why));
+		}
+	}
+}
+
+/* What goes with the message; a failure is told in it. */
+static int file_for(struct setup *s, uint32_t step, uint32_t to)
+{
+	int fd = -1;
+
+	if (step == STEP_DESCRIBE)
+		return s->board;
+	if (step == STEP_GRANT && !*own_error(s))
+		note_own_error(s, t3_plan_grant(s->plan, to, &fd));
+	return fd;
+}
+
+static void post_round(struct setup *s, uint32_t step, uint32_t round)
+{
+	uint32_t to = (s->comm->rank + round) % s->comm->ranks;
+	int fd, ret;
+
+	if (s->dead)
+		return;
+	fd = file_for(s, step, to);
+	ret = post(s, step, to, fd);
+	if (fd >= 0 && fd != s->board)
+		close(fd);
+	if (ret)
+		give_up(s, ret, step, round);
+}
+
+static int check_message(const struct setup *s, const struct message *m, uint32_t step,
+			 uint32_t from)
+{
+	if (m->magic != MAGIC || m->step != step || m->number != s->number || m->error > 0)
+		return t3_comm_fail(s->comm, -EPROTO,
+				    "rank %u is in another call, or of another "
+				    "version",
+				    from);
+	return 0;
+}
+
+static int take_board(struct setup *s, const struct message *m, int fd)
+{
+	int ret;
+
+	if (m->error || !s->plan)
+		return 0;
+	ret = t3_plan_board_open(fd, &s->plan->board);
+	if (ret == -EPROTO)
+		t3_comm_fail(s->comm, ret, "rank 0 sent what is no memory of ours");
+	else if (ret)
+		t3_comm_fail(s->comm, ret, "no memory to share with other ranks");
+	return ret;
+}
+
+/* One that failed says so, and sends none; else there is one for each rank that sends to it. */
+static int take_grant(struct setup *s, const struct message *m, uint32_t from, int fd)
+{
+	uint32_t ops;
+	int ret;
+
+	if (m->error || *own_error(s))
+		return 0;
+	if (fd < 0) {
+		if (!t3_layout_targets(&s->plan->layout, from, &ops))
+			return 0;
+		return t3_comm_fail(s->comm, -EPROTO, "rank %u sent neither a grant nor an error",
+				    from);
+	}
+	ret = t3_grant_import(s->plan->space, fd, &s->plan->import[from], NULL);
+	if (ret)
+		t3_comm_fail(s->comm, ret, "the grant of rank %u: %s", from, strerror(-ret));
+	return ret;
+}
+
+/*
+ * What a rank's message means; a failure is this rank's own, told in the next step. Of the board's
+ * nobody else knows at the end of the first one: it waits until that is over.
+ */
+static void accept(struct setup *s, struct message *m, uint32_t from, int fd)
+{
+	int ret = 0;
+
+	m->text[sizeof(m->text) - 1] = '\0';
+	if (m->error && !s->error[from])
+		note_error(s, from, m->error, m->text);
+	if (m->fatal)
+		s->comm->plans_over = m->error;
+	if (m->step == STEP_DESCRIBE) {
+		if (memcmp(&m->desc, &s->desc, sizeof(s->desc)) != 0)
+			s->differs = from;
+		if (!from)
+			s->board_error = take_board(s, m, fd);
+	} else if (m->step == STEP_GRANT) {
+		ret = take_grant(s, m, from, fd);
+	}
+	note_own_error(s, ret);
+}
+
+static void take_round(struct setup *s, uint32_t step, uint32_t round)
+{
+	uint32_t from = (s->comm->rank + s->comm->ranks - round) % s->comm->ranks;
+	struct message m;
+	int fd = -1, ret;
+
+	if (s->dead)
+		return;
+	ret = t3_comm_take(s->comm, from, &m, sizeof(m), &fd, s->deadline_ns);
+	if (!ret)
+		ret = check_message(s, &m, step, from);
+	if (ret)
+		give_up(s, ret, step, round + 1);
+	else
+		accept(s, &m, from, fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* ------------------------------------------------------------------------- steps */
+
+static int first_error(const struct setup *s)
+{
+	uint32_t r;
+
+	for (r = 0; r < s->comm->ranks; r++)
+		if (s->error[r])
+			return s->error[r];
+	return 0;
+}
+
+static int make_board(struct setup *s)
+{
+	int ret = t3_plan_board_new(&s->plan->board, &s->board);
+
+	return ret ? t3_comm_fail(s->comm, ret, "no memory to share with other ranks") : 0;
+}
+
+/* What a rank does before it says so; after another's failure it would only fail of that. */
+static void work(struct setup *s, uint32_t step)
+{
+	int ret = 0;
+
+	if (first_error(s) || s->dead)
+		return;
+	if (step == STEP_DESCRIBE) {
+		ret = t3_plan_describe(s->plan, &s->desc);
+		if (!ret && !s->comm->rank)
+			ret = make_board(s);
+	} else if (step == STEP_GRANT) {
+		ret = s->board_error ? s->board_error : t3_plan_make_space(s->plan);
+	} else {
+		ret = t3_plan_map(s->plan);
+	}
+	note_own_error(s, ret);
+}
+
+/*
+ * After the first step and the last one all ranks know the same. In between, one that has failed
+ * goes on to tell the others.
+ */
+static int decide(struct setup *s, uint32_t step)
+{
+	int ret;
+
+	if (s->dead)
+		return s->dead;
+	if (step == STEP_GRANT)
+		return 0;
+	ret = first_error(s);
+	if (ret)
+		return t3_comm_fail(s->comm, ret, "%s", s->text);
+	if (s->differs != s->comm->rank)
+		return t3_comm_fail(s->comm, -EINVAL, "rank %u wants another plan", s->differs);
+	return 0;
+}
+
+static void run_step(struct setup *setups, uint32_t count, uint32_t step)
+{
+	uint32_t round, i;
+
+	for (i = 0; i < count; i++)
+		work(&setups[i], step);
+	for (round = 1; round < setups->comm->ranks; round++) {
+		for (i = 0; i < count; i++)
+			post_round(&setups[i], step, round);
+		for (i = 0; i < count; i++)
+			take_round(&setups[i], step, round);
+	}
+}
+
+static int run(struct setup *setups, uint32_t count)
+{
+	uint32_t step, i;
+	int ret = 0, one;
+
+	for (step = 0; step < STEPS && !ret; step++) {
+		run_step(setups, count, step);
+		for (i = 0; i < count; i++) {
+			one = decide(&setups[i], step);
+			ret = ret ? ret : one;
+		}
+	}
+	return ret;
+}
+
+/* ------------------------------------------------------------------------ create */
+
+/* A rank that cannot even begin takes part, to say so. */
+static void begin(struct setup *s, struct t3_comm *comm, const struct t3_plan_desc *desc,
+		  int64_t deadline_ns)
+{
+	memset(s, 0, sizeof(*s));
+	s->comm = comm;
+	s->number = ++comm->plans_made;
+	s->deadline_ns = deadline_ns;
+	s->board = -1;
+	s->differs = comm->rank;
+	s->plan = calloc(1, sizeof(*s->plan));
+	if (s->plan)
+		s->plan->comm = comm;
+	else
+		note_own_error(s, t3_comm_fail(comm, -ENOMEM, "no memory for the plan"));
+	if (desc)
+		s->desc = *desc;
+	else
+		note_own_error(s, t3_comm_fail(comm, -EINVAL, "no description of the plan"));
+}
+
+static struct t3_plan *end(struct setup *s, bool failed)
+{
+	if (s->board >= 0)
+		close(s->board);
+	if (!failed)
+		return s->plan;
+	t3_plan_free(s->plan);
+	return NULL;
+}
+
+int t3_plan_create(struct t3_comm *comm, const struct t3_plan_desc *desc, int64_t deadline_ns,
+		   struct t3_plan **plan)
+{
+	struct setup setup;
+	int ret;
+
+	if (!comm)
+		return -EINVAL;
+	if (comm->plans_over)
+		return comm->plans_over;
+	begin(&setup, comm, plan ? desc : NULL, deadline_ns);
+	ret = run(&setup, 1);
+	setup.plan = end(&setup, ret);
+	if (!ret)
+		*plan = setup.plan;
+	return ret;
+}
+
+static int check_all(struct t3_comm *const *comms, uint32_t ranks)
+{
+	uint32_t i;
+
+	if (!comms || !ranks)
+		return -EINVAL;
+	for (i = 0; i < ranks; i++)
+		if (!comms[i] || comms[i]->ranks != ranks || comms[i]->rank != i ||
+		    !comms[i]->hub || comms[i]->hub != comms[0]->hub)
+			return -EINVAL;
+	for (i = 0; i < ranks; i++)
+		if (comms[i]->plans_over)
+			return comms[i]->plans_over;
+	return 0;
+}
+
+int t3_plan_create_all(struct t3_comm *const *comms, uint32_t ranks,
+		       const struct t3_plan_desc *desc, struct t3_plan **plans)
+{
+	struct setup *setups;
+	uint32_t i;
+	int ret;
+
+	ret = desc && plans ? check_all(comms, ranks) : -EINVAL;
+	if (ret)
+		return ret;
+	setups = calloc(ranks, sizeof(*setups));
+	if (!setups)
+		return -ENOMEM;
+	for (i = 0; i < ranks; i++)
+		begin(&setups[i], comms[i], desc, 0);
+	ret = run(setups, ranks);
+	for (i = 0; i < ranks; i++) {
+		setups[i].plan = end(&setups[i], ret);
+		if (!ret)
+			plans[i] = setups[i].plan;
+	}
+	free(setups);
+	return ret;
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+/* A rank's space for a plan: made as its layout says. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plan/plan.h"
+
+#define TOPOLOGY_RING 1u
+#define TOPOLOGY_FULL 2u
+
+/* --------------------------------------------------------------- description */
+
+static bool linked(const struct t3_comm *comm, uint32_t a, uint32_t b)
+{
+	uint32_t n = comm->device_ranks, from = comm->device_rank[a], to = comm->device_rank[b];
+
+	if (comm->topology == TOPOLOGY_FULL)
+		return true;
+	return comm->topology == TOPOLOGY_RING && ((from + 1) % n == to || (to + 1) % n == from);
+}
+
+static int check_link(struct t3_comm *comm, uint32_t a, uint32_t b)
+{
+	if (linked(comm, a, b))
+		return 0;
+	return t3_comm_fail(comm, -EHOSTUNREACH,
+			    "no link from rank %u (device %u of the fabric) to rank %u (device %u)",
+			    a, comm->device_rank[a], b, comm->device_rank[b]);
+}
+
+static int check_links(struct t3_comm *comm, uint32_t algorithm)
+{
+	uint32_t a, b;
+	int ret = 0;
+
+	for (a = 0; a < comm->ranks && !ret; a++) {
+		if (algorithm == T3_ALGORITHM_RING) {
+			ret = check_link(comm, a, (a + 1) % comm->ranks);
+			continue;
+		}
+		for (b = 0; b < a && !ret; b++)
+			ret = check_link(comm, a, b);
+	}
+	return ret;
+}
+
+int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc)
+{
+	struct t3_comm *comm = plan->comm;
+	const char *why;
+	int ret;
+
+	plan->desc = *desc;
+	if (desc->algorithm == T3_ALGORITHM_AUTO)
+		plan->desc.algorithm =
+			comm->topology == TOPOLOGY_FULL ? T3_ALGORITHM_DIRECT : T3_ALGORITHM_RING;
+	ret = t3_layout_make(&plan->desc, comm->rank, comm->ranks, &plan->layout, &why);
+	if (ret)
+		return t3_comm_fail(comm, ret, "%s", why);
+	return check_links(comm, plan->desc.algorithm);
+}
+
+/* --------------------------------------------------------------------- space */
+
+static int map_local(struct t3_plan *plan)
+{
+	const struct t3_layout *l = &plan->layout;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; i < l->count && !ret; i++)
+		if (l->segment[i].kind == DRM_T3_SEGMENT_LOCAL)
+			ret = t3_local_map(plan->space, &l->segment[i].desc);
+	return ret;
+}
+
+int t3_plan_make_space(struct t3_plan *plan)
+{
+	const struct t3_layout *l = &plan->layout;
+	void *ptr;
+	int ret;
+
+	ret = t3_buffer_create(plan->comm->dev, l->bytes ? l->bytes : 1, &plan->buffer);
+	if (!ret)
+		ret = t3_buffer_map(plan->buffer, &ptr);
+	if (ret)
+		return t3_comm_fail(plan->comm, ret, "no buffer of %llu bytes: %s",
+				    (unsigned long long)l->bytes, strerror(-ret));
+	plan->memory = ptr;
+	ret = t3_space_create(plan->comm->dev, plan->buffer, l->tiles ? l->tiles : 1, &plan->space);
+	if (!ret)
+		ret = map_local(plan);
+	if (ret)
+		return t3_comm_fail(plan->comm, ret, "no output address space of %u tiles: %s",
+				    l->tiles, strerror(-ret));
+	return 0;
+}
+
+static int targets_of(const struct t3_plan *plan, uint32_t from, uint64_t *mask, uint32_t *ops)
+{
+	struct t3_layout *l = malloc(sizeof(*l));
+	const char *why;
+	int ret;
+
+	if (!l)
+		return -ENOMEM;
+	ret = t3_layout_make(&plan->desc, from, plan->comm->ranks, l, &why);
+	if (!ret)
+		*mask = t3_layout_targets(l, plan->comm->rank, ops);
+	free(l);
+	return ret;
+}
+
+int t3_plan_grant(struct t3_plan *plan, uint32_t to, int *fd)
+{
+	uint32_t ops, grant;
+	uint64_t mask;
+	int ret;
+
+	*fd = -1;
+	ret = targets_of(plan, to, &mask, &ops);
+	if (!ret && mask)
+		ret = t3_grant_export_to(plan->space, 1u << plan->comm->device_rank[to], mask, ops,
+					 fd, &grant);
+	if (ret)
+		return t3_comm_fail(plan->comm, ret, "no grant for rank %u: %s", to,
+				    strerror(-ret));
+	return 0;
+}
+
+static int map_sender(struct t3_plan *plan, const struct t3_layout_segment *s)
+{
+	struct t3_target target = {
+		.op = s->target_op,
+		.segment = s->target_segment,
+		.row = s->target_row,
+	};
+	uint32_t imports[T3_COMM_RANKS_MAX], count = 0, rest;
+
+	for (rest = s->targets; rest; rest &= rest - 1)
+		imports[count++] = plan->import[__builtin_ctz(rest)];
+	target.import = imports[0];
+	target.import_count = count - 1;
+	target.imports = count > 1 ? imports + 1 : NULL;
+	return s->kind == DRM_T3_SEGMENT_REMOTE ? t3_remote_map(plan->space, &s->desc, &target)
+						: t3_dma_map(plan->space, &s->desc, &target);
+}
+
+static int make_producer(struct t3_plan *plan, uint32_t i)
+{
+	struct t3_producer_desc desc = {
+		.segment = &plan->layout.segment[i].desc,
+		.path = plan->desc.path,
+	};
+
+	return t3_producer_create(plan->comm->dev, plan->space, &desc, &plan->producer[i]);
+}
+
+int t3_plan_map(struct t3_plan *plan)
+{
+	const struct t3_layout *l = &plan->layout;
+	uint32_t i;
+	int ret = 0;
+
+	atomic_store_explicit(&plan_line(plan)->targets, t3_layout_all_targets(l),
+			      memory_order_relaxed);
+	for (i = 0; i < l->count && !ret; i++) {
+		if (l->segment[i].kind != DRM_T3_SEGMENT_LOCAL)
+			ret = map_sender(plan, &l->segment[i]);
+		if (!ret && l->segment[i].own_rows)
+			ret = make_producer(plan, i);
+		if (ret)
+			return t3_comm_fail(plan->comm, ret, "chunk %u could not be mapped: %s",
+					    l->segment[i].chunk, strerror(-ret));
+	}
+	return 0;
+}
+
+void t3_plan_free(struct t3_plan *plan)
+{
+	uint32_t i;
+
+	if (!plan)
+		return;
+	for (i = 0; i < T3_LAYOUT_SEGMENTS; i++)
+		t3_producer_destroy(plan->producer[i]);
+	t3_space_destroy(plan->space);
+	t3_buffer_destroy(plan->buffer);
+	t3_plan_board_close(plan->board);
+	free(plan);
+}
+
+void t3_plan_destroy(struct t3_plan *plan)
+{
+	t3_plan_free(plan);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+/*
+ * T3_DEBUG: which words it has, and the checker, which is loaded when it asks for it. What has no
+ * leave to listen to its environment (setuid programs) has neither.
+ */
+#define _GNU_SOURCE /* dladdr1, secure_getenv */
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "space/private.h"
+
+#define CHECKER "libt3-check.so.0"
+#define NOTHING "libt3: T3_DEBUG=check: nothing is checked: "
+#define PLACE	4096u
+
+const struct t3_hooks *_Atomic t3_hooks_table;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool checks, goes_on;
+
+static void read_word(const char *word, size_t length)
+{
+	if (length == 5 && !memcmp(word, "check", 5))
+		checks = true;
+	else if (length == 8 && !memcmp(word, "continue", 8))
+		goes_on = true;
+	else if (length)
+		fprintf(stderr,
+			"libt3: T3_DEBUG: \"%.*s\" is unknown; there are check and continue (after "
+			"a report)\n",
+			(int)length, word);
+}
+
+static void read_words(const char *text)
+{
+	size_t length;
+
+	for (; *text; text += length + !!text[length]) {
+		length = strcspn(text, ",");
+		read_word(text, length);
+	}
+}
+
+/* Beside libt3.so. Empty: libt3 is part of the program, whose folder says nothing. */
+static void find_beside(char *path, size_t size)
+{
+	const void *own = &t3_hooks_table;
+	struct link_map *map = NULL;
+	Dl_info info = { 0 };
+	const char *slash;
+
+	*path = '\0';
+	if (!dladdr1(own, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !*map->l_name)
+		return;
+	slash = strrchr(map->l_name, '/');
+	if (slash && slash - map->l_name < PLACE)
+		snprintf(path, size, "%.*s/" CHECKER, (int)(slash - map->l_name), map->l_name);
+}
+
+static void *open_object(const char *path, char *why, size_t size)
+{
+	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	if (!object)
+		snprintf(why, size, "%s", dlerror());
+	return object;
+}
+
+static void *load(void)
+{
+	char path[PLACE + sizeof(CHECKER) + 1], why_not_beside[PLACE], why_not[PLACE];
+	void *object = NULL;
+
+	find_beside(path, sizeof(path));
+	if (*path)
+		object = open_object(path, why_not_beside, sizeof(why_not_beside));
+	if (!object)
+		object = open_object(CHECKER, why_not, sizeof(why_not));
+	if (object)
+		return object;
+	if (*path)
+		fprintf(stderr, NOTHING "the checker is not beside libt3 (%s)\n", why_not_beside);
+	fprintf(stderr,
+		NOTHING "the checker is not where the dynamic linker looks (%s); `make install` of "
+			"T3 puts it beside libt3.so.0, and `ldconfig` tells the linker\n",
+		why_not);
+	return NULL;
+}
+
+static const struct t3_hooks *find_table(void *object)
+{
+	const struct t3_hooks *hooks = dlsym(object, T3_HOOKS_NAME);
+
+	if (!hooks) {
+		fprintf(stderr, NOTHING CHECKER " has no " T3_HOOKS_NAME "\n");
+		return NULL;
+	}
+	if (strncmp(hooks->version, T3_VERSION, sizeof(hooks->version)) ||
+	    hooks->size != sizeof(*hooks) || hooks->space_size != sizeof(struct t3_space)) {
+		fprintf(stderr,
+			NOTHING CHECKER " is of libt3 %.*s and this is %s: install both from one "
+					"build\n",
+			(int)sizeof(hooks->version), hooks->version, T3_VERSION);
+		return NULL;
+	}
+	return hooks;
+}
+
+static void read_settings(void)
+{
+	const char *text = secure_getenv("T3_DEBUG");
+	const struct t3_hooks *hooks = NULL;
+	void *object;
+
+	if (!text)
+		return;
+	read_words(text);
+	object = checks ? load() : NULL;
+	if (object)
+		hooks = find_table(object);
+	if (hooks && !hooks->begin(goes_on)) {
+		fprintf(stderr, NOTHING "SIGSEGV cannot be caught\n");
+		hooks = NULL;
+	}
+	atomic_store(&t3_hooks_table, hooks);
+}
+
+const struct t3_hooks *t3_debug(void)
+{
+	pthread_once(&once, read_settings);
+	return t3_hooks();
+}

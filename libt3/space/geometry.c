@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+/* Where a segment's tiles are. Pure arithmetic on a descriptor. */
+#include <stddef.h>
+
+#include "space/space.h"
+
+#define MAX_PITCH      (1u << 24)
+#define MAX_TILE_BYTES (1u << 20)
+#define MAX_UPDATES    64u
+
+uint32_t t3_dtype_bytes(uint32_t dtype)
+{
+	switch (dtype) {
+	case DRM_T3_I32:
+	case DRM_T3_F32:
+		return 4;
+	case DRM_T3_F16:
+	case DRM_T3_BF16:
+		return 2;
+	case DRM_T3_U8:
+	case DRM_T3_I8:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* Bytes are stored only. */
+static bool op_valid(const struct t3_segment_desc *d)
+{
+	return d->op <= (t3_dtype_bytes(d->dtype) == 1 ? DRM_T3_OP_STORE : DRM_T3_OP_MAX);
+}
+
+static bool enums_valid(const struct t3_segment_desc *d)
+{
+	return d->segment < T3_SEGMENTS && op_valid(d) && t3_dtype_bytes(d->dtype) &&
+	       d->init <= DRM_T3_INIT_IDENTITY && d->updates >= 1 && d->updates <= MAX_UPDATES;
+}
+
+static bool elements_whole(const struct t3_segment_desc *d)
+{
+	uint32_t size = t3_dtype_bytes(d->dtype);
+
+	return !(d->offset % size) && !(d->row_bytes % size) && !(d->pitch % size) &&
+	       !(d->tile_row_bytes % size);
+}
+
+static bool sizes_valid(const struct t3_segment_desc *d)
+{
+	return d->rows && d->row_bytes && d->pitch >= d->row_bytes && d->pitch <= MAX_PITCH &&
+	       d->tile_rows && d->tile_rows <= d->rows && d->tile_row_bytes &&
+	       d->tile_row_bytes <= d->row_bytes &&
+	       (uint64_t)d->tile_rows * d->tile_row_bytes <= MAX_TILE_BYTES;
+}
+
+uint64_t t3_desc_extent(const struct t3_segment_desc *d)
+{
+	return (uint64_t)(d->rows - 1) * d->pitch + d->row_bytes;
+}
+
+int t3_desc_check(const struct t3_segment_desc *desc)
+{
+	if (!desc || !enums_valid(desc) || !elements_whole(desc) || !sizes_valid(desc))
+		return -EINVAL;
+	return desc->offset > UINT64_MAX - t3_desc_extent(desc) ? -EINVAL : 0;
+}
+
+static uint32_t div_up(uint32_t a, uint32_t b)
+{
+	return a / b + !!(a % b);
+}
+
+uint64_t t3_desc_tiles(const struct t3_segment_desc *desc)
+{
+	return (uint64_t)div_up(desc->rows, desc->tile_rows) *
+	       div_up(desc->row_bytes, desc->tile_row_bytes);
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+int t3_desc_tile(const struct t3_segment_desc *desc, uint64_t index, struct t3_tile *tile)
+{
+	uint32_t across;
+
+	if (!desc || !tile)
+		return -EINVAL;
+	if (index >= t3_desc_tiles(desc))
+		return -ERANGE;
+	across = div_up(desc->row_bytes, desc->tile_row_bytes);
+	tile->row = (uint32_t)(index / across) * desc->tile_rows;
+	tile->col = (uint32_t)(index % across) * desc->tile_row_bytes;
+	tile->rows = least(desc->tile_rows, desc->rows - tile->row);
+	tile->row_bytes = least(desc->tile_row_bytes, desc->row_bytes - tile->col);
+	tile->offset = (uint64_t)tile->row * desc->pitch + tile->col;
+	tile->bytes = (uint64_t)tile->rows * tile->row_bytes;
+	return 0;
+}
+
+int t3_desc_locate(const struct t3_segment_desc *desc, uint32_t row, uint32_t col, uint64_t *index)
+{
+	if (!desc || !index)
+		return -EINVAL;
+	if (row >= desc->rows || col >= desc->row_bytes)
+		return -ERANGE;
+	*index = (uint64_t)(row / desc->tile_rows) * div_up(desc->row_bytes, desc->tile_row_bytes) +
+		 col / desc->tile_row_bytes;
+	return 0;
+}
+
+uint32_t t3_tile_room(const struct t3_segment_desc *desc, uint32_t col)
+{
+	return least(desc->tile_row_bytes - col % desc->tile_row_bytes, desc->row_bytes - col);
+}
+
+int t3_view_memory(void *ptr, const struct t3_segment_desc *desc, struct t3_view *view)
+{
+	int ret = t3_desc_check(desc);
+
+	if (ret || !ptr || !view)
+		return -EINVAL;
+	view->base = ptr;
+	view->desc = *desc;
+	return 0;
+}
+
+int t3_view_aperture(const struct t3_space *space, const struct t3_segment_desc *desc,
+		     struct t3_view *view)
+{
+	int ret = t3_desc_check(desc);
+
+	if (ret || !space || !view)
+		return -EINVAL;
+	if (desc->offset + t3_desc_extent(desc) > space->size)
+		return -ERANGE;
+	view->base = space->aperture + desc->offset;
+	view->desc = *desc;
+	return 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of room space share, and nobody else. */
+#ifndef T3_SPACE_PRIVATE_H
+#define T3_SPACE_PRIVATE_H
+
+#include "space/space.h"
+
+#define T3_SPIN_DEFAULT_NS 20000u
+
+#define T3_CALLER(name) \
+	((const struct t3_caller){ .what = name, .code = __builtin_return_address(0) })
+
+#pragma GCC visibility push(hidden)
+
+/* ------------------------------------------------------------------ T3_DEBUG */
+
+/* NULL, as usual, or the checker. Set before the first space is there. */
+extern const struct t3_hooks *_Atomic t3_hooks_table;
+
+static inline const struct t3_hooks *t3_hooks(void)
+{
+	const struct t3_hooks *hooks = atomic_load_explicit(&t3_hooks_table, memory_order_relaxed);
+
+	return __builtin_expect(!hooks, true) ? NULL : hooks;
+}
+
+/* Of a space that is checked: one that was there before the checker has none. */
+static inline const struct t3_hooks *t3_hooks_of(const struct t3_space *of)
+{
+	return __builtin_expect(!of->check, true) ? NULL : t3_hooks();
+}
+
+/* Read T3_DEBUG, once, and load the checker when it asks for it. */
+const struct t3_hooks *t3_debug(void);
+
+/* -------------------------------------------------------------------- stores */
+
+/* Do stores that are tracked use string instructions? Chosen before main(): see move.h. */
+extern bool t3_string_stores;
+
+/* Tracked stores of whole elements in one row of one tile; of a whole tile. */
+void t3_store_row(volatile unsigned char *dst, const unsigned char *src, size_t bytes,
+		  const struct t3_caller *caller);
+int t3_store_rows(const struct t3_view *view, uint64_t tile, const void *src, size_t src_pitch,
+		  const struct t3_caller *caller);
+/* The same to a staging image. */
+int t3_stage_rows(const struct t3_view *view, uint64_t tile, const void *src, size_t src_pitch);
+
+/* The doorbell of a tile whose numbers are in their ranges. */
+void t3_ring_tile(struct t3_space *space, uint32_t segment, uint32_t slot, uint32_t tile,
+		  const struct t3_caller *caller);
+
+#pragma GCC visibility pop
+
+#endif /* T3_SPACE_PRIVATE_H */
