@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
 #include "bench/bench.h"
-#include "fabric.h"
-#include "t3tool.h"
+#include "common/fabric.h"
+#include "common/message.h"
 
 #define ROUNDS_USUAL 31u
 

@@ -9,9 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmdline.h"
-#include "dump.h"
-#include "t3tool.h"
+#include "commands.h"
+#include "common/cmdline.h"
+#include "dump/dump.h"
+#include "common/message.h"
 
 #define DUMPS "/sys/class/devcoredump"
 #define MAGIC "T3 devcoredump "

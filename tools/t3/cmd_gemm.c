@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fabric.h"
-#include "gemm_timed.h"
-#include "t3tool.h"
+#include "commands.h"
+#include "common/fabric.h"
+#include "gemm/print.h"
+#include "gemm/timed.h"
+#include "common/message.h"
 
 enum option_id {
 	OPT_RANKS = 256,
@@ -122,8 +124,6 @@ static bool parse_product(const char *text, uint32_t **values, int count)
 	}
 	return true;
 }
-
-const char *const gemm_write_names[] = { "store", "doorbell", "gemm", NULL };
 
 static bool parse_name(const char *text, const char *const *names, uint32_t *value)
 {

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "devices.h"
+#include "commands.h"
+#include "common/devices.h"
 
 struct device_facts {
 	struct drm_t3_device_info info;

@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "debugfs.h"
-#include "inject.h"
+#include "commands.h"
+#include "driver/debugfs.h"
+#include "driver/inject.h"
 
 #define TEXT_MAX 1024
 

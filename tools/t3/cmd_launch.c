@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* t3 launch -n N -- CMD: the ranks of a program, a process each. */
-#include "child.h"
-#include "cmdline.h"
-#include "fabric.h"
-#include "launch.h"
-#include "t3tool.h"
+#include "commands.h"
+#include "common/child.h"
+#include "common/cmdline.h"
+#include "common/fabric.h"
+#include "launch/launch.h"
+#include "common/message.h"
 
 #define SECONDS_MAX    1000000
 #define GRACE_USUAL_NS 5000000000

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmdline.h"
-#include "t3tool.h"
+#include "commands.h"
+#include "common/cmdline.h"
+#include "common/message.h"
+#include "t3.h"
 
 /* One device; error is not 0 when it could not be asked. */
 struct row {

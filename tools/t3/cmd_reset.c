@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "debugfs.h"
+#include "commands.h"
+#include "driver/debugfs.h"
 
 #define ANSWER_NS 10000000000ull
 

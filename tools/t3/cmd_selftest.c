@@ -2,12 +2,12 @@
 /* t3 selftest: is each device healthy? A line for each check. */
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "selftest.h"
+#include "commands.h"
+#include "selftest/selftest.h"
 
 #define GRACE_SECONDS 5
 #define SHARES	      4 /* of the time: what one check may take */
@@ -37,32 +37,6 @@ struct tally {
 	unsigned int passed, failed, skipped;
 	json_t *list; /* NULL: printed */
 };
-
-bool selftest_fail(struct selftest *test, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(test->text, sizeof(test->text), format, args);
-	va_end(args);
-	return false;
-}
-
-bool selftest_skip(struct selftest *test, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(test->text, sizeof(test->text), format, args);
-	va_end(args);
-	test->skipped = true;
-	return true;
-}
-
-bool selftest_good(struct selftest *test, const char *what, int ret)
-{
-	return !ret || selftest_fail(test, "%s: %s", what, strerror(-ret));
-}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {

@@ -5,8 +5,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "commands.h"
 #include "sim/replay.h"
-#include "t3tool.h"
+#include "common/message.h"
 
 static const char usage[] =
 	"usage: t3 sim --hidden H --tokens T --tp N --sublayer op|fc2|fc1|ip [OPTION...]\n"

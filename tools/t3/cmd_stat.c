@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "child.h"
-#include "sample.h"
+#include "commands.h"
+#include "common/child.h"
+#include "common/sample.h"
 
 #define COLUMNS_MAX 8
 

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debugfs.h"
-#include "status.h"
+#include "commands.h"
+#include "driver/debugfs.h"
+#include "driver/status.h"
 
 struct status_args {
 	struct cmd_common common;

@@ -6,11 +6,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "fabric.h"
+#include "commands.h"
+#include "common/fabric.h"
 #include "sim/model_file.h"
 #include "sim/timeline.h"
-#include "t3tool.h"
-#include "timed_device.h"
+#include "common/message.h"
+#include "timed/device.h"
 
 struct arguments {
 	struct sim_workload workload;

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "top.h"
+#include "commands.h"
+#include "top/top.h"
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {

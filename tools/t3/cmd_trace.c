@@ -2,7 +2,8 @@
 /* t3 trace: a timeline of the driver's events, and of the devices' from QEMU's log. */
 #include <stdio.h>
 
-#include "trace.h"
+#include "commands.h"
+#include "trace/trace.h"
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -55,15 +56,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	else
 		return parse_option(key, arg, state);
 	return 0;
-}
-
-int trace_report(const struct trace_args *args, FILE *out, const char *text, const json_t *facts)
-{
-	if (!args->common.json)
-		return fprintf(out, "%s: %s\n", args->output, text) < 0 ? EXIT_FAIL : EXIT_OK;
-	if (json_dumpf(facts, out, JSON_COMPACT) || fputc('\n', out) == EOF)
-		return complain(EXIT_FAIL, "the JSON document could not be written");
-	return EXIT_OK;
 }
 
 int cmd_trace(int argc, char **argv)

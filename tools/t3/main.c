@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* t3: one command, its subcommands in a table. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "t3tool.h"
+#include "commands.h"
+#include "common/message.h"
 
 static int cmd_help(int argc, char **argv);
 static int cmd_version(int argc, char **argv);
@@ -35,55 +35,6 @@ static const struct command {
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
-
-void (*tool_before_message)(void);
-
-int complain(int code, const char *format, ...)
-{
-	va_list args;
-
-	if (tool_before_message)
-		tool_before_message();
-	fflush(stdout);
-	fputs("t3: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-	return code;
-}
-
-bool parse_number(const char *text, uint64_t max, uint64_t *value)
-{
-	uint64_t number = 0;
-	unsigned int digit;
-
-	if (!*text)
-		return false;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return false;
-		digit = (unsigned int)(*text - '0');
-		if (number > (max - digit) / 10)
-			return false;
-		number = number * 10 + digit;
-	}
-	*value = number;
-	return true;
-}
-
-int print_json(json_t *root)
-{
-	int ret;
-
-	if (!root)
-		return complain(EXIT_FAIL, "no memory for the JSON document");
-	ret = json_dumpf(root, stdout, JSON_INDENT(2));
-	json_decref(root);
-	if (ret || putchar('\n') == EOF)
-		return complain(EXIT_FAIL, "the JSON document could not be written");
-	return EXIT_OK;
-}
 
 static void print_usage(FILE *out)
 {

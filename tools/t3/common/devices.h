@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* The machine's devices, opened: what most subcommands begin with. */
+#ifndef T3_DEVICES_H
+#define T3_DEVICES_H
+
+#include "common/cmdline.h"
+#include "common/message.h"
+#include "t3.h"
+
+struct tool_device {
+	size_t index; /* in t3_device_list() */
+	struct t3_device_entry entry;
+	struct t3_device *dev;
+	struct drm_t3_device_info info;
+};
+
+struct tool_devices {
+	size_t count;
+	struct tool_device *list;
+};
+
+/*
+ * Open all that a driver is bound to, or the one that common->device names. On failure
+ * one sentence has been printed. Returns an exit code; at least one device with EXIT_OK.
+ */
+int devices_open(const struct cmd_common *common, struct tool_devices *devices);
+void devices_close(struct tool_devices *devices);
+
+/* {"index", "pci", "rank"}: what begins each object of a device. */
+json_t *device_to_json(const struct tool_device *device);
+
+/* How many counters the device and this program both know. */
+uint32_t counters_known(const struct drm_t3_counters *counters);
+
+/* The name of a process, "?" when it has none any more. */
+void process_name(uint64_t pid, char *name, size_t size);
+
+/* CLOCK_MONOTONIC */
+uint64_t now_ns(void);
+void sleep_ns(uint64_t ns);
+
+#endif /* T3_DEVICES_H */

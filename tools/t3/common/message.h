@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* What a command says and returns. */
+#ifndef T3_MESSAGE_H
+#define T3_MESSAGE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum exit_code { EXIT_OK = 0, EXIT_FAIL = 1, EXIT_USAGE = 2 };
+
+/* Called before a message, when a screen has the terminal. */
+extern void (*tool_before_message)(void);
+
+/* Print "t3: " and one sentence to stderr; return the code. */
+__attribute__((format(printf, 2, 3))) int complain(int code, const char *format, ...);
+
+/* Plain decimal digits up to max, nothing else. */
+bool parse_number(const char *text, uint64_t max, uint64_t *value);
+
+/* Print a document and free it; EXIT_FAIL when stdout does not take it. */
+int print_json(json_t *root);
+
+#endif /* T3_MESSAGE_H */

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "driver/debugfs.h"
+#include "driver/status.h"
+#include "t3_core.h"
+
+/* A sentence that grows; what does not fit is cut. */
+struct sentence {
+	char text[1024];
+	size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct sentence *s, const char *format, ...)
+{
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(s->text + s->used, sizeof(s->text) - s->used, format, args);
+	va_end(args);
+	if (length > 0)
+		s->used += (size_t)length;
+	if (s->used >= sizeof(s->text))
+		s->used = sizeof(s->text) - 1;
+}
+
+static void keep(json_t *sentences, const struct sentence *s)
+{
+	json_array_append_new(sentences, json_string(s->text));
+}
+
+static bool has_state(const json_t *record, const char *state)
+{
+	return !strcmp(record_text(record, "state"), state);
+}
+
+static const json_t *find_space(const struct status *status, uint64_t fabric, json_int_t rank,
+				json_int_t space)
+{
+	const struct status_device *found = NULL;
+	json_t *record;
+	size_t i;
+
+	for (i = 0; i < status->count; i++)
+		if (status->list[i].device->info.fabric_id == fabric &&
+		    (json_int_t)status->list[i].device->info.rank == rank)
+			found = &status->list[i];
+	if (!found)
+		return NULL;
+	json_array_foreach(found->spaces, i,
+			   record) if (record_number(record, "space") == space) return record;
+	return NULL;
+}
+
+static void say_owner(struct sentence *s, const json_t *space)
+{
+	json_int_t pid = record_number(space, "pid");
+	char name[32];
+
+	process_name((uint64_t)pid, name, sizeof(name));
+	say(s, " (pid %lld %s)", (long long)pid, name);
+}
+
+/* Epochs go round: one that is less than half of all numbers ahead has come. */
+static bool has_come(const json_t *space, json_int_t epoch)
+{
+	uint32_t ahead = (uint32_t)record_number(space, "epoch") - (uint32_t)epoch;
+
+	return ahead < UINT32_MAX / 2 && !has_state(space, "FAULTED");
+}
+
+static void say_target(struct sentence *s, const struct status *status,
+		       const struct status_device *device, const json_t *route, json_int_t epoch)
+{
+	json_int_t rank = record_number(route, "peer_rank");
+	json_int_t peer = record_number(route, "peer_space");
+	const json_t *space = find_space(status, device->device->info.fabric_id, rank, peer);
+
+	if (space && has_come(space, epoch))
+		return;
+	say(s, "; waits until rank %lld space %lld has armed it", (long long)rank, (long long)peer);
+	if (space)
+		say(s, ", which is %s in epoch %lld", record_text(space, "state"),
+		    (long long)record_number(space, "epoch"));
+	else
+		say(s, ", which is not to be seen from here");
+}
+
+static void say_targets(struct sentence *s, const struct status *status,
+			const struct status_device *device, const json_t *space)
+{
+	json_t *part;
+	size_t i;
+
+	json_array_foreach(json_object_get(space, "parts"), i, part) if (record_is(part, "route"))
+		say_target(s, status, device, part, record_number(space, "epoch"));
+}
+
+/* The exact count, where the driver knows it, else what was last written back. */
+static void say_tile(struct sentence *s, const json_t *tile)
+{
+	const json_t *exact = json_object_get(tile, "counted");
+	const char *waits_for = record_text(tile, "waits_for");
+	long long count = json_is_integer(exact)
+				  ? (long long)json_integer_value(exact)
+				  : (long long)record_number(tile, "counted_at_least");
+
+	say(s, ", first: tile %lld", (long long)record_number(tile, "tile"));
+	if (!strcmp(waits_for, "link"))
+		say(s, " waits for its turn on the link");
+	else
+		say(s, " has %s%lld of %lld bytes%s", json_is_integer(exact) ? "" : "at least ",
+		    count, (long long)record_number(tile, "expected"),
+		    strcmp(waits_for, "poison") ? "" : " and poisoned memory");
+}
+
+static void say_segment(struct sentence *s, const json_t *segment)
+{
+	json_int_t tiles = record_number(segment, "tiles");
+	json_int_t done = record_number(segment, "done");
+	const json_t *first = json_array_get(json_object_get(segment, "parts"), 0);
+
+	say(s, "; segment %lld: ", (long long)record_number(segment, "segment"));
+	if (done < tiles)
+		say(s, "%lld of %lld tiles wait for updates", (long long)(tiles - done),
+		    (long long)tiles);
+	else
+		say(s, "all %lld tiles are counted, waits for %s", (long long)tiles,
+		    record_text(segment, "waits_for"));
+	if (first && json_object_get(first, "tile"))
+		say_tile(s, first);
+}
+
+static void say_segments(struct sentence *s, const struct status_device *device,
+			 const json_t *space)
+{
+	json_t *segment;
+	size_t i;
+
+	json_array_foreach(device->tiles, i, segment) if (record_number(segment, "space") ==
+							  record_number(space, "space"))
+		say_segment(s, segment);
+}
+
+static void say_fault(struct sentence *s, const json_t *space)
+{
+	json_t *part;
+	size_t i;
+
+	json_array_foreach(json_object_get(space, "parts"), i, part)
+	{
+		if (!record_is(part, "fault"))
+			continue;
+		say(s, "; fault %s", t3_name_fault((uint32_t)record_number(part, "kind")));
+		if (record_number(part, "detail"))
+			say(s, " (%s)", t3_name_nak((uint32_t)record_number(part, "detail")));
+		say(s, ", segment %lld, tile %lld, rank %lld",
+		    (long long)record_number(part, "segment"),
+		    (long long)record_number(part, "tile"),
+		    (long long)record_number(part, "src_rank"));
+	}
+}
+
+static void add_space(json_t *sentences, const struct status *status,
+		      const struct status_device *device, const json_t *space)
+{
+	struct sentence s = { .used = 0 };
+
+	say(&s, "rank %u space %lld", device->device->info.rank,
+	    (long long)record_number(space, "space"));
+	say_owner(&s, space);
+	say(&s, ": epoch %lld %s", (long long)record_number(space, "epoch"),
+	    record_text(space, "state"));
+	if (has_state(space, "ARMING"))
+		say_targets(&s, status, device, space);
+	if (has_state(space, "ARMING") || has_state(space, "ARMED"))
+		say_segments(&s, device, space);
+	say_fault(&s, space);
+	keep(sentences, &s);
+}
+
+static bool space_is_in_flight(const json_t *space)
+{
+	return has_state(space, "ARMING") || has_state(space, "ARMED") ||
+	       has_state(space, "FAULTED") || has_state(space, "DISABLED");
+}
+
+static void add_queue(json_t *sentences, const struct status_device *device, const json_t *queue)
+{
+	const json_t *job = json_array_get(json_object_get(queue, "parts"), 0);
+	struct sentence s = { .used = 0 };
+
+	say(&s, "rank %u queue %lld (priority %lld): %s, %lld jobs", device->device->info.rank,
+	    (long long)record_number(queue, "queue"), (long long)record_number(queue, "priority"),
+	    record_text(queue, "state"), (long long)record_number(queue, "jobs"));
+	if (job)
+		say(&s, ", first: job %lld is at command %lld of %lld, %s",
+		    (long long)record_number(job, "job"), (long long)record_number(job, "done"),
+		    (long long)record_number(job, "commands"),
+		    t3_name_opcode((uint32_t)record_number(job, "opcode")));
+	keep(sentences, &s);
+}
+
+json_t *status_sentences(const struct status *status, bool all)
+{
+	json_t *sentences = json_array(), *record;
+	const struct status_device *device;
+	size_t i, k;
+
+	for (i = 0; i < status->count; i++) {
+		device = &status->list[i];
+		json_array_foreach(device->spaces, k, record) if (all || space_is_in_flight(record))
+			add_space(sentences, status, device, record);
+		json_array_foreach(device->queues, k,
+				   record) if (all || record_number(record, "jobs"))
+			add_queue(sentences, device, record);
+	}
+	return sentences;
+}

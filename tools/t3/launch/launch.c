@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+/* t3 launch: what happens while ranks run. */
+#define _GNU_SOURCE /* ppoll, strsignal */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "launch/launch.h"
+#include "common/message.h"
+
+#define KILL_AFTER_NS 2000000000 /* SIGTERM */
+
+/* Passed on to all ranks. After one of those in the first line, they are given a grace. */
+static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, /**/ SIGUSR1, SIGUSR2 };
+
+#define FORWARDED (sizeof(forwarded) / sizeof(*forwarded))
+#define ENDING	  4
+
+static int64_t now_ns(void)
+{
+	return t3_deadline(0);
+}
+
+static void signal_all(const struct launch *launch, int signal)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_COMM_RANKS_MAX; i++)
+		if (launch->rank[i].pid)
+			kill(-launch->rank[i].pid, signal);
+}
+
+/* ------------------------------------------------------------------- stages */
+
+static void enter(struct launch *launch, enum launch_stage stage, int64_t ns)
+{
+	if (stage <= launch->stage)
+		return;
+	launch->stage = stage;
+	launch->stage_end_ns = ns == INT64_MAX ? INT64_MAX : t3_deadline((uint64_t)ns);
+}
+
+static void terminate(struct launch *launch)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_COMM_RANKS_MAX; i++)
+		if (launch->rank[i].pid)
+			complain(0, "rank %u still runs: it is ended", i);
+	signal_all(launch, SIGTERM);
+	enter(launch, LAUNCH_TERM, KILL_AFTER_NS);
+}
+
+static void check_time(struct launch *launch)
+{
+	int64_t now = now_ns();
+
+	if (launch->timeout_ns <= now) {
+		launch->timeout_ns = INT64_MAX;
+		launch->status = complain(EXIT_TIMEOUT, "the time of %.9g s is over",
+					  (double)launch->args->timeout_ns / 1e9);
+		launch->stage_end_ns = now;
+		enter(launch, LAUNCH_GRACE, 0);
+	}
+	if (launch->stage == LAUNCH_GRACE && launch->stage_end_ns <= now_ns())
+		terminate(launch);
+	if (launch->stage == LAUNCH_TERM && launch->stage_end_ns <= now_ns()) {
+		signal_all(launch, SIGKILL);
+		enter(launch, LAUNCH_KILL, INT64_MAX);
+	}
+}
+
+/* --------------------------------------------------------------------- ends */
+
+static void tell(uint32_t rank, int status)
+{
+	if (WIFSIGNALED(status))
+		complain(0, "rank %u was ended by signal %d (%s)", rank, WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		complain(0, "rank %u ended with status %d", rank, WEXITSTATUS(status));
+}
+
+static void ended(struct launch *launch, uint32_t rank, int status)
+{
+	launch->rank[rank].pid = 0;
+	launch->running--;
+	if (!status && !launch->status)
+		return;
+	tell(rank, status);
+	if (!launch->status)
+		launch->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	enter(launch, LAUNCH_GRACE, (int64_t)launch->args->grace_ns);
+}
+
+/* Of several that have ended, those that a signal ended were the first: others follow them. */
+static void reap(struct launch *launch)
+{
+	int status[T3_COMM_RANKS_MAX];
+	bool over[T3_COMM_RANKS_MAX];
+	uint32_t i;
+
+	for (i = 0; i < T3_COMM_RANKS_MAX; i++)
+		over[i] = launch->rank[i].pid &&
+			  waitpid(launch->rank[i].pid, &status[i], WNOHANG) > 0;
+	for (i = 0; i < T3_COMM_RANKS_MAX; i++)
+		if (over[i] && WIFSIGNALED(status[i]))
+			ended(launch, i, status[i]);
+	for (i = 0; i < T3_COMM_RANKS_MAX; i++)
+		if (over[i] && !WIFSIGNALED(status[i]))
+			ended(launch, i, status[i]);
+}
+
+static void take_signals(struct launch *launch)
+{
+	struct signalfd_siginfo info;
+	size_t i;
+
+	while (read(launch->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			reap(launch);
+		for (i = 0; i < FORWARDED; i++) {
+			if ((int)info.ssi_signo != forwarded[i])
+				continue;
+			signal_all(launch, forwarded[i]);
+			if (i < ENDING)
+				enter(launch, LAUNCH_GRACE, (int64_t)launch->args->grace_ns);
+		}
+	}
+}
+
+/* --------------------------------------------------------------------- loop */
+
+/* Who cannot print has no use for ranks that go on. */
+static void print_streams(struct launch *launch, bool last)
+{
+	bool good = true;
+	uint32_t i;
+
+	for (i = 0; i < T3_COMM_RANKS_MAX; i++) {
+		good &= launch_stream_print(&launch->rank[i].stream[0], i, stdout);
+		good &= launch_stream_print(&launch->rank[i].stream[1], i, stderr);
+		if (!last)
+			continue;
+		good &= launch_stream_end(&launch->rank[i].stream[0], i, stdout);
+		good &= launch_stream_end(&launch->rank[i].stream[1], i, stderr);
+	}
+	if (good)
+		return;
+	/* Once is enough: what comes from here on goes nowhere. */
+	if (!freopen("/dev/null", "w", stdout))
+		clearerr(stdout);
+	if (launch->status)
+		return;
+	launch->status = complain(EXIT_OWN_FAILURE, "the output could not be written");
+	enter(launch, LAUNCH_GRACE, 0);
+}
+
+static void sleep_until_news(const struct launch *launch)
+{
+	int64_t end = launch->timeout_ns, left = INT64_MAX;
+	struct pollfd polls[1 + LAUNCH_STREAMS * T3_COMM_RANKS_MAX];
+	struct timespec time;
+	uint32_t i;
+
+	if (launch->stage_end_ns < end)
+		end = launch->stage_end_ns;
+	if (end != INT64_MAX)
+		left = end > now_ns() ? end - now_ns() : 0;
+	time = (struct timespec){ left / 1000000000, left % 1000000000 };
+	polls[0] = (struct pollfd){ .fd = launch->signals, .events = POLLIN };
+	for (i = 0; i < LAUNCH_STREAMS * T3_COMM_RANKS_MAX; i++)
+		polls[1 + i] = (struct pollfd){
+			.fd = launch->rank[i / LAUNCH_STREAMS].stream[i % LAUNCH_STREAMS].fd,
+			.events = POLLIN,
+		};
+	ppoll(polls, 1 + LAUNCH_STREAMS * T3_COMM_RANKS_MAX, &time, NULL);
+}
+
+static void watch(struct launch *launch)
+{
+	while (launch->running) {
+		sleep_until_news(launch);
+		print_streams(launch, false);
+		take_signals(launch);
+		check_time(launch);
+	}
+	/* What a rank has left behind may hold them open. */
+	print_streams(launch, true);
+}
+
+static int catch_signals(struct launch *launch)
+{
+	sigset_t mask;
+	size_t i;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGCHLD);
+	for (i = 0; i < FORWARDED; i++)
+		sigaddset(&mask, forwarded[i]);
+	sigprocmask(SIG_BLOCK, &mask, &launch->old_mask);
+	launch->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (launch->signals >= 0)
+		return 0;
+	return complain(EXIT_OWN_FAILURE, "signals: %s", strerror(errno));
+}
+
+/* One that cannot start is the end of all. */
+static void start_all(struct launch *launch)
+{
+	uint32_t i;
+
+	for (i = 0; i < launch->args->ranks && !launch->status; i++)
+		launch->status = launch_start(launch, i);
+	if (launch->args->timeout_ns)
+		launch->timeout_ns = t3_deadline(launch->args->timeout_ns);
+	if (!launch->status)
+		return;
+	signal_all(launch, SIGKILL);
+	enter(launch, LAUNCH_KILL, INT64_MAX);
+}
+
+int launch_run(const struct launch_args *args)
+{
+	static struct launch launch;
+	uint32_t i;
+	int ret;
+
+	launch.args = args;
+	launch.dir_fd = -1;
+	launch.stage_end_ns = launch.timeout_ns = INT64_MAX;
+	for (i = 0; i < LAUNCH_STREAMS * T3_COMM_RANKS_MAX; i++)
+		launch.rank[i / LAUNCH_STREAMS].stream[i % LAUNCH_STREAMS].fd = -1;
+	ret = catch_signals(&launch);
+	if (ret)
+		return ret;
+	ret = launch_make_dir(&launch);
+	if (ret)
+		return ret;
+	start_all(&launch);
+	watch(&launch);
+	launch_remove_dir(&launch);
+	close(launch.signals);
+	return launch.status;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes of t3 launch: the ranks of a program. */
+#ifndef T3_LAUNCH_H
+#define T3_LAUNCH_H
+
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "launch/output.h"
+#include "t3_coll.h"
+
+enum { EXIT_TIMEOUT = 124 }; /* as timeout(1) */
+
+struct launch_args {
+	uint64_t ranks;
+	uint64_t timeout_ns; /* 0: none */
+	uint64_t grace_ns;
+	bool label;
+	const char *fabric_text; /* of --fabric; NULL: not given */
+	uint64_t fabric;
+	char **command;
+};
+
+/* What is done to those that still run: each step after some time, unless all have ended. */
+enum launch_stage { LAUNCH_RUN, LAUNCH_GRACE, LAUNCH_TERM, LAUNCH_KILL };
+
+struct launch_rank {
+	pid_t pid; /* and process group; 0: it has ended, or was never there */
+	struct launch_stream stream[LAUNCH_STREAMS];
+};
+
+struct launch {
+	const struct launch_args *args;
+	char dir[PATH_MAX]; /* T3_COMM_DIR */
+	int dir_fd;
+	int signals; /* a signalfd */
+	sigset_t old_mask;
+	uint32_t running;
+	int status; /* of the first that failed, as a shell has it; 0: none has */
+	enum launch_stage stage;
+	int64_t stage_end_ns, timeout_ns; /* INT64_MAX: none */
+	struct launch_rank rank[T3_COMM_RANKS_MAX];
+};
+
+/*
+ * Run all ranks to their ends. The first failed rank's status, EXIT_TIMEOUT, or those of
+ * child.h, after one sentence for each rank that failed.
+ */
+int launch_run(const struct launch_args *args);
+
+/* Start one rank. 0, or an exit code after a sentence (launch_start.c). */
+int launch_start(struct launch *launch, uint32_t rank);
+
+/* A directory of its own for the ranks to meet in, and its end (launch_start.c). */
+int launch_make_dir(struct launch *launch);
+void launch_remove_dir(const struct launch *launch);
+
+#endif /* T3_LAUNCH_H */

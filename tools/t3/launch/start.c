@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+/* How a rank begins: where it meets the others, and what it is told. */
+#define _GNU_SOURCE /* pipe2 */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/fabric.h"
+#include "launch/launch.h"
+#include "common/message.h"
+
+#define DIR_NAME "/t3-launch-XXXXXX"
+
+int launch_make_dir(struct launch *launch)
+{
+	const char *base = getenv("TMPDIR");
+
+	if (!base || !*base || strlen(base) + sizeof(DIR_NAME) > sizeof(launch->dir))
+		base = "/tmp";
+	snprintf(launch->dir, sizeof(launch->dir), "%s%s", base, DIR_NAME);
+	if (mkdtemp(launch->dir))
+		launch->dir_fd = open(launch->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (launch->dir_fd >= 0)
+		return 0;
+	return complain(EXIT_OWN_FAILURE, "no directory can be made below %s: %s", base,
+			strerror(errno));
+}
+
+/* With what ranks that were killed have left in it, and nothing of what now has its name. */
+void launch_remove_dir(const struct launch *launch)
+{
+	DIR *dir = fdopendir(launch->dir_fd);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	if (rmdir(launch->dir))
+		complain(EXIT_OWN_FAILURE, "%s could not be removed: %s", launch->dir,
+			 strerror(errno));
+}
+
+/* -------------------------------------------------------------- in the child */
+
+static bool set_fabric(uint64_t id)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)id);
+	return !id || !setenv(FABRIC_ENVIRONMENT, text, 1);
+}
+
+static bool set_number(const char *name, uint32_t value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", value);
+	return !setenv(name, text, 1);
+}
+
+/* Its own process group, so that what a rank starts gets the signals, too. */
+static bool prepare(const struct launch *launch, uint32_t rank, pid_t parent,
+		    int (*out)[LAUNCH_STREAMS])
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), i;
+
+	if (setpgid(0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) || null < 0 || dup2(null, 0) < 0)
+		return false;
+	if (getppid() != parent) {
+		errno = ESRCH;
+		return false;
+	}
+	for (i = 0; i < LAUNCH_STREAMS; i++)
+		if ((*out)[i] >= 0 && dup2((*out)[i], 1 + i) < 0)
+			return false;
+	return !setenv("T3_COMM_DIR", launch->dir, 1) && set_number("T3_RANK", rank) &&
+	       set_number("T3_RANKS", (uint32_t)launch->args->ranks) &&
+	       set_fabric(launch->args->fabric) &&
+	       !sigprocmask(SIG_SETMASK, &launch->old_mask, NULL);
+}
+
+/* The reason why it did not become the command is its last word. */
+__attribute__((noreturn)) static void become(const struct launch *launch, uint32_t rank,
+					     pid_t parent, int (*out)[LAUNCH_STREAMS], int why)
+{
+	int error;
+
+	signal(SIGPIPE, SIG_DFL);
+	if (prepare(launch, rank, parent, out))
+		execvp(launch->args->command[0], launch->args->command);
+	error = errno;
+	_exit(write(why, &error, sizeof(error)) == sizeof(error) ? EXIT_CANNOT_RUN
+								 : EXIT_OWN_FAILURE);
+}
+
+/* ------------------------------------------------------------- in the parent */
+
+static int refuse(const char *name, int error)
+{
+	if (error == ENOENT)
+		return complain(EXIT_NOT_FOUND, "there is no command '%s'", name);
+	return complain(error == ENOMEM || error == EAGAIN ? EXIT_OWN_FAILURE : EXIT_CANNOT_RUN,
+			"'%s' could not be run: %s", name, strerror(error));
+}
+
+/* The rank's ends of its labelled streams, or -1. */
+static bool open_streams(struct launch *launch, uint32_t rank, int (*out)[LAUNCH_STREAMS])
+{
+	int pipes[2], i;
+
+	for (i = 0; i < LAUNCH_STREAMS && launch->args->label; i++) {
+		if (pipe2(pipes, O_CLOEXEC))
+			return false;
+		launch->rank[rank].stream[i].fd = pipes[0];
+		(*out)[i] = pipes[1];
+		if (fcntl(pipes[0], F_SETFL, O_NONBLOCK))
+			return false;
+	}
+	return true;
+}
+
+static void close_all(int (*out)[LAUNCH_STREAMS])
+{
+	int i;
+
+	for (i = 0; i < LAUNCH_STREAMS; i++)
+		if ((*out)[i] >= 0)
+			close((*out)[i]);
+}
+
+/* It has become the command when the pipe closes without a word. */
+static int hear(const struct launch *launch, int why)
+{
+	int error = 0;
+	ssize_t got;
+
+	do
+		got = read(why, &error, sizeof(error));
+	while (got < 0 && errno == EINTR);
+	return got == sizeof(error) ? refuse(launch->args->command[0], error) : 0;
+}
+
+static int begin(struct launch *launch, uint32_t rank, int (*out)[LAUNCH_STREAMS])
+{
+	pid_t parent = getpid(), pid;
+	int why[2], ret;
+
+	if (pipe2(why, O_CLOEXEC))
+		return complain(EXIT_OWN_FAILURE, "no pipe: %s", strerror(errno));
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		become(launch, rank, parent, out, why[1]);
+	close(why[1]);
+	if (pid < 0)
+		ret = complain(EXIT_OWN_FAILURE, "rank %u cannot be started: %s", rank,
+			       strerror(errno));
+	else
+		ret = hear(launch, why[0]);
+	close(why[0]);
+	if (pid > 0 && ret)
+		waitpid(pid, NULL, 0);
+	if (ret)
+		return ret;
+	launch->rank[rank].pid = pid;
+	launch->running++;
+	return 0;
+}
+
+int launch_start(struct launch *launch, uint32_t rank)
+{
+	int out[LAUNCH_STREAMS] = { -1, -1 }, ret;
+
+	if (open_streams(launch, rank, &out))
+		ret = begin(launch, rank, &out);
+	else
+		ret = complain(EXIT_OWN_FAILURE, "no pipe: %s", strerror(errno));
+	close_all(&out);
+	return ret;
+}

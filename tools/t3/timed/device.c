@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/counters.h"
+#include "common/message.h"
+#include "timed/device.h"
+
+#define RESULT_OFFSET 1024u
+#define BUFFER_BYTES  4096u
+
+_Static_assert(sizeof(struct drm_t3_timed_args) <= RESULT_OFFSET, "the arguments have room");
+_Static_assert(sizeof(struct drm_t3_timed_counters) == sizeof(struct t3_timed_counters),
+	       "counters are the same words here and there");
+
+/* ------------------------------------------------------------------- opening */
+
+/* The first that `t3 list` shows with a node. */
+static const char *first_node(const struct t3_device_list *list)
+{
+	size_t i;
+
+	for (i = 0; i < t3_device_list_count(list); i++)
+		if (*t3_device_list_get(list, i)->node)
+			return t3_device_list_get(list, i)->node;
+	return NULL;
+}
+
+static int open_node(const char *node, struct t3_device **dev)
+{
+	int ret = node ? t3_device_open(node, dev) : -ENODEV;
+	char words[512];
+
+	if (!ret)
+		return EXIT_OK;
+	t3_device_explain(node, ret, words, sizeof(words));
+	return complain(EXIT_FAIL, "--device: %s", words);
+}
+
+/* Of a fabric; 0: of the machine. */
+static int open_first(uint64_t fabric_id, struct t3_device **dev)
+{
+	struct t3_device_list *list;
+	char words[512];
+	int ret;
+
+	if (fabric_id) {
+		ret = t3_device_open_rank(fabric_id, 0, dev);
+		if (!ret)
+			return EXIT_OK;
+		t3_device_explain(NULL, ret, words, sizeof(words));
+		return complain(EXIT_FAIL, "--device: %s", words);
+	}
+	ret = t3_device_list(&list);
+	if (ret)
+		return complain(EXIT_FAIL, "--device: the devices cannot be listed: %s",
+				strerror(-ret));
+	ret = open_node(first_node(list), dev);
+	t3_device_list_free(list);
+	return ret;
+}
+
+static int check_device(const struct t3_device *dev, bool every, struct drm_t3_device_info *info)
+{
+	int ret = t3_device_info(dev, info);
+
+	if (ret)
+		return complain(EXIT_FAIL, "the device does not say what it is: %s",
+				strerror(-ret));
+	if (!(info->features & DRM_T3_FEATURE_TIMED))
+		return complain(EXIT_FAIL, "the device does not run the timed model: its fabric "
+					   "needs the property timed=on, its driver minor 4");
+	if (every && (info->ranks < 2 || info->ranks > T3_TIMED_MAX_RANKS))
+		return complain(EXIT_FAIL, "--every-device needs a fabric of 2 to %u ranks, not %u",
+				T3_TIMED_MAX_RANKS, info->ranks);
+	return EXIT_OK;
+}
+
+static int prepare(struct timed_rank *rank, uint32_t number)
+{
+	void *memory;
+	int ret;
+
+	rank->fence = -1;
+	ret = t3_queue_create(rank->dev, 0, &rank->queue);
+	if (!ret)
+		ret = t3_buffer_create_host(rank->dev, BUFFER_BYTES, &rank->buffer);
+	if (!ret)
+		ret = t3_buffer_map(rank->buffer, &memory);
+	if (ret)
+		return complain(EXIT_FAIL, "rank %u has no queue or buffer for the run: %s", number,
+				strerror(-ret));
+	rank->memory = memory;
+	return EXIT_OK;
+}
+
+/* The first one was only asked which fabric it is of. */
+static int open_rank(struct timed_devices *devices, uint64_t fabric, uint32_t number)
+{
+	struct timed_rank *rank = &devices->rank[number];
+	int ret;
+
+	ret = t3_device_open_rank(fabric, number, &rank->dev);
+	if (ret)
+		return complain(EXIT_FAIL, "rank %u of the fabric cannot be opened: %s", number,
+				strerror(-ret));
+	devices->count++;
+	return prepare(rank, number);
+}
+
+int timed_devices_open(struct timed_devices *devices, uint64_t fabric_id, bool every)
+{
+	struct drm_t3_device_info info = { 0 };
+	struct t3_device *first;
+	uint32_t i;
+	int ret;
+
+	*devices = (struct timed_devices){ 0 };
+	ret = open_first(fabric_id, &first);
+	if (ret != EXIT_OK)
+		return ret;
+	ret = check_device(first, every, &info);
+	devices->ranks = info.ranks;
+	devices->full = info.topology == T3_TOPOLOGY_FULL;
+	if (ret == EXIT_OK && !every) {
+		devices->rank[devices->count++].dev = first;
+		return prepare(&devices->rank[0], info.rank);
+	}
+	t3_device_close(first);
+	for (i = 0; ret == EXIT_OK && i < info.ranks; i++)
+		ret = open_rank(devices, info.fabric_id, i);
+	return ret;
+}
+
+void timed_devices_close(struct timed_devices *devices)
+{
+	uint32_t i;
+
+	for (i = 0; i < devices->count; i++) {
+		t3_queue_destroy(devices->rank[i].queue);
+		t3_buffer_destroy(devices->rank[i].buffer);
+		t3_device_close(devices->rank[i].dev);
+	}
+	devices->count = 0;
+}
+
+/* ------------------------------------------------------------------- running */
+
+static struct drm_t3_timed_args arguments(const struct t3_timed_setup *setup)
+{
+	const struct t3_timed_workload *w = &setup->workload;
+	struct drm_t3_timed_args args = {
+		.program = setup->program,
+		.flags = setup->mirrored ? DRM_T3_TIMED_MIRRORED : 0,
+		.ranks = (uint32_t)w->ranks,
+		.element_bytes = (uint32_t)w->element_bytes,
+		.rows = w->rows,
+		.columns = w->columns,
+		.depth = w->depth,
+	};
+	size_t i;
+
+	for (i = 0; i < t3_timed_param_count; i++)
+		args.params[i] = t3_timed_param_get(&setup->params, &t3_timed_params[i]);
+	return args;
+}
+
+static int submit(struct timed_rank *rank, const struct drm_t3_timed_args *args)
+{
+	struct t3_timed_desc desc = { rank->buffer, 0, rank->buffer, RESULT_OFFSET };
+
+	memset(rank->memory, 0, BUFFER_BYTES);
+	memcpy(rank->memory, args, sizeof(*args));
+	return t3_queue_timed(rank->queue, &desc, &rank->fence);
+}
+
+static int wait_for(struct timed_rank *rank)
+{
+	int ret;
+
+	if (rank->fence < 0)
+		return 0;
+	ret = t3_fence_wait(rank->fence, INT64_MAX);
+	close(rank->fence);
+	rank->fence = -1;
+	return ret;
+}
+
+static const char *reason(int error)
+{
+	switch (error) {
+	case -EINVAL:
+		return "it refuses the arguments, which the model takes here";
+	case -ENOMEM:
+		return "there is not enough memory for the run";
+	case -ECANCELED:
+		return "another rank has left the run";
+	case -ETIME:
+		return "the run was not over within the driver's job_timeout_ms";
+	default:
+		return strerror(-error);
+	}
+}
+
+/* All are submitted before any is waited for, and all that were are waited for. */
+static bool run_all(struct timed_devices *devices, const struct drm_t3_timed_args *args, char *why)
+{
+	uint32_t i, failed = 0;
+	int first = 0, ret;
+
+	for (i = 0; i < devices->count && !first; i++) {
+		first = submit(&devices->rank[i], args);
+		failed = i;
+	}
+	for (i = 0; i < devices->count; i++) {
+		ret = wait_for(&devices->rank[i]);
+		/* Why the first left, not that it did. */
+		if (ret && (!first || first == -ECANCELED)) {
+			first = ret;
+			failed = i;
+		}
+	}
+	if (first)
+		snprintf(why, SIM_WHY_SIZE, "device %u: %s", failed, reason(first));
+	return !first;
+}
+
+/* ----------------------------------------------------------------- comparing */
+
+static bool same_counters(const struct timed_devices *devices, uint32_t i,
+			  const struct drm_t3_timed_result *result, const struct t3_timed *native,
+			  char *why)
+{
+	struct t3_timed_counters device, model;
+	char what[SIM_WHY_SIZE];
+
+	memcpy(&device, &result->counters, sizeof(device));
+	t3_timed_counters(native, i, &model);
+	if (sim_counters_equal(&device, &model, what))
+		return true;
+	snprintf(why, SIM_WHY_SIZE, "device %u of %u: %.200s", i, devices->count, what);
+	return false;
+}
+
+static bool check_result(const struct timed_devices *devices, uint32_t i,
+			 const struct t3_timed *native, struct timed_device_run *run, char *why)
+{
+	struct drm_t3_timed_result result;
+
+	memcpy(&result, devices->rank[i].memory + RESULT_OFFSET, sizeof(result));
+	if (!i)
+		run->start = result.start;
+	if (result.start != run->start) {
+		snprintf(why, SIM_WHY_SIZE,
+			 "device %u began at %llu virtual ns, the first one at %" PRIu64, i,
+			 (unsigned long long)result.start, run->start);
+		return false;
+	}
+	if (result.events != t3_timed_events(native)) {
+		snprintf(why, SIM_WHY_SIZE, "device %u: events is %llu, and %" PRIu64 " natively",
+			 i, (unsigned long long)result.events, t3_timed_events(native));
+		return false;
+	}
+	run->host_paced |= result.flags & DRM_T3_TIMED_HOST_PACED;
+	return same_counters(devices, i, &result, native, why);
+}
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+bool timed_devices_run(struct timed_devices *devices, const struct t3_timed_setup *setup,
+		       const struct t3_timed *native, struct timed_device_run *run, char *why)
+{
+	struct drm_t3_timed_args args = arguments(setup);
+	double began = seconds();
+	uint32_t i;
+
+	if (!run_all(devices, &args, why))
+		return false;
+	*run = (struct timed_device_run){ .ran = true, .seconds = seconds() - began };
+	for (i = 0; i < devices->count; i++)
+		if (!check_result(devices, i, native, run, why))
+			return false;
+	return true;
+}

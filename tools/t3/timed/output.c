@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+/* The timed model's figures, as a table and as JSON. All times are virtual. */
+#include <inttypes.h>
+
+#include "timed/output.h"
+
+#define PS_PER_US 1e6
+#define MB	  1e6
+
+/* --------------------------------------------------------------------- table */
+
+static void print_heading(const struct timed_job *job)
+{
+	const struct t3_timed_workload *w = &job->setup.workload;
+
+	printf("%s %s: %" PRIu64 " x %" PRIu64 " x %" PRIu64 " on each of %" PRIu64
+	       " ranks, %" PRIu64 " bytes an element%s\n\n",
+	       job->workload.model, sim_sublayer_name(job->workload.sublayer), w->rows, w->columns,
+	       w->depth, w->ranks, w->element_bytes,
+	       job->setup.mirrored ? "" : ", all devices simulated");
+	printf("  %-11s %10s %8s %9s %9s %9s %9s %9s %9s %9s %8s\n", "", "virtual us", "speed-up",
+	       "GEMM rd", "GEMM wr", "RS rd", "RS wr", "AG rd", "AG wr", "link", "compute");
+}
+
+static void print_config(const struct timed_job *job, enum sim_config config)
+{
+	enum t3_timed_program program = sim_config_program(config);
+	const struct sim_figures *f = &job->figures;
+	const struct t3_timed_counters *c;
+	double time = (double)sim_figures_time(f, config);
+	int kind;
+
+	printf("  %-11s %10.1f %8.3f", sim_config_name(config), time / PS_PER_US,
+	       sim_figures_speedup(f, config));
+	if (program == T3_TIMED_PROGRAMS) {
+		printf("  made of the GEMM, reduce-scatter and all-gather\n");
+		return;
+	}
+	c = &f->counters[program];
+	for (kind = 0; kind < T3_TIMED_TRACKER_READ; kind++)
+		printf(" %6.1f MB", (double)c->memory_bytes[kind] / MB);
+	printf(" %6.1f MB %6.1f %%\n", (double)c->link_bytes / MB,
+	       100 * (double)c->compute_busy / time / (double)job->setup.params.compute_units);
+}
+
+static struct timed_device_run device_sum(const struct timed_job *job, uint32_t *runs)
+{
+	struct timed_device_run sum = { .start = UINT64_MAX };
+	int program;
+
+	*runs = 0;
+	for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
+		const struct timed_device_run *run = &job->device[program];
+
+		if (!run->ran)
+			continue;
+		++*runs;
+		sum.host_paced |= run->host_paced;
+		sum.seconds += run->seconds;
+		if (run->start < sum.start)
+			sum.start = run->start;
+	}
+	return sum;
+}
+
+static void print_device(const struct timed_job *job)
+{
+	struct timed_device_run sum;
+	uint32_t runs;
+
+	if (!job->devices)
+		return;
+	sum = device_sum(job, &runs);
+	printf("  on %u device%s: %u runs from %" PRIu64
+	       " virtual ns on, %sHOST_PACED, %.2f s; all counters are those above\n\n",
+	       job->devices, job->devices > 1 ? "s" : "", runs, sum.start,
+	       sum.host_paced ? "" : "not ", sum.seconds);
+}
+
+void timed_print(const struct timed_job *job)
+{
+	const struct sim_figures *f = &job->figures;
+	int config;
+
+	print_heading(job);
+	for (config = 0; config < SIM_CONFIGS; config++)
+		if (job->configs & 1u << config)
+			print_config(job, (enum sim_config)config);
+	printf("\n  sequential: GEMM %.1f us, reduce-scatter %.1f us, all-gather %.1f us\n\n",
+	       (double)sim_figures_phase(f, T3_TIMED_GEMM) / PS_PER_US,
+	       (double)sim_figures_phase(f, T3_TIMED_REDUCE_SCATTER) / PS_PER_US,
+	       (double)sim_figures_phase(f, T3_TIMED_ALL_GATHER) / PS_PER_US);
+	print_device(job);
+}
+
+/* ---------------------------------------------------------------------- JSON */
+
+static void put(json_t *object, const char *key, uint64_t value)
+{
+	json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+static json_t *counters_to_json(const struct t3_timed_counters *c)
+{
+	json_t *object = json_object(), *memory = json_object();
+	int kind;
+
+	for (kind = 0; kind < T3_TIMED_BYTES; kind++)
+		put(memory, t3_timed_bytes_name((enum t3_timed_bytes)kind), c->memory_bytes[kind]);
+	json_object_set_new(object, "memory_bytes", memory);
+	put(object, "memory_total_bytes", sim_memory_bytes(c));
+	put(object, "memory_busy_ps", c->memory_busy);
+	put(object, "memory_turns", c->memory_turns);
+	put(object, "queue_peak_entries", c->queue_peak);
+	put(object, "queue_entry_ps", c->queue_entry_ps);
+	put(object, "starved_requests", c->starved);
+	put(object, "threshold_entries", c->threshold);
+	put(object, "intensity_permille", c->intensity);
+	put(object, "compute_busy_ps", c->compute_busy);
+	put(object, "workgroups", c->groups);
+	put(object, "cache_hits", c->cache_hits);
+	put(object, "cache_misses", c->cache_misses);
+	put(object, "link_bytes", c->link_bytes);
+	put(object, "link_messages", c->link_messages);
+	put(object, "link_busy_ps", c->link_busy);
+	put(object, "link_stalled_workgroups", c->link_stalls);
+	put(object, "received_bytes", c->received_bytes);
+	put(object, "triggers", c->triggers);
+	put(object, "tracker_updates", c->tracker_updates);
+	put(object, "tracker_allocs", c->tracker_allocs);
+	put(object, "tracker_spills", c->tracker_spills);
+	put(object, "tracker_fills", c->tracker_fills);
+	put(object, "tracker_peak", c->tracker_peak);
+	return object;
+}
+
+static json_t *config_to_json(const struct timed_job *job, enum sim_config config)
+{
+	enum t3_timed_program program = sim_config_program(config);
+	json_t *object = json_object();
+
+	put(object, "virtual_ps", sim_figures_time(&job->figures, config));
+	json_object_set_new(object, "speedup",
+			    json_real(sim_figures_speedup(&job->figures, config)));
+	if (program != T3_TIMED_PROGRAMS)
+		json_object_set_new(object, "counters",
+				    counters_to_json(&job->figures.counters[program]));
+	return object;
+}
+
+static json_t *phases_to_json(const struct sim_figures *f)
+{
+	json_t *object = json_object();
+
+	put(object, "gemm_ps", sim_figures_phase(f, T3_TIMED_GEMM));
+	put(object, "reduce_scatter_ps", sim_figures_phase(f, T3_TIMED_REDUCE_SCATTER));
+	put(object, "all_gather_ps", sim_figures_phase(f, T3_TIMED_ALL_GATHER));
+	if (f->ran[T3_TIMED_RS_NMC])
+		put(object, "reduce_scatter_nmc_ps", f->counters[T3_TIMED_RS_NMC].end);
+	return object;
+}
+
+static json_t *device_run_to_json(const struct timed_device_run *run)
+{
+	json_t *object = json_object();
+
+	put(object, "start_ns", run->start);
+	json_object_set_new(object, "host_paced", json_boolean(run->host_paced));
+	json_object_set_new(object, "wall_seconds", json_real(run->seconds));
+	return object;
+}
+
+static json_t *device_to_json(const struct timed_job *job)
+{
+	json_t *object = json_object(), *programs = json_object();
+	struct timed_device_run sum;
+	uint32_t runs;
+	int program;
+
+	sum = device_sum(job, &runs);
+	for (program = 0; program < T3_TIMED_PROGRAMS; program++)
+		if (job->device[program].ran)
+			json_object_set_new(programs,
+					    t3_timed_program_name((enum t3_timed_program)program),
+					    device_run_to_json(&job->device[program]));
+	put(object, "devices", job->devices);
+	put(object, "start_ns", sum.start);
+	json_object_set_new(object, "host_paced", json_boolean(sum.host_paced));
+	json_object_set_new(object, "wall_seconds", json_real(sum.seconds));
+	json_object_set_new(object, "runs", programs);
+	return object;
+}
+
+json_t *timed_job_to_json(const struct timed_job *job)
+{
+	const struct t3_timed_workload *w = &job->setup.workload;
+	json_t *configs = json_object(), *object = json_object();
+	int config;
+
+	for (config = 0; config < SIM_CONFIGS; config++)
+		if (job->configs & 1u << config)
+			json_object_set_new(configs, sim_config_name((enum sim_config)config),
+					    config_to_json(job, (enum sim_config)config));
+	json_object_set_new(object, "model", json_string(job->workload.model));
+	json_object_set_new(object, "sublayer",
+			    json_string(sim_sublayer_name(job->workload.sublayer)));
+	put(object, "hidden", job->workload.hidden);
+	put(object, "tokens", job->workload.tokens);
+	put(object, "tp", job->workload.tp);
+	put(object, "rows", w->rows);
+	put(object, "columns", w->columns);
+	put(object, "depth", w->depth);
+	put(object, "element_bytes", w->element_bytes);
+	json_object_set_new(object, "mirrored", json_boolean(job->setup.mirrored));
+	put(object, "events", job->figures.events);
+	json_object_set_new(object, "phases", phases_to_json(&job->figures));
+	json_object_set_new(object, "configs", configs);
+	if (job->devices)
+		json_object_set_new(object, "device", device_to_json(job));
+	return object;
+}
+
+json_t *timed_params_to_json(const struct t3_timed_params *params)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < t3_timed_param_count; i++) {
+		const struct t3_timed_param *p = &t3_timed_params[i];
+		json_t *object = json_object();
+
+		json_object_set_new(object, "name", json_string(p->name));
+		put(object, "value", t3_timed_param_get(params, p));
+		put(object, "default", p->value);
+		put(object, "low", p->low);
+		put(object, "high", p->high);
+		json_object_set_new(object, "unit", json_string(p->unit));
+		json_object_set_new(object, "source", json_string(p->source));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+void timed_print_params(const struct t3_timed_params *params)
+{
+	size_t i;
+
+	printf("%-22s %9s %-6s %15s  %s\n", "parameter", "value", "", "varied", "source");
+	for (i = 0; i < t3_timed_param_count; i++) {
+		const struct t3_timed_param *p = &t3_timed_params[i];
+		char range[48] = "";
+
+		if (p->low != p->high)
+			snprintf(range, sizeof(range), "%" PRIu64 " to %" PRIu64, p->low, p->high);
+		printf("%-22s %9" PRIu64 " %-6s %15s  %s\n", p->name, t3_timed_param_get(params, p),
+		       p->unit, range, p->source);
+	}
+}
