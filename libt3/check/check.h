@@ -145,8 +145,6 @@ enum check_mistake t3_check_place(const struct t3_check *check, struct check_eve
 /* How often this process may store each byte of a segment in an epoch. */
 uint32_t t3_check_share(const struct t3_check *check, uint32_t segment);
 void t3_check_report(const struct t3_check *check, const struct check_event *event);
-/* Which bytes of the segments in mask lack, below a headline where nothing was said before. */
-void t3_check_missing(struct t3_check *check, const struct check_event *event, uint64_t mask);
 void t3_check_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void t3_check_flush(void);
 

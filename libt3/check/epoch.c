@@ -143,7 +143,8 @@ static void say_segment(const struct t3_check *check, uint32_t index, uint64_t t
 		t3_check_say("    and others\n");
 }
 
-void t3_check_missing(struct t3_check *check, const struct check_event *event, uint64_t mask)
+/* Which bytes of the segments in mask lack, below a headline where nothing was said before. */
+static void tell_missing(struct t3_check *check, const struct check_event *event, uint64_t mask)
 {
 	bool said = event->mistake != CHECK_MISSING;
 	uint64_t tiles;
@@ -180,7 +181,7 @@ static bool refuse(struct t3_check *check, struct check_event *event)
 	t3_check_report(check, event);
 	if (event->state == DRM_T3_SPACE_ARMED) {
 		t3_check_renew(check);
-		t3_check_missing(check, event, UINT64_MAX);
+		tell_missing(check, event, UINT64_MAX);
 	}
 	t3_check_flush();
 	t3_check_unlock();
@@ -235,7 +236,7 @@ static void say_missing(struct t3_check *check, struct check_event *event, uint6
 	if (check->said == check->epoch)
 		return;
 	check->said = check->epoch;
-	t3_check_missing(check, event, mask);
+	tell_missing(check, event, mask);
 }
 
 void t3_check_timeout(struct t3_space *space, uint32_t epoch, uint64_t mask, const void *code)

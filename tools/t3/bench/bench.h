@@ -106,6 +106,24 @@ int bench_measure(struct bench *bench, struct bench_row *row);
 /* Sorts: the least is the first then. */
 double bench_median(double *value, size_t count);
 
+#define BENCH_PASSES_MAX 64u
+
+/* The median of the passes: one in which the host did something else does not count. */
+static inline double bench_passes(const struct bench_clock *clock, unsigned int passes,
+				  void (*pass)(const void *context), const void *context)
+{
+	double lap[BENCH_PASSES_MAX];
+	unsigned int i;
+
+	for (i = 0; i < passes; i++) {
+		uint64_t start = bench_ticks();
+
+		pass(context);
+		lap[i] = bench_ns(clock, start);
+	}
+	return bench_median(lap, passes);
+}
+
 void bench_print(const json_t *report);
 
 /* ------------------------------------------------------------------ one space */

@@ -13,20 +13,18 @@ struct fill {
 	uint64_t word;
 };
 
-/* The median of the tiles: one in which the host did something else does not count. */
+static void fill(const void *context)
+{
+	const struct fill *f = context;
+
+	bench_store_words(f->at, f->word, f->bytes / 8);
+}
+
 static int run_fill(void *context, double *ns)
 {
 	const struct fill *f = context;
-	double lap[UPDATES];
-	unsigned int i;
 
-	for (i = 0; i < UPDATES; i++) {
-		uint64_t start = bench_ticks();
-
-		bench_store_words(f->at, f->word, f->bytes / 8);
-		lap[i] = bench_ns(f->clock, start);
-	}
-	*ns = bench_median(lap, UPDATES);
+	*ns = bench_passes(f->clock, UPDATES, fill, f);
 	return 0;
 }
 

@@ -16,54 +16,50 @@ struct target {
 	volatile unsigned char *at;
 };
 
-/* The median of the passes: one in which the host did something else does not count. */
+static void store_words(const void *context)
+{
+	const struct target *t = context;
+
+	bench_store_words(t->at, PAIR, WINDOW / 8);
+}
+
+static void store_bytes(const void *context)
+{
+	const struct target *t = context;
+
+	bench_store_bytes(t->at, 1, TESTDEV_BYTES);
+}
+
+/* By the library's stores, which are those that suit the processor. */
+static void store_copies(const void *context)
+{
+	static uint64_t source[WINDOW / 8];
+	const struct target *t = context;
+
+	t3_store(t->at, source, WINDOW);
+}
+
 static int run_words(void *context, double *ns)
 {
 	const struct target *t = context;
-	double lap[UPDATES];
-	unsigned int pass;
 
-	for (pass = 0; pass < UPDATES; pass++) {
-		uint64_t start = bench_ticks();
-
-		bench_store_words(t->at, PAIR, WINDOW / 8);
-		lap[pass] = bench_ns(t->clock, start) / (WINDOW / 8);
-	}
-	*ns = bench_median(lap, UPDATES);
+	*ns = bench_passes(t->clock, UPDATES, store_words, t) / (WINDOW / 8);
 	return 0;
 }
 
 static int run_bytes(void *context, double *ns)
 {
 	const struct target *t = context;
-	double lap[UPDATES];
-	unsigned int pass;
 
-	for (pass = 0; pass < UPDATES; pass++) {
-		uint64_t start = bench_ticks();
-
-		bench_store_bytes(t->at, 1, TESTDEV_BYTES);
-		lap[pass] = bench_ns(t->clock, start) / TESTDEV_BYTES;
-	}
-	*ns = bench_median(lap, UPDATES);
+	*ns = bench_passes(t->clock, UPDATES, store_bytes, t) / TESTDEV_BYTES;
 	return 0;
 }
 
-/* By the library's stores, which are those that suit the processor. */
 static int run_copies(void *context, double *ns)
 {
-	static uint64_t source[WINDOW / 8];
 	const struct target *t = context;
-	double lap[UPDATES];
-	unsigned int pass;
 
-	for (pass = 0; pass < UPDATES; pass++) {
-		uint64_t start = bench_ticks();
-
-		t3_store(t->at, source, WINDOW);
-		lap[pass] = bench_ns(t->clock, start) / (WINDOW / 8);
-	}
-	*ns = bench_median(lap, UPDATES);
+	*ns = bench_passes(t->clock, UPDATES, store_copies, t) / (WINDOW / 8);
 	return 0;
 }
 
