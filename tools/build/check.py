@@ -671,6 +671,11 @@ LAUNCHER = [
                        "echo 'WARNING: a fault' >/dev/kmsg; echo new >/dev/kmsg"], 125, "a fault"),
     ("power-off", ["--", "poweroff", "-f"], 125, "console.log"),
     ("bad-ranks", ["--ranks", "33", "--", "true"], 126, "32"),
+    ("fabric", ["--ranks", "1", "--fabric", "f1:ranks=2,topology=full,device.memory-size=32M", "--", "sh",
+                "-c", "t3 list && t3 gemm-rs --fabric 1 --ranks 2"], 0, "PASS"),
+    ("bad-fabric", ["--fabric", "f1:ranks=9", "--", "true"], 126, "ranks must be 1..8"),
+    ("bad-fabric-name", ["--fabric", "f0:ranks=2", "--", "true"], 126, "another one than f0"),
+    ("bad-fabric-item", ["--fabric", "f1:ranks=2,ring", "--", "true"], 126, "'ring' is not K=V"),
     ("bad-regex", ["--known-trouble", "(", "--", "true"], 126, "regular"),
     ("no-such-option", ["--no-such-option"], 126, "no-such-option"),
 ]

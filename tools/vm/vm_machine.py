@@ -5,6 +5,7 @@ import re
 
 import vm_tsc
 from vm_base import read_text
+from vm_fabric import fabric_args
 
 # Warnings stay visible (loglevel=5); the rest is there to boot faster, and
 # panic=-1 with QEMU's -no-reboot turns a panic into the end of the VM.
@@ -88,6 +89,8 @@ def device_args(opts):
         args += ["-device", port + (",multifunction=on" if function == 0 else "")]
         args += ["-device", f"t3,id=t3-{rank},bus=rp{rank},fabric=f0,rank={rank}"
                  + extra(opts.device_opts)]
+    for number, fabric in enumerate(opts.fabric):
+        args += fabric_args(number, fabric)
     return args
 
 

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""More fabrics than the one under test: what --fabric says, and what QEMU is given for it."""
+
+import collections
+import re
+
+RANKS_MAX = 8  # functions of one slot, behind one port
+FABRICS_MAX = 8
+FIRST_SLOT, FIRST_CHASSIS = 0x10, 100  # behind those of the fabric under test
+SMALL = {"memory-size": "16M", "aperture-size": "16M"}
+
+FABRIC_HELP = """one more fabric, may be repeated: ranks=N (1..8) and more, of the fabric itself
+(topology=full, timed=on), or of its devices (device.memory-size=64M; 16M, as their
+aperture, else). Its devices are found after the others"""
+
+Fabric = collections.namedtuple("Fabric", "name ranks own device")
+
+
+def parse_fabric(text):
+    """NAME:ranks=N,K=V,device.K=V,... as a Fabric; ValueError says what is wrong."""
+    name, _, rest = text.partition(":")
+    if not re.fullmatch(r"[a-z]\w*", name) or name == "f0":
+        raise ValueError("the name must be letters and digits, and another one than f0")
+    own, device = {}, dict(SMALL)
+    for item in rest.split(","):
+        key, equals, value = item.partition("=")
+        if not key or not equals or not value:
+            raise ValueError(f"'{item}' is not K=V")
+        if key.startswith("device."):
+            device[key.removeprefix("device.")] = value
+        else:
+            own[key] = value
+    ranks = own.pop("ranks", "")
+    if not re.fullmatch(r"[1-9]", ranks) or int(ranks) > RANKS_MAX:
+        raise ValueError(f"ranks must be 1..{RANKS_MAX}")
+    return Fabric(name, int(ranks), {"topology": "ring", **own}, device)
+
+
+def check_fabrics(fabrics):
+    """What is wrong with them together, or None."""
+    names = [fabric.name for fabric in fabrics]
+    if len(set(names)) != len(names):
+        return "two fabrics have one name"
+    return f"there may be {FABRICS_MAX}" if len(names) > FABRICS_MAX else None
+
+
+def fabric_args(number, fabric):
+    """The object, and its devices as the functions of one slot."""
+    of = lambda properties: "".join(f",{key}={value}" for key, value in properties.items())
+    name, place = fabric.name, FIRST_CHASSIS + number
+    args = ["-object", f"t3-fabric,id={name},ranks={fabric.ranks}{of(fabric.own)}",
+            "-device", f"pcie-root-port,id=rp-{name},chassis={place},slot={place},"
+            f"addr={FIRST_SLOT + number:#x}"]
+    for rank in range(fabric.ranks):
+        more = ",multifunction=on" if rank == 0 else ""
+        args += ["-device", f"t3,id={name}-{rank},bus=rp-{name},addr=0.{rank},fabric={name},"
+                 f"rank={rank}{of(fabric.device)}{more}"]
+    return args
