@@ -14,17 +14,6 @@
 
 bool t3_check_goes_on;
 
-/* Once: a libt3 that was unloaded and is loaded again finds this as it was. */
-bool t3_check_begin(bool goes_on)
-{
-	static bool begun;
-
-	t3_check_goes_on = goes_on;
-	if (!begun)
-		begun = t3_check_install();
-	return begun;
-}
-
 /* --------------------------------------------------------------------- lock */
 
 /*

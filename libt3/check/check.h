@@ -99,8 +99,9 @@ struct t3_check {
 
 /* ------------------------------------ what struct t3_hooks leads to, file by file */
 
-/* check.c */
+/* trap.c: takes the handler of SIGSEGV */
 bool t3_check_begin(bool goes_on);
+/* check.c */
 int t3_check_create(struct t3_space *space, uint64_t aperture_offset);
 void t3_check_destroy(struct t3_space *space);
 void t3_check_reset(struct t3_space *space);
@@ -126,8 +127,6 @@ void t3_check_unfinished(struct t3_space *space, const char *what, const void *c
 
 void t3_check_lock(void);
 void t3_check_unlock(void);
-/* Take the handler of SIGSEGV. */
-bool t3_check_install(void);
 /* Without the lock, after a report: the end, unless T3_DEBUG has `continue`. */
 void t3_check_end(void);
 extern bool t3_check_goes_on;

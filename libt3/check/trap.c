@@ -146,7 +146,7 @@ static void on_trap(int sig, siginfo_t *info, void *arg)
 }
 
 /* SA_NODEFER: the real store may fault, which is for the program's own handlers. */
-bool t3_check_install(void)
+static bool install(void)
 {
 	struct sigaction action = {
 		.sa_sigaction = on_trap,
@@ -159,9 +159,20 @@ bool t3_check_install(void)
 #else
 
 /* Stores of other processors are not known: libt3's own are checked. */
-bool t3_check_install(void)
+static bool install(void)
 {
 	return true;
 }
 
 #endif
+
+/* Once: a libt3 that was unloaded and is loaded again finds this as it was. */
+bool t3_check_begin(bool goes_on)
+{
+	static bool begun;
+
+	t3_check_goes_on = goes_on;
+	if (!begun)
+		begun = install();
+	return begun;
+}
