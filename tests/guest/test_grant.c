@@ -25,27 +25,14 @@ static void close_pair(struct pair *p)
 	raw_close(&p->target);
 }
 
-static void test_export_wrong_arguments(void **state)
+static void test_export(void **state)
 {
-	static const struct deviation rows[] = {
-		BAD(drm_t3_grant_export, space, 0, ENOENT),
-		BAD(drm_t3_grant_export, space, 4711, ENOENT),
-		BAD(drm_t3_grant_export, op_mask, 0, EINVAL),
-		BAD(drm_t3_grant_export, op_mask, 0x10, EINVAL),
-		BAD(drm_t3_grant_export, op_mask, 0x80000001, EINVAL),
-		BAD(drm_t3_grant_export, segment_mask, 0, EINVAL),
-		BAD(drm_t3_grant_export, rank_mask, 1u << 4, EINVAL), /* four ranks */
-		BAD(drm_t3_grant_export, rank_mask, 1u << 31 | 1, EINVAL),
-		BAD(drm_t3_grant_export, rank_mask, ~0u, EINVAL),
-	};
 	struct drm_t3_grant_export good = { .op_mask = 0xf, .segment_mask = ~0ull };
 	struct raw raw;
 
 	(void)state;
 	raw_open(&raw, 0, PAGE);
 	good.space = raw.space;
-	check_deviations(raw.fd, DRM_IOCTL_T3_GRANT_EXPORT, &good, rows, ROWS(rows));
-	CHECK_MBZ(raw.fd, DRM_IOCTL_T3_GRANT_EXPORT, &good, drm_t3_grant_export, flags);
 	CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_GRANT_EXPORT, &good), 0);
 	CHECK(good.grant);
 	CHECK_EQ(fcntl(good.fd, F_GETFD), FD_CLOEXEC);
@@ -97,28 +84,17 @@ static void test_no_descriptor_left(void **state)
 	raw_close(&raw);
 }
 
-static void test_revoke_wrong_arguments(void **state)
+static void test_revoked_has_gone(void **state)
 {
-	static const struct deviation rows[] = {
-		BAD(drm_t3_grant_revoke, space, 0, ENOENT),
-		BAD(drm_t3_grant_revoke, space, 4711, ENOENT),
-		BAD(drm_t3_grant_revoke, grant, 0, ENOENT),
-		BAD(drm_t3_grant_revoke, grant, 4711, ENOENT),
-		BAD(drm_t3_grant_revoke, grant, UINT32_MAX, ENOENT),
-	};
-	struct drm_t3_grant_revoke good = { 0 };
+	uint32_t grant;
 	struct raw raw;
 	int fd;
 
 	(void)state;
 	raw_open(&raw, 0, PAGE);
-	good.space = raw.space;
-	CHECK_EQ(raw_export(&raw, 1, 1, &fd, &good.grant), 0);
-	check_deviations(raw.fd, DRM_IOCTL_T3_GRANT_REVOKE, &good, rows, ROWS(rows));
-	CHECK_MBZ(raw.fd, DRM_IOCTL_T3_GRANT_REVOKE, &good, drm_t3_grant_revoke, flags);
-	CHECK_MBZ(raw.fd, DRM_IOCTL_T3_GRANT_REVOKE, &good, drm_t3_grant_revoke, pad);
-	CHECK_EQ(raw_revoke(&raw, good.grant), 0);
-	CHECK_EQ(raw_revoke(&raw, good.grant), -ENOENT);
+	CHECK_EQ(raw_export(&raw, 1, 1, &fd, &grant), 0);
+	CHECK_EQ(raw_revoke(&raw, grant), 0);
+	CHECK_EQ(raw_revoke(&raw, grant), -ENOENT);
 	close(fd);
 	raw_close(&raw);
 }
@@ -294,31 +270,21 @@ static void test_import_and_release_need_an_idle_space(void **state)
 	close_pair(&p);
 }
 
-static void test_release_wrong_arguments(void **state)
+static void test_release_unless_mapped(void **state)
 {
-	static const struct deviation rows[] = {
-		BAD(drm_t3_grant_release, space, 0, ENOENT),
-		BAD(drm_t3_grant_release, space, 4711, ENOENT),
-		BAD(drm_t3_grant_release, import, 0, ENOENT),
-		BAD(drm_t3_grant_release, import, 4711, ENOENT),
-	};
-	struct drm_t3_grant_release good = { 0 };
 	struct drm_t3_segment_map segment;
+	uint32_t import;
 	struct pair p;
 
 	(void)state;
 	open_pair(&p);
-	good.space = p.source.space;
-	good.import = raw_join(&p.source, &p.target);
-	check_deviations(p.source.fd, DRM_IOCTL_T3_GRANT_RELEASE, &good, rows, ROWS(rows));
-	CHECK_MBZ(p.source.fd, DRM_IOCTL_T3_GRANT_RELEASE, &good, drm_t3_grant_release, flags);
-	CHECK_MBZ(p.source.fd, DRM_IOCTL_T3_GRANT_RELEASE, &good, drm_t3_grant_release, pad);
-	segment = raw_sender(&p.source, DRM_T3_SEGMENT_REMOTE, good.import, 0);
+	import = raw_join(&p.source, &p.target);
+	segment = raw_sender(&p.source, DRM_T3_SEGMENT_REMOTE, import, 0);
 	CHECK_EQ(raw_map(&p.source, &segment), 0);
-	CHECK_EQ(raw_release_import(&p.source, good.import), -EBUSY);
+	CHECK_EQ(raw_release_import(&p.source, import), -EBUSY);
 	CHECK_EQ(raw_unmap_segment(&p.source, 0), 0);
-	CHECK_EQ(raw_release_import(&p.source, good.import), 0);
-	CHECK_EQ(raw_release_import(&p.source, good.import), -ENOENT);
+	CHECK_EQ(raw_release_import(&p.source, import), 0);
+	CHECK_EQ(raw_release_import(&p.source, import), -ENOENT);
 	close_pair(&p);
 }
 
@@ -418,17 +384,17 @@ static void test_another_fabric(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_export_wrong_arguments),
+		TEST(test_export),
 		TEST(test_too_many_grants),
 		TEST(test_no_descriptor_left),
-		TEST(test_revoke_wrong_arguments),
+		TEST(test_revoked_has_gone),
 		TEST(test_import_wrong_arguments),
 		TEST(test_import_once),
 		TEST(test_for_some_ranks),
 		TEST(test_no_link),
 		TEST(test_import_of_what_is_gone),
 		TEST(test_import_and_release_need_an_idle_space),
-		TEST(test_release_wrong_arguments),
+		TEST(test_release_unless_mapped),
 		TEST(test_import_table_full),
 		TEST(test_revoked_and_granted_again),
 		TEST(test_revoking_dead_importers_makes_room),

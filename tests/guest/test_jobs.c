@@ -279,33 +279,6 @@ static void test_many_queues(void **state)
 	user_close(&u);
 }
 
-static void test_create_and_destroy_arguments(void **state)
-{
-	static const struct deviation create_rows[] = {
-		BAD(drm_t3_queue_create, priority, 4, EINVAL),
-		BAD(drm_t3_queue_create, priority, 0xffffffff, EINVAL),
-		BAD(drm_t3_queue_create, pad, 1, EINVAL),
-	};
-	static const struct deviation destroy_rows[] = {
-		BAD(drm_t3_queue_destroy, queue, 0, ENOENT),
-		BAD(drm_t3_queue_destroy, queue, 99, ENOENT),
-		BAD(drm_t3_queue_destroy, queue, 0xffffffff, ENOENT),
-	};
-	struct drm_t3_queue_destroy destroy = { 0 };
-	struct drm_t3_queue_create create = { 0 };
-	struct user u;
-
-	(void)state;
-	user_open(&u, 0);
-	destroy.queue = u.queue;
-	check_deviations(u.fd, DRM_IOCTL_T3_QUEUE_CREATE, &create, create_rows, ROWS(create_rows));
-	CHECK_MBZ(u.fd, DRM_IOCTL_T3_QUEUE_CREATE, &create, drm_t3_queue_create, flags);
-	check_deviations(u.fd, DRM_IOCTL_T3_QUEUE_DESTROY, &destroy, destroy_rows,
-			 ROWS(destroy_rows));
-	CHECK_MBZ(u.fd, DRM_IOCTL_T3_QUEUE_DESTROY, &destroy, drm_t3_queue_destroy, flags);
-	user_close(&u);
-}
-
 static void unprivileged(int sock, void *arg)
 {
 	uint32_t queue;
@@ -330,48 +303,6 @@ static void test_priorities_need_a_privilege(void **state)
 	child_start(&child, unprivileged, NULL);
 	CHECK(receive_u32(child.sock));
 	CHECK_EQ(child_end(&child, 5000), 0);
-}
-
-static void test_submit_arguments(void **state)
-{
-	static const struct deviation rows[] = {
-		BAD(drm_t3_queue_submit, queue, 0, ENOENT),
-		BAD(drm_t3_queue_submit, queue, 77, ENOENT),
-		BAD(drm_t3_queue_submit, command_count, 0, EINVAL),
-		BAD(drm_t3_queue_submit, command_count, 257, EINVAL),
-		BAD(drm_t3_queue_submit, command_count, 0xffffffff, EINVAL),
-		BAD(drm_t3_queue_submit, command_stride, 0, EINVAL),
-		BAD(drm_t3_queue_submit, command_stride, 71, EINVAL),
-		BAD(drm_t3_queue_submit, command_stride, 4097, EINVAL),
-		BAD(drm_t3_queue_submit, commands, 0, EFAULT),
-		BAD(drm_t3_queue_submit, commands, 0xffffffffffffff00, EFAULT),
-		BAD(drm_t3_queue_submit, in_count, 65, EINVAL),
-		BAD(drm_t3_queue_submit, in_count, 0, EINVAL),
-		BAD(drm_t3_queue_submit, out_count, 65, EINVAL),
-		BAD(drm_t3_queue_submit, out_count, 0, EINVAL),
-		BAD(drm_t3_queue_submit, in_syncs, 0, EFAULT),
-		BAD(drm_t3_queue_submit, out_syncs, 8, EFAULT),
-		BAD(drm_t3_queue_submit, sync_stride, 0, EINVAL),
-		BAD(drm_t3_queue_submit, sync_stride, 15, EINVAL),
-		BAD(drm_t3_queue_submit, sync_stride, 4097, EINVAL),
-		BAD(drm_t3_queue_submit, pad, 1, EINVAL),
-	};
-	struct drm_t3_command command;
-	struct submission s;
-	struct user u;
-
-	(void)state;
-	user_open(&u, 0);
-	command = command_fill(u.a.handle, 0, 8, 1);
-	run_one(&u, &command);
-	s = submission(u.queue, &command, 1);
-	submission_in(&s, u.sync, 0);
-	submission_out(&s, u.sync, 0);
-	CHECK_EQ(submit(u.fd, &s), 0);
-	check_deviations(u.fd, DRM_IOCTL_T3_QUEUE_SUBMIT, &s.args, rows, ROWS(rows));
-	CHECK_MBZ(u.fd, DRM_IOCTL_T3_QUEUE_SUBMIT, &s.args, drm_t3_queue_submit, flags);
-	CHECK_EQ(sync_wait(u.fd, u.sync, 0, WAIT_MS), 0);
-	user_close(&u);
 }
 
 static void test_sync_arguments(void **state)
@@ -523,9 +454,7 @@ int main(void)
 		TEST(test_strides),
 		TEST(test_timeline_over_queues),
 		TEST(test_many_queues),
-		TEST(test_create_and_destroy_arguments),
 		TEST(test_priorities_need_a_privilege),
-		TEST(test_submit_arguments),
 		TEST(test_sync_arguments),
 		TEST(test_command_arguments),
 		TEST(test_handles_of_another_file),

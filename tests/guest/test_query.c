@@ -134,30 +134,6 @@ static void test_short_and_long_answers(void **state)
 	close(fd);
 }
 
-static void test_wrong_arguments(void **state)
-{
-	struct drm_t3_device_info info;
-	const struct drm_t3_query good = {
-		.size = sizeof(info),
-		.data = (uintptr_t)&info,
-	};
-	static const struct deviation rows[] = {
-		BAD(drm_t3_query, type, 2, EINVAL),
-		BAD(drm_t3_query, type, 0x80000000, EINVAL),
-		BAD(drm_t3_query, type, UINT32_MAX, EINVAL),
-		BAD(drm_t3_query, data, 8, EFAULT),
-		BAD(drm_t3_query, data, 0xffff800000000000, EFAULT),
-		BAD(drm_t3_query, data, UINT64_MAX, EFAULT),
-	};
-	struct drm_t3_query copy = good;
-	int fd = open_rank(0);
-
-	(void)state;
-	check_deviations(fd, DRM_IOCTL_T3_QUERY, &good, rows, ROWS(rows));
-	CHECK_EQ(call(fd, DRM_IOCTL_T3_QUERY, &copy), 0);
-	close(fd);
-}
-
 static void get_counters(int fd, struct drm_t3_counters *counters)
 {
 	uint32_t size = sizeof(*counters);
@@ -211,10 +187,10 @@ static void test_memory_free_follows_buffers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_driver_name_and_version), TEST(test_limits_are_those_of_the_hardware),
-		TEST(test_ranks_are_of_one_fabric), TEST(test_without_data_the_size_is_told),
-		TEST(test_short_and_long_answers),  TEST(test_wrong_arguments),
-		TEST(test_counters_count),	    TEST(test_memory_free_follows_buffers),
+		TEST(test_driver_name_and_version),	TEST(test_limits_are_those_of_the_hardware),
+		TEST(test_ranks_are_of_one_fabric),	TEST(test_without_data_the_size_is_told),
+		TEST(test_short_and_long_answers),	TEST(test_counters_count),
+		TEST(test_memory_free_follows_buffers),
 	};
 
 	return cmocka_run_group_tests_name("query", tests, NULL, NULL);

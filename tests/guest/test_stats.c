@@ -6,30 +6,6 @@
 
 #define HEADER 64u /* of a packet */
 
-static void test_wrong_arguments(void **state)
-{
-	static const struct deviation rows[] = {
-		BAD(drm_t3_space_stats, space, 0, ENOENT),
-		BAD(drm_t3_space_stats, space, 4711, ENOENT),
-		BAD(drm_t3_space_stats, segment, 1, ENOENT),
-		BAD(drm_t3_space_stats, segment, 63, ENOENT),
-		BAD(drm_t3_space_stats, segment, 64, ANY_ERROR),
-		BAD(drm_t3_space_stats, segment, UINT32_MAX, ANY_ERROR),
-	};
-	struct drm_t3_space_stats good = { 0 };
-	struct raw raw;
-
-	(void)state;
-	raw_open(&raw, 0, PAGE);
-	raw_map_local(&raw);
-	good.space = raw.space;
-	check_deviations(raw.fd, DRM_IOCTL_T3_SPACE_STATS, &good, rows, ROWS(rows));
-	CHECK_MBZ(raw.fd, DRM_IOCTL_T3_SPACE_STATS, &good, drm_t3_space_stats, flags);
-	CHECK_MBZ(raw.fd, DRM_IOCTL_T3_SPACE_STATS, &good, drm_t3_space_stats, pad);
-	CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_SPACE_STATS, &good), 0);
-	raw_close(&raw);
-}
-
 /* What arrives and what happens here. */
 static void check_stats(const struct raw *raw, const struct drm_t3_space_stats *want)
 {
@@ -201,9 +177,8 @@ static void test_hardware_ids_differ(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_wrong_arguments),	TEST(test_local_stores), TEST(test_counts_add_up),
-		TEST(test_doorbells),		TEST(test_remote),	 TEST(test_dma),
-		TEST(test_hardware_ids_differ),
+		TEST(test_local_stores), TEST(test_counts_add_up), TEST(test_doorbells),
+		TEST(test_remote),	 TEST(test_dma),	   TEST(test_hardware_ids_differ),
 	};
 
 	return cmocka_run_group_tests_name("stats", tests, NULL, NULL);

@@ -13,37 +13,6 @@ static void open_local(struct raw *raw)
 	raw_map_local(raw);
 }
 
-static void test_wrong_arguments(void **state)
-{
-	static const struct deviation rows[] = {
-		BAD(drm_t3_space_wait, space, 0, ENOENT),
-		BAD(drm_t3_space_wait, space, 4711, ENOENT),
-		BAD(drm_t3_space_wait, what, 3, EINVAL),
-		BAD(drm_t3_space_wait, what, 257, EINVAL),
-		BAD(drm_t3_space_wait, what, UINT32_MAX, EINVAL),
-		BAD(drm_t3_space_wait, epoch, 0, EINVAL),
-		BAD(drm_t3_space_wait, segment_mask, 2, EINVAL),
-		BAD(drm_t3_space_wait, segment_mask, 3, EINVAL),
-		BAD(drm_t3_space_wait, segment_mask, 1ull << 63, EINVAL),
-		BAD(drm_t3_space_wait, epoch, 2, ETIMEDOUT),
-		BAD(drm_t3_space_wait, deadline_ns, -1, EINVAL),
-		BAD(drm_t3_space_wait, deadline_ns, INT64_MIN, EINVAL),
-	};
-	struct drm_t3_space_wait good = { .what = DRM_T3_WAIT_TRACKED, .epoch = 1 };
-	struct raw raw;
-
-	(void)state;
-	open_local(&raw);
-	good.space = raw.space;
-	good.segment_mask = 1;
-	raw_run_epoch(&raw, 1);
-	CHECK_EQ(call(raw.fd, DRM_IOCTL_T3_SPACE_WAIT, &good), 0);
-	good.epoch = 2;
-	check_deviations(raw.fd, DRM_IOCTL_T3_SPACE_WAIT, &good, rows, ROWS(rows));
-	CHECK_MBZ(raw.fd, DRM_IOCTL_T3_SPACE_WAIT, &good, drm_t3_space_wait, flags);
-	raw_close(&raw);
-}
-
 /* The mask is not looked at for ARMED. */
 static void test_armed_ignores_the_mask(void **state)
 {
@@ -421,7 +390,6 @@ static void test_signal_without_restart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_wrong_arguments),
 		TEST(test_armed_ignores_the_mask),
 		TEST(test_deadline_0_and_past_poll),
 		TEST(test_deadline_is_kept),

@@ -49,22 +49,12 @@ static int poll_ms(int fd, int ms)
 	return poller.revents;
 }
 
-static void test_wrong_arguments(void **state)
+static void test_it_is_close_on_exec(void **state)
 {
-	static const struct deviation rows[] = {
-		BAD(drm_t3_space_wait_fd, space, 0, ENOENT),
-		BAD(drm_t3_space_wait_fd, space, 4711, ENOENT),
-		BAD(drm_t3_space_wait_fd, segment_mask, 0, EINVAL),
-	};
-	struct drm_t3_space_wait_fd good = { .segment_mask = 1 };
 	struct fixture f;
 
 	(void)state;
 	open_fixture(&f);
-	good.space = f.raw.space;
-	check_deviations(f.raw.fd, DRM_IOCTL_T3_SPACE_WAIT_FD, &good, rows, ROWS(rows));
-	CHECK_MBZ(f.raw.fd, DRM_IOCTL_T3_SPACE_WAIT_FD, &good, drm_t3_space_wait_fd, flags);
-	CHECK_MBZ(f.raw.fd, DRM_IOCTL_T3_SPACE_WAIT_FD, &good, drm_t3_space_wait_fd, pad);
 	CHECK_EQ(fcntl(f.fd, F_GETFD), FD_CLOEXEC);
 	close_fixture(&f);
 }
@@ -223,7 +213,7 @@ static void test_sleepers_are_woken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_wrong_arguments),	 TEST(test_it_is_for_poll_alone),
+		TEST(test_it_is_close_on_exec),	 TEST(test_it_is_for_poll_alone),
 		TEST(test_in_follows_the_epoch), TEST(test_whole_mask),
 		TEST(test_err_until_reset),	 TEST(test_hup_after_destroy),
 		TEST(test_hup_after_the_file),	 TEST(test_sleepers_are_woken),
