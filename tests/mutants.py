@@ -45,7 +45,7 @@ MUTANTS = [
            "(seals & BOARD_SEALS) == BOARD_SEALS", "seals != -2"),
     Mutant("comm-grace", "unit", "libt3/comm/socket.c", "if (!comm_time_left(grace_ns, 1))",
            "if (!comm)"),
-    Mutant("comm-barrier-round", "unit", "libt3/comm/comm.c", "step *= 2)", "step *= 4)"),
+    Mutant("comm-barrier-round", "unit", "libt3/comm/message.c", "step *= 2)", "step *= 4)"),
     Mutant("timed-tie", "unit", "qemu-device/core/timed/timed_events.c",
            "(uint64_t)distance << SOURCE_SHIFT", "(uint64_t)SOURCE_SELF << SOURCE_SHIFT"),
     Mutant("timed-threshold", "unit", "qemu-device/core/timed/timed_memory.c",

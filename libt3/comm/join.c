@@ -170,17 +170,6 @@ static bool hear_parting(struct t3_comm *comm, uint32_t rank, struct comm_partin
 	return size == sizeof(*parting) && parting->kind == COMM_PARTING;
 }
 
-int comm_fail_parting(struct t3_comm *comm, uint32_t rank, const struct comm_parting *parting)
-{
-	if (parting->culprit < comm->ranks && parting->culprit != comm->rank && parting->late)
-		return t3_comm_fail(comm, -EPIPE,
-				    "rank %u has given up: rank %u did not come in time", rank,
-				    parting->culprit);
-	if (parting->culprit < comm->ranks && parting->culprit != comm->rank)
-		rank = parting->culprit;
-	return t3_comm_fail(comm, -EPIPE, "rank %u has gone before all ranks had joined", rank);
-}
-
 /* A rank that was welcome has closed, and is the end of it: because of whom? */
 static int left_early(struct meeting *m, uint32_t rank)
 {

@@ -39,7 +39,7 @@ struct comm_transport {
 
 /* What a rank lets all others see; each in a cache line of its own. */
 struct comm_line {
-	_Alignas(64) _Atomic uint32_t cause; /* whom it gave up for (comm_board.c) */
+	_Alignas(64) _Atomic uint32_t cause; /* whom it gave up for (blame.c) */
 	_Atomic uint32_t waiting;	     /* the rank that it waits for now, and 1; 0: none */
 	_Atomic uint32_t posted[T3_COMM_RANKS_MAX]; /* messages to each rank */
 	_Atomic uint32_t taken[T3_COMM_RANKS_MAX];  /* and of each */
@@ -88,7 +88,7 @@ int comm_check_devices(struct t3_comm *comm);
 
 extern const struct comm_transport comm_socket_transport;
 
-/* Meet all ranks in dir and fill comm->socket and comm->device_rank (comm_join.c). */
+/* Meet all ranks in dir and fill comm->socket and comm->device_rank. */
 int comm_join(struct t3_comm *comm, const char *dir, int64_t deadline_ns);
 
 /*

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Who is to blame. A rank that fails leaves, and those that see it gone would name the wrong one:
+ * so each rank writes whom it gave up for into memory that all ranks see, before it leaves.
+ */
+#include "comm/private.h"
+
+/* A cause is the rank in the low bits, with 1 added; 0: none. */
+#define CAUSE_RANK 0xffu
+#define CAUSE_LATE 0x100u /* it did not come in time; else it has gone */
+
+void t3_comm_blame(struct t3_comm *comm, uint32_t rank, bool late)
+{
+	struct comm_line *line = comm->lines ? &comm->lines[comm->rank] : NULL;
+	uint32_t before = line ? atomic_load(&line->cause) : 0;
+
+	/* Who was late may have come after all. */
+	if (line && rank < comm->ranks && (!before || before & CAUSE_LATE))
+		atomic_store(&line->cause, (rank + 1) | (late ? CAUSE_LATE : 0));
+}
+
+/* What another rank wrote may be anything. */
+static bool points_on(const struct t3_comm *comm, uint32_t from, uint32_t word, uint32_t *to)
+{
+	*to = (word & CAUSE_RANK) - 1;
+	return *to < comm->ranks && *to != from && *to != comm->rank;
+}
+
+/* One that could go on, as what it waits for has been sent, waits for nobody; nor do the dead. */
+static bool waits(const struct t3_comm *comm, uint32_t rank, uint32_t *for_rank)
+{
+	const struct comm_line *lines = comm->lines;
+
+	return !t3_comm_gone(comm, rank) &&
+	       points_on(comm, rank, atomic_load(&lines[rank].waiting), for_rank) &&
+	       atomic_load(&lines[*for_rank].posted[rank]) ==
+		       atomic_load(&lines[rank].taken[*for_rank]);
+}
+
+static bool blames(const struct t3_comm *comm, uint32_t rank, uint32_t *whom, bool *late)
+{
+	uint32_t cause = atomic_load(&comm->lines[rank].cause);
+
+	if (!points_on(comm, rank, cause, whom))
+		return false;
+	*late = cause & CAUSE_LATE;
+	return true;
+}
+
+/* Behind whom a rank stands, if behind any. */
+static bool stands_behind(const struct t3_comm *comm, uint32_t rank, uint32_t *whom, bool *late)
+{
+	if (blames(comm, rank, whom, late))
+		return true;
+	if (waits(comm, rank, whom)) {
+		*late = true;
+		return true;
+	}
+	/* It waits no more, or has gone: since it was looked at first it has said why. */
+	return blames(comm, rank, whom, late);
+}
+
+uint32_t t3_comm_culprit(const struct t3_comm *comm, uint32_t rank, bool *late)
+{
+	uint32_t hops, next, start = rank;
+
+	*late = false;
+	/* Each link is older than the one before: chains end. What is not true may not. */
+	for (hops = 0; comm->lines && hops < comm->ranks; hops++) {
+		if (!stands_behind(comm, rank, &next, late))
+			return rank;
+		if (next == start)
+			break;
+		rank = next;
+	}
+	*late = *late && rank != start;
+	return rank;
+}
+
+bool t3_comm_gave_up(const struct t3_comm *comm, uint32_t rank)
+{
+	return comm->lines && atomic_load(&comm->lines[rank].cause);
+}
+
+/* A rank that gave up for this one is no reason for this one to give up. */
+static bool blames_this(const struct t3_comm *comm, uint32_t rank)
+{
+	return comm->lines &&
+	       (atomic_load(&comm->lines[rank].cause) & CAUSE_RANK) == comm->rank + 1;
+}
+
+int t3_comm_fail_gone(struct t3_comm *comm, uint32_t rank)
+{
+	bool late;
+	uint32_t culprit = t3_comm_culprit(comm, rank, &late);
+
+	if (!blames_this(comm, culprit) || !t3_comm_gave_up(comm, comm->rank))
+		t3_comm_blame(comm, culprit, late);
+	if (late)
+		return t3_comm_fail(comm, -EPIPE,
+				    "rank %u has given up: rank %u did not come in time", rank,
+				    culprit);
+	return t3_comm_fail(comm, -EPIPE, "rank %u has gone", culprit);
+}
+
+int comm_fail_parting(struct t3_comm *comm, uint32_t rank, const struct comm_parting *parting)
+{
+	if (parting->culprit < comm->ranks && parting->culprit != comm->rank && parting->late)
+		return t3_comm_fail(comm, -EPIPE,
+				    "rank %u has given up: rank %u did not come in time", rank,
+				    parting->culprit);
+	if (parting->culprit < comm->ranks && parting->culprit != comm->rank)
+		rank = parting->culprit;
+	return t3_comm_fail(comm, -EPIPE, "rank %u has gone before all ranks had joined", rank);
+}
