@@ -155,7 +155,10 @@ INC_tools = -DT3_VERSION=\"$(VERSION)\" -Itools/t3 -Iuapi -Ilibt3 -Iqemu-device/
 INC_conformance := -Iuapi
 INC_examples = -Iuapi -Ilibt3 $(call pkg,--cflags libdrm ompi-c)
 # Their own folders first: a name there may also be one of the tools.
-INC_tests = -I$(dir $<) -I$(dir $<)common -Itests/unit/common -I$B/spec $(INC_tools) $(call pkg,--cflags cmocka)
+# Rooms of the core and of libt3 may have one name: a test sees those of what it tests.
+OF_LIB := tests/unit/test_lib_% tests/unit/test_coll_% tests/guest/%
+INC_tests = -I$(dir $<) -I$(dir $<)common -Itests/unit/common -I$B/spec \
+	$(if $(filter $(OF_LIB),$<),,-Iqemu-device/core) $(INC_tools) $(call pkg,--cflags cmocka)
 LIBS = $(call pkg,--libs $(LIB_PKGS)) -lm -pthread
 room = $(if $(filter tests/conformance/% tests/examples/%,$1),$(word 2,$(subst /, ,$1)),$(firstword $(subst /, ,$1)))
 includes = $(INC_$(call room,$<))
