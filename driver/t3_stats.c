@@ -30,10 +30,6 @@ static_assert(sizeof(struct drm_t3_fault) == sizeof(struct t3_fault_record));
 	 DRM_T3_FEATURE_BLOCKS | DRM_T3_FEATURE_BYTES | DRM_T3_FEATURE_QUEUES |  \
 	 DRM_T3_FEATURE_GEMM | DRM_T3_FEATURE_TIMED | DRM_T3_FEATURE_TILES)
 
-#define T3_DRIVER_FEATURES                                                       \
-	(DRM_T3_FEATURE_LIMITS | DRM_T3_FEATURE_HOST | DRM_T3_FEATURE_PRIME | \
-	 DRM_T3_FEATURE_RANKS)
-
 union t3_answer {
 	struct drm_t3_device_info info;
 	struct drm_t3_counters counters;
@@ -46,7 +42,7 @@ static void t3_query_info(struct drm_file *file, struct drm_t3_device_info *info
 	struct t3_file *tfile = file->driver_priv;
 
 	*info = (struct drm_t3_device_info){
-		.features = (caps->caps & T3_FEATURES) | T3_DRIVER_FEATURES,
+		.features = caps->caps & T3_FEATURES,
 		.memory_size = caps->memory_size,
 		.memory_free = t3_mem_available(tdev),
 		.aperture_size = caps->aperture_size,

@@ -234,7 +234,7 @@ struct t3_target {
 	uint32_t segment; /* index in the target's space */
 	uint32_t row;
 	uint32_t col;
-	/* Those of minor 1 (t3_device_info(): features MULTI, BLOCKS); else 0. */
+	/* With DRM_T3_FEATURE_BLOCKS and DRM_T3_FEATURE_MULTI (t3_device_info()); else 0. */
 	uint32_t block_tiles;	 /* dma: tiles sent together, 0 .. 256, 0 is 1 */
 	uint32_t import_count;	 /* further imports: each store or tile goes to all */
 	const uint32_t *imports; /* NULL when import_count is 0 */

@@ -2,61 +2,24 @@
 /*
  * T3 accel driver: the ioctl interface of /dev/accel/accelN.
  *
- * Extension rules
- *  - A struct grows at its end only, by multiples of 8 bytes, and its number stays.
- *    The size in the request says how much the caller has. What a shorter struct
- *    lacks reads as zeros, and no result is written there; so a new field's zero
- *    means the old behaviour. Minor 0 had drm_t3_segment_map with 80 bytes.
- *  - What a longer struct has more is neither looked at nor changed, whatever it
- *    holds, by the DRM core: no error tells a newer program that an older driver
- *    did not see its field. It must look at drm_t3_device_info.features first.
- *  - Each addition bumps the driver's minor version and sets a DRM_T3_FEATURE_* bit.
- *  - Pointers are __u64. What such a pointer leads to is an array of __u32, or an
- *    answer with its size beside it. A future array of structs comes with the size
- *    of one (its stride) in the struct that points to it.
- *  - `flags` bits without a name (MBZ: all of them) and every `pad` must be zero, as
- *    must be what is "else 0": -EINVAL. Unknown values of an enum are -EINVAL.
- *  - No bitfields, no implicit holes, no pointers but as __u64; 32- and 64-bit
- *    layouts are the same. Sizes are bytes unless said otherwise.
+ *   open file
+ *    |
+ *    +- buffer (GEM handle) ---- mmap: memory of the device, or of the machine
+ *    |   `- dma-buf fd --------- other files, devices and drivers
+ *    |
+ *    +- space over a buffer ---- mmap: aperture (each store is tracked), doorbell page,
+ *    |   |                             event area (progress and faults, read only)
+ *    |   +- segments ----------- LOCAL; REMOTE: stores to a peer; DMA: tiles to peers
+ *    |   |   `- staging slots -- images in a buffer, for tile doorbells
+ *    |   +- grant fd ----------> import in a space of another device: it may send here
+ *    |   `- events ------------- the event area, a wait, an eventfd, a pollable wait fd
+ *    |
+ *    `- queue ------------------ jobs, one after the other
+ *        `- job ---------------- commands; points of syncobjs to wait for and to signal
  *
- * Order: flags, pads and values that need no object to be judged are looked at first,
- * then pointers in the argument, then handles. An ioctl that fails has changed nothing,
- * nor its argument, unless said otherwise there. One exception: when an argument can be
- * read but not written, -EFAULT comes after the effect, and its results are lost.
- *
- * Errors that every ioctl may return: -ENODEV (the device has gone, its driver has
- * left it, or it does not answer any more), -EINVAL (a
- * flag, pad or value outside its range), -EFAULT (the argument, or a pointer in it),
- * -ENOMEM, -EINTR; those that configure a space also -EIO (a reset of the function has
- * ended it: only DESTROY is left). Others stand at the ioctl. -ENOENT always means: no
- * such handle in this open file.
- *
- * When the function is reset, by the driver as its last resort or by an administrator,
- * the contents of buffers stay. All its spaces end: the event area says DEAD, waits
- * return -ENODEV, configuration -EIO, and spaces of peers that they were connected to
- * fault. Queues stay, and their jobs go on: see struct drm_t3_queue_submit. When the device has
- * gone, all ioctls return -ENODEV, spaces are DEAD, jobs fail with -ENODEV, and touching
- * a mapping gives SIGBUS, but for the event area's, which stays readable. Suspending to
- * idle changes nothing. What would take the device's power fails with -EBUSY as long as
- * any of its memory is in use.
+ * The rules that hold for all ioctls follow the list of ioctls.
  *
  * Over 500 lines: user space includes an ABI as one header, and the comments are its manual.
- *
- * A 32-bit program: mmap() offsets are above 4 GiB (_FILE_OFFSET_BITS=64), and 8-byte
- * words of doorbell page and event area need one 8-byte access (SSE2's movq).
- *
- * Handles of spaces, imports and queues belong to one open file. Nothing is shared
- * between files but by file descriptor (T3_GRANT_EXPORT, DRM_IOCTL_PRIME_HANDLE_TO_FD).
- *
- * mmap() of the node: MAP_SHARED only (-EINVAL), from an offset that an ioctl told on,
- * for at most the size that belongs to it (-EINVAL), by the file that was told (-EACCES).
- * Mappings cannot grow (mremap: -EFAULT), may be cut, moved and protected, and are not in
- * core dumps. Aperture, doorbell page and device memory have no struct page: they cannot
- * be pinned, nor be read by ptrace (-EFAULT, -EIO).
- *
- * A forked child has file and mappings as its parent: it may do all that the parent may,
- * and what either destroys is gone for both. All of it ends with the last of them. Who
- * does not want that closes the file in the child, or asks for MADV_DONTFORK.
  */
 #ifndef T3_ACCEL_H
 #define T3_ACCEL_H
@@ -73,58 +36,110 @@ extern "C" {
 
 /* of DRM_IOCTL_VERSION */
 #define T3_DRIVER_NAME	"t3"
-#define T3_DRIVER_MAJOR 1
-#define T3_DRIVER_MINOR 5
+#define T3_DRIVER_MAJOR 2
+#define T3_DRIVER_MINOR 0
 
-/**
- * enum drm_t3_ioctl_id - numbers of the ioctls, relative to DRM_COMMAND_BASE
- * @DRM_T3_QUERY: &struct drm_t3_query
- * @DRM_T3_BO_CREATE: &struct drm_t3_bo_create
- * @DRM_T3_BO_MMAP_OFFSET: &struct drm_t3_bo_mmap_offset
- * @DRM_T3_SPACE_CREATE: &struct drm_t3_space_create
- * @DRM_T3_SPACE_DESTROY: &struct drm_t3_space
- * @DRM_T3_SPACE_RESET: &struct drm_t3_space
- * @DRM_T3_SPACE_WAIT: &struct drm_t3_space_wait
- * @DRM_T3_SPACE_EVENTFD: &struct drm_t3_space_eventfd
- * @DRM_T3_SPACE_WAIT_FD: &struct drm_t3_space_wait_fd
- * @DRM_T3_SPACE_STATS: &struct drm_t3_space_stats
- * @DRM_T3_SEGMENT_MAP: &struct drm_t3_segment_map
- * @DRM_T3_SEGMENT_UNMAP: &struct drm_t3_segment_unmap
- * @DRM_T3_SEGMENT_STAGING: &struct drm_t3_segment_staging
- * @DRM_T3_GRANT_EXPORT: &struct drm_t3_grant_export
- * @DRM_T3_GRANT_REVOKE: &struct drm_t3_grant_revoke
- * @DRM_T3_GRANT_IMPORT: &struct drm_t3_grant_import
- * @DRM_T3_GRANT_RELEASE: &struct drm_t3_grant_release
- * @DRM_T3_QUEUE_CREATE: &struct drm_t3_queue_create (minor 2, as the next two)
- * @DRM_T3_QUEUE_DESTROY: &struct drm_t3_queue_destroy
- * @DRM_T3_QUEUE_SUBMIT: &struct drm_t3_queue_submit
- * @DRM_T3_SPACE_TILE: &struct drm_t3_space_tile (minor 5)
- * @DRM_T3_IOCTL_COUNT: how many there are; grows
+/* Numbers, relative to DRM_COMMAND_BASE. */
+#define DRM_T3_QUERY		0x00
+#define DRM_T3_BO_CREATE	0x01
+#define DRM_T3_BO_MMAP_OFFSET	0x02
+#define DRM_T3_SPACE_CREATE	0x03
+#define DRM_T3_SPACE_DESTROY	0x04
+#define DRM_T3_SPACE_RESET	0x05
+#define DRM_T3_SPACE_WAIT	0x06
+#define DRM_T3_SPACE_EVENTFD	0x07
+#define DRM_T3_SPACE_WAIT_FD	0x08
+#define DRM_T3_SPACE_STATS	0x09
+#define DRM_T3_SEGMENT_MAP	0x0a
+#define DRM_T3_SEGMENT_UNMAP	0x0b
+#define DRM_T3_SEGMENT_STAGING	0x0c
+#define DRM_T3_GRANT_EXPORT	0x0d
+#define DRM_T3_GRANT_REVOKE	0x0e
+#define DRM_T3_GRANT_IMPORT	0x0f
+#define DRM_T3_GRANT_RELEASE	0x10
+#define DRM_T3_QUEUE_CREATE	0x11
+#define DRM_T3_QUEUE_DESTROY	0x12
+#define DRM_T3_QUEUE_SUBMIT	0x13
+#define DRM_T3_SPACE_TILE	0x14
+#define DRM_T3_IOCTL_COUNT	0x15 /* how many there are; grows */
+
+/* IOW: nothing is returned in the struct. IOWR: its "out:" fields are. */
+#define DRM_T3_IOW(nr, type)  DRM_IOW(DRM_COMMAND_BASE + (nr), struct type)
+#define DRM_T3_IOWR(nr, type) DRM_IOWR(DRM_COMMAND_BASE + (nr), struct type)
+
+#define DRM_IOCTL_T3_QUERY		DRM_T3_IOWR(DRM_T3_QUERY, drm_t3_query)
+#define DRM_IOCTL_T3_BO_CREATE		DRM_T3_IOWR(DRM_T3_BO_CREATE, drm_t3_bo_create)
+#define DRM_IOCTL_T3_BO_MMAP_OFFSET	DRM_T3_IOWR(DRM_T3_BO_MMAP_OFFSET, drm_t3_bo_mmap_offset)
+#define DRM_IOCTL_T3_SPACE_CREATE	DRM_T3_IOWR(DRM_T3_SPACE_CREATE, drm_t3_space_create)
+#define DRM_IOCTL_T3_SPACE_DESTROY	DRM_T3_IOW(DRM_T3_SPACE_DESTROY, drm_t3_space)
+#define DRM_IOCTL_T3_SPACE_RESET	DRM_T3_IOW(DRM_T3_SPACE_RESET, drm_t3_space)
+#define DRM_IOCTL_T3_SPACE_WAIT		DRM_T3_IOWR(DRM_T3_SPACE_WAIT, drm_t3_space_wait)
+#define DRM_IOCTL_T3_SPACE_EVENTFD	DRM_T3_IOW(DRM_T3_SPACE_EVENTFD, drm_t3_space_eventfd)
+#define DRM_IOCTL_T3_SPACE_WAIT_FD	DRM_T3_IOWR(DRM_T3_SPACE_WAIT_FD, drm_t3_space_wait_fd)
+#define DRM_IOCTL_T3_SPACE_STATS	DRM_T3_IOWR(DRM_T3_SPACE_STATS, drm_t3_space_stats)
+#define DRM_IOCTL_T3_SEGMENT_MAP	DRM_T3_IOW(DRM_T3_SEGMENT_MAP, drm_t3_segment_map)
+#define DRM_IOCTL_T3_SEGMENT_UNMAP	DRM_T3_IOW(DRM_T3_SEGMENT_UNMAP, drm_t3_segment_unmap)
+#define DRM_IOCTL_T3_SEGMENT_STAGING	DRM_T3_IOW(DRM_T3_SEGMENT_STAGING, drm_t3_segment_staging)
+#define DRM_IOCTL_T3_GRANT_EXPORT	DRM_T3_IOWR(DRM_T3_GRANT_EXPORT, drm_t3_grant_export)
+#define DRM_IOCTL_T3_GRANT_REVOKE	DRM_T3_IOW(DRM_T3_GRANT_REVOKE, drm_t3_grant_revoke)
+#define DRM_IOCTL_T3_GRANT_IMPORT	DRM_T3_IOWR(DRM_T3_GRANT_IMPORT, drm_t3_grant_import)
+#define DRM_IOCTL_T3_GRANT_RELEASE	DRM_T3_IOW(DRM_T3_GRANT_RELEASE, drm_t3_grant_release)
+#define DRM_IOCTL_T3_QUEUE_CREATE	DRM_T3_IOWR(DRM_T3_QUEUE_CREATE, drm_t3_queue_create)
+#define DRM_IOCTL_T3_QUEUE_DESTROY	DRM_T3_IOW(DRM_T3_QUEUE_DESTROY, drm_t3_queue_destroy)
+#define DRM_IOCTL_T3_QUEUE_SUBMIT	DRM_T3_IOW(DRM_T3_QUEUE_SUBMIT, drm_t3_queue_submit)
+#define DRM_IOCTL_T3_SPACE_TILE		DRM_T3_IOWR(DRM_T3_SPACE_TILE, drm_t3_space_tile)
+
+/*
+ * Extension rules
+ *  - Structs have multiples of 8 bytes, no implicit holes, no bitfields, and pointers as
+ *    __u64: 32- and 64-bit layouts are the same. Sizes are bytes unless said otherwise.
+ *  - A struct grows at its end only, and its number stays. The size in the request says
+ *    how much the caller has. What a shorter struct lacks reads as zeros, and no result is
+ *    written there; so a new field's zero means the old behaviour.
+ *  - What a longer struct has more is neither read nor changed: the DRM core reports no
+ *    error for it. A newer program looks at the driver's minor version first, which each
+ *    addition bumps. Structs in arrays have a stride, and their rule is stricter: see
+ *    &struct drm_t3_queue_submit.
+ *  - What depends on the hardware has a DRM_T3_FEATURE_* bit, too.
+ *  - Bits of `flags` without a name (MBZ: all of them) and every `pad` must be zero, as
+ *    must be what is "else 0": -EINVAL. Unknown values of an enum are -EINVAL.
+ *
+ * Order of checks: flags, pads and values that need no object, then pointers in the
+ * argument, then handles. An ioctl that fails has changed nothing, nor its argument, unless
+ * said otherwise there. One exception: when the argument of an IOWR can be read but not
+ * written, -EFAULT comes after the effect, and its results are lost.
+ *
+ * Errors that every ioctl may return: -ENODEV (the device has gone, its driver has left it,
+ * or it does not answer any more), -EINVAL (a flag, pad or value outside its range),
+ * -EFAULT (the argument, or a pointer in it), -ENOMEM, -EINTR; those that configure a space
+ * also -EIO (a reset of the function has ended it: only DESTROY is left). Others stand at
+ * the ioctl. -ENOENT always means: no such handle in this open file.
+ *
+ * Handles of spaces, imports and queues belong to one open file. Nothing is shared between
+ * files but by file descriptor (DRM_IOCTL_T3_GRANT_EXPORT, DRM_IOCTL_PRIME_HANDLE_TO_FD).
+ *
+ * A forked child has file and mappings as its parent: it may do all that the parent may, and
+ * what either destroys is gone for both. All of it ends with the last of them. Who does not
+ * want that closes the file in the child, or asks for MADV_DONTFORK.
+ *
+ * mmap() of the node: MAP_SHARED only (-EINVAL), from an offset that an ioctl returned, for
+ * at most the size that belongs to it (-EINVAL), by the file that got it (-EACCES). Mappings
+ * cannot grow (mremap: -EFAULT), may be cut, moved and protected, and are not in core dumps.
+ * Aperture, doorbell page and device memory have no struct page: they cannot be pinned, nor
+ * be read by ptrace (-EFAULT, -EIO).
+ *
+ * A 32-bit program: mmap() offsets are above 4 GiB (_FILE_OFFSET_BITS=64), and 8-byte words
+ * of doorbell page and event area need one 8-byte access (SSE2's movq).
+ *
+ * When the function is reset, by the driver as its last resort or by an administrator, the
+ * contents of buffers stay. All its spaces end: the event area says DEAD, waits return
+ * -ENODEV, configuration -EIO, and spaces of peers that they were connected to fault. Queues
+ * stay, and their jobs go on: see &struct drm_t3_queue_submit. When the device has gone, all
+ * ioctls return -ENODEV, spaces are DEAD, jobs fail with -ENODEV, and touching a mapping
+ * gives SIGBUS, but for the event area's, which stays readable. Suspending to idle changes
+ * nothing. What would take the device's power fails with -EBUSY as long as any of its memory
+ * is in use.
  */
-enum drm_t3_ioctl_id {
-	DRM_T3_QUERY = 0,
-	DRM_T3_BO_CREATE,
-	DRM_T3_BO_MMAP_OFFSET,
-	DRM_T3_SPACE_CREATE,
-	DRM_T3_SPACE_DESTROY,
-	DRM_T3_SPACE_RESET,
-	DRM_T3_SPACE_WAIT,
-	DRM_T3_SPACE_EVENTFD,
-	DRM_T3_SPACE_WAIT_FD,
-	DRM_T3_SPACE_STATS,
-	DRM_T3_SEGMENT_MAP,
-	DRM_T3_SEGMENT_UNMAP,
-	DRM_T3_SEGMENT_STAGING,
-	DRM_T3_GRANT_EXPORT,
-	DRM_T3_GRANT_REVOKE,
-	DRM_T3_GRANT_IMPORT,
-	DRM_T3_GRANT_RELEASE,
-	DRM_T3_QUEUE_CREATE,
-	DRM_T3_QUEUE_DESTROY,
-	DRM_T3_QUEUE_SUBMIT,
-	DRM_T3_SPACE_TILE,
-	DRM_T3_IOCTL_COUNT
-};
 
 /* -------------------------------------------------------------------- query */
 
@@ -156,21 +171,16 @@ struct drm_t3_query {
 	__u64 data;
 };
 
-/* What device and driver can do: do not use what is not set. */
-#define DRM_T3_FEATURE_STAGING (1ull << 0) /* T3_SEGMENT_STAGING, tile doorbells */
+/* What the hardware can do: do not use what is not set. */
+#define DRM_T3_FEATURE_STAGING (1ull << 0) /* DRM_IOCTL_T3_SEGMENT_STAGING, tile doorbells */
 #define DRM_T3_FEATURE_MINMAX  (1ull << 1) /* DRM_T3_OP_MIN, DRM_T3_OP_MAX */
-#define DRM_T3_FEATURE_QUEUES  (1ull << 2) /* minor 2: queues and jobs */
-#define DRM_T3_FEATURE_MULTI   (1ull << 3) /* minor 1: several imports for a segment */
-#define DRM_T3_FEATURE_BLOCKS  (1ull << 4) /* minor 1: block_tiles */
-#define DRM_T3_FEATURE_BYTES   (1ull << 5) /* minor 1: dtypes U8 and I8 */
-#define DRM_T3_FEATURE_GEMM    (1ull << 7) /* minor 3: DRM_T3_COMMAND_GEMM */
-#define DRM_T3_FEATURE_TIMED   (1ull << 8) /* minor 4: DRM_T3_COMMAND_TIMED */
-#define DRM_T3_FEATURE_TILES   (1ull << 9) /* minor 5: T3_SPACE_TILE */
-/* From here on the driver's own. */
-#define DRM_T3_FEATURE_LIMITS (1ull << 32) /* minor 2: file_* of drm_t3_device_info */
-#define DRM_T3_FEATURE_HOST   (1ull << 33) /* minor 2: DRM_T3_BO_HOST */
-#define DRM_T3_FEATURE_PRIME  (1ull << 34) /* minor 2: dma-bufs */
-#define DRM_T3_FEATURE_RANKS  (1ull << 35) /* minor 2: drm_t3_grant_export.rank_mask */
+#define DRM_T3_FEATURE_QUEUES  (1ull << 2) /* queues and jobs */
+#define DRM_T3_FEATURE_MULTI   (1ull << 3) /* several imports for a segment */
+#define DRM_T3_FEATURE_BLOCKS  (1ull << 4) /* drm_t3_segment_map.block_tiles */
+#define DRM_T3_FEATURE_BYTES   (1ull << 5) /* DRM_T3_U8, DRM_T3_I8 */
+#define DRM_T3_FEATURE_GEMM    (1ull << 7) /* DRM_T3_COMMAND_GEMM */
+#define DRM_T3_FEATURE_TIMED   (1ull << 8) /* DRM_T3_COMMAND_TIMED */
+#define DRM_T3_FEATURE_TILES   (1ull << 9) /* DRM_IOCTL_T3_SPACE_TILE */
 
 /**
  * struct drm_t3_device_info - answer of DRM_T3_QUERY_DEVICE
@@ -218,14 +228,14 @@ struct drm_t3_device_info {
 	__u32 max_tile_bytes;
 	/** @staging_slots: per segment */
 	__u32 staging_slots;
-	/** @file_memory_limit: bytes of device memory that one file may have (minor 2) */
+	/** @file_memory_limit: bytes of device memory that one file may have */
 	__u64 file_memory_limit;
-	/** @file_memory_used: bytes of it that this file has (minor 2) */
+	/** @file_memory_used: bytes of it that this file has */
 	__u64 file_memory_used;
-	/** @file_host_limit: the same of host buffers (minor 2) */
+	/** @file_host_limit: the same of host buffers */
 	__u64 file_host_limit;
 	/**
-	 * @file_host_used: the same of host buffers (minor 2). A buffer counts until it is
+	 * @file_host_used: the same of host buffers. A buffer counts until it is
 	 * freed. Pages of it that something else has pinned (RDMA, O_DIRECT, io_uring) stay
 	 * allocated after that and count no more: the pin's own limit (RLIMIT_MEMLOCK) holds.
 	 */
@@ -251,7 +261,7 @@ struct drm_t3_counters {
 /* ------------------------------------------------------------------ buffers */
 
 /* drm_t3_bo_create.flags */
-#define DRM_T3_BO_HOST (1u << 0) /* memory of the machine (DRM_T3_FEATURE_HOST) */
+#define DRM_T3_BO_HOST (1u << 0) /* memory of the machine */
 
 /**
  * struct drm_t3_bo_create - allocate zeroed memory
@@ -266,13 +276,13 @@ struct drm_t3_counters {
  * buffer ends with its last user: handle, mapping, dma-buf, job, space. As long it
  * counts toward the file's limits (see &struct drm_t3_device_info), whoever uses it.
  *
- * Buffers are shared by DRM_IOCTL_PRIME_HANDLE_TO_FD and PRIME_FD_TO_HANDLE
- * (DRM_T3_FEATURE_PRIME). An import on the same device is the same buffer. On another
+ * Buffers are shared by DRM_IOCTL_PRIME_HANDLE_TO_FD and
+ * DRM_IOCTL_PRIME_FD_TO_HANDLE. An import on the same device is the same buffer. On another
  * device it is an operand of those, too, as a host buffer is, if it is a host buffer,
  * device memory of a T3 of the same fabric (reached over PCIe: nothing is copied), or
  * another driver's buffer in system memory. Jobs of all devices that use it respect each
  * other's order. A mapping of it is the exporter's. The access mode of a dma-buf bounds
- * mmap() of its descriptor alone: who may import it may write. Errors of PRIME_FD_TO_HANDLE:
+ * mmap() of its descriptor alone: who may import it may write. Errors of the import:
  * -EXDEV device memory of another fabric; -EOPNOTSUPP the exporter does not give it to
  * this device, or its DMA is not coherent; -ENODEV the exporting device has gone;
  * -EINVAL not a whole number of pages. Another driver imports device memory only by
@@ -468,7 +478,7 @@ struct drm_t3_segment_map {
 	__u32 tile_rows;
 	/** @tile_row_bytes: one element .. row_bytes */
 	__u32 tile_row_bytes;
-	/** @import: REMOTE, DMA: handle of T3_GRANT_IMPORT; LOCAL: 0 */
+	/** @import: REMOTE, DMA: handle of DRM_IOCTL_T3_GRANT_IMPORT; LOCAL: 0 */
 	__u32 import;
 	/** @target_op: REMOTE, DMA: enum drm_t3_op at the target; LOCAL: 0 */
 	__u32 target_op;
@@ -478,11 +488,11 @@ struct drm_t3_segment_map {
 	__u32 target_row;
 	/** @target_col: byte in the target's row that byte 0 goes to */
 	__u32 target_col;
-	/** @block_tiles: DMA: tiles sent together, 0 .. 256, 0 is 1; else 0 (minor 1) */
+	/** @block_tiles: DMA: tiles sent together, 0 .. 256, 0 is 1; else 0 */
 	__u32 block_tiles;
-	/** @import_count: further imports, below space_imports; LOCAL: 0 (minor 1) */
+	/** @import_count: further imports, below space_imports; LOCAL: 0 */
 	__u32 import_count;
-	/** @imports: user pointer to import_count handles (__u32), or 0 (minor 1) */
+	/** @imports: user pointer to import_count handles (__u32), or 0 */
 	__u64 imports;
 };
 
@@ -490,7 +500,7 @@ struct drm_t3_segment_map {
  * struct drm_t3_segment_unmap - take a segment out of its space
  *
  * Errors: -ENOENT space, or nothing is mapped there; -EINVAL segment index; -EBUSY as
- * T3_SEGMENT_MAP.
+ * DRM_IOCTL_T3_SEGMENT_MAP.
  */
 struct drm_t3_segment_unmap {
 	/** @space: handle */
@@ -513,7 +523,7 @@ struct drm_t3_segment_unmap {
  * Errors: -ENOENT space, segment or buffer; -EINVAL segment index, slots, stride or
  * range, or not 0 where slots = 0 needs it, or a segment that is kept here (not REMOTE)
  * whose tiles have more than 4096 rows: a doorbell does all of a tile at once;
- * -EOPNOTSUPP the buffer is not memory of this device; -EBUSY as T3_SEGMENT_MAP.
+ * -EOPNOTSUPP the buffer is not memory of this device; -EBUSY as DRM_IOCTL_T3_SEGMENT_MAP.
  */
 struct drm_t3_segment_staging {
 	/** @space: handle */
@@ -558,11 +568,11 @@ struct drm_t3_grant_export {
 	__u64 segment_mask;
 	/** @flags: MBZ */
 	__u32 flags;
-	/** @grant: out: handle for T3_GRANT_REVOKE, never 0 */
+	/** @grant: out: handle for DRM_IOCTL_T3_GRANT_REVOKE, never 0 */
 	__u32 grant;
 	/** @fd: out */
 	__s32 fd;
-	/** @rank_mask: bit rank: whose spaces may import it; 0: any rank's (minor 2) */
+	/** @rank_mask: bit rank: whose spaces may import it; 0: any rank's */
 	__u32 rank_mask;
 };
 
@@ -576,7 +586,7 @@ struct drm_t3_grant_export {
 struct drm_t3_grant_revoke {
 	/** @space: handle */
 	__u32 space;
-	/** @grant: handle of T3_GRANT_EXPORT */
+	/** @grant: handle of DRM_IOCTL_T3_GRANT_EXPORT */
 	__u32 grant;
 	/** @flags: MBZ */
 	__u32 flags;
@@ -592,7 +602,7 @@ struct drm_t3_grant_revoke {
  * Errors: -ENOENT space; -EBADF; -EINVAL fd is not a grant; -EXDEV another
  * fabric; -EHOSTUNREACH no link to that rank (or the own device); -EACCES the grant is
  * not for this device's rank; -EBUSY imported already, or the space is armed; -ENOSPC
- * tables full (what was revoked counts until T3_GRANT_RELEASE); -EEXIST a message of the
+ * tables full (what was revoked counts until DRM_IOCTL_T3_GRANT_RELEASE); -EEXIST a message of the
  * table entry's last user still waits for its link: try again; -EOWNERDEAD revoked or the
  * owner has gone.
  */
@@ -627,7 +637,7 @@ struct drm_t3_grant_import {
 struct drm_t3_grant_release {
 	/** @space: handle */
 	__u32 space;
-	/** @import: handle of T3_GRANT_IMPORT */
+	/** @import: handle of DRM_IOCTL_T3_GRANT_IMPORT */
 	__u32 import;
 	/** @flags: MBZ */
 	__u32 flags;
@@ -961,7 +971,7 @@ struct drm_t3_command {
 	__u64 dst_pitch;
 	/** @pattern: FILL: 8 bytes, little-endian; else 0 */
 	__u64 pattern;
-	/** @b: GEMM: GEM handle of this file; else 0, as all that follows (minor 3) */
+	/** @b: GEMM: GEM handle of this file; else 0, as all that follows */
 	__u32 b;
 	/** @space: handle of a space of this file, or 0 */
 	__u32 space;
@@ -1488,35 +1498,11 @@ struct drm_t3_event_area {
 	__u64 segment[64];
 	/** @consumed: doorbells whose slot is free again, modulo 2^32 */
 	__u32 consumed[64][4];
-	/** @ring: fault k (of 1 .. faults) at (k - 1) % 16; zeros before minor 1 */
+	/** @ring: fault k (of 1 .. faults) at (k - 1) % 16 */
 	struct drm_t3_fault ring[DRM_T3_FAULT_RING];
 	/** @reserved: zeros */
 	__u8 reserved[1856];
 };
-
-#define DRM_T3_IOCTL(nr, type) DRM_IOWR(DRM_COMMAND_BASE + (nr), struct type)
-
-#define DRM_IOCTL_T3_QUERY	     DRM_T3_IOCTL(DRM_T3_QUERY, drm_t3_query)
-#define DRM_IOCTL_T3_BO_CREATE	     DRM_T3_IOCTL(DRM_T3_BO_CREATE, drm_t3_bo_create)
-#define DRM_IOCTL_T3_BO_MMAP_OFFSET  DRM_T3_IOCTL(DRM_T3_BO_MMAP_OFFSET, drm_t3_bo_mmap_offset)
-#define DRM_IOCTL_T3_SPACE_CREATE    DRM_T3_IOCTL(DRM_T3_SPACE_CREATE, drm_t3_space_create)
-#define DRM_IOCTL_T3_SPACE_DESTROY   DRM_T3_IOCTL(DRM_T3_SPACE_DESTROY, drm_t3_space)
-#define DRM_IOCTL_T3_SPACE_RESET     DRM_T3_IOCTL(DRM_T3_SPACE_RESET, drm_t3_space)
-#define DRM_IOCTL_T3_SPACE_WAIT	     DRM_T3_IOCTL(DRM_T3_SPACE_WAIT, drm_t3_space_wait)
-#define DRM_IOCTL_T3_SPACE_EVENTFD   DRM_T3_IOCTL(DRM_T3_SPACE_EVENTFD, drm_t3_space_eventfd)
-#define DRM_IOCTL_T3_SPACE_WAIT_FD   DRM_T3_IOCTL(DRM_T3_SPACE_WAIT_FD, drm_t3_space_wait_fd)
-#define DRM_IOCTL_T3_SPACE_STATS     DRM_T3_IOCTL(DRM_T3_SPACE_STATS, drm_t3_space_stats)
-#define DRM_IOCTL_T3_SEGMENT_MAP     DRM_T3_IOCTL(DRM_T3_SEGMENT_MAP, drm_t3_segment_map)
-#define DRM_IOCTL_T3_SEGMENT_UNMAP   DRM_T3_IOCTL(DRM_T3_SEGMENT_UNMAP, drm_t3_segment_unmap)
-#define DRM_IOCTL_T3_SEGMENT_STAGING DRM_T3_IOCTL(DRM_T3_SEGMENT_STAGING, drm_t3_segment_staging)
-#define DRM_IOCTL_T3_GRANT_EXPORT    DRM_T3_IOCTL(DRM_T3_GRANT_EXPORT, drm_t3_grant_export)
-#define DRM_IOCTL_T3_GRANT_REVOKE    DRM_T3_IOCTL(DRM_T3_GRANT_REVOKE, drm_t3_grant_revoke)
-#define DRM_IOCTL_T3_GRANT_IMPORT    DRM_T3_IOCTL(DRM_T3_GRANT_IMPORT, drm_t3_grant_import)
-#define DRM_IOCTL_T3_GRANT_RELEASE   DRM_T3_IOCTL(DRM_T3_GRANT_RELEASE, drm_t3_grant_release)
-#define DRM_IOCTL_T3_QUEUE_CREATE    DRM_T3_IOCTL(DRM_T3_QUEUE_CREATE, drm_t3_queue_create)
-#define DRM_IOCTL_T3_QUEUE_DESTROY   DRM_T3_IOCTL(DRM_T3_QUEUE_DESTROY, drm_t3_queue_destroy)
-#define DRM_IOCTL_T3_QUEUE_SUBMIT    DRM_T3_IOCTL(DRM_T3_QUEUE_SUBMIT, drm_t3_queue_submit)
-#define DRM_IOCTL_T3_SPACE_TILE	     DRM_T3_IOCTL(DRM_T3_SPACE_TILE, drm_t3_space_tile)
 
 #if defined(__cplusplus)
 }

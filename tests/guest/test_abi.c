@@ -73,7 +73,7 @@ static void test_bad_pointers(void **state)
 	close(fd);
 }
 
-/* In an argument without outputs a read-only page is enough for a caller: not here. */
+/* The argument of an IOWR must be writable, too. */
 static void test_read_only_argument(void **state)
 {
 	struct drm_t3_bo_create *arg;

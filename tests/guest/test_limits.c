@@ -32,7 +32,6 @@ static void test_limits_are_told(void **state)
 
 	(void)state;
 	info = info_of(fd);
-	CHECK(info.features & DRM_T3_FEATURE_LIMITS);
 	CHECK_EQ(info.file_memory_limit, info.memory_size);
 	CHECK(info.file_host_limit >= 16 * MIB);
 	memory = parameter_set("file_memory_mb", 3);

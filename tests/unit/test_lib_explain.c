@@ -136,7 +136,7 @@ static void other_devices(void **state)
 	check_device(NULL, -ENOTUNIQ, "there are");
 	check_device(NULL, -EXDEV, "not on one fabric: there are");
 	/* One that cannot be asked is there, too. */
-	kernel.major = 2;
+	kernel.major = T3_DRIVER_MAJOR + 1;
 	check_device(NULL, -ENODEV, " (index 1)");
 	for (i = 0; i < 9; i++)
 		add_device("ffff:ff:1d.7", node_path);
@@ -247,14 +247,14 @@ static void wrong_driver(void **state)
 	strcpy(kernel.name, "t3");
 	kernel.major = 0;
 	check_device(node_path, -EPROTO,
-		     "the driver has version 0.0, this libt3 is for version 1: the driver is the "
+		     "the driver has version 0.0, this libt3 is for version 2: the driver is the "
 		     "older one, and to be updated");
-	kernel.major = 2;
+	kernel.major = T3_DRIVER_MAJOR + 1;
 	check_device(node_path, -EPROTO,
-		     "the driver has version 2.0, this libt3 is for version 1: libt3 is the older "
+		     "the driver has version 3.0, this libt3 is for version 2: libt3 is the older "
 		     "one");
 	kernel.no_version = true;
-	check_device(node_path, -EPROTO, "is no node of the driver t3, version 1");
+	check_device(node_path, -EPROTO, "is no node of the driver t3, version 2");
 	check_device("/nowhere", -EPROTO, "/nowhere is no node of the driver t3");
 	check_device(NULL, -EPROTO, "a device is no node of the driver t3");
 }

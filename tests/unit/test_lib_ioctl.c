@@ -9,9 +9,9 @@ static void open_checks_the_driver(void **state)
 	struct t3_device *other = NULL;
 
 	(void)state;
-	kernel.major = 2;
+	kernel.major = T3_DRIVER_MAJOR + 1;
 	assert_int_equal(t3_device_open_fd(kernel.node, &other), -EPROTO);
-	kernel.major = 1;
+	kernel.major = T3_DRIVER_MAJOR;
 	strcpy(kernel.name, "i915");
 	assert_int_equal(t3_device_open_fd(kernel.node, &other), -EPROTO);
 	strcpy(kernel.name, "t3");

@@ -184,7 +184,7 @@ static inline int start(void **state)
 	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	strcpy(kernel.name, "t3");
-	kernel.major = 1;
+	kernel.major = T3_DRIVER_MAJOR;
 	kernel.node = memfd_create("node", MFD_CLOEXEC);
 	assert_int_equal(ftruncate(kernel.node, NODE_BYTES), 0);
 	kernel.memory = mmap(NULL, NODE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, kernel.node, 0);

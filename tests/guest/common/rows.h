@@ -7,7 +7,6 @@
 #include "raw.h"
 
 #define MAX_FIELDS 3u
-#define MAX_OLDER  2u
 
 /* What a right argument of each ioctl needs: a space that sends, one that receives. */
 struct world {
@@ -50,7 +49,6 @@ struct row {
 	bool no_handle; /* its first field is not a handle */
 	void (*fill)(struct world *world, void *arg);
 	struct field zero[MAX_FIELDS]; /* flags and pads */
-	size_t older[MAX_OLDER];       /* sizes of earlier minors: they succeed */
 	const struct deviation *bad;
 	size_t bad_count;
 };
