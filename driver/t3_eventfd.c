@@ -9,8 +9,6 @@
 #include "t3_space.h"
 #include "t3_trace.h"
 
-#define T3_EVENTFDS_MAX 64
-
 struct t3_eventfd {
 	struct list_head link;
 	struct eventfd_ctx *ctx;
@@ -146,7 +144,7 @@ static int t3_eventfd_add_locked(struct t3_space *space, struct t3_eventfd *entr
 		return -ENOENT;
 	if (t3_eventfd_find(space, entry->segment_mask))
 		return -EEXIST;
-	if (space->eventfd_count == T3_EVENTFDS_MAX)
+	if (space->eventfd_count == DRM_T3_EVENTFDS_MAX)
 		return -ENOSPC;
 	list_add_tail(&entry->link, &space->eventfds);
 	space->eventfd_count++;

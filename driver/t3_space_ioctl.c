@@ -6,8 +6,6 @@
 
 #include "t3_space.h"
 
-#define T3_MAX_TILES BIT(20)
-
 static void t3_space_fill_args(struct t3_space *space, struct drm_t3_space_create *args)
 {
 	args->size = space->size;
@@ -78,7 +76,7 @@ int t3_space_create_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	struct t3_bo *bo;
 	int ret;
 
-	if (args->flags || !args->max_tiles || args->max_tiles > T3_MAX_TILES)
+	if (args->flags || !args->max_tiles || args->max_tiles > DRM_T3_TILES_MAX)
 		return -EINVAL;
 	bo = t3_bo_lookup(file, args->bo_handle);
 	if (!bo)

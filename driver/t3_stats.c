@@ -8,6 +8,20 @@
 #include "t3_space.h"
 
 static_assert(T3_COUNTER_COUNT <= DRM_T3_COUNTERS_MAX);
+static_assert((int)DRM_T3_COUNTER_ENGINE_WORK == (int)T3_COUNTER_ENGINE_WORK);
+static_assert((int)DRM_T3_TOPOLOGY_FULL == (int)T3_TOPOLOGY_FULL);
+static_assert(DRM_T3_PAGE_SIZE == T3_PAGE_SIZE);
+static_assert(DRM_T3_SEGMENTS_MAX == T3_SPACE_SEGMENTS);
+static_assert(DRM_T3_SLOTS_MAX == T3_SEG_SLOTS);
+static_assert(DRM_T3_IMPORTS_MAX == T3_SPACE_IMPORTS);
+static_assert(DRM_T3_UPDATES_MAX == T3_MAX_UPDATES);
+static_assert(DRM_T3_BLOCK_TILES_MAX == T3_MAX_BLOCK_TILES);
+static_assert(DRM_T3_STAGED_ROWS_MAX == T3_MAX_STAGED_ROWS);
+static_assert(DRM_T3_QUEUES_MAX == T3_MAX_QUEUES);
+static_assert(DRM_T3_CLIENTS_MAX == T3_MAX_CLIENTS);
+static_assert(DRM_T3_COPY_BYTES_MAX == T3_MAX_COPY_BYTES);
+static_assert(DRM_T3_GEMM_GROUP_MAX == U16_MAX);
+static_assert(DRM_T3_PITCH_MAX == T3_MAX_PITCH);
 static_assert(DRM_T3_FEATURE_STAGING == T3_CAP_STAGING);
 static_assert(DRM_T3_FEATURE_MINMAX == T3_CAP_MINMAX);
 static_assert(DRM_T3_FEATURE_QUEUES == T3_CAP_QUEUES);

@@ -18,7 +18,6 @@
 
 #define T3_COMMAND_SIZE_MINOR2 72
 #define T3_SYNC_SIZE_MINOR2    16
-#define T3_STRIDE_MAX	       4096
 
 static_assert(sizeof(struct drm_t3_command) >= T3_COMMAND_SIZE_MINOR2);
 static_assert(sizeof(struct drm_t3_sync) >= T3_SYNC_SIZE_MINOR2);
@@ -41,7 +40,7 @@ struct t3_submit {
 
 static bool t3_stride_valid(u32 stride, u32 least)
 {
-	return stride >= least && stride <= T3_STRIDE_MAX;
+	return stride >= least && stride <= DRM_T3_SUBMIT_STRIDE_MAX;
 }
 
 static int t3_submit_check_args(const struct drm_t3_queue_submit *args)

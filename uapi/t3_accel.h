@@ -141,6 +141,34 @@ extern "C" {
  * is in use.
  */
 
+/*
+ * Limits of this version. Those in parentheses also stand in &struct drm_t3_device_info,
+ * where a device may have less.
+ */
+#define DRM_T3_PAGE_SIZE		4096		/* of doorbell pages and event areas */
+#define DRM_T3_SEGMENTS_MAX		64		/* of a space (space_segments) */
+#define DRM_T3_SLOTS_MAX		4		/* of a segment (staging_slots) */
+#define DRM_T3_IMPORTS_MAX		32		/* of a space (space_imports) */
+#define DRM_T3_UPDATES_MAX		64		/* per element (max_updates) */
+#define DRM_T3_TILES_MAX		1048576		/* of a space */
+#define DRM_T3_PITCH_MAX		16777216	/* of a segment */
+#define DRM_T3_BLOCK_TILES_MAX		256		/* sent together */
+#define DRM_T3_STAGED_ROWS_MAX		4096		/* of a tile that a doorbell applies here */
+#define DRM_T3_EVENTFDS_MAX		64		/* of a space */
+#define DRM_T3_QUEUES_MAX		64		/* of a device */
+#define DRM_T3_CLIENTS_MAX		256		/* of a device: open files with any */
+#define DRM_T3_QUEUE_PRIORITY_MAX	3
+#define DRM_T3_QUEUE_JOBS_MAX		1024		/* of a queue, not over */
+#define DRM_T3_SUBMIT_COMMANDS_MAX	256
+#define DRM_T3_SUBMIT_PIECES_MAX	4096		/* of all commands of a job */
+#define DRM_T3_SUBMIT_SYNCS_MAX		64		/* in_count, out_count */
+#define DRM_T3_SUBMIT_STRIDE_MAX	4096		/* command_stride, sync_stride */
+#define DRM_T3_COPY_BYTES_MAX		1073741824	/* rows * row_bytes of a command */
+#define DRM_T3_GEMM_DEPTH_MAX		1048576
+#define DRM_T3_GEMM_GROUP_MAX		65535		/* group_*, tile_*, raster_rows */
+#define DRM_T3_GEMM_WORK_MAX		4294967296	/* rows * columns * depth: a few s */
+#define DRM_T3_SYNCOBJS_MAX		4096		/* in one DRM_IOCTL_SYNCOBJ_* */
+
 /* -------------------------------------------------------------------- query */
 
 /**
@@ -169,6 +197,18 @@ struct drm_t3_query {
 	__u32 size;
 	/** @data: user pointer, or 0 */
 	__u64 data;
+};
+
+/**
+ * enum drm_t3_topology - which ranks of a fabric have a link between them
+ * @DRM_T3_TOPOLOGY_NONE: there is no fabric
+ * @DRM_T3_TOPOLOGY_RING: each to the next and the one before
+ * @DRM_T3_TOPOLOGY_FULL: each to each
+ */
+enum drm_t3_topology {
+	DRM_T3_TOPOLOGY_NONE = 0,
+	DRM_T3_TOPOLOGY_RING = 1,
+	DRM_T3_TOPOLOGY_FULL = 2,
 };
 
 /* What the hardware can do: do not use what is not set. */
@@ -210,7 +250,7 @@ struct drm_t3_device_info {
 	__u32 rank;
 	/** @ranks: of the fabric, 1 without a fabric */
 	__u32 ranks;
-	/** @topology: 0 none, 1 ring, 2 fully connected */
+	/** @topology: enum drm_t3_topology */
 	__u32 topology;
 	/** @tracker_entries: tiles that the tracker holds at once */
 	__u32 tracker_entries;
@@ -242,6 +282,74 @@ struct drm_t3_device_info {
 	__u64 file_host_used;
 };
 
+/**
+ * enum drm_t3_counter_id - indices of drm_t3_counters.value
+ * @DRM_T3_COUNTER_TRACKER_HIT: updates that found their entry
+ * @DRM_T3_COUNTER_TRACKER_ALLOC: entries allocated
+ * @DRM_T3_COUNTER_TRACKER_SPILL: entries written back to make room
+ * @DRM_T3_COUNTER_TRACKER_FILL: allocations that read a written-back count
+ * @DRM_T3_COUNTER_TRACKER_LIVE: entries in use now
+ * @DRM_T3_COUNTER_TRACKER_PEAK: highest DRM_T3_COUNTER_TRACKER_LIVE
+ * @DRM_T3_COUNTER_STORES: tracked stores applied or forwarded
+ * @DRM_T3_COUNTER_DOORBELLS: tile doorbells accepted
+ * @DRM_T3_COUNTER_TRIGGERS: tiles whose count was reached
+ * @DRM_T3_COUNTER_DMA_BYTES: bytes sent by triggered DMA
+ * @DRM_T3_COUNTER_NMC_ELEMENTS: elements updated with op other than STORE
+ * @DRM_T3_COUNTER_LINK_TX_PACKETS: first transmissions
+ * @DRM_T3_COUNTER_LINK_TX_BYTES: headers and payloads, first transmissions
+ * @DRM_T3_COUNTER_LINK_RX_PACKETS: accepted, duplicates not counted
+ * @DRM_T3_COUNTER_LINK_RX_BYTES: headers and payloads, accepted
+ * @DRM_T3_COUNTER_LINK_RETRIES: retransmissions
+ * @DRM_T3_COUNTER_LINK_DUPLICATES: dropped before the update
+ * @DRM_T3_COUNTER_NAKS: packets this device rejected
+ * @DRM_T3_COUNTER_FAULTS: space faults recorded
+ * @DRM_T3_COUNTER_DROPPED: updates dropped: space faulted or none there
+ * @DRM_T3_COUNTER_INTERRUPTS: raised
+ * @DRM_T3_COUNTER_LINK_ERRORS: packets that arrived corrupt, dropped
+ * @DRM_T3_COUNTER_LINK_DOWNS: times that a link gave up
+ * @DRM_T3_COUNTER_HOST_DMA_ERRORS: reads and writes of host memory that failed
+ * @DRM_T3_COUNTER_POISON_HITS: uses of poisoned memory that were refused
+ * @DRM_T3_COUNTER_QUEUE_DESCRIPTORS: completed, with any status
+ * @DRM_T3_COUNTER_QUEUE_ERRORS: completed with an error
+ * @DRM_T3_COUNTER_QUEUE_BYTES: moved, filled or updated by queues
+ * @DRM_T3_COUNTER_INJECTED: injected faults that took effect at this device
+ * @DRM_T3_COUNTER_ENGINE_WORK: units of work that the engine has done, for anybody
+ *
+ * All count since the device's last reset; TRACKER_LIVE and TRACKER_PEAK may fall.
+ */
+enum drm_t3_counter_id {
+	DRM_T3_COUNTER_TRACKER_HIT = 0,
+	DRM_T3_COUNTER_TRACKER_ALLOC = 1,
+	DRM_T3_COUNTER_TRACKER_SPILL = 2,
+	DRM_T3_COUNTER_TRACKER_FILL = 3,
+	DRM_T3_COUNTER_TRACKER_LIVE = 4,
+	DRM_T3_COUNTER_TRACKER_PEAK = 5,
+	DRM_T3_COUNTER_STORES = 6,
+	DRM_T3_COUNTER_DOORBELLS = 7,
+	DRM_T3_COUNTER_TRIGGERS = 8,
+	DRM_T3_COUNTER_DMA_BYTES = 9,
+	DRM_T3_COUNTER_NMC_ELEMENTS = 10,
+	DRM_T3_COUNTER_LINK_TX_PACKETS = 11,
+	DRM_T3_COUNTER_LINK_TX_BYTES = 12,
+	DRM_T3_COUNTER_LINK_RX_PACKETS = 13,
+	DRM_T3_COUNTER_LINK_RX_BYTES = 14,
+	DRM_T3_COUNTER_LINK_RETRIES = 15,
+	DRM_T3_COUNTER_LINK_DUPLICATES = 16,
+	DRM_T3_COUNTER_NAKS = 17,
+	DRM_T3_COUNTER_FAULTS = 18,
+	DRM_T3_COUNTER_DROPPED = 19,
+	DRM_T3_COUNTER_INTERRUPTS = 20,
+	DRM_T3_COUNTER_LINK_ERRORS = 21,
+	DRM_T3_COUNTER_LINK_DOWNS = 22,
+	DRM_T3_COUNTER_HOST_DMA_ERRORS = 23,
+	DRM_T3_COUNTER_POISON_HITS = 24,
+	DRM_T3_COUNTER_QUEUE_DESCRIPTORS = 25,
+	DRM_T3_COUNTER_QUEUE_ERRORS = 26,
+	DRM_T3_COUNTER_QUEUE_BYTES = 27,
+	DRM_T3_COUNTER_INJECTED = 28,
+	DRM_T3_COUNTER_ENGINE_WORK = 29,
+};
+
 #define DRM_T3_COUNTERS_MAX 32 /* entries of drm_t3_counters.value */
 
 /**
@@ -254,7 +362,7 @@ struct drm_t3_counters {
 	__u32 count;
 	/** @pad: 0 */
 	__u32 pad;
-	/** @value: index is enum t3_counter_id of t3_hw.h */
+	/** @value: by enum drm_t3_counter_id */
 	__u64 value[DRM_T3_COUNTERS_MAX];
 };
 
@@ -327,16 +435,16 @@ struct drm_t3_bo_mmap_offset {
  *
  * Errors: -ENOENT; -EINVAL max_tiles; -EOPNOTSUPP the buffer is not memory of this
  * device, or DMA is not coherent; -ENOSPC no space id, aperture range or device memory
- * left, or 256 open files have queues or spaces; -EDQUOT above the file's limit; -EBUSY
- * the buffer is already behind a space; -EIO the function was reset meanwhile: another try
- * may succeed.
+ * left, or DRM_T3_CLIENTS_MAX open files have queues or spaces; -EDQUOT above the file's
+ * limit; -EBUSY the buffer is already behind a space; -EIO the function was reset meanwhile:
+ * another try may succeed.
  */
 struct drm_t3_space_create {
 	/** @bo_handle: GEM handle of this file */
 	__u32 bo_handle;
 	/** @flags: MBZ */
 	__u32 flags;
-	/** @max_tiles: tiles of all segments together, 1 .. 2^20 */
+	/** @max_tiles: tiles of all segments together, 1 .. DRM_T3_TILES_MAX */
 	__u32 max_tiles;
 	/** @space: out: handle, never 0 */
 	__u32 space;
@@ -344,9 +452,9 @@ struct drm_t3_space_create {
 	__u64 size;
 	/** @aperture_offset: out: for mmap; a store here is a tracked store */
 	__u64 aperture_offset;
-	/** @doorbell_offset: out: for mmap of 4096 bytes, write only in effect */
+	/** @doorbell_offset: out: for mmap of DRM_T3_PAGE_SIZE bytes, write only in effect */
 	__u64 doorbell_offset;
-	/** @event_offset: out: for mmap of 4096 bytes, &struct drm_t3_event_area */
+	/** @event_offset: out: for mmap of DRM_T3_PAGE_SIZE bytes, &struct drm_t3_event_area */
 	__u64 event_offset;
 };
 
@@ -472,7 +580,7 @@ struct drm_t3_segment_map {
 	__u32 rows;
 	/** @row_bytes: at least one element */
 	__u32 row_bytes;
-	/** @pitch: bytes from row to row, row_bytes .. 2^24 */
+	/** @pitch: bytes from row to row, row_bytes .. DRM_T3_PITCH_MAX */
 	__u32 pitch;
 	/** @tile_rows: 1 .. rows */
 	__u32 tile_rows;
@@ -488,7 +596,7 @@ struct drm_t3_segment_map {
 	__u32 target_row;
 	/** @target_col: byte in the target's row that byte 0 goes to */
 	__u32 target_col;
-	/** @block_tiles: DMA: tiles sent together, 0 .. 256, 0 is 1; else 0 */
+	/** @block_tiles: DMA: tiles sent together, 0 .. DRM_T3_BLOCK_TILES_MAX, 0 is 1; else 0 */
 	__u32 block_tiles;
 	/** @import_count: further imports, below space_imports; LOCAL: 0 */
 	__u32 import_count;
@@ -522,7 +630,7 @@ struct drm_t3_segment_unmap {
  *
  * Errors: -ENOENT space, segment or buffer; -EINVAL segment index, slots, stride or
  * range, or not 0 where slots = 0 needs it, or a segment that is kept here (not REMOTE)
- * whose tiles have more than 4096 rows: a doorbell does all of a tile at once;
+ * whose tiles have more than DRM_T3_STAGED_ROWS_MAX rows, as a doorbell does all of a tile;
  * -EOPNOTSUPP the buffer is not memory of this device; -EBUSY as DRM_IOCTL_T3_SEGMENT_MAP.
  */
 struct drm_t3_segment_staging {
@@ -709,7 +817,7 @@ struct drm_t3_space_wait {
  * faults or dies. One eventfd per mask; fd = -1 removes the one of that mask.
  *
  * Errors: -ENOENT (also: nothing to remove); -EBADF; -EINVAL fd is no eventfd, or the
- * mask is 0; -EEXIST the mask has one; -ENOSPC more than 64 per space.
+ * mask is 0; -EEXIST the mask has one; -ENOSPC the space has DRM_T3_EVENTFDS_MAX.
  */
 struct drm_t3_space_eventfd {
 	/** @space: handle */
@@ -775,7 +883,7 @@ struct drm_t3_space_stats {
 	__u64 tiles;
 	/** @tiles_tracked: out: of the current epoch */
 	__u64 tiles_tracked;
-	/** @space_state: out: enum t3_space_state of t3_hw.h */
+	/** @space_state: out: enum drm_t3_space_state */
 	__u32 space_state;
 	/** @epoch: out */
 	__u32 epoch;
@@ -816,7 +924,7 @@ struct drm_t3_space_stats {
  * Errors: -ENOENT space, or nothing is mapped there; -EINVAL segment index, or with
  * DRM_T3_SPACE_TILE_AT the segment has no such tile; -EOPNOTSUPP no DRM_T3_FEATURE_TILES;
  * -EINTR only to a process that is being killed: other signals wait until the search, of
- * 2^20 tiles at most, is over.
+ * DRM_T3_TILES_MAX tiles at most, is over.
  */
 struct drm_t3_space_tile {
 	/** @space: handle */
@@ -848,11 +956,6 @@ struct drm_t3_space_tile {
 
 /* ------------------------------------------------------------ queues and jobs */
 
-#define DRM_T3_QUEUE_PRIORITY_MAX 3 /* drm_t3_queue_create.priority */
-
-/* Syncobjs in one DRM_IOCTL_SYNCOBJ_* on an array of them: more is -EINVAL here. */
-#define DRM_T3_SYNCOBJS_MAX 4096
-
 /**
  * struct drm_t3_queue_create - make a queue that runs jobs in order
  *
@@ -862,12 +965,13 @@ struct drm_t3_space_tile {
  * queue that is kept busy starves those below it, whose jobs then fail with -ETIME: all
  * priorities above 0 are for the privileged.
  *
- * Errors: -EINVAL priority above 3; -EACCES priority above 0 without CAP_SYS_NICE;
- * -EDQUOT the file has as many as it may; -ENOSPC no queue left on the device (64), or 256
- * open files have queues or spaces; -EOPNOTSUPP no DRM_T3_FEATURE_QUEUES.
+ * Errors: -EINVAL priority above DRM_T3_QUEUE_PRIORITY_MAX; -EACCES priority above 0
+ * without CAP_SYS_NICE; -EDQUOT the file has as many as it may; -ENOSPC the device has
+ * DRM_T3_QUEUES_MAX queues, or DRM_T3_CLIENTS_MAX open files have queues or spaces;
+ * -EOPNOTSUPP no DRM_T3_FEATURE_QUEUES.
  */
 struct drm_t3_queue_create {
-	/** @priority: 0 .. 3, 0 is the lowest */
+	/** @priority: 0 .. DRM_T3_QUEUE_PRIORITY_MAX, 0 is the lowest */
 	__u32 priority;
 	/** @flags: MBZ */
 	__u32 flags;
@@ -910,9 +1014,6 @@ enum drm_t3_command_type {
 
 /* drm_t3_command.flags of a GEMM */
 #define DRM_T3_GEMM_CHUNKS_UP (1u << 0) /* chunks upwards from first_chunk, else downwards */
-
-#define DRM_T3_GEMM_DEPTH_MAX 1048576	 /* depth */
-#define DRM_T3_GEMM_WORK_MAX  4294967296 /* rows * columns * depth: a second or a few */
 
 /**
  * struct drm_t3_command - one step of a job
@@ -957,7 +1058,7 @@ struct drm_t3_command {
 	__u32 src;
 	/** @dst: GEM handle of this file; 0 with space */
 	__u32 dst;
-	/** @rows: at least 1, TIMED: 0; rows * row_bytes at most 2^30 */
+	/** @rows: at least 1, TIMED: 0; rows * row_bytes up to DRM_T3_COPY_BYTES_MAX */
 	__u32 rows;
 	/** @row_bytes: at least 1, of dst; UPDATE, GEMM: whole elements; TIMED: 0 */
 	__u32 row_bytes;
@@ -985,9 +1086,9 @@ struct drm_t3_command {
 	__u32 chunk_rows;
 	/** @first_chunk: below the number of chunks */
 	__u32 first_chunk;
-	/** @raster_rows: 1 .. 65535 */
+	/** @raster_rows: 1 .. DRM_T3_GEMM_GROUP_MAX */
 	__u32 raster_rows;
-	/** @group_rows: 1 .. chunk_rows, at most 65535, as the next three */
+	/** @group_rows: 1 .. chunk_rows, at most DRM_T3_GEMM_GROUP_MAX, as the next three */
 	__u32 group_rows;
 	/** @group_columns: 1 .. columns */
 	__u32 group_columns;
@@ -1298,11 +1399,6 @@ struct drm_t3_sync {
 	__u64 point;
 };
 
-#define DRM_T3_SUBMIT_COMMANDS_MAX 256	/* command_count */
-#define DRM_T3_SUBMIT_PIECES_MAX   4096 /* of all commands: see there */
-#define DRM_T3_SUBMIT_SYNCS_MAX	   64	/* in_count, out_count */
-#define DRM_T3_QUEUE_JOBS_MAX	   1024 /* of a queue, not over */
-
 /**
  * struct drm_t3_queue_submit - submit a job: commands that run in order
  *
@@ -1347,7 +1443,7 @@ struct drm_t3_queue_submit {
 	__u32 flags;
 	/** @command_count: 1 .. DRM_T3_SUBMIT_COMMANDS_MAX */
 	__u32 command_count;
-	/** @command_stride: bytes from command to command, at most 4096 */
+	/** @command_stride: bytes from command to command, at most DRM_T3_SUBMIT_STRIDE_MAX */
 	__u32 command_stride;
 	/** @commands: user pointer to struct drm_t3_command */
 	__u64 commands;
@@ -1359,7 +1455,7 @@ struct drm_t3_queue_submit {
 	__u64 in_syncs;
 	/** @out_syncs: the same for out_count */
 	__u64 out_syncs;
-	/** @sync_stride: of both arrays, at most 4096; 0 when there are none */
+	/** @sync_stride: of both arrays, at most DRM_T3_SUBMIT_STRIDE_MAX; 0 without syncs */
 	__u32 sync_stride;
 	/** @pad: MBZ */
 	__u32 pad;
@@ -1470,7 +1566,8 @@ enum drm_t3_nak {
 	DRM_T3_NAK_POISON = 12,
 };
 
-#define DRM_T3_FAULT_RING 16 /* entries of drm_t3_event_area.ring */
+#define DRM_T3_FAULT_RING     16 /* entries of drm_t3_event_area.ring */
+#define DRM_T3_EVENT_RESERVED 1856 /* bytes at the end of struct drm_t3_event_area */
 
 /* drm_t3_event_area.segment */
 #define DRM_T3_WORD_EPOCH     0x00000000ffffffffull
@@ -1495,13 +1592,13 @@ struct drm_t3_event_area {
 	/** @fault: valid when faults is not 0 */
 	struct drm_t3_fault fault;
 	/** @segment: epoch | DRM_T3_WORD_*, of the last epoch with progress */
-	__u64 segment[64];
+	__u64 segment[DRM_T3_SEGMENTS_MAX];
 	/** @consumed: doorbells whose slot is free again, modulo 2^32 */
-	__u32 consumed[64][4];
-	/** @ring: fault k (of 1 .. faults) at (k - 1) % 16 */
+	__u32 consumed[DRM_T3_SEGMENTS_MAX][DRM_T3_SLOTS_MAX];
+	/** @ring: fault k (of 1 .. faults) at (k - 1) % DRM_T3_FAULT_RING */
 	struct drm_t3_fault ring[DRM_T3_FAULT_RING];
 	/** @reserved: zeros */
-	__u8 reserved[1856];
+	__u8 reserved[DRM_T3_EVENT_RESERVED];
 };
 
 #if defined(__cplusplus)

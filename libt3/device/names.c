@@ -94,6 +94,8 @@ const char *t3_topology_name(uint32_t topology)
 	return NAME(names, topology);
 }
 
+_Static_assert((int)T3_DEVICE_ENGINE_WORK == (int)DRM_T3_COUNTER_ENGINE_WORK, "counters");
+
 const char *t3_counter_name(uint32_t counter)
 {
 	static const char *const names[] = {
