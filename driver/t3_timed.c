@@ -8,24 +8,6 @@
 
 #define T3_TIMED_ALIGN 64
 
-static_assert(DRM_T3_TIMED_PARAMS == T3_TIMED_PARAMS);
-static_assert(DRM_T3_TIMED_MIRRORED == T3_TIMED_MIRRORED);
-static_assert(DRM_T3_TIMED_HOST_PACED == T3_TIMED_HOST_PACED);
-static_assert((int)DRM_T3_TIMED_DIRECT == (int)T3_TIMED_DIRECT);
-static_assert((int)DRM_T3_TIMED_PHASE_ALL_GATHER == (int)T3_TIMED_ALL_GATHER);
-static_assert((int)DRM_T3_TIMED_TRACKER_WRITE == (int)T3_TIMED_TRACKER_WRITE);
-
-/* Field by field: tests/unit/test_lib_timed.c */
-static_assert(sizeof(struct drm_t3_timed_args) == sizeof(struct t3_timed_args));
-static_assert(offsetof(struct drm_t3_timed_args, params) ==
-	      offsetof(struct t3_timed_args, params));
-static_assert(sizeof(struct drm_t3_timed_counters) == sizeof(struct t3_timed_counters));
-static_assert(offsetof(struct drm_t3_timed_counters, tracker_peak) ==
-	      offsetof(struct t3_timed_counters, tracker_peak));
-static_assert(sizeof(struct drm_t3_timed_result) == sizeof(struct t3_timed_result));
-static_assert(offsetof(struct drm_t3_timed_result, counters) ==
-	      offsetof(struct t3_timed_result, counters));
-
 /* In one page of the buffer, which is one range of the bus. */
 static bool t3_timed_place_valid(u64 offset, size_t bytes)
 {
@@ -37,8 +19,8 @@ static bool t3_timed_fields_valid(const struct drm_t3_command *cmd)
 	if (cmd->flags || cmd->op || cmd->dtype || cmd->rows || cmd->row_bytes ||
 	    cmd->src_pitch || cmd->dst_pitch || cmd->pattern || !t3_gemm_fields_unused(cmd))
 		return false;
-	return t3_timed_place_valid(cmd->src_offset, sizeof(struct drm_t3_timed_args)) &&
-	       t3_timed_place_valid(cmd->dst_offset, sizeof(struct drm_t3_timed_result));
+	return t3_timed_place_valid(cmd->src_offset, sizeof(struct t3_timed_args)) &&
+	       t3_timed_place_valid(cmd->dst_offset, sizeof(struct t3_timed_result));
 }
 
 static u64 t3_timed_address(const struct t3_operand *operand)
@@ -75,8 +57,8 @@ static bool t3_timed_overlap(const struct t3_command *command)
 	u64 src = command->src.offset, dst = command->dst.offset;
 
 	return command->src.bo == command->dst.bo &&
-	       src < dst + sizeof(struct drm_t3_timed_result) &&
-	       dst < src + sizeof(struct drm_t3_timed_args);
+	       src < dst + sizeof(struct t3_timed_result) &&
+	       dst < src + sizeof(struct t3_timed_args);
 }
 
 /* As t3_command_parse(), which calls it. */
@@ -90,11 +72,11 @@ int t3_timed_parse(struct drm_file *file, struct t3_command *command)
 	if (!(t3_file_device(file)->caps.caps & T3_CAP_TIMED))
 		return -EOPNOTSUPP;
 	command->src.offset = cmd->src_offset;
-	ret = t3_timed_operand(file, &command->src, cmd->src, sizeof(struct drm_t3_timed_args));
+	ret = t3_timed_operand(file, &command->src, cmd->src, sizeof(struct t3_timed_args));
 	if (ret)
 		return ret;
 	command->dst.offset = cmd->dst_offset;
-	ret = t3_timed_operand(file, &command->dst, cmd->dst, sizeof(struct drm_t3_timed_result));
+	ret = t3_timed_operand(file, &command->dst, cmd->dst, sizeof(struct t3_timed_result));
 	if (ret)
 		return ret;
 	command->pieces = 1;

@@ -523,16 +523,22 @@ struct t3_gemm_desc {
 T3_API int t3_queue_gemm(struct t3_queue *queue, const struct t3_gemm_desc *desc, int *fence);
 
 /*
- * The machine as T3's paper has it, f16, and no shape: what a program changes of it
- * is its own. See struct drm_t3_timed_args.
+ * Timed runs speak the hardware's format: struct t3_timed_args and struct t3_timed_result
+ * of t3_hw.h, which a program includes for them.
  */
-T3_API void t3_timed_args_init(struct drm_t3_timed_args *args);
+struct t3_timed_args;
+
+/*
+ * The machine as T3's paper has it, f16, and no shape: what a program changes of it
+ * is its own.
+ */
+T3_API void t3_timed_args_init(struct t3_timed_args *args);
 
 /* Host buffers of the queue's device; each struct at a multiple of 64, in one page. */
 struct t3_timed_desc {
-	const struct t3_buffer *args; /* struct drm_t3_timed_args, read when the job runs */
+	const struct t3_buffer *args; /* struct t3_timed_args, read when the job runs */
 	uint64_t args_offset;
-	const struct t3_buffer *result; /* struct drm_t3_timed_result */
+	const struct t3_buffer *result; /* struct t3_timed_result */
 	uint64_t result_offset;
 };
 
@@ -544,7 +550,7 @@ struct t3_timed_desc {
  * Errors: -EINVAL a place outside its buffer, not aligned or over a page's end, or the
  * two overlap; -EOPNOTSUPP the fabric was made without timed=on, or a buffer is device
  * memory; -EBUSY, -EMFILE as above. The job's own, by t3_fence_wait(): -EINVAL the args,
- * -ENOMEM, -ECANCELED another rank has left the run, -ETIME (struct drm_t3_timed_args).
+ * -ENOMEM, -ECANCELED another rank has left the run, -ETIME ("Timed runs" in t3_accel.h).
  */
 T3_API int t3_queue_timed(struct t3_queue *queue, const struct t3_timed_desc *desc, int *fence);
 

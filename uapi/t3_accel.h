@@ -1039,11 +1039,11 @@ enum drm_t3_command_type {
  * begins or does not stay so, or has another dtype there; it does not wait for either. It is
  * over when all is stored or sent: for what follows, wait for the space.
  *
- * A TIMED reads &struct drm_t3_timed_args at src_offset of src when it runs, and writes
- * &struct drm_t3_timed_result at dst_offset of dst. Both are host buffers or imports; both
+ * A TIMED reads &struct t3_timed_args at src_offset of src when it runs, and writes
+ * &struct t3_timed_result at dst_offset of dst. Both are host buffers or imports; both
  * offsets are multiples of 64, and neither struct crosses a multiple of 4096: so each is one
  * range of the bus (an import whose pages are not whole there: -EINVAL). They do not overlap.
- * All fields but type, src, dst and the two offsets are 0. See &struct drm_t3_timed_args.
+ * All fields but type, src, dst and the two offsets are 0. See "Timed runs" below.
  */
 struct drm_t3_command {
 	/** @type: enum drm_t3_command_type */
@@ -1098,146 +1098,35 @@ struct drm_t3_command {
 	__u32 tile_columns;
 };
 
-/* --------------------------------------------------------------- timed runs */
-
-/**
- * enum drm_t3_timed_program - what the devices run
- * @DRM_T3_TIMED_SEQUENTIAL: GEMM, then ring reduce-scatter, then ring all-gather
- * @DRM_T3_TIMED_RS_NMC: ring reduce-scatter with near-memory updates, alone
- * @DRM_T3_TIMED_T3: GEMM fused with the reduce-scatter, round-robin arbitration; all-gather
- * @DRM_T3_TIMED_T3_MCA: the same with communication-aware arbitration
- * @DRM_T3_TIMED_T3_MCA_AG: and the all-gather is triggered, too, tile by tile
- * @DRM_T3_TIMED_DIRECT: direct reduce-scatter, MCA; all-gather; not MIRRORED: full fabric
- */
-enum drm_t3_timed_program {
-	DRM_T3_TIMED_SEQUENTIAL = 0,
-	DRM_T3_TIMED_RS_NMC = 1,
-	DRM_T3_TIMED_T3 = 2,
-	DRM_T3_TIMED_T3_MCA = 3,
-	DRM_T3_TIMED_T3_MCA_AG = 4,
-	DRM_T3_TIMED_DIRECT = 5,
-};
-
-/**
- * enum drm_t3_timed_param - indices of drm_t3_timed_args.params: the machine
- * @DRM_T3_PARAM_COMPUTE_UNITS: number of them
- * @DRM_T3_PARAM_CLOCK_MHZ: of a compute unit
- * @DRM_T3_PARAM_FLOPS_PER_CLOCK: of one unit, f16; f32 has half of it
- * @DRM_T3_PARAM_COMPUTE_PERCENT: share of that rate which the main loop reaches
- * @DRM_T3_PARAM_GROUPS_PER_UNIT: workgroups that a unit holds
- * @DRM_T3_PARAM_UNIT_STORE_GBPS: rate of one unit's stores, GB/s
- * @DRM_T3_PARAM_STAGE_BARRIER: 1: workgroups are dispatched stage by stage, 0: singly
- * @DRM_T3_PARAM_TILE_ROWS: of a workgroup's tile
- * @DRM_T3_PARAM_TILE_COLUMNS: of a workgroup's tile
- * @DRM_T3_PARAM_K_BLOCK: depth that is loaded at once
- * @DRM_T3_PARAM_RASTER_ROWS: tile rows that are walked together
- * @DRM_T3_PARAM_CACHE_KIB: last-level cache, KiB
- * @DRM_T3_PARAM_CACHE_WAYS: its associativity
- * @DRM_T3_PARAM_CACHE_GBPS: its rate, GB/s
- * @DRM_T3_PARAM_CACHE_LATENCY_NS: of a hit, ns
- * @DRM_T3_PARAM_REQUEST_BYTES: a tracked piece of a tile, cache block, request and packet
- * @DRM_T3_PARAM_MEMORY_GBPS: of all channels, GB/s
- * @DRM_T3_PARAM_MEMORY_LATENCY_NS: of a read, ns
- * @DRM_T3_PARAM_MEMORY_CHANNELS: number of them
- * @DRM_T3_PARAM_QUEUE_ENTRIES: of a channel
- * @DRM_T3_PARAM_ENTRY_BYTES: that one of them stands for
- * @DRM_T3_PARAM_TURNAROUND_NS: from reads to writes or back, ns
- * @DRM_T3_PARAM_RUN_KIB: served in one direction while the other waits, KiB
- * @DRM_T3_PARAM_ROW_CONFLICT_NS: when the streams alternate, ns
- * @DRM_T3_PARAM_UPDATE_PERCENT: time of an update, of a write's
- * @DRM_T3_PARAM_THRESHOLD_HIGH: entries in use from which communication waits, at high intensity
- * @DRM_T3_PARAM_THRESHOLD_MIDDLE: the same at middle intensity
- * @DRM_T3_PARAM_THRESHOLD_LOW: the same at low intensity
- * @DRM_T3_PARAM_INTENSITY_HIGH: from this percentage of the memory's time in the first stage
- * @DRM_T3_PARAM_INTENSITY_MIDDLE: the same for middle
- * @DRM_T3_PARAM_INTENSITY_LOW: the same for low; below it there is no threshold
- * @DRM_T3_PARAM_STARVATION_NS: communication is admitted once in this time, ns
- * @DRM_T3_PARAM_LINK_GBPS: each direction, GB/s
- * @DRM_T3_PARAM_LINK_LATENCY_NS: ns
- * @DRM_T3_PARAM_LINK_QUEUE_KIB: stores that wait for the link before workgroups do, KiB
- * @DRM_T3_PARAM_DMA_TILES: pieces of a triggered block
- * @DRM_T3_PARAM_DMA_READ_AHEAD_KIB: KiB
- * @DRM_T3_PARAM_COPY_WINDOW_KIB: what a collective's workgroups have under way, KiB
- * @DRM_T3_PARAM_TRACKER_ENTRIES: of the device
- * @DRM_T3_PARAM_TRACKER_WAYS: its associativity
- * @DRM_T3_PARAM_TRACKER_RECORD_BYTES: of a record in memory
+/*
+ * Timed runs, DRM_T3_COMMAND_TIMED: the timed model of a sharded GEMM and its collectives.
  *
- * Ranges and usual values: SPEC.md, section 8.1, and `t3 sim --list-params`.
- */
-enum drm_t3_timed_param {
-	DRM_T3_PARAM_COMPUTE_UNITS = 0,
-	DRM_T3_PARAM_CLOCK_MHZ = 1,
-	DRM_T3_PARAM_FLOPS_PER_CLOCK = 2,
-	DRM_T3_PARAM_COMPUTE_PERCENT = 3,
-	DRM_T3_PARAM_GROUPS_PER_UNIT = 4,
-	DRM_T3_PARAM_UNIT_STORE_GBPS = 5,
-	DRM_T3_PARAM_STAGE_BARRIER = 6,
-	DRM_T3_PARAM_TILE_ROWS = 7,
-	DRM_T3_PARAM_TILE_COLUMNS = 8,
-	DRM_T3_PARAM_K_BLOCK = 9,
-	DRM_T3_PARAM_RASTER_ROWS = 10,
-	DRM_T3_PARAM_CACHE_KIB = 11,
-	DRM_T3_PARAM_CACHE_WAYS = 12,
-	DRM_T3_PARAM_CACHE_GBPS = 13,
-	DRM_T3_PARAM_CACHE_LATENCY_NS = 14,
-	DRM_T3_PARAM_REQUEST_BYTES = 15,
-	DRM_T3_PARAM_MEMORY_GBPS = 16,
-	DRM_T3_PARAM_MEMORY_LATENCY_NS = 17,
-	DRM_T3_PARAM_MEMORY_CHANNELS = 18,
-	DRM_T3_PARAM_QUEUE_ENTRIES = 19,
-	DRM_T3_PARAM_ENTRY_BYTES = 20,
-	DRM_T3_PARAM_TURNAROUND_NS = 21,
-	DRM_T3_PARAM_RUN_KIB = 22,
-	DRM_T3_PARAM_ROW_CONFLICT_NS = 23,
-	DRM_T3_PARAM_UPDATE_PERCENT = 24,
-	DRM_T3_PARAM_THRESHOLD_HIGH = 25,
-	DRM_T3_PARAM_THRESHOLD_MIDDLE = 26,
-	DRM_T3_PARAM_THRESHOLD_LOW = 27,
-	DRM_T3_PARAM_INTENSITY_HIGH = 28,
-	DRM_T3_PARAM_INTENSITY_MIDDLE = 29,
-	DRM_T3_PARAM_INTENSITY_LOW = 30,
-	DRM_T3_PARAM_STARVATION_NS = 31,
-	DRM_T3_PARAM_LINK_GBPS = 32,
-	DRM_T3_PARAM_LINK_LATENCY_NS = 33,
-	DRM_T3_PARAM_LINK_QUEUE_KIB = 34,
-	DRM_T3_PARAM_DMA_TILES = 35,
-	DRM_T3_PARAM_DMA_READ_AHEAD_KIB = 36,
-	DRM_T3_PARAM_COPY_WINDOW_KIB = 37,
-	DRM_T3_PARAM_TRACKER_ENTRIES = 38,
-	DRM_T3_PARAM_TRACKER_WAYS = 39,
-	DRM_T3_PARAM_TRACKER_RECORD_BYTES = 40,
-};
-
-#define DRM_T3_TIMED_PARAMS 41 /* entries of drm_t3_timed_args.params */
-
-/* drm_t3_timed_args.flags */
-#define DRM_T3_TIMED_MIRRORED (1u << 0) /* one device, its own neighbour, stands for all */
-
-/**
- * struct drm_t3_timed_args - a run of the timed model: a sharded GEMM and its collectives
+ * Arguments and result are in the hardware's format, &struct t3_timed_args and &struct
+ * t3_timed_result of t3_hw.h, which is installed beside this header. The driver checks where
+ * they lie. The device judges what the arguments say, when the job runs.
  *
  * The devices compute no data, but when each byte would move, in virtual time (SPEC.md,
  * section 8.1). The counters depend on the arguments alone: not on the machine, its load
  * or what else the devices do, and they are those of `t3 sim` to the bit.
  *
- * With MIRRORED the device runs alone, as soon as the command is the next in its queue.
- * Without it the run is one of a gang: it begins at one virtual instant when on every rank of
- * the fabric a queue has come to a TIMED command whose args are the same, byte by byte. Which
- * process or queue that is does not matter: all have the same result. Ranks that wait hold
- * up nothing but their own queue. No other rank of the gang may use a rank's dst buffer, as
- * jobs wait for who writes what they use, and so would never meet (one src buffer for all is
- * fine); and two gangs of the same queues need the same order on each rank.
+ * With T3_TIMED_MIRRORED the device runs alone, as soon as the command is the next in its
+ * queue. Without it the run is one of a gang: it begins at one virtual instant when on every
+ * rank of the fabric a queue has come to a TIMED command whose arguments are the same, byte by
+ * byte. Which process or queue that is does not matter: all have the same result. Ranks that
+ * wait hold up nothing but their own queue. No other rank of the gang may use a rank's result
+ * buffer, as jobs wait for who writes what they use, and so would never meet (one buffer of
+ * arguments for all is fine); and two gangs of the same queues need the same order on each
+ * rank.
  *
  * A fabric runs one at a time, of all its users, in the order in which they became complete;
- * others wait, and their time runs.
- * Every user may run it: a run is bounded, reads and writes no memory but the two structs,
- * and keeps no engine of a device from other queues. What it takes is the emulator's time
- * and memory.
+ * others wait, and their time runs. Every user may run it: a run is bounded, reads and writes
+ * no memory but the two structs, and keeps no engine of a device from other queues. What it
+ * takes is the emulator's time and memory.
  *
- * The args are read when the job runs, not when it is submitted. They are judged then: the
- * driver knows nothing of what is in them.
+ * The result is written when the run has ended, before the job's fence signals. Of a job that
+ * fails it may be as it was, or be there.
  *
- * The job fails with -EINVAL when a field is outside its range, or the run as a whole is
+ * The job fails with -EINVAL when an argument is outside its range, or the run as a whole is
  * too large; -ENOMEM the emulator has no memory for it; -ECANCELED another rank has left the
  * gang while it ran, since its queue or function was reset or it has gone; -ETIME a gang
  * that was not complete, or a run that did not end, in job_timeout_ms: as every job, it
@@ -1245,145 +1134,6 @@ enum drm_t3_timed_param {
  * other ranks. Then the rank leaves the gang. -EIO a struct could not be read or written.
  * A function that is reset begins the command again: it waits for a gang anew.
  */
-struct drm_t3_timed_args {
-	/** @program: enum drm_t3_timed_program */
-	__u32 program;
-	/** @flags: DRM_T3_TIMED_MIRRORED, or 0 */
-	__u32 flags;
-	/** @ranks: 2 .. 32; not MIRRORED: drm_t3_device_info.ranks */
-	__u32 ranks;
-	/** @element_bytes: 2 or 4 */
-	__u32 element_bytes;
-	/** @rows: of the output, 1 .. 2^24; a multiple of ranks */
-	__u64 rows;
-	/** @columns: of the output, 1 .. 2^24 */
-	__u64 columns;
-	/** @depth: K of one device, 1 .. 2^24 */
-	__u64 depth;
-	/** @pad: MBZ */
-	__u64 pad[3];
-	/** @params: of the machine, by enum drm_t3_timed_param */
-	__u64 params[DRM_T3_TIMED_PARAMS];
-};
-
-/**
- * enum drm_t3_timed_phase - indices of drm_t3_timed_counters.phase_end
- * @DRM_T3_TIMED_PHASE_GEMM: the GEMM, and what is fused with it
- * @DRM_T3_TIMED_PHASE_REDUCE_SCATTER: the reduce-scatter
- * @DRM_T3_TIMED_PHASE_ALL_GATHER: the all-gather
- */
-enum drm_t3_timed_phase {
-	DRM_T3_TIMED_PHASE_GEMM = 0,
-	DRM_T3_TIMED_PHASE_REDUCE_SCATTER = 1,
-	DRM_T3_TIMED_PHASE_ALL_GATHER = 2,
-};
-
-/**
- * enum drm_t3_timed_bytes - indices of drm_t3_timed_counters.memory_bytes
- * @DRM_T3_TIMED_GEMM_READ: the GEMM's operands
- * @DRM_T3_TIMED_GEMM_WRITE: its output
- * @DRM_T3_TIMED_RS_READ: reads of the reduce-scatter
- * @DRM_T3_TIMED_RS_WRITE: its stores, or T3's updates
- * @DRM_T3_TIMED_AG_READ: reads of the all-gather
- * @DRM_T3_TIMED_AG_WRITE: its stores
- * @DRM_T3_TIMED_TRACKER_READ: records of the tracker that come back
- * @DRM_T3_TIMED_TRACKER_WRITE: records that it spills
- */
-enum drm_t3_timed_bytes {
-	DRM_T3_TIMED_GEMM_READ = 0,
-	DRM_T3_TIMED_GEMM_WRITE = 1,
-	DRM_T3_TIMED_RS_READ = 2,
-	DRM_T3_TIMED_RS_WRITE = 3,
-	DRM_T3_TIMED_AG_READ = 4,
-	DRM_T3_TIMED_AG_WRITE = 5,
-	DRM_T3_TIMED_TRACKER_READ = 6,
-	DRM_T3_TIMED_TRACKER_WRITE = 7,
-};
-
-/**
- * struct drm_t3_timed_counters - one device in one run; ps: virtual picoseconds of the run
- */
-struct drm_t3_timed_counters {
-	/** @end: ps; when the last phase was over */
-	__u64 end;
-	/** @phase_end: ps, by enum drm_t3_timed_phase; 0: not in this program */
-	__u64 phase_end[3];
-	/** @memory_bytes: DRAM bytes, by enum drm_t3_timed_bytes */
-	__u64 memory_bytes[8];
-	/** @memory_busy: ps */
-	__u64 memory_busy;
-	/** @memory_turns: changes of direction */
-	__u64 memory_turns;
-	/** @queue_peak: entries of a channel that were in use at once */
-	__u64 queue_peak;
-	/** @queue_entry_ps: integral of the entries in use over time */
-	__u64 queue_entry_ps;
-	/** @starved: requests that the starvation limit admitted */
-	__u64 starved;
-	/** @threshold: of the arbiter, as chosen */
-	__u64 threshold;
-	/** @intensity: per mille of the memory's time, in the first stage */
-	__u64 intensity;
-	/** @compute_busy: ps, summed over the compute units */
-	__u64 compute_busy;
-	/** @groups: workgroups computed */
-	__u64 groups;
-	/** @cache_hits: of the last-level cache */
-	__u64 cache_hits;
-	/** @cache_misses: of the last-level cache */
-	__u64 cache_misses;
-	/** @link_bytes: sent to other devices */
-	__u64 link_bytes;
-	/** @link_messages: sent to other devices */
-	__u64 link_messages;
-	/** @link_busy: ps */
-	__u64 link_busy;
-	/** @link_stalls: workgroups that had to wait to store */
-	__u64 link_stalls;
-	/** @received_bytes: from other devices */
-	__u64 received_bytes;
-	/** @triggers: DMA blocks started by a trigger */
-	__u64 triggers;
-	/** @tracker_updates: updates that the tracker has seen */
-	__u64 tracker_updates;
-	/** @tracker_allocs: tiles that got an entry */
-	__u64 tracker_allocs;
-	/** @tracker_spills: entries that had to leave it */
-	__u64 tracker_spills;
-	/** @tracker_fills: entries that came back */
-	__u64 tracker_fills;
-	/** @tracker_live: entries in use at the end */
-	__u64 tracker_live;
-	/** @tracker_peak: entries in use at once */
-	__u64 tracker_peak;
-};
-
-/*
- * drm_t3_timed_result.flags: a CPU stored to a space, rang a doorbell or gave a command to a
- * device of the fabric while it ran. The counters are the same as ever; but what the CPU did
- * took place at virtual times that depend on the host.
- */
-#define DRM_T3_TIMED_HOST_PACED (1u << 0)
-
-/**
- * struct drm_t3_timed_result - written when the run has ended, before the job's fence signals
- *
- * Written by a job that succeeds; of one that fails it may be as it was, or be there.
- */
-struct drm_t3_timed_result {
-	/** @start: virtual ns of the fabric when the run began, the same on all ranks */
-	__u64 start;
-	/** @events: of the model, of all devices */
-	__u64 events;
-	/** @flags: DRM_T3_TIMED_HOST_PACED, or 0 */
-	__u32 flags;
-	/** @rank: of this device */
-	__u32 rank;
-	/** @pad: 0 */
-	__u64 pad;
-	/** @counters: of this device */
-	struct drm_t3_timed_counters counters;
-};
 
 /* --------------------------------------------------------------- submission */
 
@@ -1417,8 +1167,8 @@ struct drm_t3_sync {
  * function is reset for another's fault, or the queue is restarted for a late job, a job
  * goes on where it was. Only one that was in the middle of a command that
  * must not be done twice (UPDATE with op ADD, src and dst in one buffer but of a TIMED, a
- * GEMM into a space) fails: -ECANCELED. What else a TIMED fails with stands at &struct
- * drm_t3_timed_args.
+ * GEMM into a space) fails: -ECANCELED. What else a TIMED fails with stands at
+ * "Timed runs" above.
  *
  * A command on device memory is one piece. On a host buffer or an import it has one for
  * each part that is a range of its own on the bus: with an IOMMU in general one for all,

@@ -585,8 +585,8 @@ struct t3_gemm {
 
 /*
  * A run of the timed model (SPEC.md section 8.1): what a TIMED descriptor points to, read
- * once. `params` are the machine's, T3_TIMED_PARAMS words in the order of that section's
- * table. What it refuses as a whole, the tile that is larger than the shape for one, has
+ * once. `params` are the machine's, by t3_timed_param_id; their ranges and usual values are
+ * that section's. What it refuses as a whole, the tile that is larger than the shape for one, has
  * the detail of `rows`.
  */
 struct t3_timed_args {
@@ -612,6 +612,50 @@ enum t3_timed_program {
 	T3_TIMED_T3_MCA_AG = 4,	 /* the all-gather is triggered, too, tile by tile */
 	T3_TIMED_DIRECT = 5,	 /* direct reduce-scatter on a full fabric, MCA; all-gather */
 	T3_TIMED_PROGRAMS = 6,
+};
+
+enum t3_timed_param_id {
+	T3_TIMED_PARAM_COMPUTE_UNITS = 0, /* number of them */
+	T3_TIMED_PARAM_CLOCK_MHZ = 1, /* of a compute unit */
+	T3_TIMED_PARAM_FLOPS_PER_CLOCK = 2, /* of one unit, f16; f32 has half of it */
+	T3_TIMED_PARAM_COMPUTE_PERCENT = 3, /* share of that rate which the main loop reaches */
+	T3_TIMED_PARAM_GROUPS_PER_UNIT = 4, /* workgroups that a unit holds */
+	T3_TIMED_PARAM_UNIT_STORE_GBPS = 5, /* rate of one unit's stores, GB/s */
+	T3_TIMED_PARAM_STAGE_BARRIER = 6, /* 1: dispatch stage by stage, 0: singly */
+	T3_TIMED_PARAM_TILE_ROWS = 7, /* of a workgroup's tile */
+	T3_TIMED_PARAM_TILE_COLUMNS = 8, /* of a workgroup's tile */
+	T3_TIMED_PARAM_K_BLOCK = 9, /* depth that is loaded at once */
+	T3_TIMED_PARAM_RASTER_ROWS = 10, /* tile rows that are walked together */
+	T3_TIMED_PARAM_CACHE_KIB = 11, /* last-level cache, KiB */
+	T3_TIMED_PARAM_CACHE_WAYS = 12, /* its associativity */
+	T3_TIMED_PARAM_CACHE_GBPS = 13, /* its rate, GB/s */
+	T3_TIMED_PARAM_CACHE_LATENCY_NS = 14, /* of a hit, ns */
+	T3_TIMED_PARAM_REQUEST_BYTES = 15, /* piece of a tile, cache block, packet */
+	T3_TIMED_PARAM_MEMORY_GBPS = 16, /* of all channels, GB/s */
+	T3_TIMED_PARAM_MEMORY_LATENCY_NS = 17, /* of a read, ns */
+	T3_TIMED_PARAM_MEMORY_CHANNELS = 18, /* number of them */
+	T3_TIMED_PARAM_QUEUE_ENTRIES = 19, /* of a channel */
+	T3_TIMED_PARAM_ENTRY_BYTES = 20, /* that one of them stands for */
+	T3_TIMED_PARAM_TURNAROUND_NS = 21, /* from reads to writes or back, ns */
+	T3_TIMED_PARAM_RUN_KIB = 22, /* served in one direction while the other waits, KiB */
+	T3_TIMED_PARAM_ROW_CONFLICT_NS = 23, /* when the streams alternate, ns */
+	T3_TIMED_PARAM_UPDATE_PERCENT = 24, /* time of an update, of a write's */
+	T3_TIMED_PARAM_THRESHOLD_HIGH = 25, /* entries in use: communication waits */
+	T3_TIMED_PARAM_THRESHOLD_MIDDLE = 26, /* the same at middle intensity */
+	T3_TIMED_PARAM_THRESHOLD_LOW = 27, /* the same at low intensity */
+	T3_TIMED_PARAM_INTENSITY_HIGH = 28, /* percent of the memory's time, stage 1 */
+	T3_TIMED_PARAM_INTENSITY_MIDDLE = 29, /* the same for middle */
+	T3_TIMED_PARAM_INTENSITY_LOW = 30, /* the same for low; below it there is no threshold */
+	T3_TIMED_PARAM_STARVATION_NS = 31, /* communication is admitted once in this time, ns */
+	T3_TIMED_PARAM_LINK_GBPS = 32, /* each direction, GB/s */
+	T3_TIMED_PARAM_LINK_LATENCY_NS = 33, /* ns */
+	T3_TIMED_PARAM_LINK_QUEUE_KIB = 34, /* stores that may wait for the link, KiB */
+	T3_TIMED_PARAM_DMA_TILES = 35, /* pieces of a triggered block */
+	T3_TIMED_PARAM_DMA_READ_AHEAD_KIB = 36, /* KiB */
+	T3_TIMED_PARAM_COPY_WINDOW_KIB = 37, /* of a collective, under way, KiB */
+	T3_TIMED_PARAM_TRACKER_ENTRIES = 38, /* of the device */
+	T3_TIMED_PARAM_TRACKER_WAYS = 39, /* its associativity */
+	T3_TIMED_PARAM_TRACKER_RECORD_BYTES = 40, /* of a record in memory */
 };
 
 enum t3_timed_phase {

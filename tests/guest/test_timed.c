@@ -16,9 +16,9 @@ static void open_first(struct member *m)
 }
 
 /* A run on one device that stands for all; the result as it came. */
-static struct drm_t3_timed_result run_mirrored(struct member *m, struct t3_timed_setup setup)
+static struct t3_timed_result run_mirrored(struct member *m, struct t3_timed_setup setup)
 {
-	struct drm_t3_timed_args args;
+	struct t3_timed_args args;
 
 	setup.mirrored = true;
 	args = gang_args(&setup);
@@ -78,7 +78,7 @@ static void test_mirrored(void **state)
 	open_first(&m);
 	for (ranks = 2; ranks <= 5; ranks++)
 		for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
-			struct drm_t3_timed_result result;
+			struct t3_timed_result result;
 
 			setup = gang_small((enum t3_timed_program)program, ranks);
 			setup.workload.element_bytes = ranks % 2 ? 2 : 4;
@@ -95,8 +95,8 @@ static void test_mirrored(void **state)
 static void run_on_all(struct member *members, uint32_t ranks, enum t3_timed_program program)
 {
 	struct t3_timed_setup setup = gang_small(program, ranks);
-	struct drm_t3_timed_result result, first, mirrored;
-	struct drm_t3_timed_args args;
+	struct t3_timed_result result, first, mirrored;
+	struct t3_timed_args args;
 	uint32_t i;
 
 	setup.mirrored = false;
@@ -120,7 +120,7 @@ static void run_on_all(struct member *members, uint32_t ranks, enum t3_timed_pro
 static void expect_no_direct(struct member *m, uint32_t ranks)
 {
 	struct t3_timed_setup setup = gang_small(T3_TIMED_DIRECT, ranks);
-	struct drm_t3_timed_args args;
+	struct t3_timed_args args;
 
 	setup.mirrored = false;
 	args = gang_args(&setup);
@@ -152,7 +152,7 @@ static void test_every_rank(void **state)
 static void test_args_of_the_job(void **state)
 {
 	struct t3_timed_setup setup = gang_small(T3_TIMED_T3_MCA, 3);
-	struct drm_t3_timed_args args = gang_args(&setup);
+	struct t3_timed_args args = gang_args(&setup);
 	struct drm_t3_command commands[3];
 	struct operand store;
 	struct submission s;
@@ -165,7 +165,7 @@ static void test_args_of_the_job(void **state)
 	memset(m.memory, 0xee, PAGE);
 	commands[0] = command_copy(m.bo, store.handle, sizeof(args));
 	commands[1] = command_timed(m.bo);
-	commands[2] = command_copy(store.handle, m.bo, sizeof(struct drm_t3_timed_result));
+	commands[2] = command_copy(store.handle, m.bo, sizeof(struct t3_timed_result));
 	commands[2].src_offset = COMMAND_TIMED_RESULT;
 	commands[2].dst_offset = PAGE / 2;
 	s = submission(m.queue, commands, 3);
@@ -173,7 +173,7 @@ static void test_args_of_the_job(void **state)
 	CHECK_EQ(submit(m.fd, &s), 0);
 	gang_check(&m, 1, &setup);
 	CHECK(!memcmp(store.memory + PAGE / 2, m.memory + COMMAND_TIMED_RESULT,
-		      sizeof(struct drm_t3_timed_result)));
+		      sizeof(struct t3_timed_result)));
 	operand_close(&store, m.fd);
 	member_close(&m);
 }
@@ -182,7 +182,7 @@ static void test_args_of_the_job(void **state)
 static void test_imported_buffer(void **state)
 {
 	struct t3_timed_setup setup = gang_small(T3_TIMED_SEQUENTIAL, 2);
-	struct drm_t3_timed_args args = gang_args(&setup);
+	struct t3_timed_args args = gang_args(&setup);
 	struct drm_t3_command command;
 	struct member m;
 	uint8_t *pages;
@@ -212,7 +212,7 @@ static void test_two_clients(void **state)
 {
 	struct t3_timed_setup setups[2];
 	struct member a[GANG_RANKS], b[GANG_RANKS];
-	struct drm_t3_timed_args args[2];
+	struct t3_timed_args args[2];
 	uint32_t round, i;
 
 	(void)state;
@@ -241,7 +241,7 @@ static void test_waiting_holds_nothing_up(void **state)
 {
 	struct t3_timed_setup setup = gang_small(T3_TIMED_T3, GANG_RANKS);
 	struct member members[GANG_RANKS], other;
-	struct drm_t3_timed_args args;
+	struct t3_timed_args args;
 	struct drm_t3_command behind, beside;
 	struct operand operand;
 	uint32_t i;
@@ -275,7 +275,7 @@ static void unprivileged(int sock, void *arg)
 {
 	struct t3_timed_setup setup = gang_small(T3_TIMED_T3_MCA, GANG_RANKS);
 	struct member members[GANG_RANKS];
-	struct drm_t3_timed_args args;
+	struct t3_timed_args args;
 
 	(void)sock;
 	(void)arg;
@@ -345,7 +345,7 @@ static void *pace_thread(void *arg)
 /* On rank 1, while rank 0 runs: flags of the result. */
 static uint32_t paced_flags(void (*once)(struct pace *pace))
 {
-	struct drm_t3_timed_args args = gang_long(2, DRM_T3_TIMED_MIRRORED);
+	struct t3_timed_args args = gang_long(2, T3_TIMED_MIRRORED);
 	struct pace pace = { .once = once };
 	pthread_t thread;
 	struct member m;
@@ -374,9 +374,9 @@ static void test_host_paced(void **state)
 	unsigned int timeout = parameter_set("job_timeout_ms", GANG_WAIT_MS);
 
 	(void)state;
-	CHECK_EQ(paced_flags(pace_stores), DRM_T3_TIMED_HOST_PACED);
-	CHECK_EQ(paced_flags(pace_doorbells), DRM_T3_TIMED_HOST_PACED);
-	CHECK_EQ(paced_flags(pace_commands), DRM_T3_TIMED_HOST_PACED);
+	CHECK_EQ(paced_flags(pace_stores), T3_TIMED_HOST_PACED);
+	CHECK_EQ(paced_flags(pace_doorbells), T3_TIMED_HOST_PACED);
+	CHECK_EQ(paced_flags(pace_commands), T3_TIMED_HOST_PACED);
 	CHECK_EQ(paced_flags(pace_nothing), 0);
 	parameter_set("job_timeout_ms", timeout);
 }

@@ -84,7 +84,7 @@ static void test_places(void **state)
 		{ 320, PAGE },
 	};
 	struct t3_timed_setup setup = usual(2, true);
-	struct drm_t3_timed_args args = gang_args(&setup);
+	struct t3_timed_args args = gang_args(&setup);
 	struct drm_t3_command command;
 	struct member m;
 	uint8_t *memory;
@@ -103,7 +103,7 @@ static void test_places(void **state)
 		CHECK_EQ(submit_one(m.fd, m.queue, &command, m.sync), 0);
 		CHECK_EQ(member_finish(&m), 1);
 		memcpy(m.memory + COMMAND_TIMED_RESULT, memory + places[i].result,
-		       sizeof(struct drm_t3_timed_result));
+		       sizeof(struct t3_timed_result));
 		gang_check(&m, 1, &setup);
 	}
 	munmap(memory, SIZE);
@@ -154,7 +154,7 @@ static uint32_t import_at(const struct member *owner, uint32_t handle, const str
 static void test_shared_args(void **state)
 {
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
-	struct drm_t3_timed_args args = gang_args(&setup);
+	struct t3_timed_args args = gang_args(&setup);
 	struct member members[GANG_RANKS];
 	struct drm_t3_command command;
 	struct operand shared;
@@ -180,7 +180,7 @@ static void test_shared_result(void **state)
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", TIMEOUT_MS), i;
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
-	struct drm_t3_timed_args args = gang_args(&setup);
+	struct t3_timed_args args = gang_args(&setup);
 	struct member members[GANG_RANKS];
 	struct drm_t3_command command;
 

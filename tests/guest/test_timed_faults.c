@@ -29,7 +29,7 @@ static void open_first(struct member *m)
 static void check_all_work(void)
 {
 	struct t3_timed_setup setup = usual(2, true);
-	struct drm_t3_timed_args args = gang_args(&setup);
+	struct t3_timed_args args = gang_args(&setup);
 	struct member members[GANG_RANKS];
 
 	gang_open(members, GANG_RANKS);
@@ -45,7 +45,7 @@ static void check_all_work(void)
 /* --------------------------------------------------------------- the arguments */
 
 /* clang-format off */
-#define ARG(member, value) BAD(drm_t3_timed_args, member, value, EINVAL)
+#define ARG(member, value) BAD(t3_timed_args, member, value, EINVAL)
 static const struct deviation bad_args[] = {
 	ARG(program, 6), ARG(program, ~0u), ARG(flags, 3), ARG(flags, 0x80000001),
 	ARG(ranks, 0), ARG(ranks, 1), ARG(ranks, 33), ARG(ranks, ~0u), ARG(ranks, 5),
@@ -53,11 +53,11 @@ static const struct deviation bad_args[] = {
 	ARG(rows, 0), ARG(rows, (1ull << 24) + 2), ARG(rows, 193), ARG(rows, 1ull << 63),
 	ARG(columns, 0), ARG(columns, (1ull << 24) + 1), ARG(columns, ~0ull), ARG(columns, 1),
 	ARG(depth, 0), ARG(depth, (1ull << 24) + 1), ARG(depth, 1ull << 63), ARG(depth, 1),
-	ARG(pad[0], 1), ARG(pad[1], 1ull << 63), ARG(pad[2], 1),
+	ARG(mbz[0], 1), ARG(mbz[1], 1ull << 63), ARG(mbz[2], 1),
 };
 /* clang-format on */
 
-static void expect_refused(struct member *m, const struct drm_t3_timed_args *args, const char *what)
+static void expect_refused(struct member *m, const struct t3_timed_args *args, const char *what)
 {
 	member_submit(m, args);
 	if (member_finish(m) != -EINVAL)
@@ -67,7 +67,7 @@ static void expect_refused(struct member *m, const struct drm_t3_timed_args *arg
 static void test_args(void **state)
 {
 	struct t3_timed_setup setup = usual(2, true);
-	struct drm_t3_timed_args good = gang_args(&setup), args;
+	struct t3_timed_args good = gang_args(&setup), args;
 	struct member m;
 	size_t i;
 
@@ -130,7 +130,7 @@ static void test_incomplete(void **state)
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", TIMEOUT_MS), i;
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
-	struct drm_t3_timed_args args = gang_args(&setup);
+	struct t3_timed_args args = gang_args(&setup);
 	struct member members[GANG_RANKS];
 
 	(void)state;
@@ -154,13 +154,13 @@ static void test_different_args(void **state)
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", TIMEOUT_MS), i;
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
-	struct drm_t3_timed_args args = gang_args(&setup);
+	struct t3_timed_args args = gang_args(&setup);
 	struct member members[GANG_RANKS];
 
 	(void)state;
 	gang_open(members, GANG_RANKS);
 	gang_submit(members, GANG_RANKS - 1, &args);
-	args.params[DRM_T3_PARAM_TRACKER_RECORD_BYTES]++;
+	args.params[T3_TIMED_PARAM_TRACKER_RECORD_BYTES]++;
 	member_submit(&members[GANG_RANKS - 1], &args);
 	for (i = 0; i < GANG_RANKS; i++)
 		CHECK_EQ(member_finish(&members[i]), -ETIME);
@@ -171,7 +171,7 @@ static void test_different_args(void **state)
 /* Rank 0 is late while all run: it is the one that hangs, the others are told that. */
 static void test_one_is_late(void **state)
 {
-	struct drm_t3_timed_args args = gang_long(GANG_RANKS, 0);
+	struct t3_timed_args args = gang_long(GANG_RANKS, 0);
 	struct member members[GANG_RANKS];
 	unsigned int timeout, i;
 
@@ -194,7 +194,7 @@ static void test_one_is_late(void **state)
 static void test_queue_is_destroyed(void **state)
 {
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
-	struct drm_t3_timed_args args = gang_args(&setup);
+	struct t3_timed_args args = gang_args(&setup);
 	struct member members[GANG_RANKS];
 	uint32_t i;
 
@@ -226,7 +226,7 @@ static void await_nobody(void)
 static void wait_for_gang(int sock, void *arg)
 {
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
-	struct drm_t3_timed_args args = gang_args(&setup);
+	struct t3_timed_args args = gang_args(&setup);
 	struct member m;
 
 	(void)arg;
@@ -252,7 +252,7 @@ static void test_client_is_killed(void **state)
 }
 
 /* Rank 0's driver leaves while all run, or while it waits for the others. */
-static void unbind_under(const struct drm_t3_timed_args *args, uint32_t ranks, uint32_t count)
+static void unbind_under(const struct t3_timed_args *args, uint32_t ranks, uint32_t count)
 {
 	struct member members[GANG_RANKS];
 	struct pollfd fence = { .events = POLLIN };
@@ -277,13 +277,13 @@ static void unbind_under(const struct drm_t3_timed_args *args, uint32_t ranks, u
 static void test_unbind(void **state)
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", GANG_WAIT_MS);
-	struct drm_t3_timed_args args = gang_long(GANG_RANKS, 0);
+	struct t3_timed_args args = gang_long(GANG_RANKS, 0);
 
 	(void)state;
 	CHECK_EQ(guest_ranks(), GANG_RANKS);
 	unbind_under(&args, GANG_RANKS, GANG_RANKS);
 	unbind_under(&args, GANG_RANKS, 1);
-	args = gang_long(GANG_RANKS, DRM_T3_TIMED_MIRRORED);
+	args = gang_long(GANG_RANKS, T3_TIMED_MIRRORED);
 	unbind_under(&args, GANG_RANKS, 1);
 	end_of_troubles(timeout);
 }
@@ -292,7 +292,7 @@ static void test_unbind(void **state)
 static void test_reset(void **state)
 {
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
-	struct drm_t3_timed_args args = gang_args(&setup);
+	struct t3_timed_args args = gang_args(&setup);
 	struct member members[GANG_RANKS];
 	uint32_t i;
 
@@ -314,7 +314,7 @@ static void test_reset(void **state)
 static void test_reset_of_a_run(void **state)
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", LATER_MS * guest_slowness());
-	struct drm_t3_timed_args args = gang_long(GANG_RANKS, 0);
+	struct t3_timed_args args = gang_long(GANG_RANKS, 0);
 	struct member members[GANG_RANKS];
 	uint32_t i;
 

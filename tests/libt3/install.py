@@ -69,6 +69,7 @@ def expected_files(libdir):
     files = {"bin/t3": 0o755, f"{libdir}/libt3.a": 0o644, f"{libdir}/libt3.so": "libt3.so.0",
              f"{libdir}/libt3.so.0": f"libt3.so.{version}", f"{libdir}/libt3.so.{version}": 0o644,
              f"{libdir}/{CHECKER}": 0o644, f"{libdir}/pkgconfig/libt3.pc": 0o644, "include/t3/t3_accel.h": 0o644,
+             "include/t3/t3_hw.h": 0o644,
              "share/man/man1/t3.1": 0o644}
     files.update({f"include/t3/{header.name}": 0o644 for header in public_headers()})
     for page in PAGES.glob("*.[1-9]"):

@@ -48,7 +48,7 @@ list_files() {
 		644 "$T3_BUILD/install/libt3.a" "$LIBDIR/libt3.a" \
 		pc "$T3_ROOT/libt3/libt3.pc.in" "$LIBDIR/pkgconfig/libt3.pc" \
 		644 "$T3_ROOT/tools/t3/t3.1" "$MANDIR/man1/t3.1"
-	for header in "$T3_ROOT"/libt3/t3*.h "$T3_ROOT/uapi/t3_accel.h"; do
+	for header in "$T3_ROOT"/libt3/t3*.h "$T3_ROOT/uapi/t3_accel.h" "$T3_ROOT/uapi/t3_hw.h"; do
 		printf '644\t%s\t%s\n' "$header" "$INCLUDEDIR/t3/${header##*/}"
 	done
 	for page in "$T3_ROOT"/libt3/man/*.[1-9]; do

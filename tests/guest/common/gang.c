@@ -27,7 +27,7 @@ void member_close(struct member *m)
 	close(m->fd);
 }
 
-void member_submit(struct member *m, const struct drm_t3_timed_args *args)
+void member_submit(struct member *m, const struct t3_timed_args *args)
 {
 	struct drm_t3_command command = command_timed(m->bo);
 
@@ -47,9 +47,9 @@ void member_check_busy(const struct member *m)
 	sync_check_busy(m->fd, m->sync);
 }
 
-struct drm_t3_timed_result member_result(const struct member *m)
+struct t3_timed_result member_result(const struct member *m)
 {
-	struct drm_t3_timed_result result;
+	struct t3_timed_result result;
 
 	memcpy(&result, m->memory + COMMAND_TIMED_RESULT, sizeof(result));
 	return result;
@@ -57,12 +57,12 @@ struct drm_t3_timed_result member_result(const struct member *m)
 
 /* ----------------------------------------------------------------- arguments */
 
-struct drm_t3_timed_args gang_args(const struct t3_timed_setup *setup)
+struct t3_timed_args gang_args(const struct t3_timed_setup *setup)
 {
 	const struct t3_timed_workload *w = &setup->workload;
-	struct drm_t3_timed_args args = {
+	struct t3_timed_args args = {
 		.program = setup->program,
-		.flags = setup->mirrored ? DRM_T3_TIMED_MIRRORED : 0,
+		.flags = setup->mirrored ? T3_TIMED_MIRRORED : 0,
 		.ranks = (uint32_t)w->ranks,
 		.element_bytes = (uint32_t)w->element_bytes,
 		.rows = w->rows,
@@ -85,10 +85,10 @@ struct t3_timed_setup gang_small(enum t3_timed_program program, uint32_t ranks)
 }
 
 /* Many steps of K: a hundred million events, and little memory. */
-struct drm_t3_timed_args gang_long(uint32_t ranks, uint32_t flags)
+struct t3_timed_args gang_long(uint32_t ranks, uint32_t flags)
 {
 	struct t3_timed_setup setup = timed_published(4096, 1024ull * ranks, 1, ranks);
-	struct drm_t3_timed_args args;
+	struct t3_timed_args args;
 
 	setup.program = T3_TIMED_T3_MCA;
 	setup.workload.depth = 1u << 20;
@@ -143,7 +143,7 @@ void gang_close(struct member *members, uint32_t ranks)
 		member_close(&members[i]);
 }
 
-void gang_submit(struct member *members, uint32_t ranks, const struct drm_t3_timed_args *args)
+void gang_submit(struct member *members, uint32_t ranks, const struct t3_timed_args *args)
 {
 	uint32_t i;
 
@@ -164,17 +164,16 @@ static struct t3_timed *run_here(const struct t3_timed_setup *setup)
 
 static void check_member(const struct member *m, uint32_t i, const struct t3_timed *here)
 {
-	struct drm_t3_timed_result result = member_result(m);
-	struct t3_timed_counters device, want;
+	struct t3_timed_result result = member_result(m);
+	struct t3_timed_counters want;
 	char why[SIM_WHY_SIZE];
 
-	memcpy(&device, &result.counters, sizeof(device));
 	t3_timed_counters(here, i, &want);
-	if (!sim_counters_equal(&device, &want, why))
+	if (!sim_counters_equal(&result.counters, &want, why))
 		guest_fail(__FILE__, __LINE__, "rank %u: %s", i, why);
 	CHECK_EQ(result.events, t3_timed_events(here));
-	CHECK_EQ(result.pad, 0);
-	CHECK_EQ(result.flags & ~DRM_T3_TIMED_HOST_PACED, 0);
+	CHECK_EQ(result.mbz, 0);
+	CHECK_EQ(result.flags & ~T3_TIMED_HOST_PACED, 0);
 }
 
 void gang_check(const struct member *members, uint32_t count, const struct t3_timed_setup *setup)

@@ -23,14 +23,14 @@ int bo_create_host(int fd, uint64_t size, uint32_t *handle)
 
 uint32_t bo_create_timed(int fd, uint64_t side)
 {
-	struct drm_t3_timed_args *args;
+	struct t3_timed_args *args;
 	uint32_t handle;
 
 	CHECK_EQ(bo_create_host(fd, PAGE, &handle), 0);
 	args = bo_map(fd, handle, PAGE);
 	t3_timed_args_init(args);
-	args->program = DRM_T3_TIMED_T3;
-	args->flags = DRM_T3_TIMED_MIRRORED;
+	args->program = T3_TIMED_T3;
+	args->flags = T3_TIMED_MIRRORED;
 	args->ranks = 2;
 	args->rows = side;
 	args->columns = side;

@@ -13,9 +13,7 @@
 #define RESULT_OFFSET 1024u
 #define BUFFER_BYTES  4096u
 
-_Static_assert(sizeof(struct drm_t3_timed_args) <= RESULT_OFFSET, "the arguments have room");
-_Static_assert(sizeof(struct drm_t3_timed_counters) == sizeof(struct t3_timed_counters),
-	       "counters are the same words here and there");
+_Static_assert(sizeof(struct t3_timed_args) <= RESULT_OFFSET, "the arguments have room");
 
 /* ------------------------------------------------------------------- opening */
 
@@ -150,12 +148,12 @@ void timed_devices_close(struct timed_devices *devices)
 
 /* ------------------------------------------------------------------- running */
 
-static struct drm_t3_timed_args arguments(const struct t3_timed_setup *setup)
+static struct t3_timed_args arguments(const struct t3_timed_setup *setup)
 {
 	const struct t3_timed_workload *w = &setup->workload;
-	struct drm_t3_timed_args args = {
+	struct t3_timed_args args = {
 		.program = setup->program,
-		.flags = setup->mirrored ? DRM_T3_TIMED_MIRRORED : 0,
+		.flags = setup->mirrored ? T3_TIMED_MIRRORED : 0,
 		.ranks = (uint32_t)w->ranks,
 		.element_bytes = (uint32_t)w->element_bytes,
 		.rows = w->rows,
@@ -169,7 +167,7 @@ static struct drm_t3_timed_args arguments(const struct t3_timed_setup *setup)
 	return args;
 }
 
-static int submit(struct timed_rank *rank, const struct drm_t3_timed_args *args)
+static int submit(struct timed_rank *rank, const struct t3_timed_args *args)
 {
 	struct t3_timed_desc desc = { rank->buffer, 0, rank->buffer, RESULT_OFFSET };
 
@@ -207,7 +205,7 @@ static const char *reason(int error)
 }
 
 /* All are submitted before any is waited for, and all that were are waited for. */
-static bool run_all(struct timed_devices *devices, const struct drm_t3_timed_args *args, char *why)
+static bool run_all(struct timed_devices *devices, const struct t3_timed_args *args, char *why)
 {
 	uint32_t i, failed = 0;
 	int first = 0, ret;
@@ -232,15 +230,14 @@ static bool run_all(struct timed_devices *devices, const struct drm_t3_timed_arg
 /* ----------------------------------------------------------------- comparing */
 
 static bool same_counters(const struct timed_devices *devices, uint32_t i,
-			  const struct drm_t3_timed_result *result, const struct t3_timed *native,
+			  const struct t3_timed_result *result, const struct t3_timed *native,
 			  char *why)
 {
-	struct t3_timed_counters device, model;
+	struct t3_timed_counters model;
 	char what[SIM_WHY_SIZE];
 
-	memcpy(&device, &result->counters, sizeof(device));
 	t3_timed_counters(native, i, &model);
-	if (sim_counters_equal(&device, &model, what))
+	if (sim_counters_equal(&result->counters, &model, what))
 		return true;
 	snprintf(why, SIM_WHY_SIZE, "device %u of %u: %.200s", i, devices->count, what);
 	return false;
@@ -249,7 +246,7 @@ static bool same_counters(const struct timed_devices *devices, uint32_t i,
 static bool check_result(const struct timed_devices *devices, uint32_t i,
 			 const struct t3_timed *native, struct timed_device_run *run, char *why)
 {
-	struct drm_t3_timed_result result;
+	struct t3_timed_result result;
 
 	memcpy(&result, devices->rank[i].memory + RESULT_OFFSET, sizeof(result));
 	if (!i)
@@ -265,7 +262,7 @@ static bool check_result(const struct timed_devices *devices, uint32_t i,
 			 i, (unsigned long long)result.events, t3_timed_events(native));
 		return false;
 	}
-	run->host_paced |= result.flags & DRM_T3_TIMED_HOST_PACED;
+	run->host_paced |= result.flags & T3_TIMED_HOST_PACED;
 	return same_counters(devices, i, &result, native, why);
 }
 
@@ -280,7 +277,7 @@ static double seconds(void)
 bool timed_devices_run(struct timed_devices *devices, const struct t3_timed_setup *setup,
 		       const struct t3_timed *native, struct timed_device_run *run, char *why)
 {
-	struct drm_t3_timed_args args = arguments(setup);
+	struct t3_timed_args args = arguments(setup);
 	double began = seconds();
 	uint32_t i;
 
