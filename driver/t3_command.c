@@ -3,6 +3,9 @@
  * A user's command into descriptors. All that the device is told is checked here: it
  * knows device memory and the bus as a whole, and no buffers.
  *
+ * Each type of command has a decoder, which looks at the user's struct, gets hold of what it
+ * names and leaves the rest in struct t3_command: GEMM's and TIMED's have files of their own.
+ *
  * Device memory is one range, and so a command on it one descriptor. Other buffers are
  * ranges of the bus in any number: there a descriptor covers as many whole rows as lie
  * in one range of each operand, or a piece of the one row that does not.
@@ -10,6 +13,7 @@
 #include <linux/bitops.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "t3_queue.h"
 #include "t3_space.h"
@@ -28,78 +32,136 @@ bool t3_rows_within(u64 offset, u64 pitch, u32 rows, u64 row_bytes, u64 size)
 	       !check_add_overflow(end, offset, &end) && end <= size;
 }
 
-struct t3_operand_args {
-	u32 handle;
-	u64 offset;
-	u64 pitch;
-};
-
-static bool t3_command_shape_valid(const struct drm_t3_command *cmd)
+bool t3_operand_valid(const struct drm_t3_operand *user, u32 rows, u64 row_bytes)
 {
-	return cmd->rows && cmd->row_bytes &&
-	       (u64)cmd->rows * cmd->row_bytes <= T3_MAX_COPY_BYTES;
+	return !user->pad && (rows == 1 ? !user->pitch : user->pitch >= row_bytes);
 }
 
-bool t3_pitch_valid(u64 pitch, u32 rows, u64 row_bytes)
+/* Look an operand up, and whether all of its rows are in it. */
+int t3_operand_get(struct drm_file *file, struct t3_operand *operand,
+		   const struct drm_t3_operand *user, u32 rows, u64 row_bytes)
 {
-	return rows == 1 ? !pitch : pitch >= row_bytes;
-}
-
-/* UPDATE has a type and an op, FILL a pattern in place of a source. */
-static bool t3_command_fields_valid(const struct drm_t3_command *cmd)
-{
-	bool fill = cmd->type == DRM_T3_COMMAND_FILL;
-	bool update = cmd->type == DRM_T3_COMMAND_UPDATE;
-
-	if (cmd->flags || (!fill && !update && cmd->type != DRM_T3_COMMAND_COPY) ||
-	    !t3_gemm_fields_unused(cmd))
-		return false;
-	if (!update && (cmd->op || cmd->dtype))
-		return false;
-	if (update && (cmd->dtype >= T3_DTYPE_COUNT || !t3_op_valid(cmd->dtype, cmd->op) ||
-		       cmd->row_bytes % t3_dtype_size(cmd->dtype)))
-		return false;
-	if (fill ? cmd->src || cmd->src_offset || cmd->src_pitch : !!cmd->pattern)
-		return false;
-	return t3_command_shape_valid(cmd) &&
-	       t3_pitch_valid(cmd->dst_pitch, cmd->rows, cmd->row_bytes) &&
-	       (fill || t3_pitch_valid(cmd->src_pitch, cmd->rows, cmd->row_bytes));
-}
-
-/* Look an operand up, and whether all of its rows are in it; offset and pitch are set. */
-int t3_operand_get(struct drm_file *file, struct t3_operand *operand, u32 handle, u32 rows,
-		   u64 row_bytes)
-{
-	operand->bo = t3_bo_lookup(file, handle);
+	operand->offset = user->offset;
+	operand->pitch = user->pitch;
+	operand->bo = t3_bo_lookup(file, user->handle);
 	if (!operand->bo)
 		return -ENOENT;
 	return t3_rows_within(operand->offset, operand->pitch, rows, row_bytes,
 			      operand->bo->base.size) ? 0 : -EINVAL;
 }
 
-static int t3_command_operand(struct drm_file *file, const struct drm_t3_command *cmd,
-			      const struct t3_operand_args *args, struct t3_operand *operand)
+/* ------------------------------------------------------------------ decoders */
+
+static bool t3_shape_valid(u32 rows, u32 row_bytes)
 {
-	operand->offset = args->offset;
-	operand->pitch = args->pitch;
-	return t3_operand_get(file, operand, args->handle, cmd->rows, cmd->row_bytes);
+	return rows && row_bytes && (u64)rows * row_bytes <= T3_MAX_COPY_BYTES;
 }
 
-static int t3_command_operands(struct drm_file *file, struct t3_command *command)
+static bool t3_copy_valid(const struct drm_t3_copy *user)
 {
-	const struct drm_t3_command *cmd = &command->user;
-	const struct t3_operand_args dst = { cmd->dst, cmd->dst_offset, cmd->dst_pitch };
-	const struct t3_operand_args src = { cmd->src, cmd->src_offset, cmd->src_pitch };
+	return !user->head.flags && t3_shape_valid(user->rows, user->row_bytes) &&
+	       t3_operand_valid(&user->dst, user->rows, user->row_bytes) &&
+	       t3_operand_valid(&user->src, user->rows, user->row_bytes);
+}
+
+static int t3_copy_decode(struct drm_file *file, const struct drm_t3_copy *user,
+			  struct t3_command *command)
+{
 	int ret;
 
-	ret = t3_command_operand(file, cmd, &dst, &command->dst);
-	if (!ret && cmd->type != DRM_T3_COMMAND_FILL)
-		ret = t3_command_operand(file, cmd, &src, &command->src);
-	if (ret || cmd->type != DRM_T3_COMMAND_UPDATE)
+	if (!t3_copy_valid(user))
+		return -EINVAL;
+	command->rows = user->rows;
+	command->row_bytes = user->row_bytes;
+	ret = t3_operand_get(file, &command->dst, &user->dst, user->rows, user->row_bytes);
+	if (ret)
+		return ret;
+	return t3_operand_get(file, &command->src, &user->src, user->rows, user->row_bytes);
+}
+
+static bool t3_fill_valid(const struct drm_t3_fill *user)
+{
+	return !user->head.flags && t3_shape_valid(user->rows, user->row_bytes) &&
+	       t3_operand_valid(&user->dst, user->rows, user->row_bytes);
+}
+
+static int t3_fill_decode(struct drm_file *file, const struct drm_t3_fill *user,
+			  struct t3_command *command)
+{
+	if (!t3_fill_valid(user))
+		return -EINVAL;
+	command->rows = user->rows;
+	command->row_bytes = user->row_bytes;
+	command->pattern = user->pattern;
+	return t3_operand_get(file, &command->dst, &user->dst, user->rows, user->row_bytes);
+}
+
+static bool t3_update_valid(const struct drm_t3_update *user)
+{
+	return !user->head.flags && user->dtype < T3_DTYPE_COUNT &&
+	       t3_op_valid(user->dtype, user->op) &&
+	       !(user->row_bytes % t3_dtype_size(user->dtype)) &&
+	       t3_shape_valid(user->rows, user->row_bytes) &&
+	       t3_operand_valid(&user->dst, user->rows, user->row_bytes) &&
+	       t3_operand_valid(&user->src, user->rows, user->row_bytes);
+}
+
+static int t3_update_decode(struct drm_file *file, const struct drm_t3_update *user,
+			    struct t3_command *command)
+{
+	int ret;
+
+	if (!t3_update_valid(user))
+		return -EINVAL;
+	command->rows = user->rows;
+	command->row_bytes = user->row_bytes;
+	command->op = user->op;
+	command->dtype = user->dtype;
+	ret = t3_operand_get(file, &command->dst, &user->dst, user->rows, user->row_bytes);
+	if (ret)
+		return ret;
+	ret = t3_operand_get(file, &command->src, &user->src, user->rows, user->row_bytes);
+	if (ret)
 		return ret;
 	if (command->dst.bo->kind != T3_BO_DEVICE || command->src.bo->kind != T3_BO_DEVICE)
 		return -EOPNOTSUPP;
 	return 0;
+}
+
+/* Of a type's struct; 0: there is no such type. */
+static size_t t3_command_size(u32 type)
+{
+	switch (type) {
+	case DRM_T3_COMMAND_COPY:
+		return sizeof(struct drm_t3_copy);
+	case DRM_T3_COMMAND_FILL:
+		return sizeof(struct drm_t3_fill);
+	case DRM_T3_COMMAND_UPDATE:
+		return sizeof(struct drm_t3_update);
+	case DRM_T3_COMMAND_GEMM:
+		return sizeof(struct drm_t3_gemm);
+	case DRM_T3_COMMAND_TIMED:
+		return sizeof(struct drm_t3_timed);
+	default:
+		return 0;
+	}
+}
+
+static int t3_command_decode(struct drm_file *file, const union drm_t3_any_command *user,
+			     struct t3_command *command)
+{
+	switch (user->head.type) {
+	case DRM_T3_COMMAND_COPY:
+		return t3_copy_decode(file, &user->copy, command);
+	case DRM_T3_COMMAND_FILL:
+		return t3_fill_decode(file, &user->fill, command);
+	case DRM_T3_COMMAND_UPDATE:
+		return t3_update_decode(file, &user->update, command);
+	case DRM_T3_COMMAND_GEMM:
+		return t3_gemm_decode(file, &user->gemm, command);
+	default:
+		return t3_timed_decode(file, &user->timed, command);
+	}
 }
 
 /* -------------------------------------------------------------------- pieces */
@@ -114,17 +176,17 @@ struct t3_piece {
 };
 
 /* How many bytes or rows of the command an operand has in one range from here on. */
-static void t3_piece_limit(const struct t3_operand *operand, const struct drm_t3_command *cmd,
+static void t3_piece_limit(const struct t3_operand *operand, u32 row_bytes,
 			   struct t3_piece *piece, u64 *address)
 {
 	u64 offset = operand->offset + piece->row * operand->pitch + piece->col;
 	u64 run = t3_bo_run(operand->bo, offset, address);
 
-	if (piece->col || run < cmd->row_bytes) {
+	if (piece->col || run < row_bytes) {
 		piece->rows = 1;
 		piece->bytes = min_t(u64, piece->bytes, run);
 	} else if (piece->rows > 1) {
-		piece->rows = min_t(u64, piece->rows, (run - cmd->row_bytes) / operand->pitch + 1);
+		piece->rows = min_t(u64, piece->rows, (run - row_bytes) / operand->pitch + 1);
 	}
 }
 
@@ -136,25 +198,23 @@ static u64 t3_pattern_from(u64 pattern, u32 col)
 
 static void t3_piece_find(const struct t3_command *command, struct t3_piece *piece)
 {
-	const struct drm_t3_command *cmd = &command->user;
-
-	piece->rows = piece->col ? 1 : cmd->rows - piece->row;
-	piece->bytes = cmd->row_bytes - piece->col;
-	t3_piece_limit(&command->dst, cmd, piece, &piece->dst);
+	piece->rows = piece->col ? 1 : command->rows - piece->row;
+	piece->bytes = command->row_bytes - piece->col;
+	t3_piece_limit(&command->dst, command->row_bytes, piece, &piece->dst);
 	if (command->src.bo)
-		t3_piece_limit(&command->src, cmd, piece, &piece->src);
+		t3_piece_limit(&command->src, command->row_bytes, piece, &piece->src);
 	else
-		piece->src = t3_pattern_from(cmd->pattern, piece->col);
+		piece->src = t3_pattern_from(command->pattern, piece->col);
 }
 
 static bool t3_piece_next(const struct t3_command *command, struct t3_piece *piece)
 {
 	piece->col += piece->bytes;
-	if (piece->col == command->user.row_bytes) {
+	if (piece->col == command->row_bytes) {
 		piece->col = 0;
 		piece->row += piece->rows;
 	}
-	return piece->row < command->user.rows;
+	return piece->row < command->rows;
 }
 
 static u8 t3_operand_kind(const struct t3_operand *operand)
@@ -165,12 +225,10 @@ static u8 t3_operand_kind(const struct t3_operand *operand)
 static void t3_piece_describe(const struct t3_command *command, const struct t3_piece *piece,
 			      struct t3_descriptor *descriptor)
 {
-	const struct drm_t3_command *cmd = &command->user;
-
 	*descriptor = (struct t3_descriptor){
-		.opcode = cmd->type,
-		.op = cmd->op,
-		.dtype = cmd->dtype,
+		.opcode = command->type,
+		.op = command->op,
+		.dtype = command->dtype,
 		.src_kind = t3_operand_kind(&command->src),
 		.dst_kind = t3_operand_kind(&command->dst),
 		.rows = piece->rows,
@@ -195,21 +253,26 @@ static u32 t3_command_count(const struct t3_command *command, u32 max)
 	return count;
 }
 
-/* Check a command and get hold of its buffers; what it holds is put also on failure. */
-int t3_command_parse(struct drm_file *file, struct t3_command *command, u32 max_pieces)
+/*
+ * Check a command and get hold of its buffers; what it holds is put also on failure. user is
+ * the only copy of what user space said: nothing of it is read twice from there.
+ */
+int t3_command_parse(struct drm_file *file, const union drm_t3_any_command *user,
+		     struct t3_command *command, u32 max_pieces)
 {
+	size_t size = t3_command_size(user->head.type);
 	int ret;
 
-	if (command->user.type == DRM_T3_COMMAND_GEMM)
-		return t3_gemm_parse(file, command);
-	if (command->user.type == DRM_T3_COMMAND_TIMED)
-		return t3_timed_parse(file, command);
-	if (!t3_command_fields_valid(&command->user))
+	if (!size)
 		return -EINVAL;
-	ret = t3_command_operands(file, command);
+	if (memchr_inv((const u8 *)user + size, 0, sizeof(*user) - size))
+		return -E2BIG;
+	command->type = user->head.type;
+	ret = t3_command_decode(file, user, command);
 	if (ret)
 		return ret;
-	command->pieces = t3_command_count(command, max_pieces);
+	if (!command->pieces)
+		command->pieces = t3_command_count(command, max_pieces);
 	return command->pieces > max_pieces ? -EFBIG : 0;
 }
 
@@ -226,7 +289,7 @@ void t3_command_build(struct t3_command *command, struct t3_step *steps)
 		t3_gemm_build(command, steps);
 		return;
 	}
-	if (command->user.type == DRM_T3_COMMAND_TIMED) {
+	if (command->type == DRM_T3_COMMAND_TIMED) {
 		t3_timed_build(command, steps);
 		return;
 	}

@@ -8,70 +8,56 @@
 #include "t3_queue.h"
 #include "t3_space.h"
 
-#define T3_GEMM_FIELDS offsetof(struct drm_t3_command, b)
-
 static_assert(DRM_T3_GEMM_CHUNKS_UP == T3_GEMM_CHUNKS_UP);
 static_assert(DRM_T3_GEMM_DEPTH_MAX == T3_MAX_DEPTH);
 static_assert(offsetof(struct t3_rings, gemms) % sizeof(struct t3_gemm) == 0);
 
-/* Whether all that only a GEMM has is 0. */
-bool t3_gemm_fields_unused(const struct drm_t3_command *cmd)
+static u64 t3_gemm_bytes(const struct drm_t3_gemm *user, u32 elements)
 {
-	return !memchr_inv((const u8 *)cmd + T3_GEMM_FIELDS, 0, sizeof(*cmd) - T3_GEMM_FIELDS);
-}
-
-static u32 t3_gemm_columns(const struct drm_t3_command *cmd)
-{
-	return cmd->row_bytes / t3_dtype_size(cmd->dtype);
-}
-
-static u64 t3_gemm_depth_bytes(const struct drm_t3_command *cmd)
-{
-	return (u64)cmd->depth * t3_dtype_size(cmd->dtype);
+	return (u64)elements * t3_dtype_size(user->dtype);
 }
 
 static bool t3_gemm_within(u32 value, u32 limit)
 {
-	return value && value <= min(limit, U16_MAX);
+	return value && value <= min(limit, DRM_T3_GEMM_GROUP_MAX);
 }
 
-static bool t3_gemm_order_valid(const struct drm_t3_command *cmd)
+static bool t3_gemm_order_valid(const struct drm_t3_gemm *user)
 {
-	return cmd->chunk_rows && cmd->chunk_rows <= cmd->rows &&
-	       cmd->first_chunk <= (cmd->rows - 1) / cmd->chunk_rows &&
-	       t3_gemm_within(cmd->group_rows, cmd->chunk_rows) &&
-	       t3_gemm_within(cmd->group_columns, t3_gemm_columns(cmd)) &&
-	       t3_gemm_within(cmd->tile_rows, cmd->group_rows) &&
-	       t3_gemm_within(cmd->tile_columns, cmd->group_columns) &&
-	       t3_gemm_within(cmd->raster_rows, U16_MAX);
+	return user->chunk_rows && user->chunk_rows <= user->rows &&
+	       user->first_chunk <= (user->rows - 1) / user->chunk_rows &&
+	       t3_gemm_within(user->group_rows, user->chunk_rows) &&
+	       t3_gemm_within(user->group_columns, user->columns) &&
+	       t3_gemm_within(user->tile_rows, user->group_rows) &&
+	       t3_gemm_within(user->tile_columns, user->group_columns) &&
+	       t3_gemm_within(user->raster_rows, DRM_T3_GEMM_GROUP_MAX);
 }
 
-static bool t3_gemm_fields_valid(const struct drm_t3_command *cmd)
+static bool t3_gemm_valid(const struct drm_t3_gemm *user)
 {
-	if (cmd->flags & ~DRM_T3_GEMM_CHUNKS_UP || cmd->op || cmd->pattern ||
-	    cmd->dtype > T3_DTYPE_BF16)
+	if (user->head.flags & ~DRM_T3_GEMM_CHUNKS_UP || user->dtype > T3_DTYPE_BF16)
 		return false;
-	if (!cmd->rows || !cmd->row_bytes || cmd->row_bytes % t3_dtype_size(cmd->dtype) ||
-	    (u64)cmd->rows * cmd->row_bytes > T3_MAX_COPY_BYTES)
+	if (!user->rows || !user->columns ||
+	    (u64)user->rows * user->columns > T3_MAX_COPY_BYTES / t3_dtype_size(user->dtype))
 		return false;
-	if (!cmd->depth || cmd->depth > T3_MAX_DEPTH || (cmd->space && cmd->dst))
+	if (!user->depth || user->depth > T3_MAX_DEPTH || (user->space && user->dst.handle))
 		return false;
-	return t3_gemm_order_valid(cmd) &&
-	       t3_pitch_valid(cmd->src_pitch, cmd->rows, t3_gemm_depth_bytes(cmd)) &&
-	       t3_pitch_valid(cmd->b_pitch, cmd->depth, cmd->row_bytes) &&
-	       t3_pitch_valid(cmd->dst_pitch, cmd->rows, cmd->row_bytes);
+	return t3_gemm_order_valid(user) &&
+	       t3_operand_valid(&user->a, user->rows, t3_gemm_bytes(user, user->depth)) &&
+	       t3_operand_valid(&user->b, user->depth, t3_gemm_bytes(user, user->columns)) &&
+	       t3_operand_valid(&user->dst, user->rows, t3_gemm_bytes(user, user->columns));
 }
 
-/* Neither factor is above 2^30, nor their product above 2^50. */
-static bool t3_gemm_too_large(const struct drm_t3_command *cmd)
+/* rows * columns is not above 2^30, nor the product above 2^50. */
+static bool t3_gemm_too_large(const struct drm_t3_gemm *user)
 {
-	return (u64)cmd->rows * t3_gemm_columns(cmd) * cmd->depth > DRM_T3_GEMM_WORK_MAX;
+	return (u64)user->rows * user->columns * user->depth > DRM_T3_GEMM_WORK_MAX;
 }
 
-static int t3_gemm_operand(struct drm_file *file, struct t3_operand *operand, u32 handle, u32 rows,
-			   u64 row_bytes)
+static int t3_gemm_operand(struct drm_file *file, struct t3_operand *operand,
+			   const struct drm_t3_operand *user, u32 rows, u64 row_bytes)
 {
-	int ret = t3_operand_get(file, operand, handle, rows, row_bytes);
+	int ret = t3_operand_get(file, operand, user, rows, row_bytes);
 
 	if (ret)
 		return ret;
@@ -84,26 +70,27 @@ static int t3_gemm_operand(struct drm_file *file, struct t3_operand *operand, u3
  */
 static int t3_gemm_space_locked(struct t3_command *command, struct t3_space *space)
 {
-	const struct drm_t3_command *cmd = &command->user;
-
 	lockdep_assert_held(&t3_topology_lock);
 	if (space->dead)
 		return -ENOENT;
-	if (!t3_rows_within(cmd->dst_offset, cmd->dst_pitch, cmd->rows, cmd->row_bytes,
-			    space->size))
+	if (!t3_rows_within(command->dst.offset, command->dst.pitch, command->rows,
+			    command->row_bytes, space->size))
 		return -EINVAL;
 	command->hw_space = space->hw_id;
 	command->generation = space->generation;
 	return 0;
 }
 
-static int t3_gemm_space(struct drm_file *file, struct t3_command *command)
+static int t3_gemm_space(struct drm_file *file, const struct drm_t3_gemm *user,
+			 struct t3_command *command)
 {
-	struct t3_space *space = t3_space_lookup(file, command->user.space);
+	struct t3_space *space = t3_space_lookup(file, user->space);
 	int ret;
 
 	if (!space)
 		return -ENOENT;
+	command->dst.offset = user->dst.offset;
+	command->dst.pitch = user->dst.pitch;
 	ret = mutex_lock_interruptible(&t3_topology_lock);
 	if (!ret) {
 		ret = t3_gemm_space_locked(command, space);
@@ -113,26 +100,21 @@ static int t3_gemm_space(struct drm_file *file, struct t3_command *command)
 	return ret;
 }
 
-static int t3_gemm_operands(struct drm_file *file, struct t3_command *command)
+static int t3_gemm_operands(struct drm_file *file, const struct drm_t3_gemm *user,
+			    struct t3_command *command)
 {
-	const struct drm_t3_command *cmd = &command->user;
 	int ret;
 
-	command->src.offset = cmd->src_offset;
-	command->src.pitch = cmd->src_pitch;
-	ret = t3_gemm_operand(file, &command->src, cmd->src, cmd->rows, t3_gemm_depth_bytes(cmd));
+	ret = t3_gemm_operand(file, &command->src, &user->a, user->rows,
+			      t3_gemm_bytes(user, user->depth));
 	if (ret)
 		return ret;
-	command->b.offset = cmd->b_offset;
-	command->b.pitch = cmd->b_pitch;
-	ret = t3_gemm_operand(file, &command->b, cmd->b, cmd->depth, cmd->row_bytes);
+	ret = t3_gemm_operand(file, &command->b, &user->b, user->depth, command->row_bytes);
 	if (ret)
 		return ret;
-	command->dst.offset = cmd->dst_offset;
-	command->dst.pitch = cmd->dst_pitch;
-	if (cmd->space)
-		return t3_gemm_space(file, command);
-	return t3_gemm_operand(file, &command->dst, cmd->dst, cmd->rows, cmd->row_bytes);
+	if (user->space)
+		return t3_gemm_space(file, user, command);
+	return t3_gemm_operand(file, &command->dst, &user->dst, user->rows, command->row_bytes);
 }
 
 static u64 t3_gemm_address(const struct t3_operand *operand)
@@ -143,45 +125,48 @@ static u64 t3_gemm_address(const struct t3_operand *operand)
 	return address;
 }
 
-static struct t3_gemm t3_gemm_describe(const struct t3_command *command)
+static struct t3_gemm t3_gemm_describe(const struct drm_t3_gemm *user,
+				       const struct t3_command *command)
 {
-	const struct drm_t3_command *cmd = &command->user;
-
 	return (struct t3_gemm){
 		.a = t3_gemm_address(&command->src),
 		.b = t3_gemm_address(&command->b),
 		.a_pitch = command->src.pitch,
 		.b_pitch = command->b.pitch,
-		.depth = cmd->depth,
-		.chunk_rows = cmd->chunk_rows,
-		.first_chunk = cmd->first_chunk,
-		.group_rows = cmd->group_rows,
-		.group_columns = cmd->group_columns,
-		.tile_rows = cmd->tile_rows,
-		.tile_columns = cmd->tile_columns,
-		.raster_rows = cmd->raster_rows,
-		.flags = cmd->flags,
+		.depth = user->depth,
+		.chunk_rows = user->chunk_rows,
+		.first_chunk = user->first_chunk,
+		.group_rows = user->group_rows,
+		.group_columns = user->group_columns,
+		.tile_rows = user->tile_rows,
+		.tile_columns = user->tile_columns,
+		.raster_rows = user->raster_rows,
+		.flags = user->head.flags,
 	};
 }
 
 /* As t3_command_parse(), which calls it. */
-int t3_gemm_parse(struct drm_file *file, struct t3_command *command)
+int t3_gemm_decode(struct drm_file *file, const struct drm_t3_gemm *user,
+		   struct t3_command *command)
 {
 	int ret;
 
-	if (!t3_gemm_fields_valid(&command->user))
+	if (!t3_gemm_valid(user))
 		return -EINVAL;
 	if (!(t3_file_device(file)->caps.caps & T3_CAP_GEMM))
 		return -EOPNOTSUPP;
-	if (t3_gemm_too_large(&command->user))
+	if (t3_gemm_too_large(user))
 		return -EFBIG;
-	ret = t3_gemm_operands(file, command);
+	command->dtype = user->dtype;
+	command->rows = user->rows;
+	command->row_bytes = t3_gemm_bytes(user, user->columns);
+	ret = t3_gemm_operands(file, user, command);
 	if (ret)
 		return ret;
 	command->gemm = kmalloc(sizeof(*command->gemm), GFP_KERNEL_ACCOUNT);
 	if (!command->gemm)
 		return -ENOMEM;
-	*command->gemm = t3_gemm_describe(command);
+	*command->gemm = t3_gemm_describe(user, command);
 	command->pieces = 1;
 	return 0;
 }
@@ -192,17 +177,17 @@ int t3_gemm_parse(struct drm_file *file, struct t3_command *command)
  */
 void t3_gemm_build(struct t3_command *command, struct t3_step *step)
 {
-	const struct drm_t3_command *cmd = &command->user;
+	bool to_space = !command->dst.bo;
 
 	step->descriptor = (struct t3_descriptor){
 		.opcode = T3_DESC_GEMM,
-		.dtype = cmd->dtype,
+		.dtype = command->dtype,
 		.src_kind = T3_LOC_HOST,
-		.dst_kind = cmd->space ? T3_LOC_SPACE : T3_LOC_MEMORY,
-		.rows = cmd->rows,
-		.row_bytes = cmd->row_bytes,
-		.dst = cmd->space ? cmd->dst_offset : t3_gemm_address(&command->dst),
-		.dst_pitch = cmd->dst_pitch,
+		.dst_kind = to_space ? T3_LOC_SPACE : T3_LOC_MEMORY,
+		.rows = command->rows,
+		.row_bytes = command->row_bytes,
+		.dst = to_space ? command->dst.offset : t3_gemm_address(&command->dst),
+		.dst_pitch = command->dst.pitch,
 		.space = command->hw_space,
 		.generation = command->generation,
 	};

@@ -86,12 +86,17 @@ struct t3_operand {
 	u64 pitch;
 };
 
-/* A user's command that was found right. */
+/* A user's command, decoded and found right. */
 struct t3_command {
-	struct drm_t3_command user;
-	struct t3_operand src;
-	struct t3_operand dst; /* bo NULL: a space */
-	struct t3_operand b; /* GEMM, as what follows */
+	u32 type; /* enum drm_t3_command_type */
+	u32 rows; /* of dst, as the next; TIMED: 0, both */
+	u32 row_bytes;
+	u32 op; /* UPDATE */
+	u32 dtype; /* UPDATE, GEMM */
+	u64 pattern; /* FILL */
+	struct t3_operand src; /* bo NULL: FILL; GEMM: a; TIMED: the arguments */
+	struct t3_operand dst; /* bo NULL: a space; TIMED: the result */
+	struct t3_operand b; /* GEMM, as the next three */
 	struct t3_gemm *gemm;
 	u32 hw_space;
 	u32 generation;
@@ -167,22 +172,24 @@ void t3_job_free(struct t3_job *job);
 void t3_job_finish(struct t3_job *job, int error);
 
 /* t3_command.c */
-bool t3_pitch_valid(u64 pitch, u32 rows, u64 row_bytes);
 bool t3_rows_within(u64 offset, u64 pitch, u32 rows, u64 row_bytes, u64 size);
-int t3_operand_get(struct drm_file *file, struct t3_operand *operand, u32 handle, u32 rows,
-		   u64 row_bytes);
-int t3_command_parse(struct drm_file *file, struct t3_command *command, u32 max_pieces);
+bool t3_operand_valid(const struct drm_t3_operand *user, u32 rows, u64 row_bytes);
+int t3_operand_get(struct drm_file *file, struct t3_operand *operand,
+		   const struct drm_t3_operand *user, u32 rows, u64 row_bytes);
+int t3_command_parse(struct drm_file *file, const union drm_t3_any_command *user,
+		     struct t3_command *command, u32 max_pieces);
 void t3_command_build(struct t3_command *command, struct t3_step *steps);
 void t3_command_put(struct t3_command *command);
 
 /* t3_gemm.c */
-int t3_gemm_parse(struct drm_file *file, struct t3_command *command);
+int t3_gemm_decode(struct drm_file *file, const struct drm_t3_gemm *user,
+		   struct t3_command *command);
 void t3_gemm_build(struct t3_command *command, struct t3_step *step);
-bool t3_gemm_fields_unused(const struct drm_t3_command *cmd);
 bool t3_gemm_repeatable(const struct t3_step *step);
 
 /* t3_timed.c */
-int t3_timed_parse(struct drm_file *file, struct t3_command *command);
+int t3_timed_decode(struct drm_file *file, const struct drm_t3_timed *user,
+		    struct t3_command *command);
 void t3_timed_build(const struct t3_command *command, struct t3_step *step);
 int t3_timed_error(int status);
 

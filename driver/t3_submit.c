@@ -16,11 +16,12 @@
 #include "t3_syncobj.h"
 #include "t3_trace.h"
 
-#define T3_COMMAND_SIZE_MINOR2 72
-#define T3_SYNC_SIZE_MINOR2    16
+/* What every caller has: the head of a command, and the sync of version 2.0. */
+#define T3_COMMAND_SIZE_LEAST 8
+#define T3_SYNC_SIZE_LEAST    16
 
-static_assert(sizeof(struct drm_t3_command) >= T3_COMMAND_SIZE_MINOR2);
-static_assert(sizeof(struct drm_t3_sync) >= T3_SYNC_SIZE_MINOR2);
+static_assert(sizeof(struct drm_t3_command) == T3_COMMAND_SIZE_LEAST);
+static_assert(sizeof(struct drm_t3_sync) >= T3_SYNC_SIZE_LEAST);
 
 /* An out point, with all that signalling it takes. */
 struct t3_out {
@@ -50,23 +51,25 @@ static int t3_submit_check_args(const struct drm_t3_queue_submit *args)
 	if (args->flags || args->pad)
 		return -EINVAL;
 	if (!args->command_count || args->command_count > DRM_T3_SUBMIT_COMMANDS_MAX ||
-	    !t3_stride_valid(args->command_stride, T3_COMMAND_SIZE_MINOR2))
+	    !t3_stride_valid(args->command_stride, T3_COMMAND_SIZE_LEAST))
 		return -EINVAL;
 	if (args->in_count > DRM_T3_SUBMIT_SYNCS_MAX || args->out_count > DRM_T3_SUBMIT_SYNCS_MAX)
 		return -EINVAL;
-	if (syncs ? !t3_stride_valid(args->sync_stride, T3_SYNC_SIZE_MINOR2) : !!args->sync_stride)
+	if (syncs ? !t3_stride_valid(args->sync_stride, T3_SYNC_SIZE_LEAST) : !!args->sync_stride)
 		return -EINVAL;
 	if ((!args->in_count && args->in_syncs) || (!args->out_count && args->out_syncs))
 		return -EINVAL;
 	return 0;
 }
 
+/* The whole element, once: its type says later how much of it there should be. */
 static int t3_submit_copy_command(const struct drm_t3_queue_submit *args, u32 index,
-				  struct drm_t3_command *cmd)
+				  union drm_t3_any_command *user)
 {
-	const void __user *user = u64_to_user_ptr(args->commands);
+	const void __user *from = u64_to_user_ptr(args->commands);
 
-	return copy_struct_from_user(cmd, sizeof(*cmd), user + (size_t)index * args->command_stride,
+	return copy_struct_from_user(user, sizeof(*user),
+				     from + (size_t)index * args->command_stride,
 				     args->command_stride);
 }
 
@@ -74,16 +77,18 @@ static int t3_submit_copy_command(const struct drm_t3_queue_submit *args, u32 in
 static int t3_submit_parse(struct t3_submit *submit)
 {
 	const struct drm_t3_queue_submit *args = submit->args;
+	union drm_t3_any_command user;
 	struct t3_command *command;
 	u32 i, steps = 0;
 	int ret;
 
 	for (i = 0; i < args->command_count; i++) {
 		command = &submit->commands[i];
-		ret = t3_submit_copy_command(args, i, &command->user);
+		ret = t3_submit_copy_command(args, i, &user);
 		if (ret)
 			return ret;
-		ret = t3_command_parse(submit->file, command, DRM_T3_SUBMIT_PIECES_MAX - steps);
+		ret = t3_command_parse(submit->file, &user, command,
+				       DRM_T3_SUBMIT_PIECES_MAX - steps);
 		if (ret)
 			return ret;
 		steps += command->pieces;

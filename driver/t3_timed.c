@@ -14,13 +14,12 @@ static bool t3_timed_place_valid(u64 offset, size_t bytes)
 	return offset % T3_TIMED_ALIGN == 0 && offset % T3_PAGE_SIZE + bytes <= T3_PAGE_SIZE;
 }
 
-static bool t3_timed_fields_valid(const struct drm_t3_command *cmd)
+static bool t3_timed_valid(const struct drm_t3_timed *user)
 {
-	if (cmd->flags || cmd->op || cmd->dtype || cmd->rows || cmd->row_bytes ||
-	    cmd->src_pitch || cmd->dst_pitch || cmd->pattern || !t3_gemm_fields_unused(cmd))
-		return false;
-	return t3_timed_place_valid(cmd->src_offset, sizeof(struct t3_timed_args)) &&
-	       t3_timed_place_valid(cmd->dst_offset, sizeof(struct t3_timed_result));
+	return !user->head.flags && t3_operand_valid(&user->args, 1, 0) &&
+	       t3_operand_valid(&user->result, 1, 0) &&
+	       t3_timed_place_valid(user->args.offset, sizeof(struct t3_timed_args)) &&
+	       t3_timed_place_valid(user->result.offset, sizeof(struct t3_timed_result));
 }
 
 static u64 t3_timed_address(const struct t3_operand *operand)
@@ -39,10 +38,10 @@ static bool t3_timed_in_one_range(const struct t3_operand *operand, size_t bytes
 	return run >= bytes && address % T3_TIMED_ALIGN == 0;
 }
 
-static int t3_timed_operand(struct drm_file *file, struct t3_operand *operand, u32 handle,
-			    size_t bytes)
+static int t3_timed_operand(struct drm_file *file, struct t3_operand *operand,
+			    const struct drm_t3_operand *user, size_t bytes)
 {
-	int ret = t3_operand_get(file, operand, handle, 1, bytes);
+	int ret = t3_operand_get(file, operand, user, 1, bytes);
 
 	if (ret)
 		return ret;
@@ -62,21 +61,19 @@ static bool t3_timed_overlap(const struct t3_command *command)
 }
 
 /* As t3_command_parse(), which calls it. */
-int t3_timed_parse(struct drm_file *file, struct t3_command *command)
+int t3_timed_decode(struct drm_file *file, const struct drm_t3_timed *user,
+		    struct t3_command *command)
 {
-	const struct drm_t3_command *cmd = &command->user;
 	int ret;
 
-	if (!t3_timed_fields_valid(cmd))
+	if (!t3_timed_valid(user))
 		return -EINVAL;
 	if (!(t3_file_device(file)->caps.caps & T3_CAP_TIMED))
 		return -EOPNOTSUPP;
-	command->src.offset = cmd->src_offset;
-	ret = t3_timed_operand(file, &command->src, cmd->src, sizeof(struct t3_timed_args));
+	ret = t3_timed_operand(file, &command->src, &user->args, sizeof(struct t3_timed_args));
 	if (ret)
 		return ret;
-	command->dst.offset = cmd->dst_offset;
-	ret = t3_timed_operand(file, &command->dst, cmd->dst, sizeof(struct t3_timed_result));
+	ret = t3_timed_operand(file, &command->dst, &user->result, sizeof(struct t3_timed_result));
 	if (ret)
 		return ret;
 	command->pieces = 1;

@@ -496,7 +496,7 @@ struct t3_matrix {
  * C = A * B, of one dtype (no bytes): rows x columns, rows x depth, depth x columns. With
  * a space, c.buffer is NULL, c.offset and c.pitch lie in the space, and each element is one
  * update of the segment that is there. What follows dtype gives the order of the output,
- * and never changes its bits; 0: a usual one. See struct drm_t3_command.
+ * and never changes its bits; 0: a usual one. See struct drm_t3_gemm.
  */
 struct t3_gemm_desc {
 	struct t3_matrix a, b, c;

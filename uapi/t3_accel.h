@@ -996,13 +996,16 @@ struct drm_t3_queue_destroy {
 	__u32 flags;
 };
 
+/* ----------------------------------------------------------------- commands */
+
 /**
  * enum drm_t3_command_type - what a command does
- * @DRM_T3_COMMAND_COPY: dst = src
- * @DRM_T3_COMMAND_FILL: byte j of each row of dst = byte j % 8 of pattern
- * @DRM_T3_COMMAND_UPDATE: dst = op(dst, src), element by element
- * @DRM_T3_COMMAND_GEMM: dst = src * b, matrices (DRM_T3_FEATURE_GEMM)
- * @DRM_T3_COMMAND_TIMED: a run of the timed model (DRM_T3_FEATURE_TIMED)
+ * @DRM_T3_COMMAND_COPY: dst = src; &struct drm_t3_copy
+ * @DRM_T3_COMMAND_FILL: dst = a pattern; &struct drm_t3_fill
+ * @DRM_T3_COMMAND_UPDATE: dst = op(dst, src), element by element; &struct drm_t3_update
+ * @DRM_T3_COMMAND_GEMM: dst = a * b, matrices; &struct drm_t3_gemm (DRM_T3_FEATURE_GEMM)
+ * @DRM_T3_COMMAND_TIMED: a run of the timed model; &struct drm_t3_timed
+ *     (DRM_T3_FEATURE_TIMED)
  */
 enum drm_t3_command_type {
 	DRM_T3_COMMAND_COPY = 1,
@@ -1012,76 +1015,149 @@ enum drm_t3_command_type {
 	DRM_T3_COMMAND_TIMED = 5,
 };
 
-/* drm_t3_command.flags of a GEMM */
-#define DRM_T3_GEMM_CHUNKS_UP (1u << 0) /* chunks upwards from first_chunk, else downwards */
-
 /**
- * struct drm_t3_command - one step of a job
+ * struct drm_t3_command - the head of each command: one step of a job
  *
- * An operand is rows of row_bytes bytes; row i starts at byte offset + i * pitch of
- * its buffer, and all of it lies inside the buffer. Where two operands in device memory
+ * The commands of a job are an array of elements, command_stride bytes apart, each one of
+ * the structs below: its type says which. All of them begin with this head.
+ *
+ * An element ends with its stride. What it lacks of its struct reads as zeros: an array of
+ * COPY alone needs no more than sizeof(struct drm_t3_copy). What it has beyond the struct that
+ * the driver knows for its type must be zero, up to the stride. See &union
+ * drm_t3_any_command for arrays of several types.
+ *
+ * An element is read once. Then its type is checked, then its tail, then its fields, and
+ * then what it names is looked up.
+ *
+ * Floats follow the arithmetic of stores to a segment. Where two operands in device memory
  * overlap, bytes move in rows and pieces of at most 4096 bytes from the start upwards,
  * each read whole before it is written; elsewhere it is not said which bytes move when.
- * Host buffers and imports are operands of COPY, FILL and TIMED alone. Floats follow the
- * arithmetic of stores to a segment.
  *
- * A GEMM has the operands src (rows x depth elements), b (depth x columns) and dst (rows x
- * columns, columns = row_bytes / element size), row-major, of one dtype. Each sum begins at
- * 0 and takes its products in order, each product and sum rounded to f32 (i32: modulo 2^32),
- * and is rounded to dtype once, when it is stored: nothing of the fields from depth on
- * changes a result, but for those that change its operands. They give the order in which
- * the output is produced: chunks of chunk_rows rows, beginning with first_chunk; in them
- * workgroups of group_rows x group_columns, in bands of raster_rows of them, column by
- * column; in them tiles of tile_rows x tile_columns. See SPEC.md, section 11.7.
- *
- * With space, dst_offset and dst_pitch lead into the space instead of a buffer: the output
- * is made of tracked stores. The job fails (-EIO) where the space is not ARMED when it
- * begins or does not stay so, or has another dtype there; it does not wait for either. It is
- * over when all is stored or sent: for what follows, wait for the space.
- *
- * A TIMED reads &struct t3_timed_args at src_offset of src when it runs, and writes
- * &struct t3_timed_result at dst_offset of dst. Both are host buffers or imports; both
- * offsets are multiples of 64, and neither struct crosses a multiple of 4096: so each is one
- * range of the bus (an import whose pages are not whole there: -EINVAL). They do not overlap.
- * All fields but type, src, dst and the two offsets are 0. See "Timed runs" below.
+ * Errors, of all types: -EINVAL type; -E2BIG bytes beyond the struct are not zero; -ENOENT
+ * buffer or space; -EINVAL a field out of range, or an operand outside its buffer.
  */
 struct drm_t3_command {
 	/** @type: enum drm_t3_command_type */
 	__u32 type;
 	/** @flags: GEMM: DRM_T3_GEMM_*; else MBZ */
 	__u32 flags;
-	/** @op: UPDATE: enum drm_t3_op; else 0 */
-	__u32 op;
-	/** @dtype: UPDATE: enum drm_t3_dtype (U8, I8: op STORE only); GEMM: no bytes; else 0 */
-	__u32 dtype;
-	/** @src: not FILL: GEM handle of this file; else 0, as src_offset and src_pitch */
-	__u32 src;
-	/** @dst: GEM handle of this file; 0 with space */
-	__u32 dst;
-	/** @rows: at least 1, TIMED: 0; rows * row_bytes up to DRM_T3_COPY_BYTES_MAX */
+};
+
+/**
+ * struct drm_t3_operand - where the rows of an operand lie
+ *
+ * Row i starts at byte offset + i * pitch of the buffer, and all rows lie inside it. How
+ * many there are, and their bytes, say the command's other fields.
+ */
+struct drm_t3_operand {
+	/** @handle: GEM handle of this file */
+	__u32 handle;
+	/** @pad: MBZ */
+	__u32 pad;
+	/** @offset: first byte, any alignment */
+	__u64 offset;
+	/** @pitch: at least a row's bytes where there are several rows, else 0 */
+	__u64 pitch;
+};
+
+/**
+ * struct drm_t3_copy - dst = src
+ *
+ * Both may be memory of this device, host buffers or imports.
+ */
+struct drm_t3_copy {
+	/** @head: type is DRM_T3_COMMAND_COPY */
+	struct drm_t3_command head;
+	/** @rows: at least 1; rows * row_bytes is at most DRM_T3_COPY_BYTES_MAX */
 	__u32 rows;
-	/** @row_bytes: at least 1, of dst; UPDATE, GEMM: whole elements; TIMED: 0 */
+	/** @row_bytes: at least 1 */
 	__u32 row_bytes;
-	/** @src_offset: first byte in src, any alignment; TIMED: a multiple of 64 */
-	__u64 src_offset;
-	/** @dst_offset: first byte in dst, as src_offset */
-	__u64 dst_offset;
-	/** @src_pitch: at least a row where rows is above 1, else 0 */
-	__u64 src_pitch;
-	/** @dst_pitch: at least row_bytes where rows is above 1, else 0 */
-	__u64 dst_pitch;
-	/** @pattern: FILL: 8 bytes, little-endian; else 0 */
+	/** @dst: what is written */
+	struct drm_t3_operand dst;
+	/** @src: what is read */
+	struct drm_t3_operand src;
+};
+
+/**
+ * struct drm_t3_fill - byte j of each row of dst = byte j % 8 of pattern
+ *
+ * dst may be memory of this device, a host buffer or an import.
+ */
+struct drm_t3_fill {
+	/** @head: type is DRM_T3_COMMAND_FILL */
+	struct drm_t3_command head;
+	/** @rows: as of &struct drm_t3_copy */
+	__u32 rows;
+	/** @row_bytes: as of &struct drm_t3_copy */
+	__u32 row_bytes;
+	/** @dst: what is written */
+	struct drm_t3_operand dst;
+	/** @pattern: 8 bytes, little-endian */
 	__u64 pattern;
-	/** @b: GEMM: GEM handle of this file; else 0, as all that follows */
-	__u32 b;
-	/** @space: handle of a space of this file, or 0 */
-	__u32 space;
-	/** @b_offset: first byte in b, any alignment */
-	__u64 b_offset;
-	/** @b_pitch: at least row_bytes where depth is above 1, else 0 */
-	__u64 b_pitch;
+};
+
+/**
+ * struct drm_t3_update - dst = op(dst, src), element by element
+ *
+ * Errors: -EOPNOTSUPP an operand is not memory of this device.
+ */
+struct drm_t3_update {
+	/** @head: type is DRM_T3_COMMAND_UPDATE */
+	struct drm_t3_command head;
+	/** @rows: as of &struct drm_t3_copy */
+	__u32 rows;
+	/** @row_bytes: as of &struct drm_t3_copy; whole elements */
+	__u32 row_bytes;
+	/** @dst: what is updated */
+	struct drm_t3_operand dst;
+	/** @src: what is read */
+	struct drm_t3_operand src;
+	/** @op: enum drm_t3_op */
+	__u32 op;
+	/** @dtype: enum drm_t3_dtype; U8 and I8 only with op STORE */
+	__u32 dtype;
+};
+
+/* drm_t3_gemm.head.flags */
+#define DRM_T3_GEMM_CHUNKS_UP (1u << 0) /* chunks upwards from first_chunk, else downwards */
+
+/**
+ * struct drm_t3_gemm - dst = a * b: rows x columns, rows x depth, depth x columns elements
+ *
+ * The matrices are row-major and of one dtype. Each sum begins at 0 and takes its products in
+ * order, each product and sum rounded to f32 (i32: modulo 2^32), and is rounded to dtype once,
+ * when it is stored: no field from chunk_rows on changes a result. They give the order in
+ * which the output is produced: chunks of chunk_rows rows, beginning with first_chunk; in them
+ * workgroups of group_rows x group_columns, in bands of raster_rows of them, column by
+ * column; in them tiles of tile_rows x tile_columns. See SPEC.md, section 11.7.
+ *
+ * With space, dst.offset and dst.pitch lead into the space instead of a buffer: the output
+ * is made of tracked stores. The job fails (-EIO) where the space is not ARMED when it
+ * begins or does not stay so, or has another dtype there; it does not wait for either. It is
+ * over when all is stored or sent: for what follows, wait for the space.
+ *
+ * Errors: -EOPNOTSUPP no DRM_T3_FEATURE_GEMM, or an operand is not memory of this device;
+ * -EFBIG rows * columns * depth is above DRM_T3_GEMM_WORK_MAX: submit it in parts.
+ */
+struct drm_t3_gemm {
+	/** @head: type is DRM_T3_COMMAND_GEMM */
+	struct drm_t3_command head;
+	/** @rows: at least 1; rows * columns are at most DRM_T3_COPY_BYTES_MAX bytes */
+	__u32 rows;
+	/** @columns: at least 1 */
+	__u32 columns;
 	/** @depth: 1 .. DRM_T3_GEMM_DEPTH_MAX */
 	__u32 depth;
+	/** @dtype: enum drm_t3_dtype, but U8 and I8 */
+	__u32 dtype;
+	/** @a: rows of depth elements */
+	struct drm_t3_operand a;
+	/** @b: depth rows, of columns elements */
+	struct drm_t3_operand b;
+	/** @dst: rows of columns elements; with space: handle is 0 */
+	struct drm_t3_operand dst;
+	/** @space: handle of a space of this file, or 0 */
+	__u32 space;
 	/** @chunk_rows: 1 .. rows */
 	__u32 chunk_rows;
 	/** @first_chunk: below the number of chunks */
@@ -1096,6 +1172,47 @@ struct drm_t3_command {
 	__u32 tile_rows;
 	/** @tile_columns: 1 .. group_columns */
 	__u32 tile_columns;
+};
+
+/**
+ * struct drm_t3_timed - a run of the timed model
+ *
+ * The device reads &struct t3_timed_args at args when the job runs, and writes &struct
+ * t3_timed_result at result. Both are host buffers or imports. Both offsets are multiples of
+ * 64, and neither struct crosses a multiple of 4096: so each is one range of the bus. They do
+ * not overlap. See "Timed runs" below.
+ *
+ * Errors: -EOPNOTSUPP no DRM_T3_FEATURE_TIMED, or an operand is memory of this device;
+ * -EINVAL (also) a place as above, or an import whose page is not whole there.
+ */
+struct drm_t3_timed {
+	/** @head: type is DRM_T3_COMMAND_TIMED */
+	struct drm_t3_command head;
+	/** @args: pitch is 0 */
+	struct drm_t3_operand args;
+	/** @result: pitch is 0 */
+	struct drm_t3_operand result;
+};
+
+/**
+ * union drm_t3_any_command - an element of an array of several types
+ *
+ * Zero all of it before its fields are set: an initialiser of one member need not touch the
+ * bytes behind that member, and they must be zero.
+ */
+union drm_t3_any_command {
+	/** @head: of each */
+	struct drm_t3_command head;
+	/** @copy: DRM_T3_COMMAND_COPY */
+	struct drm_t3_copy copy;
+	/** @fill: DRM_T3_COMMAND_FILL */
+	struct drm_t3_fill fill;
+	/** @update: DRM_T3_COMMAND_UPDATE */
+	struct drm_t3_update update;
+	/** @gemm: DRM_T3_COMMAND_GEMM */
+	struct drm_t3_gemm gemm;
+	/** @timed: DRM_T3_COMMAND_TIMED */
+	struct drm_t3_timed timed;
 };
 
 /*
@@ -1177,12 +1294,10 @@ struct drm_t3_sync {
  * The job holds its buffers and its queue: handles may be closed at once. The queue is
  * looked up first; then each array is read, with what it names: commands, points in, out.
  *
- * Errors: -ENOENT queue, buffer, space or syncobj; -EINVAL a count, stride or command out
- * of range, an operand outside its buffer or space, an in point without a fence; -EOPNOTSUPP
- * UPDATE or GEMM on other than memory of this device, TIMED on that, a GEMM or TIMED
- * without its DRM_T3_FEATURE; -EFBIG above DRM_T3_SUBMIT_PIECES_MAX or DRM_T3_GEMM_WORK_MAX:
- * submit it in parts; -ENODEV (also) the exporter of a buffer has gone; -E2BIG
- * unknown bytes of a command or sync are not zero; -EBUSY DRM_T3_QUEUE_JOBS_MAX jobs
+ * Errors: those of the commands; -ENOENT queue or syncobj; -EINVAL a count or stride out of
+ * range, an in point without a fence; -EFBIG above DRM_T3_SUBMIT_PIECES_MAX: submit it in
+ * parts; -ENODEV (also) the exporter of a buffer has gone; -E2BIG (also) bytes of a sync
+ * beyond the struct that the driver knows are not zero; -EBUSY DRM_T3_QUEUE_JOBS_MAX jobs
  * of the queue are not over; -EIO a reset has ended the queue, destroy it. A failed
  * call has changed nothing.
  */
@@ -1193,9 +1308,12 @@ struct drm_t3_queue_submit {
 	__u32 flags;
 	/** @command_count: 1 .. DRM_T3_SUBMIT_COMMANDS_MAX */
 	__u32 command_count;
-	/** @command_stride: bytes from command to command, at most DRM_T3_SUBMIT_STRIDE_MAX */
+	/**
+	 * @command_stride: bytes from command to command, sizeof(struct drm_t3_command) ..
+	 * DRM_T3_SUBMIT_STRIDE_MAX
+	 */
 	__u32 command_stride;
-	/** @commands: user pointer to struct drm_t3_command */
+	/** @commands: user pointer to the first: see &struct drm_t3_command */
 	__u64 commands;
 	/** @in_count: points to wait for, 0 .. DRM_T3_SUBMIT_SYNCS_MAX */
 	__u32 in_count;

@@ -1,65 +1,116 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which commands are taken, by their fields alone.
+ * Which commands are taken, by their fields and their tails alone.
  */
 #include "t3_kunit.h"
 
 struct t3_command_case {
 	const char *what;
-	struct drm_t3_command cmd;
+	union drm_t3_any_command user;
 	bool valid;
 };
 
-#define T3_COMMAND_CASE(is_valid, count, bytes, ...) \
-	{ #count " x " #bytes " " #__VA_ARGS__, \
-	  { .rows = (count), .row_bytes = (bytes), __VA_ARGS__ }, is_valid }
+#define T3_COMMAND_CASE(is_valid, member, type_name, count, bytes, ...) \
+	{ #member " " #count " x " #bytes " " #__VA_ARGS__, \
+	  { .member = { .head.type = DRM_T3_COMMAND_##type_name, .rows = (count), \
+			.row_bytes = (bytes), __VA_ARGS__ } }, is_valid }
 
-#define T3_TEST_COPY   .type = DRM_T3_COMMAND_COPY
-#define T3_TEST_FILL   .type = DRM_T3_COMMAND_FILL
-#define T3_TEST_UPDATE .type = DRM_T3_COMMAND_UPDATE
+#define T3_COPY_CASE(is_valid, count, bytes, ...) \
+	T3_COMMAND_CASE(is_valid, copy, COPY, count, bytes, __VA_ARGS__)
+#define T3_FILL_CASE(is_valid, count, bytes, ...) \
+	T3_COMMAND_CASE(is_valid, fill, FILL, count, bytes, __VA_ARGS__)
+#define T3_UPDATE_CASE(is_valid, count, bytes, ...) \
+	T3_COMMAND_CASE(is_valid, update, UPDATE, count, bytes, __VA_ARGS__)
 
 static const struct t3_command_case t3_command_shapes[] = {
-	T3_COMMAND_CASE(true, 1, 8, T3_TEST_COPY),
-	T3_COMMAND_CASE(true, 1, 8, T3_TEST_FILL, .pattern = U64_MAX),
-	T3_COMMAND_CASE(true, 1, 8, T3_TEST_UPDATE, .op = T3_OP_ADD),
-	T3_COMMAND_CASE(false, 1, 8, .type = 0),
-	T3_COMMAND_CASE(false, 1, 8, .type = DRM_T3_COMMAND_UPDATE + 1),
-	T3_COMMAND_CASE(false, 1, 8, .type = U32_MAX),
-	T3_COMMAND_CASE(false, 1, 8, T3_TEST_COPY, .flags = 1),
-	T3_COMMAND_CASE(false, 1, 8, T3_TEST_COPY, .op = 1),
-	T3_COMMAND_CASE(false, 1, 8, T3_TEST_COPY, .dtype = 1),
-	T3_COMMAND_CASE(false, 1, 8, T3_TEST_COPY, .pattern = 1),
-	T3_COMMAND_CASE(false, 1, 8, T3_TEST_FILL, .src = 1),
-	T3_COMMAND_CASE(false, 1, 8, T3_TEST_FILL, .src_offset = 1),
-	T3_COMMAND_CASE(false, 1, 8, T3_TEST_FILL, .src_pitch = 1),
-	T3_COMMAND_CASE(false, 1, 8, T3_TEST_UPDATE, .op = T3_OP_COUNT),
-	T3_COMMAND_CASE(false, 1, 6, T3_TEST_UPDATE),
-	T3_COMMAND_CASE(false, 1, 8, T3_TEST_UPDATE, .dtype = T3_DTYPE_COUNT),
-	T3_COMMAND_CASE(false, 1, 8, T3_TEST_UPDATE, .dtype = U32_MAX),
-	T3_COMMAND_CASE(false, 1, 8, T3_TEST_UPDATE, .dtype = T3_DTYPE_I8, .op = T3_OP_ADD),
-	T3_COMMAND_CASE(false, 0, 8, T3_TEST_COPY),
-	T3_COMMAND_CASE(false, 1, 0, T3_TEST_COPY),
-	T3_COMMAND_CASE(false, 1, 8, T3_TEST_COPY, .src_pitch = 8), /* of one row */
-	T3_COMMAND_CASE(false, 2, 8, T3_TEST_COPY), /* without a pitch */
-	T3_COMMAND_CASE(false, 2, 8, T3_TEST_COPY, .src_pitch = 8, .dst_pitch = 7),
-	T3_COMMAND_CASE(true, 2, 8, T3_TEST_COPY, .src_pitch = 8, .dst_pitch = U64_MAX),
-	T3_COMMAND_CASE(true, 1, T3_MAX_COPY_BYTES, T3_TEST_FILL),
-	T3_COMMAND_CASE(false, 1, T3_MAX_COPY_BYTES + 1, T3_TEST_FILL),
+	T3_COPY_CASE(true, 1, 8, .dst.handle = 0),
+	T3_FILL_CASE(true, 1, 8, .pattern = U64_MAX),
+	T3_UPDATE_CASE(true, 1, 8, .op = T3_OP_ADD),
+	T3_COPY_CASE(false, 1, 8, .head.flags = 1),
+	T3_FILL_CASE(false, 1, 8, .head.flags = BIT(31)),
+	T3_UPDATE_CASE(false, 1, 8, .head.flags = 1),
+	T3_COPY_CASE(false, 1, 8, .src.pad = 1),
+	T3_COPY_CASE(false, 1, 8, .dst.pad = 1),
+	T3_FILL_CASE(false, 1, 8, .dst.pad = 1),
+	T3_UPDATE_CASE(false, 1, 8, .src.pad = 1),
+	T3_UPDATE_CASE(false, 1, 8, .op = T3_OP_COUNT),
+	T3_UPDATE_CASE(false, 1, 6, .op = 0),
+	T3_UPDATE_CASE(false, 1, 8, .dtype = T3_DTYPE_COUNT),
+	T3_UPDATE_CASE(false, 1, 8, .dtype = U32_MAX),
+	T3_UPDATE_CASE(false, 1, 8, .dtype = T3_DTYPE_I8, .op = T3_OP_ADD),
+	T3_COPY_CASE(false, 0, 8, .dst.handle = 0),
+	T3_COPY_CASE(false, 1, 0, .dst.handle = 0),
+	T3_COPY_CASE(false, 1, 8, .src.pitch = 8), /* of one row */
+	T3_COPY_CASE(false, 2, 8, .dst.handle = 0), /* without a pitch */
+	T3_COPY_CASE(false, 2, 8, .src.pitch = 8, .dst.pitch = 7),
+	T3_COPY_CASE(true, 2, 8, .src.pitch = 8, .dst.pitch = U64_MAX),
+	T3_FILL_CASE(true, 1, T3_MAX_COPY_BYTES, .pattern = 0),
+	T3_FILL_CASE(false, 1, T3_MAX_COPY_BYTES + 1, .pattern = 0),
 	/* 2^32 bytes */
-	T3_COMMAND_CASE(false, BIT(16), BIT(16), T3_TEST_FILL, .dst_pitch = BIT(16)),
+	T3_FILL_CASE(false, BIT(16), BIT(16), .dst.pitch = BIT(16)),
 };
+
+static bool t3_command_test_valid(const union drm_t3_any_command *user)
+{
+	switch (user->head.type) {
+	case DRM_T3_COMMAND_COPY:
+		return t3_copy_valid(&user->copy);
+	case DRM_T3_COMMAND_FILL:
+		return t3_fill_valid(&user->fill);
+	default:
+		return t3_update_valid(&user->update);
+	}
+}
 
 static void t3_command_test_fields(struct kunit *test)
 {
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(t3_command_shapes); i++)
-		KUNIT_EXPECT_EQ_MSG(test, t3_command_fields_valid(&t3_command_shapes[i].cmd),
+		KUNIT_EXPECT_EQ_MSG(test, t3_command_test_valid(&t3_command_shapes[i].user),
 				    t3_command_shapes[i].valid, "%s", t3_command_shapes[i].what);
+}
+
+/* What is known to be wrong before anything of a file is looked at. */
+static int t3_command_test_parse(u32 type, size_t set)
+{
+	union drm_t3_any_command user;
+	struct t3_command command = {};
+
+	memset(&user, 0, sizeof(user));
+	user.head.type = type;
+	if (set)
+		((u8 *)&user)[set] = 1;
+	return t3_command_parse(NULL, &user, &command, 1);
+}
+
+static void t3_command_test_tails(struct kunit *test)
+{
+	static const struct {
+		u32 type;
+		size_t size;
+	} types[] = {
+		{ DRM_T3_COMMAND_COPY, sizeof(struct drm_t3_copy) },
+		{ DRM_T3_COMMAND_FILL, sizeof(struct drm_t3_fill) },
+		{ DRM_T3_COMMAND_UPDATE, sizeof(struct drm_t3_update) },
+		{ DRM_T3_COMMAND_GEMM, sizeof(struct drm_t3_gemm) },
+		{ DRM_T3_COMMAND_TIMED, sizeof(struct drm_t3_timed) },
+	};
+	size_t at;
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, t3_command_test_parse(0, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, t3_command_test_parse(DRM_T3_COMMAND_TIMED + 1, 8), -EINVAL);
+	KUNIT_EXPECT_EQ(test, t3_command_test_parse(U32_MAX, 0), -EINVAL);
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		for (at = types[i].size; at < sizeof(union drm_t3_any_command); at++)
+			KUNIT_EXPECT_EQ_MSG(test, t3_command_test_parse(types[i].type, at),
+					    -E2BIG, "type %u, byte %zu", types[i].type, at);
 }
 
 static struct kunit_case t3_command_cases[] = {
 	KUNIT_CASE(t3_command_test_fields),
+	KUNIT_CASE(t3_command_test_tails),
 	{}
 };
 

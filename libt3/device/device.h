@@ -45,7 +45,8 @@ int t3_ioctl(int fd, unsigned long request, void *arg);
 int t3_map_node(int fd, uint64_t offset, uint64_t size, int prot, void **ptr);
 
 /* A job of one command; *fence, if fence is not NULL: its sync_file. */
-int t3_submit_command(struct t3_queue *queue, const struct drm_t3_command *command, int *fence);
+int t3_submit_command(struct t3_queue *queue, const struct drm_t3_command *command, size_t size,
+		      int *fence);
 
 /* Is this processor one of QEMU's TCG? */
 bool t3_cpu_emulated(void);

@@ -72,13 +72,15 @@ static int sync_export(int fd, uint32_t sync, int *fence)
 	return ret;
 }
 
-static int submit(const struct t3_queue *queue, const struct drm_t3_command *command, uint32_t sync)
+/* command: the head of a struct of that size. */
+static int submit(const struct t3_queue *queue, const struct drm_t3_command *command, size_t size,
+		  uint32_t sync)
 {
 	struct drm_t3_sync out = { .handle = sync };
 	struct drm_t3_queue_submit arg = {
 		.queue = queue->handle,
 		.command_count = 1,
-		.command_stride = sizeof(*command),
+		.command_stride = (uint32_t)size,
 		.commands = (uintptr_t)command,
 	};
 
@@ -91,7 +93,7 @@ static int submit(const struct t3_queue *queue, const struct drm_t3_command *com
 }
 
 static int submit_with_fence(const struct t3_queue *queue, const struct drm_t3_command *command,
-			     int *fence)
+			     size_t size, int *fence)
 {
 	struct drm_syncobj_create create = { 0 };
 	int ret;
@@ -99,16 +101,18 @@ static int submit_with_fence(const struct t3_queue *queue, const struct drm_t3_c
 	ret = t3_ioctl(queue->fd, DRM_IOCTL_SYNCOBJ_CREATE, &create);
 	if (ret)
 		return ret;
-	ret = submit(queue, command, create.handle);
+	ret = submit(queue, command, size, create.handle);
 	if (!ret)
 		ret = sync_export(queue->fd, create.handle, fence);
 	sync_destroy(queue->fd, create.handle);
 	return ret;
 }
 
-int t3_submit_command(struct t3_queue *queue, const struct drm_t3_command *command, int *fence)
+int t3_submit_command(struct t3_queue *queue, const struct drm_t3_command *command, size_t size,
+		      int *fence)
 {
-	return fence ? submit_with_fence(queue, command, fence) : submit(queue, command, 0);
+	return fence ? submit_with_fence(queue, command, size, fence)
+		     : submit(queue, command, size, 0);
 }
 
 static int fence_status(int fence)

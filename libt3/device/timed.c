@@ -61,13 +61,13 @@ void t3_timed_args_init(struct t3_timed_args *args)
 
 int t3_queue_timed(struct t3_queue *queue, const struct t3_timed_desc *desc, int *fence)
 {
-	struct drm_t3_command command = { .type = DRM_T3_COMMAND_TIMED };
+	struct drm_t3_timed timed = { .head.type = DRM_T3_COMMAND_TIMED };
 
 	if (!queue || !desc || !desc->args || !desc->result)
 		return -EINVAL;
-	command.src = t3_buffer_handle(desc->args);
-	command.src_offset = desc->args_offset;
-	command.dst = t3_buffer_handle(desc->result);
-	command.dst_offset = desc->result_offset;
-	return t3_submit_command(queue, &command, fence);
+	timed.args.handle = t3_buffer_handle(desc->args);
+	timed.args.offset = desc->args_offset;
+	timed.result.handle = t3_buffer_handle(desc->result);
+	timed.result.offset = desc->result_offset;
+	return t3_submit_command(queue, &timed.head, sizeof(timed), fence);
 }

@@ -64,7 +64,7 @@ static void user_open(struct user *u)
 /* Jobs, one after the other, until the host makes one hang. */
 static void run_into_hang(struct user *u)
 {
-	struct drm_t3_command fill = command_fill(u->operand.handle, 0, 64, 1);
+	union drm_t3_any_command fill = command_fill(u->operand.handle, 0, 64, 1);
 	int ret;
 
 	do {

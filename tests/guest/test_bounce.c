@@ -51,7 +51,7 @@ static void test_jobs_within_devices(void **state)
 {
 	int owner = open_rank(0), user = open_rank(1), dmabuf;
 	struct operand own, peer, import;
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	uint32_t queue, handle;
 
 	(void)state;

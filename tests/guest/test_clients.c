@@ -51,7 +51,7 @@ struct handle_call {
 #define CALL(id, type, member, bad) \
 	.name = #id, .request = DRM_IOCTL_##id, .at = offsetof(struct type, member), .error = (bad)
 
-static struct drm_t3_command some_command = { .type = DRM_T3_COMMAND_FILL, .rows = 1, .row_bytes = 1 };
+static struct drm_t3_fill some_command = { .head.type = DRM_T3_COMMAND_FILL, .rows = 1, .row_bytes = 1 };
 
 static const struct handle_call handle_calls[] = {
 	{ CALL(GEM_CLOSE, drm_gem_close, handle, EINVAL) },
@@ -143,28 +143,28 @@ static int stage_with(struct own *own, uint32_t handle)
 
 static int copy_from(struct own *own, uint32_t handle)
 {
-	struct drm_t3_command command = command_copy(own->raw.bo, handle, 64);
+	union drm_t3_any_command command = command_copy(own->raw.bo, handle, 64);
 
 	return submit_one(own->fd, own->queue, &command, 0);
 }
 
 static int copy_to(struct own *own, uint32_t handle)
 {
-	struct drm_t3_command command = command_copy(handle, own->raw.bo, 64);
+	union drm_t3_any_command command = command_copy(handle, own->raw.bo, 64);
 
 	return submit_one(own->fd, own->queue, &command, 0);
 }
 
 static int signal_with_job(struct own *own, uint32_t handle)
 {
-	struct drm_t3_command command = command_fill(own->raw.bo, 0, 64, 0);
+	union drm_t3_any_command command = command_fill(own->raw.bo, 0, 64, 0);
 
 	return submit_one(own->fd, own->queue, &command, handle);
 }
 
 static int wait_in_job(struct own *own, uint32_t handle)
 {
-	struct drm_t3_command command = command_fill(own->raw.bo, 0, 64, 0);
+	union drm_t3_any_command command = command_fill(own->raw.bo, 0, 64, 0);
 	struct submission s = submission(own->queue, &command, 1);
 
 	submission_in(&s, handle, 0);

@@ -240,7 +240,7 @@ static void user_close(struct user *u)
 
 static void user_submit(struct user *u)
 {
-	struct drm_t3_command commands[3];
+	union drm_t3_any_command commands[3];
 	struct submission s;
 	uint32_t i;
 

@@ -363,7 +363,7 @@ static int make_sync(int fd, uint32_t *sync)
 /* A job and one that waits for it by a timeline, on two queues. */
 static int queue_steps(int fd)
 {
-	struct drm_t3_command commands[3];
+	union drm_t3_any_command commands[3];
 	struct submission first, second;
 	uint32_t queues[2], from, to, timeline;
 

@@ -155,7 +155,7 @@ static void test_engines(void **state)
 	static const char *const keys[] = { "drm-engine-queue-p0", "drm-engine-queue-p1",
 					    "drm-engine-queue-p2", "drm-engine-queue-p3" };
 	uint32_t queues[ROWS(keys)], sync, hw_queue, i, other;
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct operand operand;
 	uint64_t before, busy;
 	int fd = open_rank(0);
@@ -200,7 +200,7 @@ static void test_engines(void **state)
 /* Two queues of one priority are one engine: time is not counted twice. */
 static void test_two_queues_at_once(void **state)
 {
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	uint32_t queues[2], syncs[2], i;
 	struct operand operands[2];
 	int fd = open_rank(0);

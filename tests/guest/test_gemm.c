@@ -73,30 +73,30 @@ static void put_operands(struct user *u, uint32_t dtype, uint32_t seed)
 	put_matrix(u->b.memory, dtype, seed + 1, DEPTH, COLS);
 }
 
-static struct drm_t3_command gemm(const struct user *u, uint32_t dtype)
+static union drm_t3_any_command gemm(const struct user *u, uint32_t dtype)
 {
 	uint32_t size = t3_dtype_bytes(dtype);
 
-	return (struct drm_t3_command){
-		.type = DRM_T3_COMMAND_GEMM,
-		.dtype = dtype,
-		.src = u->a.handle,
-		.dst = u->c.handle,
-		.rows = ROWS_OF_C,
-		.row_bytes = COLS * size,
-		.src_pitch = DEPTH * size,
-		.dst_pitch = COLS * size,
-		.b = u->b.handle,
-		.b_pitch = COLS * size,
-		.depth = DEPTH,
-		.chunk_rows = ROWS_OF_C / RANKS,
-		.first_chunk = 1,
-		.raster_rows = 2,
-		.group_rows = 4,
-		.group_columns = 16,
-		.tile_rows = 2,
-		.tile_columns = 8,
-	};
+	return (union drm_t3_any_command){ .gemm = {
+						   .head.type = DRM_T3_COMMAND_GEMM,
+						   .rows = ROWS_OF_C,
+						   .columns = COLS,
+						   .depth = DEPTH,
+						   .dtype = dtype,
+						   .a = { .handle = u->a.handle,
+							  .pitch = DEPTH * size },
+						   .b = { .handle = u->b.handle,
+							  .pitch = COLS * size },
+						   .dst = { .handle = u->c.handle,
+							    .pitch = COLS * size },
+						   .chunk_rows = ROWS_OF_C / RANKS,
+						   .first_chunk = 1,
+						   .raster_rows = 2,
+						   .group_rows = 4,
+						   .group_columns = 16,
+						   .tile_rows = 2,
+						   .tile_columns = 8,
+					   } };
 }
 
 static void check_matrix(const uint8_t *from, uint32_t dtype, uint32_t first, uint32_t rows,
@@ -125,7 +125,7 @@ static int finish(const struct user *u)
 	return sync_status(u->raw.fd, u->sync);
 }
 
-static int run(const struct user *u, const struct drm_t3_command *command)
+static int run(const struct user *u, const union drm_t3_any_command *command)
 {
 	CHECK_EQ(submit_one(u->raw.fd, u->queue, command, u->sync), 0);
 	return finish(u);
@@ -146,7 +146,7 @@ static void test_feature_is_told(void **state)
 
 static void test_buffers(void **state)
 {
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct user u;
 	uint32_t dtype;
 
@@ -165,7 +165,7 @@ static void test_buffers(void **state)
 /* What it reads is written by another queue's job before, its result read by one after. */
 static void test_order_of_jobs(void **state)
 {
-	struct drm_t3_command commands[2], command;
+	union drm_t3_any_command commands[2], command;
 	struct submission s;
 	struct user u;
 	uint32_t other, i;
@@ -179,18 +179,18 @@ static void test_order_of_jobs(void **state)
 		memcpy(u.a.memory + SIZE / 2, u.a.memory, ROWS_OF_C * DEPTH * 4);
 		memset(u.a.memory, 0, ROWS_OF_C * DEPTH * 4);
 		commands[0] = command_copy(u.a.handle, u.a.handle, ROWS_OF_C * DEPTH * 4);
-		commands[0].src_offset = SIZE / 2;
+		commands[0].copy.src.offset = SIZE / 2;
 		commands[1] = commands[0];
 		s = submission(other, commands, 2);
 		CHECK_EQ(submit(u.raw.fd, &s), 0);
 		command = gemm(&u, DRM_T3_F32);
-		command.dst_offset = SIZE / 2;
+		command.gemm.dst.offset = SIZE / 2;
 		CHECK_EQ(submit_one(u.raw.fd, u.queue, &command, 0), 0);
 		/* after it was read: one of them in turn */
 		command = command_fill(i % 2 ? u.a.handle : u.b.handle, 0, 64, 0);
 		CHECK_EQ(submit_one(u.raw.fd, other, &command, 0), 0);
 		command = command_copy(u.c.handle, u.c.handle, ROWS_OF_C * COLS * 4);
-		command.src_offset = SIZE / 2;
+		command.copy.src.offset = SIZE / 2;
 		CHECK_EQ(submit_one(u.raw.fd, other, &command, u.sync), 0);
 		CHECK_EQ(finish(&u), 1);
 		check_matrix(u.c.memory, DRM_T3_F32, 0, ROWS_OF_C, product_of_7);
@@ -201,21 +201,25 @@ static void test_order_of_jobs(void **state)
 }
 
 /* clang-format off */
-#define CMD(member, value, error) BAD(drm_t3_command, member, value, error)
+#define CMD(member, value, error) BAD(drm_t3_gemm, member, value, error)
 static const struct deviation bad[] = {
-	CMD(type, 5, EINVAL), CMD(type, 6, EINVAL), CMD(flags, 2, EINVAL), CMD(flags, 0x80000000, EINVAL),
-	CMD(op, 1, EINVAL), CMD(dtype, 4, EINVAL), CMD(dtype, 0xffffffff, EINVAL),
-	CMD(pattern, 1, EINVAL), CMD(src, 0, ENOENT), CMD(src, 4711, ENOENT),
-	CMD(b, 0, ENOENT), CMD(b, 4711, ENOENT), CMD(dst, 0, ENOENT), CMD(dst, 4711, ENOENT),
+	CMD(head.type, 0, EINVAL), CMD(head.type, 6, EINVAL), CMD(head.type, 5, E2BIG),
+	CMD(head.flags, 2, EINVAL), CMD(head.flags, 0x80000000, EINVAL),
+	CMD(dtype, 4, EINVAL), CMD(dtype, 0xffffffff, EINVAL),
+	CMD(a.pad, 1, EINVAL), CMD(b.pad, 1, EINVAL), CMD(dst.pad, 0x80000000, EINVAL),
+	CMD(a.handle, 0, ENOENT), CMD(a.handle, 4711, ENOENT),
+	CMD(b.handle, 0, ENOENT), CMD(b.handle, 4711, ENOENT),
+	CMD(dst.handle, 0, ENOENT), CMD(dst.handle, 4711, ENOENT),
 	CMD(space, 1, EINVAL), CMD(rows, 0, EINVAL), CMD(rows, 0xffffffff, EINVAL),
-	CMD(row_bytes, 0, EINVAL), CMD(row_bytes, 158, EINVAL), CMD(row_bytes, 0xfffffffc, EINVAL),
+	CMD(columns, 0, EINVAL), CMD(columns, 15, EINVAL),
+	CMD(columns, 0x40000001, EINVAL), CMD(columns, 0xffffffff, EINVAL),
 	CMD(depth, 0, EINVAL), CMD(depth, 1048577, EINVAL), CMD(depth, 0xffffffff, EINVAL),
-	CMD(depth, 10, EINVAL), CMD(src_pitch, 35, EINVAL), CMD(src_pitch, 0, EINVAL),
-	CMD(src_pitch, ~0ull, EINVAL), CMD(b_pitch, 159, EINVAL), CMD(b_pitch, 0, EINVAL),
-	CMD(b_pitch, 0x2000000000000000, EINVAL), CMD(dst_pitch, 159, EINVAL),
-	CMD(dst_pitch, 800, EINVAL), CMD(src_offset, SIZE - 863, EINVAL),
-	CMD(b_offset, SIZE - 1439, EINVAL), CMD(b_offset, ~0ull, EINVAL),
-	CMD(dst_offset, SIZE - 3839, EINVAL), CMD(dst_offset, ~0ull, EINVAL),
+	CMD(depth, 10, EINVAL), CMD(a.pitch, 35, EINVAL), CMD(a.pitch, 0, EINVAL),
+	CMD(a.pitch, ~0ull, EINVAL), CMD(b.pitch, 159, EINVAL), CMD(b.pitch, 0, EINVAL),
+	CMD(b.pitch, 0x2000000000000000, EINVAL), CMD(dst.pitch, 159, EINVAL),
+	CMD(dst.pitch, 800, EINVAL), CMD(a.offset, SIZE - 863, EINVAL),
+	CMD(b.offset, SIZE - 1439, EINVAL), CMD(b.offset, ~0ull, EINVAL),
+	CMD(dst.offset, SIZE - 3839, EINVAL), CMD(dst.offset, ~0ull, EINVAL),
 	CMD(chunk_rows, 0, EINVAL), CMD(chunk_rows, 25, EINVAL), CMD(first_chunk, 4, EINVAL),
 	CMD(first_chunk, 0xffffffff, EINVAL), CMD(raster_rows, 0, EINVAL),
 	CMD(raster_rows, 65536, EINVAL), CMD(group_rows, 0, EINVAL), CMD(group_rows, 7, EINVAL),
@@ -227,7 +231,7 @@ static const struct deviation bad[] = {
 
 static void test_arguments(void **state)
 {
-	struct drm_t3_command good, command;
+	union drm_t3_any_command good, command;
 	struct user u;
 	size_t i;
 
@@ -251,7 +255,7 @@ static void test_arguments(void **state)
 static void test_other_refusals(void **state)
 {
 	struct drm_t3_bo_create host = { .size = SIZE, .flags = DRM_T3_BO_HOST };
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct submission s;
 	struct user u;
 
@@ -259,25 +263,26 @@ static void test_other_refusals(void **state)
 	user_open(&u, 0);
 	CHECK_EQ(call(u.raw.fd, DRM_IOCTL_T3_BO_CREATE, &host), 0);
 	command = command_fill(u.c.handle, 0, 64, 1);
-	command.tile_columns = 1;
-	CHECK_EQ(submit_one(u.raw.fd, u.queue, &command, 0), -EINVAL);
+	command.gemm.tile_columns = 1;
+	CHECK_EQ(submit_one(u.raw.fd, u.queue, &command, 0), -E2BIG);
 	command = gemm(&u, DRM_T3_F32);
-	command.src = host.handle;
+	command.gemm.a.handle = host.handle;
 	CHECK_EQ(submit_one(u.raw.fd, u.queue, &command, 0), -EOPNOTSUPP);
 	command = gemm(&u, DRM_T3_F32);
-	command.b = host.handle;
+	command.gemm.b.handle = host.handle;
 	CHECK_EQ(submit_one(u.raw.fd, u.queue, &command, 0), -EOPNOTSUPP);
 	command = gemm(&u, DRM_T3_F32);
-	command.dst = host.handle;
+	command.gemm.dst.handle = host.handle;
 	CHECK_EQ(submit_one(u.raw.fd, u.queue, &command, 0), -EOPNOTSUPP);
 	command = gemm(&u, DRM_T3_F32);
-	command.row_bytes = command.b_pitch = command.dst_pitch = 4 * 2000 * 100;
-	command.depth = 1000;
-	command.src_pitch = 4 * 1000;
+	command.gemm.columns = 2000 * 100;
+	command.gemm.b.pitch = command.gemm.dst.pitch = 4 * 2000 * 100;
+	command.gemm.depth = 1000;
+	command.gemm.a.pitch = 4 * 1000;
 	CHECK_EQ(submit_one(u.raw.fd, u.queue, &command, 0), -EFBIG);
 	command = gemm(&u, DRM_T3_F32);
 	s = submission(u.queue, &command, 1);
-	s.args.command_stride = 72; /* minor 2's: there are no parameters */
+	s.args.command_stride = offsetof(struct drm_t3_gemm, chunk_rows); /* an order is needed */
 	CHECK_EQ(submit(u.raw.fd, &s), -EINVAL);
 	CHECK_EQ(bo_close(u.raw.fd, host.handle), 0);
 	operand_check(&u.c);
@@ -286,12 +291,12 @@ static void test_other_refusals(void **state)
 
 /* -------------------------------------------------------------------- spaces */
 
-static struct drm_t3_command into_space(const struct user *u, uint32_t dtype)
+static union drm_t3_any_command into_space(const struct user *u, uint32_t dtype)
 {
-	struct drm_t3_command command = gemm(u, dtype);
+	union drm_t3_any_command command = gemm(u, dtype);
 
-	command.dst = 0;
-	command.space = u->raw.space;
+	command.gemm.dst.handle = 0;
+	command.gemm.space = u->raw.space;
 	return command;
 }
 
@@ -315,7 +320,7 @@ static struct drm_t3_segment_map chunk(const struct user *u, uint32_t dtype, uin
 static void test_space(void **state)
 {
 	struct drm_t3_segment_map map;
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct drm_t3_space_stats stats;
 	struct user u;
 	uint32_t dtype;
@@ -345,7 +350,7 @@ static void test_space(void **state)
 static void test_not_armed(void **state)
 {
 	struct drm_t3_segment_map map;
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct user u;
 
 	(void)state;
@@ -371,7 +376,7 @@ static void test_not_armed(void **state)
 /* Another file's space, none, a buffer too, rows beyond its end. */
 static void test_space_arguments(void **state)
 {
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct user u, other;
 
 	(void)state;
@@ -379,17 +384,17 @@ static void test_space_arguments(void **state)
 	user_open(&other, 0);
 	CHECK_EQ(space_destroy(other.raw.fd, other.raw.space), 0);
 	command = into_space(&u, DRM_T3_F32);
-	command.src = other.a.handle;
-	command.b = other.b.handle;
-	command.space = other.raw.space;
+	command.gemm.a.handle = other.a.handle;
+	command.gemm.b.handle = other.b.handle;
+	command.gemm.space = other.raw.space;
 	CHECK_EQ(submit_one(other.raw.fd, other.queue, &command, 0), -ENOENT);
-	command.space = 0x7fffffff;
+	command.gemm.space = 0x7fffffff;
 	CHECK_EQ(submit_one(other.raw.fd, other.queue, &command, 0), -ENOENT);
 	command = into_space(&u, DRM_T3_F32);
-	command.dst = u.c.handle;
+	command.gemm.dst.handle = u.c.handle;
 	CHECK_EQ(submit_one(u.raw.fd, u.queue, &command, 0), -EINVAL);
 	command = into_space(&u, DRM_T3_F32);
-	command.dst_offset = SIZE - ROWS_OF_C * COLS * 4 + 4;
+	command.gemm.dst.offset = SIZE - ROWS_OF_C * COLS * 4 + 4;
 	CHECK_EQ(submit_one(u.raw.fd, u.queue, &command, 0), -EINVAL);
 	user_close(&other);
 	user_close(&u);
@@ -399,7 +404,7 @@ static void test_space_arguments(void **state)
 static void test_space_is_destroyed(void **state)
 {
 	struct drm_t3_segment_map map;
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct user u;
 	uint32_t i;
 	int status;
@@ -462,7 +467,7 @@ static int sum_of_ranks(uint32_t row, uint32_t col)
 
 static void run_epoch(struct user *u, uint32_t dtype, uint32_t epoch)
 {
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	uint32_t r;
 
 	for (r = 0; r < RANKS; r++) {
@@ -473,7 +478,7 @@ static void run_epoch(struct user *u, uint32_t dtype, uint32_t epoch)
 		CHECK_EQ(raw_wait(&u[r].raw, DRM_T3_WAIT_ARMED, epoch, 0, after_ms(WAIT_MS)), 0);
 	for (r = 0; r < RANKS; r++) {
 		command = into_space(&u[r], dtype);
-		command.first_chunk = (r + RANKS - 1) % RANKS;
+		command.gemm.first_chunk = (r + RANKS - 1) % RANKS;
 		CHECK_EQ(submit_one(u[r].raw.fd, u[r].queue, &command, u[r].sync), 0);
 	}
 	for (r = 0; r < RANKS; r++) {

@@ -118,7 +118,8 @@ static void honest_close(struct honest *h)
 	raw_close(&h->source);
 }
 
-static void run_job(const struct honest *h, const struct drm_t3_command *commands, uint32_t count)
+static void run_job(const struct honest *h, const union drm_t3_any_command *commands,
+		    uint32_t count)
 {
 	struct submission s = submission(h->queue, commands, count);
 
@@ -134,7 +135,7 @@ static void run_job(const struct honest *h, const struct drm_t3_command *command
  */
 static uint64_t run_copies(const struct honest *h, uint32_t count)
 {
-	struct drm_t3_command copies[COPIES];
+	union drm_t3_any_command copies[COPIES];
 	uint64_t before;
 	uint32_t i;
 
@@ -176,27 +177,27 @@ static void check_product(const int32_t *a, const int32_t *b, const int32_t *c)
 
 static void product_round(struct honest *h, uint32_t seed)
 {
-	const struct drm_t3_command command = {
-		.type = DRM_T3_COMMAND_GEMM,
-		.dtype = DRM_T3_I32,
-		.src = h->matrices,
-		.b = h->matrices,
-		.dst = h->matrices,
-		.rows = SIDE,
-		.row_bytes = SIDE * 4,
-		.src_pitch = SIDE * 4,
-		.b_pitch = SIDE * 4,
-		.dst_pitch = SIDE * 4,
-		.b_offset = SIDE * SIDE * 4,
-		.dst_offset = 2 * SIDE * SIDE * 4,
-		.depth = SIDE,
-		.chunk_rows = SIDE,
-		.raster_rows = 1,
-		.group_rows = 32,
-		.group_columns = 32,
-		.tile_rows = 16,
-		.tile_columns = 16,
-	};
+	const union drm_t3_any_command command = { .gemm = {
+							   .head.type = DRM_T3_COMMAND_GEMM,
+							   .rows = SIDE,
+							   .columns = SIDE,
+							   .depth = SIDE,
+							   .dtype = DRM_T3_I32,
+							   .a = { .handle = h->matrices,
+								  .pitch = SIDE * 4 },
+							   .b = { .handle = h->matrices,
+								  .offset = SIDE * SIDE * 4,
+								  .pitch = SIDE * 4 },
+							   .dst = { .handle = h->matrices,
+								    .offset = 2 * SIDE * SIDE * 4,
+								    .pitch = SIDE * 4 },
+							   .chunk_rows = SIDE,
+							   .raster_rows = 1,
+							   .group_rows = 32,
+							   .group_columns = 32,
+							   .tile_rows = 16,
+							   .tile_columns = 16,
+						   } };
 	static int32_t copy[3 * SIDE * SIDE];
 	uint32_t i;
 

@@ -37,7 +37,7 @@ static void user_close(struct user *u)
 	close(u->fd);
 }
 
-static void run(struct user *u, const struct drm_t3_command *command, struct operand *dst,
+static void run(struct user *u, const union drm_t3_any_command *command, struct operand *dst,
 		const struct operand *src)
 {
 	run_command(u->fd, u->queue, command);
@@ -93,21 +93,21 @@ static void test_zeroed_for_the_next_owner(void **state)
 /* Both ways, at odd places, up to the last byte. */
 static void test_copies(void **state)
 {
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct user u;
 
 	(void)state;
 	user_open(&u);
 	command = command_copy(u.host.handle, u.device.handle, SIZE - 77);
-	command.dst_offset = 77;
+	command.copy.dst.offset = 77;
 	run(&u, &command, &u.host, &u.device);
 	command = command_copy(u.device.handle, u.host.handle, 1234567);
-	command.src_offset = SIZE - 1234567;
-	command.dst_offset = 3;
+	command.copy.src.offset = SIZE - 1234567;
+	command.copy.dst.offset = 3;
 	run(&u, &command, &u.device, &u.host);
 	command = command_copy(u.host.handle, u.host.handle, 1000000);
-	command.src_offset = 1;
-	command.dst_offset = 2 << 20;
+	command.copy.src.offset = 1;
+	command.copy.dst.offset = 2 << 20;
 	run(&u, &command, &u.host, &u.host);
 	user_close(&u);
 }
@@ -118,7 +118,7 @@ static void test_rows(void **state)
 	static const uint32_t shapes[][2] = {
 		{ 13, 101 }, { 4096, 4096 }, { 1000, 4099 }, { 9001, 10007 }, { 1, 4097 },
 	};
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct user u;
 	size_t i;
 
@@ -126,14 +126,14 @@ static void test_rows(void **state)
 	user_open(&u);
 	for (i = 0; i < ROWS(shapes); i++) {
 		command = command_copy(u.host.handle, u.device.handle, shapes[i][0]);
-		command.rows = 500;
-		command.src_pitch = shapes[i][0] + 5;
-		command.dst_pitch = shapes[i][1];
-		command.src_offset = 9;
-		command.dst_offset = SIZE - 499 * (uint64_t)shapes[i][1] - shapes[i][0];
+		command.copy.rows = 500;
+		command.copy.src.pitch = shapes[i][0] + 5;
+		command.copy.dst.pitch = shapes[i][1];
+		command.copy.src.offset = 9;
+		command.copy.dst.offset = SIZE - 499 * (uint64_t)shapes[i][1] - shapes[i][0];
 		run(&u, &command, &u.host, &u.device);
-		command.dst = u.device.handle;
-		command.src = u.host.handle;
+		command.copy.dst.handle = u.device.handle;
+		command.copy.src.handle = u.host.handle;
 		run(&u, &command, &u.device, &u.host);
 	}
 	user_close(&u);
@@ -142,18 +142,18 @@ static void test_rows(void **state)
 /* The pattern begins with each row, wherever that is cut. */
 static void test_fills(void **state)
 {
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct user u;
 
 	(void)state;
 	user_open(&u);
 	command = command_fill(u.host.handle, 4091, SIZE - 5000, 0x8877665544332211);
 	run(&u, &command, &u.host, NULL);
-	command.rows = 100;
-	command.row_bytes = 9999;
-	command.dst_pitch = 10001;
-	command.dst_offset = 1;
-	command.pattern = 0x0102030405060708;
+	command.copy.rows = 100;
+	command.copy.row_bytes = 9999;
+	command.copy.dst.pitch = 10001;
+	command.copy.dst.offset = 1;
+	command.fill.pattern = 0x0102030405060708;
 	run(&u, &command, &u.host, NULL);
 	user_close(&u);
 }
@@ -161,20 +161,20 @@ static void test_fills(void **state)
 static void test_no_space_and_no_update(void **state)
 {
 	struct drm_t3_space_create made;
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct user u;
 
 	(void)state;
 	user_open(&u);
 	CHECK_EQ(space_create(u.fd, u.host.handle, 1, &made), -EOPNOTSUPP);
 	command = command_copy(u.host.handle, u.device.handle, 4096);
-	command.type = DRM_T3_COMMAND_UPDATE;
+	command.head.type = DRM_T3_COMMAND_UPDATE;
 	CHECK_EQ(submit_one(u.fd, u.queue, &command, 0), -EOPNOTSUPP);
-	command.dst = u.device.handle;
-	command.src = u.host.handle;
+	command.copy.dst.handle = u.device.handle;
+	command.copy.src.handle = u.host.handle;
 	CHECK_EQ(submit_one(u.fd, u.queue, &command, 0), -EOPNOTSUPP);
 	command = command_copy(u.host.handle, u.device.handle, SIZE);
-	command.dst_offset = 1;
+	command.copy.dst.offset = 1;
 	CHECK_EQ(submit_one(u.fd, u.queue, &command, 0), -EINVAL);
 	user_close(&u);
 }
@@ -230,7 +230,7 @@ static void test_ordinary_memory(void **state)
 /* What is in it is the user's, also when the device has gone. */
 static void test_outlives_the_device(void **state)
 {
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct user u;
 	char bdf[32];
 	int signal_host, signal_device;

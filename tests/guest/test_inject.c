@@ -123,7 +123,7 @@ static void test_poison(void **state)
 
 static void test_a_queue_hangs(void **state)
 {
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct operand operand;
 	struct submission s;
 	uint32_t queue, sync;

@@ -39,7 +39,7 @@ static void user_close(struct user *u)
 	close(u->fd);
 }
 
-static void run_one(struct user *u, const struct drm_t3_command *command)
+static void run_one(struct user *u, const union drm_t3_any_command *command)
 {
 	CHECK_EQ(submit_one(u->fd, u->queue, command, u->sync), 0);
 	CHECK_EQ(sync_wait(u->fd, u->sync, 0, WAIT_MS), 0);
@@ -59,7 +59,7 @@ static void test_feature_is_told(void **state)
 
 static void test_fill_and_copy(void **state)
 {
-	struct drm_t3_command fill, copy;
+	union drm_t3_any_command fill, copy;
 	struct user u;
 
 	(void)state;
@@ -68,8 +68,8 @@ static void test_fill_and_copy(void **state)
 	run_one(&u, &fill);
 	model_run(&fill, &u.a, NULL);
 	copy = command_copy(u.b.handle, u.a.handle, 20000);
-	copy.src_offset = 77;
-	copy.dst_offset = SIZE - 20000;
+	copy.copy.src.offset = 77;
+	copy.copy.dst.offset = SIZE - 20000;
 	run_one(&u, &copy);
 	model_run(&copy, &u.b, &u.a);
 	operand_check(&u.a);
@@ -81,30 +81,30 @@ static void test_fill_and_copy(void **state)
 /* Shapes with pitches, each of other values, up to the last byte of the buffers. */
 static void test_two_dimensions(void **state)
 {
-	struct drm_t3_command fill = {
-		.type = DRM_T3_COMMAND_FILL,
+	struct drm_t3_fill pitched_fill = {
+		.head.type = DRM_T3_COMMAND_FILL,
 		.rows = 17,
 		.row_bytes = 13,
-		.dst_offset = 5,
-		.dst_pitch = 101,
+		.dst = { .offset = 5, .pitch = 101 },
 		.pattern = 0x0102030405060708,
 	};
-	struct drm_t3_command copy = {
-		.type = DRM_T3_COMMAND_COPY,
+	struct drm_t3_copy pitched_copy = {
+		.head.type = DRM_T3_COMMAND_COPY,
 		.rows = 9,
 		.row_bytes = 1003,
-		.src_pitch = 4099,
-		.dst_pitch = 1003,
-		.src_offset = 3,
+		.dst = { .offset = SIZE - 9 * 1003, .pitch = 1003 },
+		.src = { .offset = 3, .pitch = 4099 },
 	};
+	union drm_t3_any_command fill, copy;
 	struct user u;
 
 	(void)state;
 	user_open(&u, 0);
-	fill.dst = u.b.handle;
-	copy.src = u.b.handle;
-	copy.dst = u.c.handle;
-	copy.dst_offset = SIZE - 9 * 1003;
+	pitched_fill.dst.handle = u.b.handle;
+	pitched_copy.src.handle = u.b.handle;
+	pitched_copy.dst.handle = u.c.handle;
+	fill = ANY_COMMAND(pitched_fill);
+	copy = ANY_COMMAND(pitched_copy);
 	run_one(&u, &fill);
 	run_one(&u, &copy);
 	model_run(&fill, &u.b, NULL);
@@ -128,23 +128,25 @@ static void set_numbers(struct operand *operand, uint32_t dtype, uint32_t size, 
 static void test_updates(void **state)
 {
 	static const uint32_t size[] = { 4, 4, 2, 2, 1, 1 };
-	struct drm_t3_command command = { .type = DRM_T3_COMMAND_UPDATE, .rows = 3 };
+	struct drm_t3_update update = { .head.type = DRM_T3_COMMAND_UPDATE, .rows = 3 };
+	union drm_t3_any_command command;
 	struct user u;
 
 	(void)state;
 	user_open(&u, 0);
-	command.src = u.a.handle;
-	command.dst = u.b.handle;
-	for (command.dtype = DRM_T3_I32; command.dtype <= DRM_T3_I8; command.dtype++) {
-		uint32_t s = size[command.dtype], ops = s == 1 ? 1 : 4;
+	update.src.handle = u.a.handle;
+	update.dst.handle = u.b.handle;
+	for (update.dtype = DRM_T3_I32; update.dtype <= DRM_T3_I8; update.dtype++) {
+		uint32_t s = size[update.dtype], ops = s == 1 ? 1 : 4;
 
-		for (command.op = 0; command.op < ops; command.op++) {
-			set_numbers(&u.a, command.dtype, s, 3);
-			set_numbers(&u.b, command.dtype, s, 8);
-			command.row_bytes = 300 * s;
-			command.src_pitch = 301 * s;
-			command.dst_pitch = 333 * s;
-			command.src_offset = 11 * s;
+		for (update.op = 0; update.op < ops; update.op++) {
+			set_numbers(&u.a, update.dtype, s, 3);
+			set_numbers(&u.b, update.dtype, s, 8);
+			update.row_bytes = 300 * s;
+			update.src.pitch = 301 * s;
+			update.dst.pitch = 333 * s;
+			update.src.offset = 11 * s;
+			command = ANY_COMMAND(update);
 			run_one(&u, &command);
 			model_run(&command, &u.b, &u.a);
 			operand_check(&u.a);
@@ -157,7 +159,7 @@ static void test_updates(void **state)
 /* 256 commands run in order, also where each needs the one before. */
 static void test_commands_in_order(void **state)
 {
-	static struct drm_t3_command commands[DRM_T3_SUBMIT_COMMANDS_MAX];
+	static union drm_t3_any_command commands[DRM_T3_SUBMIT_COMMANDS_MAX];
 	struct submission s;
 	struct user u;
 	uint32_t i, round;
@@ -166,8 +168,8 @@ static void test_commands_in_order(void **state)
 	user_open(&u, 0);
 	for (i = 0; i < DRM_T3_SUBMIT_COMMANDS_MAX; i++) {
 		commands[i] = command_copy(u.a.handle, u.a.handle, 128);
-		commands[i].src_offset = 128 * i;
-		commands[i].dst_offset = 128 * (i + 1);
+		commands[i].copy.src.offset = 128 * i;
+		commands[i].copy.dst.offset = 128 * (i + 1);
 	}
 	/* Five of them pass the ring's end, and more wait than fit into it. */
 	for (round = 0; round < 5; round++) {
@@ -186,7 +188,7 @@ static void test_commands_in_order(void **state)
 static void test_strides(void **state)
 {
 	struct {
-		struct drm_t3_command command;
+		union drm_t3_any_command command;
 		uint64_t later;
 	} commands[2];
 	struct {
@@ -220,10 +222,89 @@ static void test_strides(void **state)
 	user_close(&u);
 }
 
+/* Elements that end early: zeros follow. Fewer bytes than a head are none. */
+static void test_short_strides(void **state)
+{
+	struct drm_t3_fill fills[2];
+	union drm_t3_any_command one;
+	struct submission s;
+	struct user u;
+	uint32_t stride;
+	int want;
+
+	(void)state;
+	user_open(&u, 0);
+	one = command_fill(u.a.handle, 0, 8, 0x5555);
+	fills[0] = one.fill;
+	fills[1] = command_fill(u.a.handle, 8, 8, 0xaaaa).fill;
+	model_run(&one, &u.a, NULL);
+	one = command_fill(u.a.handle, 8, 8, 0xaaaa);
+	model_run(&one, &u.a, NULL);
+	s = submission(u.queue, &one, 2);
+	s.args.commands = (uintptr_t)fills;
+	s.args.command_stride = sizeof(fills[0]);
+	submission_out(&s, u.sync, 0);
+	CHECK_EQ(submit(u.fd, &s), 0);
+	CHECK_EQ(sync_wait(u.fd, u.sync, 0, WAIT_MS), 0);
+	operand_check(&u.a);
+	s.args.command_count = 1;
+	for (stride = 0; stride < sizeof(fills[0]); stride++) {
+		s.args.command_stride = stride;
+		/* without row_bytes, without a handle, and without a pattern, which may be 0 */
+		want = stride <= offsetof(struct drm_t3_fill, row_bytes) ? -EINVAL
+		       : stride <= offsetof(struct drm_t3_fill, dst)	 ? -ENOENT
+									 : 0;
+		CHECK_EQ(submit(u.fd, &s), want);
+		CHECK_EQ(sync_wait(u.fd, u.sync, 0, WAIT_MS), 0);
+	}
+	user_close(&u);
+}
+
+/* Each type takes nothing but zeros behind its struct, in the array's element or its stride. */
+static void test_bytes_behind_a_struct(void **state)
+{
+	static const struct {
+		uint32_t type;
+		size_t size;
+	} types[] = {
+		{ DRM_T3_COMMAND_COPY, sizeof(struct drm_t3_copy) },
+		{ DRM_T3_COMMAND_FILL, sizeof(struct drm_t3_fill) },
+		{ DRM_T3_COMMAND_UPDATE, sizeof(struct drm_t3_update) },
+		{ DRM_T3_COMMAND_GEMM, sizeof(struct drm_t3_gemm) },
+		{ DRM_T3_COMMAND_TIMED, sizeof(struct drm_t3_timed) },
+		{ 0,
+		  sizeof(struct drm_t3_command) }, /* there is no such type: that is said first */
+	};
+	uint8_t element[sizeof(union drm_t3_any_command) + 16];
+	struct submission s;
+	struct user u;
+	size_t i, at;
+	int want;
+
+	(void)state;
+	user_open(&u, 0);
+	s = submission(u.queue, (const union drm_t3_any_command *)element, 1);
+	s.args.command_stride = sizeof(element);
+	for (i = 0; i < ROWS(types); i++)
+		for (at = types[i].size; at < sizeof(element); at++) {
+			memset(element, 0, sizeof(element));
+			memcpy(element, &types[i].type, sizeof(types[i].type));
+			/* no size may be 0; TIMED has none, but handles */
+			want = types[i].type == DRM_T3_COMMAND_TIMED ? -ENOENT : -EINVAL;
+			CHECK_EQ(submit(u.fd, &s), want);
+			element[at] = 0x80;
+			want = types[i].type || at >= sizeof(union drm_t3_any_command) ? -E2BIG
+										       : -EINVAL;
+			CHECK_EQ(submit(u.fd, &s), want);
+		}
+	operand_check(&u.a);
+	user_close(&u);
+}
+
 /* A chain of jobs over two queues, by points of one timeline, on buffers of one file. */
 static void test_timeline_over_queues(void **state)
 {
-	struct drm_t3_command copy, fill;
+	union drm_t3_any_command copy, fill;
 	struct submission s;
 	struct user u;
 	uint32_t second, i;
@@ -253,7 +334,7 @@ static void test_timeline_over_queues(void **state)
 static void test_many_queues(void **state)
 {
 	uint32_t queues[64], i, one;
-	struct drm_t3_command fill;
+	union drm_t3_any_command fill;
 	struct user u;
 
 	(void)state;
@@ -308,7 +389,7 @@ static void test_priorities_need_a_privilege(void **state)
 static void test_sync_arguments(void **state)
 {
 	uint32_t empty, timeline, bad = 4711;
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct submission good, s;
 	struct user u;
 
@@ -350,36 +431,47 @@ static void test_sync_arguments(void **state)
 }
 
 /* clang-format off */
-#define CMD(member, value, error) BAD(drm_t3_command, member, value, error)
+#define CMD(member, value, error) BAD(drm_t3_fill, member, value, error)
 static const struct deviation fill_rows[] = {
-	CMD(type, 0, EINVAL), CMD(type, 4, EINVAL), CMD(type, 5, EINVAL), CMD(type, 6, EINVAL), CMD(type, 0xffffffff, EINVAL),
-	CMD(flags, 1, EINVAL), CMD(flags, 0x80000000, EINVAL),
-	CMD(op, 1, EINVAL), CMD(dtype, 1, EINVAL),
-	CMD(src, 1, EINVAL), CMD(src_offset, 1, EINVAL), CMD(src_pitch, 64, EINVAL),
-	CMD(dst, 0, ENOENT), CMD(dst, 4711, ENOENT), CMD(dst, 0xffffffff, ENOENT),
+	CMD(head.type, 0, EINVAL), CMD(head.type, 6, EINVAL), CMD(head.type, 0xffffffff, EINVAL),
+	CMD(head.type, 4, EINVAL), CMD(head.type, 5, EINVAL),
+	CMD(head.flags, 1, EINVAL), CMD(head.flags, 0x80000000, EINVAL),
+	CMD(dst.pad, 1, EINVAL), CMD(dst.pad, 0x80000000, EINVAL),
+	CMD(dst.handle, 0, ENOENT), CMD(dst.handle, 4711, ENOENT), CMD(dst.handle, 0xffffffff, ENOENT),
 	CMD(rows, 0, EINVAL), CMD(rows, 0xffffffff, EINVAL), CMD(rows, 1, EINVAL),
 	CMD(rows, 513, EINVAL), CMD(row_bytes, 0, EINVAL), CMD(row_bytes, 129, EINVAL),
-	CMD(row_bytes, 0xffffffff, EINVAL), CMD(dst_pitch, 0, EINVAL), CMD(dst_pitch, 63, EINVAL),
-	CMD(dst_pitch, 129, EINVAL), CMD(dst_pitch, ~0ull, EINVAL),
-	CMD(dst_pitch, 0x8080808080808081ull, EINVAL), /* times 511: 2^64 and a little */
-	CMD(dst_offset, 65, EINVAL), CMD(dst_offset, SIZE, EINVAL), CMD(dst_offset, ~0ull, EINVAL),
-	CMD(dst_offset, -65472ll, EINVAL),
+	CMD(row_bytes, 0xffffffff, EINVAL), CMD(dst.pitch, 0, EINVAL), CMD(dst.pitch, 63, EINVAL),
+	CMD(dst.pitch, 129, EINVAL), CMD(dst.pitch, ~0ull, EINVAL),
+	CMD(dst.pitch, 0x8080808080808081ull, EINVAL), /* times 511: 2^64 and a little */
+	CMD(dst.offset, 65, EINVAL), CMD(dst.offset, SIZE, EINVAL), CMD(dst.offset, ~0ull, EINVAL),
+	CMD(dst.offset, -65472ll, EINVAL),
 };
+#undef CMD
+#define CMD(member, value, error) BAD(drm_t3_update, member, value, error)
 static const struct deviation update_rows[] = {
-	CMD(pattern, 1, EINVAL), CMD(op, 4, EINVAL), CMD(op, 0xffffffff, EINVAL),
+	CMD(head.flags, 1, EINVAL), CMD(src.pad, 1, EINVAL), CMD(dst.pad, 1, EINVAL),
+	CMD(op, 4, EINVAL), CMD(op, 0xffffffff, EINVAL),
 	CMD(dtype, 4, EINVAL), CMD(dtype, 6, EINVAL), CMD(dtype, 0xffffffff, EINVAL),
-	CMD(src, 0, ENOENT), CMD(src, 4711, ENOENT), CMD(dst, 0, ENOENT),
-	CMD(row_bytes, 62, EINVAL), CMD(src_pitch, 0, EINVAL), CMD(src_pitch, 63, EINVAL),
-	CMD(src_pitch, 129, EINVAL), CMD(src_pitch, ~0ull, EINVAL),
-	CMD(src_offset, 65, EINVAL), CMD(src_offset, ~0ull, EINVAL), CMD(dst_offset, 65, EINVAL),
+	CMD(src.handle, 0, ENOENT), CMD(src.handle, 4711, ENOENT), CMD(dst.handle, 0, ENOENT),
+	CMD(row_bytes, 62, EINVAL), CMD(src.pitch, 0, EINVAL), CMD(src.pitch, 63, EINVAL),
+	CMD(src.pitch, 129, EINVAL), CMD(src.pitch, ~0ull, EINVAL),
+	CMD(src.offset, 65, EINVAL), CMD(src.offset, ~0ull, EINVAL), CMD(dst.offset, 65, EINVAL),
+};
+#undef CMD
+#define CMD(member, value, error) BAD(drm_t3_copy, member, value, error)
+static const struct deviation copy_rows[] = {
+	CMD(head.flags, 1, EINVAL), CMD(src.pad, 1, EINVAL), CMD(dst.pad, 1, EINVAL),
+	CMD(src.handle, 0, ENOENT), CMD(dst.handle, 4711, ENOENT), CMD(rows, 0, EINVAL),
+	CMD(row_bytes, 0, EINVAL), CMD(src.pitch, 63, EINVAL), CMD(dst.pitch, 0, EINVAL),
+	CMD(src.offset, 65, EINVAL), CMD(dst.offset, 65, EINVAL),
 };
 /* clang-format on */
 
 /* Each bad command as the second of three: the first must not run either. */
-static void check_commands(struct user *u, const struct drm_t3_command *good,
+static void check_commands(struct user *u, const union drm_t3_any_command *good,
 			   const struct deviation *rows, size_t count)
 {
-	struct drm_t3_command commands[3];
+	union drm_t3_any_command commands[3];
 	struct submission s;
 	size_t i;
 
@@ -398,20 +490,31 @@ static void check_commands(struct user *u, const struct drm_t3_command *good,
 static void test_command_arguments(void **state)
 {
 	/* 512 rows of 64, each 128 further: it ends 64 bytes before the buffer does. */
-	struct drm_t3_command good = {
-		.type = DRM_T3_COMMAND_FILL, .rows = 512, .row_bytes = 64, .dst_pitch = 128
+	struct drm_t3_update update = {
+		.head.type = DRM_T3_COMMAND_UPDATE,
+		.rows = 512,
+		.row_bytes = 64,
+		.dst.pitch = 128,
+		.src.pitch = 128,
+		.op = DRM_T3_OP_ADD,
 	};
+	union drm_t3_any_command good;
 	struct user u;
 
 	(void)state;
 	user_open(&u, 0);
-	good.dst = u.b.handle;
+	good = command_fill(u.b.handle, 0, 64, 0);
+	good.fill.rows = 512;
+	good.fill.dst.pitch = 128;
 	check_commands(&u, &good, fill_rows, ROWS(fill_rows));
-	good.type = DRM_T3_COMMAND_UPDATE;
-	good.op = DRM_T3_OP_ADD;
-	good.src = u.a.handle;
-	good.src_pitch = 128;
+	update.dst.handle = u.b.handle;
+	update.src.handle = u.a.handle;
+	good = ANY_COMMAND(update);
 	check_commands(&u, &good, update_rows, ROWS(update_rows));
+	good = command_copy(u.b.handle, u.a.handle, 64);
+	good.copy.rows = 512;
+	good.copy.src.pitch = good.copy.dst.pitch = 128;
+	check_commands(&u, &good, copy_rows, ROWS(copy_rows));
 	operand_check(&u.a);
 	operand_check(&u.c);
 	user_close(&u);
@@ -420,7 +523,7 @@ static void test_command_arguments(void **state)
 /* Handles are the file's own, of queues and of buffers. */
 static void test_handles_of_another_file(void **state)
 {
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct user u;
 	uint32_t bo;
 	int other;
@@ -452,6 +555,8 @@ int main(void)
 		TEST(test_updates),
 		TEST(test_commands_in_order),
 		TEST(test_strides),
+		TEST(test_short_strides),
+		TEST(test_bytes_behind_a_struct),
 		TEST(test_timeline_over_queues),
 		TEST(test_many_queues),
 		TEST(test_priorities_need_a_privilege),

@@ -49,21 +49,21 @@ static void user_close(struct user *u)
 }
 
 /* Fill 64 bytes of a buffer, number i, without waiting. */
-static struct drm_t3_command part(const struct operand *operand, uint32_t i)
+static union drm_t3_any_command part(const struct operand *operand, uint32_t i)
 {
 	return command_fill(operand->handle, 64 * i, 64, PATTERN + i);
 }
 
 static void start_part(struct user *u, uint32_t i)
 {
-	struct drm_t3_command fill = part(&u->a, i);
+	union drm_t3_any_command fill = part(&u->a, i);
 
 	CHECK_EQ(submit_one(u->fd, u->queue, &fill, u->syncs[i]), 0);
 }
 
 static void expect_part(struct user *u, uint32_t i)
 {
-	struct drm_t3_command fill = part(&u->a, i);
+	union drm_t3_any_command fill = part(&u->a, i);
 
 	model_run(&fill, &u->a, NULL);
 }
@@ -71,7 +71,7 @@ static void expect_part(struct user *u, uint32_t i)
 /* Jobs wait for points, for their queue, and for who uses their buffers; not others. */
 static void test_what_waits_for_what(void **state)
 {
-	struct drm_t3_command one, copy, free_fill;
+	union drm_t3_any_command one, copy, free_fill;
 	uint32_t second, third;
 	struct operand other;
 	struct submission s;
@@ -125,7 +125,7 @@ static void test_what_waits_for_what(void **state)
 /* Two that read one buffer do not wait for each other. */
 static void test_readers_share(void **state)
 {
-	struct drm_t3_command copy;
+	union drm_t3_any_command copy;
 	struct operand other;
 	struct user u;
 	uint32_t second;
@@ -154,7 +154,7 @@ static void test_readers_share(void **state)
 /* Buffers, queue, syncobj and file are closed while the job hangs; it still ends well. */
 static void test_close_all_under_a_job(void **state)
 {
-	struct drm_t3_command copy;
+	union drm_t3_any_command copy;
 	struct user u;
 	int file, i;
 
@@ -238,7 +238,7 @@ static void test_fence_outlives_all_else(void **state)
 
 static void test_too_many_jobs(void **state)
 {
-	struct drm_t3_command fill;
+	union drm_t3_any_command fill;
 	struct user u;
 	int jobs, ret;
 
@@ -274,7 +274,7 @@ static void fail_dma(uint32_t nth, uint32_t count)
 /* One of three commands fails, in a job between two others in the same ring. */
 static void test_failed_command(void **state)
 {
-	struct drm_t3_command three[3];
+	union drm_t3_any_command three[3];
 	struct submission s;
 	struct user u;
 	uint32_t i;
@@ -306,22 +306,24 @@ static void test_failed_command(void **state)
 /* The data was moved, but nobody was told: no second time. */
 static void test_failed_completion(void **state)
 {
-	struct drm_t3_command add = {
-		.type = DRM_T3_COMMAND_UPDATE,
-		.op = DRM_T3_OP_ADD,
-		.dtype = DRM_T3_I32,
+	struct drm_t3_update add = {
+		.head.type = DRM_T3_COMMAND_UPDATE,
 		.rows = 1,
 		.row_bytes = SIZE,
+		.op = DRM_T3_OP_ADD,
+		.dtype = DRM_T3_I32,
 	};
+	union drm_t3_any_command command;
 	uint32_t i, *word;
 	struct user u;
 
 	(void)state;
 	user_open(&u, 0);
-	add.src = u.b.handle;
-	add.dst = u.a.handle;
+	add.src.handle = u.b.handle;
+	add.dst.handle = u.a.handle;
+	command = ANY_COMMAND(add);
 	fail_dma(2, 1);
-	CHECK_EQ(submit_one(u.fd, u.queue, &add, u.syncs[0]), 0);
+	CHECK_EQ(submit_one(u.fd, u.queue, &command, u.syncs[0]), 0);
 	CHECK_EQ(sync_wait(u.fd, u.syncs[0], 0, WAIT_MS), 0);
 	CHECK_EQ(sync_status(u.fd, u.syncs[0]), -EIO);
 	for (i = 0; i < SIZE; i += 4) {
@@ -369,7 +371,7 @@ static void test_poisoned_memory(void **state)
 static void test_timeout(void **state)
 {
 	uint32_t second, round;
-	struct drm_t3_command fill;
+	union drm_t3_any_command fill;
 	struct user u;
 
 	(void)state;
@@ -439,7 +441,7 @@ static uint32_t sync_share(int from, uint32_t sync, int to)
 static void test_unbind_under_jobs(void **state)
 {
 	uint64_t before = memory_free(0);
-	struct drm_t3_command fill;
+	union drm_t3_any_command fill;
 	struct submission s;
 	struct user u, peer;
 	uint32_t second, i;

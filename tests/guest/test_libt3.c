@@ -147,7 +147,7 @@ static void test_rank_rights(void **state)
 static void test_host_and_shared_buffers(void **state)
 {
 	struct t3_buffer *host, *shared, *same;
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct end end, peer;
 	void *ptr, *peer_ptr;
 	uint32_t queue;

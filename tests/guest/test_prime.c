@@ -38,16 +38,16 @@ static void user_close(struct user *u)
 /* Copies from and to a foreign buffer at odd places, with a model of both. */
 static void check_operand(struct user *u, struct operand *other)
 {
-	struct drm_t3_command command = command_copy(u->own.handle, other->handle, SIZE - 333);
+	union drm_t3_any_command command = command_copy(u->own.handle, other->handle, SIZE - 333);
 
-	command.src_offset = 222;
-	command.dst_offset = 111;
+	command.copy.src.offset = 222;
+	command.copy.dst.offset = 111;
 	run_command(u->fd, u->queue, &command);
 	model_run(&command, &u->own, other);
 	command = command_copy(other->handle, u->own.handle, 5);
-	command.rows = 1000;
-	command.dst_pitch = 65;
-	command.src_pitch = 7;
+	command.copy.rows = 1000;
+	command.copy.dst.pitch = 65;
+	command.copy.src.pitch = 7;
 	run_command(u->fd, u->queue, &command);
 	model_run(&command, other, &u->own);
 	command = command_fill(other->handle, 4090, 9001, 0x8877665544332211);
@@ -170,7 +170,7 @@ static void test_mapping(void **state)
 static void test_sync_waits_for_jobs(void **state)
 {
 	const uint32_t size = 32u << 20;
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	volatile uint8_t *map;
 	int fd = open_rank(0), dmabuf;
 	uint32_t queue, handle;
@@ -263,7 +263,7 @@ static void test_passed_on(void **state)
 static void test_import_is_no_device_memory(void **state)
 {
 	struct drm_t3_space_create made;
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct user owner, user;
 	uint32_t handle;
 	int dmabuf;
@@ -275,7 +275,7 @@ static void test_import_is_no_device_memory(void **state)
 	CHECK_EQ(prime_import(user.fd, dmabuf, &handle), 0);
 	CHECK_EQ(space_create(user.fd, handle, 1, &made), -EOPNOTSUPP);
 	command = command_copy(handle, user.own.handle, 64);
-	command.type = DRM_T3_COMMAND_UPDATE;
+	command.head.type = DRM_T3_COMMAND_UPDATE;
 	CHECK_EQ(submit_one(user.fd, user.queue, &command, 0), -EOPNOTSUPP);
 	close(dmabuf);
 	user_close(&user);
@@ -316,7 +316,7 @@ static void test_another_fabric(void **state)
 static void test_order_between_devices(void **state)
 {
 	const uint32_t size = 16u << 20;
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct user owner, user;
 	uint32_t big, import, sync, target;
 	uint8_t *map;
@@ -403,7 +403,7 @@ enum { PIECES = 1024 };
 struct scattered {
 	struct user u;
 	struct operand own, import;
-	struct drm_t3_command commands[5];
+	union drm_t3_any_command commands[5];
 	uint32_t sync;
 };
 
@@ -505,7 +505,7 @@ static void test_exporting_process_dies(void **state)
 /* The exporter's device: no new job, mappings are dead, and what there was is freed. */
 static void test_exporting_device_goes(void **state)
 {
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct user owner, user;
 	int dmabuf, late, submitted, touched;
 	uint32_t handle, again;

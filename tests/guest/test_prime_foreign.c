@@ -77,7 +77,7 @@ static void test_import(void **state)
 {
 	int vgem = need_vgem(), fd = open_rank(0), dmabuf;
 	uint32_t foreign = vgem_create(vgem), handle, queue;
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct operand own;
 	uint8_t *map, *twin;
 

@@ -62,23 +62,23 @@ static void user_close(struct user *u)
 	coredump_discard();
 }
 
-static struct drm_t3_command command_store(const struct operand *dst, const struct operand *src,
-					   uint32_t offset)
+static union drm_t3_any_command command_store(const struct operand *dst, const struct operand *src,
+					      uint32_t offset)
 {
-	return (struct drm_t3_command){
-		.type = DRM_T3_COMMAND_UPDATE,
-		.op = DRM_T3_OP_STORE,
-		.dtype = DRM_T3_I32,
-		.src = src->handle,
-		.dst = dst->handle,
+	struct drm_t3_update update = {
+		.head.type = DRM_T3_COMMAND_UPDATE,
 		.rows = 1,
 		.row_bytes = 1024,
-		.src_offset = offset,
-		.dst_offset = offset,
+		.dst = { .handle = dst->handle, .offset = offset },
+		.src = { .handle = src->handle, .offset = offset },
+		.op = DRM_T3_OP_STORE,
+		.dtype = DRM_T3_I32,
 	};
+
+	return ANY_COMMAND(update);
 }
 
-static void start(struct user *u, uint32_t queue, const struct drm_t3_command *command,
+static void start(struct user *u, uint32_t queue, const union drm_t3_any_command *command,
 		  uint32_t sync)
 {
 	CHECK_EQ(submit_one(u->fd, u->queues[queue], command, u->syncs[sync]), 0);
@@ -92,7 +92,7 @@ static void finish(struct user *u, uint32_t sync, int status)
 
 /* What the queues have in their rings when they hang: each writes a buffer of its own. */
 struct load {
-	struct drm_t3_command fill, copy, store, add, gemm, square;
+	union drm_t3_any_command fill, copy, store, add, gemm, square;
 };
 
 static void load_start(struct user *u, struct load *load)
@@ -105,9 +105,9 @@ static void load_start(struct user *u, struct load *load)
 	load->copy = command_copy(u->b.handle, u->c.handle, 64);
 	load->store = command_store(&u->b, &u->c, 4096);
 	load->add = command_store(&u->d, &u->c, 8192);
-	load->add.op = DRM_T3_OP_ADD;
+	load->add.update.op = DRM_T3_OP_ADD;
 	start(u, 0, &load->fill, 0);
-	load->fill.dst_offset = 64;
+	load->fill.fill.dst.offset = 64;
 	start(u, 0, &load->fill, 1);
 	start(u, 1, &load->copy, 2);
 	start(u, 1, &load->store, 3);
@@ -143,16 +143,16 @@ static void load_finish(struct user *u, struct load *load, int first)
 	finish(u, 5, 1);
 	finish(u, 6, -ECANCELED); /* in place */
 	model_gemm(u->e.model, u->c.model);
-	load->fill.dst_offset = 64;
+	load->fill.fill.dst.offset = 64;
 	model_run(&load->fill, &u->a, NULL);
 	if (first == 1) {
-		load->fill.dst_offset = 0;
+		load->fill.fill.dst.offset = 0;
 		model_run(&load->fill, &u->a, NULL);
 	}
 	model_run(&load->copy, &u->b, &u->c);
 	model_run(&load->store, &u->b, &u->c);
 	for (i = 0; i < QUEUES; i++) {
-		load->fill.dst_offset = 128 * i + 256;
+		load->fill.fill.dst.offset = 128 * i + 256;
 		start(u, i, &load->fill, 7 + i);
 		finish(u, 7 + i, 1);
 		model_run(&load->fill, &u->a, NULL);
@@ -280,7 +280,7 @@ static void test_function_level_reset(void **state)
 /* What a queue has completed before a reset is no news afterwards. */
 static void test_completions_of_an_earlier_life(void **state)
 {
-	struct drm_t3_command fill;
+	union drm_t3_any_command fill;
 	struct user u;
 
 	(void)state;
@@ -291,7 +291,7 @@ static void test_completions_of_an_earlier_life(void **state)
 	model_run(&fill, &u.a, NULL);
 	reset_by_pci(0);
 	inject_hang(0, 0, true);
-	fill.dst_offset = 64;
+	fill.fill.dst.offset = 64;
 	start(&u, 0, &fill, 1);
 	finish(&u, 1, -ETIME);
 	operand_check(&u.a);
@@ -327,7 +327,7 @@ static void use_space(int fd, uint32_t bo)
 static void use_memory(int fd, uint32_t bo, uint64_t pattern)
 {
 	volatile uint64_t *memory = bo_map(fd, bo, PAGE);
-	struct drm_t3_command fill = command_fill(bo, 8, PAGE - 16, pattern);
+	union drm_t3_any_command fill = command_fill(bo, 8, PAGE - 16, pattern);
 	uint32_t queue, sync = sync_create(fd), i;
 
 	for (i = 0; i < PAGE / 8; i++)
@@ -391,7 +391,7 @@ static void lose_interrupts(uint32_t count)
  */
 static void test_no_interrupt_at_all(void **state)
 {
-	struct drm_t3_command fill;
+	union drm_t3_any_command fill;
 	struct waiter w;
 	struct user u;
 	uint32_t i;
@@ -455,7 +455,7 @@ static void check_line(const char *dump, const char *line)
 /* The first failure is kept, whatever comes behind it. */
 static void test_coredump_of_the_first_failure(void **state)
 {
-	struct drm_t3_command fill;
+	union drm_t3_any_command fill;
 	struct waiter waiter;
 	struct user u;
 	uint32_t i;

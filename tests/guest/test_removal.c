@@ -145,7 +145,7 @@ static void restore(enum event event, unsigned int nodes)
 /* An epoch over the link both ways, and a job. */
 static void smoke(void)
 {
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct operand operand;
 	struct raw raw, peer;
 	uint32_t queue, sync;

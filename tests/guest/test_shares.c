@@ -179,25 +179,23 @@ static void worker_open(struct worker *worker)
 
 static void worker_start(const struct worker *worker, uint32_t queue)
 {
-	const struct drm_t3_command command = {
-		.type = DRM_T3_COMMAND_GEMM,
-		.dtype = DRM_T3_I32,
-		.src = worker->a,
-		.dst = worker->c,
-		.b = worker->b,
-		.rows = SIDE,
-		.row_bytes = SIDE * 4,
-		.src_pitch = DEPTH * 4,
-		.dst_pitch = SIDE * 4,
-		.b_pitch = SIDE * 4,
-		.depth = DEPTH,
-		.chunk_rows = SIDE,
-		.raster_rows = 1,
-		.group_rows = 32,
-		.group_columns = 32,
-		.tile_rows = 32,
-		.tile_columns = 32,
-	};
+	const union drm_t3_any_command
+		command = { .gemm = {
+				    .head.type = DRM_T3_COMMAND_GEMM,
+				    .rows = SIDE,
+				    .columns = SIDE,
+				    .depth = DEPTH,
+				    .dtype = DRM_T3_I32,
+				    .a = { .handle = worker->a, .pitch = DEPTH * 4 },
+				    .b = { .handle = worker->b, .pitch = SIDE * 4 },
+				    .dst = { .handle = worker->c, .pitch = SIDE * 4 },
+				    .chunk_rows = SIDE,
+				    .raster_rows = 1,
+				    .group_rows = 32,
+				    .group_columns = 32,
+				    .tile_rows = 32,
+				    .tile_columns = 32,
+			    } };
 
 	CHECK_EQ(submit_one(worker->fd, queue, &command, worker->sync), 0);
 }
@@ -290,7 +288,7 @@ static uint64_t engine_work(int fd)
 /* All at once, as fast as submissions go. Returns what the engine does meanwhile, for all. */
 static uint64_t short_jobs(const struct worker *worker, uint32_t queue)
 {
-	const struct drm_t3_command copy = command_copy(worker->a, worker->b, SHORT_BYTES);
+	const union drm_t3_any_command copy = command_copy(worker->a, worker->b, SHORT_BYTES);
 	uint64_t before = engine_work(worker->fd);
 	uint32_t i;
 

@@ -43,7 +43,7 @@ static void user_close(struct user *u)
 
 static void start_fill(struct user *u, uint32_t i)
 {
-	struct drm_t3_command fill = command_fill(u->a.handle, 64 * i, 64, PATTERN + i);
+	union drm_t3_any_command fill = command_fill(u->a.handle, 64 * i, 64, PATTERN + i);
 
 	CHECK_EQ(submit_one(u->fd, u->queue, &fill, u->syncs[i]), 0);
 	model_run(&fill, &u->a, NULL);
@@ -148,7 +148,7 @@ static void test_sleep_without_memory(void **state)
 {
 	uint64_t resets = debugfs_number(0, "resets", "function");
 	uint32_t queue, sync, bo;
-	struct drm_t3_command fill;
+	union drm_t3_any_command fill;
 	int fd;
 
 	(void)state;

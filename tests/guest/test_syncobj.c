@@ -42,7 +42,7 @@ static void test_arrays_are_bounded(void **state)
 static uint32_t sync_with_fence(int fd)
 {
 	uint32_t sync = sync_create(fd), queue, bo;
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 
 	CHECK_EQ(queue_create(fd, 0, &queue), 0);
 	CHECK_EQ(bo_create(fd, PAGE, &bo), 0);

@@ -50,7 +50,7 @@ static void test_feature_is_told(void **state)
 static void test_without_the_feature(void **state)
 {
 	struct drm_t3_device_info info;
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct member m;
 
 	(void)state;
@@ -59,7 +59,7 @@ static void test_without_the_feature(void **state)
 	CHECK(!(info.features & DRM_T3_FEATURE_TIMED));
 	command = command_timed(m.bo);
 	CHECK_EQ(submit_one(m.fd, m.queue, &command, m.sync), -EOPNOTSUPP);
-	command.flags = 1; /* values are looked at first */
+	command.head.flags = 1; /* values are looked at first */
 	CHECK_EQ(submit_one(m.fd, m.queue, &command, m.sync), -EINVAL);
 	member_close(&m);
 }
@@ -153,7 +153,7 @@ static void test_args_of_the_job(void **state)
 {
 	struct t3_timed_setup setup = gang_small(T3_TIMED_T3_MCA, 3);
 	struct t3_timed_args args = gang_args(&setup);
-	struct drm_t3_command commands[3];
+	union drm_t3_any_command commands[3];
 	struct operand store;
 	struct submission s;
 	struct member m;
@@ -166,8 +166,8 @@ static void test_args_of_the_job(void **state)
 	commands[0] = command_copy(m.bo, store.handle, sizeof(args));
 	commands[1] = command_timed(m.bo);
 	commands[2] = command_copy(store.handle, m.bo, sizeof(struct t3_timed_result));
-	commands[2].src_offset = COMMAND_TIMED_RESULT;
-	commands[2].dst_offset = PAGE / 2;
+	commands[2].copy.src.offset = COMMAND_TIMED_RESULT;
+	commands[2].copy.dst.offset = PAGE / 2;
 	s = submission(m.queue, commands, 3);
 	submission_out(&s, m.sync, 0);
 	CHECK_EQ(submit(m.fd, &s), 0);
@@ -183,7 +183,7 @@ static void test_imported_buffer(void **state)
 {
 	struct t3_timed_setup setup = gang_small(T3_TIMED_SEQUENTIAL, 2);
 	struct t3_timed_args args = gang_args(&setup);
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct member m;
 	uint8_t *pages;
 	uint32_t bo;
@@ -196,8 +196,8 @@ static void test_imported_buffer(void **state)
 	pages = bo_map(m.fd, bo, 4 * PAGE);
 	memcpy(pages + 3 * PAGE - 448, &args, sizeof(args));
 	command = command_timed(m.bo);
-	command.src = bo;
-	command.src_offset = 3 * PAGE - 448;
+	command.timed.args.handle = bo;
+	command.timed.args.offset = 3 * PAGE - 448;
 	CHECK_EQ(submit_one(m.fd, m.queue, &command, m.sync), 0);
 	gang_check(&m, 1, &setup);
 	munmap(pages, 4 * PAGE);
@@ -242,7 +242,7 @@ static void test_waiting_holds_nothing_up(void **state)
 	struct t3_timed_setup setup = gang_small(T3_TIMED_T3, GANG_RANKS);
 	struct member members[GANG_RANKS], other;
 	struct t3_timed_args args;
-	struct drm_t3_command behind, beside;
+	union drm_t3_any_command behind, beside;
 	struct operand operand;
 	uint32_t i;
 
@@ -315,7 +315,7 @@ static void pace_stores(struct pace *pace)
 
 static void pace_doorbells(struct pace *pace)
 {
-	struct drm_t3_command fill = command_fill(pace->raw.bo, 0, 64, 1);
+	union drm_t3_any_command fill = command_fill(pace->raw.bo, 0, 64, 1);
 
 	(void)submit_one(pace->raw.fd, pace->queue, &fill, 0);
 	nap_ms(1);

@@ -26,41 +26,42 @@ static void open_first(struct member *m)
 /* ----------------------------------------------------------------- the command */
 
 /* clang-format off */
-#define CMD(member, value, error) BAD(drm_t3_command, member, value, error)
+#define CMD(member, value, error) BAD(drm_t3_timed, member, value, error)
+#define AFTER(at) \
+	{ .what = "after the struct", .offset = sizeof(struct drm_t3_timed) + (at), .size = 1, \
+	  .value = 1, .error = E2BIG }
 static const struct deviation bad_commands[] = {
-	CMD(flags, 1, EINVAL), CMD(flags, 0x80000000, EINVAL), CMD(op, 1, EINVAL),
-	CMD(dtype, 1, EINVAL), CMD(rows, 1, EINVAL), CMD(row_bytes, 1, EINVAL),
-	CMD(src_pitch, 64, EINVAL), CMD(dst_pitch, 64, EINVAL), CMD(pattern, 1, EINVAL),
-	CMD(b, 1, EINVAL), CMD(space, 1, EINVAL), CMD(b_offset, 1, EINVAL),
-	CMD(b_pitch, 1, EINVAL), CMD(depth, 1, EINVAL), CMD(chunk_rows, 1, EINVAL),
-	CMD(first_chunk, 1, EINVAL), CMD(raster_rows, 1, EINVAL), CMD(group_rows, 1, EINVAL),
-	CMD(group_columns, 1, EINVAL), CMD(tile_rows, 1, EINVAL), CMD(tile_columns, 1, EINVAL),
-	CMD(src, 0, ENOENT), CMD(src, 4711, ENOENT), CMD(dst, 0, ENOENT), CMD(dst, 4711, ENOENT),
+	CMD(head.flags, 1, EINVAL), CMD(head.flags, 0x80000000, EINVAL),
+	CMD(args.pad, 1, EINVAL), CMD(result.pad, 1, EINVAL),
+	CMD(args.pitch, 64, EINVAL), CMD(result.pitch, 64, EINVAL),
+	AFTER(0), AFTER(64),
+	CMD(args.handle, 0, ENOENT), CMD(args.handle, 4711, ENOENT),
+	CMD(result.handle, 0, ENOENT), CMD(result.handle, 4711, ENOENT),
 	/* not aligned, over the end of a page or the buffer */
-	CMD(src_offset, 32, EINVAL), CMD(src_offset, 1, EINVAL), CMD(src_offset, PAGE - 384, EINVAL),
-	CMD(src_offset, SIZE, EINVAL), CMD(src_offset, ~0ull - 63, EINVAL),
-	CMD(src_offset, 1ull << 63, EINVAL), CMD(src_offset, SIZE - 384, EINVAL),
-	CMD(dst_offset, COMMAND_TIMED_RESULT + 32, EINVAL), CMD(dst_offset, PAGE - 256, EINVAL),
-	CMD(dst_offset, SIZE, EINVAL), CMD(dst_offset, ~0ull - 63, EINVAL),
-	CMD(dst_offset, SIZE - 256, EINVAL),
+	CMD(args.offset, 32, EINVAL), CMD(args.offset, 1, EINVAL), CMD(args.offset, PAGE - 384, EINVAL),
+	CMD(args.offset, SIZE, EINVAL), CMD(args.offset, ~0ull - 63, EINVAL),
+	CMD(args.offset, 1ull << 63, EINVAL), CMD(args.offset, SIZE - 384, EINVAL),
+	CMD(result.offset, COMMAND_TIMED_RESULT + 32, EINVAL), CMD(result.offset, PAGE - 256, EINVAL),
+	CMD(result.offset, SIZE, EINVAL), CMD(result.offset, ~0ull - 63, EINVAL),
+	CMD(result.offset, SIZE - 256, EINVAL),
 	/* on each other */
-	CMD(dst_offset, 0, EINVAL), CMD(dst_offset, 384, EINVAL),
-	CMD(src_offset, COMMAND_TIMED_RESULT, EINVAL), CMD(src_offset, COMMAND_TIMED_RESULT + 256, EINVAL),
-	CMD(src_offset, COMMAND_TIMED_RESULT - 384, EINVAL),
+	CMD(result.offset, 0, EINVAL), CMD(result.offset, 384, EINVAL),
+	CMD(args.offset, COMMAND_TIMED_RESULT, EINVAL), CMD(args.offset, COMMAND_TIMED_RESULT + 256, EINVAL),
+	CMD(args.offset, COMMAND_TIMED_RESULT - 384, EINVAL),
 };
 /* clang-format on */
 
 static void test_command(void **state)
 {
-	struct drm_t3_command good, command;
+	union drm_t3_any_command good, command;
 	struct member m;
 	size_t i;
 
 	(void)state;
 	open_first(&m);
 	good = command_timed(m.bo);
-	CHECK_EQ(bo_create_host(m.fd, SIZE, &good.src), 0);
-	good.dst = good.src;
+	CHECK_EQ(bo_create_host(m.fd, SIZE, &good.timed.args.handle), 0);
+	good.timed.result.handle = good.timed.args.handle;
 	for (i = 0; i < ROWS(bad_commands); i++) {
 		command = good;
 		memcpy((char *)&command + bad_commands[i].offset, &bad_commands[i].value,
@@ -85,7 +86,7 @@ static void test_places(void **state)
 	};
 	struct t3_timed_setup setup = usual(2, true);
 	struct t3_timed_args args = gang_args(&setup);
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct member m;
 	uint8_t *memory;
 	size_t i;
@@ -93,13 +94,13 @@ static void test_places(void **state)
 	(void)state;
 	open_first(&m);
 	command = command_timed(m.bo);
-	CHECK_EQ(bo_create_host(m.fd, SIZE, &command.src), 0);
-	command.dst = command.src;
-	memory = bo_map(m.fd, command.src, SIZE);
+	CHECK_EQ(bo_create_host(m.fd, SIZE, &command.timed.args.handle), 0);
+	command.timed.result.handle = command.timed.args.handle;
+	memory = bo_map(m.fd, command.timed.args.handle, SIZE);
 	for (i = 0; i < ROWS(places); i++) {
 		memcpy(memory + places[i].args, &args, sizeof(args));
-		command.src_offset = places[i].args;
-		command.dst_offset = places[i].result;
+		command.timed.args.offset = places[i].args;
+		command.timed.result.offset = places[i].result;
 		CHECK_EQ(submit_one(m.fd, m.queue, &command, m.sync), 0);
 		CHECK_EQ(member_finish(&m), 1);
 		memcpy(m.memory + COMMAND_TIMED_RESULT, memory + places[i].result,
@@ -112,7 +113,7 @@ static void test_places(void **state)
 
 static void test_device_memory(void **state)
 {
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct submission s;
 	struct member m;
 	uint32_t bo;
@@ -121,14 +122,14 @@ static void test_device_memory(void **state)
 	open_first(&m);
 	CHECK_EQ(bo_create(m.fd, PAGE, &bo), 0);
 	command = command_timed(m.bo);
-	command.src = bo;
+	command.timed.args.handle = bo;
 	CHECK_EQ(submit_one(m.fd, m.queue, &command, 0), -EOPNOTSUPP);
 	command = command_timed(m.bo);
-	command.dst = bo;
+	command.timed.result.handle = bo;
 	CHECK_EQ(submit_one(m.fd, m.queue, &command, 0), -EOPNOTSUPP);
 	command = command_timed(m.bo);
 	s = submission(m.queue, &command, 1);
-	s.args.command_stride = 72; /* minor 2's has all that it needs */
+	s.args.command_stride = sizeof(struct drm_t3_timed); /* no more is needed */
 	submission_out(&s, m.sync, 0);
 	memset(m.memory, 0, PAGE);
 	CHECK_EQ(submit(m.fd, &s), 0);
@@ -156,7 +157,7 @@ static void test_shared_args(void **state)
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
 	struct t3_timed_args args = gang_args(&setup);
 	struct member members[GANG_RANKS];
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 	struct operand shared;
 	uint32_t bo, i;
 
@@ -167,7 +168,7 @@ static void test_shared_args(void **state)
 	memcpy(shared.memory, &args, sizeof(args));
 	for (i = 0; i < GANG_RANKS; i++) {
 		command = command_timed(members[i].bo);
-		command.src = i ? import_at(&members[0], bo, &members[i]) : bo;
+		command.timed.args.handle = i ? import_at(&members[0], bo, &members[i]) : bo;
 		CHECK_EQ(submit_one(members[i].fd, members[i].queue, &command, members[i].sync), 0);
 	}
 	gang_check(members, GANG_RANKS, &setup);
@@ -182,7 +183,7 @@ static void test_shared_result(void **state)
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
 	struct t3_timed_args args = gang_args(&setup);
 	struct member members[GANG_RANKS];
-	struct drm_t3_command command;
+	union drm_t3_any_command command;
 
 	(void)state;
 	gang_open(members, GANG_RANKS);
@@ -190,8 +191,8 @@ static void test_shared_result(void **state)
 	i = GANG_RANKS - 1;
 	memcpy(members[i].memory, &args, sizeof(args));
 	command = command_timed(members[i].bo);
-	command.dst = import_at(&members[0], members[0].bo, &members[i]);
-	command.dst_offset = PAGE / 2;
+	command.timed.result.handle = import_at(&members[0], members[0].bo, &members[i]);
+	command.timed.result.offset = PAGE / 2;
 	CHECK_EQ(submit_one(members[i].fd, members[i].queue, &command, members[i].sync), 0);
 	for (i = 0; i < GANG_RANKS; i++)
 		CHECK_EQ(member_finish(&members[i]), -ETIME);

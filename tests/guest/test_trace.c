@@ -180,7 +180,7 @@ static void user_close(struct user *u)
 /* A job of two commands, the seqno-th of its queue. */
 static void submit_traced(struct user *u, uint32_t seqno)
 {
-	struct drm_t3_command commands[2];
+	union drm_t3_any_command commands[2];
 	struct submission s;
 	const char *fields;
 

@@ -111,7 +111,7 @@ static uint64_t engine_work(int fd)
 /* On the target's device: it prepares there. All of its results are looked at. */
 static void honest_body(int sock, void *arg)
 {
-	struct drm_t3_command copies[16];
+	union drm_t3_any_command copies[16];
 	struct operand dst, src;
 	uint32_t queue, sync, i, round;
 	uint64_t before, all;

@@ -88,13 +88,12 @@ static int take_space(int fd, uint64_t size, uint32_t tiles, struct drm_t3_space
 
 static void copy(int fd, uint32_t queue, uint32_t bo, uint32_t sync)
 {
-	struct drm_t3_command command = {
-		.type = DRM_T3_COMMAND_COPY,
-		.src = bo,
-		.dst = bo,
+	struct drm_t3_copy command = {
+		.head.type = DRM_T3_COMMAND_COPY,
 		.rows = 1,
 		.row_bytes = COPY_BYTES,
-		.dst_offset = COPY_BYTES,
+		.dst = { .handle = bo, .offset = COPY_BYTES },
+		.src.handle = bo,
 	};
 	struct drm_t3_sync out = { .handle = sync };
 	struct drm_t3_queue_submit submit = {

@@ -48,7 +48,7 @@ static struct kernel {
 	bool no_version;
 	struct drm_t3_fault fault;
 	void (*on_wait)(void);
-	struct drm_t3_command command; /* of the last submission */
+	union drm_t3_any_command command; /* of the last submission */
 	struct drm_t3_sync out;
 	int fence_status;
 	const struct drm_t3_space_tile *tile;	/* the whole answer of T3_SPACE_TILE */
@@ -120,8 +120,9 @@ static void answer(unsigned long request, void *arg)
 static void keep_submission(const struct drm_t3_queue_submit *arg)
 {
 	assert_int_equal(arg->command_count, 1);
-	assert_int_equal(arg->command_stride, sizeof(kernel.command));
-	memcpy(&kernel.command, (const void *)(uintptr_t)arg->commands, sizeof(kernel.command));
+	assert_true(arg->command_stride <= sizeof(kernel.command));
+	memset(&kernel.command, 0, sizeof(kernel.command));
+	memcpy(&kernel.command, (const void *)(uintptr_t)arg->commands, arg->command_stride);
 	memset(&kernel.out, 0, sizeof(kernel.out));
 	if (arg->out_count)
 		memcpy(&kernel.out, (const void *)(uintptr_t)arg->out_syncs, sizeof(kernel.out));

@@ -32,12 +32,10 @@ static struct t3_timed_desc run_in(const struct t3_buffer *args, const struct t3
 static void asks_for_each_field(void **state)
 {
 	struct t3_timed_desc x = run_in(buffer, buffer);
-	struct drm_t3_command want = {
-		.type = DRM_T3_COMMAND_TIMED,
-		.src = 11,
-		.dst = 11,
-		.src_offset = 128,
-		.dst_offset = 4096,
+	struct drm_t3_timed want = {
+		.head.type = DRM_T3_COMMAND_TIMED,
+		.args = { .handle = 11, .offset = 128 },
+		.result = { .handle = 11, .offset = 4096 },
 	};
 
 	(void)state;
@@ -45,6 +43,7 @@ static void asks_for_each_field(void **state)
 	assert_int_equal(kernel.request, DRM_IOCTL_T3_QUEUE_SUBMIT);
 	assert_int_equal(ASKED(drm_t3_queue_submit)->queue, 51);
 	assert_int_equal(ASKED(drm_t3_queue_submit)->out_count, 0);
+	assert_int_equal(ASKED(drm_t3_queue_submit)->command_stride, sizeof(want));
 	assert_memory_equal(&kernel.command, &want, sizeof(want));
 }
 

@@ -56,7 +56,7 @@ static void victim_open(struct victim *v)
 static void victim_check(struct victim *v)
 {
 	struct pollfd poller = { .fd = v->facts.fds[3], .events = POLLIN };
-	struct drm_t3_command copy;
+	union drm_t3_any_command copy;
 	uint64_t count;
 
 	CHECK_EQ(read(v->facts.fds[3], &count, sizeof(count)), -1);

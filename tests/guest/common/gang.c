@@ -29,7 +29,7 @@ void member_close(struct member *m)
 
 void member_submit(struct member *m, const struct t3_timed_args *args)
 {
-	struct drm_t3_command command = command_timed(m->bo);
+	union drm_t3_any_command command = command_timed(m->bo);
 
 	memset(m->memory, 0xee, PAGE);
 	memcpy(m->memory, args, sizeof(*args));

@@ -45,20 +45,18 @@ static uint32_t take(int fd, uint64_t size)
 }
 
 /* One of i32: rows x columns, each a sum of depth products. */
-static struct drm_t3_command product(uint32_t a, uint32_t b, uint32_t rows, uint32_t columns,
-				     uint32_t depth)
+static union drm_t3_any_command product(uint32_t a, uint32_t b, uint32_t rows, uint32_t columns,
+					uint32_t depth)
 {
-	struct drm_t3_command command = {
-		.type = DRM_T3_COMMAND_GEMM,
-		.dtype = DRM_T3_I32,
-		.src = a,
-		.b = b,
+	struct drm_t3_gemm gemm = {
+		.head.type = DRM_T3_COMMAND_GEMM,
 		.rows = rows,
-		.row_bytes = columns * 4,
-		.src_pitch = depth * 4,
-		.dst_pitch = columns * 4,
-		.b_pitch = columns * 4,
+		.columns = columns,
 		.depth = depth,
+		.dtype = DRM_T3_I32,
+		.a = { .handle = a, .pitch = depth * 4 },
+		.b = { .handle = b, .pitch = columns * 4 },
+		.dst.pitch = columns * 4,
 		.chunk_rows = rows,
 		.raster_rows = 1,
 		.group_rows = 32,
@@ -67,7 +65,7 @@ static struct drm_t3_command product(uint32_t a, uint32_t b, uint32_t rows, uint
 		.tile_columns = 32,
 	};
 
-	return command;
+	return ANY_COMMAND(gemm);
 }
 
 /* -------------------------------------------------------------------- queues */
@@ -80,21 +78,21 @@ static struct drm_t3_command product(uint32_t a, uint32_t b, uint32_t rows, uint
 
 struct flood {
 	int fd;
-	struct drm_t3_command commands[COMMANDS];
+	union drm_t3_any_command commands[COMMANDS];
 	uint32_t queue[FILE_QUEUES], sync[FILE_QUEUES];
 	uint32_t queues;
 };
 
 static void flood_open(struct flood *f)
 {
-	struct drm_t3_command gemm, copy;
+	union drm_t3_any_command gemm, copy;
 	uint32_t a, b, i;
 
 	f->fd = open_node(0);
 	a = take(f->fd, SIDE * DEPTH * 4);
 	b = take(f->fd, SIDE * DEPTH * 4);
 	gemm = product(a, b, SIDE, SIDE, DEPTH);
-	gemm.dst = take(f->fd, SIDE * SIDE * 4);
+	gemm.gemm.dst.handle = take(f->fd, SIDE * SIDE * 4);
 	a = take(f->fd, COPY_BYTES);
 	b = take(f->fd, COPY_BYTES);
 	copy = command_copy(b, a, COPY_BYTES);
@@ -250,10 +248,10 @@ static void pair_open(struct pair *p)
 /* All tiles of a segment become ready, or leave at once. */
 static void pair_fill(struct pair *p, uint32_t index)
 {
-	struct drm_t3_command command = product(p->a, p->b, SEGMENT_ROWS, SEGMENT_WORDS, 1);
+	union drm_t3_any_command command = product(p->a, p->b, SEGMENT_ROWS, SEGMENT_WORDS, 1);
 
-	command.space = p->source.space;
-	command.dst_offset = index * SEGMENT_BYTES;
+	command.gemm.space = p->source.space;
+	command.gemm.dst.offset = index * SEGMENT_BYTES;
 	submit_one(p->source.fd, p->queue, &command, p->sync);
 }
 

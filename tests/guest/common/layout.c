@@ -254,23 +254,52 @@ STRUCT(drm_t3_queue_destroy, QUEUE_DESTROY_FIELDS, 8);
 
 #define COMMAND_FIELDS(F, T) \
 	F(T, type, 0, 4) \
-	F(T, flags, 4, 4) \
-	F(T, op, 8, 4) \
-	F(T, dtype, 12, 4) \
-	F(T, src, 16, 4) \
-	F(T, dst, 20, 4) \
-	F(T, rows, 24, 4) \
-	F(T, row_bytes, 28, 4) \
-	F(T, src_offset, 32, 8) \
-	F(T, dst_offset, 40, 8) \
-	F(T, src_pitch, 48, 8) \
-	F(T, dst_pitch, 56, 8) \
-	F(T, pattern, 64, 8) \
-	F(T, b, 72, 4) \
-	F(T, space, 76, 4) \
-	F(T, b_offset, 80, 8) \
-	F(T, b_pitch, 88, 8) \
-	F(T, depth, 96, 4) \
+	F(T, flags, 4, 4)
+STRUCT(drm_t3_command, COMMAND_FIELDS, 8);
+
+#define OPERAND_FIELDS(F, T) \
+	F(T, handle, 0, 4) \
+	F(T, pad, 4, 4) \
+	F(T, offset, 8, 8) \
+	F(T, pitch, 16, 8)
+STRUCT(drm_t3_operand, OPERAND_FIELDS, 24);
+
+#define COPY_FIELDS(F, T) \
+	F(T, head, 0, 8) \
+	F(T, rows, 8, 4) \
+	F(T, row_bytes, 12, 4) \
+	F(T, dst, 16, 24) \
+	F(T, src, 40, 24)
+STRUCT(drm_t3_copy, COPY_FIELDS, 64);
+
+#define FILL_FIELDS(F, T) \
+	F(T, head, 0, 8) \
+	F(T, rows, 8, 4) \
+	F(T, row_bytes, 12, 4) \
+	F(T, dst, 16, 24) \
+	F(T, pattern, 40, 8)
+STRUCT(drm_t3_fill, FILL_FIELDS, 48);
+
+#define UPDATE_FIELDS(F, T) \
+	F(T, head, 0, 8) \
+	F(T, rows, 8, 4) \
+	F(T, row_bytes, 12, 4) \
+	F(T, dst, 16, 24) \
+	F(T, src, 40, 24) \
+	F(T, op, 64, 4) \
+	F(T, dtype, 68, 4)
+STRUCT(drm_t3_update, UPDATE_FIELDS, 72);
+
+#define GEMM_FIELDS(F, T) \
+	F(T, head, 0, 8) \
+	F(T, rows, 8, 4) \
+	F(T, columns, 12, 4) \
+	F(T, depth, 16, 4) \
+	F(T, dtype, 20, 4) \
+	F(T, a, 24, 24) \
+	F(T, b, 48, 24) \
+	F(T, dst, 72, 24) \
+	F(T, space, 96, 4) \
 	F(T, chunk_rows, 100, 4) \
 	F(T, first_chunk, 104, 4) \
 	F(T, raster_rows, 108, 4) \
@@ -278,7 +307,13 @@ STRUCT(drm_t3_queue_destroy, QUEUE_DESTROY_FIELDS, 8);
 	F(T, group_columns, 116, 4) \
 	F(T, tile_rows, 120, 4) \
 	F(T, tile_columns, 124, 4)
-STRUCT(drm_t3_command, COMMAND_FIELDS, 128);
+STRUCT(drm_t3_gemm, GEMM_FIELDS, 128);
+
+#define TIMED_FIELDS(F, T) \
+	F(T, head, 0, 8) \
+	F(T, args, 8, 24) \
+	F(T, result, 32, 24)
+STRUCT(drm_t3_timed, TIMED_FIELDS, 56);
 
 #define SYNC_FIELDS(F, T) \
 	F(T, handle, 0, 4) \

@@ -28,7 +28,7 @@ struct client {
 	int event, wait_fd;
 	struct raw before, after; /* of LOAD_PEER: who sends to raw, to whom raw sends */
 	uint32_t queue, sync;
-	struct drm_t3_command command; /* of each job */
+	union drm_t3_any_command command; /* of each job */
 	int fences[JOBS_AHEAD];
 };
 

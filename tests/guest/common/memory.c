@@ -105,7 +105,7 @@ int udmabuf_create(uint32_t pages)
 	return dmabuf;
 }
 
-void run_command(int fd, uint32_t queue, const struct drm_t3_command *command)
+void run_command(int fd, uint32_t queue, const union drm_t3_any_command *command)
 {
 	uint32_t sync = sync_create(fd);
 

@@ -27,7 +27,7 @@ int prime_share(int fd, uint32_t handle);
 int udmabuf_create(uint32_t pages);
 
 /* Run one command and wait for it; it must succeed. */
-void run_command(int fd, uint32_t queue, const struct drm_t3_command *command);
+void run_command(int fd, uint32_t queue, const union drm_t3_any_command *command);
 
 /* A module parameter of the driver; returns what it was. */
 unsigned int parameter_set(const char *name, unsigned int value);

@@ -133,7 +133,8 @@ int sync_status(int fd, uint32_t sync)
 	return status;
 }
 
-struct submission submission(uint32_t queue, const struct drm_t3_command *commands, uint32_t count)
+struct submission submission(uint32_t queue, const union drm_t3_any_command *commands,
+			     uint32_t count)
 {
 	struct submission s = {
 		.args = {
@@ -170,7 +171,7 @@ int submit(int fd, struct submission *s)
 	return call(fd, DRM_IOCTL_T3_QUEUE_SUBMIT, &s->args);
 }
 
-int submit_one(int fd, uint32_t queue, const struct drm_t3_command *command, uint32_t out)
+int submit_one(int fd, uint32_t queue, const union drm_t3_any_command *command, uint32_t out)
 {
 	struct submission s = submission(queue, command, 1);
 
@@ -179,47 +180,53 @@ int submit_one(int fd, uint32_t queue, const struct drm_t3_command *command, uin
 	return submit(fd, &s);
 }
 
-struct drm_t3_command command_fill(uint32_t dst, uint64_t offset, uint32_t bytes, uint64_t pattern)
+union drm_t3_any_command any_command(const void *command, size_t size)
 {
-	struct drm_t3_command command = {
-		.type = DRM_T3_COMMAND_FILL,
-		.dst = dst,
+	union drm_t3_any_command any;
+
+	memset(&any, 0, sizeof(any));
+	memcpy(&any, command, size);
+	return any;
+}
+
+union drm_t3_any_command command_fill(uint32_t dst, uint64_t offset, uint32_t bytes,
+				      uint64_t pattern)
+{
+	struct drm_t3_fill fill = {
+		.head.type = DRM_T3_COMMAND_FILL,
 		.rows = 1,
 		.row_bytes = bytes,
-		.dst_offset = offset,
+		.dst = { .handle = dst, .offset = offset },
 		.pattern = pattern,
 	};
 
-	return command;
+	return ANY_COMMAND(fill);
 }
 
-struct drm_t3_command command_copy(uint32_t dst, uint32_t src, uint32_t bytes)
+union drm_t3_any_command command_copy(uint32_t dst, uint32_t src, uint32_t bytes)
 {
-	struct drm_t3_command command = {
-		.type = DRM_T3_COMMAND_COPY,
-		.src = src,
-		.dst = dst,
+	struct drm_t3_copy copy = {
+		.head.type = DRM_T3_COMMAND_COPY,
 		.rows = 1,
 		.row_bytes = bytes,
+		.dst.handle = dst,
+		.src.handle = src,
 	};
 
-	return command;
+	return ANY_COMMAND(copy);
 }
 
-struct drm_t3_command command_gemm(uint32_t dst, uint32_t src)
+union drm_t3_any_command command_gemm(uint32_t dst, uint32_t src)
 {
-	struct drm_t3_command command = {
-		.type = DRM_T3_COMMAND_GEMM,
-		.dtype = DRM_T3_I32,
-		.src = src,
-		.dst = dst,
+	struct drm_t3_gemm gemm = {
+		.head.type = DRM_T3_COMMAND_GEMM,
 		.rows = 4,
-		.row_bytes = 16,
-		.src_pitch = 16,
-		.dst_pitch = 16,
-		.b = src,
-		.b_pitch = 16,
+		.columns = 4,
 		.depth = 4,
+		.dtype = DRM_T3_I32,
+		.a = { .handle = src, .pitch = 16 },
+		.b = { .handle = src, .pitch = 16 },
+		.dst = { .handle = dst, .pitch = 16 },
 		.chunk_rows = 4,
 		.raster_rows = 1,
 		.group_rows = 4,
@@ -228,19 +235,18 @@ struct drm_t3_command command_gemm(uint32_t dst, uint32_t src)
 		.tile_columns = 4,
 	};
 
-	return command;
+	return ANY_COMMAND(gemm);
 }
 
-struct drm_t3_command command_timed(uint32_t bo)
+union drm_t3_any_command command_timed(uint32_t bo)
 {
-	struct drm_t3_command command = {
-		.type = DRM_T3_COMMAND_TIMED,
-		.src = bo,
-		.dst = bo,
-		.dst_offset = COMMAND_TIMED_RESULT,
+	struct drm_t3_timed timed = {
+		.head.type = DRM_T3_COMMAND_TIMED,
+		.args.handle = bo,
+		.result = { .handle = bo, .offset = COMMAND_TIMED_RESULT },
 	};
 
-	return command;
+	return ANY_COMMAND(timed);
 }
 
 static const uint32_t element_size[] = { 4, 4, 2, 2, 1, 1 };
@@ -256,40 +262,42 @@ static int element_value(uint32_t dtype, uint32_t bits)
 	guest_fail(__FILE__, __LINE__, "%#x is no small whole number", bits);
 }
 
-static void model_element(const struct drm_t3_command *command, uint8_t *dst, const uint8_t *src)
+static void model_element(const struct drm_t3_update *update, uint8_t *dst, const uint8_t *src)
 {
-	uint32_t size = element_size[command->dtype], a = 0, b = 0;
+	uint32_t size = element_size[update->dtype], a = 0, b = 0;
 
-	if (command->op == DRM_T3_OP_STORE) {
+	if (update->op == DRM_T3_OP_STORE) {
 		memcpy(dst, src, size);
 		return;
 	}
 	memcpy(&a, dst, size);
 	memcpy(&b, src, size);
-	a = element_bits(command->dtype,
-			 element_apply(command->op, element_value(command->dtype, a),
-				       element_value(command->dtype, b)));
+	a = element_bits(update->dtype, element_apply(update->op, element_value(update->dtype, a),
+						      element_value(update->dtype, b)));
 	memcpy(dst, &a, size);
 }
 
-void model_run(const struct drm_t3_command *command, struct operand *dst, const struct operand *src)
+/* COPY, FILL and UPDATE begin alike. */
+void model_run(const union drm_t3_any_command *command, struct operand *dst,
+	       const struct operand *src)
 {
+	const struct drm_t3_copy *copy = &command->copy;
 	uint32_t row, byte;
 
-	for (row = 0; row < command->rows; row++) {
-		uint8_t *to = dst->model + command->dst_offset + row * command->dst_pitch;
+	for (row = 0; row < copy->rows; row++) {
+		uint8_t *to = dst->model + copy->dst.offset + row * copy->dst.pitch;
 		const uint8_t *from =
-			src ? src->model + command->src_offset + row * command->src_pitch : NULL;
+			src ? src->model + copy->src.offset + row * copy->src.pitch : NULL;
 
-		if (command->type == DRM_T3_COMMAND_COPY)
-			memmove(to, from, command->row_bytes);
-		else if (command->type == DRM_T3_COMMAND_FILL)
-			for (byte = 0; byte < command->row_bytes; byte++)
-				to[byte] = (uint8_t)(command->pattern >> 8 * (byte % 8));
+		if (command->head.type == DRM_T3_COMMAND_COPY)
+			memmove(to, from, copy->row_bytes);
+		else if (command->head.type == DRM_T3_COMMAND_FILL)
+			for (byte = 0; byte < copy->row_bytes; byte++)
+				to[byte] = (uint8_t)(command->fill.pattern >> 8 * (byte % 8));
 		else
-			for (byte = 0; byte < command->row_bytes;
-			     byte += element_size[command->dtype])
-				model_element(command, to + byte, from + byte);
+			for (byte = 0; byte < copy->row_bytes;
+			     byte += element_size[command->update.dtype])
+				model_element(&command->update, to + byte, from + byte);
 	}
 }
 

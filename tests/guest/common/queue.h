@@ -46,23 +46,29 @@ struct submission {
 	struct drm_t3_sync outs[4];
 };
 
-struct submission submission(uint32_t queue, const struct drm_t3_command *commands, uint32_t count);
+/* A command of one type as an element of an array of any: zeros behind it. */
+union drm_t3_any_command any_command(const void *command, size_t size);
+#define ANY_COMMAND(command) any_command(&(command), sizeof(command))
+
+struct submission submission(uint32_t queue, const union drm_t3_any_command *commands,
+			     uint32_t count);
 void submission_in(struct submission *s, uint32_t sync, uint64_t point);
 void submission_out(struct submission *s, uint32_t sync, uint64_t point);
 int submit(int fd, struct submission *s);
 /* Without points in, with one binary out or none (0). */
-int submit_one(int fd, uint32_t queue, const struct drm_t3_command *command, uint32_t out);
+int submit_one(int fd, uint32_t queue, const union drm_t3_any_command *command, uint32_t out);
 
-struct drm_t3_command command_fill(uint32_t dst, uint64_t offset, uint32_t bytes, uint64_t pattern);
-struct drm_t3_command command_copy(uint32_t dst, uint32_t src, uint32_t bytes);
+union drm_t3_any_command command_fill(uint32_t dst, uint64_t offset, uint32_t bytes,
+				      uint64_t pattern);
+union drm_t3_any_command command_copy(uint32_t dst, uint32_t src, uint32_t bytes);
 /* 4 x 4, i32: the square of what lies at the start of src. */
-struct drm_t3_command command_gemm(uint32_t dst, uint32_t src);
+union drm_t3_any_command command_gemm(uint32_t dst, uint32_t src);
 /* Arguments at 0 of a host buffer, the result at COMMAND_TIMED_RESULT. */
 #define COMMAND_TIMED_RESULT 1024u
-struct drm_t3_command command_timed(uint32_t bo);
+union drm_t3_any_command command_timed(uint32_t bo);
 
 /* Do to the models what a command does to the buffers; src is NULL for FILL. */
-void model_run(const struct drm_t3_command *command, struct operand *dst,
+void model_run(const union drm_t3_any_command *command, struct operand *dst,
 	       const struct operand *src);
 
 /*

@@ -378,7 +378,7 @@ static const struct deviation bad_queue_submit[] = {
 	BAD(drm_t3_queue_submit, command_count, DRM_T3_SUBMIT_COMMANDS_MAX + 1, EINVAL),
 	BAD(drm_t3_queue_submit, command_count, ~0u, EINVAL),
 	BAD(drm_t3_queue_submit, command_stride, 0, EINVAL),
-	BAD(drm_t3_queue_submit, command_stride, 71, EINVAL),
+	BAD(drm_t3_queue_submit, command_stride, 7, EINVAL),
 	BAD(drm_t3_queue_submit, command_stride, 4097, EINVAL),
 	BAD(drm_t3_queue_submit, command_stride, ~0u, EINVAL),
 	BAD(drm_t3_queue_submit, commands, 0, EFAULT),

@@ -21,7 +21,7 @@ struct world {
 	int event_fd;
 	uint32_t queue, idle_queue; /* of source */
 	uint32_t done_sync, sync;   /* done_sync is signalled */
-	struct drm_t3_command commands[4];
+	union drm_t3_any_command commands[4];
 	struct drm_t3_sync ins[2], outs[2];
 	int first_fd; /* of those that this world has opened */
 	uint8_t answer[512];

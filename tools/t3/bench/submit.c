@@ -17,11 +17,11 @@ struct jobs {
 
 static int submit(const struct jobs *j)
 {
-	struct drm_t3_command command = {
-		.type = DRM_T3_COMMAND_FILL,
-		.dst = t3_buffer_handle(j->buffer),
+	struct drm_t3_fill command = {
+		.head.type = DRM_T3_COMMAND_FILL,
 		.rows = 1,
 		.row_bytes = 8,
+		.dst.handle = t3_buffer_handle(j->buffer),
 	};
 	struct drm_t3_sync out = { .handle = j->sync };
 	struct drm_t3_queue_submit arg = {

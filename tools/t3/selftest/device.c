@@ -78,7 +78,7 @@ bool selftest_memory(struct selftest *test)
 /* ------------------------------------------------------------------- queues */
 
 /* A job's fence, as t3_fence_wait() takes it. */
-static int submit(int fd, uint32_t queue, const struct drm_t3_command *commands, uint32_t count,
+static int submit(int fd, uint32_t queue, const union drm_t3_any_command *commands, uint32_t count,
 		  int *fence)
 {
 	struct drm_t3_sync out = { 0 };
@@ -116,27 +116,33 @@ static bool run_commands(struct selftest *test, uint32_t queue, struct t3_buffer
 	uint32_t handle[3] = { t3_buffer_handle(buffers[0]), t3_buffer_handle(buffers[1]),
 			       t3_buffer_handle(buffers[2]) };
 	uint32_t bytes = WORDS * sizeof(uint32_t);
-	const struct drm_t3_command commands[] = {
-		{ .type = DRM_T3_COMMAND_FILL,
-		  .dst = handle[0],
-		  .rows = 1,
-		  .row_bytes = bytes,
-		  .pattern = 0x0000000500000005ull },
-		{ .type = DRM_T3_COMMAND_COPY,
-		  .src = handle[0],
-		  .dst = handle[1],
-		  .rows = 1,
-		  .row_bytes = bytes },
-		{ .type = DRM_T3_COMMAND_UPDATE,
-		  .op = DRM_T3_OP_ADD,
-		  .dtype = DRM_T3_I32,
-		  .src = handle[1],
-		  .dst = handle[2],
-		  .rows = 1,
-		  .row_bytes = bytes },
-	};
+	union drm_t3_any_command commands[3];
 	int fence, ret;
 
+	memset(commands, 0, sizeof(commands)); /* what is behind each must be zero */
+	commands[0].fill = (struct drm_t3_fill){
+		.head.type = DRM_T3_COMMAND_FILL,
+		.rows = 1,
+		.row_bytes = bytes,
+		.dst.handle = handle[0],
+		.pattern = 0x0000000500000005ull,
+	};
+	commands[1].copy = (struct drm_t3_copy){
+		.head.type = DRM_T3_COMMAND_COPY,
+		.rows = 1,
+		.row_bytes = bytes,
+		.dst.handle = handle[1],
+		.src.handle = handle[0],
+	};
+	commands[2].update = (struct drm_t3_update){
+		.head.type = DRM_T3_COMMAND_UPDATE,
+		.rows = 1,
+		.row_bytes = bytes,
+		.dst.handle = handle[2],
+		.src.handle = handle[1],
+		.op = DRM_T3_OP_ADD,
+		.dtype = DRM_T3_I32,
+	};
 	ret = submit(t3_device_fd(test->device->dev), queue, commands, 3, &fence);
 	return selftest_good(test, "submitting a job", ret) &&
 	       selftest_good(test, "a job", wait_and_close(test, fence));
