@@ -22,7 +22,16 @@ static_assert((int)DRM_T3_COMMAND_COPY == (int)T3_DESC_COPY);
 static_assert((int)DRM_T3_COMMAND_FILL == (int)T3_DESC_FILL);
 static_assert((int)DRM_T3_COMMAND_UPDATE == (int)T3_DESC_UPDATE);
 
-/* Whether that many rows end within size. */
+/**
+ * t3_rows_within() - tell whether rows lie inside a buffer or space
+ * @offset: byte that the first row starts at
+ * @pitch: bytes from row to row
+ * @rows: how many, at least 1
+ * @row_bytes: bytes of each row
+ * @size: bytes of the buffer or space
+ *
+ * Return: true when the last row ends at @size or before; no sum wraps.
+ */
 bool t3_rows_within(u64 offset, u64 pitch, u32 rows, u64 row_bytes, u64 size)
 {
 	u64 end;
@@ -32,12 +41,29 @@ bool t3_rows_within(u64 offset, u64 pitch, u32 rows, u64 row_bytes, u64 size)
 	       !check_add_overflow(end, offset, &end) && end <= size;
 }
 
+/**
+ * t3_operand_valid() - check what of an operand needs no object
+ * @user: the operand as user space gave it
+ * @rows: rows of the operand, at least 1
+ * @row_bytes: bytes of each row
+ *
+ * Return: true when pad is 0 and the pitch is one for such rows: 0 for a single one.
+ */
 bool t3_operand_valid(const struct drm_t3_operand *user, u32 rows, u64 row_bytes)
 {
 	return !user->pad && (rows == 1 ? !user->pitch : user->pitch >= row_bytes);
 }
 
-/* Look an operand up, and whether all of its rows are in it. */
+/**
+ * t3_operand_get() - look an operand's buffer up
+ * @file: whose handle it is
+ * @operand: filled; it holds a reference of the buffer, also on -EINVAL
+ * @user: the operand as user space gave it, found valid
+ * @rows: rows of the operand, at least 1
+ * @row_bytes: bytes of each row
+ *
+ * Return: 0, -ENOENT no such handle, or -EINVAL rows outside the buffer.
+ */
 int t3_operand_get(struct drm_file *file, struct t3_operand *operand,
 		   const struct drm_t3_operand *user, u32 rows, u64 row_bytes)
 {
@@ -253,9 +279,15 @@ static u32 t3_command_count(const struct t3_command *command, u32 max)
 	return count;
 }
 
-/*
- * Check a command and get hold of its buffers; what it holds is put also on failure. user is
- * the only copy of what user space said: nothing of it is read twice from there.
+/**
+ * t3_command_parse() - check a command and get hold of what it names
+ * @file: whose handles it names
+ * @user: the only copy of what user space said: nothing is read twice from there
+ * @command: zeros; filled. t3_command_put() ends what it holds, also after a failure
+ * @max_pieces: descriptors that there is room for
+ *
+ * Return: 0, or an error as the comments of &struct drm_t3_command and of the type's struct
+ * say. Nothing was told to the device.
  */
 int t3_command_parse(struct drm_file *file, const union drm_t3_any_command *user,
 		     struct t3_command *command, u32 max_pieces)
@@ -276,9 +308,13 @@ int t3_command_parse(struct drm_file *file, const union drm_t3_any_command *user
 	return command->pieces > max_pieces ? -EFBIG : 0;
 }
 
-/*
- * Fill as many steps as it has pieces. The first holds the buffers, too: what the command
- * holds of them is put when no lock of theirs is held any more.
+/**
+ * t3_command_build() - make the steps of a command
+ * @command: from t3_command_parse()
+ * @steps: as many as it has pieces
+ *
+ * The first step holds the buffers, too: what the command holds of them is put when no lock
+ * of theirs is held any more.
  */
 void t3_command_build(struct t3_command *command, struct t3_step *steps)
 {
@@ -301,6 +337,10 @@ void t3_command_build(struct t3_command *command, struct t3_step *steps)
 	steps[0].dst = t3_bo_get(command->dst.bo);
 }
 
+/**
+ * t3_command_put() - end what a command holds
+ * @command: from t3_command_parse(), which may have failed
+ */
 void t3_command_put(struct t3_command *command)
 {
 	t3_bo_put(command->src.bo);

@@ -145,7 +145,14 @@ static struct t3_gemm t3_gemm_describe(const struct drm_t3_gemm *user,
 	};
 }
 
-/* As t3_command_parse(), which calls it. */
+/**
+ * t3_gemm_decode() - as t3_command_parse(), of a GEMM
+ * @file: whose handles it names
+ * @user: the command as user space gave it
+ * @command: filled, with the device's parameters of the product
+ *
+ * Return: 0, or an error as the comment of &struct drm_t3_gemm says.
+ */
 int t3_gemm_decode(struct drm_file *file, const struct drm_t3_gemm *user,
 		   struct t3_command *command)
 {
@@ -171,9 +178,10 @@ int t3_gemm_decode(struct drm_file *file, const struct drm_t3_gemm *user,
 	return 0;
 }
 
-/*
- * The step holds the buffers, too, and takes the parameters. Where those lie is known when
- * it is emitted.
+/**
+ * t3_gemm_build() - as t3_command_build(), of a GEMM
+ * @command: from t3_gemm_decode(); its parameters go to the step
+ * @step: the only one. Where its parameters lie is known when it is emitted
  */
 void t3_gemm_build(struct t3_command *command, struct t3_step *step)
 {
@@ -198,9 +206,12 @@ void t3_gemm_build(struct t3_command *command, struct t3_step *step)
 	command->gemm = NULL;
 }
 
-/*
- * Doing it twice is as good as once: in memory, and with operands of other buffers. A
- * space counts each store, and that of a device that was reset is gone.
+/**
+ * t3_gemm_repeatable() - tell whether doing it twice is as good as once
+ * @step: of a GEMM
+ *
+ * Return: true in memory, with operands of other buffers. A space counts each store, and that
+ * of a device that was reset is gone.
  */
 bool t3_gemm_repeatable(const struct t3_step *step)
 {

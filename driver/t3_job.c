@@ -89,7 +89,13 @@ static void t3_fence_put(struct t3_fence *fence)
 		t3_fence_free(fence);
 }
 
-/* Once its fence has signalled the job may be freed at any time. */
+/**
+ * t3_job_finish() - signal the hardware's fence of a job
+ * @job: in flight; once its fence has signalled it may be freed at any time
+ * @error: 0, or the error of the fence
+ *
+ * Context: the queue's lock is held.
+ */
 void t3_job_finish(struct t3_job *job, int error)
 {
 	lockdep_assert_held(&job->queue->lock);
@@ -102,7 +108,13 @@ void t3_job_finish(struct t3_job *job, int error)
 	dma_fence_signal(&job->fence->base);
 }
 
-/* A job of so many empty steps, or an error. */
+/**
+ * t3_job_new() - make a job that is not armed yet
+ * @queue: whose it is; the job holds a reference
+ * @count: steps, all empty
+ *
+ * Return: the job, or an ERR_PTR(): -ENOMEM, or -EBUSY the queue has DRM_T3_QUEUE_JOBS_MAX.
+ */
 struct t3_job *t3_job_new(struct t3_queue *queue, u32 count)
 {
 	struct t3_job *job;
@@ -141,7 +153,10 @@ err_jobs:
 	return ERR_PTR(ret);
 }
 
-/* A job that was never armed, or one that is over. */
+/**
+ * t3_job_free() - free a job and what its steps hold
+ * @job: never armed, or over
+ */
 void t3_job_free(struct t3_job *job)
 {
 	struct t3_queue *queue = job->queue;
@@ -224,7 +239,14 @@ static int t3_job_init_scheduler(struct t3_queue *queue, long timeout)
 #endif
 }
 
-/* A credit is a descriptor in the ring. The one run queue serves the one entity. */
+/**
+ * t3_job_init_sched() - start the scheduler of a queue
+ * @queue: being made
+ *
+ * A credit is a descriptor in the ring. The one run queue serves the one entity.
+ *
+ * Return: 0, or an error of drm_sched_init().
+ */
 int t3_job_init_sched(struct t3_queue *queue)
 {
 	struct drm_gpu_scheduler *sched = &queue->sched;

@@ -60,7 +60,14 @@ static bool t3_timed_overlap(const struct t3_command *command)
 	       dst < src + sizeof(struct t3_timed_args);
 }
 
-/* As t3_command_parse(), which calls it. */
+/**
+ * t3_timed_decode() - as t3_command_parse(), of a TIMED
+ * @file: whose handles it names
+ * @user: the command as user space gave it
+ * @command: filled
+ *
+ * Return: 0, or an error as the comment of &struct drm_t3_timed says.
+ */
 int t3_timed_decode(struct drm_file *file, const struct drm_t3_timed *user,
 		    struct t3_command *command)
 {
@@ -80,7 +87,11 @@ int t3_timed_decode(struct drm_file *file, const struct drm_t3_timed *user,
 	return t3_timed_overlap(command) ? -EINVAL : 0;
 }
 
-/* The step holds the buffers, too. */
+/**
+ * t3_timed_build() - as t3_command_build(), of a TIMED
+ * @command: from t3_timed_decode()
+ * @step: the only one
+ */
 void t3_timed_build(const struct t3_command *command, struct t3_step *step)
 {
 	step->descriptor = (struct t3_descriptor){
@@ -94,7 +105,12 @@ void t3_timed_build(const struct t3_command *command, struct t3_step *step)
 	step->reads[0] = t3_bo_get(command->src.bo);
 }
 
-/* What a job gets for a status of the device. The descriptor was right: the args are not. */
+/**
+ * t3_timed_error() - say what a job with a failed TIMED ends with
+ * @status: T3_DESC_* of its completion. The descriptor was right: a bad one is bad args
+ *
+ * Return: the error of the job's fence.
+ */
 int t3_timed_error(int status)
 {
 	switch (status) {
