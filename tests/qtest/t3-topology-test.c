@@ -54,14 +54,14 @@ static void test_switch(void)
 /* A function without MSI-X is not what the manual says: refused, nothing leaks. */
 static void test_no_msi(void)
 {
-	struct t3_vm *vm = vm_start_raw("-M pc -cpu qemu64,-apic");
+	struct t3_vm *vm = vm_start_raw("-cpu qemu64,-apic "
+					"-device pci-bridge,id=pci,addr=4,chassis_nr=1");
 	unsigned int i;
 
 	for (i = 0; i < 2; i++)
 		qmp_expect_error(vm,
-				 qtest_qmp(vm->qts,
-					   "{ 'execute': 'device_add', 'arguments': { "
-					   "'driver': 't3', 'bus': 'pci.0', 'id': 'x' } }"),
+				 qtest_qmp(vm->qts, "{ 'execute': 'device_add', 'arguments': { "
+						    "'driver': 't3', 'bus': 'pci', 'id': 'x' } }"),
 				 "MSI-X", NULL);
 	vm_end(vm);
 }

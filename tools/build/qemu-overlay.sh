@@ -179,6 +179,25 @@ qapi_fabric() {
 	QAPI
 }
 
+# All that the VM, the tests and `make bench` have beside our device. Without QEMU's default
+# list a third of it need not be compiled.
+qemu_devices() {
+	cat >"$1/configs/devices/x86_64-softmmu/t3.mak" <<-'DEVICES'
+		CONFIG_Q35=y
+		CONFIG_HPET=y
+		CONFIG_PCIE_PORT=y
+		CONFIG_PCI_BRIDGE=y
+		CONFIG_XIO3130=y
+		CONFIG_VTD=y
+		CONFIG_SERIAL_ISA=y
+		CONFIG_VIRTIO_PCI=y
+		CONFIG_VIRTIO_9P=y
+		CONFIG_IVSHMEM_DEVICE=y
+		CONFIG_EDU=y
+		CONFIG_PCI_TESTDEV=y
+	DEVICES
+}
+
 # Like the device and its qtest program, but with nothing in them.
 qemu_places() {
 	mkdir -p "$1/hw/t3" "$1/tests/qtest/t3"
@@ -206,6 +225,7 @@ qemu_hooks() {
 	insert_after "$1/hw/meson.build" "subdir('9pfs')" "subdir('t3')"
 	echo "subdir('t3')" >>"$1/tests/qtest/meson.build"
 	qemu_places "$1"
+	qemu_devices "$1"
 	qemu_tlb_sections "$1"
 	qemu_code_protection "$1"
 }
