@@ -84,6 +84,16 @@ VERSION := 0.1.0
 
 VM := tools/vm/t3-vm
 
+# Packages, by their sets in packages.txt: what a goal needs beyond those of `run`. Any other
+# goal may be of the tests or a file of theirs: it needs all. try.py says its own.
+SETS_GUEST := try gdb $(if $(filter kernel-debug,$(T3_KERNEL)),kernel-debug)
+$(foreach goal,run shell build deps-run qemu kernel module lib tools initramfs bench boots soak-jobs \
+	san-t3 dkms $B/t3 $B/t3-conformance $B/initramfs.img,$(eval SETS_$(goal) := run))
+$(foreach goal,debug-suites tests-image guest conformance loop soak soak-driver,$(eval \
+	SETS_$(goal) := run $(SETS_GUEST)))
+SETS_paper := run paper
+T3_PACKAGES ?= $(sort $(foreach goal,$(GOALS),$(or $(SETS_$(goal)),check)))
+
 # ------------------------------------------------------------------- sources
 CORE_SRC := $(wildcard qemu-device/core/*/*.c)
 # The checker is an object of its own, with copies of these: they have no state.
@@ -165,7 +175,7 @@ includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check check-debug debug-suites options deps install uninstall qemu kernel module lib tools initramfs \
-	unit spec qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver boots san-t3 \
+	tests-image checkpatch unit spec qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver boots san-t3 \
 	format pictures paper bench build always dkms package clean distclean
 
 help:
@@ -180,7 +190,7 @@ help:
 #:                ITERS=4             iterations
 #:                SEED=1              of the input data
 run: build
-	@$(RUN) $(VM) run --ranks "$$RANKS" --name run -- t3 gemm-rs --timed --ranks "$$RANKS" --shape "$$SHAPE" \
+	@$(RUN) $(VM) run --initramfs $B/initramfs.img --ranks "$$RANKS" --name run -- t3 gemm-rs --timed --ranks "$$RANKS" --shape "$$SHAPE" \
 		--dtype "$$DTYPE" --write "$$WRITE" --iters "$$ITERS" --seed "$$SEED" --tile "$$TILE"
 
 #: make shell   an interactive root shell in a guest with RANKS devices
@@ -209,7 +219,7 @@ gdb:
 
 #: make check   lint, unit and spec tests and their coverage, a short fuzz run, qtest,
 #:              conformance, guest, hot-plug, migration and end-to-end runs
-check: build $B/mpi.img qtest-build $(UNIT) $(UNIT_SAN) $(SPEC) $(COVERED) fuzz-build
+check: build tests-image checkpatch $B/mpi.img qtest-build $(UNIT) $(UNIT_SAN) $(SPEC) $(COVERED) fuzz-build
 	@$(RUN) $(STAGE)check.py
 
 #: make check-debug   guest and hot-plug suites, KUnit tests, faults injected into every
@@ -217,11 +227,11 @@ check: build $B/mpi.img qtest-build $(UNIT) $(UNIT_SAN) $(SPEC) $(COVERED) fuzz-
 #:              lockdep, kmemleak, panic_on_warn), built below .build/debug
 check-debug:
 	@$(MAKE) --no-print-directory T3_BUILD=$(T3_BUILD)/debug T3_KERNEL=kernel-debug debug-suites
-debug-suites: build
+debug-suites: build tests-image
 	@$(RUN) $(STAGE)check.py guest guest-iommu hotplug
 
 #: make lint package unit spec qtest guest conformance loop examples   those suites alone
-lint: module $(CORE) $(LIB) $(TOOL)
+lint: module checkpatch $(CORE) $(LIB) $(TOOL)
 	@$(RUN) $(STAGE)check.py lint
 package: kernel
 	@$(RUN) $(STAGE)check.py package
@@ -231,11 +241,11 @@ spec: $(SPEC)
 	@$(RUN) $(STAGE)check.py spec
 qtest: qtest-build $(TOOL)
 	@$(RUN) $(STAGE)check.py qtest
-guest: build
+guest: build tests-image
 	@$(RUN) $(STAGE)check.py guest
-conformance: build
+conformance: build tests-image
 	@$(RUN) $(STAGE)check.py conformance
-loop: build
+loop: build tests-image
 	@$(RUN) $(STAGE)check.py loop
 examples: build $B/mpi.img
 	@$(RUN) $(STAGE)check.py examples
@@ -256,7 +266,7 @@ coverage: $(COVERED)
 	@$(RUN) tests/coverage.py $(COVERED)
 
 #: make mutants break the product in places on purpose: the tests must notice
-mutants: build
+mutants: build tests-image
 	@$(RUN) tests/mutants.py
 
 #: make soak    first end-to-end runs with changing seeds for SOAK_SECONDS=600; a failed one
@@ -267,7 +277,7 @@ mutants: build
 #:                SOAK_HOGS=600       seconds of one honest client among hostile ones
 #:                COUNT=2000          boots on a busy host (alone: make boots)
 soak: soak-jobs soak-driver boots
-soak-driver: build
+soak-driver: build tests-image
 	@$(RUN) tests/soak.py "$(SOAK_ROUNDS)" "$(SOAK_CLIENTS)" "$(SOAK_SECONDS)" "$(SOAK_HOGS)"
 boots: build
 	@$(RUN) tests/boots.py "$(COUNT)"
@@ -303,11 +313,14 @@ format: | deps
 	@$(STAGE)lint.sh --format
 
 #: make deps qemu kernel module lib tools initramfs   the steps, one by one
+#: make tests-image   initramfs, and behind it the programs of tests/guest, tests/guest32 and
+#:              tests/conformance: t3-vm takes it while it is the newer one
 build: qemu kernel module lib tools initramfs
 lib: $(LIB)
 tools: $(TOOL)
 module: $(MODULE)
 initramfs: $B/initramfs.img
+tests-image: $B/tests.img
 
 #: make dkms    the module's sources for DKMS, and its udev rule:
 #:                DESTDIR=DIR         below DIR (default: the machine's own /usr)
@@ -327,7 +340,7 @@ options:
 	@$(STAGE)check-options.sh
 # Wrong options end a run before anything is installed.
 deps: | $(if $(filter run soak soak-jobs,$(MAKECMDGOALS)),options)
-	@$(STAGE)$(if $(filter-out install,$(MAKECMDGOALS)),deps.sh,install.sh needs)
+	@$(STAGE)$(if $(filter-out install,$(MAKECMDGOALS)),deps.sh $(T3_PACKAGES),install.sh needs)
 qemu: | deps
 	@$(STAGE)qemu.sh
 qtest-build: | qemu
@@ -336,6 +349,9 @@ kernel: $B/kernel.stamp
 # Always asked, rewritten only when .build/kernel leads to another kernel.
 $B/kernel.stamp: always | deps
 	@$(STAGE)$(T3_KERNEL).sh
+# Of Debian's kernel alone, as it is no part of what is built.
+checkpatch: $B/kernel.stamp
+	@$(if $(filter kernel,$(T3_KERNEL)),$(STAGE)kernel.sh checkpatch)
 
 #: make clean   remove .build; `make distclean` also removes the cache
 clean:
@@ -516,17 +532,19 @@ $B/t3-conformance: $(call objects,obj,$(CONFORMANCE_SRC))
 $B/module/t3.ko: $(MODULE_SRC) $(STAGE)module.sh $B/kernel.stamp
 	@$(STAGE)module.sh
 
-$B/base.img: $(addprefix $(STAGE),initramfs.sh common.sh $(GUEST_SCRIPTS)) driver/60-t3.rules $B/kernel.stamp
+$B/base.img: $(addprefix $(STAGE),initramfs.sh common.sh $(GUEST_SCRIPTS)) $B/kernel.stamp
 	@$(STAGE)initramfs.sh base $@
 packed = $(patsubst $B/%,$(T3_BUILD)/%,$(filter $(TOOL) $(CONFORMANCE) $(GUEST) $(GUEST32) $(EXAMPLES),$^))
-$B/initramfs.img: $B/base.img $(MODULE) $(LIB) $(TOOL) $(GUEST) $(GUEST32) $(CONFORMANCE)
+$B/initramfs.img: $B/base.img $(MODULE) $(LIB) $(TOOL)
 	@$(STAGE)initramfs.sh image $< $@ $(packed)
+$B/tests.img: $B/initramfs.img driver/60-t3.rules $(GUEST) $(GUEST32) $(CONFORMANCE)
+	@$(STAGE)initramfs.sh tests $< $@ $(packed)
 # For the examples under Open MPI alone.
 $B/mpi.img: $B/base.img $(STAGE)guest-mpirun $(MODULE) $(LIB) $(TOOL) $(EXAMPLES)
 	@$(STAGE)initramfs.sh mpi $< $@ $(packed)
 # What one `make try` needs. Always packed: the tests change from one to the next.
-$B/try.img: $B/base.img $(MODULE) $(LIB) $(TOOL) $(addprefix $B/,$(TRY_PROGRAMS)) always
-	@$(STAGE)initramfs.sh image $< $@ $(packed)
+$B/try.img: $B/initramfs.img driver/60-t3.rules $(addprefix $B/,$(TRY_PROGRAMS)) always
+	@$(STAGE)initramfs.sh tests $< $@ $(packed)
 
 .SECONDARY:
 -include $(shell find $B/obj $B/obj32 $B/san $B/cov $B/fuzz/obj -name '*.d' 2>/dev/null)

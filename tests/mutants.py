@@ -320,7 +320,7 @@ def run_guest(suite, log):
     more = DEBUG if kind == "debug" else {}
     if more and run(["make", "kernel"], log, more, KERNEL_SECONDS):
         return None
-    if run(["make", "initramfs"], log, more):
+    if run(["make", "tests-image"], log, more):
         return None
     return run(["tools/build/check.py", f"guest:{program}" if program else "guest"], log, more)
 

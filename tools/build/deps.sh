@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Install the packages of packages.txt that are missing; do nothing otherwise.
+# Usage: deps.sh SET...: those of its sets; check: all of them.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -13,18 +14,22 @@ gcc_version() {
 	esac
 }
 
+# wanted_packages SET...: of these sets.
 wanted_packages() {
-	sed -e '/^#/d; /^$/d' -e "s/-GCC-/-$(gcc_version)-/" "$T3_ROOT/tools/build/packages.txt"
+	SETS=" $* " awk '/^\[/ { wanted = index(ENVIRON["SETS"], " " substr($0, 2, length($0) - 2) " ") ||
+			index(ENVIRON["SETS"], " check ") }
+		wanted && /^[a-z]/' "$T3_ROOT/tools/build/packages.txt" |
+		sed "s/-GCC-/-$(gcc_version)-/" | sort -u
 }
 
 installed_packages() {
 	# It fails when any is unknown; what it prints is right all the same.
-	wanted_packages | xargs dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' 2>/dev/null |
+	wanted_packages "$@" | xargs dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' 2>/dev/null |
 		sed -n 's/^.i. *//p' || true
 }
 
 missing_packages() {
-	comm -23 <(wanted_packages | sort) <(installed_packages | sort)
+	comm -23 <(wanted_packages "$@") <(installed_packages "$@" | sort)
 }
 
 as_root() {
@@ -52,18 +57,19 @@ install_packages() {
 	apt_install "$@" || { apt_update && apt_install "$@"; }
 }
 
-
 main() {
-	local missing
+	local missing what="installed"
 
 	command -v apt-get >/dev/null || die "needs a Debian 12 or 13 machine (no apt-get found)"
-	missing=$(missing_packages | tr '\n' ' ')
+	missing=$(missing_packages "$@" | tr '\n' ' ')
 	[ -n "$missing" ] || return 0
 	if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
 		die "as root, run: apt-get install --no-install-recommends $missing"
 	fi
+	# Those of `make run` are a part of all sets: where they are there, the rest is for tests.
+	[ -n "$(missing_packages run)" ] || what="installed for what is more than make run:"
 	# shellcheck disable=SC2086 # one word per package
-	stage deps "installed $missing" install_packages $missing
+	stage deps "$what $missing" install_packages $missing
 }
 
-main
+main "$@"

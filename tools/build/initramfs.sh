@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 # Pack the guest's root. Usage: initramfs.sh base OUTPUT
 #                               initramfs.sh image|mpi BASE OUTPUT [PROGRAM...]
+#                               initramfs.sh tests IMAGE OUTPUT [PROGRAM...]
 # The base is what an edit of our sources does not change: busybox, the kernel's modules,
-# accounts, udev, /init. An image is the base, and behind it, as the kernel unpacks one
+# accounts, /init. An image is the base, and behind it, as the kernel unpacks one
 # archive after the other, an archive of what is ours: t3.ko, the programs with their
-# libraries; mpi: and of Open MPI, which is as large as all of that.
+# libraries; mpi: and of Open MPI, which is as large as all of that. tests: an image, and
+# behind it an archive of the tests' programs, and udev.
 # Nothing is compressed: that would cost boot time, and QEMU loads it at once.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -234,7 +236,6 @@ pack_base() {
 	# shellcheck disable=SC2086 # one word per module
 	add_modules "$root" $EXTRA_MODULES
 	index_modules "$root"
-	add_udev "$root"
 	add_libdw "$root"
 	add_terminals "$root"
 	add_accounts "$root"
@@ -249,6 +250,13 @@ pack_base() {
 	rm -rf "$root"
 }
 
+# pack_behind IMAGE OUTPUT ROOT: the archive of ROOT, which goes.
+pack_behind() {
+	archive "$3" | cat "$1" - >"$2.new"
+	mv "$2.new" "$2"
+	rm -rf "$3"
+}
+
 pack_image() {
 	local more=$1 base=$2 output=$3 root
 
@@ -258,17 +266,28 @@ pack_image() {
 	add_programs "$root" "$@"
 	add_checker "$root"
 	"$more" "$root"
-	archive "$root" | cat "$base" - >"$output.new"
-	mv "$output.new" "$output"
-	rm -rf "$root"
+	pack_behind "$base" "$output" "$root"
+}
+
+pack_tests() {
+	local image=$1 output=$2 root
+
+	shift 2
+	root=$(new_root)
+	add_programs "$root" "$@"
+	add_udev "$root"
+	pack_behind "$image" "$output" "$root"
 }
 
 main() {
-	[ $# -ge 2 ] || die "usage: initramfs.sh base OUTPUT | image|mpi BASE OUTPUT [PROGRAM...]"
+	[ $# -ge 2 ] ||
+		die "usage: initramfs.sh base OUTPUT | image|mpi BASE OUTPUT [PROGRAM...] |" \
+			"tests IMAGE OUTPUT [PROGRAM...]"
 	RELEASE=$(cat "$T3_BUILD/kernel/release")
 	case $1 in
 	base) stage initramfs-base "packed ${2##*/}" pack_base "$2" ;;
 	image) pack=${3##*/} && stage "${pack%.img}" "packed $pack" pack_image : "${@:2}" ;;
+	tests) pack=${3##*/} && stage "${pack%.img}" "packed $pack" pack_tests "${@:2}" ;;
 	mpi) pack=${3##*/} && stage "${pack%.img}" "packed $pack" pack_image add_mpi "${@:2}" ;;
 	*) die "no '$1' to pack" ;;
 	esac

@@ -119,7 +119,13 @@ def make_flags():
     return " ".join(flag for flag in flags if not re.match(r"-?-?j(observer.*|\d*)$", flag))
 
 
-def build(folder, programs):
+def package_sets(action):
+    """Of packages.txt."""
+    return ["run", "try", *(["gdb"] if action == "gdb" else []),
+            *(["kernel-debug"] if os.environ.get("T3_KERNEL") == "kernel-debug" else [])]
+
+
+def build(action, folder, programs):
     """Whatever of it changed; True when all of it is there."""
     names = " ".join(f"{source.parent.name}/{source.stem}" for source in programs)
     image = os.path.relpath(folder / "try.img", ROOT)
@@ -128,7 +134,7 @@ def build(folder, programs):
     jobs = os.environ.get("T3_JOBS", "2")
     return subprocess.run(
         ["make", "--no-print-directory", "-C", ROOT, f"-j{jobs}", "-Otarget", "qemu", image,
-         f"TRY_PROGRAMS={names}"], env={**os.environ, "MAKEFLAGS": make_flags()},
+         f"TRY_PROGRAMS={names}", f"T3_PACKAGES={' '.join(package_sets(action))}"], env={**os.environ, "MAKEFLAGS": make_flags()},
         stdin=subprocess.DEVNULL, check=False).returncode == 0
 
 
@@ -148,7 +154,7 @@ def times(folder, building, running):
 def try_it(given, folder):
     programs, options, command = chosen(given)
     start = time.monotonic()
-    if not build(folder, programs):
+    if not build("try", folder, programs):
         print(f"try: the build failed after {time.monotonic() - start:.1f} s", file=sys.stderr)
         return 1
     built = time.monotonic()
@@ -182,7 +188,7 @@ def debug_it(given, folder):
     if not given["TEST"] and not given["CMD"]:
         given["CMD"] = f"t3 gemm-rs --ranks {given['RANKS'] or 4}"
     programs, machine, command = chosen(given)
-    if not build(folder, programs):
+    if not build("gdb", folder, programs):
         return 1
     return subprocess.run([VM, "gdb", "--name", "gdb", "--initramfs", folder / "try.img", *options,
                            *machine, "--", *command], check=False).returncode
