@@ -35,8 +35,11 @@ UNLOCKED := help try gdb check-debug options dkms uninstall pictures
 # What runs for long what it has built: it gives the lock back before (by RUN).
 RUNNING := run shell check debug-suites lint package unit spec qtest guest conformance loop \
 	examples fuzz coverage mutants soak soak-jobs soak-driver boots paper bench
-RUN = $(if $(T3_LOCKED),flock -u 7; unset T3_LOCKED;)
-locked = $(STAGE)locked.sh 'make $1' $(MAKE) --no-print-directory $1
+RUN = $(if $(T3_LOCKED),flock -u 7; unset T3_LOCKED MAKEFLAGS MFLAGS;)
+# One goal's parts are built beside each other, unless the caller said -j; several goals
+# follow each other.
+JOBS = $(if $(filter -j% --jobserver-%,$(MAKEFLAGS)),,-j$(T3_JOBS))
+locked = $(STAGE)locked.sh 'make $1' $(MAKE) $(if $(word 2,$1),,$(JOBS)) --no-print-directory $1
 ifneq (,$(if $(filter $(T3_BUILD),$(T3_LOCKED)),,$(filter-out $(UNLOCKED),$(GOALS))))
 .PHONY: $(GOALS) locked
 $(GOALS): locked ; @:
@@ -341,13 +344,20 @@ options:
 # Wrong options end a run before anything is installed.
 deps: | $(if $(filter run soak soak-jobs,$(MAKECMDGOALS)),options)
 	@$(STAGE)$(if $(filter-out install,$(MAKECMDGOALS)),deps.sh $(T3_PACKAGES),install.sh needs)
-qemu: | deps
+# What is fetched by apt needs no package, so it is fetched while those are installed.
+.PHONY: fetch-qemu fetch-kernel
+fetch-qemu fetch-kernel: | $(if $(filter run soak soak-jobs,$(MAKECMDGOALS)),options)
+fetch-qemu:
+	@$(STAGE)qemu.sh fetch
+fetch-kernel:
+	@$(if $(filter kernel,$(T3_KERNEL)),$(STAGE)kernel.sh fetch)
+qemu: | deps fetch-qemu
 	@$(STAGE)qemu.sh
 qtest-build: | qemu
 	@$(STAGE)qemu.sh qtest
 kernel: $B/kernel.stamp
 # Always asked, rewritten only when .build/kernel leads to another kernel.
-$B/kernel.stamp: always | deps
+$B/kernel.stamp: always | deps fetch-kernel
 	@$(STAGE)$(T3_KERNEL).sh
 # Of Debian's kernel alone, as it is no part of what is built.
 checkpatch: $B/kernel.stamp

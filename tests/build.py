@@ -180,7 +180,8 @@ STUBS = r"""
 cd "$T3_CACHE"
 apt_setup() { :; }
 qemu_version() { echo 10.0.1; }
-fetch_source() { echo fetch >>calls; mkdir -p "$2/source"; }
+download_source() { echo fetch >>calls; }
+unpack_source() { echo unpack >>calls; mkdir -p "$1/source"; touch "$1/.fetched"; }
 configure_qemu() { echo configure >>calls; mkdir -p "$1/build"; }
 build_qemu() { echo build >>calls; [ ! -e stop ] || { rm stop; exit 130; }; }
 finish_entry() { echo finish >>calls; }
@@ -207,7 +208,7 @@ def stopped_build_goes_on():
         cache.mkdir()
         (cache / "stop").touch()
         expect(entry_goes_on(cache), 130)
-        check(calls(cache) == ["fetch", "configure", "build"], "the first one")
+        check(calls(cache) == ["fetch", "unpack", "configure", "build"], "the first one")
         expect(entry_goes_on(cache), 0, "goes on with a build that was stopped")
         check(calls(cache) == ["build", "finish"], "the second one goes on")
         (next(cache.glob("qemu-*")) / ".complete").unlink()

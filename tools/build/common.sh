@@ -55,12 +55,14 @@ newest_entry() {
 	done | sort -V | tail -n 1
 }
 
-# begun_entry PREFIX KEY: an entry that has its source, but whose build was stopped.
+# begun_entry PREFIX KEY: an entry that has its source, packed or unpacked, but whose build
+# was stopped or has not begun.
 begun_entry() {
 	local dir
 
 	for dir in "$T3_CACHE/$1"-*-"$2"; do
-		[ ! -e "$dir/.fetched" ] || [ -e "$dir/.complete" ] || echo "$dir"
+		[ -e "$dir/.fetched" ] || [ -e "$dir/.downloaded" ] || continue
+		[ -e "$dir/.complete" ] || echo "$dir"
 	done | sort -V | tail -n 1
 }
 
@@ -112,17 +114,54 @@ explain_failure() {
 	done
 }
 
-# stage NAME WHAT COMMAND...: run COMMAND with its output in a log, say how long
-# it took, and show the end of the log when it fails.
+# progress LOG SECONDS: how far a stage is after so long, by its log: ninja counts its steps,
+# dpkg goes twice over the packages that apt has counted.
+progress() {
+	awk -v seconds="$2" '
+		match($0, /^\[[0-9]+\/[0-9]+\]/) { split(substr($0, 2, RLENGTH - 2), step, "/") }
+		/ newly installed, / { step[2] = 2 * ($1 + $3) }
+		/^(Unpacking|Setting up) / && step[2] { step[1]++ }
+		/^  CC / { files++ }
+		END {
+			if (step[1] && step[2]) {
+				printf "%d of %d steps", step[1], step[2]
+				if (step[1] * 20 > step[2])
+					printf ", about %d s left", seconds * (step[2] - step[1]) / step[1]
+			} else
+				printf "%s%d s so far", files ? files " files compiled, " : "", seconds
+		}' "$1"
+}
+
+# say_progress NAME LOG: each PROGRESS_SECONDS, until it is killed or who started it is gone.
+# It waits without a process of its own that would outlive it.
+PROGRESS_SECONDS=8
+say_progress() {
+	local pause ticks=0
+
+	exec {pause}<> <(:)
+	while kill -0 $$ 2>/dev/null; do
+		read -r -t 1 -u "$pause" _ || true
+		ticks=$((ticks + 1))
+		[ $((ticks % PROGRESS_SECONDS)) -ne 0 ] || echo "[$1] $(progress "$2" "$ticks")"
+	done
+}
+
+# stage NAME WHAT COMMAND...: run COMMAND with its output in a log, say how far it is and how
+# long it took, and show the end of the log when it fails.
 stage() {
-	local name=$1 what=$2 log=$T3_BUILD/log/$1.log start status tenths
+	local name=$1 what=$2 log=$T3_BUILD/log/$1.log start status tenths teller
 
 	shift 2
 	start=${EPOCHREALTIME//[.,]/}
+	: >"$log"
+	say_progress "$name" "$log" 7>&- 8>&- 9>&- &
+	teller=$!
 	# Not `COMMAND || status=$?`: bash would ignore set -e inside COMMAND.
 	set +e
 	(set -e && "$@") >"$log" 2>&1 9>&-
 	status=$?
+	kill "$teller"
+	wait "$teller" 2>/dev/null
 	set -e
 	if [ "$status" -ne 0 ]; then
 		echo "[$name] $what: FAILED with status $status; end of $log:" >&2

@@ -60,13 +60,6 @@ build_kernel() {
 	echo "$MEMORY" >"$root/memory"
 }
 
-# A long stage says every half minute how far it is.
-say_progress() {
-	while sleep 30; do
-		echo "[kernel-debug-build] $(grep -c '^  CC' "$T3_BUILD/log/kernel-debug-build.log") files compiled"
-	done
-}
-
 # A build that was stopped goes on where it was: the source stays, and make knows the rest.
 build_entry() {
 	local dir=$1 version=$2
@@ -77,12 +70,7 @@ build_entry() {
 		stage kernel-debug-fetch "fetched and unpacked linux-source-6.12 $version" fetch_source "$dir"
 		touch "$dir/.fetched"
 	fi
-	say_progress 9>&- &
-	PROGRESS=$!
-	trap 'kill "$PROGRESS" 2>/dev/null' EXIT
 	stage kernel-debug-build "built a debug kernel (once)" build_kernel "$dir"
-	kill "$PROGRESS"
-	trap - EXIT
 	touch "$dir/.complete"
 }
 

@@ -3,7 +3,8 @@
 # Fetch Debian's Linux 6.12 (image, modules, headers) and unpack it in the cache;
 # nothing is installed on the host. Links the result as .build/kernel, with
 # `vmlinux`, `release` and `lib/modules/<release>`.
-# Usage: kernel.sh [checkpatch]: fetch `checkpatch/` into it, which only lint needs.
+# Usage: kernel.sh [fetch|checkpatch]: only fetch and unpack; fetch `checkpatch/` into it, too,
+# which lint needs.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/apt-private.sh"
@@ -104,7 +105,8 @@ prepare_kernel() {
 	make -s -C "$root/lib/modules/$release/build" kernelversion
 }
 
-new_entry() {
+# It needs nothing but apt and dpkg, and so goes on beside the installation of the packages.
+fetch_entry() {
 	local release dir
 
 	stage kernel-lists "refreshed package lists" apt_setup
@@ -113,7 +115,18 @@ new_entry() {
 	dir=$T3_CACHE/kernel-$release-$1
 	rm -rf "$dir"
 	stage kernel-fetch "fetched and unpacked Linux $release" fetch_kernel "$dir" "$release"
-	stage kernel-prepare "relocated its headers" prepare_kernel "$dir" "$release"
+	echo "$release" >"$dir/.fetched"
+}
+
+new_entry() {
+	local dir
+
+	dir=$(begun_entry kernel "$1")
+	if [ -z "$dir" ]; then
+		fetch_entry "$1"
+		dir=$(begun_entry kernel "$1")
+	fi
+	stage kernel-prepare "relocated its headers" prepare_kernel "$dir" "$(cat "$dir/.fetched")"
 	touch "$dir/.complete"
 }
 
@@ -124,6 +137,10 @@ main() {
 		prepare_kernel)")
 	lock_cache kernel
 	entry=$(newest_entry kernel "$key")
+	if [ "${1:-}" = fetch ]; then
+		[ -n "$entry$(begun_entry kernel "$key")" ] || fetch_entry "$key"
+		return
+	fi
 	if [ -z "$entry" ]; then
 		new_entry "$key"
 		entry=$(newest_entry kernel "$key")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Fetch, configure and build QEMU in the cache, once for all clones; then compile and link
 # this clone's device with its objects, in .build/qemu.
-# Usage: qemu.sh [qtest]: also build the qtest program.
+# Usage: qemu.sh [fetch|qtest]: only download the source; also build the qtest program.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/apt-private.sh"
@@ -25,16 +25,21 @@ qemu_version() {
 		sort -V | tail -n 1
 }
 
-fetch_source() {
+download_source() {
 	local version=$1 dir=$2
 
-	rm -rf "$dir/deb"
-	mkdir -p "$dir/deb"
 	(cd "$dir/deb" && apt_private apt-get -qq source --download-only "qemu=$version")
-	# apt has verified the files against the signed index.
+}
+
+# apt has verified the files against the signed index.
+unpack_source() {
+	local dir=$1
+
+	rm -rf "$dir/source"
 	dpkg-source --no-check -x "$dir"/deb/*.dsc "$dir/source"
-	rm -rf "$dir/deb" "$dir"/*.orig.tar.*
 	qemu_hooks "$dir/source"
+	touch "$dir/.fetched"
+	rm -rf "$dir/deb" "$dir"/*.orig.tar.*
 }
 
 # Debian 12's meson is too old, and installing the backported package would pull
@@ -123,14 +128,9 @@ done_here() {
 # A build that was stopped goes on where it was: the source stays, and ninja knows which
 # objects are whole. Where the entry has moved, it is configured again, as meson keeps paths.
 build_entry() {
-	local dir=$1 version=$2
+	local dir=$1
 
-	if [ ! -e "$dir/.fetched" ]; then
-		rm -rf "$dir"
-		mkdir -p "$dir"
-		stage qemu-fetch "fetched and unpacked QEMU $version" fetch_source "$version" "$dir"
-		touch "$dir/.fetched"
-	fi
+	[ -e "$dir/.fetched" ] || stage qemu-unpack "unpacked its source" unpack_source "$dir"
 	if ! done_here "$dir" configured; then
 		stage qemu-configure "configured" configure_qemu "$dir"
 		echo "$dir" >"$dir/.configured"
@@ -140,24 +140,35 @@ build_entry() {
 	touch "$dir/.complete"
 }
 
-new_entry() {
+# It needs nothing but apt, and so goes on beside the installation of the packages.
+fetch_entry() {
 	local version dir
 
-	dir=$(begun_entry qemu "$1")
-	if [ -n "$dir" ]; then
-		echo "[qemu] goes on with a build that was stopped"
-		build_entry "$dir" ""
-		return
-	fi
 	stage qemu-lists "refreshed package lists" apt_setup
 	version=$(qemu_version)
 	[ -n "$version" ] || die "the mirror has no QEMU 10.0 source package"
-	build_entry "$T3_CACHE/qemu-${version//[:~]/_}-$1" "$version"
+	dir=$T3_CACHE/qemu-${version//[:~]/_}-$1
+	rm -rf "$dir"
+	mkdir -p "$dir/deb"
+	stage qemu-fetch "fetched QEMU $version" download_source "$version" "$dir"
+	touch "$dir/.downloaded"
+}
+
+new_entry() {
+	local dir
+
+	dir=$(begun_entry qemu "$1")
+	[ ! -e "$dir/.fetched" ] || echo "[qemu] goes on with a build that was stopped"
+	if [ -z "$dir" ]; then
+		fetch_entry "$1"
+		dir=$(begun_entry qemu "$1")
+	fi
+	build_entry "$dir"
 }
 
 # An entry that has moved is built anew at its place: meson keeps paths.
 add_qtest() {
-	done_here "$1" configured || build_entry "$1" ""
+	done_here "$1" configured || build_entry "$1"
 	stage qemu-qtest "built QEMU's library of tests (once)" build_qtest "$1"
 }
 
@@ -190,6 +201,10 @@ main() {
 		add_firmware)")
 	lock_cache qemu
 	entry=$(newest_entry qemu "$key")
+	if [ "${1:-}" = fetch ]; then
+		[ -n "$entry$(begun_entry qemu "$key")" ] || fetch_entry "$key"
+		return
+	fi
 	if [ -z "$entry" ]; then
 		new_entry "$key"
 		entry=$(newest_entry qemu "$key")
