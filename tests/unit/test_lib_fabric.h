@@ -71,7 +71,7 @@ int drmIoctl(int fd, unsigned long request, void *arg)
 drmVersionPtr drmGetVersion(int fd)
 {
 	static char name[] = "t3";
-	static drmVersion version = { .version_major = 1, .name = name };
+	static drmVersion version = { .version_major = T3_DRIVER_MAJOR, .name = name };
 
 	(void)fd;
 	return &version;
