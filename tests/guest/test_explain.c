@@ -114,7 +114,7 @@ static void test_no_such_device(void **state)
 	CHECK_EQ(t3_device_open("/dev/accel/accel99", &dev), -ENOENT);
 	check_device("/dev/accel/accel99", -ENOENT, "/dev/accel/accel99 does not exist: there are");
 	CHECK_EQ(t3_device_open("/dev/null", &dev), -EPROTO);
-	check_device("/dev/null", -EPROTO, "/dev/null is no node of the driver t3, version 1");
+	check_device("/dev/null", -EPROTO, "/dev/null is no node of the driver t3, version 2");
 }
 
 static void write_file(const char *path, const char *text)
