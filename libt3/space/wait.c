@@ -100,6 +100,14 @@ static void watch(const struct glance *g, bool emulated)
 	}
 }
 
+static bool has_words(const struct t3_space *space, const struct wait *w)
+{
+	if (!w->words || missing_word(space, w))
+		return false;
+	t3_read_barrier();
+	return true;
+}
+
 /* -EAGAIN: looked long enough, go and sleep. */
 static int spin(const struct t3_space *space, const struct wait *w, int64_t deadline)
 {
@@ -119,18 +127,14 @@ static int spin(const struct t3_space *space, const struct wait *w, int64_t dead
 	if (ns != UINT64_MAX && t3_deadline(ns) < until)
 		until = t3_deadline(ns);
 	for (;;) {
-		/*
-		 * The words alone: the device has just taken the state's cache line to write it.
-		 * A space that is dead by now was not when they came.
-		 */
-		if (w->words && !missing_word(space, w)) {
-			t3_read_barrier();
+		/* The words alone: the device has just taken the state's cache line to write it. */
+		if (has_words(space, w))
 			return 0;
-		}
 		last = glance(space, w);
 		ret = look(space, w);
+		/* A space that has ended since then had not when they came. */
 		if (ret != -EAGAIN)
-			return ret;
+			return has_words(space, w) ? 0 : ret;
 		if (timed && t3_now_ns() >= until)
 			return ns == UINT64_MAX ? -ETIMEDOUT : -EAGAIN;
 		watch(&last, space->emulated);

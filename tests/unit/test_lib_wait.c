@@ -5,9 +5,11 @@
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
+
+#define MOST_INSTRUCTIONS 460
 
 /* ----------------------------------------------------------------- doorbells */
 
@@ -216,26 +218,66 @@ static void a_spinner_never_calls(void **state)
 }
 
 /* All at once for a thread that spins: its own words, and the space's end behind them. */
-static void end_behind_the_word(int sig)
+static void end_behind_the_word(void)
 {
-	(void)sig;
 	events()->segment[5] = 3 | DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED;
 	set_state(DRM_T3_SPACE_DEAD, 3);
 }
 
-/* The timer counts what this process computes: the wait has begun long before. */
+static _Noreturn void wait_under_ptrace(void)
+{
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) || raise(SIGSTOP))
+		_exit(77);
+	_exit(-t3_wait(space, 3, 1ull << 5, T3_DELIVERED, INT64_MAX));
+}
+
+/* What a wait answers whose space ends after it has executed so many instructions. */
+static int answer_after(int instructions)
+{
+	int status;
+	pid_t pid;
+
+	events()->segment[5] = 0;
+	set_state(DRM_T3_SPACE_ARMED, 3);
+	pid = fork();
+	if (!pid)
+		wait_under_ptrace();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	for (; instructions && WIFSTOPPED(status); instructions--) {
+		assert_int_equal(ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL), 0);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+	}
+	if (WIFSTOPPED(status)) {
+		end_behind_the_word();
+		assert_int_equal(ptrace(PTRACE_DETACH, pid, NULL, NULL), 0);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+	}
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/*
+ * A wait that has looked once finds its words, whatever it was at when they came: it is
+ * stopped after each number of instructions, through its first turns.
+ */
 static void what_came_before_the_end_was_reached(void **state)
 {
-	const struct itimerval once = { .it_value = { .tv_usec = 20000 } };
-	struct sigaction action = { .sa_handler = end_behind_the_word };
+	int instructions, answer = ENODEV, reached_from = 0;
 
 	(void)state;
 	assert_int_equal(t3_local_map(space, &desc), 0);
 	t3_space_set_spin(space, UINT64_MAX);
-	set_state(DRM_T3_SPACE_ARMED, 3);
-	assert_int_equal(sigaction(SIGVTALRM, &action, NULL), 0);
-	assert_int_equal(setitimer(ITIMER_VIRTUAL, &once, NULL), 0);
-	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_DELIVERED, INT64_MAX), 0);
+	for (instructions = 1; instructions < MOST_INSTRUCTIONS; instructions++) {
+		answer = answer_after(instructions);
+		if (answer == 77)
+			skip();
+		if (!answer && !reached_from)
+			reached_from = instructions;
+		if (answer && reached_from)
+			fail_msg("reached after %d instructions, answer %d after %d", reached_from,
+				 answer, instructions);
+	}
+	assert_true(reached_from);
 	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_DELIVERED, INT64_MAX), -ENODEV);
 }
 
