@@ -43,11 +43,13 @@ def stuck_args(accel, more):
     """The kernel's limits on a deadlock; `more` is what else is on its command line."""
     seconds = STUCK_SECONDS_TCG if accel == "tcg" else STUCK_SECONDS
     seconds *= STUCK_FACTOR_SLOW if re.search(r"(^| )T3_SLOW=", more) else 1
-    # A soft lockup is found after 2 to 2.6 times watchdog_thresh: before it is an RCU stall.
+    # A soft lockup is found after 2 to 2.6 times watchdog_thresh, on a busy host after 3: the
+    # RCU stall that comes of it stays behind that.
     return [f"sysctl.kernel.hung_task_timeout_secs={seconds}",
             "sysctl.kernel.hung_task_check_interval_secs=5", "sysctl.kernel.hung_task_panic=1",
             f"watchdog_thresh={seconds // 3}", "sysctl.kernel.softlockup_panic=1",
-            f"rcupdate.rcu_cpu_stall_timeout={seconds}", "sysctl.kernel.panic_on_rcu_stall=1"]
+            f"rcupdate.rcu_cpu_stall_timeout={seconds * 4 // 3}",
+            "sysctl.kernel.panic_on_rcu_stall=1"]
 
 
 # --- the image ---------------------------------------------------------------
