@@ -83,6 +83,13 @@ def forbidden_call():
                "high/high.c": HIGH_C + "int data;\n"})
 
 
+def private_header():
+    """For its own room, and for those that the list names."""
+    high = {"low/low_private.h": "", "high/high.c": '#include "low/low_private.h"\n' + HIGH_C}
+    finds(['house/high/high.c: #include "low/low_private.h": it is private to room low'], high)
+    finds([], {**high, "rooms.txt": LIST + "private high -> low\n"})
+
+
 def circle():
     """Each of two rooms uses the other: no list allows that."""
     low = {"low/low.c": '#include "high/high.h"\n' + LOW_C}
@@ -121,16 +128,16 @@ def wrong_ups():
 
 
 def unknown_line():
-    finds(["house/rooms.txt:6: neither 'ROOM: ROOMS', 'up ROOM -> ROOM: struct NAME' "
-           "nor 'at most N up': down high"], {"rooms.txt": LIST + "down high\n"})
+    finds(["house/rooms.txt:6: neither 'ROOM: ROOMS', 'up ROOM -> ROOM: struct NAME', "
+           "'private ROOM -> ROOM' nor 'at most N up': down high"], {"rooms.txt": LIST + "down high\n"})
 
 
 def missing_object():
     finds(["objects/high/high.o is missing: build first"], {}, "objects/high/high.o")
 
 
-TESTS = [sound_house, forbidden_include, forbidden_call, circle, unlisted_room, empty_room,
-         room_listed_twice, too_many_ups, wrong_ups, unknown_line, missing_object]
+TESTS = [sound_house, forbidden_include, forbidden_call, private_header, circle, unlisted_room,
+         empty_room, room_listed_twice, too_many_ups, wrong_ups, unknown_line, missing_object]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

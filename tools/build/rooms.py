@@ -9,8 +9,10 @@ lists the rooms (the folders below HOUSE; "." is HOUSE itself), from the ground 
 
   ROOM: what ROOM is allowed to use, by name, all of them above this line
   up ROOM -> ROOM: struct NAME
+  private ROOM -> ROOM
 
 The second form names the table of callbacks through which a lower room tells a higher one.
+The third lets the first room include the headers of the second that end in private.h.
 The first line of the list may be "at most N up". A use is an #include of a file of another
 room, or a symbol that the object files of another room define. What is wrong is printed,
 and the exit status is 1.
@@ -25,6 +27,7 @@ import sys
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 ROOM = re.compile(r"(\S+):\s*(.*)")
 UP = re.compile(r"up (\S+) -> (\S+): struct (\w+)")
+PRIVATE = re.compile(r"private (\S+) -> (\S+)")
 MOST = re.compile(r"at most (\d+) up")
 
 
@@ -32,6 +35,7 @@ class House:
     def __init__(self, folder, objects):
         self.folder, self.objects = pathlib.Path(folder), pathlib.Path(objects)
         self.allowed, self.ups, self.most, self.wrong = {}, [], None, []
+        self.private = set()
         self.read_list()
 
     def say(self, text):
@@ -43,13 +47,15 @@ class House:
             line, where = line.split("#")[0].strip(), f"{path}:{number}"
             if up := UP.fullmatch(line):
                 self.ups.append((where, *up.groups()))
+            elif private := PRIVATE.fullmatch(line):
+                self.private.add(private.groups())
             elif most := MOST.fullmatch(line):
                 self.most = int(most[1])
             elif room := ROOM.fullmatch(line):
                 self.read_room(where, room[1], room[2].split())
             elif line:
-                self.say(f"{where}: neither 'ROOM: ROOMS', 'up ROOM -> ROOM: struct NAME' "
-                         f"nor 'at most N up': {line}")
+                self.say(f"{where}: neither 'ROOM: ROOMS', 'up ROOM -> ROOM: struct NAME', "
+                         f"'private ROOM -> ROOM' nor 'at most N up': {line}")
 
     def read_room(self, where, room, uses):
         for other in uses:
@@ -86,6 +92,10 @@ class House:
         if other not in (room, None) and other not in self.allowed.get(room, ()):
             self.say(f"{who}: room {room} must not use {other} ({what})")
 
+    def judge_private(self, path, other, name):
+        if name.endswith("private.h") and (self.room_of(path), other) not in self.private:
+            self.say(f'{path}: #include "{name}": it is private to room {other}')
+
     def check_includes(self):
         headers = collections.defaultdict(set)
         for path in self.folder.rglob("*.h"):
@@ -97,29 +107,36 @@ class House:
                 rooms = {self.room_of(header) for header in found}
                 if rooms and self.room_of(path) not in rooms:
                     self.judge(path, self.room_of(path), min(rooms), f'#include "{name}"')
+                    self.judge_private(path, min(rooms), name)
 
-    def symbols(self, path):
-        """What an object file defines for others, and what it takes from others."""
-        done = subprocess.run(["nm", "--extern-only", path], check=True, capture_output=True,
-                              text=True)
-        words = [line.split() for line in done.stdout.splitlines()]
-        return ({word[-1] for word in words if len(word) == 3},
-                {word[-1] for word in words if word[-2] == "U"})
-
-    def check_calls(self):
-        defined, used = {}, {}
+    def object_files(self):
+        """{object file: its source}; what was not built is said."""
+        found = {}
         for path in self.sources():
             if path.suffix != ".c":
                 continue
             object_file = self.objects / path.relative_to(self.folder).with_suffix(".o")
-            if not object_file.exists():
+            if object_file.exists():
+                found[str(object_file)] = path
+            else:
                 self.say(f"{object_file} is missing: build first")
-                continue
-            names, used[path] = self.symbols(object_file)
-            defined.update(dict.fromkeys(names, self.room_of(path)))
-        for path, names in used.items():
-            for name in sorted(names):
-                self.judge(path, self.room_of(path), defined.get(name), name)
+        return found
+
+    def check_calls(self):
+        files = self.object_files()
+        if not files:
+            return
+        done = subprocess.run(["nm", "-A", "--extern-only", *files], check=True,
+                              capture_output=True, text=True)
+        defined, used = {}, set()
+        for line in done.stdout.splitlines():
+            where, words = line.rsplit(":", 1)[0].rstrip(), line.rsplit(":", 1)[1].split()
+            if words[-2] == "U":
+                used.add((files[where], words[-1]))
+            else:
+                defined[words[-1]] = self.room_of(files[where])
+        for path, name in sorted(used):
+            self.judge(path, self.room_of(path), defined.get(name), name)
 
     def check(self):
         self.check_list()
