@@ -16,7 +16,7 @@ static const MemTxAttrs attrs = { .memory = true };
 
 /* ------------------------------------------------------------------- pages */
 
-static void forget_pages(T3State *s)
+static void drop_pages(T3State *s)
 {
 	unsigned int i;
 
@@ -26,7 +26,7 @@ static void forget_pages(T3State *s)
 
 static void map_changed(MemoryListener *listener)
 {
-	forget_pages(container_of(listener, T3State, dma_listener));
+	drop_pages(container_of(listener, T3State, dma_listener));
 }
 
 void t3_dma_init(T3State *s)
@@ -42,7 +42,7 @@ void t3_dma_init(T3State *s)
 void t3_dma_exit(T3State *s)
 {
 	memory_listener_unregister(&s->dma_listener);
-	forget_pages(s);
+	drop_pages(s);
 }
 
 /* The page that holds addr, as far as it is plain memory; else its cache has no ptr. */

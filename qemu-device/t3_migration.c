@@ -96,7 +96,7 @@ static int check_whole(T3Migration *m, uint32_t attached)
 	trace_t3_loaded(attached, !broken);
 	if (!broken)
 		return 0;
-	t3_fabric_wipe(m->core);
+	t3_fabric_clear(m->core);
 	report_refusal(m, broken);
 	return -EINVAL;
 }
@@ -118,7 +118,7 @@ void t3_migration_started(T3Migration *m, uint32_t attached)
 		     path, m->links ? "its links, " : "", m->ranks, attached);
 	m->links = false;
 	m->ranks = 0;
-	t3_fabric_wipe(m->core);
+	t3_fabric_clear(m->core);
 }
 
 static int fabric_pre_save(void *opaque)

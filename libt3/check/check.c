@@ -176,7 +176,7 @@ void t3_check_destroy(struct t3_space *space)
 
 /* ----------------------------------------------------------------- segments */
 
-static void forget_segment(struct check_segment *segment)
+static void clear_segment(struct check_segment *segment)
 {
 	free(segment->stage);
 	*segment = (struct check_segment){ 0 };
@@ -188,7 +188,7 @@ void t3_check_map(struct t3_space *space, const struct t3_segment_desc *desc, ui
 
 	segment = &space->check->segment[desc->segment];
 	t3_check_lock();
-	forget_segment(segment);
+	clear_segment(segment);
 	segment->mapped = true;
 	segment->kind = kind;
 	segment->desc = *desc;
@@ -198,7 +198,7 @@ void t3_check_map(struct t3_space *space, const struct t3_segment_desc *desc, ui
 void t3_check_unmap(struct t3_space *space, uint32_t index)
 {
 	t3_check_lock();
-	forget_segment(&space->check->segment[index]);
+	clear_segment(&space->check->segment[index]);
 	t3_check_unlock();
 }
 
@@ -210,7 +210,7 @@ void t3_check_reset(struct t3_space *space)
 	t3_check_lock();
 	for (i = 0; i < T3_SEGMENTS; i++) {
 		if (check->segment[i].kind != DRM_T3_SEGMENT_LOCAL)
-			forget_segment(&check->segment[i]);
+			clear_segment(&check->segment[i]);
 	}
 	memset(check->grants, 0, sizeof(check->grants));
 	check->jobs = false;

@@ -136,7 +136,7 @@ struct t3_check *t3_check_find(uintptr_t address);
 /* The next space from *index on, or NULL. */
 struct t3_check *t3_check_next(uint32_t *index);
 /* Look at the event area: a new epoch has no stores yet. */
-void t3_check_renew(struct t3_check *check);
+void t3_check_update_epoch(struct t3_check *check);
 /* State and epoch as they are. */
 void t3_check_now(const struct t3_check *check, struct check_event *event);
 /* Segment, row, byte and tile of an event; not RIGHT: there is no such place. */

@@ -180,7 +180,7 @@ static bool refuse(struct t3_check *check, struct check_event *event)
 {
 	t3_check_report(check, event);
 	if (event->state == DRM_T3_SPACE_ARMED) {
-		t3_check_renew(check);
+		t3_check_update_epoch(check);
 		tell_missing(check, event, UINT64_MAX);
 	}
 	t3_check_flush();
@@ -232,7 +232,7 @@ static void say_missing(struct t3_check *check, struct check_event *event, uint6
 	t3_check_now(check, event);
 	if (event->state != DRM_T3_SPACE_ARMED)
 		return;
-	t3_check_renew(check);
+	t3_check_update_epoch(check);
 	if (check->said == check->epoch)
 		return;
 	check->said = check->epoch;
@@ -272,7 +272,7 @@ void t3_check_unfinished(struct t3_space *space, const char *what, const void *c
 	uint32_t i;
 
 	t3_check_lock();
-	t3_check_renew(check);
+	t3_check_update_epoch(check);
 	for (i = 0; i < T3_SEGMENTS; i++) {
 		if (check->segment[i].mapped && is_begun(check, i))
 			begun |= 1ull << i;

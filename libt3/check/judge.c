@@ -28,7 +28,7 @@ static void begin_epoch(struct t3_check *check, uint32_t epoch, uint32_t generat
 	check->said = 0;
 }
 
-void t3_check_renew(struct t3_check *check)
+void t3_check_update_epoch(struct t3_check *check)
 {
 	uint32_t epoch = (uint32_t)t3_load64(&check->space->events->state);
 	uint32_t generation = t3_load32(&check->space->events->generation);
@@ -141,7 +141,7 @@ static enum check_mistake judge(struct t3_check *check, struct check_event *even
 		return CHECK_RIGHT;
 	if (event->state != DRM_T3_SPACE_ARMED)
 		return CHECK_NOT_ARMED;
-	t3_check_renew(check);
+	t3_check_update_epoch(check);
 	if (!mistake)
 		mistake = check_shape(&check->segment[event->segment].desc, event);
 	if (mistake)

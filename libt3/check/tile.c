@@ -40,7 +40,7 @@ static void stage(struct t3_check *check, struct check_event *event)
 		stage_of(&check->segment[event->segment], event->slot, event->tile);
 
 	t3_check_now(check, event);
-	t3_check_renew(check);
+	t3_check_update_epoch(check);
 	tile->staged = true;
 	if (was_read(check, event->segment, event->slot, tile->ring))
 		return;
@@ -150,7 +150,7 @@ static enum check_mistake judge_doorbell(struct t3_check *check, struct check_ev
 		return CHECK_BAD_DOORBELL;
 	if (event->state != DRM_T3_SPACE_ARMED)
 		return CHECK_NOT_ARMED;
-	t3_check_renew(check);
+	t3_check_update_epoch(check);
 	if (!was_staged(segment, event->slot, event->tile))
 		return CHECK_NOT_STAGED;
 	if (!count_tile(check, event, false))

@@ -287,10 +287,10 @@ const char *t3_dev_load(struct t3_dev *dev, const void *data, size_t len);
 const char *t3_fabric_load(struct t3_fabric *fabric, const void *data, size_t len);
 /*
  * NULL, or which rule of a sound machine is broken. After a load that breaks one,
- * t3_fabric_wipe() is the only call allowed.
+ * t3_fabric_clear() is the only call allowed.
  */
 const char *t3_fabric_check(const struct t3_fabric *fabric);
 /* Resets the fabric and all its devices, whatever they hold; ends its record. */
-void t3_fabric_wipe(struct t3_fabric *fabric);
+void t3_fabric_clear(struct t3_fabric *fabric);
 
 #endif /* T3_CORE_H */

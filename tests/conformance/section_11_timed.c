@@ -334,7 +334,7 @@ static void test_arguments_differ(struct conf *c, unsigned row)
 }
 
 /* A device that was reset, with the same queue. */
-static void renew(struct conf *c, struct timed *x)
+static void begin_anew(struct conf *c, struct timed *x)
 {
 	conf_reset(x->q.dev);
 	for (unsigned i = 0; i < x->q.args.entries; i++)
@@ -377,7 +377,7 @@ static void test_leaves(struct conf *c, unsigned row)
 	while (!leave_in_time(c, x, ranks, row)) {
 		CHECK(c, conf_pause(&deadline), "all runs end well, whoever leaves them");
 		for (unsigned i = 0; i < ranks; i++)
-			renew(c, &x[i]);
+			begin_anew(c, &x[i]);
 	}
 	for (unsigned i = 0; i < last; i++) {
 		queue_expect(c, &x[i].q, 0, T3_DESC_GANG, x[last].q.dev->rank);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* SPEC.md 12 and 6.1: accidents of links, and a link that is down. */
+/* SPEC.md 12 and 6.1: injection at links, and a link that is down. */
 #include "conf.h"
 #include "inject.h"
 #include "pair.h"
@@ -10,7 +10,7 @@ static const struct {
 	const char *name;
 	uint32_t kind, nth, count;
 	uint64_t value;
-} accidents[] = {
+} injections[] = {
 	{"drop",              T3_INJECT_DROP, 1, 1, 0},
 	{"drop-several",      T3_INJECT_DROP, 2, 5, 0},
 	{"duplicate",         T3_INJECT_DUPLICATE, 1, 20, 0},
@@ -25,16 +25,16 @@ static const struct {
 };
 /* clang-format on */
 
-static const char *accident_label(unsigned row)
+static const char *injection_label(unsigned row)
 {
-	return accidents[row].name;
+	return injections[row].name;
 }
 
-/* What the accident leaves in the counters of both ends. */
+/* What the injection leaves in the counters of both ends. */
 static void check_traces(struct conf *c, unsigned row, unsigned count)
 {
 	uint64_t injected = 0, retries = 0, duplicates = 0, errors = 0, downs = 0;
-	uint32_t kind = accidents[row].kind;
+	uint32_t kind = injections[row].kind;
 
 	for (unsigned i = 0; i < count; i++) {
 		struct conf_device *d = conf_device(c, i);
@@ -47,9 +47,9 @@ static void check_traces(struct conf *c, unsigned row, unsigned count)
 		CHECK_EQUAL(c, "FAULTS", conf_counter(d, T3_COUNTER_FAULTS), 0);
 	}
 	if (kind == T3_INJECT_LINK_RANDOM)
-		CHECK(c, injected > 0, "no accident took effect");
+		CHECK(c, injected > 0, "no injection took effect");
 	else
-		CHECK_EQUAL(c, "INJECTED", injected, count * accidents[row].count);
+		CHECK_EQUAL(c, "INJECTED", injected, count * injections[row].count);
 	CHECK_EQUAL(c, "LINK_DOWNS", downs, 0);
 	if (kind == T3_INJECT_DROP || kind == T3_INJECT_CORRUPT || kind == T3_INJECT_DROP_RESPONSE)
 		CHECK(c, retries > 0, "no packet was sent again");
@@ -57,20 +57,20 @@ static void check_traces(struct conf *c, unsigned row, unsigned count)
 		CHECK(c, duplicates > 0, "no duplicate was dropped");
 	if (kind != T3_INJECT_LINK_RANDOM)
 		CHECK_EQUAL(c, "LINK_ERRORS", errors,
-			    kind == T3_INJECT_CORRUPT ? count * accidents[row].count : 0);
+			    kind == T3_INJECT_CORRUPT ? count * injections[row].count : 0);
 }
 
 /* Every link of the ring has it, among control packets too; the sums are the same. */
-static void test_accident(struct conf *c, unsigned row)
+static void test_injection(struct conf *c, unsigned row)
 {
 	struct conf_space spaces[T3_MAX_RANKS];
 	unsigned count = reduce_ring(c);
 
 	reduce_setup(c, spaces, count);
 	for (unsigned i = 0; i < count; i++)
-		INJECT(c, conf_device(c, i), .kind = accidents[row].kind,
-		       .peer = conf_device(c, (i + 1) % count)->rank, .nth = accidents[row].nth,
-		       .count = accidents[row].count, .value = accidents[row].value);
+		INJECT(c, conf_device(c, i), .kind = injections[row].kind,
+		       .peer = conf_device(c, (i + 1) % count)->rank, .nth = injections[row].nth,
+		       .count = injections[row].count, .value = injections[row].value);
 	for (uint32_t epoch = 1; epoch <= 4; epoch++) {
 		reduce_arm(c, spaces, count, epoch);
 		reduce_run(c, spaces, count, epoch);
@@ -161,7 +161,7 @@ static void test_lost_six_times(struct conf *c, unsigned row)
 }
 
 static const struct conf_test tests[] = {
-	{ "accident", test_accident, ARRAY_SIZE(accidents), accident_label, 2 },
+	{ "injection", test_injection, ARRAY_SIZE(injections), injection_label, 2 },
 	{ "nth", test_nth, 2, NULL, 2 },
 	{ "link-down", test_link_down, 2, NULL, 2 },
 	{ "lost-six-times", test_lost_six_times, 0, NULL, 2 },

@@ -2,7 +2,7 @@
 /*
  * Migration: devices are brought somewhere, their state is saved, changed in places
  * or replaced, and loaded. A state that is refused leaves devices that work after
- * t3_fabric_wipe(); one that is taken is a machine like any other, which runs on.
+ * t3_fabric_clear(); one that is taken is a machine like any other, which runs on.
  */
 #include "migrate.h"
 #include "ops.h"
@@ -132,7 +132,7 @@ static void load(struct run *run)
 	if (!run->saved)
 		return;
 	if (blobs_load(&run->blobs, run->host, order))
-		t3_fabric_wipe(run->host->fabric);
+		t3_fabric_clear(run->host->fabric);
 	world_check(run->host);
 }
 

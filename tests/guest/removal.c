@@ -263,7 +263,7 @@ int main(void)
 	CHECK_EQ(raw_state(&u.raw), DRM_T3_SPACE_DEAD);
 	say("node gone");
 	await_nodes(2);
-	guest_forget_nodes(); /* the old one's number is in use still */
+	guest_clear_nodes(); /* the old one's number is in use still */
 	check_new_device();
 	CHECK_EQ(sync_file_status(u.fence), -ENODEV);
 	CHECK_EQ(raw_state(&u.raw), DRM_T3_SPACE_DEAD);

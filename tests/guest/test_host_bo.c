@@ -243,8 +243,8 @@ static void test_outlives_the_device(void **state)
 	signal_host = signal_of_store(u.host.memory + SIZE - 4);
 	signal_device = signal_of_load(u.device.memory);
 	CHECK_EQ(u.host.memory[0], 0x42);
-	operand_forget(&u.host);
-	operand_forget(&u.device);
+	operand_drop(&u.host);
+	operand_drop(&u.device);
 	close(u.fd);
 	driver_bind(bdf);
 	CHECK_EQ(signal_host, 0);

@@ -424,9 +424,9 @@ static void test_sync_arguments(void **state)
 	s.ins[0].point = 5;
 	CHECK_EQ(submit(u.fd, &s), 0);
 	CHECK_EQ(sync_wait(u.fd, timeline, 5, WAIT_MS), 0);
-	operand_forget(&u.b);
-	operand_forget(&u.c);
-	operand_forget(&u.a);
+	operand_drop(&u.b);
+	operand_drop(&u.c);
+	operand_drop(&u.a);
 	close(u.fd);
 }
 

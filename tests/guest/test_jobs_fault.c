@@ -43,8 +43,8 @@ static void user_open(struct user *u, uint32_t rank)
 
 static void user_close(struct user *u)
 {
-	operand_forget(&u->a);
-	operand_forget(&u->b);
+	operand_drop(&u->a);
+	operand_drop(&u->b);
 	close(u->fd);
 }
 
@@ -118,7 +118,7 @@ static void test_what_waits_for_what(void **state)
 	sync_check_busy(u.fd, u.syncs[1]);
 	inject_hang(0, HW_QUEUE, false);
 	CHECK_EQ(sync_wait(u.fd, u.syncs[1], 0, WAIT_MS), 0);
-	operand_forget(&other);
+	operand_drop(&other);
 	user_close(&u);
 }
 
@@ -147,7 +147,7 @@ static void test_readers_share(void **state)
 	sync_check_busy(u.fd, u.syncs[2]);
 	inject_hang(0, HW_QUEUE, false);
 	CHECK_EQ(sync_wait(u.fd, u.syncs[2], 0, WAIT_MS), 0);
-	operand_forget(&other);
+	operand_drop(&other);
 	user_close(&u);
 }
 
@@ -180,8 +180,8 @@ static void test_close_all_under_a_job(void **state)
 	/* The mappings hold the memory, whoever else has gone. */
 	operand_check(&u.a);
 	operand_check(&u.b);
-	operand_forget(&u.a);
-	operand_forget(&u.b);
+	operand_drop(&u.a);
+	operand_drop(&u.b);
 	close(file);
 }
 

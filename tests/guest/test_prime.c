@@ -528,7 +528,7 @@ static void test_exporting_device_goes(void **state)
 	munmap(map, SIZE);
 	close(dmabuf);
 	user_close(&user);
-	operand_forget(&owner.own);
+	operand_drop(&owner.own);
 	close(owner.fd);
 	driver_bind(bdf);
 	CHECK_EQ(submitted, -ENODEV);
@@ -557,8 +557,8 @@ static void test_importing_device_goes(void **state)
 	driver_unbind(1, bdf, sizeof(bdf));
 	memcpy(owner.own.model, import.model, SIZE);
 	operand_check(&owner.own);
-	operand_forget(&import);
-	operand_forget(&user.own);
+	operand_drop(&import);
+	operand_drop(&user.own);
 	close(user.fd);
 	user_close(&owner);
 	driver_bind(bdf);

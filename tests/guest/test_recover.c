@@ -51,12 +51,12 @@ static void user_open(struct user *u, uint32_t rank)
 
 static void user_close(struct user *u)
 {
-	operand_forget(&u->a);
-	operand_forget(&u->b);
-	operand_forget(&u->c);
-	operand_forget(&u->d);
-	operand_forget(&u->e);
-	operand_forget(&u->f);
+	operand_drop(&u->a);
+	operand_drop(&u->b);
+	operand_drop(&u->c);
+	operand_drop(&u->d);
+	operand_drop(&u->e);
+	operand_drop(&u->f);
 	close(u->fd);
 	set_parameter("poll_ms", 1000);
 	coredump_discard();

@@ -161,7 +161,7 @@ static void smoke(void)
 	CHECK_EQ(sync_status(raw.fd, sync), 1);
 	model_run(&command, &operand, NULL);
 	operand_check(&operand);
-	operand_forget(&operand);
+	operand_drop(&operand);
 	raw_close(&raw);
 	raw_close(&peer);
 }

@@ -37,7 +37,7 @@ static void user_open(struct user *u)
 
 static void user_close(struct user *u)
 {
-	operand_forget(&u->a);
+	operand_drop(&u->a);
 	close(u->fd);
 }
 

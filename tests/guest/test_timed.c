@@ -266,7 +266,7 @@ static void test_waiting_holds_nothing_up(void **state)
 		member_submit(&members[i], &args);
 	}
 	gang_check(members, GANG_RANKS, &setup);
-	operand_forget(&operand);
+	operand_drop(&operand);
 	member_close(&other);
 	gang_close(members, GANG_RANKS);
 }

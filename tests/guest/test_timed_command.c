@@ -172,7 +172,7 @@ static void test_shared_args(void **state)
 		CHECK_EQ(submit_one(members[i].fd, members[i].queue, &command, members[i].sync), 0);
 	}
 	gang_check(members, GANG_RANKS, &setup);
-	operand_forget(&shared);
+	operand_drop(&shared);
 	gang_close(members, GANG_RANKS);
 }
 

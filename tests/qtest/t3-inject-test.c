@@ -62,8 +62,8 @@ static void store_all(struct pair *pair)
 		store32(&pair->source, i, i);
 }
 
-/* At run time: accidents that the link repairs, counted. */
-static void test_accidents(void)
+/* At run time: injected faults that the link repairs are counted. */
+static void test_link_injection(void)
 {
 	struct t3_vm *vm = vm_start(2, "");
 	struct pair pair = pair_armed(vm);
@@ -186,7 +186,7 @@ static void test_guest(void)
 
 void add_inject_tests(void)
 {
-	qtest_add_func("/t3/inject/accidents", test_accidents);
+	qtest_add_func("/t3/inject/link", test_link_injection);
 	qtest_add_func("/t3/inject/poison", test_poison);
 	qtest_add_func("/t3/inject/link-down", test_link_down);
 	qtest_add_func("/t3/inject/refused", test_refused);

@@ -17,9 +17,9 @@ static const struct spec_doorbell *doorbell_at(uint32_t offset, uint32_t width, 
 }
 
 /* Space 1: IDLE, with segment 0 that has a slot. */
-static void renew(struct host_dev *d)
+static void begin_anew(struct host_dev *d)
 {
-	host_renew(d->host);
+	host_clear(d->host);
 	host_space(d, 1);
 	host_local(d, 1, 0);
 	host_stage(d, 1, 0, 1);
@@ -30,7 +30,7 @@ static void check(struct host_dev *d, uint32_t offset, uint32_t width, bool writ
 	const struct spec_doorbell *doorbell = doorbell_at(offset, width, write);
 	const struct t3_event_area *area = host_area(d, 1);
 
-	renew(d);
+	begin_anew(d);
 	if (write)
 		host_doorbell(d, 1, offset, 0, width);
 	else if (!doorbell)

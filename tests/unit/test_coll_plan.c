@@ -357,7 +357,7 @@ static void one_seed(struct host *host, uint64_t seed)
 	run.ranks = host->ranks;
 	run.random = seed * 0x9e3779b97f4a7c15ull + 1;
 	run.stores = 0;
-	host_renew(host);
+	host_clear(host);
 	choose(host->config.topology);
 	t3_fabric_set_inline_budget(host->fabric, budgets[below(4)]);
 	set_up();

@@ -123,7 +123,7 @@ static void expect_chunk(const struct job *job, uint32_t rank, uint32_t place, u
 
 static void expect_clean(const struct job *job, bool lossy)
 {
-	uint64_t accidents = 0;
+	uint64_t repairs = 0;
 	uint32_t r;
 
 	for (r = 0; r < job->host->ranks; r++) {
@@ -133,12 +133,12 @@ static void expect_clean(const struct job *job, bool lossy)
 		assert_int_equal(host_counter(d, T3_COUNTER_NAKS), 0);
 		assert_int_equal(host_counter(d, T3_COUNTER_DROPPED), 0);
 		assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_LIVE), 0);
-		accidents += host_counter(d, T3_COUNTER_LINK_RETRIES) +
-			     host_counter(d, T3_COUNTER_LINK_DUPLICATES);
+		repairs += host_counter(d, T3_COUNTER_LINK_RETRIES) +
+			   host_counter(d, T3_COUNTER_LINK_DUPLICATES);
 		/* Buffers and counter tables: no change went unreported. */
 		assert_memory_equal(d->memory, d->shadow, HOST_STAGING);
 	}
-	assert_int_equal(accidents != 0, lossy);
+	assert_int_equal(repairs != 0, lossy);
 }
 
 /* ------------------------------------------------------------------- epochs */
@@ -173,8 +173,8 @@ static void release(const struct job *job, uint32_t spaces)
 			host_release(&job->host->dev[r], s, job->epoch);
 }
 
-/* A few accidents on every link, while the epoch runs. */
-static void have_accidents(struct job *job)
+/* A few faults on every link, while the epoch runs. */
+static void inject_faults(struct job *job)
 {
 	static const uint32_t kinds[] = { T3_INJECT_DROP, T3_INJECT_DUPLICATE,
 					  T3_INJECT_DROP_RESPONSE };
@@ -290,7 +290,7 @@ static void all_reduce(const struct shape *shape, struct job *job)
 	for (epoch = 1; epoch <= EPOCHS; epoch++) {
 		arm(job, epoch, 2);
 		if (shape->lossy)
-			have_accidents(job);
+			inject_faults(job);
 		for (i = 1; i <= n; i++)
 			for (r = 0; r < n; r++)
 				store_chunk(job, r, (r + n - i) % n, 0);
@@ -354,7 +354,7 @@ static void direct_reduce(const struct shape *shape, struct job *job)
 		}
 	arm(job, 1, 1);
 	if (shape->lossy)
-		have_accidents(job);
+		inject_faults(job);
 	for (k = 0; k < updates; k++)
 		for (r = 0; r < n; r++)
 			for (c = 0; c < n; c++)
@@ -402,7 +402,7 @@ static void all_to_all(const struct shape *shape, struct job *job)
 		}
 	arm(job, 1, 1);
 	if (shape->lossy)
-		have_accidents(job);
+		inject_faults(job);
 	for (p = 0; p < n; p++)
 		for (r = 0; r < n; r++)
 			if (r != p)
@@ -455,7 +455,7 @@ static void broadcast(const struct shape *shape, struct job *job)
 	for (epoch = 1; epoch <= EPOCHS; epoch++) {
 		arm(job, epoch, 1);
 		if (shape->lossy)
-			have_accidents(job);
+			inject_faults(job);
 		for (r = 0; r < n; r++)
 			if ((r / 2 + epoch) % 2)
 				stage_chunk(job, r, r);

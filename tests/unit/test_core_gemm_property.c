@@ -138,7 +138,7 @@ static void one_seed(uint64_t seed)
 	uint32_t i, steps = 0;
 
 	run.random = seed * 0x9e3779b97f4a7c15ull;
-	host_renew(run.host);
+	host_clear(run.host);
 	memset(run.d->data, 0, HOST_DATA_SIZE);
 	run.budget = budgets[below(4)];
 	run.interrupts = 6;

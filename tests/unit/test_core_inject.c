@@ -22,14 +22,14 @@ static uint64_t take_time(struct host *host)
 	return time;
 }
 
-struct accident {
+struct injection {
 	uint32_t kind, nth, count;
 	uint64_t value;
 	uint32_t retries, duplicates, errors;
 	uint64_t late; /* ns, of the last packet; 0: as long as a retry takes */
 };
 
-static const struct accident accidents[] = {
+static const struct injection injections[] = {
 	{ T3_INJECT_DROP, 1, 1, 0, 20, 0, 0, 0 },
 	{ T3_INJECT_DROP, 5, 1, 0, 16, 0, 0, 0 },
 	{ T3_INJECT_DROP, 5, 3, 0, 16, 0, 0, 0 },
@@ -57,7 +57,7 @@ static void expect_rows(struct host *host)
 		assert_int_equal(host_load(&host->dev[1], 0, i * 8, 8), i);
 }
 
-static void one_accident(const struct accident *c, uint64_t normal)
+static void one_injection(const struct injection *c, uint64_t normal)
 {
 	struct host *host = host_burst(ROWS);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
@@ -88,7 +88,7 @@ static void one_accident(const struct accident *c, uint64_t normal)
 	host_free(host);
 }
 
-static void test_accidents(void **state)
+static void test_link_injection(void **state)
 {
 	struct host *host = host_burst(ROWS);
 	uint64_t normal = take_time(host);
@@ -97,8 +97,8 @@ static void test_accidents(void **state)
 	(void)state;
 	expect_rows(host);
 	host_free(host);
-	for (i = 0; i < sizeof(accidents) / sizeof(accidents[0]); i++)
-		one_accident(&accidents[i], normal);
+	for (i = 0; i < sizeof(injections) / sizeof(injections[0]); i++)
+		one_injection(&injections[i], normal);
 }
 
 /* nth = 0 takes it away, another of the kind replaces it, other kinds stay. */
@@ -188,7 +188,7 @@ struct outcome {
 	struct host_log log[DRAWN_RANKS][HOST_LOG];
 };
 
-/* Two epochs of a reduce-scatter; every link has accidents at 1 of 32 packets. */
+/* Two epochs of a reduce-scatter; every link has faults at 1 of 32 packets. */
 static void drawn(uint64_t seed, struct outcome *outcome)
 {
 	struct host *host = host_ring(DRAWN_RANKS);
@@ -387,7 +387,7 @@ static void test_guest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_accidents),      cmocka_unit_test(test_replace),
+		cmocka_unit_test(test_link_injection), cmocka_unit_test(test_replace),
 		cmocka_unit_test(test_delay_too_long), cmocka_unit_test(test_link_query),
 		cmocka_unit_test(test_seeds),	       cmocka_unit_test(test_lose_irq),
 		cmocka_unit_test(test_fail_dma),       cmocka_unit_test(test_arguments),

@@ -13,8 +13,8 @@ static uint64_t sum(struct host *host, enum t3_counter_id id)
 	return total;
 }
 
-/* One whole reduce-scatter with one injected accident: nothing may differ. */
-static void accident(enum t3_inject_kind what, uint32_t nth, bool staged)
+/* One whole reduce-scatter with one injected fault: nothing may differ. */
+static void run_injected(enum t3_inject_kind what, uint32_t nth, bool staged)
 {
 	struct host *host = host_ring(3);
 	struct ring ring = ring_of(host, 0, T3_DTYPE_F16);
@@ -48,15 +48,15 @@ static void accident(enum t3_inject_kind what, uint32_t nth, bool staged)
 	host_free(host);
 }
 
-static void test_accidents(void **state)
+static void test_injections(void **state)
 {
 	uint32_t nth;
 
 	(void)state;
 	for (nth = 1; nth <= 12; nth++) {
-		accident(T3_INJECT_DROP, nth, nth % 2);
-		accident(T3_INJECT_DUPLICATE, nth, nth % 2);
-		accident(T3_INJECT_DROP_RESPONSE, nth, nth % 2);
+		run_injected(T3_INJECT_DROP, nth, nth % 2);
+		run_injected(T3_INJECT_DUPLICATE, nth, nth % 2);
+		run_injected(T3_INJECT_DROP_RESPONSE, nth, nth % 2);
 	}
 }
 
@@ -283,7 +283,7 @@ static void test_inject_arguments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_accidents),
+		cmocka_unit_test(test_injections),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_reserve),

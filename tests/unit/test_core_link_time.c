@@ -141,7 +141,7 @@ static void observe(struct pair *p, struct wire *wire)
 		assert_true(now >= wire->least[wire->got]);
 }
 
-static void accident(struct pair *p, uint64_t *random)
+static void inject_any(struct pair *p, uint64_t *random)
 {
 	static const uint32_t kinds[] = { T3_INJECT_DROP,	   T3_INJECT_DUPLICATE,
 					  T3_INJECT_CORRUPT,	   T3_INJECT_REORDER,
@@ -158,7 +158,7 @@ static void act(struct pair *p, uint64_t *random)
 	uint32_t dice = host_below(random, 128);
 
 	if (!dice)
-		accident(p, random);
+		inject_any(p, random);
 	else if (dice < 30 && p->stored < PACKETS - 16)
 		store(p);
 	else

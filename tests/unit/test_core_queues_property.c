@@ -307,7 +307,7 @@ static void start(uint64_t seed)
 
 	run.random = seed * 0x9e3779b97f4a7c15ull;
 	run.bytes = 0;
-	host_renew(run.host);
+	host_clear(run.host);
 	memset(run.d->data, 0, HOST_DATA_SIZE);
 	memset(run.feed, 0, sizeof(run.feed));
 	run.budget = budgets[below(5)];

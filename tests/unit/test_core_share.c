@@ -236,7 +236,7 @@ static void test_an_access_drains_own_work(void **state)
 }
 
 /* A function reset begins anew for everybody. */
-static void test_reset_forgets_shares(void **state)
+static void test_reset_clears_shares(void **state)
 {
 	struct host *host = paused();
 	struct host_dev *d = &host->dev[0];
@@ -262,7 +262,7 @@ int main(void)
 		cmocka_unit_test(test_a_product_is_work),
 		cmocka_unit_test(test_an_access_does_not_wait_for_others),
 		cmocka_unit_test(test_an_access_drains_own_work),
-		cmocka_unit_test(test_reset_forgets_shares),
+		cmocka_unit_test(test_reset_clears_shares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

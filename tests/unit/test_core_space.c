@@ -282,7 +282,7 @@ static void test_bad_arm(void **unused)
 	host_free(host);
 }
 
-/* RESET keeps LOCAL segments with their staging, and forgets their counts. */
+/* RESET keeps LOCAL segments with their staging, and clears their counts. */
 static void test_reset_keeps_local(void **unused)
 {
 	struct host *host = host_in_state(T3_SPACE_ARMED);
@@ -316,7 +316,7 @@ static void test_reset_keeps_local(void **unused)
 }
 
 /* SEG_MAP over the records of an earlier segment starts from zero, too. */
-static void test_map_forgets_counts(void **unused)
+static void test_map_clears_counts(void **unused)
 {
 	struct host *host = host_ring(1);
 	struct host_dev *d = &host->dev[0];
@@ -349,7 +349,7 @@ static void end(struct host_dev *d, enum ending how)
 	else if (how == DESTROY)
 		host_destroy(d, 3);
 	else if (how == WIPE)
-		t3_fabric_wipe(d->host->fabric);
+		t3_fabric_clear(d->host->fabric);
 	else
 		t3_dev_reset(d->dev);
 }
@@ -374,16 +374,11 @@ static void test_generation_wraps(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_state_table),
-		cmocka_unit_test(test_commands_move),
-		cmocka_unit_test(test_quiesce_waits),
-		cmocka_unit_test(test_reads),
-		cmocka_unit_test(test_outside_spaces),
-		cmocka_unit_test(test_epochs),
-		cmocka_unit_test(test_bad_arm),
-		cmocka_unit_test(test_reset_keeps_local),
-		cmocka_unit_test(test_map_forgets_counts),
-		cmocka_unit_test(test_generation_wraps),
+		cmocka_unit_test(test_state_table),	  cmocka_unit_test(test_commands_move),
+		cmocka_unit_test(test_quiesce_waits),	  cmocka_unit_test(test_reads),
+		cmocka_unit_test(test_outside_spaces),	  cmocka_unit_test(test_epochs),
+		cmocka_unit_test(test_bad_arm),		  cmocka_unit_test(test_reset_keeps_local),
+		cmocka_unit_test(test_map_clears_counts), cmocka_unit_test(test_generation_wraps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,7 +139,7 @@ static void judge(struct judge *j)
 	if (refused) {
 		assert_true(strlen(refused) > 8);
 		j->refused++;
-		t3_fabric_wipe(j->host->fabric);
+		t3_fabric_clear(j->host->fabric);
 		if (j->refused % 64 == 0)
 			expect_reset(j->host, &j->host->dev[j->refused / 64 % RANKS]);
 	} else {
@@ -245,7 +245,7 @@ static void expect_refused(const struct host_config *config, const char *want)
 	refused = blobs_load(&blobs, other, 0);
 	assert_non_null(refused);
 	assert_string_equal(refused, want);
-	t3_fabric_wipe(other->fabric);
+	t3_fabric_clear(other->fabric);
 	expect_reset(other, &other->dev[0]);
 	blobs_free(&blobs);
 	host_free(other);
@@ -275,7 +275,7 @@ static void test_other_resets(void **state)
 	host_replace(other, 1, false);
 	blobs_save(&blobs, good);
 	assert_string_equal(blobs_load(&blobs, other, 0), "reset-generations differs");
-	t3_fabric_wipe(other->fabric);
+	t3_fabric_clear(other->fabric);
 	blobs_free(&blobs);
 	host_free(other);
 	host_free(good);

@@ -96,7 +96,7 @@ static void test_no_trigger(void **state)
  * An epoch that ended with a tile half counted, as only a forged record makes it: the
  * cached count does not reach into the next one.
  */
-static void test_epoch_forgets_counts(void **state)
+static void test_epoch_clears_counts(void **state)
 {
 	struct host *host = set_up(T3_SEG_LOCAL);
 	struct host_dev *a = &host->dev[0];
@@ -147,7 +147,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sending_stops),
 		cmocka_unit_test(test_no_trigger),
-		cmocka_unit_test(test_epoch_forgets_counts),
+		cmocka_unit_test(test_epoch_clears_counts),
 		cmocka_unit_test(test_triggered_is_recorded),
 	};
 

@@ -100,7 +100,7 @@ static void create_refuses(void **state)
 	assert_int_equal(t3_comm_create_local(own, 3, comms), -EINVAL);
 	own[2] = device_new(FABRIC + 1, 9);
 	assert_int_equal(t3_comm_create_local(own, 3, comms), -EXDEV);
-	device_lose(own[2]);
+	device_drop(own[2]);
 	assert_int_equal(t3_comm_create_local(own, 3, comms), -ENODEV);
 	t3_device_close(own[2]);
 	assert_null(comms[0]);

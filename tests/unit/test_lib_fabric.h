@@ -102,7 +102,7 @@ static inline struct t3_device *device_new(uint64_t fabric_id, uint32_t rank)
 }
 
 /* The device has gone: it answers no more. */
-static inline void device_lose(struct t3_device *dev)
+static inline void device_drop(struct t3_device *dev)
 {
 	assert_int_equal(ftruncate(t3_device_fd(dev), 0), 0);
 }

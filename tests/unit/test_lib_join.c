@@ -354,7 +354,7 @@ static void arguments_are_checked(void **state)
 	rank[0].desc.text_size = 5;
 	assert_int_equal(t3_comm_create(rank[0].dev, &rank[0].desc, 0, &comm), -ETIMEDOUT);
 	assert_string_equal(outcome[0].text, "rank");
-	device_lose(rank[0].dev);
+	device_drop(rank[0].dev);
 	refused(-ENODEV, "the device does not answer: No such device");
 	assert_null(comm);
 }

@@ -411,7 +411,7 @@ static void test_load_refused(void **state)
 	assert_non_null(strstr(t3_fabric_load(host->fabric, fabric.data, fabric.size), "recorded"));
 	host_expect(&host->dev[0], 1, T3_SPACE_IDLE, 0);
 	assert_true(t3_fabric_recording(host->fabric));
-	t3_fabric_wipe(host->fabric);
+	t3_fabric_clear(host->fabric);
 	assert_false(t3_fabric_recording(host->fabric));
 	assert_null(t3_dev_load(host->dev[0].dev, dev.data, dev.size));
 	host_free(host);

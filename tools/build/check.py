@@ -342,7 +342,7 @@ def sim_use():
 
 # Faults given with the fabric: (name, injections, whether the job must still pass).
 E2E_INJECTED = [
-    ("accidents", "link-random rank=0 peer=1 nth=3000 seed=7;"
+    ("injection", "link-random rank=0 peer=1 nth=3000 seed=7;"
      "drop rank=1 peer=2 nth=30 count=3;duplicate rank=2 peer=3 nth=5;"
      "corrupt rank=3 peer=0 nth=50;reorder rank=3 peer=0 nth=70", True),
     ("link-down", "link-down rank=0 peer=1", False),
@@ -350,7 +350,7 @@ E2E_INJECTED = [
 
 
 def e2e_injected():
-    """Accidents of links do not change a result; a dead link ends the job on all ranks."""
+    """Faults injected at links do not change a result; a dead link ends the job on all ranks."""
     results = []
     job = "t3 gemm-rs --ranks 4 --shape 64x64x64 --dtype i32 --iters 2 --seed 7"
     for name, text, good in E2E_INJECTED:

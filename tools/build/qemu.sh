@@ -182,7 +182,7 @@ build_device() {
 }
 
 # A folder of another QEMU, or the link that earlier versions of this script made.
-forget_others() {
+drop_others() {
 	local folder=$T3_BUILD/qemu name=${1##*/}
 
 	if [ -L "$folder" ] || [ "$(cat "$folder/.of" 2>/dev/null)" != "$name" ]; then
@@ -216,7 +216,7 @@ main() {
 	unlock_cache
 	# A VM that starts looks at this lock: its program is not replaced meanwhile.
 	take_lock 9 "$T3_BUILD/.lock-qemu" "the build of the device"
-	forget_others "$entry"
+	drop_others "$entry"
 	stage qemu "QEMU with the T3 device up to date" build_device "$entry" "${targets[@]}"
 }
 

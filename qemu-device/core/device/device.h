@@ -15,7 +15,7 @@ struct t3_port;
 struct t3_recorder;
 
 /* An injected fault: counts events down, then hits `count` of them. nth 0: off. */
-struct t3_trip {
+struct t3_injection {
 	uint32_t nth;
 	uint32_t count;
 };
@@ -25,8 +25,8 @@ struct t3_poison {
 };
 
 /* What is injected at a rank, whether a device is there or not. */
-struct t3_mishaps {
-	struct t3_trip irq, dma;
+struct t3_rank_injection {
+	struct t3_injection irq, dma;
 	uint32_t poisons; /* sorted, disjoint, with gaps */
 	struct t3_poison poison[T3_POISON_RANGES];
 };
@@ -40,7 +40,7 @@ struct t3_fabric {
 	uint32_t inline_budget;
 	struct t3_recorder *recorder; /* NULL: not recorded */
 	struct t3_dev *dev[T3_MAX_RANKS];
-	struct t3_mishaps mishaps[T3_MAX_RANKS];
+	struct t3_rank_injection injected[T3_MAX_RANKS];
 	struct t3_link *link[T3_MAX_RANKS][T3_MAX_RANKS]; /* [source][target] */
 };
 
@@ -131,11 +131,11 @@ static inline void t3_mem_written(struct t3_dev *dev, uint64_t offset, uint64_t 
 /* poison_set.c: ranges of device memory that the device must not use */
 static inline bool t3_poison_any(const struct t3_dev *dev)
 {
-	return dev->fabric && dev->fabric->mishaps[dev->rank].poisons;
+	return dev->fabric && dev->fabric->injected[dev->rank].poisons;
 }
 bool t3_poisoned(const struct t3_dev *dev, uint64_t offset, uint64_t len, uint64_t *where);
-uint32_t t3_poison_add(struct t3_mishaps *mishaps, uint64_t start, uint64_t end);
-uint32_t t3_poison_remove(struct t3_mishaps *mishaps, uint64_t start, uint64_t end);
+uint32_t t3_poison_add(struct t3_rank_injection *injected, uint64_t start, uint64_t end);
+uint32_t t3_poison_remove(struct t3_rank_injection *injected, uint64_t start, uint64_t end);
 /* Reports a use that was refused: counter, POISON_ADDRESS, ERROR_STATUS. */
 void t3_poison_report(struct t3_dev *dev, uint64_t where);
 
@@ -150,11 +150,11 @@ void t3_interrupt(struct t3_dev *dev, uint32_t vector);
 void t3_error_raise(struct t3_dev *dev, uint32_t bit);
 void t3_guest_error(struct t3_dev *dev, const char *what);
 
-/* mishap.c. Each counts an event and tells whether it is to be hit. */
-bool t3_trip_hit(struct t3_trip *trip);
+/* injection.c. Each counts an event and tells whether it is to be hit. */
+bool t3_injection_hits(struct t3_injection *injection);
 bool t3_irq_lost(struct t3_dev *dev);
 bool t3_dma_fails(struct t3_dev *dev);
 /* What was injected at the rank has happened. */
-void t3_injected(struct t3_fabric *fabric, uint32_t rank);
+void t3_count_injected(struct t3_fabric *fabric, uint32_t rank);
 
 #endif /* T3_CORE_DEVICE_H */

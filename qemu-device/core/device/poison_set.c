@@ -2,18 +2,18 @@
 /* Poisoned device memory: ranges that the device must not use. SPEC.md section 9.2. */
 #include "device/device.h"
 
-static const struct t3_mishaps *mishaps_of(const struct t3_dev *dev)
+static const struct t3_rank_injection *injected_at(const struct t3_dev *dev)
 {
-	return dev->fabric ? &dev->fabric->mishaps[dev->rank] : NULL;
+	return dev->fabric ? &dev->fabric->injected[dev->rank] : NULL;
 }
 
 bool t3_poisoned(const struct t3_dev *dev, uint64_t offset, uint64_t len, uint64_t *where)
 {
-	const struct t3_mishaps *mishaps = mishaps_of(dev);
+	const struct t3_rank_injection *injected = injected_at(dev);
 	uint32_t i;
 
-	for (i = 0; mishaps && len && i < mishaps->poisons; i++) {
-		const struct t3_poison *poison = &mishaps->poison[i];
+	for (i = 0; injected && len && i < injected->poisons; i++) {
+		const struct t3_poison *poison = &injected->poison[i];
 
 		if (poison->end <= offset)
 			continue;
@@ -28,10 +28,10 @@ bool t3_poisoned(const struct t3_dev *dev, uint64_t offset, uint64_t len, uint64
 /* ------------------------------------------------------------------- the set */
 
 /* Adding joins what overlaps or touches, so that the ranges stay apart. */
-uint32_t t3_poison_add(struct t3_mishaps *mishaps, uint64_t start, uint64_t end)
+uint32_t t3_poison_add(struct t3_rank_injection *injected, uint64_t start, uint64_t end)
 {
-	struct t3_poison *poison = mishaps->poison;
-	uint32_t first = 0, last, count = mishaps->poisons;
+	struct t3_poison *poison = injected->poison;
+	uint32_t first = 0, last, count = injected->poisons;
 
 	while (first < count && poison[first].end < start)
 		first++;
@@ -45,18 +45,18 @@ uint32_t t3_poison_add(struct t3_mishaps *mishaps, uint64_t start, uint64_t end)
 		return T3_ADMIN_NO_RESOURCE;
 	memmove(&poison[first + 1], &poison[last], (count - last) * sizeof(*poison));
 	poison[first] = (struct t3_poison){ start, end };
-	mishaps->poisons = count + 1 - (last - first);
+	injected->poisons = count + 1 - (last - first);
 	return T3_ADMIN_OK;
 }
 
 /* What is left of the ranges; one may become two. */
-uint32_t t3_poison_remove(struct t3_mishaps *mishaps, uint64_t start, uint64_t end)
+uint32_t t3_poison_remove(struct t3_rank_injection *injected, uint64_t start, uint64_t end)
 {
 	struct t3_poison left[T3_POISON_RANGES + 1];
 	uint32_t i, count = 0;
 
-	for (i = 0; i < mishaps->poisons; i++) {
-		struct t3_poison *poison = &mishaps->poison[i];
+	for (i = 0; i < injected->poisons; i++) {
+		struct t3_poison *poison = &injected->poison[i];
 
 		if (poison->end <= start || poison->start >= end) {
 			left[count++] = *poison;
@@ -69,8 +69,8 @@ uint32_t t3_poison_remove(struct t3_mishaps *mishaps, uint64_t start, uint64_t e
 	}
 	if (count > T3_POISON_RANGES)
 		return T3_ADMIN_NO_RESOURCE;
-	memcpy(mishaps->poison, left, count * sizeof(left[0]));
-	mishaps->poisons = count;
+	memcpy(injected->poison, left, count * sizeof(left[0]));
+	injected->poisons = count;
 	return T3_ADMIN_OK;
 }
 
@@ -79,7 +79,7 @@ uint32_t t3_poison_remove(struct t3_mishaps *mishaps, uint64_t start, uint64_t e
 void t3_poison_report(struct t3_dev *dev, uint64_t where)
 {
 	dev->counter[T3_COUNTER_POISON_HITS]++;
-	t3_injected(dev->fabric, dev->rank);
+	t3_count_injected(dev->fabric, dev->rank);
 	if (!(dev->error_status & T3_ERROR_POISON))
 		dev->poison_address = where;
 	t3_error_raise(dev, T3_ERROR_POISON);

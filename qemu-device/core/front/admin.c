@@ -87,7 +87,7 @@ static uint32_t space_destroy(struct t3_space *space, void *mailbox)
 
 static uint32_t space_reset(struct t3_space *space, void *mailbox)
 {
-	t3_space_renew(space);
+	t3_space_begin_generation(space);
 	report(space, mailbox);
 	return T3_ADMIN_OK;
 }

@@ -48,7 +48,7 @@ struct t3_dev *t3_dev_new(const struct t3_dev_config *config, uint8_t *memory,
 
 void t3_dev_free(struct t3_dev *dev)
 {
-	t3_record_forget(dev);
+	t3_record_drop(dev);
 	t3_gangs_fini(dev);
 	free(t3_front(dev));
 }
@@ -87,7 +87,7 @@ void t3_dev_detach(struct t3_dev *dev)
 		return;
 	if (dev->port)
 		t3_record_device(dev->port, T3_REC_DETACH);
-	t3_dev_renew(dev);
+	t3_dev_function_reset(dev);
 	fabric->dev[dev->rank] = NULL;
 	dev->fabric = NULL;
 	if (fabric->clock.heap.count)
@@ -122,7 +122,7 @@ static void drop_links(struct t3_dev *dev)
 		if (!link)
 			continue;
 		t3_link_drop_all(link);
-		t3_link_lose(link);
+		t3_link_schedule_loss(link);
 	}
 }
 
@@ -141,14 +141,14 @@ static void restart_generations(struct t3_dev *dev)
 		t3_spaces(dev)->generation[i] = 1;
 }
 
-void t3_dev_renew(struct t3_dev *dev)
+void t3_dev_function_reset(struct t3_dev *dev)
 {
 	t3_gang_host(dev->fabric);
-	t3_spaces_clear(dev);
+	t3_spaces_reset(dev);
 	drop_links(dev);
 	if (dev->config.reset_generations)
 		restart_generations(dev);
-	t3_queues_clear(dev);
+	t3_queues_reset(dev);
 	t3_gangs_clear(dev);
 	reset_registers(dev);
 	dev->incarnation++;
@@ -158,10 +158,10 @@ void t3_dev_renew(struct t3_dev *dev)
  * A reset that trusts nothing of what is there but which slots are in use: for a
  * state that is to be replaced, or that was loaded in part.
  */
-void t3_dev_wipe(struct t3_dev *dev)
+void t3_dev_clear(struct t3_dev *dev)
 {
-	t3_spaces_wipe(dev);
-	t3_queues_wipe(dev);
+	t3_spaces_clear(dev);
+	t3_queues_clear(dev);
 	t3_gangs_clear(dev);
 	reset_registers(dev);
 	dev->incarnation++;

@@ -70,7 +70,7 @@ void t3_dev_reset(struct t3_dev *dev)
 {
 	if (dev->port)
 		t3_record_device(dev->port, T3_REC_RESET);
-	t3_dev_renew(dev);
+	t3_dev_function_reset(dev);
 	leave_rest(dev->fabric);
 	if (dev->port)
 		t3_record_port_end(dev->port, 0, 0);

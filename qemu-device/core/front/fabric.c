@@ -65,7 +65,7 @@ void t3_fabric_free(struct t3_fabric *fabric)
 	uint32_t a, b;
 
 	t3_fabric_record_stop(fabric);
-	t3_gang_drop(fabric);
+	t3_gang_drop_run(fabric);
 	for (a = 0; a < T3_MAX_RANKS; a++)
 		for (b = 0; b < T3_MAX_RANKS; b++)
 			free(fabric->link[a][b]);

@@ -23,8 +23,8 @@ static inline struct t3_front *t3_front(const struct t3_dev *dev)
 }
 
 /* dev.c */
-void t3_dev_renew(struct t3_dev *dev);
-void t3_dev_wipe(struct t3_dev *dev);
+void t3_dev_function_reset(struct t3_dev *dev);
+void t3_dev_clear(struct t3_dev *dev);
 
 /* regs.c */
 uint64_t t3_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size);

@@ -68,29 +68,29 @@ static uint32_t check(const struct t3_fabric *fabric, const struct t3_cmd_inject
 
 /* ------------------------------------------------------------------- setting */
 
-static void set_trip(struct t3_trip *trip, const struct t3_cmd_inject *inject)
+static void set_counted(struct t3_injection *injection, const struct t3_cmd_inject *inject)
 {
-	trip->nth = inject->nth;
-	trip->count = inject->nth ? inject->count : 0;
+	injection->nth = inject->nth;
+	injection->count = inject->nth ? inject->count : 0;
 }
 
-/* One seed gives each link accidents of its own. */
+/* One seed gives each link injections of its own. */
 static void set_random(struct t3_link *link, const struct t3_cmd_inject *inject)
 {
 	uint64_t place = link->src * T3_MAX_RANKS + link->dst + 1;
 	uint64_t state = inject->value ^ place * 0x9e3779b97f4a7c15ull;
 
-	link->accidents.chance = inject->nth;
-	link->accidents.random = state ? state : 1;
+	link->injected.chance = inject->nth;
+	link->injected.random = state ? state : 1;
 }
 
 static void set_down(struct t3_link *link, bool down)
 {
 	const struct t3_dev *dev = link->fabric->dev[link->src];
 
-	if (dev && dev->ops.trace_link && link->accidents.down != down)
+	if (dev && dev->ops.trace_link && link->injected.down != down)
 		dev->ops.trace_link(dev->opaque, link->dst, down);
-	link->accidents.down = down;
+	link->injected.down = down;
 }
 
 static uint32_t inject_link(struct t3_link *link, const struct t3_cmd_inject *inject)
@@ -104,9 +104,9 @@ static uint32_t inject_link(struct t3_link *link, const struct t3_cmd_inject *in
 		set_random(link, inject);
 		break;
 	default:
-		set_trip(&link->accidents.trip[inject->kind], inject);
+		set_counted(&link->injected.counted[inject->kind], inject);
 		if (inject->kind == T3_INJECT_DELAY)
-			link->accidents.delay = inject->value;
+			link->injected.delay = inject->value;
 		break;
 	}
 	return T3_ADMIN_OK;
@@ -114,7 +114,7 @@ static uint32_t inject_link(struct t3_link *link, const struct t3_cmd_inject *in
 
 static uint32_t inject_memory(struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
 {
-	struct t3_mishaps *mishaps = &fabric->mishaps[inject->rank];
+	struct t3_rank_injection *injected = &fabric->injected[inject->rank];
 	const struct t3_dev *dev = fabric->dev[inject->rank];
 	uint64_t size = dev ? dev->config.memory_size : T3_NONE64 - T3_NONE64 % T3_POISON_GRANULE;
 	bool add = inject->kind == T3_INJECT_POISON;
@@ -124,12 +124,12 @@ static uint32_t inject_memory(struct t3_fabric *fabric, const struct t3_cmd_inje
 	if (!inject->value && (add || inject->address))
 		return T3_ADMIN_BAD_VALUE;
 	if (!inject->value) {
-		mishaps->poisons = 0;
+		injected->poisons = 0;
 		return T3_ADMIN_OK;
 	}
 	if (inject->address > size || inject->value > size - inject->address)
 		return T3_ADMIN_BAD_RANGE;
-	return (add ? t3_poison_add : t3_poison_remove)(mishaps, inject->address,
+	return (add ? t3_poison_add : t3_poison_remove)(injected, inject->address,
 							inject->address + inject->value);
 }
 
@@ -146,13 +146,13 @@ static uint32_t inject_queue(struct t3_fabric *fabric, const struct t3_cmd_injec
 
 uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
 {
-	struct t3_mishaps *mishaps;
+	struct t3_rank_injection *injected;
 	uint32_t status = check(fabric, inject);
 
 	if (status != T3_ADMIN_OK)
 		return status;
 	t3_gang_host(fabric);
-	mishaps = &fabric->mishaps[inject->rank];
+	injected = &fabric->injected[inject->rank];
 	switch (rules[inject->kind].target) {
 	case AT_LINK:
 		return inject_link(fabric->link[inject->rank][inject->peer], inject);
@@ -161,8 +161,8 @@ uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
 	case AT_QUEUE:
 		return inject_queue(fabric, inject);
 	default:
-		set_trip(inject->kind == T3_INJECT_LOSE_IRQ ? &mishaps->irq : &mishaps->dma,
-			 inject);
+		set_counted(inject->kind == T3_INJECT_LOSE_IRQ ? &injected->irq : &injected->dma,
+			    inject);
 		return T3_ADMIN_OK;
 	}
 }

@@ -84,7 +84,7 @@ static void write_control(struct t3_dev *dev, uint32_t index, uint64_t value)
 	if (value & ~(uint64_t)T3_CONTROL_RESET)
 		t3_guest_error(dev, "CONTROL: unknown bit");
 	if (value & T3_CONTROL_RESET)
-		t3_dev_renew(dev);
+		t3_dev_function_reset(dev);
 }
 
 static uint64_t read_error(struct t3_dev *dev, uint32_t index)

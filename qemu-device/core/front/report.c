@@ -170,22 +170,23 @@ bool t3_dev_queue_info(const struct t3_dev *dev, uint32_t id, struct t3_queue_in
 #define AT_LINK	 (AT_QUEUE + T3_MAX_QUEUES)
 #define AT_END	 (AT_LINK + T3_MAX_RANKS * T3_INJECT_KIND_COUNT)
 
-static bool describe_trip(const struct t3_trip *trip, uint32_t kind, struct t3_cmd_inject *inject)
+static bool describe_counted(const struct t3_injection *injection, uint32_t kind,
+			     struct t3_cmd_inject *inject)
 {
 	inject->kind = kind;
-	inject->nth = trip->nth;
-	inject->count = trip->count;
-	return trip->nth;
+	inject->nth = injection->nth;
+	inject->count = injection->count;
+	return injection->nth;
 }
 
-static bool describe_poison(const struct t3_mishaps *mishaps, uint32_t i,
+static bool describe_poison(const struct t3_rank_injection *injected, uint32_t i,
 			    struct t3_cmd_inject *inject)
 {
-	if (i >= mishaps->poisons)
+	if (i >= injected->poisons)
 		return false;
 	inject->kind = T3_INJECT_POISON;
-	inject->address = mishaps->poison[i].start;
-	inject->value = mishaps->poison[i].end - mishaps->poison[i].start;
+	inject->address = injected->poison[i].start;
+	inject->value = injected->poison[i].end - injected->poison[i].start;
 	return true;
 }
 
@@ -197,30 +198,30 @@ static bool describe_link(const struct t3_link *link, uint32_t kind, struct t3_c
 	inject->peer = link->dst;
 	switch (kind) {
 	case T3_INJECT_LINK_DOWN:
-		return link->accidents.down;
+		return link->injected.down;
 	case T3_INJECT_LINK_RANDOM:
-		inject->nth = link->accidents.chance;
+		inject->nth = link->injected.chance;
 		return inject->nth;
 	default:
 		if (kind == T3_INJECT_DELAY)
-			inject->value = link->accidents.delay;
+			inject->value = link->injected.delay;
 		return kind >= T3_INJECT_DROP && kind <= T3_INJECT_DROP_RESPONSE &&
-		       describe_trip(&link->accidents.trip[kind], kind, inject);
+		       describe_counted(&link->injected.counted[kind], kind, inject);
 	}
 }
 
 static bool describe_injection(const struct t3_fabric *fabric, uint32_t rank, uint32_t at,
 			       struct t3_cmd_inject *inject)
 {
-	const struct t3_mishaps *mishaps = &fabric->mishaps[rank];
+	const struct t3_rank_injection *injected = &fabric->injected[rank];
 
 	*inject = (struct t3_cmd_inject){ .rank = rank };
 	if (at < AT_IRQ)
-		return describe_poison(mishaps, at, inject);
+		return describe_poison(injected, at, inject);
 	if (at == AT_IRQ)
-		return describe_trip(&mishaps->irq, T3_INJECT_LOSE_IRQ, inject);
+		return describe_counted(&injected->irq, T3_INJECT_LOSE_IRQ, inject);
 	if (at == AT_DMA)
-		return describe_trip(&mishaps->dma, T3_INJECT_FAIL_DMA, inject);
+		return describe_counted(&injected->dma, T3_INJECT_FAIL_DMA, inject);
 	if (at < AT_LINK) {
 		inject->kind = T3_INJECT_HANG_QUEUE;
 		inject->peer = at - AT_QUEUE;
@@ -275,7 +276,7 @@ bool t3_fabric_link_info(const struct t3_fabric *fabric, uint32_t src, uint32_t 
 		return false;
 	link = fabric->link[src][dst];
 	*info = (struct t3_link_info){
-		.down = link->accidents.down,
+		.down = link->injected.down,
 		.unanswered = (uint32_t)(link->next - link->una),
 		.retries = link->retries,
 		.incarnation = link->incarnation,

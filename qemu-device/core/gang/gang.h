@@ -56,13 +56,13 @@ void t3_gang_init(struct t3_fabric *fabric);
 /* `dev` begins a struct t3_gangs. -1: memory is short; t3_gangs_fini() follows. */
 int t3_gangs_init(struct t3_dev *dev);
 void t3_gangs_fini(struct t3_dev *dev);
-/* Function reset, behind t3_queues_clear(). */
+/* Function reset, behind t3_queues_reset(). */
 void t3_gangs_clear(struct t3_dev *dev);
 /* A member is not what it was: those that are left wait for a run again. */
 void t3_gang_abandon(struct t3_fabric *fabric);
 /* What was computed of the run: it is computed again. */
-void t3_gang_drop(struct t3_fabric *fabric);
-void t3_gang_wipe(struct t3_fabric *fabric);
+void t3_gang_drop_run(struct t3_fabric *fabric);
+void t3_gang_clear(struct t3_fabric *fabric);
 const char *t3_gang_check(const struct t3_fabric *fabric);
 
 /* gang_args.c: what a TIMED descriptor says */

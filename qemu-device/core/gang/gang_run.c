@@ -131,7 +131,7 @@ static void complete_all(struct t3_fabric *fabric, uint32_t status, uint64_t det
 
 /* ---------------------------------------------------------------------- run */
 
-void t3_gang_drop(struct t3_fabric *fabric)
+void t3_gang_drop_run(struct t3_fabric *fabric)
 {
 	t3_timed_free(t3_gang_of(fabric)->run);
 	t3_gang_of(fabric)->run = NULL;
@@ -139,7 +139,7 @@ void t3_gang_drop(struct t3_fabric *fabric)
 
 static void end(struct t3_fabric *fabric)
 {
-	t3_gang_drop(fabric);
+	t3_gang_drop_run(fabric);
 	t3_gang_of(fabric)->running = false;
 	t3_gang_of(fabric)->left = 0;
 	t3_clock_schedule(&fabric->clock, &t3_gang_of(fabric)->event, fabric->clock.now);
@@ -292,7 +292,7 @@ static void leave(struct t3_queue *q)
 	if (q->phase != T3_PHASE_TIMED)
 		return;
 	q->phase = T3_PHASE_NONE;
-	t3_gang_drop(fabric);
+	t3_gang_drop_run(fabric);
 	t3_gang_of(fabric)->left = q->dev->rank + 1;
 	t3_clock_schedule(&fabric->clock, &t3_gang_of(fabric)->event, fabric->clock.now);
 }
@@ -334,9 +334,9 @@ void t3_gang_abandon(struct t3_fabric *fabric)
 		end(fabric);
 }
 
-void t3_gang_wipe(struct t3_fabric *fabric)
+void t3_gang_clear(struct t3_fabric *fabric)
 {
-	t3_gang_drop(fabric);
+	t3_gang_drop_run(fabric);
 	t3_heap_remove(&fabric->clock.heap, &t3_gang_of(fabric)->event);
 	t3_gang_of(fabric)->running = false;
 	t3_gang_of(fabric)->host_paced = false;

@@ -100,7 +100,8 @@ static void respond(struct t3_link *link, uint64_t seq, uint32_t status)
 	struct t3_response *response;
 
 	/* A full list loses the response; the sender asks again. */
-	if (t3_accident(link, T3_INJECT_DROP_RESPONSE) || link->resp_count == T3_LINK_RESPONSES)
+	if (t3_link_injected(link, T3_INJECT_DROP_RESPONSE) ||
+	    link->resp_count == T3_LINK_RESPONSES)
 		return;
 	response = &link->response[(link->resp_head + link->resp_count) % T3_LINK_RESPONSES];
 	response->time = link->fabric->clock.now + T3_LINK_LATENCY;
@@ -145,13 +146,13 @@ static void arrive(struct t3_link *link, uint64_t seq)
 	struct t3_dev *dev = end_of(link, link->dst);
 	bool lost, corrupt, twice;
 
-	if (link->accidents.down) {
-		t3_injected(link->fabric, link->src);
+	if (link->injected.down) {
+		t3_count_injected(link->fabric, link->src);
 		return;
 	}
-	lost = t3_accident(link, T3_INJECT_DROP);
-	corrupt = t3_accident(link, T3_INJECT_CORRUPT);
-	twice = t3_accident(link, T3_INJECT_DUPLICATE);
+	lost = t3_link_injected(link, T3_INJECT_DROP);
+	corrupt = t3_link_injected(link, T3_INJECT_CORRUPT);
+	twice = t3_link_injected(link, T3_INJECT_DUPLICATE);
 	if (lost)
 		return;
 	if (corrupt) {
@@ -180,10 +181,10 @@ static bool hold_back(struct t3_link *link)
 	uint64_t delay, time;
 	bool swap;
 
-	if (link->held || link->accidents.down)
+	if (link->held || link->injected.down)
 		return false;
-	delay = t3_accident_delay(link);
-	swap = t3_accident(link, T3_INJECT_REORDER);
+	delay = t3_link_injected_delay(link);
+	swap = t3_link_injected(link, T3_INJECT_REORDER);
 	if (!delay && !swap)
 		return false;
 	if (delay)
@@ -329,20 +330,20 @@ void t3_link_drop_all(struct t3_link *link)
 }
 
 /* As new, but for what waits for it. */
-void t3_link_wipe(struct t3_link *link)
+void t3_link_clear(struct t3_link *link)
 {
 	t3_link_drop_all(link);
 	t3_heap_remove(&link->fabric->clock.heap, &link->on_loss);
 	link->una = link->next = link->deliver = link->expect = 0;
 	link->resp_head = 0;
 	link->incarnation = 1;
-	memset(&link->accidents, 0, sizeof(link->accidents));
+	memset(&link->injected, 0, sizeof(link->injected));
 }
 
 /* ------------------------------------------------------- loss of the sender */
 
 /* Unlike packets this cannot be lost: the line itself goes quiet. */
-void t3_link_lose(struct t3_link *link)
+void t3_link_schedule_loss(struct t3_link *link)
 {
 	if (!link->on_loss.pos)
 		schedule(link, &link->on_loss, link->fabric->clock.now + T3_LINK_LATENCY);

@@ -54,12 +54,12 @@ enum t3_held {
 #define T3_INJECT_CHANCE    65536u
 
 /* What is injected at a link. */
-struct t3_accidents {
-	bool down;					  /* nothing arrives */
-	struct t3_trip trip[T3_INJECT_DROP_RESPONSE + 1]; /* by t3_inject_kind */
-	uint64_t delay;					  /* ns, of trip[DELAY] */
-	uint32_t chance;				  /* in 65536; 0: nothing at random */
-	uint64_t random;				  /* xorshift, never 0 */
+struct t3_link_injection {
+	bool down;						  /* nothing arrives */
+	struct t3_injection counted[T3_INJECT_DROP_RESPONSE + 1]; /* by t3_inject_kind */
+	uint64_t delay;						  /* ns, of counted[DELAY] */
+	uint32_t chance; /* in 65536; 0: nothing at random */
+	uint64_t random; /* xorshift, never 0 */
 };
 
 struct t3_slot {
@@ -102,7 +102,7 @@ struct t3_link {
 	bool engine_waits; /* queues of the source wait for room */
 	uint32_t wanted;   /* slots that a store of the CPU waits for: within a call */
 	uint32_t held;	   /* t3_held of packet `deliver` */
-	struct t3_accidents accidents;
+	struct t3_link_injection injected;
 	struct t3_share share; /* in bytes, among the source's clients */
 	struct t3_turn turn[T3_MAX_CLIENTS];
 	uint32_t waiting[T3_MAX_CLIENTS / 32]; /* bit: one of the client's lists is not empty */
@@ -117,10 +117,10 @@ void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, 
 uint32_t t3_link_free_slots(const struct t3_link *link);
 /* The caller checked t3_link_free_slots(). */
 void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const void *payload);
-void t3_link_wipe(struct t3_link *link);
+void t3_link_clear(struct t3_link *link);
 void t3_link_drop_all(struct t3_link *link);
 /* The sender has been reset or has gone: the other end will notice, or notices now. */
-void t3_link_lose(struct t3_link *link);
+void t3_link_schedule_loss(struct t3_link *link);
 void t3_link_notice_loss(struct t3_link *link);
 /* False: so many slots are not free, and waiting for them is not possible here. */
 bool t3_link_make_room(struct t3_link *link, uint32_t slots);
@@ -135,8 +135,9 @@ void t3_turn_charge(struct t3_link *link, uint32_t client, uint32_t bytes);
 bool t3_turn_may_send(const struct t3_link *link, uint32_t client);
 void t3_turn_clear(struct t3_link *link);
 
-/* accident.c. Each counts an event and tells whether it is to be hit. */
-bool t3_accident(struct t3_link *link, uint32_t kind); /* t3_inject_kind, DROP .. DROP_RESPONSE */
-uint64_t t3_accident_delay(struct t3_link *link);      /* ns; 0: none */
+/* injection.c. Each counts an event and tells whether it is to be hit. */
+bool t3_link_injected(struct t3_link *link,
+		      uint32_t kind);		       /* t3_inject_kind, DROP .. DROP_RESPONSE */
+uint64_t t3_link_injected_delay(struct t3_link *link); /* ns; 0: none */
 
 #endif /* T3_CORE_LINK_H */

@@ -75,8 +75,8 @@ static inline struct t3_queues *t3_queues(const struct t3_dev *dev)
 /* `dev` begins a struct t3_queues. -1: memory is short; t3_queues_fini() follows. */
 int t3_queues_init(struct t3_dev *dev, const struct t3_queue_ops *ops);
 void t3_queues_fini(struct t3_dev *dev);
+void t3_queues_reset(struct t3_dev *dev);
 void t3_queues_clear(struct t3_dev *dev);
-void t3_queues_wipe(struct t3_dev *dev);
 void t3_queue_submit(struct t3_dev *dev, uint32_t id, uint32_t tail);
 /* An admin command, QUEUE_CREATE .. FENCE_SET. Returns t3_admin_status. */
 uint32_t t3_queue_command(struct t3_dev *dev, uint32_t opcode, void *mailbox);

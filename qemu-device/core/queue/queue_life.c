@@ -26,7 +26,7 @@ void t3_queues_fini(struct t3_dev *dev)
 }
 
 /* FREE: nothing is known of it any more. A run that it took part in ends for all. */
-static void forget(struct t3_queue *q)
+static void destroy(struct t3_queue *q)
 {
 	struct t3_dev *dev = q->dev;
 
@@ -37,13 +37,13 @@ static void forget(struct t3_queue *q)
 }
 
 /* Function reset. */
-void t3_queues_clear(struct t3_dev *dev)
+void t3_queues_reset(struct t3_dev *dev)
 {
 	uint32_t i;
 
 	for (i = 0; i < T3_MAX_QUEUES; i++)
 		if (t3_queues(dev)->queue[i].state != T3_QUEUE_FREE)
-			forget(&t3_queues(dev)->queue[i]);
+			destroy(&t3_queues(dev)->queue[i]);
 	memset(t3_queues(dev)->fence, 0, sizeof(t3_queues(dev)->fence));
 	memset(t3_queues(dev)->queue_pending, 0, sizeof(t3_queues(dev)->queue_pending));
 	memset(t3_queues(dev)->queue_enable, 0, sizeof(t3_queues(dev)->queue_enable));
@@ -52,13 +52,13 @@ void t3_queues_clear(struct t3_dev *dev)
 }
 
 /* Of a state that is not to be trusted, and so of no run. */
-void t3_queues_wipe(struct t3_dev *dev)
+void t3_queues_clear(struct t3_dev *dev)
 {
 	uint32_t i;
 
 	for (i = 0; i < T3_MAX_QUEUES; i++)
 		t3_queues(dev)->queue[i].phase = T3_PHASE_NONE;
-	t3_queues_clear(dev);
+	t3_queues_reset(dev);
 }
 
 /* QUEUE_TAIL. A doorbell of a queue that has just failed is no mistake of software. */
@@ -156,7 +156,7 @@ static uint32_t queue_command(struct t3_dev *dev, uint32_t opcode, struct t3_cmd
 	if (cmd->mbz)
 		return T3_ADMIN_BAD_VALUE;
 	if (opcode == T3_CMD_QUEUE_DESTROY)
-		forget(q);
+		destroy(q);
 	else if (opcode == T3_CMD_QUEUE_ABORT)
 		abort_queue(q);
 	report(q, cmd);

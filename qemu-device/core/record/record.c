@@ -103,7 +103,7 @@ int t3_record_adopt(struct t3_dev *dev, struct t3_fabric *fabric)
 	struct t3_port *port;
 
 	if (dev->port && dev->port->recorder != fabric->recorder)
-		t3_record_forget(dev);
+		t3_record_drop(dev);
 	if (dev->port || !fabric->recorder)
 		return 0;
 	port = free_port(fabric->recorder);
@@ -126,7 +126,7 @@ void t3_record_attach(struct t3_port *port, uint32_t rank)
 	t3_rec_flush(port->recorder);
 }
 
-static void let_go(struct t3_port *port)
+static void drop_port(struct t3_port *port)
 {
 	t3_record_unhook(port);
 	free(port->shadow);
@@ -134,7 +134,7 @@ static void let_go(struct t3_port *port)
 	port->dev = NULL;
 }
 
-void t3_record_forget(struct t3_dev *dev)
+void t3_record_drop(struct t3_dev *dev)
 {
 	struct t3_port *port = dev->port;
 
@@ -142,7 +142,7 @@ void t3_record_forget(struct t3_dev *dev)
 		return;
 	t3_record_device(port, T3_REC_FREE);
 	t3_record_end(port->recorder, 0, 0);
-	let_go(port);
+	drop_port(port);
 }
 
 /* -------------------------------------------------------------- start, stop */
@@ -198,7 +198,7 @@ void t3_fabric_record_stop(struct t3_fabric *fabric)
 	t3_rec_flush(r);
 	for (i = 0; i < T3_RECORD_SLOTS; i++)
 		if (r->port[i].dev)
-			let_go(&r->port[i]);
+			drop_port(&r->port[i]);
 	t3_record_unhook_fabric(r);
 	free(r);
 }

@@ -20,6 +20,6 @@ void t3_record_end(struct t3_recorder *r, uint64_t value, uint32_t size);
 void t3_record_port_end(struct t3_port *port, uint64_t value, uint32_t size);
 /* These ask themselves. */
 int t3_record_adopt(struct t3_dev *dev, struct t3_fabric *fabric);
-void t3_record_forget(struct t3_dev *dev);
+void t3_record_drop(struct t3_dev *dev);
 
 #endif /* T3_CORE_RECORD_H */

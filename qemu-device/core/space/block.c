@@ -63,7 +63,7 @@ static void end_block(struct t3_segment *segment)
 }
 
 /* Ready blocks and one that is partly sent are dropped. */
-void t3_block_forget(struct t3_segment *segment)
+void t3_block_drop_all(struct t3_segment *segment)
 {
 	segment->ready_head = segment->ready_tail = T3_TILE_NONE;
 	segment->ready_count = 0;

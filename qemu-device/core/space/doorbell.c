@@ -90,7 +90,7 @@ void t3_doorbell_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 	if (space->state == T3_SPACE_FREE)
 		dev->counter[T3_COUNTER_DROPPED]++;
 	else if (space->state == T3_SPACE_FAULTED || !t3_space_live(space))
-		t3_space_drop(space);
+		t3_space_drop_update(space);
 	else
 		live_write(space, offset % T3_PAGE_SIZE, value, size);
 }

@@ -103,8 +103,8 @@ void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state)
 /* An epoch leaves nothing behind, unless the guest changed counter records. */
 void t3_segment_new_epoch(struct t3_segment *segment)
 {
-	t3_block_forget(segment);
-	t3_tracker_forget(segment);
+	t3_block_drop_all(segment);
+	t3_tracker_drop(segment);
 	segment->tiles_tracked = 0;
 	segment->acked_bytes = 0;
 	segment->word = 0;

@@ -43,7 +43,7 @@ void t3_space_settle_in_flight(struct t3_space *space)
 	t3_notify_state(space);
 }
 
-void t3_space_drop(struct t3_space *space)
+void t3_space_drop_update(struct t3_space *space)
 {
 	space->dropped++;
 	space->dev->counter[T3_COUNTER_DROPPED]++;
@@ -75,8 +75,8 @@ void t3_space_stop_work(struct t3_space *space)
 
 	t3_prepare_stop(space);
 	for (i = 0; i < space->seg_count; i++)
-		t3_block_forget(space->sorted[i]);
-	t3_tracker_forget_space(space);
+		t3_block_drop_all(space->sorted[i]);
+	t3_tracker_drop_space(space);
 }
 
 /* kind, detail, place and src_rank are the caller's; epoch and time are set here. */

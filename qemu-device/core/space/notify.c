@@ -23,7 +23,7 @@ void t3_notify_enable(struct t3_dev *dev, uint32_t word, uint32_t value)
 }
 
 /* The space faults once and stays mute: software sees ERROR_STATUS and SPACE_QUERY. */
-static void lose_area(struct t3_space *space)
+static void drop_area(struct t3_space *space)
 {
 	struct t3_fault_record record = {
 		.kind = T3_FAULT_HOST_DMA,
@@ -41,7 +41,7 @@ static void lose_area(struct t3_space *space)
 void t3_notify_word(struct t3_space *space, size_t offset, const void *data, size_t len)
 {
 	if (!space->mute && t3_host_write(space->dev, space->event_area + offset, data, len) != 0)
-		lose_area(space);
+		drop_area(space);
 }
 
 static uint64_t state_word(const struct t3_space *space)

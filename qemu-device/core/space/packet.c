@@ -62,7 +62,7 @@ static uint32_t check_epoch(struct t3_space *space, const struct t3_packet *pack
 {
 	switch (space->state) {
 	case T3_SPACE_FAULTED:
-		t3_space_drop(space);
+		t3_space_drop_update(space);
 		return T3_NAK_FAULTED;
 	case T3_SPACE_COMPLETE:
 		return T3_NAK_OVERSHOOT;

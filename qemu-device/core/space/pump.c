@@ -68,7 +68,7 @@ static void remove_control(struct t3_ctl *ctl)
 	t3_turn_note(link, ctl->space->client);
 }
 
-void t3_pump_forget_control(struct t3_ctl *ctl)
+void t3_pump_drop_control(struct t3_ctl *ctl)
 {
 	if (!ctl->link)
 		return;
@@ -78,7 +78,7 @@ void t3_pump_forget_control(struct t3_ctl *ctl)
 }
 
 /* Their owners are gone or about to go. */
-void t3_pump_forget_all(struct t3_link *link)
+void t3_pump_drop_all(struct t3_link *link)
 {
 	t3_turn_clear(link);
 	link->engine_waits = false;

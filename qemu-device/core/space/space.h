@@ -166,9 +166,9 @@ static inline uint32_t t3_space_generation(const struct t3_space *space)
 int t3_spaces_init(struct t3_dev *dev, const struct t3_space_ops *ops);
 void t3_spaces_fini(struct t3_dev *dev);
 /* Function reset; the peers are told by the links. */
-void t3_spaces_clear(struct t3_dev *dev);
+void t3_spaces_reset(struct t3_dev *dev);
 /* A reset that trusts nothing of what is there but which slots are in use. */
-void t3_spaces_wipe(struct t3_dev *dev);
+void t3_spaces_clear(struct t3_dev *dev);
 
 /* arrival.c: a link that carries packets of spaces */
 void t3_space_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst);
@@ -176,7 +176,7 @@ void t3_space_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t
 /* space_life.c */
 struct t3_space *t3_space_slot(struct t3_dev *dev, uint32_t id); /* id < T3_MAX_SPACES */
 void t3_space_open(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
-void t3_space_renew(struct t3_space *space);
+void t3_space_begin_generation(struct t3_space *space);
 void t3_space_disable(struct t3_space *space);
 void t3_space_drop_state(struct t3_space *space);
 

@@ -80,7 +80,7 @@ static void clear_peers(struct t3_space *space)
 		space->import[i].used = false;
 }
 
-static void renew_segment(struct t3_segment *segment)
+static void reset_segment(struct t3_segment *segment)
 {
 	t3_segment_new_epoch(segment);
 	memset(&segment->counts, 0, sizeof(segment->counts));
@@ -88,7 +88,7 @@ static void renew_segment(struct t3_segment *segment)
 	segment->stale = true;
 }
 
-void t3_space_renew(struct t3_space *space)
+void t3_space_begin_generation(struct t3_space *space)
 {
 	struct t3_dev *dev = space->dev;
 	uint32_t i;
@@ -99,7 +99,7 @@ void t3_space_renew(struct t3_space *space)
 	unmap_segments(space, true);
 	clear_peers(space);
 	for (i = 0; i < space->seg_count; i++)
-		renew_segment(space->sorted[i]);
+		reset_segment(space->sorted[i]);
 	t3_space_next_generation(dev, space->id);
 	space->epoch = 0;
 	space->fresh = true;
@@ -125,7 +125,7 @@ void t3_space_disable(struct t3_space *space)
 }
 
 /* Nothing refers to the slot any more but its pages. */
-void t3_space_wipe(struct t3_space *space)
+void t3_space_clear(struct t3_space *space)
 {
 	if (!space->dev)
 		return;
@@ -141,9 +141,9 @@ void t3_space_drop_state(struct t3_space *space)
 	uint32_t i;
 
 	for (i = 0; i < T3_SPACE_ROUTES; i++)
-		t3_pump_forget_control(&space->route[i].ctl);
+		t3_pump_drop_control(&space->route[i].ctl);
 	for (i = 0; i < T3_SPACE_IMPORTS; i++)
-		t3_pump_forget_control(&space->import[i].ctl);
+		t3_pump_drop_control(&space->import[i].ctl);
 	t3_space_stop_work(space);
 	unmap_segments(space, false);
 	map_pages(space, 0);

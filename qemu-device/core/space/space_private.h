@@ -14,7 +14,7 @@
 void t3_space_next_generation(struct t3_dev *dev, uint32_t id);
 /* For a create command that was checked; the state stays FREE. */
 struct t3_space *t3_space_place(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
-void t3_space_wipe(struct t3_space *space);
+void t3_space_clear(struct t3_space *space);
 /* fault.c */
 /* Without telling anybody; t3_notify_state() does. */
 void t3_space_put_state(struct t3_space *space, uint32_t state);
@@ -23,7 +23,7 @@ void t3_space_settle_in_flight(struct t3_space *space);
 void t3_space_fail(struct t3_space *space, const struct t3_fault_record *record);
 void t3_space_fail_cpu(struct t3_space *space, uint32_t kind, const struct t3_segment *segment,
 		       uint32_t tile, uint64_t offset);
-void t3_space_drop(struct t3_space *space);
+void t3_space_drop_update(struct t3_space *space);
 /* Nothing more is prepared, counted or sent. */
 void t3_space_stop_work(struct t3_space *space);
 
@@ -90,8 +90,8 @@ enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t
 /* The entry's tile has all its updates: write back, and free it. */
 void t3_tracker_done(struct t3_dev *dev, struct t3_entry *entry);
 uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile);
-void t3_tracker_forget(struct t3_segment *segment);
-void t3_tracker_forget_space(struct t3_space *space);
+void t3_tracker_drop(struct t3_segment *segment);
+void t3_tracker_drop_space(struct t3_space *space);
 void t3_tracker_clear(struct t3_dev *dev);
 
 /* update.c: counted updates of one tile */
@@ -109,9 +109,9 @@ void t3_pump_fire(struct t3_link *link);
 void t3_pump_kick(struct t3_link *link);
 void t3_pump_control(struct t3_space *space, struct t3_link *link, struct t3_ctl *ctl,
 		     const struct t3_packet *packet);
-void t3_pump_forget_control(struct t3_ctl *ctl);
+void t3_pump_drop_control(struct t3_ctl *ctl);
 void t3_pump_append_control(struct t3_link *link, struct t3_ctl *ctl);
-void t3_pump_forget_all(struct t3_link *link);
+void t3_pump_drop_all(struct t3_link *link);
 void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint32_t status);
 
 /* block.c: updates and blocks of tiles for the routes of a segment */
@@ -126,7 +126,7 @@ void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, con
 bool t3_block_push(struct t3_segment *segment, uint32_t first, uint32_t slot);
 void t3_block_append_work(struct t3_link *link, struct t3_segment *segment);
 void t3_block_add_work(struct t3_segment *segment);
-void t3_block_forget(struct t3_segment *segment);
+void t3_block_drop_all(struct t3_segment *segment);
 /* One packet of the client's first segment with ready tiles. Returns its bytes, maybe 0. */
 uint32_t t3_block_serve(struct t3_link *link, uint32_t client);
 

@@ -41,7 +41,7 @@ void t3_spaces_fini(struct t3_dev *dev)
 	free(spaces->page_space);
 }
 
-void t3_spaces_clear(struct t3_dev *dev)
+void t3_spaces_reset(struct t3_dev *dev)
 {
 	struct t3_space *space = t3_spaces(dev)->space;
 	uint32_t i;
@@ -54,13 +54,13 @@ void t3_spaces_clear(struct t3_dev *dev)
 			t3_space_next_generation(dev, i);
 }
 
-void t3_spaces_wipe(struct t3_dev *dev)
+void t3_spaces_clear(struct t3_dev *dev)
 {
 	struct t3_spaces *spaces = t3_spaces(dev);
 	uint32_t i;
 
 	for (i = 0; i < T3_MAX_SPACES; i++) {
-		t3_space_wipe(&spaces->space[i]);
+		t3_space_clear(&spaces->space[i]);
 		t3_space_next_generation(dev, i);
 	}
 	for (i = 0; i < T3_MAX_SEGMENTS; i++)
@@ -69,7 +69,7 @@ void t3_spaces_wipe(struct t3_dev *dev)
 	free_all_segments(spaces);
 	for (i = 0; dev->fabric && i < T3_MAX_RANKS; i++)
 		if (dev->fabric->link[dev->rank][i])
-			t3_pump_forget_all(dev->fabric->link[dev->rank][i]);
+			t3_pump_drop_all(dev->fabric->link[dev->rank][i]);
 	t3_tracker_clear(dev);
 	spaces->tracker.clock = 0;
 }

@@ -255,7 +255,7 @@ static void refuse(struct t3_space *space, uint64_t offset)
 				  T3_NONE32, offset);
 		break;
 	default:
-		t3_space_drop(space);
+		t3_space_drop_update(space);
 		break;
 	}
 }

@@ -173,7 +173,8 @@ enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t
 }
 
 /* Frees the entries of a segment, or of all segments of its space: `left` entries. */
-static void forget(const struct t3_space *space, const struct t3_segment *segment, uint32_t left)
+static void drop_entries(const struct t3_space *space, const struct t3_segment *segment,
+			 uint32_t left)
 {
 	const struct t3_tracker *tracker = &t3_spaces(space->dev)->tracker;
 	struct t3_entry *entry = tracker->entry;
@@ -189,18 +190,18 @@ static void forget(const struct t3_space *space, const struct t3_segment *segmen
 	}
 }
 
-void t3_tracker_forget(struct t3_segment *segment)
+void t3_tracker_drop(struct t3_segment *segment)
 {
-	forget(segment->space, segment, segment->live);
+	drop_entries(segment->space, segment, segment->live);
 }
 
-void t3_tracker_forget_space(struct t3_space *space)
+void t3_tracker_drop_space(struct t3_space *space)
 {
 	uint32_t i, live = 0;
 
 	for (i = 0; i < space->seg_count; i++)
 		live += space->sorted[i]->live;
-	forget(space, NULL, live);
+	drop_entries(space, NULL, live);
 }
 
 void t3_tracker_clear(struct t3_dev *dev)

@@ -27,8 +27,8 @@ T3_STATE_SIZE(t3_event, 32);
 T3_STATE_SIZE(t3_clock, 56); /* background: which event it is */
 T3_STATE_SIZE(t3_share, 2064);
 T3_STATE_SIZE(t3_ctl, 88);
-T3_STATE_SIZE(t3_accidents, 88);
-T3_STATE_SIZE(t3_mishaps, 280);
+T3_STATE_SIZE(t3_link_injection, 88);
+T3_STATE_SIZE(t3_rank_injection, 280);
 T3_STATE_SIZE(t3_slot, 1104);
 T3_STATE_SIZE(t3_response, 24);
 T3_STATE_SIZE(t3_link, 84360); /* ops */

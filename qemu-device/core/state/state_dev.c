@@ -311,12 +311,12 @@ const char *t3_dev_load(struct t3_dev *dev, const void *data, size_t len)
 
 	if (dev->port)
 		return "the fabric is being recorded";
-	t3_dev_wipe(dev);
+	t3_dev_clear(dev);
 	refused = t3_state_load(visit_dev, dev, T3_STATE_MAGIC_DEV, data, len);
 	if (!refused)
 		refused = t3_check_dev(dev);
 	if (refused) {
-		t3_dev_wipe(dev);
+		t3_dev_clear(dev);
 		t3_gang_abandon(dev->fabric);
 	}
 	return refused;

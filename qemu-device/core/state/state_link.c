@@ -2,7 +2,8 @@
 /* State of a fabric: its clock, and what is on the wires. */
 #include "state/state.h"
 
-#define TRIPS (sizeof(((struct t3_accidents *)0)->trip) / sizeof(struct t3_trip))
+#define COUNTED_KINDS \
+	(sizeof(((struct t3_link_injection *)0)->counted) / sizeof(struct t3_injection))
 
 /* ------------------------------------------------------------------- links */
 
@@ -23,29 +24,30 @@ void t3_visit_event(struct t3_stream *s, struct t3_heap *heap, struct t3_event *
 		t3_heap_restore(heap, event);
 }
 
-static void visit_trip(struct t3_stream *s, struct t3_trip *trip)
+static void visit_injection(struct t3_stream *s, struct t3_injection *injection)
 {
-	t3_stream_u32(s, &trip->nth);
-	t3_stream_u32(s, &trip->count);
+	t3_stream_u32(s, &injection->nth);
+	t3_stream_u32(s, &injection->count);
 	if (s->loading)
-		t3_stream_rule(s, !trip->nth == !trip->count, "an injection is of nothing");
+		t3_stream_rule(s, !injection->nth == !injection->count,
+			       "an injection is of nothing");
 }
 
-static void visit_accidents(struct t3_stream *s, struct t3_accidents *accidents)
+static void visit_link_injection(struct t3_stream *s, struct t3_link_injection *injected)
 {
 	uint32_t i;
 
-	t3_stream_bool(s, &accidents->down);
-	for (i = 0; i < TRIPS; i++)
-		visit_trip(s, &accidents->trip[i]);
-	t3_stream_u64(s, &accidents->delay);
-	t3_stream_below(s, &accidents->chance, T3_INJECT_CHANCE,
+	t3_stream_bool(s, &injected->down);
+	for (i = 0; i < COUNTED_KINDS; i++)
+		visit_injection(s, &injected->counted[i]);
+	t3_stream_u64(s, &injected->delay);
+	t3_stream_below(s, &injected->chance, T3_INJECT_CHANCE,
 			"an injection's chance is out of range");
-	t3_stream_u64(s, &accidents->random);
+	t3_stream_u64(s, &injected->random);
 	if (s->loading)
 		t3_stream_rule(s,
-			       accidents->delay <= T3_INJECT_MAX_DELAY &&
-				       (accidents->random || !accidents->chance),
+			       injected->delay <= T3_INJECT_MAX_DELAY &&
+				       (injected->random || !injected->chance),
 			       "an injection's delay or seed is out of range");
 }
 
@@ -53,35 +55,36 @@ static void visit_accidents(struct t3_stream *s, struct t3_accidents *accidents)
  * As t3_poison_add() leaves them: sorted, with gaps. They may be beyond the device's
  * memory, as they may be older than the device.
  */
-static bool range_fits(const struct t3_mishaps *mishaps, const struct t3_poison *range, uint32_t i)
+static bool range_fits(const struct t3_rank_injection *injected, const struct t3_poison *range,
+		       uint32_t i)
 {
 	return range->start % T3_POISON_GRANULE == 0 && range->end % T3_POISON_GRANULE == 0 &&
-	       range->start < range->end && (!i || mishaps->poison[i - 1].end < range->start);
+	       range->start < range->end && (!i || injected->poison[i - 1].end < range->start);
 }
 
-static void visit_range(struct t3_stream *s, struct t3_mishaps *mishaps, uint32_t i)
+static void visit_range(struct t3_stream *s, struct t3_rank_injection *injected, uint32_t i)
 {
-	struct t3_poison range = mishaps->poison[i];
+	struct t3_poison range = injected->poison[i];
 
 	t3_stream_u64(s, &range.start);
 	t3_stream_u64(s, &range.end);
-	if (!s->loading || !t3_stream_rule(s, range_fits(mishaps, &range, i),
+	if (!s->loading || !t3_stream_rule(s, range_fits(injected, &range, i),
 					   "a range of poisoned memory is out of bounds or order"))
 		return;
-	mishaps->poison[i] = range;
-	mishaps->poisons = i + 1;
+	injected->poison[i] = range;
+	injected->poisons = i + 1;
 }
 
-static void visit_mishaps(struct t3_stream *s, struct t3_fabric *fabric, uint32_t rank)
+static void visit_rank_injection(struct t3_stream *s, struct t3_fabric *fabric, uint32_t rank)
 {
-	struct t3_mishaps *mishaps = &fabric->mishaps[rank];
-	uint32_t count = mishaps->poisons, i;
+	struct t3_rank_injection *injected = &fabric->injected[rank];
+	uint32_t count = injected->poisons, i;
 
-	visit_trip(s, &mishaps->irq);
-	visit_trip(s, &mishaps->dma);
+	visit_injection(s, &injected->irq);
+	visit_injection(s, &injected->dma);
 	t3_stream_below(s, &count, T3_POISON_RANGES + 1, "there are too many poisoned ranges");
 	for (i = 0; i < count && !s->refused; i++)
-		visit_range(s, mishaps, i);
+		visit_range(s, injected, i);
 }
 
 static void visit_slot(struct t3_stream *s, struct t3_slot *slot)
@@ -137,7 +140,7 @@ static void visit_link(struct t3_stream *s, struct t3_link *link)
 	t3_stream_u64(s, &link->expect);
 	t3_stream_time(s, &link->busy);
 	t3_stream_below(s, &link->held, T3_HELD_SWAP + 1, "a packet is held back for no reason");
-	visit_accidents(s, &link->accidents);
+	visit_link_injection(s, &link->injected);
 	visit_slots(s, link);
 	visit_responses(s, link);
 	t3_visit_event(s, heap, &link->on_arrival);
@@ -150,13 +153,13 @@ static void visit_link(struct t3_stream *s, struct t3_link *link)
 /* A link that never carried anything and has nothing injected is not stored. */
 static bool is_new(const struct t3_link *link)
 {
-	const struct t3_accidents *accidents = &link->accidents;
+	const struct t3_link_injection *injected = &link->injected;
 	uint32_t i;
 
-	for (i = 0; i < TRIPS; i++)
-		if (accidents->trip[i].nth)
+	for (i = 0; i < COUNTED_KINDS; i++)
+		if (injected->counted[i].nth)
 			return false;
-	return !link->next && link->incarnation == 1 && !accidents->down && !accidents->chance &&
+	return !link->next && link->incarnation == 1 && !injected->down && !injected->chance &&
 	       !link->on_pump.pos && !link->on_loss.pos;
 }
 
@@ -233,7 +236,7 @@ static void visit_fabric(struct t3_stream *s, void *object)
 	t3_stream_time(s, &fabric->clock.now);
 	t3_stream_u64(s, &fabric->clock.heap.seq);
 	for (rank = 0; rank < fabric->config.ranks && !s->refused; rank++)
-		visit_mishaps(s, fabric, rank);
+		visit_rank_injection(s, fabric, rank);
 	t3_visit_links(s, fabric);
 	visit_gang(s, fabric);
 }
@@ -244,26 +247,26 @@ void t3_fabric_save(struct t3_fabric *fabric, t3_sink *sink, void *opaque)
 }
 
 /* What is injected belongs to it. */
-static void wipe_links(struct t3_fabric *fabric)
+static void clear_links(struct t3_fabric *fabric)
 {
 	uint32_t number;
 
 	for (number = 0; number < LINK_NUMBERS; number++)
 		if (link_number(fabric, number))
-			t3_link_wipe(link_number(fabric, number));
-	memset(fabric->mishaps, 0, sizeof(fabric->mishaps));
-	t3_gang_wipe(fabric);
+			t3_link_clear(link_number(fabric, number));
+	memset(fabric->injected, 0, sizeof(fabric->injected));
+	t3_gang_clear(fabric);
 }
 
-void t3_fabric_wipe(struct t3_fabric *fabric)
+void t3_fabric_clear(struct t3_fabric *fabric)
 {
 	uint32_t rank;
 
 	t3_fabric_record_stop(fabric); /* what follows is no call that a replay could make */
 	for (rank = 0; rank < T3_MAX_RANKS; rank++)
 		if (fabric->dev[rank])
-			t3_dev_wipe(fabric->dev[rank]);
-	wipe_links(fabric);
+			t3_dev_clear(fabric->dev[rank]);
+	clear_links(fabric);
 }
 
 /* Devices that were loaded before keep what waits for their links. */
@@ -275,7 +278,7 @@ const char *t3_fabric_load(struct t3_fabric *fabric, const void *data, size_t le
 
 	if (fabric->recorder)
 		return "the fabric is being recorded";
-	wipe_links(fabric);
+	clear_links(fabric);
 	refused = t3_state_load(visit_fabric, fabric, T3_STATE_MAGIC_FAB, data, len);
 	if (!refused && !fabric->config.id)
 		refused = "FABRIC_ID is 0";
@@ -283,6 +286,6 @@ const char *t3_fabric_load(struct t3_fabric *fabric, const void *data, size_t le
 		return NULL;
 	fabric->config = config;
 	fabric->clock.now = now;
-	t3_fabric_wipe(fabric);
+	t3_fabric_clear(fabric);
 	return refused;
 }

@@ -216,7 +216,7 @@ static void store_time(struct timed_device *d, uint32_t slot)
 	timed_schedule(d, d->sim->now + ps, TIMED_EVENT_SLOT, slot);
 }
 
-static void retire(struct timed_device *d, uint32_t slot, uint32_t target)
+static void end_workgroup(struct timed_device *d, uint32_t slot, uint32_t target)
 {
 	struct timed_gemm *g = &d->gemm;
 	struct timed_slot *s = &g->slot[slot];
@@ -236,7 +236,7 @@ static void finish(struct timed_device *d, uint32_t slot)
 	uint32_t target = timed_fused(d->sim) ? target_of(d, g->slot[slot].tile) : 0;
 
 	if (!target || (timed_link_has_room(d) && g->blocked.head == TIMED_NONE)) {
-		retire(d, slot, target);
+		end_workgroup(d, slot, target);
 		return;
 	}
 	d->counters.link_stalls++;
@@ -257,7 +257,7 @@ void timed_gemm_link_has_room(struct timed_device *d)
 		uint32_t slot = g->blocked.head;
 
 		g->blocked.head = g->slot[slot].next_blocked;
-		retire(d, slot, target_of(d, g->slot[slot].tile));
+		end_workgroup(d, slot, target_of(d, g->slot[slot].tile));
 	}
 }
 

@@ -97,7 +97,7 @@ static void rewind_world(struct host *host)
 		rewind_device(&host->dev[r]);
 	assert_int_equal(host->fabric->clock.heap.count, 0);
 	rewind_links(host->fabric);
-	memset(host->fabric->mishaps, 0, sizeof(host->fabric->mishaps));
+	memset(host->fabric->injected, 0, sizeof(host->fabric->injected));
 	host->fabric->clock.now = 0;
 	host->fabric->clock.heap.seq = 0;
 	host->kicks = 0;

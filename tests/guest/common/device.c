@@ -51,7 +51,7 @@ static void note_node(const char *path)
 	ranks++;
 }
 
-void guest_forget_nodes(void)
+void guest_clear_nodes(void)
 {
 	memset(nodes, 0, sizeof(nodes));
 	*foreign_node = 0;

@@ -66,7 +66,7 @@ const char *guest_node(uint32_t rank);
 /* A device of another fabric, or NULL: the usual VM has one fabric. */
 const char *guest_foreign_node(void);
 /* Look for the nodes again: the driver was loaded anew. */
-void guest_forget_nodes(void);
+void guest_clear_nodes(void);
 int open_rank(uint32_t rank);
 void device_info(int fd, struct drm_t3_device_info *info);
 uint64_t memory_free(uint32_t rank);

@@ -33,7 +33,7 @@ void operand_adopt(struct operand *operand, int fd, uint32_t handle, uint32_t si
 	memcpy(operand->memory, operand->model, size);
 }
 
-void operand_forget(struct operand *operand)
+void operand_drop(struct operand *operand)
 {
 	munmap(operand->memory, operand->size);
 	free(operand->model);
@@ -41,7 +41,7 @@ void operand_forget(struct operand *operand)
 
 void operand_close(struct operand *operand, int fd)
 {
-	operand_forget(operand);
+	operand_drop(operand);
 	CHECK_EQ(bo_close(fd, operand->handle), 0);
 }
 

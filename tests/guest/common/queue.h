@@ -21,8 +21,8 @@ void operand_open(struct operand *operand, int fd, uint32_t size, uint32_t seed)
 /* The same with a buffer that is there: its handle is the operand's from then on. */
 void operand_adopt(struct operand *operand, int fd, uint32_t handle, uint32_t size, uint32_t seed);
 void operand_close(struct operand *operand, int fd);
-/* Unmap and forget the model: the handle is closed, or not, by the test. */
-void operand_forget(struct operand *operand);
+/* Unmaps it and frees the model; the handle stays open. */
+void operand_drop(struct operand *operand);
 void operand_check(const struct operand *operand);
 
 int queue_create(int fd, uint32_t priority, uint32_t *queue);

@@ -255,7 +255,7 @@ void host_drain(struct host *host)
 		assert_true(++rounds < 100000);
 }
 
-void host_renew(struct host *host)
+void host_clear(struct host *host)
 {
 	uint32_t i;
 

@@ -116,7 +116,7 @@ void host_attach(struct host *host, uint32_t rank);
 void host_replace(struct host *host, uint32_t rank, bool guest_inject);
 void host_drain(struct host *host);
 /* Resets all devices and what the host remembers; memory becomes 0. */
-void host_renew(struct host *host);
+void host_clear(struct host *host);
 
 uint64_t host_get(struct host_dev *d, uint64_t offset, uint32_t size);
 void host_set(struct host_dev *d, uint64_t offset, uint64_t value, uint32_t size);

@@ -99,7 +99,7 @@ static void fill_inputs(struct rank *r, uint32_t iteration)
 		device_fill(&r->device, &r->producer);
 }
 
-/* The mishaps that the user asked for. */
+/* The faults that the user asked to inject. */
 static void before_step(const struct rank *r, uint32_t step)
 {
 	const struct gemm_config *cfg = r->cfg;

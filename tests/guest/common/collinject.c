@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "collmishap.h"
+#include "collinject.h"
 #include "collrun.h"
 #include "debugfs.h"
 #include "module.h"
@@ -113,7 +113,7 @@ __attribute__((format(printf, 1, 2))) static void inject(const char *format, ...
 }
 
 /* From rank to the next one, which both topologies have. */
-static void accident(const char *what)
+static void run_injected(const char *what)
 {
 	struct collrun run = { .iterations = 4, .call_ms = call_ms(CALL_MS) };
 
@@ -136,31 +136,31 @@ static void accident(const char *what)
 static void lost_packets_are_sent_again(void **state)
 {
 	(void)state;
-	accident("drop");
+	run_injected("drop");
 }
 
 static void lost_responses_do_no_harm(void **state)
 {
 	(void)state;
-	accident("drop-response");
+	run_injected("drop-response");
 }
 
 static void doubled_packets_count_once(void **state)
 {
 	(void)state;
-	accident("duplicate");
+	run_injected("duplicate");
 }
 
 static void broken_packets_are_sent_again(void **state)
 {
 	(void)state;
-	accident("corrupt");
+	run_injected("corrupt");
 }
 
 static void packets_that_overtake_do_no_harm(void **state)
 {
 	(void)state;
-	accident("reorder");
+	run_injected("reorder");
 }
 
 /* All packets from the nth on are lost: the link gives up, in the middle of it. */
@@ -246,7 +246,7 @@ static void devices_that_go_end_it(void **state)
 	device_event(unbind, bind_again);
 }
 
-int collmishap_main(void)
+int collinject_main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SLOW_TEST(reduce_scatter_of_killed_ranks),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Collectives among faults: the same tests for a ring and for a full fabric. */
-#ifndef T3_GUEST_COLLMISHAP_H
-#define T3_GUEST_COLLMISHAP_H
+#ifndef T3_GUEST_COLLINJECT_H
+#define T3_GUEST_COLLINJECT_H
 
 /* A test program's main(). */
-int collmishap_main(void);
+int collinject_main(void);
 
-#endif /* T3_GUEST_COLLMISHAP_H */
+#endif /* T3_GUEST_COLLINJECT_H */

@@ -188,5 +188,5 @@ int main(void)
 		TEST(test_no_trouble_in_the_kernel_log),
 	};
 
-	return cmocka_run_group_tests_name("mishap", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("inject_effects", tests, NULL, NULL);
 }

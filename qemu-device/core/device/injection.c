@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is injected at a rank happens here. SPEC.md section 12. */
+#include "device/device.h"
+
+void t3_count_injected(struct t3_fabric *fabric, uint32_t rank)
+{
+	if (fabric->dev[rank])
+		fabric->dev[rank]->counter[T3_COUNTER_INJECTED]++;
+}
+
+bool t3_injection_hits(struct t3_injection *injection)
+{
+	if (!injection->nth || --injection->nth)
+		return false;
+	if (--injection->count)
+		injection->nth = 1;
+	return true;
+}
+
+static bool is_injected(struct t3_dev *dev, bool irq)
+{
+	struct t3_rank_injection *injected;
+
+	if (!dev->fabric)
+		return false;
+	injected = &dev->fabric->injected[dev->rank];
+	if (!t3_injection_hits(irq ? &injected->irq : &injected->dma))
+		return false;
+	t3_count_injected(dev->fabric, dev->rank);
+	return true;
+}
+
+bool t3_irq_lost(struct t3_dev *dev)
+{
+	return is_injected(dev, true);
+}
+
+bool t3_dma_fails(struct t3_dev *dev)
+{
+	return is_injected(dev, false);
+}

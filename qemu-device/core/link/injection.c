@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is injected at a link happens here. SPEC.md section 12. */
+#include "link/link.h"
+
+#define RANDOM_DELAY 4096u /* ns: LINK_RANDOM delays by 1 to this */
+
+static uint64_t next_random(struct t3_link_injection *injected)
+{
+	uint64_t x = injected->random;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	injected->random = x;
+	return x * 0x2545f4914f6cdd1dull;
+}
+
+static bool by_chance(struct t3_link_injection *injected)
+{
+	return injected->chance && next_random(injected) >> 48 < injected->chance;
+}
+
+/* Both are asked always, so that one does not shift what the other counts. */
+bool t3_link_injected(struct t3_link *link, uint32_t kind)
+{
+	bool counted = t3_injection_hits(&link->injected.counted[kind]);
+	bool drawn = by_chance(&link->injected);
+
+	if (counted || drawn)
+		t3_count_injected(link->fabric, link->src);
+	return counted || drawn;
+}
+
+uint64_t t3_link_injected_delay(struct t3_link *link)
+{
+	struct t3_link_injection *injected = &link->injected;
+	uint64_t delay = 0;
+
+	if (t3_injection_hits(&injected->counted[T3_INJECT_DELAY]))
+		delay = injected->delay;
+	if (by_chance(injected))
+		delay += 1 + next_random(injected) % RANDOM_DELAY;
+	if (delay)
+		t3_count_injected(link->fabric, link->src);
+	return delay;
+}
