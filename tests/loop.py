@@ -148,6 +148,29 @@ def build_crash(folder):
     subprocess.run(["gcc", "-g", "-O1", "-o", folder / "crash", folder / "crash.c"], check=True)
 
 
+# With the line's output stopped nothing more is sent, and nobody starts it again.
+STOP_OUTPUT = """
+#include <stdio.h>
+#include <termios.h>
+
+int main(void)
+{
+	return tcflow(1, TCOOFF) || printf("not sent\\n") < 0;
+}
+"""
+
+
+def line_is_stuck():
+    """A job whose output cannot be sent ends, and who waits for it is told."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder) / "stop-output"
+        subprocess.run(["cc", "-static", "-x", "c", "-o", program, "-"], input=STOP_OUTPUT,
+                       text=True, check=True)
+        expect(run(VM, "run", "--no-devices", "--no-driver", "--name", "loop-line", "--share",
+                   folder, "--", "/mnt/host/stop-output"), 125,
+               "the job's output does not leave the guest: ttyS1 is stuck")
+
+
 def share_and_core():
     """Built here, run there from the shared folder; its crash can be looked at here."""
     with tempfile.TemporaryDirectory() as name:
@@ -426,9 +449,9 @@ def clock_has_its_rate():
           f"{rate} kHz here, {told[1]} told, {used} used", out)
 
 
-TESTS = [old_runs_are_kept, clock_has_its_rate, try_bad_use, try_broken_build, try_test_passes, try_command_status,
-         trace_is_decoded, kernel_is_stuck, share_and_core, cores_are_bounded, device_dump_is_kept, qemu_crashes, shell_with_folder,
-         gdb_guest, gdb_device, gdb_statuses]
+TESTS = [old_runs_are_kept, clock_has_its_rate, try_bad_use, try_broken_build, try_test_passes,
+         try_command_status, trace_is_decoded, kernel_is_stuck, line_is_stuck, share_and_core,
+         cores_are_bounded, device_dump_is_kept, qemu_crashes, shell_with_folder, gdb_guest, gdb_device, gdb_statuses]
 
 
 def result_of(test):
