@@ -556,7 +556,8 @@ def lint_suite():
         verdict = {0: PASS, 77: SKIP}.get(status, FAIL)
         results += report(f"lint/{checker}", [Result(f"lint/{checker}", verdict, log)],
                           time.monotonic() - start)
-    return results + tap_program("rooms", [ROOT / "tests/rooms.py"])
+    results += tap_program("rooms", [ROOT / "tests/rooms.py"])
+    return results + tap_program("docs", [ROOT / "tests/docs.py"])
 
 
 # --- packaging ---------------------------------------------------------------

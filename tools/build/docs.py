@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Check the form of the Markdown files: lengths, and that what they link to exists.
+"""Check the form of the Markdown files: lengths, and that the targets of their links exist.
 
 usage: docs.py [--wrap] FILE...
 
 A README.md has at most 200 lines, and no line of it is over 100 columns. In other files that
-holds for prose: code and tables may be wider. A relative link leads to a file or folder of the
-repository, and its #anchor to a heading there. What is wrong is printed; the exit status is 1.
---wrap breaks paragraphs with too long a line anew, and changes nothing else.
+holds for prose: code and tables may be wider. A sentence of a README.md or SPEC.md has at most 30
+words; code and tables are no sentences, and code in a sentence is one word. A relative link leads
+to a file or folder of the repository, and its #anchor to a heading there. Each fault is printed;
+the exit status is 1 then. --wrap breaks paragraphs with too long a line again, and changes nothing
+else.
 """
 
 import pathlib
@@ -16,10 +18,12 @@ import sys
 import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LINES, COLUMNS = 200, 100
+LINES, COLUMNS, WORDS = 200, 100, 30
 LINK = re.compile(r"(?<!\\)\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)|^\[[^\]]+\]:\s+(\S+)", re.M)
 FENCE = re.compile(r"^(```+|~~~+)")
 ELSEWHERE = re.compile(r"[a-z]+:", re.I)
+END = re.compile(r"(?<=[.!?])[)*\"]*\s+")
+ABBREVIATION = re.compile(r"\b([ei])\.([ge])\.")
 
 # What begins a line and is no text, so that no paragraph may be broken before it.
 ITEM = re.compile(r"([-*+]|\d+[.)])\s+")
@@ -54,6 +58,36 @@ def check_lengths(path, where, text):
     for number, line, code in parts(text):
         if len(line) > COLUMNS and (is_readme or not (code or line.startswith("|"))):
             wrong.append(f"{where}:{number}: {len(line)} columns, at most {COLUMNS} are allowed")
+
+
+def paragraphs(text):
+    """(number of the first line, text) of each paragraph and each item of a list."""
+    first, lines = 0, []
+    for number, line, code in [*parts(text), (0, "", False)]:
+        new_item = ITEM.match(line)
+        if lines and (code or NO_PROSE.match(line)):
+            yield first, " ".join(lines)
+            lines = []
+        if not code and (new_item or not NO_PROSE.match(line)):
+            first = first if lines else number
+            lines.append(ITEM.sub("", line, count=1) if new_item else line.strip())
+
+
+def sentences(paragraph):
+    text = re.sub(r"`[^`]*`", "code", paragraph)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    return END.split(ABBREVIATION.sub(r"\1\2", text))
+
+
+def check_sentences(path, where, text):
+    if path.name not in ("README.md", "SPEC.md"):
+        return
+    for number, paragraph in paragraphs(text):
+        for sentence in sentences(paragraph):
+            words = sentence.split()
+            if len(words) > WORDS:
+                wrong.append(f"{where}:{number}: {len(words)} words in a sentence, at most {WORDS} "
+                             f"are allowed: {' '.join(words[:6])} ...")
 
 
 def check_link(path, place, target):
@@ -116,6 +150,7 @@ def main():
         path = pathlib.Path(name).resolve()
         text = path.read_text(encoding="utf-8")
         check_lengths(path, name, text)
+        check_sentences(path, name, text)
         check_links(path, name, text)
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0

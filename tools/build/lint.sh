@@ -210,7 +210,8 @@ lint_rooms() {
 	return $status
 }
 
-# Lengths of lines and of READMEs, and that links lead to something.
+# Lengths of sentences, lines and READMEs, and that links lead to something. tests/docs.py tests
+# this.
 lint_docs() {
 	local files
 
