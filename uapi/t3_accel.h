@@ -91,59 +91,63 @@ extern "C" {
 
 /*
  * Extension rules
- *  - Structs have multiples of 8 bytes, no implicit holes, no bitfields, and pointers as
- *    __u64: 32- and 64-bit layouts are the same. Sizes are bytes unless said otherwise.
- *  - A struct grows at its end only, and its number stays. The size in the request says
- *    how much the caller has. What a shorter struct lacks reads as zeros, and no result is
- *    written there; so a new field's zero means the old behaviour.
- *  - What a longer struct has more is neither read nor changed: the DRM core reports no
- *    error for it. A newer program looks at the driver's minor version first, which each
- *    addition bumps. Structs in arrays have a stride, and their rule is stricter: see
- *    &struct drm_t3_queue_submit.
- *  - What depends on the hardware has a DRM_T3_FEATURE_* bit, too.
- *  - Bits of `flags` without a name (MBZ: all of them) and every `pad` must be zero, as
- *    must be what is "else 0": -EINVAL. Unknown values of an enum are -EINVAL.
+ *  - Structs have multiples of 8 bytes, no implicit holes, no bitfields, and pointers as __u64.
+ *    So 32- and 64-bit layouts are the same. Sizes are bytes unless said otherwise.
+ *  - A struct grows only at its end, and keeps its number. The size in the request says how
+ *    much the caller has. The driver reads missing fields of a shorter struct as zeros and
+ *    writes no result there. So zero in a new field means the old behaviour.
+ *  - The driver neither reads nor changes the surplus fields of a longer struct: the DRM core
+ *    reports no error for it. A newer program looks at the driver's minor version first, which
+ *    each addition bumps. Structs in arrays have a stride, and a stricter rule: see &struct
+ *    drm_t3_queue_submit.
+ *  - A capability of the hardware has a DRM_T3_FEATURE_* bit, too.
+ *  - Bits of `flags` without a name (MBZ: all of them), every `pad` and every field marked
+ *    "else 0" must be zero: -EINVAL. Unknown values of an enum are -EINVAL.
  *
- * Order of checks: flags, pads and values that need no object, then pointers in the
- * argument, then handles. An ioctl that fails has changed nothing, nor its argument, unless
- * said otherwise there. One exception: when the argument of an IOWR can be read but not
- * written, -EFAULT comes after the effect, and its results are lost.
+ * Order of checks: flags, pads and values that need no object, then pointers in the argument,
+ * then handles. Unless said otherwise, an ioctl that fails has changed nothing, and its
+ * argument neither. There is one exception: the argument of an IOWR that can be read but not
+ * written. Then -EFAULT comes after the effect, and the caller gets no results.
  *
- * Errors that every ioctl may return: -ENODEV (the device has gone, its driver has left it,
- * or it does not answer any more), -EINVAL (a flag, pad or value outside its range),
- * -EFAULT (the argument, or a pointer in it), -ENOMEM, -EINTR; those that configure a space
- * also -EIO (a reset of the function has ended it: only DESTROY is left). Others stand at
- * the ioctl. -ENOENT always means: no such handle in this open file.
+ * Every ioctl may return these errors: -ENODEV (the device has gone, its driver has left it, or
+ * it does not answer any more), -EINVAL (a flag, pad or value outside its range), -EFAULT (the
+ * argument, or a pointer in it), -ENOMEM, -EINTR. An ioctl that configures a space may also
+ * return -EIO: a reset of the function has ended the space, and only DESTROY is left. Other
+ * errors stand at the ioctl. -ENOENT always means: no such handle in this open file.
  *
- * Handles of spaces, imports and queues belong to one open file. Nothing is shared between
- * files but by file descriptor (DRM_IOCTL_T3_GRANT_EXPORT, DRM_IOCTL_PRIME_HANDLE_TO_FD).
+ * Handles of spaces, imports and queues belong to one open file. Files share only through file
+ * descriptors (DRM_IOCTL_T3_GRANT_EXPORT, DRM_IOCTL_PRIME_HANDLE_TO_FD).
  *
- * A forked child has file and mappings as its parent: it may do all that the parent may, and
- * what either destroys is gone for both. All of it ends with the last of them. Who does not
- * want that closes the file in the child, or asks for MADV_DONTFORK.
+ * A forked child has the file and the mappings of its parent. It may do all that the parent
+ * may. An object that either of them destroys is gone for both. All objects end with the last
+ * of the two. A program that does not want that closes the file in the child, or uses
+ * MADV_DONTFORK.
  *
- * mmap() of the node: MAP_SHARED only (-EINVAL), from an offset that an ioctl returned, for
- * at most the size that belongs to it (-EINVAL), by the file that got it (-EACCES). Mappings
- * cannot grow (mremap: -EFAULT), may be cut, moved and protected, and are not in core dumps.
- * Aperture, doorbell page and device memory have no struct page: they cannot be pinned, nor
- * be read by ptrace (-EFAULT, -EIO).
+ * mmap() of the node takes MAP_SHARED only (-EINVAL) and an offset that an ioctl returned. The
+ * length is at most the size that belongs to the offset (-EINVAL). The caller is the file that
+ * got the offset (-EACCES). Mappings cannot grow (mremap: -EFAULT). They may be cut, moved and
+ * protected, and are not in core dumps. Aperture, doorbell page and device memory have no
+ * struct page: they cannot be pinned, and ptrace cannot read them (-EFAULT, -EIO).
  *
- * A 32-bit program: mmap() offsets are above 4 GiB (_FILE_OFFSET_BITS=64), and 8-byte words
- * of doorbell page and event area need one 8-byte access (SSE2's movq).
+ * A 32-bit program: mmap() offsets are above 4 GiB (_FILE_OFFSET_BITS=64), and 8-byte words of
+ * doorbell page and event area need one 8-byte access (SSE2's movq).
  *
- * When the function is reset, by the driver as its last resort or by an administrator, the
- * contents of buffers stay. All its spaces end: the event area says DEAD, waits return
- * -ENODEV, configuration -EIO, and spaces of peers that they were connected to fault. Queues
- * stay, and their jobs go on: see &struct drm_t3_queue_submit. When the device has gone, all
- * ioctls return -ENODEV, spaces are DEAD, jobs fail with -ENODEV, and touching a mapping
- * gives SIGBUS, but for the event area's, which stays readable. Suspending to idle changes
- * nothing. What would take the device's power fails with -EBUSY as long as any of its memory
- * is in use.
+ * The driver resets the function as its last resort, or for an administrator. The contents of
+ * buffers stay. All spaces of the device end: the event area says DEAD, waits return -ENODEV,
+ * configuration -EIO. Spaces of peers that they were connected to fault. Queues stay, and their
+ * jobs go on: see &struct drm_t3_queue_submit.
+ *
+ * When the device has gone, all ioctls return -ENODEV, spaces are DEAD and jobs fail with
+ * -ENODEV. A touch of a mapping gives SIGBUS, except for the event area's, which stays
+ * readable.
+ *
+ * Suspend to idle changes nothing. A suspend that would take the device's power fails with
+ * -EBUSY as long as any of the device's memory is in use.
  */
 
 /*
- * Limits of this version. Those in parentheses also stand in &struct drm_t3_device_info,
- * where a device may have less.
+ * Limits of this version. A name in parentheses is a field of &struct drm_t3_device_info,
+ * where a device may have a lower limit.
  */
 #define DRM_T3_PAGE_SIZE		4096		/* of doorbell pages and event areas */
 #define DRM_T3_SEGMENTS_MAX		64		/* of a space (space_segments) */
@@ -166,7 +170,7 @@ extern "C" {
 #define DRM_T3_COPY_BYTES_MAX		1073741824	/* rows * row_bytes of a command */
 #define DRM_T3_GEMM_DEPTH_MAX		1048576
 #define DRM_T3_GEMM_GROUP_MAX		65535		/* group_*, tile_*, raster_rows */
-#define DRM_T3_GEMM_WORK_MAX		4294967296	/* rows * columns * depth: a few s */
+#define DRM_T3_GEMM_WORK_MAX		4294967296	/* rows * columns * depth: some seconds */
 #define DRM_T3_SYNCOBJS_MAX		4096		/* in one DRM_IOCTL_SYNCOBJ_* */
 
 /* -------------------------------------------------------------------- query */
@@ -184,9 +188,9 @@ enum drm_t3_query_type {
 /**
  * struct drm_t3_query - ask for device facts
  *
- * With data = 0, size returns the full size of the answer. Otherwise at most
- * size bytes are copied and size returns how many were: a longer answer of a newer
- * driver is cut, a shorter one of an older driver ends where size says.
+ * With data = 0, size returns the full size of the answer. Otherwise the driver copies at most
+ * size bytes, and size returns how many it copied. It cuts a longer answer of a newer driver. A
+ * shorter answer of an older driver ends where size says.
  *
  * Errors: -EINVAL unknown type; -EFAULT size bytes cannot be written at data.
  */
@@ -211,7 +215,7 @@ enum drm_t3_topology {
 	DRM_T3_TOPOLOGY_FULL = 2,
 };
 
-/* What the hardware can do: do not use what is not set. */
+/* Capabilities of the hardware: do not use one whose bit is not set. */
 #define DRM_T3_FEATURE_STAGING (1ull << 0) /* DRM_IOCTL_T3_SEGMENT_STAGING, tile doorbells */
 #define DRM_T3_FEATURE_MINMAX  (1ull << 1) /* DRM_T3_OP_MIN, DRM_T3_OP_MAX */
 #define DRM_T3_FEATURE_QUEUES  (1ull << 2) /* queues and jobs */
@@ -225,13 +229,14 @@ enum drm_t3_topology {
 /**
  * struct drm_t3_device_info - answer of DRM_T3_QUERY_DEVICE
  *
- * Nothing of it but memory_free and file_* changes while the device is bound. The limits
- * are those of the module parameters file_memory_mb and file_host_mb; of device memory
- * also what spaces take for their tiles counts. Without file_memory_mb an unprivileged
- * file may have as much device memory as it leaves free: the limit is then half of what is
- * free or its own. One file may have 8 queues, 128 spaces and 512 segments (the module
- * parameters file_queues, file_spaces, file_segments); what is above is -EDQUOT. With
- * CAP_SYS_RESOURCE a caller may have all that the device has.
+ * While the device is bound, only memory_free and file_* change. The limits are those of the
+ * module parameters file_memory_mb and file_host_mb. The memory that spaces take for their
+ * tiles counts as device memory, too.
+ *
+ * Without file_memory_mb an unprivileged file may have as much device memory as it leaves free.
+ * The limit is then half of what is free or its own. One file may have 8 queues, 128 spaces and
+ * 512 segments (the module parameters file_queues, file_spaces, file_segments); more is
+ * -EDQUOT. A caller with CAP_SYS_RESOURCE may have all that the device has.
  */
 struct drm_t3_device_info {
 	/** @features: DRM_T3_FEATURE_* */
@@ -275,9 +280,9 @@ struct drm_t3_device_info {
 	/** @file_host_limit: the same of host buffers */
 	__u64 file_host_limit;
 	/**
-	 * @file_host_used: the same of host buffers. A buffer counts until it is
-	 * freed. Pages of it that something else has pinned (RDMA, O_DIRECT, io_uring) stay
-	 * allocated after that and count no more: the pin's own limit (RLIMIT_MEMLOCK) holds.
+	 * @file_host_used: the same of host buffers. A buffer counts until it is freed. Pages that
+	 * something else has pinned (RDMA, O_DIRECT, io_uring) stay allocated after that. They count
+	 * no more: the pin's own limit (RLIMIT_MEMLOCK) holds.
 	 */
 	__u64 file_host_used;
 };
@@ -374,29 +379,30 @@ struct drm_t3_counters {
 /**
  * struct drm_t3_bo_create - allocate zeroed memory
  *
- * By default contiguous memory of the device, mapped write-combined. It may be behind a
- * space, a staging buffer, and an operand of every command of a job.
+ * By default the memory is contiguous memory of the device, mapped write-combined. It may back
+ * a space or a staging buffer, and be an operand of every command of a job but TIMED.
  *
- * With DRM_T3_BO_HOST memory of the machine, mapped cached, which the device reaches by
+ * With DRM_T3_BO_HOST it is memory of the machine, mapped cached, which the device reaches by
  * DMA. It may be an operand of COPY, FILL and TIMED, and of nothing else.
  *
- * The handle is a GEM handle of this file (close it with DRM_IOCTL_GEM_CLOSE). The
- * buffer ends with its last user: handle, mapping, dma-buf, job, space. As long it
- * counts toward the file's limits (see &struct drm_t3_device_info), whoever uses it.
+ * The handle is a GEM handle of this file (close it with DRM_IOCTL_GEM_CLOSE). The buffer ends
+ * with its last user: handle, mapping, dma-buf, job, space. Until then it counts toward the
+ * file's limits (see &struct drm_t3_device_info), whoever uses it.
  *
- * Buffers are shared by DRM_IOCTL_PRIME_HANDLE_TO_FD and
- * DRM_IOCTL_PRIME_FD_TO_HANDLE. An import on the same device is the same buffer. On another
- * device it is an operand of those, too, as a host buffer is, if it is a host buffer,
- * device memory of a T3 of the same fabric (reached over PCIe: nothing is copied), or
- * another driver's buffer in system memory. Jobs of all devices that use it respect each
- * other's order. A mapping of it is the exporter's. The access mode of a dma-buf bounds
- * mmap() of its descriptor alone: who may import it may write. Errors of the import:
- * -EXDEV device memory of another fabric; -EOPNOTSUPP the exporter does not give it to
- * this device, or its DMA is not coherent; -ENODEV the exporting device has gone;
- * -EINVAL not a whole number of pages. Another driver imports device memory only by
+ * Buffers are shared by DRM_IOCTL_PRIME_HANDLE_TO_FD and DRM_IOCTL_PRIME_FD_TO_HANDLE. An
+ * import on the same device is the same buffer. An import on another device may be an operand
+ * of COPY, FILL and TIMED. That holds for a host buffer, for another driver's buffer in system
+ * memory, and for device memory of a T3 of the same fabric (reached over PCIe: nothing is
+ * copied). Jobs of all devices that use a buffer respect each other's order. A mapping of an
+ * import is the exporter's. The access mode of a dma-buf bounds mmap() of its descriptor alone:
+ * a process that may import it may write.
+ *
+ * Errors of the import: -EXDEV device memory of another fabric; -EOPNOTSUPP the exporter does
+ * not give it to this device, or its DMA is not coherent; -ENODEV the exporting device has
+ * gone; -EINVAL not a whole number of pages. Another driver imports device memory only by
  * peer-to-peer DMA where the kernel allows it (CONFIG_PCI_P2PDMA), else -EOPNOTSUPP.
  *
- * When the device goes, mappings of its own memory give SIGBUS; host buffers stay.
+ * When the device goes, mappings of its own memory give SIGBUS. Host buffers stay.
  *
  * Errors: -EINVAL size 0 or above the memory there is; -ENOSPC no contiguous room in the
  * device; -EDQUOT above the file's limit; -EOPNOTSUPP HOST, and DMA is not coherent.
@@ -429,9 +435,9 @@ struct drm_t3_bo_mmap_offset {
 /**
  * struct drm_t3_space_create - create an output address space over a buffer
  *
- * Byte x of the space is byte x of the buffer. The space pins the buffer. Three
- * mappings come with it, through mmap(MAP_SHARED) of the node at these offsets;
- * none may be longer than its size. The event area can be mapped PROT_READ only.
+ * Byte x of the space is byte x of the buffer. The space pins the buffer. It has three
+ * mappings, through mmap(MAP_SHARED) of the node at the offsets below. No mapping may be longer
+ * than its size. The event area can be mapped PROT_READ only.
  *
  * Errors: -ENOENT; -EINVAL max_tiles; -EOPNOTSUPP the buffer is not memory of this
  * device, or DMA is not coherent; -ENOSPC no space id, aperture range or device memory
@@ -461,12 +467,14 @@ struct drm_t3_space_create {
 /**
  * struct drm_t3_space - DESTROY and RESET
  *
- * DESTROY zaps the mappings of aperture and doorbell page (a later touch gives
- * SIGBUS; the event area stays readable and says DEAD), revokes its grants and
- * frees the handle; a wait for it returns -ENOENT. RESET leaves any state but DISABLED:
- * counts and ready tiles are dropped, imports and routes are cut on both sides (segments
- * that used them are unmapped, grants stay revoked), local segments stay mapped,
- * and the generation changes. After it the first ARM may name any epoch.
+ * DESTROY ends the space. It removes the mappings of aperture and doorbell page: a later touch
+ * gives SIGBUS. The event area stays readable and says DEAD. DESTROY revokes the space's grants
+ * and frees the handle. A wait for the space returns -ENOENT.
+ *
+ * RESET leaves any state but DISABLED. It drops counts and ready tiles. It cuts imports and
+ * routes on both sides: segments that used them are unmapped, and grants stay revoked. Local
+ * segments stay mapped, and the generation changes. After RESET the first ARM may name any
+ * epoch.
  *
  * Errors: -ENOENT; -EIO of DESTROY: the space is gone, but the device did not quiesce,
  * so its function was reset: every other space of it is DEAD then, waits return
@@ -482,7 +490,7 @@ struct drm_t3_space {
 /**
  * enum drm_t3_segment_kind - where updates of a segment go
  * @DRM_T3_SEGMENT_LOCAL: they are applied here
- * @DRM_T3_SEGMENT_REMOTE: each store is sent to the peer, nothing is kept
+ * @DRM_T3_SEGMENT_REMOTE: each store is sent to the peer, and nothing is kept here
  * @DRM_T3_SEGMENT_DMA: they are applied here, and a tile that is complete is sent to the
  *     peer
  */
@@ -493,8 +501,8 @@ enum drm_t3_segment_kind {
 };
 
 /**
- * enum drm_t3_op - how an update changes what is there
- * @DRM_T3_OP_STORE: it replaces it
+ * enum drm_t3_op - how an update changes an element
+ * @DRM_T3_OP_STORE: the update replaces the element
  * @DRM_T3_OP_ADD: sum; integers wrap
  * @DRM_T3_OP_MIN: the lesser (DRM_T3_FEATURE_MINMAX)
  * @DRM_T3_OP_MAX: the greater (DRM_T3_FEATURE_MINMAX)
@@ -525,8 +533,8 @@ enum drm_t3_dtype {
 };
 
 /**
- * enum drm_t3_init - what an epoch's first updates meet
- * @DRM_T3_INIT_KEEP: what the buffer held
+ * enum drm_t3_init - contents of a segment before an epoch's first update
+ * @DRM_T3_INIT_KEEP: those that the buffer held
  * @DRM_T3_INIT_IDENTITY: the op's identity: 0, or the greatest or least value for MIN
  *     and MAX
  */
@@ -536,17 +544,17 @@ enum drm_t3_init {
 };
 
 /**
- * struct drm_t3_segment_map - say what stores to a range of the space mean
+ * struct drm_t3_segment_map - define the meaning of stores to a range of the space
  *
- * The segment is a row-major matrix: row i starts at byte offset + i * pitch of
- * the space. offset, row_bytes, pitch, tile_row_bytes and target_col are
- * multiples of the element size. Tiles are numbered row-major and those at the
- * edges may be smaller. Segments of a space may not overlap.
+ * The segment is a row-major matrix: row i starts at byte offset + i * pitch of the space.
+ * offset, row_bytes, pitch, tile_row_bytes and target_col are multiples of the element size.
+ * Tiles are numbered row-major. Tiles at the edges may be smaller. Segments of a space may not
+ * overlap.
  *
- * LOCAL: updates are applied here. REMOTE: each store is sent to the peer and
- * nothing is kept. DMA: updates are applied here, and a tile whose count is
- * reached is sent to the peer, or block_tiles tiles when all of them are. With
- * further imports, each store or tile is sent through every one of them.
+ * LOCAL: updates are applied here. REMOTE: each store is sent to the peer, and nothing is kept
+ * here. DMA: updates are applied here. A tile is sent to the peer when its count is reached, or
+ * block_tiles tiles when the counts of all of them are. With further imports, each store or
+ * tile is sent through every one of them.
  *
  * Errors: -ENOENT space or an import; -EINVAL segment index, geometry, range, enum, an
  * import named twice; -EFAULT imports; -EEXIST index in use, or overlap; -ENOSPC more
@@ -605,7 +613,7 @@ struct drm_t3_segment_map {
 };
 
 /**
- * struct drm_t3_segment_unmap - take a segment out of its space
+ * struct drm_t3_segment_unmap - remove a segment from its space
  *
  * Errors: -ENOENT space, or nothing is mapped there; -EINVAL segment index; -EBUSY as
  * DRM_IOCTL_T3_SEGMENT_MAP.
@@ -625,7 +633,7 @@ struct drm_t3_segment_unmap {
  * struct drm_t3_segment_staging - give a segment a staging buffer
  *
  * Slot s holds an image of the segment at offset + s * slot_stride of the
- * buffer, rows at the segment's pitch. slots = 0 takes the buffer away. The
+ * buffer, rows at the segment's pitch. slots = 0 removes the buffer. The
  * segment pins the buffer.
  *
  * Errors: -ENOENT space, segment or buffer; -EINVAL segment index, slots, stride or
@@ -658,10 +666,10 @@ struct drm_t3_segment_staging {
 /* ------------------------------------------------------------------- grants */
 
 /**
- * struct drm_t3_grant_export - make a grant: who holds the fd may send updates
+ * struct drm_t3_grant_export - make a grant: the holder of the fd may send updates
  *
- * The fd is O_CLOEXEC. It may be passed to other processes and be imported
- * once. Closing it without an import drops the grant.
+ * The fd is O_CLOEXEC. It may be passed to other processes and be imported once. A close of the
+ * fd without an import drops the grant.
  *
  * Errors: -ENOENT; -EINVAL empty mask, an op that does not exist, or a rank that the
  * fabric does not have; -EMFILE, -ENFILE no file; -ENOSPC the space has space_imports
@@ -685,9 +693,9 @@ struct drm_t3_grant_export {
 };
 
 /**
- * struct drm_t3_grant_revoke - take one grant back
+ * struct drm_t3_grant_revoke - revoke one grant
  *
- * From its return on no update of that importer is applied.
+ * After the ioctl returns, no update of that importer is applied.
  *
  * Errors: -ENOENT space or grant (also: revoked already, or dropped with its fd).
  */
@@ -710,8 +718,8 @@ struct drm_t3_grant_revoke {
  * Errors: -ENOENT space; -EBADF; -EINVAL fd is not a grant; -EXDEV another
  * fabric; -EHOSTUNREACH no link to that rank (or the own device); -EACCES the grant is
  * not for this device's rank; -EBUSY imported already, or the space is armed; -ENOSPC
- * tables full (what was revoked counts until DRM_IOCTL_T3_GRANT_RELEASE); -EEXIST a message of the
- * table entry's last user still waits for its link: try again; -EOWNERDEAD revoked or the
+ * tables full (a revoked import counts until DRM_IOCTL_T3_GRANT_RELEASE); -EEXIST a message of
+ * the table entry's last user still waits for its link: try again; -EOWNERDEAD revoked or the
  * owner has gone.
  */
 struct drm_t3_grant_import {
@@ -736,7 +744,7 @@ struct drm_t3_grant_import {
 };
 
 /**
- * struct drm_t3_grant_release - give an import up
+ * struct drm_t3_grant_release - release an import
  *
  * The grant stays used up: it cannot be imported again.
  *
@@ -783,10 +791,10 @@ struct drm_t3_fault {
 };
 
 /**
- * struct drm_t3_space_wait - sleep until the space has come so far
+ * struct drm_t3_space_wait - wait for progress of a space
  *
- * A wait for an epoch that was released already succeeds. Restartable: the
- * deadline is absolute, and no input is changed.
+ * A wait for an epoch that was released already succeeds. The call is restartable: the deadline
+ * is absolute, and no input is changed.
  *
  * Errors: -ENOENT (also: destroyed meanwhile); -ETIMEDOUT; -EIO the space is faulted:
  * fault is filled; -ENODEV the space is DEAD; -EINTR a signal whose handler has no
@@ -813,8 +821,8 @@ struct drm_t3_space_wait {
 /**
  * struct drm_t3_space_eventfd - signal an eventfd once per epoch
  *
- * It is signalled when all segments in mask are delivered, and when the space
- * faults or dies. One eventfd per mask; fd = -1 removes the one of that mask.
+ * The driver signals it when all segments in mask are delivered, and when the space faults or
+ * is DEAD. Each mask has at most one eventfd. fd = -1 removes the eventfd of that mask.
  *
  * Errors: -ENOENT (also: nothing to remove); -EBADF; -EINVAL fd is no eventfd, or the
  * mask is 0; -EEXIST the mask has one; -ENOSPC the space has DRM_T3_EVENTFDS_MAX.
@@ -901,30 +909,30 @@ struct drm_t3_space_stats {
 
 /* drm_t3_space_tile.tile_flags */
 #define DRM_T3_TILE_TRIGGERED (1u << 0) /* the count is reached */
-#define DRM_T3_TILE_READY     (1u << 1) /* it, or the dma block it begins, waits for a link */
+#define DRM_T3_TILE_READY     (1u << 1) /* it, or the dma block that it begins, waits for a link */
 #define DRM_T3_TILE_STARTED   (1u << 2) /* has had an update in this epoch */
 #define DRM_T3_TILE_SENDING   (1u << 3) /* a link is at it */
 #define DRM_T3_TILE_OPEN      (1u << 4) /* the count is not reached, or READY, or SENDING */
-#define DRM_T3_TILE_POISONED  (1u << 5) /* its record is in poisoned memory: counted is 0; OPEN */
+#define DRM_T3_TILE_POISONED  (1u << 5) /* its record is poisoned: counted is 0; OPEN */
 
 #define DRM_T3_TILE_NONE 0xffffffffu /* drm_t3_space_tile.tile: none is open */
 
 /**
- * struct drm_t3_space_tile - the first tile that is not done, and what it lacks
+ * struct drm_t3_space_tile - the first open tile, and what it lacks
  *
- * Of the tiles of a segment from @tile on, the first that is DRM_T3_TILE_OPEN; with
- * DRM_T3_SPACE_TILE_AT the one @tile, open or not. A remote segment's tiles count what was
- * stored, whether it has arrived or not. Where none is open all that is missing are
- * acknowledgements: @unacknowledged.
+ * The answer describes the first tile of a segment from @tile on that is DRM_T3_TILE_OPEN. With
+ * DRM_T3_SPACE_TILE_AT it describes the tile @tile, open or not. The tiles of a remote segment
+ * count what was stored, whether it has arrived or not. If no tile is open, only
+ * acknowledgements are missing: @unacknowledged.
  *
- * It is a look: nothing changes, and what it says of a tile was true at one moment. Tiles
- * before it may have changed meanwhile, and an epoch may have begun. Exact from ARMED on;
- * of a space that is FAULTED, @counted may lack what came before the fault.
+ * The call changes nothing. Its answer about a tile was true at one moment. Tiles before it may
+ * have changed meanwhile, and an epoch may have begun. The answer is exact from ARMED on. For a
+ * space that is FAULTED, @counted may lack updates from before the fault.
  *
  * Errors: -ENOENT space, or nothing is mapped there; -EINVAL segment index, or with
  * DRM_T3_SPACE_TILE_AT the segment has no such tile; -EOPNOTSUPP no DRM_T3_FEATURE_TILES;
- * -EINTR only to a process that is being killed: other signals wait until the search, of
- * DRM_T3_TILES_MAX tiles at most, is over.
+ * -EINTR only to a process that is being killed. Other signals wait until the search is over,
+ * which looks at DRM_T3_TILES_MAX tiles at most.
  */
 struct drm_t3_space_tile {
 	/** @space: handle */
@@ -933,7 +941,7 @@ struct drm_t3_space_tile {
 	__u32 segment;
 	/** @flags: DRM_T3_SPACE_TILE_AT or 0 */
 	__u32 flags;
-	/** @tile: in: the first to look at, any number; out: the one found, or DRM_T3_TILE_NONE */
+	/** @tile: in: first to look at, any number; out: the tile found, or DRM_T3_TILE_NONE */
 	__u32 tile;
 	/** @tile_flags: out: DRM_T3_TILE_*; 0 if there is none */
 	__u32 tile_flags;
@@ -959,11 +967,11 @@ struct drm_t3_space_tile {
 /**
  * struct drm_t3_queue_create - make a queue that runs jobs in order
  *
- * Queues run beside each other. A higher priority is served first at every step of
- * the device's engine, so it overtakes a long job of a lower one. Of equals open files take
- * turns, then the queues of a file: many queues get no more than one. A
- * queue that is kept busy starves those below it, whose jobs then fail with -ETIME: all
- * priorities above 0 are for the privileged.
+ * Queues run beside each other. At every step the device's engine serves a higher priority
+ * first. So it overtakes a long job of a lower priority. At equal priority open files take
+ * turns, then the queues of a file: many queues get no more than one. A queue that is kept busy
+ * starves those of lower priority, and their jobs then fail with -ETIME. So all priorities
+ * above 0 are for privileged callers.
  *
  * Errors: -EINVAL priority above DRM_T3_QUEUE_PRIORITY_MAX; -EACCES priority above 0
  * without CAP_SYS_NICE; -EDQUOT the file has as many as it may; -ENOSPC the device has
@@ -982,10 +990,10 @@ struct drm_t3_queue_create {
 };
 
 /**
- * struct drm_t3_queue_destroy - give a queue up
+ * struct drm_t3_queue_destroy - destroy a queue
  *
- * Jobs that were submitted run to their end and signal their fences. Closing the
- * file does the same to all its queues.
+ * Jobs that were submitted run to their end and signal their fences. A close of the file
+ * destroys all its queues in the same way.
  *
  * Errors: -ENOENT.
  */
@@ -1018,20 +1026,21 @@ enum drm_t3_command_type {
 /**
  * struct drm_t3_command - the head of each command: one step of a job
  *
- * The commands of a job are an array of elements, command_stride bytes apart, each one of
- * the structs below: its type says which. All of them begin with this head.
+ * The commands of a job are an array of elements, command_stride bytes apart. Each element is
+ * one of the structs below, and its type says which. All of them begin with this head.
  *
- * An element ends with its stride. What it lacks of its struct reads as zeros: an array of
- * COPY alone needs no more than sizeof(struct drm_t3_copy). What it has beyond the struct that
- * the driver knows for its type must be zero, up to the stride. See &union
+ * An element ends with its stride. The driver reads missing fields of its struct as zeros. So
+ * an array of COPY alone needs no more than sizeof(struct drm_t3_copy). The bytes after the
+ * struct that the driver knows for its type must be zero, up to the stride. See &union
  * drm_t3_any_command for arrays of several types.
  *
- * An element is read once. Then its type is checked, then its tail, then its fields, and
- * then what it names is looked up.
+ * The driver reads an element once. Then it checks the type, then the tail, then the fields.
+ * Last it looks up the objects that the element names.
  *
- * Floats follow the arithmetic of stores to a segment. Where two operands in device memory
- * overlap, bytes move in rows and pieces of at most 4096 bytes from the start upwards,
- * each read whole before it is written; elsewhere it is not said which bytes move when.
+ * Floats follow the arithmetic of stores to a segment. Two operands in device memory may
+ * overlap. Their bytes move in rows and pieces of at most 4096 bytes from the start upwards,
+ * and each piece is read whole before it is written. For other operands the order of the bytes
+ * is not defined.
  *
  * Errors, of all types: -EINVAL type; -E2BIG bytes beyond the struct are not zero; -ENOENT
  * buffer or space; -EINVAL a field out of range, or an operand outside its buffer.
@@ -1046,8 +1055,8 @@ struct drm_t3_command {
 /**
  * struct drm_t3_operand - where the rows of an operand lie
  *
- * Row i starts at byte offset + i * pitch of the buffer, and all rows lie inside it. How
- * many there are, and their bytes, say the command's other fields.
+ * Row i starts at byte offset + i * pitch of the buffer, and all rows lie inside it. Other
+ * fields of the command give the number of rows and their bytes.
  */
 struct drm_t3_operand {
 	/** @handle: GEM handle of this file */
@@ -1125,16 +1134,18 @@ struct drm_t3_update {
  * struct drm_t3_gemm - dst = a * b: rows x columns, rows x depth, depth x columns elements
  *
  * The matrices are row-major and of one dtype. Each sum begins at 0 and takes its products in
- * order, each product and sum rounded to f32 (i32: modulo 2^32), and is rounded to dtype once,
- * when it is stored: no field from chunk_rows on changes a result. They give the order in
- * which the output is produced: chunks of chunk_rows rows, beginning with first_chunk; in them
- * workgroups of group_rows x group_columns, in bands of raster_rows of them, column by
- * column; in them tiles of tile_rows x tile_columns. See SPEC.md, section 11.7.
+ * order. Each product and sum is rounded to f32 (i32: modulo 2^32), and the sum is rounded to
+ * dtype once, when it is stored.
  *
- * With space, dst.offset and dst.pitch lead into the space instead of a buffer: the output
- * is made of tracked stores. The job fails (-EIO) where the space is not ARMED when it
- * begins or does not stay so, or has another dtype there; it does not wait for either. It is
- * over when all is stored or sent: for what follows, wait for the space.
+ * The fields from chunk_rows on do not change a result. They give the order in which the output
+ * is produced. It is cut into chunks of chunk_rows rows, beginning with first_chunk. A chunk
+ * has workgroups of group_rows x group_columns, in bands of raster_rows of them, column by
+ * column. A workgroup has tiles of tile_rows x tile_columns. See SPEC.md, section 11.7.
+ *
+ * With space, dst.offset and dst.pitch lead into the space instead of a buffer: the output is
+ * made of tracked stores. The job fails (-EIO) if the space is not ARMED when the job begins or
+ * does not stay so, or has another dtype there. The job does not wait for either. It is over
+ * when all is stored or sent. For delivery, wait for the space.
  *
  * Errors: -EOPNOTSUPP no DRM_T3_FEATURE_GEMM, or an operand is not memory of this device;
  * -EFBIG rows * columns * depth is above DRM_T3_GEMM_WORK_MAX: submit it in parts.
@@ -1178,9 +1189,9 @@ struct drm_t3_gemm {
  * struct drm_t3_timed - a run of the timed model
  *
  * The device reads &struct t3_timed_args at args when the job runs, and writes &struct
- * t3_timed_result at result. Both are host buffers or imports. Both offsets are multiples of
- * 64, and neither struct crosses a multiple of 4096: so each is one range of the bus. They do
- * not overlap. See "Timed runs" below.
+ * t3_timed_result at result. Both are in host buffers or imports. Both offsets are multiples of
+ * 64, and neither struct crosses a multiple of 4096. So each struct is one range of the bus.
+ * The two do not overlap. See "Timed runs" below.
  *
  * Errors: -EOPNOTSUPP no DRM_T3_FEATURE_TIMED, or an operand is memory of this device;
  * -EINVAL (also) a place as above, or an import whose page is not whole there.
@@ -1197,8 +1208,8 @@ struct drm_t3_timed {
 /**
  * union drm_t3_any_command - an element of an array of several types
  *
- * Zero all of it before its fields are set: an initialiser of one member need not touch the
- * bytes behind that member, and they must be zero.
+ * Zero all of it before its fields are set. An initialiser of one member need not touch the
+ * bytes after that member, and they must be zero.
  */
 union drm_t3_any_command {
 	/** @head: of each */
@@ -1220,36 +1231,40 @@ union drm_t3_any_command {
  *
  * Arguments and result are in the hardware's format, &struct t3_timed_args and &struct
  * t3_timed_result of t3_hw.h, which is installed beside this header. The driver checks where
- * they lie. The device judges what the arguments say, when the job runs.
+ * they lie. The device checks the arguments themselves, when the job runs.
  *
- * The devices compute no data, but when each byte would move, in virtual time (SPEC.md,
- * section 8.1). The counters depend on the arguments alone: not on the machine, its load
- * or what else the devices do, and they are those of `t3 sim` to the bit.
+ * The devices compute no data. They compute when each byte would move, in virtual time
+ * (SPEC.md, section 8.1). The counters depend on the arguments alone: not on the machine, its
+ * load or other work of the devices. They are those of `t3 sim` to the bit.
  *
  * With T3_TIMED_MIRRORED the device runs alone, as soon as the command is the next in its
- * queue. Without it the run is one of a gang: it begins at one virtual instant when on every
- * rank of the fabric a queue has come to a TIMED command whose arguments are the same, byte by
- * byte. Which process or queue that is does not matter: all have the same result. Ranks that
- * wait hold up nothing but their own queue. No other rank of the gang may use a rank's result
- * buffer, as jobs wait for who writes what they use, and so would never meet (one buffer of
- * arguments for all is fine); and two gangs of the same queues need the same order on each
- * rank.
+ * queue. Without it the run is one of a gang. It begins at one virtual instant, when on every
+ * rank of the fabric a queue has come to a TIMED command with the same arguments, byte by byte.
+ * It does not matter which process or queue that is: all have the same result. A rank that
+ * waits blocks only its own queue.
  *
- * A fabric runs one at a time, of all its users, in the order in which they became complete;
- * others wait, and their time runs. Every user may run it: a run is bounded, reads and writes
- * no memory but the two structs, and keeps no engine of a device from other queues. What it
- * takes is the emulator's time and memory.
+ * No other rank of the gang may use a rank's result buffer. Jobs wait for the writer of a
+ * buffer that they use, so such a gang would never meet. All ranks may use one buffer of
+ * arguments. Two gangs of the same queues need the same order on each rank.
  *
- * The result is written when the run has ended, before the job's fence signals. Of a job that
- * fails it may be as it was, or be there.
+ * A fabric has one run at a time, of all its users. The next run is that of the open file (of
+ * the first rank) that has had none for longest. Of one file's gangs the one that was complete
+ * first is next. The others wait, and their time runs. Every user may run it. A run is bounded,
+ * reads and writes no memory but the two structs, and keeps no engine of a device from other
+ * queues. It takes the emulator's time and memory.
  *
- * The job fails with -EINVAL when an argument is outside its range, or the run as a whole is
- * too large; -ENOMEM the emulator has no memory for it; -ECANCELED another rank has left the
- * gang while it ran, since its queue or function was reset or it has gone; -ETIME a gang
- * that was not complete, or a run that did not end, in job_timeout_ms: as every job, it
- * never holds its fence up for longer than that, whatever user space does or fails to do on
- * other ranks. Then the rank leaves the gang. -EIO a struct could not be read or written.
- * A function that is reset begins the command again: it waits for a gang anew.
+ * The result is written when the run has ended, before the job's fence signals. A job that
+ * fails may leave the result as it was, or written.
+ *
+ * The job fails with these errors: -EINVAL an argument is outside its range, or the run as a
+ * whole is too large; -ENOMEM the emulator has no memory for it; -ECANCELED another rank left
+ * the gang during the run, because its queue or function was reset or it has gone; -ETIME a
+ * gang was not complete, or a run did not end, in job_timeout_ms; -EIO a struct could not be
+ * read or written.
+ *
+ * As every job, it holds its fence up for no longer than job_timeout_ms, whatever user space
+ * does on other ranks. After -ETIME the rank leaves the gang. A function that is reset begins
+ * the command again: it waits for a gang again.
  */
 
 /* --------------------------------------------------------------- submission */
@@ -1269,30 +1284,34 @@ struct drm_t3_sync {
 /**
  * struct drm_t3_queue_submit - submit a job: commands that run in order
  *
- * A job begins when the jobs before it in its queue are over, its in points have
- * signalled, and no earlier job of any queue writes a buffer that it uses or reads
- * one that it writes. When all its commands are done its out points signal. They
- * never wait for a space, a trigger or a peer, but for two: a GEMM that stores to a peer waits
- * for room on the link, which comes, or the link gives up and the space faults; a TIMED waits
- * for the other ranks of its gang, no longer than for job_timeout_ms.
+ * A job begins when the jobs before it in its queue are over, its in points have signalled, and
+ * no earlier job of any queue writes a buffer that it uses or reads a buffer that it writes.
+ * When all its commands are done its out points signal.
  *
- * A job that fails, fails alone: its fence gets an error (see SYNC_IOC_FILE_INFO of
- * its sync_file), what it had moved stays moved, later jobs run. The error is -EIO
- * when the device refused a command or memory failed (poison), -ETIME when the job had
- * used the engine itself for the module parameter job_timeout_ms, or the queue got no work
- * done for so long (others' work does not count), -ENODEV when the device went. When the
- * function is reset for another's fault, or the queue is restarted for a late job, a job
- * goes on where it was. Only one that was in the middle of a command that
- * must not be done twice (UPDATE with op ADD, src and dst in one buffer but of a TIMED, a
- * GEMM into a space) fails: -ECANCELED. What else a TIMED fails with stands at
- * "Timed runs" above.
+ * The out points never wait for a space, a trigger or a peer, with two exceptions. A GEMM that
+ * stores to a peer waits for room on the link. The room comes, or the link gives up and the
+ * space faults. A TIMED waits for the other ranks of its gang, no longer than job_timeout_ms.
  *
- * A command on device memory is one piece. On a host buffer or an import it has one for
- * each part that is a range of its own on the bus: with an IOMMU in general one for all,
+ * A job that fails, fails alone: its fence gets an error (see SYNC_IOC_FILE_INFO of its
+ * sync_file). What it moved stays moved, and later jobs run. The errors are: -EIO the device
+ * refused a command, or memory failed (poison); -ETIME the job used the engine itself for the
+ * module parameter job_timeout_ms, or the queue got no work done for so long (others' work does
+ * not count); -ENODEV the device went.
+ *
+ * The driver may reset the function because of another job, or restart the queue because of a
+ * late job. Then a job goes on where it was. There is one exception: a job in the middle of a
+ * command that must not be done twice fails with -ECANCELED. Such commands are UPDATE with op
+ * ADD, a command with src and dst in one buffer (except TIMED), and a GEMM into a space. "Timed
+ * runs" above has the other errors of a TIMED.
+ *
+ * A command on device memory is one piece. On a host buffer or an import it has one piece for
+ * each part that is a range of its own on the bus. With an IOMMU that is in general one for
+ * all,
  * else down to one for each page.
  *
- * The job holds its buffers and its queue: handles may be closed at once. The queue is
- * looked up first; then each array is read, with what it names: commands, points in, out.
+ * The job holds its buffers and its queue: handles may be closed at once. The driver looks up
+ * the queue first. Then it reads each array, with the objects that it names: commands, in
+ * points, out points.
  *
  * Errors: those of the commands; -ENOENT queue or syncobj; -EINVAL a count or stride out of
  * range, an in point without a fence; -EFBIG above DRM_T3_SUBMIT_PIECES_MAX: submit it in
@@ -1332,8 +1351,8 @@ struct drm_t3_queue_submit {
 /* ------------------------------------------------- doorbell page, event area */
 
 /*
- * Doorbell page: naturally aligned stores of the given width; anything else is a
- * fault of the space (BAD_DOORBELL).
+ * Doorbell page: naturally aligned stores of the given width. Any other access is a fault of
+ * the space (BAD_DOORBELL).
  */
 #define DRM_T3_DOORBELL_ARM	0x00 /* __u32 epoch: last one + 1, or any after RESET */
 #define DRM_T3_DOORBELL_RELEASE 0x08 /* __u32 epoch: its results have been read */
@@ -1404,9 +1423,9 @@ enum drm_t3_fault_kind {
 
 /**
  * enum drm_t3_nak - why a target rejected an update
- * @DRM_T3_NAK_NONE: it did not
+ * @DRM_T3_NAK_NONE: no rejection
  * @DRM_T3_NAK_NO_DEVICE: no device of that rank answers
- * @DRM_T3_NAK_NO_SPACE: the space is destroyed, or being so
+ * @DRM_T3_NAK_NO_SPACE: the space is destroyed, or is being destroyed
  * @DRM_T3_NAK_GENERATION: the space was reset
  * @DRM_T3_NAK_NO_GRANT: revoked, or segment or op not granted
  * @DRM_T3_NAK_SEGMENT: not mapped, of another type, or remote
@@ -1415,7 +1434,7 @@ enum drm_t3_fault_kind {
  * @DRM_T3_NAK_NOT_ARMED: the target is not ARMED
  * @DRM_T3_NAK_FAULTED: the target is FAULTED
  * @DRM_T3_NAK_OVERSHOOT: more updates than the tile expects
- * @DRM_T3_NAK_MALFORMED: the packet makes no sense
+ * @DRM_T3_NAK_MALFORMED: a field of the packet is not legal
  * @DRM_T3_NAK_POISON: the target's memory is poisoned
  */
 enum drm_t3_nak {
@@ -1445,8 +1464,8 @@ enum drm_t3_nak {
 /**
  * struct drm_t3_event_area - progress, written by the device
  *
- * Read each word with one aligned load (acquire). Tile data is visible before
- * the segment's word, the word before the interrupt.
+ * Read each word with one aligned load (acquire). Tile data is visible before the segment's
+ * word, and the word before the interrupt.
  */
 struct drm_t3_event_area {
 	/** @state: enum drm_t3_space_state << 32 | epoch */
