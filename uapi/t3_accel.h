@@ -280,9 +280,9 @@ struct drm_t3_device_info {
 	/** @file_host_limit: the same of host buffers */
 	__u64 file_host_limit;
 	/**
-	 * @file_host_used: the same of host buffers. A buffer counts until it is freed. Pages that
-	 * something else has pinned (RDMA, O_DIRECT, io_uring) stay allocated after that. They count
-	 * no more: the pin's own limit (RLIMIT_MEMLOCK) holds.
+	 * @file_host_used: the same of host buffers. A buffer counts until it is freed. Pages
+	 * that something else has pinned (RDMA, O_DIRECT, io_uring) stay allocated after that.
+	 * They count no more: the pin's own limit (RLIMIT_MEMLOCK) holds.
 	 */
 	__u64 file_host_used;
 };
@@ -391,11 +391,11 @@ struct drm_t3_counters {
  *
  * Buffers are shared by DRM_IOCTL_PRIME_HANDLE_TO_FD and DRM_IOCTL_PRIME_FD_TO_HANDLE. An
  * import on the same device is the same buffer. An import on another device may be an operand
- * of COPY, FILL and TIMED. That holds for a host buffer, for another driver's buffer in system
- * memory, and for device memory of a T3 of the same fabric (reached over PCIe: nothing is
- * copied). Jobs of all devices that use a buffer respect each other's order. A mapping of an
- * import is the exporter's. The access mode of a dma-buf bounds mmap() of its descriptor alone:
- * a process that may import it may write.
+ * of COPY, FILL and TIMED. That holds for a host buffer and for another driver's buffer in
+ * system memory. It also holds for device memory of a T3 of the same fabric (reached over PCIe:
+ * nothing is copied). Jobs of all devices that use a buffer respect each other's order. A
+ * mapping of an import is the exporter's. The access mode of a dma-buf bounds mmap() of its
+ * descriptor alone: a process that may import it may write.
  *
  * Errors of the import: -EXDEV device memory of another fabric; -EOPNOTSUPP the exporter does
  * not give it to this device, or its DMA is not coherent; -ENODEV the exporting device has
@@ -476,9 +476,9 @@ struct drm_t3_space_create {
  * segments stay mapped, and the generation changes. After RESET the first ARM may name any
  * epoch.
  *
- * Errors: -ENOENT; -EIO of DESTROY: the space is gone, but the device did not quiesce,
- * so its function was reset: every other space of it is DEAD then, waits return
- * -ENODEV, configuration -EIO, and only DESTROY is left.
+ * Errors: -ENOENT; -EIO of DESTROY: the space is gone, but it did not quiesce, so the driver
+ * reset the function. Every other space of the device is DEAD then: waits return -ENODEV,
+ * configuration -EIO, and only DESTROY is left.
  */
 struct drm_t3_space {
 	/** @space: handle */
@@ -556,14 +556,14 @@ enum drm_t3_init {
  * block_tiles tiles when the counts of all of them are. With further imports, each store or
  * tile is sent through every one of them.
  *
- * Errors: -ENOENT space or an import; -EINVAL segment index, geometry, range, enum, an
- * import named twice; -EFAULT imports; -EEXIST index in use, or overlap; -ENOSPC more
- * tiles than max_tiles, or no segment left on the device; -EDQUOT the file has as many
- * segments as it may; -EBUSY the space is armed,
- * complete or faulted; -EACCES the grant behind an import does not allow target_segment
- * or target_op; -EOWNERDEAD the grant was revoked or its owner is gone; -ERANGE the
- * target range is outside the target segment, or its type or op differs (checked when
- * that segment is mapped already, else by the device at the first update).
+ * Errors: -ENOENT space or an import; -EINVAL segment index, geometry, range, enum, an import
+ * named twice; -EFAULT imports; -EEXIST index in use, or overlap; -ENOSPC more tiles than
+ * max_tiles, or no segment left on the device; -EDQUOT the file has as many segments as it may;
+ * -EBUSY the space is armed, complete or faulted; -EACCES the grant behind an import does not
+ * allow target_segment or target_op; -EOWNERDEAD the grant was revoked or its owner is gone;
+ * -ERANGE the target range is outside the target segment, or its type or op differs. The driver
+ * checks that if the target segment is mapped already, else the device does at the first
+ * update.
  */
 struct drm_t3_segment_map {
 	/** @space: handle */
@@ -636,10 +636,10 @@ struct drm_t3_segment_unmap {
  * buffer, rows at the segment's pitch. slots = 0 removes the buffer. The
  * segment pins the buffer.
  *
- * Errors: -ENOENT space, segment or buffer; -EINVAL segment index, slots, stride or
- * range, or not 0 where slots = 0 needs it, or a segment that is kept here (not REMOTE)
- * whose tiles have more than DRM_T3_STAGED_ROWS_MAX rows, as a doorbell does all of a tile;
- * -EOPNOTSUPP the buffer is not memory of this device; -EBUSY as DRM_IOCTL_T3_SEGMENT_MAP.
+ * Errors: -ENOENT space, segment or buffer; -EINVAL segment index, slots, stride or range, or
+ * not 0 where slots = 0 needs it; -EINVAL (also) tiles of more than DRM_T3_STAGED_ROWS_MAX rows
+ * in a segment that is not REMOTE, as a doorbell applies all of a tile; -EOPNOTSUPP the buffer
+ * is not memory of this device; -EBUSY as DRM_IOCTL_T3_SEGMENT_MAP.
  */
 struct drm_t3_segment_staging {
 	/** @space: handle */
@@ -1038,9 +1038,9 @@ enum drm_t3_command_type {
  * Last it looks up the objects that the element names.
  *
  * Floats follow the arithmetic of stores to a segment. Two operands in device memory may
- * overlap. Their bytes move in rows and pieces of at most 4096 bytes from the start upwards,
- * and each piece is read whole before it is written. For other operands the order of the bytes
- * is not defined.
+ * overlap. Their bytes move in rows and pieces of at most 4096 bytes from the start upwards.
+ * Each piece is read whole before it is written. For other operands the order of the bytes is
+ * not defined.
  *
  * Errors, of all types: -EINVAL type; -E2BIG bytes beyond the struct are not zero; -ENOENT
  * buffer or space; -EINVAL a field out of range, or an operand outside its buffer.
@@ -1238,10 +1238,10 @@ union drm_t3_any_command {
  * load or other work of the devices. They are those of `t3 sim` to the bit.
  *
  * With T3_TIMED_MIRRORED the device runs alone, as soon as the command is the next in its
- * queue. Without it the run is one of a gang. It begins at one virtual instant, when on every
- * rank of the fabric a queue has come to a TIMED command with the same arguments, byte by byte.
- * It does not matter which process or queue that is: all have the same result. A rank that
- * waits blocks only its own queue.
+ * queue. Without it the run is one of a gang. The gang is complete when on every rank of the
+ * fabric a queue has come to a TIMED command with the same arguments, byte by byte. Its run
+ * begins on all ranks at one virtual instant. It does not matter which process or queue that
+ * is: all have the same result. A rank that waits blocks only its own queue.
  *
  * No other rank of the gang may use a rank's result buffer. Jobs wait for the writer of a
  * buffer that they use, so such a gang would never meet. All ranks may use one buffer of
@@ -1284,9 +1284,9 @@ struct drm_t3_sync {
 /**
  * struct drm_t3_queue_submit - submit a job: commands that run in order
  *
- * A job begins when the jobs before it in its queue are over, its in points have signalled, and
- * no earlier job of any queue writes a buffer that it uses or reads a buffer that it writes.
- * When all its commands are done its out points signal.
+ * A job begins when the jobs before it in its queue are over and its in points have signalled.
+ * It also waits for earlier jobs of any queue that write a buffer that it uses, or read a
+ * buffer that it writes. When all its commands are done its out points signal.
  *
  * The out points never wait for a space, a trigger or a peer, with two exceptions. A GEMM that
  * stores to a peer waits for room on the link. The room comes, or the link gives up and the
