@@ -179,7 +179,7 @@ MUTANTS = [
     Mutant("store-choice", "unit", "libt3/space/move.c",
            "	t3_string_stores = t3_cpu_emulated();", "	t3_string_stores = !t3_cpu_emulated();"),
     Mutant("wait-state", "unit", "libt3/space/wait.c",
-           "if (w->words && !missing_word(space, w)) {", "if (!w) {"),
+           "return has_words(space, w) ? 0 : ret;", "return ret;"),
     Mutant("store-string", "unit", "libt3/space/store.c",
            "STRING_COPY(\"movsq\", to, from, left);",
            "left *= 8; STRING_COPY(\"movsb\", to, from, left);"),
