@@ -3,6 +3,7 @@
  * The mailbox: run one admin command and translate its status.
  */
 #include "t3_device.h"
+#include "t3_reset.h"
 
 static int t3_admin_errno(u32 status)
 {

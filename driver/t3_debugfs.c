@@ -26,6 +26,7 @@
 
 #include "t3_debugfs.h"
 #include "t3_device.h"
+#include "t3_reset.h"
 #include "t3_space.h"
 
 /* Show each space, below t3_topology_lock. */

@@ -185,12 +185,8 @@ extern const struct attribute_group *t3_sysfs_groups[];
 /* t3_hw.c */
 int t3_hw_init(struct t3_device *tdev);
 void t3_hw_start(struct t3_device *tdev);
-int t3_reset_request(struct t3_device *tdev, const char *reason);
 bool t3_hw_answers(struct t3_device *tdev);
 bool t3_hw_was_reset(struct t3_device *tdev);
-void t3_hw_restart(struct t3_device *tdev, const char *reason, const struct t3_job *late);
-void t3_hw_gone(struct t3_device *tdev);
-void t3_hw_kill(struct t3_device *tdev);
 u64 t3_hw_vclock(struct t3_device *tdev);
 u64 t3_hw_counter(struct t3_device *tdev, enum t3_counter_id id);
 

@@ -15,6 +15,7 @@
 #include "t3_debugfs.h"
 #include "t3_fdinfo.h"
 #include "t3_queue.h"
+#include "t3_reset.h"
 #include "t3_space.h"
 
 static int t3_param_ms_set(const char *text, const struct kernel_param *param)

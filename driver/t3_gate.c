@@ -14,6 +14,7 @@
 #include <drm/drm_managed.h>
 
 #include "t3_queue.h"
+#include "t3_reset.h"
 #include "t3_space.h"
 
 int t3_gate_init(struct t3_device *tdev)

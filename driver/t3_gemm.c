@@ -5,6 +5,7 @@
  */
 #include <linux/slab.h>
 
+#include "t3_format.h"
 #include "t3_queue.h"
 #include "t3_space.h"
 
@@ -117,20 +118,12 @@ static int t3_gemm_operands(struct drm_file *file, const struct drm_t3_gemm *use
 	return t3_gemm_operand(file, &command->dst, &user->dst, user->rows, command->row_bytes);
 }
 
-static u64 t3_gemm_address(const struct t3_operand *operand)
-{
-	u64 address;
-
-	t3_bo_run(operand->bo, operand->offset, &address);
-	return address;
-}
-
 static struct t3_gemm t3_gemm_describe(const struct drm_t3_gemm *user,
 				       const struct t3_command *command)
 {
 	return (struct t3_gemm){
-		.a = t3_gemm_address(&command->src),
-		.b = t3_gemm_address(&command->b),
+		.a = t3_operand_address(&command->src),
+		.b = t3_operand_address(&command->b),
 		.a_pitch = command->src.pitch,
 		.b_pitch = command->b.pitch,
 		.depth = user->depth,
@@ -194,7 +187,7 @@ void t3_gemm_build(struct t3_command *command, struct t3_step *step)
 		.dst_kind = to_space ? T3_LOC_SPACE : T3_LOC_MEMORY,
 		.rows = command->rows,
 		.row_bytes = command->row_bytes,
-		.dst = to_space ? command->dst.offset : t3_gemm_address(&command->dst),
+		.dst = to_space ? command->dst.offset : t3_operand_address(&command->dst),
 		.dst_pitch = command->dst.pitch,
 		.space = command->hw_space,
 		.generation = command->generation,

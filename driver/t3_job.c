@@ -7,6 +7,7 @@
 
 #include "t3_fdinfo.h"
 #include "t3_queue.h"
+#include "t3_ring.h"
 #include "t3_trace.h"
 
 /* A job's time is looked at so often, but not more seldom than each so many ms. */

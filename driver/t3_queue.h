@@ -25,8 +25,10 @@
 
 #include <drm/gpu_scheduler.h>
 
-#include "t3_bo.h"
+#include "t3_command.h"
 #include "t3_patience.h"
+
+struct drm_exec;
 
 #define T3_QUEUE_ENTRIES 512 /* power of two */
 
@@ -80,37 +82,6 @@ struct t3_fence {
 	struct t3_queue *queue; /* holds a reference of its memory */
 };
 
-struct t3_operand {
-	struct t3_bo *bo; /* holds a reference; NULL: none */
-	u64 offset;
-	u64 pitch;
-};
-
-/* A user's command, decoded and found right. */
-struct t3_command {
-	u32 type; /* enum drm_t3_command_type */
-	u32 rows; /* of dst, as the next; TIMED: 0, both */
-	u32 row_bytes;
-	u32 op; /* UPDATE */
-	u32 dtype; /* UPDATE, GEMM */
-	u64 pattern; /* FILL */
-	struct t3_operand src; /* bo NULL: FILL; GEMM: a; TIMED: the arguments */
-	struct t3_operand dst; /* bo NULL: a space; TIMED: the result */
-	struct t3_operand b; /* GEMM, as the next three */
-	struct t3_gemm *gemm;
-	u32 hw_space;
-	u32 generation;
-	u32 pieces;
-};
-
-/* One descriptor. A command's first step holds its buffers, the others have none. */
-struct t3_step {
-	struct t3_descriptor descriptor;
-	struct t3_gemm *gemm; /* GEMM: owned */
-	struct t3_bo *dst; /* NULL: none */
-	struct t3_bo *reads[2];
-};
-
 struct t3_job {
 	struct drm_sched_job base;
 	struct t3_queue *queue; /* holds an active reference */
@@ -135,13 +106,6 @@ void t3_queue_module_exit(void);
 struct t3_queue *t3_queue_lookup(struct drm_file *file, u32 handle);
 void t3_queue_put(struct t3_queue *queue);
 void t3_queue_put_memory(struct t3_queue *queue);
-void t3_queue_irq(struct t3_device *tdev, u32 word);
-void t3_queues_check(struct t3_device *tdev);
-void t3_queues_lose(struct t3_device *tdev);
-void t3_queues_pause(struct t3_device *tdev);
-void t3_queues_resume(struct t3_device *tdev);
-void t3_queues_rebuild(struct t3_device *tdev, const struct t3_job *late);
-bool t3_queues_idle(struct t3_device *tdev);
 void t3_queue_orphan_all(struct t3_device *tdev);
 struct t3_cmd_queue_create t3_queue_hw_args(const struct t3_queue *queue);
 int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
@@ -153,17 +117,14 @@ static inline struct t3_queue *t3_queue_get(struct t3_queue *queue)
 	return queue;
 }
 
-/* t3_ring.c */
-void t3_ring_run(struct t3_queue *queue, struct t3_job *job);
-void t3_ring_notify(struct t3_queue *queue);
-void t3_ring_check_state(struct t3_queue *queue);
-void t3_ring_lose(struct t3_queue *queue);
-void t3_ring_settle(struct t3_queue *queue);
-void t3_ring_resume(struct t3_queue *queue);
-void t3_ring_rebuild(struct t3_queue *queue, const struct t3_job *late);
-bool t3_ring_idle(struct t3_queue *queue);
-void t3_ring_recover_work(struct work_struct *work);
-void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job);
+/* t3_queues.c */
+void t3_queue_irq(struct t3_device *tdev, u32 word);
+void t3_queues_check(struct t3_device *tdev);
+void t3_queues_lose(struct t3_device *tdev);
+void t3_queues_pause(struct t3_device *tdev);
+void t3_queues_resume(struct t3_device *tdev);
+void t3_queues_rebuild(struct t3_device *tdev, const struct t3_job *late);
+bool t3_queues_idle(struct t3_device *tdev);
 
 /* t3_job.c */
 int t3_job_init_sched(struct t3_queue *queue);
@@ -171,27 +132,11 @@ struct t3_job *t3_job_new(struct t3_queue *queue, u32 count);
 void t3_job_free(struct t3_job *job);
 void t3_job_finish(struct t3_job *job, int error);
 
-/* t3_command.c */
-bool t3_rows_within(u64 offset, u64 pitch, u32 rows, u64 row_bytes, u64 size);
-bool t3_operand_valid(const struct drm_t3_operand *user, u32 rows, u64 row_bytes);
-int t3_operand_get(struct drm_file *file, struct t3_operand *operand,
-		   const struct drm_t3_operand *user, u32 rows, u64 row_bytes);
-int t3_command_parse(struct drm_file *file, const union drm_t3_any_command *user,
-		     struct t3_command *command, u32 max_pieces);
-void t3_command_build(struct t3_command *command, struct t3_step *steps);
-void t3_command_put(struct t3_command *command);
-
-/* t3_gemm.c */
-int t3_gemm_decode(struct drm_file *file, const struct drm_t3_gemm *user,
-		   struct t3_command *command);
-void t3_gemm_build(struct t3_command *command, struct t3_step *step);
-bool t3_gemm_repeatable(const struct t3_step *step);
-
-/* t3_timed.c */
-int t3_timed_decode(struct drm_file *file, const struct drm_t3_timed *user,
-		    struct t3_command *command);
-void t3_timed_build(const struct t3_command *command, struct t3_step *step);
-int t3_timed_error(int status);
+/* t3_job_bo.c */
+int t3_job_lock_bos(struct t3_job *job, struct drm_exec *exec);
+bool t3_job_bos_gone(const struct t3_job *job);
+int t3_job_wait_for_bos(struct t3_job *job);
+void t3_job_attach_bos(struct t3_job *job, struct dma_fence *fence);
 
 /* t3_submit.c */
 int t3_queue_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

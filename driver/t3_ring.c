@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rings of a queue: descriptors in, completions out, and what is done when one
- * of them fails or never comes.
+ * The rings of a queue: descriptors in, completions out. For those that fail or never
+ * come see t3_recover.c.
  */
 #include "t3_fdinfo.h"
 #include "t3_queue.h"
+#include "t3_ring.h"
 #include "t3_trace.h"
 
 #define T3_STATUS_SHIFT 32
@@ -24,7 +25,7 @@ static int t3_ring_status(const struct t3_queue *queue)
 }
 
 /* Take what has completed well. Returns the status where that ends, -EAGAIN: nothing. */
-static int t3_ring_reap(struct t3_queue *queue)
+int t3_ring_reap(struct t3_queue *queue)
 {
 	int status = -EAGAIN;
 
@@ -71,7 +72,7 @@ static void t3_ring_emit(struct t3_queue *queue, struct t3_job *job)
 }
 
 /* In order, as far as there is room. */
-static void t3_ring_emit_all(struct t3_queue *queue)
+void t3_ring_emit_all(struct t3_queue *queue)
 {
 	struct t3_job *job;
 
@@ -87,7 +88,7 @@ static void t3_ring_emit_all(struct t3_queue *queue)
 }
 
 /* Take what has completed well, and use its room. Returns as reap does. */
-static int t3_ring_advance(struct t3_queue *queue)
+int t3_ring_advance(struct t3_queue *queue)
 {
 	int status = t3_ring_reap(queue);
 
@@ -113,7 +114,7 @@ void t3_ring_run(struct t3_queue *queue, struct t3_job *job)
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
-static void t3_ring_lose_locked(struct t3_queue *queue)
+void t3_ring_lose_locked(struct t3_queue *queue)
 {
 	struct t3_job *job, *next;
 
@@ -167,142 +168,6 @@ void t3_ring_check_state(struct t3_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
-/* Given to the ring and not finished: the scheduler's timer may run out before the first. */
-static bool t3_job_pending(const struct t3_job *job)
-{
-	lockdep_assert_held(&job->queue->lock);
-	return !list_empty(&job->node);
-}
-
-/* It is the device that has it, not a ring that stands still. */
-static bool t3_job_overdue(const struct t3_job *job)
-{
-	return t3_job_pending(job) && job->emitted > job->done;
-}
-
-static u64 t3_extent(u64 start, u64 pitch, const struct t3_descriptor *descriptor)
-{
-	return start + (descriptor->rows - 1) * pitch + descriptor->row_bytes;
-}
-
-/*
- * Doing it twice is as good as once: nothing of what it reads is what it writes. Two
- * addresses of the bus may be one page of the host's.
- */
-static bool t3_step_repeatable(const struct t3_step *step)
-{
-	const struct t3_descriptor *d = &step->descriptor;
-
-	if (d->opcode == T3_DESC_GEMM)
-		return t3_gemm_repeatable(step);
-	if (d->opcode == T3_DESC_FILL || d->opcode == T3_DESC_TIMED)
-		return true;
-	if (d->opcode == T3_DESC_UPDATE && d->op == T3_OP_ADD)
-		return false;
-	if (d->src_kind != d->dst_kind)
-		return true;
-	if (d->src_kind == T3_LOC_HOST)
-		return false;
-	return t3_extent(d->src, d->src_pitch, d) <= d->dst ||
-	       t3_extent(d->dst, d->dst_pitch, d) <= d->src;
-}
-
-/* What a job gets whose step the device refused. */
-static int t3_step_error(const struct t3_step *step, int status)
-{
-	return step->descriptor.opcode == T3_DESC_TIMED ? t3_timed_error(status) : -EIO;
-}
-
-/*
- * What the first job gets; 0: it goes on with the step at head. That one may be done in
- * part after a reset of the function, and is when the abort says that it met it.
- */
-static int t3_ring_verdict(struct t3_queue *queue, int status, const struct t3_job *late,
-			   bool begun)
-{
-	struct t3_job *job;
-
-	lockdep_assert_held(&queue->lock);
-	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
-	if (!job || job->emitted == job->done)
-		return 0;
-	if (status > T3_DESC_OK && status != T3_DESC_ABORTED)
-		return t3_step_error(&job->steps[job->done], status);
-	if (job == late)
-		return -ETIME;
-	if (!begun || t3_step_repeatable(&job->steps[job->done]))
-		return 0;
-	return -ECANCELED;
-}
-
-/*
- * The ring is empty. The first job may get an error; the others go on where they were,
- * as no step of them that is not completed has been begun.
- */
-static void t3_ring_refill(struct t3_queue *queue, u32 tail, int error)
-{
-	struct t3_job *job;
-
-	lockdep_assert_held(&queue->lock);
-	queue->head = tail;
-	queue->tail = tail;
-	queue->broken = false;
-	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
-	if (job && error)
-		t3_job_finish(job, error);
-	list_for_each_entry(job, &queue->in_flight, node)
-		job->emitted = job->done;
-	t3_ring_emit_all(queue);
-}
-
-/*
- * The queue was aborted. The first job has failed, or was late; a step of it may have
- * been done in part, so it is not tried again. failed: what the queue itself says, for
- * a failure that could not be written as a completion.
- */
-static void t3_ring_restart(struct t3_queue *queue, u32 tail, int failed,
-			    const struct t3_job *late)
-{
-	int status, error;
-
-	lockdep_assert_held(&queue->lock);
-	status = t3_ring_reap(queue);
-	if (status == -EAGAIN)
-		status = failed;
-	error = t3_ring_verdict(queue, status, late, status == T3_DESC_ABORTED);
-	drm_dbg(&queue->tdev->drm, "queue %u: status %d, error %d\n", queue->hw_id, status, error);
-	trace_t3_queue_recover(queue, status, error);
-	atomic_inc(&queue->tdev->queue_recoveries);
-	t3_ring_refill(queue, tail, error);
-}
-
-static int t3_ring_create(struct t3_queue *queue)
-{
-	struct t3_cmd_queue_create cmd = t3_queue_hw_args(queue);
-
-	/* What an earlier life of the queue has completed must not be taken for news. */
-	memset(queue->rings->completions, 0, sizeof(queue->rings->completions));
-	return t3_admin_locked(queue->tdev, T3_CMD_QUEUE_CREATE, &cmd, sizeof(cmd), false);
-}
-
-/* The function was reset. Its memory and our rings are as they were. */
-void t3_ring_rebuild(struct t3_queue *queue, const struct t3_job *late)
-{
-	unsigned long flags;
-	int status, error;
-
-	spin_lock_irqsave(&queue->lock, flags);
-	if (queue->created && !queue->lost) {
-		status = t3_ring_reap(queue);
-		error = t3_ring_verdict(queue, status, late, true);
-		if (t3_ring_create(queue))
-			t3_ring_lose_locked(queue);
-		else
-			t3_ring_refill(queue, 0, error);
-	}
-	spin_unlock_irqrestore(&queue->lock, flags);
-}
-
 /* After it nobody is about to write a tail. */
 void t3_ring_settle(struct t3_queue *queue)
 {
@@ -330,161 +195,6 @@ bool t3_ring_idle(struct t3_queue *queue)
 	idle = queue->lost || (queue->head == queue->tail && !queue->broken);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return idle;
-}
-
-/* Whether the queue must be aborted; then it takes no more until it was. */
-static bool t3_ring_break(struct t3_queue *queue, const struct t3_job *late)
-{
-	unsigned long flags;
-	bool needed;
-
-	spin_lock_irqsave(&queue->lock, flags);
-	needed = !queue->lost && (queue->broken || (late && t3_job_overdue(late)));
-	if (needed)
-		queue->broken = true;
-	spin_unlock_irqrestore(&queue->lock, flags);
-	return needed;
-}
-
-/* Abort forgets why the queue had stopped, if it had: ask before. */
-static int t3_ring_abort(struct t3_queue *queue, u32 *tail, int *failed)
-{
-	struct t3_cmd_queue query = { .queue = queue->hw_id }, abort = query;
-	struct t3_device *tdev = queue->tdev;
-	int ret;
-
-	ret = t3_admin_locked(tdev, T3_CMD_QUEUE_QUERY, &query, sizeof(query), true);
-	if (!ret)
-		ret = t3_admin_locked(tdev, T3_CMD_QUEUE_ABORT, &abort, sizeof(abort), true);
-	if (!ret && (abort.state != T3_QUEUE_READY || abort.head != abort.tail))
-		ret = -EIO;
-	*failed = query.state == T3_QUEUE_ERROR ? query.status : T3_DESC_OK;
-	*tail = abort.tail;
-	return ret;
-}
-
-/* First the queue alone; where that does not help, the function. */
-static void t3_ring_recover_locked(struct t3_queue *queue, const struct t3_job *late)
-{
-	struct t3_device *tdev = queue->tdev;
-	unsigned long flags;
-	int ret, failed;
-	u32 tail;
-
-	if (late)
-		t3_dump_take(tdev, "a job takes too long");
-	ret = t3_ring_abort(queue, &tail, &failed);
-	if (!ret) {
-		spin_lock_irqsave(&queue->lock, flags);
-		t3_ring_restart(queue, tail, failed, late);
-		spin_unlock_irqrestore(&queue->lock, flags);
-	} else if (ret == -ENODEV) {
-		t3_hw_gone(tdev);
-	} else {
-		t3_dump_take(tdev, "a queue cannot be aborted");
-		t3_hw_restart(tdev, "a queue cannot be aborted", late);
-	}
-}
-
-/*
- * late: a job that had taken too long when there had been so many outages, or NULL. With
- * another outage since then, its time begins anew.
- */
-static void t3_ring_recover(struct t3_queue *queue, const struct t3_job *late, u32 outages)
-{
-	struct t3_device *tdev = queue->tdev;
-
-	if (t3_hw_lock(tdev))
-		return;
-	if (tdev->outages != outages)
-		late = NULL;
-	if (t3_ring_break(queue, late))
-		t3_ring_recover_locked(queue, late);
-	t3_hw_unlock(tdev);
-}
-
-void t3_ring_recover_work(struct work_struct *work)
-{
-	struct t3_queue *queue = container_of(work, struct t3_queue, recover_work);
-
-	t3_ring_recover(queue, NULL, 0);
-	t3_queue_put(queue);
-}
-
-/* Look before acting: the interrupt may have been lost. Whether the queue has stopped. */
-static bool t3_ring_look(struct t3_queue *queue)
-{
-	unsigned long flags;
-	bool broken;
-
-	spin_lock_irqsave(&queue->lock, flags);
-	if (!queue->lost && !queue->broken && t3_ring_advance(queue) > T3_DESC_OK)
-		queue->broken = true;
-	broken = queue->broken;
-	spin_unlock_irqrestore(&queue->lock, flags);
-	return broken;
-}
-
-/* Whether the device has the job now; then how far its queue is. */
-static bool t3_ring_runs(struct t3_queue *queue, const struct t3_job *job, u32 *head)
-{
-	unsigned long flags;
-	bool runs;
-
-	spin_lock_irqsave(&queue->lock, flags);
-	runs = !queue->lost && t3_job_overdue(job);
-	*head = queue->head;
-	spin_unlock_irqrestore(&queue->lock, flags);
-	return runs;
-}
-
-/* The queue's work before the engine's, which can so only be the larger part. */
-static int t3_ring_sample(struct t3_queue *queue, struct t3_sample *sample)
-{
-	struct t3_cmd_queue query = { .queue = queue->hw_id };
-	struct t3_device *tdev = queue->tdev;
-	int ret;
-
-	ret = t3_hw_lock(tdev);
-	if (ret)
-		return ret;
-	ret = t3_admin_locked(tdev, T3_CMD_QUEUE_QUERY, &query, sizeof(query), true);
-	sample->served = query.served;
-	sample->work = t3_hw_counter(tdev, T3_COUNTER_ENGINE_WORK);
-	sample->outages = tdev->outages;
-	sample->ns = ktime_get_ns();
-	t3_hw_unlock(tdev);
-	return ret;
-}
-
-static bool t3_ring_overdue(struct t3_queue *queue, const struct t3_job *job)
-{
-	struct t3_sample now = {};
-
-	if (!t3_ring_runs(queue, job, &now.head))
-		return false;
-	/* A queue that does not answer does not get on either: recovery looks into it. */
-	if (t3_ring_sample(queue, &now))
-		return true;
-	return t3_patience_ends(&queue->patience, job->fence->base.seqno, &now,
-				queue->patience_ns);
-}
-
-/* The scheduler's timer. The job is the first that had not finished. */
-void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job)
-{
-	u32 outages = READ_ONCE(queue->tdev->outages);
-	bool broken = t3_ring_look(queue), late;
-
-	late = !broken && t3_ring_overdue(queue, job);
-	if (late) {
-		trace_t3_job_timeout(job, -ETIME);
-		atomic_inc(&queue->tdev->job_timeouts);
-		drm_err_ratelimited(&queue->tdev->drm, "queue %u: a job takes too long\n",
-				    queue->hw_id);
-	}
-	if (broken || late)
-		t3_ring_recover(queue, late ? job : NULL, outages);
 }
 
 #ifdef T3_KUNIT

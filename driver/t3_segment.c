@@ -4,38 +4,14 @@
  */
 #include <linux/mm.h>
 #include <linux/nospec.h>
-#include <linux/overflow.h>
 #include <linux/uaccess.h>
 
 #include "t3_space.h"
-
-u32 t3_dtype_size(u32 dtype)
-{
-	static const u8 size[T3_DTYPE_COUNT] = { 4, 4, 2, 2, 1, 1 };
-
-	return size[array_index_nospec(dtype, T3_DTYPE_COUNT)];
-}
-
-/* Bytes are stored only. */
-bool t3_op_valid(u32 dtype, u32 op)
-{
-	return op < (t3_dtype_size(dtype) == 1 ? T3_OP_STORE + 1 : T3_OP_COUNT);
-}
-
-static u64 t3_extent(u32 rows, u32 row_bytes, u32 pitch)
-{
-	return (u64)(rows - 1) * pitch + row_bytes;
-}
 
 static u64 t3_tile_count(const struct drm_t3_segment_map *args)
 {
 	return (u64)DIV_ROUND_UP_ULL(args->rows, args->tile_rows) *
 	       DIV_ROUND_UP_ULL(args->row_bytes, args->tile_row_bytes);
-}
-
-static struct t3_segment *t3_segment_slot(struct t3_space *space, u32 index)
-{
-	return &space->segments[array_index_nospec(index, T3_SPACE_SEGMENTS)];
 }
 
 u64 t3_segments_mapped(const struct t3_space *space)
@@ -152,7 +128,7 @@ static int t3_segmap_check_args(const struct drm_t3_segment_map *args)
 
 static bool t3_segmap_in_space(const struct t3_space *space, const struct drm_t3_segment_map *args)
 {
-	u64 extent = t3_extent(args->rows, args->row_bytes, args->pitch);
+	u64 extent = t3_segment_extent(args->rows, args->row_bytes, args->pitch);
 
 	return extent <= space->size && args->offset <= space->size - extent;
 }
@@ -386,100 +362,6 @@ int t3_segment_unmap_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	mutex_lock(&t3_topology_lock);
 	ret = t3_segment_unmap_locked(space, args->segment);
 	mutex_unlock(&t3_topology_lock);
-	t3_space_put(space);
-	return ret;
-}
-
-/* ------------------------------------------------------------------ staging */
-
-static int t3_staging_check_args(const struct drm_t3_segment_staging *args)
-{
-	if (args->flags || args->pad || args->segment >= T3_SPACE_SEGMENTS ||
-	    args->slots > T3_SEG_SLOTS)
-		return -EINVAL;
-	if (!args->slots)
-		return args->bo_handle || args->offset || args->slot_stride ? -EINVAL : 0;
-	return args->offset % 8 || args->slot_stride % 8 ? -EINVAL : 0;
-}
-
-/* All slots must lie in the buffer and not overlap. */
-static int t3_staging_check_range(const struct t3_segment *segment, const struct t3_bo *bo,
-				  const struct drm_t3_segment_staging *args)
-{
-	u64 extent = t3_extent(segment->rows, segment->row_bytes, segment->pitch);
-	u64 end;
-
-	if (bo->kind != T3_BO_DEVICE)
-		return -EOPNOTSUPP;
-	if (args->slot_stride < extent)
-		return -EINVAL;
-	if (segment->kind != T3_SEG_REMOTE && segment->tile_rows > T3_MAX_STAGED_ROWS)
-		return -EINVAL;
-	if (check_mul_overflow(args->slot_stride, (u64)(args->slots - 1), &end) ||
-	    check_add_overflow(end, extent, &end) || check_add_overflow(end, args->offset, &end))
-		return -EINVAL;
-	return end <= bo->base.size ? 0 : -EINVAL;
-}
-
-static int t3_staging_hw(struct t3_space *space, const struct t3_bo *bo,
-			 const struct drm_t3_segment_staging *args)
-{
-	struct t3_cmd_seg_staging cmd = {
-		.space = space->hw_id,
-		.segment = args->segment,
-		.address = bo ? bo->chunk.start + args->offset : 0,
-		.slot_stride = args->slot_stride,
-		.slots = args->slots,
-	};
-
-	return t3_admin(space->tdev, T3_CMD_SEG_STAGING, &cmd, sizeof(cmd));
-}
-
-static int t3_segment_staging_locked(struct t3_space *space, struct t3_bo *bo,
-				     const struct drm_t3_segment_staging *args)
-{
-	struct t3_segment *segment = t3_segment_slot(space, args->segment);
-	int ret;
-
-	lockdep_assert_held(&t3_topology_lock);
-	if (space->dead || !segment->mapped)
-		return -ENOENT;
-	ret = bo ? t3_staging_check_range(segment, bo, args) : 0;
-	if (ret)
-		return ret;
-	ret = t3_staging_hw(space, bo, args);
-	if (ret)
-		return ret;
-	if (bo)
-		drm_gem_object_get(&bo->base);
-	t3_bo_put(segment->staging);
-	segment->staging = bo;
-	return 0;
-}
-
-int t3_segment_staging_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	struct drm_t3_segment_staging *args = data;
-	struct t3_bo *bo = NULL;
-	struct t3_space *space;
-	int ret;
-
-	ret = t3_staging_check_args(args);
-	if (ret)
-		return ret;
-	space = t3_space_lookup(file, args->space);
-	if (!space)
-		return -ENOENT;
-	if (args->slots)
-		bo = t3_bo_lookup(file, args->bo_handle);
-	if (args->slots && !bo) {
-		ret = -ENOENT;
-	} else {
-		mutex_lock(&t3_topology_lock);
-		ret = t3_segment_staging_locked(space, bo, args);
-		mutex_unlock(&t3_topology_lock);
-	}
-	t3_bo_put(bo);
 	t3_space_put(space);
 	return ret;
 }

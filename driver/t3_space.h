@@ -12,9 +12,11 @@
 #define T3_SPACE_H
 
 #include <linux/kref.h>
+#include <linux/nospec.h>
 #include <linux/wait.h>
 
 #include "t3_bo.h"
+#include "t3_format.h"
 
 enum t3_map_index {
 	T3_MAP_APERTURE,
@@ -132,6 +134,9 @@ static inline struct t3_space *t3_space_get(struct t3_space *space)
 	return space;
 }
 
+/* t3_quiesce.c */
+int t3_space_stop(struct t3_space *space);
+
 /* t3_space_ioctl.c */
 int t3_space_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int t3_space_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
@@ -170,13 +175,24 @@ static inline bool t3_epoch_after(u32 a, u32 b)
 }
 
 /* t3_segment.c */
-u32 t3_dtype_size(u32 dtype);
-bool t3_op_valid(u32 dtype, u32 op);
 u64 t3_segments_mapped(const struct t3_space *space);
 bool t3_segments_use_route(const struct t3_space *space, u32 route);
 void t3_segments_drop(struct t3_space *space, bool all);
 int t3_segment_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int t3_segment_unmap_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+static inline struct t3_segment *t3_segment_slot(struct t3_space *space, u32 index)
+{
+	return &space->segments[array_index_nospec(index, T3_SPACE_SEGMENTS)];
+}
+
+/* Bytes from the first element to the last one. */
+static inline u64 t3_segment_extent(u32 rows, u32 row_bytes, u32 pitch)
+{
+	return (u64)(rows - 1) * pitch + row_bytes;
+}
+
+/* t3_staging.c */
 int t3_segment_staging_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 /* t3_grant.c: the receiving side */

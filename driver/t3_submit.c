@@ -4,8 +4,6 @@
  * out points, locks of all buffers, implicit dependencies. Behind that nothing fails.
  */
 #include <linux/dma-fence-chain.h>
-#include <linux/dma-resv.h>
-#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -203,86 +201,6 @@ static void t3_submit_free_outs(struct t3_submit *submit)
 	}
 }
 
-#define T3_STEP_BOS 3
-
-/* One of the buffers of a step, or NULL. Index 0: the one that it writes. */
-static struct t3_bo *t3_step_bo(const struct t3_step *step, u32 index)
-{
-	return index ? step->reads[index - 1] : step->dst;
-}
-
-/* With room for one fence each: attach() adds no more to any of them. */
-static int t3_submit_lock(struct t3_job *job, struct drm_exec *exec)
-{
-	int ret = 0;
-	u32 i;
-
-	drm_exec_until_all_locked(exec) {
-		for (i = 0; i < T3_STEP_BOS * job->count; i++) {
-			struct t3_bo *bo = t3_step_bo(&job->steps[i / T3_STEP_BOS],
-						      i % T3_STEP_BOS);
-
-			if (!bo)
-				continue;
-			ret = drm_exec_prepare_obj(exec, &bo->base, 1);
-			drm_exec_retry_on_contention(exec);
-			if (ret)
-				return ret;
-		}
-	}
-	return 0;
-}
-
-/* Buffers whose exporter goes are for nobody any more. */
-static bool t3_submit_gone(const struct t3_job *job)
-{
-	struct t3_bo *bo;
-	u32 i;
-
-	for (i = 0; i < T3_STEP_BOS * job->count; i++) {
-		bo = t3_step_bo(&job->steps[i / T3_STEP_BOS], i % T3_STEP_BOS);
-		if (bo && bo->gone)
-			return true;
-	}
-	return false;
-}
-
-static int t3_submit_implicit(struct t3_job *job)
-{
-	struct t3_bo *bo;
-	int ret = 0;
-	u32 i, which;
-
-	for (i = 0; i < T3_STEP_BOS * job->count && !ret; i++) {
-		which = i % T3_STEP_BOS;
-		bo = t3_step_bo(&job->steps[i / T3_STEP_BOS], which);
-		if (bo)
-			ret = drm_sched_job_add_implicit_dependencies(&job->base, &bo->base,
-								      !which);
-	}
-	return ret;
-}
-
-/*
- * All reads before all writes: a fence of the same context is replaced by one whose
- * usage is at least as strong, so that a buffer that is read and written needs one slot.
- */
-static void t3_submit_attach(struct t3_job *job, struct dma_fence *fence)
-{
-	struct t3_bo *bo;
-	u32 i;
-
-	for (i = 0; i < T3_STEP_BOS * job->count; i++) {
-		bo = t3_step_bo(&job->steps[i / T3_STEP_BOS], i % T3_STEP_BOS);
-		if (bo && i % T3_STEP_BOS)
-			dma_resv_add_fence(bo->base.resv, fence, DMA_RESV_USAGE_READ);
-	}
-	for (i = 0; i < job->count; i++)
-		if (job->steps[i].dst)
-			dma_resv_add_fence(job->steps[i].dst->base.resv, fence,
-					   DMA_RESV_USAGE_WRITE);
-}
-
 static void t3_submit_signal_outs(struct t3_submit *submit, struct dma_fence *fence)
 {
 	u32 i;
@@ -308,7 +226,7 @@ static void t3_submit_push(struct t3_submit *submit)
 	mutex_lock(&queue->submit_lock);
 	drm_sched_job_arm(&job->base);
 	fence = &job->base.s_fence->finished;
-	t3_submit_attach(job, fence);
+	t3_job_attach_bos(job, fence);
 	t3_submit_signal_outs(submit, fence);
 	trace_t3_job_submit(job, submit->file);
 	/* It may be over and freed at once. */
@@ -323,11 +241,11 @@ static int t3_submit_locked(struct t3_submit *submit)
 	int ret;
 
 	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES, 0);
-	ret = t3_submit_lock(submit->job, &exec);
-	if (!ret && t3_submit_gone(submit->job))
+	ret = t3_job_lock_bos(submit->job, &exec);
+	if (!ret && t3_job_bos_gone(submit->job))
 		ret = -ENODEV;
 	if (!ret)
-		ret = t3_submit_implicit(submit->job);
+		ret = t3_job_wait_for_bos(submit->job);
 	if (!ret)
 		t3_submit_push(submit);
 	drm_exec_fini(&exec);

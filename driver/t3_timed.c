@@ -4,7 +4,7 @@
  * the device reads and judges them when it runs: no value in them can make it touch
  * anything but the two structs whose places are checked here.
  */
-#include "t3_queue.h"
+#include "t3_command.h"
 
 #define T3_TIMED_ALIGN 64
 
@@ -20,14 +20,6 @@ static bool t3_timed_valid(const struct drm_t3_timed *user)
 	       t3_operand_valid(&user->result, 1, 0) &&
 	       t3_timed_place_valid(user->args.offset, sizeof(struct t3_timed_args)) &&
 	       t3_timed_place_valid(user->result.offset, sizeof(struct t3_timed_result));
-}
-
-static u64 t3_timed_address(const struct t3_operand *operand)
-{
-	u64 address;
-
-	t3_bo_run(operand->bo, operand->offset, &address);
-	return address;
 }
 
 /* What another driver has exported may be in any pieces. */
@@ -98,8 +90,8 @@ void t3_timed_build(const struct t3_command *command, struct t3_step *step)
 		.opcode = T3_DESC_TIMED,
 		.src_kind = T3_LOC_HOST,
 		.dst_kind = T3_LOC_HOST,
-		.src = t3_timed_address(&command->src),
-		.dst = t3_timed_address(&command->dst),
+		.src = t3_operand_address(&command->src),
+		.dst = t3_operand_address(&command->dst),
 	};
 	step->dst = t3_bo_get(command->dst.bo);
 	step->reads[0] = t3_bo_get(command->src.bo);

@@ -7,6 +7,7 @@
 #include <linux/module.h>
 
 #include "t3_queue.h"
+#include "t3_reset.h"
 #include "t3_space.h"
 
 static DEFINE_MUTEX(t3_watch_lock); /* innermost */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The segment table: ranges of counter records, geometry, staging ranges.
+ * The segment table: ranges of counter records, geometry.
  */
 #include "t3_kunit.h"
 
@@ -182,49 +182,12 @@ static void t3_segment_test_in_space(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, t3_segmap_in_space(space, &args));
 }
 
-static void t3_segment_test_ops(struct kunit *test)
-{
-	u32 dtype, op;
-
-	for (dtype = 0; dtype < T3_DTYPE_COUNT; dtype++)
-		for (op = 0; op < T3_OP_COUNT + 2; op++)
-			KUNIT_EXPECT_EQ(test, t3_op_valid(dtype, op),
-					op < T3_OP_COUNT &&
-					(op == T3_OP_STORE || t3_dtype_size(dtype) > 1));
-}
-
-/* --------------------------------------------------------------------- staging */
-
-static void t3_segment_test_staging(struct kunit *test)
-{
-	struct t3_segment segment = { .rows = 8, .row_bytes = 64, .pitch = 128 };
-	struct t3_bo *bo = t3_kunit_zalloc(test, sizeof(*bo));
-	struct drm_t3_segment_staging args = { .slots = 4, .slot_stride = 1024 };
-	u64 extent = 7 * 128 + 64;
-
-	bo->base.size = 3 * 1024 + extent;
-	KUNIT_EXPECT_EQ(test, t3_staging_check_range(&segment, bo, &args), 0);
-	args.offset = 8;
-	KUNIT_EXPECT_EQ(test, t3_staging_check_range(&segment, bo, &args), -EINVAL);
-	args.offset = U64_MAX - 7;
-	KUNIT_EXPECT_EQ(test, t3_staging_check_range(&segment, bo, &args), -EINVAL);
-	args.offset = 0;
-	args.slot_stride = extent - 8; /* they would overlap */
-	KUNIT_EXPECT_EQ(test, t3_staging_check_range(&segment, bo, &args), -EINVAL);
-	args.slot_stride = U64_MAX / 3 + 1; /* wraps to 2 */
-	KUNIT_EXPECT_EQ(test, t3_staging_check_range(&segment, bo, &args), -EINVAL);
-	args.slots = 1; /* a stride between nothing */
-	KUNIT_EXPECT_EQ(test, t3_staging_check_range(&segment, bo, &args), 0);
-}
-
 static struct kunit_case t3_segment_cases[] = {
 	KUNIT_CASE(t3_segment_test_counters),
 	KUNIT_CASE(t3_segment_test_counters_limits),
 	KUNIT_CASE(t3_segment_test_geometry),
 	KUNIT_CASE(t3_segment_test_tile_bytes),
 	KUNIT_CASE(t3_segment_test_in_space),
-	KUNIT_CASE(t3_segment_test_ops),
-	KUNIT_CASE(t3_segment_test_staging),
 	{}
 };
 

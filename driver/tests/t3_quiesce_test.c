@@ -5,7 +5,7 @@
 #include "t3_kunit.h"
 
 /* However slow the device's owner is, as long as its clock moves. */
-static void t3_space_test_quiesce_is_slow(struct kunit *test)
+static void t3_quiesce_test_is_slow(struct kunit *test)
 {
 	struct t3_quiesce quiesce = {};
 	u64 i;
@@ -15,7 +15,7 @@ static void t3_space_test_quiesce_is_slow(struct kunit *test)
 							    1 + i * T3_QUIESCE_STILL_NS));
 }
 
-static void t3_space_test_quiesce_ends(struct kunit *test)
+static void t3_quiesce_test_ends(struct kunit *test)
 {
 	struct t3_quiesce quiesce = {};
 
@@ -25,7 +25,7 @@ static void t3_space_test_quiesce_ends(struct kunit *test)
 }
 
 /* The clock of a device that does nothing at all. */
-static void t3_space_test_quiesce_stands(struct kunit *test)
+static void t3_quiesce_test_stands(struct kunit *test)
 {
 	struct t3_quiesce quiesce = {};
 
@@ -34,16 +34,16 @@ static void t3_space_test_quiesce_stands(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, t3_quiesce_is_over(&quiesce, 1000, 2 + T3_QUIESCE_STILL_NS));
 }
 
-static struct kunit_case t3_space_test_cases[] = {
-	KUNIT_CASE(t3_space_test_quiesce_is_slow),
-	KUNIT_CASE(t3_space_test_quiesce_ends),
-	KUNIT_CASE(t3_space_test_quiesce_stands),
+static struct kunit_case t3_quiesce_test_cases[] = {
+	KUNIT_CASE(t3_quiesce_test_is_slow),
+	KUNIT_CASE(t3_quiesce_test_ends),
+	KUNIT_CASE(t3_quiesce_test_stands),
 	{}
 };
 
-static struct kunit_suite t3_space_test_suite = {
-	.name = "t3_space",
-	.test_cases = t3_space_test_cases,
+static struct kunit_suite t3_quiesce_test_suite = {
+	.name = "t3_quiesce",
+	.test_cases = t3_quiesce_test_cases,
 };
 
-kunit_test_suite(t3_space_test_suite);
+kunit_test_suite(t3_quiesce_test_suite);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Commands of jobs: checked operands, and the hardware's descriptors.
+ */
+#ifndef T3_COMMAND_H
+#define T3_COMMAND_H
+
+#include "t3_bo.h"
+
+struct t3_operand {
+	struct t3_bo *bo; /* holds a reference; NULL: none */
+	u64 offset;
+	u64 pitch;
+};
+
+/* A user's command, decoded and found right. */
+struct t3_command {
+	u32 type; /* enum drm_t3_command_type */
+	u32 rows; /* of dst, as the next; TIMED: 0, both */
+	u32 row_bytes;
+	u32 op; /* UPDATE */
+	u32 dtype; /* UPDATE, GEMM */
+	u64 pattern; /* FILL */
+	struct t3_operand src; /* bo NULL: FILL; GEMM: a; TIMED: the arguments */
+	struct t3_operand dst; /* bo NULL: a space; TIMED: the result */
+	struct t3_operand b; /* GEMM, as the next three */
+	struct t3_gemm *gemm;
+	u32 hw_space;
+	u32 generation;
+	u32 pieces;
+};
+
+/* One descriptor. A command's first step holds its buffers, the others have none. */
+struct t3_step {
+	struct t3_descriptor descriptor;
+	struct t3_gemm *gemm; /* GEMM: owned */
+	struct t3_bo *dst; /* NULL: none */
+	struct t3_bo *reads[2];
+};
+
+/* t3_operand.c */
+bool t3_rows_within(u64 offset, u64 pitch, u32 rows, u64 row_bytes, u64 size);
+bool t3_operand_valid(const struct drm_t3_operand *user, u32 rows, u64 row_bytes);
+int t3_operand_get(struct drm_file *file, struct t3_operand *operand,
+		   const struct drm_t3_operand *user, u32 rows, u64 row_bytes);
+u64 t3_operand_address(const struct t3_operand *operand);
+
+/* t3_command.c */
+int t3_command_parse(struct drm_file *file, const union drm_t3_any_command *user,
+		     struct t3_command *command, u32 max_pieces);
+void t3_command_build(struct t3_command *command, struct t3_step *steps);
+void t3_command_put(struct t3_command *command);
+bool t3_step_repeatable(const struct t3_step *step);
+int t3_step_error(const struct t3_step *step, int status);
+
+/* t3_copy.c */
+int t3_copy_decode(struct drm_file *file, const struct drm_t3_copy *user,
+		   struct t3_command *command);
+int t3_fill_decode(struct drm_file *file, const struct drm_t3_fill *user,
+		   struct t3_command *command);
+int t3_update_decode(struct drm_file *file, const struct drm_t3_update *user,
+		     struct t3_command *command);
+u32 t3_copy_count(const struct t3_command *command, u32 max);
+void t3_copy_build(const struct t3_command *command, struct t3_step *steps);
+
+/* t3_gemm.c */
+int t3_gemm_decode(struct drm_file *file, const struct drm_t3_gemm *user,
+		   struct t3_command *command);
+void t3_gemm_build(struct t3_command *command, struct t3_step *step);
+bool t3_gemm_repeatable(const struct t3_step *step);
+
+/* t3_timed.c */
+int t3_timed_decode(struct drm_file *file, const struct drm_t3_timed *user,
+		    struct t3_command *command);
+void t3_timed_build(const struct t3_command *command, struct t3_step *step);
+int t3_timed_error(int status);
+
+#endif /* T3_COMMAND_H */

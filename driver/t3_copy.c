@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * COPY, FILL and UPDATE commands.
+ *
+ * Device memory is one range, and so a command on it one descriptor. Other buffers are
+ * ranges of the bus in any number: there a descriptor covers as many whole rows as lie
+ * in one range of each operand, or a piece of the one row that does not.
+ */
+#include <linux/bitops.h>
+
+#include "t3_command.h"
+#include "t3_format.h"
+
+static_assert((int)DRM_T3_COMMAND_COPY == (int)T3_DESC_COPY);
+static_assert((int)DRM_T3_COMMAND_FILL == (int)T3_DESC_FILL);
+static_assert((int)DRM_T3_COMMAND_UPDATE == (int)T3_DESC_UPDATE);
+
+static bool t3_shape_valid(u32 rows, u32 row_bytes)
+{
+	return rows && row_bytes && (u64)rows * row_bytes <= T3_MAX_COPY_BYTES;
+}
+
+static bool t3_copy_valid(const struct drm_t3_copy *user)
+{
+	return !user->head.flags && t3_shape_valid(user->rows, user->row_bytes) &&
+	       t3_operand_valid(&user->dst, user->rows, user->row_bytes) &&
+	       t3_operand_valid(&user->src, user->rows, user->row_bytes);
+}
+
+/**
+ * t3_copy_decode() - as t3_command_parse(), of a COPY
+ * @file: the file that the handles belong to
+ * @user: the command as user space gave it
+ * @command: filled
+ *
+ * Return: 0, or an error as the comment of &struct drm_t3_copy says.
+ */
+int t3_copy_decode(struct drm_file *file, const struct drm_t3_copy *user,
+			  struct t3_command *command)
+{
+	int ret;
+
+	if (!t3_copy_valid(user))
+		return -EINVAL;
+	command->rows = user->rows;
+	command->row_bytes = user->row_bytes;
+	ret = t3_operand_get(file, &command->dst, &user->dst, user->rows, user->row_bytes);
+	if (ret)
+		return ret;
+	return t3_operand_get(file, &command->src, &user->src, user->rows, user->row_bytes);
+}
+
+static bool t3_fill_valid(const struct drm_t3_fill *user)
+{
+	return !user->head.flags && t3_shape_valid(user->rows, user->row_bytes) &&
+	       t3_operand_valid(&user->dst, user->rows, user->row_bytes);
+}
+
+/**
+ * t3_fill_decode() - as t3_command_parse(), of a FILL
+ * @file: the file that the handles belong to
+ * @user: the command as user space gave it
+ * @command: filled
+ *
+ * Return: 0, or an error as the comment of &struct drm_t3_fill says.
+ */
+int t3_fill_decode(struct drm_file *file, const struct drm_t3_fill *user,
+			  struct t3_command *command)
+{
+	if (!t3_fill_valid(user))
+		return -EINVAL;
+	command->rows = user->rows;
+	command->row_bytes = user->row_bytes;
+	command->pattern = user->pattern;
+	return t3_operand_get(file, &command->dst, &user->dst, user->rows, user->row_bytes);
+}
+
+static bool t3_update_valid(const struct drm_t3_update *user)
+{
+	return !user->head.flags && user->dtype < T3_DTYPE_COUNT &&
+	       t3_op_valid(user->dtype, user->op) &&
+	       !(user->row_bytes % t3_dtype_size(user->dtype)) &&
+	       t3_shape_valid(user->rows, user->row_bytes) &&
+	       t3_operand_valid(&user->dst, user->rows, user->row_bytes) &&
+	       t3_operand_valid(&user->src, user->rows, user->row_bytes);
+}
+
+/**
+ * t3_update_decode() - as t3_command_parse(), of an UPDATE
+ * @file: the file that the handles belong to
+ * @user: the command as user space gave it
+ * @command: filled
+ *
+ * Return: 0, or an error as the comment of &struct drm_t3_update says.
+ */
+int t3_update_decode(struct drm_file *file, const struct drm_t3_update *user,
+			    struct t3_command *command)
+{
+	int ret;
+
+	if (!t3_update_valid(user))
+		return -EINVAL;
+	command->rows = user->rows;
+	command->row_bytes = user->row_bytes;
+	command->op = user->op;
+	command->dtype = user->dtype;
+	ret = t3_operand_get(file, &command->dst, &user->dst, user->rows, user->row_bytes);
+	if (ret)
+		return ret;
+	ret = t3_operand_get(file, &command->src, &user->src, user->rows, user->row_bytes);
+	if (ret)
+		return ret;
+	if (command->dst.bo->kind != T3_BO_DEVICE || command->src.bo->kind != T3_BO_DEVICE)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/* -------------------------------------------------------------------- pieces */
+
+/* Where in a command we are, and the next piece of it. */
+struct t3_piece {
+	u32 row;
+	u32 col; /* in row: not 0 in the middle of one alone */
+	u32 rows;
+	u32 bytes; /* of each row */
+	u64 src, dst; /* addresses, or src the pattern */
+};
+
+/* How many bytes or rows of the command an operand has in one range from here on. */
+static void t3_piece_limit(const struct t3_operand *operand, u32 row_bytes,
+			   struct t3_piece *piece, u64 *address)
+{
+	u64 offset = operand->offset + piece->row * operand->pitch + piece->col;
+	u64 run = t3_bo_run(operand->bo, offset, address);
+
+	if (piece->col || run < row_bytes) {
+		piece->rows = 1;
+		piece->bytes = min_t(u64, piece->bytes, run);
+	} else if (piece->rows > 1) {
+		piece->rows = min_t(u64, piece->rows, (run - row_bytes) / operand->pitch + 1);
+	}
+}
+
+/* Byte j of a row is byte j % 8 of the pattern, also where a piece begins inside. */
+static u64 t3_pattern_from(u64 pattern, u32 col)
+{
+	return ror64(pattern, 8 * (col % 8));
+}
+
+static void t3_piece_find(const struct t3_command *command, struct t3_piece *piece)
+{
+	piece->rows = piece->col ? 1 : command->rows - piece->row;
+	piece->bytes = command->row_bytes - piece->col;
+	t3_piece_limit(&command->dst, command->row_bytes, piece, &piece->dst);
+	if (command->src.bo)
+		t3_piece_limit(&command->src, command->row_bytes, piece, &piece->src);
+	else
+		piece->src = t3_pattern_from(command->pattern, piece->col);
+}
+
+static bool t3_piece_next(const struct t3_command *command, struct t3_piece *piece)
+{
+	piece->col += piece->bytes;
+	if (piece->col == command->row_bytes) {
+		piece->col = 0;
+		piece->row += piece->rows;
+	}
+	return piece->row < command->rows;
+}
+
+static u8 t3_operand_kind(const struct t3_operand *operand)
+{
+	return operand->bo && operand->bo->kind != T3_BO_DEVICE ? T3_LOC_HOST : T3_LOC_MEMORY;
+}
+
+static void t3_piece_describe(const struct t3_command *command, const struct t3_piece *piece,
+			      struct t3_descriptor *descriptor)
+{
+	*descriptor = (struct t3_descriptor){
+		.opcode = command->type,
+		.op = command->op,
+		.dtype = command->dtype,
+		.src_kind = t3_operand_kind(&command->src),
+		.dst_kind = t3_operand_kind(&command->dst),
+		.rows = piece->rows,
+		.row_bytes = piece->bytes,
+		.src = piece->src,
+		.dst = piece->dst,
+		.src_pitch = piece->rows > 1 ? command->src.pitch : 0,
+		.dst_pitch = piece->rows > 1 ? command->dst.pitch : 0,
+	};
+}
+
+/**
+ * t3_copy_count() - count the descriptors of a COPY, FILL or UPDATE
+ * @command: decoded
+ * @max: descriptors that there is room for
+ *
+ * Return: the number, or @max + 1 if there are more than @max.
+ */
+u32 t3_copy_count(const struct t3_command *command, u32 max)
+{
+	struct t3_piece piece = {};
+	u32 count = 0;
+
+	do {
+		t3_piece_find(command, &piece);
+		count++;
+	} while (count <= max && t3_piece_next(command, &piece));
+	return count;
+}
+
+/**
+ * t3_copy_build() - as t3_command_build(), of a COPY, FILL or UPDATE
+ * @command: from t3_command_parse()
+ * @steps: as many as the command has pieces
+ */
+void t3_copy_build(const struct t3_command *command, struct t3_step *steps)
+{
+	struct t3_piece piece = {};
+	u32 i = 0;
+
+	do {
+		t3_piece_find(command, &piece);
+		t3_piece_describe(command, &piece, &steps[i++].descriptor);
+	} while (t3_piece_next(command, &piece));
+	steps[0].reads[0] = t3_bo_get(command->src.bo);
+	steps[0].dst = t3_bo_get(command->dst.bo);
+}
+
+#ifdef T3_KUNIT
+#include "tests/t3_copy_test.c"
+#endif

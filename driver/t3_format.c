@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Formats of elements: the size of each data type, and the operations that it has.
+ */
+#include <linux/nospec.h>
+
+#include "t3_format.h"
+
+u32 t3_dtype_size(u32 dtype)
+{
+	static const u8 size[T3_DTYPE_COUNT] = { 4, 4, 2, 2, 1, 1 };
+
+	return size[array_index_nospec(dtype, T3_DTYPE_COUNT)];
+}
+
+/* Bytes are stored only. */
+bool t3_op_valid(u32 dtype, u32 op)
+{
+	return op < (t3_dtype_size(dtype) == 1 ? T3_OP_STORE + 1 : T3_OP_COUNT);
+}
+
+#ifdef T3_KUNIT
+#include "tests/t3_format_test.c"
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is done with all queues of a device: interrupts, checks, and a function reset.
+ */
+
+#include "t3_queue.h"
+#include "t3_ring.h"
+
+void t3_queue_irq(struct t3_device *tdev, u32 word)
+{
+	void __iomem *reg = tdev->regs + T3_REG_QUEUE_PENDING + 4 * word;
+	unsigned long pending = readl(reg);
+	u32 bit;
+
+	if (!pending)
+		return;
+	/* Clear first, look afterwards: later news sets the bit again. */
+	writel(pending, reg);
+	for_each_set_bit(bit, &pending, 32) {
+		struct t3_queue *queue;
+
+		spin_lock(&tdev->queue_lock);
+		queue = tdev->queues[32 * word + bit];
+		if (queue)
+			t3_ring_notify(queue);
+		spin_unlock(&tdev->queue_lock);
+	}
+}
+
+static void t3_queues_for_each(struct t3_device *tdev, void (*call)(struct t3_queue *queue))
+{
+	unsigned long flags;
+	u32 id;
+
+	for (id = 0; id < T3_MAX_QUEUES; id++) {
+		spin_lock_irqsave(&tdev->queue_lock, flags);
+		if (tdev->queues[id])
+			call(tdev->queues[id]);
+		spin_unlock_irqrestore(&tdev->queue_lock, flags);
+	}
+}
+
+/* Some queue has stopped. Any context. */
+void t3_queues_check(struct t3_device *tdev)
+{
+	t3_queues_for_each(tdev, t3_ring_check_state);
+}
+
+/*
+ * The device has gone: all that was submitted is over. admin_lock keeps a
+ * QUEUE_CREATE from succeeding between that and the last of them.
+ */
+void t3_queues_lose(struct t3_device *tdev)
+{
+	lockdep_assert_held(&tdev->admin_lock);
+	t3_queues_for_each(tdev, t3_ring_lose);
+}
+
+/* Jobs wait outside of the rings, until as many calls of resume. */
+void t3_queues_pause(struct t3_device *tdev)
+{
+	lockdep_assert_held(&tdev->admin_lock);
+	WRITE_ONCE(tdev->paused, tdev->paused + 1);
+	t3_queues_for_each(tdev, t3_ring_settle);
+}
+
+void t3_queues_resume(struct t3_device *tdev)
+{
+	lockdep_assert_held(&tdev->admin_lock);
+	WRITE_ONCE(tdev->paused, tdev->paused - 1);
+	if (!tdev->paused)
+		t3_queues_for_each(tdev, t3_ring_resume);
+}
+
+/* The function was reset, and is paused. */
+void t3_queues_rebuild(struct t3_device *tdev, const struct t3_job *late)
+{
+	unsigned long flags;
+	u32 id;
+
+	lockdep_assert_held(&tdev->admin_lock);
+	for (id = 0; id < T3_MAX_QUEUES; id++) {
+		spin_lock_irqsave(&tdev->queue_lock, flags);
+		if (tdev->queues[id])
+			t3_ring_rebuild(tdev->queues[id], late);
+		spin_unlock_irqrestore(&tdev->queue_lock, flags);
+	}
+}
+
+/* Nothing is in any ring. */
+bool t3_queues_idle(struct t3_device *tdev)
+{
+	unsigned long flags;
+	bool idle = true;
+	u32 id;
+
+	for (id = 0; id < T3_MAX_QUEUES && idle; id++) {
+		spin_lock_irqsave(&tdev->queue_lock, flags);
+		if (tdev->queues[id])
+			idle = t3_ring_idle(tdev->queues[id]);
+		spin_unlock_irqrestore(&tdev->queue_lock, flags);
+	}
+	return idle;
+}

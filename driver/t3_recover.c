@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Recovery of a queue: when a descriptor fails or a job takes too long, the queue is
+ * aborted and its other jobs start again; where that does not help, the function is reset.
+ */
+#include "t3_queue.h"
+#include "t3_reset.h"
+#include "t3_ring.h"
+#include "t3_trace.h"
+
+/* Given to the ring and not finished: the scheduler's timer may run out before the first. */
+static bool t3_job_pending(const struct t3_job *job)
+{
+	lockdep_assert_held(&job->queue->lock);
+	return !list_empty(&job->node);
+}
+
+/* It is the device that has it, not a ring that stands still. */
+static bool t3_job_overdue(const struct t3_job *job)
+{
+	return t3_job_pending(job) && job->emitted > job->done;
+}
+
+/*
+ * What the first job gets; 0: it goes on with the step at head. That one may be done in
+ * part after a reset of the function, and is when the abort says that it met it.
+ */
+static int t3_ring_verdict(struct t3_queue *queue, int status, const struct t3_job *late,
+			   bool begun)
+{
+	struct t3_job *job;
+
+	lockdep_assert_held(&queue->lock);
+	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
+	if (!job || job->emitted == job->done)
+		return 0;
+	if (status > T3_DESC_OK && status != T3_DESC_ABORTED)
+		return t3_step_error(&job->steps[job->done], status);
+	if (job == late)
+		return -ETIME;
+	if (!begun || t3_step_repeatable(&job->steps[job->done]))
+		return 0;
+	return -ECANCELED;
+}
+
+/*
+ * The ring is empty. The first job may get an error; the others go on where they were,
+ * as no step of them that is not completed has been begun.
+ */
+static void t3_ring_refill(struct t3_queue *queue, u32 tail, int error)
+{
+	struct t3_job *job;
+
+	lockdep_assert_held(&queue->lock);
+	queue->head = tail;
+	queue->tail = tail;
+	queue->broken = false;
+	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
+	if (job && error)
+		t3_job_finish(job, error);
+	list_for_each_entry(job, &queue->in_flight, node)
+		job->emitted = job->done;
+	t3_ring_emit_all(queue);
+}
+
+/*
+ * The queue was aborted. The first job has failed, or was late; a step of it may have
+ * been done in part, so it is not tried again. failed: what the queue itself says, for
+ * a failure that could not be written as a completion.
+ */
+static void t3_ring_restart(struct t3_queue *queue, u32 tail, int failed,
+			    const struct t3_job *late)
+{
+	int status, error;
+
+	lockdep_assert_held(&queue->lock);
+	status = t3_ring_reap(queue);
+	if (status == -EAGAIN)
+		status = failed;
+	error = t3_ring_verdict(queue, status, late, status == T3_DESC_ABORTED);
+	drm_dbg(&queue->tdev->drm, "queue %u: status %d, error %d\n", queue->hw_id, status, error);
+	trace_t3_queue_recover(queue, status, error);
+	atomic_inc(&queue->tdev->queue_recoveries);
+	t3_ring_refill(queue, tail, error);
+}
+
+static int t3_ring_create(struct t3_queue *queue)
+{
+	struct t3_cmd_queue_create cmd = t3_queue_hw_args(queue);
+
+	/* What an earlier life of the queue has completed must not be taken for news. */
+	memset(queue->rings->completions, 0, sizeof(queue->rings->completions));
+	return t3_admin_locked(queue->tdev, T3_CMD_QUEUE_CREATE, &cmd, sizeof(cmd), false);
+}
+
+/* The function was reset. Its memory and our rings are as they were. */
+void t3_ring_rebuild(struct t3_queue *queue, const struct t3_job *late)
+{
+	unsigned long flags;
+	int status, error;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	if (queue->created && !queue->lost) {
+		status = t3_ring_reap(queue);
+		error = t3_ring_verdict(queue, status, late, true);
+		if (t3_ring_create(queue))
+			t3_ring_lose_locked(queue);
+		else
+			t3_ring_refill(queue, 0, error);
+	}
+	spin_unlock_irqrestore(&queue->lock, flags);
+}
+
+/* Whether the queue must be aborted; then it takes no more until it was. */
+static bool t3_ring_break(struct t3_queue *queue, const struct t3_job *late)
+{
+	unsigned long flags;
+	bool needed;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	needed = !queue->lost && (queue->broken || (late && t3_job_overdue(late)));
+	if (needed)
+		queue->broken = true;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return needed;
+}
+
+/* Abort forgets why the queue had stopped, if it had: ask before. */
+static int t3_ring_abort(struct t3_queue *queue, u32 *tail, int *failed)
+{
+	struct t3_cmd_queue query = { .queue = queue->hw_id }, abort = query;
+	struct t3_device *tdev = queue->tdev;
+	int ret;
+
+	ret = t3_admin_locked(tdev, T3_CMD_QUEUE_QUERY, &query, sizeof(query), true);
+	if (!ret)
+		ret = t3_admin_locked(tdev, T3_CMD_QUEUE_ABORT, &abort, sizeof(abort), true);
+	if (!ret && (abort.state != T3_QUEUE_READY || abort.head != abort.tail))
+		ret = -EIO;
+	*failed = query.state == T3_QUEUE_ERROR ? query.status : T3_DESC_OK;
+	*tail = abort.tail;
+	return ret;
+}
+
+/* First the queue alone; where that does not help, the function. */
+static void t3_ring_recover_locked(struct t3_queue *queue, const struct t3_job *late)
+{
+	struct t3_device *tdev = queue->tdev;
+	unsigned long flags;
+	int ret, failed;
+	u32 tail;
+
+	if (late)
+		t3_dump_take(tdev, "a job takes too long");
+	ret = t3_ring_abort(queue, &tail, &failed);
+	if (!ret) {
+		spin_lock_irqsave(&queue->lock, flags);
+		t3_ring_restart(queue, tail, failed, late);
+		spin_unlock_irqrestore(&queue->lock, flags);
+	} else if (ret == -ENODEV) {
+		t3_hw_gone(tdev);
+	} else {
+		t3_dump_take(tdev, "a queue cannot be aborted");
+		t3_hw_restart(tdev, "a queue cannot be aborted", late);
+	}
+}
+
+/*
+ * late: a job that had taken too long when there had been so many outages, or NULL. With
+ * another outage since then, its time begins anew.
+ */
+static void t3_ring_recover(struct t3_queue *queue, const struct t3_job *late, u32 outages)
+{
+	struct t3_device *tdev = queue->tdev;
+
+	if (t3_hw_lock(tdev))
+		return;
+	if (tdev->outages != outages)
+		late = NULL;
+	if (t3_ring_break(queue, late))
+		t3_ring_recover_locked(queue, late);
+	t3_hw_unlock(tdev);
+}
+
+void t3_ring_recover_work(struct work_struct *work)
+{
+	struct t3_queue *queue = container_of(work, struct t3_queue, recover_work);
+
+	t3_ring_recover(queue, NULL, 0);
+	t3_queue_put(queue);
+}
+
+/* Look before acting: the interrupt may have been lost. Whether the queue has stopped. */
+static bool t3_ring_look(struct t3_queue *queue)
+{
+	unsigned long flags;
+	bool broken;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	if (!queue->lost && !queue->broken && t3_ring_advance(queue) > T3_DESC_OK)
+		queue->broken = true;
+	broken = queue->broken;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return broken;
+}
+
+/* Whether the device has the job now; then how far its queue is. */
+static bool t3_ring_runs(struct t3_queue *queue, const struct t3_job *job, u32 *head)
+{
+	unsigned long flags;
+	bool runs;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	runs = !queue->lost && t3_job_overdue(job);
+	*head = queue->head;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return runs;
+}
+
+/* The queue's work before the engine's, which can so only be the larger part. */
+static int t3_ring_sample(struct t3_queue *queue, struct t3_sample *sample)
+{
+	struct t3_cmd_queue query = { .queue = queue->hw_id };
+	struct t3_device *tdev = queue->tdev;
+	int ret;
+
+	ret = t3_hw_lock(tdev);
+	if (ret)
+		return ret;
+	ret = t3_admin_locked(tdev, T3_CMD_QUEUE_QUERY, &query, sizeof(query), true);
+	sample->served = query.served;
+	sample->work = t3_hw_counter(tdev, T3_COUNTER_ENGINE_WORK);
+	sample->outages = tdev->outages;
+	sample->ns = ktime_get_ns();
+	t3_hw_unlock(tdev);
+	return ret;
+}
+
+static bool t3_ring_overdue(struct t3_queue *queue, const struct t3_job *job)
+{
+	struct t3_sample now = {};
+
+	if (!t3_ring_runs(queue, job, &now.head))
+		return false;
+	/* A queue that does not answer does not get on either: recovery looks into it. */
+	if (t3_ring_sample(queue, &now))
+		return true;
+	return t3_patience_ends(&queue->patience, job->fence->base.seqno, &now,
+				queue->patience_ns);
+}
+
+/* The scheduler's timer. The job is the first that had not finished. */
+void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job)
+{
+	u32 outages = READ_ONCE(queue->tdev->outages);
+	bool broken = t3_ring_look(queue), late;
+
+	late = !broken && t3_ring_overdue(queue, job);
+	if (late) {
+		trace_t3_job_timeout(job, -ETIME);
+		atomic_inc(&queue->tdev->job_timeouts);
+		drm_err_ratelimited(&queue->tdev->drm, "queue %u: a job takes too long\n",
+				    queue->hw_id);
+	}
+	if (broken || late)
+		t3_ring_recover(queue, late ? job : NULL, outages);
+}
+
+#ifdef T3_KUNIT
+#include "tests/t3_recover_test.c"
+#endif

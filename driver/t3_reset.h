@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Function reset: see t3_reset.c.
+ */
+#ifndef T3_RESET_H
+#define T3_RESET_H
+
+struct t3_device;
+struct t3_job;
+
+int t3_reset_request(struct t3_device *tdev, const char *reason);
+void t3_hw_restart(struct t3_device *tdev, const char *reason, const struct t3_job *late);
+void t3_hw_gone(struct t3_device *tdev);
+void t3_hw_kill(struct t3_device *tdev);
+
+#endif /* T3_RESET_H */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The rings of a queue and their recovery: see t3_ring.c and t3_recover.c.
+ */
+#ifndef T3_RING_H
+#define T3_RING_H
+
+#include <linux/types.h>
+
+struct t3_job;
+struct t3_queue;
+struct work_struct;
+
+/* t3_ring.c */
+void t3_ring_run(struct t3_queue *queue, struct t3_job *job);
+void t3_ring_notify(struct t3_queue *queue);
+void t3_ring_check_state(struct t3_queue *queue);
+void t3_ring_lose(struct t3_queue *queue);
+void t3_ring_settle(struct t3_queue *queue);
+void t3_ring_resume(struct t3_queue *queue);
+bool t3_ring_idle(struct t3_queue *queue);
+int t3_ring_reap(struct t3_queue *queue);
+int t3_ring_advance(struct t3_queue *queue);
+void t3_ring_emit_all(struct t3_queue *queue);
+void t3_ring_lose_locked(struct t3_queue *queue);
+
+/* t3_recover.c */
+void t3_ring_rebuild(struct t3_queue *queue, const struct t3_job *late);
+void t3_ring_recover_work(struct work_struct *work);
+void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job);
+
+#endif /* T3_RING_H */
