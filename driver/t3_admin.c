@@ -101,14 +101,14 @@ static int t3_admin_run(struct t3_device *tdev, enum t3_admin_opcode opcode, voi
 
 	ret = t3_admin_locked(tdev, opcode, args, size, results);
 	if (ret == -ENODEV)
-		t3_hw_gone(tdev);
+		t3_reset_give_up(tdev);
 	t3_hw_unlock(tdev);
 	return ret;
 }
 
 static int t3_admin_lock(struct t3_device *tdev, enum t3_admin_opcode opcode)
 {
-	return t3_admin_configures(opcode) ? t3_hw_lock_unless_doomed(tdev) : t3_hw_lock(tdev);
+	return t3_admin_configures(opcode) ? t3_hw_lock_unless_reset(tdev) : t3_hw_lock(tdev);
 }
 
 /* Run a command; a failed one has changed nothing. */

@@ -53,7 +53,7 @@ static void t3_bo_unmap(struct t3_bo *bo)
  * The last reference is gone: the device forgets the buffer, before its memory is freed.
  * remove() waits behind the lock for what is being unmapped.
  */
-void t3_bo_retire(struct t3_bo *bo)
+void t3_bo_release(struct t3_bo *bo)
 {
 	struct t3_device *tdev = to_t3_device(bo->base.dev);
 
@@ -72,10 +72,10 @@ void t3_bo_fini(struct t3_bo *bo)
 }
 
 /* From here on neither a job nor another importer begins to use it. */
-static void t3_bo_mark_gone(struct t3_bo *bo)
+static void t3_bo_revoke(struct t3_bo *bo)
 {
 	dma_resv_lock(bo->base.resv, NULL);
-	bo->gone = true;
+	bo->revoked = true;
 	if (bo->dmabuf)
 		dma_buf_move_notify(bo->dmabuf);
 	dma_resv_unlock(bo->base.resv);
@@ -97,7 +97,7 @@ void t3_bo_orphan_all(struct t3_device *tdev)
 		/* One that is just being freed is nobody's. */
 		if (bo->kind != T3_BO_DEVICE || !kref_get_unless_zero(&bo->base.refcount))
 			continue;
-		t3_bo_mark_gone(bo);
+		t3_bo_revoke(bo);
 		mutex_unlock(&tdev->bo_lock);
 		dma_resv_wait_timeout(bo->base.resv, DMA_RESV_USAGE_BOOKKEEP, false,
 				      MAX_SCHEDULE_TIMEOUT);

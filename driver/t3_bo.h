@@ -47,7 +47,7 @@ struct t3_bo {
 	struct t3_account *account; /* holds a reference; IMPORT: NULL */
 	struct list_head node; /* t3_device.bos; bo_lock */
 	struct dma_buf *dmabuf; /* bo_lock: exported as, or NULL; no reference */
-	bool gone; /* base.resv: its device goes or has gone; for nobody any more */
+	bool revoked; /* base.resv: its device goes or has gone; for nobody any more */
 
 	/* DEVICE */
 	struct drm_mm_node chunk; /* start: in device memory */
@@ -96,7 +96,7 @@ void t3_client_put(struct t3_device *tdev, struct t3_account *account);
 /* t3_bo.c: what all kinds have in common */
 struct t3_bo *t3_bo_alloc(enum t3_bo_kind kind, const struct drm_gem_object_funcs *funcs);
 int t3_bo_init(struct t3_bo *bo, struct t3_device *tdev, u64 size);
-void t3_bo_retire(struct t3_bo *bo);
+void t3_bo_release(struct t3_bo *bo);
 void t3_bo_fini(struct t3_bo *bo);
 void t3_bo_orphan_all(struct t3_device *tdev);
 bool t3_dma_is_coherent(struct device *dev, dma_addr_t address);

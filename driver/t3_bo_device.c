@@ -10,7 +10,7 @@ static void t3_bo_device_free(struct drm_gem_object *obj)
 {
 	struct t3_bo *bo = to_t3_bo(obj);
 
-	t3_bo_retire(bo);
+	t3_bo_release(bo);
 	t3_chunk_free(to_t3_device(obj->dev), bo->account, &bo->chunk);
 	t3_bo_fini(bo);
 }

@@ -183,7 +183,7 @@ static void t3_bo_host_free(struct drm_gem_object *obj)
 {
 	struct t3_bo *bo = to_t3_bo(obj);
 
-	t3_bo_retire(bo);
+	t3_bo_release(bo);
 	t3_bo_host_free_pages(bo);
 	t3_account_uncharge(bo->account, T3_POOL_HOST, obj->size);
 	t3_bo_fini(bo);

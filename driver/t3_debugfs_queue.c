@@ -24,7 +24,7 @@ static const char *t3_queue_state(const struct t3_queue *queue)
 {
 	if (queue->lost)
 		return "LOST";
-	if (queue->broken)
+	if (queue->wedged)
 		return "RECOVERING";
 	return list_empty(&queue->in_flight) ? "IDLE" : "BUSY";
 }

@@ -18,7 +18,7 @@
  *  dma_resv           of the buffers of one job.
  *  t3_queue.submit_lock  mutex: jobs enter the queue in the order of their fences.
  *  t3_device.admin_lock  mutex, by t3_hw_lock(): the mailbox, recovery,
- *                     t3_device.dead and .away. Never two devices' at a time. Jobs'
+ *                     t3_device.unplugged and .closed. Never two devices' at a time. Jobs'
  *                     fences wait for it: no allocation below it.
  *  t3_device.access   rwsem, by t3_access_enter(): read by faults, below mmap_lock,
  *                     and others who only need the device to answer; whoever closes
@@ -27,7 +27,7 @@
  *                     below mmap_lock (munmap drops the last reference of a
  *                     buffer), so nothing that copies from or to users is
  *                     called below it.
- *  t3_map.lock        mutex: t3_map.dead. Taken by faults, below mmap_lock.
+ *  t3_map.lock        mutex: t3_map.revoked. Taken by faults, below mmap_lock.
  *  t3_device.slot_lock   spinlock, irq: hardware ids to spaces, enable bits,
  *                     t3_space.lost.
  *  t3_space.event_lock   spinlock, irq: its eventfds, and what was traced of it.
@@ -113,17 +113,17 @@ struct t3_device {
 
 	/* t3_gate.c */
 	struct mutex admin_lock; /* what follows, and the mailbox */
-	bool dead; /* no command runs any more */
-	bool away; /* registers do not answer; slot_lock, too */
-	bool doomed; /* and when they do again, all spaces are lost */
+	bool unplugged; /* removed, or it does not answer: no command runs any more */
+	bool closed; /* for a reset or for sleep: no register is used; slot_lock, too */
+	bool reset_in_progress; /* closed, and all spaces are lost when it opens again */
 	u32 outages; /* how often what was in progress may have been late through no fault */
 	u32 incarnation; /* of the function */
 	u32 paused; /* not 0: nothing is put into rings; t3_queue.lock, too */
 	struct rw_semaphore access;
-	wait_queue_head_t back; /* not away, or dead */
+	wait_queue_head_t reopened; /* woken when it is open again, or unplugged */
 
 	struct delayed_work watch;
-	bool watch_asked; /* for a look that is not for want of interrupts */
+	bool watch_requested; /* for a look that is not for want of interrupts */
 	struct list_head watched; /* t3_watch.c */
 	struct delayed_work bus_timeout;
 	bool dma_failed; /* event areas may be out of date */
@@ -193,18 +193,18 @@ u64 t3_hw_counter(struct t3_device *tdev, enum t3_counter_id id);
 /* t3_gate.c */
 int t3_gate_init(struct t3_device *tdev);
 int t3_hw_lock(struct t3_device *tdev);
-int t3_hw_lock_unless_doomed(struct t3_device *tdev);
+int t3_hw_lock_unless_reset(struct t3_device *tdev);
 void t3_hw_unlock(struct t3_device *tdev);
 int t3_access_enter(struct t3_device *tdev);
 int t3_access_try(struct t3_device *tdev);
 bool t3_access_again(struct t3_device *tdev, int *ret);
 void t3_access_exit(struct t3_device *tdev);
-void t3_gate_zap(struct t3_device *tdev);
-void t3_gate_close(struct t3_device *tdev, bool doomed);
+void t3_gate_unmap(struct t3_device *tdev);
+void t3_gate_close(struct t3_device *tdev, bool reset);
 void t3_gate_open(struct t3_device *tdev);
-void t3_gate_wall_up(struct t3_device *tdev);
+void t3_gate_set_unplugged(struct t3_device *tdev);
 void t3_gate_fail(struct t3_device *tdev);
-void t3_gate_abandon(struct t3_device *tdev);
+void t3_gate_prepare_remove(struct t3_device *tdev);
 
 /* t3_watch.c */
 void t3_watch_init(struct t3_device *tdev);
@@ -240,7 +240,7 @@ int t3_slot_publish(struct t3_space *space);
 void t3_slot_withdraw(struct t3_space *space);
 void t3_slots_enable(struct t3_device *tdev);
 bool t3_slots_idle(struct t3_device *tdev);
-void t3_slots_lose(struct t3_device *tdev);
+void t3_slots_mark_lost(struct t3_device *tdev);
 
 /* t3_mem.c */
 int t3_mem_init(struct t3_device *tdev);

@@ -229,10 +229,10 @@ static void t3_remove(struct pci_dev *pdev)
 {
 	struct t3_device *tdev = pci_get_drvdata(pdev);
 
-	t3_gate_abandon(tdev);
+	t3_gate_prepare_remove(tdev);
 	t3_space_disable_all(tdev);
-	t3_hw_kill(tdev);
-	t3_gate_zap(tdev);
+	t3_reset_stop(tdev);
+	t3_gate_unmap(tdev);
 	drm_dev_unplug(&tdev->drm);
 	t3_stop_works(tdev);
 	t3_space_orphan_all(tdev);
@@ -243,7 +243,7 @@ static void t3_remove(struct pci_dev *pdev)
 /* Before a kexec: no DMA into memory that the next kernel uses. */
 static void t3_shutdown(struct pci_dev *pdev)
 {
-	t3_hw_kill(pci_get_drvdata(pdev));
+	t3_reset_stop(pci_get_drvdata(pdev));
 }
 
 static const struct pci_device_id t3_ids[] = {

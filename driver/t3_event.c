@@ -57,7 +57,7 @@ void t3_event_notify(struct t3_space *space)
 }
 
 /* The device writes the area no more: write its last word. Any context. */
-void t3_event_die(struct t3_space *space)
+void t3_event_set_dead(struct t3_space *space)
 {
 	u64 epoch = t3_state_epoch(t3_event_state(space));
 

@@ -55,11 +55,11 @@ static bool t3_ioctl_refused(unsigned int cmd)
 }
 
 /* The core knows only of devices whose driver has left. */
-static bool t3_device_dead(struct file *filp)
+static bool t3_device_unplugged(struct file *filp)
 {
 	struct drm_file *file = filp->private_data;
 
-	return READ_ONCE(t3_file_device(file)->dead);
+	return READ_ONCE(t3_file_device(file)->unplugged);
 }
 
 /* What both entries ask before the core sees a call. */
@@ -67,7 +67,7 @@ static int t3_ioctl_gate(struct file *filp, unsigned int cmd)
 {
 	if (DRM_IOCTL_TYPE(cmd) != DRM_IOCTL_BASE)
 		return -ENOTTY;
-	if (t3_device_dead(filp))
+	if (t3_device_unplugged(filp))
 		return -ENODEV;
 	return t3_ioctl_refused(cmd) ? -EACCES : 0;
 }
@@ -76,7 +76,7 @@ static int t3_ioctl_gate(struct file *filp, unsigned int cmd)
 static void t3_syncobj_after(unsigned int nr)
 {
 	if (nr == DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE))
-		t3_syncobj_news();
+		t3_syncobj_notify();
 }
 
 static long t3_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)

@@ -20,25 +20,30 @@
 int t3_gate_init(struct t3_device *tdev)
 {
 	init_rwsem(&tdev->access);
-	init_waitqueue_head(&tdev->back);
+	init_waitqueue_head(&tdev->reopened);
 	return drmm_mutex_init(&tdev->drm, &tdev->admin_lock);
+}
+
+static bool t3_gate_decided(struct t3_device *tdev)
+{
+	return !READ_ONCE(tdev->closed) || READ_ONCE(tdev->unplugged);
 }
 
 static void t3_gate_wait(struct t3_device *tdev)
 {
-	wait_event(tdev->back, !READ_ONCE(tdev->away) || READ_ONCE(tdev->dead));
+	wait_event(tdev->reopened, t3_gate_decided(tdev));
 }
 
 static int t3_gate_pass(struct t3_device *tdev, bool patient)
 {
 	for (;;) {
 		mutex_lock(&tdev->admin_lock);
-		if (!tdev->dead && !tdev->away)
+		if (!tdev->unplugged && !tdev->closed)
 			return 0;
 		mutex_unlock(&tdev->admin_lock);
-		if (READ_ONCE(tdev->dead))
+		if (READ_ONCE(tdev->unplugged))
 			return -ENODEV;
-		if (!patient && READ_ONCE(tdev->doomed))
+		if (!patient && READ_ONCE(tdev->reset_in_progress))
 			return -EIO;
 		t3_gate_wait(tdev);
 	}
@@ -51,11 +56,11 @@ int t3_hw_lock(struct t3_device *tdev)
 }
 
 /*
- * The same for commands to spaces. -EIO: the device is away and doomed, it comes back
+ * The same for commands to spaces. -EIO: the device is away and reset, it comes back
  * without its state, whatever it says. So there is nothing that a command could change,
  * and nobody waits for it with locks that all devices share.
  */
-int t3_hw_lock_unless_doomed(struct t3_device *tdev)
+int t3_hw_lock_unless_reset(struct t3_device *tdev)
 {
 	return t3_gate_pass(tdev, false);
 }
@@ -69,10 +74,10 @@ void t3_hw_unlock(struct t3_device *tdev)
 int t3_access_try(struct t3_device *tdev)
 {
 	down_read(&tdev->access);
-	if (!READ_ONCE(tdev->dead) && !READ_ONCE(tdev->away))
+	if (!READ_ONCE(tdev->unplugged) && !READ_ONCE(tdev->closed))
 		return 0;
 	up_read(&tdev->access);
-	return READ_ONCE(tdev->dead) ? -ENODEV : -EAGAIN;
+	return READ_ONCE(tdev->unplugged) ? -ENODEV : -EAGAIN;
 }
 
 /*
@@ -84,7 +89,7 @@ bool t3_access_again(struct t3_device *tdev, int *ret)
 {
 	if (*ret != -EAGAIN)
 		return false;
-	*ret = wait_event_killable(tdev->back, !READ_ONCE(tdev->away) || READ_ONCE(tdev->dead));
+	*ret = wait_event_killable(tdev->reopened, t3_gate_decided(tdev));
 	if (*ret)
 		*ret = -EINTR;
 	return !*ret;
@@ -106,18 +111,18 @@ void t3_access_exit(struct t3_device *tdev)
 }
 
 /* slot_lock: its holders write registers without passing here. */
-static void t3_gate_set_away(struct t3_device *tdev, bool away)
+static void t3_gate_set_closed(struct t3_device *tdev, bool closed)
 {
 	unsigned long flags;
 
 	lockdep_assert_held(&tdev->admin_lock);
 	spin_lock_irqsave(&tdev->slot_lock, flags);
-	WRITE_ONCE(tdev->away, away);
+	WRITE_ONCE(tdev->closed, closed);
 	spin_unlock_irqrestore(&tdev->slot_lock, flags);
 }
 
 /* What is touched from now on faults, and that decides anew. Event areas come back. */
-void t3_gate_zap(struct t3_device *tdev)
+void t3_gate_unmap(struct t3_device *tdev)
 {
 	/* Faults that began before the gate was closed have inserted their pages. */
 	down_write(&tdev->access);
@@ -126,15 +131,15 @@ void t3_gate_zap(struct t3_device *tdev)
 }
 
 /* false: it was closed already. The first who opens it opens it for all. */
-static bool t3_gate_depart(struct t3_device *tdev, bool doomed)
+static bool t3_gate_begin_close(struct t3_device *tdev, bool reset)
 {
 	bool first;
 
 	mutex_lock(&tdev->admin_lock);
-	first = !tdev->away;
-	WRITE_ONCE(tdev->doomed, tdev->doomed || doomed);
+	first = !tdev->closed;
+	WRITE_ONCE(tdev->reset_in_progress, tdev->reset_in_progress || reset);
 	if (first) {
-		t3_gate_set_away(tdev, true);
+		t3_gate_set_closed(tdev, true);
 		tdev->outages++;
 		t3_queues_pause(tdev);
 	}
@@ -143,53 +148,53 @@ static bool t3_gate_depart(struct t3_device *tdev, bool doomed)
 }
 
 /*
- * From its return on nobody uses the device: no register, no memory, no aperture. doomed:
+ * From its return on nobody uses the device: no register, no memory, no aperture. reset:
  * it will be reset. It may be closed already: a recovery that fails does not open it, and
  * during one a reset may come. Those who close and open hold the PCI device's lock.
  */
-void t3_gate_close(struct t3_device *tdev, bool doomed)
+void t3_gate_close(struct t3_device *tdev, bool reset)
 {
-	if (!t3_gate_depart(tdev, doomed))
+	if (!t3_gate_begin_close(tdev, reset))
 		return;
 	t3_irq_disable(tdev);
-	t3_gate_zap(tdev);
+	t3_gate_unmap(tdev);
 }
 
-static void t3_gate_revive(struct t3_device *tdev)
+static void t3_gate_restart(struct t3_device *tdev)
 {
 	lockdep_assert_held(&tdev->admin_lock);
 	if (!t3_hw_answers(tdev)) {
-		t3_hw_gone(tdev);
+		t3_reset_give_up(tdev);
 		return;
 	}
-	if (tdev->doomed || t3_hw_was_reset(tdev))
-		t3_hw_restart(tdev, "it has lost its state", NULL);
+	if (tdev->reset_in_progress || t3_hw_was_reset(tdev))
+		t3_reset_function(tdev, "it has lost its state", NULL);
 	t3_queues_resume(tdev);
 }
 
-static bool t3_gate_return(struct t3_device *tdev)
+static bool t3_gate_reopen(struct t3_device *tdev)
 {
-	bool was_away;
+	bool was_closed;
 
 	mutex_lock(&tdev->admin_lock);
-	was_away = tdev->away;
-	if (was_away) {
-		if (!tdev->dead)
-			t3_gate_revive(tdev);
-		WRITE_ONCE(tdev->doomed, false);
-		t3_gate_set_away(tdev, false);
-		if (!tdev->dead)
+	was_closed = tdev->closed;
+	if (was_closed) {
+		if (!tdev->unplugged)
+			t3_gate_restart(tdev);
+		WRITE_ONCE(tdev->reset_in_progress, false);
+		t3_gate_set_closed(tdev, false);
+		if (!tdev->unplugged)
 			t3_slots_enable(tdev);
 	}
 	mutex_unlock(&tdev->admin_lock);
-	return was_away;
+	return was_closed;
 }
 
 /* The device is back, with its state or without it; or never was away. */
 void t3_gate_open(struct t3_device *tdev)
 {
-	if (t3_gate_return(tdev)) {
-		wake_up_all(&tdev->back);
+	if (t3_gate_reopen(tdev)) {
+		wake_up_all(&tdev->reopened);
 		t3_irq_enable(tdev);
 	}
 	/* What came in between has sent no interrupt; or reset it once more. */
@@ -197,28 +202,28 @@ void t3_gate_open(struct t3_device *tdev)
 }
 
 /* For good. Those who wait for the device give up. */
-void t3_gate_wall_up(struct t3_device *tdev)
+void t3_gate_set_unplugged(struct t3_device *tdev)
 {
 	lockdep_assert_held(&tdev->admin_lock);
-	WRITE_ONCE(tdev->dead, true);
-	wake_up_all(&tdev->back);
+	WRITE_ONCE(tdev->unplugged, true);
+	wake_up_all(&tdev->reopened);
 }
 
 /* The PCI core gives the device up. */
 void t3_gate_fail(struct t3_device *tdev)
 {
 	mutex_lock(&tdev->admin_lock);
-	if (!tdev->dead)
-		t3_hw_gone(tdev);
+	if (!tdev->unplugged)
+		t3_reset_give_up(tdev);
 	mutex_unlock(&tdev->admin_lock);
 }
 
 /* Before remove(), which would wait for a device that is away. */
-void t3_gate_abandon(struct t3_device *tdev)
+void t3_gate_prepare_remove(struct t3_device *tdev)
 {
 	mutex_lock(&tdev->admin_lock);
-	if (tdev->away)
-		t3_gate_wall_up(tdev);
+	if (tdev->closed)
+		t3_gate_set_unplugged(tdev);
 	mutex_unlock(&tdev->admin_lock);
 }
 

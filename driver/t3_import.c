@@ -18,7 +18,7 @@ static void t3_import_move_notify(struct dma_buf_attachment *attach)
 	struct t3_bo *bo = attach->importer_priv;
 
 	dma_resv_assert_held(bo->base.resv);
-	bo->gone = true;
+	bo->revoked = true;
 }
 
 /* For buffers of this driver alone; others' are pinned by a static attachment. */
@@ -94,7 +94,7 @@ static void t3_import_free(struct drm_gem_object *obj)
 {
 	struct t3_bo *bo = to_t3_bo(obj);
 
-	t3_bo_retire(bo);
+	t3_bo_release(bo);
 	dma_buf_put(bo->source);
 	t3_bo_fini(bo);
 }

@@ -183,7 +183,7 @@ static void t3_slot_enable(struct t3_device *tdev, u32 id, bool on)
 		tdev->enable[word] |= bit;
 	else
 		tdev->enable[word] &= ~bit;
-	if (!tdev->away && drm_dev_enter(&tdev->drm, &idx)) {
+	if (!tdev->closed && drm_dev_enter(&tdev->drm, &idx)) {
 		writel(tdev->enable[word], tdev->regs + T3_REG_SPACE_ENABLE + 4 * word);
 		drm_dev_exit(idx);
 	}
@@ -261,7 +261,7 @@ void t3_slot_withdraw(struct t3_space *space)
  * The function was reset: say so in all event areas. admin_lock keeps a
  * SPACE_CREATE from succeeding between the reset and the last of them.
  */
-void t3_slots_lose(struct t3_device *tdev)
+void t3_slots_mark_lost(struct t3_device *tdev)
 {
 	unsigned long flags;
 	u32 id;
@@ -274,7 +274,7 @@ void t3_slots_lose(struct t3_device *tdev)
 		space = tdev->slots[id];
 		if (space) {
 			space->lost = true;
-			t3_event_die(space);
+			t3_event_set_dead(space);
 		}
 		spin_unlock_irqrestore(&tdev->slot_lock, flags);
 	}

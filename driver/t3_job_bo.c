@@ -48,19 +48,19 @@ int t3_job_lock_bos(struct t3_job *job, struct drm_exec *exec)
 }
 
 /**
- * t3_job_bos_gone() - tell whether a job uses memory of a device that is being removed
+ * t3_job_bos_revoked() - tell whether a job uses memory of a device that is being removed
  * @job: whose buffers are locked
  *
  * Return: true if the exporter of a buffer has withdrawn it.
  */
-bool t3_job_bos_gone(const struct t3_job *job)
+bool t3_job_bos_revoked(const struct t3_job *job)
 {
 	struct t3_bo *bo;
 	u32 i;
 
 	for (i = 0; i < T3_STEP_BOS * job->count; i++) {
 		bo = t3_step_bo(&job->steps[i / T3_STEP_BOS], i % T3_STEP_BOS);
-		if (bo && bo->gone)
+		if (bo && bo->revoked)
 			return true;
 	}
 	return false;

@@ -20,8 +20,8 @@
 
 struct t3_map {
 	struct drm_gem_object base;
-	struct mutex lock; /* dead */
-	bool dead; /* revoked: touching it gives SIGBUS */
+	struct mutex lock; /* revoked */
+	bool revoked; /* touching it gives SIGBUS */
 	phys_addr_t address; /* registers */
 	struct page *page; /* the event area; holds a reference */
 };
@@ -57,9 +57,9 @@ static vm_fault_t t3_map_fault(struct vm_fault *vmf)
 
 	if (t3_access_enter(tdev))
 		return ret;
-	/* Below the lock: what was inserted before dead is zapped after it. */
+	/* Under the lock, so that t3_map_revoke() unmaps what is inserted here. */
 	mutex_lock(&map->lock);
-	if (!map->dead)
+	if (!map->revoked)
 		ret = t3_map_insert(vmf, obj, PHYS_PFN(map->address));
 	mutex_unlock(&map->lock);
 	t3_access_exit(tdev);
@@ -196,7 +196,7 @@ void t3_map_revoke(struct t3_map *map, struct drm_file *file)
 
 	drm_vma_node_revoke(&obj->vma_node, file);
 	mutex_lock(&map->lock);
-	map->dead = true;
+	map->revoked = true;
 	mutex_unlock(&map->lock);
 	if (!map->page)
 		drm_vma_node_unmap(&obj->vma_node, obj->dev->anon_inode->i_mapping);

@@ -44,7 +44,7 @@ void t3_pm_stop(struct t3_device *tdev)
 }
 
 /* From wherever it was: its bus has recovered, too. */
-static void t3_pm_back(struct t3_device *tdev)
+static void t3_pm_reopen(struct t3_device *tdev)
 {
 	cancel_delayed_work_sync(&tdev->bus_timeout);
 	t3_gate_open(tdev);
@@ -57,7 +57,7 @@ static void t3_reset_prepare(struct pci_dev *pdev)
 
 static void t3_reset_done(struct pci_dev *pdev)
 {
-	t3_pm_back(pci_get_drvdata(pdev));
+	t3_pm_reopen(pci_get_drvdata(pdev));
 }
 
 static pci_ers_result_t t3_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
@@ -101,7 +101,7 @@ static pci_ers_result_t t3_slot_reset(struct pci_dev *pdev)
 /* Also at the end of a recovery that did not close the gate. */
 static void t3_error_resume(struct pci_dev *pdev)
 {
-	t3_pm_back(pci_get_drvdata(pdev));
+	t3_pm_reopen(pci_get_drvdata(pdev));
 }
 
 const struct pci_error_handlers t3_error_handlers = {
@@ -139,7 +139,7 @@ static int t3_pm_rest(struct t3_device *tdev)
 	return 0;
 }
 
-static void t3_pm_hold(struct t3_device *tdev)
+static void t3_pm_pause(struct t3_device *tdev)
 {
 	if (t3_hw_lock(tdev))
 		return;
@@ -147,7 +147,7 @@ static void t3_pm_hold(struct t3_device *tdev)
 	t3_hw_unlock(tdev);
 }
 
-static void t3_pm_release(struct t3_device *tdev)
+static void t3_pm_unpause(struct t3_device *tdev)
 {
 	if (t3_hw_lock(tdev))
 		return;
@@ -155,17 +155,17 @@ static void t3_pm_release(struct t3_device *tdev)
 	t3_hw_unlock(tdev);
 }
 
-/* Jobs that are not in a ring stay where they are. doomed: the device will lose its state. */
-static int t3_pm_quiesce(struct t3_device *tdev, bool doomed)
+/* Jobs that are not in a ring stay where they are. reset: the device will lose its state. */
+static int t3_pm_quiesce(struct t3_device *tdev, bool reset)
 {
 	int ret;
 
-	t3_pm_hold(tdev);
+	t3_pm_pause(tdev);
 	ret = t3_pm_rest(tdev);
 	if (ret)
-		t3_pm_release(tdev);
+		t3_pm_unpause(tdev);
 	else
-		t3_gate_close(tdev, doomed);
+		t3_gate_close(tdev, reset);
 	return ret;
 }
 
@@ -173,7 +173,7 @@ static int t3_pm_quiesce(struct t3_device *tdev, bool doomed)
  * Nothing saves memory whose power goes. Queues are made again: the device may look as if
  * it had kept its state, when a kernel that only restores this one has started it as well.
  */
-static int t3_pm_lose_power(struct t3_device *tdev)
+static int t3_pm_power_off(struct t3_device *tdev)
 {
 	if (t3_mem_available(tdev) != tdev->caps.memory_size) {
 		drm_warn(&tdev->drm, "device memory is in use: no suspend that loses it\n");
@@ -186,20 +186,20 @@ static int t3_pm_suspend(struct device *dev)
 {
 	struct t3_device *tdev = dev_get_drvdata(dev);
 
-	return pm_suspend_via_firmware() ? t3_pm_lose_power(tdev) : t3_pm_quiesce(tdev, false);
+	return pm_suspend_via_firmware() ? t3_pm_power_off(tdev) : t3_pm_quiesce(tdev, false);
 }
 
 static int t3_pm_hibernate(struct device *dev)
 {
-	return t3_pm_lose_power(dev_get_drvdata(dev));
+	return t3_pm_power_off(dev_get_drvdata(dev));
 }
 
 static int t3_pm_resume(struct device *dev)
 {
 	struct t3_device *tdev = dev_get_drvdata(dev);
 
-	t3_pm_back(tdev);
-	t3_pm_release(tdev);
+	t3_pm_reopen(tdev);
+	t3_pm_unpause(tdev);
 	return 0;
 }
 

@@ -60,7 +60,7 @@ static int t3_dmabuf_pin(struct dma_buf_attachment *attach)
 	struct t3_bo *bo = t3_dmabuf_bo(attach->dmabuf);
 
 	dma_resv_assert_held(bo->base.resv);
-	return bo->gone ? -ENODEV : 0;
+	return bo->revoked ? -ENODEV : 0;
 }
 
 static void t3_dmabuf_unpin(struct dma_buf_attachment *attach)
@@ -134,7 +134,7 @@ static struct sg_table *t3_dmabuf_map(struct dma_buf_attachment *attach,
 	struct t3_bo *bo = t3_dmabuf_bo(attach->dmabuf);
 
 	dma_resv_assert_held(bo->base.resv);
-	if (bo->gone)
+	if (bo->revoked)
 		return ERR_PTR(-ENODEV);
 	return bo->kind == T3_BO_HOST ? t3_pages_map(bo, attach->dev, dir) :
 					t3_memory_map(bo, attach->dev, dir);

@@ -69,7 +69,7 @@ struct t3_queue {
 	spinlock_t lock; /* what follows, and t3_device.paused */
 	bool created; /* the device knows it, or will after a reset */
 	bool lost; /* the device has forgotten it: jobs fail at once */
-	bool broken; /* stopped at a descriptor: nothing is emitted until it is aborted */
+	bool wedged; /* stopped at a descriptor: nothing is emitted until it is aborted */
 	u32 head; /* next completion, mod 2^32 */
 	u32 tail;
 	struct list_head in_flight; /* jobs, in order */
@@ -120,7 +120,7 @@ static inline struct t3_queue *t3_queue_get(struct t3_queue *queue)
 /* t3_queues.c */
 void t3_queue_irq(struct t3_device *tdev, u32 word);
 void t3_queues_check(struct t3_device *tdev);
-void t3_queues_lose(struct t3_device *tdev);
+void t3_queues_mark_lost(struct t3_device *tdev);
 void t3_queues_pause(struct t3_device *tdev);
 void t3_queues_resume(struct t3_device *tdev);
 void t3_queues_rebuild(struct t3_device *tdev, const struct t3_job *late);
@@ -134,7 +134,7 @@ void t3_job_finish(struct t3_job *job, int error);
 
 /* t3_job_bo.c */
 int t3_job_lock_bos(struct t3_job *job, struct drm_exec *exec);
-bool t3_job_bos_gone(const struct t3_job *job);
+bool t3_job_bos_revoked(const struct t3_job *job);
 int t3_job_wait_for_bos(struct t3_job *job);
 void t3_job_attach_bos(struct t3_job *job, struct dma_fence *fence);
 

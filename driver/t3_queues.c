@@ -50,10 +50,10 @@ void t3_queues_check(struct t3_device *tdev)
  * The device has gone: all that was submitted is over. admin_lock keeps a
  * QUEUE_CREATE from succeeding between that and the last of them.
  */
-void t3_queues_lose(struct t3_device *tdev)
+void t3_queues_mark_lost(struct t3_device *tdev)
 {
 	lockdep_assert_held(&tdev->admin_lock);
-	t3_queues_for_each(tdev, t3_ring_lose);
+	t3_queues_for_each(tdev, t3_ring_mark_lost);
 }
 
 /* Jobs wait outside of the rings, until as many calls of resume. */
@@ -61,7 +61,7 @@ void t3_queues_pause(struct t3_device *tdev)
 {
 	lockdep_assert_held(&tdev->admin_lock);
 	WRITE_ONCE(tdev->paused, tdev->paused + 1);
-	t3_queues_for_each(tdev, t3_ring_settle);
+	t3_queues_for_each(tdev, t3_ring_sync);
 }
 
 void t3_queues_resume(struct t3_device *tdev)

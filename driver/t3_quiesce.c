@@ -28,7 +28,7 @@ static int t3_space_query_state(struct t3_space *space, u32 *state, u64 *vclock)
 	*vclock = t3_hw_vclock(space->tdev);
 	ret = t3_admin_locked(space->tdev, T3_CMD_SPACE_QUERY, &cmd, sizeof(cmd), true);
 	if (ret == -ENODEV)
-		t3_hw_gone(space->tdev);
+		t3_reset_give_up(space->tdev);
 	t3_hw_unlock(space->tdev);
 	*state = cmd.state;
 	return ret;

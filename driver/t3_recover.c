@@ -25,8 +25,8 @@ static bool t3_job_overdue(const struct t3_job *job)
  * What the first job gets; 0: it goes on with the step at head. That one may be done in
  * part after a reset of the function, and is when the abort says that it met it.
  */
-static int t3_ring_verdict(struct t3_queue *queue, int status, const struct t3_job *late,
-			   bool begun)
+static int t3_ring_first_error(struct t3_queue *queue, int status, const struct t3_job *late,
+			       bool begun)
 {
 	struct t3_job *job;
 
@@ -54,7 +54,7 @@ static void t3_ring_refill(struct t3_queue *queue, u32 tail, int error)
 	lockdep_assert_held(&queue->lock);
 	queue->head = tail;
 	queue->tail = tail;
-	queue->broken = false;
+	queue->wedged = false;
 	job = list_first_entry_or_null(&queue->in_flight, struct t3_job, node);
 	if (job && error)
 		t3_job_finish(job, error);
@@ -77,7 +77,7 @@ static void t3_ring_restart(struct t3_queue *queue, u32 tail, int failed,
 	status = t3_ring_reap(queue);
 	if (status == -EAGAIN)
 		status = failed;
-	error = t3_ring_verdict(queue, status, late, status == T3_DESC_ABORTED);
+	error = t3_ring_first_error(queue, status, late, status == T3_DESC_ABORTED);
 	drm_dbg(&queue->tdev->drm, "queue %u: status %d, error %d\n", queue->hw_id, status, error);
 	trace_t3_queue_recover(queue, status, error);
 	atomic_inc(&queue->tdev->queue_recoveries);
@@ -102,9 +102,9 @@ void t3_ring_rebuild(struct t3_queue *queue, const struct t3_job *late)
 	spin_lock_irqsave(&queue->lock, flags);
 	if (queue->created && !queue->lost) {
 		status = t3_ring_reap(queue);
-		error = t3_ring_verdict(queue, status, late, true);
+		error = t3_ring_first_error(queue, status, late, true);
 		if (t3_ring_create(queue))
-			t3_ring_lose_locked(queue);
+			t3_ring_mark_lost_locked(queue);
 		else
 			t3_ring_refill(queue, 0, error);
 	}
@@ -112,15 +112,15 @@ void t3_ring_rebuild(struct t3_queue *queue, const struct t3_job *late)
 }
 
 /* Whether the queue must be aborted; then it takes no more until it was. */
-static bool t3_ring_break(struct t3_queue *queue, const struct t3_job *late)
+static bool t3_ring_mark_wedged(struct t3_queue *queue, const struct t3_job *late)
 {
 	unsigned long flags;
 	bool needed;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	needed = !queue->lost && (queue->broken || (late && t3_job_overdue(late)));
+	needed = !queue->lost && (queue->wedged || (late && t3_job_overdue(late)));
 	if (needed)
-		queue->broken = true;
+		queue->wedged = true;
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return needed;
 }
@@ -158,10 +158,10 @@ static void t3_ring_recover_locked(struct t3_queue *queue, const struct t3_job *
 		t3_ring_restart(queue, tail, failed, late);
 		spin_unlock_irqrestore(&queue->lock, flags);
 	} else if (ret == -ENODEV) {
-		t3_hw_gone(tdev);
+		t3_reset_give_up(tdev);
 	} else {
 		t3_dump_take(tdev, "a queue cannot be aborted");
-		t3_hw_restart(tdev, "a queue cannot be aborted", late);
+		t3_reset_function(tdev, "a queue cannot be aborted", late);
 	}
 }
 
@@ -177,7 +177,7 @@ static void t3_ring_recover(struct t3_queue *queue, const struct t3_job *late, u
 		return;
 	if (tdev->outages != outages)
 		late = NULL;
-	if (t3_ring_break(queue, late))
+	if (t3_ring_mark_wedged(queue, late))
 		t3_ring_recover_locked(queue, late);
 	t3_hw_unlock(tdev);
 }
@@ -191,17 +191,17 @@ void t3_ring_recover_work(struct work_struct *work)
 }
 
 /* Look before acting: the interrupt may have been lost. Whether the queue has stopped. */
-static bool t3_ring_look(struct t3_queue *queue)
+static bool t3_ring_poll(struct t3_queue *queue)
 {
 	unsigned long flags;
-	bool broken;
+	bool wedged;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	if (!queue->lost && !queue->broken && t3_ring_advance(queue) > T3_DESC_OK)
-		queue->broken = true;
-	broken = queue->broken;
+	if (!queue->lost && !queue->wedged && t3_ring_advance(queue) > T3_DESC_OK)
+		queue->wedged = true;
+	wedged = queue->wedged;
 	spin_unlock_irqrestore(&queue->lock, flags);
-	return broken;
+	return wedged;
 }
 
 /* Whether the device has the job now; then how far its queue is. */
@@ -253,16 +253,16 @@ static bool t3_ring_overdue(struct t3_queue *queue, const struct t3_job *job)
 void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job)
 {
 	u32 outages = READ_ONCE(queue->tdev->outages);
-	bool broken = t3_ring_look(queue), late;
+	bool wedged = t3_ring_poll(queue), late;
 
-	late = !broken && t3_ring_overdue(queue, job);
+	late = !wedged && t3_ring_overdue(queue, job);
 	if (late) {
 		trace_t3_job_timeout(job, -ETIME);
 		atomic_inc(&queue->tdev->job_timeouts);
 		drm_err_ratelimited(&queue->tdev->drm, "queue %u: a job takes too long\n",
 				    queue->hw_id);
 	}
-	if (broken || late)
+	if (wedged || late)
 		t3_ring_recover(queue, late ? job : NULL, outages);
 }
 

@@ -9,8 +9,8 @@ struct t3_device;
 struct t3_job;
 
 int t3_reset_request(struct t3_device *tdev, const char *reason);
-void t3_hw_restart(struct t3_device *tdev, const char *reason, const struct t3_job *late);
-void t3_hw_gone(struct t3_device *tdev);
-void t3_hw_kill(struct t3_device *tdev);
+void t3_reset_function(struct t3_device *tdev, const char *reason, const struct t3_job *late);
+void t3_reset_give_up(struct t3_device *tdev);
+void t3_reset_stop(struct t3_device *tdev);
 
 #endif /* T3_RESET_H */

@@ -77,7 +77,7 @@ void t3_ring_emit_all(struct t3_queue *queue)
 	struct t3_job *job;
 
 	lockdep_assert_held(&queue->lock);
-	if (queue->lost || queue->broken || queue->tdev->paused)
+	if (queue->lost || queue->wedged || queue->tdev->paused)
 		return;
 	list_for_each_entry(job, &queue->in_flight, node) {
 		if (job->emitted < job->count)
@@ -114,7 +114,7 @@ void t3_ring_run(struct t3_queue *queue, struct t3_job *job)
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
-void t3_ring_lose_locked(struct t3_queue *queue)
+void t3_ring_mark_lost_locked(struct t3_queue *queue)
 {
 	struct t3_job *job, *next;
 
@@ -125,12 +125,12 @@ void t3_ring_lose_locked(struct t3_queue *queue)
 }
 
 /* The device has forgotten the queue. Any context. */
-void t3_ring_lose(struct t3_queue *queue)
+void t3_ring_mark_lost(struct t3_queue *queue)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	t3_ring_lose_locked(queue);
+	t3_ring_mark_lost_locked(queue);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
@@ -138,7 +138,7 @@ void t3_ring_lose(struct t3_queue *queue)
 static void t3_ring_start_recovery(struct t3_queue *queue)
 {
 	lockdep_assert_held(&queue->lock);
-	queue->broken = true;
+	queue->wedged = true;
 	t3_queue_get(queue);
 	if (!queue_work(t3_queue_wq, &queue->recover_work))
 		t3_queue_put(queue);
@@ -150,7 +150,7 @@ void t3_ring_notify(struct t3_queue *queue)
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	if (!queue->lost && !queue->broken && t3_ring_advance(queue) > T3_DESC_OK)
+	if (!queue->lost && !queue->wedged && t3_ring_advance(queue) > T3_DESC_OK)
 		t3_ring_start_recovery(queue);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
@@ -162,14 +162,14 @@ void t3_ring_check_state(struct t3_queue *queue)
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	if (!queue->lost && !queue->broken && !list_empty(&queue->in_flight) &&
+	if (!queue->lost && !queue->wedged && !list_empty(&queue->in_flight) &&
 	    readl(state) == T3_QUEUE_ERROR)
 		t3_ring_start_recovery(queue);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
 /* After it nobody is about to write a tail. */
-void t3_ring_settle(struct t3_queue *queue)
+void t3_ring_sync(struct t3_queue *queue)
 {
 	unsigned long flags;
 
@@ -192,7 +192,7 @@ bool t3_ring_idle(struct t3_queue *queue)
 	bool idle;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	idle = queue->lost || (queue->head == queue->tail && !queue->broken);
+	idle = queue->lost || (queue->head == queue->tail && !queue->wedged);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return idle;
 }

@@ -15,14 +15,14 @@ struct work_struct;
 void t3_ring_run(struct t3_queue *queue, struct t3_job *job);
 void t3_ring_notify(struct t3_queue *queue);
 void t3_ring_check_state(struct t3_queue *queue);
-void t3_ring_lose(struct t3_queue *queue);
-void t3_ring_settle(struct t3_queue *queue);
+void t3_ring_mark_lost(struct t3_queue *queue);
+void t3_ring_sync(struct t3_queue *queue);
 void t3_ring_resume(struct t3_queue *queue);
 bool t3_ring_idle(struct t3_queue *queue);
 int t3_ring_reap(struct t3_queue *queue);
 int t3_ring_advance(struct t3_queue *queue);
 void t3_ring_emit_all(struct t3_queue *queue);
-void t3_ring_lose_locked(struct t3_queue *queue);
+void t3_ring_mark_lost_locked(struct t3_queue *queue);
 
 /* t3_recover.c */
 void t3_ring_rebuild(struct t3_queue *queue, const struct t3_job *late);

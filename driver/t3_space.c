@@ -270,7 +270,7 @@ int t3_space_destroy(struct t3_space *space)
 	t3_aperture_free(space->tdev, &space->aperture);
 	t3_space_delist(space);
 	if (space->area)
-		t3_event_die(space);
+		t3_event_set_dead(space);
 	t3_space_put(space);
 	return ret;
 }

@@ -146,7 +146,7 @@ int t3_space_reset_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 int t3_event_init(struct t3_space *space);
 void t3_event_unmap(struct t3_space *space);
 void t3_event_free(struct t3_space *space);
-void t3_event_die(struct t3_space *space);
+void t3_event_set_dead(struct t3_space *space);
 void t3_event_fault(struct t3_space *space, u32 epoch);
 void t3_event_notify(struct t3_space *space);
 bool t3_event_released(const struct t3_space *space, u32 epoch);

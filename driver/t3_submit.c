@@ -214,7 +214,7 @@ static void t3_submit_signal_outs(struct t3_submit *submit, struct dma_fence *fe
 			drm_syncobj_replace_fence(out->syncobj, fence);
 		out->chain = NULL; /* the syncobj's now */
 	}
-	t3_syncobj_news();
+	t3_syncobj_notify();
 }
 
 static void t3_submit_push(struct t3_submit *submit)
@@ -242,7 +242,7 @@ static int t3_submit_locked(struct t3_submit *submit)
 
 	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES, 0);
 	ret = t3_job_lock_bos(submit->job, &exec);
-	if (!ret && t3_job_bos_gone(submit->job))
+	if (!ret && t3_job_bos_revoked(submit->job))
 		ret = -ENODEV;
 	if (!ret)
 		ret = t3_job_wait_for_bos(submit->job);

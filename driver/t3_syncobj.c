@@ -111,7 +111,7 @@ static int t3_syncobj_each(struct drm_file *file, const struct drm_syncobj_array
 	for (i = 0; !ret && i < array.count; i++)
 		ret = act(array.objs[i]);
 	t3_syncobjs_put(&array);
-	t3_syncobj_news();
+	t3_syncobj_notify();
 	return ret;
 }
 
@@ -184,7 +184,7 @@ int t3_syncobj_timeline_signal(struct drm_device *drm, void *data, struct drm_fi
 	if (!ret)
 		ret = t3_syncobjs_signal_points(&array);
 	t3_syncobjs_put(&array);
-	t3_syncobj_news();
+	t3_syncobj_notify();
 	return ret;
 }
 
@@ -291,6 +291,6 @@ int t3_syncobj_transfer(struct drm_device *drm, void *data, struct drm_file *fil
 		return -ENOENT;
 	ret = t3_transfer_to(dst, file, args);
 	drm_syncobj_put(dst);
-	t3_syncobj_news();
+	t3_syncobj_notify();
 	return ret;
 }

@@ -36,6 +36,6 @@ void t3_syncobjs_put(struct t3_syncobjs *array);
 /* t3_syncobj_wait.c */
 int t3_syncobj_wait(struct drm_device *drm, void *data, struct drm_file *file);
 int t3_syncobj_timeline_wait(struct drm_device *drm, void *data, struct drm_file *file);
-void t3_syncobj_news(void);
+void t3_syncobj_notify(void);
 
 #endif /* T3_SYNCOBJ_H */

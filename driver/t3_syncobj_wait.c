@@ -44,7 +44,7 @@ struct t3_syncobj_wait {
 static DECLARE_WAIT_QUEUE_HEAD(t3_syncobj_queue);
 
 /* A syncobj may have got a fence. */
-void t3_syncobj_news(void)
+void t3_syncobj_notify(void)
 {
 	if (wq_has_sleeper(&t3_syncobj_queue))
 		wake_up_all(&t3_syncobj_queue);

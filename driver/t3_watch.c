@@ -66,7 +66,7 @@ void t3_watch_start(struct t3_device *tdev)
 /* Any context. */
 void t3_watch_now(struct t3_device *tdev)
 {
-	WRITE_ONCE(tdev->watch_asked, true);
+	WRITE_ONCE(tdev->watch_requested, true);
 	mod_delayed_work(system_wq, &tdev->watch, 0);
 }
 
@@ -74,10 +74,10 @@ static void t3_watch_function(struct t3_device *tdev)
 {
 	lockdep_assert_held(&tdev->admin_lock);
 	if (!t3_hw_answers(tdev)) {
-		t3_hw_gone(tdev);
+		t3_reset_give_up(tdev);
 	} else if (t3_hw_was_reset(tdev)) {
 		t3_dump_take(tdev, "somebody else has reset it");
-		t3_hw_restart(tdev, "somebody else has reset it", NULL);
+		t3_reset_function(tdev, "somebody else has reset it", NULL);
 	} else {
 		t3_irq_poll(tdev);
 	}
@@ -88,14 +88,14 @@ static void t3_watch_work(struct work_struct *work)
 	struct t3_device *tdev = container_of(work, struct t3_device, watch.work);
 
 	/* It may have been planned before polling was switched off. */
-	if (!xchg(&tdev->watch_asked, false) && !READ_ONCE(poll_ms))
+	if (!xchg(&tdev->watch_requested, false) && !READ_ONCE(poll_ms))
 		return;
 	if (!t3_hw_lock(tdev)) {
 		t3_watch_function(tdev);
 		t3_hw_unlock(tdev);
 	}
-	if (READ_ONCE(tdev->dead)) {
-		t3_gate_zap(tdev);
+	if (READ_ONCE(tdev->unplugged)) {
+		t3_gate_unmap(tdev);
 		return;
 	}
 	if (xchg(&tdev->dma_failed, false))

@@ -249,11 +249,11 @@ MUTANTS = [
            "err_table:\n	sg_free_table(sgt);\n", "err_table:\n"),
     Mutant("driver-fault-ungated", "debug:test_removal", "driver/t3_map.c",
            "	if (t3_access_enter(tdev))\n		return ret;\n"
-           "	/* Below the lock: what was inserted before dead is zapped after it. */\n"
-           "	mutex_lock(&map->lock);\n	if (!map->dead)\n"
+           "	/* Under the lock, so that t3_map_revoke() unmaps what is inserted here. */\n"
+           "	mutex_lock(&map->lock);\n	if (!map->revoked)\n"
            "		ret = t3_map_insert(vmf, obj, PHYS_PFN(map->address));\n"
            "	mutex_unlock(&map->lock);\n	t3_access_exit(tdev);\n",
-           "	(void)tdev;\n	mutex_lock(&map->lock);\n	if (!map->dead)\n"
+           "	(void)tdev;\n	mutex_lock(&map->lock);\n	if (!map->revoked)\n"
            "		ret = t3_map_insert(vmf, obj, PHYS_PFN(map->address));\n"
            "	mutex_unlock(&map->lock);\n"),
     Mutant("driver-unlock", "debug:test_grant", "driver/t3_route.c",
@@ -266,7 +266,7 @@ MUTANTS = [
     Mutant("driver-always-repeat", "guest:test_recover", "driver/t3_recover.c",
            "		return 0;\n	return -ECANCELED;", "		return 0;\n	return 0;"),
     Mutant("driver-slots-kept", "guest:test_recover", "driver/t3_reset.c",
-           "	t3_slots_lose(tdev);\n	t3_queues_rebuild(", "	t3_queues_rebuild("),
+           "	t3_slots_mark_lost(tdev);\n	t3_queues_rebuild(", "	t3_queues_rebuild("),
     Mutant("driver-transfer-flags", "guest:test_syncobj", "driver/t3_syncobj.c",
            "args->flags & ~DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT", "!args"),
     Mutant("plan-direct-updates", "unit", "libt3/plan/layout.c",

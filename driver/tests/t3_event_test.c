@@ -57,9 +57,9 @@ static void t3_event_test_die(struct kunit *test)
 	struct t3_space *space = t3_kunit_space(test, t3_kunit_device(test));
 
 	space->area->state = (u64)T3_SPACE_ARMED << 32 | U32_MAX;
-	t3_event_die(space);
+	t3_event_set_dead(space);
 	KUNIT_EXPECT_EQ(test, space->area->state, (u64)T3_SPACE_DEAD << 32 | U32_MAX);
-	t3_event_die(space);
+	t3_event_set_dead(space);
 	KUNIT_EXPECT_EQ(test, space->area->state, (u64)T3_SPACE_DEAD << 32 | U32_MAX);
 }
 

@@ -23,9 +23,9 @@ static struct t3_device *t3_gate_test_device(struct kunit *test)
 
 static void t3_gate_test_is_open(struct kunit *test, struct t3_device *tdev, int resets)
 {
-	KUNIT_EXPECT_FALSE(test, tdev->away);
-	KUNIT_EXPECT_FALSE(test, tdev->doomed);
-	KUNIT_EXPECT_FALSE(test, tdev->dead);
+	KUNIT_EXPECT_FALSE(test, tdev->closed);
+	KUNIT_EXPECT_FALSE(test, tdev->reset_in_progress);
+	KUNIT_EXPECT_FALSE(test, tdev->unplugged);
 	KUNIT_EXPECT_EQ(test, tdev->paused, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&tdev->resets), resets);
 	KUNIT_ASSERT_EQ(test, t3_hw_lock(tdev), 0);
@@ -38,7 +38,7 @@ static void t3_gate_test_nested(struct kunit *test)
 	struct t3_device *tdev = t3_gate_test_device(test);
 
 	t3_gate_close(tdev, true);
-	KUNIT_EXPECT_TRUE(test, tdev->away);
+	KUNIT_EXPECT_TRUE(test, tdev->closed);
 	KUNIT_EXPECT_EQ(test, tdev->paused, 1);
 	t3_gate_close(tdev, true);
 	KUNIT_EXPECT_EQ(test, tdev->paused, 1);
@@ -63,18 +63,18 @@ static void t3_gate_test_twice(struct kunit *test)
 }
 
 /* Its state is lost when one of them has said so, in whichever order. */
-static void t3_gate_test_doomed(struct kunit *test)
+static void t3_gate_test_reset(struct kunit *test)
 {
 	struct t3_device *tdev = t3_gate_test_device(test);
 
 	t3_gate_close(tdev, true);
 	t3_gate_close(tdev, false);
-	KUNIT_EXPECT_EQ(test, t3_hw_lock_unless_doomed(tdev), -EIO);
+	KUNIT_EXPECT_EQ(test, t3_hw_lock_unless_reset(tdev), -EIO);
 	t3_gate_open(tdev);
 	t3_gate_test_is_open(test, tdev, 1);
 	t3_gate_close(tdev, false);
 	t3_gate_close(tdev, true);
-	KUNIT_EXPECT_EQ(test, t3_hw_lock_unless_doomed(tdev), -EIO);
+	KUNIT_EXPECT_EQ(test, t3_hw_lock_unless_reset(tdev), -EIO);
 	t3_gate_open(tdev);
 	t3_gate_test_is_open(test, tdev, 2);
 }
@@ -100,7 +100,7 @@ static void t3_gate_test_no_wait(struct kunit *test)
 static struct kunit_case t3_gate_cases[] = {
 	KUNIT_CASE(t3_gate_test_nested),
 	KUNIT_CASE(t3_gate_test_twice),
-	KUNIT_CASE(t3_gate_test_doomed),
+	KUNIT_CASE(t3_gate_test_reset),
 	KUNIT_CASE(t3_gate_test_no_wait),
 	{}
 };

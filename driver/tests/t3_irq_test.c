@@ -46,7 +46,7 @@ static void t3_irq_test_slots(struct kunit *test)
 }
 
 /* Only published spaces, and only from its own device. */
-static void t3_irq_test_lose(struct kunit *test)
+static void t3_irq_test_mark_lost(struct kunit *test)
 {
 	struct t3_device *tdev = t3_kunit_device(test);
 	struct t3_space *here = t3_kunit_space(test, tdev);
@@ -55,7 +55,7 @@ static void t3_irq_test_lose(struct kunit *test)
 	here->area->state = (u64)T3_SPACE_ARMED << 32 | 7;
 	KUNIT_ASSERT_EQ(test, t3_slot_publish(here), 0);
 	mutex_lock(&tdev->admin_lock);
-	t3_slots_lose(tdev);
+	t3_slots_mark_lost(tdev);
 	mutex_unlock(&tdev->admin_lock);
 	KUNIT_EXPECT_TRUE(test, here->lost);
 	KUNIT_EXPECT_EQ(test, here->area->state, (u64)T3_SPACE_DEAD << 32 | 7);
@@ -65,7 +65,7 @@ static void t3_irq_test_lose(struct kunit *test)
 
 static struct kunit_case t3_irq_cases[] = {
 	KUNIT_CASE(t3_irq_test_slots),
-	KUNIT_CASE(t3_irq_test_lose),
+	KUNIT_CASE(t3_irq_test_mark_lost),
 	{}
 };
 

@@ -57,7 +57,7 @@ static inline struct t3_device *t3_kunit_device(struct kunit *test)
 	INIT_DELAYED_WORK(&tdev->watch, t3_kunit_watch);
 	KUNIT_ASSERT_EQ(test, kunit_add_action(test, t3_kunit_end_watch, tdev), 0);
 	init_rwsem(&tdev->access);
-	init_waitqueue_head(&tdev->back);
+	init_waitqueue_head(&tdev->reopened);
 	mutex_init(&tdev->admin_lock);
 	mutex_init(&tdev->mem_lock);
 	mutex_init(&tdev->ring_lock);

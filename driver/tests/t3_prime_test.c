@@ -122,7 +122,7 @@ static void t3_prime_test_gone(struct kunit *test)
 	dma_resv_lock(dmabuf->resv, NULL);
 	sgt = dma_buf_map_attachment(attach, DMA_BIDIRECTIONAL);
 	KUNIT_EXPECT_FALSE(test, IS_ERR_OR_NULL(sgt));
-	bo->gone = true;
+	bo->revoked = true;
 	dma_buf_unmap_attachment(attach, sgt, DMA_BIDIRECTIONAL);
 	sgt = dma_buf_map_attachment(attach, DMA_BIDIRECTIONAL);
 	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(sgt), -ENODEV);

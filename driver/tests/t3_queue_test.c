@@ -79,7 +79,7 @@ static void t3_queue_test_handles(struct kunit *test)
 }
 
 /* A reset ends what is in flight on each of them, and they stay where they are. */
-static void t3_queue_test_lose(struct kunit *test)
+static void t3_queue_test_mark_lost(struct kunit *test)
 {
 	struct t3_device *tdev = t3_kunit_device(test);
 	struct t3_queue *queue = t3_queue_test_queue(test, tdev);
@@ -87,7 +87,7 @@ static void t3_queue_test_lose(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, t3_queue_test_publish(queue), 0);
 	mutex_lock(&tdev->admin_lock);
-	t3_queues_lose(tdev);
+	t3_queues_mark_lost(tdev);
 	mutex_unlock(&tdev->admin_lock);
 	KUNIT_EXPECT_TRUE(test, queue->lost);
 	KUNIT_EXPECT_FALSE(test, unknown->lost);
@@ -97,7 +97,7 @@ static void t3_queue_test_lose(struct kunit *test)
 static struct kunit_case t3_queue_cases[] = {
 	KUNIT_CASE(t3_queue_test_slots),
 	KUNIT_CASE(t3_queue_test_handles),
-	KUNIT_CASE(t3_queue_test_lose),
+	KUNIT_CASE(t3_queue_test_mark_lost),
 	{}
 };
 

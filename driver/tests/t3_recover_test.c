@@ -89,7 +89,7 @@ static void t3_recover_test_late_before_run(struct kunit *test)
 
 	memset(&job->fence->base, 0, sizeof(job->fence->base));
 	KUNIT_EXPECT_FALSE(test, t3_ring_overdue(queue, job));
-	KUNIT_EXPECT_FALSE(test, t3_ring_break(queue, job));
+	KUNIT_EXPECT_FALSE(test, t3_ring_mark_wedged(queue, job));
 }
 
 static struct kunit_case t3_recover_cases[] = {

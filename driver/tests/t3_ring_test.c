@@ -101,14 +101,14 @@ static void t3_ring_test_status(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, dma_fence_is_signaled(&jobs[i]->fence->base), i < 4);
 }
 
-static void t3_ring_test_lose(struct kunit *test)
+static void t3_ring_test_mark_lost(struct kunit *test)
 {
 	struct t3_queue *queue = t3_kunit_queue(test, 0);
 	struct t3_job *before = t3_kunit_job(test, queue, 1, 0);
 	struct t3_job *after = t3_kunit_job(test, queue, 1, 0);
 
 	t3_ring_run(queue, before);
-	t3_ring_lose(queue);
+	t3_ring_mark_lost(queue);
 	t3_ring_run(queue, after);
 	KUNIT_EXPECT_EQ(test, dma_fence_get_status(&before->fence->base), -ENODEV);
 	KUNIT_EXPECT_EQ(test, dma_fence_get_status(&after->fence->base), -ENODEV);
@@ -121,7 +121,7 @@ static struct kunit_case t3_ring_cases[] = {
 	KUNIT_CASE(t3_ring_test_rounds),
 	KUNIT_CASE(t3_ring_test_full),
 	KUNIT_CASE(t3_ring_test_status),
-	KUNIT_CASE(t3_ring_test_lose),
+	KUNIT_CASE(t3_ring_test_mark_lost),
 	{}
 };
 
