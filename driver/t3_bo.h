@@ -2,9 +2,9 @@
 /*
  * Buffers: of device memory, of the machine's memory, and imported ones.
  *
- * None of them ever moves or is evicted: nothing is pinned and unpinned, all are there
- * from creation to the last reference. What the bus knows of them (DMA mappings) goes
- * with the device, though the buffer may live on; see t3_bo_orphan_all().
+ * No buffer ever moves or is evicted, so none is pinned or unpinned: each exists from its
+ * creation to its last reference. Its DMA mappings end with the device, though the buffer
+ * may live on; see t3_bo_orphan_all().
  */
 #ifndef T3_BO_H
 #define T3_BO_H
@@ -15,13 +15,13 @@
 
 #include "t3_device.h"
 
-/* Several devices map the same memory, coherently or not at all: nobody syncs. */
+/* Several devices map the same memory, only coherently, so nobody syncs. */
 #define T3_DMA_ATTRS DMA_ATTR_SKIP_CPU_SYNC
 
 enum t3_pool {
 	T3_POOL_DEVICE,
 	T3_POOL_HOST,
-	T3_POOL_QUEUES, /* in pieces, as what follows */
+	T3_POOL_QUEUES, /* this and those that follow: in pieces */
 	T3_POOL_SPACES,
 	T3_POOL_SEGMENTS,
 	T3_POOL_COUNT
@@ -32,10 +32,10 @@ struct t3_account;
 enum t3_bo_kind {
 	T3_BO_DEVICE, /* memory of this device */
 	T3_BO_HOST,   /* pages of the machine */
-	T3_BO_IMPORT, /* what another device has exported */
+	T3_BO_IMPORT, /* exported by another device */
 };
 
-/* Bytes that are one range on the bus, up to the next extent or the buffer's end. */
+/* One range on the bus, up to the next extent or the end of the buffer. */
 struct t3_extent {
 	u64 offset; /* in the buffer */
 	u64 address;
@@ -46,17 +46,17 @@ struct t3_bo {
 	enum t3_bo_kind kind;
 	struct t3_account *account; /* holds a reference; IMPORT: NULL */
 	struct list_head node; /* t3_device.bos; bo_lock */
-	struct dma_buf *dmabuf; /* bo_lock: exported as, or NULL; no reference */
-	bool revoked; /* base.resv: its device goes or has gone; for nobody any more */
+	struct dma_buf *dmabuf; /* bo_lock: its export, or NULL; no reference */
+	bool revoked; /* base.resv: its device is being removed; no new use */
 
 	/* DEVICE */
 	struct drm_mm_node chunk; /* start: in device memory */
 	bool behind_space; /* t3_topology_lock */
 
-	/* HOST, IMPORT: constant, also when it is not mapped any more */
+	/* HOST, IMPORT: constant, also when the buffer is not mapped any more */
 	struct t3_extent *extents;
 	u32 extent_count;
-	bool mapped; /* bo_lock: for our device's DMA */
+	bool mapped; /* bo_lock: for the DMA of its device */
 	struct sg_table *sgt; /* while mapped */
 	struct page **pages; /* HOST */
 	struct dma_buf *source; /* IMPORT: holds a reference */
@@ -93,7 +93,7 @@ void t3_account_uncharge(struct t3_account *account, enum t3_pool pool, u64 amou
 int t3_client_get(struct t3_device *tdev, struct t3_account *account);
 void t3_client_put(struct t3_device *tdev, struct t3_account *account);
 
-/* t3_bo.c: what all kinds have in common */
+/* t3_bo.c: common to all kinds */
 struct t3_bo *t3_bo_alloc(enum t3_bo_kind kind, const struct drm_gem_object_funcs *funcs);
 int t3_bo_init(struct t3_bo *bo, struct t3_device *tdev, u64 size);
 void t3_bo_release(struct t3_bo *bo);

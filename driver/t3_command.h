@@ -13,24 +13,24 @@ struct t3_operand {
 	u64 pitch;
 };
 
-/* A user's command, decoded and found right. */
+/* A user's command, decoded and checked. */
 struct t3_command {
 	u32 type; /* enum drm_t3_command_type */
-	u32 rows; /* of dst, as the next; TIMED: 0, both */
+	u32 rows; /* of dst, as row_bytes; TIMED: both are 0 */
 	u32 row_bytes;
 	u32 op; /* UPDATE */
 	u32 dtype; /* UPDATE, GEMM */
 	u64 pattern; /* FILL */
 	struct t3_operand src; /* bo NULL: FILL; GEMM: a; TIMED: the arguments */
 	struct t3_operand dst; /* bo NULL: a space; TIMED: the result */
-	struct t3_operand b; /* GEMM, as the next three */
+	struct t3_operand b; /* this and the next three: GEMM */
 	struct t3_gemm *gemm;
 	u32 hw_space;
 	u32 generation;
 	u32 pieces;
 };
 
-/* One descriptor. A command's first step holds its buffers, the others have none. */
+/* One descriptor. The first step of a command holds its buffers; the others have none. */
 struct t3_step {
 	struct t3_descriptor descriptor;
 	struct t3_gemm *gemm; /* GEMM: owned */

@@ -2,42 +2,41 @@
 /*
  * One T3 function: its registers, memory, aperture and spaces.
  *
- * Locks, outermost first. A lock may be taken while any lock above it is held,
+ * Locks, outermost first. A lock may be taken while locks above it in this list are held,
  * never while one below it is.
  *
  *  t3_topology_lock   mutex, one for all devices: segment tables, grants,
  *                     routes, t3_space.dead and .generation, t3_bo.behind_space,
- *                     event areas' DMA mappings. Global because a grant joins
- *                     two spaces of two devices, and those could else be
- *                     locked in either order. Configuration only: no store, no
- *                     doorbell, no wait and no quiescing takes it.
- *  t3_device.ring_lock  mutex: whether a queue has its rings, and slots of queues
- *                     being taken and freed.
- *  t3_device.bo_lock  mutex: all buffers, and which of them are mapped for DMA. May be
- *                     taken below mmap_lock, as mem_lock.
+ *                     event areas' DMA mappings. Global, because a grant joins
+ *                     spaces of two devices, which could otherwise be locked in
+ *                     either order. For configuration only: no store, doorbell,
+ *                     wait or quiescing takes it.
+ *  t3_device.ring_lock  mutex: whether a queue has its rings; taking and freeing slots of
+ *                     queues.
+ *  t3_device.bo_lock  mutex: the list of buffers, and which of them are mapped for DMA.
+ *                     May be taken below mmap_lock, as mem_lock.
  *  dma_resv           of the buffers of one job.
  *  t3_queue.submit_lock  mutex: jobs enter the queue in the order of their fences.
  *  t3_device.admin_lock  mutex, by t3_hw_lock(): the mailbox, recovery,
- *                     t3_device.unplugged and .closed. Never two devices' at a time. Jobs'
- *                     fences wait for it: no allocation below it.
- *  t3_device.access   rwsem, by t3_access_enter(): read by faults, below mmap_lock,
- *                     and others who only need the device to answer; whoever closes
- *                     the gate waits for them. See t3_gate.c.
+ *                     t3_device.unplugged and .closed. Never of two devices at a time. Jobs'
+ *                     fences wait for it, so nothing allocates memory under it.
+ *  t3_device.access   rwsem, by t3_access_enter(): taken for reading by faults, below
+ *                     mmap_lock, and by others that only need the device to answer.
+ *                     Closing the gate waits for them. See t3_gate.c.
  *  t3_device.mem_lock mutex: the allocators of memory and aperture. May be taken
- *                     below mmap_lock (munmap drops the last reference of a
- *                     buffer), so nothing that copies from or to users is
- *                     called below it.
+ *                     below mmap_lock (munmap puts the last reference of a buffer),
+ *                     so no user memory is copied under it.
  *  t3_map.lock        mutex: t3_map.revoked. Taken by faults, below mmap_lock.
  *  t3_device.slot_lock   spinlock, irq: hardware ids to spaces, enable bits,
  *                     t3_space.lost.
- *  t3_space.event_lock   spinlock, irq: its eventfds, and what was traced of it.
+ *  t3_space.event_lock   spinlock, irq: its eventfds, and what of it was traced.
  *  t3_device.queue_lock  spinlock, irq: hardware ids to queues.
  *  t3_queue.lock      spinlock, irq: the ring, the jobs in it.
  *  t3_fence.lock      spinlock, irq: of the dma_fence.
  *  t3_usage.lock      spinlock, irq: when queues of a file were busy.
  *
- * drm_dev_enter() sections may be entered with any mutex held. Nothing sleeps for users,
- * or for a device that is away, inside one: drm_dev_unplug() of any device waits for them.
+ * drm_dev_enter() sections may be entered with any mutex held. Nothing inside one waits for
+ * users or for a closed gate: drm_dev_unplug() of any device waits for these sections.
  */
 #ifndef T3_DEVICE_H
 #define T3_DEVICE_H
@@ -63,14 +62,14 @@
 #include "t3_hw.h"
 
 /*
- * The mailbox and the event area are little-endian and their words are used
- * without conversion; a state word must be one load.
+ * The driver uses words of the mailbox and event area, which are little-endian, without
+ * conversion. A state word must be one load.
  */
 #if !defined(__LITTLE_ENDIAN) || !defined(CONFIG_64BIT)
 #error "t3 is for 64-bit little-endian machines"
 #endif
 
-/* Doorbell pages of different owners must not share a page of the processor. */
+/* Doorbell pages of different owners must be different pages of the processor. */
 static_assert(PAGE_SIZE == T3_PAGE_SIZE);
 
 #define T3_ENABLE_WORDS (T3_MAX_SPACES / 32)
@@ -82,7 +81,7 @@ struct t3_queue;
 struct t3_space;
 struct t3_usage;
 
-/* What probe read; constant afterwards. */
+/* Read by probe; constant afterwards. */
 struct t3_caps {
 	u64 memory_size;
 	u64 aperture_size;
@@ -94,14 +93,14 @@ struct t3_caps {
 	u32 topology;
 	u32 tracker;
 	u32 max_spaces;
-	u32 max_queues; /* 0: it has none */
+	u32 max_queues; /* 0: the device has none */
 };
 
 struct t3_device {
 	struct drm_device drm;
 	struct t3_caps caps;
 
-	/* Mapped while bound: below drm_dev_enter(), in interrupts, probe, remove. */
+	/* Mapped while bound: inside drm_dev_enter(), in interrupts, probe, remove. */
 	void __iomem *regs;
 	void __iomem *memory;
 	phys_addr_t doorbell_base;
@@ -112,21 +111,21 @@ struct t3_device {
 	u32 queue_vector;
 
 	/* t3_gate.c */
-	struct mutex admin_lock; /* what follows, and the mailbox */
+	struct mutex admin_lock; /* the fields up to paused, and the mailbox */
 	bool unplugged; /* removed, or it does not answer: no command runs any more */
-	bool closed; /* for a reset or for sleep: no register is used; slot_lock, too */
+	bool closed; /* for a reset or for sleep: no register is used; slot_lock too */
 	bool reset_in_progress; /* closed, and all spaces are lost when it opens again */
-	u32 outages; /* how often what was in progress may have been late through no fault */
-	u32 incarnation; /* of the function */
-	u32 paused; /* not 0: nothing is put into rings; t3_queue.lock, too */
+	u32 outages; /* resets and closings, through which a job may be late without fault */
+	u32 incarnation; /* of the function, after its last start */
+	u32 paused; /* not 0: nothing is put into rings; t3_queue.lock too */
 	struct rw_semaphore access;
 	wait_queue_head_t reopened; /* woken when it is open again, or unplugged */
 
 	struct delayed_work watch;
-	bool watch_requested; /* for a look that is not for want of interrupts */
+	bool watch_requested; /* the next look is due even with polling off */
 	struct list_head watched; /* t3_watch.c */
 	struct delayed_work bus_timeout;
-	bool dma_failed; /* event areas may be out of date */
+	bool dma_failed; /* an event area may be out of date */
 	struct t3_dump *dump;
 
 	struct mutex mem_lock; /* memory_mm, memory_used, aperture_mm */
@@ -145,9 +144,9 @@ struct t3_device {
 	spinlock_t queue_lock; /* queues */
 	struct t3_queue *queues[T3_MAX_QUEUES];
 
-	struct ida clients; /* numbers of open files that have queues or spaces */
+	struct ida clients; /* numbers of open files with queues or spaces */
 
-	/* Since probe, to be read in debugfs. */
+	/* Counted since probe, for debugfs. */
 	atomic_t resets;
 	atomic_t queue_recoveries;
 	atomic_t job_timeouts;
@@ -155,7 +154,7 @@ struct t3_device {
 
 struct t3_file {
 	struct xarray spaces; /* handle to struct t3_space; xa_lock guards the lookup */
-	struct xarray queues; /* handle to struct t3_queue; the same */
+	struct xarray queues; /* handle to struct t3_queue; likewise */
 	struct t3_account *account; /* holds a reference */
 	struct t3_usage *usage; /* holds a reference */
 };
@@ -172,7 +171,7 @@ static inline struct t3_device *t3_file_device(struct drm_file *file)
 
 extern struct mutex t3_topology_lock;
 
-/* t3_drv.c: of module parameters in milliseconds, up to an hour */
+/* t3_drv.c: for module parameters in milliseconds, up to an hour */
 #define T3_PARAM_MS_MAX 3600000
 extern const struct kernel_param_ops t3_param_ms_ops;
 
@@ -251,7 +250,7 @@ void t3_chunk_free(struct t3_device *tdev, struct t3_account *account, struct dr
 int t3_aperture_alloc(struct t3_device *tdev, u64 size, struct drm_mm_node *range);
 void t3_aperture_free(struct t3_device *tdev, struct drm_mm_node *range);
 
-/* t3_map.c: the mappings that come with a space */
+/* t3_map.c: the mappings of a space */
 struct t3_map;
 
 struct t3_map *t3_map_create(struct t3_device *tdev, phys_addr_t base, u64 size);

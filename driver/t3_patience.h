@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How long a job may take. What counts is the engine's time that the job had itself, not
- * what passed on the clock: others' work, of whatever length, ends no job.
+ * How long a job may take. Only the time counts in which the engine worked for the job
+ * itself, so others' work, however long it takes, never ends a job.
  */
 #ifndef T3_PATIENCE_H
 #define T3_PATIENCE_H
 
 #include <linux/types.h>
 
-/* What is looked at now and then while a job runs. */
+/* Taken at intervals while a job runs. */
 struct t3_sample {
 	u64 ns; /* CLOCK_MONOTONIC */
 	u64 served; /* units of work done for the queue */
@@ -19,7 +19,7 @@ struct t3_sample {
 
 struct t3_patience {
 	u64 job; /* its number in the queue; 0: none */
-	u64 idle_ns; /* since the queue was last seen to get on */
+	u64 idle_ns; /* since the last progress of the queue */
 	u64 spent_ns; /* of the engine's time */
 	struct t3_sample last;
 };

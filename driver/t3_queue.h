@@ -2,19 +2,19 @@
 /*
  * Queues and the jobs in them.
  *
- * One drm_gpu_scheduler for each queue: the hardware has 64 queues of its own, with
- * rings, priorities and aborts, and arbitrates between them at each step. A scheduler
- * in common would only put a second, coarser order before that one, and the recovery
- * of one queue would stop all.
+ * Each queue has a drm_gpu_scheduler of its own. The hardware has 64 queues with rings,
+ * priorities and aborts, and arbitrates between them at each step. A common scheduler would
+ * only add a second, coarser order, and the recovery of one queue would stop all.
  *
- * Lifetime. `active` is held by the handle, by ioctls, jobs and the recovery; with its
- * last reference the scheduler and the hardware's queue go, in a worker, because a job
- * is freed by the scheduler's own work. The struct lives longer, by `memory`: a
- * scheduler's fence, which user space may keep as a sync_file for ever, reads the
- * scheduler's name. It also holds the fence that run_job() returned; so each of those
- * (struct t3_fence) holds the struct, and the module that its functions are in. For
- * this to be true of every job, each one is run, also when the device has gone: none
- * is killed in its entity, none runs without a fence.
+ * Lifetime. The handle, ioctls, jobs and the recovery hold `active`. After its last
+ * reference a worker ends the scheduler and the hardware's queue, as the scheduler's own
+ * work may have freed the last job.
+ *
+ * The struct lives longer, by `memory`. User space may keep a fence of the scheduler as a
+ * sync_file for ever, and that fence reads the scheduler's name. It also holds the fence
+ * that run_job() returned. So each of those (struct t3_fence) holds the struct, and the
+ * module with its functions. To make this true of every job, each job is run, also after the
+ * device is unplugged: none is killed in its entity, and none runs without a fence.
  */
 #ifndef T3_QUEUE_H
 #define T3_QUEUE_H
@@ -35,7 +35,7 @@ struct drm_exec;
 static_assert(DRM_T3_SUBMIT_COMMANDS_MAX <= T3_QUEUE_ENTRIES);
 static_assert(T3_QUEUE_ENTRIES <= T3_QUEUE_ENTRIES_MAX);
 
-/* In one piece of DMA memory. */
+/* One piece of DMA memory. */
 struct t3_rings {
 	struct t3_descriptor descriptors[T3_QUEUE_ENTRIES];
 	struct t3_completion completions[T3_QUEUE_ENTRIES];
@@ -59,27 +59,27 @@ struct t3_queue {
 	struct mutex submit_lock; /* arm, publish and push of one job after the other */
 	atomic_t jobs;
 	u64 fence_context;
-	u64 fence_seqno; /* jobs are run one after the other */
+	u64 fence_seqno; /* no lock: jobs are run one after the other */
 	u64 patience_ns; /* engine time that a job may have */
-	struct t3_patience patience; /* the scheduler's timer alone */
+	struct t3_patience patience; /* only for the scheduler's timer */
 
 	struct t3_rings *rings; /* t3_device.ring_lock, and constant while !lost */
 	dma_addr_t rings_dma;
 
-	spinlock_t lock; /* what follows, and t3_device.paused */
-	bool created; /* the device knows it, or will after a reset */
-	bool lost; /* the device has forgotten it: jobs fail at once */
-	bool wedged; /* stopped at a descriptor: nothing is emitted until it is aborted */
+	spinlock_t lock; /* the fields that follow, and t3_device.paused */
+	bool created; /* the device has it, or will after a reset */
+	bool lost; /* the device does not have it any more: jobs fail at once */
+	bool wedged; /* no progress: nothing is emitted until the queue was aborted */
 	u32 head; /* next completion, mod 2^32 */
 	u32 tail;
 	struct list_head in_flight; /* jobs, in order */
 };
 
-/* Of the hardware's part of a job. */
+/* Signals when the hardware has done a job. */
 struct t3_fence {
 	struct dma_fence base;
 	spinlock_t lock; /* of base */
-	struct t3_queue *queue; /* holds a reference of its memory */
+	struct t3_queue *queue; /* holds a memory reference */
 };
 
 struct t3_job {
@@ -87,7 +87,7 @@ struct t3_job {
 	struct t3_queue *queue; /* holds an active reference */
 	struct t3_fence *fence;
 	struct list_head node; /* in_flight; queue->lock, with done */
-	u32 emitted; /* steps in the ring, or done: more than it holds wait their turn */
+	u32 emitted; /* steps that are in the ring or done; others wait for room */
 	u32 done; /* steps completed */
 	u32 count;
 	struct t3_step steps[] __counted_by(count);

@@ -2,11 +2,10 @@
 /*
  * An output address space, its segments, and the grants that join two of them.
  *
- * Lifetime: the open file's handle holds a reference of the space, and so does
- * each ioctl in progress, each wait fd and each grant of it that is not
- * revoked. What the hardware uses (memory, aperture range, slot) belongs to
- * the handle alone and goes in t3_space_destroy(), whoever else still holds
- * the struct.
+ * Lifetime: the handle of the open file holds a reference of the space. So do each ioctl in
+ * progress, each wait fd and each grant that is not revoked. What the hardware uses (memory,
+ * aperture range, slot) belongs to the handle alone: t3_space_destroy() frees it, whoever
+ * else still holds the struct.
  */
 #ifndef T3_SPACE_H
 #define T3_SPACE_H
@@ -44,8 +43,8 @@ struct t3_segment {
 };
 
 /*
- * A grant: the right to send to `owner`. References: the fd, the owner's table,
- * the route of the importer. owner, owner's table and bound change under
+ * A grant: the right to send to `owner`. The fd, the owner's table and the importer's route
+ * hold references. owner, the owner's table, index, bound and programmed change under
  * t3_topology_lock; the rest is constant.
  */
 struct t3_grant {
@@ -56,7 +55,7 @@ struct t3_grant {
 	u32 rank_mask; /* 0: any rank may import it */
 	u32 handle; /* of the owner, for REVOKE */
 	u32 index; /* in the owner's import table */
-	bool bound; /* imported, once and for ever */
+	bool bound; /* imported: it cannot be imported again */
 	bool programmed; /* the owner's device has the import entry */
 };
 
@@ -64,14 +63,14 @@ struct t3_grant {
 struct t3_route {
 	struct t3_grant *grant; /* NULL: free; holds a reference */
 	u32 handle;
-	/* Where the device's route leads, also when the grant has been revoked. */
+	/* The target of the device's route, also after the grant was revoked. */
 	u32 peer_rank;
 	u32 peer_space;
 	u32 peer_generation;
 	u32 peer_import;
 };
 
-/* What was last found in the event area and traced. */
+/* The last content of the event area that was traced. */
 struct t3_seen {
 	u64 state;
 	u32 generation;
@@ -83,15 +82,15 @@ struct t3_seen {
 struct t3_space {
 	struct kref ref;
 	struct t3_device *tdev; /* holds a reference of tdev->drm */
-	struct drm_file *file; /* whose handle this is; not after destroy */
+	struct drm_file *file; /* whose handle this is; invalid after destroy */
 	u64 size;
 	u32 hw_id; /* constant while published */
 	u32 generation; /* t3_topology_lock */
-	bool dead; /* t3_topology_lock: destroyed, or being so */
-	bool lost; /* slot_lock: the function was reset below it */
+	bool dead; /* t3_topology_lock: it is or is being destroyed */
+	bool lost; /* slot_lock: a reset of the function has ended it */
 
 	struct t3_account *account; /* holds a reference */
-	int client; /* of the account; negative: none, and not counted */
+	int client; /* of the account; negative: the space is not counted */
 	struct t3_bo *bo;
 	struct drm_mm_node counters; /* start: in device memory */
 	u32 counter_count;
@@ -109,7 +108,7 @@ struct t3_space {
 	struct t3_route routes[T3_SPACE_ROUTES];
 	u32 last_handle; /* of grants and imports */
 
-	wait_queue_head_t wait; /* woken when the event area has news */
+	wait_queue_head_t wait; /* woken when the event area has changed */
 	spinlock_t event_lock; /* eventfds, eventfd_count, seen */
 	struct list_head eventfds;
 	u32 eventfd_count;

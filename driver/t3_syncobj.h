@@ -10,12 +10,12 @@ struct file;
 
 struct t3_syncobj_call;
 
-/* t3_syncobj_ioctl.c: of the core's ioctls those that the driver answers itself */
+/* t3_syncobj_ioctl.c: ioctls of the core that the driver answers itself */
 const struct t3_syncobj_call *t3_syncobj_call(unsigned int nr);
 long t3_syncobj_ioctl(const struct t3_syncobj_call *call, struct file *filp, unsigned int cmd,
 		      void __user *arg);
 
-/* t3_syncobj.c: what they do, with an argument that nobody else can change */
+/* t3_syncobj.c: their functions; the argument is a copy of the kernel */
 int t3_syncobj_reset(struct drm_device *drm, void *data, struct drm_file *file);
 int t3_syncobj_signal(struct drm_device *drm, void *data, struct drm_file *file);
 int t3_syncobj_timeline_signal(struct drm_device *drm, void *data, struct drm_file *file);

@@ -2,14 +2,14 @@
 /*
  * Tracepoints: what happens to jobs, queues, spaces, grants and waits.
  *
- * A space works without the driver: what is traced of its states, segments and faults
- * is what the driver finds in the event area when the device interrupts it. States
- * that came and went before it looked are not seen; the words of segments and the
- * records of faults are, in that order, before the state that they led to. Events of a
- * space are between its create and destroy, but for what its death ends: waits, eventfds.
+ * A space works without the driver. States, segments and faults are traced as the driver
+ * finds them in the event area when the device interrupts it. It does not see states that
+ * ended before it looked. It traces words of segments first, then records of faults, then
+ * the state that they led to. Events of a space are between its create and destroy, except
+ * those of waits and eventfds that its end causes.
  *
- * Each event begins with the PCI function. A job is named by its queue and the seqno
- * of its fence, which counts the jobs of the queue from 1; `context` leads to the same
+ * Each event begins with the PCI function. A job is identified by its queue and the seqno
+ * of its fence, which counts the jobs of the queue from 1. `context` identifies the same
  * fence in the events of gpu_scheduler and dma_fence.
  */
 #undef TRACE_SYSTEM
@@ -120,25 +120,25 @@ DECLARE_EVENT_CLASS(t3_job,
 		  __entry->done, __entry->commands, __entry->error)
 );
 
-/* Its commands are in the ring, or will be when the queue has recovered. */
+/* The commands are in the ring, or will be when the queue has recovered. */
 DEFINE_EVENT(t3_job, t3_job_run,
 	TP_PROTO(struct t3_job *job, int error),
 	TP_ARGS(job, error)
 );
 
-/* Its fence is about to signal, with that error. */
+/* The fence is about to signal with that error. */
 DEFINE_EVENT(t3_job, t3_job_done,
 	TP_PROTO(struct t3_job *job, int error),
 	TP_ARGS(job, error)
 );
 
-/* The scheduler's timer has expired, and the queue has made no progress. */
+/* The job has used up its time of the engine, or the queue makes no progress. */
 DEFINE_EVENT(t3_job, t3_job_timeout,
 	TP_PROTO(struct t3_job *job, int error),
 	TP_ARGS(job, error)
 );
 
-/* Aborted and started again. status: t3_descriptor_status, or -EAGAIN. */
+/* The queue was aborted and continues. status: t3_descriptor_status, or -EAGAIN. */
 TRACE_EVENT(t3_queue_recover,
 	TP_PROTO(const struct t3_queue *queue, int status, int error),
 	TP_ARGS(queue, status, error),
@@ -158,7 +158,7 @@ TRACE_EVENT(t3_queue_recover,
 		  __entry->status, __entry->error)
 );
 
-/* A function reset: all spaces of the device are lost, its queues are made again. */
+/* A function reset: all spaces of the device are lost, its queues are created again. */
 TRACE_EVENT(t3_reset,
 	TP_PROTO(const struct t3_device *tdev, const char *reason),
 	TP_ARGS(tdev, reason),
@@ -201,7 +201,7 @@ DEFINE_EVENT(t3_space, t3_space_create,
 	TP_ARGS(space, generation)
 );
 
-/* Back to IDLE. generation: the new one */
+/* The space is IDLE again. generation: the new one */
 DEFINE_EVENT(t3_space, t3_space_reset,
 	TP_PROTO(const struct t3_space *space, u32 generation),
 	TP_ARGS(space, generation)
@@ -233,7 +233,7 @@ TRACE_EVENT(t3_space_state,
 		  __entry->epoch, t3_trace_state(__entry->from), t3_trace_state(__entry->to))
 );
 
-/* All tiles of a segment have their counts; delivered: and the targets have them. */
+/* tracked: all tiles have their counts; delivered: the targets have confirmed them too. */
 TRACE_EVENT(t3_segment,
 	TP_PROTO(const struct t3_space *space, u32 segment, u64 word),
 	TP_ARGS(space, segment, word),
@@ -318,13 +318,13 @@ DEFINE_EVENT(t3_grant, t3_grant_export,
 	TP_ARGS(owner, grant)
 );
 
-/* Taken back, or gone with its owner's reset or death, or never imported and closed. */
+/* The grant was revoked, or its owner reset or destroyed, or it was closed unused. */
 DEFINE_EVENT(t3_grant, t3_grant_end,
 	TP_PROTO(const struct t3_space *owner, const struct t3_grant *grant),
 	TP_ARGS(owner, grant)
 );
 
-/* The sending space, and where its route leads. */
+/* The sending space, and the target of its route. */
 DECLARE_EVENT_CLASS(t3_route,
 	TP_PROTO(const struct t3_space *source, const struct t3_route *route),
 	TP_ARGS(source, route),
@@ -363,7 +363,7 @@ DEFINE_EVENT(t3_route, t3_grant_release,
 
 /* -------------------------------------------------------------------- waits */
 
-/* A thread begins to wait; it sleeps unless the wait is over already. */
+/* A thread begins to wait. It sleeps unless the wait is over already. */
 TRACE_EVENT(t3_wait_begin,
 	TP_PROTO(const struct t3_space *space, const struct drm_t3_space_wait *args),
 	TP_ARGS(space, args),
