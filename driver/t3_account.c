@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an open file has of memory, and how much it may have.
+ * What an open file has of memory and other resources, and how much it may have.
  *
- * Memory is charged to the file that asked for it until it is free again: a buffer that
- * is mapped, exported or used by a job counts for who made it, also when its handle or
- * the file is closed. So an account lives as long as what is charged to it.
+ * Memory is charged to the file that asked for it until it is free again. A buffer that is mapped,
+ * exported or used by a job counts for its maker, also when its handle or the file is closed. So an
+ * account lives as long as anything is charged to it.
  *
- * The same holds for what a device has a finite number of: queues, spaces, segments. One
- * file may have an eighth of them by default, so that nobody can take all; privileged
- * users may. Of device memory an unprivileged file may have as much as it leaves free.
+ * The same holds for resources of which a device has a finite number: queues, spaces, segments. By
+ * default one file may have an eighth of them, so that nobody can take all. Privileged users may
+ * have all. Of device memory an unprivileged file may have at most as much as it leaves free.
  *
- * Whoever has queues or spaces is a client of the device, which serves clients in turn.
+ * A file with queues or spaces is a client of the device, which serves clients in turn.
  */
 #include <linux/capability.h>
 #include <linux/idr.h>
@@ -21,42 +21,47 @@
 
 #include "t3_bo.h"
 
-#define T3_SHARES 8 /* open files that a device is to suffice for */
+#define T3_SHARES 8 /* open files that a device must suffice for */
 
 static unsigned int file_memory_mb;
 module_param(file_memory_mb, uint, 0644);
 MODULE_PARM_DESC(file_memory_mb,
-		 "Device memory that one open file may have, in MiB (0: all of it)");
+		 "Device memory that one open file may have, in MiB (0: all)");
 
 static unsigned int file_host_mb;
 module_param(file_host_mb, uint, 0644);
 MODULE_PARM_DESC(file_host_mb,
-		 "Memory of the machine that one open file may have as host buffers, in MiB (0: a quarter of it)");
+		 "Memory of the machine that one open file may have in host buffers, in MiB (0: a quarter)");
 
 static unsigned int file_queues = T3_MAX_QUEUES / T3_SHARES;
 module_param(file_queues, uint, 0644);
 MODULE_PARM_DESC(file_queues,
-		 "Queues that one open file may have (8: an eighth of a device's; 0: all). CAP_SYS_RESOURCE may have more.");
+		 "Queues that one open file may have (8, an eighth of a device's; 0: all). CAP_SYS_RESOURCE may have more.");
 
 static unsigned int file_spaces = T3_MAX_SPACES / T3_SHARES;
 module_param(file_spaces, uint, 0644);
 MODULE_PARM_DESC(file_spaces,
-		 "Spaces that one open file may have (128: an eighth of a device's; 0: all). CAP_SYS_RESOURCE may have more.");
+		 "Spaces that one open file may have (128, an eighth of a device's; 0: all). CAP_SYS_RESOURCE may have more.");
 
 static unsigned int file_segments = T3_MAX_SEGMENTS / T3_SHARES;
 module_param(file_segments, uint, 0644);
 MODULE_PARM_DESC(file_segments,
-		 "Segments that one open file may have mapped (512: an eighth of a device's; 0: all). CAP_SYS_RESOURCE may have more.");
+		 "Segments that one open file may have mapped (512, an eighth of a device's; 0: all). CAP_SYS_RESOURCE may have more.");
 
 struct t3_account {
 	struct kref ref;
 	spinlock_t lock; /* used */
 	u64 used[T3_POOL_COUNT];
 	struct mutex client_lock; /* client, client_users */
-	int client; /* the device's number of it, while it has users */
+	int client; /* its number in the device, while client_users is not 0 */
 	u32 client_users; /* queues and spaces */
 };
 
+/**
+ * t3_account_new() - make an account
+ *
+ * Return: the account with one reference, or NULL.
+ */
 struct t3_account *t3_account_new(void)
 {
 	struct t3_account *account = kzalloc(sizeof(*account), GFP_KERNEL_ACCOUNT);
@@ -69,6 +74,13 @@ struct t3_account *t3_account_new(void)
 	return account;
 }
 
+/**
+ * t3_account_get() - take a reference of an account
+ * @account: the account
+ *
+ * Context: any.
+ * Return: @account.
+ */
 struct t3_account *t3_account_get(struct t3_account *account)
 {
 	kref_get(&account->ref);
@@ -88,6 +100,12 @@ static void t3_account_free(struct kref *ref)
 	kfree(account);
 }
 
+/**
+ * t3_account_put() - put a reference of an account
+ * @account: the account, or NULL
+ *
+ * Context: process context.
+ */
 void t3_account_put(struct t3_account *account)
 {
 	if (account)
@@ -95,7 +113,7 @@ void t3_account_put(struct t3_account *account)
 }
 
 static const struct t3_pool_limit {
-	unsigned int *value; /* 0: none, but for host buffers */
+	unsigned int *value; /* 0: no limit, except for host buffers */
 	u32 unit;
 } t3_pool_limits[T3_POOL_COUNT] = {
 	[T3_POOL_DEVICE] = { &file_memory_mb, SZ_1M },
@@ -112,17 +130,24 @@ static u64 t3_account_bound(enum t3_pool pool)
 
 	if (value)
 		return value * t3_pool_limits[pool].unit;
-	/* Without a limit it is the device that is full: -ENOSPC. */
+	/* Without a limit the allocation fails when the device is full: -ENOSPC. */
 	return pool == T3_POOL_HOST ? (u64)totalram_pages() << PAGE_SHIFT >> 2 : U64_MAX;
 }
 
-/* The rule of an unprivileged file where the administrator has set no limit. */
+/* The rule for an unprivileged file when the administrator has set no limit. */
 static bool t3_account_leaves_room(u64 used, u64 free)
 {
 	return READ_ONCE(file_memory_mb) || used <= free || capable(CAP_SYS_RESOURCE);
 }
 
-/* Of device memory: the account has been charged, free is what is then left. */
+/**
+ * t3_account_check_room() - check that an account leaves enough device memory free
+ * @account: charged already
+ * @free: bytes that are then free
+ *
+ * Context: process context; mem_lock may be held.
+ * Return: 0 or -EDQUOT.
+ */
 int t3_account_check_room(struct t3_account *account, u64 free)
 {
 	u64 used = t3_account_used(account, T3_POOL_DEVICE);
@@ -130,7 +155,15 @@ int t3_account_check_room(struct t3_account *account, u64 free)
 	return t3_account_leaves_room(used, free) ? 0 : -EDQUOT;
 }
 
-/* What it may have in all, as things are now. */
+/**
+ * t3_account_limit() - say how much an account may have, by what is free now
+ * @tdev: the device
+ * @account: the account
+ * @pool: T3_POOL_DEVICE or T3_POOL_HOST
+ *
+ * Context: process context; takes mem_lock.
+ * Return: bytes, with those that it has.
+ */
 u64 t3_account_limit(struct t3_device *tdev, struct t3_account *account, enum t3_pool pool)
 {
 	u64 bound = t3_account_bound(pool), free;
@@ -143,6 +176,13 @@ u64 t3_account_limit(struct t3_device *tdev, struct t3_account *account, enum t3
 	return min(bound, tdev->caps.memory_size);
 }
 
+/**
+ * t3_account_used() - say how much an account has
+ * @account: the account
+ * @pool: of what
+ *
+ * Return: bytes or pieces.
+ */
 u64 t3_account_used(struct t3_account *account, enum t3_pool pool)
 {
 	u64 used;
@@ -167,13 +207,21 @@ static int t3_account_charge_below(struct t3_account *account, enum t3_pool pool
 	return ret;
 }
 
-/* Of memory the administrator's limits hold for all. */
+/* For memory the administrator's limits hold for all users. */
 static bool t3_pool_privileged(enum t3_pool pool)
 {
 	return pool >= T3_POOL_QUEUES && capable(CAP_SYS_RESOURCE);
 }
 
-/* Bytes or pieces. -EDQUOT: more than the file may have. */
+/**
+ * t3_account_charge() - charge an account
+ * @account: the account
+ * @pool: of what
+ * @amount: bytes or pieces
+ *
+ * Context: process context.
+ * Return: 0, or -EDQUOT: more than the file may have.
+ */
 int t3_account_charge(struct t3_account *account, enum t3_pool pool, u64 amount)
 {
 	int ret = t3_account_charge_below(account, pool, amount, t3_account_bound(pool));
@@ -183,6 +231,14 @@ int t3_account_charge(struct t3_account *account, enum t3_pool pool, u64 amount)
 	return ret;
 }
 
+/**
+ * t3_account_uncharge() - take back a charge
+ * @account: the account
+ * @pool: of what
+ * @amount: bytes or pieces
+ *
+ * Context: process context.
+ */
 void t3_account_uncharge(struct t3_account *account, enum t3_pool pool, u64 amount)
 {
 	spin_lock(&account->lock);
@@ -192,7 +248,14 @@ void t3_account_uncharge(struct t3_account *account, enum t3_pool pool, u64 amou
 
 /* ------------------------------------------------------------------- clients */
 
-/* Its number, for one more queue or space. -ENOSPC: all are in use. */
+/**
+ * t3_client_get() - count one more queue or space of a client
+ * @tdev: the device
+ * @account: of the file that is the client
+ *
+ * Context: process context; sleeps.
+ * Return: the number of the client; -ENOSPC all are in use; or -ENOMEM.
+ */
 int t3_client_get(struct t3_device *tdev, struct t3_account *account)
 {
 	int ret;
@@ -210,6 +273,13 @@ int t3_client_get(struct t3_device *tdev, struct t3_account *account)
 	return ret;
 }
 
+/**
+ * t3_client_put() - count one queue or space less
+ * @tdev: the device
+ * @account: of the file that is the client
+ *
+ * Context: process context; sleeps.
+ */
 void t3_client_put(struct t3_device *tdev, struct t3_account *account)
 {
 	mutex_lock(&account->client_lock);

@@ -30,7 +30,7 @@ static int t3_admin_errno(u32 status)
 	}
 }
 
-/* A read of the mailbox may be torn into words only: it is not memory. */
+/* The mailbox is no memory: it is accessed in whole words. */
 static void t3_mailbox_write(struct t3_device *tdev, const u32 *args, size_t words)
 {
 	size_t i;
@@ -47,7 +47,17 @@ static void t3_mailbox_read(struct t3_device *tdev, u32 *args, size_t words)
 		args[i] = readl(tdev->regs + T3_REG_MAILBOX + 4 * i);
 }
 
-/* The same as t3_admin() and t3_admin_query() below t3_hw_lock(). */
+/**
+ * t3_admin_locked() - run an admin command under t3_hw_lock()
+ * @tdev: the device
+ * @opcode: the command
+ * @args: its arguments; with @results they are replaced
+ * @size: of @args, a multiple of 4 bytes
+ * @results: read the results back
+ *
+ * Context: admin_lock is held.
+ * Return: as t3_admin(), but a device that does not answer is not given up.
+ */
 int t3_admin_locked(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args,
 		    size_t size, bool results)
 {
@@ -67,8 +77,9 @@ int t3_admin_locked(struct t3_device *tdev, enum t3_admin_opcode opcode, void *a
 }
 
 /*
- * Of a space that is not being destroyed: below t3_topology_lock. Of queues: below
- * drm_dev_enter(), or ring_lock for which such a one waits.
+ * Commands of which no caller waits for a reset. Those to a space that is not being destroyed are
+ * called under t3_topology_lock; those to queues inside drm_dev_enter(), or under ring_lock, for
+ * which such a section waits.
  */
 static bool t3_admin_configures(enum t3_admin_opcode opcode)
 {
@@ -111,7 +122,20 @@ static int t3_admin_lock(struct t3_device *tdev, enum t3_admin_opcode opcode)
 	return t3_admin_configures(opcode) ? t3_hw_lock_unless_reset(tdev) : t3_hw_lock(tdev);
 }
 
-/* Run a command; a failed one has changed nothing. */
+/**
+ * t3_admin() - run an admin command
+ * @tdev: the device
+ * @opcode: the command
+ * @args: its arguments
+ * @size: of @args, a multiple of 4 bytes
+ *
+ * A command that failed has changed nothing.
+ *
+ * Context: process context; admin_lock is not held. Sleeps while the gate is closed, unless a reset
+ *   is in progress and @opcode configures a space or queue.
+ * Return: 0; -EINVAL bad index, range, geometry or value; -EEXIST; -EBUSY bad state; -EHOSTUNREACH
+ *   no route; -ENOSPC; -EIO the function was or will be reset; -ENODEV unplugged.
+ */
 int t3_admin(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args, size_t size)
 {
 	int ret = t3_admin_lock(tdev, opcode);
@@ -119,7 +143,16 @@ int t3_admin(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args, si
 	return ret ? ret : t3_admin_run(tdev, opcode, args, size, false);
 }
 
-/* The same for commands that answer: args then hold the results. */
+/**
+ * t3_admin_query() - as t3_admin(), for commands with results
+ * @tdev: the device
+ * @opcode: the command
+ * @args: its arguments, replaced by the results
+ * @size: of @args, a multiple of 4 bytes
+ *
+ * Context: as t3_admin().
+ * Return: as t3_admin().
+ */
 int t3_admin_query(struct t3_device *tdev, enum t3_admin_opcode opcode, void *args, size_t size)
 {
 	int ret = t3_admin_lock(tdev, opcode);

@@ -11,7 +11,13 @@
 
 #include "t3_bo.h"
 
-/* Free it with t3_bo_fini(). */
+/**
+ * t3_bo_alloc() - allocate the struct of a buffer
+ * @kind: which one
+ * @funcs: of the GEM object
+ *
+ * Return: the struct, to be passed to t3_bo_init() or t3_bo_fini(); or NULL.
+ */
 struct t3_bo *t3_bo_alloc(enum t3_bo_kind kind, const struct drm_gem_object_funcs *funcs)
 {
 	struct t3_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
@@ -24,9 +30,16 @@ struct t3_bo *t3_bo_alloc(enum t3_bo_kind kind, const struct drm_gem_object_func
 	return bo;
 }
 
-/*
- * Make an object of it: from here on it ends by t3_bo_put(), also when this fails.
- * Below drm_dev_enter(), so that remove() finds each buffer that there is.
+/**
+ * t3_bo_init() - make a GEM object of a buffer
+ * @bo: from t3_bo_alloc()
+ * @tdev: the device
+ * @size: bytes, a multiple of the page size
+ *
+ * From here on t3_bo_put() frees it, also after a failure.
+ *
+ * Context: inside drm_dev_enter(), so that remove() finds each buffer. Takes bo_lock.
+ * Return: 0, or an error of drm_gem_create_mmap_offset().
  */
 int t3_bo_init(struct t3_bo *bo, struct t3_device *tdev, u64 size)
 {
@@ -49,9 +62,13 @@ static void t3_bo_unmap(struct t3_bo *bo)
 		t3_bo_import_unmap(bo);
 }
 
-/*
- * The last reference is gone: the device forgets the buffer, before its memory is freed.
- * remove() waits behind the lock for what is being unmapped.
+/**
+ * t3_bo_release() - end what the device knows of a buffer
+ * @bo: without references; its memory is freed next
+ *
+ * As bo_lock is taken, remove() waits until the buffer is unmapped.
+ *
+ * Context: process context, also below mmap_lock.
  */
 void t3_bo_release(struct t3_bo *bo)
 {
@@ -63,6 +80,10 @@ void t3_bo_release(struct t3_bo *bo)
 	mutex_unlock(&tdev->bo_lock);
 }
 
+/**
+ * t3_bo_fini() - free the struct of a buffer
+ * @bo: not known to the device any more
+ */
 void t3_bo_fini(struct t3_bo *bo)
 {
 	drm_gem_object_release(&bo->base);
@@ -81,10 +102,15 @@ static void t3_bo_revoke(struct t3_bo *bo)
 	dma_resv_unlock(bo->base.resv);
 }
 
-/*
- * The device is being removed: its own jobs are over, nothing new begins. Jobs of other
- * devices may still use its memory over the bus; their fences come in finite time.
- * What it knows of the machine's memory ends at once.
+/**
+ * t3_bo_orphan_all() - end what a device knows of all buffers
+ * @tdev: the device
+ *
+ * The device is being removed: its own jobs have ended, and none begins. Jobs of other devices may
+ * still use its memory over the bus, and their fences signal in finite time. Its DMA mappings of
+ * the machine's memory end at once.
+ *
+ * Context: remove; takes bo_lock and sleeps.
  */
 void t3_bo_orphan_all(struct t3_device *tdev)
 {
@@ -94,7 +120,7 @@ void t3_bo_orphan_all(struct t3_device *tdev)
 	while ((bo = list_first_entry_or_null(&tdev->bos, struct t3_bo, node))) {
 		list_del_init(&bo->node);
 		t3_bo_unmap(bo);
-		/* One that is just being freed is nobody's. */
+		/* A buffer that is just being freed has no importer. */
 		if (bo->kind != T3_BO_DEVICE || !kref_get_unless_zero(&bo->base.refcount))
 			continue;
 		t3_bo_revoke(bo);
@@ -109,7 +135,7 @@ void t3_bo_orphan_all(struct t3_device *tdev)
 
 /* ------------------------------------------------------------------- extents */
 
-/* Neighbours on the bus are one. The array is as long as it may have to be. */
+/* Neighbours on the bus are joined. The array has room for the case that there are none. */
 static void t3_bo_add_extent(struct t3_bo *bo, u64 offset, u64 address)
 {
 	const struct t3_extent *last;
@@ -122,9 +148,15 @@ static void t3_bo_add_extent(struct t3_bo *bo, u64 offset, u64 address)
 	bo->extents[bo->extent_count++] = (struct t3_extent){ offset, address };
 }
 
-/*
- * Nobody syncs between DMA and processor: it must not be bounced, or pass a cache by.
- * With DMA_API_DEBUG each mapping by an IOMMU is said to need syncs.
+/**
+ * t3_dma_is_coherent() - tell whether DMA to an address needs no sync
+ * @dev: that maps it
+ * @address: on its bus
+ *
+ * Nobody syncs between DMA and processor, so memory must not be bounced or bypass a cache. With
+ * DMA_API_DEBUG the kernel says of each mapping by an IOMMU that it needs syncs.
+ *
+ * Return: true if it needs none.
  */
 bool t3_dma_is_coherent(struct device *dev, dma_addr_t address)
 {
@@ -133,6 +165,13 @@ bool t3_dma_is_coherent(struct device *dev, dma_addr_t address)
 	return !dma_need_sync(dev, address);
 }
 
+/**
+ * t3_sgt_is_coherent() - t3_dma_is_coherent() for all entries of a table
+ * @sgt: mapped
+ * @dev: that has mapped it
+ *
+ * Return: true if no entry needs a sync.
+ */
 bool t3_sgt_is_coherent(struct sg_table *sgt, struct device *dev)
 {
 	struct scatterlist *sg;
@@ -144,7 +183,13 @@ bool t3_sgt_is_coherent(struct sg_table *sgt, struct device *dev)
 	return true;
 }
 
-/* Learn from a mapped table where the buffer lies. */
+/**
+ * t3_bo_set_extents() - record where a buffer lies on the bus
+ * @bo: without extents
+ * @sgt: its memory, mapped
+ *
+ * Return: 0, -ENOMEM, or -EINVAL: the table is shorter than the buffer.
+ */
 int t3_bo_set_extents(struct t3_bo *bo, struct sg_table *sgt)
 {
 	struct scatterlist *sg;
@@ -161,7 +206,14 @@ int t3_bo_set_extents(struct t3_bo *bo, struct sg_table *sgt)
 	return offset < bo->base.size ? -EINVAL : 0;
 }
 
-/* How many bytes from offset (below the size) on are one range, and where that begins. */
+/**
+ * t3_bo_run() - say where bytes of a buffer lie
+ * @bo: the buffer
+ * @offset: of the first byte, below the size
+ * @address: filled: in device memory or on the bus
+ *
+ * Return: how many bytes from there on are one range.
+ */
 u64 t3_bo_run(const struct t3_bo *bo, u64 offset, u64 *address)
 {
 	u32 low = 0, high = bo->extent_count, middle;
@@ -185,7 +237,14 @@ u64 t3_bo_run(const struct t3_bo *bo, u64 offset, u64 *address)
 
 /* ---------------------------------------------------------------------- users */
 
-/* Returns a reference, or NULL. */
+/**
+ * t3_bo_lookup() - look a buffer up
+ * @file: whose handle it is
+ * @handle: of the buffer
+ *
+ * Context: process context.
+ * Return: the buffer with a reference, or NULL.
+ */
 struct t3_bo *t3_bo_lookup(struct drm_file *file, u32 handle)
 {
 	struct drm_gem_object *obj = drm_gem_object_lookup(file, handle);
@@ -193,7 +252,7 @@ struct t3_bo *t3_bo_lookup(struct drm_file *file, u32 handle)
 	return obj ? to_t3_bo(obj) : NULL;
 }
 
-/* Beyond it no free memory would help. */
+/* A larger buffer could not be made with all memory free. */
 static u64 t3_bo_size_max(const struct t3_device *tdev, u32 flags)
 {
 	if (flags & DRM_T3_BO_HOST)
@@ -231,6 +290,15 @@ static struct t3_bo *t3_bo_new(struct drm_file *file, const struct drm_t3_bo_cre
 	return ret ? ERR_PTR(ret) : bo;
 }
 
+/**
+ * t3_bo_create_ioctl() - DRM_IOCTL_T3_BO_CREATE
+ * @drm: the device
+ * @data: &struct drm_t3_bo_create
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_bo_create says.
+ */
 int t3_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_bo_create *args = data;
@@ -253,6 +321,15 @@ int t3_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file
 	return ret;
 }
 
+/**
+ * t3_bo_mmap_offset_ioctl() - DRM_IOCTL_T3_BO_MMAP_OFFSET
+ * @drm: the device
+ * @data: &struct drm_t3_bo_mmap_offset
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_bo_mmap_offset says.
+ */
 int t3_bo_mmap_offset_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_bo_mmap_offset *args = data;

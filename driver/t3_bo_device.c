@@ -15,7 +15,7 @@ static void t3_bo_device_free(struct drm_gem_object *obj)
 	t3_bo_fini(bo);
 }
 
-/* The same for the node's offset and for a dma-buf. */
+/* Used for the offset in the node and for a dma-buf. */
 static int t3_bo_device_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 {
 	/* A private mapping would copy on write, which a PFN mapping cannot. */
@@ -48,7 +48,7 @@ static const struct vm_operations_struct t3_bo_device_vm_ops = {
 	.fault = t3_bo_device_fault,
 };
 
-/* No vmap: a mapping of the kernel's would outlive the device. */
+/* Without vmap: a mapping of the kernel would outlive the device. */
 static const struct drm_gem_object_funcs t3_bo_device_funcs = {
 	.free = t3_bo_device_free,
 	.export = t3_prime_export,
@@ -56,7 +56,16 @@ static const struct drm_gem_object_funcs t3_bo_device_funcs = {
 	.vm_ops = &t3_bo_device_vm_ops,
 };
 
-/* size: a multiple of the page size */
+/**
+ * t3_bo_device_new() - allocate a buffer of device memory
+ * @tdev: the device
+ * @account: charged for it
+ * @size: bytes, a multiple of the page size
+ *
+ * Context: inside drm_dev_enter(); sleeps.
+ * Return: the buffer with one reference, or an ERR_PTR() with an error of t3_chunk_alloc() or
+ *   -ENOMEM.
+ */
 struct t3_bo *t3_bo_device_new(struct t3_device *tdev, struct t3_account *account, u64 size)
 {
 	struct t3_bo *bo = t3_bo_alloc(T3_BO_DEVICE, &t3_bo_device_funcs);

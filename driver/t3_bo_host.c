@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Host buffers: pages of the machine, mapped for the device's DMA from creation to the
- * end of buffer or device. The pages are ours and not the DMA API's, because buffer and
- * mappings stay when the device has gone: what is in them is the user's.
+ * Host buffers: pages of the machine, mapped for the device's DMA until buffer or device ends. The
+ * driver allocates the pages itself instead of the DMA API, because buffer and mappings stay when
+ * the device is removed: the content is the user's.
  */
 #include <linux/dma-mapping.h>
 #include <linux/iosys-map.h>
@@ -15,14 +15,14 @@
 
 #include "t3_bo.h"
 
-#define T3_HOST_ORDER 9 /* pages that are tried for at once: 2 MiB */
+#define T3_HOST_ORDER 9 /* of the largest piece that is tried: 2 MiB */
 
 static unsigned long t3_bo_host_count(const struct t3_bo *bo)
 {
 	return bo->base.size >> PAGE_SHIFT;
 }
 
-/* At most 2^order pages in one piece, zeroed; less when those are not to be had easily. */
+/* At most 2^order zeroed pages in one piece; fewer where those are not free. Sets order. */
 static struct page *t3_bo_host_alloc_piece(int node, unsigned int *order)
 {
 	gfp_t gfp = GFP_HIGHUSER | __GFP_ZERO | __GFP_ACCOUNT | __GFP_NOWARN;
@@ -35,11 +35,11 @@ static struct page *t3_bo_host_alloc_piece(int node, unsigned int *order)
 			return page;
 		}
 	}
-	/* For a user's wish no process has to die. */
+	/* No process is killed for a user's buffer. */
 	return alloc_pages_node(node, gfp | __GFP_RETRY_MAYFAIL, 0);
 }
 
-/* In few pieces, as each is a descriptor of its own where no IOMMU joins them. */
+/* In few pieces: without an IOMMU each one needs a descriptor of its own. */
 static int t3_bo_host_alloc_pages(struct t3_bo *bo, int node)
 {
 	unsigned long count = t3_bo_host_count(bo), done = 0, i;
@@ -69,7 +69,7 @@ static void t3_bo_host_free_pages(struct t3_bo *bo)
 
 	if (!bo->pages)
 		return;
-	/* In order: what is missing is at the end. Users' mappings hold their own. */
+	/* Pages are allocated in order, so missing ones are at the end. Mappings hold their own. */
 	for (i = 0; i < t3_bo_host_count(bo) && bo->pages[i]; i++) {
 		put_page(bo->pages[i]);
 		cond_resched();
@@ -79,7 +79,16 @@ static void t3_bo_host_free_pages(struct t3_bo *bo)
 
 /* ------------------------------------------------------------------------ DMA */
 
-/* The pages of a host buffer for the DMA of dev: the owner, or an importer. */
+/**
+ * t3_pages_map() - map a host buffer for DMA
+ * @bo: the buffer
+ * @dev: the owner, or an importer
+ * @dir: of the DMA
+ *
+ * Context: process context; sleeps.
+ * Return: the mapped table, or an ERR_PTR(): -ENOMEM, -EOPNOTSUPP the DMA of @dev is not coherent,
+ *   or an error of dma_map_sgtable().
+ */
 struct sg_table *t3_pages_map(struct t3_bo *bo, struct device *dev, enum dma_data_direction dir)
 {
 	struct sg_table *sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
@@ -109,6 +118,14 @@ err_free:
 	return ERR_PTR(ret);
 }
 
+/**
+ * t3_pages_unmap() - end t3_pages_map()
+ * @sgt: its table
+ * @dev: as before
+ * @dir: as before
+ *
+ * Context: process context; sleeps.
+ */
 void t3_pages_unmap(struct sg_table *sgt, struct device *dev, enum dma_data_direction dir)
 {
 	dma_unmap_sgtable(dev, sgt, dir, T3_DMA_ATTRS);
@@ -134,6 +151,12 @@ static int t3_bo_host_map(struct t3_bo *bo, struct t3_device *tdev)
 	return 0;
 }
 
+/**
+ * t3_bo_host_unmap() - unmap a host buffer from its own device
+ * @bo: mapped
+ *
+ * Context: bo_lock is held.
+ */
 void t3_bo_host_unmap(struct t3_bo *bo)
 {
 	t3_pages_unmap(bo->sgt, bo->base.dev->dev, DMA_BIDIRECTIONAL);
@@ -141,7 +164,7 @@ void t3_bo_host_unmap(struct t3_bo *bo)
 
 /* ------------------------------------------------------------------- processor */
 
-/* Ordinary memory: cached, may be pinned by others, and outlives the device. */
+/* Ordinary memory: cached, others may pin it, and it outlives the device. */
 static int t3_bo_host_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 {
 	if (!(vma->vm_flags & VM_MAYSHARE))
@@ -221,7 +244,16 @@ static struct t3_bo *t3_bo_host_alloc(struct t3_account *account, u64 size)
 	return bo;
 }
 
-/* size: a multiple of the page size */
+/**
+ * t3_bo_host_new() - allocate a host buffer
+ * @tdev: the device
+ * @account: charged for it
+ * @size: bytes, a multiple of the page size
+ *
+ * Context: inside drm_dev_enter(); sleeps.
+ * Return: the buffer with one reference, or an ERR_PTR(): -EDQUOT the limit of the account,
+ *   -ENOMEM, -EINTR a fatal signal, or an error of t3_pages_map().
+ */
 struct t3_bo *t3_bo_host_new(struct t3_device *tdev, struct t3_account *account, u64 size)
 {
 	struct t3_bo *bo = t3_bo_host_alloc(account, size);

@@ -11,7 +11,7 @@
 
 #include "t3_command.h"
 
-/* Of a type's struct; 0: there is no such type. */
+/* Returns the size of a type's struct, or 0: no such type. */
 static size_t t3_command_size(u32 type)
 {
 	switch (type) {
@@ -48,14 +48,17 @@ static int t3_command_decode(struct drm_file *file, const union drm_t3_any_comma
 }
 
 /**
- * t3_command_parse() - check a command and get hold of what it names
+ * t3_command_parse() - check a command and look up what it names
  * @file: whose handles it names
- * @user: the only copy of what user space said: nothing is read twice from there
- * @command: zeros; filled. t3_command_put() ends what it holds, also after a failure
+ * @user: the only copy of what user space gave: nothing is read twice from there
+ * @command: zeros; filled. t3_command_put() puts what it holds, also after a failure
  * @max_pieces: descriptors that there is room for
  *
- * Return: 0, or an error as the comments of &struct drm_t3_command and of the type's struct
- * say. Nothing was told to the device.
+ * The device is not touched.
+ *
+ * Context: process context; may sleep, no lock held.
+ * Return: 0; -EINVAL no such type; -E2BIG bytes behind the type's struct are not 0; -EFBIG more
+ *   than @max_pieces; or an error as the comment of the type's struct says.
  */
 int t3_command_parse(struct drm_file *file, const union drm_t3_any_command *user,
 		     struct t3_command *command, u32 max_pieces)
@@ -81,8 +84,8 @@ int t3_command_parse(struct drm_file *file, const union drm_t3_any_command *user
  * @command: from t3_command_parse()
  * @steps: as many as it has pieces
  *
- * The first step holds the buffers, too: what the command holds of them is put when no lock
- * of theirs is held any more.
+ * The first step holds references of the buffers too. So t3_command_put() may be called when no
+ * lock of theirs is held any more.
  */
 void t3_command_build(struct t3_command *command, struct t3_step *steps)
 {
@@ -99,8 +102,10 @@ void t3_command_build(struct t3_command *command, struct t3_step *steps)
 }
 
 /**
- * t3_command_put() - end what a command holds
+ * t3_command_put() - put what a command holds
  * @command: from t3_command_parse(), which may have failed
+ *
+ * Context: process context.
  */
 void t3_command_put(struct t3_command *command)
 {
@@ -119,8 +124,8 @@ static u64 t3_step_end(u64 start, u64 pitch, const struct t3_descriptor *descrip
  * t3_step_repeatable() - tell whether a step may be done twice
  * @step: of a job
  *
- * Doing it twice is as good as once when nothing that it reads is what it writes. Two
- * addresses of the bus may be one page of the host's.
+ * A second run is harmless if the step reads nothing that it writes. Two addresses of the bus may
+ * be one page of the host.
  *
  * Return: true if a second run gives the result of the first.
  */

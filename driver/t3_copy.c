@@ -2,9 +2,9 @@
 /*
  * COPY, FILL and UPDATE commands.
  *
- * Device memory is one range, and so a command on it one descriptor. Other buffers are
- * ranges of the bus in any number: there a descriptor covers as many whole rows as lie
- * in one range of each operand, or a piece of the one row that does not.
+ * Device memory is one range, so a command on it is one descriptor. Other buffers consist of any
+ * number of ranges of the bus. There a descriptor covers as many whole rows as lie in one range of
+ * each operand, or a piece of one row that crosses ranges.
  */
 #include <linux/bitops.h>
 
@@ -117,16 +117,16 @@ int t3_update_decode(struct drm_file *file, const struct drm_t3_update *user,
 
 /* -------------------------------------------------------------------- pieces */
 
-/* Where in a command we are, and the next piece of it. */
+/* The position in a command, and the next piece of it. */
 struct t3_piece {
 	u32 row;
-	u32 col; /* in row: not 0 in the middle of one alone */
+	u32 col; /* in row; not 0: the piece is a part of this row */
 	u32 rows;
 	u32 bytes; /* of each row */
-	u64 src, dst; /* addresses, or src the pattern */
+	u64 src, dst; /* addresses; FILL: src is the pattern */
 };
 
-/* How many bytes or rows of the command an operand has in one range from here on. */
+/* Limits the piece to what an operand has in one range from here on. */
 static void t3_piece_limit(const struct t3_operand *operand, u32 row_bytes,
 			   struct t3_piece *piece, u64 *address)
 {
@@ -141,7 +141,7 @@ static void t3_piece_limit(const struct t3_operand *operand, u32 row_bytes,
 	}
 }
 
-/* Byte j of a row is byte j % 8 of the pattern, also where a piece begins inside. */
+/* Byte j of a row is byte j % 8 of the pattern, also if a piece begins inside the row. */
 static u64 t3_pattern_from(u64 pattern, u32 col)
 {
 	return ror64(pattern, 8 * (col % 8));

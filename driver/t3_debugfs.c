@@ -6,16 +6,16 @@
  *  tiles     tiles that spaces wait for, and what those wait for
  *  queues    queues with the jobs in their rings
  *  memory    the allocators of device memory and aperture
- *  counters  the device's own
- *  resets    how often that was done to it, or to a part of it
+ *  counters  counters of the device
+ *  resets    how often the function and its queues were reset, and jobs timed out
  *  reset     for writing: "function" resets the function; all spaces are lost, queues go on
  *  inject    for writing: faults, where the device has guest-inject=on; reading lists them
  *
- * One record in a line: its kind and the fields that name it, then others, as key=value.
- * What belongs to a record follows it, indented. Keys may be added.
+ * A line is a record of key=value: its kind and the fields that name it, then others.
+ * Parts of a record follow it, indented. Keys may be added.
  *
- * All of it is for root alone, also where the mount is open to others: it tells of all
- * clients. It is for people and tests, and no ABI.
+ * All files are for root alone, also where the mount is open to others: they show all
+ * clients. They are for people and tests, and no ABI.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -29,7 +29,14 @@
 #include "t3_reset.h"
 #include "t3_space.h"
 
-/* Show each space, below t3_topology_lock. */
+/**
+ * t3_debugfs_each_space() - show each space of a device
+ * @m: the file
+ * @show: called under t3_topology_lock
+ *
+ * Context: process context; takes t3_topology_lock.
+ * Return: 0.
+ */
 int t3_debugfs_each_space(struct seq_file *m,
 			  void (*show)(struct seq_file *m, const struct t3_space *space))
 {
@@ -39,7 +46,7 @@ int t3_debugfs_each_space(struct seq_file *m,
 	for (id = 0; id < tdev->caps.max_spaces; id++) {
 		struct t3_space *space;
 
-		/* For each anew: clients go on in between. */
+		/* Not held over all spaces, so that clients can go on in between. */
 		mutex_lock(&t3_topology_lock);
 		space = READ_ONCE(tdev->slots[id]);
 		if (space && !space->dead)
@@ -162,10 +169,15 @@ static const struct t3_debugfs_file {
 	{ "inject", 0600, &t3_debugfs_inject_fops },
 };
 
-/*
- * DRM makes the folder, and takes it away when the device is unregistered: that waits
- * for who is in one of the files. Not its drm_debugfs_add_files(): those are readable
- * to all. Failures do not matter, as everywhere with debugfs.
+/**
+ * t3_debugfs_init() - make the files of a device
+ * @tdev: the device
+ *
+ * DRM makes the folder and removes it when the device is unregistered. That waits for readers and
+ * writers of the files. drm_debugfs_add_files() is not used, as its files are readable for all.
+ * Failures are ignored, as everywhere with debugfs.
+ *
+ * Context: probe.
  */
 void t3_debugfs_init(struct t3_device *tdev)
 {

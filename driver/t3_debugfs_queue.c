@@ -29,7 +29,7 @@ static const char *t3_queue_state(const struct t3_queue *queue)
 	return list_empty(&queue->in_flight) ? "IDLE" : "BUSY";
 }
 
-/* jobs: also those that wait for fences or room in the ring. */
+/* jobs counts also those that wait for fences or for room in the ring. */
 static void t3_show_queue(struct seq_file *m, struct t3_queue *queue)
 {
 	const struct t3_job *job;
@@ -44,13 +44,21 @@ static void t3_show_queue(struct seq_file *m, struct t3_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
+/**
+ * t3_debugfs_queues_show() - show queues with the jobs in their rings
+ * @m: the file
+ * @unused: of single_open()
+ *
+ * Context: process context; sleeps.
+ * Return: 0.
+ */
 int t3_debugfs_queues_show(struct seq_file *m, void *unused)
 {
 	struct t3_device *tdev = m->private;
 	u32 id;
 
 	for (id = 0; id < T3_MAX_QUEUES; id++) {
-		/* Slots change under ring_lock: a queue in one stays meanwhile. */
+		/* Slots change under ring_lock, so the queue stays meanwhile. */
 		mutex_lock(&tdev->ring_lock);
 		if (tdev->queues[id])
 			t3_show_queue(m, tdev->queues[id]);

@@ -36,7 +36,7 @@ static const char *t3_state_name(u32 state)
 	return state < ARRAY_SIZE(names) ? names[state] : "?";
 }
 
-/* !dead: its file has not been freed, as that destroys the space first. */
+/* !dead: its file is not freed yet, as that destroys the space first. */
 static void t3_show_owner(struct seq_file *m, const struct t3_space *space)
 {
 	rcu_read_lock();
@@ -45,7 +45,10 @@ static void t3_show_owner(struct seq_file *m, const struct t3_space *space)
 	rcu_read_unlock();
 }
 
-/* What the device says; the event area may be behind it, and stays when it is gone. */
+/*
+ * The state of the device. The event area may be older, and shows the state when the device is
+ * unplugged.
+ */
 static void t3_show_state(struct seq_file *m, const struct t3_space *space)
 {
 	struct t3_cmd_space cmd = { .space = space->hw_id };
@@ -130,6 +133,14 @@ static void t3_show_space(struct seq_file *m, const struct t3_space *space)
 	t3_show_grants(m, space);
 }
 
+/**
+ * t3_debugfs_spaces_show() - show spaces with their segments, grants and routes
+ * @m: the file
+ * @unused: of single_open()
+ *
+ * Context: process context; sleeps.
+ * Return: 0.
+ */
 int t3_debugfs_spaces_show(struct seq_file *m, void *unused)
 {
 	return t3_debugfs_each_space(m, t3_show_space);

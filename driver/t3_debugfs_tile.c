@@ -7,8 +7,8 @@
 #include "t3_debugfs.h"
 #include "t3_space.h"
 
-#define T3_TILES_SHOWN	16 /* of a segment */
-#define T3_TILES_LOOKED 65536 /* at, of a segment */
+#define T3_TILES_SHOWN	16 /* shown of a segment */
+#define T3_TILES_LOOKED 65536 /* searched of a segment */
 
 /* A walk over the tiles of one segment. */
 struct t3_tile_walk {
@@ -84,6 +84,14 @@ static void t3_show_space_tiles(struct seq_file *m, const struct t3_space *space
 	}
 }
 
+/**
+ * t3_debugfs_tiles_show() - show the tiles that armed spaces wait for
+ * @m: the file
+ * @unused: of single_open()
+ *
+ * Context: process context; sleeps.
+ * Return: 0.
+ */
 int t3_debugfs_tiles_show(struct seq_file *m, void *unused)
 {
 	return t3_debugfs_each_space(m, t3_show_space_tiles);

@@ -53,7 +53,7 @@ err_file:
 	return -ENOMEM;
 }
 
-/* The last close, also of a process that was killed: nothing else uses the file. */
+/* The last close, also of a process that was killed. Nothing else uses the file any more. */
 static void t3_postclose(struct drm_device *drm, struct drm_file *file)
 {
 	struct t3_file *tfile = file->driver_priv;
@@ -145,7 +145,7 @@ static int t3_init_pci(struct pci_dev *pdev)
 	if (ret)
 		return ret;
 	pci_set_master(pdev);
-	dma_set_max_seg_size(&pdev->dev, UINT_MAX); /* an operand has one address */
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX); /* a descriptor has one address */
 	return dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 }
 
@@ -219,11 +219,16 @@ static int t3_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 }
 
 /*
- * Files may stay open. First peers are told, the device stops, all event areas say
- * DEAD, so that who spins there leaves before the aperture is zapped, and jobs fail;
- * then faults and looks at counters that had begun are over, and what they have mapped
- * goes; then no ioctl touches registers any more; then what spaces and queues hold of
- * the device is given back.
+ * Files may stay open. The steps, in order:
+ *
+ * 1. Tell peers, stop the device, and set all event areas to DEAD, so that programs that poll them
+ * leave before the aperture is unmapped. Jobs fail.
+ *
+ * 2. Wait for faults and readers of counters, and remove all mappings.
+ *
+ * 3. After drm_dev_unplug() no ioctl uses registers.
+ *
+ * 4. Free what spaces, queues and buffers hold of the device.
  */
 static void t3_remove(struct pci_dev *pdev)
 {
@@ -240,7 +245,7 @@ static void t3_remove(struct pci_dev *pdev)
 	t3_bo_orphan_all(tdev);
 }
 
-/* Before a kexec: no DMA into memory that the next kernel uses. */
+/* Before a kexec: no DMA may reach memory that the next kernel uses. */
 static void t3_shutdown(struct pci_dev *pdev)
 {
 	t3_reset_stop(pci_get_drvdata(pdev));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The device coredump: what the function looked like before it, or one of its queues,
- * was reset. It is taken below admin_lock, where nothing may allocate, into a buffer of
- * the device, and handed over by a work; the core keeps the first until it was read or
- * five minutes have passed, so that it shows what came first.
+ * The device coredump: the state of the function before it, or one of its queues, was
+ * reset. It is taken under admin_lock, where nothing may allocate memory, into a buffer of
+ * the device. A work hands it over to the core. The core keeps the first dump until it was
+ * read or five minutes have passed, so that it shows the first failure.
  *
- * Format, version 1. Text, one record in a line; numbers with 0x are hexadecimal. Each
- * line begins with its kind; lines of a queue, space or segment follow its own. What
- * does not fit into T3_DUMP_SIZE is left out, and "truncated" is then the last line.
+ * Format, version 1. Text with one record in a line; numbers with 0x are hexadecimal. Each
+ * line begins with its kind. Lines of a queue, space or segment follow its own line. If the
+ * text does not fit into T3_DUMP_SIZE, the rest is missing and the last line is "truncated".
  *
  *  T3 devcoredump 1
  *  reason TEXT
@@ -143,7 +143,7 @@ static void t3_dump_queues(struct t3_device *tdev, struct seq_buf *text)
 	}
 }
 
-/* The table is not locked here: what it says is checked against what there is. */
+/* The segment table is not locked here, so its values are checked against the counter table. */
 static void t3_dump_tiles(struct t3_space *space, u32 base, u32 tiles, u32 epoch,
 			  struct seq_buf *text)
 {
@@ -229,7 +229,15 @@ static void t3_dump_spaces(struct t3_device *tdev, struct seq_buf *text)
 	}
 }
 
-/* Before anything is reset. Nothing happens while an earlier one is being handed over. */
+/**
+ * t3_dump_take() - dump the state of the function
+ * @tdev: the device
+ * @reason: for the head of the dump
+ *
+ * Before anything is reset. Nothing happens while an earlier dump is being handed over.
+ *
+ * Context: admin_lock is held; registers answer.
+ */
 void t3_dump_take(struct t3_device *tdev, const char *reason)
 {
 	struct t3_dump *dump = tdev->dump;
@@ -248,7 +256,7 @@ void t3_dump_take(struct t3_device *tdev, const char *reason)
 
 #define T3_DUMP_TRUNCATED "truncated\n"
 
-/* Whole lines, and the last may say that there would be more. Returns the length. */
+/* Copies whole lines, and says in the last one if there are more. Returns the length. */
 static size_t t3_dump_copy(struct seq_buf *text, char *copy)
 {
 	size_t length = seq_buf_used(text);
@@ -262,7 +270,7 @@ static size_t t3_dump_copy(struct seq_buf *text, char *copy)
 	return length + strlen(T3_DUMP_TRUNCATED);
 }
 
-/* The core frees it by vfree(). */
+/* The core frees the copy by vfree(). */
 static void t3_dump_hand_over(struct t3_dump *dump)
 {
 	char *copy = vmalloc(seq_buf_used(&dump->text) + sizeof(T3_DUMP_TRUNCATED));
@@ -285,6 +293,13 @@ static void t3_dump_free(struct drm_device *drm, void *dump)
 	vfree(dump);
 }
 
+/**
+ * t3_dump_init() - allocate the buffer of the dump
+ * @tdev: the device
+ *
+ * Context: probe.
+ * Return: 0 or -ENOMEM.
+ */
 int t3_dump_init(struct t3_device *tdev)
 {
 	tdev->dump = vzalloc(sizeof(*tdev->dump));
@@ -295,7 +310,14 @@ int t3_dump_init(struct t3_device *tdev)
 	return drmm_add_action_or_reset(&tdev->drm, t3_dump_free, tdev->dump);
 }
 
-/* The device is dead: no more is taken. */
+/**
+ * t3_dump_stop() - wait until no dump is being handed over
+ * @tdev: the device
+ *
+ * The device is unplugged, so none is taken any more.
+ *
+ * Context: remove, or a failed probe. Sleeps.
+ */
 void t3_dump_stop(struct t3_device *tdev)
 {
 	cancel_work_sync(&tdev->dump->work);

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The event area: a page of host memory that the device writes, users read, and
- * waits are decided from.
+ * The event area: a page of host memory that the device writes and users read. It decides waits.
  */
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
 
 #include "t3_space.h"
 
-/*
- * The page is ours and not the DMA API's, because it stays mapped by users when
- * the device has gone. So nobody syncs it: it must not be bounced.
+/**
+ * t3_event_init() - allocate and map the event area of a space
+ * @space: the space
+ *
+ * The driver allocates the page and not the DMA API, because users keep it mapped when the device
+ * is removed. So nobody syncs it, and it must not be bounced.
+ *
+ * Return: 0, -ENOMEM, or -EOPNOTSUPP: the DMA of the device is not coherent. The caller frees it
+ *   also after a failure.
  */
 int t3_event_init(struct t3_space *space)
 {
@@ -25,13 +30,20 @@ int t3_event_init(struct t3_space *space)
 		return -ENOMEM;
 	space->event_mapped = true;
 	if (!t3_dma_is_coherent(dev, space->event_dma)) {
-		drm_err_ratelimited(&space->tdev->drm, "needs coherent, unbounced DMA\n");
+		drm_err_ratelimited(&space->tdev->drm, "no space without coherent, unbounced DMA\n");
 		return -EOPNOTSUPP;
 	}
 	return 0;
 }
 
-/* While the device is bound, and only when it does not write any more. */
+/**
+ * t3_event_unmap() - end the device's mapping of the event area
+ * @space: the space
+ *
+ * The device is bound and does not write the area any more.
+ *
+ * Context: t3_topology_lock is held.
+ */
 void t3_event_unmap(struct t3_space *space)
 {
 	lockdep_assert_held(&t3_topology_lock);
@@ -41,14 +53,24 @@ void t3_event_unmap(struct t3_space *space)
 	space->event_mapped = false;
 }
 
-/* Users' mappings hold references of their own. */
+/**
+ * t3_event_free() - put the page of the event area
+ * @space: the space
+ *
+ * Users' mappings hold references of their own.
+ */
 void t3_event_free(struct t3_space *space)
 {
 	if (space->event_page)
 		put_page(space->event_page);
 }
 
-/* Tell all who look or wait. Interrupt context, or process context with a reference. */
+/**
+ * t3_event_notify() - wake all that wait for the event area
+ * @space: the space
+ *
+ * Context: interrupt context; or process context, with a reference of the space.
+ */
 void t3_event_notify(struct t3_space *space)
 {
 	t3_trace_look(space);
@@ -56,7 +78,14 @@ void t3_event_notify(struct t3_space *space)
 	wake_up_all(&space->wait);
 }
 
-/* The device writes the area no more: write its last word. Any context. */
+/**
+ * t3_event_set_dead() - write the last state of a space: DEAD
+ * @space: the space
+ *
+ * The device does not write the area any more.
+ *
+ * Context: any.
+ */
 void t3_event_set_dead(struct t3_space *space)
 {
 	u64 epoch = t3_state_epoch(t3_event_state(space));
@@ -66,9 +95,14 @@ void t3_event_set_dead(struct t3_space *space)
 	t3_event_notify(space);
 }
 
-/*
- * The device has faulted the space, could not write so, and writes nothing else until
- * RESET but further faults.
+/**
+ * t3_event_fault() - write the fault that the device could not write
+ * @space: the space
+ * @epoch: of the space
+ *
+ * The device writes nothing else until RESET, except further faults.
+ *
+ * Context: process context.
  */
 void t3_event_fault(struct t3_space *space, u32 epoch)
 {
@@ -90,14 +124,20 @@ void t3_event_fault(struct t3_space *space, u32 epoch)
 		area->ring[0] = area->fault;
 		WRITE_ONCE(area->faults, 1);
 	}
-	/* Somebody who declares it dead meanwhile is right. */
+	/* Fails if the space was declared dead meanwhile: that state stays. */
 	cmpxchg(&area->state, state, (u64)T3_SPACE_FAULTED << 32 | epoch);
 	t3_event_notify(space);
 }
 
-/*
- * Whether the epoch is over. 0 stands for "none yet" in state: an epoch that is
- * 0 after a wrap cannot be waited for either.
+/**
+ * t3_event_released() - tell whether an epoch is over
+ * @space: the space
+ * @epoch: not 0
+ *
+ * 0 stands for "none yet" in the state: an epoch that is 0 after a wrap cannot be waited for.
+ *
+ * Context: any.
+ * Return: true if the owner has released it.
  */
 bool t3_event_released(const struct t3_space *space, u32 epoch)
 {
@@ -110,7 +150,16 @@ bool t3_event_released(const struct t3_space *space, u32 epoch)
 	       (now == epoch && t3_state_kind(state) == T3_SPACE_IDLE);
 }
 
-/* Whether each segment of mask has made the progress that flag names in epoch. */
+/**
+ * t3_event_reached() - tell whether segments have made some progress
+ * @space: the space
+ * @mask: of segments
+ * @epoch: in which
+ * @flag: T3_SEG_WORD_TRACKED or T3_SEG_WORD_DELIVERED
+ *
+ * Context: any.
+ * Return: true if each segment of @mask has.
+ */
 bool t3_event_reached(const struct t3_space *space, u64 mask, u32 epoch, u64 flag)
 {
 	u64 word;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Eventfds of a space: one for a segment mask, signalled once for each epoch in
- * which all of the mask was delivered, and once when the space faults or dies.
+ * Eventfds of a space, one for each segment mask. An eventfd is signalled once for each epoch in
+ * which all of the mask was delivered, and once when the space faults or ends.
  */
 #include <linux/eventfd.h>
 #include <linux/slab.h>
@@ -13,15 +13,15 @@ struct t3_eventfd {
 	struct list_head link;
 	struct eventfd_ctx *ctx;
 	u64 segment_mask;
-	u32 generation; /* that the following is about */
-	u32 epoch; /* last one signalled, or not to be signalled */
+	u32 generation; /* of the space, which the next fields are about */
+	u32 epoch; /* last one that was signalled or must not be */
 	bool seen; /* epoch is valid */
-	bool ended; /* fault or death was signalled */
+	bool ended; /* the fault or end was signalled */
 };
 
 /*
- * The last epoch that all of mask has delivered. A segment that has begun a
- * later epoch has delivered the one before: the owner released that.
+ * Finds the last epoch that all of mask has delivered. A segment that has begun a later epoch has
+ * delivered the one before, as the owner released that.
  */
 static bool t3_eventfd_delivered(const struct t3_space *space, const struct t3_eventfd *entry,
 				 u32 *epoch)
@@ -36,7 +36,7 @@ static bool t3_eventfd_delivered(const struct t3_space *space, const struct t3_e
 		if (!(entry->segment_mask & BIT_ULL(i)))
 			continue;
 		if (!(word & T3_SEG_WORD_DELIVERED)) {
-			/* In a space's first epoch there was none before. */
+			/* The first epoch of a space has none before it. */
 			if (!word || !entry->seen)
 				return false;
 			last--;
@@ -85,7 +85,12 @@ static void t3_eventfd_update(const struct t3_space *space, struct t3_eventfd *e
 	}
 }
 
-/* After each change of the event area; any context. */
+/**
+ * t3_eventfd_scan() - signal eventfds after a change of the event area
+ * @space: the space
+ *
+ * Context: any; takes event_lock.
+ */
 void t3_eventfd_scan(struct t3_space *space)
 {
 	struct t3_eventfd *entry;
@@ -103,7 +108,12 @@ static void t3_eventfd_free(struct t3_eventfd *entry)
 	kfree(entry);
 }
 
-/* With the last reference of the space. */
+/**
+ * t3_eventfd_free_all() - free the eventfds of a space
+ * @space: without references
+ *
+ * Context: process context.
+ */
 void t3_eventfd_free_all(struct t3_space *space)
 {
 	struct t3_eventfd *entry, *next;
@@ -123,7 +133,7 @@ static struct t3_eventfd *t3_eventfd_find(struct t3_space *space, u64 segment_ma
 	return NULL;
 }
 
-/* An epoch that is already released is not news; the current one is. */
+/* An epoch that is already released is not signalled; the current one is. */
 static void t3_eventfd_start(struct t3_space *space, struct t3_eventfd *entry)
 {
 	u64 state = t3_event_state(space);
@@ -192,6 +202,15 @@ static int t3_eventfd_remove(struct t3_space *space, u64 segment_mask)
 	return 0;
 }
 
+/**
+ * t3_space_eventfd_ioctl() - DRM_IOCTL_T3_SPACE_EVENTFD
+ * @drm: the device
+ * @data: &struct drm_t3_space_eventfd
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_space_eventfd says.
+ */
 int t3_space_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_space_eventfd *args = data;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What /proc/PID/fdinfo tells of an open file, by Documentation/gpu/drm-usage-stats.rst.
+ * What /proc/PID/fdinfo says of an open file, by Documentation/gpu/drm-usage-stats.rst.
  *
- * Engines. The device has one engine, which serves at each step the highest priority
- * that has work. So there is one key for each priority, drm-engine-queue-p0 to -p3: the
- * time in which at least one queue of the file with that priority had a job in its ring.
- * Jobs that wait for fences are not in a ring. Jobs of other files that the engine
- * serves in between are not taken off: the device does not tell its time slices.
+ * Engines. The device has one engine, which serves at each step the highest priority that has work.
+ * So there is one key for each priority, drm-engine-queue-p0 to -p3. It is the time in which at
+ * least one queue of the file with that priority had a job in its ring. Jobs that wait for fences
+ * are not in a ring. Time in which the engine served other files is not subtracted: the device does
+ * not report its time slices.
  *
- * Memory. "vram" is device memory, with the counter tables of the file's spaces;
- * "memory" is the machine's: host buffers, and what is imported, which is resident where
- * it came from. Nothing is ever evicted, so all else is resident.
+ * Memory. "vram" is device memory, with the counter tables of the file's spaces. "memory" is the
+ * machine's: host buffers and imports. An import is resident with its exporter. Nothing is ever
+ * evicted, so all else is resident.
  */
 #include <linux/dma-resv.h>
 #include <linux/slab.h>
@@ -26,17 +26,22 @@
 /* Of the queues of one priority. */
 struct t3_busy {
 	u32 queues; /* that have a job in their ring */
-	u64 since_ns; /* while there are any */
-	u64 total_ns; /* until then */
+	u64 since_ns; /* when the first of them got it */
+	u64 total_ns; /* busy time before that */
 };
 
-/* Lives as long as the file and its queues, which may have jobs when it is closed. */
+/* Lives as long as the file and its queues, which may have jobs after the close. */
 struct t3_usage {
 	struct kref ref;
 	spinlock_t lock; /* busy */
 	struct t3_busy busy[T3_MAX_PRIORITY + 1];
 };
 
+/**
+ * t3_usage_new() - make the usage of a file
+ *
+ * Return: the usage with one reference, or NULL.
+ */
 struct t3_usage *t3_usage_new(void)
 {
 	struct t3_usage *usage = kzalloc(sizeof(*usage), GFP_KERNEL_ACCOUNT);
@@ -48,6 +53,13 @@ struct t3_usage *t3_usage_new(void)
 	return usage;
 }
 
+/**
+ * t3_usage_get() - take a reference
+ * @usage: the usage
+ *
+ * Context: any.
+ * Return: @usage.
+ */
 struct t3_usage *t3_usage_get(struct t3_usage *usage)
 {
 	kref_get(&usage->ref);
@@ -59,14 +71,25 @@ static void t3_usage_release(struct kref *ref)
 	kfree(container_of(ref, struct t3_usage, ref));
 }
 
-/* Any context. */
+/**
+ * t3_usage_put() - put a reference
+ * @usage: the usage, or NULL
+ *
+ * Context: any.
+ */
 void t3_usage_put(struct t3_usage *usage)
 {
 	if (usage)
 		kref_put(&usage->ref, t3_usage_release);
 }
 
-/* A queue's first job enters the ring. Below t3_queue.lock. */
+/**
+ * t3_usage_start() - the first job of a queue enters the ring
+ * @usage: of its file
+ * @priority: of the queue
+ *
+ * Context: t3_queue.lock is held.
+ */
 void t3_usage_start(struct t3_usage *usage, u32 priority)
 {
 	struct t3_busy *busy = &usage->busy[priority];
@@ -77,7 +100,13 @@ void t3_usage_start(struct t3_usage *usage, u32 priority)
 	spin_unlock(&usage->lock);
 }
 
-/* A queue's last job has left it. Below t3_queue.lock. */
+/**
+ * t3_usage_stop() - the last job of a queue has left the ring
+ * @usage: of its file
+ * @priority: of the queue
+ *
+ * Context: t3_queue.lock is held.
+ */
 void t3_usage_stop(struct t3_usage *usage, u32 priority)
 {
 	struct t3_busy *busy = &usage->busy[priority];
@@ -137,7 +166,7 @@ static void t3_stats_add_spaces(struct drm_memory_stats *stats, struct drm_file 
 	struct t3_space *space;
 	unsigned long handle;
 
-	/* Who destroys a space takes it out of the table first. */
+	/* A space leaves the table before it is destroyed. */
 	xa_lock(&tfile->spaces);
 	xa_for_each(&tfile->spaces, handle, space) {
 		stats->private += space->counters.size;
@@ -146,6 +175,13 @@ static void t3_stats_add_spaces(struct drm_memory_stats *stats, struct drm_file 
 	xa_unlock(&tfile->spaces);
 }
 
+/**
+ * t3_show_fdinfo() - print the usage of a file
+ * @printer: of fdinfo
+ * @file: the open file
+ *
+ * Context: process context.
+ */
 void t3_show_fdinfo(struct drm_printer *printer, struct drm_file *file)
 {
 	struct t3_file *tfile = file->driver_priv;

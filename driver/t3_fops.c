@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * File operations of the accel node. By hand, because DRM_ACCEL_FOPS has no
- * show_fdinfo, and because some core ioctls must not be reached.
+ * File operations of the accel node. They are written out, because DRM_ACCEL_FOPS has no
+ * show_fdinfo, and because some ioctls of the core must not be reached.
  *
  * Calls of another type than DRM's end here: drm_compat_ioctl() does not look at the
  * type, and takes the number for one of its own.
  *
- * An accel file has no drm_master, and on 6.12 two core ioctls that anybody may
- * call use file->master without a look: GET_UNIQUE (0x01) and GET_MAGIC (0x02)
- * oops. The others were read in 6.12's drm_ioctl.c one by one:
+ * An accel file has no drm_master. On 6.12 two ioctls of the core that anybody may call use
+ * file->master without a check: GET_UNIQUE (0x01) and GET_MAGIC (0x02) oops. The others,
+ * by 6.12's drm_ioctl.c:
  *
  *  - SET_VERSION, SET_UNIQUE, AUTH_MAGIC, BLOCK, UNBLOCK, ADD_DRAW, RM_DRAW,
  *    UPDATE_DRAW and all of modesetting that changes something are DRM_MASTER:
@@ -38,8 +38,8 @@
 #include "t3_syncobj.h"
 
 /*
- * The core decides by number alone, so size and direction do not matter. Nor does its
- * 32-bit entry look at the type: t3_ioctl_gate() has.
+ * The core decides by number alone, so size and direction do not matter. t3_ioctl_gate() has
+ * checked the type, which the 32-bit entry of the core does not.
  */
 static bool t3_ioctl_refused(unsigned int cmd)
 {
@@ -62,7 +62,7 @@ static bool t3_device_unplugged(struct file *filp)
 	return READ_ONCE(t3_file_device(file)->unplugged);
 }
 
-/* What both entries ask before the core sees a call. */
+/* Both entries check this before the core sees a call. */
 static int t3_ioctl_gate(struct file *filp, unsigned int cmd)
 {
 	if (DRM_IOCTL_TYPE(cmd) != DRM_IOCTL_BASE)
@@ -72,7 +72,7 @@ static int t3_ioctl_gate(struct file *filp, unsigned int cmd)
 	return t3_ioctl_refused(cmd) ? -EACCES : 0;
 }
 
-/* What the core has just done: FD_TO_HANDLE also puts a sync_file's fence into a syncobj. */
+/* After a call of the core: FD_TO_HANDLE may put the fence of a sync_file into a syncobj. */
 static void t3_syncobj_after(unsigned int nr)
 {
 	if (nr == DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE))
@@ -95,8 +95,8 @@ static long t3_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 
 #ifdef CONFIG_COMPAT
 /*
- * The core has translations of its own, which it finds by number whatever the type is.
- * Structs of syncobjs have the same layout.
+ * The core translates some calls, which it finds by number alone. Structs of syncobjs have
+ * the same layout.
  */
 static long t3_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {

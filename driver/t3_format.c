@@ -6,6 +6,12 @@
 
 #include "t3_format.h"
 
+/**
+ * t3_dtype_size() - say how long an element is
+ * @dtype: enum t3_dtype, checked by the caller
+ *
+ * Return: bytes.
+ */
 u32 t3_dtype_size(u32 dtype)
 {
 	static const u8 size[T3_DTYPE_COUNT] = { 4, 4, 2, 2, 1, 1 };
@@ -13,7 +19,13 @@ u32 t3_dtype_size(u32 dtype)
 	return size[array_index_nospec(dtype, T3_DTYPE_COUNT)];
 }
 
-/* Bytes are stored only. */
+/**
+ * t3_op_valid() - tell whether a type has an operation
+ * @dtype: enum t3_dtype, checked by the caller
+ * @op: enum t3_op, unchecked
+ *
+ * Return: true if so. Bytes can only be stored.
+ */
 bool t3_op_valid(u32 dtype, u32 op)
 {
 	return op < (t3_dtype_size(dtype) == 1 ? T3_OP_STORE + 1 : T3_OP_COUNT);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whether registers and memory answer. Three things end that: the PCI core resets the
- * function or the machine sleeps (away: it comes back, all who want the device wait),
- * the driver leaves, or nobody answers any more (dead: for good).
+ * The gate: whether registers and memory may be used.
  *
- * Two ways in, both for process context. t3_hw_lock() is for commands and recovery: one
- * at a time, and nothing below it allocates, as jobs' fences wait for it.
- * t3_access_enter() is for what only needs the device to answer (faults, clearing of
- * memory, reading of counters): many at a time.
+ * It is closed while the PCI core resets the function or the machine sleeps: the device comes back,
+ * and whoever needs it waits. It is unplugged for good when the driver leaves or the device does
+ * not answer any more.
+ *
+ * There are two ways in, both for process context. t3_hw_lock() is for commands and recovery: one
+ * caller at a time. Nothing allocates memory under it, as jobs' fences wait for it.
+ * t3_access_enter() is for callers that only need the device to answer (faults, clearing of memory,
+ * reading of counters): many at a time.
  */
 #include <linux/mm.h>
 
@@ -17,6 +19,12 @@
 #include "t3_reset.h"
 #include "t3_space.h"
 
+/**
+ * t3_gate_init() - initialise the gate of a device, open
+ * @tdev: the device
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int t3_gate_init(struct t3_device *tdev)
 {
 	init_rwsem(&tdev->access);
@@ -49,28 +57,54 @@ static int t3_gate_pass(struct t3_device *tdev, bool patient)
 	}
 }
 
-/* 0: registers answer until t3_hw_unlock(). -ENODEV: not locked, they never will. */
+/**
+ * t3_hw_lock() - wait until the device answers, and keep it for the caller alone
+ * @tdev: the device
+ *
+ * Context: process context, not inside drm_dev_enter(). Sleeps for as long as the gate is closed.
+ *   Nothing may allocate memory until t3_hw_unlock().
+ * Return: 0: admin_lock is held and registers answer. -ENODEV: unplugged; not locked.
+ */
 int t3_hw_lock(struct t3_device *tdev)
 {
 	return t3_gate_pass(tdev, true);
 }
 
-/*
- * The same for commands to spaces. -EIO: the device is away and reset, it comes back
- * without its state, whatever it says. So there is nothing that a command could change,
- * and nobody waits for it with locks that all devices share.
+/**
+ * t3_hw_lock_unless_reset() - as t3_hw_lock(), for commands to spaces and queues
+ * @tdev: the device
+ *
+ * A device that is closed for a reset comes back without its state, whatever a command says. So no
+ * caller waits for it with locks that all devices share.
+ *
+ * Context: process context. Sleeps while the gate is closed for sleep without a loss of state.
+ *   Nothing may allocate memory until t3_hw_unlock().
+ * Return: 0: locked. -EIO: a reset is in progress. -ENODEV: unplugged. Not locked after an error.
  */
 int t3_hw_lock_unless_reset(struct t3_device *tdev)
 {
 	return t3_gate_pass(tdev, false);
 }
 
+/**
+ * t3_hw_unlock() - end t3_hw_lock()
+ * @tdev: the device
+ *
+ * Context: admin_lock is held.
+ */
 void t3_hw_unlock(struct t3_device *tdev)
 {
 	mutex_unlock(&tdev->admin_lock);
 }
 
-/* The same as t3_access_enter() for who must not wait. -EAGAIN: it is away. */
+/**
+ * t3_access_try() - as t3_access_enter(), for callers that must not wait for a closed gate
+ * @tdev: the device
+ *
+ * Context: process context; may be below mmap_lock.
+ * Return: 0: registers and memory may be used until t3_access_exit(). -EAGAIN: closed. -ENODEV:
+ *   unplugged.
+ */
 int t3_access_try(struct t3_device *tdev)
 {
 	down_read(&tdev->access);
@@ -80,10 +114,14 @@ int t3_access_try(struct t3_device *tdev)
 	return READ_ONCE(tdev->unplugged) ? -ENODEV : -EAGAIN;
 }
 
-/*
- * Whether to try again what has failed with -EAGAIN: the device is back, or has gone.
- * Never below drm_dev_enter(), which is one for all DRM devices: who unplugs another one
- * would wait for this one.
+/**
+ * t3_access_again() - wait for the gate after -EAGAIN
+ * @tdev: the device
+ * @ret: result of what was tried; -EINTR after a fatal signal
+ *
+ * Context: process context, no lock held. Never inside drm_dev_enter(): that is one for all DRM
+ *   devices, so the unplugging of another device would wait for this one.
+ * Return: true if the caller should try again: the gate is open, or the device is unplugged.
  */
 bool t3_access_again(struct t3_device *tdev, int *ret)
 {
@@ -95,7 +133,13 @@ bool t3_access_again(struct t3_device *tdev, int *ret)
 	return !*ret;
 }
 
-/* 0: registers and memory are there until t3_access_exit(); may be below mmap_lock. */
+/**
+ * t3_access_enter() - wait until the device answers
+ * @tdev: the device
+ *
+ * Context: process context; may be below mmap_lock. Sleeps for as long as the gate is closed.
+ * Return: 0: registers and memory may be used until t3_access_exit(). -ENODEV: unplugged.
+ */
 int t3_access_enter(struct t3_device *tdev)
 {
 	int ret;
@@ -105,12 +149,16 @@ int t3_access_enter(struct t3_device *tdev)
 	return ret;
 }
 
+/**
+ * t3_access_exit() - end t3_access_enter() or a successful t3_access_try()
+ * @tdev: the device
+ */
 void t3_access_exit(struct t3_device *tdev)
 {
 	up_read(&tdev->access);
 }
 
-/* slot_lock: its holders write registers without passing here. */
+/* Under slot_lock too: its holders write registers without passing the gate. */
 static void t3_gate_set_closed(struct t3_device *tdev, bool closed)
 {
 	unsigned long flags;
@@ -121,16 +169,24 @@ static void t3_gate_set_closed(struct t3_device *tdev, bool closed)
 	spin_unlock_irqrestore(&tdev->slot_lock, flags);
 }
 
-/* What is touched from now on faults, and that decides anew. Event areas come back. */
+/**
+ * t3_gate_unmap() - remove all user mappings of the device
+ * @tdev: the device
+ *
+ * The next access faults, and the fault handler decides again. Event areas are mapped again by
+ * that.
+ *
+ * Context: process context; sleeps until running faults have ended.
+ */
 void t3_gate_unmap(struct t3_device *tdev)
 {
-	/* Faults that began before the gate was closed have inserted their pages. */
+	/* Wait for faults that began before the gate was closed: they insert pages. */
 	down_write(&tdev->access);
 	up_write(&tdev->access);
 	unmap_mapping_range(tdev->drm.anon_inode->i_mapping, 0, 0, 1);
 }
 
-/* false: it was closed already. The first who opens it opens it for all. */
+/* Returns false if it was closed already. The first opener opens it for all closers. */
 static bool t3_gate_begin_close(struct t3_device *tdev, bool reset)
 {
 	bool first;
@@ -147,10 +203,15 @@ static bool t3_gate_begin_close(struct t3_device *tdev, bool reset)
 	return first;
 }
 
-/*
- * From its return on nobody uses the device: no register, no memory, no aperture. reset:
- * it will be reset. It may be closed already: a recovery that fails does not open it, and
- * during one a reset may come. Those who close and open hold the PCI device's lock.
+/**
+ * t3_gate_close() - close the gate
+ * @tdev: the device
+ * @reset: the device will lose its state
+ *
+ * When it returns nobody uses the device: no register, no memory, no aperture. The gate may be
+ * closed already: a failed recovery does not open it, and a reset may come during a recovery.
+ *
+ * Context: process context, with the PCI device's lock held, as for t3_gate_open(). Sleeps.
  */
 void t3_gate_close(struct t3_device *tdev, bool reset)
 {
@@ -190,18 +251,32 @@ static bool t3_gate_reopen(struct t3_device *tdev)
 	return was_closed;
 }
 
-/* The device is back, with its state or without it; or never was away. */
+/**
+ * t3_gate_open() - open the gate, if it is closed
+ * @tdev: the device
+ *
+ * A device that does not answer is given up. One that has lost its state is reset.
+ *
+ * Context: process context, with the PCI device's lock held. Sleeps.
+ */
 void t3_gate_open(struct t3_device *tdev)
 {
 	if (t3_gate_reopen(tdev)) {
 		wake_up_all(&tdev->reopened);
 		t3_irq_enable(tdev);
 	}
-	/* What came in between has sent no interrupt; or reset it once more. */
+	/* Look for events whose interrupts were disabled, and for one more reset. */
 	t3_watch_now(tdev);
 }
 
-/* For good. Those who wait for the device give up. */
+/**
+ * t3_gate_set_unplugged() - close the gate for good
+ * @tdev: the device
+ *
+ * Callers that wait for the device get -ENODEV.
+ *
+ * Context: admin_lock is held.
+ */
 void t3_gate_set_unplugged(struct t3_device *tdev)
 {
 	lockdep_assert_held(&tdev->admin_lock);
@@ -209,7 +284,12 @@ void t3_gate_set_unplugged(struct t3_device *tdev)
 	wake_up_all(&tdev->reopened);
 }
 
-/* The PCI core gives the device up. */
+/**
+ * t3_gate_fail() - give the device up after the PCI core has
+ * @tdev: the device
+ *
+ * Context: process context; sleeps.
+ */
 void t3_gate_fail(struct t3_device *tdev)
 {
 	mutex_lock(&tdev->admin_lock);
@@ -218,7 +298,14 @@ void t3_gate_fail(struct t3_device *tdev)
 	mutex_unlock(&tdev->admin_lock);
 }
 
-/* Before remove(), which would wait for a device that is away. */
+/**
+ * t3_gate_prepare_remove() - end all waits for a closed gate
+ * @tdev: the device
+ *
+ * The device is being removed: remove() would wait for those that wait for the device.
+ *
+ * Context: process context; sleeps.
+ */
 void t3_gate_prepare_remove(struct t3_device *tdev)
 {
 	mutex_lock(&tdev->admin_lock);

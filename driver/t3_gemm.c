@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * GEMM commands. Their operands are memory of this device, or for the output a space of
- * the caller's: one descriptor, with its parameters beside it in the rings.
+ * GEMM commands. The operands are memory of this device; the output may instead be a space of the
+ * caller. A command is one descriptor, with its parameters beside it in the rings.
  */
 #include <linux/slab.h>
 
@@ -49,7 +49,7 @@ static bool t3_gemm_valid(const struct drm_t3_gemm *user)
 	       t3_operand_valid(&user->dst, user->rows, t3_gemm_bytes(user, user->columns));
 }
 
-/* rows * columns is not above 2^30, nor the product above 2^50. */
+/* Nothing wraps: rows * columns is at most 2^30, and the product at most 2^50. */
 static bool t3_gemm_too_large(const struct drm_t3_gemm *user)
 {
 	return (u64)user->rows * user->columns * user->depth > DRM_T3_GEMM_WORK_MAX;
@@ -66,8 +66,8 @@ static int t3_gemm_operand(struct drm_file *file, struct t3_operand *operand,
 }
 
 /*
- * The device is told the space's generation, which a reset or the end of the space change:
- * nothing needs to hold the space until the job runs, and no other space can be hit.
+ * The descriptor carries the generation of the space, which changes when the space is reset or
+ * ends. So nothing needs to hold the space until the job runs, and no other space can be hit.
  */
 static int t3_gemm_space_locked(struct t3_command *command, struct t3_space *space)
 {
@@ -200,11 +200,12 @@ void t3_gemm_build(struct t3_command *command, struct t3_step *step)
 }
 
 /**
- * t3_gemm_repeatable() - tell whether doing it twice is as good as once
+ * t3_gemm_repeatable() - tell whether a step may be done twice
  * @step: of a GEMM
  *
- * Return: true in memory, with operands of other buffers. A space counts each store, and that
- * of a device that was reset is gone.
+ * A space counts each store; and a space of a device that was reset does not exist any more.
+ *
+ * Return: true if the output is memory and no operand is in the same buffer.
  */
 bool t3_gemm_repeatable(const struct t3_step *step)
 {

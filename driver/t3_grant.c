@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Grants, on the side that receives: a file descriptor whose holder may bind it,
- * once, to a space that sends.
+ * Grants, on the receiving side: a file descriptor whose holder may bind it, once, to a space that
+ * sends.
  *
- * The owner's table has a slot for each grant from export on, which is also its
- * index in the device's import table: so importing cannot fail for want of one (but
- * for importers that keep routes to revoked ones, see t3_import_place()).
- * The slot is free again after revoke, after a close without import, or after
- * the owner's reset. A source that dies leaves its slot in use: the device has
- * marked the import poisoned, and that must not be lost before the owner sees it.
+ * Each grant has a slot in its owner's table from export on. The slot is also its index in the
+ * device's import table, so importing does not fail for want of an entry (except for importers that
+ * keep routes to revoked grants, see t3_import_place()).
+ *
+ * The slot is free again after revoke, after a close without import, or after the owner's reset. A
+ * source that ends leaves its slot in use: the device has marked the import poisoned, and the owner
+ * must see that first.
  */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
@@ -23,14 +24,20 @@ static void t3_grant_free(struct kref *ref)
 	kfree(container_of(ref, struct t3_grant, ref));
 }
 
+/**
+ * t3_grant_put() - put a reference of a grant
+ * @grant: the grant
+ *
+ * Context: any.
+ */
 void t3_grant_put(struct t3_grant *grant)
 {
 	kref_put(&grant->ref, t3_grant_free);
 }
 
 /*
- * Take the grant from its owner. The references of table and owner are never
- * the last ones of the space: whoever calls this holds one as well.
+ * Take the grant from its owner. The references that table and owner put are not the last ones of
+ * the space: the caller holds one as well.
  */
 static void t3_grant_detach(struct t3_grant *grant)
 {
@@ -45,7 +52,12 @@ static void t3_grant_detach(struct t3_grant *grant)
 	t3_space_put(owner);
 }
 
-/* The owner dies or is reset; the device clears its import table by itself. */
+/**
+ * t3_grants_drop() - take all grants from a space
+ * @space: their owner, which ends or is reset; the device clears its import table itself
+ *
+ * Context: t3_topology_lock is held.
+ */
 void t3_grants_drop(struct t3_space *space)
 {
 	u32 i;
@@ -56,7 +68,7 @@ void t3_grants_drop(struct t3_space *space)
 			t3_grant_detach(space->grants[i]);
 }
 
-/* The last close: a grant that nobody has imported is gone. */
+/* The last close ends a grant that nobody has imported. */
 static int t3_grant_release_file(struct inode *inode, struct file *filp)
 {
 	struct t3_grant *grant = filp->private_data;
@@ -80,7 +92,12 @@ static const struct file_operations t3_grant_fops = {
 	.llseek = noop_llseek,
 };
 
-/* The file's grant, valid as long as the file is; NULL: not a grant. */
+/**
+ * t3_grant_from_file() - find the grant of a file
+ * @filp: any file, with a reference
+ *
+ * Return: the grant, valid as long as @filp is; or NULL: not a grant.
+ */
 struct t3_grant *t3_grant_from_file(struct file *filp)
 {
 	return filp->f_op == &t3_grant_fops ? filp->private_data : NULL;
@@ -118,7 +135,7 @@ static int t3_grant_attach(struct t3_grant *grant, struct t3_space *owner)
 	return ret;
 }
 
-/* Returns a file that owns a new grant without an owner. */
+/* Returns a file that holds a new grant, still without an owner. */
 static struct file *t3_grant_file(const struct drm_t3_grant_export *args)
 {
 	struct t3_grant *grant;
@@ -164,6 +181,15 @@ static int t3_grant_export(struct t3_space *owner, struct drm_t3_grant_export *a
 	return 0;
 }
 
+/**
+ * t3_grant_export_ioctl() - DRM_IOCTL_T3_GRANT_EXPORT
+ * @drm: the device
+ * @data: &struct drm_t3_grant_export
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_grant_export says.
+ */
 int t3_grant_export_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_grant_export *args = data;
@@ -215,6 +241,15 @@ static int t3_grant_revoke_locked(struct t3_space *owner, u32 handle)
 	return 0;
 }
 
+/**
+ * t3_grant_revoke_ioctl() - DRM_IOCTL_T3_GRANT_REVOKE
+ * @drm: the device
+ * @data: &struct drm_t3_grant_revoke
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_grant_revoke says.
+ */
 int t3_grant_revoke_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_grant_revoke *args = data;

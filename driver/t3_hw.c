@@ -21,11 +21,26 @@ static u64 t3_read64(struct t3_device *tdev, u32 reg)
 	return readq(tdev->regs + reg);
 }
 
+/**
+ * t3_hw_vclock() - read the virtual clock
+ * @tdev: the device
+ *
+ * Context: registers may be used: t3_hw_lock() or t3_access_enter().
+ * Return: virtual time in nanoseconds.
+ */
 u64 t3_hw_vclock(struct t3_device *tdev)
 {
 	return t3_read64(tdev, T3_REG_VCLOCK);
 }
 
+/**
+ * t3_hw_counter() - read a counter of the device
+ * @tdev: the device
+ * @id: which one
+ *
+ * Context: registers may be used: t3_hw_lock() or t3_access_enter().
+ * Return: its value.
+ */
 u64 t3_hw_counter(struct t3_device *tdev, enum t3_counter_id id)
 {
 	return t3_read64(tdev, T3_REG_COUNTERS + 8 * id);
@@ -70,7 +85,7 @@ static void t3_hw_read_caps(struct t3_device *tdev)
 		caps->max_queues = t3_read(tdev, T3_REG_MAX_QUEUES);
 }
 
-/* What the driver allocates from must be there, whatever the registers claim. */
+/* The driver allocates from these ranges, so it checks them against the BARs. */
 static int t3_hw_check_caps(struct t3_device *tdev)
 {
 	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
@@ -91,7 +106,7 @@ static int t3_hw_check_caps(struct t3_device *tdev)
 	return 0;
 }
 
-/* Doorbells and aperture are mapped by users alone. */
+/* Only users map doorbells and aperture. */
 static int t3_hw_map(struct t3_device *tdev)
 {
 	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
@@ -112,8 +127,8 @@ static int t3_hw_map(struct t3_device *tdev)
 }
 
 /*
- * This mapping also decides the memory type of users' mappings: on x86 they get
- * what was reserved for the range, so it has to last as long as the binding.
+ * This mapping also decides the memory type of users' mappings: on x86 they get the type that is
+ * reserved for the range. So it lasts as long as the driver is bound.
  */
 static int t3_hw_map_memory(struct t3_device *tdev)
 {
@@ -122,6 +137,13 @@ static int t3_hw_map_memory(struct t3_device *tdev)
 	return tdev->memory ? 0 : -ENOMEM;
 }
 
+/**
+ * t3_hw_init() - map registers and memory, and check the device
+ * @tdev: the device
+ *
+ * Context: probe.
+ * Return: 0, -ENODEV unknown device or bad registers, -ENOMEM, or an error of the PCI core.
+ */
 int t3_hw_init(struct t3_device *tdev)
 {
 	int ret;
@@ -139,7 +161,7 @@ int t3_hw_init(struct t3_device *tdev)
 	return t3_hw_map_memory(tdev);
 }
 
-/* All bits: nothing is pending where no queue is. */
+/* All bits may be set: a queue that does not exist has nothing pending. */
 static void t3_hw_start_queues(struct t3_device *tdev)
 {
 	u32 word;
@@ -151,20 +173,43 @@ static void t3_hw_start_queues(struct t3_device *tdev)
 		t3_write(tdev, T3_REG_QUEUE_ENABLE + 4 * word, ~0u);
 }
 
-/* A register that is never all ones. */
+/**
+ * t3_hw_answers() - tell whether registers answer
+ * @tdev: the device
+ *
+ * A device that is gone reads as all ones, which the ID register never is.
+ *
+ * Context: any, while registers are mapped.
+ * Return: true if they do.
+ */
 bool t3_hw_answers(struct t3_device *tdev)
 {
 	return t3_read(tdev, T3_REG_ID) == T3_ID_VALUE;
 }
 
-/* By somebody else, since t3_hw_start(); also one that counts resets from 0 again. */
+/**
+ * t3_hw_was_reset() - tell whether somebody else has reset the function
+ * @tdev: the device
+ *
+ * Since t3_hw_start(). A device that counts its resets from 0 again is found by its error enables.
+ *
+ * Context: admin_lock is held.
+ * Return: true if so.
+ */
 bool t3_hw_was_reset(struct t3_device *tdev)
 {
 	return t3_read(tdev, T3_REG_INCARNATION) != tdev->incarnation ||
 	       t3_read(tdev, T3_REG_ERROR_ENABLE) != T3_ERROR_ALL;
 }
 
-/* Reset whatever an earlier driver left, and set the registers that we use. */
+/**
+ * t3_hw_start() - reset the function and set up its registers
+ * @tdev: the device
+ *
+ * Nothing is left of what an earlier driver did.
+ *
+ * Context: admin_lock is held, or probe.
+ */
 void t3_hw_start(struct t3_device *tdev)
 {
 	unsigned long flags;

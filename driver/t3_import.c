@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Buffers of others, from a dma-buf: operands of jobs as host buffers are, mapped for
- * our DMA from import to the end of buffer or device. They are whole or not at all, so
- * an exporter has them pinned all that time.
+ * Buffers of others, imported from a dma-buf. Jobs use them as operands, as host buffers. They are
+ * mapped for the device's DMA until buffer or device ends. A buffer is never mapped in part, so its
+ * exporter keeps it pinned all that time.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
@@ -12,7 +12,7 @@
 
 #include "t3_bo.h"
 
-/* Only if the exporter goes: no new job from here on; it waits for the others. */
+/* The exporter is being removed: no new job begins, and the exporter waits for the others. */
 static void t3_import_move_notify(struct dma_buf_attachment *attach)
 {
 	struct t3_bo *bo = attach->importer_priv;
@@ -21,18 +21,29 @@ static void t3_import_move_notify(struct dma_buf_attachment *attach)
 	bo->revoked = true;
 }
 
-/* For buffers of this driver alone; others' are pinned by a static attachment. */
+/* Only for buffers of this driver. Those of others are pinned by a static attachment. */
 static const struct dma_buf_attach_ops t3_import_ops = {
 	.allow_peer2peer = true,
 	.move_notify = t3_import_move_notify,
 };
 
-/* The buffer that this driver attaches, or NULL: another driver attaches. */
+/**
+ * t3_import_of() - find the buffer that an attachment is for
+ * @attach: to a dma-buf of this driver
+ *
+ * Return: the importing buffer, or NULL: another driver attaches.
+ */
 struct t3_bo *t3_import_of(const struct dma_buf_attachment *attach)
 {
 	return attach->importer_ops == &t3_import_ops ? attach->importer_priv : NULL;
 }
 
+/**
+ * t3_bo_import_unmap() - unmap an imported buffer and detach it
+ * @bo: mapped
+ *
+ * Context: bo_lock is held.
+ */
 void t3_bo_import_unmap(struct t3_bo *bo)
 {
 	dma_buf_unmap_attachment_unlocked(bo->attach, bo->sgt, DMA_BIDIRECTIONAL);
@@ -74,7 +85,7 @@ static int t3_import_attach(struct t3_bo *bo)
 	return 0;
 }
 
-/* The exporter's business, as is the vma from there on. */
+/* The exporter maps it, and the vma is its own from there on. */
 static int t3_import_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 {
 	int ret;
@@ -85,7 +96,7 @@ static int t3_import_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma
 	vma->vm_private_data = NULL;
 	vma->vm_ops = NULL;
 	ret = dma_buf_mmap(to_t3_bo(obj)->source, vma, 0);
-	if (!ret) /* the mapping holds the exporter's object, not ours */
+	if (!ret) /* the mapping holds a reference of the exporter's object instead */
 		drm_gem_object_put(obj);
 	return ret;
 }
@@ -99,7 +110,7 @@ static void t3_import_free(struct drm_gem_object *obj)
 	t3_bo_fini(bo);
 }
 
-/* Without export: while it has a handle, the core passes the source itself on. */
+/* Without export: while the buffer has a handle, the core exports the source again. */
 static const struct drm_gem_object_funcs t3_import_funcs = {
 	.free = t3_import_free,
 	.mmap = t3_import_mmap,
@@ -128,7 +139,15 @@ static struct drm_gem_object *t3_import(struct t3_device *tdev, struct dma_buf *
 	return &bo->base;
 }
 
-/* For DRM_IOCTL_PRIME_FD_TO_HANDLE. */
+/**
+ * t3_prime_import() - import a dma-buf, for DRM_IOCTL_PRIME_FD_TO_HANDLE
+ * @drm: the device
+ * @dmabuf: from any exporter
+ *
+ * Context: process context; sleeps.
+ * Return: a GEM object with a reference, or an ERR_PTR(): -ENODEV unplugged, -EINVAL bad size,
+ *   -ENOMEM, -EOPNOTSUPP not coherent, or an error of the exporter: -EXDEV another fabric.
+ */
 struct drm_gem_object *t3_prime_import(struct drm_device *drm, struct dma_buf *dmabuf)
 {
 	struct drm_gem_object *obj = dmabuf->priv;
@@ -138,7 +157,7 @@ struct drm_gem_object *t3_prime_import(struct drm_device *drm, struct dma_buf *d
 		drm_gem_object_get(obj);
 		return obj;
 	}
-	/* Around all of it, so that remove() finds it mapped or not at all. */
+	/* Around the whole import, so that remove() finds no buffer half mapped. */
 	if (!drm_dev_enter(drm, &idx))
 		return ERR_PTR(-ENODEV);
 	obj = t3_import(to_t3_device(drm), dmabuf);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Interrupts, and the table that leads from a hardware id to its space.
+ * Interrupts, and the table of spaces by hardware id.
  */
 #include <linux/interrupt.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
@@ -18,7 +18,7 @@ static void t3_irq_event_word(struct t3_device *tdev, u32 word)
 	unsigned long pending = readl(reg);
 	u32 bit;
 
-	/* Clear first, look afterwards: later news sets the bit again. */
+	/* Clear before looking: a later event sets the bit again. */
 	writel(pending, reg);
 	for_each_set_bit(bit, &pending, 32) {
 		struct t3_space *space;
@@ -32,8 +32,8 @@ static void t3_irq_event_word(struct t3_device *tdev, u32 word)
 }
 
 /*
- * The handlers always claim the interrupt: a message that comes when an earlier
- * call has done its work is no sign of a broken line.
+ * The handlers always claim the interrupt: a message that arrives after an earlier call has done
+ * its work is no sign of a broken line.
  */
 static irqreturn_t t3_irq_events(int irq, void *data)
 {
@@ -48,7 +48,7 @@ static irqreturn_t t3_irq_events(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
-/* Before the bits are written back: then the next failure takes the address' place. */
+/* Read before the status bits are cleared: the next failure overwrites the address then. */
 static void t3_irq_addresses(struct t3_device *tdev, u32 status)
 {
 	if (status & T3_ERROR_HOST_DMA)
@@ -65,7 +65,7 @@ static irqreturn_t t3_irq_errors(int irq, void *data)
 	struct t3_device *tdev = data;
 	u32 status = readl(tdev->regs + T3_REG_ERROR_STATUS);
 
-	if (!status || status == ~0u) /* all ones: nobody is there */
+	if (!status || status == ~0u) /* all ones: no device answers */
 		return IRQ_HANDLED;
 	t3_irq_addresses(tdev, status);
 	writel(status, tdev->regs + T3_REG_ERROR_STATUS);
@@ -76,7 +76,7 @@ static irqreturn_t t3_irq_errors(int irq, void *data)
 		WRITE_ONCE(tdev->dma_failed, true);
 		t3_watch_now(tdev);
 	}
-	/* Users can cause these: a refused command, a dead peer. No noise for that. */
+	/* Users can cause these (a refused command, a dead peer), so they are not logged. */
 	if (status & (T3_ERROR_GUEST | T3_ERROR_LINK))
 		drm_dbg(&tdev->drm, "error status %x\n", status);
 	return IRQ_HANDLED;
@@ -105,7 +105,14 @@ static irqreturn_t t3_irq_shared(int irq, void *data)
 	return t3_irq_errors_queues(irq, data);
 }
 
-/* What the handlers would do, were they called. */
+/**
+ * t3_irq_poll() - do what the interrupt handlers do
+ * @tdev: the device
+ *
+ * For interrupts that were lost.
+ *
+ * Context: process context; admin_lock is held.
+ */
 void t3_irq_poll(struct t3_device *tdev)
 {
 	lockdep_assert_held(&tdev->admin_lock);
@@ -119,7 +126,7 @@ struct t3_irq_vector {
 	const char *name;
 };
 
-/* By the number of vectors that there are. */
+/* Indexed by the number of vectors - 1. */
 static const struct t3_irq_vector t3_irq_vectors[T3_VECTORS_WANTED][T3_VECTORS_WANTED] = {
 	{
 		{ t3_irq_shared, T3_DRIVER_NAME },
@@ -133,6 +140,15 @@ static const struct t3_irq_vector t3_irq_vectors[T3_VECTORS_WANTED][T3_VECTORS_W
 	},
 };
 
+/**
+ * t3_irq_init() - allocate vectors and install the handlers
+ * @tdev: the device
+ *
+ * The PCI core frees both with the device.
+ *
+ * Context: probe.
+ * Return: 0, or an error of the PCI core.
+ */
 int t3_irq_init(struct t3_device *tdev)
 {
 	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
@@ -156,7 +172,14 @@ int t3_irq_init(struct t3_device *tdev)
 	return 0;
 }
 
-/* From its return on no handler runs. */
+/**
+ * t3_irq_disable() - disable all vectors
+ * @tdev: the device
+ *
+ * When it returns no handler runs.
+ *
+ * Context: process context; sleeps.
+ */
 void t3_irq_disable(struct t3_device *tdev)
 {
 	u32 i;
@@ -165,6 +188,10 @@ void t3_irq_disable(struct t3_device *tdev)
 		disable_irq(pci_irq_vector(to_pci_dev(tdev->drm.dev), i));
 }
 
+/**
+ * t3_irq_enable() - end t3_irq_disable()
+ * @tdev: the device
+ */
 void t3_irq_enable(struct t3_device *tdev)
 {
 	u32 i;
@@ -189,7 +216,14 @@ static void t3_slot_enable(struct t3_device *tdev, u32 id, bool on)
 	}
 }
 
-/* What was changed while the device was away. */
+/**
+ * t3_slots_enable() - write the interrupt enables of spaces
+ * @tdev: the device
+ *
+ * They may have changed while the gate was closed.
+ *
+ * Context: admin_lock is held; registers answer.
+ */
 void t3_slots_enable(struct t3_device *tdev)
 {
 	unsigned long flags;
@@ -202,7 +236,13 @@ void t3_slots_enable(struct t3_device *tdev)
 	spin_unlock_irqrestore(&tdev->slot_lock, flags);
 }
 
-/* No space of the function has packets that are not answered. */
+/**
+ * t3_slots_idle() - tell whether no space has unanswered packets
+ * @tdev: the device
+ *
+ * Context: process context; admin_lock is held.
+ * Return: true if none has.
+ */
 bool t3_slots_idle(struct t3_device *tdev)
 {
 	struct t3_cmd_space cmd = {};
@@ -220,7 +260,13 @@ bool t3_slots_idle(struct t3_device *tdev)
 	return true;
 }
 
-/* Give the space a hardware id and its interrupts, before SPACE_CREATE. */
+/**
+ * t3_slot_publish() - give a space a hardware id and enable its interrupt
+ * @space: not known to the device yet
+ *
+ * Context: process context; before SPACE_CREATE.
+ * Return: 0, or -ENOSPC: all ids are in use.
+ */
 int t3_slot_publish(struct t3_space *space)
 {
 	struct t3_device *tdev = space->tdev;
@@ -243,7 +289,14 @@ int t3_slot_publish(struct t3_space *space)
 	return ret;
 }
 
-/* After it no interrupt touches the space and its id may be used again. */
+/**
+ * t3_slot_withdraw() - free the hardware id of a space
+ * @space: not known to the device any more; without an id nothing happens
+ *
+ * When it returns no interrupt touches the space, and its id may be used again.
+ *
+ * Context: process context.
+ */
 void t3_slot_withdraw(struct t3_space *space)
 {
 	struct t3_device *tdev = space->tdev;
@@ -257,9 +310,14 @@ void t3_slot_withdraw(struct t3_space *space)
 	spin_unlock_irqrestore(&tdev->slot_lock, flags);
 }
 
-/*
- * The function was reset: say so in all event areas. admin_lock keeps a
- * SPACE_CREATE from succeeding between the reset and the last of them.
+/**
+ * t3_slots_mark_lost() - tell all spaces that the function was reset
+ * @tdev: the device
+ *
+ * Their event areas say DEAD. As admin_lock is held, no SPACE_CREATE can succeed between the reset
+ * and the last space.
+ *
+ * Context: admin_lock is held.
  */
 void t3_slots_mark_lost(struct t3_device *tdev)
 {

@@ -10,11 +10,11 @@
 #include "t3_ring.h"
 #include "t3_trace.h"
 
-/* A job's time is looked at so often, but not more seldom than each so many ms. */
+/* Looks at a job within its time limit; and the longest interval between two of them. */
 #define T3_JOB_LOOKS   8
 #define T3_JOB_LOOK_MS 1000u
 
-/* There is no "never": fences signal in finite time, whoever waits for them. */
+/* 0 (never) is not allowed: fences must signal in finite time. */
 static int t3_job_timeout_set(const char *text, const struct kernel_param *param)
 {
 	return param_set_uint_minmax(text, param, 1, T3_PARAM_MS_MAX);
@@ -29,7 +29,7 @@ static unsigned int job_timeout_ms = 10000;
 module_param_cb(job_timeout_ms, &t3_job_timeout_ops, &job_timeout_ms, 0644);
 __MODULE_PARM_TYPE(job_timeout_ms, "uint");
 MODULE_PARM_DESC(job_timeout_ms,
-		 "Abort a job that has used the engine itself for so long, or whose queue got no work done for so long, in ms (10000; 1 to 3600000). Others' work does not count. Holds for queues created afterwards.");
+		 "Time of the engine that a job may use, and time that its queue may be without progress, before the job is aborted; in ms (10000; 1 to 3600000). Others' work does not count. For queues created afterwards.");
 
 static const char *t3_fence_driver_name(struct dma_fence *base)
 {
@@ -58,7 +58,7 @@ static void t3_fence_free(struct t3_fence *fence)
 {
 	t3_queue_put_memory(fence->queue);
 	kfree(fence);
-	/* Not the module's end yet: we are in a call of its, or in RCU's (rcu_barrier()). */
+	/* The module stays until this returns: t3_queue_module_exit() calls rcu_barrier(). */
 	module_put(THIS_MODULE);
 }
 
@@ -112,8 +112,9 @@ void t3_job_finish(struct t3_job *job, int error)
 /**
  * t3_job_new() - make a job that is not armed yet
  * @queue: whose it is; the job holds a reference
- * @count: steps, all empty
+ * @count: number of steps, all empty
  *
+ * Context: process context; may sleep.
  * Return: the job, or an ERR_PTR(): -ENOMEM, or -EBUSY the queue has DRM_T3_QUEUE_JOBS_MAX.
  */
 struct t3_job *t3_job_new(struct t3_queue *queue, u32 count)
@@ -156,7 +157,9 @@ err_jobs:
 
 /**
  * t3_job_free() - free a job and what its steps hold
- * @job: never armed, or over
+ * @job: never armed, or finished
+ *
+ * Context: process context.
  */
 void t3_job_free(struct t3_job *job)
 {
@@ -189,9 +192,9 @@ static struct dma_fence *t3_job_run(struct drm_sched_job *base)
 }
 
 /*
- * The scheduler has taken the job from its list. We put it back and wake the work
- * that frees it, whether it is over by now or not: all that would be done by
- * drm_sched_stop() and drm_sched_start(), which cut the other jobs' fences off.
+ * The scheduler has taken the job from its list. Put it back and wake the work that frees it,
+ * whether it is finished by now or not. drm_sched_stop() and drm_sched_start() would do all that,
+ * but would also detach the fences of the other jobs.
  */
 static enum drm_gpu_sched_stat t3_job_timedout(struct drm_sched_job *base)
 {
@@ -246,6 +249,7 @@ static int t3_job_init_scheduler(struct t3_queue *queue, long timeout)
  *
  * A credit is a descriptor in the ring. The one run queue serves the one entity.
  *
+ * Context: process context; may sleep.
  * Return: 0, or an error of drm_sched_init().
  */
 int t3_job_init_sched(struct t3_queue *queue)

@@ -10,7 +10,7 @@
 
 #define T3_STEP_BOS 3
 
-/* One of the buffers of a step, or NULL. Index 0: the one that it writes. */
+/* Returns one of the buffers of a step, or NULL. Index 0: the one that it writes. */
 static struct t3_bo *t3_step_bo(const struct t3_step *step, u32 index)
 {
 	return index ? step->reads[index - 1] : step->dst;

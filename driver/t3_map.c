@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The three mappings of a space: aperture and doorbell page (registers), event
- * area (a page of host memory). Each is a GEM object so that it has an offset
- * in the node's address space and lives as long as it is mapped. It never gets
- * a handle: it cannot be named, shared or exported, only mapped by the file
- * that made the space.
+ * The three mappings of a space: aperture and doorbell page (registers), and event area (a page of
+ * host memory). Each is a GEM object, so that it has an offset in the node's address space and
+ * lives as long as it is mapped. It never gets a handle: it cannot be named, shared or exported.
+ * Only the file that made the space can map it.
  *
- * fork() duplicates the mappings, as it does the file: the child may store to
- * the space as it may make ioctls on it, and revoking reaches its mappings too.
- * VM_DONTCOPY would break programs that set up first and then fork workers, and
- * would protect nothing: a child could map again through the inherited file.
+ * fork() duplicates the mappings, as it does the file. The child may store to the space as it may
+ * call ioctls on it, and revoking removes its mappings too. VM_DONTCOPY would break programs that
+ * set up first and then fork workers. It would protect nothing: a child could map again through the
+ * inherited file.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -31,7 +30,15 @@ static struct t3_map *to_t3_map(struct drm_gem_object *obj)
 	return container_of(obj, struct t3_map, base);
 }
 
-/* Insert the page that faulted and some that follow; pfn is the object's first. */
+/**
+ * t3_map_insert() - insert the page that faulted and some that follow
+ * @vmf: the fault
+ * @obj: the object that is mapped
+ * @pfn: of the first page of @obj
+ *
+ * Context: fault handler, between t3_access_enter() and t3_access_exit().
+ * Return: VM_FAULT_NOPAGE or an error of vmf_insert_pfn().
+ */
 vm_fault_t t3_map_insert(struct vm_fault *vmf, struct drm_gem_object *obj, unsigned long pfn)
 {
 	struct vm_area_struct *vma = vmf->vma;
@@ -67,8 +74,8 @@ static vm_fault_t t3_map_fault(struct vm_fault *vmf)
 }
 
 /*
- * The event area outlives space and device while it is mapped: it is our memory,
- * and it says DEAD. One who spins on it must not get SIGBUS instead.
+ * The event area outlives space and device while it is mapped: it is memory of the driver and says
+ * DEAD. A program that polls it must not get SIGBUS instead.
  */
 static vm_fault_t t3_map_fault_page(struct vm_fault *vmf)
 {
@@ -154,7 +161,14 @@ static struct t3_map *t3_map_new(struct t3_device *tdev, u64 size,
 	return map;
 }
 
-/* Map registers, uncached. */
+/**
+ * t3_map_create() - make a mapping of registers, uncached
+ * @tdev: the device
+ * @base: bus address of the first page
+ * @size: bytes
+ *
+ * Return: the mapping, or an ERR_PTR(): -ENOMEM or an error of drm_gem_create_mmap_offset().
+ */
 struct t3_map *t3_map_create(struct t3_device *tdev, phys_addr_t base, u64 size)
 {
 	struct t3_map *map = t3_map_new(tdev, size, &t3_map_funcs);
@@ -164,7 +178,13 @@ struct t3_map *t3_map_create(struct t3_device *tdev, phys_addr_t base, u64 size)
 	return map;
 }
 
-/* Map a page of memory, read only. */
+/**
+ * t3_map_create_page() - make a read-only mapping of a page of memory
+ * @tdev: the device
+ * @page: the mapping holds a reference
+ *
+ * Return: as t3_map_create().
+ */
 struct t3_map *t3_map_create_page(struct t3_device *tdev, struct page *page)
 {
 	struct t3_map *map = t3_map_new(tdev, PAGE_SIZE, &t3_map_page_funcs);
@@ -176,19 +196,37 @@ struct t3_map *t3_map_create_page(struct t3_device *tdev, struct page *page)
 	return map;
 }
 
+/**
+ * t3_map_allow() - let a file map it
+ * @map: the mapping
+ * @file: the file that may
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int t3_map_allow(struct t3_map *map, struct drm_file *file)
 {
 	return drm_vma_node_allow(&map->base.vma_node, file);
 }
 
+/**
+ * t3_map_offset() - say where it is in the address space of the node
+ * @map: the mapping
+ *
+ * Return: the offset for mmap().
+ */
 u64 t3_map_offset(struct t3_map *map)
 {
 	return drm_vma_node_offset_addr(&map->base.vma_node);
 }
 
-/*
- * End the owner's reference and its right to map. Registers are zapped; the
- * event area stays readable where it is mapped.
+/**
+ * t3_map_revoke() - end a mapping and the right to map it
+ * @map: the mapping; the reference of its owner is put
+ * @file: from t3_map_allow()
+ *
+ * Registers are unmapped. The event area stays readable where it is mapped.
+ *
+ * Context: process context; takes t3_map.lock and sleeps.
  */
 void t3_map_revoke(struct t3_map *map, struct drm_file *file)
 {

@@ -2,10 +2,9 @@
 /*
  * Device memory in contiguous zeroed chunks, and ranges of the aperture.
  *
- * By drm_mm and not drm_buddy: all chunks are contiguous, which a buddy allocator
- * must round and trim for; and drm_mm's nodes are embedded, so that it allocates
- * nothing. (6.12's drm_buddy corrupts its free trees when kmalloc() fails in the
- * middle of a split.)
+ * The allocator is drm_mm and not drm_buddy. All chunks are contiguous, which a buddy allocator
+ * must round and trim for. The nodes of drm_mm are embedded, so it allocates nothing. 6.12's
+ * drm_buddy corrupts its free trees when kmalloc() fails in the middle of a split.
  */
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -15,7 +14,7 @@
 
 #include "t3_bo.h"
 
-#define T3_CLEAR_STEP SZ_1M /* between two chances to schedule */
+#define T3_CLEAR_STEP SZ_1M /* bytes between two calls of cond_resched() */
 
 static void t3_mem_fini(struct drm_device *drm, void *unused)
 {
@@ -25,6 +24,13 @@ static void t3_mem_fini(struct drm_device *drm, void *unused)
 	drm_mm_takedown(&tdev->memory_mm);
 }
 
+/**
+ * t3_mem_init() - initialise the allocators of memory and aperture
+ * @tdev: the device
+ *
+ * Context: probe.
+ * Return: 0 or -ENOMEM.
+ */
 int t3_mem_init(struct t3_device *tdev)
 {
 	drm_mm_init(&tdev->memory_mm, 0, tdev->caps.memory_size);
@@ -32,6 +38,13 @@ int t3_mem_init(struct t3_device *tdev)
 	return drmm_add_action_or_reset(&tdev->drm, t3_mem_fini, NULL);
 }
 
+/**
+ * t3_mem_available() - say how much device memory is free
+ * @tdev: the device
+ *
+ * Context: process context; takes mem_lock.
+ * Return: bytes.
+ */
 u64 t3_mem_available(struct t3_device *tdev)
 {
 	u64 used;
@@ -42,7 +55,7 @@ u64 t3_mem_available(struct t3_device *tdev)
 	return tdev->caps.memory_size - used;
 }
 
-/* What an earlier owner wrote must never be seen. -EAGAIN: the device is away. */
+/* Nobody may see what an earlier owner wrote. -EAGAIN: the gate is closed. */
 static int t3_chunk_clear(struct t3_device *tdev, const struct drm_mm_node *chunk)
 {
 	u64 done, step;
@@ -79,9 +92,18 @@ static int t3_chunk_insert(struct t3_device *tdev, struct t3_account *account, u
 	return ret;
 }
 
-/*
- * size: a multiple of the page size. -EDQUOT: the account's, -ENOSPC: the device's end,
- * -EAGAIN: the device is away, see t3_access_again().
+/**
+ * t3_chunk_alloc() - allocate device memory
+ * @tdev: the device
+ * @account: charged for it
+ * @size: bytes, a multiple of the page size
+ * @chunk: zeros; filled
+ *
+ * The memory is cleared.
+ *
+ * Context: process context; takes mem_lock and sleeps.
+ * Return: 0; -EDQUOT the limit of the account; -ENOSPC no range of the device is free; -EAGAIN the
+ *   gate is closed, see t3_access_again(); -EINTR a fatal signal; -ENODEV unplugged.
  */
 int t3_chunk_alloc(struct t3_device *tdev, struct t3_account *account, u64 size,
 		   struct drm_mm_node *chunk)
@@ -102,7 +124,14 @@ int t3_chunk_alloc(struct t3_device *tdev, struct t3_account *account, u64 size,
 	return ret;
 }
 
-/* Does nothing when it is not allocated. */
+/**
+ * t3_chunk_free() - free device memory
+ * @tdev: the device
+ * @account: the account that was charged
+ * @chunk: from t3_chunk_alloc(); one that is not allocated is ignored
+ *
+ * Context: process context, also below mmap_lock; takes mem_lock.
+ */
 void t3_chunk_free(struct t3_device *tdev, struct t3_account *account, struct drm_mm_node *chunk)
 {
 	u64 size = 0;
@@ -117,6 +146,15 @@ void t3_chunk_free(struct t3_device *tdev, struct t3_account *account, struct dr
 	t3_account_uncharge(account, T3_POOL_DEVICE, size);
 }
 
+/**
+ * t3_aperture_alloc() - allocate a range of the aperture
+ * @tdev: the device
+ * @size: bytes
+ * @range: zeros; filled
+ *
+ * Context: process context; takes mem_lock.
+ * Return: 0 or -ENOSPC.
+ */
 int t3_aperture_alloc(struct t3_device *tdev, u64 size, struct drm_mm_node *range)
 {
 	int ret;
@@ -127,7 +165,13 @@ int t3_aperture_alloc(struct t3_device *tdev, u64 size, struct drm_mm_node *rang
 	return ret;
 }
 
-/* Does nothing when it is not allocated. */
+/**
+ * t3_aperture_free() - free a range of the aperture
+ * @tdev: the device
+ * @range: from t3_aperture_alloc(); one that is not allocated is ignored
+ *
+ * Context: process context; takes mem_lock.
+ */
 void t3_aperture_free(struct t3_device *tdev, struct drm_mm_node *range)
 {
 	mutex_lock(&tdev->mem_lock);

@@ -14,7 +14,9 @@
  * @row_bytes: bytes of each row
  * @size: bytes of the buffer or space
  *
- * Return: true when the last row ends at @size or before; no sum wraps.
+ * No sum wraps.
+ *
+ * Return: true if the last row ends at @size or before.
  */
 bool t3_rows_within(u64 offset, u64 pitch, u32 rows, u64 row_bytes, u64 size)
 {
@@ -26,12 +28,12 @@ bool t3_rows_within(u64 offset, u64 pitch, u32 rows, u64 row_bytes, u64 size)
 }
 
 /**
- * t3_operand_valid() - check what of an operand needs no object
+ * t3_operand_valid() - check the part of an operand that needs no object
  * @user: the operand as user space gave it
  * @rows: rows of the operand, at least 1
  * @row_bytes: bytes of each row
  *
- * Return: true when pad is 0 and the pitch is one for such rows: 0 for a single one.
+ * Return: true if pad is 0 and the pitch fits such rows. A single row has pitch 0.
  */
 bool t3_operand_valid(const struct drm_t3_operand *user, u32 rows, u64 row_bytes)
 {
@@ -39,13 +41,14 @@ bool t3_operand_valid(const struct drm_t3_operand *user, u32 rows, u64 row_bytes
 }
 
 /**
- * t3_operand_get() - look an operand's buffer up
+ * t3_operand_get() - look up an operand's buffer
  * @file: whose handle it is
- * @operand: filled; it holds a reference of the buffer, also on -EINVAL
+ * @operand: filled; it holds a reference of the buffer, also after -EINVAL
  * @user: the operand as user space gave it, found valid
  * @rows: rows of the operand, at least 1
  * @row_bytes: bytes of each row
  *
+ * Context: process context.
  * Return: 0, -ENOENT no such handle, or -EINVAL rows outside the buffer.
  */
 int t3_operand_get(struct drm_file *file, struct t3_operand *operand,

@@ -3,7 +3,14 @@
 
 #include "t3_patience.h"
 
-/* The part of some time that the engine spent on a queue, by the work it did in it. */
+/**
+ * t3_engine_time() - estimate the engine's time that a queue had
+ * @ns: real time
+ * @served: work that the engine did for the queue in it
+ * @work: all work that the engine did in it
+ *
+ * Return: nanoseconds, @ns at most.
+ */
 u64 t3_engine_time(u64 ns, u64 served, u64 work)
 {
 	if (!served)
@@ -11,7 +18,7 @@ u64 t3_engine_time(u64 ns, u64 served, u64 work)
 	return served >= work ? ns : mul_u64_u64_div_u64(ns, served, work);
 }
 
-/* Nothing is known of the time between two samples: another job, or the device was away. */
+/* Nothing is known of the time between two samples: another job runs, or there was an outage. */
 static bool t3_patience_is_new(const struct t3_patience *patience, u64 job,
 			       const struct t3_sample *now)
 {
@@ -21,9 +28,16 @@ static bool t3_patience_is_new(const struct t3_patience *patience, u64 job,
 	       now->served < last->served || now->work < last->work;
 }
 
-/*
- * Whether the job has had limit_ns of the engine, or the queue did not get on for as long.
- * Called at short intervals, as shares change; an interval counts whole.
+/**
+ * t3_patience_ends() - tell whether the time of a job is used up
+ * @patience: of its queue
+ * @job: its number in the queue, not 0
+ * @now: a new sample
+ * @limit_ns: how long the job may use the engine, or the queue be without progress
+ *
+ * To be called at short intervals, as shares of the engine change. An interval counts whole.
+ *
+ * Return: true if it is.
  */
 bool t3_patience_ends(struct t3_patience *patience, u64 job, const struct t3_sample *now,
 		      u64 limit_ns)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the PCI core and the power management do to the function beside its driver: resets
- * by an administrator, recovery after bus errors, suspend and resume.
+ * What the PCI core and power management do to the function: resets by an administrator, recovery
+ * after bus errors, suspend and resume.
  *
- * A function reset ends all spaces (event areas say DEAD) and keeps memory; queues are
- * made again and jobs go on. Sleep to idle keeps all. Deeper sleep takes the power and
- * with it the memory: it is refused while any memory is allocated, as nothing saves it.
+ * A function reset ends all spaces (event areas say DEAD) and keeps memory. Queues are created
+ * again and jobs continue. Suspend to idle keeps all state. Deeper sleep removes the power and with
+ * it the memory. The driver refuses it while any memory is allocated, as nothing saves it.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -16,15 +16,15 @@
 #include "t3_queue.h"
 #include "t3_space.h"
 
-static unsigned int bus_timeout_ms = 65000; /* the PCI core waits for 60 s at most */
+static unsigned int bus_timeout_ms = 65000; /* the PCI core waits for at most 60 s */
 module_param_cb(bus_timeout_ms, &t3_param_ms_ops, &bus_timeout_ms, 0644);
 MODULE_PARM_DESC(bus_timeout_ms,
-		 "Give the device up when its bus has not recovered from an error after so long, in ms (65000; 0 to 3600000)");
+		 "Time that the bus has to recover from an error before the driver gives the device up, in ms (65000; 0 to 3600000)");
 __MODULE_PARM_TYPE(bus_timeout_ms, "uint");
 
-#define T3_REST_US (500 * USEC_PER_MSEC) /* how long what is in flight may take */
+#define T3_REST_US (500 * USEC_PER_MSEC) /* time for jobs and packets in flight */
 
-/* The PCI core tells nobody when it fails; users must not wait for ever. */
+/* The PCI core does not report a failed recovery, and users must not wait for ever. */
 static void t3_bus_timeout(struct work_struct *work)
 {
 	struct t3_device *tdev = container_of(work, struct t3_device, bus_timeout.work);
@@ -32,18 +32,29 @@ static void t3_bus_timeout(struct work_struct *work)
 	t3_gate_fail(tdev);
 }
 
+/**
+ * t3_pm_init() - prepare the timer of bus recovery
+ * @tdev: the device
+ *
+ * Context: probe.
+ */
 void t3_pm_init(struct t3_device *tdev)
 {
 	INIT_DELAYED_WORK(&tdev->bus_timeout, t3_bus_timeout);
 }
 
-/* The device is dead. */
+/**
+ * t3_pm_stop() - stop the timer of bus recovery
+ * @tdev: the device
+ *
+ * Context: remove, after t3_reset_stop(); or a failed probe. Sleeps.
+ */
 void t3_pm_stop(struct t3_device *tdev)
 {
 	disable_delayed_work_sync(&tdev->bus_timeout);
 }
 
-/* From wherever it was: its bus has recovered, too. */
+/* Also the bus has recovered then, whatever closed the gate. */
 static void t3_pm_reopen(struct t3_device *tdev)
 {
 	cancel_delayed_work_sync(&tdev->bus_timeout);
@@ -66,12 +77,12 @@ static pci_ers_result_t t3_error_detected(struct pci_dev *pdev, pci_channel_stat
 
 	switch (state) {
 	case pci_channel_io_normal:
-		/* Nothing was lost but one access; the spaces concerned say so themselves. */
+		/* One access was lost. The spaces concerned report that themselves. */
 		t3_watch_now(tdev);
 		return PCI_ERS_RESULT_CAN_RECOVER;
 	case pci_channel_io_frozen:
 		t3_gate_close(tdev, true);
-		/* From the last error on: the recovery of an earlier one has failed. */
+		/* Count from the last error: the recovery of an earlier one has failed. */
 		mod_delayed_work(system_wq, &tdev->bus_timeout,
 				 msecs_to_jiffies(READ_ONCE(bus_timeout_ms)));
 		return PCI_ERS_RESULT_NEED_RESET;
@@ -98,7 +109,7 @@ static pci_ers_result_t t3_slot_reset(struct pci_dev *pdev)
 	return PCI_ERS_RESULT_DISCONNECT;
 }
 
-/* Also at the end of a recovery that did not close the gate. */
+/* The PCI core calls this also after a recovery that did not close the gate. */
 static void t3_error_resume(struct pci_dev *pdev)
 {
 	t3_pm_reopen(pci_get_drvdata(pdev));
@@ -113,13 +124,13 @@ const struct pci_error_handlers t3_error_handlers = {
 	.reset_done = t3_reset_done,
 };
 
-/* No job in a ring, no packet that is not answered: user space is frozen already. */
+/* No job is in a ring and no packet is unanswered. User space is frozen already. */
 static bool t3_pm_at_rest(struct t3_device *tdev)
 {
 	bool rest;
 
 	if (t3_hw_lock(tdev))
-		return true; /* gone */
+		return true; /* unplugged */
 	rest = t3_queues_idle(tdev) && t3_slots_idle(tdev);
 	t3_hw_unlock(tdev);
 	return rest;
@@ -131,7 +142,7 @@ static int t3_pm_rest(struct t3_device *tdev)
 
 	while (!t3_pm_at_rest(tdev)) {
 		if (ktime_after(ktime_get(), deadline)) {
-			drm_warn(&tdev->drm, "jobs or packets do not end: no suspend\n");
+			drm_warn(&tdev->drm, "suspend refused: jobs or packets do not end\n");
 			return -EBUSY;
 		}
 		usleep_range(500, 1000);
@@ -155,7 +166,7 @@ static void t3_pm_unpause(struct t3_device *tdev)
 	t3_hw_unlock(tdev);
 }
 
-/* Jobs that are not in a ring stay where they are. reset: the device will lose its state. */
+/* Jobs that are in no ring wait until resume. reset: the device will lose its state. */
 static int t3_pm_quiesce(struct t3_device *tdev, bool reset)
 {
 	int ret;
@@ -170,13 +181,13 @@ static int t3_pm_quiesce(struct t3_device *tdev, bool reset)
 }
 
 /*
- * Nothing saves memory whose power goes. Queues are made again: the device may look as if
- * it had kept its state, when a kernel that only restores this one has started it as well.
+ * Nothing saves memory when the power is off. Queues are created again: the device may look as if
+ * it had kept its state, when the kernel that restores this one has started it as well.
  */
 static int t3_pm_power_off(struct t3_device *tdev)
 {
 	if (t3_mem_available(tdev) != tdev->caps.memory_size) {
-		drm_warn(&tdev->drm, "device memory is in use: no suspend that loses it\n");
+		drm_warn(&tdev->drm, "device memory is in use, and this suspend would lose it\n");
 		return -EBUSY;
 	}
 	return t3_pm_quiesce(tdev, true);

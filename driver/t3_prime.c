@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Buffers as dma-bufs, for other devices and other processes. What importers get:
+ * Buffers as dma-bufs, for other devices and other processes. Importers get:
  *
- *  - Host buffers: their pages, for any device whose DMA is coherent.
- *  - Device memory, never copied: its place on the bus. T3 devices of the same fabric
- *    always (BAR2 is memory for each other's DMA, see SPEC.md 1.3 and 11.3); others if
- *    they ask for peer-to-peer and the kernel knows that it works (CONFIG_PCI_P2PDMA),
- *    else -EOPNOTSUPP.
+ * - Host buffers: their pages, for any device whose DMA is coherent.
+ * - Device memory, never copied: its place on the bus. T3 devices of the same fabric
+ *   always get it (BAR2 is memory for each other's DMA, see SPEC.md 1.3 and 11.3). Others
+ *   get it if they ask for peer-to-peer and the kernel knows that this works
+ *   (CONFIG_PCI_P2PDMA). Else they get -EOPNOTSUPP.
  *
- * Nothing moves, but it may go: importers of device memory can be told so (move_notify),
- * or they are not given it. So the exporter is a dynamic one; for a static one the core
- * would keep such an importer's table, and hand it out again afterwards. Processors map it
- * as through the node; fences are waited for by the core (DMA_BUF_IOCTL_SYNC).
+ * Nothing moves, but device memory may be revoked: its importers must accept move_notify. So the
+ * exporter is a dynamic one; for a static one the core would cache the importer's table and hand it
+ * out again afterwards. Processors map a dma-buf as they do through the node. The core waits for
+ * fences (DMA_BUF_IOCTL_SYNC).
  */
 #include <linux/dma-resv.h>
 #include <linux/module.h>
@@ -22,7 +22,7 @@
 
 #include "t3_bo.h"
 
-#define T3_PRIME_STEP SZ_1G /* what an entry of a table can hold, below 4 GiB */
+#define T3_PRIME_STEP SZ_1G /* bytes of one table entry: below 4 GiB */
 
 static struct t3_bo *t3_dmabuf_bo(const struct dma_buf *dmabuf)
 {
@@ -54,7 +54,7 @@ static int t3_dmabuf_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *a
 	return bo->kind == T3_BO_HOST ? 0 : t3_dmabuf_check_importer(bo, attach);
 }
 
-/* It is where it is; but nobody else gets at it when it has gone. */
+/* Buffers never move, so there is nothing to pin. A revoked one has no new importers. */
 static int t3_dmabuf_pin(struct dma_buf_attachment *attach)
 {
 	struct t3_bo *bo = t3_dmabuf_bo(attach->dmabuf);
@@ -75,7 +75,7 @@ static void t3_memory_unmap(struct sg_table *sgt, struct device *dev,
 	struct scatterlist *sg;
 	u32 i;
 
-	/* dma length 0: it was not mapped yet, nor is what follows. */
+	/* DMA length 0: this entry and those after it were not mapped. */
 	for_each_sgtable_sg(sgt, sg, i)
 		if (sg_dma_len(sg))
 			dma_unmap_resource(dev, sg_dma_address(sg), sg_dma_len(sg), dir,
@@ -91,7 +91,7 @@ static int t3_memory_map_entry(struct scatterlist *sg, struct device *dev, phys_
 
 	if (dma_mapping_error(dev, address))
 		return -ENOMEM;
-	/* There is no struct page, and nobody is promised one. */
+	/* There is no struct page: importers must not use it. */
 	sg_set_page(sg, NULL, length, 0);
 	sg_dma_address(sg) = address;
 	sg_dma_len(sg) = length;
@@ -153,7 +153,7 @@ static void t3_dmabuf_unmap(struct dma_buf_attachment *attach, struct sg_table *
 
 static int t3_dmabuf_end_cpu_access(struct dma_buf *dmabuf, enum dma_data_direction dir)
 {
-	/* Device memory is mapped write-combined: what was written leaves the processor. */
+	/* Device memory is mapped write-combined: flush the stores of this processor. */
 	wmb();
 	return 0;
 }
@@ -183,11 +183,25 @@ static const struct dma_buf_ops t3_dmabuf_ops = {
 	.vunmap = drm_gem_dmabuf_vunmap,
 };
 
+/**
+ * t3_prime_is_ours() - tell whether a dma-buf is an export of this driver
+ * @dmabuf: from any exporter
+ *
+ * Return: true if it is, of whichever device.
+ */
 bool t3_prime_is_ours(const struct dma_buf *dmabuf)
 {
 	return dmabuf->ops == &t3_dmabuf_ops;
 }
 
+/**
+ * t3_prime_export() - export a buffer, for DRM_IOCTL_PRIME_HANDLE_TO_FD
+ * @obj: the buffer
+ * @flags: of the file
+ *
+ * Context: process context; takes bo_lock.
+ * Return: the dma-buf, or an ERR_PTR() of drm_gem_dmabuf_export().
+ */
 struct dma_buf *t3_prime_export(struct drm_gem_object *obj, int flags)
 {
 	struct dma_buf_export_info info = {

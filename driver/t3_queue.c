@@ -11,24 +11,36 @@
 #include "t3_queue.h"
 #include "t3_ring.h"
 
-/* A queue that was given up goes within two works: its last job's, then its own. */
+/* The end of a queue takes two works: that of its last job, then its own. */
 #define T3_CREATE_TRIES 3
 
 static_assert(DRM_T3_QUEUE_PRIORITY_MAX == T3_MAX_PRIORITY);
 
 /*
- * All work of all queues. Of the module and not of a device, because jobs that wait
- * for others' fences outlive it. Unordered: a queue must not wait for another.
+ * All work of all queues. It belongs to the module and not to a device, because jobs that wait for
+ * others' fences outlive their device. It is unordered: a queue must not wait for another.
  */
 struct workqueue_struct *t3_queue_wq;
 
+/**
+ * t3_queue_module_init() - make what all queues share
+ *
+ * Context: module init.
+ * Return: 0 or -ENOMEM.
+ */
 int t3_queue_module_init(void)
 {
 	t3_queue_wq = alloc_workqueue("t3-queues", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	return t3_queue_wq ? 0 : -ENOMEM;
 }
 
-/* No fence is left, or the module would be in use; the last may be just being freed. */
+/**
+ * t3_queue_module_exit() - end t3_queue_module_init()
+ *
+ * No fence is left, or the module would be in use. RCU may still be freeing the last one.
+ *
+ * Context: module exit; sleeps.
+ */
 void t3_queue_module_exit(void)
 {
 	destroy_workqueue(t3_queue_wq);
@@ -44,7 +56,12 @@ static void t3_queue_release_memory(struct kref *ref)
 	kfree(queue);
 }
 
-/* Any context. */
+/**
+ * t3_queue_put_memory() - put a reference of the memory of a queue
+ * @queue: the queue
+ *
+ * Context: any.
+ */
 void t3_queue_put_memory(struct t3_queue *queue)
 {
 	kref_put(&queue->memory, t3_queue_release_memory);
@@ -57,13 +74,27 @@ static void t3_queue_release(struct kref *ref)
 	queue_work(t3_queue_wq, &queue->stop_work);
 }
 
-/* Any context. */
+/**
+ * t3_queue_put() - put an active reference of a queue
+ * @queue: the queue
+ *
+ * After the last one a work stops the queue.
+ *
+ * Context: any.
+ */
 void t3_queue_put(struct t3_queue *queue)
 {
 	kref_put(&queue->active, t3_queue_release);
 }
 
-/* Returns a reference, or NULL. */
+/**
+ * t3_queue_lookup() - look a queue up
+ * @file: whose handle it is
+ * @handle: of the queue
+ *
+ * Context: process context.
+ * Return: the queue with an active reference, or NULL.
+ */
 struct t3_queue *t3_queue_lookup(struct drm_file *file, u32 handle)
 {
 	struct t3_file *tfile = file->driver_priv;
@@ -77,7 +108,7 @@ struct t3_queue *t3_queue_lookup(struct drm_file *file, u32 handle)
 	return queue;
 }
 
-/* The device does not use them any more. */
+/* The device does not use the rings any more. */
 static void t3_queue_free_rings(struct t3_queue *queue)
 {
 	lockdep_assert_held(&queue->tdev->ring_lock);
@@ -101,7 +132,7 @@ static void t3_queue_withdraw(struct t3_queue *queue)
 	spin_unlock_irqrestore(&tdev->queue_lock, flags);
 }
 
-/* Returns what it was. */
+/* Returns the previous value. */
 static bool t3_queue_set_created(struct t3_queue *queue, bool created)
 {
 	unsigned long flags;
@@ -115,8 +146,8 @@ static bool t3_queue_set_created(struct t3_queue *queue, bool created)
 }
 
 /*
- * The queue is idle: all its jobs have been freed. QUEUE_DESTROY fails only when the
- * device has gone, was reset or will be, and forgets the queue by that.
+ * The queue is idle: all its jobs have been freed. QUEUE_DESTROY fails only if the device is
+ * unplugged, or its reset has ended or will end the queue.
  */
 static void t3_queue_stop_hw(struct t3_queue *queue)
 {
@@ -124,7 +155,7 @@ static void t3_queue_stop_hw(struct t3_queue *queue)
 	struct t3_device *tdev = queue->tdev;
 
 	mutex_lock(&tdev->ring_lock);
-	/* First, so that a reset does not make it again. */
+	/* First, so that a reset does not create the queue again. */
 	if (t3_queue_set_created(queue, false))
 		t3_admin(tdev, T3_CMD_QUEUE_DESTROY, &cmd, sizeof(cmd));
 	t3_queue_withdraw(queue);
@@ -132,7 +163,7 @@ static void t3_queue_stop_hw(struct t3_queue *queue)
 	mutex_unlock(&tdev->ring_lock);
 }
 
-/* Count it, and make its file a client of the device. */
+/* Count the queue, and make its file a client of the device. */
 static int t3_queue_enlist(struct t3_queue *queue, struct t3_account *account)
 {
 	int ret;
@@ -165,8 +196,8 @@ static void t3_queue_stop_work(struct work_struct *work)
 
 	drm_sched_entity_fini(&queue->entity);
 	/*
-	 * drm_sched_fini() stops its works once: one that had seen them running may start
-	 * the other again after that. Here it is stopped by then.
+	 * drm_sched_fini() stops its works once. A work that is still running may then start
+	 * the other one again. Stopped before, none is running.
 	 */
 	drm_sched_wqueue_stop(&queue->sched);
 	drm_sched_fini(&queue->sched);
@@ -226,6 +257,12 @@ static int t3_queue_publish(struct t3_queue *queue)
 	return ret;
 }
 
+/**
+ * t3_queue_hw_args() - say what the device must know of a queue
+ * @queue: with a hardware id and rings
+ *
+ * Return: the arguments of QUEUE_CREATE.
+ */
 struct t3_cmd_queue_create t3_queue_hw_args(const struct t3_queue *queue)
 {
 	return (struct t3_cmd_queue_create){
@@ -238,10 +275,7 @@ struct t3_cmd_queue_create t3_queue_hw_args(const struct t3_queue *queue)
 	};
 }
 
-/*
- * A reset that comes in between makes it as well: then it exists. -EIO: one that comes
- * with a device that is away will do so.
- */
+/* A reset may create the queue as well: -EEXIST, it has; -EIO, the reset in progress will. */
 static int t3_queue_create_hw(struct t3_queue *queue)
 {
 	struct t3_cmd_queue_create cmd = t3_queue_hw_args(queue);
@@ -269,7 +303,7 @@ static int t3_queue_start_locked(struct t3_queue *queue)
 	return queue->rings ? t3_queue_create_hw(queue) : -ENOMEM;
 }
 
-/* On failure: put it. */
+/* After a failure the caller puts the queue. */
 static int t3_queue_start(struct t3_queue *queue)
 {
 	struct t3_device *tdev = queue->tdev;
@@ -281,9 +315,14 @@ static int t3_queue_start(struct t3_queue *queue)
 	return ret;
 }
 
-/*
- * The device is being removed and was stopped: give its DMA memory back. Queues stay
- * as handles, and for jobs that still wait for others' fences.
+/**
+ * t3_queue_orphan_all() - free the rings of all queues of a device
+ * @tdev: the device
+ *
+ * The device is being removed and was stopped. Queues stay as handles, and for jobs that still wait
+ * for others' fences.
+ *
+ * Context: remove; takes ring_lock.
  */
 void t3_queue_orphan_all(struct t3_device *tdev)
 {
@@ -311,7 +350,7 @@ static int t3_queue_create(struct drm_file *file, struct drm_t3_queue_create *ar
 	ret = t3_queue_enlist(queue, tfile->account);
 	if (!ret)
 		ret = t3_queue_start(queue);
-	/* The table's reference. Once stored, another thread may destroy it. */
+	/* The reference passes to the table. Then another thread may destroy the queue. */
 	if (!ret)
 		ret = xa_alloc(&tfile->queues, &handle, queue, xa_limit_31b,
 			       GFP_KERNEL_ACCOUNT);
@@ -327,7 +366,7 @@ static int t3_queue_try_create(struct drm_file *file, struct drm_t3_queue_create
 {
 	int ret, idx;
 
-	/* Around all of it, so that remove() finds a queue whole or not at all. */
+	/* Around the whole creation, so that remove() finds no queue half made. */
 	if (!drm_dev_enter(&t3_file_device(file)->drm, &idx))
 		return -ENODEV;
 	ret = t3_queue_create(file, args);
@@ -335,6 +374,15 @@ static int t3_queue_try_create(struct drm_file *file, struct drm_t3_queue_create
 	return ret;
 }
 
+/**
+ * t3_queue_create_ioctl() - DRM_IOCTL_T3_QUEUE_CREATE
+ * @drm: the device
+ * @data: &struct drm_t3_queue_create
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_queue_create says.
+ */
 int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_queue_create *args = data;
@@ -344,7 +392,7 @@ int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 		return -EINVAL;
 	if (!to_t3_device(drm)->caps.max_queues)
 		return -EOPNOTSUPP;
-	/* It keeps lower ones from the engine, for as long as it likes: until they time out. */
+	/* A higher priority can keep lower ones from the engine until their jobs time out. */
 	if (args->priority && !capable(CAP_SYS_NICE))
 		return -EACCES;
 	for (tries = 1; ; tries++) {
@@ -355,6 +403,15 @@ int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	}
 }
 
+/**
+ * t3_queue_destroy_ioctl() - DRM_IOCTL_T3_QUEUE_DESTROY
+ * @drm: the device
+ * @data: &struct drm_t3_queue_destroy
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_queue_destroy says.
+ */
 int t3_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct t3_file *tfile = file->driver_priv;

@@ -6,6 +6,13 @@
 #include "t3_queue.h"
 #include "t3_ring.h"
 
+/**
+ * t3_queue_irq() - look at the queues that a word of pending bits names
+ * @tdev: the device
+ * @word: index of the word
+ *
+ * Context: interrupts are off; takes queue_lock and t3_queue.lock.
+ */
 void t3_queue_irq(struct t3_device *tdev, u32 word)
 {
 	void __iomem *reg = tdev->regs + T3_REG_QUEUE_PENDING + 4 * word;
@@ -14,7 +21,7 @@ void t3_queue_irq(struct t3_device *tdev, u32 word)
 
 	if (!pending)
 		return;
-	/* Clear first, look afterwards: later news sets the bit again. */
+	/* Clear before looking: a later event sets the bit again. */
 	writel(pending, reg);
 	for_each_set_bit(bit, &pending, 32) {
 		struct t3_queue *queue;
@@ -40,15 +47,25 @@ static void t3_queues_for_each(struct t3_device *tdev, void (*call)(struct t3_qu
 	}
 }
 
-/* Some queue has stopped. Any context. */
+/**
+ * t3_queues_check() - look for queues that have stopped
+ * @tdev: the device
+ *
+ * Context: any; takes queue_lock and t3_queue.lock.
+ */
 void t3_queues_check(struct t3_device *tdev)
 {
 	t3_queues_for_each(tdev, t3_ring_check_state);
 }
 
-/*
- * The device has gone: all that was submitted is over. admin_lock keeps a
- * QUEUE_CREATE from succeeding between that and the last of them.
+/**
+ * t3_queues_mark_lost() - fail all jobs of a device, now and later
+ * @tdev: the device
+ *
+ * The device is unplugged. As admin_lock is held, no QUEUE_CREATE can succeed between that and the
+ * last queue.
+ *
+ * Context: admin_lock is held.
  */
 void t3_queues_mark_lost(struct t3_device *tdev)
 {
@@ -56,7 +73,14 @@ void t3_queues_mark_lost(struct t3_device *tdev)
 	t3_queues_for_each(tdev, t3_ring_mark_lost);
 }
 
-/* Jobs wait outside of the rings, until as many calls of resume. */
+/**
+ * t3_queues_pause() - keep jobs out of the rings
+ * @tdev: the device
+ *
+ * Until as many calls of t3_queues_resume(). When it returns nobody is writing a tail.
+ *
+ * Context: admin_lock is held.
+ */
 void t3_queues_pause(struct t3_device *tdev)
 {
 	lockdep_assert_held(&tdev->admin_lock);
@@ -64,6 +88,12 @@ void t3_queues_pause(struct t3_device *tdev)
 	t3_queues_for_each(tdev, t3_ring_sync);
 }
 
+/**
+ * t3_queues_resume() - end t3_queues_pause()
+ * @tdev: the device
+ *
+ * Context: admin_lock is held.
+ */
 void t3_queues_resume(struct t3_device *tdev)
 {
 	lockdep_assert_held(&tdev->admin_lock);
@@ -72,7 +102,13 @@ void t3_queues_resume(struct t3_device *tdev)
 		t3_queues_for_each(tdev, t3_ring_resume);
 }
 
-/* The function was reset, and is paused. */
+/**
+ * t3_queues_rebuild() - create all queues again after a reset of the function
+ * @tdev: the device
+ * @late: the job to blame, or NULL
+ *
+ * Context: admin_lock is held; queues are paused.
+ */
 void t3_queues_rebuild(struct t3_device *tdev, const struct t3_job *late)
 {
 	unsigned long flags;
@@ -87,7 +123,13 @@ void t3_queues_rebuild(struct t3_device *tdev, const struct t3_job *late)
 	}
 }
 
-/* Nothing is in any ring. */
+/**
+ * t3_queues_idle() - tell whether all rings are empty
+ * @tdev: the device
+ *
+ * Context: process context.
+ * Return: true if they are.
+ */
 bool t3_queues_idle(struct t3_device *tdev)
 {
 	unsigned long flags;

@@ -9,14 +9,14 @@
 #include "t3_space.h"
 
 /*
- * A link gives up after 8 timeouts of 10 us, and then nothing of a space is in flight: in
- * virtual time. The virtual clock goes as fast as the owner of the device emulates it.
+ * A link gives up after 8 timeouts of 10 us of virtual time, and then nothing of a space is
+ * in flight. The virtual clock goes as fast as the host emulates the device.
  */
 #define T3_QUIESCE_VNS	   (1 * NSEC_PER_MSEC)
-#define T3_QUIESCE_STILL_NS (5 * NSEC_PER_SEC) /* of real time without virtual time */
+#define T3_QUIESCE_STILL_NS (5 * NSEC_PER_SEC) /* of real time in which the virtual clock stands */
 #define T3_QUIESCE_NAP_US  2000 /* at most */
 
-/* The clock before the state: what had come to rest by then is seen. */
+/* The clock is read before the state, so that all that ended by then is seen. */
 static int t3_space_query_state(struct t3_space *space, u32 *state, u64 *vclock)
 {
 	struct t3_cmd_space cmd = { .space = space->hw_id };
@@ -34,14 +34,17 @@ static int t3_space_query_state(struct t3_space *space, u32 *state, u64 *vclock)
 	return ret;
 }
 
-/* Of a space that is coming to rest; the clocks at its start and at the last progress. */
+/* The virtual clock at the start and at its last progress, and the time of that. */
 struct t3_quiesce {
 	u64 vstart;
 	u64 vlast;
 	u64 last_ns;
 };
 
-/* Whether it will never be at rest. A clock that went back was reset, and the space with it. */
+/*
+ * Returns whether the space will never be at rest. A clock that went back was reset, and the space
+ * with it.
+ */
 static bool t3_quiesce_is_over(struct t3_quiesce *quiesce, u64 vclock, u64 now_ns)
 {
 	if (vclock != quiesce->vlast || !quiesce->last_ns) {
@@ -55,10 +58,10 @@ static bool t3_quiesce_is_over(struct t3_quiesce *quiesce, u64 vclock, u64 now_n
 }
 
 /*
- * DISABLE tells sources and targets, and rejects what arrives. Then wait until
- * nothing is in flight: memory may be freed only after that. No lock is held meanwhile,
- * and no time on the clock ends it: a device that has much to do for others is slow, and
- * to reset it would cost all of them their work.
+ * DISABLE tells sources and targets, and rejects what arrives. Then wait until nothing is in
+ * flight: memory may be freed only after that. No lock is held meanwhile. No real time ends the
+ * wait while the virtual clock moves: a device that works for others is slow, and a reset would
+ * cost all of them their work.
  */
 static int t3_space_quiesce(struct t3_space *space)
 {
@@ -68,7 +71,7 @@ static int t3_space_quiesce(struct t3_space *space)
 	u64 vclock;
 	int ret;
 
-	/* Its failure is no news: the state tells what is left to do. */
+	/* Its result does not matter: the state tells what is left to do. */
 	t3_admin(space->tdev, T3_CMD_SPACE_DISABLE, &cmd, sizeof(cmd));
 	for (;;) {
 		ret = t3_space_query_state(space, &state, &vclock);
@@ -83,12 +86,20 @@ static int t3_space_quiesce(struct t3_space *space)
 	}
 }
 
-/* Returns -EIO when the function had to be reset. */
+/**
+ * t3_space_stop() - bring a space to rest and take it from the device
+ * @space: known to the device
+ *
+ * Where that fails, the function is reset.
+ *
+ * Context: process context, no lock held; sleeps.
+ * Return: 0, or -EIO: the function was reset.
+ */
 int t3_space_stop(struct t3_space *space)
 {
 	int ret = t3_space_quiesce(space);
 
-	if (!ret || ret == -ENODEV) /* a device that has gone is at rest as well */
+	if (!ret || ret == -ENODEV) /* an unplugged device is at rest as well */
 		return 0;
 	/* The last resort. */
 	t3_reset_request(space->tdev, "a space does not quiesce");

@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Recovery of a queue: when a descriptor fails or a job takes too long, the queue is
- * aborted and its other jobs start again; where that does not help, the function is reset.
+ * Recovery of a queue. When a descriptor fails or a job takes too long, the queue is aborted and
+ * its other jobs continue. Where that does not help, the function is reset.
  */
 #include "t3_queue.h"
 #include "t3_reset.h"
 #include "t3_ring.h"
 #include "t3_trace.h"
 
-/* Given to the ring and not finished: the scheduler's timer may run out before the first. */
+/*
+ * The job is in the ring and not finished. The timer of the scheduler may run out before it is in
+ * the ring.
+ */
 static bool t3_job_pending(const struct t3_job *job)
 {
 	lockdep_assert_held(&job->queue->lock);
 	return !list_empty(&job->node);
 }
 
-/* It is the device that has it, not a ring that stands still. */
+/* The device has the job, so the time counts: it is not a paused ring that delays it. */
 static bool t3_job_overdue(const struct t3_job *job)
 {
 	return t3_job_pending(job) && job->emitted > job->done;
 }
 
 /*
- * What the first job gets; 0: it goes on with the step at head. That one may be done in
- * part after a reset of the function, and is when the abort says that it met it.
+ * The error of the first job; 0: it continues with the step at head. A reset of the function may
+ * have done that step in part; so may an abort that says that it met the step (begun).
  */
 static int t3_ring_first_error(struct t3_queue *queue, int status, const struct t3_job *late,
 			       bool begun)
@@ -44,8 +47,8 @@ static int t3_ring_first_error(struct t3_queue *queue, int status, const struct 
 }
 
 /*
- * The ring is empty. The first job may get an error; the others go on where they were,
- * as no step of them that is not completed has been begun.
+ * The ring is empty. The first job may get an error. The others continue where they were: the
+ * device has begun none of their steps that are not completed.
  */
 static void t3_ring_refill(struct t3_queue *queue, u32 tail, int error)
 {
@@ -64,9 +67,9 @@ static void t3_ring_refill(struct t3_queue *queue, u32 tail, int error)
 }
 
 /*
- * The queue was aborted. The first job has failed, or was late; a step of it may have
- * been done in part, so it is not tried again. failed: what the queue itself says, for
- * a failure that could not be written as a completion.
+ * The queue was aborted, because its first job has failed or was late. A step of it may have been
+ * done in part. failed: the status of the queue itself, for a failure that could not be written as
+ * a completion.
  */
 static void t3_ring_restart(struct t3_queue *queue, u32 tail, int failed,
 			    const struct t3_job *late)
@@ -88,12 +91,20 @@ static int t3_ring_create(struct t3_queue *queue)
 {
 	struct t3_cmd_queue_create cmd = t3_queue_hw_args(queue);
 
-	/* What an earlier life of the queue has completed must not be taken for news. */
+	/* Completions from before the reset must not be taken again. */
 	memset(queue->rings->completions, 0, sizeof(queue->rings->completions));
 	return t3_admin_locked(queue->tdev, T3_CMD_QUEUE_CREATE, &cmd, sizeof(cmd), false);
 }
 
-/* The function was reset. Its memory and our rings are as they were. */
+/**
+ * t3_ring_rebuild() - create a queue again after a reset of the function
+ * @queue: the queue
+ * @late: the job to blame, or NULL
+ *
+ * Device memory and the rings are as they were before.
+ *
+ * Context: admin_lock and queue_lock are held; takes the queue's lock.
+ */
 void t3_ring_rebuild(struct t3_queue *queue, const struct t3_job *late)
 {
 	unsigned long flags;
@@ -111,7 +122,7 @@ void t3_ring_rebuild(struct t3_queue *queue, const struct t3_job *late)
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
-/* Whether the queue must be aborted; then it takes no more until it was. */
+/* Returns whether the queue must be aborted. If so, nothing is emitted before that. */
 static bool t3_ring_mark_wedged(struct t3_queue *queue, const struct t3_job *late)
 {
 	unsigned long flags;
@@ -125,7 +136,7 @@ static bool t3_ring_mark_wedged(struct t3_queue *queue, const struct t3_job *lat
 	return needed;
 }
 
-/* Abort forgets why the queue had stopped, if it had: ask before. */
+/* QUEUE_ABORT clears the reason why the queue had stopped, so ask for it before. */
 static int t3_ring_abort(struct t3_queue *queue, u32 *tail, int *failed)
 {
 	struct t3_cmd_queue query = { .queue = queue->hw_id }, abort = query;
@@ -166,8 +177,8 @@ static void t3_ring_recover_locked(struct t3_queue *queue, const struct t3_job *
 }
 
 /*
- * late: a job that had taken too long when there had been so many outages, or NULL. With
- * another outage since then, its time begins anew.
+ * late: a job that had taken too long when there had been that many outages, or NULL. After another
+ * outage its time starts again.
  */
 static void t3_ring_recover(struct t3_queue *queue, const struct t3_job *late, u32 outages)
 {
@@ -182,6 +193,12 @@ static void t3_ring_recover(struct t3_queue *queue, const struct t3_job *late, u
 	t3_hw_unlock(tdev);
 }
 
+/**
+ * t3_ring_recover_work() - recover a queue that has stopped
+ * @work: t3_queue.recover_work; it owns an active reference of the queue
+ *
+ * Context: workqueue; sleeps.
+ */
 void t3_ring_recover_work(struct work_struct *work)
 {
 	struct t3_queue *queue = container_of(work, struct t3_queue, recover_work);
@@ -190,7 +207,7 @@ void t3_ring_recover_work(struct work_struct *work)
 	t3_queue_put(queue);
 }
 
-/* Look before acting: the interrupt may have been lost. Whether the queue has stopped. */
+/* Take completions whose interrupt may be lost. Returns whether the queue has stopped. */
 static bool t3_ring_poll(struct t3_queue *queue)
 {
 	unsigned long flags;
@@ -204,7 +221,7 @@ static bool t3_ring_poll(struct t3_queue *queue)
 	return wedged;
 }
 
-/* Whether the device has the job now; then how far its queue is. */
+/* Returns whether the device has the job now, and sets head to the progress of its queue. */
 static bool t3_ring_runs(struct t3_queue *queue, const struct t3_job *job, u32 *head)
 {
 	unsigned long flags;
@@ -217,7 +234,7 @@ static bool t3_ring_runs(struct t3_queue *queue, const struct t3_job *job, u32 *
 	return runs;
 }
 
-/* The queue's work before the engine's, which can so only be the larger part. */
+/* The queue's work is read before the engine's, so that the engine's is the larger one. */
 static int t3_ring_sample(struct t3_queue *queue, struct t3_sample *sample)
 {
 	struct t3_cmd_queue query = { .queue = queue->hw_id };
@@ -242,14 +259,20 @@ static bool t3_ring_overdue(struct t3_queue *queue, const struct t3_job *job)
 
 	if (!t3_ring_runs(queue, job, &now.head))
 		return false;
-	/* A queue that does not answer does not get on either: recovery looks into it. */
+	/* A queue that does not answer makes no progress either: recover it. */
 	if (t3_ring_sample(queue, &now))
 		return true;
 	return t3_patience_ends(&queue->patience, job->fence->base.seqno, &now,
 				queue->patience_ns);
 }
 
-/* The scheduler's timer. The job is the first that had not finished. */
+/**
+ * t3_ring_timeout() - handle the timer of the scheduler
+ * @queue: the queue
+ * @job: the first one that had not finished
+ *
+ * Context: workqueue; sleeps.
+ */
 void t3_ring_timeout(struct t3_queue *queue, struct t3_job *job)
 {
 	u32 outages = READ_ONCE(queue->tdev->outages);

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Function reset: the last resort of recovery, and the end of a device.
+ * Function reset: the last resort of recovery. And the end of a device, which is a reset too.
  */
 #include "t3_queue.h"
 #include "t3_reset.h"
 #include "t3_space.h"
 #include "t3_trace.h"
 
-/*
- * Reset the function. All spaces are lost and say so; queues are made again, and their
- * jobs go on where they were. late: the job that is to blame, or NULL.
+/**
+ * t3_reset_function() - reset the function and set it up again
+ * @tdev: the device
+ * @reason: for log, trace and dump
+ * @late: the job to blame, which gets -ETIME; or NULL
+ *
+ * All spaces are lost and their event areas say so. Queues are created again, and their jobs
+ * continue.
+ *
+ * Context: admin_lock is held.
  */
 void t3_reset_function(struct t3_device *tdev, const char *reason, const struct t3_job *late)
 {
@@ -30,8 +37,8 @@ void t3_reset_function(struct t3_device *tdev, const char *reason, const struct 
 }
 
 /*
- * For good. One that is there runs no commands afterwards and does no DMA: what it knows
- * of the machine's memory may be freed as soon as its users are told.
+ * For good. A device that is still there runs no commands afterwards and does no DMA, so the
+ * machine's memory that it knows may be freed.
  */
 static void t3_reset_stop_locked(struct t3_device *tdev)
 {
@@ -43,20 +50,31 @@ static void t3_reset_stop_locked(struct t3_device *tdev)
 	t3_queues_mark_lost(tdev);
 }
 
-/*
- * Nobody answers any more: as after remove(), but that the driver is still bound. It may
- * have been deaf for a moment only, so it is stopped as well.
+/**
+ * t3_reset_give_up() - treat a device that does not answer as unplugged
+ * @tdev: the device
+ *
+ * The driver stays bound; all else is as after remove(). The device may be out of reach for a
+ * moment only, so it is stopped as well.
+ *
+ * Context: admin_lock is held.
  */
 void t3_reset_give_up(struct t3_device *tdev)
 {
 	drm_err(&tdev->drm, "the device does not answer any more\n");
 	t3_reset_stop_locked(tdev);
-	t3_watch_now(tdev); /* takes the mappings away */
+	t3_watch_now(tdev); /* removes the mappings */
 }
 
-/*
- * Reset the function: after it no packet and no DMA of any space is in flight. All
- * spaces are lost. -ENODEV: there is no device any more, which is as good.
+/**
+ * t3_reset_request() - dump the state of the function and reset it
+ * @tdev: the device
+ * @reason: for log, trace and dump
+ *
+ * Afterwards no packet and no DMA of any space is in flight, and all spaces are lost.
+ *
+ * Context: process context; sleeps.
+ * Return: 0, or -ENODEV: unplugged, which stops spaces as well.
  */
 int t3_reset_request(struct t3_device *tdev, const char *reason)
 {
@@ -71,7 +89,12 @@ int t3_reset_request(struct t3_device *tdev, const char *reason)
 	return 0;
 }
 
-/* The device is not wanted any more. */
+/**
+ * t3_reset_stop() - stop the device for good
+ * @tdev: the device
+ *
+ * Context: remove or shutdown; sleeps.
+ */
 void t3_reset_stop(struct t3_device *tdev)
 {
 	mutex_lock(&tdev->admin_lock);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rings of a queue: descriptors in, completions out. For those that fail or never
- * come see t3_recover.c.
+ * The rings of a queue: descriptors in, completions out. t3_recover.c deals with descriptors that
+ * fail or do not complete.
  */
 #include "t3_fdinfo.h"
 #include "t3_queue.h"
@@ -11,20 +11,26 @@
 #define T3_STATUS_SHIFT 32
 #define T3_STATUS_MASK	0xffffull
 
-/* t3_descriptor_status of the descriptor at head, or -EAGAIN: not completed. */
+/* Returns t3_descriptor_status of the descriptor at head, or -EAGAIN: not completed. */
 static int t3_ring_status(const struct t3_queue *queue)
 {
 	u32 index = queue->head, phase = !(index / T3_QUEUE_ENTRIES % 2);
 	u64 word, mask = T3_STATUS_MASK << T3_STATUS_SHIFT;
 
 	word = READ_ONCE(queue->rings->completions[index % T3_QUEUE_ENTRIES].word);
-	/* The index tells it from what an abort has left there. */
+	/* A word that an abort has left there has another index. */
 	if ((word & ~mask) != T3_COMPLETION_WORD(index, 0, phase))
 		return -EAGAIN;
 	return (word & mask) >> T3_STATUS_SHIFT;
 }
 
-/* Take what has completed well. Returns the status where that ends, -EAGAIN: nothing. */
+/**
+ * t3_ring_reap() - take the completions of steps that succeeded
+ * @queue: the queue
+ *
+ * Context: the queue's lock is held.
+ * Return: the status of the first step that failed, or -EAGAIN: none has.
+ */
 int t3_ring_reap(struct t3_queue *queue)
 {
 	int status = -EAGAIN;
@@ -58,10 +64,10 @@ static void t3_ring_emit_step(struct t3_queue *queue, const struct t3_step *step
 }
 
 /*
- * There is room: a job has a credit for each step until it is finished. One that has
- * more steps than the ring has entries is alone in it, and goes on as it gets on.
- * writel() orders behind the stores to the ring. While !lost, which is under the lock, the
- * registers are mapped: remove() loses the queues first.
+ * There is room: a job has a credit for each step until it is finished. A job with more steps than
+ * the ring has entries is alone in the ring, and its steps follow as room becomes free. writel()
+ * orders its store after those to the ring. While !lost, which is under the lock, the registers are
+ * mapped: remove() marks the queues lost first.
  */
 static void t3_ring_emit(struct t3_queue *queue, struct t3_job *job)
 {
@@ -71,7 +77,12 @@ static void t3_ring_emit(struct t3_queue *queue, struct t3_job *job)
 	writel(queue->tail, queue->tdev->regs + T3_REG_QUEUE_TAIL + 4 * queue->hw_id);
 }
 
-/* In order, as far as there is room. */
+/**
+ * t3_ring_emit_all() - put steps of jobs into the ring, in order, as far as there is room
+ * @queue: the queue
+ *
+ * Context: the queue's lock is held.
+ */
 void t3_ring_emit_all(struct t3_queue *queue)
 {
 	struct t3_job *job;
@@ -87,7 +98,13 @@ void t3_ring_emit_all(struct t3_queue *queue)
 	}
 }
 
-/* Take what has completed well, and use its room. Returns as reap does. */
+/**
+ * t3_ring_advance() - take completions and use the room that becomes free
+ * @queue: the queue
+ *
+ * Context: the queue's lock is held.
+ * Return: as t3_ring_reap().
+ */
 int t3_ring_advance(struct t3_queue *queue)
 {
 	int status = t3_ring_reap(queue);
@@ -97,7 +114,15 @@ int t3_ring_advance(struct t3_queue *queue)
 	return status;
 }
 
-/* Its fence signals at some time, whatever happens. */
+/**
+ * t3_ring_run() - give a job to the ring
+ * @queue: the queue
+ * @job: with a fence
+ *
+ * The fence signals in finite time, whatever happens.
+ *
+ * Context: any; takes the queue's lock.
+ */
 void t3_ring_run(struct t3_queue *queue, struct t3_job *job)
 {
 	unsigned long flags;
@@ -114,6 +139,12 @@ void t3_ring_run(struct t3_queue *queue, struct t3_job *job)
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
+/**
+ * t3_ring_mark_lost_locked() - as t3_ring_mark_lost(), under the lock
+ * @queue: the queue
+ *
+ * Context: the queue's lock is held.
+ */
 void t3_ring_mark_lost_locked(struct t3_queue *queue)
 {
 	struct t3_job *job, *next;
@@ -124,7 +155,14 @@ void t3_ring_mark_lost_locked(struct t3_queue *queue)
 		t3_job_finish(job, -ENODEV);
 }
 
-/* The device has forgotten the queue. Any context. */
+/**
+ * t3_ring_mark_lost() - fail all jobs of a queue, now and later
+ * @queue: the queue
+ *
+ * The device does not have the queue any more.
+ *
+ * Context: any; takes the queue's lock.
+ */
 void t3_ring_mark_lost(struct t3_queue *queue)
 {
 	unsigned long flags;
@@ -134,7 +172,7 @@ void t3_ring_mark_lost(struct t3_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
-/* The failed job holds the queue; the work needs a reference of its own. */
+/* The failed job holds a reference of the queue; the work needs one of its own. */
 static void t3_ring_start_recovery(struct t3_queue *queue)
 {
 	lockdep_assert_held(&queue->lock);
@@ -144,7 +182,12 @@ static void t3_ring_start_recovery(struct t3_queue *queue)
 		t3_queue_put(queue);
 }
 
-/* Interrupt context, below queue_lock. */
+/**
+ * t3_ring_notify() - look for completions after an interrupt
+ * @queue: the queue
+ *
+ * Context: interrupts are off, queue_lock is held; takes the queue's lock.
+ */
 void t3_ring_notify(struct t3_queue *queue)
 {
 	unsigned long flags;
@@ -155,7 +198,14 @@ void t3_ring_notify(struct t3_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
-/* The same where a completion itself could not be written: only the state tells. */
+/**
+ * t3_ring_check_state() - look for an error without a completion
+ * @queue: the queue
+ *
+ * When a completion could not be written, only the state of the queue tells.
+ *
+ * Context: queue_lock is held; takes the queue's lock.
+ */
 void t3_ring_check_state(struct t3_queue *queue)
 {
 	void __iomem *state = queue->tdev->regs + T3_REG_QUEUE_STATE + 4 * queue->hw_id;
@@ -168,7 +218,14 @@ void t3_ring_check_state(struct t3_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
-/* After it nobody is about to write a tail. */
+/**
+ * t3_ring_sync() - wait for those that hold the lock of a queue
+ * @queue: the queue
+ *
+ * After it nobody is writing a tail that a pause forbids.
+ *
+ * Context: any; takes the queue's lock.
+ */
 void t3_ring_sync(struct t3_queue *queue)
 {
 	unsigned long flags;
@@ -177,6 +234,12 @@ void t3_ring_sync(struct t3_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
+/**
+ * t3_ring_resume() - emit what has waited for the end of a pause
+ * @queue: the queue
+ *
+ * Context: any; takes the queue's lock.
+ */
 void t3_ring_resume(struct t3_queue *queue)
 {
 	unsigned long flags;
@@ -186,6 +249,13 @@ void t3_ring_resume(struct t3_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
+/**
+ * t3_ring_idle() - tell whether the ring is empty
+ * @queue: the queue
+ *
+ * Context: any; takes the queue's lock.
+ * Return: true if it is and no recovery is due.
+ */
 bool t3_ring_idle(struct t3_queue *queue)
 {
 	unsigned long flags;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Grants, on the side that sends: an imported grant is a route of the space.
+ * Grants, on the sending side: an imported grant is a route of the space.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -8,6 +8,14 @@
 #include "t3_space.h"
 #include "t3_trace.h"
 
+/**
+ * t3_route_find() - find the route of an import
+ * @space: the source
+ * @handle: of the import
+ *
+ * Context: t3_topology_lock is held.
+ * Return: the route, or NULL.
+ */
 struct t3_route *t3_route_find(struct t3_space *space, u32 handle)
 {
 	u32 i;
@@ -26,7 +34,12 @@ static void t3_route_drop(struct t3_route *route)
 	route->grant = NULL;
 }
 
-/* The source dies or is reset; the device clears its routes by itself. */
+/**
+ * t3_routes_drop() - drop all routes of a space
+ * @space: the source, which ends or is reset; the device clears its routes itself
+ *
+ * Context: t3_topology_lock is held.
+ */
 void t3_routes_drop(struct t3_space *space)
 {
 	u32 i;
@@ -72,9 +85,9 @@ static bool t3_route_exists(const struct t3_space *source, const struct t3_space
 }
 
 /*
- * The device takes no second route to an import entry, and one whose grant was
- * revoked stays until it is released. So a grant that has got such an entry moves to
- * another; nothing but the owner's table knows of its index yet.
+ * The device takes no second route to an import entry, and a route whose grant was revoked stays
+ * until it is released. So a grant with such an entry moves to another one. Only the owner's table
+ * knows its index yet.
  */
 static int t3_import_place(const struct t3_space *source, struct t3_grant *grant)
 {
@@ -109,7 +122,7 @@ static int t3_import_set(const struct t3_space *source, const struct t3_grant *g
 	};
 	int ret = t3_admin(owner->tdev, T3_CMD_IMPORT_SET, &cmd, sizeof(cmd));
 
-	/* These tell of the owner's device, not of the caller's. */
+	/* These errors are about the owner's device, not about the caller's. */
 	return ret == -ENODEV || ret == -EIO ? -EOWNERDEAD : ret;
 }
 
@@ -134,7 +147,7 @@ static int t3_route_set(const struct t3_space *source, u32 index, const struct t
 	return t3_admin(source->tdev, T3_CMD_ROUTE_SET, &cmd, sizeof(cmd));
 }
 
-/* The owner's side first: a route must never lead to an entry that is not there. */
+/* The owner's side first: a route must never lead to an entry that does not exist. */
 static int t3_import_program(const struct t3_space *source, u32 index,
 			     const struct t3_grant *grant)
 {
@@ -205,7 +218,7 @@ static int t3_import_file(struct t3_space *source, struct drm_t3_grant_import *a
 	filp = fget(args->fd);
 	if (!filp)
 		return -EBADF;
-	/* The file keeps the grant: it is released after fput() only. */
+	/* The file holds the grant until fput(). */
 	grant = t3_grant_from_file(filp);
 	if (grant) {
 		mutex_lock(&t3_topology_lock);
@@ -218,6 +231,15 @@ static int t3_import_file(struct t3_space *source, struct drm_t3_grant_import *a
 	return ret;
 }
 
+/**
+ * t3_grant_import_ioctl() - DRM_IOCTL_T3_GRANT_IMPORT
+ * @drm: the device
+ * @data: &struct drm_t3_grant_import
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_grant_import says.
+ */
 int t3_grant_import_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_grant_import *args = data;
@@ -253,7 +275,7 @@ static int t3_release_locked(struct t3_space *source, u32 handle)
 	if (ret)
 		return ret;
 	trace_t3_grant_release(source, route);
-	/* The owner keeps the handle, to revoke; its device forgets the source. */
+	/* The owner keeps the handle, to revoke it; its device drops the source. */
 	if (route->grant->programmed) {
 		t3_import_clear(route->grant);
 		route->grant->programmed = false;
@@ -262,6 +284,15 @@ static int t3_release_locked(struct t3_space *source, u32 handle)
 	return 0;
 }
 
+/**
+ * t3_grant_release_ioctl() - DRM_IOCTL_T3_GRANT_RELEASE
+ * @drm: the device
+ * @data: &struct drm_t3_grant_release
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_grant_release says.
+ */
 int t3_grant_release_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_grant_release *args = data;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The segment table of a space.
+ * The segment table of a space, and T3_SEGMENT_MAP and UNMAP.
  */
 #include <linux/mm.h>
 #include <linux/nospec.h>
@@ -14,6 +14,13 @@ static u64 t3_tile_count(const struct drm_t3_segment_map *args)
 	       DIV_ROUND_UP_ULL(args->row_bytes, args->tile_row_bytes);
 }
 
+/**
+ * t3_segments_mapped() - say which segments are mapped
+ * @space: the space
+ *
+ * Context: t3_topology_lock is held.
+ * Return: a mask of segments.
+ */
 u64 t3_segments_mapped(const struct t3_space *space)
 {
 	u64 mask = 0;
@@ -26,6 +33,14 @@ u64 t3_segments_mapped(const struct t3_space *space)
 	return mask;
 }
 
+/**
+ * t3_segments_use_route() - tell whether a mapped segment sends to a route
+ * @space: the space
+ * @route: index in the table of routes
+ *
+ * Context: t3_topology_lock is held.
+ * Return: true if one does.
+ */
 bool t3_segments_use_route(const struct t3_space *space, u32 route)
 {
 	u32 i;
@@ -40,7 +55,7 @@ bool t3_segments_use_route(const struct t3_space *space, u32 route)
 	return false;
 }
 
-/* Forget a segment that the device has forgotten. */
+/* The device does not know the segment any more. */
 static void t3_segment_drop(struct t3_space *space, struct t3_segment *segment)
 {
 	t3_account_uncharge(space->account, T3_POOL_SEGMENTS, 1);
@@ -48,7 +63,13 @@ static void t3_segment_drop(struct t3_space *space, struct t3_segment *segment)
 	*segment = (struct t3_segment){};
 }
 
-/* all: the space goes. Else it was reset, which keeps local segments. */
+/**
+ * t3_segments_drop() - drop segments that the device does not know any more
+ * @space: the space
+ * @all: the space ends; false: it was reset, which keeps local segments
+ *
+ * Context: t3_topology_lock is held.
+ */
 void t3_segments_drop(struct t3_space *space, bool all)
 {
 	u32 i;
@@ -64,7 +85,7 @@ void t3_segments_drop(struct t3_space *space, bool all)
 
 /* ---------------------------------------------------------------------- map */
 
-/* A segment's arguments, with the handles behind args->imports. */
+/* The arguments of SEGMENT_MAP, with the array that args->imports points to. */
 struct t3_segmap {
 	const struct drm_t3_segment_map *args;
 	u32 imports[T3_SPACE_ROUTES];
@@ -133,7 +154,7 @@ static bool t3_segmap_in_space(const struct t3_space *space, const struct drm_t3
 	return extent <= space->size && args->offset <= space->size - extent;
 }
 
-/* Whether records [base, base + tiles) are free; if not, base moves past who has them. */
+/* Returns whether records [base, base + tiles) are free. If not, base moves past their user. */
 static bool t3_counters_free(const struct t3_space *space, u64 *base, u64 tiles)
 {
 	u32 i;
@@ -165,7 +186,7 @@ static int t3_counters_find(const struct t3_space *space, u64 tiles, u32 *found)
 	return 0;
 }
 
-/* What can be known of the target now; the device checks each update again. */
+/* The target may change later: the device checks each update again. */
 static int t3_segmap_check_target(const struct t3_space *target,
 				  const struct drm_t3_segment_map *args)
 {
@@ -303,6 +324,15 @@ static int t3_segment_map_locked(struct t3_space *space, const struct t3_segmap 
 	return 0;
 }
 
+/**
+ * t3_segment_map_ioctl() - DRM_IOCTL_T3_SEGMENT_MAP
+ * @drm: the device
+ * @data: &struct drm_t3_segment_map
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_segment_map says.
+ */
 int t3_segment_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_segment_map *args = data;
@@ -348,6 +378,15 @@ static int t3_segment_unmap_locked(struct t3_space *space, u32 index)
 	return 0;
 }
 
+/**
+ * t3_segment_unmap_ioctl() - DRM_IOCTL_T3_SEGMENT_UNMAP
+ * @drm: the device
+ * @data: &struct drm_t3_segment_unmap
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_segment_unmap says.
+ */
 int t3_segment_unmap_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_segment_unmap *args = data;

@@ -7,7 +7,7 @@
 
 #include "t3_space.h"
 
-/* What it guards, and its place in the order of locks: t3_device.h. */
+/* For what it guards, and its place in the lock order, see t3_device.h. */
 DEFINE_MUTEX(t3_topology_lock);
 
 static void t3_space_release(struct kref *ref)
@@ -22,13 +22,26 @@ static void t3_space_release(struct kref *ref)
 	drm_dev_put(drm);
 }
 
+/**
+ * t3_space_put() - put a reference of a space
+ * @space: the space, or NULL
+ *
+ * Context: process context; the last reference may sleep.
+ */
 void t3_space_put(struct t3_space *space)
 {
 	if (space)
 		kref_put(&space->ref, t3_space_release);
 }
 
-/* Returns a reference, or NULL. The space may be destroyed at any time: see dead. */
+/**
+ * t3_space_lookup() - look a space up
+ * @file: whose handle it is
+ * @handle: of the space
+ *
+ * Context: process context.
+ * Return: the space with a reference, or NULL. It may be destroyed at any time: see t3_space.dead.
+ */
 struct t3_space *t3_space_lookup(struct drm_file *file, u32 handle)
 {
 	struct t3_file *tfile = file->driver_priv;
@@ -42,7 +55,15 @@ struct t3_space *t3_space_lookup(struct drm_file *file, u32 handle)
 	return space;
 }
 
-/* Handles of grants and imports are not used again: a stale one finds nothing. */
+/**
+ * t3_space_next_handle() - make a handle of a grant or import
+ * @space: its owner
+ *
+ * Handles are not used again, so a stale one finds nothing.
+ *
+ * Context: t3_topology_lock is held.
+ * Return: the handle, not 0.
+ */
 u32 t3_space_next_handle(struct t3_space *space)
 {
 	lockdep_assert_held(&t3_topology_lock);
@@ -59,7 +80,7 @@ static int t3_space_add_map(struct t3_space *space, enum t3_map_index index, str
 	return t3_map_allow(map, space->file);
 }
 
-/* The doorbell page is known when the space has its hardware id. */
+/* After t3_slot_publish(): the hardware id decides which doorbell page it is. */
 static int t3_space_make_maps(struct t3_space *space)
 {
 	struct t3_device *tdev = space->tdev;
@@ -94,7 +115,7 @@ static int t3_space_acquire(struct t3_space *space)
 	return t3_event_init(space);
 }
 
-/* Count it, and make its file a client of the device. */
+/* Count the space, and make its file a client of the device. */
 static int t3_space_enlist(struct t3_space *space)
 {
 	int ret;
@@ -118,7 +139,17 @@ static void t3_space_delist(struct t3_space *space)
 	space->client = -ENOENT;
 }
 
-/* Returns with the resources of the space, but not known to the device yet. */
+/**
+ * t3_space_new() - make a space with its resources, not yet known to the device
+ * @tdev: the device
+ * @file: that gets the handle
+ * @bo: the memory of the space; only its size is used
+ * @max_tiles: records of the counter table
+ *
+ * Context: inside drm_dev_enter(); sleeps.
+ * Return: the space, or an ERR_PTR(): -EDQUOT, -ENOSPC, -ENOMEM, -EOPNOTSUPP not coherent, -EAGAIN
+ *   the gate is closed, -EINTR a fatal signal, -ENODEV.
+ */
 struct t3_space *t3_space_new(struct t3_device *tdev, struct drm_file *file, struct t3_bo *bo,
 			      u32 max_tiles)
 {
@@ -198,15 +229,23 @@ static int t3_space_start_locked(struct t3_space *space, struct t3_bo *bo)
 		t3_slot_withdraw(space);
 		return ret;
 	}
-	/* From here on its end waits for the device. */
+	/* From here on t3_space_destroy() waits for the device. */
 	bo->behind_space = true;
 	drm_gem_object_get(&bo->base);
 	space->bo = bo;
-	/* A function reset that came in between has declared it lost already. */
+	/* A function reset may have come in between. */
 	return t3_space_is_lost(space) ? -EIO : 0;
 }
 
-/* Make it known to the device and its mappings possible. On failure: destroy it. */
+/**
+ * t3_space_start() - make a space known to the device, and its mappings possible
+ * @space: from t3_space_new(); the caller destroys it after a failure
+ * @bo: its memory
+ *
+ * Context: inside drm_dev_enter(); takes t3_topology_lock.
+ * Return: 0; -EBUSY @bo has a space already; -ENOSPC no hardware id; -EIO the function was or will
+ *   be reset; or an error of t3_admin().
+ */
 int t3_space_start(struct t3_space *space, struct t3_bo *bo)
 {
 	int ret;
@@ -217,7 +256,7 @@ int t3_space_start(struct t3_space *space, struct t3_bo *bo)
 	return ret ? ret : t3_space_make_maps(space);
 }
 
-/* From here on no ioctl changes the space, and no importer gets anything of it. */
+/* From here on no ioctl changes the space, and importers of its grants get nothing. */
 static void t3_space_mark_dead(struct t3_space *space)
 {
 	mutex_lock(&t3_topology_lock);
@@ -238,7 +277,7 @@ static void t3_space_revoke_maps(struct t3_space *space)
 	}
 }
 
-/* The device has forgotten the space. */
+/* The device does not know the space any more. */
 static void t3_space_unbind(struct t3_space *space)
 {
 	mutex_lock(&t3_topology_lock);
@@ -252,9 +291,14 @@ static void t3_space_unbind(struct t3_space *space)
 	space->bo = NULL;
 }
 
-/*
- * End a space at any point of its life, once: the caller has taken the handle
- * out of the table, or never put it in, and gives its reference up.
+/**
+ * t3_space_destroy() - end a space at any point of its life, once
+ * @space: the reference of the handle is put
+ *
+ * The caller has taken the handle out of the table, or never put it in.
+ *
+ * Context: process context, no lock held; sleeps until the space is at rest.
+ * Return: 0, or -EIO: the function had to be reset.
  */
 int t3_space_destroy(struct t3_space *space)
 {
@@ -275,9 +319,14 @@ int t3_space_destroy(struct t3_space *space)
 	return ret;
 }
 
-/*
- * Before the function is reset for good: a reset tells peers nothing, and those
- * who send to these spaces or wait for them would sleep until their deadlines.
+/**
+ * t3_space_disable_all() - disable all spaces of a device
+ * @tdev: the device
+ *
+ * Before the function is reset for good. A reset tells peers nothing, so those that send to these
+ * spaces or wait for them would sleep until their deadlines.
+ *
+ * Context: remove; sleeps.
  */
 void t3_space_disable_all(struct t3_device *tdev)
 {
@@ -298,14 +347,21 @@ static void t3_space_check(struct t3_space *space)
 		t3_event_fault(space, cmd.epoch);
 }
 
-/* Host memory was out of reach: tell those whose event area could not be written. */
+/**
+ * t3_spaces_check() - report faults whose event area could not be written
+ * @tdev: the device
+ *
+ * Host memory was out of reach of the device.
+ *
+ * Context: process context; takes t3_topology_lock.
+ */
 void t3_spaces_check(struct t3_device *tdev)
 {
 	u32 id;
 
 	mutex_lock(&t3_topology_lock);
 	for (id = 0; id < T3_MAX_SPACES; id++) {
-		/* Stable: only unbind, under this lock, clears a slot. */
+		/* Stable: only t3_space_unbind() clears a slot, under this lock. */
 		struct t3_space *space = READ_ONCE(tdev->slots[id]);
 
 		if (space && !space->dead)
@@ -314,9 +370,13 @@ void t3_spaces_check(struct t3_device *tdev)
 	mutex_unlock(&t3_topology_lock);
 }
 
-/*
- * The device is being removed and was stopped. The spaces stay as handles of
- * open files; what they hold of the device goes now.
+/**
+ * t3_space_orphan_all() - end what spaces hold of a device
+ * @tdev: the device
+ *
+ * The device is being removed and was stopped. The spaces stay as handles of open files.
+ *
+ * Context: remove; takes t3_topology_lock.
  */
 void t3_space_orphan_all(struct t3_device *tdev)
 {
@@ -324,7 +384,7 @@ void t3_space_orphan_all(struct t3_device *tdev)
 
 	mutex_lock(&t3_topology_lock);
 	for (id = 0; id < T3_MAX_SPACES; id++) {
-		/* Stable: only unbind, under this lock, clears a slot. */
+		/* Stable: only t3_space_unbind() clears a slot, under this lock. */
 		struct t3_space *space = READ_ONCE(tdev->slots[id]);
 
 		if (!space)

@@ -31,8 +31,8 @@ static struct t3_space *t3_space_create(struct drm_file *file, struct t3_bo *bo,
 }
 
 /*
- * The handle is reserved first, so that nothing fails when the space exists; the
- * caller is told of it last, as what fails changes no argument.
+ * The handle is reserved first, so that nothing fails when the space exists. The arguments are
+ * filled last: a failed call changes none.
  */
 static int t3_space_create_handle(struct drm_file *file, struct t3_bo *bo,
 				  struct drm_t3_space_create *args)
@@ -50,7 +50,7 @@ static int t3_space_create_handle(struct drm_file *file, struct t3_bo *bo,
 		xa_erase(&tfile->spaces, handle);
 		return PTR_ERR(space);
 	}
-	/* Once stored, another thread may destroy it. */
+	/* Once it is stored, another thread may destroy the space. */
 	t3_space_fill_args(space, args);
 	args->space = handle;
 	xa_store(&tfile->spaces, handle, space, GFP_KERNEL_ACCOUNT);
@@ -62,7 +62,7 @@ static int t3_space_try_create(struct drm_file *file, struct t3_bo *bo,
 {
 	int ret, idx;
 
-	/* Around all of it, so that remove() finds a space whole or not at all. */
+	/* Around the whole creation, so that remove() finds no space half made. */
 	if (!drm_dev_enter(bo->base.dev, &idx))
 		return -ENODEV;
 	ret = t3_space_create_handle(file, bo, args);
@@ -70,6 +70,15 @@ static int t3_space_try_create(struct drm_file *file, struct t3_bo *bo,
 	return ret;
 }
 
+/**
+ * t3_space_create_ioctl() - DRM_IOCTL_T3_SPACE_CREATE
+ * @drm: the device
+ * @data: &struct drm_t3_space_create
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_space_create says.
+ */
 int t3_space_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_space_create *args = data;
@@ -88,6 +97,15 @@ int t3_space_create_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	return ret;
 }
 
+/**
+ * t3_space_destroy_ioctl() - DRM_IOCTL_T3_SPACE_DESTROY
+ * @drm: the device
+ * @data: &struct drm_t3_space
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_space says.
+ */
 int t3_space_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct t3_file *tfile = file->driver_priv;
@@ -96,7 +114,7 @@ int t3_space_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *
 
 	if (args->flags)
 		return -EINVAL;
-	/* A handle that CREATE has only reserved is not there yet: leave it alone. */
+	/* CREATE reserves handles with a NULL entry: those stay. */
 	xa_lock(&tfile->spaces);
 	space = xa_load(&tfile->spaces, args->space);
 	if (space)
@@ -116,7 +134,7 @@ static int t3_space_reset_locked(struct t3_space *space)
 	ret = t3_admin_query(space->tdev, T3_CMD_SPACE_RESET, &cmd, sizeof(cmd));
 	if (ret)
 		return ret;
-	/* What follows is what the device has done with its own tables. */
+	/* The device has cleared its own tables likewise. */
 	space->generation = cmd.generation;
 	t3_trace_look(space);
 	t3_segments_drop(space, false);
@@ -125,6 +143,15 @@ static int t3_space_reset_locked(struct t3_space *space)
 	return 0;
 }
 
+/**
+ * t3_space_reset_ioctl() - DRM_IOCTL_T3_SPACE_RESET
+ * @drm: the device
+ * @data: &struct drm_t3_space
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_space says.
+ */
 int t3_space_reset_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_space *args = data;

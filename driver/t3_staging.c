@@ -72,6 +72,15 @@ static int t3_segment_staging_locked(struct t3_space *space, struct t3_bo *bo,
 	return 0;
 }
 
+/**
+ * t3_segment_staging_ioctl() - DRM_IOCTL_T3_SEGMENT_STAGING
+ * @drm: the device
+ * @data: &struct drm_t3_segment_staging
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_segment_staging says.
+ */
 int t3_segment_staging_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_segment_staging *args = data;

@@ -129,6 +129,15 @@ static int t3_query_copy(struct drm_file *file, struct drm_t3_query *args)
 	return ret;
 }
 
+/**
+ * t3_query_ioctl() - DRM_IOCTL_T3_QUERY
+ * @drm: the device
+ * @data: &struct drm_t3_query
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_query says.
+ */
 int t3_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_query *args = data;
@@ -178,7 +187,7 @@ static int t3_stats_space(struct t3_space *space, struct drm_t3_space_stats *arg
 	return 0;
 }
 
-/* Under the lock the id cannot pass to another space between the commands. */
+/* The lock keeps the hardware id from passing to another space between the commands. */
 static int t3_stats_locked(struct t3_space *space, struct drm_t3_space_stats *args)
 {
 	struct drm_t3_space_stats stats = *args;
@@ -195,6 +204,15 @@ static int t3_stats_locked(struct t3_space *space, struct drm_t3_space_stats *ar
 	return ret;
 }
 
+/**
+ * t3_space_stats_ioctl() - DRM_IOCTL_T3_SPACE_STATS
+ * @drm: the device
+ * @data: &struct drm_t3_space_stats
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_space_stats says.
+ */
 int t3_space_stats_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_space_stats *args = data;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * T3_QUEUE_SUBMIT: a job from what the user says, in the order: commands, in points,
- * out points, locks of all buffers, implicit dependencies. Behind that nothing fails.
+ * T3_QUEUE_SUBMIT: makes a job in this order: commands, in points, out points, locks of all
+ * buffers, implicit dependencies. After that nothing fails.
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/slab.h>
@@ -14,14 +14,14 @@
 #include "t3_syncobj.h"
 #include "t3_trace.h"
 
-/* What every caller has: the head of a command, and the sync of version 2.0. */
+/* The smallest structs: the head of a command, and the sync of version 2.0. */
 #define T3_COMMAND_SIZE_LEAST 8
 #define T3_SYNC_SIZE_LEAST    16
 
 static_assert(sizeof(struct drm_t3_command) == T3_COMMAND_SIZE_LEAST);
 static_assert(sizeof(struct drm_t3_sync) >= T3_SYNC_SIZE_LEAST);
 
-/* An out point, with all that signalling it takes. */
+/* An out point, with all that is needed to signal it. */
 struct t3_out {
 	struct drm_syncobj *syncobj;
 	struct dma_fence_chain *chain; /* NULL: binary */
@@ -32,7 +32,7 @@ struct t3_submit {
 	struct drm_file *file;
 	const struct drm_t3_queue_submit *args;
 	struct t3_command *commands;
-	struct t3_job *job; /* NULL: none yet, or not ours any more */
+	struct t3_job *job; /* NULL: none yet, or the scheduler has it */
 	struct t3_out outs[DRM_T3_SUBMIT_SYNCS_MAX];
 	u32 out_count; /* how many of them are filled */
 };
@@ -60,7 +60,7 @@ static int t3_submit_check_args(const struct drm_t3_queue_submit *args)
 	return 0;
 }
 
-/* The whole element, once: its type says later how much of it there should be. */
+/* Copies the whole element once. Its type says later how long it should be. */
 static int t3_submit_copy_command(const struct drm_t3_queue_submit *args, u32 index,
 				  union drm_t3_any_command *user)
 {
@@ -71,7 +71,7 @@ static int t3_submit_copy_command(const struct drm_t3_queue_submit *args, u32 in
 				     args->command_stride);
 }
 
-/* Returns how many steps they are. */
+/* Returns the number of steps. */
 static int t3_submit_parse(struct t3_submit *submit)
 {
 	const struct drm_t3_queue_submit *args = submit->args;
@@ -94,7 +94,7 @@ static int t3_submit_parse(struct t3_submit *submit)
 	return steps;
 }
 
-/* With an interrupt at least every time that half of the ring is free again. */
+/* With an interrupt at least whenever half of the ring is free again. */
 static void t3_submit_build(struct t3_submit *submit)
 {
 	struct t3_job *job = submit->job;
@@ -137,7 +137,7 @@ static int t3_submit_copy_sync(const struct t3_submit *submit, u64 syncs, u32 in
 	return sync->flags ? -EINVAL : 0;
 }
 
-/* Only what has a fence already: the job's own fence must signal in finite time. */
+/* Only points that have a fence already: the job's own fence must signal in finite time. */
 static int t3_submit_ins(struct t3_submit *submit)
 {
 	const struct drm_t3_queue_submit *args = submit->args;
@@ -212,7 +212,7 @@ static void t3_submit_signal_outs(struct t3_submit *submit, struct dma_fence *fe
 			drm_syncobj_add_point(out->syncobj, out->chain, fence, out->point);
 		else
 			drm_syncobj_replace_fence(out->syncobj, fence);
-		out->chain = NULL; /* the syncobj's now */
+		out->chain = NULL; /* the syncobj has it now */
 	}
 	t3_syncobj_notify();
 }
@@ -229,7 +229,7 @@ static void t3_submit_push(struct t3_submit *submit)
 	t3_job_attach_bos(job, fence);
 	t3_submit_signal_outs(submit, fence);
 	trace_t3_job_submit(job, submit->file);
-	/* It may be over and freed at once. */
+	/* The job may finish and be freed at once. */
 	submit->job = NULL;
 	drm_sched_entity_push_job(&job->base);
 	mutex_unlock(&queue->submit_lock);
@@ -312,6 +312,15 @@ static int t3_submit_to(struct t3_queue *queue, struct drm_file *file,
 	return ret;
 }
 
+/**
+ * t3_queue_submit_ioctl() - DRM_IOCTL_T3_QUEUE_SUBMIT
+ * @drm: the device
+ * @data: &struct drm_t3_queue_submit
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_queue_submit says.
+ */
 int t3_queue_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	const struct drm_t3_queue_submit *args = data;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Arrays of syncobjs: find them, reset, signal and query them; and TRANSFER. Why these are
- * not the core's: t3_syncobj_ioctl.c.
+ * Arrays of syncobjs: look them up, reset, signal and query them; and TRANSFER. t3_syncobj_ioctl.c
+ * says why the driver does this and not the core.
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/dma-fence-unwrap.h>
@@ -54,7 +54,18 @@ static int t3_syncobjs_get_objs(struct drm_file *file, struct t3_syncobjs *array
 	return ret;
 }
 
-/* handles and points: addresses of the user's; points 0: none. Put it also on failure. */
+/**
+ * t3_syncobjs_get() - look up the syncobjs of a call
+ * @file: whose handles they are
+ * @handles: user address of an array
+ * @points: user address of an array, or 0: all points are 0
+ * @count: elements of both arrays
+ * @out: filled; t3_syncobjs_put() puts it, also after a failure
+ *
+ * Context: process context; sleeps.
+ * Return: 0; -EINVAL @count is 0 or above DRM_T3_SYNCOBJS_MAX; -ENOENT no such handle; -EFAULT; or
+ *   -ENOMEM.
+ */
 int t3_syncobjs_get(struct drm_file *file, u64 handles, u64 points, u32 count,
 		    struct t3_syncobjs *out)
 {
@@ -68,6 +79,12 @@ int t3_syncobjs_get(struct drm_file *file, u64 handles, u64 points, u32 count,
 	return ret ? ret : t3_syncobjs_get_points(out, u64_to_user_ptr(points));
 }
 
+/**
+ * t3_syncobjs_put() - put what t3_syncobjs_get() holds
+ * @array: from t3_syncobjs_get(), which may have failed
+ *
+ * Context: process context.
+ */
 void t3_syncobjs_put(struct t3_syncobjs *array)
 {
 	u32 i;
@@ -115,11 +132,29 @@ static int t3_syncobj_each(struct drm_file *file, const struct drm_syncobj_array
 	return ret;
 }
 
+/**
+ * t3_syncobj_reset() - DRM_IOCTL_SYNCOBJ_RESET
+ * @drm: the device
+ * @data: &struct drm_syncobj_array, the kernel's copy
+ * @file: the open file
+ *
+ * Context: process context; sleeps.
+ * Return: 0, -EINVAL, -ENOENT, -EFAULT or -ENOMEM, as the core.
+ */
 int t3_syncobj_reset(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	return t3_syncobj_each(file, data, t3_syncobj_clear);
 }
 
+/**
+ * t3_syncobj_signal() - DRM_IOCTL_SYNCOBJ_SIGNAL
+ * @drm: the device
+ * @data: &struct drm_syncobj_array, the kernel's copy
+ * @file: the open file
+ *
+ * Context: process context; sleeps.
+ * Return: 0, -EINVAL, -ENOENT, -EFAULT or -ENOMEM, as the core.
+ */
 int t3_syncobj_signal(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	return t3_syncobj_each(file, data, t3_syncobj_set_signaled);
@@ -127,7 +162,7 @@ int t3_syncobj_signal(struct drm_device *drm, void *data, struct drm_file *file)
 
 /* ------------------------------------------------------------------ timeline */
 
-/* All of them, before the first is used: a call that fails changes nothing. */
+/* All are allocated before the first is used: a call that fails changes nothing. */
 static int t3_chains_alloc(struct dma_fence_chain **chains, u32 count)
 {
 	u32 i;
@@ -140,7 +175,7 @@ static int t3_chains_alloc(struct dma_fence_chain **chains, u32 count)
 	return 0;
 }
 
-/* Those that were not used. */
+/* Frees those that were not used. */
 static void t3_chains_free(struct dma_fence_chain **chains, u32 count)
 {
 	u32 i;
@@ -172,6 +207,15 @@ out:
 	return ret;
 }
 
+/**
+ * t3_syncobj_timeline_signal() - DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL
+ * @drm: the device
+ * @data: &struct drm_syncobj_timeline_array, the kernel's copy
+ * @file: the open file
+ *
+ * Context: process context; sleeps.
+ * Return: 0, -EINVAL, -ENOENT, -EFAULT or -ENOMEM, as the core.
+ */
 int t3_syncobj_timeline_signal(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	const struct drm_syncobj_timeline_array *args = data;
@@ -189,8 +233,8 @@ int t3_syncobj_timeline_signal(struct drm_device *drm, void *data, struct drm_fi
 }
 
 /*
- * The last point that is reached. A walk takes nodes that are over out of the chain, so
- * it ends at the oldest that is not; all before that one are.
+ * The last point that is reached. A walk removes nodes that have signalled from the chain. So it
+ * ends at the oldest one that has not, and all before that one have.
  */
 static u64 t3_chain_reached(struct dma_fence *head)
 {
@@ -199,7 +243,7 @@ static u64 t3_chain_reached(struct dma_fence *head)
 
 	dma_fence_chain_for_each(node, head) {
 		if (node->context != head->context) {
-			dma_fence_put(node); /* points that were added in no order */
+			dma_fence_put(node); /* its points were not added in order */
 			break;
 		}
 		dma_fence_put(oldest);
@@ -222,6 +266,15 @@ static u64 t3_syncobj_point(struct drm_syncobj *obj, bool submitted)
 	return point;
 }
 
+/**
+ * t3_syncobj_query() - DRM_IOCTL_SYNCOBJ_QUERY
+ * @drm: the device
+ * @data: &struct drm_syncobj_timeline_array, the kernel's copy
+ * @file: the open file
+ *
+ * Context: process context; sleeps.
+ * Return: 0, -EINVAL, -ENOENT, -EFAULT or -ENOMEM, as the core.
+ */
 int t3_syncobj_query(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	const struct drm_syncobj_timeline_array *args = data;
@@ -245,7 +298,7 @@ int t3_syncobj_query(struct drm_device *drm, void *data, struct drm_file *file)
 
 /* ------------------------------------------------------------------ transfer */
 
-/* Flat, so that chains of chains do not grow. */
+/* The fence is unwrapped, so that chains of chains do not grow. */
 static int t3_transfer_to_point(struct drm_syncobj *dst, struct dma_fence *fence, u64 point)
 {
 	struct dma_fence_chain *chain;
@@ -278,6 +331,15 @@ static int t3_transfer_to(struct drm_syncobj *dst, struct drm_file *file,
 	return ret;
 }
 
+/**
+ * t3_syncobj_transfer() - DRM_IOCTL_SYNCOBJ_TRANSFER
+ * @drm: the device
+ * @data: &struct drm_syncobj_transfer, the kernel's copy
+ * @file: the open file
+ *
+ * Context: process context; sleeps.
+ * Return: 0, -EINVAL, -ENOENT, -ENOMEM, or an error of drm_syncobj_find_fence().
+ */
 int t3_syncobj_transfer(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	const struct drm_syncobj_transfer *args = data;

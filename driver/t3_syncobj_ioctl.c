@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The core's ioctls on syncobjs that the driver answers in the core's place: those that
- * take an array, and TRANSFER. On 6.12 the core allocates for as many syncobjs as the
- * caller says, up to 32 GiB, which anybody can turn into a warning of the allocator; and
- * TRANSFER with flags that it refuses keeps a reference of the syncobj for good
- * (drm_syncobj_find_fence() of 6.12.95), with it our fence, and with that this module.
+ * Ioctls on syncobjs that the driver answers in place of the core: those that take an array, and
+ * TRANSFER. On 6.12 the core allocates memory for as many syncobjs as the caller says, up to 32
+ * GiB, and anybody can cause a warning of the allocator with that. TRANSFER with flags that it
+ * refuses keeps a reference of the syncobj for good (drm_syncobj_find_fence() of 6.12.95), and with
+ * it a fence of this driver and this module.
  *
- * A look at the argument before drm_ioctl() cannot help: that one takes user memory and
- * reads it again, and a second thread may change it in between. No user memory is safe
- * from that, read-only mappings neither, as they can be replaced. So the argument is
- * copied once, and that copy goes through drm_ioctl_kernel() to functions of ours, which
- * judge it and use what the core exports: drm_syncobj_find() and what stands beside it.
- * All flags, errors and sizes are the core's, so libdrm's drmSyncobj*() do not notice.
+ * A check of the argument before drm_ioctl() cannot help: drm_ioctl() reads the user's memory
+ * again, and a second thread may change it in between. No user memory is safe from that. Read-only
+ * mappings are not either, as they can be replaced. So the argument is copied once. The copy goes
+ * through drm_ioctl_kernel() to functions of this driver, which check it and use what the core
+ * exports, such as drm_syncobj_find(). All flags, errors and sizes are the core's, so libdrm's
+ * drmSyncobj*() see no difference.
  */
 #include <linux/uaccess.h>
 
@@ -43,9 +43,11 @@ union t3_syncobj_args {
 	struct drm_syncobj_transfer transfer;
 };
 
-/*
- * NULL: the core answers it. By number alone, as the core does: a size that differs is an
- * older or newer struct.
+/**
+ * t3_syncobj_call() - find the call of an ioctl number
+ * @nr: number alone, as the core does: another size is an older or newer struct
+ *
+ * Return: the call, or NULL: the core answers it.
  */
 const struct t3_syncobj_call *t3_syncobj_call(unsigned int nr)
 {
@@ -57,7 +59,18 @@ const struct t3_syncobj_call *t3_syncobj_call(unsigned int nr)
 	return NULL;
 }
 
-/* What a shorter struct lacks is 0; what a longer one has more is ignored. */
+/**
+ * t3_syncobj_ioctl() - run a call
+ * @call: from t3_syncobj_call()
+ * @filp: the open file
+ * @cmd: the ioctl as the caller gave it
+ * @arg: its argument
+ *
+ * Missing bytes of a shorter struct are 0. Additional bytes of a longer one are ignored.
+ *
+ * Context: process context; sleeps.
+ * Return: 0, -EFAULT, or an error of the call.
+ */
 long t3_syncobj_ioctl(const struct t3_syncobj_call *call, struct file *filp, unsigned int cmd,
 		      void __user *arg)
 {

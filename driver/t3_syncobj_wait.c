@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SYNCOBJ_WAIT and TIMELINE_WAIT. A fence that is there calls back. A fence that has not
- * been submitted yet (WAIT_FOR_SUBMIT, WAIT_AVAILABLE) is looked for when a syncobj was
- * changed through this driver, and now and then, as other drivers may change one that is
- * shared: the core's list of those who wait for that is its own.
+ * SYNCOBJ_WAIT and TIMELINE_WAIT. An existing fence calls back when it signals. A fence that has
+ * not been submitted yet (WAIT_FOR_SUBMIT, WAIT_AVAILABLE) is looked for when a syncobj was changed
+ * through this driver, and at intervals, as other drivers may change a shared one. The core keeps a
+ * list of such waits, but does not export it.
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/jiffies.h>
@@ -24,10 +24,10 @@
 	(DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT | DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE)
 
 struct t3_syncobj_entry {
-	struct dma_fence *fence; /* NULL: not submitted, when last looked for */
+	struct dma_fence *fence; /* NULL: not submitted at the last look */
 	struct dma_fence_cb cb;
 	struct task_struct *task;
-	bool called; /* cb is, or was, in the fence's list */
+	bool called; /* cb is or was in the list of the fence */
 	bool done;
 };
 
@@ -36,14 +36,20 @@ struct t3_syncobj_wait {
 	struct t3_syncobj_entry *entries;
 	u32 flags;
 	u32 done;
-	u32 first; /* done one */
-	bool missing; /* a fence is */
+	u32 first; /* entry that was done */
+	bool missing; /* a fence is not submitted */
 };
 
-/* Of all devices: syncobjs are shared between them. */
+/* One for all devices: they share syncobjs. */
 static DECLARE_WAIT_QUEUE_HEAD(t3_syncobj_queue);
 
-/* A syncobj may have got a fence. */
+/**
+ * t3_syncobj_notify() - wake waits that look for a fence
+ *
+ * A syncobj may have got a fence.
+ *
+ * Context: process context.
+ */
 void t3_syncobj_notify(void)
 {
 	if (wq_has_sleeper(&t3_syncobj_queue))
@@ -55,7 +61,7 @@ static void t3_syncobj_called(struct dma_fence *fence, struct dma_fence_cb *cb)
 	wake_up_process(container_of(cb, struct t3_syncobj_entry, cb)->task);
 }
 
-/* A point that has been passed has no fence any more, and is over. */
+/* A point that was passed has no fence any more, and has signalled. */
 static struct dma_fence *t3_syncobj_fence(const struct t3_syncobjs *array, u32 i)
 {
 	struct dma_fence *fence = drm_syncobj_fence_get(array->objs[i]);
@@ -69,7 +75,7 @@ static struct dma_fence *t3_syncobj_fence(const struct t3_syncobjs *array, u32 i
 	return fence ? fence : dma_fence_get_stub();
 }
 
-/* Some fences tell that they are over only when they were asked to call. */
+/* Some fences signal only after a callback was added. */
 static bool t3_syncobj_entry_over(struct t3_syncobj_entry *entry)
 {
 	if (dma_fence_is_signaled(entry->fence))
@@ -99,7 +105,7 @@ static void t3_syncobj_look_at(struct t3_syncobj_wait *wait, u32 i)
 		wait->first = i;
 }
 
-/* Whether there is nothing left to wait for. */
+/* Returns whether the wait is over. */
 static bool t3_syncobj_look(struct t3_syncobj_wait *wait)
 {
 	u32 i;
@@ -208,6 +214,16 @@ static int t3_syncobj_wait_for(struct drm_file *file, struct drm_syncobj_timelin
 	return ret;
 }
 
+/**
+ * t3_syncobj_timeline_wait() - DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT
+ * @drm: the device
+ * @data: &struct drm_syncobj_timeline_wait, the kernel's copy
+ * @file: the open file
+ *
+ * Context: process context; sleeps.
+ * Return: 0; -ETIME; -EINVAL bad flags, or a point without a fence; -ENOENT; -EFAULT; -ENOMEM; or
+ *   -ERESTARTSYS.
+ */
 int t3_syncobj_timeline_wait(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_syncobj_timeline_wait *args = data;
@@ -218,6 +234,15 @@ int t3_syncobj_timeline_wait(struct drm_device *drm, void *data, struct drm_file
 	return t3_syncobj_wait_for(file, args);
 }
 
+/**
+ * t3_syncobj_wait() - DRM_IOCTL_SYNCOBJ_WAIT
+ * @drm: the device
+ * @data: &struct drm_syncobj_wait, the kernel's copy
+ * @file: the open file
+ *
+ * Context: process context; sleeps.
+ * Return: as t3_syncobj_timeline_wait().
+ */
 int t3_syncobj_wait(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_syncobj_wait *args = data;

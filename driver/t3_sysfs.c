@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Attributes of the PCI function, as sysfs-driver-t3 documents them: what the device is
- * and where it is in its fabric. They are constant, and there while the driver is bound.
+ * Attributes of the PCI function, as sysfs-driver-t3 documents them: what the device is, and its
+ * place in the fabric. They are constant and exist while the driver is bound.
  */
 #include <linux/device.h>
 #include <linux/sysfs.h>

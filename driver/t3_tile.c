@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * T3_SPACE_TILE: what a tile of a segment has and what it lacks.
+ * T3_SPACE_TILE: what a tile of a segment has and what it waits for.
  */
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -15,7 +15,7 @@ static_assert(DRM_T3_TILE_OPEN == T3_TILE_OPEN);
 static_assert(DRM_T3_TILE_POISONED == T3_TILE_POISONED);
 static_assert(DRM_T3_TILE_NONE == T3_TILE_NONE);
 
-/* Ask for cmd->tile and those behind it; *tiles: of the segment. */
+/* Asks for cmd->tile and those after it. Sets *tiles to the tiles of the segment. */
 static int t3_tile_ask_locked(struct t3_space *space, struct t3_cmd_tile_query *cmd, bool at,
 			      u32 *tiles)
 {
@@ -43,9 +43,9 @@ static int t3_tile_ask(struct t3_space *space, struct t3_cmd_tile_query *cmd, bo
 }
 
 /*
- * A step is bounded by the device, and there are at most 1024 of them; between two the locks
- * are free. A signal does not end it unless it ends the process: after each one the search
- * would begin anew, and with a timer it might never end.
+ * The device bounds each step, and there are at most 1024 of them. Between two steps the locks are
+ * free. Only a fatal signal ends the search: it would begin again after each other one, and with a
+ * timer it might never end.
  */
 static int t3_tile_find(struct t3_space *space, struct t3_cmd_tile_query *cmd, bool at, u32 *tiles)
 {
@@ -72,6 +72,15 @@ static int t3_tile_find(struct t3_space *space, struct t3_cmd_tile_query *cmd, b
 	return 0;
 }
 
+/**
+ * t3_space_tile_ioctl() - DRM_IOCTL_T3_SPACE_TILE
+ * @drm: the device
+ * @data: &struct drm_t3_space_tile
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_space_tile says.
+ */
 int t3_space_tile_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_space_tile *args = data;

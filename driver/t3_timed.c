@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TIMED commands: one descriptor. The arguments of the run stay in the user's buffer, and
- * the device reads and judges them when it runs: no value in them can make it touch
- * anything but the two structs whose places are checked here.
+ * TIMED commands: one descriptor. The arguments of the run stay in the user's buffer. The device
+ * reads and checks them when it runs: no value in them makes it touch anything but the two structs
+ * whose places are checked here.
  */
 #include "t3_command.h"
 
 #define T3_TIMED_ALIGN 64
 
-/* In one page of the buffer, which is one range of the bus. */
+/* Within one page of the buffer, which is one range of the bus. */
 static bool t3_timed_place_valid(u64 offset, size_t bytes)
 {
 	return offset % T3_TIMED_ALIGN == 0 && offset % T3_PAGE_SIZE + bytes <= T3_PAGE_SIZE;
@@ -22,7 +22,7 @@ static bool t3_timed_valid(const struct drm_t3_timed *user)
 	       t3_timed_place_valid(user->result.offset, sizeof(struct t3_timed_result));
 }
 
-/* What another driver has exported may be in any pieces. */
+/* A buffer of another driver may be in pieces of any size. */
 static bool t3_timed_in_one_range(const struct t3_operand *operand, size_t bytes)
 {
 	u64 address, run = t3_bo_run(operand->bo, operand->offset, &address);
@@ -42,7 +42,7 @@ static int t3_timed_operand(struct drm_file *file, struct t3_operand *operand,
 	return t3_timed_in_one_range(operand, bytes) ? 0 : -EINVAL;
 }
 
-/* It could not be repeated, nor be told what it says. */
+/* The run would overwrite its own arguments, and could not be repeated. */
 static bool t3_timed_overlap(const struct t3_command *command)
 {
 	u64 src = command->src.offset, dst = command->dst.offset;
@@ -98,10 +98,12 @@ void t3_timed_build(const struct t3_command *command, struct t3_step *step)
 }
 
 /**
- * t3_timed_error() - say what a job with a failed TIMED ends with
- * @status: T3_DESC_* of its completion. The descriptor was right: a bad one is bad args
+ * t3_timed_error() - translate the status of a TIMED that failed
+ * @status: T3_DESC_* of its completion. The driver's part of the descriptor is right, so
+ *   T3_DESC_BAD_DESCRIPTOR means bad arguments of the run
  *
- * Return: the error of the job's fence.
+ * Return: the error of the job's fence: -EINVAL, -ENOMEM, -ECANCELED another rank of the gang has
+ *   failed, or -EIO.
  */
 int t3_timed_error(int status)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tracepoints' bodies, and what a look at an event area is traced as.
+ * The bodies of the tracepoints, and what is traced of a look at an event area.
  */
 #define CREATE_TRACE_POINTS
 #include "t3_trace.h"
 
-/* Of the last T3_FAULT_RING faults one may be being written over: SPEC.md, 2.3. */
+/* The device may be overwriting one of the last T3_FAULT_RING faults: SPEC.md, 2.3. */
 #define T3_FAULTS_KEPT (T3_FAULT_RING - 1)
 
 static void t3_trace_segments(struct t3_space *space, struct t3_seen *seen)
@@ -22,7 +22,7 @@ static void t3_trace_segments(struct t3_space *space, struct t3_seen *seen)
 	}
 }
 
-/* Those between two looks that are still in the ring. */
+/* Faults between two looks that are still in the ring. */
 static void t3_trace_faults(struct t3_space *space, struct t3_seen *seen)
 {
 	/* Pairs with the device's order: the record before the counter. */
@@ -34,7 +34,7 @@ static void t3_trace_faults(struct t3_space *space, struct t3_seen *seen)
 		struct t3_fault_record fault = space->area->ring[seen->faults % T3_FAULT_RING];
 
 		seen->faults++;
-		smp_rmb(); /* the record before the counter that tells whether it was good */
+		smp_rmb(); /* the record before the counter that says whether it was overwritten */
 		if (READ_ONCE(space->area->faults) - seen->faults < T3_FAULTS_KEPT)
 			trace_t3_fault(space, &fault);
 	}
@@ -50,8 +50,8 @@ static void t3_trace_state_change(struct t3_space *space, struct t3_seen *seen, 
 }
 
 /*
- * Trace what has changed since the last look. The state is read first: what led to it
- * was written before it, and is seen.
+ * Trace what has changed since the last look. The state is read first, so that all that the device
+ * wrote before it is seen.
  */
 static void t3_trace_look_locked(struct t3_space *space)
 {
@@ -71,7 +71,12 @@ static void t3_trace_look_locked(struct t3_space *space)
 	t3_trace_state_change(space, seen, state);
 }
 
-/* The device knows the space; interrupts may have come for it already. */
+/**
+ * t3_trace_start() - trace the creation of a space
+ * @space: known to the device; interrupts may have come already
+ *
+ * Context: process context; takes event_lock.
+ */
 void t3_trace_start(struct t3_space *space)
 {
 	unsigned long flags;
@@ -84,6 +89,12 @@ void t3_trace_start(struct t3_space *space)
 	spin_unlock_irqrestore(&space->event_lock, flags);
 }
 
+/**
+ * t3_trace_end() - trace the end of a space
+ * @space: the space
+ *
+ * Context: process context; takes event_lock.
+ */
 void t3_trace_end(struct t3_space *space)
 {
 	unsigned long flags;
@@ -95,7 +106,14 @@ void t3_trace_end(struct t3_space *space)
 	spin_unlock_irqrestore(&space->event_lock, flags);
 }
 
-/* Any context. Costs nothing while none of the events is enabled. */
+/**
+ * t3_trace_look() - trace what has changed in the event area
+ * @space: the space
+ *
+ * Costs nothing while none of the events is enabled.
+ *
+ * Context: any; takes event_lock.
+ */
 void t3_trace_look(struct t3_space *space)
 {
 	unsigned long flags;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Waiting for progress: an ioctl with a deadline, and a file to poll. Progress
- * depends on user-space stores and may never come, so it is no dma_fence.
+ * Waits for progress: an ioctl with a deadline, and a file to poll. Progress depends on stores of
+ * user space and may never come, so it is no dma_fence.
  */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
@@ -23,7 +23,7 @@ static bool t3_wait_armed(const struct t3_space *space, u32 epoch)
 		t3_state_kind(state) == T3_SPACE_COMPLETE);
 }
 
-/* A space without segments has no words: it is complete as a whole. */
+/* A space without segments has no segment words, but is complete as a whole. */
 static bool t3_wait_complete(const struct t3_space *space, u32 epoch)
 {
 	u64 state = t3_event_state(space);
@@ -59,10 +59,10 @@ static void t3_wait_fill_fault(const struct t3_space *space, struct drm_t3_fault
 	out->vtime_ns = READ_ONCE(fault->vtime);
 }
 
-/* Returns -EAGAIN while there is something to wait for. */
+/* Returns -EAGAIN while the wait goes on. */
 static int t3_wait_check(const struct t3_space *space, struct drm_t3_space_wait *args)
 {
-	/* Before the words: they are written before a state that ends the wait. */
+	/* Read before the segment words: those are written before a state that ends the wait. */
 	u32 kind = t3_state_kind(t3_event_state(space));
 
 	if (READ_ONCE(space->dead))
@@ -77,18 +77,18 @@ static int t3_wait_check(const struct t3_space *space, struct drm_t3_space_wait 
 	return -EIO;
 }
 
-/* Never below drm_dev_enter(): remove() wakes us, and must not wait for us. */
+/* Never inside drm_dev_enter(): remove() wakes sleepers and must not wait for them. */
 static int t3_wait_sleep(struct t3_space *space, struct drm_t3_space_wait *args)
 {
 	ktime_t deadline = ns_to_ktime(args->deadline_ns);
-	/* Without a deadline there is no timer to arm, and to cancel when somebody waits for us. */
+	/* Without a deadline there is no timer to arm and to cancel. */
 	ktime_t *timer = args->deadline_ns == S64_MAX ? NULL : &deadline;
 	bool late = timer && ktime_compare(ktime_get(), deadline) >= 0;
 	DEFINE_WAIT(wait);
 	int ret;
 
 	trace_t3_wait_begin(space, args);
-	/* Who was woken is off the queue, and mostly done. */
+	/* A thread that was woken is off the queue, and its wait is mostly over. */
 	while ((ret = t3_wait_check(space, args)) == -EAGAIN) {
 		prepare_to_wait(&space->wait, &wait, TASK_INTERRUPTIBLE);
 		ret = t3_wait_check(space, args);
@@ -107,7 +107,7 @@ static int t3_wait_sleep(struct t3_space *space, struct drm_t3_space_wait *args)
 	return ret;
 }
 
-/* Fixes the mask: what is mapped later is not waited for. */
+/* Fix the mask: segments that are mapped later are not waited for. */
 static int t3_wait_resolve_mask(struct t3_space *space, u64 *mask)
 {
 	int ret = 0;
@@ -134,10 +134,19 @@ static int t3_wait(struct t3_space *space, struct drm_t3_space_wait *args)
 		ret = t3_wait_resolve_mask(space, &args->segment_mask);
 	if (!ret)
 		ret = t3_wait_sleep(space, args);
-	args->segment_mask = mask; /* in only: a restart reads it again */
+	args->segment_mask = mask; /* input only: a restarted call reads it again */
 	return ret;
 }
 
+/**
+ * t3_space_wait_ioctl() - DRM_IOCTL_T3_SPACE_WAIT
+ * @drm: the device
+ * @data: &struct drm_t3_space_wait
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_space_wait says.
+ */
 int t3_space_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_space_wait *args = data;
@@ -217,6 +226,15 @@ static int t3_wait_file_open(struct t3_space *space, u64 segment_mask)
 	return fd;
 }
 
+/**
+ * t3_space_wait_fd_ioctl() - DRM_IOCTL_T3_SPACE_WAIT_FD
+ * @drm: the device
+ * @data: &struct drm_t3_space_wait_fd
+ * @file: the open file
+ *
+ * Context: process context; may sleep.
+ * Return: 0, or an error as the comment of &struct drm_t3_space_wait_fd says.
+ */
 int t3_space_wait_fd_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_t3_space_wait_fd *args = data;

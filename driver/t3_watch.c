@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The watchdog: while there are spaces or queues it looks from time to time at what an
- * interrupt should have told, and whether the device is still the one that was started.
+ * The watchdog. While there are spaces or queues it looks at intervals for lost interrupts, and
+ * whether the device was reset by somebody else or does not answer.
  */
 #include <linux/list.h>
 #include <linux/module.h>
@@ -11,11 +11,11 @@
 #include "t3_space.h"
 
 static DEFINE_MUTEX(t3_watch_lock); /* innermost */
-static LIST_HEAD(t3_watched); /* t3_watch_lock: devices that are up */
+static LIST_HEAD(t3_watched); /* t3_watch_lock: devices between probe and remove */
 
 static unsigned int poll_ms = 1000;
 
-/* It counts from now on, also for devices whose next look was far away or never. */
+/* The new interval starts now, also for devices whose next look was far away or never due. */
 static int t3_watch_set_poll(const char *text, const struct kernel_param *param)
 {
 	struct t3_device *tdev;
@@ -39,7 +39,7 @@ static const struct kernel_param_ops t3_watch_poll_ops = {
 module_param_cb(poll_ms, &t3_watch_poll_ops, &poll_ms, 0644);
 __MODULE_PARM_TYPE(poll_ms, "uint");
 MODULE_PARM_DESC(poll_ms,
-		 "Look for lost interrupts and a lost device so often, in ms (1000; 0 to 3600000; 0: never)");
+		 "Interval at which the driver looks for lost interrupts and a lost device, in ms (1000; 0 to 3600000; 0: never)");
 
 static bool t3_watch_needed(struct t3_device *tdev)
 {
@@ -54,7 +54,14 @@ static bool t3_watch_needed(struct t3_device *tdev)
 	return false;
 }
 
-/* A space or queue has come. */
+/**
+ * t3_watch_start() - plan the next look
+ * @tdev: the device
+ *
+ * A space or queue was created, or there still is one.
+ *
+ * Context: any.
+ */
 void t3_watch_start(struct t3_device *tdev)
 {
 	unsigned int ms = READ_ONCE(poll_ms);
@@ -63,7 +70,12 @@ void t3_watch_start(struct t3_device *tdev)
 		queue_delayed_work(system_wq, &tdev->watch, msecs_to_jiffies(ms));
 }
 
-/* Any context. */
+/**
+ * t3_watch_now() - look at once, also when polling is off
+ * @tdev: the device
+ *
+ * Context: any.
+ */
 void t3_watch_now(struct t3_device *tdev)
 {
 	WRITE_ONCE(tdev->watch_requested, true);
@@ -87,7 +99,7 @@ static void t3_watch_work(struct work_struct *work)
 {
 	struct t3_device *tdev = container_of(work, struct t3_device, watch.work);
 
-	/* It may have been planned before polling was switched off. */
+	/* The work may have been planned before polling was switched off. */
 	if (!xchg(&tdev->watch_requested, false) && !READ_ONCE(poll_ms))
 		return;
 	if (!t3_hw_lock(tdev)) {
@@ -104,13 +116,24 @@ static void t3_watch_work(struct work_struct *work)
 		t3_watch_start(tdev);
 }
 
+/**
+ * t3_watch_init() - prepare the watchdog
+ * @tdev: the device
+ *
+ * Context: probe.
+ */
 void t3_watch_init(struct t3_device *tdev)
 {
 	INIT_DELAYED_WORK(&tdev->watch, t3_watch_work);
 	INIT_LIST_HEAD(&tdev->watched);
 }
 
-/* Until t3_watch_stop(). */
+/**
+ * t3_watch_join() - let changes of poll_ms reach the device, until t3_watch_stop()
+ * @tdev: the device
+ *
+ * Context: probe; sleeps.
+ */
 void t3_watch_join(struct t3_device *tdev)
 {
 	mutex_lock(&t3_watch_lock);
@@ -118,7 +141,14 @@ void t3_watch_join(struct t3_device *tdev)
 	mutex_unlock(&t3_watch_lock);
 }
 
-/* The device is dead: nothing starts it again. */
+/**
+ * t3_watch_stop() - stop the watchdog
+ * @tdev: the device
+ *
+ * The device is unplugged, so nothing starts the watchdog again.
+ *
+ * Context: remove, or a failed probe. Sleeps.
+ */
 void t3_watch_stop(struct t3_device *tdev)
 {
 	mutex_lock(&t3_watch_lock);
