@@ -226,6 +226,17 @@ static int t3_inject_text(struct t3_device *tdev, char *text)
 	return count < 0 ? count : ret;
 }
 
+/**
+ * t3_debugfs_inject_write() - inject the faults of a text
+ * @file: opened by single_open()
+ * @user: the text
+ * @size: its bytes
+ * @pos: not used
+ *
+ * Context: process context; sleeps.
+ * Return: @size; -E2BIG the text is too long; -EOPNOTSUPP the device does not allow it; -EINVAL bad
+ *   text; -ENOMEM; -EFAULT; or an error of t3_admin().
+ */
 ssize_t t3_debugfs_inject_write(struct file *file, const char __user *user, size_t size,
 				loff_t *pos)
 {
@@ -262,6 +273,13 @@ static void t3_inject_show_keys(struct seq_file *m, const char *name, u32 keys)
 	}
 }
 
+/**
+ * t3_debugfs_inject_show() - list the faults with their keys
+ * @m: the file
+ * @unused: of single_open()
+ *
+ * Return: 0.
+ */
 int t3_debugfs_inject_show(struct seq_file *m, void *unused)
 {
 	struct t3_device *tdev = m->private;
