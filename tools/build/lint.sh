@@ -48,11 +48,34 @@ lint_checkpatch() {
 	return $status
 }
 
+# A function that a file offers to others begins at the margin, without "static". Its
+# comment comes directly before it.
+functions_without_kernel_doc() {
+	awk '
+		FNR == 1 { described = "" }
+		/^ \* [a-z0-9_]+\(\) - / { described = $2 }
+		/^[a-z].*\(.*[^;]$/ && !/^(static|module_|extern) ?/ {
+			name = $0
+			sub(/\(.*/, "", name)
+			sub(/.*[ *]/, "", name)
+			if (described != name "()") {
+				print FILENAME ":" FNR ": " name "() has no kernel-doc comment"
+				found = 1
+			}
+		}
+		/^}/ { described = "" }
+		END { exit !found }
+	' "$@"
+}
+
 lint_kernel_doc() {
-	local files
+	local files sources status=0
 
 	lint_files files 'driver/*.[ch]' uapi/t3_accel.h
-	perl "$T3_BUILD/kernel/checkpatch/kernel-doc" -none -Wall -Werror "${files[@]}"
+	perl "$T3_BUILD/kernel/checkpatch/kernel-doc" -none -Wall -Werror "${files[@]}" || status=1
+	lint_files sources 'driver/*.c' ':!driver/tests'
+	! functions_without_kernel_doc "${sources[@]}" || status=1
+	return $status
 }
 
 lint_sparse() {
