@@ -135,7 +135,7 @@ void t3_bo_orphan_all(struct t3_device *tdev)
 
 /* ------------------------------------------------------------------- extents */
 
-/* Neighbours on the bus are joined. The array has room for the case that there are none. */
+/* Neighbours on the bus are joined. The array has room for extents without neighbours. */
 static void t3_bo_add_extent(struct t3_bo *bo, u64 offset, u64 address)
 {
 	const struct t3_extent *last;
@@ -252,7 +252,7 @@ struct t3_bo *t3_bo_lookup(struct drm_file *file, u32 handle)
 	return obj ? to_t3_bo(obj) : NULL;
 }
 
-/* A larger buffer could not be made with all memory free. */
+/* A larger buffer does not fit even if all memory is free. */
 static u64 t3_bo_size_max(const struct t3_device *tdev, u32 flags)
 {
 	if (flags & DRM_T3_BO_HOST)

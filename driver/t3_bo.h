@@ -51,7 +51,7 @@ struct t3_bo {
 
 	/* DEVICE */
 	struct drm_mm_node chunk; /* start: in device memory */
-	bool behind_space; /* t3_topology_lock */
+	bool has_space; /* t3_topology_lock */
 
 	/* HOST, IMPORT: constant, also when the buffer is not mapped any more */
 	struct t3_extent *extents;

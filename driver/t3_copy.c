@@ -36,7 +36,7 @@ static bool t3_copy_valid(const struct drm_t3_copy *user)
  * Return: 0, or an error as the comment of &struct drm_t3_copy says.
  */
 int t3_copy_decode(struct drm_file *file, const struct drm_t3_copy *user,
-			  struct t3_command *command)
+		   struct t3_command *command)
 {
 	int ret;
 
@@ -65,7 +65,7 @@ static bool t3_fill_valid(const struct drm_t3_fill *user)
  * Return: 0, or an error as the comment of &struct drm_t3_fill says.
  */
 int t3_fill_decode(struct drm_file *file, const struct drm_t3_fill *user,
-			  struct t3_command *command)
+		   struct t3_command *command)
 {
 	if (!t3_fill_valid(user))
 		return -EINVAL;
@@ -94,7 +94,7 @@ static bool t3_update_valid(const struct drm_t3_update *user)
  * Return: 0, or an error as the comment of &struct drm_t3_update says.
  */
 int t3_update_decode(struct drm_file *file, const struct drm_t3_update *user,
-			    struct t3_command *command)
+		     struct t3_command *command)
 {
 	int ret;
 

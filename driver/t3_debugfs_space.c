@@ -46,8 +46,8 @@ static void t3_show_owner(struct seq_file *m, const struct t3_space *space)
 }
 
 /*
- * The state of the device. The event area may be older, and shows the state when the device is
- * unplugged.
+ * The state that the device reports. Of an unplugged device it is the last one in the event
+ * area, which may be older.
  */
 static void t3_show_state(struct seq_file *m, const struct t3_space *space)
 {

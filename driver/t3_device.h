@@ -6,7 +6,7 @@
  * never while one below it is.
  *
  *  t3_topology_lock   mutex, one for all devices: segment tables, grants,
- *                     routes, t3_space.dead and .generation, t3_bo.behind_space,
+ *                     routes, t3_space.dead and .generation, t3_bo.has_space,
  *                     event areas' DMA mappings. Global, because a grant joins
  *                     spaces of two devices, which could otherwise be locked in
  *                     either order. For configuration only: no store, doorbell,

@@ -26,7 +26,7 @@
 /* Of the queues of one priority. */
 struct t3_busy {
 	u32 queues; /* that have a job in their ring */
-	u64 since_ns; /* when the first of them got it */
+	u64 since_ns; /* when the first of them got a job */
 	u64 total_ns; /* busy time before that */
 };
 

@@ -3,8 +3,8 @@
  * The gate: whether registers and memory may be used.
  *
  * It is closed while the PCI core resets the function or the machine sleeps: the device comes back,
- * and whoever needs it waits. It is unplugged for good when the driver leaves or the device does
- * not answer any more.
+ * and whoever needs it waits. The device is unplugged, for good, when the driver leaves or when it
+ * does not answer any more.
  *
  * There are two ways in, both for process context. t3_hw_lock() is for commands and recovery: one
  * caller at a time. Nothing allocates memory under it, as jobs' fences wait for it.
@@ -186,7 +186,7 @@ void t3_gate_unmap(struct t3_device *tdev)
 	unmap_mapping_range(tdev->drm.anon_inode->i_mapping, 0, 0, 1);
 }
 
-/* Returns false if it was closed already. The first opener opens it for all closers. */
+/* Returns false if it was closed already. One call of t3_gate_open() opens it for all. */
 static bool t3_gate_begin_close(struct t3_device *tdev, bool reset)
 {
 	bool first;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Buffers of others, imported from a dma-buf. Jobs use them as operands, as host buffers. They are
- * mapped for the device's DMA until buffer or device ends. A buffer is never mapped in part, so its
+ * Imported buffers, from dma-bufs. Jobs use them as operands, like host buffers. They are mapped
+ * for the device's DMA until buffer or device ends. A buffer is never mapped in part, so its
  * exporter keeps it pinned all that time.
  */
 #include <linux/dma-buf.h>
@@ -21,7 +21,7 @@ static void t3_import_move_notify(struct dma_buf_attachment *attach)
 	bo->revoked = true;
 }
 
-/* Only for buffers of this driver. Those of others are pinned by a static attachment. */
+/* For buffers of this driver. A static attachment pins those of others. */
 static const struct dma_buf_attach_ops t3_import_ops = {
 	.allow_peer2peer = true,
 	.move_notify = t3_import_move_notify,

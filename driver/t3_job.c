@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Jobs: their memory, their hardware fence, and what the scheduler asks of them.
+ * Jobs: their memory, their hardware fences, and the callbacks of the scheduler.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -86,7 +86,7 @@ static void t3_fence_put(struct t3_fence *fence)
 		return;
 	if (fence->base.ops)
 		dma_fence_put(&fence->base);
-	else /* its job has not run */
+	else /* the job has not run */
 		t3_fence_free(fence);
 }
 
@@ -258,7 +258,7 @@ int t3_job_init_sched(struct t3_queue *queue)
 	unsigned int limit = READ_ONCE(job_timeout_ms);
 	int ret;
 
-	queue->patience_ns = (u64)limit * NSEC_PER_MSEC;
+	queue->timeout_ns = (u64)limit * NSEC_PER_MSEC;
 	ret = t3_job_init_scheduler(queue, msecs_to_jiffies(min(limit / T3_JOB_LOOKS + 1,
 								T3_JOB_LOOK_MS)));
 	if (ret)

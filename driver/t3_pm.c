@@ -54,7 +54,7 @@ void t3_pm_stop(struct t3_device *tdev)
 	disable_delayed_work_sync(&tdev->bus_timeout);
 }
 
-/* Also the bus has recovered then, whatever closed the gate. */
+/* Whatever closed the gate, the bus has recovered too. */
 static void t3_pm_reopen(struct t3_device *tdev)
 {
 	cancel_delayed_work_sync(&tdev->bus_timeout);

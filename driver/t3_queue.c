@@ -197,7 +197,7 @@ static void t3_queue_stop_work(struct work_struct *work)
 	drm_sched_entity_fini(&queue->entity);
 	/*
 	 * drm_sched_fini() stops its works once. A work that is still running may then start
-	 * the other one again. Stopped before, none is running.
+	 * the other one again. So stop both before.
 	 */
 	drm_sched_wqueue_stop(&queue->sched);
 	drm_sched_fini(&queue->sched);

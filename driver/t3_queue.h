@@ -26,7 +26,7 @@
 #include <drm/gpu_scheduler.h>
 
 #include "t3_command.h"
-#include "t3_patience.h"
+#include "t3_timeout.h"
 
 struct drm_exec;
 
@@ -60,8 +60,8 @@ struct t3_queue {
 	atomic_t jobs;
 	u64 fence_context;
 	u64 fence_seqno; /* no lock: jobs are run one after the other */
-	u64 patience_ns; /* engine time that a job may have */
-	struct t3_patience patience; /* only for the scheduler's timer */
+	u64 timeout_ns; /* a job's limit, in time of the engine */
+	struct t3_timeout timeout; /* only for the scheduler's timer */
 
 	struct t3_rings *rings; /* t3_device.ring_lock, and constant while !lost */
 	dma_addr_t rings_dma;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is done with all queues of a device: interrupts, checks, and a function reset.
+ * Operations on all queues of a device: interrupts, checks, and a function reset.
  */
 
 #include "t3_queue.h"

@@ -9,8 +9,8 @@
 #include "t3_trace.h"
 
 /*
- * The job is in the ring and not finished. The timer of the scheduler may run out before it is in
- * the ring.
+ * The job was given to the ring and is not finished. The timer of the scheduler may run out
+ * before it is given.
  */
 static bool t3_job_pending(const struct t3_job *job)
 {
@@ -18,7 +18,7 @@ static bool t3_job_pending(const struct t3_job *job)
 	return !list_empty(&job->node);
 }
 
-/* The device has the job, so the time counts: it is not a paused ring that delays it. */
+/* The device has the job. Time in which a paused ring keeps it does not count. */
 static bool t3_job_overdue(const struct t3_job *job)
 {
 	return t3_job_pending(job) && job->emitted > job->done;
@@ -262,8 +262,8 @@ static bool t3_ring_overdue(struct t3_queue *queue, const struct t3_job *job)
 	/* A queue that does not answer makes no progress either: recover it. */
 	if (t3_ring_sample(queue, &now))
 		return true;
-	return t3_patience_ends(&queue->patience, job->fence->base.seqno, &now,
-				queue->patience_ns);
+	return t3_timeout_expired(&queue->timeout, job->fence->base.seqno, &now,
+				  queue->timeout_ns);
 }
 
 /**

@@ -219,7 +219,7 @@ static int t3_space_start_locked(struct t3_space *space, struct t3_bo *bo)
 	int ret;
 
 	lockdep_assert_held(&t3_topology_lock);
-	if (bo->behind_space)
+	if (bo->has_space)
 		return -EBUSY;
 	ret = t3_slot_publish(space);
 	if (ret)
@@ -230,7 +230,7 @@ static int t3_space_start_locked(struct t3_space *space, struct t3_bo *bo)
 		return ret;
 	}
 	/* From here on t3_space_destroy() waits for the device. */
-	bo->behind_space = true;
+	bo->has_space = true;
 	drm_gem_object_get(&bo->base);
 	space->bo = bo;
 	/* A function reset may have come in between. */
@@ -285,7 +285,7 @@ static void t3_space_unbind(struct t3_space *space)
 	t3_slot_withdraw(space);
 	t3_segments_drop(space, true);
 	if (space->bo)
-		space->bo->behind_space = false;
+		space->bo->has_space = false;
 	mutex_unlock(&t3_topology_lock);
 	t3_bo_put(space->bo);
 	space->bo = NULL;

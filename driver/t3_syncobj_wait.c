@@ -105,7 +105,7 @@ static void t3_syncobj_look_at(struct t3_syncobj_wait *wait, u32 i)
 		wait->first = i;
 }
 
-/* Returns whether the wait is over. */
+/* Looks at all entries. Returns whether the wait is over. */
 static bool t3_syncobj_look(struct t3_syncobj_wait *wait)
 {
 	u32 i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The bodies of the tracepoints, and what is traced of a look at an event area.
+ * The bodies of the tracepoints, and the events of changes in an event area.
  */
 #define CREATE_TRACE_POINTS
 #include "t3_trace.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which commands are taken, by their types and tails alone.
+ * Which commands are accepted, by their types and tails alone.
  */
 #include "t3_kunit.h"
 
-/* What is known to be wrong before anything of a file is looked at. */
+/* Only errors that are found without a file. */
 static int t3_command_test_parse(u32 type, size_t set)
 {
 	union drm_t3_any_command user;

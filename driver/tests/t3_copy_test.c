@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which commands on rows are taken, by their fields alone.
+ * Which COPY, FILL and UPDATE commands are accepted, by their fields alone.
  */
 #include "t3_kunit.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The text of a dump that fits, and of one that does not.
+ * The text of a dump that fits into its buffer, and of one that does not.
  */
 #include "t3_kunit.h"
 

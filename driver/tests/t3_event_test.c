@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Epochs as serial numbers, and what is decided from an event area.
+ * Epochs as serial numbers, and decisions by an event area.
  */
 #include "t3_kunit.h"
 
@@ -46,13 +46,13 @@ static void t3_event_test_reached(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, t3_event_reached(space, BIT_ULL(63) | 1, 3, T3_SEG_WORD_TRACKED));
 	KUNIT_EXPECT_FALSE(test,
 			   t3_event_reached(space, BIT_ULL(63) | 1, 3, T3_SEG_WORD_DELIVERED));
-	words[63] = 4; /* has begun the next, so it was through with this one */
+	words[63] = 4; /* has begun the next epoch, so it has delivered this one */
 	KUNIT_EXPECT_TRUE(test,
 			  t3_event_reached(space, BIT_ULL(63) | 1, 3, T3_SEG_WORD_DELIVERED));
 }
 
-/* The last word keeps the epoch, and is said once only. */
-static void t3_event_test_die(struct kunit *test)
+/* DEAD keeps the epoch, and may be set twice. */
+static void t3_event_test_set_dead(struct kunit *test)
 {
 	struct t3_space *space = t3_kunit_space(test, t3_kunit_device(test));
 
@@ -67,7 +67,7 @@ static struct kunit_case t3_event_cases[] = {
 	KUNIT_CASE(t3_event_test_order),
 	KUNIT_CASE(t3_event_test_released),
 	KUNIT_CASE(t3_event_test_reached),
-	KUNIT_CASE(t3_event_test_die),
+	KUNIT_CASE(t3_event_test_set_dead),
 	{}
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who closes and opens in which order: the PCI core allows more than a machine for tests
- * can be made to do.
+ * Closing and opening of the gate in orders that the PCI core allows, but that a test
+ * machine cannot produce.
  */
 #include "t3_kunit.h"
 
@@ -32,7 +32,7 @@ static void t3_gate_test_is_open(struct kunit *test, struct t3_device *tdev, int
 	t3_hw_unlock(tdev);
 }
 
-/* A reset while the bus recovers opens it; the end of the recovery finds it open. */
+/* A reset while the bus recovers opens the gate; the end of the recovery finds it open. */
 static void t3_gate_test_nested(struct kunit *test)
 {
 	struct t3_device *tdev = t3_gate_test_device(test);
@@ -48,7 +48,7 @@ static void t3_gate_test_nested(struct kunit *test)
 	t3_gate_test_is_open(test, tdev, 1);
 }
 
-/* A recovery that fails does not open: the next one does. */
+/* A failed recovery does not open the gate; the next one does. */
 static void t3_gate_test_twice(struct kunit *test)
 {
 	struct t3_device *tdev = t3_gate_test_device(test);
@@ -62,7 +62,7 @@ static void t3_gate_test_twice(struct kunit *test)
 	t3_gate_test_is_open(test, tdev, 1);
 }
 
-/* Its state is lost when one of them has said so, in whichever order. */
+/* The state is lost if one closer has said so, in whichever order. */
 static void t3_gate_test_reset(struct kunit *test)
 {
 	struct t3_device *tdev = t3_gate_test_device(test);
@@ -79,7 +79,7 @@ static void t3_gate_test_reset(struct kunit *test)
 	t3_gate_test_is_open(test, tdev, 2);
 }
 
-/* What is called below drm_dev_enter(), or a lock of all devices, does not wait. */
+/* Functions that are called inside drm_dev_enter(), or under a global lock, do not wait. */
 static void t3_gate_test_no_wait(struct kunit *test)
 {
 	static const enum t3_admin_opcode opcodes[] = {

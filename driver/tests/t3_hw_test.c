@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which versions of the hardware the driver takes: its own, and later minor ones.
+ * Which versions of the hardware the driver accepts: its own, and later minor ones.
  */
 #include "t3_kunit.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of hardware ids, and the interrupt enables that go with it.
+ * The table of hardware ids, and the interrupt enables of its slots.
  */
 #include "t3_kunit.h"
 
@@ -37,7 +37,7 @@ static void t3_irq_test_slots(struct kunit *test)
 		t3_irq_test_check(test, tdev);
 		KUNIT_ASSERT_EQ(test, t3_slot_publish(spaces[T3_KUNIT_SPACES]), 0);
 		KUNIT_EXPECT_EQ(test, spaces[T3_KUNIT_SPACES]->hw_id, freed[i]);
-		/* Whose slot it was has none: it must not take another's. */
+		/* A space without a slot must not free the slot of another. */
 		t3_slot_withdraw(spaces[freed[i]]);
 		KUNIT_EXPECT_PTR_EQ(test, tdev->slots[freed[i]], spaces[T3_KUNIT_SPACES]);
 		t3_slot_withdraw(spaces[T3_KUNIT_SPACES]);
@@ -45,7 +45,7 @@ static void t3_irq_test_slots(struct kunit *test)
 	}
 }
 
-/* Only published spaces, and only from its own device. */
+/* Only published spaces are marked, and only those of the device. */
 static void t3_irq_test_mark_lost(struct kunit *test)
 {
 	struct t3_device *tdev = t3_kunit_device(test);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the KUnit tests share: a device and a space of memory alone. Each test file is
- * included by the file that it tests, whose functions are static, and only where
- * KUnit is built in: see Kbuild.
+ * Shared by the KUnit tests: a device and a space that are memory only. Each test file is
+ * included by the file that it tests, because the functions there are static, and only
+ * where KUnit is built in: see Kbuild.
  */
 #ifndef T3_KUNIT_H
 #define T3_KUNIT_H

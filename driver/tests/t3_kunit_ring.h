@@ -39,9 +39,9 @@ static inline struct t3_queue *t3_kunit_queue(struct kunit *test, u32 start)
 	return queue;
 }
 
-/* Its steps carry numbers, to be found again in the ring. */
+/* Steps carry numbers, by which the test finds them in the ring. */
 static inline struct t3_job *t3_kunit_job(struct kunit *test, struct t3_queue *queue, u32 count,
-				       u32 first)
+					  u32 first)
 {
 	struct t3_job *job = t3_kunit_zalloc(test, struct_size(job, steps, count));
 	u32 i;
@@ -58,7 +58,7 @@ static inline struct t3_job *t3_kunit_job(struct kunit *test, struct t3_queue *q
 	return job;
 }
 
-/* What the device does with descriptor index. */
+/* Complete a descriptor as the device does. */
 static inline void t3_kunit_complete(struct t3_queue *queue, u32 index, u32 status)
 {
 	u32 phase = !(index / T3_QUEUE_ENTRIES % 2);

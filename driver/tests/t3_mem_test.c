@@ -12,7 +12,7 @@ static void t3_mem_test_put(void *account)
 	t3_account_put(account);
 }
 
-/* At the end it complains of what is still charged to it. */
+/* At its end the account warns of all that is still charged to it. */
 static struct t3_account *t3_mem_test_account(struct kunit *test)
 {
 	struct t3_account *account = t3_account_new();
@@ -54,7 +54,7 @@ static u64 t3_mem_test_sum(const struct drm_mm_node *nodes)
 	return sum;
 }
 
-/* Whether a hole is there says the model: every start of a page. */
+/* The model says whether a hole exists: it tries every start of a page. */
 static bool t3_mem_test_fits(const struct drm_mm_node *nodes, u64 size)
 {
 	u64 at, run = 0;
@@ -120,7 +120,7 @@ static void t3_mem_test_chunks(struct kunit *test)
 	drm_mm_takedown(&tdev->aperture_mm);
 }
 
-/* What was not allocated, or is free again, may be freed once more. */
+/* A range that was not allocated, or is free again, may be freed once more. */
 static void t3_mem_test_free_twice(struct kunit *test)
 {
 	struct t3_device *tdev = t3_mem_test_device(test);

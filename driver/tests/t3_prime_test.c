@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Device memory for drivers that ask for peer-to-peer DMA, which no other driver of a
- * test's machine does: who is let in, and where it lies for him. Nothing is touched there.
+ * Device memory for importers with peer-to-peer DMA: which ones are accepted, and the
+ * addresses that they get. No other driver of a test machine asks for it, so no test of
+ * the machine covers it. The memory is not accessed.
  */
 #include <kunit/device.h>
 
@@ -12,7 +13,7 @@ static void t3_prime_test_put(void *pdev)
 	pci_dev_put(pdev);
 }
 
-/* A buffer of a device that is not there, but for its place on the bus. */
+/* A buffer of a device of which only the place on the bus exists. */
 static struct t3_bo *t3_prime_test_bo(struct kunit *test)
 {
 	struct pci_dev *pdev = pci_get_device(T3_PCI_VENDOR_ID, T3_PCI_DEVICE_ID, NULL);
@@ -35,7 +36,7 @@ static void t3_prime_test_importers(struct kunit *test)
 	struct dma_buf_attachment attach = { .peer2peer = true };
 	struct t3_bo *bo = t3_prime_test_bo(test);
 
-	/* As near as a device can be: itself. */
+	/* The nearest device there is: itself. */
 	attach.dev = bo->base.dev->dev;
 	KUNIT_EXPECT_EQ(test, t3_dmabuf_check_importer(bo, &attach),
 			IS_ENABLED(CONFIG_PCI_P2PDMA) ? 0 : -EOPNOTSUPP);
@@ -47,7 +48,7 @@ static void t3_prime_test_importers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t3_dmabuf_check_importer(bo, &attach), -EOPNOTSUPP);
 }
 
-/* Entries of at most a step; without an IOMMU they say where the memory lies. */
+/* Entries are a step at most; without an IOMMU they hold bus addresses. */
 static void t3_prime_test_entries(struct kunit *test)
 {
 	struct t3_bo *bo = t3_prime_test_bo(test);
@@ -83,7 +84,7 @@ static const struct dma_buf_attach_ops t3_prime_test_importer = {
 	.move_notify = t3_prime_test_move_notify,
 };
 
-/* The end of a dma-buf comes after that of the test, whose buffer is not an object. */
+/* The dma-buf ends after the test, and the buffer of the test is no GEM object. */
 static struct dma_buf *t3_prime_test_export(struct kunit *test, struct t3_bo *bo)
 {
 	static struct dma_buf_ops ops;
@@ -104,7 +105,7 @@ static struct dma_buf *t3_prime_test_export(struct kunit *test, struct t3_bo *bo
 	return dmabuf;
 }
 
-/* What a foreign importer has mapped it may give back; it does not get it again. */
+/* A foreign importer may unmap a revoked buffer, but not map it again. */
 static void t3_prime_test_gone(struct kunit *test)
 {
 	struct t3_bo *bo = t3_prime_test_bo(test);

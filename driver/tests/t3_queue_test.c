@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of queues' hardware ids, and what a lookup does to handles.
+ * The table of queues by hardware id, and look-ups of handles.
  */
 #include "t3_kunit.h"
 
@@ -48,7 +48,7 @@ static void t3_queue_test_slots(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, t3_queue_test_publish(queues[T3_KUNIT_QUEUES]), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, queues[T3_KUNIT_QUEUES]->hw_id, ~0u);
-	/* One that was never published takes nobody's slot away. */
+	/* A queue that was never published frees no slot. */
 	t3_queue_test_withdraw(queues[T3_KUNIT_QUEUES]);
 	for (i = 0; i < T3_KUNIT_QUEUES; i++)
 		KUNIT_EXPECT_PTR_EQ(test, tdev->queues[i], queues[i]);
@@ -78,7 +78,7 @@ static void t3_queue_test_handles(struct kunit *test)
 	xa_destroy(&tfile->queues);
 }
 
-/* A reset ends what is in flight on each of them, and they stay where they are. */
+/* All published queues are marked, and keep their slots. */
 static void t3_queue_test_mark_lost(struct kunit *test)
 {
 	struct t3_device *tdev = t3_kunit_device(test);

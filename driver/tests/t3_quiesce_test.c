@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When a space is given up that does not come to rest: by virtual time, or when that stands.
+ * When the driver gives up a space that does not come to rest: by virtual time, or when
+ * the virtual clock stands.
  */
 #include "t3_kunit.h"
 
-/* However slow the device's owner is, as long as its clock moves. */
+/* However slow the emulation is, as long as the clock moves. */
 static void t3_quiesce_test_is_slow(struct kunit *test)
 {
 	struct t3_quiesce quiesce = {};
@@ -24,7 +25,7 @@ static void t3_quiesce_test_ends(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, t3_quiesce_is_over(&quiesce, 1001 + T3_QUIESCE_VNS, 3));
 }
 
-/* The clock of a device that does nothing at all. */
+/* The device does nothing at all. */
 static void t3_quiesce_test_stands(struct kunit *test)
 {
 	struct t3_quiesce quiesce = {};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What becomes of jobs when their queue is aborted.
+ * Jobs whose queue is aborted: errors, and which of them continue.
  */
 #include "t3_kunit_ring.h"
 
-/* After an abort the failed job is over, the others start again where they were. */
+/* After an abort the failed job has an error; the others continue where they were. */
 static void t3_recover_test_restart(struct kunit *test)
 {
 	struct t3_queue *queue = t3_kunit_queue(test, U32_MAX - 2);
@@ -27,7 +27,7 @@ static void t3_recover_test_restart(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, queue->rings->descriptors[tail + 1].src, 21);
 }
 
-/* The late job was over before the abort, which met the next one's first step. */
+/* The late job finished before the abort, which met the first step of the next job. */
 static int t3_recover_test_met(struct kunit *test, u32 opcode)
 {
 	struct t3_queue *queue = t3_kunit_queue(test, 0);
@@ -54,7 +54,7 @@ static void t3_recover_test_abort_meets_another(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t3_recover_test_met(test, T3_DESC_UPDATE), -ECANCELED);
 }
 
-/* What the first job gets when the device refuses its step. */
+/* Returns the error of the first job when the device refuses its step. */
 static int t3_recover_test_refused(struct kunit *test, u32 opcode, u32 status)
 {
 	struct t3_queue *queue = t3_kunit_queue(test, 0);
@@ -74,14 +74,16 @@ static void t3_recover_test_errors(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, t3_recover_test_refused(test, T3_DESC_TIMED, T3_DESC_BAD_DESCRIPTOR),
 			-EINVAL);
-	KUNIT_EXPECT_EQ(test, t3_recover_test_refused(test, T3_DESC_TIMED, T3_DESC_MEMORY), -ENOMEM);
-	KUNIT_EXPECT_EQ(test, t3_recover_test_refused(test, T3_DESC_TIMED, T3_DESC_GANG), -ECANCELED);
+	KUNIT_EXPECT_EQ(test, t3_recover_test_refused(test, T3_DESC_TIMED, T3_DESC_MEMORY),
+			-ENOMEM);
+	KUNIT_EXPECT_EQ(test, t3_recover_test_refused(test, T3_DESC_TIMED, T3_DESC_GANG),
+			-ECANCELED);
 	KUNIT_EXPECT_EQ(test, t3_recover_test_refused(test, T3_DESC_TIMED, T3_DESC_HOST_DMA), -EIO);
 	KUNIT_EXPECT_EQ(test, t3_recover_test_refused(test, T3_DESC_COPY, T3_DESC_BAD_DESCRIPTOR),
 			-EIO);
 }
 
-/* The scheduler's timer may run out before the job gets its fence and comes to the ring. */
+/* The scheduler's timer may run out before the job has its fence and is in the ring. */
 static void t3_recover_test_late_before_run(struct kunit *test)
 {
 	struct t3_queue *queue = t3_kunit_queue(test, 0);

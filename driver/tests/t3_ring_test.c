@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ring indices, phases and statuses, by a device that is played here.
+ * Ring indices, phases and statuses. The test plays the device.
  */
 #include "t3_kunit_ring.h"
 
@@ -17,7 +17,7 @@ static int t3_ring_test_reap(struct t3_queue *queue)
 	return status;
 }
 
-/* Descriptors land where they belong, over each end of ring and of the numbers. */
+/* Descriptors are in the right entries, over the end of the ring and of the index. */
 static void t3_ring_test_emit(struct kunit *test)
 {
 	static const u32 starts[] = { 0, 1, 510, 511, 512, U32_MAX - 1, U32_MAX };
@@ -53,7 +53,7 @@ static void t3_ring_test_rounds(struct kunit *test)
 		job = t3_kunit_job(test, queue, count, 0);
 		t3_ring_run(queue, job);
 		for (i = 0; i < count; i++) {
-			/* What an earlier round has left there does not count. */
+			/* Completions of an earlier round do not count. */
 			KUNIT_ASSERT_EQ(test, t3_ring_test_reap(queue), -EAGAIN);
 			KUNIT_ASSERT_EQ(test, job->done, i);
 			KUNIT_ASSERT_FALSE(test, dma_fence_is_signaled(&job->fence->base));
@@ -66,7 +66,7 @@ static void t3_ring_test_rounds(struct kunit *test)
 	}
 }
 
-/* A full ring: the last descriptor's completion is not the first one's of the round before. */
+/* A full ring: completions of one round do not count in the next. */
 static void t3_ring_test_full(struct kunit *test)
 {
 	struct t3_queue *queue = t3_kunit_queue(test, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Slots of grants and routes, and where a grant is bound.
+ * Slots of grants and routes, and the slot that a grant is bound to.
  */
 #include "t3_kunit.h"
 
@@ -9,7 +9,7 @@ static struct t3_grant *t3_route_test_grant(struct kunit *test, struct t3_space 
 	struct t3_grant *grant = t3_kunit_zalloc(test, sizeof(*grant));
 
 	kref_init(&grant->ref);
-	kref_get(&grant->ref); /* kunit's: it frees the memory */
+	kref_get(&grant->ref); /* kunit frees the memory */
 	grant->owner = owner;
 	grant->index = index;
 	owner->grants[index] = grant;
@@ -57,7 +57,7 @@ static void t3_route_test_find(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kref_read(&grant->ref), 2);
 }
 
-/* A revoked grant's route stays: a grant that has got its index moves to another. */
+/* The route of a revoked grant stays, so a new grant with its index moves to another. */
 static void t3_route_test_place(struct kunit *test)
 {
 	struct t3_space *source = t3_kunit_space(test, t3_kunit_device(test));

@@ -8,7 +8,7 @@
 
 /* ------------------------------------------------------------ counter records */
 
-/* The first gap of that many records that no mapped segment uses, record by record. */
+/* The model: finds the first gap that no mapped segment uses, record by record. */
 static int t3_segment_test_model(const struct t3_space *space, u32 tiles, u32 *found)
 {
 	u32 base, run = 0, i;
@@ -147,7 +147,7 @@ static void t3_segment_test_geometry(struct kunit *test)
 	}
 }
 
-/* A tile's bytes are limited, and their number must not wrap. */
+/* The bytes of a tile are limited, and their number must not wrap. */
 static void t3_segment_test_tile_bytes(struct kunit *test)
 {
 	struct drm_t3_segment_map args = t3_segment_test_args();

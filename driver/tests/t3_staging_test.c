@@ -22,7 +22,7 @@ static void t3_staging_test_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t3_staging_check_range(&segment, bo, &args), -EINVAL);
 	args.slot_stride = U64_MAX / 3 + 1; /* wraps to 2 */
 	KUNIT_EXPECT_EQ(test, t3_staging_check_range(&segment, bo, &args), -EINVAL);
-	args.slots = 1; /* a stride between nothing */
+	args.slots = 1; /* a single slot needs no stride */
 	KUNIT_EXPECT_EQ(test, t3_staging_check_range(&segment, bo, &args), 0);
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The time that a job uses: by samples of the engine's work, not by the clock alone.
+ */
 #include <linux/math64.h>
 
-#include "t3_patience.h"
+#include "t3_timeout.h"
 
 /**
  * t3_engine_time() - estimate the engine's time that a queue had
@@ -19,18 +22,18 @@ u64 t3_engine_time(u64 ns, u64 served, u64 work)
 }
 
 /* Nothing is known of the time between two samples: another job runs, or there was an outage. */
-static bool t3_patience_is_new(const struct t3_patience *patience, u64 job,
-			       const struct t3_sample *now)
+static bool t3_timeout_is_new(const struct t3_timeout *timeout, u64 job,
+			      const struct t3_sample *now)
 {
-	const struct t3_sample *last = &patience->last;
+	const struct t3_sample *last = &timeout->last;
 
-	return patience->job != job || last->outages != now->outages ||
+	return timeout->job != job || last->outages != now->outages ||
 	       now->served < last->served || now->work < last->work;
 }
 
 /**
- * t3_patience_ends() - tell whether the time of a job is used up
- * @patience: of its queue
+ * t3_timeout_expired() - tell whether the time of a job is used up
+ * @timeout: of its queue
  * @job: its number in the queue, not 0
  * @now: a new sample
  * @limit_ns: how long the job may use the engine, or the queue be without progress
@@ -39,24 +42,24 @@ static bool t3_patience_is_new(const struct t3_patience *patience, u64 job,
  *
  * Return: true if it is.
  */
-bool t3_patience_ends(struct t3_patience *patience, u64 job, const struct t3_sample *now,
-		      u64 limit_ns)
+bool t3_timeout_expired(struct t3_timeout *timeout, u64 job, const struct t3_sample *now,
+			u64 limit_ns)
 {
-	const struct t3_sample *last = &patience->last;
+	const struct t3_sample *last = &timeout->last;
 	u64 ns, served;
 
-	if (t3_patience_is_new(patience, job, now)) {
-		*patience = (struct t3_patience){ .job = job, .last = *now };
+	if (t3_timeout_is_new(timeout, job, now)) {
+		*timeout = (struct t3_timeout){ .job = job, .last = *now };
 		return false;
 	}
 	ns = now->ns - last->ns;
 	served = now->served - last->served;
-	patience->idle_ns = served || now->head != last->head ? 0 : patience->idle_ns + ns;
-	patience->spent_ns += t3_engine_time(ns, served, now->work - last->work);
-	patience->last = *now;
-	return patience->idle_ns >= limit_ns || patience->spent_ns >= limit_ns;
+	timeout->idle_ns = served || now->head != last->head ? 0 : timeout->idle_ns + ns;
+	timeout->spent_ns += t3_engine_time(ns, served, now->work - last->work);
+	timeout->last = *now;
+	return timeout->idle_ns >= limit_ns || timeout->spent_ns >= limit_ns;
 }
 
 #ifdef T3_KUNIT
-#include "tests/t3_patience_test.c"
+#include "tests/t3_timeout_test.c"
 #endif

@@ -3,8 +3,8 @@
  * How long a job may take. Only the time counts in which the engine worked for the job
  * itself, so others' work, however long it takes, never ends a job.
  */
-#ifndef T3_PATIENCE_H
-#define T3_PATIENCE_H
+#ifndef T3_TIMEOUT_H
+#define T3_TIMEOUT_H
 
 #include <linux/types.h>
 
@@ -17,7 +17,7 @@ struct t3_sample {
 	u32 outages; /* t3_device.outages */
 };
 
-struct t3_patience {
+struct t3_timeout {
 	u64 job; /* its number in the queue; 0: none */
 	u64 idle_ns; /* since the last progress of the queue */
 	u64 spent_ns; /* of the engine's time */
@@ -25,7 +25,7 @@ struct t3_patience {
 };
 
 u64 t3_engine_time(u64 ns, u64 served, u64 work);
-bool t3_patience_ends(struct t3_patience *patience, u64 job, const struct t3_sample *now,
-		      u64 limit_ns);
+bool t3_timeout_expired(struct t3_timeout *timeout, u64 job, const struct t3_sample *now,
+			u64 limit_ns);
 
-#endif /* T3_PATIENCE_H */
+#endif /* T3_TIMEOUT_H */
