@@ -156,7 +156,7 @@ int t3_account_check_room(struct t3_account *account, u64 free)
 }
 
 /**
- * t3_account_limit() - say how much an account may have, by what is free now
+ * t3_account_limit() - get the limit of an account, by what is free now
  * @tdev: the device
  * @account: the account
  * @pool: T3_POOL_DEVICE or T3_POOL_HOST
@@ -177,7 +177,7 @@ u64 t3_account_limit(struct t3_device *tdev, struct t3_account *account, enum t3
 }
 
 /**
- * t3_account_used() - say how much an account has
+ * t3_account_used() - get what an account has
  * @account: the account
  * @pool: of what
  *

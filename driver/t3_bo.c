@@ -149,12 +149,12 @@ static void t3_bo_add_extent(struct t3_bo *bo, u64 offset, u64 address)
 }
 
 /**
- * t3_dma_is_coherent() - tell whether DMA to an address needs no sync
+ * t3_dma_is_coherent() - check whether DMA to an address needs no sync
  * @dev: that maps it
  * @address: on its bus
  *
  * Nobody syncs between DMA and processor, so memory must not be bounced or bypass a cache. With
- * DMA_API_DEBUG the kernel says of each mapping by an IOMMU that it needs syncs.
+ * DMA_API_DEBUG the kernel reports that each mapping by an IOMMU needs syncs.
  *
  * Return: true if it needs none.
  */
@@ -207,7 +207,7 @@ int t3_bo_set_extents(struct t3_bo *bo, struct sg_table *sgt)
 }
 
 /**
- * t3_bo_run() - say where bytes of a buffer lie
+ * t3_bo_run() - find where bytes of a buffer lie
  * @bo: the buffer
  * @offset: of the first byte, below the size
  * @address: filled: in device memory or on the bus
@@ -297,7 +297,7 @@ static struct t3_bo *t3_bo_new(struct drm_file *file, const struct drm_t3_bo_cre
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_bo_create says.
+ * Return: 0, or an error that the comment of &struct drm_t3_bo_create lists.
  */
 int t3_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
@@ -328,7 +328,7 @@ int t3_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_bo_mmap_offset says.
+ * Return: 0, or an error that the comment of &struct drm_t3_bo_mmap_offset lists.
  */
 int t3_bo_mmap_offset_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {

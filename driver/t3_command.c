@@ -121,7 +121,7 @@ static u64 t3_step_end(u64 start, u64 pitch, const struct t3_descriptor *descrip
 }
 
 /**
- * t3_step_repeatable() - tell whether a step may be done twice
+ * t3_step_repeatable() - check whether a step may be done twice
  * @step: of a job
  *
  * A second run is harmless if the step reads nothing that it writes. Two addresses of the bus may

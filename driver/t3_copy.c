@@ -33,7 +33,7 @@ static bool t3_copy_valid(const struct drm_t3_copy *user)
  * @user: the command as user space gave it
  * @command: filled
  *
- * Return: 0, or an error as the comment of &struct drm_t3_copy says.
+ * Return: 0, or an error that the comment of &struct drm_t3_copy lists.
  */
 int t3_copy_decode(struct drm_file *file, const struct drm_t3_copy *user,
 		   struct t3_command *command)
@@ -62,7 +62,7 @@ static bool t3_fill_valid(const struct drm_t3_fill *user)
  * @user: the command as user space gave it
  * @command: filled
  *
- * Return: 0, or an error as the comment of &struct drm_t3_fill says.
+ * Return: 0, or an error that the comment of &struct drm_t3_fill lists.
  */
 int t3_fill_decode(struct drm_file *file, const struct drm_t3_fill *user,
 		   struct t3_command *command)
@@ -91,7 +91,7 @@ static bool t3_update_valid(const struct drm_t3_update *user)
  * @user: the command as user space gave it
  * @command: filled
  *
- * Return: 0, or an error as the comment of &struct drm_t3_update says.
+ * Return: 0, or an error that the comment of &struct drm_t3_update lists.
  */
 int t3_update_decode(struct drm_file *file, const struct drm_t3_update *user,
 		     struct t3_command *command)

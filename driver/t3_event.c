@@ -130,7 +130,7 @@ void t3_event_fault(struct t3_space *space, u32 epoch)
 }
 
 /**
- * t3_event_released() - tell whether an epoch is over
+ * t3_event_released() - check whether an epoch is over
  * @space: the space
  * @epoch: not 0
  *
@@ -151,7 +151,7 @@ bool t3_event_released(const struct t3_space *space, u32 epoch)
 }
 
 /**
- * t3_event_reached() - tell whether segments have made some progress
+ * t3_event_reached() - check whether segments have made some progress
  * @space: the space
  * @mask: of segments
  * @epoch: in which

@@ -209,7 +209,7 @@ static int t3_eventfd_remove(struct t3_space *space, u64 segment_mask)
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_space_eventfd says.
+ * Return: 0, or an error that the comment of &struct drm_t3_space_eventfd lists.
  */
 int t3_space_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {

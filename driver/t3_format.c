@@ -7,7 +7,7 @@
 #include "t3_format.h"
 
 /**
- * t3_dtype_size() - say how long an element is
+ * t3_dtype_size() - get the size of an element
  * @dtype: enum t3_dtype, checked by the caller
  *
  * Return: bytes.
@@ -20,7 +20,7 @@ u32 t3_dtype_size(u32 dtype)
 }
 
 /**
- * t3_op_valid() - tell whether a type has an operation
+ * t3_op_valid() - check whether a type has an operation
  * @dtype: enum t3_dtype, checked by the caller
  * @op: enum t3_op, unchecked
  *

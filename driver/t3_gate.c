@@ -229,7 +229,7 @@ static void t3_gate_restart(struct t3_device *tdev)
 		return;
 	}
 	if (tdev->reset_in_progress || t3_hw_was_reset(tdev))
-		t3_reset_function(tdev, "it has lost its state", NULL);
+		t3_reset_function(tdev, "the device has lost its state", NULL);
 	t3_queues_resume(tdev);
 }
 

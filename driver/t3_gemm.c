@@ -144,7 +144,7 @@ static struct t3_gemm t3_gemm_describe(const struct drm_t3_gemm *user,
  * @user: the command as user space gave it
  * @command: filled, with the device's parameters of the product
  *
- * Return: 0, or an error as the comment of &struct drm_t3_gemm says.
+ * Return: 0, or an error that the comment of &struct drm_t3_gemm lists.
  */
 int t3_gemm_decode(struct drm_file *file, const struct drm_t3_gemm *user,
 		   struct t3_command *command)
@@ -200,7 +200,7 @@ void t3_gemm_build(struct t3_command *command, struct t3_step *step)
 }
 
 /**
- * t3_gemm_repeatable() - tell whether a step may be done twice
+ * t3_gemm_repeatable() - check whether a step may be done twice
  * @step: of a GEMM
  *
  * A space counts each store; and a space of a device that was reset does not exist any more.

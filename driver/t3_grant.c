@@ -188,7 +188,7 @@ static int t3_grant_export(struct t3_space *owner, struct drm_t3_grant_export *a
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_grant_export says.
+ * Return: 0, or an error that the comment of &struct drm_t3_grant_export lists.
  */
 int t3_grant_export_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
@@ -248,7 +248,7 @@ static int t3_grant_revoke_locked(struct t3_space *owner, u32 handle)
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_grant_revoke says.
+ * Return: 0, or an error that the comment of &struct drm_t3_grant_revoke lists.
  */
 int t3_grant_revoke_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {

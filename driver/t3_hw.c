@@ -174,10 +174,10 @@ static void t3_hw_start_queues(struct t3_device *tdev)
 }
 
 /**
- * t3_hw_answers() - tell whether registers answer
+ * t3_hw_answers() - check whether registers answer
  * @tdev: the device
  *
- * A device that is gone reads as all ones, which the ID register never is.
+ * Registers of an unplugged device read as all ones, which the ID register never is.
  *
  * Context: any, while registers are mapped.
  * Return: true if they do.
@@ -188,7 +188,7 @@ bool t3_hw_answers(struct t3_device *tdev)
 }
 
 /**
- * t3_hw_was_reset() - tell whether somebody else has reset the function
+ * t3_hw_was_reset() - check whether the function was reset from outside the driver
  * @tdev: the device
  *
  * Since t3_hw_start(). A device that counts its resets from 0 again is found by its error enables.

@@ -237,7 +237,7 @@ void t3_slots_enable(struct t3_device *tdev)
 }
 
 /**
- * t3_slots_idle() - tell whether no space has unanswered packets
+ * t3_slots_idle() - check whether no space has unanswered packets
  * @tdev: the device
  *
  * Context: process context; admin_lock is held.

@@ -21,10 +21,10 @@ static struct t3_bo *t3_step_bo(const struct t3_step *step, u32 index)
  * @job: not armed yet
  * @exec: begun with DRM_EXEC_IGNORE_DUPLICATES; drm_exec_fini() unlocks, also after a failure
  *
- * Each has then room for one fence: t3_job_attach_bos() adds no more to any of them.
+ * Each one then has room for one fence. t3_job_attach_bos() adds no more to any of them.
  *
  * Context: may sleep; no t3_queue.submit_lock is held.
- * Return: 0, -ENOMEM, or -ERESTARTSYS if @exec is interruptible.
+ * Return: 0, or an error of drm_exec_prepare_obj().
  */
 int t3_job_lock_bos(struct t3_job *job, struct drm_exec *exec)
 {
@@ -48,10 +48,10 @@ int t3_job_lock_bos(struct t3_job *job, struct drm_exec *exec)
 }
 
 /**
- * t3_job_bos_revoked() - tell whether a job uses memory of a device that is being removed
+ * t3_job_bos_revoked() - check whether a job uses memory of a device that is being removed
  * @job: whose buffers are locked
  *
- * Return: true if the exporter of a buffer has withdrawn it.
+ * Return: true if the exporter of a buffer has revoked it.
  */
 bool t3_job_bos_revoked(const struct t3_job *job)
 {

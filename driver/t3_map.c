@@ -209,7 +209,7 @@ int t3_map_allow(struct t3_map *map, struct drm_file *file)
 }
 
 /**
- * t3_map_offset() - say where it is in the address space of the node
+ * t3_map_offset() - get the offset of a mapping in the node
  * @map: the mapping
  *
  * Return: the offset for mmap().

@@ -39,7 +39,7 @@ int t3_mem_init(struct t3_device *tdev)
 }
 
 /**
- * t3_mem_available() - say how much device memory is free
+ * t3_mem_available() - get the amount of free device memory
  * @tdev: the device
  *
  * Context: process context; takes mem_lock.

@@ -7,7 +7,7 @@
 #include "t3_command.h"
 
 /**
- * t3_rows_within() - tell whether rows lie inside a buffer or space
+ * t3_rows_within() - check whether rows lie inside a buffer or space
  * @offset: byte that the first row starts at
  * @pitch: bytes from row to row
  * @rows: how many, at least 1
@@ -64,7 +64,7 @@ int t3_operand_get(struct drm_file *file, struct t3_operand *operand,
 }
 
 /**
- * t3_operand_address() - say where an operand begins
+ * t3_operand_address() - find the address of an operand
  * @operand: with a buffer
  *
  * Return: the address in device memory or on the bus.

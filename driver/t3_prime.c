@@ -184,7 +184,7 @@ static const struct dma_buf_ops t3_dmabuf_ops = {
 };
 
 /**
- * t3_prime_is_ours() - tell whether a dma-buf is an export of this driver
+ * t3_prime_is_ours() - check whether a dma-buf is an export of this driver
  * @dmabuf: from any exporter
  *
  * Return: true if it is, of whichever device.

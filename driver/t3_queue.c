@@ -258,10 +258,10 @@ static int t3_queue_publish(struct t3_queue *queue)
 }
 
 /**
- * t3_queue_hw_args() - say what the device must know of a queue
+ * t3_queue_hw_args() - make the arguments of QUEUE_CREATE
  * @queue: with a hardware id and rings
  *
- * Return: the arguments of QUEUE_CREATE.
+ * Return: the arguments.
  */
 struct t3_cmd_queue_create t3_queue_hw_args(const struct t3_queue *queue)
 {
@@ -381,7 +381,7 @@ static int t3_queue_try_create(struct drm_file *file, struct drm_t3_queue_create
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_queue_create says.
+ * Return: 0, or an error that the comment of &struct drm_t3_queue_create lists.
  */
 int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
@@ -410,7 +410,7 @@ int t3_queue_create_ioctl(struct drm_device *drm, void *data, struct drm_file *f
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_queue_destroy says.
+ * Return: 0, or an error that the comment of &struct drm_t3_queue_destroy lists.
  */
 int t3_queue_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {

@@ -124,7 +124,7 @@ void t3_queues_rebuild(struct t3_device *tdev, const struct t3_job *late)
 }
 
 /**
- * t3_queues_idle() - tell whether all rings are empty
+ * t3_queues_idle() - check whether all rings are empty
  * @tdev: the device
  *
  * Context: process context.

@@ -10,7 +10,7 @@
 /**
  * t3_reset_function() - reset the function and set it up again
  * @tdev: the device
- * @reason: for log, trace and dump
+ * @reason: for log and trace
  * @late: the job to blame, which gets -ETIME; or NULL
  *
  * All spaces are lost and their event areas say so. Queues are created again, and their jobs

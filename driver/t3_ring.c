@@ -250,7 +250,7 @@ void t3_ring_resume(struct t3_queue *queue)
 }
 
 /**
- * t3_ring_idle() - tell whether the ring is empty
+ * t3_ring_idle() - check whether the ring is empty
  * @queue: the queue
  *
  * Context: any; takes the queue's lock.

@@ -238,7 +238,7 @@ static int t3_import_file(struct t3_space *source, struct drm_t3_grant_import *a
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_grant_import says.
+ * Return: 0, or an error that the comment of &struct drm_t3_grant_import lists.
  */
 int t3_grant_import_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
@@ -291,7 +291,7 @@ static int t3_release_locked(struct t3_space *source, u32 handle)
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_grant_release says.
+ * Return: 0, or an error that the comment of &struct drm_t3_grant_release lists.
  */
 int t3_grant_release_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {

@@ -15,7 +15,7 @@ static u64 t3_tile_count(const struct drm_t3_segment_map *args)
 }
 
 /**
- * t3_segments_mapped() - say which segments are mapped
+ * t3_segments_mapped() - get the mask of mapped segments
  * @space: the space
  *
  * Context: t3_topology_lock is held.
@@ -34,7 +34,7 @@ u64 t3_segments_mapped(const struct t3_space *space)
 }
 
 /**
- * t3_segments_use_route() - tell whether a mapped segment sends to a route
+ * t3_segments_use_route() - check whether a mapped segment sends to a route
  * @space: the space
  * @route: index in the table of routes
  *
@@ -331,7 +331,7 @@ static int t3_segment_map_locked(struct t3_space *space, const struct t3_segmap 
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_segment_map says.
+ * Return: 0, or an error that the comment of &struct drm_t3_segment_map lists.
  */
 int t3_segment_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
@@ -385,7 +385,7 @@ static int t3_segment_unmap_locked(struct t3_space *space, u32 index)
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_segment_unmap says.
+ * Return: 0, or an error that the comment of &struct drm_t3_segment_unmap lists.
  */
 int t3_segment_unmap_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {

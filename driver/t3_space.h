@@ -49,7 +49,7 @@ struct t3_segment {
  */
 struct t3_grant {
 	struct kref ref;
-	struct t3_space *owner; /* holds a reference; NULL: revoked or owner gone */
+	struct t3_space *owner; /* holds a reference; NULL: revoked, or the owner has ended */
 	u64 segment_mask;
 	u32 op_mask;
 	u32 rank_mask; /* 0: any rank may import it */

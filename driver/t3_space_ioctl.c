@@ -77,7 +77,7 @@ static int t3_space_try_create(struct drm_file *file, struct t3_bo *bo,
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_space_create says.
+ * Return: 0, or an error that the comment of &struct drm_t3_space_create lists.
  */
 int t3_space_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
@@ -104,7 +104,7 @@ int t3_space_create_ioctl(struct drm_device *drm, void *data, struct drm_file *f
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_space says.
+ * Return: 0, or an error that the comment of &struct drm_t3_space lists.
  */
 int t3_space_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
@@ -150,7 +150,7 @@ static int t3_space_reset_locked(struct t3_space *space)
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_space says.
+ * Return: 0, or an error that the comment of &struct drm_t3_space lists.
  */
 int t3_space_reset_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {

@@ -79,7 +79,7 @@ static int t3_segment_staging_locked(struct t3_space *space, struct t3_bo *bo,
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_segment_staging says.
+ * Return: 0, or an error that the comment of &struct drm_t3_segment_staging lists.
  */
 int t3_segment_staging_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {

@@ -136,7 +136,7 @@ static int t3_query_copy(struct drm_file *file, struct drm_t3_query *args)
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_query says.
+ * Return: 0, or an error that the comment of &struct drm_t3_query lists.
  */
 int t3_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
@@ -211,7 +211,7 @@ static int t3_stats_locked(struct t3_space *space, struct drm_t3_space_stats *ar
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_space_stats says.
+ * Return: 0, or an error that the comment of &struct drm_t3_space_stats lists.
  */
 int t3_space_stats_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {

@@ -319,7 +319,7 @@ static int t3_submit_to(struct t3_queue *queue, struct drm_file *file,
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_queue_submit says.
+ * Return: 0, or an error that the comment of &struct drm_t3_queue_submit lists.
  */
 int t3_queue_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {

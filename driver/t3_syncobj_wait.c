@@ -140,10 +140,10 @@ static long t3_syncobj_sleep(const struct t3_syncobj_wait *wait, long left)
 
 static int t3_syncobj_sleep_until(struct t3_syncobj_wait *wait, long left)
 {
-	DECLARE_WAITQUEUE(news, current);
+	DECLARE_WAITQUEUE(entry, current);
 	int ret;
 
-	add_wait_queue(&t3_syncobj_queue, &news);
+	add_wait_queue(&t3_syncobj_queue, &entry);
 	for (;;) {
 		bool over;
 
@@ -155,7 +155,7 @@ static int t3_syncobj_sleep_until(struct t3_syncobj_wait *wait, long left)
 		left = t3_syncobj_sleep(wait, left);
 	}
 	__set_current_state(TASK_RUNNING);
-	remove_wait_queue(&t3_syncobj_queue, &news);
+	remove_wait_queue(&t3_syncobj_queue, &entry);
 	return ret;
 }
 

@@ -79,7 +79,7 @@ static int t3_tile_find(struct t3_space *space, struct t3_cmd_tile_query *cmd, b
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_space_tile says.
+ * Return: 0, or an error that the comment of &struct drm_t3_space_tile lists.
  */
 int t3_space_tile_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {

@@ -58,7 +58,7 @@ static bool t3_timed_overlap(const struct t3_command *command)
  * @user: the command as user space gave it
  * @command: filled
  *
- * Return: 0, or an error as the comment of &struct drm_t3_timed says.
+ * Return: 0, or an error that the comment of &struct drm_t3_timed lists.
  */
 int t3_timed_decode(struct drm_file *file, const struct drm_t3_timed *user,
 		    struct t3_command *command)

@@ -32,7 +32,7 @@ static bool t3_timeout_is_new(const struct t3_timeout *timeout, u64 job,
 }
 
 /**
- * t3_timeout_expired() - tell whether the time of a job is used up
+ * t3_timeout_expired() - check whether the time of a job is used up
  * @timeout: of its queue
  * @job: its number in the queue, not 0
  * @now: a new sample

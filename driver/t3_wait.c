@@ -145,7 +145,7 @@ static int t3_wait(struct t3_space *space, struct drm_t3_space_wait *args)
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_space_wait says.
+ * Return: 0, or an error that the comment of &struct drm_t3_space_wait lists.
  */
 int t3_space_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
@@ -233,7 +233,7 @@ static int t3_wait_file_open(struct t3_space *space, u64 segment_mask)
  * @file: the open file
  *
  * Context: process context; may sleep.
- * Return: 0, or an error as the comment of &struct drm_t3_space_wait_fd says.
+ * Return: 0, or an error that the comment of &struct drm_t3_space_wait_fd lists.
  */
 int t3_space_wait_fd_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {

@@ -88,8 +88,8 @@ static void t3_watch_function(struct t3_device *tdev)
 	if (!t3_hw_answers(tdev)) {
 		t3_reset_give_up(tdev);
 	} else if (t3_hw_was_reset(tdev)) {
-		t3_dump_take(tdev, "somebody else has reset it");
-		t3_reset_function(tdev, "somebody else has reset it", NULL);
+		t3_dump_take(tdev, "reset from outside the driver");
+		t3_reset_function(tdev, "reset from outside the driver", NULL);
 	} else {
 		t3_irq_poll(tdev);
 	}
