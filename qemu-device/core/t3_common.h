@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What all rooms of the core use, and nobody else: constants and the C library. */
+/* Constants and C library headers that all rooms of the core use. Hosts do not include it. */
 #ifndef T3_COMMON_H
 #define T3_COMMON_H
 
@@ -9,7 +9,7 @@
 #include "t3_core.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the core keeps guest structures in host order: little-endian hosts only"
+#error "the core keeps guest structures in host byte order: build it on a little-endian host"
 #endif
 
 /* clang-format off */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The clock runs events, and takes what they cost the host off a budget. */
+/* The clock: runs events in order and limits the host's work per run. SPEC.md section 8. */
 #include "clock/clock.h"
 
 void t3_clock_charge(struct t3_clock *clock, uint32_t rows, uint32_t bytes)
@@ -7,7 +7,7 @@ void t3_clock_charge(struct t3_clock *clock, uint32_t rows, uint32_t bytes)
 	clock->work += (uint64_t)rows * T3_ROW_WORK + bytes;
 }
 
-/* What the work of the last event takes off the budget, beside the event itself. */
+/* Subtracts the charged work of the last event from the budget. The event itself costs 1. */
 static uint32_t take_work(struct t3_clock *clock, uint32_t budget)
 {
 	uint64_t units = clock->work / T3_EVENT_WORK;
@@ -16,7 +16,7 @@ static uint32_t take_work(struct t3_clock *clock, uint32_t budget)
 	return units < budget ? budget - (uint32_t)units : 0;
 }
 
-/* The work that is left over is forgotten: the next run must not depend on this one. */
+/* A run starts with no charged work, so that it does not depend on the run before. */
 bool t3_clock_run(struct t3_clock *clock, uint32_t budget)
 {
 	struct t3_event *event;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The event heap: a binary heap of pointers to events that live in their
- * owners, so its size is known when the fabric is made. Ties break by
- * (time, rank, sequence).
+ * The event heap: a binary heap of pointers to events, ordered by (time, rank, sequence).
+ * Events are members of their owners, so the heap's size is known when the fabric is made.
+ * SPEC.md section 8.
  */
 #include "clock/clock.h"
 
@@ -60,7 +60,7 @@ static void sift_down(struct t3_heap *heap, uint32_t pos, struct t3_event *event
 	place(heap, pos, event);
 }
 
-/* An event that is scheduled already moves to the new time. */
+/* If the event is already scheduled, it moves to the new time. */
 void t3_heap_add(struct t3_heap *heap, struct t3_event *event, uint64_t time)
 {
 	t3_heap_remove(heap, event);
@@ -69,7 +69,7 @@ void t3_heap_add(struct t3_heap *heap, struct t3_event *event, uint64_t time)
 	sift_up(heap, heap->count++, event);
 }
 
-/* With the time and the sequence number that it has: a state is being loaded. */
+/* For loading a state: the event keeps its time and its sequence number. */
 void t3_heap_restore(struct t3_heap *heap, struct t3_event *event)
 {
 	sift_up(heap, heap->count++, event);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Fair shares of one resource among clients, by start-time fair queueing (Goyal, Vin,
- * Cheng, SIGCOMM 1996): a client's next piece starts where its last one ended, but not
- * before the resource's own clock, and the piece that starts first is served. So clients
- * that always have work get equal amounts of it, to within a piece of each, whatever the
- * size of their pieces; and idle time is not saved up. SPEC.md section 8.2.
+ * Cheng, SIGCOMM 1996). SPEC.md section 8.2. A client's next piece starts where its last
+ * one ended, but not before the resource's own clock. The piece with the lowest start is
+ * served. So clients that always have work get equal amounts of it, to within one piece,
+ * whatever the size of their pieces. An idle client saves up no share.
  */
 #include "clock/clock.h"
 
@@ -13,7 +13,7 @@ uint64_t t3_share_start(const struct t3_share *share, uint32_t client)
 	return share->end[client] > share->now ? share->end[client] : share->now;
 }
 
-/* Of clients with equal starts the lowest; after its piece it is behind the others. */
+/* Of clients with equal starts the lowest number is next. Its piece moves it behind the others. */
 uint32_t t3_share_next(const struct t3_share *share, const uint32_t waiting[T3_MAX_CLIENTS / 32])
 {
 	uint32_t word, bits, client, next = T3_NONE32;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a device and a fabric are, for all that stand on them. */
+/* Small functions of t3_core.h that need only a device's or a fabric's base. */
 #include "device/device.h"
 
 uint64_t t3_fabric_id(const struct t3_fabric *fabric)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What all parts of a device stand on: its host's callbacks and memory, its own memory, its
- * counters and errors, what is injected at it, and the fabric that it is in. Rooms from links
- * on up use it. A room above has data of its own for each device: its structure begins with
- * the one of the room below, and so with struct t3_dev, from which it is found.
+ * The base of a device: host callbacks, device memory, counters, errors, injected faults and
+ * its place in a fabric. SPEC.md section 1. The rooms from links upwards use it. Each room
+ * above has its own structure for a device. That structure begins with the one of the room
+ * below, so it begins with struct t3_dev and is found from it.
  */
 #ifndef T3_CORE_DEVICE_H
 #define T3_CORE_DEVICE_H
@@ -14,7 +14,7 @@ struct t3_link;
 struct t3_port;
 struct t3_recorder;
 
-/* An injected fault: counts events down, then hits `count` of them. nth 0: off. */
+/* A counted injection: skips nth - 1 events, then hits `count` events. nth 0: off. */
 struct t3_injection {
 	uint32_t nth;
 	uint32_t count;
@@ -24,7 +24,7 @@ struct t3_poison {
 	uint64_t start, end;
 };
 
-/* What is injected at a rank, whether a device is there or not. */
+/* The faults injected at a rank. They exist whether the rank has a device or not. */
 struct t3_rank_injection {
 	struct t3_injection irq, dma;
 	uint32_t poisons; /* sorted, disjoint, with gaps */
@@ -44,10 +44,10 @@ struct t3_fabric {
 	struct t3_link *link[T3_MAX_RANKS][T3_MAX_RANKS]; /* [source][target] */
 };
 
-/* Device memory: t3_mem_read(), t3_mem_write(), t3_mem_written() below, nothing else. */
+/* Device memory. The core uses it only through the t3_mem_*() functions below. */
 struct t3_mem {
-	uint8_t *view; /* what the core works on */
-	uint8_t *host; /* what others see; another place only while it is recorded */
+	uint8_t *view; /* the copy that the core works on */
+	uint8_t *host; /* the memory that the guest sees; differs from view only in a recording */
 	const struct t3_mem_watch *watch;
 	void *opaque;
 };
@@ -67,7 +67,7 @@ struct t3_dev {
 	uint64_t counter[T3_COUNTER_COUNT];
 };
 
-/* A NULL fabric: the device is in none. */
+/* fabric is NULL if the device is not attached. */
 static inline void t3_fabric_charge(struct t3_fabric *fabric, uint32_t rows, uint32_t bytes)
 {
 	if (fabric)
@@ -82,11 +82,11 @@ static inline bool t3_timed_allowed(const struct t3_dev *dev)
 /* ----------------------------------------------------------- device memory */
 
 /*
- * Device memory is RAM that others write without our knowledge, so that each read is
- * input, of which a record has to know. These are the only way to it.
+ * Device memory is RAM, and the guest writes it without a call of the core. So each read is
+ * input, which a recording must contain. These functions are the only access to it.
  */
 
-/* To read [offset, offset + len), or to change what is there. */
+/* For reading [offset, offset + len), or for changing bytes after reading them. */
 static inline void *t3_mem_read(const struct t3_dev *dev, uint64_t offset, uint64_t len)
 {
 	if (dev->mem.watch)
@@ -94,41 +94,41 @@ static inline void *t3_mem_read(const struct t3_dev *dev, uint64_t offset, uint6
 	return dev->mem.view + offset;
 }
 
-/* To overwrite all of [offset, offset + len). */
+/* For overwriting all of [offset, offset + len). */
 static inline void *t3_mem_write(const struct t3_dev *dev, uint64_t offset, uint64_t len)
 {
 	(void)len;
 	return dev->mem.view + offset;
 }
 
-/* To look without a trace: what is seen must not come into the device's state. */
+/* For reports, unrecorded: the bytes read must not change the device's state. */
 static inline const void *t3_mem_look(const struct t3_dev *dev, uint64_t offset)
 {
 	return dev->mem.view + offset;
 }
 
-/* Exactly this range was changed: no byte may be named that was not read or written. */
+/* Reports exactly the bytes that were changed, none that was neither read nor written. */
 static inline void t3_mem_stored(const struct t3_dev *dev, uint64_t offset, uint64_t len)
 {
 	if (dev->mem.watch)
 		dev->mem.watch->stored(dev->mem.opaque, offset, len);
 }
 
-/* What was changed is within this range, which a migration sends again. */
+/* Reports a range that contains all changed bytes. A migration sends it again. */
 static inline void t3_mem_dirty(const struct t3_dev *dev, uint64_t offset, uint64_t len)
 {
 	if (dev->ops.dirty)
 		dev->ops.dirty(dev->opaque, offset, len);
 }
 
-/* Both. */
+/* Reports one changed range to both. */
 static inline void t3_mem_written(struct t3_dev *dev, uint64_t offset, uint64_t len)
 {
 	t3_mem_stored(dev, offset, len);
 	t3_mem_dirty(dev, offset, len);
 }
 
-/* poison_set.c: ranges of device memory that the device must not use */
+/* poison_set.c: the ranges of device memory that the device must not use */
 static inline bool t3_poison_any(const struct t3_dev *dev)
 {
 	return dev->fabric && dev->fabric->injected[dev->rank].poisons;
@@ -136,12 +136,12 @@ static inline bool t3_poison_any(const struct t3_dev *dev)
 bool t3_poisoned(const struct t3_dev *dev, uint64_t offset, uint64_t len, uint64_t *where);
 uint32_t t3_poison_add(struct t3_rank_injection *injected, uint64_t start, uint64_t end);
 uint32_t t3_poison_remove(struct t3_rank_injection *injected, uint64_t start, uint64_t end);
-/* Reports a use that was refused: counter, POISON_ADDRESS, ERROR_STATUS. */
+/* Reports a refused use of poisoned memory: counter, POISON_ADDRESS, ERROR_STATUS. */
 void t3_poison_report(struct t3_dev *dev, uint64_t where);
 
 /* -------------------------------------------------------------------- host */
 
-/* hostmem.c. Return 0, or -1 when host memory is out of reach. */
+/* hostmem.c. Return 0, or -1 if host memory cannot be accessed there. */
 int t3_host_read(struct t3_dev *dev, uint64_t address, void *data, size_t len);
 int t3_host_write(struct t3_dev *dev, uint64_t address, const void *data, size_t len);
 
@@ -150,11 +150,11 @@ void t3_interrupt(struct t3_dev *dev, uint32_t vector);
 void t3_error_raise(struct t3_dev *dev, uint32_t bit);
 void t3_guest_error(struct t3_dev *dev, const char *what);
 
-/* injection.c. Each counts an event and tells whether it is to be hit. */
+/* injection.c. Each counts one event. True: the fault hits this event. */
 bool t3_injection_hits(struct t3_injection *injection);
 bool t3_irq_lost(struct t3_dev *dev);
 bool t3_dma_fails(struct t3_dev *dev);
-/* What was injected at the rank has happened. */
+/* Counts an injected fault of the rank that took effect. */
 void t3_count_injected(struct t3_fabric *fabric, uint32_t rank);
 
 #endif /* T3_CORE_DEVICE_H */

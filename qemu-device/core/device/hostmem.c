@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The only way to host memory: failures are counted, latched and raised here. */
+/* Access to host memory: counts, latches and raises failures. SPEC.md section 1.1. */
 #include "device/device.h"
 
 static int done(struct t3_dev *dev, uint64_t address, int result)

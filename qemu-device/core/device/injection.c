@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is injected at a rank happens here. SPEC.md section 12. */
+/* Fault injection at a rank: lost interrupts and failed host DMA. SPEC.md section 12. */
 #include "device/device.h"
 
 void t3_count_injected(struct t3_fabric *fabric, uint32_t rank)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Interrupts, and errors that raise one. SPEC.md section 1.1. */
+/* Interrupts, and device errors that raise an interrupt. SPEC.md section 1.1. */
 #include "device/device.h"
 
 void t3_guest_error(struct t3_dev *dev, const char *what)

@@ -27,7 +27,7 @@ bool t3_poisoned(const struct t3_dev *dev, uint64_t offset, uint64_t len, uint64
 
 /* ------------------------------------------------------------------- the set */
 
-/* Adding joins what overlaps or touches, so that the ranges stay apart. */
+/* Joins the new range with those that it overlaps or touches, so that gaps separate all. */
 uint32_t t3_poison_add(struct t3_rank_injection *injected, uint64_t start, uint64_t end)
 {
 	struct t3_poison *poison = injected->poison;
@@ -49,7 +49,7 @@ uint32_t t3_poison_add(struct t3_rank_injection *injected, uint64_t start, uint6
 	return T3_ADMIN_OK;
 }
 
-/* What is left of the ranges; one may become two. */
+/* Cuts a range out of the set. One range may become two, for which there may be no room. */
 uint32_t t3_poison_remove(struct t3_rank_injection *injected, uint64_t start, uint64_t end)
 {
 	struct t3_poison left[T3_POISON_RANGES + 1];
@@ -74,7 +74,7 @@ uint32_t t3_poison_remove(struct t3_rank_injection *injected, uint64_t start, ui
 	return T3_ADMIN_OK;
 }
 
-/* --------------------------------------------------------------------- effects */
+/* ------------------------------------------------------------------- reporting */
 
 void t3_poison_report(struct t3_dev *dev, uint64_t where)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is injected at a link happens here. SPEC.md section 12. */
+/* Fault injection at a link: counted and random faults. SPEC.md section 12. */
 #include "link/link.h"
 
-#define RANDOM_DELAY 4096u /* ns: LINK_RANDOM delays by 1 to this */
+#define RANDOM_DELAY 4096u /* ns; the longest delay of LINK_RANDOM, the shortest is 1 */
 
 static uint64_t next_random(struct t3_link_injection *injected)
 {
@@ -20,7 +20,7 @@ static bool by_chance(struct t3_link_injection *injected)
 	return injected->chance && next_random(injected) >> 48 < injected->chance;
 }
 
-/* Both are asked always, so that one does not shift what the other counts. */
+/* Evaluate both: skipping one would change when the other fires. */
 bool t3_link_injected(struct t3_link *link, uint32_t kind)
 {
 	bool counted = t3_injection_hits(&link->injected.counted[kind]);

@@ -23,9 +23,9 @@ uint32_t t3_link_free_slots(const struct t3_link *link)
 }
 
 /*
- * Runs what is due until a response, or the end of all retries, frees a slot; so
- * it ends. Not from within an event: that one is not done yet. A timed run, which is long,
- * stands still meanwhile.
+ * Runs events until enough slots are free. It ends, because a response or the last retry
+ * frees each slot. It does nothing within an event, because events do not nest. A timed run
+ * is long, so it is paused meanwhile.
  */
 bool t3_link_make_room(struct t3_link *link, uint32_t slots)
 {
@@ -43,7 +43,7 @@ bool t3_link_make_room(struct t3_link *link, uint32_t slots)
 	return t3_link_free_slots(link) >= slots;
 }
 
-/* The event is there exactly while a packet is under way, and is that packet's own. */
+/* on_arrival is scheduled while packets are on the wire, at the arrival of the next one. */
 static void schedule_arrival(struct t3_link *link)
 {
 	if (link->deliver < link->next)
@@ -52,7 +52,7 @@ static void schedule_arrival(struct t3_link *link)
 		t3_heap_remove(&link->fabric->clock.heap, &link->on_arrival);
 }
 
-/* What is on the wire from `seq` on is all there is, and nothing of it is held back. */
+/* Packets before `seq` leave the wire. The next packet is not held back. */
 static void deliver_from(struct t3_link *link, uint64_t seq)
 {
 	link->deliver = seq;
@@ -60,7 +60,7 @@ static void deliver_from(struct t3_link *link, uint64_t seq)
 	schedule_arrival(link);
 }
 
-/* Puts a slot on the wire behind what is there. */
+/* Puts a slot's packet on the wire, after those already there. */
 static void transmit(struct t3_link *link, struct t3_slot *slot)
 {
 	uint64_t bytes = sizeof(slot->packet) + slot->packet.length;
@@ -99,7 +99,7 @@ static void respond(struct t3_link *link, uint64_t seq, uint32_t status)
 {
 	struct t3_response *response;
 
-	/* A full list loses the response; the sender asks again. */
+	/* If the list is full, the response is lost and the sender repeats the packet. */
 	if (t3_link_injected(link, T3_INJECT_DROP_RESPONSE) ||
 	    link->resp_count == T3_LINK_RESPONSES)
 		return;
@@ -128,7 +128,7 @@ static void receive(struct t3_link *link, uint64_t seq)
 	struct t3_dev *dev = end_of(link, link->dst);
 
 	if (seq > link->expect)
-		return; /* one before it was lost: it will come again */
+		return; /* an earlier packet was lost; the sender repeats both */
 	if (seq == link->expect) {
 		link->expect++;
 		slot->status = link->ops->receive(link, &slot->packet, slot->payload);
@@ -140,7 +140,7 @@ static void receive(struct t3_link *link, uint64_t seq)
 	respond(link, seq, slot->status);
 }
 
-/* One packet at the end of its way, with what may happen to it there. */
+/* One packet reaches the target. Injected faults may drop, corrupt or duplicate it. */
 static void arrive(struct t3_link *link, uint64_t seq)
 {
 	struct t3_dev *dev = end_of(link, link->dst);
@@ -165,7 +165,7 @@ static void arrive(struct t3_link *link, uint64_t seq)
 		receive(link, seq);
 }
 
-/* The wire stands still: what is on it and what follows comes later. */
+/* Delays all packets on the wire and all that follow. */
 static void stall(struct t3_link *link, uint64_t delay)
 {
 	uint64_t least = link->fabric->clock.now - T3_LINK_LATENCY, seq;
@@ -175,7 +175,7 @@ static void stall(struct t3_link *link, uint64_t delay)
 	link->busy = (link->busy > least ? link->busy : least) + delay;
 }
 
-/* Injected: is the packet that arrives held back? Each is asked once. */
+/* Does an injected fault hold back the arriving packet? Each packet is checked once. */
 static bool hold_back(struct t3_link *link)
 {
 	uint64_t delay, time;
@@ -199,7 +199,7 @@ static bool hold_back(struct t3_link *link)
 	return true;
 }
 
-/* The next packet; one that was swapped has let its successor pass, if there is one. */
+/* Delivers the next packet. If it was swapped, its successor arrives first, if there is one. */
 static void deliver_next(struct t3_link *link)
 {
 	uint64_t seq = link->deliver++;
@@ -259,7 +259,7 @@ static void on_response(struct t3_event *event)
 		link->una++;
 	if (link->una == una)
 		return;
-	/* Copies of what is answered are of no use: they leave the wire. */
+	/* Repeated packets that are already answered leave the wire. */
 	if (link->deliver < link->una)
 		deliver_from(link, link->una);
 	link->retries = 0;
@@ -313,7 +313,7 @@ static void on_timeout(struct t3_event *event)
 		give_up(link);
 }
 
-/* The sender was reset: what it sent is gone, on the wire too. */
+/* The sender was reset: all its packets are dropped, those on the wire too. */
 void t3_link_drop_all(struct t3_link *link)
 {
 	struct t3_heap *heap = &link->fabric->clock.heap;
@@ -329,7 +329,7 @@ void t3_link_drop_all(struct t3_link *link)
 	link->incarnation++;
 }
 
-/* As new, but for what waits for it. */
+/* Back to the initial state, except for the packets that wait for the link. */
 void t3_link_clear(struct t3_link *link)
 {
 	t3_link_drop_all(link);
@@ -342,7 +342,7 @@ void t3_link_clear(struct t3_link *link)
 
 /* ------------------------------------------------------- loss of the sender */
 
-/* Unlike packets this cannot be lost: the line itself goes quiet. */
+/* No fault can hide this from the target: it detects the loss of signal, not a packet. */
 void t3_link_schedule_loss(struct t3_link *link)
 {
 	if (!link->on_loss.pos)
@@ -359,7 +359,7 @@ static void on_loss(struct t3_event *event)
 	link->ops->lost(link);
 }
 
-/* Another device takes the rank: the end of the one before must be known by then. */
+/* Before another device attaches at the rank, the target must know that the old one is gone. */
 void t3_link_notice_loss(struct t3_link *link)
 {
 	if (!link->on_loss.pos)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Links: packets from one rank to another, with a response for each, and whose turn it is to
- * send. What a packet means is for the room above, which gives struct t3_link_ops. Spaces and
- * queues send on links; the front makes them and injects at them.
+ * Links: packets from one rank to another, a response to each, and turns among the clients
+ * that send. SPEC.md sections 6.1 and 8.2. The room above interprets packets and provides
+ * struct t3_link_ops. Spaces and queues send on links. The front creates them and injects
+ * faults.
  */
 #ifndef T3_CORE_LINK_H
 #define T3_CORE_LINK_H
@@ -10,7 +11,7 @@
 #include "device/device.h"
 
 #define T3_LINK_SLOTS	  64u
-#define T3_LINK_RESERVE	  16u /* slots left to stores of the CPU */
+#define T3_LINK_RESERVE	  16u /* slots reserved for stores of the CPU */
 #define T3_LINK_RETRIES	  7u
 #define T3_LINK_LATENCY	  500u	 /* ns, published */
 #define T3_LINK_RATE	  150u	 /* bytes per ns, published: 150 GB/s */
@@ -21,44 +22,44 @@
 struct t3_segment;
 struct t3_space;
 
-/* What a link tells the room above it, which gives this when the link is made. */
+/* Callbacks of a link into the room above, which provides them when it creates the link. */
 struct t3_link_ops {
-	/* At the target: a packet that came in order. Returns t3_nak. */
+	/* At the target: a packet arrived in order. Returns t3_nak. */
 	uint32_t (*receive)(struct t3_link *link, const struct t3_packet *packet,
 			    const uint8_t *payload);
-	/* At the source: a packet is over; `status` is t3_nak or T3_STATUS_LINK. */
+	/* At the source: a packet is finished. `status` is t3_nak or T3_STATUS_LINK. */
 	void (*answered)(struct t3_link *link, const struct t3_packet *packet, uint32_t status);
-	/* At the source: slots may have become free. */
+	/* At the source: slots may be free. */
 	void (*room)(struct t3_link *link);
-	/* At the source: on_pump is due. */
+	/* At the source: on_pump fires. */
 	void (*pump)(struct t3_link *link);
-	/* At the target: the device at the source was reset, or has gone. */
+	/* At the target: the source device was reset or detached. */
 	void (*lost)(struct t3_link *link);
 };
 
-/* A control packet that waits for its link: at most one for each route and import. */
+/* A control packet that waits for its link. Each route and each import has at most one. */
 struct t3_ctl {
 	struct t3_ctl *next;
-	struct t3_link *link; /* not NULL: queued there */
+	struct t3_link *link; /* the link where it is queued, or NULL */
 	struct t3_space *space;
-	struct t3_packet packet; /* complete but for the link's fields */
+	struct t3_packet packet; /* the link fills in its own fields */
 };
 
 enum t3_held {
 	T3_HELD_NOT,
-	T3_HELD_LATE, /* injected: the next to arrive does so later than its slot says */
-	T3_HELD_SWAP, /* injected: it does so behind its successor */
+	T3_HELD_LATE, /* injected: the next packet arrives later than its slot says */
+	T3_HELD_SWAP, /* injected: the next packet arrives after its successor */
 };
 
 #define T3_INJECT_MAX_DELAY 1000000000u /* ns */
 #define T3_INJECT_CHANCE    65536u
 
-/* What is injected at a link. */
+/* The faults injected at a link. */
 struct t3_link_injection {
-	bool down;						  /* nothing arrives */
+	bool down;						  /* no packet arrives */
 	struct t3_injection counted[T3_INJECT_DROP_RESPONSE + 1]; /* by t3_inject_kind */
 	uint64_t delay;						  /* ns, of counted[DELAY] */
-	uint32_t chance; /* in 65536; 0: nothing at random */
+	uint32_t chance; /* in 65536; 0: no random faults */
 	uint64_t random; /* xorshift, never 0 */
 };
 
@@ -66,11 +67,11 @@ struct t3_slot {
 	struct t3_packet packet;
 	uint64_t arrival;
 	uint32_t status; /* t3_nak, valid once applied */
-	bool answered;	 /* the source has seen the response */
+	bool answered;	 /* the source has received the response */
 	uint8_t payload[T3_PACKET_PAYLOAD];
 };
 
-/* What waits for a link, of one client. */
+/* The packets of one client that wait for a link. */
 struct t3_turn {
 	struct t3_ctl *ctl_head, *ctl_tail;
 	struct t3_segment *work_head, *work_tail;
@@ -83,8 +84,8 @@ struct t3_response {
 };
 
 /*
- * One direction from src to dst. Sequence numbers are 64-bit here, their low
- * halves travel. una <= next; [una, next) lie in slots.
+ * One direction, from src to dst. Sequence numbers have 64 bits here; packets carry the low
+ * 32. una <= next, and the packets [una, next) are in slots.
  */
 struct t3_link {
 	const struct t3_link_ops *ops;
@@ -94,18 +95,18 @@ struct t3_link {
 	uint32_t incarnation;
 	uint32_t retries;
 	uint64_t una;	  /* oldest packet without response */
-	uint64_t next;	  /* next to be sent first */
-	uint64_t deliver; /* next to arrive */
-	uint64_t expect;  /* the receiver's next */
-	uint64_t busy;	  /* the wire is occupied until */
+	uint64_t next;	  /* next packet to be sent for the first time */
+	uint64_t deliver; /* next packet to arrive */
+	uint64_t expect;  /* next packet that the receiver accepts */
+	uint64_t busy;	  /* time until which the wire is in use */
 	uint32_t resp_head, resp_count;
-	bool engine_waits; /* queues of the source wait for room */
-	uint32_t wanted;   /* slots that a store of the CPU waits for: within a call */
+	bool engine_waits; /* queues of the source wait for a slot */
+	uint32_t wanted;   /* slots that a store of the CPU waits for; set only within its call */
 	uint32_t held;	   /* t3_held of packet `deliver` */
 	struct t3_link_injection injected;
-	struct t3_share share; /* in bytes, among the source's clients */
+	struct t3_share share; /* of the source's clients, in bytes */
 	struct t3_turn turn[T3_MAX_CLIENTS];
-	uint32_t waiting[T3_MAX_CLIENTS / 32]; /* bit: one of the client's lists is not empty */
+	uint32_t waiting[T3_MAX_CLIENTS / 32]; /* bit: a list of the client is not empty */
 	struct t3_event on_arrival, on_response, on_timeout, on_pump, on_loss;
 	struct t3_response response[T3_LINK_RESPONSES];
 	struct t3_slot slot[T3_LINK_SLOTS];
@@ -115,27 +116,27 @@ struct t3_link {
 void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst,
 		  const struct t3_link_ops *ops);
 uint32_t t3_link_free_slots(const struct t3_link *link);
-/* The caller checked t3_link_free_slots(). */
+/* The caller has checked t3_link_free_slots(). */
 void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const void *payload);
 void t3_link_clear(struct t3_link *link);
 void t3_link_drop_all(struct t3_link *link);
-/* The sender has been reset or has gone: the other end will notice, or notices now. */
+/* The sender was reset or detached: the target learns it after the latency, or at once. */
 void t3_link_schedule_loss(struct t3_link *link);
 void t3_link_notice_loss(struct t3_link *link);
-/* False: so many slots are not free, and waiting for them is not possible here. */
+/* False: fewer slots are free, and the caller cannot wait for more. */
 bool t3_link_make_room(struct t3_link *link, uint32_t slots);
 
 /* turn.c: which client's packets a link takes next */
 bool t3_turn_waits(const struct t3_link *link);
-/* To be called when one of the client's lists has changed. */
+/* Call it after a change of one of the client's lists. */
 void t3_turn_note(struct t3_link *link, uint32_t client);
-uint32_t t3_turn_next(const struct t3_link *link); /* T3_NONE32: nobody waits */
-/* Bytes that are sent without a turn: by a store. A queue asks before. */
+uint32_t t3_turn_next(const struct t3_link *link); /* T3_NONE32: no client waits */
+/* Charges bytes sent out of turn: a CPU's store, or a queue that t3_turn_may_send() allows. */
 void t3_turn_charge(struct t3_link *link, uint32_t client, uint32_t bytes);
 bool t3_turn_may_send(const struct t3_link *link, uint32_t client);
 void t3_turn_clear(struct t3_link *link);
 
-/* injection.c. Each counts an event and tells whether it is to be hit. */
+/* injection.c. Each counts one event. True, or a delay: the fault hits this event. */
 bool t3_link_injected(struct t3_link *link,
 		      uint32_t kind);		       /* t3_inject_kind, DROP .. DROP_RESPONSE */
 uint64_t t3_link_injected_delay(struct t3_link *link); /* ns; 0: none */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose turn it is on a link: of each client of the source a list of control packets and
- * a list of segments with ready tiles. Equal shares in bytes. SPEC.md sections 5 and 8.2.
+ * Turns on a link: the source's clients share its bytes equally. Each client has a list of
+ * control packets and a list of segments with ready tiles. SPEC.md sections 5 and 8.2.
  */
 #include "link/link.h"
 
@@ -30,7 +30,7 @@ uint32_t t3_turn_next(const struct t3_link *link)
 	return t3_share_next(&link->share, link->waiting);
 }
 
-/* Nobody waits for a turn: then this is one. */
+/* If no client waits, these bytes count as a turn. */
 void t3_turn_charge(struct t3_link *link, uint32_t client, uint32_t bytes)
 {
 	if (t3_turn_waits(link))
@@ -39,7 +39,7 @@ void t3_turn_charge(struct t3_link *link, uint32_t client, uint32_t bytes)
 		t3_share_serve(&link->share, client, bytes);
 }
 
-/* May the client send without being on a list? Not a packet ahead of those that are. */
+/* May the client send without being on a list? Not if it is a packet ahead of waiting clients. */
 bool t3_turn_may_send(const struct t3_link *link, uint32_t client)
 {
 	return !t3_turn_waits(link) ||
