@@ -175,7 +175,7 @@ MUTANTS = [
     Mutant("again-last", "unit", "qemu-device/core/space/space_private.h",
            " || count > expected)", ")"),
     Mutant("again-done", "unit", "qemu-device/core/space/store.c",
-           "	t3_update_done(segment, tile);\n}\n\n/*\n * A producer's", "	(void)tile;\n	(void)segment;\n}\n\n/*\n * A producer's"),
+           "	t3_update_done(segment, tile);\n}\n\n/*\n * The fast path", "	(void)tile;\n	(void)segment;\n}\n\n/*\n * The fast path"),
     Mutant("store-choice", "unit", "libt3/space/move.c",
            "	t3_string_stores = t3_cpu_emulated();", "	t3_string_stores = !t3_cpu_emulated();"),
     Mutant("wait-state", "unit", "libt3/space/wait.c",

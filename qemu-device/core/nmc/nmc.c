@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Near-memory compute: SPEC.md section 4. */
+/* Near-memory compute, one element at a time: this defines the bits. SPEC.md section 4. */
 #include "nmc/nmc.h"
 
 #define F16_NAN	 0x7e00u
@@ -12,7 +12,7 @@ uint32_t t3_dtype_size(uint32_t dtype)
 	return size[dtype];
 }
 
-/* Is this an op on this type at all? Bytes are stored only. */
+/* Does the op exist for the type? For one-byte types only STORE exists. */
 bool t3_nmc_allowed(uint32_t dtype, uint32_t op)
 {
 	if (dtype >= T3_DTYPE_COUNT || op >= T3_OP_COUNT)
@@ -73,7 +73,7 @@ static uint16_t f16_narrow(float value)
 		return F16_NAN;
 	if (exponent >= 143) /* 2^16 and above */
 		return sign | 0x7c00;
-	if (exponent >= 113) /* normal: a carry out of the fraction is right as it is */
+	if (exponent >= 113) /* normal; a carry out of the fraction increments the exponent */
 		result = shift_round(magnitude - (112u << 23), 13);
 	else if (exponent >= 102) /* subnormal */
 		result = shift_round((magnitude & 0x7fffff) | 0x800000, 126 - exponent);
@@ -218,13 +218,13 @@ void t3_nmc_apply_narrow(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_
 		apply16(dtype == T3_DTYPE_BF16, op, dst, src, bytes);
 }
 
-/* bytes is a multiple of the element size; a guest may make dst and src overlap. */
+/* `bytes` is a multiple of the element size. dst and src may overlap: a guest chooses both. */
 void t3_nmc_apply(uint32_t dtype, uint32_t op, void *dst, const void *src, size_t bytes)
 {
 	size_t done;
 
 	if (op == T3_OP_STORE) {
-		if (dst != src) /* a tile may be staged where it belongs */
+		if (dst != src) /* a guest may stage a tile at its own place in the buffer */
 			memmove(dst, src, bytes);
 	} else if (bytes < T3_NMC_WIDE) {
 		t3_nmc_apply_narrow(dtype, op, dst, src, bytes);

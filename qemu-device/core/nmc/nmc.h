@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Near-memory compute: op-and-store on elements, exact in every bit. It knows types and bytes
- * alone; every room may use it.
+ * Near-memory compute: op-and-store on elements, with defined bits. SPEC.md section 4. It
+ * knows only types and bytes; every room may use it.
  */
 #ifndef T3_CORE_NMC_H
 #define T3_CORE_NMC_H
 
 #include "t3_common.h"
 
-#define T3_F32_NAN 0x7fc00000u /* the one that results have */
+#define T3_F32_NAN 0x7fc00000u /* the canonical NaN: results have no other */
 
 /* nmc.c */
 uint32_t t3_dtype_size(uint32_t dtype); /* dtype < T3_DTYPE_COUNT */
 bool t3_nmc_allowed(uint32_t dtype, uint32_t op);
 void t3_nmc_apply(uint32_t dtype, uint32_t op, void *dst, const void *src, size_t bytes);
 void t3_nmc_identity(uint32_t dtype, uint32_t op, void *dst, size_t bytes);
-/* Exact; rounded to nearest even, a NaN canonical. F32, F16, BF16. */
+/* For F32, F16, BF16. Widening is exact. Narrowing rounds to nearest even; NaNs are canonical. */
 void t3_nmc_widen(uint32_t dtype, const void *src, float *dst, uint32_t count);
 void t3_nmc_narrow(uint32_t dtype, const float *src, void *dst, uint32_t count);
 
-/* What t3_nmc_apply() is made of, but for STORE: the definition, and the faster beginning. */
+/* The parts of t3_nmc_apply() for all ops but STORE: scalar, and 32 bytes at a time. */
 void t3_nmc_apply_narrow(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
 			 size_t bytes);
 #define T3_NMC_WIDE 32u /* bytes at a time */
-/* nmc_wide.c: returns how many bytes were done, maybe 0. */
+/* nmc_wide.c: returns the number of bytes done, which may be 0. */
 size_t t3_nmc_apply_wide(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
 			 size_t bytes);
 
-/* One element: a store's usual update, in its place, too small for a call. */
+/* Adds to one element in memory. Inline, because most stores do this and little else. */
 static inline void t3_nmc_add_f32(uint8_t *dst, uint32_t bits)
 {
 	float memory, value;

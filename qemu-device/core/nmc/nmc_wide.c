@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Near-memory compute, 32 bytes at a time where the host has AVX2: the bits of nmc.c, which
- * defines them. Each function here is compiled for AVX2 and called only where it is there.
+ * Near-memory compute, 32 bytes at a time if the host has AVX2. SPEC.md section 4. The bits
+ * are those of nmc.c. Functions here are compiled for AVX2 and called only on such a host.
  */
 #include "nmc/nmc.h"
 
@@ -13,7 +13,7 @@
 #define STEP sizeof(__m256i)
 _Static_assert(STEP == T3_NMC_WIDE, "one register");
 
-/* Lanes of f32, and of what two of them make of 16 lanes of 16 bits. */
+/* 16 lanes of 16 bits, widened to f32. */
 struct pair {
 	__m256 low, high;
 };
@@ -23,7 +23,7 @@ WIDE static inline __m256 bits(uint32_t value)
 	return _mm256_castsi256_ps(_mm256_set1_epi32((int)value));
 }
 
-/* A NaN operand gives the canonical NaN; of two equal values -0 is the lesser. */
+/* A NaN operand gives the canonical NaN; -0 is less than +0. */
 WIDE static inline __m256 pick(__m256 a, __m256 b, bool want_less)
 {
 	__m256 result = want_less ? _mm256_min_ps(a, b) : _mm256_max_ps(a, b);
@@ -54,7 +54,7 @@ WIDE static inline __m256i combine_i32(uint32_t op, __m256i a, __m256i b)
 
 /* ------------------------------------------------------------ 16 bits, widened */
 
-/* 32-bit lanes with the 16 bits above zeros. Each half of a register on its own. */
+/* Puts each 16-bit lane above 16 zero bits. The two halves of a register are separate. */
 WIDE static inline struct pair spread(__m256i half)
 {
 	__m256i zero = _mm256_setzero_si256();
@@ -63,7 +63,7 @@ WIDE static inline struct pair spread(__m256i half)
 			      _mm256_castsi256_ps(_mm256_unpackhi_epi16(zero, half)) };
 }
 
-/* To nearest even, `shift` bits less. */
+/* Shifts right by `shift`, rounds to nearest even. */
 WIDE static inline __m256i shift_round(__m256i value, int shift)
 {
 	__m256i odd = _mm256_and_si256(_mm256_srli_epi32(value, shift), _mm256_set1_epi32(1));
@@ -72,15 +72,16 @@ WIDE static inline __m256i shift_round(__m256i value, int shift)
 	return _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(value, below_half), odd), shift);
 }
 
-/* A NaN is canonical here already, and rounds to the canonical one. */
+/* A NaN is already the canonical f32 NaN, which narrows to the canonical bf16 NaN. */
 WIDE static inline __m256i narrow_bf16(__m256 value)
 {
 	return shift_round(_mm256_castps_si256(value), 16);
 }
 
 /*
- * A lane holds an f16 in its upper half: sign and magnitude apart, the exponent is 112 too
- * low, which a product makes good, exactly, for subnormals too. Infinity and NaN stay so.
+ * A lane holds an f16 in its upper half. Without its sign and shifted, it is an f32 whose
+ * exponent is 112 too low. Multiplying by 2^112 corrects that exactly, also for subnormals.
+ * The exponents of infinity and NaN are set apart.
  */
 WIDE static inline __m256 widen_f16(__m256 lane)
 {
@@ -95,7 +96,7 @@ WIDE static inline __m256 widen_f16(__m256 lane)
 	return _mm256_or_ps(scaled, _mm256_castsi256_ps(_mm256_or_si256(sign, special)));
 }
 
-/* Below 2^-14 the sum with 0.5 rounds to multiples of 2^-24, f16's least subnormal. */
+/* Below 2^-14, adding 0.5 rounds to a multiple of 2^-24, the least subnormal of f16. */
 WIDE static inline __m256i narrow_f16(__m256 value)
 {
 	__m256i all = _mm256_castps_si256(value);
@@ -149,7 +150,7 @@ WIDE static inline __m256i step(uint32_t dtype, uint32_t op, __m256i a, __m256i 
 	}
 }
 
-/* Inlined with dtype and op known, so that nothing is asked within the loop. */
+/* Inlined with constant dtype and op, so that the loop has no branches on them. */
 WIDE static inline __attribute__((always_inline)) size_t loop(uint32_t dtype, uint32_t op,
 							      uint8_t *dst, const uint8_t *src,
 							      size_t bytes)
@@ -179,7 +180,7 @@ WIDE static inline __attribute__((always_inline)) size_t loops(uint32_t dtype, u
 	}
 }
 
-/* Compilers clear the upper halves behind it, for the SSE code that follows. */
+/* The compiler clears the registers' upper halves at its end, for SSE code that follows. */
 WIDE static size_t apply(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
 			 size_t bytes)
 {
@@ -195,7 +196,7 @@ WIDE static size_t apply(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_
 	}
 }
 
-/* Values behind dst that are within a step of it would have to be seen changed. */
+/* If dst is less than a step after src, a load would have to see the store just before it. */
 size_t t3_nmc_apply_wide(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
 			 size_t bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What links tell spaces. */
+/* The callbacks that links make into spaces. SPEC.md sections 6.2 and 6.4. */
 #include "space/space_private.h"
 
-/* Each space in use hears of it; those without grants to or from that rank do nothing. */
+/* Tells every space in use. A space without grants to or from that rank does nothing. */
 static void lost(struct t3_link *link)
 {
 	struct t3_dev *dev = link->fabric->dev[link->dst];

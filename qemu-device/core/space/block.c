@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocks of tiles that are sent: a ready list for each segment, kept in its counter
- * records, and a work list of segments for each link. A segment is on the list of
- * one link, that of the route that its block is on. SPEC.md section 5.
+ * Sends blocks of tiles. SPEC.md section 5. Each segment has a list of ready blocks, which is
+ * linked through its counter records. Each link has a list of segments with work. A segment is
+ * on one such list: that of the link of its block's current route.
  */
 #include "space/space_private.h"
 
@@ -62,7 +62,7 @@ static void end_block(struct t3_segment *segment)
 	segment->cur_route = segment->routes ? (uint32_t)__builtin_ctz(segment->routes) : 0;
 }
 
-/* Ready blocks and one that is partly sent are dropped. */
+/* Drops all ready blocks, and the block that is partly sent. */
 void t3_block_drop_all(struct t3_segment *segment)
 {
 	segment->ready_head = segment->ready_tail = T3_TILE_NONE;
@@ -115,7 +115,7 @@ static void start_route(struct t3_segment *segment, uint32_t route)
 	segment->cur_col = 0;
 }
 
-/* The records are memory that a guest's kernel could overwrite: check, then use. */
+/* A guest's kernel can overwrite the records, so a copy is checked before its use. */
 static bool start_block(struct t3_segment *segment)
 {
 	uint32_t tile = segment->ready_head;
@@ -144,7 +144,7 @@ static bool start_block(struct t3_segment *segment)
 	return true;
 }
 
-/* All routes have read it. */
+/* The block was sent on all routes. */
 static void finish_block(struct t3_segment *segment)
 {
 	trace(segment, true);
@@ -157,7 +157,7 @@ static void finish_block(struct t3_segment *segment)
 
 /* ------------------------------------------------------------------ packets */
 
-/* DMA segments are read from the buffer, REMOTE ones from the staging slot. */
+/* DMA segments send from the buffer, REMOTE segments from the staging slot. */
 static uint64_t source_of(const struct t3_segment *segment, uint32_t row, uint32_t col)
 {
 	if (segment->kind == T3_SEG_DMA)
@@ -171,7 +171,7 @@ static uint32_t packet_bytes(uint32_t payload)
 	return payload + (uint32_t)sizeof(struct t3_packet);
 }
 
-/* One UPDATE packet; the route's link has a free slot. */
+/* Sends one UPDATE packet. The route's link has a free slot. */
 static void send_update(struct t3_segment *segment, const struct t3_route *route, uint32_t row,
 			uint32_t col, const void *payload, uint32_t bytes)
 {
@@ -224,7 +224,7 @@ uint32_t t3_block_room(const struct t3_segment *segment)
 	return room;
 }
 
-/* While the CPU waits, tiles and queues do not take what becomes free. */
+/* Reserves slots for a waiting store of the CPU, so that tiles and queues do not take them. */
 static void set_wanted(const struct t3_segment *segment, bool wanted)
 {
 	uint32_t left;
@@ -239,7 +239,7 @@ static void set_wanted(const struct t3_segment *segment, bool wanted)
 	}
 }
 
-/* Once for each link. False: waiting is not possible. */
+/* Waits once for each link. False: waiting is not possible. */
 static bool wait_for_links(const struct t3_segment *segment)
 {
 	uint32_t left;
@@ -254,7 +254,7 @@ static bool wait_for_links(const struct t3_segment *segment)
 	return true;
 }
 
-/* Again where messages took a slot: there is one for each route and import at most. */
+/* Repeats if control packets took a slot. Each route and import has at most one of them. */
 void t3_block_make_room(const struct t3_segment *segment)
 {
 	if (t3_block_room(segment))
@@ -290,7 +290,7 @@ static void send_piece(struct t3_segment *segment, uint32_t row, uint32_t col, u
 		    t3_mem_read(dev, source_of(segment, row, col), bytes), bytes);
 }
 
-/* What is sent, and the block's record, which is written when all of it has been. */
+/* Checks the bytes to be sent, and the block's record, which is written at the block's end. */
 static bool source_poisoned(struct t3_segment *segment, uint64_t from, uint32_t bytes)
 {
 	struct t3_space *space = segment->space;
@@ -303,7 +303,7 @@ static bool source_poisoned(struct t3_segment *segment, uint64_t from, uint32_t 
 	return true;
 }
 
-/* One packet of the segment's current tile. True: that tile is sent on this route. */
+/* Sends one packet of the current tile. True: it was the tile's last on this route. */
 static bool send_next(struct t3_segment *segment)
 {
 	struct t3_tile_shape shape = t3_segment_tile_shape(segment, segment->cur_tile);
@@ -327,7 +327,7 @@ static bool send_next(struct t3_segment *segment)
 
 /* ------------------------------------------------------------------ serving */
 
-/* To the next tile of the block, the block's next route, or the block's end. */
+/* Advances to the next tile of the block, to its next route, or ends the block. */
 static void next_tile(struct t3_segment *segment)
 {
 	uint32_t later = segment->routes & ~((2u << segment->cur_route) - 1);
@@ -340,13 +340,13 @@ static void next_tile(struct t3_segment *segment)
 		finish_block(segment);
 }
 
-/* On with the segment: after each tile the client's next one has its turn. */
+/* After each tile the segment goes to the end of its client's list. */
 static void end_tile(struct t3_link *link, struct t3_segment *segment)
 {
 	remove_work(link, segment);
 	next_tile(segment);
 	if (segment->cur_first == T3_TILE_NONE && !segment->ready_count)
-		return; /* nothing left, or finishing it faulted the space */
+		return; /* no block is left, or the end of the block faulted the space */
 	t3_block_append_work(link_of(segment), segment);
 	if (link_of(segment) != link)
 		t3_pump_kick(link_of(segment));
@@ -359,7 +359,7 @@ uint32_t t3_block_serve(struct t3_link *link, uint32_t client)
 	bool tile_done;
 
 	if (segment->cur_first == T3_TILE_NONE && !start_block(segment))
-		return 0; /* the fault took it off the list */
+		return 0; /* the space faulted, which took the segment off the list */
 	tile_done = send_next(segment);
 	sent = segment->counts.link_bytes - sent;
 	if (tile_done)

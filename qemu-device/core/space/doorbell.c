@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Doorbell pages: arm, release, staged tiles. SPEC.md sections 2.2 and 3.2. */
+/* Doorbell pages: ARM, RELEASE, staged tiles. SPEC.md sections 2.2 and 3.2. */
 #include "space/space_private.h"
 
 static void bad(struct t3_space *space, struct t3_segment *segment, uint32_t tile)
@@ -7,7 +7,7 @@ static void bad(struct t3_space *space, struct t3_segment *segment, uint32_t til
 	t3_space_fail_cpu(space, T3_FAULT_BAD_DOORBELL, segment, tile, T3_NONE64);
 }
 
-/* LOCAL, DMA: all rows of the staged tile, now. */
+/* LOCAL and DMA segments apply all rows of the staged tile at once. */
 static void apply_rows(struct t3_segment *segment, const struct t3_tile_shape *shape, uint32_t slot)
 {
 	uint64_t from = segment->staging + segment->slot_stride * slot +

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Epochs: arming, completion, release, and what peers are told. SPEC.md 2.1, 6.3. */
+/* Epochs: arming, completion, release, and messages to peers. SPEC.md sections 2.1 and 6.3. */
 #include "space/space_private.h"
 
 static void set_state(struct t3_space *space, uint32_t state)
@@ -43,7 +43,7 @@ void t3_epoch_tell_import(struct t3_space *space, struct t3_import *import, uint
 	packet.dst_rank = (uint16_t)import->rank;
 	packet.dst_space = import->space;
 	packet.dst_generation = import->generation;
-	packet.import = (uint16_t)(import - space->import); /* which of its routes it is */
+	packet.import = (uint16_t)(import - space->import); /* tells the source its route */
 	packet.arg = state;
 	t3_pump_control(space, fabric->link[space->dev->rank][import->rank], &import->ctl, &packet);
 }
@@ -58,8 +58,8 @@ static void tell_imports(struct t3_space *space, uint32_t state, uint32_t epoch)
 }
 
 /*
- * The first epoch that this space, ended now, will not have finished; 0: none was
- * and none will be. Behind the last epoch that is 1: 0 would take back all of them.
+ * The first epoch that this space does not finish if it ends now. 0: it finished none. After
+ * the last epoch the result is 1, because 0 would revoke all epochs.
  */
 uint32_t t3_epoch_first_undone(const struct t3_space *space)
 {
@@ -77,15 +77,15 @@ static bool serial_after(uint32_t a, uint32_t b) /* a is a later epoch than b */
 	return (int32_t)(a - b) > 0;
 }
 
-/* Is `epoch` not done by a peer that announced its first undone one? */
+/* Is `epoch` unfinished at a peer that announced its first unfinished epoch? */
 static bool is_undone(uint32_t first_undone, uint32_t epoch)
 {
 	return !first_undone || !serial_after(first_undone, epoch);
 }
 
 /*
- * Targets learn that nothing comes any more, sources that nothing is taken, from
- * the first unfinished epoch on. To be called before the state changes.
+ * From the first unfinished epoch on, targets get no more updates and sources can send none.
+ * Call it before the state changes.
  */
 void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state)
 {
@@ -100,7 +100,6 @@ void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state)
 
 /* ------------------------------------------------------------------ arming */
 
-/* An epoch leaves nothing behind, unless the guest changed counter records. */
 void t3_segment_new_epoch(struct t3_segment *segment)
 {
 	t3_block_drop_all(segment);
@@ -133,7 +132,7 @@ static void peer_fault(struct t3_space *space, uint32_t kind, uint32_t rank)
 	t3_space_fail(space, &record);
 }
 
-/* Did a peer end before this epoch? Then it faults now, not at a deadline. */
+/* If a peer ended before this epoch, the space faults now and not at a deadline. */
 static bool fault_if_peers_gone(struct t3_space *space)
 {
 	uint32_t i;
@@ -152,8 +151,8 @@ static bool fault_if_peers_gone(struct t3_space *space)
 }
 
 /*
- * The target has come to this epoch, or is past it already: it refuses our updates
- * then, which ends in a fault, while waiting would not end. Epochs do not wrap.
+ * The target has reached this epoch or a later one. If it is later, the target refuses the
+ * updates and the space faults; waiting would never end. Epochs do not wrap.
  */
 bool t3_epoch_route_ready(const struct t3_route *route, uint32_t epoch)
 {
@@ -198,14 +197,14 @@ void t3_epoch_arm(struct t3_space *space, uint32_t epoch)
 	t3_epoch_try_armed(space);
 }
 
-/* Only now may sources send. */
+/* The space's memory is ready, so sources may send from now on. */
 void t3_epoch_prepared(struct t3_space *space)
 {
 	tell_imports(space, T3_SPACE_ARMING, space->epoch);
 	t3_epoch_try_armed(space);
 }
 
-/* Only a guest's kernel that overwrites counter records can leave something to send. */
+/* Blocks are left only if a guest's kernel overwrote counter records. */
 static const struct t3_segment *unsent(const struct t3_space *space)
 {
 	uint32_t i;
@@ -239,7 +238,7 @@ void t3_epoch_try_armed(struct t3_space *space)
 		if (space->route[i].used && !t3_epoch_route_ready(&space->route[i], space->epoch))
 			return;
 	set_state(space, T3_SPACE_ARMED);
-	/* Arrivals may have completed tiles already. */
+	/* Updates that arrived while ARMING may have completed tiles. */
 	for (i = 0; i < space->seg_count; i++)
 		if (space->sorted[i]->ready_count)
 			t3_block_add_work(space->sorted[i]);
@@ -271,15 +270,15 @@ void t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, uint32_
 		peer_fault(space, T3_FAULT_PEER_POISON, import->rank);
 }
 
-/* What a peer names is gone, unless it names what has been made since. */
+/* A grant is void if its peer device is gone, or the generation is not the one granted. */
 static bool is_lost(const struct t3_dev *peer, uint32_t space, uint32_t generation)
 {
 	return !peer || t3_spaces(peer)->generation[space] != generation;
 }
 
 /*
- * The device at `rank` was reset or has gone; `peer` is what is there now. As if all
- * its spaces that this one has grants to or from had said goodbye with epoch 0.
+ * The device at `rank` was reset or detached; `peer` is the device there now, or NULL. The
+ * effect is as if each space there with a grant to or from this one had ended at epoch 0.
  */
 void t3_epoch_peer_lost(struct t3_space *space, uint32_t rank, const struct t3_dev *peer)
 {
@@ -322,7 +321,7 @@ static void write_word(struct t3_segment *segment, uint64_t bits)
 		       &segment->word, sizeof(segment->word));
 }
 
-/* The interrupt comes behind the state: who gets it finds all of it. */
+/* The interrupt follows the state, so that its handler sees all of the event area. */
 static void segment_delivered(struct t3_segment *segment, uint64_t bits)
 {
 	write_word(segment, bits | T3_SEG_WORD_DELIVERED);

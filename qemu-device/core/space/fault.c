@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A space's states and its faults. SPEC.md sections 2.1 and 9. */
+/* States and faults of a space. SPEC.md sections 2.1 and 9.1. */
 #include "space/space_private.h"
 
-/* Without a trace of it. */
 void t3_space_put_state(struct t3_space *space, uint32_t state)
 {
 	uint32_t *used = &t3_spaces(space->dev)->used[space->id / 32];
@@ -21,7 +20,7 @@ void t3_space_set_state(struct t3_space *space, uint32_t state)
 	t3_space_put_state(space, state);
 }
 
-/* Also those of an older generation: peers must hear that it is gone. */
+/* Includes packets of an older generation: peers must learn that it ended. */
 static bool control_queued(const struct t3_space *space)
 {
 	uint32_t i;
@@ -54,7 +53,7 @@ void t3_space_drop_update(struct t3_space *space)
 
 /* ------------------------------------------------------------------ faults */
 
-/* Of the first fault two copies; the count goes last. */
+/* Writes the first fault twice: to `fault` and to the ring. The count is written last. */
 static void write_fault(struct t3_space *space, const struct t3_fault_record *record, bool first)
 {
 	uint32_t place = (space->faults - 1) % T3_FAULT_RING;
@@ -68,7 +67,6 @@ static void write_fault(struct t3_space *space, const struct t3_fault_record *re
 		       sizeof(space->faults));
 }
 
-/* Nothing more is prepared, counted or sent. */
 void t3_space_stop_work(struct t3_space *space)
 {
 	uint32_t i;
@@ -79,7 +77,7 @@ void t3_space_stop_work(struct t3_space *space)
 	t3_tracker_drop_space(space);
 }
 
-/* kind, detail, place and src_rank are the caller's; epoch and time are set here. */
+/* The caller sets kind, detail, place and src_rank. Epoch and time are set here. */
 void t3_space_fail(struct t3_space *space, const struct t3_fault_record *what)
 {
 	struct t3_dev *dev = space->dev;

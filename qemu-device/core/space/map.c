@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SEG_MAP and its like: segments come and go. SPEC.md sections 3 and 7. */
+/* SEG_MAP, SEG_UNMAP and SEG_STAGING: checks them and maps segments. SPEC.md sections 3, 7. */
 #include "space/space_private.h"
 
 static uint32_t check_values(const struct t3_cmd_seg_map *cmd)
@@ -36,7 +36,7 @@ static uint32_t check_geometry(const struct t3_cmd_seg_map *cmd)
 		return T3_ADMIN_BAD_GEOMETRY;
 	if ((uint64_t)cmd->tile_rows * cmd->tile_row_bytes > T3_MAX_TILE_BYTES)
 		return T3_ADMIN_BAD_GEOMETRY;
-	/* A packet's row and col have 32 bits: they must not come round to the target's start. */
+	/* A packet's row and col have 32 bits, so the sum with the target's must not overflow. */
 	if (cmd->rows > T3_NONE32 - cmd->target_row || cmd->row_bytes > T3_NONE32 - cmd->target_col)
 		return T3_ADMIN_BAD_GEOMETRY;
 	return T3_ADMIN_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Event areas and interrupts: SPEC.md sections 1.1 and 2.3. */
+/* Event areas, and interrupts of spaces. SPEC.md sections 1.1 and 2.3. */
 #include "space/space_private.h"
 
 void t3_notify_event(struct t3_space *space)
@@ -22,7 +22,7 @@ void t3_notify_enable(struct t3_dev *dev, uint32_t word, uint32_t value)
 		t3_interrupt(dev, t3_spaces(dev)->event_vector);
 }
 
-/* The space faults once and stays mute: software sees ERROR_STATUS and SPACE_QUERY. */
+/* The space faults once and writes its area no more. Software uses ERROR_STATUS, SPACE_QUERY. */
 static void drop_area(struct t3_space *space)
 {
 	struct t3_fault_record record = {
@@ -37,7 +37,7 @@ static void drop_area(struct t3_space *space)
 	t3_space_fail(space, &record);
 }
 
-/* One store into the event area, which may be out of reach. */
+/* Writes one word of the event area. If that fails, the space faults. */
 void t3_notify_word(struct t3_space *space, size_t offset, const void *data, size_t len)
 {
 	if (!space->mute && t3_host_write(space->dev, space->event_area + offset, data, len) != 0)
@@ -57,7 +57,7 @@ void t3_notify_state(struct t3_space *space)
 	t3_notify_event(space);
 }
 
-/* The staged data of a doorbell has been read: its slot is free. */
+/* The staged tile of a doorbell has been read, so its slot is free. */
 void t3_notify_consumed(struct t3_segment *segment, uint32_t slot)
 {
 	uint32_t value = ++segment->consumed[slot];
@@ -68,7 +68,7 @@ void t3_notify_consumed(struct t3_segment *segment, uint32_t slot)
 		       &value, sizeof(value));
 }
 
-/* The whole page, for CREATE and RESET. */
+/* Writes the whole event area, for CREATE and RESET. */
 void t3_notify_all(struct t3_space *space)
 {
 	struct t3_event_area area;

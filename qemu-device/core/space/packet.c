@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The receiving side of a packet. Nothing in it is trusted: each check is one
- * rule of SPEC.md section 6.2, in that order. An arrival always sinks.
+ * Receives packets. SPEC.md section 6.2. No field of a packet is trusted. The checks are the
+ * rules of that section, in its order. A received packet never waits for a link.
  */
 #include "space/space_private.h"
 
@@ -75,7 +75,7 @@ static uint32_t check_epoch(struct t3_space *space, const struct t3_packet *pack
 	}
 }
 
-/* Each is looked up and counted. */
+/* The number of tiles that an update crosses. Each costs a look-up in the tracker. */
 static uint32_t tiles_of(const struct t3_segment *segment, const struct t3_packet *packet)
 {
 	uint32_t last = packet->col + packet->length - 1;
@@ -109,7 +109,7 @@ static uint32_t receive_update(struct t3_space *space, const struct t3_packet *p
 	return T3_NAK_NONE;
 }
 
-/* One that is being prepared tells all its imports when that is done. */
+/* A space that is being prepared does not answer: it tells all imports when it is done. */
 static void answer_query(struct t3_space *space, struct t3_import *import)
 {
 	if (!space->preparing)

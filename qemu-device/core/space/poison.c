@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Updates that would use poisoned device memory. The check comes before anything of an
- * update is counted or written. SPEC.md section 9.2.
+ * Finds updates that would use poisoned device memory, before any of it is counted or
+ * written. SPEC.md section 9.2.
  */
 #include "space/space_private.h"
 
@@ -35,7 +35,7 @@ static bool in_tile(const struct t3_segment *segment, uint32_t tile, uint64_t *w
 		       segment->pitch, &shape, where);
 }
 
-/* A tile's record, and its block's. */
+/* The tile's record, and the record of its block. */
 static bool in_records(struct t3_segment *segment, uint32_t tile, uint64_t *where)
 {
 	return t3_poison_in_record(segment, tile, where) ||
@@ -75,7 +75,7 @@ bool t3_poison_in_run(struct t3_segment *segment, uint32_t row, uint32_t col, ui
 	return false;
 }
 
-/* A REMOTE segment's staged tile is looked at when it is sent. */
+/* A REMOTE segment's staged tile is checked when it is sent. */
 bool t3_poison_in_doorbell(struct t3_segment *segment, uint32_t tile, uint32_t slot,
 			   uint64_t *where)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What has to be done to a space's memory before an epoch's first update: counter
- * records of an earlier user are zeroed, and segments with init IDENTITY are filled. It
- * can be all of the device's memory, so it is work of the engine, in pieces, and its
- * client's share pays for it. Little of it is done at once. SPEC.md sections 3 and 8.2.
+ * Prepares a space's memory before the first update of an epoch. SPEC.md sections 3 and 8.2.
+ * It zeroes counter records of an earlier user and fills segments with init IDENTITY. That
+ * may be all of the device's memory. So the engine does it in pieces and charges the client's
+ * share. ARM itself does small amounts.
  */
 #include "space/space_private.h"
 
@@ -35,7 +35,7 @@ static uint64_t work_left(const struct t3_space *space)
 
 /* ------------------------------------------------------------------- pieces */
 
-/* Stale counts would match a repeated epoch. Returns the work. */
+/* Zeroes records, whose stale counts would match a repeated epoch. Returns the work. */
 static uint32_t zero_some(struct t3_segment *segment, struct t3_prepare *at, uint32_t most)
 {
 	struct t3_dev *dev = segment->space->dev;
@@ -53,7 +53,7 @@ static uint32_t zero_some(struct t3_segment *segment, struct t3_prepare *at, uin
 	return bytes;
 }
 
-/* Of one row. Returns the bytes; 0: poisoned, and the space has faulted. */
+/* Fills part of one row. Returns the bytes; 0: poison has faulted the space. */
 static uint32_t fill_row(struct t3_segment *segment, struct t3_prepare *at, uint32_t most)
 {
 	struct t3_dev *dev = segment->space->dev;
@@ -77,8 +77,8 @@ static uint32_t fill_row(struct t3_segment *segment, struct t3_prepare *at, uint
 }
 
 /*
- * Rows with less than a page between them share all pages from the first to the last,
- * which is one report of changed memory then. Returns the work; 0: as fill_row().
+ * Fills rows. If the pitch is at most a page, the rows touch every page from first to last,
+ * so one report of changed memory covers them. Returns the work; 0: as fill_row().
  */
 static uint32_t fill_some(struct t3_segment *segment, struct t3_prepare *at, uint32_t most)
 {
@@ -102,7 +102,7 @@ static uint32_t fill_some(struct t3_segment *segment, struct t3_prepare *at, uin
 	return bytes ? work : 0;
 }
 
-/* To the next segment with something to do. False: there is none. */
+/* Advances to the next segment that needs work. False: there is none. */
 static bool go_on(struct t3_space *space)
 {
 	struct t3_prepare *at = &space->prepare;
@@ -117,7 +117,7 @@ static bool go_on(struct t3_space *space)
 	return false;
 }
 
-/* Returns the work that was done, at most `most` and a row. */
+/* Returns the work done. It exceeds `most` by less than one piece and a row. */
 static uint32_t do_some(struct t3_space *space, uint32_t most)
 {
 	struct t3_prepare *at = &space->prepare;
@@ -190,14 +190,14 @@ bool t3_prepare_begin(struct t3_space *space)
 	return false;
 }
 
-/* The client's spaces take turns. */
+/* One piece for the client's first space, which then goes to the end of the list. */
 uint32_t t3_prepare_step(struct t3_dev *dev, uint32_t client)
 {
 	struct t3_space *space = t3_spaces(dev)->prepares[client].head;
 	uint32_t work = do_some(space, T3_PREPARE_PIECE);
 
 	if (!space->preparing)
-		return work; /* poison was met */
+		return work; /* poison has faulted the space */
 	remove_from_list(space);
 	if (go_on(space))
 		t3_prepare_append(space);
@@ -226,13 +226,13 @@ const char *t3_prepare_check(const struct t3_space *space)
 	if (!space->preparing)
 		return NULL;
 	if (space->state != T3_SPACE_ARMING)
-		return "a space is prepared that is not ARMING";
+		return "a space that is not ARMING is being prepared";
 	if (at->segment >= space->seg_count)
-		return "a space is prepared outside of its segments";
+		return "a space is being prepared beyond its segments";
 	segment = space->sorted[at->segment];
 	if (segment->stale ? at->tile >= segment->tiles || at->row || at->col
 			   : !fills(segment) || at->row >= segment->rows ||
 				     at->col >= segment->row_bytes || at->col % segment->esize)
-		return "a space is prepared where nothing is to be done";
+		return "a space is being prepared at a place that needs no work";
 	return NULL;
 }

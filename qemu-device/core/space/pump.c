@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What waits for a link: of each client control packets, then ready blocks (block.c). The
- * lists are bounded: a control packet lives in its route or import. SPEC.md section 5.
+ * Packets that wait for a link: for each client control packets, then ready blocks (block.c).
+ * SPEC.md section 5. The lists are bounded, because a control packet is a member of its route
+ * or import.
  */
 #include "space/space_private.h"
 
-/* Queues that wait for the link try again. */
+/* Lets queues that wait for the link try again. */
 static void credit(struct t3_link *link)
 {
 	if (link->engine_waits)
@@ -77,7 +78,7 @@ void t3_pump_drop_control(struct t3_ctl *ctl)
 	remove_control(ctl);
 }
 
-/* Their owners are gone or about to go. */
+/* For clearing a device: it clears the packets' owners, too. */
 void t3_pump_drop_all(struct t3_link *link)
 {
 	t3_turn_clear(link);
@@ -108,7 +109,7 @@ void t3_pump_fire(struct t3_link *link)
 		client = t3_turn_next(link);
 		if (client == T3_NONE32 ||
 		    t3_link_free_slots(link) <= T3_LINK_RESERVE + link->wanted)
-			break; /* idle, or the next response kicks */
+			break; /* nothing waits, or the next response calls t3_pump_kick() */
 		serve(link, client);
 	}
 	if (batch < T3_PUMP_BATCH) {
@@ -137,8 +138,8 @@ static void reject(struct t3_space *space, const struct t3_packet *packet, uint3
 }
 
 /*
- * A guest's kernel that overwrites counter records can end an epoch while packets
- * of it are in flight: the segment may be gone.
+ * The segment may be unmapped already. A guest's kernel that overwrites counter records can
+ * end an epoch while packets of it are in flight.
  */
 static void acked(struct t3_space *space, const struct t3_packet *packet)
 {
@@ -153,7 +154,7 @@ void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint
 {
 	struct t3_dev *dev = link->fabric->dev[link->src];
 	struct t3_space *space = &t3_spaces(dev)->space[packet->src_space];
-	/* NAKs of STATE and POISON tell nothing: the receiver has gone. Silence does. */
+	/* A NAK of STATE or POISON only says that the receiver is gone. A lost link is a fault. */
 	bool matters = packet->type == T3_PKT_UPDATE || packet->type == T3_PKT_ARM_QUERY ||
 		       status == T3_STATUS_LINK;
 

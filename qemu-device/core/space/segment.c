@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Segments: geometry, counter records, look-up. SPEC.md section 3. */
+/* Segments: geometry, counter records and look-up by offset. SPEC.md section 3. */
 #include "space/space_private.h"
 
 uint32_t t3_segment_tile(const struct t3_segment *segment, uint32_t row, uint32_t col)
@@ -66,7 +66,7 @@ static struct t3_segment *note(struct t3_space *space, uint32_t at)
 	return space->recent;
 }
 
-/* t3_segment_at(): producers go upwards, so the next one is tried before bisection. */
+/* Producers store at rising offsets, so the next segment is tried before bisection. */
 struct t3_segment *t3_segment_find(struct t3_space *space, uint64_t offset)
 {
 	uint32_t low = 0, high = space->seg_count, next = space->recent_at + 1;

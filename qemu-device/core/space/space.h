@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Output address spaces: segments, epochs, tracked stores and doorbells, the tracker, and the
- * packets that they send and receive. Queues store into them; the front configures them and
- * takes the CPU's stores to them. What they need from above is in struct t3_space_ops.
+ * Output address spaces: segments, epochs, tracked stores and doorbells, the tracker, and
+ * their packets. SPEC.md sections 2 to 6. Queues store into spaces. The front configures
+ * them and passes on the CPU's stores. The room above provides struct t3_space_ops.
  */
 #ifndef T3_CORE_SPACE_H
 #define T3_CORE_SPACE_H
 
 #include "link/link.h"
 
-/* What spaces tell the room above them, which gives this when a device is made. */
+/* Callbacks of spaces into the room above, which provides them when it creates a device. */
 struct t3_space_ops {
-	/* A link may have room for queues of its source that wait for it. */
+	/* The link may have free slots: queues of its source that wait for it try again. */
 	void (*credit)(struct t3_link *link);
-	/* There is a space to be prepared: t3_prepare_step(). */
+	/* A space has to be prepared: call t3_prepare_step(). */
 	void (*wake)(struct t3_dev *dev);
 };
 
-/* A tile's part of one row: where a producer's next store most often goes, too. */
+/* The part of one row that lies in one tile. A producer's next store is usually in it, too. */
 struct t3_run {
 	uint64_t offset;  /* in the space */
 	uint64_t address; /* in device memory */
@@ -26,7 +26,7 @@ struct t3_run {
 	uint64_t expected; /* of the tile */
 };
 
-/* How far a space has been prepared: in records of a segment first, then in its memory. */
+/* Progress of preparing a space. In each segment the records come first, then the memory. */
 struct t3_prepare {
 	uint32_t segment; /* place in t3_space.sorted */
 	uint32_t tile, row, col;
@@ -34,17 +34,17 @@ struct t3_prepare {
 
 struct t3_segment {
 	struct t3_space *space; /* NULL: free */
-	struct t3_run run;	/* of the CPU's last store; geometry alone, so never out of date */
+	struct t3_run run;	/* of the CPU's last store; only geometry, so it stays valid */
 	struct t3_segment *work_next;
 	bool queued; /* on the work list of cur_route's link */
 	uint32_t index;
 	uint32_t kind, op, dtype, init, target_op, esize;
-	uint64_t offset, extent; /* bytes from first to behind last */
+	uint64_t offset, extent; /* extent: bytes from the first to the last, with padding */
 	uint32_t updates;
 	uint32_t rows, row_bytes, pitch, tile_rows, tile_row_bytes;
 	uint32_t tiles_x, tiles;
 	uint32_t counter_base;
-	bool stale;	 /* its counter records are not its own yet: they count as zero */
+	bool stale;	 /* its counter records are not valid yet and count as zero */
 	uint32_t routes; /* bit mask; 0: LOCAL */
 	uint32_t target_segment, target_row, target_col;
 	uint32_t block_tiles; /* DMA: tiles that are sent together */
@@ -54,15 +54,15 @@ struct t3_segment {
 	uint32_t live; /* entries of the tracker */
 	/* of the current epoch */
 	uint32_t tiles_tracked;
-	uint64_t send_bytes;  /* that will be sent in all */
-	uint64_t acked_bytes; /* that targets applied */
+	uint64_t send_bytes;  /* to be sent in the whole epoch */
+	uint64_t acked_bytes; /* applied by the targets */
 	uint64_t word;
 	/* ready list of blocks by their first tile, linked through the counter records */
 	uint32_t ready_head, ready_tail, ready_count;
-	/* block being sent: on one route after the other */
+	/* the block being sent, on one route after the other */
 	uint32_t cur_first; /* T3_TILE_NONE: no block */
 	uint32_t cur_route; /* without a block: the first route */
-	uint32_t cur_slot;  /* REMOTE: staging slot it is read from */
+	uint32_t cur_slot;  /* REMOTE: the staging slot that it is read from */
 	uint32_t cur_tile, cur_row, cur_col;
 	struct t3_seg_counts counts;
 };
@@ -104,7 +104,7 @@ struct t3_space {
 	struct t3_segment *segment[T3_SPACE_SEGMENTS];
 	struct t3_segment *sorted[T3_SPACE_SEGMENTS]; /* by offset */
 	struct t3_segment *recent;
-	uint32_t recent_at; /* where it was in sorted */
+	uint32_t recent_at; /* its place in sorted when it was found */
 	struct t3_route route[T3_SPACE_ROUTES];
 	struct t3_import import[T3_SPACE_IMPORTS];
 };
@@ -118,12 +118,12 @@ struct t3_entry {
 
 struct t3_tracker {
 	struct t3_entry *entry;
-	struct t3_entry *recent; /* found last; looked at before its set is */
+	struct t3_entry *recent; /* found last; checked before the set of a tile */
 	uint32_t sets, ways;
 	uint64_t clock;
 };
 
-/* Spaces of a client that are being prepared. */
+/* The spaces of one client that are being prepared. */
 struct t3_prepares {
 	struct t3_space *head, *tail;
 };
@@ -161,23 +161,24 @@ static inline uint32_t t3_space_generation(const struct t3_space *space)
 	return t3_spaces(space->dev)->generation[space->id];
 }
 
-/* spaces.c: all of a device's */
-/* `dev` begins a struct t3_spaces. -1: memory is short; t3_spaces_fini() follows. */
+/* spaces.c: all spaces of a device */
+/* `dev` is the first member of a struct t3_spaces. -1: no memory; call t3_spaces_fini(). */
 int t3_spaces_init(struct t3_dev *dev, const struct t3_space_ops *ops);
 void t3_spaces_fini(struct t3_dev *dev);
-/* Function reset; the peers are told by the links. */
+/* Function reset. The peers learn of it from the links. */
 void t3_spaces_reset(struct t3_dev *dev);
-/* A reset that trusts nothing of what is there but which slots are in use. */
+/* Clears all spaces. Of their state it trusts only which slots are in use. */
 void t3_spaces_clear(struct t3_dev *dev);
 
-/* arrival.c: a link that carries packets of spaces */
+/* arrival.c: initialises a link that carries packets of spaces */
 void t3_space_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst);
 
 /* space_life.c */
 struct t3_space *t3_space_slot(struct t3_dev *dev, uint32_t id); /* id < T3_MAX_SPACES */
 void t3_space_open(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
-void t3_space_begin_generation(struct t3_space *space);
+void t3_space_begin_generation(struct t3_space *space); /* RESET */
 void t3_space_disable(struct t3_space *space);
+/* DESTROY and function reset: drops all state without telling the peers. */
 void t3_space_drop_state(struct t3_space *space);
 
 /* epoch.c */
@@ -193,20 +194,20 @@ void t3_segment_unmap(struct t3_segment *segment);
 
 /* segment.c */
 struct t3_tile_shape {
-	uint32_t row, col; /* origin in the segment: row, byte */
+	uint32_t row, col; /* of its first element in the segment; col in bytes */
 	uint32_t rows, row_bytes;
 	uint32_t bytes;
 	uint64_t expected;
 };
 struct t3_tile_shape t3_segment_tile_shape(const struct t3_segment *segment, uint32_t tile);
-/* For reports only. */
+/* For reports only: not recorded. */
 const struct t3_tile_record *t3_segment_look(const struct t3_segment *segment, uint32_t tile);
 uint32_t t3_tracker_look(struct t3_segment *segment, uint32_t tile); /* tracker.c */
 
 /* tile_query.c. Returns t3_admin_status. */
 uint32_t t3_tile_query(struct t3_space *space, struct t3_cmd_tile_query *cmd);
 
-/* notify.c: the SPACE_ENABLE register */
+/* notify.c: a write to the SPACE_ENABLE register */
 void t3_notify_enable(struct t3_dev *dev, uint32_t word, uint32_t value);
 
 /* doorbell.c. `offset` counts from T3_DOORBELL_BASE. */
@@ -214,8 +215,9 @@ void t3_doorbell_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 uint64_t t3_doorbell_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
 
 /*
- * store.c: what producers (the CPU, queues) store. A store lies in one row of one
- * tile. place and commit return t3_fault_kind, and then have faulted the space.
+ * store.c: stores of producers (the CPU, queues). A store lies in one row of one tile.
+ * t3_store_place() and t3_store_commit() return t3_fault_kind; if it is not NONE, they have
+ * faulted the space.
  */
 uint64_t t3_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
 void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
@@ -225,17 +227,17 @@ struct t3_store {
 	uint32_t row, col, tile, bytes;
 	uint64_t expected; /* of the tile */
 };
-/* The beginning of `bytes` bytes at `offset`, as far as one store reaches. */
+/* Places the first of `bytes` bytes at `offset`, as many as one store may hold. */
 uint32_t t3_store_place(struct t3_space *space, uint64_t offset, uint32_t bytes,
 			struct t3_store *store);
-/* REMOTE: the caller checked the room on the links. */
+/* For a REMOTE segment, the caller has checked the room on its links. */
 uint32_t t3_store_commit(const struct t3_store *store, const void *data);
 
-/* block.c: routes of the segment, from `route` on down, that share its link */
+/* block.c: number of the segment's routes up to `route` that share the link of `route` */
 uint32_t t3_block_routes_on_link(const struct t3_segment *segment, uint32_t route);
 
-/* prepare.c: spaces' memory before an epoch, work of the engine whose shares these are */
-/* Whose turn it is, T3_NONE32: nobody's. */
+/* prepare.c: prepares the memory of spaces for an epoch, as work of the engine */
+/* The client whose turn it is by the engine's shares; T3_NONE32: none has work. */
 uint32_t t3_prepare_client(const struct t3_dev *dev, const struct t3_share *share);
 uint32_t t3_prepare_step(struct t3_dev *dev, uint32_t client); /* returns the work */
 void t3_prepare_clear(struct t3_dev *dev);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Life of a space. SPEC.md sections 2.1 and 7. */
+/* Life of a space: CREATE, RESET, DISABLE, DESTROY. SPEC.md sections 2.1 and 7. */
 #include "space/space_private.h"
 
-/* A slot's page of host memory is not touched before its first use. */
+/* Initialises a slot at its first use, so that unused slots cost no host memory. */
 struct t3_space *t3_space_slot(struct t3_dev *dev, uint32_t id)
 {
 	struct t3_space *space = &t3_spaces(dev)->space[id];
@@ -14,7 +14,7 @@ struct t3_space *t3_space_slot(struct t3_dev *dev, uint32_t id)
 	return space;
 }
 
-/* Never 0, also after 2^32 of them. */
+/* A generation is never 0, even after it wraps. */
 void t3_space_next_generation(struct t3_dev *dev, uint32_t id)
 {
 	if (!++t3_spaces(dev)->generation[id])
@@ -30,7 +30,6 @@ static void map_pages(struct t3_space *space, uint32_t value)
 		page[i] = (uint16_t)value;
 }
 
-/* The command was checked by admin.c. The state stays FREE. */
 struct t3_space *t3_space_place(struct t3_dev *dev, const struct t3_cmd_space_create *cmd)
 {
 	struct t3_space *space = &t3_spaces(dev)->space[cmd->space];
@@ -106,7 +105,7 @@ void t3_space_begin_generation(struct t3_space *space)
 	space->mute = false;
 	space->faults = 0;
 	space->dropped = 0;
-	/* Responses to the old generation are ignored: they are not waited for. */
+	/* Responses to the old generation are ignored, so none are waited for. */
 	space->in_flight = 0;
 	t3_space_set_state(space, T3_SPACE_IDLE);
 	t3_notify_all(space);
@@ -124,7 +123,7 @@ void t3_space_disable(struct t3_space *space)
 	t3_space_settle_in_flight(space);
 }
 
-/* Nothing refers to the slot any more but its pages. */
+/* The caller clears all references to the slot except those of its aperture pages. */
 void t3_space_clear(struct t3_space *space)
 {
 	if (!space->dev)
@@ -135,7 +134,6 @@ void t3_space_clear(struct t3_space *space)
 	memset(space, 0, sizeof(*space));
 }
 
-/* Forgets all without telling anybody: DESTROY and function reset. */
 void t3_space_drop_state(struct t3_space *space)
 {
 	uint32_t i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of space/ offer each other; of other rooms state/ alone looks in here. */
+/* What the files of space/ offer each other. Of the other rooms only state/ includes it. */
 #ifndef T3_CORE_SPACE_PRIVATE_H
 #define T3_CORE_SPACE_PRIVATE_H
 
@@ -7,16 +7,16 @@
 #include "space/space.h"
 
 #define T3_PUMP_BATCH	 16u	/* packets for one event */
-#define T3_PREPARE_PIECE 16384u /* bytes of memory that are prepared at a time */
-#define T3_PREPARE_NOW	 65536u /* units of work that ARM does itself */
+#define T3_PREPARE_PIECE 16384u /* bytes of memory prepared in one step */
+#define T3_PREPARE_NOW	 65536u /* ARM itself does at most so many units of work */
 
 /* space_life.c */
 void t3_space_next_generation(struct t3_dev *dev, uint32_t id);
-/* For a create command that was checked; the state stays FREE. */
+/* `cmd` has been checked. The state stays FREE. */
 struct t3_space *t3_space_place(struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
 void t3_space_clear(struct t3_space *space);
 /* fault.c */
-/* Without telling anybody; t3_notify_state() does. */
+/* Sets the state without a trace event and without notifying the guest. */
 void t3_space_put_state(struct t3_space *space, uint32_t state);
 void t3_space_set_state(struct t3_space *space, uint32_t state);
 void t3_space_settle_in_flight(struct t3_space *space);
@@ -24,7 +24,7 @@ void t3_space_fail(struct t3_space *space, const struct t3_fault_record *record)
 void t3_space_fail_cpu(struct t3_space *space, uint32_t kind, const struct t3_segment *segment,
 		       uint32_t tile, uint64_t offset);
 void t3_space_drop_update(struct t3_space *space);
-/* Nothing more is prepared, counted or sent. */
+/* Stops preparing, counting and sending. */
 void t3_space_stop_work(struct t3_space *space);
 
 /* epoch.c */
@@ -40,17 +40,20 @@ void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state);
 void t3_epoch_segment_tracked(struct t3_segment *segment);
 void t3_epoch_segment_acked(struct t3_segment *segment, uint32_t bytes);
 
-/* An epoch leaves nothing behind, unless the guest changed counter records. */
+/*
+ * Clears the segment's state for a new epoch. A completed epoch leaves blocks or tracker entries
+ * only if a guest changed counter records.
+ */
 void t3_segment_new_epoch(struct t3_segment *segment);
 
-/* prepare.c: a space's memory before an epoch */
-/* ARM. True: all is done, or the space has faulted. False: t3_epoch_prepared() follows. */
+/* prepare.c: prepares a space's memory for an epoch */
+/* ARM. True: it is done, or the space has faulted. False: t3_epoch_prepared() is called later. */
 bool t3_prepare_begin(struct t3_space *space);
-void t3_prepare_append(struct t3_space *space); /* to its client's list */
+void t3_prepare_append(struct t3_space *space); /* to the list of its client */
 void t3_prepare_stop(struct t3_space *space);
 const char *t3_prepare_check(const struct t3_space *space);
 
-/* map.c: as SEG_MAP, but the counter records keep what they hold */
+/* map.c: SEG_MAP without marking the counter records stale, for a loaded state */
 uint32_t t3_segment_insert(struct t3_space *space, const struct t3_cmd_seg_map *cmd);
 
 /* segment.c */
@@ -65,46 +68,46 @@ static inline struct t3_segment *t3_segment_at(struct t3_space *space, uint64_t 
 }
 
 uint32_t t3_segment_tile(const struct t3_segment *segment, uint32_t row, uint32_t col);
-/* A tile's counter record; t3_segment_record_done() at once after changing it. */
+/* A tile's counter record. After a change call t3_segment_record_done() at once. */
 struct t3_tile_record *t3_segment_record(const struct t3_segment *segment, uint32_t tile);
 uint64_t t3_segment_record_address(const struct t3_segment *segment, uint32_t tile);
 void t3_segment_record_done(const struct t3_segment *segment, uint32_t tile);
-/* In device memory, of (row, byte col). */
+/* The device memory address of an element. `col` is in bytes. */
 static inline uint64_t t3_segment_address(const struct t3_segment *segment, uint32_t row,
 					  uint32_t col)
 {
 	return segment->space->buffer + segment->offset + (uint64_t)row * segment->pitch + col;
 }
 
-/* Of the block that begins with tile `first`: the tile behind its last. */
+/* The first tile after the block that begins with tile `first`. */
 uint32_t t3_segment_block_end(const struct t3_segment *segment, uint32_t first);
 
 /* tracker.c */
 enum t3_track { T3_TRACK_OVERSHOOT = -1, T3_TRACK_COUNTED, T3_TRACK_DONE };
-/* Begins this epoch's record, if nobody has. */
+/* The tile's record, cleared for this epoch if that has not been done yet. */
 struct t3_tile_record *t3_tracker_record(struct t3_segment *segment, uint32_t tile);
 int t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways);
 /* OVERSHOOT: nothing was counted. */
 enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
 			     uint64_t expected);
-/* The entry's tile has all its updates: write back, and free it. */
+/* The entry's tile has reached its count: writes the record back and frees the entry. */
 void t3_tracker_done(struct t3_dev *dev, struct t3_entry *entry);
 uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile);
 void t3_tracker_drop(struct t3_segment *segment);
 void t3_tracker_drop_space(struct t3_space *space);
 void t3_tracker_clear(struct t3_dev *dev);
 
-/* update.c: counted updates of one tile */
+/* update.c: counted updates */
 void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 		   uint32_t bytes);
 bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes);
-/* Applies values that are counted already: to one row, by its address or by row and column. */
+/* Apply values that are already counted to one row, given by address or by row and column. */
 void t3_update_at(struct t3_segment *segment, uint64_t address, const void *data, uint32_t bytes);
 void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 		     uint32_t bytes);
 void t3_update_done(struct t3_segment *segment, uint32_t tile);
 
-/* pump.c: what waits for a link */
+/* pump.c: packets that wait for a link */
 void t3_pump_fire(struct t3_link *link);
 void t3_pump_kick(struct t3_link *link);
 void t3_pump_control(struct t3_space *space, struct t3_link *link, struct t3_ctl *ctl,
@@ -114,28 +117,28 @@ void t3_pump_append_control(struct t3_link *link, struct t3_ctl *ctl);
 void t3_pump_drop_all(struct t3_link *link);
 void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint32_t status);
 
-/* block.c: updates and blocks of tiles for the routes of a segment */
-/* Updates that the links of all routes can take now. */
+/* block.c: sends updates and blocks of tiles on the routes of a segment */
+/* The number of updates that the links of all routes can accept now. */
 uint32_t t3_block_room(const struct t3_segment *segment);
-/* Runs what was left undone until there is room; the space's state may change. */
+/* Runs pending events until there is room. The space's state may change. */
 void t3_block_make_room(const struct t3_segment *segment);
-/* On every route; the caller checked t3_block_room(). */
+/* Sends an update on every route. The caller has checked t3_block_room(). */
 void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, const void *payload,
 		     uint32_t bytes);
-/* True: the block of this first tile was appended. False: it is on the list already. */
+/* Makes the block with this first tile ready. False: it was ready already. */
 bool t3_block_push(struct t3_segment *segment, uint32_t first, uint32_t slot);
 void t3_block_append_work(struct t3_link *link, struct t3_segment *segment);
 void t3_block_add_work(struct t3_segment *segment);
 void t3_block_drop_all(struct t3_segment *segment);
-/* One packet of the client's first segment with ready tiles. Returns its bytes, maybe 0. */
+/* Sends one packet of the client's first segment with ready tiles. Returns its bytes, or 0. */
 uint32_t t3_block_serve(struct t3_link *link, uint32_t client);
 
 /* packet.c: the receiving side. Returns t3_nak. */
 uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
 			   const uint8_t *payload);
 
-/* poison.c: updates that would use poisoned memory */
-/* Would these bytes of a tile's row, or the tile's record, be poisoned? `where`: the first. */
+/* poison.c: would an update use poisoned memory? `where` is the first such address. */
+/* These bytes in a tile's row, and the tile's record. */
 bool t3_poison_in_update(struct t3_segment *segment, uint32_t tile, uint32_t row, uint32_t col,
 			 uint32_t bytes, uint64_t *where);
 bool t3_poison_in_run(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes,
@@ -143,7 +146,7 @@ bool t3_poison_in_run(struct t3_segment *segment, uint32_t row, uint32_t col, ui
 bool t3_poison_in_doorbell(struct t3_segment *segment, uint32_t tile, uint32_t slot,
 			   uint64_t *where);
 bool t3_poison_in_record(const struct t3_segment *segment, uint32_t tile, uint64_t *where);
-/* Reports, and faults the space. */
+/* Reports the use of poisoned memory and faults the space. */
 void t3_poison_fault(struct t3_space *space, const struct t3_segment *segment, uint32_t tile,
 		     uint64_t where, uint32_t src_rank);
 
@@ -154,11 +157,12 @@ void t3_notify_consumed(struct t3_segment *segment, uint32_t slot);
 void t3_notify_all(struct t3_space *space);
 void t3_notify_event(struct t3_space *space);
 
-/* ----------------------------------------- what each store does, too small for calls */
+/* ------------------------------------------------ inline parts of every store */
 
 /*
- * t3_tracker_add() of the tile that was looked at last: a store's usual case, no OVERSHOOT. NULL:
- * nothing was done. t3_tracker_done() is the caller's when the count is reached.
+ * t3_tracker_add() for the tile that was found last, which is the usual case of a store. NULL: it
+ * is another tile or an overshoot, and nothing was counted. The caller calls t3_tracker_done()
+ * when the count is reached.
  */
 static inline struct t3_entry *t3_tracker_add_again(struct t3_dev *dev,
 						    const struct t3_segment *segment, uint32_t tile,
@@ -175,7 +179,7 @@ static inline struct t3_entry *t3_tracker_add_again(struct t3_dev *dev,
 	return entry;
 }
 
-/* bytes were reduced into memory. */
+/* Counts `bytes` that were reduced into memory. */
 static inline void t3_update_tally(struct t3_dev *dev, struct t3_segment *segment, uint32_t bytes)
 {
 	uint32_t elements = bytes >> (segment->esize >> 1); /* of 1, 2 or 4 bytes */

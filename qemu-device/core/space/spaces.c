@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* All spaces of a device: memory for them, function reset. SPEC.md section 10. */
+/* All spaces of a device: their memory, and function reset. SPEC.md section 10. */
 #include "space/space_private.h"
 
 static void free_all_segments(struct t3_spaces *spaces)
@@ -46,7 +46,7 @@ void t3_spaces_reset(struct t3_dev *dev)
 	struct t3_space *space = t3_spaces(dev)->space;
 	uint32_t i;
 
-	t3_tracker_clear(dev); /* once, before each space would look for its entries */
+	t3_tracker_clear(dev); /* before each space would search it for its own entries */
 	for (i = 0; i < T3_MAX_SPACES; i++)
 		if (space[i].state != T3_SPACE_FREE)
 			t3_space_drop_state(&space[i]);

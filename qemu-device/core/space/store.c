@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tracked stores, and the output aperture. SPEC.md sections 3.1 and 11.5. */
+/* Tracked stores, and the output aperture. SPEC.md sections 3.1 and 11.6. */
 #include "space/space_private.h"
 
-/* The one space whose range holds all `size` bytes, or NULL. */
+/* The space whose range contains all `size` bytes, or NULL. */
 static struct t3_space *space_at(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
 	struct t3_space *space;
@@ -27,7 +27,7 @@ static bool legal_width(const struct t3_segment *segment, uint64_t offset, uint3
 	       (offset & (size - 1)) == 0;
 }
 
-/* Finds row, column and tile. What lies there may be padding. */
+/* Finds segment, row and column. The place may be padding. */
 static uint32_t locate(struct t3_space *space, uint64_t offset, struct t3_store *store)
 {
 	struct t3_segment *segment = t3_segment_at(space, offset);
@@ -69,7 +69,7 @@ static void tally(struct t3_dev *dev, struct t3_segment *segment, uint32_t bytes
 	dev->counter[T3_COUNTER_STORES]++;
 }
 
-/* Counts, then forwards or applies. */
+/* Counts the store, then sends or applies it. */
 uint32_t t3_store_commit(const struct t3_store *store, const void *data)
 {
 	struct t3_segment *segment = store->segment;
@@ -128,7 +128,7 @@ uint32_t t3_store_place(struct t3_space *space, uint64_t offset, uint32_t bytes,
 
 /* --------------------------------------------------------------------- CPU */
 
-/* What lies around a store that was placed. A REMOTE segment has no run. */
+/* Keeps the run around a placed store. A REMOTE segment has none. */
 static void remember(struct t3_segment *segment, const struct t3_store *store)
 {
 	uint32_t inside = store->col % segment->tile_row_bytes;
@@ -157,7 +157,7 @@ static uint32_t place_cpu(struct t3_store *store, uint32_t size)
 	store->expected = t3_segment_tile_shape(segment, store->tile).expected;
 	if (segment->kind != T3_SEG_REMOTE)
 		remember(segment, store);
-	else if (!t3_block_room(segment)) /* a store of the CPU cannot wait */
+	else if (!t3_block_room(segment)) /* the CPU's store cannot wait any longer */
 		return T3_FAULT_LINK;
 	return T3_FAULT_NONE;
 }
@@ -173,7 +173,7 @@ static void space_store(struct t3_space *space, uint64_t offset, uint64_t value,
 		t3_store_commit(&store, &value);
 }
 
-/* Its address taken here alone, the value of each store stays in a register. */
+/* Not inlined: only here is the address of `value` taken, so elsewhere it is in a register. */
 static __attribute__((noinline)) void update_any(struct t3_segment *segment, uint64_t address,
 						 uint64_t value, uint32_t size)
 {
@@ -197,7 +197,7 @@ static inline void update(struct t3_dev *dev, struct t3_segment *segment, uint64
 	t3_update_tally(dev, segment, size);
 }
 
-/* Out of the way of all that are not the last. */
+/* Not inlined: only the last store of a tile needs it. */
 static __attribute__((noinline)) void tile_done(struct t3_dev *dev, struct t3_entry *entry)
 {
 	struct t3_segment *segment = entry->segment;
@@ -208,9 +208,9 @@ static __attribute__((noinline)) void tile_done(struct t3_dev *dev, struct t3_en
 }
 
 /*
- * A producer's usual store, all at once: in the same row of the same tile as its segment's
- * last one, kept here, and the tracker has the tile. The space is ARMED. False: it is not
- * such a store, and nothing was done.
+ * The fast path of a producer's usual store: it lies in the run of its segment's last store,
+ * the memory is local, and the tracker found the same tile last. The space is ARMED. False: the
+ * store is not of this kind, and nothing was done.
  */
 static inline __attribute__((always_inline)) bool store_again(struct t3_dev *dev,
 							      struct t3_segment *segment,
@@ -235,8 +235,8 @@ static inline __attribute__((always_inline)) bool store_again(struct t3_dev *dev
 }
 
 /*
- * A REMOTE store finds its links' slots in use only when events were left undone:
- * they are done now, as if they had been before. The space's state may change.
+ * The links of a REMOTE store are full only if events are pending. They run now, as if they
+ * had run before the store. The space's state may change.
  */
 static void make_room(const struct t3_segment *segment)
 {
@@ -244,7 +244,7 @@ static void make_room(const struct t3_segment *segment)
 		t3_block_make_room(segment);
 }
 
-/* The space is not ARMED. */
+/* A store to a space that is not ARMED. */
 static void refuse(struct t3_space *space, uint64_t offset)
 {
 	switch (space->state) {
@@ -289,13 +289,13 @@ void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 	}
 	offset -= space->aperture;
 	recent = space->recent;
-	/* The run lies in the segment: no need to ask for that first. */
+	/* A segment's run lies in the segment, so the look-up can be skipped. */
 	if (space->state != T3_SPACE_ARMED || !recent ||
 	    !store_again(dev, recent, offset, value, size))
 		write_space(space, offset, value, size);
 }
 
-/* A REMOTE segment that [offset, offset + size) touches, or NULL. */
+/* The first REMOTE segment that [offset, offset + size) touches, or NULL. */
 static struct t3_segment *remote_in(struct t3_space *space, uint64_t offset, uint32_t size)
 {
 	uint32_t i;

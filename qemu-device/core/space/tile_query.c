@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TILE_QUERY: what a tile has and what it lacks. SPEC.md section 7. Nothing is changed,
- * not even a tracker entry's age; but what is read of device memory is read as input, as
- * it gets into the mailbox.
+ * TILE_QUERY: reports the count of a tile and what it waits for. SPEC.md section 7. It changes
+ * nothing, not even the age of a tracker entry. Its reads of device memory are recorded as
+ * input, because they reach the mailbox.
  */
 #include "space/space_private.h"
 

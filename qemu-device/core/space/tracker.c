@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tracker: a set-associative cache of tile counts over the counter tables in
- * device memory. SPEC.md section 3.3.
+ * The tracker: a set-associative cache of tile counts. The counter tables in device memory
+ * back it. SPEC.md section 3.3.
  */
 #include "space/space_private.h"
 
@@ -58,7 +58,7 @@ static void write_back(const struct t3_entry *entry, uint32_t flags)
 	t3_segment_record_done(entry->segment, entry->tile);
 }
 
-/* An invalid way, else the least recently used one, spilled. */
+/* A free way, or else the least recently used one, which is spilled. */
 static struct t3_entry *victim(struct t3_dev *dev, uint32_t tile)
 {
 	struct t3_entry *set = set_of(&t3_spaces(dev)->tracker, tile);
@@ -96,7 +96,7 @@ static struct t3_entry *allocate(struct t3_dev *dev, struct t3_segment *segment,
 	return entry;
 }
 
-/* Read once: a guest's kernel may write it in the meantime. */
+/* Reads the count once, because a guest's kernel may write it at any time. */
 static uint32_t record_count(const struct t3_segment *segment, const struct t3_tile_record *record)
 {
 	uint32_t count = __atomic_load_n(&record->count, __ATOMIC_RELAXED);
@@ -104,7 +104,7 @@ static uint32_t record_count(const struct t3_segment *segment, const struct t3_t
 	return record->epoch == segment->space->epoch && !segment->stale ? count : 0;
 }
 
-/* Count of the tile without touching the cache. */
+/* The count of a tile. It allocates no entry and ages none. */
 uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile)
 {
 	struct t3_entry *entry = find(&t3_spaces(segment->space->dev)->tracker, segment, tile);
@@ -172,7 +172,7 @@ enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t
 	return T3_TRACK_DONE;
 }
 
-/* Frees the entries of a segment, or of all segments of its space: `left` entries. */
+/* Frees the `left` entries of a segment, or of all segments of the space if it is NULL. */
 static void drop_entries(const struct t3_space *space, const struct t3_segment *segment,
 			 uint32_t left)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counted updates of a segment that has memory behind it (LOCAL, DMA). */
+/* Counted updates of segments with memory (LOCAL, DMA), and their trigger. SPEC.md 3 and 5. */
 #include "space/space_private.h"
 
 void t3_update_at(struct t3_segment *segment, uint64_t address, const void *data, uint32_t bytes)
@@ -22,7 +22,7 @@ void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, con
 	t3_update_at(segment, t3_segment_address(segment, row, col), data, bytes);
 }
 
-/* A tile of a DMA block is done; the last one makes the block ready. */
+/* Counts a complete tile of a DMA block. The last tile makes the block ready. */
 static bool block_progress(struct t3_segment *segment, uint32_t tile)
 {
 	uint32_t first = tile - tile % segment->block_tiles;
@@ -36,13 +36,13 @@ static bool block_progress(struct t3_segment *segment, uint32_t tile)
 	return record->slot < tiles || t3_block_push(segment, first, record->slot);
 }
 
-/* The tile's count is reached: the trigger. */
+/* The trigger: the tile has reached its count. */
 void t3_update_done(struct t3_segment *segment, uint32_t tile)
 {
 	struct t3_dev *dev = segment->space->dev;
 
 	if (segment->space->state == T3_SPACE_FAULTED)
-		return; /* since the tile's last update was taken */
+		return; /* the tile's last update faulted it after being counted */
 	segment->counts.triggers++;
 	dev->counter[T3_COUNTER_TRIGGERS]++;
 	if (dev->ops.trace_trigger)
@@ -56,7 +56,7 @@ void t3_update_done(struct t3_segment *segment, uint32_t tile)
 		t3_epoch_segment_tracked(segment);
 }
 
-/* Bytes from (row, col) to the end of its tile or of the run. */
+/* The bytes of a run from `col` to the end of its tile. */
 static uint32_t piece_bytes(const struct t3_segment *segment, uint32_t col, uint32_t bytes)
 {
 	uint32_t room = segment->tile_row_bytes - col % segment->tile_row_bytes;
@@ -64,7 +64,7 @@ static uint32_t piece_bytes(const struct t3_segment *segment, uint32_t col, uint
 	return bytes < room ? bytes : room;
 }
 
-/* Would a run in one row be accepted? It may cross tiles. */
+/* Would the counts accept a run in one row? It may cross tiles. */
 bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes)
 {
 	while (bytes) {
@@ -80,7 +80,7 @@ bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint
 	return true;
 }
 
-/* False: the space faulted; a record that changed below us, or host memory gone. */
+/* False: the space faulted. A guest changed a record, or the event area is unreachable. */
 static bool update_piece(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 			 uint32_t bytes)
 {
@@ -99,7 +99,7 @@ static bool update_piece(struct t3_segment *segment, uint32_t row, uint32_t col,
 	return segment->space->state != T3_SPACE_FAULTED;
 }
 
-/* Counts and applies a run in one row that t3_update_fits() found to fit. */
+/* Counts and applies a run in one row, for which t3_update_fits() is true. */
 void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 		   uint32_t bytes)
 {
