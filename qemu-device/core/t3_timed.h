@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The timed model: devices that compute a sharded GEMM and reduce-scatter and all-gather
- * its output, in virtual time. No data: what is modelled is when bytes move. SPEC.md
- * section 8.
+ * The timed model: devices compute a sharded GEMM, and reduce-scatter and all-gather its
+ * output, in virtual time. SPEC.md section 8.1. The model has no data: it gives the times at
+ * which bytes move.
  *
- * Time is in integer picoseconds. Nothing is allocated after t3_timed_new(), there are no
- * globals, and the result depends on the arguments alone: events are ordered by (time,
- * rank, source, sequence), none of which depends on how the run is cut in steps.
+ * Time is in integer picoseconds. Nothing is allocated after t3_timed_new(), and there are no
+ * globals. The result depends only on the arguments: events are ordered by (time, rank,
+ * source, sequence), and the budgets of t3_timed_run() change none of these.
  */
 #ifndef T3_TIMED_H
 #define T3_TIMED_H
@@ -21,14 +21,14 @@
 #define T3_TIMED_MAX_RANKS 32u
 
 /*
- * The machine. Which of these are published and which are assumed, and on what ground, is
- * in t3_timed_params[], timed_params.c.
+ * The modelled machine. t3_timed_params[] in timed_params.c says which of these parameters are
+ * published, which are assumed, and why.
  */
 struct t3_timed_params {
 	/* compute */
 	uint64_t compute_units;
 	uint64_t clock_mhz;
-	uint64_t flops_per_clock; /* of one unit, f16 */
+	uint64_t flops_per_clock; /* of one compute unit, f16 */
 	uint64_t compute_percent;
 	uint64_t groups_per_unit;
 	uint64_t unit_store_gbps;
@@ -47,7 +47,7 @@ struct t3_timed_params {
 	uint64_t memory_gbps;
 	uint64_t memory_latency_ns;
 	uint64_t memory_channels;
-	uint64_t queue_entries; /* of a channel */
+	uint64_t queue_entries; /* of one channel */
 	uint64_t entry_bytes;
 	uint64_t turnaround_ns;
 	uint64_t run_kib;
@@ -69,7 +69,7 @@ struct t3_timed_params {
 	uint64_t tracker_record_bytes;
 };
 
-/* What one of them is. low = high: it is published, and not varied. */
+/* The description of a parameter. If low = high, it is published and is not varied. */
 struct t3_timed_param {
 	const char *name;
 	size_t offset;
@@ -83,14 +83,14 @@ extern const struct t3_timed_param t3_timed_params[];
 extern const size_t t3_timed_param_count;
 
 void t3_timed_params_default(struct t3_timed_params *params);
-/* NULL if there is none of this name. */
+/* NULL: no parameter has this name. */
 const struct t3_timed_param *t3_timed_param_find(const char *name);
 uint64_t t3_timed_param_get(const struct t3_timed_params *params,
 			    const struct t3_timed_param *param);
 void t3_timed_param_set(struct t3_timed_params *params, const struct t3_timed_param *param,
 			uint64_t value);
 
-/* One device's GEMM: rows x columns is the whole output, depth its slice of K. */
+/* The GEMM of one device: the whole output is rows x columns; depth is the device's part of K. */
 struct t3_timed_workload {
 	uint64_t rows;
 	uint64_t columns;
@@ -99,7 +99,7 @@ struct t3_timed_workload {
 	uint64_t ranks;
 };
 
-/* Rows of a timeline, per device; a compute unit's is T3_TIMED_TRACK_UNIT + unit. */
+/* The tracks of a device in a timeline. A compute unit's is T3_TIMED_TRACK_UNIT + unit. */
 enum t3_timed_track {
 	T3_TIMED_TRACK_PHASE,
 	T3_TIMED_TRACK_COMPUTE_STREAM,
@@ -109,7 +109,7 @@ enum t3_timed_track {
 	T3_TIMED_TRACK_UNIT,
 };
 
-/* A span that has ended. `what` is a constant string. */
+/* A span of a timeline that has ended. `what` is a constant string. */
 struct t3_timed_span {
 	uint64_t start, end; /* ps; equal: an instant */
 	uint32_t rank;
@@ -127,28 +127,28 @@ struct t3_timed_setup {
 	struct t3_timed_params params;
 	struct t3_timed_workload workload;
 	enum t3_timed_program program;
-	bool mirrored; /* one device that is its own neighbour; equal to `ranks` devices */
-	struct t3_timed_trace trace; /* span NULL: none */
+	bool mirrored; /* one device is its own neighbour; the result equals that of all ranks */
+	struct t3_timed_trace trace; /* span is NULL: no timeline */
 };
 
-/* Writes a sentence that names what is wrong, and returns false. */
+/* False: the setup is not valid, and `why` is a sentence that says what is wrong. */
 bool t3_timed_check(const struct t3_timed_setup *setup, char *why, size_t size);
 
 struct t3_timed;
 
-/* NULL: no memory, or t3_timed_check() does not hold. */
+/* NULL: no memory, or t3_timed_check() refuses the setup. */
 struct t3_timed *t3_timed_new(const struct t3_timed_setup *setup);
 void t3_timed_free(struct t3_timed *sim);
 
 uint64_t t3_timed_now(const struct t3_timed *sim);
-/* Time of the next event, T3_TIMED_NEVER when all is done. */
+/* The time of the next event; T3_TIMED_NEVER: no event is left. */
 uint64_t t3_timed_next(const struct t3_timed *sim);
 /*
- * Runs up to `budget` events that are not after `until`, fewer if they make many requests;
- * how many it ran.
+ * Runs at most `budget` events that are not after `until`, fewer if they make many requests.
+ * Returns the number of events.
  */
 uint64_t t3_timed_run(struct t3_timed *sim, uint64_t until, uint64_t budget);
-/* Every device has ended its program. */
+/* True: every device has ended its program. */
 bool t3_timed_done(const struct t3_timed *sim);
 uint64_t t3_timed_events(const struct t3_timed *sim);
 uint32_t t3_timed_devices(const struct t3_timed *sim);

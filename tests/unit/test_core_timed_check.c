@@ -63,7 +63,7 @@ static void test_workload(void **state)
 	} while (0)
 	REFUSED(rows, 0, "rows");
 	REFUSED(rows, ~(uint64_t)0, "rows");
-	REFUSED(rows, 257, "does not divide rows");
+	REFUSED(rows, 257, "must divide rows");
 	REFUSED(columns, 0, "columns");
 	REFUSED(columns, 1ull << 40, "columns");
 	REFUSED(columns, 31, "tile_columns");

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a TIMED descriptor says: read once, judged, and made a run of the model. SPEC.md 11.8. */
+/* Reads and checks the arguments of a TIMED descriptor. SPEC.md section 11.8. */
 #include "gang/gang.h"
 
 #define LEGAL T3_NONE32
 
-/* Virtual ns from which on no run begins: 73 years, and each takes an hour at most. */
+/* No run begins at or after this time in ns: 73 years. A run takes at most an hour. */
 #define LAST_START (T3_TIME_MAX / 2)
 
 _Static_assert(sizeof(struct t3_timed_params) == sizeof(((struct t3_timed_args *)0)->params),
-	       "a word for each parameter");
+	       "each parameter has one word");
 
 struct t3_timed_args *t3_gang_args(const struct t3_queue *q)
 {
@@ -44,7 +44,7 @@ static uint32_t bad_param(const struct t3_timed_args *args)
 	return LEGAL;
 }
 
-/* The links of a run of all ranks are those of the fabric. */
+/* A run of all ranks uses the fabric's links, so it has as many ranks. */
 static bool ranks_fit(const struct t3_fabric *fabric, const struct t3_timed_args *args)
 {
 	return args->flags & T3_TIMED_MIRRORED ? args->ranks >= 2 && args->ranks <= T3_MAX_RANKS
@@ -59,7 +59,7 @@ static bool program_fits(const struct t3_fabric *fabric, const struct t3_timed_a
 	       fabric->config.topology == T3_TOPOLOGY_FULL;
 }
 
-/* Offset of the first bad field; what is wrong as a whole has that of rows. */
+/* The offset of the first bad field. If only the combination is bad, the offset of rows. */
 static uint32_t bad_args(const struct t3_fabric *fabric, const struct t3_timed_args *args)
 {
 	struct t3_timed_setup setup = setup_of(args);
@@ -98,7 +98,7 @@ uint32_t t3_gang_begin(struct t3_queue *q, uint64_t *detail)
 	return *detail < LAST_START ? T3_DESC_OK : T3_DESC_BAD_RANGE;
 }
 
-/* NULL: there is no memory for it. */
+/* NULL: the host has no memory for the run. */
 struct t3_timed *t3_gang_new(const struct t3_queue *q)
 {
 	struct t3_timed_setup setup = setup_of(t3_gang_args(q));

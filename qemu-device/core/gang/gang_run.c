@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Timed runs: the descriptors of all ranks that begin one together, and the run itself,
- * which is the native simulator's in slices of the fabric's heap. SPEC.md section 11.8.
+ * Timed runs: finds descriptors of all ranks that can begin together, and runs the timed model
+ * in slices, each an event of the fabric. SPEC.md section 11.8.
  *
- * A state has no run in it: it is made again from its arguments, and catches up.
+ * A saved state does not contain the run. After a load it is computed again from its arguments.
  */
 #include "gang/gang.h"
 
-#define SLICE	  1024u /* events of the model for one of the heap, each as much work as that */
+#define SLICE	  1024u /* events of the model in one event of the fabric, each charged as one */
 #define NOT_WHOLE T3_NONE64
 #define MANY	  2u
 
 /* ------------------------------------------------------------------ members */
 
-/* Not stopped, and its doorbell not taken back. */
+/* False: the queue was stopped, or its tail was moved back to the head. */
 static bool live(const struct t3_queue *q)
 {
 	return q->state == T3_QUEUE_READY && q->head != q->tail;
@@ -26,7 +26,7 @@ static bool joins(const struct t3_queue *q, uint32_t phase, const struct t3_time
 	return phase == T3_PHASE_TIMED || (live(q) && !q->hung);
 }
 
-/* A rank's queue that has waited for a run, or taken part in one, for longest. */
+/* The rank's queue with this phase, and these arguments, that has waited longest. */
 static struct t3_queue *find(const struct t3_fabric *fabric, uint32_t rank, uint32_t phase,
 			     const struct t3_timed_args *like)
 {
@@ -47,7 +47,7 @@ static bool mirrored(const struct t3_queue *q)
 	return t3_gang_args(q)->flags & T3_TIMED_MIRRORED;
 }
 
-/* When it became whole, were it to run with this queue; NOT_WHOLE: somebody is missing. */
+/* When the gang of this queue became whole, as a ticket; NOT_WHOLE: a rank is missing. */
 static uint64_t whole_since(const struct t3_fabric *fabric, const struct t3_queue *q)
 {
 	uint64_t since = q->ticket;
@@ -76,8 +76,9 @@ static bool goes_before(const struct t3_queue *a, uint64_t since_a, const struct
 }
 
 /*
- * The one whose client has had no run for longest, and of a client's the one that became
- * whole first. One of all ranks is found at its first.
+ * The next gang to run, by one of its queues. The client that has waited longest for a run goes
+ * first. Among its gangs the one that became whole first does. A gang of all ranks is found by
+ * its queue at rank 0.
  */
 static struct t3_queue *first_whole(const struct t3_fabric *fabric)
 {
@@ -109,7 +110,7 @@ static struct t3_queue *first_member(const struct t3_fabric *fabric)
 	return q;
 }
 
-/* One that was stopped meanwhile stays as it is, until it is aborted for one. */
+/* A queue that was stopped meanwhile keeps its descriptor until QUEUE_ABORT. */
 static void complete(struct t3_queue *q, uint32_t status, uint64_t detail)
 {
 	if (!live(q)) {
@@ -120,7 +121,7 @@ static void complete(struct t3_queue *q, uint32_t status, uint64_t detail)
 	t3_engine_wake(q->dev);
 }
 
-/* All that are left in the run. */
+/* Completes the descriptors of all members that are still in the run. */
 static void complete_all(struct t3_fabric *fabric, uint32_t status, uint64_t detail)
 {
 	struct t3_queue *q;
@@ -203,7 +204,7 @@ static void finish(struct t3_fabric *fabric)
 	end(fabric);
 }
 
-/* When the next slice is due, or the end; after a load the run has to catch up. */
+/* The time of the next slice, or of the end. After a load it is in the past, so it is now. */
 static uint64_t next_time(const struct t3_fabric *fabric)
 {
 	const struct t3_gang *gang = t3_gang_of(fabric);
@@ -259,12 +260,12 @@ static void fire(struct t3_event *event)
 
 void t3_gang_init(struct t3_fabric *fabric)
 {
-	t3_gang_of(fabric)->event.rank = T3_MAX_RANKS; /* behind the ranks */
+	t3_gang_of(fabric)->event.rank = T3_MAX_RANKS; /* after the events of all ranks */
 	t3_gang_of(fabric)->event.fire = fire;
 	fabric->clock.background = &t3_gang_of(fabric)->event;
 }
 
-/* Its gang may have become whole. */
+/* Checks whether the queue's gang has become whole. */
 static void wake(const struct t3_queue *q)
 {
 	struct t3_fabric *fabric = q->dev->fabric;
@@ -282,8 +283,8 @@ static void join(struct t3_queue *q)
 }
 
 /*
- * Its descriptor ends before the run does; the caller says how. The others hear of it
- * from the event: they do nothing while this device is being reset.
+ * The descriptor ends before the run, and the caller sets its status. The other members end in
+ * the gang's event, so that they do nothing during this device's reset.
  */
 static void leave(struct t3_queue *q)
 {
@@ -323,7 +324,6 @@ void t3_gangs_clear(struct t3_dev *dev)
 	memset(t3_gangs(dev)->gang_served, 0, sizeof(t3_gangs(dev)->gang_served));
 }
 
-/* A member is not what it was: those that are left wait for a run again. */
 void t3_gang_abandon(struct t3_fabric *fabric)
 {
 	struct t3_queue *q;
@@ -347,7 +347,7 @@ void t3_gang_clear(struct t3_fabric *fabric)
 
 /* -------------------------------------------------------------------- rules */
 
-/* How many of a rank's queues take part; MANY: or one with other arguments. */
+/* The number of a rank's queues in the run. A queue with other arguments counts as MANY. */
 static uint32_t members_of(const struct t3_fabric *fabric, uint32_t rank,
 			   const struct t3_timed_args *args)
 {
@@ -360,7 +360,7 @@ static uint32_t members_of(const struct t3_fabric *fabric, uint32_t rank,
 	return count;
 }
 
-/* Those that take part are as many as the run has, but for one that has been left. */
+/* The run has one member at each of its ranks, unless a member has left. */
 static bool members_fit(const struct t3_fabric *fabric)
 {
 	const struct t3_queue *q = first_member(fabric);
@@ -414,14 +414,14 @@ const char *t3_gang_check(const struct t3_fabric *fabric)
 	const struct t3_gang *gang = t3_gang_of(fabric);
 
 	if (!tickets_fit(fabric))
-		return "a queue waits for a timed run longer than there are any";
+		return "a queue's or client's timed-run ticket has not been given yet";
 	if (!gang->running && (gang->left || first_member(fabric)))
-		return "a queue takes part in a timed run that there is not";
+		return "a queue takes part in a timed run, but no run is in progress";
 	if (!gang->running && !gang->event.pos && first_whole(fabric))
-		return "a timed run could begin and nobody begins it";
+		return "a timed run can begin, but no event is scheduled for it";
 	if (!gang->running)
 		return NULL;
 	if (!gang->event.pos || gang->start > fabric->clock.now)
-		return "a timed run does not go on";
-	return members_fit(fabric) ? NULL : "a timed run's ranks do not fit it";
+		return "a timed run has no event, or starts in the future";
+	return members_fit(fabric) ? NULL : "a timed run does not have one queue at each rank";
 }

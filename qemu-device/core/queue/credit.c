@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Room on a link for what queues send. SPEC.md section 11.4. */
+/* Room on a link for packets of queues. SPEC.md section 11.4. */
 #include "queue/queue_private.h"
 
 /*
- * May the client's queue send on this link? It leaves slots to stores of the CPU, and
- * keeps to its share where others wait.
+ * May the client's queue send on this link? Queues leave slots free for stores of the CPU, and
+ * keep to their client's share if other clients wait.
  */
 bool t3_credit_fits(const struct t3_link *link, uint32_t client, uint32_t packets)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Is a descriptor legal? Fields in the order of their offsets. SPEC.md section 11.3. */
+/* Checks a descriptor, its fields in the order of their offsets. SPEC.md section 11.3. */
 #include "queue/queue_private.h"
 
 #define AT(field) offsetof(struct t3_descriptor, field)
@@ -13,7 +13,7 @@ static bool moves(const struct t3_descriptor *d)
 	       d->opcode == T3_DESC_UPDATE || d->opcode == T3_DESC_GEMM;
 }
 
-/* Has it a type, and so elements? */
+/* Does it have a type, and so elements? */
 static bool typed(const struct t3_descriptor *d)
 {
 	return d->opcode == T3_DESC_UPDATE || d->opcode == T3_DESC_GEMM;
@@ -45,7 +45,7 @@ static uint32_t bad_location(const struct t3_descriptor *d)
 	return LEGAL;
 }
 
-/* How many of the types an opcode takes: bytes are stored and copied, not multiplied. */
+/* The number of types that an opcode accepts. A GEMM does not accept bytes. */
 static uint32_t dtypes(const struct t3_descriptor *d)
 {
 	if (d->opcode == T3_DESC_GEMM)
@@ -90,7 +90,7 @@ static uint32_t bad_size(const struct t3_descriptor *d)
 	return LEGAL;
 }
 
-/* A GEMM's are in its parameters, which have not been read yet. */
+/* A GEMM's sources are in its parameters, which are read later. */
 static bool has_source(const struct t3_descriptor *d)
 {
 	return moves(d) && d->opcode != T3_DESC_FILL && d->opcode != T3_DESC_GEMM;
@@ -139,7 +139,7 @@ static uint64_t last_byte(const struct t3_dev *dev, uint32_t kind)
 	return kind == T3_LOC_MEMORY ? dev->config.memory_size - 1 : T3_NONE64;
 }
 
-/* Both structures end on the bus. */
+/* Both structures must end below 2^64. */
 static uint32_t check_timed_range(const struct t3_descriptor *d, uint64_t *detail)
 {
 	*detail = d->src;

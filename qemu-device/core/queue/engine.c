@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The engine that serves the queues: one for each device, one step for each event.
+ * The engine: serves the queues of a device and prepares its spaces, one step in each event.
  * SPEC.md section 11.4.
  */
 #include "queue/queue_private.h"
@@ -11,7 +11,7 @@ static bool runnable(const struct t3_queue *q)
 	       q->phase != T3_PHASE_WAIT && q->phase != T3_PHASE_GANG && q->phase != T3_PHASE_TIMED;
 }
 
-/* The higher priority, then the client whose turn it is, then its queue that waits longest. */
+/* Orders by priority, then by the client's share, then by the time since the last service. */
 static bool goes_first(const struct t3_queue *a, const struct t3_queue *b)
 {
 	const struct t3_share *share = &t3_queues(a->dev)->engine_share;
@@ -25,7 +25,7 @@ static bool goes_first(const struct t3_queue *a, const struct t3_queue *b)
 	return a->turn < b->turn;
 }
 
-/* NULL: nothing to do. */
+/* NULL: no queue is runnable. */
 static const struct t3_queue *best_of(const struct t3_dev *dev)
 {
 	const struct t3_queue *best = NULL;
@@ -52,7 +52,6 @@ bool t3_engine_has_work(const struct t3_dev *dev)
 	return best_of(dev) || t3_prepare_client(dev, &t3_queues(dev)->engine_share) != T3_NONE32;
 }
 
-/* To be called whenever a queue may have become runnable. */
 void t3_engine_wake(struct t3_dev *dev)
 {
 	struct t3_fabric *fabric = dev->fabric;
@@ -91,7 +90,7 @@ static void signal_fence(struct t3_queue *q)
 
 /* ------------------------------------------------------------------- steps */
 
-/* ns from the start of a step to the next; published: HBM 1 TB/s, PCIe 32 GB/s. */
+/* The duration of a step in ns. */
 static uint64_t cost(const struct t3_descriptor *d, uint32_t bytes)
 {
 	bool host = d->opcode != T3_DESC_GEMM &&
@@ -108,7 +107,7 @@ static void begin_work(struct t3_queue *q)
 	q->col = 0;
 }
 
-/* May it be begun? */
+/* May the descriptor begin? */
 static uint32_t check(struct t3_queue *q, uint64_t *detail)
 {
 	uint32_t status = t3_descriptor_check(q->dev, &q->desc, detail);
@@ -186,7 +185,7 @@ static uint32_t multiply(struct t3_queue *q)
 	return bytes;
 }
 
-/* One step of a queue. Returns the bytes that it moved. */
+/* Runs one step of a queue. Returns the number of bytes moved. */
 static uint32_t step(struct t3_queue *q)
 {
 	if (q->phase == T3_PHASE_GEMM)
@@ -200,14 +199,14 @@ static uint32_t step(struct t3_queue *q)
 	return 0;
 }
 
-/* What a step costs the host is its client's. */
+/* Charges a step's work to its client. */
 static void account(struct t3_dev *dev, uint32_t client, uint64_t work)
 {
 	dev->counter[T3_COUNTER_ENGINE_WORK] += work;
 	t3_share_serve(&t3_queues(dev)->engine_share, client, work);
 }
 
-/* Returns how long it takes, in ns. */
+/* Returns the duration in ns. */
 static uint64_t serve_queue(struct t3_queue *q)
 {
 	struct t3_fabric *fabric = q->dev->fabric;
@@ -230,7 +229,7 @@ static uint64_t serve_preparation(struct t3_dev *dev, uint32_t client)
 	return (work + T3_MEMORY_RATE - 1) / T3_MEMORY_RATE;
 }
 
-/* Preparations have no priority: their client's share decides, whatever queues there are. */
+/* Preparing a space has no priority. Only its client's share decides. */
 static bool prepares_first(const struct t3_dev *dev, uint32_t client, const struct t3_queue *q)
 {
 	const struct t3_share *share = &t3_queues(dev)->engine_share;
@@ -253,14 +252,14 @@ static void fire(struct t3_event *event)
 	else
 		return;
 	t3_queues(dev)->engine_busy = dev->fabric->clock.now + time;
-	/* The step itself may have woken the engine, too early. */
+	/* The step itself may have scheduled the engine before the step's end. */
 	t3_heap_remove(&dev->fabric->clock.heap, event);
 	t3_engine_wake(dev);
 }
 
 /* ------------------------------------------------------------- link credit */
 
-/* Something has changed on a link: queues that wait for it try again. */
+/* A link may have room: queues that wait for it try again. */
 void t3_engine_credit(struct t3_link *link)
 {
 	struct t3_dev *dev = link->fabric->dev[link->src];
@@ -293,7 +292,7 @@ void t3_engine_attach(struct t3_dev *dev)
 		dev->fabric->ops.kick(dev->fabric->opaque);
 }
 
-/* Function reset: all queues are FREE. */
+/* The caller has made all queues FREE. */
 void t3_engine_clear(struct t3_dev *dev)
 {
 	uint32_t i;

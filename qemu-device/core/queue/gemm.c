@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The steps of a GEMM: a slice of K for one block of the output, or, when its sums are
- * complete, one store of them. SPEC.md section 11.7.
+ * The steps of a GEMM. SPEC.md section 11.7. A step multiplies a slice of K for one block of
+ * the output. When the block's sums are complete, a step is one store of them.
  */
 #include "queue/queue_private.h"
 
@@ -23,7 +23,7 @@ uint32_t t3_gemm_begin(struct t3_queue *q, uint64_t *detail)
 
 /* ---------------------------------------------------------------- multiply */
 
-/* Of K, for a step: as many as make a bounded number of products. */
+/* The depth of a step's slice of K, so that its number of products is bounded. */
 static uint32_t slice_depth(const struct t3_gemm_run *run, const struct t3_gemm_rect *block)
 {
 	uint32_t depth = T3_GEMM_WORK / (block->rows * t3_gemm_stride(block));
@@ -33,7 +33,7 @@ static uint32_t slice_depth(const struct t3_gemm_run *run, const struct t3_gemm_
 	return depth < left ? depth : left;
 }
 
-/* Where the first of the rows is; NULL: a byte of them is poisoned, the first of all. */
+/* The first row of an operand. NULL: memory of a row is poisoned, first at `poison`. */
 static const uint8_t *operand(struct t3_dev *dev, uint64_t at, uint64_t pitch, uint32_t rows,
 			      uint32_t bytes, uint64_t *poison)
 {
@@ -53,7 +53,7 @@ static const uint8_t *operand(struct t3_dev *dev, uint64_t at, uint64_t pitch, u
 	return first;
 }
 
-/* Touching a row costs the host something, too. A product is as much as four bytes. */
+/* Charges the rows that were read, and four bytes for each product. */
 static void charge(const struct t3_queue *q, const struct t3_gemm_slice *s)
 {
 	t3_fabric_charge(q->dev->fabric, s->rows + s->depth, s->rows * s->stride * s->depth * 4);
@@ -92,7 +92,7 @@ static uint32_t multiply(struct t3_queue *q, const struct t3_gemm_rect *block, u
 
 /* ------------------------------------------------------------------- store */
 
-/* Rounds the sums of the block's row from the queue's col on. */
+/* Rounds the sums of the block's current row, from the queue's col on. */
 static const uint8_t *rounded(struct t3_queue *q, const struct t3_gemm_rect *block, uint32_t bytes)
 {
 	const struct t3_gemm_run *run = t3_gemm_of(q);
@@ -137,7 +137,7 @@ static uint32_t store_space(struct t3_queue *q, uint64_t at, const struct t3_gem
 	return T3_DESC_OK;
 }
 
-/* True: all of the GEMM is stored. */
+/* True: the whole output is stored. */
 static bool advance(struct t3_queue *q, const struct t3_gemm_rect *block, uint32_t bytes)
 {
 	struct t3_gemm_run *run = t3_gemm_of(q);
@@ -180,7 +180,7 @@ uint32_t t3_gemm_step(struct t3_queue *q, uint32_t *bytes, bool *done, uint64_t 
 	*bytes = 0;
 	*done = false;
 	if (!t3_gemm_block(&q->desc, run, &block))
-		return T3_DESC_BAD_DESCRIPTOR; /* a run is always at a block */
+		return T3_DESC_BAD_DESCRIPTOR; /* not reached: a run always has a current block */
 	if (run->k < run->args.depth)
 		return multiply(q, &block, bytes, detail);
 	return store(q, &block, bytes, done, detail);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The products of a GEMM. Each element's are added one after the other, k ascending, each
- * product and each sum rounded to f32: how K is cut, and which elements are summed
- * together, does not show. SPEC.md section 11.7.
+ * Multiplies and adds for a GEMM. SPEC.md section 11.7. The products of an element are added
+ * one after the other, with ascending k. Each product and each sum is rounded to f32. So the
+ * bits depend neither on slices of K nor on blocks.
  */
 #include "queue/queue_private.h"
 
-/* Vectors that any compiler makes of this, unaligned. */
+/* An unaligned vector type of GCC and Clang. */
 typedef float lanes __attribute__((vector_size(16), aligned(4), may_alias));
 
-/* sum[] += a * b[]; stride is a multiple of T3_GEMM_LANES, two vectors. */
+/* sum[] += a * b[]. stride is a multiple of T3_GEMM_LANES, which is two vectors. */
 static void add_row(float *sum, float a, const float *b, uint32_t stride)
 {
 	const lanes value = { a, a, a, a };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a GEMM's parameters mean: which are legal, and the order in which the output is
- * produced. A block is as much of a tile as is summed up at a time. SPEC.md section 11.7.
+ * Checks a GEMM's parameters and gives the order of its output. SPEC.md section 11.7. A block
+ * is the part of a tile that is summed up at a time.
  */
 #include "queue/queue_private.h"
 
@@ -35,7 +35,7 @@ static bool outside(uint32_t value, uint32_t limit)
 	return !value || value > limit;
 }
 
-/* Sizes, from the outer to the inner. Those of 16 bits in the order of their offsets. */
+/* Checks sizes from the outer to the inner, as each limits the next. */
 static uint32_t bad_shape(const struct t3_descriptor *d, const struct t3_gemm *g)
 {
 	if (outside(g->chunk_rows, d->rows))
@@ -92,7 +92,7 @@ uint32_t t3_gemm_check(const struct t3_dev *dev, const struct t3_descriptor *d,
 
 /* ------------------------------------------------------------------- order */
 
-/* Each with how many of it there are in the one around it. */
+/* A place in the output: each part, and the number of such parts in the one around it. */
 struct place {
 	struct t3_gemm_rect chunk, group, tile, block;
 	uint32_t chunks, groups, tiles, blocks;
@@ -124,7 +124,7 @@ static bool place_chunk(const struct t3_descriptor *d, const struct t3_gemm_run 
 	return true;
 }
 
-/* In bands of raster_rows rows of workgroups, column by column. */
+/* Workgroups go in bands of raster_rows rows. Within a band they go column by column. */
 static bool place_group(const struct t3_gemm_run *run, struct place *p)
 {
 	const struct t3_gemm *g = &run->args;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One piece of COPY, FILL or UPDATE: read whole, then written. A piece lies in one
- * row of the descriptor and, where it goes to a space, in one row of one tile.
+ * Moves one piece of COPY, FILL or UPDATE: it is read whole, then written. SPEC.md sections 11.3
+ * and 11.6. A piece lies in one row of the descriptor. In a space it lies in one row of a tile.
  */
 #include "queue/queue_private.h"
 
@@ -17,7 +17,7 @@ static uint64_t dst_of(const struct t3_queue *q)
 
 /* ------------------------------------------------------------------ source */
 
-/* The pattern starts anew in each row. */
+/* The pattern restarts in each row. */
 static void read_pattern(const struct t3_queue *q, uint8_t *to, uint32_t bytes)
 {
 	uint32_t i;
@@ -26,7 +26,7 @@ static void read_pattern(const struct t3_queue *q, uint8_t *to, uint32_t bytes)
 		to[i] = (uint8_t)(q->desc.src >> (q->col + i) % 8 * 8);
 }
 
-/* The use is refused, counted and latched; `detail` is the first such byte. */
+/* If true, the use is counted and latched, and `detail` is the first poisoned byte. */
 static bool poisoned(struct t3_dev *dev, uint64_t at, uint32_t bytes, uint64_t *detail)
 {
 	if (!t3_poisoned(dev, at, bytes, detail))
@@ -115,7 +115,7 @@ static struct t3_link *link_of(const struct t3_segment *segment, uint32_t route)
 	return segment->space->route[route].link;
 }
 
-/* On the links of all its routes, each of which may be shared by some. */
+/* Do the links of all routes have room? Routes may share a link. */
 static bool has_credit(struct t3_queue *q, const struct t3_segment *segment)
 {
 	uint32_t left, route;
@@ -129,7 +129,7 @@ static bool has_credit(struct t3_queue *q, const struct t3_segment *segment)
 	return true;
 }
 
-/* A product's bits mean nothing as another type; copies have none. */
+/* A GEMM's output has a type, which must be the segment's. A copy has none. */
 static bool fits_segment(const struct t3_descriptor *d, const struct t3_segment *segment)
 {
 	return d->opcode != T3_DESC_GEMM || d->dtype == segment->dtype;
@@ -154,7 +154,7 @@ uint32_t t3_move_place(struct t3_queue *q, uint64_t offset, uint32_t bytes, stru
 	return T3_DESC_OK;
 }
 
-/* Sends or applies as the CPU's stores do, but waits for room on the link. */
+/* Stores like the CPU, but waits for room on the links. */
 static uint32_t produce(struct t3_queue *q, uint8_t *data, uint32_t *bytes, uint64_t *detail)
 {
 	struct t3_store store;
@@ -173,7 +173,7 @@ static uint32_t produce(struct t3_queue *q, uint8_t *data, uint32_t *bytes, uint
 	return T3_DESC_OK;
 }
 
-/* `bytes`: how many were moved; 0 with status OK: the queue sleeps. */
+/* `bytes`: the number of bytes moved; 0 with status OK: the queue sleeps. */
 uint32_t t3_move_piece(struct t3_queue *q, uint32_t *bytes, uint64_t *detail)
 {
 	uint8_t *data = t3_queues(q->dev)->bounce;

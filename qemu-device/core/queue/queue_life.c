@@ -25,7 +25,7 @@ void t3_queues_fini(struct t3_dev *dev)
 	t3_spaces_fini(dev);
 }
 
-/* FREE: nothing is known of it any more. A run that it took part in ends for all. */
+/* The queue becomes FREE. A timed run that it takes part in ends for all ranks. */
 static void destroy(struct t3_queue *q)
 {
 	struct t3_dev *dev = q->dev;
@@ -36,7 +36,6 @@ static void destroy(struct t3_queue *q)
 	q->dev = dev;
 }
 
-/* Function reset. */
 void t3_queues_reset(struct t3_dev *dev)
 {
 	uint32_t i;
@@ -51,7 +50,7 @@ void t3_queues_reset(struct t3_dev *dev)
 	t3_engine_clear(dev);
 }
 
-/* Of a state that is not to be trusted, and so of no run. */
+/* Phases are not trusted, so no queue leaves a timed run. */
 void t3_queues_clear(struct t3_dev *dev)
 {
 	uint32_t i;
@@ -61,7 +60,7 @@ void t3_queues_clear(struct t3_dev *dev)
 	t3_queues_reset(dev);
 }
 
-/* QUEUE_TAIL. A doorbell of a queue that has just failed is no mistake of software. */
+/* QUEUE_TAIL. Software may write it after the queue failed: that is not a guest error. */
 void t3_queue_submit(struct t3_dev *dev, uint32_t id, uint32_t tail)
 {
 	struct t3_queue *q = &t3_queues(dev)->queue[id];
@@ -128,7 +127,7 @@ static void report(const struct t3_queue *q, struct t3_cmd_queue *cmd)
 	cmd->served = q->served;
 }
 
-/* What descriptors have moved stays moved. */
+/* QUEUE_ABORT does not undo bytes that descriptors have moved. */
 static void abort_queue(struct t3_queue *q)
 {
 	bool busy = q->phase != T3_PHASE_NONE;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of queue/ offer each other; of other rooms state/ alone looks in here. */
+/* What the files of queue/ offer each other. Of the other rooms only state/ includes it. */
 #ifndef T3_CORE_QUEUE_PRIVATE_H
 #define T3_CORE_QUEUE_PRIVATE_H
 
 #include "nmc/nmc.h"
 #include "queue/queue.h"
 
-#define T3_STEP_WORK   256u  /* a step of the engine is as much work, whatever it does */
+#define T3_STEP_WORK   256u  /* units of work charged for any step of the engine */
 #define T3_MEMORY_RATE 1000u /* bytes per ns, published: HBM 1 TB/s */
 #define T3_HOST_RATE   32u   /* bytes per ns, published: PCIe 32 GB/s */
-/* Slots that queues leave free; fewer than tiles do, which would take all others. */
+/* Slots that queues leave free. Tiles leave more, else they would take all those of queues. */
 #define T3_LINK_ENGINE_RESERVE (T3_LINK_RESERVE / 2)
 
 /* queue_life.c: QUEUE_CREATE. Returns t3_admin_status. */
@@ -24,29 +24,29 @@ int t3_ring_fetch(struct t3_queue *q);
 /* descriptor.c. Returns t3_descriptor_status. */
 uint32_t t3_descriptor_check(const struct t3_dev *dev, const struct t3_descriptor *d,
 			     uint64_t *detail);
-/* Do all rows end at or below `limit`? The last byte may be byte 2^64 - 1. */
+/* Do all rows end at or before byte `limit`? It may be byte 2^64 - 1. */
 bool t3_rows_fit(uint64_t start, uint64_t pitch, uint32_t rows, uint32_t bytes, uint64_t limit);
 
 /* move.c. Return t3_descriptor_status. */
 uint32_t t3_move_space(const struct t3_queue *q, uint64_t *detail);
-/* One store of the queue, from `offset` in its space. OK with 0 bytes: the queue sleeps. */
+/* Places one store at `offset` of the queue's space. OK with 0 bytes: the queue sleeps. */
 uint32_t t3_move_place(struct t3_queue *q, uint64_t offset, uint32_t bytes, struct t3_store *store,
 		       uint64_t *detail);
 uint32_t t3_move_piece(struct t3_queue *q, uint32_t *bytes, uint64_t *detail);
 
-#define T3_GEMM_SUMS	1024u  /* of a block, in one queue */
-#define T3_GEMM_COLUMNS 256u   /* of a block, at most */
-#define T3_GEMM_LANES	8u     /* a block's rows are padded to as many sums */
-#define T3_GEMM_WORK	65536u /* products of a step, at most */
-#define T3_GEMM_SLICE	512u   /* of K, of a step, at most */
+#define T3_GEMM_SUMS	1024u  /* most sums of a block */
+#define T3_GEMM_COLUMNS 256u   /* most columns of a block */
+#define T3_GEMM_LANES	8u     /* a block's rows are padded to a multiple of so many sums */
+#define T3_GEMM_WORK	65536u /* most products of a step */
+#define T3_GEMM_SLICE	512u   /* most of K in a step */
 
 /*
- * A queue's GEMM, while its phase is GEMM: the sums of the block it is at, over the
- * first `k` of K. When that is all of it, the queue's row and col say how much is stored.
+ * The GEMM of a queue whose phase is GEMM: the sums of the current block over the first `k` of
+ * K. When they are complete, the queue's row and col are the place of its next store.
  */
 struct t3_gemm_run {
 	struct t3_gemm args;
-	uint32_t chunk, group, tile, block; /* done, of each in the one around it */
+	uint32_t chunk, group, tile, block; /* number of each within the one around it */
 	uint32_t k;
 	union {
 		float f[T3_GEMM_SUMS];
@@ -54,24 +54,24 @@ struct t3_gemm_run {
 	} sum;
 };
 
-/* gemm_plan.c: what a GEMM's parameters mean */
+/* gemm_plan.c: checks a GEMM's parameters, and orders its output */
 struct t3_gemm_rect {
 	uint32_t row, col, rows, cols; /* elements of the output */
 };
-/* The same as t3_descriptor_check(), of the parameters of a descriptor that it accepts. */
+/* Checks the parameters of a descriptor that t3_descriptor_check() accepts, in the same way. */
 uint32_t t3_gemm_check(const struct t3_dev *dev, const struct t3_descriptor *d,
 		       const struct t3_gemm *g, uint64_t *detail);
-/* Sums from one row of a block to the next. */
+/* The number of sums from one row of a block to the next. */
 uint32_t t3_gemm_stride(const struct t3_gemm_rect *block);
-/* The block that the run is at. False: there is none such. */
+/* The current block of the run. False: the run has no such block. */
 bool t3_gemm_block(const struct t3_descriptor *d, const struct t3_gemm_run *run,
 		   struct t3_gemm_rect *block);
-/* On to the next; false: that was the last. */
+/* Advances to the next block. False: that was the last. */
 bool t3_gemm_next(const struct t3_descriptor *d, struct t3_gemm_run *run);
 
 /* gemm_math.c: sum += A slice * B slice */
 struct t3_gemm_slice {
-	uint32_t dtype, rows, cols, depth, stride; /* of the block, and of K */
+	uint32_t dtype, rows, cols, depth, stride; /* rows, cols of the block; depth of K */
 	const uint8_t *a, *b;
 	uint64_t a_pitch, b_pitch;
 };
@@ -80,7 +80,7 @@ void t3_gemm_multiply(const struct t3_gemm_slice *slice, struct t3_gemm_run *run
 /* gemm.c. Return t3_descriptor_status. */
 struct t3_gemm_run *t3_gemm_of(const struct t3_queue *q);
 uint32_t t3_gemm_begin(struct t3_queue *q, uint64_t *detail);
-/* `bytes`: of memory that it took; 0 with status OK: the queue sleeps. */
+/* `bytes`: the bytes of memory read or stored; 0 with status OK: the queue sleeps. */
 uint32_t t3_gemm_step(struct t3_queue *q, uint32_t *bytes, bool *done, uint64_t *detail);
 
 /* credit.c: may queues send on a link? */

@@ -11,7 +11,7 @@ void t3_queue_set_state(struct t3_queue *q, uint32_t state)
 {
 	struct t3_dev *dev = q->dev;
 
-	/* ERROR twice: an abort's completion could not be written. */
+	/* ERROR may follow ERROR, if an abort's completion cannot be written. */
 	if (q->state == state)
 		return;
 	if (dev->ops.trace_queue)
@@ -42,7 +42,7 @@ void t3_queue_enable(struct t3_dev *dev, uint32_t word, uint32_t value)
 		t3_interrupt(dev, t3_queues(dev)->queue_vector);
 }
 
-/* -> ERROR. The descriptor in progress, if any, stays so until QUEUE_ABORT. */
+/* Sets state ERROR. A descriptor in progress stays in progress until QUEUE_ABORT. */
 void t3_queue_stop(struct t3_queue *q, uint32_t status)
 {
 	q->status = status;
@@ -58,7 +58,7 @@ uint64_t t3_ring_address(const struct t3_queue *q)
 	return q->ring + (uint64_t)(q->head % q->entries) * sizeof(struct t3_descriptor);
 }
 
-/* Copies descriptor `head`: what the guest changes later does not matter. */
+/* Copies descriptor `head`, so that later changes by the guest have no effect. */
 int t3_ring_fetch(struct t3_queue *q)
 {
 	if (t3_host_read(q->dev, t3_ring_address(q), &q->desc, sizeof(q->desc)) == 0)
@@ -85,7 +85,7 @@ static int write_completion(struct t3_queue *q, uint32_t status, uint64_t detail
 	return t3_host_write(q->dev, address + word, &completion.word, sizeof(completion.word));
 }
 
-/* Descriptor `head` is over. Order: its data, the completion, HEAD, the interrupt. */
+/* Completes descriptor `head`. The order is: its data, the completion, HEAD, the interrupt. */
 void t3_ring_complete(struct t3_queue *q, uint32_t status, uint64_t detail)
 {
 	struct t3_dev *dev = q->dev;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What all parts of a device ask of it. */
+/* Small functions that all parts of the timed model use. SPEC.md section 8.1. */
 #include "timed/timed_private.h"
 
 bool timed_fused(const struct t3_timed *sim)

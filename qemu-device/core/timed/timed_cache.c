@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The last-level cache, in blocks of a request: a step's block of A or B, or a piece of
- * the output that the baseline writes through it. Set-associative, LRU, write-back.
+ * The last-level cache: set-associative, LRU, write-back. SPEC.md section 8.1. A block has the
+ * size of a request. It is part of a step's block of A or B, or a piece of the output, which
+ * the baseline writes through the cache.
  */
 #include <stdlib.h>
 
@@ -29,7 +30,7 @@ int timed_cache_init(struct timed_device *d)
 	return 0;
 }
 
-/* Blocks that are neighbours, or a panel apart, spread over the sets. */
+/* A hash spreads neighbouring blocks, and blocks a panel apart, over the sets. */
 static uint32_t set_of(const struct timed_cache *c, uint32_t block)
 {
 	uint64_t hash = block * 0x9e3779b97f4a7c15ull;
@@ -37,7 +38,7 @@ static uint32_t set_of(const struct timed_cache *c, uint32_t block)
 	return (uint32_t)((hash >> 32) * c->sets >> 32);
 }
 
-/* The bytes cross the cache's one data path. */
+/* Moves bytes over the cache's one data path. Returns the time when they are there. */
 static uint64_t transfer(struct timed_device *d, uint64_t from, uint32_t bytes)
 {
 	const struct t3_timed_params *p = timed_params(d);
@@ -62,7 +63,7 @@ static void write_back(struct timed_device *d, struct timed_line *line)
 	write_block(d, line->bytes);
 }
 
-/* NULL: all lines of the set are being filled. */
+/* Evicts the least recently used line. NULL: all lines of the set are being filled. */
 static struct timed_line *evict(struct timed_device *d, uint32_t block)
 {
 	struct timed_cache *c = &d->cache;
@@ -102,7 +103,7 @@ static void miss(struct timed_device *d, uint32_t slot, uint32_t block, uint32_t
 	timed_memory_add(d, TIMED_COMPUTE, &request);
 }
 
-/* Put slot on the line's list; each load of a slot's step is a waiter of its own. */
+/* Puts the slot on the line's list. Each load of a slot's step is a separate waiter. */
 static void wait_for(struct timed_device *d, struct timed_line *line, uint32_t slot)
 {
 	struct timed_gemm *g = &d->gemm;
@@ -149,7 +150,7 @@ void timed_cache_filled(struct timed_device *d, uint32_t number)
 	}
 }
 
-/* Whole blocks: nothing is read first. */
+/* Stores a whole block, so that nothing has to be read first. */
 void timed_cache_store(struct timed_device *d, uint32_t block, uint32_t bytes)
 {
 	struct timed_line *line = evict(d, block);
@@ -165,7 +166,7 @@ void timed_cache_store(struct timed_device *d, uint32_t block, uint32_t bytes)
 	line->dirty = true;
 }
 
-/* At the end of a kernel, as others read what it wrote. */
+/* Writes all dirty lines to memory, at the end of a kernel whose output others read. */
 void timed_cache_flush(struct timed_device *d)
 {
 	struct timed_cache *c = &d->cache;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether a timed run makes sense, and fits: one sentence that names what does not. */
+/* Checks the setup of a timed run: one sentence says what is wrong. SPEC.md section 11.8. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "timed/timed_private.h"
 
-/* So that products of them stay far from 2^64, and memory from what a host has. */
-#define MAX_EXTENT ((uint64_t)1 << 24)
-#define MAX_PIECES ((uint64_t)1 << 21) /* of all devices, as what follows */
-#define MAX_BLOCKS ((uint64_t)1 << 25) /* cache blocks that there are */
-#define MAX_LINES  ((uint64_t)1 << 18) /* of the caches */
+/* Limits, so that products do not overflow and a host has the memory. Sums are over all devices. */
+#define MAX_EXTENT ((uint64_t)1 << 24) /* rows, columns, depth */
+#define MAX_PIECES ((uint64_t)1 << 21) /* tracked pieces */
+#define MAX_BLOCKS ((uint64_t)1 << 25) /* cache blocks of A and B */
+#define MAX_LINES  ((uint64_t)1 << 18) /* cache lines */
 #define MAX_FIRST  ((uint64_t)1 << 18) /* requests of a stage's first step */
 #define MAX_FLIGHT ((uint64_t)1 << 22) /* messages on the links */
-#define MAX_LOADS  ((uint64_t)1 << 32) /* requests of a run: it takes the host minutes */
-#define MAX_PARTS  256u		       /* requests of a step's block of A, or of B */
+#define MAX_LOADS  ((uint64_t)1 << 32) /* requests of a run, which take the host minutes */
+#define MAX_PARTS  256u		       /* requests for a step's block of A, or of B */
 #define MAX_WINDOW 65536u	       /* requests */
 #define MAX_SLOTS  65535u
 #define MAX_PS	   ((uint64_t)1 << 51) /* half an hour */
@@ -58,9 +58,11 @@ static bool check_params(const struct t3_timed_params *p, const struct complaint
 	if (p->tracker_entries % p->tracker_ways)
 		return refuse(why, "tracker_ways must divide tracker_entries");
 	if (p->compute_units * p->groups_per_unit > MAX_SLOTS)
-		return refuse(why, "compute_units times groups_per_unit is over %u", MAX_SLOTS);
+		return refuse(why, "compute_units times groups_per_unit must be at most %u",
+			      MAX_SLOTS);
 	if (p->intensity_high < p->intensity_middle || p->intensity_middle < p->intensity_low)
-		return refuse(why, "intensity_high, _middle and _low must not increase");
+		return refuse(why, "intensity_low must be at most intensity_middle, and that at "
+				   "most intensity_high");
 	return true;
 }
 
@@ -77,7 +79,7 @@ static bool check_workload(const struct t3_timed_workload *w, const struct compl
 	if (w->rows % w->ranks)
 		return refuse(why,
 			      "ranks (tp) is %" PRIu64
-			      " and does not divide rows (tokens), %" PRIu64,
+			      " and must divide rows (tokens), which is %" PRIu64,
 			      w->ranks, w->rows);
 	return true;
 }
@@ -98,10 +100,10 @@ static bool check_tile(const struct t3_timed_setup *setup, const struct complain
 		return refuse(why, "k_block is %" PRIu64 ", more than the depth of %" PRIu64,
 			      p->k_block, w->depth);
 	if (p->tile_columns * w->element_bytes > p->request_bytes)
-		return refuse(why, "a row of tile_columns is more than request_bytes, %" PRIu64,
+		return refuse(why, "a row of tile_columns must fit in request_bytes, %" PRIu64,
 			      p->request_bytes);
 	if (p->cache_kib * 1024 < p->request_bytes)
-		return refuse(why, "cache_kib holds no block of request_bytes");
+		return refuse(why, "cache_kib must be at least one block of request_bytes");
 	return true;
 }
 
@@ -115,7 +117,7 @@ static uint64_t minimum(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* What is made of the arguments, to be bounded. */
+/* Sizes that follow from the arguments, and that are limited. */
 struct extent {
 	uint64_t devices, rows, columns, tiles, steps, tile_pieces, a_parts, b_parts;
 };
@@ -140,7 +142,7 @@ static struct extent extent_of(const struct t3_timed_setup *setup)
 	return e;
 }
 
-/* What a single event may do at once, beside memory. */
+/* Limits the work of a single event. */
 static bool check_burst(const struct t3_timed_setup *setup, const struct extent *e,
 			const struct complaint *why)
 {
@@ -150,19 +152,20 @@ static bool check_burst(const struct t3_timed_setup *setup, const struct extent 
 
 	if (e->a_parts > MAX_PARTS || e->b_parts > MAX_PARTS)
 		return refuse(why,
-			      "k_block is too large: a step's block of A or B is over %u of "
-			      "request_bytes",
+			      "k_block is too large: a step's block of A or B takes over %u "
+			      "requests of request_bytes",
 			      MAX_PARTS);
 	if (first > MAX_FIRST)
 		return refuse(why,
-			      "compute_units are too many: their first loads are over %" PRIu64,
+			      "compute_units is too large: the first step takes over %" PRIu64
+			      " requests",
 			      MAX_FIRST);
 	window = window > p->copy_window_kib ? window : p->copy_window_kib;
 	window = window > p->dma_read_ahead_kib ? window : p->dma_read_ahead_kib;
 	if (window * 1024 / p->request_bytes > MAX_WINDOW)
 		return refuse(why,
-			      "link_queue_kib, dma_read_ahead_kib or copy_window_kib is over %u of "
-			      "request_bytes",
+			      "link_queue_kib, dma_read_ahead_kib or copy_window_kib is over %u "
+			      "requests of request_bytes",
 			      MAX_WINDOW);
 	return true;
 }
@@ -188,7 +191,7 @@ static bool check_memory(const struct t3_timed_setup *setup, const struct extent
 			      MAX_LINES);
 	if (minimum(p->link_latency_ns + 2, 2 * pieces) * peers * e->devices > MAX_FLIGHT)
 		return refuse(why,
-			      "link_latency_ns is too large: over %" PRIu64 " messages under way",
+			      "link_latency_ns is too large: over %" PRIu64 " messages in flight",
 			      MAX_FLIGHT);
 	return true;
 }
@@ -205,7 +208,7 @@ static bool check_time(const struct t3_timed_setup *setup, const struct extent *
 	return true;
 }
 
-/* Memory and time that the run would take. */
+/* Limits the memory and time of the run. */
 static bool check_size(const struct t3_timed_setup *setup, const struct complaint *why)
 {
 	struct extent e = extent_of(setup);
@@ -219,7 +222,8 @@ bool t3_timed_check(const struct t3_timed_setup *setup, char *why, size_t size)
 	const struct complaint complaint = { why, size };
 
 	if ((unsigned int)setup->program >= T3_TIMED_PROGRAMS)
-		return refuse(&complaint, "there is no program %d", (int)setup->program);
+		return refuse(&complaint, "program is %d and must be 0 to %d", (int)setup->program,
+			      T3_TIMED_PROGRAMS - 1);
 	return check_params(&setup->params, &complaint) &&
 	       check_workload(&setup->workload, &complaint) && check_tile(setup, &complaint) &&
 	       check_size(setup, &complaint);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Ring collectives that compute units run, chunk by chunk: a step starts when the chunk of
- * the step before has been received and written. Step s sends the chunk in position s (the
- * all-gather: its own, then the one that came), the last step of the baseline's
- * reduce-scatter adds up the own chunk.
+ * Ring collectives that compute units run, chunk by chunk. SPEC.md section 8.1. A step starts
+ * when the chunk of the step before has been received and written. Step s of a reduce-scatter
+ * sends the chunk at position s. The baseline's last step sums up the own chunk. An all-gather
+ * sends the own chunk first, then the chunk received before.
  */
 #include "timed/timed_private.h"
 
@@ -12,7 +12,7 @@ static uint32_t chunk_numbers(const struct timed_device *d)
 	return timed_shape(d)->chunk_tiles * timed_shape(d)->tile_pieces;
 }
 
-/* Chunk of this step. */
+/* The position of this step's chunk. */
 static uint32_t position(const struct timed_device *d)
 {
 	uint32_t last = timed_shape(d)->ranks - 1;
@@ -27,7 +27,7 @@ static bool sums_up(const struct timed_device *d)
 	return d->copy.kind == TIMED_COPY_RS && d->copy.step + 1 == timed_shape(d)->ranks;
 }
 
-/* The local copy and, from the second step on, what was received. */
+/* Reads for a piece: the local copy and, from the second step on, the received data. */
 static uint32_t reads(const struct timed_device *d)
 {
 	return d->copy.kind == TIMED_COPY_RS && d->copy.step ? 2 : 1;
@@ -64,7 +64,7 @@ static uint32_t steps(const struct timed_device *d)
 	return timed_shape(d)->ranks - (d->copy.kind == TIMED_COPY_RS ? 0 : 1);
 }
 
-/* What came in all steps up to this one. */
+/* Have the chunks of all steps up to this one been received? */
 static bool all_received(const struct timed_device *d)
 {
 	const struct timed_copy *c = &d->copy;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Triggered DMA: a block of tiles that are all complete is read and sent to the next
- * device, which has it as the chunk one position later. Reads run ahead of the link by a
- * bounded number of pieces.
+ * Triggered DMA: reads complete blocks and sends them to the next device. SPEC.md section 8.1.
+ * There the chunk has the next position. Reads run ahead of the link by a bounded number of
+ * pieces.
  */
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ static uint32_t blocks(const struct timed_shape *s)
 	return s->tiles * s->tile_blocks;
 }
 
-/* Pieces of a block that exist. */
+/* The number of pieces of a block that exist. */
 static uint8_t size_of(const struct timed_shape *s, uint32_t block)
 {
 	uint32_t in_tile = block % s->tile_blocks * s->block_pieces, i;
@@ -54,7 +54,7 @@ void timed_dma_piece_complete(struct timed_device *d, uint32_t piece, bool gathe
 
 	if (--dma->left[block])
 		return;
-	dma->left[block] = size_of(s, block); /* the all-gather counts it again */
+	dma->left[block] = size_of(s, block); /* an all-gather counts the block again */
 	at = dma->head + dma->count++;
 	dma->ready[at < dma->size ? at : at - dma->size] = block | (gather ? TIMED_DMA_GATHER : 0);
 	d->counters.triggers++;

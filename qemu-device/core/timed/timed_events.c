@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The timed model's events: a 4-ary heap of values; it never holds two that are equal. */
+/* The event heap of the timed model: 4-ary, without equal events. SPEC.md section 8.1. */
 #include "timed/timed_private.h"
 
 #define ARITY 4u
 
-/* Of a tie: rank, source, sequence. */
+/* The fields of a tie: rank, source, sequence. */
 #define RANK_SHIFT   56
 #define SOURCE_SHIFT 48
 #define SOURCE_SELF  0xffu

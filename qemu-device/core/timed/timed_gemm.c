@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The GEMM: a slot of a compute unit takes the next workgroup as soon as it is free. It
- * loads a step's blocks of A and B while it computes the step before, and stores its tile
- * when the last step is computed.
+ * The GEMM: each slot of a compute unit runs one workgroup after the other. SPEC.md section 8.1.
+ * A slot loads a step's blocks of A and B while it computes the step before. After the last
+ * step it stores its tile.
  */
 #include <stdlib.h>
 
 #include "timed/timed_private.h"
 
-/* A ragged tile takes as long as a full one: the unit computes with zeros. */
+/* A ragged tile takes as long as a full one, because the unit pads it with zeros. */
 uint64_t timed_step_ps(const struct t3_timed_setup *setup)
 {
 	const struct t3_timed_params *p = &setup->params;
 	uint64_t flops = 2 * p->tile_rows * p->tile_columns * p->k_block;
 	uint64_t rate = p->clock_mhz * p->flops_per_clock * p->compute_percent;
 
-	/* FLOP to ps at MHz, and percent; t3_timed_check() keeps it below 2^64 */
+	/* The factor converts MHz and percent to ps. t3_timed_check() prevents an overflow. */
 	return flops * (setup->workload.element_bytes / 2) * 100000000 / rate + 1;
 }
 
@@ -56,7 +56,7 @@ static void load_part(struct timed_device *d, uint32_t slot, uint32_t block, uin
 		s->ready = time;
 }
 
-/* One step's block of a panel of `height` rows (of A) or columns (of B), in parts. */
+/* Loads a step's block of A or B in parts. `height`: its rows of A, or columns of B. */
 static void load_panel(struct timed_device *d, uint32_t slot, uint64_t first, uint32_t parts,
 		       uint32_t height)
 {
@@ -83,7 +83,7 @@ static void wait_for_loads(struct timed_device *d, uint32_t slot)
 		timed_schedule(d, s->ready, TIMED_EVENT_SLOT, slot);
 }
 
-/* Operands of the slot's step; it goes on when they are there, not before `ready`. */
+/* Loads the operands of the slot's step. The step starts when they are loaded, after `ready`. */
 static void load(struct timed_device *d, uint32_t slot)
 {
 	const struct timed_shape *s = timed_shape(d);
@@ -111,7 +111,7 @@ void timed_gemm_loaded(struct timed_device *d, uint32_t slot, uint64_t time)
 
 /* -------------------------------------------------------------------- stores */
 
-/* Where a tile of this chunk goes: 0 stays, else the distance of the peer. */
+/* The distance of the peer to which a tile is stored; 0: it stays on this device. */
 static uint32_t target_of(const struct timed_device *d, uint32_t tile)
 {
 	const struct timed_shape *s = timed_shape(d);
@@ -122,7 +122,7 @@ static uint32_t target_of(const struct timed_device *d, uint32_t tile)
 	return position == 0 && s->ranks > 1 ? 1 : 0;
 }
 
-/* The receiver's number of a piece that goes there. */
+/* The number of a piece at the receiver. */
 static uint32_t number_at_target(const struct timed_device *d, uint32_t piece)
 {
 	const struct timed_shape *s = timed_shape(d);
@@ -183,7 +183,7 @@ static void next_group(struct timed_device *d, uint32_t slot)
 	load(d, slot);
 }
 
-/* A stage: as many workgroups as there are slots, dispatched together. */
+/* Starts a stage: one workgroup for each slot, dispatched together. */
 static void start_stage(struct timed_device *d)
 {
 	struct timed_gemm *g = &d->gemm;
@@ -194,7 +194,7 @@ static void start_stage(struct timed_device *d)
 		next_group(d, slot);
 }
 
-/* The slot's tile has left it. */
+/* The slot has stored its tile. */
 static void free_slot(struct timed_device *d, uint32_t slot)
 {
 	struct timed_gemm *g = &d->gemm;
@@ -205,7 +205,7 @@ static void free_slot(struct timed_device *d, uint32_t slot)
 		start_stage(d);
 }
 
-/* The unit is free for another workgroup when the tile has left it. */
+/* The slot is free for another workgroup when its tile is stored. */
 static void store_time(struct timed_device *d, uint32_t slot)
 {
 	const struct timed_shape *s = timed_shape(d);
@@ -279,7 +279,7 @@ static void compute(struct timed_device *d, uint32_t slot)
 	load(d, slot);
 }
 
-/* Operands are there. The unit computes one slot's step at a time, in order. */
+/* The operands are loaded. A unit computes one step at a time, in the order of requests. */
 static void claim_unit(struct timed_device *d, uint32_t slot)
 {
 	struct timed_gemm *g = &d->gemm;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The link: one egress of the link's rate for each device, whoever the peer is; messages
- * leave in order and arrive a latency later. What arrives always goes to memory.
+ * The link: each device has one egress port for all peers. SPEC.md section 8.1. Messages leave
+ * in order and arrive after the latency. A message that arrives goes to memory.
  */
 #include <stdlib.h>
 
 #include "timed/timed_private.h"
 
-/* A message takes a nanosecond at least, which bounds how many are under way. */
+/* A message takes at least a nanosecond, which bounds the number of messages in flight. */
 #define SHORTEST_PS TIMED_NS
 
 static int ring_init(struct timed_ring *ring, uint64_t size)
@@ -82,7 +82,7 @@ void timed_link_send(struct timed_device *d, const struct timed_message *message
 		start(d);
 }
 
-/* The first message that is under way from there. */
+/* Schedules the arrival of the first message in flight from this distance. */
 static void expect(struct timed_device *d, uint32_t distance)
 {
 	struct timed_ring *in = &d->link.in[distance];

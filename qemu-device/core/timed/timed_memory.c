@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The memory controller. Requests wait in one FIFO for each stream; the arbiter moves them
- * to the channels' queue, which serves runs of one direction. All channels together are
- * one server: a request is spread over them, and takes an entry for each entry_bytes.
+ * The memory controller. SPEC.md section 8.1. Requests wait in one FIFO for each stream. The
+ * arbiter moves them to the channels' queue, which serves runs of one direction. All channels
+ * together are one server. A request is spread over them and takes an entry per entry_bytes.
  */
 #include <stdlib.h>
 
@@ -68,7 +68,7 @@ static bool is_record(const struct timed_request *request)
 
 /* ------------------------------------------------------------------- arbiter */
 
-/* In each channel; one that is larger than the queue takes all of it. */
+/* Entries in each channel. A request larger than the queue takes all of them. */
 static uint64_t entries_of(const struct timed_device *d, const struct timed_request *request)
 {
 	const struct t3_timed_params *p = timed_params(d);
@@ -106,7 +106,7 @@ static bool starved(const struct timed_device *d)
 	return d->sim->now - since >= limit;
 }
 
-/* The stream whose turn it is, by communication-aware arbitration. */
+/* Communication-aware arbitration: the next stream; TIMED_STREAMS: none may be admitted. */
 static enum timed_stream choose_mca(struct timed_device *d)
 {
 	struct timed_memory *m = &d->memory;
@@ -160,7 +160,7 @@ static void admit(struct timed_device *d)
 
 /* ------------------------------------------------------------------- service */
 
-/* A record is on one channel, and the others go on: its share of a turn and a burst. */
+/* A record uses one channel while the others work, so it costs a share of the turnaround. */
 static uint64_t record_ps(const struct timed_device *d, const struct timed_request *request)
 {
 	const struct t3_timed_params *p = timed_params(d);
@@ -179,7 +179,7 @@ static uint64_t service_ps(const struct timed_device *d, const struct timed_requ
 	return request->update ? ps * p->update_percent / percent : ps;
 }
 
-/* Stay in the direction for a run, then serve the other one if it waits. */
+/* Keeps the direction for a run, then changes it if other requests wait. Returns the time. */
 static uint64_t turn(struct timed_device *d)
 {
 	struct timed_memory *m = &d->memory;
@@ -196,7 +196,7 @@ static uint64_t turn(struct timed_device *d)
 	return timed_params(d)->turnaround_ns * TIMED_NS;
 }
 
-/* The streams are in different rows: the first request of the other one opens its own. */
+/* The streams use different rows, so the first request after a change opens a row. */
 static uint64_t conflict(struct timed_device *d, const struct timed_request *request)
 {
 	if (request->stream == d->memory.last || is_record(request))
@@ -259,7 +259,7 @@ void timed_memory_add(struct timed_device *d, enum timed_stream stream,
 	serve(d);
 }
 
-/* How much of the memory's time the kernel itself takes decides how much is left. */
+/* The share of the memory's time that the kernel used in its first stage sets the threshold. */
 void timed_memory_first_stage(struct timed_device *d)
 {
 	const struct t3_timed_params *p = timed_params(d);

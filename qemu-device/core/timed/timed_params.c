@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The timed model's parameters: one set for all workloads. Published ones (from == to) are
- * not varied; each assumed one has the range in which `make paper` varies it. "fitted" says
- * that it was chosen within that range so that the published geometric means come out.
+ * The parameters of the timed model: one set for all workloads. SPEC.md section 8.1. Published
+ * parameters (from == to) are not varied. `make paper` varies each other one in its range.
+ * "fitted" means: chosen in that range so that the published geometric means result.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A device's phases, and what its parts tell each other about what they wait for. */
+/* The phases of a device, and the callbacks between its parts. SPEC.md section 8.1. */
 #include "timed/timed_private.h"
 
 /* -------------------------------------------------------------------- phases */
@@ -23,7 +23,7 @@ static bool dma_idle(const struct timed_device *d)
 	return !d->dma.count && !d->dma.flying;
 }
 
-/* The baseline's kernel ends with its output in memory. */
+/* The baseline's kernel ends when its output is in memory. */
 static bool written_back(struct timed_device *d)
 {
 	if (!d->cache.flushed)
@@ -66,7 +66,7 @@ static void end_phase(struct timed_device *d)
 	d->counters.phase_end[d->phase] = d->counters.end = d->sim->now;
 }
 
-/* T3: the reduce-scatter is over with the GEMM's phase. */
+/* In the T3 programs the reduce-scatter is part of the GEMM's phase. */
 static enum t3_timed_phase next_phase(const struct timed_device *d)
 {
 	if (d->phase == T3_TIMED_GEMM && !timed_fused(d->sim))
@@ -76,7 +76,7 @@ static enum t3_timed_phase next_phase(const struct timed_device *d)
 	return T3_TIMED_ALL_GATHER;
 }
 
-/* True: the phase may be over already. */
+/* True: the new phase may already be complete. */
 static bool enter(struct timed_device *d, enum t3_timed_phase phase)
 {
 	if (phase == T3_TIMED_PHASES) {
@@ -102,7 +102,7 @@ static void progress(struct timed_device *d)
 	}
 }
 
-/* ------------------------------------------------------- what the parts tell */
+/* ----------------------------------------------------------------- callbacks */
 
 static void served(struct timed_device *d, const struct timed_request *request)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside the timed model: a device's parts, and what they ask of each other. */
+/* The parts of a device of the timed model, and their functions for each other. SPEC.md 8.1. */
 #ifndef T3_CORE_TIMED_PRIVATE_H
 #define T3_CORE_TIMED_PRIVATE_H
 
@@ -20,15 +20,15 @@ enum timed_event_kind {
 };
 
 /*
- * Ordered by time, then `tie`: rank of the device, source (a peer by its distance, or the
- * device itself, last), sequence of that source. So a device sees its events in an order
- * that does not depend on its rank, nor on how many devices are simulated.
+ * Events are ordered by time, then by `tie`: rank of the device, source, sequence of the source.
+ * A peer as the source is its distance; the device itself comes last. So the order of a
+ * device's events depends neither on its rank nor on the number of devices simulated.
  */
 struct timed_event {
 	uint64_t time, tie;
 	uint32_t device;
 	uint16_t kind;
-	uint16_t number; /* slot, or distance of the peer */
+	uint16_t number; /* the slot, or the distance of the peer */
 };
 
 struct timed_heap {
@@ -37,24 +37,23 @@ struct timed_heap {
 };
 
 void timed_heap_push(struct timed_heap *heap, const struct timed_event *event);
-/* The heap is not empty. */
+/* The heap must not be empty. */
 struct timed_event timed_heap_pop(struct timed_heap *heap);
 
-/* An event of the device itself. */
+/* Schedules an event of the device itself. */
 void timed_schedule(struct timed_device *d, uint64_t time, enum timed_event_kind kind,
 		    uint32_t number);
 
-/* Message `sequence` of those that ever came over this distance is there. */
+/* Schedules the arrival of message number `sequence` from the peer at this distance. */
 void timed_schedule_arrival(struct timed_device *d, uint64_t time, uint32_t distance,
 			    uint64_t sequence);
 
 /* ------------------------------------------------------------------ geometry */
 
 /*
- * Tiles are numbered in the order in which the device produces them, chunk by chunk:
- * chunk position 0 is sent at once, position ranks - 1 is the chunk that the device owns.
- * A tile is tracked in pieces, a wavefront's share each. Positions are relative to the
- * rank, so all devices do the same.
+ * Tiles are numbered in the order in which the device produces them, chunk by chunk. The chunk
+ * at position 0 is sent at once; the one at position ranks - 1 is the device's own. A tile is
+ * tracked in pieces. Positions are relative to the rank, so all devices work alike.
  */
 struct timed_shape {
 	uint32_t ranks;
@@ -65,27 +64,27 @@ struct timed_shape {
 	uint32_t chunk_tiles, tiles;
 	uint32_t piece_rows;   /* of a full piece */
 	uint32_t tile_pieces;  /* of a full tile */
-	uint32_t pieces;       /* numbers of pieces: tiles * tile_pieces */
-	uint32_t chunk_pieces; /* that exist in a chunk: ragged tiles have fewer */
+	uint32_t pieces;       /* tiles * tile_pieces, the limit of piece numbers */
+	uint32_t chunk_pieces; /* pieces that exist in a chunk: ragged tiles have fewer */
 	uint32_t k_steps;
 	uint32_t k_block, k_last;	    /* elements of a step, and of the last one */
-	uint32_t a_parts, b_parts;	    /* requests of a step's block of A, of B */
+	uint32_t a_parts, b_parts;	    /* requests for a step's block of A, of B */
 	uint32_t block_pieces, tile_blocks; /* DMA blocks */
-	/* pieces that wait for the link, that a DMA or a collective has under way */
+	/* most pieces that wait for the link, that the DMA reads ahead, that a copy works on */
 	uint32_t link_queue, read_ahead, copy_window;
 	uint32_t raster_rows;
 };
 
 struct timed_place {
-	uint32_t row, column;	/* tile, row from the first chunk produced on */
+	uint32_t row, column;	/* in tiles; row counts from the first chunk produced */
 	uint32_t rows, columns; /* elements */
 };
 
 void timed_shape_init(struct timed_shape *shape, const struct t3_timed_setup *setup);
 void timed_shape_tile(const struct timed_shape *shape, uint32_t tile, struct timed_place *place);
-/* 0: the tile has no such piece. */
+/* Returns 0 if the tile has no such piece. */
 uint32_t timed_shape_piece_bytes(const struct timed_shape *shape, uint32_t piece);
-uint64_t timed_shape_blocks(const struct timed_shape *shape); /* numbers of cache blocks */
+uint64_t timed_shape_blocks(const struct timed_shape *shape); /* the limit of block numbers */
 uint32_t timed_position(const struct timed_shape *shape, uint32_t piece);
 
 /* -------------------------------------------------------------------- memory */
@@ -94,16 +93,16 @@ enum timed_stream { TIMED_COMPUTE, TIMED_COMMUNICATION, TIMED_STREAMS };
 
 enum timed_owner {
 	TIMED_OWNER_NONE,
-	TIMED_OWNER_WRITTEN,  /* a cache block of the output */
-	TIMED_OWNER_LINE,     /* cache line `number` is filled */
-	TIMED_OWNER_SLOT,     /* a load that found no line to fill, for slot `number` */
-	TIMED_OWNER_UPDATE,   /* an update of piece `number` */
-	TIMED_OWNER_RECORD,   /* the tracker's record of piece `number` */
+	TIMED_OWNER_WRITTEN,  /* writes a cache block of the output */
+	TIMED_OWNER_LINE,     /* fills cache line `number` */
+	TIMED_OWNER_SLOT,     /* loads for slot `number`, which found no line to fill */
+	TIMED_OWNER_UPDATE,   /* updates piece `number` */
+	TIMED_OWNER_RECORD,   /* reads the tracker's record of piece `number` */
 	TIMED_OWNER_DMA,      /* a triggered DMA reads piece `number` */
-	TIMED_OWNER_COPY,     /* a collective's read of piece `number` */
-	TIMED_OWNER_RESULT,   /* its last write of it */
-	TIMED_OWNER_RECEIVED, /* what a peer sent for it is in memory */
-	TIMED_OWNER_GATHERED, /* the same, of an all-gather */
+	TIMED_OWNER_COPY,     /* a collective reads piece `number` */
+	TIMED_OWNER_RESULT,   /* a collective writes its result, piece `number` */
+	TIMED_OWNER_RECEIVED, /* writes received data of a reduce-scatter, piece `number` */
+	TIMED_OWNER_GATHERED, /* writes received data of an all-gather, piece `number` */
 };
 
 struct timed_request {
@@ -114,7 +113,7 @@ struct timed_request {
 	uint8_t owner; /* enum timed_owner */
 	uint8_t stream;
 	bool update;	/* a near-memory update */
-	uint64_t since; /* it came */
+	uint64_t since; /* the time when it was added */
 };
 
 struct timed_fifo {
@@ -126,18 +125,18 @@ struct timed_memory {
 	uint32_t free;
 	struct timed_fifo stream[TIMED_STREAMS];
 	struct timed_fifo queue[2]; /* reads, writes */
-	uint64_t entries;	    /* of the queue, in use */
-	uint64_t changed;	    /* when `entries` did */
-	uint32_t current;	    /* in service; TIMED_NONE: idle */
+	uint64_t entries;	    /* queue entries in use */
+	uint64_t changed;	    /* the time of the last change of `entries` */
+	uint32_t current;	    /* the request in service; TIMED_NONE: idle */
 	uint64_t started;
-	uint64_t run; /* bytes served in this direction */
-	bool writes;  /* the direction */
+	uint64_t run; /* bytes served since the last change of direction */
+	bool writes;  /* the current direction */
 	bool mca;
-	uint8_t turn, last;    /* streams */
-	uint64_t communicated; /* when communication was admitted last */
-	bool staged;	       /* the first stage is over, the threshold chosen */
+	uint8_t turn, last;    /* streams: admitted last, served last */
+	uint64_t communicated; /* the time when communication was admitted last */
+	bool staged;	       /* the first stage has ended and the threshold is set */
 	uint64_t threshold;
-	uint64_t first_busy; /* ps of the first stage */
+	uint64_t first_busy; /* ps that compute requests took in the first stage */
 };
 
 int timed_memory_init(struct timed_device *d, uint64_t requests);
@@ -151,9 +150,9 @@ void timed_memory_first_stage(struct timed_device *d);
 struct timed_line {
 	uint32_t block; /* TIMED_NONE: empty */
 	uint32_t bytes;
-	uint64_t used;	 /* when, in look-ups */
+	uint64_t used;	 /* the cache's clock at the last use */
 	uint64_t ready;	 /* ps; T3_TIMED_NEVER: being filled */
-	uint32_t waiter; /* first of those that wait for it */
+	uint32_t waiter; /* the first waiter for it */
 	bool dirty;
 };
 
@@ -162,13 +161,13 @@ struct timed_cache {
 	uint32_t *where; /* line of a block, or TIMED_NONE */
 	uint32_t sets, ways;
 	uint64_t clock;
-	uint32_t writing; /* blocks on their way to memory */
+	uint32_t writing; /* blocks being written to memory */
 	bool flushed;
-	uint64_t free; /* ps; the data path is busy until then */
+	uint64_t free; /* ps; the time when the data path is free */
 };
 
 int timed_cache_init(struct timed_device *d);
-/* For slot; T3_TIMED_NEVER: it will be told, through timed_ops. */
+/* Returns the time when the slot has the block; T3_TIMED_NEVER: timed_ops.loaded() follows. */
 uint64_t timed_cache_load(struct timed_device *d, uint32_t slot, uint32_t block, uint32_t bytes);
 void timed_cache_store(struct timed_device *d, uint32_t block, uint32_t bytes);
 void timed_cache_filled(struct timed_device *d, uint32_t line);
@@ -179,37 +178,37 @@ void timed_cache_written(struct timed_device *d);
 
 enum timed_slot_state {
 	TIMED_SLOT_IDLE,
-	TIMED_SLOT_LOADING, /* a step's operands; the one before may be computed */
-	TIMED_SLOT_WAITING, /* for its unit */
-	TIMED_SLOT_LAST,    /* computes its last step */
-	TIMED_SLOT_STORING, /* its tile leaves it */
+	TIMED_SLOT_LOADING, /* it loads operands, while it may compute the step before */
+	TIMED_SLOT_WAITING, /* it waits for its compute unit */
+	TIMED_SLOT_LAST,    /* it computes its last step */
+	TIMED_SLOT_STORING, /* it stores its tile */
 	TIMED_SLOT_BLOCKED, /* its stores wait for the link */
 };
 
 struct timed_slot {
 	uint32_t tile;
-	uint32_t step; /* that is being loaded, or computed last */
+	uint32_t step; /* the step being loaded, or the last step being computed */
 	uint32_t pending;
 	uint32_t next_blocked;
 	uint8_t state;
-	uint64_t ready; /* ps; operands are there, and the step before is computed */
+	uint64_t ready; /* ps; operands are loaded and the step before is computed */
 	uint64_t started;
 };
 
 struct timed_gemm {
 	struct timed_slot *slot;
 	uint64_t *unit_free; /* ps */
-	uint32_t *waiter;    /* next of waiter number slot * parts + part */
+	uint32_t *waiter;    /* the next after waiter number slot * parts + part */
 	uint32_t slots, units, parts;
 	uint32_t next_tile, finished;
-	uint32_t staged; /* workgroups of this stage that are not over */
+	uint32_t staged; /* workgroups of this stage that have not ended */
 	uint64_t step_ps;
 	struct timed_fifo blocked;
 };
 
-/* Workgroups at a time: those that a unit holds, but no more than there are. */
+/* The number of workgroups that run at a time: one for each slot, but at most one per tile. */
 uint64_t timed_slots(const struct t3_timed_params *p, uint64_t tiles);
-uint64_t timed_step_ps(const struct t3_timed_setup *setup); /* computing one step */
+uint64_t timed_step_ps(const struct t3_timed_setup *setup); /* the time to compute one step */
 int timed_gemm_init(struct timed_device *d);
 void timed_gemm_start(struct timed_device *d);
 void timed_gemm_event(struct timed_device *d, uint32_t slot);
@@ -220,15 +219,15 @@ void timed_gemm_link_has_room(struct timed_device *d);
 
 enum timed_message_kind {
 	TIMED_MESSAGE_UPDATE, /* a near-memory update of the receiver's piece */
-	TIMED_MESSAGE_DATA,   /* the baseline's reduce-scatter */
-	TIMED_MESSAGE_GATHER,
+	TIMED_MESSAGE_DATA,   /* data of the baseline's reduce-scatter */
+	TIMED_MESSAGE_GATHER, /* data of an all-gather */
 };
 
 enum timed_sender { TIMED_SENDER_STORE, TIMED_SENDER_DMA, TIMED_SENDER_COPY };
 
 struct timed_message {
-	uint64_t time;	/* it may leave; in flight: it arrives */
-	uint32_t piece; /* the receiver's number */
+	uint64_t time;	/* the earliest departure; in flight, the arrival */
+	uint32_t piece; /* the piece's number at the receiver */
 	uint32_t bytes;
 	uint8_t kind, sender, distance;
 };
@@ -240,8 +239,8 @@ struct timed_ring {
 
 struct timed_link {
 	struct timed_ring out;
-	struct timed_ring *in; /* [distance], [0] unused */
-	uint64_t *came;	       /* messages from that distance, ever */
+	struct timed_ring *in; /* [distance]; [0] is not used */
+	uint64_t *came;	       /* [distance]; number of messages so far */
 	uint64_t started;
 };
 
@@ -262,23 +261,23 @@ struct timed_tracker {
 	struct timed_entry *entry;
 	uint32_t sets, ways;
 	uint64_t clock;
-	uint8_t *count;	   /* of a piece: updates; the copies use it for reads */
-	bool *spilled;	   /* its record is in memory */
-	uint32_t complete; /* pieces of the own chunk, and of those in between */
-	uint32_t passed;
+	uint8_t *count;	   /* of a piece: its updates, or its reads in a copy */
+	bool *spilled;	   /* of a piece: its record is in memory */
+	uint32_t complete; /* complete pieces of the own chunk */
+	uint32_t passed;   /* complete pieces of chunks that are sent on */
 };
 
 int timed_tracker_init(struct timed_device *d);
 void timed_tracker_update(struct timed_device *d, uint32_t piece);
 void timed_tracker_filled(struct timed_device *d, uint32_t piece);
 
-/* Blocks whose tiles are complete, in the order in which they became so. */
+/* The triggered DMA: complete blocks, in the order of completion. */
 struct timed_dma {
-	uint32_t *ready; /* block, with TIMED_DMA_GATHER or without */
+	uint32_t *ready; /* block number, with TIMED_DMA_GATHER for an all-gather */
 	uint32_t head, count, size;
-	uint8_t *left;	 /* of a block: pieces to come */
-	uint32_t part;	 /* of the block at the head */
-	uint32_t flying; /* pieces read and not yet sent */
+	uint8_t *left;	 /* of a block: pieces that are not complete */
+	uint32_t part;	 /* next piece of the block at the head */
+	uint32_t flying; /* pieces that are being read or wait for the link */
 	uint32_t sent;
 };
 
@@ -294,13 +293,13 @@ void timed_dma_sent(struct timed_device *d);
 
 enum timed_copy_kind { TIMED_COPY_NONE, TIMED_COPY_RS, TIMED_COPY_RS_NMC, TIMED_COPY_AG };
 
-/* A collective that compute units run, step by step. */
+/* A collective that compute units run step by step. */
 struct timed_copy {
 	uint8_t kind;
 	uint32_t step;
-	uint32_t next; /* piece of the chunk */
+	uint32_t next; /* next piece of the chunk */
 	uint32_t flying, done;
-	uint64_t received, gathered; /* pieces, ever */
+	uint64_t received, gathered; /* pieces so far, in all steps */
 	uint64_t started;
 };
 
@@ -329,15 +328,15 @@ struct timed_device {
 	struct t3_timed_counters counters;
 };
 
-/* What a part of a device tells others, who may have waited for it. */
+/* Callbacks from a part of a device to the other parts. */
 struct timed_ops {
-	/* Memory has served a request of its owner. */
+	/* The memory has served a request. */
 	void (*served)(struct timed_device *d, const struct timed_request *request);
-	/* The cache has a block that the slot loads, from `time` on. */
+	/* A block that the slot loads is available from `time` on. */
 	void (*loaded)(struct timed_device *d, uint32_t slot, uint64_t time);
-	/* A message has left, so that the link has room. */
+	/* A message has left the link, which has room again. */
 	void (*sent)(struct timed_device *d, const struct timed_message *message);
-	/* Something that a phase may have waited for has happened. */
+	/* The phase may be complete. */
 	void (*progress)(struct timed_device *d);
 };
 
@@ -347,7 +346,7 @@ struct t3_timed {
 	struct timed_shape shape;
 	struct timed_heap heap;
 	uint64_t now, events;
-	uint64_t work; /* requests and loads, ever: what an event costs the host */
+	uint64_t work; /* requests and loads so far: the host's work */
 	uint32_t devices, done;
 	struct timed_device *device;
 };

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A run of the timed model: its devices, and the loop over the events. */
+/* A run of the timed model: creates its devices and runs its events. SPEC.md section 8.1. */
 #include <stdlib.h>
 
 #include "timed/timed_private.h"
 
-/* Requests and loads that are as much work as an event that has none. */
+/* Requests and loads that cost the host as much as an event without any. */
 #define EVENT_WORK 8u
 
 /* ----------------------------------------------------------------- life time */
 
-/* All that may wait at once: loads, each piece's updates and records, copies. */
+/* The most requests that wait at once: loads, updates and records of each piece, copies. */
 static uint64_t request_bound(const struct timed_device *d)
 {
 	const struct timed_shape *s = timed_shape(d);
@@ -49,7 +49,7 @@ static void device_free(struct timed_device *d)
 	free(d->memory.request);
 }
 
-/* One event for each slot, the memory, the link, and each peer's next message. */
+/* The most events at once: one for each slot, the memory, the link, each peer's next message. */
 static uint64_t event_bound(const struct t3_timed *sim)
 {
 	const struct t3_timed_params *p = &sim->setup.params;

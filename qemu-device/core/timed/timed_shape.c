@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How the output is cut: chunks, tiles, pieces, steps of K; and the order of the tiles. */
+/* Divides the output into chunks, tiles and pieces, and orders the tiles. SPEC.md section 8.1. */
 #include "timed/timed_private.h"
 
 static uint32_t ceil_div(uint64_t a, uint64_t b)
@@ -12,7 +12,7 @@ static uint32_t minimum(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* At least one, so that all goes on. */
+/* A window in requests: at least one, so that there is progress. */
 static uint32_t window(const struct t3_timed_params *p, uint64_t kib)
 {
 	uint64_t requests = kib * 1024 / p->request_bytes;
@@ -63,7 +63,7 @@ void timed_shape_init(struct timed_shape *shape, const struct t3_timed_setup *se
 	shape->chunk_pieces = chunk_pieces(shape);
 }
 
-/* Bands of raster_rows tile rows; within a band, column by column. */
+/* Tiles go in bands of raster_rows rows. Within a band they go column by column. */
 void timed_shape_tile(const struct timed_shape *shape, uint32_t tile, struct timed_place *place)
 {
 	uint32_t chunk = tile / shape->chunk_tiles, i = tile % shape->chunk_tiles;
@@ -92,7 +92,7 @@ uint32_t timed_shape_piece_bytes(const struct timed_shape *shape, uint32_t piece
 	       shape->element_bytes;
 }
 
-/* Of A, of B, and of the output: a piece is a block. */
+/* The cache blocks of A, of B, and of the output, where each piece is a block. */
 uint64_t timed_shape_blocks(const struct timed_shape *shape)
 {
 	uint64_t a = (uint64_t)shape->grid_rows * shape->ranks * shape->a_parts;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tracker: counts updates of pieces, and tells the DMA when one has all of them. It is
- * a cache of the records in memory; a spilled one is read again before it is counted on.
+ * The tracker: counts updates of pieces, and starts the DMA when a piece is complete. SPEC.md
+ * section 8.1. It caches records in memory. A spilled record is read before it counts again.
  */
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ int timed_tracker_init(struct timed_device *d)
 	return 0;
 }
 
-/* The entry of this piece, else the one to take for it. */
+/* The entry of this piece, or else the entry to replace. */
 static struct timed_entry *look_up(struct timed_tracker *t, uint32_t piece)
 {
 	struct timed_entry *set = &t->entry[(size_t)(piece % t->sets) * t->ways], *best = set;
@@ -65,7 +65,7 @@ static void allocate(struct timed_device *d, struct timed_entry *entry, uint32_t
 	entry->piece = piece;
 }
 
-/* Updates that complete a piece: each rank's, or the device's own and its neighbour's. */
+/* The updates that complete a piece: one of each rank, or one each of device and neighbour. */
 static uint32_t expected(const struct timed_device *d)
 {
 	return d->sim->setup.program == T3_TIMED_DIRECT ? timed_shape(d)->ranks : 2;
@@ -108,7 +108,7 @@ void timed_tracker_update(struct timed_device *d, uint32_t piece)
 	struct timed_tracker *t = &d->tracker;
 	struct timed_entry *entry;
 
-	if (d->phase != T3_TIMED_GEMM) { /* a collective's update: nobody waits for a tile */
+	if (d->phase != T3_TIMED_GEMM) { /* a collective's update is not tracked */
 		timed_copy_received(d);
 		return;
 	}
