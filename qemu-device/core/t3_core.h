@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3 core: the hardware itself in plain C, for any host (QEMU, unit tests, the
- * native simulator). The host gives memory and callbacks, and calls in; the core
- * never blocks, never allocates after *_new() but for a timed run, keeps no global state.
+ * The T3 core: the hardware in plain C, for any host (QEMU, unit tests, the native simulator).
+ * SPEC.md describes the hardware; this header is the interface to hosts. The host provides
+ * memory and callbacks. The core never blocks and keeps no global state. It allocates only in
+ * *_new(), for a record and for a timed run.
  *
- * All calls on one fabric and its devices must be serialised by the host. A
- * callback may not call back into the core, except where said.
+ * The host must serialise all calls on one fabric and its devices. A callback must not call
+ * into the core, unless its comment allows it.
  */
 #ifndef T3_CORE_H
 #define T3_CORE_H
@@ -25,40 +26,40 @@ struct t3_fabric_config {
 	uint32_t topology; /* T3_TOPOLOGY_* */
 	uint32_t ranks;	   /* 1 .. T3_MAX_RANKS; RING and FULL: at least 1 */
 	uint64_t id;	   /* not 0 */
-	bool timed;	   /* descriptor TIMED: its runs take memory of the host */
+	bool timed;	   /* descriptor TIMED is allowed; its runs take memory of the host */
 };
 
 struct t3_fabric_ops {
-	/* Events are left: call t3_fabric_run() soon, from the host's own loop. */
+	/* Events are pending: call t3_fabric_run() soon, from the host's main loop. */
 	void (*kick)(void *opaque);
 };
 
-/* NULL: the configuration is out of range, or memory is short. */
+/* NULL: the configuration is out of range, or there is no memory. */
 struct t3_fabric *t3_fabric_new(const struct t3_fabric_config *config,
 				const struct t3_fabric_ops *ops, void *opaque);
 /* All devices must be detached. */
 void t3_fabric_free(struct t3_fabric *fabric);
 
-/* Runs at most `budget` events; fewer if they fill whole tiles. True: events are left. */
+/* Runs at most `budget` events; fewer if they process whole tiles. True: events are left. */
 bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget);
 /*
- * Events that an access drains inline before it leaves the rest to kick();
- * default T3_INLINE_BUDGET. 0: all are left to t3_fabric_run().
+ * Sets the number of events that an access runs inline before it calls kick(). The default is
+ * T3_INLINE_BUDGET. With 0, only t3_fabric_run() runs events.
  */
 void t3_fabric_set_inline_budget(struct t3_fabric *fabric, uint32_t budget);
 uint64_t t3_fabric_now(const struct t3_fabric *fabric); /* virtual ns */
 uint64_t t3_fabric_id(const struct t3_fabric *fabric);	/* never 0 */
 
 #define T3_INLINE_BUDGET 4096u
-/* The most where events were left before the access. */
+/* The most events of an access if events were pending before it. */
 #define T3_BUSY_BUDGET 64u
 
 /* Fault injection from outside (SPEC.md section 12). Returns t3_admin_status. */
 uint32_t t3_fabric_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);
 /*
- * Injections as text, "KIND KEY=NUMBER...; ...": takes the first one and moves `text`
- * behind it. 1; 0: there is none; -1: it is wrong, and `error` says why. Text that is
- * cut off at `size` still ends in 0. explain() does the same for a refused one.
+ * Parses injections as text, "KIND KEY=NUMBER...; ...": reads the first one and moves `text` after
+ * it. Returns 1; 0: there is none; -1: it is wrong, and `error` says why. `error` is cut at `size`
+ * and always ends in 0. explain() writes why t3_fabric_inject() refused an injection.
  */
 int t3_inject_parse(const char **text, struct t3_cmd_inject *inject, char *error, size_t size);
 void t3_inject_explain(const struct t3_cmd_inject *inject, uint32_t status, char *error,
@@ -67,67 +68,65 @@ void t3_inject_explain(const struct t3_cmd_inject *inject, uint32_t status, char
 /* ------------------------------------------------------------------- device */
 
 struct t3_dev_config {
-	uint64_t memory_size;	  /* page multiple, not 0 */
-	uint64_t aperture_size;	  /* page multiple, not 0 */
-	uint32_t tracker_entries; /* 1 .. 65536, multiple of ways */
+	uint64_t memory_size;	  /* a multiple of T3_PAGE_SIZE, not 0 */
+	uint64_t aperture_size;	  /* a multiple of T3_PAGE_SIZE, not 0 */
+	uint32_t tracker_entries; /* 1 .. 65536, a multiple of ways */
 	uint32_t tracker_ways;	  /* 1 .. 64; entries / ways is a power of two */
 	bool guest_inject;	  /* the guest may inject faults at its own rank */
-	bool reset_generations;	  /* a reset sets them to 1: for fuzzers that cannot read */
+	bool reset_generations;	  /* a reset sets generations to 1, for fuzzers that cannot read */
 };
 
 struct t3_host_ops {
-	/* Guest memory; 0, or -1 when any byte is not plain accessible memory. */
+	/* Access guest memory. Return 0, or -1 if a byte is not in plain accessible memory. */
 	int (*dma_read)(void *opaque, uint64_t addr, void *buf, size_t len);
 	int (*dma_write)(void *opaque, uint64_t addr, const void *buf, size_t len);
 	/* Sends an MSI-X vector, 0 .. T3_MAX_VECTORS - 1. */
 	void (*irq)(void *opaque, uint32_t vector);
-	/* Device memory changed by the core; may be NULL. */
+	/* The core changed device memory; may be NULL. */
 	void (*dirty)(void *opaque, uint64_t offset, uint64_t len);
-	/* The guest's driver broke a rule; may be NULL. */
+	/* The guest's driver made a mistake; may be NULL. */
 	void (*guest_error)(void *opaque, const char *what);
-	/*
-	 * The space's state changed; for trace events; may be NULL. `from` and `to`
-	 * are enum t3_space_state.
-	 */
+	/* All that follow are for trace events, and may be NULL. */
+	/* A space's state changed; `from` and `to` are enum t3_space_state. */
 	void (*trace_state)(void *opaque, uint32_t space, uint32_t from, uint32_t to,
 			    uint32_t epoch);
-	/* A fault was recorded; for trace events; may be NULL. */
+	/* A fault was recorded. */
 	void (*trace_fault)(void *opaque, uint32_t space, const struct t3_fault_record *record);
-	/* A tile's count was reached; for trace events; may be NULL. */
+	/* A tile reached its count. */
 	void (*trace_trigger)(void *opaque, uint32_t space, uint32_t segment, uint32_t tile);
-	/* A queue's state changed (enum t3_queue_state); for trace events; may be NULL. */
+	/* A queue's state changed; `from` and `to` are enum t3_queue_state. */
 	void (*trace_queue)(void *opaque, uint32_t queue, uint32_t from, uint32_t to);
-	/* A descriptor was completed; for trace events; may be NULL. */
+	/* A descriptor was completed. */
 	void (*trace_descriptor)(void *opaque, uint32_t queue, uint32_t index, uint32_t opcode,
 				 uint32_t status);
 	/*
-	 * Tile `tile` of a REMOTE segment or the DMA block that begins with it: the link
-	 * turns to it, or all routes have read it. For trace events; may be NULL.
+	 * The sending of a REMOTE segment's tile, or of the DMA block that begins with it, has
+	 * begun, or has ended on all routes (`sent`).
 	 */
 	void (*trace_block)(void *opaque, uint32_t space, uint32_t segment, uint32_t tile,
 			    bool sent);
-	/* So many packets to `peer` are sent again, or given up; for trace events; may be NULL. */
+	/* The response to packets timed out: they are sent again, or the link gives up. */
 	void (*trace_timeout)(void *opaque, uint32_t peer, uint32_t packets, bool given_up);
-	/* The link to `peer` was set down or up (injected); for trace events; may be NULL. */
+	/* An injection set the link to `peer` down or up. */
 	void (*trace_link)(void *opaque, uint32_t peer, bool down);
-	/* The device at `peer` was found to be reset or gone; for trace events; may be NULL. */
+	/* The device learned that the one at `peer` was reset or detached. */
 	void (*trace_loss)(void *opaque, uint32_t peer);
-	/* A packet that arrived was rejected: t3_nak; for trace events; may be NULL. */
+	/* A received packet was rejected; `nak` is enum t3_nak. */
 	void (*trace_nak)(void *opaque, const struct t3_packet *packet, uint32_t nak);
 };
 
-/* Which t3_dev_config field is wrong, in words; NULL if none is. */
+/* Says which field of the configuration is wrong, and what is allowed. NULL: none is wrong. */
 const char *t3_dev_config_error(const struct t3_dev_config *config);
 
 /*
- * `memory` is config->memory_size bytes, owned by the host and valid until
- * t3_dev_free(). NULL: bad configuration, or memory is short.
+ * `memory` has config->memory_size bytes. The host owns it, and keeps it until t3_dev_free().
+ * Returns NULL if the configuration is wrong or there is no memory.
  */
 struct t3_dev *t3_dev_new(const struct t3_dev_config *config, uint8_t *memory,
 			  const struct t3_host_ops *ops, void *opaque);
 /*
- * Told of the core's accesses to device memory, for a replay: before it reads a range,
- * and after it has written one.
+ * Callbacks for a replay: the core is about to read a range of device memory, or has written
+ * one.
  */
 struct t3_mem_watch {
 	void (*fetch)(void *opaque, uint64_t offset, uint64_t len);
@@ -138,9 +137,9 @@ void t3_dev_watch(struct t3_dev *dev, const struct t3_mem_watch *watch, void *op
 /* The device must be detached. */
 void t3_dev_free(struct t3_dev *dev);
 
-/* 0, -1 rank out of range, -2 rank taken, -3 attached already, -4 no memory to record. */
+/* Returns 0, or -1 rank out of range, -2 rank in use, -3 attached already, -4 no memory. */
 int t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank);
-/* Implies a reset; peers see the device as gone. */
+/* Resets the device. Its peers learn that it is gone. */
 void t3_dev_detach(struct t3_dev *dev);
 
 /* Function reset (SPEC.md section 10); may be called at any time. */
@@ -156,7 +155,7 @@ void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, 
 
 /* -------------------------------------------------------------------- words */
 
-/* The name of a value of t3_hw.h's enumerations, "?" if it has none. */
+/* The name of a value of an enumeration of t3_hw.h; "?" if it has none. */
 const char *t3_name_space_state(uint32_t state);
 const char *t3_name_fault(uint32_t kind);
 const char *t3_name_segment_kind(uint32_t kind);
@@ -171,7 +170,7 @@ const char *t3_name_opcode(uint32_t opcode); /* of a descriptor */
 const char *t3_name_descriptor_status(uint32_t status);
 const char *t3_name_admin_command(uint32_t command);
 const char *t3_name_admin_status(uint32_t status);
-/* Of bit numbers. */
+/* Names of bits, by their number. */
 const char *t3_name_cap(uint32_t bit);
 const char *t3_name_error(uint32_t bit);
 const char *t3_name_tile_flag(uint32_t bit);
@@ -180,23 +179,23 @@ const char *t3_name_inject(uint32_t kind); /* as t3_inject_parse() takes it */
 /* ------------------------------------------------------------------ reports */
 
 /*
- * Copies of the state, for monitors and debuggers; nothing is changed. False, or
- * ~0: there is no such thing.
+ * Copies of the state, for monitors and debuggers. They change nothing. False, or ~0: the object
+ * does not exist.
  */
 struct t3_space_info {
 	uint32_t state, epoch, generation;
 	uint32_t in_flight; /* packets without response, control packets queued */
 	uint32_t faults;
 	uint32_t segments;
-	uint32_t segments_left; /* of this epoch: not delivered */
+	uint32_t segments_left; /* segments that are not delivered in this epoch */
 	uint64_t dropped;
 	uint64_t aperture, size;
 };
 bool t3_dev_space_info(const struct t3_dev *dev, uint32_t space, struct t3_space_info *info);
 
 struct t3_route_info {
-	uint32_t rank, space, generation; /* where it leads */
-	uint32_t peer_state, peer_epoch;  /* last reported */
+	uint32_t rank, space, generation; /* of the target */
+	uint32_t peer_state, peer_epoch;  /* last reported by the target */
 	bool dead;
 	bool ready; /* the target has reported the current epoch or a later one */
 };
@@ -211,8 +210,8 @@ struct t3_seg_counts {
 struct t3_segment_info {
 	uint32_t kind, op, dtype, updates;
 	uint32_t tiles, tiles_tracked, tiles_ready;
-	uint32_t target_ranks;		  /* bit mask; LOCAL: 0 */
-	uint64_t send_bytes, acked_bytes; /* of this epoch; LOCAL: 0 */
+	uint32_t target_ranks;		  /* bit mask; 0 for LOCAL */
+	uint64_t send_bytes, acked_bytes; /* of this epoch; 0 for LOCAL */
 	struct t3_seg_counts counts;
 };
 bool t3_dev_segment_info(const struct t3_dev *dev, uint32_t space, uint32_t segment,
@@ -221,10 +220,10 @@ bool t3_dev_segment_info(const struct t3_dev *dev, uint32_t space, uint32_t segm
 struct t3_tile_info {
 	uint32_t tile;
 	uint64_t count, expected; /* update bytes */
-	bool ready;		  /* waits for its turn on a link */
+	bool ready;		  /* it waits for its turn on a link */
 	bool sending;
 };
-/* The first tile from `from` on, below `end`, that is not done with in the current epoch. */
+/* The first tile in [from, end) that is not finished in the current epoch. */
 uint32_t t3_dev_next_waiting_tile(const struct t3_dev *dev, uint32_t space, uint32_t segment,
 				  uint32_t from, uint32_t end, struct t3_tile_info *info);
 
@@ -238,27 +237,27 @@ bool t3_fabric_link_info(const struct t3_fabric *fabric, uint32_t src, uint32_t 
 			 struct t3_link_info *info);
 
 enum t3_queue_wait {
-	T3_QUEUE_WAITS_NOT, /* works, or has nothing to do */
+	T3_QUEUE_WAITS_NOT, /* it works, or has nothing to do */
 	T3_QUEUE_WAITS_FENCE,
 	T3_QUEUE_WAITS_LINK,
 	T3_QUEUE_WAITS_HUNG, /* injected */
-	T3_QUEUE_WAITS_GANG, /* TIMED: the other ranks', or the run before */
+	T3_QUEUE_WAITS_GANG, /* for TIMED descriptors of other ranks, or for another run's end */
 };
 
 struct t3_queue_info {
 	uint32_t state, status, priority, entries;
 	uint32_t head, tail;
 	uint32_t waits; /* t3_queue_wait */
-	uint32_t rank;	/* LINK: where it leads */
-	uint32_t fence; /* FENCE: which, what it is, what it has to be */
+	uint32_t rank;	/* LINK: the target of the link */
+	uint32_t fence; /* FENCE: its number, value, and the value waited for */
 	uint64_t fence_value, fence_wanted;
 };
 /* False: there is no such queue. */
 bool t3_dev_queue_info(const struct t3_dev *dev, uint32_t queue, struct t3_queue_info *info);
 
 /*
- * What is injected at a rank and still pending, as t3_fabric_inject() takes it; nth and
- * count are what is left. `from` is 0, then what the last call returned + 1; ~0: no more.
+ * The next pending injection at a rank, in the form for t3_fabric_inject(). nth and count are
+ * what remains of them. `from` is 0 first, then the last result + 1. Returns ~0: no more.
  */
 uint32_t t3_fabric_next_injection(const struct t3_fabric *fabric, uint32_t rank, uint32_t from,
 				  struct t3_cmd_inject *inject);
@@ -271,26 +270,25 @@ const uint64_t *t3_dev_counters(const struct t3_dev *dev);
 typedef void t3_sink(void *opaque, const void *data, size_t len);
 
 /*
- * Migration (SPEC.md section 13). Between two calls into the core, at any moment,
- * and again into devices and a fabric of the same configuration: all devices and
- * the fabric, in any order, then t3_fabric_check(), then anything else. Device
- * memory and host memory are the host's to carry over.
+ * Migration (SPEC.md section 13). A state can be saved between any two calls into the core. It is
+ * loaded into devices and a fabric of the same configuration: load all of them in any order, call
+ * t3_fabric_check(), then go on. The host transfers device memory and host memory.
  */
 void t3_dev_save(struct t3_dev *dev, t3_sink *sink, void *opaque);
 void t3_fabric_save(struct t3_fabric *fabric, t3_sink *sink, void *opaque);
 /*
- * The state is not trusted. NULL, or why it is refused, in words: the device is
- * reset then, or the fabric with all its devices. The device must be attached. While
- * the fabric is recorded each load is refused and changes nothing.
+ * The state is not trusted. Returns NULL, or in words why the state is refused. A refused device
+ * state clears the device; a refused fabric state clears the fabric and all its devices. The device
+ * must be attached. While the fabric is recorded, a load is refused and changes nothing.
  */
 const char *t3_dev_load(struct t3_dev *dev, const void *data, size_t len);
 const char *t3_fabric_load(struct t3_fabric *fabric, const void *data, size_t len);
 /*
- * NULL, or which rule of a sound machine is broken. After a load that breaks one,
- * t3_fabric_clear() is the only call allowed.
+ * Checks the rules that hold between any two calls. Returns NULL, or the rule that does not hold.
+ * After a load that breaks a rule, only t3_fabric_clear() may be called.
  */
 const char *t3_fabric_check(const struct t3_fabric *fabric);
-/* Resets the fabric and all its devices, whatever they hold; ends its record. */
+/* Clears the fabric and all its devices in any state, and ends the record. */
 void t3_fabric_clear(struct t3_fabric *fabric);
 
 #endif /* T3_CORE_H */

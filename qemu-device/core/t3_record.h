@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The record of a fabric: a byte stream of everything that crosses the core's
- * boundary, enough to run the same again without the machine. SPEC.md section 14.
+ * The record of a fabric: a byte stream of everything that crosses the core's boundary. It is
+ * enough to replay the run without the machine. SPEC.md section 14.
  *
- * An entry is one call into the core. What the core does to its host meanwhile
- * follows, then END. Numbers are varints (7 bits a byte, least significant first), and
- * differences of addresses are zigzag varints, unless said otherwise.
+ * An entry is one call into the core. The callbacks that it makes follow, then END. Numbers are
+ * varints (7 bits a byte, least significant first), and differences of addresses are zigzag
+ * varints, unless said otherwise.
  */
 #ifndef T3_RECORD_H
 #define T3_RECORD_H
@@ -16,10 +16,10 @@
 
 #define T3_RECORD_MAGIC	  "T3RECORD"
 #define T3_RECORD_VERSION 3u
-#define T3_RECORD_SLOTS	  64u /* devices that exist at a time */
+#define T3_RECORD_SLOTS	  64u /* most devices that exist at a time */
 
 enum t3_record_type {
-	T3_REC_NONE, /* space that was reserved and not used: the end */
+	T3_REC_NONE, /* the end: reserved bytes of the file that were not used */
 	/* entries */
 	T3_REC_NEW,
 	T3_REC_FREE,
@@ -47,7 +47,7 @@ enum t3_record_type {
 
 /* A record's first byte is its type and three flags. */
 #define T3_REC_TYPE_SHIFT 3
-#define T3_REC_DEVICE	  1u /* a device's slot follows; else it is that of the last record */
+#define T3_REC_DEVICE	  1u /* a device's slot follows; else the slot of the last record holds */
 #define T3_REC_SIZE_SHIFT 1  /* register and aperture accesses: log2 of the size */
 #define T3_REC_FAILED	  2u /* DMA_READ, DMA_WRITE */
 #define T3_REC_TIME	  1u /* END: differences of clock and of event number follow */
@@ -58,12 +58,12 @@ enum t3_record_type {
 
 enum t3_record_address { T3_REC_AT_REGS, T3_REC_AT_APERTURE, T3_REC_AT_MEMORY, T3_REC_AT_DMA };
 
-/* What both sides remember, to tell only differences. */
+/* Values that recorder and replay both keep, so that the stream needs only differences. */
 struct t3_record_context {
 	uint32_t slot;
 	uint64_t now;
 	uint64_t seq;
-	uint64_t hash;	  /* of all that the core wrote to device memory */
+	uint64_t hash;	  /* of everything that the core wrote to device memory */
 	uint64_t told;	  /* its value in the last END */
 	uint64_t fetches; /* reads of device memory since the last MEMORY */
 	uint64_t last[T3_RECORD_SLOTS][4];
@@ -85,7 +85,7 @@ static inline uint64_t t3_record_hash(uint64_t hash, const void *data, uint64_t 
 	return hash;
 }
 
-/* The high bits: a change in a word's high bits is in them before the next word. */
+/* The check uses the high bits, which depend on every bit of the last word. */
 static inline uint16_t t3_record_check(uint64_t hash)
 {
 	return (uint16_t)(hash >> 48);
@@ -100,19 +100,19 @@ static inline void t3_record_hash_memory(struct t3_record_context *context, uint
 	context->hash = t3_record_hash(context->hash, data, len);
 }
 
-/* Gets the stream piece by piece; may not call into the core. */
+/* Receives the stream in pieces. It must not call into the core. */
 typedef void t3_record_emit(void *opaque, const void *data, size_t len);
 
 /*
- * Starts the record of a fabric to which no device is attached. Devices that are
- * attached later must not have been used before. -1: no memory, or too late.
+ * Starts the record of a fabric. No device may be attached, and devices that are attached later
+ * must be unused. -1: no memory, or the fabric has been used.
  */
 int t3_fabric_record(struct t3_fabric *fabric, t3_record_emit *emit, void *opaque);
 /* Ends the stream; t3_fabric_free() does so, too. */
 void t3_fabric_record_stop(struct t3_fabric *fabric);
 bool t3_fabric_recording(const struct t3_fabric *fabric);
 
-/* For the check at each END. */
+/* The sequence number of the next event, for the check at each END. */
 uint64_t t3_fabric_event_number(const struct t3_fabric *fabric);
 
 #endif /* T3_RECORD_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A device's life: new, attach, reset, detach, free. SPEC.md section 10. */
+/* The life of a device: new, attach, reset, detach, free. SPEC.md section 10. */
 #include "front/front.h"
 
 const char *t3_dev_config_error(const struct t3_dev_config *config)
@@ -7,9 +7,9 @@ const char *t3_dev_config_error(const struct t3_dev_config *config)
 	uint32_t sets;
 
 	if (!config->memory_size || config->memory_size % T3_PAGE_SIZE)
-		return "memory size must be a multiple of 4096 and not 0";
+		return "memory size must be a non-zero multiple of 4096";
 	if (!config->aperture_size || config->aperture_size % T3_PAGE_SIZE)
-		return "aperture size must be a multiple of 4096 and not 0";
+		return "aperture size must be a non-zero multiple of 4096";
 	if (config->tracker_ways < 1 || config->tracker_ways > 64)
 		return "tracker ways must be 1 to 64";
 	if (config->tracker_entries < 1 || config->tracker_entries > 65536 ||
@@ -91,7 +91,7 @@ void t3_dev_detach(struct t3_dev *dev)
 	fabric->dev[dev->rank] = NULL;
 	dev->fabric = NULL;
 	if (fabric->clock.heap.count)
-		fabric->ops.kick(fabric->opaque); /* its neighbours are to hear of it */
+		fabric->ops.kick(fabric->opaque); /* runs the events that tell its peers */
 	if (dev->port)
 		t3_record_port_end(dev->port, 0, 0);
 }
@@ -127,8 +127,8 @@ static void drop_links(struct t3_dev *dev)
 }
 
 /*
- * For who cannot read a generation. The peers hear of the reset first: no grant of theirs may
- * be taken for one of the spaces that will have the same numbers.
+ * Sets all generations to 1, for fuzzers that cannot read them. The peers learn of the reset
+ * first. Otherwise their grants would match new spaces with the same numbers.
  */
 static void restart_generations(struct t3_dev *dev)
 {
@@ -155,8 +155,8 @@ void t3_dev_function_reset(struct t3_dev *dev)
 }
 
 /*
- * A reset that trusts nothing of what is there but which slots are in use: for a
- * state that is to be replaced, or that was loaded in part.
+ * Clears a state that is to be replaced, or that was loaded in part. Of the old state it trusts
+ * only which slots are in use.
  */
 void t3_dev_clear(struct t3_dev *dev)
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The way in: what hosts call while the machine runs. Each call does its work, then
- * drains the events that it caused, as far as the inline budget allows. A record has
- * an entry for each.
+ * The calls of hosts while the machine runs. SPEC.md sections 8 and 14. Each call does its work,
+ * then runs events as far as the inline budget allows. A record has an entry for each call.
  */
 #include "front/front.h"
 
 /*
- * What an access may drain. Events that were there before it are work of others, or of a
- * long job: whoever gives the device more work meanwhile does not wait for that.
+ * The budget of an access. Events that are pending before it belong to other accesses or to a
+ * long job. So the access runs only a few of them.
  */
 static uint32_t budget_of(const struct t3_fabric *fabric)
 {
@@ -25,7 +24,7 @@ static void settle(struct t3_fabric *fabric, uint32_t budget)
 		fabric->ops.kick(fabric->opaque);
 }
 
-/* From the host's own loop. A machine is reset as a whole: peers hear of it when all is done. */
+/* Leaves events to the host's loop. So in a machine reset peers learn of it after all resets. */
 static void leave_rest(struct t3_fabric *fabric)
 {
 	if (fabric && fabric->clock.heap.count)
@@ -60,7 +59,7 @@ uint32_t t3_fabric_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *
 	if (fabric->recorder)
 		t3_record_inject(fabric->recorder, inject);
 	status = t3_inject(fabric, inject);
-	leave_rest(fabric); /* a queue that hangs no more goes on */
+	leave_rest(fabric); /* the end of a hang may have scheduled the engine */
 	if (fabric->recorder)
 		t3_record_end(fabric->recorder, status, 1);
 	return status;
@@ -76,7 +75,7 @@ void t3_dev_reset(struct t3_dev *dev)
 		t3_record_port_end(dev->port, 0, 0);
 }
 
-/* Bits beyond the access's size mean nothing. */
+/* Clears bits beyond the size of the access. */
 static uint64_t cut(uint64_t value, uint32_t size)
 {
 	return size < 8 ? value & ((1ull << 8 * size) - 1) : value;
@@ -136,7 +135,7 @@ static void record_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t 
 	t3_record_port_end(dev->port, 0, 0);
 }
 
-/* Each tracked store comes this way: no detour when there is no record. */
+/* Every tracked store uses this, so the recording path is a separate function. */
 void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
 	uint32_t budget = budget_of(dev->fabric);

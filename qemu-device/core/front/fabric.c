@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The fabric: ranks, links, and the one clock that all of them share. */
+/* Creates and frees a fabric: its links and its clock. SPEC.md section 6. */
 #include "front/front.h"
 
 static bool linked(const struct t3_fabric_config *config, uint32_t a, uint32_t b)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The front: what hosts and guests call. A device's and a fabric's life, registers, admin
- * commands, injection, reports. Its files use each other, and state/ uses them; what hosts
- * use is in t3_core.h.
+ * The front: the life of devices and fabrics, registers, admin commands, injection, reports.
+ * SPEC.md sections 1, 7, 10 and 12. This header is for its own files and state/. Hosts include
+ * t3_core.h.
  */
 #ifndef T3_CORE_FRONT_H
 #define T3_CORE_FRONT_H
@@ -10,7 +10,7 @@
 #include "gang/gang.h"
 #include "record/record.h"
 
-/* A device, all of it. */
+/* A whole device. */
 struct t3_front {
 	struct t3_gangs gangs;
 	uint32_t admin_command, admin_status;
@@ -22,7 +22,7 @@ static inline struct t3_front *t3_front(const struct t3_dev *dev)
 	return t3_container_of(dev, struct t3_front, gangs.queues.spaces.dev);
 }
 
-/* dev.c */
+/* dev.c: a reset that the peers learn of, and one that trusts nothing of the old state */
 void t3_dev_function_reset(struct t3_dev *dev);
 void t3_dev_clear(struct t3_dev *dev);
 
@@ -30,7 +30,7 @@ void t3_dev_clear(struct t3_dev *dev);
 uint64_t t3_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
 void t3_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
 
-/* admin.c. The commands of these names, and their rules. Return t3_admin_status. */
+/* admin.c. Admin commands and their checks, for loading a state. Return t3_admin_status. */
 uint32_t t3_check_space_create(const struct t3_dev *dev, const struct t3_cmd_space_create *cmd);
 uint32_t t3_route_set(struct t3_space *space, const struct t3_cmd_route_set *cmd);
 uint32_t t3_import_set(struct t3_space *space, const struct t3_cmd_import_set *cmd);

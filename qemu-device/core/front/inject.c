@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fault injection: SPEC.md section 12. */
+/* Fault injection: checks a command and sets the fault. SPEC.md section 12. */
 #include "front/front.h"
 
 /* ----------------------------------------------------------------- arguments */
 
-/* What a kind is aimed at, and which fields it uses besides; others must be zero. */
+/* The target of a kind, and the other fields that it uses. All others must be zero. */
 enum target { AT_LINK, AT_RANK, AT_MEMORY, AT_QUEUE };
 
 struct rule {
@@ -31,7 +31,7 @@ static const struct rule rules[T3_INJECT_KIND_COUNT] = {
 	[T3_INJECT_UNHANG_QUEUE] = { AT_QUEUE, false, false },
 };
 
-/* A cancelled injection's count and value do not matter. */
+/* A command that cancels an injection may have any count and value. */
 static bool values_fit(const struct rule *rule, const struct t3_cmd_inject *inject)
 {
 	bool random = inject->kind == T3_INJECT_LINK_RANDOM;
@@ -74,7 +74,7 @@ static void set_counted(struct t3_injection *injection, const struct t3_cmd_inje
 	injection->count = inject->nth ? inject->count : 0;
 }
 
-/* One seed gives each link injections of its own. */
+/* Each link gets its own random sequence from the same seed. */
 static void set_random(struct t3_link *link, const struct t3_cmd_inject *inject)
 {
 	uint64_t place = link->src * T3_MAX_RANKS + link->dst + 1;

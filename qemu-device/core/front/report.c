@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a device is doing, for whoever looks from outside: state is copied out,
- * nothing is changed, not even a tracker entry's age.
+ * Reports of the state for monitors and debuggers. SPEC.md section 15. A report copies state and
+ * changes nothing, not even the age of a tracker entry.
  */
 #include "front/front.h"
 
@@ -105,7 +105,7 @@ static void describe_tile(struct t3_segment *segment, uint32_t tile, struct t3_t
 	info->sending = segment->cur_first != T3_TILE_NONE && segment->cur_tile == tile;
 }
 
-/* A tile still waits for updates, for its turn on a link, or is being sent. */
+/* A waiting tile waits for updates, for its turn on a link, or is being sent. */
 uint32_t t3_dev_next_waiting_tile(const struct t3_dev *dev, uint32_t id, uint32_t index,
 				  uint32_t from, uint32_t end, struct t3_tile_info *info)
 {
@@ -163,7 +163,7 @@ bool t3_dev_queue_info(const struct t3_dev *dev, uint32_t id, struct t3_queue_in
 
 /* -------------------------------------------------------------- injections */
 
-/* Numbers of what may be pending at a rank: ranges, interrupts, DMA, queues, links. */
+/* Numbers of the injections at a rank: poisoned ranges, interrupts, DMA, queues, links. */
 #define AT_IRQ	 T3_POISON_RANGES
 #define AT_DMA	 (AT_IRQ + 1)
 #define AT_QUEUE (AT_DMA + 1)

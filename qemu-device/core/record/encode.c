@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a record is made of: tags, numbers, addresses. SPEC.md section 14. */
+/* Encodes the parts of a record: tags, numbers, addresses. SPEC.md section 14.1. */
 #include "record/record_private.h"
 
 void t3_rec_byte(struct t3_recorder *r, uint8_t byte)

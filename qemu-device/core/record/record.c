@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The recorder: entries, checks, and which devices take part. SPEC.md section 14. */
+/* The recorder: entries, checks, and the devices of a record. SPEC.md section 14. */
 #include "record/record_private.h"
 
 /* ----------------------------------------------------------------- entries */
@@ -37,7 +37,7 @@ void t3_record_inject(struct t3_recorder *r, const struct t3_cmd_inject *inject)
 	t3_rec_flush(r);
 }
 
-/* `size` bytes of the call's result, then where the fabric stands now. */
+/* Writes `size` bytes of the call's result, then the fabric's clock and the hash. */
 void t3_record_end(struct t3_recorder *r, uint64_t value, uint32_t size)
 {
 	struct t3_record_context *context = &r->context;
@@ -97,7 +97,7 @@ static void announce(struct t3_port *port)
 	t3_record_end(r, 0, 0);
 }
 
-/* Before an attach. A device keeps its port until it is freed. */
+/* Gives a device a port before it is attached. It keeps the port until it is freed. */
 int t3_record_adopt(struct t3_dev *dev, struct t3_fabric *fabric)
 {
 	struct t3_port *port;
@@ -109,7 +109,7 @@ int t3_record_adopt(struct t3_dev *dev, struct t3_fabric *fabric)
 	port = free_port(fabric->recorder);
 	if (!port)
 		return -1;
-	/* Zero, as a replay's: what differs is told when it is read. Costs no page before. */
+	/* A replay's memory starts with zeros, too. Bytes that differ are recorded when read. */
 	port->shadow = calloc(1, dev->config.memory_size);
 	if (!port->shadow)
 		return -1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The recorder stands between the core and its host, and writes down what crosses. The front
- * tells it of each call; it asks first whether there is a recorder, or a port: that is all
- * that not recording costs.
+ * The recorder: writes the calls and callbacks between the core and its host. SPEC.md section
+ * 14. The front reports each call, if the fabric has a recorder or the device has a port. Without
+ * a record that test is the only cost.
  */
 #ifndef T3_CORE_RECORD_H
 #define T3_CORE_RECORD_H
@@ -18,7 +18,7 @@ void t3_record_fabric(struct t3_recorder *r, uint32_t type, uint64_t value);
 void t3_record_inject(struct t3_recorder *r, const struct t3_cmd_inject *inject);
 void t3_record_end(struct t3_recorder *r, uint64_t value, uint32_t size);
 void t3_record_port_end(struct t3_port *port, uint64_t value, uint32_t size);
-/* These ask themselves. */
+/* These test for a recorder and a port themselves. */
 int t3_record_adopt(struct t3_dev *dev, struct t3_fabric *fabric);
 void t3_record_drop(struct t3_dev *dev);
 

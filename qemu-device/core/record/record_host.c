@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Between the core and its host while it is recorded: callbacks and device memory.
- * Each callback is passed on, so that the core's own code need not know.
+ * Records callbacks and reads of device memory. SPEC.md section 14. It replaces the host's
+ * callbacks and passes each one on, so that the rest of the core needs no code for it.
  */
 #include "record/record_private.h"
 
@@ -188,7 +188,7 @@ _Static_assert(sizeof(struct t3_fabric_ops) == sizeof(void (*)(void)),
 
 /* ----------------------------------------------------------- device memory */
 
-#define GAP 16u /* equal bytes that end a run: a record's head is half as long */
+#define GAP 16u /* equal bytes that end a run; a new record's head takes about half as many */
 
 static uint64_t equal_bytes(const uint8_t *a, const uint8_t *b, uint64_t len)
 {
@@ -201,7 +201,7 @@ static uint64_t equal_bytes(const uint8_t *a, const uint8_t *b, uint64_t len)
 	return i;
 }
 
-/* Bytes up to the next GAP of equal ones; the first differs. */
+/* The length of a run of changed bytes, which GAP equal bytes end. The first byte differs. */
 static uint64_t changed_bytes(const uint8_t *a, const uint8_t *b, uint64_t len)
 {
 	uint64_t n = 1;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside the recorder: record.c writes entries, record_host.c what happens in them, both in
- * the bytes of encode.c.
+ * What the files of record/ offer each other: record.c writes entries, record_host.c the
+ * callbacks within them, and encode.c the bytes of both. SPEC.md section 14.
  */
 #ifndef T3_CORE_RECORD_PRIVATE_H
 #define T3_CORE_RECORD_PRIVATE_H
 
 #include "record/record.h"
 
-/* The longest record without its data. */
+/* The most bytes of a record without its data. */
 #define T3_RECORD_LONGEST 80u
 
 struct t3_port {
@@ -16,8 +16,8 @@ struct t3_port {
 	struct t3_dev *dev; /* NULL: free */
 	uint32_t slot;
 	/*
-	 * What a replay's device memory holds. The core works on it while it is recorded:
-	 * what it sees is then what was told, whatever the CPU does at the same time.
+	 * The device memory of a replay. The core works on it during a record. So the core sees
+	 * exactly the recorded bytes, even if the CPU writes the real memory at the same time.
 	 */
 	uint8_t *shadow;
 	struct t3_host_ops ops; /* the host's */
@@ -44,7 +44,7 @@ void t3_rec_tag(struct t3_recorder *r, uint32_t type, uint32_t flags);
 void t3_rec_device(struct t3_port *port, uint32_t type, uint32_t flags);
 void t3_rec_address(struct t3_port *port, enum t3_record_address kind, uint64_t address);
 
-/* Put us between the core and its host. */
+/* Replace the host's callbacks by those of the recorder, and put them back. */
 void t3_record_hook(struct t3_port *port);
 void t3_record_unhook(struct t3_port *port);
 void t3_record_hook_fabric(struct t3_recorder *r);

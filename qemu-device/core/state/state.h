@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * State as a stream of bytes: one visitor for each structure serves both
- * directions, so that save and load cannot diverge. A configuration is visited as
- * the admin command that makes it, and loaded by that command's own checks.
- * SPEC.md section 13.
+ * The state as a stream of bytes. SPEC.md section 13. One visitor for each structure both saves
+ * and loads, so that the two cannot diverge. A configuration is saved as the admin command that
+ * makes it, and loading it uses the checks of that command.
  */
 #ifndef T3_CORE_STATE_H
 #define T3_CORE_STATE_H
@@ -18,20 +17,20 @@
 #define T3_STATE_END	   0x444e4533u /* "3END" */
 
 /*
- * A structure that has grown has a field that nobody saves: visit it, or say why not
- * (derived from others, callbacks, within a call only), then set its size here.
+ * If a structure grows, its new field is not saved yet. Visit the field, or give the reason not
+ * to here: it is derived, a callback, or used only within a call. Then change the size.
  */
 #if UINTPTR_MAX == UINT64_MAX
 #define T3_STATE_SIZE(type, size) _Static_assert(sizeof(struct type) == (size), #type " changed")
 T3_STATE_SIZE(t3_event, 32);
-T3_STATE_SIZE(t3_clock, 56); /* background: which event it is */
+T3_STATE_SIZE(t3_clock, 56); /* background: set when the fabric is made */
 T3_STATE_SIZE(t3_share, 2064);
 T3_STATE_SIZE(t3_ctl, 88);
 T3_STATE_SIZE(t3_link_injection, 88);
 T3_STATE_SIZE(t3_rank_injection, 280);
 T3_STATE_SIZE(t3_slot, 1104);
 T3_STATE_SIZE(t3_response, 24);
-T3_STATE_SIZE(t3_link, 84360); /* ops */
+T3_STATE_SIZE(t3_link, 84360); /* ops: callbacks */
 T3_STATE_SIZE(t3_gang, 64);
 T3_STATE_SIZE(t3_fabric, 17520);
 T3_STATE_SIZE(t3_queue, 168);
@@ -40,21 +39,21 @@ T3_STATE_SIZE(t3_seg_counts, 64);
 T3_STATE_SIZE(t3_segment, 336); /* run: derived */
 T3_STATE_SIZE(t3_route, 128);
 T3_STATE_SIZE(t3_import, 120);
-T3_STATE_SIZE(t3_space, 9104); /* recent, recent_at: where to look first */
+T3_STATE_SIZE(t3_space, 9104); /* recent, recent_at: a cache */
 T3_STATE_SIZE(t3_entry, 24);
-T3_STATE_SIZE(t3_tracker, 32); /* recent: where to look first */
+T3_STATE_SIZE(t3_tracker, 32); /* recent: a cache */
 T3_STATE_SIZE(t3_dev, 488);
-T3_STATE_SIZE(t3_spaces, 9176);	 /* ops */
-T3_STATE_SIZE(t3_queues, 28224); /* ops; bounce: within a step */
+T3_STATE_SIZE(t3_spaces, 9176);	 /* ops: callbacks */
+T3_STATE_SIZE(t3_queues, 28224); /* ops: callbacks; bounce: within a step */
 T3_STATE_SIZE(t3_gangs, 30280);
 T3_STATE_SIZE(t3_front, 30544);
 #endif
 
 struct t3_stream {
 	bool loading;
-	const char *refused; /* first reason, in words; all that follows reads as 0 */
+	const char *refused; /* the first reason, in words; later bytes read as 0 */
 	/* saving */
-	t3_sink *sink; /* NULL: only count */
+	t3_sink *sink; /* NULL: count the bytes only */
 	void *opaque;
 	uint64_t done;
 	/* loading */
@@ -67,9 +66,9 @@ void t3_stream_u32(struct t3_stream *s, uint32_t *value);
 void t3_stream_u64(struct t3_stream *s, uint64_t *value);
 void t3_stream_bool(struct t3_stream *s, bool *value);
 void t3_stream_time(struct t3_stream *s, uint64_t *value);
-/* Refused when it is not below `end`; it then is 0. */
+/* Refuses a value that is not below `end`, and sets it to 0. */
 void t3_stream_below(struct t3_stream *s, uint32_t *value, uint32_t end, const char *why);
-/* What both sides must agree on. */
+/* Refuses a value that differs from this side's. */
 void t3_stream_same(struct t3_stream *s, uint64_t value, const char *why);
 /* Keeps the first reason. Returns false. */
 bool t3_stream_refuse(struct t3_stream *s, const char *why);
@@ -89,7 +88,7 @@ void t3_visit_event(struct t3_stream *s, struct t3_heap *heap, struct t3_event *
 void t3_visit_waiting(struct t3_stream *s, struct t3_dev *dev);
 void t3_visit_links(struct t3_stream *s, struct t3_fabric *fabric);
 
-/* state_check.c: rules of one device alone */
+/* state_check.c, state_queue.c: the rules of one device */
 const char *t3_check_queues(const struct t3_dev *dev);
 const char *t3_check_dev(const struct t3_dev *dev);
 

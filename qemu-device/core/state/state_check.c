@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rules that every sound machine keeps between two calls into the core. A load
- * has to end in one; tests may ask at any time. What the guest's kernel can spoil,
- * the counter records in device memory, is not looked at: pump.c and tracker.c check
- * those when they use them.
+ * Checks a loaded device: the rules that hold between any two calls into the core. SPEC.md
+ * section 13. Tests may check them at any time. The counter records in device memory are not
+ * checked, because a guest's kernel may overwrite them. block.c and tracker.c check them at use.
  */
 #include "state/state.h"
 
@@ -19,14 +18,14 @@ static const char *check_ready(const struct t3_segment *segment)
 	bool has_work = segment->ready_count || segment->cur_first != T3_TILE_NONE;
 
 	if (segment->ready_count > segment->tiles)
-		return "more blocks are ready than there are tiles";
+		return "a segment has more ready blocks than tiles";
 	if (segment->ready_count &&
 	    (segment->ready_head >= segment->tiles || segment->ready_tail >= segment->tiles))
-		return "the ready list begins or ends outside the segment";
+		return "a ready list begins or ends outside its segment";
 	if (has_work && (segment->kind == T3_SEG_LOCAL || !running(segment->space)))
-		return "tiles are ready that are not to be sent";
+		return "a segment that does not send has ready tiles";
 	if (segment->queued != (has_work && segment->space->state == T3_SPACE_ARMED))
-		return "a segment is on its work list without work, or has work and is not";
+		return "a segment without work is on a work list, or one with work is not";
 	return NULL;
 }
 
@@ -42,15 +41,15 @@ static const char *check_cursor(const struct t3_segment *segment)
 	if (segment->cur_first == T3_TILE_NONE)
 		return segment->cur_route == first_route(segment)
 			       ? NULL
-			       : "a segment without a block is on a later route";
+			       : "a segment without a block is not at its first route";
 	if (segment->cur_first >= segment->tiles || segment->cur_first % segment->block_tiles ||
 	    segment->cur_tile < segment->cur_first ||
 	    segment->cur_tile >= t3_segment_block_end(segment, segment->cur_first))
 		return "the tile being sent is outside its block";
 	if (!(segment->routes >> segment->cur_route & 1))
-		return "a block is sent on a route that is not its segment's";
+		return "a block is sent on a route that its segment does not have";
 	if (segment->kind == T3_SEG_REMOTE && segment->cur_slot >= segment->slots)
-		return "a block is sent from no staging slot";
+		return "the staging slot of a block is out of range";
 	shape = t3_segment_tile_shape(segment, segment->cur_tile);
 	if (segment->cur_row >= shape.rows || segment->cur_col >= shape.row_bytes ||
 	    segment->cur_col % segment->esize)
@@ -59,8 +58,8 @@ static const char *check_cursor(const struct t3_segment *segment)
 }
 
 /*
- * Counter records that a guest's kernel overwrites can take the counts past the end,
- * but not the words from them.
+ * If a guest's kernel overwrites counter records, the counts may exceed their ends. The word
+ * still matches the counts.
  */
 static const char *check_word(const struct t3_segment *segment)
 {
@@ -72,11 +71,11 @@ static const char *check_word(const struct t3_segment *segment)
 	if (segment->word && (uint32_t)segment->word != segment->space->epoch)
 		return "a segment word is of another epoch";
 	if (tracked != (segment->tiles_tracked >= segment->tiles))
-		return "a segment's tiles are counted wrong";
+		return "a segment's count of tracked tiles contradicts its word";
 	if (delivered ? !tracked || segment->acked_bytes < segment->send_bytes
 		      : segment->tiles_tracked == segment->tiles &&
 				segment->acked_bytes == segment->send_bytes)
-		return "a segment's bytes are counted wrong";
+		return "a segment's count of acknowledged bytes contradicts its word";
 	return NULL;
 }
 
@@ -96,13 +95,13 @@ static const char *check_epoch(const struct t3_space *space)
 	uint32_t i, left = 0;
 
 	if (space->fresh && (running(space) || space->state == T3_SPACE_COMPLETE))
-		return "a space works on no epoch";
+		return "a space is armed without an epoch";
 	for (i = 0; i < space->seg_count; i++)
 		left += !(space->sorted[i]->word & T3_SEG_WORD_DELIVERED);
 	if (running(space) && space->segs_left != left)
 		return "a space's count of segments that are not delivered is wrong";
 	if (space->state == T3_SPACE_ARMED && !left)
-		return "a space is ARMED with nothing left to do";
+		return "a space is ARMED, but all its segments are delivered";
 	return NULL;
 }
 
@@ -116,7 +115,7 @@ static const char *check_ctl(const struct t3_space *space, const struct t3_ctl *
 	if (expected && ctl->link != expected)
 		return "a control packet waits for the wrong link";
 	if (packet->length || packet->src_space != space->id || ctl->space != space)
-		return "a control packet is not of its space";
+		return "a control packet belongs to another space";
 	if (import ? packet->type != T3_PKT_STATE
 		   : packet->type != T3_PKT_ARM_QUERY && packet->type != T3_PKT_POISON)
 		return "a control packet is of the wrong type";
@@ -177,18 +176,18 @@ static const char *check_entry(const struct t3_tracker *tracker, uint32_t index)
 	const struct t3_space *space = entry->segment->space;
 
 	if (!t3_space_live(space) || space->state == T3_SPACE_FAULTED)
-		return "the tracker counts for a space that takes no updates";
+		return "a tracker entry is of a space that accepts no updates";
 	if (entry->tile >= entry->segment->tiles)
-		return "the tracker counts a tile that is not there";
+		return "a tracker entry's tile is out of range";
 	if ((entry->tile & (tracker->sets - 1)) != index / tracker->ways)
 		return "a tracker entry is in the wrong set";
 	if (!entry->count ||
 	    entry->count >= t3_segment_tile_shape(entry->segment, entry->tile).expected)
-		return "the tracker holds a count that it cannot have";
+		return "a tracker entry's count is out of range";
 	if (entry->used > tracker->clock)
-		return "a tracker entry is used in the future";
+		return "a tracker entry's last use is in the future";
 	if (twice_in_set(tracker, index))
-		return "the tracker holds a tile twice";
+		return "the tracker has two entries for a tile";
 	return NULL;
 }
 
@@ -208,13 +207,13 @@ static const char *check_tracker(const struct t3_dev *dev)
 		broken = "TRACKER_LIVE is not the number of entries in use";
 	if (!broken && (dev->counter[T3_COUNTER_TRACKER_PEAK] < live ||
 			dev->counter[T3_COUNTER_TRACKER_PEAK] > size))
-		broken = "TRACKER_PEAK is not a number of entries";
+		broken = "TRACKER_PEAK is below TRACKER_LIVE, or above the number of entries";
 	return broken;
 }
 
 /* ------------------------------------------------------------------- device */
 
-/* A segment's work waits for the link of its route. */
+/* A segment waits for the link of its current route. */
 static const char *check_work(const struct t3_link *link)
 {
 	const struct t3_segment *segment;

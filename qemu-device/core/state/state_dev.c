@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* State of a device: registers, tracker, and what waits for its links. */
+/* Saves and loads a device: registers, tracker, lists of its links. SPEC.md section 13. */
 #include "state/state.h"
 
 /* --------------------------------------------------------------- registers */
@@ -53,7 +53,7 @@ static void visit_registers(struct t3_stream *s, struct t3_dev *dev)
 	visit_longs(s, dev->counter, T3_COUNTER_COUNT);
 }
 
-/* Of all slots: peers name them also when the slot is FREE. */
+/* Generations of all slots are saved, because peers may name the generation of a FREE slot. */
 static void visit_generations(struct t3_stream *s, struct t3_dev *dev)
 {
 	uint32_t i;
@@ -112,7 +112,7 @@ void t3_visit_tracker(struct t3_stream *s, struct t3_dev *dev)
 	for (i = 0; i < size; i++)
 		count += tracker->entry[i].segment != NULL;
 	t3_stream_u64(s, &tracker->clock);
-	t3_stream_below(s, &count, size + 1, "the tracker holds more than its entries");
+	t3_stream_below(s, &count, size + 1, "the tracker has too many entries");
 	for (i = 0; count && !s->refused; count--, i++) {
 		uint32_t place;
 
@@ -127,7 +127,7 @@ void t3_visit_tracker(struct t3_stream *s, struct t3_dev *dev)
 	}
 }
 
-/* ------------------------------------------------------ what is being prepared */
+/* ------------------------------------------------------------------- preparing */
 
 static void visit_preparing(struct t3_stream *s, struct t3_dev *dev, struct t3_space *space)
 {
@@ -138,7 +138,9 @@ static void visit_preparing(struct t3_stream *s, struct t3_dev *dev, struct t3_s
 	t3_stream_u32(s, &space->prepare.tile);
 	t3_stream_u32(s, &space->prepare.row);
 	t3_stream_u32(s, &space->prepare.col);
-	if (s->loading && t3_stream_rule(s, !space->preparing, "a space is prepared twice at once"))
+	if (s->loading && t3_stream_rule(s, !space->preparing,
+					 "a space is on the list to be "
+					 "prepared twice"))
 		t3_prepare_append(space);
 }
 
@@ -155,13 +157,13 @@ static void visit_prepares(struct t3_stream *s, struct t3_dev *dev)
 		}
 	do {
 		count = 0;
-		t3_stream_below(s, &count, 2, "what is prepared does not end");
+		t3_stream_below(s, &count, 2, "the list of spaces to be prepared has no end");
 		if (count)
 			visit_preparing(s, dev, NULL);
 	} while (count && !s->refused);
 }
 
-/* ------------------------------------------------- what waits for the links */
+/* ------------------------------------------------------------ lists of links */
 
 enum owner { OWNER_ROUTE, OWNER_IMPORT, OWNER_KINDS };
 
@@ -170,7 +172,7 @@ static struct t3_ctl *ctl_of(struct t3_space *space, uint32_t owner, uint32_t in
 	return owner == OWNER_ROUTE ? &space->route[index].ctl : &space->import[index].ctl;
 }
 
-/* Where in its space a control packet lives. */
+/* The route or import of its space that a control packet is a member of. */
 static void place_of(const struct t3_ctl *ctl, uint32_t *owner, uint32_t *index)
 {
 	uint32_t i;
@@ -203,7 +205,7 @@ static struct t3_ctl *visit_ctl(struct t3_stream *s, struct t3_dev *dev, struct 
 		if (s->refused)
 			return NULL;
 		ctl = ctl_of(space, owner, index);
-		if (!t3_stream_rule(s, !ctl->link, "a control packet waits twice"))
+		if (!t3_stream_rule(s, !ctl->link, "a control packet is on a list twice"))
 			return NULL;
 		ctl->space = space;
 		t3_pump_append_control(link, ctl);
@@ -221,7 +223,7 @@ static void visit_control(struct t3_stream *s, struct t3_dev *dev, struct t3_lin
 	for (ctl = head; ctl; ctl = ctl->next)
 		count++;
 	t3_stream_u32(s, &count);
-	/* A list that is too long meets a packet twice, or the end of the stream. */
+	/* No limit is needed: a longer list repeats a packet or reaches the stream's end. */
 	for (ctl = head; count && !s->refused; count--)
 		ctl = visit_ctl(s, dev, link, s->loading ? NULL : ctl);
 }
@@ -251,7 +253,7 @@ static uint32_t next_waiting(const struct t3_link *link, uint32_t client)
 	return client;
 }
 
-/* Of each client that waits; T3_MAX_CLIENTS ends them. */
+/* The lists of each client that waits. T3_MAX_CLIENTS ends them. */
 static void visit_turns(struct t3_stream *s, struct t3_dev *dev, struct t3_link *link)
 {
 	uint32_t client = 0, from = 0;

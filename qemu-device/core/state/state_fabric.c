@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rules of a sound machine that need all of it: links, and spaces against them. */
+/* Checks a loaded fabric: its links, and the spaces' packets on them. SPEC.md section 13. */
 #include "state/state.h"
 
 /* ------------------------------------------------------------------- links */
@@ -16,7 +16,7 @@ static const char *check_sequence(const struct t3_link *link)
 	    link->deliver > link->next)
 		return "a link's sequence numbers contradict each other";
 	if (link->retries > T3_LINK_RETRIES)
-		return "a link retries more often than it may";
+		return "a link has more retries than allowed";
 	return NULL;
 }
 
@@ -27,12 +27,12 @@ static const char *check_slot(const struct t3_link *link, uint64_t seq)
 
 	if (packet->src_rank != link->src || packet->dst_rank != link->dst ||
 	    packet->incarnation != link->incarnation || packet->sequence != (uint32_t)seq)
-		return "a packet is not of its link";
+		return "a packet belongs to another link";
 	if (packet->type < T3_PKT_UPDATE || packet->type > T3_PKT_POISON ||
 	    packet->src_space >= T3_MAX_SPACES || packet->src_segment >= T3_SPACE_SEGMENTS)
 		return "a packet's source is out of range";
 	if (slot->answered && (seq >= link->expect || seq == link->una))
-		return "a packet is answered that has not arrived";
+		return "a packet is answered, but has not arrived or is the oldest unanswered one";
 	return NULL;
 }
 
@@ -46,17 +46,17 @@ static const char *check_responses(const struct t3_link *link)
 	return NULL;
 }
 
-/* One that is held back comes later than its slot says. */
+/* A packet that is held back arrives later than its slot says. */
 static const char *check_arrival(const struct t3_link *link)
 {
 	if ((link->deliver < link->next) != !!link->on_arrival.pos)
-		return "packets under way and their arrival disagree";
+		return "a link's packets on the wire contradict its arrival event";
 	if (link->on_arrival.pos && link->on_arrival.time < slot_of(link, link->deliver)->arrival)
-		return "a packet arrives before its time";
+		return "a packet's arrival event is before its arrival time";
 	return NULL;
 }
 
-/* Each event is there when something waits for it, or the machine would stand still. */
+/* An event must be scheduled if something waits for it. Otherwise the link would hang. */
 static const char *check_events(const struct t3_link *link)
 {
 	bool unanswered = link->una < link->next;
@@ -64,13 +64,13 @@ static const char *check_events(const struct t3_link *link)
 	if (!link->fabric->dev[link->src] &&
 	    (unanswered || link->resp_count || link->on_arrival.pos || link->on_response.pos ||
 	     link->on_timeout.pos || link->on_pump.pos))
-		return "a link works for a rank without device";
+		return "a link is in use, but its source rank has no device";
 	if (!!link->resp_count != !!link->on_response.pos)
-		return "responses and their event disagree";
+		return "a link's responses contradict its response event";
 	if (unanswered != !!link->on_timeout.pos)
-		return "unanswered packets and their time-out disagree";
+		return "a link's unanswered packets contradict its timeout event";
 	if (t3_turn_waits(link) && !link->on_pump.pos && !unanswered)
-		return "what waits for a link waits for ever";
+		return "packets wait for a link, but no event will send them";
 	return check_arrival(link);
 }
 
@@ -95,7 +95,7 @@ static uint32_t queued_control(const struct t3_space *space, const struct t3_ctl
 	return ctl->link && ctl->packet.src_generation == t3_space_generation(space);
 }
 
-/* Of any generation; t3_space_settle_in_flight() waits for all. */
+/* Control packets of any generation: t3_space_settle_in_flight() waits for all of them. */
 static bool control_waits(const struct t3_space *space)
 {
 	uint32_t i;
@@ -159,7 +159,7 @@ static const char *check_clock(const struct t3_fabric *fabric)
 	for (i = 0; i < fabric->clock.heap.count; i++)
 		if (fabric->clock.heap.slot[i]->time < fabric->clock.now ||
 		    fabric->clock.heap.slot[i]->seq >= fabric->clock.heap.seq)
-			return "an event is in the past, or younger than the youngest";
+			return "an event is in the past, or its sequence number has not been given";
 	return NULL;
 }
 

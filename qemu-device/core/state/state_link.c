@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* State of a fabric: its clock, and what is on the wires. */
+/* Saves and loads a fabric: its clock, links and injected faults. SPEC.md section 13. */
 #include "state/state.h"
 
 #define COUNTED_KINDS \
@@ -8,8 +8,8 @@
 /* ------------------------------------------------------------------- links */
 
 /*
- * Equal sequence numbers are not looked for: they could only make the order of two
- * events depend on the stream that brought them.
+ * Equal sequence numbers are not refused. Their only effect would be that the order of two
+ * events depends on their order in the stream.
  */
 void t3_visit_event(struct t3_stream *s, struct t3_heap *heap, struct t3_event *event)
 {
@@ -30,7 +30,7 @@ static void visit_injection(struct t3_stream *s, struct t3_injection *injection)
 	t3_stream_u32(s, &injection->count);
 	if (s->loading)
 		t3_stream_rule(s, !injection->nth == !injection->count,
-			       "an injection is of nothing");
+			       "only one of an injection's nth and count is 0");
 }
 
 static void visit_link_injection(struct t3_stream *s, struct t3_link_injection *injected)
@@ -52,8 +52,8 @@ static void visit_link_injection(struct t3_stream *s, struct t3_link_injection *
 }
 
 /*
- * As t3_poison_add() leaves them: sorted, with gaps. They may be beyond the device's
- * memory, as they may be older than the device.
+ * t3_poison_add() keeps ranges sorted, with gaps between them. They may lie beyond the device's
+ * memory, because they may be older than the device.
  */
 static bool range_fits(const struct t3_rank_injection *injected, const struct t3_poison *range,
 		       uint32_t i)
@@ -69,7 +69,7 @@ static void visit_range(struct t3_stream *s, struct t3_rank_injection *injected,
 	t3_stream_u64(s, &range.start);
 	t3_stream_u64(s, &range.end);
 	if (!s->loading || !t3_stream_rule(s, range_fits(injected, &range, i),
-					   "a range of poisoned memory is out of bounds or order"))
+					   "a poisoned range is empty, misaligned or out of order"))
 		return;
 	injected->poison[i] = range;
 	injected->poisons = i + 1;
@@ -116,7 +116,7 @@ static void visit_responses(struct t3_stream *s, struct t3_link *link)
 	uint32_t i;
 
 	t3_stream_below(s, &link->resp_count, T3_LINK_RESPONSES + 1,
-			"a link has more responses than places");
+			"a link has too many responses");
 	for (i = 0; i < link->resp_count; i++) {
 		struct t3_response *response =
 			&link->response[(link->resp_head + i) % T3_LINK_RESPONSES];
@@ -139,7 +139,8 @@ static void visit_link(struct t3_stream *s, struct t3_link *link)
 	t3_stream_u64(s, &link->deliver);
 	t3_stream_u64(s, &link->expect);
 	t3_stream_time(s, &link->busy);
-	t3_stream_below(s, &link->held, T3_HELD_SWAP + 1, "a packet is held back for no reason");
+	t3_stream_below(s, &link->held, T3_HELD_SWAP + 1,
+			"the reason for holding back a packet is unknown");
 	visit_link_injection(s, &link->injected);
 	visit_slots(s, link);
 	visit_responses(s, link);
@@ -150,7 +151,7 @@ static void visit_link(struct t3_stream *s, struct t3_link *link)
 	t3_visit_event(s, heap, &link->on_loss);
 }
 
-/* A link that never carried anything and has nothing injected is not stored. */
+/* A link that has not carried a packet, and has no injected fault, is not saved. */
 static bool is_new(const struct t3_link *link)
 {
 	const struct t3_link_injection *injected = &link->injected;
@@ -210,14 +211,15 @@ static uint32_t attached(const struct t3_fabric *fabric)
 	return mask;
 }
 
-/* The run itself is made again of its ranks' arguments. */
+/* The run itself is not saved. It is computed again from the arguments. */
 static void visit_gang(struct t3_stream *s, struct t3_fabric *fabric)
 {
 	struct t3_gang *gang = t3_gang_of(fabric);
 
 	t3_stream_bool(s, &gang->running);
 	t3_stream_bool(s, &gang->host_paced);
-	t3_stream_below(s, &gang->left, T3_MAX_RANKS + 1, "no rank has left a timed run");
+	t3_stream_below(s, &gang->left, T3_MAX_RANKS + 1,
+			"the rank that left a timed run is out of range");
 	t3_stream_time(s, &gang->start);
 	t3_stream_u64(s, &gang->tickets);
 	t3_visit_event(s, &fabric->clock.heap, &gang->event);
@@ -230,8 +232,8 @@ static void visit_fabric(struct t3_stream *s, void *object)
 
 	t3_stream_same(s, fabric->config.topology, "topology differs");
 	t3_stream_same(s, fabric->config.ranks, "ranks differ");
-	t3_stream_same(s, fabric->config.timed, "one has timed runs, the other has not");
-	t3_stream_same(s, attached(fabric), "other ranks have a device");
+	t3_stream_same(s, fabric->config.timed, "timed differs");
+	t3_stream_same(s, attached(fabric), "the set of ranks with a device differs");
 	t3_stream_u64(s, &fabric->config.id);
 	t3_stream_time(s, &fabric->clock.now);
 	t3_stream_u64(s, &fabric->clock.heap.seq);
@@ -246,7 +248,7 @@ void t3_fabric_save(struct t3_fabric *fabric, t3_sink *sink, void *opaque)
 	t3_state_save(visit_fabric, fabric, T3_STATE_MAGIC_FAB, sink, opaque);
 }
 
-/* What is injected belongs to it. */
+/* Clears the links, and all injected faults. */
 static void clear_links(struct t3_fabric *fabric)
 {
 	uint32_t number;
@@ -262,14 +264,14 @@ void t3_fabric_clear(struct t3_fabric *fabric)
 {
 	uint32_t rank;
 
-	t3_fabric_record_stop(fabric); /* what follows is no call that a replay could make */
+	t3_fabric_record_stop(fabric); /* a record has no entry for this call */
 	for (rank = 0; rank < T3_MAX_RANKS; rank++)
 		if (fabric->dev[rank])
 			t3_dev_clear(fabric->dev[rank]);
 	clear_links(fabric);
 }
 
-/* Devices that were loaded before keep what waits for their links. */
+/* The packets that wait for links are part of the devices, which may be loaded already. */
 const char *t3_fabric_load(struct t3_fabric *fabric, const void *data, size_t len)
 {
 	struct t3_fabric_config config = fabric->config;

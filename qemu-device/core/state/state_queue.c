@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* State of queues, fences and their engine, and its rules. */
+/* Saves, loads and checks queues, fences and the engine. SPEC.md section 13. */
 #include "state/state.h"
 
 /* ------------------------------------------------------------------ visitor */
 
-/* Its block's sums are 4 KiB at most; what is behind them is not looked at. */
+/* Saves all sums, at most 4 KiB. The current block may use fewer of them. */
 static void visit_gemm(struct t3_stream *s, struct t3_queue *q)
 {
 	struct t3_gemm_run *run = t3_gemm_of(q);
@@ -28,14 +28,14 @@ static void visit_work(struct t3_stream *s, struct t3_queue *q)
 	uint32_t state = q->state;
 
 	t3_stream_below(s, &state, T3_QUEUE_ERROR + 1, "a queue's state is unknown");
-	if (s->loading &&
-	    t3_stream_rule(s, state != T3_QUEUE_FREE, "a queue that is stored is FREE"))
+	if (s->loading && t3_stream_rule(s, state != T3_QUEUE_FREE, "a saved queue is FREE"))
 		q->state = state;
 	t3_stream_below(s, &q->status, T3_DESC_GANG + 1, "a queue's status is unknown");
 	t3_stream_u32(s, &q->head);
 	t3_stream_u32(s, &q->tail);
 	t3_stream_bool(s, &q->hung);
-	t3_stream_below(s, &q->blocked, T3_MAX_RANKS + 1, "a queue waits for no rank");
+	t3_stream_below(s, &q->blocked, T3_MAX_RANKS + 1,
+			"the rank that a queue waits for is out of range");
 	t3_stream_below(s, &q->phase, T3_PHASE_TIMED + 1, "a descriptor's phase is unknown");
 	t3_stream_u32(s, &q->row);
 	t3_stream_u32(s, &q->col);
@@ -67,12 +67,12 @@ static void visit_queue(struct t3_stream *s, struct t3_queue *q)
 	t3_stream_u64(s, &cmd.completions);
 	t3_stream_u32(s, &cmd.entries);
 	if (s->loading && !t3_stream_rule(s, t3_queue_make(q->dev, &cmd) == T3_ADMIN_OK,
-					  "a queue is one that QUEUE_CREATE refuses"))
+					  "QUEUE_CREATE refuses a saved queue"))
 		return;
 	visit_work(s, q);
 }
 
-/* Of the clients that had a timed run; T3_MAX_CLIENTS ends them. */
+/* The clients that had a timed run. T3_MAX_CLIENTS ends the list. */
 static void visit_gangs(struct t3_stream *s, struct t3_dev *dev)
 {
 	uint32_t client, from = 0;
@@ -115,7 +115,7 @@ void t3_visit_queues(struct t3_stream *s, struct t3_dev *dev)
 
 /* -------------------------------------------------------------------- rules */
 
-/* At a block that is there; sums are complete before any of them is stored. */
+/* The run has a current block, and stores none of its sums before they are complete. */
 static const char *check_gemm(const struct t3_queue *q)
 {
 	const struct t3_gemm_run *run = t3_gemm_of(q);
@@ -126,11 +126,11 @@ static const char *check_gemm(const struct t3_queue *q)
 	if (t3_gemm_check(q->dev, &q->desc, &run->args, &detail) != T3_DESC_OK)
 		return "a GEMM with bad parameters is being executed";
 	if (!t3_gemm_block(&q->desc, run, &block) || run->k > run->args.depth)
-		return "a GEMM's progress is outside of it";
+		return "a GEMM's progress is outside its output or depth";
 	if (run->k < run->args.depth
 		    ? q->row || q->col || q->blocked
 		    : q->row >= block.rows || q->col >= block.cols * size || q->col % size)
-		return "a GEMM stores what it has not computed";
+		return "a GEMM stores sums that it has not computed";
 	return NULL;
 }
 
@@ -140,7 +140,7 @@ static const char *check_move(const struct t3_queue *q)
 
 	if (q->row >= d->rows || q->col >= d->row_bytes ||
 	    (d->opcode == T3_DESC_UPDATE && q->col % t3_dtype_size(d->dtype)))
-		return "a descriptor's progress is outside of it";
+		return "a descriptor's progress is outside its rows";
 	return NULL;
 }
 
@@ -157,9 +157,9 @@ static const char *check_descriptor(const struct t3_queue *q)
 		return "a bad descriptor is being executed";
 	if (waits != (d->opcode == T3_DESC_WAIT) || (waits || timed(q)) != !d->rows ||
 	    gemm != (d->opcode == T3_DESC_GEMM) || timed(q) != (d->opcode == T3_DESC_TIMED))
-		return "a descriptor is executed as another one";
+		return "a descriptor's phase does not fit its opcode";
 	if (q->phase == T3_PHASE_WAIT && t3_queues(q->dev)->fence[d->dst] >= d->src)
-		return "a queue waits for a fence that was reached";
+		return "a queue waits for a fence that has the value";
 	if (waits)
 		return NULL;
 	if (timed(q))
@@ -173,7 +173,7 @@ static const char *check_queue(const struct t3_queue *q)
 	const struct t3_link *link;
 
 	if (q->tail - q->head > q->entries && q->status != T3_DESC_OVERRUN)
-		return "a queue holds more than its ring";
+		return "a queue holds more descriptors than its ring";
 	if ((q->state == T3_QUEUE_ERROR) != (q->status != T3_DESC_OK))
 		return "a queue's state and status contradict each other";
 	if (!q->blocked)
@@ -181,7 +181,7 @@ static const char *check_queue(const struct t3_queue *q)
 	link = dev->fabric ? dev->fabric->link[dev->rank][q->blocked - 1] : NULL;
 	if (!link || !link->engine_waits ||
 	    (q->phase != T3_PHASE_MOVE && q->phase != T3_PHASE_GEMM))
-		return "a queue waits for a link that does not know it";
+		return "a queue waits for a link that no queue waits for";
 	return check_descriptor(q);
 }
 
@@ -194,6 +194,6 @@ const char *t3_check_queues(const struct t3_dev *dev)
 		if (t3_queues(dev)->queue[i].state != T3_QUEUE_FREE)
 			broken = check_queue(&t3_queues(dev)->queue[i]);
 	if (!broken && dev->fabric && !t3_queues(dev)->engine.pos && t3_engine_has_work(dev))
-		broken = "queues have work and the engine sleeps";
+		broken = "the engine has work, but is not scheduled";
 	return broken;
 }

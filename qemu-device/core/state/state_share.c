@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* State of a share: its clock, and the clients that are ahead of it. */
+/* Saves and loads a share: its clock, and the clients that are ahead of it. SPEC.md 8.2, 13. */
 #include "state/state.h"
 
 static uint32_t next_ahead(const struct t3_share *share, uint32_t client)
@@ -18,7 +18,7 @@ static uint32_t count_ahead(const struct t3_share *share)
 	return count;
 }
 
-/* All others start at the clock, wherever they ended. */
+/* All other clients start at the clock, so their ends need not be saved. */
 void t3_visit_share(struct t3_stream *s, struct t3_share *share)
 {
 	uint32_t count = count_ahead(share), client = 0, from;
@@ -33,6 +33,7 @@ void t3_visit_share(struct t3_stream *s, struct t3_share *share)
 		if (!t3_stream_rule(s, client >= from, "clients are out of order"))
 			return;
 		t3_stream_time(s, &share->end[client]);
-		t3_stream_rule(s, share->end[client] > share->now, "a client is ahead that is not");
+		t3_stream_rule(s, share->end[client] > share->now,
+			       "a client of a share is not ahead of its clock");
 	}
 }

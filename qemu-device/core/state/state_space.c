@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* State of spaces, segments, routes and imports. */
+/* Saves and loads spaces, segments, routes and imports. SPEC.md section 13. */
 #include "state/state.h"
 
 /* ---------------------------------------------------------------- segments */
@@ -61,7 +61,8 @@ static void visit_progress(struct t3_stream *s, struct t3_segment *segment)
 	t3_stream_u32(s, &segment->ready_tail);
 	t3_stream_u32(s, &segment->ready_count);
 	t3_stream_u32(s, &segment->cur_first);
-	t3_stream_below(s, &segment->cur_route, T3_SPACE_ROUTES, "a segment sends on no route");
+	t3_stream_below(s, &segment->cur_route, T3_SPACE_ROUTES,
+			"a segment's route is out of range");
 	t3_stream_u32(s, &segment->cur_slot);
 	t3_stream_u32(s, &segment->cur_tile);
 	t3_stream_u32(s, &segment->cur_row);
@@ -69,7 +70,7 @@ static void visit_progress(struct t3_stream *s, struct t3_segment *segment)
 	visit_seg_counts(s, &segment->counts);
 }
 
-/* The commands bear the space's number; the stream has it once, for all of them. */
+/* The commands are saved without the space's number, which the stream has once. */
 static void visit_segment(struct t3_stream *s, struct t3_space *space, struct t3_segment *segment)
 {
 	struct t3_cmd_seg_map map = { 0 };
@@ -83,11 +84,11 @@ static void visit_segment(struct t3_stream *s, struct t3_space *space, struct t3
 	t3_stream_bytes(s, &staging, sizeof(staging));
 	if (s->loading) {
 		if (!t3_stream_rule(s, t3_segment_insert(space, &map) == T3_ADMIN_OK,
-				    "a segment is one that SEG_MAP refuses") ||
+				    "SEG_MAP refuses a saved segment") ||
 		    !t3_stream_rule(s,
 				    staging.segment == map.segment &&
 					    t3_segment_staging(space, &staging) == T3_ADMIN_OK,
-				    "a staging buffer is one that SEG_STAGING refuses"))
+				    "SEG_STAGING refuses a saved staging buffer"))
 			return;
 		segment = space->segment[map.segment];
 	}
@@ -105,7 +106,7 @@ static void visit_segments(struct t3_stream *s, struct t3_space *space)
 
 /* ------------------------------------------------------- routes and imports */
 
-/* Refused unless the indices ascend: none comes twice. */
+/* Indices must ascend, so that none occurs twice. */
 static uint32_t visit_index(struct t3_stream *s, uint32_t index, uint32_t from, uint32_t end,
 			    const char *why)
 {
@@ -130,7 +131,7 @@ static void visit_route(struct t3_stream *s, struct t3_space *space, uint32_t in
 	t3_stream_u32(s, &cmd.peer_generation);
 	t3_stream_u32(s, &cmd.peer_import);
 	if (s->loading && !t3_stream_rule(s, t3_route_set(space, &cmd) == T3_ADMIN_OK,
-					  "a route is one that ROUTE_SET refuses"))
+					  "ROUTE_SET refuses a saved route"))
 		return;
 	t3_stream_bool(s, &route->dead);
 	t3_stream_u32(s, &route->peer_state);
@@ -156,7 +157,7 @@ static void visit_import(struct t3_stream *s, struct t3_space *space, uint32_t i
 	t3_stream_u32(s, &cmd.op_mask);
 	t3_stream_u64(s, &cmd.segment_mask);
 	if (s->loading && !t3_stream_rule(s, t3_import_set(space, &cmd) == T3_ADMIN_OK,
-					  "an import is one that IMPORT_SET refuses"))
+					  "IMPORT_SET refuses a saved import"))
 		return;
 	t3_stream_bool(s, &import->poisoned);
 	t3_stream_u32(s, &import->poison_epoch);
@@ -212,15 +213,15 @@ static void visit_imports(struct t3_stream *s, struct t3_space *space)
 
 /* ------------------------------------------------------------------ spaces */
 
-/* `fresh` is epoch 0: no space is armed with that. */
+/* `fresh` is saved as epoch 0, because no space is armed with epoch 0. */
 static void visit_life(struct t3_stream *s, struct t3_space *space)
 {
 	uint32_t state = space->state;
 
 	t3_stream_below(s, &state, T3_SPACE_DEAD, "a space's state is unknown");
 	if (s->loading) {
-		t3_stream_rule(s, state != T3_SPACE_FREE, "a space that is stored is FREE");
-		/* Else its pages would stay behind when this load is undone. */
+		t3_stream_rule(s, state != T3_SPACE_FREE, "a saved space is FREE");
+		/* Not FREE, so that the undoing of this load unmaps its pages. */
 		t3_space_put_state(space, state ? state : T3_SPACE_IDLE);
 	}
 	t3_stream_u32(s, &space->epoch);
@@ -255,7 +256,7 @@ static void visit_space(struct t3_stream *s, struct t3_dev *dev, uint32_t id)
 	t3_stream_u32(s, &cmd.client);
 	if (s->loading) {
 		if (!t3_stream_rule(s, t3_check_space_create(dev, &cmd) == T3_ADMIN_OK,
-				    "a space is one that SPACE_CREATE refuses"))
+				    "SPACE_CREATE refuses a saved space"))
 			return;
 		t3_space_place(dev, &cmd);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The stream itself: little-endian, no padding, nothing beyond its end. */
+/* The stream of a state: little-endian, without padding. SPEC.md section 13. */
 #include "state/state.h"
 
 bool t3_stream_refuse(struct t3_stream *s, const char *why)
@@ -17,7 +17,7 @@ bool t3_stream_rule(struct t3_stream *s, bool holds, const char *why)
 static void load(struct t3_stream *s, void *data, size_t len)
 {
 	if (s->refused || len > s->left) {
-		t3_stream_refuse(s, "the state is cut short");
+		t3_stream_refuse(s, "the state is truncated");
 		memset(data, 0, len);
 		return;
 	}
@@ -84,10 +84,10 @@ static void visit_frame(struct t3_stream *s, t3_visitor *visit, void *object, ui
 			uint64_t length)
 {
 	t3_stream_same(s, (uint64_t)T3_STATE_VERSION << 32 | magic,
-		       "the state is not of this kind, or of another version");
-	t3_stream_same(s, length, "the state's length is not the one it tells");
+		       "the state is of another kind, or of another version");
+	t3_stream_same(s, length, "the state's length differs from the length in its header");
 	visit(s, object);
-	t3_stream_same(s, T3_STATE_END, "the state's end is not where it should be");
+	t3_stream_same(s, T3_STATE_END, "the state's end marker is missing");
 }
 
 void t3_state_save(t3_visitor *visit, void *object, uint32_t magic, t3_sink *sink, void *opaque)
@@ -105,6 +105,6 @@ const char *t3_state_load(t3_visitor *visit, void *object, uint32_t magic, const
 	struct t3_stream s = { .loading = true, .data = data, .left = len };
 
 	visit_frame(&s, visit, object, magic, len);
-	t3_stream_rule(&s, !s.left, "the state goes on behind its end");
+	t3_stream_rule(&s, !s.left, "the state has bytes after its end");
 	return s.refused;
 }
