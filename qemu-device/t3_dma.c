@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3: guest memory, as the core reads and writes it. Words of event areas and fences come
- * often and to few pages, and somebody waits for them: such pages stay translated until
- * the machine's memory map changes, which also is what a guest does to bus mastering, BARs
- * and whether there is an IOMMU. What lies behind an IOMMU is translated each time.
+ * Guest memory for the core. SPEC.md sections 1.3 and 2.3. The core often writes words of event
+ * areas and completions, on few pages, and a guest waits for them. So these pages stay translated
+ * until the machine's memory map changes. Changes of bus mastering, BARs and IOMMU change the map.
+ * Addresses behind an IOMMU are translated for each access.
  */
 #include "qemu/osdep.h"
 #include "system/dma.h"
@@ -45,7 +45,7 @@ void t3_dma_exit(T3State *s)
 	drop_pages(s);
 }
 
-/* The page that holds addr, as far as it is plain memory; else its cache has no ptr. */
+/* The translated page of addr. If it is not plain memory, its cache has no ptr. */
 static MemoryRegionCache *page_at(T3State *s, dma_addr_t addr)
 {
 	dma_addr_t base = addr & ~(dma_addr_t)(PAGE_BYTES - 1);
@@ -63,8 +63,8 @@ static MemoryRegionCache *page_at(T3State *s, dma_addr_t addr)
 /* ------------------------------------------------------------------- words */
 
 /*
- * Only plain memory: the target of a DMA is the guest's choice and must not be
- * another device.
+ * Accepts only plain memory. The guest chooses the target of a DMA, which must not be another
+ * device.
  */
 static MemTxResult translate_and_store(AddressSpace *as, dma_addr_t addr, const void *buf,
 				       size_t len)
@@ -85,8 +85,8 @@ static MemTxResult translate_and_store(AddressSpace *as, dma_addr_t addr, const 
 }
 
 /*
- * One word in one store, so that a guest that polls it never sees half of it, behind all
- * that was read and written before.
+ * Writes a word in one store, after all earlier accesses. So a guest that polls it never sees half
+ * of it.
  */
 static MemTxResult store_word(T3State *s, dma_addr_t addr, const void *buf, size_t len)
 {

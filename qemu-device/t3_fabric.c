@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3: the fabric object. Owns the core's fabric, runs its events from a bottom
- * half and sends the interrupts of all devices that are attached to it.
+ * The fabric object: owns the core's fabric, runs its events in a bottom half, and sends the
+ * interrupts of all attached devices. SPEC.md sections 6, 8 and 12.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -19,12 +19,12 @@
 #include "t3_status.h"
 #include "trace.h"
 
-/* Events of one bottom half: about a millisecond of host time at most. */
+/* Events of one bottom half. They take at most about a millisecond of the host. */
 #define T3_BH_BUDGET 4096u
 /*
- * The main loop lets go of the machine's lock between bottom halves for less time than a
- * processor takes to wake up that waits for it: one that reads a register would wait for the
- * end of all work, which has been half a minute. So after a turn the main loop sleeps a while.
+ * Between bottom halves the main loop releases the big lock for less time than a waiting vCPU
+ * takes to wake up. So a vCPU that reads a register would wait for the end of all work, which
+ * may take half a minute. Therefore the main loop sleeps for T3_PAUSE_NS after a turn.
  */
 #define T3_TURN_NS  500000
 #define T3_PAUSE_NS 50000
@@ -32,23 +32,23 @@
 struct T3Fabric {
 	Object parent_obj;
 
-	char *topology; /* as given; NULL: none, for a private fabric */
+	char *topology; /* as given; NULL: a private fabric, without links */
 	uint32_t ranks;
 	bool timed;
-	char *inject;	   /* as given before the core's fabric exists */
+	char *inject;	   /* injections given before the core's fabric exists */
 	char *record_path; /* NULL: no record */
 
 	struct t3_fabric *core;
 	T3Record *record;
 	QEMUBH *bh;
 	QEMUTimer *pause;
-	int64_t turn;  /* since when it has worked without a pause, host time */
-	bool going_on; /* the bottom half was scheduled by itself */
+	int64_t turn;  /* host time at which the work without a pause began */
+	bool going_on; /* the bottom half scheduled itself */
 	VMChangeStateEntry *vmstate;
 	T3Migration *migration;
 	T3FabricPort *ports[T3_MAX_RANKS];
 	uint32_t attached;
-	uint32_t raised; /* ranks with vectors to be sent */
+	uint32_t raised; /* bit mask of ranks with vectors to be sent */
 	bool delivering;
 };
 
@@ -73,7 +73,7 @@ void t3_port_raise(T3FabricPort *port, uint32_t vector)
 	port->fabric->raised |= BIT(port->rank);
 }
 
-/* The port may be detached by what a message does to the machine. */
+/* A message may detach the port, because the guest chooses its address. */
 static void deliver_rank(T3Fabric *fabric, uint32_t rank)
 {
 	T3FabricPort *port = fabric->ports[rank];
@@ -93,8 +93,8 @@ static void deliver_rank(T3Fabric *fabric, uint32_t rank)
 }
 
 /*
- * One pass over the ranks: a guest whose messages raise further interrupts is
- * served by the bottom half, not by an endless loop here.
+ * Makes one pass over the ranks. If a guest's messages raise further interrupts, the bottom half
+ * sends those, so that there is no endless loop here.
  */
 static void deliver_pass(T3Fabric *fabric)
 {
@@ -151,7 +151,7 @@ static void go_on(T3Fabric *fabric)
 	qemu_bh_schedule(fabric->bh);
 }
 
-/* A bottom half's, or behind a pause the timer's. */
+/* The function of the bottom half, and of the timer after a pause. */
 static void fabric_bh(void *opaque)
 {
 	T3Fabric *fabric = opaque;
@@ -195,13 +195,13 @@ static bool attach_error(const T3FabricPort *port, T3Fabric *fabric, int error, 
 	else if (error == -2)
 		error_setg(errp,
 			   "rank=%" PRIu32
-			   " is taken by another device on fabric %s; each needs its own",
+			   " is used by another device of fabric %s: each device needs its own",
 			   port->rank, name);
 	else if (error == -3)
-		error_setg(errp, "rank=%" PRIu32 " is attached to a fabric already", port->rank);
+		error_setg(errp, "rank=%" PRIu32 " is already attached to a fabric", port->rank);
 	else
-		error_setg(errp, "rank=%" PRIu32 ": no memory for it in fabric %s", port->rank,
-			   name);
+		error_setg(errp, "rank=%" PRIu32 ": no memory to record it in fabric %s",
+			   port->rank, name);
 	return false;
 }
 
@@ -217,7 +217,7 @@ bool t3_port_attach(T3FabricPort *port, T3Fabric *fabric, Error **errp)
 	fabric->attached++;
 	object_ref(OBJECT(fabric));
 	trace_t3_fabric_attach(port->rank, fabric->attached);
-	t3_fabric_deliver(fabric); /* the end of the device before it may have been news */
+	t3_fabric_deliver(fabric); /* peers may have learned only now that the old device is gone */
 	return true;
 }
 
@@ -243,7 +243,7 @@ uint32_t t3_fabric_attached(const T3Fabric *fabric)
 	return ranks;
 }
 
-/* What was raised and not sent is sent when the machine runs. */
+/* Interrupts that were raised and not sent are sent when the machine runs. */
 int t3_port_loaded(T3FabricPort *port)
 {
 	T3Fabric *fabric = port->fabric;
@@ -255,7 +255,7 @@ int t3_port_loaded(T3FabricPort *port)
 
 /* --------------------------------------------------------------- injection */
 
-/* Nothing is injected unless all of the text can be read. */
+/* Parses the whole text first, so that a mistake in it injects nothing. */
 static bool inject_readable(const char *text, Error **errp)
 {
 	struct t3_cmd_inject inject;
@@ -307,7 +307,7 @@ static void set_inject(Object *obj, const char *value, Error **errp)
 
 static uint64_t last_id;
 
-/* New ids are above all that came with a state. Only a forged one is beyond 2^32. */
+/* New ids are above all ids of loaded states. Only a forged id is above 2^32. */
 void t3_fabric_loaded_id(uint64_t id)
 {
 	if (id <= UINT32_MAX)
@@ -374,7 +374,7 @@ static void fabric_complete(UserCreatable *uc, Error **errp)
 	fabric_start(T3_FABRIC(uc), errp);
 }
 
-/* Only a rank that is there counts: a device that was removed does no more work in it. */
+/* Only attached devices keep the fabric. A removed device may still have a link to it. */
 static bool fabric_can_be_deleted(UserCreatable *uc)
 {
 	return !T3_FABRIC(uc)->attached;
@@ -469,7 +469,7 @@ static void get_status(Object *obj, Visitor *v, const char *name, void *opaque, 
 	qobject_unref(status);
 }
 
-/* Names the fabric in a migration stream: by its id, a private one by its device. */
+/* The fabric's name in a migration stream: its id, or the device's path for a private fabric. */
 static char *get_stream_id(VMStateIf *obj)
 {
 	T3Fabric *fabric = T3_FABRIC(obj);
@@ -488,8 +488,8 @@ static void fabric_init(Object *obj)
 }
 
 /*
- * It loses its name, and with it what goes by that name: its place in a migration stream and
- * its file. The object may live on, as a device that was removed keeps its link.
+ * The object loses its name. So it also loses what depends on the name: its section in a migration
+ * stream and its record file. The object may live on, because a removed device keeps its link.
  */
 static void fabric_unparent(Object *obj)
 {

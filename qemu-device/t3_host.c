@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* T3: what the core asks of its host: messages, dirty marks, traces; guest memory is t3_dma.c. */
+/* The callbacks of the core: interrupts, dirty marks, log, traces. t3_dma.c has guest memory. */
 #include "qemu/osdep.h"
 #include "qemu/log.h"
 #include "exec/ramlist.h"
@@ -13,12 +13,12 @@ static void host_irq(void *opaque, uint32_t vector)
 	t3_port_raise(&s->port, vector);
 }
 
-/* RAM that the core changes has to be marked by hand, or migration misses it. */
+/* Marks RAM that the core changed as dirty. Otherwise migration would miss the change. */
 static void host_dirty(void *opaque, uint64_t offset, uint64_t len)
 {
 	T3State *s = opaque;
 
-	/* With each store: asked first is what is nearly always so. */
+	/* Every store comes here, so the usual case is tested first. */
 	if (!global_dirty_tracking && !s->memory.dirty_log_mask)
 		return;
 	if (memory_region_get_dirty_log_mask(&s->memory) & ~BIT(DIRTY_MEMORY_CODE))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3: migration and snapshots. A device and its fabric are separate sections of the
- * stream, in any order; what refers from one to the other is checked when the last
- * of them has come, and before the machine runs.
+ * Migration and snapshots. SPEC.md section 13. Devices and their fabric are separate sections of
+ * the stream, in any order. References between them are checked when the last section is loaded,
+ * before the machine runs.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -16,14 +16,14 @@
 #include "t3_pci.h"
 #include "trace.h"
 
-/* More than the largest state has; less than what would hurt the host. */
+/* More than the largest state, and little enough for any host. */
 #define T3_BLOB_MAX (128 * MiB)
 
 struct T3Migration {
 	Object *fabric;
 	struct t3_fabric *core;
 	T3Blob blob;
-	uint32_t ranks; /* loaded */
+	uint32_t ranks; /* bit mask of the ranks that are loaded */
 	bool links;	/* the fabric itself is loaded */
 };
 
@@ -83,7 +83,7 @@ static void report_refusal(T3Migration *m, const char *what)
 	error_report("t3: the incoming state of fabric %s is refused: %s", path, what);
 }
 
-/* 0 when parts are still to come. */
+/* Checks the whole when all parts are loaded. Returns 0 if parts are missing. */
 static int check_whole(T3Migration *m, uint32_t attached)
 {
 	const char *broken;
@@ -113,7 +113,7 @@ void t3_migration_started(T3Migration *m, uint32_t attached)
 
 	if (!m->links && !m->ranks)
 		return;
-	error_report("t3: fabric %s was loaded in part only (%sranks 0x%x of 0x%x): "
+	error_report("t3: fabric %s was loaded only in part (%sranks 0x%x of 0x%x): "
 		     "it and all its devices are reset",
 		     path, m->links ? "its links, " : "", m->ranks, attached);
 	m->links = false;
@@ -192,7 +192,7 @@ void t3_migration_free(T3Migration *m)
 
 /* ------------------------------------------------------------------- device */
 
-/* A function that was pulled out has no state, and none to come back to. */
+/* A removed function has no state to save. */
 static int device_pre_save(void *opaque)
 {
 	T3State *s = opaque;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3: the PCI function's life: properties, realize, reset, exit. What an access
- * means is decided in core/ and described in SPEC.md.
+ * The life of the PCI function: properties, realize, reset, exit. SPEC.md sections 1 and 10. The
+ * core implements the accesses.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -90,7 +90,7 @@ static bool join_fabric(T3State *s, Error **errp)
 	return fabric && t3_port_attach(&s->port, fabric, errp);
 }
 
-/* Undoes new_core() and join_fabric(), as far as they came. */
+/* Undoes new_core() and join_fabric(), even if one of them failed. */
 void t3_pci_remove_core(T3State *s)
 {
 	struct t3_dev *core = s->core;
@@ -121,7 +121,7 @@ static void realize(PCIDevice *pci, Error **errp)
 	t3_removal_init(s);
 }
 
-/* The RAM's name has to be free at once: its pages may live on for a while. */
+/* The name of the RAM is freed at once, because its pages may live on for a while. */
 static void t3_exit(PCIDevice *pci)
 {
 	T3State *s = T3(pci);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* T3: what the files of the PCI function share. */
+/* The PCI function: its state, and the functions that its files share. SPEC.md section 1. */
 #ifndef T3_PCI_H
 #define T3_PCI_H
 
@@ -12,10 +12,10 @@ OBJECT_DECLARE_SIMPLE_TYPE(T3State, T3)
 
 #define T3_DMA_PAGES 8u
 
-/* A page of guest memory that words were written to: t3_dma.c. */
+/* A translated page of guest memory, kept for writes of words: t3_dma.c. */
 typedef struct T3DmaPage {
 	dma_addr_t base;
-	MemoryRegionCache cache; /* without a region: none is held */
+	MemoryRegionCache cache; /* without a region: the entry is free */
 } T3DmaPage;
 
 struct T3State {
@@ -25,30 +25,30 @@ struct T3State {
 	T3Fabric *private_fabric;
 	T3FabricPort port;
 	struct t3_dev_config config;
-	struct t3_dev *core; /* NULL before realize, after removal and exit */
-	bool removed;	     /* by surprise: t3_removal.c */
+	struct t3_dev *core; /* NULL before realize, and after removal or exit */
+	bool removed;	     /* surprise removal: t3_removal.c */
 	uint32_t held;	     /* MSI-X vectors that wait for bus mastering */
-	T3Blob blob;	     /* of the core, while it is saved or loaded */
+	T3Blob blob;	     /* the core's state during a save or load */
 
 	MemoryRegion regs;
 	MemoryRegion memory;
 	MemoryRegion aperture;
-	MemoryRegion gone[3]; /* lie over the BARs of a removed function */
+	MemoryRegion gone[3]; /* cover the BARs of a removed function */
 
 	MemoryListener dma_listener;
 	T3DmaPage dma_page[T3_DMA_PAGES];
 };
 
-/* t3_dma.c: guest memory for the core; 0, or -1 when it is out of reach. */
+/* t3_dma.c: guest memory for the core. Return 0, or -1 if it cannot be accessed there. */
 int t3_dma_read(void *opaque, uint64_t addr, void *buf, size_t len);
 int t3_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len);
 void t3_dma_init(T3State *s);
 void t3_dma_exit(T3State *s);
 
-/* t3_host.c: what else the core asks for; `opaque` is T3State. */
+/* t3_host.c: the callbacks of the core; `opaque` is T3State. */
 extern const struct t3_host_ops t3_pci_host_ops;
 
-/* t3_pci.c: frees the core and leaves the fabric; peers see the rank as gone. */
+/* t3_pci.c: detaches the core from its fabric and frees it. Peers learn that it is gone. */
 void t3_pci_remove_core(T3State *s);
 
 /* t3_removal.c */
@@ -64,11 +64,11 @@ void t3_pci_register_bars(T3State *s);
 bool t3_pci_init_capabilities(T3State *s, Error **errp);
 void t3_pci_exit_capabilities(T3State *s);
 void t3_pci_reset_capabilities(T3State *s);
-/* Whether the function may write to memory now: DMA and messages. */
+/* May the function access memory now, for DMA and messages? */
 bool t3_pci_may_master(T3State *s);
 void t3_pci_write_config(PCIDevice *pci, uint32_t addr, uint32_t value, int len);
 
-/* t3_pci_link.c: after AER, which extended capabilities follow. */
+/* t3_pci_link.c: call it after AER is initialised, the first extended capability. */
 void t3_pci_init_link(PCIDevice *pci);
 
 /* t3_pci_msix.c */

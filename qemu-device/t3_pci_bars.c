@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* T3: the BARs. What an access means is decided in core/. */
+/* The BARs: their memory regions. SPEC.md section 1. The core implements the accesses. */
 #include "qemu/osdep.h"
 #include "migration/vmstate.h"
 #include "t3_pci.h"
 
 /*
- * A vCPU may have waited for the lock with an access in its hands while the
- * device was unplugged or removed: core is NULL then.
+ * A vCPU may wait for the big lock with an access while the device is unplugged or removed. Then
+ * core is NULL.
  */
 static uint64_t regs_read(void *opaque, hwaddr addr, unsigned size)
 {
@@ -61,8 +61,8 @@ static void aperture_write(void *opaque, hwaddr addr, uint64_t value, unsigned s
 }
 
 /*
- * Unaligned accesses are left to QEMU: TCG, KVM and qtest all cut them into
- * naturally aligned pieces, each of which then reaches the core as it is.
+ * QEMU splits unaligned accesses: TCG, KVM and qtest all make naturally aligned pieces, each of
+ * which reaches the core.
  */
 /* clang-format off */
 #define T3_IO_ACCESS                                                           \
@@ -88,8 +88,8 @@ static const MemoryRegionOps aperture_ops = {
 };
 
 /*
- * Most of a large memory is never touched. Where the host would not promise all of
- * it (it has less memory than that), it is asked for no promise.
+ * Most of a large memory is never used. If the host cannot reserve all of it, the memory is mapped
+ * without a reservation.
  */
 static bool init_memory(T3State *s, Error **errp)
 {

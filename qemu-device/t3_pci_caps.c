@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* T3: config space: the capabilities of SPEC.md section 1.2, and what they forbid. */
+/* The config space: capabilities, and the limits that they set. SPEC.md sections 1.2 and 1.3. */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "hw/pci/msix.h"
@@ -7,13 +7,13 @@
 #include "hw/pci/pcie_regs.h"
 #include "t3_pci.h"
 
-/* Fixed places, so that the manual can name them. */
+/* Fixed offsets, which the manual names. */
 #define CAP_PM	 0x40
 #define CAP_PCIE 0x50
 #define CAP_MSIX 0x90
 #define CAP_AER	 0x100
 
-/* Reset is not implied by D3hot to D0: registers and spaces stay. */
+/* D3hot to D0 does not reset the function: registers and spaces stay. */
 static bool init_pm(PCIDevice *pci, Error **errp)
 {
 	int pos = pci_pm_init(pci, CAP_PM, errp);
@@ -26,7 +26,7 @@ static bool init_pm(PCIDevice *pci, Error **errp)
 	return true;
 }
 
-/* What a requester may ask for: all of it allowed, reads of up to 512 bytes. */
+/* Device Control of a requester: everything is allowed, with reads of up to 512 bytes. */
 enum {
 	DEVCTL_RESET =
 		PCI_EXP_DEVCTL_RELAX_EN | PCI_EXP_DEVCTL_NOSNOOP_EN | PCI_EXP_DEVCTL_READRQ_512B,
@@ -42,7 +42,7 @@ static void init_control(PCIDevice *pci)
 	pci_word_test_and_set_mask(pci->wmask + control, DEVCTL_WRITABLE);
 }
 
-/* A requester's: nothing times out here, so turning it off changes nothing. */
+/* The completion timeout can be disabled. No request times out here, so that has no effect. */
 static void init_timeout(PCIDevice *pci)
 {
 	uint32_t cap = pci->exp.exp_cap;
@@ -56,7 +56,7 @@ static void init_timeout(PCIDevice *pci)
 static bool init_pcie(PCIDevice *pci, Error **errp)
 {
 	if (pcie_endpoint_cap_init(pci, CAP_PCIE) < 0) {
-		error_setg(errp, "the PCI Express capability does not fit into the config space");
+		error_setg(errp, "the config space has no room for the PCI Express capability");
 		return false;
 	}
 	pcie_cap_deverr_init(pci);
@@ -89,7 +89,7 @@ void t3_pci_exit_capabilities(T3State *s)
 	pcie_cap_exit(pci);
 }
 
-/* The AER registers are sticky, and a reset of the function alone keeps the link. */
+/* AER registers are sticky, so they stay. A function-level reset keeps the link's registers. */
 void t3_pci_reset_capabilities(T3State *s)
 {
 	PCIDevice *pci = PCI_DEVICE(s);
@@ -108,7 +108,7 @@ void t3_pci_reset_capabilities(T3State *s)
 	s->held = 0;
 }
 
-/* QEMU closes the BARs in D3hot, but lets a function in D3hot write to memory. */
+/* QEMU disables the BARs in D3hot, but does not stop DMA and messages in D3hot. */
 bool t3_pci_may_master(T3State *s)
 {
 	PCIDevice *pci = PCI_DEVICE(s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3: the link to the slot, as config space shows it: x16 at 16 GT/s, and the extended
- * capabilities which the PCI Express base specification asks of a function at that speed.
- * It has been trained and equalized before anybody looks. SPEC.md section 1.2.
+ * The link to the slot in config space: x16 at 16 GT/s. SPEC.md section 1.2. The PCI Express base
+ * specification requires extended capabilities of a function at that speed. The link appears
+ * trained and equalized from the start.
  */
 #include "qemu/osdep.h"
 #include "hw/pci/pcie.h"
@@ -11,22 +11,22 @@
 
 #define LANES 16
 
-/* Fixed places, behind AER, so that the manual can name them. */
+/* Fixed offsets after AER, which the manual names. */
 #define CAP_SECONDARY 0x150
 #define CAP_PHYSICAL  0x180
 #define CAP_MARGINING 0x1b0
 
-/* Not in the header that QEMU has of Linux. */
+/* QEMU's copy of the Linux header does not have these. */
 #define EXT_CAP_MARGINING     0x27
 #define DEVCAP2_10BIT_TAG_CPL 0x00010000
 #define LNKCAP_ASPM_OPTIONAL  0x00400000
-#define LNKCAP2_RETIMERS      0x01800000 /* the presence of one, and of two, is detected */
-#define EQUALIZED	      0xf	 /* complete, and each of its phases 1 to 3 */
+#define LNKCAP2_RETIMERS      0x01800000 /* detects the presence of one and of two retimers */
+#define EQUALIZED	      0xf	 /* equalization is complete, with phases 1 to 3 */
 #define LNKSTA2_EQUALIZED     (EQUALIZED << 1)
 
-#define PRESET 4 /* transmitter preset that each lane settled on: no boost */
+#define PRESET 4 /* the transmitter preset of each lane: no boost */
 
-/* Lane Equalization Control: two bytes for each lane, the upper one this side's preset. */
+/* Lane Equalization Control has two bytes for each lane. The upper one is this side's preset. */
 static void init_secondary(PCIDevice *pci)
 {
 	uint8_t *cap = pci->config + CAP_SECONDARY;
@@ -37,7 +37,7 @@ static void init_secondary(PCIDevice *pci)
 		pci_set_word(cap + 0xc + 2 * lane, PRESET << 8);
 }
 
-/* The same for 16 GT/s: one byte for each lane, the upper half this side's. */
+/* For 16 GT/s there is one byte for each lane. Its upper half is this side's preset. */
 static void init_physical(PCIDevice *pci)
 {
 	uint8_t *cap = pci->config + CAP_PHYSICAL;
@@ -48,8 +48,8 @@ static void init_physical(PCIDevice *pci)
 }
 
 /*
- * There is no eye to measure. The port says that it needs its driver's software for that, and
- * as none is ready, no lane is: Lane Control stays at "no command".
+ * The emulated link has no eye to measure. The port reports that margining needs software of its
+ * driver, and that this software is not ready. So Lane Control stays at "no command".
  */
 static void init_margining(PCIDevice *pci)
 {
@@ -62,7 +62,7 @@ static void init_margining(PCIDevice *pci)
 		pci_set_word(cap + 8 + 4 * lane, 0x9c38);
 }
 
-/* No ASPM: Link Control could not turn it on. */
+/* The link has no ASPM, because Link Control could not turn it on. */
 static void init_registers(PCIDevice *pci)
 {
 	uint8_t *cap = pci->config + pci->exp.exp_cap;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3: MSI-X. A message is a write to memory: while the function may not do any
- * (bus master off, D3hot) it is held, shown in the PBA, and sent afterwards.
- * QEMU's MSI-X alone would lose it.
+ * MSI-X. SPEC.md sections 1.2 and 1.3. A message is a write to memory. While the function may not
+ * write (bus mastering off, D3hot), messages are held, shown in the PBA, and sent afterwards.
+ * QEMU's MSI-X code alone would drop them.
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
@@ -16,7 +16,7 @@ static bool pending(const PCIDevice *pci, unsigned int vector)
 	return pci->msix_pba[vector / 8] >> vector % 8 & 1;
 }
 
-/* Unmasked: what waits for this is sent next, but for bus mastering. */
+/* QEMU sends a pending vector after its unmasking. Without bus mastering it is held instead. */
 static int on_unmask(PCIDevice *pci, unsigned int vector, MSIMessage message)
 {
 	T3State *s = T3(pci);
@@ -32,7 +32,7 @@ static void on_mask(PCIDevice *pci, unsigned int vector)
 {
 }
 
-/* The PBA is about to be read. */
+/* The guest is about to read the PBA, so held vectors are shown there. */
 static void on_poll(PCIDevice *pci, unsigned int start, unsigned int end)
 {
 	uint32_t held = T3(pci)->held;
@@ -44,7 +44,7 @@ static void on_poll(PCIDevice *pci, unsigned int start, unsigned int end)
 	}
 }
 
-/* The table and the PBA overlay the registers: subregions win. */
+/* The table and the PBA are subregions of the registers, so they cover them. */
 bool t3_msix_init(T3State *s, uint8_t offset, Error **errp)
 {
 	PCIDevice *pci = PCI_DEVICE(s);
@@ -67,7 +67,7 @@ void t3_msix_exit(T3State *s)
 	msix_uninit(pci, &s->regs, &s->regs);
 }
 
-/* Sends what the core has raised, after it has returned. */
+/* Sends a vector that the core has raised. The core has returned. */
 void t3_msix_notify(T3FabricPort *port, uint32_t vector)
 {
 	T3State *s = container_of(port, T3State, port);
@@ -82,7 +82,7 @@ void t3_msix_notify(T3FabricPort *port, uint32_t vector)
 		s->held |= BIT(vector);
 }
 
-/* After a write to the config space, which may have allowed messages again. */
+/* A write to the config space may allow messages again. */
 void t3_msix_resume(T3State *s)
 {
 	PCIDevice *pci = PCI_DEVICE(s);

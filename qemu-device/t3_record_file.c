@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3: the file that takes a fabric's record. It is written through a shared mapping:
- * what the core told is in the file even when QEMU is killed, or crashes in the core
- * with the very next instruction, and no system call is made for each record. Space
- * is reserved before it is mapped, so that a full disk is an error and no signal. What
- * is reserved and not used is zero, which readers take for the end.
+ * The file of a fabric's record. SPEC.md section 14. It is written through a shared mapping. So
+ * every record is in the file even if QEMU is killed or crashes right after it, without a system
+ * call for each. Space is reserved before it is mapped, so that a full disk is an error and not a
+ * signal. Reserved bytes that are not used are zero, which readers take as the end.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -21,7 +20,7 @@ struct T3Record {
 	struct t3_fabric *core;
 	char *path;
 	int fd;
-	uint8_t *window; /* NULL: a write failed, and the rest is lost */
+	uint8_t *window; /* NULL: a write failed, and the rest of the record is lost */
 	off_t start;	 /* of the window in the file */
 	size_t used;
 	Notifier exit;
@@ -30,7 +29,7 @@ struct T3Record {
 
 /* -------------------------------------------------------------------- file */
 
-/* The next window; an errno if there is none. */
+/* Maps the window at `start`. Returns 0 or an errno. */
 static int map_window(T3Record *record, off_t start)
 {
 	int error = posix_fallocate(record->fd, start, WINDOW);
@@ -63,8 +62,9 @@ static bool next_window(T3Record *record)
 	if (!error)
 		return true;
 	if (ftruncate(record->fd, end))
-		error_report("t3: %s could not be cut: %s", record->path, strerror(errno));
-	error_report("t3: the record %s ends here, after %" PRIu64 " bytes: %s", record->path,
+		error_report("t3: the record %s cannot be truncated: %s", record->path,
+			     strerror(errno));
+	error_report("t3: the record %s ends after %" PRIu64 " bytes: %s", record->path,
 		     (uint64_t)end, strerror(error));
 	return false;
 }
@@ -95,12 +95,13 @@ static bool open_file(T3Record *record, Error **errp)
 	if (record->fd < 0)
 		return false;
 	if (fstat(record->fd, &st) || !S_ISREG(st.st_mode)) {
-		error_setg(errp, "record='%s' is no regular file", record->path);
+		error_setg(errp, "record='%s' is not a regular file", record->path);
 		return false;
 	}
-	/* Another fabric's, or another QEMU's, must not be cut. */
+	/* A file that another fabric or another QEMU writes must not be truncated. */
 	if (qemu_lock_fd(record->fd, 0, 1, true)) {
-		error_setg(errp, "record='%s' is being written by somebody else", record->path);
+		error_setg(errp, "record='%s' is in use by another fabric or another QEMU",
+			   record->path);
 		return false;
 	}
 	error = ftruncate(record->fd, 0) ? errno : map_window(record, 0);
@@ -114,7 +115,8 @@ static void close_file(T3Record *record)
 	if (record->window) {
 		unmap_window(record);
 		if (ftruncate(record->fd, record->start + record->used))
-			error_report("t3: %s could not be cut: %s", record->path, strerror(errno));
+			error_report("t3: the record %s cannot be truncated: %s", record->path,
+				     strerror(errno));
 	}
 	if (record->fd >= 0)
 		close(record->fd);
@@ -124,7 +126,7 @@ static void close_file(T3Record *record)
 
 /* -------------------------------------------------------------- start, end */
 
-/* QEMU ends without deleting objects that are in use. */
+/* QEMU does not delete objects in use when it exits, so this ends the record. */
 static void at_exit(Notifier *notifier, void *data)
 {
 	T3Record *record = container_of(notifier, T3Record, exit);
@@ -134,10 +136,11 @@ static void at_exit(Notifier *notifier, void *data)
 		return;
 	unmap_window(record);
 	if (ftruncate(record->fd, record->start + record->used))
-		error_report("t3: %s could not be cut: %s", record->path, strerror(errno));
+		error_report("t3: the record %s cannot be truncated: %s", record->path,
+			     strerror(errno));
 }
 
-/* A record starts with a fresh fabric, and ends with it: state cannot come or go. */
+/* A record contains no loaded state, so it blocks migration. */
 static bool block_migration(T3Record *record, Error **errp)
 {
 	error_setg(&record->blocker, "the fabric is being recorded to %s", record->path);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3: surprise removal, as if the card was pulled out. From then on nobody answers:
- * all reads give all-ones, writes are lost, the rank has gone from its fabric. The
- * function's object stays, without a core, until device_del.
+ * Surprise removal, as if the card was pulled out. SPEC.md section 1.4. From then on all reads
+ * return all-ones, writes have no effect, and the rank has no device. The function's object stays
+ * without a core until device_del.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -35,7 +35,7 @@ static MemoryRegion *bar(T3State *s, unsigned int i)
 	return bars[i];
 }
 
-/* Above the MSI-X table, the registers and the memory. */
+/* Covers the BARs, with the MSI-X table, the registers and the memory. */
 static void cover_bars(T3State *s)
 {
 	unsigned int i;
@@ -56,7 +56,7 @@ uint32_t t3_removal_read_config(PCIDevice *pci, uint32_t addr, int len)
 	return pci_default_read_config(pci, addr, len);
 }
 
-/* In one step for the guest: all of it happens under the lock. */
+/* All of this happens under the big lock, so it is one step for the guest. */
 static void disappear(T3State *s)
 {
 	trace_t3_removed(s->port.rank);
@@ -79,13 +79,13 @@ static void removed_set(Object *obj, bool value, Error **errp)
 	if (value == s->removed)
 		return;
 	if (!value)
-		error_setg(errp, "a removed t3 device does not come back: use device_del, then "
-				 "device_add a new one");
+		error_setg(errp, "a removed t3 device cannot be put back: use device_del, then "
+				 "device_add for a new one");
 	else
 		disappear(s);
 }
 
-/* Not a property of the class: there is nothing to remove before the device is there. */
+/* This is a property of the instance, because only a realized device can be removed. */
 void t3_removal_init(T3State *s)
 {
 	object_property_add_bool(OBJECT(s), "removed", removed_get, removed_set);
@@ -93,7 +93,7 @@ void t3_removal_init(T3State *s)
 					"set it to remove the function by surprise");
 }
 
-/* A subregion holds a reference to its owner: it would live forever. */
+/* A subregion holds a reference to its owner, which would never be freed. */
 void t3_removal_exit(T3State *s)
 {
 	unsigned int i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3: the `status` property of the fabric, for QMP and HMP qom-get: which tile
- * on which rank waits for what.
+ * The `status` property of the fabric, for QMP and HMP qom-get: what each tile of each rank
+ * waits for. SPEC.md section 15.
  */
 #include "qemu/osdep.h"
 #include "qemu/host-utils.h"
@@ -11,14 +11,14 @@
 #include "qobject/qstring.h"
 #include "t3_status.h"
 
-/* What one look may cost; the rest is counted in "truncated". */
+/* Limits of one report. "truncated" is the number of segments that are left out. */
 #define T3_STATUS_SEGMENTS 1024u
-#define T3_STATUS_TILES	   16u	  /* of one segment */
-#define T3_STATUS_LOOKED   65536u /* tiles, finished ones too */
+#define T3_STATUS_TILES	   16u	  /* tiles listed for a segment */
+#define T3_STATUS_LOOKED   65536u /* tiles examined, including finished ones */
 
 struct look {
-	uint32_t segments; /* still to be listed */
-	uint32_t tiles;	   /* still to be looked at */
+	uint32_t segments; /* segments that may still be listed */
+	uint32_t tiles;	   /* tiles that may still be examined */
 };
 
 static const char *tile_waits_for(const struct t3_tile_info *info)
@@ -118,7 +118,7 @@ static void put_segments(QDict *dict, const struct t3_dev *dev, uint32_t space, 
 		qdict_put_int(dict, "truncated", truncated);
 }
 
-/* Targets whose report of the epoch is missing. */
+/* Lists the targets that have not reported the epoch. */
 static void put_arming(QDict *dict, const struct t3_dev *dev, uint32_t space)
 {
 	QList *list = qlist_new();
@@ -161,7 +161,7 @@ static QDict *space_status(const struct t3_dev *dev, uint32_t id, const struct t
 
 /* ------------------------------------------------------------------ queues */
 
-/* "nothing": it works, or has no descriptor left. */
+/* "nothing" means that the queue works, or has no descriptor. */
 static void put_queue_wait(QDict *dict, const struct t3_queue_info *info)
 {
 	static const char *const words[] = {
@@ -211,7 +211,7 @@ static void put_queues(QDict *dict, const struct t3_dev *dev)
 
 /* -------------------------------------------------------------- injections */
 
-/* With the keys of the `inject` property. */
+/* Uses the keys of the `inject` property. */
 static QDict *injection_status(const struct t3_cmd_inject *what)
 {
 	bool queue = what->kind == T3_INJECT_HANG_QUEUE;

@@ -211,7 +211,7 @@ static QDict *add_ranked(struct t3_vm *vm, int rank)
 			 rank);
 }
 
-/* A rank out of range or taken; a fabric in use stays. */
+/* A rank out of range or in use; a fabric in use stays. */
 static void test_fabric_in_use(void)
 {
 	struct t3_vm *vm = vm_start_raw("-object t3-fabric,id=f0,topology=full,ranks=3 "
@@ -219,7 +219,7 @@ static void test_fabric_in_use(void)
 					"-device t3,fabric=f0,rank=2 -device t3,fabric=f0,rank=0");
 
 	qmp_expect_error(vm, add_ranked(vm, 3), "rank=3", "0 to 2", "f0", NULL);
-	qmp_expect_error(vm, add_ranked(vm, 2), "rank=2", "taken", "f0", NULL);
+	qmp_expect_error(vm, add_ranked(vm, 2), "rank=2", "used by another", "f0", NULL);
 	qmp_expect_error(vm,
 			 qtest_qmp(vm->qts, "{ 'execute': 'object-del', 'arguments': "
 					    "{ 'id': 'f0' } }"),

@@ -110,7 +110,7 @@ static void test_refused(void)
 				 "{ 'execute': 'object-add', 'arguments': { 'qom-type': "
 				 "'t3-fabric', 'id': 'a', 'ranks': 1, 'record': %s } }",
 				 file);
-	qmp_expect_error(vm, add_recorded(vm, "b", file), file, "somebody else", NULL);
+	qmp_expect_error(vm, add_recorded(vm, "b", file), file, "in use", NULL);
 	qmp_expect_error(vm,
 			 qtest_qmp(vm->qts,
 				   "{ 'execute': 'qom-set', 'arguments': { 'path': '/objects/a', "
