@@ -84,7 +84,7 @@ T3_API const struct t3_device_entry *t3_device_list_get(const struct t3_device_l
  * environment variable T3_FABRIC (a number such as 0x1). Without the variable it means any fabric.
  * Errors: those of open(). -EPROTO: not the t3 driver, or another major version of it. -ENODEV: no
  * device has that index or rank, or it has no driver. -ENOTUNIQ: no fabric is named and several
- * have that rank. -EINVAL: also when T3_FABRIC is not a number above 0. -EBADF: fd is not open. By
+ * have that rank. -EINVAL: also when T3_FABRIC is no number such as 0x1. -EBADF: fd is not open. By
  * index and rank also those of t3_device_list().
  */
 T3_API int t3_device_open(const char *path, struct t3_device **dev);
@@ -404,7 +404,7 @@ T3_API int t3_space_faults(const struct t3_space *space, struct drm_t3_fault *fa
 			   uint32_t *total);
 
 /*
- * t3_space_eventfd() has the device signal an eventfd when all segments in mask are delivered, in
+ * t3_space_eventfd() signals an eventfd when all segments in mask are delivered, in
  * each epoch, and at a fault. fd -1 ends that. t3_space_wait_fd() returns a file that can be polled
  * for the same: POLLIN is delivered, POLLERR faulted, POLLHUP dead.
  * Errors: -EBADF. -EINVAL: not an eventfd, or an empty mask. -EEXIST: the mask has one. -ENOENT:
