@@ -134,7 +134,7 @@ def those_that_go_on_are_ended(place):
     start = time.monotonic()
     run(place, 3, "-n", "3", "--grace", "0.3", script="[ $T3_RANK != 0 ] || exit 3; exec sleep 60",
         out=[], err=["t3: rank 0 ended with status 3",
-                     "t3: rank 1 still runs: it is ended", "t3: rank 2 still runs: it is ended",
+                     "t3: rank 1 still runs: it gets SIGTERM", "t3: rank 2 still runs: it gets SIGTERM",
                      "t3: rank 1 was ended by signal 15 (Terminated)",
                      "t3: rank 2 was ended by signal 15 (Terminated)"])
     assert 0.3 <= time.monotonic() - start < 10
@@ -143,8 +143,8 @@ def those_that_go_on_are_ended(place):
 def those_that_do_not_listen_are_killed(place):
     run(place, 124, "-n", "2", "--timeout", "0.3",
         script="trap '' TERM; while :; do sleep 0.1; done",
-        out=[], err=["t3: the time of 0.3 s is over", "t3: rank 0 still runs: it is ended",
-                     "t3: rank 1 still runs: it is ended",
+        out=[], err=["t3: the timeout of 0.3 s has passed", "t3: rank 0 still runs: it gets SIGTERM",
+                     "t3: rank 1 still runs: it gets SIGTERM",
                      "t3: rank 0 was ended by signal 9 (Killed)",
                      "t3: rank 1 was ended by signal 9 (Killed)"])
 

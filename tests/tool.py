@@ -514,9 +514,9 @@ GOOD_GUEST, GOOD_LOG = made_logs(0, 2)
 MERGE_BAD = [
     ("no JSON", "{", GOOD_LOG, "--merge takes"),
     ("another JSON", "[]", GOOD_LOG, "does not say which devices"),
-    ("no event", GOOD_GUEST.replace('"ph":"B"', '"ph":7'), GOOD_LOG, "an event that is none"),
-    ("no time", GOOD_GUEST.replace('"ts"', '"tx"'), GOOD_LOG, "an event that is none"),
-    ("a huge time", GOOD_GUEST.replace('"ts":', '"ts":1e300,"x":'), GOOD_LOG, "an event that is none"),
+    ("no event", GOOD_GUEST.replace('"ph":"B"', '"ph":7'), GOOD_LOG, "a malformed event"),
+    ("no time", GOOD_GUEST.replace('"ts"', '"tx"'), GOOD_LOG, "a malformed event"),
+    ("a huge time", GOOD_GUEST.replace('"ts":', '"ts":1e300,"x":'), GOOD_LOG, "a malformed event"),
     ("nothing", GOOD_GUEST.split("[{\"ph")[0] + "[]}", GOOD_LOG, "it has no events"),
     ("an impossible rank", GOOD_GUEST.replace('"rank":0', '"rank":32'), GOOD_LOG, "impossible rank"),
     ("equal ranks", GOOD_GUEST.replace('"devices":[', '"devices":[{"index":1,"rank":0},'), GOOD_LOG,

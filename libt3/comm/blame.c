@@ -100,7 +100,7 @@ int t3_comm_fail_gone(struct t3_comm *comm, uint32_t rank)
 		return t3_comm_fail(comm, -EPIPE,
 				    "rank %u has given up: rank %u did not come in time", rank,
 				    culprit);
-	return t3_comm_fail(comm, -EPIPE, "rank %u has gone", culprit);
+	return t3_comm_fail(comm, -EPIPE, "rank %u has ended", culprit);
 }
 
 int comm_fail_parting(struct t3_comm *comm, uint32_t rank, const struct comm_parting *parting)
@@ -111,5 +111,5 @@ int comm_fail_parting(struct t3_comm *comm, uint32_t rank, const struct comm_par
 				    parting->culprit);
 	if (parting->culprit < comm->ranks && parting->culprit != comm->rank)
 		rank = parting->culprit;
-	return t3_comm_fail(comm, -EPIPE, "rank %u has gone before all ranks had joined", rank);
+	return t3_comm_fail(comm, -EPIPE, "rank %u has ended before all ranks had joined", rank);
 }

@@ -123,7 +123,7 @@ static void explain_absent(struct t3_text *text, const char *path)
 	else if (stat(path, &st))
 		t3_text_say(text, "%s does not exist: ", path);
 	else
-		t3_text_say(text, "the device behind %s has gone: ", path);
+		t3_text_say(text, "the device behind %s was removed: ", path);
 	say_what_there_is(text);
 }
 

@@ -634,7 +634,7 @@ static void killed_body(int sock, void *arg)
 	CHECK_EQ(t3_plan_wait(plan, COLL_DEADLINE), -EIO);
 	nap_ms(100); /* its socket is closed at another moment than its device */
 	CHECK_EQ(t3_plan_wait(plan, COLL_DEADLINE), -EIO);
-	expect_text(t3_plan_error(plan), "rank 2 has gone");
+	expect_text(t3_plan_error(plan), "rank 2 has ended");
 	t3_plan_destroy(plan);
 	t3_comm_destroy(comm);
 	t3_device_close(dev);

@@ -214,16 +214,16 @@ static void what_was_said_before_leaving_counts(void **state)
 	assert_true(t3_comm_gone(comms[0], 1));
 	assert_int_equal(t3_comm_take(comms[0], 1, &word, sizeof(word), NULL, LONG), 0);
 	assert_int_equal(t3_comm_take(comms[0], 1, &word, sizeof(word), NULL, LONG), -EPIPE);
-	says(0, "rank 1 has gone");
+	says(0, "rank 1 has ended");
 	assert_int_equal(t3_comm_post(comms[2], 1, &word, sizeof(word), -1), -EPIPE);
-	says(2, "rank 1 has gone");
+	says(2, "rank 1 has ended");
 	/* A rank that lives may still speak, within its deadline. */
 	assert_int_equal(t3_comm_take(comms[0], 2, &word, sizeof(word), NULL, SHORT), -ETIMEDOUT);
 	assert_int_equal(t3_comm_post(comms[2], 0, &word, sizeof(word), -1), 0);
 	assert_int_equal(t3_comm_take(comms[0], 2, &word, sizeof(word), NULL, LONG), 0);
 	/* And is not waited for for ever. */
 	assert_int_equal(t3_comm_take(comms[0], 2, &word, sizeof(word), NULL, INT64_MAX), -EPIPE);
-	says(0, "rank 1 has gone");
+	says(0, "rank 1 has ended");
 }
 
 static void *wait_for_all(void *comm)
@@ -250,7 +250,7 @@ static void sleepers_see_a_rank_leave(void **state)
 			continue;
 		pthread_join(thread[i], &ret);
 		assert_int_equal((intptr_t)ret, -EPIPE);
-		says(i, "rank 11 has gone");
+		says(i, "rank 11 has ended");
 	}
 }
 
@@ -341,14 +341,14 @@ static void those_behind_are_not_to_blame(void **state)
 	t3_comm_blame(comms[0], 2, true);
 	leave(1);
 	assert_int_equal(t3_comm_fail_gone(comms[0], 1), -EPIPE);
-	says(0, "rank 1 has gone");
+	says(0, "rank 1 has ended");
 	assert_int_equal(t3_comm_fail_gone(comms[3], 1), -EPIPE);
 	says(3, "rank 1 has given up: rank 2 did not come in time");
 	/* Who was late may have come, and another one may have gone since. */
 	leave(2);
 	t3_comm_blame(comms[0], 2, false);
 	assert_int_equal(t3_comm_fail_gone(comms[3], 1), -EPIPE);
-	says(3, "rank 2 has gone");
+	says(3, "rank 2 has ended");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)

@@ -131,7 +131,7 @@ static void other_devices(void **state)
 		check_device(NULL, -ENODEV, words);
 		check_device("/nowhere", -ENOENT, words);
 	}
-	check_device(node_path, -ENODEV, "has gone: there are");
+	check_device(node_path, -ENODEV, "was removed: there are");
 	check_device(NULL, -ENOTUNIQ, "several fabrics have a device of that rank");
 	check_device(NULL, -ENOTUNIQ, "there are");
 	check_device(NULL, -EXDEV, "not on one fabric: there are");

@@ -492,7 +492,7 @@ static void the_others_see(bool killed, int (*others)(struct t3_comm *))
 		if (i == 2)
 			continue;
 		end(i, 0);
-		came_to(i, -EPIPE, "rank 2 has gone");
+		came_to(i, -EPIPE, "rank 2 has ended");
 	}
 }
 
@@ -565,7 +565,7 @@ static void a_rank_killed_while_joining_is_named(void **state)
 	end(1, SIGKILL);
 	for (i = 0; i < 3; i += 2) {
 		end(i, 0);
-		came_to(i, -EPIPE, "rank 1 has gone before all ranks had joined");
+		came_to(i, -EPIPE, "rank 1 has ended before all ranks had joined");
 	}
 	/* What it has left is no obstacle. */
 	assert_int_equal(count_entries(dir), 3);

@@ -411,7 +411,7 @@ static void wrong_messages_are_refused(void **state)
 	atomic_store(&m.comm->lines[1].cause, 1);
 	close(fd);
 	assert_int_equal(t3_comm_take(m.comm, 1, &word, sizeof(word), NULL, LONG), -EPIPE);
-	assert_string_equal(t3_comm_error(m.comm), "rank 1 has gone");
+	assert_string_equal(t3_comm_error(m.comm), "rank 1 has ended");
 	t3_comm_destroy(m.comm);
 }
 
@@ -468,7 +468,7 @@ static void false_causes_do_no_harm(void **state)
 		atomic_store(&m.comm->lines[1].cause, causes[i]);
 		close(fd);
 		assert_int_equal(t3_comm_barrier(m.comm, LONG), -EPIPE);
-		assert_string_equal(t3_comm_error(m.comm), "rank 1 has gone");
+		assert_string_equal(t3_comm_error(m.comm), "rank 1 has ended");
 		t3_comm_destroy(m.comm);
 	}
 }

@@ -102,7 +102,7 @@ static void test_bad_files(void **state)
 	BAD(HEAD "\x28", "no device");
 	BAD(HEAD "\x29\0", "does not exist");
 	BAD(HEAD "\x88", "KICK outside");
-	BAD(HEAD "\x09\0\1\1\1\1\0\0", "cannot be");			     /* NEW of 1 byte */
+	BAD(HEAD "\x09\0\1\1\1\1\0\0", "an impossible");			     /* NEW of 1 byte */
 	BAD(HEAD "\x50\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "64 bits"); /* RUN */
 	BAD(HEAD "\x50\xff\xff\xff\xff\x7f", "32 bits");
 	/* a device of 2^41 bytes */

@@ -34,12 +34,13 @@ struct options {
 
 static const char usage[] =
 	"usage: t3 bench [--json] [--rounds N] [--only PART] [--fabric FABRIC]\n\n"
-	"Measures this machine's first device, or rank 0 of FABRIC (its number, as in 0x1, or the\n"
-	"index of one of its devices in `t3 list`); with two or more, also a store among 4096\n"
-	"segments beside one. As root, each figure stands beside those of edu, pci-testdev and\n"
-	"ivshmem-plain, where the machine has them: see `make bench`. All sides of a row are\n"
-	"taken in turn, N rounds (1 .. 101; 31); shown are medians and quartiles.\n\n"
-	"PART: store, vcpus, doorbell, nmc, reader, submit, segments or allreduce (which needs\n"
+	"Measures this machine's first device, or rank 0 of FABRIC. FABRIC is a number such as\n"
+	"0x1, or the index of one of its devices in `t3 list`. With two devices or more it also\n"
+	"compares a store among 4096 segments with one in a single segment. As root it compares\n"
+	"with edu, pci-testdev and ivshmem-plain, where the machine has them: see `make bench`.\n"
+	"It measures all sides of a row in turn, in N rounds (1 .. 101; 31). It prints medians\n"
+	"and quartiles.\n\n"
+	"PART: store, vcpus, doorbell, nmc, reader, submit, segments or allreduce (needs\n"
 	"four devices, linked in a ring)";
 
 static const struct part *find_part(const char *name)

@@ -199,7 +199,8 @@ int cmd_dump(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{ "all", 'a', NULL, 0, "all dumps, not only the newest", 0 },
-		{ "free", 'f', NULL, 0, "release what was shown: the next dump can be taken", 0 },
+		{ "free", 'f', NULL, 0,
+		  "release the dumps that were shown, so that the next ones can be taken", 0 },
 		{ 0 },
 	};
 	static const struct argp_child children[] = { { &cmdline_json, 0, NULL, 0 }, { 0 } };
@@ -207,9 +208,9 @@ int cmd_dump(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.args_doc = "[FILE]",
-		.doc = "Decode a device coredump: FILE, or the newest that a T3 device has left "
-		       "in " DUMPS ". For root. The kernel keeps a device's first dump for five "
-		       "minutes, or until it is released.",
+		.doc = "Decode a device coredump: FILE, or the newest of a T3 device in " DUMPS "."
+		       " It needs root. The kernel keeps a device's first dump for five minutes,"
+		       " or until it is released.",
 		.children = children,
 	};
 	struct dump_args args = { 0 };

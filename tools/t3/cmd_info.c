@@ -145,15 +145,14 @@ static int show_all(const struct tool_devices *devices, const struct info_args *
 int cmd_info(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{ "all", 'a', NULL, 0, "all devices; with --json an array", 0 },
+		{ "all", 'a', NULL, 0, "show all devices; with --json an array", 0 },
 		{ 0 },
 	};
 	static const struct argp_child children[] = { { &cmdline_device, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.doc = "Show the facts and counters of a device: the first if -d does not name "
-		       "one.",
+		.doc = "Show the facts and counters of a device. Without -d it is the first one.",
 		.children = children,
 	};
 	struct info_args args = { 0 };

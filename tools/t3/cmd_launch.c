@@ -49,30 +49,29 @@ int cmd_launch(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{ "ranks", 'n', "N", 0, "start N processes, up to 32", 0 },
-		{ "timeout", 't', "SEC", 0, "end all ranks after that time", 0 },
-		{ "grace", 'g', "SEC", 0,
-		  "how long the others may go on when a rank has failed (5)", 0 },
+		{ "timeout", 't', "SEC", 0, "end all ranks after this time", 0 },
+		{ "grace", 'g', "SEC", 0, "time for the others to end after a rank has failed (5)",
+		  0 },
 		{ "fabric", 'f', "FABRIC", 0,
-		  "the fabric whose ranks they open: its number, as in 0x1, or the index of one "
+		  "the fabric whose ranks they open: a number such as 0x1, or the index of one "
 		  "of its devices in `t3 list`",
 		  0 },
-		{ "label", 'l', NULL, 0, "print each line of output behind its rank: [2] text", 0 },
+		{ "label", 'l', NULL, 0, "print each line of output after its rank: [2] text", 0 },
 		{ 0 },
 	};
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
 		.args_doc = "-n N -- CMD [ARG...]",
-		.doc = "Run a command N times, as the ranks of one communicator: each finds "
-		       "T3_COMM_DIR, T3_RANK and T3_RANKS in its environment, as t3_comm_create() "
-		       "reads them. Standard input is empty.\vWhen a rank fails, the others see it "
-		       "gone; those that still run after the grace get SIGTERM, and SIGKILL 2 s "
-		       "later. Signals INT, TERM, HUP, QUIT, USR1 and USR2 are passed on. How each "
-		       "rank ended is said on stderr as soon as one has failed. The exit status is "
-		       "0, that of the rank that failed first (128 + N when signal N ended it), or "
-		       "124 when the time was over; 125 when t3 itself failed, 126 when the "
-		       "command "
-		       "could not be run, 127 when there is none.",
+		.doc = "Run a command N times, as the ranks of one communicator. Each process "
+		       "gets T3_COMM_DIR, T3_RANK and T3_RANKS, which t3_comm_create() reads. "
+		       "Standard input is empty.\vWhen a rank fails, the others may go on "
+		       "for the grace time. Then they get SIGTERM, and SIGKILL 2 s later. A line on "
+		       "stderr says how each rank ended. Signals INT, TERM, HUP, QUIT, USR1 and "
+		       "USR2 are passed on. The exit status is 0, or that of the rank that "
+		       "failed first (128 + N when signal N ended it). It is 124 when the time "
+		       "was over, 125 when t3 itself failed, 126 when the command could not be "
+		       "run, and 127 when it does not exist.",
 	};
 	struct launch_args args = { .grace_ns = GRACE_USUAL_NS };
 

@@ -118,8 +118,7 @@ int cmd_list(int argc, char **argv)
 		.children = children,
 		.parser = parse,
 		.doc = "List every T3 device of this machine, with or without a driver, in the "
-		       "order "
-		       "of their PCI addresses: -d of other commands takes the index.",
+		       "order of their PCI addresses. Other commands take the index with -d.",
 	};
 	struct cmd_common common = { 0 };
 	struct t3_device_list *list;

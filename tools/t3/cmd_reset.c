@@ -155,8 +155,7 @@ static int wait_for_answer(const struct tool_device *device)
 
 	while ((ret = t3_device_counters(device->dev, &counters)) != 0) {
 		if (now_ns() > deadline)
-			return complain(EXIT_FAIL,
-					"device %zu was reset and does not answer since: %s",
+			return complain(EXIT_FAIL, "device %zu was reset and does not answer: %s",
 					device->index, strerror(-ret));
 		sleep_ns(10000000);
 	}
@@ -227,18 +226,18 @@ static int reset_all(const struct tool_devices *devices, const struct reset_args
 int cmd_reset(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{ "all", 'a', NULL, 0, "all devices, one after the other", 0 },
-		{ "pci", 'p', NULL, 0, "by the PCI core's reset, not the driver's own", 0 },
-		{ "yes", 'y', NULL, 0, "also where processes lose spaces by it", 0 },
+		{ "all", 'a', NULL, 0, "reset all devices, one after the other", 0 },
+		{ "pci", 'p', NULL, 0, "reset by the PCI core, not by the driver", 0 },
+		{ "yes", 'y', NULL, 0, "reset also when processes lose spaces", 0 },
 		{ 0 },
 	};
 	static const struct argp_child children[] = { { &cmdline_device, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.doc = "Reset the function of devices and wait until they answer. All of their "
-		       "spaces are lost, and what is connected to them faults; jobs in queues are "
-		       "begun again. For root.",
+		.doc = "Reset the function of devices, and wait until they answer. All their "
+		       "spaces are lost, and spaces connected to them raise faults. Jobs in "
+		       "queues begin again. It needs root.",
 		.children = children,
 	};
 	struct reset_args args = { 0 };

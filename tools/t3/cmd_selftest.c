@@ -157,7 +157,7 @@ static void on_alarm(int number)
 int cmd_selftest(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{ "timeout", 't', "SECONDS", 0, "for all checks together, 1 to 3600 (60)", 0 },
+		{ "timeout", 't', "SECONDS", 0, "time for all checks together, 1 to 3600 (60)", 0 },
 		{ 0 },
 	};
 	static const struct argp_child children[] = { { &cmdline_device, 0, NULL, 0 }, { 0 } };
@@ -165,9 +165,8 @@ int cmd_selftest(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.doc = "Check the health of devices: memory, stores and doorbells in each type, "
-		       "waits, queues, links. It takes memory and spaces of its own for a moment "
-		       "and "
-		       "disturbs nobody. Exit status 1 when a check has failed.",
+		       "waits, queues, links. It uses memory and spaces of its own and disturbs "
+		       "nobody. The exit status is 1 when a check has failed.",
 		.children = children,
 	};
 	struct selftest_args args = { .timeout = 60 };

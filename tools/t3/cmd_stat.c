@@ -123,7 +123,7 @@ static void print_result(FILE *out, const struct stat_result *result, char **com
 		change_rate(total, T3_DEVICE_TRIGGERS),
 		change_rate(total, T3_DEVICE_LINK_TX_BYTES) / 1e6, change_hit_percent(total));
 	if (total->reset)
-		fputs("  a device was reset meanwhile: its figures are those since\n", out);
+		fputs("  a device was reset meanwhile: its figures are since the reset\n", out);
 }
 
 static int write_result(FILE *out, const struct stat_result *result, const struct stat_args *args)
@@ -201,10 +201,11 @@ int cmd_stat(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.args_doc = "-- CMD [ARG...]",
-		.doc = "Run a command and show on stderr what the devices counted meanwhile, for "
-		       "whomever.\vThe exit status is the command's, 128 + N when signal N ended "
-		       "it; 125 when t3 itself failed, 126 when the command could not be run, 127 "
-		       "when there is none.",
+		.doc = "Run a command, and show on stderr what the devices counted during it. "
+		       "The counters include the work of other processes.\vThe exit status "
+		       "is the command's, or 128 + N when signal N ended it. It is 125 when t3 "
+		       "itself failed, 126 when the command could not be run, and 127 when it "
+		       "does not exist.",
 		.children = children,
 	};
 	struct stat_args args = { 0 };

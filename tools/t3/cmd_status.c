@@ -123,15 +123,15 @@ static int status_of(const struct tool_devices *devices, const struct status_arg
 int cmd_status(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{ "all", 'a', NULL, 0, "also what waits for nothing", 0 },
+		{ "all", 'a', NULL, 0, "also show spaces and queues that wait for nothing", 0 },
 		{ 0 },
 	};
 	static const struct argp_child children[] = { { &cmdline_device, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.doc = "Say of all spaces and queues in flight which tile waits for what, on which "
-		       "rank. For root: it is in debugfs.",
+		.doc = "Show what each space and queue in flight waits for: which tile, and "
+		       "which rank. It reads debugfs, so it needs root.",
 		.children = children,
 	};
 	struct status_args args = { 0 };

@@ -79,19 +79,19 @@ int cmd_top(int argc, char **argv)
 	static const struct argp_option options[] = {
 		{ "interval", 'i', "SECONDS", 0, "time between samples (1)", 0 },
 		{ "count", 'n', "N", 0, "end after N samples", 0 },
-		{ "once", 'o', NULL, 0, "one sample, as --batch --count 1", 0 },
-		{ "batch", 'b', NULL, 0, "lines, not a screen with keys, also on a terminal", 0 },
+		{ "once", 'o', NULL, 0, "take one sample, as --batch --count 1 does", 0 },
+		{ "batch", 'b', NULL, 0, "print lines instead of a screen, also on a terminal", 0 },
 		{ 0 },
 	};
 	static const struct argp_child children[] = { { &cmdline_device, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.doc = "Watch the devices: queues, stores, links, tracker, faults, and who uses "
-		       "them. With --json each sample is a line. Root sees all processes and "
-		       "their spaces, others their own processes. On a terminal: q ends it, arrows "
-		       "and pages scroll, P, M and N sort processes by busy queues, memory and "
-		       "pid, space pauses.",
+		.doc = "Watch the devices: queues, stores, links, tracker, faults, and the "
+		       "processes that use them. With --json each sample is a line. Root sees "
+		       "all processes and their spaces, others see their own processes. On a "
+		       "terminal, q ends it, and arrows and pages scroll. P, M and N sort "
+		       "processes by busy queues, memory and pid. Space pauses.",
 		.children = children,
 	};
 	struct top_args args = { .interval_ns = 1000000000 };

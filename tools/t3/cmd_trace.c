@@ -62,10 +62,11 @@ int cmd_trace(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{ "output", 'o', "FILE", 0, "the timeline, in Chrome's trace event format", 0 },
-		{ "buffer", 'b', "KIB", 0, "room for events on each CPU (8192)", 0 },
-		{ "sample", 's', "SECONDS", 0, "time between looks at the counters (0.01)", 0 },
-		{ "merge", 'm', "GUEST", 0, "instead of a command: a timeline to add to", 2 },
-		{ "qemu-log", 'q', "LOG", 0, "the devices' events, that QEMU has logged", 2 },
+		{ "buffer", 'b', "KIB", 0, "buffer for events of each CPU, in KiB (8192)", 0 },
+		{ "sample", 's', "SECONDS", 0, "time between samples of the counters (0.01)", 0 },
+		{ "merge", 'm', "GUEST", 0, "add to this timeline, and run no command",
+		  2 },
+		{ "qemu-log", 'q', "LOG", 0, "QEMU's log of the devices' events", 2 },
 		{ 0 },
 	};
 	static const struct argp_child children[] = { { &cmdline_json, 0, NULL, 0 }, { 0 } };
@@ -73,13 +74,14 @@ int cmd_trace(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.args_doc = "-o FILE -- CMD [ARG...]\n-o FILE --merge GUEST --qemu-log LOG",
-		.doc = "Run a command and record what the driver sees meanwhile as a timeline for "
-		       "ui.perfetto.dev: spaces with their states, waits, jobs, faults, counters. "
-		       "For root.\vIn the second form, on the host of a VM: add the devices' own "
-		       "events, such as triggers of tiles, blocks, links and interrupts, that "
-		       "QEMU has logged with -trace 't3_*' -msg timestamp=on. The exit status is "
-		       "the command's, 128 + N when signal N ended it; 125 when t3 itself failed, "
-		       "126 when the command could not be run, 127 when there is none.",
+		.doc = "Run a command, and record the driver's events during it as a timeline "
+		       "for ui.perfetto.dev: spaces with their states, waits, jobs, faults and "
+		       "counters. It needs root.\vThe second form runs on the host of a VM. "
+		       "It adds the devices' own events to a timeline, such as triggers of "
+		       "tiles, blocks, links and interrupts. QEMU logs them with -trace 't3_*' "
+		       "-msg timestamp=on. The exit status is the command's, or 128 + N when "
+		       "signal N ended it. It is 125 when t3 itself failed, 126 when the command"
+		       " could not be run, and 127 when it does not exist.",
 		.children = children,
 	};
 	struct trace_args args = { .buffer_kib = 8192, .sample_ns = 10000000 };

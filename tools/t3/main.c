@@ -17,21 +17,21 @@ static const struct command {
 	const char *summary;
 } commands[] = {
 	{ "list", cmd_list, "list the T3 devices of this machine" },
-	{ "info", cmd_info, "show one device: facts and counters" },
-	{ "launch", cmd_launch, "run a program's ranks, a process each" },
+	{ "info", cmd_info, "show the facts and counters of a device" },
+	{ "launch", cmd_launch, "run a program's ranks, one process each" },
 	{ "gemm-rs", cmd_gemm_rs, "run and verify a GEMM with ring reduce-scatter" },
-	{ "bench", cmd_bench, "what stores, doorbells, updates, waits and jobs take" },
-	{ "sim", cmd_sim, "the devices' model in virtual time, or a record replayed" },
+	{ "bench", cmd_bench, "measure stores, doorbells, updates, waits and jobs" },
+	{ "sim", cmd_sim, "run the devices' model in virtual time, or replay a record" },
 	{ "top", cmd_top, "watch devices, links, trackers and processes" },
-	{ "status", cmd_status, "say which tile waits for what, on which rank" },
+	{ "status", cmd_status, "show what spaces and queues wait for" },
 	{ "stat", cmd_stat, "run a command and show what the devices counted" },
 	{ "trace", cmd_trace, "run a command and record a timeline for ui.perfetto.dev" },
 	{ "dump", cmd_dump, "decode a device coredump" },
 	{ "inject", cmd_inject, "inject faults, where the devices allow them" },
-	{ "reset", cmd_reset, "reset devices, and say what is lost" },
+	{ "reset", cmd_reset, "reset devices, and show what is lost" },
 	{ "selftest", cmd_selftest, "check the health of devices" },
-	{ "version", cmd_version, "show this program's version, also by --version" },
-	{ "help", cmd_help, "show this" },
+	{ "version", cmd_version, "show this program's version, as --version does" },
+	{ "help", cmd_help, "show this text" },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(*commands))

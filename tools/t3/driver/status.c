@@ -86,7 +86,7 @@ static void say_target(struct sentence *s, const struct status *status,
 		say(s, ", which is %s in epoch %lld", record_text(space, "state"),
 		    (long long)record_number(space, "epoch"));
 	else
-		say(s, ", which is not to be seen from here");
+		say(s, ", which this machine cannot see");
 }
 
 static void say_targets(struct sentence *s, const struct status *status,

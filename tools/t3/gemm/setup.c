@@ -61,7 +61,7 @@ static int exchange(struct rank *r)
 	ret = wire_send_fd(r->to_prev, fd);
 	close(fd);
 	if (ret)
-		return rank_fail(r, ret, "the previous rank has gone");
+		return rank_fail(r, ret, "the previous rank has ended");
 	atomic_store(&r->shared->rank[r->rank].phase, PHASE_GRANT);
 	ret = wire_recv_fd(r->from_next, r->cfg->timeout_s, &fd);
 	if (ret)

@@ -52,7 +52,7 @@ static void terminate(struct launch *launch)
 
 	for (i = 0; i < T3_COMM_RANKS_MAX; i++)
 		if (launch->rank[i].pid)
-			complain(0, "rank %u still runs: it is ended", i);
+			complain(0, "rank %u still runs: it gets SIGTERM", i);
 	signal_all(launch, SIGTERM);
 	enter(launch, LAUNCH_TERM, KILL_AFTER_NS);
 }
@@ -63,7 +63,7 @@ static void check_time(struct launch *launch)
 
 	if (launch->timeout_ns <= now) {
 		launch->timeout_ns = INT64_MAX;
-		launch->status = complain(EXIT_TIMEOUT, "the time of %.9g s is over",
+		launch->status = complain(EXIT_TIMEOUT, "the timeout of %.9g s has passed",
 					  (double)launch->args->timeout_ns / 1e9);
 		launch->stage_end_ns = now;
 		enter(launch, LAUNCH_GRACE, 0);

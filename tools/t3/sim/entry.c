@@ -28,7 +28,7 @@ static void new_device(struct replay *replay, struct replay_device *device)
 
 	if (device->dev || why || config->memory_size > SIZE_MAX_RECORDED ||
 	    config->aperture_size > SIZE_MAX_RECORDED) {
-		replay_bad(replay, "a device that cannot be: %s",
+		replay_bad(replay, "an impossible device: %s",
 			   device->dev ? "its slot is taken"
 			   : why       ? why
 				       : "it is too large");
@@ -62,7 +62,7 @@ static void attach(struct replay *replay, struct replay_device *device)
 	uint32_t rank = (uint32_t)replay->entry.value;
 
 	if (t3_dev_attach(device->dev, replay->fabric, rank))
-		replay_bad(replay, "a device attached to rank %u, which cannot be", rank);
+		replay_bad(replay, "a device attached to the impossible rank %u", rank);
 	else
 		device->attached = true;
 }

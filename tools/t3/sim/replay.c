@@ -152,7 +152,7 @@ static void read_header(struct replay *replay)
 			   T3_RECORD_VERSION);
 	} else if (number[1] > UINT32_MAX || number[2] > UINT32_MAX || number[4] > 1 ||
 		   number[5] > UINT32_MAX) {
-		replay_bad(replay, "a fabric that cannot be");
+		replay_bad(replay, "an impossible fabric");
 	} else {
 		config.topology = (uint32_t)number[1];
 		config.ranks = (uint32_t)number[2];
@@ -162,7 +162,7 @@ static void read_header(struct replay *replay)
 		if (replay->fabric)
 			t3_fabric_set_inline_budget(replay->fabric, (uint32_t)number[5]);
 		else
-			replay_bad(replay, "a fabric that cannot be, or no memory");
+			replay_bad(replay, "an impossible fabric, or no memory");
 	}
 }
 

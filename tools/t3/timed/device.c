@@ -192,7 +192,7 @@ static const char *reason(int error)
 {
 	switch (error) {
 	case -EINVAL:
-		return "it refuses the arguments, which the model takes here";
+		return "it refuses arguments that the model accepts here";
 	case -ENOMEM:
 		return "there is not enough memory for the run";
 	case -ECANCELED:

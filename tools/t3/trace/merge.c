@@ -99,7 +99,7 @@ static int read_guest(struct merge *m)
 	json_array_foreach(events, i, event)
 	{
 		if (!perfetto_add_json(m->timeline, event))
-			return refuse_guest(m, "it has an event that is none");
+			return refuse_guest(m, "it has a malformed event");
 		if (driver_state(m, event, &change) && !state_changes_add(&m->driver, &change))
 			return complain(EXIT_FAIL, "no memory for the events");
 	}
