@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* T3_DEBUG=check: which spaces are checked, and what is known of their segments. */
+/* T3_DEBUG=check: the spaces that are checked, and what the checker knows of their segments. */
 #include "check/check.h"
 
 #include <pthread.h>
@@ -17,8 +17,8 @@ bool t3_check_goes_on;
 /* --------------------------------------------------------------------- lock */
 
 /*
- * A spin lock, as a trap takes it, too. Its holder has all signals blocked, so that no handler which
- * stores to an aperture runs on top of it.
+ * A spin lock, because a trap takes it, too. Its holder blocks all signals, so that no handler that
+ * stores to an aperture can interrupt it.
  */
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 static sigset_t mask_before;
@@ -87,7 +87,7 @@ static void delist(const struct t3_check *check)
 	t3_check_unlock();
 }
 
-/* Pages of zeros that cost nothing until they are used. */
+/* Pages of zeros. A page takes no memory until it is used. */
 static void *reserve(uint64_t bytes)
 {
 	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -107,7 +107,7 @@ static void drop(struct t3_check *check)
 	free(check);
 }
 
-/* The program's mapping becomes one that traps; without x86-64 it stays what it is. */
+/* Replaces the program's mapping by one that traps. Without x86-64 it stays as it is. */
 static int show_another(struct t3_check *check, uint64_t aperture_offset)
 {
 	void *ptr = (void *)(uintptr_t)check->real;
@@ -234,7 +234,7 @@ void t3_check_stage_in(struct t3_space *space, uint32_t index, const struct t3_s
 	t3_check_unlock();
 }
 
-/* segment_mask 0: the grant has gone. */
+/* segment_mask 0: the grant was revoked. */
 void t3_check_grant(struct t3_space *space, uint32_t grant, uint64_t segment_mask)
 {
 	struct t3_check *check = space->check;

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Room check: what a program stores to its spaces is checked before the device sees it. Not
- * installed. It is no part of libt3, but a shared object that libt3 loads for T3_DEBUG=check; nobody
- * else uses it. It uses space and device, of which it has copies of the functions without state; libt3
- * tells it of all else by struct t3_hooks, so that it works the same for libt3.so and libt3.a.
+ * Room check: checks what a program stores to its spaces, before the device sees it. This header is
+ * not installed. The room is no part of libt3, but a shared object that libt3 loads for
+ * T3_DEBUG=check. It uses copies of those functions of space and device that have no state. For all
+ * else libt3 calls it by struct t3_hooks. So it works the same for libt3.so and libt3.a.
  *
- * The program gets a second mapping of its aperture, which can only be read: a store to it traps,
- * is decoded, judged, and made on the real mapping. libt3's own stores are judged without a trap. All
- * state is behind one lock, which a trap may take, as its holder never stores to the aperture.
+ * The program gets a second mapping of its aperture, which is read-only. A store to it traps. The
+ * checker decodes it, judges it, and makes it on the real mapping. libt3's own stores are judged
+ * without a trap. One lock guards all state. A trap may take it, because the lock's holder never
+ * stores to the aperture.
  *
- * Not caught: reads of remote segments (the device faults those); what GEMM jobs and peers write; staging
- * images that are filled without t3_stage_tile(); stores by system calls, which fail with
- * EFAULT; stores after the program replaced the handler of SIGSEGV. A tile that a producer has
- * staged in part lacks all of its bytes, as none has counted: t3_producer_missing() knows better.
- * setcc to memory, which a device would take, is reported as no move.
+ * The checker does not catch:
+ *  - reads of remote segments, for which the device raises a fault;
+ *  - updates by GEMM jobs and peers;
+ *  - staging images that are filled without t3_stage_tile();
+ *  - stores by system calls, which fail with EFAULT;
+ *  - stores after the program has replaced the handler of SIGSEGV.
+ *
+ * Of a tile that a producer has staged in part, all bytes count as missing, because none has been
+ * applied. t3_producer_missing() is exact there. A setcc to memory is reported as no plain move,
+ * although a device would accept it.
  */
 #ifndef T3_CHECK_CHECK_H
 #define T3_CHECK_CHECK_H
@@ -27,27 +33,27 @@ enum check_mistake {
 	CHECK_RIGHT = 0,
 	CHECK_OUTSIDE, /* beyond the space's end */
 	CHECK_NOT_ARMED,
-	CHECK_UNMAPPED, /* between segments */
-	CHECK_PADDING,	/* between rows */
+	CHECK_UNMAPPED, /* between two segments */
+	CHECK_PADDING,	/* between two rows */
 	CHECK_ROW_END,	/* over the end of a row */
 	CHECK_NARROW,	/* part of an element */
 	CHECK_MISALIGNED,
 	CHECK_TILE_CROSS, /* over a tile's edge */
-	CHECK_TWICE,	  /* more often than this process may */
-	CHECK_NO_MOVE,	  /* no plain move of 1 to 8 bytes */
+	CHECK_TWICE,	  /* more often than this process's share */
+	CHECK_NO_MOVE,	  /* not a plain move of 1 to 8 bytes */
 	CHECK_BAD_DOORBELL,
-	CHECK_NOT_STAGED,   /* the tile of a doorbell */
-	CHECK_STAGED_EARLY, /* again, before the device has read it */
-	CHECK_ARM,	    /* while another epoch is not over */
+	CHECK_NOT_STAGED,   /* the doorbell\'s tile was not staged */
+	CHECK_STAGED_EARLY, /* again, before the device has consumed it */
+	CHECK_ARM,	    /* while another epoch is not complete */
 	CHECK_RELEASE,
-	CHECK_MISSING, /* the wait ends, or the space, and bytes lack */
+	CHECK_MISSING, /* the wait or the space ends, and bytes are missing */
 };
 
-/* What was done, by which code, and what is known of the place. */
+/* One thing that the program did: by which code, and at which place of the space. */
 struct check_event {
 	enum check_mistake mistake;
 	const char *what; /* "mov", "t3_store_tile()" */
-	const void *code; /* the instruction, or where the call returns to */
+	const void *code; /* the instruction, or the call's return address */
 	bool exact;	  /* the instruction */
 	uint64_t offset;  /* in the space; CHECK_NONE: none */
 	uint32_t width;
@@ -56,10 +62,10 @@ struct check_event {
 	uint64_t tile;	       /* CHECK_NONE: none */
 	uint32_t row, col;
 	uint32_t slot;
-	const void *earlier; /* who stored there before, NULL: nobody */
+	const void *earlier; /* who stored there before, or NULL for nobody */
 };
 
-/* A tile in a staging slot. ring: its last doorbell's number, from 1 on; 0: none. */
+/* A tile in a staging slot. ring: the number of its last doorbell, from 1 on; 0 for none. */
 struct check_stage {
 	uint32_t ring;
 	bool staged;
@@ -73,8 +79,8 @@ struct check_segment {
 	uint64_t stride;
 	uint32_t slots;
 	uint32_t rung[T3_SLOTS];   /* doorbells since `base` */
-	uint32_t base[T3_SLOTS];   /* what was consumed before */
-	struct check_stage *stage; /* slot by slot, a tile each */
+	uint32_t base[T3_SLOTS];   /* doorbells consumed before `rung` began at 0 */
+	struct check_stage *stage; /* one tile for each slot, slot by slot */
 };
 
 struct t3_check {
@@ -83,11 +89,11 @@ struct t3_check {
 	uint64_t size;
 	volatile unsigned char *real;
 	uint32_t rank;
-	uint32_t epoch, generation; /* that the counts are of */
-	uint32_t said;		    /* epoch whose missing stores were reported */
-	bool jobs;		    /* jobs write here, too */
-	unsigned char *count;	    /* stores of each byte */
-	const void **last;	    /* who stored to each 8 bytes */
+	uint32_t epoch, generation; /* the epoch of the counts */
+	uint32_t said;		    /* the epoch whose missing stores were reported */
+	bool jobs;		    /* jobs also write here */
+	unsigned char *count;	    /* number of stores of each byte */
+	const void **last;	    /* who stored last to each 8 bytes */
 	struct check_segment segment[T3_SEGMENTS];
 	struct {
 		uint32_t grant;
@@ -99,7 +105,7 @@ struct t3_check {
 
 /* ------------------------------------ what struct t3_hooks leads to, file by file */
 
-/* trap.c: takes the handler of SIGSEGV */
+/* trap.c: installs the handler of SIGSEGV */
 bool t3_check_begin(bool goes_on);
 /* check.c */
 int t3_check_create(struct t3_space *space, uint64_t aperture_offset);
@@ -127,30 +133,30 @@ void t3_check_unfinished(struct t3_space *space, const char *what, const void *c
 
 void t3_check_lock(void);
 void t3_check_unlock(void);
-/* Without the lock, after a report: the end, unless T3_DEBUG has `continue`. */
+/* After a report, without the lock: ends the process, unless T3_DEBUG has `continue`. */
 void t3_check_end(void);
 extern bool t3_check_goes_on;
 
-/* All that follows: with the lock. The space that shows this address, or NULL. */
+/* The functions below need the lock. Returns the space that shows this address, or NULL. */
 struct t3_check *t3_check_find(uintptr_t address);
-/* The next space from *index on, or NULL. */
+/* Return the next space from *index on, or NULL. */
 struct t3_check *t3_check_next(uint32_t *index);
-/* Look at the event area: a new epoch has no stores yet. */
+/* Read the event area, and clear the stores when the epoch is new. */
 void t3_check_update_epoch(struct t3_check *check);
-/* State and epoch as they are. */
+/* Read state and epoch from the event area. */
 void t3_check_now(const struct t3_check *check, struct check_event *event);
-/* Segment, row, byte and tile of an event; not RIGHT: there is no such place. */
+/* Find segment, row, byte and tile of an event. A result other than RIGHT: no such place. */
 enum check_mistake t3_check_place(const struct t3_check *check, struct check_event *event);
-/* How often this process may store each byte of a segment in an epoch. */
+/* Return how often this process may store each byte of a segment in an epoch. */
 uint32_t t3_check_share(const struct t3_check *check, uint32_t segment);
 void t3_check_report(const struct t3_check *check, const struct check_event *event);
 void t3_check_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void t3_check_flush(void);
 
-/* Judge, report or make a store. Without the lock. */
+/* Judge, report or make a store. Called without the lock. */
 void t3_check_one(struct t3_check *check, struct check_event *event, uint64_t value);
 
-/* One line for an address: function, object, offset, and the source line or how to get it. */
+/* Write one line about an address: function, object, offset, and the source line if it is known. */
 void t3_symbol_text(const void *address, bool exact, char *text, size_t size);
 
 #pragma GCC visibility pop

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Decode a store (Intel SDM, volume 2). What is one move of 1 to 8 bytes is understood; the rest gets a
- * name for the report. Instructions that only read memory are never asked about.
+ * Decode a store (Intel SDM, volume 2). The decoder understands single moves of 1 to 8 bytes. Any
+ * other instruction gets a name for the report. The caller never asks about instructions that only
+ * read memory.
  */
 #include "check/decode.h"
 
 #include <string.h>
 
-enum { PP_NONE, PP_66, PP_F3, PP_F2, PP_ANY }; /* as VEX has them */
+enum { PP_NONE, PP_66, PP_F3, PP_F2, PP_ANY }; /* prefix numbers as in VEX */
 
 struct cursor {
 	const uint8_t *at;
@@ -31,7 +32,7 @@ static void read_legacy(struct cursor *c, struct insn *insn)
 		switch (*c->at) {
 		case 0x66:
 			c->pp = c->pp == PP_NONE ? PP_66 : c->pp;
-			insn->width = 2; /* of an integer */
+			insn->width = 2; /* an integer's width */
 			break;
 		case 0xf2:
 			c->pp = PP_F2;
@@ -60,7 +61,7 @@ static void read_legacy(struct cursor *c, struct insn *insn)
 	}
 }
 
-/* c5: R vvvv L pp; c4: R X B map, W vvvv L pp; the registers' bits are inverted. */
+/* VEX prefix. c5: R vvvv L pp; c4: R X B map, W vvvv L pp; the register bits are inverted. */
 static void read_vex(struct cursor *c)
 {
 	bool three = *c->at++ == 0xc4;
@@ -133,7 +134,7 @@ static void read_sib(struct cursor *c, struct insn *insn, uint8_t mod)
 	insn->displacement = read_signed(c, 4);
 }
 
-/* Returns the reg field without REX; an address, as nothing else stores. */
+/* Returns the reg field without REX. The operand is an address, because the instruction stores. */
 static uint8_t read_modrm(struct cursor *c, struct insn *insn)
 {
 	uint8_t modrm = *c->at++, mod = modrm >> 6;
@@ -155,7 +156,7 @@ static uint8_t read_modrm(struct cursor *c, struct insn *insn)
 
 /* ------------------------------------------------------------ integer moves */
 
-/* As snprintf() is not for traps. */
+/* snprintf() is not safe in a signal handler. */
 static void set_name(struct insn *insn, const char *prefix, const char *name)
 {
 	const char *part[2] = { prefix, name };
@@ -168,7 +169,7 @@ static void set_name(struct insn *insn, const char *prefix, const char *name)
 	insn->name[used] = 0;
 }
 
-/* 2 by its prefix, 8 by REX.W, else 4. */
+/* 2 with the operand-size prefix, 8 with REX.W, else 4. */
 static uint8_t integer_width(const struct cursor *c, const struct insn *insn)
 {
 	return c->rex & REX_W ? 8 : insn->width ? 2 : 4;
@@ -193,7 +194,7 @@ static void by_immediate(struct cursor *c, struct insn *insn, uint8_t width)
 	insn->value = (uint64_t)read_signed(c, width == 8 ? 4 : width);
 }
 
-/* al or eax to an address that is written out. */
+/* al or eax to an absolute address. */
 static void by_offset(struct cursor *c, struct insn *insn, uint8_t width)
 {
 	insn->width = width;
@@ -240,7 +241,7 @@ static bool integer_move(struct cursor *c, struct insn *insn)
 
 /* ------------------------------------------------------------------ vectors */
 
-/* The device takes what arrives as one move of up to 8 bytes; 16 and more arrive as several. */
+/* The device sees moves of up to 8 bytes as one store, and wider ones as several. */
 static const struct vector_store {
 	uint8_t op, pp, width, source;
 	const char *name;

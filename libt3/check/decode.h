@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* x86-64 instructions that store to memory, as far as the checker has to know them. */
+/* Decoder for x86-64 instructions that store to memory, as far as the checker needs them. */
 #ifndef T3_CHECK_DECODE_H
 #define T3_CHECK_DECODE_H
 
@@ -12,7 +12,7 @@ enum insn_source {
 	INSN_IMMEDIATE,
 	INSN_VECTOR_LOW,  /* of xmm reg */
 	INSN_VECTOR_HIGH, /* its bytes 8 .. 15 */
-	INSN_OTHER, /* no single store of 1 to 8 bytes: length is 0, width where it is known */
+	INSN_OTHER,	  /* not one store of 1 to 8 bytes: length 0, width if known */
 };
 
 #define INSN_NO_REGISTER 0xff
@@ -23,17 +23,17 @@ struct insn {
 	uint8_t width;
 	uint8_t source; /* enum insn_source */
 	uint8_t reg;
-	uint8_t shift;		    /* bits of a vector's half below the value */
-	uint8_t base, index, scale; /* of the address */
-	bool narrow;		    /* address of 32 bits */
-	bool based;		    /* on fs or gs */
+	uint8_t shift;		    /* bits of the vector half below the value */
+	uint8_t base, index, scale; /* registers and offset of the address */
+	bool narrow;		    /* the address has 32 bits */
+	bool based;		    /* relative to fs or gs */
 	int64_t displacement;
 	uint64_t value; /* IMMEDIATE */
 	char name[32];
 };
 
 #pragma GCC visibility push(hidden)
-/* Reads no byte beyond the instruction. */
+/* Decode the instruction at a place. Reads no byte after it. */
 void t3_insn_decode(const uint8_t *code, struct insn *insn);
 #pragma GCC visibility pop
 

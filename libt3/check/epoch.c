@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* T3_DEBUG=check: what an epoch lacks when it is waited for, armed over, released or dropped. */
+/* T3_DEBUG=check: bytes of an epoch that are missing at a wait, a new arm, a release or a reset. */
 #include "check/check.h"
 
 #define TILES_SAID 4u
@@ -7,14 +7,14 @@
 
 /* ------------------------------------------------------------------ a tile */
 
-/* Bytes that lack in a tile, as runs of a row. */
+/* Missing bytes of a tile, as runs of a row. */
 struct lack {
 	const struct t3_check *check;
 	const struct t3_segment_desc *desc;
 	struct t3_tile tile;
 	uint32_t share;
 	uint64_t bytes;
-	const void *near; /* who stored last before the first of them, else behind it */
+	const void *near; /* who stored last before the first missing byte, or else after it */
 };
 
 static uint64_t place(const struct lack *lack, uint32_t row, uint32_t col)
@@ -98,7 +98,7 @@ static bool is_begun(const struct t3_check *check, uint32_t index)
 	return false;
 }
 
-/* Peers may have all of a segment to themselves: of that one this process owes nothing. */
+/* Peers may write all of a segment. Then this process owes nothing. */
 static bool is_owed(const struct t3_check *check, uint32_t index)
 {
 	uint32_t i;
@@ -110,7 +110,7 @@ static bool is_owed(const struct t3_check *check, uint32_t index)
 	return true;
 }
 
-/* With say false: how many tiles lack something. */
+/* With say false it only counts the tiles that miss bytes. */
 static uint64_t walk(const struct t3_check *check, uint32_t index, bool say)
 {
 	const struct t3_segment_desc *desc = &check->segment[index].desc;
@@ -143,7 +143,7 @@ static void say_segment(const struct t3_check *check, uint32_t index, uint64_t t
 		t3_check_say("    and others\n");
 }
 
-/* Which bytes of the segments in mask lack, below a headline where nothing was said before. */
+/* Report the missing bytes of the segments in mask, below a headline. */
 static void tell_missing(struct t3_check *check, const struct check_event *event, uint64_t mask)
 {
 	bool said = event->mistake != CHECK_MISSING;
@@ -175,7 +175,7 @@ static bool is_dead(const struct check_event *event)
 	return event->state == DRM_T3_SPACE_FAULTED || event->state >= DRM_T3_SPACE_DISABLED;
 }
 
-/* What would fault the space BAD_ARM. */
+/* The errors for which the space would raise the fault BAD_ARM. */
 static bool refuse(struct t3_check *check, struct check_event *event)
 {
 	t3_check_report(check, event);
@@ -189,7 +189,7 @@ static bool refuse(struct t3_check *check, struct check_event *event)
 	return false;
 }
 
-/* A call that is about all of the space. */
+/* A call that concerns the whole space. */
 static struct check_event of_space(enum check_mistake mistake, const char *what, const void *code)
 {
 	return (struct check_event){
@@ -226,7 +226,10 @@ bool t3_check_release(struct t3_space *space, uint32_t epoch, const void *code)
 	return true;
 }
 
-/* No end: a program may well go on after it. Once in an epoch. */
+/*
+ * The report does not end the process, because a program may go on after a timeout. It comes once
+ * in an epoch.
+ */
 static void say_missing(struct t3_check *check, struct check_event *event, uint64_t mask)
 {
 	t3_check_now(check, event);
@@ -256,7 +259,7 @@ void t3_check_timeout(struct t3_space *space, uint32_t epoch, uint64_t mask, con
 	t3_check_unlock();
 }
 
-/* A program that has stored nothing yet may have good reasons to leave. */
+/* A program that has stored nothing yet may have good reasons to leave the epoch. */
 void t3_check_unfinished(struct t3_space *space, const char *what, const void *code)
 {
 	struct check_event event = {

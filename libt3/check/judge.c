@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* T3_DEBUG=check: is this store right? As section 3.1 of SPEC.md has it, and each byte once. */
+/*
+ * T3_DEBUG=check: judges whether a store is right, as SPEC.md, section 3.1, defines it. Each byte
+ * may be stored once.
+ */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -7,7 +10,7 @@
 
 /* ------------------------------------------------------------------- epochs */
 
-/* The counts of a new epoch begin at 0; madvise() makes pages zero and is fit for a trap. */
+/* The counts of a new epoch begin at 0. madvise() zeroes the pages and is safe in a trap. */
 static void begin_epoch(struct t3_check *check, uint32_t epoch, uint32_t generation)
 {
 	struct check_segment *segment;
@@ -61,7 +64,7 @@ static uint32_t find_segment(const struct t3_check *check, uint64_t offset)
 	return T3_SEGMENTS;
 }
 
-/* Row, byte and tile; what is between two rows has no tile. */
+/* Set row, byte and tile. A place between two rows has no tile. */
 enum check_mistake t3_check_place(const struct t3_check *check, struct check_event *event)
 {
 	const struct t3_segment_desc *desc;
@@ -80,7 +83,10 @@ enum check_mistake t3_check_place(const struct t3_check *check, struct check_eve
 	return event->width > desc->row_bytes - event->col ? CHECK_ROW_END : CHECK_RIGHT;
 }
 
-/* To bytes any place is right, as the bus makes whole elements of what is not aligned. */
+/*
+ * Segments of 1-byte elements accept any alignment: the bus splits a misaligned store into single
+ * elements.
+ */
 static enum check_mistake check_shape(const struct t3_segment_desc *desc,
 				      const struct check_event *event)
 {
@@ -93,7 +99,9 @@ static enum check_mistake check_shape(const struct t3_segment_desc *desc,
 	return event->width > t3_tile_room(desc, event->col) ? CHECK_TILE_CROSS : CHECK_RIGHT;
 }
 
-/* Each grant is for one peer, which sends an update at least; one is left for this process. */
+/*
+ * Each grant is for one peer, which sends at least one update. One share is left for this process.
+ */
 uint32_t t3_check_share(const struct t3_check *check, uint32_t segment)
 {
 	uint32_t updates = check->segment[segment].desc.updates, peers = 0, i;
@@ -136,7 +144,10 @@ static enum check_mistake judge(struct t3_check *check, struct check_event *even
 		return CHECK_OUTSIDE;
 	t3_check_now(check, event);
 	mistake = t3_check_place(check, event);
-	/* The device drops it, and another one is to blame; or there is no device any more. */
+	/*
+	 * The device drops the store of a space that is FAULTED or DEAD, so the store is not the
+	 * mistake.
+	 */
 	if (event->state == DRM_T3_SPACE_FAULTED || event->state >= DRM_T3_SPACE_DISABLED)
 		return CHECK_RIGHT;
 	if (event->state != DRM_T3_SPACE_ARMED)
@@ -154,7 +165,7 @@ static enum check_mistake judge(struct t3_check *check, struct check_event *even
 
 /* ------------------------------------------------------------------- stores */
 
-/* The widest aligned piece, at most 8: as the bus cuts a store, and as libt3 stores a run. */
+/* The widest aligned piece, at most 8 bytes. The bus splits a store so, and libt3 a run. */
 static uint32_t piece(uint64_t offset, uint64_t rest)
 {
 	uint32_t width = 8;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * T3_DEBUG=check: reports. They are made at a store or a call of the program's own, never in
- * the middle of malloc() or the dynamic linker, so that what they call is safe in a trap, too.
+ * T3_DEBUG=check: reports. A report comes at a store or a call of the program's own, never inside
+ * malloc() or the dynamic linker. So the functions that it calls are safe in a trap, too.
  */
 #include "check/check.h"
 
@@ -17,7 +17,7 @@
 
 /* ---------------------------------------------------------------------- text */
 
-static char text[8192]; /* the lock's */
+static char text[8192]; /* guarded by the lock */
 static size_t length;
 
 void t3_check_say(const char *format, ...)
@@ -53,7 +53,7 @@ struct frames {
 	const void *at[FRAMES];
 	bool exact[FRAMES];
 	uint32_t count;
-	const void *first; /* the program's code: what is inside of it is libt3 */
+	const void *first; /* the address in the program's code, not inside of libt3 */
 	bool found;
 };
 
@@ -152,7 +152,7 @@ static void say_place(const struct t3_check *check, const struct check_event *ev
 			     tile.col, tile.col + tile.row_bytes - 1);
 }
 
-/* What, where in the space, and where in the segment. */
+/* Write what was done, the place in the space, and the place in the segment. */
 static void say_event(const struct t3_check *check, const struct check_event *event)
 {
 	t3_check_say("  %s", event->what);
@@ -209,7 +209,9 @@ static bool is_stack_small(void)
 	return !sigaltstack(NULL, &now) && now.ss_flags & SS_ONSTACK;
 }
 
-/* A stack for signals may have no room to look for lines of code: a thread has. */
+/*
+ * An alternate signal stack may be too small for the search for lines of code. So a thread does it.
+ */
 void t3_check_report(const struct t3_check *check, const struct check_event *event)
 {
 	struct report report = { .check = check, .event = event };

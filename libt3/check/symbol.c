@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which function and line an address is of. The object comes from the dynamic linker; functions that it
- * does not know and lines from libdw, where that is installed (elfutils' libdwfl.h).
+ * Finds the function and line of an address. The dynamic linker gives the object. libdw gives
+ * lines, and functions that the linker does not know, where it is installed (elfutils' libdwfl.h).
  */
 #define _GNU_SOURCE /* dladdr1 */
 #include "check/check.h"
@@ -26,7 +26,7 @@ struct dwfl_callbacks {
 
 static struct {
 	bool tried;
-	void *session; /* NULL: there is none */
+	void *session; /* NULL: not installed */
 	void *(*begin)(const struct dwfl_callbacks *callbacks);
 	int (*report)(void *session, pid_t pid);
 	int (*report_end)(void *session, void *removed, void *arg);
@@ -37,7 +37,7 @@ static struct {
 			    uint64_t *length);
 } dwfl;
 
-/* What is not in the object itself is not looked for: that could be on the network. */
+/* Debug data outside the object is not searched, because that might use the network. */
 static int no_debuginfo(void *module, void **data, const char *name, uint64_t base,
 			const char *file, const char *link, uint32_t crc, char **found)
 {
@@ -52,7 +52,7 @@ static int no_debuginfo(void *module, void **data, const char *name, uint64_t ba
 	return -1;
 }
 
-/* POSIX has functions and objects of one size. */
+/* POSIX requires that function and object pointers have one size. */
 static bool get(void *library, const char *name, void *function)
 {
 	void *symbol = dlsym(library, name);
@@ -103,7 +103,7 @@ static int add_line(char *text, size_t size, void *module, uint64_t address)
 	return file ? snprintf(text, size, " %s:%d", file, number) : 0;
 }
 
-/* Of the program itself the linker knows what it was called, which may be no path. */
+/* For the program itself the linker has argv[0], which may be no path. */
 static void find_object(const struct link_map *map, const Dl_info *info, char *path, size_t size)
 {
 	ssize_t length = *map->l_name ? -1 : readlink("/proc/self/exe", path, size - 1);

@@ -9,7 +9,7 @@ static uint32_t consumed(const struct t3_check *check, uint32_t index, uint32_t 
 	return t3_load32(&check->space->events->consumed[index][slot]);
 }
 
-/* Which tile of which slot is rung k-th, and whether the device has come so far. */
+/* Record which tile of which slot is rung k-th, and whether the device has consumed it. */
 static bool was_read(const struct t3_check *check, uint32_t index, uint32_t slot, uint32_t ring)
 {
 	const struct check_segment *segment = &check->segment[index];
@@ -48,7 +48,9 @@ static void stage(struct t3_check *check, struct check_event *event)
 	t3_check_report(check, event);
 }
 
-/* The image says by its address which slot of which segment it is; the view may be anybody's. */
+/*
+ * The image's address tells its slot and segment, because the caller may have made the view itself.
+ */
 static bool find_image(struct t3_check *check, const struct t3_view *view,
 		       struct check_event *event)
 {
@@ -100,7 +102,7 @@ static bool was_staged(const struct check_segment *segment, uint32_t slot, uint6
 	return true;
 }
 
-/* A tile is stored as a whole: what is there before must not be more than this process's share. */
+/* The doorbell stores all of a tile, so no byte of it may already have this process's share. */
 static bool count_tile(struct t3_check *check, struct check_event *event, bool change)
 {
 	const struct t3_segment_desc *desc = &check->segment[event->segment].desc;

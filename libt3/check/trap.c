@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * T3_DEBUG=check: a store to an aperture that a program can only read. The instruction is decoded,
- * judged and made on the real mapping. All of it is fit for a signal handler but a report.
+ * T3_DEBUG=check: a store to an aperture that the program can only read. The handler decodes it,
+ * judges it, and makes it on the real mapping. All of it but a report is safe in a signal handler.
  */
 #define _GNU_SOURCE /* REG_RIP */
 #include "check/check.h"
@@ -14,7 +14,7 @@
 
 #ifdef __x86_64__
 
-#define PAGE_FAULT_WRITE 2 /* in the error code */
+#define PAGE_FAULT_WRITE 2 /* a bit of the page fault's error code */
 
 static struct sigaction before;
 
@@ -54,7 +54,7 @@ static uint64_t read_value(const ucontext_t *context, const struct insn *insn)
 	}
 }
 
-/* The first byte; what traps may be a later one, on the next page. */
+/* Look up the first byte. The trapped address may be a later byte, on the next page. */
 static uintptr_t read_address(const ucontext_t *context, const struct insn *insn, uintptr_t trapped)
 {
 	uint64_t address = (uint64_t)insn->displacement;
@@ -103,7 +103,7 @@ static void emulate(struct t3_check *check, ucontext_t *context, uintptr_t trapp
 	context->uc_mcontext.gregs[REG_RIP] += insn.length;
 }
 
-/* Not ours: as if there were no checker. */
+/* The fault is not about an aperture. Do what would happen without the checker. */
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
 	struct sigaction fatal = { .sa_handler = SIG_DFL };
@@ -120,7 +120,10 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 		pthread_sigmask(SIG_BLOCK, &mask, NULL);
 		before.sa_handler(sig);
 	} else if (!sent || before.sa_handler == SIG_DFL) {
-		/* The instruction faults again; what was sent is sent again. */
+		/*
+		 * Return from the handler, so that the instruction faults again. A signal that
+		 * another process sent is sent again.
+		 */
 		sigaction(sig, &fatal, NULL);
 		if (sent)
 			raise(sig);
@@ -145,7 +148,7 @@ static void on_trap(int sig, siginfo_t *info, void *arg)
 	errno = error;
 }
 
-/* SA_NODEFER: the real store may fault, which is for the program's own handlers. */
+/* SA_NODEFER: the real store may fault, and that fault is for the program's own handler. */
 static bool install(void)
 {
 	struct sigaction action = {
@@ -158,7 +161,7 @@ static bool install(void)
 
 #else
 
-/* Stores of other processors are not known: libt3's own are checked. */
+/* Other processors' stores are not decoded. There only libt3's own stores are checked. */
 static bool install(void)
 {
 	return true;
@@ -166,7 +169,7 @@ static bool install(void)
 
 #endif
 
-/* Once: a libt3 that was unloaded and is loaded again finds this as it was. */
+/* Happens once: a libt3 that is unloaded and loaded again finds this state unchanged. */
 bool t3_check_begin(bool goes_on)
 {
 	static bool begun;

@@ -1,32 +1,36 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who is to blame. A rank that fails leaves, and those that see it gone would name the wrong one:
- * so each rank writes whom it gave up for into memory that all ranks see, before it leaves.
+ * Find the rank that caused a failure. A rank that fails ends, and ranks that see it end would name
+ * the wrong rank. So each rank writes whom it gave up for to memory that all ranks see, before it
+ * ends.
  */
 #include "comm/private.h"
 
-/* A cause is the rank in the low bits, with 1 added; 0: none. */
+/* A cause: the rank + 1 in the low bits, or 0 for none. */
 #define CAUSE_RANK 0xffu
-#define CAUSE_LATE 0x100u /* it did not come in time; else it has gone */
+#define CAUSE_LATE 0x100u /* the rank was late; without it the rank has ended */
 
 void t3_comm_blame(struct t3_comm *comm, uint32_t rank, bool late)
 {
 	struct comm_line *line = comm->lines ? &comm->lines[comm->rank] : NULL;
 	uint32_t before = line ? atomic_load(&line->cause) : 0;
 
-	/* Who was late may have come after all. */
+	/* A rank that was late may have come since. */
 	if (line && rank < comm->ranks && (!before || before & CAUSE_LATE))
 		atomic_store(&line->cause, (rank + 1) | (late ? CAUSE_LATE : 0));
 }
 
-/* What another rank wrote may be anything. */
+/* The value comes from another rank and may be anything. */
 static bool points_on(const struct t3_comm *comm, uint32_t from, uint32_t word, uint32_t *to)
 {
 	*to = (word & CAUSE_RANK) - 1;
 	return *to < comm->ranks && *to != from && *to != comm->rank;
 }
 
-/* One that could go on, as what it waits for has been sent, waits for nobody; nor do the dead. */
+/*
+ * A rank that could go on waits for nobody, because what it waits for has been sent. Nor does an
+ * ended rank.
+ */
 static bool waits(const struct t3_comm *comm, uint32_t rank, uint32_t *for_rank)
 {
 	const struct comm_line *lines = comm->lines;
@@ -47,7 +51,7 @@ static bool blames(const struct t3_comm *comm, uint32_t rank, uint32_t *whom, bo
 	return true;
 }
 
-/* Behind whom a rank stands, if behind any. */
+/* Follow one step: the rank that this rank waits for or gave up for, if any. */
 static bool stands_behind(const struct t3_comm *comm, uint32_t rank, uint32_t *whom, bool *late)
 {
 	if (blames(comm, rank, whom, late))
@@ -56,7 +60,7 @@ static bool stands_behind(const struct t3_comm *comm, uint32_t rank, uint32_t *w
 		*late = true;
 		return true;
 	}
-	/* It waits no more, or has gone: since it was looked at first it has said why. */
+	/* It waits no more, or it has ended and has written its cause since the first look. */
 	return blames(comm, rank, whom, late);
 }
 
@@ -65,7 +69,10 @@ uint32_t t3_comm_culprit(const struct t3_comm *comm, uint32_t rank, bool *late)
 	uint32_t hops, next, start = rank;
 
 	*late = false;
-	/* Each link is older than the one before: chains end. What is not true may not. */
+	/*
+	 * Each entry is older than the one before, so a chain ends. The bound is for entries that
+	 * are false.
+	 */
 	for (hops = 0; comm->lines && hops < comm->ranks; hops++) {
 		if (!stands_behind(comm, rank, &next, late))
 			return rank;
@@ -82,7 +89,7 @@ bool t3_comm_gave_up(const struct t3_comm *comm, uint32_t rank)
 	return comm->lines && atomic_load(&comm->lines[rank].cause);
 }
 
-/* A rank that gave up for this one is no reason for this one to give up. */
+/* A rank that gave up because of this one is no reason for this one to give up. */
 static bool blames_this(const struct t3_comm *comm, uint32_t rank)
 {
 	return comm->lines &&

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Memory that all ranks of a communicator see: made by rank 0, sent to the others. */
+/*
+ * The board: memory that all ranks of a communicator see. Rank 0 makes it and sends it to the
+ * others.
+ */
 #define _GNU_SOURCE /* memfd_create, F_ADD_SEALS */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -26,7 +29,7 @@ static int board_new(int *fd)
 	return ret;
 }
 
-/* Nobody may take away what is mapped here. */
+/* Seals: no rank may cut off what others have mapped. */
 static bool is_board(int fd)
 {
 	struct stat st;
@@ -49,7 +52,7 @@ static int board_map(struct t3_comm *comm, int fd)
 	return 0;
 }
 
-/* The board of rank 0, to all. */
+/* Rank 0 sends its board to all ranks. */
 static int board_give(struct t3_comm *comm)
 {
 	uint32_t magic = BOARD_MAGIC, to;

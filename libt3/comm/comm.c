@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Communicators: what all files of the room need of one. */
+/* Functions on communicators that all files of the room need. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

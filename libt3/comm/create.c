@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Make a communicator of ranks that are processes of their own, and end one of any kind. */
+/* Create a communicator of ranks that are separate processes. Destroy one of any kind. */
 #define _GNU_SOURCE /* secure_getenv */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "comm/private.h"
 
-/* A number of the environment, plain digits. */
+/* Read a number from the environment: plain digits. */
 static int read_number(const char *name, uint32_t *value, struct t3_comm_desc *desc)
 {
 	const char *text = secure_getenv(name);
@@ -57,7 +57,7 @@ static int check_ranks(const struct t3_comm_desc *desc)
 	return 0;
 }
 
-/* Meet the others, and leave no one behind: the directory may serve again. */
+/* Meet the other ranks, and leave the directory as it was, so that it can serve again. */
 static int join(struct t3_comm *comm, const char *dir, int64_t deadline_ns)
 {
 	int ret;
@@ -66,7 +66,7 @@ static int join(struct t3_comm *comm, const char *dir, int64_t deadline_ns)
 	ret = comm_join(comm, dir, deadline_ns);
 	if (ret)
 		return ret;
-	/* A rank that one of the others waits for is named by those, a moment before. */
+	/* The ranks that wait for a late rank name it themselves, a moment earlier. */
 	if (deadline_ns < INT64_MAX - COMM_PARTING_NS)
 		deadline_ns += COMM_PARTING_NS;
 	ret = comm_board_share(comm, deadline_ns);

@@ -43,7 +43,7 @@ int comm_send_frame(int socket, const void *data, size_t size, int fd)
 	return errno == ECONNRESET || errno == ENOTCONN ? -EPIPE : -errno;
 }
 
-/* Close what came but a single descriptor; how many came. */
+/* Close all descriptors that came unless there is exactly one. Returns how many came. */
 static unsigned int detach(struct msghdr *header, int *fd)
 {
 	unsigned int count = 0;
@@ -76,7 +76,7 @@ int comm_receive_frame(int socket, void *data, size_t *size, int *fd)
 	ssize_t got;
 
 	header.msg_control = &control;
-	/* ECONNRESET is said once, before what the other end had sent before it closed. */
+	/* ECONNRESET is reported once, before the data that the other end sent before it closed. */
 	do {
 		header.msg_controllen = sizeof(control);
 		got = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
@@ -86,7 +86,7 @@ int comm_receive_frame(int socket, void *data, size_t *size, int *fd)
 		return -errno;
 	count = detach(&header, fd);
 	if (!count && header.msg_flags & MSG_CTRUNC)
-		ret = -EMFILE; /* there was room for one */
+		ret = -EMFILE; /* the buffer had room for one */
 	else if (count > 1 || header.msg_flags & MSG_CTRUNC)
 		ret = -EPROTO;
 	else if (!got)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What ranks say to each other when they meet, and how it is judged. */
+/* The hello messages of ranks that meet, and the checks of them. */
 #define _GNU_SOURCE /* struct ucred */
 #include <string.h>
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 #define HELLO_MAGIC   0x6d6d6f6333540a0dull
 #define HELLO_VERSION 1u
 
-/* What stands before version never changes; bytes of the message tell the rest. */
+/* The fields up to version never change. The message's length tells the rest. */
 struct hello {
 	uint64_t magic;
 	uint32_t version;
@@ -39,7 +39,7 @@ int comm_say_hello(struct t3_comm *comm, int fd)
 	return comm_send_frame(fd, &hello, sizeof(hello), -1);
 }
 
-/* Is it a hello at all, of the version that this library speaks? */
+/* Check that it is a hello, and of this library's version. */
 static int judge_form(struct t3_comm *comm, const struct hello *hello, size_t size, int fd)
 {
 	if (fd >= 0) {
@@ -58,7 +58,7 @@ static int judge_form(struct t3_comm *comm, const struct hello *hello, size_t si
 	return 0;
 }
 
-/* No rank that is here yet is on the same device. */
+/* Check that no rank that has joined is on the same device. */
 static int judge_device(struct meeting *m, const struct hello *hello)
 {
 	struct t3_comm *comm = m->comm;
@@ -76,7 +76,7 @@ static int judge_device(struct meeting *m, const struct hello *hello)
 	return 0;
 }
 
-/* lowest .. below: the ranks that it may be. */
+/* lowest .. below: the range that its rank must be in. */
 static int judge_content(struct meeting *m, const struct hello *hello, uint32_t lowest,
 			 uint32_t below)
 {
@@ -114,7 +114,7 @@ int comm_judge_peer(struct t3_comm *comm, int fd)
 	return 0;
 }
 
-/* -EAGAIN: it has said nothing yet. -EPIPE: it has closed. */
+/* -EAGAIN: no hello yet. -EPIPE: the connection was closed. */
 int comm_hear_hello(struct meeting *m, int fd, uint32_t lowest, uint32_t below,
 		    struct comm_greeting *greeting)
 {

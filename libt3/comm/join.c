@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * How ranks that are processes of their own meet. Rank r listens at DIR/rank-r, connects to all
- * lower ranks and accepts all higher ones; over each connection both say hello, and judge what
- * they hear. Whoever leaves early closes its sockets, which the others see.
+ * How ranks that are separate processes meet. Rank r listens at DIR/rank-r, connects to all lower
+ * ranks and accepts all higher ones. Over each connection both ranks send a hello and check the
+ * other's. A rank that leaves early closes its sockets, and the others see that.
  */
 #define _GNU_SOURCE /* accept4, ppoll */
 #include <poll.h>
@@ -22,13 +22,13 @@ static void welcome(struct meeting *m, const struct comm_greeting *hello)
 
 /* -------------------------------------------------------------- lower ranks */
 
-/* Not there yet, or too many ask at once. */
+/* The lower rank does not listen yet, or its backlog is full. */
 static bool is_early(int error)
 {
 	return error == ENOENT || error == ECONNREFUSED || error == EAGAIN || error == EINTR;
 }
 
-/* Whether it could be asked or not yet, 0. */
+/* Connect to a lower rank. Returns 0 when that worked or must be tried again. */
 static int ask(struct meeting *m, uint32_t rank)
 {
 	struct t3_comm *comm = m->comm;
@@ -50,7 +50,7 @@ static int ask(struct meeting *m, uint32_t rank)
 	ret = comm_judge_peer(comm, fd);
 	if (ret)
 		return ret;
-	/* Should it have closed at once, reading tells. */
+	/* If the rank has closed at once, the next read reports it. */
 	comm_say_hello(comm, fd);
 	m->asked |= 1u << rank;
 	return 0;
@@ -69,8 +69,8 @@ static int ask_all(struct meeting *m)
 }
 
 /*
- * The answer of a lower rank. One that has closed without may have been the last communicator in
- * this directory, about to end: ask again, until the deadline.
+ * Read the answer of a lower rank. A socket that was closed without one may belong to the last
+ * communicator of this directory, which ends. Then connect again, until the deadline.
  */
 static int hear_answer(struct meeting *m, uint32_t rank)
 {
@@ -115,7 +115,7 @@ static int accept_all(struct meeting *m)
 	}
 }
 
-/* It hears who this is, whether or not it is welcome: then it can say why, too. */
+/* Send this rank's hello, also to a rank that is refused. Then that rank can say why, too. */
 static int hear_stranger(struct meeting *m, uint32_t i)
 {
 	struct t3_comm *comm = m->comm;
@@ -134,7 +134,7 @@ static int hear_stranger(struct meeting *m, uint32_t i)
 		close(fd);
 	}
 	m->stranger[i] = -1;
-	return ret == -EPIPE ? 0 : ret; /* it may come again */
+	return ret == -EPIPE ? 0 : ret; /* the rank may connect again */
 }
 
 /* --------------------------------------------------------------------- loop */
@@ -157,7 +157,7 @@ static void say_parting(struct meeting *m, uint32_t culprit, bool late)
 	}
 }
 
-/* Its last words are all that may come behind its hello. */
+/* Only a parting message may follow its hello. */
 static bool hear_parting(struct t3_comm *comm, uint32_t rank, struct comm_parting *parting)
 {
 	size_t size = sizeof(*parting);
@@ -170,7 +170,7 @@ static bool hear_parting(struct t3_comm *comm, uint32_t rank, struct comm_partin
 	return size == sizeof(*parting) && parting->kind == COMM_PARTING;
 }
 
-/* A rank that was welcome has closed, and is the end of it: because of whom? */
+/* A rank that had joined has closed its socket, so the join fails. Find the rank that caused it. */
 static int left_early(struct meeting *m, uint32_t rank)
 {
 	struct comm_parting parting = { .culprit = rank };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Ranks of one process: a hub of queues in memory, for one thread or a thread per rank. */
+/* Ranks of one process: queues in memory, for one thread or a thread per rank. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 
 #include "comm/private.h"
 
-#define QUEUE_MAX 64u /* messages for a pair of ranks: far more than a plan's set-up has */
+#define QUEUE_MAX 64u /* messages of a pair of ranks: far more than a plan's set-up needs */
 
 struct entry {
 	struct entry *next;
@@ -18,18 +18,18 @@ struct entry {
 	struct comm_message message;
 };
 
-/* Of the messages from one rank to another. */
+/* Messages from one rank to another. */
 struct queue {
 	struct entry *first, **last;
 	uint32_t length;
 };
 
-/* The lock guards all but ranks and lines. */
+/* The lock guards all members but ranks and lines. */
 struct comm_hub {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	uint32_t ranks;
-	uint32_t present; /* bit per rank that has not left */
+	uint32_t present; /* bit r: rank r has not ended */
 	struct comm_line line[T3_COMM_RANKS_MAX];
 	struct queue queue[T3_COMM_RANKS_MAX][T3_COMM_RANKS_MAX]; /* [to][from] */
 };
@@ -143,7 +143,7 @@ static bool is_present(const struct comm_hub *hub, uint32_t rank)
 	return hub->present >> rank & 1;
 }
 
-/* The first rank that this one sees gone stays the one that is named. */
+/* The first rank that this one saw end stays the one that it names. */
 static bool someone_left(struct t3_comm *comm)
 {
 	uint32_t rank;
@@ -184,7 +184,7 @@ static int post(struct t3_comm *comm, uint32_t to, const struct comm_message *me
 	return ret;
 }
 
-/* With the lock, until something changes or the time comes. */
+/* With the lock: wait until something changes or the deadline passes. */
 static void wait_until(struct comm_hub *hub, int64_t time_ns)
 {
 	struct timespec time = { time_ns / 1000000000, time_ns % 1000000000 };
@@ -196,8 +196,8 @@ static void wait_until(struct comm_hub *hub, int64_t time_ns)
 }
 
 /*
- * With the lock. A rank that has gone sends nothing more; when another one has, the one that is
- * waited for will not say more than what it was about to.
+ * With the lock. A rank that has ended sends nothing more. When a third rank has ended, the awaited
+ * one sends only what it had already begun.
  */
 static int await(struct t3_comm *comm, uint32_t from, int64_t deadline_ns, struct entry **entry)
 {

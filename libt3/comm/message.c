@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Messages from rank to rank, however they travel, and barriers made of them. */
+/* Messages from rank to rank over any transport, and barriers made of them. */
 #include <string.h>
 #include <unistd.h>
 
@@ -38,7 +38,9 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* What came is what is due; else the ranks do not make the same calls, or worse. */
+/*
+ * The message must be the expected one. Else the ranks make different calls, or a peer misbehaves.
+ */
 static int check_message(struct t3_comm *comm, uint32_t from, const struct comm_message *message,
 			 enum comm_kind kind, size_t bytes)
 {
@@ -64,7 +66,7 @@ static int check_message(struct t3_comm *comm, uint32_t from, const struct comm_
 	return 0;
 }
 
-/* Behind whom the others stand may be another one. */
+/* The others may wait for another rank than this one does. */
 static int late(struct t3_comm *comm, uint32_t rank, enum comm_kind kind)
 {
 	bool still;
@@ -101,7 +103,9 @@ static int take_or_blame(struct t3_comm *comm, uint32_t from, enum comm_kind kin
 	return 0;
 }
 
-/* It is seen to wait until it has said who was late: others may fail at the same moment. */
+/*
+ * Show this rank as waiting until it has recorded who was late. Others may fail at the same moment.
+ */
 static int take(struct t3_comm *comm, uint32_t from, enum comm_kind kind,
 		struct comm_message *message, int *fd, int64_t deadline_ns)
 {
@@ -164,7 +168,7 @@ static int barrier_round(struct t3_comm *comm, uint32_t step, int64_t deadline_n
 	return 0;
 }
 
-/* Dissemination: after round k each rank has heard of the 2^(k+1) - 1 ranks before it. */
+/* Dissemination barrier: after round k each rank has heard of the 2^(k+1) - 1 ranks before it. */
 int t3_comm_barrier(struct t3_comm *comm, int64_t deadline_ns)
 {
 	uint32_t step;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Where a rank that joins is to be found: a socket in a directory of its user's alone. */
+/* Where a rank that joins listens: a socket in a directory that only its user may enter. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include "comm/private.h"
 
 /*
- * By the directory's descriptor, not its path: who exchanges the directory after it was judged
- * does not lead a rank to another one. thread-self, as the main thread may have ended.
+ * The path goes through the directory's descriptor. If somebody exchanges the directory after the
+ * check, ranks still meet in the checked one. thread-self, because the main thread may have ended.
  */
 void comm_address(const struct meeting *m, uint32_t rank, struct sockaddr_un *at)
 {
@@ -24,7 +24,7 @@ void comm_address(const struct meeting *m, uint32_t rank, struct sockaddr_un *at
 		 rank);
 }
 
-/* Take a rank's socket, or what is left of it, out of the directory. */
+/* Remove a rank's socket, or a stale one, from the directory. */
 static void remove_socket(const struct meeting *m, uint32_t rank)
 {
 	char name[sizeof("rank-4294967295")];
@@ -73,7 +73,7 @@ int comm_open_directory(struct meeting *m)
 
 /* ------------------------------------------------------------------- listen */
 
-/* Somebody listens there; a stale file of a run that was killed refuses. */
+/* Return whether a rank listens there. The stale file of a killed run refuses connections. */
 static bool answers(const struct sockaddr_un *at)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -87,7 +87,7 @@ static bool answers(const struct sockaddr_un *at)
 	return !refused;
 }
 
-/* With the directory's lock, so that of two no one takes the other's file for stale. */
+/* Holds the directory's lock, so that no rank takes another one's new file for a stale one. */
 static int take_place(struct meeting *m)
 {
 	struct sockaddr_un place, *at = &place;
@@ -151,7 +151,7 @@ int comm_start_listening(struct meeting *m)
 	return ret;
 }
 
-/* The file first: whoever finds none asks again, and meets the next communicator. */
+/* Remove the file first. A rank that finds none asks again, and meets the next communicator. */
 void comm_stop_listening(struct meeting *m)
 {
 	if (m->listener < 0)
