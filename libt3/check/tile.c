@@ -9,7 +9,7 @@ static uint32_t consumed(const struct t3_check *check, uint32_t index, uint32_t 
 	return t3_load32(&check->space->events->consumed[index][slot]);
 }
 
-/* Record which tile of which slot is rung k-th, and whether the device has consumed it. */
+/* Return whether the device has consumed doorbell number `ring` of a slot. */
 static bool was_read(const struct t3_check *check, uint32_t index, uint32_t slot, uint32_t ring)
 {
 	const struct check_segment *segment = &check->segment[index];

@@ -25,7 +25,7 @@ static int post(struct t3_comm *comm, uint32_t to, const struct comm_message *me
 	return ret == -EPIPE ? left(comm, to) : ret;
 }
 
-/* -EAGAIN: nothing has come. */
+/* -EAGAIN: no message has come. */
 static int receive(struct t3_comm *comm, uint32_t from, struct comm_message *message, int *fd)
 {
 	size_t size = sizeof(*message);
@@ -44,7 +44,7 @@ static int receive(struct t3_comm *comm, uint32_t from, struct comm_message *mes
 	return -EPROTO;
 }
 
-/* Sleep until `from` has said something or another rank has gone, whom this tells. */
+/* Sleep until `from` has sent a message or another rank has ended. Records that rank. */
 static void sleep_for(struct t3_comm *comm, uint32_t from, int64_t ns)
 {
 	struct timespec time = { ns / 1000000000, ns % 1000000000 };
@@ -56,7 +56,7 @@ static void sleep_for(struct t3_comm *comm, uint32_t from, int64_t ns)
 		polls[i].events = i == from ? POLLIN : POLLRDHUP;
 		polls[i].revents = 0;
 	}
-	/* An error, of which EINTR is one, is a reason to look again. */
+	/* After an error, EINTR too, the caller looks again. */
 	if (ppoll(polls, comm->ranks, &time, NULL) <= 0)
 		return;
 	for (i = 0; i < comm->ranks; i++) {
@@ -66,8 +66,8 @@ static void sleep_for(struct t3_comm *comm, uint32_t from, int64_t ns)
 }
 
 /*
- * When any rank has gone, the call fails at all: the one that is waited for will not say more
- * than what is on its way.
+ * When any rank has ended, the call fails. The awaited rank then sends only what it had already
+ * begun.
  */
 static int take(struct t3_comm *comm, uint32_t from, struct comm_message *message, int *fd,
 		int64_t deadline_ns)
@@ -105,7 +105,7 @@ static void leave(struct t3_comm *comm)
 	for (i = 0; i < comm->ranks; i++) {
 		if (comm->socket[i] < 0)
 			continue;
-		/* Also when a child of this process has it still. */
+		/* Works also when a child of this process still has the socket. */
 		shutdown(comm->socket[i], SHUT_RDWR);
 		close(comm->socket[i]);
 		comm->socket[i] = -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Buffers: allocate, map, pass on, free. */
+/* Buffers: allocate, map, export, import, free. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -71,7 +71,7 @@ int t3_buffer_import(struct t3_device *dev, int fd, struct t3_buffer **out)
 
 	if (!dev || !out)
 		return -EINVAL;
-	size = lseek(fd, 0, SEEK_END); /* what a dma-buf answers with its size */
+	size = lseek(fd, 0, SEEK_END); /* a dma-buf's lseek() returns its size */
 	if (size < 0)
 		return errno == EBADF ? -EBADF : -EINVAL;
 	buffer = calloc(1, sizeof(*buffer));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Open a device, ask it for facts and counters. */
+/* Open a device, and read its facts and counters. */
 #define _GNU_SOURCE /* secure_getenv */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int check_driver(int fd)
 	return ret;
 }
 
-/* Takes fd over, also when it fails. */
+/* Takes ownership of fd, also when it fails. */
 static int adopt(int fd, struct t3_device **out)
 {
 	struct t3_device *dev;
@@ -94,7 +94,7 @@ static bool has_rank(const struct t3_device *dev, uint64_t fabric_id, uint32_t r
 	return !fabric_id || info.fabric_id == fabric_id;
 }
 
-/* Keep dev as the one device of that rank; a second fabric is an error. */
+/* Keep dev as the one device of that rank. A second fabric with that rank is an error. */
 static int keep_match(struct t3_device **best, uint64_t *best_fabric, struct t3_device *dev,
 		      uint64_t fabric)
 {
@@ -107,7 +107,7 @@ static int keep_match(struct t3_device **best, uint64_t *best_fabric, struct t3_
 	return *best_fabric == fabric ? 0 : -ENOTUNIQ;
 }
 
-/* Without a match, the last reason why a device could not be asked. */
+/* Without a match, return the last reason why a device could not be read. */
 static int search_rank(const struct t3_device_list *list, uint64_t fabric_id, uint32_t rank,
 		       struct t3_device **best)
 {
@@ -135,7 +135,7 @@ static int search_rank(const struct t3_device_list *list, uint64_t fabric_id, ui
 	return *best ? 0 : err;
 }
 
-/* The fabric of who names none: that of the environment, else 0. */
+/* The fabric of a caller that names none: that of the environment, or 0. */
 static int usual_fabric(uint64_t *fabric_id)
 {
 	const char *text = secure_getenv("T3_FABRIC");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Room device: devices, buffers, queues and the names of numbers, next to the kernel. It uses no
- * other room, and all others may use it. Not installed.
+ * Room device: devices, buffers, queues and the names of numbers, directly above the kernel. It
+ * uses no other room, and all others may use it. Not installed.
  */
 #ifndef T3_DEVICE_DEVICE_H
 #define T3_DEVICE_DEVICE_H
@@ -29,39 +29,39 @@ struct t3_buffer {
 	void *ptr; /* NULL until mapped */
 };
 
-/* A text that grows as long as there is room, and how long it would be. */
+/* A text that grows while there is room. It also counts the length of the whole text. */
 struct t3_text {
 	char *at;
 	size_t size;
-	size_t length; /* that it needs, without the terminator */
+	size_t length; /* length of the whole text, without the terminator */
 };
 
 #pragma GCC visibility push(hidden)
 
-/* drmIoctl() with a negative errno; restarts on EINTR. */
+/* drmIoctl() that returns a negative errno. It restarts on EINTR. */
 int t3_ioctl(int fd, unsigned long request, void *arg);
 
-/* Map size bytes of the node at offset; *ptr is NULL on failure. */
+/* Map size bytes of the node at offset. *ptr is NULL on failure. */
 int t3_map_node(int fd, uint64_t offset, uint64_t size, int prot, void **ptr);
 
-/* A job of one command; *fence, if fence is not NULL: its sync_file. */
+/* Submit a job of one command. *fence, if fence is not NULL, is its sync_file. */
 int t3_submit_command(struct t3_queue *queue, const struct drm_t3_command *command, size_t size,
 		      int *fence);
 
-/* Is this processor one of QEMU's TCG? */
+/* Return whether QEMU's TCG emulates this processor. */
 bool t3_cpu_emulated(void);
 
-/* CLOCK_MONOTONIC. */
+/* Read CLOCK_MONOTONIC. */
 int64_t t3_now_ns(void);
 
 void t3_text_say(struct t3_text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* What the C library says of -error. */
+/* Return the C library's text for -error. */
 void t3_text_errno(struct t3_text *text, int error);
 
 #pragma GCC visibility pop
 
-/* Stores to mappings of any kind come before the doorbell store that follows. */
+/* Order stores to mappings of any kind before the doorbell store that follows. */
 static inline void t3_write_barrier(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -71,7 +71,7 @@ static inline void t3_write_barrier(void)
 #endif
 }
 
-/* Later loads, also of write-combined memory, come after the word just read. */
+/* Order later loads, also of write-combined memory, after the load of a word before. */
 static inline void t3_read_barrier(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -82,9 +82,9 @@ static inline void t3_read_barrier(void)
 }
 
 /*
- * Between two looks at a word. Not on a processor that QEMU translates: there `pause` leaves
- * the translated code and takes the machine's lock, for which the store that is waited for
- * then has to wait itself.
+ * Pause between two reads of a word. A processor that QEMU translates does not execute `pause`: it
+ * would leave the translated code and take the machine's lock. Then the store that the loop waits
+ * for would have to wait for that lock, too.
  */
 static inline void t3_pause(bool emulated)
 {

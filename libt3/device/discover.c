@@ -22,9 +22,9 @@ struct t3_device_list {
 };
 
 /*
- * libpci's error callback must not return, gets no context, and by default ends the
- * process, for instance when a device goes away during the scan. So a scan leaves
- * its way out in this thread's own storage.
+ * libpci's error callback must not return, gets no context, and by default ends the process, for
+ * instance when a device is removed during the scan. So a scan keeps its jump buffer in
+ * thread-local storage.
  */
 static _Thread_local jmp_buf *scan_exit;
 
@@ -46,7 +46,7 @@ static bool is_t3(struct pci_dev *dev)
 	       dev->device_class == T3_PCI_CLASS;
 }
 
-/* The node of a function: the one entry accelN of its accel directory. */
+/* Find the node of a function: the one entry accelN of its accel directory. */
 static void find_node(struct t3_device_entry *entry)
 {
 	char path[sizeof(SYSFS_DEVICES) + sizeof(entry->bdf) + 8];
@@ -124,7 +124,7 @@ static int scan(struct t3_device_list *list)
 	pci->warning = scan_quiet;
 	pci->debug = scan_quiet;
 	ret = guarded_collect(pci, list);
-	/* After an error its state is unknown: a small leak is better than a crash. */
+	/* After an error libpci's state is unknown. A small leak is better than a crash. */
 	if (ret != -EAGAIN)
 		pci_cleanup(pci);
 	return ret;

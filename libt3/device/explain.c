@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Why a device cannot be opened, in a sentence that says what to do. */
+/* Explain in a sentence why a device cannot be opened and what to do. */
 #define _GNU_SOURCE /* strerror_r() of the GNU C library */
 #include "device/device.h"
 
@@ -40,7 +40,7 @@ void t3_text_errno(struct t3_text *text, int error)
 
 /* ------------------------------------------------------------------ no device */
 
-/* A function without a node: which driver has it, or why none has. */
+/* A function without a node: name its driver, or say why it has none. */
 static void say_unbound(struct t3_text *text, const char *bdf)
 {
 	char path[sizeof(DEVICES) + 40], target[256];
@@ -77,7 +77,7 @@ static void say_node(struct t3_text *text, size_t index, const char *node)
 	t3_text_say(text, ")");
 }
 
-/* The nodes that there are; false: none. */
+/* List the nodes that exist. False: there is none. */
 static bool say_nodes(struct t3_text *text, const struct t3_device_list *list)
 {
 	size_t i, said = 0;
@@ -140,7 +140,7 @@ static void name_user(uid_t uid, char *name, size_t size)
 		snprintf(name, size, "%s", entry.pw_name);
 }
 
-/* Its name, and whether the group's own list has that user. */
+/* The group's name, and whether that user is in the group's own list. */
 static bool name_group(gid_t gid, const char *user, char *name, size_t size)
 {
 	struct group entry, *found = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The machine that libt3 runs on: its clock, and whether its processor is one. */
+/* The machine that libt3 runs on: its clock, and whether QEMU emulates its processor. */
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a device's node is asked for: ioctls and mappings. */
+/* Ioctls on a device's node, and mappings of it. */
 #include <sys/mman.h>
 #include <xf86drm.h>
 

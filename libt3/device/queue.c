@@ -57,7 +57,7 @@ static void sync_destroy(int fd, uint32_t sync)
 	t3_ioctl(fd, DRM_IOCTL_SYNCOBJ_DESTROY, &arg);
 }
 
-/* The fence that a job has just put there. */
+/* Return the fence of a job that was just submitted. */
 static int sync_export(int fd, uint32_t sync, int *fence)
 {
 	struct drm_syncobj_handle arg = {
@@ -127,7 +127,7 @@ static int fence_status(int fence)
 	return info.status < 0 ? info.status : 0;
 }
 
-/* Until then, for ppoll(); NULL: without end. */
+/* Time until the deadline for ppoll(). NULL: no limit. */
 static const struct timespec *time_left(int64_t deadline_ns, struct timespec *left)
 {
 	int64_t ns;

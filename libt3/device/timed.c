@@ -5,7 +5,7 @@
 #include "device/device.h"
 #include "t3_hw.h"
 
-/* SPEC.md, section 8.1: published ones, and those that are assumed beside them. */
+/* Defaults of SPEC.md, section 8.1: published values, and assumed ones for the rest. */
 static const uint64_t machine[T3_TIMED_PARAMS] = {
 	[T3_TIMED_PARAM_COMPUTE_UNITS] = 80,
 	[T3_TIMED_PARAM_CLOCK_MHZ] = 1400,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who keeps a plan from going on, as the board tells. Ranks have their deadlines at much the same
- * time: the first to fail may be one that waits for a rank that itself only waits.
+ * Find the rank that keeps a plan from going on, with the help of the board. Ranks have nearly the
+ * same deadlines. So the first one to fail may wait for a rank that only waits, too.
  */
 #include "plan/plan.h"
 
@@ -10,7 +10,7 @@ static uint32_t phase_of(const struct t3_plan *plan, uint32_t rank)
 	return atomic_load_explicit(&plan->board->line[rank].phase, memory_order_relaxed);
 }
 
-/* Does a chunk need input of that rank? */
+/* Return whether a chunk needs input of that rank. */
 static bool gives(const struct t3_plan *plan, uint32_t rank, uint32_t chunk)
 {
 	switch (plan->desc.collective) {
@@ -48,7 +48,7 @@ static bool owes_any(const struct t3_plan *plan, uint32_t rank, uint32_t epoch)
 	return false;
 }
 
-/* A rank that it sends to, which has not armed its epoch. */
+/* Find a rank that it sends to and that has not armed its epoch. */
 static uint32_t unarmed_target(const struct t3_plan *plan, uint32_t rank)
 {
 	uint32_t targets, r;
@@ -60,7 +60,7 @@ static uint32_t unarmed_target(const struct t3_plan *plan, uint32_t rank)
 	return rank;
 }
 
-/* A rank whose input it lacks, when it has put all of its own. */
+/* Find a rank whose input it lacks, when it has put all of its own. */
 static uint32_t debtor(const struct t3_plan *plan, uint32_t rank)
 {
 	uint32_t epoch = t3_plan_epoch_of(plan, rank), r;
@@ -89,7 +89,7 @@ uint32_t t3_plan_behind(const struct t3_plan *plan, uint32_t rank)
 {
 	uint32_t hops, next;
 
-	/* What other ranks wrote may be anything: a ring, too. */
+	/* The words come from other ranks and may be anything, so a chain may be a ring. */
 	for (hops = 0; hops < plan->comm->ranks; hops++) {
 		next = next_behind(plan, rank);
 		if (next == rank || next == plan->comm->rank)

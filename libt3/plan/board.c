@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory of all ranks of a plan, where each says how far it is. */
+/* Memory of all ranks of a plan, where each rank shows its progress. */
 #define _GNU_SOURCE /* memfd_create */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -36,7 +36,7 @@ int t3_plan_board_new(struct plan_board **board, int *out)
 	return ret;
 }
 
-/* Nobody can cut it off below the mapping. */
+/* Seal the size, so that nobody can cut the file below the mapping. */
 int t3_plan_board_open(int fd, struct plan_board **board)
 {
 	int seals = fcntl(fd, F_GET_SEALS);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Collectives on plain memory: plans that a communicator keeps, and one epoch of one of them. */
+/*
+ * Collectives on plain memory. The communicator keeps plans, and a collective runs one epoch of one
+ * of them.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +10,9 @@
 
 #define KEPT 8u
 
-/* The plan used last comes first. All ranks make the same calls, so all keep the same ones. */
+/* The plan used last comes first. All ranks make the same calls, so all keep the same plans. */
 struct plan_cache {
-	int over; /* why no plain collective can be made; 0 */
+	int over; /* why no plain collective can run, or 0 */
 	uint32_t count;
 	struct t3_plan_desc desc[KEPT];
 	struct t3_plan *plan[KEPT];
@@ -38,7 +41,7 @@ static void move_to_front(struct plan_cache *cache, uint32_t i)
 	cache->plan[0] = plan;
 }
 
-/* Before a new one is made: all ranks have what room it needs. */
+/* Destroy the least recently used plan before a new one is made, so that all ranks have room. */
 static void make_room(struct plan_cache *cache)
 {
 	if (cache->count == KEPT)
@@ -70,7 +73,7 @@ static int get(struct t3_comm *comm, const struct t3_plan_desc *desc, int64_t de
 	return 0;
 }
 
-/* in has the input from element `first` of the whole on. */
+/* `in` begins with element `first` of the whole. */
 static int put(struct t3_plan *plan, const unsigned char *in, uint64_t base)
 {
 	uint32_t size = plan->layout.element, i, chunk;
@@ -106,7 +109,7 @@ static int epoch(struct t3_plan *plan, const void *in, void *out, int64_t deadli
 		ret = t3_plan_wait(plan, deadline_ns);
 	if (!ret)
 		ret = t3_plan_result(plan, &result, &bytes);
-	/* A root's data is the caller's own, and may be read alone. */
+	/* A root's data is the caller's own and may be read-only. */
 	if (!ret && bytes && !is_root(plan))
 		memcpy(out, result, bytes);
 	return ret;
@@ -121,7 +124,7 @@ static int make_cache(struct t3_comm *comm)
 	return comm->kept ? 0 : -ENOMEM;
 }
 
-/* No memory for what there is; a chunk of nothing needs none. */
+/* Whether a pointer is NULL although this rank's part has elements. */
 static bool lacks_memory(const struct t3_comm *comm, const struct t3_plan_desc *desc,
 			 const void *in, const void *out)
 {
@@ -145,7 +148,10 @@ static int run(struct t3_comm *comm, const struct t3_plan_desc *desc, const void
 		return comm->plans_over;
 	ret = make_cache(comm);
 	if (ret) {
-		/* The others do not know: what they set up now is not this rank's next plan. */
+		/*
+		 * The other ranks do not know of the failure. Their next plan would not match this
+		 * rank's.
+		 */
 		comm->plans_over = ret;
 		return t3_comm_fail(comm, ret, "no memory for plans");
 	}
@@ -160,7 +166,10 @@ static int run(struct t3_comm *comm, const struct t3_plan_desc *desc, const void
 	}
 	ret = epoch(plan, in, out, deadline_ns);
 	if (ret) {
-		/* To the plan deadline 0 only asked; here it is the end, for which there is a why. */
+		/*
+		 * For the plan, deadline 0 is a question. Here it ends the collective, so it needs
+		 * a reason.
+		 */
 		if (ret == -ETIMEDOUT && deadline_ns <= 0)
 			t3_plan_fail(plan, ret, INT64_MAX);
 		t3_comm_fail(comm, ret, "%s", *plan->text ? plan->text : strerror(-ret));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Why a plan did not go on, in words: from its own space, and from what the others show. */
+/* Say why a plan did not go on: from its own space, and from what the other ranks show. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void add_place(struct t3_plan *plan)
 
 /* -------------------------------------------------------------------------- others */
 
-/* One that has given up; else one that has gone; else comm->ranks. */
+/* Return a rank that gave up, else one that has ended, else comm->ranks. */
 static uint32_t find_gone(const struct t3_plan *plan)
 {
 	const struct t3_comm *comm = plan->comm;
@@ -60,8 +60,8 @@ static uint32_t find_gone(const struct t3_plan *plan)
 }
 
 /*
- * Who was the first to go: those that fail because of it go, too. Once: its space may have
- * gone some time before the rank itself does.
+ * Name the rank that ended first: those that fail because of it end, too. Only once, because its
+ * space may have died some time before the rank itself.
  */
 static void add_gone(struct t3_plan *plan)
 {
@@ -83,7 +83,7 @@ const char *t3_plan_error(struct t3_plan *plan)
 	return plan->text;
 }
 
-/* A rank that something of this plan's waits for, and whom that one waits for in its turn. */
+/* Name a rank that this plan waits for, and the rank that that one waits for. */
 static void add_behind(struct t3_plan *plan, uint32_t rank)
 {
 	uint32_t last = t3_plan_behind(plan, rank);
@@ -99,7 +99,7 @@ static void add_unarmed(struct t3_plan *plan, uint32_t rank)
 	add_behind(plan, rank);
 }
 
-/* The first rank that has not put its part of a chunk. */
+/* Find the first rank that has not put its part of a chunk. */
 static void add_laggard(struct t3_plan *plan, uint32_t chunk)
 {
 	uint64_t first, count, put;
@@ -152,7 +152,7 @@ static const struct t3_layout_segment *first_behind(const struct t3_plan *plan, 
 	return NULL;
 }
 
-/* The first tile that is not done, exactly where the device can tell. */
+/* Find the first tile that is not done, exactly if the device can tell. */
 static void add_tile(struct t3_plan *plan, const struct t3_layout_segment *s)
 {
 	struct drm_t3_space_stats stats;
@@ -202,7 +202,7 @@ static bool is_consequence(uint32_t kind)
 	       kind == DRM_T3_FAULT_REJECTED;
 }
 
-/* A rank whose own fault was the first. */
+/* Find a rank whose own fault was the first. */
 static void add_culprit(struct t3_plan *plan)
 {
 	const struct plan_line *line;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Layouts of all-to-alls: each chunk goes its own way, and is put into the order of the sources. */
+/* Layouts of all-to-alls. Each chunk has its own route, and arrives in the order of the sources. */
 #include "plan/layout.h"
 
 static int exchange_direct(struct maker *m)
@@ -34,8 +34,9 @@ static int exchange_direct(struct maker *m)
 }
 
 /*
- * Chunks for rank c that pass here, of sources first .. last: those behind c and those up to c
- * are blocks of their own, so that c has them in the order of their ranks.
+ * Add blocks for the chunks for rank c that pass through here, of the sources first .. last.
+ * Sources after c and sources up to c have separate blocks, so that c gets its chunks in the order
+ * of their ranks.
  */
 static int add_bundle(struct maker *m, uint32_t number, uint32_t c, uint32_t first, uint32_t last,
 		      uint64_t at)
@@ -68,7 +69,7 @@ static int exchange_ring(struct maker *m)
 	int ret = 0;
 
 	for (c = 0; c < n && !ret; c++) {
-		behind = j > c ? j : n - 1; /* the last source behind c that has come by */
+		behind = j > c ? j : n - 1; /* the last source after c on this way */
 		if (c < behind)
 			ret = add_bundle(m, c, c, c + 1, behind, result + (j + 1) * bytes);
 		if (!ret && j <= c)

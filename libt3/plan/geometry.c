@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* Chunks of a plan, the tiles they are cut into, and where an element is put. */
+/* The chunks of a plan, their tiles, and the place of each element. */
 #include <string.h>
 
 #include "plan/layout.h"
 
-#define ROW_MAX	   (1u << 24) /* a segment's pitch */
+#define ROW_MAX	   (1u << 24) /* of a segment */
 #define TILE_MAX   (1u << 20)
-#define TILE_LEAST (1u << 14) /* of usual tiles */
-#define TILES	   16u	      /* of a usual chunk, so that it is passed on while it comes */
+#define TILE_LEAST (1u << 14) /* of default tiles */
+#define TILES	   16u	      /* of a default chunk, so that it is passed on while it arrives */
 
 static bool reduces(const struct t3_plan_desc *d)
 {
@@ -95,7 +95,7 @@ static uint64_t largest_chunk(const struct t3_layout *l)
 	return (l->units / l->chunks + !!(l->units % l->chunks)) * l->columns * l->element;
 }
 
-/* Bytes of a usual tile. */
+/* Bytes of a default tile. */
 static uint32_t usual_tile(const struct t3_layout *l)
 {
 	uint64_t bytes = largest_chunk(l) / TILES & ~UINT64_C(7);
@@ -105,7 +105,7 @@ static uint32_t usual_tile(const struct t3_layout *l)
 	return bytes > TILE_MAX ? TILE_MAX : (uint32_t)bytes;
 }
 
-/* The same in one of its rows. */
+/* Bytes in one row of a default tile. */
 static uint32_t usual_row(const struct t3_layout *l, uint32_t rows)
 {
 	uint32_t bytes = usual_tile(l) / rows & ~7u;
@@ -113,7 +113,10 @@ static uint32_t usual_row(const struct t3_layout *l, uint32_t rows)
 	return bytes ? bytes : l->element;
 }
 
-/* An array is one row, as long as a row may be; then it is rows of whole tiles and a rest. */
+/*
+ * An array is one row, up to the longest row there may be. A longer one is rows of whole tiles and
+ * a rest.
+ */
 static void cut_array(struct t3_layout *l)
 {
 	l->tile_rows = 1;
@@ -223,7 +226,7 @@ static uint64_t across(const struct t3_segment_desc *d)
 	return d->row_bytes / d->tile_row_bytes + !!(d->row_bytes % d->tile_row_bytes);
 }
 
-/* Where own rows are not the first ones, a tile is one row high. */
+/* Where the rank's own rows do not begin at row 0, a tile is one row high. */
 uint32_t t3_layout_tile(const struct t3_layout *l, uint32_t chunk, uint64_t tile,
 			uint64_t *in_segment)
 {

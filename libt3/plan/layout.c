@@ -2,15 +2,16 @@
 /*
  * Which segments a rank has for a collective, and where each of them sends.
  *
- * A block is a place for one chunk (or, in an all-to-all, for the chunks of several sources
- * below each other); it has the same number at all ranks, and its segments' indices follow from
- * that. Reductions add up on the way: each rank of a ring adds its own input to what arrives.
+ * A block is the place of one chunk. In an all-to-all it is the place of the chunks of several
+ * sources, one below the other. A block has the same number at all ranks, and its segments' indices
+ * follow from the number. Reductions add on the way: each rank of a ring adds its own input to what
+ * arrives.
  */
 #include <string.h>
 
 #include "plan/layout.h"
 
-/* How many links from one rank up to another. */
+/* Number of links from one rank up to another. */
 static uint32_t hops(const struct maker *m, uint32_t from, uint32_t to)
 {
 	return (to + m->ranks - from) % m->ranks;
@@ -23,7 +24,7 @@ static uint32_t all_others(const struct maker *m)
 
 /* ------------------------------------------------------- reductions on the way */
 
-/* The own chunk's sum, at `offset` in block `number`; a caller may let it send. */
+/* The block of the own chunk's sum, at `offset`. A caller may let it send. */
 static struct block own_sum(const struct maker *m, uint32_t number, uint64_t offset)
 {
 	return (struct block){
@@ -34,7 +35,10 @@ static struct block own_sum(const struct maker *m, uint32_t number, uint64_t off
 	};
 }
 
-/* Input of this rank to another one's chunk, whose sum ends in block `last` over there. */
+/*
+ * Add the block for this rank's input to another rank's chunk. The sum of the chunk ends in that
+ * rank's block `last`.
+ */
 static int add_partial(struct maker *m, uint32_t chunk, uint32_t last)
 {
 	uint32_t to = m->ring ? t3_plan_next(m) : chunk;
@@ -77,7 +81,7 @@ static int reduce_scatter(struct maker *m)
 
 /* ------------------------------------------------------------------ gathering */
 
-/* Let a block of the whole result be sent as it has to be; source: who has it first. */
+/* Set the targets of a block of the whole result. source: the rank that has the block first. */
 static void send_on(const struct maker *m, struct block *b, uint32_t source)
 {
 	b->target_number = b->number;
@@ -119,7 +123,7 @@ static int broadcast(struct maker *m)
 	return add_gathered(m, 0, 0, m->desc->root);
 }
 
-/* Sums end in the result, from where they go round at once. */
+/* Sums end in the result. From there they are sent around the ring at once. */
 static int all_reduce(struct maker *m)
 {
 	uint32_t n = m->ranks, c;
@@ -158,7 +162,7 @@ static int make_segments(struct maker *m)
 	}
 }
 
-/* Blocks that there may be: their numbers are below this. */
+/* A bound of the block numbers. */
 static uint32_t blocks(const struct maker *m)
 {
 	switch (m->desc->collective) {
@@ -171,7 +175,10 @@ static uint32_t blocks(const struct maker *m)
 	}
 }
 
-/* What goes furthest comes first: on a ring from the rank before down to the own one. */
+/*
+ * The input with the longest way comes first: on a ring from the previous rank's chunk down to the
+ * own one.
+ */
 static void make_order(struct maker *m)
 {
 	struct t3_layout *l = m->out;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a plan makes of a rank's space: pure arithmetic, the same at all ranks, so that a
- * rank knows the segments of its peers by asking for theirs.
+ * What a plan makes of a rank's space. This is pure arithmetic, the same at all ranks. So a rank
+ * knows the segments of its peers when it computes theirs.
  */
 #ifndef T3_PLAN_LAYOUT_H
 #define T3_PLAN_LAYOUT_H
@@ -11,18 +11,20 @@
 
 #define T3_LAYOUT_SEGMENTS 64u
 #define T3_LAYOUT_NONE	   0xffffffffu
-/* Elements of a plan: whatever is computed of them fits 64 bits. */
+/* Upper bound of a plan's elements. All products of it fit 64 bits. */
 #define T3_LAYOUT_COUNT_MAX (UINT64_C(1) << 40)
 
 struct t3_layout_segment {
 	struct t3_segment_desc desc;
 	uint32_t kind;	  /* enum drm_t3_segment_kind */
-	uint32_t targets; /* ranks that it sends to, bit by rank; 0 for LOCAL */
+	uint32_t targets; /* the ranks that it sends to, bit by rank; 0 for LOCAL */
 	uint32_t target_segment;
 	uint32_t target_row;
 	uint32_t target_op;
-	uint32_t chunk; /* whose elements it carries */
-	/* Where the rank's own input goes: own_rows (0: it has no part in it) from own_row on. */
+	uint32_t chunk; /* the chunk whose elements it carries */
+	/*
+	 * The rank's own input goes to own_rows rows from own_row on. 0 rows: it has no part in it.
+	 */
 	uint32_t own_row;
 	uint32_t own_rows;
 	uint64_t own_first; /* the element of the whole that goes to (own_row, 0) */
@@ -31,17 +33,17 @@ struct t3_layout_segment {
 struct t3_layout {
 	uint32_t rank, ranks;
 	uint32_t element; /* bytes */
-	uint32_t columns; /* elements of a unit of chunks: of a row; 1 for arrays */
+	uint32_t columns; /* elements of a chunk's unit: a row, or 1 for arrays */
 	uint64_t units;
 	uint32_t chunks;    /* 1 for BROADCAST, else ranks */
-	uint32_t parts;	    /* segments of a chunk at one place: 1, or 2 of a very long array */
-	uint32_t row_bytes; /* of a matrix and of the first part of two; else 0: all in one row */
-	uint32_t tile_rows, tile_row_bytes; /* at most; a segment may be smaller */
+	uint32_t parts;	    /* segments of a chunk at one place: 1, or 2 for a very long array */
+	uint32_t row_bytes; /* of a matrix and of the first of two parts; 0: all in one row */
+	uint32_t tile_rows, tile_row_bytes; /* upper bound; a segment may be smaller */
 	uint64_t bytes;			    /* of the buffer */
 	uint32_t tiles;			    /* of all segments */
 	uint64_t result_offset, result_bytes;
 	uint32_t produced;		  /* chunks that this rank has input for */
-	uint8_t order[T3_COMM_RANKS_MAX]; /* these, in the order in which they are wanted */
+	uint8_t order[T3_COMM_RANKS_MAX]; /* their numbers, in the order in which they are wanted */
 	uint32_t count;			  /* of segments */
 	struct t3_layout_segment segment[T3_LAYOUT_SEGMENTS];
 };
@@ -49,27 +51,28 @@ struct t3_layout {
 #pragma GCC visibility push(hidden)
 
 /*
- * The algorithm must be RING or DIRECT. *why (a sentence that lives for ever) is set on
- * failure: -EINVAL desc, rank or ranks; -EFBIG more than the device's limits allow.
+ * Make the layout. The algorithm must be RING or DIRECT. On failure *why is a static sentence.
+ * -EINVAL: desc, rank or ranks. -EFBIG: above the device's limits.
  */
 int t3_layout_make(const struct t3_plan_desc *desc, uint32_t rank, uint32_t ranks,
 		   struct t3_layout *layout, const char **why);
-/* What is wrong with a desc for any rank; -EINVAL, or -EFBIG as above. */
+/* Check a desc, for any rank. -EINVAL, or -EFBIG as above. */
 int t3_layout_check(const struct t3_plan_desc *desc, uint32_t ranks, const char **why);
-/* First element and number of elements of a chunk. */
+/* Return a chunk's first element and number of elements. */
 void t3_layout_chunk(const struct t3_layout *layout, uint32_t chunk, uint64_t *first,
 		     uint64_t *count);
-/* Segments of rank `to` that this rank sends to, and with which ops; 0: none. */
+/* The segments of rank `to` that this rank sends to, and with which ops. 0: none. */
 uint64_t t3_layout_targets(const struct t3_layout *layout, uint32_t to, uint32_t *ops);
 /* All ranks that this one sends to, bit by rank. */
 uint32_t t3_layout_all_targets(const struct t3_layout *layout);
 /*
- * The segment (position in layout->segment, T3_LAYOUT_NONE: the rank has no such input) that an
- * element of the whole is put to, and where in it; *run: elements that follow in its row.
+ * Find the segment of an element of the whole, and its place there. The result is a position in
+ * layout->segment, or T3_LAYOUT_NONE when the rank has no such input. *run: the number of elements
+ * that follow in its row.
  */
 uint32_t t3_layout_locate(const struct t3_layout *layout, uint64_t element, uint32_t *row,
 			  uint32_t *col, uint64_t *run);
-/* The position of the segment for the rank's own input of tile t of a chunk, and t in it. */
+/* The position of the segment for the rank's own input of tile t of a chunk, and the tile in it. */
 uint32_t t3_layout_tile(const struct t3_layout *layout, uint32_t chunk, uint64_t tile,
 			uint64_t *in_segment);
 
@@ -77,10 +80,10 @@ uint32_t t3_layout_tile(const struct t3_layout *layout, uint32_t chunk, uint64_t
 
 /* ------------------------------------------------ between the files that make a layout */
 
-/* A part of a chunk: rows of it that follow each other without a gap. */
+/* A part of a chunk: consecutive rows without a gap. */
 struct t3_layout_part {
-	uint64_t first;	 /* element of the whole */
-	uint64_t offset; /* bytes from the chunk's first */
+	uint64_t first;	 /* first element, in the whole */
+	uint64_t offset; /* from the chunk's first byte */
 	uint64_t rows, row_bytes;
 };
 
@@ -96,37 +99,37 @@ struct maker {
 
 struct block {
 	uint32_t number, chunk;
-	uint32_t updates; /* 1: STORE, more: desc.op */
+	uint32_t updates; /* 1: STORE; more: desc.op */
 	uint64_t offset;
-	/* Ranks it sends to, 0: it is LOCAL; REMOTE, if all of its rows are the rank's own. */
+	/* The ranks it sends to. 0: LOCAL. It is REMOTE if all its rows are the rank's own. */
 	uint32_t targets;
 	bool remote;
 	uint32_t target_number, target_op, target_slot;
-	uint32_t slots;	   /* images of the chunk below each other; 0: 1 */
-	uint32_t own_slot; /* that of the rank's own input, usually 0; NO_SLOT: it has none here */
+	uint32_t slots;	   /* images of the chunk, one below the other; 0 means 1 */
+	uint32_t own_slot; /* the image for the rank's own input, usually 0; NO_SLOT: none */
 };
 
 #pragma GCC visibility push(hidden)
 
-/* Fill in how the chunks of a checked desc are cut. */
+/* Set how the chunks of a checked desc are cut. */
 void t3_layout_cut(const struct t3_plan_desc *desc, uint32_t ranks, struct t3_layout *layout);
-/* False: it is empty. */
+/* False: the chunk is empty. */
 bool t3_layout_part(const struct t3_layout *layout, uint32_t chunk, uint32_t part,
 		    struct t3_layout_part *out);
 
-/* Keeps the sentence; returns -EFBIG. */
+/* Keep the sentence. Returns -EFBIG. */
 int t3_plan_too_big(struct maker *m, const char *why);
 uint32_t t3_plan_next(const struct maker *m);
 uint64_t t3_plan_chunk_bytes(const struct maker *m, uint32_t chunk);
-/* Where a chunk begins in the whole. */
+/* Offset of a chunk in the whole. */
 uint64_t t3_plan_chunk_offset(const struct maker *m, uint32_t chunk);
-/* Room in the buffer; for the result. */
+/* Reserve room in the buffer. The second one is for the result. */
 uint64_t t3_plan_place(struct maker *m, uint64_t bytes);
 void t3_plan_place_result(struct maker *m, uint64_t bytes);
-/* The segments of a block, none if its chunk is empty. Errors: -EFBIG. */
+/* Add the segments of a block, none if its chunk is empty. Errors: -EFBIG. */
 int t3_plan_add(struct maker *m, const struct block *b);
 
-/* All segments of an all-to-all. */
+/* Add all segments of an all-to-all. */
 int t3_plan_exchange(struct maker *m);
 
 #pragma GCC visibility pop

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Blocks of a layout: their room in the buffer, and the segments that they are. */
+/* Makes the blocks of a layout: their room in the buffer, and their segments. */
 #include <string.h>
 
 #include "plan/layout.h"
 
-#define ALIGN	  64u /* of what need not follow what is before it */
+#define ALIGN	  64u /* alignment of room that need not follow the room before */
 #define MAX_TILES (1u << 20)
 
 int t3_plan_too_big(struct maker *m, const char *why)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The epochs of a plan. Nothing in here makes a system call but waits that sleep, and errors. */
+/* The epochs of a plan. Only waits that sleep, and errors, make system calls here. */
 #include "plan/plan.h"
 
 static void say(struct t3_plan *plan, enum plan_phase phase)
@@ -8,7 +8,7 @@ static void say(struct t3_plan *plan, enum plan_phase phase)
 	atomic_store_explicit(&plan_line(plan)->phase, phase, memory_order_relaxed);
 }
 
-/* 0, or why the call is out of turn. */
+/* 0, or the error of a call out of turn. */
 static int check(const struct t3_plan *plan, enum plan_phase wanted)
 {
 	if (!plan)
@@ -89,7 +89,7 @@ int t3_plan_start(struct t3_plan *plan, int64_t deadline_ns)
 
 /* ------------------------------------------------------------------------- putting */
 
-/* Input is one range of elements. */
+/* The input is one range of elements. */
 static bool has_input(const struct t3_plan *plan, uint64_t first, uint64_t count)
 {
 	const struct t3_layout *l = &plan->layout;
@@ -156,7 +156,7 @@ int t3_plan_put_tile(struct t3_plan *plan, uint32_t chunk, uint64_t tile, const 
 	return 0;
 }
 
-/* The rows of a segment that are the rank's own, as a segment. */
+/* Describe the rank's own rows of a segment as a segment. */
 static int view_own(const struct t3_plan *plan, const struct t3_layout_segment *s,
 		    struct t3_view *view)
 {

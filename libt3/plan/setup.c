@@ -2,12 +2,14 @@
 /*
  * How the ranks of a plan come together.
  *
- * Three steps, in each of which every rank sends one message to every other one: what it wants,
- * its grants, and that it is ready. Each message says whether the rank has failed so far, and
- * one that has failed sends the rest of its messages all the same: so all know of it, none
- * waits for it, and the communicator can go on. In round k of a step a rank sends to the k-th
- * rank after it and hears of the k-th before: one thread can do that for all ranks, and
- * only a few descriptors are on their way at a time.
+ * There are three steps. In each of them every rank sends one message to every other one: its desc,
+ * then its grants, then that it is ready. Each message says whether the rank has failed so far. A
+ * rank that has failed still sends the rest of its messages. So all ranks know of the failure, none
+ * waits for it, and the communicator can go on.
+ *
+ * In round k of a step a rank sends to the k-th rank after it and receives from the k-th rank
+ * before it. So one thread can do that for all ranks, and only a few descriptors are in flight at a
+ * time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,37 +18,37 @@
 
 #include "plan/plan.h"
 
-#define MAGIC 0x50335401u /* grows with what is in here */
+#define MAGIC 0x50335401u /* increase it when the messages change */
 
 enum step { STEP_DESCRIBE, STEP_GRANT, STEP_READY, STEPS };
 
-/* No padding: messages are compared and sent as they are. */
+/* There is no padding, because messages are compared and sent as they are. */
 struct message {
 	uint32_t magic;
-	uint32_t number; /* of the plan in its communicator */
+	uint32_t number; /* number of the plan in its communicator */
 	uint32_t step;
-	int32_t error;	/* of the rank so far */
-	uint32_t fatal; /* not 0: the communicator cannot go on after it */
+	int32_t error;	/* the rank's error so far */
+	uint32_t fatal; /* not 0: after it the communicator cannot go on */
 	uint32_t pad;
 	struct t3_plan_desc desc;
-	char text[112]; /* of the error */
+	char text[112]; /* the error's sentence */
 };
 
 _Static_assert(sizeof(struct message) <= COMM_MESSAGE_BYTES, "a message of a communicator");
 
-/* One rank's part of it. */
+/* One rank's part of the set-up. */
 struct setup {
 	struct t3_comm *comm;
 	struct t3_plan *plan;	  /* NULL: no memory */
-	struct t3_plan_desc desc; /* as it was given */
+	struct t3_plan_desc desc; /* as the caller gave it */
 	uint32_t number;
 	int64_t deadline_ns;
-	int board;	 /* its file, at rank 0 until it was sent; else -1 */
-	int board_error; /* of another rank's board */
+	int board;	 /* the board's file, at rank 0 until it was sent; else -1 */
+	int board_error; /* the board's file of another rank */
 	int error[T3_COMM_RANKS_MAX];
-	char text[T3_COMM_TEXT_SIZE]; /* of the lowest rank's */
-	uint32_t differs;	      /* a rank that has another desc; own rank: none */
-	int dead;		      /* messages did not get through: it has said all it could */
+	char text[T3_COMM_TEXT_SIZE]; /* the sentence of the lowest rank */
+	uint32_t differs;	      /* a rank with another desc; own rank: none */
+	int dead;		      /* messages were lost: the error is final */
 };
 
 static int *own_error(struct setup *s)
@@ -95,7 +97,7 @@ static int post(struct setup *s, uint32_t step, uint32_t to, int fd)
 	return t3_comm_post(s->comm, to, &message, sizeof(message), fd);
 }
 
-/* Say so to all that still expect to hear of this rank. */
+/* Tell the failure to all ranks that still expect a message of this one. */
 static void give_up(struct setup *s, int ret, uint32_t step, uint32_t round)
 {
 	uint32_t n = s->comm->ranks;
@@ -107,13 +109,13 @@ static void give_up(struct setup *s, int ret, uint32_t step, uint32_t round)
 	for (; step < STEPS; step++, round = 1) {
 		for (; round < n; round++) {
 			post(s, step, (s->comm->rank + round) % n, -1);
-			/* Who cannot hear it any more is not the reason. */
+			/* A rank that cannot receive it any more is not the reason. */
 			memcpy(s->comm->error, why, sizeof(why));
 		}
 	}
 }
 
-/* What goes with the message; a failure is told in it. */
+/* Prepare the descriptor for a message. The message reports a failure of that. */
 static int file_for(struct setup *s, uint32_t step, uint32_t to)
 {
 	int fd = -1;
@@ -165,7 +167,7 @@ static int take_board(struct setup *s, const struct message *m, int fd)
 	return ret;
 }
 
-/* One that failed says so, and sends none; else there is one for each rank that sends to it. */
+/* A rank that failed sends no grants. Else there is one for each rank that sends to it. */
 static int take_grant(struct setup *s, const struct message *m, uint32_t from, int fd)
 {
 	uint32_t ops;
@@ -186,8 +188,9 @@ static int take_grant(struct setup *s, const struct message *m, uint32_t from, i
 }
 
 /*
- * What a rank's message means; a failure is this rank's own, told in the next step. Of the board's
- * nobody else knows at the end of the first one: it waits until that is over.
+ * Read a rank's message. A failure here is this rank's own, which it reports in the next step. A
+ * failure with the board waits until the first step is over, because the others cannot see it
+ * before.
  */
 static void accept(struct setup *s, struct message *m, uint32_t from, int fd)
 {
@@ -247,7 +250,10 @@ static int make_board(struct setup *s)
 	return ret ? t3_comm_fail(s->comm, ret, "no memory to share with other ranks") : 0;
 }
 
-/* What a rank does before it says so; after another's failure it would only fail of that. */
+/*
+ * A rank's work before it sends the step's messages. After another rank's failure it would only
+ * fail because of that.
+ */
 static void work(struct setup *s, uint32_t step)
 {
 	int ret = 0;
@@ -267,8 +273,8 @@ static void work(struct setup *s, uint32_t step)
 }
 
 /*
- * After the first step and the last one all ranks know the same. In between, one that has failed
- * goes on to tell the others.
+ * After the first and the last step all ranks know the same. In between, a rank that has failed
+ * goes on, to tell the others.
  */
 static int decide(struct setup *s, uint32_t step)
 {
@@ -317,7 +323,7 @@ static int run(struct setup *setups, uint32_t count)
 
 /* ------------------------------------------------------------------------ create */
 
-/* A rank that cannot even begin takes part, to say so. */
+/* A rank that cannot even begin still takes part, to tell the others. */
 static void begin(struct setup *s, struct t3_comm *comm, const struct t3_plan_desc *desc,
 		  int64_t deadline_ns)
 {

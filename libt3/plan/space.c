@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A rank's space for a plan: made as its layout says. */
+/* Makes a rank's space for a plan, as its layout says. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

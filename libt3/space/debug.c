@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * T3_DEBUG: which words it has, and the checker, which is loaded when it asks for it. What has no
- * leave to listen to its environment (setuid programs) has neither.
+ * T3_DEBUG: reads its words, and loads the checker when it asks for it. A setuid program has
+ * neither, because it ignores the environment.
  */
 #define _GNU_SOURCE /* dladdr1, secure_getenv */
 #include <dlfcn.h>
@@ -45,7 +45,7 @@ static void read_words(const char *text)
 	}
 }
 
-/* Beside libt3.so. Empty: libt3 is part of the program, whose folder says nothing. */
+/* The checker's path beside libt3.so. It is empty when libt3 is part of the program. */
 static void find_beside(char *path, size_t size)
 {
 	const void *own = &t3_hooks_table;

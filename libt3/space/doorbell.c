@@ -7,7 +7,7 @@ static uint32_t state_of(const struct t3_space *space)
 	return (uint32_t)(t3_load64(&space->events->state) >> 32);
 }
 
-/* A dead space has no doorbell page any more; a faulted one would not listen. */
+/* A DEAD space has no doorbell page, and a FAULTED one ignores doorbells. */
 static int may_ring(const struct t3_space *space)
 {
 	switch (state_of(space)) {
@@ -31,7 +31,10 @@ static int ring_epoch(struct t3_space *space, uint32_t offset, uint32_t epoch)
 	ret = may_ring(space);
 	if (ret)
 		return ret;
-	/* Results were read, and stores made, before the device hears of it. */
+	/*
+	 * The reads of results, and the stores before, must be over when the device sees the
+	 * doorbell.
+	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	t3_write_barrier();
 	t3_store32(space->doorbell + offset, epoch);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a space waits for, or why it has failed. */
+/* Say what a space waits for, or why it has failed. */
 #include <stdio.h>
 
 #include "space/space.h"
@@ -8,7 +8,7 @@
 
 /* --------------------------------------------------------------- what is open */
 
-/* What is known without T3_SPACE_TILE. */
+/* What can be said without T3_SPACE_TILE. */
 static void say_tiles(struct t3_text *text, const struct t3_space *space, uint32_t segment)
 {
 	struct drm_t3_space_stats stats;

@@ -2,7 +2,7 @@
 /* Matrix products, as jobs that store to a space or a buffer. */
 #include "space/private.h"
 
-/* What a desc with zeros means: sizes of a usual kernel. */
+/* Replace zeros in a desc by the sizes of a usual kernel. */
 #define GROUP  128u
 #define TILE   32u
 #define RASTER 8u
@@ -39,7 +39,7 @@ static void set_order(struct drm_t3_gemm *gemm, const struct t3_gemm_desc *desc)
 	gemm->tile_columns = usual(desc->tile_columns, TILE, gemm->group_columns);
 }
 
-/* What is not in the driver's struct. */
+/* Check the fields that the driver's struct does not have. */
 static bool desc_valid(const struct t3_gemm_desc *desc)
 {
 	return t3_dtype_bytes(desc->dtype) > 1 && desc->rows && desc->columns && desc->depth &&
@@ -76,6 +76,6 @@ int t3_queue_gemm(struct t3_queue *queue, const struct t3_gemm_desc *desc, int *
 	if (hooks)
 		hooks->job(desc->space);
 	gemm = gemm_of(desc);
-	t3_write_barrier(); /* operands that were written through mappings */
+	t3_write_barrier(); /* The operands may have been written through mappings. */
 	return t3_submit_command(queue, &gemm.head, sizeof(gemm), fence);
 }

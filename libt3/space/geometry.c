@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Where a segment's tiles are. Pure arithmetic on a descriptor. */
+/* The places of a segment's tiles. Pure arithmetic on a descriptor. */
 #include <stddef.h>
 
 #include "space/space.h"
@@ -25,7 +25,7 @@ uint32_t t3_dtype_bytes(uint32_t dtype)
 	}
 }
 
-/* Bytes are stored only. */
+/* Elements of 1 byte can only be stored. */
 static bool op_valid(const struct t3_segment_desc *d)
 {
 	return d->op <= (t3_dtype_bytes(d->dtype) == 1 ? DRM_T3_OP_STORE : DRM_T3_OP_MAX);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which moves a device counts on this processor, and one of them by its width. */
+/* Chooses the moves for this processor, and makes one of a given width. */
 #include "space/move.h"
 
 bool t3_string_stores;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Moves that a device counts: each a single store of its width. For the files of room space. */
+/* Moves that a device counts: each is a single store of its width. For the files of room space. */
 #ifndef T3_SPACE_MOVE_H
 #define T3_SPACE_MOVE_H
 
 #include "space/private.h"
 
 /*
- * A processor that QEMU translates finds out at a store that it leaves the translated code,
- * and unless the store is the last instruction of its block it is looked up and run again,
- * alone: half of what a trapped store costs. A repeated string instruction always is the last
- * of its block, and its elements are stored one by one, each of its width, in rising order.
- * On other processors their width is not promised, and plain moves are as fast.
+ * QEMU's translator finds out during a store that it must leave the translated code. Unless the
+ * store is the last instruction of its block, QEMU looks the block up again and executes the store
+ * alone. That is half the cost of a trapped store. A repeated string instruction is always the last
+ * of its block. Its elements are stored one by one, each with its width, in rising order. Other
+ * processors do not promise that width, and plain moves are as fast there.
  */
 #ifdef __x86_64__
-/* Element by element; both pointers and the count are advanced. */
+/* Copies element by element. Advances both pointers and the count. */
 #define STRING_STORE(instruction, dst, times, value) \
 	__asm__ volatile("rep " instruction : "+D"(dst), "+c"(times) : "a"(value) : "memory")
 #define STRING_COPY(instruction, dst, src, times) \

@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------------ T3_DEBUG */
 
-/* NULL, as usual, or the checker. Set before the first space is there. */
+/* The checker, or NULL. It is set before the first space exists. */
 extern const struct t3_hooks *_Atomic t3_hooks_table;
 
 static inline const struct t3_hooks *t3_hooks(void)
@@ -24,29 +24,29 @@ static inline const struct t3_hooks *t3_hooks(void)
 	return __builtin_expect(!hooks, true) ? NULL : hooks;
 }
 
-/* Of a space that is checked: one that was there before the checker has none. */
+/* Whether the checker knows this space. Spaces from before the checker are not checked. */
 static inline const struct t3_hooks *t3_hooks_of(const struct t3_space *of)
 {
 	return __builtin_expect(!of->check, true) ? NULL : t3_hooks();
 }
 
-/* Read T3_DEBUG, once, and load the checker when it asks for it. */
+/* Read T3_DEBUG once, and load the checker when it asks for it. */
 const struct t3_hooks *t3_debug(void);
 
 /* -------------------------------------------------------------------- stores */
 
-/* Do stores that are tracked use string instructions? Chosen before main(): see move.h. */
+/* Whether tracked stores use string instructions. It is chosen before main(): see move.h. */
 extern bool t3_string_stores;
 
-/* Tracked stores of whole elements in one row of one tile; of a whole tile. */
+/* Make tracked stores: of whole elements in one row of one tile, and of a whole tile. */
 void t3_store_row(volatile unsigned char *dst, const unsigned char *src, size_t bytes,
 		  const struct t3_caller *caller);
 int t3_store_rows(const struct t3_view *view, uint64_t tile, const void *src, size_t src_pitch,
 		  const struct t3_caller *caller);
-/* The same to a staging image. */
+/* Make the same stores to a staging image. */
 int t3_stage_rows(const struct t3_view *view, uint64_t tile, const void *src, size_t src_pitch);
 
-/* The doorbell of a tile whose numbers are in their ranges. */
+/* Ring the doorbell of a tile. The numbers are in their ranges. */
 void t3_ring_tile(struct t3_space *space, uint32_t segment, uint32_t slot, uint32_t tile,
 		  const struct t3_caller *caller);
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Producers: what is put goes to the aperture as tracked stores, or to a staging image with a
- * doorbell for each whole tile.
+ * Producers. A put goes to the aperture as tracked stores, or to a staging image with one doorbell
+ * for each whole tile.
  *
- * One staging slot is enough for all epochs. The device reads a local or dma segment's tile before
- * the doorbell's store completes. It reads a remote one's when it makes its packets, but a
- * space is COMPLETE only when each byte sent was acknowledged, so when each packet was made: in the
- * next epoch nothing reads the image of the last one. Within an epoch a tile is staged once, as each
- * byte is put once. What is left is a caller that begins too early: `consumed`, which the
- * device counts when the last route has read a tile, says so.
+ * One staging slot is enough for all epochs. The device reads a staged tile of a local or dma
+ * segment before the doorbell's store completes. It reads a tile of a remote segment when it makes
+ * the packets. But a space is COMPLETE only when each byte sent was acknowledged, so after all
+ * packets were made. So no read of the last epoch's image is left in the next epoch. Within an
+ * epoch a tile is staged once, because each byte is put once.
+ *
+ * A caller may still begin too early. `consumed` shows that: the device counts a doorbell there
+ * when its last route has read the tile.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,9 @@
 
 #define SLOT 0u
 
-/* Of another round than the producer's: 0 bytes. So a begin costs nothing for each tile. */
+/*
+ * A count of another round than the producer's means 0 bytes. So a begin need not clear the tiles.
+ */
 struct tile_count {
 	uint32_t round;
 	uint32_t bytes;
@@ -29,12 +33,12 @@ struct t3_producer {
 	struct t3_view view; /* the segment in the aperture, or its staging image */
 	struct t3_buffer *own;
 	uint64_t tiles;
-	uint64_t put;	 /* bytes in this round */
+	uint64_t put;	 /* bytes put in this round */
 	uint32_t across; /* tiles in a row of tiles */
 	uint32_t path;
 	uint32_t round;
-	uint32_t rung;	     /* doorbells of this generation, modulo 2^32 */
-	uint32_t generation; /* of the space: a reset clears what was consumed */
+	uint32_t rung;	     /* doorbells since the last reset, modulo 2^32 */
+	uint32_t generation; /* of the space: a reset clears the consumed counts */
 	struct tile_count count[];
 };
 
@@ -117,7 +121,7 @@ static int check_desc(const struct t3_device *dev, const struct t3_space *space,
 	return t3_desc_check(desc->segment);
 }
 
-/* What staging would be refused for is refused for stores, too. */
+/* Refuse for stores what staging would refuse, too. */
 static int check_space(const struct t3_space *space, uint32_t segment)
 {
 	enum drm_t3_space_state state;
@@ -166,7 +170,7 @@ void t3_producer_destroy(struct t3_producer *p)
 {
 	if (!p)
 		return;
-	/* Refused unless the space is idle: then the segment keeps the buffer for as long. */
+	/* A space that is not idle refuses this. The segment then keeps the buffer. */
 	if (p->path == T3_PATH_DOORBELL)
 		t3_staging_bind(p->space, p->view.desc.segment, NULL, 0, 0, 0);
 	t3_buffer_destroy(p->own);
@@ -203,7 +207,7 @@ static uint32_t count_of(const struct t3_producer *p, uint64_t tile)
 	return count->round == p->round ? count->bytes : 0;
 }
 
-/* Counts, and rings when the tile is whole. */
+/* Count the bytes, and ring the doorbell when the tile is whole. */
 static void add(struct t3_producer *p, const struct part *part, uint32_t bytes,
 		const struct t3_caller *caller)
 {
@@ -229,7 +233,9 @@ int t3_producer_begin(struct t3_producer *p)
 	p->put = 0;
 	if (++p->round)
 		return 0;
-	/* 0 is what all counts begin with: once in 2^32 rounds. */
+	/*
+	 * Round 0 is skipped, because all counts begin with it. This happens once in 2^32 rounds.
+	 */
 	memset(p->count, 0, p->tiles * sizeof(p->count[0]));
 	p->round = 1;
 	return 0;

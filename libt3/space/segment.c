@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What stores to a range of a space mean. */
+/* Segments: what stores to a range of a space mean. */
 #include "space/private.h"
 
 static const struct t3_target no_target;
@@ -87,7 +87,9 @@ int t3_unmap(struct t3_space *space, uint32_t segment)
 	return 0;
 }
 
-/* Without its mapping the staging is not known, as if there were none. */
+/*
+ * Tell the checker of the staging. Without a mapping of the buffer it takes the staging for none.
+ */
 static void tell_staging(struct t3_space *space, uint32_t segment, struct t3_buffer *buffer,
 			 const struct drm_t3_segment_staging *arg)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Output address spaces: life, mappings, statistics and descriptors. */
+/* Output address spaces: create, reset, destroy, mappings, statistics and descriptors. */
 #include <stdlib.h>
 #include <sys/mman.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Room space: output address spaces, their segments, stores to them and waits for them. It uses
- * device. Plans use what is public of it; the checker of T3_DEBUG=check uses this, and is told
- * of each space by struct t3_hooks. Not installed.
+ * device. Plans use its public functions. The checker of T3_DEBUG=check uses this header, and
+ * learns of each space by struct t3_hooks. Not installed.
  */
 #ifndef T3_SPACE_SPACE_H
 #define T3_SPACE_SPACE_H
@@ -16,42 +16,45 @@ struct t3_space {
 	volatile unsigned char *aperture;
 	volatile unsigned char *doorbell;
 	const volatile struct drm_t3_event_area *events;
-	bool emulated; /* the processor: see t3_pause() */
+	bool emulated; /* on an emulated processor: see t3_pause() */
 	_Atomic uint64_t spin_ns;
 	_Atomic uint64_t mapped; /* bit per segment */
-	_Atomic uint64_t local;	 /* those that outlive a reset */
-	struct t3_check *check;	 /* the checker's; NULL without one */
+	_Atomic uint64_t local;	 /* the segments that survive a reset */
+	struct t3_check *check;	 /* the checker's data; NULL without a checker */
 };
 
-/* The program's call that makes stores. */
+/* The call of the program that makes stores. */
 struct t3_caller {
 	const char *what; /* "t3_store_tile()" */
-	const void *code; /* where it returns to */
+	const void *code; /* the call's return address */
 };
 
 /* The images of a segment's staging slots, `stride` bytes apart. */
 struct t3_staging {
 	unsigned char *image; /* of slot 0 */
 	uint64_t stride;
-	uint32_t slots; /* 0: there is no staging */
+	uint32_t slots; /* 0: no staging */
 };
 
 /*
- * What the checker is told of, and what it answers. It fills in all of them. It is a shared object of
- * its own (libt3-check.so.0), which exports the table as T3_HOOKS_NAME.
+ * The calls to the checker, which fills in all of them. The checker is a shared object of its own
+ * (libt3-check.so.0), which exports the table as T3_HOOKS_NAME.
  */
 struct t3_hooks {
-	char version[16];    /* of libt3: another one has other structs */
+	char version[16];    /* of libt3: another version has other structs */
 	uint32_t size;	     /* of this struct */
 	uint32_t space_size; /* of struct t3_space */
 
-	/* Before the first space. goes_on: after a report. False: it cannot check here. */
+	/*
+	 * Called before the first space exists. goes_on: go on after a report. False: it cannot
+	 * work here.
+	 */
 	bool (*begin)(bool goes_on);
 
 	/* --- life. An aperture that is shown instead of the space's own is a matter of these. */
 	int (*create)(struct t3_space *space, uint64_t aperture_offset);
 	void (*destroy)(struct t3_space *space);
-	/* Before a reset or a destroy: an epoch that was begun and not finished is reported. */
+	/* Before a reset or a destroy: report an epoch that was begun and not finished. */
 	void (*unfinished)(struct t3_space *space, const char *what, const void *code);
 
 	/* --- what was changed */
@@ -60,12 +63,12 @@ struct t3_hooks {
 	void (*unmap)(struct t3_space *space, uint32_t segment);
 	void (*stage_in)(struct t3_space *space, uint32_t segment,
 			 const struct t3_staging *staging);
-	void (*grant)(struct t3_space *space, uint32_t grant, uint64_t segment_mask); /* 0: gone */
+	void (*grant)(struct t3_space *space, uint32_t grant, uint64_t segment_mask); /* 0: none */
 	void (*job)(const struct t3_space *space);
 
 	/*
-	 * Check and make one store (single, at most 8 bytes), or a run as t3_store() cuts it. False:
-	 * dst is in no checked space.
+	 * Check and make one store of at most 8 bytes, or a run that is split as t3_store() does.
+	 * False: dst is in no checked space.
 	 */
 	bool (*store)(volatile void *dst, const void *src, size_t bytes, bool single,
 		      const struct t3_caller *caller);
@@ -84,10 +87,10 @@ struct t3_hooks {
 
 #pragma GCC visibility push(hidden)
 
-/* Bytes that a tile row takes from col on, at most up to the tile's edge. */
+/* Bytes of a tile's row from col on, at most up to the tile's edge. */
 uint32_t t3_tile_room(const struct t3_segment_desc *desc, uint32_t col);
 
-/* Bytes from the first one of a checked desc to its last one, padding included. */
+/* Bytes from the first to the last one of a checked desc, with padding. */
 uint64_t t3_desc_extent(const struct t3_segment_desc *desc);
 
 /* One store of 1, 2, 4 or 8 bytes, aligned. */

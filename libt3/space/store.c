@@ -8,12 +8,12 @@
 
 #include "space/move.h"
 
-/* Loads from the producer's own memory, which has any alignment. */
+/* Loads from the producer's own memory, which may have any alignment. */
 typedef uint16_t any16 __attribute__((aligned(1), may_alias));
 typedef uint32_t any32 __attribute__((aligned(1), may_alias));
 typedef uint64_t any64 __attribute__((aligned(1), may_alias));
 
-#define STRING_WORDS 64u /* of one instruction, which takes no interrupt in between */
+#define STRING_WORDS 64u /* bytes of one instruction, which no interrupt can split */
 
 /* dst is aligned; src need not be. */
 static void put_words(volatile void *dst, const void *src, size_t words)
@@ -51,7 +51,7 @@ void t3_store64(volatile void *dst, uint64_t value)
 	put64(dst, value);
 }
 
-/* dst and bytes are even. Whether a narrow store is needed is the address's matter. */
+/* dst and bytes are even. The address decides whether a narrow store is needed. */
 static void store_even(volatile unsigned char *dst, const unsigned char *src, size_t bytes)
 {
 	const unsigned char *end = src + bytes;
@@ -82,7 +82,10 @@ static void store_even(volatile unsigned char *dst, const unsigned char *src, si
 		put16(dst, *(const any16 *)src);
 }
 
-/* Any dst and bytes, for segments of bytes: an odd byte at either end is a store alone. */
+/*
+ * dst and bytes may be odd, for segments of 1-byte elements: an odd byte at either end is a store
+ * of its own.
+ */
 void t3_store_row(volatile unsigned char *dst, const unsigned char *src, size_t bytes,
 		  const struct t3_caller *caller)
 {
@@ -184,7 +187,7 @@ int t3_stage_tile(const struct t3_view *view, uint64_t index, const void *src, s
 {
 	const struct t3_hooks *hooks = t3_hooks();
 
-	/* Before the copy: what it would spoil may still be read. */
+	/* Check before the copy, which could change data that the device still has to read. */
 	if (hooks && view)
 		hooks->stage(view, index, __builtin_return_address(0));
 	return t3_stage_rows(view, index, src, src_pitch);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-/* Wait for a space: look at its event area for a while, then sleep in the kernel. */
+/* Waits for a space: polls its event area for a while, then sleeps in the kernel. */
 #include <string.h>
 
 #include "space/private.h"
 
-#define SPIN_LOOKS 64 /* glances between two readings of the clock */
+#define SPIN_LOOKS 64 /* polls between two reads of the clock */
 
 struct wait {
 	uint32_t what; /* DRM_T3_WAIT_* */
 	uint32_t epoch;
 	uint64_t mask;	/* for the kernel; 0: all */
-	uint64_t words; /* segments to look at, 0: until COMPLETE */
+	uint64_t words; /* segments to poll; 0: until COMPLETE */
 };
 
 static bool is_later(uint32_t a, uint32_t b)
@@ -18,7 +18,7 @@ static bool is_later(uint32_t a, uint32_t b)
 	return (int32_t)(a - b) > 0;
 }
 
-/* The first of the segment words that is not there; NULL: all are. */
+/* Return the first of the segment words that is not reached, or NULL when all are. */
 static const volatile __u64 *missing_word(const struct t3_space *space, const struct wait *w)
 {
 	uint64_t flag =
@@ -42,7 +42,7 @@ static bool was_released(uint64_t word, uint32_t epoch)
 	return now && (is_later(now, epoch) || (now == epoch && word >> 32 == DRM_T3_SPACE_IDLE));
 }
 
-/* As the kernel decides it, but for words = 0. */
+/* Decides as the kernel does, but for words = 0. */
 static bool reached(const struct t3_space *space, const struct wait *w, uint64_t word)
 {
 	uint32_t state = (uint32_t)(word >> 32);
@@ -57,10 +57,13 @@ static bool reached(const struct t3_space *space, const struct wait *w, uint64_t
 	return !missing_word(space, w);
 }
 
-/* 0 reached, -EAGAIN not yet, or why never. */
+/* Returns 0 when it is reached, -EAGAIN when not yet, or why it will never be. */
 static int look(const struct t3_space *space, const struct wait *w)
 {
-	/* Before the words: they are written before a state that ends the wait. */
+	/*
+	 * Read the state before the words, because the device writes them before a state that ends
+	 * the wait.
+	 */
 	uint64_t word = t3_load64(&space->events->state);
 
 	if (word >> 32 >= DRM_T3_SPACE_DISABLED)
@@ -71,7 +74,10 @@ static int look(const struct t3_space *space, const struct wait *w)
 	return 0;
 }
 
-/* Two words, and what they were: while they stay so the next look would find nothing new. */
+/*
+ * The two words that the next poll reads, with their last values. While both stay equal, nothing
+ * can have changed.
+ */
 struct glance {
 	const volatile __u64 *state, *word;
 	uint64_t state_was, word_was;
@@ -88,7 +94,7 @@ static struct glance glance(const struct t3_space *space, const struct wait *w)
 	return g;
 }
 
-/* A tight loop: what it takes until it sees the change is part of each wait. */
+/* A tight loop, because its time to see the change is part of each wait. */
 static void watch(const struct glance *g, bool emulated)
 {
 	int i;
@@ -108,7 +114,7 @@ static bool has_words(const struct t3_space *space, const struct wait *w)
 	return true;
 }
 
-/* -EAGAIN: looked long enough, go and sleep. */
+/* -EAGAIN: it has polled long enough and must sleep. */
 static int spin(const struct t3_space *space, const struct wait *w, int64_t deadline)
 {
 	uint64_t ns = atomic_load_explicit(&space->spin_ns, memory_order_relaxed);
@@ -127,12 +133,15 @@ static int spin(const struct t3_space *space, const struct wait *w, int64_t dead
 	if (ns != UINT64_MAX && t3_deadline(ns) < until)
 		until = t3_deadline(ns);
 	for (;;) {
-		/* The words alone: the device has just taken the state's cache line to write it. */
+		/*
+		 * Read the words alone, because the device has just taken the state's cache line to
+		 * write it.
+		 */
 		if (has_words(space, w))
 			return 0;
 		last = glance(space, w);
 		ret = look(space, w);
-		/* A space that has ended since then had not when they came. */
+		/* The space may have ended after the words came. */
 		if (ret != -EAGAIN)
 			return has_words(space, w) ? 0 : ret;
 		if (timed && t3_now_ns() >= until)
@@ -142,8 +151,8 @@ static int spin(const struct t3_space *space, const struct wait *w, int64_t dead
 }
 
 /*
- * The kernel's answer is final but for one thing: it may have seen the last segment
- * word just before the device wrote COMPLETE.
+ * The kernel's answer is final, with one exception. The kernel may have seen the last segment word
+ * just before the device wrote COMPLETE.
  */
 static int sleep_for(const struct t3_space *space, const struct wait *w, int64_t deadline)
 {
@@ -202,7 +211,7 @@ int t3_wait(struct t3_space *space, uint32_t epoch, uint64_t mask, enum t3_progr
 		w.words = mapped;
 	ret = wait_for(space, &w, deadline_ns);
 	hooks = t3_hooks_of(space);
-	/* With deadline 0 it was a question. */
+	/* With deadline 0 the caller only asked. */
 	if (hooks && ret == -ETIMEDOUT && deadline_ns > 0)
 		hooks->timeout(space, epoch, mask, __builtin_return_address(0));
 	return ret;
@@ -222,7 +231,7 @@ int t3_poll_state(const struct t3_space *space, enum drm_t3_space_state *state, 
 	return 0;
 }
 
-/* The kernel's copy: the event area lacks the fault when it could not be written. */
+/* Ask the kernel, because the event area lacks the fault when the device could not write it. */
 static int ask_fault(const struct t3_space *space, struct drm_t3_fault *fault)
 {
 	struct drm_t3_space_wait arg = {
@@ -252,8 +261,8 @@ int t3_space_fault(const struct t3_space *space, struct drm_t3_fault *fault)
 }
 
 /*
- * The device writes a fault's entry before it counts the fault: with m counted after
- * the copy, the place of fault m - 15 may be half that of fault m + 1.
+ * The device writes a fault's entry before it increases the count. When m faults are counted after
+ * the copy, the entry of fault m - 15 may already be partly that of fault m + 1.
  */
 int t3_space_faults(const struct t3_space *space, struct drm_t3_fault *faults, uint32_t room,
 		    uint32_t *total)
