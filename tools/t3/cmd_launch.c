@@ -66,9 +66,9 @@ int cmd_launch(int argc, char **argv)
 		.doc = "Run a command N times, as the ranks of one communicator. Each process "
 		       "gets T3_COMM_DIR, T3_RANK and T3_RANKS, which t3_comm_create() reads. "
 		       "Standard input is empty.\vWhen a rank fails, the others may go on "
-		       "for the grace time. Then they get SIGTERM, and SIGKILL 2 s later. A line on "
-		       "stderr says how each rank ended. Signals INT, TERM, HUP, QUIT, USR1 and "
-		       "USR2 are passed on. The exit status is 0, or that of the rank that "
+		       "for the grace time. Then they get SIGTERM, and SIGKILL 2 s later. A line"
+		       " on stderr says how each rank ended. Signals INT, TERM, HUP, QUIT, USR1 "
+		       "and USR2 are passed on. The exit status is 0, or that of the rank that "
 		       "failed first (128 + N when signal N ended it). It is 124 when the time "
 		       "was over, 125 when t3 itself failed, 126 when the command could not be "
 		       "run, and 127 when it does not exist.",

@@ -64,8 +64,7 @@ int cmd_trace(int argc, char **argv)
 		{ "output", 'o', "FILE", 0, "the timeline, in Chrome's trace event format", 0 },
 		{ "buffer", 'b', "KIB", 0, "buffer for events of each CPU, in KiB (8192)", 0 },
 		{ "sample", 's', "SECONDS", 0, "time between samples of the counters (0.01)", 0 },
-		{ "merge", 'm', "GUEST", 0, "add to this timeline, and run no command",
-		  2 },
+		{ "merge", 'm', "GUEST", 0, "add to this timeline, and run no command", 2 },
 		{ "qemu-log", 'q', "LOG", 0, "QEMU's log of the devices' events", 2 },
 		{ 0 },
 	};

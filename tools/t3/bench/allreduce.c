@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A fused ring all-reduce of four devices, beside a sum and copies that the processor makes. */
+/* A fused ring all-reduce of four devices, compared with a sum and copies by the processor. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define RANKS  4u
 #define BYTES  (64u << 20)
 #define COUNT  (BYTES / 4)
-#define ROUNDS 3u /* of seconds each */
+#define ROUNDS 3u /* of the seconds of each */
 #define TOTAL  (1 + 2 + 3 + 4)
 
 struct allreduce {
@@ -18,7 +18,7 @@ struct allreduce {
 	struct t3_device *dev[RANKS];
 	struct t3_comm *comm[RANKS];
 	struct t3_plan *plan[RANKS];
-	float *input[RANKS], *output[RANKS]; /* the processor's */
+	float *input[RANKS], *output[RANKS]; /* the processor's arrays */
 };
 
 static int put_input(struct t3_plan *plan, const float *input)
@@ -52,7 +52,7 @@ static int reduce(struct allreduce *t)
 	return ret;
 }
 
-/* A wrong sum has no figure. */
+/* A wrong sum gives no figure. */
 static int check(const struct allreduce *t)
 {
 	const void *data;
@@ -151,7 +151,7 @@ static void close_all(struct allreduce *t)
 	}
 }
 
-/* Fewer devices, or too little of their memory: the figure is left out. */
+/* With fewer devices, or too little memory, the figure is left out. */
 static bool left_out(int error)
 {
 	return error == -ENODEV || error == -ENOSPC || error == -EHOSTUNREACH || error == -EXDEV;

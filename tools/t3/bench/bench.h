@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* t3 bench: figures of one machine, each measured in turn with the ones it is compared with. */
+/* t3 bench: figures of one machine. Each is measured in turn with its controls. */
 #ifndef T3_BENCH_H
 #define T3_BENCH_H
 
@@ -17,8 +17,8 @@
 /* ---------------------------------------------------------------------- clock */
 
 /*
- * The processor's time stamp, in order with what is around it. Cheaper to read than the
- * kernel's clock, which matters where an emulator reads it.
+ * Read the processor's time stamp, ordered with the instructions around it. That is cheaper than
+ * the kernel's clock, which matters where an emulator emulates the read.
  */
 static inline uint64_t bench_ticks(void)
 {
@@ -31,50 +31,50 @@ static inline uint64_t bench_ticks(void)
 }
 
 struct bench_clock {
-	double ns_per_tick; /* against CLOCK_MONOTONIC_RAW */
-	double read_ns;	    /* p50 between two readings with nothing between them */
+	double ns_per_tick; /* measured against CLOCK_MONOTONIC_RAW */
+	double read_ns;	    /* p50 of two readings with nothing between them */
 };
 
-/* Since `start`, with one reading taken off. */
+/* Time since `start`, less the cost of one reading. */
 static inline double bench_ns(const struct bench_clock *clock, uint64_t start)
 {
 	return (double)(bench_ticks() - start) * clock->ns_per_tick - clock->read_ns;
 }
 
 void bench_clock_init(struct bench_clock *clock);
-/* What the same computation takes now, in ns, on the slower of the first two processors. */
+/* Return the time of one fixed computation in ns, on the slower of the first two processors. */
 double bench_pace(const struct bench_clock *clock);
 void bench_pin(unsigned int cpu);
 
 /* ---------------------------------------------------------------------- peers */
 
-/* A BAR of another PCI function of the machine. memory NULL: it is not there. */
+/* A BAR of another PCI function of the machine. memory NULL: the machine has none. */
 struct bench_peer {
 	volatile unsigned char *memory;
 	size_t size;
 };
 
-/* Finds the first function of that vendor and device, lets it decode and maps its BAR. */
+/* Find the first function of that vendor and device, enable its memory decoding and map its BAR. */
 int bench_peer_open(uint32_t vendor, uint32_t device, unsigned int bar, struct bench_peer *peer);
 void bench_peer_close(struct bench_peer *peer);
 
 /* ----------------------------------------------------------------------- rows */
 
 struct bench {
-	struct t3_device *dev, *other; /* the first two; other NULL: there is one */
+	struct t3_device *dev, *other; /* the first two; other is NULL when there is one */
 	uint64_t fabric_id;	       /* 0: the machine's devices in the order of `t3 list` */
 	const char *bdf;	       /* of dev */
 	struct bench_clock clock;
 	struct bench_peer edu, testdev, ivshmem;
 	unsigned char *ram; /* BENCH_WINDOW bytes */
 	unsigned int rounds;
-	double pace_ns; /* the least of all rounds: the host undisturbed, if it was so once */
+	double pace_ns; /* the least of all rounds: the speed of an undisturbed host */
 	json_t *rows;
 };
 
 #define BENCH_WINDOW 65536u
 
-/* What is measured: sets *ns of one unit of work. 0 or a negative errno. */
+/* Measures one side: sets *ns of one unit of work. Returns 0 or a negative errno. */
 typedef int bench_run(void *context, double *ns);
 
 struct bench_side {
@@ -87,28 +87,28 @@ struct bench_side {
 enum bench_bound {
 	BENCH_REPORT,	  /* no bound */
 	BENCH_RATIO,	  /* side 0 over side 1 */
-	BENCH_RATIO_NEAR, /* the same, but bound is the distance from 1 */
+	BENCH_RATIO_NEAR, /* as above, but bound is the distance from 1 */
 	BENCH_NS,	  /* side 0 */
 };
 
-/* Side 0 is the figure, side 1 its control, the others stand beside. */
+/* Side 0 is the figure and side 1 its control. The others are for comparison. */
 struct bench_row {
 	const char *name, *title;
 	enum bench_bound kind;
 	double bound;
-	unsigned int rounds; /* at most; 0: as many as were asked for */
-	bool speedup;	     /* the ratio is side 1 over side 0: how much faster side 0 is */
+	unsigned int rounds; /* upper bound; 0: as many as were asked for */
+	bool speedup;	     /* the ratio is side 1 over side 0: the speedup of side 0 */
 	struct bench_side side[BENCH_SIDES];
 };
 
-/* Takes the sides in turn, all in each round, and appends the row's JSON. */
+/* Measure the sides in turn, all in each round, and append the row's JSON. */
 int bench_measure(struct bench *bench, struct bench_row *row);
-/* Sorts: the least is the first then. */
+/* Sorts the values, so that the least is the first. */
 double bench_median(double *value, size_t count);
 
 #define BENCH_PASSES_MAX 64u
 
-/* The median of the passes: one in which the host did something else does not count. */
+/* The median of the passes. A pass with other work of the host does not count. */
 static inline double bench_passes(const struct bench_clock *clock, unsigned int passes,
 				  void (*pass)(const void *context), const void *context)
 {
@@ -128,7 +128,7 @@ void bench_print(const json_t *report);
 
 /* ------------------------------------------------------------------ one space */
 
-/* One segment of the device that takes updates, again and again. */
+/* A segment of the device that gets updates repeatedly. */
 struct bench_space {
 	struct t3_space *space;
 	struct t3_buffer *buffer, *staging;
@@ -147,11 +147,11 @@ enum bench_staging {
 int bench_space_open(struct t3_device *dev, const struct t3_segment_desc *desc,
 		     enum bench_staging staging, struct bench_space *s);
 int bench_space_arm(struct bench_space *s);
-/* All updates of the epoch have been made. */
+/* All updates of the epoch have been made: wait for its end, and start the next one. */
 int bench_space_end(struct bench_space *s);
 void bench_space_close(struct bench_space *s);
 
-/* The same loop for all that is stored to. */
+/* The same loop for all targets of stores. */
 void bench_store_words(volatile void *to, uint64_t word, size_t words);
 void bench_store_bytes(volatile void *to, uint8_t value, size_t count);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The time stamp counter in nanoseconds, and what reading it costs. */
+/* Converts time stamps to nanoseconds, and measures the cost of a reading. */
 #define _GNU_SOURCE /* CPU_SET */
 #include <sched.h>
 #include <time.h>
@@ -8,8 +8,8 @@
 
 #define READINGS     1001u
 #define CALIBRATIONS 5u
-#define STEPS	     2000u /* of a computation that shows the processor's pace */
-#define TRIES	     3u	   /* of it, the best of which nothing has interrupted */
+#define STEPS	     2000u /* length of the computation that shows the processor's speed */
+#define TRIES	     3u	   /* computations; the best of them was not interrupted */
 
 static double raw_ns(void)
 {
@@ -46,7 +46,7 @@ void bench_clock_init(struct bench_clock *clock)
 	clock->read_ns = bench_median(reading, READINGS);
 }
 
-/* Several chains, so that whoever shares the processor's units takes a part of them. */
+/* Several dependency chains, so that a sibling that shares the processor's units slows it. */
 static double compute(const struct bench_clock *clock)
 {
 	uint64_t a = 1, b = 2, c = 3, d = 4, start = bench_ticks();
@@ -77,7 +77,7 @@ double bench_pace(const struct bench_clock *clock)
 	return slower;
 }
 
-/* On a machine with fewer processors the thread stays where it may run. */
+/* On a machine with fewer processors the thread stays on those it has. */
 void bench_pin(unsigned int cpu)
 {
 	cpu_set_t set;

@@ -2,7 +2,7 @@
 /* The doorbell path: fill a tile in plain memory, ring once. */
 #include "bench/bench.h"
 
-#define UPDATES 64u /* tiles of an epoch: one, again and again */
+#define UPDATES 64u /* tiles of an epoch: the same one repeatedly */
 #define F32_ONE UINT64_C(0x3f8000003f800000)
 #define BF_ONE	UINT64_C(0x3f803f803f803f80)
 
@@ -32,7 +32,7 @@ struct staged {
 	const struct bench_clock *clock;
 	struct bench_space s;
 	uint64_t word;
-	bool fill; /* or ring only: what the device does with a tile */
+	bool fill; /* only ring: the device's work for a tile */
 };
 
 static int ring(struct staged *t, double *lap)
@@ -46,7 +46,7 @@ static int ring(struct staged *t, double *lap)
 
 		if (t->fill)
 			bench_store_words(t->s.slot, t->word, words);
-		/* The device has read it, and the slot is free, when the call returns. */
+		/* When the call returns the device has read the tile, and the slot is free. */
 		ret = t3_doorbell_tile(t->s.space, 0, 0, 0);
 		lap[i] = bench_ns(t->clock, start);
 	}
@@ -65,14 +65,14 @@ static int run_staged(void *context, double *ns)
 	return ret ? ret : bench_space_end(&t->s);
 }
 
-/* One tile, which a whole epoch updates. */
+/* One tile. A whole epoch updates it. */
 static int open_staged(struct bench *bench, uint32_t op, uint32_t dtype, uint32_t bytes,
 		       enum bench_staging staging, struct staged *t)
 {
 	struct t3_segment_desc desc = {
 		.op = op,
 		.dtype = dtype,
-		/* The identity would be written over what was staged in place. */
+		/* KEEP, because IDENTITY would overwrite the data staged in place. */
 		.init = staging == BENCH_IN_PLACE ? DRM_T3_INIT_KEEP : DRM_T3_INIT_IDENTITY,
 		.updates = UPDATES,
 		.rows = 1,

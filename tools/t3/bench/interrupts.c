@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* /proc/irq/N/smp_affinity_list of a device's messages. */
+/* Sets /proc/irq/N/smp_affinity_list for a device's messages. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@ struct bench_interrupts {
 	char before[BENCH_VECTORS][64];
 };
 
-/* Of all vectors of a PCI function; what cannot be moved stays where it is. */
+/* For all vectors of a PCI function. A vector that cannot be moved stays where it is. */
 void bench_interrupts_to(struct bench_interrupts *irqs, const char *bdf, unsigned int cpu);
 void bench_interrupts_back(const struct bench_interrupts *irqs);
 

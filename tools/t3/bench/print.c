@@ -42,7 +42,7 @@ static void print_sides(const json_t *sides)
 	}
 }
 
-/* A host that others use has its slow times, and what is measured then looks slow. */
+/* Other users slow the host at times, and the row then looks slow. */
 static void print_pace(const json_t *report, const json_t *row)
 {
 	double pace = number(report, "pace_ns") / number(row, "pace_ns");

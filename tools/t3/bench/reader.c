@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * From the last store of an epoch to the one who waits for it: polling on another
- * processor, and asleep in the kernel on the writer's own.
+ * Measures the time from an epoch's last store to its waiter: one that polls on another processor,
+ * and one that sleeps in the kernel on the writer's own.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,25 +17,25 @@
 
 #define SAMPLES 51u /* of a round */
 #define YIELDS	10u
-#define STORES	64u /* of an epoch: the last of them is the one that is timed */
+#define STORES	64u /* stores of an epoch; the last one is timed */
 #define LINE	64  /* bytes of a cache line */
 
-/* One waits, the other ends the wait. */
+/* One thread waits, and the other one ends the wait. */
 struct channel {
 	const struct bench_clock *clock;
-	int (*begin)(struct channel *c); /* before the reader begins to wait */
+	int (*begin)(struct channel *c); /* called before the reader begins to wait */
 	int (*wait)(struct channel *c);	 /* the reader */
-	/* The writer: all stores; returns the ticks before the last of them. */
+	/* The writer: makes all stores, and returns the ticks before the last one. */
 	uint64_t (*tell)(struct channel *c);
 	int (*end)(struct channel *c);
 	bool sleeps, rises;
-	bool answers; /* the reader by a word, and the writer reads the clock again */
+	bool answers; /* the reader answers by a word, and the writer reads the clock again */
 	unsigned int reader_cpu;
 	struct bench_space s;
 	int event;
 	uint32_t expected;
 	_Alignas(LINE) _Atomic uint32_t word;
-	_Alignas(LINE) _Atomic uint32_t answer; /* samples seen */
+	_Alignas(LINE) _Atomic uint32_t answer; /* number of samples */
 	/* the two threads */
 	_Alignas(LINE) sem_t go, done;
 	atomic_bool waiting;
@@ -51,8 +51,8 @@ static int set_policy(int policy, int priority)
 }
 
 /*
- * Who sleeps to be woken at once is SCHED_FIFO among those who compute; else the scheduler lets
- * the writer go on, and what is measured is how long. Not all users may.
+ * A sleeper that must run at once is SCHED_FIFO where others compute. Else the scheduler lets the
+ * writer go on, and the figure is that delay. Not all users may set the policy.
  */
 static bool may_rise(void)
 {
@@ -82,8 +82,8 @@ static void *reader(void *arg)
 }
 
 /*
- * Until the reader waits: one that sleeps has this processor whenever it can run, so it is
- * asleep when the yields come back.
+ * Yield until the reader waits. A sleeping reader would get this processor whenever it can run. So
+ * it is asleep when the yields return.
  */
 static void let_wait(const struct channel *c)
 {
@@ -122,7 +122,7 @@ static int sample(struct channel *c, unsigned int i, double *ns)
 	return ret ? ret : c->end(c);
 }
 
-/* *ns: p50 of the samples, less what reading the clock takes. */
+/* ns: p50 of the samples, less the cost of reading the clock. */
 static int run_channel(void *context, double *ns)
 {
 	struct channel *c = context;
@@ -154,13 +154,16 @@ static int device_begin(struct channel *c)
 	return bench_space_arm(&c->s);
 }
 
-/* Polls, or sleeps, as the space's spin says; without a deadline, as those beside it. */
+/*
+ * Polls or sleeps, as the space's spin says. It has no deadline, like the waits that it is compared
+ * with.
+ */
 static int device_wait(struct channel *c)
 {
 	return t3_wait(c->s.space, c->s.epoch, 1, T3_DELIVERED, INT64_MAX);
 }
 
-/* Each is timed as the last one is, which so is a store as a producer makes them. */
+/* Each store is timed like the last one, which thus is a store as a producer makes it. */
 static uint64_t device_tell(struct channel *c)
 {
 	volatile uint64_t *to = t3_space_aperture(c->s.space);
@@ -219,7 +222,7 @@ static uint64_t eventfd_tell(struct channel *c)
 {
 	uint64_t start = bench_ticks(), value = 1;
 
-	/* A write that fails is one that the reader waits for in vain: never with one event. */
+	/* Repeat a failed write, or the reader waits forever. With one event none fails. */
 	while (write(c->event, &value, sizeof(value)) != sizeof(value))
 		;
 	return start;
@@ -227,7 +230,7 @@ static uint64_t eventfd_tell(struct channel *c)
 
 /* ---------------------------------------------------------------------- polls */
 
-/* A word's way to a reader that polls: half the way there and back. */
+/* The way of a word to a polling reader: half of the way there and back. */
 static int run_word(void *context, double *ns)
 {
 	struct channel *memory = context;
@@ -246,11 +249,11 @@ struct poll {
 };
 
 /*
- * An emulator keeps the time stamp behind a lock, which comes from the writer's processor when
- * the reader reads it right after the writer: no part of the wait, and not in clock->read_ns. It
- * is what a word takes by the reader's clock more than by the writer's alone: about that, as the
- * two ways of the word need not be equal. The device cannot be measured by the writer's clock:
- * its interrupt has that processor then.
+ * An emulator guards the time stamp by a lock. The lock comes from the writer's processor when the
+ * reader reads it right after the writer. That delay is no part of the wait, and not in
+ * clock->read_ns. It is the difference between a word's time by the reader's clock and by the
+ * writer's alone. This is approximate, because the two ways of the word need not be equal. The
+ * device cannot be measured by the writer's clock, because its interrupt uses that processor then.
  */
 static int run_poll(void *context, double *ns)
 {
@@ -318,7 +321,7 @@ static int measure_poller(struct bench *bench)
 	struct bench_interrupts irqs;
 	int ret = open_device(bench, &device, false);
 
-	/* A poller wants no interrupt: let the writer have it, after its store. */
+	/* A poller needs no interrupt. The writer's processor handles it, after its store. */
 	bench_interrupts_to(&irqs, bench->bdf, 0);
 	if (!ret)
 		ret = bench_measure(bench, &row);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A row: its sides in turn, their figures and ratio. */
+/* A row: measures its sides in turn, and makes their figures and ratio. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +13,14 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts. */
+/* Sorts the values. */
 double bench_median(double *value, size_t count)
 {
 	qsort(value, count, sizeof(*value), compare);
 	return value[count / 2];
 }
 
-/* Median and quartiles: half of all rounds lie between those. Sorts. */
+/* Median and quartiles. Half of all rounds lie between the quartiles. Sorts the values. */
 static json_t *figure(double *value, size_t count)
 {
 	double median = bench_median(value, count);
@@ -29,7 +29,7 @@ static json_t *figure(double *value, size_t count)
 			 value[count - 1 - count / 4], "least", value[0]);
 }
 
-/* Of each round's own two, so that a load of the host meets both. */
+/* The ratio of each round's own two values, so that a load of the host affects both. */
 static json_t *ratio(const struct bench_row *row, unsigned int rounds, double *median)
 {
 	double value[BENCH_ROUNDS_MAX];
@@ -103,7 +103,10 @@ int bench_measure(struct bench *bench, struct bench_row *row)
 		for (i = 0; i < BENCH_SIDES && !ret; i++) {
 			struct bench_side *side = &row->side[i];
 
-			/* The first one pays for page faults, translation and frequency. */
+			/*
+			 * The first run has page faults, translation and frequency changes, so it
+			 * does not count.
+			 */
 			if (side->run)
 				ret = side->run(side->context,
 						round ? &side->ns[round - 1] : &warm);

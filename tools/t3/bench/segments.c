@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* What a store costs on a device with one segment, and on one with all that it can have. */
+/*
+ * Compares the cost of a store on a device with one segment and on one with all that it can have.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,17 +11,17 @@
 #define SPACES	 64u
 #define SEGMENTS 64u   /* of each space */
 #define PAGE	 4096u /* of each space */
-#define TILE	 64u   /* bytes; a segment of many is one tile */
-#define PASSES	 1u    /* over all bytes, of an epoch; one more completes it */
+#define TILE	 64u   /* bytes; with many segments, each is one tile */
+#define PASSES	 1u    /* stores to all bytes in an epoch; one more completes it */
 #define PAIR	 UINT64_C(0x3f8000003f800000)
 
-/* The same bytes in as many tiles, of one segment or of many. */
+/* The same bytes in the same number of tiles, of one segment or of many. */
 struct setup {
 	const struct bench_clock *clock;
 	struct bench_space s[SPACES];
 	unsigned int spaces;
-	bool last; /* the pass that completes the segments is measured alone */
-	bool jump; /* each store goes to another tile of its page, else in rising order */
+	bool last; /* measure only the pass that completes the segments */
+	bool jump; /* each store goes to another tile of its page; else in rising order */
 };
 
 static void store_page(volatile unsigned char *page, bool jump)
@@ -42,7 +44,7 @@ static volatile unsigned char *page_of(const struct setup *t, unsigned int page)
 	return at + (t->spaces == 1 ? (size_t)page * PAGE : 0);
 }
 
-/* The median page: one in which the host did something else does not count. */
+/* The median page. A page with other work of the host does not count. */
 static double store_all(const struct setup *t, unsigned int passes)
 {
 	double lap[SPACES];
@@ -96,7 +98,7 @@ static struct t3_segment_desc segment(uint32_t index, uint32_t bytes)
 	return desc;
 }
 
-/* On another device: this one has no segment left. */
+/* The single segment is on another device, because this one has no segment left. */
 static int open_one(struct bench *bench, struct setup *t)
 {
 	struct t3_segment_desc desc = segment(0, SPACES * PAGE);
@@ -158,7 +160,10 @@ static int measure_all(struct bench *bench, struct setup *many, struct setup *on
 				   .title = "4096 segments, in rising order",
 				   .kind = BENCH_RATIO_NEAR,
 				   .bound = 0.05 };
-	/* No bound: the first tiles of all segments share a set of the tracker (SPEC.md 3.3). */
+	/*
+	 * There is no bound: the first tiles of all segments share a set of the tracker (SPEC.md
+	 * 3.3).
+	 */
 	struct bench_row jump = { .name = "segments-jump",
 				  .title = "4096 segments, each store in another" };
 	struct bench_row last = { .name = "segments-last",

@@ -76,7 +76,9 @@ void bench_space_close(struct bench_space *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* One move of 8 bytes each: what a compiler would make wider the device would refuse. */
+/*
+ * One move of 8 bytes each. A compiler could merge them to wider moves, which the device refuses.
+ */
 __attribute__((noinline)) void bench_store_words(volatile void *to, uint64_t word, size_t words)
 {
 	volatile uint64_t *at = to, *end = at + words;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* The store path: what a tracked store costs beside stores that other devices trap. */
+/* The store path: the cost of a tracked store, compared with trapped stores of other devices. */
 #include "bench/bench.h"
 
-#define WINDOW	16384u /* bytes that are stored to, again and again */
+#define WINDOW	16384u /* bytes that all stores go to, repeatedly */
 #define UPDATES 16u
 #define PAIR	UINT64_C(0x3f8000003f800000) /* two f32 of 1 */
-/* edu's registers end below this; the rest of its BAR takes stores and does nothing. */
+/* edu's registers end below this address. The rest of its BAR ignores stores. */
 #define EDU_NOTHING 0x1000u
-/* pci-testdev without a test chosen looks at each byte above its first and does nothing. */
+/* Without a chosen test, pci-testdev ignores stores to the bytes above its first. */
 #define TESTDEV_NOTHING 0x100u
 #define TESTDEV_BYTES	0x400u
 
@@ -30,7 +30,7 @@ static void store_bytes(const void *context)
 	bench_store_bytes(t->at, 1, TESTDEV_BYTES);
 }
 
-/* By the library's stores, which are those that suit the processor. */
+/* Uses the library's stores, which it chooses for the processor. */
 static void store_copies(const void *context)
 {
 	static uint64_t source[WINDOW / 8];

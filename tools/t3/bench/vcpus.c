@@ -5,12 +5,15 @@
 #include "bench/bench.h"
 
 #define THREADS 2u
-#define WINDOW	16384u /* bytes that are stored to, again and again */
+#define WINDOW	16384u /* bytes that all stores go to, repeatedly */
 #define UPDATES 16u
 #define STORES	(WINDOW / 8 * UPDATES)
 #define PAIR	UINT64_C(0x3f8000003f800000)
 
-/* Of the threads of a run: held until all are made, they begin together; or end, if one is not. */
+/*
+ * Holds the threads of a run until all exist, so that they begin together. They end if one is
+ * missing.
+ */
 struct start {
 	pthread_mutex_t made;
 	pthread_barrier_t together;
@@ -51,7 +54,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* All of them, or none is left. */
+/* Start all of them, or none. */
 static int run_threads(struct worker *worker, unsigned int count)
 {
 	struct start start = { .made = PTHREAD_MUTEX_INITIALIZER };
@@ -77,7 +80,10 @@ static int run_threads(struct worker *worker, unsigned int count)
 	return ret;
 }
 
-/* Each thread stores as much as one does alone: *ns is what a store of all of them takes. */
+/*
+ * Each thread makes as many stores as a thread alone does. *ns is the time per store of all of
+ * them.
+ */
 static int run_workers(const struct bench_clock *clock, struct worker *worker, unsigned int count,
 		       double *ns)
 {

@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-/* What this program ignores meanwhile, the command does not. */
+/* Signals that this program ignores have their default action in the command. */
 static void keyboard_signals(void (*handler)(int))
 {
 	signal(SIGINT, handler);

@@ -45,7 +45,7 @@ const struct argp cmdline_device = { .options = device_options, .parser = parse_
 
 void cmdline_parse(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input)
 {
-	static char name[64]; /* argp's messages begin with it */
+	static char name[64]; /* argp begins its messages with this name */
 
 	snprintf(name, sizeof(name), "t3 %s", argv[0]);
 	argv[0] = name;

@@ -34,7 +34,7 @@ static int open_entry(const struct t3_device_list *list, size_t index, struct to
 	return refuse(index, &device->entry, ret);
 }
 
-/* -d names one that there is and that has a driver. */
+/* Check that -d names a device that exists and has a driver. */
 static int check_index(const struct t3_device_list *list, uint64_t index)
 {
 	char words[512];
@@ -118,7 +118,7 @@ uint32_t counters_known(const struct drm_t3_counters *counters)
 	return counters->count < known ? counters->count : known;
 }
 
-/* A process may call itself anything: what is shown is printable ASCII. */
+/* A process can choose any name. Only printable ASCII is shown. */
 static void make_printable(char *name)
 {
 	for (; *name; name++)

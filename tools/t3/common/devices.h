@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine's devices, opened: what most subcommands begin with. */
+/* The machine's devices, opened. Most subcommands begin with it. */
 #ifndef T3_DEVICES_H
 #define T3_DEVICES_H
 
@@ -20,19 +20,19 @@ struct tool_devices {
 };
 
 /*
- * Open all that a driver is bound to, or the one that common->device names. On failure
- * one sentence has been printed. Returns an exit code; at least one device with EXIT_OK.
+ * Open all devices with a driver, or the one that common->device names. On failure it has printed
+ * one sentence. Returns an exit code. EXIT_OK means at least one device.
  */
 int devices_open(const struct cmd_common *common, struct tool_devices *devices);
 void devices_close(struct tool_devices *devices);
 
-/* {"index", "pci", "rank"}: what begins each object of a device. */
+/* {"index", "pci", "rank"}: the first keys of each device's object. */
 json_t *device_to_json(const struct tool_device *device);
 
-/* How many counters the device and this program both know. */
+/* The number of counters that both the device and this program know. */
 uint32_t counters_known(const struct drm_t3_counters *counters);
 
-/* The name of a process, "?" when it has none any more. */
+/* The name of a process, or "?" when it has ended. */
 void process_name(uint64_t pid, char *name, size_t size);
 
 /* CLOCK_MONOTONIC */

@@ -15,7 +15,7 @@ static bool parse_id(const char *text, uint64_t *id)
 	return *id && !errno;
 }
 
-/* rank UINT32_MAX: any. NULL: the machine has none. */
+/* rank UINT32_MAX: any. NULL: the machine has no such device. */
 static const struct tool_device *find(const struct tool_devices *devices, uint64_t id,
 				      uint32_t rank)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a command says: sentences, numbers that it is told, documents. */
+/* Output of commands: sentences and documents; and numbers from text. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a command says and returns. */
+/* Messages and exit codes of commands. */
 #ifndef T3_MESSAGE_H
 #define T3_MESSAGE_H
 
@@ -9,16 +9,16 @@
 
 enum exit_code { EXIT_OK = 0, EXIT_FAIL = 1, EXIT_USAGE = 2 };
 
-/* Called before a message, when a screen has the terminal. */
+/* Called before a message while a screen uses the terminal. */
 extern void (*tool_before_message)(void);
 
-/* Print "t3: " and one sentence to stderr; return the code. */
+/* Print "t3: " and one sentence to stderr. Returns the code. */
 __attribute__((format(printf, 2, 3))) int complain(int code, const char *format, ...);
 
-/* Plain decimal digits up to max, nothing else. */
+/* Read plain decimal digits up to max, and nothing else. */
 bool parse_number(const char *text, uint64_t max, uint64_t *value);
 
-/* Print a document and free it; EXIT_FAIL when stdout does not take it. */
+/* Print a document and free it. EXIT_FAIL when stdout fails. */
 int print_json(json_t *root);
 
 #endif /* T3_MESSAGE_H */

@@ -33,7 +33,7 @@ bool counter_is_level(uint32_t counter)
 	return counter == T3_DEVICE_TRACKER_LIVE || counter == T3_DEVICE_TRACKER_PEAK;
 }
 
-/* Sums never shrink but by a reset of the device. */
+/* A sum is smaller than before only after a reset of the device. */
 static bool was_reset(const struct drm_t3_counters *before, const struct drm_t3_counters *after)
 {
 	uint32_t i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters of devices at one moment, and what has changed between two. */
+/* The counters of devices at one moment, and the changes between two moments. */
 #ifndef T3_SAMPLE_H
 #define T3_SAMPLE_H
 
@@ -11,27 +11,27 @@ struct sample {
 	struct drm_t3_counters *counters; /* by device */
 };
 
-/* On failure one sentence has been printed; an exit code. */
+/* Returns an exit code. On failure it has printed one sentence. */
 int sample_take(const struct tool_devices *devices, struct sample *sample);
 void sample_free(struct sample *sample);
 
-/* The counters that are a level, not a sum. */
+/* Whether a counter is a level, not a sum. */
 bool counter_is_level(uint32_t counter);
 
-/* One device in the time between two samples. */
+/* The changes of one device between two samples. */
 struct change {
 	uint64_t ns;
-	bool reset; /* the counters began again: values are those since */
+	bool reset; /* the device was reset: values are those since the reset */
 	uint32_t count;
-	uint64_t value[T3_DEVICE_COUNTER_COUNT]; /* a level's: at the end */
+	uint64_t value[T3_DEVICE_COUNTER_COUNT]; /* of a level: its value at the end */
 };
 
 void sample_change(const struct sample *before, const struct sample *after, size_t device,
 		   struct change *change);
 double change_rate(const struct change *change, uint32_t counter);
-/* Updates that found their entry in the tracker, in percent; 100 where there were none. */
+/* Updates that hit the tracker, in percent, or 100 without updates. */
 double change_hit_percent(const struct change *change);
-/* An object by counter names. */
+/* An object with counter names as keys. */
 json_t *change_to_json(const struct change *change);
 
 #endif /* T3_SAMPLE_H */

@@ -50,7 +50,7 @@ static void parse_line(struct client *client, char *line)
 		client->host_bytes = parse_bytes(value);
 }
 
-/* False: it has gone, or it is no file of DRM. */
+/* False: the file was closed, or is no file of DRM. */
 static bool read_fdinfo(struct client *client, const char *fd)
 {
 	char path[64], line[256];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Who has devices open, from the fdinfo of all processes that this user may look at. */
+/* Clients of the devices, from the fdinfo of all processes that this user may read. */
 #ifndef T3_CLIENTS_H
 #define T3_CLIENTS_H
 
 #include "common/devices.h"
 
-/* One open file; a file that several processes have is the first one's. */
+/* One open file. A file that several processes share counts for the first one. */
 struct client {
 	uint64_t id; /* of the kernel's DRM core */
 	uint64_t pid;
@@ -20,7 +20,7 @@ struct clients {
 	struct client *list;
 };
 
-/* 0 or -errno; what ends meanwhile is left out. */
+/* 0 or -errno. Processes that end during the scan are left out. */
 int clients_read(const struct tool_devices *devices, struct clients *clients);
 void clients_free(struct clients *clients);
 const struct client *clients_find(const struct clients *clients, uint64_t id);

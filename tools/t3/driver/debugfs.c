@@ -8,7 +8,7 @@
 
 #include "driver/debugfs.h"
 
-/* Decimal or 0x, and nothing behind it. */
+/* A decimal or 0x number, and nothing after it. */
 static json_t *value_to_json(const char *text)
 {
 	char *end;
@@ -42,7 +42,7 @@ static json_t *line_to_json(char *line)
 	return record;
 }
 
-/* Indented lines belong to the one before. */
+/* An indented line belongs to the line before. */
 static void add_line(json_t *records, char *line)
 {
 	size_t count = json_array_size(records);

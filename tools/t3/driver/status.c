@@ -7,7 +7,7 @@
 #include "driver/status.h"
 #include "t3_core.h"
 
-/* A sentence that grows; what does not fit is cut. */
+/* A sentence that grows. Text that does not fit is cut. */
 struct sentence {
 	char text[1024];
 	size_t used;
@@ -64,7 +64,7 @@ static void say_owner(struct sentence *s, const json_t *space)
 	say(s, " (pid %lld %s)", (long long)pid, name);
 }
 
-/* Epochs go round: one that is less than half of all numbers ahead has come. */
+/* Epochs wrap. One that is less than half of all numbers ahead has come. */
 static bool has_come(const json_t *space, json_int_t epoch)
 {
 	uint32_t ahead = (uint32_t)record_number(space, "epoch") - (uint32_t)epoch;
@@ -99,7 +99,7 @@ static void say_targets(struct sentence *s, const struct status *status,
 		say_target(s, status, device, part, record_number(space, "epoch"));
 }
 
-/* The exact count, where the driver knows it, else what was last written back. */
+/* The exact count where the driver knows it, else the last one written back. */
 static void say_tile(struct sentence *s, const json_t *tile)
 {
 	const json_t *exact = json_object_get(tile, "counted");

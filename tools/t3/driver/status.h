@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the driver's files say of work in flight, put into sentences. */
+/* Turns the driver's records of work in flight into sentences. */
 #ifndef T3_STATUS_H
 #define T3_STATUS_H
 
@@ -15,7 +15,7 @@ struct status {
 	struct status_device *list;
 };
 
-/* An array of strings; with all also of spaces and queues that wait for nothing. */
+/* An array of strings. With all it includes spaces and queues that wait for nothing. */
 json_t *status_sentences(const struct status *status, bool all);
 
 #endif /* T3_STATUS_H */

@@ -11,16 +11,15 @@
 #define DUMP_SIZE_MAX (1u << 20)
 
 /*
- * Decode a dump of any content. Always an object, of what could be read; why is "" or
- * says what is wrong and in which line. Lines of kinds that this program does not know
- * are kept in "unknown".
+ * Decode a dump with any content. The result is always an object, with all that could be read. why
+ * is "", or says what is wrong in which line. Lines of unknown kinds are kept in "unknown".
  */
 json_t *dump_parse(const char *data, size_t size, char *why, size_t why_size);
 
-/* Add what numbers mean: names of states, kinds and opcodes, fields of registers. */
+/* Add the meaning of numbers: names of states, kinds and opcodes, and fields of registers. */
 void dump_explain(json_t *record);
 
-/* For people. */
+/* Print it as text. */
 void dump_print(const json_t *dump);
 
 #endif /* T3_DUMP_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the numbers of a dump mean. */
+/* The meaning of the numbers in a dump. */
 #include <stdint.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 typedef const char *name_of(uint32_t value);
 
-/* Whose bits have names. */
+/* Registers and keys whose bits have names. */
 static const struct {
 	const char *owner; /* a register, or a key of a record */
 	name_of *bit;
@@ -21,7 +21,7 @@ static const struct {
 	{ "flags", t3_name_tile_flag },
 };
 
-/* Parts of a value that are numbers; and those of one bit, which are there or not. */
+/* Parts of a value that are numbers, and single bits. */
 static const struct field {
 	const char *owner, *name;
 	uint64_t mask;
@@ -53,7 +53,7 @@ static const struct {
 
 #define ROWS(table) (sizeof(table) / sizeof(*(table)))
 
-/* A bit without a name is of a newer device. */
+/* A newer device may have bits without a name here. */
 static void add_bit(json_t *list, name_of *name_bit, uint32_t bit)
 {
 	const char *name = name_bit(bit);
@@ -137,7 +137,7 @@ static void explain(json_t *record, const char *owner, const char *key)
 	explain_name(record, owner, key, json_integer_value(value));
 }
 
-/* A queue's state is not one of a space. */
+/* A queue has other states than a space. */
 static void explain_queue(json_t *record)
 {
 	json_int_t state = json_integer_value(json_object_get(record, "state"));

@@ -11,11 +11,11 @@
 #define MAGIC	 "T3 devcoredump "
 #define LINE_MAX 512
 
-/* A line by its words: those in braces are values, {name:s} a word and not a number. */
+/* The words of a line. Those in braces are values: {name:s} is a word and not a number. */
 struct dump_line {
 	const char *form;
-	const char *list;  /* of its owner, NULL: an object that the owner has once */
-	const char *owner; /* list whose last object it belongs to, NULL: the dump */
+	const char *list;  /* key in its owner; NULL: an object that the owner has once */
+	const char *owner; /* list whose last object owns it; NULL: the dump */
 };
 
 static const struct dump_line lines[] = {
@@ -63,7 +63,7 @@ __attribute__((format(printf, 2, 3))) static bool fail(struct parser *p, const c
 	return false;
 }
 
-/* The next word of *text; false: there is none. */
+/* Take the next word of *text. False: there is none. */
 static bool next_word(const char **text, char *word, size_t size)
 {
 	size_t length;
@@ -78,7 +78,7 @@ static bool next_word(const char **text, char *word, size_t size)
 	return true;
 }
 
-/* What is above the integers of JSON stays the text that it is. */
+/* A number above JSON's integers stays text. */
 static json_t *parse_value(const char *word)
 {
 	unsigned long long number;
@@ -93,7 +93,7 @@ static json_t *parse_value(const char *word)
 	return number > INT64_MAX ? json_string(word) : json_integer((json_int_t)number);
 }
 
-/* A word of the form against one of the line. */
+/* Match a word of the form with one of the line. */
 static bool match_word(struct parser *p, json_t *record, char *expected, const char *word)
 {
 	json_t *value;
@@ -112,7 +112,7 @@ static bool match_word(struct parser *p, json_t *record, char *expected, const c
 	return !json_object_set_new(record, expected + 1, value) || fail(p, "no memory");
 }
 
-/* Words that follow what this version knows are kept. */
+/* Keep words that follow those that this version knows. */
 static json_t *match(struct parser *p, const char *form, const char *line)
 {
 	char expected[64], word[LINE_MAX];
@@ -139,7 +139,7 @@ static json_t *last_of(json_t *list)
 	return json_array_get(list, json_array_size(list) - 1);
 }
 
-/* Tiles follow their segment, steps their job: one level more. */
+/* Tiles follow their segment, and steps follow their job, one level deeper. */
 static json_t *owner_of(json_t *dump, const struct dump_line *line)
 {
 	json_t *owner = dump;
@@ -206,7 +206,7 @@ static bool parse_line(struct parser *p, const char *text)
 	return !json_array_append_new(json_object_get(p->dump, "unknown"), json_string(text));
 }
 
-/* A line of text: printable ASCII, and not too long. */
+/* A line must be printable ASCII and not too long. */
 static bool take_line(struct parser *p, const char *data, size_t length, char *line)
 {
 	size_t i;

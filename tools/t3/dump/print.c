@@ -100,7 +100,7 @@ static void print_registers(const json_t *dump)
 	}
 }
 
-/* Those that counted anything. */
+/* Print the counters that are not 0. */
 static void print_counters(const json_t *dump)
 {
 	json_t *record, *value, *name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a job may ask for, each refusal one sentence. */
+/* Checks a job's options. Each refusal is one sentence. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ static int check_shape(const struct gemm_config *cfg, struct report *r)
 {
 	if (cfg->ranks < 2 || cfg->ranks > GEMM_MAX_RANKS)
 		return refuse(r, "--ranks must be 2 to %u", GEMM_MAX_RANKS);
-	if (cfg->dtype > DRM_T3_BF16) /* what can be summed */
+	if (cfg->dtype > DRM_T3_BF16) /* types that can be summed */
 		return refuse(r, "--dtype must be i32, f32, f16 or bf16");
 	if (!cfg->m || !cfg->n || !cfg->k || cfg->m > GEMM_MAX_DIM || cfg->n > GEMM_MAX_DIM ||
 	    cfg->k > GEMM_MAX_DIM)
@@ -61,7 +61,7 @@ static int check_shape(const struct gemm_config *cfg, struct report *r)
 	return 0;
 }
 
-/* A tile that is larger than a chunk is the chunk; the result says so. */
+/* A tile that is larger than a chunk is cut to the chunk, and the result says so. */
 static void clip_tile(struct gemm_config *cfg)
 {
 	uint32_t rows = cfg->m / cfg->ranks;

@@ -52,7 +52,7 @@ void device_fini(struct device_producer *d)
 	t3_buffer_destroy(d->operands);
 }
 
-/* Inputs are exact in the dtype. */
+/* Each input is a value of the dtype. */
 static void put_values(const struct device_producer *d, unsigned char *to, const void *values,
 		       uint64_t count)
 {

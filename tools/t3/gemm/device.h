@@ -17,16 +17,16 @@ struct device_producer {
 };
 
 /*
- * The caller has set space and layout; shapes are those of a producer that is ready.
- * Negative errno; -EOPNOTSUPP the device has no GEMM. What is there goes in device_fini().
+ * The caller has set space and layout. The shapes are those of a producer that is ready. Returns a
+ * negative errno; -EOPNOTSUPP: the device has no GEMM. device_fini() frees what exists.
  */
 int device_init(struct device_producer *d, struct t3_device *dev, const struct producer *p);
 void device_fini(struct device_producer *d);
 
-/* Put the producer's inputs there, in the dtype. */
+/* Store the producer's inputs in the operands, in the dtype. */
 void device_fill(struct device_producer *d, const struct producer *p);
 
-/* Compute a chunk of the partial product into the space. 0, or how the job ended. */
+/* Compute a chunk of the partial product into the space. Returns 0, or the job's error. */
 int device_chunk(struct device_producer *d, uint32_t chunk, int64_t deadline_ns);
 
 #endif /* T3_GEMM_DEVICE_H */

@@ -20,7 +20,7 @@
 #define GEMM_MAX_TIMEOUT_S  3600u
 #define GEMM_MAX_DELAY_MS   600000u
 #define GEMM_MAX_OUTPUT	    (64ull << 20)  /* elements of C */
-#define GEMM_KEEP_BYTES	    (256ull << 20) /* results kept for the verification */
+#define GEMM_KEEP_BYTES	    (256ull << 20) /* number of results kept for the verification */
 #define GEMM_NO_RANK	    UINT32_MAX
 
 enum gemm_write {
@@ -31,7 +31,7 @@ enum gemm_write {
 };
 
 enum gemm_wait {
-	GEMM_WAIT_AUTO,	 /* look for 20 us, then sleep */
+	GEMM_WAIT_AUTO,	 /* poll for 20 us, then sleep */
 	GEMM_WAIT_SPIN,	 /* never sleep */
 	GEMM_WAIT_SLEEP, /* sleep at once */
 };
@@ -51,12 +51,12 @@ struct gemm_config {
 	uint32_t iterations;
 	uint32_t tile_rows; /* elements, cut to the chunk by gemm_check() */
 	uint32_t tile_cols;
-	uint32_t asked_rows; /* what they were before */
+	uint32_t asked_rows; /* before gemm_check() cut it */
 	uint32_t asked_cols;
 	uint32_t timeout_s;
-	uint64_t fabric_id; /* 0: the only one */
+	uint64_t fabric_id; /* 0: the only fabric */
 	uint64_t seed;
-	uint32_t delay_rank; /* sleeps delay_ms before delay_step; GEMM_NO_RANK: none */
+	uint32_t delay_rank; /* sleeps for delay_ms before delay_step; GEMM_NO_RANK: none */
 	uint32_t delay_step;
 	uint32_t delay_ms;
 	uint32_t kill_rank; /* ends itself with SIGKILL before kill_step */
@@ -77,7 +77,7 @@ struct gemm_chunk_report {
 	uint64_t nmc_elements;
 };
 
-/* The tracker counters depend on how the ranks interleave; nothing else does. */
+/* The tracker counters depend on how the ranks interleave. All others are the same in each run. */
 struct gemm_rank_report {
 	struct gemm_chunk_report chunk[GEMM_MAX_RANKS]; /* in production order */
 	uint64_t time_ns; /* CLOCK_MONOTONIC, first arm to last completion */
@@ -90,9 +90,9 @@ struct gemm_rank_report {
 
 struct gemm_verdict {
 	uint64_t checked;	/* elements compared with the reference */
-	uint64_t wrong_bits;	/* not the bits that the ring order gives */
-	uint64_t out_of_bound;	/* further from the exact sum than the bound */
-	double max_error;	/* of all checked; 0 for i32 */
+	uint64_t wrong_bits;	/* elements that differ from the bits of the ring order */
+	uint64_t out_of_bound;	/* elements further from the exact sum than the bound */
+	double max_error;	/* of all elements checked; 0 for i32 */
 	double bound;		/* where max_error was seen */
 	uint32_t bad_iteration; /* first wrong element, 0: none */
 	uint32_t bad_row;
@@ -104,7 +104,7 @@ struct gemm_verdict {
 struct gemm_result {
 	bool pass;
 	char reason[GEMM_TEXT];			      /* one sentence when not pass */
-	char rank_error[GEMM_MAX_RANKS][GEMM_TEXT];   /* "" for a rank that came through */
+	char rank_error[GEMM_MAX_RANKS][GEMM_TEXT];   /* "" for a rank without an error */
 	struct gemm_rank_report rank[GEMM_MAX_RANKS]; /* valid when all came through */
 	bool complete;				      /* they did */
 	struct gemm_verdict verdict;
@@ -115,14 +115,14 @@ struct gemm_result {
 void gemm_defaults(struct gemm_config *cfg);
 
 /*
- * 0, or -EINVAL and one sentence in text that says what is allowed. A tile that is
- * larger than a chunk is made as large as the chunk.
+ * Returns 0, or -EINVAL and one sentence in text that says what is allowed. A tile that is larger
+ * than a chunk is cut to the chunk.
  */
 int gemm_check(struct gemm_config *cfg, char *text, size_t size);
 
 /*
- * Run a checked config. 0 when it ran, pass or not; a negative errno when this
- * process itself could not go on. The caller has no device open.
+ * Run a checked config. Returns 0 when it ran, pass or not, and a negative errno when this process
+ * could not go on. The caller has no device open.
  */
 int gemm_run(const struct gemm_config *cfg, struct gemm_result *result);
 

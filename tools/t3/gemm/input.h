@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The matrices: any element can be computed by anyone from seed and iteration. */
+/* The matrices. Any element can be computed from seed and iteration alone. */
 #ifndef T3_GEMM_INPUT_H
 #define T3_GEMM_INPUT_H
 

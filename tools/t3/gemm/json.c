@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The program's view of a gemm-rs result. */
+/* A gemm-rs result as JSON. */
 #include <stdio.h>
 
 #include "gemm/print.h"
@@ -14,7 +14,7 @@ static json_t *hex(uint64_t value)
 	return json_sprintf("%016llx", (unsigned long long)value);
 }
 
-/* The seed is text: 64 bits do not fit a JSON integer. */
+/* The seed is a string, because 64 bits do not fit a JSON integer. */
 static json_t *config_to_json(const struct gemm_config *cfg)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:o, s:o}", "ranks",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which chunk is where, what it is to each rank, and when it is produced. */
+/* Where each chunk is, its segment at each rank, and when it is produced. */
 #ifndef T3_GEMM_LAYOUT_H
 #define T3_GEMM_LAYOUT_H
 
@@ -7,7 +7,7 @@
 
 #define GEMM_ALIGN 64u /* of chunks in the space and in staging */
 
-/* The same for all ranks. Segment index = chunk index. */
+/* The layout is the same for all ranks. The segment's index is the chunk's number. */
 struct gemm_layout {
 	uint32_t chunks;
 	uint32_t chunk_rows;
@@ -20,17 +20,17 @@ struct gemm_layout {
 
 void gemm_layout_init(struct gemm_layout *layout, const struct gemm_config *cfg);
 
-/* The staggered schedule: order[0] = rank - 1, then downwards, last the own chunk. */
+/* The staggered schedule: order[0] is chunk rank - 1, then downwards, with the own chunk last. */
 void gemm_schedule(uint32_t rank, uint32_t ranks, uint32_t order[GEMM_MAX_RANKS]);
 
-/* enum drm_t3_segment_kind of a chunk at a rank. */
+/* The enum drm_t3_segment_kind of a chunk at a rank. */
 uint32_t gemm_chunk_kind(uint32_t rank, uint32_t ranks, uint32_t chunk);
 
 /* The segment of a chunk at a rank. */
 void gemm_chunk_desc(const struct gemm_config *cfg, uint32_t rank, uint32_t chunk,
 		     struct t3_segment_desc *desc);
 
-/* Segments that the previous rank sends to: all but the own remote one. */
+/* The segments that the previous rank sends to: all but this rank's remote one. */
 uint64_t gemm_grant_mask(uint32_t rank, uint32_t ranks);
 
 #endif /* T3_GEMM_LAYOUT_H */

@@ -41,7 +41,7 @@ uint16_t f16_from_f32(float value)
 		return 0x7e00;
 	if (mag >= 0x47800000u) /* 2^16 and above, also infinity */
 		return (uint16_t)(sign | 0x7c00u);
-	if (exponent >= 113) /* a carry runs on into the exponent, up to infinity */
+	if (exponent >= 113) /* a carry goes on into the exponent, up to infinity */
 		return (uint16_t)(sign | shift_even(mag - (112u << 23), 13));
 	if (exponent < 102) /* below half of the least subnormal */
 		return (uint16_t)sign;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Element types: f16 and bf16 by hand, correctly rounded; the devices' addition. */
+/* Element types: correctly rounded f16 and bf16, and the devices' addition. */
 #ifndef T3_GEMM_NUMERIC_H
 #define T3_GEMM_NUMERIC_H
 
@@ -11,16 +11,16 @@ uint16_t bf16_from_f32(float value);
 float f32_from_f16(uint16_t bits);
 float f32_from_bf16(uint16_t bits);
 
-/* One element of enum drm_t3_dtype as raw bits; i32 is not a float type. */
+/* One element of enum drm_t3_dtype as raw bits. i32 is no float type. */
 uint32_t element_from_f32(uint32_t dtype, float value);
 float f32_from_element(uint32_t dtype, uint32_t bits);
 
-/* A device's ADD on raw bits: i32 wraps; f16 and bf16 round the f32 sum once. */
+/* A device's ADD on raw bits. i32 wraps. f16 and bf16 round the f32 sum once. */
 uint32_t element_add(uint32_t dtype, uint32_t a, uint32_t b);
 
 /*
- * QEMU computes with the host's unit only while the guest's inexact flag is up, else
- * several times slower. Exact sums never raise it; one inexact division does.
+ * Set the processor's inexact flag. QEMU uses the host's floating point only while the guest's flag
+ * is set, and is several times slower else. Exact sums never set it; one inexact division does.
  */
 void raise_inexact(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A failure here is a mistake of this program, which the tile's missing updates then
- * show: the tile is not delivered.
+ * A failure here is a mistake of this program. The tile then misses updates and is not delivered,
+ * which shows it.
  */
 #include "output.h"
 
@@ -18,7 +18,7 @@ static void put_doorbell(struct output *base, uint32_t chunk, uint32_t tile, con
 {
 	struct tile_output *out = (struct tile_output *)base;
 
-	/* One doorbell per tile and epoch: the slot is free since the last epoch ended. */
+	/* One doorbell per tile and epoch. The slot is free, because the last epoch has ended. */
 	if (!t3_stage_tile(&out->view[chunk], tile, data, pitch))
 		t3_doorbell_tile(out->space, chunk, 0, tile);
 }

@@ -9,10 +9,10 @@
 struct tile_output {
 	struct output base; /* first: the producer holds a pointer to it */
 	struct t3_space *space;
-	struct t3_view view[GEMM_MAX_RANKS]; /* of each chunk: aperture, or staging slot 0 */
+	struct t3_view view[GEMM_MAX_RANKS]; /* the chunk's image: aperture, or staging slot 0 */
 };
 
-/* Set base.put; the caller has filled in the rest. */
+/* Set base.put. The caller has set the rest. */
 void output_init(struct tile_output *out, enum gemm_write write);
 
 #endif /* T3_GEMM_OUTPUT_H */

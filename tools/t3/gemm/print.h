@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A run and what came out, for people and as JSON. */
+/* A run and its result, as text and as JSON. */
 #ifndef T3_GEMM_PRINT_H
 #define T3_GEMM_PRINT_H
 
@@ -9,7 +9,7 @@
 
 void gemm_print_table(const struct gemm_config *cfg, const struct gemm_result *result);
 json_t *gemm_to_json(const struct gemm_config *cfg, const struct gemm_result *result);
-/* By enum gemm_write, with a NULL behind them. */
+/* Names by enum gemm_write, with a NULL at the end. */
 extern const char *const gemm_write_names[GEMM_WRITES + 1];
 
 #endif /* T3_GEMM_PRINT_H */

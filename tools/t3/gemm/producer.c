@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Each sum runs over k in order, from zero: floats in f32, integers modulo 2^32.
- * The reference repeats exactly that.
+ * Each sum runs over k in order, from zero: floats in f32, integers modulo 2^32. The reference
+ * repeats that exactly.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "producer.h"
 #include "t3.h"
 
-#define BLOCK 16 /* columns summed at once: a constant, so that compilers vectorise */
+#define BLOCK 16 /* columns summed at once, a constant so that compilers vectorise */
 
 /* A tile's place: first row and column in the output, and its size. */
 struct place {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A plain GEMM kernel. It knows shapes and where finished tiles go, nothing else. */
+/* A plain GEMM kernel. It knows only the shapes and where finished tiles go. */
 #ifndef T3_GEMM_PRODUCER_H
 #define T3_GEMM_PRODUCER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Takes finished tiles; row i of one is at data + i * pitch, in output elements. */
+/* Takes finished tiles. Row i of one is at data + i * pitch, in output elements. */
 struct output {
 	void (*put)(struct output *out, uint32_t chunk, uint32_t tile, const void *data,
 		    size_t pitch);

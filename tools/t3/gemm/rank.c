@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The iterations of one rank. Between setup and report it needs no system call. */
+/* The iterations of one rank. It makes no system call between setup and report. */
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static enum wire_weight weigh(const struct rank *r, int err, struct drm_t3_fault
 	}
 }
 
-/* " (why)", or nothing for -ECANCELED: then the sentence says it all. */
+/* " (why)", or nothing for -ECANCELED, where the sentence has the whole reason. */
 static void explain(int err, const struct drm_t3_fault *fault, char *text, size_t size)
 {
 	char words[128];
@@ -257,7 +257,7 @@ static int report_all(struct rank *r)
 	return 0;
 }
 
-/* A space that goes poisons its neighbours: nobody leaves before all are done. */
+/* A space that is destroyed poisons its neighbours. So no rank ends before all have finished. */
 static void finish(struct rank *r)
 {
 	struct wire_message done = { .kind = WIRE_DONE };

@@ -14,9 +14,9 @@ struct rank {
 	struct gemm_shared *shared;
 	uint32_t rank;
 	int message;	  /* pipe to the parent */
-	int hold;	  /* reads end of file when the parent lets the ranks go */
-	int to_prev;	  /* socket: the own grant */
-	int from_next;	  /* socket: the grant of the next rank */
+	int hold;	  /* reads end of file when the parent lets the ranks end */
+	int to_prev;	  /* socket on which the rank sends its grant */
+	int from_next;	  /* socket on which it receives the next rank's grant */
 	int64_t deadline; /* for waits: CLOCK_MONOTONIC */
 
 	struct gemm_layout layout;
@@ -30,18 +30,18 @@ struct rank {
 	struct drm_t3_counters before;
 	struct producer producer;
 	struct tile_output output;
-	struct device_producer device; /* in place of the two, with --write gemm */
+	struct device_producer device; /* replaces the two with --write gemm */
 };
 
-/* Run it; returns the exit status. The caller has set the first seven fields. */
+/* Run it, and return the exit status. The caller has set the first seven fields. */
 int rank_main(struct rank *r);
 
-/* Device, space, grants, segments. 0, or what rank_fail() returned. */
+/* Make device, space, grants and segments. Returns 0, or what rank_fail() returned. */
 int rank_setup(struct rank *r);
 
 /*
- * Tell the parent one sentence, and err or the space's fault in words. -ECANCELED adds
- * no words: the sentence says it all. Returns err.
+ * Send the parent one sentence, with err or the space's fault in words. -ECANCELED adds no words,
+ * because the sentence has the whole reason. Returns err.
  */
 __attribute__((format(printf, 3, 4))) int rank_fail(struct rank *r, int err, const char *format,
 						    ...);

@@ -122,7 +122,7 @@ static void row_of_rank(struct reference *ref, uint32_t rank)
 	}
 }
 
-/* Ranks in the order in which the ring adds to a row of chunk c: c + 1, .. , c. */
+/* The ranks in the order in which the ring adds to a row of chunk c: c + 1, .. , c. */
 static void row_of_floats(struct reference *ref, uint32_t chunk)
 {
 	const struct gemm_config *cfg = ref->cfg;

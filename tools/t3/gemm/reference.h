@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What C must be, computed without the producer, row by row. */
+/* The expected C, computed row by row without the producer. */
 #ifndef T3_GEMM_REFERENCE_H
 #define T3_GEMM_REFERENCE_H
 
@@ -12,7 +12,7 @@ struct reference {
 	void *a_row; /* one row of A */
 	double *sum; /* one row each: exact sum, sum of |a * b|, */
 	double *weight;
-	float *part;	/* one rank's partial, */
+	float *part;	/* and the bits of the ring's order of additions */
 	uint32_t *bits; /* and the bits that the ring's order of additions gives */
 };
 
@@ -23,10 +23,10 @@ void reference_fini(struct reference *ref);
 /* Make B of an iteration, 1 ... */
 void reference_iteration(struct reference *ref, uint32_t iteration);
 
-/* Fill sum, weight and bits for a row of that iteration. For i32 bits alone. */
+/* Set sum, weight and bits for a row of that iteration. For i32 only bits. */
 void reference_row(struct reference *ref, uint32_t row);
 
-/* How far a result may be from sum: see reference.c. */
+/* The largest allowed distance of a result from sum: see reference.c. */
 double reference_bound(const struct gemm_config *cfg, double weight);
 
 #endif /* T3_GEMM_REFERENCE_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The parent: start the ranks, listen to them, end them, verify. */
+/* The parent: starts the ranks, receives their messages, ends them, and verifies. */
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,13 +17,13 @@
 #include "verify.h"
 #include "wire.h"
 
-#define GRACE_MS 1000 /* for ranks to report their own timeouts; and to leave */
+#define GRACE_MS 1000 /* time for ranks to report their own timeouts, and to end */
 
 struct job {
 	const struct gemm_config *cfg;
 	struct gemm_shared *shared;
 	struct gemm_result *result;
-	pid_t pid[GEMM_MAX_RANKS];	 /* 0: not started, or reaped */
+	pid_t pid[GEMM_MAX_RANKS];	 /* 0: not started, or its end was waited for */
 	int message[GEMM_MAX_RANKS][2];	 /* pipes, rank to parent */
 	int grant[GEMM_MAX_RANKS][2];	 /* sockets: [0] rank r, [1] the next rank */
 	int hold[2];			 /* pipe, closed by the parent at the end */
@@ -84,7 +84,7 @@ static void close_channels(struct job *job)
 	}
 }
 
-/* Take a descriptor out of what close_channels() closes. */
+/* Take a descriptor, so that close_channels() does not close it. */
 static int keep(int *fd)
 {
 	int kept = *fd;
@@ -135,7 +135,7 @@ static int start_ranks(struct job *job)
 	return 0;
 }
 
-/* The one message of a rank, or its end without one: later waitpid() says why. */
+/* The one message of a rank, or its end without one. Then waitpid() tells why. */
 static void hear(struct job *job, uint32_t rank)
 {
 	struct wire_message message;
@@ -199,7 +199,7 @@ static const char *phase_words(uint32_t phase)
 	}
 }
 
-/* What a rank that cannot speak did last. */
+/* What a rank that sent no message did last. */
 static void describe(struct job *job, uint32_t rank, const char *end)
 {
 	struct gemm_shared_rank *shared = &job->shared->rank[rank];
@@ -272,7 +272,7 @@ static bool reap_all(struct job *job, int flags)
 	return all;
 }
 
-/* Let the finished ranks go, end the others; nobody is left afterwards. */
+/* Let the finished ranks end, and kill the others. No process is left afterwards. */
 static void end_ranks(struct job *job)
 {
 	const struct timespec tick = { .tv_nsec = 1000000 };
@@ -293,7 +293,7 @@ static void end_ranks(struct job *job)
 	reap_all(job, 0);
 }
 
-/* The error of most weight, of several the first rank's; NULL: there is none. */
+/* The error with the most weight. Of several it is the first rank's. NULL: none. */
 static const char *find_cause(const struct job *job)
 {
 	const char *cause = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A rank's way from nothing to a space whose first epoch can be armed. */
+/* The set-up of a rank, up to a space whose first epoch can be armed. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ static int make_space(struct rank *r)
 	return 0;
 }
 
-/* Grant the previous rank, get the next one's grant. */
+/* Grant the previous rank access, and get the next one's grant. */
 static int exchange(struct rank *r)
 {
 	uint32_t next = (r->rank + 1) % r->cfg->ranks, grant;
@@ -93,7 +93,7 @@ static int map_chunk(struct rank *r, uint32_t chunk)
 	}
 }
 
-/* Where the producer's tiles of a chunk go. */
+/* The destination of the producer's tiles of a chunk. */
 static int view_chunk(struct rank *r, uint32_t chunk, unsigned char *staging)
 {
 	struct t3_view *view = &r->output.view[chunk];

@@ -32,11 +32,11 @@ struct gemm_shared {
 	unsigned char results[] __attribute__((aligned(64)));
 };
 
-/* Map it, with room for all iterations' results or only two. NULL: no memory. */
+/* Map it, with room for all iterations' results or for two. NULL: no memory. */
 struct gemm_shared *shared_create(const struct gemm_config *cfg);
 void shared_destroy(struct gemm_shared *shared);
 
-/* Where the result of a chunk is kept; NULL when that iteration is not kept. */
+/* The place of a chunk's result, or NULL when that iteration is not kept. */
 unsigned char *shared_result(struct gemm_shared *shared, const struct gemm_config *cfg,
 			     uint32_t iteration, uint32_t chunk);
 

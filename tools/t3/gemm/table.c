@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The human's view of a gemm-rs result. */
+/* A gemm-rs result as text. */
 #include <stdio.h>
 
 #include "gemm/print.h"

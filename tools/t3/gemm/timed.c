@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * t3 gemm-rs --timed: what the job has just computed and verified, in virtual time: the
- * same shape as a run of the timed model, on the devices that computed it.
- */
+/* t3 gemm-rs --timed: runs the job's shape on the timed model of the devices that computed it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +13,7 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
 	return value < limit ? value : limit;
 }
 
-/* The model's tiles are workgroups': not the tracked ones of the job. */
+/* The model's tiles are those of workgroups, not the tracked tiles of the job. */
 static void set_up(const struct gemm_config *cfg, struct t3_timed_setup *setup)
 {
 	struct t3_timed_params *p = &setup->params;

@@ -15,7 +15,7 @@ struct gemm_timed {
 	struct timed_devices devices; /* within the run */
 };
 
-/* An exit code; what is wrong has been said. */
+/* Returns an exit code. On failure it has printed a message. */
 int gemm_timed_run(const struct gemm_config *cfg, struct gemm_timed *timed);
 void gemm_timed_print(const struct gemm_timed *timed);
 json_t *gemm_timed_to_json(const struct gemm_timed *timed);

@@ -11,7 +11,7 @@
 
 #define WORKERS 2
 
-/* Multiplications that an emulated guest redoes in about a second; above: samples. */
+/* Multiplications that an emulated guest does in about a second. Larger jobs are sampled. */
 #define CHECK_ALL_MACS (UINT64_C(1) << 27)
 
 static uint32_t element_at(const unsigned char *row, uint32_t size, uint32_t col)
@@ -66,7 +66,7 @@ static void check_row(struct gemm_verdict *v, struct reference *ref, uint32_t ro
 	v->checked += ref->cfg->n;
 }
 
-/* The row of a chunk that stands for it in an iteration between first and last. */
+/* The row that is checked of a chunk in an iteration between first and last. */
 static uint32_t sample_row(const struct gemm_config *cfg, uint32_t iteration, uint32_t chunk)
 {
 	uint64_t key[] = { cfg->seed, iteration, chunk };
@@ -97,7 +97,7 @@ static void check_chunk(struct gemm_verdict *v, struct reference *ref, uint32_t 
 		check_row(v, ref, chunk * rows + i, result + i * row_bytes);
 }
 
-/* A worker takes every other chunk. */
+/* A worker checks every other chunk. */
 static int check_all(const struct gemm_config *cfg, struct gemm_shared *shared, uint32_t worker,
 		     struct gemm_verdict *v)
 {

@@ -6,9 +6,9 @@
 #include "shared.h"
 
 /*
- * Every row of every iteration of a job that is not too large; else all rows of the
- * first and the last iteration, and one row of each chunk of those in between that
- * were kept. Two processes share the work. 0, -ENOMEM or -ECHILD.
+ * Check every row of every iteration, unless the job is too large. Then it checks all rows of the
+ * first and the last iteration, and one row of each chunk of the others that were kept. Two
+ * processes share the work. 0, -ENOMEM or -ECHILD.
  */
 int gemm_verify(const struct gemm_config *cfg, struct gemm_shared *shared,
 		struct gemm_verdict *verdict);

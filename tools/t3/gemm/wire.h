@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What passes between the processes: a grant's descriptor, one last message. */
+/* Messages between the processes: a grant's descriptor, and one last message. */
 #ifndef T3_GEMM_WIRE_H
 #define T3_GEMM_WIRE_H
 
@@ -7,16 +7,16 @@
 
 enum wire_kind { WIRE_DONE = 1, WIRE_ERROR };
 
-/* How likely an error is the cause of the others. */
+/* How likely an error caused the others. */
 enum wire_weight {
 	WEIGHT_NONE,
-	WEIGHT_CONSEQUENCE, /* a peer failed or went */
-	WEIGHT_TIMEOUT,	    /* waited for somebody */
-	WEIGHT_OWN,	    /* its own fault, or it stood still */
+	WEIGHT_CONSEQUENCE, /* a peer failed or ended */
+	WEIGHT_TIMEOUT,	    /* a wait timed out */
+	WEIGHT_OWN,	    /* its own fault, or it made no progress */
 	WEIGHT_SIGNAL,
 };
 
-/* Below PIPE_BUF: written and read whole. */
+/* Below PIPE_BUF, so that it is written and read as a whole. */
 struct wire_message {
 	uint32_t kind;
 	uint32_t weight; /* ERROR: enum wire_weight */
@@ -25,11 +25,11 @@ struct wire_message {
 
 /* Errors: those of sendmsg(). */
 int wire_send_fd(int socket, int fd);
-/* The fd is O_CLOEXEC. Errors: -ETIMEDOUT, -EPIPE the peer has gone. */
+/* The fd is O_CLOEXEC. Errors: -ETIMEDOUT. -EPIPE: the peer has ended. */
 int wire_recv_fd(int socket, uint32_t timeout_s, int *fd);
 
 int wire_send(int pipe, const struct wire_message *message);
-/* -EPIPE: the writer ended without one. */
+/* -EPIPE: the writer ended without a message. */
 int wire_recv(int pipe, struct wire_message *message);
 
 #endif /* T3_GEMM_WIRE_H */

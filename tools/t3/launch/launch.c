@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 launch: what happens while ranks run. */
+/* t3 launch: watches the ranks while they run. */
 #define _GNU_SOURCE /* ppoll, strsignal */
 #include <errno.h>
 #include <poll.h>
@@ -14,9 +14,9 @@
 #include "launch/launch.h"
 #include "common/message.h"
 
-#define KILL_AFTER_NS 2000000000 /* SIGTERM */
+#define KILL_AFTER_NS 2000000000 /* after SIGTERM */
 
-/* Passed on to all ranks. After one of those in the first line, they are given a grace. */
+/* Signals that are passed on to all ranks. After the first four the ranks get the grace time. */
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, /**/ SIGUSR1, SIGUSR2 };
 
 #define FORWARDED (sizeof(forwarded) / sizeof(*forwarded))
@@ -99,7 +99,10 @@ static void ended(struct launch *launch, uint32_t rank, int status)
 	enter(launch, LAUNCH_GRACE, (int64_t)launch->args->grace_ns);
 }
 
-/* Of several that have ended, those that a signal ended were the first: others follow them. */
+/*
+ * Of several ranks that have ended, those that a signal ended count as first, because others follow
+ * them.
+ */
 static void reap(struct launch *launch)
 {
 	int status[T3_COMM_RANKS_MAX];
@@ -137,7 +140,7 @@ static void take_signals(struct launch *launch)
 
 /* --------------------------------------------------------------------- loop */
 
-/* Who cannot print has no use for ranks that go on. */
+/* Without standard output the ranks need not go on. */
 static void print_streams(struct launch *launch, bool last)
 {
 	bool good = true;
@@ -153,7 +156,7 @@ static void print_streams(struct launch *launch, bool last)
 	}
 	if (good)
 		return;
-	/* Once is enough: what comes from here on goes nowhere. */
+	/* Reported once. All later output is discarded. */
 	if (!freopen("/dev/null", "w", stdout))
 		clearerr(stdout);
 	if (launch->status)
@@ -191,7 +194,7 @@ static void watch(struct launch *launch)
 		take_signals(launch);
 		check_time(launch);
 	}
-	/* What a rank has left behind may hold them open. */
+	/* A process that a rank left behind may hold the pipes open. */
 	print_streams(launch, true);
 }
 
@@ -212,7 +215,7 @@ static int catch_signals(struct launch *launch)
 	return complain(EXIT_OWN_FAILURE, "signals: %s", strerror(errno));
 }
 
-/* One that cannot start is the end of all. */
+/* When a rank cannot start, all ranks end. */
 static void start_all(struct launch *launch)
 {
 	uint32_t i;

@@ -12,7 +12,7 @@
 #include "launch/output.h"
 #include "t3_coll.h"
 
-enum { EXIT_TIMEOUT = 124 }; /* as timeout(1) */
+enum { EXIT_TIMEOUT = 124 }; /* as in timeout(1) */
 
 struct launch_args {
 	uint64_t ranks;
@@ -24,11 +24,11 @@ struct launch_args {
 	char **command;
 };
 
-/* What is done to those that still run: each step after some time, unless all have ended. */
+/* Steps to end the ranks that still run: each after some time, unless all have ended. */
 enum launch_stage { LAUNCH_RUN, LAUNCH_GRACE, LAUNCH_TERM, LAUNCH_KILL };
 
 struct launch_rank {
-	pid_t pid; /* and process group; 0: it has ended, or was never there */
+	pid_t pid; /* and process group; 0: ended or not started */
 	struct launch_stream stream[LAUNCH_STREAMS];
 };
 
@@ -39,22 +39,22 @@ struct launch {
 	int signals; /* a signalfd */
 	sigset_t old_mask;
 	uint32_t running;
-	int status; /* of the first that failed, as a shell has it; 0: none has */
+	int status; /* of the first that failed, as a shell has it; 0: none */
 	enum launch_stage stage;
 	int64_t stage_end_ns, timeout_ns; /* INT64_MAX: none */
 	struct launch_rank rank[T3_COMM_RANKS_MAX];
 };
 
 /*
- * Run all ranks to their ends. The first failed rank's status, EXIT_TIMEOUT, or those of
- * child.h, after one sentence for each rank that failed.
+ * Run all ranks to their ends. Returns the first failed rank's status, EXIT_TIMEOUT, or those of
+ * child.h. It prints one sentence for each rank that failed.
  */
 int launch_run(const struct launch_args *args);
 
-/* Start one rank. 0, or an exit code after a sentence (launch_start.c). */
+/* Start one rank. Returns 0, or an exit code after a sentence (start.c). */
 int launch_start(struct launch *launch, uint32_t rank);
 
-/* A directory of its own for the ranks to meet in, and its end (launch_start.c). */
+/* Make a directory for the ranks to meet in, and remove it (start.c). */
 int launch_make_dir(struct launch *launch);
 void launch_remove_dir(const struct launch *launch);
 

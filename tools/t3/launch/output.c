@@ -12,7 +12,7 @@ static void print_line(uint32_t rank, const char *line, size_t bytes, FILE *out)
 	putc('\n', out);
 }
 
-/* Whole lines, and what fills all of the room. */
+/* Prints whole lines, and a part that fills the buffer. */
 static void print_lines(struct launch_stream *stream, uint32_t rank, FILE *out)
 {
 	size_t at = 0, bytes;

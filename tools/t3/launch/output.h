@@ -11,16 +11,16 @@
 #define LAUNCH_STREAMS	  2 /* stdout, stderr */
 #define LAUNCH_LINE_BYTES 4096
 
-/* One that is not labelled has fd -1: the rank writes by itself. */
+/* An unlabelled stream has fd -1: the rank writes by itself. */
 struct launch_stream {
-	int fd; /* to read from, never waits */
+	int fd; /* non-blocking */
 	size_t used;
-	char line[LAUNCH_LINE_BYTES]; /* that has no end yet; a longer one is cut in two */
+	char line[LAUNCH_LINE_BYTES]; /* a line without its end; a longer one is cut in two */
 };
 
-/* Print all that is there: false when out takes no more. At the end fd is closed, and -1. */
+/* Print all that has come. False when out fails. At the end of the stream fd is closed and -1. */
 bool launch_stream_print(struct launch_stream *stream, uint32_t rank, FILE *out);
-/* Print what has no end of line, and close. */
+/* Print the rest without an end of line, and close. */
 bool launch_stream_end(struct launch_stream *stream, uint32_t rank, FILE *out);
 
 #endif /* T3_LAUNCH_OUTPUT_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* How a rank begins: where it meets the others, and what it is told. */
+/* Starts a rank: its directory, environment and streams. */
 #define _GNU_SOURCE /* pipe2 */
 #include <dirent.h>
 #include <errno.h>
@@ -34,7 +34,10 @@ int launch_make_dir(struct launch *launch)
 			strerror(errno));
 }
 
-/* With what ranks that were killed have left in it, and nothing of what now has its name. */
+/*
+ * Remove the directory with the leftovers of killed ranks. It goes by descriptor, so a later
+ * directory of the same name is safe.
+ */
 void launch_remove_dir(const struct launch *launch)
 {
 	DIR *dir = fdopendir(launch->dir_fd);
@@ -67,7 +70,7 @@ static bool set_number(const char *name, uint32_t value)
 	return !setenv(name, text, 1);
 }
 
-/* Its own process group, so that what a rank starts gets the signals, too. */
+/* The rank has its own process group, so that its children get the signals, too. */
 static bool prepare(const struct launch *launch, uint32_t rank, pid_t parent,
 		    int (*out)[LAUNCH_STREAMS])
 {
@@ -88,7 +91,7 @@ static bool prepare(const struct launch *launch, uint32_t rank, pid_t parent,
 	       !sigprocmask(SIG_SETMASK, &launch->old_mask, NULL);
 }
 
-/* The reason why it did not become the command is its last word. */
+/* The child sends the errno by the pipe when it could not become the command. */
 __attribute__((noreturn)) static void become(const struct launch *launch, uint32_t rank,
 					     pid_t parent, int (*out)[LAUNCH_STREAMS], int why)
 {
@@ -137,7 +140,7 @@ static void close_all(int (*out)[LAUNCH_STREAMS])
 			close((*out)[i]);
 }
 
-/* It has become the command when the pipe closes without a word. */
+/* When the pipe closes without a byte, the child has become the command. */
 static int hear(const struct launch *launch, int why)
 {
 	int error = 0;
