@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 bench: what stores, doorbells, updates, waits and jobs take on this machine. */
+/* t3 bench: the cost of stores, doorbells, updates, waits and jobs on this machine. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static const struct part *find_part(const char *name)
 	return NULL;
 }
 
-/* 1 + the exit code, after a sentence that has the parts. */
+/* Print a sentence with the parts. Returns the exit code + 1. */
 static int refuse_part(const char *name)
 {
 	char list[128] = "";
@@ -68,7 +68,7 @@ static int refuse_part(const char *name)
 	return 1 + complain(EXIT_USAGE, "--only PART must be %s; got '%s'", list, name);
 }
 
-/* 0, or the exit code + 1. */
+/* Returns 0, or the exit code + 1. */
 static int parse(int argc, char **argv, struct options *opts)
 {
 	static const struct option options[] = {
@@ -137,7 +137,7 @@ static int report(struct bench *bench, bool json)
 	return EXIT_OK;
 }
 
-/* Those that are not there leave their figures out. */
+/* Figures are left out for devices that the machine does not have. */
 static void open_peers(struct bench *bench)
 {
 	bench_peer_open(0x1234, 0x11e8, 0, &bench->edu);
@@ -175,7 +175,7 @@ static int run(struct bench *bench, const struct options *opts)
 	return code;
 }
 
-/* Devices 0 and 1 of the machine, or ranks 0 and 1 of the fabric. */
+/* The first two devices of the machine, or ranks 0 and 1 of the fabric. */
 static int find_devices(struct bench *bench, size_t *index)
 {
 	uint32_t i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE /* strverscmp() */
-/* t3 dump: what a device looked like when it, or one of its queues, had to be reset. */
+/* t3 dump: the state of a device when it, or one of its queues, was reset. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* All of a file up to DUMP_SIZE_MAX; -EFBIG: there is more. */
+/* Read a whole file up to DUMP_SIZE_MAX. -EFBIG: it is longer. */
 static int read_all(const char *path, char **data, size_t *size)
 {
 	ssize_t got;
@@ -87,7 +87,7 @@ static int refuse_file(const char *path, int error)
 	return complain(EXIT_FAIL, "%s could not be read: %s", path, strerror(-error));
 }
 
-/* What could be decoded is shown, also where it ends in an error. */
+/* Print what could be decoded, also when the decoding ended with an error. */
 static int show(const char *path, const char *data, size_t size, json_t *list)
 {
 	char why[256];
@@ -120,7 +120,7 @@ static int dump_file(const char *path, json_t *list)
 	return ret;
 }
 
-/* Other drivers leave dumps as well. */
+/* Other drivers leave dumps, too. */
 static bool is_ours(const char *path)
 {
 	char head[sizeof(MAGIC)] = "";
@@ -128,7 +128,7 @@ static bool is_ours(const char *path)
 	ssize_t got;
 
 	if (fd < 0)
-		return errno == EACCES; /* then the reader says so */
+		return errno == EACCES; /* then the read reports it */
 	got = read(fd, head, sizeof(head) - 1);
 	close(fd);
 	return got == sizeof(head) - 1 && !strcmp(head, MAGIC);
@@ -147,7 +147,7 @@ static int is_dump(const struct dirent *entry)
 	return entry->d_name[0] != '.' && strlen(entry->d_name) <= 250 && is_ours(path);
 }
 
-/* The kernel takes any write as "no longer needed". */
+/* The kernel releases the dump on any write. */
 static int release(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -172,7 +172,7 @@ static int dump_entry(const struct dump_args *args, const struct dirent *entry, 
 	return ret;
 }
 
-/* The newest, or all from the oldest on. */
+/* The newest dump, or all from the oldest on. */
 static int dump_devices(const struct dump_args *args, json_t *list)
 {
 	struct dirent **entries;

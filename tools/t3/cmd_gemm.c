@@ -53,7 +53,7 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-/* What a value must look like, for one that cannot even be read. */
+/* The form of a value, for one that cannot be read. */
 static const char *const rules[] = {
 	[OPT_RANKS - 256] = "--ranks must be a whole number from 2 to 32",
 	[OPT_SHAPE - 256] = "--shape must be MxNxK in whole numbers, as in 256x256x256",
@@ -176,13 +176,13 @@ static bool parse_value(struct gemm_config *cfg, int opt, const char *text)
 	}
 }
 
-/* What is shown of the job, and how. */
+/* What is printed, and how. */
 struct output {
 	bool json, timed;
-	const char *fabric; /* as --fabric has it; NULL: not given */
+	const char *fabric; /* the text of --fabric; NULL: not given */
 };
 
-/* An exit code, or -1 to go on. */
+/* Returns an exit code, or -1 to go on. */
 static int parse(int argc, char **argv, struct gemm_config *cfg, struct output *output)
 {
 	char why[256];
@@ -222,7 +222,7 @@ static int parse(int argc, char **argv, struct gemm_config *cfg, struct output *
 	return -1;
 }
 
-/* A job that failed has no virtual time. */
+/* There is no virtual time for a job that failed. */
 static int show(const struct gemm_config *cfg, const struct gemm_result *result,
 		const struct output *output)
 {

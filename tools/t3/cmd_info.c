@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 info: facts and counters of devices. */
+/* t3 info: the facts and counters of devices. */
 #include <stdio.h>
 #include <string.h>
 
@@ -104,14 +104,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_SUCCESS:
 		if (args->all && args->common.one)
 			argp_error(state, "-d INDEX and --all exclude each other");
-		args->common.one = !args->all; /* 0 when none is named */
+		args->common.one = !args->all; /* 0 when no device is named */
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-/* list NULL: printed. */
+/* list NULL: print it. */
 static int show(const struct tool_device *device, json_t *list)
 {
 	struct device_facts facts = { .info = device->info };
@@ -127,7 +127,7 @@ static int show(const struct tool_device *device, json_t *list)
 	return EXIT_OK;
 }
 
-/* One device is an object, all are an array. */
+/* One device is an object. With --all the result is an array. */
 static int show_all(const struct tool_devices *devices, const struct info_args *args)
 {
 	json_t *list = args->common.json ? json_array() : NULL;

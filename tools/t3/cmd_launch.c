@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 launch -n N -- CMD: the ranks of a program, a process each. */
+/* t3 launch -n N -- CMD: the ranks of a program, one process each. */
 #include "commands.h"
 #include "common/child.h"
 #include "common/cmdline.h"

@@ -9,7 +9,7 @@
 #include "common/message.h"
 #include "t3.h"
 
-/* One device; error is not 0 when it could not be asked. */
+/* One device. error is not 0 when it could not be read. */
 struct row {
 	const struct t3_device_entry *entry;
 	struct drm_t3_device_info info;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 reset: function resets, with what is lost. */
+/* t3 reset: resets functions, and shows what is lost. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* {"space", "state", "pid", "process"} of each that is alive. */
+/* {"space", "state", "pid", "process"} of each space that is not DEAD. */
 static json_t *spaces_alive(const json_t *records)
 {
 	json_t *alive = json_array(), *record;
@@ -74,7 +74,7 @@ static json_int_t count_jobs(const json_t *queues)
 	return jobs;
 }
 
-/* What a reset would end, added to the device's object. */
+/* Add what a reset would end to the device's object. */
 static int look(const struct tool_device *device, json_t *object)
 {
 	json_t *spaces, *queues;
@@ -120,7 +120,7 @@ static int check_alive(const struct tool_device *device, const json_t *object)
 			device->index, text);
 }
 
-/* The kernel's way for any PCI function, which the driver takes part in. */
+/* The kernel's reset for any PCI function. The driver takes part in it. */
 static int reset_by_pci(const struct tool_device *device)
 {
 	char path[64];
@@ -146,7 +146,7 @@ static int do_reset(const struct tool_device *device, const struct reset_args *a
 	return ret ? debugfs_refuse(device, "reset", ret) : EXIT_OK;
 }
 
-/* Registers can be read again. */
+/* Wait until the registers can be read again. */
 static int wait_for_answer(const struct tool_device *device)
 {
 	uint64_t deadline = now_ns() + ANSWER_NS;
@@ -187,7 +187,7 @@ static void print_reset(const struct tool_device *device, const json_t *object)
 	putchar('\n');
 }
 
-/* All are looked at before the first is reset: its end may be the end of others. */
+/* Check all devices before the first reset, because one reset may end spaces of other devices. */
 static int look_at_all(const struct tool_devices *devices, const struct reset_args *args,
 		       json_t *list)
 {

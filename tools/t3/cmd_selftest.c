@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 selftest: is each device healthy? A line for each check. */
+/* t3 selftest: checks the health of each device. Prints a line for each check. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,12 +10,12 @@
 #include "selftest/selftest.h"
 
 #define GRACE_SECONDS 5
-#define SHARES	      4 /* of the time: what one check may take */
+#define SHARES	      4 /* one check may use this part of the time */
 
 static const struct check {
 	const char *name;
 	selftest_check run;
-	uint32_t variants; /* 0: one, without a type */
+	uint32_t variants; /* 0: one variant, without a type */
 } checks[] = {
 	{ "version", selftest_version, 0 },	{ "node", selftest_node, 0 },
 	{ "memory", selftest_memory, 0 },	{ "stores", selftest_store, 6 },
@@ -24,7 +24,7 @@ static const struct check {
 	{ "product", selftest_gemm, 0 },	{ "updates of the next rank", selftest_remote, 0 },
 };
 
-/* Of all devices of a fabric: done once, with the first of them. */
+/* Concerns all devices of a fabric. It runs once, with the first of them. */
 static const struct check together = { "all-reduce of all ranks", selftest_all_reduce, 0 };
 
 struct selftest_args {
@@ -32,7 +32,7 @@ struct selftest_args {
 	uint64_t timeout;
 };
 
-/* What has come out until now. */
+/* The results up to now. */
 struct tally {
 	unsigned int passed, failed, skipped;
 	json_t *list; /* NULL: printed */
@@ -75,7 +75,7 @@ static void report(struct tally *tally, const struct selftest *test, const char 
 	json_array_append_new(tally->list, object);
 }
 
-/* One that hangs leaves time for those that follow. */
+/* A check that hangs leaves time for the next ones. */
 static bool run_in_time(struct selftest *test, const struct check *check)
 {
 	uint64_t now = now_ns(), share = test->timeout_ns / SHARES;
@@ -145,7 +145,7 @@ static int test_all(const struct tool_devices *devices, const struct selftest_ar
 	return finish(&tally);
 }
 
-/* What no deadline ends, such as a call that hangs in the kernel. */
+/* Ends a check that no deadline ends, such as a call that hangs in the kernel. */
 static void on_alarm(int number)
 {
 	static const char text[] = "t3: the selftest did not end in time: a device hangs\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 sim: the device's model. Here: replay; cmd_timed.c has the rest. */
+/* t3 sim: the device's model. This file has the replay; cmd_timed.c has the rest. */
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>
@@ -170,7 +170,7 @@ static int parse(int argc, char **argv, struct arguments *args)
 	return EXIT_OK;
 }
 
-/* --replay, or what only goes with it */
+/* --replay, or an option that needs it */
 static bool is_replay(int argc, char **argv)
 {
 	static const char *const names[] = { "--replay", "--until", "--verbose" };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 stat -- CMD: what the devices counted while a command ran. */
+/* t3 stat -- CMD: the devices' counters of the time while a command ran. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* What was counted: by device, and all together. */
+/* The changes, by device and in total. */
 struct stat_result {
 	const struct tool_devices *devices;
 	struct change total;
@@ -142,7 +142,7 @@ static int write_result(FILE *out, const struct stat_result *result, const struc
 	return ret || fflush(out) || ferror(out);
 }
 
-/* The command's status, unless its result is lost. */
+/* Returns the command's status, unless the result could not be written. */
 static int report(const struct stat_result *result, const struct stat_args *args, FILE *out)
 {
 	if (write_result(out, result, args))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 status: which tile waits for what, on which rank, from the driver's files in debugfs. */
+/* t3 status: shows what each space and queue waits for, from the driver's files in debugfs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static int show_json(const struct status *status, json_t *sentences)
 	return print_json(json_pack("{s:o, s:O}", "devices", list, "in_flight", sentences));
 }
 
-/* Each of its parts in a line, below the first. */
+/* The first part is on the first line, and each other one on a line below. */
 static void print_sentence(const char *text)
 {
 	for (; *text; text++) {

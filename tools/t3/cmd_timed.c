@@ -18,7 +18,7 @@ struct arguments {
 	bool hidden, tokens, tp, sublayer; /* given */
 	const char *model, *timeline, *fabric;
 	struct sim_machine machine;
-	uint32_t configs; /* 0: what fits */
+	uint32_t configs; /* 0: the default */
 	bool json, list, every_device, device;
 };
 
@@ -31,10 +31,10 @@ struct run {
 	uint64_t events;
 	double seconds;
 	uint32_t configs;
-	struct timed_devices devices; /* count 0: natively alone */
+	struct timed_devices devices; /* count 0: no devices, only the model */
 };
 
-/* Who looks at a workload's runs. */
+/* The observer of a workload's runs. */
 struct observer {
 	struct timed_devices *devices;
 	struct timed_job *job;
@@ -59,7 +59,9 @@ static bool run_on_devices(void *opaque, const struct t3_timed_setup *setup,
 				 &observer->job->device[setup->program], why);
 }
 
-/* The last configuration is the one on the timeline: what it is compared with is not. */
+/*
+ * The timeline shows the last configuration, but not the Sequential run that it is compared with.
+ */
 static bool run_configs(struct run *run, struct timed_job *job, char *why)
 {
 	int config;
@@ -144,7 +146,7 @@ static int run_workloads(struct run *run, const struct sim_models *models)
 	return EXIT_OK;
 }
 
-/* Links that each to each do not have cannot be run on: with all devices, not with one. */
+/* direct needs a link between each two devices. This matters with all devices, not with one. */
 static int choose_configs(struct run *run)
 {
 	const uint32_t direct = 1u << SIM_DIRECT;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 top: what devices, links and processes do, sample after sample. */
+/* t3 top: the activity of devices, links and processes, sample by sample. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

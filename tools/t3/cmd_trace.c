@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 trace: a timeline of the driver's events, and of the devices' from QEMU's log. */
+/* t3 trace: a timeline of the driver's events, and of the devices' events from QEMU's log. */
 #include <stdio.h>
 
 #include "commands.h"

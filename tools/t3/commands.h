@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The subcommands of t3. They are on top: each uses the rooms below, and nothing uses it. */
+/*
+ * The subcommands of t3. They are the top room: each uses the rooms below, and no room uses them.
+ */
 #ifndef T3_COMMANDS_H
 #define T3_COMMANDS_H
 
-/* Each gets its own argv, argv[0] its name, and returns an exit code. */
+/* Each gets its own argv, with its name in argv[0], and returns an exit code. */
 int cmd_list(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_launch(int argc, char **argv);

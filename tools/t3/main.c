@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3: one command, its subcommands in a table. */
+/* t3: one command, with its subcommands in a table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static int cmd_help(int argc, char **argv)
 	return EXIT_OK;
 }
 
-/* The version of libt3, which this is installed with. */
+/* The version of libt3, with which this program is installed. */
 static int cmd_version(int argc, char **argv)
 {
 	(void)argc;
@@ -65,7 +65,7 @@ static int cmd_version(int argc, char **argv)
 	return EXIT_OK;
 }
 
-/* Results that nobody received are no success. Also where argp ends the program. */
+/* It is no success when the output was not written. This also runs where argp ends the program. */
 static void check_output(void)
 {
 	if (fflush(stdout) || ferror(stdout))

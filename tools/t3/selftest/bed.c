@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A matrix in all types: small whole numbers, whose sums are exact in each. */
+/*
+ * A test matrix in all types. Its values are small whole numbers, whose sums are exact in each
+ * type.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -38,7 +41,7 @@ void selftest_bed_close(struct selftest_bed *bed)
 	*bed = (struct selftest_bed){ 0 };
 }
 
-/* 1 .. 1023 as IEEE 754 binary16: sign 0, exponent, what is below the first bit. */
+/* 1 .. 1023 as IEEE 754 binary16: sign 0, exponent, and the bits below the first one. */
 static uint16_t half_of(uint32_t number)
 {
 	uint32_t top = 31 - (uint32_t)__builtin_clz(number);
@@ -72,7 +75,7 @@ static void encode(uint32_t dtype, uint32_t number, unsigned char *element)
 	}
 }
 
-/* Their sums are below 128. */
+/* All sums are below 128. */
 static uint32_t number_of(uint32_t update, uint32_t index)
 {
 	return update ? index % 7 + 1 : index % 101 + 1;

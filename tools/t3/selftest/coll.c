@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* All ranks of a fabric together: an all-reduce, fused, by this one thread. */
+/* All ranks of a fabric together: a fused all-reduce, driven by this one thread. */
 #include <errno.h>
 #include <string.h>
 
 #include "selftest/selftest.h"
 #include "t3_coll.h"
 
-#define COUNT 1000u /* elements: chunks of most numbers of ranks are ragged */
+#define COUNT 1000u /* elements; for most numbers of ranks the chunks are ragged */
 
 struct group {
 	uint32_t ranks;
@@ -77,7 +77,7 @@ static bool compare(struct selftest *test, struct group *group, uint32_t rank)
 	return true;
 }
 
-/* Steps of all ranks, each before the next one: one thread must not wait for itself. */
+/* Do each step for all ranks before the next step, because the thread must not wait for itself. */
 static bool run(struct selftest *test, struct group *group)
 {
 	uint32_t rank;

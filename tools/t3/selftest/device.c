@@ -77,7 +77,7 @@ bool selftest_memory(struct selftest *test)
 
 /* ------------------------------------------------------------------- queues */
 
-/* A job's fence, as t3_fence_wait() takes it. */
+/* Submit a job. *fence is a sync_file for t3_fence_wait(). */
 static int submit(int fd, uint32_t queue, const union drm_t3_any_command *commands, uint32_t count,
 		  int *fence)
 {
@@ -119,7 +119,7 @@ static bool run_commands(struct selftest *test, uint32_t queue, struct t3_buffer
 	union drm_t3_any_command commands[3];
 	int fence, ret;
 
-	memset(commands, 0, sizeof(commands)); /* what is behind each must be zero */
+	memset(commands, 0, sizeof(commands)); /* the words after each must be zero */
 	commands[0].fill = (struct drm_t3_fill){
 		.head.type = DRM_T3_COMMAND_FILL,
 		.rows = 1,
@@ -185,7 +185,7 @@ bool selftest_copy(struct selftest *test)
 	return good;
 }
 
-/* C behind B behind A in one buffer. */
+/* A, B and C follow each other in one buffer. */
 static int32_t *matrix(uint32_t *words, uint32_t number)
 {
 	return (int32_t *)words + number * DEPTH * DEPTH;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 selftest: how a check comes out. */
+/* t3 selftest: the results of a check. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -9,14 +9,14 @@
 struct selftest {
 	const struct tool_devices *devices;
 	const struct tool_device *device;
-	uint64_t timeout_ns, end_ns; /* of all checks together */
-	int64_t deadline;	     /* of this one, as waits take it */
-	uint32_t variant;	     /* which of those that a check is made of: a type */
-	bool skipped;		     /* what it needs is not there: the text says why */
-	char text[256];		     /* why it has failed, or what it has measured */
+	uint64_t timeout_ns, end_ns; /* deadline of all checks together */
+	int64_t deadline;	     /* deadline of this one, for waits */
+	uint32_t variant;	     /* which variant of the check: a type */
+	bool skipped;		     /* the device lacks something: the text says what */
+	char text[256];		     /* why it has failed, or its measurement */
 };
 
-/* True: passed, or skipped. */
+/* Return true when the check passed or was skipped. */
 typedef bool (*selftest_check)(struct selftest *test);
 
 /* Set the text; false. */
@@ -46,7 +46,7 @@ bool selftest_all_reduce(struct selftest *test);
 #define SELFTEST_COLUMNS 16u
 #define SELFTEST_BYTES	 (SELFTEST_ROWS * SELFTEST_COLUMNS * 8u)
 
-/* A space with a buffer behind it, and one segment that is described but not mapped. */
+/* A space over a buffer, and one segment that is described but not mapped. */
 struct selftest_bed {
 	struct t3_buffer *buffer;
 	struct t3_space *space;
@@ -56,12 +56,12 @@ struct selftest_bed {
 
 bool selftest_bed_open(struct selftest *test, struct selftest_bed *bed, struct t3_device *dev,
 		       uint32_t dtype);
-/* Also of one that was opened half. */
+/* Also frees one that was opened in part. */
 void selftest_bed_close(struct selftest_bed *bed);
 
-/* What update number u brings to each element, as the segment has them in memory. */
+/* Fill in the values of update number u, one for each element, in the segment's type. */
 void selftest_values(const struct selftest_bed *bed, uint32_t update, unsigned char *values);
-/* All updates are in memory, element by element. */
+/* Check each element: all updates have been applied. */
 bool selftest_compare(struct selftest *test, const struct selftest_bed *bed);
 /* Store a tile's values of one update. */
 bool selftest_store_tile(struct selftest *test, const struct selftest_bed *bed, uint32_t update,

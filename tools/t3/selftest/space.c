@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Spaces: stores, doorbells, a neighbour's updates, and how a wait ends. */
+/* Spaces: stores, doorbells, a neighbour's updates, and the end of a wait. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ bool selftest_store(struct selftest *test)
 	return good;
 }
 
-/* Each update has a slot of its own: none is filled anew. */
+/* Each update has a slot of its own, so no slot is filled again. */
 static bool stage_all(struct selftest *test, const struct selftest_bed *bed, void *staging)
 {
 	uint64_t stride = (uint64_t)bed->desc.rows * bed->desc.pitch, number;
@@ -195,7 +195,7 @@ bool selftest_remote(struct selftest *test)
 struct late_store {
 	struct selftest test; /* of this thread */
 	const struct selftest_bed *bed;
-	uint64_t ns; /* just before */
+	uint64_t ns; /* just before the store */
 	bool good;
 };
 
@@ -210,7 +210,7 @@ static void *store_late(void *arg)
 	return NULL;
 }
 
-/* All but the last tile's last update. */
+/* Store all but the last tile's last update. */
 static bool store_most(struct selftest *test, const struct selftest_bed *bed)
 {
 	uint64_t tiles = t3_desc_tiles(&bed->desc), tile;
@@ -259,7 +259,7 @@ static bool wait_by(struct selftest *test, uint64_t spin_ns)
 	return good;
 }
 
-/* Longer than the other thread's nap: it never sleeps, and yet it ends. */
+/* The spin is longer than the other thread's delay. So the wait never sleeps, and still ends. */
 bool selftest_poll(struct selftest *test)
 {
 	return wait_by(test, 100 * (uint64_t)NAP_NS);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* What the core does to its host, compared with what it did then. */
+/* Compares the core's calls to its host with those of the record. */
 #include "sim/state.h"
 
 /*
- * The next record, if it is of this type and device. NULL: there is nothing to
- * compare with any more, or it is another.
+ * Take the next record, if it has this type and device. NULL: nothing is left to compare, or the
+ * next record is another one.
  */
 static const struct replay_head *next(struct replay *replay, uint32_t type, uint32_t slot)
 {
@@ -31,7 +31,7 @@ static void differs(struct replay *replay, const char *what, uint64_t recorded, 
 	replay_diverged(replay, text, "%s 0x%llx", what, (unsigned long long)replayed);
 }
 
-/* The record ended while we read it: the call goes on without us. */
+/* The record ended while it was read. The core's call goes on without a comparison. */
 static bool cut_off(struct replay *replay)
 {
 	if (replay->reader.ended)
@@ -234,7 +234,7 @@ const struct t3_fabric_ops replay_fabric_ops = {
 
 /* ------------------------------------------------------------- device memory */
 
-/* True: the next record is MEMORY of this read. */
+/* True: the next record is MEMORY for this read. */
 static bool memory_is_next(struct replay *replay)
 {
 	const struct replay_head *head = replay_peek(replay);
@@ -242,7 +242,7 @@ static bool memory_is_next(struct replay *replay)
 	return head && head->type == T3_REC_MEMORY && head->fetches == replay->context.fetches;
 }
 
-/* What the CPU had written by then. */
+/* The bytes that the CPU had written by then. */
 static void fetch(void *opaque, uint64_t offset, uint64_t len)
 {
 	struct replay_device *d = opaque;

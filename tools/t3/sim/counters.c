@@ -7,7 +7,7 @@
 
 #define WORDS (sizeof(struct t3_timed_counters) / sizeof(uint64_t))
 
-/* Their names, in the order of the struct, which is words alone. */
+/* The counters' names, in the order of the struct, which has only 64-bit words. */
 static const char *const names[] = {
 	"end",
 	"phase_end[gemm]",

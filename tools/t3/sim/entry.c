@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* One call into the core, as recorded. */
+/* Makes one recorded call into the core. */
 #include <sys/mman.h>
 
 #include "sim/state.h"
@@ -8,7 +8,7 @@
 
 /* -------------------------------------------------------------------- devices */
 
-/* Untouched pages cost nothing: a record may hold devices larger than this machine. */
+/* Untouched pages take no memory. So a record may have devices larger than this machine. */
 static bool map_memory(struct replay_device *device, uint64_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -213,7 +213,7 @@ static void log_entry(struct replay *replay)
 	replay_log(replay, "%s", text);
 }
 
-/* A break point here, with `t3 sim --until`, is where to look from. */
+/* For debugging: set a break point here, with `t3 sim --until`. */
 void replay_entry(struct replay *replay)
 {
 	struct replay_head head = replay->head;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Runs of the timed model, and the figures that are made of them. */
+/* Runs of the timed model, and the figures that are computed from them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ bool sim_config_parse(const char *text, enum sim_config *config)
 	return false;
 }
 
-/* Devices in the same job have the same figures, or the model is wrong. */
+/* Devices in the same job must have the same figures. */
 static bool all_equal(const struct t3_timed *sim, struct t3_timed_counters *first)
 {
 	struct t3_timed_counters other;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What is compared: configurations of a workload, and their speed-up over Sequential. */
+/* The configurations of a workload, and their speedup over Sequential. */
 #ifndef T3_SIM_FIGURES_H
 #define T3_SIM_FIGURES_H
 
 #include "sim/workload.h"
 
 /*
- * Ideal overlap and Ideal RS+NMC are not simulated: they are made of the parts of others,
- * (larger of GEMM and reduce-scatter) + all-gather.
+ * Ideal overlap and Ideal RS+NMC are not simulated. Their time is that of parts of others: (larger
+ * of GEMM and reduce-scatter) + all-gather.
  */
 enum sim_config {
 	SIM_SEQUENTIAL,
@@ -21,8 +21,8 @@ enum sim_config {
 };
 
 /*
- * Looks at each run when it has ended, before it is forgotten. False: `why`, of SIM_WHY_SIZE
- * bytes, and the run has failed.
+ * Called after each run, with its results. False: the run has failed, and `why`, of SIM_WHY_SIZE
+ * bytes, says why.
  */
 struct sim_witness {
 	bool (*look)(void *opaque, const struct t3_timed_setup *setup, const struct t3_timed *run,
@@ -39,18 +39,18 @@ struct sim_figures {
 
 const char *sim_config_name(enum sim_config config);
 bool sim_config_parse(const char *text, enum sim_config *config);
-/* Its program; T3_TIMED_PROGRAMS: it is made of others. */
+/* Its program. T3_TIMED_PROGRAMS: it is computed from others. */
 enum t3_timed_program sim_config_program(enum sim_config config);
 
-/* Runs what the configuration needs and has not run. False: `why`. */
+/* Run what the configuration needs and has not been run. False: `why`. */
 bool sim_figures_run(struct sim_figures *figures, enum sim_config config,
 		     struct t3_timed_setup *setup, char *why);
 uint64_t sim_figures_time(const struct sim_figures *figures, enum sim_config config); /* ps */
 double sim_figures_speedup(const struct sim_figures *figures, enum sim_config config);
-/* All but the tracker's records. */
+/* All records but the tracker's. */
 uint64_t sim_memory_bytes(const struct t3_timed_counters *counters);
 
-/* A phase of Sequential; ps. */
+/* The time of a phase of Sequential, in ps. */
 uint64_t sim_figures_phase(const struct sim_figures *figures, enum t3_timed_phase phase);
 
 #endif /* T3_SIM_FIGURES_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Model files, which are written by people: every mistake is named, with its line. */
+/* Reads model files. People write them, so each mistake is reported with its line. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -26,15 +26,15 @@ struct model {
 struct parser {
 	struct sim_models *models;
 	struct sim_machine *machine;
-	struct t3_timed_params in_file; /* 1: set there */
+	struct t3_timed_params in_file; /* 1: the file has set it */
 	bool has_machine;
 	struct model model;
 	enum section section;
-	unsigned int line; /* 0: none, it is of the whole file */
+	unsigned int line; /* 0: the error concerns the whole file */
 	char *why;
 };
 
-/* What the file has is shown, not obeyed by the terminal. */
+/* Show the file's text without control characters, which the terminal would obey. */
 static void escape(char *to, size_t size, const char *from)
 {
 	for (; *from && size > sizeof("\\x00"); from++) {
@@ -87,7 +87,7 @@ void sim_machine_init(struct sim_machine *machine)
 	t3_timed_params_default(&machine->params);
 }
 
-/* The parameter and its value; NULL: `why`. */
+/* Return the parameter and its value. NULL: `why`. */
 static const struct t3_timed_param *read_param(const char *name, const char *value,
 					       uint64_t *number, char *why)
 {
@@ -121,7 +121,7 @@ bool sim_param_set(struct sim_machine *machine, const char *name, const char *va
 	return param;
 }
 
-/* Cuts `text` at its blanks; NULL at the end. */
+/* Take the next word of `text`, which it cuts. NULL at the end. */
 static char *word(char **text)
 {
 	return strtok_r(NULL, " \t", text);
@@ -144,7 +144,7 @@ static bool add(struct parser *p, const struct sim_workload *workload)
 	return true;
 }
 
-/* A key that must be there; NULL: all are. */
+/* Return the name of a required key that is missing. NULL: all are there. */
 static const char *missing(const struct model *m)
 {
 	if (!m->has_hidden)
@@ -154,7 +154,7 @@ static const char *missing(const struct model *m)
 	return m->tps ? NULL : "tp";
 }
 
-/* The model is complete: one workload for each tp and sub-layer. */
+/* A model is complete: add one workload for each tp and sub-layer. */
 static bool end_model(struct parser *p)
 {
 	struct model *m = &p->model;
@@ -188,7 +188,7 @@ static bool is_known(const struct parser *p, const char *name)
 	return false;
 }
 
-/* A name is shown as it is, in tables and JSON. */
+/* A name must be printable, because tables and JSON show it unchanged. */
 static bool judge_name(struct parser *p, const char *name)
 {
 	const char *at;
@@ -311,7 +311,7 @@ static char *trim(char *text)
 	return text;
 }
 
-/* The file's value must be right also where the command line's is taken. */
+/* The file's value must be valid even if the command line overrides it. */
 static bool set_machine(struct parser *p, const char *key, const char *value)
 {
 	const struct t3_timed_param *param;
@@ -356,7 +356,7 @@ static bool parse_line(struct parser *p, char *line)
 	return *line == '[' ? begin_section(p, line) : set(p, line);
 }
 
-/* A line without its end. False: the file has ended, or *good is false. */
+/* Read a line without its end. False: the file has ended, or *good is false. */
 static bool read_line(struct parser *p, FILE *file, char *line, bool *good)
 {
 	size_t len = 0;
@@ -378,7 +378,7 @@ static bool read_line(struct parser *p, FILE *file, char *line, bool *good)
 	return byte == '\n' || len;
 }
 
-/* What some editors begin a file with. */
+/* A UTF-8 byte order mark, which some editors write. */
 static char *skip_mark(const struct parser *p, char *line)
 {
 	const char mark[] = "\xef\xbb\xbf";

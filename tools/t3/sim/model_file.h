@@ -21,11 +21,11 @@
 #include "sim/workload.h"
 
 struct sim_models {
-	struct sim_workload *workload; /* malloc()ed, of all models, in the file's order */
+	struct sim_workload *workload; /* malloc()ed, for all models, in the file's order */
 	size_t count;
 };
 
-/* The parameters, and which of them somebody has set: those have 1 in `given`. */
+/* The parameters. `given` has a 1 for each that was set. */
 struct sim_machine {
 	struct t3_timed_params params, given;
 };
@@ -33,8 +33,8 @@ struct sim_machine {
 void sim_machine_init(struct sim_machine *machine);
 
 /*
- * Parameters that were set before stay as they are: the command line is above the file.
- * False: `why` says what is wrong, and in which line; nothing is to be freed.
+ * Parameters that were set before stay, because the command line overrides the file. False: `why`
+ * says what is wrong in which line, and there is nothing to free.
  */
 bool sim_models_read(FILE *file, struct sim_models *models, struct sim_machine *machine, char *why);
 void sim_models_free(struct sim_models *models);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Records in words. */
+/* Prints records as text. */
 #include "sim/state.h"
 
 static const char *const names[T3_REC_COUNT] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A record's bytes, as they come from a file that nobody vouches for. */
+/* Reads a record's bytes from a file with any content. */
 #ifndef T3_SIM_READER_H
 #define T3_SIM_READER_H
 
@@ -10,12 +10,12 @@
 struct reader {
 	FILE *file;
 	uint64_t position;
-	bool ended; /* the file is shorter than what was asked for; zeros were given */
+	bool ended; /* the file is too short; zeros were returned */
 	bool wrong; /* a number is longer than 64 bits */
 };
 
 uint8_t reader_byte(struct reader *reader);
-/* False: ended; what is missing is zero. */
+/* False: the file has ended. Missing bytes are zero. */
 bool reader_bytes(struct reader *reader, void *data, size_t len);
 uint64_t reader_number(struct reader *reader);
 

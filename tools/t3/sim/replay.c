@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The loop over a record, and what ends it. */
+/* The loop over a record, and its end. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +109,7 @@ static void read_head(struct replay *replay, struct replay_head *head)
 	head->length = reader_number(&replay->reader);
 }
 
-/* The next record's head, or NULL when there is none. The user clears `valid`. */
+/* Read the head of the next record, or NULL at the end. The user clears `valid`. */
 struct replay_head *replay_peek(struct replay *replay)
 {
 	struct replay_head *head = &replay->head;
@@ -189,7 +189,7 @@ static void clean_up(struct replay *replay)
 	static const struct replay_options silent;
 	uint32_t i;
 
-	replay->over = true; /* detaching writes and interrupts */
+	replay->over = true; /* detaching a device writes and interrupts */
 	replay->options = &silent;
 	for (i = 0; i < T3_RECORD_SLOTS; i++)
 		replay_drop_device(&replay->device[i]);

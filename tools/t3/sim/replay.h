@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replay: a host of the core that makes the calls of a record, gives what the record
- * gave, and compares what the core does. SPEC.md section 14.
+ * Replay: a host of the core. It makes the calls of a record, answers as the record says, and
+ * compares what the core does. SPEC.md section 14.
  */
 #ifndef T3_SIM_REPLAY_H
 #define T3_SIM_REPLAY_H
@@ -16,18 +16,18 @@ enum replay_verdict { REPLAY_SAME, REPLAY_DIVERGED, REPLAY_BAD };
 
 struct replay_options {
 	uint64_t until; /* entries at most; 0: all */
-	FILE *log;	/* a line for each record; NULL: none */
+	FILE *log;	/* prints a line for each record; NULL: no lines */
 };
 
 struct replay_result {
 	enum replay_verdict verdict;
-	bool stopped;  /* by `until` */
-	bool complete; /* the record has its end; else it stops in the middle */
+	bool stopped;  /* stopped by `until` */
+	bool complete; /* the record is complete; else it ends in the middle */
 	uint64_t entries;
 	uint64_t bytes;
 	uint64_t now; /* virtual ns */
 	uint64_t count[T3_REC_COUNT];
-	/* DIVERGED: where, and both sides. BAD: `where` and `why`. */
+	/* DIVERGED: the place, and both sides. BAD: `where` and `why`. */
 	uint64_t at; /* byte in the file */
 	char where[128];
 	char recorded[128];

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the replay: replay.c loops, entry.c calls the core, answer.c is called by it. */
+/*
+ * State of the replay. replay.c has the loop, entry.c calls the core, and the core calls answer.c.
+ */
 #ifndef T3_SIM_STATE_H
 #define T3_SIM_STATE_H
 
@@ -17,7 +19,7 @@ struct replay_device {
 	uint64_t memory_size;
 };
 
-/* A record's first bytes. Only MEMORY is read ahead of its use, with its numbers. */
+/* A record's first bytes. Only MEMORY is read before it is used, with its numbers. */
 struct replay_head {
 	bool valid;
 	uint64_t at;
@@ -25,14 +27,14 @@ struct replay_head {
 	uint64_t fetches, offset, length;
 };
 
-/* The call that is being made. */
+/* The current call. */
 struct replay_entry {
 	uint64_t at;
 	uint32_t type, size;
 	uint64_t offset, value;
 	struct t3_dev_config config;
 	struct t3_cmd_inject inject;
-	struct replay_device *device; /* NULL: of the fabric */
+	struct replay_device *device; /* NULL: a record of the fabric */
 };
 
 struct replay {
@@ -43,7 +45,7 @@ struct replay {
 	struct t3_record_context context;
 	struct replay_head head;
 	struct replay_entry entry;
-	bool over; /* nothing is read or compared any more */
+	bool over; /* nothing more is read or compared */
 	struct replay_device device[T3_RECORD_SLOTS];
 };
 
@@ -52,14 +54,14 @@ struct replay_head *replay_peek(struct replay *replay);
 uint64_t replay_address(struct replay *replay, uint32_t slot, enum t3_record_address kind);
 __attribute__((format(printf, 2, 3))) void replay_bad(struct replay *replay, const char *format,
 						      ...);
-/* `recorded` NULL: what the next record is. */
+/* `recorded` NULL: the next record is the recorded side. */
 __attribute__((format(printf, 3, 4))) void replay_diverged(struct replay *replay,
 							   const char *recorded, const char *format,
 							   ...);
 __attribute__((format(printf, 2, 3))) void replay_log(struct replay *replay, const char *format,
 						      ...);
 
-/* entry.c: reads one entry and makes its call */
+/* entry.c: reads one entry and makes its call. */
 void replay_entry(struct replay *replay);
 void replay_drop_device(struct replay_device *device);
 
@@ -67,7 +69,7 @@ void replay_drop_device(struct replay_device *device);
 extern const struct t3_host_ops replay_host_ops;
 extern const struct t3_fabric_ops replay_fabric_ops;
 extern const struct t3_mem_watch replay_watch;
-/* The call returned `value`, of which `size` bytes were recorded. */
+/* The call returned `value`. The record has `size` bytes of it. */
 void replay_end(struct replay *replay, uint64_t value, uint32_t size);
 
 /* print.c */

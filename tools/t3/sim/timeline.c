@@ -4,7 +4,7 @@
 
 #include "sim/timeline.h"
 
-/* Its unit is the microsecond, with decimals. */
+/* The format's unit is the microsecond, with decimals. */
 #define PS_PER_US 1000000u
 
 static void name(struct timeline *t, const char *what, uint32_t device, uint32_t track,

@@ -15,7 +15,7 @@ struct timeline {
 void timeline_begin(struct timeline *timeline, FILE *file, const struct t3_timed_setup *setup);
 /* For struct t3_timed_trace; opaque is the timeline. */
 void timeline_span(void *opaque, const struct t3_timed_span *span);
-/* False: the file does not take it. */
+/* False: writing the file failed. */
 bool timeline_end(struct timeline *timeline);
 
 #endif /* T3_SIM_TIMELINE_H */

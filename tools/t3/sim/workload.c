@@ -10,7 +10,7 @@
 
 static const struct {
 	const char *name;
-	uint64_t factor; /* K of all ranks, in units of hidden */
+	uint64_t factor; /* K of all ranks, in multiples of hidden */
 } sublayers[SIM_SUBLAYERS] = {
 	[SIM_OP] = { "op", 1 },
 	[SIM_FC2] = { "fc2", 4 },

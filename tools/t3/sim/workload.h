@@ -8,7 +8,7 @@
 #define SIM_NAME_SIZE 64u
 #define SIM_WHY_SIZE  256u
 
-/* Forward OP and FC-2, backward FC-1 and IP: K is hidden times a factor over the ranks. */
+/* Forward OP and FC-2, backward FC-1 and IP. K is a multiple of hidden, sliced over the ranks. */
 enum sim_sublayer { SIM_OP, SIM_FC2, SIM_FC1, SIM_IP, SIM_SUBLAYERS };
 
 struct sim_workload {

@@ -17,7 +17,7 @@ _Static_assert(sizeof(struct t3_timed_args) <= RESULT_OFFSET, "the arguments hav
 
 /* ------------------------------------------------------------------- opening */
 
-/* The first that `t3 list` shows with a node. */
+/* The first device with a node, in the order of `t3 list`. */
 static const char *first_node(const struct t3_device_list *list)
 {
 	size_t i;
@@ -39,7 +39,7 @@ static int open_node(const char *node, struct t3_device **dev)
 	return complain(EXIT_FAIL, "--device: %s", words);
 }
 
-/* Of a fabric; 0: of the machine. */
+/* fabric_id 0: any of the machine. */
 static int open_first(uint64_t fabric_id, struct t3_device **dev)
 {
 	struct t3_device_list *list;
@@ -96,7 +96,7 @@ static int prepare(struct timed_rank *rank, uint32_t number)
 	return EXIT_OK;
 }
 
-/* The first one was only asked which fabric it is of. */
+/* The first device was opened only to read its fabric. */
 static int open_rank(struct timed_devices *devices, uint64_t fabric, uint32_t number)
 {
 	struct timed_rank *rank = &devices->rank[number];
@@ -204,7 +204,7 @@ static const char *reason(int error)
 	}
 }
 
-/* All are submitted before any is waited for, and all that were are waited for. */
+/* Submit all runs before waiting for any. Wait for all that were submitted. */
 static bool run_all(struct timed_devices *devices, const struct t3_timed_args *args, char *why)
 {
 	uint32_t i, failed = 0;
@@ -216,7 +216,7 @@ static bool run_all(struct timed_devices *devices, const struct t3_timed_args *a
 	}
 	for (i = 0; i < devices->count; i++) {
 		ret = wait_for(&devices->rank[i]);
-		/* Why the first left, not that it did. */
+		/* Keep the error of the rank that failed first, not -ECANCELED of the others. */
 		if (ret && (!first || first == -ECANCELED)) {
 			first = ret;
 			failed = i;

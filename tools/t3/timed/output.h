@@ -7,11 +7,11 @@
 
 #include "sim/figures.h"
 
-/* A program on devices, which had the counters of the native run. */
+/* A program's run on devices. Its counters were those of the native run. */
 struct timed_device_run {
 	bool ran, host_paced;
 	uint64_t start; /* virtual ns of the fabric */
-	double seconds; /* of the wall clock, from submission to the last fence */
+	double seconds; /* wall clock, from submission to the last fence */
 };
 
 struct timed_job {
@@ -19,7 +19,7 @@ struct timed_job {
 	struct t3_timed_setup setup;
 	struct sim_figures figures;
 	uint32_t configs; /* bit of enum sim_config */
-	uint32_t devices; /* that ran it, too; 0: none */
+	uint32_t devices; /* devices that also ran it; 0: none */
 	struct timed_device_run device[T3_TIMED_PROGRAMS];
 };
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* t3 top for people: lines that fit a terminal of 80 columns. Exact numbers are in the JSON. */
+/* t3 top as text: lines that fit a terminal of 80 columns. The JSON has the exact numbers. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "top/top.h"
 
 #define BAR_WIDTH    20
-#define SPACES_WIDTH 27 /* what is left of TOP_COLUMNS */
+#define SPACES_WIDTH 27 /* the rest of TOP_COLUMNS */
 
 struct number {
 	char text[16];
 };
 
-/* At most five characters: 999, 1.2k, 99.9M. */
+/* A number in at most five characters: 999, 1.2k, 99.9M. */
 static struct number compact(double value, double base)
 {
 	const char *unit = " kMGTPE";
@@ -37,7 +37,7 @@ static struct number count(const struct change *change, uint32_t counter)
 	return compact((double)change->value[counter], 1000);
 }
 
-/* As htop's: filled from the left, the number at the right end. */
+/* A bar as in htop: filled from the left, with the number at the right end. */
 static void make_bar(double percent, char bar[BAR_WIDTH + 1])
 {
 	size_t filled = (size_t)(percent * BAR_WIDTH / 100 + 0.5), used;
@@ -99,7 +99,7 @@ static int by_pid(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* The most first. */
+/* Sort the largest number first. */
 static int by_busy(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -114,7 +114,7 @@ static int by_memory(const void *a, const void *b)
 	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes ? 1 : by_pid(a, b);
 }
 
-/* As far as the line goes; + stands for what does not fit. */
+/* As many as fit the line. + stands for the rest. */
 static void make_states(json_t *states, char text[SPACES_WIDTH + 1])
 {
 	char all[256] = "";

@@ -16,17 +16,17 @@ enum colors { PLAIN, GREEN, YELLOW, RED };
 
 struct screen {
 	const struct tool_devices *devices;
-	struct top_sample older, newer; /* what is between them is shown; no newer one yet: ns 0 */
-	char *text;			/* of these; NULL: none yet */
-	int first;			/* line that is shown below the title */
-	int lines;			/* below the title */
+	struct top_sample older, newer; /* changes between them are shown; ns 0: none yet */
+	char *text;			/* their text; NULL: none yet */
+	int first;			/* first line that is shown below the title */
+	int lines;			/* lines below the title */
 	enum top_order order;
 	bool paused, ended;
 };
 
 /* ------------------------------------------------------------------- drawing */
 
-/* The line of a bar that is nearly full is red, as in nvtop. */
+/* A bar that is nearly full is red, as in nvtop. */
 static void draw_bar(int y, int x, const char *bar)
 {
 	double percent = atof(bar + strcspn(bar, "0123456789"));
@@ -48,7 +48,7 @@ static void draw_line(int y, const char *line, int length)
 		draw_bar(y, (int)(bar - line) + 1, bar + 1);
 }
 
-/* Line 0 is the title, and stays; the last of the terminal has the keys. */
+/* Line 0 is the title, which does not scroll. The terminal's last line shows the keys. */
 static void draw_lines(struct screen *s)
 {
 	const char *line = s->text;
@@ -148,7 +148,7 @@ static void leave(void)
 	endwin();
 }
 
-/* Keys until that time, or for as long as it is paused. */
+/* Handle keys until that time, or while it is paused. */
 static int wait_for_keys(struct screen *s, uint64_t until)
 {
 	uint64_t now;
@@ -158,7 +158,7 @@ static int wait_for_keys(struct screen *s, uint64_t until)
 		timeout(s->paused ? -1 : (int)((until - now) / NS_PER_MS) + 1);
 		key = getch();
 		if (key == ERR && s->paused)
-			s->ended = true; /* the terminal has gone */
+			s->ended = true; /* the terminal was closed */
 		if (key == ERR)
 			continue;
 		obey(s, key);

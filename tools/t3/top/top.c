@@ -48,7 +48,7 @@ double top_client_percent(const struct client *client, const struct top_sample *
 	return 100.0 * (double)(client->busy_ns - since) / (double)ns;
 }
 
-/* Files have their queues busy at once: their sum, and there is no more than all. */
+/* The queues of several files are busy at once, so their sum is limited to 100. */
 double top_device_percent(const struct tool_device *device, const struct top_sample *before,
 			  const struct top_sample *after)
 {

@@ -4,10 +4,10 @@
 
 #include "trace/clock.h"
 
-#define SAME_MAX	64 /* of equal changes, that many are looked at in each list */
+#define SAME_MAX	64 /* of equal changes, at most that many are compared in each list */
 #define DIFFERENCES_MAX (1u << 20)
 
-/* How far delays of true pairs are apart: most of them little, some more. */
+/* Windows for the delays of true pairs. Most delays are close together, some are not. */
 static const int64_t windows_ns[] = { 50000, 200000, 1000000, 5000000, 20000000 };
 
 #define WINDOWS ((int)(sizeof(windows_ns) / sizeof(*windows_ns)))
@@ -60,7 +60,7 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* How many from i on are equal. */
+/* Count the equal changes from i on. */
 static size_t run_length(const struct state_changes *changes, size_t i)
 {
 	size_t end = i + 1;
@@ -81,7 +81,7 @@ static void cross(const struct state_change *device, size_t devices,
 			differences[(*count)++] = driver[k].ns - device[i].ns;
 }
 
-/* Of each two equal changes, one of each list. */
+/* Add the difference of each pair of equal changes, one from each list. */
 static size_t all_differences(const struct state_changes *device,
 			      const struct state_changes *driver, int64_t *differences)
 {
@@ -102,8 +102,8 @@ static size_t all_differences(const struct state_changes *device,
 }
 
 /*
- * Equal programs that run one after the other have equal changes, at nearly the same
- * distances: of those the true pairs are the closest together. So narrow windows count too.
+ * Equal programs that run one after the other have equal changes, at nearly the same distances. The
+ * true pairs are the closest together. So narrow windows count, too.
  */
 static void densest(const int64_t *differences, size_t count, struct clock_match *match)
 {

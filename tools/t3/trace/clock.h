@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How far two clocks are apart, from what both logs tell. */
+/* Finds the offset of two clocks from two logs of the same changes. */
 #ifndef T3_TRACE_CLOCK_H
 #define T3_TRACE_CLOCK_H
 
@@ -15,16 +15,16 @@ bool state_changes_add(struct state_changes *changes, const struct state_change 
 void state_changes_free(struct state_changes *changes);
 
 struct clock_match {
-	int64_t offset_ns; /* the driver's clock = the device's + this */
-	size_t pairs;	   /* changes that are in both */
-	int64_t median_ns; /* how long after the device the driver saw them */
+	int64_t offset_ns; /* add it to the device's time to get the driver's */
+	size_t pairs;	   /* number of changes in both logs */
+	int64_t median_ns; /* delay from the device to the driver */
 };
 
 /*
- * The driver sees a change only after the device has made it, some microseconds later,
- * and sees each but those that it misses. So the differences between equal changes are
- * all over the place, but for the true pairs, which are close together: the smallest of
- * those is the offset. Orders both lists anew. False: nothing is in both, or no memory.
+ * The driver sees a change some microseconds after the device has made it, and may miss some. So
+ * the differences between equal changes vary widely. Only those of the true pairs are close
+ * together, and the smallest of those is the offset. The function sorts both lists. False: the logs
+ * have nothing in common, or no memory.
  */
 bool clock_match(struct state_changes *device, struct state_changes *driver,
 		 struct clock_match *match);

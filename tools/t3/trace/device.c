@@ -31,7 +31,7 @@ bool device_line_parse(char *text, struct device_line *line)
 	return true;
 }
 
-/* The word behind "name " or "name=": copied, "" if there is none. */
+/* Copy the word after "name " or "name=", or "" without one. */
 static void device_field(const char *fields, const char *name, char *value, size_t size)
 {
 	size_t length = strlen(name);
@@ -83,7 +83,7 @@ bool device_line_state(const struct device_line *line, struct state_change *chan
 	return *change->state != '\0';
 }
 
-/* Where and when an event goes. */
+/* The place and time of an event. */
 struct place {
 	const struct device_line *line;
 	struct perfetto *timeline;
@@ -109,7 +109,9 @@ static void add_state(const struct place *place, const char *category)
 			       fields_of(place));
 }
 
-/* A segment sends its blocks one after the other; one that a fault ended is not told. */
+/*
+ * A segment sends its blocks in turn. The log does not show the end of a block that a fault ended.
+ */
 static void add_block(struct place *place, uint32_t space)
 {
 	uint32_t segment = number_of(place->line, "segment") % 64;
@@ -125,7 +127,7 @@ static void add_block(struct place *place, uint32_t space)
 	perfetto_begin(place->timeline, place->track, place->ns, "block", name, fields_of(place));
 }
 
-/* The device's own states are slices, the faults that led to them beside them. */
+/* The device's states are slices. Faults are instants beside them. */
 static void add_space_state(struct place *place, uint32_t space)
 {
 	place->track.tid = TRACK_SPACE_HW + 10 * space;

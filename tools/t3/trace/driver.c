@@ -7,14 +7,14 @@
 #include "trace/driver.h"
 #include "trace/tracks.h"
 
-/* A job between its run and its end. */
+/* A job that has begun and not ended. */
 struct job {
 	uint32_t pid, queue;
 	int64_t seqno, submit_ns, run_ns;
 	struct job *next;
 };
 
-/* When the last job of a queue ended: the next one did not work before. */
+/* The end of a queue's last job. The next one did not run before. */
 struct queue_end {
 	int64_t ns;
 };
@@ -51,7 +51,7 @@ void trace_driver_free(struct trace_driver *driver)
 	free(driver);
 }
 
-/* The device with that PCI address as a process of the timeline, 0: not one of ours. */
+/* The process of the timeline for a PCI address. 0: not one of the devices. */
 static uint32_t trace_process(const struct tool_devices *devices, const char *pci)
 {
 	size_t i;
@@ -62,7 +62,7 @@ static uint32_t trace_process(const struct tool_devices *devices, const char *pc
 	return 0;
 }
 
-/* An event with what all handlers need of it. */
+/* An event with the data that all handlers need. */
 struct seen {
 	const struct trace_line *line;
 	uint32_t pid, space, queue;
@@ -85,7 +85,7 @@ static struct track queue_track(struct trace_driver *driver, const struct seen *
 	return track;
 }
 
-/* In args: the fields as they were written. */
+/* For args: the fields as text. */
 static json_t *fields_of(const struct seen *seen)
 {
 	return json_pack("{s:s}", "fields", seen->line->fields);
@@ -101,7 +101,7 @@ static void on_create(struct trace_driver *driver, const struct seen *seen)
 		       fields_of(seen));
 }
 
-/* States are inside of the space's own slice, when its creation was seen. */
+/* States are inside of the space's own slice, if the trace has its creation. */
 static void end_state(struct trace_driver *driver, const struct seen *seen, unsigned int keep)
 {
 	struct track track = space_track(driver, seen);
@@ -130,7 +130,7 @@ static void on_state(struct trace_driver *driver, const struct seen *seen)
 				 "epoch", seen->epoch));
 }
 
-/* Back from any state: the slice of the space stays. */
+/* The space is back in IDLE: end its state, but not the slice of the space. */
 static void on_space_reset(struct trace_driver *driver, const struct seen *seen)
 {
 	struct track track = space_track(driver, seen);
@@ -194,7 +194,7 @@ static void on_wait_end(struct trace_driver *driver, const struct seen *seen)
 	perfetto_end(driver->timeline, thread_track(driver, seen), seen->line->ns);
 }
 
-/* Its job, by queue and seqno, as a place in the list; *place NULL: there is none. */
+/* Find a job by queue and seqno, as a place in the list. *place NULL: there is none. */
 static struct job **find_job(struct trace_driver *driver, const struct seen *seen)
 {
 	int64_t seqno = trace_number(seen->line->fields, "seqno");
@@ -253,7 +253,7 @@ static void add_job(struct trace_driver *driver, const struct job *job, int64_t 
 	end->ns = end_ns;
 }
 
-/* Jobs of a queue work one after the other, though several are in its ring. */
+/* Jobs of a queue run one after the other, although several are in its ring. */
 static void on_done(struct trace_driver *driver, const struct seen *seen)
 {
 	struct job **place = find_job(driver, seen), *job = *place;
@@ -306,7 +306,7 @@ static const struct handler {
 	{ "queue_recover", on_queue_event },
 };
 
-/* One that this program does not know is shown where resets are. */
+/* An event that this program does not know goes to the track of resets. */
 void trace_driver_add(struct trace_driver *driver, const struct trace_line *line)
 {
 	struct seen seen = { .line = line };

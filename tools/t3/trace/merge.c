@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 trace --merge: the driver's timeline and the devices' log on one clock. */
+/* t3 trace --merge: puts the driver's timeline and the devices' log on one clock. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ struct merge {
 	struct clock_match match;
 	uint32_t process[RANKS];   /* of the timeline, 0: no such rank */
 	int64_t first_ns, last_ns; /* of the driver's timeline */
-	size_t logged;		   /* events of devices at all */
-	size_t events;		   /* of devices, in that time */
+	size_t logged;		   /* events of devices in the whole log */
+	size_t events;		   /* events of devices in the timeline's range */
 };
 
 static int refuse_guest(const struct merge *m, const char *why)
@@ -62,7 +62,7 @@ static uint32_t rank_of(const struct merge *m, json_int_t process)
 	return RANKS;
 }
 
-/* A slice of the driver that says which state of a space begins. */
+/* Read a slice of the driver's timeline that begins a space's state. */
 static bool driver_state(const struct merge *m, const json_t *event, struct state_change *change)
 {
 	const char *category = json_string_value(json_object_get(event, "cat"));
@@ -106,7 +106,7 @@ static int read_guest(struct merge *m)
 	return EXIT_OK;
 }
 
-/* The log, line by line, twice: for the clock, then for the timeline. */
+/* Read the log line by line, twice: for the clock, then for the timeline. */
 static int each_line(struct merge *m, bool (*take)(struct merge *m, const struct device_line *line))
 {
 	struct device_line line;
@@ -143,7 +143,7 @@ static bool take_state(struct merge *m, const struct device_line *line)
 	return false;
 }
 
-/* What was before and after is not shown: the driver's side of it is not there. */
+/* Leave out events outside the driver's timeline, because the driver's side of them is missing. */
 static bool take_event(struct merge *m, const struct device_line *line)
 {
 	int64_t ns = line->ns + m->match.offset_ns;

@@ -17,7 +17,7 @@ struct open_track {
 
 struct event {
 	int64_t ns;
-	size_t number; /* order of those at one time */
+	size_t number; /* orders events with equal times */
 	json_t *object;
 };
 
@@ -27,7 +27,7 @@ struct perfetto {
 	void *tracks; /* tree of struct open_track */
 	struct open_track *list;
 	json_t *names;
-	bool failed; /* no memory: told by perfetto_write() */
+	bool failed; /* no memory: perfetto_write() reports it */
 };
 
 struct perfetto *perfetto_new(void)
@@ -99,7 +99,7 @@ unsigned int perfetto_depth(const struct perfetto *timeline, struct track track)
 	return open ? open->depth : 0;
 }
 
-/* The object is taken over. */
+/* Takes ownership of the object. */
 static void add(struct perfetto *timeline, int64_t ns, json_t *object)
 {
 	size_t room = timeline->room ? 2 * timeline->room : 1024;
@@ -120,7 +120,7 @@ static void add(struct perfetto *timeline, int64_t ns, json_t *object)
 	timeline->count++;
 }
 
-/* Times are microseconds there. */
+/* The format's unit is the microsecond. */
 static json_t *make(const char *phase, struct track track, int64_t ns, const char *category,
 		    const char *name)
 {

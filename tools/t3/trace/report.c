@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 trace: what is said of a timeline that was written. */
+/* t3 trace: the summary of a timeline that was written. */
 #include <stdio.h>
 
 #include "trace/trace.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 trace -- CMD: the driver's events and the devices' counters while a command runs. */
+/* t3 trace -- CMD: records the driver's events and the devices' counters while a command runs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@ struct recording {
 	struct tool_devices devices;
 	struct tracefs tracefs;
 	struct perfetto *timeline;
-	struct sample last; /* counters */
+	struct sample last; /* counters of the last sample */
 };
 
-/* What has changed since the last look, as rates. */
+/* Add the changes since the last sample, as rates. */
 static void add_counters(struct recording *r, const struct sample *now)
 {
 	struct change change;
@@ -54,7 +54,7 @@ static int look(struct recording *r)
 	return 0;
 }
 
-/* Devices may be lost meanwhile: the command goes on, without their counters. */
+/* A device may be removed meanwhile. The command goes on without its counters. */
 static int run_command(struct recording *r, int *status)
 {
 	bool looking = true;
@@ -73,7 +73,7 @@ static int run_command(struct recording *r, int *status)
 	return 0;
 }
 
-/* How many lines were events; less than 0: they could not be read. */
+/* Return the number of lines that were events, or a negative number when reading failed. */
 static long read_events(struct recording *r)
 {
 	struct trace_driver *driver = trace_driver_new(&r->devices, r->timeline);
@@ -163,7 +163,7 @@ static int record(struct recording *r)
 	return save(r, events, lost, status);
 }
 
-/* A file that cannot be written is told before the command has run. */
+/* Open the file first, so that a bad name is reported before the command runs. */
 static int check_output(const char *path)
 {
 	FILE *file = fopen(path, "ae");

@@ -17,7 +17,7 @@ struct trace_args {
 int trace_run(const struct trace_args *args);
 int trace_merge(const struct trace_args *args);
 
-/* One line for people or JSON; facts are not taken over. */
+/* Print one line of text, or JSON. The caller keeps facts. */
 int trace_report(const struct trace_args *args, FILE *out, const char *text, const json_t *facts);
 
 #endif /* T3_TRACE_H */

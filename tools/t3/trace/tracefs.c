@@ -88,7 +88,7 @@ FILE *tracefs_open(const struct tracefs *trace)
 	return fopen(path, "re");
 }
 
-/* "key: N" lines of one CPU; 0 if there is no such CPU. */
+/* Read a "key: N" line of one CPU, or 0 if there is no such CPU. */
 static bool add_lost(const struct tracefs *trace, long cpu, uint64_t *lost)
 {
 	unsigned long long number;
@@ -117,14 +117,14 @@ uint64_t tracefs_lost(const struct tracefs *trace)
 	return lost;
 }
 
-/* Nobody else knows of the instance: nothing keeps it but our own files. */
+/* No other process knows the instance, so only this process's files keep it. */
 void tracefs_remove(struct tracefs *trace)
 {
 	write_file(trace, "events/t3/enable", "0");
 	rmdir(trace->path);
 }
 
-/* "12.345678" in front of end, as nanoseconds; *start is its first digit. */
+/* Read "12.345678" before end as nanoseconds. *start is its first digit. */
 static bool parse_time(char *text, char *end, char **start, int64_t *ns)
 {
 	char *rest;
@@ -138,7 +138,7 @@ static bool parse_time(char *text, char *end, char **start, int64_t *ns)
 	return true;
 }
 
-/* "   NAME-123     " up to the bracket of the CPU; a name may hold anything. */
+/* Read " NAME-123 " up to the bracket of the CPU. A name may contain anything. */
 static bool parse_task(char *text, char *end, struct trace_line *line)
 {
 	char *dash;
@@ -155,7 +155,7 @@ static bool parse_task(char *text, char *end, struct trace_line *line)
 	return true;
 }
 
-/* A process may call itself anything, also what looks like an event. */
+/* A process can choose any name, also one that looks like an event. */
 static char *find_event(char *text, char **time, int64_t *ns)
 {
 	char *event;

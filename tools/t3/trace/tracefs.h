@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The driver's tracepoints, recorded by an instance of tracefs that is ours alone. */
+/* Records the driver's tracepoints in a tracefs instance of its own. */
 #ifndef T3_TRACEFS_H
 #define T3_TRACEFS_H
 
@@ -11,27 +11,29 @@ struct tracefs {
 	char path[64];
 };
 
-/* An event; strings are parts of the line, which was cut up. */
+/* An event. The strings are parts of the line, which is cut up. */
 struct trace_line {
 	int64_t ns; /* CLOCK_MONOTONIC */
 	uint32_t tid;
 	const char *process;
-	const char *event; /* without t3_ */
+	const char *event; /* event, without t3_ */
 	const char *fields;
 };
 
-/* Record from now on, with kib per CPU. On failure one sentence was printed; an exit code. */
+/*
+ * Begin to record, with kib per CPU. Returns an exit code. On failure it has printed one sentence.
+ */
 int tracefs_start(struct tracefs *trace, uint64_t kib);
 void tracefs_stop(struct tracefs *trace);
-/* Lines of events, in order; close it by fclose(). NULL: errno. */
+/* Open the lines of events, in order. Close it by fclose(). NULL: errno. */
 FILE *tracefs_open(const struct tracefs *trace);
-/* How many events had no room. */
+/* The number of events that were lost. */
 uint64_t tracefs_lost(const struct tracefs *trace);
 void tracefs_remove(struct tracefs *trace);
 
-/* False: it is no event of the driver. */
+/* False: the line is no event of the driver. */
 bool trace_line_parse(char *text, struct trace_line *line);
-/* A field's value, which ends at a blank: copied, "" if there is none. */
+/* Copy a field's value, which ends at a blank, or "" when there is none. */
 void trace_field(const char *fields, const char *name, char *value, size_t size);
 int64_t trace_number(const char *fields, const char *name);
 
