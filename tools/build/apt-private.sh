@@ -6,7 +6,7 @@
 
 APT_DIR=$T3_CACHE/apt
 
-# The mirror this machine already uses for its own release.
+# The mirror that this machine uses for its own release.
 debian_mirror() {
 	local uri
 
@@ -59,7 +59,7 @@ apt_setup() {
 	take_lock 8 "$APT_DIR/.lock" "apt"
 	apt_write_sources
 	apt_write_config
-	# Package lists age: refresh them when they are more than a few hours old.
+	# Package lists become old: refresh them after a few hours.
 	if [ -z "$(find "$APT_DIR/updated" -mmin -240 -newer "$APT_DIR/sources.list" 2>/dev/null)" ]; then
 		apt_private apt-get -qq --error-on=any update
 		touch "$APT_DIR/updated"

@@ -13,7 +13,7 @@ die() {
 	exit 1
 }
 
-# usable_folder VARIABLE DIR: it is there and can be written to, or we say why not.
+# usable_folder VARIABLE DIR: check that it exists and is writable, or say why not.
 usable_folder() {
 	local error probe=$2/.probe.$$
 
@@ -29,14 +29,14 @@ usable_folder T3_BUILD "$T3_BUILD/log"
 T3_CACHE=$(cd "$T3_CACHE" && pwd -P)
 T3_BUILD=$(cd "$T3_BUILD" && pwd -P)
 
-# Debian keeps depmod and modprobe where an ordinary user's PATH does not look.
+# Debian has depmod and modprobe in a folder that is not in an ordinary user's PATH.
 PATH=$PATH:/usr/sbin:/sbin
 
-# The makes below are not part of the one that calls us.
+# The makes below are independent of the make that calls this script.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
-# What every cached build depends on. No path is part of it: a finished entry may be moved
-# or copied, and is found again.
+# The inputs of every cached build. No path is among them, so a finished entry may be moved or
+# copied.
 cache_key() {
 	{
 		uname -m
@@ -55,8 +55,7 @@ newest_entry() {
 	done | sort -V | tail -n 1
 }
 
-# begun_entry PREFIX KEY: an entry that has its source, packed or unpacked, but whose build
-# was stopped or has not begun.
+# begun_entry PREFIX KEY: an entry that has its source, packed or unpacked, but no finished build.
 begun_entry() {
 	local dir
 
@@ -66,8 +65,8 @@ begun_entry() {
 	done | sort -V | tail -n 1
 }
 
-# take_lock FD FILE WHO: until FD is closed everywhere. FILE names its holder to who waits.
-# It may be removed by a `make clean` while we wait: then it is locked anew.
+# take_lock FD FILE WHO: hold the lock until FD is closed everywhere. FILE names its holder for
+# those that wait. A `make clean` may remove FILE during the wait: then lock the new one.
 take_lock() {
 	while true; do
 		eval "exec $1>>\"\$2\""
@@ -83,7 +82,7 @@ await_lock() {
 		die "$3 has waited for an hour for $(cat "$2" 2>/dev/null), which holds $2"
 }
 
-# lock_cache NAME: one writer at a time, also when several clones share the cache.
+# lock_cache NAME: allow one writer at a time, also when several clones share the cache.
 lock_cache() {
 	take_lock 9 "$T3_CACHE/.lock-$1" "the build of $1 for $T3_ROOT"
 }
@@ -92,7 +91,7 @@ unlock_cache() {
 	exec 9>&-
 }
 
-# What a tool's message means here, and what to do: (what it says, what we say).
+# What a tool's message means here, and what to do: (pattern of the message, our sentence).
 EXPLAINED=(
 	"No space left on device|the disk is full: free some of it, or set T3_CACHE and T3_BUILD to folders on another one (QEMU and the kernel take 3 GB there)"
 	"Read-only file system|the file system is read-only: set T3_CACHE and T3_BUILD to folders that can be written to"
@@ -114,7 +113,7 @@ explain_failure() {
 	done
 }
 
-# progress LOG SECONDS: how far a stage is after so long, by its log: ninja counts its steps,
+# progress LOG SECONDS: show how far a stage is after that time, by its log. ninja counts its steps.
 # dpkg goes twice over the packages that apt has counted.
 progress() {
 	awk -v seconds="$2" '
@@ -132,8 +131,8 @@ progress() {
 		}' "$1"
 }
 
-# say_progress NAME LOG: each PROGRESS_SECONDS, until it is killed or who started it is gone.
-# It waits without a process of its own that would outlive it.
+# say_progress NAME LOG: do so each PROGRESS_SECONDS, until it is killed or its parent has ended. It
+# waits without a child process, which would outlive it.
 PROGRESS_SECONDS=8
 say_progress() {
 	local pause ticks=0
@@ -146,8 +145,8 @@ say_progress() {
 	done
 }
 
-# stage NAME WHAT COMMAND...: run COMMAND with its output in a log, say how far it is and how
-# long it took, and show the end of the log when it fails.
+# stage NAME WHAT COMMAND...: run COMMAND with its output in a log. Show its progress and its time,
+# and the end of the log when it fails.
 stage() {
 	local name=$1 what=$2 log=$T3_BUILD/log/$1.log start status tenths teller
 
@@ -156,7 +155,7 @@ stage() {
 	: >"$log"
 	say_progress "$name" "$log" 7>&- 8>&- 9>&- &
 	teller=$!
-	# Not `COMMAND || status=$?`: bash would ignore set -e inside COMMAND.
+	# Not `COMMAND || status=$?`, because bash would ignore set -e inside COMMAND.
 	set +e
 	(set -e && "$@") >"$log" 2>&1 9>&-
 	status=$?
@@ -173,7 +172,7 @@ stage() {
 	echo "[$name] $what ($((tenths / 10)).$((tenths % 10)) s)"
 }
 
-# write_if_changed FILE: stdin to FILE, leaving its time stamp alone when equal.
+# write_if_changed FILE: write stdin to FILE. An equal file keeps its time stamp.
 write_if_changed() {
 	local tmp=$1.tmp.$$
 
@@ -185,7 +184,7 @@ write_if_changed() {
 	fi
 }
 
-# link_if_changed TARGET LINK: returns 0 when the link was made or retargeted.
+# link_if_changed TARGET LINK: return 0 when the link is new or has a new target.
 link_if_changed() {
 	[ "$(readlink "$2" 2>/dev/null)" != "$1" ] || return 1
 	ln -sfn "$1" "$2"

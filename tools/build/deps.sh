@@ -14,7 +14,7 @@ gcc_version() {
 	esac
 }
 
-# wanted_packages SET...: of these sets.
+# wanted_packages SET...: the packages of these sets.
 wanted_packages() {
 	SETS=" $* " awk '/^\[/ { wanted = index(ENVIRON["SETS"], " " substr($0, 2, length($0) - 2) " ") ||
 			index(ENVIRON["SETS"], " check ") }
@@ -23,7 +23,7 @@ wanted_packages() {
 }
 
 installed_packages() {
-	# It fails when any is unknown; what it prints is right all the same.
+	# apt fails when any package is unknown, but what it prints is right.
 	wanted_packages "$@" | xargs dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' 2>/dev/null |
 		sed -n 's/^.i. *//p' || true
 }
@@ -45,14 +45,14 @@ apt_install() {
 		-o DPkg::Lock::Timeout=300 install --no-install-recommends "$@"
 }
 
-# Foreign repositories on the host may be unreachable: that is no reason to stop,
-# a package that cannot be found is.
+# Foreign repositories on the host may be unreachable. That is no reason to stop; a package that
+# cannot be found is.
 apt_update() {
 	as_root timeout 600 apt-get -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 \
 		-o Acquire::Retries=1 update || true
 }
 
-# The lists on the machine may be absent or older than the mirror's pool.
+# The package lists may be missing or older than the mirror's pool.
 install_packages() {
 	apt_install "$@" || { apt_update && apt_install "$@"; }
 }
@@ -66,7 +66,8 @@ main() {
 	if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
 		die "as root, run: apt-get install --no-install-recommends $missing"
 	fi
-	# Those of `make run` are a part of all sets: where they are there, the rest is for tests.
+	# The packages of `make run` are a part of all sets. When they are there, the rest is for
+	# tests.
 	[ -n "$(missing_packages run)" ] || what="installed for what is more than make run:"
 	# shellcheck disable=SC2086 # one word per package
 	stage deps "$what $missing" install_packages $missing

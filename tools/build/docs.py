@@ -25,7 +25,7 @@ ELSEWHERE = re.compile(r"[a-z]+:", re.I)
 END = re.compile(r"(?<=[.!?])[)*\"]*\s+")
 ABBREVIATION = re.compile(r"\b([ei])\.([ge])\.")
 
-# What begins a line and is no text, so that no paragraph may be broken before it.
+# The beginning of a line that is no text, before which no paragraph may be broken.
 ITEM = re.compile(r"([-*+]|\d+[.)])\s+")
 NO_PROSE = re.compile(r"[|#>]|\s*$|" + ITEM.pattern)
 
@@ -42,7 +42,7 @@ def parts(text):
 
 
 def anchors(path):
-    """As the usual renderers make them of headings."""
+    """Anchors of headings, as the usual renderers make them."""
     found = set()
     for _, line, code in parts(path.read_text(encoding="utf-8")):
         if not code and (heading := re.match(r"#+\s+(.*)", line)):
@@ -100,7 +100,7 @@ def check_link(path, place, target):
 
 
 def check_links(path, where, text):
-    # A link, and code in a line, may go over the end of the line; no link is in code.
+    # A link, and code in a line, may cross the end of the line. No link is in code.
     prose = "\n".join("" if code else line for _, line, code in parts(text))
     prose = re.sub(r"`[^`]*`", lambda span: "`" + "\n" * span[0].count("\n") + "`", prose)
     for link in LINK.finditer(prose):

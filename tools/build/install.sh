@@ -9,8 +9,8 @@ shopt -s nullglob
 
 NEEDS="libdrm libpci jansson ncurses"
 
-# An install changes nothing else on the machine: it asks for packages, and installs none.
-# This comes first: no wrong directory is found out after a build.
+# An install changes nothing else on the machine. It asks for packages and installs none. This check
+# comes first, so that a wrong directory is reported before the build.
 needs() {
 	local missing="gcc make pkg-config libdrm-dev libpci-dev libjansson-dev libncurses-dev"
 
@@ -20,7 +20,7 @@ needs() {
 		die "make install needs a C compiler, pkg-config, $NEEDS: apt-get install $missing"
 }
 
-# They are written into a file of pkg-config's, and into the tool.
+# These values are written into pkg-config's file and into the tool.
 check_directories() {
 	local name
 
@@ -31,12 +31,12 @@ check_directories() {
 	[ -z "${DESTDIR:-}" ] || [[ $DESTDIR = /* ]] || die "DESTDIR must be absolute, and is '$DESTDIR'"
 }
 
-# The names that a page is for, from its section NAME.
+# The names that a page documents, from its section NAME.
 page_names() {
 	sed -n '/^\.Sh NAME/,/^\.Nd/s/^\.Nm \([a-z0-9_]*\).*/\1/p' "$1"
 }
 
-# What is installed, a line each: kind or mode, source, target.
+# The installed files, a line each: kind or mode, source, target.
 list_files() {
 	local tool=$1 version=$2 header page name section
 
@@ -64,7 +64,7 @@ list_files() {
 			"$DATADIR/bash-completion/completions/t3"
 }
 
-# below_prefix DIR: as pkg-config's files say it, so that the prefix can be changed there.
+# below_prefix DIR: the form for pkg-config's files, so that the prefix can be changed there.
 below_prefix() {
 	case $1 in
 	"$PREFIX"/*) echo "\${prefix}/${1#"$PREFIX"/}" ;;
@@ -93,7 +93,7 @@ install_files() {
 	echo "installed below ${DESTDIR:-}$PREFIX; where programs do not find $LIBDIR/libt3.so.0: ldconfig"
 }
 
-# What other versions had installed beside these stays.
+# Files that only other versions have installed stay.
 uninstall_files() {
 	local kind source target
 

@@ -8,10 +8,10 @@ set -euo pipefail
 . "$(dirname "$0")/apt-private.sh"
 
 FRAGMENT=$T3_ROOT/tools/build/kernel-debug.config
-# A finding ends the VM at once, with its report on the console.
-# T3_SLOW reaches the tests through init's environment: their limits are that much longer.
+# A report ends the VM at once and stays on the console. T3_SLOW reaches the tests through init's
+# environment and makes their limits longer.
 APPEND="panic_on_warn=1 kasan.fault=panic kmemleak=on T3_SLOW=10"
-# Every object that a sanitizer follows costs memory.
+# Every object that a sanitizer follows takes memory.
 MEMORY=3G
 
 source_version() {
@@ -27,7 +27,7 @@ fetch_source() {
 	rm -rf "$dir/deb"
 }
 
-# Kconfig drops a line whose dependencies are not met without a word.
+# Kconfig silently drops a line whose dependencies are not met.
 check_config() {
 	local line name
 
@@ -60,7 +60,7 @@ build_kernel() {
 	echo "$MEMORY" >"$root/memory"
 }
 
-# A build that was stopped goes on where it was: the source stays, and make knows the rest.
+# A build that was stopped continues: the source stays, and make knows the rest.
 build_entry() {
 	local dir=$1 version=$2
 

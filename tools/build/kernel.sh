@@ -15,8 +15,8 @@ kernel_release() {
 		sed -n 's/^ *Depends: linux-headers-\(6\.12\..*-amd64\)$/\1/p' | sort -V | tail -n 1
 }
 
-# The headers' Makefile and the module tree's links name /usr/src and /lib: let them say
-# where the other one is from where they are, so that the whole may be moved.
+# The headers' Makefile and the module tree's links name /usr/src and /lib. Relative links replace
+# these, so that the whole folder can be moved.
 relocate_headers() {
 	local root=$1 release=$2 link
 	local headers=$1/usr/src/linux-headers-$2 modules=$1/lib/modules/$2
@@ -31,7 +31,7 @@ relocate_headers() {
 	ln -srfn "$root/usr/src/linux-headers-${release%-amd64}-common" "$modules/source"
 }
 
-# checkpatch is in the kernel's source package alone: keep just those files.
+# Only the kernel's source package has checkpatch. Keep just those files.
 fetch_checkpatch() {
 	local root=$1 tmp=$1/source-deb scripts
 
@@ -50,8 +50,8 @@ fetch_checkpatch() {
 	rm -rf "$tmp"
 }
 
-# Of 4200 modules the guest has use for few (EXTRA_MODULES of initramfs.sh, what the driver
-# needs, and what those need): depmod reads all that are there.
+# The guest uses few of the 4200 modules: EXTRA_MODULES of initramfs.sh, the driver's dependencies,
+# and theirs. depmod reads all that are there.
 forget_modules() {
 	find "$1" -name '*.ko*' ! -path '*/drm/*' ! -path '*/9p/*' ! -path '*/netfs/*' \
 		! -path '*/drivers/vfio/*' ! -path '*/drivers/virtio/*' ! -path '*/drivers/iommu/*' \
@@ -75,15 +75,15 @@ word_at() {
 	od -An -v "-tu$3" -j "$2" -N "$3" "$1" | tr -d ' '
 }
 
-# The kernel proper, out of its self-extracting wrapper: QEMU starts it through
-# its PVH entry, which spares emulation the decompression (0.7 s of a 4 s boot).
-# The offsets are those of Documentation/arch/x86/boot.rst.
+# Extract the kernel from its self-extracting wrapper. QEMU starts it through its PVH entry, so that
+# emulation need not decompress it (0.7 s of a 4 s boot). Documentation/arch/x86/boot.rst has the
+# offsets.
 extract_vmlinux() {
 	local image=$1 setup start length
 
 	setup=$(word_at "$image" 497 1)
 	start=$(((setup + 1) * 512 + $(word_at "$image" 584 4)))
-	# The payload ends in its unpacked size, which is not part of the stream.
+	# The payload ends with its unpacked size, which is not part of the stream.
 	length=$(($(word_at "$image" 588 4) - 4))
 	tail -c "+$((start + 1))" "$image" | head -c "$length" >"$2.packed" || true
 	case $(od -An -tx1 -N 4 "$2.packed" | tr -d ' ') in
@@ -105,7 +105,7 @@ prepare_kernel() {
 	make -s -C "$root/lib/modules/$release/build" kernelversion
 }
 
-# It needs nothing but apt and dpkg, and so goes on beside the installation of the packages.
+# Fetching needs nothing but apt and dpkg, so it runs beside the installation of the packages.
 fetch_entry() {
 	local release dir
 

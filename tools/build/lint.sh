@@ -10,7 +10,7 @@ CHECKERS="checkpatch kernel-doc sparse size modinfo abi clang-format spdx header
 NOTHING=77
 CLANG_FORMAT=14
 
-# Ours: what git knows or would take, that still exists.
+# Our files: those that git knows or would add, and that still exist.
 our_files() {
 	git ls-files --cached --others --exclude-standard -- "$@" | sort -u |
 		while read -r file; do
@@ -27,7 +27,7 @@ lint_files() {
 	[ ${#found[@]} -gt 0 ] || exit $NOTHING
 }
 
-# It leaves a file of its own where it runs, the CamelCase names of these headers.
+# checkpatch writes the CamelCase names of these headers into a file in its current folder.
 checkpatch() {
 	local headers
 
@@ -36,8 +36,8 @@ checkpatch() {
 		--root="$headers" --terse --show-types --max-line-length=100 "$@")
 }
 
-# The form of tracepoints is given by their macros, and two checks do not like it.
-# The hardware header is shared with hosts that have only the C library's types.
+# Two checks do not fit the macros of tracepoints. Hosts that have only the C library's types use
+# the hardware header, too.
 lint_checkpatch() {
 	local driver uapi trace=driver/t3_trace.h status=0
 
@@ -84,8 +84,8 @@ lint_sparse() {
 	tools/build/module.sh sparse
 }
 
-# Of the driver and its interface: no function over 60 lines, from its name to its last
-# brace, and no file over 500 that does not say why ("Over 500 lines: ...").
+# For the driver and its interface: no function has over 60 lines, from its name to its last brace.
+# A file over 500 lines gives a reason ("Over 500 lines: ...").
 lint_size() {
 	local files
 
@@ -110,7 +110,7 @@ lint_size() {
 	' "${files[@]}"
 }
 
-# What modinfo tells: each parameter described, with its type; version and licence.
+# modinfo's output: each parameter has a description and a type. There is a version and a licence.
 lint_modinfo() {
 	local module=$T3_BUILD/module/t3.ko name field status=0
 
@@ -125,7 +125,7 @@ lint_modinfo() {
 	return $status
 }
 
-# Each attribute that the driver makes is documented, in whole entries, and no other.
+# Each attribute that the driver makes is documented in a complete entry, and no other is.
 lint_abi() {
 	local text=driver/sysfs-driver-t3 source=driver/t3_sysfs.c
 
@@ -188,7 +188,7 @@ lint_headers() {
 	return $status
 }
 
-# The core is plain C for any host: the C library's headers, t3_hw.h, its own.
+# The core is plain C for any host. It includes the C library's headers, t3_hw.h and its own.
 lint_core_includes() {
 	local files std='assert|errno|inttypes|limits|math|immintrin|stdarg|stdbool|stddef|stdint|stdio|stdlib|string'
 
@@ -222,12 +222,12 @@ lint_python() {
 	PYTHONPYCACHEPREFIX=$T3_BUILD/pycache python3 -W error -m py_compile "${files[@]}"
 }
 
-# One whose text has changed would break nothing, and end `make mutants`.
+# A mutant whose text has changed would change nothing, and end `make mutants`.
 lint_mutants() {
 	PYTHONPYCACHEPREFIX=$T3_BUILD/pycache tests/mutants.py --check
 }
 
-# In a house of several rooms, each uses those below it alone. tests/rooms.py tests this.
+# In a folder with several rooms, each uses only those below it. tests/rooms.py tests this.
 lint_rooms() {
 	local lists list house status=0
 
@@ -239,8 +239,7 @@ lint_rooms() {
 	return $status
 }
 
-# Lengths of sentences, lines and READMEs, and that links lead to something. tests/docs.py tests
-# this.
+# Lengths of sentences, lines and READMEs, and the targets of links. tests/docs.py tests this.
 lint_docs() {
 	local files
 
@@ -248,7 +247,7 @@ lint_docs() {
 	python3 tools/build/docs.py "${files[@]}"
 }
 
-# Each picture belongs to its source.
+# Each picture matches its source.
 lint_pictures() {
 	python3 tools/build/pictures.py --check
 }

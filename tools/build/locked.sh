@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Run a make that builds while no other one builds in the same folder: they would write,
-# and after a failure delete, each other's files. Usage: locked.sh NAME COMMAND...
-# The lock is on descriptor 7, which COMMAND inherits: it ends with the last process that
-# has it, however that ends, or by `flock -u 7` where the building is over.
+# Run a make that builds while no other make builds in the same folder. They would write each
+# other's files, and delete them after a failure. Usage: locked.sh NAME COMMAND... COMMAND inherits
+# the lock on descriptor 7. The lock ends with the last process that has the descriptor, or by
+# `flock -u 7` after the build.
 set -euo pipefail
 flags=${MAKEFLAGS-}
 level=${MAKELEVEL-}

@@ -12,7 +12,7 @@ MIRRORED=(driver uapi)
 mirror_sources() {
 	local dest=$1 dir
 
-	# Objects of another kernel are of no use.
+	# Objects of another kernel cannot be used.
 	cmp -s "$T3_BUILD/kernel.stamp" "$dest/kernel.stamp" || rm -rf "$dest"
 	mkdir -p "$dest"
 	cp "$T3_BUILD/kernel.stamp" "$dest/"
@@ -40,14 +40,14 @@ kbuild() {
 build_module() {
 	mirror_sources "$T3_BUILD/module"
 	kbuild "$T3_BUILD/module" W=1 KCFLAGS=-Werror
-	# Kbuild may find nothing to do for a newer file that it does not use.
+	# Kbuild may have nothing to do for a newer file that it does not use.
 	touch "$T3_BUILD/module/t3.ko"
 }
 
-# What -Wextra adds to the kernel's own choice, but for what its headers cannot keep to.
+# The warnings that -Wextra adds to the kernel's choice, except those that its headers cause.
 ANALYSE="-fanalyzer -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers"
 
-# Kbuild runs sparse before the compiler; any line of theirs on our files is a finding.
+# Kbuild runs sparse before the compiler. Any line of theirs on our files is an error.
 sparse_module() {
 	local dest=$T3_BUILD/module-sparse report=$T3_BUILD/log/sparse-report.txt
 

@@ -30,7 +30,7 @@ def sources():
 
 
 def head(source):
-    """Comments, since an SVG whose first line names its licence has no XML declaration."""
+    """Comments, because an SVG whose first line is a licence has no XML declaration."""
     digest = hashlib.sha256(source.read_bytes()).hexdigest()
     return ("<!-- SPDX-License-Identifier: MIT -->\n"
             f"<!-- `make pictures` made this of {source.name}, SHA-256 {digest}. -->\n")
@@ -42,14 +42,14 @@ def drawn(source):
 
 
 def words(text):
-    """Names of nodes and edges, and what is written beside them."""
+    """Names of nodes and edges, and their texts."""
     elements = xml.etree.ElementTree.fromstring(text).iter()
     return sorted(element.text or "" for element in elements
                   if element.tag in (SVG + "title", SVG + "text"))
 
 
 def complaint(source):
-    """Why the picture is not that of its source, or nothing."""
+    """Why the picture does not match its source, or nothing."""
     picture = source.with_suffix(".svg")
     if not picture.exists():
         return "is missing"

@@ -24,14 +24,14 @@ OBJECT = "hw/t3/libt3place.a.p/place.c.o"
 QTEST_OBJECT = "tests/qtest/t3/t3-qtest.p/place.c.o"
 PROGRAM = "qemu-system-x86_64"
 QTEST = "tests/qtest/t3/t3-qtest"
-# What a compiler command says of one source; the rule says it itself.
+# The arguments of a compiler command for one source. The build rule adds them itself.
 OF_ONE_SOURCE = ("-MQ", "-MF", "-o", "-c")
 
 
 # --- QEMU's own build --------------------------------------------------------------
 
 def through_entry(path, root):
-    """A path as ninja's build knows it, seen from a clone's folder."""
+    """A path in ninja's build, seen from a clone's folder."""
     if os.path.isabs(path):
         inside = os.path.relpath(path, root)
         return path if inside.startswith("..") else os.path.join("entry", inside)
@@ -39,7 +39,7 @@ def through_entry(path, root):
 
 
 def compiler_arguments(command, root):
-    """All of it but what is of one source, with paths that a clone can use."""
+    """The command without the arguments for one source, with paths that a clone can use."""
     words = iter(shlex.split(command))
     kept = [next(words)]
     for word in words:
@@ -82,7 +82,7 @@ def commands(entry):
 
 
 def recipe(entry):
-    """The commands, for a clone. The entry may have moved since it was built."""
+    """Writes the commands for a clone. The entry may have moved since it was built."""
     known = json.loads((entry / "commands.json").read_text())
     root, found = known["root"], known["commands"]
     return {"compile": compiler_arguments(found[OBJECT], root),
@@ -162,7 +162,7 @@ def write_if_changed(path, text):
 
 
 def point(link, target):
-    """A symbolic link that may have led elsewhere."""
+    """A symbolic link that may have pointed elsewhere."""
     if not link.is_symlink() or os.readlink(link) != str(target):
         link.unlink(missing_ok=True)
         link.symlink_to(target)

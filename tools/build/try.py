@@ -45,13 +45,13 @@ class UsageError(Exception):
 # --- what to run -------------------------------------------------------------
 
 def guest_programs():
-    """{name: source} of all that `make guest` could run."""
+    """{name: source} of all programs that `make guest` can run."""
     sources = [*(ROOT / "tests").glob("guest*/test_*.c"), ROOT / "tests/guest/removal.c"]
     return {source.stem: source for source in sources}
 
 
 def program_options(program):
-    """What tests/guest/vm-options says of it."""
+    """The program's options in tests/guest/vm-options."""
     path = ROOT / "tests/guest/vm-options"
     for line in path.read_text(encoding="utf-8").splitlines():
         name, _, text = line.partition(":")
@@ -76,7 +76,7 @@ def chosen_test(text):
 
 
 def chosen_command(text):
-    """The same of CMD: programs of ours that it names are built and packed."""
+    """The same for CMD. Test programs that it names are built and packed."""
     words = set(re.findall(r"[\w-]+", text))
     programs = [source for name, source in guest_programs().items() if name in words]
     return programs, ["--ranks", "4"], ["sh", "-c", text]
@@ -100,7 +100,7 @@ def chosen(given):
 
 
 def build_folder(kernel):
-    """Where it is built; the debug kernel has a folder of its own, as in check-debug."""
+    """The build folder. The debug kernel has one of its own, as in check-debug."""
     folder = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
     if kernel not in ("", "debian", "debug"):
         raise UsageError(f"KERNEL must be debian or debug; got '{kernel}'")
@@ -114,19 +114,19 @@ def build_folder(kernel):
 # --- building ----------------------------------------------------------------
 
 def make_flags():
-    """The caller's flags, but for its job server, which is not handed down to us."""
+    """The caller's make flags without its job server, which is not passed to this process."""
     flags = os.environ.get("MAKEFLAGS", "").split(" -- ")[0].split()
     return " ".join(flag for flag in flags if not re.match(r"-?-?j(observer.*|\d*)$", flag))
 
 
 def package_sets(action):
-    """Of packages.txt."""
+    """Installs the sets of packages.txt that it needs."""
     return ["run", "try", *(["gdb"] if action == "gdb" else []),
             *(["kernel-debug"] if os.environ.get("T3_KERNEL") == "kernel-debug" else [])]
 
 
 def build(action, folder, programs):
-    """Whatever of it changed; True when all of it is there."""
+    """Builds what changed. True when all of it is there."""
     names = " ".join(f"{source.parent.name}/{source.stem}" for source in programs)
     image = os.path.relpath(folder / "try.img", ROOT)
     if image.startswith(".."):
@@ -141,7 +141,7 @@ def build(action, folder, programs):
 # --- running -----------------------------------------------------------------
 
 def times(folder, building, running):
-    """Where the time went; the job's by the guest's own clock."""
+    """The time of each part. The job's time is by the guest's clock."""
     try:
         job = json.loads((folder / "run/try/run.json").read_text())["job_seconds"]
     except (OSError, ValueError, KeyError):
@@ -197,7 +197,7 @@ def debug_it(given, folder):
 # --- the command line --------------------------------------------------------
 
 def arguments(argv):
-    """(action, {name: value}) of the environment and, before that, of the command line."""
+    """(action, {name: value}) of the environment and the command line, which takes precedence."""
     action = argv[0] if argv else ""
     if action not in KNOWN:
         raise UsageError(f"no action '{action}'; there are {' and '.join(KNOWN)}")

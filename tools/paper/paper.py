@@ -30,7 +30,7 @@ BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 MODEL = pathlib.Path(__file__).with_name("paper.model")
 VM = ROOT / "tools/vm/t3-vm"
 VM_RANKS, VM_SECONDS = 4, 600
-# What the VM runs: (options of the workload, whether on all devices or mirrored on one).
+# The runs in the VM: (options of the workload, whether on all devices or mirrored on one).
 VM_WORKLOADS = [
     ("--hidden 4256 --tokens 8192 --tp 8 --sublayer fc2", False),
     ("--hidden 3072 --tokens 16384 --tp 16 --sublayer op", False),
@@ -41,7 +41,7 @@ RUN_SECONDS = 600
 JOBS = int(os.environ.get("T3_JOBS", "2"))
 KINDS = ["gemm_read", "gemm_write", "rs_read", "rs_write", "ag_read", "ag_write"]
 
-# (figure, published, how far off is accepted; None: reported only)
+# (figure, published value, accepted difference; None: reported only)
 PUBLISHED = [
     ("RS reads fewer, TP 8", 2.5, 0.025),
     ("RS reads fewer, TP 16", 2.2, 0.022),
@@ -81,10 +81,10 @@ def simulate(*options):
 # --- the same through the VM -------------------------------------------------
 
 def vm_answers():
-    """In one boot, the workload of each answer."""
+    """The answers of one boot, one for each workload."""
     jobs = [f"t3 sim --json --device{' --every-device' if every else ''} {options}"
             for options, every in VM_WORKLOADS]
-    # Full, for the direct reduce-scatter; the rings of the others are in it.
+    # A full fabric, for the direct reduce-scatter. It contains the rings of the others.
     text = output_of([VM, "run", "--ranks", str(VM_RANKS), "--topology", "full", "--name", "paper",
                       "--", "sh", "-ec", "; ".join(jobs)], VM_SECONDS)
     answers, decoder = [], json.JSONDecoder()
@@ -98,7 +98,7 @@ def vm_answers():
 
 
 def first_difference(vm, here, path=""):
-    """Where two answers are not the same, or None."""
+    """The place where two answers differ, or None."""
     if not isinstance(vm, dict) or not isinstance(here, dict):
         return None if vm == here else f"{path} is {vm}, and {here} natively"
     for key in sorted(vm.keys() | here.keys()):
@@ -109,7 +109,7 @@ def first_difference(vm, here, path=""):
 
 
 def run_vm():
-    """Each workload of the VM, whose figures are those of the same run on the host."""
+    """The VM's workloads. Their figures must be those of the same run on the host."""
     works = vm_answers()
     for work, (options, every) in zip(works, VM_WORKLOADS):
         here = native(*options.split(), *(["--every-device"] if every else []))["workloads"][0]
@@ -148,7 +148,7 @@ def memory(work, config, *kinds):
 
 
 def ratio(work, *kinds):
-    """Sequential over T3-MCA."""
+    """The speedup of T3-MCA over Sequential."""
     return memory(work, "sequential", *kinds) / memory(work, "t3-mca", *kinds)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the launcher's parts share: places, statuses, how a run that cannot go on ends."""
+"""What the launcher's parts share: places, exit codes, and how a run that cannot go on ends."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ EXIT_USAGE = 126
 
 
 class VmError(Exception):
-    """A run that ends with a status of ours: the text is for the user."""
+    """A run that ends with an exit code of the launcher. The text is for the user."""
 
     def __init__(self, status, text):
         super().__init__(text)

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""More fabrics than the one under test: what --fabric says, and what QEMU is given for it."""
+"""More fabrics than the one under test: reads --fabric, and makes QEMU's arguments."""
 
 import collections
 import re
 
 RANKS_MAX = 8  # functions of one slot, behind one port
 FABRICS_MAX = 8
-FIRST_SLOT, FIRST_CHASSIS = 0x10, 100  # behind those of the fabric under test
+FIRST_SLOT, FIRST_CHASSIS = 0x10, 100  # after those of the fabric under test
 SMALL = {"memory-size": "16M", "aperture-size": "16M"}
 
-FABRIC_HELP = """one more fabric, may be repeated: ranks=N (1..8) and more, of the fabric itself
-(topology=full, timed=on), or of its devices (device.memory-size=64M; 16M, as their
-aperture, else). Its devices are found after the others"""
+FABRIC_HELP = """one more fabric, may be given again: ranks=N (1..8), other properties of the fabric
+(topology=full, timed=on), and of its devices (device.memory-size=64M; the default is 16M, also
+for their aperture). The guest finds its devices after the others"""
 
 Fabric = collections.namedtuple("Fabric", "name ranks own device")
 
 
 def parse_fabric(text):
-    """NAME:ranks=N,K=V,device.K=V,... as a Fabric; ValueError says what is wrong."""
+    """NAME:ranks=N,K=V,device.K=V,... as a Fabric. ValueError says what is wrong."""
     name, _, rest = text.partition(":")
     if not re.fullmatch(r"[a-z]\w*", name) or name == "f0":
         raise ValueError("the name must be letters and digits, and another one than f0")
@@ -37,7 +37,7 @@ def parse_fabric(text):
 
 
 def check_fabrics(fabrics):
-    """What is wrong with them together, or None."""
+    """What is wrong with the combination of them, or None."""
     names = [fabric.name for fabric in fabrics]
     if len(set(names)) != len(names):
         return "two fabrics have one name"
@@ -45,7 +45,7 @@ def check_fabrics(fabrics):
 
 
 def fabric_args(number, fabric):
-    """The object, and its devices as the functions of one slot."""
+    """The fabric object, and its devices as the functions of one slot."""
     of = lambda properties: "".join(f",{key}={value}" for key, value in properties.items())
     name, place = fabric.name, FIRST_CHASSIS + number
     args = ["-object", f"t3-fabric,id={name},ranks={fabric.ranks}{of(fabric.own)}",

@@ -23,7 +23,7 @@ from vm_machine import qemu_command, write_initrd
 from vm_symbols import write_symbols
 
 BOOT_SECONDS = 120
-CORE_BYTES = 64 << 20  # a core is cut off at half of that (keep-core)
+CORE_BYTES = 64 << 20  # keep-core cuts a core at half of that
 
 QUIET = ["-q", "-iex", "set debuginfod enabled off", "-iex", "set pagination off"]
 
@@ -35,14 +35,14 @@ def is_batch(opts):
 
 
 def gdb_command(opts, setup, *more):
-    """Ours first, then what the user wants of it."""
+    """Our commands first, then the user's."""
     command = ["gdb", *QUIET, *(["-nx", "-batch"] if is_batch(opts) else []), "-x", str(setup)]
     command += ["-x", str(opts.commands)] if opts.commands else []
     return [*command, *opts.gdb_args, *more]
 
 
 def run_gdb(command, timeout=None, preexec=None):
-    """gdb has the terminal; Ctrl-C is for it alone."""
+    """Gives gdb the terminal. Ctrl-C goes to gdb alone."""
     if not shutil.which("gdb"):
         raise VmError(EXIT_USAGE, "there is no gdb here: make deps")
     old = signal.signal(signal.SIGINT, lambda *_: None)
@@ -56,12 +56,12 @@ def run_gdb(command, timeout=None, preexec=None):
 
 
 def seconds(opts):
-    """A session at the terminal has no limit."""
+    """A session at the terminal has no time limit."""
     return opts.timeout if is_batch(opts) else None
 
 
 def has_ended(rundir):
-    """By a verdict, or by a panic: what is left of the VM has nothing more to say."""
+    """Ends QEMU by a verdict, or after a panic. The VM has nothing more to report."""
     return (re.search(r"^(exit|fail) .*\n", read_text(rundir / "control"), re.M)
             or "Kernel panic" in read_text(rundir / "console.log"))
 
@@ -74,7 +74,7 @@ def await_end(process, rundir, limit):
 
 
 def verdict(opts, rundir, status, finished):
-    """gdb's failure, then the job's status; who left gdb early asked for none."""
+    """gdb's failure, or the job's status. A user who left gdb early asked for no status."""
     if status != 0:
         raise VmError(EXIT_DIED, f"gdb ended with status {status}")
     if not is_batch(opts) and not has_ended(rundir):
@@ -85,7 +85,7 @@ def verdict(opts, rundir, status, finished):
 # --- the kernel --------------------------------------------------------------
 
 def kernel_symbols(opts, accel):
-    """The debug kernel has its own; for Debian's they are made once."""
+    """The debug kernel has its own symbols. For Debian's kernel they are made once."""
     kernel = opts.kernel.resolve()
     if (kernel / "source/vmlinux").exists():
         return kernel / "source/vmlinux"
@@ -109,7 +109,7 @@ def kernel_symbols(opts, accel):
 
 
 def addresses(rundir, kind):
-    """{name: address} of what the guest says of its sections, or of its modules."""
+    """{name: address} from what the guest says of its sections, or of its modules."""
     lines = [line.split() for line in vm_run.control_lines(rundir)]
     return {words[1]: words[2] for words in lines if len(words) == 3 and words[0] == kind
             and re.fullmatch(r"[\w.-]+", words[1]) and re.fullmatch(r"0x[0-9a-f]+", words[2])}
@@ -129,14 +129,14 @@ def add_module(rundir):
     text = sections.pop(".text", None)
     if text is None:
         return ""
-    # What is freed after loading has no address that lasts.
+    # Sections that are freed after loading have no lasting address.
     others = [f"-s {name} {address}" for name, address in sorted(sections.items())
               if re.fullmatch(r"\.(data|bss|rodata|exit)\b.*", name)]
     return f"add-symbol-file {BUILD / 'module/t3.ko'} {text} {' '.join(others)}\n"
 
 
 def await_guest(process, rundir, limit):
-    """The module is loaded, and has no device yet."""
+    """The module is loaded, and no device is bound yet."""
     end = time.monotonic() + limit
     while "ready" not in vm_run.control_lines(rundir):
         if process.poll() is not None or time.monotonic() > end:
@@ -156,7 +156,7 @@ def guest_setup(rundir, symbols, socket):
 
 @contextlib.contextmanager
 def answers(rundir):
-    """The other direction of the control line. Open here, or QEMU would wait for a writer."""
+    """The other direction of the control line. It opens here, or QEMU would wait for a writer."""
     os.mkfifo(rundir / "control.in")
     descriptor = os.open(rundir / "control.in", os.O_RDWR)
     try:
@@ -172,7 +172,7 @@ def debug_guest(opts, argv, accel):
         write_initrd(rundir / "initrd", opts.initramfs,
                      {**vm_run.image_files(opts, argv), "debugger": b""})
         socket = f"{folder}/gdb"
-        # Where the VM ends, by itself or by a panic, it is stopped for gdb to look at.
+        # Stops the VM where it would end, by itself or by a panic, so that gdb can look at it.
         command = [*qemu_command(opts, rundir, accel, f"unix:{socket},server=on,wait=off"),
                    "-no-shutdown"]
         with vm_run.running(command, rundir) as process:
@@ -187,7 +187,7 @@ def debug_guest(opts, argv, accel):
 # --- the device --------------------------------------------------------------
 
 def device_setup(rundir, command):
-    """QEMU stops its processors by SIGUSR1. `run` starts it."""
+    """QEMU uses SIGUSR1 to stop its processors. `run` starts QEMU."""
     path = rundir / "gdb-setup"
     where = f"</dev/null 2>{shlex.quote(str(rundir / 'qemu.log'))}"
     path.write_text("handle SIGUSR1 SIGUSR2 SIGPIPE nostop noprint pass\n"
@@ -236,7 +236,7 @@ def program_of(core):
 
 
 def on_host(path, share):
-    """The same file here, with what debuggers read."""
+    """The same file in the build folder, with debug data."""
     places = {"/usr/lib/t3/tests": [BUILD / "guest", BUILD / "guest32"], "/usr/bin": [BUILD],
               "/bin": [BUILD]}
     name = pathlib.PurePosixPath(path)
@@ -257,7 +257,7 @@ def unpack(packed, folder):
 
 
 def debug_core(opts):
-    """The libraries are the host's own, but for libt3."""
+    """The libraries are the host's own, except libt3."""
     with tempfile.TemporaryDirectory() as folder:
         core, path = unpack(opts.core, folder)
         run = read_text(opts.core.resolve().parents[1] / "run.json")

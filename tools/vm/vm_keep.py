@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What is kept of a run, below .build/run/NAME, and for how long.
 
-The newest run is in NAME itself, those before it in NAME/1 to NAME/3, as long as they
-take less than OLD_BYTES. What the guest hands over at its end, cores and device dumps,
-is in `guest` of each.
+The newest run is in NAME itself. Older runs are in NAME/1 to NAME/3, as long as they take less
+than OLD_BYTES. `guest` in each has what the guest hands over at its end: cores and device
+dumps.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from vm_base import BUILD, EXIT_USAGE, VmError, read_text
 
 OLD_RUNS = 3
 OLD_BYTES = 64 << 20
-# A core of QEMU beyond this is not kept: its backtrace is.
+# A larger core of QEMU is not kept, but its backtrace is.
 QEMU_CORE_BYTES = 256 << 20
 BACKTRACE_SECONDS = 120
 
@@ -30,7 +30,7 @@ CORE_PATTERN = pathlib.Path("/proc/sys/kernel/core_pattern")
 # --- folders, and how long they stay -----------------------------------------
 
 def members(rundir):
-    """What belongs to the newest run: all but the lock and the older runs."""
+    """The files of the newest run: all but the lock and the older runs."""
     return [path for path in rundir.iterdir()
             if path.name != ".lock" and not re.fullmatch(r"\d+", path.name)]
 
@@ -47,7 +47,7 @@ def size_of(folder):
 
 
 def rotate(rundir):
-    """Make room for a new run: the newest becomes number 1, and so on."""
+    """Makes room for a new run: the newest becomes number 1, and so on."""
     last = members(rundir)
     if not last:
         return
@@ -66,7 +66,7 @@ def rotate(rundir):
 
 
 def prune(base, name):
-    """Folders of second VMs of a name that have ended, but for the newest ones."""
+    """Folders of second VMs of a name that have ended, except the newest ones."""
     others = [path for path in base.glob(f"{name}-*")
               if re.fullmatch(re.escape(name) + r"-\d+", path.name)]
     numbered = sorted(others, key=lambda path: int(path.name.rpartition("-")[2]))
@@ -78,7 +78,7 @@ def prune(base, name):
 
 @contextlib.contextmanager
 def run_directory(name):
-    """.build/run/NAME, held by a lock; a second VM of that name gets another."""
+    """.build/run/NAME, held by a lock. A second VM of that name gets another folder."""
     base = BUILD / "run"
     prune(base, name)
     for candidate in (name, f"{name}-{os.getpid()}"):
@@ -100,7 +100,7 @@ def run_directory(name):
 
 
 def tidy(rundir):
-    """The image is large and made anew; an empty hand-over says nothing."""
+    """The image is large and can be made again. An empty hand-over has no information."""
     for name in ("initrd", "control.in"):
         (rundir / name).unlink(missing_ok=True)
     with contextlib.suppress(OSError):
@@ -110,7 +110,7 @@ def tidy(rundir):
 # --- when QEMU itself crashes ------------------------------------------------
 
 def host_core(process, directory, started):
-    """The core that the host's kernel wrote of QEMU, where its pattern is a file's."""
+    """The core of QEMU that the host's kernel wrote, if its core pattern names a file."""
     pattern = read_text(CORE_PATTERN).strip()
     if not pattern or pattern.startswith("|"):
         return None
@@ -132,7 +132,7 @@ def backtrace(qemu, core, output):
 
 
 def keep_crash(process, qemu, rundir, directory, started):
-    """After a signal: QEMU's core, where there is one, and the backtrace of its threads."""
+    """After a signal: QEMU's core, if there is one, and the backtrace of its threads."""
     if process.returncode is None or process.returncode >= 0:
         return
     name = signal.Signals(-process.returncode).name
@@ -155,7 +155,7 @@ def keep_crash(process, qemu, rundir, directory, started):
 # --- what to tell ------------------------------------------------------------
 
 def kept(rundir):
-    """Names of what tells more than the logs, cores first."""
+    """Names of files that tell more than the logs, cores first."""
     extra = [path for path in rundir.glob("qemu-*")]
     extra += sorted((rundir / "guest").glob("*")) if (rundir / "guest").is_dir() else []
     return [str(path.relative_to(rundir)) for path in extra if not path.name.startswith(".")]

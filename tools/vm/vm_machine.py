@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The machine: what QEMU is given, and the archive behind the guest's image."""
+"""The machine: QEMU's arguments, and the archive that follows the guest's image."""
 
 import re
 
@@ -7,12 +7,12 @@ import vm_tsc
 from vm_base import read_text
 from vm_fabric import fabric_args
 
-# Warnings stay visible (loglevel=5); the rest is there to boot faster, and
-# panic=-1 with QEMU's -no-reboot turns a panic into the end of the VM.
-# psi=0: the kernel's own figures of pressure are a tenth of each switch of tasks under TCG;
-# noautogroup: a group for each session has each switch accounted twice.
-# pci=no_e820: on an AMD processor, TCG's too, QEMU reserves the last 12 GiB below 1 TiB.
-# SeaBIOS 1.16.3 puts the 64-bit BARs there, where Linux then assigns none to a new device.
+# Warnings stay visible (loglevel=5). The other arguments make the boot faster. panic=-1 with QEMU's
+# -no-reboot turns a panic into the end of the VM. psi=0: the kernel's pressure figures take a tenth
+# of each task switch under TCG. noautogroup: with a group for each session each switch is accounted
+# twice.
+# pci=no_e820: QEMU reserves the last 12 GiB below 1 TiB for an AMD processor, which TCG's is.
+# SeaBIOS 1.16.3 places the 64-bit BARs there, and Linux would assign none to a new device.
 KERNEL_ARGS = [
     "console=ttyS0", "quiet", "loglevel=5", "panic=-1", "oops=panic", "tsc=reliable",
     "no_timer_check", "random.trust_cpu=on", "mitigations=off", "psi=0", "noautogroup",
@@ -21,7 +21,7 @@ KERNEL_ARGS = [
     "ia32_emulation=1",  # 32-bit clients, also where the default is off
 ]
 
-# That of a 4 GHz TSC at 250 Hz, as longer delays are harmless: spares a calibration.
+# The value of a 4 GHz TSC at 250 Hz. Longer delays do no harm, and no calibration is needed.
 TCG_KERNEL_ARGS = ["lpj=16000000"]
 
 
@@ -29,24 +29,24 @@ def tcg_args():
     rate = vm_tsc.khz()
     return TCG_KERNEL_ARGS + ([f"tsc_early_khz={rate}"] if rate else [])
 
-# So long a task may wait for what it cannot be woken from, or a processor go on without a
-# switch of tasks; then the kernel panics with a trace, which ends the VM. Emulation on a
-# busy host is slower, and a kernel that says T3_SLOW slower again.
+# How long a task may sleep uninterruptibly, or a processor may run without a task switch. Then the
+# kernel panics with a trace, which ends the VM. The limit is longer for emulation, and longer again
+# for a kernel with T3_SLOW.
 STUCK_SECONDS = 20
 STUCK_SECONDS_TCG = 30
 STUCK_FACTOR_SLOW = 4
 
-# intremap: VFIO gives a device to user space only where its interrupts are
-# remapped. strict: an unmapped address is one for the device at once.
+# intremap: VFIO gives a device to user space only where its interrupts are remapped. strict:
+# unmapping an address takes effect at once.
 IOMMU_KERNEL_ARGS = ["intel_iommu=on", "iommu.strict=1"]
 
 
 def stuck_args(accel, more):
-    """The kernel's limits on a deadlock; `more` is what else is on its command line."""
+    """The kernel's limits for a deadlock. `more` is the rest of its command line."""
     seconds = STUCK_SECONDS_TCG if accel == "tcg" else STUCK_SECONDS
     seconds *= STUCK_FACTOR_SLOW if re.search(r"(^| )T3_SLOW=", more) else 1
-    # A soft lockup is found after 2 to 2.6 times watchdog_thresh, on a busy host after 3: the
-    # RCU stall that comes of it stays behind that.
+    # The kernel finds a soft lockup after 2 to 2.6 times watchdog_thresh, on a busy host after 3.
+    # The RCU stall that it causes is reported later than that.
     return [f"sysctl.kernel.hung_task_timeout_secs={seconds}",
             "sysctl.kernel.hung_task_check_interval_secs=5", "sysctl.kernel.hung_task_panic=1",
             f"watchdog_thresh={seconds // 3}", "sysctl.kernel.softlockup_panic=1",
@@ -79,7 +79,7 @@ def write_initrd(path, image, files):
 # --- QEMU's command line -----------------------------------------------------
 
 def device_args(opts):
-    """The fabric, and each device behind a root port: 8 ports to a slot."""
+    """The fabric, and each device behind a root port, with 8 ports to a slot."""
     if opts.no_devices:
         return []
     extra = lambda text: "," + text if text else ""
@@ -99,13 +99,14 @@ def device_args(opts):
 
 
 def iommu_args(opts):
-    """Before the devices: what is realized earlier is not translated."""
+    """The IOMMU comes before the devices, because it does not translate devices that exist
+    earlier."""
     return ["-device", "intel-iommu,intremap=on"] if opts.iommu else []
 
 
 def accel_args(accel, iommu=False):
     if accel == "kvm":
-        # KVM's own I/O APIC would deliver its interrupts past the remapping.
+        # KVM's own I/O APIC would send its interrupts without the remapping.
         return ["-accel", "kvm" + (",kernel-irqchip=split" if iommu else ""), "-cpu", "host"]
     # Five-level page tables only make TCG's page walks longer.
     return ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]
@@ -125,16 +126,16 @@ def serial_args(rundir, answered=False):
 
 
 def folder_args(name, path, model, address):
-    """A folder of the host in the guest, at a slot that leaves the others theirs."""
+    """A folder of the host in the guest, at a slot that does not move the others."""
     return ["-fsdev", f"local,id={name},path={str(path).replace(',', ',,')},"
             f"security_model={model},multidevs=remap",
             "-device", f"virtio-9p-pci,id={name},fsdev={name},mount_tag={name},addr={address:#x}"]
 
 
 def folders_args(opts, rundir):
-    """What the guest hands over gets no owner, link or special file of its choice on the
-    host (mapped-xattr). The shared folder is meant to be the same on both sides: symbolic
-    links are links, and what the guest makes belongs to who runs the VM (none)."""
+    """Files that the guest hands over cannot have an owner, link or special file of the guest's
+    choice on the host (mapped-xattr). The shared folder is the same on both sides (none):
+    symbolic links are links, and the guest's files belong to the user who runs the VM."""
     args = folder_args("keep", rundir / "guest", "mapped-xattr", 0x1e)
     if opts.share:
         args += folder_args("host", opts.share, "none", 0x1d)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Running QEMU to its end, and what that end says of the job in the guest."""
+"""Runs QEMU to its end, and finds out how the job in the guest ended."""
 
 import contextlib
 import ctypes
@@ -28,7 +28,7 @@ def dies_with_us():
 
 
 def in_child():
-    """The same; and if it crashes, it may leave a core."""
+    """The same. If QEMU crashes, it may leave a core."""
     dies_with_us()
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
@@ -60,7 +60,8 @@ def start_qemu(command, log, stdin, stdout, new_session, prepare):
 @contextlib.contextmanager
 def running(command, rundir, stdin=subprocess.DEVNULL, stdout=None, new_session=True,
             may_crash=False):
-    """QEMU's process, which is gone at the end. Only this one process is ever killed."""
+    """QEMU's process, which has ended at the end of the block. Only this one process is ever
+    killed."""
     started = int(time.time())
     with open(rundir / "qemu.log", "wb") as log:
         process = start_qemu(command, log, stdin, stdout, new_session,
@@ -92,7 +93,8 @@ def last_lines(rundir):
 
 
 def kernel_trouble(rundir, known):
-    """The first complaint in the kernel's log, but for what `known` matches, and where."""
+    """The first complaint in the kernel's log, and its place. Text that `known` matches is left
+    out."""
     text = read_text(rundir / "console.log")
     return vm_trace.report(re.sub(known, "", text, flags=re.M) if known else text)
 
@@ -102,7 +104,7 @@ def shown(rundir, lines):
 
 
 def control_lines(rundir):
-    """What the guest's init has said: facts, of which the last is how it ended."""
+    """The facts that the guest's init reports. The last one is how it ended."""
     return read_text(rundir / "control").splitlines()
 
 
@@ -129,7 +131,7 @@ def outcome(rundir, finished, timeout, strict, known=""):
 
 
 def job_seconds(rundir):
-    """How long the job ran by the guest's clock, or None where it did not end."""
+    """The job's run time by the guest's clock, or None when it did not end."""
     times = {words[0]: words[1] for words in map(str.split, control_lines(rundir))
              if len(words) == 2 and words[0] in ("begin", "end")}
     try:
@@ -140,8 +142,8 @@ def job_seconds(rundir):
 
 @contextlib.contextmanager
 def told(rundir, argv, share=None, quiet=False):
-    """run.json says what ran, when, for how long and with which status; a failure where
-    its logs are."""
+    """Writes run.json: what ran, when, for how long and with which status, and the logs of a
+    failure."""
     facts = {"command": argv, "share": share and str(share),
              "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
     start = time.monotonic()
@@ -161,7 +163,7 @@ def told(rundir, argv, share=None, quiet=False):
 # --- the ways to run ---------------------------------------------------------
 
 def image_files(opts, argv=None):
-    """What the guest's init looks for."""
+    """The files that the guest's init looks for."""
     files = {"job": ("exec " + shlex.join(argv) + "\n").encode()} if argv else {}
     for name, wanted in (("no-driver", opts.no_driver), ("share", opts.share)):
         if wanted:
@@ -170,7 +172,7 @@ def image_files(opts, argv=None):
 
 
 def run_job(opts, argv, accel, name, stdout=None, probe=False):
-    """A probe is there to fail, also by a crash."""
+    """A probe may fail, also by a crash."""
     with vm_keep.run_directory(name) as rundir, told(rundir, argv, opts.share, probe) as facts:
         write_initrd(rundir / "initrd", opts.initramfs, image_files(opts, argv))
         with running(qemu_command(opts, rundir, accel), rundir, stdout=stdout,
@@ -181,7 +183,7 @@ def run_job(opts, argv, accel, name, stdout=None, probe=False):
 
 
 def run_shell(opts, accel):
-    """QEMU owns the terminal, and takes Ctrl-C to the guest."""
+    """QEMU owns the terminal, and passes Ctrl-C to the guest."""
     with vm_keep.run_directory(opts.name) as rundir, told(rundir, None, opts.share) as facts:
         write_initrd(rundir / "initrd", opts.initramfs, image_files(opts))
         print("t3-vm: `exit` ends the VM", file=sys.stderr)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A symbol file of the guest's kernel for gdb.
 
-Debian's kernel comes without one; its debug package takes a gigabyte. The names are in the
-running kernel's /proc/kallsyms, and where it starts through its PVH entry its addresses are
-those of its ELF file. So one boot gives them for good.
+Debian's kernel comes without one, and its debug package takes a gigabyte. The running kernel's
+/proc/kallsyms has the names. A kernel that starts through its PVH entry has the addresses of
+its ELF file. So one boot gives symbols for all later boots.
 """
 
 import bisect
@@ -20,7 +20,7 @@ LINE = re.compile(r"^([0-9a-f]+) ([A-Za-z]) (\S+)$", re.M)  # a module's name wo
 
 
 def sections_of(vmlinux):
-    """[(name, flags, address, size)] of what is in memory, by address."""
+    """[(name, flags, address, size)] of all sections in memory, by address."""
     with open(vmlinux, "rb") as file:
         header = HEADER.unpack(file.read(HEADER.size))
         offset, count, names = header[6], header[12], header[13]

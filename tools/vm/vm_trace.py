@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the guest's kernel said when it failed: the line that says so and the call trace,
-with file and line of what is a module of ours."""
+"""What the guest's kernel reported when it failed: the line that says so and the call trace, with
+file and line for modules of ours."""
 
 import functools
 import re
@@ -13,11 +13,11 @@ TROUBLE = re.compile(
     r"general protection fault|UBSAN:|rcu: INFO: .*stall|INFO: task .* blocked")
 
 STAMP = re.compile(r"^\[ *\d+\.\d+\] ?")
-# "t3_probe+0x10/0x313 [t3]", with "? " before it where the stack only may have been there.
+# "t3_probe+0x10/0x313 [t3]". "? " before it means that the address was only found on the stack.
 PLACE = re.compile(r"([\w.]+)\+0x([0-9a-f]+)/0x([0-9a-f]+) \[(\w+)[^\]]*\]")
 WHERE = re.compile(r"^(RIP: 0010:| *(Comm|CPU): |task:)")
 TRACE_LINES = 24
-LINES_BETWEEN = 60  # registers, code bytes and modules stand between a report and its trace
+LINES_BETWEEN = 60  # registers, code bytes and modules are between a report and its trace
 
 
 # --- file and line -----------------------------------------------------------
@@ -41,13 +41,13 @@ def module_symbols(name):
 
 
 def source_of(path, folder):
-    """As it is called in the tree; the build sees it in a mirror."""
+    """The path in the tree. The build sees the file in a mirror."""
     name = re.sub(r"^.*/linux-headers-[^/]*/", "", path.removeprefix(f"{folder}/"))
     return re.sub(r" \(discriminator \d+\)$", "", name)
 
 
 def source_lines(match, is_return):
-    """["driver/x.c:12", ...] of a place, what was inlined there first."""
+    """["driver/x.c:12", ...] of a place, inlined functions first."""
     file, symbols = module_symbols(match[4])
     # The kernel's size includes the padding up to the next function.
     fits = [symbol for symbol in symbols.get(match[1], []) if symbol[0] <= int(match[3], 16)]
@@ -71,7 +71,7 @@ def decoded(line):
 # --- the report --------------------------------------------------------------
 
 def trace_after(lines):
-    """The lines that say where, up to the end of the first call trace."""
+    """The lines with places, up to the end of the first call trace."""
     found, inside = [], False
     for line in lines[:LINES_BETWEEN + TRACE_LINES]:
         if inside and (line.strip() == "</TASK>" or not line.startswith(" ")):
@@ -86,12 +86,12 @@ def trace_after(lines):
 
 
 def trouble_lines(text):
-    """All lines that complain."""
+    """All lines that report a problem."""
     return [line for line in text.splitlines() if TROUBLE.search(line)]
 
 
 def report(text):
-    """The first complaint with its trace, decoded; [] where the kernel did not complain."""
+    """The first report with its trace, decoded. [] when the kernel reported nothing."""
     lines = [STAMP.sub("", line) for line in text.splitlines()]
     first = next((number for number, line in enumerate(lines) if TROUBLE.search(line)), None)
     if first is None:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """How fast this machine's time stamp counter runs.
 
-QEMU's translator gives the guest the host's counter. A kernel measures its rate as it
-boots, against timers that are emulated. Where the host's processors are all taken, it can
-be wrong by a factor of 50; then its clock runs that much too fast, and it finds itself
-stuck. So it is told the rate, which is measured here against the host's own clock.
+QEMU's translator gives the guest the host's counter. A kernel measures the counter's rate at
+boot, against emulated timers. On a busy host the result can be wrong by a factor of 50. The
+kernel's clock then runs too fast by that factor, and the kernel reports lockups. So the
+launcher measures the rate against the host's clock, and tells it to the guest.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ def is_steady():
 
 
 def reader():
-    """A function that reads the counter. An OSError: memory may not hold code here."""
+    """A function that reads the counter. OSError: memory for code is not allowed here."""
     code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     code.write(CODE)
     read = ctypes.CFUNCTYPE(ctypes.c_uint64)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
@@ -37,7 +37,7 @@ def reader():
 
 
 def pair(read):
-    """A time and the counter at it: of some, the one that was read without interruption."""
+    """A time and the counter at it: the least interrupted one of several readings."""
     best = None
     for _ in range(TRIES):
         before, count, after = time.monotonic_ns(), read(), time.monotonic_ns()
@@ -48,7 +48,7 @@ def pair(read):
 
 @functools.cache
 def khz():
-    """The counter's rate, or None where it cannot be told."""
+    """The counter's rate, or None when it cannot be measured."""
     if not is_steady():
         return None
     try:

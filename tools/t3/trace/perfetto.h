@@ -42,7 +42,7 @@ void perfetto_counter(struct perfetto *timeline, uint32_t pid, int64_t ns, const
 /* Add an event that is JSON already. The caller keeps it. False: it is malformed. */
 bool perfetto_add_json(struct perfetto *timeline, json_t *event);
 
-/* The number of open slices inside the innermost one of a track. */
+/* The number of slices that are open on a track. */
 unsigned int perfetto_depth(const struct perfetto *timeline, struct track track);
 /* The first and the last time that was added. False: there is none. */
 bool perfetto_range(const struct perfetto *timeline, int64_t *first_ns, int64_t *last_ns);
