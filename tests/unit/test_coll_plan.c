@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random plans of libt3 on native devices: what their layouts say is mapped, each rank puts
- * its input in a random interleaving, by stores and doorbells, and results are compared with
- * a plain reference; sums of a ring bit by bit in the order of the ring. T3_SEEDS and T3_SEED
- * as everywhere.
+ * Random plans of libt3 on native devices. The test maps what their layouts say. Each rank puts its
+ * input in a random interleaving, by stores and doorbells. The results are compared with a plain
+ * reference. Sums of a ring are compared bit by bit, in the order of the ring. T3_SEEDS and T3_SEED
+ * choose the seeds.
  */
 #include "host.h"
 #include "plan/layout.h"
@@ -14,7 +14,7 @@
 #define SPACE	  0u
 #define EPOCHS	  2u
 #define ELEMENTS  2048u
-#define BUFFER	  0x100000u /* room for one, and for the counters behind it */
+#define BUFFER	  0x100000u /* room for one, and for its counters */
 #define STAGING	  0x200000u
 #define IMAGE	  0x8000u /* of a segment: more than any has */
 #define MAX_TILES 0x8000u
@@ -57,7 +57,7 @@ static void make_space(uint32_t rank)
 	run.generation[rank] = cmd.generation;
 }
 
-/* Route p leads to rank p, import r there; masks as a grant gives them. */
+/* Route p leads to rank p, with import r there and the masks of a grant. */
 static void join(uint32_t rank, uint32_t to)
 {
 	struct t3_cmd_import_set cmd = {
@@ -170,7 +170,7 @@ static void fill_inputs(void)
 			run.input[r][e] = value();
 }
 
-/* A store never waits for room on a link that has lost packets. */
+/* A store must not wait for room on a link that has lost packets. */
 static void store(uint32_t rank, uint64_t element)
 {
 	const struct t3_layout *l = &run.layout[rank];
@@ -219,7 +219,7 @@ static void put_chunk(uint32_t rank, uint32_t chunk)
 		store(rank, e);
 }
 
-/* Ranks take turns at random, each in its order of production. */
+/* Ranks take turns at random. Each has its order of production. */
 static void produce(void)
 {
 	uint32_t done[T3_MAX_RANKS] = { 0 }, left = 0, r;
@@ -263,7 +263,7 @@ static uint32_t chunk_of(uint64_t element)
 	}
 }
 
-/* Element e of a rank's result; and how many there are. */
+/* Element e of a rank's result, and the number of elements. */
 static uint32_t expected(uint32_t rank, uint64_t e)
 {
 	uint64_t first, count;
@@ -343,7 +343,7 @@ static void choose(uint32_t topology)
 		run.desc.tile_columns = 1 + below(columns ? columns : 100);
 	if (columns && below(2))
 		run.desc.tile_rows = run.desc.collective == T3_ALL_TO_ALL ? 1 : 1 + below(5);
-	/* Floats of a direct sum are added as they come. */
+	/* DIRECT adds floats in the order of their arrival. */
 	run.small = run.desc.algorithm == T3_ALGORITHM_DIRECT && run.desc.op == T3_OP_ADD &&
 		    run.desc.dtype != T3_DTYPE_I32;
 }
@@ -382,7 +382,7 @@ static const struct host_config configs[] = {
 	{ T3_TOPOLOGY_RING, 8, 2, 1 },	 { T3_TOPOLOGY_FULL, 7, 256, 8 },
 };
 
-/* Rare, as they are slow: each number of ranks on each fabric, one for so many of the others. */
+/* These are slow, so only one of several numbers of ranks runs on each fabric. */
 #define LARGE_EVERY 25u
 #define LARGE_MIN   9u
 #define LARGE_MAX   32u

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libt3, T3_DEBUG=check: stores, which are reported in which words, and which are not. */
+/* libt3, T3_DEBUG=check: which stores are reported, and with which words. */
 #ifdef __x86_64__
 
 #include "test_lib_debug.h"
@@ -32,7 +32,7 @@ static void store_in_all_ways(void)
 	got(176, &want[3], 8);
 }
 
-/* Of a processor that has SSE4.1: compilers store halves so. */
+/* For a processor with SSE4.1: compilers store halves so. */
 static void store_elements(void)
 {
 	if (__builtin_cpu_supports("sse4.1"))
@@ -55,7 +55,7 @@ static void stores_are_made(void **state)
 	expect_silence(store_elements);
 }
 
-/* Of bytes any alignment is right, and a high byte of a register is one. */
+/* Segments of 1-byte elements accept any alignment. A high byte of a register is one byte, too. */
 static void store_bytes(void)
 {
 	struct t3_segment_desc flat = bytes_seg();
@@ -316,7 +316,7 @@ static unsigned int mappings(void)
 	return count;
 }
 
-/* 1024 can be watched. */
+/* the checker can watch 1024 */
 static void one_space_too_many(void)
 {
 	struct t3_space *more;
@@ -364,7 +364,7 @@ static void settings(void **state)
 	run(by_vector, "check,continue");
 	assert_non_null(strstr(outcome.text, "It cannot be made here"));
 	assert_int_equal(WTERMSIG(outcome.status), SIGABRT);
-	/* Off: nothing is said, and all stores are made. */
+	/* Without the checker nothing is reported, and all stores are made. */
 	run(store_anyhow, NULL);
 	assert_string_equal(outcome.text, "");
 	assert_int_equal(outcome.status, 0);
@@ -388,7 +388,7 @@ static void on_foreign(int sig, siginfo_t *info, void *context)
 	mprotect(foreign, 4096, PROT_READ | PROT_WRITE);
 }
 
-/* Faults that are none of ours go where they would go without us. */
+/* Faults outside of apertures go where they would go without the checker. */
 static void foreign_fault(void (*before)(void))
 {
 	foreign = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -441,7 +441,7 @@ static void other_faults(void **state)
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 }
 
-/* An address less its offset in the object is where the object is: at a page. */
+/* An address less its offset in the object is the object's start, which is on a page boundary. */
 static uint64_t bias_of_first_frame(void)
 {
 	unsigned long long address = 0, offset = 0;
@@ -459,7 +459,7 @@ static void lines_of_code(void **state)
 	(void)state;
 	expect_report(by_rep_movs, named("by_rep_movs"), named("test_lib_check.c:"), NULL);
 	assert_int_equal(bias_of_first_frame() % 4096, 0);
-	/* Of a call, the line is that of the byte before the return address. */
+	/* The line of a call is that of the byte before the return address. */
 	expect_report(twice_by_the_library, named("twice_by_the_library"), NULL);
 	assert_int_equal(bias_of_first_frame() % 4096, 1);
 }

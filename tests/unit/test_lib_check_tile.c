@@ -37,7 +37,7 @@ static void doorbells(void)
 		t3_stage_tile(&staging, i, image, 16);
 		t3_doorbell_tile(space, 5, 0, i);
 	}
-	/* Filled by other means. */
+	/* The tile was filled by other means. */
 	arm(EPOCH + 2);
 	t3_doorbell_tile(space, 5, 1, 3);
 }
@@ -93,7 +93,7 @@ static void rung_when_idle(void)
 	t3_doorbell_tile(space, 5, 0, 0);
 }
 
-/* Rung 3 and 0; the device has read one of them: 3. It had read others before. */
+/* Tiles 3 and 0 were rung, and the device has read 3 of them. It had read others before. */
 static void staged_again(uint64_t tile)
 {
 	stage_all(4);
@@ -108,7 +108,7 @@ static void staged_when_read(void)
 {
 	staged_again(3);
 	t3_stage_tile(&staging, 1, image, 16);
-	/* After a reset all is counted anew. */
+	/* A reset restarts all counts. */
 	events()->generation++;
 	events()->consumed[5][0] = 0;
 	t3_doorbell_tile(space, 5, 0, 1);
@@ -121,7 +121,7 @@ static void staged_too_early(void)
 	staged_again(0);
 }
 
-/* What was consumed counts from 0 again, in each slot. */
+/* The consumed counts begin at 0 again, in each slot. */
 static void staged_after_a_reset(void)
 {
 	struct t3_view second;
@@ -143,7 +143,7 @@ static void staged_after_a_reset(void)
 	set_state(DRM_T3_SPACE_COMPLETE, EPOCH);
 }
 
-/* Views are the program's own: what it has written there is no segment that there could be. */
+/* The program makes views itself, so they may describe impossible segments. */
 static void staged_by_no_segment(void)
 {
 	stage_all(4);
@@ -208,7 +208,7 @@ static void wait_in_vain(void)
 		_exit(6);
 	if (t3_wait(space, EPOCH, 0, T3_DELIVERED, t3_deadline(1000)) != -ETIMEDOUT)
 		_exit(7);
-	/* Said once. */
+	/* Each mistake is reported once. */
 	if (write(STDERR_FILENO, "again\n", 6) != 6)
 		_exit(8);
 	if (t3_wait(space, EPOCH, 0, T3_DELIVERED, t3_deadline(1000)) != -ETIMEDOUT)
@@ -259,7 +259,10 @@ static void missing_stores(void **state)
 	expect_silence(leave_before_the_first_store);
 }
 
-/* Two updates of an element, one of them by a peer: twice from here is once too often. */
+/*
+ * Each element gets two updates, one of them by a peer. So two updates by this process are one too
+ * many.
+ */
 static void share_with_a_peer(uint32_t stores)
 {
 	struct t3_segment_desc flat = bytes_seg();

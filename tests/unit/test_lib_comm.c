@@ -148,7 +148,7 @@ static void a_descriptor_goes_along(void **state)
 	assert_int_equal(fd, -1);
 }
 
-/* Queued ones are closed with the communicator: stop() counts. */
+/* Destroying the communicator closes queued descriptors: stop() counts them. */
 static void descriptors_are_not_lost(void **state)
 {
 	char c = 1;
@@ -217,11 +217,11 @@ static void what_was_said_before_leaving_counts(void **state)
 	says(0, "rank 1 has ended");
 	assert_int_equal(t3_comm_post(comms[2], 1, &word, sizeof(word), -1), -EPIPE);
 	says(2, "rank 1 has ended");
-	/* A rank that lives may still speak, within its deadline. */
+	/* A rank that is alive may still send a message, within its deadline. */
 	assert_int_equal(t3_comm_take(comms[0], 2, &word, sizeof(word), NULL, SHORT), -ETIMEDOUT);
 	assert_int_equal(t3_comm_post(comms[2], 0, &word, sizeof(word), -1), 0);
 	assert_int_equal(t3_comm_take(comms[0], 2, &word, sizeof(word), NULL, LONG), 0);
-	/* And is not waited for for ever. */
+	/* The wait for it has an end. */
 	assert_int_equal(t3_comm_take(comms[0], 2, &word, sizeof(word), NULL, INT64_MAX), -EPIPE);
 	says(0, "rank 1 has ended");
 }
@@ -307,7 +307,10 @@ static void a_rank_that_does_not_come_is_named(void **state)
 	assert_int_equal(t3_comm_barrier(comms[1], 0), 0);
 }
 
-/* Rank 0 waits for 3, who waits for 2: unless that one has long said what 3 waits for. */
+/*
+ * Rank 0 waits for 3, which waits for 2. Rank 2 does not count if it has already sent what 3 waits
+ * for.
+ */
 static void who_holds_the_others_up_is_named(void **state)
 {
 	uint32_t word = 0;
@@ -323,7 +326,7 @@ static void who_holds_the_others_up_is_named(void **state)
 	assert_int_equal(t3_comm_take(comms[1], 3, &word, sizeof(word), NULL, 0), -ETIMEDOUT);
 	says(1, "rank 3 did not come to set up the plan in time");
 	assert_int_equal(t3_comm_take(comms[3], 2, &word, sizeof(word), NULL, 0), 0);
-	/* Its own end of it is no reason to wait for itself, nor is a circle. */
+	/* A chain that leads back to the waiting rank, or into a circle, is not followed. */
 	atomic_store(&comms[0]->lines[3].waiting, 1 + 1);
 	assert_int_equal(t3_comm_take(comms[1], 3, &word, sizeof(word), NULL, 0), -ETIMEDOUT);
 	says(1, "rank 3 did not come to set up the plan in time");
@@ -332,7 +335,7 @@ static void who_holds_the_others_up_is_named(void **state)
 	assert_int_equal(t3_comm_take(comms[1], 3, &word, sizeof(word), NULL, 0), -ETIMEDOUT);
 }
 
-/* Rank 0 waits in vain for 2, and 1 for 0; 1 is the first to leave: it is 2 all the same. */
+/* Rank 0 waits in vain for 2, and rank 1 for 0. Rank 1 ends first, but rank 2 is the culprit. */
 static void those_behind_are_not_to_blame(void **state)
 {
 	(void)state;
@@ -344,7 +347,7 @@ static void those_behind_are_not_to_blame(void **state)
 	says(0, "rank 1 has ended");
 	assert_int_equal(t3_comm_fail_gone(comms[3], 1), -EPIPE);
 	says(3, "rank 1 has given up: rank 2 did not come in time");
-	/* Who was late may have come, and another one may have gone since. */
+	/* The late rank may have come, and another one may have ended since. */
 	leave(2);
 	t3_comm_blame(comms[0], 2, false);
 	assert_int_equal(t3_comm_fail_gone(comms[3], 1), -EPIPE);

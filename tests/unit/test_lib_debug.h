@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests of T3_DEBUG=check: each case is a process of its own, as the setting is read once and a
- * report is its end. For x86-64, and one source file per program. Include it first.
+ * Tests of T3_DEBUG=check. Each case is a process of its own, because libt3 reads the setting once
+ * and a report ends the process. For x86-64, and one source file per program. Include it first.
  */
 #ifndef TEST_LIB_DEBUG_H
 #define TEST_LIB_DEBUG_H
@@ -104,7 +104,7 @@ static void expect_words(const char *word, va_list more)
 	}
 }
 
-/* Ends with abort(), and says all of the words. */
+/* The case ends with abort(), and the report has all of the words. */
 __attribute__((sentinel)) static inline void expect_report(void (*body)(void), const char *word,
 							   ...)
 {
@@ -118,7 +118,7 @@ __attribute__((sentinel)) static inline void expect_report(void (*body)(void), c
 	assert_int_equal(WTERMSIG(outcome.status), SIGABRT);
 }
 
-/* Goes on. */
+/* The case goes on. */
 __attribute__((sentinel)) static inline void expect_warning(void (*body)(void), const char *debug,
 							    const char *word, ...)
 {
@@ -132,7 +132,7 @@ __attribute__((sentinel)) static inline void expect_warning(void (*body)(void), 
 	assert_int_equal(WEXITSTATUS(outcome.status), 0);
 }
 
-/* Functions and lines that only libdw knows; elsewhere a report says what to type for them. */
+/* Only libdw knows these functions and lines. Without it a report has the command to get them. */
 static inline const char *named(const char *word)
 {
 	return dlopen("libdw.so.1", RTLD_NOW) ? word : "addr2line -fe ";
@@ -160,7 +160,7 @@ static inline void put64(uint32_t at, uint64_t value)
 	__asm__ volatile("movq %1, (%0)" ::"r"(aperture + at), "r"(value) : "memory");
 }
 
-/* What the device got, which is what the program reads. */
+/* The bytes that the device got, which the program can read. */
 static inline void got(uint32_t at, const void *bytes, size_t size)
 {
 	if (memcmp(kernel.memory + AT_APERTURE + at, bytes, size) ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libt3, T3_DEBUG=check: the decoder of stores, on what the assembler makes of each instruction. The
- * bytes behind an instruction are its neighbour's: who reads them finds a wrong length.
+ * libt3, T3_DEBUG=check: the decoder of stores, tested on the assembler's output. The bytes after
+ * an instruction are those of the next one. A decoder that reads them finds a wrong length.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ CODE(absolute, "movl %eax, 0x7000");
 CODE(rip, "movl %eax, 0x100(%rip)");
 CODE(short_base, "movl %eax, 4(%edi)");
 CODE(on_fs, "movl %eax, %fs:(%rdi)");
-/* Immediates: those of 4 bytes are wider by their sign. */
+/* Immediates. Those of 4 bytes are extended by their sign. */
 CODE(imm8, "movb $0x81, 3(%rdi)");
 CODE(imm16, "movw $0x8182, (%rdi)");
 CODE(imm32, "movl $0x81828384, (%rdi)");
@@ -80,7 +80,7 @@ CODE(pextrd, "pextrd $3, %xmm9, (%r8)");
 CODE(pextrq, "pextrq $1, %xmm0, (%rdi)");
 CODE(extractps, "extractps $1, %xmm0, (%rdi)");
 CODE(vpextrw, "vpextrw $4, %xmm0, (%rdi)");
-/* What is no single store. */
+/* Instructions that are no single store. */
 CODE(movups, "movups %xmm0, (%rdi)");
 CODE(movaps, "movaps %xmm0, (%rdi)");
 CODE(movdqa, "movdqa %xmm0, (%rdi)");
@@ -259,7 +259,7 @@ static void elements_of_vectors(void **state)
 	}
 }
 
-/* An instruction may be the last one of what is mapped. */
+/* An instruction may be the last one of a mapping. */
 static void no_byte_beyond_is_read(void **state)
 {
 	uint8_t *pages =

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* libt3: each sentence about a device that cannot be opened and a space that does not get on. */
+/*
+ * libt3: the sentences about a device that cannot be opened and a space that does not make
+ * progress.
+ */
 #include "test_lib_kernel.h"
 
 #include <grp.h>
@@ -9,7 +12,7 @@
 
 /* ------------------------------------------------------------ another machine */
 
-/* Instead of what libpci finds here. */
+/* Replaces libpci's result. */
 static struct machine {
 	struct t3_device_entry entry[12];
 	size_t count;
@@ -49,7 +52,7 @@ static void add_device(const char *bdf, const char *node)
 	snprintf(entry->node, sizeof(entry->node), "%s", node);
 }
 
-/* A file stands for a node. */
+/* A file that stands for a node. */
 static char node_path[40];
 
 static int begin(void **state)
@@ -74,7 +77,7 @@ static int end(void **state)
 
 static char said[2048];
 
-/* The text fits, its length is right, and it holds the words. */
+/* Check that the text fits, has the right length, and contains the words. */
 static void check_said(int length, const char *words)
 {
 	assert_int_equal(length, strlen(said));
@@ -135,7 +138,7 @@ static void other_devices(void **state)
 	check_device(NULL, -ENOTUNIQ, "several fabrics have a device of that rank");
 	check_device(NULL, -ENOTUNIQ, "there are");
 	check_device(NULL, -EXDEV, "not on one fabric: there are");
-	/* One that cannot be asked is there, too. */
+	/* A device that cannot be read is listed, too. */
 	kernel.major = T3_DRIVER_MAJOR + 1;
 	check_device(NULL, -ENODEV, " (index 1)");
 	for (i = 0; i < 9; i++)
@@ -157,7 +160,7 @@ static const char *own_name(void)
 	return entry->pw_name;
 }
 
-/* A group that this process is not in: one of the system's without members. */
+/* A group without this process: one of the system's groups without members. */
 static gid_t foreign_group(const char **name)
 {
 	struct group *entry;
@@ -199,7 +202,7 @@ static void no_permission(void **state)
 		 node_path, group, group, own_name());
 	check_device(node_path, -EACCES, words);
 	check_device(node_path, -EPERM, words);
-	/* The group may not write. */
+	/* The group has no right to write. */
 	assert_int_equal(chmod(node_path, 0640), 0);
 	check_device(node_path, -EACCES, "no group may use it; the udev rule 60-t3.rules");
 	assert_int_equal(chown(node_path, 0, 0), 0);
@@ -225,7 +228,7 @@ static void in_the_group(void **state)
 	check_device(node_path, -EACCES, "is in that group, so something else forbids it");
 }
 
-/* Which node it was is not said by all calls: the first that does not open. */
+/* Not all calls name the node. Then the text is about the first one that does not open. */
 static void no_permission_for_some(void **state)
 {
 	(void)state;
@@ -303,7 +306,7 @@ static void map_two(void)
 	assert_int_equal(t3_local_map(space, &d), 0);
 	set_state(DRM_T3_SPACE_ARMED, 4);
 	events()->segment[9] = 4 | DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED;
-	/* Of the epoch before. */
+	/* The state belongs to the last epoch. */
 	events()->segment[5] = 3 | DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED;
 }
 
@@ -335,7 +338,7 @@ static void the_tile_that_lacks(void **state)
 				"acknowledged 96 bytes");
 }
 
-/* An older driver knows numbers of tiles. */
+/* An older driver reports only the number of tiles. */
 static void what_an_older_driver_says(void **state)
 {
 	struct drm_t3_space_stats stats = { .tiles = 8, .tiles_tracked = 5 };

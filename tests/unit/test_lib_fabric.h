@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Devices of fabrics for tests of communicators: each is a memfd that holds what its kernel
- * answers, so that processes see it, too. Defines libdrm's functions that libt3 calls. For one
+ * Devices of fabrics for tests of communicators. Each is a memfd with the answers of its kernel, so
+ * that several processes see it. The file defines the libdrm functions that libt3 calls. For one
  * source file per program. Include it first.
  */
 #ifndef TEST_LIB_FABRIC_H
@@ -31,7 +31,7 @@
 
 static bool fabric_has_spaces; /* of a page; the node's pages stand for the mappings */
 
-/* What it takes to make a space and grants of it; false: something else. */
+/* The calls for a space and grants of it. False: another call. */
 static inline bool answer_space(int fd, unsigned long request, void *arg)
 {
 	if (request == DRM_IOCTL_T3_BO_CREATE)
@@ -101,7 +101,7 @@ static inline struct t3_device *device_new(uint64_t fabric_id, uint32_t rank)
 	return dev;
 }
 
-/* The device has gone: it answers no more. */
+/* The device was removed: it answers no more calls. */
 static inline void device_drop(struct t3_device *dev)
 {
 	assert_int_equal(ftruncate(t3_device_fd(dev), 0), 0);

@@ -107,7 +107,7 @@ static void schedule_is_staggered(void **state)
 	}
 }
 
-/* What a rank sends to is granted: remote and dma chunks, and nothing else. */
+/* The ring needs grants for the remote and dma chunks, and for no others. */
 static void grants_are_what_the_ring_needs(void **state)
 {
 	uint32_t ranks, rank, chunk, next;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libt3: where tiles are. Checked against a walk over every element. */
+/* libt3: the places of tiles, checked against a walk over every element. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static void tiles_of_a_ragged_segment(void **state)
 	assert_int_equal(t3_desc_tile(&plain, UINT64_MAX, &tile), -ERANGE);
 }
 
-/* Each byte of the matrix is in the tile that locate names, and in no other. */
+/* Each byte of the matrix is in the tile that locate returns, and in no other one. */
 static void check_cover(const struct t3_segment_desc *desc)
 {
 	uint64_t bytes = 0, index, i;
@@ -150,7 +150,7 @@ static void check_knows_each_limit(void **state)
 	REFUSED(offset, UINT64_MAX - 3);
 }
 
-/* Any numbers, and no arithmetic. */
+/* Any numbers: the check must not overflow. */
 static void bytes_are_only_stored(void **state)
 {
 	struct t3_segment_desc desc = plain;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libt3: what it asks the kernel for, field by field, and what it refuses itself. */
+/* libt3: its ioctls, field by field, and the calls that it refuses itself. */
 #include "test_lib_kernel.h"
 
 /* ------------------------------------------------------------------- devices */
@@ -121,7 +121,7 @@ static void host_buffers(void **state)
 	assert_int_equal(t3_buffer_create_host(dev, 1, &host), -EDQUOT);
 }
 
-/* A memfd has a size as a dma-buf has. */
+/* A memfd has a size, like a dma-buf. */
 static void shared_buffers(void **state)
 {
 	const struct drm_prime_handle *asked = ASKED(drm_prime_handle);

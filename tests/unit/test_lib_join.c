@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libt3: communicators of processes: how they meet, talk, leave and die. */
+/* libt3: communicators of processes: how they join, exchange messages, leave and die. */
 #include "test_lib_fabric.h"
 #include <pthread.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #define LONG  in_ms(20000)
 #define SHORT in_ms(150)
 
-/* What came of a rank, in memory of all. */
+/* The results of a rank, in shared memory. */
 struct outcome {
 	int ret;
 	char text[T3_COMM_TEXT_SIZE];
@@ -20,19 +20,19 @@ struct outcome {
 	int64_t end_ns;
 };
 
-/* One rank, before it is started. */
+/* A rank before its start. */
 struct rank {
 	struct t3_device *dev;
 	struct t3_comm_desc desc;
 	int64_t deadline_ns;
-	int (*body)(struct t3_comm *comm); /* what it does as a member; its result is ret */
+	int (*body)(struct t3_comm *comm); /* its work as a member; the result is ret */
 	pid_t pid;
 };
 
 static char dir[64];
 static struct rank rank[MANY];
 static struct outcome *outcome;
-static int gate[2]; /* readable from when the test opens it */
+static int gate[2]; /* readable when the test opens it */
 static unsigned int fds;
 
 static int start(void **state)
@@ -51,7 +51,7 @@ static int start(void **state)
 	return 0;
 }
 
-/* Nothing may be left of a meeting. */
+/* The directory must be empty after a join. */
 static int stop(void **state)
 {
 	uint32_t i;
@@ -104,7 +104,7 @@ static void begin(uint32_t r)
 	_exit(0);
 }
 
-/* Its end, which must be one of its own; or that signal's. */
+/* Wait for its end, which must be an exit, or that signal. */
 static void end(uint32_t r, int signal)
 {
 	int status;
@@ -140,7 +140,7 @@ static void came_to(uint32_t r, int ret, const char *text)
 
 /* -------------------------------------------------------------------- meet */
 
-/* Each rank tells each other one its square, then all part. */
+/* Each rank sends its square to each other one, then all destroy their communicators. */
 static int talk(struct t3_comm *comm)
 {
 	uint32_t i, me = t3_comm_rank(comm), ranks = t3_comm_ranks(comm), word = me * me;
@@ -181,7 +181,7 @@ static void *run_thread(void *r)
 	return NULL;
 }
 
-/* In one process, where what is lost of memory shows. */
+/* All ranks are in one process, where a leak of memory is found. */
 static void ranks_may_be_threads(void **state)
 {
 	pthread_t thread[5];
@@ -198,7 +198,7 @@ static void ranks_may_be_threads(void **state)
 	}
 }
 
-/* One communicator after the other in the same place; no one waits for anyone between. */
+/* Several communicators in turn in the same directory, without a wait between them. */
 static int meet_again(struct t3_comm *comm)
 {
 	struct t3_comm_desc desc = { dir, t3_comm_rank(comm), t3_comm_ranks(comm), NULL, 0 };
@@ -226,7 +226,7 @@ static void a_directory_serves_again(void **state)
 		came_to(i, 0, "");
 }
 
-/* The board of a plan travels like this. */
+/* The board of a plan is sent like this. */
 static int share_memory(struct t3_comm *comm)
 {
 	int fd = -1, ret;
@@ -347,7 +347,7 @@ static void arguments_are_checked(void **state)
 	assert_int_equal(t3_comm_create(NULL, &rank[0].desc, 0, &comm), -EINVAL);
 	assert_int_equal(t3_comm_create(rank[0].dev, NULL, 0, &comm), -EINVAL);
 	assert_int_equal(t3_comm_create(rank[0].dev, &rank[0].desc, 0, NULL), -EINVAL);
-	/* Also without a place for words, or with a small one. */
+	/* Also without a buffer for the text, or with a small one. */
 	rank[0].desc.text = NULL;
 	assert_int_equal(t3_comm_create(rank[0].dev, &rank[0].desc, 0, &comm), -ETIMEDOUT);
 	rank[0].desc.text = outcome[0].text;
@@ -394,7 +394,7 @@ static void missing_ranks_are_named(void **state)
 	end(0, 0);
 	end(3, 0);
 	snprintf(text, sizeof(text), "ranks 1 2 4 of 5 did not come to %s in time", dir);
-	/* One of them may see the other end first. */
+	/* Either of them may see the other end first. */
 	if (outcome[0].ret != -EPIPE)
 		came_to(0, -ETIMEDOUT, text);
 	else
@@ -440,7 +440,7 @@ static void ranks_must_be_of_one_mind(void **state)
 
 /* --------------------------------------------------------------- who is dead */
 
-/* Says that it is there, waits for the test, and goes on. */
+/* Reports that it has joined, waits for the test, and goes on. */
 static int wait_at_gate(struct t3_comm *comm)
 {
 	char byte;
@@ -462,7 +462,7 @@ static int wait_for_ever(struct t3_comm *comm)
 {
 	int ret = wait_in_barrier(comm);
 
-	/* A second failure does not forget who was the first to go. */
+	/* A second failure does not change the rank that ended first. */
 	return ret == -EPIPE ? t3_comm_barrier(comm, INT64_MAX) : ret;
 }
 
@@ -537,7 +537,7 @@ static int sleep_as_two(struct t3_comm *comm)
 	return t3_comm_barrier(comm, t3_comm_rank(comm) ? LONG : SHORT);
 }
 
-/* Rank 0 gives up first; rank 1 sees it gone, and why. */
+/* Rank 0 gives up first. Rank 1 sees that it ended, and why. */
 static void who_was_waited_for_is_named(void **state)
 {
 	(void)state;
@@ -550,7 +550,7 @@ static void who_was_waited_for_is_named(void **state)
 	end(2, SIGKILL);
 }
 
-/* Of four ranks, three are there; one of them is killed before the fourth comes. */
+/* Three of four ranks have come. One of them is killed before the fourth comes. */
 static void a_rank_killed_while_joining_is_named(void **state)
 {
 	uint32_t i;
@@ -567,7 +567,7 @@ static void a_rank_killed_while_joining_is_named(void **state)
 		end(i, 0);
 		came_to(i, -EPIPE, "rank 1 has ended before all ranks had joined");
 	}
-	/* What it has left is no obstacle. */
+	/* The killed rank's socket does no harm. */
 	assert_int_equal(count_entries(dir), 3);
 	begin_all(3, LONG, talk);
 	end_all(3);
@@ -591,7 +591,7 @@ static void a_rank_is_taken_once(void **state)
 	end(2, 0);
 	snprintf(text, sizeof(text), "rank 0 is taken: a process listens at %s/rank-0", dir);
 	came_to(2, -EEXIST, text);
-	/* It has done no harm. */
+	/* The refused rank has done no harm. */
 	set(1, 2, LONG, talk);
 	begin(1);
 	end_all(2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libt3: communicators of processes, among peers that do not keep to the protocol. */
+/* libt3: communicators of processes, with peers that violate the protocol. */
 #include "test_lib_fabric.h"
 #include <pthread.h>
 #include <sys/resource.h>
@@ -12,7 +12,7 @@
 
 #define LONG in_ms(20000)
 
-/* The protocol's version 1, in numbers. */
+/* The protocol's version 1, as numbers. */
 struct wire_hello {
 	uint64_t magic;
 	uint32_t version, bytes;
@@ -35,7 +35,7 @@ uid_t geteuid(void)
 	return foreign_self ? foreign_self : getuid();
 }
 
-/* The kernel's answer, but for who a peer is. */
+/* The kernel's answers, except for a peer's credentials. */
 int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 {
 	int ret = (int)syscall(SYS_getsockopt, fd, level, name, value, size);
@@ -110,7 +110,7 @@ static struct sockaddr_un address(uint32_t rank)
 	return at;
 }
 
-/* Connected to a rank, when it listens. */
+/* Connect to a rank as soon as it listens. */
 static int intrude(uint32_t rank)
 {
 	struct timeval limit = { .tv_sec = 20 };
@@ -130,7 +130,7 @@ static void send_all(int fd, const void *data, size_t size)
 	assert_int_equal(send(fd, data, size, MSG_NOSIGNAL), size);
 }
 
-/* What is passed on; standard input. */
+/* A descriptor to pass on: standard input. */
 static int passed_fd;
 
 /* count times. */
@@ -152,7 +152,7 @@ static void send_fds(int fd, const void *data, size_t size, unsigned int count)
 	assert_int_equal(sendmsg(fd, &header, MSG_NOSIGNAL), size);
 }
 
-/* Rank 0 of two meets one that sends this; how it fails. */
+/* Rank 0 of two gets this message. The result is how its join fails. */
 static void hears(const void *data, size_t size, unsigned int count, int ret, const char *text)
 {
 	struct member m;
@@ -268,7 +268,7 @@ static void a_rank_joins_once(void **state)
 	close(second);
 }
 
-/* Those that come and go, or say nothing, keep nobody from meeting. */
+/* Peers that connect and leave, or send nothing, do not disturb the join. */
 static void silence_is_no_error(void **state)
 {
 	struct member m[2];
@@ -281,7 +281,7 @@ static void silence_is_no_error(void **state)
 	for (i = 0; i < 5; i++)
 		silent[i] = intrude(0);
 	assert_int_equal(send(silent[0], "", 0, MSG_NOSIGNAL), 0);
-	/* It is on the same device: the same sentence as ever shows that both have met. */
+	/* The peer is on the same device. The error about that shows that both have met. */
 	begin(&m[1], 1, 2);
 	end(&m[0], -ENOTUNIQ, "ranks 0 and 1 are both on device 3 of the fabric");
 	end(&m[1], -ENOTUNIQ, "ranks 0 and 1 are both on device 3 of the fabric");
@@ -303,7 +303,7 @@ static void listeners_are_judged_too(void **state)
 	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
 	assert_int_equal(listen(listener, 1), 0);
 	begin(&m, 1, 2);
-	/* One that closes may be about to end: it is asked again. */
+	/* A peer that closes may belong to a communicator that ends, so the rank asks again. */
 	for (i = 0; i < 3; i++)
 		close(accept(listener, NULL, NULL));
 	fd = accept(listener, NULL, NULL);
@@ -341,7 +341,7 @@ static void other_users_are_refused(void **state)
 	foreign_self = 0;
 	foreign_peers = true;
 	snprintf(text, sizeof(text), "process 12 of user %u wants to be a rank", getuid() + 4711);
-	/* Before he has said a word. */
+	/* The peer closes before it has sent anything. */
 	begin(&m, 0, 2);
 	fd = intrude(0);
 	end(&m, -EPERM, text);
@@ -362,7 +362,7 @@ static int become_member(struct member *m)
 	fd = intrude(0);
 	send_all(fd, &good_hello, sizeof(good_hello));
 	assert_int_equal(recv(fd, &hello, sizeof(hello), 0), sizeof(hello));
-	assert_int_equal(recv(fd, frame, sizeof(frame), 0), 12); /* the board, left alone */
+	assert_int_equal(recv(fd, frame, sizeof(frame), 0), 12); /* the board, unchanged */
 	send_all(fd, barrier, sizeof(barrier));
 	end(m, 0, "");
 	return fd;
@@ -407,7 +407,7 @@ static void wrong_messages_are_refused(void **state)
 	assert_string_equal(t3_comm_error(m.comm),
 			    "rank 1 is doing something else, this one is setting up a "
 			    "plan: all ranks must make the same calls");
-	/* It says that this rank has gone, whose own view is another one. */
+	/* The peer blames this rank, which has another view. */
 	atomic_store(&m.comm->lines[1].cause, 1);
 	close(fd);
 	assert_int_equal(t3_comm_take(m.comm, 1, &word, sizeof(word), NULL, LONG), -EPIPE);
@@ -415,7 +415,7 @@ static void wrong_messages_are_refused(void **state)
 	t3_comm_destroy(m.comm);
 }
 
-/* No bytes are an end; what comes with them is not kept. */
+/* Zero bytes mean the end. A descriptor that comes with them is closed. */
 static void an_empty_message_is_an_end(void **state)
 {
 	unsigned int before;
@@ -433,7 +433,7 @@ static void an_empty_message_is_an_end(void **state)
 	t3_comm_destroy(m.comm);
 }
 
-/* The message is good, but this process can have no more of what came with it. */
+/* The message is good, but this process has no room for its descriptor. */
 static void no_room_for_a_descriptor(void **state)
 {
 	uint32_t frame[3] = { COMM_DATA, 4, 0 }, word;
@@ -498,7 +498,7 @@ static void gets_board(int board_fd)
 	unlink(at.sun_path);
 }
 
-/* What could be cut below it, or is too short. */
+/* Boards that could be cut below the mapping, or are too short. */
 static void memory_must_be_sealed(void **state)
 {
 	int board = memfd_create("board", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libt3: the directory in which ranks meet, and somebody who exchanges it when it was judged. */
+/* libt3: the directory in which ranks meet, and an attacker who exchanges it after the check. */
 #include "test_lib_fabric.h"
 #include <pthread.h>
 #include <sys/socket.h>
@@ -11,9 +11,9 @@
 static char dir[64], judged[80], trap[64];
 static struct t3_device *dev[2];
 static unsigned int fds;
-static bool exchange; /* at the next look at who this is, which is at the directory's owner */
+static bool exchange; /* when the directory's owner is checked next */
 
-/* What another user can do where both may write: another directory under the judged name. */
+/* An attacker who may write to the parent puts another directory under the checked name. */
 uid_t geteuid(void)
 {
 	if (exchange) {
@@ -39,7 +39,7 @@ static int start(void **state)
 	return 0;
 }
 
-/* Neither directory may have anything left in it. */
+/* Both directories must be empty. */
 static int stop(void **state)
 {
 	(void)state;
@@ -109,7 +109,9 @@ static void remove_rank(const char *in, uint32_t rank)
 	assert_int_equal(unlink(path), 0);
 }
 
-/* Both ranks meet where the first one judged, the second having come by its new name. */
+/*
+ * Both ranks meet in the directory that the first one checked. The second one came by its new name.
+ */
 static void ranks_meet_in_the_judged_directory(void **state)
 {
 	struct member first, second;
@@ -126,7 +128,7 @@ static void ranks_meet_in_the_judged_directory(void **state)
 	assert_int_equal(count_entries(judged), 2);
 }
 
-/* A stale file is removed, and one's own at the end: never that of the other directory. */
+/* The rank removes a stale file, and its own at the end, but no file of the other directory. */
 static void nothing_of_the_other_directory_is_touched(void **state)
 {
 	struct member m;
@@ -162,7 +164,7 @@ static void a_symbolic_link_is_no_directory(void **state)
 	unlink(link);
 }
 
-/* A socket's address has 108 bytes, which a path need not fit in. */
+/* A socket's address has 108 bytes. A path may be longer. */
 static void a_path_may_be_long(void **state)
 {
 	char deep[400];

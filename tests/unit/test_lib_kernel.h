@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A kernel for libt3's tests, a table in memory: drmIoctl() and drmGetVersion() are
- * defined here, before libdrm's, and the node is a memfd whose pages stand for the
- * mappings. For one source file per program. Include it first.
+ * A kernel for libt3's tests, as a table in memory. The file defines drmIoctl() and drmGetVersion()
+ * before libdrm's. The node is a memfd whose pages stand for the mappings. For one source file per
+ * program. Include it first.
  */
 #ifndef TEST_LIB_KERNEL_H
 #define TEST_LIB_KERNEL_H
@@ -116,7 +116,7 @@ static void answer(unsigned long request, void *arg)
 	}
 }
 
-/* What it points to is gone when it returns. */
+/* The argument's pointers are invalid after the call, so the answer is kept. */
 static void keep_submission(const struct drm_t3_queue_submit *arg)
 {
 	assert_int_equal(arg->command_count, 1);

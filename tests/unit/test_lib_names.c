@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libt3: words, and that its numbers are the hardware's. */
+/* libt3: names of values, and that its numbers are the hardware's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "t3.h"
 #include "t3_hw.h"
 
-/* Each value up to the last has a word of its own; the next has none. */
+/* Each value up to the last has its own name. The next one has none. */
 static void check_words(const char *(*name)(uint32_t), uint32_t first, uint32_t last)
 {
 	uint32_t i, j;

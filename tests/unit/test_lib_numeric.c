@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 gemm-rs: element types against the compiler's own and against definitions. */
+/* t3 gemm-rs: element types, compared with the compiler's types and with definitions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static uint16_t native_bits(_Float16 value)
 	return bits;
 }
 
-/* Every f32 whose low 12 bits are a few patterns: all results, ties and their sides. */
+/* Every f32 whose low 12 bits are a few patterns: all results, ties and both sides of ties. */
 static void f16_as_the_compiler_rounds(void **state)
 {
 	static const uint32_t low[] = { 0, 1, 0x7ff, 0x800, 0x801, 0xfff };
@@ -72,7 +72,7 @@ static void f16_round_trip(void **state)
 	}
 }
 
-/* Correct rounding by definition: the nearest, and of two the even one. */
+/* Correct rounding by definition: the nearest value, and of two the even one. */
 static void check_nearest_bf16(uint32_t bits)
 {
 	uint32_t down = bits & 0xffff0000u, up = down + 0x10000u;

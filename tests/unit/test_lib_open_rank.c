@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* libt3: which device is a rank's, on a machine of two fabrics. */
+/* libt3: the device of a rank, on a machine with two fabrics. */
 #include "test_lib_fabric.h"
 
 #define OTHER 0xfab2ull
 
-/* Instead of what libpci finds here: ranks 0 and 1 of a fabric, rank 0 of another one. */
+/* Replaces libpci's result: ranks 0 and 1 of a fabric, and rank 0 of another one. */
 static struct t3_device_entry entry[3];
 static struct t3_device *dev[3];
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libt3: layouts of plans. For each rank of each shape: segments that a device takes, peers
- * that fit each other, and as many updates for each row as it expects.
+ * libt3: layouts of plans. For each rank of each shape it checks that a device accepts the
+ * segments, that peers' segments match, and that each row gets the updates that it expects.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,7 +96,7 @@ static uint64_t input_of(const struct t3_layout *l, const struct t3_plan_desc *d
 	}
 }
 
-/* Each tile of a chunk is one of the segment's own rows, and together they are the chunk. */
+/* Each tile of a chunk is one of the segment's own rows, and together they cover the chunk. */
 static void check_tiles(const struct t3_layout *l, uint32_t chunk)
 {
 	uint64_t bytes = 0, first, count, tile, index;
@@ -115,7 +115,7 @@ static void check_tiles(const struct t3_layout *l, uint32_t chunk)
 	assert_int_equal(bytes, count * l->element);
 }
 
-/* The last element of a run, which begins a row, is in the same row. */
+/* The last element of a run is in the same row as the first. */
 static void check_inside(const struct t3_layout *l, uint64_t e, uint32_t segment, uint64_t run)
 {
 	uint32_t row, col, last_row, last_col;
@@ -169,7 +169,7 @@ static void check_target(const struct t3_layout_segment *s, const struct t3_layo
 		updates[s->target_segment][s->target_row + row]++;
 }
 
-/* What comes to a rank: its own input and what others send. */
+/* A rank gets its own input and what others send. */
 static void check_arrivals(const struct t3_layout *l)
 {
 	uint32_t i, r, row;
@@ -309,7 +309,7 @@ static void chunks_are_the_whole(void **state)
 	assert_int_equal(count, 6);
 }
 
-/* On a ring first what has the longest way; the own chunk last. */
+/* On a ring the chunk with the longest way comes first, and the own chunk last. */
 static void order_of_production(void **state)
 {
 	static const uint8_t ring[] = { 1, 0, 3, 2 }, direct[] = { 3, 0, 1, 2 };
@@ -332,7 +332,7 @@ static void order_of_production(void **state)
 	assert_int_equal(layouts[0].produced, 0);
 }
 
-/* A sixteenth of a chunk, within bounds; a whole tile of a matrix no larger than that. */
+/* A sixteenth of a chunk, within bounds. For a matrix that is smaller, a tile is the whole. */
 static void usual_tiles(void **state)
 {
 	struct t3_plan_desc d = make(T3_REDUCE_SCATTER, T3_ALGORITHM_RING, 1 << 25);
@@ -422,7 +422,7 @@ static void wrong_arguments(void **state)
 	}
 }
 
-/* The limits themselves are no error. */
+/* Values at the limits are no error. */
 static void limits(void **state)
 {
 	struct t3_plan_desc d = { GOOD };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* libt3: the set-up of plans, when another rank's part of it is not what it has to be. */
+/* libt3: the set-up of plans, when another rank sends wrong messages. */
 #include "test_lib_fabric.h"
 
 #include "plan/plan.h"
 
-/* The message of a set-up, in numbers. */
+/* The message of a set-up, as numbers. */
 struct wire_message {
 	uint32_t magic, number, step;
 	int32_t error;
@@ -53,7 +53,7 @@ static int stop(void **state)
 	return 0;
 }
 
-/* All that rank 0 says, with a file in the first step or none. */
+/* Send all messages of rank 0, with a file in the first step or without. */
 static void say_all(int file)
 {
 	struct wire_message m = { .magic = 0x50335401, .number = 1, .desc = all_reduce };
@@ -64,7 +64,7 @@ static void say_all(int file)
 				 0);
 }
 
-/* What rank 1 has said: nothing of the failure before the step in which it knows, all after. */
+/* Check rank 1's messages. They report the failure from the first step in which rank 1 knows it. */
 static void hear_all(uint32_t knows, int error, const char *text)
 {
 	struct wire_message m;
@@ -83,7 +83,10 @@ static void hear_all(uint32_t knows, int error, const char *text)
 	assert_string_equal(m.text, text);
 }
 
-/* What rank 0 sends in the first step, and no grant: rank 1 still has to say why that is wrong. */
+/*
+ * Rank 0 sends this in the first step, and no grant. Rank 1 must still report why the first step
+ * failed.
+ */
 static void refuses(int file, uint32_t knows, const char *text)
 {
 	struct t3_plan *plan = NULL;
@@ -111,7 +114,7 @@ static void no_board(void **state)
 	refuses(-1, GRANT, "rank 0 sent what is no memory of ours");
 }
 
-/* Without it rank 1 would send by an import that is not its own. */
+/* Without the check rank 1 would send by an import that is not its own. */
 static void no_grant(void **state)
 {
 	struct plan_board *board = NULL;
@@ -125,7 +128,7 @@ static void no_grant(void **state)
 	close(file);
 }
 
-/* Rank 0 is in a barrier, and then has gone, which is not why. */
+/* Rank 0 is in a barrier, and has then ended. The end is not the reason. */
 static void the_reason_is_kept(void **state)
 {
 	struct t3_plan *plan;
@@ -141,7 +144,7 @@ static void the_reason_is_kept(void **state)
 			    "must make the same calls");
 }
 
-/* A plain collective that found no link is the last one; a plan of another kind may be made. */
+/* After a plain collective that found no link no other one can run. A plan of another kind can. */
 static void no_link(void **state)
 {
 	struct wire_message m = { .magic = 0x50335401, .number = 1, .desc = all_reduce };

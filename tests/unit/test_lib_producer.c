@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libt3: producers against a map of bytes. Each doorbell is seen: its page is write-protected, and
- * a store to it is noted when it has been done in a single step.
+ * libt3: producers, compared with a map of bytes. The doorbell page is write-protected. So the test
+ * sees each doorbell: the store traps, is made in a single step, and is noted.
  */
 #include "test_lib_kernel.h"
 
@@ -76,7 +76,7 @@ static uint64_t next(uint64_t *state)
 	return (z ^ z >> 31) >> 1;
 }
 
-/* What a segment should hold, by bytes of the space. */
+/* The expected content of a segment, by bytes of the space. */
 static struct model {
 	struct t3_segment_desc desc;
 	unsigned char byte[IMAGE];
@@ -127,7 +127,7 @@ static void model_put(uint32_t row, uint32_t col, const unsigned char *src, uint
 	model.bytes += bytes;
 }
 
-/* The image has what was put and nothing else; doorbells came as tiles became whole. */
+/* The image has the bytes that were put and nothing else. Each tile was rung when it was whole. */
 static void check_model(const struct t3_producer *p, const unsigned char *image, bool doorbells)
 {
 	uint64_t tile = 0, lacks = 0, tiles = t3_desc_tiles(&model.desc);
@@ -171,7 +171,7 @@ static struct t3_segment_desc make(uint32_t dtype, uint32_t rows, uint32_t colum
 	};
 }
 
-/* The path must not show: where its bytes are, and the doorbells. */
+/* Both paths give the same bytes. Only the place of the bytes and the doorbells differ. */
 static unsigned char *image_of(const struct t3_producer *p)
 {
 	return kernel.memory +
@@ -245,7 +245,7 @@ static void random_puts(struct t3_producer *p, uint64_t *seed)
 	}
 }
 
-/* The elements that no run had, one by one. */
+/* Put the elements that no run had, one by one. */
 static void put_the_rest(struct t3_producer *p, uint64_t *seed)
 {
 	uint32_t size = t3_dtype_bytes(model.desc.dtype), row, col;
@@ -406,7 +406,7 @@ static void staged_data_that_is_not_read_yet(void **state)
 	assert_int_equal(t3_producer_bytes(p), 5 * 28);
 	events()->consumed[5][0] = 9;
 	assert_int_equal(t3_producer_begin(p), 0);
-	/* A reset drops what was rung, and clears the counter. */
+	/* A reset drops doorbells that were rung, and clears the counter. */
 	begin(p, &usual);
 	put_the_rest(p, &seed);
 	assert_int_equal(t3_producer_begin(p), -EBUSY);
@@ -464,7 +464,7 @@ static void staging_of_the_caller(void **state)
 	assert_int_equal(t3_producer_put(p, 1, 4, &value, 4), 0);
 	assert_memory_equal(kernel.memory + AT_BUFFER + 64 + 32 + 4, &value, 4);
 	t3_producer_destroy(p);
-	/* Taken away, and the caller's buffer is still his. */
+	/* The staging is removed, and the caller still has its buffer. */
 	assert_int_equal(kernel.request, DRM_IOCTL_T3_SEGMENT_STAGING);
 	assert_int_equal(ASKED(drm_t3_segment_staging)->slots, 0);
 	assert_int_equal(t3_buffer_size(buffer), 8192);
@@ -490,7 +490,7 @@ static void auto_counts_stores(void **state)
 	assert_int_equal(chosen(&d), T3_PATH_STORE); /* 48 bytes: 6 stores */
 	d.tile_row_bytes = 52;
 	assert_int_equal(chosen(&d), T3_PATH_DOORBELL);
-	/* Narrow rows take a store each. */
+	/* Narrow rows need a store each. */
 	d = make(DRM_T3_F16, 8, 64, 0, 6, 1);
 	assert_int_equal(chosen(&d), T3_PATH_STORE);
 	d.tile_rows = 7;
@@ -522,7 +522,7 @@ static void auto_takes_stores_where_it_must(void **state)
 		assert_int_equal(t3_producer_create(dev, space, &arg, &p), rows[i].doorbell);
 		assert_null(p);
 	}
-	/* The buffer that was made goes when it cannot be bound. */
+	/* The producer destroys its buffer when it cannot be bound. */
 	kernel.fail_request = DRM_IOCTL_T3_SEGMENT_STAGING;
 	assert_int_equal(t3_producer_create(dev, space, &arg, &p), -EPERM);
 	assert_int_equal(kernel.request, DRM_IOCTL_GEM_CLOSE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libt3's queues: what a product asks the kernel for, and what a fence says. */
+/* libt3's queues: the ioctl of a product, and the results of a fence. */
 #include "test_lib_kernel.h"
 
 static struct t3_queue *queue;
@@ -96,7 +96,7 @@ static void asks_for_each_field(void **state)
 	assert_int_equal(ASKED(drm_t3_queue_submit)->command_stride, sizeof(*c));
 }
 
-/* Zeros: packed, and an order that fits the shape. */
+/* Zeros: packed rows, and an order that fits the shape. */
 static void zeros(void **state)
 {
 	struct t3_gemm_desc x = product();
@@ -200,7 +200,7 @@ static void fences(void **state)
 	assert_int_equal(t3_fence_wait(-1, 0), -EINVAL);
 }
 
-/* The first, second and third call fail: the error is told, the syncobj given back. */
+/* The first, second or third call fails. The error is returned, and the syncobj is destroyed. */
 static void errors(void **state)
 {
 	struct t3_gemm_desc x = product();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3 gemm-rs: a ring of producers in memory against the reference and the verifier. */
+/* t3 gemm-rs: a ring of producers in memory, compared with the reference and the verifier. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,7 +97,7 @@ static uint32_t *element(const struct ring *ring, uint32_t *matrices, uint32_t r
 	return &matrices[(size_t)(rank % ring->cfg->ranks) * ring->cfg->m * ring->cfg->n + i];
 }
 
-/* The own store arrives before the neighbour's: either order gives the same bits. */
+/* The own store may arrive before or after the neighbour's. Either order gives the same bits. */
 static uint32_t reduce(struct ring *ring, uint32_t i)
 {
 	const struct gemm_config *cfg = ring->cfg;
@@ -188,7 +188,7 @@ static void ring_equals_reference(void **state)
 	}
 }
 
-/* A job too large to be redone: the iteration in the middle is sampled. */
+/* The job is too large to be computed again, so the iteration in the middle is sampled. */
 static void large_job_is_sampled(void **state)
 {
 	struct gemm_config cfg = small_config(2, DRM_T3_I32);
@@ -231,7 +231,7 @@ static void one_wrong_bit_is_found(void **state)
 	shared_destroy(shared);
 }
 
-/* A chunk that lacks a rank's part, or has it twice, or is NaN, is out of bound. */
+/* A chunk that lacks a rank's part, has it twice, or is NaN, is out of bound. */
 static void a_wrong_sum_is_out_of_bound(void **state)
 {
 	static const uint32_t dtypes[] = { DRM_T3_F32, DRM_T3_F16, DRM_T3_BF16 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * libt3: the stores that a device would see. The aperture is a write-protected page:
- * each store traps, its address and width are noted, it is done in a single step, and
- * the page is protected again. So the real code is watched, instruction by instruction.
+ * libt3: the stores that a device sees. The aperture is a write-protected page. Each store traps,
+ * its address and width are noted, it is made in a single step, and the page is protected again. So
+ * the test watches the real code, instruction by instruction.
  */
 #define _GNU_SOURCE /* REG_RIP */
 #include <setjmp.h>
@@ -86,7 +86,7 @@ static void clear(void)
 	count = 0;
 }
 
-/* At the start of each test: cmocka takes the signals before it. */
+/* Called at the start of each test, because cmocka installs its signal handlers before it. */
 static void watch(void)
 {
 	struct sigaction store = { .sa_sigaction = on_store, .sa_flags = SA_SIGINFO };
@@ -110,7 +110,7 @@ static int unmap_area(void **state)
 	return munmap(area, AREA);
 }
 
-/* Stores are legal, rising, and leave no gap but where the caller says. */
+/* Check that stores are legal, rising, and without gaps except where the caller expects them. */
 static void check_records(uint32_t element)
 {
 	uint32_t i, end = 0;
@@ -211,7 +211,7 @@ static struct t3_segment_desc make_desc(uint32_t dtype, uint32_t rows, uint32_t 
 	return desc;
 }
 
-/* No store of the records lies in two tiles or in padding. */
+/* Check that no store crosses a tile's edge or touches padding. */
 static void check_tiles(const struct t3_view *view)
 {
 	uint32_t base = (uint32_t)(view->base - area), i, at, row, first, last;
@@ -236,7 +236,7 @@ static void fill(unsigned char *bytes, size_t size)
 		bytes[i] = (unsigned char)(i * 7 + 3);
 }
 
-/* All tiles of a segment stored one by one equal the matrix; padding is untouched. */
+/* All tiles of a segment, stored one by one, equal the matrix. Padding is unchanged. */
 static void check_all_tiles(const struct t3_segment_desc *desc, uint32_t base)
 {
 	unsigned char matrix[2048];
@@ -315,7 +315,7 @@ static void runs_in_a_row(void **state)
 	}
 }
 
-/* The same of bytes, where every place and length is right. */
+/* The same for 1-byte elements, where every place and length is legal. */
 static void runs_of_bytes(void **state)
 {
 	struct t3_segment_desc desc = make_desc(DRM_T3_U8, 3, 29, 2, 2, 11);
@@ -417,7 +417,7 @@ static int use_moves(void **state)
 	return map_area(state);
 }
 
-/* Those of this processor, before a test has had its say. */
+/* The moves for this processor, before a test chooses others. */
 static bool chosen;
 
 static void the_processor_decides(void **state)

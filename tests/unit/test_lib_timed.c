@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* libt3's timed runs: what is asked of the kernel; and its machine is the model's. */
+/* libt3's timed runs: their ioctls, and that their default machine is the model's. */
 #include "test_lib_kernel.h"
 
 #include <strings.h>
 
-#include "timed/timed_params.c" /* the model's table; libt3 has nothing else of the model */
+#include "timed/timed_params.c" /* the model's table; libt3 includes nothing else of the model */
 
 static struct t3_queue *queue;
 
@@ -128,7 +128,7 @@ static const char *const header_names[] = {
 	NAME(TRACKER_RECORD_BYTES),
 };
 
-/* Name and place of each, and that none is missing. */
+/* Check the name and place of each, and that none is missing. */
 static void header_is_the_table(void **state)
 {
 	size_t i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libt3: doorbells, and waits by event area and by kernel. */
+/* libt3: doorbells, and waits by the event area and by the kernel. */
 #include "test_lib_kernel.h"
 
 #include <linux/seccomp.h>
@@ -142,7 +142,7 @@ static void wait_refuses_nonsense(void **state)
 	assert_int_equal(t3_wait_armed(NULL, 1, 0), -EINVAL);
 }
 
-/* What was reached before a fault stays reached, as in the kernel. */
+/* Progress from before a fault counts, as in the kernel. */
 static void faults_and_death_end_waits(void **state)
 {
 	(void)state;
@@ -217,7 +217,7 @@ static void a_spinner_never_calls(void **state)
 	assert_int_equal(kernel.calls, 0);
 }
 
-/* All at once for a thread that spins: its own words, and the space's end behind them. */
+/* For a thread that spins, all words change at once: its own, and then the space's end. */
 static void end_behind_the_word(void)
 {
 	events()->segment[5] = 3 | DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED;
@@ -231,7 +231,7 @@ static _Noreturn void wait_under_ptrace(void)
 	_exit(-t3_wait(space, 3, 1ull << 5, T3_DELIVERED, INT64_MAX));
 }
 
-/* What a wait answers whose space ends after it has executed so many instructions. */
+/* The result of a wait whose space ends after that number of instructions. */
 static int answer_after(int instructions)
 {
 	int status;
@@ -257,9 +257,8 @@ static int answer_after(int instructions)
 }
 
 /*
- * A wait that has looked once finds its words, whatever instruction it is at when they come.
- * The test stops it after each number of instructions: until it has looked, and for as
- * long again and more, which is a turn of its loop.
+ * A wait that has polled once finds its words, wherever it was when they came. The test stops it
+ * after each number of instructions, through its first rounds.
  */
 static void what_came_before_the_end_was_reached(void **state)
 {
@@ -284,7 +283,7 @@ static void what_came_before_the_end_was_reached(void **state)
 	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_DELIVERED, INT64_MAX), -ENODEV);
 }
 
-/* In seccomp's strict mode any call but read, write and exit is the end. */
+/* In seccomp's strict mode any call other than read, write and exit ends the process. */
 static _Noreturn void iterate_without_calls(void)
 {
 	int ret = 0;
@@ -363,7 +362,7 @@ static void number_fault(uint32_t k)
 	events()->faults = k;
 }
 
-/* Of 40 faults the last 15, or the last few; of 3 all. */
+/* Of 40 faults the last 15 are there, or fewer if asked for fewer. Of 3 faults all are there. */
 static void faults_are_a_ring(void **state)
 {
 	struct drm_t3_fault fault[20];

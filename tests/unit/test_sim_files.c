@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Replay of files that nobody vouches for: cut, damaged, or made up. T3_SEEDS: more. */
+/* Replay of files with any content: cut, damaged, or made up. T3_SEEDS: more of them. */
 #include "tape.h"
 
-/* A crash leaves any prefix, perhaps with zeros behind it. */
+/* A crash leaves any prefix, perhaps with zeros after it. */
 static void test_every_prefix(void **state)
 {
 	struct tape tape = { 0 };
@@ -51,7 +51,7 @@ static void damage(struct tape *tape, uint64_t *random)
 	}
 }
 
-/* The sanitizers watch. */
+/* The sanitizers find wrong accesses. */
 static void test_damaged(void **state)
 {
 	const char *seeds = getenv("T3_SEEDS");
@@ -102,7 +102,7 @@ static void test_bad_files(void **state)
 	BAD(HEAD "\x28", "no device");
 	BAD(HEAD "\x29\0", "does not exist");
 	BAD(HEAD "\x88", "KICK outside");
-	BAD(HEAD "\x09\0\1\1\1\1\0\0", "an impossible");			     /* NEW of 1 byte */
+	BAD(HEAD "\x09\0\1\1\1\1\0\0", "impossible");			     /* NEW of 1 byte */
 	BAD(HEAD "\x50\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "64 bits"); /* RUN */
 	BAD(HEAD "\x50\xff\xff\xff\xff\x7f", "32 bits");
 	/* a device of 2^41 bytes */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Record and replay (SPEC.md section 14): what is recorded replays, and what is changed
- * in the record is found where it is. T3_SEEDS, T3_SEED as in test_core_property.c.
+ * Record and replay (SPEC.md section 14). A record replays, and a change in it is found where it
+ * is. T3_SEEDS and T3_SEED choose the seeds.
  */
 #include "gang.h"
 #include "hostile.h"
@@ -14,7 +14,7 @@
 
 /* --------------------------------------------------------- a run, with a tape */
 
-/* Looking at a device in between is no part of its record. */
+/* The record does not contain reads of a device by the test. */
 static void look(struct hostile *mad)
 {
 	struct host_dev *d = &mad->host->dev[hostile_below(mad, HOSTILE_RANKS)];
@@ -60,7 +60,7 @@ static void good_epochs(struct hostile *mad, uint32_t dtype)
 	}
 }
 
-/* A hash of all that a host can see in the end. */
+/* A hash of all that a host can see at the end. */
 static uint64_t run_seed(uint64_t seed, struct tape *tape)
 {
 	struct host_config config = { T3_TOPOLOGY_RING, HOSTILE_RANKS, 8, 2 };
@@ -84,7 +84,7 @@ static uint64_t run_seed(uint64_t seed, struct tape *tape)
 	return hash;
 }
 
-/* A record of a mad driver replays, and recording it changed nothing. */
+/* A record of a faulty driver replays, and recording changed nothing. */
 static void test_seeds(void **state)
 {
 	uint64_t seed;
@@ -136,7 +136,7 @@ static size_t piece_end(const struct tape *tape, uint32_t piece)
 	return piece + 1 < tape->pieces ? tape->piece[piece + 1] : tape->size;
 }
 
-/* Where the entry starts to which a piece belongs. MEMORY alone is two pieces here. */
+/* The start of a piece's entry. Only MEMORY has two pieces here. */
 static size_t entry_of(const struct tape *tape, uint32_t piece)
 {
 	for (;; piece--) {
@@ -167,7 +167,7 @@ static void test_short(void **state)
 	free(tape.data);
 }
 
-/* The last byte of the last record of `type` is changed: found, and where. */
+/* Change the last byte of the last record of `type`. The replay must find the place. */
 static void expect_found(uint32_t type, bool in_data, const char *word)
 {
 	struct tape tape = { 0 };
@@ -196,7 +196,7 @@ static void test_changes_are_found(void **state)
 	expect_found(T3_REC_DMA_WRITE, false, "DMA_WRITE");
 }
 
-/* What a read returned, and events in another order or missing. */
+/* Another result of a read, and events that are missing or in another order. */
 static void test_result_is_compared(void **state)
 {
 	struct tape tape = { 0 };
@@ -215,7 +215,7 @@ static void test_result_is_compared(void **state)
 	free(tape.data);
 }
 
-/* The last END with times: the clock's step is its second byte, the events' the last. */
+/* The last END with times. Its second byte is the clock's step, the last byte the events'. */
 static void expect_clock_found(bool events, const char *word)
 {
 	struct tape tape = { 0 };
@@ -283,7 +283,7 @@ static void test_start_and_stop(void **state)
 	host_store(&host->dev[0], 1, 0, 77, 4);
 	t3_fabric_record_stop(host->fabric);
 	size = tape.size;
-	/* The device goes on with the host's memory. */
+	/* The device uses the host's memory. */
 	assert_int_equal(host_load(&host->dev[0], 1, 0, 4), 77);
 	host_buffer(&host->dev[0], 1)[0] = 78;
 	assert_int_equal(host_load(&host->dev[0], 1, 0, 4), 78);
@@ -325,7 +325,7 @@ static void no_kick(void *opaque)
 	(void)opaque;
 }
 
-/* A host with the fewest callbacks; one device more than a record has slots for. */
+/* A host with the fewest callbacks, and one device more than a record has slots for. */
 static void test_slots(void **state)
 {
 	static const struct t3_host_ops ops = { .dma_read = no_dma_read,
@@ -395,7 +395,7 @@ static void test_log(void **state)
 	free(tape.data);
 }
 
-/* State cannot come from elsewhere: a replay would not have it. */
+/* State must not come from elsewhere, because a replay would not have it. */
 static void test_load_refused(void **state)
 {
 	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8 };
@@ -423,7 +423,7 @@ static void test_load_refused(void **state)
 	free(fabric.data);
 }
 
-/* Detached, used, attached elsewhere, freed and replaced: all of it is the record's. */
+/* Devices are detached, used, attached elsewhere, freed and replaced. The record has all of it. */
 static void test_hot_plug(void **state)
 {
 	struct host_config config = { T3_TOPOLOGY_FULL, 3, 16, 4 };
@@ -449,7 +449,7 @@ static void test_hot_plug(void **state)
 	free(tape.data);
 }
 
-/* Timed runs are computed again, also one that had not ended, and their results compared. */
+/* The replay computes timed runs again, also an unfinished one, and compares their results. */
 static void test_timed(void **state)
 {
 	struct host_config config = { T3_TOPOLOGY_RING, 2, 16, 4 };

@@ -121,7 +121,7 @@ static void test_bad_model_files(void **state)
 
 #define SMALL "[m]\nhidden = 8\ntokens = 8\ntp = 2\n"
 
-/* What the command line gives is not the file's to change; the file's other values count. */
+/* The command line overrides the file's value. The file's other values still count. */
 static void test_command_line_wins(void **state)
 {
 	struct sim_machine machine;
@@ -151,7 +151,7 @@ static void test_byte_order_mark(void **state)
 	sim_models_free(&models);
 }
 
-/* As long as a message may get: it still ends. */
+/* The message has its maximal length, and is still terminated. */
 static void test_escapes_fill_the_message(void **state)
 {
 	struct sim_machine machine;
@@ -250,7 +250,7 @@ static void test_figures(void **state)
 	assert_true(sim_figures_speedup(&f, SIM_T3_MCA) > 1.0);
 }
 
-/* Each counter alone: the sentence has its name, and both values. */
+/* Each counter alone: the sentence has its name and both values. */
 static void test_counters(void **state)
 {
 	const size_t words = sizeof(struct t3_timed_counters) / sizeof(uint64_t);
@@ -306,7 +306,7 @@ static bool look(void *opaque, const struct t3_timed_setup *setup, const struct 
 	return setup->program != witness->refused;
 }
 
-/* It sees each run once, and what it refuses has not run. */
+/* The observer sees each run once. A run that it refuses is not counted. */
 static void test_witness(void **state)
 {
 	struct t3_timed_setup setup = timed_small(128, 64, 32, 2);

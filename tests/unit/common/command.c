@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mailbox commands and expectations. */
+/* Mailbox commands, and checks of their results. */
 #include "host.h"
 
 uint32_t host_command(struct host_dev *d, uint32_t opcode, void *cmd, size_t size)

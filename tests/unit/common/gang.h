@@ -12,38 +12,38 @@
 #define GANG_STRIDE  0x400u
 /* clang-format on */
 
-/* As the details count: the arguments follow the descriptor. */
+/* The details have this layout: the arguments follow the descriptor. */
 struct run {
-	struct t3_descriptor d; /* src and dst: added to the queue's places */
+	struct t3_descriptor d; /* src and dst: offsets from the queue's places */
 	struct t3_timed_args args;
 };
 
 struct run run_of(const struct t3_timed_setup *setup);
-/* Milliseconds on all ranks. */
+/* Run for milliseconds on all ranks. */
 struct t3_timed_setup run_small(uint32_t ranks, enum t3_timed_program program);
-/* Writes the arguments where the queue's are, and submits. Returns its index. */
+/* Write the arguments to the queue's place, and submit. Returns the index. */
 uint32_t run_submit(struct queue *q, const struct run *run);
 struct t3_timed_result run_result(const struct queue *q);
-/* No byte of its result has been written. */
+/* Check that no byte of the result has been written. */
 bool run_untouched(const struct queue *q);
 
-/* On all ranks, and on one that stands for four. */
+/* Arguments for all ranks, and for one rank that stands for four. */
 struct run run_of_all(uint32_t ranks);
 struct run run_mirrored(void);
 void run_expect_refused(struct queue *q, const struct run *run, uint32_t status, uint64_t detail);
 
-/* Natively, on each device; all events of the run and its last one's time. */
+/* Run natively, on each device: the number of events, and the time of the last one. */
 struct native {
 	struct t3_timed_counters counters[T3_MAX_RANKS];
 	uint64_t events, end;
 };
 
 struct native run_natively(const struct t3_timed_setup *setup);
-/* Completed, with the counters of that device, and `flags`. */
+/* Check that it has completed, with that device's counters and `flags`. */
 void run_expect(const struct queue *q, uint32_t index, const struct native *native, uint32_t device,
 		uint32_t flags);
 
-/* A queue on each rank. */
+/* Make a queue on each rank. */
 struct gang {
 	struct host *host;
 	struct queue q[T3_MAX_RANKS];

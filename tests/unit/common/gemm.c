@@ -58,7 +58,7 @@ uint32_t gemm_submit(struct queue *q, const struct gemm *x)
 
 /* ---------------------------------------------------------------- operands */
 
-/* From 1/8 to 2 or from -2 to -1/8. */
+/* A value from 1/8 to 2 or from -2 to -1/8. */
 static uint32_t near_one(uint32_t dtype, uint32_t bits)
 {
 	uint32_t shift = dtype == T3_DTYPE_F32 ? 23 : dtype == T3_DTYPE_F16 ? 10 : 7;

@@ -2,7 +2,7 @@
 #include "gemm.h"
 #include "hostile.h"
 
-#define FREE_START 0x280000u /* memory that no good space uses */
+#define FREE_START 0x280000u /* memory that no well-formed space uses */
 
 uint32_t hostile_below(struct hostile *m, uint32_t bound)
 {
@@ -14,7 +14,7 @@ static bool rarely(struct hostile *m)
 	return !m->sane && hostile_below(m, 24) == 0;
 }
 
-/* Mostly a small number, sometimes any. */
+/* Usually a small number, sometimes any. */
 static uint32_t number(struct hostile *m, uint32_t bound)
 {
 	return rarely(m) ? (uint32_t)host_random(&m->random) : hostile_below(m, bound);
@@ -127,7 +127,7 @@ static size_t make_import(struct hostile *m, void *out)
 	return sizeof(cmd);
 }
 
-/* Rings lie in HOST_DATA, or nowhere: event areas are checked store by store. */
+/* Rings are in HOST_DATA, or nowhere, because the host checks each store to an event area. */
 static uint64_t bus(struct hostile *m)
 {
 	uint64_t at = hostile_below(m, HOST_DATA_SIZE / 64) * 64ull;
@@ -184,7 +184,7 @@ static size_t make_index(struct hostile *m, void *out)
 	return sizeof(cmd);
 }
 
-/* Commands that take things away come seldom, or nothing would ever be there. */
+/* Commands that remove things are rare, or nothing would exist for long. */
 static uint32_t draw_opcode(struct hostile *m)
 {
 	static const uint8_t often[] = {
@@ -272,7 +272,7 @@ static void aperture(struct hostile *m, struct host_dev *d)
 		t3_dev_aperture_read(d->dev, offset, rarely(m) ? 1 : size);
 }
 
-/* Where build() puts segments. */
+/* The places of build()'s segments. */
 static void store_in_space(struct hostile *m, struct host_dev *d)
 {
 	uint32_t space = (m->guarded ? 1 : 0) + hostile_below(m, 4);
@@ -290,7 +290,7 @@ static void registers(struct hostile *m, struct host_dev *d)
 
 	if (offset >= T3_REG_CONTROL && offset < T3_REG_CONTROL + 4 && m->guarded)
 		return;
-	if (offset == T3_REG_ADMIN_COMMAND) /* with whatever the mailbox holds */
+	if (offset == T3_REG_ADMIN_COMMAND) /* with the current content of the mailbox */
 		host_set(d, T3_REG_MAILBOX, space_of(m), 4);
 	if (m->guarded && offset == T3_REG_ADMIN_COMMAND)
 		return;
@@ -312,7 +312,7 @@ static void scribble(struct hostile *m, struct host_dev *d)
 
 /* ------------------------------------------------------------------ queues */
 
-/* In memory: not a good space's; its destination is checked by the device. */
+/* An address in memory outside of the well-formed space. The device checks the destination. */
 static uint64_t operand(struct hostile *m, uint32_t kind)
 {
 	if (kind == T3_LOC_HOST)
@@ -336,7 +336,7 @@ static uint64_t build_queue(struct hostile *m, struct host_dev *d, uint32_t id)
 	return cmd.ring;
 }
 
-/* Up to 8 rows of up to 40 elements; its parameters are where others write, too. */
+/* Up to 8 rows of up to 40 elements. Other accesses may overwrite its parameters. */
 static void draw_gemm(struct hostile *m, struct host_dev *d, struct t3_descriptor *x)
 {
 	uint32_t columns = 1 + hostile_below(m, 40), place = 0x4000 + 64 * hostile_below(m, 8);
@@ -400,7 +400,7 @@ static void garble(struct hostile *m, struct t3_descriptor *x)
 	memcpy(x, bits, sizeof(*x));
 }
 
-/* Mostly where the ring is thought to be, and mostly a few descriptors. */
+/* Usually at the ring that was made, and usually a few descriptors. */
 static void queue(struct hostile *m, struct host_dev *d)
 {
 	uint32_t id = hostile_below(m, 4), i, count = number(m, 6);
@@ -422,7 +422,7 @@ static void queue(struct hostile *m, struct host_dev *d)
 	host_set(d, T3_REG_QUEUE_TAIL + 4 * id, cmd.tail + count, 4);
 }
 
-/* Only when nobody good is around. */
+/* Only when there is no well-formed space. */
 static void catastrophe(struct hostile *m, struct host_dev *d)
 {
 	if (m->guarded)
@@ -510,7 +510,7 @@ static void grant(struct hostile *m, uint32_t from, uint32_t to, uint32_t space,
 	host_command(&dev[to], T3_CMD_IMPORT_SET, &import, sizeof(import));
 }
 
-/* The same space on all ranks, with grants both ways around the ring, then armed. */
+/* The same space on all ranks, with grants in both directions of the ring, then armed. */
 static void build(struct hostile *m)
 {
 	uint32_t space = (m->guarded ? 1 : 0) + hostile_below(m, 4), r;

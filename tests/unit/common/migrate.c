@@ -118,7 +118,7 @@ void host_migrate(struct host *host, uint32_t inline_budget)
 	t3_fabric_set_inline_budget(host->fabric, inline_budget);
 	expect_loaded(&blobs, host, (uint32_t)blobs.part[0].len / 4);
 	blobs_free(&blobs);
-	t3_fabric_clear(old); /* the source does nothing any more to the memory that both have */
+	t3_fabric_clear(old); /* the source no longer acts on the memory that both share */
 	for (i = 0; i < host->ranks; i++)
 		t3_dev_detach(dev[i]);
 	for (i = 0; i < host->ranks; i++)

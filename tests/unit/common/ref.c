@@ -11,7 +11,7 @@ struct format {
 static const struct format formats[T3_DTYPE_COUNT] = {
 	[T3_DTYPE_I32] = { 32, 0, 0 },	     [T3_DTYPE_F32] = { 32, 23, 0x7fc00000 },
 	[T3_DTYPE_F16] = { 16, 10, 0x7e00 }, [T3_DTYPE_BF16] = { 16, 7, 0x7fc0 },
-	[T3_DTYPE_U8] = { 8, 0, 0 }, /* stored only */
+	[T3_DTYPE_U8] = { 8, 0, 0 }, /* such a type can only be stored */
 	[T3_DTYPE_I8] = { 8, 0, 0 },
 };
 
@@ -91,7 +91,7 @@ static uint32_t encode(const struct format *f, uint64_t amount, int exp)
 	return result < infinity(f) ? (uint32_t)result : infinity(f);
 }
 
-#define ROOM 36 /* below the larger operand's last bit: all that rounding can see */
+#define ROOM 36 /* below the larger operand's last bit: enough for the rounding */
 
 static uint32_t add_finite(const struct format *f, uint32_t a, uint32_t b)
 {
@@ -123,7 +123,7 @@ static uint32_t add(const struct format *f, uint32_t a, uint32_t b)
 	return b_inf ? b : add_finite(f, a, b);
 }
 
-/* In the order of the values, -0 below +0. */
+/* A number in the order of the values, with -0 below +0. */
 static int64_t key(const struct format *f, uint32_t bits)
 {
 	int64_t size = magnitude(f, bits);
@@ -172,7 +172,7 @@ uint32_t ref_identity(uint32_t dtype, uint32_t op)
 	return infinity(f) | (op == T3_OP_MAX ? sign_bit(f) : 0);
 }
 
-/* The same value in another format: exact, or rounded once. */
+/* The same value in another format, exact or rounded once. */
 static uint32_t convert(const struct format *to, const struct format *from, uint32_t bits)
 {
 	uint32_t sign = negative(from, bits) ? sign_bit(to) : 0, size = magnitude(from, bits);
@@ -196,7 +196,7 @@ uint32_t ref_narrow(uint32_t dtype, uint32_t bits)
 	return convert(&formats[dtype], &formats[T3_DTYPE_F32], bits);
 }
 
-/* Of f32. Far below the smallest subnormal there is nothing to be rounded. */
+/* For f32. A value far below the smallest subnormal needs no exact rounding. */
 uint32_t ref_multiply(uint32_t a, uint32_t b)
 {
 	const struct format *f = &formats[T3_DTYPE_F32];

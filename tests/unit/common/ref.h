@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reference arithmetic on bit patterns, in integers only: no host floating point
- * and nothing of the core. Slow and plain on purpose.
+ * Reference arithmetic on bit patterns, with integers only. It uses no host floating point and
+ * nothing of the core. It is slow and simple on purpose.
  */
 #ifndef T3_TEST_REF_H
 #define T3_TEST_REF_H

@@ -103,7 +103,7 @@ static void stage_chunk(const struct ring *ring, uint32_t rank, uint32_t chunk, 
 		host_tile(d, ring->space, chunk, 0, tile);
 }
 
-/* From the chunk that it sends first to the one that it keeps. */
+/* From the chunk that the rank sends first to the one that it keeps. */
 void ring_produce(const struct ring *ring, uint32_t rank, uint32_t epoch, bool staged)
 {
 	uint32_t n = ring->host->ranks, i;

@@ -53,7 +53,7 @@ uint32_t scene_fan_out(const struct scene_segment *segment)
 	return (uint32_t)__builtin_popcount(segment->map.routes);
 }
 
-/* Has the rank a link to each rank of the mask? */
+/* Whether the rank has a link to each rank of the mask. */
 static bool reaches(const struct scene *scene, uint32_t from, uint32_t ranks)
 {
 	uint32_t to;
@@ -82,7 +82,7 @@ static uint32_t draw_op(struct scene *scene, uint32_t dtype)
 	return ref_size(dtype) == 1 ? T3_OP_STORE : op;
 }
 
-/* Tiles, pitch, place; segment, rows and row_bytes are set. */
+/* Set tiles, pitch and place. The caller has set segment, rows and row_bytes. */
 static void place(struct scene *scene, struct scene_segment *s)
 {
 	uint32_t size = ref_size(s->map.dtype), elements = s->map.row_bytes / size;
@@ -100,7 +100,7 @@ static void place(struct scene *scene, struct scene_segment *s)
 	s->slots = below(scene, T3_SEG_SLOTS + 1);
 }
 
-/* What all members of a group have in common. */
+/* Set the fields that all members of a group share. */
 static struct scene_segment draw_final(struct scene *scene)
 {
 	struct scene_segment s = { .target = -1, .group = scene->count };
@@ -142,7 +142,7 @@ static void add_group(struct scene *scene)
 	}
 }
 
-/* A source of rows [row, row + rows) and columns [col, col + bytes) of a target. */
+/* Add a source for rows [row, row + rows) and columns [col, col + bytes) of a target. */
 static void add_source(struct scene *scene, int target, uint32_t rank, uint32_t kind,
 		       const uint32_t box[4])
 {
@@ -195,7 +195,7 @@ static uint32_t source_rank(struct scene *scene, const struct scene_segment *t)
 	return rank;
 }
 
-/* Has each member of the group room for one more source? Then it gets it. */
+/* Add one source to each member of the group, if each has room for one. */
 static bool take(struct scene *scene, uint32_t group)
 {
 	uint32_t i;
@@ -208,7 +208,7 @@ static bool take(struct scene *scene, uint32_t group)
 	return true;
 }
 
-/* One more update for each element of a group: by one source or by two halves. */
+/* Add one update for each element of a group: by one source or by two halves. */
 static void add_sources(struct scene *scene)
 {
 	int target = (int)scene->segment[below(scene, scene->count)].group;
@@ -262,7 +262,7 @@ static uint8_t *element(struct scene *scene, uint32_t epoch, const struct scene_
 	return scene->model[epoch][s->rank] + s->map.offset + row * s->map.pitch + col;
 }
 
-/* What source `s` adds to the element of its target, if it covers it. */
+/* The contribution of source `s` to an element of its target, if `s` covers it. */
 static uint32_t from_source(struct scene *scene, const struct scene_segment *s, uint32_t epoch,
 			    const struct scene_segment *t, uint32_t value, uint32_t row,
 			    uint32_t col)
@@ -299,7 +299,7 @@ static void compute_element(struct scene *scene, uint32_t epoch, uint32_t index,
 	memcpy(element(scene, epoch, t, row, col), &value, size);
 }
 
-/* Sources come after their targets: the last one is complete first. */
+/* Sources come after their targets, so the last one is complete first. */
 static void compute(struct scene *scene, uint32_t epoch)
 {
 	uint32_t i, row, col;
@@ -314,7 +314,7 @@ static void compute(struct scene *scene, uint32_t epoch)
 	}
 }
 
-/* Noise everywhere, values that fit where a segment is. */
+/* Random bytes everywhere, and valid values where a segment is. */
 static void before_all(struct scene *scene)
 {
 	uint32_t r, i, row, col;
@@ -354,7 +354,7 @@ static void make_spaces(struct scene *scene)
 	}
 }
 
-/* Route p of rank r leads through import r to rank p, where a segment needs it. */
+/* Route p of rank r leads through import r to rank p, for segments that need it. */
 static void make_grants(struct scene *scene)
 {
 	bool done[SCENE_RANKS][SCENE_RANKS] = { { false } };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A random collective and its reference model. Segments form a tree: each is final
- * (LOCAL) or sends to one made before it, in whole or as half of a pair that covers
- * it. Finals may be groups: the same segment on several ranks, fed by sources with as
- * many routes. Values are such that the order of arrival does not matter.
+ * A random collective and its reference model. Segments form a tree. Each one is final (LOCAL), or
+ * sends to one that was made before it, as a whole or as half of a pair that covers it. A final
+ * segment may be a group: the same segment on several ranks, fed by sources with that number of
+ * routes. The values make the result independent of the order of arrival.
  */
 #ifndef T3_TEST_SCENE_H
 #define T3_TEST_SCENE_H
@@ -21,14 +21,14 @@ struct scene_segment {
 	uint32_t depth;
 	int target;	   /* index of a scene segment, the first of its group; -1: LOCAL */
 	uint32_t group;	   /* index of the group's first */
-	uint32_t ranks;	   /* of the group, bit mask */
+	uint32_t ranks;	   /* ranks of the group, bit mask */
 	bool many;	   /* up to 64 updates for each element */
-	bool exact;	   /* float sums depend on it: small integers only */
-	uint32_t local;	   /* contributions by the CPU to each element */
-	uint32_t incoming; /* by sources */
+	bool exact;	   /* small integers only, because float sums depend on the order */
+	uint32_t local;	   /* number of the CPU's contributions to each element */
+	uint32_t incoming; /* number of contributions by sources */
 	uint32_t slots;
 	uint32_t tiles_x, tiles;
-	uint64_t stores, doorbells; /* done so far */
+	uint64_t stores, doorbells; /* contributions made so far */
 };
 
 struct scene {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a scene's buffers and counters must hold in the end. */
+/* The expected buffers and counters at the end of a scene. */
 #include "ref.h"
 #include "scene.h"
 

@@ -9,7 +9,7 @@
 
 #include "seeds.h"
 
-static uint64_t current; /* 0: all went well */
+static uint64_t current; /* 0: no seed has failed */
 static uint64_t last;
 
 static uint64_t from_env(const char *name, uint64_t otherwise)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Seeds of a random test: 1 to as many as it wants, or T3_SEEDS of them; with T3_SEED=N
+ * The seeds of a random test: 1 to the test's own number, or T3_SEEDS of them. T3_SEED=N chooses
  * that one alone.
  */
 #ifndef T3_TEST_SEEDS_H
@@ -17,10 +17,10 @@
 uint64_t seeds_first(uint64_t count);
 /* 0: there is none left. */
 uint64_t seeds_next(void);
-/* Whether a single one was asked for. */
+/* Whether T3_SEED asks for a single seed. */
 bool seeds_single(void);
 
-/* A test's teardown: says at which seed it has failed, if it has. */
+/* A test's teardown: prints the seed at which it has failed. */
 int seeds_report(void **state);
 
 #endif

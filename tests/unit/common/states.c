@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A space brought into each state. */
+/* Brings a space into each state. */
 #include "host.h"
 
 struct host *host_in_state(uint32_t wanted)
@@ -21,7 +21,7 @@ struct host *host_in_state(uint32_t wanted)
 		host_fill(a, 1, 0, 1);
 	if (wanted == T3_SPACE_FAULTED)
 		host_store(a, 1, 0, 1, 4);
-	if (wanted == T3_SPACE_DISABLED) /* what POISON waits for never comes */
+	if (wanted == T3_SPACE_DISABLED) /* no answer to POISON ever comes */
 		t3_fabric_set_inline_budget(host->fabric, 0);
 	if (wanted == T3_SPACE_DISABLED || wanted == T3_SPACE_QUIESCED)
 		host_space_command(a, T3_CMD_SPACE_DISABLE, 1);

@@ -11,13 +11,13 @@
 struct tape {
 	uint8_t *data;
 	size_t size, room;
-	/* where each of the first records (or a record's data) starts */
+	/* where each of the first records, or its data, starts */
 	size_t piece[TAPE_PIECES];
 	uint32_t pieces;
 };
 
 void tape_emit(void *opaque, const void *data, size_t len);
-/* Two ranks: stores, a staged tile, an interrupt, a read. */
+/* Two ranks with stores, a staged tile, an interrupt and a read. */
 void tape_short(struct tape *tape);
 
 struct replay_result tape_replay(const struct tape *tape);

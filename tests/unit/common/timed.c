@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of the timed model: bytes are counted by formulas that know nothing of tiles. */
+/* Runs of the timed model. The expected bytes come from formulas that do not use tiles. */
 #include "timed.h"
 
 void timed_param(struct t3_timed_setup *setup, const char *name, uint64_t value)
@@ -63,7 +63,7 @@ struct t3_timed_counters timed_run_to_end(const struct t3_timed_setup *setup)
 	return first;
 }
 
-/* Chunks read and written, of ranks in all; what the paper's figures are made of. */
+/* Chunks read and written by all ranks together, as the paper's figures count them. */
 static void expect_chunks(const struct t3_timed_setup *setup, uint64_t *chunks)
 {
 	uint64_t n = setup->workload.ranks;
@@ -96,7 +96,7 @@ static uint64_t minimum(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* A and B are read at least once, and a block is missed at most each time it is asked for. */
+/* A and B are read at least once. A block is missed at most once for each access. */
 static void assert_gemm_reads(const struct t3_timed_setup *setup, const struct t3_timed_counters *c)
 {
 	const struct t3_timed_workload *w = &setup->workload;
@@ -120,7 +120,7 @@ static void assert_tracker(const struct t3_timed_setup *setup, const struct t3_t
 	assert_int_equal(c->tracker_live, 0);
 	assert_int_equal(c->memory_bytes[T3_TIMED_TRACKER_WRITE], c->tracker_spills * record);
 	assert_int_equal(c->memory_bytes[T3_TIMED_TRACKER_READ], c->tracker_fills * record);
-	/* An entry that is taken while it is being filled is written again. */
+	/* An entry that is replaced during its fill is written again. */
 	assert_true(c->tracker_spills >= c->tracker_fills);
 	assert_true(c->tracker_peak <= setup->params.tracker_entries);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of the timed model for its tests, and what must hold after each. */
+/* Runs of the timed model for its tests, and the checks after each. */
 #ifndef T3_TEST_TIMED_H
 #define T3_TEST_TIMED_H
 
@@ -17,16 +17,16 @@
 
 #define TIMED_WHY 256u
 
-/* Small enough for milliseconds: tiles of 32 x 32, blocks of 1 KiB, a cache of 64 KiB. */
+/* Small enough to run for milliseconds: tiles of 32 x 32, blocks of 1 KiB, a cache of 64 KiB. */
 struct t3_timed_setup timed_small(uint64_t rows, uint64_t columns, uint64_t depth, uint64_t ranks);
 /* The default machine and a published sub-layer: K of all ranks is factor x hidden. */
 struct t3_timed_setup timed_published(uint64_t hidden, uint64_t tokens, uint64_t factor,
 				      uint64_t ranks);
 void timed_param(struct t3_timed_setup *setup, const char *name, uint64_t value);
 
-/* Runs to the end; all devices must be done, with the same counters. */
+/* Run to the end. All devices must be done, with the same counters. */
 struct t3_timed_counters timed_run_to_end(const struct t3_timed_setup *setup);
-/* No byte is lost or made, for this program. */
+/* Check, for this program, that no bytes are missing and none are too many. */
 void timed_assert_conserved(const struct t3_timed_setup *setup, const struct t3_timed_counters *c);
 
 #endif /* T3_TEST_TIMED_H */

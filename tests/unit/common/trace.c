@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The core's trace callbacks: arguments are checked, calls are counted. */
+/* The core's trace callbacks, which check their arguments and count the calls. */
 #include "trace.h"
 
 void host_trace_state(void *opaque, uint32_t space, uint32_t from, uint32_t to, uint32_t epoch)
