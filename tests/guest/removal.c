@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A user of rank 1 whose device is pulled out, and comes again. It says what it sees,
- * line by line; tests/hotplug.py acts. Ends with status 0 when all was as it should be.
+ * A user of rank 1 whose device is pulled out and plugged in again. It prints what it sees, line by
+ * line, and tests/hotplug.py acts. It ends with status 0 when all was right.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ static void user_open(struct user *u)
 	u->sync = sync_create(u->raw.fd);
 }
 
-/* Jobs, one after the other, until the host makes one hang. */
+/* Submits jobs, one after the other, until the host makes one hang. */
 static void run_into_hang(struct user *u)
 {
 	union drm_t3_any_command fill = command_fill(u->operand.handle, 0, 64, 1);
@@ -77,7 +77,7 @@ static void run_into_hang(struct user *u)
 	CHECK_EQ(sync_file_status(u->fence), 0);
 }
 
-/* Before the driver leaves, which may be much later. */
+/* Runs before the driver is removed, which may be much later. */
 static void check_told(struct user *u)
 {
 	struct pollfd fence = { .fd = u->fence, .events = POLLIN };
@@ -103,7 +103,7 @@ static void check_told(struct user *u)
 	CHECK_EQ(raw_state(&u->raw), DRM_T3_SPACE_DEAD);
 }
 
-/* The old one's files, mappings and fences are still there. */
+/* The files, mappings and fences of the old device still exist. */
 static void check_new_device(void)
 {
 	struct raw raw;
@@ -114,7 +114,7 @@ static void check_new_device(void)
 	raw_close(&raw);
 }
 
-/* Another device's user, whose calls take no longer for it. */
+/* A user of another device. Its calls take no longer than before. */
 struct bystander {
 	pthread_t thread;
 	volatile bool stop;
@@ -151,7 +151,7 @@ static void make_queue(int fd)
 	}
 }
 
-/* Calls on the device that goes, at every moment of it, until it has. */
+/* Makes calls on the device while it is removed, until it is. */
 static void *configure_here(void *arg)
 {
 	struct user *u = arg;
@@ -181,7 +181,7 @@ struct reader {
 	char path[128];
 };
 
-/* An administrator looks at the device that goes, again and again. */
+/* An administrator reads files of the device repeatedly while it is removed. */
 static void *look_here(void *arg)
 {
 	struct reader *r = arg;

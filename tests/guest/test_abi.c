@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What holds for all ioctls: numbers, struct lengths, bad pointers. */
+/* Tests that concern all ioctls: numbers, struct lengths, bad pointers. */
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
@@ -55,7 +55,7 @@ static void test_unknown_numbers(void **state)
 	close(fd);
 }
 
-/* No ioctl takes a pointer that the caller may not use; none works on NULL. */
+/* Each ioctl refuses a pointer that the caller may not use, and NULL. */
 static void test_bad_pointers(void **state)
 {
 	void *none = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -87,12 +87,12 @@ static void test_read_only_argument(void **state)
 	mprotect(arg, PAGE, PROT_READ);
 	CHECK_EQ(call(fd, DRM_IOCTL_T3_BO_CREATE, arg), -EFAULT);
 	munmap(arg, PAGE);
-	/* The handle may exist: nobody knows it, the file's end takes it. */
+	/* The handle may exist, but nobody knows it. The end of the file frees it. */
 	close(fd);
 	check_memory(0, before);
 }
 
-/* What each ioctl says to an argument of zeros: whatever its length. */
+/* The result of each ioctl for an argument of zeros. It does not depend on the length. */
 static int zeros_result(size_t i)
 {
 	switch (i) {
@@ -114,7 +114,7 @@ static int zeros_result(size_t i)
 	case DRM_T3_QUEUE_DESTROY:
 		return -ENOENT;
 	default:
-		return -EINVAL; /* an epoch, mask or count that may not be 0 */
+		return -EINVAL; /* an epoch, mask or count that must not be 0 */
 	}
 }
 
@@ -141,7 +141,7 @@ static void test_zeros_of_any_length(void **state)
 	close(fd);
 }
 
-/* A newer caller's longer struct works, also when the part we do not know is set. */
+/* A newer caller's longer struct works, also when its unknown part is not zero. */
 static void test_longer_struct(void **state)
 {
 	struct {
@@ -165,7 +165,7 @@ static void test_longer_struct(void **state)
 	close(fd);
 }
 
-/* An older caller's shorter struct reads as zeros behind it and gets no byte too much. */
+/* An older caller's shorter struct reads as zeros after its end, and gets no byte too many. */
 static void test_shorter_struct(void **state)
 {
 	struct drm_t3_bo_create arg = { .size = 1, .flags = 0xffffffff, .handle = 0x5a5a5a5a };
@@ -183,7 +183,7 @@ static void test_shorter_struct(void **state)
 	close(fd);
 }
 
-/* The direction bits say what is copied; lying about them harms nobody. */
+/* The direction bits say what is copied. Wrong bits do no harm. */
 static void test_wrong_direction(void **state)
 {
 	struct drm_t3_query query = { 0 };
@@ -201,7 +201,7 @@ static void test_wrong_direction(void **state)
 	close(fd);
 }
 
-/* 0 .. 64 KiB of noise: kernel and space survive, whatever it says. */
+/* 0 .. 64 KiB of random bytes: kernel and space survive, whatever the result is. */
 static void test_noise(void **state)
 {
 	unsigned char arg[160];

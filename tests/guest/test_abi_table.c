@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every ioctl by one table: its argument short, exact and long, with each bit that must
- * be zero, with values out of range, and half out of reach. What fails has no effect:
- * the right argument works after all of that.
+ * Every ioctl by one table. Its argument is short, exact and long, has each bit that must be zero
+ * set, has values out of range, and is half unmapped. A call that fails has no effect, so the right
+ * argument works after it.
  */
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 #include "rows.h"
 
 #define ARG_MAX	  128u
-#define IOCTL_MAX 16383u /* what the size field of a request holds */
+#define IOCTL_MAX 16383u /* the size field of a request can hold this */
 
 /* --------------------------------------------------------------------- calls */
 
@@ -53,7 +53,7 @@ static int check_works(const struct row *row, struct world *world)
 	return note(row, "exact", row_size(row), call(row_fd(row, world), row->request, arg), 0);
 }
 
-/* A call that must fail, leave its argument as it was, and have no effect. */
+/* A call that must fail, keep its argument unchanged, and have no effect. */
 static int check_fails(const struct row *row, struct world *world, uint8_t arg[ARG_MAX],
 		       const char *what, size_t where, int error)
 {
@@ -78,7 +78,7 @@ static void test_table_is_whole(void **state)
 	}
 }
 
-/* Runs a check with each row, in a world of its own; all failures are named. */
+/* Run a check with each row, in a world of its own. All failures are reported. */
 static void for_each_row(int (*check)(const struct row *row, struct world *world))
 {
 	struct world world;
@@ -99,7 +99,7 @@ static void test_exact(void **state)
 	for_each_row(check_works);
 }
 
-/* What is behind the struct is not looked at, and stays as it is. */
+/* Bytes after the struct are not read and do not change. */
 static int long_result(const struct row *row, size_t size, uint8_t tail)
 {
 	static uint8_t arg[IOCTL_MAX];
@@ -148,7 +148,7 @@ static void test_long_with_more(void **state)
 	CHECK_EQ(wrong, 0);
 }
 
-/* The same world until a call has had its effect. */
+/* The world stays the same until a call has had its effect. */
 static int call_in_world(const struct row *row, struct world *world, size_t size, size_t keep,
 			 uint8_t arg[ARG_MAX])
 {
@@ -164,7 +164,7 @@ static int call_in_world(const struct row *row, struct world *world, size_t size
 	return got;
 }
 
-/* A struct cut short is one with zeros from there on, and nothing is written there. */
+/* A struct cut short reads as zeros from there on, and nothing is written there. */
 static int check_short(const struct row *row, struct world *world)
 {
 	uint8_t arg[ARG_MAX];
@@ -188,8 +188,8 @@ static void test_short(void **state)
 }
 
 /*
- * With more directions than the request has, as hostile callers and those of an older
- * interface: an IOW's argument is read and never written, so it may be read-only.
+ * With more directions than the request has, as hostile callers and those of an older interface
+ * use. An IOW's argument is read and never written, so it may be read-only.
  */
 static int check_read_only(const struct row *row, struct world *world)
 {
@@ -216,7 +216,9 @@ static void test_read_only(void **state)
 	for_each_row(check_read_only);
 }
 
-/* With fewer directions: what is not copied in reads as zeros, what is not copied out stays. */
+/*
+ * With fewer directions: bytes that are not copied in read as zeros, and no result is copied out.
+ */
 static int check_direction(const struct row *row, struct world *world, unsigned int direction)
 {
 	uint8_t arg[ARG_MAX], before[ARG_MAX];
@@ -246,7 +248,7 @@ static void test_directions(void **state)
 	for_each_row(check_directions);
 }
 
-/* Alone, and beside a handle that is not there: this is looked at first. */
+/* Alone, and together with a handle that does not exist: this error comes first. */
 static int check_zero_bit(const struct row *row, struct world *world, size_t offset,
 			  unsigned int bit)
 {
@@ -310,7 +312,7 @@ static void test_bad_values(void **state)
 	for_each_row(check_bad_values);
 }
 
-/* An argument that ends behind the last page that is there. */
+/* An argument that crosses the end of the last mapped page. */
 static int check_half_there(const struct row *row, struct world *world)
 {
 	uint8_t arg[ARG_MAX], *pages;

@@ -53,7 +53,7 @@ static void test_no_room(void **state)
 	close(fd);
 }
 
-/* Many buffers fill the memory to the last byte, and come back whole. */
+/* Many buffers fill the memory to the last byte, and all of it is free afterwards. */
 static void test_memory_can_be_used_up(void **state)
 {
 	struct drm_t3_device_info info;
@@ -156,7 +156,7 @@ static void test_two_buffers_are_apart(void **state)
 	close(fd);
 }
 
-/* The file's end frees what it forgot, a mapping keeps its buffer. */
+/* The end of the file frees buffers that it did not close. A mapping keeps its buffer. */
 static void test_mapping_outlives_file_and_handle(void **state)
 {
 	uint64_t before = memory_free(0);

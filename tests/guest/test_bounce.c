@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A machine that copies what DMA touches (swiotlb=force): nobody syncs memory that users
- * and the device share, so the driver refuses it. All that stays in devices works.
+ * A machine that copies DMA data (swiotlb=force). Nobody syncs memory that users and the device
+ * share, so the driver refuses it. All that stays inside devices works.
  */
 #include <sys/mman.h>
 
@@ -46,7 +46,7 @@ static void test_no_pages_of_others(void **state)
 	close(fd);
 }
 
-/* Rings are the DMA API's own memory, and a peer's memory is on the bus. */
+/* Rings use the DMA API's own memory, and a peer's memory is on the bus. */
 static void test_jobs_within_devices(void **state)
 {
 	int owner = open_rank(0), user = open_rank(1), dmabuf;

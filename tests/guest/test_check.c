@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * T3_DEBUG=check on a device: mistakes are reported before the device faults, right producers are
- * not, and what they store arrives. Each case is a process of its own.
+ * T3_DEBUG=check on a device. Mistakes are reported before the device raises a fault. Correct
+ * producers are not reported, and their stores arrive. Each case is a process of its own.
  */
 #define _GNU_SOURCE /* pipe2 */
 #include <fcntl.h>
@@ -149,7 +149,7 @@ static void check_rows(uint32_t value)
 	}
 }
 
-/* Stores of the program's own, of each width that the type has. */
+/* The program's own stores, of each width that the type has. */
 static void by_hand(void)
 {
 	volatile float *to;
@@ -205,7 +205,7 @@ static void by_producers(void)
 	}
 }
 
-/* To a peer: its part of a segment is not this process's. */
+/* The peer's part of a segment does not belong to this process. */
 static void by_two_ranks(void)
 {
 	struct t3_target target = { .op = DRM_T3_OP_ADD, .segment = 2 };
@@ -423,7 +423,7 @@ static void test_missing(void **state)
 	CHECK_EQ(outcome.status, 0);
 }
 
-/* What was reported is not made: the device never faults, and the epoch ends. */
+/* A reported store is not made. The device raises no fault, and the epoch ends. */
 static void go_on(void)
 {
 	put32(aperture + 64, 1);
@@ -448,7 +448,7 @@ static void test_continue(void **state)
 	CHECK_EQ(outcome.status, 0);
 }
 
-/* Without it, a mistake is the device's to find. */
+/* Without the checker the device finds the mistake. */
 static void fault(void)
 {
 	struct drm_t3_fault found;

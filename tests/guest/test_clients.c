@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two unprivileged clients of one device: by which numbers and descriptors one tries to
- * get at what the other has, and with which errno it is refused.
+ * Two unprivileged clients of one device. One tries to reach the other's objects by numbers and
+ * descriptors. The test checks the errno of each refusal.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -104,7 +104,7 @@ static int try_handle(int fd, const struct handle_call *row, uint32_t handle)
 	return 1;
 }
 
-/* Small numbers are the victim's, and everybody's own. */
+/* The victim has small numbers, and so has everybody. */
 static void guess_handles(int fd, const struct facts *facts)
 {
 	uint32_t handle;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Two unprivileged clients of one device: ways around the node, by /proc, /sys and debugfs. */
+/*
+ * Two unprivileged clients of one device: ways that do not use the node, by /proc, /sys and
+ * debugfs.
+ */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -129,7 +132,7 @@ static void open_debugfs(int fd, const struct facts *facts)
 static void test_sysfs_and_debugfs(void **state)
 {
 	(void)state;
-	/* What is refused is there: the guest mounts it. */
+	/* The files exist, because the guest mounts debugfs. */
 	CHECK_EQ(try_open("/sys/kernel/debug/accel", O_RDONLY), 0);
 	attack_run(UID_NOBODY, open_device_files);
 	attack_run(UID_NOBODY, open_parameters);

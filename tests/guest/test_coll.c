@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * All collectives on rings of 2, 3, 4 and 5 and full fabrics of 2, 3 and 4, all ranks in one
- * thread: types, ops, ragged sizes, matrices, both paths, each way of putting; each plan in
- * several epochs.
+ * All collectives on rings of 2, 3, 4 and 5 and full fabrics of 2, 3 and 4, with all ranks in one
+ * thread. They vary in types, ops, ragged sizes, matrices, both paths and each way of putting. Each
+ * plan runs several epochs.
  */
 #include "coll.h"
 
@@ -19,7 +19,7 @@ static bool is_reduction(uint32_t collective)
 	return collective == T3_REDUCE_SCATTER || collective == T3_ALL_REDUCE;
 }
 
-/* Vary what is left with the number of the case. */
+/* The number of the case selects the other values. */
 static void vary(struct coll_job *job, uint32_t i)
 {
 	struct t3_plan_desc *d = &job->desc;
@@ -117,7 +117,7 @@ static void test_again(void **state)
 	coll_close(&coll);
 }
 
-/* An array whose chunks are longer than a row may be: two segments for each. */
+/* An array whose chunks are longer than the longest row has two segments for each. */
 static void test_long(void **state)
 {
 	struct t3_plan_desc desc = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Collectives of ranks on their own: a process per rank, which meet in a directory, and a thread
- * per rank. Epochs without a system call; plain collectives, more of them than are kept.
+ * Collectives of separate ranks: a process per rank, which meet in a directory, and a thread per
+ * rank. Epochs without a system call, and more plain collectives than are kept.
  */
 #define _GNU_SOURCE
 #include <linux/seccomp.h>
@@ -63,7 +63,7 @@ static void prepare(struct epochs *e, struct t3_comm *comm)
 		e->input[i] = coll_input(&e->job, i, t3_comm_rank(comm));
 }
 
-/* Nothing but stores and loads. */
+/* An epoch makes only loads and stores. */
 static void run(struct epochs *e, uint32_t rank)
 {
 	uint32_t i;
@@ -76,7 +76,7 @@ static void run(struct epochs *e, uint32_t rank)
 	}
 }
 
-/* Ends by the only way out that is left. */
+/* Ends by the only exit that strict mode allows. */
 static void strict_body(struct t3_comm *comm, const struct place *place)
 {
 	struct epochs e[2 * T3_BROADCAST] = { 0 };
@@ -123,7 +123,7 @@ static void plain_one(struct t3_comm *comm, const struct coll_job *job)
 	free(out);
 }
 
-/* More shapes than are kept, some of them again; the barrier lets all end. */
+/* More shapes than are kept, some of them repeated. The barrier lets all ranks end. */
 static void plain_body(struct t3_comm *comm, const struct place *place)
 {
 	static const uint8_t shapes[] = { 0, 1, 0, 0, 2, 1, 3, 0 };
@@ -140,7 +140,7 @@ static void plain_body(struct t3_comm *comm, const struct place *place)
 	CHECK_EQ(t3_comm_barrier(comm, COLL_DEADLINE), 0);
 }
 
-/* In and out are the same memory. */
+/* in and out are the same memory. */
 static void in_place_body(struct t3_comm *comm, const struct place *place)
 {
 	struct coll_job job = make_job(place, T3_ALL_REDUCE, 3);
@@ -154,7 +154,7 @@ static void in_place_body(struct t3_comm *comm, const struct place *place)
 	CHECK_EQ(t3_comm_barrier(comm, COLL_DEADLINE), 0);
 }
 
-/* Fewer elements than ranks: chunks of nothing need no memory. A root's data is only read. */
+/* There are fewer elements than ranks. Empty chunks need no memory. A root's data is only read. */
 static void edges_body(struct t3_comm *comm, const struct place *place)
 {
 	uint32_t rank = t3_comm_rank(comm), one = 1, got[T3_COMM_RANKS_MAX] = { 0 }, i;
@@ -194,7 +194,7 @@ static uint64_t free_bytes(struct t3_device *dev)
 	return info.memory_free;
 }
 
-/* Leaves the device as it was: also of plans that were not kept. */
+/* All memory of the device is free again, also that of plans that were not kept. */
 static void process(int sock, void *arg)
 {
 	const struct rank *r = arg;
@@ -280,7 +280,7 @@ static void *thread_body(void *arg)
 	return NULL;
 }
 
-/* In a process of their own: a failed check ends it. */
+/* In a process of its own, because a failed check ends it. */
 static void threads(int sock, void *arg)
 {
 	const struct rank *r = arg;

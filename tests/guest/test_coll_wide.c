@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Collectives of 32 ranks, which is all that there are, in one thread: 63 segments for a rank. */
+/* Collectives of 32 ranks, the maximum, in one thread: 63 segments for a rank. */
 #include "coll.h"
 
 static void run_all(bool full)

@@ -52,7 +52,7 @@ static void victim_open(struct victim *v)
 	victim_descriptors(v);
 }
 
-/* Nobody has seen to it that anything but its own doing happened. */
+/* Check that nothing has changed but by the victim's own actions. */
 static void victim_check(struct victim *v)
 {
 	struct pollfd poller = { .fd = v->facts.fds[3], .events = POLLIN };
@@ -61,7 +61,7 @@ static void victim_check(struct victim *v)
 
 	CHECK_EQ(read(v->facts.fds[3], &count, sizeof(count)), -1);
 	victim_finish(&v->raw);
-	CHECK_EQ(poll(&poller, 1, 5000), 1); /* its interrupt comes behind the word */
+	CHECK_EQ(poll(&poller, 1, 5000), 1); /* the interrupt comes after the event word */
 	CHECK_EQ(read(v->facts.fds[3], &count, sizeof(count)), sizeof(count));
 	operand_check(&v->host);
 	CHECK_EQ(sync_wait(v->raw.fd, v->facts.sync, 0, 0), -EINVAL); /* nobody's fence */
@@ -78,7 +78,7 @@ static void victim_body(int sock, void *arg)
 	(void)arg;
 	guest_ranks();
 	become(UID_USER, true);
-	/* It is the user that keeps others out, not the change of user. */
+	/* The other user id must protect the victim, not the flag that a change of user sets. */
 	CHECK_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
 	victim_open(&v);
 	victim_begin(&v.raw);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two unprivileged clients of one device. One has everything that the driver gives; the
- * other knows all of its numbers and does what a test wants to see refused.
+ * Two unprivileged clients of one device. One has everything that the driver gives. The other knows
+ * all its numbers and tries calls that must be refused.
  */
 #ifndef T3_GUEST_ATTACK_H
 #define T3_GUEST_ATTACK_H
@@ -11,7 +11,7 @@
 #define FACTS_OFFSETS 5u
 #define FACTS_FDS     5u
 
-/* All that could be known about the victim. */
+/* All that can be known about the victim. */
 struct facts {
 	pid_t pid;
 	uint32_t bo, host, space, queue, sync, grant;
@@ -21,8 +21,8 @@ struct facts {
 };
 
 /*
- * In a process of user uid, with its own open file of the victim's device. Passes when
- * body has checked all it wants, and the victim has seen nothing but its own doing.
+ * Runs body in a process of user uid, with its own open file of the victim's device. Passes when
+ * body's checks pass and the victim's state has not changed.
  */
 void attack_run(uid_t uid, void (*body)(int fd, const struct facts *facts));
 

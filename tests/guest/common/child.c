@@ -136,6 +136,6 @@ void become(uid_t uid, bool render)
 	CHECK_EQ(setresgid(GID_NOGROUP, GID_NOGROUP, GID_NOGROUP), 0);
 	CHECK_EQ(setresuid(uid, uid, uid), 0);
 	CHECK(setuid(0) == -1);
-	/* A change of user takes the parent-death signal away. */
+	/* A change of user clears the parent-death signal, so it is set again. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }

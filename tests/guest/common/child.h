@@ -12,20 +12,22 @@ struct child {
 	int sock;
 };
 
-/* body() runs in a new process, which ends with status 0 when it returns. */
+/* Run body() in a new process. The process ends with status 0 when body() returns. */
 void child_start(struct child *child, void (*body)(int sock, void *arg), void *arg);
-/* Wait for its end, at most ms: exit status, 128 + signal, or -ETIMEDOUT and killed. */
+/*
+ * Wait for its end, at most ms. Returns its exit status, 128 + signal, or -ETIMEDOUT after a kill.
+ */
 int child_end(struct child *child, int ms);
 /* SIGKILL, and wait. */
 void child_kill(struct child *child);
 
-/* Messages and descriptors over a socket; each ends the caller when the peer is gone. */
+/* Messages and descriptors over a socket. Each call ends the process when the peer has ended. */
 void send_u32(int sock, uint32_t value);
 uint32_t receive_u32(int sock);
 void send_fd(int sock, int fd);
 int receive_fd(int sock);
 
-/* Become an unprivileged user; render: in the group that may open the nodes. */
+/* Become an unprivileged user. render: in the group that may open the nodes. */
 #define UID_USER    1000
 #define UID_NOBODY  65534
 #define GID_RENDER  105

@@ -70,7 +70,7 @@ uint32_t coll_value(const struct coll_job *job, uint32_t epoch, uint32_t rank, u
 	h = (h ^ h >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
 	h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
 	h ^= h >> 31;
-	/* Sums of floats that come in any order have to be exact. */
+	/* Sums of floats that arrive in any order must be exact. */
 	if (is_direct(job) && job->desc.op == DRM_T3_OP_ADD && job->desc.dtype != DRM_T3_I32)
 		return ref_small(job->desc.dtype, (int)(h % 7) - 3);
 	return size == 4 ? (uint32_t)h : (uint32_t)h & ((1u << 8 * size) - 1);
@@ -185,7 +185,7 @@ void coll_check_plan(const struct coll_job *job, struct t3_plan *plan, uint32_t 
 
 /* ------------------------------------------------------------------------ putting */
 
-/* Pieces of changing sizes, from the last one down. */
+/* Pieces of different sizes, from the last one down. */
 static void put_pieces(const struct coll_job *job, struct t3_plan *plan, const char *from,
 		       uint64_t first, uint64_t count)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collectives on any fabric of the VM: input that each process can compute for every rank, and
- * results element by element by a plain reference. Who uses this is linked with the
- * reference arithmetic of the native tests (Makefile).
+ * Collectives on any fabric of the VM. Each process can compute the input of every rank. Results
+ * are checked element by element against a plain reference. A program that uses this is linked with
+ * the reference arithmetic of the native tests (Makefile).
  */
 #ifndef T3_GUEST_COLL_H
 #define T3_GUEST_COLL_H
@@ -23,12 +23,12 @@ struct coll {
 	struct t3_plan *plan[T3_COMM_RANKS_MAX];
 };
 
-/* The device that is a rank of the fabric with so many; the test fails when there is none. */
+/* Return the device of a rank in the fabric of that size. The test fails when there is none. */
 struct t3_device *coll_device(uint32_t ranks, bool full, uint32_t rank);
 void coll_open(struct coll *coll, uint32_t ranks, bool full);
 void coll_close(struct coll *coll);
 
-/* What one plan is to do, for all ranks alike. */
+/* One plan, the same for all ranks. */
 struct coll_job {
 	struct t3_plan_desc desc;
 	uint32_t ranks;
@@ -38,7 +38,7 @@ struct coll_job {
 
 /* Element e of a rank's input in an epoch. */
 uint32_t coll_value(const struct coll_job *job, uint32_t epoch, uint32_t rank, uint64_t e);
-/* All of it, in new memory (of the whole's size, also where the rank has only a part). */
+/* Return all of it in new memory. It has the size of the whole, also where the rank has a part. */
 void *coll_input(const struct coll_job *job, uint32_t epoch, uint32_t rank);
 void coll_chunk(const struct coll_job *job, uint32_t chunk, uint64_t *first, uint64_t *count);
 /* Elements of a rank's result. */
@@ -46,16 +46,16 @@ uint64_t coll_elements(const struct coll_job *job, uint32_t rank);
 /* Compare them all. */
 void coll_check(const struct coll_job *job, uint32_t epoch, uint32_t rank, const void *data);
 
-/* How a rank's input is put. */
+/* The way in which a rank's input is put. */
 enum coll_way { COLL_CHUNKS, COLL_PIECES, COLL_TILES, COLL_VIEWS, COLL_WAYS };
-/* Put the input of an epoch; no system call. `input` is coll_input(). */
+/* Put the input of an epoch, without a system call. `input` is coll_input(). */
 void coll_put(const struct coll_job *job, struct t3_plan *plan, const void *input,
 	      enum coll_way way);
-/* The result of the epoch that was waited for. */
+/* Check the result of the epoch that was waited for. */
 void coll_check_plan(const struct coll_job *job, struct t3_plan *plan, uint32_t epoch,
 		     uint32_t rank);
 
-/* All ranks in this thread: plans, so many epochs with all checks, no plans. */
+/* Run all ranks in this thread: make plans, run that many epochs with all checks, destroy plans. */
 void coll_run(struct coll *coll, const struct coll_job *job, uint32_t epochs);
 
 #endif /* T3_GUEST_COLL_H */

@@ -11,13 +11,13 @@
 #define ELEMENTS   2403u /* ragged */
 #define PIECE	   37u
 #define ROOT	   1u
-#define INSIDE_MS  60  /* until the victim is in its call for sure */
-#define LATE_MS	   250 /* that another rank comes late to it */
-#define FOREVER	   200 /* iterations: somebody would have noticed by then */
+#define INSIDE_MS  60  /* time after which the victim is in its call */
+#define LATE_MS	   250 /* delay of the rank that comes late */
+#define FOREVER	   200 /* iterations: a rank must have noticed by then */
 #define LIMIT_MS   60000
 #define OVERRUN_NS 1000000000
 
-/* What the parent and its ranks share. */
+/* Memory that the parent and its ranks share. */
 struct shared {
 	char dir[32];
 	atomic_bool called, answered;
@@ -52,7 +52,7 @@ static void *end_soon(void *signal)
 	return NULL;
 }
 
-/* For IN_ stages: by a thread, while the call waits for a rank that comes late. */
+/* For IN_ stages a thread does it, while the call waits for a late rank. */
 static void happen_inside(enum collrun_event event)
 {
 	pthread_t thread;
@@ -173,7 +173,7 @@ static uint32_t count_wrong(const struct life *l)
 
 /* -------------------------------------------------------------------- a life */
 
-/* Of a call that had a deadline; whether it went well. */
+/* Check the time of a call with a deadline. Returns whether the call succeeded. */
 static bool went(struct life *l, const char *what, int ret, int64_t deadline, const char *text)
 {
 	int64_t over = deadline ? now_ns() - deadline : 0;
@@ -319,7 +319,7 @@ static void rank_body(int sock, void *arg)
 	};
 
 	(void)sock;
-	signal(SIGBUS, SIG_DFL); /* the end of stores to a device that has gone, not of a test */
+	signal(SIGBUS, SIG_DFL); /* it ends stores to a device that was removed, not a test */
 	CHECK_EQ(t3_device_open(guest_node(l.rank), &l.dev), 0);
 	live(&l);
 	t3_plan_destroy(l.plan);
@@ -354,7 +354,7 @@ static void answer(const struct collrun *run, struct shared *shared)
 	atomic_store(&shared->answered, true);
 }
 
-/* One that was killed while joining leaves a file. */
+/* A rank that was killed during a join leaves a file. */
 static void clean(struct shared *shared)
 {
 	char path[64];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Find the devices' nodes, and call them with right and wrong arguments. */
+/* Finds the devices' nodes, and calls them with right and wrong arguments. */
 #include <fcntl.h>
 #include <sys/ioctl.h>
 

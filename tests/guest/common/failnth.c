@@ -22,8 +22,8 @@ static bool write_text(const char *path, const char *text)
 }
 
 /*
- * What the kernel's own checkers allocate would be points, too, that come and go: only
- * the slab caches of others are left. Some are merged, and cannot be chosen.
+ * Allocations of the kernel's own checkers would be points, too, and vary. So only the slab caches
+ * of others are left. Some caches are merged and cannot be chosen.
  */
 static void choose_caches(void)
 {
@@ -47,7 +47,7 @@ static void choose_caches(void)
 	CHECK(write_text(FAULTS "failslab/cache-filter", "Y"));
 }
 
-/* By default those that may sleep, and single pages, never fail; and each failure is traced. */
+/* By default allocations that may sleep, and single pages, never fail, and each fault is traced. */
 bool fail_nth_available(void)
 {
 	static const char *const settings[][2] = {
@@ -71,7 +71,7 @@ bool fail_nth_available(void)
 	return true;
 }
 
-/* The write is a point itself: then the fault is over, and the second one works. */
+/* The write is a point itself. Then the fault is over, and the second write works. */
 static void set(unsigned int n)
 {
 	char text[16];
@@ -90,7 +90,7 @@ void fail_nth_begin(unsigned int n)
 	set(n);
 }
 
-/* So is the read: it fails when the fault was the next one. */
+/* The read is a point, too. It fails when the fault was due there. */
 bool fail_nth_end(void)
 {
 	char text[16] = { 0 };

@@ -5,7 +5,7 @@
 
 #include "guest.h"
 
-/* A whole file's text; the test fails when it is not of lines "key:<space>value". */
+/* The text of a whole file. The test fails when a line is not "key:<space>value". */
 struct fdinfo {
 	char text[4096];
 };
@@ -15,7 +15,7 @@ void fdinfo_read(int fd, struct fdinfo *info);
 void fdinfo_text(const struct fdinfo *info, const char *key, char *value, size_t size);
 /* A number of the given unit ("ns"), or of bytes with or without KiB or MiB (NULL). */
 uint64_t fdinfo_number(const struct fdinfo *info, const char *key, const char *unit);
-/* Read anew, one number of bytes. */
+/* Read the file again, and return one number of bytes. */
 uint64_t fdinfo_bytes(int fd, const char *key);
 uint64_t fdinfo_ns(int fd, const char *key);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Some of a program's tests: T3_TEST_FILTER names one, * and ? stand for others. cmocka's
- * own filter would pass with none at all. Linked with --wrap=_cmocka_run_group_tests.
+ * Runs some of a program's tests: T3_TEST_FILTER names one, and * and ? are wildcards. cmocka's own
+ * filter would pass when nothing matches. Linked with --wrap=_cmocka_run_group_tests.
  */
 #include "guest.h"
 

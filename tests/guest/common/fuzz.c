@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The calls start from the right arguments of rows.c. What succeeds leaves its results
- * in pools that all threads share without locks: a stale handle is as good as another.
+ * The calls start from the right arguments of rows.c. Their results go into pools that all threads
+ * share without locks. A stale handle is useful, too.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -96,7 +96,7 @@ static uint64_t random_value(struct fuzzer *f)
 	}
 }
 
-/* Some aligned field of 4 or 8 bytes gets another value, or loses a bit. */
+/* Give an aligned field of 4 or 8 bytes another value, or clear a bit. */
 static void mutate(struct fuzzer *f, void *memory, size_t size)
 {
 	uint64_t value = random_value(f), old = 0;
@@ -136,7 +136,7 @@ static void count_call(int ret)
 
 /* ----------------------------------------------------------------------- the calls */
 
-/* A wait that nothing ends would hold its thread until all are killed. */
+/* A wait without an end would hold its thread until all are killed. */
 static void shorten_wait(struct fuzzer *f, const struct row *row)
 {
 	struct drm_t3_space_wait *wait = (void *)f->arg;
@@ -173,7 +173,7 @@ static void call_row(struct fuzzer *f)
 		keep_results(f, _IOC_SIZE(row->request));
 }
 
-/* Of the DRM core: those that work on objects of this driver. */
+/* The DRM core's ioctls that work on objects of this driver. */
 static void call_core(struct fuzzer *f)
 {
 	static const unsigned long requests[] = {
@@ -208,7 +208,7 @@ static void call_core(struct fuzzer *f)
 		keep_results(f, _IOC_SIZE(request));
 }
 
-/* The arrays of syncobjs: counts above what memory there is are never passed on. */
+/* Arrays of syncobjs. Counts above the size of memory are never passed on. */
 static void call_syncobjs(struct fuzzer *f)
 {
 	uint32_t handles[4];
@@ -252,7 +252,7 @@ static void call_mmap(struct fuzzer *f)
 		maps[below(f, MAPS)] = (struct mapping){ at, size };
 }
 
-/* Only what was mapped here: what is at its address by now is still of this process. */
+/* Only mappings made here. Whatever is at the address by now still belongs to this process. */
 static void change_map(struct fuzzer *f)
 {
 	struct mapping map = maps[below(f, MAPS)];
@@ -314,7 +314,7 @@ static void touch_map(struct fuzzer *f)
 		touch(map.at + below(f, (uint32_t)map.size - 8), below(f, 6), value);
 }
 
-/* What a program does in an epoch, one step of it. */
+/* One step of an epoch of a normal program. */
 static void epoch_step(struct fuzzer *f)
 {
 	const struct raw *raw = one_in(f, 2) ? &world.source : &world.target;
@@ -428,7 +428,7 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* The pools begin with what the world has. */
+/* The pools begin with the objects of the world. */
 static void fill_pools(void)
 {
 	const uint32_t first[] = {

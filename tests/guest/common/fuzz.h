@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random calls of an unprivileged client. A program is a list of fragments, each a
- * seed that stands for some calls; several threads run it at once, each with calls of
- * its own, on the same objects.
+ * Random calls of an unprivileged client. A program is a list of fragments. Each is a seed that
+ * stands for some calls. Several threads run the program at once, each with its own calls, on the
+ * same objects.
  */
 #ifndef T3_GUEST_FUZZ_H
 #define T3_GUEST_FUZZ_H
@@ -16,7 +16,7 @@ struct fuzz_program {
 	uint64_t fragments[FUZZ_FRAGMENTS];
 };
 
-/* What became of it, in memory that is shared with the process that runs it. */
+/* The results, in memory that is shared with the process that runs it. */
 struct fuzz_shared {
 	uint32_t ready; /* it had all that it began with */
 	uint32_t calls;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the guest tests. Each program runs as root in a VM with T3 devices in a
- * ring. CHECK() works in tests and in the children that they fork: there it ends the
- * child, which its parent sees. cmocka's own asserts are for the parent alone.
+ * Shared by the guest tests. Each program runs as root in a VM with T3 devices in a ring. CHECK()
+ * works in tests and in the children that they fork. In a child it ends the child, and the parent
+ * sees that. cmocka's own asserts are for the parent alone.
  */
 #ifndef T3_GUEST_H
 #define T3_GUEST_H
@@ -60,25 +60,25 @@ void nap_ms(long ms);
 
 #define GUEST_MAX_RANKS 32u
 
-/* Ranks of the fabric; the program ends when there are fewer than two devices. */
+/* Return the ranks of the fabric. The program ends when there are fewer than two devices. */
 uint32_t guest_ranks(void);
 const char *guest_node(uint32_t rank);
-/* A device of another fabric, or NULL: the usual VM has one fabric. */
+/* Return a device of another fabric, or NULL. The usual VM has one fabric. */
 const char *guest_foreign_node(void);
-/* Look for the nodes again: the driver was loaded anew. */
+/* Find the nodes again, after the driver was loaded again. */
 void guest_clear_nodes(void);
 int open_rank(uint32_t rank);
 void device_info(int fd, struct drm_t3_device_info *info);
 uint64_t memory_free(uint32_t rank);
-/* Wait a little until memory_free(rank) is what it should be. */
+/* Wait a little until memory_free(rank) has the expected value. */
 void check_memory(uint32_t rank, uint64_t want);
 
 /* ------------------------------------------------------------------- ioctls */
 
-/* ioctl(), once: 0 or a negative errno. */
+/* ioctl() without a retry: 0 or a negative errno. */
 int call(int fd, unsigned long request, void *arg);
 
-/* One wrong field in an argument that is right otherwise. */
+/* One wrong value for a field of an argument that is right otherwise. */
 struct deviation {
 	const char *what;
 	size_t offset;
@@ -97,10 +97,10 @@ struct deviation {
 	}
 /* clang-format on */
 
-/* Try each; the good argument must be one that would succeed. All failures are named. */
+/* Try each value. The argument without it must succeed. All failures are reported. */
 void check_deviations(int fd, unsigned long request, const void *good, const struct deviation *rows,
 		      size_t count);
-/* Each bit of a field that must be zero, alone: -EINVAL. */
+/* Set each bit of a field that must be zero, one at a time: -EINVAL. */
 void check_zero_field(int fd, unsigned long request, const void *good, size_t offset, size_t size);
 #define CHECK_MBZ(fd, request, good, type, member)                         \
 	check_zero_field(fd, request, good, offsetof(struct type, member), \
@@ -128,7 +128,7 @@ static inline void put64(volatile void *at, uint64_t value)
 	__asm__ volatile("movq %q1, %0" : "=m"(*(volatile uint64_t *)at) : "r"(value));
 }
 
-/* Load or store 4 bytes: the signal that came (SIGBUS, SIGSEGV), or 0. */
+/* Load or store 4 bytes. Returns the signal that came (SIGBUS, SIGSEGV), or 0. */
 int signal_of_load(const volatile void *at);
 int signal_of_store(volatile void *at);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Nothing here looks at results: that others get theirs is for the test to see. */
+/* The hostile clients check no results. The test checks what the others get. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -105,7 +105,7 @@ static void flood_open(struct flood *f)
 	}
 }
 
-/* Each queue always has jobs behind the one that is served. */
+/* Each queue always has jobs waiting after the current one. */
 static void hog_queues(struct hog_start *start)
 {
 	struct submission s;
@@ -131,7 +131,7 @@ static void hog_queues(struct hog_start *start)
 #define MOST_ROWS 131072u
 #define ROW_TILES 1024u
 
-/* Rows of as many tiles of one byte: 17 bytes of device memory for each. */
+/* Rows of tiles of one byte each. A tile takes 17 bytes of device memory. */
 static bool prepare_open(struct raw *raw, uint32_t rows)
 {
 	struct drm_t3_segment_map segment = raw_segment(raw);
@@ -245,7 +245,7 @@ static void pair_open(struct pair *p)
 	p->sync = sync_create(fd);
 }
 
-/* All tiles of a segment become ready, or leave at once. */
+/* All tiles of a segment become ready, or are sent at once. */
 static void pair_fill(struct pair *p, uint32_t index)
 {
 	union drm_t3_any_command command = product(p->a, p->b, SEGMENT_ROWS, SEGMENT_WORDS, 1);
@@ -264,7 +264,7 @@ static void pair_epoch(struct hog_start *start, struct pair *p, uint32_t epoch)
 	raw_wait(&p->source, DRM_T3_WAIT_ARMED, epoch, 0, after_ms(WAIT_MS));
 	for (i = 0; i < SEGMENTS; i++)
 		pair_fill(p, i);
-	/* Sometimes it takes itself away in the middle of that. */
+	/* Sometimes it destroys itself in the middle of that. */
 	if (random_below(&start->random, 2))
 		sync_wait(p->source.fd, p->sync, 0, WAIT_MS);
 	if (random_below(&start->random, 2))
@@ -290,7 +290,7 @@ static void hog_link(struct hog_start *start)
 		pair_open(&p);
 		for (i = 0; i < PAIR_EPOCHS; i++)
 			pair_epoch(start, &p, 1 + 16 * i);
-		/* The target first: it is a surprise to the source. */
+		/* Destroy the target first, without notice for the source. */
 		raw_close(&p.target);
 		raw_close(&p.source);
 	}
@@ -301,7 +301,7 @@ static void hog_link(struct hog_start *start)
 #define PIECE	  (1u << 20)
 #define PROGRAM_S 2
 
-/* All memory that it may have, mapped and touched, and given back. */
+/* Allocate, map and touch all memory that it may have, and free it. */
 static void take_memory(void)
 {
 	int fd = open_node(0);
@@ -328,7 +328,7 @@ static void random_program(struct hog_start *start, struct fuzz_shared *shared)
 	fuzz_run(&program, shared);
 }
 
-/* In a process of its own, as its files and mappings are lost to it. */
+/* In a process of its own, because the random calls end its files and mappings. */
 static void call_something(struct hog_start *start, struct fuzz_shared *shared, bool memory)
 {
 	pid_t pid = fork();
@@ -349,7 +349,7 @@ static void call_something(struct hog_start *start, struct fuzz_shared *shared, 
 	_exit(0);
 }
 
-/* The only one that stays root, to make users; it makes no other call itself. */
+/* The only process that stays root, to create users. It makes no other calls itself. */
 static void hog_calls(struct hog_start *start)
 {
 	struct fuzz_shared *shared;

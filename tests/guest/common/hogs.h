@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clients that want all of a device, each as an unprivileged user. All work on rank 0 and
- * send to rank 1. They go on until they are killed.
+ * Clients that try to use all of a device, each as an unprivileged user. All work on rank 0 and
+ * send to rank 1. They run until they are killed.
  */
 #ifndef T3_GUEST_HOGS_H
 #define T3_GUEST_HOGS_H
@@ -9,8 +9,8 @@
 #include "child.h"
 
 enum hog {
-	HOG_QUEUES, /* as many queues as it may have, each with long jobs */
-	HOG_SPACES, /* spaces with much to prepare, armed and destroyed as fast as it can */
+	HOG_QUEUES, /* the most queues it may have, each with long jobs */
+	HOG_SPACES, /* spaces with much to prepare, armed and destroyed at full speed */
 	HOG_LINK,   /* many ready tiles and many control messages on a link */
 	HOG_CALLS,  /* random calls, and memory up to the limit */
 	HOGS

@@ -95,7 +95,7 @@ int job_value(uint32_t seed, uint32_t row, uint32_t col)
 	return (int)((seed * 7919 + row * 31 + col * 17 + seed * col) % 121) - 60;
 }
 
-/* One whole image of the segment, rows at its pitch. */
+/* One complete image of the segment, with rows at its pitch. */
 static void make_image(const struct t3_segment_desc *desc, const struct job_update *update,
 		       unsigned char *image)
 {

@@ -32,13 +32,13 @@ void job_desc(struct t3_segment_desc *desc, uint32_t dtype, uint32_t op);
 #define JOB_ROWS 7u
 #define JOB_COLS 9u
 
-/* Whole numbers -256 .. 256 are exact in each type. */
+/* Whole numbers from -256 to 256 are exact in each type. */
 uint32_t element_bits(uint32_t dtype, int value);
 int element_apply(uint32_t op, int a, int b);
 
-/* The value of an element in an update: small, different everywhere. */
+/* The value of an element in an update: small, and different for each element. */
 int job_value(uint32_t seed, uint32_t row, uint32_t col);
-/* One update of a whole segment, whose element (0, 0) is (row, col) of something. */
+/* Make one update of a whole segment. Its element (0, 0) is (row, col) of a larger matrix. */
 struct job_update {
 	uint32_t seed;
 	enum path path;
@@ -47,7 +47,7 @@ struct job_update {
 void job_update(struct job *job, const struct t3_segment_desc *desc,
 		const struct job_update *update);
 void job_write(struct job *job, const struct t3_segment_desc *desc, enum path path, uint32_t seed);
-/* Wait for the epoch, check state and word, and that it holds op over all seeds. */
+/* Wait for the epoch, check state and event word, and check the op over all seeds. */
 void job_check(struct job *job, const struct t3_segment_desc *desc, uint32_t epoch);
 void job_expect(struct job *job, const struct t3_segment_desc *desc, const uint32_t *seeds,
 		size_t count);

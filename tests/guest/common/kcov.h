@@ -7,11 +7,11 @@
 
 #define KCOV_THREADS 3u
 
-/* One area for each thread; false: this kernel has none. As root. */
+/* Make one area for each thread. False: this kernel has no KCOV. As root. */
 bool kcov_open(void);
-/* In the thread, which may be another user's: from here on, until it ends. */
+/* Called in the thread, which may run as another user. It records until the thread ends. */
 void kcov_start(unsigned int thread);
-/* When the threads have ended: addresses that no earlier call has seen. */
+/* After the threads have ended: addresses that no earlier call has seen. */
 size_t kcov_collect(void);
 /* All that were seen. */
 size_t kcov_count(void);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The ABI in numbers. Compiled for 64 and for 32 bits: any change of a layout, a
- * request or a value that programs have compiled in fails the build here.
+ * The ABI as numbers, compiled for 64 and for 32 bits. Any change of a layout, a request or a value
+ * that programs have compiled in fails the build here.
  *
- * Each struct lists all of its fields: their sizes add up to the struct's, so that
- * neither a hole nor a field without a row goes unnoticed.
+ * Each struct lists all its fields. Their sizes add up to the struct's size. So the test finds a
+ * hole, and a field without a row.
  */
 #include <stddef.h>
 #include <stdint.h>

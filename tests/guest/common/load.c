@@ -26,7 +26,7 @@ struct client {
 	pthread_t threads[3];
 	int results[3];
 	int event, wait_fd;
-	struct raw before, after; /* of LOAD_PEER: who sends to raw, to whom raw sends */
+	struct raw before, after; /* LOAD_PEER: before sends to raw, raw sends to after */
 	uint32_t queue, sync;
 	union drm_t3_any_command command; /* of each job */
 	int fences[JOBS_AHEAD];
@@ -102,7 +102,7 @@ static void catch_bus(void)
 	CHECK_EQ(sigaction(SIGBUS, &action, NULL), 0);
 }
 
-/* Whether it ended by SIGBUS. */
+/* Whether the access ended by SIGBUS. */
 static bool touch(volatile uint32_t *at, bool store)
 {
 	if (sigsetjmp(touch_exit, 1))
@@ -114,7 +114,7 @@ static bool touch(volatile uint32_t *at, bool store)
 	return false;
 }
 
-/* All of them, until each has ended by SIGBUS, or is not going to. */
+/* All of them, until each has ended by SIGBUS or will not. */
 static void *touch_all(void *arg)
 {
 	struct client *c = arg;
@@ -165,7 +165,7 @@ static int submit_fenced(struct client *c, int *fence)
 	return ret;
 }
 
-/* Its status: 1, or its error. All of them signal at some time. */
+/* Its status: 1, or its error. Each of them is signalled at some time. */
 static int finish_fence(int *fence)
 {
 	struct pollfd poller = { .fd = *fence, .events = POLLIN };
@@ -228,7 +228,7 @@ static void check_jobs(struct client *c)
 {
 	int ret = thread_result(c, 0);
 
-	/* A reset keeps queues, and a fill or a timed run may be done twice. */
+	/* A reset keeps queues. A fill or a timed run may be done twice. */
 	if (c->fate != FATE_GONE) {
 		CHECK_EQ(ret, 0);
 		CHECK_EQ(c->results[1], 1);
@@ -298,7 +298,7 @@ static void check_waiters(struct client *c)
 
 /* ------------------------------------------------------------------------ peer */
 
-/* Sends for as long as it can: never as much as the epoch needs, so it does not end. */
+/* Sends as long as it can, but never all of the epoch, so the epoch does not end. */
 static void *send_on(void *arg)
 {
 	struct client *c = arg;
@@ -312,7 +312,7 @@ static void *send_on(void *arg)
 	return NULL;
 }
 
-/* rank 0 sends to us, and we to another space of rank 0. */
+/* rank 0 sends to this space, and this space sends to another one of rank 0 */
 static void start_peer(struct client *c)
 {
 	struct drm_t3_segment_map segment;
@@ -346,7 +346,7 @@ static void check_peer(struct client *c)
 		CHECK_EQ(raw_state(&c->raw), DRM_T3_SPACE_ARMED);
 		return;
 	}
-	/* Whom it has not told of its end is told by the next update. */
+	/* A peer that got no message about the end learns it from the next update. */
 	put64(c->before.aperture + RAW_SEGMENT_BYTES - 8, 1);
 	check_peer_failed(&c->before);
 	if (c->fate == FATE_GONE)

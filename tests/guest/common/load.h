@@ -11,18 +11,18 @@ extern const char *const load_names[LOADS];
 
 #define LOAD_RANK 1u
 
-/* What has become of the device meanwhile. */
+/* What has happened to the device meanwhile. */
 enum fate {
 	FATE_WORKS = 1, /* nothing */
-	FATE_LOST,	/* it was reset: all spaces and queues are over */
-	FATE_GONE,	/* it has left, or its driver has */
+	FATE_LOST,	/* it was reset: all spaces and queues have ended */
+	FATE_GONE,	/* it or its driver was removed */
 };
 
-/* Returns when the client is busy. It is the caller's to end, by load_end() or SIGKILL. */
+/* Returns when the client is busy. The caller ends it by load_end() or SIGKILL. */
 void load_start(struct child *child, enum load load);
 /* The same without waiting for it. */
 void load_start_quickly(struct child *child, enum load load);
-/* The client looks whether all is as its fate demands; 0, or what child_end() returns. */
+/* The client checks its state against the fate. Returns 0, or what child_end() returns. */
 int load_end(struct child *child, enum fate fate);
 
 #endif /* T3_GUEST_LOAD_H */

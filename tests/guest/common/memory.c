@@ -65,7 +65,7 @@ int prime_share(int fd, uint32_t handle)
 	return dmabuf;
 }
 
-/* Every other page, from the end: whatever pages they are, offsets never go on. */
+/* Every other page, from the end, so that their offsets never follow each other. */
 static struct udmabuf_create_list *list_pages(int memfd, uint32_t pages)
 {
 	struct udmabuf_create_list *list;
@@ -93,7 +93,7 @@ int udmabuf_create(uint32_t pages)
 	memfd = memfd_create("t3-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	CHECK(memfd >= 0);
 	CHECK_EQ(ftruncate(memfd, (off_t)2 * pages * PAGE), 0);
-	/* All of them, or those between two of ours would be no pages at all. */
+	/* Allocate all pages, or the listed ones could be neighbours in memory. */
 	CHECK_EQ(fallocate(memfd, 0, 0, (off_t)2 * pages * PAGE), 0);
 	CHECK_EQ(fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
 	list = list_pages(memfd, pages);

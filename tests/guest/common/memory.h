@@ -8,8 +8,8 @@
 int bo_create_host(int fd, uint64_t size, uint32_t *handle);
 
 /*
- * A host buffer of a page for command_timed(): a mirrored run of T3 on two ranks, outputs of
- * side x side (256: nothing; 4096: milliseconds).
+ * A host buffer of a page for command_timed(): a mirrored run of T3 on two ranks, with outputs of
+ * side x side (256: short; 4096: milliseconds).
  */
 uint32_t bo_create_timed(int fd, uint64_t side);
 
@@ -17,19 +17,19 @@ uint32_t bo_create_timed(int fd, uint64_t side);
 int prime_export(int fd, uint32_t handle, uint32_t flags);
 /* 0 or a negative errno. */
 int prime_import(int fd, int dmabuf, uint32_t *handle);
-/* One that may be mapped to write. */
+/* A descriptor that may be mapped to write. */
 int prime_share(int fd, uint32_t handle);
 
 /*
- * Another driver's dma-buf: pages of a memfd, no two neighbours in the order of their
- * addresses, so that a device without an IOMMU sees each page alone.
+ * Another driver's dma-buf: pages of a memfd, without neighbours in the order of their addresses.
+ * So a device without an IOMMU sees each page alone.
  */
 int udmabuf_create(uint32_t pages);
 
 /* Run one command and wait for it; it must succeed. */
 void run_command(int fd, uint32_t queue, const union drm_t3_any_command *command);
 
-/* A module parameter of the driver; returns what it was. */
+/* Set a module parameter of the driver. Returns the old value. */
 unsigned int parameter_set(const char *name, unsigned int value);
 
 #endif /* T3_GUEST_MEMORY_H */

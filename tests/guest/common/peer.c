@@ -7,8 +7,8 @@
 #define QUADRANTS 4u
 
 /*
- * STORE has one writer for each element. Otherwise the parent updates twice and the
- * child once: a remote segment sends both, a dma segment their sum.
+ * STORE has one writer for each element. Otherwise the parent updates twice and the child once. A
+ * remote segment sends both updates, a dma segment their sum.
  */
 static const uint32_t seeds[] = { 1, 2, 3 };
 #define PARENT_SEEDS 2u
@@ -69,7 +69,7 @@ static void child_body(int sock, void *arg)
 		job_expect(&job, &desc, mine, seed_count(c));
 		CHECK_EQ(t3_release(job.space, epoch), 0);
 	}
-	receive_u32(sock); /* the parent has come through as well */
+	receive_u32(sock); /* the parent has succeeded as well */
 	job_close(&job);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two processes on two devices: the parent on rank 0 sends to the child on rank 1,
- * four segments that together cover the child's one, with another tiling.
+ * Two processes on two devices. The parent on rank 0 sends to the child on rank 1. Its four
+ * segments together cover the child's one, with another tiling.
  */
 #ifndef T3_GUEST_PEER_H
 #define T3_GUEST_PEER_H

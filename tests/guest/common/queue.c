@@ -251,7 +251,7 @@ union drm_t3_any_command command_timed(uint32_t bo)
 
 static const uint32_t element_size[] = { 4, 4, 2, 2, 1, 1 };
 
-/* Back from element_bits(), for the values that the tests use. */
+/* The inverse of element_bits(), for the values of the tests. */
 static int element_value(uint32_t dtype, uint32_t bits)
 {
 	int value;
@@ -277,7 +277,7 @@ static void model_element(const struct drm_t3_update *update, uint8_t *dst, cons
 	memcpy(dst, &a, size);
 }
 
-/* COPY, FILL and UPDATE begin alike. */
+/* COPY, FILL and UPDATE have the same first fields. */
 void model_run(const union drm_t3_any_command *command, struct operand *dst,
 	       const struct operand *src)
 {
@@ -323,7 +323,7 @@ void inject(uint32_t rank, const struct t3_cmd_inject *cmd)
 	const uint32_t *words = (const uint32_t *)cmd;
 	size_t i;
 
-	/* A queue that an earlier test has closed may just be leaving. */
+	/* A queue that an earlier test has closed may still exist for a moment. */
 	nap_ms(QUIET_MS);
 	for (i = 0; i < sizeof(*cmd) / 4; i++)
 		regs[T3_REG_MAILBOX / 4 + i] = words[i];

@@ -8,7 +8,7 @@
 #include "guest.h"
 #include "t3_hw.h"
 
-/* A buffer and what it should hold. */
+/* A buffer and its expected content. */
 struct operand {
 	uint32_t handle;
 	uint32_t size;
@@ -16,12 +16,12 @@ struct operand {
 	uint8_t *model;
 };
 
-/* Filled with bytes that depend on seed, in both. */
+/* Fill both with bytes that depend on seed. */
 void operand_open(struct operand *operand, int fd, uint32_t size, uint32_t seed);
-/* The same with a buffer that is there: its handle is the operand's from then on. */
+/* Do the same for an existing buffer. Its handle is the operand's from then on. */
 void operand_adopt(struct operand *operand, int fd, uint32_t handle, uint32_t size, uint32_t seed);
 void operand_close(struct operand *operand, int fd);
-/* Unmaps it and frees the model; the handle stays open. */
+/* Unmap it and free the model. The test closes the handle, or not. */
 void operand_drop(struct operand *operand);
 void operand_check(const struct operand *operand);
 
@@ -39,14 +39,14 @@ int sync_export(int fd, uint32_t sync);
 int sync_file_status(int sync_file);
 int sync_status(int fd, uint32_t sync);
 
-/* A submission of at most 4 points each way. */
+/* A submission with at most 4 points in and 4 points out. */
 struct submission {
 	struct drm_t3_queue_submit args;
 	struct drm_t3_sync ins[4];
 	struct drm_t3_sync outs[4];
 };
 
-/* A command of one type as an element of an array of any: zeros behind it. */
+/* A command of one type as an element of an array of any type: zeros follow it. */
 union drm_t3_any_command any_command(const void *command, size_t size);
 #define ANY_COMMAND(command) any_command(&(command), sizeof(command))
 
@@ -55,25 +55,25 @@ struct submission submission(uint32_t queue, const union drm_t3_any_command *com
 void submission_in(struct submission *s, uint32_t sync, uint64_t point);
 void submission_out(struct submission *s, uint32_t sync, uint64_t point);
 int submit(int fd, struct submission *s);
-/* Without points in, with one binary out or none (0). */
+/* Submit without points in, with one binary point out or none (0). */
 int submit_one(int fd, uint32_t queue, const union drm_t3_any_command *command, uint32_t out);
 
 union drm_t3_any_command command_fill(uint32_t dst, uint64_t offset, uint32_t bytes,
 				      uint64_t pattern);
 union drm_t3_any_command command_copy(uint32_t dst, uint32_t src, uint32_t bytes);
-/* 4 x 4, i32: the square of what lies at the start of src. */
+/* 4 x 4, i32: the square of the matrix at the start of src. */
 union drm_t3_any_command command_gemm(uint32_t dst, uint32_t src);
 /* Arguments at 0 of a host buffer, the result at COMMAND_TIMED_RESULT. */
 #define COMMAND_TIMED_RESULT 1024u
 union drm_t3_any_command command_timed(uint32_t bo);
 
-/* Do to the models what a command does to the buffers; src is NULL for FILL. */
+/* Apply a command to the models. src is NULL for FILL. */
 void model_run(const union drm_t3_any_command *command, struct operand *dst,
 	       const struct operand *src);
 
 /*
- * Faults of a rank's device, through its mailbox, beside the driver: while it is quiet.
- * The VM needs guest-inject=on and iomem=relaxed.
+ * Inject faults into a rank's device by its mailbox, while the driver is idle. The VM needs
+ * guest-inject=on and iomem=relaxed.
  */
 void inject(uint32_t rank, const struct t3_cmd_inject *cmd);
 void inject_hang(uint32_t rank, uint32_t hw_queue, bool hang);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers that a seed repeats: xorshift64*. */
+/* Random numbers from a seed: xorshift64*. */
 #ifndef T3_GUEST_RANDOM_H
 #define T3_GUEST_RANDOM_H
 
@@ -9,7 +9,7 @@ struct random {
 	uint64_t state; /* not 0 */
 };
 
-/* Close seeds give numbers that have nothing in common (splitmix64). */
+/* Close seeds give independent sequences (splitmix64). */
 static inline struct random random_seed(uint64_t seed)
 {
 	seed += 0x9e3779b97f4a7c15ull;

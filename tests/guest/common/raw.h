@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A space by plain ioctls: what the ABI tests start from. */
+/* A space by plain ioctls, from which the ABI tests start. */
 #ifndef T3_GUEST_RAW_H
 #define T3_GUEST_RAW_H
 
@@ -20,21 +20,21 @@ struct raw {
 
 #define RAW_TILES 64u
 
-/* Open the device anew and make a space over a new buffer, all mapped. */
+/* Open the device again, and make a space over a new buffer, with all mappings. */
 void raw_open(struct raw *raw, uint32_t rank, uint64_t size);
-/* The same on an open file. */
+/* Do the same on an open file. */
 void raw_create_tiles(struct raw *raw, int fd, uint64_t size, uint32_t tiles);
 void raw_create(struct raw *raw, int fd, uint64_t size);
-/* Unmap, destroy what is left, close the file. */
+/* Unmap, destroy what still exists, and close the file. */
 void raw_close(struct raw *raw);
-/* The same, but the file stays. */
+/* Do the same, but keep the file open. */
 void raw_destroy(struct raw *raw);
 void raw_unmap(struct raw *raw);
 
 int bo_create(int fd, uint64_t size, uint32_t *handle);
 int bo_close(int fd, uint32_t handle);
 int bo_offset(int fd, uint32_t handle, uint64_t *offset);
-/* Map a buffer; the test fails when that does. */
+/* Map a buffer. The test fails when that fails. */
 void *bo_map(int fd, uint32_t handle, uint64_t size);
 int space_create(int fd, uint32_t bo, uint32_t max_tiles, struct drm_t3_space_create *made);
 int space_destroy(int fd, uint32_t space);
@@ -47,16 +47,16 @@ int space_reset(int fd, uint32_t space);
 struct drm_t3_segment_map raw_segment(const struct raw *raw);
 #define RAW_SEGMENT_BYTES 256u
 int raw_map(const struct raw *raw, const struct drm_t3_segment_map *segment);
-/* raw_segment() as it is; the test fails when that does. */
+/* Map raw_segment(). The test fails when that fails. */
 void raw_map_local(const struct raw *raw);
 int raw_unmap_segment(const struct raw *raw, uint32_t segment);
 int raw_stage(const struct raw *raw, uint32_t segment, uint32_t bo, uint64_t stride,
 	      uint32_t slots);
 int raw_stats(const struct raw *raw, uint32_t segment, struct drm_t3_space_stats *stats);
-/* The first open tile from `from` on; with DRM_T3_SPACE_TILE_AT that one. */
+/* The first tile from `from` on that is not done; with DRM_T3_SPACE_TILE_AT that tile. */
 int raw_tile(const struct raw *raw, uint32_t flags, uint32_t from, struct drm_t3_space_tile *tile);
 
-/* Segments of raw_segment()'s shape that send to segment target of an import. */
+/* Map segments of raw_segment()'s shape that send to segment target of an import. */
 struct drm_t3_segment_map raw_sender(const struct raw *raw, uint32_t kind, uint32_t import,
 				     uint32_t target);
 
@@ -64,7 +64,7 @@ int raw_export(const struct raw *raw, uint64_t segments, uint32_t ops, int *fd, 
 int raw_revoke(const struct raw *raw, uint32_t grant);
 int raw_import(const struct raw *raw, int fd, uint32_t *import);
 int raw_release_import(const struct raw *raw, uint32_t import);
-/* Export all of target and import it at source; returns the import. */
+/* Export all of target and import it at source. Returns the import. */
 uint32_t raw_join(const struct raw *source, const struct raw *target);
 
 void raw_arm(const struct raw *raw, uint32_t epoch);
@@ -72,13 +72,13 @@ void raw_release(const struct raw *raw, uint32_t epoch);
 void raw_ring_tile(const struct raw *raw, uint32_t segment, uint32_t slot, uint32_t tile);
 /* 8-byte stores over a packed range of the aperture: each word is `value`. */
 void raw_fill(const struct raw *raw, uint64_t offset, uint64_t bytes, uint32_t value);
-/* One whole epoch of raw_segment(), with all checks. */
+/* Run one whole epoch of raw_segment(), with all checks. */
 void raw_run_epoch(const struct raw *raw, uint32_t epoch);
 
 uint32_t raw_state(const struct raw *raw);
 uint32_t raw_epoch(const struct raw *raw);
 int raw_wait(const struct raw *raw, uint32_t what, uint32_t epoch, uint64_t mask, int64_t deadline);
-/* The same with the fault that -EIO brings. */
+/* Wait, expect -EIO, and check the fault. */
 int raw_wait_fault(const struct raw *raw, uint32_t epoch, struct drm_t3_fault *fault);
 
 #endif /* T3_GUEST_RAW_H */

@@ -26,7 +26,7 @@ struct member {
 	struct t3_segment_desc desc[RING_RANKS_MAX];
 };
 
-/* What the parent hands to all. */
+/* What the parent passes to all children. */
 struct shared {
 	pthread_barrier_t barrier;
 	struct ring_rank result[RING_RANKS_MAX];
@@ -134,7 +134,7 @@ static void at_position(const struct member *m, uint32_t iteration, int position
 		nap_ms(ring->delay_ms);
 }
 
-/* No system call but for waits, so that strict members may use it. */
+/* Only waits make system calls, so strict members may use it. */
 static void produce(struct member *m, uint32_t iteration, uint32_t chunk)
 {
 	const struct t3_segment_desc *desc = &m->desc[chunk];
@@ -233,12 +233,12 @@ static void member_body(int sock, void *arg)
 	if (m.ring->strict) {
 		CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT), 0);
 		run_iterations(&m);
-		syscall(SYS_exit, 0); /* the only way out that is left */
+		syscall(SYS_exit, 0); /* the only exit that strict mode allows */
 	}
 	run_iterations(&m);
 	note_end(&m);
 	if (!m.ring->kill_iteration)
-		pthread_barrier_wait(m.barrier); /* nobody leaves while others work */
+		pthread_barrier_wait(m.barrier); /* no process ends while others work */
 	job_close(&m.job);
 }
 

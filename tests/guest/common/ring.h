@@ -12,7 +12,7 @@
 #define RING_RANKS_MAX 8u
 #define RING_FOREVER   (-1)
 
-/* Where in an iteration a rank may be delayed or killed; then the chunks, in order. */
+/* Where in an iteration a rank is delayed or killed. Then come the chunks, in order. */
 enum ring_position { RING_BEFORE_ARM, RING_BEFORE_ARMED, RING_FIRST_CHUNK };
 /* and after the last chunk: */
 #define RING_BEFORE_WAIT(ranks)	   (RING_FIRST_CHUNK + (int)(ranks))
@@ -26,16 +26,16 @@ struct ring {
 	uint64_t spin_ns; /* of t3_space_set_spin() */
 	int wait_ms;	  /* deadline of each wait, RING_FOREVER: none */
 	bool strict;	  /* the iterations run under SECCOMP_MODE_STRICT */
-	/* Iteration i delays rank and position i, counted through all of them. */
+	/* Iteration i delays one rank at one position. Counting i goes through all of them. */
 	bool delay_in_turn;
 	uint32_t delay_ms;
-	/* SIGKILL to itself; kill_iteration 0: nobody. */
+	/* The rank kills itself by SIGKILL. kill_iteration 0: no rank. */
 	uint32_t kill_rank;
 	uint32_t kill_iteration;
 	int kill_position;
 };
 
-/* What became of a rank; in memory that all processes share. */
+/* The results of a rank, in memory that all processes share. */
 struct ring_rank {
 	int status; /* of the process: exit status, or 128 + signal */
 	int error;  /* first failed libt3 call: negative errno */
@@ -47,7 +47,7 @@ struct ring_rank {
 
 /* Run it, at most limit_ms; result[rank] for each. */
 void ring_run(const struct ring *ring, struct ring_rank *result, int limit_ms);
-/* All ranks came through with right sums. */
+/* Check that all ranks have succeeded, with right sums. */
 void ring_check(const struct ring *ring, const struct ring_rank *result);
 
 #endif /* T3_GUEST_RING_H */

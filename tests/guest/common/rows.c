@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A right argument for each ioctl, and single values that make it wrong. test_abi_table sees that
- * each is refused and changes nothing; the tests of an ioctl have what depends on its state.
+ * A right argument for each ioctl, and single values that make it wrong. test_abi_table checks that
+ * each wrong one is refused and changes nothing. The tests of an ioctl have the errors that depend
+ * on its state.
  */
 #include <sys/ioctl.h>
 
@@ -222,7 +223,7 @@ static const struct deviation bad_space_create[] = {
 	BAD(drm_t3_space_create, bo_handle, 0, ENOENT),
 	BAD(drm_t3_space_create, bo_handle, NO_HANDLE, ENOENT),
 	BAD(drm_t3_space_create, bo_handle, ~0u, ENOENT),
-	/* source's own, made first: it is behind a space */
+	/* source's own buffer, made first: it is behind a space */
 	BAD(drm_t3_space_create, bo_handle, 1, EBUSY),
 };
 

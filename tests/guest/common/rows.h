@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One row for each ioctl: what is right, and what is wrong. */
+/* One row for each ioctl: its right argument, and the wrong ones. */
 #ifndef T3_GUEST_ROWS_H
 #define T3_GUEST_ROWS_H
 
@@ -8,7 +8,7 @@
 
 #define MAX_FIELDS 3u
 
-/* What a right argument of each ioctl needs: a space that sends, one that receives. */
+/* The objects for a right argument of each ioctl: a space that sends, and one that receives. */
 struct world {
 	struct raw source; /* rank 0; segment 0 is mapped, epoch 1 is over */
 	struct raw target; /* rank 1; the same */
@@ -30,7 +30,7 @@ struct world {
 void world_open(struct world *world);
 void world_close(struct world *world);
 
-/* What an ioctl without effect leaves as it is. */
+/* The state that an ioctl without effect does not change. */
 struct snapshot {
 	uint64_t free[2];
 	int64_t next_fd;
@@ -39,13 +39,13 @@ struct snapshot snapshot(void);
 
 struct field {
 	size_t offset, size;
-	uint64_t named; /* bits of it that mean something */
+	uint64_t named; /* the bits of it that have a meaning */
 };
 
 struct row {
 	const char *name;
 	unsigned long request;
-	bool at_target; /* made on target's file, else on source's */
+	bool at_target; /* called on target's file, else on source's */
 	bool no_handle; /* its first field is not a handle */
 	void (*fill)(struct world *world, void *arg);
 	struct field zero[MAX_FIELDS]; /* flags and pads */

@@ -26,7 +26,7 @@ static void write_file(const struct trace *trace, const char *name, const char *
 
 void trace_open(struct trace *trace, uint32_t rank)
 {
-	static unsigned int count; /* one that a failed test has left is in nobody's way */
+	static unsigned int count; /* leftovers of a failed test do no harm */
 	char path[128];
 
 	*trace = (struct trace){ 0 };
@@ -36,7 +36,7 @@ void trace_open(struct trace *trace, uint32_t rank)
 	if (access(TRACEFS "/trace", F_OK))
 		CHECK_EQ(mount("tracefs", TRACEFS, "tracefs", 0, NULL), 0);
 	CHECK_EQ(mkdir(trace->instance, 0700), 0);
-	/* Comparable between processors. */
+	/* The clock is the same on all processors. */
 	write_file(trace, "trace_clock", "global");
 	snprintf(path, sizeof(path), "%s/trace_pipe", trace->instance);
 	trace->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -44,7 +44,7 @@ void trace_open(struct trace *trace, uint32_t rank)
 	write_file(trace, "events/" T3_DRIVER_NAME "/enable", "1");
 }
 
-/* Take the first line out of the text; false: there is none. */
+/* Take the first line out of the text. False: there is none. */
 static bool take_line(struct trace *trace, char *line, size_t size)
 {
 	char *end = memchr(trace->text, '\n', trace->length);

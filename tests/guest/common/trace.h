@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The driver's tracepoints, read one by one as they come. */
+/* The driver's tracepoints, read one by one. */
 #ifndef T3_GUEST_TRACE_H
 #define T3_GUEST_TRACE_H
 
@@ -8,25 +8,25 @@
 struct trace {
 	char instance[64]; /* its folder in tracefs */
 	int pipe;
-	char text[8192]; /* read and not looked at yet */
+	char text[8192]; /* read, but not checked yet */
 	size_t length;
-	char bdf[16]; /* of the rank that is looked at */
+	char bdf[16]; /* of the rank under test */
 };
 
 /* Trace all events of the driver, in a buffer of their own. */
 void trace_open(struct trace *trace, uint32_t rank);
-/* Nothing more may have come. */
+/* Check that no more events have come. */
 void trace_close(struct trace *trace);
 /*
- * The next event must be `name`, of the rank's device, and the rest of its fields must
- * match the pattern (as of fnmatch).
+ * The next event must be `name`, of the rank's device. The rest of its fields must match the
+ * pattern (as in fnmatch).
  */
 void trace_expect(struct trace *trace, const char *name, const char *fields);
-/* Its fields, behind dev=. Valid until the next event is read. */
+/* Return its fields, after dev=. Valid until the next event is read. */
 const char *trace_next(struct trace *trace, const char *name);
 /* The number behind a field's name. */
 uint64_t trace_field(const char *fields, const char *name);
-/* Nothing has come, and nothing comes within some 100 ms. */
+/* Check that no event comes within some 100 ms. */
 void trace_expect_end(struct trace *trace);
 
 #endif /* T3_GUEST_TRACE_H */

@@ -138,7 +138,7 @@ static uint32_t coredump_ask_to_go(void)
 	return found;
 }
 
-/* The kernel takes them away a little later. */
+/* The kernel removes them a little later. */
 void coredump_discard(void)
 {
 	int64_t deadline = after_ms(2000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an administrator, or bad luck, does to a device beside its driver's users. */
+/* Events that happen to a device while its driver's users work. */
 #ifndef T3_GUEST_TROUBLE_H
 #define T3_GUEST_TROUBLE_H
 
@@ -8,20 +8,20 @@
 /* A parameter of the module. */
 void set_parameter(const char *name, unsigned int value);
 
-/* The function's own reset register, behind the driver's back. */
+/* Reset by the function's own register, without the driver's knowledge. */
 void reset_behind_the_driver(uint32_t rank);
 /* A function level reset by the PCI core, which tells the driver. */
 void reset_by_pci(uint32_t rank);
 
 /*
- * Sleep ("freeze", "mem") as far as the kernel's test level ("devices", "platform") says,
- * about a second, and wake up. 0 or a negative errno.
+ * Sleep ("freeze", "mem") up to the kernel's test level ("devices", "platform"), for about a
+ * second, and wake up. 0 or a negative errno.
  */
 int sleep_and_wake(const char *how, const char *level);
 
-/* Text of the only device coredump, NULL: there is none; free() it. */
+/* Return the text of the only device coredump, or NULL without one. free() it. */
 char *coredump_read(void);
-/* Forget those that there are. */
+/* Remove all device coredumps. */
 void coredump_discard(void);
 
 #endif /* T3_GUEST_TROUBLE_H */

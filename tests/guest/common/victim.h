@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One who is in the middle of something, while others try to get at it. */
+/* A client in the middle of an epoch, while others try to reach it. */
 #ifndef T3_GUEST_VICTIM_H
 #define T3_GUEST_VICTIM_H
 
@@ -7,7 +7,9 @@
 
 /* raw_segment() mapped and armed, and half of its bytes written. */
 void victim_begin(const struct raw *raw);
-/* Nothing has happened to the space but that; then the other half, and the result. */
+/*
+ * Check that only that has happened to the space. Then store the other half, and check the result.
+ */
 void victim_finish(const struct raw *raw);
 
 #endif /* T3_GUEST_VICTIM_H */

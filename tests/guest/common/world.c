@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the right arguments of rows.c are right in. */
+/* The objects that the right arguments of rows.c need. */
 #define _GNU_SOURCE /* close_range() */
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -47,7 +47,7 @@ void world_open(struct world *world)
 	world_open_queues(world);
 }
 
-/* Also what the caller was not told: a struct cut short may lose a descriptor. */
+/* Also results that the caller did not get: a struct that is cut short may lose a descriptor. */
 void world_close(struct world *world)
 {
 	raw_unmap(&world->source);
