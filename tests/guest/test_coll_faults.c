@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Collectives that do not go well: wrong arguments, calls out of turn, ranks that want different
- * things, never come, leave or write what they should not. Each rank that waits gets an error in
- * time, and is told who and what.
+ * Collectives that fail: wrong arguments, calls out of turn, ranks that want different things,
+ * never come, leave, or write wrong data. Each rank that waits gets an error in time, with the rank
+ * and the reason.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -202,7 +202,7 @@ static void test_no_input(void **state)
 
 /* ------------------------------------------------------------------------ set-up */
 
-/* What each rank's thread does, and what it must get. */
+/* The call of each rank's thread, and its expected result. */
 struct attempt {
 	pthread_t id;
 	struct t3_comm *comm;
@@ -221,7 +221,7 @@ static void *attempt_body(void *arg)
 	return NULL;
 }
 
-/* Ranks with a comm of NULL stay away. */
+/* Ranks with comm NULL take no part. */
 static void attempt_all(struct attempt *attempt)
 {
 	uint32_t r;
@@ -253,7 +253,7 @@ static void init_attempts(struct attempt *attempt, const struct coll *coll, int 
 	}
 }
 
-/* None of these is the end of the communicator. */
+/* None of these errors ends the communicator. */
 static void test_disagreement(void **state)
 {
 	struct attempt attempt[RANKS];
@@ -270,7 +270,7 @@ static void test_disagreement(void **state)
 	attempt[3].given = NULL;
 	attempt_all(attempt);
 	expect_text(t3_comm_error(coll.comm[0]), "rank 3: no description of the plan");
-	/* Two are wrong: the lowest one's error, at both as well. */
+	/* Two ranks are wrong. Both get the error of the lower one. */
 	init_attempts(attempt, &coll, -EFBIG);
 	attempt[1].desc.count = UINT64_C(1) << 41;
 	attempt[3].desc.count = 0;
@@ -293,7 +293,7 @@ static void *plain_body(void *arg)
 	return NULL;
 }
 
-/* A plain collective that may not wait at all says what it would have waited for. */
+/* A plain collective with deadline 0 says what it would have waited for. */
 static void test_plain_at_once(void **state)
 {
 	struct attempt attempt[RANKS];
@@ -317,7 +317,7 @@ static void test_plain_at_once(void **state)
 	coll_close(&coll);
 }
 
-/* One rank has no memory left: all fail with its error, and can go on. */
+/* One rank has no memory left. All fail with its error, and can go on. */
 static void test_no_memory(void **state)
 {
 	struct drm_t3_device_info info;
@@ -337,7 +337,7 @@ static void test_no_memory(void **state)
 	coll_close(&coll);
 }
 
-/* Three give up; the one that comes then hears of it, and does not wait for them. */
+/* Three ranks give up. The one that comes then learns of it, and does not wait for them. */
 static void test_comes_late(void **state)
 {
 	struct attempt attempt[RANKS];
@@ -400,7 +400,7 @@ static void test_not_armed(void **state)
 	CHECK(strcmp(t3_plan_error(coll.plan[1]),
 		     "all-reduce, rank 1, epoch 1: not ready; rank 2 has not armed it") == 0);
 	CHECK_EQ(t3_plan_ready(coll.plan[3], COLL_DEADLINE), 0);
-	/* A timeout is not the end. */
+	/* A timeout does not end the plan. */
 	CHECK_EQ(t3_plan_arm(coll.plan[2]), 0);
 	for (r = 0; r < RANKS; r++)
 		if (r != 3)
@@ -415,7 +415,7 @@ static void test_not_armed(void **state)
 	coll_close(&coll);
 }
 
-/* Rank 3 does not arm. Rank 2, which sends to it, stands behind it, and so do all others. */
+/* Rank 3 does not arm. Rank 2 sends to it and waits for it, and all others wait for rank 2. */
 static void test_waits_for_one_that_waits(void **state)
 {
 	struct coll coll;
@@ -439,7 +439,7 @@ static void test_waits_for_one_that_waits(void **state)
 	coll_close(&coll);
 }
 
-/* Rank 2 is an epoch behind the others, as rank 3 has not put its part of that one. */
+/* Rank 2 is an epoch behind the others, because rank 3 has not put its part of that epoch. */
 static void test_waits_in_the_epoch_before(void **state)
 {
 	struct coll_job job = { .desc = GOOD, .ranks = RANKS, .full = true, .seed = 5 };
@@ -506,7 +506,7 @@ static void test_missing(void **state)
 	free(input);
 }
 
-/* A plan that cannot go on says so of each call, and again. */
+/* A plan that cannot go on returns the same error from each call. */
 static void expect_over(struct t3_plan *plan)
 {
 	uint32_t data = 0;
@@ -547,7 +547,7 @@ static void test_leaves_early(void **state)
 	leave_early(COLL_FULL);
 }
 
-/* After its result a rank may go: the others have what they need of it. */
+/* A rank may leave after its result. The others have all that they need from it. */
 static void test_leaves_in_time(void **state)
 {
 	struct coll coll;
@@ -574,7 +574,7 @@ static void test_leaves_in_time(void **state)
 	coll_close(&coll);
 }
 
-/* Rank 1 stores an element twice: its own fault, and the others are told of it. */
+/* Rank 1 stores an element twice. The fault is its own, and the others learn of it. */
 static void test_stores_twice(void **state)
 {
 	struct t3_view view;
@@ -632,7 +632,7 @@ static void killed_body(int sock, void *arg)
 		raise(SIGKILL);
 	put_all(&coll, k->rank);
 	CHECK_EQ(t3_plan_wait(plan, COLL_DEADLINE), -EIO);
-	nap_ms(100); /* its socket is closed at another moment than its device */
+	nap_ms(100); /* its socket is closed before or after its device */
 	CHECK_EQ(t3_plan_wait(plan, COLL_DEADLINE), -EIO);
 	expect_text(t3_plan_error(plan), "rank 2 has ended");
 	t3_plan_destroy(plan);

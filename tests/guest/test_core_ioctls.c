@@ -18,7 +18,7 @@
 
 #define ARGUMENT 256u
 
-/* GET_UNIQUE, GET_MAGIC; and GEM_FLINK, GEM_OPEN, whose names anybody could guess. */
+/* GET_UNIQUE and GET_MAGIC; GEM_FLINK and GEM_OPEN, whose names anybody could guess. */
 static const unsigned int refused[] = { 0x01, 0x02, 0x0a, 0x0b };
 
 static bool is_core(unsigned int nr)
@@ -37,7 +37,7 @@ static void ignore_signal(int number)
 	(void)number;
 }
 
-/* A call that sleeps is interrupted, and that is fine. */
+/* An interrupted call is no failure. */
 static void interrupt_soon(void)
 {
 	struct sigaction action = { .sa_handler = ignore_signal };
@@ -112,7 +112,7 @@ static void sweep(uid_t uid, bool received)
 			guest_fail(__FILE__, __LINE__, "ioctl %#x: the child ended with %d", one.nr,
 				   status);
 	}
-	/* And the device is still of use. */
+	/* The device still works. */
 	close(open_rank(0));
 }
 
@@ -136,15 +136,15 @@ static void test_root(void **state)
 
 /* --------------------------------------------------------- refused ioctls */
 
-/* Types in which the VFS has calls of its own, for any file. */
+/* Types whose calls the VFS implements itself, for any file. */
 static bool foreign_type_of_vfs(unsigned int type)
 {
 	return type && type < 0x100 && memchr("\x12\x15TXfv\x94", (int)type, 7);
 }
 
 /*
- * The kernel's dispatcher looks at the number alone: neither the type letter, nor
- * direction, nor size may lead around the refusal.
+ * The kernel's dispatcher uses the number alone. Neither the type letter nor direction nor size may
+ * avoid the refusal.
  */
 static void refused_body(int sock, void *arg)
 {
@@ -167,7 +167,7 @@ static void refused_body(int sock, void *arg)
 	}
 }
 
-/* Of each type but ours the driver knows nothing: the number says nothing then. */
+/* The driver knows no ioctl of other types, whatever their number. */
 static void foreign_body(int sock, void *arg)
 {
 	static unsigned char buffer[4096];
@@ -216,7 +216,7 @@ static void test_get_unique_magic_and_names_are_refused(void **state)
 
 /* -------------------------------------------------- what each of them answers */
 
-/* With an argument of zeros. 0: it works, and tells nothing of others. */
+/* With an argument of zeros. 0: it works, and shows nothing of others. */
 static const struct {
 	const char *name;
 	unsigned int nr;
@@ -381,7 +381,7 @@ static void compat_body(int sock, void *arg)
 	for (nr = 0; nr < ROWS(refused); nr++)
 		for (size = 0; size < 64; size += 4)
 			CHECK_EQ(call32(fd, _IOC(3, 'd', refused[nr], size), query), -EACCES);
-	/* The layouts are the same: our own ioctls simply work. */
+	/* The layouts are the same, so the driver's own ioctls work unchanged. */
 	memset(query, 0, sizeof(*query));
 	CHECK_EQ(call32(fd, (unsigned int)DRM_IOCTL_T3_QUERY, query), 0);
 	CHECK_EQ(query->size, sizeof(struct drm_t3_device_info));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* debugfs: what it tells of spaces, tiles, queues and memory; who may read it; the reset. */
+/* debugfs: its records of spaces, tiles, queues and memory; who may read it; and the reset. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -37,7 +37,7 @@ static void unprivileged(int sock, void *arg)
 	}
 }
 
-/* Also where the administrator has opened the mount. */
+/* Also when the administrator has opened the mount to all. */
 static void test_root_only(void **state)
 {
 	struct stat file, mount;
@@ -142,7 +142,7 @@ static void test_tiles(void **state)
 	debugfs_expect(text, "tile=1 waits_for=updates counted=0 expected=96");
 	debugfs_expect(text, "tile=2 waits_for=updates counted=0 expected=96");
 	debugfs_expect(text, "tile=3 waits_for=updates counted=0 expected=48");
-	put32(raw.aperture, 1); /* the tracker has it, the record does not say so */
+	put32(raw.aperture, 1); /* the tracker has the count, and the record is older */
 	put32(raw.aperture + 4, 1);
 	debugfs_expect(debugfs_read(0, "tiles"), "tile=0 waits_for=updates counted=8 expected=192");
 	raw_fill(&raw, 2 * 64, 48, 1); /* all of tiles 2 and 3 */
@@ -186,7 +186,7 @@ static void test_many_tiles(void **state)
 	raw_close(&raw);
 }
 
-/* Waits for a target that has not armed, and gives up when the link loses everything. */
+/* Waits for a target that has not armed. It gives up when the link loses all packets. */
 static void test_a_dead_link(void **state)
 {
 	struct t3_cmd_inject down = { .kind = T3_INJECT_LINK_DOWN, .rank = 0, .peer = 1 };
@@ -251,7 +251,7 @@ static void user_submit(struct user *u)
 	CHECK_EQ(submit(u->fd, &s), 0);
 }
 
-/* Until a line matches: jobs enter the ring by a worker. */
+/* Wait until a line matches, because a worker puts jobs into the ring. */
 static const char *queues_with(const char *pattern)
 {
 	int64_t deadline = after_ms(WAIT_MS);
@@ -301,7 +301,7 @@ static void test_memory(void **state)
 	device_info(raw.fd, &info);
 	CHECK_EQ(info.memory_size, size);
 	CHECK_EQ(debugfs_number(0, "memory", "used"), used + 5 * PAGE);
-	/* What drm_mm says itself at the end of each. */
+	/* The summary of drm_mm at the end of each file. */
 	snprintf(line, sizeof(line), "total: %llu, used %llu free %llu", (unsigned long long)size,
 		 (unsigned long long)used + 5 * PAGE, (unsigned long long)(size - used) - 5 * PAGE);
 	debugfs_expect(debugfs_read_any(0, "memory"), line);
@@ -367,7 +367,9 @@ static void test_reset_refuses(void **state)
 	CHECK_EQ(debugfs_number(0, "resets", "function"), before);
 }
 
-/* All that the device had is lost, all are told, and then it works as before. */
+/*
+ * All spaces and jobs of the device are lost, their owners get errors, and then it works as before.
+ */
 static void test_reset(void **state)
 {
 	uint64_t before = debugfs_number(0, "resets", "function");
@@ -408,7 +410,10 @@ static void test_reset(void **state)
 	user_close(&u);
 }
 
-/* The folder goes with the device, whoever has files open, and comes with the next. */
+/*
+ * The folder disappears with the device, even if files in it are open, and a new device makes a new
+ * one.
+ */
 static void test_unbind_and_bind(void **state)
 {
 	char bdf[32], path[128];

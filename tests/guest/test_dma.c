@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Dma segments: a tile goes to the peer when its count is reached. */
+/* DMA segments: a tile goes to the peer when its count is reached. */
 #include <sys/mman.h>
 
 #include "peer.h"
@@ -59,7 +59,7 @@ static void test_tile_by_tile(void **state)
 	raw_close(&target);
 }
 
-/* A -> B -> C: B adds its own, tile by tile, and sends the sum on. */
+/* A -> B -> C: B adds its own update, tile by tile, and sends the sum on. */
 static void test_chain_of_three(void **state)
 {
 	struct drm_t3_segment_map segment;
@@ -82,7 +82,7 @@ static void test_chain_of_three(void **state)
 	for (epoch = 1; epoch <= 3; epoch++) {
 		for (i = 0; i < 3; i++)
 			raw_arm(&space[i], epoch);
-		/* Those behind first: they wait for the others' tiles. */
+		/* The last ranks first: they wait for the others' tiles. */
 		for (i = 3; i-- > 0;)
 			raw_fill(&space[i], 0, RAW_SEGMENT_BYTES, epoch << (8 * i));
 		for (i = 0; i < 3; i++)
@@ -98,7 +98,7 @@ static void test_chain_of_three(void **state)
 		raw_close(&space[i]);
 }
 
-/* 4096 packets: the work outlasts one access of the CPU. */
+/* 4096 packets: the work takes longer than one access of the CPU. */
 static void test_large_tiles(void **state)
 {
 	const uint64_t size = 4 << 20;
@@ -136,7 +136,7 @@ static void test_large_tiles(void **state)
 	raw_close(&target);
 }
 
-/* Two spaces of rank 1, bytes, three tiles a block: a block goes to both, or nothing. */
+/* Two spaces of rank 1, bytes, three tiles a block: both get a block, or none does. */
 static void test_blocks_to_several(void **state)
 {
 	struct drm_t3_segment_map segment;

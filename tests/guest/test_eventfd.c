@@ -43,7 +43,7 @@ static int set(const struct raw *raw, uint64_t mask, int fd)
 	return call(raw->fd, DRM_IOCTL_T3_SPACE_EVENTFD, &arg);
 }
 
-/* The count since the last call, after giving interrupts some time. */
+/* The count since the last call. It first gives interrupts some time. */
 static uint64_t count(int event)
 {
 	struct pollfd poller = { .fd = event, .events = POLLIN };
@@ -205,7 +205,7 @@ static void test_file_end_signals(void **state)
 	close(f.event);
 }
 
-/* The space holds the eventfd: its number may mean something else by then. */
+/* The space holds the eventfd, because its number may later mean another file. */
 static void test_descriptor_closed_early(void **state)
 {
 	struct fixture f;

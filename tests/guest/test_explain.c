@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Explanations of what really happens: nodes out of reach, drivers that are not there, waits. */
+/* Explanations of real errors: nodes without permission, missing drivers, waits. */
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -26,7 +26,7 @@ static void check_device(const char *path, int error, const char *words)
 	check_said(words);
 }
 
-/* What a command prints, on both of its outputs. */
+/* The output of a command, on both of its streams. */
 static void check_command(const char *command, const char *words)
 {
 	FILE *output = popen(command, "r");
@@ -63,7 +63,7 @@ static void be_a_stranger(int sock, void *arg)
 	check_command("t3 gemm-rs --ranks 2 2>&1", "`usermod -aG render nobody`");
 }
 
-/* In the group's list, and not in the session's. */
+/* The user is in the group's list, but the session is not in the group. */
 static void be_new_in_the_group(int sock, void *arg)
 {
 	(void)sock;
@@ -126,7 +126,7 @@ static void write_file(const char *path, const char *text)
 	CHECK_EQ(fclose(file), 0);
 }
 
-/* With all functions unbound, the first one is told of. */
+/* When all functions are unbound, the text is about the first one. */
 static void test_no_driver(void **state)
 {
 	char bdf[GUEST_MAX_RANKS][32], words[128], path[80];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Each ioctl and some sequences of them, with the n-th allocation or user copy failing,
- * n = 1, 2, ... until there is no n-th: what fails says so by -ENOMEM or -EFAULT, has no
- * effect and leaves nothing behind. For kernels with CONFIG_FAULT_INJECTION.
+ * Each ioctl, and some sequences of them, with the n-th allocation or user copy failing, for n = 1,
+ * 2, ... until there is no n-th. A call that fails returns -ENOMEM or -EFAULT, has no effect and
+ * leaks nothing. For kernels with CONFIG_FAULT_INJECTION.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ static bool is_documented(int error)
 	return error == -ENOMEM || error == -EFAULT;
 }
 
-/* More free memory is what another test has left: queues and jobs go by a worker. */
+/* More free memory comes from another test, because a worker frees queues and jobs. */
 static bool is_left(const struct snapshot *before, const struct snapshot *after)
 {
 	return after->next_fd != before->next_fd || after->free[0] < before->free[0] ||
@@ -72,7 +72,7 @@ static void world_anew(struct trial *t)
 		complain(t, "something is left of another world", 0);
 }
 
-/* -EFAULT with an effect: the results were lost. That is the copy out, one point. */
+/* -EFAULT with an effect: the results were lost. Only one point, the copy out, does this. */
 static void check_failed(struct trial *t, int got, const struct snapshot *before,
 			 bool same_argument)
 {
@@ -112,7 +112,7 @@ static bool try_point(struct trial *t)
 	} else if (got) {
 		complain(t, "fails without a fault", got);
 	} else if (injected) {
-		/* The kernel could do without: the call had its effect. */
+		/* The kernel did not need it: the call had its effect. */
 		t->absorbed++;
 		world_anew(t);
 	}
@@ -132,7 +132,7 @@ static int try_row(const struct row *row)
 		complain(&t, "no end of points", 0);
 	if (!t.failed)
 		complain(&t, "nothing could fail", 0);
-	/* Points of the kernel's checkers come and go: the copy may be met twice. */
+	/* Points of the kernel's checkers vary, so the copy may be met twice. */
 	if (t.late > 2)
 		complain(&t, "more than the copy of the results comes after the effect", 0);
 	print_message("# %s: %u points fail, %u are absorbed\n", row->name, t.failed, t.absorbed);
@@ -147,7 +147,10 @@ static void test_rows(void **state)
 
 	(void)state;
 	need_fail_nth();
-	/* Its end also closes what was open when this program began: numbers change once. */
+	/*
+	 * The group's end also closes what was open when this program began, so its numbers change
+	 * once.
+	 */
 	world_open(&first);
 	world_close(&first);
 	for (i = 0; i < DRM_T3_IOCTL_COUNT; i++)
@@ -157,7 +160,7 @@ static void test_rows(void **state)
 
 /* ------------------------------------------------------------------- sequences */
 
-/* Each step returns 0 or a negative errno; what is there goes in the end. */
+/* Each step returns 0 or a negative errno. The end frees what exists. */
 #define TRY(step)                      \
 	do {                           \
 		int error_ = (step);   \
@@ -221,7 +224,7 @@ static void close_if(int fd)
 		close(fd);
 }
 
-/* Without a look at what is left: the kernel's close has to find that. */
+/* The test frees nothing itself: the kernel's close must find all objects. */
 static void part_close(struct part *p)
 {
 	int i;
@@ -278,7 +281,7 @@ static int epoch(struct part *p)
 	return raw_wait(raw, DRM_T3_WAIT_DELIVERED, 1, 0, after_ms(20000));
 }
 
-/* A space from open to close, with all that can be asked of it. */
+/* A space from open to close, with all calls on it. */
 static int space_steps(struct part *p)
 {
 	struct drm_t3_space_stats stats;
@@ -314,7 +317,7 @@ static int run_space(void)
 	return ret;
 }
 
-/* Two spaces that are joined; the target's grant is taken back afterwards. */
+/* Two spaces that are joined. The target's grant is revoked afterwards. */
 static int grant_steps(struct part *source, struct part *target)
 {
 	struct drm_t3_segment_map segment;
@@ -360,7 +363,7 @@ static int make_sync(int fd, uint32_t *sync)
 	return ret;
 }
 
-/* A job and one that waits for it by a timeline, on two queues. */
+/* A job, and one that waits for it by a timeline, on two queues. */
 static int queue_steps(int fd)
 {
 	union drm_t3_any_command commands[3];
@@ -397,12 +400,12 @@ static int run_queue(void)
 	return ret;
 }
 
-/* Memory of one device, and of the machine, for the queues of another device. */
+/* Device memory and host memory as operands of another device's queues. */
 struct share {
 	int owner, user, dmabuf;
 };
 
-/* With -EFAULT the DRM core has opened a descriptor and could not say which. */
+/* With -EFAULT the DRM core has opened a descriptor, but could not return its number. */
 static int share_export(struct share *s, uint32_t handle)
 {
 	int next = dup(s->owner);

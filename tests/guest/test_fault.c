@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Each wrong access is a fault with its exact record; RESET makes all good again. */
+/*
+ * Each wrong access raises a fault with an exact record. RESET puts all back to the initial state.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -14,8 +16,8 @@
 #define BEHIND 1024u
 
 /*
- * What to do after ARM(EPOCH), and the record it must leave. The segment has number
- * 2, offset 0, 4 rows of 64 bytes at PITCH, tiles of 2 rows x TILE bytes, f32.
+ * An action after ARM(EPOCH), and the record that it must leave. The segment has number 2, offset
+ * 0, 4 rows of 64 bytes at PITCH, tiles of 2 rows x TILE bytes, f32.
  */
 struct row {
 	const char *what;
@@ -146,7 +148,7 @@ static void check_fault(const struct raw *raw, const struct row *row, uint32_t e
 	check_record(row->what, &fault, row, epoch);
 }
 
-/* The whole segment, by 4-byte stores: nothing of the fault is left. */
+/* Fill the whole segment by 4-byte stores: no effect of the fault is left. */
 static void check_works(const struct raw *raw, uint32_t epoch)
 {
 	uint32_t row, col;
@@ -270,7 +272,7 @@ static void test_first_fault_is_kept(void **state)
 	raw_close(&raw);
 }
 
-/* A fault is of one space; its neighbour in the same file goes on. */
+/* A fault concerns one space. Its neighbour in the same file goes on. */
 static void test_other_spaces_go_on(void **state)
 {
 	struct raw bad, good;
@@ -338,7 +340,7 @@ static void test_memcpy_never_gives_a_wrong_sum(void **state)
 	raw_close(&raw);
 }
 
-/* The doorbell page is read 40 times: that many faults, the last 16 in their places. */
+/* Reading the doorbell page 40 times raises 40 faults. The last 16 are in their places. */
 static void test_ring_of_faults(void **state)
 {
 	struct drm_t3_fault first, fault;

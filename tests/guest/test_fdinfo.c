@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* fdinfo: who it is, its memory to the byte, its engines' busy time. */
+/* fdinfo: the client, its memory to the byte, and its engines' busy time. */
 #include "fdinfo.h"
 #include "memory.h"
 #include "module.h"
@@ -9,7 +9,7 @@
 #define WAIT_MS 5000
 #define NS_MS	UINT64_C(1000000)
 
-/* What each region must tell. */
+/* The keys that each region must have. */
 struct memory {
 	uint64_t total, shared, active, resident;
 };
@@ -85,7 +85,9 @@ static void test_memory(void **state)
 	close(other);
 }
 
-/* Host buffers are another region; who shares one is told, and whose pages they are. */
+/*
+ * Host buffers are another region. fdinfo shows which memory is shared, and whose pages they are.
+ */
 static void test_host_memory_and_sharing(void **state)
 {
 	struct memory host = { .total = 5 * PAGE, .resident = 5 * PAGE };
@@ -119,7 +121,7 @@ static void test_host_memory_and_sharing(void **state)
 	close(other);
 }
 
-/* The counter table of a space is its client's, too: 16 bytes for each tile. */
+/* A client also pays for its spaces' counter tables: 16 bytes for each tile. */
 static void test_space_memory(void **state)
 {
 	struct drm_t3_space_create made;
@@ -135,7 +137,7 @@ static void test_space_memory(void **state)
 	close(fd);
 }
 
-/* Until a job is in the ring. */
+/* Wait until a job is in the ring. */
 static uint64_t wait_busy(int fd, const char *key)
 {
 	int64_t deadline = after_ms(WAIT_MS);
@@ -149,7 +151,7 @@ static uint64_t wait_busy(int fd, const char *key)
 	return busy;
 }
 
-/* Busy is the queue with the job, from its start on, and only while it runs. */
+/* Only the queue with the job is busy, from the job's start, and only while it runs. */
 static void test_engines(void **state)
 {
 	static const char *const keys[] = { "drm-engine-queue-p0", "drm-engine-queue-p1",
@@ -189,7 +191,7 @@ static void test_engines(void **state)
 		for (other = hw_queue + 1; other < ROWS(keys); other++)
 			CHECK_EQ(fdinfo_ns(fd, keys[other]), 0);
 	}
-	/* What they have used stays when the queues go. */
+	/* The used time stays when the queues are destroyed. */
 	before = fdinfo_ns(fd, keys[0]);
 	CHECK_EQ(queue_destroy(fd, queues[0]), 0);
 	CHECK_EQ(fdinfo_ns(fd, keys[0]), before);
@@ -197,7 +199,7 @@ static void test_engines(void **state)
 	close(fd);
 }
 
-/* Two queues of one priority are one engine: time is not counted twice. */
+/* Two queues of one priority are one engine. Time is not counted twice. */
 static void test_two_queues_at_once(void **state)
 {
 	union drm_t3_any_command command;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random calls of an unprivileged user: nothing that he does may hurt the kernel or the
- * device, or outlive him. Where the kernel has KCOV, programs that reach new code of the
- * driver are kept and continued.
+ * Random calls of an unprivileged user. Nothing that the user does may harm the kernel or the
+ * device, or outlive the user's processes. Where the kernel has KCOV, programs that reach new code
+ * of the driver are kept and continued.
  *
  * usage: test_fuzz [--seconds N] [--seed N] [--program SEED,SEED,...]
  *
@@ -40,7 +40,7 @@ static struct {
 
 static struct fuzz_shared *shared;
 
-/* A program that hangs in a wait is killed as it is; nothing else may take so long. */
+/* A program that hangs in a wait is killed. Nothing else may take so long. */
 static int64_t program_limit_ms(void)
 {
 	return 3000 + 500 * (int64_t)guest_slowness();
@@ -57,7 +57,7 @@ static void print_program(const struct fuzz_program *program)
 	fflush(stdout);
 }
 
-/* Something new, or the begin of one that has reached something, and then something new. */
+/* A new program, or the beginning of one that has reached new code, with a new rest. */
 static struct fuzz_program next_program(struct random *random)
 {
 	struct fuzz_program program = { 0 };
@@ -90,13 +90,13 @@ static void await_end(pid_t pid)
 			kill(pid, SIGKILL);
 			killed = true;
 			fuzz.killed++;
-			/* A task that cannot be killed is the alarm's. */
+			/* A task that cannot be killed runs into the alarm. */
 		}
 		nap_ms(1);
 	}
 }
 
-/* What it forked may outlive it; it is ours then, and in its group. */
+/* Its children may outlive it. They are then this process's children, and in its group. */
 static void end_orphans(pid_t group)
 {
 	kill(-group, SIGKILL);
@@ -105,7 +105,7 @@ static void end_orphans(pid_t group)
 	CHECK_EQ(errno, ECHILD);
 }
 
-/* Whatever it did: what it held goes with it. */
+/* Whatever it did, all that it held is freed with it. */
 static void run_program(const struct fuzz_program *program)
 {
 	pid_t pid;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* GEMM commands: into buffers and into spaces, whose updates they are; what is refused. */
+/* GEMM commands: into buffers, and into spaces as updates; and the refused ones. */
 #include "job.h"
 #include "queue.h"
 #include "raw.h"
@@ -11,7 +11,7 @@
 #define WAIT_MS	  10000
 #define RANKS	  4u
 
-/* A file with a queue, a syncobj and the operands; of a space where there is one. */
+/* A file with a queue, a syncobj and the operands, and a space where there is one. */
 struct user {
 	struct raw raw; /* its fd is the file's */
 	uint32_t queue, sync;
@@ -162,7 +162,7 @@ static void test_buffers(void **state)
 	user_close(&u);
 }
 
-/* What it reads is written by another queue's job before, its result read by one after. */
+/* Its inputs are written before by another queue's job, and its result is read after by one. */
 static void test_order_of_jobs(void **state)
 {
 	union drm_t3_any_command commands[2], command;
@@ -175,7 +175,7 @@ static void test_order_of_jobs(void **state)
 	CHECK_EQ(queue_create(u.raw.fd, 0, &other), 0);
 	for (i = 0; i < 20; i++) {
 		put_operands(&u, DRM_T3_F32, 7);
-		/* all of A is moved there by slow, small commands */
+		/* small, slow commands move all of A there */
 		memcpy(u.a.memory + SIZE / 2, u.a.memory, ROWS_OF_C * DEPTH * 4);
 		memset(u.a.memory, 0, ROWS_OF_C * DEPTH * 4);
 		commands[0] = command_copy(u.a.handle, u.a.handle, ROWS_OF_C * DEPTH * 4);
@@ -251,7 +251,7 @@ static void test_arguments(void **state)
 	user_close(&u);
 }
 
-/* Fields of a GEMM alone, other buffers than the device's, too much at once, older structs. */
+/* Fields of a GEMM alone, buffers that are not the device's, too much work, older structs. */
 static void test_other_refusals(void **state)
 {
 	struct drm_t3_bo_create host = { .size = SIZE, .flags = DRM_T3_BO_HOST };
@@ -346,7 +346,7 @@ static void test_space(void **state)
 	user_close(&u);
 }
 
-/* It does not wait: not for ARM, nor after a RESET, whose generation is another one. */
+/* It does not wait for ARM. It fails after a RESET, which changes the generation. */
 static void test_not_armed(void **state)
 {
 	struct drm_t3_segment_map map;
@@ -373,7 +373,7 @@ static void test_not_armed(void **state)
 	user_close(&u);
 }
 
-/* Another file's space, none, a buffer too, rows beyond its end. */
+/* Another file's space, no space, a space and a buffer, rows beyond the end. */
 static void test_space_arguments(void **state)
 {
 	union drm_t3_any_command command;
@@ -400,7 +400,7 @@ static void test_space_arguments(void **state)
 	user_close(&u);
 }
 
-/* The space goes under a job, at some time or other: it ends, and the queue goes on. */
+/* The space is destroyed under a job, at varying times. The job ends, and the queue goes on. */
 static void test_space_is_destroyed(void **state)
 {
 	struct drm_t3_segment_map map;
@@ -431,7 +431,7 @@ static void test_space_is_destroyed(void **state)
 
 /* --------------------------------------------------------------------- ring */
 
-/* Chunk c begins at rank c + 1, remote, is dma after that and ends at rank c. */
+/* Chunk c begins at rank c + 1, remote. It is dma after that, and ends at rank c. */
 static void map_ring(struct user *u, uint32_t dtype)
 {
 	uint32_t rank = u->raw.rank, import, c;
@@ -492,7 +492,7 @@ static void run_epoch(struct user *u, uint32_t dtype, uint32_t epoch)
 		raw_release(&u[r].raw, epoch);
 }
 
-/* One GEMM for each rank, and no processor stores anything. */
+/* One GEMM for each rank. No processor stores anything. */
 static void test_ring(void **state)
 {
 	struct user u[RANKS];

@@ -8,7 +8,7 @@
 
 #define GRANTS 32u /* per space */
 
-/* A source on rank 0 and a target on rank 1, which is next to it. */
+/* A source on rank 0 and a target on rank 1, its neighbour. */
 struct pair {
 	struct raw source, target;
 };
@@ -40,7 +40,7 @@ static void test_export(void **state)
 	raw_close(&raw);
 }
 
-/* 32 grants fit; closing one that nobody imported makes room. */
+/* 32 grants fit. Closing one that nobody imported makes room. */
 static void test_too_many_grants(void **state)
 {
 	int fds[GRANTS], extra, round;
@@ -124,7 +124,7 @@ static void test_import_wrong_arguments(void **state)
 	CHECK_MBZ(p.source.fd, DRM_IOCTL_T3_GRANT_IMPORT, &good, drm_t3_grant_import, flags);
 	CHECK_MBZ(p.source.fd, DRM_IOCTL_T3_GRANT_IMPORT, &good, drm_t3_grant_import, pad);
 	CHECK_MBZ(p.source.fd, DRM_IOCTL_T3_GRANT_IMPORT, &good, drm_t3_grant_import, pad2);
-	/* None of these used the grant up. */
+	/* None of these calls used the grant up. */
 	CHECK_EQ(call(p.source.fd, DRM_IOCTL_T3_GRANT_IMPORT, &good), 0);
 	CHECK(good.import);
 	CHECK_EQ(good.rank, 1);
@@ -150,7 +150,7 @@ static void test_import_once(void **state)
 	CHECK_EQ(raw_import(&p.source, fd, &import), 0);
 	CHECK_EQ(raw_import(&p.source, fd, NULL), -EBUSY);
 	CHECK_EQ(raw_import(&third, fd, NULL), -EBUSY);
-	/* Also when it was given up: a grant is for one importer. */
+	/* Also when the import was given up: a grant is for one importer. */
 	CHECK_EQ(raw_release_import(&p.source, import), 0);
 	CHECK_EQ(raw_import(&third, fd, NULL), -EBUSY);
 	close(fd);
@@ -172,7 +172,7 @@ static int export_for(const struct raw *raw, uint32_t rank_mask, int *fd)
 	return ret;
 }
 
-/* Who is refused has used nothing up. */
+/* A refused importer has used nothing up. */
 static void test_for_some_ranks(void **state)
 {
 	static const struct {
@@ -214,7 +214,7 @@ static void test_no_link(void **state)
 	CHECK_EQ(raw_import(&own, fd, NULL), -EHOSTUNREACH);
 	CHECK_EQ(raw_import(&p.target, fd, NULL), -EHOSTUNREACH);
 	if (guest_ranks() > 3) {
-		raw_open(&far, 3, PAGE); /* two steps from rank 1 in a ring of 4 */
+		raw_open(&far, 3, PAGE); /* rank 1 has no link to it in a ring of 4 */
 		CHECK_EQ(raw_import(&far, fd, NULL), -EHOSTUNREACH);
 		raw_close(&far);
 	}
@@ -310,7 +310,7 @@ static void test_import_table_full(void **state)
 	close_pair(&p);
 }
 
-/* What was revoked keeps its place at the importer, until that one gives it up. */
+/* A revoked grant keeps its place at the importer until that one gives it up. */
 static void test_revoked_and_granted_again(void **state)
 {
 	uint32_t import[GRANTS + 1], grant, i;
@@ -336,7 +336,7 @@ static void test_revoked_and_granted_again(void **state)
 	raw_close(&target);
 }
 
-/* An importer that has died leaves a mark until the owner revokes; then there is room. */
+/* An importer that has died keeps its place until the owner revokes the grant. */
 static void test_revoking_dead_importers_makes_room(void **state)
 {
 	uint32_t grant, i;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * One client does its work while four others want all of the device, some of which are
- * killed now and then. It gets right results, and its share of the engine: measured by the
- * device's own counter of work, never by time.
+ * One client works while four others try to use all of the device. Some of these are killed from
+ * time to time. The client gets right results and its share of the engine. The device's own counter
+ * of work measures the share, never time.
  *
  * usage: test_hogs [--seconds N] [--promise PERCENT]
  *
@@ -25,7 +25,7 @@
 #define PROMISE	    80
 #define WAIT_MS	    60000 /* times guest_slowness() */
 #define PROGRESS_MS 10000
-#define KILL_ROUNDS 2 /* after so many, one hog is killed */
+#define KILL_ROUNDS 2 /* after this number one hostile client is killed */
 #define FULL_SHARE  10000u
 
 static struct {
@@ -48,7 +48,7 @@ static int wait_ms(void)
 #define SEND_BYTES (SEND_ROWS * SEND_PITCH)
 #define STEP_BYTES 4096u
 #define STEP_WORK  256u
-/* SPEC.md 8.2: for each copy a step that begins it, then one for each piece. */
+/* SPEC.md 8.2: each copy has a step that begins it, then one for each piece. */
 #define COPY_WORK (STEP_WORK + COPY_BYTES / STEP_BYTES * (STEP_WORK + STEP_BYTES))
 
 struct honest {
@@ -108,7 +108,7 @@ static void honest_open(struct honest *h)
 	open_transfer(h);
 }
 
-/* Its file as well: all that it had goes with it. */
+/* Its file ends, too, and all its objects are freed. */
 static void honest_close(struct honest *h)
 {
 	munmap(h->from, COPY_BYTES);
@@ -130,8 +130,8 @@ static void run_job(const struct honest *h, const union drm_t3_any_command *comm
 }
 
 /*
- * All in one job: the device has its descriptors in the ring from the begin to the end, and
- * no submission is waited for. Returns what the engine does meanwhile, for all.
+ * All in one job. The device has its descriptors in the ring from beginning to end, and no
+ * submission is waited for. Returns the engine's work for all clients meanwhile.
  */
 static uint64_t run_copies(const struct honest *h, uint32_t count)
 {
@@ -146,7 +146,7 @@ static uint64_t run_copies(const struct honest *h, uint32_t count)
 	return engine_work(h->fd) - before;
 }
 
-/* Returns its share, with the delays of submission and wake-up to its disadvantage. */
+/* Returns its share. Delays of submission and wake-up count against it. */
 static uint32_t copy_round(const struct honest *h, uint32_t seed)
 {
 	uint64_t *words = (uint64_t *)h->from, all;
@@ -224,7 +224,7 @@ static void transfer_round(struct honest *h)
 	raw_release(&h->source, epoch);
 }
 
-/* A round for each word that comes; the share is the answer. */
+/* Runs a round for each word that comes. The answer is the share. */
 static void honest_body(int sock, void *arg)
 {
 	struct honest h;
@@ -260,7 +260,7 @@ static void start_hog(enum hog hog)
 	hog_start(&scene.hogs[hog], hog, &scene.done[hog]);
 }
 
-/* When it has done something since it was started. */
+/* Whether it has worked since it was started. */
 static void kill_hog(enum hog hog)
 {
 	int64_t deadline = after_ms(wait_ms());
@@ -275,7 +275,7 @@ static void kill_hog(enum hog hog)
 	scene.kills++;
 }
 
-/* All that run, and one whose jobs go on though it was killed. */
+/* All that run, and one whose jobs go on after it was killed. */
 static uint32_t busy_clients(void)
 {
 	return HOGS + 1 + (scene.kills > 0);
@@ -330,7 +330,7 @@ static void run_rounds(void)
 	}
 }
 
-/* Those that were left by one that was killed, too. */
+/* Also the leftovers of one that was killed. */
 static void await_all_gone(void)
 {
 	int64_t deadline = after_ms(wait_ms());
@@ -378,7 +378,7 @@ static void test_an_honest_client_among_hogs(void **state)
 	check_nothing_held();
 }
 
-/* A test that has failed leaves nobody to those that follow. */
+/* A test that failed leaves no process to the next ones. */
 static int end_scene(void **state)
 {
 	enum hog hog;
@@ -393,7 +393,7 @@ static int end_scene(void **state)
 	return guest_end(state);
 }
 
-/* The unit of all this: what the manual says that a copy costs. */
+/* The unit of all this: the work of a copy, as SPEC.md has it. */
 static void test_work_of_a_copy(void **state)
 {
 	struct honest h;

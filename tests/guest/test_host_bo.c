@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Host buffers: memory of the machine that jobs read and write. */
+/* Host buffers: memory of the host that jobs read and write. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -69,7 +69,7 @@ static void test_create(void **state)
 	close(fd);
 }
 
-/* No page that somebody has had shows what he wrote. */
+/* No page shows the data of its last user. */
 static void test_zeroed_for_the_next_owner(void **state)
 {
 	uint64_t *words;
@@ -90,7 +90,7 @@ static void test_zeroed_for_the_next_owner(void **state)
 	}
 }
 
-/* Both ways, at odd places, up to the last byte. */
+/* In both directions, at odd places, up to the last byte. */
 static void test_copies(void **state)
 {
 	union drm_t3_any_command command;
@@ -139,7 +139,7 @@ static void test_rows(void **state)
 	user_close(&u);
 }
 
-/* The pattern begins with each row, wherever that is cut. */
+/* The pattern begins anew with each row, also where pages end. */
 static void test_fills(void **state)
 {
 	union drm_t3_any_command command;
@@ -201,7 +201,7 @@ static void child_uses_it(int sock, void *arg)
 	((volatile uint8_t *)u->host.memory)[0] = 9;
 }
 
-/* It is shared with children and with whoever pins it: ordinary pages. */
+/* Children and other users of the pages share it, because the pages are ordinary. */
 static void test_ordinary_memory(void **state)
 {
 	int null = open("/dev/zero", O_RDONLY | O_CLOEXEC), pipes[2];
@@ -227,7 +227,7 @@ static void test_ordinary_memory(void **state)
 	user_close(&u);
 }
 
-/* What is in it is the user's, also when the device has gone. */
+/* Its content stays with the user, also when the device was removed. */
 static void test_outlives_the_device(void **state)
 {
 	union drm_t3_any_command command;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* debugfs' inject: faults of one's own rank, and what is refused without an effect. */
+/* debugfs' inject: faults of the own rank, and refused texts without an effect. */
 #include <fcntl.h>
 
 #include "debugfs.h"
@@ -48,7 +48,7 @@ static void pair_open(struct pair *p)
 	CHECK_EQ(raw_wait(&p->source, DRM_T3_WAIT_ARMED, 1, 0, after_ms(WAIT_MS)), 0);
 }
 
-/* What the wait for all that is stored says. */
+/* The result of a wait for all that is stored. */
 static int pair_run(struct pair *p)
 {
 	raw_fill(&p->source, 0, RAW_SEGMENT_BYTES, 5);
@@ -61,7 +61,7 @@ static void pair_close(struct pair *p)
 	raw_close(&p->target);
 }
 
-/* Two injections of one write, a lost packet each; then none is left. */
+/* Two injections of one write, one lost packet each. Then none is left. */
 static void test_packets_are_lost(void **state)
 {
 	uint64_t retries = debugfs_number(0, "counters", "LINK_RETRIES");
@@ -148,7 +148,7 @@ static void test_a_queue_hangs(void **state)
 
 /* ------------------------------------------------------------------- refused */
 
-/* Nothing of it is in force, not even what is right before it. */
+/* The write has no effect, not even its right parts. */
 static void test_unreadable(void **state)
 {
 	static const char *const bad[] = {
@@ -177,11 +177,11 @@ static void test_unreadable(void **state)
 	pair_close(&p);
 	CHECK(kernel_log_has("inject: 'nonsense': no kind of fault"));
 	CHECK(kernel_log_has("another device's rank"));
-	/* Escaped, and the backslash of that once more by /dev/kmsg. */
+	/* Escaped, and /dev/kmsg escapes the backslash again. */
 	CHECK(kernel_log_has("'\\x5c177\\x5c001'"));
 }
 
-/* By the device: what stands before it is in force, what stands behind it is not. */
+/* The device refuses it: injections before it are in force, those after it are not. */
 static void test_refused_by_the_device(void **state)
 {
 	static const struct {

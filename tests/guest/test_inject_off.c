@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* debugfs' inject of a device that does not allow it: it says so, and what to set. */
+/* debugfs' inject of a device that does not allow it: the error names the property to set. */
 #include "debugfs.h"
 #include "module.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A victim with a space in use, and an attacker of another user who may open the
- * same device: nothing of the victim's is in reach, by any number or argument.
+ * A victim with a space in use, and an attacker of another user who may open the same device. The
+ * attacker reaches nothing of the victim's by any number or argument.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "child.h"
 #include "victim.h"
 
-/* What the attacker is told, as if it had guessed all of it. */
+/* The attacker gets these numbers, as if it had guessed them. */
 struct victim {
 	struct raw raw;
 	uint32_t grant;
@@ -28,7 +28,7 @@ static void open_victim(struct victim *v)
 	CHECK_EQ(bo_offset(v->raw.fd, v->raw.bo, &v->bo_offset), 0);
 }
 
-/* The epoch goes on as if nothing had happened. */
+/* The epoch continues unchanged. */
 static void check_victim(struct victim *v)
 {
 	victim_finish(&v->raw);
@@ -155,7 +155,7 @@ static void guess_offsets(int sock, void *arg)
 	expect_no_map(fd, made.aperture_offset);
 	expect_no_map(fd, made.doorbell_offset);
 	expect_no_map(fd, made.event_offset);
-	/* And all that is near them. */
+	/* And the offsets near them. */
 	base = base > 256 * PAGE ? base - 256 * PAGE : 0;
 	for (offset = base; offset < base + 1024 * PAGE; offset += PAGE)
 		expect_no_map(fd, offset);
@@ -169,7 +169,7 @@ static void test_mmap_offsets(void **state)
 
 /* ------------------------------------------------- the attacker's own space */
 
-/* Everything that it may write to is its own, whatever it writes. */
+/* Everything that it can write to belongs to itself, whatever it writes. */
 static void misuse_own_space(int sock, void *arg)
 {
 	int fd = become_attacker(arg), i;
@@ -248,7 +248,7 @@ static void test_ranges(void **state)
 #define SYS_pidfd_open 434
 #endif
 
-/* A grant is the descriptor: who is not given it cannot take it. */
+/* The descriptor is the grant. A process without it cannot import the grant. */
 static void steal_grant(int sock, void *arg)
 {
 	struct victim *v = arg;
@@ -322,7 +322,7 @@ static void test_node_permission(void **state)
 	CHECK_EQ(child_end(&child, 5000), 0);
 }
 
-/* An unprivileged user needs nothing but the node for real work. */
+/* An unprivileged user needs only the node for real work. */
 static void work_as_user(int sock, void *arg)
 {
 	struct raw raw;

@@ -78,7 +78,7 @@ static void test_fill_and_copy(void **state)
 	user_close(&u);
 }
 
-/* Shapes with pitches, each of other values, up to the last byte of the buffers. */
+/* Shapes with pitches and different values, up to the last byte of the buffers. */
 static void test_two_dimensions(void **state)
 {
 	struct drm_t3_fill pitched_fill = {
@@ -156,7 +156,7 @@ static void test_updates(void **state)
 	user_close(&u);
 }
 
-/* 256 commands run in order, also where each needs the one before. */
+/* 256 commands run in order, also when each needs the result of the one before. */
 static void test_commands_in_order(void **state)
 {
 	static union drm_t3_any_command commands[DRM_T3_SUBMIT_COMMANDS_MAX];
@@ -171,7 +171,7 @@ static void test_commands_in_order(void **state)
 		commands[i].copy.src.offset = 128 * i;
 		commands[i].copy.dst.offset = 128 * (i + 1);
 	}
-	/* Five of them pass the ring's end, and more wait than fit into it. */
+	/* Five of them wrap around the ring's end, and more wait than fit into it. */
 	for (round = 0; round < 5; round++) {
 		s = submission(u.queue, commands, DRM_T3_SUBMIT_COMMANDS_MAX);
 		submission_out(&s, u.sync, 0);
@@ -184,7 +184,7 @@ static void test_commands_in_order(void **state)
 	user_close(&u);
 }
 
-/* Commands of a newer user: longer ones, whose rest is zero or not. */
+/* Commands of a newer user are longer. Their rest is zero or not. */
 static void test_strides(void **state)
 {
 	struct {
@@ -222,7 +222,7 @@ static void test_strides(void **state)
 	user_close(&u);
 }
 
-/* Elements that end early: zeros follow. Fewer bytes than a head are none. */
+/* Elements may end early: zeros follow. An element shorter than a head is refused. */
 static void test_short_strides(void **state)
 {
 	struct drm_t3_fill fills[2];
@@ -260,7 +260,7 @@ static void test_short_strides(void **state)
 	user_close(&u);
 }
 
-/* Each type takes nothing but zeros behind its struct, in the array's element or its stride. */
+/* Each type accepts only zeros after its struct, in the array's element or its stride. */
 static void test_bytes_behind_a_struct(void **state)
 {
 	static const struct {
@@ -272,8 +272,7 @@ static void test_bytes_behind_a_struct(void **state)
 		{ DRM_T3_COMMAND_UPDATE, sizeof(struct drm_t3_update) },
 		{ DRM_T3_COMMAND_GEMM, sizeof(struct drm_t3_gemm) },
 		{ DRM_T3_COMMAND_TIMED, sizeof(struct drm_t3_timed) },
-		{ 0,
-		  sizeof(struct drm_t3_command) }, /* there is no such type: that is said first */
+		{ 0, sizeof(struct drm_t3_command) }, /* the unknown type is reported first */
 	};
 	uint8_t element[sizeof(union drm_t3_any_command) + 16];
 	struct submission s;
@@ -347,7 +346,7 @@ static void test_many_queues(void **state)
 		CHECK_EQ(submit_one(u.fd, queues[i], &fill, u.sync), 0);
 		model_run(&fill, &u.a, NULL);
 	}
-	/* All write one buffer, so the last is over when all are. */
+	/* All write one buffer, so the last one ends when all have ended. */
 	CHECK_EQ(sync_wait(u.fd, u.sync, 0, WAIT_MS), 0);
 	operand_check(&u.a);
 	CHECK_EQ(queue_destroy(u.fd, queues[5]), 0);
@@ -467,7 +466,7 @@ static const struct deviation copy_rows[] = {
 };
 /* clang-format on */
 
-/* Each bad command as the second of three: the first must not run either. */
+/* Each bad command as the second of three: the first one must not run either. */
 static void check_commands(struct user *u, const union drm_t3_any_command *good,
 			   const struct deviation *rows, size_t count)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Jobs that run for long, fail or never end; what is closed under them. */
+/* Jobs that run long, fail or never end, and objects that are closed under them. */
 #include "child.h"
 #include "memory.h"
 #include "module.h"
@@ -12,7 +12,7 @@
 #define TIMEOUT_MS 400
 #define PATTERN	   UINT64_C(0x1122334455667788)
 
-/* The driver takes the lowest number; no queue is there when a test begins. */
+/* The driver takes the lowest number, and no queue exists when a test begins. */
 #define HW_QUEUE 0
 
 static void set_timeout(unsigned int ms)
@@ -31,7 +31,7 @@ static void user_open(struct user *u, uint32_t rank)
 {
 	uint32_t i;
 
-	/* Queues of the test before leave when their last job is freed. */
+	/* Queues of the test before are freed with their last job. */
 	nap_ms(50);
 	u->fd = open_rank(rank);
 	CHECK_EQ(queue_create(u->fd, 0, &u->queue), 0);
@@ -68,7 +68,7 @@ static void expect_part(struct user *u, uint32_t i)
 	model_run(&fill, &u->a, NULL);
 }
 
-/* Jobs wait for points, for their queue, and for who uses their buffers; not others. */
+/* Jobs wait for points, for their queue, and for users of their buffers, but for no other jobs. */
 static void test_what_waits_for_what(void **state)
 {
 	union drm_t3_any_command one, copy, free_fill;
@@ -84,7 +84,7 @@ static void test_what_waits_for_what(void **state)
 	CHECK_EQ(queue_create(u.fd, 0, &third), 0);
 	inject_hang(0, HW_QUEUE, true);
 	start_part(&u, 0);
-	/* By its buffer: it reads what the first writes. */
+	/* Through its buffer: it reads what the first one writes. */
 	copy = command_copy(u.b.handle, u.a.handle, SIZE);
 	CHECK_EQ(submit_one(u.fd, second, &copy, u.syncs[1]), 0);
 	/* By a point alone. */
@@ -109,7 +109,7 @@ static void test_what_waits_for_what(void **state)
 	operand_check(&u.a);
 	operand_check(&u.b);
 	operand_check(&other);
-	/* And one that has nothing in common with a job that hangs runs at once. */
+	/* A job that shares nothing with one that hangs runs at once. */
 	inject_hang(0, HW_QUEUE, true);
 	start_part(&u, 1);
 	free_fill = part(&other, 6);
@@ -151,7 +151,7 @@ static void test_readers_share(void **state)
 	user_close(&u);
 }
 
-/* Buffers, queue, syncobj and file are closed while the job hangs; it still ends well. */
+/* Buffers, queue, syncobj and file are closed while the job hangs. It still ends well. */
 static void test_close_all_under_a_job(void **state)
 {
 	union drm_t3_any_command copy;
@@ -177,7 +177,7 @@ static void test_close_all_under_a_job(void **state)
 	for (i = 0; i < 100 && !sync_file_status(file); i++)
 		nap_ms(10);
 	CHECK_EQ(sync_file_status(file), 1);
-	/* The mappings hold the memory, whoever else has gone. */
+	/* The mappings keep the memory, after all else is closed. */
 	operand_check(&u.a);
 	operand_check(&u.b);
 	operand_drop(&u.a);
@@ -214,7 +214,7 @@ static void test_killed_client(void **state)
 	check_memory(0, before);
 }
 
-/* A fence may be kept for ever: its file can be asked, and the module stays. */
+/* A fence may be kept for any time: its file can be read, and the module stays. */
 static void test_fence_outlives_all_else(void **state)
 {
 	struct user u;
@@ -243,7 +243,7 @@ static void test_too_many_jobs(void **state)
 	int jobs, ret;
 
 	(void)state;
-	set_timeout(3600000); /* a debug kernel takes its time for so many */
+	set_timeout(3600000); /* a debug kernel needs time for that many */
 	user_open(&u, 0);
 	set_timeout(10000);
 	inject_hang(0, HW_QUEUE, true);
@@ -303,7 +303,7 @@ static void test_failed_command(void **state)
 	user_close(&u);
 }
 
-/* The data was moved, but nobody was told: no second time. */
+/* The data was moved without a completion. It must not be moved again. */
 static void test_failed_completion(void **state)
 {
 	struct drm_t3_update add = {
@@ -337,7 +337,7 @@ static void test_failed_completion(void **state)
 	user_close(&u);
 }
 
-/* Poison fails job after job; the queue goes on, and later ones are well. */
+/* Poison fails one job after the other. The queue goes on, and later jobs succeed. */
 static void test_poisoned_memory(void **state)
 {
 	struct t3_cmd_inject cmd = { .kind = T3_INJECT_POISON };
@@ -367,7 +367,7 @@ static void test_poisoned_memory(void **state)
 	user_close(&u);
 }
 
-/* The job that hangs is aborted; those behind it in its ring, and others, run. */
+/* The job that hangs is aborted. Those after it in its ring, and others, run. */
 static void test_timeout(void **state)
 {
 	uint32_t second, round;
@@ -435,8 +435,8 @@ static uint32_t sync_share(int from, uint32_t sync, int to)
 }
 
 /*
- * The device goes under a job in its ring, one behind it, one of another queue that
- * waits for it, and one of another device.
+ * The device is removed under a job in its ring, one after it, one of another queue that waits for
+ * it, and one of another device.
  */
 static void test_unbind_under_jobs(void **state)
 {
@@ -468,7 +468,7 @@ static void test_unbind_under_jobs(void **state)
 	driver_unbind(0, bdf, sizeof(bdf));
 	CHECK_EQ(sync_wait(peer.fd, peer.syncs[0], 0, WAIT_MS), 0);
 	CHECK_EQ(sync_status(peer.fd, peer.syncs[0]), 1);
-	nap_ms(50); /* the third waits for the first two in a work */
+	nap_ms(50); /* a worker waits for the first two, for the third */
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(sync_file_status(files[i]), -ENODEV);
 	CHECK_EQ(submit_one(u.fd, u.queue, &fill, 0), -ENODEV);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The driver's own tests: it has them where KUnit is built in, and they ran when it was
- * loaded. Their results are in debugfs, as KTAP: one line here for each case.
+ * The driver's own tests. The module has them when KUnit is built in, and runs them at its load.
+ * debugfs has the results as KTAP. This prints one line for each case.
  */
 #include <dirent.h>
 #include <stdio.h>

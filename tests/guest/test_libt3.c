@@ -63,7 +63,7 @@ static void test_bytes(void **state)
 	}
 }
 
-/* One source between two targets: each block of tiles goes to both. */
+/* One source and two targets: each block of tiles goes to both. */
 static void join(struct end *source, struct end *target, uint32_t *import)
 {
 	uint32_t grant;

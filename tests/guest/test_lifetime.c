@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What dies when, in any order: processes, files, grants, mappings. */
+/* Which object ends when, in any order: processes, files, grants, mappings. */
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include "raw.h"
 #include "ring.h"
 
-/* A child on rank 1 that receives: it passes a grant and then obeys. */
+/* A child on rank 1 that receives. It passes a grant on and then follows commands. */
 enum order { ARM_NOW = 1, DIE, LEAVE };
 
 static void target_body(int sock, void *arg)
@@ -65,7 +65,7 @@ static void test_import_after_the_owner_died(void **state)
 	raw_close(&source);
 }
 
-/* The source is told one way or the other, at once. */
+/* The source gets an error in one way or the other, at once. */
 static void check_peer_is_dead(const struct raw *source)
 {
 	int64_t start = now_ns();
@@ -121,7 +121,7 @@ static void test_owner_dies_in_the_epoch(void **state)
 	check_owner_dies(true);
 }
 
-/* A source that dies: the target must not wait for it until its deadline. */
+/* A source that dies: the target must get an error before its deadline. */
 static void source_body(int sock, void *arg)
 {
 	struct drm_t3_segment_map segment;
@@ -233,7 +233,7 @@ static void test_ring_loses_a_member_with_doorbells(void **state)
 	check_kill(PATH_DOORBELL);
 }
 
-/* Others on the same device do not notice. */
+/* Others on the same device are not disturbed. */
 static void busy_body(int sock, void *arg)
 {
 	struct drm_t3_segment_map segment;
@@ -329,7 +329,7 @@ static void test_revoke_one_of_two(void **state)
 	raw_fill(&left, 0, 64, 7);
 	raw_fill(&right, 0, 64, 8);
 	CHECK_EQ(raw_revoke(&target, grant), 0);
-	/* It is told, though it sends nothing; what it sends now is lost. */
+	/* The process learns of it without sending. Its later updates are dropped. */
 	CHECK_EQ(raw_wait_fault(&left, 1, &fault), -EIO);
 	CHECK_EQ(fault.kind, DRM_T3_FAULT_PEER_DEAD);
 	raw_fill(&left, 64, 64, 7);
@@ -356,7 +356,7 @@ static void receiver_body(int sock, void *arg)
 	receive_u32(sock);
 }
 
-/* Passed, in another process or still on its way: gone with the last descriptor. */
+/* A grant ends with its last descriptor, in another process or still in a socket. */
 static void test_grants_that_nobody_imports(void **state)
 {
 	int fds[33], pair[2], round;
@@ -380,7 +380,7 @@ static void test_grants_that_nobody_imports(void **state)
 		close(pair[1]);
 		send_u32(child.sock, 1);
 		CHECK_EQ(child_end(&child, 5000), 0);
-		nap_ms(20); /* the kernel collects descriptors on their way a bit later */
+		nap_ms(20); /* the kernel collects descriptors in sockets a bit later */
 	}
 	raw_close(&raw);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What one open file may have of memory, and that all of it is given back. */
+/* The limits of an open file's memory, and that all of it is freed. */
 #include <sys/mman.h>
 
 #include "child.h"
@@ -61,7 +61,7 @@ static void try_limit(const char *name, int (*create)(int fd, uint64_t size, uin
 	bo_close(fd, first);
 	results[5] = create(fd, MIB, &first);
 	results[6] = create(fd, PAGE, &third);
-	/* A limit that was lowered takes nothing away. */
+	/* Lowering a limit frees nothing. */
 	parameter_set(name, 1);
 	bo_close(fd, first);
 	results[7] = create(fd, PAGE, &first);
@@ -116,7 +116,7 @@ static void test_spaces_count(void **state)
 	close(fd);
 }
 
-/* What is still mapped or exported is still had. */
+/* Memory that is still mapped or exported still counts. */
 static void test_counted_until_it_is_free(void **state)
 {
 	int fd = open_rank(0), dmabuf;
@@ -135,7 +135,7 @@ static void test_counted_until_it_is_free(void **state)
 	munmap(map, MIB);
 	check_used(fd, 0, 2 * MIB);
 	close(dmabuf);
-	nap_ms(20); /* its last reference goes when the call returns, or soon after */
+	nap_ms(20); /* its last reference is dropped when the call returns, or soon after */
 	check_used(fd, 0, 0);
 	close(fd);
 }
@@ -157,7 +157,7 @@ static void test_failures_are_free(void **state)
 	close(fd);
 }
 
-/* The limit is there also for who passes descriptors on: importers pay nothing. */
+/* The limit also counts for a file that passes descriptors on. Importers pay nothing. */
 static void test_importers_pay_nothing(void **state)
 {
 	int fd = open_rank(0), same = open_rank(0), peer = open_rank(1), dmabuf;

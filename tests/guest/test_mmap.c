@@ -49,7 +49,7 @@ static int try_map(int fd, uint64_t offset, uint64_t size, int prot, int flags)
 	return 0;
 }
 
-/* The most that a kind allows. */
+/* The longest mapping that a kind allows. */
 static int prot_of(int kind)
 {
 	return kind == EVENT ? PROT_READ : PROT_READ | PROT_WRITE;
@@ -188,7 +188,7 @@ static void test_mappings_cannot_grow(void **state)
 	raw_close(&raw);
 }
 
-/* A second mapping shows the same; unmapping one leaves the other. */
+/* A second mapping shows the same data. Unmapping one keeps the other. */
 static void test_mapped_twice(void **state)
 {
 	uint32_t *second;
@@ -248,7 +248,7 @@ static void test_sigbus_after_destroy(void **state)
 	raw_close(&raw);
 }
 
-/* A mapping that was never touched is dead as well. */
+/* A mapping that was never touched is revoked as well. */
 static void test_sigbus_without_an_earlier_touch(void **state)
 {
 	struct raw raw;
@@ -262,7 +262,7 @@ static void test_sigbus_without_an_earlier_touch(void **state)
 	raw_close(&raw);
 }
 
-/* Mappings hold the file: its space lives on without the descriptor. */
+/* Mappings hold the file, so its space lives on without the descriptor. */
 static void test_space_lives_while_it_is_mapped(void **state)
 {
 	struct raw raw;
@@ -290,7 +290,7 @@ static void child_finishes_the_epoch(int sock, void *arg)
 	CHECK_EQ(raw_wait(raw, DRM_T3_WAIT_DELIVERED, 1, 1, after_ms(2000)), 0);
 }
 
-/* fork() duplicates file and mappings; the child's end takes nothing away. */
+/* fork() duplicates file and mappings. The child's end destroys nothing. */
 static void test_fork_shares_the_space(void **state)
 {
 	struct child child;

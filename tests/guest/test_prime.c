@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* dma-bufs: out to processes and devices, in from T3 devices and other drivers. */
+/* dma-bufs: exported to processes and devices, imported from T3 devices and other drivers. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/dma-buf.h>
@@ -35,7 +35,7 @@ static void user_close(struct user *u)
 	close(u->fd);
 }
 
-/* Copies from and to a foreign buffer at odd places, with a model of both. */
+/* Copies from and to a foreign buffer at odd places, compared with a model of both. */
 static void check_operand(struct user *u, struct operand *other)
 {
 	union drm_t3_any_command command = command_copy(u->own.handle, other->handle, SIZE - 333);
@@ -59,7 +59,7 @@ static void check_operand(struct user *u, struct operand *other)
 
 /* --------------------------------------------------------------- same device */
 
-/* The same buffer: mapped, a job's operand, behind a space; alive with any of them. */
+/* The same buffer: mapped, a job's operand, behind a space. It lives as long as any of them. */
 static void test_same_device(void **state)
 {
 	struct drm_t3_space_create made;
@@ -166,7 +166,7 @@ static void test_mapping(void **state)
 	user_close(&u);
 }
 
-/* The processor waits for jobs that write, where it says that it begins. */
+/* The processor waits for jobs that write, when it announces its access. */
 static void test_sync_waits_for_jobs(void **state)
 {
 	const uint32_t size = 32u << 20;
@@ -218,7 +218,7 @@ static void check_peer(int (*create)(int fd, uint64_t size, uint32_t *handle))
 	check_operand(&owner, &origin);
 	memcpy(import.model, origin.model, SIZE);
 	operand_check(&import);
-	/* And stays it when the owner has closed all that it had. */
+	/* It stays so when the owner has closed all its objects. */
 	operand_close(&origin, owner.fd);
 	user_close(&owner);
 	check_operand(&user, &import);
@@ -238,7 +238,7 @@ static void test_peer_host_memory(void **state)
 	check_peer(bo_create_host);
 }
 
-/* An import is passed on as what it is. */
+/* An import is exported as its original. */
 static void test_passed_on(void **state)
 {
 	struct user owner, user;
@@ -298,7 +298,7 @@ static void test_another_fabric(void **state)
 	dmabuf = prime_share(owner.fd, owner.own.handle);
 	CHECK_EQ(prime_import(lone.fd, dmabuf, &handle), -EXDEV);
 	close(dmabuf);
-	/* Memory of the machine is everybody's. */
+	/* Any device may use host memory. */
 	CHECK_EQ(queue_create(lone.fd, 0, &lone.queue), 0);
 	operand_open(&lone.own, lone.fd, SIZE, 3);
 	CHECK_EQ(bo_create_host(owner.fd, SIZE, &handle), 0);
@@ -312,7 +312,7 @@ static void test_another_fabric(void **state)
 	user_close(&owner);
 }
 
-/* Fences go with the buffer: a copy by one rank waits for the fill by another. */
+/* Fences belong to the buffer: a copy by one rank waits for the fill by another. */
 static void test_order_between_devices(void **state)
 {
 	const uint32_t size = 16u << 20;
@@ -502,7 +502,7 @@ static void test_exporting_process_dies(void **state)
 	user_close(&u);
 }
 
-/* The exporter's device: no new job, mappings are dead, and what there was is freed. */
+/* The exporter's device is removed: no new job, dead mappings, and all memory is freed. */
 static void test_exporting_device_goes(void **state)
 {
 	union drm_t3_any_command command;
@@ -536,7 +536,7 @@ static void test_exporting_device_goes(void **state)
 	CHECK_EQ(late, -ENODEV);
 }
 
-/* The importer's: its attachments end at once, the buffer lives on. */
+/* The importer's device is removed: its attachments end at once, and the buffer lives on. */
 static void test_importing_device_goes(void **state)
 {
 	struct operand import;

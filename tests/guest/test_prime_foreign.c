@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* dma-bufs between this driver and another one (vgem): both ways, and who goes first. */
+/* dma-bufs between this driver and another one (vgem): both directions, and either end first. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <xf86drm.h>
@@ -72,7 +72,7 @@ static uint8_t *vgem_map(int fd, uint32_t handle)
 	return at;
 }
 
-/* Its pages are an operand of our jobs. */
+/* Its pages are an operand of this driver's jobs. */
 static void test_import(void **state)
 {
 	int vgem = need_vgem(), fd = open_rank(0), dmabuf;
@@ -105,7 +105,7 @@ static void test_import(void **state)
 	close(fd);
 }
 
-/* Memory of the machine for everybody, memory of the device for who can reach it. */
+/* Any device may use host memory. Only devices that reach it may use device memory. */
 static void test_export(void **state)
 {
 	int vgem = need_vgem(), fd = open_rank(0), dmabuf;
@@ -125,7 +125,7 @@ static void test_export(void **state)
 	close(vgem);
 }
 
-/* The importer keeps pages that nobody else has any more. */
+/* The importer keeps pages that no other process has any more. */
 static void test_exporter_goes_first(void **state)
 {
 	int vgem = need_vgem(), fd = open_rank(0), dmabuf;
@@ -145,7 +145,7 @@ static void test_exporter_goes_first(void **state)
 	check_kernel_log();
 }
 
-/* A dma-buf holds the module that its memory is from. */
+/* A dma-buf holds the module that its memory comes from. */
 static void test_module_is_held(void **state)
 {
 	int fd = open_rank(0), dmabuf;

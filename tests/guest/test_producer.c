@@ -36,7 +36,7 @@ static void fill(unsigned char *image, uint32_t dtype, uint32_t seed)
 	}
 }
 
-/* Whole tiles from the last on, but for two that come as elements and runs, crosswise. */
+/* Whole tiles from the last one down, except two, which come as elements and runs, interleaved. */
 static void put_all(struct t3_producer *p, const struct t3_segment_desc *desc,
 		    const unsigned char *image)
 {
@@ -123,7 +123,7 @@ static void test_all_types(void **state)
 	}
 }
 
-/* The last tile decides: before it the segment is not complete, whichever the path. */
+/* The last tile completes the segment, on both paths. */
 static void test_events(void **state)
 {
 	struct t3_segment_desc desc = end_ragged(3, DRM_T3_F32, DRM_T3_OP_ADD);
@@ -183,7 +183,7 @@ static void run_peer(bool dma, uint32_t path)
 		     : t3_remote_map(source.space, &sent, &target),
 		 0);
 	p = create(&source, &sent, path);
-	/* The image is filled again at once: an epoch that is COMPLETE has read it. */
+	/* The image is filled again at once. The device has read it when the epoch is COMPLETE. */
 	for (epoch = 1; epoch <= 20; epoch++) {
 		fill(image, DRM_T3_I32, epoch);
 		CHECK_EQ(t3_producer_begin(p), 0);
@@ -212,7 +212,7 @@ static void test_peers(void **state)
 		run_peer(i & 1, both[i >> 1]);
 }
 
-/* Its own staging goes with it, and without it there is none; a faulted space is left alone. */
+/* Destroying the producer removes its staging from an idle space. A faulted space keeps it. */
 static void test_staging_comes_and_goes(void **state)
 {
 	struct t3_segment_desc desc = end_ragged(3, DRM_T3_I32, DRM_T3_OP_STORE);

@@ -100,7 +100,7 @@ static void test_without_data_the_size_is_told(void **state)
 	close(fd);
 }
 
-/* Ask with room for `room` bytes: `want` of them arrive and the rest stays. */
+/* Ask with room for `room` bytes: `want` of them arrive, and the rest does not change. */
 static void check_copied(int fd, size_t answer, uint32_t room, uint32_t want)
 {
 	unsigned char data[1024];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The device is reset, loses interrupts, cannot write: by whom and to whom ever, the
- * guilty get an error, the others go on or are told.
+ * The device is reset, loses interrupts, or cannot write. The client that caused it gets an error.
+ * The others go on or get an error.
  */
 #include <pthread.h>
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ struct user {
 	struct operand a, b, c, d, e, f;
 };
 
-/* Jobs of queue 0 have a time limit, those of the others a long one. */
+/* Jobs of queue 0 have a short time limit, those of the others a long one. */
 static void user_open(struct user *u, uint32_t rank)
 {
 	uint32_t i;
@@ -90,7 +90,7 @@ static void finish(struct user *u, uint32_t sync, int status)
 	CHECK_EQ(sync_status(u->fd, u->syncs[sync]), status);
 }
 
-/* What the queues have in their rings when they hang: each writes a buffer of its own. */
+/* The commands in the queues' rings when they hang. Each writes a buffer of its own. */
 struct load {
 	union drm_t3_any_command fill, copy, store, add, gemm, square;
 };
@@ -131,7 +131,7 @@ static void model_gemm(uint8_t *dst, const uint8_t *src)
 	memcpy(dst, to, sizeof(to));
 }
 
-/* first: what the first job of queue 0 gets. Each queue goes on afterwards. */
+/* first: the result of queue 0's first job. Each queue goes on afterwards. */
 static void load_finish(struct user *u, struct load *load, int first)
 {
 	uint32_t i;
@@ -159,7 +159,7 @@ static void load_finish(struct user *u, struct load *load, int first)
 	}
 	operand_check(&u->a);
 	operand_check(&u->b);
-	operand_check(&u->d); /* the ADD had not begun in truth */
+	operand_check(&u->d); /* the ADD had not really begun */
 	operand_check(&u->e);
 	operand_check(&u->f); /* nor the square */
 }
@@ -195,7 +195,7 @@ static void waiter_start(struct waiter *w)
 	nap_ms(50);
 }
 
-/* The space is dead and nothing else: its buffer keeps what was there, a new one works. */
+/* Only the space is DEAD. Its buffer keeps its data, and a new space works. */
 static void waiter_check_dead(struct waiter *w)
 {
 	struct drm_t3_segment_map segment = raw_segment(&w->raw);
@@ -222,8 +222,8 @@ static void waiter_check_dead(struct waiter *w)
 /* -------------------------------------------------------------------- resets */
 
 /*
- * The abort of a late job's queue fails, so the function is reset. The late job fails;
- * the others are run again, but for one in progress that must not be done twice.
+ * The abort of a late job's queue fails, so the function is reset. The late job fails. The others
+ * run again, except one in progress that must not be done twice.
  */
 static void test_reset_for_a_late_job(void **state)
 {
@@ -243,7 +243,7 @@ static void test_reset_for_a_late_job(void **state)
 	user_close(&u);
 }
 
-/* Nobody was late: the watchdog finds it, and nobody is to blame. */
+/* No job was late. The watchdog finds the hang, and no client is at fault. */
 static void test_reset_by_somebody_else(void **state)
 {
 	struct waiter waiter;
@@ -277,7 +277,7 @@ static void test_function_level_reset(void **state)
 	user_close(&u);
 }
 
-/* What a queue has completed before a reset is no news afterwards. */
+/* A reset does not report again what a queue has completed before. */
 static void test_completions_of_an_earlier_life(void **state)
 {
 	union drm_t3_any_command fill;
@@ -298,7 +298,7 @@ static void test_completions_of_an_earlier_life(void **state)
 	user_close(&u);
 }
 
-/* Make a space and touch all of it, also when it has been reset meanwhile. */
+/* Make a space and touch all of it, also when it was reset meanwhile. */
 static void use_space(int fd, uint32_t bo)
 {
 	struct drm_t3_space_create made;
@@ -323,7 +323,7 @@ static void use_space(int fd, uint32_t bo)
 	CHECK_EQ(space_destroy(fd, made.space), 0);
 }
 
-/* Memory that is new reads as zeros, jobs run, and what they wrote is there. */
+/* New memory reads as zeros, jobs run, and their results are there. */
 static void use_memory(int fd, uint32_t bo, uint64_t pattern)
 {
 	volatile uint64_t *memory = bo_map(fd, bo, PAGE);
@@ -386,9 +386,7 @@ static void lose_interrupts(uint32_t count)
 	inject(0, &cmd);
 }
 
-/*
- * All are lost: spaces and jobs go on by the watchdog alone, which was off when they came.
- */
+/* All interrupts are lost. Spaces and jobs go on by the watchdog alone, which was off before. */
 static void test_no_interrupt_at_all(void **state)
 {
 	union drm_t3_any_command fill;
@@ -420,7 +418,10 @@ static void test_no_interrupt_at_all(void **state)
 	user_close(&u);
 }
 
-/* The event area cannot be written: the owner is told nevertheless, others are not. */
+/*
+ * The event area cannot be written. The owner gets the error in another way, and others are not
+ * disturbed.
+ */
 static void test_event_area_out_of_reach(void **state)
 {
 	struct t3_cmd_inject cmd = { .kind = T3_INJECT_FAIL_DMA, .nth = 1, .count = 1 };
@@ -452,7 +453,7 @@ static void check_line(const char *dump, const char *line)
 		guest_fail(__FILE__, __LINE__, "no '%s' in: %.2000s", line, dump);
 }
 
-/* The first failure is kept, whatever comes behind it. */
+/* The first failure is kept, whatever follows. */
 static void test_coredump_of_the_first_failure(void **state)
 {
 	union drm_t3_any_command fill;

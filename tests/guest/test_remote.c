@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Remote segments: each store goes to the peer at once; what goes wrong is told. */
+/* Remote segments: each store goes to the peer at once, and errors are reported. */
 #include "peer.h"
 #include "raw.h"
 
@@ -132,7 +132,7 @@ static void test_source_faults(void **state)
 	close_pair(&p);
 }
 
-/* Store once; the target must refuse, for the reason given, and keep its memory. */
+/* Store once. The target must refuse it, for the given reason, and keep its memory. */
 static void check_refused(const struct drm_t3_segment_map *late, uint32_t reason)
 {
 	struct pair p;
@@ -187,7 +187,7 @@ static void test_target_would_overshoot(void **state)
 	close_pair(&p);
 }
 
-/* After both reset, export and import again, all is well. */
+/* After a reset, an export and an import on both sides, all works. */
 static void test_recovery_after_a_fault(void **state)
 {
 	struct drm_t3_segment_map segment;
@@ -200,7 +200,7 @@ static void test_recovery_after_a_fault(void **state)
 	check_fault(&p.target, DRM_T3_FAULT_PEER_POISON, 0, 0);
 	CHECK_EQ(space_reset(p.source.fd, p.source.space), 0);
 	CHECK_EQ(space_reset(p.target.fd, p.target.space), 0);
-	/* The source's remote segment and import are gone, the local segment is not. */
+	/* The source's remote segment and import are removed. The local segment stays. */
 	CHECK_EQ(raw_unmap_segment(&p.source, 0), -ENOENT);
 	segment = raw_sender(&p.source, DRM_T3_SEGMENT_REMOTE, p.import, 0);
 	CHECK_EQ(raw_map(&p.source, &segment), -ENOENT);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What may happen to a device, to each kind of client that it may happen to, and a job
- * on the device after each; in an order that the seed gives.
+ * Each event of a device, with each kind of client that it may happen to, and a job on the device
+ * after each. The seed gives the order.
  *
  * usage: test_removal [--rounds N] [--clients N] [--seed N] [--host]
  *
@@ -39,7 +39,7 @@ static char bdf[32];
 
 /* --------------------------------------------------------------------- devices */
 
-/* A node is there a moment before it can be opened. */
+/* A node exists a moment before it can be opened. */
 static bool can_open(const char *name)
 {
 	char path[300];
@@ -100,7 +100,7 @@ static void ask_host(const char *what)
 
 /* ---------------------------------------------------------------------- events */
 
-/* What has become of the device; who leaves by itself is not asked (0). */
+/* What has happened to the device. A client that ends by itself is not asked (0). */
 static enum fate happen(enum event event, struct child *child, unsigned int nodes)
 {
 	switch (event) {
@@ -142,7 +142,7 @@ static void restore(enum event event, unsigned int nodes)
 	module_open_nodes();
 }
 
-/* An epoch over the link both ways, and a job. */
+/* An epoch over the link in both directions, and a job. */
 static void smoke(void)
 {
 	union drm_t3_any_command command;
@@ -186,7 +186,7 @@ static void smoke_epoch(uint32_t from, uint32_t to)
 	raw_close(&target);
 }
 
-/* Nobody has anything of any device. */
+/* No process has an object of any device. */
 static void check_nothing_left(void)
 {
 	struct drm_t3_device_info info;
@@ -252,7 +252,7 @@ static void test_matrix(void **state)
 	unsigned long round;
 
 	(void)state;
-	alarm(0); /* the clients have limits, and what is asked of the kernel below has */
+	alarm(0); /* the clients and the kernel requests below have limits */
 	for (i = 0; i < count; i++)
 		order[i] = i;
 	for (round = 0; round < opts.rounds; round++) {
@@ -270,7 +270,7 @@ static void test_matrix(void **state)
 	}
 }
 
-/* At any moment, also while they come up. */
+/* At any moment, also while they start. */
 static void test_killed_clients(void **state)
 {
 	unsigned long i;

@@ -42,7 +42,7 @@ static void test_doorbells(void **state)
 	run(&ring);
 }
 
-/* Waits that sleep at once: each needs its interrupt. */
+/* Waits that sleep at once, so each needs its interrupt. */
 static void test_sleeping_waits(void **state)
 {
 	struct ring ring = whole_ring();
@@ -53,7 +53,7 @@ static void test_sleeping_waits(void **state)
 	run(&ring);
 }
 
-/* Each rank late by a few ms at each step of an iteration, all in turn. */
+/* Each rank is late by a few ms at each step of an iteration, in turn. */
 static void check_delays(enum path path)
 {
 	struct ring ring = whole_ring();
@@ -93,7 +93,7 @@ static void test_1000_iterations_of_doorbells(void **state)
 	check_back_to_back(PATH_DOORBELL);
 }
 
-/* A system call in the steady state would be SIGKILL. */
+/* A system call in the steady state would end in SIGKILL. */
 static void test_no_system_call(void **state)
 {
 	struct ring ring = whole_ring();
@@ -108,7 +108,7 @@ static void test_no_system_call(void **state)
 	run(&ring);
 }
 
-/* And it would be seen: the same with waits that sleep ends in SIGKILL. */
+/* The check works: the same with waits that sleep ends in SIGKILL. */
 static void test_a_system_call_would_be_seen(void **state)
 {
 	struct ring_rank result[RING_RANKS_MAX];

@@ -184,7 +184,7 @@ static void test_tiles_of_a_space(void **state)
 	raw_close(&raw);
 }
 
-/* Tiles come back with their segment, in whatever order they went. */
+/* Tiles are free again with their segment, in any order. */
 static void test_tiles_come_back(void **state)
 {
 	struct drm_t3_space_create made;
@@ -331,7 +331,7 @@ static void test_sender_wrong_arguments(void **state)
 	raw_close(&target);
 }
 
-/* What arrives must be kept: a remote segment takes nothing. */
+/* The target keeps what arrives. A remote segment cannot, so it is refused. */
 static void test_target_is_remote(void **state)
 {
 	struct raw first, second, third;
@@ -376,7 +376,7 @@ static void test_grant_limits_segment_and_op(void **state)
 	CHECK_EQ(raw_map(&source, &arg), -EACCES);
 	arg.target_segment = 63;
 	CHECK_EQ(raw_map(&source, &arg), -EACCES);
-	arg.target_segment = 3; /* not mapped yet: the device looks later */
+	arg.target_segment = 3; /* not mapped yet: the device checks it later */
 	CHECK_EQ(raw_map(&source, &arg), 0);
 	raw_close(&source);
 	raw_close(&target);
