@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the sections of the conformance suite are written with. Everything here
- * acts on hardware through VFIO; nothing knows how the device is made.
+ * The interface with which the sections of the conformance suite are written. All of it acts on
+ * hardware through VFIO. Nothing depends on how the device is made.
  *
- * A test that finds a deviation leaves by conf_fail(), which does not return, so
- * checks need no error paths. Before each test all devices in use are reset.
+ * A test that finds a deviation ends by conf_fail(), which does not return. So checks need no error
+ * paths. All devices in use are reset before each test.
  */
 #ifndef T3_CONFORMANCE_CONF_H
 #define T3_CONFORMANCE_CONF_H
@@ -39,7 +39,7 @@ struct conf_section {
 #define CONF_SECTION(symbol, number_, title_, table) \
 	const struct conf_section symbol = { number_, title_, table, ARRAY_SIZE(table) }
 
-/* Ends the test: a deviation, or a reason why this device cannot be asked. */
+/* End the test: by a deviation, or by a reason why this device cannot run it. */
 _Noreturn void conf_fail(struct conf *c, const char *file, int line, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 _Noreturn void conf_skip(struct conf *c, const char *format, ...)
@@ -69,14 +69,14 @@ struct conf_device {
 	unsigned vectors;	    /* given to the function */
 	uint64_t fabric;
 	uint32_t rank, ranks, topology;
-	/* What the running test has taken, from zero at its start. */
+	/* The resources that the running test has taken, all zero at its start. */
 	uint64_t memory_used, aperture_used;
 	uint32_t spaces_used;
-	/* An interrupt of before a reset may still be on its way. */
+	/* An interrupt from before a reset may still arrive. */
 	bool late;
 };
 
-/* Devices of the running test, the ones it asked for first; count >= those. */
+/* Devices of the running test, with those that it asked for first; count >= those. */
 struct conf_device *conf_device(struct conf *c, unsigned index);
 unsigned conf_devices(const struct conf *c);
 
@@ -116,17 +116,17 @@ bool conf_guest_error(struct conf_device *d);
 
 /* -------------------------------------------------- host memory, interrupts */
 
-/* One page that devices reach at *iova; unmap takes it from them for this test. */
+/* One page that devices reach at *iova. unmap removes it from them for this test. */
 void *conf_page(struct conf *c, uint64_t *iova);
 void conf_unmap(struct conf *c, uint64_t iova);
-/* Gives back what has been unmapped; the pages stay the test's. */
+/* Map again what was unmapped. The pages stay the test's. */
 void conf_pages_map(struct conf *c);
 
 /* Give the function `count` MSI-X vectors; every test starts with all four. */
 void conf_vectors(struct conf *c, struct conf_device *d, unsigned count);
-/* Interrupts on that vector since the last call; waits for the first of them. */
+/* The number of interrupts on that vector since the last call. Waits for the first one. */
 uint64_t conf_interrupts(struct conf *c, struct conf_device *d, unsigned vector);
-/* The same without waiting longer than a device may take for what it did before. */
+/* As above, but waits no longer than a device may take for its earlier actions. */
 uint64_t conf_interrupts_now(struct conf *c, struct conf_device *d, unsigned vector);
 
 /* ------------------------------------------------------------------ waiting */
@@ -156,8 +156,10 @@ struct conf_space {
 	volatile struct t3_event_area *events;
 };
 
-/* Arguments of a good SPACE_CREATE with fresh ranges: `bytes` of a space and the
- * buffer behind it, and `records` zeroed counter records. */
+/*
+ * Arguments of a valid SPACE_CREATE with fresh ranges: `bytes` of a space and its buffer, and
+ * `records` zeroed counter records.
+ */
 void conf_space_prepare(struct conf *c, struct conf_device *d, struct conf_space *s, uint64_t bytes,
 			uint32_t records);
 void conf_space_create(struct conf *c, struct conf_device *d, struct conf_space *s, uint64_t bytes,
@@ -189,11 +191,11 @@ void conf_memory_fill(struct conf_device *d, uint64_t offset, uint64_t bytes, ui
 
 #define STATE(state, epoch) ((uint64_t)(state) << 32 | (uint32_t)(epoch))
 
-/* Until event area and STATE both say so. */
+/* Wait until event area and STATE both have that state. */
 void conf_wait_state(struct conf *c, struct conf_space *s, uint32_t state, uint32_t epoch);
-/* FAULTED, with a first fault of this kind; returns its record. */
+/* Check that the space is FAULTED with a first fault of this kind. Returns the record. */
 struct t3_fault_record conf_wait_fault(struct conf *c, struct conf_space *s, uint32_t kind);
-/* Until the 64-bit word at `word` in host memory holds `wanted`. */
+/* Wait until the 64-bit word at `word` in host memory is `wanted`. */
 void conf_wait_word(struct conf *c, const volatile uint64_t *word, uint64_t wanted,
 		    const char *what);
 void conf_wait_counter(struct conf *c, struct conf_device *d, enum t3_counter_id id,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The order of the devices: the longest chain of linked ones comes first. */
+/* Orders the devices: the longest chain of linked ones comes first. */
 #include <string.h>
 
 #include "run.h"
@@ -13,7 +13,7 @@ static bool linked(const struct conf_device *a, const struct conf_device *b)
 	return a->topology == T3_TOPOLOGY_RING && (a->rank + 1) % a->ranks == b->rank;
 }
 
-/* Fill order[] from one start: each the first unused one that the last reaches. */
+/* Fill order[] from one start. Each next one is the first unused one with a link from the last. */
 static unsigned chain(const struct conf *c, unsigned start, unsigned *order)
 {
 	bool used[T3_MAX_RANKS] = { false };

@@ -24,7 +24,7 @@ void inject(struct conf *c, struct conf_device *d, struct t3_cmd_inject args)
 
 /* ------------------------------------------------------------------ cleaning */
 
-/* Commands that are refused do no harm: there is no such link. */
+/* A command about a link that does not exist is refused and does no harm. */
 static void cancel(struct conf_device *d, uint32_t kind, uint32_t peer)
 {
 	struct t3_cmd_inject args = { .kind = kind, .rank = d->rank, .peer = peer };

@@ -11,10 +11,10 @@
 
 #include "run.h"
 
-/* How long an interrupt may be on its way before a test takes it for not sent. */
+/* The time after which a test takes an interrupt for not sent. */
 #define GRACE_MS 10
 
-/* count = 0 takes all vectors away; VFIO resizes only from there. */
+/* count = 0 removes all vectors. VFIO resizes only from there. */
 static int set_vectors(struct conf_device *d, unsigned count)
 {
 	struct {

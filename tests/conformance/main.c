@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* t3-conformance: does a device do what qemu-device/SPEC.md says? */
+/* t3-conformance: tests a device against qemu-device/SPEC.md. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 		return status;
 	if (options.list)
 		return list(options.section);
-	/* Structures are shared with the device as they are. */
+	/* Host and device share structures, so the host must be little-endian, too. */
 	if (*(const uint8_t *)&one != 1)
 		return usage("this host is big-endian", "");
 	conf.timeout = options.timeout;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Finding T3 functions in sysfs, and giving them to vfio-pci when asked to. */
+/* Finds T3 functions in sysfs, and binds them to vfio-pci on request. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "queue.h"
 
-/* What completions return: no two descriptors of a test have the same. */
+/* Cookies. No two descriptors of a test have the same one. */
 static uint64_t cookie(const struct queue *q, uint32_t index)
 {
 	return 0xc0de000000000000 | (uint64_t)q->args.queue << 32 | index;
@@ -64,11 +64,11 @@ struct t3_completion queue_wait(struct conf *c, struct queue *q, uint32_t index)
 	uint64_t phase = !(index / q->args.entries % 2);
 	struct t3_completion found;
 
-	/* Zeroed before CREATE, so the first pass cannot be taken for done either. */
+	/* Zeroed before CREATE, so that the first pass does not look complete either. */
 	while ((slot->word >> 48 != phase || (uint32_t)slot->word != index) &&
 	       conf_pause(&deadline))
 		;
-	__sync_synchronize(); /* `word` is written last, so it is read first */
+	__sync_synchronize(); /* The device writes `word` last, so read it first. */
 	found = *slot;
 	CHECK_EQUAL(c, "phase and bits above of a completion", found.word >> 48, phase);
 	CHECK_EQUAL(c, "index of a completion", (uint32_t)found.word, index);
@@ -116,7 +116,7 @@ struct t3_cmd_queue queue_command(struct conf *c, struct queue *q, uint32_t opco
 	return args;
 }
 
-/* Registers and QUEUE_QUERY say the same. */
+/* Check that registers and QUEUE_QUERY have the same values. */
 void queue_check(struct conf *c, struct queue *q, uint32_t state, uint32_t head, uint32_t status)
 {
 	struct t3_cmd_queue found = queue_command(c, q, T3_CMD_QUEUE_QUERY);

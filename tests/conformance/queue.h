@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A queue with its rings in host memory, and what is put into it. */
+/* A queue with its rings in host memory, and its descriptors. */
 #ifndef T3_CONFORMANCE_QUEUE_H
 #define T3_CONFORMANCE_QUEUE_H
 
@@ -16,13 +16,13 @@ struct queue {
 /* Skips the test if this device has no queues. */
 void queue_needed(struct conf *c, struct conf_device *d);
 
-/* Arguments of a good QUEUE_CREATE: 16 entries, zeroed rings with a page each. */
+/* Arguments of a valid QUEUE_CREATE: 16 entries, and zeroed rings with a page each. */
 void queue_prepare(struct conf *c, struct conf_device *d, struct queue *q, uint32_t id,
 		   uint32_t priority);
 void queue_create(struct conf *c, struct conf_device *d, struct queue *q, uint32_t id,
 		  uint32_t priority);
 
-/* Puts it behind the others, without the doorbell; returns its index. */
+/* Put it into the ring without the doorbell. Returns its index. */
 uint32_t queue_push(struct queue *q, const struct t3_descriptor *descriptor);
 void queue_submit(struct queue *q);
 /* Waits for the completion of that index, and checks its phase, cookie and index. */
@@ -30,16 +30,16 @@ struct t3_completion queue_wait(struct conf *c, struct queue *q, uint32_t index)
 /* Pushes, submits and waits. */
 struct t3_completion queue_run(struct conf *c, struct queue *q,
 			       const struct t3_descriptor *descriptor);
-/* The same, and it must be done. */
+/* As above, and its status must be DONE. */
 void queue_do(struct conf *c, struct queue *q, const struct t3_descriptor *descriptor);
-/* It completes with that status and detail. */
+/* Check that it completes with that status and detail. */
 void queue_expect(struct conf *c, struct queue *q, uint32_t index, uint32_t status,
 		  uint64_t detail);
 
-/* Runs DESTROY, ABORT or QUERY; after ABORT what is pushed next follows its tail. */
+/* Run DESTROY, ABORT or QUERY. After ABORT the next push goes to its tail. */
 struct t3_cmd_queue queue_command(struct conf *c, struct queue *q, uint32_t opcode);
 void queue_check(struct conf *c, struct queue *q, uint32_t state, uint32_t head, uint32_t status);
-/* Until QUEUE_STATE or QUEUE_HEAD says so. */
+/* Wait until QUEUE_STATE or QUEUE_HEAD has that value. */
 void queue_wait_state(struct conf *c, struct queue *q, uint32_t state);
 void queue_wait_head(struct conf *c, struct queue *q, uint32_t head);
 

@@ -10,7 +10,7 @@ unsigned reduce_ring(struct conf *c)
 	return count;
 }
 
-/* Chunk k starts as REMOTE behind its owner k, and ends there as LOCAL. */
+/* Chunk k starts as REMOTE at the device after its owner k, and ends at k as LOCAL. */
 struct t3_cmd_seg_map reduce_segment(const struct conf_space *s, unsigned device, unsigned count,
 				     unsigned chunk)
 {

@@ -5,7 +5,7 @@
 
 #include "conf.h"
 
-/* Skips the test where the devices are not all of their ring. */
+/* Skip the test when the devices are not the whole ring. */
 unsigned reduce_ring(struct conf *c);
 /* A space on each device with its segments, connected to the next. */
 void reduce_setup(struct conf *c, struct conf_space *spaces, unsigned count);
@@ -14,7 +14,7 @@ void reduce_arm(struct conf *c, struct conf_space *spaces, unsigned count, uint3
 uint32_t reduce_value(unsigned i, unsigned chunk, uint32_t j, uint32_t epoch);
 uint32_t reduce_sum(unsigned count, unsigned chunk, uint32_t j, uint32_t epoch);
 void reduce_store(struct conf_space *spaces, unsigned count, uint32_t epoch);
-/* Stores, waits for COMPLETE, checks the sums and releases. */
+/* Store, wait for COMPLETE, check the sums and release. */
 void reduce_run(struct conf *c, struct conf_space *spaces, unsigned count, uint32_t epoch);
 /* A chunk's segment at a device of the ring. */
 struct t3_cmd_seg_map reduce_segment(const struct conf_space *s, unsigned device, unsigned count,

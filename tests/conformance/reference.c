@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Any of the three float types is a significand of so many bits and a smallest
- * exponent. Values are doubles, which hold all of them; a sum that a double cannot
- * hold is rounded to odd first, which keeps the second rounding correct.
+ * Each of the three float types has a significand of some bits and a smallest exponent. Values are
+ * doubles, which can hold all of them. A sum that a double cannot hold is first rounded to odd,
+ * which keeps the second rounding correct.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -43,7 +43,7 @@ static double decode(const struct format *format, uint32_t word)
 			    (int)exponent - 1 + format->least - fraction_bits);
 }
 
-/* To nearest, ties to even; what is beyond the largest value becomes infinite. */
+/* To nearest, ties to even. Values beyond the largest one become infinite. */
 static uint32_t encode(const struct format *format, double value)
 {
 	int fraction_bits = format->significand - 1, exponent;
@@ -60,7 +60,7 @@ static uint32_t encode(const struct format *format, double value)
 	if (exponent < format->least)
 		exponent = format->least;
 	scaled = nearbyint(ldexp(value, fraction_bits - exponent));
-	/* The hidden bit counts one exponent up, and so does a carry out of the top. */
+	/* The hidden bit increases the exponent by one, and so does a carry out of the top. */
 	if (scaled + ldexp(exponent - format->least, fraction_bits) >= infinite)
 		return sign | infinite;
 	return sign | (uint32_t)(scaled + ldexp(exponent - format->least, fraction_bits));
@@ -100,7 +100,7 @@ static uint32_t update_i32(uint32_t op, uint32_t m, uint32_t v)
 {
 	if (op == T3_OP_ADD)
 		return m + v;
-	/* With the sign bit turned, the order of the words is that of the values. */
+	/* With the sign bit inverted the words have the order of the values. */
 	return ((m ^ 0x80000000) < (v ^ 0x80000000)) == (op == T3_OP_MIN) ? m : v;
 }
 

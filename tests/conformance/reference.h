@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SPEC.md 4 computed once more: from values, not as the device may do it. */
+/* SPEC.md 4, computed a second time from values, independently of any device. */
 #ifndef T3_CONFORMANCE_REFERENCE_H
 #define T3_CONFORMANCE_REFERENCE_H
 

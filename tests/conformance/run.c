@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Running tests, each from a reset function, and how one ends. */
+/* Runs the tests, each after a function reset, and ends them. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "run.h"
 
-/* A bus that does not answer cannot be waited for otherwise. */
+/* A limit for a bus that does not answer, which no wait can detect. */
 #define TEST_SECONDS 60
 
 static sigjmp_buf bus_error;

@@ -21,10 +21,10 @@ struct conf_result {
 struct conf {
 	struct conf_device device[T3_MAX_RANKS];
 	unsigned count;	 /* devices opened */
-	unsigned linked; /* first ones of them, each linked to the next */
+	unsigned linked; /* the first ones of them, each linked to the next */
 	double timeout;	 /* s, of every wait */
 	int container;
-	uint8_t *pages; /* CONF_PAGES of host memory, each mapped on its own */
+	uint8_t *pages; /* CONF_PAGES of host memory, each mapped separately */
 	bool unmapped[CONF_PAGES];
 	unsigned pages_used;
 	bool injected; /* faults that outlive a reset */
@@ -32,7 +32,7 @@ struct conf {
 	struct conf_result *result;
 };
 
-/* vfio.c: 0, or -1 with a sentence on stderr. */
+/* vfio.c. Returns 0, or -1 after a sentence on stderr. */
 int conf_open(struct conf *c, char *const *bdfs, unsigned count);
 void conf_close(struct conf *c);
 void conf_pages_restore(struct conf *c);
@@ -44,18 +44,18 @@ int conf_irq_open(struct conf_device *d);
 void conf_irq_close(struct conf_device *d);
 void conf_irq_drain(struct conf_device *d);
 
-/* pci.c: BDFs of all T3 functions; and what a function is bound to. */
+/* pci.c: the BDFs of all T3 functions, and the driver of a function. */
 unsigned conf_find(char (*bdfs)[16], unsigned limit);
 int conf_bind(const char *bdf);
 int conf_group(const char *bdf);
 
-/* inject.c: takes away what tests have injected. */
+/* inject.c: clears the faults that tests have injected. */
 void conf_inject_clear(struct conf *c);
 
 /* fabric.c */
 void conf_order(struct conf *c);
 
-/* run.c: runs what matches, in order; the number of results. */
+/* run.c: runs the matching tests, in order. Returns the number of results. */
 extern const struct conf_section *const conf_sections[];
 unsigned conf_run(struct conf *c, const char *section, struct conf_result **results,
 		  void (*each)(const struct conf_result *result, unsigned number));

@@ -65,7 +65,7 @@ static void test_bar_sizes(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "size of BAR4", d->aperture_bytes, conf_reg64(d, T3_REG_APERTURE_SIZE));
 }
 
-/* Offset of a capability, 0 where it is missing; the list is not trusted to end. */
+/* The offset of a capability, or 0. A broken list may have no end. */
 static uint32_t capability(struct conf *c, struct conf_device *d, uint32_t id)
 {
 	uint32_t at = conf_config(c, d, PCI_CAPABILITY_LIST, 1);

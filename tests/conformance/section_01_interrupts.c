@@ -24,7 +24,7 @@ static void clear(const struct conf_space *s)
 		       1u << s->args.space % 32);
 }
 
-/* A space whose news so far are taken. */
+/* A space whose first interrupts were cleared. */
 static void setup(struct conf *c, struct conf_device *d, struct conf_space *s)
 {
 	conf_space_simple(c, d, s);
@@ -132,7 +132,7 @@ static void test_summary(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "EVENT_SUMMARY after it was cleared", conf_reg(d, T3_REG_EVENT_SUMMARY), 0);
 }
 
-/* A segment word is news too, and not only the space's state. */
+/* A segment word raises the interrupt, too, and not only the space's state. */
 static void test_segment_news(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);

@@ -7,7 +7,7 @@
 
 enum access { RO, RO64, RW, RW1C };
 
-/* After a reset: `reset`, what it was before, or something else. */
+/* After a reset: `reset`, the value before it, or another one. */
 enum after { FIXED, SAME, OTHER };
 
 struct reg {
@@ -61,7 +61,7 @@ static const struct reg regs[] = {
 	{"COUNTERS_LAST",  T3_REG_COUNTERS + 8 * (T3_COUNTER_COUNT - 1), RO64, FIXED, 0, 0},
 	{"FENCE_FIRST",    T3_REG_FENCE,          RO64, FIXED, 0, 0},
 	{"FENCE_LAST",     T3_REG_FENCE + 8 * (T3_MAX_FENCES - 1), RO64, FIXED, 0, 0},
-	/* The queues are FREE: their tails take nothing. */
+	/* The queues are FREE, so their tails ignore writes. */
 	{"QUEUE_TAIL_FIRST", T3_REG_QUEUE_TAIL,   RO,   FIXED, 0, 0},
 	{"QUEUE_TAIL_LAST", T3_REG_QUEUE_TAIL + 4 * (T3_MAX_QUEUES - 1), RO, FIXED, 0, 0},
 	{"QUEUE_HEAD_FIRST", T3_REG_QUEUE_HEAD,   RO,   FIXED, 0, 0},
@@ -70,13 +70,13 @@ static const struct reg regs[] = {
 	{"QUEUE_STATE_LAST", T3_REG_QUEUE_STATE + 4 * (T3_MAX_QUEUES - 1), RO, FIXED, 0, 0},
 };
 
-/* Offsets that no register of version 1.1 is at. */
+/* Offsets without a register of version 1.1. */
 static const uint32_t reserved[] = {
 	0x07c, 0x0c0, 0x0fc, 0x2fc, T3_REG_COUNTERS + 8 * T3_COUNTER_COUNT, 0x5fc, 0x7fc,
 	T3_REG_END, 0x1ffc, 0xfffc, 0x20000, 0x3ffffc,
 };
 
-/* What is neither 4 bytes nor, at a 64-bit register, 8. */
+/* Widths other than 4 bytes and, at a 64-bit register, 8. */
 static const struct {
 	const char *name;
 	uint32_t offset, bytes;
@@ -113,7 +113,7 @@ static void registers_needed(struct conf *c, struct conf_device *d, uint32_t off
 		conf_skip(c, "needs CAPS.QUEUES");
 }
 
-/* Every register that can be is not zero before the function is reset. */
+/* Make every register nonzero that can be, then reset the function. */
 static void test_reset_value(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);
@@ -153,7 +153,7 @@ static void check_read_write(struct conf *c, struct conf_device *d, const struct
 	CHECK(c, !conf_guest_error(d), "a write is a guest error");
 }
 
-/* RW1C: a bit that is 0 stays 0 whatever is written. */
+/* RW1C: a bit that is 0 stays 0 for any write. */
 static void check_clear(struct conf *c, struct conf_device *d, const struct reg *reg)
 {
 	conf_reg_write(d, reg->offset, 0xffffffff);

@@ -4,7 +4,7 @@
 #include "run.h"
 
 /* clang-format off */
-/* Anything but ARM W32, RELEASE W32, TILE W64 and STATE R64. */
+/* Any store other than ARM W32, RELEASE W32, TILE W64, and any load but STATE R64. */
 static const struct {
 	const char *name;
 	uint32_t offset, bytes;
@@ -166,7 +166,7 @@ static void test_last_epoch(struct conf *c, unsigned row)
 	complete(c, &s, 1);
 }
 
-/* After epoch 5: each but 6 is refused. */
+/* After epoch 5 all but 6 are refused. */
 static void test_epoch_order(struct conf *c, unsigned row)
 {
 	static const uint32_t epochs[] = { 0, 1, 4, 5, 7, 0xffffffff };
@@ -236,7 +236,7 @@ static void test_generation(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "in the event area", s.events->generation, first + 3);
 }
 
-/* A slot that is FREE at a function reset takes part in it. */
+/* A function reset also increases the generation of a FREE slot. */
 static void test_generation_of_free(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);

@@ -17,7 +17,7 @@ static void check_fresh(struct conf *c, const struct conf_space *s, uint32_t gen
 		      (unsigned long long)words[i]);
 }
 
-/* conf_page() has filled the page with something else. */
+/* conf_page() has filled the page with another pattern. */
 static void test_create_writes_all(struct conf *c, unsigned row)
 {
 	struct conf_space s;
@@ -44,7 +44,7 @@ static void test_reset_writes_all(struct conf *c, unsigned row)
 	check_fresh(c, &s, s.args.generation);
 }
 
-/* Words that nothing happened to are not written. */
+/* Words without an event are not written. */
 static void test_single_words(struct conf *c, unsigned row)
 {
 	struct conf_space s;
@@ -106,7 +106,7 @@ static void test_arm_keeps_words(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "segment word", s.events->segment[0], DONE(2));
 }
 
-/* When the state says COMPLETE, data and segment words are there already. */
+/* When the state is COMPLETE, data and segment words have been written. */
 static void test_order(struct conf *c, unsigned row)
 {
 	struct conf_deadline deadline = conf_deadline(c);

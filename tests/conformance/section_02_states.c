@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* SPEC.md 2.1: what each command, doorbell and access does in each state. */
+/* SPEC.md 2.1: the result of each command, doorbell and access in each state. */
 #include "conf.h"
 #include "run.h"
 
 enum column { FREE, IDLE, ARMING, ARMED, COMPLETE, FAULTED, QUIESCED, COLUMNS };
 
-/* What is expected: an admin status, or what a doorbell or access leads to. */
+/* The expected result: an admin status, or the effect of a doorbell or access. */
 enum {
 	KEEPS = 0x100, /* the state does not change and no fault is recorded */
-	DROPS,	       /* the same, and DROPPED counts it */
+	DROPS,	       /* as above, and DROPPED counts it */
 	MOVES,	       /* into `next` */
 	NOT_ARMED,     /* this fault */
 	BAD_ARM,
@@ -319,7 +319,7 @@ static void expect_move(struct scene *scene, enum column column)
 				scene->linked ? T3_SPACE_ARMING : T3_SPACE_ARMED, 1);
 }
 
-/* A refused command has changed nothing; of the rest section 7 knows more. */
+/* A refused command has changed nothing. Section 7 tests the effects of the others. */
 static void expect_status(struct scene *scene, uint32_t status, uint32_t wanted, uint32_t before)
 {
 	CHECK_EQUAL(scene->c, "ADMIN_STATUS", status, wanted);

@@ -108,7 +108,7 @@ static uint32_t value_of(const struct shape *shape, uint32_t row, uint32_t byte)
 	return element_bytes(shape->dtype) == 2 ? value & 0xffff : value;
 }
 
-/* All stores of one tile; before the last of them, it has not triggered. */
+/* Make all stores of one tile. It must not trigger before the last one. */
 static void store_tile(struct conf *c, struct conf_space *s, const struct shape *shape,
 		       uint32_t tile)
 {
@@ -130,7 +130,7 @@ static void store_tile(struct conf *c, struct conf_space *s, const struct shape 
 	CHECK_EQUAL(c, "TRIGGERS after it", conf_counter(s->dev, T3_COUNTER_TRIGGERS), tile + 1);
 }
 
-/* Each byte of the page: of the segment, or as it was. */
+/* Check each byte of the page: that of the segment, or its old value. */
 static void check_page(struct conf *c, struct conf_space *s, const struct shape *shape)
 {
 	uint32_t size = element_bytes(shape->dtype);
@@ -197,7 +197,7 @@ static void setup_init(struct conf *c, struct conf_space *s, unsigned row, uint8
 	conf_wait_state(c, s, T3_SPACE_ARMED, 1);
 }
 
-/* ARM fills the segment with the identity, and nothing around it. */
+/* ARM fills the segment with the identity, and changes nothing around it. */
 static void test_identity(struct conf *c, unsigned row)
 {
 	unsigned size = element_bytes(inits[row].dtype);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* SPEC.md 3.2: staged tiles give what stores of the same values give. */
+/* SPEC.md 3.2: staged tiles have the same results as stores of the same values. */
 #include "conf.h"
 #include "run.h"
 
@@ -100,7 +100,7 @@ static void test_slots(struct conf *c, unsigned row)
 		CHECK_EQUAL(c, "consumed", s.events->consumed[0][slot], RAGGED_TILES);
 }
 
-/* Stores and doorbells mix, in any order. */
+/* Stores and doorbells may be mixed in any order. */
 static void test_mixed(struct conf *c, unsigned row)
 {
 	struct conf_space s;
@@ -135,7 +135,7 @@ static void test_overshoot(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "element 1", conf_buffer(&s, 4, 4), 0);
 }
 
-/* A slot may be refilled as soon as `consumed` has passed. */
+/* A slot may be refilled as soon as `consumed` has counted it. */
 static void test_refill(struct conf *c, unsigned row)
 {
 	struct conf_space s;
@@ -177,7 +177,7 @@ static void test_largest_tile(struct conf *c, unsigned row)
 		CHECK_EQUAL(c, "element", conf_buffer(&s, at, 4), (uint32_t)(at * 0x9e3779b1));
 }
 
-/* A REMOTE segment's tiles: read when sent, then consumed; nothing is kept here. */
+/* A REMOTE segment's tile is read when it is sent, and then consumed. Nothing is kept here. */
 static void test_remote(struct conf *c, unsigned row)
 {
 	struct conf_space s, target;
@@ -208,7 +208,7 @@ static void test_remote(struct conf *c, unsigned row)
 	check_matrix(c, &target, 1, 50);
 }
 
-/* slots = 0 takes the staging buffer away: its doorbells are bad ones. */
+/* slots = 0 removes the staging buffer. Its doorbells are then BAD_DOORBELL. */
 static void test_take_away(struct conf *c, unsigned row)
 {
 	struct t3_cmd_seg_map segment;

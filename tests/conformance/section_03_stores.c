@@ -133,7 +133,7 @@ static void test_store(struct conf *c, unsigned row)
 	check_memory(c, &s, 0, 0, 0);
 }
 
-/* The bus cuts what is not aligned; each piece is a store. */
+/* The bus splits a misaligned store, and each piece is a store. */
 static const struct {
 	const char *name;
 	uint32_t dtype, offset, bytes, kind, stores;
@@ -174,7 +174,7 @@ static void test_pieces(struct conf *c, unsigned row)
 	check_memory(c, &s, pieces[row].offset, pieces[row].bytes, value);
 }
 
-/* The state comes first: outside ARMED, whatever is wrong with a store is NOT_ARMED. */
+/* The state is checked first: outside ARMED any wrong store is NOT_ARMED. */
 static void test_not_armed_first(struct conf *c, unsigned row)
 {
 	struct conf_space s;
@@ -203,7 +203,7 @@ static void test_overshoot(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "the element", conf_buffer(&s, 68, 4), 1);
 }
 
-/* 4 bytes are left and 8 come: none of them is applied. */
+/* 4 bytes are left and 8 come. None of them is applied. */
 static void test_overshoot_in_part(struct conf *c, unsigned row)
 {
 	static const uint32_t offsets[] = { 64, 68, 72, 128, 132 };
@@ -247,7 +247,7 @@ static void test_outside_spaces(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "FAULTS", conf_counter(d, T3_COUNTER_FAULTS), 0);
 }
 
-/* Two spaces side by side: what hits one is nothing to the other. */
+/* Two spaces side by side: a store to one does not affect the other. */
 static void test_neighbours(struct conf *c, unsigned row)
 {
 	struct conf_space a, b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* SPEC.md 3.3: the tracker's counters, for whatever TRACKER says it has. */
+/* SPEC.md 3.3: the tracker's counters, for the size in the register TRACKER. */
 #include "conf.h"
 #include "run.h"
 
@@ -74,7 +74,7 @@ static void test_one_tile(struct conf *c, unsigned row)
 	expect(c, &scene, T3_COUNTER_STORES, "STORES", 2);
 }
 
-/* One tile more than a set has ways, then back to the one that made room. */
+/* One tile more than a set has ways, and then the tile that was replaced. */
 static void test_spill(struct conf *c, unsigned row)
 {
 	struct scene scene;
@@ -100,7 +100,7 @@ static void test_spill(struct conf *c, unsigned row)
 	EXPECT(c, &scene, PEAK, scene.ways);
 }
 
-/* The least recently used goes, not the oldest: tile 0 is touched again. */
+/* The least recently used entry is replaced, not the oldest. Tile 0 is used again before. */
 static void test_lru(struct conf *c, unsigned row)
 {
 	struct scene scene;
@@ -123,7 +123,7 @@ static void test_lru(struct conf *c, unsigned row)
 	EXPECT(c, &scene, FILL, 1);
 }
 
-/* A way that a complete tile has left is taken before anything is spilled. */
+/* The way of a complete tile is used before any entry is spilled. */
 static void test_invalid_first(struct conf *c, unsigned row)
 {
 	struct scene scene;
@@ -139,7 +139,7 @@ static void test_invalid_first(struct conf *c, unsigned row)
 	EXPECT(c, &scene, LIVE, scene.ways);
 }
 
-/* The written-back count is in the table, and of this epoch. */
+/* The table has the written-back count, with this epoch. */
 static void test_record(struct conf *c, unsigned row)
 {
 	struct t3_tile_record record;
@@ -163,7 +163,7 @@ static void test_record(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "count of a complete record", conf_read(scene.s.dev->memory, at + 4, 4), 8);
 }
 
-/* Twice as many tiles as entries, halves first and in another order then. */
+/* Twice as many tiles as entries: first one half of each, then the other half in another order. */
 static void test_exact(struct conf *c, unsigned row)
 {
 	uint32_t tiles;

@@ -9,7 +9,7 @@
 #define VALUES	32u
 #define SPECIAL 24u
 
-/* Zeros, ones, the ends of subnormal and normal, infinities, NaNs, halves of ulps. */
+/* Zeros, ones, both ends of subnormal and normal, infinities, NaNs, halves of ulps. */
 static const uint32_t special[][SPECIAL] = {
 	[T3_DTYPE_I32] = { 0,	       1,	   2,	       0xffffffff, 0xfffffffe, 0x7fffffff,
 			   0x7ffffffe, 0x80000000, 0x80000001, 0x40000000, 0xc0000000, 0x55555555,
@@ -36,7 +36,7 @@ static uint32_t random_word(uint64_t *seed)
 	return (uint32_t)(*seed >> 32);
 }
 
-/* The special values, and random ones whose exponents are near each other. */
+/* The special values, and random ones with exponents close to each other. */
 static void choose_values(uint32_t dtype, uint32_t *values)
 {
 	uint64_t seed = 12345 + dtype;
@@ -51,7 +51,7 @@ static void choose_values(uint32_t dtype, uint32_t *values)
 	}
 }
 
-/* Memory holds the first of each pair, and one store brings the second. */
+/* Memory has the first of each pair, and one store brings the second. */
 static void setup(struct conf *c, struct conf_space *s, uint32_t op, uint32_t dtype,
 		  const uint32_t *values)
 {
@@ -132,7 +132,7 @@ static void test_words(struct conf *c, unsigned row)
 	run_pairs(c, row, 8);
 }
 
-/* 1 + 1e8 - 1e8 in each order: more than two float updates add as they arrive. */
+/* 1 + 1e8 - 1e8 in each order: more than two float updates add in the order of arrival. */
 static void test_arrival_order(struct conf *c, unsigned row)
 {
 	static const uint32_t words[] = { 0x3f800000, 0x4cbebc20, 0xccbebc20 };

@@ -19,7 +19,7 @@ static void create(struct conf *c, struct scene *scene, unsigned i)
 	ADMIN(c, d, T3_CMD_SPACE_CREATE, &scene->gather[i].args);
 }
 
-/* At its owner a chunk is sent on by DMA, into the next rank's other space. */
+/* The owner sends its chunk on by DMA, into the next rank's other space. */
 static void map_scatter(struct conf *c, struct scene *scene, unsigned i, unsigned chunk)
 {
 	struct t3_cmd_seg_map segment = reduce_segment(&scene->scatter[i], i, scene->count, chunk);
@@ -33,7 +33,7 @@ static void map_scatter(struct conf *c, struct scene *scene, unsigned i, unsigne
 	conf_map(c, &scene->scatter[i], &segment);
 }
 
-/* From chunk + 1 on to the rank before the owner, which keeps it. */
+/* From rank chunk + 1 to the rank before the owner, which keeps it. */
 static void map_gather(struct conf *c, struct scene *scene, unsigned i, unsigned chunk)
 {
 	struct t3_cmd_seg_map segment = conf_segment(&scene->gather[i], chunk);
@@ -90,7 +90,7 @@ static void finish(struct conf *c, struct scene *scene, uint32_t epoch)
 	}
 }
 
-/* Between the last store and the wait nothing is done: the devices do the rest. */
+/* The test does nothing between the last store and the wait. The devices do the rest. */
 static void test_all_reduce(struct conf *c, unsigned row)
 {
 	struct scene scene;
@@ -106,7 +106,7 @@ static void test_all_reduce(struct conf *c, unsigned row)
 	}
 }
 
-/* Buffers and counter tables of two spaces on one device: neither is refused. */
+/* Two spaces on one device may share buffers and counter tables. */
 static void test_overlap(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);

@@ -6,7 +6,7 @@
 #include "reference.h"
 #include "run.h"
 
-/* Nothing is sent before a tile's last store, and then that tile alone. */
+/* Nothing of a tile is sent before its last store, and then that tile alone. */
 static void test_tile_by_tile(struct conf *c, unsigned row)
 {
 	struct pair pair;
@@ -31,7 +31,7 @@ static void test_tile_by_tile(struct conf *c, unsigned row)
 	CHECK(c, pair.source.events->segment[0] & T3_SEG_WORD_DELIVERED, "not DELIVERED");
 }
 
-/* Sum here first, then the op of the target on what is there. */
+/* The sum is made here first. Then the target's op combines it with the value there. */
 static void test_target_op(struct conf *c, unsigned row)
 {
 	uint32_t op = row / 4, dtype = row % 4, size = reference_bytes(dtype);
@@ -124,7 +124,7 @@ static void test_packets(struct conf *c, unsigned row)
 		CHECK_EQUAL(c, "element", conf_buffer(&pair.target, at, 4), at);
 }
 
-/* A tile that completes a tile elsewhere, which is sent on from there. */
+/* A tile completes a tile at another device, which sends it on. */
 static void test_chain(struct conf *c, unsigned row)
 {
 	struct t3_cmd_seg_map segment;
@@ -153,7 +153,7 @@ static void test_chain(struct conf *c, unsigned row)
 		CHECK_EQUAL(c, "sum", conf_buffer(&end, 4 * i, 4), 2 * i);
 }
 
-/* More ready tiles than the link has slots: all of them arrive, in whatever order. */
+/* More ready tiles than the link has slots: all of them arrive, in any order. */
 static void test_many_tiles(struct conf *c, unsigned row)
 {
 	struct pair pair;

@@ -16,8 +16,10 @@ struct broadcast {
 	struct t3_cmd_seg_map from;
 };
 
-/* From the device in the middle to the ones before and behind it, by routes 3 and 31;
- * or to two spaces on one device. */
+/*
+ * From the device in the middle to the ones before and after it, by routes 3 and 31; or to two
+ * spaces on one device.
+ */
 static void broadcast(struct conf *c, struct broadcast *b, uint8_t kind, bool one_rank)
 {
 	static const uint32_t routes[] = { 3, T3_SPACE_ROUTES - 1 };
@@ -86,7 +88,7 @@ static void test_broadcast_arming(struct conf *c, unsigned row)
 	conf_wait_word(c, &source.events->state, STATE(T3_SPACE_COMPLETE, 1), "state");
 }
 
-/* One of the targets ends: the source ends, and so does the other target. */
+/* One of the targets is reset. The source then faults, and so does the other target. */
 static void test_broadcast_death(struct conf *c, unsigned row)
 {
 	uint8_t kind = row & 1 ? T3_SEG_REMOTE : T3_SEG_DMA;
@@ -138,7 +140,7 @@ static uint32_t tile_bytes(uint32_t tile)
 	return (tile / 3 == 3 ? 1 : 2) * (tile % 3 == 2 ? 12 : 16);
 }
 
-/* Tiles from the last to the first: a block is sent with its last tile, not before. */
+/* Tiles from the last to the first. A block is sent with its last tile, not before. */
 static void test_blocks(struct conf *c, unsigned row)
 {
 	uint32_t block = block_sizes[row], sent = 0, of_block = 0;
@@ -175,7 +177,7 @@ static void test_blocks(struct conf *c, unsigned row)
 
 /* --------------------------------------------------------- bytes and counts */
 
-/* Single bytes, moved as they are, to a target of the same type. */
+/* Single bytes, copied unchanged to a target of the same type. */
 static void test_bytes(struct conf *c, unsigned row)
 {
 	static const uint8_t kinds[] = { T3_SEG_LOCAL, T3_SEG_DMA, T3_SEG_REMOTE };
@@ -206,7 +208,7 @@ static void test_bytes(struct conf *c, unsigned row)
 			    (0xf7e6d5c4b3a29180 + at) & (~0ull >> (64 - 8 * width)));
 }
 
-/* As many updates for each element as there may be; one more is too many. */
+/* The largest number of updates for each element. One more is too many. */
 static void test_many_updates(struct conf *c, unsigned row)
 {
 	struct pair pair;

@@ -33,7 +33,7 @@ static void test_earlier_epoch(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "source", conf_state(&pair.source), STATE(T3_SPACE_ARMING, 2));
 }
 
-/* A target that is ahead refuses the updates, so that its source does not wait for ever. */
+/* A target that is ahead refuses the updates, so that its source does not wait forever. */
 static void test_later_epoch(struct conf *c, unsigned row)
 {
 	struct t3_fault_record record;
@@ -128,7 +128,7 @@ static void test_next_epoch(struct conf *c, unsigned row)
 	pair_check(c, &pair.target, 20, "of epoch 2");
 }
 
-/* The target is ARMING for want of a target of its own, and takes updates. */
+/* The target is ARMING because a target of its own is not armed. It takes updates. */
 static void test_updates_while_arming(struct conf *c, unsigned row)
 {
 	struct conf_space last;
@@ -202,7 +202,7 @@ static void test_target_ends(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "src_rank", record.src_rank, pair.target.dev->rank);
 }
 
-/* Who is IDLE learns of it at its next ARM. */
+/* A space that is IDLE learns of it at its next ARM. */
 static void test_source_ends_before_arm(struct conf *c, unsigned row)
 {
 	struct pair pair;
@@ -215,7 +215,7 @@ static void test_source_ends_before_arm(struct conf *c, unsigned row)
 	conf_wait_fault(c, &pair.target, T3_FAULT_PEER_POISON);
 }
 
-/* Who has finished an epoch may leave: the other still finishes the same one. */
+/* A space that has finished an epoch may leave. The other still finishes the same epoch. */
 static void test_leave_after_complete(struct conf *c, unsigned row)
 {
 	struct pair pair;
@@ -237,7 +237,7 @@ static void test_leave_after_complete(struct conf *c, unsigned row)
 	conf_wait_fault(c, &pair.target, T3_FAULT_PEER_POISON);
 }
 
-/* The source's route is dead; the target itself goes on. */
+/* The source's route is dead, and the target itself goes on. */
 static void test_import_clear(struct conf *c, unsigned row)
 {
 	struct t3_cmd_index clear;

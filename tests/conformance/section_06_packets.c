@@ -68,7 +68,7 @@ static void set_import(struct conf *c, struct pair *pair, struct t3_cmd_import_s
 	import.space = pair->target.args.space;
 	ADMIN(c, pair->target.dev, T3_CMD_IMPORT_CLEAR, &clear);
 	ADMIN(c, pair->target.dev, T3_CMD_IMPORT_SET, &import);
-	/* A cleared import kills the route: it is set anew. */
+	/* Clearing an import ends the route, which must be set again. */
 	set_route(c, pair,
 		  (struct t3_cmd_route_set){ .peer_space = pair->target.args.space,
 					     .peer_generation = pair->target.args.generation });
@@ -199,7 +199,7 @@ static void rearm_target(struct conf *c, struct pair *pair)
 	conf_wait_state(c, &pair->target, T3_SPACE_ARMED, 2);
 }
 
-/* Part of the first tile is counted: what comes is more than is left. */
+/* Part of the first tile is counted, so the update brings more than is left. */
 static void fill_in_part(struct conf *c, struct pair *pair)
 {
 	(void)c;

@@ -66,7 +66,7 @@ static void test_create(struct conf *c, unsigned row)
 		CHECK_EQUAL(c, "event area", s.events->state, 0xa5a5a5a5a5a5a5a5);
 }
 
-/* The last pages of the aperture and of device memory are as good as the first. */
+/* The last pages of the aperture and of device memory are valid, like the first. */
 static void test_create_at_end(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);
@@ -176,7 +176,7 @@ static void test_status_register(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "ADMIN_STATUS", conf_reg(d, T3_REG_ADMIN_STATUS), T3_ADMIN_OK);
 }
 
-/* RESET takes back what the epoch did: counts, faults, statistics; segments stay. */
+/* RESET clears counts, faults and statistics of the epoch. Segments stay. */
 static void test_reset(struct conf *c, unsigned row)
 {
 	struct t3_cmd_seg_stats stats = { 0 };

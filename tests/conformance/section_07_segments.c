@@ -141,7 +141,7 @@ static const char *map_label(unsigned row)
 	return maps[row].name;
 }
 
-/* What was refused is not there: the good one goes in its place. */
+/* The refused segment does not exist, so a valid one fits in its place. */
 static void test_map(struct conf *c, unsigned row)
 {
 	struct t3_cmd_seg_map good, args;
@@ -223,7 +223,7 @@ static void test_stats_index(struct conf *c, unsigned row)
 		    T3_ADMIN_BAD_INDEX);
 }
 
-/* 64 spaces of 64 segments are all there are. */
+/* 64 spaces of 64 segments are the maximum. */
 static void test_all_segments(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);
@@ -364,7 +364,7 @@ static void test_clear(struct conf *c, unsigned row)
 	}
 }
 
-/* A segment needs its route, and a route stays while a segment uses it. */
+/* A segment needs its route, and the route stays while a segment uses it. */
 static void test_route_in_use(struct conf *c, unsigned row)
 {
 	struct t3_cmd_route_set route;

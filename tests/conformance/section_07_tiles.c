@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* SPEC.md 7: TILE_QUERY, what tiles lack while they are tracked. */
+/* SPEC.md 7: TILE_QUERY, which reports what tiles lack while they are tracked. */
 #include "conf.h"
 #include "run.h"
 
@@ -35,7 +35,7 @@ static void expect(struct conf *c, struct conf_space *s, uint32_t tile, uint64_t
 	CHECK_EQUAL(c, "unacknowledged", got.unacknowledged, 0);
 }
 
-/* Each store is in the count at once, whatever the record in memory says. */
+/* Each store is in the count at once, whatever the record in memory has. */
 static void test_count(struct conf *c, unsigned row)
 {
 	const uint32_t done = T3_TILE_STARTED | T3_TILE_TRIGGERED;
@@ -69,7 +69,7 @@ static void test_count(struct conf *c, unsigned row)
 	expect(c, &s, 1, 0, T3_TILE_OPEN);
 }
 
-/* A look is no use of the tracker: no counter moves, and nothing of the device. */
+/* A query changes no counter and no tracker entry. */
 static void test_no_trace(struct conf *c, unsigned row)
 {
 	struct conf_device *d = device(c);
@@ -99,7 +99,7 @@ static void search(struct conf *c, struct conf_space *s, uint32_t from, uint32_t
 	CHECK_EQUAL(c, "OPEN", !!(got.flags & T3_TILE_OPEN), open);
 }
 
-/* The first open one, no further than asked for, and not past the end. */
+/* The first open one within the given range. */
 static void test_search(struct conf *c, unsigned row)
 {
 	struct t3_cmd_seg_map args;
@@ -126,7 +126,7 @@ static void test_search(struct conf *c, unsigned row)
 	search(c, &s, TILES - 5, T3_TILE_QUERY_MAX, TILES - 1, false);
 }
 
-/* Remote stores are counted here, and acknowledged from there. */
+/* Remote stores are counted here, and the target acknowledges them. */
 static void test_unacknowledged(struct conf *c, unsigned row)
 {
 	struct conf_space source, target;

@@ -41,7 +41,7 @@ static void setup(struct conf *c, struct conf_space *s, struct conf_space *other
 	conf_wait_state(c, other, T3_SPACE_ARMED, 1);
 }
 
-/* FAULTED, as far as the device can still tell: not by the event area. */
+/* FAULTED, as the doorbell page and STATE show it. The event area cannot. */
 static void wait_faulted(struct conf *c, struct conf_space *s)
 {
 	struct conf_deadline deadline = conf_deadline(c);
@@ -51,7 +51,7 @@ static void wait_faulted(struct conf *c, struct conf_space *s)
 	CHECK_EQUAL(c, "STATE", conf_state(s) >> 32, T3_SPACE_FAULTED);
 }
 
-/* The IOMMU has nothing at the event area, and the space gets an event. */
+/* The IOMMU does not map the event area, and the space gets an event. */
 static void test_event_area_unmapped(struct conf *c, unsigned row)
 {
 	struct conf_space s, other;
@@ -85,7 +85,7 @@ static void test_host_dma_interrupt(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "interrupts", conf_interrupts(c, s.dev, 2), 1);
 }
 
-/* With bus mastering off the device writes nothing, and says so. */
+/* With bus mastering off the device writes nothing and reports an error. */
 static void test_bus_master_off(struct conf *c, unsigned row)
 {
 	struct conf_space s, other;
@@ -107,8 +107,10 @@ static void test_bus_master_off(struct conf *c, unsigned row)
 	conf_wait_state(c, &s, T3_SPACE_IDLE, 0);
 }
 
-/* A record of this epoch with a count that no tile of this size has: a fault, by
- * what the device finds first, and of this space alone. */
+/*
+ * A record of this epoch with an impossible count is a fault of this space alone. Its kind depends
+ * on what the device finds first.
+ */
 static void test_counter(struct conf *c, unsigned row)
 {
 	static const uint32_t counts[] = { 33, 0x80000000, 0xffffffff };
@@ -157,7 +159,7 @@ static void test_record(struct conf *c, unsigned row)
 	check_isolated(c, &other);
 }
 
-/* Memory of a FAULTED space can be read, and takes no more updates. */
+/* The memory of a FAULTED space can be read, and takes no more updates. */
 static void test_memory_stays(struct conf *c, unsigned row)
 {
 	struct conf_space s, other;

@@ -23,7 +23,7 @@ static void wait_faults(struct conf *c, struct conf_space *s, uint32_t wanted)
 	CHECK_EQUAL(c, "faults", s->events->faults, wanted);
 }
 
-/* Many faults of two kinds by turns: each in its place, the first kept apart. */
+/* Many faults of two kinds, alternating. Each is in its place, and the first one is kept apart. */
 static void test_order(struct conf *c, unsigned row)
 {
 	static const uint32_t counts[] = { 1, 2, 15, 16, 17, 40 };
@@ -63,7 +63,7 @@ static void test_order(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "FAULTS", conf_counter(pair.source.dev, T3_COUNTER_FAULTS), count);
 }
 
-/* Stores, doorbell writes and what peers say are not recorded in FAULTED. */
+/* Stores, doorbells and messages of peers are not recorded in FAULTED. */
 static void test_not_recorded(struct conf *c, unsigned row)
 {
 	struct pair pair;
@@ -85,7 +85,7 @@ static void test_not_recorded(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "faults of the target", pair.target.events->faults, 1);
 }
 
-/* No interrupt for a later fault: the state does not change. */
+/* A later fault raises no interrupt, because the state does not change. */
 static void test_one_interrupt(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);
@@ -124,7 +124,7 @@ static void test_reset(struct conf *c, unsigned row)
 		CHECK_EQUAL(c, "place in the ring", ring_record(&pair.source, k).kind, 0);
 }
 
-/* Writing 1 to a bit of ERROR_ENABLE raises nothing for what is set already. */
+/* Setting a bit of ERROR_ENABLE raises nothing for errors that are already set. */
 static void test_error_enable(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);

@@ -32,7 +32,7 @@ static void test_incarnation(struct conf *c, unsigned row)
 	uint32_t before = conf_reg(d, T3_REG_INCARNATION);
 
 	reset(c, d, row);
-	/* VFIO may reset by more than one means. */
+	/* VFIO may reset by several methods. */
 	if (row == 0)
 		CHECK_EQUAL(c, "INCARNATION", conf_reg(d, T3_REG_INCARNATION), before + 1);
 	CHECK(c, conf_reg(d, T3_REG_INCARNATION) != before, "INCARNATION has not changed");
@@ -100,7 +100,7 @@ static void test_registers(struct conf *c, unsigned row)
 		CHECK_EQUAL(c, "counter", conf_counter(d, i), 0);
 }
 
-/* The neighbour's line goes quiet: a source faults before it sends anything. */
+/* The neighbour stops answering. A source faults before it sends anything. */
 static void test_target(struct conf *c, unsigned row)
 {
 	struct t3_fault_record record;
@@ -112,7 +112,7 @@ static void test_target(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "segment", record.segment, ~0u);
 }
 
-/* The target of a source that was reset faults too, and its slot is safe from it. */
+/* The target of a source that was reset faults, too. Its slot is then safe from that source. */
 static void test_source(struct conf *c, unsigned row)
 {
 	struct pair pair;

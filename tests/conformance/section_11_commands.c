@@ -123,7 +123,7 @@ static void test_command(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "its state", none.state, T3_QUEUE_FREE);
 }
 
-/* After DESTROY the doorbell is not taken; CREATE starts from 0. */
+/* After DESTROY the doorbell is ignored. CREATE starts from 0. */
 static void test_destroy(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);
@@ -146,7 +146,7 @@ static void test_destroy(struct conf *c, unsigned row)
 	queue_do(c, &q, &(struct t3_descriptor){ 0 });
 }
 
-/* A queue that waits, and one that has failed, are destroyed without a completion. */
+/* A queue that waits, and one that has failed, can be destroyed without a completion. */
 static void test_destroy_busy(struct conf *c, unsigned row)
 {
 	struct t3_descriptor wait = desc_wait(3, 1), bad = { .opcode = 255 };

@@ -6,7 +6,7 @@
 #include "queue.h"
 #include "reference.h"
 
-/* Operands lie in areas of this size, in device memory and in host memory. */
+/* Operands are in areas of this size, in device memory and in host memory. */
 #define AREA_PAGES 8u
 #define AREA	   (AREA_PAGES * T3_PAGE_SIZE)
 
@@ -65,7 +65,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* What byte `at` of the destination must be: of a row, or as before. */
+/* The expected byte `at` of the destination: that of a row, or the old one. */
 static bool in_rows(unsigned shape, uint64_t at, uint32_t *row, uint64_t *col)
 {
 	uint64_t pitch = shapes[shape].rows > 1 ? shapes[shape].dst_pitch : AREA;
@@ -131,7 +131,7 @@ static void test_fill(struct conf *c, unsigned row)
 	check_rows(c, &scene, shape, &word);
 }
 
-/* Piece after piece of 4096 bytes, upwards, each read whole before it is written. */
+/* The copy goes upwards in pieces of 4096 bytes. Each piece is read before it is written. */
 static void test_overlap(struct conf *c, unsigned row)
 {
 	static const int64_t shifts[] = { 8, -8, 4096, -4096, 5000, 1 };

@@ -40,7 +40,7 @@ static void test_ring(struct conf *c, unsigned row)
 	queue_do(c, &q, &nop);
 }
 
-/* The completion cannot be written: there is none, and HEAD stays. */
+/* The completion cannot be written. There is none, and HEAD does not move. */
 static void test_completion(struct conf *c, unsigned row)
 {
 	struct t3_descriptor signal = desc_signal(0, 1), wait = desc_wait(1, 1);
@@ -68,7 +68,7 @@ static void test_completion(struct conf *c, unsigned row)
 	queue_do(c, &q, &nop);
 }
 
-/* An operand's second page is missing: the first piece stays. */
+/* An operand's second page is missing. The first piece was already moved. */
 static void test_operand(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);

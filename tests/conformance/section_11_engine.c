@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* SPEC.md 11.4 and 11.5: who is served, how long it takes, and fences. */
+/* SPEC.md 11.4 and 11.5: the order of queues, the time of steps, and fences. */
 #include "conf.h"
 #include "queue.h"
 
 static const struct t3_descriptor nop;
 
-/* One queue signals, the other waits; either of them comes first. */
+/* One queue signals, the other waits. Either of them comes first. */
 static void test_fence(struct conf *c, unsigned row)
 {
 	struct t3_descriptor wait = desc_wait(17, 4), signal = desc_signal(17, 4);
@@ -57,13 +57,13 @@ static void test_fence_value(struct conf *c, unsigned row)
 	queue_push(&q, &wait);
 	queue_submit(&q);
 	CHECK_EQUAL(c, "QUEUE_HEAD after a lower FENCE_SET", queue_reg(&q, T3_REG_QUEUE_HEAD), 3);
-	/* Lowered right after: it counts that the value was there. */
+	/* The fence is lowered right after. The waiter still sees that it had the value. */
 	queue_fence_set(c, d, 0, 10);
 	queue_fence_set(c, d, 0, 0);
 	queue_expect(c, &q, 3, T3_DESC_OK, 0);
 }
 
-/* A hand to hand of two queues over two fences, several times around the rings. */
+/* Two queues take turns by two fences, several times around the rings. */
 static void test_ping_pong(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);
@@ -109,7 +109,7 @@ static void start_together(struct conf *c, struct queue *first, struct queue *se
 	queue_expect(c, second, count, T3_DESC_OK, 0);
 }
 
-/* The higher one is over before the lower one's descriptor begins, whichever was first. */
+/* The higher queue ends before the lower one's descriptor begins, in either order of submission. */
 static void test_priority(struct conf *c, unsigned row)
 {
 	struct t3_descriptor high_fill = desc_fill(T3_LOC_MEMORY, 0, 2, 16 * T3_PAGE_SIZE);
@@ -157,7 +157,7 @@ static void test_overtake(struct conf *c, unsigned row)
 	      (unsigned long long)taken);
 }
 
-/* Equals take turns, a step each. */
+/* Equal queues take turns, one step each. */
 static void test_round_robin(struct conf *c, unsigned row)
 {
 	struct t3_descriptor fill = desc_fill(T3_LOC_MEMORY, 0, 0, 8);

@@ -21,7 +21,7 @@ static const struct {
 	const char *name;
 	unsigned bytes;
 	uint32_t one;		/* 1.0 */
-	uint32_t large;		/* what 1 + 1 added in two roundings does not change */
+	uint32_t large;		/* a value that 1 + 1 does not change when rounded twice */
 	uint32_t sum;		/* in one */
 } types[] = {
 	[T3_DTYPE_I32] = {"i32", 4, 1, 0x7fffffff, 0x80000001},
@@ -160,7 +160,7 @@ static void test_bad(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "output", conf_read(x.q.dev->memory, C, 8), 0xee);
 }
 
-/* Operands beyond memory's end, and parameters that are nowhere. */
+/* Operands beyond the end of memory, and parameters at unmapped addresses. */
 static void test_range(struct conf *c, unsigned row)
 {
 	struct gemm x;

@@ -3,7 +3,7 @@
 #include "conf.h"
 #include "queue.h"
 
-/* Where good descriptors move bytes to; from 0. */
+/* Where valid descriptors move bytes to; from 0. */
 #define TARGET (8ull * T3_PAGE_SIZE)
 
 enum { NOP, COPY, FILL, UPDATE, WAIT, SIGNAL };
@@ -89,7 +89,7 @@ static struct t3_descriptor good(uint8_t opcode)
 	return d;
 }
 
-/* The failure has moved nothing, and is at that field; the good one then runs. */
+/* The failure has moved nothing and names that field. The valid descriptor then runs. */
 static void test_bad(struct conf *c, unsigned row)
 {
 	struct t3_descriptor descriptor = good(bads[row].opcode);
@@ -112,7 +112,7 @@ static void test_bad(struct conf *c, unsigned row)
 	queue_do(c, &q, &descriptor);
 }
 
-/* The first field in the order of the checks, and these before the ranges. */
+/* The first wrong field in the order of the checks. All of these come before the ranges. */
 static void test_bad_order(struct conf *c, unsigned row)
 {
 	static const struct {
@@ -137,7 +137,7 @@ static void test_bad_order(struct conf *c, unsigned row)
 			   fields[i].bytes == 8 ? 1
 			   : size		? 0
 						: 0xff);
-		/* Without bytes in a row any pitch is enough for it. */
+		/* With row_bytes 0 any pitch is valid. */
 		index = queue_push(&q, &descriptor);
 		queue_submit(&q);
 		queue_expect(c, &q, index, T3_DESC_BAD_DESCRIPTOR, fields[i].offset);
@@ -199,7 +199,7 @@ static void test_range(struct conf *c, unsigned row)
 	queue_check(c, &q, T3_QUEUE_ERROR, 1, T3_DESC_BAD_RANGE);
 }
 
-/* Up to the last byte of device memory is no failure; nor is the last fence. */
+/* The last byte of device memory is valid, and so is the last fence. */
 static void test_range_end(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);

@@ -67,7 +67,7 @@ static void test_large(struct conf *c, unsigned row)
 	queue_check(c, &q, T3_QUEUE_READY, T3_QUEUE_ENTRIES_MAX + 1, 0);
 }
 
-/* What is written into a place after its descriptor is over is not seen before its turn. */
+/* A place may be rewritten after its descriptor has ended. The new one is read only in its turn. */
 static void test_read_once(struct conf *c, unsigned row)
 {
 	struct t3_descriptor wait = desc_wait(0, 1), signal = desc_signal(1, 5);
@@ -96,7 +96,10 @@ static void push_many(struct queue *q, uint32_t count, const struct t3_descripto
 		queue_push(q, descriptor);
 }
 
-/* Tail - head beyond entries: the tail is taken, nothing of it is completed. */
+/*
+ * The tail is more than `entries` ahead of head. The tail is taken, and no such descriptor
+ * completes.
+ */
 static void test_overrun(struct conf *c, unsigned row)
 {
 	static const uint32_t beyond[] = { 1, 0x7fffffff, 0xffffffffu - T3_QUEUE_ENTRIES_MIN };
@@ -118,7 +121,7 @@ static void test_overrun(struct conf *c, unsigned row)
 	queue_do(c, &q, &nop);
 }
 
-/* One in progress stays so, and is what ABORT completes. */
+/* The descriptor in progress stays so, and ABORT completes it. */
 static void test_overrun_in_progress(struct conf *c, unsigned row)
 {
 	struct t3_descriptor wait = desc_wait(0, 1);
@@ -139,7 +142,7 @@ static void test_overrun_in_progress(struct conf *c, unsigned row)
 	queue_do(c, &q, &nop);
 }
 
-/* Exactly `entries` are no overrun. */
+/* Exactly `entries` is no overrun. */
 static void test_full(struct conf *c, unsigned row)
 {
 	struct t3_descriptor wait = desc_wait(0, 1);
@@ -158,7 +161,7 @@ static void test_full(struct conf *c, unsigned row)
 	queue_check(c, &q, T3_QUEUE_READY, q.tail, 0);
 }
 
-/* ERROR: those behind are not read, doorbells are not taken, ABORT goes on from there. */
+/* In ERROR later descriptors are not read and doorbells are ignored. ABORT goes on from there. */
 static void test_error(struct conf *c, unsigned row)
 {
 	struct t3_descriptor signal = desc_signal(0, 1);
@@ -190,7 +193,7 @@ static void test_error(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "FENCE", queue_fence(q.dev, 0), 1);
 }
 
-/* ABORT of a queue that waits; one that waits for the same goes on. */
+/* ABORT of a queue that waits. Another queue that waits for the same fence goes on. */
 static void test_abort(struct conf *c, unsigned row)
 {
 	struct t3_descriptor wait = desc_wait(0, 1);
@@ -255,7 +258,7 @@ static void test_interrupt(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "interrupts after that", conf_interrupts(c, q.dev, row), 1);
 }
 
-/* ENABLE last raises it as well; without ENABLE nothing is sent. */
+/* Setting ENABLE last raises it, too. Without ENABLE nothing is sent. */
 static void test_enable(struct conf *c, unsigned row)
 {
 	struct t3_descriptor with = { .flags = T3_DESC_FLAG_IRQ };
@@ -272,7 +275,7 @@ static void test_enable(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "interrupts after the same again", conf_interrupts_now(c, q.dev, 3), 0);
 }
 
-/* A failure needs no flag, nor does an abort; ERROR_STATUS.QUEUE has its own vector. */
+/* A failure and an abort raise it without a flag. ERROR_STATUS.QUEUE has its own vector. */
 static void test_failure_interrupt(struct conf *c, unsigned row)
 {
 	struct t3_descriptor wait = desc_wait(0, 1);

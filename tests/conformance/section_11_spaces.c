@@ -19,7 +19,7 @@ static void local(struct conf *c, struct conf_space *s)
 	conf_wait_state(c, s, T3_SPACE_ARMED, 1);
 }
 
-/* From host or device memory, or a pattern: tiles complete as by the CPU's stores. */
+/* From host memory, device memory or a pattern. Tiles complete as with the CPU's stores. */
 static void test_local(struct conf *c, unsigned row)
 {
 	struct t3_descriptor descriptor;
@@ -91,7 +91,7 @@ static void test_to_peer(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "DMA_BYTES", conf_counter(q.dev, T3_COUNTER_DMA_BYTES), row ? 0 : 64);
 }
 
-/* More pieces than a link has slots: the queue waits, no store is lost or faults. */
+/* More pieces than a link has slots. The queue waits, and no store is lost or faults. */
 static void test_many(struct conf *c, unsigned row)
 {
 	const uint32_t bytes = 4 * T3_PAGE_SIZE;
@@ -129,7 +129,7 @@ static void expect(struct conf *c, struct queue *q, struct t3_descriptor descrip
 	queue_command(c, q, T3_CMD_QUEUE_ABORT);
 }
 
-/* No such space, and each state that is not ARMED; the space takes no harm. */
+/* No such space, and each state that is not ARMED. The space is not affected. */
 static void test_not_armed(struct conf *c, unsigned row)
 {
 	struct t3_descriptor fill = desc_fill(T3_LOC_SPACE, 0, 1, 8), other;
@@ -157,7 +157,7 @@ static void test_not_armed(struct conf *c, unsigned row)
 	expect(c, &q, fill, T3_DESC_SPACE, T3_SPACE_QUIESCED);
 }
 
-/* A generation before or behind the space's, which stays ARMED. */
+/* A generation before or after the space's. The space stays ARMED. */
 static void test_generation(struct conf *c, unsigned row)
 {
 	struct t3_descriptor fill;
@@ -178,7 +178,7 @@ static void test_generation(struct conf *c, unsigned row)
 	conf_wait_state(c, &s, T3_SPACE_COMPLETE, 1);
 }
 
-/* Stores that fault the space: so does the CPU's at the same place. */
+/* Stores that make the space fault, as the CPU's would at the same place. */
 static void test_fault(struct conf *c, unsigned row)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* SPEC.md 11.8: timed runs, mirrored and of all ranks; who leaves one; what is refused. */
+/* SPEC.md 11.8: timed runs, mirrored and of all ranks; ranks that leave one; refused ones. */
 #include "conf.h"
 #include "queue.h"
 
@@ -108,7 +108,7 @@ static void prepare(struct conf *c, struct conf_device *d, struct timed *x, uint
 				       .dst = iova + RESULT_AT };
 }
 
-/* Runs of this shape take the host long enough for what a test does meanwhile. */
+/* Runs of this shape take the host long enough for a test's actions meanwhile. */
 static void prolong(struct timed *x)
 {
 	x->args->rows = 2048ull * x->args->ranks;
@@ -177,7 +177,7 @@ static void check_counters(struct conf *c, const struct t3_timed_counters *count
 		    programs[program].all_gather ? others : 0);
 }
 
-/* Twice the same, in virtual time that goes on; no CPU does anything in between. */
+/* Two equal runs, with virtual time going on. No CPU acts in between. */
 static void test_mirrored(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);
@@ -199,7 +199,7 @@ static void test_mirrored(struct conf *c, unsigned row)
 	      "VCLOCK is behind a run that is over");
 }
 
-/* Virtual time just before and just after commands of the CPU; the last ones. */
+/* Virtual time just before and just after the last commands of the CPU. */
 struct pace {
 	struct {
 		uint64_t before, after;
@@ -207,7 +207,7 @@ struct pace {
 	unsigned count;
 };
 
-/* One after the other until the run is over. */
+/* Give commands one after the other until the run has ended. */
 static void pace(struct conf *c, struct timed *x, uint32_t index, struct pace *pace)
 {
 	struct conf_deadline deadline = conf_deadline(c);
@@ -224,7 +224,7 @@ static void pace(struct conf *c, struct timed *x, uint32_t index, struct pace *p
 	} while (queue_reg(&x->q, T3_REG_QUEUE_HEAD) == index && conf_pause(&deadline));
 }
 
-/* Whether one of them was surely given between start and end. */
+/* Whether one of them certainly was between start and end. */
 static bool was_paced(const struct pace *pace, const struct t3_timed_result *result)
 {
 	uint64_t end = result->start + (result->counters.end + 999) / 1000;
@@ -237,8 +237,8 @@ static bool was_paced(const struct pace *pace, const struct t3_timed_result *res
 }
 
 /*
- * Commands of the CPU meanwhile are told, and change no counter. How many come during a run is
- * for the host's speed to say, and none is right, too: runs are made until there was one.
+ * A run reports the CPU's commands meanwhile, and no counter changes. The host's speed decides how
+ * many there are during a run, maybe none. So the test makes runs until there was one.
  */
 static void test_host_paced(struct conf *c, unsigned row)
 {
@@ -279,7 +279,9 @@ static unsigned prepare_all(struct conf *c, struct timed *x, uint32_t program)
 	return ranks;
 }
 
-/* Nobody begins before the last has come; then all at one instant, and as one mirrored. */
+/*
+ * No rank begins before the last has come. Then all begin at one instant, and as one mirrored run.
+ */
 static void test_gang(struct conf *c, unsigned row)
 {
 	static struct timed x[T3_MAX_RANKS];
@@ -309,7 +311,7 @@ static void test_gang(struct conf *c, unsigned row)
 	}
 }
 
-/* Other arguments on the last rank: two gangs, neither of which is complete. */
+/* The last rank has other arguments: two gangs, neither of which is complete. */
 static void test_arguments_differ(struct conf *c, unsigned row)
 {
 	static struct timed x[T3_MAX_RANKS];
@@ -353,7 +355,7 @@ static void leave(struct conf *c, struct timed *x, unsigned row)
 		queue_command(c, &x->q, row ? T3_CMD_QUEUE_DESTROY : T3_CMD_QUEUE_ABORT);
 }
 
-/* All begin a run, and the last rank leaves it; false: it came too late for that. */
+/* All begin a run, and the last rank leaves it. False: it was too late. */
 static bool leave_in_time(struct conf *c, struct timed *x, unsigned ranks, unsigned row)
 {
 	for (unsigned i = 0; i < ranks; i++)
@@ -363,8 +365,8 @@ static bool leave_in_time(struct conf *c, struct timed *x, unsigned ranks, unsig
 }
 
 /*
- * The last rank leaves a run that has begun. One that is over before that, which is for the
- * host's speed to say, ends well: then there is another.
+ * The last rank leaves a run that has begun. The host's speed decides whether the run ends before.
+ * It then ends well, and the test makes another.
  */
 static void test_leaves(struct conf *c, unsigned row)
 {
@@ -406,7 +408,7 @@ static void test_bad(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "events of a result", x.result->events, 0);
 }
 
-/* Fields of the descriptor: the operands must be host memory at multiples of 64. */
+/* Fields of the descriptor. The operands must be host memory at multiples of 64. */
 static void test_bad_descriptor(struct conf *c, unsigned row)
 {
 	struct t3_descriptor d;

@@ -78,7 +78,7 @@ static void test_space(struct conf *c, unsigned row)
 	conf_wait_state(c, &other, T3_SPACE_COMPLETE, 1);
 }
 
-/* The granule before it is good; a reset does not mend, UNPOISON of it or of all does. */
+/* The granule before it is good. A reset does not clear poison. UNPOISON of it or of all does. */
 static void test_unpoison(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);
@@ -127,7 +127,7 @@ static void test_arrival(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "target's memory", conf_buffer(&pair.target, 0, 8), 0x77);
 }
 
-/* A tile of a block goes bad while the block's last one is not there yet. */
+/* A tile of a block is poisoned while the block's last one is missing. */
 static void test_send(struct conf *c, unsigned row)
 {
 	struct pair pair;
@@ -150,7 +150,7 @@ static void test_send(struct conf *c, unsigned row)
 	check_poison(c, pair.source.dev, pair.source.args.buffer);
 }
 
-/* A queue that reads it, and one that writes it; the piece before stays moved. */
+/* A queue that reads it, and one that writes it. The piece before it was already moved. */
 static void test_queue(struct conf *c, unsigned row)
 {
 	const uint64_t from = 0x10000, to = 0x20000, bytes = 2 * T3_PAGE_SIZE;
@@ -242,7 +242,7 @@ static void test_lose_irq(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "interrupts after it", conf_interrupts(c, d, 0), 1);
 }
 
-/* The one access fails; the space alone ends. */
+/* The one access fails, and only the space ends. */
 static void test_fail_dma_space(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);
@@ -290,7 +290,7 @@ static void test_fail_dma_queue(struct conf *c, unsigned row)
 	queue_do(c, &q, &nop);
 }
 
-/* Nothing of it moves until ABORT or UNHANG; the others do. */
+/* A hung queue makes no progress until ABORT or UNHANG. The others do. */
 static void test_hang(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);

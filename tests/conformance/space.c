@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Spaces and segments of the usual kind. */
+/* Makes spaces and segments of the usual form. */
 #include "conf.h"
 
 static uint64_t round_up(uint64_t value)

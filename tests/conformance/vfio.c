@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Devices and host memory by VFIO: one type-1 container for all groups. */
+/* Devices and host memory by VFIO, with one type-1 container for all groups. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/vfio.h>
@@ -122,7 +122,7 @@ static int open_group(struct conf *c, const char *bdf, int group)
 	return fd;
 }
 
-/* A group is opened once, whatever it holds. */
+/* A group is opened once, however many devices it has. */
 static int group_of(struct conf *c, struct conf_device *d, const int *groups, unsigned index)
 {
 	for (unsigned i = 0; i < index; i++)
@@ -159,7 +159,7 @@ static int enable_device(struct conf_device *d)
 	return map_regions(d);
 }
 
-/* Refuse what is no T3 of this version: its results would mean nothing. */
+/* Refuse a function that is no T3 of this version, because its results would mean nothing. */
 static int identify(struct conf_device *d)
 {
 	uint32_t id = conf_reg(d, T3_REG_ID), version = conf_reg(d, T3_REG_VERSION);
@@ -283,7 +283,7 @@ int conf_open(struct conf *c, char *const *bdfs, unsigned count)
 	return map_pages(c);
 }
 
-/* The files go with the process; the functions are left as a reset leaves them. */
+/* The end of the process closes the files. The functions stay as a reset leaves them. */
 void conf_close(struct conf *c)
 {
 	conf_inject_clear(c);
