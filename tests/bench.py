@@ -34,7 +34,7 @@ TABLE_SECONDS, TABLE_BYTES, EVENTS_PER_SECOND = 10.0, 200 << 20, 10e6
 RANKS, SIDE, ITERATIONS = 4, 256, 4
 WRITES = ("store", "doorbell", "gemm")
 VM_SECONDS = 300
-PACE_STEADY = 0.9  # else the host did something else, too, while a row was measured
+PACE_STEADY = 0.9  # the least quality of a row: else the host did other work while it was measured
 SUBLAYER = "--hidden 4256 --tokens 8192 --tp 8 --sublayer fc2"
 SUBLAYER_SECONDS = 3.0
 PEERS = ("-device", "edu", "-device", "pci-testdev",
@@ -140,7 +140,7 @@ def bench_devices(rounds):
 # --- whole jobs ------------------------------------------------------------------
 
 def wall_seconds(text):
-    """Of the slowest rank; the answer begins with the first brace."""
+    """The time of the slowest rank. The answer begins with the first brace."""
     answer = json.loads(text[text.index("{"):text.rindex("}") + 1])
     if not answer["pass"]:
         raise RuntimeError(answer.get("reason", "wrong results"))
@@ -148,7 +148,7 @@ def wall_seconds(text):
 
 
 def sublayer(boot, *options):
-    """(seconds beyond boot, of them on the device) of the best of some runs."""
+    """(seconds beyond boot, the part of them on the device) of the best of some runs."""
     command = ["t3", "sim", "--json", "--device", *SUBLAYER.split(), *options]
     text, seconds = min((run_vm("bench", *command) for _ in range(TRIES)), key=lambda run: run[1])
     answer = json.loads(text[text.index("{"):text.rindex("}") + 1])
@@ -156,7 +156,7 @@ def sublayer(boot, *options):
 
 
 def bench_sublayer(boot):
-    """The rest of the time is the guest's own run of the same, to compare all counters with."""
+    """The rest of the time is the guest's own run, which compares all counters."""
     seconds, device = sublayer(boot, "--config", "t3-mca")
     yield row("  T-NLG TP 8 FC-2: Sequential and T3-MCA", f"{seconds:.1f} s beyond boot",
                f"at most {SUBLAYER_SECONDS:.0f} s", seconds <= SUBLAYER_SECONDS)

@@ -26,7 +26,7 @@ AT_ONCE = 2 * (os.cpu_count() or 1)
 
 
 def boot(name):
-    """"ok", or what the kernel said first."""
+    """"ok", or the kernel's first report."""
     done = subprocess.run([VM, "run", "--name", name, "--no-devices", "--no-driver", "--timeout",
                            str(BOOT_SECONDS), "--", "true"], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, errors="replace", check=False)
@@ -37,7 +37,7 @@ def boot(name):
 
 
 class Boots:
-    """COUNT boots, AT_ONCE at a time. The first that fails is the last that is started."""
+    """Runs COUNT boots, AT_ONCE at a time. After the first failure it starts no more."""
 
     def __init__(self, count):
         self.count, self.started, self.failed = count, 0, ""

@@ -25,7 +25,7 @@ CACHE = pathlib.Path(os.environ.get("T3_CACHE", ROOT / ".cache")).resolve()
 
 @contextlib.contextmanager
 def folder():
-    """Short, so that messages are not cut; on the disk of the build."""
+    """A short path, so that messages are not cut. It is on the disk of the build."""
     path = pathlib.Path(tempfile.mkdtemp(dir=BUILD, prefix="test-"))
     try:
         yield path
@@ -34,7 +34,8 @@ def folder():
 
 
 def copied_tree(to):
-    """This tree as git knows it, with its times: what is up to date here is so there."""
+    """A copy of the files that git knows, with their times, so that what is built here is up to
+    date there."""
     names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                            cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
     for name in filter(None, names):
@@ -47,7 +48,7 @@ def copied_tree(to):
 # --- one make at a time ------------------------------------------------------
 
 def make_waits():
-    """While another one has the build folder, make says for whom it waits, and then builds."""
+    """While another make has the build folder, make says which one it waits for, and then builds."""
     with folder() as place, open(place / ".lock", "w+", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         lock.write("make check (process 42)\n")
@@ -66,7 +67,7 @@ def make_waits():
 
 
 def makes_at_once():
-    """Both end well, and neither finds a file half written by the other."""
+    """Both succeed, and neither finds a file half written by the other."""
     with folder() as place:
         command = ["make", f"T3_BUILD={place}", os.path.relpath(place / "t3-conformance", ROOT)]
         both = [subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE,
@@ -88,7 +89,7 @@ def try_lock():
 
 
 def shell_takes_options():
-    """`make shell` hands VM_OPTIONS on as they are, and keeps nobody from building."""
+    """`make shell` passes VM_OPTIONS on unchanged, and does not block other builds."""
     with subprocess.Popen(["make", "shell", "RANKS=1", "SHARE=",
                            "VM_OPTIONS=--append 't3test=a b' --name build-shell"],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -111,7 +112,7 @@ def shell_takes_options():
 # --- what clones share -------------------------------------------------------
 
 def clone_with_device(place, text):
-    """A clone whose objects are those of this one, and whose device says `text`."""
+    """A clone with this tree's objects, whose device says `text`."""
     copied_tree(place)
     shutil.copytree(BUILD / "qemu", place / ".build/qemu", symlinks=True)
     source = place / "qemu-device/t3_pci.c"
@@ -132,7 +133,7 @@ def device_help(tree):
 
 
 def clones_share_a_cache():
-    """Each builds and runs its own device; the other's build changes nothing for it."""
+    """Each clone builds and runs its own device. The other's build changes nothing for it."""
     expect(run("make", "-s", "qemu"), 0)
     with folder() as place:
         for name in ("one", "two"):
@@ -145,7 +146,7 @@ def clones_share_a_cache():
 
 
 def moved_tree():
-    """Nothing is compiled again where a tree has moved, and its device works there."""
+    """A tree that has moved compiles nothing again, and its device works there."""
     expect(run("make", "-s", "qemu"), 0)
     with folder() as place:
         copied_tree(place / "first")
@@ -160,7 +161,7 @@ def moved_tree():
 
 
 def moved_kernel():
-    """The headers of an entry find each other where it has been moved to."""
+    """The headers of a cache entry find each other after a move."""
     kernel = (BUILD / "kernel").resolve()
     release = (kernel / "release").read_text().strip()
     with folder() as place:
@@ -226,7 +227,8 @@ REFUSED = ["a b", "a'b", "a$b", "a#b", "a:b", "a%b", "a;b", "a,b", "a[b", "a*b",
 
 
 def strange_paths():
-    """At once and in one message, whatever is asked for; other characters are no trouble."""
+    """The error comes at once and in one message, whatever the target is. Other characters are
+    allowed."""
     with folder() as place:
         for name in [*REFUSED, "a.b-c_d+e=f@g~h"]:
             tree = place / name
@@ -246,13 +248,13 @@ MOUNTED = 'mount -t tmpfs -o "$1" none "$2" && shift 2 && "$@"'
 
 
 def in_mount(options, where, *command, env=None):
-    """With a file system of its own mounted there, for it alone."""
+    """Run it with a file system of its own mounted there."""
     own = ["unshare", "-m"] if os.getuid() == 0 else ["unshare", "-rm"]
     return run(*own, "sh", "-c", MOUNTED, "sh", options, where, *command, env=env)
 
 
 def as_stranger(place, *command):
-    """As somebody who may not write here."""
+    """Run it as a user who may not write here."""
     if os.getuid() == 0:
         return run("setpriv", "--reuid", "65534", "--clear-groups", *command)
     place.chmod(0o555)
@@ -260,7 +262,7 @@ def as_stranger(place, *command):
 
 
 def folders_on_bad_disks():
-    """Read-only, full: one sentence says which folder, why, what to do."""
+    """A read-only or full disk: one sentence says which folder, why, and what to do."""
     own = ["unshare", "-m"] if os.getuid() == 0 else ["unshare", "-rm"]
     if run(*own, "true")[0]:
         raise Skip("no file system can be mounted here for a test alone, as in a chroot")
@@ -272,7 +274,8 @@ def folders_on_bad_disks():
 
 
 def folders_of_others():
-    """Somebody else's: the same. In a folder that a stranger reaches, as /root may not be."""
+    """The folder of another user: the same. The parent is readable for strangers, as /root may not
+    be."""
     with tempfile.TemporaryDirectory() as name:
         place = pathlib.Path(name)
         place.chmod(0o755)
@@ -290,7 +293,7 @@ def folders_of_others():
 
 
 def failures_are_explained():
-    """What a tool says of the disk or the network is told with what to do."""
+    """A tool's message about the disk or the network comes with what to do."""
     with folder() as place:
         for said, text in (("cc: No space left on device", "the disk is full"),
                            ("E: Could not get lock /var/lib/dpkg/lock", "another apt or dpkg"),

@@ -22,7 +22,7 @@ PROGRAM_SECONDS = 600
 
 
 def run_programs(programs):
-    """Names of those that failed. What earlier runs counted is forgotten first."""
+    """Names of the programs that failed. Counts of earlier runs are deleted first."""
     for old in TREE.rglob("*.gcda"):
         old.unlink()
     failed = []

@@ -22,7 +22,7 @@ KERNEL = BUILD / "kernel"
 
 
 def slowness():
-    """What the kernel's own arguments say of its speed."""
+    """The factor in the kernel's own arguments for its speed."""
     path = KERNEL / "append"
     match = re.search(r"\bT3_SLOW=(\d+)", path.read_text()) if path.exists() else None
     return int(match[1]) if match else 1
@@ -30,7 +30,7 @@ def slowness():
 
 SECONDS = 60 * slowness()
 
-# `await N` waits for N devices; each change of their number is said.
+# `await N` waits for N devices, and prints each change of their number.
 COMMON = """
 watch() {
 	n=$(ls /dev/accel | wc -l)
@@ -150,7 +150,7 @@ DEVICE = {"driver": "t3", "id": "t3-1", "bus": "rp1", "fabric": "/objects/f0", "
 
 
 class Guest:
-    """A VM of two ranks, and the guest's output line by line."""
+    """A VM of two ranks, with the guest's output line by line."""
 
     def __init__(self, directory, script, *options, seconds=SECONDS, name="hotplug"):
         path = pathlib.Path(directory) / "qmp"
@@ -172,7 +172,7 @@ class Guest:
         raise RuntimeError(f"the guest ended before it said '{line}'")
 
     def serve(self, last, shown=lambda line: True):
-        """Do what test_removal --host asks for, until the guest says `last`."""
+        """Do what test_removal --host asks for, until the guest prints `last`."""
         for text in self.process.stdout:
             line = text.strip()
             if shown(line):
@@ -189,7 +189,7 @@ class Guest:
         raise RuntimeError(f"the guest ended before it said '{last}'")
 
     def end(self):
-        """The script's end, with a clean kernel log."""
+        """The script ends, and the kernel log is clean."""
         self.process.stdout.read()
         status = self.process.wait(SECONDS)
         if status:
@@ -215,7 +215,7 @@ def remove(guest):
     guest.qmp.command("qom-set", path="t3-1", property="removed", value=True)
 
 
-# The job ends before the slot knows of it.
+# The job ends before the slot learns of it.
 def pull_out(guest):
     guest.expect("job runs")
     remove(guest)
@@ -262,7 +262,7 @@ def recover_from(error, line):
 
 
 def scenario(script, options, steps):
-    """Steps: (name, function of the guest); after a failure the rest fails as well."""
+    """Steps: (name, function of the guest). After a failure the rest fails as well."""
     why, guest = None, None
     with tempfile.TemporaryDirectory() as directory:
         for name, step in steps:

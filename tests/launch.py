@@ -31,7 +31,7 @@ class Launch:
             stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(place)})
 
     def end(self, status, out=None, err=None):
-        """It ends so: stdout's lines in any order, stderr as a pattern or as lines."""
+        """Check the end of a run: stdout's lines in any order, stderr as a pattern or as lines."""
         stdout, stderr = self.process.communicate(timeout=SECONDS)
         got = f"status {self.process.returncode}\n{stdout}\n{stderr}"
         assert self.process.returncode == status, got
@@ -71,7 +71,7 @@ def usage_is_told(place):
     Launch(place, "-n", "2", "--timeout", "0", "--", "true").end(2, [], ".*--timeout.*")
     Launch(place, "-n", "2", "--grace", "x", "--", "true").end(2, [], ".*--grace.*")
     Launch(place, "-n", "2", "--no-such", "--", "true").end(2, [], ".*no-such.*")
-    # What stands behind the command is the command's.
+    # Arguments after the command belong to the command.
     Launch(place, "-n", "2", "echo", "-n", "9").end(0, ["99"], "")
 
 
@@ -204,7 +204,7 @@ def ranks_do_not_outlive_the_launcher(place):
                 pathlib.Path(f"/proc/{pid}/cmdline").read_text().startswith("sleep"):
             assert time.monotonic() < end, "a rank still runs"
             time.sleep(0.01)
-    for path in place.glob("t3-launch-*"):  # nobody was there to do it
+    for path in place.glob("t3-launch-*"):  # t3 was killed and could not remove it
         path.rmdir()
 
 
@@ -253,7 +253,7 @@ def main():
                 left = os.listdir(place)
                 assert not left, f"it has left {left}"
                 good = True
-            except Exception:  # of whatever kind: the others still run
+            except Exception:  # any exception: the other tests still run
                 good = False
                 print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="")
         failed |= not good

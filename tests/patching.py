@@ -59,7 +59,7 @@ def paused_object(script, entry, place, name, old, new):
     root = json.loads((entry / "commands.json").read_text())["root"]
     command = next(one["command"] for one in commands if one["file"].endswith(f"accel/tcg/{name}"))
     words = script.compiler_arguments(command, root)
-    # The folder of the source itself, where a copy of it looks no more.
+    # The folder of the source itself, because a copy of it does not search there.
     words[1:1] = ["-iquote", "entry/source/accel/tcg"]
     subprocess.run([*words, "-o", place / f"{name}.o", "-c", place / name], cwd=BUILD / "qemu",
                    check=True)
@@ -67,7 +67,7 @@ def paused_object(script, entry, place, name, old, new):
 
 
 def paused_qemu(place):
-    """QEMU with the pauses; it has no device of ours."""
+    """QEMU with the pauses. It has no device of ours."""
     entry, script = (BUILD / "qemu/entry").resolve(), device_script()
     objects = dict(paused_object(script, entry, place, *pause) for pause in PAUSES)
     linker, before, after = script.recipe(entry)["link"]
@@ -80,7 +80,7 @@ def paused_qemu(place):
 
 
 def code_is_patched():
-    """A store to code is seen by whoever executes it from then on."""
+    """A processor that executes code after a store to it sees the store."""
     expect(run("make", "-s", "build"), 0)
     place = BUILD / "qemu-paused"
     shutil.rmtree(place, ignore_errors=True)

@@ -25,9 +25,9 @@ from check import BUILD, guest_batch  # noqa: E402
 
 PLACE = BUILD / "recipes"
 SECONDS = 240
-AT_LEAST = 50  # commands: fewer were not found
+AT_LEAST = 50  # the least number of commands; fewer means that the search is broken
 
-# Words that begin a command; a block that begins otherwise shows something else.
+# Words that begin a command. A block with another beginning shows something else.
 BEGINS = re.compile(r"(\w+=\S+ )*(make|cc|gdb|sudo|modprobe|mpirun|t3|qom-[gs]et|migrate|"
                     r"\./t3-conformance|tools/\S+|\.build/\S+)( |$)")
 ROOMS = ("driver", "libt3", "qemu-device", "tests", "tools", "uapi")
@@ -52,7 +52,7 @@ CANNOT = [
     (r"^tools/vm/t3-vm run --initramfs \.build/mpi\.img", "the examples suite runs it"),
 ]
 
-# (pattern, what is put there): what has no end, needs a person, or takes minutes.
+# (pattern, its replacement): commands without an end, for a person, or of minutes.
 ADAPT = [
     (r"^t3 top$", "t3 top --once"),
     (r"^(t3 top --json --interval 0\.5) \| jq \.devices\[0\]\.per_second\.stores$",
@@ -63,11 +63,11 @@ ADAPT = [
     (r"--rounds 3 --clients 100$", "--rounds 1 --clients 5"),
 ]
 
-# What a host's command writes goes to the folder of this run.
+# Files that a host's command writes go to the folder of this run.
 WRITTEN = re.compile(r"(?<![\w/.])((?:/tmp/)?run\.t3r|/mnt/host/guest\.json|guest\.json|timeline\.json|"
                      r"fc2\.json|/tmp/t3|\.build)(?![\w-])")
 
-# What the guest's commands need before, and after one of them.
+# What the guest's commands need before and after one of them.
 BEFORE = [r"printf '#!/bin/sh\nt3 gemm-rs\n' >program; chmod +x program", "t3 gemm-rs --ranks 4 --iters 2 --delay-rank 0 "
           "--delay-step 3 --delay-ms 60000 >/dev/null 2>&1 & sleep 3; echo function "
           ">/sys/kernel/debug/accel/0000:01:00.0/reset; kill $!; wait"]
@@ -85,7 +85,7 @@ def is_whole(text):
 
 
 def uncommented(line):
-    """Without a comment, which may have an apostrophe, of a line that may be part of a command."""
+    """A line without its comment, which may have an apostrophe. It may be part of a command."""
     for mark in re.finditer(r"\s+#\s", line):
         if is_whole(line[:mark.start()]):
             return line[:mark.start()]
@@ -93,7 +93,7 @@ def uncommented(line):
 
 
 def joined(lines):
-    """Commands of lines: one goes on behind a backslash or in open quotes."""
+    """The commands in lines. A command continues after a backslash or in open quotes."""
     command = ""
     for line in lines:
         command += (" " if command else "") + uncommented(line).strip()
@@ -108,7 +108,7 @@ def joined(lines):
 
 
 def markdown():
-    """Each README, and the other pages that a reader meets; SPEC.md shows options, not commands."""
+    """Each README, and the other pages for readers. SPEC.md has options and no commands."""
     every = [path for room in ROOMS for path in (ROOT / room).rglob("*.md")]
     return [ROOT / "README.md", *sorted(path for path in every if path.name != "SPEC.md")]
 
@@ -121,7 +121,7 @@ def of_markdown():
 
 
 def of_pages():
-    """Literal blocks of man pages that begin as a command does: the others are C."""
+    """Literal blocks of man pages that begin with a command. The others are C."""
     for page in (ROOT / "tools/t3/t3.1", *sorted((ROOT / "libt3/man").glob("*.[347]"))):
         text = page.read_text().replace("\\-", "-").replace("\\e", "\\")
         for block in re.findall(r"^\.(?:nf|Bd .*)\n(.*?)^\.(?:fi|Ed)$", text, re.M | re.S):
@@ -170,7 +170,7 @@ def run_on_host(command):
 
 
 def run_in_guest(commands):
-    """Each as root, in one VM, in their order, which is that of the text; yields why not."""
+    """Run each as root, in one VM, in the order of the text. Yields why one failed."""
     script = []
     for command in commands:
         after = AFTER.get(command, ":")
@@ -184,7 +184,7 @@ def run_in_guest(commands):
 
 
 def stale(commands):
-    """Entries of the tables that no command needs."""
+    """Entries of the tables that match no command."""
     patterns = [pattern for pattern, _ in CANNOT + ADAPT]
     return [pattern for pattern in patterns if not any(re.search(pattern, command)
                                                        for command in commands)]
@@ -207,13 +207,13 @@ def results(commands):
 def report(number, command, why):
     for line in why.splitlines():
         print(f"# {line}")
-    # A name is one word to who reads this.
+    # A test's name is one word.
     name = re.sub(r"[\s#]+", "_", command)
     print(f"{'not ok' if why else 'ok'} {number} - {name}", flush=True)
 
 
 def list_commands(commands):
-    """Runs nothing, but what nobody decided about is found here, too."""
+    """Runs nothing, but reports commands that no entry covers."""
     wrong = [f"no command needs this entry: {pattern}" for pattern in stale(commands)]
     for command in commands:
         if why := why_not(command):

@@ -49,7 +49,7 @@ def worth_showing(line):
 
 
 def run(guest, log):
-    """Serve the guest to its end; its memory before and after."""
+    """Serve the guest to its end. Returns its memory before and after."""
     seen = {}
 
     def watch(line):

@@ -28,7 +28,7 @@ from check import BUILD, guest_batch  # noqa: E402
 T3 = BUILD / "t3"
 SECONDS = 60
 
-# By argp: --help, and what is wrong usage of each.
+# Commands with argp: --help, and the wrong usage of each.
 USAGE = {
     "list": ["-d 0"],
     "info": ["-d 0 --all", "-d 256", "-d", "--json=1"],
@@ -46,7 +46,7 @@ USAGE = {
 }
 COMMON = ["--no-such-option", "argument too", "-d 1 argument"]
 
-# A job that waits for rank 0, which sleeps before its last step but one: until all do.
+# A job in which all ranks wait for rank 0, which sleeps before its second last step.
 SLEEPER = ("t3 gemm-rs --ranks 4 --iters 2 --delay-rank 0 --delay-step 3 --delay-ms 8000 "
            ">/tmp/out 2>&1 & for i in $(seq 200); do t3 status | grep -q '^rank 3 .* ARMING' && break; "
            "sleep 0.05; done; ")
@@ -138,7 +138,7 @@ def usage_tests():
 # --- completion ----------------------------------------------------------------
 
 def complete(*words, path=""):
-    """What bash offers for the last word; t3 is the one under test, unless path has another."""
+    """What bash completes for the last word. t3 is the one under test, unless path has another."""
     script = (f'source {ROOT}/tools/t3/t3.bash-completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
               '_t3; printf "%s\\n" "${COMPREPLY[@]}"')
     done = subprocess.run(["bash", "-c", script, "bash", *words], stdin=subprocess.DEVNULL, timeout=20,
@@ -159,7 +159,7 @@ def check_complete_commands():
 
 
 def check_complete_options(command):
-    """All words of its --help that look like options, and each of them is one."""
+    """All words of its --help that look like options. Each of them must be one."""
     shown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", t3(f"{command} --help").stdout))
     offered = complete("t3", command, "-")
     need(offered == shown, f"offered {sorted(offered)}, shown {sorted(shown)}")
@@ -170,11 +170,11 @@ def check_complete_options(command):
         need("unrecognized" not in error, f"{option}: {error}")
 
 
-FORMS = {"trace": 2, "inject": 2, "sim": 3}  # in t3(1)'s synopsis; of the others one
+FORMS = {"trace": 2, "inject": 2, "sim": 3}  # forms in t3(1)'s synopsis; other commands have one
 
 
 def check_manual():
-    """t3(1) has each command once in its synopsis and as a paragraph, and each long option."""
+    """t3(1) has each command in its synopsis and as a paragraph, and each long option."""
     page = (ROOT / "tools/t3/t3.1").read_text().replace("\\-", "-")
     _, synopsis, described, *_ = re.split(r"^\.SH .*\n", page, flags=re.M)[1:]
     options = {}
@@ -190,7 +190,7 @@ def check_manual():
     need(not missing, f"not in the page: {missing}")
 
 
-# What these options take, all of it.
+# All values of these options.
 VALUES = [
     ("gemm-rs", "--dtype", "i32 f32 f16 bf16"),
     ("gemm-rs", "--write", "store doorbell gemm"),
@@ -264,7 +264,7 @@ DUMP_SAYS = [
     "        tile 4  count 96  flags 4  more cause 3 STARTED", "unknown: novelty 1 2 3",
     "truncated: "]
 
-# (what is done to the dump, what stderr says)
+# (change to the dump, text on stderr)
 DUMPS_BAD = [
     ("empty", lambda text: "", "line 1: it is empty"),
     ("blank", lambda text: "\n", "line 1: it does not begin with"),
@@ -323,7 +323,7 @@ def names_of(prefix, bits):
 
 
 def check_names(prefix, line, bits):
-    """The header's names are the dump's: none lacks, none is another one."""
+    """The names of the header and of the dump are the same."""
     names = names_of(prefix, bits)
     need(len(names) >= 3, f"{names} in the header")
     for name, value in names.items():
@@ -342,7 +342,7 @@ def check_bad_dump(change, said):
 
 
 def check_mutated_dumps():
-    """Whatever is in the file: an end with status 0, or 1 and one sentence."""
+    """A file with any content gives status 0, or 1 and one sentence."""
     generator = random.Random(7)
     for _ in range(60):
         data = bytearray(DUMP.encode())
@@ -375,7 +375,8 @@ def key_of(event):
 
 
 def check_timeline(root):
-    """Ordered by time; each begin has its end; what is on a track has a name. The names."""
+    """Events are ordered by time, each begin has its end, and each track has a name. Returns the
+    names."""
     events = root["traceEvents"]
     names = {key_of(event): event["args"]["name"] for event in events
              if event["ph"] == "M" and event["name"] in ("process_name", "thread_name")}
@@ -448,7 +449,8 @@ def merge(directory, guest, log, *options):
 
 
 def check_merged(output, log):
-    """All that the devices logged of that time is on the driver's timeline, and fits."""
+    """All events that the devices logged in that time are on the driver's timeline, at the right
+    place."""
     guest = next(line for line in output.splitlines() if line.startswith("{"))
     with tempfile.TemporaryDirectory() as directory:
         done = merge(pathlib.Path(directory), guest, log)
@@ -458,10 +460,10 @@ def check_merged(output, log):
     for name in ("space 0: in the device", "space 0: tiles", "queue 0: in the device",
                  "interrupts"):
         need(name in names, f"no track {name} in {names}")
-    # Of this run, and not of the others in the log: three chunks of three tiles, one of them by DMA.
+    # Events of this run, and not of others in the log: three chunks of three tiles, one by DMA.
     need(len(named(root, "i", r"^segment \d tile \d+$")) == 2 * 3 * 9, "triggers")
     need(len(named(root, "B", "^from tile ")) == 2 * 3 * 3, "blocks")
-    # What the driver saw of a state is behind the device's own, and not far.
+    # A state in the driver follows the device's own, shortly after.
     seen = {(event["pid"], event["name"]): event["ts"] for event in
             named(root, "B", "^ARMED ") if event["cat"] == "state"}
     own = {(event["pid"], event["name"]): event["ts"] for event in
@@ -476,7 +478,7 @@ GUEST_STATE = ('{{"ph":"B","pid":1,"tid":10000,"ts":{},"cat":"state","name":"x",
 
 
 def made_logs(offset_us, runs):
-    """The same program again and again; the driver sees each third change of the second run."""
+    """The same program repeatedly. The driver sees each third change of the second run."""
     log, guest = [], []
     for run in range(runs):
         for epoch in range(1, 40):
@@ -494,7 +496,7 @@ def made_logs(offset_us, runs):
 
 
 def check_clocks():
-    """Which run it was, and the offset to the smallest delay there is, 6 us."""
+    """Which run it was, and the offset for the smallest delay, 6 us."""
     for offset in (-1_699_999_990_000_000, 12_345):
         guest, log = made_logs(offset, 3)
         with tempfile.TemporaryDirectory() as directory:
@@ -543,7 +545,7 @@ def merge_tests():
 
 # A boot of its own, in which QEMU logs the devices' events.
 TRACED = "t3 trace -o /tmp/t -- t3 gemm-rs --ranks 3 --shape 96x96x96 --iters 2"
-# Rank 0 is late with its input, so that the others have to wait for it.
+# Rank 0 puts its input late, so that the others have to wait for it.
 LATE = "--delay-rank 0 --delay-step 2 --delay-ms 500"
 TRACE = [
     ("trace", f"{TRACED} --write gemm --wait spin && cat /tmp/t", check_driver_timeline),
@@ -554,7 +556,7 @@ TRACE = [
 
 
 def trace_tests(wanted):
-    """The last run is the one that QEMU's log is compared with."""
+    """Compare the last run with QEMU's log."""
     if not wanted.search("trace in a VM"):
         return
     status, batch = guest_batch("tool-trace", ["--ranks", "3", *(f"--qemu-arg={argument}" for argument in
@@ -619,7 +621,7 @@ class Shell:
         self.seen = ""
 
     def wait_for(self, pattern):
-        """What came up to there; it is used up."""
+        """The output up to there, which is consumed."""
         end = time.monotonic() + SECONDS
         while not (found := re.search(pattern, self.seen)):
             ready, _, _ = select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))
@@ -634,7 +636,7 @@ class Shell:
         self.process.stdin.flush()
 
     def end(self):
-        """The VM's end, too."""
+        """Ends the VM, too."""
         try:
             self.process.communicate(b"\nexit 0\n", timeout=SECONDS)
         except subprocess.TimeoutExpired:
@@ -643,7 +645,7 @@ class Shell:
 
 
 def check_top_screen():
-    """Bars, a title and the keys, each of which does what it does in htop; and the end."""
+    """Bars, a title and the keys. Each key does what it does in htop. Then the end."""
     shell = Shell("--ranks", "4", "--name", "tool-top")
     try:
         shell.wait_for("# ")
@@ -718,13 +720,13 @@ def check_stat_one(status, output):
 
 
 def check_dump_of_device(status, output):
-    """Of two devices that were reset; the newest, both, and none when they are released."""
+    """Dumps of two devices that were reset: the newest, both, and none after their release."""
     need(status == 1 and "no T3 device has left a dump" in output, output)
     text, _, rest = output.partition("@\n")
     need("rank 2  ranks 4" in text and "reason  asked for in debugfs" in text, text)
     dumps = json.loads(rest[:rest.rindex("]") + 1])
     need([dump["device"]["rank"] for dump in dumps] == [0, 2], "ranks")
-    # The first reset has ended the job: what the second device had by then is not certain.
+    # The first reset has ended the job, so the second device's state is not certain.
     need(dumps[0]["spaces"][0]["state_name"] == "ARMED", "state")
     need(dumps[0]["spaces"][0]["segments"][0]["kind_name"] == "LOCAL", "segment")
 
@@ -738,7 +740,7 @@ def check_inject_list(status, output):
 
 
 def check_reset(status, output):
-    """Without --yes nothing is lost; with it all, and the devices work again."""
+    """Without --yes nothing is lost. With it all spaces are lost, and the devices work again."""
     need(status == 0, f"status {status}")
     need(re.search(r"^refused: t3: device 0 has space 0 \(ARM.*\) of pid \d+ \(t3\), which would be "
                    r"lost: --yes resets it$", output, re.M), "not refused")
@@ -764,7 +766,7 @@ def check_selftest(status, output):
 
 
 def check_selftest_json(status, output):
-    """Two devices with a dead link between them fail that one check."""
+    """Of two devices with a dead link between them, that one check fails."""
     need(status == 1, f"status {status}")
     root = json.loads(output[output.index("{"):])
     bad = [(check["index"], check["check"])
@@ -788,7 +790,7 @@ def check_info_json(status, output):
 
 
 def check_bench(status, output):
-    """Not how long it takes; but each figure is one, with quartiles around it."""
+    """Times vary, but each figure is a number between its quartiles."""
     need(status == 0, f"status {status}")
     report = json.loads(output)
     row, = report["rows"]
@@ -868,7 +870,7 @@ GUEST = [
 ]
 
 
-# Where faults are allowed; the job of a queue that hangs is busy until it is let go.
+# With fault injection allowed. The job of a hung queue stays busy until the queue goes on.
 INJECT = [
     ("inject --list", "t3 inject --list --json", check_inject_list),
     ("inject --list, table", "t3 inject --list", ends(0, "device 0, rank 0: faults are allowed",
@@ -897,7 +899,7 @@ INJECT = [
 ]
 
 
-# A second fabric: that of a device alone, which is a fabric of one rank.
+# A second fabric: that of a single device, which is a fabric of one rank.
 ALONE = ["--ranks", "4", "--qemu-arg=-device",
          "--qemu-arg=pcie-root-port,id=alone,chassis=50,slot=50,addr=0x10",
          "--qemu-arg=-device", "--qemu-arg=t3,id=t3-alone,bus=alone"]
@@ -945,7 +947,7 @@ def check_line(status, output):
 
 
 def debug_tests(wanted):
-    """A program with debug information, in the shared folder: lines are found in the guest."""
+    """A program with debug information in the shared folder. The guest finds its lines."""
     name = "T3_DEBUG=check names the source line"
     if not wanted.search(name):
         return

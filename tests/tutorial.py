@@ -18,13 +18,13 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 PLACE = BUILD / "tutorial"
-# (file, section, the program that it has the reader write)
+# (file, section, the file name of the reader's program)
 TUTORIALS = [("README.md", "Your first program", "/tmp/first/first.c"),
              ("libt3/README.md", "Your own fused producer", "/tmp/sum/sum.c")]
 LINES = 60  # a program has fewer
 SECONDS = 120
 
-# What a reader does first, and the suite has done.
+# The reader's first commands, which the suite has done.
 DONE_BEFORE = {"make build"}
 
 
@@ -40,7 +40,7 @@ def blocks(text, language):
 
 
 def commands(text):
-    """(command, what it prints), in order."""
+    """(command, its output), in order."""
     for block in blocks(text, "console"):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, output = re.sub(r"\\?\n> +", " ", part).partition("\n")
@@ -59,7 +59,7 @@ def plain(output):
 
 
 def complaint(command, output, env):
-    """Why it did not do what README says, or nothing."""
+    """Why its output differs from the README, or nothing."""
     export = re.fullmatch(r"export (\w+)=(\S+)", command)
     if export:
         env[export[1]] = localize(export[2])
@@ -78,7 +78,7 @@ def complaint(command, output, env):
 
 
 def check_program(programs, path):
-    """One program, short, of which no compiler complains."""
+    """One short program, which compiles without warnings."""
     if len(programs) != 1:
         return f"{len(programs)} programs"
     if len(programs[0].splitlines()) >= LINES:
@@ -114,7 +114,7 @@ def main():
         failed += bool(why)
         for line in why.splitlines():
             print(f"# {line}")
-        # A name is one word to who reads this.
+        # A test's name is one word.
         print(f"{'not ok' if why else 'ok'} {number} - {name.replace(' ', '_').replace('#', '')}",
               flush=True)
     print(f"1..{number}")

@@ -36,7 +36,7 @@ def whole(name, otherwise):
 
 
 def fuzz(target, seconds, seed):
-    """The run's status; its seed and what to do about a failure are printed."""
+    """The run's status. On a failure it prints the seed and what to do."""
     place = BUILD / "fuzz/out" / target
     found = place / "found"
     found.mkdir(parents=True, exist_ok=True)

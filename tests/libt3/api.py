@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""libt3 as its public headers declare it, and what its tests share."""
+"""The public headers of libt3 as data, and what libt3's tests share."""
 
 import collections
 import os
@@ -20,16 +20,16 @@ DECLARATION = re.compile(r"(?P<result>.*?)\b(?P<name>t3_\w+)\((?P<arguments>.*)\
 
 
 class Wrong(Exception):
-    """A test that failed, and why."""
+    """A test failed. The text is the reason."""
 
 
 def public_headers():
-    """Those of libt3 that are installed: internal ones have other names."""
+    """The headers that are installed. Internal ones have other names."""
     return sorted((ROOT / "libt3").glob("t3*.h"))
 
 
 def plain(text):
-    """A type or a parameter, however it was broken into lines."""
+    """A type or a parameter on one line."""
     return re.sub(r"\s*\*\s*", " *", " ".join(text.split())).strip()
 
 
@@ -47,7 +47,7 @@ def functions_of(header):
             yield Function(match["name"], plain(match["result"]), arguments_of(match["arguments"]),
                            comment, common, header.name)
         elif not text[:piece.start()].rpartition("\n")[2].strip():
-            # What stands behind a declaration or in a struct speaks of nothing that follows.
+            # A comment after a declaration or in a struct does not concern what follows.
             comment = re.sub(r"\s*\n \*", "", piece["comment"])
             if comment.startswith(" ---"):
                 common = ""
@@ -62,14 +62,14 @@ def functions():
 
 
 def run_tests(tests):
-    """Each is a function that raises Wrong, named as its test; TAP on stdout."""
+    """Each test is a function that raises Wrong. Its name is the test's name. TAP on stdout."""
     failed = 0
     print(f"1..{len(tests)}")
     for number, test in enumerate(tests, 1):
         why = ""
         try:
             test()
-        except Exception as error:  # whatever it is, the other tests still run
+        except Exception as error:  # any exception: the other tests still run
             why = str(error) if isinstance(error, Wrong) else repr(error)
             failed += 1
         for line in why.splitlines():
@@ -84,7 +84,7 @@ def require(wanted, why):
 
 
 def same(found, wanted, what):
-    """Two sets of names, with the difference where they are not equal."""
+    """Compare two sets of names, and report their differences."""
     found, wanted = set(found), set(wanted)
     more, less = sorted(found - wanted), sorted(wanted - found)
     require(not more, f"{what}: not expected: {' '.join(map(str, more))}")

@@ -43,7 +43,7 @@ def clean_environment(**more):
 
 
 def execute(*command, env=None, status=0):
-    """Its output and errors as one text; Wrong when it ends otherwise."""
+    """Its output and errors as one text. Wrong when it has another status."""
     command = [str(part) for part in command]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=240,
                           env=env or clean_environment(), check=False)
@@ -64,7 +64,7 @@ def page_names(page):
 
 
 def expected_files(libdir):
-    """Path below the prefix: its mode, or what it leads to."""
+    """Path below the prefix: its mode, or the target of a link."""
     version = re.search(r"^VERSION := (\S+)$", (ROOT / "Makefile").read_text(), re.M)[1]
     files = {"bin/t3": 0o755, f"{libdir}/libt3.a": 0o644, f"{libdir}/libt3.so": "libt3.so.0",
              f"{libdir}/libt3.so.0": f"libt3.so.{version}", f"{libdir}/libt3.so.{version}": 0o644,
@@ -100,7 +100,7 @@ def installs_these_files_and_no_others():
 
 
 def links_of_pages_lead_to_pages():
-    """Where man(1) looks: their targets begin at the manual's own folder."""
+    """The directory for man(1). Link targets are relative to it."""
     manual = FOLDER / "share/man"
     for name in functions():
         text = (manual / f"man3/{name}.3").read_text()
@@ -110,7 +110,7 @@ def links_of_pages_lead_to_pages():
 
 
 def builds_only_what_it_installs():
-    """From nothing, and with no word to apt: what the package's build machine lacks."""
+    """It starts from nothing, and does not call apt: a package's build machine has none."""
     nowhere = PLACE / "nothing"
     text = execute("make", "-n", "install", f"T3_BUILD={nowhere}", *STAGED_OPTIONS)
     require("libt3.so.0" in text and "install.sh install" in text, "it would not build libt3")
@@ -178,7 +178,7 @@ def checker_offers_its_table_alone():
 
 
 def tool_finds_its_library():
-    """Beside it, as the folder may be anywhere; and nowhere else below /usr."""
+    """The checker is beside libt3, in any folder, and nowhere else below /usr."""
     same(dynamic(FOLDER / "bin/t3", "RUNPATH"), ["$ORIGIN/../lib"], "RUNPATH")
     same(dynamic(STAGED / "usr/bin/t3", "R(?:UN)?PATH"), [], "RUNPATH below /usr")
     found = re.search(r"libt3\.so\.0 => (\S+)", execute("ldd", FOLDER / "bin/t3"))
@@ -225,7 +225,7 @@ def cxx_program_links_shared():
 
 
 def static_libs(path=FOLDER / "lib/pkgconfig", **env):
-    """All of the archive, so that each library that any of it needs must be there."""
+    """All members of the archive, so that each library that any of them needs must exist."""
     whole = ["-Wl,-Bstatic,--whole-archive", "-lt3", "-Wl,--no-whole-archive,-Bdynamic"]
     for flag in pkg_config("--static", "--libs", path=path, **env):
         yield from whole if flag == "-lt3" else [flag]
@@ -263,7 +263,7 @@ def goes_on_unchecked(program, *words, **env):
 
 
 def checker_is_found_beside_the_library():
-    """Wherever that is: installed, and in the build folder."""
+    """In any place: installed, and in the build folder."""
     program = checked_program("checked-shared", pkg_config("--libs"))
     for place in (FOLDER / "lib", BUILD):
         ends_by_a_report(program, LD_LIBRARY_PATH=str(place))
@@ -272,14 +272,14 @@ def checker_is_found_beside_the_library():
 
 
 def checker_is_found_by_a_static_program():
-    """As the dynamic linker finds any library; where it does not, the program hears of it."""
+    """The dynamic linker finds it like any library. Else the program gets a message."""
     program = checked_program("checked-static", static_libs())
     ends_by_a_report(program, LD_LIBRARY_PATH=str(FOLDER / "lib"))
     goes_on_unchecked(program, "libt3: T3_DEBUG=check: nothing is checked", CHECKER, "make install")
 
 
 def program_without_the_checker_goes_on():
-    """It says where it has looked."""
+    """The message says where it has looked."""
     alone = PLACE / "alone"
     alone.mkdir()
     shutil.copy(FOLDER / "lib/libt3.so.0", alone / "libt3.so.0")
@@ -303,7 +303,7 @@ def checker_of_another_version_is_refused():
 
 
 def setuid_program_is_not_checked():
-    """It does not even ask: its environment is of somebody else. To make one takes root."""
+    """A setuid program ignores the environment. The test needs root to make one."""
     if os.geteuid():
         return
     program = checked_program("checked-setuid", [*static_libs(), f"-Wl,-rpath,{FOLDER}/lib"])
@@ -314,7 +314,7 @@ def setuid_program_is_not_checked():
 
 
 def staged_tree_is_a_sysroot():
-    """What pkg-config makes of DESTDIR as PKG_CONFIG_SYSROOT_DIR; libdrm is there, too."""
+    """pkg-config's output with DESTDIR as PKG_CONFIG_SYSROOT_DIR. libdrm is there, too."""
     (STAGED / "usr/include/libdrm").symlink_to("/usr/include/libdrm")
     build_and_run("sysroot", ["gcc", "-x", "c"], "c11",
                   ["-x", "none", *pkg_config("--libs", path=STAGED / STAGED_LIB[1:] / "pkgconfig",
@@ -329,7 +329,7 @@ def build_tree_serves_as_an_installed_one():
 
 
 def headers_compile_alone():
-    """Each of them first in a file and twice, in every standard that is promised."""
+    """Each header first in a file and twice, in every standard that is promised."""
     for header in sorted((FOLDER / "include/t3").iterdir()):
         source = PLACE / "alone.c"
         source.write_text(f"#include <{header.name}>\n" * 2)
@@ -340,7 +340,7 @@ def headers_compile_alone():
 
 
 def layouts_stay():
-    """Of all structs that are not opaque; the compiler judges."""
+    """The sizes of all structs that are not opaque, as the compiler has them."""
     declared = [name for header in public_headers()
                 for name in re.findall(r"^struct (t3_\w+) \{", header.read_text(), re.M)]
     held = re.findall(r"^(?:LAYOUT|GROWS)\((\w+),", LAYOUT.read_text(), re.M)
@@ -351,13 +351,13 @@ def layouts_stay():
 # --- symbols -----------------------------------------------------------------
 
 def exported():
-    """name: version, as the dynamic linker sees them."""
+    """name: version, from the dynamic symbols."""
     text = execute("nm", "-D", "--defined-only", "--with-symbol-versions", FOLDER / "lib/libt3.so")
     return dict(re.findall(r" [A-Z] (\w+)@@(\w+)$", text, re.M)), text
 
 
 def mapped():
-    """name: version, from the map; its lists are in order."""
+    """name: version, from the map, whose lists must be in order."""
     symbols = {}
     for version, names in re.findall(r"^(\w+) \{\nglobal:\n(.*?)^(?:local|\})",
                                      MAP.read_text(), re.S | re.M):
@@ -393,7 +393,7 @@ def no_released_symbol_has_gone():
 
 
 def archive_has_no_other_names():
-    """What is hidden in libt3.so must not meet a function of the program that has that name."""
+    """A hidden function of libt3.a must not collide with a program's function of that name."""
     text = execute("nm", "-g", "--defined-only", FOLDER / "lib/libt3.a")
     same(re.findall(r"^[0-9a-f]+ [A-Z] (\w+)$", text, re.M), exported()[0], "global names")
 

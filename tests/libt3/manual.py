@@ -15,9 +15,9 @@ PLACE = BUILD / "manual-test"
 SECTIONS = ["NAME", "LIBRARY", "SYNOPSIS", "DESCRIPTION", "RETURN VALUES", "THREAD SAFETY",
             "EXAMPLES", "ERRORS", "SEE ALSO"]
 
-# What t3(7) says of all functions, so that a header need not repeat it.
+# Errors that t3(7) documents for all functions, so that a header need not repeat them.
 GENERAL = {"EINVAL", "ENODEV", "ENOMEM"}
-# What a header's "those of" stands for beside its own functions: a page may tell of these.
+# The meaning of a header's "those of" for functions of others: a page may document these.
 BORROWED = {"open()": {"EACCES", "EMFILE", "ENFILE", "ENOENT"}, "mmap()": {"EAGAIN", "EMFILE"}}
 BORROWED_FUNCTIONS = {"the mappings": ["t3_local_map", "t3_grant_import"]}
 
@@ -103,7 +103,8 @@ def named_errors(text):
 
 
 def borrowed(comment, declared):
-    """What "those of ..." allows a page to tell, or to leave to that function's page."""
+    """The errors that "those of ..." allows a page to document, or to leave to that function's
+    page."""
     found = set()
     for those in re.findall(r"those of ([^;.]*)", comment):
         others = re.findall(r"\b(t3_\w+)\(\)", those)
@@ -118,7 +119,7 @@ def borrowed(comment, declared):
 
 
 def promises():
-    """name: (errors that a page has to tell, errors that it may tell)."""
+    """name: (errors that a page must document, errors that it may document)."""
     declared, found, before, last = functions(), {}, set(), None
     for function in declared.values():
         if last and function.comment != last.comment:
@@ -142,7 +143,7 @@ def errors_are_those_of_the_headers():
 
 
 def examples_compile():
-    """Each is a complete function or program, with the SYNOPSIS's headers before it."""
+    """Each example is a complete function or program, after the SYNOPSIS's headers."""
     flags = subprocess.run(["pkg-config", "--cflags", "libdrm"], capture_output=True, text=True,
                            check=True).stdout.split()
     for page in pages(3):
