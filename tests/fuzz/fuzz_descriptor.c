@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queues: descriptors of all kinds that are nearly right, rings that overlap each
- * other and what descriptors write to, doorbells with any value, commands, failing
- * and changing host memory, spaces as destinations in every state.
+ * Queues: descriptors of all kinds that are almost right, and rings that overlap each other and the
+ * descriptors' destinations. Doorbells with any value, commands, host memory that fails and
+ * changes, and spaces in every state as destinations.
  */
 #include "ops.h"
 #include "queue.h"
@@ -41,7 +41,7 @@ static void command(struct run *run)
 
 /* -------------------------------------------------------------- descriptors */
 
-/* 64-byte steps through what is interesting of each location. */
+/* 64-byte steps through the interesting places of each location. */
 static uint64_t address(struct run *run, uint32_t location)
 {
 	uint64_t offset = stream_u16(run->in) * 64ull;
@@ -87,8 +87,8 @@ static void set_operands(struct run *run, struct t3_descriptor *desc)
 }
 
 /*
- * An output of up to 8 rows of up to 64 elements; half of them in a space, whose type is
- * f32. Its parameters lie behind the rings, where anything may be written over them.
+ * An output of up to 8 rows of up to 64 elements. Half of them go to a space with type f32. Its
+ * parameters are after the rings, where anything may overwrite them.
  */
 static void set_gemm(struct run *run, struct t3_descriptor *desc)
 {
@@ -120,7 +120,7 @@ static void set_gemm(struct run *run, struct t3_descriptor *desc)
 	desc->src = HOST_DATA + place;
 }
 
-/* A small machine and shape; what is patched is made small again where it would be allowed. */
+/* A small machine and shape. A patch that makes it large but valid is made small again. */
 static void set_timed(struct run *run, struct t3_descriptor *desc)
 {
 	uint32_t how = stream_u8(run->in), place = 0x8000u + run->queue * 0x400u, i;
@@ -151,7 +151,7 @@ static void set_timed(struct run *run, struct t3_descriptor *desc)
 	desc->dst = HOST_DATA + 0xa000u + run->queue * 0x400u;
 }
 
-/* Into the ring where the next one goes; with the doorbell or without. */
+/* Put it into the ring at the next place, with the doorbell or without. */
 static void put(struct run *run)
 {
 	struct t3_queue *q = &t3_queues(run->d->dev)->queue[run->queue];
@@ -270,7 +270,7 @@ static void (*const operations[OP_DESCRIPTOR_COUNT])(struct run *) = {
 	[OP_DESC_HOST] = host,	   [OP_DESC_INJECT] = inject,
 };
 
-/* An operation's byte: what, on which device, with which queue. */
+/* An operation's byte: its kind, device and queue. */
 void fuzz_one(struct stream *in, struct host *host)
 {
 	struct run run = { .in = in, .host = host };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packets with any contents reach devices whose spaces are in every state. Each
- * starts as one that would be accepted, then the input changes fields of it: most
- * of it passes the receiver's first checks and meets the later ones.
+ * Packets with any contents reach devices whose spaces are in every state. Each packet starts as
+ * one that would be accepted. Then the input changes fields of it. So most packets pass the
+ * receiver's first checks and meet the later ones.
  */
 #include "ops.h"
 #include "space/space_private.h"
@@ -18,7 +18,7 @@ struct run {
 	uint32_t space;
 };
 
-/* What the next space of the ring would send. */
+/* The packet that the previous space of the ring would send. */
 static struct t3_packet expected(const struct run *run, uint32_t type)
 {
 	const struct t3_spaces *from = t3_spaces(run->host->dev[run->link->src].dev);
@@ -106,7 +106,7 @@ static void events(struct run *run)
 	t3_fabric_run(run->host->fabric, what & 0x7f);
 }
 
-/* RESET, DISABLE, DESTROY, and build what is missing. */
+/* RESET, DISABLE, DESTROY, and build the missing objects again. */
 static void command(struct run *run)
 {
 	uint32_t what = stream_u8(run->in);
@@ -127,7 +127,7 @@ static void (*const operations[OP_PACKET_COUNT])(struct run *) = {
 	[OP_PKT_EVENTS] = events, [OP_PKT_COMMAND] = command,
 };
 
-/* After an operation what it caused is run, but for what a budget of 0 leaves. */
+/* Run the consequences of an operation, except those that a budget of 0 leaves. */
 void fuzz_one(struct stream *in, struct host *host)
 {
 	struct run run = { .in = in, .host = host };

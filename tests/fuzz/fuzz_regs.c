@@ -91,7 +91,7 @@ static void make_grant(struct run *run, uint32_t opcode, uint32_t space, uint32_
 		cmd->import = import;
 }
 
-/* A command that would be good for this space, then the patches of the input. */
+/* A command that would be valid for this space, then the patches of the input. */
 static void admin(struct run *run)
 {
 	uint32_t opcode = stream_u8(run->in), space = stream_u8(run->in) % WORLD_SPACES;
@@ -200,7 +200,7 @@ static void raw_store(struct run *run)
 	t3_dev_aperture_write(run->d->dev, offset, stream_u64(run->in), width);
 }
 
-/* BAR2 is the guest's: counter records may change below the device. */
+/* BAR2 belongs to the guest, so counter records may change below the device. */
 static void scribble(struct run *run)
 {
 	uint32_t at = stream_u32(run->in) % (HOST_MEMORY - 8);
@@ -264,7 +264,7 @@ static void inject(struct run *run)
 	t3_fabric_inject(run->host->fabric, &inject);
 }
 
-/* The unit tests' mad driver takes over for a few steps, from a seed. */
+/* The unit tests' faulty driver makes a few steps, from a seed. */
 static void hostile(struct run *run)
 {
 	struct hostile mad = { .host = run->host };

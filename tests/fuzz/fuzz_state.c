@@ -101,7 +101,7 @@ static void change(struct run *run)
 		memcpy(blob->data + offset % (blob->len - 7), &value, width);
 }
 
-/* Shorter, or with something behind it or in the middle of it gone. */
+/* Shorter, or with additional bytes at the end, or with bytes missing in the middle. */
 static void cut(struct run *run)
 {
 	struct blob *blob = run->saved ? part(run) : NULL;
@@ -116,7 +116,7 @@ static void cut(struct run *run)
 	blob->len -= gone;
 }
 
-/* What was saved of one rank is another's. */
+/* The state of one rank is loaded into another one. */
 static void exchange(struct run *run)
 {
 	struct blob *a = part(run), *b = part(run), t = *a;

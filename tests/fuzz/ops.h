@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operation codes of the targets' inputs, for the targets and for seeds.c. New ones
- * go to the end: the corpus is made of these numbers.
+ * Operation codes of the targets' inputs, for the targets and for seeds.c. New ones go to the end,
+ * because the corpus contains these numbers.
  */
 #ifndef T3_FUZZ_OPS_H
 #define T3_FUZZ_OPS_H

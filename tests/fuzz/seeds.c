@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the seed corpus: `make fuzz-corpus`. Each seed is a short life of devices
- * in a target's operations (ops.h), from which libFuzzer breeds the rest.
+ * Writes the seed corpus: `make fuzz-corpus`. Each seed is a short life of devices in a target's
+ * operations (ops.h). libFuzzer makes the other inputs from the seeds.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -149,7 +149,7 @@ static void commands(void)
 	save("fuzz_regs", "command-fields");
 }
 
-/* What each way of producing does to all three kinds of segments. */
+/* The effect of each way of producing on all three kinds of segments. */
 static void collectives(void)
 {
 	uint32_t shape, rank, segment, t;
@@ -365,7 +365,7 @@ static void descriptors(void)
 
 /* -------------------------------------------------------------- fuzz_state */
 
-/* Brings devices somewhere: REMOTE, DMA and LOCAL tiles, a queue, packets under way. */
+/* Bring devices into a state with REMOTE, DMA and LOCAL tiles, a queue, and packets in flight. */
 static void on_the_way(uint32_t shape, uint32_t events)
 {
 	PUT((uint8_t)shape, OP_STATE_BUILD, 0x80, OP_STATE_EVENTS, 0, OP_STATE_QUEUE, 0);

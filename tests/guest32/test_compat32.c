@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A 32-bit client on the 64-bit kernel: the way of a program from open() to close(),
- * through compat_ioctl, with nothing but the headers. Each step goes on from the last.
+ * A 32-bit client on the 64-bit kernel. The program goes from open() to close(), through
+ * compat_ioctl, with only the headers. Each step continues the last one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static int64_t now_ns(void)
 	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
 }
 
-/* One access of 8 bytes: general registers have 4. */
+/* One access of 8 bytes, because general registers have 4. */
 /* clang-format off */
 static void put64(volatile void *at, uint64_t value)
 {
@@ -220,7 +220,7 @@ static void test_version(void)
 	CHECK(strcmp(name, T3_DRIVER_NAME) == 0);
 }
 
-/* An accel file has no master, which these would look at. */
+/* An accel file has no master, which these calls would use. */
 static void test_refused_core_ioctls(void)
 {
 	char text[64];
@@ -259,7 +259,7 @@ static void test_bad_pointers(void)
 	CHECK_EQ(call(own.fd, DRM_IOCTL_T3_QUERY, (void *)0xfffff000), -EFAULT);
 	arg.data = 0xfffff000;
 	CHECK_EQ(call(own.fd, DRM_IOCTL_T3_QUERY, &arg), -EFAULT);
-	/* No address of this program, but one of the kernel's. */
+	/* An address of the kernel, not of this program. */
 	arg.data = 0xffffffff80000000;
 	CHECK_EQ(call(own.fd, DRM_IOCTL_T3_QUERY, &arg), -EFAULT);
 }
@@ -330,7 +330,7 @@ static void test_stats(void)
 	CHECK_EQ(arg.space_state, DRM_T3_SPACE_IDLE);
 }
 
-/* All of them have come; then those of an epoch that has not begun have not. */
+/* All of them have come. Those of an epoch that has not begun have not. */
 static void test_tile(void)
 {
 	struct drm_t3_space_tile arg = { .space = own.space.space };
@@ -349,7 +349,7 @@ static void test_tile(void)
 	CHECK_EQ(arg.counted, arg.expected);
 }
 
-/* All 64 bits of the deadline count: now is above 2^32 ns or soon will be. */
+/* All 64 bits of the deadline count: now is above 2^32 ns, or soon will be. */
 static void test_deadline(void)
 {
 	int64_t start = now_ns(), late;
@@ -383,7 +383,7 @@ static void test_files_to_poll(void)
 	finish(3, 300);
 }
 
-/* A neighbour's space, granted to ours by file descriptor. */
+/* A neighbour's space, granted to this one by file descriptor. */
 static uint32_t join(struct client *peer, uint32_t rank)
 {
 	struct drm_t3_grant_export out = { .op_mask = 0xf, .segment_mask = ~0ull };
@@ -403,7 +403,7 @@ static uint32_t join(struct client *peer, uint32_t rank)
 	return in.import;
 }
 
-/* The one struct with a pointer in it. */
+/* The only struct that has a pointer. */
 static void test_imports(void)
 {
 	struct drm_t3_segment_map arg = segment_args(1);

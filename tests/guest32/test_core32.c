@@ -39,7 +39,7 @@ static void ignore_signal(int number)
 	(void)number;
 }
 
-/* A call that sleeps is interrupted, again and again. */
+/* A call that sleeps is interrupted repeatedly. */
 static void interrupt_soon(void)
 {
 	struct sigaction action = { .sa_handler = ignore_signal };
@@ -59,7 +59,7 @@ static void test_become_a_user(void)
 	CHECK(fd >= 0);
 }
 
-/* Types in which the VFS has calls of its own, for any file. */
+/* Types whose calls the VFS implements itself, for any file. */
 static bool type_of_vfs(unsigned int type)
 {
 	return !type || memchr("\x12\x15TXfv\x94", (int)type, 7);
@@ -100,7 +100,7 @@ static void test_all_core_calls(void)
 	}
 }
 
-/* Another process changes the argument, which is shared, while the call reads it. */
+/* Another process changes the shared argument while the call reads it. */
 static void test_racing_writer(void)
 {
 	struct drm_syncobj_create create = { .flags = DRM_SYNCOBJ_CREATE_SIGNALED };
@@ -126,7 +126,7 @@ static void test_racing_writer(void)
 	CHECK_EQ(munmap(wait, 4096), 0);
 }
 
-/* The device is still of use. */
+/* The device still works. */
 static void test_query_afterwards(void)
 {
 	struct drm_t3_query arg = { .type = DRM_T3_QUERY_DEVICE };

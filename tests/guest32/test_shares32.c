@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What 32-bit programs may have of a device, as unprivileged users: two that take all they
- * can leave enough for a third, and their work ends none of its jobs. With nothing but the
- * headers; test_shares and test_wide are the 64-bit ones.
+ * The shares of 32-bit programs, as unprivileged users. Two programs that take all they can leave
+ * enough for a third, and their work ends none of its jobs. It uses only the headers. test_shares
+ * and test_wide are the 64-bit tests.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -111,7 +111,9 @@ static void copy(int fd, uint32_t queue, uint32_t bo, uint32_t sync)
 
 /* ------------------------------------------------------------------ the greedy ones */
 
-/* One byte wide tiles: most work for the device at each ARM, which nobody waits for. */
+/*
+ * Tiles that are one byte wide make the most work for the device at each ARM. Nobody waits for it.
+ */
 static void prepare_and_leave(int fd)
 {
 	struct drm_t3_space_create made;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* T3 qtests: a fabric is deleted, and made again under its old name (SPEC.md 1.4). */
+/* T3 qtests: a fabric is deleted and created again with its old name (SPEC.md 1.4). */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
 #include "t3-test.h"
@@ -39,7 +39,7 @@ static void expect_works(struct t3_vm *vm, unsigned int rank)
 	qmp_expect_error(vm, fabric_del(vm), "in use", NULL);
 }
 
-/* The device that was pulled out is still there, and still names its fabric. */
+/* The device that was pulled out still exists and still names its fabric. */
 static void test_removed_device(void)
 {
 	struct t3_vm *vm = vm_start_ports(1, "");
@@ -59,7 +59,9 @@ static void test_removed_device(void)
 	vm_end(vm);
 }
 
-/* Nobody waits for DEVICE_DELETED: the device's memory may be in use for a while. */
+/*
+ * The test does not wait for DEVICE_DELETED, because the device's memory may be in use for a while.
+ */
 static void test_device_del(void)
 {
 	struct t3_vm *vm = vm_start_ports(1, "");
@@ -77,7 +79,7 @@ static void test_device_del(void)
 	vm_end(vm);
 }
 
-/* A record ends with the fabric's name: the new one may write to the same file. */
+/* A record ends with its fabric. So the new fabric may write to the same file. */
 static void test_record(void)
 {
 	g_autofree char *path = g_strdup_printf("/tmp/t3-again-%d", getpid());

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3 qtests: a fuzzer on the bus, which writes and never reads. With reset-generations=on the
- * same input means the same after every reset, so links, packets and blocks are reached by
- * inputs that are each a small change of the last (SPEC.md 2.1).
+ * T3 qtests: a fuzzer on the bus that writes and never reads. With reset-generations=on the same
+ * input has the same meaning after every reset. So small changes of the last input reach links,
+ * packets and blocks (SPEC.md 2.1).
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
@@ -81,7 +81,7 @@ static void put_stores(struct tape *tape)
 					  .value = 0x100000001ull * offset });
 }
 
-/* Rank 0 sends segment 0 by DMA and segment 1 store by store; generations are known to be 1. */
+/* Rank 0 sends segment 0 by DMA and segment 1 store by store. All generations are 1. */
 static void put_all(struct tape *tape, struct t3_vm *vm)
 {
 	struct t3_cmd_route_set route = {
@@ -163,7 +163,7 @@ static void expect_reached(struct t3_vm *vm)
 	g_assert_cmphex(errors_take(from) | errors_take(to), ==, 0);
 }
 
-/* Seeded by --seed; what a changed input leaves does not outlive the reset. */
+/* Seeded by --seed. The effects of a changed input end with the reset. */
 static void test_changed_inputs(void)
 {
 	struct t3_vm *vm = vm_start(2, "-global t3.reset-generations=on");
@@ -188,7 +188,7 @@ static void test_changed_inputs(void)
 	vm_end(vm);
 }
 
-/* Each way to reset a function sets them to 1, and without the property none does. */
+/* Each kind of function reset sets them to 1. Without the property none does. */
 static void test_generations(void)
 {
 	struct t3_vm *vm = vm_start(2, "-global t3.reset-generations=on");

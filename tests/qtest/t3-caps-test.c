@@ -183,7 +183,7 @@ static void test_flr_values(void)
 	for (i = 0; i < rows->len; i++) {
 		struct row *row = &g_array_index(rows, struct row, i);
 
-		/* FLR leaves the link alone. */
+		/* FLR does not change the link. */
 		if (row->offset != dev_cap(&vm->dev[0], PCI_CAP_ID_EXP) + PCI_EXP_LNKCTL)
 			continue;
 		expect_row(row, "Link Control after FLR", row_read(vm, row), row->writable);
@@ -195,7 +195,7 @@ static void test_flr_values(void)
 	vm_end(vm);
 }
 
-/* The table has the header of each capability, and the lists have nothing else. */
+/* The table has the header of each capability, and the lists have no other ones. */
 static void expect_in_table(GArray *rows, unsigned int offset)
 {
 	unsigned int i;
@@ -257,7 +257,7 @@ static uint32_t exp_read(struct t3_vm *vm, unsigned int offset, unsigned int siz
 #define RETIMERS	 0x1800000 /* one, two: their presence is detected */
 #define ASPM_OPTIONALITY 0x400000
 
-/* The speeds that are advertised bring capabilities of their own with them. */
+/* The advertised speeds require further capabilities. */
 static void test_speed(void)
 {
 	struct t3_vm *vm = start_clean();
@@ -281,7 +281,7 @@ static void test_speed(void)
 	vm_end(vm);
 }
 
-/* An endpoint that sends requests lets software turn their time-out off. */
+/* Software can turn off the time-out of an endpoint that sends requests. */
 static void expect_timeout_disable(struct t3_vm *vm)
 {
 	struct t3_test_dev *dev = &vm->dev[0];
@@ -304,7 +304,7 @@ static void test_timeout(void)
 	vm_end(vm);
 }
 
-/* No power state of the link is offered that Link Control cannot turn on. */
+/* All advertised power states of the link can be enabled in Link Control. */
 static void test_aspm(void)
 {
 	struct t3_vm *vm = start_clean();
@@ -315,7 +315,7 @@ static void test_aspm(void)
 	vm_end(vm);
 }
 
-/* On a root bus the function is integrated in the root complex: no link. */
+/* On a root bus the function is integrated in the root complex and has no link. */
 static void test_integrated(void)
 {
 	struct t3_vm *vm = vm_start(1, "");

@@ -83,7 +83,7 @@ static void test_dma(void)
 	test_pair(T3_SEG_DMA);
 }
 
-/* A remote segment has no memory: reads are all-ones and a fault. */
+/* A remote segment has no memory: a read returns all-ones and is a fault. */
 static void test_read_remote(void)
 {
 	struct t3_vm *vm = vm_start(2, "");
@@ -117,7 +117,10 @@ static void test_remote_staging(void)
 	vm_end(vm);
 }
 
-/* The import allows ADD and STORE, not MIN: not applied, and the source learns why. */
+/*
+ * The import allows ADD and STORE, not MIN. The update is not applied, and the source gets the
+ * reason.
+ */
 static void test_no_grant(void)
 {
 	struct t3_vm *vm = vm_start(2, "");
@@ -140,7 +143,7 @@ static void test_no_grant(void)
 	vm_end(vm);
 }
 
-/* A grant that is taken back before the store: the source hears of it. */
+/* A grant is revoked before the store, and the source gets an error. */
 static void test_revoke(void)
 {
 	struct t3_vm *vm = vm_start(2, "");
@@ -172,7 +175,7 @@ static void test_no_route(void)
 
 /* -------------------------------------------------------------------- ring */
 
-/* The same ring by stores and by doorbells, two epochs without setting up again. */
+/* The same ring by stores and by doorbells, two epochs without a new set-up. */
 static void test_ring(void)
 {
 	struct t3_vm *vm = vm_start(RING, "");
@@ -193,7 +196,7 @@ static void test_ring(void)
 	vm_end(vm);
 }
 
-/* The bottom half does what one access does not finish, and waits while the VM is stopped. */
+/* The bottom half does the rest of an access's work. It waits while the VM is stopped. */
 static void test_bottom_half(void)
 {
 	struct t3_vm *vm = vm_start(RING, "");

@@ -33,7 +33,7 @@ static const struct way ways[] = {
 };
 /* clang-format on */
 
-/* Whatever was: after a function reset of all of them (the lost one is there again), a ring runs. */
+/* After a function reset of all devices (the removed one is back), a ring runs. */
 static void check_usable(struct t3_vm *vm)
 {
 	struct t3_test_ring ring;
@@ -60,7 +60,7 @@ static void bring_back(struct t3_vm *vm, const struct way *way, unsigned int ran
 	dev_plug(vm, rank);
 }
 
-/* The receiver is lost: its neighbours notice, and all that wait for them in turn. */
+/* The receiver is removed. Its neighbours notice, and so does each device that waits for them. */
 static void test_receiver(const void *data)
 {
 	const struct way *way = data;
@@ -82,8 +82,8 @@ static void test_receiver(const void *data)
 }
 
 /*
- * The sender is lost: what it sent is gone from the wire. Its target and its source
- * notice, whatever is there by then.
+ * The sender is removed, and its packets on the wire are lost. Its target and its source notice,
+ * whatever they have by then.
  */
 static void test_sender(const void *data)
 {
@@ -126,7 +126,7 @@ static void test_system(void)
 	vm_end(vm);
 }
 
-/* A rank is free after unplug: another device takes it, and the fabric may go last. */
+/* A rank is free after unplug. Another device takes it, and the fabric may be deleted last. */
 static void test_replug(void)
 {
 	struct t3_vm *vm = vm_start_ports(2, "");

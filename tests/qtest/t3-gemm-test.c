@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3 qtests: a GEMM that is too long for one access. While the machine is stopped an access
- * does its bounded part of it, and nothing else does: where it is does not depend on time.
+ * T3 qtests: a GEMM that is too long for one access. While the machine is stopped only accesses do
+ * work, a bounded part each. So its progress does not depend on time.
  */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
@@ -111,7 +111,7 @@ static int32_t product(uint32_t row, uint32_t col)
 	return sum;
 }
 
-/* Its first tile is stored, its last is not, and it stays so. */
+/* Its first tile is stored and its last is not, and that does not change. */
 static void expect_half_done(struct t3_test_dev *dev)
 {
 	uint32_t first = SIDE / 2, last = SIDE - SIDE / 4 + 63;
@@ -122,7 +122,7 @@ static void expect_half_done(struct t3_test_dev *dev)
 	g_assert_cmpint(element(dev, last, SIDE - 1), ==, 0);
 }
 
-/* Chunk 2 is the first, 3 the last; the device is the first of a stopped machine. */
+/* Chunk 2 is the first, 3 the last. The device is the first one of a stopped machine. */
 static struct t3_test_dev *begin(struct t3_vm *vm)
 {
 	struct t3_test_dev *dev = &vm->dev[0];
@@ -162,7 +162,7 @@ static void test_slices(void)
 	vm_end(vm);
 }
 
-/* The rest is done elsewhere: sums and place have gone along. */
+/* Another machine does the rest: sums and progress were migrated. */
 static void test_migrated(void)
 {
 	struct t3_vm *vm = vm_start(T3_TEST_DEVICES, ""), *other;
@@ -176,14 +176,14 @@ static void test_migrated(void)
 	vm_end(other);
 }
 
-/* An abort in the middle: what was stored stays. */
+/* An abort in the middle: earlier stores stay. */
 static void test_aborted(void)
 {
 	struct t3_vm *vm = vm_start(1, "");
 	struct t3_cmd_queue abort_it = { .queue = QUEUE };
 	struct t3_test_dev *dev = begin(vm);
 
-	/* Each access runs the GEMM on: no word is written that the command does not read. */
+	/* Each access continues the GEMM, so write only the words that the command reads. */
 	admin_ok(dev, T3_CMD_QUEUE_ABORT, &abort_it, offsetof(struct t3_cmd_queue, served));
 	g_assert_cmphex(completion_word(dev), ==, T3_COMPLETION_WORD(0, T3_DESC_ABORTED, 1));
 	g_assert_cmpint(element(dev, SIDE / 2, 1), ==, product(SIDE / 2, 1));

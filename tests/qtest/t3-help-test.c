@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3 qtests: what `-device t3,help` and `-object t3-fabric,help` print. Each of our
- * properties has a description there and its place in SPEC.md section 1.
+ * T3 qtests: the output of `-device t3,help` and `-object t3-fabric,help`. Each T3 property has a
+ * description there and a place in SPEC.md section 1.
  */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
@@ -34,7 +34,7 @@ static QDict *find(QList *list, const char *name)
 	return NULL;
 }
 
-/* QEMU's own for a bool says no more than its type does. */
+/* QEMU's default description of a bool only repeats the type. */
 static bool described(QDict *property)
 {
 	const char *text = qdict_get_try_str(property, "description");
@@ -87,7 +87,7 @@ static void test_device(void)
 	QList *inherited = properties(vm, "qom-list-properties", "pci-device");
 
 	check(list, inherited, "| device properties |");
-	/* It is refused at creation, so it is not offered there. */
+	/* It is refused at creation, so help does not list it. */
 	g_assert_null(find(list, "removed"));
 	qobject_unref(inherited);
 	qobject_unref(list);

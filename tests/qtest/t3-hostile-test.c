@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3 qtests: a driver that does everything wrong, with a fixed seed. Nothing is
- * expected but that QEMU lives and that a reset makes the device usable again.
- * For longer searches set T3_SEED and T3_ROUNDS in the environment.
+ * T3 qtests: a driver that does everything wrong, with a fixed seed. QEMU must survive, and a reset
+ * must make the device usable again. For longer searches set T3_SEED and T3_ROUNDS in the
+ * environment.
  */
 #include "qemu/osdep.h"
 #include "hw/pci/pci_regs.h"
@@ -32,7 +32,7 @@ static uint32_t below(uint32_t limit)
 	return random32() % limit;
 }
 
-/* Mostly small, sometimes an edge, sometimes anything. */
+/* Usually small, sometimes an edge, sometimes any number. */
 static uint64_t odd_value(void)
 {
 	static const uint64_t edges[] = {
@@ -180,7 +180,7 @@ static void random_words(void *buf, size_t size)
 		word[i] = odd_value();
 }
 
-/* One word of a command that would be right is made wrong, now and then. */
+/* From time to time one word of a valid command is made wrong. */
 static void spoil(void *buf, size_t size)
 {
 	uint32_t *word = buf;
@@ -296,7 +296,7 @@ static void space_reset(struct t3_test_dev *dev, uint32_t id)
 	admin(dev, T3_CMD_SPACE_RESET, &args, sizeof(args));
 }
 
-/* Stores and doorbells that a space armed by command_map() may well take. */
+/* Stores and doorbells that a space armed by command_map() may accept. */
 static void good_stores(struct t3_test_space *space)
 {
 	unsigned int i, count = below(12);
@@ -313,7 +313,7 @@ static void good_stores(struct t3_test_space *space)
 		db_tile(space, below(3), below(2), below(4));
 }
 
-/* Both sides get the same epoch, so that some do become armed. */
+/* Both sides get the same epoch, so that some become armed. */
 static void random_arm(struct t3_vm *vm)
 {
 	unsigned int i;
@@ -370,7 +370,7 @@ static void step(struct t3_vm *vm)
 		random_access(vm);
 }
 
-/* How much got past the checks: a test that is refused everything shows nothing. */
+/* The number of accepted actions: if all were refused, the test would show nothing. */
 struct reached {
 	uint64_t stores, triggers, packets, faults;
 };

@@ -17,7 +17,7 @@ static struct t3_test_space event_space(struct t3_test_dev *dev)
 	return space;
 }
 
-/* PENDING without ENABLE is silent; enabling it then sends the vector. */
+/* PENDING without ENABLE sends nothing. Setting ENABLE then sends the vector. */
 static void test_event(void)
 {
 	struct t3_vm *vm = vm_start(1, "");
@@ -137,8 +137,8 @@ static void redirect(struct t3_test_dev *dev, uint64_t address, uint32_t data)
 }
 
 /*
- * The message of the target's completion resets the target: that has to wait
- * until the core has finished with the update, the response and all they cause.
+ * The message of the target's completion resets the target. The reset must wait until the core has
+ * finished the update, its response and all its effects.
  */
 static void test_message_resets(void)
 {
@@ -169,7 +169,7 @@ static void test_message_resets(void)
 	vm_end(vm);
 }
 
-/* Messages that go round in a ring of devices, each raising the next: QEMU stays responsive. */
+/* Messages go around a ring of devices, and each raises the next. QEMU stays responsive. */
 static void test_message_loop(void)
 {
 	struct t3_vm *vm = vm_start(3, "");

@@ -9,7 +9,7 @@
 
 /* --------------------------------------------------------------- two machines */
 
-/* Devices as vm_start() makes them, but for the fabric's ranks and more properties. */
+/* Devices as vm_start() makes them, except the fabric's ranks and more properties. */
 static struct t3_vm *vm_incoming(unsigned int count, unsigned int ranks, const char *properties,
 				 const char *options)
 {
@@ -108,8 +108,8 @@ static struct t3_test_ring ring_in(const struct t3_test_ring *ring, struct t3_vm
 /* ------------------------------------------------------------------- in flight */
 
 /*
- * Returns the virtual time when chunk 0 had arrived, alone. The others come when the
- * CPU sends them, which is at no certain time.
+ * Returns the virtual time at which chunk 0 had arrived. The others have no fixed time, because the
+ * CPU sends them.
  */
 static uint64_t finish(struct t3_test_ring *ring)
 {
@@ -140,7 +140,7 @@ static void expect_same(struct t3_vm *a, struct t3_vm *b)
 	}
 }
 
-/* Both machines go on from there, to the same bits, counts and time. */
+/* Both machines go on from there, with the same bits, counts and time. */
 static void test_in_flight(void)
 {
 	struct t3_vm *vm = vm_start(RING, ""), *other;
@@ -163,7 +163,7 @@ static void test_in_flight(void)
 	vm_end(vm);
 }
 
-/* What waits behind a mask, and what software has set, goes along. */
+/* Messages that wait behind a mask, and software's settings, are migrated. */
 static void test_interrupt(void)
 {
 	struct t3_vm *vm = vm_start(1, ""), *other;
@@ -234,7 +234,7 @@ static int64_t fabric_id(struct t3_vm *vm, const char *name)
 	return id;
 }
 
-/* A fabric keeps its id, and one that is made later does not get the same. */
+/* A fabric keeps its id, and a later one does not get the same. */
 static void test_fabric_id(void)
 {
 	struct t3_vm *vm = vm_start_raw("-object t3-fabric,id=g0 -object t3-fabric,id=g1");
@@ -360,7 +360,7 @@ static void add_disk(struct t3_vm *vm, const char *path)
 				 "'node-name': 'disk', 'file': 'file' } }");
 }
 
-/* Back to the middle, twice, into a machine that has gone on. */
+/* Back to the middle, twice, in a machine that has gone on. */
 static void test_snapshot(void)
 {
 	struct t3_vm *vm = vm_start(RING, "");

@@ -101,7 +101,7 @@ static void test_endpoint_behind_port(void)
 	vm_end(vm);
 }
 
-/* BAR2 is memory at once, also with bytes and in bulk, and the device keeps out of it. */
+/* BAR2 is memory: bytes and bulk accesses work, and the device is not involved. */
 static void test_memory(void)
 {
 	struct t3_vm *vm = vm_start(2, "");
@@ -133,7 +133,7 @@ static unsigned long resident_mib(struct t3_vm *vm)
 	return resident * sysconf(_SC_PAGESIZE) / MIB;
 }
 
-/* More than most hosts have: only what is touched takes host memory. */
+/* More memory than most hosts have. Only touched pages take host memory. */
 static void test_large_memory(void)
 {
 	struct t3_vm *vm = vm_start_raw("-device t3,addr=4,memory-size=256G,aperture-size=256G");
@@ -211,7 +211,7 @@ static QDict *add_ranked(struct t3_vm *vm, int rank)
 			 rank);
 }
 
-/* A rank out of range or in use; a fabric in use stays. */
+/* A rank out of range or taken is refused. A fabric in use cannot be deleted. */
 static void test_fabric_in_use(void)
 {
 	struct t3_vm *vm = vm_start_raw("-object t3-fabric,id=f0,topology=full,ranks=3 "

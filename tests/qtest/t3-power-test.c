@@ -47,7 +47,7 @@ static void test_closed(void)
 	vm_end(vm);
 }
 
-/* D1 and D2 are not there: the write is refused and the BARs stay open. */
+/* D1 and D2 do not exist: the write is refused and the BARs stay open. */
 static void test_no_d1(void)
 {
 	struct t3_vm *vm = vm_start(1, "");
@@ -186,7 +186,10 @@ static void test_held_in_d3(void)
 	vm_end(vm);
 }
 
-/* Masked when mastering returns: as any masked vector. Unmasked before: still held. */
+/*
+ * The vector is masked when mastering returns, so its message waits. It was unmasked before, and is
+ * still held.
+ */
 static void test_held_and_masked(void)
 {
 	struct t3_vm *vm = vm_start(1, "");
@@ -209,7 +212,7 @@ static void test_held_and_masked(void)
 	vm_end(vm);
 }
 
-/* What is held does not survive a reset. */
+/* A reset clears held messages. */
 static void test_held_reset(void)
 {
 	struct t3_vm *vm = vm_start(1, "");
@@ -245,7 +248,7 @@ static void test_held_disabled(void)
 	vm_end(vm);
 }
 
-/* Both causes share vector 0, the other vectors stay masked: one is enough. */
+/* Both causes share vector 0, and the other vectors stay masked. One message is enough. */
 static void test_one_vector(void)
 {
 	struct t3_vm *vm = vm_start(1, "");

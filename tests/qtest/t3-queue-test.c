@@ -62,7 +62,7 @@ static struct t3_completion completion(struct queue *q, uint32_t index)
 	return c;
 }
 
-/* The completion is there: HEAD and memory say so. */
+/* The completion has come: HEAD and memory show it. */
 static void expect(struct queue *q, uint32_t index, uint32_t status, uint64_t detail)
 {
 	struct t3_completion c = completion(q, index);
@@ -150,7 +150,7 @@ static void test_moves(void)
 	vm_end(vm);
 }
 
-/* A REMOTE segment is fed from guest memory; the peer has all of it. */
+/* A REMOTE segment is stored from guest memory, and the peer gets all of it. */
 static void test_space(void)
 {
 	struct t3_vm *vm = vm_start(2, "");
@@ -273,7 +273,7 @@ static void test_abort(void)
 
 /* ------------------------------------------------------------------ in flight */
 
-#define MANY (24 * MIB) /* more pieces than one access works off */
+#define MANY (24 * MIB) /* more pieces than one access handles */
 #define DST  (32 * MIB)
 
 static uint32_t word_at(struct queue *q, uint64_t offset)
@@ -284,7 +284,7 @@ static uint32_t word_at(struct queue *q, uint64_t offset)
 	return word;
 }
 
-/* The VM stands still in the middle of a large copy; only memory is looked at. */
+/* The VM is stopped in the middle of a large copy. The test reads only memory. */
 static struct queue stop_in_copy(struct t3_vm *vm)
 {
 	struct queue q = queue_create(&vm->dev[0]);
@@ -304,7 +304,7 @@ static void test_stop(void)
 	struct t3_vm *vm = vm_start(1, "");
 	struct queue q = stop_in_copy(vm);
 
-	g_usleep(20000); /* as long as the VM is stopped nothing goes on */
+	g_usleep(20000); /* nothing goes on while the VM is stopped */
 	g_assert_cmphex(word_at(&q, DST + MANY - 4), ==, 0);
 	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'cont' }");
 	wait_head(&q, 1);
@@ -347,7 +347,7 @@ static void inject(struct t3_vm *vm, const char *text)
 				 text);
 }
 
-/* A queue that hangs does nothing until it is aborted, or let go. */
+/* A hung queue makes no progress until it is aborted or unhung. */
 static void test_hang(void)
 {
 	struct t3_vm *vm = vm_start(1, "");

@@ -7,7 +7,7 @@
 #include "qobject/qdict.h"
 #include "t3-test.h"
 
-/* A name nobody else has; the file does not exist. */
+/* A unique name of a file that does not exist. */
 static char *temporary(void)
 {
 	char *name = g_strdup_printf("%s/t3-qtest-XXXXXX", g_get_tmp_dir());
@@ -61,7 +61,7 @@ static void replay(const char *file, const char *word)
 	g_assert_true(!strstr(output, "in the middle") == !strstr(word, "in the middle"));
 }
 
-/* Both ways to write, interrupts, reset in flight; the copy is what a crash would leave. */
+/* Both ways to write, interrupts, and a reset in flight. The copy is a crash's record. */
 static void test_replay(void)
 {
 	g_autofree char *file = temporary(), *copy = temporary();
@@ -120,7 +120,7 @@ static void test_refused(void)
 			 qtest_qmp(vm->qts, "{ 'execute': 'migrate', 'arguments': "
 					    "{ 'uri': 'exec:cat' } }"),
 			 "recorded", file, NULL);
-	/* Its end is the end of the record, and of the obstacle. */
+	/* The fabric's end ends the record, and the file can be used again. */
 	qtest_qmp_assert_success(vm->qts,
 				 "{ 'execute': 'object-del', 'arguments': { 'id': 'a' } }");
 	replay(file, "same: 0 entries");

@@ -42,7 +42,7 @@ static void expect_gone(struct t3_test_dev *dev)
 	g_assert_cmphex(qpci_config_readw(&dev->pci, PCI_COMMAND), ==, 0xffff);
 }
 
-/* Everything is all-ones, whatever is written; the neighbour lives. */
+/* Every read is all-ones, whatever is written. The neighbour still works. */
 static void test_all_ones(void)
 {
 	struct t3_vm *vm = vm_start_ports(2, "");
@@ -60,7 +60,7 @@ static void test_all_ones(void)
 	vm_end(vm);
 }
 
-/* No message, nothing held, nothing in the event area. */
+/* No message is sent or held, and nothing is written to the event area. */
 static void test_silent(void)
 {
 	struct t3_vm *vm = vm_start_ports(2, "");
@@ -81,7 +81,7 @@ static void test_silent(void)
 	vm_end(vm);
 }
 
-/* The source goes: its target faults at once and can be reset. */
+/* The source is removed. Its target faults at once and can be reset. */
 static void test_source_gone(void)
 {
 	struct t3_vm *vm = vm_start_ports(2, "");
@@ -96,7 +96,7 @@ static void test_source_gone(void)
 	vm_end(vm);
 }
 
-/* Resets of a function that is not there: nothing happens, and it stays away. */
+/* Resets of a removed function have no effect, and it stays removed. */
 static void test_resets(void)
 {
 	struct t3_vm *vm = vm_start_ports(2, "");
@@ -113,7 +113,7 @@ static void test_resets(void)
 	vm_end(vm);
 }
 
-/* device_del works afterwards, and a fresh device takes the rank: many times. */
+/* device_del works afterwards, and a new device takes the rank, many times. */
 static void test_again(void)
 {
 	struct t3_vm *vm = vm_start_ports(2, "");
@@ -144,7 +144,7 @@ static void test_again(void)
 	vm_end(vm);
 }
 
-/* It has gone from the fabric at once: another port's device may take the rank. */
+/* It has left the fabric at once, so a device at another port may take the rank. */
 static void test_rank_is_free(void)
 {
 	struct t3_vm *vm = vm_start_ports(2, "-device pcie-root-port,id=rp9,addr=9,chassis=9");

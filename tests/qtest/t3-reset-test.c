@@ -11,7 +11,7 @@ struct before {
 	uint32_t generation;
 };
 
-/* Something in every kind of state, and device memory to be kept. */
+/* An object in every kind of state, and device memory that must not change. */
 static struct before fill(struct t3_test_dev *dev)
 {
 	struct t3_test_space space = local_space(dev, 9, 0, 16, 8, 1);
@@ -68,7 +68,7 @@ static void reset_by(struct t3_test_dev *dev, enum way way)
 		qtest_system_reset(dev->qts);
 }
 
-/* The other device of the fabric notices nothing, unless the whole machine is reset. */
+/* The other device of the fabric is not affected, unless the whole machine is reset. */
 static void test_reset(enum way way)
 {
 	struct t3_vm *vm = way == BY_BUS ? vm_start_ports(2, "") : vm_start(2, "");

@@ -137,7 +137,7 @@ static void test_half(void)
 
 /* -------------------------------------------------------------- bad stores */
 
-/* The fault, where it was, and that the buffer and the count did not change. */
+/* Check the fault and its place, and that the buffer and the count did not change. */
 static void check_bad_store(struct t3_test_space *space, enum t3_fault_kind kind, uint64_t offset)
 {
 	struct t3_event_area area = event_read(space);
@@ -195,7 +195,7 @@ static void test_unaligned_faults(void)
 	vm_end(vm);
 }
 
-/* With pieces that are whole elements it is the same as storing them one by one. */
+/* With pieces that are whole elements the result is that of storing them one by one. */
 static void test_unaligned_elements(void)
 {
 	struct t3_vm *vm = vm_start(1, "");
@@ -237,7 +237,7 @@ static void test_overshoot(void)
 	vm_end(vm);
 }
 
-/* Reads leave no trace; outside every space they are all-ones, and stores go nowhere. */
+/* Reads change nothing. Outside every space they are all-ones, and stores have no effect. */
 static void test_no_space(void)
 {
 	struct t3_vm *vm = vm_start(1, "");
@@ -329,7 +329,10 @@ static struct t3_test_space space_with_event(struct t3_test_dev *dev, unsigned i
 	return (struct t3_test_space){ .dev = dev, .id = slot, .slot = slot };
 }
 
-/* Not memory: our own BARs, another device, a hole. None of them may be entered. */
+/*
+ * Addresses that are not memory: BARs of the device, another device, a hole. No access may enter
+ * them.
+ */
 static void test_event_area_elsewhere(void)
 {
 	struct t3_vm *vm = vm_start(2, "");
@@ -351,8 +354,8 @@ static void test_event_area_elsewhere(void)
 }
 
 /*
- * The event area was memory once, the peer's, and is the peer's aperture now.
- * Single words are written in another way than the whole page.
+ * The event area was memory of the peer, and is now the peer's aperture. Single words are written
+ * in another way than the whole page.
  */
 static void test_event_area_moved(void)
 {
@@ -364,7 +367,7 @@ static void test_event_area_moved(void)
 
 	g_assert_cmphex(qtest_readq(vm->qts, was), ==, (uint64_t)T3_SPACE_IDLE << 32);
 	seg_map(&space, &map);
-	db_arm(&space, 1); /* words are written where the page is, and then is no more */
+	db_arm(&space, 1); /* words go to the memory; later the page is no memory */
 	g_assert_cmphex(qtest_readq(vm->qts, was), ==, (uint64_t)T3_SPACE_ARMED << 32 | 1);
 	store64(&space, 0, 1);
 	db_release(&space, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* T3 qtests: the fabric's `status` property tells who waits for what. */
+/* T3 qtests: the fabric's `status` property shows which rank waits for what. */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
@@ -182,7 +182,7 @@ static void expect_line(const char *log, const char *line)
 		g_error("no '%s' among the trace events:\n%s", line, log);
 }
 
-/* What -trace prints of a queue, a stored segment, and a link that is down. */
+/* The output of -trace for a queue, a stored segment, and a link that is down. */
 static void test_trace(void)
 {
 	g_autofree char *path = NULL, *options = NULL, *log = NULL;
@@ -219,7 +219,7 @@ static void test_trace(void)
 	expect_line(log, "ARMED -> FAULTED epoch=1");
 }
 
-/* A mark is set on what did not fit. */
+/* Text that does not fit is marked. */
 static void test_many_tiles(void)
 {
 	struct t3_vm *vm = vm_start(1, "");

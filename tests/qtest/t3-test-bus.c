@@ -7,7 +7,7 @@
 #define ECAM_BASE    0xb0000000ull
 #define MCH_PCIEXBAR 0x60
 
-/* Native hot-plug: what the port's slot registers do is what happens. */
+/* Native hot-plug: the port's slot registers control it. */
 #define NATIVE_HOTPLUG "-global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off "
 
 /* ------------------------------------------------------------------ bridges */

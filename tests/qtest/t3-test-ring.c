@@ -3,7 +3,7 @@
 #include "qemu/osdep.h"
 #include "t3-test.h"
 
-/* Hop 0 sends what its rank produces, the last keeps the sum, the others do both. */
+/* Hop 0 sends its rank's product, the last one keeps the sum, the others do both. */
 static void ring_map(struct t3_test_ring *ring, uint32_t rank, uint32_t chunk)
 {
 	struct t3_test_space *space = &ring->space[rank];
@@ -105,7 +105,7 @@ void ring_release(struct t3_test_ring *ring, uint32_t epoch)
 		db_release(&ring->space[rank], epoch);
 }
 
-/* All hops but the first of each chunk: the doorbells of ring_fire() start the rest. */
+/* All hops but the first of each chunk. The doorbells of ring_fire() start the rest. */
 void ring_load(struct t3_test_ring *ring, uint32_t epoch)
 {
 	uint32_t rank, chunk;
@@ -124,7 +124,10 @@ void ring_fire(struct t3_test_ring *ring, uint32_t chunk)
 	db_tile(&ring->space[(chunk + 1) % RING], chunk, 0, 0);
 }
 
-/* Whether chunk 0 arrives at its owner; reads guest memory only, which moves nothing. */
+/*
+ * Whether chunk 0 has arrived at its owner. It reads only guest memory, which has no effect on the
+ * fabric.
+ */
 bool chunk_arrives(struct t3_test_ring *ring, unsigned int tries)
 {
 	uint64_t want = T3_SEG_WORD_TRACKED | T3_SEG_WORD_DELIVERED | 1;
@@ -134,7 +137,7 @@ bool chunk_arrives(struct t3_test_ring *ring, unsigned int tries)
 	return event_read(&ring->space[0]).segment[0] == want;
 }
 
-/* A word of chunk 0 at rank 3. Memory only: an access to a register moves the fabric on. */
+/* A word of chunk 0 at rank 3, from memory, because a register access runs the fabric. */
 uint32_t ring_arrived(struct t3_test_ring *ring, uint32_t word)
 {
 	uint32_t value;

@@ -30,7 +30,7 @@ struct t3_test_dev {
 	QTestState *qts;
 	QPCIDevice pci;
 	uint32_t rank;
-	uint64_t regs, memory, aperture; /* bus addresses, set by dev_map() */
+	uint64_t regs, memory, aperture; /* bus addresses; dev_map() sets them */
 };
 
 struct t3_vm {
@@ -44,13 +44,13 @@ struct t3_vm {
 
 /* `count` devices in slots 4.. of pcie.0 on ring fabric f0; more options may follow. */
 struct t3_vm *vm_start(unsigned int count, const char *options);
-/* No device yet: the command line says it all. */
+/* Without a device: the command line has all options. */
 struct t3_vm *vm_start_raw(const char *options);
 void vm_end(struct t3_vm *vm);
-/* Checks that the answer is an error whose text has all of the given words. */
+/* Check that the answer is an error whose text has all of the words. */
 void qmp_expect_error(struct t3_vm *vm, QDict *response, const char *word,
 		      ...) G_GNUC_NULL_TERMINATED;
-/* -object and -device for a command line of one's own; the device's place is to follow. */
+/* -object and -device for a test's own command line. The device's place follows. */
 GString *fabric_options(unsigned int ranks);
 void device_options(GString *options, unsigned int rank);
 /* The next rank is at this place: bus << 8 | devfn. */
@@ -81,7 +81,7 @@ void ecam_write(struct t3_vm *vm, int devfn, unsigned int offset, unsigned int s
 
 /* ------------------------------------------------------------------ device */
 
-/* Only tells where dev_map() puts the BARs: another VM has mapped them. */
+/* Only set where dev_map() puts the BARs, because another VM has mapped them. */
 void dev_place(struct t3_test_dev *dev);
 void dev_map(struct t3_test_dev *dev);
 void dev_flr(struct t3_test_dev *dev);
@@ -203,16 +203,16 @@ uint32_t ring_value(uint32_t epoch, uint32_t rank, uint32_t word);
 void ring_check(struct t3_test_ring *ring, uint32_t epoch);
 /* Every rank stores its whole array, the ranks interleaved word by word. */
 void ring_store(struct t3_test_ring *ring, uint32_t epoch);
-/* Fills a rank's staging slots; a doorbell for each chunk is to follow. */
+/* Fill a rank's staging slots. A doorbell for each chunk must follow. */
 void ring_stage(struct t3_test_ring *ring, uint32_t epoch, uint32_t rank);
 void ring_release(struct t3_test_ring *ring, uint32_t epoch);
-/* All hops but the first of each chunk: the doorbells of ring_fire() start the rest. */
+/* All hops but the first of each chunk. The doorbells of ring_fire() start the rest. */
 void ring_load(struct t3_test_ring *ring, uint32_t epoch);
 void ring_fire(struct t3_test_ring *ring, uint32_t chunk);
-/* Whether chunk 0 arrives at its owner; reads guest memory only, which moves nothing. */
+/* Whether chunk 0 has arrived at its owner. It reads only guest memory. */
 bool chunk_arrives(struct t3_test_ring *ring, unsigned int tries);
 
-/* A word of chunk 0 at rank 3, from memory: an access to a register moves the fabric on. */
+/* A word of chunk 0 at rank 3, from memory, because a register access runs the fabric. */
 uint32_t ring_arrived(struct t3_test_ring *ring, uint32_t word);
 #define RING_LAST (RING_BIG / 4 - 1)
 /* Stops the VM with chunk 0 on its way: rank 2 has sent a part of it, rank 3 has that. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3 qtests: timed runs. While the machine is stopped an access does its bounded part of
- * one, as of a GEMM; the clock moves with it.
+ * T3 qtests: timed runs. While the machine is stopped each access does a bounded part of a run, as
+ * of a GEMM. The clock moves with it.
  */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
@@ -38,7 +38,7 @@ static void create(struct t3_test_dev *dev)
 	admin_ok(dev, T3_CMD_QUEUE_CREATE, &args, sizeof(args));
 }
 
-/* Long enough that no access does all of it. */
+/* So long that no access does all of it. */
 static void submit(struct t3_test_dev *dev, uint32_t index, uint32_t flags)
 {
 	struct t3_timed_args args = {
@@ -86,7 +86,7 @@ static void cont(struct t3_vm *vm)
 	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'cont' }");
 }
 
-/* Polls memory only: what moves the clock is the device. */
+/* Polls only memory, so that only the device moves the clock. */
 static void await(struct t3_test_dev *dev, uint32_t index)
 {
 	unsigned int tries = 20000;
@@ -119,7 +119,7 @@ static void begin(struct t3_vm *vm)
 	g_assert_cmphex(completion(&vm->dev[0], 0).word, ==, 0);
 }
 
-/* All ranks begin at once, and have one device's counters that stands for all. */
+/* All ranks begin at once. Their counters are those of one device that stands for all. */
 static void finish(struct t3_vm *vm)
 {
 	struct t3_timed_result first, other;
@@ -168,7 +168,7 @@ static void test_migrated(void)
 	vm_end(other);
 }
 
-/* The others hear of it with the next event, which an access lets happen. */
+/* The others learn of it with the next event, which an access runs. */
 static void test_reset(void)
 {
 	struct t3_vm *vm = vm_start_ports(T3_TEST_DEVICES, "");
@@ -184,7 +184,7 @@ static void test_reset(void)
 	vm_end(vm);
 }
 
-/* Only where the fabric was made with it, and that is not changed later. */
+/* It works only on a fabric with timed=on, which cannot be changed later. */
 static void test_off(void)
 {
 	struct t3_vm *vm = vm_start_raw("-object t3-fabric,id=f0,ranks=2 "

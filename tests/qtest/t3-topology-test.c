@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* T3 qtests: root ports, a switch, an IOMMU; what all of them are for is the same ring. */
+/* T3 qtests: root ports, a switch, an IOMMU. Each runs the same ring. */
 #include "qemu/osdep.h"
 #include "hw/pci/pci_regs.h"
 #include "t3-test.h"
@@ -51,7 +51,7 @@ static void test_switch(void)
 	vm_end(vm);
 }
 
-/* A function without MSI-X is not what the manual says: refused, nothing leaks. */
+/* A function without MSI-X would not conform to the manual: it is refused, and nothing leaks. */
 static void test_no_msi(void)
 {
 	struct t3_vm *vm = vm_start_raw("-cpu qemu64,-apic "
@@ -160,7 +160,7 @@ static void test_iommu_ports(void)
 	test_iommu(true);
 }
 
-/* One device has no context entry: its spaces fault, its neighbour's do not. */
+/* One device has no context entry. Its spaces fault, and its neighbour's do not. */
 static void test_iommu_fault(void)
 {
 	struct t3_vm *vm = start_iommu(false);

@@ -33,7 +33,7 @@ static struct host *make(uint32_t shape)
 
 /* ------------------------------------------------------------------- rewind */
 
-/* Whole pages are given back: what was not touched costs nothing. */
+/* Whole pages are returned to the system, so untouched memory costs nothing. */
 static void zero_memory(uint8_t *memory, size_t size)
 {
 	uintptr_t start = ((uintptr_t)memory + 4095) & ~(uintptr_t)4095;
@@ -44,7 +44,7 @@ static void zero_memory(uint8_t *memory, size_t size)
 	assert_int_equal(madvise((void *)start, end - start, MADV_DONTNEED), 0);
 }
 
-/* What a function reset keeps, and what came after it. */
+/* Clear what a function reset keeps, and what its events have changed afterwards. */
 static void rewind_device(struct host_dev *d)
 {
 	struct t3_dev *dev = d->dev;
@@ -195,7 +195,7 @@ static uint64_t run(struct host *host, struct stream in)
 	world_check(host);
 	hash = digest(host);
 	calm(host);
-	host_drain(host); /* all that is under way comes to an end */
+	host_drain(host); /* all activity comes to an end */
 	world_check(host);
 	expect_working(host);
 	return hash;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The input as a tape of operations. Past its end all bytes are 0, so each input,
- * cut anywhere, still means something.
+ * The input as a tape of operations. After its end all bytes are 0, so an input that is cut
+ * anywhere still has a meaning.
  */
 #ifndef T3_FUZZ_STREAM_H
 #define T3_FUZZ_STREAM_H
@@ -24,8 +24,8 @@ uint64_t stream_u64(struct stream *s);
 uint32_t stream_width(struct stream *s);
 void stream_bytes(struct stream *s, void *out, size_t size);
 /*
- * Changes up to three fields of a structure that is right so far: a byte for how
- * many, then for each its byte offset (modulo size), its width and its bytes.
+ * Change up to three fields of a structure that is right so far. A byte gives the number. Each
+ * change has a byte offset (modulo size), a width and bytes.
  */
 void stream_patch(struct stream *s, void *structure, size_t size);
 

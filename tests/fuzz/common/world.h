@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every target stands on: devices on a fabric (the unit tests' host), what
- * must hold of them whatever was done, and a probe that they still work.
+ * The base of every target: devices on a fabric (the unit tests' host), their invariants, and a
+ * probe that they still work.
  */
 #ifndef T3_FUZZ_WORLD_H
 #define T3_FUZZ_WORLD_H
@@ -10,26 +10,25 @@
 #include "stream.h"
 
 /*
- * A target: does to the devices what the input says. Which devices, the input's
- * first byte has drawn: ring or full fabric, 2 or 3 of them, tracker sizes.
+ * A target applies the input to the devices. The input's first byte has chosen them: ring or full
+ * fabric, 2 or 3 devices, tracker sizes.
  */
 void fuzz_one(struct stream *in, struct host *host);
 
 /*
- * What must hold at any time: counters, packets in flight, the event heap. Called
- * after each input; afterwards all devices are reset, injections taken away, and a
- * small reduce-scatter must succeed.
+ * Check the invariants: counters, packets in flight, the event heap. Called after each input. Then
+ * all devices are reset, injected faults are cleared, and a small reduce-scatter must succeed.
  */
 void world_check(struct host *host);
 
-/* The spaces that targets build: enough to meet, few enough to find again. */
+/* The spaces that targets build: enough to interact, few enough to be found again. */
 #define WORLD_SPACES 4u
 /*
- * A space on each device with route 0 and import 0 to the next rank, and segments 0
- * (LOCAL), 1 (DMA) and 2 (REMOTE); whatever does not work is left out.
+ * Make a space on each device with route 0 and import 0 to the next rank, and segments 0 (LOCAL), 1
+ * (DMA) and 2 (REMOTE). What fails is left out.
  */
 void world_build(struct host *host, uint32_t space, uint32_t dtype, uint32_t updates);
-/* Arms the epoch that is next on each device. */
+/* Arm the next epoch on each device. */
 void world_arm(struct host *host, uint32_t space);
 
 #endif
