@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What one file may have of a device, and what the work of others costs a job: nobody can
- * take all, and nobody's work ends another's job. All as unprivileged users.
+ * The limits of one file on a device, and the cost of others' work for a job. No file can take all,
+ * and no file's work ends another's job. All clients are unprivileged users.
  */
 #include <fcntl.h>
 
@@ -28,7 +28,7 @@ static int open_as_user(void)
 
 /* ------------------------------------------------------- one who takes all he can */
 
-/* How many calls succeed until one says that the file's share is used up. */
+/* The number of calls that succeed until the file's limit is reached. */
 static uint32_t exhaust(int (*take)(int fd, uint32_t i), int fd)
 {
 	uint32_t i;
@@ -111,7 +111,7 @@ static void honest_body(int sock, void *arg)
 	raw_close(&raw);
 }
 
-/* Four of them: what is left is enough for one more. */
+/* Four of them leave enough for one more. */
 static void test_nobody_takes_all(void **state)
 {
 	struct child hostile[4], honest;
@@ -160,7 +160,7 @@ static void test_the_privileged_may_have_more(void **state)
 #define JOBS	      2u	 /* in each queue of a hostile file */
 #define TRIES	      8u
 
-/* A file with operands of a product that takes long; they are zeros. */
+/* A file with operands of a product that takes long. The operands are zeros. */
 struct worker {
 	int fd;
 	uint32_t a, b, c;
@@ -200,7 +200,7 @@ static void worker_start(const struct worker *worker, uint32_t queue)
 	CHECK_EQ(submit_one(worker->fd, queue, &command, worker->sync), 0);
 }
 
-/* Run it on a queue of its own. Returns what it took, or fails when it fails. */
+/* Run it on a queue of its own. Returns its time. Fails when the job fails. */
 static int64_t worker_run(const struct worker *worker)
 {
 	int64_t start = now_ns();

@@ -100,7 +100,7 @@ static void test_no_memory_for_counters(void **state)
 			last = bo;
 	CHECK(last);
 	CHECK_EQ(space_create(fd, last, most, &made), -ENOSPC);
-	/* Nothing of the failed attempt is left: the same with few tiles works. */
+	/* The failed attempt leaves nothing: the same call with few tiles works. */
 	CHECK_EQ(space_create(fd, last, 1, &made), 0);
 	close(fd);
 	fd = open_rank(0);
@@ -134,7 +134,7 @@ static void test_no_aperture(void **state)
 	close(fd);
 }
 
-/* 1024 spaces for a device, whoever has them; then all come back. */
+/* 1024 spaces for a device, whoever owns them. Then all are free again. */
 static void test_no_space_id(void **state)
 {
 	struct drm_t3_space_create made;
@@ -178,7 +178,7 @@ static void test_reset_of_an_idle_space(void **state)
 	raw_close(&raw);
 }
 
-/* RESET in the middle drops the counts of the epoch. */
+/* RESET in the middle of an epoch clears its counts. */
 static void test_reset_of_an_armed_space(void **state)
 {
 	struct drm_t3_space_stats stats;
@@ -212,7 +212,7 @@ static void test_destroy_says_dead(void **state)
 	raw_close(&raw);
 }
 
-/* Ids and ranges are used again; what an earlier space left is never seen. */
+/* Ids and ranges are used again. Data of an earlier space is never visible. */
 static void test_create_and_destroy_many_times(void **state)
 {
 	int fd = open_rank(0), i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* DRM_T3_SEGMENT_STAGING: which buffers are staging images, and for how long. */
+/* DRM_T3_SEGMENT_STAGING: which buffers can be staging images, and for how long. */
 #include <sys/mman.h>
 
 #include "raw.h"
@@ -72,7 +72,7 @@ static void test_smallest_that_fits(void **state)
 	raw_close(&f.raw);
 }
 
-/* A doorbell does all of a tile at once, so that its rows are limited. */
+/* A doorbell does a whole tile at once, so the number of its rows is limited. */
 static void test_rows_of_a_tile(void **state)
 {
 	struct drm_t3_segment_staging arg = { .slots = 1, .slot_stride = 2 * PAGE };
@@ -114,7 +114,7 @@ static void test_busy_unless_idle(void **state)
 	raw_close(&f.raw);
 }
 
-/* The segment pins the buffer: it goes with the segment, not with its handle. */
+/* The segment holds the buffer until the segment ends, not until the handle is closed. */
 static void test_segment_pins_the_buffer(void **state)
 {
 	struct fixture f;
@@ -143,7 +143,7 @@ static void test_taking_it_away_unpins(void **state)
 	CHECK_EQ(bo_close(f.raw.fd, f.bo), 0);
 	CHECK_EQ(raw_stage(&f.raw, 0, 0, 0, 0), 0);
 	CHECK_EQ(memory_free(0), with + PAGE);
-	/* Taking away nothing is no error. */
+	/* Removing a staging that does not exist is no error. */
 	CHECK_EQ(raw_stage(&f.raw, 0, 0, 0, 0), 0);
 	raw_close(&f.raw);
 }

@@ -6,7 +6,7 @@
 
 #define HEADER 64u /* of a packet */
 
-/* What arrives and what happens here. */
+/* Updates that arrive, and updates made here. */
 static void check_stats(const struct raw *raw, const struct drm_t3_space_stats *want)
 {
 	struct drm_t3_space_stats got;
@@ -60,7 +60,7 @@ static void test_local_stores(void **state)
 	raw_close(&raw);
 }
 
-/* Counts go on over epochs; tiles_tracked is of the current one. */
+/* Counts go on over epochs. tiles_tracked belongs to the current one. */
 static void test_counts_add_up(void **state)
 {
 	struct drm_t3_space_stats want = { .tiles = 4 };

@@ -13,7 +13,7 @@ struct outcome {
 	uint64_t word;
 };
 
-/* Padding and what lies behind the segment must stay as it was. */
+/* Padding and the bytes after the segment must not change. */
 static void check_outside(const struct job *job, const struct t3_segment_desc *desc)
 {
 	uint32_t row, i;
@@ -56,7 +56,7 @@ static void run(uint32_t dtype, uint32_t op, enum path path, struct outcome *out
 	job_close(&job);
 }
 
-/* The doorbell path is the store path, only faster. */
+/* The doorbell path has the same results as the store path. */
 static void check_same(const struct outcome *a, const struct outcome *b, uint32_t dtype,
 		       uint32_t op)
 {
@@ -133,7 +133,7 @@ static void test_paths_mixed(void **state)
 	job_close(&job);
 }
 
-/* KEEP adds to what is there, IDENTITY starts anew in each epoch. */
+/* KEEP adds to the old value. IDENTITY starts from the identity in each epoch. */
 static void check_init(uint32_t init, int second)
 {
 	struct t3_segment_desc desc;
@@ -227,7 +227,7 @@ static void test_widths(void **state)
 	job_close(&job);
 }
 
-/* The bus cuts an unaligned store into aligned ones, each a store of its own. */
+/* The bus splits a misaligned store into aligned ones. Each is a store of its own. */
 static void test_unaligned_store_is_cut(void **state)
 {
 	struct drm_t3_space_stats stats;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The machine sleeps, as far as the kernel's test levels go: devices are stopped, and at
- * "platform" in D3hot for about a second.
+ * The machine sleeps up to the kernel's test levels. Devices are stopped, and at "platform" they
+ * are in D3hot for about a second.
  */
 #include <pthread.h>
 #include <sys/mman.h>
@@ -88,7 +88,7 @@ static void *wait_long(void *arg)
 	return NULL;
 }
 
-/* An epoch goes on over it, half stored, with a thread that waits; and jobs. */
+/* An epoch continues over the sleep, half stored, with a thread that waits, and with jobs. */
 static void check_survives(const char *level)
 {
 	volatile uint32_t *last;
@@ -130,7 +130,7 @@ static void test_all_survives_d3(void **state)
 	check_survives("platform");
 }
 
-/* Nobody saves device memory: a sleep that ends its power does not begin. */
+/* Nothing saves device memory, so a sleep that would cut its power does not begin. */
 static void test_power_is_kept_for_memory(void **state)
 {
 	struct user u;
@@ -143,7 +143,7 @@ static void test_power_is_kept_for_memory(void **state)
 	user_close(&u);
 }
 
-/* Without memory in use it may; queues that were there are made again. */
+/* Without memory in use the sleep may begin. Queues that existed are made again. */
 static void test_sleep_without_memory(void **state)
 {
 	uint64_t resets = debugfs_number(0, "resets", "function");
@@ -166,7 +166,7 @@ static void test_sleep_without_memory(void **state)
 	close(fd);
 }
 
-/* A job that does not end keeps the machine awake, and nothing else has changed. */
+/* A job that does not end keeps the machine awake, and nothing else changes. */
 static void test_hung_job_refuses(void **state)
 {
 	struct user u;

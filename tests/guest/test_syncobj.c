@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the core does with syncobjs on our nodes, where the driver has to guard it. */
+/* The core's syncobj ioctls on T3 nodes, where the driver must guard them. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -10,7 +10,7 @@
 
 #define WAIT_MS 10000
 
-/* The core would try to allocate whatever they say. */
+/* The core would try to allocate any size that they say. */
 static void test_arrays_are_bounded(void **state)
 {
 	static uint32_t handles[DRM_T3_SYNCOBJS_MAX + 1];
@@ -62,8 +62,8 @@ static int transfer(int fd, uint32_t dst, uint64_t point, uint32_t src, uint32_t
 }
 
 /*
- * drm_syncobj_find_fence() of 6.12.95 loses a reference when it refuses flags: the
- * syncobj, its fence and with it this module would be held for good.
+ * drm_syncobj_find_fence() of 6.12.95 leaks a reference when it refuses flags. The syncobj, its
+ * fence and with it this module would stay for ever.
  */
 static void test_refused_transfers_hold_nothing(void **state)
 {
@@ -95,7 +95,7 @@ static void test_refused_transfers_hold_nothing(void **state)
 
 #define RACE_ROUNDS (60000u / guest_slowness())
 
-/* A word that another thread sets to one value, then the other, as fast as it can. */
+/* A word that another thread switches between two values at full speed. */
 struct flips {
 	volatile uint32_t *word;
 	uint32_t values[2];
@@ -112,7 +112,7 @@ static void *flip(void *arg)
 	return NULL;
 }
 
-/* Call while a word of the argument flips: each answer is that of one value or the other. */
+/* Call while a word of the argument changes. Each answer belongs to one value or the other. */
 static void race(int fd, unsigned long request, void *arg, struct flips *flips)
 {
 	uint32_t i, rounds = RACE_ROUNDS, wrong = 0;
@@ -161,7 +161,7 @@ static void race_body(int sock, void *arg)
 	close(fd);
 }
 
-/* The argument that is judged is the one that is used, whatever other threads do. */
+/* The driver uses the argument that it has checked, whatever other threads do. */
 static void test_racing_writers_get_nothing_past_the_checks(void **state)
 {
 	struct child child;
@@ -262,7 +262,7 @@ static void test_timeline_calls(void **state)
 	close(fd);
 }
 
-/* A point behind a job is reached when both are. */
+/* A point after a job is reached when both have ended. */
 static void test_points_of_jobs(void **state)
 {
 	uint64_t points[2] = { 3, 8 }, got;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Attributes of the PCI function, as driver/sysfs-driver-t3 documents them. */
+/* The attributes of the PCI function, as driver/sysfs-driver-t3 documents them. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -105,7 +105,7 @@ static void as_nobody(int sock, void *arg)
 	}
 }
 
-/* To find a device nobody needs to be allowed to use it. */
+/* Finding a device needs no permission to use it. */
 static void test_readable_to_all(void **state)
 {
 	struct child child;
@@ -123,7 +123,7 @@ static void test_readable_to_all(void **state)
 	CHECK_EQ(child_end(&child, WAIT_MS), 0);
 }
 
-/* They come and go with the driver, also under who has one open. */
+/* They come and go with the driver, also while one of them is open. */
 static void test_unbind(void **state)
 {
 	char path[96], bdf[32], byte;
@@ -143,7 +143,7 @@ static void test_unbind(void **state)
 	check_device(0);
 }
 
-/* Numbers only; of those that are times, up to an hour. What is refused changes nothing. */
+/* Numbers only. A time is up to an hour. A refused write changes nothing. */
 static void test_module_parameters(void **state)
 {
 	static const struct {
@@ -179,7 +179,7 @@ static void test_module_parameters(void **state)
 	}
 }
 
-/* How many lines of the kernel's log from here on have the text. */
+/* The number of lines with the text in the kernel's log from here on. */
 static unsigned int count_messages(int kmsg, const char *text)
 {
 	unsigned int count = 0;
@@ -193,7 +193,7 @@ static unsigned int count_messages(int kmsg, const char *text)
 	return count;
 }
 
-/* What the driver finds out is told to who has asked for it. */
+/* A process that waits for an event gets the driver's findings. */
 static void test_debug_messages(void **state)
 {
 	static const char debug[] = "/sys/module/drm/parameters/debug";

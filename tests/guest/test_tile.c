@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* DRM_T3_SPACE_TILE: what tiles have and what they lack. */
+/* DRM_T3_SPACE_TILE: the updates that tiles have and lack. */
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 
 #define DONE	   (DRM_T3_TILE_STARTED | DRM_T3_TILE_TRIGGERED)
 #define TILE_BYTES 64u	  /* of raw_segment() */
-#define MANY	   16384u /* more than the device looks at for one command */
+#define MANY	   16384u /* more tiles than the device examines for one command */
 
 static void test_wrong_arguments(void **state)
 {
@@ -54,7 +54,7 @@ static void check_tile(const struct raw *raw, uint32_t flags, uint32_t from,
 	CHECK_EQ(got.unacknowledged, want->unacknowledged);
 }
 
-/* Each store is counted at once, while the record in memory knows of the first at most. */
+/* Each store counts at once, while the record in memory has at most the first one. */
 static void test_exact(void **state)
 {
 	struct drm_t3_space_tile want = { .tiles = 4,
@@ -137,7 +137,7 @@ static void counters(int fd, struct drm_t3_counters *counters)
 	CHECK_EQ(call(fd, DRM_IOCTL_T3_QUERY, &query), 0);
 }
 
-/* A look is no use of the tracker. */
+/* A query does not use the tracker. */
 static void test_no_trace(void **state)
 {
 	struct drm_t3_counters before, after;
@@ -158,7 +158,7 @@ static void test_no_trace(void **state)
 	raw_close(&raw);
 }
 
-/* Before the target is armed nothing is sent; at the end it has acknowledged all. */
+/* Nothing is sent before the target is armed. At the end it has acknowledged all. */
 static void check_sender(uint32_t kind)
 {
 	struct drm_t3_space_tile want = { .tiles = 4,
@@ -291,7 +291,7 @@ static void on_alarm(int number)
 	alarms++;
 }
 
-/* Signals at a rate at which no search gets through between two do not keep it from its end. */
+/* Signals come faster than one search takes. The call still finishes. */
 static void test_signals(void **state)
 {
 	static const struct itimerval often = { { 0, 150 }, { 0, 150 } }, never;

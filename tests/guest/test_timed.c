@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Runs of the timed model on devices: to the bit what the same model says in this process. */
+/* Runs of the timed model on devices, compared bit for bit with the same model in this process. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -59,7 +59,7 @@ static void test_without_the_feature(void **state)
 	CHECK(!(info.features & DRM_T3_FEATURE_TIMED));
 	command = command_timed(m.bo);
 	CHECK_EQ(submit_one(m.fd, m.queue, &command, m.sync), -EOPNOTSUPP);
-	command.head.flags = 1; /* values are looked at first */
+	command.head.flags = 1; /* values are checked first */
 	CHECK_EQ(submit_one(m.fd, m.queue, &command, m.sync), -EINVAL);
 	member_close(&m);
 }
@@ -91,7 +91,10 @@ static void test_mirrored(void **state)
 	member_close(&m);
 }
 
-/* One program on all ranks; each as the run here, and as one device that stands for all. */
+/*
+ * One program on all ranks. Each run is compared with the run here, and with one device that stands
+ * for all.
+ */
 static void run_on_all(struct member *members, uint32_t ranks, enum t3_timed_program program)
 {
 	struct t3_timed_setup setup = gang_small(program, ranks);
@@ -116,7 +119,7 @@ static void run_on_all(struct member *members, uint32_t ranks, enum t3_timed_pro
 	CHECK(mirrored.start >= first.start + first.counters.end / 1000);
 }
 
-/* It needs links that a ring of more than two has not. */
+/* It needs links that a ring of more than two lacks. */
 static void expect_no_direct(struct member *m, uint32_t ranks)
 {
 	struct t3_timed_setup setup = gang_small(T3_TIMED_DIRECT, ranks);
@@ -148,7 +151,7 @@ static void test_every_rank(void **state)
 	}
 }
 
-/* The arguments are those that are there when the job runs: a command before put them. */
+/* The job uses the arguments of the time when it runs. A command before it writes them. */
 static void test_args_of_the_job(void **state)
 {
 	struct t3_timed_setup setup = gang_small(T3_TIMED_T3_MCA, 3);
@@ -236,7 +239,7 @@ static void test_two_clients(void **state)
 	gang_close(b, GANG_RANKS);
 }
 
-/* A rank that waits holds up its own queue, and nothing else: no queue, no other run. */
+/* A rank that waits blocks its own queue, and no other queue or run. */
 static void test_waiting_holds_nothing_up(void **state)
 {
 	struct t3_timed_setup setup = gang_small(T3_TIMED_T3, GANG_RANKS);
@@ -300,7 +303,7 @@ static void test_unprivileged_user(void **state)
 
 /* ---------------------------------------------------------------- host-paced */
 
-/* What a processor does while devices run, again and again until they have. */
+/* A processor's actions while devices run, repeated until the runs have ended. */
 struct pace {
 	void (*once)(struct pace *pace);
 	struct raw raw;

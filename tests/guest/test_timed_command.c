@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* TIMED commands: what is refused, where their structs may lie, and buffers of several ranks. */
+/* TIMED commands: refused ones, the places of their structs, and buffers of several ranks. */
 #include <sys/mman.h>
 
 #include "gang.h"
@@ -72,7 +72,7 @@ static void test_command(void **state)
 	member_close(&m);
 }
 
-/* The last places that are right, and next to each other. */
+/* The last valid places, next to each other. */
 static void test_places(void **state)
 {
 	static const struct {
@@ -140,7 +140,7 @@ static void test_device_memory(void **state)
 
 /* ------------------------------------------------------------------ one buffer */
 
-/* A buffer of one, as another one's. */
+/* A buffer of one rank, used by another one. */
 static uint32_t import_at(const struct member *owner, uint32_t handle, const struct member *user)
 {
 	int dmabuf = prime_share(owner->fd, handle);
@@ -151,7 +151,7 @@ static uint32_t import_at(const struct member *owner, uint32_t handle, const str
 	return bo;
 }
 
-/* All read the arguments of rank 0, in a buffer that no result comes to. */
+/* All read the arguments of rank 0, in a buffer without a result. */
 static void test_shared_args(void **state)
 {
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
@@ -176,7 +176,7 @@ static void test_shared_args(void **state)
 	gang_close(members, GANG_RANKS);
 }
 
-/* Who writes one buffer waits for the other, and so never meets it: the time limit ends that. */
+/* Two ranks that write one buffer wait for each other and never meet. The time limit ends that. */
 static void test_shared_result(void **state)
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", TIMEOUT_MS), i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Arguments that are refused, what ends a timed run before its time, and who else is told. */
+/* Refused arguments, early ends of a timed run, and the errors of the other ranks. */
 #include <poll.h>
 
 #include "child.h"
@@ -25,7 +25,7 @@ static void open_first(struct member *m)
 	member_open(m, guest_node(0));
 }
 
-/* The devices run what they should: alone, and all together. */
+/* The devices run correctly: alone, and all together. */
 static void check_all_work(void)
 {
 	struct t3_timed_setup setup = usual(2, true);
@@ -111,7 +111,7 @@ static void end_of_troubles(unsigned int timeout)
 	check_all_work();
 }
 
-/* What the driver has kept of the late job; it is handed over by a work. */
+/* The driver's dump of the late job. A worker hands it over. */
 static void expect_dump_of_run(void)
 {
 	int64_t deadline = after_ms(GANG_WAIT_MS);
@@ -125,7 +125,7 @@ static void expect_dump_of_run(void)
 	free(text);
 }
 
-/* One rank never comes: the others end as jobs that hang, and all goes on. */
+/* One rank never comes. The others end as jobs that hang, and all goes on. */
 static void test_incomplete(void **state)
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", TIMEOUT_MS), i;
@@ -139,7 +139,7 @@ static void test_incomplete(void **state)
 	for (i = 0; i < GANG_RANKS - 1; i++)
 		CHECK_EQ(member_finish(&members[i]), -ETIME);
 	coredump_discard();
-	/* Nothing of them waits in the device: the last rank alone is no gang with them. */
+	/* None of them waits in the device any more: the last rank alone is no gang with them. */
 	member_submit(&members[GANG_RANKS - 1], &args);
 	CHECK_EQ(member_finish(&members[GANG_RANKS - 1]), -ETIME);
 	expect_dump_of_run();
@@ -168,7 +168,7 @@ static void test_different_args(void **state)
 	end_of_troubles(timeout);
 }
 
-/* Rank 0 is late while all run: it is the one that hangs, the others are told that. */
+/* Rank 0 is late while all run. It is the one that hangs, and the others get an error. */
 static void test_one_is_late(void **state)
 {
 	struct t3_timed_args args = gang_long(GANG_RANKS, 0);
@@ -190,7 +190,7 @@ static void test_one_is_late(void **state)
 	end_of_troubles(timeout);
 }
 
-/* A queue whose handle is gone stays in its gang. */
+/* A queue whose handle was closed stays in its gang. */
 static void test_queue_is_destroyed(void **state)
 {
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
@@ -237,7 +237,7 @@ static void wait_for_gang(int sock, void *arg)
 	receive_u32(sock); /* for ever */
 }
 
-/* What a killed client has waiting ends by its time. */
+/* The waiting job of a killed client ends by its time limit. */
 static void test_client_is_killed(void **state)
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", TIMEOUT_MS);
@@ -251,7 +251,7 @@ static void test_client_is_killed(void **state)
 	end_of_troubles(timeout);
 }
 
-/* Rank 0's driver leaves while all run, or while it waits for the others. */
+/* Rank 0's driver is unbound while all run, or while it waits for the others. */
 static void unbind_under(const struct t3_timed_args *args, uint32_t ranks, uint32_t count)
 {
 	struct member members[GANG_RANKS];
@@ -288,7 +288,7 @@ static void test_unbind(void **state)
 	end_of_troubles(timeout);
 }
 
-/* A reset of rank 0 behind the driver: it begins again, and waits for the next gang. */
+/* Rank 0 is reset without the driver's knowledge. It begins again, and waits for the next gang. */
 static void test_reset(void **state)
 {
 	struct t3_timed_setup setup = usual(GANG_RANKS, false);
@@ -310,7 +310,7 @@ static void test_reset(void **state)
 	check_all_work();
 }
 
-/* In the middle of a run: the others are told, rank 0 waits for a gang that nobody makes. */
+/* In the middle of a run the others get an error. Rank 0 waits for a gang that nobody completes. */
 static void test_reset_of_a_run(void **state)
 {
 	unsigned int timeout = parameter_set("job_timeout_ms", LATER_MS * guest_slowness());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Tracepoints: which events a space, a grant, a wait and a job make, in which order. */
+/* Tracepoints: the events of a space, a grant, a wait and a job, and their order. */
 #include <poll.h>
 #include <sys/eventfd.h>
 
@@ -28,7 +28,7 @@ static void close_traced(struct raw *raw, struct trace *trace)
 	trace_expect(trace, "t3_space_destroy", "space=0 generation=* client=* bytes=4096");
 }
 
-/* From creation to the end of its file, step by step: nothing is left out or extra. */
+/* From creation to the end of the file, step by step, without missing or extra events. */
 static void test_an_epoch(void **state)
 {
 	struct trace trace;
@@ -79,7 +79,7 @@ static void test_waits(void **state)
 	trace_close(&trace);
 }
 
-/* The first fault of a space and its state; a reset; stores that are only dropped. */
+/* The first fault of a space and its state, a reset, and stores that are dropped. */
 static void test_faults(void **state)
 {
 	struct drm_t3_fault fault;
@@ -106,7 +106,7 @@ static void test_faults(void **state)
 		put32(raw.aperture + 512 + 4 * i, 1); /* not armed */
 	trace_expect(&trace, "t3_fault",
 		     "space=0 epoch=0 kind=5 detail=0 segment=-1 tile=-1 offset=512 src_rank=0");
-	/* Dropped, not faults: the space is FAULTED by the first. */
+	/* Later stores are dropped and are no faults: the space is FAULTED by the first. */
 	trace_expect(&trace, "t3_space_state", "space=0 epoch=0 from=IDLE to=FAULTED");
 	close_traced(&raw, &trace);
 	trace_close(&trace);
@@ -150,7 +150,7 @@ static void test_grants(void **state)
 	raw_close(&source);
 }
 
-/* A queue, a buffer and a syncobj, and the trace of what is submitted. */
+/* A queue, a buffer and a syncobj, and the trace of submissions. */
 struct user {
 	int fd;
 	uint32_t queue;
@@ -221,7 +221,7 @@ static void test_jobs(void **state)
 	user_close(&u);
 }
 
-/* The first of two jobs hangs before it has begun: it is given up, the other goes on. */
+/* The first of two jobs hangs before it has begun. It is aborted, and the other one goes on. */
 static void test_a_job_that_hangs(void **state)
 {
 	unsigned int before;
@@ -248,7 +248,7 @@ static void test_a_job_that_hangs(void **state)
 	user_close(&u);
 }
 
-/* They are the administrator's: names and sizes of all clients are in them. */
+/* Only the administrator may read them, because they have names and sizes of all clients. */
 static void unprivileged(int sock, void *arg)
 {
 	(void)sock;

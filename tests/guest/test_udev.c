@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The udev rule, by a udev that has no other: group, mode and the name by path. */
+/* The udev rule, in a udev without others: group, mode and the name by path. */
 #include <sys/inotify.h>
 #include <sys/stat.h>
 
@@ -19,7 +19,7 @@ static void run(const char *command)
 		guest_fail(__FILE__, __LINE__, "failed: %s", command);
 }
 
-/* udev does its work behind us. */
+/* udev works asynchronously. */
 static void wait_link(const char *path, bool there)
 {
 	int64_t deadline = after_ms(WAIT_MS);
@@ -45,7 +45,7 @@ static void check_node(uint32_t rank)
 	CHECK_EQ(by_path.st_rdev, node.st_rdev);
 }
 
-/* What is not ours is left alone. */
+/* Other devices are not changed. */
 static void test_group_mode_and_link(void **state)
 {
 	struct stat before, after;
@@ -66,7 +66,7 @@ static void test_group_mode_and_link(void **state)
 	CHECK_EQ(after.st_gid, before.st_gid);
 }
 
-/* The name goes with the device and comes with it, whatever number it gets. */
+/* The name disappears and appears with the device, whatever its number is. */
 static void test_unbind_and_bind(void **state)
 {
 	char bdf[32], path[64];

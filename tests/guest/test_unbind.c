@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The driver leaves its device, as at a hot unplug, while files are open. */
+/* The driver is unbound from its device, as at a hot unplug, while files are open. */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -117,7 +117,7 @@ static void test_bind_again_under_a_user(void **state)
 	close_user(&new);
 }
 
-/* A peer of the device that goes gets -EIO, and its grant is dead. */
+/* A peer of the removed device gets -EIO, and its grant is dead. */
 static void check_peer(bool source_goes)
 {
 	struct drm_t3_segment_map segment;

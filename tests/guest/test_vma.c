@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a process can do with mappings of each kind: split, shrink, move, protect, pin,
- * fork, and lose them. test_mmap.c has how they are made.
+ * Operations of a process on mappings of each kind: split, shrink, move, protect, pin, fork and
+ * revoke. test_mmap.c tests how they are made.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -127,7 +127,7 @@ static void check_refused(const struct maps *m, int kind, size_t old, size_t new
 			   flags);
 }
 
-/* Neither longer nor a second time (old size 0) nor beside the first (DONTUNMAP). */
+/* A mapping cannot be longer, be mapped twice (old size 0), or be copied (DONTUNMAP). */
 static void test_no_growth(void **state)
 {
 	struct maps m;
@@ -146,7 +146,7 @@ static void test_no_growth(void **state)
 	maps_close(&m);
 }
 
-/* A piece that was cut off cannot grow into what another mapping has. */
+/* A piece that was cut off cannot grow into another mapping's part. */
 static void test_pieces(void **state)
 {
 	struct maps m;
@@ -170,7 +170,7 @@ static void test_pieces(void **state)
 	maps_close(&m);
 }
 
-/* Each page of a piece is the page that it was. */
+/* Each page of a piece is the same page as before. */
 static void test_pieces_show_the_right_pages(void **state)
 {
 	volatile uint8_t *moved;
@@ -224,7 +224,7 @@ static void test_moved_mappings_die_too(void **state)
 
 /* ------------------------------------------------------------------------- pin */
 
-/* Registers cannot be pinned or read behind the processor's back. */
+/* Registers cannot be pinned, and no other process can read them. */
 static void test_pinning(void **state)
 {
 	int self = open("/proc/self/mem", O_RDWR | O_CLOEXEC), pipes[2], kind;
@@ -263,7 +263,7 @@ static void child_has_all(int sock, void *arg)
 	__asm__ volatile("sfence" ::: "memory");
 	send_u32(sock, 1);
 	receive_u32(sock);
-	/* What the parent has unmapped is still here, and may be mapped again. */
+	/* A mapping that the parent has removed still exists here, and may be mapped again. */
 	CHECK_EQ(*(volatile uint32_t *)m->at[BUFFER], 21);
 	CHECK_EQ(*(volatile uint32_t *)m->at[HOST], 22);
 	for (kind = 0; kind < KINDS; kind++)
@@ -294,7 +294,7 @@ static void test_child_has_the_same(void **state)
 	maps_close(&m);
 }
 
-/* A program that does not want it says so. */
+/* A child does not inherit a mapping with MADV_DONTFORK. */
 static void child_has_none(int sock, void *arg)
 {
 	struct maps *m = arg;
@@ -332,7 +332,7 @@ static void work_alone(struct maps *m, int sock, pid_t parent)
 	send_u32(sock, raw_state(&m->raw));
 }
 
-/* Opens all, forks a child of its own, and is killed. */
+/* Opens all, forks a child, and is killed. */
 static void die_with_a_child(int sock, void *arg)
 {
 	pid_t parent = getpid();
@@ -347,7 +347,7 @@ static void die_with_a_child(int sock, void *arg)
 	kill(parent, SIGKILL);
 }
 
-/* The file is the child's as well: all goes on until it ends, too. */
+/* The child also has the file. All goes on until the child ends, too. */
 static void test_child_outlives_its_parent(void **state)
 {
 	uint64_t before = memory_free(0);

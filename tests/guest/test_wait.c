@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* DRM_T3_SPACE_WAIT: what, deadline, restart, who wakes it. */
+/* DRM_T3_SPACE_WAIT: progress, deadline, restart, and what wakes it. */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +13,7 @@ static void open_local(struct raw *raw)
 	raw_map_local(raw);
 }
 
-/* The mask is not looked at for ARMED. */
+/* ARMED ignores the mask. */
 static void test_armed_ignores_the_mask(void **state)
 {
 	struct raw raw;
@@ -125,7 +125,7 @@ static void test_epochs_that_are_over(void **state)
 	raw_arm(&raw, 9);
 	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 8, 1, 0), 0);
 	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_TRACKED, 9, 1, 0), -ETIMEDOUT);
-	/* A fault does not take away what was reached. */
+	/* A fault does not change what was reached before. */
 	put8(raw.aperture, 1);
 	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_TRACKED, 9, 1, 0), -EIO);
 	CHECK_EQ(raw_wait(&raw, DRM_T3_WAIT_DELIVERED, 8, 1, 0), 0);
@@ -146,8 +146,8 @@ static void open_notifiers(const struct raw *raw, struct pollfd poller[2])
 }
 
 /*
- * A -> B -> C, and C is not armed: B stays ARMING and takes A's updates, so B's tiles
- * are tracked and not delivered until C arms.
+ * A -> B -> C, and C is not armed. B stays ARMING and takes A's updates. So B's tiles are tracked,
+ * and not delivered until C arms.
  */
 static void test_tracked_before_delivered(void **state)
 {
@@ -208,7 +208,7 @@ static void *sleep_for_epoch_1(void *arg)
 	return NULL;
 }
 
-/* Start a waiter, act after a while, and see what it got and how soon. */
+/* Start a waiter, act after a while, and check its result and delay. */
 static void check_woken(struct raw *raw, void *(*body)(void *), void (*act)(struct raw *), int want,
 			struct sleeper *sleeper)
 {
@@ -253,7 +253,7 @@ static void test_stores_wake(void **state)
 	raw_close(&raw);
 }
 
-/* No timer is armed then: nothing but what was waited for, or a signal, ends it. */
+/* Without a deadline no timer is armed. Only the awaited event or a signal ends the wait. */
 static void *sleep_without_deadline(void *arg)
 {
 	struct sleeper *sleeper = arg;
@@ -343,7 +343,7 @@ static void stop_ticks(void)
 	pthread_join(ticker, NULL);
 }
 
-/* Ticks every 20 ms may not lengthen a wait whose deadline is absolute. */
+/* Ticks every 20 ms must not lengthen a wait with an absolute deadline. */
 static void test_restart_keeps_the_deadline(void **state)
 {
 	int64_t deadline, end;

@@ -138,7 +138,7 @@ static void test_hup_after_destroy(void **state)
 	close_fixture(&f);
 }
 
-/* It outlives the file that made the space, and holds none of the memory. */
+/* It may exist longer than the file that made the space, and holds none of the memory. */
 static void test_hup_after_the_file(void **state)
 {
 	uint64_t before = memory_free(0);
@@ -167,7 +167,7 @@ static void *act_later(void *arg)
 	return NULL;
 }
 
-/* A poll() that sleeps already when it happens. */
+/* A poll() that sleeps already when the event comes. */
 static void check_sleeper(struct fixture *f, void (*act)(struct raw *raw), int want)
 {
 	struct actor actor = { &f->raw, act };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A segment of many rows in tiles that are one byte wide, and small updates that touch a
- * thousand of its tiles: as much work as one update can ask for. It is its owner's, comes
- * in pieces, and costs others a part of their time, never their work. As an unprivileged
- * user. What is compared is the device's own work (SPEC.md 8.2), no time.
+ * A segment of many rows in tiles of one byte, and small updates that touch a thousand of its
+ * tiles. That is the most work that one update can cause. The work counts for the space's owner and
+ * is done in pieces. It delays others' jobs and does not end them. The clients are unprivileged
+ * users. The test compares the device's own work (SPEC.md 8.2), never time.
  */
 #include <sys/mman.h>
 
@@ -63,7 +63,7 @@ static void attack_open(struct attack *attack)
 	map_source(attack, raw_join(&attack->source, &attack->target));
 }
 
-/* Armed, hit by an update of 1024 tiles, and destroyed while others work. */
+/* A space that is armed, gets an update of 1024 tiles, and is destroyed while others work. */
 static void attack_once(struct attack *attack)
 {
 	attack_open(attack);
@@ -108,7 +108,7 @@ static uint64_t engine_work(int fd)
 	return counters.value[T3_COUNTER_ENGINE_WORK];
 }
 
-/* On the target's device: it prepares there. All of its results are looked at. */
+/* On the target's device, which does the preparation. The test checks all its results. */
 static void honest_body(int sock, void *arg)
 {
 	union drm_t3_any_command copies[16];
@@ -136,7 +136,7 @@ static void honest_body(int sock, void *arg)
 		CHECK_EQ(sync_wait(fd, sync, 0, WIDE_MS), 0);
 		all = engine_work(fd) - before;
 		CHECK_EQ(sync_status(fd, sync), 1);
-		/* One other client: half of the work, and what comes before and after. */
+		/* One other client gets half of the work, and its own work before and after. */
 		CHECK(all >= ROWS(copies) * WORK);
 		CHECK(all <= 3 * ROWS(copies) * WORK);
 	}

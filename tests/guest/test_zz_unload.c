@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The end of the suite, and so its name: after all other tests nothing is left, the
- * module goes and comes again.
+ * The end of the suite, as its name says. After all other tests nothing is left, and the module can
+ * be unloaded and loaded again.
  */
 #include <sys/mman.h>
 
@@ -26,7 +26,7 @@ static void test_nothing_is_left(void **state)
 	CHECK_EQ(module_users(), 0);
 }
 
-/* Each thing alone keeps the module. */
+/* Each of these alone holds the module. */
 static void check_busy(void)
 {
 	CHECK(module_users() > 0);

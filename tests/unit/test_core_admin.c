@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Admin commands: each error of SPEC.md section 7, by one deviation from arguments
- * that are accepted, and that a refused command changes nothing.
+ * Admin commands: each error of SPEC.md section 7, by one wrong value in valid arguments. A refused
+ * command changes nothing.
  */
 #include "host.h"
 
@@ -38,7 +38,7 @@ static void take(struct snapshot *s, struct host_dev *d)
 
 static struct snapshot before, after;
 
-/* Memory, event areas and states as they were; one guest error. */
+/* Memory, event areas and states have not changed, and there is one guest error. */
 static void refused(struct host_dev *d, uint32_t opcode, const void *args, size_t size,
 		    uint32_t status)
 {
@@ -139,7 +139,7 @@ static void test_create(void **state)
 	host_free(host);
 }
 
-/* Which states allow a command; FREE (bit 0) makes BAD_SPACE of a refusal. */
+/* The states that allow a command. FREE (bit 0) makes a refusal BAD_SPACE. */
 struct rule {
 	uint32_t opcode;
 	uint32_t states;
@@ -278,7 +278,7 @@ static void test_query(void **state)
 
 #define T(field) FIELD(t3_cmd_tile_query, field)
 
-/* Segment 0 has four tiles; what is asked for beyond them is not looked at. */
+/* Segment 0 has four tiles. Tiles beyond them are not read. */
 static void test_tile_query(void **state)
 {
 	static const struct deviation list[] = {
@@ -339,7 +339,7 @@ static void test_route(void **state)
 	host_free(host);
 }
 
-/* STATE finds a route by where it leads: two that are equal would be one to it. */
+/* STATE finds a route by its target, so two equal routes would be one. */
 static void test_equal_routes(void **state)
 {
 	static const struct t3_cmd_route_set others[] = {

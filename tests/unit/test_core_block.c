@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * DMA blocks and segments with several routes: when they are sent, what is counted,
- * and what a forged counter record or a full link leads to. SPEC.md section 5.
+ * DMA blocks and segments with several routes: when they are sent, what is counted, and the effects
+ * of a forged counter record or a full link. SPEC.md section 5.
  */
 #include "host.h"
 
@@ -64,7 +64,7 @@ static void finish_tile(struct host_dev *d, uint32_t tile)
 	host_drain(d->host);
 }
 
-/* Nothing is sent before the last of three tiles; the short block stands alone. */
+/* Nothing is sent before the last of three tiles. The short block is one of its own. */
 static void test_block_is_sent_whole(void **state)
 {
 	struct host *host = set_up(T3_TOPOLOGY_RING, 1, dma(3));
@@ -102,7 +102,7 @@ static void test_block_beyond_segment(void **state)
 	host_free(host);
 }
 
-/* The block's record is begun by a neighbour: tile 0 keeps what the epoch began with. */
+/* A neighbour begins the block's record. Tile 0 keeps the epoch's initial value. */
 static void test_block_and_identity(void **state)
 {
 	struct t3_cmd_seg_map map = dma(4);
@@ -171,7 +171,7 @@ static void test_forged_records(void **state)
 		forge(&list[i]);
 }
 
-/* The list leads to a tile that says it is ready, but no block begins with it. */
+/* The list leads to a tile with a READY flag at which no block begins. */
 static void test_forged_start(void **state)
 {
 	struct host *host = set_up(T3_TOPOLOGY_RING, 1, dma(2));
@@ -189,7 +189,7 @@ static void test_forged_start(void **state)
 	host_free(host);
 }
 
-/* A tile that is counted twice, so that the epoch ends with a block that is not sent. */
+/* A tile that is counted twice, so that the epoch ends with a block that was not sent. */
 static void test_forged_count(void **state)
 {
 	struct host *host = set_up(T3_TOPOLOGY_RING, 1, dma(1));
@@ -256,7 +256,7 @@ static void test_delivered_by_all(void **state)
 	host_free(host);
 }
 
-/* Its other target had everything: it does not matter. */
+/* Its other target has received everything. That makes no difference. */
 static void test_one_target_dies(void **state)
 {
 	struct host *host = set_up(T3_TOPOLOGY_FULL, 2, dma(4));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whole collectives that no software touches between the first store and the last
- * arrival, against a plain sum or copy: on lossy links, with cut event budgets.
+ * Whole collectives without any action of software between the first store and the last arrival.
+ * They are compared with a plain sum or copy, on lossy links and with small event budgets.
  */
 #include "ref.h"
 #include "host.h"
@@ -50,8 +50,8 @@ static uint32_t bits_of(const struct job *job, int value)
 }
 
 /*
- * A store to a REMOTE segment never waits: leave room on the links. A lost response
- * holds a replay slot although the packets behind it are answered, so count stores.
+ * A store to a REMOTE segment never waits, so leave room on the links. A lost response holds a
+ * replay slot although later packets are answered. So count stores.
  */
 static void make_room(struct job *job)
 {
@@ -135,7 +135,7 @@ static void expect_clean(const struct job *job, bool lossy)
 		assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_LIVE), 0);
 		repairs += host_counter(d, T3_COUNTER_LINK_RETRIES) +
 			   host_counter(d, T3_COUNTER_LINK_DUPLICATES);
-		/* Buffers and counter tables: no change went unreported. */
+		/* Buffers and counter tables: every change was reported. */
 		assert_memory_equal(d->memory, d->shadow, HOST_STAGING);
 	}
 	assert_int_equal(repairs != 0, lossy);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whatever the core changes in device memory is reported before the entry returns: a
- * shadow that only reports change equals memory after every access and every event.
+ * The core reports each change of device memory before the entry returns. A shadow that copies only
+ * reported bytes equals memory after every access and every event.
  */
 #include "queue.h"
 
@@ -13,7 +13,7 @@
 #define SOURCE	0x300000u
 #define PRODUCT 0x301000u
 
-/* What is compared: buffer, counter table, what queues write. */
+/* The compared memory: buffer, counter table, and the destinations of queues. */
 static const struct {
 	uint64_t start, bytes;
 } places[] = {
@@ -208,7 +208,7 @@ static void test_queues(void **state)
 	host_free(host);
 }
 
-/* A fault writes nothing that is not told either. */
+/* A fault writes nothing without a report either. */
 static void test_fault(void **state)
 {
 	struct host *host = chain(1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Staged tiles: slots, remote segments, and staging in places of its own making. */
+/* Staged tiles: slots, remote segments, and staging at unusual places. */
 #include "host.h"
 
 /* Rank 0 sends segment 0 (REMOTE or DMA) to rank 1's LOCAL segment 0, all armed. */
@@ -135,7 +135,7 @@ static void test_remote_stores(void **state)
 	host_free(host);
 }
 
-/* A slot may be refilled once `consumed` has passed, and only then is it read. */
+/* A slot may be refilled after `consumed` has counted it, and is not read earlier. */
 static void test_remote_refill(void **state)
 {
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
@@ -232,8 +232,8 @@ static void test_in_place(void **state)
 }
 
 /*
- * A driver may put staging anywhere, also half over the buffer: the result is the
- * driver's problem, the host's memory rules are ours (found by the sanitizers).
+ * A driver may put staging anywhere, also half over the buffer. The result is the driver's problem.
+ * The sanitizers check the rules for the host's memory.
  */
 static void test_overlap(void **state)
 {
@@ -260,7 +260,7 @@ static void test_overlap(void **state)
 		}
 }
 
-/* Stores and doorbells into one tile add up; too much by a doorbell is a fault. */
+/* Stores and doorbells into one tile add up. Too many by a doorbell is a fault. */
 static void test_mixed(void **state)
 {
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);

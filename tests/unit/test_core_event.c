@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The event area: what is written when, and in which order: tile data, segment
- * word, state, interrupt (SPEC.md section 2.3).
+ * The event area: what is written when, in the order tile data, segment word, state, interrupt
+ * (SPEC.md section 2.3).
  */
 #include "host.h"
 
@@ -109,7 +109,7 @@ static void test_order(void **state)
 	host_free(host);
 }
 
-/* A segment that completes alone: word, then interrupt; the others are untouched. */
+/* A segment that completes alone: word, then interrupt. The other words do not change. */
 static void test_one_segment(void **state)
 {
 	struct host *host = set_up();
@@ -128,7 +128,7 @@ static void test_one_segment(void **state)
 	host_free(host);
 }
 
-/* `consumed` is a word of its own, behind the data, and no interrupt. */
+/* `consumed` is a word of its own, after the data, without an interrupt. */
 static void test_consumed(void **state)
 {
 	struct host *host = set_up();
@@ -210,7 +210,7 @@ static void test_tracked_then_delivered(void **state)
 	host_free(host);
 }
 
-/* Record, count, state, interrupt: who sees FAULTED can read why. */
+/* Record, count, state, interrupt: a reader of FAULTED can read the reason. */
 static void test_fault_order(void **state)
 {
 	struct host *host = set_up();
@@ -233,7 +233,7 @@ static void test_fault_order(void **state)
 	host_free(host);
 }
 
-/* Fault k, of a read at byte k of a remote segment; the first is kept, 16 more are. */
+/* Fault k is a read at byte k of a remote segment. The first is kept, and 16 more. */
 static void test_fault_ring(void **state)
 {
 	struct host *host = host_ring(2);

@@ -41,7 +41,7 @@ static void test_rings(void **state)
 	}
 }
 
-/* Bytes on the wire, from outside: nothing is sent twice, nothing is lost. */
+/* Bytes on the wire, counted outside of the links: nothing is sent twice or lost. */
 static void test_link_counts(void **state)
 {
 	struct host *host = host_ring(4);
@@ -72,7 +72,7 @@ static void test_link_counts(void **state)
 	host_free(host);
 }
 
-/* Whoever arms first or last: ARMED needs the targets, and never more than that. */
+/* In any order of arming, a space is ARMED when its targets are, and needs nothing else. */
 static void arm_in_order(const uint32_t *order, uint32_t ranks)
 {
 	struct host *host = host_ring(ranks);

@@ -258,7 +258,7 @@ static struct host *uncut(void)
 	return host;
 }
 
-/* 64 slots for stores; the next one does first what was left undone. */
+/* 64 slots for stores. The next store first does the pending work. */
 static void test_link_full(void **state)
 {
 	struct host *host = uncut();
@@ -283,7 +283,7 @@ static void test_link_full(void **state)
 	host_free(host);
 }
 
-/* What was undone is the end of the link: the store that finds it out is dropped. */
+/* The pending work ends the link. The store that finds it is dropped. */
 static void test_link_full_and_dead(void **state)
 {
 	struct host *host = uncut();
@@ -306,7 +306,7 @@ static void test_link_full_and_dead(void **state)
 	host_free(host);
 }
 
-/* The tile list in the counter table, overwritten by a driver gone mad. */
+/* A faulty driver overwrites the tile list in the counter table. */
 static void test_counter(void **state)
 {
 	struct host *host = set_up();
@@ -353,7 +353,7 @@ static void test_host_dma(void **state)
 	host_free(host);
 }
 
-/* The page is out of reach from the start: the space faults at once, CREATE is done. */
+/* The page cannot be reached from the start. The space faults at once, and CREATE succeeds. */
 static void test_host_dma_at_create(void **state)
 {
 	struct host *host = host_ring(1);
@@ -393,7 +393,7 @@ static void test_first_is_kept(void **state)
 	host_free(host);
 }
 
-/* The neighbour on the same device neither sees nor feels it. */
+/* The neighbour on the same device is not affected. */
 static void test_others_go_on(void **state)
 {
 	struct host *host = set_up();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timed runs of the device: checks, gangs, clock, what ends them early. SPEC.md 11.8. */
+/* Timed runs of the device: checks, gangs, clock, and early ends. SPEC.md 11.8. */
 #include "gang.h"
 #include "migrate.h"
 
@@ -165,7 +165,7 @@ static void test_not_allowed(void **state)
 
 /* ---------------------------------------------------------------- good runs */
 
-/* Each program on two and four devices, and mirrored: what the native simulator counts. */
+/* Each program on two and four devices, and mirrored: the counters of the native simulator. */
 static void test_programs(void **state)
 {
 	uint32_t program, ranks;
@@ -193,7 +193,7 @@ static void test_programs(void **state)
 		}
 }
 
-/* However little is done at a time, and with other work in between. */
+/* The result does not depend on the size of a slice or on other work in between. */
 static void test_cuts(void **state)
 {
 	static const uint32_t budgets[] = { 1, 2, 1025, 4096, EVENTS };
@@ -275,7 +275,7 @@ static void test_crossed(void **state)
 	host_free(gang.host);
 }
 
-/* One after the other, also when each could run alone. */
+/* Runs follow each other, also when each could run alone. */
 static void test_one_at_a_time(void **state)
 {
 	struct run run = run_mirrored();
@@ -306,7 +306,7 @@ static void test_one_at_a_time(void **state)
 	host_free(gang.host);
 }
 
-/* Whoever has runs without end does not keep others from theirs. */
+/* A client with endless runs does not keep others from theirs. */
 static void test_fair(void **state)
 {
 	struct run run = run_mirrored(), of_all = run_of_all(2);
@@ -334,7 +334,7 @@ static void test_fair(void **state)
 	host_free(gang.host);
 }
 
-/* Nor does a client with many queues, which have all waited for longer. */
+/* Nor does a client with many queues that have all waited longer. */
 static void test_fair_to_clients(void **state)
 {
 	struct run run = run_mirrored();

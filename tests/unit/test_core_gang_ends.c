@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timed runs that end early, that something comes in between of, or that move. SPEC.md 11.8. */
+/* Timed runs that end early, are interrupted by other work, or migrate. SPEC.md 11.8. */
 #include "gang.h"
 #include "migrate.h"
 
@@ -61,7 +61,7 @@ static void test_leave(void **state)
 	}
 }
 
-/* While a device is reset its peers do nothing: the host may reset them next. */
+/* While a device is reset its peers do nothing, because the host may reset them next. */
 static void test_reset_is_quiet(void **state)
 {
 	struct run run = run_of_all(2);
@@ -175,7 +175,7 @@ static void test_overrun(void **state)
 	host_free(gang.host);
 }
 
-/* A doorbell that is taken back, and given again. */
+/* A doorbell that is revoked, and given again. */
 static void test_tail_back(void **state)
 {
 	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);

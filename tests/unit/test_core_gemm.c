@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GEMM descriptors: checks, arithmetic, order, steps, what interrupts them. SPEC.md 11.7. */
+/* GEMM descriptors: checks, arithmetic, order, steps, interruptions. SPEC.md 11.7. */
 #include "gemm.h"
 #include "ref.h"
 
@@ -405,7 +405,7 @@ static void test_priority(void **state)
 	host_free(host);
 }
 
-/* Aborted, destroyed or reset after any number of events; then the queue is as new. */
+/* Aborted, destroyed or reset after any number of events. Then the queue is like a new one. */
 static void test_interrupted(void **state)
 {
 	struct host *host = host_ring(1);

@@ -34,7 +34,7 @@ static uint64_t area_of(uint32_t queue)
 	return 0x100000u + queue * AREA;
 }
 
-/* Mostly small, often 1, now and then across a limit of the engine. */
+/* Usually small, often 1, sometimes across a limit of the engine. */
 static uint32_t dimension(uint32_t large)
 {
 	return 1 + below(below(8) ? below(3) ? 20 : 1 : large);
@@ -95,7 +95,7 @@ static void start(uint32_t queue)
 	gemm_submit(&run.q[queue], x);
 }
 
-/* All of the area but the output is as it was, and the output is right. */
+/* All of the area but the output is unchanged, and the output is right. */
 static void finish(uint32_t queue)
 {
 	struct gemm *x = &run.x[queue];
@@ -110,7 +110,9 @@ static void finish(uint32_t queue)
 	assert_memory_equal(was, is, AREA);
 }
 
-/* What it has stored, it stores again; not so often that a long one never ends. */
+/*
+ * An aborted product stores again what it has stored. Aborts are rare enough for a long one to end.
+ */
 static void interrupt(uint32_t queue)
 {
 	struct queue *q = &run.q[queue];

@@ -185,7 +185,7 @@ static void expect_same(struct host *a, struct host *b)
 	blobs_free(&second);
 }
 
-/* One runs through; another is copied now and then, and the copy ends the same. */
+/* One runs through. Another is copied from time to time, and the copy ends with the same result. */
 static void test_copied_on_the_way(void **state)
 {
 	struct ring_gemm whole = ring_new(T3_DTYPE_F16), step = ring_new(T3_DTYPE_F16);
@@ -286,7 +286,7 @@ static void expect_failure(struct pair *p, uint32_t status, uint64_t detail)
 	queue_abort(&p->q);
 }
 
-/* The space is not harmed: it takes the right product afterwards. */
+/* The space is not affected: it takes the right product afterwards. */
 static void test_other_dtype(void **state)
 {
 	struct pair p = pair_new(T3_SEG_LOCAL, T3_DTYPE_F32);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reset-generations=on, SPEC.md section 2.1: who cannot read a generation knows it after a
- * reset, and what was granted before the reset is dead all the same.
+ * reset-generations=on, SPEC.md section 2.1. A program that cannot read a generation knows it after
+ * a reset. All grants from before the reset are still dead.
  */
 #include "host.h"
 #include "ring.h"
@@ -46,7 +46,9 @@ static void test_restart(void **state)
 	host_free(host);
 }
 
-/* The neighbours know before there is a space with the old numbers, and run no event for it. */
+/*
+ * The neighbours learn of it before a space with the old numbers exists, and run no event for it.
+ */
 static void test_old_grants(void **state)
 {
 	uint32_t control;

@@ -28,7 +28,7 @@ static const uint32_t budgets[] = { 0, 1, T3_INLINE_BUDGET };
 
 #define BUDGETS (sizeof(budgets) / sizeof(budgets[0]))
 
-/* Idle links, all armed: nothing but the loss itself can tell. 500 ns, not a deadline. */
+/* Idle links, all armed: only the loss itself is a sign. It takes 500 ns, not a deadline. */
 static void test_told(void **state)
 {
 	uint32_t way, b;
@@ -68,7 +68,7 @@ static void test_told(void **state)
 		}
 }
 
-/* An IDLE space is not at fault; it learns it when it arms. FAULTED and others stay. */
+/* An IDLE space is not at fault. It learns of it when it arms. FAULTED and others do not change. */
 static void test_told_at_arming(void **state)
 {
 	struct host *host = host_ring(2);
@@ -126,8 +126,8 @@ static void test_newer_is_spared(void **state)
 }
 
 /*
- * A new device starts with the generations of the old one: what was granted to that
- * must be known as dead before this one can be taken for it.
+ * A new device starts with the generations of the old one. Grants to the old one must be dead
+ * before the new one can be taken for it.
  */
 static void test_new_device_same_numbers(void **state)
 {
@@ -151,7 +151,7 @@ static void test_new_device_same_numbers(void **state)
 	host_free(host);
 }
 
-/* After each number of events of a run; all that is left faults, and works again. */
+/* After each number of events of a run: all spaces left fault, and work again. */
 static void test_in_flight(void **state)
 {
 	struct host *host = host_ring(3);
@@ -186,7 +186,7 @@ static void test_in_flight(void **state)
 	host_free(host);
 }
 
-/* Reset again and again before the news is out, and of both ends at once. */
+/* Repeated resets before the news has arrived, and resets of both ends at once. */
 static void test_again_and_again(void **state)
 {
 	struct host *host = host_ring(2);

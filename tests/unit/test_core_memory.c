@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that is short, and memory that changes in the middle of an update. */
+/* Too little memory, and memory that changes in the middle of an update. */
 #include "queue.h"
 #include "space/space_private.h"
 
-/* A request that no machine can serve is to fail, not to end the program. */
+/* A request that no machine can serve must fail, not end the program. */
 const char *__asan_default_options(void);
 
 const char *__asan_default_options(void)
@@ -46,7 +46,7 @@ static void test_memory_is_short(void **state)
 	t3_dev_free(dev);
 }
 
-/* As a guest's kernel could do while the device works: the next tile has enough. */
+/* As a guest's kernel could do while the device works: the next tile has enough updates. */
 static void fill_next_record(void *opaque, uint32_t space, uint32_t segment, uint32_t tile)
 {
 	struct host_dev *d = opaque;
@@ -83,7 +83,7 @@ static void test_record_changes_in_packet(void **state)
 	host_free(host);
 }
 
-/* One that changes behind the device's first look at it, after its count was found good. */
+/* A record that changes after the device's first read of it, which found a valid count. */
 struct meddler {
 	uint8_t *record;
 	uint64_t at;

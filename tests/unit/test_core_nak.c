@@ -34,7 +34,7 @@ static struct pair prepare(void)
 	return p;
 }
 
-/* b arms first, so that a knows of it without asking. */
+/* b arms first, so that a learns of it without a question. */
 static void go(struct pair *p)
 {
 	assert_int_equal(host_command(p->a, T3_CMD_ROUTE_SET, &p->route, sizeof(p->route)), 0);
@@ -79,7 +79,7 @@ static void test_accepted(void **state)
 	host_free(p.host);
 }
 
-/* The question "are you armed?" is refused already. */
+/* The question "are you armed?" is already refused. */
 static void test_bad_routes(void **state)
 {
 	struct pair p = prepare();
@@ -289,8 +289,8 @@ static void end(struct pair *p, enum ending how)
 }
 
 /*
- * b ends and a does not hear of it: it is told by the answer to its next update. A
- * device that goes as a whole is missed before that.
+ * b ends and a does not learn of it. The answer to a's next update says so. The loss of a whole
+ * device is noticed before that.
  */
 static void test_endings(void **state)
 {
@@ -338,7 +338,7 @@ static uint32_t receive(struct pair *p, const struct t3_packet *packet)
 		assert_int_equal(receive(&p, &bad), T3_NAK_MALFORMED); \
 	} while (0)
 
-/* DROPPED counts updates. Messages to a space that is not there are no such thing. */
+/* DROPPED counts updates. Messages to a space that does not exist are not counted. */
 static void test_dropped(void **state)
 {
 	struct pair p = prepare();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What peers learn of each other's end: poison, death, normal leaving, resets and
- * detaching in the middle. SPEC.md sections 6.2, 6.3, 9, 10.
+ * How peers learn of each other's end: poison, death, normal leaving, resets and detaching in the
+ * middle. SPEC.md sections 6.2, 6.3, 9, 10.
  */
 #include "host.h"
 #include "ring.h"
@@ -15,7 +15,7 @@ static struct ring start(struct host *host)
 	return ring;
 }
 
-/* Forward by poison, backward by state, all the way round. */
+/* Forward by POISON, backward by STATE, around the whole ring. */
 static void test_fault_travels(void **state)
 {
 	struct host *host = host_ring(4);
@@ -37,7 +37,7 @@ static void test_fault_travels(void **state)
 	host_free(host);
 }
 
-/* A rank that is not armed yet hears it as soon as it arms; IDLE is no fault. */
+/* A rank that is not armed yet learns of it when it arms. IDLE is no fault. */
 static void test_fault_before_arming(void **state)
 {
 	struct host *host = host_ring(4);
@@ -181,7 +181,7 @@ static void test_normal_leaving(void **state)
 	}
 }
 
-/* Of all epochs the last has none after it, but has been finished all the same. */
+/* The last epoch has no next one, but was finished like the others. */
 static void test_leaving_after_last_epoch(void **state)
 {
 	uint32_t how;
@@ -193,7 +193,7 @@ static void test_leaving_after_last_epoch(void **state)
 	}
 }
 
-/* A grant that is taken back after the last epoch was good for that, not for a first one. */
+/* A grant that is revoked after the last epoch was valid for that one, but not for a first one. */
 static void test_revoke_after_last_epoch(void **state)
 {
 	struct host *host = ahead(0xffffffff, T3_SPACE_IDLE, false);
@@ -211,7 +211,7 @@ static void test_revoke_after_last_epoch(void **state)
 	host_free(host);
 }
 
-/* In the middle of an epoch it is an end for all, however it comes about. */
+/* In the middle of an epoch it ends all, whatever the cause. */
 static void test_leaving_early(void **state)
 {
 	static const uint32_t command[] = { T3_CMD_SPACE_DISABLE, T3_CMD_SPACE_RESET };
@@ -295,7 +295,7 @@ static void test_grant_again(void **state)
 	host_free(host);
 }
 
-/* A target that depends on nobody may be ahead. It refuses the updates: no hang. */
+/* A target that depends on no other may be ahead. It refuses the updates, so nothing hangs. */
 static void test_target_is_ahead(void **state)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ARM prepares: records and IDENTITY, in bounded pieces that its client pays for,
- * whatever the geometry. SPEC.md 3 and 8.2.
+ * The preparation at ARM: records and IDENTITY, in bounded pieces that count for its client, for
+ * any geometry. SPEC.md 3 and 8.2.
  */
 #include "queue.h"
 #include "space/space_private.h"
@@ -98,7 +98,7 @@ static void test_pieces_are_bounded(void **state)
 	}
 }
 
-/* An update that comes too early is refused, and nobody is told to send one. */
+/* An update that comes too early is refused, and no source is told to send one. */
 static void test_peers_wait(void **state)
 {
 	struct host *host = paused(2);
@@ -130,7 +130,7 @@ static void test_peers_wait(void **state)
 	host_free(host);
 }
 
-/* Counts that an earlier user left are not seen, before and after. */
+/* Counts of an earlier user are not visible, before and after. */
 static void test_stale_records(void **state)
 {
 	struct host *host = paused(1);
@@ -156,7 +156,7 @@ static void test_stale_records(void **state)
 	host_free(host);
 }
 
-/* Whoever arms much, again and again, leaves the others their share of the engine. */
+/* A client that arms large spaces repeatedly leaves the others their share of the engine. */
 static void test_shares(void **state)
 {
 	struct host *host = paused(1);

@@ -84,7 +84,7 @@ static void test_fence_lowered(void **state)
 	host_free(host);
 }
 
-/* Two queues hand a token to and fro; each round moves the same buffer on. */
+/* Two queues pass a token to each other. Each round moves the same buffer on. */
 static void test_ping_pong(void **state)
 {
 	struct host *host = host_ring(1);
@@ -203,7 +203,7 @@ static void test_time(void **state)
 
 /* ------------------------------------------------------------ abort, destroy */
 
-/* In the middle of a copy: what has moved stays, the rest and the next do not come. */
+/* In the middle of a copy: the moved bytes stay, and neither the rest nor the next one follows. */
 static void test_abort_copy(void **state)
 {
 	struct host *host = paused();
@@ -257,7 +257,7 @@ static void test_abort_waiter(void **state)
 	host_free(host);
 }
 
-/* No completion, nothing more is moved, nothing of it is left in the next queue. */
+/* There is no completion, nothing more is moved, and the next queue has no trace of it. */
 static void test_destroy_copy(void **state)
 {
 	struct host *host = paused();
