@@ -57,7 +57,7 @@ def each_rank_knows_who_it_is(place):
         out=["0 of 3", "1 of 3", "2 of 3"])
 
 
-def thirty_two_ranks_are_the_most(place):
+def at_most_thirty_two_ranks(place):
     run(place, 0, "--ranks=32", script="echo $T3_RANK", out=[str(i) for i in range(32)])
     for wrong in ("0", "33", "-1", "x", ""):
         run(place, 2, "-n", wrong, script="true", out=[],
@@ -75,12 +75,12 @@ def usage_is_told(place):
     Launch(place, "-n", "2", "echo", "-n", "9").end(0, ["99"], "")
 
 
-def the_directory_is_the_ranks_alone(place):
+def the_directory_has_mode_0700(place):
     run(place, 0, "-n", "2", script='stat -c %a "$T3_COMM_DIR"; case $T3_COMM_DIR in '
         f'{place}/*) echo here; esac', out=["700", "700", "here", "here"])
 
 
-def the_directory_goes_with_what_is_in_it(place):
+def the_directory_is_removed_with_its_contents(place):
     run(place, 0, "-n", "2", script='touch "$T3_COMM_DIR/rank-$T3_RANK"', out=[])
 
 
@@ -109,7 +109,7 @@ def standard_input_is_empty(place):
     launch.end(0, ["end", "end"], "")
 
 
-def a_command_that_there_is_not(place):
+def a_missing_command_is_reported(place):
     Launch(place, "-n", "4", "--", "/no/such").end(127, [], r"t3: there is no command '/no/such'")
     Launch(place, "-n", "4", "--", "/etc/passwd").end(
         126, [], r"t3: '/etc/passwd' could not be run: Permission denied")
@@ -130,7 +130,7 @@ def a_signal_ends_a_rank(place):
                      "t3: rank 0 ended with status 0", "t3: rank 1 ended with status 0"])
 
 
-def those_that_go_on_are_ended(place):
+def ranks_that_go_on_get_sigterm(place):
     start = time.monotonic()
     run(place, 3, "-n", "3", "--grace", "0.3", script="[ $T3_RANK != 0 ] || exit 3; exec sleep 60",
         out=[], err=["t3: rank 0 ended with status 3",
@@ -140,7 +140,7 @@ def those_that_go_on_are_ended(place):
     assert 0.3 <= time.monotonic() - start < 10
 
 
-def those_that_do_not_listen_are_killed(place):
+def ranks_that_ignore_sigterm_are_killed(place):
     run(place, 124, "-n", "2", "--timeout", "0.3",
         script="trap '' TERM; while :; do sleep 0.1; done",
         out=[], err=["t3: the timeout of 0.3 s has passed", "t3: rank 0 still runs: it gets SIGTERM",
@@ -149,11 +149,11 @@ def those_that_do_not_listen_are_killed(place):
                      "t3: rank 1 was ended by signal 9 (Killed)"])
 
 
-def time_that_is_not_over_is_no_matter(place):
+def a_timeout_that_does_not_pass_has_no_effect(place):
     run(place, 0, "-n", "2", "--timeout", "20", script="sleep 0.1", out=[])
 
 
-def what_a_rank_has_started_ends_with_it(place):
+def children_of_a_rank_end_with_it(place):
     run(place, 124, "-n", "1", "--timeout", "0.5", script=f"sleep 61 & echo $! >{place}/pid; wait",
         out=[], err=".*")
     pid = int((place / "pid").read_text())
@@ -179,7 +179,7 @@ def signals_are_passed_on(place):
         path.unlink()
 
 
-def a_signal_that_is_not_heard_kills_in_the_end(place):
+def an_ignored_signal_ends_in_sigkill(place):
     launch = Launch(place, "-n", "2", "--grace", "0.2",
                     script=f"trap '' TERM INT; touch {place}/up-$T3_RANK; "
                            "while :; do sleep 0.05; done")
@@ -224,13 +224,13 @@ def much_output_is_all_there(place):
     launch.end(0, [f"[{rank}] {i}" for rank in range(4) for i in range(1, 20001)], "")
 
 
-def what_stays_behind_holds_nothing_up(place):
+def leftover_processes_do_not_block_the_end(place):
     start = time.monotonic()
     run(place, 0, "-n", "1", "--label", script="sleep 5 & echo x", out=["[0] x"])
     assert time.monotonic() - start < 4
 
 
-def nobody_reads_the_output(place):
+def closed_output_ends_the_ranks(place):
     launch = Launch(place, "-n", "1", "--label", "--grace", "20",
                     script="while echo y; do sleep 0.01; done; sleep 30")  # it goes on
     launch.process.stdout.close()

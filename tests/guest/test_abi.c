@@ -202,7 +202,7 @@ static void test_wrong_direction(void **state)
 }
 
 /* 0 .. 64 KiB of random bytes: kernel and space survive, whatever the result is. */
-static void test_noise(void **state)
+static void test_random_arguments(void **state)
 {
 	unsigned char arg[160];
 	struct drm_t3_segment_map segment;
@@ -230,15 +230,11 @@ static void test_noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_table_is_whole),
-		TEST(test_unknown_numbers),
-		TEST(test_bad_pointers),
-		TEST(test_read_only_argument),
-		TEST(test_zeros_of_any_length),
-		TEST(test_longer_struct),
-		TEST(test_shorter_struct),
-		TEST(test_wrong_direction),
-		TEST(test_noise),
+		TEST(test_table_is_whole),	TEST(test_unknown_numbers),
+		TEST(test_bad_pointers),	TEST(test_read_only_argument),
+		TEST(test_zeros_of_any_length), TEST(test_longer_struct),
+		TEST(test_shorter_struct),	TEST(test_wrong_direction),
+		TEST(test_random_arguments),
 	};
 
 	return cmocka_run_group_tests_name("abi", tests, NULL, NULL);

@@ -119,14 +119,14 @@ def builds_only_what_it_installs():
                 f"make install has to do with {stage}")
 
 
-def again_changes_nothing():
+def a_second_install_changes_nothing():
     before = {path: path.read_bytes() for path in FOLDER.rglob("*") if path.is_file()}
     make("install", *FOLDER_OPTIONS)
     after = {path: path.read_bytes() for path in FOLDER.rglob("*") if path.is_file()}
     same(before.items(), after.items(), "a second install")
 
 
-def uninstall_leaves_what_is_not_ours():
+def uninstall_keeps_other_files():
     place = PLACE / "removed"
     options = [f"DESTDIR={place}", "PREFIX=/opt/t3"]
     make("install", *options)
@@ -187,7 +187,7 @@ def tool_finds_its_library():
     require("usage: t3" in execute(FOLDER / "bin/t3", "help"), "t3 help says nothing")
 
 
-def pc_file_tells_of_no_other_place():
+def pc_file_names_no_build_path():
     text = (STAGED / STAGED_LIB[1:] / "pkgconfig/libt3.pc").read_text()
     for place in (STAGED, BUILD, ROOT, "@"):
         require(str(place) not in text, f"libt3.pc names {place}")
@@ -382,7 +382,7 @@ def released():
     return dict(line[0].split("@") for line in lines)
 
 
-def no_released_symbol_has_gone():
+def no_released_symbol_is_missing():
     symbols, _ = exported()
     for name, version in released().items():
         require(symbols.get(name) == version, f"{name}@{version} was released, and libt3 has "
@@ -407,16 +407,16 @@ def add_symbols():
 
 
 TESTS = [installs_these_files_and_no_others, links_of_pages_lead_to_pages,
-         builds_only_what_it_installs, again_changes_nothing,
-         uninstall_leaves_what_is_not_ours, refuses_directories_that_would_not_work,
+         builds_only_what_it_installs, a_second_install_changes_nothing,
+         uninstall_keeps_other_files, refuses_directories_that_would_not_work,
          library_says_what_it_is_and_needs, checker_offers_its_table_alone,
          tool_finds_its_library,
-         pc_file_tells_of_no_other_place, c_program_links_shared, cxx_program_links_shared,
+         pc_file_names_no_build_path, c_program_links_shared, cxx_program_links_shared,
          programs_link_statically, checker_is_found_beside_the_library,
          checker_is_found_by_a_static_program, program_without_the_checker_goes_on,
          checker_of_another_version_is_refused, setuid_program_is_not_checked, staged_tree_is_a_sysroot,
          build_tree_serves_as_an_installed_one, headers_compile_alone, layouts_stay,
-         exports_what_the_headers_declare, no_released_symbol_has_gone,
+         exports_what_the_headers_declare, no_released_symbol_is_missing,
          archive_has_no_other_names]
 
 

@@ -289,7 +289,7 @@ static void by_addition(void)
 	__asm__ volatile("lock addl $1, (%0)" ::"r"(aperture + 128) : "memory");
 }
 
-static void what_is_no_move(void **state)
+static void other_instructions_than_plain_moves(void **state)
 {
 	(void)state;
 	expect_report(by_memcpy, "no store that the device counts once", "at byte 0x80",
@@ -467,11 +467,16 @@ static void lines_of_code(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stores_are_made),	cmocka_unit_test(bytes_are_made),
-		cmocka_unit_test(the_library_is_right), cmocka_unit_test(threads_store_at_once),
-		cmocka_unit_test(mistakes_of_a_store),	cmocka_unit_test(what_is_no_move),
-		cmocka_unit_test(many_spaces),		cmocka_unit_test(settings),
-		cmocka_unit_test(other_faults),		cmocka_unit_test(lines_of_code),
+		cmocka_unit_test(stores_are_made),
+		cmocka_unit_test(bytes_are_made),
+		cmocka_unit_test(the_library_is_right),
+		cmocka_unit_test(threads_store_at_once),
+		cmocka_unit_test(mistakes_of_a_store),
+		cmocka_unit_test(other_instructions_than_plain_moves),
+		cmocka_unit_test(many_spaces),
+		cmocka_unit_test(settings),
+		cmocka_unit_test(other_faults),
+		cmocka_unit_test(lines_of_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

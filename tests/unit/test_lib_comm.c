@@ -129,7 +129,7 @@ static void messages_keep_their_order(void **state)
 	says(2, "rank 0 did not come to set up the plan in time");
 }
 
-static void a_descriptor_goes_along(void **state)
+static void a_message_may_carry_a_descriptor(void **state)
 {
 	int mine = open("/dev/null", O_RDONLY | O_CLOEXEC), fd = -7;
 	char text[COMM_MESSAGE_BYTES] = "a", got[COMM_MESSAGE_BYTES];
@@ -202,7 +202,7 @@ static void ranks_and_sizes_are_checked(void **state)
 
 /* ------------------------------------------------------------------ leaving */
 
-static void what_was_said_before_leaving_counts(void **state)
+static void messages_sent_before_leaving_count(void **state)
 {
 	uint32_t word = 7;
 
@@ -275,7 +275,7 @@ static void *go_round(void *comm)
 	return NULL;
 }
 
-static void no_one_passes_early(void **state)
+static void no_rank_passes_a_barrier_early(void **state)
 {
 	static const uint32_t sizes[] = { 2, 3, 7, 32 };
 	pthread_t thread[MANY];
@@ -311,7 +311,7 @@ static void a_rank_that_does_not_come_is_named(void **state)
  * Rank 0 waits for 3, which waits for 2. Rank 2 does not count if it has already sent what 3 waits
  * for.
  */
-static void who_holds_the_others_up_is_named(void **state)
+static void the_rank_that_delays_others_is_named(void **state)
 {
 	uint32_t word = 0;
 
@@ -336,7 +336,7 @@ static void who_holds_the_others_up_is_named(void **state)
 }
 
 /* Rank 0 waits in vain for 2, and rank 1 for 0. Rank 1 ends first, but rank 2 is the culprit. */
-static void those_behind_are_not_to_blame(void **state)
+static void ranks_that_only_wait_are_not_blamed(void **state)
 {
 	(void)state;
 	create(4);
@@ -363,15 +363,15 @@ int main(void)
 		TEST(nothing_is_no_handle),
 		TEST(create_refuses),
 		TEST(messages_keep_their_order),
-		TEST(a_descriptor_goes_along),
+		TEST(a_message_may_carry_a_descriptor),
 		TEST(descriptors_are_not_lost),
 		TEST(other_calls_are_told_apart),
 		TEST(ranks_and_sizes_are_checked),
-		TEST(what_was_said_before_leaving_counts),
+		TEST(messages_sent_before_leaving_count),
 		TEST(sleepers_see_a_rank_leave),
-		TEST(no_one_passes_early),
-		TEST(who_holds_the_others_up_is_named),
-		TEST(those_behind_are_not_to_blame),
+		TEST(no_rank_passes_a_barrier_early),
+		TEST(the_rank_that_delays_others_is_named),
+		TEST(ranks_that_only_wait_are_not_blamed),
 		TEST(a_rank_that_does_not_come_is_named),
 	};
 

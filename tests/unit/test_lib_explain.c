@@ -310,7 +310,7 @@ static void map_two(void)
 	events()->segment[5] = 3 | DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED;
 }
 
-static void the_tile_that_lacks(void **state)
+static void the_tile_that_lacks_updates_is_named(void **state)
 {
 	struct drm_t3_space_tile tile = {
 		.tile = 2,
@@ -339,7 +339,7 @@ static void the_tile_that_lacks(void **state)
 }
 
 /* An older driver reports only the number of tiles. */
-static void what_an_older_driver_says(void **state)
+static void an_older_driver_gives_less_detail(void **state)
 {
 	struct drm_t3_space_stats stats = { .tiles = 8, .tiles_tracked = 5 };
 
@@ -405,8 +405,8 @@ int main(void)
 		EXPLAIN_TEST(wrong_driver),
 		EXPLAIN_TEST(other_errors),
 		EXPLAIN_TEST(texts_are_cut),
-		EXPLAIN_TEST(the_tile_that_lacks),
-		EXPLAIN_TEST(what_an_older_driver_says),
+		EXPLAIN_TEST(the_tile_that_lacks_updates_is_named),
+		EXPLAIN_TEST(an_older_driver_gives_less_detail),
 		EXPLAIN_TEST(many_segments),
 		EXPLAIN_TEST(other_states),
 	};

@@ -160,7 +160,7 @@ static int talk(struct t3_comm *comm)
 	return ret ? ret : t3_comm_barrier(comm, LONG);
 }
 
-static void all_meet_and_talk(void **state)
+static void all_ranks_join_and_exchange_messages(void **state)
 {
 	static const uint32_t sizes[] = { 2, 3, 5, 32 };
 	uint32_t i, s;
@@ -252,7 +252,7 @@ static int share_memory(struct t3_comm *comm)
 	return ret;
 }
 
-static void a_descriptor_goes_along(void **state)
+static void a_message_may_carry_a_descriptor(void **state)
 {
 	(void)state;
 	begin_all(2, LONG, share_memory);
@@ -283,7 +283,7 @@ static void sockets_close_on_exec(void **state)
 
 /* -------------------------------------------------------------- environment */
 
-static void the_environment_says_who_it_is(void **state)
+static void the_environment_gives_rank_and_directory(void **state)
 {
 	uint32_t i;
 
@@ -308,7 +308,7 @@ static void refused(int ret, const char *text)
 	assert_int_equal(outcome[0].lost_fds, 0);
 }
 
-static void a_wrong_environment_is_told(void **state)
+static void a_wrong_environment_is_refused(void **state)
 {
 	(void)state;
 	set(0, 2, SHORT, NULL);
@@ -361,7 +361,7 @@ static void arguments_are_checked(void **state)
 
 /* -------------------------------------------------------------------- ways */
 
-static void directories_are_judged(void **state)
+static void bad_directories_are_refused(void **state)
 {
 	char text[T3_COMM_TEXT_SIZE], path[128];
 
@@ -420,7 +420,7 @@ static void other_ranks_are_told(uint32_t ranks, int ret, const char *zero, cons
 		assert_true(outcome[i].ret < 0);
 }
 
-static void ranks_must_be_of_one_mind(void **state)
+static void ranks_must_agree_on_fabric_and_number(void **state)
 {
 	(void)state;
 	set(0, 2, LONG, NULL);
@@ -604,14 +604,22 @@ static void a_rank_is_taken_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(all_meet_and_talk),	   TEST(ranks_may_be_threads),
-		TEST(a_directory_serves_again),	   TEST(a_descriptor_goes_along),
-		TEST(sockets_close_on_exec),	   TEST(the_environment_says_who_it_is),
-		TEST(a_wrong_environment_is_told), TEST(arguments_are_checked),
-		TEST(directories_are_judged),	   TEST(missing_ranks_are_named),
-		TEST(ranks_must_be_of_one_mind),   TEST(a_killed_rank_is_named),
-		TEST(a_rank_that_leaves_is_named), TEST(a_sleeping_rank_is_named),
-		TEST(who_was_waited_for_is_named), TEST(a_rank_killed_while_joining_is_named),
+		TEST(all_ranks_join_and_exchange_messages),
+		TEST(ranks_may_be_threads),
+		TEST(a_directory_serves_again),
+		TEST(a_message_may_carry_a_descriptor),
+		TEST(sockets_close_on_exec),
+		TEST(the_environment_gives_rank_and_directory),
+		TEST(a_wrong_environment_is_refused),
+		TEST(arguments_are_checked),
+		TEST(bad_directories_are_refused),
+		TEST(missing_ranks_are_named),
+		TEST(ranks_must_agree_on_fabric_and_number),
+		TEST(a_killed_rank_is_named),
+		TEST(a_rank_that_leaves_is_named),
+		TEST(a_sleeping_rank_is_named),
+		TEST(who_was_waited_for_is_named),
+		TEST(a_rank_killed_while_joining_is_named),
 		TEST(a_rank_is_taken_once),
 	};
 

@@ -291,7 +291,7 @@ static void silence_is_no_error(void **state)
 
 /* ---------------------------------------------------------- a false lower rank */
 
-static void listeners_are_judged_too(void **state)
+static void listeners_are_checked_too(void **state)
 {
 	struct sockaddr_un at = address(0);
 	struct wire_hello hello;
@@ -416,7 +416,7 @@ static void wrong_messages_are_refused(void **state)
 }
 
 /* Zero bytes mean the end. A descriptor that comes with them is closed. */
-static void an_empty_message_is_an_end(void **state)
+static void an_empty_message_ends_the_connection(void **state)
 {
 	unsigned int before;
 	struct member m;
@@ -521,9 +521,9 @@ int main(void)
 		TEST(wrong_hellos_are_refused),	  TEST(a_longer_hello_tells_its_version),
 		TEST(wrong_ranks_are_refused),	  TEST(descriptors_in_a_hello_are_closed),
 		TEST(a_rank_joins_once),	  TEST(silence_is_no_error),
-		TEST(listeners_are_judged_too),	  TEST(other_users_are_refused),
+		TEST(listeners_are_checked_too),  TEST(other_users_are_refused),
 		TEST(wrong_messages_are_refused), TEST(false_causes_do_no_harm),
-		TEST(memory_must_be_sealed),	  TEST(an_empty_message_is_an_end),
+		TEST(memory_must_be_sealed),	  TEST(an_empty_message_ends_the_connection),
 		TEST(no_room_for_a_descriptor),
 	};
 

@@ -112,7 +112,7 @@ static void remove_rank(const char *in, uint32_t rank)
 /*
  * Both ranks meet in the directory that the first one checked. The second one came by its new name.
  */
-static void ranks_meet_in_the_judged_directory(void **state)
+static void ranks_meet_in_the_checked_directory(void **state)
 {
 	struct member first, second;
 
@@ -187,7 +187,7 @@ static void a_path_may_be_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(ranks_meet_in_the_judged_directory),
+		TEST(ranks_meet_in_the_checked_directory),
 		TEST(nothing_of_the_other_directory_is_touched),
 		TEST(a_symbolic_link_is_no_directory),
 		TEST(a_path_may_be_long),

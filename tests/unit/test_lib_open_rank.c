@@ -93,7 +93,7 @@ static void the_caller_names_the_fabric(void **state)
 	refused(OTHER, 1, -ENODEV);
 }
 
-static void the_environment_names_it_for_who_does_not(void **state)
+static void the_environment_names_the_default_fabric(void **state)
 {
 	(void)state;
 	setenv("T3_FABRIC", "0xfab2", 1);
@@ -133,7 +133,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_caller_names_the_fabric),
-		TEST(the_environment_names_it_for_who_does_not),
+		TEST(the_environment_names_the_default_fabric),
 		TEST(another_text_is_no_fabric),
 	};
 

@@ -333,7 +333,7 @@ static void order_of_production(void **state)
 }
 
 /* A sixteenth of a chunk, within bounds. For a matrix that is smaller, a tile is the whole. */
-static void usual_tiles(void **state)
+static void default_tiles(void **state)
 {
 	struct t3_plan_desc d = make(T3_REDUCE_SCATTER, T3_ALGORITHM_RING, 1 << 25);
 	const char *why;
@@ -442,13 +442,10 @@ static void limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(layouts_fit_each_other),
-		cmocka_unit_test(long_arrays_are_cut),
-		cmocka_unit_test(chunks_are_the_whole),
-		cmocka_unit_test(order_of_production),
-		cmocka_unit_test(wrong_arguments),
-		cmocka_unit_test(limits),
-		cmocka_unit_test(usual_tiles),
+		cmocka_unit_test(layouts_fit_each_other), cmocka_unit_test(long_arrays_are_cut),
+		cmocka_unit_test(chunks_are_the_whole),	  cmocka_unit_test(order_of_production),
+		cmocka_unit_test(wrong_arguments),	  cmocka_unit_test(limits),
+		cmocka_unit_test(default_tiles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

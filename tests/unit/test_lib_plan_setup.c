@@ -99,7 +99,7 @@ static void refuses(int file, uint32_t knows, const char *text)
 	hear_all(knows, -EPROTO, text);
 }
 
-static void a_board_that_is_none(void **state)
+static void wrong_boards_are_refused(void **state)
 {
 	int file = memfd_create("short", MFD_CLOEXEC);
 
@@ -166,8 +166,8 @@ static void no_link(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_board_that_is_none), TEST(no_board), TEST(no_grant),
-		TEST(the_reason_is_kept),   TEST(no_link),
+		TEST(wrong_boards_are_refused), TEST(no_board), TEST(no_grant),
+		TEST(the_reason_is_kept),	TEST(no_link),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

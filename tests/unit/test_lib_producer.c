@@ -320,7 +320,7 @@ static const struct t3_segment_desc usual = {
 	.tile_row_bytes = 12,
 };
 
-static void what_is_refused_is_not_put(void **state)
+static void a_refused_put_has_no_effect(void **state)
 {
 	static const uint32_t paths[] = { T3_PATH_STORE, T3_PATH_DOORBELL };
 	unsigned char src[128];
@@ -575,7 +575,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(any_runs_tiles_and_orders, start, stop_and_report),
-		T3_TEST(what_is_refused_is_not_put),
+		T3_TEST(a_refused_put_has_no_effect),
 		T3_TEST(what_is_missing),
 		T3_TEST(staged_data_that_is_not_read_yet),
 		T3_TEST(hot_paths_make_no_call),

@@ -62,7 +62,7 @@ static int64_t soon(void)
 	return t3_deadline(2000000);
 }
 
-static void a_poll_asks_the_page_alone(void **state)
+static void poll_state_reads_only_the_event_area(void **state)
 {
 	(void)state;
 	set_state(DRM_T3_SPACE_ARMING, 3);
@@ -131,7 +131,7 @@ static void a_mask_names_mapped_segments(void **state)
 	assert_int_equal(t3_wait(space, 1, 1ull << 5, T3_TRACKED, 0), -EINVAL);
 }
 
-static void wait_refuses_nonsense(void **state)
+static void wait_refuses_invalid_arguments(void **state)
 {
 	(void)state;
 	assert_int_equal(t3_wait(space, 0, 0, T3_TRACKED, 0), -EINVAL);
@@ -165,7 +165,7 @@ static void arm_in_kernel(void)
 	set_state(DRM_T3_SPACE_ARMED, 3);
 }
 
-static void sleeping_is_the_kernel_s(void **state)
+static void a_sleeping_wait_uses_the_kernel(void **state)
 {
 	const struct drm_t3_space_wait *asked = ASKED(drm_t3_space_wait);
 	int64_t deadline = t3_deadline(5000000000ull);
@@ -206,7 +206,7 @@ static void spinning_comes_before_sleep(void **state)
 	assert_true(t3_deadline(0) - before >= 1000000);
 }
 
-static void a_spinner_never_calls(void **state)
+static void a_spinning_wait_makes_no_system_call(void **state)
 {
 	(void)state;
 	t3_space_set_spin(space, UINT64_MAX);
@@ -260,7 +260,7 @@ static int answer_after(int instructions)
  * A wait that has polled once finds its words, wherever it was when they came. The test stops it
  * after each number of instructions, through its first rounds.
  */
-static void what_came_before_the_end_was_reached(void **state)
+static void progress_before_the_end_counts(void **state)
 {
 	int instructions, answer = ENODEV, reached_from = 0, most = MOST_INSTRUCTIONS;
 
@@ -411,16 +411,16 @@ int main(void)
 		T3_TEST(doorbells_are_stores_alone),
 		T3_TEST(a_dead_space_has_no_doorbell),
 		T3_TEST(consumed_counts),
-		T3_TEST(a_poll_asks_the_page_alone),
+		T3_TEST(poll_state_reads_only_the_event_area),
 		T3_TEST(epochs_wrap),
 		T3_TEST(progress_of_segments),
 		T3_TEST(a_mask_names_mapped_segments),
-		T3_TEST(wait_refuses_nonsense),
+		T3_TEST(wait_refuses_invalid_arguments),
 		T3_TEST(faults_and_death_end_waits),
-		T3_TEST(sleeping_is_the_kernel_s),
+		T3_TEST(a_sleeping_wait_uses_the_kernel),
 		T3_TEST(spinning_comes_before_sleep),
-		T3_TEST(a_spinner_never_calls),
-		T3_TEST(what_came_before_the_end_was_reached),
+		T3_TEST(a_spinning_wait_makes_no_system_call),
+		T3_TEST(progress_before_the_end_counts),
 		T3_TEST(an_iteration_needs_no_system_call),
 		T3_TEST(deadlines_saturate),
 		T3_TEST(faults_come_from_page_or_kernel),
