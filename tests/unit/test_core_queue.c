@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What waits for a link is taken off its lists from the front, the middle and the
- * end; corrupt records and failing host memory while tiles are being sent.
+ * Tiles and messages that wait for a link leave its lists from the front, the middle and the end.
+ * Also corrupt records, and host memory that fails while tiles are sent.
  */
 #include "host.h"
 
@@ -200,7 +200,7 @@ static struct t3_tile_record *record(struct host_dev *d, uint32_t space, uint32_
 	return (struct t3_tile_record *)(void *)(d->memory + HOST_COUNTER_BASE(space)) + index;
 }
 
-/* A READY flag that the device did not set: the tile is not sent twice, nothing hangs. */
+/* A READY flag that the device did not set: the tile is not sent twice, and nothing hangs. */
 static void test_ready_flag_forged(void **state)
 {
 	struct host *host = set_up();

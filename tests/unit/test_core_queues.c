@@ -254,7 +254,7 @@ static void test_full_and_overrun(void **state)
 	host_free(host);
 }
 
-/* Behind the head is as far away as can be. */
+/* A tail just behind the head is the largest distance. */
 static void test_tail_backwards(void **state)
 {
 	struct host *host = host_ring(1);
@@ -377,7 +377,7 @@ static void test_order(void **state)
 	host_free(host);
 }
 
-/* Reset at rest, in a wait and in ERROR; then all is as new. */
+/* Reset at rest, in a wait and in ERROR. All is then like new. */
 static void test_reset(void **state)
 {
 	struct host *host = host_ring(1);
@@ -407,7 +407,7 @@ static void test_reset(void **state)
 	host_free(host);
 }
 
-/* Without a fabric nothing runs; it runs when the device is attached. */
+/* Without a fabric nothing runs. It runs after the device is attached. */
 static void test_detached(void **state)
 {
 	struct host *host = host_ring(2);

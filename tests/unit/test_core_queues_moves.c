@@ -124,7 +124,7 @@ static void test_bad_fields(void **state)
 	host_free(host);
 }
 
-/* What the table deviates from is accepted, and the first bad field is named. */
+/* The table's base arguments are accepted, and the first bad field is named. */
 static void test_good_and_first(void **state)
 {
 	struct host *host = host_ring(1);
@@ -265,7 +265,7 @@ static void randomise(struct host_dev *d, uint64_t *random)
 	}
 }
 
-/* All in all: everything around the rows must stay as it was. */
+/* In every case the bytes around the rows do not change. */
 static void copy_case(struct queue *q, uint32_t src_kind, uint32_t dst_kind, uint32_t rows,
 		      uint32_t row_bytes, uint32_t gap)
 {
@@ -432,7 +432,7 @@ static void test_update(void **state)
 	host_free(host);
 }
 
-/* Bytes are stored; and a source may be its own destination. */
+/* Elements of 1 byte can be stored. A source may be its own destination. */
 static void test_update_special(void **state)
 {
 	struct host *host = host_ring(1);
@@ -458,7 +458,7 @@ static void test_update_special(void **state)
 	host_free(host);
 }
 
-/* The descriptor is read once: what the guest writes while it runs does not count. */
+/* The descriptor is read once. Later writes of the guest have no effect. */
 static void test_read_once(void **state)
 {
 	struct host *host = host_ring(1);

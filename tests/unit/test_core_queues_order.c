@@ -62,7 +62,7 @@ static void test_fence_set_wakes(void **state)
 	host_free(host);
 }
 
-/* The value has been reached, whatever it is when the engine comes. */
+/* The fence has reached the value, whatever it is when the engine looks. */
 static void test_fence_lowered(void **state)
 {
 	struct host *host = paused();
@@ -144,7 +144,7 @@ static void test_overtaking(void **state)
 	host_free(host);
 }
 
-/* Equals take turns at each piece, and a lower one gets nothing before. */
+/* Equal queues take turns at each piece. A lower one gets nothing before. */
 static void test_round_robin(void **state)
 {
 	struct host *host = paused();
@@ -175,7 +175,7 @@ static void test_round_robin(void **state)
 	host_free(host);
 }
 
-/* Time passes with the bytes, slower where host memory is concerned. */
+/* Time passes with the bytes, more slowly when host memory is used. */
 static void test_time(void **state)
 {
 	struct host *host = host_ring(1);
@@ -312,7 +312,7 @@ static void test_reset_copy(void **state)
 		}
 }
 
-/* What a client has had of a link is the old function's, like its tiles. */
+/* A client's use of a link ends with the old function, like its tiles. */
 static void test_reset_share(void **state)
 {
 	struct host *host = host_burst(8);
@@ -407,7 +407,7 @@ static void expect_sweep(struct queue *q, uint32_t nth)
 
 	for (; nth > accesses(i); i++)
 		nth -= accesses(i);
-	if (nth + 1 >= accesses(i)) { /* the completion: nothing tells but the registers */
+	if (nth + 1 >= accesses(i)) { /* the completion: only the registers show the error */
 		queue_expect_state(q, T3_QUEUE_ERROR, i, T3_DESC_HOST_DMA);
 		assert_int_equal(queue_completion(q, i)->word, 0);
 	} else {
@@ -478,7 +478,7 @@ static void test_dma_address(void **state)
 	host_free(host);
 }
 
-/* The completion of an abort cannot be written: the queue is READY all the same. */
+/* The completion of an abort cannot be written. The queue is READY nevertheless. */
 static void test_abort_without_host(void **state)
 {
 	struct host *host = host_ring(1);
@@ -499,7 +499,7 @@ static void test_abort_without_host(void **state)
 	host_free(host);
 }
 
-/* Event areas take the same way: counted and latched. */
+/* Event areas use the same path: counted and latched. */
 static void test_dma_event_area(void **state)
 {
 	struct host *host = host_ring(1);

@@ -313,7 +313,7 @@ static void expect_failure(struct pair *p, const struct t3_descriptor *x, uint32
 	queue_abort(&p->q);
 }
 
-/* No such space, wrong generation, wrong state: the space is not harmed. */
+/* No such space, wrong generation, wrong state: the space is not affected. */
 static void test_wrong_space(void **state)
 {
 	static const uint32_t ids[] = { 2, 1023, 1024, 0xffffffff };
@@ -395,7 +395,7 @@ static void test_overshoot(void **state)
 	host_free(p.host);
 }
 
-/* The space goes while the queue works, or sleeps for the link. */
+/* The space is destroyed while the queue works, or sleeps for the link. */
 static void test_space_goes(void **state)
 {
 	uint32_t down, steps;
@@ -416,7 +416,7 @@ static void test_space_goes(void **state)
 		}
 }
 
-/* A link that gives up faults the space: the queue that slept for it learns it. */
+/* A link that gives up makes the space fault. The queue that waited for it learns of it. */
 static void test_link_lost(void **state)
 {
 	struct pair p = pair_new(T3_SEG_REMOTE, 0);
@@ -439,7 +439,7 @@ static void test_abort_asleep(void **state)
 	t3_fabric_run(p.host->fabric, 80);
 	queue_abort(&p.q);
 	queue_expect(&p.q, 0, T3_DESC_ABORTED, 0);
-	queue_submit(&p.q, &nop); /* it does not sleep any more, though the link is down */
+	queue_submit(&p.q, &nop); /* it does not sleep any more, although the link is down */
 	t3_fabric_run(p.host->fabric, 1);
 	queue_expect(&p.q, 1, T3_DESC_OK, 0);
 	host_inject(p.host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 0);

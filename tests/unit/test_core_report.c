@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports: what waits for what, seen from outside and without a trace of the look. */
+/* Reports: what waits for what, read from outside without an effect on the device. */
 #include "queue.h"
 
 /* Segment 0 of space 0 on a is DMA to segment 0 on b; both armed, nothing drained. */
@@ -154,7 +154,7 @@ static struct t3_queue_info queue_info(const struct queue *q, uint32_t waits)
 	return info;
 }
 
-/* What a queue waits for: nothing, a fence, a hang that was injected. */
+/* A queue waits for nothing, a fence, or an injected hang. */
 static void test_queue(void **state)
 {
 	struct host *host = host_ring(2);
@@ -226,7 +226,7 @@ static void test_queue_link(void **state)
 
 /* --------------------------------------------------------------- injections */
 
-/* What is listed is what was injected, less what has taken effect. */
+/* The list has what was injected, less what has taken effect. */
 static void test_injections(void **state)
 {
 	static const struct t3_cmd_inject list[] = {
@@ -264,7 +264,7 @@ static void test_injections(void **state)
 	host_free(host);
 }
 
-/* Those that took effect are listed no more. */
+/* Faults that took effect are not listed any more. */
 static void test_injection_ends(void **state)
 {
 	struct host *host = dma_pair();
@@ -310,7 +310,7 @@ static void test_trace_blocks(void **state)
 	host_free(host);
 }
 
-/* Down, up, given up; a packet for a space that has gone; a neighbour that was reset. */
+/* Down, up, given up; a packet for a space that was destroyed; a neighbour that was reset. */
 static void test_trace_links(void **state)
 {
 	struct host *host = dma_pair();
@@ -339,7 +339,7 @@ static void test_trace_links(void **state)
 	host_free(host);
 }
 
-/* The reason is told where the packet was rejected. */
+/* The reason is in the report of the rank that rejected the packet. */
 static void test_trace_nak(void **state)
 {
 	struct host *host = dma_pair();

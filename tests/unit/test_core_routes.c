@@ -107,7 +107,7 @@ static void expect_target(struct fan *f, uint32_t rank, uint32_t space, uint32_t
 			ROW_BYTES);
 }
 
-/* Everything arrived everywhere, and nobody has seen a fault. */
+/* Everything has arrived everywhere, and no rank has a fault. */
 static void expect_all(struct fan *f, uint32_t opcode)
 {
 	uint32_t rank;
@@ -179,7 +179,7 @@ static void test_queue(void **state)
 			}
 }
 
-/* Two queues in turn, whatever each of them lacks. */
+/* Two queues in turn, with any shortage of room in each of them. */
 static void test_two_queues(void **state)
 {
 	uint32_t rank;
@@ -204,7 +204,7 @@ static void test_two_queues(void **state)
 	}
 }
 
-/* A link that never comes back: the space faults, and the queue learns it. */
+/* A link that stays down: the space faults, and the queue learns of it. */
 static void test_queue_link_lost(void **state)
 {
 	uint32_t rank;
@@ -386,7 +386,7 @@ static void test_cpu_many_routes(void **state)
 	for (r = 0; r < 64; r += 4) {
 		host_store(f.a, MANY, r, 3, 4);
 		assert_int_equal(host_counter(f.a, T3_COUNTER_FAULTS), 0);
-		/* Nor does the store do all of the tiles' work first. */
+		/* The store does not do all of the tiles' work first, either. */
 		assert_true(r || host_stats(f.a, TILES, 0).dma_bytes < ROWS * ROW_BYTES);
 	}
 	host_drain(f.host);

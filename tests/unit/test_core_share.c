@@ -56,7 +56,7 @@ static void test_queues_do_not_multiply(void **state)
 	for (i = 0; i < T3_MAX_QUEUES; i++) {
 		struct t3_cmd_queue_create cmd = queue_args(i, 0);
 
-		/* All rings are the same memory: nobody looks at the completions. */
+		/* All rings are in the same memory, because nobody reads the completions. */
 		cmd.ring = HOST_DATA;
 		cmd.completions = HOST_DATA + 0x10000;
 		cmd.client = i == 40;
@@ -76,7 +76,7 @@ static void test_queues_do_not_multiply(void **state)
 	host_free(host);
 }
 
-/* Bytes of a step do not matter: who moves little at a time is served more often. */
+/* The bytes of a step make no difference: a client with small steps is served more often. */
 static void test_shares_are_of_work(void **state)
 {
 	static const uint32_t bytes[] = { 1, 64, 1024, 4096 };
@@ -98,7 +98,7 @@ static void test_shares_are_of_work(void **state)
 	host_free(host);
 }
 
-/* Who has not worked for long gets his share from now on, and not all of it. */
+/* A client that has been idle for long gets its share from now on, and no more. */
 static void test_idle_time_is_not_saved(void **state)
 {
 	struct host *host = paused();
@@ -120,7 +120,7 @@ static void test_idle_time_is_not_saved(void **state)
 	host_free(host);
 }
 
-/* A client's own queues take turns, too, also one that is made later. */
+/* A client's own queues take turns, too, also a queue that is made later. */
 static void test_own_queues_take_turns(void **state)
 {
 	struct host *host = paused();
@@ -142,7 +142,7 @@ static void test_own_queues_take_turns(void **state)
 	host_free(host);
 }
 
-/* A GEMM's step is the most that there is, and is known for what it is. */
+/* A GEMM's step is the largest one, and counts as such. */
 static void test_a_product_is_work(void **state)
 {
 	struct host *host = paused();
@@ -193,8 +193,8 @@ static void test_a_product_is_work(void **state)
 }
 
 /*
- * Who gives the device short jobs does not wait for the long ones of others at each of them:
- * his ring would be empty before the next one. What an access drains is bounded.
+ * A client with short jobs does not wait for the long ones of others at each job. Its ring would be
+ * empty before the next one. The work of one access is bounded.
  */
 static void test_an_access_does_not_wait_for_others(void **state)
 {
@@ -235,7 +235,7 @@ static void test_an_access_drains_own_work(void **state)
 	host_free(host);
 }
 
-/* A function reset begins anew for everybody. */
+/* A function reset clears the shares of all clients. */
 static void test_reset_clears_shares(void **state)
 {
 	struct host *host = paused();

@@ -171,7 +171,7 @@ static void test_quiesce_waits(void **unused)
 	host_free(host);
 }
 
-/* In each state the buffer is readable, by every width, and at no cost. */
+/* In each state every width can read the buffer, without any effect. */
 static void test_reads(void **unused)
 {
 	uint32_t state;
@@ -354,7 +354,7 @@ static void end(struct host_dev *d, enum ending how)
 		t3_dev_reset(d->dev);
 }
 
-/* 0 is no generation: behind the last comes the first. */
+/* 0 is no generation: 1 follows the last one. */
 static void test_generation_wraps(void **unused)
 {
 	uint32_t how;

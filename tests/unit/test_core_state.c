@@ -121,7 +121,7 @@ static void test_lost_packet(void **state)
 	copy_on_the_way(true, 3, 3);
 }
 
-/* All that software can see and set, on a machine that does not run. */
+/* All state that software can read and set, on a machine that does not run. */
 static void test_registers(void **state)
 {
 	struct host *host = host_ring(2), *clone;
@@ -143,7 +143,7 @@ static void test_registers(void **state)
 	host_free(host);
 }
 
-/* Each state of a space, with its doorbell page and its event area, goes along. */
+/* Each state of a space is migrated, with its doorbell page and its event area. */
 static void test_space_states(void **state)
 {
 	uint32_t wanted;
@@ -233,7 +233,7 @@ static void test_injections(void **state)
 	host_free(host);
 }
 
-/* Memory of a rank without a device has no end; that of the one that comes has. */
+/* A rank without a device accepts any address. A device that comes later bounds it. */
 static void test_poison_beyond_memory(void **state)
 {
 	static const uint64_t ranges[][2] = { { HOST_MEMORY - 64, 128 },

@@ -184,7 +184,7 @@ static void change_words(struct judge *j, uint32_t values)
 		}
 }
 
-/* The header tells the length that there is, so the rest has to notice. */
+/* The header has the actual length, so the other checks must notice. */
 static void cut(struct judge *j)
 {
 	struct blob *blob = &j->blobs->part[j->part];
@@ -264,7 +264,7 @@ static void test_other_machine(void **state)
 		       "the fabric's number of ranks differs");
 }
 
-/* A reset would do something else there than here. */
+/* A reset would have another effect there than here. */
 static void test_other_resets(void **state)
 {
 	struct host *good = good_host(), *other = good_host();

@@ -122,7 +122,7 @@ static void test_epoch_clears_counts(void **state)
 	host_free(host);
 }
 
-/* Whoever looks at the counter table sees which tiles are done, and of which epoch. */
+/* The counter table shows which tiles are done, and of which epoch. */
 static void test_triggered_is_recorded(void **state)
 {
 	struct host *host = set_up(T3_SEG_LOCAL);

@@ -12,8 +12,8 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-# What the driver's own code or its debug variants may ask for by name, what gives a
-# device to a program, another driver to share buffers with, and folders of the host.
+# Modules that the driver's code or its debug variants may load by name, that give a device to a
+# program, that share buffers, and that mount folders of the host.
 EXTRA_MODULES="drm drm_buddy drm_exec gpu-sched drm_shmem_helper vfio-pci vfio_iommu_type1 vgem
 9p 9pnet_virtio"
 
@@ -21,8 +21,8 @@ find_module() {
 	find "$1" -name "$2.ko" -o -name "$2.ko.xz" | head -n 1
 }
 
-# modules_needed DIR NAME...: the named modules and all that they depend on, as files; nothing
-# for one that is built into the kernel.
+# modules_needed DIR NAME...: print the files of the named modules and of all that they depend on. A
+# module that is built into the kernel has none.
 modules_needed() {
 	local dep=$1/modules.dep builtin=$1/modules.builtin name
 
@@ -33,7 +33,7 @@ modules_needed() {
 	done | sort -u
 }
 
-# add_modules ROOT NAME...: the kernel's modules, but for those that are there.
+# add_modules ROOT NAME...: add the kernel's modules, except those that are there.
 add_modules() {
 	local root=$1 from=$T3_BUILD/kernel/lib/modules/$RELEASE to=$1/lib/modules/$RELEASE
 	local file name
@@ -50,7 +50,7 @@ add_modules() {
 	done
 }
 
-# In the base without t3.ko, and anew in an image, where the base's modules are beside it.
+# In the base without t3.ko, and again in an image, where the base's modules are beside it.
 index_modules() {
 	cp "$T3_BUILD/kernel/lib/modules/$RELEASE"/modules.{order,builtin,builtin.modinfo} \
 		"$1/lib/modules/$RELEASE/"
@@ -72,7 +72,7 @@ add_driver() {
 	done
 }
 
-# Our shared library is found in .build, everything else where ldd says.
+# Our shared library comes from .build. ldd finds all others.
 add_libraries() {
 	local root=$1 lib
 
@@ -85,13 +85,13 @@ add_libraries() {
 		done
 }
 
-# add_program ROOT DIR FILE: without what only a debugger reads.
+# add_program ROOT DIR FILE: add it without its debug information.
 add_program() {
 	mkdir -p "$1$2"
 	strip -g -o "$1$2/${3##*/}" "$3"
 }
 
-# Tests go to a folder of their own. Those of 32 bits are static, and run by the kernel's leave.
+# Tests go to a folder of their own. Those of 32 bits are static, and need a kernel that runs them.
 add_programs() {
 	local root=$1 program linked=()
 
@@ -112,7 +112,7 @@ add_programs() {
 	[ ${#linked[@]} -eq 0 ] || add_libraries "$root" "${linked[@]}"
 }
 
-# What libt3 loads for T3_DEBUG=check, beside itself.
+# The checker that libt3 loads for T3_DEBUG=check, beside libt3.
 add_checker() {
 	local root=$1 checker=$T3_BUILD/libt3-check.so.0
 
@@ -133,7 +133,7 @@ add_udev() {
 	add_libraries "$root" "$udevadm"
 }
 
-# What that one loads by its name, to tell the lines of a program's stores.
+# The library that the checker loads by its name, for the lines of a program's stores.
 add_libdw() {
 	local root=$1 lib
 
@@ -144,7 +144,7 @@ add_libdw() {
 	add_libraries "$root" "$lib"
 }
 
-# The terminals that a guest's shell may be in, for t3 top.
+# The terminals of a guest's shell, for t3 top.
 add_terminals() {
 	local root=$1 name from to=$1/lib/terminfo
 
@@ -188,7 +188,7 @@ add_accounts() {
 	echo 'LD_LIBRARY_PATH is not needed: libraries are in /usr/lib' >"$etc/motd"
 }
 
-# Debian merges /usr; the loader's path must work all the same.
+# Debian merges /usr, but the loader's path must still work.
 new_root() {
 	local root
 
@@ -206,8 +206,8 @@ archive() {
 	(cd "$1" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0)
 }
 
-# Open MPI: all that its packages have for a program that runs; what they need is found with
-# them. Names and plugins differ by release, packages' names begin alike.
+# Open MPI: all files of its packages that a running program needs, and their dependencies. Names
+# and plugins differ by release, but the names of the packages begin alike.
 add_mpi() {
 	local root=$1 file files=() objects=()
 
@@ -227,7 +227,7 @@ add_mpi() {
 	add_libraries "$root" "${objects[@]}"
 }
 
-# The modules stay, for depmod to see when an image is packed.
+# The modules stay, because depmod reads them when an image is packed.
 pack_base() {
 	local output=$1 root modules=$1.modules
 
@@ -250,7 +250,7 @@ pack_base() {
 	rm -rf "$root"
 }
 
-# pack_behind IMAGE OUTPUT ROOT: the archive of ROOT, which goes.
+# pack_behind IMAGE OUTPUT ROOT: append the archive of ROOT, and remove ROOT.
 pack_behind() {
 	archive "$3" | cat "$1" - >"$2.new"
 	mv "$2.new" "$2"
