@@ -107,15 +107,15 @@ static MemTxResult store_word(T3State *s, dma_addr_t addr, const void *buf, size
 
 /* ---------------------------------------------------------------- the core */
 
-static int done(const T3State *s, MemTxResult result, uint64_t addr, size_t len)
+static bool done(const T3State *s, MemTxResult result, uint64_t addr, size_t len)
 {
 	if (result == MEMTX_OK)
-		return 0;
+		return true;
 	trace_t3_dma_error(s->port.rank, addr, len);
-	return -1;
+	return false;
 }
 
-int t3_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
+bool t3_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
 	T3State *s = opaque;
 	MemTxResult result = MEMTX_ACCESS_ERROR;
@@ -125,7 +125,7 @@ int t3_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 	return done(s, result, addr, len);
 }
 
-int t3_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+bool t3_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 {
 	T3State *s = opaque;
 	MemTxResult result = MEMTX_ACCESS_ERROR;

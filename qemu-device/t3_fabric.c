@@ -179,26 +179,27 @@ static void fabric_vm_state(void *opaque, bool running, RunState state)
 
 /* ------------------------------------------------------------------- ports */
 
-static bool attach_error(const T3FabricPort *port, T3Fabric *fabric, int error, Error **errp)
+static bool attach_error(const T3FabricPort *port, T3Fabric *fabric, enum t3_attach error,
+			 Error **errp)
 {
 	g_autofree char *name = object_get_canonical_path(OBJECT(fabric));
 
-	if (error == -1 && !fabric->topology)
+	if (error == T3_ATTACH_NO_RANK && !fabric->topology)
 		error_setg(errp,
 			   "rank=%" PRIu32
 			   " needs a fabric: without fabric= only rank=0 is allowed",
 			   port->rank);
-	else if (error == -1)
+	else if (error == T3_ATTACH_NO_RANK)
 		error_setg(errp,
 			   "rank=%" PRIu32 " is out of range: fabric %s has ranks 0 to %" PRIu32,
 			   port->rank, name, fabric->ranks - 1);
-	else if (error == -2)
+	else if (error == T3_ATTACH_TAKEN)
 		error_setg(errp,
 			   "rank=%" PRIu32
 			   " is used by another device of fabric %s: each device needs its own",
 			   port->rank, name);
-	else if (error == -3)
-		error_setg(errp, "rank=%" PRIu32 " is already attached to a fabric", port->rank);
+	else if (error == T3_ATTACH_TWICE)
+		error_setg(errp, "rank=%" PRIu32 " is attached to a fabric already", port->rank);
 	else
 		error_setg(errp, "rank=%" PRIu32 ": no memory to record it in fabric %s",
 			   port->rank, name);
@@ -207,9 +208,9 @@ static bool attach_error(const T3FabricPort *port, T3Fabric *fabric, int error, 
 
 bool t3_port_attach(T3FabricPort *port, T3Fabric *fabric, Error **errp)
 {
-	int error = t3_dev_attach(port->dev, fabric->core, port->rank);
+	enum t3_attach error = t3_dev_attach(port->dev, fabric->core, port->rank);
 
-	if (error)
+	if (error != T3_ATTACH_OK)
 		return attach_error(port, fabric, error, errp);
 	port->fabric = fabric;
 	port->vectors = 0;
@@ -260,14 +261,14 @@ static bool inject_readable(const char *text, Error **errp)
 {
 	struct t3_cmd_inject inject;
 	char why[512];
-	int found;
+	enum t3_inject_found found;
 
 	do {
 		found = t3_inject_parse(&text, &inject, why, sizeof(why));
-	} while (found > 0);
-	if (found < 0)
+	} while (found == T3_INJECT_FOUND_ONE);
+	if (found == T3_INJECT_FOUND_WRONG)
 		error_setg(errp, "inject: %s", why);
-	return found == 0;
+	return found == T3_INJECT_FOUND_NONE;
 }
 
 static bool inject_all(T3Fabric *fabric, const char *text, Error **errp)
@@ -275,7 +276,7 @@ static bool inject_all(T3Fabric *fabric, const char *text, Error **errp)
 	struct t3_cmd_inject inject;
 	char why[512];
 
-	while (t3_inject_parse(&text, &inject, why, sizeof(why)) > 0) {
+	while (t3_inject_parse(&text, &inject, why, sizeof(why)) == T3_INJECT_FOUND_ONE) {
 		uint32_t status = t3_fabric_inject(fabric->core, &inject);
 
 		trace_t3_fabric_inject(inject.kind, inject.rank, inject.peer, inject.nth,

@@ -39,9 +39,9 @@ struct T3State {
 	T3DmaPage dma_page[T3_DMA_PAGES];
 };
 
-/* t3_dma.c: guest memory for the core. Return 0, or -1 if it cannot be accessed there. */
-int t3_dma_read(void *opaque, uint64_t addr, void *buf, size_t len);
-int t3_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len);
+/* t3_dma.c: guest memory for the core; 0, or -1 when it is out of reach. */
+bool t3_dma_read(void *opaque, uint64_t addr, void *buf, size_t len);
+bool t3_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len);
 void t3_dma_init(T3State *s);
 void t3_dma_exit(T3State *s);
 

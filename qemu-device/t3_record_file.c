@@ -158,7 +158,7 @@ T3Record *t3_record_start(const char *path, struct t3_fabric *core, Error **errp
 		close_file(record);
 		return NULL;
 	}
-	if (t3_fabric_record(core, emit, record)) {
+	if (!t3_fabric_record(core, emit, record)) {
 		error_setg(errp, "no memory to record the fabric");
 		migrate_del_blocker(&record->blocker);
 		close_file(record);

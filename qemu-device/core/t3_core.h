@@ -57,11 +57,18 @@ uint64_t t3_fabric_id(const struct t3_fabric *fabric);	/* never 0 */
 /* Fault injection from outside (SPEC.md section 12). Returns t3_admin_status. */
 uint32_t t3_fabric_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);
 /*
- * Parses injections as text, "KIND KEY=NUMBER...; ...": reads the first one and moves `text` after
- * it. Returns 1; 0: there is none; -1: it is wrong, and `error` says why. `error` is cut at `size`
- * and always ends in 0. explain() writes why t3_fabric_inject() refused an injection.
+ * Injections as text, "KIND KEY=NUMBER...; ...": takes the first one and moves `text`
+ * behind it. WRONG: `error` says why; text that is cut off at `size` still ends in 0.
+ * explain() does the same for a refused one.
  */
-int t3_inject_parse(const char **text, struct t3_cmd_inject *inject, char *error, size_t size);
+enum t3_inject_found {
+	T3_INJECT_FOUND_NONE,
+	T3_INJECT_FOUND_ONE,
+	T3_INJECT_FOUND_WRONG,
+};
+
+enum t3_inject_found t3_inject_parse(const char **text, struct t3_cmd_inject *inject, char *error,
+				     size_t size);
 void t3_inject_explain(const struct t3_cmd_inject *inject, uint32_t status, char *error,
 		       size_t size);
 
@@ -77,9 +84,9 @@ struct t3_dev_config {
 };
 
 struct t3_host_ops {
-	/* Access guest memory. Return 0, or -1 if a byte is not in plain accessible memory. */
-	int (*dma_read)(void *opaque, uint64_t addr, void *buf, size_t len);
-	int (*dma_write)(void *opaque, uint64_t addr, const void *buf, size_t len);
+	/* Guest memory; false when any byte is not plain accessible memory. */
+	bool (*dma_read)(void *opaque, uint64_t addr, void *buf, size_t len);
+	bool (*dma_write)(void *opaque, uint64_t addr, const void *buf, size_t len);
 	/* Sends an MSI-X vector, 0 .. T3_MAX_VECTORS - 1. */
 	void (*irq)(void *opaque, uint32_t vector);
 	/* The core changed device memory; may be NULL. */
@@ -137,9 +144,16 @@ void t3_dev_watch(struct t3_dev *dev, const struct t3_mem_watch *watch, void *op
 /* The device must be detached. */
 void t3_dev_free(struct t3_dev *dev);
 
-/* Returns 0, or -1 rank out of range, -2 rank in use, -3 attached already, -4 no memory. */
-int t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank);
-/* Resets the device. Its peers learn that it is gone. */
+enum t3_attach {
+	T3_ATTACH_OK,
+	T3_ATTACH_NO_RANK,   /* the fabric has not so many */
+	T3_ATTACH_TAKEN,     /* another device has the rank */
+	T3_ATTACH_TWICE,     /* the device is attached already */
+	T3_ATTACH_NO_MEMORY, /* to record it */
+};
+
+enum t3_attach t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank);
+/* Implies a reset; peers see the device as gone. */
 void t3_dev_detach(struct t3_dev *dev);
 
 /* Function reset (SPEC.md section 10); may be called at any time. */

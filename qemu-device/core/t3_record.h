@@ -104,10 +104,10 @@ static inline void t3_record_hash_memory(struct t3_record_context *context, uint
 typedef void t3_record_emit(void *opaque, const void *data, size_t len);
 
 /*
- * Starts the record of a fabric. No device may be attached, and devices that are attached later
- * must be unused. -1: no memory, or the fabric has been used.
+ * Starts the record of a fabric to which no device is attached. Devices that are
+ * attached later must not have been used before. False: no memory, or too late.
  */
-int t3_fabric_record(struct t3_fabric *fabric, t3_record_emit *emit, void *opaque);
+bool t3_fabric_record(struct t3_fabric *fabric, t3_record_emit *emit, void *opaque);
 /* Ends the stream; t3_fabric_free() does so, too. */
 void t3_fabric_record_stop(struct t3_fabric *fabric);
 bool t3_fabric_recording(const struct t3_fabric *fabric);

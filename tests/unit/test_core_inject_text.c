@@ -51,9 +51,11 @@ static void test_good(void **state)
 		struct t3_cmd_inject what;
 		char why[200] = "";
 
-		assert_int_equal(t3_inject_parse(&at, &what, why, sizeof(why)), 1);
+		assert_int_equal(t3_inject_parse(&at, &what, why, sizeof(why)),
+				 T3_INJECT_FOUND_ONE);
 		assert_memory_equal(&what, &goods[i].what, sizeof(what));
-		assert_int_equal(t3_inject_parse(&at, &what, why, sizeof(why)), 0);
+		assert_int_equal(t3_inject_parse(&at, &what, why, sizeof(why)),
+				 T3_INJECT_FOUND_NONE);
 		assert_string_equal(at, "");
 		assert_string_equal(why, "");
 	}
@@ -73,10 +75,11 @@ static void test_several(void **state)
 		strcat(text, i % 2 ? ";" : "; ;");
 	}
 	for (i = 0; i < GOODS; i++) {
-		assert_int_equal(t3_inject_parse(&at, &what, why, sizeof(why)), 1);
+		assert_int_equal(t3_inject_parse(&at, &what, why, sizeof(why)),
+				 T3_INJECT_FOUND_ONE);
 		assert_memory_equal(&what, &goods[i].what, sizeof(what));
 	}
-	assert_int_equal(t3_inject_parse(&at, &what, why, sizeof(why)), 0);
+	assert_int_equal(t3_inject_parse(&at, &what, why, sizeof(why)), T3_INJECT_FOUND_NONE);
 }
 
 static const char *const wrong[][2] = {
@@ -124,13 +127,15 @@ static void test_wrong(void **state)
 		const char *at = wrong[i][0];
 		char why[400];
 
-		assert_int_equal(t3_inject_parse(&at, &what, why, sizeof(why)), -1);
+		assert_int_equal(t3_inject_parse(&at, &what, why, sizeof(why)),
+				 T3_INJECT_FOUND_WRONG);
 		assert_string_equal(why, wrong[i][1]);
 		for (size = 1; size < sizeof(why); size += 7) {
 			char *cut = malloc(size); /* its end is watched */
 
 			at = wrong[i][0];
-			assert_int_equal(t3_inject_parse(&at, &what, cut, size), -1);
+			assert_int_equal(t3_inject_parse(&at, &what, cut, size),
+					 T3_INJECT_FOUND_WRONG);
 			assert_true(strlen(cut) < size);
 			assert_memory_equal(cut, why, strlen(cut));
 			free(cut);
@@ -157,7 +162,7 @@ static void test_any(void **state)
 			text[i] = host_below(&random, 4) ? some[host_below(&random, 53)]
 							 : (char)(1 + host_below(&random, 255));
 		text[length] = 0;
-		while (t3_inject_parse(&at, &what, why, sizeof(why)) > 0)
+		while (t3_inject_parse(&at, &what, why, sizeof(why)) == T3_INJECT_FOUND_ONE)
 			assert_true(at <= text + length);
 		free(text);
 	}

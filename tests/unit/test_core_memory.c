@@ -11,13 +11,13 @@ const char *__asan_default_options(void)
 	return "allocator_may_return_null=1";
 }
 
-static int no_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+static bool no_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 {
 	(void)opaque;
 	(void)addr;
 	(void)buf;
 	(void)len;
-	return -1;
+	return false;
 }
 
 static void no_irq(void *opaque, uint32_t vector)

@@ -355,10 +355,10 @@ static void test_without_fabric(void **state)
 	host_arm(d, 0, 1);
 	host_fill(d, 0, 0, 7);
 	host_expect(d, 0, T3_SPACE_COMPLETE, 1);
-	assert_int_equal(t3_dev_attach(d->dev, host->fabric, 2), -1);
-	assert_int_equal(t3_dev_attach(d->dev, host->fabric, 0), -2);
+	assert_int_equal(t3_dev_attach(d->dev, host->fabric, 2), T3_ATTACH_NO_RANK);
+	assert_int_equal(t3_dev_attach(d->dev, host->fabric, 0), T3_ATTACH_TAKEN);
 	host_attach(host, 1);
-	assert_int_equal(t3_dev_attach(d->dev, host->fabric, 1), -3);
+	assert_int_equal(t3_dev_attach(d->dev, host->fabric, 1), T3_ATTACH_TWICE);
 	host_free(host);
 }
 

@@ -13,13 +13,13 @@ struct big {
 	uint8_t *memory, *pages;
 };
 
-static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+static bool dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 {
 	uint8_t *pages = opaque;
 
 	assert_true(addr >= HOST_BUS && addr - HOST_BUS + len <= PAGES * (uint64_t)T3_PAGE_SIZE);
 	memcpy(pages + (addr - HOST_BUS), buf, len);
-	return 0;
+	return true;
 }
 
 static void irq(void *opaque, uint32_t vector)

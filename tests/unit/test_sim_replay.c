@@ -272,7 +272,7 @@ static void test_start_and_stop(void **state)
 	size_t size;
 
 	(void)state;
-	assert_int_equal(t3_fabric_record(host->fabric, tape_emit, &tape), -1); /* too late */
+	assert_false(t3_fabric_record(host->fabric, tape_emit, &tape)); /* too late */
 	assert_false(t3_fabric_recording(host->fabric));
 	host_free(host);
 	host = host_new_recorded(&config, tape_emit, &tape);
@@ -296,22 +296,22 @@ static void test_start_and_stop(void **state)
 	free(tape.data);
 }
 
-static int no_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
+static bool no_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
 	(void)opaque;
 	(void)addr;
 	(void)buf;
 	(void)len;
-	return -1;
+	return false;
 }
 
-static int no_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+static bool no_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 {
 	(void)opaque;
 	(void)addr;
 	(void)buf;
 	(void)len;
-	return -1;
+	return false;
 }
 
 static void no_irq(void *opaque, uint32_t vector)
@@ -347,12 +347,13 @@ static void test_slots(void **state)
 	uint32_t i;
 
 	(void)state;
-	assert_int_equal(t3_fabric_record(fabric, tape_emit, &tape), 0);
-	assert_int_equal(t3_fabric_record(fabric, tape_emit, &tape), -1);
+	assert_true(t3_fabric_record(fabric, tape_emit, &tape));
+	assert_false(t3_fabric_record(fabric, tape_emit, &tape));
 	for (i = 0; i <= T3_RECORD_SLOTS; i++) {
 		dev[i] = t3_dev_new(&config, memory[i], &ops, NULL);
 		assert_non_null(dev[i]);
-		assert_int_equal(t3_dev_attach(dev[i], fabric, 1), i < T3_RECORD_SLOTS ? 0 : -4);
+		assert_int_equal(t3_dev_attach(dev[i], fabric, 1),
+				 i < T3_RECORD_SLOTS ? T3_ATTACH_OK : T3_ATTACH_NO_MEMORY);
 		t3_dev_regs_write(dev[i], T3_DOORBELL_BASE, 1, 4); /* no such space */
 		t3_dev_detach(dev[i]);
 	}

@@ -182,7 +182,9 @@ struct output {
 	const char *fabric; /* the text of --fabric; NULL: not given */
 };
 
-/* Returns an exit code, or -1 to go on. */
+#define GO_ON (-1) /* no exit code: there is a job to run */
+
+/* An exit code, or GO_ON. */
 static int parse(int argc, char **argv, struct gemm_config *cfg, struct output *output)
 {
 	char why[256];
@@ -219,7 +221,7 @@ static int parse(int argc, char **argv, struct gemm_config *cfg, struct output *
 				argv[optind]);
 	if (gemm_check(cfg, why, sizeof(why)))
 		return complain(EXIT_USAGE, "%s", why);
-	return -1;
+	return GO_ON;
 }
 
 /* There is no virtual time for a job that failed. */
@@ -255,7 +257,7 @@ int cmd_gemm_rs(int argc, char **argv)
 
 	gemm_defaults(&cfg);
 	ret = parse(argc, argv, &cfg, &output);
-	if (ret >= 0)
+	if (ret != GO_ON)
 		return ret;
 	ret = fabric_choose(output.fabric, &cfg.fabric_id);
 	if (ret != EXIT_OK)

@@ -31,7 +31,7 @@ struct t3_heap {
 };
 
 /* event.c */
-int t3_heap_init(struct t3_heap *heap, uint32_t capacity);
+bool t3_heap_init(struct t3_heap *heap, uint32_t capacity);
 void t3_heap_add(struct t3_heap *heap, struct t3_event *event, uint64_t time);
 void t3_heap_restore(struct t3_heap *heap, struct t3_event *event);
 void t3_heap_remove(struct t3_heap *heap, struct t3_event *event);

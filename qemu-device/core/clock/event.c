@@ -6,13 +6,13 @@
  */
 #include "clock/clock.h"
 
-int t3_heap_init(struct t3_heap *heap, uint32_t capacity)
+bool t3_heap_init(struct t3_heap *heap, uint32_t capacity)
 {
 	heap->slot = calloc(capacity ? capacity : 1, sizeof(heap->slot[0]));
 	heap->count = 0;
 	heap->capacity = capacity;
 	heap->seq = 0;
-	return heap->slot ? 0 : -1;
+	return heap->slot != NULL;
 }
 
 static bool before(const struct t3_event *a, const struct t3_event *b)

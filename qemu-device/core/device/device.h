@@ -141,9 +141,9 @@ void t3_poison_report(struct t3_dev *dev, uint64_t where);
 
 /* -------------------------------------------------------------------- host */
 
-/* hostmem.c. Return 0, or -1 if host memory cannot be accessed there. */
-int t3_host_read(struct t3_dev *dev, uint64_t address, void *data, size_t len);
-int t3_host_write(struct t3_dev *dev, uint64_t address, const void *data, size_t len);
+/* hostmem.c. False: host memory is out of reach. */
+bool t3_host_read(struct t3_dev *dev, uint64_t address, void *data, size_t len);
+bool t3_host_write(struct t3_dev *dev, uint64_t address, const void *data, size_t len);
 
 /* interrupt.c */
 void t3_interrupt(struct t3_dev *dev, uint32_t vector);

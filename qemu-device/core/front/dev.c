@@ -39,7 +39,7 @@ struct t3_dev *t3_dev_new(const struct t3_dev_config *config, uint8_t *memory,
 	dev->ops = *ops;
 	dev->opaque = opaque;
 	dev->incarnation = 1;
-	if (t3_gangs_init(dev)) {
+	if (!t3_gangs_init(dev)) {
 		t3_dev_free(dev);
 		return NULL;
 	}
@@ -53,18 +53,18 @@ void t3_dev_free(struct t3_dev *dev)
 	free(t3_front(dev));
 }
 
-int t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank)
+enum t3_attach t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank)
 {
 	uint32_t i;
 
 	if (dev->fabric)
-		return -3;
+		return T3_ATTACH_TWICE;
 	if (rank >= fabric->config.ranks)
-		return -1;
+		return T3_ATTACH_NO_RANK;
 	if (fabric->dev[rank])
-		return -2;
-	if (t3_record_adopt(dev, fabric))
-		return -4;
+		return T3_ATTACH_TAKEN;
+	if (!t3_record_adopt(dev, fabric))
+		return T3_ATTACH_NO_MEMORY;
 	if (dev->port)
 		t3_record_attach(dev->port, rank);
 	for (i = 0; i < T3_MAX_RANKS; i++)
@@ -76,7 +76,7 @@ int t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank)
 	t3_engine_attach(dev);
 	if (dev->port)
 		t3_record_port_end(dev->port, 0, 0);
-	return 0;
+	return T3_ATTACH_OK;
 }
 
 void t3_dev_detach(struct t3_dev *dev)

@@ -13,7 +13,7 @@ static bool linked(const struct t3_fabric_config *config, uint32_t a, uint32_t b
 	return config->topology == T3_TOPOLOGY_RING && ((a + 1) % n == b || (b + 1) % n == a);
 }
 
-static int make_links(struct t3_fabric *fabric, uint32_t *count)
+static bool make_links(struct t3_fabric *fabric, uint32_t *count)
 {
 	uint32_t a, b;
 
@@ -25,12 +25,12 @@ static int make_links(struct t3_fabric *fabric, uint32_t *count)
 				continue;
 			link = calloc(1, sizeof(*link));
 			if (!link)
-				return -1;
+				return false;
 			t3_space_link_init(link, fabric, a, b);
 			fabric->link[a][b] = link;
 			(*count)++;
 		}
-	return 0;
+	return true;
 }
 
 struct t3_fabric *t3_fabric_new(const struct t3_fabric_config *config,
@@ -52,8 +52,8 @@ struct t3_fabric *t3_fabric_new(const struct t3_fabric_config *config,
 	fabric->opaque = opaque;
 	fabric->inline_budget = T3_INLINE_BUDGET;
 	t3_gang_init(fabric);
-	if (make_links(fabric, &links) ||
-	    t3_heap_init(&fabric->clock.heap, links * 5 + config->ranks + 1)) {
+	if (!make_links(fabric, &links) ||
+	    !t3_heap_init(&fabric->clock.heap, links * 5 + config->ranks + 1)) {
 		t3_fabric_free(fabric);
 		return NULL;
 	}

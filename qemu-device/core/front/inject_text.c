@@ -233,7 +233,8 @@ static void skip_empty(struct parser *parser)
 		parser->at++;
 }
 
-int t3_inject_parse(const char **text, struct t3_cmd_inject *inject, char *error, size_t size)
+enum t3_inject_found t3_inject_parse(const char **text, struct t3_cmd_inject *inject, char *error,
+				     size_t size)
 {
 	struct parser parser = { *text, error, size };
 	uint32_t given = 0;
@@ -242,20 +243,20 @@ int t3_inject_parse(const char **text, struct t3_cmd_inject *inject, char *error
 	skip_empty(&parser);
 	*text = parser.at;
 	if (!*parser.at)
-		return 0;
+		return T3_INJECT_FOUND_NONE;
 	inject->kind = parse_kind(&parser);
 	if (!inject->kind)
-		return -1;
+		return T3_INJECT_FOUND_WRONG;
 	for (;;) {
 		while (blank(*parser.at))
 			parser.at++;
 		if (!*parser.at || *parser.at == ';')
 			break;
 		if (!parse_pair(&parser, inject, &given))
-			return -1;
+			return T3_INJECT_FOUND_WRONG;
 	}
 	*text = parser.at;
-	return complete(&parser, inject, given) ? 1 : -1;
+	return complete(&parser, inject, given) ? T3_INJECT_FOUND_ONE : T3_INJECT_FOUND_WRONG;
 }
 
 void t3_inject_explain(const struct t3_cmd_inject *inject, uint32_t status, char *error,

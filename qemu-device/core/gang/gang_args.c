@@ -88,7 +88,7 @@ uint32_t t3_gang_begin(struct t3_queue *q, uint64_t *detail)
 	uint32_t at;
 
 	*detail = q->desc.src;
-	if (t3_host_read(q->dev, q->desc.src, args, sizeof(*args)))
+	if (!t3_host_read(q->dev, q->desc.src, args, sizeof(*args)))
 		return T3_DESC_HOST_DMA;
 	at = bad_args(q->dev->fabric, args);
 	*detail = sizeof(struct t3_descriptor) + at;

@@ -189,7 +189,7 @@ static void finish_member(const struct t3_gang *gang, struct t3_queue *q)
 		return;
 	}
 	t3_timed_counters(gang->run, device, &result.counters);
-	if (t3_host_write(q->dev, q->desc.dst, &result, sizeof(result)))
+	if (!t3_host_write(q->dev, q->desc.dst, &result, sizeof(result)))
 		complete(q, T3_DESC_HOST_DMA, q->desc.dst);
 	else
 		complete(q, T3_DESC_OK, 0);
@@ -305,12 +305,12 @@ static const struct t3_queue_ops queue_ops = {
 	.leave = leave,
 };
 
-int t3_gangs_init(struct t3_dev *dev)
+bool t3_gangs_init(struct t3_dev *dev)
 {
 	struct t3_gangs *gangs = t3_gangs(dev);
 
 	gangs->timed = calloc(T3_MAX_QUEUES, sizeof(gangs->timed[0]));
-	return t3_queues_init(dev, &queue_ops) || !gangs->timed ? -1 : 0;
+	return t3_queues_init(dev, &queue_ops) && gangs->timed;
 }
 
 void t3_gangs_fini(struct t3_dev *dev)

@@ -126,7 +126,7 @@ static void begin(struct t3_queue *q)
 	uint64_t detail;
 	uint32_t status;
 
-	if (t3_ring_fetch(q)) {
+	if (!t3_ring_fetch(q)) {
 		t3_ring_complete(q, T3_DESC_HOST_DMA, t3_ring_address(q));
 		return;
 	}

@@ -16,7 +16,7 @@ uint32_t t3_gemm_begin(struct t3_queue *q, uint64_t *detail)
 
 	memset(run, 0, sizeof(*run));
 	*detail = q->desc.src;
-	if (t3_host_read(q->dev, q->desc.src, &run->args, sizeof(run->args)))
+	if (!t3_host_read(q->dev, q->desc.src, &run->args, sizeof(run->args)))
 		return T3_DESC_HOST_DMA;
 	return t3_gemm_check(q->dev, &q->desc, &run->args, detail);
 }

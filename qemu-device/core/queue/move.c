@@ -44,7 +44,7 @@ static uint32_t read_source(struct t3_queue *q, uint8_t *to, uint32_t bytes, uin
 		read_pattern(q, to, bytes);
 	} else if (q->desc.src_kind == T3_LOC_HOST) {
 		*detail = at;
-		if (t3_host_read(dev, at, to, bytes))
+		if (!t3_host_read(dev, at, to, bytes))
 			return T3_DESC_HOST_DMA;
 	} else {
 		if (poisoned(dev, at, bytes, detail))
@@ -81,7 +81,7 @@ static uint32_t write_destination(struct t3_queue *q, const uint8_t *data, uint3
 		return update(q, data, bytes, detail);
 	if (q->desc.dst_kind == T3_LOC_HOST) {
 		*detail = at;
-		return t3_host_write(dev, at, data, bytes) ? T3_DESC_HOST_DMA : T3_DESC_OK;
+		return t3_host_write(dev, at, data, bytes) ? T3_DESC_OK : T3_DESC_HOST_DMA;
 	}
 	if (poisoned(dev, at, bytes, detail))
 		return T3_DESC_POISON;

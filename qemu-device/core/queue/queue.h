@@ -73,8 +73,8 @@ static inline struct t3_queues *t3_queues(const struct t3_dev *dev)
 }
 
 /* queue_life.c */
-/* `dev` is the first member of a struct t3_queues. -1: no memory; call t3_queues_fini(). */
-int t3_queues_init(struct t3_dev *dev, const struct t3_queue_ops *ops);
+/* `dev` begins a struct t3_queues. -1: memory is short; t3_queues_fini() follows. */
+bool t3_queues_init(struct t3_dev *dev, const struct t3_queue_ops *ops);
 void t3_queues_fini(struct t3_dev *dev);
 /* Function reset. */
 void t3_queues_reset(struct t3_dev *dev);

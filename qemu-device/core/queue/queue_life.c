@@ -7,7 +7,7 @@ static const struct t3_space_ops space_ops = {
 	.wake = t3_engine_wake,
 };
 
-int t3_queues_init(struct t3_dev *dev, const struct t3_queue_ops *ops)
+bool t3_queues_init(struct t3_dev *dev, const struct t3_queue_ops *ops)
 {
 	struct t3_queues *queues = t3_queues(dev);
 	uint32_t i;
@@ -16,7 +16,7 @@ int t3_queues_init(struct t3_dev *dev, const struct t3_queue_ops *ops)
 	for (i = 0; i < T3_MAX_QUEUES; i++)
 		queues->queue[i].dev = dev;
 	queues->gemm = calloc(T3_MAX_QUEUES, sizeof(queues->gemm[0]));
-	return t3_spaces_init(dev, &space_ops) || !queues->gemm ? -1 : 0;
+	return t3_spaces_init(dev, &space_ops) && queues->gemm;
 }
 
 void t3_queues_fini(struct t3_dev *dev)

@@ -19,7 +19,7 @@ uint32_t t3_queue_make(struct t3_dev *dev, const struct t3_cmd_queue_create *cmd
 void t3_queue_set_state(struct t3_queue *q, uint32_t state);
 void t3_queue_stop(struct t3_queue *q, uint32_t status);
 uint64_t t3_ring_address(const struct t3_queue *q);
-int t3_ring_fetch(struct t3_queue *q);
+bool t3_ring_fetch(struct t3_queue *q);
 
 /* descriptor.c. Returns t3_descriptor_status. */
 uint32_t t3_descriptor_check(const struct t3_dev *dev, const struct t3_descriptor *d,

@@ -58,16 +58,16 @@ uint64_t t3_ring_address(const struct t3_queue *q)
 	return q->ring + (uint64_t)(q->head % q->entries) * sizeof(struct t3_descriptor);
 }
 
-/* Copies descriptor `head`, so that later changes by the guest have no effect. */
-int t3_ring_fetch(struct t3_queue *q)
+/* Copies descriptor `head`: what the guest changes later does not matter. */
+bool t3_ring_fetch(struct t3_queue *q)
 {
-	if (t3_host_read(q->dev, t3_ring_address(q), &q->desc, sizeof(q->desc)) == 0)
-		return 0;
+	if (t3_host_read(q->dev, t3_ring_address(q), &q->desc, sizeof(q->desc)))
+		return true;
 	memset(&q->desc, 0, sizeof(q->desc));
-	return -1;
+	return false;
 }
 
-static int write_completion(struct t3_queue *q, uint32_t status, uint64_t detail)
+static bool write_completion(struct t3_queue *q, uint32_t status, uint64_t detail)
 {
 	uint32_t phase = !(q->head / q->entries & 1);
 	uint64_t address =
@@ -80,8 +80,8 @@ static int write_completion(struct t3_queue *q, uint32_t status, uint64_t detail
 	};
 	size_t word = offsetof(struct t3_completion, word);
 
-	if (t3_host_write(q->dev, address, &completion, word))
-		return -1;
+	if (!t3_host_write(q->dev, address, &completion, word))
+		return false;
 	return t3_host_write(q->dev, address + word, &completion.word, sizeof(completion.word));
 }
 
@@ -91,7 +91,7 @@ void t3_ring_complete(struct t3_queue *q, uint32_t status, uint64_t detail)
 	struct t3_dev *dev = q->dev;
 
 	q->phase = T3_PHASE_NONE;
-	if (write_completion(q, status, detail)) {
+	if (!write_completion(q, status, detail)) {
 		t3_queue_stop(q, T3_DESC_HOST_DMA);
 		return;
 	}

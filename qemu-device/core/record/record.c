@@ -97,26 +97,26 @@ static void announce(struct t3_port *port)
 	t3_record_end(r, 0, 0);
 }
 
-/* Gives a device a port before it is attached. It keeps the port until it is freed. */
-int t3_record_adopt(struct t3_dev *dev, struct t3_fabric *fabric)
+/* Before an attach. A device keeps its port until it is freed. */
+bool t3_record_adopt(struct t3_dev *dev, struct t3_fabric *fabric)
 {
 	struct t3_port *port;
 
 	if (dev->port && dev->port->recorder != fabric->recorder)
 		t3_record_drop(dev);
 	if (dev->port || !fabric->recorder)
-		return 0;
+		return true;
 	port = free_port(fabric->recorder);
 	if (!port)
-		return -1;
-	/* A replay's memory starts with zeros, too. Bytes that differ are recorded when read. */
+		return false;
+	/* Zero, as a replay's: what differs is told when it is read. Costs no page before. */
 	port->shadow = calloc(1, dev->config.memory_size);
 	if (!port->shadow)
-		return -1;
+		return false;
 	port->dev = dev;
 	t3_record_hook(port);
 	announce(port);
-	return 0;
+	return true;
 }
 
 void t3_record_attach(struct t3_port *port, uint32_t rank)
@@ -161,19 +161,19 @@ static void header(struct t3_recorder *r)
 	t3_rec_flush(r);
 }
 
-int t3_fabric_record(struct t3_fabric *fabric, t3_record_emit *emit, void *opaque)
+bool t3_fabric_record(struct t3_fabric *fabric, t3_record_emit *emit, void *opaque)
 {
 	struct t3_recorder *r;
 	uint32_t i;
 
 	for (i = 0; i < T3_MAX_RANKS; i++)
 		if (fabric->dev[i])
-			return -1;
+			return false;
 	if (fabric->recorder || fabric->clock.now || fabric->clock.heap.seq)
-		return -1;
+		return false;
 	r = calloc(1, sizeof(*r));
 	if (!r)
-		return -1;
+		return false;
 	r->fabric = fabric;
 	r->emit = emit;
 	r->opaque = opaque;
@@ -184,7 +184,7 @@ int t3_fabric_record(struct t3_fabric *fabric, t3_record_emit *emit, void *opaqu
 	}
 	t3_record_hook_fabric(r);
 	header(r);
-	return 0;
+	return true;
 }
 
 void t3_fabric_record_stop(struct t3_fabric *fabric)

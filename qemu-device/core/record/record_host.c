@@ -7,29 +7,29 @@
 
 /* --------------------------------------------------------------- callbacks */
 
-static int dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
+static bool dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
 	struct t3_port *port = opaque;
 	struct t3_recorder *r = port->recorder;
-	int result = port->ops.dma_read(port->opaque, addr, buf, len);
+	bool good = port->ops.dma_read(port->opaque, addr, buf, len);
 
-	t3_rec_device(port, T3_REC_DMA_READ, result ? T3_REC_FAILED : 0);
+	t3_rec_device(port, T3_REC_DMA_READ, good ? 0 : T3_REC_FAILED);
 	t3_rec_address(port, T3_REC_AT_DMA, addr);
 	t3_rec_number(r, len);
 	t3_rec_flush(r);
-	if (!result)
+	if (good)
 		r->emit(r->opaque, buf, len);
-	return result;
+	return good;
 }
 
-static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+static bool dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 {
 	struct t3_port *port = opaque;
 	struct t3_recorder *r = port->recorder;
-	int result = port->ops.dma_write(port->opaque, addr, buf, len);
+	bool good = port->ops.dma_write(port->opaque, addr, buf, len);
 	uint64_t hash;
 
-	t3_rec_device(port, T3_REC_DMA_WRITE, result ? T3_REC_FAILED : 0);
+	t3_rec_device(port, T3_REC_DMA_WRITE, good ? 0 : T3_REC_FAILED);
 	t3_rec_address(port, T3_REC_AT_DMA, addr);
 	t3_rec_number(r, len);
 	if (len <= T3_REC_DMA_PLAIN) {
@@ -39,7 +39,7 @@ static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 		t3_rec_bytes(r, &hash, sizeof(hash));
 	}
 	t3_rec_flush(r);
-	return result;
+	return good;
 }
 
 static void irq(void *opaque, uint32_t vector)

@@ -40,7 +40,7 @@ static void drop_area(struct t3_space *space)
 /* Writes one word of the event area. If that fails, the space faults. */
 void t3_notify_word(struct t3_space *space, size_t offset, const void *data, size_t len)
 {
-	if (!space->mute && t3_host_write(space->dev, space->event_area + offset, data, len) != 0)
+	if (!space->mute && !t3_host_write(space->dev, space->event_area + offset, data, len))
 		drop_area(space);
 }
 

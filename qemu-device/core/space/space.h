@@ -161,9 +161,9 @@ static inline uint32_t t3_space_generation(const struct t3_space *space)
 	return t3_spaces(space->dev)->generation[space->id];
 }
 
-/* spaces.c: all spaces of a device */
-/* `dev` is the first member of a struct t3_spaces. -1: no memory; call t3_spaces_fini(). */
-int t3_spaces_init(struct t3_dev *dev, const struct t3_space_ops *ops);
+/* spaces.c: all of a device's */
+/* `dev` begins a struct t3_spaces. -1: memory is short; t3_spaces_fini() follows. */
+bool t3_spaces_init(struct t3_dev *dev, const struct t3_space_ops *ops);
 void t3_spaces_fini(struct t3_dev *dev);
 /* Function reset. The peers learn of it from the links. */
 void t3_spaces_reset(struct t3_dev *dev);

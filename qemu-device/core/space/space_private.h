@@ -86,7 +86,7 @@ uint32_t t3_segment_block_end(const struct t3_segment *segment, uint32_t first);
 enum t3_track { T3_TRACK_OVERSHOOT = -1, T3_TRACK_COUNTED, T3_TRACK_DONE };
 /* The tile's record, cleared for this epoch if that has not been done yet. */
 struct t3_tile_record *t3_tracker_record(struct t3_segment *segment, uint32_t tile);
-int t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways);
+bool t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways);
 /* OVERSHOOT: nothing was counted. */
 enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
 			     uint64_t expected);

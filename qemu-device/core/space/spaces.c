@@ -11,7 +11,7 @@ static void free_all_segments(struct t3_spaces *spaces)
 	spaces->free_segments = T3_MAX_SEGMENTS;
 }
 
-int t3_spaces_init(struct t3_dev *dev, const struct t3_space_ops *ops)
+bool t3_spaces_init(struct t3_dev *dev, const struct t3_space_ops *ops)
 {
 	struct t3_spaces *spaces = t3_spaces(dev);
 	uint32_t i;
@@ -22,7 +22,7 @@ int t3_spaces_init(struct t3_dev *dev, const struct t3_space_ops *ops)
 	spaces->segment = calloc(T3_MAX_SEGMENTS, sizeof(struct t3_segment));
 	spaces->free_segment = calloc(T3_MAX_SEGMENTS, sizeof(uint32_t));
 	if (!spaces->page_space || !spaces->space || !spaces->segment || !spaces->free_segment)
-		return -1;
+		return false;
 	free_all_segments(spaces);
 	for (i = 0; i < T3_MAX_SPACES; i++)
 		spaces->generation[i] = 1;

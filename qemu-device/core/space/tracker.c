@@ -5,14 +5,14 @@
  */
 #include "space/space_private.h"
 
-int t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways)
+bool t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways)
 {
 	tracker->entry = calloc(entries, sizeof(tracker->entry[0]));
 	tracker->recent = tracker->entry;
 	tracker->ways = ways;
 	tracker->sets = entries / ways;
 	tracker->clock = 0;
-	return tracker->entry ? 0 : -1;
+	return tracker->entry != NULL;
 }
 
 static struct t3_entry *set_of(struct t3_tracker *tracker, uint32_t tile)

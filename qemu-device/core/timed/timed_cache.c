@@ -10,7 +10,7 @@
 
 #define WAITERS_END TIMED_NONE
 
-int timed_cache_init(struct timed_device *d)
+bool timed_cache_init(struct timed_device *d)
 {
 	const struct t3_timed_params *p = timed_params(d);
 	struct timed_cache *c = &d->cache;
@@ -22,12 +22,12 @@ int timed_cache_init(struct timed_device *d)
 	c->line = calloc((size_t)c->sets * c->ways, sizeof(c->line[0]));
 	c->where = malloc(blocks * sizeof(c->where[0]));
 	if (!c->line || !c->where)
-		return -1;
+		return false;
 	for (i = 0; i < blocks; i++)
 		c->where[i] = TIMED_NONE;
 	for (i = 0; i < (uint64_t)c->sets * c->ways; i++)
 		c->line[i] = (struct timed_line){ .block = TIMED_NONE, .waiter = WAITERS_END };
-	return 0;
+	return true;
 }
 
 /* A hash spreads neighbouring blocks, and blocks a panel apart, over the sets. */

@@ -25,7 +25,7 @@ static uint8_t size_of(const struct timed_shape *s, uint32_t block)
 	return count;
 }
 
-int timed_dma_init(struct timed_device *d)
+bool timed_dma_init(struct timed_device *d)
 {
 	const struct timed_shape *s = timed_shape(d);
 	struct timed_dma *dma = &d->dma;
@@ -35,10 +35,10 @@ int timed_dma_init(struct timed_device *d)
 	dma->ready = calloc(dma->size, sizeof(dma->ready[0]));
 	dma->left = calloc(blocks(s), sizeof(dma->left[0]));
 	if (!dma->ready || !dma->left)
-		return -1;
+		return false;
 	for (i = 0; i < blocks(s); i++)
 		dma->left[i] = size_of(s, i);
-	return 0;
+	return true;
 }
 
 static uint32_t block_of(const struct timed_shape *s, uint32_t piece)

@@ -26,7 +26,7 @@ uint64_t timed_slots(const struct t3_timed_params *p, uint64_t tiles)
 	return slots < tiles ? slots : tiles;
 }
 
-int timed_gemm_init(struct timed_device *d)
+bool timed_gemm_init(struct timed_device *d)
 {
 	const struct t3_timed_params *p = timed_params(d);
 	const struct timed_shape *s = timed_shape(d);
@@ -40,7 +40,7 @@ int timed_gemm_init(struct timed_device *d)
 	g->waiter = calloc((size_t)g->slots * g->parts, sizeof(g->waiter[0]));
 	g->step_ps = timed_step_ps(&d->sim->setup);
 	g->blocked = (struct timed_fifo){ TIMED_NONE, TIMED_NONE };
-	return g->slot && g->unit_free && g->waiter ? 0 : -1;
+	return g->slot && g->unit_free && g->waiter;
 }
 
 /* --------------------------------------------------------------------- loads */

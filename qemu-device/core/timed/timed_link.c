@@ -10,11 +10,11 @@
 /* A message takes at least a nanosecond, which bounds the number of messages in flight. */
 #define SHORTEST_PS TIMED_NS
 
-static int ring_init(struct timed_ring *ring, uint64_t size)
+static bool ring_init(struct timed_ring *ring, uint64_t size)
 {
 	ring->size = (uint32_t)size;
 	ring->message = calloc(size, sizeof(ring->message[0]));
-	return ring->message ? 0 : -1;
+	return ring->message != NULL;
 }
 
 static void ring_push(struct timed_ring *ring, const struct timed_message *message)
@@ -38,7 +38,7 @@ static uint32_t peers(const struct timed_device *d)
 	return d->sim->setup.program == T3_TIMED_DIRECT ? timed_shape(d)->ranks - 1 : 1;
 }
 
-int timed_link_init(struct timed_device *d)
+bool timed_link_init(struct timed_device *d)
 {
 	const struct t3_timed_params *p = timed_params(d);
 	const struct timed_shape *s = timed_shape(d);
@@ -49,10 +49,10 @@ int timed_link_init(struct timed_device *d)
 	l->in = calloc(n + 1, sizeof(l->in[0]));
 	l->came = calloc(n + 1, sizeof(l->came[0]));
 	if (!l->in || !l->came)
-		return -1;
+		return false;
 	for (distance = 1; distance <= n; distance++)
-		if (ring_init(&l->in[distance], under_way < sends ? under_way : sends))
-			return -1;
+		if (!ring_init(&l->in[distance], under_way < sends ? under_way : sends))
+			return false;
 	return ring_init(&l->out,
 			 (uint64_t)s->link_queue + s->tile_pieces + s->read_ahead + s->copy_window);
 }

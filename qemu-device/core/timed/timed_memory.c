@@ -10,14 +10,14 @@
 
 static const uint64_t percent = 100;
 
-int timed_memory_init(struct timed_device *d, uint64_t requests)
+bool timed_memory_init(struct timed_device *d, uint64_t requests)
 {
 	struct timed_memory *m = &d->memory;
 	uint32_t i;
 
 	m->request = calloc(requests, sizeof(m->request[0]));
 	if (!m->request)
-		return -1;
+		return false;
 	for (i = 0; i < requests; i++)
 		m->request[i].next = i + 1 < requests ? i + 1 : TIMED_NONE;
 	for (i = 0; i < TIMED_STREAMS; i++)
@@ -25,7 +25,7 @@ int timed_memory_init(struct timed_device *d, uint64_t requests)
 	m->current = TIMED_NONE;
 	m->threshold = timed_params(d)->queue_entries;
 	m->mca = d->sim->setup.program >= T3_TIMED_T3_MCA;
-	return 0;
+	return true;
 }
 
 /* --------------------------------------------------------------------- lists */

@@ -139,7 +139,7 @@ struct timed_memory {
 	uint64_t first_busy; /* ps that compute requests took in the first stage */
 };
 
-int timed_memory_init(struct timed_device *d, uint64_t requests);
+bool timed_memory_init(struct timed_device *d, uint64_t requests);
 void timed_memory_add(struct timed_device *d, enum timed_stream stream,
 		      const struct timed_request *request);
 void timed_memory_event(struct timed_device *d);
@@ -166,8 +166,8 @@ struct timed_cache {
 	uint64_t free; /* ps; the time when the data path is free */
 };
 
-int timed_cache_init(struct timed_device *d);
-/* Returns the time when the slot has the block; T3_TIMED_NEVER: timed_ops.loaded() follows. */
+bool timed_cache_init(struct timed_device *d);
+/* For slot; T3_TIMED_NEVER: it will be told, through timed_ops. */
 uint64_t timed_cache_load(struct timed_device *d, uint32_t slot, uint32_t block, uint32_t bytes);
 void timed_cache_store(struct timed_device *d, uint32_t block, uint32_t bytes);
 void timed_cache_filled(struct timed_device *d, uint32_t line);
@@ -208,8 +208,8 @@ struct timed_gemm {
 
 /* The number of workgroups that run at a time: one for each slot, but at most one per tile. */
 uint64_t timed_slots(const struct t3_timed_params *p, uint64_t tiles);
-uint64_t timed_step_ps(const struct t3_timed_setup *setup); /* the time to compute one step */
-int timed_gemm_init(struct timed_device *d);
+uint64_t timed_step_ps(const struct t3_timed_setup *setup); /* computing one step */
+bool timed_gemm_init(struct timed_device *d);
 void timed_gemm_start(struct timed_device *d);
 void timed_gemm_event(struct timed_device *d, uint32_t slot);
 void timed_gemm_loaded(struct timed_device *d, uint32_t slot, uint64_t time);
@@ -244,7 +244,7 @@ struct timed_link {
 	uint64_t started;
 };
 
-int timed_link_init(struct timed_device *d);
+bool timed_link_init(struct timed_device *d);
 void timed_link_send(struct timed_device *d, const struct timed_message *message);
 bool timed_link_has_room(const struct timed_device *d);
 void timed_link_event(struct timed_device *d);
@@ -267,7 +267,7 @@ struct timed_tracker {
 	uint32_t passed;   /* complete pieces of chunks that are sent on */
 };
 
-int timed_tracker_init(struct timed_device *d);
+bool timed_tracker_init(struct timed_device *d);
 void timed_tracker_update(struct timed_device *d, uint32_t piece);
 void timed_tracker_filled(struct timed_device *d, uint32_t piece);
 
@@ -283,7 +283,7 @@ struct timed_dma {
 
 #define TIMED_DMA_GATHER 0x80000000u
 
-int timed_dma_init(struct timed_device *d);
+bool timed_dma_init(struct timed_device *d);
 void timed_dma_piece_complete(struct timed_device *d, uint32_t piece, bool gather);
 void timed_dma_pump(struct timed_device *d);
 void timed_dma_read(struct timed_device *d, const struct timed_request *request);

@@ -18,12 +18,11 @@ static uint64_t request_bound(const struct timed_device *d)
 	       2 * (uint64_t)s->copy_window + 1;
 }
 
-static int device_init(struct timed_device *d)
+static bool device_init(struct timed_device *d)
 {
-	if (timed_gemm_init(d) || timed_cache_init(d) || timed_link_init(d) ||
-	    timed_tracker_init(d) || timed_dma_init(d))
-		return -1;
-	return timed_memory_init(d, request_bound(d));
+	/* The first one makes what request_bound() looks at. */
+	return timed_gemm_init(d) && timed_cache_init(d) && timed_link_init(d) &&
+	       timed_tracker_init(d) && timed_dma_init(d) && timed_memory_init(d, request_bound(d));
 }
 
 static void device_free(struct timed_device *d)
@@ -71,7 +70,7 @@ void t3_timed_free(struct t3_timed *sim)
 	free(sim);
 }
 
-static int init_devices(struct t3_timed *sim)
+static bool init_devices(struct t3_timed *sim)
 {
 	uint32_t i;
 
@@ -80,13 +79,13 @@ static int init_devices(struct t3_timed *sim)
 		sim->device[i].rank = i;
 	}
 	for (i = 0; i < sim->devices; i++)
-		if (device_init(&sim->device[i]))
-			return -1;
+		if (!device_init(&sim->device[i]))
+			return false;
 	for (i = 0; i < sim->devices; i++)
 		timed_phase_start(&sim->device[i], sim->setup.program == T3_TIMED_RS_NMC
 							   ? T3_TIMED_REDUCE_SCATTER
 							   : T3_TIMED_GEMM);
-	return 0;
+	return true;
 }
 
 struct t3_timed *t3_timed_new(const struct t3_timed_setup *setup)
@@ -105,7 +104,7 @@ struct t3_timed *t3_timed_new(const struct t3_timed_setup *setup)
 	sim->devices = setup->mirrored ? 1 : sim->shape.ranks;
 	sim->heap.event = malloc(event_bound(sim) * sizeof(sim->heap.event[0]));
 	sim->device = calloc(sim->devices, sizeof(sim->device[0]));
-	if (!sim->heap.event || !sim->device || init_devices(sim)) {
+	if (!sim->heap.event || !sim->device || !init_devices(sim)) {
 		t3_timed_free(sim);
 		return NULL;
 	}

@@ -7,7 +7,7 @@
 
 #include "timed/timed_private.h"
 
-int timed_tracker_init(struct timed_device *d)
+bool timed_tracker_init(struct timed_device *d)
 {
 	const struct t3_timed_params *p = timed_params(d);
 	struct timed_tracker *t = &d->tracker;
@@ -19,10 +19,10 @@ int timed_tracker_init(struct timed_device *d)
 	t->count = calloc(pieces, sizeof(t->count[0]));
 	t->spilled = calloc(pieces, sizeof(t->spilled[0]));
 	if (!t->entry || !t->count || !t->spilled)
-		return -1;
+		return false;
 	for (i = 0; i < p->tracker_entries; i++)
 		t->entry[i].piece = TIMED_NONE;
-	return 0;
+	return true;
 }
 
 /* The entry of this piece, or else the entry to replace. */

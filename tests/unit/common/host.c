@@ -24,21 +24,21 @@ static uint8_t *data_at(struct host_dev *d, uint64_t addr, size_t len)
 	return d->fail_after ? d->data + offset : NULL;
 }
 
-static int data_write(struct host_dev *d, uint64_t addr, const void *buf, size_t len)
+static bool data_write(struct host_dev *d, uint64_t addr, const void *buf, size_t len)
 {
 	struct host_log entry = { .kind = HOST_LOG_DATA, .offset = addr - HOST_DATA, .len = len };
 	uint8_t *to = data_at(d, addr, len);
 
 	if (!to)
-		return -1;
+		return false;
 	memcpy(to, buf, len);
 	memcpy(&entry.seen, d->memory + d->watch, sizeof(entry.seen));
 	log_add(d, &entry);
-	return 0;
+	return true;
 }
 
 /* The event area's rules are checked at each write: one page, whole words. */
-static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+static bool dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 {
 	struct host_dev *d = opaque;
 	uint64_t offset = addr - HOST_BUS;
@@ -47,9 +47,9 @@ static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 	if (offset >= HOST_PAGES * T3_PAGE_SIZE)
 		return data_write(d, addr, buf, len);
 	if (offset >= HOST_PAGES * T3_PAGE_SIZE || len > HOST_PAGES * T3_PAGE_SIZE - offset)
-		return -1;
+		return false;
 	if (!d->fail_after)
-		return -1;
+		return false;
 	if (d->fail_after != HOST_NONE32)
 		d->fail_after--;
 	assert_true(len == 4 || len == 8 || len == sizeof(struct t3_fault_record) ||
@@ -61,18 +61,18 @@ static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 	memcpy(d->pages + offset, buf, len);
 	memcpy(&entry.seen, d->memory + d->watch, sizeof(entry.seen));
 	log_add(d, &entry);
-	return 0;
+	return true;
 }
 
-static int dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
+static bool dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
 	struct host_dev *d = opaque;
 	const uint8_t *from = data_at(d, addr, len);
 
 	if (!from)
-		return -1;
+		return false;
 	memcpy(buf, from, len);
-	return 0;
+	return true;
 }
 
 static void irq(void *opaque, uint32_t vector)
@@ -213,7 +213,7 @@ struct host *host_new_recorded(const struct host_config *config, t3_record_emit 
 	host->ranks = config->ranks;
 	host_new_fabric(host);
 	if (emit)
-		assert_int_equal(t3_fabric_record(host->fabric, emit, opaque), 0);
+		assert_true(t3_fabric_record(host->fabric, emit, opaque));
 	for (i = 0; i < config->ranks; i++)
 		add_device(host, i);
 	return host;

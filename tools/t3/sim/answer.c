@@ -41,7 +41,7 @@ static bool cut_off(struct replay *replay)
 
 /* ----------------------------------------------------------------- callbacks */
 
-static int dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
+static bool dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
 	struct replay_device *d = opaque;
 	struct replay *replay = d->replay;
@@ -49,19 +49,19 @@ static int dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 	bool failed;
 
 	if (!head)
-		return -1;
+		return false;
 	failed = head->flags & T3_REC_FAILED;
 	differs(replay, "DMA_READ of address", replay_address(replay, d->slot, T3_REC_AT_DMA),
 		addr);
 	differs(replay, "DMA_READ of length", reader_number(&replay->reader), len);
 	if (replay->over || cut_off(replay))
-		return -1;
+		return false;
 	replay_log(replay, "    DMA_READ  device %u  0x%llx  %zu bytes%s", d->slot,
 		   (unsigned long long)addr, len, failed ? "  failed" : "");
 	if (failed)
-		return -1;
+		return false;
 	reader_bytes(&replay->reader, buf, len);
-	return cut_off(replay) ? -1 : 0;
+	return !cut_off(replay);
 }
 
 static void compare_written(struct replay *replay, const void *buf, size_t len)
@@ -80,7 +80,7 @@ static void compare_written(struct replay *replay, const void *buf, size_t len)
 	}
 }
 
-static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+static bool dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 {
 	struct replay_device *d = opaque;
 	struct replay *replay = d->replay;
@@ -88,7 +88,7 @@ static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 	bool failed;
 
 	if (!head)
-		return 0;
+		return true;
 	failed = head->flags & T3_REC_FAILED;
 	differs(replay, "DMA_WRITE to address", replay_address(replay, d->slot, T3_REC_AT_DMA),
 		addr);
@@ -96,10 +96,10 @@ static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 	if (!replay->over)
 		compare_written(replay, buf, len);
 	if (replay->over || cut_off(replay))
-		return 0;
+		return true;
 	replay_log(replay, "    DMA_WRITE  device %u  0x%llx  %zu bytes%s", d->slot,
 		   (unsigned long long)addr, len, failed ? "  failed" : "");
-	return failed ? -1 : 0;
+	return !failed;
 }
 
 static void irq(void *opaque, uint32_t vector)

@@ -61,8 +61,8 @@ static void attach(struct replay *replay, struct replay_device *device)
 {
 	uint32_t rank = (uint32_t)replay->entry.value;
 
-	if (t3_dev_attach(device->dev, replay->fabric, rank))
-		replay_bad(replay, "a device attached to the impossible rank %u", rank);
+	if (t3_dev_attach(device->dev, replay->fabric, rank) != T3_ATTACH_OK)
+		replay_bad(replay, "a device attached to rank %u, which cannot be", rank);
 	else
 		device->attached = true;
 }
