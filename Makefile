@@ -490,7 +490,7 @@ $B/unit-sanitized/%: $B/san/tests/unit/%.o $B/san/unit-common.a \
 
 # SPEC.md's tables in C, and the tests that hold header and core to them.
 SPEC_TABLES := $B/spec/spec_tables.h
-$(SPEC_TABLES): tests/spec/tables.py qemu-device/SPEC.md uapi/t3_hw.h
+$(SPEC_TABLES): tests/spec/tables.py tests/spec/header.py qemu-device/SPEC.md uapi/t3_hw.h
 	@mkdir -p $(@D)
 	$Qpython3 $< qemu-device/SPEC.md uapi/t3_hw.h $@
 $(foreach tree,san cov,$(call objects,$(tree),$(SPEC_SRC))): $(SPEC_TABLES)

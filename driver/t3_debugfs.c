@@ -70,30 +70,9 @@ static int t3_debugfs_memory_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-#define T3_COUNTER_NAME(name) { T3_COUNTER_##name, #name }
-
-static const struct t3_counter_name {
-	enum t3_counter_id id;
-	const char *name;
-} t3_counter_names[] = {
-	T3_COUNTER_NAME(TRACKER_HIT),	    T3_COUNTER_NAME(TRACKER_ALLOC),
-	T3_COUNTER_NAME(TRACKER_SPILL),	    T3_COUNTER_NAME(TRACKER_FILL),
-	T3_COUNTER_NAME(TRACKER_LIVE),	    T3_COUNTER_NAME(TRACKER_PEAK),
-	T3_COUNTER_NAME(STORES),	    T3_COUNTER_NAME(DOORBELLS),
-	T3_COUNTER_NAME(TRIGGERS),	    T3_COUNTER_NAME(DMA_BYTES),
-	T3_COUNTER_NAME(NMC_ELEMENTS),	    T3_COUNTER_NAME(LINK_TX_PACKETS),
-	T3_COUNTER_NAME(LINK_TX_BYTES),	    T3_COUNTER_NAME(LINK_RX_PACKETS),
-	T3_COUNTER_NAME(LINK_RX_BYTES),	    T3_COUNTER_NAME(LINK_RETRIES),
-	T3_COUNTER_NAME(LINK_DUPLICATES),   T3_COUNTER_NAME(NAKS),
-	T3_COUNTER_NAME(FAULTS),	    T3_COUNTER_NAME(DROPPED),
-	T3_COUNTER_NAME(INTERRUPTS),	    T3_COUNTER_NAME(LINK_ERRORS),
-	T3_COUNTER_NAME(LINK_DOWNS),	    T3_COUNTER_NAME(HOST_DMA_ERRORS),
-	T3_COUNTER_NAME(POISON_HITS),	    T3_COUNTER_NAME(QUEUE_DESCRIPTORS),
-	T3_COUNTER_NAME(QUEUE_ERRORS),	    T3_COUNTER_NAME(QUEUE_BYTES),
-	T3_COUNTER_NAME(INJECTED),	    T3_COUNTER_NAME(ENGINE_WORK),
+static const char *const t3_counter_names[T3_COUNTER_COUNT] = {
+	T3_COUNTER_LIST(T3_NAME, T3_COUNTER_)
 };
-
-static_assert(ARRAY_SIZE(t3_counter_names) == T3_COUNTER_COUNT);
 
 static int t3_debugfs_counters_show(struct seq_file *m, void *unused)
 {
@@ -105,9 +84,8 @@ static int t3_debugfs_counters_show(struct seq_file *m, void *unused)
 	if (ret)
 		return ret;
 	seq_printf(m, "vclock_ns=%llu\n", t3_hw_vclock(tdev));
-	for (i = 0; i < ARRAY_SIZE(t3_counter_names); i++)
-		seq_printf(m, "%s=%llu\n", t3_counter_names[i].name,
-			   t3_hw_counter(tdev, t3_counter_names[i].id));
+	for (i = 0; i < T3_COUNTER_COUNT; i++)
+		seq_printf(m, "%s=%llu\n", t3_counter_names[i], t3_hw_counter(tdev, i));
 	t3_access_exit(tdev);
 	return 0;
 }

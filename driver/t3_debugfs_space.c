@@ -10,28 +10,13 @@
 #include "t3_debugfs.h"
 #include "t3_space.h"
 
-static const char *const t3_kind_names[] = {
-	[T3_SEG_LOCAL] = "LOCAL", [T3_SEG_REMOTE] = "REMOTE", [T3_SEG_DMA] = "DMA",
-};
-
-static const char *const t3_dtype_names[T3_DTYPE_COUNT] = {
-	[T3_DTYPE_I32] = "i32",	  [T3_DTYPE_F32] = "f32", [T3_DTYPE_F16] = "f16",
-	[T3_DTYPE_BF16] = "bf16", [T3_DTYPE_U8] = "u8",	  [T3_DTYPE_I8] = "i8",
-};
-
-static const char *const t3_op_names[T3_OP_COUNT] = {
-	[T3_OP_STORE] = "STORE", [T3_OP_ADD] = "ADD", [T3_OP_MIN] = "MIN", [T3_OP_MAX] = "MAX",
-};
+static const char *const t3_kind_names[] = { T3_SEGMENT_KIND_LIST(T3_NAME, T3_SEG_) };
+static const char *const t3_dtype_names[] = { T3_DTYPE_LIST(T3_TEXT, T3_DTYPE_) };
+static const char *const t3_op_names[] = { T3_OP_LIST(T3_NAME, T3_OP_) };
 
 static const char *t3_state_name(u32 state)
 {
-	static const char *const names[] = {
-		[T3_SPACE_FREE] = "FREE",	  [T3_SPACE_IDLE] = "IDLE",
-		[T3_SPACE_ARMING] = "ARMING",	  [T3_SPACE_ARMED] = "ARMED",
-		[T3_SPACE_COMPLETE] = "COMPLETE", [T3_SPACE_FAULTED] = "FAULTED",
-		[T3_SPACE_DISABLED] = "DISABLED", [T3_SPACE_QUIESCED] = "QUIESCED",
-		[T3_SPACE_DEAD] = "DEAD",
-	};
+	static const char *const names[] = { T3_SPACE_STATE_LIST(T3_NAME, T3_SPACE_) };
 
 	return state < ARRAY_SIZE(names) ? names[state] : "?";
 }

@@ -36,26 +36,11 @@ static inline struct dma_fence *t3_trace_fence(struct t3_job *job)
 }
 #endif
 
-TRACE_DEFINE_ENUM(T3_SPACE_FREE);
-TRACE_DEFINE_ENUM(T3_SPACE_IDLE);
-TRACE_DEFINE_ENUM(T3_SPACE_ARMING);
-TRACE_DEFINE_ENUM(T3_SPACE_ARMED);
-TRACE_DEFINE_ENUM(T3_SPACE_COMPLETE);
-TRACE_DEFINE_ENUM(T3_SPACE_FAULTED);
-TRACE_DEFINE_ENUM(T3_SPACE_DISABLED);
-TRACE_DEFINE_ENUM(T3_SPACE_QUIESCED);
-TRACE_DEFINE_ENUM(T3_SPACE_DEAD);
+/* By number, so that no name has to be resolved; after the list comes what is not in it. */
+#define T3_TRACE_SYMBOL(prefix, name, number, ...) { number, #name },
 
 #define t3_trace_state(state)                                             \
-	__print_symbolic(state, { T3_SPACE_FREE, "FREE" },                \
-			 { T3_SPACE_IDLE, "IDLE" },                       \
-			 { T3_SPACE_ARMING, "ARMING" },                   \
-			 { T3_SPACE_ARMED, "ARMED" },                     \
-			 { T3_SPACE_COMPLETE, "COMPLETE" },               \
-			 { T3_SPACE_FAULTED, "FAULTED" },                 \
-			 { T3_SPACE_DISABLED, "DISABLED" },               \
-			 { T3_SPACE_QUIESCED, "QUIESCED" },               \
-			 { T3_SPACE_DEAD, "DEAD" })
+	__print_symbolic(state, T3_SPACE_STATE_LIST(T3_TRACE_SYMBOL, T3_SPACE_) { ~0u, "?" })
 
 TRACE_DEFINE_ENUM(DRM_T3_WAIT_ARMED);
 TRACE_DEFINE_ENUM(DRM_T3_WAIT_TRACKED);

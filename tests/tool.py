@@ -304,27 +304,26 @@ def check_dump():
     need(dump["device"]["rank"] == 2 and dump["truncated"], "device")
 
 
-# In t3_hw.h; the register, or key of a record, that has such values; are they bits?
-NAMED = [("T3_CAP_", "register CAPS 0x8 {}", True), ("T3_ERROR_", "register ERROR_STATUS 0x80 {}", True),
-         ("T3_ERROR_", "register ERROR_ENABLE 0x84 {}", True),
-         ("T3_TILE_", re.sub(r"\A.*?^(space.*?)^fault.*?^(segment.*?flags )0x4.*", r"\1\2{}", DUMP,
+# The list in t3_hw.h; the register, or key of a record, that has such values; are they bits?
+NAMED = [("CAP", "register CAPS 0x8 {}", True), ("ERROR", "register ERROR_STATUS 0x80 {}", True),
+         ("ERROR", "register ERROR_ENABLE 0x84 {}", True),
+         ("TILE", re.sub(r"\A.*?^(space.*?)^fault.*?^(segment.*?flags )0x4.*", r"\1\2{}", DUMP,
                              flags=re.M | re.S), True),
-         ("T3_ADMIN_", "register ADMIN_STATUS 0x204 {}", False),
-         ("T3_CMD_", "register ADMIN_COMMAND 0x200 {}", False)]
+         ("ADMIN_STATUS", "register ADMIN_STATUS 0x204 {}", False),
+         ("ADMIN_OPCODE", "register ADMIN_COMMAND 0x200 {}", False)]
 
 
-def names_of(prefix, bits):
-    """{name: value} of t3_hw.h: single bits, or the values of an enumeration."""
+def names_of(which, bits):
+    """{name: value} of a list of t3_hw.h: single bits, or the values of an enumeration."""
     header = (ROOT / "uapi/t3_hw.h").read_text()
-    if bits:
-        return {name: 1 << int(bit) for name, bit in
-                re.findall(rf"^#define {prefix}(\w+)\s+\(1u << (\d+)\)", header, re.M)}
-    return {name: int(value) for name, value in re.findall(rf"^\t{prefix}(\w+) = (\d+),", header, re.M)}
+    entries = re.search(rf"^#define T3_{which}_LIST\(X, p\) (?:.*\\\n)*.*", header, re.M)[0]
+    return {name: 1 << int(value) if bits else int(value) for name, value in
+            re.findall(r"X\(p, (\w+), (\d+)", entries)}
 
 
-def check_names(prefix, line, bits):
-    """The names of the header and of the dump are the same."""
-    names = names_of(prefix, bits)
+def check_names(which, line, bits):
+    """The header's names are the dump's: none lacks, none is another one."""
+    names = names_of(which, bits)
     need(len(names) >= 3, f"{names} in the header")
     for name, value in names.items():
         done = dump_of("T3 devcoredump 1\n" + line.format(hex(value)) + "\n", "--json")
@@ -358,8 +357,8 @@ def check_mutated_dumps():
 
 def dump_tests():
     yield "dump of a file", check_dump, ()
-    for prefix, line, bits in NAMED:
-        yield f"dump, names of {line.split()[1]} {prefix}", check_names, (prefix, line, bits)
+    for which, line, bits in NAMED:
+        yield f"dump, names of {line.split()[1]} {which}", check_names, (which, line, bits)
     for name, change, said in DUMPS_BAD:
         yield f"dump, {name}", check_bad_dump, (change, said)
     yield "dump, mutated", check_mutated_dumps, ()

@@ -21,6 +21,26 @@
 #include <stdint.h>
 #endif
 
+/* ------------------------------------------------------------------- lists */
+
+/*
+ * T3_*_LIST(X, p) calls X(p, NAME, value) or X(p, NAME, value, "text") for each of an
+ * enumeration, so that names are made from one list wherever they are wanted. p is the prefix
+ * of the names that X makes, T3_ENUMERATOR's for one. A bit mask's value is the bit's number.
+ * What an entry means stands behind it, or above it where there is no room.
+ */
+#define T3_FIRST(first, ...)	    first
+#define T3_ENUMERATOR(p, name, ...) p##name = T3_FIRST(__VA_ARGS__, 0),
+#define T3_MASK(p, name, ...)	    p##name = 1u << T3_FIRST(__VA_ARGS__, 0),
+/* In an expression behind 0: all masks; is a name of another header another number? */
+#define T3_OR(p, name, ...)	    | p##name
+#define T3_DIFFERS(p, name, ...)    | ((int)p##name != (int)T3_FIRST(__VA_ARGS__, 0))
+
+/* Entries of an array of strings: by value, by number of the bit, the text instead. */
+#define T3_NAME(p, name, ...)	    [p##name] = #name,
+#define T3_BIT_NAME(p, name, bit)   [bit] = #name,
+#define T3_TEXT(p, name, value, text) [p##name] = text,
+
 /* ------------------------------------------------------------ PCI identity */
 
 #define T3_PCI_VENDOR_ID 0x1234 /* QEMU's experimental vendor */
@@ -112,62 +132,78 @@
 #define T3_ID_VALUE	 0x57483354u /* "T3HW" */
 #define T3_VERSION_VALUE 0x00010005u
 
-#define T3_CAP_STAGING (1u << 0)
-#define T3_CAP_MINMAX  (1u << 1)
-#define T3_CAP_QUEUES  (1u << 2)
-#define T3_CAP_MULTI   (1u << 3) /* several routes for a segment */
-#define T3_CAP_BLOCKS  (1u << 4) /* several tiles for a DMA block */
-#define T3_CAP_BYTES   (1u << 5) /* dtypes U8 and I8 */
-#define T3_CAP_INJECT  (1u << 6) /* INJECT is allowed to the guest */
-#define T3_CAP_GEMM    (1u << 7) /* descriptor GEMM */
-#define T3_CAP_TIMED   (1u << 8) /* descriptor TIMED: the fabric was made with it */
-#define T3_CAP_TILES   (1u << 9) /* TILE_QUERY */
+#define T3_CAP_LIST(X, p) \
+	X(p, STAGING, 0) /* staging slots and the TILE doorbell */ \
+	X(p, MINMAX, 1)  /* ops MIN and MAX */ \
+	X(p, QUEUES, 2)  /* queues and fences */ \
+	X(p, MULTI, 3)   /* several routes for a segment */ \
+	X(p, BLOCKS, 4)  /* several tiles for a DMA block */ \
+	X(p, BYTES, 5)   /* dtypes U8 and I8 */ \
+	X(p, INJECT, 6)  /* INJECT is allowed to the guest */ \
+	X(p, GEMM, 7)    /* descriptor GEMM */ \
+	X(p, TIMED, 8)   /* descriptor TIMED: the fabric was made with it */ \
+	X(p, TILES, 9)   /* TILE_QUERY */
+
+enum { T3_CAP_LIST(T3_MASK, T3_CAP_) };
 
 #define T3_CONTROL_RESET (1u << 0) /* write 1: function reset; reads 0 */
 
-#define T3_TOPOLOGY_NONE 0u /* a device without a fabric */
-#define T3_TOPOLOGY_RING 1u /* rank r reaches r - 1 and r + 1 (mod ranks) */
-#define T3_TOPOLOGY_FULL 2u /* every rank reaches every other */
+#define T3_TOPOLOGY_LIST(X, p) \
+	X(p, NONE, 0, "none") /* a device without a fabric */ \
+	X(p, RING, 1, "ring") /* rank r reaches r - 1 and r + 1 (mod ranks) */ \
+	X(p, FULL, 2, "full") /* every rank reaches every other */
 
-#define T3_ERROR_HOST_DMA (1u << 0) /* host memory could not be accessed */
-#define T3_ERROR_GUEST	  (1u << 1) /* protocol violation, see SPEC.md */
-#define T3_ERROR_LINK	  (1u << 2) /* a link gave up after its retries */
-#define T3_ERROR_POISON	  (1u << 3) /* poisoned device memory was about to be used */
-#define T3_ERROR_QUEUE	  (1u << 4) /* a queue stopped at a descriptor */
-#define T3_ERROR_ALL	  0x1fu
+enum t3_topology { T3_TOPOLOGY_LIST(T3_ENUMERATOR, T3_TOPOLOGY_) };
 
-/* Device counters; index into T3_REG_COUNTERS. All count since reset. */
+#define T3_ERROR_LIST(X, p) \
+	X(p, HOST_DMA, 0) /* host memory could not be accessed */ \
+	X(p, GUEST, 1)    /* a rule of SPEC.md was broken */ \
+	X(p, LINK, 2)     /* a link gave up after its retries */ \
+	X(p, POISON, 3)   /* poisoned device memory was about to be used */ \
+	X(p, QUEUE, 4)    /* a queue stopped at a descriptor */
+
+enum { T3_ERROR_LIST(T3_MASK, T3_ERROR_) };
+#define T3_ERROR_ALL (0u T3_ERROR_LIST(T3_OR, T3_ERROR_))
+
+/* Device counters; the value is the index into T3_REG_COUNTERS. All count since reset. */
+#define T3_COUNTER_LIST(X, p) \
+	X(p, TRACKER_HIT, 0, "tracker-hit")              /* updates that found their entry */ \
+	X(p, TRACKER_ALLOC, 1, "tracker-alloc")          /* entries allocated */ \
+	X(p, TRACKER_SPILL, 2, "tracker-spill")          /* entries written back to make room */ \
+	X(p, TRACKER_FILL, 3, "tracker-fill") /* allocations that read a written-back count */ \
+	X(p, TRACKER_LIVE, 4, "tracker-live")            /* entries in use now */ \
+	X(p, TRACKER_PEAK, 5, "tracker-peak")            /* highest T3_COUNTER_TRACKER_LIVE */ \
+	X(p, STORES, 6, "stores")                        /* tracked stores applied or forwarded */ \
+	X(p, DOORBELLS, 7, "doorbells")                  /* tile doorbells accepted */ \
+	X(p, TRIGGERS, 8, "triggers")                    /* tiles whose count was reached */ \
+	X(p, DMA_BYTES, 9, "dma-bytes")                  /* bytes sent by triggered DMA */ \
+	X(p, NMC_ELEMENTS, 10, "nmc-elements")           /* elements updated with op != STORE */ \
+	X(p, LINK_TX_PACKETS, 11, "link-tx-packets")     /* first transmissions */ \
+	X(p, LINK_TX_BYTES, 12, "link-tx-bytes") /* headers and payloads, first transmissions */ \
+	X(p, LINK_RX_PACKETS, 13, "link-rx-packets")     /* accepted, duplicates not counted */ \
+	X(p, LINK_RX_BYTES, 14, "link-rx-bytes")         /* headers and payloads, accepted */ \
+	X(p, LINK_RETRIES, 15, "link-retries")           /* retransmissions */ \
+	X(p, LINK_DUPLICATES, 16, "link-duplicates")     /* dropped before the update */ \
+	X(p, NAKS, 17, "naks")                           /* packets this device rejected */ \
+	X(p, FAULTS, 18, "faults")                       /* space faults recorded */ \
+	X(p, DROPPED, 19, "dropped") /* updates dropped: space faulted or none there */ \
+	/* messages raised, also those that were held, lost by LOSE_IRQ or raised with MSI-X */ \
+	/* disabled */ \
+	X(p, INTERRUPTS, 20, "interrupts") \
+	X(p, LINK_ERRORS, 21, "link-errors") /* packets that arrived corrupt, dropped */ \
+	X(p, LINK_DOWNS, 22, "link-downs")               /* times that a link gave up */ \
+	/* reads and writes of host memory that failed */ \
+	X(p, HOST_DMA_ERRORS, 23, "host-dma-errors") \
+	X(p, POISON_HITS, 24, "poison-hits") /* uses of poisoned memory that were refused */ \
+	X(p, QUEUE_DESCRIPTORS, 25, "queue-descriptors") /* completed, with any status */ \
+	X(p, QUEUE_ERRORS, 26, "queue-errors")           /* completed with an error */ \
+	X(p, QUEUE_BYTES, 27, "queue-bytes")             /* moved, filled or updated by queues */ \
+	X(p, INJECTED, 28, "injected") /* injected faults that took effect at this device */ \
+	/* units of work that the engine has done, for anybody */ \
+	X(p, ENGINE_WORK, 29, "engine-work")
+
 enum t3_counter_id {
-	T3_COUNTER_TRACKER_HIT,	    /* updates that found their entry */
-	T3_COUNTER_TRACKER_ALLOC,   /* entries allocated */
-	T3_COUNTER_TRACKER_SPILL,   /* entries written back to make room */
-	T3_COUNTER_TRACKER_FILL,    /* allocations that read a written-back count */
-	T3_COUNTER_TRACKER_LIVE,    /* entries in use now */
-	T3_COUNTER_TRACKER_PEAK,    /* highest T3_COUNTER_TRACKER_LIVE */
-	T3_COUNTER_STORES,	    /* tracked stores applied or forwarded */
-	T3_COUNTER_DOORBELLS,	    /* tile doorbells accepted */
-	T3_COUNTER_TRIGGERS,	    /* tiles whose count was reached */
-	T3_COUNTER_DMA_BYTES,	    /* bytes sent by triggered DMA */
-	T3_COUNTER_NMC_ELEMENTS,    /* elements updated with op != STORE */
-	T3_COUNTER_LINK_TX_PACKETS, /* first transmissions */
-	T3_COUNTER_LINK_TX_BYTES,   /* headers and payloads, first transmissions */
-	T3_COUNTER_LINK_RX_PACKETS, /* accepted, duplicates not counted */
-	T3_COUNTER_LINK_RX_BYTES,
-	T3_COUNTER_LINK_RETRIES,    /* retransmissions */
-	T3_COUNTER_LINK_DUPLICATES, /* dropped before the update */
-	T3_COUNTER_NAKS,	    /* packets this device rejected */
-	T3_COUNTER_FAULTS,	    /* space faults recorded */
-	T3_COUNTER_DROPPED,	    /* updates dropped: space faulted or none there */
-	T3_COUNTER_INTERRUPTS,
-	T3_COUNTER_LINK_ERRORS,	      /* packets that arrived corrupt, dropped */
-	T3_COUNTER_LINK_DOWNS,	      /* times that a link gave up */
-	T3_COUNTER_HOST_DMA_ERRORS,   /* reads and writes of host memory that failed */
-	T3_COUNTER_POISON_HITS,	      /* uses of poisoned memory that were refused */
-	T3_COUNTER_QUEUE_DESCRIPTORS, /* completed, with any status */
-	T3_COUNTER_QUEUE_ERRORS,      /* completed with an error */
-	T3_COUNTER_QUEUE_BYTES,	      /* moved, filled or updated by queues */
-	T3_COUNTER_INJECTED,	      /* injected faults that took effect at this device */
-	T3_COUNTER_ENGINE_WORK,	      /* units of work that the engine has done, for anybody */
+	T3_COUNTER_LIST(T3_ENUMERATOR, T3_COUNTER_)
 	T3_COUNTER_COUNT
 };
 
@@ -187,33 +223,47 @@ enum t3_counter_id {
 /* ---------------------------------------------------------- spaces, segments */
 
 /* Space states, as in t3_event_area.state. SPEC.md has the transition table. */
-enum t3_space_state {
-	T3_SPACE_FREE = 0,
-	T3_SPACE_IDLE = 1,   /* configured; epoch is the last one released, or 0 */
-	T3_SPACE_ARMING = 2, /* waits until each route's target reports the epoch */
-	T3_SPACE_ARMED = 3,
-	T3_SPACE_COMPLETE = 4, /* all segments tracked and delivered */
-	T3_SPACE_FAULTED = 5,  /* left by RESET or DISABLE only */
-	T3_SPACE_DISABLED = 6, /* packets are still in flight */
-	T3_SPACE_QUIESCED = 7, /* may be destroyed, memory may be freed */
-	T3_SPACE_DEAD = 8,     /* written by software when the device has gone */
+#define T3_SPACE_STATE_LIST(X, p) \
+	X(p, FREE, 0, "free")         /* no such space */ \
+	X(p, IDLE, 1, "idle")         /* configured; epoch is the last one released, or 0 */ \
+	X(p, ARMING, 2, "arming")     /* waits until each route's target reports the epoch */ \
+	X(p, ARMED, 3, "armed")       /* updates are taken */ \
+	X(p, COMPLETE, 4, "complete") /* all segments tracked and delivered */ \
+	X(p, FAULTED, 5, "faulted")   /* left by RESET or DISABLE only */ \
+	X(p, DISABLED, 6, "disabled") /* packets are still in flight */ \
+	X(p, QUIESCED, 7, "quiesced") /* may be destroyed, memory may be freed */ \
+	X(p, DEAD, 8, "dead")         /* written by software when the device has gone */
+
+enum t3_space_state { T3_SPACE_STATE_LIST(T3_ENUMERATOR, T3_SPACE_) };
+
+#define T3_SEGMENT_KIND_LIST(X, p) \
+	X(p, LOCAL, 1, "local")   /* updates stay here */ \
+	X(p, REMOTE, 2, "remote") /* each update goes to the peer; nothing is behind it */ \
+	X(p, DMA, 3, "dma")       /* updates stay here; a complete tile is sent to the peer */
+
+enum t3_segment_kind { T3_SEGMENT_KIND_LIST(T3_ENUMERATOR, T3_SEG_) };
+
+#define T3_OP_LIST(X, p) \
+	X(p, STORE, 0, "store") /* m = v */ \
+	X(p, ADD, 1, "add")     /* m = m + v, section 4 */ \
+	X(p, MIN, 2, "min")     /* section 4 */ \
+	X(p, MAX, 3, "max")     /* section 4 */
+
+enum t3_op {
+	T3_OP_LIST(T3_ENUMERATOR, T3_OP_)
+	T3_OP_COUNT
 };
 
-enum t3_segment_kind {
-	T3_SEG_LOCAL = 1,  /* updates stay here */
-	T3_SEG_REMOTE = 2, /* each update goes to the peer; nothing is behind it */
-	T3_SEG_DMA = 3,	   /* updates stay here; a complete tile is sent to the peer */
-};
-
-enum t3_op { T3_OP_STORE = 0, T3_OP_ADD = 1, T3_OP_MIN = 2, T3_OP_MAX = 3, T3_OP_COUNT };
+#define T3_DTYPE_LIST(X, p) \
+	X(p, I32, 0, "i32")   /* signed, 4 bytes */ \
+	X(p, F32, 1, "f32")   /* IEEE 754 binary32 */ \
+	X(p, F16, 2, "f16")   /* IEEE 754 binary16 */ \
+	X(p, BF16, 3, "bf16") /* upper half of binary32 */ \
+	X(p, U8, 4, "u8")     /* op STORE only, as I8 */ \
+	X(p, I8, 5, "i8")     /* 1 byte */
 
 enum t3_dtype {
-	T3_DTYPE_I32 = 0,
-	T3_DTYPE_F32 = 1,
-	T3_DTYPE_F16 = 2,  /* IEEE 754 binary16 */
-	T3_DTYPE_BF16 = 3, /* upper half of binary32 */
-	T3_DTYPE_U8 = 4,   /* op STORE only, as I8 */
-	T3_DTYPE_I8 = 5,
+	T3_DTYPE_LIST(T3_ENUMERATOR, T3_DTYPE_)
 	T3_DTYPE_COUNT
 };
 
@@ -222,41 +272,45 @@ enum t3_init {
 	T3_INIT_IDENTITY = 1, /* filled by ARM */
 };
 
-enum t3_fault_kind {
-	T3_FAULT_NONE = 0,
-	T3_FAULT_UNMAPPED = 1,	   /* access outside every segment, or in padding */
-	T3_FAULT_WIDTH = 2,	   /* below element size, above 8, or misaligned */
-	T3_FAULT_TILE_CROSS = 3,   /* one store over a tile's edge */
-	T3_FAULT_READ_REMOTE = 4,  /* read of a remote segment */
-	T3_FAULT_NOT_ARMED = 5,	   /* update outside ARMED */
-	T3_FAULT_OVERSHOOT = 6,	   /* more updates than the tile expects */
-	T3_FAULT_BAD_DOORBELL = 7, /* unknown offset or width, bad segment, slot or tile */
-	T3_FAULT_BAD_ARM = 8,	   /* ARM or RELEASE in the wrong state or order */
-	T3_FAULT_LINK = 9,	   /* replay buffer full or retries exhausted */
-	T3_FAULT_REJECTED = 10,	   /* the target refused: detail = t3_nak */
-	T3_FAULT_PEER_POISON = 11, /* a source of this space has faulted or gone */
-	T3_FAULT_PEER_DEAD = 12,   /* a target of this space has faulted or gone */
-	T3_FAULT_HOST_DMA = 13,	   /* the event area could not be written */
-	T3_FAULT_COUNTER = 14,	   /* counter table or tile list found corrupt */
-	T3_FAULT_POISON = 15,	   /* poisoned memory under an update, a read or a DMA */
-};
+#define T3_FAULT_LIST(X, p) \
+	X(p, NONE, 0, "none")                 /* no fault */ \
+	X(p, UNMAPPED, 1, "unmapped")         /* access outside every segment, or in padding */ \
+	X(p, WIDTH, 2, "width")               /* below element size, above 8, or misaligned */ \
+	X(p, TILE_CROSS, 3, "tile-cross")     /* one store over a tile's edge */ \
+	X(p, READ_REMOTE, 4, "read-remote")   /* read of a remote segment */ \
+	X(p, NOT_ARMED, 5, "not-armed")       /* update outside ARMED */ \
+	X(p, OVERSHOOT, 6, "overshoot")       /* more updates than the tile expects */ \
+	/* unknown offset or width, bad segment, slot or tile */ \
+	X(p, BAD_DOORBELL, 7, "bad-doorbell") \
+	X(p, BAD_ARM, 8, "bad-arm")           /* ARM or RELEASE in the wrong state or order */ \
+	X(p, LINK, 9, "link")                 /* replay buffer full or retries exhausted */ \
+	X(p, REJECTED, 10, "rejected")        /* the target refused: detail = t3_nak */ \
+	X(p, PEER_POISON, 11, "peer-poison")  /* a source of this space has faulted or gone */ \
+	X(p, PEER_DEAD, 12, "peer-dead")      /* a target of this space has faulted or gone */ \
+	X(p, HOST_DMA, 13, "host-dma")        /* the event area could not be written */ \
+	X(p, COUNTER, 14, "counter")          /* counter table or tile list found corrupt */ \
+	X(p, POISON, 15, "poison") /* poisoned memory under an update, a read or a DMA */
+
+enum t3_fault_kind { T3_FAULT_LIST(T3_ENUMERATOR, T3_FAULT_) };
 
 /* Why a target rejects a packet: status of the response, 0 = applied. */
-enum t3_nak {
-	T3_NAK_NONE = 0,
-	T3_NAK_NO_DEVICE = 1,
-	T3_NAK_NO_SPACE = 2, /* free, disabled or quiesced */
-	T3_NAK_GENERATION = 3,
-	T3_NAK_NO_GRANT = 4, /* import entry, segment mask or op does not allow it */
-	T3_NAK_SEGMENT = 5,  /* segment not mapped, wrong type, or remote */
-	T3_NAK_BOUNDS = 6,
-	T3_NAK_EPOCH = 7,
-	T3_NAK_NOT_ARMED = 8,
-	T3_NAK_FAULTED = 9,
-	T3_NAK_OVERSHOOT = 10,
-	T3_NAK_MALFORMED = 11,
-	T3_NAK_POISON = 12, /* the target's memory is poisoned */
-};
+#define T3_NAK_LIST(X, p) \
+	X(p, NONE, 0, "none")             /* applied */ \
+	X(p, NO_DEVICE, 1, "no-device")   /* no function at that rank */ \
+	X(p, NO_SPACE, 2, "no-space")     /* free, disabled or quiesced */ \
+	X(p, GENERATION, 3, "generation") /* not the space's */ \
+	X(p, NO_GRANT, 4, "no-grant")     /* import entry, segment mask or op does not allow it */ \
+	X(p, SEGMENT, 5, "segment")       /* segment not mapped, wrong type, or remote */ \
+	X(p, BOUNDS, 6, "bounds")         /* outside the matrix */ \
+	X(p, EPOCH, 7, "epoch")           /* not the space's */ \
+	X(p, NOT_ARMED, 8, "not-armed")   /* the space is IDLE */ \
+	X(p, FAULTED, 9, "faulted")       /* the space is FAULTED */ \
+	/* a tile would pass its count, or the space is COMPLETE */ \
+	X(p, OVERSHOOT, 10, "overshoot") \
+	X(p, MALFORMED, 11, "malformed")  /* section 6.2, rule 1 */ \
+	X(p, POISON, 12, "poison")        /* the target's memory is poisoned */
+
+enum t3_nak { T3_NAK_LIST(T3_ENUMERATOR, T3_NAK_) };
 
 /*
  * One record per tile in the space's counter table (device memory). Written
@@ -272,12 +326,15 @@ struct t3_tile_record {
 };
 
 #define T3_TILE_NONE	  0xffffffffu
-#define T3_TILE_TRIGGERED (1u << 0) /* count reached */
-#define T3_TILE_READY	  (1u << 1) /* on the ready list; DMA: the block of this first tile */
-#define T3_TILE_STARTED	  (1u << 2) /* has had its first update of the epoch */
-#define T3_TILE_SENDING	  (1u << 3) /* TILE_QUERY alone: a link is at it */
-#define T3_TILE_OPEN	  (1u << 4) /* TILE_QUERY alone: below its count, or READY, SENDING */
-#define T3_TILE_POISONED  (1u << 5) /* TILE_QUERY alone: its record is not to be read; OPEN */
+#define T3_TILE_LIST(X, p) \
+	X(p, TRIGGERED, 0) /* count reached */ \
+	X(p, READY, 1)     /* on the ready list; DMA: the block of this first tile */ \
+	X(p, STARTED, 2)   /* has had its first update of the epoch */ \
+	X(p, SENDING, 3)   /* TILE_QUERY alone: a link is at it */ \
+	X(p, OPEN, 4)      /* TILE_QUERY alone: below its count, or READY, SENDING */ \
+	X(p, POISONED, 5)  /* TILE_QUERY alone: its record is not to be read; OPEN */
+
+enum { T3_TILE_LIST(T3_MASK, T3_TILE_) };
 
 struct t3_fault_record {
 	uint32_t kind;	  /* t3_fault_kind */
@@ -309,44 +366,46 @@ struct t3_event_area {
 
 /* ----------------------------------------------------------- admin commands */
 
-enum t3_admin_opcode {
-	T3_CMD_SPACE_CREATE = 1,
-	T3_CMD_SPACE_DISABLE = 2, /* struct t3_cmd_space */
-	T3_CMD_SPACE_DESTROY = 3, /* struct t3_cmd_space */
-	T3_CMD_SPACE_RESET = 4,	  /* struct t3_cmd_space */
-	T3_CMD_SPACE_QUERY = 5,	  /* struct t3_cmd_space */
-	T3_CMD_SEG_MAP = 6,
-	T3_CMD_SEG_UNMAP = 7, /* struct t3_cmd_index */
-	T3_CMD_SEG_STAGING = 8,
-	T3_CMD_SEG_STATS = 9,
-	T3_CMD_ROUTE_SET = 10,
-	T3_CMD_ROUTE_CLEAR = 11, /* struct t3_cmd_index */
-	T3_CMD_IMPORT_SET = 12,
-	T3_CMD_IMPORT_CLEAR = 13, /* struct t3_cmd_index */
-	T3_CMD_QUEUE_CREATE = 14,
-	T3_CMD_QUEUE_DESTROY = 15, /* struct t3_cmd_queue */
-	T3_CMD_QUEUE_ABORT = 16,   /* struct t3_cmd_queue */
-	T3_CMD_QUEUE_QUERY = 17,   /* struct t3_cmd_queue */
-	T3_CMD_FENCE_SET = 18,
-	T3_CMD_LINK_QUERY = 19,
-	T3_CMD_INJECT = 20, /* with T3_CAP_INJECT only */
-	T3_CMD_TILE_QUERY = 21,
-};
+#define T3_ADMIN_OPCODE_LIST(X, p) \
+	X(p, SPACE_CREATE, 1)   /* struct t3_cmd_space_create */ \
+	X(p, SPACE_DISABLE, 2)  /* struct t3_cmd_space */ \
+	X(p, SPACE_DESTROY, 3)  /* struct t3_cmd_space */ \
+	X(p, SPACE_RESET, 4)    /* struct t3_cmd_space */ \
+	X(p, SPACE_QUERY, 5)    /* struct t3_cmd_space */ \
+	X(p, SEG_MAP, 6)        /* struct t3_cmd_seg_map */ \
+	X(p, SEG_UNMAP, 7)      /* struct t3_cmd_index */ \
+	X(p, SEG_STAGING, 8)    /* struct t3_cmd_seg_staging */ \
+	X(p, SEG_STATS, 9)      /* struct t3_cmd_seg_stats */ \
+	X(p, ROUTE_SET, 10)     /* struct t3_cmd_route_set */ \
+	X(p, ROUTE_CLEAR, 11)   /* struct t3_cmd_index */ \
+	X(p, IMPORT_SET, 12)    /* struct t3_cmd_import_set */ \
+	X(p, IMPORT_CLEAR, 13)  /* struct t3_cmd_index */ \
+	X(p, QUEUE_CREATE, 14)  /* struct t3_cmd_queue_create */ \
+	X(p, QUEUE_DESTROY, 15) /* struct t3_cmd_queue */ \
+	X(p, QUEUE_ABORT, 16)   /* struct t3_cmd_queue */ \
+	X(p, QUEUE_QUERY, 17)   /* struct t3_cmd_queue */ \
+	X(p, FENCE_SET, 18)     /* struct t3_cmd_fence_set */ \
+	X(p, LINK_QUERY, 19)    /* struct t3_cmd_link_query */ \
+	X(p, INJECT, 20)        /* struct t3_cmd_inject; with T3_CAP_INJECT only */ \
+	X(p, TILE_QUERY, 21)    /* struct t3_cmd_tile_query */
 
-enum t3_admin_status {
-	T3_ADMIN_OK = 0,
-	T3_ADMIN_BAD_OPCODE = 1,
-	T3_ADMIN_BAD_SPACE = 2, /* id out of range, or no such space */
-	T3_ADMIN_BAD_INDEX = 3, /* segment, route or import out of range or unset */
-	T3_ADMIN_EXISTS = 4,	/* id, index or range already in use */
-	T3_ADMIN_BAD_RANGE = 5, /* memory, aperture or counter range out of bounds */
-	T3_ADMIN_BAD_GEOMETRY = 6,
-	T3_ADMIN_BAD_VALUE = 7, /* an enum, flag or MBZ field */
-	T3_ADMIN_BAD_STATE = 8, /* not allowed in the space's state */
-	T3_ADMIN_NO_ROUTE = 9,	/* the topology has no link to that rank */
-	T3_ADMIN_NO_RESOURCE = 10,
-	T3_ADMIN_BAD_QUEUE = 11, /* id out of range, or no such queue */
-};
+enum t3_admin_opcode { T3_ADMIN_OPCODE_LIST(T3_ENUMERATOR, T3_CMD_) };
+
+#define T3_ADMIN_STATUS_LIST(X, p) \
+	X(p, OK, 0)           /* done */ \
+	X(p, BAD_OPCODE, 1)   /* no such command */ \
+	X(p, BAD_SPACE, 2)    /* id out of range, or no such space */ \
+	X(p, BAD_INDEX, 3)    /* segment, route or import out of range or unset */ \
+	X(p, EXISTS, 4)       /* id, index or range already in use */ \
+	X(p, BAD_RANGE, 5)    /* memory, aperture or counter range out of bounds */ \
+	X(p, BAD_GEOMETRY, 6) /* rows, pitch, tiles or sizes of a segment */ \
+	X(p, BAD_VALUE, 7)    /* an enum, flag or MBZ field */ \
+	X(p, BAD_STATE, 8)    /* not allowed in the space's state */ \
+	X(p, NO_ROUTE, 9)     /* the topology has no link to that rank */ \
+	X(p, NO_RESOURCE, 10) /* all segments of the device are in use */ \
+	X(p, BAD_QUEUE, 11)   /* id out of range, or no such queue */
+
+enum t3_admin_status { T3_ADMIN_STATUS_LIST(T3_ENUMERATOR, T3_ADMIN_) };
 
 /* SPACE_CREATE: FREE -> IDLE. */
 struct t3_cmd_space_create {
@@ -476,11 +535,13 @@ struct t3_cmd_import_set {
 
 /* ------------------------------------------------------------------- queues */
 
-enum t3_queue_state {
-	T3_QUEUE_FREE = 0,
-	T3_QUEUE_READY = 1, /* works when head is not tail */
-	T3_QUEUE_ERROR = 2, /* stopped behind a failed descriptor */
-};
+#define T3_QUEUE_STATE_LIST(X, p) \
+	X(p, FREE, 0)  /* no such queue */ \
+	X(p, READY, 1) /* works when head is not tail */ \
+	/* stopped behind a failed descriptor, left by QUEUE_ABORT or QUEUE_DESTROY */ \
+	X(p, ERROR, 2)
+
+enum t3_queue_state { T3_QUEUE_STATE_LIST(T3_ENUMERATOR, T3_QUEUE_) };
 
 /* QUEUE_CREATE: FREE -> READY with head = tail = 0. */
 struct t3_cmd_queue_create {
@@ -509,16 +570,17 @@ struct t3_cmd_fence_set {
 	uint64_t value;
 };
 
-enum t3_descriptor_opcode {
-	T3_DESC_NOP = 0,
-	T3_DESC_COPY = 1,   /* dst = src */
-	T3_DESC_FILL = 2,   /* dst = the 8 bytes of src, repeated from each row's start */
-	T3_DESC_UPDATE = 3, /* dst = op(dst, src), element by element; both device memory */
-	T3_DESC_WAIT = 4,   /* until fence dst >= src */
-	T3_DESC_SIGNAL = 5, /* fence dst = max(fence dst, src) */
-	T3_DESC_GEMM = 6,   /* dst = A * B; src: bus address of struct t3_gemm */
-	T3_DESC_TIMED = 7,  /* a run of the timed model; src: struct t3_timed_args */
-};
+#define T3_DESCRIPTOR_OPCODE_LIST(X, p) \
+	X(p, NOP, 0)    /* completes */ \
+	X(p, COPY, 1)   /* dst = src */ \
+	X(p, FILL, 2)   /* dst = the 8 bytes of src, repeated from each row's start */ \
+	X(p, UPDATE, 3) /* dst = op(dst, src), element by element; both device memory */ \
+	X(p, WAIT, 4)   /* until fence dst >= src */ \
+	X(p, SIGNAL, 5) /* fence dst = max(fence dst, src) */ \
+	X(p, GEMM, 6)   /* dst = A * B; src: bus address of struct t3_gemm */ \
+	X(p, TIMED, 7)  /* a run of the timed model; src: bus address of struct t3_timed_args */
+
+enum t3_descriptor_opcode { T3_DESCRIPTOR_OPCODE_LIST(T3_ENUMERATOR, T3_DESC_) };
 
 /* Where an operand lies. */
 enum t3_location {
@@ -720,22 +782,24 @@ struct t3_timed_result {
 /* A CPU stored to a space, rang a doorbell or gave a command within the run. */
 #define T3_TIMED_HOST_PACED (1u << 0)
 
-enum t3_descriptor_status {
-	T3_DESC_OK = 0,
-	/* opcode, flag, enum or MBZ field; detail: byte offset in it, in what src leads to: + 64 */
-	T3_DESC_BAD_DESCRIPTOR = 1,
-	T3_DESC_BAD_RANGE = 2,	    /* outside device memory or the fences; detail: address */
-	T3_DESC_HOST_DMA = 3,	    /* host memory could not be accessed; detail: bus address */
-	T3_DESC_POISON = 4,	    /* poisoned device memory; detail: address */
-	T3_DESC_SPACE = 5,   /* no such space or generation, not ARMED; detail: t3_space_state */
-	T3_DESC_FAULT = 6,   /* the stores faulted the space; detail: t3_fault_kind */
-	T3_DESC_ABORTED = 7, /* by QUEUE_ABORT */
-	/* tail was moved beyond head + entries; a state of the queue, never in a completion */
-	T3_DESC_OVERRUN = 8,
-	T3_DESC_DTYPE = 9,   /* GEMM into a segment of another dtype; detail: segment */
-	T3_DESC_MEMORY = 10, /* TIMED: the emulator has no memory for the run; detail: 0 */
-	T3_DESC_GANG = 11,   /* TIMED: another rank of the run has left it; detail: that rank */
-};
+#define T3_DESCRIPTOR_STATUS_LIST(X, p) \
+	X(p, OK, 0)             /* done */ \
+	/* opcode, flag, enum or MBZ field; detail: byte offset in it, in what src leads to: */ \
+	/* + 64 */ \
+	X(p, BAD_DESCRIPTOR, 1) \
+	X(p, BAD_RANGE, 2)      /* outside device memory or the fences; detail: address */ \
+	X(p, HOST_DMA, 3)       /* host memory could not be accessed; detail: bus address */ \
+	X(p, POISON, 4)         /* poisoned device memory; detail: address */ \
+	X(p, SPACE, 5) /* no such space or generation, not ARMED; detail: t3_space_state */ \
+	X(p, FAULT, 6)          /* the stores faulted the space; detail: t3_fault_kind */ \
+	X(p, ABORTED, 7)        /* by QUEUE_ABORT */ \
+	/* tail was moved beyond head + entries; a state of the queue, never in a completion */ \
+	X(p, OVERRUN, 8) \
+	X(p, DTYPE, 9)          /* GEMM into a segment of another dtype; detail: segment */ \
+	X(p, MEMORY, 10)        /* TIMED: the emulator has no memory for the run; detail: 0 */ \
+	X(p, GANG, 11) /* TIMED: another rank of the run has left it; detail: that rank */
+
+enum t3_descriptor_status { T3_DESCRIPTOR_STATUS_LIST(T3_ENUMERATOR, T3_DESC_) };
 
 /*
  * 32 bytes in host memory. Descriptor i (counted from CREATE) is completed at
@@ -768,22 +832,26 @@ struct t3_cmd_link_query {
 
 #define T3_LINK_DOWN (1u << 0) /* injected: nothing arrives */
 
+#define T3_INJECT_LIST(X, p) \
+	X(p, DROP, 1, "drop")                   /* link: packet is lost */ \
+	X(p, DUPLICATE, 2, "duplicate")         /* link: packet arrives twice */ \
+	X(p, CORRUPT, 3, "corrupt") /* link: packet arrives with a wrong checksum: dropped */ \
+	X(p, REORDER, 4, "reorder")             /* link: packet arrives behind its successor */ \
+	X(p, DELAY, 5, "delay") /* link: packet and all behind it arrive `value` ns later */ \
+	X(p, DROP_RESPONSE, 6, "drop-response") /* link: the response to a packet is lost */ \
+	X(p, LINK_DOWN, 7, "link-down")         /* link: nothing arrives until LINK_UP */ \
+	X(p, LINK_UP, 8, "link-up")             /* link: ends LINK_DOWN */ \
+	X(p, LINK_RANDOM, 9, "link-random") /* link: each of 1 to 6 at nth / 65536; seed: value */ \
+	X(p, POISON, 10, "poison")              /* memory [address, address + value) */ \
+	X(p, UNPOISON, 11, "unpoison")          /* memory: the same; value 0: all */ \
+	X(p, LOSE_IRQ, 12, "lose-irq")          /* interrupts are not sent */ \
+	X(p, FAIL_DMA, 13, "fail-dma")          /* accesses to host memory fail */ \
+	/* queue `peer` makes no progress until QUEUE_ABORT or UNHANG */ \
+	X(p, HANG_QUEUE, 14, "hang-queue") \
+	X(p, UNHANG_QUEUE, 15, "unhang-queue")  /* queue `peer` goes on */
+
 enum t3_inject_kind {
-	T3_INJECT_DROP = 1,	     /* link: packet is lost */
-	T3_INJECT_DUPLICATE = 2,     /* link: packet arrives twice */
-	T3_INJECT_CORRUPT = 3,	     /* link: packet arrives with a wrong checksum: dropped */
-	T3_INJECT_REORDER = 4,	     /* link: packet arrives behind its successor */
-	T3_INJECT_DELAY = 5,	     /* link: packet and all behind it arrive `value` ns later */
-	T3_INJECT_DROP_RESPONSE = 6, /* link: the response to a packet is lost */
-	T3_INJECT_LINK_DOWN = 7,     /* link: nothing arrives until LINK_UP */
-	T3_INJECT_LINK_UP = 8,
-	T3_INJECT_LINK_RANDOM = 9,   /* link: each of 1 to 6 at nth / 65536; seed: value */
-	T3_INJECT_POISON = 10,	   /* memory [address, address + value) */
-	T3_INJECT_UNPOISON = 11,   /* memory: the same; value 0: all */
-	T3_INJECT_LOSE_IRQ = 12,   /* interrupts are not sent */
-	T3_INJECT_FAIL_DMA = 13,   /* accesses to host memory fail */
-	T3_INJECT_HANG_QUEUE = 14, /* queue `peer` makes no progress until QUEUE_ABORT or UNHANG */
-	T3_INJECT_UNHANG_QUEUE = 15,
+	T3_INJECT_LIST(T3_ENUMERATOR, T3_INJECT_)
 	T3_INJECT_KIND_COUNT
 };
 
@@ -808,12 +876,13 @@ struct t3_cmd_inject {
 
 /* ------------------------------------------------------------------- fabric */
 
-enum t3_packet_type {
-	T3_PKT_UPDATE = 1,    /* length bytes of one row of a segment */
-	T3_PKT_ARM_QUERY = 2, /* source asks its target for its state */
-	T3_PKT_STATE = 3,     /* target tells a source its state: arg = t3_space_state */
-	T3_PKT_POISON = 4,    /* source tells its target that it has faulted or gone */
-};
+#define T3_PACKET_TYPE_LIST(X, p) \
+	X(p, UPDATE, 1)    /* length bytes of one row of a segment */ \
+	X(p, ARM_QUERY, 2) /* source asks its target for its state */ \
+	X(p, STATE, 3)     /* target tells a source its state: arg = t3_space_state */ \
+	X(p, POISON, 4)    /* source tells its target that it has faulted or gone */
+
+enum t3_packet_type { T3_PACKET_TYPE_LIST(T3_ENUMERATOR, T3_PKT_) };
 
 /*
  * For STATE the packet travels from the granting space (target of updates) to

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Words for the numbers of the interface. */
+/* Words for the numbers of the interface, made from the lists of t3_hw.h. */
 #include <stdio.h>
 
 #include "device/device.h"
+#include "t3_hw.h"
 
 static const char *pick(const char *const *names, size_t count, uint32_t i)
 {
@@ -11,125 +12,73 @@ static const char *pick(const char *const *names, size_t count, uint32_t i)
 
 #define NAME(table, i) pick(table, sizeof(table) / sizeof(*(table)), i)
 
+/* The words are the hardware's, so the numbers must be: what the interface lacks is an error. */
+_Static_assert(!(0 T3_FAULT_LIST(T3_DIFFERS, DRM_T3_FAULT_)), "not the hardware's numbers");
+_Static_assert(!(0 T3_NAK_LIST(T3_DIFFERS, DRM_T3_NAK_)), "not the hardware's numbers");
+_Static_assert(!(0 T3_SEGMENT_KIND_LIST(T3_DIFFERS, DRM_T3_SEGMENT_)),
+	       "not the hardware's numbers");
+_Static_assert(!(0 T3_OP_LIST(T3_DIFFERS, DRM_T3_OP_)), "not the hardware's numbers");
+_Static_assert(!(0 T3_DTYPE_LIST(T3_DIFFERS, DRM_T3_)), "not the hardware's numbers");
+_Static_assert(!(0 T3_TOPOLOGY_LIST(T3_DIFFERS, DRM_T3_TOPOLOGY_)), "not the hardware's numbers");
+_Static_assert(!(0 T3_COUNTER_LIST(T3_DIFFERS, DRM_T3_COUNTER_)), "not the hardware's numbers");
+_Static_assert(!(0 T3_COUNTER_LIST(T3_DIFFERS, T3_DEVICE_)), "not the hardware's numbers");
+_Static_assert((int)T3_DEVICE_COUNTER_COUNT == (int)T3_COUNTER_COUNT, "a counter too many");
+_Static_assert((int)DRM_T3_SPACE_IDLE == (int)T3_SPACE_IDLE, "not the hardware's numbers");
+_Static_assert((int)DRM_T3_SPACE_DEAD == (int)T3_SPACE_DEAD, "not the hardware's numbers");
+
+/* No program sees a space that is FREE. */
 const char *t3_state_name(uint32_t state)
 {
-	static const char *const names[] = {
-		[DRM_T3_SPACE_IDLE] = "idle",	      [DRM_T3_SPACE_ARMING] = "arming",
-		[DRM_T3_SPACE_ARMED] = "armed",	      [DRM_T3_SPACE_COMPLETE] = "complete",
-		[DRM_T3_SPACE_FAULTED] = "faulted",   [DRM_T3_SPACE_DISABLED] = "disabled",
-		[DRM_T3_SPACE_QUIESCED] = "quiesced", [DRM_T3_SPACE_DEAD] = "dead",
-	};
+	static const char *const names[] = { T3_SPACE_STATE_LIST(T3_TEXT, T3_SPACE_) };
 
-	return NAME(names, state);
+	return state == T3_SPACE_FREE ? "unknown" : NAME(names, state);
 }
 
 const char *t3_fault_name(uint32_t kind)
 {
-	static const char *const names[] = {
-		[DRM_T3_FAULT_NONE] = "none",
-		[DRM_T3_FAULT_UNMAPPED] = "unmapped",
-		[DRM_T3_FAULT_WIDTH] = "width",
-		[DRM_T3_FAULT_TILE_CROSS] = "tile-cross",
-		[DRM_T3_FAULT_READ_REMOTE] = "read-remote",
-		[DRM_T3_FAULT_NOT_ARMED] = "not-armed",
-		[DRM_T3_FAULT_OVERSHOOT] = "overshoot",
-		[DRM_T3_FAULT_BAD_DOORBELL] = "bad-doorbell",
-		[DRM_T3_FAULT_BAD_ARM] = "bad-arm",
-		[DRM_T3_FAULT_LINK] = "link",
-		[DRM_T3_FAULT_REJECTED] = "rejected",
-		[DRM_T3_FAULT_PEER_POISON] = "peer-poison",
-		[DRM_T3_FAULT_PEER_DEAD] = "peer-dead",
-		[DRM_T3_FAULT_HOST_DMA] = "host-dma",
-		[DRM_T3_FAULT_COUNTER] = "counter",
-		[DRM_T3_FAULT_POISON] = "poison",
-	};
+	static const char *const names[] = { T3_FAULT_LIST(T3_TEXT, T3_FAULT_) };
 
 	return NAME(names, kind);
 }
 
 const char *t3_nak_name(uint32_t nak)
 {
-	static const char *const names[] = {
-		[DRM_T3_NAK_NONE] = "none",	      [DRM_T3_NAK_NO_DEVICE] = "no-device",
-		[DRM_T3_NAK_NO_SPACE] = "no-space",   [DRM_T3_NAK_GENERATION] = "generation",
-		[DRM_T3_NAK_NO_GRANT] = "no-grant",   [DRM_T3_NAK_SEGMENT] = "segment",
-		[DRM_T3_NAK_BOUNDS] = "bounds",	      [DRM_T3_NAK_EPOCH] = "epoch",
-		[DRM_T3_NAK_NOT_ARMED] = "not-armed", [DRM_T3_NAK_FAULTED] = "faulted",
-		[DRM_T3_NAK_OVERSHOOT] = "overshoot", [DRM_T3_NAK_MALFORMED] = "malformed",
-		[DRM_T3_NAK_POISON] = "poison",
-	};
+	static const char *const names[] = { T3_NAK_LIST(T3_TEXT, T3_NAK_) };
 
 	return NAME(names, nak);
 }
 
 const char *t3_kind_name(uint32_t kind)
 {
-	static const char *const names[] = {
-		[DRM_T3_SEGMENT_LOCAL] = "local",
-		[DRM_T3_SEGMENT_REMOTE] = "remote",
-		[DRM_T3_SEGMENT_DMA] = "dma",
-	};
+	static const char *const names[] = { T3_SEGMENT_KIND_LIST(T3_TEXT, T3_SEG_) };
 
 	return NAME(names, kind);
 }
 
 const char *t3_op_name(uint32_t op)
 {
-	static const char *const names[] = { "store", "add", "min", "max" };
+	static const char *const names[] = { T3_OP_LIST(T3_TEXT, T3_OP_) };
 
 	return NAME(names, op);
 }
 
 const char *t3_dtype_name(uint32_t dtype)
 {
-	static const char *const names[] = { "i32", "f32", "f16", "bf16", "u8", "i8" };
+	static const char *const names[] = { T3_DTYPE_LIST(T3_TEXT, T3_DTYPE_) };
 
 	return NAME(names, dtype);
 }
 
 const char *t3_topology_name(uint32_t topology)
 {
-	static const char *const names[] = { "none", "ring", "full" };
+	static const char *const names[] = { T3_TOPOLOGY_LIST(T3_TEXT, T3_TOPOLOGY_) };
 
 	return NAME(names, topology);
 }
 
-_Static_assert((int)T3_DEVICE_ENGINE_WORK == (int)DRM_T3_COUNTER_ENGINE_WORK, "counters");
-
 const char *t3_counter_name(uint32_t counter)
 {
-	static const char *const names[] = {
-		[T3_DEVICE_TRACKER_HIT] = "tracker-hit",
-		[T3_DEVICE_TRACKER_ALLOC] = "tracker-alloc",
-		[T3_DEVICE_TRACKER_SPILL] = "tracker-spill",
-		[T3_DEVICE_TRACKER_FILL] = "tracker-fill",
-		[T3_DEVICE_TRACKER_LIVE] = "tracker-live",
-		[T3_DEVICE_TRACKER_PEAK] = "tracker-peak",
-		[T3_DEVICE_STORES] = "stores",
-		[T3_DEVICE_DOORBELLS] = "doorbells",
-		[T3_DEVICE_TRIGGERS] = "triggers",
-		[T3_DEVICE_DMA_BYTES] = "dma-bytes",
-		[T3_DEVICE_NMC_ELEMENTS] = "nmc-elements",
-		[T3_DEVICE_LINK_TX_PACKETS] = "link-tx-packets",
-		[T3_DEVICE_LINK_TX_BYTES] = "link-tx-bytes",
-		[T3_DEVICE_LINK_RX_PACKETS] = "link-rx-packets",
-		[T3_DEVICE_LINK_RX_BYTES] = "link-rx-bytes",
-		[T3_DEVICE_LINK_RETRIES] = "link-retries",
-		[T3_DEVICE_LINK_DUPLICATES] = "link-duplicates",
-		[T3_DEVICE_NAKS] = "naks",
-		[T3_DEVICE_FAULTS] = "faults",
-		[T3_DEVICE_DROPPED] = "dropped",
-		[T3_DEVICE_INTERRUPTS] = "interrupts",
-		[T3_DEVICE_LINK_ERRORS] = "link-errors",
-		[T3_DEVICE_LINK_DOWNS] = "link-downs",
-		[T3_DEVICE_HOST_DMA_ERRORS] = "host-dma-errors",
-		[T3_DEVICE_POISON_HITS] = "poison-hits",
-		[T3_DEVICE_QUEUE_DESCRIPTORS] = "queue-descriptors",
-		[T3_DEVICE_QUEUE_ERRORS] = "queue-errors",
-		[T3_DEVICE_QUEUE_BYTES] = "queue-bytes",
-		[T3_DEVICE_INJECTED] = "injected",
-		[T3_DEVICE_ENGINE_WORK] = "engine-work",
-	};
+	static const char *const names[] = { T3_COUNTER_LIST(T3_TEXT, T3_COUNTER_) };
 
 	return NAME(names, counter);
 }

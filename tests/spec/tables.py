@@ -14,12 +14,11 @@ import fnmatch
 import re
 import sys
 
+from header import Header
+
 Table = collections.namedtuple("Table", "section columns rows")
 Row = collections.namedtuple("Row", "line cells")
-Item = collections.namedtuple("Item", "name value comment")
-Field = collections.namedtuple("Field", "name offset size comment")
 
-SCALARS = {"uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "uint64_t": 8}
 # Constants that have a table of their own, by prefix.
 ELSEWHERE = ("T3_REG_",)
 DOORBELLS = ("T3_DB_ARM", "T3_DB_RELEASE", "T3_DB_TILE", "T3_DB_STATE")
@@ -34,76 +33,6 @@ problems = []
 
 def problem(text):
     problems.append(text)
-
-
-# --- the header ----------------------------------------------------------------
-
-def number(text, known):
-    """A C constant expression of numbers, shifts, ors and names that came before."""
-    text = re.sub(r"\b(0x[0-9a-fA-F]+|\d+)(?:u|ull)\b", r"\1", text)
-    if not re.fullmatch(r"[\w\s()<|+*-]+", text):
-        raise ValueError(f"not a number: {text}")
-    return int(eval(text, {"__builtins__": {}}, known))  # of our own header, checked above
-
-
-def parse_defines(text):
-    known, items = {}, []
-    for match in re.finditer(r"^#define (T3_\w+)[ \t]+([^/\n\\]+?)[ \t]*(?:/\*(.*?)\*/)?$",
-                             text, re.M):
-        known[match[1]] = number(match[2], known)
-        items.append(Item(match[1], known[match[1]], (match[3] or "").strip()))
-    return known, items
-
-
-def comment_of(line):
-    match = re.search(r"/\*(.*?)\*/", line)
-    return match[1].strip() if match else ""
-
-
-def expect_all(match, pattern, names):
-    """The parser must not pass over what is written in a way that it does not know."""
-    bare = re.sub(r"/\*.*?\*/|= *[^,]*", "", match[2], flags=re.S)
-    found = re.findall(r"\b" + pattern, bare)
-    if found != names:
-        problem(f"t3_hw.h: {match[1]} has {found}, but {names} was read")
-
-
-def one_each(text):
-    """One enumerator a line, its comment behind it."""
-    return re.sub(r",[ \t]*(?=T3_)", ",\n", text)
-
-
-def parse_enums(text, known):
-    enums = {}
-    for match in re.finditer(r"^enum (t3_\w+) \{(.*?)\};", text, re.M | re.S):
-        following, items = 0, []
-        for item in re.finditer(r"^[^/\n*]*?\b(T3_\w+)(?:\s*=\s*([\w() <]+))?\s*(?:,|(?=/\*)|$)([^\n]*)",
-                                one_each(match[2]), re.M):
-            value = number(item[2], known) if item[2] else following
-            known[item[1]] = value
-            following = value + 1
-            items.append(Item(item[1], value, comment_of(item[3])))
-        expect_all(match, r"T3_\w+", [item.name for item in items])
-        enums[match[1]] = items
-    return enums
-
-
-def parse_structs(text, known):
-    """name: (size, fields). There is no implicit padding, which the header asserts."""
-    sizes, structs = dict(SCALARS), {}
-    for match in re.finditer(r"^struct (t3_\w+) \{(.*?)^\};", text, re.M | re.S):
-        offset, fields = 0, []
-        for line in re.findall(r"^\s+(?:struct )?\w+ \w+(?:\[\w+\])*;[^\n]*", match[2], re.M):
-            field = re.match(r"\s+(?:struct )?(\w+) (\w+)((?:\[\w+\])*);", line)
-            size = sizes[field[1]]
-            for count in re.findall(r"\[(\w+)\]", field[3]):
-                size *= number(count, known)
-            fields.append(Field(field[2], offset, size, comment_of(line)))
-            offset += size
-        expect_all(match, r"\w+(?=(?:\[\w+\])*;)", [field.name for field in fields])
-        sizes[match[1]] = offset
-        structs[match[1]] = (offset, fields)
-    return structs
 
 
 # --- the manual ------------------------------------------------------------------
@@ -171,7 +100,7 @@ def check_constants(tables, items):
 
 
 def check_enums(tables, enums):
-    for tag, items in enums.items():
+    for tag, items in enums:
         rows = [row for table in tables if table.section.split(",")[0] == f"enum {tag}"
                 for row in table.rows]
         wanted = {item.name: item for item in items if not item.name.endswith("_COUNT")}
@@ -213,7 +142,7 @@ def check_name(row, name, value, known):
 
 def check_named(tables, enums):
     """The text's tables name only what there is."""
-    known = {item.name: item.value for items in enums.values() for item in items}
+    known = {item.name: item.value for _, items in enums for item in items}
     for start, column, prefix in NAMED:
         rows = table_of(tables, start, column)
         if not rows:
@@ -328,11 +257,11 @@ struct spec_timed {
 """
 
 
-def generate(tables, items, enums, structs):
-    asserts = [pair for check in (check_registers(tables, items), check_doorbells(tables, items),
-                                  check_constants(tables, items), check_enums(tables, enums),
-                                  check_structs(tables, structs)) for pair in check]
-    check_named(tables, enums)
+def generate(tables, header):
+    asserts = [pair for check in (check_registers(tables, header.constants), check_doorbells(tables, header.constants),
+                                  check_constants(tables, header.constants), check_enums(tables, header.enums),
+                                  check_structs(tables, header.structs)) for pair in check]
+    check_named(tables, header.enums)
     yield DECLARATIONS
     for expression, line in dict(asserts).items():
         yield f'_Static_assert({expression}, "SPEC.md:{line}");'
@@ -348,11 +277,10 @@ def generate(tables, items, enums, structs):
 def main():
     if len(sys.argv) != 4:
         sys.exit("usage: tables.py SPEC.md t3_hw.h OUT.h")
-    manual, header = (open(path, encoding="utf-8").read() for path in sys.argv[1:3])
-    known, items = parse_defines(header)
-    enums = parse_enums(header, known)
-    structs = parse_structs(header, known)
-    lines = list(generate(parse_manual(manual), items, enums, structs))
+    manual, text = (open(path, encoding="utf-8").read() for path in sys.argv[1:3])
+    header = Header(text)
+    problems.extend(header.problems)
+    lines = list(generate(parse_manual(manual), header))
     if problems:
         sys.exit("\n".join(problems))
     with open(sys.argv[3], "w", encoding="utf-8") as out:

@@ -365,7 +365,7 @@ static void test_names(void **state)
 		const char *(*name)(uint32_t value);
 		uint32_t first, count;
 	} lists[] = {
-		{ t3_name_space_state, T3_SPACE_FREE, T3_SPACE_QUIESCED + 1 },
+		{ t3_name_space_state, T3_SPACE_FREE, T3_SPACE_DEAD + 1 },
 		{ t3_name_fault, T3_FAULT_NONE, T3_FAULT_POISON + 1 },
 		{ t3_name_segment_kind, T3_SEG_LOCAL, T3_SEG_DMA + 1 },
 		{ t3_name_op, 0, T3_OP_COUNT },

@@ -26,32 +26,26 @@ static const char *const key_names[KEY_TOTAL] = { "rank",  "peer",    "queue", "
 						  "count", "address", "value", "seed" };
 
 struct verb {
-	const char *name;
 	uint32_t needs, takes; /* keys */
 };
 
 static const struct verb verbs[T3_INJECT_KIND_COUNT] = {
-	[T3_INJECT_DROP] = { "drop", LINK, COUNTED },
-	[T3_INJECT_DUPLICATE] = { "duplicate", LINK, COUNTED },
-	[T3_INJECT_CORRUPT] = { "corrupt", LINK, COUNTED },
-	[T3_INJECT_REORDER] = { "reorder", LINK, COUNTED },
-	[T3_INJECT_DELAY] = { "delay", LINK | BIT_OF(VALUE), COUNTED },
-	[T3_INJECT_DROP_RESPONSE] = { "drop-response", LINK, COUNTED },
-	[T3_INJECT_LINK_DOWN] = { "link-down", LINK, 0 },
-	[T3_INJECT_LINK_UP] = { "link-up", LINK, 0 },
-	[T3_INJECT_LINK_RANDOM] = { "link-random", LINK | BIT_OF(NTH), BIT_OF(SEED) },
-	[T3_INJECT_POISON] = { "poison", MEMORY, 0 },
-	[T3_INJECT_UNPOISON] = { "unpoison", BIT_OF(RANK), BIT_OF(ADDRESS) | BIT_OF(VALUE) },
-	[T3_INJECT_LOSE_IRQ] = { "lose-irq", BIT_OF(RANK), COUNTED },
-	[T3_INJECT_FAIL_DMA] = { "fail-dma", BIT_OF(RANK), COUNTED },
-	[T3_INJECT_HANG_QUEUE] = { "hang-queue", QUEUE, 0 },
-	[T3_INJECT_UNHANG_QUEUE] = { "unhang-queue", QUEUE, 0 },
+	[T3_INJECT_DROP] = { LINK, COUNTED },
+	[T3_INJECT_DUPLICATE] = { LINK, COUNTED },
+	[T3_INJECT_CORRUPT] = { LINK, COUNTED },
+	[T3_INJECT_REORDER] = { LINK, COUNTED },
+	[T3_INJECT_DELAY] = { LINK | BIT_OF(VALUE), COUNTED },
+	[T3_INJECT_DROP_RESPONSE] = { LINK, COUNTED },
+	[T3_INJECT_LINK_DOWN] = { LINK, 0 },
+	[T3_INJECT_LINK_UP] = { LINK, 0 },
+	[T3_INJECT_LINK_RANDOM] = { LINK | BIT_OF(NTH), BIT_OF(SEED) },
+	[T3_INJECT_POISON] = { MEMORY, 0 },
+	[T3_INJECT_UNPOISON] = { BIT_OF(RANK), BIT_OF(ADDRESS) | BIT_OF(VALUE) },
+	[T3_INJECT_LOSE_IRQ] = { BIT_OF(RANK), COUNTED },
+	[T3_INJECT_FAIL_DMA] = { BIT_OF(RANK), COUNTED },
+	[T3_INJECT_HANG_QUEUE] = { QUEUE, 0 },
+	[T3_INJECT_UNHANG_QUEUE] = { QUEUE, 0 },
 };
-
-const char *t3_name_inject(uint32_t kind)
-{
-	return kind < T3_INJECT_KIND_COUNT && verbs[kind].name ? verbs[kind].name : "?";
-}
 
 /* The text that is left, and where to complain. */
 struct parser {
@@ -103,9 +97,9 @@ static void list_names(char *out, size_t size, uint32_t mask)
 	uint32_t i;
 
 	for (i = 0; i < (mask ? KEY_TOTAL : T3_INJECT_KIND_COUNT); i++) {
-		const char *name = mask ? key_names[i] : verbs[i].name;
+		const char *name = mask ? key_names[i] : t3_name_inject(i);
 
-		if (!name || (mask && !(mask >> i & 1)))
+		if (mask ? !(mask >> i & 1) : !i)
 			continue;
 		used += (size_t)snprintf(out + used, size - used, "%s%s", first ? "" : ", ", name);
 		if (used >= size)
@@ -120,7 +114,7 @@ static uint32_t parse_kind(struct parser *parser)
 	uint32_t kind;
 
 	for (kind = 1; kind < T3_INJECT_KIND_COUNT; kind++)
-		if (is(&word, verbs[kind].name))
+		if (is(&word, t3_name_inject(kind)))
 			return kind;
 	snprintf(parser->error, parser->size, "'%.*s' is no kind of fault: allowed are ",
 		 shown(&word), word.start);
@@ -185,14 +179,14 @@ static bool parse_pair(struct parser *parser, struct t3_cmd_inject *inject, uint
 	for (i = 0; i < KEY_TOTAL && !is(&key, key_names[i]); i++)
 		;
 	if (i == KEY_TOTAL || !((verb->needs | verb->takes) >> i & 1)) {
-		snprintf(parser->error, parser->size, "%s takes no '%.*s': it takes ", verb->name,
-			 shown(&key), key.start);
+		snprintf(parser->error, parser->size, "%s takes no '%.*s': it takes ",
+			 t3_name_inject(inject->kind), shown(&key), key.start);
 		list_names(parser->error, parser->size, verb->needs | verb->takes);
 		return false;
 	}
 	if (*given >> i & 1) {
-		snprintf(parser->error, parser->size, "%s: %s is given twice", verb->name,
-			 key_names[i]);
+		snprintf(parser->error, parser->size, "%s: %s is given twice",
+			 t3_name_inject(inject->kind), key_names[i]);
 		return false;
 	}
 	*given |= 1u << i;
@@ -205,7 +199,7 @@ static bool parse_pair(struct parser *parser, struct t3_cmd_inject *inject, uint
 		return true;
 	snprintf(parser->error, parser->size,
 		 "%s: %s='%.*s' is not allowed: it takes a number, decimal or 0x, of %d bits",
-		 verb->name, key_names[i], shown(&number), number.start,
+		 t3_name_inject(inject->kind), key_names[i], shown(&number), number.start,
 		 i >= KEY_ADDRESS ? 64 : 32);
 	return false;
 }
@@ -216,7 +210,7 @@ static bool complete(struct parser *parser, struct t3_cmd_inject *inject, uint32
 	uint32_t missing = verb->needs & ~given;
 
 	if (missing) {
-		snprintf(parser->error, parser->size, "%s needs ", verb->name);
+		snprintf(parser->error, parser->size, "%s needs ", t3_name_inject(inject->kind));
 		list_names(parser->error, parser->size, missing);
 		return false;
 	}
@@ -263,7 +257,7 @@ void t3_inject_explain(const struct t3_cmd_inject *inject, uint32_t status, char
 		       size_t size)
 {
 	const char *name = inject->kind && inject->kind < T3_INJECT_KIND_COUNT
-				   ? verbs[inject->kind].name
+				   ? t3_name_inject(inject->kind)
 				   : "fault";
 
 	switch (status) {
