@@ -71,7 +71,8 @@ int t3_admin_locked(struct t3_device *tdev, enum t3_admin_opcode opcode, void *a
 	status = readl(tdev->regs + T3_REG_ADMIN_STATUS);
 	if (status != T3_ADMIN_OK)
 		drm_dbg(&tdev->drm, "admin command %u: status %u\n", opcode, status);
-	else if (results)
+	/* INJECT_TEXT says why it refuses. */
+	if (results && (status == T3_ADMIN_OK || opcode == T3_CMD_INJECT_TEXT))
 		t3_mailbox_read(tdev, args, size / 4);
 	return t3_admin_errno(status);
 }

@@ -130,7 +130,6 @@ DEFINE_SHOW_ATTRIBUTE(t3_debugfs_queues);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_memory);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_counters);
 DEFINE_SHOW_ATTRIBUTE(t3_debugfs_resets);
-DEFINE_SHOW_STORE_ATTRIBUTE(t3_debugfs_inject);
 
 static const struct t3_debugfs_file {
 	const char *name;

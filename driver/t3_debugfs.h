@@ -5,9 +5,8 @@
 #ifndef T3_DEBUGFS_H
 #define T3_DEBUGFS_H
 
-#include <linux/types.h>
+#include <linux/fs.h>
 
-struct file;
 struct seq_file;
 struct t3_device;
 struct t3_space;
@@ -24,9 +23,7 @@ int t3_debugfs_spaces_show(struct seq_file *m, void *unused);
 int t3_debugfs_tiles_show(struct seq_file *m, void *unused);
 
 /* t3_debugfs_inject.c */
-int t3_debugfs_inject_show(struct seq_file *m, void *unused);
-ssize_t t3_debugfs_inject_write(struct file *file, const char __user *user, size_t size,
-				loff_t *pos);
+extern const struct file_operations t3_debugfs_inject_fops;
 
 /* t3_debugfs_queue.c */
 int t3_debugfs_queues_show(struct seq_file *m, void *unused);

@@ -81,6 +81,7 @@
 #define T3_MAX_PITCH	  (1u << 24)
 #define T3_MAX_VECTORS	  4u /* MSI-X */
 #define T3_PACKET_PAYLOAD 1024u
+#define T3_INJECT_TEXT	  248u /* bytes of an INJECT_TEXT, the zero at its end included */
 
 /* --------------------------------------------------- BAR0: register offsets */
 
@@ -130,7 +131,7 @@
 #define T3_REG_END	     0x1300u
 
 #define T3_ID_VALUE	 0x57483354u /* "T3HW" */
-#define T3_VERSION_VALUE 0x00010005u
+#define T3_VERSION_VALUE 0x00010006u
 
 #define T3_CAP_LIST(X, p) \
 	X(p, STAGING, 0) /* staging slots and the TILE doorbell */ \
@@ -387,7 +388,8 @@ struct t3_event_area {
 	X(p, FENCE_SET, 18)     /* struct t3_cmd_fence_set */ \
 	X(p, LINK_QUERY, 19)    /* struct t3_cmd_link_query */ \
 	X(p, INJECT, 20)        /* struct t3_cmd_inject; with T3_CAP_INJECT only */ \
-	X(p, TILE_QUERY, 21)    /* struct t3_cmd_tile_query */
+	X(p, TILE_QUERY, 21)    /* struct t3_cmd_tile_query */ \
+	X(p, INJECT_TEXT, 22)   /* struct t3_cmd_inject_text; with T3_CAP_INJECT only */
 
 enum t3_admin_opcode { T3_ADMIN_OPCODE_LIST(T3_ENUMERATOR, T3_CMD_) };
 
@@ -871,6 +873,16 @@ struct t3_cmd_inject {
 	uint64_t value;	  /* POISON: bytes, multiple of T3_POISON_GRANULE */
 };
 
+/*
+ * INJECT_TEXT. kind 0: injects what the text says (SPEC.md section 12.2), at the own rank; if it
+ * is refused, text is the sentence that says why. Another kind: text is what that kind takes.
+ */
+struct t3_cmd_inject_text {
+	uint32_t kind; /* 0, or t3_inject_kind to be described */
+	uint32_t mbz;
+	uint8_t text[T3_INJECT_TEXT]; /* with a zero byte at its end */
+};
+
 #define T3_POISON_GRANULE 64u
 #define T3_POISON_RANGES  16u /* per device */
 
@@ -943,6 +955,7 @@ T3_HW_ASSERT(sizeof(struct t3_cmd_queue) == 32);
 T3_HW_ASSERT(sizeof(struct t3_cmd_fence_set) == 16);
 T3_HW_ASSERT(sizeof(struct t3_cmd_link_query) == 40);
 T3_HW_ASSERT(sizeof(struct t3_cmd_inject) == 40);
+T3_HW_ASSERT(sizeof(struct t3_cmd_inject_text) == T3_MAILBOX_SIZE);
 T3_HW_ASSERT(sizeof(struct t3_cmd_tile_query) == 56);
 T3_HW_ASSERT(sizeof(struct t3_descriptor) == 64);
 T3_HW_ASSERT(offsetof(struct t3_descriptor, space) == 48);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* SPEC.md 12 and 9.2: poison, lost interrupts, host memory that fails, hung queues. */
+#include <string.h>
+
 #include "conf.h"
 #include "inject.h"
 #include "pair.h"
@@ -387,10 +389,87 @@ static void test_other_rank(struct conf *c, unsigned row)
 		    T3_ADMIN_BAD_VALUE);
 }
 
-/* Without CAPS.INJECT there is no such command. */
+/* -------------------------------------------------------------------- as text */
+
+static uint32_t text_try(struct conf *c, struct conf_device *d, const char *text,
+			 struct t3_cmd_inject_text *args)
+{
+	c->injected = true;
+	*args = (struct t3_cmd_inject_text){ 0 };
+	memcpy(args->text, text, strlen(text));
+	return conf_admin(d, T3_CMD_INJECT_TEXT, args, sizeof(*args));
+}
+
+static const struct {
+	const char *text;
+	uint32_t status;
+} texts[] = {
+	{ "", T3_ADMIN_OK },
+	{ "lose-irq nth=0; ;unpoison", T3_ADMIN_OK },
+	{ "nonsense", T3_ADMIN_BAD_VALUE },
+	{ "lose-irq nth=x", T3_ADMIN_BAD_VALUE },
+	{ "lose-irq rank=0xffff", T3_ADMIN_BAD_VALUE },
+	{ "fail-dma count=0", T3_ADMIN_BAD_VALUE },
+	{ "hang-queue queue=63", T3_ADMIN_BAD_QUEUE },
+	{ "drop peer=0xffff", T3_ADMIN_NO_ROUTE },
+};
+
+/* A refusal says why. */
+static void test_text(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct t3_cmd_inject_text args;
+
+	inject_needed(c, d);
+	CHECK_EQUAL(c, "ADMIN_STATUS", text_try(c, d, texts[row].text, &args), texts[row].status);
+	CHECK(c, memchr(args.text, 0, sizeof(args.text)), "the answer has no end");
+	CHECK(c, (args.text[0] != 0) == (texts[row].status != T3_ADMIN_OK), "answer '%s'",
+	      args.text);
+}
+
+/* Nothing is in force of a text that cannot be read. */
+static void test_text_whole(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct t3_cmd_inject_text args;
+	struct t3_cmd_queue_create queue = { .ring = 1 };
+
+	(void)row;
+	inject_needed(c, d);
+	CHECK_EQUAL(c, "ADMIN_STATUS", text_try(c, d, "poison address=0 value=64;poison", &args),
+		    T3_ADMIN_BAD_VALUE);
+	conf_admin(d, T3_CMD_QUEUE_CREATE, &queue, sizeof(queue));
+	CHECK_EQUAL(c, "POISON_ADDRESS", conf_reg(d, T3_REG_POISON_ADDRESS), 0);
+	memset(args.text, ' ', sizeof(args.text));
+	CHECK_EQUAL(c, "a text without an end",
+		    conf_admin(d, T3_CMD_INJECT_TEXT, &args, sizeof(args)), T3_ADMIN_BAD_VALUE);
+	args = (struct t3_cmd_inject_text){ .mbz = 1 };
+	CHECK_EQUAL(c, "mbz", conf_admin(d, T3_CMD_INJECT_TEXT, &args, sizeof(args)),
+		    T3_ADMIN_BAD_VALUE);
+}
+
+/* Each kind is described, and no other. */
+static void test_text_kinds(struct conf *c, unsigned row)
+{
+	struct conf_device *d = conf_device(c, 0);
+	struct t3_cmd_inject_text args;
+
+	(void)row;
+	inject_needed(c, d);
+	for (uint32_t kind = 1; kind <= T3_INJECT_KIND_COUNT; kind++) {
+		args = (struct t3_cmd_inject_text){ .kind = kind };
+		CHECK_EQUAL(c, "ADMIN_STATUS",
+			    conf_admin(d, T3_CMD_INJECT_TEXT, &args, sizeof(args)),
+			    kind < T3_INJECT_KIND_COUNT ? T3_ADMIN_OK : T3_ADMIN_BAD_INDEX);
+		CHECK(c, kind == T3_INJECT_KIND_COUNT || args.text[0], "kind %u has no name", kind);
+	}
+}
+
+/* Without CAPS.INJECT there are no such commands. */
 static void test_absent(struct conf *c, unsigned row)
 {
 	struct t3_cmd_inject args = { .kind = T3_INJECT_LOSE_IRQ, .nth = 1, .count = 1 };
+	struct t3_cmd_inject_text text;
 	unsigned i = 0;
 
 	(void)row;
@@ -401,6 +480,8 @@ static void test_absent(struct conf *c, unsigned row)
 	args.rank = c->device[i].rank;
 	CHECK_EQUAL(c, "ADMIN_STATUS",
 		    conf_admin(&c->device[i], T3_CMD_INJECT, &args, sizeof(args)),
+		    T3_ADMIN_BAD_OPCODE);
+	CHECK_EQUAL(c, "ADMIN_STATUS of INJECT_TEXT", text_try(c, &c->device[i], "", &text),
 		    T3_ADMIN_BAD_OPCODE);
 }
 
@@ -418,6 +499,9 @@ static const struct conf_test tests[] = {
 	{ "hang", test_hang, 2, NULL, 0 },
 	{ "refused", test_refused, ARRAY_SIZE(refusals), refusal_label, 2 },
 	{ "other-rank", test_other_rank, 2, NULL, 2 },
+	{ "text", test_text, ARRAY_SIZE(texts), NULL, 0 },
+	{ "text-whole", test_text_whole, 0, NULL, 0 },
+	{ "text-kinds", test_text_kinds, 0, NULL, 0 },
 	{ "absent", test_absent, 0, NULL, 0 },
 };
 

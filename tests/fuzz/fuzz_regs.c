@@ -71,6 +71,7 @@ union command {
 	struct t3_cmd_import_set import;
 	struct t3_cmd_index index;
 	struct t3_cmd_tile_query tile;
+	struct t3_cmd_inject_text text;
 	uint64_t words[12];
 };
 

@@ -175,9 +175,9 @@ static void test_unreadable(void **state)
 	pair_open(&p);
 	CHECK_EQ(pair_run(&p), 0);
 	pair_close(&p);
-	CHECK(kernel_log_has("inject: 'nonsense': no kind of fault"));
-	CHECK(kernel_log_has("another device's rank"));
-	/* Escaped, and /dev/kmsg escapes the backslash again. */
+	CHECK(kernel_log_has("inject: 'nonsense' is no kind of fault"));
+	CHECK(kernel_log_has("link-down: rank=1 is another device's"));
+	/* Escaped, and the backslash of that once more by /dev/kmsg. */
 	CHECK(kernel_log_has("'\\x5c177\\x5c001'"));
 }
 
@@ -203,7 +203,7 @@ static void test_refused_by_the_device(void **state)
 	(void)state;
 	for (i = 0; i < ROWS(bad); i++)
 		CHECK_EQ(write_inject(bad[i].text), bad[i].error);
-	CHECK(kernel_log_has("inject: hang-queue: refused by the device"));
+	CHECK(kernel_log_has("inject: hang-queue: rank=0 has no queue=63"));
 	pair_open(&p);
 	CHECK_EQ(write_inject("link-down peer=1; hang-queue queue=63; link-up peer=1"), -ENOENT);
 	CHECK_EQ(pair_run(&p), -EIO);
@@ -231,18 +231,42 @@ static void test_sizes(void **state)
 
 	(void)state;
 	memset(text, ';', sizeof(text));
-	CHECK_EQ(write_bytes(text, 1024), 0);
-	CHECK_EQ(write_bytes(text, 1025), -E2BIG);
+	CHECK_EQ(write_bytes(text, T3_INJECT_TEXT - 1), 0);
+	CHECK_EQ(write_bytes(text, T3_INJECT_TEXT), -E2BIG);
 	CHECK_EQ(write_bytes(text, sizeof(text)), -E2BIG);
 	memset(text, 'x', sizeof(text));
-	CHECK_EQ(write_bytes(text, 1024), -EINVAL);
+	CHECK_EQ(write_bytes(text, T3_INJECT_TEXT - 1), -EINVAL);
 	CHECK_EQ(write_bytes("link-down peer=1\0;", 18), -EINVAL);
 	CHECK_EQ(write_bytes(NULL, 1), -EFAULT);
 	*text = 0;
-	for (i = 0; i < 17; i++)
+	for (i = 0; i < 27; i++)
 		strcat(text, "unpoison;");
-	CHECK_EQ(write_bytes(text, strlen(text)), -EINVAL);
-	CHECK_EQ(write_bytes(text, strlen(text) - strlen("unpoison;")), 0);
+	CHECK_EQ(write_bytes(text, strlen(text)), 0);
+}
+
+/* Who has written reads why it was refused, and nobody else does. */
+static void test_why(void **state)
+{
+	char path[128], text[4096];
+	ssize_t length;
+	int fd;
+
+	(void)state;
+	debugfs_path(0, "inject", path, sizeof(path));
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	CHECK(fd >= 0);
+	CHECK_EQ(write(fd, "drop", 4), -1);
+	length = pread(fd, text, sizeof(text) - 1, 0);
+	CHECK(length > 0);
+	text[length] = 0;
+	debugfs_expect(text, "error=\"drop needs peer\"");
+	CHECK_EQ(debugfs_count(debugfs_read(0, "inject"), "error=*"), 0);
+	CHECK_EQ(write(fd, "unpoison", 8), 8);
+	length = pread(fd, text, sizeof(text) - 1, 0);
+	CHECK(length > 0);
+	text[length] = 0;
+	CHECK_EQ(debugfs_count(text, "error=*"), 0);
+	close(fd);
 }
 
 static void test_no_trouble_in_the_kernel_log(void **state)
@@ -262,6 +286,7 @@ int main(void)
 		TEST(test_unreadable),
 		TEST(test_refused_by_the_device),
 		TEST(test_sizes),
+		TEST(test_why),
 		TEST(test_no_trouble_in_the_kernel_log),
 	};
 

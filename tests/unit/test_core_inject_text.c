@@ -187,12 +187,134 @@ static void test_explain(void **state)
 	}
 }
 
+/* ------------------------------------------------------- the guest's command */
+
+static uint32_t inject(struct host_dev *d, const char *text, struct t3_cmd_inject_text *cmd)
+{
+	*cmd = (struct t3_cmd_inject_text){ 0 };
+	memcpy(cmd->text, text, strlen(text));
+	return host_command(d, T3_CMD_INJECT_TEXT, cmd, sizeof(*cmd));
+}
+
+/* Of the own rank, which need not be named. */
+static void test_command(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *b = &host->dev[1];
+	struct t3_cmd_link_query query = { 0 };
+	struct t3_cmd_inject_text cmd;
+
+	(void)state;
+	host_replace(host, 1, true);
+	assert_int_equal(inject(b, "drop peer=0 nth=2; ;link-down rank=1 peer=0", &cmd),
+			 T3_ADMIN_OK);
+	assert_string_equal((char *)cmd.text, "");
+	assert_int_equal(host_command(b, T3_CMD_LINK_QUERY, &query, sizeof(query)), T3_ADMIN_OK);
+	assert_int_equal(query.flags, T3_LINK_DOWN);
+	assert_int_equal(inject(b, " ;; ", &cmd), T3_ADMIN_OK);
+	host_free(host);
+}
+
+struct refusal {
+	const char *text;
+	uint32_t status;
+	const char *why;
+	bool down; /* what stands before it is in force */
+};
+
+static const struct refusal refusals[] = {
+	{ "link-down peer=0; drop", T3_ADMIN_BAD_VALUE, "drop needs peer", false },
+	{ "link-down peer=0; link-down rank=0 peer=1", T3_ADMIN_BAD_VALUE,
+	  "link-down: rank=0 is another device's; this one's is 1", false },
+	{ "link-down peer=0; hang-queue queue=63", T3_ADMIN_BAD_QUEUE,
+	  "hang-queue: rank=1 has no queue=63", true },
+	{ "link-down peer=0; drop peer=7", T3_ADMIN_NO_ROUTE,
+	  "drop: there is no link from rank=1 to peer=7", true },
+};
+
+static void test_command_refused(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		struct host *host = host_ring(2);
+		struct host_dev *b = &host->dev[1];
+		struct t3_cmd_link_query query = { 0 };
+		struct t3_cmd_inject_text cmd;
+
+		host_replace(host, 1, true);
+		assert_int_equal(inject(b, refusals[i].text, &cmd), refusals[i].status);
+		assert_string_equal((char *)cmd.text, refusals[i].why);
+		host_command(b, T3_CMD_LINK_QUERY, &query, sizeof(query));
+		assert_int_equal(query.flags, refusals[i].down ? T3_LINK_DOWN : 0);
+		host_free(host);
+	}
+}
+
+/* A text without an end, a reserved word, a device that does not allow it. */
+static void test_command_hostile(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0];
+	struct t3_cmd_inject_text cmd = { 0 };
+	uint64_t random = 3;
+	uint32_t round;
+
+	(void)state;
+	assert_int_equal(inject(a, "unpoison", &cmd), T3_ADMIN_BAD_OPCODE);
+	host_replace(host, 0, true);
+	memset(cmd.text, ';', sizeof(cmd.text));
+	assert_int_equal(host_command(a, T3_CMD_INJECT_TEXT, &cmd, sizeof(cmd)),
+			 T3_ADMIN_BAD_VALUE);
+	cmd.text[sizeof(cmd.text) - 1] = 0;
+	assert_int_equal(host_command(a, T3_CMD_INJECT_TEXT, &cmd, sizeof(cmd)), T3_ADMIN_OK);
+	cmd.mbz = 1;
+	assert_int_equal(host_command(a, T3_CMD_INJECT_TEXT, &cmd, sizeof(cmd)),
+			 T3_ADMIN_BAD_VALUE);
+	for (round = 0; round < 2000; round++) {
+		size_t length = host_below(&random, sizeof(cmd.text) + 1), i;
+
+		cmd = (struct t3_cmd_inject_text){ 0 };
+		for (i = 0; i < length; i++)
+			cmd.text[i] = (uint8_t)(1 + host_below(&random, 255));
+		if (host_command(a, T3_CMD_INJECT_TEXT, &cmd, sizeof(cmd)) && length < 248)
+			assert_non_null(memchr(cmd.text, 0, sizeof(cmd.text)));
+	}
+	host_free(host);
+}
+
+static void test_command_kinds(void **state)
+{
+	struct host *host = host_ring(2);
+	struct t3_cmd_inject_text cmd = { .kind = T3_INJECT_DELAY };
+	struct host_dev *a = &host->dev[0];
+
+	(void)state;
+	host_replace(host, 0, true);
+	assert_int_equal(host_command(a, T3_CMD_INJECT_TEXT, &cmd, sizeof(cmd)), T3_ADMIN_OK);
+	assert_string_equal((char *)cmd.text, "delay needs=peer,value takes=nth,count");
+	cmd = (struct t3_cmd_inject_text){ .kind = T3_INJECT_UNPOISON };
+	assert_int_equal(host_command(a, T3_CMD_INJECT_TEXT, &cmd, sizeof(cmd)), T3_ADMIN_OK);
+	assert_string_equal((char *)cmd.text, "unpoison takes=address,value");
+	cmd.kind = T3_INJECT_KIND_COUNT;
+	assert_int_equal(host_command(a, T3_CMD_INJECT_TEXT, &cmd, sizeof(cmd)),
+			 T3_ADMIN_BAD_INDEX);
+	host_free(host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),	cmocka_unit_test(test_several),
-		cmocka_unit_test(test_wrong),	cmocka_unit_test(test_any),
+		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_any),
 		cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_command),
+		cmocka_unit_test(test_command_refused),
+		cmocka_unit_test(test_command_hostile),
+		cmocka_unit_test(test_command_kinds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,11 +2,11 @@
 /* t3 inject: faults, where the devices allow them to their guest. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
 #include "driver/debugfs.h"
-#include "driver/inject.h"
 
 #define TEXT_MAX 1024
 
@@ -109,43 +109,50 @@ static const struct tool_device *choose(const struct tool_devices *devices, int6
 	return found;
 }
 
-static int refuse(const struct tool_device *device, const char *text, int error)
+/* Of rank=NUMBER in the text; -1: there is none, or it is no number. The device reads the rest. */
+static int64_t rank_in(const char *text)
+{
+	const char *at;
+	char *end;
+	long rank;
+
+	for (at = strstr(text, "rank="); at; at = strstr(at + 1, "rank=")) {
+		if (at == text || !strchr(" \t\n", at[-1]))
+			continue;
+		rank = strtol(at + 5, &end, strncmp(at + 5, "0x", 2) ? 10 : 16);
+		return end != at + 5 && strchr(" \t\n", *end) ? rank : -1;
+	}
+	return -1;
+}
+
+/* What the device says, if it was the device. */
+static int refuse(const struct tool_device *device, const char *why, int error)
 {
 	if (error == -EOPNOTSUPP)
 		return complain(EXIT_FAIL,
 				"device %zu does not allow faults to its guest: it needs the "
 				"property guest-inject=on",
 				device->index);
-	if (error == -EINVAL || error == -ENOENT || error == -ERANGE || error == -EHOSTUNREACH)
-		return complain(EXIT_FAIL,
-				"device %zu refused '%s' (%s): a rank, link, queue or number that "
-				"it does not have; the kernel's log and SPEC.md 12.1 say more",
-				device->index, text, strerror(-error));
-	return debugfs_refuse(device, "inject", error);
+	if (error == -E2BIG)
+		return complain(EXIT_USAGE, "an injection is too long for device %zu",
+				device->index);
+	if (!*why)
+		return debugfs_refuse(device, "inject", error);
+	return complain(error == -EINVAL ? EXIT_USAGE : EXIT_FAIL, "device %zu refused: %s",
+			device->index, why);
 }
 
 static int inject_one(const struct tool_devices *devices, const char *text)
 {
-	const struct tool_device *device;
-	char why[768];
-	json_t *records;
-	int64_t rank;
-	bool good;
+	const struct tool_device *device = choose(devices, rank_in(text));
+	char why[512];
 	int ret;
 
-	ret = debugfs_read(&devices->list[0], "inject", &records);
-	if (ret)
-		return ret;
-	good = inject_check(records, text, &rank, why, sizeof(why));
-	json_decref(records);
-	if (!good)
-		return complain(EXIT_USAGE, "%s", why);
-	device = choose(devices, rank);
 	if (!device)
 		return complain(EXIT_USAGE,
 				"'%s' must say which device: -d INDEX, or the rank= of one", text);
-	ret = debugfs_write(device, "inject", text);
-	return ret ? refuse(device, text, ret) : EXIT_OK;
+	ret = debugfs_command(device, "inject", text, why, sizeof(why));
+	return ret ? refuse(device, why, ret) : EXIT_OK;
 }
 
 /* One after the other, as each may be another rank's; the first that is wrong ends it. */

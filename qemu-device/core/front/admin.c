@@ -307,6 +307,11 @@ static uint32_t inject(struct t3_dev *dev, const void *mailbox)
 	return t3_inject(dev->fabric, cmd);
 }
 
+static uint32_t inject_text(struct t3_dev *dev, void *mailbox)
+{
+	return dev->config.guest_inject ? t3_inject_text(dev, mailbox) : T3_ADMIN_BAD_OPCODE;
+}
+
 /* ---------------------------------------------------------------- dispatch */
 
 struct command {
@@ -384,6 +389,8 @@ void t3_admin_run(struct t3_dev *dev, uint32_t opcode)
 		t3_front(dev)->admin_status = link_query(dev, t3_front(dev)->mailbox);
 	else if (opcode == T3_CMD_INJECT)
 		t3_front(dev)->admin_status = inject(dev, t3_front(dev)->mailbox);
+	else if (opcode == T3_CMD_INJECT_TEXT)
+		t3_front(dev)->admin_status = inject_text(dev, t3_front(dev)->mailbox);
 	else
 		t3_front(dev)->admin_status = space_command(dev, opcode);
 	if (t3_front(dev)->admin_status != T3_ADMIN_OK)

@@ -39,4 +39,26 @@ void t3_admin_run(struct t3_dev *dev, uint32_t opcode);
 /* inject.c. Returns t3_admin_status. */
 uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);
 
+/* inject_text.c. What a kind of fault is told, as bits of 1 << enum t3_inject_key. */
+enum t3_inject_key {
+	T3_INJECT_KEY_RANK,
+	T3_INJECT_KEY_PEER,
+	T3_INJECT_KEY_QUEUE,
+	T3_INJECT_KEY_NTH,
+	T3_INJECT_KEY_COUNT,
+	T3_INJECT_KEY_ADDRESS,
+	T3_INJECT_KEY_VALUE,
+	T3_INJECT_KEY_SEED,
+	T3_INJECT_KEYS
+};
+
+struct t3_inject_rule {
+	uint32_t needs, takes;
+};
+
+/* Of a kind that there is. */
+const struct t3_inject_rule *t3_inject_rule(uint32_t kind);
+/* The command of that name. */
+uint32_t t3_inject_text(struct t3_dev *dev, struct t3_cmd_inject_text *cmd);
+
 #endif /* T3_CORE_FRONT_H */

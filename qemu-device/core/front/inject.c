@@ -4,32 +4,34 @@
 
 /* ----------------------------------------------------------------- arguments */
 
-/* The target of a kind, and the other fields that it uses. All others must be zero. */
 enum target { AT_LINK, AT_RANK, AT_MEMORY, AT_QUEUE };
 
+/* What a kind is aimed at, and which fields it uses besides; others must be zero. */
 struct rule {
-	uint8_t target;
+	enum target target;
 	bool counted; /* nth, count */
 	bool value;
 };
 
-static const struct rule rules[T3_INJECT_KIND_COUNT] = {
-	[T3_INJECT_DROP] = { AT_LINK, true, false },
-	[T3_INJECT_DUPLICATE] = { AT_LINK, true, false },
-	[T3_INJECT_CORRUPT] = { AT_LINK, true, false },
-	[T3_INJECT_REORDER] = { AT_LINK, true, false },
-	[T3_INJECT_DELAY] = { AT_LINK, true, true },
-	[T3_INJECT_DROP_RESPONSE] = { AT_LINK, true, false },
-	[T3_INJECT_LINK_DOWN] = { AT_LINK, false, false },
-	[T3_INJECT_LINK_UP] = { AT_LINK, false, false },
-	[T3_INJECT_LINK_RANDOM] = { AT_LINK, false, true },
-	[T3_INJECT_POISON] = { AT_MEMORY, false, true },
-	[T3_INJECT_UNPOISON] = { AT_MEMORY, false, true },
-	[T3_INJECT_LOSE_IRQ] = { AT_RANK, true, false },
-	[T3_INJECT_FAIL_DMA] = { AT_RANK, true, false },
-	[T3_INJECT_HANG_QUEUE] = { AT_QUEUE, false, false },
-	[T3_INJECT_UNHANG_QUEUE] = { AT_QUEUE, false, false },
-};
+static enum target target_of(uint32_t keys)
+{
+	if (keys >> T3_INJECT_KEY_PEER & 1)
+		return AT_LINK;
+	if (keys >> T3_INJECT_KEY_ADDRESS & 1)
+		return AT_MEMORY;
+	return keys >> T3_INJECT_KEY_QUEUE & 1 ? AT_QUEUE : AT_RANK;
+}
+
+static struct rule rule_of(uint32_t kind)
+{
+	uint32_t keys = t3_inject_rule(kind)->needs | t3_inject_rule(kind)->takes;
+
+	return (struct rule){
+		.target = target_of(keys),
+		.counted = keys >> T3_INJECT_KEY_COUNT & 1,
+		.value = (keys >> T3_INJECT_KEY_VALUE | keys >> T3_INJECT_KEY_SEED) & 1,
+	};
+}
 
 /* A command that cancels an injection may have any count and value. */
 static bool values_fit(const struct rule *rule, const struct t3_cmd_inject *inject)
@@ -52,16 +54,16 @@ static bool values_fit(const struct rule *rule, const struct t3_cmd_inject *inje
 
 static uint32_t check(const struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
 {
-	const struct rule *rule;
+	struct rule rule;
 
 	if (!inject->kind || inject->kind >= T3_INJECT_KIND_COUNT)
 		return T3_ADMIN_BAD_VALUE;
-	rule = &rules[inject->kind];
-	if (rule->target == AT_LINK &&
+	rule = rule_of(inject->kind);
+	if (rule.target == AT_LINK &&
 	    (inject->rank >= T3_MAX_RANKS || inject->peer >= T3_MAX_RANKS ||
 	     !fabric->link[inject->rank][inject->peer]))
 		return T3_ADMIN_NO_ROUTE;
-	if (inject->rank >= fabric->config.ranks || !values_fit(rule, inject))
+	if (inject->rank >= fabric->config.ranks || !values_fit(&rule, inject))
 		return T3_ADMIN_BAD_VALUE;
 	return T3_ADMIN_OK;
 }
@@ -153,7 +155,7 @@ uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject)
 		return status;
 	t3_gang_host(fabric);
 	injected = &fabric->injected[inject->rank];
-	switch (rules[inject->kind].target) {
+	switch (rule_of(inject->kind).target) {
 	case AT_LINK:
 		return inject_link(fabric->link[inject->rank][inject->peer], inject);
 	case AT_MEMORY:

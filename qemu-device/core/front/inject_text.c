@@ -1,35 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Injections as text, for command lines and monitors: SPEC.md section 12.2. */
+/* Injections as text, of command lines, monitors and guests: SPEC.md section 12.2. */
 #include <stdio.h>
 
 #include "front/front.h"
 
-enum key {
-	KEY_RANK,
-	KEY_PEER,
-	KEY_QUEUE,
-	KEY_NTH,
-	KEY_COUNT,
-	KEY_ADDRESS,
-	KEY_VALUE,
-	KEY_SEED,
-	KEY_TOTAL
-};
-
-#define BIT_OF(key) (1u << KEY_##key)
+#define BIT_OF(key) (1u << T3_INJECT_KEY_##key)
 #define LINK	    (BIT_OF(RANK) | BIT_OF(PEER))
 #define COUNTED	    (BIT_OF(NTH) | BIT_OF(COUNT))
 #define MEMORY	    (BIT_OF(RANK) | BIT_OF(ADDRESS) | BIT_OF(VALUE))
 #define QUEUE	    (BIT_OF(RANK) | BIT_OF(QUEUE))
 
-static const char *const key_names[KEY_TOTAL] = { "rank",  "peer",    "queue", "nth",
-						  "count", "address", "value", "seed" };
-
-struct verb {
-	uint32_t needs, takes; /* keys */
+static const char *const key_names[T3_INJECT_KEYS] = {
+	[T3_INJECT_KEY_RANK] = "rank",	 [T3_INJECT_KEY_PEER] = "peer",
+	[T3_INJECT_KEY_QUEUE] = "queue", [T3_INJECT_KEY_NTH] = "nth",
+	[T3_INJECT_KEY_COUNT] = "count", [T3_INJECT_KEY_ADDRESS] = "address",
+	[T3_INJECT_KEY_VALUE] = "value", [T3_INJECT_KEY_SEED] = "seed",
 };
 
-static const struct verb verbs[T3_INJECT_KIND_COUNT] = {
+static const struct t3_inject_rule rules[T3_INJECT_KIND_COUNT] = {
 	[T3_INJECT_DROP] = { LINK, COUNTED },
 	[T3_INJECT_DUPLICATE] = { LINK, COUNTED },
 	[T3_INJECT_CORRUPT] = { LINK, COUNTED },
@@ -47,9 +35,17 @@ static const struct verb verbs[T3_INJECT_KIND_COUNT] = {
 	[T3_INJECT_UNHANG_QUEUE] = { QUEUE, 0 },
 };
 
+const struct t3_inject_rule *t3_inject_rule(uint32_t kind)
+{
+	return &rules[kind];
+}
+
+/* ------------------------------------------------------------------- parser */
+
 /* The text that is left, and where to complain. */
 struct parser {
 	const char *at;
+	uint32_t rank; /* where no rank is named; T3_NONE32: it must be */
 	char *error;
 	size_t size;
 };
@@ -96,7 +92,7 @@ static void list_names(char *out, size_t size, uint32_t mask)
 	bool first = true;
 	uint32_t i;
 
-	for (i = 0; i < (mask ? KEY_TOTAL : T3_INJECT_KIND_COUNT); i++) {
+	for (i = 0; i < (mask ? T3_INJECT_KEYS : T3_INJECT_KIND_COUNT); i++) {
 		const char *name = mask ? key_names[i] : t3_name_inject(i);
 
 		if (mask ? !(mask >> i & 1) : !i)
@@ -151,13 +147,13 @@ static bool parse_number(const struct word *word, uint64_t *value)
 
 static bool set_field(struct t3_cmd_inject *inject, uint32_t key, uint64_t value)
 {
-	uint32_t *narrow[KEY_TOTAL] = {
-		[KEY_RANK] = &inject->rank,   [KEY_PEER] = &inject->peer,
-		[KEY_QUEUE] = &inject->peer,  [KEY_NTH] = &inject->nth,
-		[KEY_COUNT] = &inject->count,
+	uint32_t *narrow[T3_INJECT_KEYS] = {
+		[T3_INJECT_KEY_RANK] = &inject->rank,	[T3_INJECT_KEY_PEER] = &inject->peer,
+		[T3_INJECT_KEY_QUEUE] = &inject->peer,	[T3_INJECT_KEY_NTH] = &inject->nth,
+		[T3_INJECT_KEY_COUNT] = &inject->count,
 	};
 
-	if (key == KEY_ADDRESS)
+	if (key == T3_INJECT_KEY_ADDRESS)
 		inject->address = value;
 	else if (!narrow[key])
 		inject->value = value;
@@ -171,17 +167,17 @@ static bool set_field(struct t3_cmd_inject *inject, uint32_t key, uint64_t value
 /* One KEY=VALUE; `given` collects the keys. */
 static bool parse_pair(struct parser *parser, struct t3_cmd_inject *inject, uint32_t *given)
 {
-	const struct verb *verb = &verbs[inject->kind];
+	const struct t3_inject_rule *rule = &rules[inject->kind];
 	struct word key = next_word(parser, '='), number;
 	uint64_t value;
 	uint32_t i;
 
-	for (i = 0; i < KEY_TOTAL && !is(&key, key_names[i]); i++)
+	for (i = 0; i < T3_INJECT_KEYS && !is(&key, key_names[i]); i++)
 		;
-	if (i == KEY_TOTAL || !((verb->needs | verb->takes) >> i & 1)) {
+	if (i == T3_INJECT_KEYS || !((rule->needs | rule->takes) >> i & 1)) {
 		snprintf(parser->error, parser->size, "%s takes no '%.*s': it takes ",
 			 t3_name_inject(inject->kind), shown(&key), key.start);
-		list_names(parser->error, parser->size, verb->needs | verb->takes);
+		list_names(parser->error, parser->size, rule->needs | rule->takes);
 		return false;
 	}
 	if (*given >> i & 1) {
@@ -200,23 +196,25 @@ static bool parse_pair(struct parser *parser, struct t3_cmd_inject *inject, uint
 	snprintf(parser->error, parser->size,
 		 "%s: %s='%.*s' is not allowed: it takes a number, decimal or 0x, of %d bits",
 		 t3_name_inject(inject->kind), key_names[i], shown(&number), number.start,
-		 i >= KEY_ADDRESS ? 64 : 32);
+		 i >= T3_INJECT_KEY_ADDRESS ? 64 : 32);
 	return false;
 }
 
 static bool complete(struct parser *parser, struct t3_cmd_inject *inject, uint32_t given)
 {
-	const struct verb *verb = &verbs[inject->kind];
-	uint32_t missing = verb->needs & ~given;
+	const struct t3_inject_rule *rule = &rules[inject->kind];
+	uint32_t missing = rule->needs & ~given;
 
+	if (parser->rank != T3_NONE32)
+		missing &= ~BIT_OF(RANK);
 	if (missing) {
 		snprintf(parser->error, parser->size, "%s needs ", t3_name_inject(inject->kind));
 		list_names(parser->error, parser->size, missing);
 		return false;
 	}
-	if ((verb->takes & BIT_OF(NTH)) && !(given & BIT_OF(NTH)))
+	if ((rule->takes & BIT_OF(NTH)) && !(given & BIT_OF(NTH)))
 		inject->nth = 1;
-	if ((verb->takes & BIT_OF(COUNT)) && !(given & BIT_OF(COUNT)))
+	if ((rule->takes & BIT_OF(COUNT)) && !(given & BIT_OF(COUNT)))
 		inject->count = 1;
 	return true;
 }
@@ -227,30 +225,36 @@ static void skip_empty(struct parser *parser)
 		parser->at++;
 }
 
-enum t3_inject_found t3_inject_parse(const char **text, struct t3_cmd_inject *inject, char *error,
-				     size_t size)
+static enum t3_inject_found parse(struct parser *parser, struct t3_cmd_inject *inject)
 {
-	struct parser parser = { *text, error, size };
 	uint32_t given = 0;
 
-	memset(inject, 0, sizeof(*inject));
-	skip_empty(&parser);
-	*text = parser.at;
-	if (!*parser.at)
+	*inject = (struct t3_cmd_inject){ .rank = parser->rank == T3_NONE32 ? 0 : parser->rank };
+	skip_empty(parser);
+	if (!*parser->at)
 		return T3_INJECT_FOUND_NONE;
-	inject->kind = parse_kind(&parser);
+	inject->kind = parse_kind(parser);
 	if (!inject->kind)
 		return T3_INJECT_FOUND_WRONG;
 	for (;;) {
-		while (blank(*parser.at))
-			parser.at++;
-		if (!*parser.at || *parser.at == ';')
+		while (blank(*parser->at))
+			parser->at++;
+		if (!*parser->at || *parser->at == ';')
 			break;
-		if (!parse_pair(&parser, inject, &given))
+		if (!parse_pair(parser, inject, &given))
 			return T3_INJECT_FOUND_WRONG;
 	}
+	return complete(parser, inject, given) ? T3_INJECT_FOUND_ONE : T3_INJECT_FOUND_WRONG;
+}
+
+enum t3_inject_found t3_inject_parse(const char **text, struct t3_cmd_inject *inject, char *error,
+				     size_t size)
+{
+	struct parser parser = { *text, T3_NONE32, error, size };
+	enum t3_inject_found found = parse(&parser, inject);
+
 	*text = parser.at;
-	return complete(&parser, inject, given) ? T3_INJECT_FOUND_ONE : T3_INJECT_FOUND_WRONG;
+	return found;
 }
 
 void t3_inject_explain(const struct t3_cmd_inject *inject, uint32_t status, char *error,
@@ -285,4 +289,81 @@ void t3_inject_explain(const struct t3_cmd_inject *inject, uint32_t status, char
 			 name, T3_POISON_GRANULE);
 		break;
 	}
+}
+
+/* ------------------------------------------------------------ the guest's command */
+
+/* The next one of the own rank: a guest harms its own device only. */
+static enum t3_inject_found parse_own(struct parser *parser, struct t3_cmd_inject *inject)
+{
+	enum t3_inject_found found = parse(parser, inject);
+
+	if (found != T3_INJECT_FOUND_ONE || inject->rank == parser->rank)
+		return found;
+	snprintf(parser->error, parser->size, "%s: rank=%u is another device's; this one's is %u",
+		 t3_name_inject(inject->kind), inject->rank, parser->rank);
+	return T3_INJECT_FOUND_WRONG;
+}
+
+/* Nothing is injected unless all of the text can be read. */
+static uint32_t inject_all(struct t3_dev *dev, const char *text, char *error, size_t size)
+{
+	struct parser check = { text, dev->rank, error, size }, parser = check;
+	enum t3_inject_found found;
+	struct t3_cmd_inject what;
+	uint32_t status = T3_ADMIN_OK;
+
+	do
+		found = parse_own(&check, &what);
+	while (found == T3_INJECT_FOUND_ONE);
+	if (found == T3_INJECT_FOUND_WRONG)
+		return T3_ADMIN_BAD_VALUE;
+	while (status == T3_ADMIN_OK && parse_own(&parser, &what) == T3_INJECT_FOUND_ONE)
+		status = t3_inject(dev->fabric, &what);
+	if (status != T3_ADMIN_OK)
+		t3_inject_explain(&what, status, error, size);
+	return status;
+}
+
+/* "a=b,c" of the keys, if there are any; the rank is a guest's own. */
+static void describe_keys(char *out, size_t size, const char *title, uint32_t keys)
+{
+	const char *between = "=";
+	uint32_t i;
+
+	keys &= ~BIT_OF(RANK);
+	if (!keys)
+		return;
+	snprintf(out + strlen(out), size - strlen(out), " %s", title);
+	for (i = 0; i < T3_INJECT_KEYS; i++) {
+		if (!(keys >> i & 1))
+			continue;
+		snprintf(out + strlen(out), size - strlen(out), "%s%s", between, key_names[i]);
+		between = ",";
+	}
+}
+
+static uint32_t describe(uint32_t kind, char *out, size_t size)
+{
+	if (kind >= T3_INJECT_KIND_COUNT)
+		return T3_ADMIN_BAD_INDEX;
+	snprintf(out, size, "%s", t3_name_inject(kind));
+	describe_keys(out, size, "needs", rules[kind].needs);
+	describe_keys(out, size, "takes", rules[kind].takes);
+	return T3_ADMIN_OK;
+}
+
+/* The answer takes the place of the text, so that is copied first. */
+uint32_t t3_inject_text(struct t3_dev *dev, struct t3_cmd_inject_text *cmd)
+{
+	char *answer = (char *)cmd->text, text[T3_INJECT_TEXT];
+
+	if (cmd->mbz || !dev->fabric)
+		return T3_ADMIN_BAD_VALUE;
+	memcpy(text, cmd->text, sizeof(text));
+	if (!cmd->kind && !memchr(text, 0, sizeof(text)))
+		return T3_ADMIN_BAD_VALUE;
+	memset(cmd->text, 0, sizeof(cmd->text));
+	return cmd->kind ? describe(cmd->kind, answer, sizeof(cmd->text))
+			 : inject_all(dev, text, answer, sizeof(cmd->text));
 }

@@ -142,6 +142,37 @@ int debugfs_write(const struct tool_device *device, const char *name, const char
 	return ret;
 }
 
+/* The file is open again from its beginning: what is said is of this open file. */
+static void read_error(int fd, char *why, size_t size)
+{
+	char text[8192], *start, *end;
+	ssize_t length = pread(fd, text, sizeof(text) - 1, 0);
+
+	text[length > 0 ? length : 0] = '\0';
+	start = strstr(text, "error=\"");
+	end = strrchr(text, '"');
+	if (start && end > start + 6)
+		snprintf(why, size, "%.*s", (int)(end - start - 7), start + 7);
+}
+
+int debugfs_command(const struct tool_device *device, const char *name, const char *text, char *why,
+		    size_t size)
+{
+	char path[128];
+	int fd, ret;
+
+	*why = '\0';
+	debugfs_path(device, name, path, sizeof(path));
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	if (ret)
+		read_error(fd, why, size);
+	close(fd);
+	return ret;
+}
+
 json_int_t record_number(const json_t *record, const char *key)
 {
 	return json_integer_value(json_object_get(record, key));

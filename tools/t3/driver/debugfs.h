@@ -18,7 +18,13 @@ int debugfs_read(const struct tool_device *device, const char *name, json_t **re
 json_t *debugfs_try(const struct tool_device *device, const char *name);
 /* Write a text. 0 or -errno. */
 int debugfs_write(const struct tool_device *device, const char *name, const char *text);
-/* Print the sentence for an errno of these files. */
+/*
+ * The same for a file that then says why it has refused the text, as error="...": why is what
+ * stands there, or "".
+ */
+int debugfs_command(const struct tool_device *device, const char *name, const char *text, char *why,
+		    size_t size);
+/* The sentence for an errno of these files. */
 int debugfs_refuse(const struct tool_device *device, const char *name, int error);
 
 /* Read a key of a record. 0 or "?" when it is missing or has another type. */
