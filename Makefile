@@ -31,7 +31,7 @@ $(if $(shell case '$(subst ','"'"',$(CURDIR)$(T3_BUILD)$(T3_CACHE))' in \
 # One make at a time builds in a folder (locked.sh): this one starts another, with the lock,
 # for all goals but these, which build nothing themselves.
 GOALS := $(or $(MAKECMDGOALS),help)
-UNLOCKED := help try gdb check-debug options dkms uninstall pictures
+UNLOCKED := help try gdb check-debug options dkms uninstall pictures spec-appendix
 # What runs for long what it has built: it gives the lock back before (by RUN).
 RUNNING := run shell check debug-suites lint package unit spec qtest guest conformance loop \
 	examples fuzz coverage mutants soak soak-jobs soak-driver boots paper bench
@@ -178,7 +178,7 @@ includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check check-debug debug-suites options deps install uninstall qemu kernel module lib tools initramfs \
-	tests-image checkpatch unit spec qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver boots san-t3 \
+	tests-image checkpatch unit spec spec-appendix qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver boots san-t3 \
 	format pictures paper bench build always dkms package clean distclean
 
 help:
@@ -242,6 +242,9 @@ unit: $(UNIT) $(UNIT_SAN)
 	@$(RUN) $(STAGE)check.py unit unit-sanitized
 spec: $(SPEC)
 	@$(RUN) $(STAGE)check.py spec
+#: make spec-appendix   what SPEC.md says of uapi/t3_hw.h's names and layouts, anew
+spec-appendix:
+	$Qpython3 tests/spec/appendix.py qemu-device/SPEC.md uapi/t3_hw.h
 qtest: qtest-build $(TOOL)
 	@$(RUN) $(STAGE)check.py qtest
 guest: build tests-image
@@ -490,7 +493,7 @@ $B/unit-sanitized/%: $B/san/tests/unit/%.o $B/san/unit-common.a \
 
 # SPEC.md's tables in C, and the tests that hold header and core to them.
 SPEC_TABLES := $B/spec/spec_tables.h
-$(SPEC_TABLES): tests/spec/tables.py tests/spec/header.py qemu-device/SPEC.md uapi/t3_hw.h
+$(SPEC_TABLES): tests/spec/tables.py $(wildcard tests/spec/*.py) qemu-device/SPEC.md $(wildcard uapi/*.h) libt3/t3.h
 	@mkdir -p $(@D)
 	$Qpython3 $< qemu-device/SPEC.md uapi/t3_hw.h $@
 $(foreach tree,san cov,$(call objects,$(tree),$(SPEC_SRC))): $(SPEC_TABLES)

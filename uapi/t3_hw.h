@@ -56,7 +56,7 @@
 
 /* ------------------------------------------------------------------ limits */
 
-#define T3_MAX_RANKS	  32u
+#define T3_MAX_RANKS	  32u /* of a fabric */
 #define T3_MAX_SPACES	  1024u /* per device */
 #define T3_MAX_SEGMENTS	  4096u /* per device */
 #define T3_SPACE_SEGMENTS 64u	/* per space: a segment mask is 64 bits */
@@ -69,25 +69,25 @@
 #define T3_MAX_QUEUES	  64u	/* per device */
 #define T3_MAX_FENCES	  256u	/* per device */
 #define T3_MAX_CLIENTS	  256u	/* per device: who has spaces and queues */
-#define T3_QUEUE_ENTRIES_MIN 16u
-#define T3_QUEUE_ENTRIES_MAX 4096u
-#define T3_MAX_PRIORITY	  3u
+#define T3_QUEUE_ENTRIES_MIN 16u /* of a ring */
+#define T3_QUEUE_ENTRIES_MAX 4096u /* of a ring */
+#define T3_MAX_PRIORITY	  3u /* of a queue; lowest 0 */
 #define T3_MAX_COPY_BYTES (1u << 30) /* rows * row_bytes of one descriptor */
 #define T3_MAX_DEPTH	  (1u << 20) /* K of a GEMM */
 #define T3_TIMED_PARAMS	  41u	     /* of the timed model */
 #define T3_MAX_TILE_BYTES (1u << 20)
 #define T3_MAX_STAGED_ROWS 4096u /* of a tile with staging, not REMOTE: a doorbell does all of it */
 #define T3_TILE_QUERY_MAX 1024u /* tiles that one TILE_QUERY looks at */
-#define T3_MAX_PITCH	  (1u << 24)
+#define T3_MAX_PITCH	  (1u << 24) /* bytes */
 #define T3_MAX_VECTORS	  4u /* MSI-X */
-#define T3_PACKET_PAYLOAD 1024u
+#define T3_PACKET_PAYLOAD 1024u /* bytes of an UPDATE at most */
 #define T3_INJECT_TEXT	  248u /* bytes of an INJECT_TEXT, the zero at its end included */
 
 /* --------------------------------------------------- BAR0: register offsets */
 
 #define T3_BAR_REGS_SIZE 0x800000u
-#define T3_MSIX_TABLE	 0x10000u
-#define T3_MSIX_PBA	 0x10800u
+#define T3_MSIX_TABLE	 0x10000u /* in BAR0 */
+#define T3_MSIX_PBA	 0x10800u /* in BAR0 */
 #define T3_DOORBELL_BASE 0x400000u /* page of space s: base + s * T3_PAGE_SIZE */
 
 #define T3_REG_ID	     0x000u /* RO  T3_ID_VALUE */
@@ -131,7 +131,7 @@
 #define T3_REG_END	     0x1300u
 
 #define T3_ID_VALUE	 0x57483354u /* "T3HW" */
-#define T3_VERSION_VALUE 0x00010006u
+#define T3_VERSION_VALUE 0x00010006u /* major << 16, minor */
 
 #define T3_CAP_LIST(X, p) \
 	X(p, STAGING, 0) /* staging slots and the TILE doorbell */ \
@@ -164,7 +164,7 @@ enum t3_topology { T3_TOPOLOGY_LIST(T3_ENUMERATOR, T3_TOPOLOGY_) };
 	X(p, QUEUE, 4)    /* a queue stopped at a descriptor */
 
 enum { T3_ERROR_LIST(T3_MASK, T3_ERROR_) };
-#define T3_ERROR_ALL (0u T3_ERROR_LIST(T3_OR, T3_ERROR_))
+#define T3_ERROR_ALL (0u T3_ERROR_LIST(T3_OR, T3_ERROR_)) /* all that are defined */
 
 /* Device counters; the value is the index into T3_REG_COUNTERS. All count since reset. */
 #define T3_COUNTER_LIST(X, p) \
@@ -215,8 +215,8 @@ enum t3_counter_id {
 #define T3_DB_TILE    0x10u /* W64 T3_DB_TILE_*: apply a staged tile */
 #define T3_DB_STATE   0x18u /* R64 same word as t3_event_area.state */
 
-#define T3_DB_TILE_SEGMENT_SHIFT 32
-#define T3_DB_TILE_SLOT_SHIFT	 40
+#define T3_DB_TILE_SEGMENT_SHIFT 32 /* segment in the TILE doorbell */
+#define T3_DB_TILE_SLOT_SHIFT	 40 /* slot in it */
 #define T3_DB_TILE_VALUE(segment, slot, tile)                                 \
 	((uint64_t)(tile) | (uint64_t)(segment) << T3_DB_TILE_SEGMENT_SHIFT | \
 	 (uint64_t)(slot) << T3_DB_TILE_SLOT_SHIFT)
@@ -269,7 +269,7 @@ enum t3_dtype {
 };
 
 enum t3_init {
-	T3_INIT_KEEP = 0,
+	T3_INIT_KEEP = 0, /* the tile keeps what it holds */
 	T3_INIT_IDENTITY = 1, /* filled by ARM */
 };
 
@@ -322,11 +322,14 @@ struct t3_tile_record {
 	uint32_t count; /* update bytes counted */
 	uint32_t next;	/* next tile of the ready list, T3_TILE_NONE at its end */
 	uint16_t flags; /* T3_TILE_* */
-	/* REMOTE: staging slot of a pending doorbell. DMA: done tiles of this first tile's block */
+	/*
+	 * REMOTE: staging slot of a pending doorbell; DMA: done tiles of the block that
+	 * starts here
+	 */
 	uint16_t slot;
 };
 
-#define T3_TILE_NONE	  0xffffffffu
+#define T3_TILE_NONE	  0xffffffffu /* end of a ready list */
 #define T3_TILE_LIST(X, p) \
 	X(p, TRIGGERED, 0) /* count reached */ \
 	X(p, READY, 1)     /* on the ready list; DMA: the block of this first tile */ \
@@ -343,25 +346,27 @@ struct t3_fault_record {
 	uint32_t segment; /* ~0: none */
 	uint32_t tile;	  /* ~0: none */
 	uint64_t offset;  /* byte in the space, ~0: none */
-	uint32_t epoch;
+	uint32_t epoch; /* of the space then */
 	uint32_t src_rank; /* rank it came from or was sent to; own rank: the CPU */
 	uint64_t vtime;	   /* virtual ns */
 };
 
 /* Event area: host memory, one page, written by the device alone. */
 struct t3_event_area {
-	uint64_t state; /* t3_space_state << 32 | epoch: one store, never torn */
-	uint32_t generation;
+	uint64_t state; /* t3_space_state in [63:32], epoch in [31:0]: one store, never torn */
+	uint32_t generation; /* of the space */
 	uint32_t faults;  /* recorded since RESET; `fault` is the first of them */
 	uint64_t dropped; /* updates dropped since RESET */
-	struct t3_fault_record fault;
-	uint64_t segment[T3_SPACE_SEGMENTS];		    /* T3_SEG_WORD_* */
-	uint32_t consumed[T3_SPACE_SEGMENTS][T3_SEG_SLOTS]; /* doorbells, mod 2^32 */
-	struct t3_fault_record ring[T3_FAULT_RING];	    /* fault k at (k - 1) % T3_FAULT_RING */
+	struct t3_fault_record fault; /* t3_fault_record of the first fault */
+	uint64_t segment[T3_SPACE_SEGMENTS];		    /* 64 words of 8 bytes: T3_SEG_WORD_* */
+	/* [segment][slot], 4 bytes each: doorbells whose data has been read, mod 2^32 */
+	uint32_t consumed[T3_SPACE_SEGMENTS][T3_SEG_SLOTS];
+	/* 16 t3_fault_record: fault k at (k - 1) % T3_FAULT_RING */
+	struct t3_fault_record ring[T3_FAULT_RING];
 	uint8_t reserved[1856];
 };
 
-#define T3_SEG_WORD_EPOCH     0x00000000ffffffffull
+#define T3_SEG_WORD_EPOCH     0x00000000ffffffffull /* mask of the epoch in a segment word */
 #define T3_SEG_WORD_TRACKED   (1ull << 32) /* every tile's count is reached */
 #define T3_SEG_WORD_DELIVERED (1ull << 33) /* and the peer acknowledged all of it */
 
@@ -423,7 +428,7 @@ struct t3_cmd_space_create {
 };
 
 struct t3_cmd_space {
-	uint32_t space;
+	uint32_t space; /* 0 .. T3_MAX_SPACES - 1 */
 	uint32_t generation; /* out */
 	uint32_t state;	     /* out: t3_space_state */
 	uint32_t epoch;	     /* out */
@@ -432,7 +437,7 @@ struct t3_cmd_space {
 };
 
 struct t3_cmd_index {
-	uint32_t space;
+	uint32_t space; /* 0 .. T3_MAX_SPACES - 1 */
 	uint32_t index; /* segment, route or import */
 };
 
@@ -446,8 +451,8 @@ struct t3_cmd_index {
  * the end; it is sent when the counts of all of them are reached.
  */
 struct t3_cmd_seg_map {
-	uint32_t space;
-	uint32_t segment;
+	uint32_t space; /* 0 .. T3_MAX_SPACES - 1 */
+	uint32_t segment; /* 0 .. T3_SPACE_SEGMENTS - 1 */
 	uint8_t kind;	   /* t3_segment_kind */
 	uint8_t op;	   /* t3_op of updates to this segment; REMOTE: MBZ */
 	uint8_t dtype;	   /* t3_dtype */
@@ -463,16 +468,16 @@ struct t3_cmd_seg_map {
 	uint32_t tile_row_bytes; /* one element .. row_bytes */
 	uint32_t counter_base;	 /* first record of this segment in the counter table */
 	uint32_t routes;	 /* bit r: route r. LOCAL: MBZ, as the three target_* fields */
-	uint32_t target_segment;
-	uint32_t target_row;
-	uint32_t target_col;  /* bytes */
+	uint32_t target_segment; /* segment at the target */
+	uint32_t target_row; /* origin in it: row */
+	uint32_t target_col;  /* origin in it: byte of the row */
 	uint32_t block_tiles; /* DMA: 0 .. T3_MAX_BLOCK_TILES, 0 is 1; else MBZ */
 };
 
 /* SEG_STAGING, in IDLE: slots = 0 takes the staging buffer away. */
 struct t3_cmd_seg_staging {
-	uint32_t space;
-	uint32_t segment;
+	uint32_t space; /* 0 .. T3_MAX_SPACES - 1 */
+	uint32_t segment; /* 0 .. T3_SPACE_SEGMENTS - 1 */
 	uint64_t address;     /* device memory, multiple of 8; rows at the segment's pitch */
 	uint64_t slot_stride; /* multiple of 8, at least the segment's extent */
 	uint32_t slots;	      /* 0 .. T3_SEG_SLOTS */
@@ -481,10 +486,10 @@ struct t3_cmd_seg_staging {
 
 /* SEG_STATS: counts since SEG_MAP or RESET. */
 struct t3_cmd_seg_stats {
-	uint32_t space;
-	uint32_t segment;
+	uint32_t space; /* 0 .. T3_MAX_SPACES - 1 */
+	uint32_t segment; /* 0 .. T3_SPACE_SEGMENTS - 1 */
 	uint64_t stores;	/* out: tracked stores by the CPU */
-	uint64_t doorbells;	/* out */
+	uint64_t doorbells;	/* out: TILE doorbells accepted */
 	uint64_t local_bytes;	/* out: update bytes by stores and doorbells */
 	uint64_t remote_bytes;	/* out: update bytes that arrived from peers */
 	uint64_t triggers;	/* out: tiles whose count was reached */
@@ -500,8 +505,8 @@ struct t3_cmd_seg_stats {
  * the first that is OPEN and describes the one that it looked at last.
  */
 struct t3_cmd_tile_query {
-	uint32_t space;
-	uint32_t segment;
+	uint32_t space; /* 0 .. T3_MAX_SPACES - 1 */
+	uint32_t segment; /* 0 .. T3_SPACE_SEGMENTS - 1 */
 	uint32_t tile;	   /* in: the first to look at; out: the one described */
 	uint32_t tiles;	   /* 1 .. T3_TILE_QUERY_MAX */
 	uint32_t flags;	   /* out: T3_TILE_* */
@@ -516,23 +521,23 @@ struct t3_cmd_tile_query {
 
 /* ROUTE_SET, in IDLE: where segments of this space may send to. */
 struct t3_cmd_route_set {
-	uint32_t space;
+	uint32_t space; /* 0 .. T3_MAX_SPACES - 1 */
 	uint32_t route;	    /* 0 .. T3_SPACE_ROUTES - 1 */
 	uint32_t peer_rank; /* not the own rank */
-	uint32_t peer_space;
-	uint32_t peer_generation;
+	uint32_t peer_space; /* at peer_rank */
+	uint32_t peer_generation; /* of that space */
 	uint32_t peer_import; /* index in the peer's import table */
 };
 
 /* IMPORT_SET, in IDLE to FAULTED: who may send to this space. */
 struct t3_cmd_import_set {
-	uint32_t space;
+	uint32_t space; /* 0 .. T3_MAX_SPACES - 1 */
 	uint32_t import; /* 0 .. T3_SPACE_IMPORTS - 1 */
-	uint32_t src_rank;
-	uint32_t src_space;
-	uint32_t src_generation;
-	uint32_t op_mask;      /* bit t3_op */
-	uint64_t segment_mask; /* bit segment */
+	uint32_t src_rank; /* not the own rank */
+	uint32_t src_space; /* at src_rank */
+	uint32_t src_generation; /* of that space */
+	uint32_t op_mask;      /* bit t3_op: may be used */
+	uint64_t segment_mask; /* bit segment: may be sent to */
 };
 
 /* ------------------------------------------------------------------- queues */
@@ -556,7 +561,7 @@ struct t3_cmd_queue_create {
 };
 
 struct t3_cmd_queue {
-	uint32_t queue;
+	uint32_t queue; /* 0 .. T3_MAX_QUEUES - 1 */
 	uint32_t state;	 /* out: t3_queue_state */
 	uint32_t head;	 /* out: descriptors completed, mod 2^32 */
 	uint32_t tail;	 /* out: descriptors submitted, mod 2^32 */
@@ -569,7 +574,7 @@ struct t3_cmd_queue {
 struct t3_cmd_fence_set {
 	uint32_t fence; /* 0 .. T3_MAX_FENCES - 1 */
 	uint32_t mbz;
-	uint64_t value;
+	uint64_t value; /* new value */
 };
 
 #define T3_DESCRIPTOR_OPCODE_LIST(X, p) \
@@ -605,7 +610,11 @@ struct t3_descriptor {
 	uint8_t dst_kind; /* COPY, FILL: t3_location; GEMM: MEMORY, SPACE; TIMED: HOST */
 	uint16_t mbz;
 	uint32_t rows;	     /* at least 1; rows * row_bytes <= T3_MAX_COPY_BYTES */
-	uint32_t row_bytes;  /* at least 1; UPDATE, GEMM: multiple of the element size */
+	/*
+	 * at least 1; UPDATE, GEMM: multiple of the element size. SPACE: not checked here, a
+	 * piece that is none faults the space WIDTH
+	 */
+	uint32_t row_bytes;
 	/* address; FILL: pattern; WAIT, SIGNAL: value; GEMM, TIMED: multiple of 64 */
 	uint64_t src;
 	uint64_t dst;	     /* address; WAIT, SIGNAL: fence; TIMED: multiple of 64 */
@@ -645,7 +654,7 @@ struct t3_gemm {
 	uint64_t mbz;
 };
 
-#define T3_GEMM_CHUNKS_UP (1u << 0)
+#define T3_GEMM_CHUNKS_UP (1u << 0) /* chunks upwards from the first */
 
 /*
  * A run of the timed model (SPEC.md section 8.1): what a TIMED descriptor points to, read
@@ -662,10 +671,10 @@ struct t3_timed_args {
 	uint64_t columns;	/* of the output */
 	uint64_t depth;		/* K of one device */
 	uint64_t mbz[3];
-	uint64_t params[T3_TIMED_PARAMS];
+	uint64_t params[T3_TIMED_PARAMS]; /* of the machine, in the order of section 8.1 */
 };
 
-/* One device that is its own neighbour stands for all. */
+/* one device that is its own neighbour stands for all */
 #define T3_TIMED_MIRRORED (1u << 0)
 
 enum t3_timed_program {
@@ -675,7 +684,7 @@ enum t3_timed_program {
 	T3_TIMED_T3_MCA = 3,	 /* with communication-aware arbitration */
 	T3_TIMED_T3_MCA_AG = 4,	 /* the all-gather is triggered, too, tile by tile */
 	T3_TIMED_DIRECT = 5,	 /* direct reduce-scatter on a full fabric, MCA; all-gather */
-	T3_TIMED_PROGRAMS = 6,
+	T3_TIMED_PROGRAMS = 6, /* number of them */
 };
 
 enum t3_timed_param_id {
@@ -685,7 +694,8 @@ enum t3_timed_param_id {
 	T3_TIMED_PARAM_COMPUTE_PERCENT = 3, /* share of that rate which the main loop reaches */
 	T3_TIMED_PARAM_GROUPS_PER_UNIT = 4, /* workgroups that a unit holds */
 	T3_TIMED_PARAM_UNIT_STORE_GBPS = 5, /* rate of one unit's stores, GB/s */
-	T3_TIMED_PARAM_STAGE_BARRIER = 6, /* 1: dispatch stage by stage, 0: singly */
+	/* 1: workgroups are dispatched stage by stage, 0: singly */
+	T3_TIMED_PARAM_STAGE_BARRIER = 6,
 	T3_TIMED_PARAM_TILE_ROWS = 7, /* of a workgroup's tile */
 	T3_TIMED_PARAM_TILE_COLUMNS = 8, /* of a workgroup's tile */
 	T3_TIMED_PARAM_K_BLOCK = 9, /* depth that is loaded at once */
@@ -694,7 +704,8 @@ enum t3_timed_param_id {
 	T3_TIMED_PARAM_CACHE_WAYS = 12, /* its associativity */
 	T3_TIMED_PARAM_CACHE_GBPS = 13, /* its rate, GB/s */
 	T3_TIMED_PARAM_CACHE_LATENCY_NS = 14, /* of a hit, ns */
-	T3_TIMED_PARAM_REQUEST_BYTES = 15, /* piece of a tile, cache block, packet */
+	/* a tracked piece of a tile, cache block, request and packet */
+	T3_TIMED_PARAM_REQUEST_BYTES = 15,
 	T3_TIMED_PARAM_MEMORY_GBPS = 16, /* of all channels, GB/s */
 	T3_TIMED_PARAM_MEMORY_LATENCY_NS = 17, /* of a read, ns */
 	T3_TIMED_PARAM_MEMORY_CHANNELS = 18, /* number of them */
@@ -704,19 +715,23 @@ enum t3_timed_param_id {
 	T3_TIMED_PARAM_RUN_KIB = 22, /* served in one direction while the other waits, KiB */
 	T3_TIMED_PARAM_ROW_CONFLICT_NS = 23, /* when the streams alternate, ns */
 	T3_TIMED_PARAM_UPDATE_PERCENT = 24, /* time of an update, of a write's */
-	T3_TIMED_PARAM_THRESHOLD_HIGH = 25, /* entries in use: communication waits */
+	/* entries in use from which communication waits, at high intensity */
+	T3_TIMED_PARAM_THRESHOLD_HIGH = 25,
 	T3_TIMED_PARAM_THRESHOLD_MIDDLE = 26, /* the same at middle intensity */
 	T3_TIMED_PARAM_THRESHOLD_LOW = 27, /* the same at low intensity */
-	T3_TIMED_PARAM_INTENSITY_HIGH = 28, /* percent of the memory's time, stage 1 */
+	/* from this percentage of the memory's time in the first stage */
+	T3_TIMED_PARAM_INTENSITY_HIGH = 28,
 	T3_TIMED_PARAM_INTENSITY_MIDDLE = 29, /* the same for middle */
 	T3_TIMED_PARAM_INTENSITY_LOW = 30, /* the same for low; below it there is no threshold */
 	T3_TIMED_PARAM_STARVATION_NS = 31, /* communication is admitted once in this time, ns */
 	T3_TIMED_PARAM_LINK_GBPS = 32, /* each direction, GB/s */
 	T3_TIMED_PARAM_LINK_LATENCY_NS = 33, /* ns */
-	T3_TIMED_PARAM_LINK_QUEUE_KIB = 34, /* stores that may wait for the link, KiB */
+	/* stores that wait for the link before workgroups do, KiB */
+	T3_TIMED_PARAM_LINK_QUEUE_KIB = 34,
 	T3_TIMED_PARAM_DMA_TILES = 35, /* pieces of a triggered block */
 	T3_TIMED_PARAM_DMA_READ_AHEAD_KIB = 36, /* KiB */
-	T3_TIMED_PARAM_COPY_WINDOW_KIB = 37, /* of a collective, under way, KiB */
+	/* what a collective's workgroups have under way, KiB */
+	T3_TIMED_PARAM_COPY_WINDOW_KIB = 37,
 	T3_TIMED_PARAM_TRACKER_ENTRIES = 38, /* of the device */
 	T3_TIMED_PARAM_TRACKER_WAYS = 39, /* its associativity */
 	T3_TIMED_PARAM_TRACKER_RECORD_BYTES = 40, /* of a record in memory */
@@ -726,7 +741,7 @@ enum t3_timed_phase {
 	T3_TIMED_GEMM = 0,
 	T3_TIMED_REDUCE_SCATTER = 1,
 	T3_TIMED_ALL_GATHER = 2,
-	T3_TIMED_PHASES = 3,
+	T3_TIMED_PHASES = 3, /* number of them */
 };
 
 enum t3_timed_bytes {
@@ -738,14 +753,14 @@ enum t3_timed_bytes {
 	T3_TIMED_AG_WRITE = 5,
 	T3_TIMED_TRACKER_READ = 6,
 	T3_TIMED_TRACKER_WRITE = 7,
-	T3_TIMED_BYTES = 8,
+	T3_TIMED_BYTES = 8, /* number of them */
 };
 
 /* Of one device in one run. ps: virtual picoseconds from its start. */
 struct t3_timed_counters {
 	uint64_t end;			     /* ps; when the last phase was over */
 	uint64_t phase_end[T3_TIMED_PHASES]; /* ps; 0: not in this program */
-	uint64_t memory_bytes[T3_TIMED_BYTES];
+	uint64_t memory_bytes[T3_TIMED_BYTES]; /* by t3_timed_bytes */
 	uint64_t memory_busy;	 /* ps */
 	uint64_t memory_turns;	 /* changes of direction */
 	uint64_t queue_peak;	 /* entries of a channel */
@@ -776,12 +791,12 @@ struct t3_timed_result {
 	uint64_t start;	 /* virtual ns of the fabric, for all ranks the same */
 	uint64_t events; /* of the model, of all devices */
 	uint32_t flags;	 /* T3_TIMED_HOST_PACED */
-	uint32_t rank;
+	uint32_t rank; /* of the device */
 	uint64_t mbz;
-	struct t3_timed_counters counters;
+	struct t3_timed_counters counters; /* of the device at this rank */
 };
 
-/* A CPU stored to a space, rang a doorbell or gave a command within the run. */
+/* a CPU stored to a space, rang a doorbell or gave a command within the run */
 #define T3_TIMED_HOST_PACED (1u << 0)
 
 #define T3_DESCRIPTOR_STATUS_LIST(X, p) \
@@ -808,10 +823,14 @@ enum t3_descriptor_status { T3_DESCRIPTOR_STATUS_LIST(T3_ENUMERATOR, T3_DESC_) }
  * completions[i % entries]; `word` is written last, in one store.
  */
 struct t3_completion {
-	uint64_t cookie;
+	uint64_t cookie; /* of the descriptor */
 	uint64_t detail; /* see t3_descriptor_status */
 	uint64_t vtime;	 /* virtual ns */
-	uint64_t word;	 /* T3_COMPLETION_WORD() */
+	/*
+	 * index in [31:0], t3_descriptor_status in [47:32], phase in [48]; written last, in
+	 * one store
+	 */
+	uint64_t word;
 };
 
 /* index: i mod 2^32. phase: 1 in the first pass over the ring, 0 in the second, ... */
@@ -883,7 +902,7 @@ struct t3_cmd_inject_text {
 	uint8_t text[T3_INJECT_TEXT]; /* with a zero byte at its end */
 };
 
-#define T3_POISON_GRANULE 64u
+#define T3_POISON_GRANULE 64u /* bytes */
 #define T3_POISON_RANGES  16u /* per device */
 
 /* ------------------------------------------------------------------- fabric */
@@ -902,23 +921,23 @@ enum t3_packet_type { T3_PACKET_TYPE_LIST(T3_ENUMERATOR, T3_PKT_) };
  * packet; the receiver looks the sender and `import` up in its route table.
  */
 struct t3_packet {
-	uint8_t type;
-	uint8_t op;    /* UPDATE */
-	uint8_t dtype; /* UPDATE */
+	uint8_t type; /* t3_packet_type */
+	uint8_t op;    /* UPDATE: t3_op */
+	uint8_t dtype; /* UPDATE: t3_dtype */
 	uint8_t mbz;
-	uint16_t src_rank;
-	uint16_t dst_rank;
-	uint32_t src_space;
-	uint32_t src_generation;
-	uint32_t dst_space;
-	uint32_t dst_generation;
-	uint32_t epoch;
+	uint16_t src_rank; /* of this packet's sender */
+	uint16_t dst_rank; /* of its receiver */
+	uint32_t src_space; /* at the sender */
+	uint32_t src_generation; /* of that space */
+	uint32_t dst_space; /* at the receiver */
+	uint32_t dst_generation; /* of that space */
+	uint32_t epoch; /* UPDATE, ARM_QUERY: of the source; STATE, POISON: section 6.2 */
 	uint16_t import;      /* index in the import table of the space that receives updates */
 	uint16_t segment;     /* UPDATE: of the target */
 	uint32_t row;	      /* UPDATE: in the target segment */
 	uint32_t col;	      /* UPDATE: byte in that row */
-	uint32_t length;      /* UPDATE: payload bytes, multiple of the element size */
-	uint32_t arg;	      /* STATE */
+	uint32_t length;      /* UPDATE: payload bytes, a multiple of the element size; else 0 */
+	uint32_t arg;	      /* STATE: t3_space_state */
 	uint32_t incarnation; /* of the link */
 	uint32_t sequence;    /* of the link */
 	uint16_t src_segment; /* UPDATE: of the source, returned with the response */

@@ -7,7 +7,7 @@ What is written in a way that this file does not know is a problem, never passed
 import collections
 import re
 
-Item = collections.namedtuple("Item", "name value comment")
+Item = collections.namedtuple("Item", "name value comment mask", defaults=[False])  # mask: bits, written as such
 Field = collections.namedtuple("Field", "name offset size comment")
 Enum = collections.namedtuple("Enum", "tag items")  # tag: "" of bit masks
 
@@ -68,7 +68,8 @@ class Header:
         joined = re.fullmatch(r"\(0u T3_(\w+)_LIST\(T3_OR, (\w+)\)\)", match["value"])
         value = sum(1 << item.value for item in self.lists[joined[1]]) if joined else number(match["value"], self.known)
         self.known[match["constant"]] = value
-        self.constants.append(Item(match["constant"], value, words(match["behind"] or match["above"])))
+        self.constants.append(Item(match["constant"], value, words(match["behind"] or match["above"]),
+                                   bool(re.search("0x|<<|T3_OR", match["value"]))))
 
     def add_enum(self, tag, body):
         """A list and what is counted by it, or one enumerator a line, its comment behind or above."""
@@ -77,8 +78,9 @@ class Header:
                                  rf"|(?P<above>(?:^\s*{COMMENT}\s*\n)*)^\s*(?P<name>T3_\w+)(?:\s*=\s*(?P<value>[\w() <]+))?"
                                  rf"(?:,|(?=\s*$))[ \t]*(?P<behind>{COMMENT})?", body, re.M):
             if entry["list"]:
-                made = [Item(entry["prefix"] + item.name, 1 << item.value if entry["kind"] == "T3_MASK" else item.value,
-                             item.comment) for item in self.lists[entry["list"]]]
+                mask = entry["kind"] == "T3_MASK"
+                made = [Item(entry["prefix"] + item.name, 1 << item.value if mask else item.value, item.comment, mask)
+                        for item in self.lists[entry["list"]]]
             else:
                 value = number(entry["value"], self.known) if entry["value"] else following
                 made = [Item(entry["name"], value, words(entry["behind"] or entry["above"]))]

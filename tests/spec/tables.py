@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Make C of the tables in SPEC.md, and see that manual and header name the same things.
+"""Make C of the tables in SPEC.md, and see that all places name what the header names.
 
 usage: tables.py SPEC.md t3_hw.h OUT.h
 
 OUT.h asserts each number of the manual against the header at compile time, and holds
 the register and doorbell tables for test_spec_*.c. What the header has and the manual
-has not (or the other way round) ends the run, with the row that is missing.
+has not (or the other way round) ends the run: all of it is listed.
 """
 
 import collections
@@ -14,19 +14,23 @@ import fnmatch
 import re
 import sys
 
+import appendix
 from header import Header
 
 Table = collections.namedtuple("Table", "section columns rows")
 Row = collections.namedtuple("Row", "line cells")
 
-# Constants that have a table of their own, by prefix.
-ELSEWHERE = ("T3_REG_",)
 DOORBELLS = ("T3_DB_ARM", "T3_DB_RELEASE", "T3_DB_TILE", "T3_DB_STATE")
 # Tables of the manual's text whose first column names enumerators, with * for several
 # and with the value behind it in parentheses where it is a number.
-NAMED = [("2.1", "state", "T3_SPACE_"), ("6.2", "type", "T3_PKT_"), ("7.", "opcode", "T3_CMD_"),
-         ("9.", "kind", "T3_FAULT_"), ("11.1", "state", "T3_QUEUE_"), ("11.1", "opcode", "T3_CMD_"),
-         ("11.3", "opcode", "T3_DESC_"), ("11.3", "status", "T3_DESC_")]
+NAMED = [("2.1", "state", "T3_SPACE_", "t3_space_state"), ("6.2", "type", "T3_PKT_", "t3_packet_type"),
+         ("7.", "opcode", "T3_CMD_", "t3_admin_opcode"), ("9.", "kind", "T3_FAULT_", "t3_fault_kind"),
+         ("11.1", "state", "T3_QUEUE_", "t3_queue_state"), ("11.1", "opcode", "T3_CMD_", "t3_admin_opcode"),
+         ("11.3", "opcode", "T3_DESC_", "t3_descriptor_opcode"),
+         ("11.3", "status", "T3_DESC_", "t3_descriptor_status"), ("12.1", "kind", "T3_INJECT_", "t3_inject_kind")]
+
+# In the text beside those tables.
+BESIDE = {"T3_SPACE_DEAD", "T3_DESC_BAD_DESCRIPTOR", "T3_DESC_BAD_RANGE"}
 
 problems = []
 
@@ -89,68 +93,54 @@ def compare(where, rows, names, wanted, make_row):
             problem(f"SPEC.md, {where}: missing {make_row(item)}")
 
 
-def check_constants(tables, items):
-    rows = table_of(tables, "A.1", "constant")
-    wanted = {item.name: item for item in items
-              if not item.name.startswith(ELSEWHERE) and item.name not in DOORBELLS}
-    compare("A.1", rows, ["T3_" + row.cells["constant"] for row in rows], wanted,
-            lambda item: f"| {item.name[3:]} | {item.value:#x} | {item.comment} |")
-    for row in rows:
-        yield f"T3_{row.cells['constant']} == {value_of(row, 'value')}", row.line
+def check_appendix(manual, header):
+    """The manual is as the generator makes it; a problem for each line that is not there."""
+    had = manual.splitlines()
+    lines = [line for line in appendix.made(manual, header).splitlines() if line not in set(had)]
+    for line in lines:
+        problem(f"SPEC.md: missing {line}")
+    if lines or appendix.made(manual, header) != manual:
+        problem("SPEC.md, appendix A and 1.1 are not those of t3_hw.h: run `make spec-appendix`")
 
 
-def check_enums(tables, enums):
-    for tag, items in enums:
-        rows = [row for table in tables if table.section.split(",")[0] == f"enum {tag}"
-                for row in table.rows]
-        wanted = {item.name: item for item in items if not item.name.endswith("_COUNT")}
-        compare(f"enum {tag}", rows, ["T3_" + row.cells["name"] for row in rows], wanted,
-                lambda item: f"| {item.value} | {item.name[3:]} | {item.comment} |")
-        for row in rows:
-            yield f"T3_{row.cells['name']} == {value_of(row, 'value')}", row.line
-
-
-def check_structs(tables, structs):
-    sized = {}
-    for table in tables:
-        match = re.match(r"struct (t3_\w+), (\d+) bytes", table.section)
-        if match:
-            sized[match[1]] = (int(match[2]), table)
-    for tag in sized.keys() - structs.keys():
-        problem(f"SPEC.md: struct {tag} is not in t3_hw.h")
-    for tag, (size, fields) in structs.items():
-        if tag not in sized:
-            problem(f"SPEC.md, A.3: missing '#### struct {tag}, {size} bytes'")
-        length, table = sized.get(tag, (size, Table("", [], [])))
-        compare(f"struct {tag}", table.rows, [row.cells["field"] for row in table.rows],
-                {field.name: field for field in fields},
-                lambda field: f"| {field.offset:#05x} | {field.size} | {field.name} | {field.comment} |")
-        for row in table.rows:
-            name = row.cells["field"]
-            yield f"offsetof(struct {tag}, {name}) == {value_of(row, 'offset')}", row.line
-            yield f"sizeof(((struct {tag} *)0)->{name}) == {value_of(row, 'size')}", row.line
-            yield f"sizeof(struct {tag}) == {length}", row.line
+def header_asserts(header):
+    """header.py has read what the compiler reads."""
+    for item in header.constants + [item for _, items in header.enums for item in items]:
+        yield f"{item.name} == {item.value}ull", item.name
+    for tag, (size, fields) in header.structs.items():
+        yield f"sizeof(struct {tag}) == {size}", tag
+        for field in fields:
+            yield f"offsetof(struct {tag}, {field.name}) == {field.offset}", f"{tag}.{field.name}"
+            yield f"sizeof(((struct {tag} *)0)->{field.name}) == {field.size}", f"{tag}.{field.name}"
 
 
 def check_name(row, name, value, known):
-    matches = [known[item] for item in known if fnmatch.fnmatchcase(item, name)]
+    """The names that a pattern of the manual stands for."""
+    matches = {item: known[item] for item in known if fnmatch.fnmatchcase(item, name)}
     if not matches:
         problem(f"SPEC.md:{row.line}: {name} is not in t3_hw.h")
-    elif value is not None and [int(value)] != matches:
-        problem(f"SPEC.md:{row.line}: {name} is {matches} in t3_hw.h")
+    elif value is not None and [int(value)] != list(matches.values()):
+        problem(f"SPEC.md:{row.line}: {name} is {list(matches.values())} in t3_hw.h")
+    return set(matches)
 
 
 def check_named(tables, enums):
-    """The text's tables name only what there is."""
+    """The text's tables name what there is: nothing else, and all of it."""
     known = {item.name: item.value for _, items in enums for item in items}
-    for start, column, prefix in NAMED:
+    seen = collections.defaultdict(set)
+    for start, column, prefix, tag in NAMED:
         rows = table_of(tables, start, column)
         if not rows:
             problem(f"SPEC.md, {start}: no table with column '{column}'")
         for row in rows:
             for text in re.sub(r"\((?!\d+\))[^)]*\)", "", row.cells[column]).split(","):
                 name, value = re.fullmatch(r"\s*(\S*?)\s*(?:\((\d+)\))?\s*", text).groups()
-                check_name(row, prefix + name, value, known)
+                seen[tag] |= check_name(row, prefix + name, value, known)
+    for tag, items in enums:
+        for item in items if tag in seen else ():
+            if item.name not in seen[tag] | BESIDE and item.value and not item.name.endswith("_COUNT"):
+                where = " or ".join(start for start, _, _, named in NAMED if named == tag)
+                problem(f"SPEC.md, {where}: no row for {item.name[3:]}")
 
 
 # --- registers and doorbells -------------------------------------------------------
@@ -169,7 +159,7 @@ def check_registers(tables, items):
             problem(f"SPEC.md:{row.line}: t3_hw.h says {name} is {wanted[name].comment}")
         if access not in ("RO", "RW", "RW1C") or width not in (4, 8):
             problem(f"SPEC.md:{row.line}: access {access}, width {width}")
-        yield f"{name} == {value_of(row, 'offset')}", row.line
+        yield f"{name} == {value_of(row, 'offset')}", f"SPEC.md:{row.line}"
 
 
 def register_lines(tables):
@@ -191,7 +181,7 @@ def check_doorbells(tables, items):
     compare("2.2", rows, names, values, lambda item:
             f"| {item.value:#04x} {item.name[6:]} | {item.comment} |")
     for row, name in zip(rows, names):
-        yield f"{name} == {int(row.cells['offset'].split()[0], 0)}", row.line
+        yield f"{name} == {int(row.cells['offset'].split()[0], 0)}", f"SPEC.md:{row.line}"
 
 
 def doorbell_lines(tables):
@@ -259,12 +249,11 @@ struct spec_timed {
 
 def generate(tables, header):
     asserts = [pair for check in (check_registers(tables, header.constants), check_doorbells(tables, header.constants),
-                                  check_constants(tables, header.constants), check_enums(tables, header.enums),
-                                  check_structs(tables, header.structs)) for pair in check]
+                                  header_asserts(header)) for pair in check]
     check_named(tables, header.enums)
     yield DECLARATIONS
-    for expression, line in dict(asserts).items():
-        yield f'_Static_assert({expression}, "SPEC.md:{line}");'
+    for expression, where in dict(asserts).items():
+        yield f'_Static_assert({expression}, "{where}");'
     yield "\nstatic const struct spec_register spec_registers[] = {"
     yield from register_lines(tables)
     yield "};\n\nstatic const struct spec_doorbell spec_doorbells[] = {"
@@ -280,6 +269,7 @@ def main():
     manual, text = (open(path, encoding="utf-8").read() for path in sys.argv[1:3])
     header = Header(text)
     problems.extend(header.problems)
+    check_appendix(manual, header)
     lines = list(generate(parse_manual(manual), header))
     if problems:
         sys.exit("\n".join(problems))
