@@ -5,8 +5,8 @@
 usage: tables.py SPEC.md t3_hw.h OUT.h
 
 OUT.h asserts each number of the manual against the header at compile time, and holds
-the register and doorbell tables for test_spec_*.c. What the header has and the manual
-has not (or the other way round) ends the run: all of it is listed.
+the register and doorbell tables for test_spec_*.c. What the header has and the manual,
+or one of places.py, has not (or the other way round) ends the run: all of it is listed.
 """
 
 import collections
@@ -15,6 +15,7 @@ import re
 import sys
 
 import appendix
+import places
 from header import Header
 
 Table = collections.namedtuple("Table", "section columns rows")
@@ -270,6 +271,7 @@ def main():
     header = Header(text)
     problems.extend(header.problems)
     check_appendix(manual, header)
+    problems.extend(places.missing(header))
     lines = list(generate(parse_manual(manual), header))
     if problems:
         sys.exit("\n".join(problems))
