@@ -11,7 +11,8 @@
 #include "queue/queue_private.h"
 #include "space/space_private.h"
 
-#define T3_STATE_VERSION   3u
+/* All counters are saved: another number of them is another version. */
+#define T3_STATE_VERSION   (3u << 16 | T3_COUNTER_COUNT)
 #define T3_STATE_MAGIC_DEV 0x56443354u /* "T3DV" */
 #define T3_STATE_MAGIC_FAB 0x42463354u /* "T3FB" */
 #define T3_STATE_END	   0x444e4533u /* "3END" */
@@ -21,6 +22,7 @@
  * to here: it is derived, a callback, or used only within a call. Then change the size.
  */
 #if UINTPTR_MAX == UINT64_MAX
+#define T3_STATE_COUNTERS	  (8 * T3_COUNTER_COUNT)
 #define T3_STATE_SIZE(type, size) _Static_assert(sizeof(struct type) == (size), #type " changed")
 T3_STATE_SIZE(t3_event, 32);
 T3_STATE_SIZE(t3_clock, 56); /* background: set when the fabric is made */
@@ -41,12 +43,12 @@ T3_STATE_SIZE(t3_route, 128);
 T3_STATE_SIZE(t3_import, 120);
 T3_STATE_SIZE(t3_space, 9104); /* recent, recent_at: a cache */
 T3_STATE_SIZE(t3_entry, 24);
-T3_STATE_SIZE(t3_tracker, 32); /* recent: a cache */
-T3_STATE_SIZE(t3_dev, 488);
-T3_STATE_SIZE(t3_spaces, 9176);	 /* ops: callbacks */
-T3_STATE_SIZE(t3_queues, 28224); /* ops: callbacks; bounce: within a step */
-T3_STATE_SIZE(t3_gangs, 30280);
-T3_STATE_SIZE(t3_front, 30544);
+T3_STATE_SIZE(t3_tracker, 32); /* recent: where to look first */
+T3_STATE_SIZE(t3_dev, 248 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_spaces, 8936 + T3_STATE_COUNTERS);  /* ops */
+T3_STATE_SIZE(t3_queues, 27984 + T3_STATE_COUNTERS); /* ops; bounce: within a step */
+T3_STATE_SIZE(t3_gangs, 30040 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_front, 30304 + T3_STATE_COUNTERS);
 #endif
 
 struct t3_stream {
