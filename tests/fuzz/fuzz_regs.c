@@ -99,6 +99,7 @@ static void admin(struct run *run)
 	uint32_t index = stream_u8(run->in) % 4;
 	struct t3_cmd_seg_staging staging = { space, index, HOST_STAGING, 0x400, 2, 0 };
 	struct t3_cmd_tile_query tile = { .space = space, .segment = index, .tiles = 3 };
+	struct t3_cmd_inject_text text = { .text = "drop peer=1 nth=2;poison address=0 value=64" };
 	union command cmd = { .index = { space, index } };
 
 	if (opcode == T3_CMD_SPACE_CREATE)
@@ -110,6 +111,8 @@ static void admin(struct run *run)
 		cmd.staging = staging;
 	else if (opcode == T3_CMD_TILE_QUERY)
 		cmd.tile = tile;
+	else if (opcode == T3_CMD_INJECT_TEXT)
+		cmd.text = text;
 	else if (opcode == T3_CMD_ROUTE_SET || opcode == T3_CMD_IMPORT_SET)
 		make_grant(run, opcode, space, index, &cmd);
 	stream_patch(run->in, &cmd, sizeof(cmd));

@@ -27,8 +27,10 @@ static struct host *make(uint32_t shape)
 		.entries = tracker[shape >> 2].entries,
 		.ways = tracker[shape >> 2].ways,
 	};
+	struct host *host = host_new(&config);
 
-	return host_new(&config);
+	host_replace(host, 0, true); /* the commands that inject, too */
+	return host;
 }
 
 /* ------------------------------------------------------------------- rewind */
