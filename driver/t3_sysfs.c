@@ -35,11 +35,7 @@ static DEVICE_ATTR_RO(fabric_id);
 
 static ssize_t topology_show(struct device *dev, struct device_attribute *attr, char *text)
 {
-	static const char *const names[] = {
-		[T3_TOPOLOGY_NONE] = "none",
-		[T3_TOPOLOGY_RING] = "ring",
-		[T3_TOPOLOGY_FULL] = "full",
-	};
+	static const char *const names[] = { T3_TOPOLOGY_LIST(T3_TEXT, T3_TOPOLOGY_) };
 	u32 topology = t3_sysfs_caps(dev)->topology;
 
 	return sysfs_emit(text, "%s\n", topology < ARRAY_SIZE(names) ? names[topology] :

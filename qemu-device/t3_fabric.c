@@ -52,17 +52,16 @@ struct T3Fabric {
 	bool delivering;
 };
 
+/* NULL: that of a device alone, which nobody can ask for. */
 static bool parse_topology(const char *name, uint32_t *topology)
 {
+	*topology = T3_TOPOLOGY_NONE;
 	if (!name)
-		*topology = T3_TOPOLOGY_NONE;
-	else if (g_str_equal(name, "ring"))
-		*topology = T3_TOPOLOGY_RING;
-	else if (g_str_equal(name, "full"))
-		*topology = T3_TOPOLOGY_FULL;
-	else
-		return false;
-	return true;
+		return true;
+	for (uint32_t i = T3_TOPOLOGY_RING; i <= T3_TOPOLOGY_FULL; i++)
+		if (g_str_equal(name, t3_name_topology(i)))
+			*topology = i;
+	return *topology != T3_TOPOLOGY_NONE;
 }
 
 /* -------------------------------------------------------------- interrupts */

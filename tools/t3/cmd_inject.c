@@ -93,36 +93,37 @@ static int list(const struct tool_devices *devices, const struct inject_args *ar
 	return ret;
 }
 
-/* -d, or the one with that rank; there may be one device at all. */
-static const struct tool_device *choose(const struct tool_devices *devices, int64_t rank)
+/* Is there a rank=NUMBER in the text? The device reads the rest. */
+static bool names_rank(const char *text, uint64_t *rank)
+{
+	const char *at;
+	char *end;
+
+	for (at = strstr(text, "rank="); at; at = strstr(at + 1, "rank=")) {
+		if (at == text || !strchr(" \t\n", at[-1]))
+			continue;
+		*rank = strtoull(at + 5, &end, strncmp(at + 5, "0x", 2) ? 10 : 16);
+		return end != at + 5 && strchr(" \t\n", *end);
+	}
+	return false;
+}
+
+/* -d, or the one with the text's rank; there may be one device at all. */
+static const struct tool_device *choose(const struct tool_devices *devices, const char *text)
 {
 	const struct tool_device *found = NULL;
+	uint64_t rank = 0;
+	bool named = names_rank(text, &rank);
 	size_t i;
 
 	for (i = 0; i < devices->count; i++) {
-		if (rank >= 0 && devices->list[i].info.rank != (uint64_t)rank)
+		if (named && devices->list[i].info.rank != rank)
 			continue;
 		if (found)
 			return NULL;
 		found = &devices->list[i];
 	}
 	return found;
-}
-
-/* Of rank=NUMBER in the text; -1: there is none, or it is no number. The device reads the rest. */
-static int64_t rank_in(const char *text)
-{
-	const char *at;
-	char *end;
-	long rank;
-
-	for (at = strstr(text, "rank="); at; at = strstr(at + 1, "rank=")) {
-		if (at == text || !strchr(" \t\n", at[-1]))
-			continue;
-		rank = strtol(at + 5, &end, strncmp(at + 5, "0x", 2) ? 10 : 16);
-		return end != at + 5 && strchr(" \t\n", *end) ? rank : -1;
-	}
-	return -1;
 }
 
 /* What the device says, if it was the device. */
@@ -144,7 +145,7 @@ static int refuse(const struct tool_device *device, const char *why, int error)
 
 static int inject_one(const struct tool_devices *devices, const char *text)
 {
-	const struct tool_device *device = choose(devices, rank_in(text));
+	const struct tool_device *device = choose(devices, text);
 	char why[512];
 	int ret;
 
