@@ -113,8 +113,9 @@ def main():
     if header.problems:
         sys.exit("\n".join(header.problems))
     wanted = made(manual, header)
-    with open(sys.argv[1], "w", encoding="utf-8") as out:
-        out.write(wanted)
+    if wanted != manual:
+        with open(sys.argv[1], "w", encoding="utf-8") as out:
+            out.write(wanted)
     return 0
 
 
