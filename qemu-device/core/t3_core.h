@@ -84,7 +84,7 @@ struct t3_dev_config {
 };
 
 struct t3_host_ops {
-	/* Guest memory; false when any byte is not plain accessible memory. */
+	/* Access guest memory. Return false if a byte is not in plain accessible memory. */
 	bool (*dma_read)(void *opaque, uint64_t addr, void *buf, size_t len);
 	bool (*dma_write)(void *opaque, uint64_t addr, const void *buf, size_t len);
 	/* Sends an MSI-X vector, 0 .. T3_MAX_VECTORS - 1. */
@@ -146,14 +146,14 @@ void t3_dev_free(struct t3_dev *dev);
 
 enum t3_attach {
 	T3_ATTACH_OK,
-	T3_ATTACH_NO_RANK,   /* the fabric has not so many */
+	T3_ATTACH_NO_RANK,   /* the fabric has fewer ranks */
 	T3_ATTACH_TAKEN,     /* another device has the rank */
 	T3_ATTACH_TWICE,     /* the device is attached already */
-	T3_ATTACH_NO_MEMORY, /* to record it */
+	T3_ATTACH_NO_MEMORY, /* for its record */
 };
 
 enum t3_attach t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank);
-/* Implies a reset; peers see the device as gone. */
+/* Resets the device. Its peers learn that it is gone. */
 void t3_dev_detach(struct t3_dev *dev);
 
 /* Function reset (SPEC.md section 10); may be called at any time. */

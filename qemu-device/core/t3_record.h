@@ -16,7 +16,7 @@
 
 #define T3_RECORD_MAGIC	  "T3RECORD"
 #define T3_RECORD_VERSION 4u
-#define T3_RECORD_SLOTS	  64u /* devices that exist at a time */
+#define T3_RECORD_SLOTS	  64u /* most devices that exist at a time */
 
 enum t3_record_type {
 	T3_REC_NONE, /* the end: reserved bytes of the file that were not used */

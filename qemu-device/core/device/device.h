@@ -141,7 +141,7 @@ void t3_poison_report(struct t3_dev *dev, uint64_t where);
 
 /* -------------------------------------------------------------------- host */
 
-/* hostmem.c. False: host memory is out of reach. */
+/* hostmem.c. Return false if host memory cannot be accessed there. */
 bool t3_host_read(struct t3_dev *dev, uint64_t address, void *data, size_t len);
 bool t3_host_write(struct t3_dev *dev, uint64_t address, const void *data, size_t len);
 

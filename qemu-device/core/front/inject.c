@@ -6,7 +6,7 @@
 
 enum target { AT_LINK, AT_RANK, AT_MEMORY, AT_QUEUE };
 
-/* What a kind is aimed at, and which fields it uses besides; others must be zero. */
+/* The target of a kind, and the other fields that it uses. All others must be zero. */
 struct rule {
 	enum target target;
 	bool counted; /* nth, count */

@@ -53,7 +53,7 @@ static inline void t3_gang_host(struct t3_fabric *fabric)
 /* gang_run.c */
 /* `fabric` is the first member of a struct t3_gang_fabric. */
 void t3_gang_init(struct t3_fabric *fabric);
-/* `dev` begins a struct t3_gangs. -1: memory is short; t3_gangs_fini() follows. */
+/* `dev` is the first member of a struct t3_gangs. False: no memory; call t3_gangs_fini(). */
 bool t3_gangs_init(struct t3_dev *dev);
 void t3_gangs_fini(struct t3_dev *dev);
 /* Function reset; call it after t3_queues_reset(). */

@@ -73,7 +73,7 @@ static inline struct t3_queues *t3_queues(const struct t3_dev *dev)
 }
 
 /* queue_life.c */
-/* `dev` begins a struct t3_queues. -1: memory is short; t3_queues_fini() follows. */
+/* `dev` is the first member of a struct t3_queues. False: no memory; call t3_queues_fini(). */
 bool t3_queues_init(struct t3_dev *dev, const struct t3_queue_ops *ops);
 void t3_queues_fini(struct t3_dev *dev);
 /* Function reset. */

@@ -58,7 +58,7 @@ uint64_t t3_ring_address(const struct t3_queue *q)
 	return q->ring + (uint64_t)(q->head % q->entries) * sizeof(struct t3_descriptor);
 }
 
-/* Copies descriptor `head`: what the guest changes later does not matter. */
+/* Copies descriptor `head`, so that later changes by the guest have no effect. */
 bool t3_ring_fetch(struct t3_queue *q)
 {
 	if (t3_host_read(q->dev, t3_ring_address(q), &q->desc, sizeof(q->desc)))

@@ -97,7 +97,7 @@ static void announce(struct t3_port *port)
 	t3_record_end(r, 0, 0);
 }
 
-/* Before an attach. A device keeps its port until it is freed. */
+/* Gives a device a port before it is attached. It keeps the port until it is freed. */
 bool t3_record_adopt(struct t3_dev *dev, struct t3_fabric *fabric)
 {
 	struct t3_port *port;
@@ -109,7 +109,7 @@ bool t3_record_adopt(struct t3_dev *dev, struct t3_fabric *fabric)
 	port = free_port(fabric->recorder);
 	if (!port)
 		return false;
-	/* Zero, as a replay's: what differs is told when it is read. Costs no page before. */
+	/* A replay's memory starts with zeros, too. Bytes that differ are recorded when read. */
 	port->shadow = calloc(1, dev->config.memory_size);
 	if (!port->shadow)
 		return false;

@@ -161,8 +161,8 @@ static inline uint32_t t3_space_generation(const struct t3_space *space)
 	return t3_spaces(space->dev)->generation[space->id];
 }
 
-/* spaces.c: all of a device's */
-/* `dev` begins a struct t3_spaces. -1: memory is short; t3_spaces_fini() follows. */
+/* spaces.c: all spaces of a device */
+/* `dev` is the first member of a struct t3_spaces. False: no memory; call t3_spaces_fini(). */
 bool t3_spaces_init(struct t3_dev *dev, const struct t3_space_ops *ops);
 void t3_spaces_fini(struct t3_dev *dev);
 /* Function reset. The peers learn of it from the links. */

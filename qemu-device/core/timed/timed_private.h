@@ -167,7 +167,7 @@ struct timed_cache {
 };
 
 bool timed_cache_init(struct timed_device *d);
-/* For slot; T3_TIMED_NEVER: it will be told, through timed_ops. */
+/* Returns the time when the slot has the block; T3_TIMED_NEVER: timed_ops.loaded() follows. */
 uint64_t timed_cache_load(struct timed_device *d, uint32_t slot, uint32_t block, uint32_t bytes);
 void timed_cache_store(struct timed_device *d, uint32_t block, uint32_t bytes);
 void timed_cache_filled(struct timed_device *d, uint32_t line);
@@ -208,7 +208,7 @@ struct timed_gemm {
 
 /* The number of workgroups that run at a time: one for each slot, but at most one per tile. */
 uint64_t timed_slots(const struct t3_timed_params *p, uint64_t tiles);
-uint64_t timed_step_ps(const struct t3_timed_setup *setup); /* computing one step */
+uint64_t timed_step_ps(const struct t3_timed_setup *setup); /* the time to compute one step */
 bool timed_gemm_init(struct timed_device *d);
 void timed_gemm_start(struct timed_device *d);
 void timed_gemm_event(struct timed_device *d, uint32_t slot);
