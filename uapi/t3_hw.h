@@ -659,23 +659,31 @@ struct t3_gemm {
 /*
  * A run of the timed model (SPEC.md section 8.1): what a TIMED descriptor points to, read
  * once. `params` are the machine's, by t3_timed_param_id; their ranges and usual values are
- * that section's. What it refuses as a whole, the tile that is larger than the shape for one, has
- * the detail of `rows`.
+ * that section's. What it refuses as a whole, a run that is too large for one, has the detail of
+ * `rows`.
  */
 struct t3_timed_args {
 	uint32_t program;	/* t3_timed_program */
 	uint32_t flags;		/* T3_TIMED_* */
 	uint32_t ranks;		/* 2 .. T3_MAX_RANKS; not MIRRORED: of the fabric, all of them */
 	uint32_t element_bytes; /* 2 or 4 */
-	uint64_t rows;		/* of the output; a multiple of ranks */
+	uint64_t rows;		/* of the output */
 	uint64_t columns;	/* of the output */
 	uint64_t depth;		/* K of one device */
-	uint64_t mbz[3];
+	uint64_t chunks;	/* t3_timed_chunks */
+	uint64_t mbz[2];
 	uint64_t params[T3_TIMED_PARAMS]; /* of the machine, in the order of section 8.1 */
 };
 
 /* one device that is its own neighbour stands for all */
 #define T3_TIMED_MIRRORED (1u << 0)
+
+/* How the output is cut in chunks, one for each rank. SPEC.md section 8.1 has AUTO's rule. */
+enum t3_timed_chunks {
+	T3_TIMED_CHUNKS_AUTO = 0,    /* whatever computes and reads least */
+	T3_TIMED_CHUNKS_ROWS = 1,    /* blocks of rows */
+	T3_TIMED_CHUNKS_COLUMNS = 2, /* blocks of columns */
+};
 
 enum t3_timed_program {
 	T3_TIMED_SEQUENTIAL = 0, /* GEMM, ring reduce-scatter, ring all-gather */

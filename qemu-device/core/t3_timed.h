@@ -18,7 +18,7 @@
 #include "t3_hw.h"
 
 #define T3_TIMED_NEVER	   (~(uint64_t)0)
-#define T3_TIMED_MAX_RANKS 32u
+#define T3_TIMED_MAX_RANKS 512u
 
 /*
  * The modelled machine. t3_timed_params[] in timed_params.c says which of these parameters are
@@ -97,6 +97,7 @@ struct t3_timed_workload {
 	uint64_t depth;
 	uint64_t element_bytes;
 	uint64_t ranks;
+	enum t3_timed_chunks chunks;
 };
 
 /* The tracks of a device in a timeline. A compute unit's is T3_TIMED_TRACK_UNIT + unit. */

@@ -50,10 +50,10 @@ static const struct deviation bad_args[] = {
 	ARG(program, 6), ARG(program, ~0u), ARG(flags, 3), ARG(flags, 0x80000001),
 	ARG(ranks, 0), ARG(ranks, 1), ARG(ranks, 33), ARG(ranks, ~0u), ARG(ranks, 5),
 	ARG(element_bytes, 0), ARG(element_bytes, 3), ARG(element_bytes, 8),
-	ARG(rows, 0), ARG(rows, (1ull << 24) + 2), ARG(rows, 193), ARG(rows, 1ull << 63),
-	ARG(columns, 0), ARG(columns, (1ull << 24) + 1), ARG(columns, ~0ull), ARG(columns, 1),
-	ARG(depth, 0), ARG(depth, (1ull << 24) + 1), ARG(depth, 1ull << 63), ARG(depth, 1),
-	ARG(mbz[0], 1), ARG(mbz[1], 1ull << 63), ARG(mbz[2], 1),
+	ARG(rows, 0), ARG(rows, (1ull << 24) + 2), ARG(rows, 1ull << 63),
+	ARG(columns, 0), ARG(columns, (1ull << 24) + 1), ARG(columns, ~0ull),
+	ARG(depth, 0), ARG(depth, (1ull << 24) + 1), ARG(depth, 1ull << 63),
+	ARG(chunks, 3), ARG(mbz[0], 1), ARG(mbz[1], 1ull << 63),
 };
 /* clang-format on */
 

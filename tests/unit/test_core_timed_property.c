@@ -60,10 +60,11 @@ static struct t3_timed_setup random_setup(uint64_t *seed)
 {
 	uint64_t ranks = 2 + host_below(seed, host_below(seed, 4) ? 6 : 31);
 	struct t3_timed_setup setup =
-		timed_small(ranks * (40 + host_below(seed, 60)), 40 + host_below(seed, 120),
-			    24 + host_below(seed, 80), ranks);
+		timed_small(1 + host_below(seed, ranks * 100), 1 + host_below(seed, 160),
+			    1 + host_below(seed, 100), ranks);
 
 	vary(&setup, seed);
+	setup.workload.chunks = (enum t3_timed_chunks)host_below(seed, 3);
 	setup.workload.element_bytes = host_below(seed, 4) ? 2 : 4;
 	setup.program = (enum t3_timed_program)host_below(seed, T3_TIMED_PROGRAMS);
 	return setup;
@@ -194,13 +195,21 @@ static void test_cache_lru(void **state)
 	assert_int_equal(counters.cache_hits, 2 * 160 - 44);
 }
 
+static void update_tile(struct timed_device *d, uint32_t tile)
+{
+	uint32_t pieces = d->sim->shape.tile_pieces, i;
+
+	for (i = 0; i < pieces; i++)
+		timed_tracker_update(d, tile * pieces + i);
+}
+
 /* The entry that was updated least recently is the one that is spilled. */
 static void test_tracker_lru(void **state)
 {
 	struct t3_timed_setup setup = timed_small(256, 64, 64, 4);
 	struct t3_timed *sim;
 	struct timed_device *d;
-	uint32_t first;
+	uint32_t tile, pieces;
 
 	(void)state;
 	timed_param(&setup, "tracker_entries", 2);
@@ -209,16 +218,24 @@ static void test_tracker_lru(void **state)
 	sim = t3_timed_new(&setup);
 	assert_non_null(sim);
 	d = &sim->device[0];
-	first = sim->shape.chunk_tiles * sim->shape.tile_pieces;
-	timed_tracker_update(d, first);
-	timed_tracker_update(d, first + 1);
-	timed_tracker_update(d, first + 2);
-	assert_true(d->tracker.spilled[first]);
-	assert_false(d->tracker.spilled[first + 1]);
-	timed_tracker_update(d, first + 1); /* complete: its entry is free */
-	timed_tracker_update(d, first + 3);
-	assert_false(d->tracker.spilled[first + 2]);
+	pieces = sim->shape.tile_pieces;
+	assert_int_equal(pieces, 2);
+	tile = sim->shape.chunk_tiles; /* of the second chunk, the first that is tracked */
+	update_tile(d, tile);
+	update_tile(d, tile + 1);
+	assert_int_equal(d->counters.tracker_allocs, 2); /* one for all pieces of a tile */
+	update_tile(d, tile + 2);
+	assert_true(d->tracker.tile[tile].spilled);
+	assert_false(d->tracker.tile[tile + 1].spilled);
+	update_tile(d, tile + 1); /* complete: its entry is free */
+	update_tile(d, tile + 3);
+	assert_false(d->tracker.tile[tile + 2].spilled);
 	assert_int_equal(d->counters.tracker_spills, 1);
+	update_tile(d, tile); /* waits for its record, then it is complete */
+	assert_int_equal(d->counters.tracker_fills, 1);
+	assert_int_equal(d->tracker.passed, 2);
+	timed_tracker_filled(d, tile);
+	assert_int_equal(d->tracker.passed, 4);
 	t3_timed_free(sim);
 }
 

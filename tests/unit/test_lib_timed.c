@@ -155,7 +155,7 @@ static void init_is_the_default(void **state)
 	assert_int_equal(args.element_bytes, 2);
 	assert_int_equal(args.program | args.flags | args.ranks, 0);
 	assert_int_equal(args.rows | args.columns | args.depth, 0);
-	assert_int_equal(args.mbz[0] | args.mbz[1] | args.mbz[2], 0);
+	assert_int_equal(args.chunks | args.mbz[0] | args.mbz[1], 0);
 	t3_timed_args_init(NULL);
 }
 

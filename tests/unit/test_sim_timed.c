@@ -87,7 +87,7 @@ static void test_bad_model_files(void **state)
 		{ "[m]\nhidden = 8\n[n]\n", "line 1: model m has no tokens" },
 		{ MODEL, "model m has no tp" },
 		{ MODEL "tp = 1\n", "tp is '1'" },
-		{ MODEL "tp = 2 33\n", "tp is '33'" },
+		{ MODEL "tp = 2 513\n", "tp is '513'" },
 		{ MODEL "tp = 2\ntp = 4\n", "line 5: tp is given twice" },
 		{ MODEL "tp = 2 2 2 2 2 2 2 2 2\n", "more than 8" },
 		{ MODEL "tp = 2\nsublayers = qkv\n", "'qkv'" },

@@ -24,6 +24,7 @@ static struct t3_timed_setup setup_of(const struct t3_timed_args *args)
 			.depth = args->depth,
 			.element_bytes = args->element_bytes,
 			.ranks = args->ranks,
+			.chunks = (enum t3_timed_chunks)args->chunks,
 		},
 		.program = (enum t3_timed_program)args->program,
 		.mirrored = args->flags & T3_TIMED_MIRRORED,
@@ -74,7 +75,9 @@ static uint32_t bad_args(const struct t3_fabric *fabric, const struct t3_timed_a
 		return offsetof(struct t3_timed_args, ranks);
 	if (args->element_bytes != 2 && args->element_bytes != 4)
 		return offsetof(struct t3_timed_args, element_bytes);
-	if (args->mbz[0] || args->mbz[1] || args->mbz[2])
+	if (args->chunks > T3_TIMED_CHUNKS_COLUMNS)
+		return offsetof(struct t3_timed_args, chunks);
+	if (args->mbz[0] || args->mbz[1])
 		return offsetof(struct t3_timed_args, mbz);
 	if (at != LEGAL)
 		return at;

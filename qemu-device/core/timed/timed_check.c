@@ -76,11 +76,9 @@ static bool check_workload(const struct t3_timed_workload *w, const struct compl
 	if (w->element_bytes != 2 && w->element_bytes != 4)
 		return refuse(why, "element_bytes is %" PRIu64 " and must be 2 or 4",
 			      w->element_bytes);
-	if (w->rows % w->ranks)
-		return refuse(why,
-			      "ranks (tp) is %" PRIu64
-			      " and must divide rows (tokens), which is %" PRIu64,
-			      w->ranks, w->rows);
+	if ((unsigned int)w->chunks > T3_TIMED_CHUNKS_COLUMNS)
+		return refuse(why, "chunks is %d and must be 0 to %d", (int)w->chunks,
+			      (int)T3_TIMED_CHUNKS_COLUMNS);
 	return true;
 }
 
@@ -89,16 +87,6 @@ static bool check_tile(const struct t3_timed_setup *setup, const struct complain
 	const struct t3_timed_params *p = &setup->params;
 	const struct t3_timed_workload *w = &setup->workload;
 
-	if (p->tile_rows > w->rows / w->ranks)
-		return refuse(why,
-			      "tile_rows is %" PRIu64 ", more than the %" PRIu64 " rows of a chunk",
-			      p->tile_rows, w->rows / w->ranks);
-	if (p->tile_columns > w->columns)
-		return refuse(why, "tile_columns is %" PRIu64 ", more than the %" PRIu64 " columns",
-			      p->tile_columns, w->columns);
-	if (p->k_block > w->depth)
-		return refuse(why, "k_block is %" PRIu64 ", more than the depth of %" PRIu64,
-			      p->k_block, w->depth);
 	if (p->tile_columns * w->element_bytes > p->request_bytes)
 		return refuse(why, "a row of tile_columns must fit in request_bytes, %" PRIu64,
 			      p->request_bytes);
@@ -128,10 +116,11 @@ static struct extent extent_of(const struct t3_timed_setup *setup)
 	const struct t3_timed_workload *w = &setup->workload;
 	uint64_t piece_rows = p->request_bytes / (p->tile_columns * w->element_bytes);
 	uint64_t step_bytes = p->k_block * w->element_bytes;
+	struct timed_cut cut = timed_cut_choose(setup);
 	struct extent e = {
 		.devices = setup->mirrored ? 1 : w->ranks,
-		.rows = ceil_div(w->rows / w->ranks, p->tile_rows) * w->ranks,
-		.columns = ceil_div(w->columns, p->tile_columns),
+		.rows = ceil_div(cut.rows, p->tile_rows) * cut.row_blocks,
+		.columns = ceil_div(cut.columns, p->tile_columns) * cut.column_blocks,
 		.steps = ceil_div(w->depth, p->k_block),
 		.tile_pieces = ceil_div(p->tile_rows, piece_rows),
 		.a_parts = ceil_div(p->tile_rows * step_bytes, p->request_bytes),

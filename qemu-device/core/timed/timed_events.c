@@ -5,9 +5,9 @@
 #define ARITY 4u
 
 /* The fields of a tie: rank, source, sequence. */
-#define RANK_SHIFT   56
-#define SOURCE_SHIFT 48
-#define SOURCE_SELF  0xffu
+#define RANK_SHIFT   54
+#define SOURCE_SHIFT 44
+#define SOURCE_SELF  0x3ffu
 
 static bool before(const struct timed_event *a, const struct timed_event *b)
 {

@@ -89,7 +89,7 @@ static void load(struct timed_device *d, uint32_t slot)
 	const struct timed_shape *s = timed_shape(d);
 	struct timed_slot *at = &d->gemm.slot[slot];
 	struct timed_place place;
-	uint64_t rows = (uint64_t)s->grid_rows * s->ranks, b = rows * s->k_steps * s->a_parts;
+	uint64_t b = (uint64_t)timed_shape_rows(s) * s->k_steps * s->a_parts;
 
 	timed_shape_tile(s, at->tile, &place);
 	load_panel(d, slot, ((uint64_t)place.row * s->k_steps + at->step) * s->a_parts, s->a_parts,
@@ -145,7 +145,7 @@ static void store_piece(struct timed_device *d, uint32_t piece, uint32_t bytes, 
 		message.piece = number_at_target(d, piece);
 		message.kind = TIMED_MESSAGE_UPDATE;
 		message.sender = TIMED_SENDER_STORE;
-		message.distance = (uint8_t)target;
+		message.distance = (uint16_t)target;
 		timed_link_send(d, &message);
 	} else {
 		request.kind = T3_TIMED_GEMM_WRITE;

@@ -61,11 +61,6 @@ static bool is_write(const struct timed_request *request)
 	}
 }
 
-static bool is_record(const struct timed_request *request)
-{
-	return request->kind >= T3_TIMED_TRACKER_READ;
-}
-
 /* ------------------------------------------------------------------- arbiter */
 
 /* Entries in each channel. A request larger than the queue takes all of them. */
@@ -111,10 +106,8 @@ static enum timed_stream choose_mca(struct timed_device *d)
 {
 	struct timed_memory *m = &d->memory;
 
-	if (waits(m, TIMED_COMMUNICATION) && starved(d) && waits(m, TIMED_COMPUTE)) {
-		d->counters.starved++;
+	if (waits(m, TIMED_COMMUNICATION) && starved(d))
 		return TIMED_COMMUNICATION;
-	}
 	if (waits(m, TIMED_COMPUTE))
 		return TIMED_COMPUTE;
 	if (waits(m, TIMED_COMMUNICATION) && m->entries < m->threshold)
@@ -122,16 +115,33 @@ static enum timed_stream choose_mca(struct timed_device *d)
 	return TIMED_STREAMS;
 }
 
-static enum timed_stream choose(struct timed_device *d)
+/* Round-robin by bytes: the stream that was admitted fewer of them, since both wait. */
+static enum timed_stream choose_fair(const struct timed_memory *m)
+{
+	if (!waits(m, TIMED_COMPUTE))
+		return waits(m, TIMED_COMMUNICATION) ? TIMED_COMMUNICATION : TIMED_STREAMS;
+	if (!waits(m, TIMED_COMMUNICATION) || m->lead < 0)
+		return TIMED_COMPUTE;
+	return m->lead > 0 ? TIMED_COMMUNICATION : m->turn ^ 1;
+}
+
+/* The head of the stream is about to be admitted. */
+static void account(struct timed_device *d, enum timed_stream stream)
 {
 	struct timed_memory *m = &d->memory;
-	enum timed_stream other = m->turn ^ 1;
+	bool both = waits(m, TIMED_COMPUTE) && waits(m, TIMED_COMMUNICATION);
+	int64_t bytes = m->request[m->stream[stream].head].bytes;
 
-	if (m->mca)
-		return choose_mca(d);
-	if (waits(m, other))
-		return other;
-	return waits(m, m->turn) ? m->turn : TIMED_STREAMS;
+	if (!both)
+		m->lead = 0;
+	else
+		m->lead += stream == TIMED_COMPUTE ? bytes : -bytes;
+	m->turn = (uint8_t)stream;
+	if (stream != TIMED_COMMUNICATION)
+		return;
+	if (m->mca && both)
+		d->counters.starved++;
+	m->communicated = d->sim->now;
 }
 
 static void admit(struct timed_device *d)
@@ -139,7 +149,7 @@ static void admit(struct timed_device *d)
 	struct timed_memory *m = &d->memory;
 
 	for (;;) {
-		enum timed_stream stream = choose(d);
+		enum timed_stream stream = m->mca ? choose_mca(d) : choose_fair(m);
 		uint64_t entries;
 		uint32_t i;
 
@@ -149,10 +159,8 @@ static void admit(struct timed_device *d)
 		entries = m->entries + entries_of(d, &m->request[i]);
 		if (entries > timed_params(d)->queue_entries)
 			return;
+		account(d, stream);
 		take(m, &m->stream[stream]);
-		m->turn = stream;
-		if (stream == TIMED_COMMUNICATION)
-			m->communicated = d->sim->now;
 		occupy(d, entries);
 		append(m, &m->queue[is_write(&m->request[i])], i);
 	}
@@ -160,22 +168,13 @@ static void admit(struct timed_device *d)
 
 /* ------------------------------------------------------------------- service */
 
-/* A record uses one channel while the others work, so it costs a share of the turnaround. */
-static uint64_t record_ps(const struct timed_device *d, const struct timed_request *request)
-{
-	const struct t3_timed_params *p = timed_params(d);
-
-	return timed_ps(request->bytes, p->memory_gbps) +
-	       2 * p->turnaround_ns * TIMED_NS / p->memory_channels;
-}
-
+/* Memory moves whole bursts. */
 static uint64_t service_ps(const struct timed_device *d, const struct timed_request *request)
 {
 	const struct t3_timed_params *p = timed_params(d);
-	uint64_t ps = timed_ps(request->bytes, p->memory_gbps);
+	uint64_t bursts = (request->bytes + p->entry_bytes - 1) / p->entry_bytes;
+	uint64_t ps = timed_ps(bursts * p->entry_bytes, p->memory_gbps);
 
-	if (is_record(request))
-		return record_ps(d, request);
 	return request->update ? ps * p->update_percent / percent : ps;
 }
 
@@ -190,8 +189,6 @@ static uint64_t turn(struct timed_device *d)
 		return 0;
 	m->writes = !m->writes;
 	m->run = 0;
-	if (is_record(&m->request[m->queue[m->writes].head]))
-		return 0;
 	d->counters.memory_turns++;
 	return timed_params(d)->turnaround_ns * TIMED_NS;
 }
@@ -199,7 +196,7 @@ static uint64_t turn(struct timed_device *d)
 /* The streams use different rows, so the first request after a change opens a row. */
 static uint64_t conflict(struct timed_device *d, const struct timed_request *request)
 {
-	if (request->stream == d->memory.last || is_record(request))
+	if (request->stream == d->memory.last)
 		return 0;
 	d->memory.last = request->stream;
 	return timed_params(d)->row_conflict_ns * TIMED_NS;

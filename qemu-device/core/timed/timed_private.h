@@ -51,15 +51,27 @@ void timed_schedule_arrival(struct timed_device *d, uint64_t time, uint32_t dist
 /* ------------------------------------------------------------------ geometry */
 
 /*
+ * The output is cut in row_blocks x column_blocks chunks of one size, one for each rank. Chunks
+ * at the end may be padded.
+ */
+struct timed_cut {
+	uint32_t row_blocks, column_blocks;
+	uint32_t rows, columns; /* elements of a chunk */
+	bool down; /* the next chunk is in the next row block, not the next column block */
+};
+
+struct timed_cut timed_cut_choose(const struct t3_timed_setup *setup);
+
+/*
  * Tiles are numbered in the order in which the device produces them, chunk by chunk. The chunk
  * at position 0 is sent at once; the one at position ranks - 1 is the device's own. A tile is
  * tracked in pieces. Positions are relative to the rank, so all devices work alike.
  */
 struct timed_shape {
 	uint32_t ranks;
+	struct timed_cut cut;
 	uint32_t tile_rows, tile_columns; /* a full tile */
 	uint32_t element_bytes;
-	uint32_t chunk_rows, columns;	  /* elements */
 	uint32_t grid_rows, grid_columns; /* tiles of a chunk */
 	uint32_t chunk_tiles, tiles;
 	uint32_t piece_rows;   /* of a full piece */
@@ -76,7 +88,7 @@ struct timed_shape {
 };
 
 struct timed_place {
-	uint32_t row, column;	/* in tiles; row counts from the first chunk produced */
+	uint32_t row, column;	/* in tiles, from the first chunk produced */
 	uint32_t rows, columns; /* elements */
 };
 
@@ -84,6 +96,11 @@ void timed_shape_init(struct timed_shape *shape, const struct t3_timed_setup *se
 void timed_shape_tile(const struct timed_shape *shape, uint32_t tile, struct timed_place *place);
 /* Returns 0 if the tile has no such piece. */
 uint32_t timed_shape_piece_bytes(const struct timed_shape *shape, uint32_t piece);
+/* Pieces that the tile has. */
+uint32_t timed_shape_tile_pieces(const struct timed_shape *shape, uint32_t tile);
+/* Rows and columns of tiles of the whole output. */
+uint32_t timed_shape_rows(const struct timed_shape *shape);
+uint32_t timed_shape_columns(const struct timed_shape *shape);
 uint64_t timed_shape_blocks(const struct timed_shape *shape); /* the limit of block numbers */
 uint32_t timed_position(const struct timed_shape *shape, uint32_t piece);
 
@@ -97,7 +114,7 @@ enum timed_owner {
 	TIMED_OWNER_LINE,     /* fills cache line `number` */
 	TIMED_OWNER_SLOT,     /* loads for slot `number`, which found no line to fill */
 	TIMED_OWNER_UPDATE,   /* updates piece `number` */
-	TIMED_OWNER_RECORD,   /* reads the tracker's record of piece `number` */
+	TIMED_OWNER_RECORD,   /* reads the tracker's record of tile `number` */
 	TIMED_OWNER_DMA,      /* a triggered DMA reads piece `number` */
 	TIMED_OWNER_COPY,     /* a collective reads piece `number` */
 	TIMED_OWNER_RESULT,   /* a collective writes its result, piece `number` */
@@ -132,6 +149,7 @@ struct timed_memory {
 	uint64_t run; /* bytes served since the last change of direction */
 	bool writes;  /* the current direction */
 	bool mca;
+	int64_t lead;	       /* bytes that compute was admitted more, while both waited */
 	uint8_t turn, last;    /* streams: admitted last, served last */
 	uint64_t communicated; /* the time when communication was admitted last */
 	bool staged;	       /* the first stage has ended and the threshold is set */
@@ -229,7 +247,8 @@ struct timed_message {
 	uint64_t time;	/* the earliest departure; in flight, the arrival */
 	uint32_t piece; /* the piece's number at the receiver */
 	uint32_t bytes;
-	uint8_t kind, sender, distance;
+	uint16_t distance;
+	uint8_t kind, sender;
 };
 
 struct timed_ring {
@@ -253,23 +272,30 @@ void timed_link_arrival(struct timed_device *d, uint32_t distance);
 /* -------------------------------------------------------------- tracker, DMA */
 
 struct timed_entry {
-	uint32_t piece; /* TIMED_NONE: free */
+	uint32_t tile; /* TIMED_NONE: free */
 	uint64_t used;
+};
+
+/* What the tracker knows of a tile, whether its record is in an entry or in memory. */
+struct timed_tile {
+	uint16_t left;	  /* pieces that are not complete */
+	uint16_t filling; /* reads of its record under way: completions wait for them */
+	bool spilled;	  /* its record is in memory */
 };
 
 struct timed_tracker {
 	struct timed_entry *entry;
 	uint32_t sets, ways;
 	uint64_t clock;
-	uint8_t *count;	   /* of a piece: its updates, or its reads in a copy */
-	bool *spilled;	   /* of a piece: its record is in memory */
+	uint16_t *count; /* of a piece: its updates, or its reads in a copy */
+	struct timed_tile *tile;
 	uint32_t complete; /* complete pieces of the own chunk */
 	uint32_t passed;   /* complete pieces of chunks that are sent on */
 };
 
 bool timed_tracker_init(struct timed_device *d);
 void timed_tracker_update(struct timed_device *d, uint32_t piece);
-void timed_tracker_filled(struct timed_device *d, uint32_t piece);
+void timed_tracker_filled(struct timed_device *d, uint32_t tile);
 
 /* The triggered DMA: complete blocks, in the order of completion. */
 struct timed_dma {

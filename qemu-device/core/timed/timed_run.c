@@ -42,7 +42,7 @@ static void device_free(struct timed_device *d)
 	free(d->link.out.message);
 	free(d->tracker.entry);
 	free(d->tracker.count);
-	free(d->tracker.spilled);
+	free(d->tracker.tile);
 	free(d->dma.ready);
 	free(d->dma.left);
 	free(d->memory.request);

@@ -22,12 +22,68 @@ static uint32_t window(const struct t3_timed_params *p, uint64_t kib)
 
 static uint32_t chunk_pieces(const struct timed_shape *shape)
 {
-	uint32_t piece, count = 0;
+	uint32_t tile, count = 0;
 
-	for (piece = 0; piece < shape->chunk_tiles * shape->tile_pieces; piece++)
-		count += timed_shape_piece_bytes(shape, piece) != 0;
+	for (tile = 0; tile < shape->chunk_tiles; tile++)
+		count += timed_shape_tile_pieces(shape, tile);
 	return count;
 }
+
+/* ---------------------------------------------------------------------- cuts */
+
+/* What decides between two cuts; smaller is better. */
+struct cut_cost {
+	uint64_t tiles;	 /* that are computed, ragged ones as full ones */
+	uint64_t panels; /* rows of A and columns of B that a chunk reads */
+};
+
+static struct cut_cost cost_of(const struct t3_timed_setup *setup, const struct timed_cut *cut)
+{
+	const struct t3_timed_params *p = &setup->params;
+	uint64_t tiles = (uint64_t)ceil_div(cut->rows, p->tile_rows) *
+			 ceil_div(cut->columns, p->tile_columns);
+
+	return (struct cut_cost){ tiles * setup->workload.ranks,
+				  (uint64_t)cut->rows + cut->columns };
+}
+
+static struct timed_cut cut_into(const struct t3_timed_workload *w, uint32_t row_blocks)
+{
+	struct timed_cut cut = { .row_blocks = row_blocks };
+
+	cut.column_blocks = (uint32_t)w->ranks / row_blocks;
+	cut.rows = ceil_div(w->rows, row_blocks);
+	cut.columns = ceil_div(w->columns, cut.column_blocks);
+	cut.down = w->rows < w->columns;
+	return cut;
+}
+
+static bool cheaper(struct cut_cost a, struct cut_cost b)
+{
+	return a.tiles < b.tiles || (a.tiles == b.tiles && a.panels < b.panels);
+}
+
+struct timed_cut timed_cut_choose(const struct t3_timed_setup *setup)
+{
+	const struct t3_timed_workload *w = &setup->workload;
+	struct timed_cut best = cut_into(w, (uint32_t)w->ranks), cut;
+	uint32_t row_blocks;
+
+	if (w->chunks == T3_TIMED_CHUNKS_COLUMNS)
+		return cut_into(w, 1);
+	if (w->chunks == T3_TIMED_CHUNKS_ROWS)
+		return best;
+	for (row_blocks = (uint32_t)w->ranks - 1; row_blocks > 0; row_blocks--) {
+		if (w->ranks % row_blocks)
+			continue;
+		cut = cut_into(w, row_blocks);
+		if (cheaper(cost_of(setup, &cut), cost_of(setup, &best)))
+			best = cut;
+	}
+	return best;
+}
+
+/* --------------------------------------------------------------------- tiles */
 
 void timed_shape_init(struct timed_shape *shape, const struct t3_timed_setup *setup)
 {
@@ -36,13 +92,12 @@ void timed_shape_init(struct timed_shape *shape, const struct t3_timed_setup *se
 	uint64_t row_bytes = p->tile_columns * w->element_bytes;
 
 	*shape = (struct timed_shape){ .ranks = (uint32_t)w->ranks };
+	shape->cut = timed_cut_choose(setup);
 	shape->tile_rows = (uint32_t)p->tile_rows;
 	shape->tile_columns = (uint32_t)p->tile_columns;
 	shape->element_bytes = (uint32_t)w->element_bytes;
-	shape->chunk_rows = (uint32_t)(w->rows / w->ranks);
-	shape->columns = (uint32_t)w->columns;
-	shape->grid_rows = ceil_div(shape->chunk_rows, p->tile_rows);
-	shape->grid_columns = ceil_div(w->columns, p->tile_columns);
+	shape->grid_rows = ceil_div(shape->cut.rows, p->tile_rows);
+	shape->grid_columns = ceil_div(shape->cut.columns, p->tile_columns);
 	shape->chunk_tiles = shape->grid_rows * shape->grid_columns;
 	shape->tiles = shape->chunk_tiles * shape->ranks;
 	shape->piece_rows = minimum((uint32_t)(p->request_bytes / row_bytes), shape->tile_rows);
@@ -63,21 +118,35 @@ void timed_shape_init(struct timed_shape *shape, const struct t3_timed_setup *se
 	shape->chunk_pieces = chunk_pieces(shape);
 }
 
-/* Tiles go in bands of raster_rows rows. Within a band they go column by column. */
+/* Where the chunk in this position is in the output, counted from the first one produced. */
+static void place_chunk(const struct timed_cut *cut, uint32_t position, uint32_t *row_block,
+			uint32_t *column_block)
+{
+	if (cut->down) {
+		*row_block = position % cut->row_blocks;
+		*column_block = position / cut->row_blocks;
+	} else {
+		*row_block = position / cut->column_blocks;
+		*column_block = position % cut->column_blocks;
+	}
+}
+
+/* In a chunk: bands of raster_rows tile rows; within a band, column by column. */
 void timed_shape_tile(const struct timed_shape *shape, uint32_t tile, struct timed_place *place)
 {
-	uint32_t chunk = tile / shape->chunk_tiles, i = tile % shape->chunk_tiles;
+	uint32_t i = tile % shape->chunk_tiles, row_block, column_block;
 	uint32_t band = i / (shape->raster_rows * shape->grid_columns);
 	uint32_t first = band * shape->raster_rows;
 	uint32_t height = minimum(shape->raster_rows, shape->grid_rows - first);
-	uint32_t row, in_band = i - first * shape->grid_columns;
+	uint32_t in_band = i - first * shape->grid_columns;
+	uint32_t row = first + in_band % height, column = in_band / height;
 
-	row = first + in_band % height;
-	place->column = in_band / height;
-	place->row = chunk * shape->grid_rows + row;
-	place->rows = minimum(shape->tile_rows, shape->chunk_rows - row * shape->tile_rows);
+	place_chunk(&shape->cut, tile / shape->chunk_tiles, &row_block, &column_block);
+	place->row = row_block * shape->grid_rows + row;
+	place->column = column_block * shape->grid_columns + column;
+	place->rows = minimum(shape->tile_rows, shape->cut.rows - row * shape->tile_rows);
 	place->columns =
-		minimum(shape->tile_columns, shape->columns - place->column * shape->tile_columns);
+		minimum(shape->tile_columns, shape->cut.columns - column * shape->tile_columns);
 }
 
 uint32_t timed_shape_piece_bytes(const struct timed_shape *shape, uint32_t piece)
@@ -92,11 +161,29 @@ uint32_t timed_shape_piece_bytes(const struct timed_shape *shape, uint32_t piece
 	       shape->element_bytes;
 }
 
+uint32_t timed_shape_tile_pieces(const struct timed_shape *shape, uint32_t tile)
+{
+	struct timed_place place;
+
+	timed_shape_tile(shape, tile, &place);
+	return ceil_div(place.rows, shape->piece_rows);
+}
+
+uint32_t timed_shape_rows(const struct timed_shape *shape)
+{
+	return shape->grid_rows * shape->cut.row_blocks;
+}
+
+uint32_t timed_shape_columns(const struct timed_shape *shape)
+{
+	return shape->grid_columns * shape->cut.column_blocks;
+}
+
 /* The cache blocks of A, of B, and of the output, where each piece is a block. */
 uint64_t timed_shape_blocks(const struct timed_shape *shape)
 {
-	uint64_t a = (uint64_t)shape->grid_rows * shape->ranks * shape->a_parts;
-	uint64_t b = (uint64_t)shape->grid_columns * shape->b_parts;
+	uint64_t a = (uint64_t)timed_shape_rows(shape) * shape->a_parts;
+	uint64_t b = (uint64_t)timed_shape_columns(shape) * shape->b_parts;
 
 	return (a + b) * shape->k_steps + shape->pieces;
 }

@@ -1,69 +1,107 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tracker: counts updates of pieces, and starts the DMA when a piece is complete. SPEC.md
- * section 8.1. It caches records in memory. A spilled record is read before it counts again.
+ * section 8.1. An entry is the record of a workgroup's tile, with a count for each of its
+ * pieces. Records that find no entry spill to memory, and are read before they count again.
  */
 #include <stdlib.h>
 
 #include "timed/timed_private.h"
 
+/* A count that no update reaches. */
+#define COMPLETE 0xffffu
+
+static void init_tiles(struct timed_device *d)
+{
+	const struct timed_shape *s = timed_shape(d);
+	uint32_t tile;
+
+	for (tile = 0; tile < s->tiles; tile++)
+		d->tracker.tile[tile].left = (uint16_t)timed_shape_tile_pieces(s, tile);
+}
+
 bool timed_tracker_init(struct timed_device *d)
 {
 	const struct t3_timed_params *p = timed_params(d);
 	struct timed_tracker *t = &d->tracker;
-	uint32_t pieces = timed_shape(d)->pieces, i;
+	uint32_t i;
 
 	t->ways = (uint32_t)p->tracker_ways;
 	t->sets = (uint32_t)(p->tracker_entries / p->tracker_ways);
 	t->entry = calloc(p->tracker_entries, sizeof(t->entry[0]));
-	t->count = calloc(pieces, sizeof(t->count[0]));
-	t->spilled = calloc(pieces, sizeof(t->spilled[0]));
-	if (!t->entry || !t->count || !t->spilled)
+	t->count = calloc(timed_shape(d)->pieces, sizeof(t->count[0]));
+	t->tile = calloc(timed_shape(d)->tiles, sizeof(t->tile[0]));
+	if (!t->entry || !t->count || !t->tile)
 		return false;
 	for (i = 0; i < p->tracker_entries; i++)
-		t->entry[i].piece = TIMED_NONE;
+		t->entry[i].tile = TIMED_NONE;
+	init_tiles(d);
 	return true;
 }
 
-/* The entry of this piece, or else the entry to replace. */
-static struct timed_entry *look_up(struct timed_tracker *t, uint32_t piece)
+/* ------------------------------------------------------------------- entries */
+
+/* The entry of this tile, or else the entry to replace. */
+static struct timed_entry *look_up(struct timed_tracker *t, uint32_t tile)
 {
-	struct timed_entry *set = &t->entry[(size_t)(piece % t->sets) * t->ways], *best = set;
+	struct timed_entry *set = &t->entry[(size_t)(tile % t->sets) * t->ways], *best = set;
 	uint32_t way;
 
 	for (way = 0; way < t->ways; way++) {
-		if (set[way].piece == piece)
+		if (set[way].tile == tile)
 			return &set[way];
-		if (best->piece != TIMED_NONE &&
-		    (set[way].piece == TIMED_NONE || set[way].used < best->used))
+		if (best->tile != TIMED_NONE &&
+		    (set[way].tile == TIMED_NONE || set[way].used < best->used))
 			best = &set[way];
 	}
 	return best;
 }
 
-static void transfer(struct timed_device *d, uint32_t piece, enum t3_timed_bytes kind)
+static void transfer(struct timed_device *d, uint32_t tile, enum t3_timed_bytes kind)
 {
-	struct timed_request request = { .number = piece, .kind = (uint8_t)kind };
+	struct timed_request request = { .number = tile, .kind = (uint8_t)kind };
 
 	request.bytes = (uint32_t)timed_params(d)->tracker_record_bytes;
 	request.owner = kind == T3_TIMED_TRACKER_READ ? TIMED_OWNER_RECORD : TIMED_OWNER_NONE;
 	timed_memory_add(d, TIMED_COMMUNICATION, &request);
 }
 
-static void allocate(struct timed_device *d, struct timed_entry *entry, uint32_t piece)
+static void allocate(struct timed_device *d, struct timed_entry *entry, uint32_t tile)
 {
 	struct t3_timed_counters *counters = &d->counters;
+	uint32_t victim = entry->tile;
 
+	entry->tile = tile;
 	counters->tracker_allocs++;
-	if (entry->piece != TIMED_NONE) {
-		d->tracker.spilled[entry->piece] = true;
+	if (victim != TIMED_NONE) {
+		d->tracker.tile[victim].spilled = true;
 		counters->tracker_spills++;
-		transfer(d, entry->piece, T3_TIMED_TRACKER_WRITE);
+		transfer(d, victim, T3_TIMED_TRACKER_WRITE);
 	} else if (++counters->tracker_live > counters->tracker_peak) {
 		counters->tracker_peak = counters->tracker_live;
 	}
-	entry->piece = piece;
 }
+
+static void release(struct timed_device *d, uint32_t tile)
+{
+	struct timed_entry *entry = look_up(&d->tracker, tile);
+
+	d->tracker.tile[tile].spilled = false;
+	if (entry->tile != tile)
+		return;
+	entry->tile = TIMED_NONE;
+	d->counters.tracker_live--;
+}
+
+static void read_record(struct timed_device *d, uint32_t tile)
+{
+	d->tracker.tile[tile].spilled = false;
+	d->tracker.tile[tile].filling++;
+	d->counters.tracker_fills++;
+	transfer(d, tile, T3_TIMED_TRACKER_READ);
+}
+
+/* -------------------------------------------------------------------- counts */
 
 /* The updates that complete a piece: one of each rank, or one each of device and neighbour. */
 static uint32_t expected(const struct timed_device *d)
@@ -71,15 +109,14 @@ static uint32_t expected(const struct timed_device *d)
 	return d->sim->setup.program == T3_TIMED_DIRECT ? timed_shape(d)->ranks : 2;
 }
 
-static void complete(struct timed_device *d, uint32_t piece, uint32_t position)
+static void complete(struct timed_device *d, uint32_t piece)
 {
-	struct timed_entry *entry = look_up(&d->tracker, piece);
+	uint32_t tile = piece / timed_shape(d)->tile_pieces;
 
-	if (entry->piece == piece) {
-		entry->piece = TIMED_NONE;
-		d->counters.tracker_live--;
-	}
-	if (position + 1 < timed_shape(d)->ranks) {
+	d->tracker.count[piece] = COMPLETE;
+	if (--d->tracker.tile[tile].left == 0)
+		release(d, tile);
+	if (timed_position(timed_shape(d), piece) + 1 < timed_shape(d)->ranks) {
 		d->tracker.passed++;
 		timed_dma_piece_complete(d, piece, false);
 		return;
@@ -90,22 +127,21 @@ static void complete(struct timed_device *d, uint32_t piece, uint32_t position)
 	d->sim->ops->progress(d);
 }
 
-static void count(struct timed_device *d, uint32_t piece)
+void timed_tracker_filled(struct timed_device *d, uint32_t tile)
 {
-	uint32_t position = timed_position(timed_shape(d), piece);
+	uint32_t pieces = timed_shape(d)->tile_pieces, i;
 
-	if (++d->tracker.count[piece] == expected(d))
-		complete(d, piece, position);
-}
-
-void timed_tracker_filled(struct timed_device *d, uint32_t piece)
-{
-	count(d, piece);
+	if (--d->tracker.tile[tile].filling)
+		return;
+	for (i = 0; i < pieces; i++)
+		if (d->tracker.count[tile * pieces + i] == expected(d))
+			complete(d, tile * pieces + i);
 }
 
 void timed_tracker_update(struct timed_device *d, uint32_t piece)
 {
 	struct timed_tracker *t = &d->tracker;
+	uint32_t tile = piece / timed_shape(d)->tile_pieces;
 	struct timed_entry *entry;
 
 	if (d->phase != T3_TIMED_GEMM) { /* a collective's update is not tracked */
@@ -113,19 +149,12 @@ void timed_tracker_update(struct timed_device *d, uint32_t piece)
 		return;
 	}
 	d->counters.tracker_updates++;
-	entry = look_up(t, piece);
+	entry = look_up(t, tile);
 	entry->used = ++t->clock;
-	if (entry->piece == piece) {
-		count(d, piece);
-		return;
-	}
-	allocate(d, entry, piece);
-	entry->used = t->clock;
-	if (!t->spilled[piece]) {
-		count(d, piece);
-		return;
-	}
-	t->spilled[piece] = false;
-	d->counters.tracker_fills++;
-	transfer(d, piece, T3_TIMED_TRACKER_READ);
+	if (entry->tile != tile)
+		allocate(d, entry, tile);
+	if (t->tile[tile].spilled)
+		read_record(d, tile);
+	if (++t->count[piece] == expected(d) && !t->tile[tile].filling)
+		complete(d, piece);
 }

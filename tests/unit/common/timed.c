@@ -15,7 +15,8 @@ struct t3_timed_setup timed_small(uint64_t rows, uint64_t columns, uint64_t dept
 	struct t3_timed_setup setup = { .mirrored = true };
 
 	t3_timed_params_default(&setup.params);
-	setup.workload = (struct t3_timed_workload){ rows, columns, depth, 2, ranks };
+	setup.workload =
+		(struct t3_timed_workload){ rows, columns, depth, 2, ranks, T3_TIMED_CHUNKS_AUTO };
 	timed_param(&setup, "compute_units", 6);
 	timed_param(&setup, "tile_rows", 32);
 	timed_param(&setup, "tile_columns", 32);
@@ -37,8 +38,8 @@ struct t3_timed_setup timed_published(uint64_t hidden, uint64_t tokens, uint64_t
 	struct t3_timed_setup setup = { .mirrored = true };
 
 	t3_timed_params_default(&setup.params);
-	setup.workload =
-		(struct t3_timed_workload){ tokens, hidden, hidden * factor / ranks, 2, ranks };
+	setup.workload = (struct t3_timed_workload){ tokens, hidden, hidden * factor / ranks,
+						     2,	     ranks,  T3_TIMED_CHUNKS_AUTO };
 	return setup;
 }
 
@@ -61,6 +62,35 @@ struct t3_timed_counters timed_run_to_end(const struct t3_timed_setup *setup)
 	}
 	t3_timed_free(sim);
 	return first;
+}
+
+static uint64_t blocks(uint64_t size, uint64_t of)
+{
+	return size / of + (size % of != 0);
+}
+
+struct timed_reference_cut timed_reference_cut(const struct t3_timed_setup *setup)
+{
+	const struct t3_timed_workload *w = &setup->workload;
+	struct timed_reference_cut best = { 0 };
+	uint64_t a, fewest = ~(uint64_t)0, least = 0;
+
+	for (a = 1; a <= w->ranks; a++) {
+		uint64_t b = w->ranks / a, rows = blocks(w->rows, a),
+			 columns = blocks(w->columns, b);
+		uint64_t tiles = w->ranks * blocks(rows, setup->params.tile_rows) *
+				 blocks(columns, setup->params.tile_columns);
+
+		if (a * b != w->ranks || (w->chunks == T3_TIMED_CHUNKS_ROWS && b != 1) ||
+		    (w->chunks == T3_TIMED_CHUNKS_COLUMNS && a != 1))
+			continue;
+		if (tiles > fewest || (tiles == fewest && rows + columns > least))
+			continue;
+		fewest = tiles;
+		least = rows + columns;
+		best = (struct timed_reference_cut){ a, b, rows, columns };
+	}
+	return best;
 }
 
 /* Chunks read and written by all ranks together, as the paper's figures count them. */
@@ -101,12 +131,13 @@ static void assert_gemm_reads(const struct t3_timed_setup *setup, const struct t
 {
 	const struct t3_timed_workload *w = &setup->workload;
 	const struct t3_timed_params *p = &setup->params;
-	uint64_t rows = w->rows / w->ranks;
-	uint64_t grid = w->ranks * ((rows + p->tile_rows - 1) / p->tile_rows) *
-			((w->columns + p->tile_columns - 1) / p->tile_columns);
-	uint64_t once = (w->rows + w->columns) * w->depth * w->element_bytes;
-	uint64_t each = grid * (minimum(p->tile_rows, rows) + p->tile_columns) * w->depth *
-			w->element_bytes;
+	struct timed_reference_cut cut = timed_reference_cut(setup);
+	uint64_t grid =
+		w->ranks * blocks(cut.rows, p->tile_rows) * blocks(cut.columns, p->tile_columns);
+	uint64_t once = (cut.a * cut.rows + cut.b * cut.columns) * w->depth * w->element_bytes;
+	uint64_t each = grid *
+			(minimum(p->tile_rows, cut.rows) + minimum(p->tile_columns, cut.columns)) *
+			w->depth * w->element_bytes;
 
 	assert_int_equal(c->groups, grid);
 	assert_true(c->memory_bytes[T3_TIMED_GEMM_READ] >= once);
@@ -128,7 +159,8 @@ static void assert_tracker(const struct t3_timed_setup *setup, const struct t3_t
 void timed_assert_conserved(const struct t3_timed_setup *setup, const struct t3_timed_counters *c)
 {
 	const struct t3_timed_workload *w = &setup->workload;
-	uint64_t chunk = w->rows / w->ranks * w->columns * w->element_bytes;
+	struct timed_reference_cut cut = timed_reference_cut(setup);
+	uint64_t chunk = cut.rows * cut.columns * w->element_bytes;
 	uint64_t chunks[T3_TIMED_BYTES], sent = setup->program == T3_TIMED_RS_NMC ? 1 : 2;
 	int kind;
 

@@ -22,6 +22,11 @@ struct t3_timed_setup timed_small(uint64_t rows, uint64_t columns, uint64_t dept
 /* The default machine and a published sub-layer: K of all ranks is factor x hidden. */
 struct t3_timed_setup timed_published(uint64_t hidden, uint64_t tokens, uint64_t factor,
 				      uint64_t ranks);
+/* How the output is cut: the text of SPEC.md 8.1 word by word, for whoever counts bytes. */
+struct timed_reference_cut {
+	uint64_t a, b, rows, columns; /* blocks, and elements of a chunk */
+};
+struct timed_reference_cut timed_reference_cut(const struct t3_timed_setup *setup);
 void timed_param(struct t3_timed_setup *setup, const char *name, uint64_t value);
 
 /* Run to the end. All devices must be done, with the same counters. */

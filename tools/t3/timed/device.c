@@ -72,9 +72,9 @@ static int check_device(const struct t3_device *dev, bool every, struct drm_t3_d
 	if (!(info->features & DRM_T3_FEATURE_TIMED))
 		return complain(EXIT_FAIL, "the device does not run the timed model: its fabric "
 					   "needs the property timed=on");
-	if (every && (info->ranks < 2 || info->ranks > T3_TIMED_MAX_RANKS))
+	if (every && (info->ranks < 2 || info->ranks > T3_MAX_RANKS))
 		return complain(EXIT_FAIL, "--every-device needs a fabric of 2 to %u ranks, not %u",
-				T3_TIMED_MAX_RANKS, info->ranks);
+				T3_MAX_RANKS, info->ranks);
 	return EXIT_OK;
 }
 

@@ -21,7 +21,7 @@ struct timed_devices {
 	uint32_t count; /* open ranks, from rank[0] on */
 	uint32_t ranks; /* of the fabric */
 	bool full;	/* each rank has a link to each other one */
-	struct timed_rank rank[T3_TIMED_MAX_RANKS];
+	struct timed_rank rank[T3_MAX_RANKS];
 };
 
 /*
