@@ -8,12 +8,12 @@
 /* clang-format off */
 /* The machine of section 8.1, in the order of its table. */
 static const uint64_t machine[T3_TIMED_PARAMS] = {
-	80, 1400, 1024, 90, 1, 90, 1, 128, 128, 32, 8,	  /* compute */
+	80, 1400, 1024, 90, 1, 90, 0, 128, 128, 32, 8,	  /* compute */
 	16384, 16, 2867, 150, 4096,			  /* cache, request */
-	1024, 200, 32, 64, 64, 15, 64, 8, 175,		  /* memory */
+	1024, 200, 32, 64, 64, 15, 64, 11, 200,		  /* memory */
 	5, 10, 30, 50, 25, 10, 2000,			  /* arbiter */
-	150, 500, 4096, 8, 512, 1280,			  /* link, DMA, collectives */
-	256, 4, 64,					  /* tracker */
+	150, 500, 256, 8, 512, 1280,			  /* link, DMA, collectives */
+	256, 4, 76,					  /* tracker */
 };
 
 static const struct {
