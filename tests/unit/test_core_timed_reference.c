@@ -81,6 +81,40 @@ static struct order order_of(const struct t3_timed_setup *setup)
 	return o;
 }
 
+/* The published shapes, in literal numbers; equal cuts are rows; what is forced is taken. */
+static void test_cuts(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		uint64_t rows, columns, ranks;
+		enum t3_timed_chunks chunks;
+		uint32_t row_blocks, column_blocks;
+	} cuts[] = {
+		{ 16384, 3072, 8, T3_TIMED_CHUNKS_AUTO, 8, 1 },
+		{ 16384, 3072, 16, T3_TIMED_CHUNKS_AUTO, 8, 2 },
+		{ 8192, 4256, 8, T3_TIMED_CHUNKS_AUTO, 4, 2 },
+		{ 2048, 18432, 32, T3_TIMED_CHUNKS_AUTO, 2, 16 },
+		{ 4096, 4096, 2, T3_TIMED_CHUNKS_AUTO, 2, 1 },
+		{ 4096, 4096, 32, T3_TIMED_CHUNKS_AUTO, 8, 4 },
+		{ 2048, 18432, 32, T3_TIMED_CHUNKS_ROWS, 32, 1 },
+		{ 16384, 3072, 8, T3_TIMED_CHUNKS_COLUMNS, 1, 8 },
+	};
+	/* clang-format on */
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		struct t3_timed_setup setup =
+			timed_published(cuts[i].columns, cuts[i].rows, 1, cuts[i].ranks);
+		struct timed_cut cut;
+
+		setup.workload.chunks = cuts[i].chunks;
+		cut = timed_cut_choose(&setup);
+		assert_int_equal(cut.row_blocks, cuts[i].row_blocks);
+		assert_int_equal(cut.column_blocks, cuts[i].column_blocks);
+	}
+}
+
 /* A cache that finds any block anywhere: names of the blocks, the last used one first. */
 struct lru {
 	uint64_t block[64];
@@ -658,6 +692,7 @@ static void test_equal_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cuts),
 		cmocka_unit_test_teardown(test_order, seeds_report),
 		cmocka_unit_test_teardown(test_tracker, seeds_report),
 		cmocka_unit_test_teardown(test_channel, seeds_report),
