@@ -197,6 +197,7 @@ VALUES = [
     ("gemm-rs", "--wait", "auto spin sleep"),
     ("sim", "--sublayer", "op fc2 fc1 ip"),
     ("sim", "--dtype", "f16 bf16 f32"),
+    ("sim", "--chunks", "auto rows columns"),
     ("sim", "--config", "sequential ideal ideal-nmc t3 t3-mca t3-mca-ag direct all"),
     ("bench", "--only", "store vcpus doorbell nmc reader submit segments allreduce"),
 ]

@@ -135,6 +135,9 @@ struct t3_timed_setup {
 /* False: the setup is not valid, and `why` is a sentence that says what is wrong. */
 bool t3_timed_check(const struct t3_timed_setup *setup, char *why, size_t size);
 
+/* The size of a chunk in elements; the setup is valid. */
+void t3_timed_chunk(const struct t3_timed_setup *setup, uint64_t *rows, uint64_t *columns);
+
 struct t3_timed;
 
 /* NULL: no memory, or t3_timed_check() refuses the setup. */

@@ -44,16 +44,15 @@ static const struct {
 	{ A(ranks), 33, AT(args.ranks) },
 	{ A(element_bytes), 0, AT(args.element_bytes) },
 	{ A(element_bytes), 3, AT(args.element_bytes) },
+	{ A(chunks), 3, AT(args.chunks) },
+	{ A(chunks), 1ull << 32, AT(args.chunks) },
 	{ A(mbz[0]), 1, AT(args.mbz) },
-	{ A(mbz[2]), 1ull << 63, AT(args.mbz) },
+	{ A(mbz[1]), 1ull << 63, AT(args.mbz) },
 	{ A(params[0]), 0, AT(args.params) },
 	{ A(params[40]), HOST_NONE64, AT(args.params) + 40 * 8 },
 	{ A(rows), 0, AT(args.rows) },
-	{ A(rows), 193, AT(args.rows) }, /* not a multiple of the ranks */
-	{ A(rows), 30, AT(args.rows) },	 /* less than a tile for each */
 	{ A(rows), 1ull << 63, AT(args.rows) },
 	{ A(columns), 0, AT(args.rows) },
-	{ A(columns), 31, AT(args.rows) },
 	{ A(depth), 0, AT(args.rows) },
 	{ A(depth), HOST_NONE64, AT(args.rows) },
 	{ A(depth), 1ull << 24, AT(args.rows) }, /* too large a run */

@@ -220,6 +220,51 @@ static void test_workload(void **state)
 	assert_non_null(strstr(why, "hidden is"));
 }
 
+/* No shape is refused that hardware could run: few tokens, many ranks, nothing that divides. */
+static void test_any_shape(void **state)
+{
+	static const struct sim_workload shapes[] = {
+		{ "few tokens", 18432, 2048, 32, 2, SIM_OP },
+		{ "one token", 64, 1, 64, 2, SIM_FC2 },
+		{ "odd", 4097, 333, 17, 2, SIM_OP },
+		{ "many ranks", 4096, 4096, 512, 2, SIM_FC1 },
+	};
+	struct t3_timed_setup setup = { .mirrored = true };
+	char why[SIM_WHY_SIZE];
+	size_t i;
+
+	(void)state;
+	t3_timed_params_default(&setup.params);
+	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+		if (!sim_workload_setup(&shapes[i], &setup, why))
+			fail_msg("%s: %s", shapes[i].model, why);
+}
+
+static void test_chunks(void **state)
+{
+	struct sim_workload w = { "m", 3072, 1024, 8, 2, SIM_OP };
+	struct t3_timed_setup setup = { .mirrored = true };
+	uint64_t rows, columns;
+	char why[SIM_WHY_SIZE];
+
+	(void)state;
+	t3_timed_params_default(&setup.params);
+	assert_false(sim_chunks_parse("blocks", &setup.workload.chunks));
+	assert_true(sim_chunks_parse("rows", &setup.workload.chunks));
+	assert_true(sim_workload_setup(&w, &setup, why));
+	t3_timed_chunk(&setup, &rows, &columns);
+	assert_int_equal(rows, 128);
+	assert_int_equal(columns, 3072);
+	assert_true(sim_chunks_parse("columns", &setup.workload.chunks));
+	t3_timed_chunk(&setup, &rows, &columns);
+	assert_int_equal(rows, 1024);
+	assert_int_equal(columns, 384);
+	assert_true(sim_chunks_parse("auto", &setup.workload.chunks));
+	t3_timed_chunk(&setup, &rows, &columns);
+	assert_int_equal(rows, 512);
+	assert_int_equal(columns, 768);
+}
+
 /* -------------------------------------------------------------------- figures */
 
 static void test_figures(void **state)
@@ -376,6 +421,8 @@ int main(void)
 		cmocka_unit_test(test_escapes_fill_the_message),
 		cmocka_unit_test(test_files_that_are_no_text),
 		cmocka_unit_test(test_workload),
+		cmocka_unit_test(test_any_shape),
+		cmocka_unit_test(test_chunks),
 		cmocka_unit_test(test_figures),
 		cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_witness),

@@ -19,6 +19,7 @@ static const char usage[] =
 	"  --config NAME     sequential, ideal, ideal-nmc, t3, t3-mca, t3-mca-ag, direct; may be\n"
 	"                    given more than once (all)\n"
 	"  --dtype TYPE      f16, bf16, f32 (f16)\n"
+	"  --chunks CUT      auto, rows, columns: how the output is cut for the ranks (auto)\n"
 	"  --param NAME=N    a parameter of the machine; --list-params shows them and their "
 	"sources\n"
 	"  --model FILE      run the workloads in a file: see t3(1)\n"

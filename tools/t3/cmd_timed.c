@@ -20,6 +20,7 @@ struct arguments {
 	struct sim_machine machine;
 	uint32_t configs; /* 0: the default */
 	bool json, list, every_device, device;
+	enum t3_timed_chunks chunks;
 };
 
 /* What all workloads of one call share. */
@@ -92,12 +93,17 @@ static int run_workload(struct run *run, const struct sim_workload *workload)
 
 	job.setup.params = run->args->machine.params;
 	job.setup.mirrored = !run->args->every_device;
+	job.setup.workload.chunks = run->args->chunks;
 	if (!sim_workload_setup(workload, &job.setup, why))
 		return complain(EXIT_USAGE, "%s %s: %s", workload->model,
 				sim_sublayer_name(workload->sublayer), why);
 	job.devices = run->devices.count;
 	if (job.devices)
 		job.figures.witness = (struct sim_witness){ run_on_devices, &observer };
+	if (job.devices && workload->tp > T3_MAX_RANKS)
+		return complain(EXIT_USAGE, "%s %s: tp is %llu, and a device stands for at most %u",
+				workload->model, sim_sublayer_name(workload->sublayer),
+				(unsigned long long)workload->tp, T3_MAX_RANKS);
 	if (job.devices && !job.setup.mirrored && workload->tp != run->devices.ranks)
 		return complain(EXIT_USAGE,
 				"%s %s: tp is %llu, and the fabric has %u ranks, which "
@@ -259,6 +265,9 @@ static int set_param(struct arguments *args, const char *text)
 
 static int set_words(struct arguments *args, int opt)
 {
+	if (opt == 'k' && !sim_chunks_parse(optarg, &args->chunks))
+		return complain(EXIT_USAGE, "--chunks takes auto, rows or columns, not '%s'",
+				optarg);
 	args->sublayer |= opt == 's';
 	if (opt == 's' && !sim_sublayer_parse(optarg, &args->workload.sublayer))
 		return complain(EXIT_USAGE, "--sublayer takes op, fc2, fc1 or ip, not '%s'",
@@ -279,6 +288,7 @@ static int set_option(struct arguments *args, int opt, char **argv)
 		return set_number("tp", optarg, &args->workload.tp, &args->tp);
 	case 's':
 	case 'd':
+	case 'k':
 		return set_words(args, opt);
 	case 'c':
 		return set_config(args, optarg);
@@ -356,6 +366,7 @@ static int parse(int argc, char **argv, struct arguments *args)
 		{ "tp", required_argument, NULL, 'n' },
 		{ "sublayer", required_argument, NULL, 's' },
 		{ "dtype", required_argument, NULL, 'd' },
+		{ "chunks", required_argument, NULL, 'k' },
 		{ "config", required_argument, NULL, 'c' },
 		{ "param", required_argument, NULL, 'p' },
 		{ "model", required_argument, NULL, 'm' },

@@ -83,6 +83,14 @@ struct timed_cut timed_cut_choose(const struct t3_timed_setup *setup)
 	return best;
 }
 
+void t3_timed_chunk(const struct t3_timed_setup *setup, uint64_t *rows, uint64_t *columns)
+{
+	struct timed_cut cut = timed_cut_choose(setup);
+
+	*rows = cut.rows;
+	*columns = cut.columns;
+}
+
 /* --------------------------------------------------------------------- tiles */
 
 void timed_shape_init(struct timed_shape *shape, const struct t3_timed_setup *setup)

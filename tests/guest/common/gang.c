@@ -68,6 +68,7 @@ struct t3_timed_args gang_args(const struct t3_timed_setup *setup)
 		.rows = w->rows,
 		.columns = w->columns,
 		.depth = w->depth,
+		.chunks = w->chunks,
 	};
 	size_t i;
 

@@ -15,6 +15,7 @@ struct run run_of(const struct t3_timed_setup *setup)
 	run.args.rows = setup->workload.rows;
 	run.args.columns = setup->workload.columns;
 	run.args.depth = setup->workload.depth;
+	run.args.chunks = setup->workload.chunks;
 	memcpy(run.args.params, &setup->params, sizeof(run.args.params));
 	return run;
 }

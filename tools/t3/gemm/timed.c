@@ -24,6 +24,7 @@ static void set_up(const struct gemm_config *cfg, struct t3_timed_setup *setup)
 	setup->workload.depth = cfg->k / cfg->ranks;
 	setup->workload.element_bytes = t3_dtype_bytes(cfg->dtype);
 	setup->workload.ranks = cfg->ranks;
+	setup->workload.chunks = T3_TIMED_CHUNKS_ROWS; /* as the job's */
 	p->tile_rows = at_most(p->tile_rows, cfg->m / cfg->ranks);
 	p->tile_columns = at_most(p->tile_columns, cfg->n);
 	p->k_block = at_most(p->k_block, setup->workload.depth);

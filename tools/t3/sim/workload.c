@@ -44,6 +44,20 @@ bool sim_dtype_parse(const char *text, uint64_t *element_bytes)
 	return true;
 }
 
+bool sim_chunks_parse(const char *text, enum t3_timed_chunks *chunks)
+{
+	static const char *const names[] = { "auto", "rows", "columns" };
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		if (!strcmp(text, names[i])) {
+			*chunks = (enum t3_timed_chunks)i;
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool in_range(const char *name, uint64_t value, uint64_t min, uint64_t max, char *why)
 {
 	if (value >= min && value <= max)
@@ -74,6 +88,7 @@ bool sim_workload_setup(const struct sim_workload *w, struct t3_timed_setup *set
 						      .columns = w->hidden,
 						      .depth = depth / w->tp,
 						      .element_bytes = w->element_bytes,
-						      .ranks = w->tp };
+						      .ranks = w->tp,
+						      .chunks = setup->workload.chunks };
 	return t3_timed_check(setup, why, SIM_WHY_SIZE);
 }

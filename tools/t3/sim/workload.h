@@ -23,8 +23,13 @@ const char *sim_sublayer_name(enum sim_sublayer sublayer);
 bool sim_sublayer_parse(const char *text, enum sim_sublayer *sublayer);
 /* f16, bf16, f32 */
 bool sim_dtype_parse(const char *text, uint64_t *element_bytes);
+/* auto, rows, columns */
+bool sim_chunks_parse(const char *text, enum t3_timed_chunks *chunks);
 
-/* False: `why`, of SIM_WHY_SIZE bytes, is a sentence that names the field. */
+/*
+ * Keeps the setup's chunks. False: `why`, of SIM_WHY_SIZE bytes, is a sentence that names the
+ * field.
+ */
 bool sim_workload_setup(const struct sim_workload *workload, struct t3_timed_setup *setup,
 			char *why);
 

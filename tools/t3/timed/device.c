@@ -159,6 +159,7 @@ static struct t3_timed_args arguments(const struct t3_timed_setup *setup)
 		.rows = w->rows,
 		.columns = w->columns,
 		.depth = w->depth,
+		.chunks = w->chunks,
 	};
 	size_t i;
 

@@ -12,11 +12,13 @@
 static void print_heading(const struct timed_job *job)
 {
 	const struct t3_timed_workload *w = &job->setup.workload;
+	uint64_t rows, columns;
 
+	t3_timed_chunk(&job->setup, &rows, &columns);
 	printf("%s %s: %" PRIu64 " x %" PRIu64 " x %" PRIu64 " on each of %" PRIu64
-	       " ranks, %" PRIu64 " bytes an element%s\n\n",
+	       " ranks, in chunks of %" PRIu64 " x %" PRIu64 ", %" PRIu64 " bytes an element%s\n\n",
 	       job->workload.model, sim_sublayer_name(job->workload.sublayer), w->rows, w->columns,
-	       w->depth, w->ranks, w->element_bytes,
+	       w->depth, w->ranks, rows, columns, w->element_bytes,
 	       job->setup.mirrored ? "" : ", all devices simulated");
 	printf("  %-11s %10s %8s %9s %9s %9s %9s %9s %9s %9s %8s\n", "", "virtual us", "speed-up",
 	       "GEMM rd", "GEMM wr", "RS rd", "RS wr", "AG rd", "AG wr", "link", "compute");
@@ -195,6 +197,7 @@ json_t *timed_job_to_json(const struct timed_job *job)
 {
 	const struct t3_timed_workload *w = &job->setup.workload;
 	json_t *configs = json_object(), *object = json_object();
+	uint64_t rows, columns;
 	int config;
 
 	for (config = 0; config < SIM_CONFIGS; config++)
@@ -210,6 +213,9 @@ json_t *timed_job_to_json(const struct timed_job *job)
 	put(object, "rows", w->rows);
 	put(object, "columns", w->columns);
 	put(object, "depth", w->depth);
+	t3_timed_chunk(&job->setup, &rows, &columns);
+	put(object, "chunk_rows", rows);
+	put(object, "chunk_columns", columns);
 	put(object, "element_bytes", w->element_bytes);
 	json_object_set_new(object, "mirrored", json_boolean(job->setup.mirrored));
 	put(object, "events", job->figures.events);
