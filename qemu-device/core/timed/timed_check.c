@@ -8,7 +8,7 @@
 
 /* Limits, so that products do not overflow and a host has the memory. Sums are over all devices. */
 #define MAX_EXTENT ((uint64_t)1 << 24) /* rows, columns, depth */
-#define MAX_PIECES ((uint64_t)1 << 21) /* tracked pieces */
+#define MAX_PIECES ((uint64_t)1 << 22) /* tracked pieces */
 #define MAX_BLOCKS ((uint64_t)1 << 25) /* cache blocks of A and B */
 #define MAX_LINES  ((uint64_t)1 << 18) /* cache lines */
 #define MAX_FIRST  ((uint64_t)1 << 18) /* requests of a stage's first step */

@@ -18,8 +18,7 @@ bool timed_memory_init(struct timed_device *d, uint64_t requests)
 	m->request = calloc(requests, sizeof(m->request[0]));
 	if (!m->request)
 		return false;
-	for (i = 0; i < requests; i++)
-		m->request[i].next = i + 1 < requests ? i + 1 : TIMED_NONE;
+	m->free = TIMED_NONE;
 	for (i = 0; i < TIMED_STREAMS; i++)
 		m->stream[i] = m->queue[i] = (struct timed_fifo){ TIMED_NONE, TIMED_NONE };
 	m->current = TIMED_NONE;
@@ -247,7 +246,10 @@ void timed_memory_add(struct timed_device *d, enum timed_stream stream,
 	uint32_t i = m->free;
 
 	d->sim->work++;
-	m->free = m->request[i].next;
+	if (i == TIMED_NONE)
+		i = m->unused++;
+	else
+		m->free = m->request[i].next;
 	m->request[i] = *request;
 	m->request[i].stream = (uint8_t)stream;
 	m->request[i].since = d->sim->now;

@@ -139,7 +139,7 @@ struct timed_fifo {
 
 struct timed_memory {
 	struct timed_request *request;
-	uint32_t free;
+	uint32_t free, unused; /* those from `unused` on were never used: the host gives no pages */
 	struct timed_fifo stream[TIMED_STREAMS];
 	struct timed_fifo queue[2]; /* reads, writes */
 	uint64_t entries;	    /* queue entries in use */
