@@ -75,18 +75,11 @@ bool sim_workload_setup(const struct sim_workload *w, struct t3_timed_setup *set
 	    !in_range("tokens", w->tokens, 1, MAX_HIDDEN, why) ||
 	    !in_range("tp", w->tp, 2, T3_TIMED_MAX_RANKS, why))
 		return false;
-	depth = w->hidden * sublayers[w->sublayer].factor;
-	if (depth % w->tp) {
-		snprintf(why, SIM_WHY_SIZE,
-			 "tp is %" PRIu64 " and does not divide K of sub-layer %s, %" PRIu64
-			 " x hidden = %" PRIu64,
-			 w->tp, sim_sublayer_name(w->sublayer), sublayers[w->sublayer].factor,
-			 depth);
-		return false;
-	}
+	/* Slices of one size: the last one is padded. */
+	depth = (w->hidden * sublayers[w->sublayer].factor + w->tp - 1) / w->tp;
 	setup->workload = (struct t3_timed_workload){ .rows = w->tokens,
 						      .columns = w->hidden,
-						      .depth = depth / w->tp,
+						      .depth = depth,
 						      .element_bytes = w->element_bytes,
 						      .ranks = w->tp,
 						      .chunks = setup->workload.chunks };
