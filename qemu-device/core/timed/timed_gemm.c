@@ -88,14 +88,12 @@ static void load(struct timed_device *d, uint32_t slot)
 {
 	const struct timed_shape *s = timed_shape(d);
 	struct timed_slot *at = &d->gemm.slot[slot];
-	struct timed_place place;
 	uint64_t b = (uint64_t)timed_shape_rows(s) * s->k_steps * s->a_parts;
+	uint64_t row = at->place.row, column = at->place.column;
 
-	timed_shape_tile(s, at->tile, &place);
-	load_panel(d, slot, ((uint64_t)place.row * s->k_steps + at->step) * s->a_parts, s->a_parts,
-		   place.rows);
-	load_panel(d, slot, b + ((uint64_t)place.column * s->k_steps + at->step) * s->b_parts,
-		   s->b_parts, place.columns);
+	load_panel(d, slot, (row * s->k_steps + at->step) * s->a_parts, s->a_parts, at->place.rows);
+	load_panel(d, slot, b + (column * s->k_steps + at->step) * s->b_parts, s->b_parts,
+		   at->place.columns);
 	wait_for_loads(d, slot);
 }
 
@@ -180,6 +178,7 @@ static void next_group(struct timed_device *d, uint32_t slot)
 	}
 	*s = (struct timed_slot){ .tile = g->next_tile++, .ready = d->sim->now };
 	s->started = d->sim->now;
+	timed_shape_tile(timed_shape(d), s->tile, &s->place);
 	load(d, slot);
 }
 

@@ -205,7 +205,8 @@ enum timed_slot_state {
 
 struct timed_slot {
 	uint32_t tile;
-	uint32_t step; /* the step being loaded, or the last step being computed */
+	struct timed_place place; /* of the tile */
+	uint32_t step;		  /* the step being loaded, or the last step being computed */
 	uint32_t pending;
 	uint32_t next_blocked;
 	uint8_t state;
