@@ -269,6 +269,43 @@ static void test_tracker(void **state)
 	assert_int_equal(many.tracker_updates, 2 * 3 * 256 * 128 * 2 / 1024);
 }
 
+/* A record is no cheaper than what it is about: fewer entries, more records, more time. */
+static void test_spills_cost(void **state)
+{
+	static const uint64_t entries[] = { 64, 256, 16384 };
+	struct t3_timed_setup setup = timed_published(3072, 16384, 1, 8);
+	struct t3_timed_counters last = { .end = ~(uint64_t)0, .tracker_spills = ~(uint64_t)0 }, c;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		timed_param(&setup, "tracker_entries", entries[i]);
+		c = run(setup, T3_TIMED_T3);
+		assert_true(c.end < last.end);
+		assert_true(c.tracker_spills < last.tracker_spills);
+		last = c;
+	}
+	assert_int_equal(last.tracker_spills, 0);
+}
+
+/* Few tokens over many ranks: chunks share their operands, rows would read B for each. */
+static void test_operands_are_shared(void **state)
+{
+	struct t3_timed_setup setup = timed_published(18432, 2048, 1, 32);
+	uint64_t operands = (2048 + 18432) * 576ull * 2;
+	struct t3_timed_counters c = run(setup, T3_TIMED_SEQUENTIAL);
+
+	(void)state;
+	assert_int_equal(c.memory_bytes[T3_TIMED_GEMM_READ], operands);
+	setup.workload.chunks = T3_TIMED_CHUNKS_ROWS;
+	c = run(setup, T3_TIMED_SEQUENTIAL);
+	assert_true(c.memory_bytes[T3_TIMED_GEMM_READ] > 20 * operands);
+	setup = timed_published(12288, 2048, 4, 16);
+	operands = (2048 + 12288) * 3072ull * 2;
+	c = run(setup, T3_TIMED_SEQUENTIAL);
+	assert_true(c.memory_bytes[T3_TIMED_GEMM_READ] < 4 * operands);
+}
+
 /* The threshold follows the first stage's intensity; without MCA there is none. */
 static void test_threshold(void **state)
 {
@@ -385,6 +422,8 @@ int main(void)
 		cmocka_unit_test(test_threshold_holds),
 		cmocka_unit_test(test_pollution),
 		cmocka_unit_test(test_tracker),
+		cmocka_unit_test(test_spills_cost),
+		cmocka_unit_test(test_operands_are_shared),
 		cmocka_unit_test(test_threshold),
 		cmocka_unit_test(test_starvation),
 		cmocka_unit_test(test_timeline),
