@@ -107,6 +107,7 @@ enum t3_timed_track {
 	T3_TIMED_TRACK_COMMUNICATION_STREAM,
 	T3_TIMED_TRACK_LINK,
 	T3_TIMED_TRACK_TRIGGER,
+	T3_TIMED_TRACK_STEP, /* of a collective that compute units run */
 	T3_TIMED_TRACK_UNIT,
 };
 
@@ -116,7 +117,8 @@ struct t3_timed_span {
 	uint32_t rank;
 	uint32_t track;
 	const char *what;
-	uint64_t number; /* workgroup, tile, step or bytes */
+	uint64_t number;  /* tile, block, step or bytes */
+	uint64_t entries; /* of the tracker, in use when it ends */
 };
 
 struct t3_timed_trace {

@@ -366,6 +366,7 @@ struct spans {
 	uint64_t count[T3_TIMED_TRACK_UNIT + 80];
 	uint64_t busy[T3_TIMED_TRACK_UNIT + 80];
 	uint64_t last[T3_TIMED_TRACK_UNIT + 80];
+	uint64_t entries, peak; /* of the tracker */
 };
 
 static void span(void *opaque, const struct t3_timed_span *s)
@@ -375,9 +376,9 @@ static void span(void *opaque, const struct t3_timed_span *s)
 	assert_true(s->track < T3_TIMED_TRACK_UNIT + 80);
 	assert_int_equal(s->rank, 0);
 	assert_true(s->start <= s->end);
-	/* Phases hold their steps, the others are one after the other. */
-	if (s->track != T3_TIMED_TRACK_PHASE)
-		assert_true(s->start >= spans->last[s->track]);
+	assert_true(s->start >= spans->last[s->track]);
+	spans->entries = s->entries;
+	spans->peak = s->entries > spans->peak ? s->entries : spans->peak;
 	spans->last[s->track] = s->end;
 	spans->count[s->track]++;
 	spans->busy[s->track] += s->end - s->start;
@@ -404,6 +405,9 @@ static void test_timeline(void **state)
 	assert_int_equal(spans.busy[T3_TIMED_TRACK_COMPUTE_STREAM] +
 				 spans.busy[T3_TIMED_TRACK_COMMUNICATION_STREAM],
 			 traced.memory_busy);
+	assert_int_equal(spans.count[T3_TIMED_TRACK_STEP], 7); /* the all-gather's */
+	assert_int_equal(spans.peak, traced.tracker_peak);
+	assert_int_equal(spans.entries, traced.tracker_live);
 }
 
 int main(void)

@@ -23,5 +23,6 @@ void timed_span(struct timed_device *d, uint32_t track, const char *what, uint64
 	span.track = track;
 	span.what = what;
 	span.number = number;
+	span.entries = d->counters.tracker_live;
 	trace->span(trace->opaque, &span);
 }

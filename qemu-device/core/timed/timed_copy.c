@@ -83,7 +83,7 @@ static void advance(struct timed_device *d)
 	if (c->kind == TIMED_COPY_NONE || c->done < timed_shape(d)->chunk_pieces ||
 	    !all_received(d))
 		return;
-	timed_span(d, T3_TIMED_TRACK_PHASE, names[c->kind], c->step, c->started);
+	timed_span(d, T3_TIMED_TRACK_STEP, names[c->kind], c->step, c->started);
 	c->step++;
 	c->next = c->done = 0;
 	c->started = d->sim->now;

@@ -18,8 +18,12 @@ static void name(struct timeline *t, const char *what, uint32_t device, uint32_t
 
 static void name_device(struct timeline *t, uint32_t device, uint64_t units)
 {
-	static const char *const tracks[] = { "phases", "memory: compute stream",
-					      "memory: communication stream", "link", "triggers" };
+	static const char *const tracks[] = { "phases",
+					      "memory: compute stream",
+					      "memory: communication stream",
+					      "link",
+					      "triggers",
+					      "steps" };
 	uint32_t i;
 
 	name(t, "process_name", device, 0, "device", device);
