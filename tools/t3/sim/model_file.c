@@ -235,6 +235,24 @@ static bool set_once(struct parser *p, const char *key, const char *value, uint6
 	return true;
 }
 
+/* A value of a list that is not yet in it. */
+static bool add_tp(struct parser *p, const char *text)
+{
+	struct model *m = &p->model;
+	uint64_t tp;
+	uint32_t i;
+
+	if (m->tps == MAX_TP)
+		return refuse(p, "tp has more than %u values", MAX_TP);
+	if (!sim_number(text, &tp) || tp < 2 || tp > T3_TIMED_MAX_RANKS)
+		return refuse(p, "tp is '%.64s' and must be 2 to %u", text, T3_TIMED_MAX_RANKS);
+	for (i = 0; i < m->tps; i++)
+		if (m->tp[i] == tp)
+			return refuse(p, "tp has %" PRIu64 " twice", tp);
+	m->tp[m->tps++] = tp;
+	return true;
+}
+
 static bool set_tp(struct parser *p, char *value)
 {
 	struct model *m = &p->model;
@@ -242,15 +260,25 @@ static bool set_tp(struct parser *p, char *value)
 
 	if (m->tps)
 		return refuse(p, "tp is given twice");
-	for (text = strtok_r(value, " \t", &rest); text; text = word(&rest)) {
-		if (m->tps == MAX_TP)
-			return refuse(p, "tp has more than %u values", MAX_TP);
-		if (!sim_number(text, &m->tp[m->tps]) || m->tp[m->tps] < 2 ||
-		    m->tp[m->tps] > T3_TIMED_MAX_RANKS)
-			return refuse(p, "tp is '%.64s' and must be 2 to %u", text,
-				      T3_TIMED_MAX_RANKS);
-		m->tps++;
-	}
+	for (text = strtok_r(value, " \t", &rest); text; text = word(&rest))
+		if (!add_tp(p, text))
+			return false;
+	return true;
+}
+
+/* As none comes twice, there is room for all. */
+static bool add_sublayer(struct parser *p, const char *text)
+{
+	struct model *m = &p->model;
+	enum sim_sublayer sublayer;
+	uint32_t i;
+
+	if (!sim_sublayer_parse(text, &sublayer))
+		return refuse(p, "sublayers has '%.64s' and takes op, fc2, fc1 and ip", text);
+	for (i = 0; i < m->sublayers; i++)
+		if (m->sublayer[i] == sublayer)
+			return refuse(p, "sublayers has %s twice", text);
+	m->sublayer[m->sublayers++] = sublayer;
 	return true;
 }
 
@@ -261,14 +289,9 @@ static bool set_sublayers(struct parser *p, char *value)
 
 	if (m->sublayers)
 		return refuse(p, "sublayers is given twice");
-	for (text = strtok_r(value, " \t", &rest); text; text = word(&rest)) {
-		if (m->sublayers == SIM_SUBLAYERS)
-			return refuse(p, "sublayers has more than %u values", SIM_SUBLAYERS);
-		if (!sim_sublayer_parse(text, &m->sublayer[m->sublayers]))
-			return refuse(p, "sublayers has '%.64s' and takes op, fc2, fc1 and ip",
-				      text);
-		m->sublayers++;
-	}
+	for (text = strtok_r(value, " \t", &rest); text; text = word(&rest))
+		if (!add_sublayer(p, text))
+			return false;
 	return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Model files: several workloads, and a machine other than the default. Each section and key once.
+ * Model files: several workloads, and a machine other than the default. Each section, key and value
+ * of a list once.
  * Names are printable ASCII. A UTF-8 byte order mark may begin the file.
  *
  *     # a comment
