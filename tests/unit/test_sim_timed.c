@@ -382,34 +382,126 @@ static uint64_t occurrences(const char *text, const char *what)
 	return count;
 }
 
-static void test_timeline(void **state)
+/* Of all numbers that follow `key` in lines that have `line`: their sum, and the largest. */
+static uint64_t sum_of(const char *text, const char *line, const char *key, uint64_t *largest)
 {
-	struct t3_timed_setup setup = timed_small(128, 64, 32, 2);
+	uint64_t sum = 0, value;
+
+	*largest = 0;
+	for (; (text = strstr(text, line)); text++) {
+		const char *at = strstr(text, key);
+
+		assert_true(at && at < strchr(text, '\n'));
+		value = strtoull(at + strlen(key), NULL, 10);
+		sum += value;
+		*largest = value > *largest ? value : *largest;
+	}
+	return sum;
+}
+
+struct trace {
+	struct t3_timed_setup setup;
 	struct t3_timed_counters counters;
+	char text[1 << 20];
+};
+
+static void trace_run(struct trace *trace, enum t3_timed_program program, bool mirrored)
+{
 	struct timeline timeline;
 	FILE *file = tmpfile();
-	static char text[1 << 20];
 	size_t len;
 
-	(void)state;
 	assert_non_null(file);
-	setup.program = T3_TIMED_T3_MCA;
-	setup.mirrored = false;
-	timeline_begin(&timeline, file, &setup);
-	setup.trace = (struct t3_timed_trace){ timeline_span, &timeline };
-	counters = timed_run_to_end(&setup);
+	trace->setup = timed_small(128, 64, 32, 2);
+	trace->setup.program = program;
+	trace->setup.mirrored = mirrored;
+	timeline_begin(&timeline, file, &trace->setup);
+	trace->setup.trace = (struct t3_timed_trace){ timeline_span, &timeline };
+	trace->counters = timed_run_to_end(&trace->setup);
 	assert_true(timeline_end(&timeline));
 	rewind(file);
-	len = fread(text, 1, sizeof(text) - 1, file);
+	len = fread(trace->text, 1, sizeof(trace->text) - 1, file);
 	fclose(file);
-	text[len] = '\0';
-	assert_true(len && len < sizeof(text) - 1);
-	assert_int_equal(occurrences(text, "\"name\":\"workgroup\""), 2 * counters.groups);
-	assert_int_equal(occurrences(text, "\"name\":\"send\""), 2 * counters.link_messages);
+	trace->text[len] = '\0';
+	assert_true(len && len < sizeof(trace->text) - 1);
+}
+
+static void test_timeline(void **state)
+{
+	static struct trace trace;
+	const char *text = trace.text;
+
+	(void)state;
+	trace_run(&trace, T3_TIMED_T3_MCA, false);
+	assert_int_equal(occurrences(text, "\"name\":\"workgroup\""), 2 * trace.counters.groups);
+	assert_int_equal(occurrences(text, "\"name\":\"send\""), 2 * trace.counters.link_messages);
 	assert_int_equal(occurrences(text, "\"process_name\""), 2);
 	assert_int_equal(occurrences(text, "{"), occurrences(text, "}"));
 	assert_int_equal(occurrences(text, ",\n,"), 0);
 	assert_int_equal(occurrences(text, "[\n,"), 0);
+	assert_int_equal(occurrences(text, "\"number\""), 0);
+}
+
+/* What the counters add up to is what the run counted; and they end at 0. */
+static void test_timeline_counters(void **state)
+{
+	static struct trace trace;
+	const char *text = trace.text;
+	uint64_t largest;
+	char key[64];
+	int kind;
+
+	(void)state;
+	trace_run(&trace, T3_TIMED_T3_MCA, true);
+	for (kind = 0; kind < T3_TIMED_BYTES; kind++) {
+		snprintf(key, sizeof(key),
+			 "\"%s\":", t3_timed_bytes_name((enum t3_timed_bytes)kind));
+		assert_int_equal(sum_of(text, "\"memory bytes in 1 us\"", key, &largest),
+				 trace.counters.memory_bytes[kind]);
+	}
+	assert_int_equal(sum_of(text, "\"link bytes in 1 us\"", "\"bytes\":", &largest),
+			 trace.counters.link_bytes);
+	assert_int_equal(sum_of(text, "\"name\":\"send\"", "\"bytes\":", &largest),
+			 trace.counters.link_bytes);
+	sum_of(text, "\"tracker entries, most in 1 us\"", "\"entries\":", &largest);
+	assert_int_equal(largest, trace.counters.tracker_peak);
+	assert_true(strstr(text, "\"args\":{\"entries\":0}}\n]}\n"));
+}
+
+/* Start and end of the one span of this name in this row, in whole microseconds. */
+static void find_phase(const char *text, const char *name, uint32_t row, double *start, double *end)
+{
+	char line[80];
+	const char *at;
+
+	snprintf(line, sizeof(line), "\"X\",\"name\":\"%s\",\"pid\":0,\"tid\":%u,\"ts\":", name,
+		 row);
+	assert_int_equal(occurrences(text, line), 1);
+	at = strstr(text, line) + strlen(line);
+	*start = strtod(at, NULL);
+	*end = *start + strtod(strstr(at, "\"dur\":") + strlen("\"dur\":"), NULL);
+}
+
+/* Sequential: one after the other. T3: the reduce-scatter begins before the GEMM ends. */
+static void test_timeline_phases(void **state)
+{
+	static struct trace trace;
+	double gemm[2], scatter[2], gather[2];
+
+	(void)state;
+	trace_run(&trace, T3_TIMED_SEQUENTIAL, true);
+	find_phase(trace.text, "GEMM", 0, &gemm[0], &gemm[1]);
+	find_phase(trace.text, "reduce-scatter", 1, &scatter[0], &scatter[1]);
+	find_phase(trace.text, "all-gather", 1, &gather[0], &gather[1]);
+	assert_true(gemm[0] == 0 && gemm[1] == scatter[0] && scatter[1] == gather[0]);
+	assert_int_equal(occurrences(trace.text, "\"name\":\"reduce-scatter\",\"pid\":0,\"tid\":2"),
+			 2); /* its steps */
+	trace_run(&trace, T3_TIMED_T3, true);
+	find_phase(trace.text, "GEMM", 0, &gemm[0], &gemm[1]);
+	find_phase(trace.text, "reduce-scatter", 1, &scatter[0], &scatter[1]);
+	find_phase(trace.text, "all-gather", 1, &gather[0], &gather[1]);
+	assert_true(scatter[0] > 0 && scatter[0] < gemm[1] && gemm[1] < scatter[1]);
+	assert_true(scatter[1] == gather[0]);
 }
 
 int main(void)
@@ -428,6 +520,8 @@ int main(void)
 		cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_witness),
 		cmocka_unit_test(test_timeline),
+		cmocka_unit_test(test_timeline_counters),
+		cmocka_unit_test(test_timeline_phases),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,6 +74,7 @@ static bool run_configs(struct run *run, struct timed_job *job, char *why)
 		    !sim_figures_run(&job->figures, SIM_SEQUENTIAL, &job->setup, why))
 			return false;
 		if (run->timeline_file) {
+			job->setup.program = sim_config_program((enum sim_config)config);
 			timeline_begin(&run->timeline, run->timeline_file, &job->setup);
 			job->setup.trace.span = timeline_span;
 			job->setup.trace.opaque = &run->timeline;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A timeline for Perfetto (ui.perfetto.dev) or Chrome's about:tracing. */
+/*
+ * A timeline for Perfetto (ui.perfetto.dev) or Chrome's about:tracing: a process for each device,
+ * with spans, and with counters of each microsecond.
+ */
 #ifndef T3_SIM_TIMELINE_H
 #define T3_SIM_TIMELINE_H
 
@@ -7,9 +10,20 @@
 
 #include "t3_timed.h"
 
+/* What one device did in the microsecond that is not yet over, and in its fused phase. */
+struct timeline_device {
+	uint64_t microsecond;
+	uint64_t memory[T3_TIMED_BYTES], link; /* bytes */
+	uint64_t entries, peak;		       /* of the tracker: now, and in this microsecond */
+	uint64_t gemm_end, first_send;	       /* ps */
+};
+
 struct timeline {
 	FILE *file;
-	uint64_t spans;
+	uint64_t events;
+	bool fused;
+	uint32_t devices;
+	struct timeline_device device[T3_TIMED_MAX_RANKS];
 };
 
 void timeline_begin(struct timeline *timeline, FILE *file, const struct t3_timed_setup *setup);
