@@ -744,6 +744,10 @@ def build_suite():
     return tap_program("build", [ROOT / "tests/build.py"])
 
 
+def paper_suite():
+    return tap_program("paper", [ROOT / "tests/paper.py"])
+
+
 def patching_suite():
     return tap_program("patching", [ROOT / "tests/patching.py"])
 
@@ -763,6 +767,7 @@ SUITES = {
     "launcher": launcher_suite,
     "build": build_suite,
     "patching": patching_suite,
+    "paper": paper_suite,
     "loop": loop_suite,
     "conformance": conformance_suite,
     "guest": guest_suite,

@@ -2,28 +2,38 @@
 # SPDX-License-Identifier: MIT
 """The published sub-layers in virtual time, beside what T3's paper has.
 
-usage: paper.py [--no-sweep] [--no-vm] [--out DIRECTORY]      (default: .build/paper)
+usage: paper.py [--draws N] [--seed S] [--jobs N] [--no-sweep] [--no-vm] [--out DIRECTORY]
+       paper.py --shard I/N [--draws N] [--seed S] [--jobs N] [--out DIRECTORY]
+       paper.py --merge FILE...
 
-Runs `t3 sim --model paper.model` for all configurations, prints each sub-layer and the
-comparison with the published figures, and varies each assumed parameter on its own, all
+Runs `t3 sim --model paper.model` for all configurations, and prints each sub-layer and the
+comparison with the published figures. Then it draws all assumed parameters jointly from their
+ranges (--draws, a Latin hypercube of --seed, --jobs at a time) and prints the median and the
+range from 5 % to 95 % beside each published figure; and it varies each of them on its own, all
 others at their defaults. Some workloads are run again by driver and devices in a VM, in all
-configurations, and every figure must be the same. Writes paper.json, and speedup and traffic
-as SVG and PNG. Exits 1 when a run fails or the VM has another figure; a figure outside of what
-is accepted is reported as MISSED, and is no failure of the run.
+configurations, and every figure must be the same. Writes paper.json, draws.json, and plots as SVG
+and PNG.
+
+--shard runs only each N-th draw, from the I-th on, and writes draws-I-of-N.json. --merge takes
+such files instead of running draws: table and plots are the same as those of one run.
+
+Exits 1 when a run fails, parts do not fit, or the VM has another figure; a figure outside of
+what is accepted is reported as MISSED, and is no failure of the run.
 """
 
 import argparse
 import concurrent.futures
+import hashlib
 import json
-import math
 import os
 import pathlib
 import subprocess
 import sys
+import time
 
-import matplotlib
-matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402 (after the choice of a backend)
+import paper_draws as draws
+from paper_figures import (CONFIGS, NEEDED_CONFIGS, comparison, figures, geomean, label, ratio,
+                           rules, speedups, sublayers)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
@@ -36,37 +46,23 @@ VM_WORKLOADS = [
     ("--hidden 3072 --tokens 16384 --tp 16 --sublayer op", False),
     (f"--hidden 4256 --tokens 8192 --tp {VM_RANKS} --sublayer op", True),
 ]
-CONFIGS = ["ideal", "ideal-nmc", "t3", "t3-mca", "t3-mca-ag", "direct"]
 RUN_SECONDS = 600
-JOBS = int(os.environ.get("T3_JOBS", "2"))
-KINDS = ["gemm_read", "gemm_write", "rs_read", "rs_write", "ag_read", "ag_write"]
-
-# (figure, published value, accepted difference; None: reported only)
-PUBLISHED = [
-    ("RS reads fewer, TP 8", 2.5, 0.025),
-    ("RS reads fewer, TP 16", 2.2, 0.022),
-    ("RS+NMC over RS, TP 8", 1.07, 0.01),
-    ("RS+NMC over RS, TP 16", 1.03, 0.01),
-    ("Ideal overlap, geomean", 1.35, 0.03),
-    ("Ideal overlap, max", 1.50, 0.04),
-    ("T3-MCA, geomean", 1.30, 0.04),
-    ("T3-MCA, max", 1.47, 0.06),
-    ("T3, geomean", 1.20, 0.06),
-    ("T3, max", 1.39, 0.12),
-    ("DRAM traffic, geomean", -0.22, 0.03),
-    ("DRAM traffic, max", -0.36, 0.11),
-    ("GEMM and RS writes", -0.10, None),
-    ("GEMM reads fewer, geomean", 1.56, None),
-]
+REFUSED = 2  # t3's status for arguments that it does not take
+DRAWS, SEED = 200, 1
 
 
 # --- running -----------------------------------------------------------------
+
+class Refused(RuntimeError):
+    """The arguments, by t3."""
+
 
 def output_of(command, seconds):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=seconds, check=False)
     if done.returncode:
-        raise RuntimeError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
+        kind = Refused if done.returncode == REFUSED else RuntimeError
+        raise kind(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
     return done.stdout
 
 
@@ -74,8 +70,14 @@ def native(*options):
     return json.loads(output_of([BUILD / "t3", "sim", "--json", *options], RUN_SECONDS))
 
 
-def simulate(*options):
-    return native("--model", MODEL, *options)
+def simulate_with(model, values):
+    """The configurations that the published figures are made of, with these parameters."""
+    options = ["--model", model]
+    for config in NEEDED_CONFIGS:
+        options += ["--config", config]
+    for name, value in values.items():
+        options += ["--param", f"{name}={value}"]
+    return native(*options)["workloads"]
 
 
 # --- the same through the VM -------------------------------------------------
@@ -132,75 +134,6 @@ def print_vm(works):
     print(flush=True)
 
 
-# --- figures -----------------------------------------------------------------
-
-def geomean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
-def speedups(workloads, config):
-    return [work["configs"][config]["speedup"] for work in workloads]
-
-
-def memory(work, config, *kinds):
-    counted = work["configs"][config]["counters"]["memory_bytes"]
-    return sum(counted[kind] for kind in kinds or KINDS)
-
-
-def ratio(work, *kinds):
-    """The speedup of T3-MCA over Sequential."""
-    return memory(work, "sequential", *kinds) / memory(work, "t3-mca", *kinds)
-
-
-def nmc_gain(workloads):
-    return geomean([work["phases"]["reduce_scatter_ps"] / work["phases"]["reduce_scatter_nmc_ps"]
-                    for work in workloads])
-
-
-def figures(workloads):
-    by_tp = {tp: [work for work in workloads if work["tp"] == tp] for tp in (8, 16)}
-    traffic = [1 / ratio(work) - 1 for work in workloads]
-    values = {
-        "DRAM traffic, geomean": geomean([1 + change for change in traffic]) - 1,
-        "DRAM traffic, max": min(traffic),
-        "GEMM and RS writes":
-            geomean([1 / ratio(work, "gemm_write", "rs_write") for work in workloads]) - 1,
-        "GEMM reads fewer, geomean": geomean([ratio(work, "gemm_read") for work in workloads]),
-    }
-    for tp, works in by_tp.items():
-        values[f"RS reads fewer, TP {tp}"] = geomean([ratio(work, "rs_read") for work in works])
-        values[f"RS+NMC over RS, TP {tp}"] = nmc_gain(works)
-    for name, config in (("Ideal overlap", "ideal"), ("T3-MCA", "t3-mca"), ("T3", "t3")):
-        values[f"{name}, geomean"] = geomean(speedups(workloads, config))
-        values[f"{name}, max"] = max(speedups(workloads, config))
-    return values
-
-
-def label(work):
-    return f"{work['model']} {work['tp']} {work['sublayer']}"
-
-
-def rules(workloads):
-    """Sub-layers that break a rule, each as a sentence."""
-    broken = []
-    for work in workloads:
-        speed = {config: work["configs"][config]["speedup"]
-                 for config in ("ideal", "t3", "t3-mca")}
-        if speed["t3"] > speed["t3-mca"] + 0.02:
-            broken.append(f"{label(work)}: T3 {speed['t3']:.3f} > "
-                          f"T3-MCA {speed['t3-mca']:.3f} + 0.02")
-        if speed["t3-mca"] < speed["ideal"] - 0.08:
-            broken.append(f"{label(work)}: T3-MCA {speed['t3-mca']:.3f} < "
-                          f"Ideal {speed['ideal']:.3f} - 0.08")
-    return broken
-
-
-def verdict(value, published, accepted):
-    if accepted is None:
-        return "reported"
-    return "reached" if abs(value - published) <= accepted + 1e-9 else "MISSED"
-
-
 # --- output ------------------------------------------------------------------
 
 def print_sublayers(workloads):
@@ -217,12 +150,15 @@ def print_sublayers(workloads):
     print("".join(f"{geomean(speedups(workloads, config)):11.3f}" for config in CONFIGS), "\n")
 
 
-def print_comparison(values, broken):
-    print(f"{'':28}{'published':>10}{'accepted':>10}{'here':>9}")
-    for name, published, accepted in PUBLISHED:
-        width = f"+-{accepted:.3f}" if accepted else ""
-        print(f"{name:28}{published:10.2f}{width:>10}{values[name]:9.3f}  "
-              f"{verdict(values[name], published, accepted)}")
+def print_comparison(compared, broken):
+    print(f"{'':28}{'published':>10}{'accepted':>10}{'here':>9}", end="")
+    print(f"{'median':>19}  5 to 95 %, published is" if "low" in compared[0] else "")
+    for row in compared:
+        width = f"+-{row['accepted']:.3f}" if row["accepted"] else ""
+        spread = f"{row['median']:9.3f}  {row['low']:6.3f} to {row['high']:6.3f}  " \
+            f"{'inside' if row['published_in_range'] else 'outside'}" if "low" in row else ""
+        print(f"{row['figure']:28}{row['published']:10.2f}{width:>10}{row['here']:9.3f}  "
+              f"{row['verdict']:8}{spread}".rstrip())
     print("T3 <= T3-MCA + 0.02 and T3-MCA >= Ideal - 0.08 in each sub-layer:",
           "broken in" if broken else "reached")
     for sentence in broken:
@@ -230,39 +166,87 @@ def print_comparison(values, broken):
     print()
 
 
+# --- joint draws -------------------------------------------------------------
+
+def run_draw(model, point):
+    """What is kept of one draw. That the model refuses such a machine is a result, too."""
+    try:
+        workloads = simulate_with(model, point)
+    except Refused as error:
+        return {"refused": str(error).rsplit(": ", 1)[-1]}
+    return {"figures": figures(workloads), "sublayers": sublayers(workloads)}
+
+
+def identity_of(args, result):
+    """What must be equal for parts to be parts of one run."""
+    answer = json.dumps(result["workloads"], sort_keys=True)
+    return {"seed": args.seed, "draws": args.draws, "parameters": result["parameters"],
+            "model's answer": hashlib.sha256(answer.encode()).hexdigest()}
+
+
+def write_part(args, identity, shard, rows):
+    name = "draws.json" if shard == (1, 1) else f"draws-{shard[0]}-of-{shard[1]}.json"
+    (args.out / name).write_text(json.dumps(draws.part(identity, shard, rows)))
+    return name
+
+
+def run_draws(args, result, shard):
+    """The rows of this part, by their numbers; they are written, too."""
+    points = draws.hypercube(result["parameters"], args.draws, args.seed)
+    rows = draws.run(points, draws.indices(args.draws, shard),
+                     lambda point: run_draw(args.model, point), args.jobs)
+    name = write_part(args, identity_of(args, result), shard, rows)
+    return rows, name
+
+
+def merge(args, result):
+    """The rows of all parts. Seed and number are theirs, not the command line's."""
+    parts = [(path, draws.read_part(path)) for path in args.merge]
+    args.seed, args.draws = (parts[0][1]["identity"][key] for key in ("seed", "draws"))
+    return draws.merge(parts, identity_of(args, result))
+
+
+def all_draws(args, result):
+    if args.merge:
+        return merge(args, result)
+    rows, _ = run_draws(args, result, (1, 1))
+    return [rows[index] for index in sorted(rows)]
+
+
+def print_draws(args, result, rows):
+    ran, count = draws.taken(rows), len(draws.assumed(result["parameters"]))
+    print(f"{args.draws} joint draws of {count} assumed parameters, seed {args.seed}; "
+          f"{len(rows) - len(ran)} of them the model refuses")
+    for sentence in sorted({row["refused"] for row in rows if "refused" in row}):
+        print("   ", sentence)
+    print()
+
+
+# --- each on its own ---------------------------------------------------------
+
 SWEPT = ["Ideal overlap, geomean", "T3, geomean", "T3-MCA, geomean", "T3-MCA, max",
          "DRAM traffic, geomean", "GEMM reads fewer, geomean"]
 
 
-SWEPT_CONFIGS = ["sequential", "ideal", "ideal-nmc", "t3", "t3-mca"]
+def swept_run(model, name, value):
+    try:
+        return figures(simulate_with(model, {name: value}))
+    except Refused:
+        return None
 
 
-def swept_run(parameter, value):
-    options = ["--param", f"{parameter['name']}={value}"]
-    for config in SWEPT_CONFIGS:
-        options += ["--config", config]
-    return figures(simulate(*options)["workloads"])
-
-
-def sweep(parameters, defaults):
-    """For each assumed parameter: [(value, figures)], by value."""
+def sweep(model, parameters, defaults, jobs):
+    """For each assumed parameter: [(value, figures)], by value; None: the model refuses it."""
     rows = {}
-    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        for parameter in parameters:
-            low, high, default = (parameter[key] for key in ("low", "high", "default"))
-            if low == high:
-                continue
-            row = {value: pool.submit(swept_run, parameter, value)
-                   for value in {low, high} - {default}}
-            rows[parameter["name"]] = row
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for one in draws.assumed(parameters):
+            ends = {one["low"], one["high"]} - {one["default"]}
+            rows[one["name"]] = {value: pool.submit(swept_run, model, one["name"], value)
+                                 for value in ends}
+        values = {one["name"]: one["default"] for one in parameters}
         return {name: sorted([(value, run.result()) for value, run in row.items()]
-                             + [(default_of(parameters, name), defaults)],
-                             key=lambda pair: pair[0])
+                             + [(values[name], defaults)], key=lambda pair: pair[0])
                 for name, row in rows.items()}
-
-
-def default_of(parameters, name):
-    return next(each["default"] for each in parameters if each["name"] == name)
 
 
 def print_sweep(rows):
@@ -273,87 +257,111 @@ def print_sweep(rows):
         text = " ".join(str(value) for value, _ in row)
         print(f"{name:22}{text:>20}", end=" ")
         for figure in SWEPT:
-            seen = " ".join(f"{got[figure]:.3f}" for _, got in row)
+            seen = " ".join(f"{got[figure]:.3f}" if got else "refused" for _, got in row)
             print(f"{seen:>24}", end="")
         print()
     print()
 
 
-# --- plots -------------------------------------------------------------------
+# --- files -------------------------------------------------------------------
 
-def save(figure, directory, name):
-    for suffix in ("svg", "png"):
-        figure.savefig(directory / f"{name}.{suffix}", bbox_inches="tight", dpi=120)
-    pyplot.close(figure)
-
-
-def plot_speedups(workloads, directory):
-    figure, axes = pyplot.subplots(figsize=(15, 4.5))
-    names = [label(work) for work in workloads] + ["geomean"]
-    width = 0.8 / len(CONFIGS)
-    for index, config in enumerate(CONFIGS):
-        values = speedups(workloads, config)
-        axes.bar([x + (index - (len(CONFIGS) - 1) / 2) * width for x in range(len(names))],
-                 values + [geomean(values)], width, label=config)
-    axes.axhline(1, color="black", linewidth=0.8)
-    axes.set_ylim(0.9, None)
-    axes.set_ylabel("speed-up over Sequential, virtual time")
-    axes.set_xticks(range(len(names)), names, rotation=45, ha="right")
-    axes.legend(ncol=len(CONFIGS), loc="upper center", bbox_to_anchor=(0.5, 1.12), frameon=False)
-    save(figure, directory, "speedup")
+def draw_plots(out, workloads, compared, rows, points):
+    spreads, by_sublayer = draws.ranges(rows), draws.sublayer_ranges(rows)
+    plots = {"speedup": paper_plots.plot_speedups(workloads, spreads, by_sublayer, out),
+             "traffic": paper_plots.plot_traffic(workloads, spreads, by_sublayer, out),
+             "agreement": paper_plots.plot_agreement(compared, out)}
+    effects = {name: found for name in ("T3, geomean", "T3-MCA, geomean")
+               if (found := draws.effects(points, rows, name))}
+    if effects:
+        plots["effects"] = paper_plots.plot_effects(
+            effects, {name: spreads[name][1] for name in effects}, out)
+    plots["variants"] = paper_plots.plot_variants(workloads, out)
+    return plots
 
 
-def plot_traffic(workloads, directory):
-    figure, axes = pyplot.subplots(figsize=(15, 4.5))
-    for index, config in enumerate(("sequential", "t3-mca")):
-        places = [x + (index - 0.5) * 0.4 for x in range(len(workloads))]
-        bottom = [0.0] * len(workloads)
-        for number, kind in enumerate(KINDS):
-            values = [memory(work, config, kind) / memory(work, "sequential")
-                      for work in workloads]
-            axes.bar(places, values, 0.36, bottom, color=f"C{number}",
-                     label=kind.replace("_", " ") if index == 0 else None)
-            bottom = [below + value for below, value in zip(bottom, values)]
-    axes.set_ylabel("DRAM bytes: Sequential, T3-MCA")
-    axes.set_xticks(range(len(workloads)), map(label, workloads), rotation=45, ha="right")
-    axes.legend(ncol=len(KINDS), loc="upper center", bbox_to_anchor=(0.5, 1.12), frameon=False)
-    save(figure, directory, "traffic")
+def write_files(args, result, compared, rows, more):
+    out, workloads = args.out, result["workloads"]
+    points = draws.hypercube(result["parameters"], args.draws, args.seed) if rows else []
+    plots = draw_plots(out, workloads, compared, rows, points)
+    (out / "paper.json").write_text(json.dumps(
+        {"comparison": compared, "sublayer_ranges": draws.sublayer_ranges(rows), **more, **result},
+        indent=1))
+    print(f"{out}: paper.json, {', '.join(plots)} (.svg, .png)")
 
 
-def main():
+# --- all of it ---------------------------------------------------------------
+
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--no-sweep", action="store_true", help="the defaults alone")
+    parser.add_argument("--draws", type=int, default=DRAWS, metavar="N",
+                        help=f"joint draws ({DRAWS}); 0: none")
+    parser.add_argument("--seed", type=int, default=SEED, metavar="S", help=f"of the draws ({SEED})")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="N",
+                        help="runs at a time (the processors that it may use)")
+    parser.add_argument("--shard", metavar="I/N", help="run and write part I of N of the draws only")
+    parser.add_argument("--merge", type=pathlib.Path, nargs="+", metavar="FILE", default=[],
+                        help="take the draws from these parts")
+    parser.add_argument("--model", type=pathlib.Path, default=MODEL, metavar="FILE",
+                        help="other workloads")
+    parser.add_argument("--no-sweep", action="store_true", help="vary no parameter on its own")
     parser.add_argument("--no-vm", action="store_true", help="natively alone")
-    parser.add_argument("--out", type=pathlib.Path, default=BUILD / "paper")
+    parser.add_argument("--out", type=pathlib.Path, default=BUILD / "paper", metavar="DIRECTORY")
     args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    result = simulate()
+    if args.draws < 0 or args.jobs < 1:
+        parser.error("--draws takes a number from 0, and --jobs from 1")
+    if args.shard and args.merge:
+        parser.error("--shard runs draws, and --merge takes them from files")
+    try:
+        args.shard = draws.shard_of(args.shard) if args.shard else None
+    except ValueError as error:
+        parser.error(f"--shard: {error}")
+    return args
+
+
+def run_shard(args, result):
+    _, name = run_draws(args, result, args.shard)
+    print(f"{args.out / name}: draws {args.shard[0]}, {args.shard[0] + args.shard[1]}, ... "
+          f"of {args.draws}")
+
+
+def run_all(args, result):
+    began = time.monotonic()
     workloads, values = result["workloads"], figures(result["workloads"])
     broken = rules(workloads)
     print_sublayers(workloads)
-    print_comparison(values, broken)
+    rows = all_draws(args, result) if args.draws or args.merge else []
+    compared = comparison(values, draws.ranges(rows))
+    print_comparison(compared, broken)
+    if rows:
+        print_draws(args, result, rows)
     print(f"{result['events'] / 1e6:.1f} million events in {result['cpu_seconds']:.2f} s of this "
           f"host's CPU time, {result['events'] / result['cpu_seconds'] / 1e6:.1f} million a second\n",
           flush=True)
     vm_works = [] if args.no_vm else run_vm()
     if vm_works:
         print_vm(vm_works)
-    rows = {} if args.no_sweep else sweep(result["parameters"], values)
-    if rows:
-        print_sweep(rows)
-    plot_speedups(workloads, args.out)
-    plot_traffic(workloads, args.out)
-    comparison = [{"figure": name, "published": published, "accepted": accepted,
-                   "here": values[name], "verdict": verdict(values[name], published, accepted)}
-                  for name, published, accepted in PUBLISHED]
-    (args.out / "paper.json").write_text(json.dumps(
-        {"comparison": comparison, "broken_rules": broken, "vm": vm_works, "sweep": rows,
-         **result}, indent=1))
-    print(f"{args.out}: paper.json, speedup.svg, speedup.png, traffic.svg, traffic.png")
+    swept = {} if args.no_sweep else sweep(args.model, result["parameters"], values, args.jobs)
+    if swept:
+        print_sweep(swept)
+    write_files(args, result, compared, rows,
+                {"broken_rules": broken, "vm": vm_works, "sweep": swept})
+    print(f"{draws.duration(time.monotonic() - began)} in all")
+
+
+def main():
+    args = arguments()
+    args.out.mkdir(parents=True, exist_ok=True)
+    result = native("--model", args.model)
+    if args.shard:
+        run_shard(args, result)
+    else:
+        global paper_plots  # only where it is needed: a part needs no matplotlib
+        import paper_plots
+        run_all(args, result)
 
 
 if __name__ == "__main__":
     try:
         main()
-    except (RuntimeError, subprocess.TimeoutExpired, OSError) as error:
+    except (RuntimeError, draws.BadPart, subprocess.TimeoutExpired, OSError) as error:
         sys.exit(f"paper.py: {error}")
