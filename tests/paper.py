@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""tools/paper: its hypercube, parts, ranges and plots; TAP on stdout.
+"""tools/paper: its hypercube, parts, ranges, plots and page; TAP on stdout.
 
 usage: paper.py [NAME...]     (default: all tests)
 """
 
+import html.parser
 import importlib.util
 import json
 import os
@@ -21,6 +22,7 @@ PAPER = ROOT / "tools/paper/paper.py"
 sys.path.insert(0, str(ROOT / "tools/paper"))
 import paper_draws as draws  # noqa: E402
 import paper_figures  # noqa: E402
+import paper_page  # noqa: E402
 
 PARAMETERS = [
     {"name": "published", "low": 5, "high": 5, "default": 5},
@@ -199,7 +201,7 @@ def table_of(text):
 def same_results(place, one, other):
     """Bit for bit, also what is drawn."""
     read = lambda out, name: (place.folder / out / name).read_bytes()  # noqa: E731
-    for name in (f"{plot}.svg" for plot in PLOTS):
+    for name in ("index.html", *(f"{plot}.svg" for plot in PLOTS)):
         check(read(one, name) == read(other, name), f"{name} of {one} and {other} differ")
     facts = [json.loads(read(out, "paper.json")) for out in (one, other)]
     for key in ("comparison", "sublayer_ranges", "broken_rules"):
@@ -245,10 +247,135 @@ def bad_use():
             expect(run(PAPER, "--out", folder, *options), status, text)
 
 
+# --- the page ----------------------------------------------------------------
+
+class Page(html.parser.HTMLParser):
+    """Elements, what they refer to, and the text of scripts."""
+
+    EMPTY = {"meta", "br", "path", "use", "rect", "image", "line"}
+    REFERRING = {"src", "href", "xlink:href", "data", "action", "poster", "srcset", "background"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.references, self.identifiers = [], [], [], []
+        self.policy, self.scripts = "", []
+        self.feed(text)
+        self.close()
+        check(not self.open, "not ended", self.open)
+
+    def handle_startendtag(self, tag, attrs):
+        self.attributes(tag, dict(attrs))
+
+    def handle_starttag(self, tag, attrs):
+        self.attributes(tag, dict(attrs))
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+        if tag == "script":
+            self.scripts.append("")
+
+    def attributes(self, tag, attrs):
+        self.tags.append(tag)
+        self.references += [value for name, value in attrs.items() if name in self.REFERRING]
+        self.identifiers += [attrs["id"]] if "id" in attrs else []
+        if attrs.get("http-equiv") == "Content-Security-Policy":
+            self.policy = attrs["content"]
+
+    def handle_endtag(self, tag):
+        check(tag in self.EMPTY or self.open.pop() == tag, f"</{tag}> ends another element")
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.scripts[-1] += data
+
+
+def page_refers_to_nothing_outside(text, page):
+    check(page.policy.startswith("default-src 'none';"), "policy", page.policy)
+    check("http" not in page.policy and "'self'" not in page.policy, "policy", page.policy)
+    check(all(value.startswith("#") for value in page.references), "outside", page.references)
+    check(not {"link", "iframe", "img", "object", "embed", "base"} & set(page.tags), "elements")
+    missing = {value[1:] for value in page.references} - set(page.identifiers)
+    check(not missing, "it refers to what is not there", missing)
+    check(len(page.identifiers) == len(set(page.identifiers)), "a name twice")
+    spaces = set(re.findall(r"https?://[^\"' <)]*", text)) - {
+        "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    check(not spaces, "an address", spaces)
+    found = re.search(r"@import|url\((?!#)|\b(fetch|XMLHttpRequest|WebSocket|import|eval)\b *\(",
+                      text)
+    check(not found, "it loads", found and found[0])
+
+
+def timeline_shows_overlap(runs):
+    check([run["title"].rsplit(", ", 1)[1] for run in runs] == ["Sequential", "T3-MCA"], "runs")
+    for one in runs:
+        times = {name: (start, end) for _, name, start, end in one["phases"]}
+        check(set(times) == {"GEMM", "reduce-scatter", "all-gather"}, "phases", times)
+        overlap = times["GEMM"][1] - times["reduce-scatter"][0]
+        check((overlap > 0) == one["title"].endswith("MCA"), f"{one['title']}: {overlap} ns")
+        check(one["groups"] and all(len(group) == 4 for group in one["groups"]), "workgroups")
+        check(all(len(sample) == 1 + len(one["kinds"]) for sample in one["memory"]), "samples")
+        check(sum(sample[1] for sample in one["link"]) > 0, "nothing on the link")
+    check(max(sample[1] for sample in runs[1]["tracker"]) > 0, "nothing in the tracker")
+
+
+def page_is_complete():
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(folder)
+        printed = place.run("out")
+        check("\nsmall TP 8 FC-1 " in printed, "names", printed)
+        out = place.folder / "out"
+        text = (out / "index.html").read_text(encoding="utf-8")
+        facts = json.loads((out / "paper.json").read_text())
+    page = Page(text)
+    page_refers_to_nothing_outside(text, page)
+    check(page.tags.count("svg") == len(PLOTS), "plots", page.tags.count("svg"))
+    for row in facts["comparison"]:
+        for words in (row["figure"], f"{row['median']:.3f}", f"{row['low']:.3f} to"):
+            check(f">{words}" in text, f"no {words}")
+    for one in facts["parameters"]:
+        check(f">{one['name']}<" in text, f"no parameter {one['name']}")
+    timeline_shows_overlap(json.loads(page.scripts[0])["runs"])
+    # Sub-layers of one shape are one group of bars.
+    check("FC-2 =" in text and text.count("small, TP 16") == 3, "bars")
+
+
+def page_is_filled_or_fails():
+    refuses_all = {"FACTS": "", "PLOTS": ""}
+    try:
+        paper_page.fill(refuses_all)
+    except RuntimeError as error:
+        check("TIMELINE" in str(error), "sentence", error)
+    else:
+        raise AssertionError("a page without its parts is made")
+    check("<" not in paper_page.as_script({"name": "</script>"}), "a text ends the script")
+    check(json.loads(paper_page.as_script(["</script>"])) == ["</script>"], "another text")
+
+
+def timeline_is_read():
+    lines = [
+        '{"ph":"M","name":"thread_name","pid":0,"tid":0,"args":{"name":"phases: compute"}},',
+        '{"ph":"M","name":"thread_name","pid":0,"tid":9,"args":{"name":"compute unit 2"}},',
+        '{"ph":"X","name":"GEMM","pid":0,"tid":0,"ts":0.000000,"dur":2.500000,"args":{}},',
+        '{"ph":"X","name":"workgroup","pid":0,"tid":9,"ts":1.000500,"dur":1.0,"args":{"tile":7}},',
+        '{"ph":"X","name":"send","pid":0,"tid":5,"ts":1.0,"dur":1.0,"args":{"bytes":7}},',
+        '{"ph":"X","name":"GEMM","pid":1,"tid":0,"ts":0.000000,"dur":9.0,"args":{}},',
+        '{"ph":"C","name":"memory bytes in 1 us","pid":0,"ts":3,"args":{"a":1,"b":2}},',
+        '{"ph":"C","name":"link bytes in 1 us","pid":0,"ts":3,"args":{"bytes":4}}']
+    got = paper_page.read_timeline(lines, "t")
+    check(got == {"title": "t", "end": 2500, "phases": [["compute", "GEMM", 0, 2500]],
+                  "groups": [[2, 7, 1000, 2000]], "kinds": ["a", "b"], "memory": [[3, 1, 2]],
+                  "link": [[3, 4]], "tracker": []}, "timeline", got)
+    try:
+        paper_page.read_timeline([], "t")
+    except RuntimeError:
+        return
+    raise AssertionError("an empty timeline is taken")
+
+
 TESTS = [hypercube_has_each_part_once, hypercube_depends_on_seed_alone, columns_are_not_related,
          quantiles, ranges_leave_out_what_is_refused, strongest_effect_is_first,
          published_figures_are_rounded, parts_merge, parts_that_do_not_fit_are_refused,
-         parts_have_numbers, parts_give_what_one_run_gives, refused_machine_is_a_result, bad_use]
+         parts_have_numbers, parts_give_what_one_run_gives, refused_machine_is_a_result, bad_use,
+         page_is_complete, page_is_filled_or_fails, timeline_is_read]
 
 if __name__ == "__main__":
     os.environ.setdefault("MPLBACKEND", "Agg")

@@ -11,8 +11,8 @@ comparison with the published figures. Then it draws all assumed parameters join
 ranges (--draws, a Latin hypercube of --seed, --jobs at a time) and prints the median and the
 range from 5 % to 95 % beside each published figure; and it varies each of them on its own, all
 others at their defaults. Some workloads are run again by driver and devices in a VM, in all
-configurations, and every figure must be the same. Writes paper.json, draws.json, and plots as SVG
-and PNG.
+configurations, and every figure must be the same. Writes paper.json, draws.json, plots as SVG
+and PNG, and index.html, which has all of it and a timeline.
 
 --shard runs only each N-th draw, from the I-th on, and writes draws-I-of-N.json. --merge takes
 such files instead of running draws: table and plots are the same as those of one run.
@@ -29,6 +29,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 import paper_draws as draws
@@ -49,6 +50,7 @@ VM_WORKLOADS = [
 RUN_SECONDS = 600
 REFUSED = 2  # t3's status for arguments that it does not take
 DRAWS, SEED = 200, 1
+TIMELINE_CONFIGS = {"sequential": "Sequential", "t3-mca": "T3-MCA"}
 
 
 # --- running -----------------------------------------------------------------
@@ -265,6 +267,37 @@ def print_sweep(rows):
 
 # --- files -------------------------------------------------------------------
 
+def timeline_of(work, parameters):
+    """One sub-layer, sequential and fused, for the page."""
+    values, runs = {one["name"]: one["value"] for one in parameters}, []
+    options = ["--hidden", work["hidden"], "--tokens", work["tokens"], "--tp", work["tp"],
+               "--sublayer", work["sublayer"]]
+    for config, name in TIMELINE_CONFIGS.items():
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8", suffix=".json") as file:
+            native(*map(str, options), "--config", config, "--timeline", file.name)
+            runs.append(paper_page.read_timeline(file, f"{label(work)}, {name}"))
+    return {"runs": runs, "units": values["compute_units"], "memory_gbps": values["memory_gbps"],
+            "link_gbps": values["link_gbps"], "tracker_entries": values["tracker_entries"]}
+
+
+def sublayer_rows(workloads):
+    return [(label(work), {**{config: f"{work['configs'][config]['speedup']:.3f}"
+                              for config in CONFIGS},
+                           "DRAM": f"{100 * (1 / ratio(work) - 1):.1f} %"})
+            for work in workloads]
+
+
+def facts_of(args, rows, broken):
+    """Sentences above the page's table."""
+    facts = ["T3 (ASPLOS 2024, arXiv 2401.16677) overlaps a sharded GEMM with its reduce-scatter "
+             "by tracking and triggering at the memory. Here its published sub-layers run on a "
+             "timed model of such devices."]
+    if rows:
+        facts.append(f"{args.draws} joint draws of all assumed parameters, seed {args.seed}; "
+                     f"the model refuses {len(rows) - len(draws.taken(rows))} of them.")
+    return facts + [f"A rule is broken: {sentence}." for sentence in broken]
+
+
 def draw_plots(out, workloads, compared, rows, points):
     spreads, by_sublayer = draws.ranges(rows), draws.sublayer_ranges(rows)
     plots = {"speedup": paper_plots.plot_speedups(workloads, spreads, by_sublayer, out),
@@ -283,10 +316,14 @@ def write_files(args, result, compared, rows, more):
     out, workloads = args.out, result["workloads"]
     points = draws.hypercube(result["parameters"], args.draws, args.seed) if rows else []
     plots = draw_plots(out, workloads, compared, rows, points)
+    shown = next((work for work in workloads if work["sublayer"] == "fc2"), workloads[0])
+    (out / "index.html").write_text(paper_page.page(
+        facts_of(args, rows, more["broken_rules"]), compared, sublayer_rows(workloads),
+        result["parameters"], plots, timeline_of(shown, result["parameters"])), encoding="utf-8")
     (out / "paper.json").write_text(json.dumps(
         {"comparison": compared, "sublayer_ranges": draws.sublayer_ranges(rows), **more, **result},
         indent=1))
-    print(f"{out}: paper.json, {', '.join(plots)} (.svg, .png)")
+    print(f"{out}: index.html, paper.json, {', '.join(plots)} (.svg, .png)")
 
 
 # --- all of it ---------------------------------------------------------------
@@ -355,7 +392,8 @@ def main():
     if args.shard:
         run_shard(args, result)
     else:
-        global paper_plots  # only where it is needed: a part needs no matplotlib
+        global paper_page, paper_plots  # only where they are needed: a part needs no matplotlib
+        import paper_page
         import paper_plots
         run_all(args, result)
 

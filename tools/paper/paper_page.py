@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""One HTML page with table, plots and a timeline: nothing is loaded, so it can be sent and kept."""
+
+import html
+import json
+import pathlib
+import re
+
+TEMPLATE = pathlib.Path(__file__).with_name("page.html")
+TIMELINE_FIELDS = re.compile(r'"ph":"(.)","name":"([^"]*)","pid":(\d+)(?:,"tid":(\d+))?,"ts":([\d.]+)'
+                             r'(?:,"dur":([\d.]+))?,"args":(\{[^}]*\})')
+ROW_NAME = re.compile(r'"name":"thread_name","pid":0,"tid":(\d+),"args":\{"name":"([^"]*)"')
+UNIT = re.compile(r"compute unit (\d+)$")
+COUNTERS = {"memory bytes in 1 us": "memory", "link bytes in 1 us": "link",
+            "tracker entries, most in 1 us": "tracker"}
+
+
+# --- the timeline ------------------------------------------------------------
+
+def nanoseconds(microseconds):
+    return round(float(microseconds) * 1000)
+
+
+def read_timeline(lines, title):
+    """What the page draws of a `t3 sim --timeline` of one device: phases, workgroups, counters.
+
+    Single transfers are left out: they are most of the file, and the counters have their bytes.
+    """
+    rows, phases, groups, kinds = {}, [], [], []
+    counters = {name: [] for name in COUNTERS.values()}
+    for line in lines:
+        named = ROW_NAME.search(line)
+        if named:
+            rows[named[1]] = named[2]
+            continue
+        found = TIMELINE_FIELDS.search(line)
+        if not found or found[3] != "0":
+            continue
+        if found[1] == "C" and found[2] in COUNTERS:
+            values = json.loads(found[7])
+            kinds = list(values) if COUNTERS[found[2]] == "memory" else kinds
+            counters[COUNTERS[found[2]]].append([int(found[5]), *values.values()])
+        elif found[1] == "X":
+            start, took = nanoseconds(found[5]), nanoseconds(found[6])
+            row = rows.get(found[4], "")
+            unit = UNIT.match(row)
+            if row.startswith("phases: "):
+                phases.append([row.removeprefix("phases: "), found[2], start, start + took])
+            elif unit:
+                groups.append([int(unit[1]), json.loads(found[7])["tile"], start, start + took])
+    if not phases or not kinds:
+        raise RuntimeError(f"the timeline of {title} has no phases or counters")
+    return {"title": title, "end": max(phase[3] for phase in phases), "phases": phases,
+            "groups": groups, "kinds": kinds, **counters}
+
+
+# --- tables ------------------------------------------------------------------
+
+def cell(value, places=3):
+    return "" if value is None else f"{value:.{places}f}"
+
+
+def table(headings, rows, classes=()):
+    """`rows` of texts; the first one of each is its name."""
+    head = "".join(f"<th scope=col>{html.escape(text)}</th>" for text in headings)
+    body = "".join(
+        f"<tr><th scope=row>{html.escape(row[0])}</th>"
+        + "".join(f'<td class="{name}">{html.escape(text)}</td>'
+                  for text, name in zip(row[1:], classes or [""] * len(row)))
+        + "</tr>" for row in rows)
+    return (f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>")
+
+
+def comparison_table(comparison):
+    rows = []
+    for row in comparison:
+        spread = f"{row['low']:.3f} to {row['high']:.3f}" if "low" in row else ""
+        inside = {True: "yes", False: "no"}.get(row.get("published_in_range"), "")
+        rows.append([row["figure"], cell(row["published"], 2),
+                     f"±{row['accepted']:.3f}" if row["accepted"] else "", cell(row["here"]),
+                     row["verdict"], cell(row.get("median")), spread, inside])
+    return table(["figure", "published", "accepted", "here", "", "median of draws", "5 to 95 %",
+                  "published is inside"], rows)
+
+
+def sublayer_table(rows):
+    """[(name, {column: text})], all with the same columns."""
+    return table(["sub-layer", *rows[0][1]], [[name, *values.values()] for name, values in rows])
+
+
+def parameter_table(parameters):
+    return table(["parameter", "default", "drawn from", "source"],
+                 [[one["name"], f"{one['default']} {one['unit']}".strip(),
+                   f"{one['low']} to {one['high']}" if one["low"] != one["high"] else "published",
+                   one["source"]] for one in parameters])
+
+
+# --- the page ----------------------------------------------------------------
+
+def inline_svg(name, text):
+    """An SVG file as part of the page: names in it are its own, and it scales."""
+    text = text[text.index("<svg"):]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+    text = re.sub(r'\bid="([^"]*)"', rf'id="{name}-\1"', text)
+    text = re.sub(r'\b(?:xlink:)?href="#([^"]*)"', rf'href="#{name}-\1"', text)
+    text = re.sub(r"url\(#([^)]*)\)", rf"url(#{name}-\1)", text)
+    return re.sub(r'<svg ([^>]*?)width="[^"]*"', rf'<svg role="img" aria-label="{name}" \1', text,
+                  count=1).replace('height="', 'data-height="', 1)
+
+
+def figure(name, svg):
+    return f'<figure id="plot-{name}">{inline_svg(name, svg)}</figure>'
+
+
+def as_script(value):
+    """JSON that no text of which ends the script element."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def fill(values):
+    """The template with each @NAME@ replaced; all of them are there, and no other."""
+    text = TEMPLATE.read_text(encoding="utf-8")
+    names = set(re.findall(r"@([A-Z]+)@", text))
+    if names != set(values):
+        raise RuntimeError(f"page.html has {sorted(names)}, not {sorted(values)}")
+    return re.sub(r"@([A-Z]+)@", lambda found: values[found[1]], text)
+
+
+def page(facts, comparison, sublayers, parameters, plots, timeline):
+    return fill({"FACTS": "".join(f"<p>{html.escape(fact)}</p>" for fact in facts),
+                 "COMPARISON": comparison_table(comparison),
+                 "SUBLAYERS": sublayer_table(sublayers),
+                 "PARAMETERS": parameter_table(parameters),
+                 "PLOTS": "\n".join(figure(name, svg) for name, svg in plots.items()),
+                 "TIMELINE": as_script(timeline)})
