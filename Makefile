@@ -301,8 +301,9 @@ soak-jobs: build
 #: make san-t3  .build/t3-sanitized: t3 with ASan and UBSan, to replay a record
 san-t3: $B/t3-sanitized
 
-#: make paper   T3's published sub-layers in virtual time: comparison, some of them again
-#:                by the devices of a VM, sweep of each assumption, JSON and plots in .build/paper
+#: make paper   T3's published sub-layers in virtual time: comparison, with its range from joint
+#:                draws of all assumptions, some of them again by the devices of a VM, sweep of
+#:                each assumption; JSON, plots and one page, index.html, in .build/paper
 paper: build
 	@$(RUN) tools/paper/paper.py
 

@@ -48,6 +48,9 @@ CANNOT = [
     (r"^T3_BUILD=\.build/debug .* test_kunit$", "the debug kernel's; check-debug runs it"),
     (r"^qom-|^migrate ", "a monitor's; qtests and migrate.py do it"),
     (r"^cc .* -o program program\.c ", "installs first; install.py does both"),
+    (r"^tools/paper/paper\.py --(draws|merge) |^mpirun sh -c 'tools/paper/",
+     "it works for minutes; paper.py of the tests runs parts, also by mpirun, and merges them"),
+    (r"^sbatch ", "no Slurm is installed here"),
     (r"^mpirun ", "its image is another one; the examples suite runs this line in it"),
     (r"^tools/vm/t3-vm run --initramfs \.build/mpi\.img", "the examples suite runs it"),
 ]
