@@ -68,7 +68,8 @@ def hypercube_has_each_part_once():
     check([value // 10 for value in column["shares"]] == list(range(100)), "parts of", column)
     check(column["switch"] == [0] * 50 + [1] * 50, "both settings", column["switch"])
     check(set(column["rows"]) == {64, 128, 256}, "powers of two", column["rows"])
-    check(all(32 <= column["rows"].count(value) <= 35 for value in (64, 128, 256)), "thirds", column)
+    check(all(32 <= column["rows"].count(value) <= 35 for value in (64, 128, 256)), "thirds",
+          column["rows"])
     check(column["percent"][0] == 80 and column["percent"][-1] == 100, "both ends", column)
     # Evenly in the logarithm: half of them below the geometric mean of the ends.
     check(49 <= sum(value < 1000 for value in column["wide"]) <= 51, "middle", column["wide"])
@@ -122,6 +123,22 @@ def strongest_effect_is_first():
     check([name for name, *_ in found[:2]] == ["shares", "switch"], "order", found)
     check(found[0][1] < found[0][2] and found[1][1] > found[1][2], "directions", found)
     check(draws.effects(points[:2], rows[:2], "f") == [], "of too few")
+
+
+def held_out_is_predicted():
+    """Told as it falls, apart from what parameters were chosen with."""
+    with tempfile.TemporaryDirectory() as folder:
+        place, model = Place(folder), pathlib.Path(folder) / "larger.model"
+        model.write_text(MODEL.replace("small", "PALM") + MODEL.replace("small", "MT-NLG"))
+        place.run("out", "--held-out", model)
+        facts = json.loads((place.folder / "out/paper.json").read_text())
+        check((place.folder / "out/predicted.svg").stat().st_size > 10000, "no plot")
+    rows = {row["figure"]: row for row in facts["comparison"]}
+    row = rows["T3-MCA, PALM and MT-NLG, geomean"]
+    check(row["published"] == 1.29 and row["verdict"] == "predicted" and "low" in row, "row", row)
+    check(rows["T3, PALM and MT-NLG, max"]["published"] is None, "nothing is published")
+    check(not any("GPT-3" in name for name in rows), "what is not there is predicted", rows)
+    check(rows["T3, geomean"]["kind"] == "fitted", "kind", rows["T3, geomean"])
 
 
 def published_figures_are_rounded():
@@ -233,8 +250,13 @@ def parts_give_what_one_run_gives():
 def refused_machine_is_a_result():
     """The model says so, and the other draws count."""
     with tempfile.TemporaryDirectory() as folder:
-        row = script().run_draw(Place(folder).model, {"tile_rows": 0})
+        model, bad = Place(folder).model, pathlib.Path(folder) / "bad.model"
+        bad.write_text("[bad]\nhidden = 99999999\ntokens = 8\ntp = 2\n")
+        run_draw = script().run_draw
+        row, other = run_draw((model, None), {"tile_rows": 0}), run_draw((model, bad), {})
     check(set(row) == {"refused"} and "tile_rows is '0'" in row["refused"], "row", row)
+    check("hidden is 99999999" in other.pop("held_out_refused"), "held out", other)
+    check(set(other) == {"figures", "sublayers"}, "the others count", other)
 
 
 def bad_use():
@@ -334,6 +356,14 @@ def page_is_complete():
     for one in facts["parameters"]:
         check(f">{one['name']}<" in text, f"no parameter {one['name']}")
     timeline_shows_overlap(json.loads(page.scripts[0])["runs"])
+    for name, words in (("speedup", "Speed-up of Transformer sub-layers over Sequential"),
+                        ("traffic", "DRAM traffic by kind"), ("agreement", "Published figures"),
+                        ("effects", "Which assumption moves"), ("variants", "without figures")):
+        svg = text[text.index(f'id="plot-{name}"'):]
+        svg = svg[:svg.index("</svg>")]
+        check(words in svg and svg.count("<text") > 10, f"no title in {name}")
+        check(name in ("agreement", "effects") or ">0.0<" in svg, f"axis of {name} is cut")
+        check(name not in ("speedup", "traffic") or "published (T3" in svg, f"{name} has no marks")
     # Sub-layers of one shape are one group of bars.
     check("FC-2 =" in text and text.count("small, TP 16") == 3, "bars")
 
@@ -373,9 +403,10 @@ def timeline_is_read():
 
 TESTS = [hypercube_has_each_part_once, hypercube_depends_on_seed_alone, columns_are_not_related,
          quantiles, ranges_leave_out_what_is_refused, strongest_effect_is_first,
-         published_figures_are_rounded, parts_merge, parts_that_do_not_fit_are_refused,
-         parts_have_numbers, parts_give_what_one_run_gives, refused_machine_is_a_result, bad_use,
-         page_is_complete, page_is_filled_or_fails, timeline_is_read]
+         published_figures_are_rounded, held_out_is_predicted, parts_merge,
+         parts_that_do_not_fit_are_refused, parts_have_numbers, parts_give_what_one_run_gives,
+         refused_machine_is_a_result, bad_use, page_is_complete, page_is_filled_or_fails,
+         timeline_is_read]
 
 if __name__ == "__main__":
     os.environ.setdefault("MPLBACKEND", "Agg")

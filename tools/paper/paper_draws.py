@@ -104,9 +104,9 @@ def indices(draws, shard):
     return range(number - 1, draws, count)
 
 
-def run(points, chosen, work, jobs):
+def run(what, points, chosen, work, jobs):
     """{index: work(point)} of the chosen ones, `jobs` at a time."""
-    progress, rows = Progress("draws", len(chosen)), {}
+    progress, rows = Progress(what, len(chosen)), {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         running = {pool.submit(work, points[index]): index for index in chosen}
         try:
@@ -176,17 +176,24 @@ def taken(rows):
     return [row for row in rows if "refused" not in row]
 
 
+def gathered(rows, key):
+    """Values by name, of the rows that have it: what is held out may be refused on its own."""
+    values = {}
+    for row in taken(rows):
+        for name, value in row[key].items():
+            values.setdefault(name, []).append(value)
+    return values
+
+
 def ranges(rows):
     """Of each figure: (5 %, median, 95 %)."""
-    ran = taken(rows)
-    return {name: spread([row["figures"][name] for row in ran])
-            for name in (ran[0]["figures"] if ran else ())}
+    return {name: spread(values) for name, values in gathered(rows, "figures").items()}
 
 
 def sublayer_ranges(rows):
-    ran = taken(rows)
-    return {name: {what: spread([row["sublayers"][name][what] for row in ran]) for what in values}
-            for name, values in (ran[0]["sublayers"].items() if ran else ())}
+    """The same of what each sub-layer has."""
+    return {name: {what: spread([one[what] for one in found]) for what in found[0]}
+            for name, found in gathered(rows, "sublayers").items()}
 
 
 def effects(points, rows, figure):

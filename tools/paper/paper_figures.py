@@ -12,23 +12,35 @@ NEEDED_CONFIGS = ["sequential", "ideal", "ideal-nmc", "t3", "t3-mca"]
 RANGED_CONFIGS = ["ideal", "t3", "t3-mca"]
 SUBLAYERS = {"op": "OP", "fc2": "FC-2", "fc1": "FC-1", "ip": "IP"}
 
-# (figure, published, how far off is accepted; None: reported only)
+# How far off a published figure may be: the same for all.
+ACCEPTED = 0.05
+ARITHMETIC, FITTED, COMPARED, PREDICTED = "arithmetic", "fitted", "compared", "predicted"
+
+# (figure, published, what the figure is to the parameters)
 PUBLISHED = [
-    ("RS reads fewer, TP 8", 2.5, 0.025),
-    ("RS reads fewer, TP 16", 2.2, 0.022),
-    ("RS+NMC over RS, TP 8", 1.07, 0.01),
-    ("RS+NMC over RS, TP 16", 1.03, 0.01),
-    ("Ideal overlap, geomean", 1.35, 0.03),
-    ("Ideal overlap, max", 1.50, 0.04),
-    ("T3-MCA, geomean", 1.30, 0.04),
-    ("T3-MCA, max", 1.47, 0.06),
-    ("T3, geomean", 1.20, 0.06),
-    ("T3, max", 1.39, 0.12),
-    ("DRAM traffic, geomean", -0.22, 0.03),
-    ("DRAM traffic, max", -0.36, 0.11),
-    ("GEMM and RS writes", -0.10, None),
-    ("GEMM reads fewer, geomean", 1.56, None),
+    ("RS reads fewer, TP 8", 2.5, ARITHMETIC),
+    ("RS reads fewer, TP 16", 2.2, ARITHMETIC),
+    ("RS+NMC over RS, TP 8", 1.07, COMPARED),
+    ("RS+NMC over RS, TP 16", 1.03, COMPARED),
+    ("Ideal overlap, geomean", 1.35, COMPARED),
+    ("Ideal overlap, max", 1.50, COMPARED),
+    ("T3-MCA, geomean", 1.30, COMPARED),
+    ("T3-MCA, max", 1.47, COMPARED),
+    ("T3, geomean", 1.20, FITTED),
+    ("T3, max", 1.39, COMPARED),
+    ("T3-MCA over T3, geomean", 1.08, COMPARED),
+    ("T3-MCA over T3, max", 1.29, COMPARED),
+    ("DRAM traffic, geomean", -0.22, COMPARED),
+    ("DRAM traffic, max", -0.36, COMPARED),
+    ("GEMM and RS writes", -0.10, COMPARED),
+    ("GEMM reads fewer, geomean", 1.56, COMPARED),
 ]
+# Held out: no parameter was chosen with these models in view. 1.35 is less certain.
+GROUPS = {"PALM and MT-NLG": ("PALM", "MT-NLG"), "GPT-3": ("GPT-3",)}
+HELD_OUT = {"T3-MCA, PALM and MT-NLG, geomean": 1.29, "T3-MCA, PALM and MT-NLG, max": 1.35}
+PUBLISHED += [(name, HELD_OUT.get(name), PREDICTED) for group in GROUPS for config in RANGED_CONFIGS
+              for name in (f"{CONFIG_NAMES[config]}, {group}, geomean",
+                           f"{CONFIG_NAMES[config]}, {group}, max")]
 # What a published figure may be off by, as it is printed with one or two decimals.
 ROUNDED = {"RS reads fewer, TP 8": 0.05, "RS reads fewer, TP 16": 0.05}
 ROUNDED_TO = 0.005
@@ -58,6 +70,11 @@ def nmc_gain(workloads):
                     for work in workloads])
 
 
+def summary(workloads, config, name):
+    return {f"{name}, geomean": geomean(speedups(workloads, config)),
+            f"{name}, max": max(speedups(workloads, config))}
+
+
 def figures(workloads):
     """By name. Those of a TP are there when the workloads have it."""
     traffic = [1 / ratio(work) for work in workloads]
@@ -73,9 +90,20 @@ def figures(workloads):
         if tp > 2:  # with two ranks, T3 reads nothing for the reduce-scatter
             values[f"RS reads fewer, TP {tp}"] = geomean([ratio(work, "rs_read") for work in works])
         values[f"RS+NMC over RS, TP {tp}"] = nmc_gain(works)
-    for name, config in (("Ideal overlap", "ideal"), ("T3-MCA", "t3-mca"), ("T3", "t3")):
-        values[f"{name}, geomean"] = geomean(speedups(workloads, config))
-        values[f"{name}, max"] = max(speedups(workloads, config))
+    for config in RANGED_CONFIGS:
+        values |= summary(workloads, config, CONFIG_NAMES[config])
+    gains = [fused / plain for fused, plain in zip(speedups(workloads, "t3-mca"),
+                                                   speedups(workloads, "t3"))]
+    return values | {"T3-MCA over T3, geomean": geomean(gains), "T3-MCA over T3, max": max(gains)}
+
+
+def held_out_figures(workloads):
+    """Of those models that are there."""
+    values = {}
+    for group, models in GROUPS.items():
+        works = [work for work in workloads if work["model"] in models]
+        for config in RANGED_CONFIGS if works else ():
+            values |= summary(works, config, f"{CONFIG_NAMES[config]}, {group}")
     return values
 
 
@@ -105,10 +133,11 @@ def rules(workloads):
     return broken
 
 
-def verdict(value, published, accepted):
-    if accepted is None:
-        return "reported"
-    return "reached" if abs(value - published) <= accepted + 1e-9 else "MISSED"
+def verdict(value, published, kind):
+    """A prediction is told as it falls, and so is what has nothing to be compared with."""
+    if published is None or kind == PREDICTED:
+        return kind
+    return "reached" if abs(value - published) <= ACCEPTED + 1e-9 else "MISSED"
 
 
 def is_inside(name, published, low, high):
@@ -118,16 +147,16 @@ def is_inside(name, published, low, high):
 
 
 def comparison(values, ranges):
-    """A row for each published figure that the workloads have; `ranges` may be empty."""
+    """A row for each figure that the workloads have; `ranges` may be empty."""
     rows = []
-    for name, published, accepted in PUBLISHED:
+    for name, published, kind in PUBLISHED:
         if name not in values:
             continue
-        row = {"figure": name, "published": published, "accepted": accepted,
-               "here": values[name], "verdict": verdict(values[name], published, accepted)}
+        row = {"figure": name, "published": published, "kind": kind, "here": values[name],
+               "verdict": verdict(values[name], published, kind)}
         if name in ranges:
-            low, median, high = ranges[name]
-            row |= {"low": low, "median": median, "high": high,
-                    "published_in_range": is_inside(name, published, low, high)}
+            row |= dict(zip(("low", "median", "high"), ranges[name]))
+            if published is not None:
+                row["published_in_range"] = is_inside(name, published, row["low"], row["high"])
         rows.append(row)
     return rows

@@ -7,8 +7,8 @@ import pathlib
 import re
 
 TEMPLATE = pathlib.Path(__file__).with_name("page.html")
-TIMELINE_FIELDS = re.compile(r'"ph":"(.)","name":"([^"]*)","pid":(\d+)(?:,"tid":(\d+))?,"ts":([\d.]+)'
-                             r'(?:,"dur":([\d.]+))?,"args":(\{[^}]*\})')
+TIMELINE_FIELDS = re.compile(r'"ph":"(.)","name":"([^"]*)","pid":(\d+)(?:,"tid":(\d+))?'
+                             r',"ts":([\d.]+)(?:,"dur":([\d.]+))?,"args":(\{[^}]*\})')
 ROW_NAME = re.compile(r'"name":"thread_name","pid":0,"tid":(\d+),"args":\{"name":"([^"]*)"')
 UNIT = re.compile(r"compute unit (\d+)$")
 COUNTERS = {"memory bytes in 1 us": "memory", "link bytes in 1 us": "link",
@@ -77,10 +77,10 @@ def comparison_table(comparison):
     for row in comparison:
         spread = f"{row['low']:.3f} to {row['high']:.3f}" if "low" in row else ""
         inside = {True: "yes", False: "no"}.get(row.get("published_in_range"), "")
-        rows.append([row["figure"], cell(row["published"], 2),
-                     f"±{row['accepted']:.3f}" if row["accepted"] else "", cell(row["here"]),
-                     row["verdict"], cell(row.get("median")), spread, inside])
-    return table(["figure", "published", "accepted", "here", "", "median of draws", "5 to 95 %",
+        rows.append([row["figure"], row["kind"], cell(row["published"], 2), cell(row["here"]),
+                     row["verdict"] if row["verdict"] != row["kind"] else "",
+                     cell(row.get("median")), spread, inside])
+    return table(["figure", "", "published", "here", "", "median of draws", "5 to 95 %",
                   "published is inside"], rows)
 
 

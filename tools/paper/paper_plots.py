@@ -5,7 +5,7 @@ import io
 
 import matplotlib
 matplotlib.use("Agg")
-from matplotlib import lines, pyplot  # noqa: E402 (after the choice of a backend)
+from matplotlib import lines, pyplot, ticker  # noqa: E402 (after the choice of a backend)
 
 from paper_figures import (CONFIG_NAMES, KINDS, PUBLISHED_VALUES, RANGED_CONFIGS,  # noqa: E402
                            SUBLAYERS, geomean, label, memory, ratio, speedups)
@@ -112,19 +112,18 @@ def range_handle():
 
 # --- speed-up ----------------------------------------------------------------
 
-def summary_bars(axes, workloads, ranges, start):
-    """Geometric mean and largest of all, with what is published."""
-    for number, (what, of) in enumerate((("geomean", geomean), ("max", max))):
+def summary_bars(axes, columns, values, ranges, start):
+    """Bars of all sub-layers together, with what is published: [(name, {config: figure})]."""
+    for number, (_, names) in enumerate(columns):
         for config, offset in zip(RANGED_CONFIGS, offsets(len(RANGED_CONFIGS))):
-            name, x = f"{CONFIG_NAMES[config]}, {what}", start + number + offset
-            axes.bar(x, of(speedups(workloads, config)), WIDTH / len(RANGED_CONFIGS),
-                     color=COLOURS[config])
+            name, x = names[config], start + number + offset
+            axes.bar(x, values[name], WIDTH / len(RANGED_CONFIGS), color=COLOURS[config])
             error_bars(axes, [x], [ranges[name]] if name in ranges else [])
-            axes.plot(x, PUBLISHED_VALUES[name], **PUBLISHED_STYLE)
+            if PUBLISHED_VALUES[name] is not None:
+                axes.plot(x, PUBLISHED_VALUES[name], **PUBLISHED_STYLE)
 
 
-def plot_speedups(workloads, ranges, by_sublayer, directory):
-    figure, axes = pyplot.subplots(figsize=(13, 4.8))
+def speedup_bars(axes, workloads, columns, group, values, ranges, by_sublayer):
     bars, groups = places(workloads)
     handles = []
     for config, offset in zip(RANGED_CONFIGS, offsets(len(RANGED_CONFIGS))):
@@ -132,17 +131,29 @@ def plot_speedups(workloads, ranges, by_sublayer, directory):
         handles.append(axes.bar(xs, speedups([work for *_, work in bars], config),
                                 WIDTH / len(RANGED_CONFIGS), color=COLOURS[config],
                                 label=CONFIG_NAMES[config]))
-        error_bars(axes, xs, [by_sublayer[label(work)][config] for *_, work in bars]
-                   if by_sublayer else [])
+        names = [label(work) for *_, work in bars]
+        error_bars(axes, xs, [by_sublayer[name][config] for name in names]
+                   if all(name in by_sublayer for name in names) else [])
     start = bars[-1][0] + 1 + GAP
-    summary_bars(axes, workloads, ranges, start)
+    summary_bars(axes, columns, values, ranges, start)
     axes.axhline(1, color="black", linewidth=0.8, linestyle=(0, (4, 3)))
-    name_places(axes, bars + [(start, "geomean"), (start + 1, "max")],
-                groups + [(start + 0.5, f"all {len(workloads)}")])
+    name_places(axes, bars + [(start + number, name) for number, (name, _) in enumerate(columns)],
+                groups + [(start + (len(columns) - 1) / 2, group)])
     axes.set_ylim(0, None)
     axes.set_ylabel("speed-up over Sequential")
-    axes.set_title("Speed-up of Transformer sub-layers over Sequential", pad=30)
     legend(axes, handles + [published_handle()] + ([range_handle()] if ranges else []), 5)
+
+
+def columns_of(more):
+    return [(what, {config: f"{CONFIG_NAMES[config]}{more}, {what}" for config in RANGED_CONFIGS})
+            for what in ("geomean", "max")]
+
+
+def plot_speedups(workloads, values, ranges, by_sublayer, directory):
+    figure, axes = pyplot.subplots(figsize=(13, 4.8))
+    speedup_bars(axes, workloads, columns_of(""), f"all {len(workloads)}", values, ranges,
+                 by_sublayer)
+    axes.set_title("Speed-up of Transformer sub-layers over Sequential", pad=30)
     caption(figure, "Sequential (1.0, dashed) runs GEMM, ring reduce-scatter and all-gather one "
             "after the other. Ideal overlap hides the shorter one of GEMM and reduce-scatter.\n"
             "T3 runs the reduce-scatter inside the GEMM; MCA also gives the GEMM's memory requests "
@@ -151,6 +162,17 @@ def plot_speedups(workloads, ranges, by_sublayer, directory):
                if ranges else "")
             + " Sub-layers with \"=\" have one shape, and so the same bars.")
     return save(figure, directory, "speedup")
+
+
+def plot_predicted(workloads, values, ranges, by_sublayer, directory):
+    figure, axes = pyplot.subplots(figsize=(13, 4.8))
+    group = "PALM and MT-NLG"
+    speedup_bars(axes, workloads, columns_of(f", {group}"), group, values, ranges, by_sublayer)
+    axes.set_title("Predicted: larger models, which no parameter was fitted to", pad=30)
+    caption(figure, "As above, with 2 K tokens over 32 ranks. The parameters were chosen before "
+            "these models were run. Published are the T3-MCA figures of PALM and MT-NLG together;\n"
+            "the maximum of 1.35 is less certain.")
+    return save(figure, directory, "predicted")
 
 
 def plot_variants(workloads, directory):
@@ -224,11 +246,13 @@ def plot_traffic(workloads, ranges, by_sublayer, directory):
 
 def plot_agreement(comparison, directory):
     """Each published figure on a scale of its own: the difference, in percent of it."""
+    comparison = [row for row in comparison if row["published"] is not None]
     figure, axes = pyplot.subplots(figsize=(9, 0.36 * len(comparison) + 1.2))
     for place, row in enumerate(reversed(comparison)):
         off = lambda value, row=row: 100 * (value / row["published"] - 1)  # noqa: E731
         if "low" in row:
-            axes.plot([off(row["low"]), off(row["high"])], [place] * 2, color="black", linewidth=1.2)
+            axes.plot([off(row["low"]), off(row["high"])], [place] * 2, color="black",
+                      linewidth=1.2)
             axes.plot(off(row["median"]), place, marker="|", markersize=12, color="black")
         axes.plot(off(row["here"]), place, marker="o", markersize=7, color=COLOURS["t3-mca"])
     axes.axvline(0, color=PUBLISHED_STYLE["color"], linewidth=1)
@@ -262,6 +286,7 @@ def plot_effects(effects, middles, directory, count=12):
             for value, colour in ((low, "#e69f00"), (high, "#0072b2")):
                 axes.barh(place, value - middles[name], color=colour, height=0.7)
         axes.axvline(0, color="black", linewidth=0.8)
+        axes.xaxis.set_major_locator(ticker.MaxNLocator(6, steps=[1, 2, 5, 10]))
         axes.set_yticks(range(len(shown)), [parameter for parameter, *_ in shown])
         axes.grid(axis="x")
         axes.grid(visible=False, axis="y")
