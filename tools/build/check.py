@@ -318,6 +318,8 @@ SIM_USE = [("--help", 0), ("", 2), ("--replay", 2), ("--replay /nonexistent", 2)
            ("--hidden 256 --tokens 1024 --tp 3 --sublayer op", 2),
            ("--hidden 256 --tokens 128 --tp 2 --sublayer op", 2),
            ("--hidden 256 --tokens 1024 --tp 2 --sublayer qkv", 2),
+           ("--hidden 256 --tokens 1024 --tp 2 --tp 4 --sublayer op", 2),
+           ("--hidden 256 --tokens 1024 --tp 2 --sublayer op --sublayer op", 2),
            ("--hidden 256 --tokens 1024 --tp 2 --sublayer op --param warp=1", 2),
            ("--hidden 256 --tokens 1024 --tp 2 --sublayer op --device", 1),
            ("--device", 2), ("--replay README.md --device", 2),

@@ -225,9 +225,21 @@ static int run_file(struct arguments *args)
 
 /* ----------------------------------------------------------------- arguments */
 
+/* Of a workload, one of each: nobody knows which of two was meant. */
+static int give_once(const char *option, bool *given)
+{
+	if (*given)
+		return complain(EXIT_USAGE, "--%s is given twice", option);
+	*given = true;
+	return EXIT_OK;
+}
+
 static int set_number(const char *option, const char *text, uint64_t *value, bool *given)
 {
-	*given = true;
+	int ret = give_once(option, given);
+
+	if (ret != EXIT_OK)
+		return ret;
 	if (!sim_number(text, value) || !*value)
 		return complain(EXIT_USAGE, "--%s takes a number from 1, not '%s'", option, text);
 	return EXIT_OK;
@@ -266,10 +278,13 @@ static int set_param(struct arguments *args, const char *text)
 
 static int set_words(struct arguments *args, int opt)
 {
+	int ret = opt == 's' ? give_once("sublayer", &args->sublayer) : EXIT_OK;
+
+	if (ret != EXIT_OK)
+		return ret;
 	if (opt == 'k' && !sim_chunks_parse(optarg, &args->chunks))
 		return complain(EXIT_USAGE, "--chunks takes auto, rows or columns, not '%s'",
 				optarg);
-	args->sublayer |= opt == 's';
 	if (opt == 's' && !sim_sublayer_parse(optarg, &args->workload.sublayer))
 		return complain(EXIT_USAGE, "--sublayer takes op, fc2, fc1 or ip, not '%s'",
 				optarg);
