@@ -107,6 +107,7 @@ def try_command_status():
 USAGE = [
     ([], "say what to run"), (["TEST=test_abi", "CMD=true"], "say what to run"),
     (["TEST=test_rin"], "did you mean test_ring"), (["TEST=../x"], "there is no"),
+    (["TEST=test_core_link"], "make .build/unit/test_core_link && "),
     (["TEST=nope"], "there are removal, test_abi, .*test_ring, "),
     (["TEST=test_kunit/x"], "no cmocka program"), (["CMD=true", "RANKS=0"], "RANKS must be"),
     (["CMD=true", "RANKS=2x"], "RANKS must be"), (["CMD=true", "RANKS=33"], "RANKS must be"),

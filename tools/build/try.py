@@ -64,6 +64,9 @@ def chosen_test(text):
     """(programs, VM options, command) of TEST."""
     name, _, subtest = text.partition("/")
     programs = guest_programs()
+    if re.fullmatch(r"\w+", name) and (ROOT / f"tests/unit/{name}.c").exists():
+        raise UsageError(f"TEST={text}: a unit test needs no VM: "
+                         f"make .build/unit/{name} && .build/unit/{name}")
     if name not in programs:
         near = difflib.get_close_matches(name, programs, 3)
         raise UsageError(f"TEST={text}: there is no {name} in tests/guest; "
