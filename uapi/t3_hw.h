@@ -74,7 +74,7 @@
 #define T3_MAX_PRIORITY	  3u /* of a queue; lowest 0 */
 #define T3_MAX_COPY_BYTES (1u << 30) /* rows * row_bytes of one descriptor */
 #define T3_MAX_DEPTH	  (1u << 20) /* K of a GEMM */
-#define T3_TIMED_PARAMS	  41u	     /* of the timed model */
+#define T3_TIMED_PARAMS	  45u	     /* of the timed model */
 #define T3_MAX_TILE_BYTES (1u << 20)
 #define T3_MAX_STAGED_ROWS 4096u /* of a tile with staging, not REMOTE: a doorbell does all of it */
 #define T3_TILE_QUERY_MAX 1024u /* tiles that one TILE_QUERY looks at */
@@ -131,7 +131,7 @@
 #define T3_REG_END	     0x1300u
 
 #define T3_ID_VALUE	 0x57483354u /* "T3HW" */
-#define T3_VERSION_VALUE 0x00010006u /* major << 16, minor */
+#define T3_VERSION_VALUE 0x00010007u /* major << 16, minor */
 
 #define T3_CAP_LIST(X, p) \
 	X(p, STAGING, 0) /* staging slots and the TILE doorbell */ \
@@ -671,7 +671,9 @@ struct t3_timed_args {
 	uint64_t columns;	/* of the output */
 	uint64_t depth;		/* K of one device */
 	uint64_t chunks;	/* t3_timed_chunks */
-	uint64_t mbz[2];
+	uint32_t collective;	/* t3_timed_collective */
+	uint32_t nodes;		/* 0 or 1: none; else a divisor of ranks, see NODE_LINK_GBPS */
+	uint64_t mbz;
 	uint64_t params[T3_TIMED_PARAMS]; /* of the machine, in the order of section 8.1 */
 };
 
@@ -685,14 +687,25 @@ enum t3_timed_chunks {
 	T3_TIMED_CHUNKS_COLUMNS = 2, /* blocks of columns */
 };
 
+/* What follows the GEMM. N: ranks. */
+enum t3_timed_collective {
+	T3_TIMED_COLLECTIVE_ALL_REDUCE = 0,     /* reduce-scatter, then all-gather */
+	T3_TIMED_COLLECTIVE_REDUCE_SCATTER = 1, /* each rank ends with the sum of one chunk */
+	T3_TIMED_COLLECTIVE_ALL_GATHER = 2,     /* each rank computes one chunk, ends with all */
+	T3_TIMED_COLLECTIVE_ALL_TO_ALL = 3,     /* each rank sends one chunk to each other */
+	T3_TIMED_COLLECTIVES = 4,    /* number of them */
+};
+
 enum t3_timed_program {
-	T3_TIMED_SEQUENTIAL = 0, /* GEMM, ring reduce-scatter, ring all-gather */
+	T3_TIMED_SEQUENTIAL = 0, /* GEMM, then its collective, run by compute units */
 	T3_TIMED_RS_NMC = 1,	 /* ring reduce-scatter with near-memory updates, alone */
-	T3_TIMED_T3 = 2,	 /* GEMM fused with the reduce-scatter, round-robin; all-gather */
+	T3_TIMED_T3 = 2,	 /* GEMM fused with its collective, round-robin */
 	T3_TIMED_T3_MCA = 3,	 /* with communication-aware arbitration */
 	T3_TIMED_T3_MCA_AG = 4,	 /* the all-gather is triggered, too, tile by tile */
 	T3_TIMED_DIRECT = 5,	 /* direct reduce-scatter on a full fabric, MCA; all-gather */
-	T3_TIMED_PROGRAMS = 6, /* number of them */
+	T3_TIMED_ALONE = 6,	 /* the collective alone, run by compute units */
+	T3_TIMED_SHARED = 7,	 /* GEMM beside an independent reduce-scatter; all-gather */
+	T3_TIMED_PROGRAMS = 8, /* number of them */
 };
 
 enum t3_timed_param_id {
@@ -738,18 +751,25 @@ enum t3_timed_param_id {
 	T3_TIMED_PARAM_LINK_QUEUE_KIB = 34,
 	T3_TIMED_PARAM_DMA_TILES = 35, /* pieces of a triggered block */
 	T3_TIMED_PARAM_DMA_READ_AHEAD_KIB = 36, /* KiB */
-	/* what a collective's workgroups have under way, KiB */
-	T3_TIMED_PARAM_COPY_WINDOW_KIB = 37,
+	/* what one compute unit has under way in a collective, KiB */
+	T3_TIMED_PARAM_COPY_UNIT_KIB = 37,
 	T3_TIMED_PARAM_TRACKER_ENTRIES = 38, /* of the device */
 	T3_TIMED_PARAM_TRACKER_WAYS = 39, /* its associativity */
 	T3_TIMED_PARAM_TRACKER_RECORD_BYTES = 40, /* of a record in memory */
+	T3_TIMED_PARAM_COLLECTIVE_UNITS = 41, /* compute units that run a collective */
+	T3_TIMED_PARAM_COPY_UNIT_GBPS = 42, /* rate of one of them, GB/s */
+	T3_TIMED_PARAM_NODE_LINK_GBPS = 43, /* of a device's link to other nodes, GB/s */
+	T3_TIMED_PARAM_NODE_LINK_LATENCY_NS = 44, /* of that link, ns */
 };
 
+/* In the order in which they end. In SHARED, GEMM may end before, between or after 1 and 2. */
 enum t3_timed_phase {
 	T3_TIMED_GEMM = 0,
 	T3_TIMED_REDUCE_SCATTER = 1,
-	T3_TIMED_ALL_GATHER = 2,
-	T3_TIMED_PHASES = 3, /* number of them */
+	T3_TIMED_NODE_REDUCE_SCATTER = 2, /* over the nodes; only if there are several */
+	T3_TIMED_NODE_ALL_GATHER = 3,
+	T3_TIMED_ALL_GATHER = 4, /* or the all-to-all */
+	T3_TIMED_PHASES = 5, /* number of them */
 };
 
 enum t3_timed_bytes {
@@ -757,8 +777,8 @@ enum t3_timed_bytes {
 	T3_TIMED_GEMM_WRITE = 1,
 	T3_TIMED_RS_READ = 2,
 	T3_TIMED_RS_WRITE = 3, /* the baseline's stores, or T3's updates */
-	T3_TIMED_AG_READ = 4,
-	T3_TIMED_AG_WRITE = 5,
+	T3_TIMED_AG_READ = 4,  /* or of an all-to-all */
+	T3_TIMED_AG_WRITE = 5, /* or of an all-to-all */
 	T3_TIMED_TRACKER_READ = 6,
 	T3_TIMED_TRACKER_WRITE = 7,
 	T3_TIMED_BYTES = 8, /* number of them */
@@ -784,7 +804,7 @@ struct t3_timed_counters {
 	uint64_t link_messages;
 	uint64_t link_busy;   /* ps */
 	uint64_t link_stalls; /* workgroups that had to wait to store */
-	uint64_t received_bytes;
+	uint64_t received_bytes; /* from both links */
 	uint64_t triggers; /* DMA blocks started by a trigger */
 	uint64_t tracker_updates;
 	uint64_t tracker_allocs;
@@ -792,6 +812,9 @@ struct t3_timed_counters {
 	uint64_t tracker_fills;
 	uint64_t tracker_live;
 	uint64_t tracker_peak;
+	uint64_t node_link_bytes; /* to other nodes; not in link_bytes */
+	uint64_t node_link_messages;
+	uint64_t node_link_busy; /* ps */
 };
 
 /* Written to dst before the descriptor is completed. */
@@ -989,8 +1012,8 @@ T3_HW_ASSERT(offsetof(struct t3_descriptor, space) == 48);
 T3_HW_ASSERT(sizeof(struct t3_gemm) == 64);
 T3_HW_ASSERT(offsetof(struct t3_gemm, group_rows) == 44);
 T3_HW_ASSERT(sizeof(struct t3_timed_args) == 64 + 8 * T3_TIMED_PARAMS);
-T3_HW_ASSERT(sizeof(struct t3_timed_counters) == 280);
-T3_HW_ASSERT(sizeof(struct t3_timed_result) == 32 + 280);
+T3_HW_ASSERT(sizeof(struct t3_timed_counters) == 320);
+T3_HW_ASSERT(sizeof(struct t3_timed_result) == 32 + 320);
 T3_HW_ASSERT(sizeof(struct t3_completion) == 32);
 T3_HW_ASSERT(sizeof(struct t3_cmd_route_set) == 24);
 T3_HW_ASSERT(sizeof(struct t3_cmd_import_set) == 32);

@@ -63,13 +63,18 @@ struct t3_timed_params {
 	uint64_t link_queue_kib;
 	uint64_t dma_tiles;
 	uint64_t dma_read_ahead_kib;
-	uint64_t copy_window_kib;
+	uint64_t copy_unit_kib;
 	uint64_t tracker_entries;
 	uint64_t tracker_ways;
 	uint64_t tracker_record_bytes;
+	/* collectives that compute units run; groups of several nodes */
+	uint64_t collective_units;
+	uint64_t copy_unit_gbps;
+	uint64_t node_link_gbps;
+	uint64_t node_link_latency_ns;
 };
 
-/* The description of a parameter. If low = high, it is published and is not varied. */
+/* The description of a parameter. If low = high, it is not varied. */
 struct t3_timed_param {
 	const char *name;
 	size_t offset;
@@ -90,7 +95,10 @@ uint64_t t3_timed_param_get(const struct t3_timed_params *params,
 void t3_timed_param_set(struct t3_timed_params *params, const struct t3_timed_param *param,
 			uint64_t value);
 
-/* The GEMM of one device: the whole output is rows x columns; depth is the device's part of K. */
+/*
+ * The GEMM of one device: the whole output is rows x columns; depth is the device's part of K.
+ * For an all-gather each device computes one chunk of the output.
+ */
 struct t3_timed_workload {
 	uint64_t rows;
 	uint64_t columns;
@@ -98,6 +106,8 @@ struct t3_timed_workload {
 	uint64_t element_bytes;
 	uint64_t ranks;
 	enum t3_timed_chunks chunks;
+	enum t3_timed_collective collective;
+	uint64_t nodes; /* 0 or 1: none */
 };
 
 /* The tracks of a device in a timeline. A compute unit's is T3_TIMED_TRACK_UNIT + unit. */
@@ -108,6 +118,7 @@ enum t3_timed_track {
 	T3_TIMED_TRACK_LINK,
 	T3_TIMED_TRACK_TRIGGER,
 	T3_TIMED_TRACK_STEP, /* of a collective that compute units run */
+	T3_TIMED_TRACK_NODE_LINK,
 	T3_TIMED_TRACK_UNIT,
 };
 
@@ -161,7 +172,19 @@ uint32_t t3_timed_devices(const struct t3_timed *sim);
 void t3_timed_counters(const struct t3_timed *sim, uint32_t device,
 		       struct t3_timed_counters *counters);
 
+/* Does the collective sum what the ranks have? Then the GEMM's K is sliced over them. */
+bool t3_timed_reduces(enum t3_timed_collective collective);
+/* Is the GEMM fused with its collective? */
+bool t3_timed_fused(enum t3_timed_program program);
+/* Does the program run this collective? */
+bool t3_timed_runs(enum t3_timed_program program, enum t3_timed_collective collective);
+/* Does it run over several nodes, too? */
+bool t3_timed_over_nodes(enum t3_timed_program program, enum t3_timed_collective collective);
+/* Does each rank send to each other one, which takes a full fabric? Else to the next one only. */
+bool t3_timed_all_peers(enum t3_timed_program program, enum t3_timed_collective collective);
+
 const char *t3_timed_program_name(enum t3_timed_program program);
+const char *t3_timed_collective_name(enum t3_timed_collective collective);
 const char *t3_timed_bytes_name(enum t3_timed_bytes kind);
 
 #endif /* T3_TIMED_H */

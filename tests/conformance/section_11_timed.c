@@ -12,20 +12,66 @@ static const uint64_t machine[T3_TIMED_PARAMS] = {
 	16384, 16, 2867, 150, 4096,			  /* cache, request */
 	1024, 200, 32, 64, 64, 15, 64, 11, 200,		  /* memory */
 	5, 10, 30, 50, 25, 10, 2000,			  /* arbiter */
-	150, 500, 256, 8, 512, 1280,			  /* link, DMA, collectives */
+	150, 500, 256, 8, 512, 16,			  /* link, DMA, collectives */
 	256, 4, 76,					  /* tracker */
+	80, 45, 25, 2000,				  /* collectives, nodes */
 };
+
+#define ALL_REDUCE T3_TIMED_COLLECTIVE_ALL_REDUCE
+#define REDUCE_SCATTER T3_TIMED_COLLECTIVE_REDUCE_SCATTER
+#define ALL_GATHER T3_TIMED_COLLECTIVE_ALL_GATHER
+#define ALL_TO_ALL T3_TIMED_COLLECTIVE_ALL_TO_ALL
 
 static const struct {
 	const char *name;
+	uint32_t program, collective;
 	bool gemm, reduce_scatter, all_gather; /* phases of their own */
-} programs[T3_TIMED_PROGRAMS] = {
-	[T3_TIMED_SEQUENTIAL] = {"sequential", true, true, true},
-	[T3_TIMED_RS_NMC] = {"rs-nmc", false, true, false},
-	[T3_TIMED_T3] = {"t3", true, false, true},
-	[T3_TIMED_T3_MCA] = {"t3-mca", true, false, true},
-	[T3_TIMED_T3_MCA_AG] = {"t3-mca-ag", true, false, true},
-	[T3_TIMED_DIRECT] = {"direct", true, false, true},
+	uint32_t nodes;			       /* of 4 ranks */
+} programs[] = {
+	{"sequential", T3_TIMED_SEQUENTIAL, ALL_REDUCE, true, true, true, 1},
+	{"rs-nmc", T3_TIMED_RS_NMC, ALL_REDUCE, false, true, false, 1},
+	{"t3", T3_TIMED_T3, ALL_REDUCE, true, false, true, 0},
+	{"t3-mca", T3_TIMED_T3_MCA, ALL_REDUCE, true, false, true, 1},
+	{"t3-mca-ag", T3_TIMED_T3_MCA_AG, ALL_REDUCE, true, false, true, 1},
+	{"direct", T3_TIMED_DIRECT, ALL_REDUCE, true, false, true, 1},
+	{"alone", T3_TIMED_ALONE, ALL_REDUCE, false, true, true, 1},
+	{"shared", T3_TIMED_SHARED, ALL_REDUCE, true, true, true, 1},
+	{"sequential-reduce-scatter", T3_TIMED_SEQUENTIAL, REDUCE_SCATTER, true, true, false, 1},
+	{"t3-reduce-scatter", T3_TIMED_T3, REDUCE_SCATTER, true, false, false, 1},
+	{"direct-reduce-scatter", T3_TIMED_DIRECT, REDUCE_SCATTER, true, false, false, 1},
+	{"alone-reduce-scatter", T3_TIMED_ALONE, REDUCE_SCATTER, false, true, false, 1},
+	{"shared-reduce-scatter", T3_TIMED_SHARED, REDUCE_SCATTER, true, true, false, 1},
+	{"sequential-all-gather", T3_TIMED_SEQUENTIAL, ALL_GATHER, true, false, true, 1},
+	{"t3-mca-all-gather", T3_TIMED_T3_MCA, ALL_GATHER, true, false, true, 1},
+	{"alone-all-gather", T3_TIMED_ALONE, ALL_GATHER, false, false, true, 1},
+	{"sequential-all-to-all", T3_TIMED_SEQUENTIAL, ALL_TO_ALL, true, false, true, 1},
+	{"t3-mca-all-to-all", T3_TIMED_T3_MCA, ALL_TO_ALL, true, false, true, 1},
+	{"alone-all-to-all", T3_TIMED_ALONE, ALL_TO_ALL, false, false, true, 1},
+	{"sequential-2-nodes", T3_TIMED_SEQUENTIAL, ALL_REDUCE, true, true, true, 2},
+	{"rs-nmc-2-nodes", T3_TIMED_RS_NMC, ALL_REDUCE, false, true, false, 2},
+	{"t3-2-nodes", T3_TIMED_T3, ALL_REDUCE, true, false, true, 2},
+	{"t3-mca-4-nodes", T3_TIMED_T3_MCA, ALL_REDUCE, true, false, true, 4},
+	{"direct-2-nodes", T3_TIMED_DIRECT, ALL_REDUCE, true, false, true, 2},
+	{"shared-4-nodes", T3_TIMED_SHARED, ALL_REDUCE, true, true, true, 4},
+	{"alone-2-nodes", T3_TIMED_ALONE, ALL_REDUCE, false, true, true, 2},
+	{"alone-reduce-scatter-2-nodes", T3_TIMED_ALONE, REDUCE_SCATTER, false, true, false, 2},
+	{"t3-reduce-scatter-4-nodes", T3_TIMED_T3, REDUCE_SCATTER, true, false, false, 4},
+};
+
+/* Programs that do not run a collective. */
+static const struct {
+	const char *name;
+	uint32_t program, collective;
+} without[] = {
+	{"rs-nmc-all-gather", T3_TIMED_RS_NMC, ALL_GATHER},
+	{"rs-nmc-all-to-all", T3_TIMED_RS_NMC, ALL_TO_ALL},
+	{"t3-mca-ag-reduce-scatter", T3_TIMED_T3_MCA_AG, REDUCE_SCATTER},
+	{"t3-mca-ag-all-gather", T3_TIMED_T3_MCA_AG, ALL_GATHER},
+	{"t3-mca-ag-all-to-all", T3_TIMED_T3_MCA_AG, ALL_TO_ALL},
+	{"direct-all-gather", T3_TIMED_DIRECT, ALL_GATHER},
+	{"direct-all-to-all", T3_TIMED_DIRECT, ALL_TO_ALL},
+	{"shared-all-gather", T3_TIMED_SHARED, ALL_GATHER},
+	{"shared-all-to-all", T3_TIMED_SHARED, ALL_TO_ALL},
 };
 
 /* One field of good arguments of a mirrored run; detail: 64 + `blamed`. */
@@ -37,7 +83,8 @@ static const struct {
 } bads[] = {
 #define FIELD(field) offsetof(struct t3_timed_args, field), sizeof(((struct t3_timed_args *)0)->field)
 #define AT(field) offsetof(struct t3_timed_args, field)
-	{"program-6", FIELD(program), T3_TIMED_PROGRAMS, AT(program)},
+	{"program-7", FIELD(program), T3_TIMED_SHARED, AT(rows)}, /* all units run the collective */
+	{"program-last", FIELD(program), T3_TIMED_PROGRAMS, AT(program)},
 	{"program-max", FIELD(program), 0xffffffff, AT(program)},
 	{"flag-1", FIELD(flags), T3_TIMED_MIRRORED | 2, AT(flags)},
 	{"flag-31", FIELD(flags), T3_TIMED_MIRRORED | 1u << 31, AT(flags)},
@@ -48,10 +95,16 @@ static const struct {
 	{"element-8", FIELD(element_bytes), 8, AT(element_bytes)},
 	{"chunks-3", FIELD(chunks), 3, AT(chunks)},
 	{"chunks-max", FIELD(chunks), 1ull << 63, AT(chunks)},
-	{"mbz-0", FIELD(mbz[0]), 1, AT(mbz)},
-	{"mbz-1", FIELD(mbz[1]), 1ull << 63, AT(mbz)},
+	{"collective-4", FIELD(collective), T3_TIMED_COLLECTIVES, AT(collective)},
+	{"collective-max", FIELD(collective), 0xffffffff, AT(collective)},
+	{"nodes-3", FIELD(nodes), 3, AT(nodes)},
+	{"nodes-8", FIELD(nodes), 8, AT(nodes)},
+	{"nodes-max", FIELD(nodes), 0xffffffff, AT(nodes)},
+	{"mbz", FIELD(mbz), 1, AT(mbz)},
+	{"mbz-high", FIELD(mbz), 1ull << 63, AT(mbz)},
 	{"no-units", FIELD(params[0]), 0, AT(params[0])},
 	{"no-record", FIELD(params[40]), 0, AT(params[40])},
+	{"no-latency", FIELD(params[44]), 0, AT(params[44])},
 	{"param-max", FIELD(params[20]), ~0ull, AT(params[20])},
 	{"rows-0", FIELD(rows), 0, AT(rows)},
 	{"columns-0", FIELD(columns), 0, AT(rows)},
@@ -74,6 +127,11 @@ struct timed {
 static const char *program_label(unsigned row)
 {
 	return programs[row].name;
+}
+
+static const char *without_label(unsigned row)
+{
+	return without[row].name;
 }
 
 static const char *bad_label(unsigned row)
@@ -159,23 +217,32 @@ static void check_phase(struct conf *c, const struct t3_timed_counters *counters
 	CHECK_EQUAL(c, "whether the phase is there", counters->phase_end[phase] != 0, there);
 }
 
-/* What the shape alone decides. */
-static void check_counters(struct conf *c, const struct t3_timed_counters *counters,
-			   uint32_t program, uint32_t ranks)
+/* What the shape alone decides. A node has one chunk for each of its ranks. */
+static void check_counters(struct conf *c, const struct t3_timed_counters *counters, unsigned row,
+			   uint32_t ranks)
 {
-	uint64_t chunk = 256ull * 512 * 2, others = chunk * (ranks - 1);
+	uint32_t nodes = programs[row].nodes ? programs[row].nodes : 1;
+	uint64_t part = 256ull * 512 * 2, others = part * nodes * (ranks / nodes - 1);
+	bool both =
+		programs[row].collective == ALL_REDUCE && programs[row].program != T3_TIMED_RS_NMC;
+	uint64_t over_nodes = part * (nodes - 1), sends = both ? 2 : 1;
+	uint64_t groups = programs[row].collective == ALL_GATHER ? 8 : 8ull * ranks;
+	bool ring = nodes < ranks;
 
 	CHECK(c, counters->end, "a run takes no time");
-	check_phase(c, counters, T3_TIMED_GEMM, programs[program].gemm);
-	check_phase(c, counters, T3_TIMED_ALL_GATHER, programs[program].all_gather);
-	if (programs[program].reduce_scatter)
-		check_phase(c, counters, T3_TIMED_REDUCE_SCATTER, true);
-	CHECK_EQUAL(c, "groups", counters->groups, programs[program].gemm ? 8ull * ranks : 0);
-	CHECK_EQUAL(c, "received bytes", counters->received_bytes, counters->link_bytes);
-	CHECK_EQUAL(c, "bytes sent", counters->link_bytes,
-		    others * (program == T3_TIMED_RS_NMC ? 1 : 2));
-	CHECK_EQUAL(c, "bytes written by the all-gather", counters->memory_bytes[T3_TIMED_AG_WRITE],
-		    programs[program].all_gather ? others : 0);
+	check_phase(c, counters, T3_TIMED_GEMM, programs[row].gemm);
+	check_phase(c, counters, T3_TIMED_REDUCE_SCATTER, ring && programs[row].reduce_scatter);
+	check_phase(c, counters, T3_TIMED_NODE_REDUCE_SCATTER, nodes > 1);
+	check_phase(c, counters, T3_TIMED_NODE_ALL_GATHER, nodes > 1 && programs[row].all_gather);
+	check_phase(c, counters, T3_TIMED_ALL_GATHER, ring && programs[row].all_gather);
+	CHECK_EQUAL(c, "groups", counters->groups, programs[row].gemm ? groups : 0);
+	CHECK_EQUAL(c, "received bytes", counters->received_bytes,
+		    counters->link_bytes + counters->node_link_bytes);
+	CHECK_EQUAL(c, "bytes sent", counters->link_bytes, others * sends);
+	CHECK_EQUAL(c, "bytes sent to other nodes", counters->node_link_bytes, over_nodes * sends);
+	CHECK_EQUAL(c, "bytes written by the all-gather or all-to-all",
+		    counters->memory_bytes[T3_TIMED_AG_WRITE],
+		    programs[row].all_gather ? others + over_nodes : 0);
 }
 
 /* Two equal runs, with virtual time going on. No CPU acts in between. */
@@ -185,8 +252,12 @@ static void test_mirrored(struct conf *c, unsigned row)
 	struct t3_timed_result first, second;
 	struct timed x;
 
-	prepare(c, d, &x, row, 4);
+	prepare(c, d, &x, programs[row].program, 4);
+	x.args->collective = programs[row].collective;
 	x.args->flags = T3_TIMED_MIRRORED;
+	x.args->nodes = programs[row].nodes;
+	if (programs[row].program == T3_TIMED_SHARED)
+		x.args->params[T3_TIMED_PARAM_COLLECTIVE_UNITS] = 8;
 	first = finish(c, &x, start(&x));
 	CHECK_EQUAL(c, "flags", first.flags, 0);
 	CHECK(c, first.events, "a run without events");
@@ -409,6 +480,17 @@ static void test_bad(struct conf *c, unsigned row)
 	CHECK_EQUAL(c, "events of a result", x.result->events, 0);
 }
 
+static void test_without(struct conf *c, unsigned row)
+{
+	struct timed x;
+
+	prepare(c, conf_device(c, 0), &x, without[row].program, 4);
+	x.args->flags = T3_TIMED_MIRRORED;
+	x.args->collective = without[row].collective;
+	queue_expect(c, &x.q, start(&x), T3_DESC_BAD_DESCRIPTOR,
+		     sizeof(struct t3_descriptor) + offsetof(struct t3_timed_args, collective));
+}
+
 /* Fields of the descriptor. The operands must be host memory at multiples of 64. */
 static void test_bad_descriptor(struct conf *c, unsigned row)
 {
@@ -465,6 +547,7 @@ static const struct conf_test tests[] = {
 	{ "arguments-differ", test_arguments_differ, 0, NULL, 2 },
 	{ "leaves", test_leaves, 3, NULL, 2 },
 	{ "bad", test_bad, ARRAY_SIZE(bads), bad_label, 0 },
+	{ "without", test_without, ARRAY_SIZE(without), without_label, 0 },
 	{ "bad-descriptor", test_bad_descriptor, 5, NULL, 0 },
 	{ "host-dma", test_host_dma, 2, NULL, 0 },
 };

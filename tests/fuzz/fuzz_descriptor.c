@@ -127,11 +127,13 @@ static void set_timed(struct run *run, struct t3_descriptor *desc)
 	struct t3_timed_args args = {
 		.program = how % T3_TIMED_PROGRAMS,
 		.flags = how & 0x80 ? T3_TIMED_MIRRORED : 0,
+		.nodes = how & 0x10 ? 2 : 0,
 		.ranks = how & 0x40 ? 3 : 2,
 		.element_bytes = 2,
 		.rows = 96,
 		.columns = 40,
 		.depth = 24,
+		.collective = (how >> 3) % T3_TIMED_COLLECTIVES,
 	};
 
 	for (i = 0; i < T3_TIMED_PARAMS; i++)
@@ -140,6 +142,7 @@ static void set_timed(struct run *run, struct t3_descriptor *desc)
 		if (!strncmp(t3_timed_params[i].name, "tile_", 5) ||
 		    !strcmp(t3_timed_params[i].name, "k_block"))
 			args.params[i] = 16;
+	args.params[T3_TIMED_PARAM_COLLECTIVE_UNITS] = 8;
 	if (how & 0x20)
 		stream_patch(run->in, &args, sizeof(args));
 	args.rows = args.rows < BIG ? args.rows % 512 : args.rows;

@@ -333,9 +333,15 @@ static void descriptors(void)
 	save("fuzz_descriptor", "gemm");
 	PUT(SHAPE_USUAL, OP_DESC_CREATE, 0, 0, OP_DESC_BUILD, 0x80);
 	for (kinds = 0; kinds < T3_TIMED_PROGRAMS; kinds++)
-		PUT(OP_DESC_PUT, T3_DESC_TIMED | 8, (uint8_t)(kinds | 0x80), OP_DESC_EVENTS, 0x90);
+		PUT(OP_DESC_PUT, T3_DESC_TIMED | 8, (uint8_t)(kinds | 0x80), OP_DESC_EVENTS, 0x90,
+		    OP_DESC_PUT, T3_DESC_TIMED | 8, (uint8_t)(kinds | 0x90), OP_DESC_EVENTS, 0x90);
 	PUT(OP_DESC_PUT, T3_DESC_TIMED | 8, 0, OP_DESC_COMMAND, 1, 0);
 	save("fuzz_descriptor", "timed");
+	PUT(SHAPE_USUAL, OP_DESC_CREATE, 0, 0, OP_DESC_BUILD, 0x80);
+	for (kinds = 0; kinds < 32; kinds++) /* with the other collectives, and some without */
+		PUT(OP_DESC_PUT, T3_DESC_TIMED | 8, (uint8_t)(kinds | 0x80), OP_DESC_EVENTS, 0x90,
+		    OP_DESC_COMMAND, 1, 0);
+	save("fuzz_descriptor", "timed-collectives");
 	PUT(SHAPE_TRACKER_4, OP_DESC_CREATE, 0, 0, OP_DESC_CREATE | 1 << 6, 3, 0, OP_DESC_EVENTS,
 	    0);
 	descriptor(0, T3_DESC_WAIT, 2);

@@ -66,22 +66,47 @@ static void test_without_the_feature(void **state)
 
 /* ------------------------------------------------------------------- results */
 
+/* Each program with each collective. */
+#define KINDS ((int)T3_TIMED_PROGRAMS * (int)T3_TIMED_COLLECTIVES)
+
+static struct t3_timed_setup setup_of_kind(int kind, uint32_t ranks)
+{
+	struct t3_timed_setup setup =
+		gang_small((enum t3_timed_program)(kind / T3_TIMED_COLLECTIVES), ranks);
+
+	setup.workload.collective = (enum t3_timed_collective)(kind % T3_TIMED_COLLECTIVES);
+	return setup;
+}
+
+static void expect_refused(struct member *m, struct t3_timed_setup setup)
+{
+	struct t3_timed_args args = gang_args(&setup);
+
+	member_submit(m, &args);
+	CHECK_EQ(member_finish(m), -EINVAL);
+}
+
 static void test_mirrored(void **state)
 {
 	struct t3_timed_setup setup;
 	uint64_t last = 0;
 	struct member m;
 	uint32_t ranks;
-	int program;
+	int kind;
 
 	(void)state;
 	open_first(&m);
-	for (ranks = 2; ranks <= 5; ranks++)
-		for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
+	for (ranks = 2; ranks <= 6; ranks++)
+		for (kind = 0; kind < KINDS; kind++) {
 			struct t3_timed_result result;
 
-			setup = gang_small((enum t3_timed_program)program, ranks);
+			setup = setup_of_kind(kind, ranks);
 			setup.workload.element_bytes = ranks % 2 ? 2 : 4;
+			setup.workload.nodes = ranks == 6 ? 3 : 0;
+			if (!timed_program(&setup, (int)setup.program)) {
+				expect_refused(&m, setup);
+				continue;
+			}
 			result = run_mirrored(&m, setup);
 			CHECK_EQ(result.rank, 0);
 			CHECK_EQ(result.flags, 0);
@@ -92,12 +117,11 @@ static void test_mirrored(void **state)
 }
 
 /*
- * One program on all ranks. Each run is compared with the run here, and with one device that stands
+ * One kind on all ranks. Each run is compared with the run here, and with one device that stands
  * for all.
  */
-static void run_on_all(struct member *members, uint32_t ranks, enum t3_timed_program program)
+static void run_on_all(struct member *members, uint32_t ranks, struct t3_timed_setup setup)
 {
-	struct t3_timed_setup setup = gang_small(program, ranks);
 	struct t3_timed_result result, first, mirrored;
 	struct t3_timed_args args;
 	uint32_t i;
@@ -119,34 +143,42 @@ static void run_on_all(struct member *members, uint32_t ranks, enum t3_timed_pro
 	CHECK(mirrored.start >= first.start + first.counters.end / 1000);
 }
 
-/* It needs links that a ring of more than two lacks. */
-static void expect_no_direct(struct member *m, uint32_t ranks)
+/* Does it need links that a ring of more than two lacks? */
+static bool needs_all_links(const struct t3_timed_setup *setup)
 {
-	struct t3_timed_setup setup = gang_small(T3_TIMED_DIRECT, ranks);
-	struct t3_timed_args args;
+	return t3_timed_all_peers(setup->program, setup->workload.collective);
+}
+
+static void run_kind(struct member *members, uint32_t ranks, struct t3_timed_setup setup)
+{
+	bool runs = timed_program(&setup, (int)setup.program);
 
 	setup.mirrored = false;
-	args = gang_args(&setup);
-	member_submit(m, &args);
-	CHECK_EQ(member_finish(m), -EINVAL);
+	if (!runs || (ranks == GANG_RANKS && needs_all_links(&setup)))
+		expect_refused(&members[0], setup);
+	else
+		run_on_all(members, ranks, setup);
 }
 
 static void test_every_rank(void **state)
 {
 	struct member members[GANG_RANKS];
 	uint32_t ranks;
-	int program;
+	int kind;
 
 	(void)state;
 	for (ranks = 2; ranks <= GANG_RANKS; ranks++) {
 		gang_open(members, ranks);
-		for (program = 0; program < T3_TIMED_DIRECT; program++)
-			run_on_all(members, ranks, (enum t3_timed_program)program);
 		CHECK_EQ(gang_is_full(members), ranks < GANG_RANKS);
-		if (ranks < GANG_RANKS)
-			run_on_all(members, ranks, T3_TIMED_DIRECT);
-		else
-			expect_no_direct(&members[0], ranks);
+		for (kind = 0; kind < KINDS; kind++)
+			run_kind(members, ranks, setup_of_kind(kind, ranks));
+		for (kind = 0; kind < KINDS; kind++) {
+			struct t3_timed_setup setup = setup_of_kind(kind, ranks);
+
+			setup.workload.nodes = ranks % 2 ? ranks : 2;
+			if (t3_timed_reduces(setup.workload.collective))
+				run_kind(members, ranks, setup);
+		}
 		gang_close(members, ranks);
 	}
 }

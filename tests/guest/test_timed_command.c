@@ -78,11 +78,11 @@ static void test_places(void **state)
 	static const struct {
 		uint64_t args, result;
 	} places[] = {
-		{ PAGE - 448, PAGE - 768 },
-		{ SIZE - 448, SIZE - 320 - 448 },
+		{ PAGE - 448, PAGE - 832 },
+		{ SIZE - 448, SIZE - 384 - 448 },
 		{ 448, 0 },
 		{ 0, 448 },
-		{ 320, PAGE },
+		{ 384, PAGE },
 	};
 	struct t3_timed_setup setup = usual(2, true);
 	struct t3_timed_args args = gang_args(&setup);

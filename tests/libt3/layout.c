@@ -61,9 +61,9 @@ NUMBER(T3_ALGORITHM_DIRECT, 2);
 NUMBER(T3_PLAN_NO_CHUNK, 0xffffffffu);
 
 /* Of t3_hw.h, which programs with timed runs include: the hardware's, not the library's. */
-_Static_assert(sizeof(struct t3_timed_args) == 392, "t3_timed_args has another size");
+_Static_assert(sizeof(struct t3_timed_args) == 424, "t3_timed_args has another size");
 _Static_assert(offsetof(struct t3_timed_args, params) == 64, "t3_timed_args.params has moved");
-_Static_assert(sizeof(struct t3_timed_result) == 312, "t3_timed_result has another size");
+_Static_assert(sizeof(struct t3_timed_result) == 352, "t3_timed_result has another size");
 _Static_assert(offsetof(struct t3_timed_result, counters) == 32, "counters have moved");
-_Static_assert(sizeof(struct t3_timed_counters) == 280, "t3_timed_counters has another size");
+_Static_assert(sizeof(struct t3_timed_counters) == 320, "t3_timed_counters has another size");
 NUMBER(T3_TIMED_PARAM_TRACKER_RECORD_BYTES, 40);

@@ -36,6 +36,7 @@ static const struct {
 	{ D(space), 1, AT(d.space) },
 	{ D(generation), 1, AT(d.generation) },
 	{ A(program), T3_TIMED_PROGRAMS, AT(args.program) },
+	{ A(program), T3_TIMED_SHARED, AT(args.rows) }, /* all units run the collective */
 	{ A(program), 0xffffffff, AT(args.program) },
 	{ A(program), T3_TIMED_DIRECT, AT(args.program) }, /* the fabric is a ring */
 	{ A(flags), 2, AT(args.flags) },
@@ -46,10 +47,15 @@ static const struct {
 	{ A(element_bytes), 3, AT(args.element_bytes) },
 	{ A(chunks), 3, AT(args.chunks) },
 	{ A(chunks), 1ull << 32, AT(args.chunks) },
-	{ A(mbz[0]), 1, AT(args.mbz) },
-	{ A(mbz[1]), 1ull << 63, AT(args.mbz) },
+	{ A(collective), T3_TIMED_COLLECTIVES, AT(args.collective) },
+	{ A(collective), 0xffffffff, AT(args.collective) },
+	{ A(collective), T3_TIMED_COLLECTIVE_ALL_TO_ALL, AT(args.collective) }, /* on a ring */
+	{ A(nodes), 2, AT(args.nodes) },					/* of 3 ranks */
+	{ A(nodes), 6, AT(args.nodes) },
+	{ A(mbz), 1, AT(args.mbz) },
+	{ A(mbz), 1ull << 63, AT(args.mbz) },
 	{ A(params[0]), 0, AT(args.params) },
-	{ A(params[40]), HOST_NONE64, AT(args.params) + 40 * 8 },
+	{ A(params[44]), HOST_NONE64, AT(args.params) + 44 * 8 },
 	{ A(rows), 0, AT(args.rows) },
 	{ A(rows), 1ull << 63, AT(args.rows) },
 	{ A(columns), 0, AT(args.rows) },
@@ -164,32 +170,80 @@ static void test_not_allowed(void **state)
 
 /* ---------------------------------------------------------------- good runs */
 
-/* Each program on two and four devices, and mirrored: the counters of the native simulator. */
+/* On all devices, and mirrored: the counters of the native simulator. */
+static void run_everywhere(struct t3_timed_setup setup)
+{
+	struct gang gang = gang_new(T3_TOPOLOGY_FULL, (uint32_t)setup.workload.ranks);
+	struct native native = run_natively(&setup);
+	struct run run = run_of(&setup);
+	struct t3_timed_result result;
+
+	gang_submit(&gang, &run);
+	host_drain(gang.host);
+	gang_expect(&gang, &native, 0);
+	run.args.flags = T3_TIMED_MIRRORED;
+	gang.index[1] = run_submit(&gang.q[1], &run);
+	host_drain(gang.host);
+	queue_expect(&gang.q[1], gang.index[1], T3_DESC_OK, 0);
+	result = run_result(&gang.q[1]);
+	assert_memory_equal(&result.counters, &native.counters[0], sizeof(result.counters));
+	host_free(gang.host);
+}
+
+/* What does not run is refused on a fabric with all links, too. Nodes blame no single field. */
+static void refuse(const struct t3_timed_setup *setup)
+{
+	struct gang gang = gang_new(T3_TOPOLOGY_FULL, (uint32_t)setup->workload.ranks);
+	struct run run = run_of(setup);
+	bool has = t3_timed_runs(setup->program, setup->workload.collective);
+
+	run_expect_refused(&gang.q[0], &run, T3_DESC_BAD_DESCRIPTOR,
+			   has ? AT(args.rows) : AT(args.collective));
+	host_free(gang.host);
+}
+
+static void run_or_refuse(uint32_t ranks, uint32_t nodes, uint32_t program, uint32_t collective)
+{
+	struct t3_timed_setup setup = run_small(ranks, (enum t3_timed_program)program);
+
+	setup.workload.nodes = nodes;
+	setup.workload.collective = (enum t3_timed_collective)collective;
+	if (timed_program(&setup, (int)program))
+		run_everywhere(setup);
+	else
+		refuse(&setup);
+}
+
+/*
+ * With each collective on two and four devices, of one, two and four nodes, and mirrored: the
+ * native simulator's counters.
+ */
 static void test_programs(void **state)
 {
-	uint32_t program, ranks;
+	uint32_t program, ranks, nodes, collective;
 
 	(void)state;
 	for (ranks = 2; ranks <= 4; ranks += 2)
-		for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
-			struct t3_timed_setup setup = run_small(ranks, program);
-			struct gang gang = gang_new(T3_TOPOLOGY_FULL, ranks);
-			struct native native = run_natively(&setup);
-			struct run run = run_of(&setup);
-			struct t3_timed_result result;
+		for (nodes = 1; nodes <= ranks; nodes *= 2)
+			for (program = 0; program < T3_TIMED_PROGRAMS; program++)
+				for (collective = 0; collective < T3_TIMED_COLLECTIVES;
+				     collective++)
+					run_or_refuse(ranks, nodes, program, collective);
+}
 
-			gang_submit(&gang, &run);
-			host_drain(gang.host);
-			gang_expect(&gang, &native, 0);
-			run.args.flags = T3_TIMED_MIRRORED;
-			gang.index[1] = run_submit(&gang.q[1], &run);
-			host_drain(gang.host);
-			queue_expect(&gang.q[1], gang.index[1], T3_DESC_OK, 0);
-			result = run_result(&gang.q[1]);
-			assert_memory_equal(&result.counters, &native.counters[0],
-					    sizeof(result.counters));
-			host_free(gang.host);
-		}
+/* One device that stands for all has all links, whatever its fabric. */
+static void test_all_to_all_on_a_ring(void **state)
+{
+	struct gang gang = gang_new(T3_TOPOLOGY_RING, 3);
+	struct run run = run_of_all(3);
+
+	(void)state;
+	run.args.collective = T3_TIMED_COLLECTIVE_ALL_TO_ALL;
+	run.args.flags = T3_TIMED_MIRRORED;
+	gang.index[0] = run_submit(&gang.q[0], &run);
+	host_drain(gang.host);
+	queue_expect(&gang.q[0], gang.index[0], T3_DESC_OK, 0);
+	host_free(gang.host);
 }
 
 /* The result does not depend on the size of a slice or on other work in between. */
@@ -477,13 +531,21 @@ static void test_host_paced(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_fields),  cmocka_unit_test(test_params),
-		cmocka_unit_test(test_addresses),   cmocka_unit_test(test_result_lost),
-		cmocka_unit_test(test_not_allowed), cmocka_unit_test(test_programs),
-		cmocka_unit_test(test_cuts),	    cmocka_unit_test(test_last_one),
-		cmocka_unit_test(test_crossed),	    cmocka_unit_test(test_one_at_a_time),
-		cmocka_unit_test(test_fair),	    cmocka_unit_test(test_fair_to_clients),
-		cmocka_unit_test(test_engine_free), cmocka_unit_test(test_clock_moves),
+		cmocka_unit_test(test_bad_fields),
+		cmocka_unit_test(test_params),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_result_lost),
+		cmocka_unit_test(test_not_allowed),
+		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_all_to_all_on_a_ring),
+		cmocka_unit_test(test_cuts),
+		cmocka_unit_test(test_last_one),
+		cmocka_unit_test(test_crossed),
+		cmocka_unit_test(test_one_at_a_time),
+		cmocka_unit_test(test_fair),
+		cmocka_unit_test(test_fair_to_clients),
+		cmocka_unit_test(test_engine_free),
+		cmocka_unit_test(test_clock_moves),
 		cmocka_unit_test(test_host_paced),
 	};
 

@@ -42,17 +42,54 @@ static void test_published_ratios(void **state)
 static void test_same_everywhere(void **state)
 {
 	/* clang-format off */
-	static const uint64_t end[T3_TIMED_PROGRAMS] = {
-		227958248, 78486216, 188062339, 170849073, 165784073, 163450500
+	static const uint64_t end[T3_TIMED_COLLECTIVES][T3_TIMED_PROGRAMS] = {
+		{ 227958248, 78486216, 188062339, 170849073, 165784073, 163450500, 161822432,
+		  195754509 },
+		{ 149496032, 78486216, 109600123, 92386857, 0, 84977284, 83360216, 117281293 },
+		{ 90404972, 0, 84360616, 85642160, 0, 0, 78458216, 0 },
+		{ 140256032, 0, 84945284, 84945284, 0, 0, 74120216, 0 },
 	};
 	/* clang-format on */
-	int program;
+	int collective, program;
 
 	(void)state;
-	for (program = 0; program < T3_TIMED_PROGRAMS; program++)
-		assert_int_equal(
-			run(timed_published(3072, 2048, 1, 8), (enum t3_timed_program)program).end,
-			end[program]);
+	for (collective = 0; collective < T3_TIMED_COLLECTIVES; collective++)
+		for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
+			struct t3_timed_setup setup = timed_published(3072, 2048, 1, 8);
+
+			setup.workload.collective = (enum t3_timed_collective)collective;
+			/* 0: the program has no such collective */
+			assert_int_equal(timed_program(&setup, program),
+					 end[collective][program] != 0);
+			if (end[collective][program])
+				assert_int_equal(run(setup, setup.program).end,
+						 end[collective][program]);
+		}
+}
+
+/*
+ * With each collective that the program has: of all devices, what it is of the mirrored one.
+ * Returns the number of collectives.
+ */
+static int run_collectives(struct t3_timed_setup setup, int program, bool on_all)
+{
+	struct t3_timed_counters mirrored, all;
+	int collective, ran = 0;
+
+	for (collective = 0; collective < T3_TIMED_COLLECTIVES; collective++) {
+		setup.workload.collective = (enum t3_timed_collective)collective;
+		setup.mirrored = true;
+		if (!timed_program(&setup, program))
+			continue;
+		ran++;
+		mirrored = run(setup, setup.program);
+		if (!on_all)
+			continue;
+		setup.mirrored = false;
+		all = run(setup, setup.program);
+		assert_memory_equal(&mirrored, &all, sizeof(all));
+	}
+	return ran;
 }
 
 /* All programs, ragged in rows, columns and depth. */
@@ -68,8 +105,265 @@ static void test_conservation(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
 		for (program = 0; program < T3_TIMED_PROGRAMS; program++)
-			run(timed_small(shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3]),
-			    (enum t3_timed_program)program);
+			run_collectives(timed_small(shapes[i][0], shapes[i][1], shapes[i][2],
+						    shapes[i][3]),
+					program, true);
+}
+
+/* 512 ranks, mirrored; and all of them, with chunks of which each link has one message. */
+static void test_many_ranks(void **state)
+{
+	struct t3_timed_setup setup = timed_small(512, 32, 16, 512), large;
+	int program;
+
+	(void)state;
+	run_collectives(setup, T3_TIMED_ALONE, true);
+	large = timed_published(4096, 4096, 1, 512);
+	for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
+		large.workload.collective = T3_TIMED_COLLECTIVE_ALL_TO_ALL;
+		if (!t3_timed_runs((enum t3_timed_program)program, large.workload.collective))
+			large.workload.collective = T3_TIMED_COLLECTIVE_REDUCE_SCATTER;
+		if (!t3_timed_runs((enum t3_timed_program)program, large.workload.collective))
+			large.workload.collective = T3_TIMED_COLLECTIVE_ALL_REDUCE;
+		assert_true(timed_program(&large, program));
+		run(large, large.program);
+	}
+}
+
+/* Alone, a collective takes as long as after the GEMM. */
+static void check_alone(struct t3_timed_setup setup, struct t3_timed_counters *s,
+			struct t3_timed_counters *alone)
+{
+	uint64_t after;
+
+	*s = run(setup, T3_TIMED_SEQUENTIAL);
+	*alone = run(setup, T3_TIMED_ALONE);
+	after = s->end - s->phase_end[T3_TIMED_GEMM];
+	assert_in_range(alone->end, after - US / 20, after + US / 20);
+}
+
+/* Alone it takes as long as after a GEMM, but for what the memory's queues still hold there. */
+static void test_alone(void **state)
+{
+	struct t3_timed_setup setup = timed_published(3072, 2048, 1, 8);
+	int collective;
+
+	(void)state;
+	for (collective = 0; collective < T3_TIMED_COLLECTIVES; collective++) {
+		struct t3_timed_counters s, alone;
+
+		setup.workload.collective = (enum t3_timed_collective)collective;
+		check_alone(setup, &s, &alone);
+	}
+}
+
+/*
+ * With memory and loads that cost nothing: a ring's N - 1 chunks follow each other, each after the
+ * latency. An all-to-all's leave one after the other.
+ */
+static void test_alone_takes(void **state)
+{
+	static const uint64_t parts[T3_TIMED_COLLECTIVES] = { 2, 1, 1, 1 };
+	struct t3_timed_setup setup = timed_published(4096, 4096, 1, 8);
+	uint64_t chunk = 4096ull / 8 * 4096 * 2 * 1000 / 150; /* ps */
+	int collective;
+
+	(void)state;
+	timed_param(&setup, "memory_gbps", 100000);
+	timed_param(&setup, "memory_latency_ns", 0);
+	timed_param(&setup, "copy_unit_gbps", 100000);
+	timed_param(&setup, "turnaround_ns", 0);
+	for (collective = 0; collective < T3_TIMED_COLLECTIVES; collective++) {
+		bool ring = collective != T3_TIMED_COLLECTIVE_ALL_TO_ALL;
+		uint64_t least = parts[collective] * (7 * chunk + (ring ? 7ull : 1ull) * (US / 2));
+		uint64_t end;
+
+		setup.workload.collective = (enum t3_timed_collective)collective;
+		end = run(setup, T3_TIMED_ALONE).end;
+		assert_in_range(end, least, least + 2 * US);
+	}
+}
+
+/* The own store of an all-gather is no update: it takes the time of a write. */
+static void test_plain_stores(void **state)
+{
+	struct t3_timed_setup setup = timed_published(3072, 2048, 1, 8);
+	struct t3_timed_counters cheap, dear;
+	int collective;
+
+	(void)state;
+	for (collective = T3_TIMED_COLLECTIVE_REDUCE_SCATTER; collective < T3_TIMED_COLLECTIVES;
+	     collective++) {
+		setup.workload.collective = (enum t3_timed_collective)collective;
+		timed_param(&setup, "update_percent", 100);
+		cheap = run(setup, T3_TIMED_T3_MCA);
+		timed_param(&setup, "update_percent", 400);
+		dear = run(setup, T3_TIMED_T3_MCA);
+		if (t3_timed_reduces(setup.workload.collective))
+			assert_true(dear.memory_busy > cheap.memory_busy);
+		else
+			assert_memory_equal(&dear, &cheap, sizeof(cheap));
+	}
+}
+
+/* Only a triggered collective has triggers, and only what is tracked takes entries. */
+static void test_triggers(void **state)
+{
+	struct t3_timed_setup setup = timed_published(3072, 2048, 1, 8);
+	struct t3_timed_counters c;
+
+	(void)state;
+	setup.workload.collective = T3_TIMED_COLLECTIVE_ALL_GATHER;
+	c = run(setup, T3_TIMED_T3);
+	assert_true(c.triggers);
+	assert_int_equal(c.tracker_allocs, c.groups);
+	assert_true(c.phase_end[T3_TIMED_ALL_GATHER] < run(setup, T3_TIMED_SEQUENTIAL).end);
+	setup.workload.collective = T3_TIMED_COLLECTIVE_ALL_TO_ALL;
+	c = run(setup, T3_TIMED_T3);
+	assert_int_equal(c.triggers, 0);
+	assert_int_equal(c.tracker_updates, 0);
+	assert_int_equal(c.tracker_allocs, 0);
+	setup.workload.collective = T3_TIMED_COLLECTIVE_REDUCE_SCATTER;
+	c = run(setup, T3_TIMED_T3);
+	setup.workload.collective = T3_TIMED_COLLECTIVE_ALL_REDUCE;
+	assert_int_equal(c.triggers, run(setup, T3_TIMED_T3).triggers);
+}
+
+/* ranks, nodes. With one rank in a node there is no ring in it. */
+static void test_nodes(void **state)
+{
+	static const uint64_t groups[][2] = { { 4, 2 }, { 6, 3 }, { 6, 2 },    { 8, 2 },
+					      { 8, 4 }, { 3, 3 }, { 512, 64 }, { 512, 512 } };
+	size_t i;
+	int program, ran = 0;
+
+	(void)state;
+	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		for (program = 0; program < T3_TIMED_PROGRAMS; program++) {
+			struct t3_timed_setup setup = timed_small(130, 70, 40, groups[i][0]);
+
+			setup.workload.nodes = groups[i][1];
+			ran += run_collectives(setup, program, groups[i][0] <= 8);
+		}
+	/* all but T3_MCA_AG, with all-reduce and reduce-scatter */
+	assert_int_equal(ran, 8 * 2 * (T3_TIMED_PROGRAMS - 1));
+}
+
+/* Alone over nodes it takes as long as after a GEMM, but for what memory's queues still hold. */
+static void test_alone_over_nodes(void **state)
+{
+	struct t3_timed_setup setup = timed_published(3072, 2048, 1, 8);
+	int collective;
+
+	(void)state;
+	setup.workload.nodes = 2;
+	for (collective = 0; t3_timed_reduces((enum t3_timed_collective)collective); collective++) {
+		struct t3_timed_counters s, alone;
+
+		setup.workload.collective = (enum t3_timed_collective)collective;
+		check_alone(setup, &s, &alone);
+		assert_int_equal(alone.node_link_bytes, s.node_link_bytes);
+	}
+}
+
+/* One node is none. */
+static void test_one_node(void **state)
+{
+	struct t3_timed_setup setup = timed_small(130, 70, 40, 4);
+	struct t3_timed_counters none = run(setup, T3_TIMED_T3_MCA), one;
+
+	(void)state;
+	setup.workload.nodes = 1;
+	one = run(setup, T3_TIMED_T3_MCA);
+	assert_memory_equal(&none, &one, sizeof(one));
+}
+
+/* Over nodes, a slow link bounds both collectives, and each step waits for its latency. */
+static void test_node_link_bound(void **state)
+{
+	struct t3_timed_setup setup = timed_published(4096, 4096, 1, 16);
+	uint64_t part = 4096ull * 4096 / 4 / 4 * 2 * 1000 / 25, took; /* ps */
+	struct t3_timed_counters c;
+
+	(void)state;
+	setup.workload.nodes = 4;
+	c = run(setup, T3_TIMED_T3_MCA);
+	took = c.phase_end[T3_TIMED_NODE_ALL_GATHER] - c.phase_end[T3_TIMED_NODE_REDUCE_SCATTER];
+	assert_true(took >= 3 * (part + 2 * US));
+	assert_true(took <= 3 * (part + 3 * US));
+	took = c.phase_end[T3_TIMED_NODE_REDUCE_SCATTER] - c.phase_end[T3_TIMED_GEMM];
+	assert_true(took >= 3 * (part + 2 * US));
+	assert_true(took <= 3 * (part + 3 * US));
+}
+
+/* ------------------------------------------------------------- compute units */
+
+/* Units that load faster than memory gives change nothing; slower ones bound each step. */
+static void test_units_load(void **state)
+{
+	struct t3_timed_setup setup = timed_published(2048, 4096, 2, 4);
+	struct t3_timed_counters usual = run(setup, T3_TIMED_SEQUENTIAL), c;
+	uint64_t chunk = 2048ull * 4096 / 4 * 2, scatter, gather;
+
+	(void)state;
+	timed_param(&setup, "copy_unit_gbps", 100000);
+	c = run(setup, T3_TIMED_SEQUENTIAL);
+	assert_memory_equal(&usual, &c, sizeof(c));
+	timed_param(&setup, "copy_unit_gbps", 1); /* 80 GB/s */
+	c = run(setup, T3_TIMED_SEQUENTIAL);
+	scatter = c.phase_end[T3_TIMED_REDUCE_SCATTER] - c.phase_end[T3_TIMED_GEMM];
+	gather = c.end - c.phase_end[T3_TIMED_REDUCE_SCATTER];
+	/* 1 + 2 + 2 + 2 loads of a chunk, and 3; but a step's first piece does not wait */
+	assert_in_range(scatter, 7 * (chunk - 8192) * 1000 / 80, 7 * (chunk * 1000 / 80 + 2 * US));
+	assert_in_range(gather, 3 * (chunk - 8192) * 1000 / 80, 3 * (chunk * 1000 / 80 + 2 * US));
+}
+
+/* The GEMM beside a reduce-scatter: each is slower than alone with the same units. */
+static void test_shared(void **state)
+{
+	struct t3_timed_setup setup = timed_published(4096, 4096, 4, 8);
+	struct t3_timed_counters both, apart;
+	uint64_t gemm, scatter, after;
+
+	(void)state;
+	timed_param(&setup, "collective_units", 16);
+	both = run(setup, T3_TIMED_SHARED);
+	apart = run(setup, T3_TIMED_SEQUENTIAL);
+	scatter = apart.phase_end[T3_TIMED_REDUCE_SCATTER] - apart.phase_end[T3_TIMED_GEMM];
+	assert_true(both.phase_end[T3_TIMED_REDUCE_SCATTER] > scatter + scatter / 20);
+	after = both.phase_end[T3_TIMED_GEMM];
+	if (after < both.phase_end[T3_TIMED_REDUCE_SCATTER])
+		after = both.phase_end[T3_TIMED_REDUCE_SCATTER];
+	timed_param(&setup, "compute_units", 64);
+	gemm = run(setup, T3_TIMED_SEQUENTIAL).phase_end[T3_TIMED_GEMM];
+	assert_true(both.phase_end[T3_TIMED_GEMM] > gemm + gemm / 100);
+	assert_true(both.end < apart.end);
+	/* then all units gather */
+	setup = timed_published(4096, 4096, 4, 8);
+	apart = run(setup, T3_TIMED_SEQUENTIAL);
+	assert_in_range(both.end - after, apart.end - apart.phase_end[T3_TIMED_REDUCE_SCATTER] - US,
+			apart.end - apart.phase_end[T3_TIMED_REDUCE_SCATTER] + US);
+}
+
+/* More units for the collective: it is faster, and the GEMM slower. */
+static void test_shares(void **state)
+{
+	static const uint64_t units[] = { 4, 8, 16, 40 };
+	struct t3_timed_setup setup = timed_published(4096, 8192, 4, 8);
+	struct t3_timed_counters last = { 0 }, c;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		timed_param(&setup, "collective_units", units[i]);
+		c = run(setup, T3_TIMED_SHARED);
+		if (i) {
+			assert_true(c.phase_end[T3_TIMED_GEMM] > last.phase_end[T3_TIMED_GEMM]);
+			assert_true(c.phase_end[T3_TIMED_REDUCE_SCATTER] <
+				    last.phase_end[T3_TIMED_REDUCE_SCATTER]);
+		}
+		last = c;
+	}
 }
 
 /* With memory and cache that cost nothing, a GEMM takes what its steps do. */
@@ -112,7 +406,7 @@ static uint64_t end_with(const char *name, uint64_t value, enum t3_timed_program
 	struct t3_timed_setup setup = timed_published(2048, 4096, 2, 4);
 
 	timed_param(&setup, name, value);
-	return run(setup, program).end;
+	return timed_program(&setup, program) ? run(setup, program).end : 0;
 }
 
 /* From the worst to the best: each is at most 2 % over the one before, the last is faster. */
@@ -133,7 +427,7 @@ static void assert_helps(const char *name, const uint64_t *values, size_t count)
 				assert_true(end <= last + last / 50);
 			last = end;
 		}
-		assert_true(last < first);
+		assert_true(last < first || !last);
 	}
 }
 
@@ -170,7 +464,8 @@ static void test_costs(void **state)
 		{ "stage_barrier", 1, 0, T3_TIMED_T3_MCA },
 		{ "link_queue_kib", 64, 4096, T3_TIMED_DIRECT },
 		{ "dma_read_ahead_kib", 4, 512, T3_TIMED_T3 },
-		{ "copy_window_kib", 16, 1280, T3_TIMED_SEQUENTIAL },
+		{ "copy_unit_kib", 1, 16, T3_TIMED_SEQUENTIAL },
+		{ "collective_units", 1, 80, T3_TIMED_SEQUENTIAL },
 	};
 	/* clang-format on */
 	size_t i;
@@ -410,12 +705,43 @@ static void test_timeline(void **state)
 	assert_int_equal(spans.entries, traced.tracker_live);
 }
 
+/* The node link has a track of its own, and its phases and steps have names. */
+static void test_node_timeline(void **state)
+{
+	struct t3_timed_setup setup = timed_published(3072, 2048, 1, 8);
+	struct spans spans = { 0 };
+	struct t3_timed_counters c;
+
+	(void)state;
+	setup.workload.nodes = 4;
+	setup.trace = (struct t3_timed_trace){ span, &spans };
+	c = run(setup, T3_TIMED_T3_MCA);
+	assert_int_equal(spans.count[T3_TIMED_TRACK_NODE_LINK], c.node_link_messages);
+	assert_int_equal(spans.busy[T3_TIMED_TRACK_NODE_LINK], c.node_link_busy);
+	assert_int_equal(spans.busy[T3_TIMED_TRACK_LINK], c.link_busy);
+	assert_int_equal(spans.count[T3_TIMED_TRACK_PHASE], 4);
+	assert_int_equal(spans.busy[T3_TIMED_TRACK_PHASE], c.end);
+	assert_int_equal(spans.count[T3_TIMED_TRACK_STEP], 3 + 3 + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_published_ratios),
 		cmocka_unit_test(test_same_everywhere),
 		cmocka_unit_test(test_conservation),
+		cmocka_unit_test(test_many_ranks),
+		cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_alone_takes),
+		cmocka_unit_test(test_plain_stores),
+		cmocka_unit_test(test_triggers),
+		cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_alone_over_nodes),
+		cmocka_unit_test(test_one_node),
+		cmocka_unit_test(test_node_link_bound),
+		cmocka_unit_test(test_units_load),
+		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_compute_bound),
 		cmocka_unit_test(test_link_bound),
 		cmocka_unit_test(test_monotonic),
@@ -431,6 +757,7 @@ int main(void)
 		cmocka_unit_test(test_threshold),
 		cmocka_unit_test(test_starvation),
 		cmocka_unit_test(test_timeline),
+		cmocka_unit_test(test_node_timeline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,14 +2,14 @@
 /*
  * Random machines and workloads of the timed model: bytes are conserved, N devices do what
  * one mirrored device does, and no cut of the run changes anything. T3_SEEDS, T3_SEED as in
- * test_core_property.c. And the event heap against a search of all.
+ * test_core_property.c. And the order of events against a search of all.
  */
 #include "host.h"
 #include "seeds.h"
 #include "timed/timed_private.h"
 #include "timed.h"
 
-#define SEEDS 60u
+#define SEEDS 120u
 
 /* Some parameters far from their defaults. */
 static void vary(struct t3_timed_setup *setup, uint64_t *seed)
@@ -42,7 +42,11 @@ static void vary(struct t3_timed_setup *setup, uint64_t *seed)
 		{ "link_queue_kib", 1, 16 },
 		{ "dma_tiles", 1, 40 },
 		{ "dma_read_ahead_kib", 1, 16 },
-		{ "copy_window_kib", 1, 16 },
+		{ "copy_unit_kib", 1, 4 },
+		{ "collective_units", 1, 20 },
+		{ "copy_unit_gbps", 1, 60 },
+		{ "node_link_gbps", 1, 500 },
+		{ "node_link_latency_ns", 1, 3000 },
 		{ "cache_latency_ns", 0, 300 },
 		{ "threshold_low", 1, 64 },
 	};
@@ -56,6 +60,16 @@ static void vary(struct t3_timed_setup *setup, uint64_t *seed)
 					    host_below(seed, ranges[i].high - ranges[i].low + 1));
 }
 
+static uint64_t random_divisor(uint64_t number, uint64_t *seed)
+{
+	uint64_t divisor;
+
+	do
+		divisor = 1 + host_below(seed, number);
+	while (number % divisor);
+	return divisor;
+}
+
 static struct t3_timed_setup random_setup(uint64_t *seed)
 {
 	uint64_t ranks = 2 + host_below(seed, host_below(seed, 4) ? 6 : 31);
@@ -66,7 +80,12 @@ static struct t3_timed_setup random_setup(uint64_t *seed)
 	vary(&setup, seed);
 	setup.workload.chunks = (enum t3_timed_chunks)host_below(seed, 3);
 	setup.workload.element_bytes = host_below(seed, 4) ? 2 : 4;
-	setup.program = (enum t3_timed_program)host_below(seed, T3_TIMED_PROGRAMS);
+	if (host_below(seed, 2))
+		setup.workload.nodes = random_divisor(ranks, seed);
+	do
+		setup.workload.collective =
+			(enum t3_timed_collective)host_below(seed, T3_TIMED_COLLECTIVES);
+	while (!timed_program(&setup, (int)host_below(seed, T3_TIMED_PROGRAMS)));
 	return setup;
 }
 
@@ -116,65 +135,252 @@ static void test_random(void **state)
 	for_each_seed(seed, SEEDS) one(seed * 0x9e3779b97f4a7c15ull);
 }
 
-/* ---------------------------------------------------------------------- heap */
-
-#define EVENTS 200u
-
-static uint32_t earliest(const struct timed_event *events, const bool *in)
+/* Each peer sends each device one chunk, whoever copies or stores it. */
+static void test_all_to_all_peers(void **state)
 {
-	uint32_t best = EVENTS, i;
+	static const enum t3_timed_program programs[] = { T3_TIMED_SEQUENTIAL, T3_TIMED_T3,
+							  T3_TIMED_ALONE };
+	struct t3_timed_setup setup = timed_small(200, 70, 20, 5);
+	uint32_t i, distance, rank;
 
-	for (i = 0; i < EVENTS; i++)
-		if (in[i] &&
-		    (best == EVENTS || events[i].time < events[best].time ||
-		     (events[i].time == events[best].time && events[i].tie < events[best].tie)))
+	(void)state;
+	setup.mirrored = false;
+	setup.workload.collective = T3_TIMED_COLLECTIVE_ALL_TO_ALL;
+	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		struct t3_timed *sim;
+
+		setup.program = programs[i];
+		sim = t3_timed_new(&setup);
+		assert_non_null(sim);
+		while (t3_timed_run(sim, T3_TIMED_NEVER, 1000))
+			;
+		for (rank = 0; rank < 5; rank++)
+			for (distance = 1; distance < 5; distance++)
+				assert_int_equal(sim->device[rank].link.in[distance - 1].came,
+						 sim->shape.chunk_pieces);
+		t3_timed_free(sim);
+	}
+}
+
+/* -------------------------------------------------------------------- agenda */
+
+#define DEVICES 3u
+#define SLOTS	60u
+#define LONE	4u		       /* sources of the device itself with one event at most */
+#define PEERS	4u		       /* the last one is in the next node */
+#define SOURCES (SLOTS + LONE + PEERS) /* of a device: slots, lone ones, arrivals by distance */
+#define ALL	(DEVICES * SOURCES)
+
+struct pending {
+	bool in;
+	uint64_t time, sequence;
+};
+
+struct agendas {
+	struct t3_timed sim;
+	struct timed_device device[DEVICES];
+	struct pending pending[ALL];
+};
+
+static void agendas_init(struct agendas *a)
+{
+	uint32_t i;
+
+	memset(a, 0, sizeof(*a));
+	a->sim.devices = DEVICES;
+	a->sim.device = a->device;
+	assert_true(timed_order_init(&a->sim));
+	for (i = 0; i < DEVICES; i++) {
+		a->device[i].sim = &a->sim;
+		a->device[i].rank = i;
+		assert_true(timed_agenda_init(&a->device[i], SLOTS + PEERS + 2));
+	}
+}
+
+static void agendas_free(struct agendas *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < DEVICES; i++) {
+		free(a->device[i].agenda.run.event);
+		free(a->device[i].agenda.heap.event);
+	}
+	free(a->sim.order.next);
+	free(a->sim.order.winner);
+}
+
+/* Arrivals come first, nearest first; the device's own events follow. */
+static uint64_t source_of(uint32_t i)
+{
+	return i % SOURCES < SLOTS + LONE ? PEERS + 1 : i % SOURCES - SLOTS - LONE;
+}
+
+static bool comes_first(const struct agendas *a, uint32_t i, uint32_t j)
+{
+	const struct pending *p = &a->pending[i], *q = &a->pending[j];
+
+	if (p->time != q->time)
+		return p->time < q->time;
+	if (i / SOURCES != j / SOURCES)
+		return i / SOURCES < j / SOURCES;
+	if (source_of(i) != source_of(j))
+		return source_of(i) < source_of(j);
+	return p->sequence < q->sequence;
+}
+
+static uint32_t earliest(const struct agendas *a)
+{
+	uint32_t best = ALL, i;
+
+	for (i = 0; i < ALL; i++)
+		if (a->pending[i].in && (best == ALL || comes_first(a, i, best)))
 			best = i;
 	return best;
 }
 
-static void test_heap(void **state)
+static const enum timed_event_kind lone[LONE] = { TIMED_EVENT_MEMORY, TIMED_EVENT_LINK,
+						  TIMED_EVENT_NODE_LINK, TIMED_EVENT_COPY };
+
+static uint32_t distance_of(uint32_t source)
 {
-	struct timed_event events[EVENTS], slots[EVENTS];
-	struct timed_heap heap = { .event = slots };
-	bool in[EVENTS] = { false };
-	uint64_t seed = 7, step;
+	uint32_t peer = source - SLOTS - LONE;
+
+	return peer + 1 < PEERS ? peer + 1 : TIMED_NEXT_NODE;
+}
+
+static void schedule(struct agendas *a, uint32_t i, uint64_t time, uint64_t sequence)
+{
+	struct timed_device *d = &a->device[i / SOURCES];
+	uint32_t source = i % SOURCES;
+
+	a->pending[i] = (struct pending){ true, time, sequence };
+	if (source < SLOTS)
+		timed_schedule(d, time, TIMED_EVENT_SLOT, source);
+	else if (source < SLOTS + LONE)
+		timed_schedule(d, time, lone[source - SLOTS], 0);
+	else
+		timed_schedule_arrival(d, time, distance_of(source), sequence);
+	timed_agenda_settle(d);
+}
+
+/* Takes the next event and compares it with what the search finds. Returns its time. */
+static uint64_t take(struct agendas *a)
+{
+	uint32_t i = earliest(a), source = i % SOURCES, number;
+	struct timed_device *d = &a->device[timed_order_first(&a->sim)];
+	uint64_t time = t3_timed_next(&a->sim);
+	enum timed_event_kind kind = timed_agenda_take(d, &number);
+
+	timed_agenda_settle(d);
+	a->pending[i].in = false;
+	assert_int_equal(time, a->pending[i].time);
+	assert_int_equal(d->rank, i / SOURCES);
+	if (source < SLOTS)
+		assert_int_equal(kind, TIMED_EVENT_SLOT);
+	else if (source < SLOTS + LONE)
+		assert_int_equal(kind, lone[source - SLOTS]);
+	else
+		assert_int_equal(kind, TIMED_EVENT_ARRIVAL);
+	if (source < SLOTS || source >= SLOTS + LONE)
+		assert_int_equal(number, source < SLOTS ? source : distance_of(source));
+	return time;
+}
+
+/* `spread`: how far apart the times are. Few times make ties; many make heaps of events. */
+static void agenda_order(uint32_t spread)
+{
+	struct agendas a;
+	uint64_t seed = 7, step, now = 0;
 	uint32_t i;
 
-	(void)state;
-	for (step = 0; step < 20000; step++) {
-		i = host_below(&seed, EVENTS);
-		if (!in[i]) {
-			events[i] =
-				(struct timed_event){ .time = host_below(&seed, 50), .tie = step };
-			in[i] = true;
-			timed_heap_push(&heap, &events[i]);
-		} else {
-			i = earliest(events, in);
-			assert_int_equal(timed_heap_pop(&heap).tie, events[i].tie);
-			in[i] = false;
-		}
+	agendas_init(&a);
+	for (step = 0; step < 30000; step++) {
+		i = host_below(&seed, ALL);
+		if (a.pending[i].in)
+			now = take(&a);
+		else
+			schedule(&a, i, now + host_below(&seed, spread), step);
 	}
+	while (earliest(&a) != ALL)
+		take(&a);
+	assert_int_equal(t3_timed_next(&a.sim), T3_TIMED_NEVER);
+	agendas_free(&a);
+}
+
+static void test_agenda(void **state)
+{
+	(void)state;
+	agenda_order(1);
+	agenda_order(5);
+	agenda_order(100000);
 }
 
 /* Whatever its rank, a device sees what came from peers, nearest first, then its own. */
 static void test_ties(void **state)
 {
-	struct timed_event slots[8];
-	struct t3_timed sim = { .heap = { .event = slots } };
-	struct timed_device device = { .sim = &sim };
-	uint32_t rank;
+	static const uint32_t numbers[] = { 1, 2, 7, 8 };
+	struct agendas a;
+	uint32_t rank, number, i;
 
 	(void)state;
+	agendas_init(&a);
 	for (rank = 0; rank < 2; rank++) {
-		device.rank = rank;
-		timed_schedule(&device, 5, TIMED_EVENT_SLOT, 7);
-		timed_schedule(&device, 5, TIMED_EVENT_SLOT, 8);
-		timed_schedule_arrival(&device, 5, 2, 0);
-		timed_schedule_arrival(&device, 5, 1, 9);
-		assert_int_equal(timed_heap_pop(&sim.heap).number, 1);
-		assert_int_equal(timed_heap_pop(&sim.heap).number, 2);
-		assert_int_equal(timed_heap_pop(&sim.heap).number, 7);
-		assert_int_equal(timed_heap_pop(&sim.heap).number, 8);
+		struct timed_device *d = &a.device[rank];
+
+		timed_schedule(d, 5, TIMED_EVENT_SLOT, 7);
+		timed_schedule(d, 5, TIMED_EVENT_SLOT, 8);
+		timed_schedule_arrival(d, 5, 2, 0);
+		timed_schedule_arrival(d, 5, 1, 9);
+		for (i = 0; i < 4; i++) {
+			timed_agenda_settle(d);
+			timed_agenda_take(d, &number);
+			assert_int_equal(number, numbers[i]);
+		}
+	}
+	agendas_free(&a);
+}
+
+/* Two nodes of three ranks: who gets what a device sends, by its distance. */
+static void test_peers(void **state)
+{
+	static const struct {
+		uint32_t from, distance, to;
+	} sends[] = {
+		{ 1, 1, 2 },
+		{ 2, 1, 0 },
+		{ 2, 2, 1 },
+		{ 3, 1, 4 },
+		{ 5, 1, 3 },
+		{ 4, 2, 3 },
+		{ 0, TIMED_NEXT_NODE, 3 },
+		{ 4, TIMED_NEXT_NODE, 1 },
+	};
+	struct t3_timed_setup setup = timed_small(64, 64, 64, 6);
+	size_t i;
+
+	(void)state;
+	setup.mirrored = false;
+	setup.workload.nodes = 2;
+	setup.program = T3_TIMED_DIRECT;
+	for (i = 0; i < sizeof(sends) / sizeof(sends[0]); i++) {
+		struct t3_timed *sim = t3_timed_new(&setup);
+		struct timed_message message = { .bytes = 64 };
+		bool node = sends[i].distance == TIMED_NEXT_NODE;
+		struct timed_device *to;
+
+		assert_non_null(sim);
+		message.distance = (uint16_t)sends[i].distance;
+		timed_link_send(&sim->device[sends[i].from], &message);
+		if (node)
+			timed_node_link_event(&sim->device[sends[i].from]);
+		else
+			timed_link_event(&sim->device[sends[i].from]);
+		to = &sim->device[sends[i].to];
+		if (node)
+			assert_int_equal(to->node_link.in[0].ring.count, 1);
+		else
+			assert_int_equal(to->link.in[sends[i].distance - 1].ring.count, 1);
+		t3_timed_free(sim);
 	}
 }
 
@@ -243,8 +449,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_random, seeds_report),
-		cmocka_unit_test(test_heap),
+		cmocka_unit_test(test_all_to_all_peers),
+		cmocka_unit_test(test_agenda),
 		cmocka_unit_test(test_ties),
+		cmocka_unit_test(test_peers),
 		cmocka_unit_test(test_cache_lru),
 		cmocka_unit_test(test_tracker_lru),
 	};

@@ -52,6 +52,17 @@ static void some_words(void **state)
 	assert_string_equal(t3_counter_name(T3_DEVICE_LINK_RETRIES), "link-retries");
 }
 
+/* `t3 stat` prints them in a column of 18. */
+static void counters_fit_in_a_column(void **state)
+{
+	uint32_t counter;
+
+	(void)state;
+	for (counter = 0; counter < T3_DEVICE_COUNTER_COUNT; counter++)
+		if (strlen(t3_counter_name(counter)) > 18)
+			fail_msg("%s has more than 18 characters", t3_counter_name(counter));
+}
+
 static void a_fault_in_words(void **state)
 {
 	struct drm_t3_fault fault = {
@@ -89,6 +100,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_value_has_a_word),
 		cmocka_unit_test(some_words),
+		cmocka_unit_test(counters_fit_in_a_column),
 		cmocka_unit_test(a_fault_in_words),
 	};
 

@@ -122,10 +122,14 @@ static const char *const header_names[] = {
 	NAME(LINK_QUEUE_KIB),
 	NAME(DMA_TILES),
 	NAME(DMA_READ_AHEAD_KIB),
-	NAME(COPY_WINDOW_KIB),
+	NAME(COPY_UNIT_KIB),
 	NAME(TRACKER_ENTRIES),
 	NAME(TRACKER_WAYS),
 	NAME(TRACKER_RECORD_BYTES),
+	NAME(COLLECTIVE_UNITS),
+	NAME(COPY_UNIT_GBPS),
+	NAME(NODE_LINK_GBPS),
+	NAME(NODE_LINK_LATENCY_NS),
 };
 
 /* Check the name and place of each, and that none is missing. */
@@ -155,7 +159,7 @@ static void init_is_the_default(void **state)
 	assert_int_equal(args.element_bytes, 2);
 	assert_int_equal(args.program | args.flags | args.ranks, 0);
 	assert_int_equal(args.rows | args.columns | args.depth, 0);
-	assert_int_equal(args.chunks | args.mbz[0] | args.mbz[1], 0);
+	assert_int_equal(args.chunks | args.collective | args.nodes | args.mbz, 0);
 	t3_timed_args_init(NULL);
 }
 

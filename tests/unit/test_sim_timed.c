@@ -38,7 +38,8 @@ static void test_model_file(void **state)
 	(void)state;
 	if (!read_text("# two models\n[machine]\nmemory_gbps = 2048 # twice\n\n[ A b ]\r\n"
 		       "hidden=64\ntokens = 128\n\ttp = 2 4\n[x]\ntp = 32\nsublayers = ip op\n"
-		       "hidden = 96\ntokens = 5\ndtype = f32",
+		       "hidden = 96\ntokens = 5\ndtype = f32\ncollective = all-to-all\n"
+		       "nodes = 8",
 		       &models, &machine, why))
 		fail_msg("%s", why);
 	assert_int_equal(machine.params.memory_gbps, 2048);
@@ -53,6 +54,10 @@ static void test_model_file(void **state)
 	assert_int_equal(models.workload[8].sublayer, SIM_IP);
 	assert_int_equal(models.workload[9].tokens, 5);
 	assert_int_equal(models.workload[9].element_bytes, 4);
+	assert_int_equal(models.workload[0].collective, T3_TIMED_COLLECTIVE_ALL_REDUCE);
+	assert_int_equal(models.workload[9].collective, T3_TIMED_COLLECTIVE_ALL_TO_ALL);
+	assert_int_equal(models.workload[0].nodes, 0);
+	assert_int_equal(models.workload[9].nodes, 8);
 	sim_models_free(&models);
 }
 
@@ -95,7 +100,12 @@ static void test_bad_model_files(void **state)
 		{ MODEL "tp = 2\nsublayers = op\nsublayers = op\n", "sublayers is given twice" },
 		{ MODEL "tp = 2\nsublayers = op ip op\n", "line 5: sublayers has op twice" },
 		{ MODEL "tp = 2\ndtype = f8\n", "dtype is 'f8'" },
+		{ MODEL "collective = scan\n", "line 4: collective is 'scan' and must be" },
+		{ MODEL "collective = all-to-all\ncollective = all-to-all\n",
+		  "line 5: collective is given twice" },
 		{ MODEL "tp = 2\ndtype = f16\ndtype = f16\n", "dtype is given twice" },
+		{ MODEL "nodes = 0\n", "nodes is '0'" },
+		{ MODEL "nodes = 2\nnodes = 2\n", "line 5: nodes is given twice" },
 		{ "[machine]\nwarp = 9\n", "line 2: there is no parameter 'warp'" },
 		{ "[machine]\nlink_gbps = 0\n", "line 2: link_gbps is '0' and must be 1 to" },
 	};
@@ -196,7 +206,7 @@ static void test_files_that_are_no_text(void **state)
 static void test_workload(void **state)
 {
 	static const uint64_t depths[SIM_SUBLAYERS] = { 384, 1536, 1536, 1152 };
-	struct sim_workload w = { "m", 3072, 16384, 8, 2, SIM_OP };
+	struct sim_workload w = { "m", 3072, 16384, 8, 2, SIM_OP, 0, 0, 0 };
 	struct t3_timed_setup setup = { .mirrored = true };
 	char why[SIM_WHY_SIZE];
 	int sublayer;
@@ -216,19 +226,99 @@ static void test_workload(void **state)
 	w.tp = 0;
 	assert_false(sim_workload_setup(&w, &setup, why));
 	assert_non_null(strstr(why, "tp is 0"));
-	w = (struct sim_workload){ "m", ~0ull, 16384, 8, 2, SIM_FC2 };
+	w = (struct sim_workload){ "m", ~0ull, 16384, 8, 2, SIM_FC2, 0, 0, 0 };
 	assert_false(sim_workload_setup(&w, &setup, why));
 	assert_non_null(strstr(why, "hidden is"));
+}
+
+/* K is sliced only where the ranks' results are summed. */
+static void test_collectives(void **state)
+{
+	static const uint64_t depths[T3_TIMED_COLLECTIVES] = { 384, 384, 3072, 3072 };
+	struct sim_workload w = { "m", 3072, 16384, 8, 2, SIM_OP, 0, 0, 0 };
+	struct t3_timed_setup setup = { .mirrored = true };
+	char why[SIM_WHY_SIZE];
+	int collective;
+
+	(void)state;
+	t3_timed_params_default(&setup.params);
+	assert_false(sim_collective_parse("broadcast", &w.collective));
+	for (collective = 0; collective < T3_TIMED_COLLECTIVES; collective++) {
+		const char *name = t3_timed_collective_name((enum t3_timed_collective)collective);
+
+		assert_true(sim_collective_parse(name, &w.collective));
+		assert_int_equal(w.collective, collective);
+		assert_true(sim_workload_setup(&w, &setup, why));
+		assert_int_equal(setup.workload.collective, collective);
+		assert_int_equal(setup.workload.depth, depths[collective]);
+	}
+}
+
+static void test_message_sizes(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes; /* 0: refused */
+	} sizes[] = {
+		{ "64K", 65536 },     { "65536", 65536 },
+		{ "65535", 0 },	      { "63K", 0 },
+		{ "1M", 1 << 20 },    { "1G", 1 << 30 },
+		{ "1024M", 1 << 30 }, { "1025M", 0 },
+		{ "2G", 0 },	      { "", 0 },
+		{ "K", 0 },	      { "1.5M", 0 },
+		{ "-1M", 0 },	      { "1MB", 0 },
+		{ "1m", 0 },	      { "17179869184G", 0 },
+		{ "100001", 100001 },
+	};
+	uint64_t bytes;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		bytes = 0;
+		if (sim_message_parse(sizes[i].text, &bytes) != !!sizes[i].bytes)
+			fail_msg("'%s'", sizes[i].text);
+		if (sizes[i].bytes)
+			assert_int_equal(bytes, sizes[i].bytes);
+	}
+}
+
+/* Never less than what was asked for, and at most one row of each rank more. */
+static void test_messages(void **state)
+{
+	struct sim_workload w = { "message", 0, 0, 8, 2, SIM_OP, 0, 0, 0 };
+	struct t3_timed_setup setup = { .mirrored = true };
+	uint64_t bytes, tp;
+	char why[SIM_WHY_SIZE];
+
+	(void)state;
+	t3_timed_params_default(&setup.params);
+	for (tp = 2; tp <= 512; tp = tp * 2 + 1)
+		for (bytes = SIM_MESSAGE_MIN; bytes <= SIM_MESSAGE_MAX; bytes = bytes * 3 + 1) {
+			w.tp = tp;
+			w.message = bytes;
+			if (!sim_workload_setup(&w, &setup, why))
+				fail_msg("%s", why);
+			assert_in_range(sim_buffer_bytes(&setup), bytes, bytes + tp * 256 - 1);
+			assert_true(setup.workload.columns <= 128);
+		}
+	w.tp = 512;
+	w.message = 65536; /* a chunk is half a row of a tile */
+	assert_true(sim_workload_setup(&w, &setup, why));
+	assert_int_equal(sim_buffer_bytes(&setup), 65536);
+	w.tp = 513;
+	assert_false(sim_workload_setup(&w, &setup, why));
+	assert_non_null(strstr(why, "tp is 513"));
 }
 
 /* No shape is refused that hardware could run: few tokens, many ranks, nothing that divides. */
 static void test_any_shape(void **state)
 {
 	static const struct sim_workload shapes[] = {
-		{ "few tokens", 18432, 2048, 32, 2, SIM_OP },
-		{ "one token", 64, 1, 64, 2, SIM_FC2 },
-		{ "odd", 4097, 333, 17, 2, SIM_OP },
-		{ "many ranks", 4096, 4096, 512, 2, SIM_FC1 },
+		{ "few tokens", 18432, 2048, 32, 2, SIM_OP, 0, 0, 0 },
+		{ "one token", 64, 1, 64, 2, SIM_FC2, 0, 0, 0 },
+		{ "odd", 4097, 333, 17, 2, SIM_OP, 0, 0, 0 },
+		{ "many ranks", 4096, 4096, 512, 2, SIM_FC1, 0, 0, 0 },
 	};
 	struct t3_timed_setup setup = { .mirrored = true };
 	char why[SIM_WHY_SIZE];
@@ -243,7 +333,7 @@ static void test_any_shape(void **state)
 
 static void test_chunks(void **state)
 {
-	struct sim_workload w = { "m", 3072, 1024, 8, 2, SIM_OP };
+	struct sim_workload w = { "m", 3072, 1024, 8, 2, SIM_OP, 0, 0, 0 };
 	struct t3_timed_setup setup = { .mirrored = true };
 	uint64_t rows, columns;
 	char why[SIM_WHY_SIZE];
@@ -270,7 +360,7 @@ static void test_chunks(void **state)
 
 static void test_figures(void **state)
 {
-	struct sim_workload w = { "m", 3072, 4096, 8, 2, SIM_FC2 };
+	struct sim_workload w = { "m", 3072, 4096, 8, 2, SIM_FC2, 0, 0, 0 };
 	struct t3_timed_setup setup = { .mirrored = true };
 	struct sim_figures f = { 0 };
 	uint64_t gemm, scatter, gather, nmc;
@@ -280,7 +370,7 @@ static void test_figures(void **state)
 	(void)state;
 	t3_timed_params_default(&setup.params);
 	assert_true(sim_workload_setup(&w, &setup, why));
-	for (config = 0; config < SIM_CONFIGS; config++)
+	for (config = 0; config < SIM_SHARED; config++)
 		assert_true(sim_figures_run(&f, (enum sim_config)config, &setup, why));
 	gemm = sim_figures_phase(&f, T3_TIMED_GEMM);
 	scatter = sim_figures_phase(&f, T3_TIMED_REDUCE_SCATTER);
@@ -294,6 +384,119 @@ static void test_figures(void **state)
 	assert_int_equal(sim_figures_time(&f, SIM_T3_MCA), f.counters[T3_TIMED_T3_MCA].end);
 	assert_true(sim_figures_speedup(&f, SIM_SEQUENTIAL) == 1.0);
 	assert_true(sim_figures_speedup(&f, SIM_T3_MCA) > 1.0);
+}
+
+/* What a perfect overlap hides is all of a collective but an all-reduce's all-gather. */
+static void test_ideal(void **state)
+{
+	struct sim_workload w = { "m", 3072, 4096, 8, 2, SIM_OP, 0, 0, 0 };
+	int collective;
+
+	(void)state;
+	for (collective = 1; collective < T3_TIMED_COLLECTIVES; collective++) {
+		struct t3_timed_setup setup = { .mirrored = true };
+		enum t3_timed_collective c = (enum t3_timed_collective)collective;
+		struct sim_figures f = { 0 };
+		uint64_t gemm, rest, nmc;
+		char why[SIM_WHY_SIZE];
+
+		t3_timed_params_default(&setup.params);
+		w.collective = c;
+		assert_true(sim_workload_setup(&w, &setup, why));
+		assert_true(sim_figures_run(&f, SIM_IDEAL, &setup, why));
+		gemm = sim_figures_phase(&f, T3_TIMED_GEMM);
+		rest = f.counters[T3_TIMED_SEQUENTIAL].end - gemm;
+		assert_true(gemm && rest);
+		assert_int_equal(sim_figures_time(&f, SIM_IDEAL), gemm > rest ? gemm : rest);
+		assert_int_equal(sim_config_runs(SIM_IDEAL_NMC, &setup.workload),
+				 t3_timed_reduces(c));
+		if (!t3_timed_reduces(c)) {
+			assert_false(sim_figures_run(&f, SIM_IDEAL_NMC, &setup, why));
+			assert_non_null(strstr(why, "rs-nmc runs all-reduce and"));
+			continue;
+		}
+		assert_true(sim_figures_run(&f, SIM_IDEAL_NMC, &setup, why));
+		nmc = f.counters[T3_TIMED_RS_NMC].end;
+		assert_int_equal(sim_figures_time(&f, SIM_IDEAL_NMC), gemm > nmc ? gemm : nmc);
+	}
+}
+
+/* By hand: 8 x 1000 bytes in 10 us are 0.8 GB/s, of which 7 of 8 parts cross a link. */
+static void test_bandwidth(void **state)
+{
+	static const double bus[T3_TIMED_COLLECTIVES] = { 1.4, 0.7, 0.7, 0.7 };
+	struct t3_timed_setup setup = timed_small(8, 500, 1, 8);
+	struct sim_figures f = { 0 };
+	int collective;
+
+	(void)state;
+	setup.workload.chunks = T3_TIMED_CHUNKS_ROWS;
+	f.counters[T3_TIMED_ALONE].end = 10000000;
+	for (collective = 0; collective < T3_TIMED_COLLECTIVES; collective++) {
+		struct sim_bandwidth b;
+
+		setup.workload.collective = (enum t3_timed_collective)collective;
+		b = sim_figures_bandwidth(&f, &setup);
+		assert_int_equal(b.bytes, 8000);
+		assert_true(b.algorithm > 0.7999 && b.algorithm < 0.8001);
+		assert_true(b.bus > bus[collective] - 1e-4 && b.bus < bus[collective] + 1e-4);
+	}
+}
+
+/* Alone has nothing to compare with, so Sequential does not run for it. */
+static void test_alone(void **state)
+{
+	struct t3_timed_setup setup = timed_small(128, 64, 32, 2);
+	struct sim_figures f = { 0 };
+	char why[SIM_WHY_SIZE];
+
+	(void)state;
+	assert_true(sim_figures_run(&f, SIM_ALONE, &setup, why));
+	assert_true(f.ran[T3_TIMED_ALONE]);
+	assert_false(f.ran[T3_TIMED_SEQUENTIAL]);
+	assert_int_equal(sim_figures_time(&f, SIM_ALONE), f.counters[T3_TIMED_ALONE].end);
+}
+
+/* With nodes, an ideal overlap hides both reduce-scatters, and both all-gathers follow. */
+static void test_node_figures(void **state)
+{
+	struct sim_workload w = { "m", 1024, 1024, 8, 2, SIM_FC2, 0, 0, 2 };
+	struct t3_timed_setup setup = { .mirrored = true };
+	struct sim_figures f = { 0 };
+	uint64_t scatter, gather, part[T3_TIMED_PHASES];
+	char why[SIM_WHY_SIZE];
+	int phase;
+
+	(void)state;
+	t3_timed_params_default(&setup.params);
+	assert_true(sim_workload_setup(&w, &setup, why));
+	assert_int_equal(setup.workload.nodes, 2);
+	assert_true(sim_figures_run(&f, SIM_IDEAL_NMC, &setup, why));
+	for (phase = 0; phase < T3_TIMED_PHASES; phase++) {
+		part[phase] = sim_figures_phase(&f, (enum t3_timed_phase)phase);
+		assert_true(part[phase]);
+	}
+	scatter = part[T3_TIMED_REDUCE_SCATTER] + part[T3_TIMED_NODE_REDUCE_SCATTER];
+	gather = part[T3_TIMED_NODE_ALL_GATHER] + part[T3_TIMED_ALL_GATHER];
+	assert_true(scatter > part[T3_TIMED_GEMM]);
+	assert_int_equal(sim_figures_time(&f, SIM_SEQUENTIAL),
+			 part[T3_TIMED_GEMM] + scatter + gather);
+	assert_int_equal(sim_figures_time(&f, SIM_IDEAL), scatter + gather);
+	assert_int_equal(sim_figures_time(&f, SIM_IDEAL_NMC),
+			 f.counters[T3_TIMED_RS_NMC].end + gather);
+}
+
+/* The reduce-scatter beside the GEMM begins with it. */
+static void test_phase_starts(void **state)
+{
+	static const struct t3_timed_counters c = { .phase_end = { 50, 20, 30, 60, 70 } };
+	static const uint64_t shared[T3_TIMED_PHASES] = { 0, 0, 20, 50, 60 };
+	int phase;
+
+	(void)state;
+	for (phase = 0; phase < T3_TIMED_PHASES; phase++)
+		assert_int_equal(sim_phase_start(T3_TIMED_SHARED, &c, (enum t3_timed_phase)phase),
+				 shared[phase]);
 }
 
 /* Each counter alone: the sentence has its name and both values. */
@@ -316,7 +519,7 @@ static void test_counters(void **state)
 		snprintf(text, sizeof(text), " is %zu, and 1229782938247303441 natively", 1000 + i);
 		assert_non_null(strstr(why, text));
 	}
-	assert_non_null(strstr(why, "tracker_peak is"));
+	assert_non_null(strstr(why, "node_link_busy is"));
 	for (i = 0; i < T3_TIMED_BYTES; i++) {
 		device = native;
 		device.memory_bytes[i] = 0;
@@ -362,6 +565,7 @@ static void test_witness(void **state)
 	int config;
 
 	(void)state;
+	timed_param(&setup, "collective_units", 2);
 	for (config = 0; config < SIM_CONFIGS; config++)
 		assert_int_equal(sim_figures_run(&f, (enum sim_config)config, &setup, why),
 				 config != SIM_T3_MCA);
@@ -405,15 +609,19 @@ struct trace {
 	char text[1 << 20];
 };
 
-static void trace_run(struct trace *trace, enum t3_timed_program program, bool mirrored)
+static void trace_nodes(struct trace *trace, enum t3_timed_program program, uint64_t ranks,
+			uint64_t nodes, bool mirrored)
 {
 	struct timeline timeline;
+	enum t3_timed_collective collective = trace->setup.workload.collective;
 	FILE *file = tmpfile();
 	size_t len;
 
 	assert_non_null(file);
-	trace->setup = timed_small(128, 64, 32, 2);
-	trace->setup.program = program;
+	trace->setup = timed_small(128, 64, 32, ranks);
+	trace->setup.workload.collective = collective;
+	trace->setup.workload.nodes = nodes;
+	assert_true(timed_program(&trace->setup, program));
 	trace->setup.mirrored = mirrored;
 	timeline_begin(&timeline, file, &trace->setup);
 	trace->setup.trace = (struct t3_timed_trace){ timeline_span, &timeline };
@@ -424,6 +632,11 @@ static void trace_run(struct trace *trace, enum t3_timed_program program, bool m
 	fclose(file);
 	trace->text[len] = '\0';
 	assert_true(len && len < sizeof(trace->text) - 1);
+}
+
+static void trace_run(struct trace *trace, enum t3_timed_program program, bool mirrored)
+{
+	trace_nodes(trace, program, 2, 0, mirrored);
 }
 
 static void test_timeline(void **state)
@@ -440,6 +653,42 @@ static void test_timeline(void **state)
 	assert_int_equal(occurrences(text, ",\n,"), 0);
 	assert_int_equal(occurrences(text, "[\n,"), 0);
 	assert_int_equal(occurrences(text, "\"number\""), 0);
+}
+
+/* The start of the only span of this name, in microseconds. */
+static double span_start(const char *text, const char *name)
+{
+	char key[64];
+	const char *at;
+
+	snprintf(key, sizeof(key), "\"name\":\"%s\",\"pid\":0,\"tid\":1,", name);
+	at = strstr(text, key);
+	assert_non_null(at);
+	assert_int_equal(occurrences(text, key), 1);
+	return strtod(strstr(at, "\"ts\":") + strlen("\"ts\":"), NULL);
+}
+
+/* A fused collective has a span of its name, from its first bytes on the link. */
+static void test_timeline_collectives(void **state)
+{
+	static struct trace trace;
+	int collective;
+
+	(void)state;
+	for (collective = 1; collective < T3_TIMED_COLLECTIVES; collective++) {
+		enum t3_timed_collective c = (enum t3_timed_collective)collective;
+		double start, gemm;
+
+		trace.setup.workload.collective = c;
+		trace_run(&trace, T3_TIMED_T3, true);
+		start = span_start(trace.text, t3_timed_collective_name(c));
+		gemm = (double)trace.counters.phase_end[T3_TIMED_GEMM];
+		assert_true(start > 0);
+		if (c == T3_TIMED_COLLECTIVE_ALL_GATHER) /* all four tiles end at once */
+			assert_true(start * 1e6 < 1 + gemm);
+		else
+			assert_true(start * 1e6 < gemm);
+	}
 }
 
 /* What the counters add up to is what the run counted; and they end at 0. */
@@ -504,6 +753,47 @@ static void test_timeline_phases(void **state)
 	assert_true(scatter[1] == gather[0]);
 }
 
+/* The node link has a row and a counter, which groups without nodes lack. */
+static void test_timeline_nodes(void **state)
+{
+	static struct trace trace;
+	double phase[4][2];
+	uint64_t largest;
+
+	(void)state;
+	trace_run(&trace, T3_TIMED_T3, true);
+	assert_null(strstr(trace.text, "other nodes"));
+	assert_null(strstr(trace.text, "node link"));
+	trace_nodes(&trace, T3_TIMED_T3, 4, 2, true);
+	assert_int_equal(occurrences(trace.text, "\"name\":\"link to other nodes\""), 1);
+	assert_int_equal(sum_of(trace.text, "\"node link bytes in 1 us\"", "\"bytes\":", &largest),
+			 trace.counters.node_link_bytes);
+	assert_int_equal(sum_of(trace.text, "\"name\":\"send\",\"pid\":0,\"tid\":7",
+				"\"bytes\":", &largest),
+			 trace.counters.node_link_bytes);
+	find_phase(trace.text, "reduce-scatter", 1, &phase[0][0], &phase[0][1]);
+	find_phase(trace.text, "node reduce-scatter", 1, &phase[1][0], &phase[1][1]);
+	find_phase(trace.text, "node all-gather", 1, &phase[2][0], &phase[2][1]);
+	find_phase(trace.text, "all-gather", 1, &phase[3][0], &phase[3][1]);
+	assert_true(phase[0][1] == phase[1][0] && phase[1][1] == phase[2][0]);
+	assert_true(phase[2][1] == phase[3][0]);
+}
+
+/* The GEMM and the reduce-scatter beside it both begin at 0. */
+static void test_timeline_shared(void **state)
+{
+	static struct trace trace;
+	double gemm[2], scatter[2], gather[2];
+
+	(void)state;
+	trace_run(&trace, T3_TIMED_SHARED, true);
+	find_phase(trace.text, "GEMM", 0, &gemm[0], &gemm[1]);
+	find_phase(trace.text, "reduce-scatter", 1, &scatter[0], &scatter[1]);
+	find_phase(trace.text, "all-gather", 1, &gather[0], &gather[1]);
+	assert_true(gemm[0] == 0 && scatter[0] == 0);
+	assert_true(gather[0] == (gemm[1] > scatter[1] ? gemm[1] : scatter[1]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -515,6 +805,13 @@ int main(void)
 		cmocka_unit_test(test_files_that_are_no_text),
 		cmocka_unit_test(test_workload),
 		cmocka_unit_test(test_any_shape),
+		cmocka_unit_test(test_collectives),
+		cmocka_unit_test(test_message_sizes),
+		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_ideal),
+		cmocka_unit_test(test_bandwidth),
+		cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_timeline_collectives),
 		cmocka_unit_test(test_chunks),
 		cmocka_unit_test(test_figures),
 		cmocka_unit_test(test_counters),
@@ -522,6 +819,10 @@ int main(void)
 		cmocka_unit_test(test_timeline),
 		cmocka_unit_test(test_timeline_counters),
 		cmocka_unit_test(test_timeline_phases),
+		cmocka_unit_test(test_timeline_nodes),
+		cmocka_unit_test(test_timeline_shared),
+		cmocka_unit_test(test_node_figures),
+		cmocka_unit_test(test_phase_starts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

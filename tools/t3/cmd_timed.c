@@ -15,10 +15,11 @@
 
 struct arguments {
 	struct sim_workload workload;
-	bool hidden, tokens, tp, sublayer; /* given */
+	bool hidden, tokens, tp, sublayer, collective, message, nodes, chunks_given; /* given */
 	const char *model, *timeline, *fabric;
 	struct sim_machine machine;
 	uint32_t configs; /* 0: the default */
+	bool all;	  /* and all that run this, but those that are named only */
 	bool json, list, every_device, device;
 	enum t3_timed_chunks chunks;
 };
@@ -31,7 +32,6 @@ struct run {
 	json_t *results;
 	uint64_t events;
 	double seconds;
-	uint32_t configs;
 	struct timed_devices devices; /* count 0: no devices, only the model */
 };
 
@@ -70,7 +70,7 @@ static bool run_configs(struct run *run, struct timed_job *job, char *why)
 	for (config = 0; config < SIM_CONFIGS; config++) {
 		if (!(job->configs & 1u << config))
 			continue;
-		if (run->timeline_file && config != SIM_SEQUENTIAL &&
+		if (run->timeline_file && config != SIM_SEQUENTIAL && config != SIM_ALONE &&
 		    !sim_figures_run(&job->figures, SIM_SEQUENTIAL, &job->setup, why))
 			return false;
 		if (run->timeline_file) {
@@ -85,35 +85,115 @@ static bool run_configs(struct run *run, struct timed_job *job, char *why)
 	return true;
 }
 
-static int run_workload(struct run *run, const struct sim_workload *workload)
+/* Of a workload's name, what follows the model. */
+static const char *part(const struct sim_workload *workload)
 {
-	struct timed_job job = { .workload = *workload, .configs = run->configs };
-	struct observer observer = { &run->devices, &job };
-	char why[SIM_WHY_SIZE];
-	double start = cpu_seconds();
+	return workload->message ? t3_timed_collective_name(workload->collective)
+				 : sim_sublayer_name(workload->sublayer);
+}
 
-	job.setup.params = run->args->machine.params;
-	job.setup.mirrored = !run->args->every_device;
-	job.setup.workload.chunks = run->args->chunks;
-	if (!sim_workload_setup(workload, &job.setup, why))
-		return complain(EXIT_USAGE, "%s %s: %s", workload->model,
-				sim_sublayer_name(workload->sublayer), why);
-	job.devices = run->devices.count;
-	if (job.devices)
-		job.figures.witness = (struct sim_witness){ run_on_devices, &observer };
-	if (job.devices && workload->tp > T3_MAX_RANKS)
+/* Do all devices together run this, on a fabric that has not all links? */
+static bool on_a_ring(const struct run *run)
+{
+	return run->args->device && run->args->every_device && !run->devices.full;
+}
+
+static bool needs_all_links(enum sim_config config, enum t3_timed_collective collective)
+{
+	return t3_timed_all_peers(sim_config_program(config), collective);
+}
+
+/* The collective alone and shared units run when they are asked for by their names. */
+static uint32_t choose_configs(const struct run *run, const struct t3_timed_workload *workload)
+{
+	uint32_t configs = run->args->configs;
+	int config;
+
+	if (configs && !run->args->all)
+		return configs;
+	for (config = 0; config < SIM_ALONE; config++)
+		if (sim_config_runs((enum sim_config)config, workload) &&
+		    (run->args->all || !on_a_ring(run) ||
+		     !needs_all_links((enum sim_config)config, workload->collective)))
+			configs |= 1u << config;
+	return configs;
+}
+
+/* Refuse configurations that the model or the fabric does not run with this workload. */
+static int check_configs(const struct run *run, const struct timed_job *job)
+{
+	enum t3_timed_collective collective = job->setup.workload.collective;
+	char why[SIM_WHY_SIZE];
+	int config;
+
+	for (config = 0; config < SIM_CONFIGS; config++) {
+		if (!(job->configs & 1u << config))
+			continue;
+		if (!sim_config_check((enum sim_config)config, &job->setup, why))
+			return complain(EXIT_USAGE, "%s %s: --config %s: %s", job->workload.model,
+					part(&job->workload),
+					sim_config_name((enum sim_config)config), why);
+		if (on_a_ring(run) && needs_all_links((enum sim_config)config, collective))
+			return complain(EXIT_FAIL,
+					"--config %s with --every-device needs a full fabric, "
+					"and this one is a ring",
+					sim_config_name((enum sim_config)config));
+	}
+	if (on_a_ring(run) && needs_all_links(SIM_SEQUENTIAL, collective))
+		return complain(EXIT_FAIL,
+				"an %s with --every-device needs a full fabric, and "
+				"this one is a ring",
+				t3_timed_collective_name(collective));
+	return EXIT_OK;
+}
+
+static int check_ranks(const struct run *run, const struct timed_job *job)
+{
+	const struct sim_workload *workload = &job->workload;
+
+	if (!job->devices)
+		return EXIT_OK;
+	if (workload->tp > T3_MAX_RANKS)
 		return complain(EXIT_USAGE, "%s %s: tp is %llu, and a device stands for at most %u",
-				workload->model, sim_sublayer_name(workload->sublayer),
-				(unsigned long long)workload->tp, T3_MAX_RANKS);
-	if (job.devices && !job.setup.mirrored && workload->tp != run->devices.ranks)
+				workload->model, part(workload), (unsigned long long)workload->tp,
+				T3_MAX_RANKS);
+	if (!job->setup.mirrored && workload->tp != run->devices.ranks)
 		return complain(EXIT_USAGE,
 				"%s %s: tp is %llu, and the fabric has %u ranks, which "
 				"--every-device runs on all together",
-				workload->model, sim_sublayer_name(workload->sublayer),
-				(unsigned long long)workload->tp, run->devices.ranks);
+				workload->model, part(workload), (unsigned long long)workload->tp,
+				run->devices.ranks);
+	return EXIT_OK;
+}
+
+static int run_workload(struct run *run, const struct sim_workload *workload)
+{
+	struct timed_job job = { .workload = *workload, .devices = run->devices.count };
+	struct observer observer = { &run->devices, &job };
+	char why[SIM_WHY_SIZE];
+	double start = cpu_seconds();
+	int ret;
+
+	if (run->args->collective)
+		job.workload.collective = run->args->workload.collective;
+	if (run->args->nodes)
+		job.workload.nodes = run->args->workload.nodes;
+	job.setup.params = run->args->machine.params;
+	job.setup.mirrored = !run->args->every_device;
+	job.setup.workload.chunks = run->args->chunks;
+	if (!sim_workload_setup(&job.workload, &job.setup, why))
+		return complain(EXIT_USAGE, "%s %s: %s", workload->model, part(workload), why);
+	job.configs = choose_configs(run, &job.setup.workload);
+	ret = check_configs(run, &job);
+	if (ret != EXIT_OK)
+		return ret;
+	if (job.devices)
+		job.figures.witness = (struct sim_witness){ run_on_devices, &observer };
+	ret = check_ranks(run, &job);
+	if (ret != EXIT_OK)
+		return ret;
 	if (!run_configs(run, &job, why))
-		return complain(EXIT_FAIL, "%s %s: %s", workload->model,
-				sim_sublayer_name(workload->sublayer), why);
+		return complain(EXIT_FAIL, "%s %s: %s", workload->model, part(workload), why);
 	run->seconds += cpu_seconds() - start;
 	run->events += job.figures.events;
 	if (run->args->json)
@@ -153,22 +233,6 @@ static int run_workloads(struct run *run, const struct sim_models *models)
 	return EXIT_OK;
 }
 
-/* direct needs a link between each two devices. This matters with all devices, not with one. */
-static int choose_configs(struct run *run)
-{
-	const uint32_t direct = 1u << SIM_DIRECT;
-	bool none = run->args->device && run->args->every_device && !run->devices.full;
-
-	run->configs = run->args->configs;
-	if (none && run->configs & direct)
-		return complain(EXIT_FAIL,
-				"--config direct with --every-device needs a full fabric, "
-				"and this one is a ring");
-	if (!run->configs)
-		run->configs = ((1u << SIM_CONFIGS) - 1) & ~(none ? direct : 0);
-	return EXIT_OK;
-}
-
 static int open_devices(struct run *run)
 {
 	uint64_t id;
@@ -194,8 +258,6 @@ static int run_models(const struct arguments *args, const struct sim_models *mod
 				strerror(errno));
 	if (args->device)
 		ret = open_devices(&run);
-	if (ret == EXIT_OK)
-		ret = choose_configs(&run);
 	if (ret == EXIT_OK)
 		ret = run_workloads(&run, models);
 	timed_devices_close(&run.devices);
@@ -250,13 +312,13 @@ static int set_config(struct arguments *args, const char *text)
 	enum sim_config config;
 
 	if (!strcmp(text, "all")) {
-		args->configs = (1u << SIM_CONFIGS) - 1;
+		args->all = true;
 		return EXIT_OK;
 	}
 	if (!sim_config_parse(text, &config))
 		return complain(EXIT_USAGE,
 				"--config takes sequential, ideal, ideal-nmc, t3, t3-mca, "
-				"t3-mca-ag, direct or all, not '%s'",
+				"t3-mca-ag, direct, alone, shared or all, not '%s'",
 				text);
 	args->configs |= 1u << config;
 	return EXIT_OK;
@@ -276,12 +338,43 @@ static int set_param(struct arguments *args, const char *text)
 	return EXIT_OK;
 }
 
+/* What the chunks of all ranks have together. */
+static int set_message(struct arguments *args, const char *text)
+{
+	int ret = give_once("message", &args->message);
+
+	if (ret != EXIT_OK)
+		return ret;
+	if (!sim_message_parse(text, &args->workload.message))
+		return complain(EXIT_USAGE,
+				"--message takes bytes from 64K to 1G, with K, M, G or without, "
+				"not '%s'",
+				text);
+	strcpy(args->workload.model, "message");
+	return EXIT_OK;
+}
+
+static int set_collective(struct arguments *args, const char *text)
+{
+	int ret = give_once("collective", &args->collective);
+
+	if (ret != EXIT_OK)
+		return ret;
+	if (!sim_collective_parse(text, &args->workload.collective))
+		return complain(EXIT_USAGE,
+				"--collective takes all-reduce, reduce-scatter, all-gather or "
+				"all-to-all, not '%s'",
+				text);
+	return EXIT_OK;
+}
+
 static int set_words(struct arguments *args, int opt)
 {
 	int ret = opt == 's' ? give_once("sublayer", &args->sublayer) : EXIT_OK;
 
 	if (ret != EXIT_OK)
 		return ret;
+	args->chunks_given |= opt == 'k';
 	if (opt == 'k' && !sim_chunks_parse(optarg, &args->chunks))
 		return complain(EXIT_USAGE, "--chunks takes auto, rows or columns, not '%s'",
 				optarg);
@@ -302,6 +395,8 @@ static int set_option(struct arguments *args, int opt, char **argv)
 		return set_number("tokens", optarg, &args->workload.tokens, &args->tokens);
 	case 'n':
 		return set_number("tp", optarg, &args->workload.tp, &args->tp);
+	case 'N':
+		return set_number("nodes", optarg, &args->workload.nodes, &args->nodes);
 	case 's':
 	case 'd':
 	case 'k':
@@ -310,6 +405,10 @@ static int set_option(struct arguments *args, int opt, char **argv)
 		return set_config(args, optarg);
 	case 'p':
 		return set_param(args, optarg);
+	case 'C':
+		return set_collective(args, optarg);
+	case 'M':
+		return set_message(args, optarg);
 	case 'm':
 		args->model = optarg;
 		return EXIT_OK;
@@ -349,29 +448,62 @@ static const char *missing(const struct arguments *args)
 	return args->sublayer ? NULL : "sublayer";
 }
 
-static int check(struct arguments *args)
+/* A message is a workload of its own kind: its shape follows from its size. */
+static int check_message(struct arguments *args)
+{
+	const uint32_t alone = 1u << SIM_ALONE;
+
+	if (args->model || args->hidden || args->tokens || args->sublayer || args->chunks_given)
+		return complain(EXIT_USAGE, "--message excludes --model, --hidden, --tokens, "
+					    "--sublayer and --chunks");
+	if (!args->tp)
+		return complain(EXIT_USAGE, "a message needs --tp, too");
+	if (!args->configs)
+		args->configs = alone;
+	if (args->all || args->configs != alone)
+		return complain(EXIT_USAGE, "--message has no GEMM: it takes --config alone only");
+	return EXIT_OK;
+}
+
+static int check_workload(const struct arguments *args)
 {
 	bool any = args->hidden || args->tokens || args->tp || args->sublayer;
 
-	if (args->list)
-		return EXIT_OK;
 	if (args->model && any)
 		return complain(EXIT_USAGE,
 				"--model excludes --hidden, --tokens, --tp and --sublayer");
 	if (!args->model && !any)
-		return complain(EXIT_USAGE,
-				"t3 sim needs --replay FILE, --model FILE, or a workload by "
-				"--hidden, --tokens, --tp and --sublayer");
+		return complain(
+			EXIT_USAGE,
+			"t3 sim needs --replay FILE, --model FILE, or a workload by "
+			"--hidden, --tokens, --tp and --sublayer, or by --message and --tp");
 	if (!args->model && missing(args))
 		return complain(EXIT_USAGE, "a workload needs --%s, too", missing(args));
-	if (args->fabric && !args->device)
-		return complain(EXIT_USAGE, "--fabric needs --device");
-	if (args->timeline && !args->configs)
+	return EXIT_OK;
+}
+
+static int check_timeline(struct arguments *args)
+{
+	if (!args->configs && !args->all)
 		args->configs = 1u << SIM_T3_MCA;
-	if (args->timeline && (args->configs & (args->configs - 1) ||
-			       args->configs & (1u << SIM_IDEAL | 1u << SIM_IDEAL_NMC)))
+	if (args->all || args->configs & (args->configs - 1) ||
+	    args->configs & (1u << SIM_IDEAL | 1u << SIM_IDEAL_NMC))
 		return complain(EXIT_USAGE, "--timeline takes one --config that is simulated");
 	return EXIT_OK;
+}
+
+static int check(struct arguments *args)
+{
+	int ret;
+
+	if (args->list)
+		return EXIT_OK;
+	ret = args->message ? check_message(args) : check_workload(args);
+	if (ret != EXIT_OK)
+		return ret;
+	if (args->fabric && !args->device)
+		return complain(EXIT_USAGE, "--fabric needs --device");
+	return args->timeline ? check_timeline(args) : EXIT_OK;
 }
 
 static int parse(int argc, char **argv, struct arguments *args)
@@ -380,11 +512,14 @@ static int parse(int argc, char **argv, struct arguments *args)
 		{ "hidden", required_argument, NULL, 'h' },
 		{ "tokens", required_argument, NULL, 't' },
 		{ "tp", required_argument, NULL, 'n' },
+		{ "nodes", required_argument, NULL, 'N' },
 		{ "sublayer", required_argument, NULL, 's' },
 		{ "dtype", required_argument, NULL, 'd' },
 		{ "chunks", required_argument, NULL, 'k' },
 		{ "config", required_argument, NULL, 'c' },
 		{ "param", required_argument, NULL, 'p' },
+		{ "collective", required_argument, NULL, 'C' },
+		{ "message", required_argument, NULL, 'M' },
 		{ "model", required_argument, NULL, 'm' },
 		{ "timeline", required_argument, NULL, 'l' },
 		{ "json", no_argument, NULL, 'j' },

@@ -25,6 +25,8 @@ static struct t3_timed_setup setup_of(const struct t3_timed_args *args)
 			.element_bytes = args->element_bytes,
 			.ranks = args->ranks,
 			.chunks = (enum t3_timed_chunks)args->chunks,
+			.collective = (enum t3_timed_collective)args->collective,
+			.nodes = args->nodes,
 		},
 		.program = (enum t3_timed_program)args->program,
 		.mirrored = args->flags & T3_TIMED_MIRRORED,
@@ -60,6 +62,18 @@ static bool program_fits(const struct t3_fabric *fabric, const struct t3_timed_a
 	       fabric->config.topology == T3_TOPOLOGY_FULL;
 }
 
+/* The program has been checked. An all-to-all sends on links that only a full fabric has. */
+static bool collective_fits(const struct t3_fabric *fabric, const struct t3_timed_args *args)
+{
+	enum t3_timed_program program = (enum t3_timed_program)args->program;
+	enum t3_timed_collective collective = (enum t3_timed_collective)args->collective;
+
+	if (args->collective >= T3_TIMED_COLLECTIVES || !t3_timed_runs(program, collective))
+		return false;
+	return !t3_timed_all_peers(program, collective) || args->flags & T3_TIMED_MIRRORED ||
+	       fabric->config.topology == T3_TOPOLOGY_FULL;
+}
+
 /* The offset of the first bad field. If only the combination is bad, the offset of rows. */
 static uint32_t bad_args(const struct t3_fabric *fabric, const struct t3_timed_args *args)
 {
@@ -77,7 +91,11 @@ static uint32_t bad_args(const struct t3_fabric *fabric, const struct t3_timed_a
 		return offsetof(struct t3_timed_args, element_bytes);
 	if (args->chunks > T3_TIMED_CHUNKS_COLUMNS)
 		return offsetof(struct t3_timed_args, chunks);
-	if (args->mbz[0] || args->mbz[1])
+	if (!collective_fits(fabric, args))
+		return offsetof(struct t3_timed_args, collective);
+	if (args->nodes > 1 && (args->nodes > args->ranks || args->ranks % args->nodes))
+		return offsetof(struct t3_timed_args, nodes);
+	if (args->mbz)
 		return offsetof(struct t3_timed_args, mbz);
 	if (at != LEGAL)
 		return at;

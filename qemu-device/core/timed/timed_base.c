@@ -2,14 +2,40 @@
 /* Small functions that all parts of the timed model use. SPEC.md section 8.1. */
 #include "timed/timed_private.h"
 
-bool timed_fused(const struct t3_timed *sim)
-{
-	return sim->setup.program >= T3_TIMED_T3;
-}
+static const uint64_t percent = 100;
 
 uint64_t timed_ps(uint64_t bytes, uint64_t gbps)
 {
 	return (bytes * 1000 + gbps - 1) / gbps;
+}
+
+/* Memory moves whole bursts. */
+static uint64_t memory_ps(const struct t3_timed_params *p, uint32_t bytes)
+{
+	uint64_t bursts = (bytes + p->entry_bytes - 1) / p->entry_bytes;
+
+	return timed_ps(bursts * p->entry_bytes, p->memory_gbps);
+}
+
+/* Entries in each channel. A request larger than the queue takes all of them. */
+static uint64_t entries_of(const struct t3_timed_params *p, uint32_t bytes)
+{
+	uint64_t size = p->entry_bytes * p->memory_channels;
+	uint64_t entries = (bytes + size - 1) / size;
+
+	return entries < p->queue_entries ? entries : p->queue_entries;
+}
+
+/* The limits of the parameters keep each within 32 bits. */
+void timed_cost_compute(const struct t3_timed_params *p, uint32_t bytes, struct timed_cost *cost)
+{
+	uint64_t memory = memory_ps(p, bytes), link = timed_ps(bytes, p->link_gbps);
+
+	cost->entries = (uint32_t)entries_of(p, bytes);
+	cost->memory = (uint32_t)memory;
+	cost->update = (uint32_t)(memory * p->update_percent / percent);
+	cost->cache = (uint32_t)timed_ps(bytes, p->cache_gbps);
+	cost->link = (uint32_t)(link > TIMED_SHORTEST_PS ? link : TIMED_SHORTEST_PS);
 }
 
 void timed_span(struct timed_device *d, uint32_t track, const char *what, uint64_t number,

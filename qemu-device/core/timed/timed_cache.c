@@ -10,6 +10,9 @@
 
 #define WAITERS_END TIMED_NONE
 
+/* Added to the clock of a line that is being filled: it is later than all others. */
+#define FILLING ((uint64_t)1 << 63)
+
 bool timed_cache_init(struct timed_device *d)
 {
 	const struct t3_timed_params *p = timed_params(d);
@@ -20,8 +23,9 @@ bool timed_cache_init(struct timed_device *d)
 	c->ways = (uint32_t)(p->cache_ways < lines ? p->cache_ways : lines);
 	c->sets = (uint32_t)(lines / c->ways);
 	c->line = calloc((size_t)c->sets * c->ways, sizeof(c->line[0]));
+	c->used = calloc((size_t)c->sets * c->ways, sizeof(c->used[0]));
 	c->where = malloc(blocks * sizeof(c->where[0]));
-	if (!c->line || !c->where)
+	if (!c->line || !c->used || !c->where)
 		return false;
 	for (i = 0; i < blocks; i++)
 		c->where[i] = TIMED_NONE;
@@ -44,7 +48,7 @@ static uint64_t transfer(struct timed_device *d, uint64_t from, uint32_t bytes)
 	const struct t3_timed_params *p = timed_params(d);
 	struct timed_cache *c = &d->cache;
 
-	c->free = (c->free > from ? c->free : from) + timed_ps(bytes, p->cache_gbps);
+	c->free = (c->free > from ? c->free : from) + timed_cost(d, bytes)->cache;
 	return c->free + p->cache_latency_ns * TIMED_NS;
 }
 
@@ -63,28 +67,37 @@ static void write_back(struct timed_device *d, struct timed_line *line)
 	write_block(d, line->bytes);
 }
 
-/* Evicts the least recently used line. NULL: all lines of the set are being filled. */
+/* The least recently used line of the block's set. One that is being filled: all lines are. */
+static uint32_t oldest_of(const struct timed_cache *c, uint32_t block)
+{
+	uint32_t first = set_of(c, block) * c->ways, oldest = first, way;
+	uint64_t least = c->used[first];
+
+	for (way = 1; way < c->ways; way++) {
+		uint64_t used = c->used[first + way];
+
+		oldest = used < least ? first + way : oldest;
+		least = used < least ? used : least;
+	}
+	return oldest;
+}
+
+/* Gives the block the line that was used least recently. NULL: all lines are being filled. */
 static struct timed_line *evict(struct timed_device *d, uint32_t block)
 {
 	struct timed_cache *c = &d->cache;
-	struct timed_line *set = &c->line[(size_t)set_of(c, block) * c->ways], *oldest = NULL;
-	uint32_t way;
+	uint32_t number = oldest_of(c, block);
+	struct timed_line *oldest = &c->line[number];
 
-	for (way = 0; way < c->ways; way++) {
-		if (set[way].ready == T3_TIMED_NEVER)
-			continue;
-		if (!oldest || set[way].used < oldest->used)
-			oldest = &set[way];
-	}
-	if (!oldest)
+	if (oldest->ready == T3_TIMED_NEVER)
 		return NULL;
 	if (oldest->block != TIMED_NONE)
 		c->where[oldest->block] = TIMED_NONE;
 	if (oldest->dirty)
 		write_back(d, oldest);
 	oldest->block = block;
-	oldest->used = ++c->clock;
-	c->where[block] = (uint32_t)(oldest - c->line);
+	c->used[number] = ++c->clock;
+	c->where[block] = number;
 	return oldest;
 }
 
@@ -99,6 +112,7 @@ static void miss(struct timed_device *d, uint32_t slot, uint32_t block, uint32_t
 	if (line) {
 		line->bytes = bytes;
 		line->ready = T3_TIMED_NEVER;
+		d->cache.used[request.number] |= FILLING;
 	}
 	timed_memory_add(d, TIMED_COMPUTE, &request);
 }
@@ -107,7 +121,7 @@ static void miss(struct timed_device *d, uint32_t slot, uint32_t block, uint32_t
 static void wait_for(struct timed_device *d, struct timed_line *line, uint32_t slot)
 {
 	struct timed_gemm *g = &d->gemm;
-	uint32_t waiter = slot * g->parts + g->slot[slot].pending;
+	uint32_t waiter = slot << g->waiter_shift | g->slot[slot].pending;
 
 	g->waiter[waiter] = line->waiter;
 	line->waiter = waiter;
@@ -117,6 +131,7 @@ uint64_t timed_cache_load(struct timed_device *d, uint32_t slot, uint32_t block,
 {
 	struct timed_cache *c = &d->cache;
 	struct timed_line *line;
+	uint32_t number;
 
 	d->sim->work++;
 	if (c->where[block] == TIMED_NONE) {
@@ -126,10 +141,12 @@ uint64_t timed_cache_load(struct timed_device *d, uint32_t slot, uint32_t block,
 	} else {
 		d->counters.cache_hits++;
 	}
-	line = &c->line[c->where[block]];
-	line->used = ++c->clock;
+	number = c->where[block];
+	line = &c->line[number];
+	c->used[number] = ++c->clock;
 	if (line->ready != T3_TIMED_NEVER)
 		return transfer(d, line->ready > d->sim->now ? line->ready : d->sim->now, bytes);
+	c->used[number] |= FILLING;
 	wait_for(d, line, slot);
 	return T3_TIMED_NEVER;
 }
@@ -142,10 +159,12 @@ void timed_cache_filled(struct timed_device *d, uint32_t number)
 
 	line->ready = d->sim->now + timed_params(d)->memory_latency_ns * TIMED_NS;
 	line->waiter = WAITERS_END;
+	d->cache.used[number] &= ~FILLING;
 	while (waiter != WAITERS_END) {
 		uint32_t next = g->waiter[waiter];
 
-		d->sim->ops->loaded(d, waiter / g->parts, transfer(d, line->ready, line->bytes));
+		d->sim->ops->loaded(d, waiter >> g->waiter_shift,
+				    transfer(d, line->ready, line->bytes));
 		waiter = next;
 	}
 }

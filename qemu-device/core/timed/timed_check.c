@@ -79,7 +79,47 @@ static bool check_workload(const struct t3_timed_workload *w, const struct compl
 	if ((unsigned int)w->chunks > T3_TIMED_CHUNKS_COLUMNS)
 		return refuse(why, "chunks is %d and must be 0 to %d", (int)w->chunks,
 			      (int)T3_TIMED_CHUNKS_COLUMNS);
+	if ((unsigned int)w->collective >= T3_TIMED_COLLECTIVES)
+		return refuse(why, "collective is %d and must be 0 to %d", (int)w->collective,
+			      T3_TIMED_COLLECTIVES - 1);
+	if (w->nodes > 1 && (w->nodes > w->ranks || w->ranks % w->nodes))
+		return refuse(why, "nodes is %" PRIu64 " and must divide ranks (tp), %" PRIu64,
+			      w->nodes, w->ranks);
 	return true;
+}
+
+static bool check_over_nodes(const struct t3_timed_setup *setup, const struct complaint *why)
+{
+	enum t3_timed_collective collective = setup->workload.collective;
+
+	if (!t3_timed_reduces(collective))
+		return refuse(why,
+			      "collective %s takes one node, because rings over nodes run "
+			      "all-reduce and reduce-scatter only",
+			      t3_timed_collective_name(collective));
+	if (!t3_timed_over_nodes(setup->program, collective))
+		return refuse(why, "program t3-mca-ag takes one node, because what it triggers "
+				   "stays in a node");
+	return true;
+}
+
+static bool check_program(const struct t3_timed_setup *setup, const struct complaint *why)
+{
+	const struct t3_timed_params *p = &setup->params;
+	enum t3_timed_collective collective = setup->workload.collective;
+	bool sums = t3_timed_runs(setup->program, T3_TIMED_COLLECTIVE_REDUCE_SCATTER);
+
+	if (!t3_timed_runs(setup->program, collective))
+		return refuse(why, "collective is %s, and program %s runs %s only",
+			      t3_timed_collective_name(collective),
+			      t3_timed_program_name(setup->program),
+			      sums ? "all-reduce and reduce-scatter" : "all-reduce");
+	if (setup->program == T3_TIMED_SHARED && p->collective_units >= p->compute_units)
+		return refuse(why,
+			      "program shared needs collective_units below compute_units, and has "
+			      "%" PRIu64 " of %" PRIu64,
+			      p->collective_units, p->compute_units);
+	return setup->workload.nodes < 2 || check_over_nodes(setup, why);
 }
 
 static bool check_tile(const struct t3_timed_setup *setup, const struct complaint *why)
@@ -100,14 +140,10 @@ static uint64_t ceil_div(uint64_t a, uint64_t b)
 	return (a + b - 1) / b;
 }
 
-static uint64_t minimum(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Sizes that follow from the arguments, and that are limited. */
 struct extent {
 	uint64_t devices, rows, columns, tiles, steps, tile_pieces, a_parts, b_parts;
+	uint64_t computed; /* tiles that each device computes */
 };
 
 static struct extent extent_of(const struct t3_timed_setup *setup)
@@ -128,6 +164,8 @@ static struct extent extent_of(const struct t3_timed_setup *setup)
 	};
 
 	e.tiles = e.rows * e.columns;
+	e.computed = w->collective == T3_TIMED_COLLECTIVE_ALL_GATHER ? e.tiles / timed_node_ranks(w)
+								     : e.tiles;
 	return e;
 }
 
@@ -136,8 +174,8 @@ static bool check_burst(const struct t3_timed_setup *setup, const struct extent 
 			const struct complaint *why)
 {
 	const struct t3_timed_params *p = &setup->params;
-	uint64_t first = timed_slots(p, e->tiles) * (e->a_parts + e->b_parts) * e->devices;
-	uint64_t window = p->link_queue_kib;
+	uint64_t first = timed_slots(setup, e->computed) * (e->a_parts + e->b_parts) * e->devices;
+	uint64_t window = p->link_queue_kib, copy = timed_copy_kib(setup);
 
 	if (e->a_parts > MAX_PARTS || e->b_parts > MAX_PARTS)
 		return refuse(why,
@@ -149,12 +187,12 @@ static bool check_burst(const struct t3_timed_setup *setup, const struct extent 
 			      "compute_units is too large: the first step takes over %" PRIu64
 			      " requests",
 			      MAX_FIRST);
-	window = window > p->copy_window_kib ? window : p->copy_window_kib;
+	window = window > copy ? window : copy;
 	window = window > p->dma_read_ahead_kib ? window : p->dma_read_ahead_kib;
 	if (window * 1024 / p->request_bytes > MAX_WINDOW)
 		return refuse(why,
-			      "link_queue_kib, dma_read_ahead_kib or copy_window_kib is over %u "
-			      "requests of request_bytes",
+			      "link_queue_kib, dma_read_ahead_kib or copy_unit_kib of all "
+			      "collective_units is over %u requests of request_bytes",
 			      MAX_WINDOW);
 	return true;
 }
@@ -164,7 +202,7 @@ static bool check_memory(const struct t3_timed_setup *setup, const struct extent
 {
 	const struct t3_timed_params *p = &setup->params;
 	uint64_t parts = e->a_parts > e->b_parts ? e->a_parts : e->b_parts;
-	uint64_t peers = setup->program == T3_TIMED_DIRECT ? setup->workload.ranks - 1 : 1;
+	uint64_t peers = timed_peers(setup);
 	uint64_t pieces = e->tiles * e->tile_pieces;
 
 	if (e->tiles > MAX_PIECES || pieces * e->devices > MAX_PIECES)
@@ -178,9 +216,16 @@ static bool check_memory(const struct t3_timed_setup *setup, const struct extent
 		return refuse(why,
 			      "cache_kib is too large: over %" PRIu64 " lines of request_bytes",
 			      MAX_LINES);
-	if (minimum(p->link_latency_ns + 2, 2 * pieces) * peers * e->devices > MAX_FLIGHT)
+	if (timed_in_flight(setup, pieces) * peers * e->devices > MAX_FLIGHT)
 		return refuse(why,
 			      "link_latency_ns is too large: over %" PRIu64 " messages in flight",
+			      MAX_FLIGHT);
+	/* The parts of a chunk have fewer pieces. */
+	pieces += 2 * setup->workload.ranks;
+	if (timed_node_in_flight(setup, pieces) * e->devices > MAX_FLIGHT)
+		return refuse(why,
+			      "node_link_latency_ns is too large: over %" PRIu64
+			      " messages in flight",
 			      MAX_FLIGHT);
 	return true;
 }
@@ -190,9 +235,9 @@ static bool check_time(const struct t3_timed_setup *setup, const struct extent *
 {
 	uint64_t loads = e->steps * (e->a_parts + e->b_parts) * e->devices;
 
-	if (timed_step_ps(setup) > MAX_PS / (e->tiles * e->steps))
+	if (timed_step_ps(setup) > MAX_PS / (e->computed * e->steps))
 		return refuse(why, "the GEMM would take more than half an hour of virtual time");
-	if (loads > MAX_LOADS / e->tiles)
+	if (loads > MAX_LOADS / e->computed)
 		return refuse(why, "the run is too large: over %" PRIu64 " loads", MAX_LOADS);
 	return true;
 }
@@ -214,6 +259,6 @@ bool t3_timed_check(const struct t3_timed_setup *setup, char *why, size_t size)
 		return refuse(&complaint, "program is %d and must be 0 to %d", (int)setup->program,
 			      T3_TIMED_PROGRAMS - 1);
 	return check_params(&setup->params, &complaint) &&
-	       check_workload(&setup->workload, &complaint) && check_tile(setup, &complaint) &&
-	       check_size(setup, &complaint);
+	       check_workload(&setup->workload, &complaint) && check_program(setup, &complaint) &&
+	       check_tile(setup, &complaint) && check_size(setup, &complaint);
 }

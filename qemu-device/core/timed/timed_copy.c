@@ -3,19 +3,21 @@
  * Ring collectives that compute units run, chunk by chunk. SPEC.md section 8.1. A step starts
  * when the chunk of the step before has been received and written. Step s of a reduce-scatter
  * sends the chunk at position s. The baseline's last step sums up the own chunk. An all-gather
- * sends the own chunk first, then the chunk received before.
+ * sends the own chunk first, then the chunk received before. A ring over nodes does the same with
+ * the parts of a chunk. An all-to-all has no rings: in one step, all chunks but the own one go
+ * straight to their owners.
  */
 #include "timed/timed_private.h"
 
-static uint32_t chunk_numbers(const struct timed_device *d)
+static const struct timed_ring_shape *ring(const struct timed_device *d)
 {
-	return timed_shape(d)->chunk_tiles * timed_shape(d)->tile_pieces;
+	return &timed_shape(d)->ring[d->copy.level];
 }
 
 /* The position of this step's chunk. */
 static uint32_t position(const struct timed_device *d)
 {
-	uint32_t last = timed_shape(d)->ranks - 1;
+	uint32_t last = ring(d)->ranks - 1;
 
 	if (d->copy.kind != TIMED_COPY_AG)
 		return d->copy.step;
@@ -24,7 +26,7 @@ static uint32_t position(const struct timed_device *d)
 
 static bool sums_up(const struct timed_device *d)
 {
-	return d->copy.kind == TIMED_COPY_RS && d->copy.step + 1 == timed_shape(d)->ranks;
+	return d->copy.kind == TIMED_COPY_RS && d->copy.step + 1 == ring(d)->ranks;
 }
 
 /* Reads for a piece: the local copy and, from the second step on, the received data. */
@@ -33,12 +35,77 @@ static uint32_t reads(const struct timed_device *d)
 	return d->copy.kind == TIMED_COPY_RS && d->copy.step ? 2 : 1;
 }
 
+static bool gathers(const struct timed_device *d)
+{
+	return d->copy.kind == TIMED_COPY_AG || d->copy.kind == TIMED_COPY_ALL_TO_ALL;
+}
+
+/* Chunks that a step sends. */
+static uint32_t step_chunks(const struct timed_device *d)
+{
+	return d->copy.kind == TIMED_COPY_ALL_TO_ALL ? timed_shape(d)->ranks - 1 : 1;
+}
+
+/* --------------------------------------------------------------------- units */
+
+static uint64_t minimum(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t timed_copy_units(const struct t3_timed_setup *setup, enum timed_copy_kind kind)
+{
+	const struct t3_timed_params *p = &setup->params;
+
+	if (setup->program == T3_TIMED_SHARED && kind == TIMED_COPY_AG)
+		return p->compute_units; /* nothing runs beside it */
+	return minimum(p->collective_units, p->compute_units);
+}
+
+uint64_t timed_copy_kib(const struct t3_timed_setup *setup)
+{
+	return timed_copy_units(setup, TIMED_COPY_AG) * setup->params.copy_unit_kib;
+}
+
+bool timed_copy_init(struct timed_device *d)
+{
+	return timed_ring_init(&d->copy.sums, timed_shape(d)->copy_held);
+}
+
+static void hire(struct timed_device *d)
+{
+	const struct t3_timed_params *p = timed_params(d);
+	struct timed_copy *c = &d->copy;
+	uint64_t units = timed_copy_units(&d->sim->setup, c->kind);
+
+	c->window = timed_window(p, units * p->copy_unit_kib);
+	c->gbps = units * p->copy_unit_gbps;
+	/* Memory loads no faster than that, so these units are never behind. */
+	c->is_paced = c->gbps < p->memory_gbps;
+	c->passed = 0;
+}
+
+/* The time when the units pass on a piece that is loaded by `ready`: they load at their rate. */
+static uint64_t pace(struct timed_device *d, uint64_t ready, uint32_t bytes)
+{
+	struct timed_copy *c = &d->copy;
+	uint64_t next;
+
+	if (!c->is_paced)
+		return ready;
+	next = c->passed + timed_ps((uint64_t)bytes * reads(d), c->gbps);
+	c->passed = c->passed && next > ready ? next : ready;
+	return c->passed;
+}
+
+/* --------------------------------------------------------------------- steps */
+
 static void read_piece(struct timed_device *d, uint32_t piece, uint32_t bytes)
 {
 	struct timed_request request = { .number = piece, .bytes = bytes };
 	uint32_t i;
 
-	request.kind = d->copy.kind == TIMED_COPY_AG ? T3_TIMED_AG_READ : T3_TIMED_RS_READ;
+	request.kind = gathers(d) ? T3_TIMED_AG_READ : T3_TIMED_RS_READ;
 	request.owner = TIMED_OWNER_COPY;
 	d->copy.flying++;
 	d->tracker.count[piece] = 0;
@@ -50,9 +117,9 @@ static void pump(struct timed_device *d)
 {
 	struct timed_copy *c = &d->copy;
 
-	while (c->next < chunk_numbers(d) && c->flying < timed_shape(d)->copy_window) {
-		uint32_t piece = position(d) * chunk_numbers(d) + c->next++;
-		uint32_t bytes = timed_shape_piece_bytes(timed_shape(d), piece);
+	while (c->next < step_chunks(d) * ring(d)->numbers && c->flying < c->window) {
+		uint32_t piece = position(d) * ring(d)->numbers + c->next++;
+		uint32_t bytes = timed_shape_copy_bytes(timed_shape(d), c->level, piece);
 
 		if (bytes)
 			read_piece(d, piece, bytes);
@@ -61,29 +128,34 @@ static void pump(struct timed_device *d)
 
 static uint32_t steps(const struct timed_device *d)
 {
-	return timed_shape(d)->ranks - (d->copy.kind == TIMED_COPY_RS ? 0 : 1);
+	if (d->copy.kind == TIMED_COPY_ALL_TO_ALL)
+		return 1;
+	return ring(d)->ranks - (d->copy.kind == TIMED_COPY_RS ? 0 : 1);
 }
 
 /* Have the chunks of all steps up to this one been received? */
 static bool all_received(const struct timed_device *d)
 {
 	const struct timed_copy *c = &d->copy;
-	uint32_t last = timed_shape(d)->ranks - 1;
-	uint64_t chunks = c->step < last ? c->step + 1 : last;
-	uint64_t came = c->kind == TIMED_COPY_AG ? c->gathered : c->received;
+	uint32_t last = ring(d)->ranks - 1;
+	uint64_t chunks = c->step < last ? c->step + step_chunks(d) : last;
+	uint64_t came = gathers(d) ? c->gathered : c->received;
 
-	return came >= chunks * timed_shape(d)->chunk_pieces;
+	return came >= chunks * ring(d)->pieces;
 }
 
 static void advance(struct timed_device *d)
 {
-	static const char *const names[] = { "", "reduce-scatter", "reduce-scatter", "all-gather" };
+	static const char *const names[TIMED_LEVELS][5] = {
+		{ "", "reduce-scatter", "reduce-scatter", "all-gather", "all-to-all" },
+		{ "", "node reduce-scatter", "node reduce-scatter", "node all-gather", "" },
+	};
 	struct timed_copy *c = &d->copy;
 
-	if (c->kind == TIMED_COPY_NONE || c->done < timed_shape(d)->chunk_pieces ||
+	if (c->kind == TIMED_COPY_NONE || c->done < step_chunks(d) * ring(d)->pieces ||
 	    !all_received(d))
 		return;
-	timed_span(d, T3_TIMED_TRACK_STEP, names[c->kind], c->step, c->started);
+	timed_span(d, T3_TIMED_TRACK_STEP, names[c->level][c->kind], c->step, c->started);
 	c->step++;
 	c->next = c->done = 0;
 	c->started = d->sim->now;
@@ -95,32 +167,87 @@ static void advance(struct timed_device *d)
 	d->sim->ops->progress(d);
 }
 
-void timed_copy_start(struct timed_device *d, enum timed_copy_kind kind)
+/* All devices start it at one time, so nothing of it has been received. */
+void timed_copy_start(struct timed_device *d, enum timed_copy_kind kind, enum timed_level level)
 {
 	struct timed_copy *c = &d->copy;
 
 	c->kind = (uint8_t)kind;
+	c->level = (uint8_t)level;
 	c->step = c->next = c->done = 0;
+	c->received = c->gathered = 0;
 	c->started = d->sim->now;
+	hire(d);
 	pump(d);
+}
+
+/* -------------------------------------------------------------------- pieces */
+
+/* Rings send to the next device, an all-to-all to the chunk's owner. */
+static uint32_t distance(const struct timed_device *d, uint32_t piece)
+{
+	if (d->copy.level == TIMED_OVER_NODES)
+		return TIMED_NEXT_NODE;
+	if (d->copy.kind != TIMED_COPY_ALL_TO_ALL)
+		return 1;
+	return timed_shape(d)->ranks - 1 - timed_position(timed_shape(d), piece);
+}
+
+static void write_sum(struct timed_device *d, uint32_t bytes)
+{
+	struct timed_request result = { .bytes = bytes, .kind = T3_TIMED_RS_WRITE };
+
+	result.owner = TIMED_OWNER_RESULT;
+	timed_memory_add(d, TIMED_COMMUNICATION, &result);
+}
+
+static void sum_up(struct timed_device *d, uint32_t bytes)
+{
+	struct timed_message sum = { .bytes = bytes, .time = pace(d, d->sim->now, bytes) };
+
+	if (sum.time == d->sim->now) {
+		write_sum(d, bytes);
+		return;
+	}
+	timed_ring_push(&d->copy.sums, &sum);
+	if (d->copy.sums.count == 1)
+		timed_schedule(d, sum.time, TIMED_EVENT_COPY, 0);
+}
+
+void timed_copy_event(struct timed_device *d)
+{
+	struct timed_ring *sums = &d->copy.sums;
+	struct timed_message sum = timed_ring_pop(sums);
+
+	if (sums->count)
+		timed_schedule(d, sums->message[sums->head].time, TIMED_EVENT_COPY, 0);
+	write_sum(d, sum.bytes);
+}
+
+/* The piece's number at the receiver: there the chunk has the next position. */
+static uint32_t next_position(const struct timed_device *d, uint32_t piece)
+{
+	uint32_t next = piece + ring(d)->numbers, limit = ring(d)->ranks * ring(d)->numbers;
+
+	return next < limit ? next : next - limit;
 }
 
 void timed_copy_read(struct timed_device *d, const struct timed_request *request)
 {
 	static const uint8_t kinds[] = { 0, TIMED_MESSAGE_DATA, TIMED_MESSAGE_UPDATE,
-					 TIMED_MESSAGE_GATHER };
-	struct timed_message message = { .bytes = request->bytes, .distance = 1 };
-	struct timed_request result = { .bytes = request->bytes, .kind = T3_TIMED_RS_WRITE };
+					 TIMED_MESSAGE_GATHER, TIMED_MESSAGE_GATHER };
+	struct timed_message message = { .bytes = request->bytes };
+	uint64_t latency = timed_params(d)->memory_latency_ns * TIMED_NS;
 
 	if (++d->tracker.count[request->number] < reads(d))
 		return;
 	if (sums_up(d)) {
-		result.owner = TIMED_OWNER_RESULT;
-		timed_memory_add(d, TIMED_COMMUNICATION, &result);
+		sum_up(d, request->bytes);
 		return;
 	}
-	message.time = d->sim->now + timed_params(d)->memory_latency_ns * TIMED_NS;
-	message.piece = (request->number + chunk_numbers(d)) % timed_shape(d)->pieces;
+	message.time = pace(d, d->sim->now + latency, request->bytes);
+	message.piece = next_position(d, request->number);
+	message.distance = (uint16_t)distance(d, request->number);
 	message.kind = kinds[d->copy.kind];
 	message.sender = TIMED_SENDER_COPY;
 	timed_link_send(d, &message);
@@ -154,11 +281,12 @@ void timed_copy_received(struct timed_device *d)
 void timed_copy_gathered(struct timed_device *d, uint32_t piece)
 {
 	d->copy.gathered++;
-	if (d->sim->setup.program != T3_TIMED_T3_MCA_AG) {
+	if (d->copy.kind != TIMED_COPY_NONE) {
 		advance(d);
 		return;
 	}
-	if (timed_position(timed_shape(d), piece) + 2 < timed_shape(d)->ranks)
+	if (timed_triggers_gather(d->sim) &&
+	    timed_position(timed_shape(d), piece) + 2 < timed_shape(d)->ranks)
 		timed_dma_piece_complete(d, piece, true);
 	d->sim->ops->progress(d);
 }

@@ -94,6 +94,14 @@ void timed_dma_pump(struct timed_device *d)
 	}
 }
 
+/* The piece's number at the next device, where its chunk has the next position. */
+static uint32_t at_receiver(const struct timed_shape *s, uint32_t piece)
+{
+	uint32_t number = piece + s->chunk_tiles * s->tile_pieces;
+
+	return number < s->pieces ? number : number - s->pieces;
+}
+
 void timed_dma_read(struct timed_device *d, const struct timed_request *request)
 {
 	const struct timed_shape *s = timed_shape(d);
@@ -101,7 +109,7 @@ void timed_dma_read(struct timed_device *d, const struct timed_request *request)
 	bool gather = request->kind == T3_TIMED_AG_READ;
 
 	message.time = d->sim->now + timed_params(d)->memory_latency_ns * TIMED_NS;
-	message.piece = (request->number + s->chunk_tiles * s->tile_pieces) % s->pieces;
+	message.piece = at_receiver(s, request->number);
 	message.kind = gather ? TIMED_MESSAGE_GATHER : TIMED_MESSAGE_UPDATE;
 	message.sender = TIMED_SENDER_DMA;
 	timed_link_send(d, &message);

@@ -1,32 +1,59 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The event heap of the timed model: 4-ary, without equal events. SPEC.md section 8.1. */
+/*
+ * The events of the timed model, without equal ones. SPEC.md section 8.1. Each device has an
+ * agenda. A tournament of the devices says which is next.
+ */
+#include <stdlib.h>
+
 #include "timed/timed_private.h"
+
+/* The fields of a tie: source, sequence, kind, slot. */
+#define SOURCE_SHIFT   54
+#define SEQUENCE_SHIFT 19
+#define KIND_SHIFT     16
+#define SOURCE_SELF    0x3ffu
+#define KIND_MASK      0x7u
+#define SLOT_MASK      0xffffu
 
 #define ARITY 4u
 
-/* The fields of a tie: rank, source, sequence. */
-#define RANK_SHIFT   54
-#define SOURCE_SHIFT 44
-#define SOURCE_SELF  0x3ffu
+/* An event joins the run if it belongs before at most so many, else the heap. */
+#define RUN_REACH 16u
 
-static bool before(const struct timed_event *a, const struct timed_event *b)
+static const struct timed_event never = { T3_TIMED_NEVER, T3_TIMED_NEVER };
+
+/*
+ * Events are passed as two words. A compiler may put a structure on the stack, word by word,
+ * and load it as one, and the host waits for that.
+ */
+
+/* Without a branch, which the host could not predict. */
+static bool before(uint64_t time, uint64_t tie, const struct timed_event *other)
 {
-	return a->time < b->time || (a->time == b->time && a->tie < b->tie);
+	return (time < other->time) | ((time == other->time) & (tie < other->tie));
 }
 
-void timed_heap_push(struct timed_heap *heap, const struct timed_event *event)
+static void put(struct timed_event *at, uint64_t time, uint64_t tie)
+{
+	at->time = time;
+	at->tie = tie;
+}
+
+/* ---------------------------------------------------------------------- heap */
+
+static void heap_push(struct timed_heap *heap, uint64_t time, uint64_t tie)
 {
 	uint32_t pos = heap->count++;
 
 	while (pos > 0) {
 		uint32_t parent = (pos - 1) / ARITY;
 
-		if (!before(event, &heap->event[parent]))
+		if (!before(time, tie, &heap->event[parent]))
 			break;
 		heap->event[pos] = heap->event[parent];
 		pos = parent;
 	}
-	heap->event[pos] = *event;
+	put(&heap->event[pos], time, tie);
 }
 
 static uint32_t first_child(const struct timed_heap *heap, uint32_t pos)
@@ -34,47 +61,236 @@ static uint32_t first_child(const struct timed_heap *heap, uint32_t pos)
 	uint32_t child = ARITY * pos + 1, best = child, i;
 
 	for (i = child + 1; i < child + ARITY && i < heap->count; i++)
-		if (before(&heap->event[i], &heap->event[best]))
+		if (before(heap->event[i].time, heap->event[i].tie, &heap->event[best]))
 			best = i;
 	return best;
 }
 
-struct timed_event timed_heap_pop(struct timed_heap *heap)
+static void heap_pop(struct timed_heap *heap)
 {
-	struct timed_event top = heap->event[0], *last = &heap->event[--heap->count];
+	struct timed_event last = heap->event[--heap->count];
 	uint32_t pos = 0;
 
 	while (ARITY * pos + 1 < heap->count) {
 		uint32_t child = first_child(heap, pos);
 
-		if (!before(&heap->event[child], last))
+		if (!before(heap->event[child].time, heap->event[child].tie, &last))
 			break;
 		heap->event[pos] = heap->event[child];
 		pos = child;
 	}
-	heap->event[pos] = *last;
-	return top;
+	heap->event[pos] = heap->count ? last : never;
+}
+
+/* ----------------------------------------------------------------------- run */
+
+static struct timed_event *run_at(const struct timed_run *run, uint32_t index)
+{
+	return &run->event[(run->head + index) & run->mask];
+}
+
+/* Moves the last events and puts this one before them. */
+static void run_insert(struct timed_run *run, uint32_t place, uint64_t time, uint64_t tie)
+{
+	uint32_t i;
+
+	for (i = run->count++; i > place; i--)
+		*run_at(run, i) = *run_at(run, i - 1);
+	put(run_at(run, place), time, tie);
+}
+
+/* False: the event belongs too far from the end. */
+static bool run_join(struct timed_run *run, uint64_t time, uint64_t tie)
+{
+	uint32_t least = run->count > RUN_REACH ? run->count - RUN_REACH : 0;
+	uint32_t place = run->count;
+
+	while (place > 0 && before(time, tie, run_at(run, place - 1)))
+		if (place-- == least)
+			return false;
+	run_insert(run, place, time, tie);
+	return true;
+}
+
+static void run_leave(struct timed_run *run)
+{
+	run->head++;
+	if (--run->count == 0)
+		*run_at(run, 0) = never;
+}
+
+/* -------------------------------------------------------------------- agenda */
+
+bool timed_agenda_init(struct timed_device *d, uint64_t events)
+{
+	struct timed_agenda *a = &d->agenda;
+	uint32_t size = 1;
+
+	while (size < events)
+		size *= 2;
+	a->run.mask = size - 1;
+	a->run.event = malloc(size * sizeof(a->run.event[0]));
+	a->heap.event = malloc(events * sizeof(a->heap.event[0]));
+	if (!a->run.event || !a->heap.event)
+		return false;
+	a->run.event[0] = a->heap.event[0] = never;
+	a->memory = a->link = a->neighbour = never;
+	return true;
+}
+
+static void enter(struct timed_agenda *a, uint64_t time, uint64_t tie)
+{
+	if (!run_join(&a->run, time, tie))
+		heap_push(&a->heap, time, tie);
 }
 
 void timed_schedule(struct timed_device *d, uint64_t time, enum timed_event_kind kind,
 		    uint32_t number)
 {
-	struct timed_event event = { .time = time, .kind = (uint16_t)kind };
+	struct timed_agenda *a = &d->agenda;
+	uint64_t tie =
+		(uint64_t)SOURCE_SELF << SOURCE_SHIFT | a->sequence++ << SEQUENCE_SHIFT | number;
 
-	event.number = (uint16_t)number;
-	event.device = d->rank;
-	event.tie = (uint64_t)d->rank << RANK_SHIFT | (uint64_t)SOURCE_SELF << SOURCE_SHIFT |
-		    d->sequence++;
-	timed_heap_push(&d->sim->heap, &event);
+	if (kind == TIMED_EVENT_MEMORY)
+		put(&a->memory, time, tie);
+	else if (kind == TIMED_EVENT_LINK)
+		put(&a->link, time, tie);
+	else
+		enter(a, time, tie | (uint64_t)kind << KIND_SHIFT);
 }
 
 void timed_schedule_arrival(struct timed_device *d, uint64_t time, uint32_t distance,
 			    uint64_t sequence)
 {
-	struct timed_event event = { .time = time, .kind = TIMED_EVENT_ARRIVAL };
+	uint64_t tie = (uint64_t)distance << SOURCE_SHIFT | sequence << SEQUENCE_SHIFT;
 
-	event.number = (uint16_t)distance;
-	event.device = d->rank;
-	event.tie = (uint64_t)d->rank << RANK_SHIFT | (uint64_t)distance << SOURCE_SHIFT | sequence;
-	timed_heap_push(&d->sim->heap, &event);
+	if (distance == 1)
+		put(&d->agenda.neighbour, time, tie);
+	else
+		enter(&d->agenda, time, tie);
+}
+
+/* An event that leaves the run or the heap. */
+static enum timed_event_kind kind_of(uint64_t tie, uint32_t *number)
+{
+	uint32_t source = (uint32_t)(tie >> SOURCE_SHIFT);
+
+	*number = source == SOURCE_SELF ? (uint32_t)(tie & SLOT_MASK) : source;
+	if (source != SOURCE_SELF)
+		return TIMED_EVENT_ARRIVAL;
+	return (enum timed_event_kind)(tie >> KIND_SHIFT & KIND_MASK);
+}
+
+static enum timed_event_kind take_from_run(struct timed_run *run, uint32_t *number)
+{
+	enum timed_event_kind kind = kind_of(run_at(run, 0)->tie, number);
+
+	run_leave(run);
+	return kind;
+}
+
+static enum timed_event_kind take_from_heap(struct timed_heap *heap, uint32_t *number)
+{
+	enum timed_event_kind kind = kind_of(heap->event[0].tie, number);
+
+	heap_pop(heap);
+	return kind;
+}
+
+enum timed_event_kind timed_agenda_take(struct timed_device *d, uint32_t *number)
+{
+	struct timed_agenda *a = &d->agenda;
+
+	switch (a->soonest) {
+	case TIMED_AT_MEMORY:
+		a->memory = never;
+		return TIMED_EVENT_MEMORY;
+	case TIMED_AT_LINK:
+		a->link = never;
+		return TIMED_EVENT_LINK;
+	case TIMED_AT_NEIGHBOUR:
+		a->neighbour = never;
+		*number = 1;
+		return TIMED_EVENT_ARRIVAL;
+	case TIMED_AT_RUN:
+		return take_from_run(&a->run, number);
+	default:
+		return take_from_heap(&a->heap, number);
+	}
+}
+
+/* --------------------------------------------------------------------- order */
+
+bool timed_order_init(struct t3_timed *sim)
+{
+	struct timed_order *o = &sim->order;
+	uint32_t i;
+
+	o->next = malloc(sim->devices * sizeof(o->next[0]));
+	o->winner = calloc(2 * (size_t)sim->devices, sizeof(o->winner[0]));
+	if (!o->next || !o->winner)
+		return false;
+	for (i = 0; i < sim->devices; i++) {
+		o->next[i] = T3_TIMED_NEVER;
+		o->winner[sim->devices + i] = i;
+	}
+	return true;
+}
+
+/* Of two devices with an event at the same time, the one of the lower rank. */
+static uint32_t sooner(const struct timed_order *o, uint32_t a, uint32_t b)
+{
+	if (o->next[a] != o->next[b])
+		return o->next[a] < o->next[b] ? a : b;
+	return a < b ? a : b;
+}
+
+static void play(struct t3_timed *sim, uint32_t rank)
+{
+	struct timed_order *o = &sim->order;
+	uint32_t at;
+
+	for (at = (sim->devices + rank) / 2; at > 0; at /= 2)
+		o->winner[at] = sooner(o, o->winner[2 * at], o->winner[2 * at + 1]);
+}
+
+/* Of events at one time, the place of the first. */
+static uint32_t first_of(const struct timed_event *const *events, uint32_t places)
+{
+	uint32_t best = (uint32_t)__builtin_ctz(places), place;
+
+	for (place = best + 1; place <= TIMED_AT_HEAP; place++)
+		if (places & 1u << place && events[place]->tie < events[best]->tie)
+			best = place;
+	return best;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Times alone say which event is next, but for few. The host can compare them side by side. */
+void timed_agenda_settle(struct timed_device *d)
+{
+	struct timed_agenda *a = &d->agenda;
+	const struct timed_event *run = run_at(&a->run, 0), *heap = &a->heap.event[0];
+	uint64_t memory = a->memory.time, link = a->link.time, neighbour = a->neighbour.time;
+	uint64_t least =
+		earlier(earlier(earlier(memory, link), earlier(neighbour, run->time)), heap->time);
+	uint32_t places = (uint32_t)(memory == least) << TIMED_AT_MEMORY |
+			  (uint32_t)(link == least) << TIMED_AT_LINK |
+			  (uint32_t)(neighbour == least) << TIMED_AT_NEIGHBOUR |
+			  (uint32_t)(run->time == least) << TIMED_AT_RUN |
+			  (uint32_t)(heap->time == least) << TIMED_AT_HEAP;
+
+	a->soonest = (uint32_t)__builtin_ctz(places);
+	if (places & (places - 1))
+		a->soonest =
+			first_of((const struct timed_event *const[]){ &a->memory, &a->link,
+								      &a->neighbour, run, heap },
+				 places);
+	d->sim->order.next[d->rank] = least;
+	if (d->sim->devices > 1)
+		play(d->sim, d->rank);
 }

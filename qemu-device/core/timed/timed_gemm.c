@@ -19,25 +19,34 @@ uint64_t timed_step_ps(const struct t3_timed_setup *setup)
 	return flops * (setup->workload.element_bytes / 2) * 100000000 / rate + 1;
 }
 
-uint64_t timed_slots(const struct t3_timed_params *p, uint64_t tiles)
+/* A collective beside the GEMM has the others. */
+static uint64_t units(const struct t3_timed_setup *setup)
 {
-	uint64_t slots = p->compute_units * p->groups_per_unit;
+	uint64_t taken = setup->program == T3_TIMED_SHARED ? setup->params.collective_units : 0;
+
+	return setup->params.compute_units - taken;
+}
+
+uint64_t timed_slots(const struct t3_timed_setup *setup, uint64_t tiles)
+{
+	uint64_t slots = units(setup) * setup->params.groups_per_unit;
 
 	return slots < tiles ? slots : tiles;
 }
 
 bool timed_gemm_init(struct timed_device *d)
 {
-	const struct t3_timed_params *p = timed_params(d);
 	const struct timed_shape *s = timed_shape(d);
 	struct timed_gemm *g = &d->gemm;
 
-	g->units = (uint32_t)p->compute_units;
-	g->slots = (uint32_t)timed_slots(p, s->tiles);
-	g->parts = s->a_parts + s->b_parts;
+	g->units = (uint32_t)units(&d->sim->setup);
+	g->slots = (uint32_t)timed_slots(&d->sim->setup, s->tiles - s->first_tile);
+	g->next_tile = s->first_tile;
+	while (1u << g->waiter_shift < s->a_parts + s->b_parts)
+		g->waiter_shift++;
 	g->slot = calloc(g->slots, sizeof(g->slot[0]));
 	g->unit_free = calloc(g->units, sizeof(g->unit_free[0]));
-	g->waiter = calloc((size_t)g->slots * g->parts, sizeof(g->waiter[0]));
+	g->waiter = calloc((size_t)g->slots << g->waiter_shift, sizeof(g->waiter[0]));
 	g->step_ps = timed_step_ps(&d->sim->setup);
 	g->blocked = (struct timed_fifo){ TIMED_NONE, TIMED_NONE };
 	return g->slot && g->unit_free && g->waiter;
@@ -57,19 +66,19 @@ static void load_part(struct timed_device *d, uint32_t slot, uint32_t block, uin
 }
 
 /* Loads a step's block of A or B in parts. `height`: its rows of A, or columns of B. */
-static void load_panel(struct timed_device *d, uint32_t slot, uint64_t first, uint32_t parts,
+static void load_panel(struct timed_device *d, uint32_t slot, uint32_t first, uint32_t parts,
 		       uint32_t height)
 {
 	const struct timed_shape *s = timed_shape(d);
 	uint32_t step = d->gemm.slot[slot].step;
 	uint32_t depth = step + 1 < s->k_steps ? s->k_block : s->k_last;
-	uint64_t left = (uint64_t)height * depth * s->element_bytes, part;
-	uint64_t most = timed_params(d)->request_bytes;
+	uint32_t left = height * depth * s->element_bytes, part;
+	uint32_t most = (uint32_t)timed_params(d)->request_bytes;
 
 	for (part = 0; part < parts && left; part++) {
-		uint64_t bytes = left < most ? left : most;
+		uint32_t bytes = left < most ? left : most;
 
-		load_part(d, slot, (uint32_t)(first + part), (uint32_t)bytes);
+		load_part(d, slot, first + part, bytes);
 		left -= bytes;
 	}
 }
@@ -88,12 +97,9 @@ static void load(struct timed_device *d, uint32_t slot)
 {
 	const struct timed_shape *s = timed_shape(d);
 	struct timed_slot *at = &d->gemm.slot[slot];
-	uint64_t b = (uint64_t)timed_shape_rows(s) * s->k_steps * s->a_parts;
-	uint64_t row = at->place.row, column = at->place.column;
 
-	load_panel(d, slot, (row * s->k_steps + at->step) * s->a_parts, s->a_parts, at->place.rows);
-	load_panel(d, slot, b + (column * s->k_steps + at->step) * s->b_parts, s->b_parts,
-		   at->place.columns);
+	load_panel(d, slot, at->a, s->a_parts, at->place.rows);
+	load_panel(d, slot, at->b, s->b_parts, at->place.columns);
 	wait_for_loads(d, slot);
 }
 
@@ -115,7 +121,7 @@ static uint32_t target_of(const struct timed_device *d, uint32_t tile)
 	const struct timed_shape *s = timed_shape(d);
 	uint32_t position = tile / s->chunk_tiles;
 
-	if (d->sim->setup.program == T3_TIMED_DIRECT)
+	if (timed_stores_direct(d->sim))
 		return s->ranks - 1 - position;
 	return position == 0 && s->ranks > 1 ? 1 : 0;
 }
@@ -126,31 +132,49 @@ static uint32_t number_at_target(const struct timed_device *d, uint32_t piece)
 	const struct timed_shape *s = timed_shape(d);
 	uint32_t chunk = s->chunk_tiles * s->tile_pieces;
 
-	if (d->sim->setup.program == T3_TIMED_DIRECT)
+	if (timed_stores_direct(d->sim))
 		return piece % chunk + (s->ranks - 1) * chunk;
 	return piece + chunk;
+}
+
+static void store_away(struct timed_device *d, uint32_t piece, uint32_t bytes, uint32_t target)
+{
+	struct timed_message message = { .time = d->sim->now, .bytes = bytes };
+
+	message.piece = number_at_target(d, piece);
+	message.kind = timed_plain_stores(d->sim) ? TIMED_MESSAGE_GATHER : TIMED_MESSAGE_UPDATE;
+	message.sender = TIMED_SENDER_STORE;
+	message.distance = (uint16_t)target;
+	timed_link_send(d, &message);
+}
+
+/* Only sums take an update at memory. An all-gather's chunk is tracked, and stored plainly. */
+static void store_here(struct timed_device *d, uint32_t piece, uint32_t bytes)
+{
+	struct timed_request request = { .number = piece, .bytes = bytes };
+
+	request.kind = T3_TIMED_GEMM_WRITE;
+	request.owner = timed_plain_stores(d->sim) ? TIMED_OWNER_STORED : TIMED_OWNER_UPDATE;
+	request.update = t3_timed_reduces(d->sim->setup.workload.collective);
+	timed_memory_add(d, TIMED_COMPUTE, &request);
+}
+
+void timed_gemm_stored(struct timed_device *d)
+{
+	d->gemm.stored++;
+	d->sim->ops->progress(d);
 }
 
 static void store_piece(struct timed_device *d, uint32_t piece, uint32_t bytes, uint32_t target)
 {
 	const struct timed_shape *s = timed_shape(d);
-	struct timed_request request = { .number = piece, .bytes = bytes };
-	struct timed_message message = { .time = d->sim->now, .bytes = bytes };
 
-	if (!timed_fused(d->sim)) {
+	if (!timed_fused(d->sim))
 		timed_cache_store(d, (uint32_t)(timed_shape_blocks(s) - s->pieces + piece), bytes);
-	} else if (target) {
-		message.piece = number_at_target(d, piece);
-		message.kind = TIMED_MESSAGE_UPDATE;
-		message.sender = TIMED_SENDER_STORE;
-		message.distance = (uint16_t)target;
-		timed_link_send(d, &message);
-	} else {
-		request.kind = T3_TIMED_GEMM_WRITE;
-		request.owner = TIMED_OWNER_UPDATE;
-		request.update = true;
-		timed_memory_add(d, TIMED_COMPUTE, &request);
-	}
+	else if (target)
+		store_away(d, piece, bytes, target);
+	else
+		store_here(d, piece, bytes);
 }
 
 static void store_tile(struct timed_device *d, uint32_t tile, uint32_t target)
@@ -167,6 +191,15 @@ static void store_tile(struct timed_device *d, uint32_t tile, uint32_t target)
 
 /* ---------------------------------------------------------------- workgroups */
 
+/* The blocks of A are first, tile row by tile row, step by step; then those of B. */
+static void first_blocks(const struct timed_shape *shape, struct timed_slot *s)
+{
+	uint32_t of_a = shape->k_steps * shape->a_parts, of_b = shape->k_steps * shape->b_parts;
+
+	s->a = s->place.row * of_a;
+	s->b = timed_shape_rows(shape) * of_a + s->place.column * of_b;
+}
+
 static void next_group(struct timed_device *d, uint32_t slot)
 {
 	struct timed_gemm *g = &d->gemm;
@@ -179,6 +212,7 @@ static void next_group(struct timed_device *d, uint32_t slot)
 	*s = (struct timed_slot){ .tile = g->next_tile++, .ready = d->sim->now };
 	s->started = d->sim->now;
 	timed_shape_tile(timed_shape(d), s->tile, &s->place);
+	first_blocks(timed_shape(d), s);
 	load(d, slot);
 }
 
@@ -223,7 +257,7 @@ static void end_workgroup(struct timed_device *d, uint32_t slot, uint32_t target
 	store_tile(d, s->tile, target);
 	timed_span(d, T3_TIMED_TRACK_UNIT + slot % g->units, "workgroup", s->tile, s->started);
 	d->counters.groups++;
-	if (++g->finished == (g->slots < timed_shape(d)->tiles ? g->slots : timed_shape(d)->tiles))
+	if (++g->finished == g->slots)
 		timed_memory_first_stage(d);
 	store_time(d, slot);
 	d->sim->ops->progress(d);
@@ -275,6 +309,8 @@ static void compute(struct timed_device *d, uint32_t slot)
 		return;
 	}
 	s->step++;
+	s->a += timed_shape(d)->a_parts;
+	s->b += timed_shape(d)->b_parts;
 	load(d, slot);
 }
 
@@ -282,7 +318,8 @@ static void compute(struct timed_device *d, uint32_t slot)
 static void claim_unit(struct timed_device *d, uint32_t slot)
 {
 	struct timed_gemm *g = &d->gemm;
-	uint64_t *unit_free = &g->unit_free[slot % g->units], start = d->sim->now;
+	uint32_t unit = slot < g->units ? slot : slot % g->units;
+	uint64_t *unit_free = &g->unit_free[unit], start = d->sim->now;
 
 	if (*unit_free > start)
 		start = *unit_free;

@@ -1,60 +1,84 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The link: each device has one egress port for all peers. SPEC.md section 8.1. Messages leave
- * in order and arrive after the latency. A message that arrives goes to memory.
+ * The links: each device has one egress port for all peers of its node, and another one to the
+ * next node. SPEC.md section 8.1. Messages leave in order and arrive after the latency. A message
+ * that arrives goes to memory.
  */
 #include <stdlib.h>
 
 #include "timed/timed_private.h"
 
-/* A message takes at least a nanosecond, which bounds the number of messages in flight. */
-#define SHORTEST_PS TIMED_NS
-
-static bool ring_init(struct timed_ring *ring, uint64_t size)
+bool timed_ring_init(struct timed_ring *ring, uint64_t size)
 {
 	ring->size = (uint32_t)size;
 	ring->message = calloc(size, sizeof(ring->message[0]));
 	return ring->message != NULL;
 }
 
-static void ring_push(struct timed_ring *ring, const struct timed_message *message)
+static uint64_t in_flight(uint64_t latency_ns, uint64_t sends)
 {
-	uint32_t at = ring->head + ring->count++;
+	uint64_t under_way = latency_ns + 2;
 
-	ring->message[at < ring->size ? at : at - ring->size] = *message;
+	return under_way < sends ? under_way : sends;
 }
 
-static struct timed_message ring_pop(struct timed_ring *ring)
+/* By the latency, or all that the peer ever sends. */
+uint64_t timed_in_flight(const struct t3_timed_setup *setup, uint64_t pieces)
 {
-	struct timed_message *message = &ring->message[ring->head];
+	bool once = setup->workload.collective == T3_TIMED_COLLECTIVE_ALL_TO_ALL;
+	uint64_t sends = once ? pieces / setup->workload.ranks : 2 * pieces;
 
-	ring->head = ring->head + 1 < ring->size ? ring->head + 1 : 0;
-	ring->count--;
-	return *message;
+	return in_flight(setup->params.link_latency_ns, sends);
 }
 
-static uint32_t peers(const struct timed_device *d)
+uint64_t timed_node_in_flight(const struct t3_timed_setup *setup, uint64_t pieces)
 {
-	return d->sim->setup.program == T3_TIMED_DIRECT ? timed_shape(d)->ranks - 1 : 1;
+	return in_flight(setup->params.node_link_latency_ns, 2 * pieces);
+}
+
+/* `size`: the most messages in flight from a peer. */
+static bool init(struct timed_link *l, uint32_t peers, uint64_t size)
+{
+	uint32_t i;
+
+	l->peers = peers;
+	l->in = calloc(peers + 1, sizeof(l->in[0]));
+	if (!l->in)
+		return false;
+	for (i = 0; i < peers; i++)
+		if (!timed_ring_init(&l->in[i].ring, size))
+			return false;
+	return true;
 }
 
 bool timed_link_init(struct timed_device *d)
 {
-	const struct t3_timed_params *p = timed_params(d);
 	const struct timed_shape *s = timed_shape(d);
-	struct timed_link *l = &d->link;
-	uint32_t distance, n = peers(d);
-	uint64_t under_way = p->link_latency_ns + 2, sends = 2 * (uint64_t)s->pieces;
+	const struct t3_timed_setup *setup = &d->sim->setup;
+	uint64_t waiting = (uint64_t)s->link_queue + s->tile_pieces + s->read_ahead;
 
-	l->in = calloc(n + 1, sizeof(l->in[0]));
-	l->came = calloc(n + 1, sizeof(l->came[0]));
-	if (!l->in || !l->came)
+	if (!init(&d->link, timed_peers(setup), timed_in_flight(setup, s->pieces)) ||
+	    !timed_ring_init(&d->link.out, waiting + s->copy_window))
 		return false;
-	for (distance = 1; distance <= n; distance++)
-		if (!ring_init(&l->in[distance], under_way < sends ? under_way : sends))
-			return false;
-	return ring_init(&l->out,
-			 (uint64_t)s->link_queue + s->tile_pieces + s->read_ahead + s->copy_window);
+	return s->nodes < 2 ||
+	       (init(&d->node_link, 1, timed_node_in_flight(setup, s->copy_pieces)) &&
+		timed_ring_init(&d->node_link.out, s->copy_held));
+}
+
+static void free_link(struct timed_link *l)
+{
+	uint32_t i;
+
+	for (i = 0; l->in && i < l->peers; i++)
+		free(l->in[i].ring.message);
+	free(l->in);
+	free(l->out.message);
+}
+
+void timed_link_free(struct timed_device *d)
+{
+	free_link(&d->link);
+	free_link(&d->node_link);
 }
 
 bool timed_link_has_room(const struct timed_device *d)
@@ -62,57 +86,120 @@ bool timed_link_has_room(const struct timed_device *d)
 	return d->link.out.count < timed_shape(d)->link_queue;
 }
 
-static void start(struct timed_device *d)
+static struct timed_link *link_to(struct timed_device *d, uint32_t distance)
 {
-	struct timed_link *l = &d->link;
-	struct timed_message *message = &l->out.message[l->out.head];
-	uint64_t ps = timed_ps(message->bytes, timed_params(d)->link_gbps);
+	return distance == TIMED_NEXT_NODE ? &d->node_link : &d->link;
+}
 
-	if (ps < SHORTEST_PS)
-		ps = SHORTEST_PS;
+static struct timed_inbox *inbox_from(struct timed_device *d, uint32_t distance)
+{
+	return distance == TIMED_NEXT_NODE ? &d->node_link.in[0] : &d->link.in[distance - 1];
+}
+
+/* Ranks of a node follow each other. There are no divisions, as this runs for each message. */
+static struct timed_device *peer_at(struct timed_device *d, uint32_t distance)
+{
+	uint32_t ranks = timed_shape(d)->ranks, first = d->node, limit = first + ranks;
+
+	if (d->sim->devices == 1)
+		return d;
+	if (distance == TIMED_NEXT_NODE) {
+		distance = ranks;
+		first = 0;
+		limit = d->sim->devices;
+	}
+	if (d->rank + distance < limit)
+		return &d->sim->device[d->rank + distance];
+	return &d->sim->device[d->rank + distance - limit + first];
+}
+
+static uint64_t node_ps(const struct timed_device *d, uint32_t bytes)
+{
+	uint64_t ps = timed_ps(bytes, timed_params(d)->node_link_gbps);
+
+	return ps > TIMED_SHORTEST_PS ? ps : TIMED_SHORTEST_PS;
+}
+
+static void start(struct timed_device *d, uint32_t distance)
+{
+	struct timed_link *l = link_to(d, distance);
+	struct timed_message *message = &l->out.message[l->out.head];
+	bool node = l == &d->node_link;
+	uint64_t ps = node ? node_ps(d, message->bytes) : timed_cost(d, message->bytes)->link;
+
 	l->started = message->time > d->sim->now ? message->time : d->sim->now;
-	d->counters.link_busy += ps;
-	timed_schedule(d, l->started + ps, TIMED_EVENT_LINK, 0);
+	*(node ? &d->counters.node_link_busy : &d->counters.link_busy) += ps;
+	timed_schedule(d, l->started + ps, node ? TIMED_EVENT_NODE_LINK : TIMED_EVENT_LINK, 0);
 }
 
 void timed_link_send(struct timed_device *d, const struct timed_message *message)
 {
-	ring_push(&d->link.out, message);
-	if (d->link.out.count == 1)
-		start(d);
+	struct timed_link *l = link_to(d, message->distance);
+
+	timed_ring_push(&l->out, message);
+	if (l->out.count == 1)
+		start(d, message->distance);
 }
 
 /* Schedules the arrival of the first message in flight from this distance. */
 static void expect(struct timed_device *d, uint32_t distance)
 {
-	struct timed_ring *in = &d->link.in[distance];
+	struct timed_inbox *in = inbox_from(d, distance);
 
-	timed_schedule_arrival(d, in->message[in->head].time, distance, d->link.came[distance]++);
+	timed_schedule_arrival(d, in->ring.message[in->ring.head].time, distance, in->came++);
 }
 
-static void launch(struct timed_device *d, struct timed_message *message)
+static void launch(struct timed_device *d, const struct timed_message *message)
 {
-	struct t3_timed *sim = d->sim;
+	const struct t3_timed_params *p = timed_params(d);
 	uint32_t distance = message->distance;
-	struct timed_device *to = &sim->device[(d->rank + distance) % sim->devices];
+	struct timed_device *to = peer_at(d, distance);
+	struct timed_ring *in = &inbox_from(to, distance)->ring;
+	uint64_t ns = distance == TIMED_NEXT_NODE ? p->node_link_latency_ns : p->link_latency_ns;
 
-	message->time = sim->now + timed_params(d)->link_latency_ns * TIMED_NS;
-	ring_push(&to->link.in[distance], message);
-	if (to->link.in[distance].count == 1)
-		expect(to, distance);
+	timed_ring_push(in, message)->time = d->sim->now + ns * TIMED_NS;
+	if (in->count > 1)
+		return;
+	expect(to, distance);
+	timed_agenda_settle(to);
+}
+
+/* A message has left. */
+static void count(struct timed_device *d, const struct timed_message *message, uint64_t started)
+{
+	struct t3_timed_counters *c = &d->counters;
+
+	if (message->distance == TIMED_NEXT_NODE) {
+		c->node_link_bytes += message->bytes;
+		c->node_link_messages++;
+		timed_span(d, T3_TIMED_TRACK_NODE_LINK, "send", message->bytes, started);
+	} else {
+		c->link_bytes += message->bytes;
+		c->link_messages++;
+		timed_span(d, T3_TIMED_TRACK_LINK, "send", message->bytes, started);
+	}
+}
+
+static void leave(struct timed_device *d, uint32_t distance)
+{
+	struct timed_link *l = link_to(d, distance);
+	struct timed_message message = timed_ring_pop(&l->out);
+
+	count(d, &message, l->started);
+	launch(d, &message);
+	if (l->out.count)
+		start(d, distance);
+	d->sim->ops->sent(d, &message);
 }
 
 void timed_link_event(struct timed_device *d)
 {
-	struct timed_message message = ring_pop(&d->link.out);
+	leave(d, 0);
+}
 
-	d->counters.link_bytes += message.bytes;
-	d->counters.link_messages++;
-	timed_span(d, T3_TIMED_TRACK_LINK, "send", message.bytes, d->link.started);
-	launch(d, &message);
-	if (d->link.out.count)
-		start(d);
-	d->sim->ops->sent(d, &message);
+void timed_node_link_event(struct timed_device *d)
+{
+	leave(d, TIMED_NEXT_NODE);
 }
 
 void timed_link_arrival(struct timed_device *d, uint32_t distance)
@@ -120,10 +207,11 @@ void timed_link_arrival(struct timed_device *d, uint32_t distance)
 	static const uint8_t kinds[] = { T3_TIMED_RS_WRITE, T3_TIMED_RS_WRITE, T3_TIMED_AG_WRITE };
 	static const uint8_t owners[] = { TIMED_OWNER_UPDATE, TIMED_OWNER_RECEIVED,
 					  TIMED_OWNER_GATHERED };
-	struct timed_message message = ring_pop(&d->link.in[distance]);
+	struct timed_ring *in = &inbox_from(d, distance)->ring;
+	struct timed_message message = timed_ring_pop(in);
 	struct timed_request request = { .number = message.piece, .bytes = message.bytes };
 
-	if (d->link.in[distance].count)
+	if (in->count)
 		expect(d, distance);
 	d->counters.received_bytes += message.bytes;
 	request.kind = kinds[message.kind];

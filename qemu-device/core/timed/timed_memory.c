@@ -8,14 +8,12 @@
 
 #include "timed/timed_private.h"
 
-static const uint64_t percent = 100;
-
 bool timed_memory_init(struct timed_device *d, uint64_t requests)
 {
 	struct timed_memory *m = &d->memory;
 	uint32_t i;
 
-	m->request = calloc(requests, sizeof(m->request[0]));
+	m->request = malloc(requests * sizeof(m->request[0]));
 	if (!m->request)
 		return false;
 	m->free = TIMED_NONE;
@@ -23,7 +21,7 @@ bool timed_memory_init(struct timed_device *d, uint64_t requests)
 		m->stream[i] = m->queue[i] = (struct timed_fifo){ TIMED_NONE, TIMED_NONE };
 	m->current = TIMED_NONE;
 	m->threshold = timed_params(d)->queue_entries;
-	m->mca = d->sim->setup.program >= T3_TIMED_T3_MCA;
+	m->mca = timed_mca(d->sim);
 	return true;
 }
 
@@ -61,16 +59,6 @@ static bool is_write(const struct timed_request *request)
 }
 
 /* ------------------------------------------------------------------- arbiter */
-
-/* Entries in each channel. A request larger than the queue takes all of them. */
-static uint64_t entries_of(const struct timed_device *d, const struct timed_request *request)
-{
-	const struct t3_timed_params *p = timed_params(d);
-	uint64_t size = p->entry_bytes * p->memory_channels;
-	uint64_t entries = (request->bytes + size - 1) / size;
-
-	return entries < p->queue_entries ? entries : p->queue_entries;
-}
 
 static void occupy(struct timed_device *d, uint64_t entries)
 {
@@ -155,7 +143,7 @@ static void admit(struct timed_device *d)
 		if (stream == TIMED_STREAMS)
 			return;
 		i = m->stream[stream].head;
-		entries = m->entries + entries_of(d, &m->request[i]);
+		entries = m->entries + m->request[i].entries;
 		if (entries > timed_params(d)->queue_entries)
 			return;
 		account(d, stream);
@@ -166,16 +154,6 @@ static void admit(struct timed_device *d)
 }
 
 /* ------------------------------------------------------------------- service */
-
-/* Memory moves whole bursts. */
-static uint64_t service_ps(const struct timed_device *d, const struct timed_request *request)
-{
-	const struct t3_timed_params *p = timed_params(d);
-	uint64_t bursts = (request->bytes + p->entry_bytes - 1) / p->entry_bytes;
-	uint64_t ps = timed_ps(bursts * p->entry_bytes, p->memory_gbps);
-
-	return request->update ? ps * p->update_percent / percent : ps;
-}
 
 /* Keeps the direction for a run, then changes it if other requests wait. Returns the time. */
 static uint64_t turn(struct timed_device *d)
@@ -215,7 +193,7 @@ static void serve(struct timed_device *d)
 	m->current = take(m, &m->queue[m->writes]);
 	m->run += m->request[m->current].bytes;
 	ps += conflict(d, &m->request[m->current]);
-	ps += service_ps(d, &m->request[m->current]);
+	ps += m->request[m->current].ps;
 	m->started = d->sim->now;
 	d->counters.memory_busy += ps;
 	if (!m->staged && m->request[m->current].stream == TIMED_COMPUTE)
@@ -227,32 +205,48 @@ void timed_memory_event(struct timed_device *d)
 {
 	struct timed_memory *m = &d->memory;
 	uint32_t i = m->current;
-	struct timed_request request = m->request[i];
+	struct timed_request *request = &m->request[i];
 
-	timed_span(d, T3_TIMED_TRACK_COMPUTE_STREAM + request.stream,
-		   t3_timed_bytes_name(request.kind), request.bytes, m->started);
-	occupy(d, m->entries - entries_of(d, &request));
-	m->request[i].next = m->free;
-	m->free = i;
+	if (timed_traces(d))
+		timed_span(d, T3_TIMED_TRACK_COMPUTE_STREAM + request->stream,
+			   t3_timed_bytes_name(request->kind), request->bytes, m->started);
+	occupy(d, m->entries - request->entries);
 	m->current = TIMED_NONE;
-	d->sim->ops->served(d, &request);
+	d->sim->ops->served(d, request);
+	request->next = m->free;
+	m->free = i;
 	serve(d);
+}
+
+/* A request that no one has used before, or else the one that was served last. */
+static uint32_t unused_request(struct timed_memory *m)
+{
+	uint32_t i = m->free;
+
+	if (i == TIMED_NONE)
+		return m->unused++;
+	m->free = m->request[i].next;
+	return i;
 }
 
 void timed_memory_add(struct timed_device *d, enum timed_stream stream,
 		      const struct timed_request *request)
 {
+	const struct timed_cost *cost = timed_cost(d, request->bytes);
 	struct timed_memory *m = &d->memory;
-	uint32_t i = m->free;
+	uint32_t i = unused_request(m);
+	struct timed_request *added = &m->request[i];
 
 	d->sim->work++;
-	if (i == TIMED_NONE)
-		i = m->unused++;
-	else
-		m->free = m->request[i].next;
-	m->request[i] = *request;
-	m->request[i].stream = (uint8_t)stream;
-	m->request[i].since = d->sim->now;
+	added->number = request->number;
+	added->bytes = request->bytes;
+	added->kind = request->kind;
+	added->owner = request->owner;
+	added->update = request->update;
+	added->stream = (uint8_t)stream;
+	added->since = d->sim->now;
+	added->entries = cost->entries;
+	added->ps = request->update ? cost->update : cost->memory;
 	d->counters.memory_bytes[request->kind] += request->bytes;
 	append(m, &m->stream[stream], i);
 	serve(d);

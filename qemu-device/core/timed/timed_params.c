@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parameters of the timed model: one set for all workloads. SPEC.md section 8.1. Published
- * parameters (from == to) are not varied. `make paper` varies each other one in its range.
- * "fitted" names the one published figure for which it was chosen in that range.
+ * The parameters of the timed model: one set for all workloads. SPEC.md section 8.1. `make paper`
+ * varies each in its range. With from == to it is not varied: it is published, or the published
+ * runs do not use it. "fitted" names the one published figure for which it was chosen in its range.
  */
 #include <string.h>
 
@@ -68,12 +68,20 @@ const struct t3_timed_param t3_timed_params[] = {
 	  "assumed: stores to a peer that wait for the link; its rate times a round trip is 150" },
 	{ PARAM(dma_tiles), 8, 1, 255, 1, 8, "", "assumed: pieces in a DMA block, at most a tile" },
 	{ PARAM(dma_read_ahead_kib), 512, 1, 65536, 256, 2048, "KiB", "assumed" },
-	{ PARAM(copy_window_kib), 1280, 1, 65536, 640, 2560, "KiB",
-	  "assumed: what the collective's workgroups have under way, 16 KiB on each unit" },
+	{ PARAM(copy_unit_kib), 16, 1, 65536, 8, 32, "KiB",
+	  "assumed: what a unit has under way in a collective" },
 	{ PARAM(tracker_entries), 256, 1, 65536, 256, 256, "", PAPER },
 	{ PARAM(tracker_ways), 4, 1, 64, 1, 16, "", "assumed" },
 	{ PARAM(tracker_record_bytes), 76, 1, 4096, 76, 76, "bytes",
 	  "published: 256 entries are about 19 KB" },
+	{ PARAM(collective_units), 80, 1, 1024, 80, 80, "",
+	  "assumed: alone, a collective has all of them" },
+	{ PARAM(copy_unit_gbps), 45, 1, 100000, 45, 45, "GB/s",
+	  "assumed: a unit moves 64 bytes each clock, half of them loads" },
+	{ PARAM(node_link_gbps), 25, 1, 100000, 25, 25, "GB/s",
+	  "assumed: a network card of 200 Gbit/s for each device" },
+	{ PARAM(node_link_latency_ns), 2000, 1, 10000, 2000, 2000, "ns",
+	  "assumed: a usual figure of RDMA networks" },
 };
 /* clang-format on */
 
@@ -113,14 +121,6 @@ const struct t3_timed_param *t3_timed_param_find(const char *name)
 }
 
 /* --------------------------------------------------------------------- names */
-
-const char *t3_timed_program_name(enum t3_timed_program program)
-{
-	static const char *const names[] = { "sequential", "rs-nmc",	"t3",
-					     "t3-mca",	   "t3-mca-ag", "direct" };
-
-	return names[program];
-}
 
 const char *t3_timed_bytes_name(enum t3_timed_bytes kind)
 {

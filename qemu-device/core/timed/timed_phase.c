@@ -4,18 +4,52 @@
 
 /* -------------------------------------------------------------------- phases */
 
-void timed_phase_start(struct timed_device *d, enum t3_timed_phase phase)
+static bool all_to_all(const struct timed_device *d)
 {
-	bool nmc = d->sim->setup.program == T3_TIMED_RS_NMC;
+	return d->sim->setup.workload.collective == T3_TIMED_COLLECTIVE_ALL_TO_ALL;
+}
 
+/* The last phase of a program in which no compute units copy: data comes on its own. */
+static bool comes_unasked(const struct timed_device *d, uint32_t phase)
+{
+	return phase == T3_TIMED_ALL_GATHER &&
+	       (timed_triggers_gather(d->sim) || timed_plain_stores(d->sim));
+}
+
+static void start_copies(struct timed_device *d, uint32_t phase)
+{
+	bool nmc = timed_updates_in_memory(d->sim);
+	enum timed_copy_kind scatter = nmc ? TIMED_COPY_RS_NMC : TIMED_COPY_RS;
+	enum timed_copy_kind gather = all_to_all(d) ? TIMED_COPY_ALL_TO_ALL : TIMED_COPY_AG;
+
+	if (phase == T3_TIMED_REDUCE_SCATTER)
+		timed_copy_start(d, scatter, TIMED_IN_NODE);
+	else if (phase == T3_TIMED_NODE_REDUCE_SCATTER)
+		timed_copy_start(d, scatter, TIMED_OVER_NODES);
+	else if (phase == T3_TIMED_NODE_ALL_GATHER)
+		timed_copy_start(d, gather, TIMED_OVER_NODES);
+	else
+		timed_copy_start(d, gather, TIMED_IN_NODE);
+}
+
+static void start(struct timed_device *d, uint32_t phase)
+{
 	d->phase = (uint8_t)phase;
 	d->phase_started = d->sim->now;
 	if (phase == T3_TIMED_GEMM)
 		timed_gemm_start(d);
-	else if (phase == T3_TIMED_REDUCE_SCATTER)
-		timed_copy_start(d, nmc ? TIMED_COPY_RS_NMC : TIMED_COPY_RS);
-	else if (phase == T3_TIMED_ALL_GATHER)
-		timed_copy_start(d, TIMED_COPY_AG);
+	else if (!comes_unasked(d, phase))
+		start_copies(d, phase);
+}
+
+void timed_phase_first(struct timed_device *d)
+{
+	uint32_t first = timed_first_phase(d->sim);
+
+	start(d, first);
+	d->beside = timed_shares(d->sim);
+	if (d->beside)
+		start(d, timed_next_phase(d->sim, first));
 }
 
 static bool dma_idle(const struct timed_device *d)
@@ -32,18 +66,28 @@ static bool written_back(struct timed_device *d)
 	return !d->cache.writing;
 }
 
+/* A fused reduce-scatter is over: the own chunk is complete, and those in between are sent on. */
+static bool scattered(const struct timed_device *d)
+{
+	const struct timed_shape *s = timed_shape(d);
+	bool passes = d->sim->setup.program != T3_TIMED_DIRECT && s->ranks > 2;
+	uint32_t between = passes ? s->ranks - 2 : 0;
+
+	return d->tracker.complete == s->chunk_pieces &&
+	       d->tracker.passed == between * s->chunk_pieces && dma_idle(d);
+}
+
 static bool gemm_over(struct timed_device *d)
 {
 	const struct timed_shape *s = timed_shape(d);
 
-	uint32_t between = d->sim->setup.program == T3_TIMED_DIRECT ? 0 : s->ranks - 2;
-
-	if (d->gemm.finished < s->tiles)
+	if (d->gemm.finished < s->tiles - s->first_tile)
 		return false;
 	if (!timed_fused(d->sim))
 		return written_back(d);
-	return d->tracker.complete == s->chunk_pieces &&
-	       d->tracker.passed == between * s->chunk_pieces && dma_idle(d);
+	if (t3_timed_reduces(d->sim->setup.workload.collective))
+		return scattered(d);
+	return d->tracker.complete + d->gemm.stored == s->chunk_pieces;
 }
 
 static bool phase_over(struct timed_device *d)
@@ -52,53 +96,56 @@ static bool phase_over(struct timed_device *d)
 
 	if (d->phase == T3_TIMED_GEMM)
 		return gemm_over(d);
-	if (d->sim->setup.program == T3_TIMED_T3_MCA_AG)
+	if (comes_unasked(d, d->phase))
 		return d->copy.gathered == (uint64_t)(s->ranks - 1) * s->chunk_pieces &&
 		       dma_idle(d);
 	return d->copy.kind == TIMED_COPY_NONE;
 }
 
-static void end_phase(struct timed_device *d)
+static void end_phase(struct timed_device *d, uint32_t phase, uint64_t started)
 {
-	static const char *const names[] = { "GEMM", "reduce-scatter", "all-gather" };
+	static const char *const names[] = { "GEMM", "reduce-scatter", "node reduce-scatter",
+					     "node all-gather", "all-gather" };
+	bool last = phase == T3_TIMED_ALL_GATHER;
 
-	timed_span(d, T3_TIMED_TRACK_PHASE, names[d->phase], 0, d->phase_started);
-	d->counters.phase_end[d->phase] = d->counters.end = d->sim->now;
+	timed_span(d, T3_TIMED_TRACK_PHASE, last && all_to_all(d) ? "all-to-all" : names[phase], 0,
+		   started);
+	d->counters.phase_end[phase] = d->counters.end = d->sim->now;
 }
 
-/* In the T3 programs the reduce-scatter is part of the GEMM's phase. */
-static enum t3_timed_phase next_phase(const struct timed_device *d)
+/* A GEMM beside reduce-scatters is over before or after them. Gathers wait for both. */
+static uint32_t next_phase(const struct timed_device *d)
 {
-	if (d->phase == T3_TIMED_GEMM && !timed_fused(d->sim))
-		return T3_TIMED_REDUCE_SCATTER;
-	if (d->phase == T3_TIMED_ALL_GATHER || d->sim->setup.program == T3_TIMED_RS_NMC)
-		return T3_TIMED_PHASES;
-	return T3_TIMED_ALL_GATHER;
+	uint32_t next = timed_next_phase(d->sim, d->phase);
+
+	if (timed_shares(d->sim) && d->phase == T3_TIMED_GEMM)
+		return timed_next_phase(d->sim, T3_TIMED_NODE_REDUCE_SCATTER);
+	return d->beside && next > T3_TIMED_NODE_REDUCE_SCATTER ? T3_TIMED_GEMM : next;
 }
 
-/* True: the new phase may already be complete. */
-static bool enter(struct timed_device *d, enum t3_timed_phase phase)
+static void enter(struct timed_device *d, uint32_t phase)
 {
 	if (phase == T3_TIMED_PHASES) {
 		d->phase = T3_TIMED_PHASES;
 		d->sim->done++;
-	} else if (phase == T3_TIMED_ALL_GATHER && d->sim->setup.program == T3_TIMED_T3_MCA_AG) {
-		d->phase = T3_TIMED_ALL_GATHER;
-		d->phase_started = d->sim->now;
-		return true;
+	} else if (phase == T3_TIMED_GEMM) { /* it runs already */
+		d->phase = T3_TIMED_GEMM;
+		d->phase_started = 0;
+		d->beside = false;
 	} else {
-		timed_phase_start(d, phase);
+		start(d, phase);
 	}
-	return false;
 }
 
 static void progress(struct timed_device *d)
 {
-	bool again = true;
-
-	while (again && d->phase != T3_TIMED_PHASES && phase_over(d)) {
-		end_phase(d);
-		again = enter(d, next_phase(d));
+	if (d->beside && gemm_over(d)) {
+		end_phase(d, T3_TIMED_GEMM, 0);
+		d->beside = false;
+	}
+	while (d->phase != T3_TIMED_PHASES && phase_over(d)) {
+		end_phase(d, d->phase, d->phase_started);
+		enter(d, next_phase(d));
 	}
 }
 
@@ -119,6 +166,9 @@ static void served(struct timed_device *d, const struct timed_request *request)
 		break;
 	case TIMED_OWNER_UPDATE:
 		timed_tracker_update(d, request->number);
+		break;
+	case TIMED_OWNER_STORED:
+		timed_gemm_stored(d);
 		break;
 	case TIMED_OWNER_RECORD:
 		timed_tracker_filled(d, request->number);

@@ -14,45 +14,80 @@ struct timed_device;
 
 enum timed_event_kind {
 	TIMED_EVENT_SLOT,
+	TIMED_EVENT_NODE_LINK,
+	TIMED_EVENT_COPY, /* a sum that waited is written */
 	TIMED_EVENT_MEMORY,
 	TIMED_EVENT_LINK,
 	TIMED_EVENT_ARRIVAL
 };
 
 /*
- * Events are ordered by time, then by `tie`: rank of the device, source, sequence of the source.
- * A peer as the source is its distance; the device itself comes last. So the order of a
- * device's events depends neither on its rank nor on the number of devices simulated.
+ * Events are ordered by time, then by rank of the device, then by `tie`: source, sequence of the
+ * source. A peer as the source is its distance; the device itself comes last. So the order of a
+ * device's events depends neither on its rank nor on the number of devices simulated. The low
+ * bits of the device's own tie name the kind and the slot.
  */
 struct timed_event {
 	uint64_t time, tie;
-	uint32_t device;
-	uint16_t kind;
-	uint16_t number; /* the slot, or the distance of the peer */
+};
+
+/* Where a device's next event waits. */
+enum timed_place_of_events {
+	TIMED_AT_MEMORY,
+	TIMED_AT_LINK,
+	TIMED_AT_NEIGHBOUR,
+	TIMED_AT_RUN,
+	TIMED_AT_HEAP
+};
+
+/* Sorted, in a ring. Most events of slots come in order of time, so they join at its end. */
+struct timed_run {
+	struct timed_event *event; /* at the head: never, if it is empty */
+	uint32_t head, mask, count;
 };
 
 struct timed_heap {
-	struct timed_event *event;
+	struct timed_event *event; /* [0]: never, if it is empty */
 	uint32_t count;
 };
 
-void timed_heap_push(struct timed_heap *heap, const struct timed_event *event);
-/* The heap must not be empty. */
-struct timed_event timed_heap_pop(struct timed_heap *heap);
+/*
+ * The events of a device. Of the first three there is at most one each. All others share the run
+ * and the heap. So a rare kind, as the node link's, costs the frequent ones nothing.
+ */
+struct timed_agenda {
+	struct timed_event memory, link, neighbour; /* the last: the arrival from distance 1 */
+	struct timed_run run;
+	struct timed_heap heap; /* of those that are too early for the run's end */
+	uint64_t sequence;
+	uint32_t soonest; /* the place of the device's next event */
+};
 
-/* Schedules an event of the device itself. */
+bool timed_agenda_init(struct timed_device *d, uint64_t events);
+/* Schedules an event of the device itself. The memory and the link have at most one each. */
 void timed_schedule(struct timed_device *d, uint64_t time, enum timed_event_kind kind,
 		    uint32_t number);
-
 /* Schedules the arrival of message number `sequence` from the peer at this distance. */
 void timed_schedule_arrival(struct timed_device *d, uint64_t time, uint32_t distance,
 			    uint64_t sequence);
+/* Removes the device's next event, which there must be. `number`: the slot, or the distance. */
+enum timed_event_kind timed_agenda_take(struct timed_device *d, uint32_t *number);
+/* To be called when the device's events have changed. */
+void timed_agenda_settle(struct timed_device *d);
+
+/* A tournament of the devices. Of events at one time, that of the lowest rank comes first. */
+struct timed_order {
+	uint64_t *next;	  /* the time of each device's next event */
+	uint32_t *winner; /* devices; [1]: of all; [devices + rank]: the device itself */
+};
+
+bool timed_order_init(struct t3_timed *sim);
 
 /* ------------------------------------------------------------------ geometry */
 
 /*
- * The output is cut in row_blocks x column_blocks chunks of one size, one for each rank. Chunks
- * at the end may be padded.
+ * The output is cut in row_blocks x column_blocks chunks of one size, one for each rank of a node.
+ * Chunks at the end may be padded.
  */
 struct timed_cut {
 	uint32_t row_blocks, column_blocks;
@@ -61,6 +96,17 @@ struct timed_cut {
 };
 
 struct timed_cut timed_cut_choose(const struct t3_timed_setup *setup);
+uint32_t timed_node_ranks(const struct t3_timed_workload *w); /* of one node */
+
+/* A level of the group: a ring over the ranks of a node, or over the nodes. */
+enum timed_level { TIMED_IN_NODE, TIMED_OVER_NODES, TIMED_LEVELS };
+
+/* What a ring at this level passes on: a chunk of the output, or a part of a chunk. */
+struct timed_ring_shape {
+	uint32_t ranks;
+	uint32_t numbers; /* of pieces, for each chunk */
+	uint32_t pieces;  /* of a chunk, that exist */
+};
 
 /*
  * Tiles are numbered in the order in which the device produces them, chunk by chunk. The chunk
@@ -68,23 +114,31 @@ struct timed_cut timed_cut_choose(const struct t3_timed_setup *setup);
  * tracked in pieces. Positions are relative to the rank, so all devices work alike.
  */
 struct timed_shape {
-	uint32_t ranks;
+	uint32_t ranks; /* of a node */
+	uint32_t nodes;
 	struct timed_cut cut;
 	uint32_t tile_rows, tile_columns; /* a full tile */
 	uint32_t element_bytes;
 	uint32_t grid_rows, grid_columns; /* tiles of a chunk */
 	uint32_t chunk_tiles, tiles;
+	uint32_t first_tile;   /* that the GEMM computes; those from there on follow */
 	uint32_t piece_rows;   /* of a full piece */
 	uint32_t tile_pieces;  /* of a full tile */
 	uint32_t pieces;       /* tiles * tile_pieces, the limit of piece numbers */
 	uint32_t chunk_pieces; /* pieces that exist in a chunk: ragged tiles have fewer */
+	struct timed_ring_shape ring[TIMED_LEVELS];
+	uint32_t request_bytes;
+	uint64_t part_bytes;  /* of a chunk's part, one for each node */
+	uint32_t copy_pieces; /* the limit of piece numbers in a collective */
 	uint32_t k_steps;
 	uint32_t k_block, k_last;	    /* elements of a step, and of the last one */
 	uint32_t a_parts, b_parts;	    /* requests for a step's block of A, of B */
 	uint32_t block_pieces, tile_blocks; /* DMA blocks */
 	/* most pieces that wait for the link, that the DMA reads ahead, that a copy works on */
 	uint32_t link_queue, read_ahead, copy_window;
+	uint32_t copy_held; /* most pieces of one step that it works on */
 	uint32_t raster_rows;
+	uint16_t *piece_bytes; /* [piece]; 0: the tile has no such piece */
 };
 
 struct timed_place {
@@ -94,8 +148,11 @@ struct timed_place {
 
 void timed_shape_init(struct timed_shape *shape, const struct t3_timed_setup *setup);
 void timed_shape_tile(const struct timed_shape *shape, uint32_t tile, struct timed_place *place);
-/* Returns 0 if the tile has no such piece. */
-uint32_t timed_shape_piece_bytes(const struct timed_shape *shape, uint32_t piece);
+/* Fills in piece_bytes. */
+bool timed_shape_measure(struct timed_shape *shape);
+/* The bytes of a piece of a collective at this level. */
+uint32_t timed_shape_copy_bytes(const struct timed_shape *shape, enum timed_level level,
+				uint32_t piece);
 /* Pieces that the tile has. */
 uint32_t timed_shape_tile_pieces(const struct timed_shape *shape, uint32_t tile);
 /* Rows and columns of tiles of the whole output. */
@@ -103,6 +160,12 @@ uint32_t timed_shape_rows(const struct timed_shape *shape);
 uint32_t timed_shape_columns(const struct timed_shape *shape);
 uint64_t timed_shape_blocks(const struct timed_shape *shape); /* the limit of block numbers */
 uint32_t timed_position(const struct timed_shape *shape, uint32_t piece);
+
+/* Returns 0 if the tile has no such piece. */
+static inline uint32_t timed_shape_piece_bytes(const struct timed_shape *shape, uint32_t piece)
+{
+	return shape->piece_bytes[piece];
+}
 
 /* -------------------------------------------------------------------- memory */
 
@@ -114,23 +177,30 @@ enum timed_owner {
 	TIMED_OWNER_LINE,     /* fills cache line `number` */
 	TIMED_OWNER_SLOT,     /* loads for slot `number`, which found no line to fill */
 	TIMED_OWNER_UPDATE,   /* updates piece `number` */
+	TIMED_OWNER_STORED,   /* stores a piece that is not tracked */
 	TIMED_OWNER_RECORD,   /* reads the tracker's record of tile `number` */
 	TIMED_OWNER_DMA,      /* a triggered DMA reads piece `number` */
 	TIMED_OWNER_COPY,     /* a collective reads piece `number` */
 	TIMED_OWNER_RESULT,   /* a collective writes its result, piece `number` */
 	TIMED_OWNER_RECEIVED, /* writes received data of a reduce-scatter, piece `number` */
-	TIMED_OWNER_GATHERED, /* writes received data of an all-gather, piece `number` */
+	TIMED_OWNER_GATHERED, /* writes received data of an all-gather or all-to-all */
 };
 
+/*
+ * Who adds a request sets its number, bytes, kind, owner and update. They are apart, so that the
+ * compiler does not load several at once that were stored one by one: a host waits for that.
+ */
 struct timed_request {
 	uint32_t next;
 	uint32_t number;
+	uint64_t since;	  /* the time when it was added */
+	uint32_t entries; /* that it takes in each channel's queue */
+	uint32_t ps;	  /* that it takes to serve, without what the order of requests adds */
 	uint32_t bytes;
-	uint8_t kind;  /* enum t3_timed_bytes */
-	uint8_t owner; /* enum timed_owner */
+	uint8_t kind; /* enum t3_timed_bytes */
 	uint8_t stream;
-	bool update;	/* a near-memory update */
-	uint64_t since; /* the time when it was added */
+	uint8_t owner; /* enum timed_owner */
+	bool update;   /* a near-memory update */
 };
 
 struct timed_fifo {
@@ -166,16 +236,16 @@ void timed_memory_first_stage(struct timed_device *d);
 /* --------------------------------------------------------------------- cache */
 
 struct timed_line {
+	uint64_t ready; /* ps; T3_TIMED_NEVER: being filled */
 	uint32_t block; /* TIMED_NONE: empty */
 	uint32_t bytes;
-	uint64_t used;	 /* the cache's clock at the last use */
-	uint64_t ready;	 /* ps; T3_TIMED_NEVER: being filled */
 	uint32_t waiter; /* the first waiter for it */
 	bool dirty;
 };
 
 struct timed_cache {
 	struct timed_line *line;
+	uint64_t *used;	 /* of a line: the clock at the last use; later ones: it is being filled */
 	uint32_t *where; /* line of a block, or TIMED_NONE */
 	uint32_t sets, ways;
 	uint64_t clock;
@@ -207,6 +277,7 @@ struct timed_slot {
 	uint32_t tile;
 	struct timed_place place; /* of the tile */
 	uint32_t step;		  /* the step being loaded, or the last step being computed */
+	uint32_t a, b;		  /* the first cache block of the step's block of A, of B */
 	uint32_t pending;
 	uint32_t next_blocked;
 	uint8_t state;
@@ -217,38 +288,44 @@ struct timed_slot {
 struct timed_gemm {
 	struct timed_slot *slot;
 	uint64_t *unit_free; /* ps */
-	uint32_t *waiter;    /* the next after waiter number slot * parts + part */
-	uint32_t slots, units, parts;
+	uint32_t *waiter;    /* the next after waiter number slot << waiter_shift | part */
+	uint32_t slots, units;
+	uint32_t waiter_shift; /* a slot has at least as many waiters as a step has loads */
 	uint32_t next_tile, finished;
+	uint32_t stored; /* pieces in memory that are not tracked */
 	uint32_t staged; /* workgroups of this stage that have not ended */
 	uint64_t step_ps;
 	struct timed_fifo blocked;
 };
 
 /* The number of workgroups that run at a time: one for each slot, but at most one per tile. */
-uint64_t timed_slots(const struct t3_timed_params *p, uint64_t tiles);
+uint64_t timed_slots(const struct t3_timed_setup *setup, uint64_t tiles);
 uint64_t timed_step_ps(const struct t3_timed_setup *setup); /* the time to compute one step */
 bool timed_gemm_init(struct timed_device *d);
 void timed_gemm_start(struct timed_device *d);
 void timed_gemm_event(struct timed_device *d, uint32_t slot);
 void timed_gemm_loaded(struct timed_device *d, uint32_t slot, uint64_t time);
 void timed_gemm_link_has_room(struct timed_device *d);
+void timed_gemm_stored(struct timed_device *d);
 
 /* ---------------------------------------------------------------------- link */
 
 enum timed_message_kind {
 	TIMED_MESSAGE_UPDATE, /* a near-memory update of the receiver's piece */
 	TIMED_MESSAGE_DATA,   /* data of the baseline's reduce-scatter */
-	TIMED_MESSAGE_GATHER, /* data of an all-gather */
+	TIMED_MESSAGE_GATHER, /* data of an all-gather or all-to-all */
 };
 
 enum timed_sender { TIMED_SENDER_STORE, TIMED_SENDER_DMA, TIMED_SENDER_COPY };
+
+/* The distance of the peer in the next node, which the node link leads to. */
+#define TIMED_NEXT_NODE T3_TIMED_MAX_RANKS
 
 struct timed_message {
 	uint64_t time;	/* the earliest departure; in flight, the arrival */
 	uint32_t piece; /* the piece's number at the receiver */
 	uint32_t bytes;
-	uint16_t distance;
+	uint16_t distance; /* in the node, or TIMED_NEXT_NODE */
 	uint8_t kind, sender;
 };
 
@@ -257,17 +334,49 @@ struct timed_ring {
 	uint32_t head, count, size;
 };
 
+/* From each peer: messages in flight, and their number so far. */
+struct timed_inbox {
+	struct timed_ring ring;
+	uint64_t came;
+};
+
 struct timed_link {
 	struct timed_ring out;
-	struct timed_ring *in; /* [distance]; [0] is not used */
-	uint64_t *came;	       /* [distance]; number of messages so far */
+	struct timed_inbox *in; /* [distance - 1]; of a node link, the only one */
+	uint32_t peers;
 	uint64_t started;
 };
 
+bool timed_ring_init(struct timed_ring *ring, uint64_t size);
+/* Returns where the message is now. */
+static inline struct timed_message *timed_ring_push(struct timed_ring *ring,
+						    const struct timed_message *message)
+{
+	uint32_t at = ring->head + ring->count++;
+	struct timed_message *pushed = &ring->message[at < ring->size ? at : at - ring->size];
+
+	*pushed = *message;
+	return pushed;
+}
+
+static inline struct timed_message timed_ring_pop(struct timed_ring *ring)
+{
+	struct timed_message *message = &ring->message[ring->head];
+
+	ring->head = ring->head + 1 < ring->size ? ring->head + 1 : 0;
+	ring->count--;
+	return *message;
+}
+
+/* The most messages in flight from one peer of the node, and from the one in the node before. */
+uint64_t timed_in_flight(const struct t3_timed_setup *setup, uint64_t pieces);
+uint64_t timed_node_in_flight(const struct t3_timed_setup *setup, uint64_t pieces);
 bool timed_link_init(struct timed_device *d);
+void timed_link_free(struct timed_device *d);
 void timed_link_send(struct timed_device *d, const struct timed_message *message);
 bool timed_link_has_room(const struct timed_device *d);
 void timed_link_event(struct timed_device *d);
+void timed_node_link_event(struct timed_device *d);
 void timed_link_arrival(struct timed_device *d, uint32_t distance);
 
 /* -------------------------------------------------------------- tracker, DMA */
@@ -318,19 +427,38 @@ void timed_dma_sent(struct timed_device *d);
 
 /* --------------------------------------------------------------- collectives */
 
-enum timed_copy_kind { TIMED_COPY_NONE, TIMED_COPY_RS, TIMED_COPY_RS_NMC, TIMED_COPY_AG };
+enum timed_copy_kind {
+	TIMED_COPY_NONE,
+	TIMED_COPY_RS,
+	TIMED_COPY_RS_NMC,
+	TIMED_COPY_AG,
+	TIMED_COPY_ALL_TO_ALL,
+};
 
 /* A collective that compute units run step by step. */
 struct timed_copy {
-	uint8_t kind;
+	uint8_t kind, level;
+	uint32_t window; /* most pieces that it works on */
+	bool is_paced;	 /* its compute units load at `gbps`, which is less than memory does */
+	uint64_t gbps;
 	uint32_t step;
-	uint32_t next; /* next piece of the chunk */
+	uint32_t next; /* next piece of the step */
 	uint32_t flying, done;
 	uint64_t received, gathered; /* pieces so far, in all steps */
 	uint64_t started;
+	uint64_t passed;	/* ps; when the piece before was passed on; 0: none was */
+	struct timed_ring sums; /* that wait for their time */
 };
 
-void timed_copy_start(struct timed_device *d, enum timed_copy_kind kind);
+/* The compute units that run a collective of this kind. */
+uint64_t timed_copy_units(const struct t3_timed_setup *setup, enum timed_copy_kind kind);
+/* The most that any of the run's collectives works on, in KiB. */
+uint64_t timed_copy_kib(const struct t3_timed_setup *setup);
+/* At least one request, so that there is progress. */
+uint32_t timed_window(const struct t3_timed_params *p, uint64_t kib);
+bool timed_copy_init(struct timed_device *d);
+void timed_copy_start(struct timed_device *d, enum timed_copy_kind kind, enum timed_level level);
+void timed_copy_event(struct timed_device *d);
 void timed_copy_read(struct timed_device *d, const struct timed_request *request);
 void timed_copy_sent(struct timed_device *d);
 void timed_copy_written(struct timed_device *d);
@@ -341,14 +469,15 @@ void timed_copy_gathered(struct timed_device *d, uint32_t piece);
 
 struct timed_device {
 	struct t3_timed *sim;
-	uint32_t rank;
-	uint64_t sequence;
+	uint32_t rank, node; /* the lowest rank of its node */
+	struct timed_agenda agenda;
 	uint8_t phase; /* enum t3_timed_phase; T3_TIMED_PHASES: done */
+	bool beside;   /* a GEMM runs beside this phase, which is a collective's */
 	uint64_t phase_started;
 	struct timed_memory memory;
 	struct timed_cache cache;
 	struct timed_gemm gemm;
-	struct timed_link link;
+	struct timed_link link, node_link;
 	struct timed_tracker tracker;
 	struct timed_dma dma;
 	struct timed_copy copy;
@@ -367,11 +496,25 @@ struct timed_ops {
 	void (*progress)(struct timed_device *d);
 };
 
+/* The most bytes of a request, a message or a record. */
+#define TIMED_MOST_BYTES 8192u
+
+/* A message takes at least a nanosecond, which bounds the number of messages in flight. */
+#define TIMED_SHORTEST_PS TIMED_NS
+
+/* What moving so many bytes takes, in ps. Few sizes occur, each many times. */
+struct timed_cost {
+	uint32_t entries; /* of each channel's queue; 0: not computed yet */
+	uint32_t memory, update;
+	uint32_t cache, link;
+};
+
 struct t3_timed {
 	struct t3_timed_setup setup;
+	struct timed_cost cost[TIMED_MOST_BYTES + 1]; /* [bytes], see timed_cost() */
 	const struct timed_ops *ops;
 	struct timed_shape shape;
-	struct timed_heap heap;
+	struct timed_order order;
 	uint64_t now, events;
 	uint64_t work; /* requests and loads so far: the host's work */
 	uint32_t devices, done;
@@ -380,10 +523,23 @@ struct t3_timed {
 
 /* timed_phase.c */
 extern const struct timed_ops timed_device_ops;
-void timed_phase_start(struct timed_device *d, enum t3_timed_phase phase);
-/* timed_base.c */
+void timed_phase_first(struct timed_device *d);
+/* timed_program.c */
+bool timed_mca(const struct t3_timed *sim);
 bool timed_fused(const struct t3_timed *sim);
+uint32_t timed_peers(const struct t3_timed_setup *setup);
+bool timed_stores_direct(const struct t3_timed *sim);
+bool timed_triggers_gather(const struct t3_timed *sim);
+bool timed_plain_stores(const struct t3_timed *sim);
+uint32_t timed_updates(const struct t3_timed *sim);
+bool timed_shares(const struct t3_timed *sim); /* a GEMM runs beside a collective */
+bool timed_updates_in_memory(const struct t3_timed *sim);
+/* T3_TIMED_PHASES: there is none. */
+uint32_t timed_first_phase(const struct t3_timed *sim);
+uint32_t timed_next_phase(const struct t3_timed *sim, uint32_t phase);
+/* timed_base.c */
 uint64_t timed_ps(uint64_t bytes, uint64_t gbps); /* rounded up */
+void timed_cost_compute(const struct t3_timed_params *p, uint32_t bytes, struct timed_cost *cost);
 void timed_span(struct timed_device *d, uint32_t track, const char *what, uint64_t number,
 		uint64_t start);
 
@@ -392,9 +548,30 @@ static inline const struct t3_timed_params *timed_params(const struct timed_devi
 	return &d->sim->setup.params;
 }
 
+/* The device whose event is next. */
+static inline uint32_t timed_order_first(const struct t3_timed *sim)
+{
+	return sim->devices > 1 ? sim->order.winner[1] : 0;
+}
+
 static inline const struct timed_shape *timed_shape(const struct timed_device *d)
 {
 	return &d->sim->shape;
+}
+
+/* False: timed_span() does nothing. */
+static inline bool timed_traces(const struct timed_device *d)
+{
+	return d->sim->setup.trace.span;
+}
+
+static inline const struct timed_cost *timed_cost(const struct timed_device *d, uint32_t bytes)
+{
+	struct timed_cost *cost = &d->sim->cost[bytes];
+
+	if (!cost->entries)
+		timed_cost_compute(timed_params(d), bytes, cost);
+	return cost;
 }
 
 #endif /* T3_CORE_TIMED_PRIVATE_H */

@@ -9,52 +9,53 @@
 
 /* ----------------------------------------------------------------- life time */
 
-/* The most requests that wait at once: loads, updates and records of each piece, copies. */
+/*
+ * The most requests at once: loads, updates and records of each piece, copies. One that was
+ * served is in use until what it starts was added.
+ */
 static uint64_t request_bound(const struct timed_device *d)
 {
 	const struct timed_shape *s = timed_shape(d);
 
-	return (uint64_t)d->gemm.slots * d->gemm.parts + 6 * (uint64_t)s->pieces + s->read_ahead +
-	       2 * (uint64_t)s->copy_window + 1;
+	return ((uint64_t)d->gemm.slots << d->gemm.waiter_shift) + 6 * (uint64_t)s->copy_pieces +
+	       s->read_ahead + 2 * (uint64_t)s->copy_window + 2;
+}
+
+/*
+ * The most events in the run and the heap at once: one of each slot, of each peer, of the node
+ * before, of the node link, and of the sums that wait.
+ */
+static uint64_t event_bound(const struct timed_device *d)
+{
+	return (uint64_t)d->gemm.slots + timed_shape(d)->ranks + 3;
 }
 
 static bool device_init(struct timed_device *d)
 {
-	/* The first one makes what request_bound() looks at. */
-	return timed_gemm_init(d) && timed_cache_init(d) && timed_link_init(d) &&
-	       timed_tracker_init(d) && timed_dma_init(d) && timed_memory_init(d, request_bound(d));
+	/* The first one makes what the bounds look at. */
+	return timed_gemm_init(d) && timed_agenda_init(d, event_bound(d)) && timed_cache_init(d) &&
+	       timed_link_init(d) && timed_tracker_init(d) && timed_dma_init(d) &&
+	       timed_copy_init(d) && timed_memory_init(d, request_bound(d));
 }
 
 static void device_free(struct timed_device *d)
 {
-	uint32_t i;
-
+	free(d->agenda.run.event);
+	free(d->agenda.heap.event);
 	free(d->gemm.slot);
 	free(d->gemm.unit_free);
 	free(d->gemm.waiter);
 	free(d->cache.line);
+	free(d->cache.used);
 	free(d->cache.where);
-	for (i = 1; d->link.in && i < d->sim->shape.ranks; i++)
-		if (i == 1 || d->sim->setup.program == T3_TIMED_DIRECT)
-			free(d->link.in[i].message);
-	free(d->link.in);
-	free(d->link.came);
-	free(d->link.out.message);
+	timed_link_free(d);
 	free(d->tracker.entry);
 	free(d->tracker.count);
 	free(d->tracker.tile);
 	free(d->dma.ready);
 	free(d->dma.left);
+	free(d->copy.sums.message);
 	free(d->memory.request);
-}
-
-/* The most events at once: one for each slot, the memory, the link, each peer's next message. */
-static uint64_t event_bound(const struct t3_timed *sim)
-{
-	const struct t3_timed_params *p = &sim->setup.params;
-	uint64_t peers = sim->setup.program == T3_TIMED_DIRECT ? sim->shape.ranks - 1 : 1;
-
-	return sim->devices * (p->compute_units * p->groups_per_unit + 2 + peers);
 }
 
 void t3_timed_free(struct t3_timed *sim)
@@ -66,7 +67,9 @@ void t3_timed_free(struct t3_timed *sim)
 	for (i = 0; sim->device && i < sim->devices; i++)
 		device_free(&sim->device[i]);
 	free(sim->device);
-	free(sim->heap.event);
+	free(sim->shape.piece_bytes);
+	free(sim->order.next);
+	free(sim->order.winner);
 	free(sim);
 }
 
@@ -77,14 +80,15 @@ static bool init_devices(struct t3_timed *sim)
 	for (i = 0; i < sim->devices; i++) {
 		sim->device[i].sim = sim;
 		sim->device[i].rank = i;
+		sim->device[i].node = i - i % sim->shape.ranks;
 	}
 	for (i = 0; i < sim->devices; i++)
 		if (!device_init(&sim->device[i]))
 			return false;
 	for (i = 0; i < sim->devices; i++)
-		timed_phase_start(&sim->device[i], sim->setup.program == T3_TIMED_RS_NMC
-							   ? T3_TIMED_REDUCE_SCATTER
-							   : T3_TIMED_GEMM);
+		timed_phase_first(&sim->device[i]);
+	for (i = 0; i < sim->devices; i++)
+		timed_agenda_settle(&sim->device[i]);
 	return true;
 }
 
@@ -101,10 +105,10 @@ struct t3_timed *t3_timed_new(const struct t3_timed_setup *setup)
 	sim->setup = *setup;
 	sim->ops = &timed_device_ops;
 	timed_shape_init(&sim->shape, setup);
-	sim->devices = setup->mirrored ? 1 : sim->shape.ranks;
-	sim->heap.event = malloc(event_bound(sim) * sizeof(sim->heap.event[0]));
+	sim->devices = setup->mirrored ? 1 : (uint32_t)setup->workload.ranks;
 	sim->device = calloc(sim->devices, sizeof(sim->device[0]));
-	if (!sim->heap.event || !sim->device || !init_devices(sim)) {
+	if (!sim->device || !timed_shape_measure(&sim->shape) || !timed_order_init(sim) ||
+	    !init_devices(sim)) {
 		t3_timed_free(sim);
 		return NULL;
 	}
@@ -113,13 +117,24 @@ struct t3_timed *t3_timed_new(const struct t3_timed_setup *setup)
 
 /* ----------------------------------------------------------------------- run */
 
-static void dispatch(struct t3_timed *sim, const struct timed_event *event)
+static void step_others(struct timed_device *d, enum timed_event_kind kind, uint32_t number)
 {
-	struct timed_device *d = &sim->device[event->device];
+	if (kind == TIMED_EVENT_NODE_LINK)
+		timed_node_link_event(d);
+	else if (kind == TIMED_EVENT_COPY)
+		timed_copy_event(d);
+	else
+		timed_link_arrival(d, number);
+}
 
-	switch (event->kind) {
+static void step(struct timed_device *d)
+{
+	uint32_t number;
+	enum timed_event_kind kind = timed_agenda_take(d, &number);
+
+	switch (kind) {
 	case TIMED_EVENT_SLOT:
-		timed_gemm_event(d, event->number);
+		timed_gemm_event(d, number);
 		break;
 	case TIMED_EVENT_MEMORY:
 		timed_memory_event(d);
@@ -128,21 +143,28 @@ static void dispatch(struct t3_timed *sim, const struct timed_event *event)
 		timed_link_event(d);
 		break;
 	default:
-		timed_link_arrival(d, event->number);
+		step_others(d, kind, number);
 		break;
 	}
+	timed_agenda_settle(d);
+}
+
+static uint64_t next_time(const struct t3_timed *sim)
+{
+	return sim->order.next[timed_order_first(sim)];
 }
 
 uint64_t t3_timed_run(struct t3_timed *sim, uint64_t until, uint64_t budget)
 {
 	uint64_t count = 0, work = sim->work;
 
-	while (count < budget && (sim->work - work) / EVENT_WORK < budget && sim->heap.count &&
-	       sim->heap.event[0].time <= until) {
-		struct timed_event event = timed_heap_pop(&sim->heap);
+	while (count < budget && (sim->work - work) / EVENT_WORK < budget) {
+		uint64_t time = next_time(sim);
 
-		sim->now = event.time;
-		dispatch(sim, &event);
+		if (time == T3_TIMED_NEVER || time > until)
+			break;
+		sim->now = time;
+		step(&sim->device[timed_order_first(sim)]);
 		count++;
 	}
 	sim->events += count;
@@ -156,7 +178,7 @@ uint64_t t3_timed_now(const struct t3_timed *sim)
 
 uint64_t t3_timed_next(const struct t3_timed *sim)
 {
-	return sim->heap.count ? sim->heap.event[0].time : T3_TIMED_NEVER;
+	return next_time(sim);
 }
 
 bool t3_timed_done(const struct t3_timed *sim)

@@ -29,7 +29,7 @@ bool timed_tracker_init(struct timed_device *d)
 	t->ways = (uint32_t)p->tracker_ways;
 	t->sets = (uint32_t)(p->tracker_entries / p->tracker_ways);
 	t->entry = calloc(p->tracker_entries, sizeof(t->entry[0]));
-	t->count = calloc(timed_shape(d)->pieces, sizeof(t->count[0]));
+	t->count = calloc(timed_shape(d)->copy_pieces, sizeof(t->count[0]));
 	t->tile = calloc(timed_shape(d)->tiles, sizeof(t->tile[0]));
 	if (!t->entry || !t->count || !t->tile)
 		return false;
@@ -103,10 +103,9 @@ static void read_record(struct timed_device *d, uint32_t tile)
 
 /* -------------------------------------------------------------------- counts */
 
-/* The updates that complete a piece: one of each rank, or one each of device and neighbour. */
 static uint32_t expected(const struct timed_device *d)
 {
-	return d->sim->setup.program == T3_TIMED_DIRECT ? timed_shape(d)->ranks : 2;
+	return timed_updates(d->sim);
 }
 
 static void complete(struct timed_device *d, uint32_t piece)
@@ -122,7 +121,7 @@ static void complete(struct timed_device *d, uint32_t piece)
 		return;
 	}
 	d->tracker.complete++;
-	if (d->sim->setup.program == T3_TIMED_T3_MCA_AG)
+	if (timed_triggers_gather(d->sim))
 		timed_dma_piece_complete(d, piece, true);
 	d->sim->ops->progress(d);
 }

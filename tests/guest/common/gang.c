@@ -69,6 +69,8 @@ struct t3_timed_args gang_args(const struct t3_timed_setup *setup)
 		.columns = w->columns,
 		.depth = w->depth,
 		.chunks = w->chunks,
+		.collective = w->collective,
+		.nodes = (uint32_t)w->nodes,
 	};
 	size_t i;
 

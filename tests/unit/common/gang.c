@@ -16,6 +16,8 @@ struct run run_of(const struct t3_timed_setup *setup)
 	run.args.columns = setup->workload.columns;
 	run.args.depth = setup->workload.depth;
 	run.args.chunks = setup->workload.chunks;
+	run.args.collective = setup->workload.collective;
+	run.args.nodes = (uint32_t)setup->workload.nodes;
 	memcpy(run.args.params, &setup->params, sizeof(run.args.params));
 	return run;
 }

@@ -15,8 +15,9 @@ struct t3_timed_setup timed_small(uint64_t rows, uint64_t columns, uint64_t dept
 	struct t3_timed_setup setup = { .mirrored = true };
 
 	t3_timed_params_default(&setup.params);
-	setup.workload =
-		(struct t3_timed_workload){ rows, columns, depth, 2, ranks, T3_TIMED_CHUNKS_AUTO };
+	setup.workload = (struct t3_timed_workload){
+		.rows = rows, .columns = columns, .depth = depth, .element_bytes = 2, .ranks = ranks
+	};
 	timed_param(&setup, "compute_units", 6);
 	timed_param(&setup, "tile_rows", 32);
 	timed_param(&setup, "tile_columns", 32);
@@ -27,7 +28,7 @@ struct t3_timed_setup timed_small(uint64_t rows, uint64_t columns, uint64_t dept
 	timed_param(&setup, "link_queue_kib", 16);
 	timed_param(&setup, "dma_tiles", 2);
 	timed_param(&setup, "dma_read_ahead_kib", 16);
-	timed_param(&setup, "copy_window_kib", 24);
+	timed_param(&setup, "copy_unit_kib", 4);
 	timed_param(&setup, "tracker_entries", 16);
 	return setup;
 }
@@ -38,9 +39,23 @@ struct t3_timed_setup timed_published(uint64_t hidden, uint64_t tokens, uint64_t
 	struct t3_timed_setup setup = { .mirrored = true };
 
 	t3_timed_params_default(&setup.params);
-	setup.workload = (struct t3_timed_workload){ tokens, hidden, hidden * factor / ranks,
-						     2,	     ranks,  T3_TIMED_CHUNKS_AUTO };
+	setup.workload = (struct t3_timed_workload){ .rows = tokens,
+						     .columns = hidden,
+						     .depth = hidden * factor / ranks,
+						     .element_bytes = 2,
+						     .ranks = ranks };
 	return setup;
+}
+
+bool timed_program(struct t3_timed_setup *setup, int program)
+{
+	uint64_t units = setup->params.compute_units;
+	char why[TIMED_WHY];
+
+	setup->program = (enum t3_timed_program)program;
+	if (program == T3_TIMED_SHARED && setup->params.collective_units >= units)
+		timed_param(setup, "collective_units", units > 1 ? units / 2 : 1);
+	return t3_timed_check(setup, why, sizeof(why));
 }
 
 struct t3_timed_counters timed_run_to_end(const struct t3_timed_setup *setup)
@@ -69,19 +84,28 @@ static uint64_t blocks(uint64_t size, uint64_t of)
 	return size / of + (size % of != 0);
 }
 
+static uint64_t nodes_of(const struct t3_timed_workload *w)
+{
+	return w->nodes ? w->nodes : 1;
+}
+
+static uint64_t ranks_of_node(const struct t3_timed_workload *w)
+{
+	return w->ranks / nodes_of(w);
+}
+
 struct timed_reference_cut timed_reference_cut(const struct t3_timed_setup *setup)
 {
 	const struct t3_timed_workload *w = &setup->workload;
 	struct timed_reference_cut best = { 0 };
-	uint64_t a, fewest = ~(uint64_t)0, least = 0;
+	uint64_t a, n = ranks_of_node(w), fewest = ~(uint64_t)0, least = 0;
 
-	for (a = 1; a <= w->ranks; a++) {
-		uint64_t b = w->ranks / a, rows = blocks(w->rows, a),
-			 columns = blocks(w->columns, b);
-		uint64_t tiles = w->ranks * blocks(rows, setup->params.tile_rows) *
+	for (a = 1; a <= n; a++) {
+		uint64_t b = n / a, rows = blocks(w->rows, a), columns = blocks(w->columns, b);
+		uint64_t tiles = n * blocks(rows, setup->params.tile_rows) *
 				 blocks(columns, setup->params.tile_columns);
 
-		if (a * b != w->ranks || (w->chunks == T3_TIMED_CHUNKS_ROWS && b != 1) ||
+		if (a * b != n || (w->chunks == T3_TIMED_CHUNKS_ROWS && b != 1) ||
 		    (w->chunks == T3_TIMED_CHUNKS_COLUMNS && a != 1))
 			continue;
 		if (tiles > fewest || (tiles == fewest && rows + columns > least))
@@ -93,32 +117,101 @@ struct timed_reference_cut timed_reference_cut(const struct t3_timed_setup *setu
 	return best;
 }
 
-/* Chunks read and written by all ranks together, as the paper's figures count them. */
-static void expect_chunks(const struct t3_timed_setup *setup, uint64_t *chunks)
+/* What compute units copy: of a reduce-scatter, of an all-gather or all-to-all. */
+static void expect_copies(const struct t3_timed_setup *setup, uint64_t *chunks)
 {
-	uint64_t n = setup->workload.ranks;
-	bool nmc = setup->program == T3_TIMED_RS_NMC;
+	enum t3_timed_collective collective = setup->workload.collective;
+	uint64_t n = ranks_of_node(&setup->workload);
 
-	memset(chunks, 0, T3_TIMED_BYTES * sizeof(*chunks));
-	chunks[T3_TIMED_AG_READ] = chunks[T3_TIMED_AG_WRITE] = nmc ? 0 : n - 1;
-	chunks[T3_TIMED_GEMM_WRITE] = nmc ? 0 : n - 1;
-	chunks[T3_TIMED_RS_WRITE] = n - 1;
-	switch (setup->program) {
-	case T3_TIMED_SEQUENTIAL:
-		chunks[T3_TIMED_GEMM_WRITE] = n;
+	if (t3_timed_reduces(collective)) {
 		chunks[T3_TIMED_RS_READ] = 2 * n - 1;
 		chunks[T3_TIMED_RS_WRITE] = n;
+	}
+	if (collective != T3_TIMED_COLLECTIVE_REDUCE_SCATTER)
+		chunks[T3_TIMED_AG_READ] = chunks[T3_TIMED_AG_WRITE] = n - 1;
+}
+
+/* What a GEMM that is fused stores, and what is triggered. */
+static void expect_fused(const struct t3_timed_setup *setup, uint64_t *chunks)
+{
+	uint64_t n = ranks_of_node(&setup->workload);
+
+	switch (setup->workload.collective) {
+	case T3_TIMED_COLLECTIVE_ALL_GATHER:
+		chunks[T3_TIMED_GEMM_WRITE] = 1;
+		chunks[T3_TIMED_AG_READ] = chunks[T3_TIMED_AG_WRITE] = n - 1;
+		return;
+	case T3_TIMED_COLLECTIVE_ALL_TO_ALL:
+		chunks[T3_TIMED_GEMM_WRITE] = 1;
+		chunks[T3_TIMED_AG_WRITE] = n - 1;
+		return;
+	case T3_TIMED_COLLECTIVE_ALL_REDUCE:
+		chunks[T3_TIMED_AG_READ] = chunks[T3_TIMED_AG_WRITE] = n - 1;
+		break;
+	default:
+		break;
+	}
+	chunks[T3_TIMED_GEMM_WRITE] = setup->program == T3_TIMED_DIRECT ? 1 : n - 1;
+	chunks[T3_TIMED_RS_WRITE] = n - 1;
+	chunks[T3_TIMED_RS_READ] = setup->program == T3_TIMED_DIRECT ? 0 : n - 2;
+}
+
+/* Chunks that a device computes. */
+static uint64_t computed(const struct t3_timed_setup *setup)
+{
+	bool own = setup->workload.collective == T3_TIMED_COLLECTIVE_ALL_GATHER;
+
+	return own ? 1 : ranks_of_node(&setup->workload);
+}
+
+static bool has_gemm(const struct t3_timed_setup *setup)
+{
+	return setup->program != T3_TIMED_RS_NMC && setup->program != T3_TIMED_ALONE;
+}
+
+/* Chunks read and written by a device, as the paper's figures count them. */
+static void expect_chunks(const struct t3_timed_setup *setup, uint64_t *chunks)
+{
+	uint64_t n = ranks_of_node(&setup->workload);
+
+	memset(chunks, 0, T3_TIMED_BYTES * sizeof(*chunks));
+	if (n == 1) {
+		chunks[T3_TIMED_GEMM_WRITE] = has_gemm(setup);
+		return;
+	}
+	switch (setup->program) {
+	case T3_TIMED_SEQUENTIAL:
+	case T3_TIMED_SHARED:
+		chunks[T3_TIMED_GEMM_WRITE] = computed(setup);
+		expect_copies(setup, chunks);
+		break;
+	case T3_TIMED_ALONE:
+		expect_copies(setup, chunks);
 		break;
 	case T3_TIMED_RS_NMC:
 		chunks[T3_TIMED_RS_READ] = n - 1;
-		break;
-	case T3_TIMED_DIRECT:
-		chunks[T3_TIMED_GEMM_WRITE] = 1;
+		chunks[T3_TIMED_RS_WRITE] = n - 1;
 		break;
 	default:
-		chunks[T3_TIMED_RS_READ] = n - 2;
+		expect_fused(setup, chunks);
 		break;
 	}
+}
+
+/* The same for parts of a chunk, over nodes. Updates at memory save the second read and the sum. */
+static void expect_parts(const struct t3_timed_setup *setup, uint64_t *parts)
+{
+	uint64_t nodes = nodes_of(&setup->workload);
+	bool loads = setup->program != T3_TIMED_RS_NMC && !t3_timed_fused(setup->program);
+
+	memset(parts, 0, T3_TIMED_BYTES * sizeof(*parts));
+	if (nodes < 2)
+		return;
+	parts[T3_TIMED_RS_READ] = loads ? 2 * nodes - 1 : nodes - 1;
+	parts[T3_TIMED_RS_WRITE] = loads ? nodes : nodes - 1;
+	if (setup->program != T3_TIMED_RS_NMC &&
+	    setup->workload.collective == T3_TIMED_COLLECTIVE_ALL_REDUCE)
+		parts[T3_TIMED_AG_READ] = parts[T3_TIMED_AG_WRITE] = nodes - 1;
 }
 
 static uint64_t minimum(uint64_t a, uint64_t b)
@@ -132,9 +225,11 @@ static void assert_gemm_reads(const struct t3_timed_setup *setup, const struct t
 	const struct t3_timed_workload *w = &setup->workload;
 	const struct t3_timed_params *p = &setup->params;
 	struct timed_reference_cut cut = timed_reference_cut(setup);
-	uint64_t grid =
-		w->ranks * blocks(cut.rows, p->tile_rows) * blocks(cut.columns, p->tile_columns);
-	uint64_t once = (cut.a * cut.rows + cut.b * cut.columns) * w->depth * w->element_bytes;
+	uint64_t grid = computed(setup) * blocks(cut.rows, p->tile_rows) *
+			blocks(cut.columns, p->tile_columns);
+	bool all = computed(setup) == ranks_of_node(w);
+	uint64_t once = ((all ? cut.a : 1) * cut.rows + (all ? cut.b : 1) * cut.columns) *
+			w->depth * w->element_bytes;
 	uint64_t each = grid *
 			(minimum(p->tile_rows, cut.rows) + minimum(p->tile_columns, cut.columns)) *
 			w->depth * w->element_bytes;
@@ -156,22 +251,99 @@ static void assert_tracker(const struct t3_timed_setup *setup, const struct t3_t
 	assert_true(c->tracker_peak <= setup->params.tracker_entries);
 }
 
+/* What goes once round each ring, or once to each peer: for an all-reduce, twice. */
+static uint64_t times_sent(const struct t3_timed_setup *setup)
+{
+	bool both = setup->workload.collective == T3_TIMED_COLLECTIVE_ALL_REDUCE &&
+		    setup->program != T3_TIMED_RS_NMC;
+
+	return both ? 2 : 1;
+}
+
+/* No link is faster than its rate, and no chunk can go before the one before it has come. */
+static void assert_bound(const struct t3_timed_setup *setup, const struct t3_timed_counters *c)
+{
+	const struct t3_timed_params *p = &setup->params;
+	uint64_t others = ranks_of_node(&setup->workload) - 1;
+	uint64_t hops = times_sent(setup) * others;
+
+	if (t3_timed_all_peers(setup->program, setup->workload.collective))
+		hops = others != 0;
+	assert_true(c->end >= c->link_bytes * 1000 / p->link_gbps);
+	assert_true(c->end >= hops * p->link_latency_ns * 1000);
+	assert_true(c->link_busy <= c->end);
+}
+
+static void assert_phases(const struct t3_timed_setup *setup, const struct t3_timed_counters *c)
+{
+	bool ring = ranks_of_node(&setup->workload) > 1, nodes = nodes_of(&setup->workload) > 1;
+	bool sums = t3_timed_reduces(setup->workload.collective);
+	bool last = setup->workload.collective != T3_TIMED_COLLECTIVE_REDUCE_SCATTER &&
+		    setup->program != T3_TIMED_RS_NMC;
+
+	assert_int_equal(c->phase_end[T3_TIMED_GEMM] != 0, has_gemm(setup));
+	assert_int_equal(c->phase_end[T3_TIMED_REDUCE_SCATTER] != 0,
+			 ring && sums && !t3_timed_fused(setup->program));
+	assert_int_equal(c->phase_end[T3_TIMED_NODE_REDUCE_SCATTER] != 0, nodes && sums);
+	assert_int_equal(c->phase_end[T3_TIMED_NODE_ALL_GATHER] != 0, nodes && last);
+	assert_int_equal(c->phase_end[T3_TIMED_ALL_GATHER] != 0, ring && last);
+	assert_int_equal(c->groups != 0, has_gemm(setup));
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* A ring over nodes sends a part, and the last byte of it arrives, before the next one starts. */
+static void assert_times(const struct t3_timed_setup *setup, const struct t3_timed_counters *c,
+			 uint64_t part)
+{
+	const struct t3_timed_params *p = &setup->params;
+	uint64_t nodes = nodes_of(&setup->workload);
+	uint64_t ring =
+		(nodes - 1) * (part * 1000 / p->node_link_gbps + p->node_link_latency_ns * 1000);
+	uint64_t gemm = c->phase_end[T3_TIMED_GEMM], start;
+
+	assert_int_equal(c->node_link_messages > 0, nodes > 1);
+	assert_true(c->node_link_busy >= c->node_link_bytes * 1000 / p->node_link_gbps);
+	if (nodes < 2)
+		return;
+	start = later(c->phase_end[T3_TIMED_REDUCE_SCATTER],
+		      setup->program == T3_TIMED_SHARED ? 0 : gemm);
+	assert_true(c->phase_end[T3_TIMED_NODE_REDUCE_SCATTER] >= start + ring);
+	if (times_sent(setup) < 2)
+		return;
+	start = later(c->phase_end[T3_TIMED_NODE_REDUCE_SCATTER], gemm);
+	assert_true(c->phase_end[T3_TIMED_NODE_ALL_GATHER] >= start + ring);
+	assert_true(c->phase_end[T3_TIMED_ALL_GATHER] ==
+		    (ranks_of_node(&setup->workload) > 1 ? c->end : 0));
+}
+
 void timed_assert_conserved(const struct t3_timed_setup *setup, const struct t3_timed_counters *c)
 {
 	const struct t3_timed_workload *w = &setup->workload;
 	struct timed_reference_cut cut = timed_reference_cut(setup);
-	uint64_t chunk = cut.rows * cut.columns * w->element_bytes;
-	uint64_t chunks[T3_TIMED_BYTES], sent = setup->program == T3_TIMED_RS_NMC ? 1 : 2;
+	uint64_t chunk = cut.rows * cut.columns * w->element_bytes, nodes = nodes_of(w);
+	uint64_t part = blocks(cut.rows * cut.columns, nodes) * w->element_bytes;
+	uint64_t chunks[T3_TIMED_BYTES], parts[T3_TIMED_BYTES];
+	uint64_t sent = times_sent(setup);
 	int kind;
 
 	expect_chunks(setup, chunks);
+	expect_parts(setup, parts);
 	for (kind = T3_TIMED_GEMM_WRITE; kind <= T3_TIMED_AG_WRITE; kind++)
-		assert_int_equal(c->memory_bytes[kind], chunks[kind] * chunk);
-	assert_int_equal(c->link_bytes, sent * (w->ranks - 1) * chunk);
-	assert_int_equal(c->received_bytes, c->link_bytes);
-	assert_true(c->link_busy <= c->end);
+		assert_int_equal(c->memory_bytes[kind], chunks[kind] * chunk + parts[kind] * part);
+	assert_int_equal(c->link_bytes, sent * (ranks_of_node(w) - 1) * chunk);
+	assert_int_equal(c->node_link_bytes, sent * (nodes - 1) * part);
+	assert_int_equal(c->received_bytes, c->link_bytes + c->node_link_bytes);
+	assert_times(setup, c, part);
 	assert_true(c->queue_peak <= setup->params.queue_entries);
+	assert_bound(setup, c);
+	assert_phases(setup, c);
 	assert_tracker(setup, c);
-	if (setup->program != T3_TIMED_RS_NMC)
+	if (c->groups)
 		assert_gemm_reads(setup, c);
+	else
+		assert_int_equal(c->memory_bytes[T3_TIMED_GEMM_READ], 0);
 }

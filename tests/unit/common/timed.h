@@ -29,6 +29,12 @@ struct timed_reference_cut {
 struct timed_reference_cut timed_reference_cut(const struct t3_timed_setup *setup);
 void timed_param(struct t3_timed_setup *setup, const char *name, uint64_t value);
 
+/*
+ * Set the program, and for SHARED compute units that its collective leaves to the GEMM. False: the
+ * model does not run the program with this setup.
+ */
+bool timed_program(struct t3_timed_setup *setup, int program);
+
 /* Run to the end. All devices must be done, with the same counters. */
 struct t3_timed_counters timed_run_to_end(const struct t3_timed_setup *setup);
 /* Check, for this program, that no bytes are missing and none are too many. */

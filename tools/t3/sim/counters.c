@@ -12,6 +12,8 @@ static const char *const names[] = {
 	"end",
 	"phase_end[gemm]",
 	"phase_end[reduce_scatter]",
+	"phase_end[node_reduce_scatter]",
+	"phase_end[node_all_gather]",
 	"phase_end[all_gather]",
 	"memory_bytes[gemm_read]",
 	"memory_bytes[gemm_write]",
@@ -44,6 +46,9 @@ static const char *const names[] = {
 	"tracker_fills",
 	"tracker_live",
 	"tracker_peak",
+	"node_link_bytes",
+	"node_link_messages",
+	"node_link_busy",
 };
 
 _Static_assert(sizeof(names) / sizeof(names[0]) == WORDS, "a counter has no name");

@@ -18,6 +18,8 @@ static const struct {
 	[SIM_T3_MCA] = { "t3-mca", T3_TIMED_T3_MCA },
 	[SIM_T3_MCA_AG] = { "t3-mca-ag", T3_TIMED_T3_MCA_AG },
 	[SIM_DIRECT] = { "direct", T3_TIMED_DIRECT },
+	[SIM_ALONE] = { "alone", T3_TIMED_ALONE },
+	[SIM_SHARED] = { "shared", T3_TIMED_SHARED },
 };
 
 const char *sim_config_name(enum sim_config config)
@@ -41,6 +43,30 @@ bool sim_config_parse(const char *text, enum sim_config *config)
 		}
 	}
 	return false;
+}
+
+/* The program that decides whether a configuration runs. */
+static enum t3_timed_program deciding_program(enum sim_config config)
+{
+	if (config == SIM_IDEAL)
+		return T3_TIMED_SEQUENTIAL;
+	return config == SIM_IDEAL_NMC ? T3_TIMED_RS_NMC : configs[config].program;
+}
+
+bool sim_config_runs(enum sim_config config, const struct t3_timed_workload *workload)
+{
+	enum t3_timed_program program = deciding_program(config);
+
+	return workload->nodes > 1 ? t3_timed_over_nodes(program, workload->collective)
+				   : t3_timed_runs(program, workload->collective);
+}
+
+bool sim_config_check(enum sim_config config, const struct t3_timed_setup *setup, char *why)
+{
+	struct t3_timed_setup tried = *setup;
+
+	tried.program = deciding_program(config);
+	return t3_timed_check(&tried, why, SIM_WHY_SIZE);
 }
 
 /* Devices in the same job must have the same figures. */
@@ -82,6 +108,8 @@ static bool run_program(struct sim_figures *figures, enum t3_timed_program progr
 	if (figures->ran[program])
 		return true;
 	setup->program = program;
+	if (!t3_timed_check(setup, why, SIM_WHY_SIZE))
+		return false;
 	sim = t3_timed_new(setup);
 	if (!sim) {
 		snprintf(why, SIM_WHY_SIZE, "there is not enough memory for the run");
@@ -97,7 +125,7 @@ static bool run_program(struct sim_figures *figures, enum t3_timed_program progr
 bool sim_figures_run(struct sim_figures *figures, enum sim_config config,
 		     struct t3_timed_setup *setup, char *why)
 {
-	if (!run_program(figures, T3_TIMED_SEQUENTIAL, setup, why))
+	if (config != SIM_ALONE && !run_program(figures, T3_TIMED_SEQUENTIAL, setup, why))
 		return false;
 	if (config == SIM_IDEAL_NMC)
 		return run_program(figures, T3_TIMED_RS_NMC, setup, why);
@@ -105,23 +133,65 @@ bool sim_figures_run(struct sim_figures *figures, enum sim_config config,
 	       run_program(figures, configs[config].program, setup, why);
 }
 
+uint64_t sim_phase_start(enum t3_timed_program program, const struct t3_timed_counters *counters,
+			 enum t3_timed_phase phase)
+{
+	int first = program == T3_TIMED_SHARED && phase <= T3_TIMED_NODE_REDUCE_SCATTER
+			    ? T3_TIMED_REDUCE_SCATTER
+			    : T3_TIMED_GEMM;
+	uint64_t start = 0;
+	int i;
+
+	for (i = first; i < (int)phase; i++)
+		if (counters->phase_end[i] > start)
+			start = counters->phase_end[i];
+	return start;
+}
+
 uint64_t sim_figures_phase(const struct sim_figures *figures, enum t3_timed_phase phase)
 {
-	const uint64_t *end = figures->counters[T3_TIMED_SEQUENTIAL].phase_end;
+	const struct t3_timed_counters *c = &figures->counters[T3_TIMED_SEQUENTIAL];
+	uint64_t end = c->phase_end[phase];
 
-	return phase == T3_TIMED_GEMM ? end[phase] : end[phase] - end[phase - 1];
+	return end ? end - sim_phase_start(T3_TIMED_SEQUENTIAL, c, phase) : 0;
 }
 
 uint64_t sim_figures_time(const struct sim_figures *figures, enum sim_config config)
 {
 	uint64_t gemm = sim_figures_phase(figures, T3_TIMED_GEMM);
-	uint64_t scatter = sim_figures_phase(figures, T3_TIMED_REDUCE_SCATTER);
+	uint64_t scatter = sim_figures_phase(figures, T3_TIMED_REDUCE_SCATTER) +
+			   sim_figures_phase(figures, T3_TIMED_NODE_REDUCE_SCATTER);
+	uint64_t after = sim_figures_phase(figures, T3_TIMED_NODE_ALL_GATHER) +
+			 sim_figures_phase(figures, T3_TIMED_ALL_GATHER);
+	uint64_t hidden = scatter;
 
 	if (configs[config].program != T3_TIMED_PROGRAMS)
 		return figures->counters[configs[config].program].end;
 	if (config == SIM_IDEAL_NMC)
-		scatter = figures->counters[T3_TIMED_RS_NMC].end;
-	return (gemm > scatter ? gemm : scatter) + sim_figures_phase(figures, T3_TIMED_ALL_GATHER);
+		hidden = figures->counters[T3_TIMED_RS_NMC].end;
+	if (!scatter) {
+		hidden = after;
+		after = 0;
+	}
+	return (gemm > hidden ? gemm : hidden) + after;
+}
+
+/* Each element crosses the slowest link so often, per rank; an all-reduce's does it twice. */
+static double bus_factor(const struct t3_timed_workload *w)
+{
+	double factor = (double)(w->ranks - 1) / (double)w->ranks;
+
+	return w->collective == T3_TIMED_COLLECTIVE_ALL_REDUCE ? 2 * factor : factor;
+}
+
+struct sim_bandwidth sim_figures_bandwidth(const struct sim_figures *figures,
+					   const struct t3_timed_setup *setup)
+{
+	struct sim_bandwidth b = { .bytes = sim_buffer_bytes(setup) };
+
+	b.algorithm = (double)b.bytes * 1000 / (double)figures->counters[T3_TIMED_ALONE].end;
+	b.bus = b.algorithm * bus_factor(&setup->workload);
+	return b;
 }
 
 double sim_figures_speedup(const struct sim_figures *figures, enum sim_config config)

@@ -6,8 +6,10 @@
 #include "sim/workload.h"
 
 /*
- * Ideal overlap and Ideal RS+NMC are not simulated. Their time is that of parts of others: (larger
- * of GEMM and reduce-scatter) + all-gather.
+ * Ideal overlap and Ideal RS+NMC are not simulated. Their time is that of parts of others: the
+ * larger of the GEMM and what a perfect overlap hides, and what follows. An all-reduce's
+ * all-gathers follow, in the node and over nodes; any other collective is hidden as a whole. The
+ * collective alone has no speedup.
  */
 enum sim_config {
 	SIM_SEQUENTIAL,
@@ -17,6 +19,8 @@ enum sim_config {
 	SIM_T3_MCA,
 	SIM_T3_MCA_AG,
 	SIM_DIRECT,
+	SIM_ALONE,
+	SIM_SHARED, /* not for all machines: it needs collective_units below compute_units */
 	SIM_CONFIGS,
 };
 
@@ -42,15 +46,31 @@ bool sim_config_parse(const char *text, enum sim_config *config);
 /* Its program. T3_TIMED_PROGRAMS: it is computed from others. */
 enum t3_timed_program sim_config_program(enum sim_config config);
 
+/* Is there such a configuration of this collective? */
+bool sim_config_runs(enum sim_config config, const struct t3_timed_workload *workload);
+/* False: the model refuses it, and `why` says why. */
+bool sim_config_check(enum sim_config config, const struct t3_timed_setup *setup, char *why);
+
 /* Run what the configuration needs and has not been run. False: `why`. */
 bool sim_figures_run(struct sim_figures *figures, enum sim_config config,
 		     struct t3_timed_setup *setup, char *why);
 uint64_t sim_figures_time(const struct sim_figures *figures, enum sim_config config); /* ps */
 double sim_figures_speedup(const struct sim_figures *figures, enum sim_config config);
+/* Of the collective alone, in GB/s, as benchmarks of collectives define them. */
+struct sim_bandwidth {
+	uint64_t bytes; /* of the whole buffer */
+	double algorithm, bus;
+};
+
+struct sim_bandwidth sim_figures_bandwidth(const struct sim_figures *figures,
+					   const struct t3_timed_setup *setup);
 /* All records but the tracker's. */
 uint64_t sim_memory_bytes(const struct t3_timed_counters *counters);
 
-/* The time of a phase of Sequential, in ps. */
+/* When a phase of a run began, in ps. In SHARED, the reduce-scatter begins with the GEMM. */
+uint64_t sim_phase_start(enum t3_timed_program program, const struct t3_timed_counters *counters,
+			 enum t3_timed_phase phase);
+/* The time of a phase of Sequential, in ps; 0: it has no such phase. */
 uint64_t sim_figures_phase(const struct sim_figures *figures, enum t3_timed_phase phase);
 
 #endif /* T3_SIM_FIGURES_H */

@@ -19,7 +19,7 @@ struct model {
 	uint64_t tp[MAX_TP];
 	uint32_t tps, sublayers;
 	enum sim_sublayer sublayer[SIM_SUBLAYERS];
-	bool has_hidden, has_tokens, has_dtype;
+	bool has_hidden, has_tokens, has_dtype, has_collective, has_nodes;
 	unsigned int line; /* of its name */
 };
 
@@ -305,6 +305,19 @@ static bool set_dtype(struct parser *p, const char *value)
 	return true;
 }
 
+static bool set_collective(struct parser *p, const char *value)
+{
+	if (p->model.has_collective)
+		return refuse(p, "collective is given twice");
+	p->model.has_collective = true;
+	if (!sim_collective_parse(value, &p->model.workload.collective))
+		return refuse(p,
+			      "collective is '%.64s' and must be all-reduce, reduce-scatter, "
+			      "all-gather or all-to-all",
+			      value);
+	return true;
+}
+
 static bool set_model(struct parser *p, const char *key, char *value)
 {
 	struct model *m = &p->model;
@@ -319,6 +332,10 @@ static bool set_model(struct parser *p, const char *key, char *value)
 		return set_sublayers(p, value);
 	if (!strcmp(key, "dtype"))
 		return set_dtype(p, value);
+	if (!strcmp(key, "collective"))
+		return set_collective(p, value);
+	if (!strcmp(key, "nodes"))
+		return set_once(p, key, value, &m->workload.nodes, &m->has_nodes);
 	return refuse(p, "a model has no key '%.64s'", key);
 }
 

@@ -11,6 +11,8 @@
  *     tp = 8 16                one or more
  *     sublayers = op fc2       default: op fc2 fc1 ip
  *     dtype = f16              default; bf16, f32
+ *     collective = all-reduce  default; reduce-scatter, all-gather, all-to-all
+ *     nodes = 1                default; each tp is divided into as many
  *     [machine]                parameters of the timed model, by their names
  *     memory_gbps = 2048
  */

@@ -17,6 +17,7 @@ enum row {
 	ROW_MEMORY_COMMUNICATION,
 	ROW_LINK,
 	ROW_TRIGGER,
+	ROW_NODE_LINK, /* only if there are several nodes */
 	ROW_UNIT,
 };
 
@@ -31,6 +32,7 @@ static const struct {
 	[T3_TIMED_TRACK_LINK] = { ROW_LINK, "bytes" },
 	[T3_TIMED_TRACK_TRIGGER] = { ROW_TRIGGER, "block" },
 	[T3_TIMED_TRACK_STEP] = { ROW_STEP, "step" },
+	[T3_TIMED_TRACK_NODE_LINK] = { ROW_NODE_LINK, "bytes" },
 	[T3_TIMED_TRACK_UNIT] = { ROW_UNIT, "tile" },
 };
 
@@ -61,6 +63,7 @@ static void name_device(struct timeline *t, uint32_t device, uint64_t units)
 		"memory: communication stream",
 		"link",
 		"triggers",
+		"link to other nodes",
 	};
 	char text[32];
 	uint32_t i;
@@ -70,7 +73,7 @@ static void name_device(struct timeline *t, uint32_t device, uint64_t units)
 		"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"tid\":0,\"args\":{\"name\":"
 		"\"device %u\"}}",
 		device, device);
-	for (i = 0; i < ROW_UNIT; i++)
+	for (i = 0; i < (uint32_t)(t->nodes ? ROW_UNIT : ROW_NODE_LINK); i++)
 		name_row(t, device, i, rows[i]);
 	for (i = 0; i < units; i++) {
 		snprintf(text, sizeof(text), "compute unit %u", i);
@@ -82,7 +85,9 @@ void timeline_begin(struct timeline *t, FILE *file, const struct t3_timed_setup 
 {
 	uint32_t i;
 
-	*t = (struct timeline){ .file = file, .fused = setup->program >= T3_TIMED_T3 };
+	*t = (struct timeline){ .file = file, .fused = t3_timed_fused(setup->program) };
+	t->sums = t3_timed_reduces(setup->workload.collective);
+	t->nodes = setup->workload.nodes > 1;
 	t->devices = setup->mirrored ? 1 : (uint32_t)setup->workload.ranks;
 	fprintf(file,
 		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"clock\":\"virtual\",\"program\":"
@@ -115,6 +120,10 @@ static void print_counters(struct timeline *t, uint32_t rank)
 	fputs("}}", t->file);
 	begin_counter(t, rank, d->microsecond, "link bytes in 1 us");
 	fprintf(t->file, "\"bytes\":%" PRIu64 "}}", d->link);
+	if (t->nodes) {
+		begin_counter(t, rank, d->microsecond, "node link bytes in 1 us");
+		fprintf(t->file, "\"bytes\":%" PRIu64 "}}", d->node_link);
+	}
 	begin_counter(t, rank, d->microsecond, "tracker entries, most in 1 us");
 	fprintf(t->file, "\"entries\":%" PRIu64 "}}", d->peak);
 }
@@ -125,7 +134,7 @@ static void end_microsecond(struct timeline *t, uint32_t rank)
 
 	print_counters(t, rank);
 	memset(d->memory, 0, sizeof(d->memory));
-	d->link = 0;
+	d->link = d->node_link = 0;
 	d->peak = d->entries;
 	d->microsecond++;
 }
@@ -165,6 +174,8 @@ static void count(struct timeline *t, const struct t3_timed_span *span)
 		if (span->start < d->first_send)
 			d->first_send = span->start;
 	}
+	if (span->track == T3_TIMED_TRACK_NODE_LINK)
+		d->node_link += span->number;
 	if (span->track >= T3_TIMED_TRACK_UNIT)
 		d->gemm_end = span->end;
 	d->entries = span->entries;
@@ -190,6 +201,16 @@ static void print_span(struct timeline *t, const struct t3_timed_span *span, uin
 	fputs("}}", t->file);
 }
 
+/* A fused collective begins with the first bytes on the link. */
+static void print_collective(struct timeline *t, struct t3_timed_span span)
+{
+	uint64_t first = t->device[span.rank].first_send;
+
+	if (t->fused && !t->sums && first < span.start)
+		span.start = first;
+	print_span(t, &span, ROW_COLLECTIVE, NULL);
+}
+
 /*
  * The model's first phase of a fused run is over with both: the GEMM ends with its last workgroup,
  * and the reduce-scatter begins with the first bytes on the link.
@@ -200,13 +221,13 @@ static void print_phase(struct timeline *t, const struct t3_timed_span *span)
 	struct t3_timed_span part = *span;
 
 	if (strcmp(span->what, "GEMM")) {
-		print_span(t, span, ROW_COLLECTIVE, NULL);
+		print_collective(t, *span);
 		return;
 	}
 	if (t->fused)
 		part.end = d->gemm_end;
 	print_span(t, &part, ROW_COMPUTE, NULL);
-	if (!t->fused || d->first_send > span->end)
+	if (!t->fused || !t->sums || d->first_send > span->end)
 		return;
 	part = (struct t3_timed_span){ .what = "reduce-scatter", .rank = span->rank };
 	part.start = d->first_send;

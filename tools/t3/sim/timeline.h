@@ -13,15 +13,15 @@
 /* What one device did in the microsecond that is not yet over, and in its fused phase. */
 struct timeline_device {
 	uint64_t microsecond;
-	uint64_t memory[T3_TIMED_BYTES], link; /* bytes */
-	uint64_t entries, peak;		       /* of the tracker: now, and in this microsecond */
-	uint64_t gemm_end, first_send;	       /* ps */
+	uint64_t memory[T3_TIMED_BYTES], link, node_link; /* bytes */
+	uint64_t entries, peak;	       /* of the tracker: now, and in this microsecond */
+	uint64_t gemm_end, first_send; /* ps */
 };
 
 struct timeline {
 	FILE *file;
 	uint64_t events;
-	bool fused;
+	bool fused, sums, nodes;
 	uint32_t devices;
 	struct timeline_device device[T3_TIMED_MAX_RANKS];
 };

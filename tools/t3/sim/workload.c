@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* A sub-layer's GEMM: rows are tokens, columns hidden, K is sliced over the ranks. */
+/* A sub-layer's GEMM: rows are tokens, columns hidden. And messages of collectives alone. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/workload.h"
+#include "sim/model_file.h"
 
 #define MAX_HIDDEN ((uint64_t)1 << 24)
 
@@ -58,6 +58,66 @@ bool sim_chunks_parse(const char *text, enum t3_timed_chunks *chunks)
 	return false;
 }
 
+bool sim_collective_parse(const char *text, enum t3_timed_collective *collective)
+{
+	int i;
+
+	for (i = 0; i < T3_TIMED_COLLECTIVES; i++) {
+		if (!strcmp(text, t3_timed_collective_name((enum t3_timed_collective)i))) {
+			*collective = (enum t3_timed_collective)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The number of bits that a suffix shifts by. */
+static unsigned int shift_of(char suffix)
+{
+	switch (suffix) {
+	case 'K':
+		return 10;
+	case 'M':
+		return 20;
+	case 'G':
+		return 30;
+	default:
+		return 0;
+	}
+}
+
+bool sim_message_parse(const char *text, uint64_t *bytes)
+{
+	size_t len = strlen(text);
+	char digits[16] = "";
+	unsigned int shift;
+	uint64_t number;
+
+	if (!len || len >= sizeof(digits))
+		return false;
+	shift = shift_of(text[len - 1]);
+	memcpy(digits, text, shift ? len - 1 : len);
+	if (!sim_number(digits, &number) || number > SIM_MESSAGE_MAX >> shift)
+		return false;
+	*bytes = number << shift;
+	return *bytes >= SIM_MESSAGE_MIN;
+}
+
+/* A buffer has a chunk for each of these. Nodes that do not divide the ranks are refused later. */
+static uint64_t node_ranks(uint64_t ranks, uint64_t nodes)
+{
+	return nodes > 1 && nodes <= ranks ? ranks / nodes : ranks;
+}
+
+uint64_t sim_buffer_bytes(const struct t3_timed_setup *setup)
+{
+	uint64_t rows, columns;
+
+	t3_timed_chunk(setup, &rows, &columns);
+	return rows * columns * setup->workload.element_bytes *
+	       node_ranks(setup->workload.ranks, setup->workload.nodes);
+}
+
 static bool in_range(const char *name, uint64_t value, uint64_t min, uint64_t max, char *why)
 {
 	if (value >= min && value <= max)
@@ -67,21 +127,55 @@ static bool in_range(const char *name, uint64_t value, uint64_t min, uint64_t ma
 	return false;
 }
 
+static uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+/* A chunk is whole rows of a tile, or, if it is less than one, one row of it. */
+static bool set_up_message(const struct sim_workload *w, struct t3_timed_setup *setup, char *why)
+{
+	uint64_t elements, columns, chunks = node_ranks(w->tp, w->nodes);
+
+	if (!in_range("tp", w->tp, 2, T3_TIMED_MAX_RANKS, why))
+		return false;
+	elements = ceil_div(w->message, chunks * w->element_bytes);
+	columns = elements < setup->params.tile_columns ? elements : setup->params.tile_columns;
+	setup->workload.rows = ceil_div(elements, columns) * chunks;
+	setup->workload.columns = columns;
+	setup->workload.depth = 1;
+	setup->workload.element_bytes = w->element_bytes;
+	setup->workload.ranks = w->tp;
+	setup->workload.chunks = T3_TIMED_CHUNKS_ROWS;
+	setup->workload.collective = w->collective;
+	setup->workload.nodes = w->nodes;
+	setup->program = T3_TIMED_ALONE;
+	return t3_timed_check(setup, why, SIM_WHY_SIZE);
+}
+
+/* Slices of one size: the last one is padded. */
+static uint64_t depth_of(const struct sim_workload *w)
+{
+	uint64_t all = w->hidden * sublayers[w->sublayer].factor;
+
+	return t3_timed_reduces(w->collective) ? ceil_div(all, w->tp) : all;
+}
+
 bool sim_workload_setup(const struct sim_workload *w, struct t3_timed_setup *setup, char *why)
 {
-	uint64_t depth;
-
+	if (w->message)
+		return set_up_message(w, setup, why);
 	if (!in_range("hidden", w->hidden, 1, MAX_HIDDEN, why) ||
 	    !in_range("tokens", w->tokens, 1, MAX_HIDDEN, why) ||
 	    !in_range("tp", w->tp, 2, T3_TIMED_MAX_RANKS, why))
 		return false;
-	/* Slices of one size: the last one is padded. */
-	depth = (w->hidden * sublayers[w->sublayer].factor + w->tp - 1) / w->tp;
 	setup->workload = (struct t3_timed_workload){ .rows = w->tokens,
 						      .columns = w->hidden,
-						      .depth = depth,
+						      .depth = depth_of(w),
 						      .element_bytes = w->element_bytes,
 						      .ranks = w->tp,
-						      .chunks = setup->workload.chunks };
+						      .chunks = setup->workload.chunks,
+						      .collective = w->collective,
+						      .nodes = w->nodes };
 	return t3_timed_check(setup, why, SIM_WHY_SIZE);
 }

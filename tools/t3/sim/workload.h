@@ -8,7 +8,10 @@
 #define SIM_NAME_SIZE 64u
 #define SIM_WHY_SIZE  256u
 
-/* Forward OP and FC-2, backward FC-1 and IP. K is a multiple of hidden, sliced over the ranks. */
+/*
+ * Forward OP and FC-2, backward FC-1 and IP. K is a multiple of hidden. It is sliced over the ranks
+ * if the collective sums, else each rank has all of it.
+ */
 enum sim_sublayer { SIM_OP, SIM_FC2, SIM_FC1, SIM_IP, SIM_SUBLAYERS };
 
 struct sim_workload {
@@ -16,18 +19,32 @@ struct sim_workload {
 	uint64_t hidden, tokens, tp;
 	uint64_t element_bytes;
 	enum sim_sublayer sublayer;
+	enum t3_timed_collective collective;
+	uint64_t message; /* bytes that a collective alone works on; 0: a sub-layer */
+	uint64_t nodes;	  /* 0 or 1: none */
 };
+
+/* Of a message. */
+#define SIM_MESSAGE_MIN ((uint64_t)64 << 10)
+#define SIM_MESSAGE_MAX ((uint64_t)1 << 30)
 
 /* "op", "fc2", "fc1", "ip" */
 const char *sim_sublayer_name(enum sim_sublayer sublayer);
 bool sim_sublayer_parse(const char *text, enum sim_sublayer *sublayer);
 /* f16, bf16, f32 */
 bool sim_dtype_parse(const char *text, uint64_t *element_bytes);
+/* all-reduce, reduce-scatter, all-gather, all-to-all */
+bool sim_collective_parse(const char *text, enum t3_timed_collective *collective);
+/* Bytes, with K, M or G for KiB, MiB or GiB, from SIM_MESSAGE_MIN to SIM_MESSAGE_MAX. */
+bool sim_message_parse(const char *text, uint64_t *bytes);
 /* auto, rows, columns */
 bool sim_chunks_parse(const char *text, enum t3_timed_chunks *chunks);
 
+/* The bytes that all chunks of a device's output have together, with their padding. */
+uint64_t sim_buffer_bytes(const struct t3_timed_setup *setup);
+
 /*
- * Keeps the setup's chunks. False: `why`, of SIM_WHY_SIZE bytes, is a sentence that names the
+ * Keeps the setup's chunks; a message is cut in rows. False: `why`, of SIM_WHY_SIZE bytes, is a sentence that names the
  * field.
  */
 bool sim_workload_setup(const struct sim_workload *workload, struct t3_timed_setup *setup,

@@ -160,6 +160,8 @@ static struct t3_timed_args arguments(const struct t3_timed_setup *setup)
 		.columns = w->columns,
 		.depth = w->depth,
 		.chunks = w->chunks,
+		.collective = w->collective,
+		.nodes = (uint32_t)w->nodes,
 	};
 	size_t i;
 

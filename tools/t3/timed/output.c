@@ -9,19 +9,85 @@
 
 /* --------------------------------------------------------------------- table */
 
-static void print_heading(const struct timed_job *job)
+/* The collective, unless it is the usual one. */
+static void print_collective(const struct t3_timed_workload *w)
+{
+	if (w->collective != T3_TIMED_COLLECTIVE_ALL_REDUCE)
+		printf(", %s", t3_timed_collective_name(w->collective));
+	if (w->collective == T3_TIMED_COLLECTIVE_ALL_GATHER)
+		printf(" of a chunk that each computes");
+}
+
+static bool all_to_all(const struct timed_job *job)
+{
+	return job->setup.workload.collective == T3_TIMED_COLLECTIVE_ALL_TO_ALL;
+}
+
+static void print_ranks(const struct t3_timed_workload *w)
+{
+	printf("%" PRIu64 " ranks", w->ranks);
+	if (w->nodes > 1)
+		printf(" in %" PRIu64 " nodes", w->nodes);
+}
+
+static void print_workload(const struct timed_job *job)
 {
 	const struct t3_timed_workload *w = &job->setup.workload;
 	uint64_t rows, columns;
 
 	t3_timed_chunk(&job->setup, &rows, &columns);
-	printf("%s %s: %" PRIu64 " x %" PRIu64 " x %" PRIu64 " on each of %" PRIu64
-	       " ranks, in chunks of %" PRIu64 " x %" PRIu64 ", %" PRIu64 " bytes an element%s\n\n",
-	       job->workload.model, sim_sublayer_name(job->workload.sublayer), w->rows, w->columns,
-	       w->depth, w->ranks, rows, columns, w->element_bytes,
-	       job->setup.mirrored ? "" : ", all devices simulated");
-	printf("  %-11s %10s %8s %9s %9s %9s %9s %9s %9s %9s %8s\n", "", "virtual us", "speed-up",
-	       "GEMM rd", "GEMM wr", "RS rd", "RS wr", "AG rd", "AG wr", "link", "compute");
+	printf("%s %s: %" PRIu64 " x %" PRIu64 " x %" PRIu64 " on each of ", job->workload.model,
+	       sim_sublayer_name(job->workload.sublayer), w->rows, w->columns, w->depth);
+	print_ranks(w);
+	printf(", in chunks of %" PRIu64 " x %" PRIu64 ", %" PRIu64 " bytes an element", rows,
+	       columns, w->element_bytes);
+	print_collective(w);
+}
+
+static void print_message(const struct timed_job *job)
+{
+	const struct t3_timed_workload *w = &job->setup.workload;
+	uint64_t bytes = sim_buffer_bytes(&job->setup);
+
+	printf("%s of %" PRIu64 " bytes", t3_timed_collective_name(w->collective), bytes);
+	if (bytes != job->workload.message)
+		printf(" (rounded up from %" PRIu64 ")", job->workload.message);
+	printf(" on each of ");
+	print_ranks(w);
+	printf(": %" PRIu64 " x %" PRIu64 ", %" PRIu64 " bytes an element", w->rows, w->columns,
+	       w->element_bytes);
+}
+
+static void print_heading(const struct timed_job *job)
+{
+	bool all = all_to_all(job);
+
+	if (job->workload.message)
+		print_message(job);
+	else
+		print_workload(job);
+	printf("%s\n\n", job->setup.mirrored ? "" : ", all devices simulated");
+	printf("  %-11s %10s %8s %9s %9s %9s %9s %9s %9s %9s", "", "virtual us", "speed-up",
+	       "GEMM rd", "GEMM wr", "RS rd", "RS wr", all ? "A2A rd" : "AG rd",
+	       all ? "A2A wr" : "AG wr", "link");
+	printf("%s %8s\n", job->setup.workload.nodes > 1 ? " node link" : "", "compute");
+}
+
+static void print_parts(const struct t3_timed_workload *w)
+{
+	if (w->collective == T3_TIMED_COLLECTIVE_ALL_REDUCE)
+		printf("  made of the GEMM, reduce-scatter and all-gather\n");
+	else
+		printf("  made of the GEMM and the %s\n", t3_timed_collective_name(w->collective));
+}
+
+/* Nothing that the collective alone could be compared with has a GEMM. */
+static void print_speedup(const struct sim_figures *f, enum sim_config config)
+{
+	if (config == SIM_ALONE)
+		printf(" %8s", "");
+	else
+		printf(" %8.3f", sim_figures_speedup(f, config));
 }
 
 static void print_config(const struct timed_job *job, enum sim_config config)
@@ -32,16 +98,19 @@ static void print_config(const struct timed_job *job, enum sim_config config)
 	double time = (double)sim_figures_time(f, config);
 	int kind;
 
-	printf("  %-11s %10.1f %8.3f", sim_config_name(config), time / PS_PER_US,
-	       sim_figures_speedup(f, config));
+	printf("  %-11s %10.1f", sim_config_name(config), time / PS_PER_US);
+	print_speedup(f, config);
 	if (program == T3_TIMED_PROGRAMS) {
-		printf("  made of the GEMM, reduce-scatter and all-gather\n");
+		print_parts(&job->setup.workload);
 		return;
 	}
 	c = &f->counters[program];
 	for (kind = 0; kind < T3_TIMED_TRACKER_READ; kind++)
 		printf(" %6.1f MB", (double)c->memory_bytes[kind] / MB);
-	printf(" %6.1f MB %6.1f %%\n", (double)c->link_bytes / MB,
+	printf(" %6.1f MB", (double)c->link_bytes / MB);
+	if (job->setup.workload.nodes > 1)
+		printf(" %6.1f MB", (double)c->node_link_bytes / MB);
+	printf(" %6.1f %%\n",
 	       100 * (double)c->compute_busy / time / (double)job->setup.params.compute_units);
 }
 
@@ -79,23 +148,68 @@ static void print_device(const struct timed_job *job)
 	       sum.host_paced ? "" : "not ", sum.seconds);
 }
 
+static void print_phases(const struct timed_job *job, enum t3_timed_program program)
+{
+	static const char *const names[T3_TIMED_PHASES] = { "GEMM", "reduce-scatter",
+							    "node reduce-scatter",
+							    "node all-gather", "all-gather" };
+	const struct t3_timed_counters *c = &job->figures.counters[program];
+	const char *before = ":";
+	int phase;
+
+	printf("\n  %s", t3_timed_program_name(program));
+	for (phase = 0; phase < T3_TIMED_PHASES; phase++) {
+		const char *name = names[phase];
+		uint64_t end = c->phase_end[phase];
+
+		if (!end)
+			continue;
+		if (phase == T3_TIMED_ALL_GATHER && all_to_all(job))
+			name = "all-to-all";
+		end -= sim_phase_start(program, c, (enum t3_timed_phase)phase);
+		printf("%s %s %.1f us", before, name, (double)end / PS_PER_US);
+		before = ",";
+	}
+	printf("\n");
+}
+
+static void print_bandwidth(const struct timed_job *job)
+{
+	struct sim_bandwidth b = sim_figures_bandwidth(&job->figures, &job->setup);
+
+	printf("\n  alone: %" PRIu64 " bytes, algorithm bandwidth %.1f GB/s, bus bandwidth %.1f "
+	       "GB/s\n",
+	       b.bytes, b.algorithm, b.bus);
+}
+
 void timed_print(const struct timed_job *job)
 {
-	const struct sim_figures *f = &job->figures;
 	int config;
 
 	print_heading(job);
 	for (config = 0; config < SIM_CONFIGS; config++)
 		if (job->configs & 1u << config)
 			print_config(job, (enum sim_config)config);
-	printf("\n  sequential: GEMM %.1f us, reduce-scatter %.1f us, all-gather %.1f us\n\n",
-	       (double)sim_figures_phase(f, T3_TIMED_GEMM) / PS_PER_US,
-	       (double)sim_figures_phase(f, T3_TIMED_REDUCE_SCATTER) / PS_PER_US,
-	       (double)sim_figures_phase(f, T3_TIMED_ALL_GATHER) / PS_PER_US);
+	if (job->figures.ran[T3_TIMED_SEQUENTIAL])
+		print_phases(job, T3_TIMED_SEQUENTIAL);
+	if (job->configs & 1u << SIM_SHARED)
+		print_phases(job, T3_TIMED_SHARED);
+	if (job->figures.ran[T3_TIMED_ALONE])
+		print_bandwidth(job);
+	printf("\n");
 	print_device(job);
 }
 
 /* ---------------------------------------------------------------------- JSON */
+
+static const char *const phase_keys[T3_TIMED_PHASES] = {
+	"gemm", "reduce_scatter", "node_reduce_scatter", "node_all_gather", "all_gather",
+};
+
+static const char *phase_key(const struct timed_job *job, int phase)
+{
+	return phase == T3_TIMED_ALL_GATHER && all_to_all(job) ? "all_to_all" : phase_keys[phase];
+}
 
 static void put(json_t *object, const char *key, uint64_t value)
 {
@@ -125,6 +239,9 @@ static json_t *counters_to_json(const struct t3_timed_counters *c)
 	put(object, "link_bytes", c->link_bytes);
 	put(object, "link_messages", c->link_messages);
 	put(object, "link_busy_ps", c->link_busy);
+	put(object, "node_link_bytes", c->node_link_bytes);
+	put(object, "node_link_messages", c->node_link_messages);
+	put(object, "node_link_busy_ps", c->node_link_busy);
 	put(object, "link_stalled_workgroups", c->link_stalls);
 	put(object, "received_bytes", c->received_bytes);
 	put(object, "triggers", c->triggers);
@@ -136,27 +253,66 @@ static json_t *counters_to_json(const struct t3_timed_counters *c)
 	return object;
 }
 
+static void bandwidth_to_json(const struct timed_job *job, json_t *object)
+{
+	struct sim_bandwidth b = sim_figures_bandwidth(&job->figures, &job->setup);
+
+	put(object, "buffer_bytes", b.bytes);
+	json_object_set_new(object, "algorithm_gbps", json_real(b.algorithm));
+	json_object_set_new(object, "bus_gbps", json_real(b.bus));
+}
+
+/* Each phase of the run: its start and its end. */
+static json_t *run_phases_to_json(const struct timed_job *job, enum t3_timed_program program)
+{
+	const struct t3_timed_counters *c = &job->figures.counters[program];
+	json_t *object = json_object();
+	int phase;
+
+	for (phase = 0; phase < T3_TIMED_PHASES; phase++) {
+		json_t *span = json_object();
+
+		if (c->phase_end[phase]) {
+			put(span, "start_ps",
+			    sim_phase_start(program, c, (enum t3_timed_phase)phase));
+			put(span, "end_ps", c->phase_end[phase]);
+			json_object_set(object, phase_key(job, phase), span);
+		}
+		json_decref(span);
+	}
+	return object;
+}
+
 static json_t *config_to_json(const struct timed_job *job, enum sim_config config)
 {
 	enum t3_timed_program program = sim_config_program(config);
 	json_t *object = json_object();
 
 	put(object, "virtual_ps", sim_figures_time(&job->figures, config));
-	json_object_set_new(object, "speedup",
-			    json_real(sim_figures_speedup(&job->figures, config)));
-	if (program != T3_TIMED_PROGRAMS)
-		json_object_set_new(object, "counters",
-				    counters_to_json(&job->figures.counters[program]));
+	if (config == SIM_ALONE)
+		bandwidth_to_json(job, object);
+	else
+		json_object_set_new(object, "speedup",
+				    json_real(sim_figures_speedup(&job->figures, config)));
+	if (program == T3_TIMED_PROGRAMS)
+		return object;
+	json_object_set_new(object, "phases", run_phases_to_json(job, program));
+	json_object_set_new(object, "counters", counters_to_json(&job->figures.counters[program]));
 	return object;
 }
 
-static json_t *phases_to_json(const struct sim_figures *f)
+static json_t *phases_to_json(const struct timed_job *job)
 {
+	const struct sim_figures *f = &job->figures;
+	bool all = job->setup.workload.collective == T3_TIMED_COLLECTIVE_ALL_TO_ALL;
 	json_t *object = json_object();
 
 	put(object, "gemm_ps", sim_figures_phase(f, T3_TIMED_GEMM));
 	put(object, "reduce_scatter_ps", sim_figures_phase(f, T3_TIMED_REDUCE_SCATTER));
-	put(object, "all_gather_ps", sim_figures_phase(f, T3_TIMED_ALL_GATHER));
+	put(object, "node_reduce_scatter_ps", sim_figures_phase(f, T3_TIMED_NODE_REDUCE_SCATTER));
+	put(object, "node_all_gather_ps", sim_figures_phase(f, T3_TIMED_NODE_ALL_GATHER));
+	put(object, all ? "all_to_all_ps" : "all_gather_ps",
+	    sim_figures_phase(f, T3_TIMED_ALL_GATHER));
 	if (f->ran[T3_TIMED_RS_NMC])
 		put(object, "reduce_scatter_nmc_ps", f->counters[T3_TIMED_RS_NMC].end);
 	return object;
@@ -193,6 +349,22 @@ static json_t *device_to_json(const struct timed_job *job)
 	return object;
 }
 
+static void workload_to_json(const struct sim_workload *w, json_t *object)
+{
+	json_object_set_new(object, "model", json_string(w->model));
+	if (w->message) {
+		put(object, "message", w->message);
+	} else {
+		json_object_set_new(object, "sublayer",
+				    json_string(sim_sublayer_name(w->sublayer)));
+		put(object, "hidden", w->hidden);
+		put(object, "tokens", w->tokens);
+	}
+	json_object_set_new(object, "collective",
+			    json_string(t3_timed_collective_name(w->collective)));
+	put(object, "tp", w->tp);
+}
+
 json_t *timed_job_to_json(const struct timed_job *job)
 {
 	const struct t3_timed_workload *w = &job->setup.workload;
@@ -204,12 +376,8 @@ json_t *timed_job_to_json(const struct timed_job *job)
 		if (job->configs & 1u << config)
 			json_object_set_new(configs, sim_config_name((enum sim_config)config),
 					    config_to_json(job, (enum sim_config)config));
-	json_object_set_new(object, "model", json_string(job->workload.model));
-	json_object_set_new(object, "sublayer",
-			    json_string(sim_sublayer_name(job->workload.sublayer)));
-	put(object, "hidden", job->workload.hidden);
-	put(object, "tokens", job->workload.tokens);
-	put(object, "tp", job->workload.tp);
+	workload_to_json(&job->workload, object);
+	put(object, "nodes", w->nodes > 1 ? w->nodes : 1);
 	put(object, "rows", w->rows);
 	put(object, "columns", w->columns);
 	put(object, "depth", w->depth);
@@ -219,7 +387,8 @@ json_t *timed_job_to_json(const struct timed_job *job)
 	put(object, "element_bytes", w->element_bytes);
 	json_object_set_new(object, "mirrored", json_boolean(job->setup.mirrored));
 	put(object, "events", job->figures.events);
-	json_object_set_new(object, "phases", phases_to_json(&job->figures));
+	if (job->figures.ran[T3_TIMED_SEQUENTIAL])
+		json_object_set_new(object, "phases", phases_to_json(job));
 	json_object_set_new(object, "configs", configs);
 	if (job->devices)
 		json_object_set_new(object, "device", device_to_json(job));
