@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""tools/paper: its hypercube, parts, ranges, plots and page; TAP on stdout.
+"""tools/paper: hypercube, parts, ranges, sweeps, iterations, plots and page; TAP on stdout.
 
 usage: paper.py [NAME...]     (default: all tests)
 """
@@ -22,7 +22,10 @@ PAPER = ROOT / "tools/paper/paper.py"
 sys.path.insert(0, str(ROOT / "tools/paper"))
 import paper_draws as draws  # noqa: E402
 import paper_figures  # noqa: E402
+import paper_iteration as iteration  # noqa: E402
 import paper_page  # noqa: E402
+import paper_sweeps as sweeps  # noqa: E402
+import paper_trends  # noqa: E402
 
 PARAMETERS = [
     {"name": "published", "low": 5, "high": 5, "default": 5},
@@ -39,7 +42,9 @@ tp = 8 16
 sublayers = op fc2 fc1
 """
 DRAWS = 6
-PLOTS = ["speedup", "traffic", "agreement", "effects", "variants"]
+PLOTS = ["distribution", "speedup", "traffic", "agreement", "effects", "variants"]
+# A published name, so that there are iterations, and sub-layers that take milliseconds.
+TINY = "[T-NLG]\nhidden = 256\ntokens = 1024\ntp = 4\n"
 
 
 def script():
@@ -157,27 +162,32 @@ IDENTITY = {"seed": 1, "draws": 7, "parameters": []}
 
 def parts_of(count, identity=None):
     return [(f"part {number}",
-             json.loads(json.dumps(draws.part(identity or IDENTITY, (number, count), {
+             json.loads(json.dumps(draws.part(identity or IDENTITY, (number, count), rows={
                  index: row_of(index / 3) for index in draws.indices(7, (number, count))}))))
             for number in range(1, count + 1)]
 
 
+def merged(parts):
+    draws.check_identity(parts, IDENTITY)
+    return draws.merge(parts, "rows", 7, "draw")
+
+
 def parts_merge():
-    whole = draws.merge(parts_of(1), IDENTITY)
+    whole = merged(parts_of(1))
     check(whole == [row_of(index / 3) for index in range(7)], "whole", whole)
     for count in (2, 3, 9):
-        check(draws.merge(parts_of(count)[::-1], IDENTITY) == whole, f"{count} parts")
+        check(merged(parts_of(count)[::-1]) == whole, f"{count} parts")
 
 
 def parts_that_do_not_fit_are_refused():
     parts = parts_of(3)
-    refuses(lambda: draws.merge(parts[:2], IDENTITY), "2 of 7 draws are in no part, the first is 2")
-    refuses(lambda: draws.merge(parts + parts[:1], IDENTITY), "draw 0, which another part has")
+    refuses(lambda: merged(parts[:2]), "2 of 7 draws are in no part, the first is 2")
+    refuses(lambda: merged(parts + parts[:1]), "draw 0, which another part has")
     other = parts_of(3, {**IDENTITY, "seed": 2})
-    refuses(lambda: draws.merge(parts[:2] + other[2:], IDENTITY), "part 3 has another seed")
+    refuses(lambda: merged(parts[:2] + other[2:]), "part 3 has another seed")
     with tempfile.TemporaryDirectory() as place:
         path = pathlib.Path(place) / "part.json"
-        for text in ("[]", "{}", '{"format": "t3 paper draws, 0"}', "no JSON"):
+        for text in ("[]", "{}", '{"format": "t3 paper draws, 1"}', "no JSON"):
             path.write_text(text)
             refuses(lambda: draws.read_part(path), "part.json")
 
@@ -195,14 +205,19 @@ def parts_have_numbers():
 class Place:
     """A small model, and a folder for what is made of it."""
 
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
+    def __init__(self, folder, model=MODEL, sweep="--no-sweep"):
+        self.folder, self.sweep = pathlib.Path(folder), sweep
         self.model = self.folder / "small.model"
-        self.model.write_text(MODEL)
+        self.model.write_text(model)
 
     def command(self, out, *options):
-        return [PAPER, "--no-vm", "--no-sweep", "--model", self.model, "--draws", DRAWS, "--out",
+        return [PAPER, "--no-vm", self.sweep, "--model", self.model, "--draws", DRAWS, "--out",
                 self.folder / out, *options]
+
+    def hold_out(self, model):
+        path = self.folder / "held-out.model"
+        path.write_text(model)
+        return ["--held-out", path]
 
     def run(self, out, *options):
         result = run(*self.command(out, *options))
@@ -211,17 +226,17 @@ class Place:
 
 
 def table_of(text):
-    """From the comparison to the draws: what does not tell a time."""
+    """All tables: what does not tell a time."""
     return text[text.index("published"):text.index("million events")].rsplit("\n", 1)[0]
 
 
 def same_results(place, one, other):
     """Bit for bit, also what is drawn."""
     read = lambda out, name: (place.folder / out / name).read_bytes()  # noqa: E731
-    for name in ("index.html", *(f"{plot}.svg" for plot in PLOTS)):
+    for name in ("index.html", *(path.name for path in (place.folder / one).glob("*.svg"))):
         check(read(one, name) == read(other, name), f"{name} of {one} and {other} differ")
     facts = [json.loads(read(out, "paper.json")) for out in (one, other)]
-    for key in ("comparison", "sublayer_ranges", "broken_rules"):
+    for key in ("comparison", "sublayer_ranges", "broken_rules", "sweeps", "iterations", "trends"):
         check(facts[0][key] == facts[1][key], f"{key} of {one} and {other} differ")
 
 
@@ -230,20 +245,22 @@ def parts_give_what_one_run_gives():
     if not shutil.which("mpirun"):
         raise Skip("there is no mpirun")
     with tempfile.TemporaryDirectory() as folder:
-        place = Place(folder)
-        whole = place.run("whole", "--jobs", 2)
-        words = " ".join(f"'{word}'" for word in place.command("parts", "--jobs", 1))
+        place = Place(folder, TINY, "--points=2")
+        held_out = place.hold_out(TINY.replace("T-NLG", "PALM"))
+        whole = place.run("whole", "--jobs", 2, *held_out)
+        words = " ".join(f"'{word}'" for word in place.command("parts", "--jobs", 1, *held_out))
         expect(run("mpirun", "-n", 2, "--oversubscribe", "sh", "-c",
                    f"{words} --shard $((OMPI_COMM_WORLD_RANK + 1))/$OMPI_COMM_WORLD_SIZE",
                    env={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}),
                0, r"draws-1-of-2\.json: draws 1, 3, \.\.\. of 6", r"draws-2-of-2\.json")
-        merged = place.run("merged", "--merge", *(place.folder / f"parts/draws-{number}-of-2.json"
-                                                  for number in (2, 1)))
+        parts = [place.folder / f"parts/draws-{number}-of-2.json" for number in (2, 1)]
+        merged = place.run("merged", *held_out, "--merge", *parts)
         check(table_of(whole) == table_of(merged), "the tables differ", whole + merged)
         same_results(place, "whole", "merged")
-        place.run("again", "--merge", place.folder / "whole/draws.json")
-        same_results(place, "whole", "again")
-        expect(run(*place.command("bad", "--merge", place.folder / "parts/draws-1-of-2.json")), 1,
+        part = place.folder / "whole/draws.json"
+        expect(run(*place.command("bad", "--points", 3, *held_out, "--merge", part)), 1,
+               "^paper.py: .*draws.json has another set of sweeps than the run here")
+        expect(run(*place.command("bad", *held_out, "--merge", parts[1])), 1,
                "^paper.py: 3 of 6 draws are in no part")
 
 
@@ -264,9 +281,195 @@ def bad_use():
                                   (["--shard", "x"], 2, "'x' is not I/N"),
                                   (["--shard", "1/2", "--merge", "x"], 2, "--merge takes them"),
                                   (["--jobs", "0"], 2, "--jobs"), (["--draws", "-1"], 2, "--draws"),
+                                  (["--points", "0"], 2, "--points takes a number from 1"),
                                   (["--model", "/nonexistent"], 1, "/nonexistent")):
         with tempfile.TemporaryDirectory() as folder:
             expect(run(PAPER, "--out", folder, *options), status, text)
+
+
+# --- sweeps ------------------------------------------------------------------
+
+def workloads_of(text):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "one.model"
+        path.write_text(text)
+        return sweeps.native("--model", path, "--config", "sequential")["workloads"]
+
+
+def rises(table, column, least=1):
+    """Whether the values of a column never fall, by more than rounding."""
+    found = [row[column] for row in table]
+    return all(after >= least * before for before, after in zip(found, found[1:]))
+
+
+def sweeps_are_complete_and_monotone():
+    """What physics says of one machine with more or less of something."""
+    chosen = sweeps.chosen_sweeps([], 3)
+    found = sweeps.run_all(chosen, workloads_of(TINY), 2)
+    check(list(found) == sweeps.NAMES, "sweeps", list(found))
+    for sweep in chosen:
+        table = found[sweep.name]["table"]
+        check([row["value"] for row in table] == list(sweep.values), f"values of {sweep.name}")
+        missing = [(row["value"], name) for row in table for name in row if row[name] is None]
+        check(not missing, f"{sweep.name} has no figure for", missing)
+        check(not any("refused" in point for point in found[sweep.name]["points"]), "refused",
+              found[sweep.name]["points"])
+    table = {name: one["table"] for name, one in found.items()}
+    for name in ("nodes", "fused"):
+        check(all(row["Ideal"] >= 1 for row in table[name]), name, table[name])
+    check(rises(table["bandwidth"][::-1], "Sequential us"), "a faster link", table["bandwidth"])
+    check(table["bandwidth"][0]["T3-MCA us"] > table["bandwidth"][-1]["T3-MCA us"], "fused")
+    check(rises(table["latency"], "Sequential us"), "a slower link", table["latency"])
+    check(rises(table["tracker"][::-1], "T3-MCA spills, %"), "spills", table["tracker"])
+    check(rises(table["units"], "GEMM alone us"), "fewer units for the GEMM", table["units"])
+    check(rises(table["units"][::-1], "RS alone us"), "fewer units for both", table["units"])
+    for name in sweeps.COLLECTIVES:
+        check(rises(table["collectives"], f"{name} us"), "messages", table["collectives"])
+        check(all(row[f"{name} GB/s"] <= 150 for row in table["collectives"]), "link", name)
+
+
+def sweep_has_a_run_for_each_shape():
+    """FC-1 has the shape of FC-2, and its figures; nothing is run twice."""
+    planned = sweeps.plan(sweeps.chosen_sweeps(["bandwidth"], 2), workloads_of(MODEL))
+    check(len(planned) == 12, "two degrees, three sub-layers, two values", len(planned))
+    check(len(sweeps.runs_of(planned)) == 8, "without FC-1", sweeps.runs_of(planned))
+    options = {facts["sublayer"]: options for _, facts, options in planned[:3]}
+    check(options["fc1"] == options["fc2"] != options["op"], "options", options)
+    ranks = sweeps.plan(sweeps.chosen_sweeps(["ranks"], 2), workloads_of(MODEL))
+    check([options.count("--tp") for *_, options in ranks] == [1] * len(ranks), "degrees", ranks)
+    check({facts["tp"] for _, facts, _ in ranks} == {2, 512}, "ranks", ranks)
+
+
+def values_are_thinned_to_both_ends():
+    values = (1, 2, 3, 4, 5)
+    for count, wanted in ((None, values), (9, values), (1, (1,)), (2, (1, 5)), (3, (1, 3, 5))):
+        got = sweeps.thinned(values, count)
+        check(got == wanted, f"{count} of them", got)
+
+
+def means_are_of_the_chosen_runs():
+    point = lambda sublayer, value: {"value": 1, "sublayer": sublayer, "configs": {  # noqa: E731
+        "t3": {"speedup": value, "tracker_percent": value}}}
+    points = [point("op", 1), point("ip", 4), {"value": 1, "sublayer": "ip", "refused": "too big"}]
+    check(sweeps.speedup("t3", "T3").of(points) == 2, "geometric")
+    check(sweeps.Column("T3", "t3", "tracker_percent").of(points) == 2.5, "of percents")
+    check(sweeps.speedup("t3", "T3", sublayer="ip").of(points) == 4, "of one sub-layer")
+    check(sweeps.speedup("direct", "T3").of(points) is None, "of none")
+
+
+def trends_are_told_as_they_are():
+    table = [{"value": value, "T3-MCA FC-2": 1 + value, "T3-MCA OP": 1 + value} for value in (1, 2)]
+    rows = paper_trends.trends({"compute": {"table": table}})
+    check([row["verdict"] for row in rows] == ["as published", "MISSED", "not repeated"], "rows",
+          rows)
+    check("2.000 to 3.000" in rows[0]["here"], "figures", rows[0])
+    check(paper_trends.trends({}) == [], "of no sweeps")
+
+
+# --- iterations --------------------------------------------------------------
+
+HAND = iteration.Model("hand", hidden=4, layers=3, heads=2, sequence=2, batch=1, tp=2)
+HAND_SUBLAYERS = {
+    "op": {"gemm": 10, "sequential": 100, "ideal": 70, "t3": 90, "t3-mca": 80},
+    "fc2": {"gemm": 40, "sequential": 200, "ideal": 140, "t3": 160, "t3-mca": 150},
+    "fc1": {"gemm": 40, "sequential": 200, "ideal": 140, "t3": 160, "t3-mca": 150},
+    "ip": {"gemm": 30, "sequential": 150, "ideal": 110, "t3": 130, "t3-mca": 120}}
+
+
+def hand_run(phase, fused=False, flops=1):
+    """On a machine that moves a byte in a picosecond."""
+    return iteration.run_phase(HAND, phase, HAND_SUBLAYERS, iteration.Machine(flops, 1), fused)
+
+
+def iteration_is_what_a_hand_computes():
+    prompt = hand_run("prompt")
+    # Layer norms 64, softmax 16, residuals 96, GeLU 64; scores and context 24 each.
+    check(prompt["layer_ps"] == 240 + 48 + 300 + 70, "prompt phase", prompt)
+    check(prompt["iteration_ps"] == 3 * 658, "layers", prompt["iteration_ps"])
+    check(prompt["shares"][iteration.SUBLAYER] == 300 / 658, "share", prompt["shares"])
+    check(prompt["configs"]["t3-mca"]["speedup"] == 658 / 588, "T3-MCA", prompt["configs"])
+    check(prompt["configs"]["t3"]["iteration_ps"] == 3 * 608, "T3", prompt["configs"])
+    training = hand_run("training")
+    # Forward as above, with dropout: 36 more. Backward: memory 348, GEMMs 170, sub-layers 350,
+    # attention 96, and 96 weights of 28 bytes.
+    check(training["layer_ps"] == 658 + 36 + 348 + 170 + 350 + 96 + 2688, "training", training)
+    check(abs(sum(training["shares"].values()) - 1) < 1e-12, "shares", training["shares"])
+    check(hand_run("prompt", fused=True)["layer_ps"] == 658 - 16 - 48 + 32, "fused attention")
+    # Slower arithmetic: scores and context take 16 operations each.
+    check(hand_run("prompt", flops=0.5)["layer_ps"] == 658 - 48 + 64, "bound by compute")
+
+
+def machine_is_that_of_the_parameters():
+    machine = iteration.Machine.of({"compute_units": 80, "flops_per_clock": 1024, "clock_mhz": 1400,
+                                    "compute_percent": 90, "memory_gbps": 1024})
+    check(abs(machine.flops - 103.2192) < 1e-9, "operations in a picosecond", machine)
+    check(machine.bytes == 1.024, "bytes in a picosecond", machine)
+
+
+def each_gemm_has_two_gradients():
+    found = iteration.operators(HAND, "training", False)
+    gemms = [one.sublayer for one in found if one.sublayer]
+    check(all(gemms.count(name) == 3 for name in ("op", "fc2", "fc1", "ip")), "GEMMs", gemms)
+    reduced = [one.sublayer for one in found if one.kind == iteration.SUBLAYER]
+    check(reduced == ["op", "fc2", "fc1", "ip"], "with all-reduce", reduced)
+
+
+ITERATION = ROOT / "tools/paper/paper_iteration.py"
+OWN = {"--hidden": 256, "--layers": 2, "--heads": 4, "--sequence": 512, "--batch": 2, "--tp": 4}
+
+
+def words_of(options):
+    return [str(word) for pair in options.items() for word in pair]
+
+
+def own_model_is_run():
+    result = run(ITERATION, *words_of(OWN), "--operators", "--param", "link_gbps=300")
+    expect(result, 0, "^your model TP 4 ", "training iteration", "prompt phase", "optimizer")
+    result = run(ITERATION, *words_of(OWN), "--json")
+    expect(result, 0)
+    one = json.loads(result[1])["iterations"][0]
+    check(one["tp"] == 4 and len(one["training"]["operators"]) > 30, "model", one)
+    speed = {config: got["speedup"] for config, got in one["training"]["configs"].items()}
+    check(set(speed) == {"ideal", "t3", "t3-mca"} and speed["ideal"] > 1, "configurations", speed)
+    fused = run(ITERATION, *words_of(OWN), "--json", "--fused-attention")
+    shorter = json.loads(fused[1])["iterations"][0]
+    check(shorter["prompt"]["iteration_ps"] < one["prompt"]["iteration_ps"], "fused attention")
+    expect(run(ITERATION, "--help"), 0, "--sequence N", "Exit status: 0 done")
+
+
+def wrong_models_are_refused():
+    for change, text in (({"--heads": 5}, "--hidden 256 is no multiple of --heads 5"),
+                         ({"--tp": 1}, "--tp is 1 and must be 2 to 512"),
+                         ({"--layers": 0}, "--layers is 0 and must be 1 to 10000"),
+                         ({"--batch": "x"}, "argument --batch: invalid int value: 'x'"),
+                         ({"--sequence": 1 << 24}, "is 33554432 tokens; at most 16777216"),
+                         ({"--param": "link_gbps=0"}, "link_gbps is '0' and must be"),
+                         ({"--param": "no=1"}, "there is no parameter 'no'")):
+        expect(run(ITERATION, *words_of(OWN | change)), 2, re.escape(text))
+    expect(run(ITERATION, "--hidden", 256, "--tp", 4), 2,
+           "a model needs --layers --heads --sequence --batch, too")
+
+
+def assumptions_are_documented():
+    text = " ".join((ROOT / "tools/paper/README.md").read_text().split())
+    for row in iteration.ASSUMPTIONS:
+        check(f"| {' | '.join(row)} |" in text, "README.md has not", row)
+
+
+def sweeps_command():
+    command = ROOT / "tools/paper/paper_sweeps.py"
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(folder, TINY)
+        words = ["--model", place.model, "--sweep", "latency", "--points", 2]
+        expect(run(command, *words), 0, r"^Link latency", r"^5000 ")
+        result = run(command, *words, "--json")
+        expect(result, 0)
+        check(list(json.loads(result[1])) == ["latency"], "sweeps", result[1])
+    expect(run(command, "--list"), 0, r"^tracker +Tracker entries", "16, 32, 64")
+    expect(run(command, "--sweep", "none"), 2, "invalid choice: 'none'")
+    expect(run(command, "--points", 0), 2, "--points takes a number from 1")
+    expect(run(command, "--jobs", 0), 2, "--jobs takes a number from 1")
+    expect(run(command, "--model", "/nonexistent"), 1, "/nonexistent")
 
 
 # --- the page ----------------------------------------------------------------
@@ -356,16 +559,42 @@ def page_is_complete():
     for one in facts["parameters"]:
         check(f">{one['name']}<" in text, f"no parameter {one['name']}")
     timeline_shows_overlap(json.loads(page.scripts[0])["runs"])
+    check(text.count("<p>Not run.</p>") == 2, "sweeps and iterations were not run")
     for name, words in (("speedup", "Speed-up of Transformer sub-layers over Sequential"),
                         ("traffic", "DRAM traffic by kind"), ("agreement", "Published figures"),
                         ("effects", "Which assumption moves"), ("variants", "without figures")):
         svg = text[text.index(f'id="plot-{name}"'):]
         svg = svg[:svg.index("</svg>")]
         check(words in svg and svg.count("<text") > 10, f"no title in {name}")
-        check(name in ("agreement", "effects") or ">0.0<" in svg, f"axis of {name} is cut")
+        check(name in ("agreement", "effects") or re.search(">0(.0)?<", svg), f"{name} is cut")
         check(name not in ("speedup", "traffic") or "published (T3" in svg, f"{name} has no marks")
     # Sub-layers of one shape are one group of bars.
-    check("FC-2 =" in text and text.count("small, TP 16") == 3, "bars")
+    check("FC-2 =" in text and text.count("small, TP 16") == 4, "bars")
+
+
+def page_has_all_sections():
+    """Sweeps and iterations, too; --json prints what the page is made of."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(folder, TINY, "--points=2")
+        result = run(*place.command("out", "--draws", 2, "--json"))
+        expect(result, 0)
+        text = (place.folder / "out/index.html").read_text(encoding="utf-8")
+        written = json.loads((place.folder / "out/paper.json").read_text())
+    facts = json.loads(result[1])
+    check({key for key in facts if facts[key] != written.get(key)} <= {"cpu_seconds"}, "facts")
+    page = Page(text)
+    page_refers_to_nothing_outside(text, page)
+    for name in ("comparison", "plots", "iterations", "sweeps", "uncertainty", "overlap",
+                 "sublayers", "parameters"):
+        check(f'<section id="{name}">' in text and f'href="#{name}"' in text, f"no {name}")
+    check("Not run." not in text, "something was not run")
+    names = ["iteration", "iteration-shares", *(f"sweep-{name}" for name in sweeps.NAMES)]
+    check({f"plot-{name}" for name in names} <= set(page.identifiers), "plots", page.identifiers)
+    check(page.tags.count("details") == len(sweeps.NAMES), "tables of sweeps")
+    for words in (*(one["trend"] for one in facts["trends"]),
+                  *(row[0] for row in iteration.ASSUMPTIONS), "Training iteration, T3-MCA, max"):
+        check(f">{words}<" in text, f"no {words}")
+    check("published: up to about" in text, "no published mark of iterations")
 
 
 def page_is_filled_or_fails():
@@ -405,7 +634,13 @@ TESTS = [hypercube_has_each_part_once, hypercube_depends_on_seed_alone, columns_
          quantiles, ranges_leave_out_what_is_refused, strongest_effect_is_first,
          published_figures_are_rounded, held_out_is_predicted, parts_merge,
          parts_that_do_not_fit_are_refused, parts_have_numbers, parts_give_what_one_run_gives,
-         refused_machine_is_a_result, bad_use, page_is_complete, page_is_filled_or_fails,
+         refused_machine_is_a_result, bad_use, sweeps_are_complete_and_monotone,
+         sweep_has_a_run_for_each_shape, values_are_thinned_to_both_ends,
+         means_are_of_the_chosen_runs, trends_are_told_as_they_are,
+         iteration_is_what_a_hand_computes, machine_is_that_of_the_parameters,
+         each_gemm_has_two_gradients, own_model_is_run, wrong_models_are_refused,
+         assumptions_are_documented, sweeps_command, page_is_complete, page_has_all_sections,
+         page_is_filled_or_fails,
          timeline_is_read]
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import random
 import sys
 import time
 
-FORMAT = "t3 paper draws, 1"
+FORMAT = "t3 paper draws, 2"
 LEAST, MOST = 0.05, 0.95
 LOGARITHMIC = 4  # a range from there on is drawn evenly in the logarithm
 SAY_SECONDS = 10
@@ -121,10 +121,14 @@ def run(what, points, chosen, work, jobs):
 
 # --- parts -------------------------------------------------------------------
 
-def part(identity, shard, rows):
-    """What one machine writes. `identity` must be the same for all parts: seed, draws, model."""
+def part(identity, shard, **tables):
+    """What one machine writes. `identity` must be the same for all parts: seed, draws, model.
+
+    A table is {index: row}: the draws, and the runs of the sweeps.
+    """
     return {"format": FORMAT, "shard": list(shard), "identity": identity,
-            "rows": [[index, rows[index]] for index in sorted(rows)]}
+            **{name: [[index, rows[index]] for index in sorted(rows)]
+               for name, rows in tables.items()}}
 
 
 def read_part(path):
@@ -137,20 +141,24 @@ def read_part(path):
     return found
 
 
-def merge(parts, identity):
-    """The rows of all draws, in order. `parts` is [(name, part)]."""
-    rows = {}
+def check_identity(parts, identity):
     for name, one in parts:
         for key, wanted in identity.items():
             if one["identity"].get(key) != wanted:
                 raise BadPart(f"{name} has another {key} than the run here")
-        for index, row in one["rows"]:
+
+
+def merge(parts, table, count, what):
+    """All rows of one table, in order. `parts` is [(name, part)], `what` a row's name."""
+    rows = {}
+    for name, one in parts:
+        for index, row in one[table]:
             if index in rows:
-                raise BadPart(f"{name} has draw {index}, which another part has, too")
+                raise BadPart(f"{name} has {what} {index}, which another part has, too")
             rows[index] = row
-    missing = sorted(set(range(identity["draws"])) - rows.keys())
+    missing = sorted(set(range(count)) - rows.keys())
     if missing:
-        raise BadPart(f"{len(missing)} of {identity['draws']} draws are in no part, "
+        raise BadPart(f"{len(missing)} of {count} {what}s are in no part, "
                       f"the first is {missing[0]}")
     return [rows[index] for index in sorted(rows)]
 

@@ -14,7 +14,13 @@ SUBLAYERS = {"op": "OP", "fc2": "FC-2", "fc1": "FC-1", "ip": "IP"}
 
 # How far off a published figure may be: the same for all.
 ACCEPTED = 0.05
-ARITHMETIC, FITTED, COMPARED, PREDICTED = "arithmetic", "fitted", "compared", "predicted"
+FITTED, COMPARED, ARITHMETIC, PREDICTED, TREND = ("fitted", "compared", "arithmetic", "predicted",
+                                                  "trend")
+FIGURE_KINDS = {FITTED: "Fitted: one parameter was chosen by this figure",
+                COMPARED: "Compared: TP 8 and 16",
+                ARITHMETIC: "Arithmetic: it follows from the ring alone",
+                PREDICTED: "Predicted: TP 32, held out from the choice of parameters",
+                TREND: "Iterations: published is 'up to about'; nothing was fitted"}
 
 # (figure, published, what the figure is to the parameters)
 PUBLISHED = [
@@ -41,6 +47,9 @@ HELD_OUT = {"T3-MCA, PALM and MT-NLG, geomean": 1.29, "T3-MCA, PALM and MT-NLG, 
 PUBLISHED += [(name, HELD_OUT.get(name), PREDICTED) for group in GROUPS for config in RANGED_CONFIGS
               for name in (f"{CONFIG_NAMES[config]}, {group}, geomean",
                            f"{CONFIG_NAMES[config]}, {group}, max")]
+PUBLISHED += [("Training iteration, T3-MCA, max", 1.12, TREND),
+              ("Prompt phase, T3-MCA, max", 1.15, TREND)]
+PUBLISHED.sort(key=lambda row: list(FIGURE_KINDS).index(row[2]))
 # What a published figure may be off by, as it is printed with one or two decimals.
 ROUNDED = {"RS reads fewer, TP 8": 0.05, "RS reads fewer, TP 16": 0.05}
 ROUNDED_TO = 0.005
@@ -135,7 +144,7 @@ def rules(workloads):
 
 def verdict(value, published, kind):
     """A prediction is told as it falls, and so is what has nothing to be compared with."""
-    if published is None or kind == PREDICTED:
+    if published is None or kind in (PREDICTED, TREND):
         return kind
     return "reached" if abs(value - published) <= ACCEPTED + 1e-9 else "MISSED"
 

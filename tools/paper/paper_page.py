@@ -6,6 +6,9 @@ import json
 import pathlib
 import re
 
+from paper_figures import CONFIG_NAMES, FIGURE_KINDS, RANGED_CONFIGS
+from paper_iteration import ASSUMPTIONS, KINDS, PHASES, PUBLISHED, title
+
 TEMPLATE = pathlib.Path(__file__).with_name("page.html")
 TIMELINE_FIELDS = re.compile(r'"ph":"(.)","name":"([^"]*)","pid":(\d+)(?:,"tid":(\d+))?'
                              r',"ts":([\d.]+)(?:,"dur":([\d.]+))?,"args":(\{[^}]*\})')
@@ -60,28 +63,57 @@ def cell(value, places=3):
     return "" if value is None else f"{value:.{places}f}"
 
 
-def table(headings, rows, classes=()):
-    """`rows` of texts; the first one of each is its name."""
+def table_rows(rows):
+    return "".join(f"<tr><th scope=row>{html.escape(row[0])}</th>"
+                   + "".join(f"<td>{html.escape(text)}</td>" for text in row[1:]) + "</tr>"
+                   for row in rows)
+
+
+def grouped_table(headings, groups):
+    """`groups` of [(name, rows)], a name may be ""; the first text of a row is its name."""
     head = "".join(f"<th scope=col>{html.escape(text)}</th>" for text in headings)
     body = "".join(
-        f"<tr><th scope=row>{html.escape(row[0])}</th>"
-        + "".join(f'<td class="{name}">{html.escape(text)}</td>'
-                  for text, name in zip(row[1:], classes or [""] * len(row)))
-        + "</tr>" for row in rows)
-    return (f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>")
+        "<tbody>" + (f'<tr><th scope=rowgroup class="group" colspan="{len(headings)}">'
+                     f"{html.escape(name)}</th></tr>" if name else "")
+        + table_rows(rows) + "</tbody>" for name, rows in groups)
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead>{body}</table></div>'
+
+
+def table(headings, rows):
+    return grouped_table(headings, [("", rows)])
+
+
+def comparison_row(row):
+    spread = f"{row['low']:.3f} to {row['high']:.3f}" if "low" in row else ""
+    inside = {True: "yes", False: "no"}.get(row.get("published_in_range"), "")
+    return [row["figure"], cell(row["published"], 2), cell(row["here"]),
+            row["verdict"] if row["verdict"] != row["kind"] else "", cell(row.get("median")),
+            spread, inside]
 
 
 def comparison_table(comparison):
+    """Fitted, compared and predicted figures apart."""
+    groups = [(name, [comparison_row(row) for row in comparison if row["kind"] == kind])
+              for kind, name in FIGURE_KINDS.items()]
+    return grouped_table(["figure", "published", "here", "", "median of draws", "5 to 95 %",
+                          "published is inside"], [(name, rows) for name, rows in groups if rows])
+
+
+def trend_table(trends):
+    return table(["published as a trend", "here", ""],
+                 [[one["trend"], one["here"], one["verdict"]] for one in trends])
+
+
+def iteration_table(iterations):
     rows = []
-    for row in comparison:
-        spread = f"{row['low']:.3f} to {row['high']:.3f}" if "low" in row else ""
-        inside = {True: "yes", False: "no"}.get(row.get("published_in_range"), "")
-        rows.append([row["figure"], row["kind"], cell(row["published"], 2), cell(row["here"]),
-                     row["verdict"] if row["verdict"] != row["kind"] else "",
-                     cell(row.get("median")), spread, inside])
-    return table(["figure", "", "published", "here", "", "median of draws", "5 to 95 %",
-                  "published is inside"], rows)
+    for phase, name in PHASES.items():
+        rows.append((f"{name.capitalize()}: published up to about {PUBLISHED[phase]:.2f}", [
+            [title(one), cell(one[phase]["iteration_ps"] / 1e9, 1),
+             *(cell(100 * share, 1) for share in one[phase]["shares"].values()),
+             *(cell(config["speedup"]) for config in one[phase]["configs"].values())]
+            for one in iterations]))
+    return grouped_table(["model", "Sequential, ms", *(f"{kind}, %" for kind in KINDS),
+                          *(CONFIG_NAMES[config] for config in RANGED_CONFIGS)], rows)
 
 
 def sublayer_table(rows):
@@ -127,10 +159,39 @@ def fill(values):
     return re.sub(r"@([A-Z]+)@", lambda found: values[found[1]], text)
 
 
-def page(facts, comparison, sublayers, parameters, plots, timeline):
-    return fill({"FACTS": "".join(f"<p>{html.escape(fact)}</p>" for fact in facts),
-                 "COMPARISON": comparison_table(comparison),
-                 "SUBLAYERS": sublayer_table(sublayers),
-                 "PARAMETERS": parameter_table(parameters),
-                 "PLOTS": "\n".join(figure(name, svg) for name, svg in plots.items()),
-                 "TIMELINE": as_script(timeline)})
+def figures(plots):
+    return "\n".join(figure(name, svg) for name, svg in plots.items())
+
+
+NOT_RUN = "<p>Not run.</p>"
+
+
+def sweep_section(plots, tables):
+    """Each plot with its table below."""
+    return "\n".join(
+        figure(f"sweep-{name}", plots[f"sweep-{name}"])
+        + f"<details><summary>as a table</summary>{table(*shown)}</details>"
+        for name, shown in tables.items()) or NOT_RUN
+
+
+def iteration_section(plots, iterations):
+    if not iterations:
+        return NOT_RUN
+    assumptions = table(["operator", "assumption", "source"], ASSUMPTIONS)
+    return (figures(plots) + iteration_table(iterations)
+            + f'<h3>Assumptions</h3><div class="texts">{assumptions}</div>')
+
+
+def page(facts, found, plots, sublayers, tables, parameters, timeline):
+    """`plots`: {section: {name: SVG}}"""
+    return fill({
+        "FACTS": "".join(f"<p>{html.escape(fact)}</p>" for fact in facts),
+        "COMPARISON": comparison_table(found["comparison"])
+                      + (trend_table(found["trends"]) if found["trends"] else ""),
+        "PLOTS": figures(plots["sublayers"]),
+        "ITERATIONS": iteration_section(plots["iterations"], found["iterations"]),
+        "SWEEPS": sweep_section(plots["sweeps"], tables),
+        "UNCERTAINTY": figures(plots["uncertainty"]),
+        "SUBLAYERS": sublayer_table(sublayers),
+        "PARAMETERS": parameter_table(parameters),
+        "TIMELINE": as_script(timeline)})

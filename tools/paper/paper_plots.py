@@ -16,6 +16,8 @@ KIND_NAMES = {"gemm_read": "GEMM reads", "gemm_write": "GEMM writes",
               "rs_read": "reduce-scatter reads", "rs_write": "reduce-scatter writes",
               "ag_read": "all-gather reads", "ag_write": "all-gather writes"}
 KIND_COLOURS = dict(zip(KINDS, ("#1f5f99", "#7fb2dd", "#d1711d", "#f2b880", "#3f8f5f", "#9fd0ae")))
+PHASE_STYLES = {"gemm_ps": ("GEMM", "#1f5f99"), "reduce_scatter_ps": ("reduce-scatter", "#d1711d"),
+                "all_gather_ps": ("all-gather", "#3f8f5f")}
 PUBLISHED_STYLE = {"marker": "D", "markersize": 6, "linestyle": "none", "color": "#d62728",
                    "markeredgecolor": "white", "markeredgewidth": 0.8, "zorder": 5}
 RANGE_STYLE = {"ecolor": "black", "elinewidth": 1, "capsize": 2, "capthick": 1, "zorder": 4,
@@ -173,6 +175,27 @@ def plot_predicted(workloads, values, ranges, by_sublayer, directory):
             "these models were run. Published are the T3-MCA figures of PALM and MT-NLG together;\n"
             "the maximum of 1.35 is less certain.")
     return save(figure, directory, "predicted")
+
+
+def plot_distribution(workloads, directory):
+    """What a sub-layer's time consists of."""
+    figure, axes = pyplot.subplots(figsize=(13, 4.2))
+    bars, groups = places(workloads)
+    bottom = [0.0] * len(bars)
+    for key, (name, colour) in PHASE_STYLES.items():
+        parts = [100 * work["phases"][key] / work["configs"]["sequential"]["virtual_ps"]
+                 for *_, work in bars]
+        drawn = axes.bar([x for x, *_ in bars], parts, WIDTH, bottom, color=colour, label=name)
+        axes.bar_label(drawn, fmt="%.0f", label_type="center", color="white", fontsize=9)
+        bottom = [below + part for below, part in zip(bottom, parts)]
+    name_places(axes, bars, groups)
+    axes.set_ylim(0, 100)
+    axes.set_ylabel("% of Sequential's time")
+    axes.set_title("What the time of a sub-layer consists of, Sequential", pad=30)
+    legend(axes, axes.get_legend_handles_labels()[0], 3)
+    caption(figure, "T3 can hide the shorter one of GEMM and reduce-scatter. The all-gather "
+            "stays as it is. Default parameters of the timed model.")
+    return save(figure, directory, "distribution")
 
 
 def plot_variants(workloads, directory):
