@@ -14,12 +14,18 @@ T3_BUILD ?= .build
 B := $(patsubst $(CURDIR)/%,%,$(abspath $(T3_BUILD)))
 T3_CACHE ?= $(CURDIR)/.cache
 T3_JOBS ?= 2
-# The guest's kernel: kernel (Debian's) or kernel-debug (make check-debug).
+# The guest's kernel: kernel (this Debian release's), kernel-debug (make check-debug), or one
+# that KERNEL selects.
 T3_KERNEL ?= kernel
-export T3_CACHE T3_JOBS
+# The QEMU that the device is built in, by the start of its version; empty: the usual one. An
+# environment may have a QEMU that is a program.
+T3_QEMU ?= $(if $(filter command,$(firstword $(origin QEMU))),$(QEMU),$(filter \
+	0% 1% 2% 3% 4% 5% 6% 7% 8% 9%,$(QEMU)))
+export T3_CACHE T3_JOBS T3_QEMU
 override export T3_BUILD := $(abspath $B)
 
 STAGE := tools/build/
+comma := ,
 
 # Neither make nor the shell takes such a name apart from several, or from a pattern.
 $(if $(shell case '$(subst ','"'"',$(CURDIR)$(T3_BUILD)$(T3_CACHE))' in \
@@ -31,9 +37,22 @@ $(if $(shell case '$(subst ','"'"',$(CURDIR)$(T3_BUILD)$(T3_CACHE))' in \
 # One make at a time builds in a folder (locked.sh): this one starts another, with the lock,
 # for all goals but these, which build nothing themselves.
 GOALS := $(or $(MAKECMDGOALS),help)
-UNLOCKED := help try gdb check-debug options dkms uninstall pictures spec-appendix
+UNLOCKED := help kernels check-matrix try gdb check-debug options dkms dist uninstall pictures spec-appendix
+# `make try` and `make gdb` have a KERNEL of their own (try.py).
+SELECTED := $(if $(filter-out try gdb,$(GOALS)),$(if $(filter command,$(firstword $(origin \
+	KERNEL))),$(filter-out debian,$(KERNEL))))
+$(if $(filter debug,$(SELECTED)),$(error t3: KERNEL=debug is for make try and make gdb; its suites \
+	are make check-debug))
+$(if $(SELECTED),$(if $(shell [[ '$(subst ','"'"',$(SELECTED))' =~ \
+	^([0-9]+(\.[0-9]+){0$(comma)2}(\+[a-z0-9.]+)?|newest)$$ ]] || echo no),$(error t3: KERNEL must be \
+	the beginning of a version, as in 7.3 or 6.12.117, or newest, debian or debug; got '$(SELECTED)')))
+override export T3_KERNEL := $(or $(SELECTED),$(T3_KERNEL))
+# What depends on the kernel: its link, the module, the images.
+K := $(if $(filter kernel kernel-debug,$(T3_KERNEL)),$B,$B/linux-$(T3_KERNEL))
+override T3_GUEST := $(abspath $K)
+$(if $(filter $B,$K),$(eval unexport T3_GUEST),$(eval export T3_GUEST))
 # What runs for long what it has built: it gives the lock back before (by RUN).
-RUNNING := run shell check debug-suites lint package unit spec qtest guest conformance loop \
+RUNNING := run shell check check-deb debug-suites lint package unit spec qtest guest conformance loop \
 	examples fuzz coverage mutants soak soak-jobs soak-driver boots paper bench
 RUN = $(if $(T3_LOCKED),flock -u 7; unset T3_LOCKED MAKEFLAGS MFLAGS;)
 # One goal's parts are built beside each other, unless the caller said -j; several goals
@@ -83,7 +102,11 @@ MANDIR ?= $(DATADIR)/man
 # For the script that installs alone: the builds of QEMU and the kernel hear of none of them.
 $(foreach name,DESTDIR PREFIX BINDIR LIBDIR INCLUDEDIR DATADIR MANDIR,$(eval \
 	install uninstall: export $(name) := $($(name))))
-VERSION := 0.1.0
+# Of the release: packages, libt3 and t3. What was built with another one is built again.
+VERSION_FILE := tools/packaging/VERSION
+VERSION := $(strip $(file <$(VERSION_FILE)))
+$(if $(shell echo '$(VERSION)' | grep -xE '[0-9]+\.[0-9]+\.[0-9]+'),,$(error t3: \
+	$(VERSION_FILE) says '$(VERSION)'; it must be one line like 0.1.0))
 
 VM := tools/vm/t3-vm
 
@@ -91,10 +114,12 @@ VM := tools/vm/t3-vm
 # goal may be of the tests or a file of theirs: it needs all. try.py says its own.
 SETS_GUEST := try gdb $(if $(filter kernel-debug,$(T3_KERNEL)),kernel-debug)
 $(foreach goal,run shell build deps-run qemu kernel module lib tools initramfs bench boots soak-jobs \
-	san-t3 dkms $B/t3 $B/t3-conformance $B/initramfs.img,$(eval SETS_$(goal) := run))
+	san-t3 dkms $B/t3 $B/t3-conformance $K/initramfs.img,$(eval SETS_$(goal) := run))
 $(foreach goal,debug-suites tests-image guest conformance loop soak soak-driver,$(eval \
 	SETS_$(goal) := run $(SETS_GUEST)))
 SETS_paper := run paper
+SETS_deb := run deb
+SETS_check-deb := run deb
 T3_PACKAGES ?= $(sort $(foreach goal,$(GOALS),$(or $(SETS_$(goal)),check)))
 
 # ------------------------------------------------------------------- sources
@@ -126,7 +151,7 @@ TOOL_RPATH := $(if $(filter-out /usr/lib /usr/lib/% /lib /lib/%,$(LIBDIR)),$(she
 	realpath -ms --relative-to='$(BINDIR)' '$(LIBDIR)'))
 INSTALLED_LIB := $B/install/libt3.a
 INSTALLED_TOOL := $B/install/$(subst /,_,$(or $(TOOL_RPATH),plain))/t3
-MODULE := $(if $(wildcard Kbuild),$B/module/t3.ko)
+MODULE := $(if $(wildcard Kbuild),$K/module/t3.ko)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$B/unit/%)
 UNIT_SAN := $(UNIT_SRC:tests/unit/%.c=$B/unit-sanitized/%)
 SPEC := $(SPEC_SRC:tests/spec/%.c=$B/spec/%)
@@ -177,9 +202,9 @@ room = $(if $(filter tests/conformance/% tests/examples/%,$1),$(word 2,$(subst /
 includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
-.PHONY: help run shell check check-debug debug-suites options deps install uninstall qemu kernel module lib tools initramfs \
+.PHONY: help run shell check kernels check-matrix check-debug debug-suites options deps install uninstall qemu kernel module lib tools initramfs \
 	tests-image checkpatch unit spec spec-appendix qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver boots san-t3 \
-	format pictures paper bench build always dkms package clean distclean
+	format pictures paper bench build always dkms dist deb check-deb package clean distclean
 
 help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
@@ -192,8 +217,9 @@ help:
 #:                WRITE=store         store, doorbell or gemm
 #:                ITERS=4             iterations
 #:                SEED=1              of the input data
+#:                KERNEL=7.3          another kernel in the VM: see make kernels
 run: build
-	@$(RUN) $(VM) run --initramfs $B/initramfs.img --ranks "$$RANKS" --name run -- t3 gemm-rs --timed --ranks "$$RANKS" --shape "$$SHAPE" \
+	@$(RUN) $(VM) run --initramfs $K/initramfs.img --ranks "$$RANKS" --name run -- t3 gemm-rs --timed --ranks "$$RANKS" --shape "$$SHAPE" \
 		--dtype "$$DTYPE" --write "$$WRITE" --iters "$$ITERS" --seed "$$SEED" --tile "$$TILE"
 
 #: make shell   an interactive root shell in a guest with RANKS devices
@@ -207,7 +233,7 @@ shell: build
 #:                TEST=test_ring              a program of tests/guest, with its VM's options
 #:                TEST=test_ring/test_stores  one of its tests; * and ? stand for others
 #:                CMD='t3 list'               or any command
-#:                RANKS=N, KERNEL=debug, VM_OPTIONS='--iommu'
+#:                RANKS=N, VM_OPTIONS='--iommu', KERNEL=debug or another: see make kernels
 .PHONY: try gdb loop
 try:
 	@$(STAGE)try.py try
@@ -222,8 +248,22 @@ gdb:
 
 #: make check   lint, unit and spec tests and their coverage, a short fuzz run, qtest,
 #:              conformance, guest, hot-plug, migration and end-to-end runs
-check: build tests-image checkpatch $B/mpi.img qtest-build $(UNIT) $(UNIT_SAN) $(SPEC) $(COVERED) fuzz-build
-	@$(RUN) $(STAGE)check.py
+#:                KERNEL=7.3          what boots a VM, with that kernel: see make kernels
+check: build tests-image $K/mpi.img $(if $(SELECTED),,checkpatch qtest-build $(UNIT) $(UNIT_SAN) \
+		$(SPEC) $(COVERED) fuzz-build)
+	@$(RUN) $(STAGE)check.py $(if $(SELECTED),$(BOOTING))
+# The suites that a kernel makes a difference to.
+BOOTING := package conformance guest guest-iommu hotplug migrate launch examples tool e2e
+
+#:                QEMU=10.2           the device in another QEMU, for each goal that needs one
+#: make kernels        the kernels that the mirror offers, and those in the cache. KERNEL=7.3, or
+#:                any other beginning of a version, is the newest of these for run, shell, try,
+#:                gdb, check and the suites that boot
+#: make check-matrix   guest tests on the usual kernel and on the newest of each version
+kernels:
+	@$(STAGE)kernel.sh list
+check-matrix:
+	@$(STAGE)matrix.py
 
 #: make check-debug   guest and hot-plug suites, KUnit tests, faults injected into every
 #:              allocation, removals and random calls under a debug kernel (KASAN,
@@ -253,7 +293,7 @@ conformance: build tests-image
 	@$(RUN) $(STAGE)check.py conformance
 loop: build tests-image
 	@$(RUN) $(STAGE)check.py loop
-examples: build $B/mpi.img
+examples: build $K/mpi.img
 	@$(RUN) $(STAGE)check.py examples
 
 #: make fuzz    each target of tests/fuzz for FUZZ_SECONDS=900 with FUZZ_SEED (random):
@@ -301,9 +341,9 @@ soak-jobs: build
 #: make san-t3  .build/t3-sanitized: t3 with ASan and UBSan, to replay a record
 san-t3: $B/t3-sanitized
 
-#: make paper   T3's published sub-layers in virtual time: comparison, with its range from joint
-#:                draws of all assumptions, some of them again by the devices of a VM, sweep of
-#:                each assumption; JSON, plots and one page, index.html, in .build/paper
+#: make paper   T3's whole evaluation in virtual time: sub-layers, larger models, iterations and
+#:                sweeps, with ranges from joint draws of all assumptions, some of them again by
+#:                the devices of a VM; JSON, plots and one page, index.html, in .build/paper
 paper: build
 	@$(RUN) tools/paper/paper.py
 
@@ -326,13 +366,26 @@ build: qemu kernel module lib tools initramfs
 lib: $(LIB)
 tools: $(TOOL)
 module: $(MODULE)
-initramfs: $B/initramfs.img
-tests-image: $B/tests.img
+initramfs: $K/initramfs.img
+tests-image: $K/tests.img
 
 #: make dkms    the module's sources for DKMS, and its udev rule:
 #:                DESTDIR=DIR         below DIR (default: the machine's own /usr)
 dkms:
 	@$(STAGE)dkms.sh "$(DESTDIR)"
+
+#: make dist    the last commit as .build/dist/t3-VERSION.tar.gz; the same bytes each time
+dist:
+	@tools/packaging/dist.sh "$(T3_BUILD)/dist"
+
+#: make deb     Debian packages for this release of Debian in .build/deb: libt3-0, libt3-dev,
+#:              t3-tools, t3-dkms, qemu-system-t3 and t3-vm. They hold what is built here
+#: make check-deb   lintian, installing, upgrading and removing them in a fresh Debian, a
+#:              VM from them there; needs root and some minutes
+deb: build
+	@tools/packaging/deb.sh
+check-deb: deb
+	@$(RUN) $(STAGE)check.py deb
 
 #: make install uninstall   t3, libt3 with its headers and manual. Builds what it installs
 #:              and no more, installs no packages:
@@ -354,17 +407,17 @@ fetch-qemu fetch-kernel: | $(if $(filter run soak soak-jobs,$(MAKECMDGOALS)),opt
 fetch-qemu:
 	@$(STAGE)qemu.sh fetch
 fetch-kernel:
-	@$(if $(filter kernel,$(T3_KERNEL)),$(STAGE)kernel.sh fetch)
+	@$(if $(filter kernel-debug,$(T3_KERNEL)),,$(STAGE)kernel.sh fetch)
 qemu: | deps fetch-qemu
 	@$(STAGE)qemu.sh
 qtest-build: | qemu
 	@$(STAGE)qemu.sh qtest
-kernel: $B/kernel.stamp
+kernel: $K/kernel.stamp
 # Always asked, rewritten only when .build/kernel leads to another kernel.
-$B/kernel.stamp: always | deps fetch-kernel
-	@$(STAGE)$(T3_KERNEL).sh
+$K/kernel.stamp: always | deps fetch-kernel
+	@$(STAGE)$(if $(filter kernel-debug,$(T3_KERNEL)),$(T3_KERNEL),kernel).sh
 # Of Debian's kernel alone, as it is no part of what is built.
-checkpatch: $B/kernel.stamp
+checkpatch: $K/kernel.stamp
 	@$(if $(filter kernel,$(T3_KERNEL)),$(STAGE)kernel.sh checkpatch)
 
 #: make clean   remove .build; `make distclean` also removes the cache
@@ -374,6 +427,10 @@ distclean: clean
 	rm -rf "$(T3_CACHE)"
 
 # ------------------------------------------------------------------- recipes
+# Files of the timed model call each other for each event: compiled as one, it is 6 % faster. The
+# usual code is in the objects, too, for all that links no -flto.
+TIMED_LTO := -flto -ffat-lto-objects
+$B/obj/qemu-device/core/timed/%.o: override CFLAGS_ALL += $(TIMED_LTO)
 $B/obj/%.o: %.c | deps
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
@@ -398,6 +455,9 @@ $B/fuzz/obj/%.o: %.c | deps
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$Q$(FUZZ_CC) $(CFLAGS_ALL) $(FUZZ_SANITIZE) -fsanitize=fuzzer-no-link $(includes) -MMD -MP -c -o $@ $<
+
+$(foreach tree,obj san,$(call objects,$(tree),$(shell grep -lrw T3_VERSION libt3 tools/t3 \
+	--include=*.c))): $(VERSION_FILE)
 
 # Archives are made anew: a source that has gone must leave them. `q`: rooms have files of one name.
 $B/libt3core.a: $(call objects,obj,$(CORE_SRC))
@@ -441,7 +501,7 @@ $B/libt3.so: $B/libt3.so.0
 	@ln -sf libt3.so.0 $@
 # Asked first by pkg-config where PKG_CONFIG_PATH names the build folder. It says where
 # things are from where it is itself: a tree that is moved stays right.
-$B/libt3-uninstalled.pc: libt3/libt3.pc.in Makefile
+$B/libt3-uninstalled.pc: libt3/libt3.pc.in Makefile $(VERSION_FILE)
 	@sed -e 's|@PREFIX@|$${pcfiledir}/$(shell realpath -m --relative-to=$(T3_BUILD) $(CURDIR))|' \
 		-e 's|@LIBDIR@|$${pcfiledir}|; s|@INCLUDEDIR@|$${prefix}/libt3|' \
 		-e 's|^Cflags:.*|Cflags: -I$${includedir} -I$${prefix}/uapi|; s|@VERSION@|$(VERSION)|' $< >$@
@@ -457,7 +517,7 @@ $(INSTALLED_TOOL): $B/t3
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$Q$(link_tool) $(TOOL_RPATH:%=-Wl,-rpath,'$$ORIGIN/%')
-link_tool = $(CC) -o $@ $(call objects,obj,$(TOOL_SRC)) $(SIM) $(CORE) -L$B $(if $(LIB),-lt3) \
+link_tool = $(CC) -O2 -flto -o $@ $(call objects,obj,$(TOOL_SRC)) $(SIM) $(CORE) -L$B $(if $(LIB),-lt3) \
 	$(call pkg,--libs jansson ncurses) $(LIBS)
 # The same, sanitized, to replay a record; all of it is linked statically.
 $B/t3-sanitized: $(call objects,san,$(TOOL_SRC)) $B/san/libt3sim.a $B/san/libt3core.a \
@@ -543,21 +603,21 @@ $B/t3-conformance: $(call objects,obj,$(CONFORMANCE_SRC))
 	$(call say,LD,$@)
 	$Q$(CC) -o $@ $^ -lm
 
-$B/module/t3.ko: $(MODULE_SRC) $(STAGE)module.sh $B/kernel.stamp
+$K/module/t3.ko: $(MODULE_SRC) $(STAGE)module.sh $K/kernel.stamp
 	@$(STAGE)module.sh
 
-$B/base.img: $(addprefix $(STAGE),initramfs.sh common.sh $(GUEST_SCRIPTS)) $B/kernel.stamp
+$K/base.img: $(addprefix $(STAGE),initramfs.sh common.sh $(GUEST_SCRIPTS)) $K/kernel.stamp
 	@$(STAGE)initramfs.sh base $@
 packed = $(patsubst $B/%,$(T3_BUILD)/%,$(filter $(TOOL) $(CONFORMANCE) $(GUEST) $(GUEST32) $(EXAMPLES),$^))
-$B/initramfs.img: $B/base.img $(MODULE) $(LIB) $(TOOL)
+$K/initramfs.img: $K/base.img $(MODULE) $(LIB) $(TOOL)
 	@$(STAGE)initramfs.sh image $< $@ $(packed)
-$B/tests.img: $B/initramfs.img driver/60-t3.rules $(GUEST) $(GUEST32) $(CONFORMANCE)
+$K/tests.img: $K/initramfs.img driver/60-t3.rules $(GUEST) $(GUEST32) $(CONFORMANCE)
 	@$(STAGE)initramfs.sh tests $< $@ $(packed)
 # For the examples under Open MPI alone.
-$B/mpi.img: $B/base.img $(STAGE)guest-mpirun $(MODULE) $(LIB) $(TOOL) $(EXAMPLES)
+$K/mpi.img: $K/base.img $(STAGE)guest-mpirun $(MODULE) $(LIB) $(TOOL) $(EXAMPLES)
 	@$(STAGE)initramfs.sh mpi $< $@ $(packed)
 # What one `make try` needs. Always packed: the tests change from one to the next.
-$B/try.img: $B/initramfs.img driver/60-t3.rules $(addprefix $B/,$(TRY_PROGRAMS)) always
+$K/try.img: $K/initramfs.img driver/60-t3.rules $(addprefix $B/,$(TRY_PROGRAMS)) always
 	@$(STAGE)initramfs.sh tests $< $@ $(packed)
 
 .SECONDARY:

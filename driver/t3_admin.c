@@ -2,6 +2,8 @@
 /*
  * The mailbox: run one admin command and translate its status.
  */
+#include <drm/drm_print.h>
+
 #include "t3_device.h"
 #include "t3_reset.h"
 

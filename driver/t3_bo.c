@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include "t3_bo.h"
+#include "t3_compat.h"
 
 /**
  * t3_bo_alloc() - allocate the struct of a buffer
@@ -98,7 +99,7 @@ static void t3_bo_revoke(struct t3_bo *bo)
 	dma_resv_lock(bo->base.resv, NULL);
 	bo->revoked = true;
 	if (bo->dmabuf)
-		dma_buf_move_notify(bo->dmabuf);
+		dma_buf_invalidate_mappings(bo->dmabuf);
 	dma_resv_unlock(bo->base.resv);
 }
 

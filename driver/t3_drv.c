@@ -10,8 +10,10 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_ioctl.h>
 #include <drm/drm_managed.h>
+#include <drm/drm_print.h>
 
 #include "t3_bo.h"
+#include "t3_compat.h"
 #include "t3_debugfs.h"
 #include "t3_fdinfo.h"
 #include "t3_queue.h"
@@ -112,7 +114,7 @@ static const struct drm_driver t3_driver = {
 	.gem_prime_import = t3_prime_import,
 	.name = T3_DRIVER_NAME,
 	.desc = "T3 tracking and triggering",
-	.date = "20250101",
+	T3_DRIVER_DATE
 	.major = T3_DRIVER_MAJOR,
 	.minor = T3_DRIVER_MINOR,
 };
@@ -293,4 +295,4 @@ module_exit(t3_exit);
 MODULE_DESCRIPTION("T3 tracking and triggering accelerator");
 MODULE_VERSION(__stringify(T3_DRIVER_MAJOR) "." __stringify(T3_DRIVER_MINOR) ".0");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS(DMA_BUF);
+T3_IMPORT_DMA_BUF;

@@ -5,6 +5,8 @@
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
 
+#include <drm/drm_print.h>
+
 #include "t3_space.h"
 
 /**

@@ -19,6 +19,7 @@
 #include <drm/drm_print.h>
 
 #include "t3_bo.h"
+#include "t3_compat.h"
 #include "t3_fdinfo.h"
 #include "t3_queue.h"
 #include "t3_space.h"
@@ -131,6 +132,9 @@ static u64 t3_usage_ns(struct t3_usage *usage, u32 priority)
 	return ns;
 }
 
+/* Beside total and shared. */
+#define T3_STATS_PRINTED (DRM_GEM_OBJECT_RESIDENT | DRM_GEM_OBJECT_ACTIVE)
+
 struct t3_stats {
 	struct drm_memory_stats vram;
 	struct drm_memory_stats memory;
@@ -194,6 +198,6 @@ void t3_show_fdinfo(struct drm_printer *printer, struct drm_file *file)
 				   t3_usage_ns(tfile->usage, i));
 	t3_stats_add_buffers(&stats, file);
 	t3_stats_add_spaces(&stats.vram, file);
-	drm_print_memory_stats(printer, &stats.vram, DRM_GEM_OBJECT_RESIDENT, "vram");
-	drm_print_memory_stats(printer, &stats.memory, DRM_GEM_OBJECT_RESIDENT, "memory");
+	drm_print_memory_stats(printer, &stats.vram, T3_STATS_PRINTED, "vram");
+	drm_print_memory_stats(printer, &stats.memory, T3_STATS_PRINTED, "memory");
 }

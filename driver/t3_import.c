@@ -11,9 +11,10 @@
 #include <drm/drm_prime.h>
 
 #include "t3_bo.h"
+#include "t3_compat.h"
 
 /* The exporter is being removed: no new job begins, and the exporter waits for the others. */
-static void t3_import_move_notify(struct dma_buf_attachment *attach)
+static void t3_import_invalidate(struct dma_buf_attachment *attach)
 {
 	struct t3_bo *bo = attach->importer_priv;
 
@@ -24,7 +25,7 @@ static void t3_import_move_notify(struct dma_buf_attachment *attach)
 /* For buffers of this driver. A static attachment pins those of others. */
 static const struct dma_buf_attach_ops t3_import_ops = {
 	.allow_peer2peer = true,
-	.move_notify = t3_import_move_notify,
+	.invalidate_mappings = t3_import_invalidate,
 };
 
 /**

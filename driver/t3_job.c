@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "t3_compat.h"
 #include "t3_fdinfo.h"
 #include "t3_queue.h"
 #include "t3_ring.h"
@@ -84,7 +85,7 @@ static void t3_fence_put(struct t3_fence *fence)
 {
 	if (!fence)
 		return;
-	if (fence->base.ops)
+	if (kref_read(&fence->base.refcount))
 		dma_fence_put(&fence->base);
 	else /* the job has not run */
 		t3_fence_free(fence);
@@ -136,11 +137,7 @@ struct t3_job *t3_job_new(struct t3_queue *queue, u32 count)
 	if (!job->fence)
 		goto err_job;
 	credits = min(count, T3_QUEUE_ENTRIES);
-#ifdef T3_SCHED_CLIENT_ID
 	ret = drm_sched_job_init(&job->base, &queue->entity, credits, NULL, 0);
-#else
-	ret = drm_sched_job_init(&job->base, &queue->entity, credits, NULL);
-#endif
 	if (ret)
 		goto err_fence;
 	job->queue = t3_queue_get(queue);
@@ -207,7 +204,7 @@ static enum drm_gpu_sched_stat t3_job_timedout(struct drm_sched_job *base)
 	spin_unlock(&queue->sched.job_list_lock);
 	drm_sched_wqueue_start(&queue->sched);
 	t3_queue_put(queue);
-	return DRM_GPU_SCHED_STAT_NOMINAL;
+	return DRM_GPU_SCHED_STAT_RESET;
 }
 
 static void t3_job_free_job(struct drm_sched_job *base)
@@ -223,7 +220,6 @@ static const struct drm_sched_backend_ops t3_job_ops = {
 
 static int t3_job_init_scheduler(struct t3_queue *queue, long timeout)
 {
-#ifdef T3_SCHED_INIT_ARGS
 	const struct drm_sched_init_args args = {
 		.ops = &t3_job_ops,
 		.submit_wq = t3_queue_wq,
@@ -236,11 +232,6 @@ static int t3_job_init_scheduler(struct t3_queue *queue, long timeout)
 	};
 
 	return drm_sched_init(&queue->sched, &args);
-#else
-	return drm_sched_init(&queue->sched, &t3_job_ops, t3_queue_wq, 1, T3_QUEUE_ENTRIES, 0,
-			      timeout, t3_queue_wq, NULL, T3_DRIVER_NAME "-queue",
-			      queue->tdev->drm.dev);
-#endif
 }
 
 /**

@@ -13,6 +13,8 @@
 #include <linux/pm.h>
 #include <linux/suspend.h>
 
+#include <drm/drm_print.h>
+
 #include "t3_queue.h"
 #include "t3_space.h"
 

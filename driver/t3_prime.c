@@ -8,7 +8,7 @@
  *   get it if they ask for peer-to-peer and the kernel knows that this works
  *   (CONFIG_PCI_P2PDMA). Else they get -EOPNOTSUPP.
  *
- * Nothing moves, but device memory may be revoked: its importers must accept move_notify. So the
+ * Nothing moves, but device memory may be revoked: its importers must accept that. So the
  * exporter is a dynamic one; for a static one the core would cache the importer's table and hand it
  * out again afterwards. Processors map a dma-buf as they do through the node. The core waits for
  * fences (DMA_BUF_IOCTL_SYNC).
@@ -17,6 +17,7 @@
 #include <linux/module.h>
 #include <linux/pci-p2pdma.h>
 #include <linux/slab.h>
+#include <linux/swiotlb.h>
 
 #include <drm/drm_prime.h>
 
@@ -89,8 +90,9 @@ static int t3_memory_map_entry(struct scatterlist *sg, struct device *dev, phys_
 {
 	dma_addr_t address = dma_map_resource(dev, start, length, dir, T3_DMA_ATTRS);
 
+	/* Since dma_map_phys() (6.18), a kernel that bounces all DMA maps no memory on the bus. */
 	if (dma_mapping_error(dev, address))
-		return -ENOMEM;
+		return is_swiotlb_force_bounce(dev) ? -EOPNOTSUPP : -ENOMEM;
 	/* There is no struct page: importers must not use it. */
 	sg_set_page(sg, NULL, length, 0);
 	sg_dma_address(sg) = address;

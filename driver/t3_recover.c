@@ -3,6 +3,8 @@
  * Recovery of a queue. When a descriptor fails or a job takes too long, the queue is aborted and
  * its other jobs continue. Where that does not help, the function is reset.
  */
+#include <drm/drm_print.h>
+
 #include "t3_queue.h"
 #include "t3_reset.h"
 #include "t3_ring.h"

@@ -2,6 +2,8 @@
 /*
  * Function reset: the last resort of recovery. And the end of a device, which is a reset too.
  */
+#include <drm/drm_print.h>
+
 #include "t3_queue.h"
 #include "t3_reset.h"
 #include "t3_space.h"

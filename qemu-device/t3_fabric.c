@@ -13,6 +13,7 @@
 #include "hw/vmstate-if.h"
 #include "qom/object_interfaces.h"
 #include "system/runstate.h"
+#include "t3_compat.h"
 #include "t3_fabric.h"
 #include "t3_migration.h"
 #include "t3_record_file.h"
@@ -520,7 +521,7 @@ static void fabric_finalize(Object *obj)
 		t3_fabric_free(fabric->core);
 }
 
-static void fabric_class_init(ObjectClass *klass, void *data)
+static void fabric_class_init(ObjectClass *klass, T3ClassData *data)
 {
 	UserCreatableClass *ucc = USER_CREATABLE_CLASS(klass);
 

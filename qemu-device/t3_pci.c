@@ -10,6 +10,7 @@
 #include "qemu/units.h"
 #include "hw/qdev-properties.h"
 #include "hw/resettable.h"
+#include "t3_compat.h"
 #include "t3_pci.h"
 #include "trace.h"
 
@@ -180,7 +181,7 @@ static void describe_properties(ObjectClass *klass)
 						      descriptions[i].text);
 }
 
-static void class_init(ObjectClass *klass, void *data)
+static void class_init(ObjectClass *klass, T3ClassData *data)
 {
 	DeviceClass *dc = DEVICE_CLASS(klass);
 	PCIDeviceClass *pc = PCI_DEVICE_CLASS(klass);

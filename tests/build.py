@@ -176,6 +176,30 @@ def moved_kernel():
 
 # --- builds that go on -------------------------------------------------------
 
+def qemu_selector():
+    """Another QEMU has an entry of its own; the usual one keeps that of before."""
+    for wrong in ("ten", "10", "10.", "10.0 ", "10.0;id"):
+        expect(run("tools/build/qemu.sh", "fetch", env={"T3_QEMU": wrong}), 1,
+               "must be the start of a version, such as 10.0 or 10.2.2")
+    with folder() as place:
+        for version, fitting in (("10.0", "10.0.13"), ("10.2", "10.2.2"), ("10.2.2", "10.2.2")):
+            expect(run("bash", "-c", SELECT, env={"T3_QEMU": version, "T3_CACHE": str(place),
+                                                  "T3_BUILD": str(place / "b")}),
+                   0, rf"^1:{re.escape(fitting)}\+ds-1$")
+        expect(run("bash", "-c", SELECT, env={"T3_QEMU": "11.1", "T3_CACHE": str(place),
+                                              "T3_BUILD": str(place / "b")}), 0, r"^$")
+    show = "echo '$(info [$(T3_QEMU)])' | make -s -f Makefile -f - help"
+    for before, after, taken in (("QEMU=10.2", "", "10.2"), ("QEMU=/usr/bin/qemu", "", ""),
+                                 ("", "QEMU=10.2.2", "10.2.2"), ("", "QEMU=ten", "ten")):
+        expect(run("bash", "-c", f"export {before}; {show} {after}"), 0, rf"^\[{taken}\]$")
+
+
+SELECT = r"""
+. tools/build/qemu.sh
+apt_private() { printf 'Version: 1:%s+ds-1\n' 10.0.13 10.2.2 10.20.1 9.10.2; }
+qemu_version
+"""
+
 STUBS = r"""
 . tools/build/qemu.sh
 cd "$T3_CACHE"
@@ -233,7 +257,9 @@ def strange_paths():
         for name in [*REFUSED, "a.b-c_d+e=f@g~h"]:
             tree = place / name
             tree.mkdir()
-            shutil.copy(ROOT / "Makefile", tree)
+            (tree / "tools/packaging").mkdir(parents=True)
+            for file in ("Makefile", "tools/packaging/VERSION"):
+                shutil.copy(ROOT / file, tree / file)
             result = run("make", "--no-print-directory", "-C", tree, "help")
             if name not in REFUSED:
                 expect(result, 0, "^make run ")
@@ -298,6 +324,7 @@ def failures_are_explained():
         for said, text in (("cc: No space left on device", "the disk is full"),
                            ("E: Could not get lock /var/lib/dpkg/lock", "another apt or dpkg"),
                            ("Temporary failure resolving 'deb.debian.org'", "cannot be reached"),
+                           ("404  Not Found", "names a file that the mirror does not have"),
                            ("E: Unable to locate package x", "run apt-get update")):
             script = (f". tools/build/common.sh; fails() {{ echo \"{said}\"; return 3; }}; "
                       "stage name 'did it' fails")
@@ -305,8 +332,8 @@ def failures_are_explained():
 
 
 TESTS = [strange_paths, folders_on_bad_disks, folders_of_others, failures_are_explained, make_waits,
-         makes_at_once, stopped_build_goes_on, moved_kernel, moved_tree, clones_share_a_cache,
-         shell_takes_options]
+         makes_at_once, stopped_build_goes_on, qemu_selector, moved_kernel, moved_tree,
+         clones_share_a_cache, shell_takes_options]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

@@ -18,7 +18,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 VM = ROOT / "tools/vm/t3-vm"
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
-KERNEL = BUILD / "kernel"
+KERNEL = pathlib.Path(os.environ.get("T3_GUEST", BUILD)) / "kernel"
 
 
 def slowness():

@@ -26,6 +26,7 @@ TRY = ROOT / "tools/build/try.py"
 SECONDS = 180
 
 sys.path.insert(0, str(ROOT / "tools/vm"))
+import vm_gdb  # pylint: disable=wrong-import-position
 import vm_keep  # pylint: disable=wrong-import-position
 import vm_trace  # pylint: disable=wrong-import-position
 import vm_tsc  # pylint: disable=wrong-import-position
@@ -371,6 +372,9 @@ continue
 printf "probe %x\\n", pdev->device
 backtrace 2
 delete 1
+tbreak __devm_drm_dev_alloc
+continue
+backtrace 3
 continue
 printf "driver %s\\n", drm->driver->name
 backtrace 2
@@ -398,11 +402,35 @@ def gdb_session(text, *arguments):
         return run("make", "gdb", f"GDB_COMMANDS={file.name}", *arguments)
 
 
+def code_of_module(folder):
+    """[(begin, end, name)] of the code of t3.ko as gdb knows it, where the guest has no module."""
+    (folder / "control").write_text("section .text 0xffffffffc0100000\n")
+    setup = folder / "setup"
+    setup.write_text(f"set confirm off\n{vm_gdb.add_module(folder, folder)}"
+                     "maintenance info sections -all-objects CODE\n")
+    status, out, err = run("gdb", "-nx", "-batch", "-x", setup)
+    check(status == 0, "gdb", out + err)
+    found = re.findall(r"(0x[0-9a-f]+)->(0x[0-9a-f]+) at \S+ (\S+) ", out)
+    return sorted((int(begin, 16), int(end, 16), name) for begin, end, name in found)
+
+
+def gdb_keeps_code_apart():
+    """Else an address has several functions, and a backtrace takes the wrong one's frame."""
+    expect(run("make", "-s", "module"), 0)
+    with tempfile.TemporaryDirectory() as name:
+        code = code_of_module(pathlib.Path(name))
+    check({".text", ".init.text", ".exit.text"} <= {name for _, _, name in code}, "sections", code)
+    for first, second in zip(code, code[1:]):
+        check(first[1] <= second[0], "two sections have the same addresses", code)
+
+
 def gdb_guest():
-    """Breakpoints in probe and in an ioctl, with arguments and a kernel function's name."""
+    """Breakpoints in probe, below it and in an ioctl, with arguments and a kernel function's name."""
     result = gdb_session(GUEST_SESSION, "TEST=test_query", "RANKS=2")
     expect(result, 0, r"hit Breakpoint 1, t3_probe \(pdev=0x", "^probe 7433$",
-           r"^#1 .* in local_pci_probe \(\)", r"hit Breakpoint 2, t3_space_create_ioctl \(drm=0x",
+           r"^#1 .* in local_pci_probe \(\)",
+           r"^#1 .* in t3_probe \(pdev=.*\n(  .*\n)*#2 .* in local_pci_probe \(\)",
+           r"hit Breakpoint 2, t3_space_create_ioctl \(drm=0x",
            "^driver t3$", r"^#1 .* in drm_ioctl_kernel \(\)",
            "received signal SIGQUIT")
 
@@ -452,7 +480,8 @@ def clock_has_its_rate():
 
 TESTS = [old_runs_are_kept, clock_has_its_rate, try_bad_use, try_broken_build, try_test_passes,
          try_command_status, trace_is_decoded, kernel_is_stuck, line_is_stuck, share_and_core,
-         cores_are_bounded, device_dump_is_kept, qemu_crashes, shell_with_folder, gdb_guest, gdb_device, gdb_statuses]
+         cores_are_bounded, device_dump_is_kept, qemu_crashes, shell_with_folder,
+         gdb_keeps_code_apart, gdb_guest, gdb_device, gdb_statuses]
 
 
 def result_of(test):

@@ -29,13 +29,16 @@ AT_LEAST = 50  # the least number of commands; fewer means that the search is br
 
 # Words that begin a command. A block with another beginning shows something else.
 BEGINS = re.compile(r"(\w+=\S+ )*(make|cc|gdb|sudo|modprobe|mpirun|t3|qom-[gs]et|migrate|"
-                    r"\./t3-conformance|tools/\S+|\.build/\S+)( |$)")
+                    r"\./t3-conformance|t3-vm|tools/\S+|\.build/\S+)( |$)")
 ROOMS = ("driver", "libt3", "qemu-device", "tests", "tools", "uapi")
 
 # (pattern, why it is not run here)
 CANNOT = [
     (r"^make check$", "it runs this"),
+    (r"^make (run|check) KERNEL=|^make check-matrix", "it fetches kernels and works for minutes; "
+     "the newest suite boots one of them"),
     (r"^make shell$|^make gdb |^gdb ", "for a person at a terminal; loop.py runs both without one"),
+    (r"^make deb$|^t3-vm ", "make check-deb does both"),
     (r"^make help$|^make (unit|spec)$", "tests of their own run it"),
     (r"^make try ", "loop.py runs its forms"),
     (r"^make (paper|bench)$", "it works for minutes; by hand, when the model or its speed changes"),
@@ -125,7 +128,8 @@ def of_markdown():
 
 def of_pages():
     """Literal blocks of man pages that begin with a command. The others are C."""
-    for page in (ROOT / "tools/t3/t3.1", *sorted((ROOT / "libt3/man").glob("*.[347]"))):
+    for page in (ROOT / "tools/t3/t3.1", ROOT / "tools/vm/t3-vm.1",
+                 *sorted((ROOT / "libt3/man").glob("*.[347]"))):
         text = page.read_text().replace("\\-", "-").replace("\\e", "\\")
         for block in re.findall(r"^\.(?:nf|Bd .*)\n(.*?)^\.(?:fi|Ed)$", text, re.M | re.S):
             if BEGINS.match(block):

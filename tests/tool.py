@@ -98,6 +98,146 @@ def check_sim_fabric():
     need(done.returncode == 2 and "--fabric needs --device" in done.stderr, done.stderr)
 
 
+SUBLAYER = "sim --hidden 64 --tokens 64 --tp 2 --sublayer op"
+SIM_WRONG = [
+    ("sim --message 64K", "a message needs --tp, too"),
+    ("sim --message 32K --tp 2", "--message takes bytes from 64K to 1G"),
+    ("sim --message 64K --message 64K --tp 2", "--message is given twice"),
+    ("sim --message 64K --tp 2 --config t3", "it takes --config alone only"),
+    ("sim --message 64K --tp 2 --config all", "it takes --config alone only"),
+    ("sim --message 64K --tp 2 --chunks rows", "--message excludes"),
+    ("sim --message 64K --tp 2 --hidden 4", "--message excludes"),
+    ("sim --message 64K --tp 1", "tp is 1 and must be 2 to 512"),
+    (f"{SUBLAYER} --collective scan", "--collective takes all-reduce, reduce-scatter"),
+    (f"{SUBLAYER} --collective all-gather --collective all-gather", "--collective is given twice"),
+    (f"{SUBLAYER} --collective all-gather --config direct", "--config direct: collective is all-gather"),
+    (f"{SUBLAYER} --collective all-to-all --config ideal-nmc", "--config ideal-nmc: collective is all-to-all"),
+    (f"{SUBLAYER} --config all --timeline /dev/null", "--timeline takes one --config"),
+    (f"{SUBLAYER} --collective all-gather --nodes 2", "collective all-gather takes one node"),
+    ("sim --message 64K --tp 4 --collective all-to-all --nodes 2", "collective all-to-all takes one node"),
+    ("sim --message 64K --tp 4 --nodes 3", "nodes is 3 and must divide ranks (tp), 4"),
+]
+
+
+def check_sim_wrong(arguments, why):
+    done = t3(arguments)
+    need(done.returncode == 2 and why in done.stderr and not done.stdout, f"{done}")
+
+
+SMALL_SIM = "sim --hidden 256 --tokens 256 --tp 4 --sublayer op"
+SIM_REFUSED = [
+    ("--nodes 3", "nodes is 3 and must divide ranks (tp), 4"),
+    ("--nodes 0", "--nodes takes a number from 1, not '0'"),
+    ("--nodes 2 --nodes 2", "--nodes is given twice"),
+    ("--nodes 2 --config t3-mca-ag", "program t3-mca-ag takes one node"),
+    ("--nodes 2 --config all --config t3-mca-ag", "program t3-mca-ag takes one node"),
+    ("--config shared", "program shared needs collective_units below compute_units"),
+    ("--config shared --collective all-gather", "program shared runs all-reduce and reduce-scatter"),
+    ("--config alone --nodes 2 --collective all-gather", "collective all-gather takes one node"),
+    ("--config warp", "--config takes sequential, "),
+]
+
+
+def check_sim_refused(arguments, why):
+    done = t3(f"{SMALL_SIM} {arguments}")
+    need(done.returncode == 2 and why in done.stderr and not done.stdout, done.stderr)
+
+
+def workload(arguments):
+    done = t3(f"{arguments} --json")
+    need(done.returncode == 0, done.stderr)
+    return json.loads(done.stdout)["workloads"][0]
+
+
+def check_sim_message():
+    """The tool says what it rounds to, and its bandwidths are those of the bytes and the time."""
+    one = workload("sim --message 100001 --tp 8 --collective all-to-all --timeline /dev/null")
+    alone = one["configs"]["alone"]
+    need(list(one["configs"]) == ["alone"] and "phases" not in one, f"{one}")
+    need((one["message"], one["collective"]) == (100001, "all-to-all"), f"{one}")
+    need(alone["buffer_bytes"] == one["rows"] * one["columns"] * 2 == 100352, f"{alone}")
+    gbps = alone["buffer_bytes"] * 1000 / alone["virtual_ps"]
+    need(abs(alone["algorithm_gbps"] - gbps) < 1e-6, f"{gbps}: {alone}")
+    need(abs(alone["bus_gbps"] - gbps * 7 / 8) < 1e-6, f"{gbps}: {alone}")
+    text = t3("sim --message 100001 --tp 8 --collective all-to-all").stdout
+    need("100352 bytes (rounded up from 100001) on each of 8 ranks" in text, text)
+    every = workload("sim --message 100001 --tp 8 --collective all-to-all --every-device")
+    need(every["configs"] == one["configs"], f"{every}")
+
+
+def check_sim_collectives():
+    """By default, all that the collective has but alone; the command line overrides the file."""
+    usual = ["sequential", "ideal", "ideal-nmc", "t3", "t3-mca", "direct"]
+    plain = ["sequential", "ideal", "t3", "t3-mca"]
+    for name, configs in (("reduce-scatter", usual), ("all-gather", plain), ("all-to-all", plain)):
+        one = workload(f"{SUBLAYER} --collective {name}")
+        need(list(one["configs"]) == configs and one["collective"] == name, f"{name}: {one}")
+        text = t3(f"{SUBLAYER} --collective {name}").stdout
+        need(f", {name} " in text.splitlines()[-3], text)
+        one = workload(f"{SUBLAYER} --collective {name} --config all --config alone")
+        need(list(one["configs"]) == [*configs, "alone"], f"{name}: {one}")
+    with tempfile.NamedTemporaryFile("w", suffix=".model") as model:
+        model.write("[m]\nhidden = 64\ntokens = 64\ntp = 2\ncollective = all-gather\n")
+        model.flush()
+        need(workload(f"sim --model {model.name}")["collective"] == "all-gather", "of the file")
+        one = workload(f"sim --model {model.name} --collective all-reduce")
+        need(one["collective"] == "all-reduce" and "direct" in one["configs"], f"{one}")
+
+
+def check_sim_nodes():
+    """All that runs over nodes; the phases follow each other; a file's nodes give way."""
+    found = workload(f"{SMALL_SIM} --nodes 2")
+    need(set(found["configs"]) == {"sequential", "ideal", "ideal-nmc", "t3", "t3-mca", "direct"}, found)
+    phases = found["configs"]["sequential"]["phases"]
+    need(list(phases) == ["gemm", "reduce_scatter", "node_reduce_scatter", "node_all_gather",
+                          "all_gather"], phases)
+    spans = list(phases.values())
+    need(all(a["end_ps"] == b["start_ps"] for a, b in zip(spans, spans[1:])), phases)
+    need(all(found["phases"][f"{name}_ps"] == span["end_ps"] - span["start_ps"]
+             for name, span in phases.items()), found["phases"])
+    need(found["nodes"] == 2 and workload(SMALL_SIM)["nodes"] == 1, found["nodes"])
+    text = t3(f"{SMALL_SIM} --nodes 2").stdout
+    need("4 ranks in 2 nodes" in text and "node link" in text and "node all-gather" in text, text)
+    text = t3(SMALL_SIM).stdout
+    need("node" not in text, text)
+    with tempfile.NamedTemporaryFile("w", suffix=".model") as model:
+        model.write("[m]\nhidden = 256\ntokens = 256\ntp = 4\nsublayers = op\nnodes = 4\n")
+        model.flush()
+        for option, nodes in (("", 4), ("--nodes 2", 2)):
+            done = json.loads(t3(f"sim --json --model {model.name} {option}").stdout)
+            need(done["workloads"][0]["nodes"] == nodes, done)
+
+
+def check_sim_shared():
+    """Only by its name; both phases begin at 0, and the all-gather after the later one."""
+    units = "--param collective_units=8"
+    need("shared" not in workload(f"{SMALL_SIM} {units}")["configs"], "shared without its name")
+    phases = workload(f"{SMALL_SIM} {units} --config shared")["configs"]["shared"]["phases"]
+    gemm, scatter, gather = (phases[name] for name in ("gemm", "reduce_scatter", "all_gather"))
+    need(gemm["start_ps"] == scatter["start_ps"] == 0, phases)
+    need(gather["start_ps"] == max(gemm["end_ps"], scatter["end_ps"]), phases)
+    text = t3(f"{SMALL_SIM} {units} --config shared").stdout
+    need("  shared: GEMM " in text, text)
+
+
+def check_sim_alone_over_nodes():
+    """A buffer has a chunk for each rank of a node; both rings' phases are there."""
+    one = workload("sim --message 1M --tp 8 --nodes 2")
+    alone = one["configs"]["alone"]
+    need(one["nodes"] == 2 and alone["buffer_bytes"] == 1 << 20, one)
+    need(list(alone["phases"]) == ["reduce_scatter", "node_reduce_scatter", "node_all_gather",
+                                   "all_gather"], alone["phases"])
+    need(abs(alone["bus_gbps"] - alone["algorithm_gbps"] * 7 / 4) < 1e-6, alone)
+    every = workload("sim --message 1M --tp 8 --nodes 2 --every-device")
+    need(every["configs"] == one["configs"], every)
+    text = t3("sim --message 1M --tp 8 --nodes 2").stdout
+    need("on each of 8 ranks in 2 nodes" in text, text)
+    scatter = workload(f"{SMALL_SIM} --nodes 2 --collective reduce-scatter --config all --config alone")
+    need(list(scatter["configs"]) == ["sequential", "ideal", "ideal-nmc", "t3", "t3-mca", "direct",
+                                      "alone"], scatter)
+    need("node_all_gather" not in scatter["configs"]["alone"]["phases"], scatter)
+
+
 def check_alone():
     done = t3("")
     need(done.returncode == 2 and not done.stdout and "'" not in done.stderr.splitlines()[0],
@@ -106,7 +246,7 @@ def check_alone():
 
 
 def check_version():
-    version = re.search(r"^VERSION := (\S+)$", (ROOT / "Makefile").read_text(), re.M)[1]
+    version = (ROOT / "tools/packaging/VERSION").read_text().strip()
     for word in ("--version", "-V", "version"):
         done = t3(word)
         need((done.returncode, done.stdout, done.stderr) == (0, f"t3 {version}\n", ""), f"{word}: {done}")
@@ -128,6 +268,15 @@ def usage_tests():
         for arguments in wrong + extra:
             yield f"{command} {arguments}: wrong usage", check_wrong, (command, arguments)
     yield "sim --fabric without --device: wrong usage", check_sim_fabric, ()
+    for arguments, why in SIM_WRONG:
+        yield f"{arguments}: wrong usage", check_sim_wrong, (arguments, why)
+    for arguments, why in SIM_REFUSED:
+        yield f"sim {arguments}: wrong usage", check_sim_refused, (arguments, why)
+    yield "sim of a message", check_sim_message, ()
+    yield "sim of collectives", check_sim_collectives, ()
+    yield "sim --nodes", check_sim_nodes, ()
+    yield "sim --config alone --nodes", check_sim_alone_over_nodes, ()
+    yield "sim --config shared", check_sim_shared, ()
     for command, status in (("top --once", 1), ("status", 1), ("stat -- true", 125),
                             ("trace -o /dev/null -- true", 125), ("inject --list", 1),
                             ("reset --all", 1), ("info", 1), ("selftest", 1),
@@ -170,7 +319,7 @@ def check_complete_options(command):
         need("unrecognized" not in error, f"{option}: {error}")
 
 
-FORMS = {"trace": 2, "inject": 2, "sim": 3}  # forms in t3(1)'s synopsis; other commands have one
+FORMS = {"trace": 2, "inject": 2, "sim": 4}  # forms in t3(1)'s synopsis; other commands have one
 
 
 def check_manual():
@@ -198,7 +347,8 @@ VALUES = [
     ("sim", "--sublayer", "op fc2 fc1 ip"),
     ("sim", "--dtype", "f16 bf16 f32"),
     ("sim", "--chunks", "auto rows columns"),
-    ("sim", "--config", "sequential ideal ideal-nmc t3 t3-mca t3-mca-ag direct all"),
+    ("sim", "--config", "sequential ideal ideal-nmc t3 t3-mca t3-mca-ag direct alone shared all"),
+    ("sim", "--collective", "all-reduce reduce-scatter all-gather all-to-all"),
     ("bench", "--only", "store vcpus doorbell nmc reader submit segments allreduce"),
 ]
 
@@ -920,6 +1070,15 @@ FABRICS = [
     ("fabric, launch of gemm", "t3 launch --fabric 0 -n 1 -- t3 gemm-rs", ends(0, "PASS")),
     ("fabric, sim", "t3 sim --hidden 512 --tokens 512 --tp 4 --sublayer op --config t3 --device "
      "--every-device --fabric 3", ends(0, "4 devices")),
+    ("fabric, sim of a message", "t3 sim --message 1M --tp 4 --collective all-gather --device "
+     "--every-device", ends(0, "4 devices", "all-gather of 1048576 bytes")),
+    ("fabric, sim of an all-to-all", "t3 sim --message 1M --tp 4 --collective all-to-all --device",
+     ends(0, "1 device:")),
+    ("fabric, sim of all-to-alls", "t3 sim --message 1M --tp 4 --collective all-to-all --device "
+     "--every-device", ends(1, "needs a full fabric")),
+    ("fabric, sim of nodes", "t3 sim --hidden 512 --tokens 512 --tp 4 --nodes 2 --sublayer op --device "
+     "--every-device --fabric 0 && t3 sim --hidden 512 --tokens 512 --tp 16 --nodes 4 --sublayer op "
+     "--param collective_units=8 --config shared --device", ends(0, "4 devices: 4 runs", "1 device: 2 runs")),
     ("fabric, sim of one", "t3 sim --hidden 512 --tokens 512 --tp 4 --sublayer op --config t3 --device "
      "--every-device --fabric 4", ends(1, "needs")),
     ("fabric, bench", "t3 bench --rounds 1 --only submit --fabric 4", ends(0, "an empty ioctl")),

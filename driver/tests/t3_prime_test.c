@@ -6,6 +6,7 @@
  */
 #include <kunit/device.h>
 
+#include "../t3_compat.h"
 #include "t3_kunit.h"
 
 static void t3_prime_test_put(void *pdev)
@@ -75,13 +76,13 @@ static void t3_prime_test_release(struct dma_buf *dmabuf)
 {
 }
 
-static void t3_prime_test_move_notify(struct dma_buf_attachment *attach)
+static void t3_prime_test_invalidate(struct dma_buf_attachment *attach)
 {
 }
 
 static const struct dma_buf_attach_ops t3_prime_test_importer = {
 	.allow_peer2peer = true,
-	.move_notify = t3_prime_test_move_notify,
+	.invalidate_mappings = t3_prime_test_invalidate,
 };
 
 /* The dma-buf ends after the test, and the buffer of the test is no GEM object. */

@@ -46,27 +46,42 @@ static void test_no_pages_of_others(void **state)
 	close(fd);
 }
 
-/* Rings use the DMA API's own memory, and a peer's memory is on the bus. */
+/*
+ * A peer's memory is on the bus. Kernels since 6.18 do not map it while they bounce all DMA: then
+ * the command writes to the device's own memory.
+ */
+static void open_target(struct operand *target, int user, int dmabuf)
+{
+	uint32_t handle;
+	int ret = prime_import(user, dmabuf, &handle);
+
+	if (ret) {
+		CHECK_EQ(ret, -EOPNOTSUPP);
+		operand_open(target, user, SIZE, 3);
+	} else {
+		operand_adopt(target, user, handle, SIZE, 3);
+	}
+	close(dmabuf);
+}
+
+/* Rings use the DMA API's own memory. */
 static void test_jobs_within_devices(void **state)
 {
-	int owner = open_rank(0), user = open_rank(1), dmabuf;
-	struct operand own, peer, import;
+	int owner = open_rank(0), user = open_rank(1);
+	struct operand own, peer, target;
 	union drm_t3_any_command command;
-	uint32_t queue, handle;
+	uint32_t queue;
 
 	(void)state;
 	operand_open(&peer, owner, SIZE, 1);
 	operand_open(&own, user, SIZE, 2);
-	dmabuf = prime_share(owner, peer.handle);
-	CHECK_EQ(prime_import(user, dmabuf, &handle), 0);
-	close(dmabuf);
-	operand_adopt(&import, user, handle, SIZE, 3);
+	open_target(&target, user, prime_share(owner, peer.handle));
 	CHECK_EQ(queue_create(user, 0, &queue), 0);
-	command = command_copy(own.handle, handle, SIZE - 5);
+	command = command_copy(own.handle, target.handle, SIZE - 5);
 	run_command(user, queue, &command);
-	model_run(&command, &own, &import);
+	model_run(&command, &own, &target);
 	operand_check(&own);
-	operand_close(&import, user);
+	operand_close(&target, user);
 	operand_close(&own, user);
 	operand_close(&peer, owner);
 	close(user);

@@ -65,7 +65,7 @@ def page_names(page):
 
 def expected_files(libdir):
     """Path below the prefix: its mode, or the target of a link."""
-    version = re.search(r"^VERSION := (\S+)$", (ROOT / "Makefile").read_text(), re.M)[1]
+    version = (ROOT / "tools/packaging/VERSION").read_text().strip()
     files = {"bin/t3": 0o755, f"{libdir}/libt3.a": 0o644, f"{libdir}/libt3.so": "libt3.so.0",
              f"{libdir}/libt3.so.0": f"libt3.so.{version}", f"{libdir}/libt3.so.{version}": 0o644,
              f"{libdir}/{CHECKER}": 0o644, f"{libdir}/pkgconfig/libt3.pc": 0o644, "include/t3/t3_accel.h": 0o644,
@@ -399,7 +399,7 @@ def archive_has_no_other_names():
 
 
 def add_symbols():
-    version = re.search(r"^VERSION := (\S+)$", (ROOT / "Makefile").read_text(), re.M)[1]
+    version = (ROOT / "tools/packaging/VERSION").read_text().strip()
     known, lines = released(), SYMBOLS.read_text().splitlines()
     lines += [f"{name}@{node} {version}" for name, node in mapped().items() if name not in known]
     head = [line for line in lines if line.startswith("#")]

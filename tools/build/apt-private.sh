@@ -5,31 +5,82 @@
 # shellcheck shell=bash
 
 APT_DIR=$T3_CACHE/apt
+APT_SOURCES=apt_usual_sources
+
+KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
+
+# apt_sources_of CODENAME LABEL: the place that this machine has that release from.
+apt_sources_of() {
+	apt-get indextargets --format '$(REPO_URI)' \
+		'Created-By: Packages' 'Origin: Debian' "Codename: $1" "Label: $2" | head -n 1
+}
 
 # The mirror that this machine uses for its own release.
 debian_mirror() {
 	local uri
 
-	uri=$(apt-get indextargets --format '$(REPO_URI)' \
-		'Created-By: Packages' 'Origin: Debian' "Codename: $1" | head -n 1)
+	uri=$(apt_sources_of "$1" Debian)
 	[ -n "$uri" ] || die "apt lists no Debian mirror for '$1': run apt-get update first"
 	echo "$uri"
 }
 
-apt_write_sources() {
-	local codename mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg kernel_suite
+# Sources for QEMU and for the usual kernel.
+apt_usual_sources() {
+	local kernel_suite
 
-	codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
-	case $codename in
+	case $1 in
 	bookworm) kernel_suite=bookworm-backports ;;
 	trixie) kernel_suite=trixie ;;
-	*) die "this build supports Debian 12 and 13, not '$codename'" ;;
+	*) die "this build supports Debian 12 and 13, not '$1'" ;;
 	esac
-	mirror=$(debian_mirror "$codename")
-	write_if_changed "$APT_DIR/sources.list" <<-LIST
-		deb [signed-by=$keyring] $mirror $kernel_suite main
-		deb-src [signed-by=$keyring] $mirror trixie main
+	cat <<-LIST
+		deb [signed-by=$KEYRING] $2 $kernel_suite main
+		deb-src [signed-by=$KEYRING] $2 trixie main
 	LIST
+}
+
+# Sources for all other kernels. A machine without security updates does without them here too.
+apt_all_sources() {
+	local suite security
+
+	security=$(apt_sources_of "$1-security" Debian-Security)
+	for suite in bookworm-backports trixie trixie-backports forky sid; do
+		echo "deb [signed-by=$KEYRING] $2 $suite main"
+	done
+	for suite in bookworm-security trixie-security; do
+		[ -z "$security" ] || echo "deb [signed-by=$KEYRING] $security $suite main"
+	done
+}
+
+# apt_all_suites: from here on, look at the suites of all kernels. Their lists take 70 MB, so they
+# have a folder of their own, which a usual build never makes.
+apt_all_suites() {
+	APT_DIR=$T3_CACHE/apt-all
+	APT_SOURCES=apt_all_sources
+}
+
+# Sources of all QEMUs. sid is last to lose one.
+apt_qemu_sources() {
+	local suite
+
+	apt_usual_sources "$@"
+	for suite in trixie-backports forky sid; do
+		echo "deb-src [signed-by=$KEYRING] $2 $suite main"
+	done
+}
+
+# apt_all_qemus: from here on, look at the sources of all QEMUs, also in a folder of their own.
+apt_all_qemus() {
+	APT_DIR=$T3_CACHE/apt-qemu
+	APT_SOURCES=apt_qemu_sources
+}
+
+apt_write_sources() {
+	local codename mirror
+
+	codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+	mirror=$(debian_mirror "$codename")
+	"$APT_SOURCES" "$codename" "$mirror" | write_if_changed "$APT_DIR/sources.list"
 }
 
 apt_write_config() {
@@ -54,6 +105,15 @@ apt_private() {
 	APT_CONFIG=$APT_DIR/apt.conf timeout 1800 "$tool" "$@"
 }
 
+# All of the usual suites are needed. Of all others, a mirror may lack some.
+apt_update_lists() {
+	if [ "$APT_SOURCES" = apt_usual_sources ]; then
+		apt_private apt-get -qq --error-on=any update
+	else
+		apt_private apt-get -qq update || [ -n "$(find "$APT_DIR/state/lists" -name '*_Packages*')" ]
+	fi
+}
+
 apt_setup() {
 	mkdir -p "$APT_DIR/state/lists/partial" "$APT_DIR/cache/archives/partial"
 	take_lock 8 "$APT_DIR/.lock" "apt"
@@ -61,7 +121,7 @@ apt_setup() {
 	apt_write_config
 	# Package lists become old: refresh them after a few hours.
 	if [ -z "$(find "$APT_DIR/updated" -mmin -240 -newer "$APT_DIR/sources.list" 2>/dev/null)" ]; then
-		apt_private apt-get -qq --error-on=any update
+		apt_update_lists
 		touch "$APT_DIR/updated"
 	fi
 	exec 8>&-

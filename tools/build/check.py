@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Run the test suites, all of them whatever fails, and count.
 
-usage: check.py [SUITE...]      (default: all; see SUITES at the end)
+usage: check.py [SUITE...]      (default: all of SUITES at the end)
 
 A suite may be guest:PROGRAM: that one of the guest suite, in a VM of its own.
 
@@ -28,14 +28,15 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
-LOGS = BUILD / "log"
+GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))  # what depends on the kernel
+LOGS = GUEST / "log"
 VM = ROOT / "tools/vm/t3-vm"
 LINT = ROOT / "tools/build/lint.sh"
 
 
 def slowness():
     """A debug kernel's own arguments say how many times as long its programs may take."""
-    path = BUILD / "kernel/append"
+    path = GUEST / "kernel/append"
     match = re.search(r"\bT3_SLOW=(\d+)", path.read_text()) if path.exists() else None
     return int(match[1]) if match else 1
 
@@ -139,12 +140,12 @@ def progress(name, commands):
             thread.join()
 
 
-def guest_batch(name, options, commands, seconds):
+def guest_batch(name, options, commands, seconds, env=None):
     """Run shell commands in one VM; yields (index, status or None, output, log)."""
     with progress(name, commands):
         status, log = execute(name, [VM, "run", "--name", name, "--timeout", str(VM_SECONDS),
                                      *options, "--", "guest-batch", str(seconds), *commands],
-                              VM_SECONDS + 60)
+                              VM_SECONDS + 60, env)
     text = log.read_text(errors="replace")
     outputs = {}
     for part in re.finditer(r"^@@ begin (\d+)\n(.*?)(?:^@@ end \1 (\d+)$|\Z)", text, re.M | re.S):
@@ -169,15 +170,25 @@ def guest_options():
     return options
 
 
-def guest_boot(name, options, programs):
-    """Programs in one boot, and its kernel log."""
+def guest_suite_name(name, options):
+    """What its results are called by."""
+    if name == "newest":
+        return name
+    return "guest-iommu" if "--iommu" in options else "guest"
+
+
+def guest_boot(name, options, programs, jobs=(), env=None, where=""):
+    """In one boot jobs, which only have a status, and programs; and its kernel log."""
     start, results = time.monotonic(), []
-    status, batch = guest_batch(name, shlex.split(options), programs, PROGRAM_SECONDS)
+    commands = [*jobs, *programs]
+    status, batch = guest_batch(name, shlex.split(options), commands, PROGRAM_SECONDS, env)
     for index, ended, text, log in batch:
-        prefix = f"{'guest-iommu' if '--iommu' in options else 'guest'}/{programs[index]}"
+        prefix = f"{guest_suite_name(name, options)}/{commands[index]}"
         ended = -1 if ended is None else ended
-        results += report(prefix, tap_results(prefix, text, ended, log), 0)
-    return results + report(f"guest VM {options}", [vm_result(name, status, batch[0][3])],
+        found = (tap_results(prefix, text, ended, log) if index >= len(jobs)
+                 else [Result(prefix, FAIL if ended else PASS, log)])
+        results += report(prefix, found, 0)
+    return results + report(f"guest VM {options}{where}", [vm_result(name, status, batch[0][3])],
                             time.monotonic() - start)
 
 
@@ -211,6 +222,41 @@ GUEST_IOMMU = ["test_abi_table", "test_dma", "test_eventfd", "test_fuzz", "test_
 
 def guest_iommu_suite():
     return guest_boot("guest-iommu", "--ranks 4 --iommu", GUEST_IOMMU)
+
+
+# Of each part of the driver's interface with the kernel a program that takes few seconds: files,
+# buffers, mappings, jobs on the scheduler, syncobjs, usage, dumps, the module itself.
+NEWEST = ["test_query", "test_bo", "test_mmap", "test_jobs", "test_syncobj", "test_fdinfo",
+          "test_recover", "test_zz_unload"]
+NEWEST_JOB = "t3 gemm-rs --ranks 2 --shape 64x64x64 --iters 2"
+NEWEST_VM = "--ranks 2 --device-opts guest-inject=on --append iomem=relaxed"
+NOT_FETCHED = (77, 100)  # kernel.sh: the mirror has none; apt: it cannot be fetched
+
+
+def newest_built(env):
+    """(verdict, log) of fetching the newest kernel and building the module for it."""
+    status, log = execute("newest-fetch", [ROOT / "tools/build/kernel.sh", "fetch"], env=env)
+    if status in NOT_FETCHED:
+        print(log.read_text(errors="replace").strip(), flush=True)
+        return SKIP, log
+    if status == 0:
+        status, log = execute("newest-build", ["make", "--no-print-directory", "-j2", "tests-image",
+                                               "KERNEL=newest"], VM_SECONDS, env)
+    return PASS if status == 0 else FAIL, log
+
+
+def newest_suite():
+    """A few programs and the main job on the newest kernel of all that the mirror offers."""
+    start = time.monotonic()
+    guest = BUILD / "linux-newest"
+    env = {"T3_KERNEL": "newest", "T3_GUEST": str(guest), "MAKEFLAGS": ""}
+    guest.mkdir(parents=True, exist_ok=True)
+    verdict, log = newest_built(env)
+    results = report("newest", [Result("newest/module", verdict, log)], time.monotonic() - start)
+    if verdict != PASS:
+        return results
+    release = (guest / "kernel/release").read_text().strip()
+    return results + guest_boot("newest", NEWEST_VM, NEWEST, [NEWEST_JOB], env, f" on {release}")
 
 
 def e2e_matrix():
@@ -551,14 +597,20 @@ def qtest_program(program):
     return tap_program("qtest/t3", [program, "--tap", "-k"], env)
 
 
+def lint_verdict(status, log):
+    """Who skips a check says why."""
+    why = log.read_text(errors="replace").startswith("skipped: ")
+    return {0: PASS, 77: SKIP if why else FAIL}.get(status, FAIL)
+
+
 def lint_suite():
     names = subprocess.run([LINT, "--list"], capture_output=True, text=True, check=True)
     results = []
     for checker in names.stdout.split():
         start = time.monotonic()
         status, log = execute(f"lint/{checker}", [LINT, checker])
-        verdict = {0: PASS, 77: SKIP}.get(status, FAIL)
-        results += report(f"lint/{checker}", [Result(f"lint/{checker}", verdict, log)],
+        results += report(f"lint/{checker}",
+                          [Result(f"lint/{checker}", lint_verdict(status, log), log)],
                           time.monotonic() - start)
     results += tap_program("rooms", [ROOT / "tests/rooms.py"])
     return results + tap_program("docs", [ROOT / "tests/docs.py"])
@@ -566,19 +618,32 @@ def lint_suite():
 
 # --- packaging ---------------------------------------------------------------
 
-REFUSALS = [("another kernel", ["VERSION=6", "PATCHLEVEL=13"],
-             "t3 is a module for Linux 6.12, and these are the headers of 6.13"),
+REFUSALS = [("an older kernel", ["VERSION=6", "PATCHLEVEL=11"],
+             "t3 is a module for Linux 6.12 and later, and these are the headers of 6.11"),
+            ("a much older kernel", ["VERSION=5", "PATCHLEVEL=15"],
+             "t3 is a module for Linux 6.12 and later, and these are the headers of 5.15"),
             ("no DRM_ACCEL", ["CONFIG_DRM_ACCEL="],
              "t3 needs a kernel with CONFIG_DRM_ACCEL, and this one has none"),
             ("no DRM_EXEC", ["CONFIG_DRM_EXEC="],
              "t3 needs a kernel with CONFIG_DRM_SCHED and CONFIG_DRM_EXEC")]
 
 
+def package_changed(sources):
+    """A kernel whose scheduler has no form that the driver knows, as its probe would say."""
+    copy = sources.parent / "changed"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(sources, copy)
+    (copy / "driver/probe.sh").write_text("echo 'changed: drm_sched_init() (<drm/gpu_scheduler.h>)'\n")
+    return ("a kernel with another interface", [f"M={copy}"],
+            "t3 does not know the form that this kernel has given to drm_sched_init() "
+            "(<drm/gpu_scheduler.h>). Add it to driver/probe.sh")
+
+
 def package_refusals(kernel, sources):
     """Kbuild says in a sentence what it is not for; cleaning works all the same."""
     make = ["make", "-C", kernel, f"M={sources}"]
     results = []
-    for name, options, sentence in REFUSALS:
+    for name, options, sentence in REFUSALS + [package_changed(sources)]:
         status, log = execute(f"package/{name}", [*make, *options, "modules"])
         good = status != 0 and sentence in log.read_text(errors="replace")
         results.append(Result(f"package/refuses {name}", PASS if good else FAIL, log))
@@ -613,15 +678,15 @@ def package_dkms(kernel, release, place):
 
 def package_suite():
     start = time.monotonic()
-    place = BUILD / "package"
+    place = GUEST / "package"
     shutil.rmtree(place, ignore_errors=True)
     status, log = execute("package/install", [ROOT / "tools/build/dkms.sh", place])
     rule = place / "usr/lib/udev/rules.d/60-t3.rules"
     good = status == 0 and rule.exists()
     results = [Result("package/install", PASS if good else FAIL, log)]
     if good:
-        release = (BUILD / "kernel/release").read_text().strip()
-        kernel = BUILD / "kernel/lib/modules" / release / "build"
+        release = (GUEST / "kernel/release").read_text().strip()
+        kernel = GUEST / "kernel/lib/modules" / release / "build"
         results += package_refusals(kernel, next(place.glob("usr/src/t3-*")))
         results += package_dkms(kernel, release, place)
     return report("package", results, time.monotonic() - start)
@@ -722,7 +787,7 @@ def examples_suite():
         command = ["mpirun", "-n", str(ranks), "mpi_all_reduce"]  # as its header says
         status, log = execute(f"examples-{name}",
                               [VM, "run", *options, "--name", f"examples-{name}", "--initramfs",
-                               BUILD / "mpi.img", "--", *command])
+                               GUEST / "mpi.img", "--", *command])
         lines = re.findall(rf"^rank \d of {ranks}: 5 sums of 10007 elements are MPI's\r?$",
                            log.read_text(errors="replace"), re.M)
         good = status == 0 and len(set(lines)) == ranks
@@ -760,6 +825,8 @@ SUITES = {
     "lint": lint_suite,
     "package": package_suite,
     "install": lambda: tap_program("install", [ROOT / "tests/libt3/install.py"]),
+    "abi": lambda: tap_program("abi", [ROOT / "tests/libt3/abi.py"]),
+    "dist": lambda: tap_program("dist", [ROOT / "tests/dist.py"]),
     "manual": lambda: tap_program("manual", [ROOT / "tests/libt3/manual.py"]),
     "options": options_suite,
     "unit": lambda: unit_suite("unit"),
@@ -769,13 +836,16 @@ SUITES = {
     "fuzz": fuzz_suite,
     "qtest": qtest_suite,
     "launcher": launcher_suite,
+    "installed": lambda: tap_program("installed", [ROOT / "tests/installed.py"]),
     "build": build_suite,
+    "kernels": lambda: tap_program("kernels", [ROOT / "tests/kernels.py"]),
     "patching": patching_suite,
     "paper": paper_suite,
     "loop": loop_suite,
     "conformance": conformance_suite,
     "guest": guest_suite,
     "guest-iommu": guest_iommu_suite,
+    "newest": newest_suite,
     "hotplug": hotplug_suite,
     "migrate": migrate_suite,
     "launch": launch_suite,
@@ -787,11 +857,16 @@ SUITES = {
                                    seconds=3 * PROGRAM_SECONDS),
 }
 
+# Those that run only when they are asked for.
+MORE_SUITES = {
+    "deb": lambda: tap_program("deb", [ROOT / "tests/deb.py"], seconds=6 * PROGRAM_SECONDS),
+}
+
 
 def run_suite(name):
     """A suite that itself breaks, or that is empty, is a failure and not a pause."""
     try:
-        results = (SUITES.get(name) or guest_program(name))()
+        results = ({**SUITES, **MORE_SUITES}.get(name) or guest_program(name))()
     except Exception as error:  # whatever it is, the other suites still run
         return [Result(f"{name} ({type(error).__name__}: {error})", FAIL, LOGS)]
     return results or [Result(f"{name} (no tests)", FAIL, ROOT / "tests")]
@@ -799,9 +874,11 @@ def run_suite(name):
 
 def main():
     wanted = sys.argv[1:] or list(SUITES)
-    unknown = [name for name in wanted if name not in SUITES and not guest_program(name)]
+    unknown = [name for name in wanted
+               if name not in (*SUITES, *MORE_SUITES) and not guest_program(name)]
     if unknown:
-        print(f"check.py: no suite '{unknown[0]}'; there are: {' '.join(SUITES)}",
+        print(f"check.py: no suite '{unknown[0]}'; there are: "
+              f"{' '.join([*SUITES, *MORE_SUITES])}",
               file=sys.stderr)
         return 2
     LOGS.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,8 @@ T3_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 T3_BUILD=${T3_BUILD:-$T3_ROOT/.build}
 T3_CACHE=${T3_CACHE:-$T3_ROOT/.cache}
 T3_JOBS=${T3_JOBS:-2}
+# What depends on the guest's kernel: its link, the module, the images.
+T3_GUEST=${T3_GUEST:-$T3_BUILD}
 
 die() {
 	echo "t3: $*" >&2
@@ -28,6 +30,8 @@ usable_folder T3_CACHE "$T3_CACHE"
 usable_folder T3_BUILD "$T3_BUILD/log"
 T3_CACHE=$(cd "$T3_CACHE" && pwd -P)
 T3_BUILD=$(cd "$T3_BUILD" && pwd -P)
+mkdir -p "$T3_GUEST"
+T3_GUEST=$(cd "$T3_GUEST" && pwd -P)
 
 # Debian has depmod and modprobe in a folder that is not in an ordinary user's PATH.
 PATH=$PATH:/usr/sbin:/sbin
@@ -99,6 +103,7 @@ EXPLAINED=(
 	"Could not get lock|another apt or dpkg is running: wait for its end, then make again"
 	"Temporary failure resolving|the Debian mirror cannot be reached: check the network and apt's proxy, then make again; what is there is kept"
 	"Could not connect to|the Debian mirror cannot be reached: check the network and apt's proxy, then make again; what is there is kept"
+	"404  Not Found|the mirror's package list names a file that the mirror does not have: make again later, or ask for another version"
 	"Unable to locate package|apt does not know a package: run apt-get update, and see that its sources have Debian's main section"
 )
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Install the packages of packages.txt that are missing; do nothing otherwise.
-# Usage: deps.sh SET...: those of its sets; check: all of them.
+# Usage: deps.sh SET...: those of its sets; check: all of them but deb.
 set -euo pipefail
-. "$(dirname "$0")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # The release's own compiler, which may not be installed yet.
 gcc_version() {
@@ -17,7 +17,7 @@ gcc_version() {
 # wanted_packages SET...: the packages of these sets.
 wanted_packages() {
 	SETS=" $* " awk '/^\[/ { wanted = index(ENVIRON["SETS"], " " substr($0, 2, length($0) - 2) " ") ||
-			index(ENVIRON["SETS"], " check ") }
+			(index(ENVIRON["SETS"], " check ") && $0 != "[deb]") }
 		wanted && /^[a-z]/' "$T3_ROOT/tools/build/packages.txt" |
 		sed "s/-GCC-/-$(gcc_version)-/" | sort -u
 }
@@ -73,4 +73,5 @@ main() {
 	stage deps "$what $missing" install_packages $missing
 }
 
-main "$@"
+# Its functions are tested apart.
+[ "${BASH_SOURCE[0]}" != "$0" ] || main "$@"

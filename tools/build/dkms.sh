@@ -14,7 +14,7 @@ install_sources() {
 
 	rm -rf "$dest"
 	for dir in driver uapi LICENSES; do
-		(cd "$T3_ROOT" && find "$dir" -name '*.[ch]' -o -path 'LICENSES/*' -type f) |
+		(cd "$T3_ROOT" && find "$dir" -name '*.[ch]' -o -name probe.sh -o -path 'LICENSES/*' -type f) |
 			while read -r file; do
 				install -D -m 644 "$T3_ROOT/$file" "$dest/$file"
 			done

@@ -17,10 +17,6 @@ set -euo pipefail
 EXTRA_MODULES="drm drm_buddy drm_exec gpu-sched drm_shmem_helper vfio-pci vfio_iommu_type1 vgem
 9p 9pnet_virtio"
 
-find_module() {
-	find "$1" -name "$2.ko" -o -name "$2.ko.xz" | head -n 1
-}
-
 # modules_needed DIR NAME...: print the files of the named modules and of all that they depend on. A
 # module that is built into the kernel has none.
 modules_needed() {
@@ -28,23 +24,25 @@ modules_needed() {
 
 	shift
 	printf '%s\n' "$@" | sed '/^$/d; s/[-_]/[-_]/g' | while read -r name; do
-		grep -E "/$name\.ko(\.xz)?:" "$dep" | tr -d ':' | tr ' ' '\n' ||
+		grep -E "/$name\.ko(\.xz|\.zst)?:" "$dep" | tr -d ':' | tr ' ' '\n' ||
 			grep -qE "/$name\.ko$" "$builtin" || die "the kernel has no module $name"
 	done | sort -u
 }
 
 # add_modules ROOT NAME...: add the kernel's modules, except those that are there.
 add_modules() {
-	local root=$1 from=$T3_BUILD/kernel/lib/modules/$RELEASE to=$1/lib/modules/$RELEASE
+	local root=$1 from=$T3_GUEST/kernel/lib/modules/$RELEASE to=$1/lib/modules/$RELEASE
 	local file name
 
 	shift
 	mkdir -p "$to"
 	modules_needed "$from" "$@" | while read -r file; do
-		name=$(basename "${file%.xz}")
+		name=${file##*/}
+		name=${name%%.ko*}.ko
 		[ -n "$file" ] && [ ! -e "$to/$name" ] || continue
 		case $file in
 		*.xz) xz -dc "$from/$file" >"$to/$name" ;;
+		*.zst) zstd -qdc "$from/$file" >"$to/$name" ;;
 		*) cp "$from/$file" "$to/" ;;
 		esac
 	done
@@ -52,13 +50,13 @@ add_modules() {
 
 # In the base without t3.ko, and again in an image, where the base's modules are beside it.
 index_modules() {
-	cp "$T3_BUILD/kernel/lib/modules/$RELEASE"/modules.{order,builtin,builtin.modinfo} \
+	cp "$T3_GUEST/kernel/lib/modules/$RELEASE"/modules.{order,builtin,builtin.modinfo} \
 		"$1/lib/modules/$RELEASE/"
 	depmod -b "$1" "$RELEASE"
 }
 
 add_driver() {
-	local root=$1 base=$2 to=$1/lib/modules/$RELEASE module=$T3_BUILD/module/t3.ko file
+	local root=$1 base=$2 to=$1/lib/modules/$RELEASE module=$T3_GUEST/module/t3.ko file
 	local needed=()
 
 	[ -e "$module" ] || return 0
@@ -99,7 +97,7 @@ add_programs() {
 	for program; do
 		case $program in
 		"$T3_BUILD"/guest32/*)
-			grep -q '^CONFIG_IA32_EMULATION=y' "$T3_BUILD"/kernel/boot/config-* ||
+			grep -q '^CONFIG_IA32_EMULATION=y' "$T3_GUEST"/kernel/boot/config-* ||
 				die "the guest's kernel runs no 32-bit program (CONFIG_IA32_EMULATION)"
 			add_program "$root" /usr/lib/t3/tests "$program"
 			continue
@@ -283,7 +281,7 @@ main() {
 	[ $# -ge 2 ] ||
 		die "usage: initramfs.sh base OUTPUT | image|mpi BASE OUTPUT [PROGRAM...] |" \
 			"tests IMAGE OUTPUT [PROGRAM...]"
-	RELEASE=$(cat "$T3_BUILD/kernel/release")
+	RELEASE=$(cat "$T3_GUEST/kernel/release")
 	case $1 in
 	base) stage initramfs-base "packed ${2##*/}" pack_base "$2" ;;
 	image) pack=${3##*/} && stage "${pack%.img}" "packed $pack" pack_image : "${@:2}" ;;

@@ -99,8 +99,8 @@ main() {
 		new_entry "$key"
 		entry=$(newest_entry kernel-debug "$key")
 	fi
-	link_if_changed "$entry" "$T3_BUILD/kernel" || true
-	echo "${entry##*/}" | write_if_changed "$T3_BUILD/kernel.stamp"
+	link_if_changed "$entry" "$T3_GUEST/kernel" || true
+	echo "${entry##*/}" | write_if_changed "$T3_GUEST/kernel.stamp"
 }
 
 main

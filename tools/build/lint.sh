@@ -18,13 +18,19 @@ our_files() {
 		done
 }
 
+# nothing_to_check REASON: end as a skipped check. check.py wants the reason.
+nothing_to_check() {
+	echo "skipped: $1"
+	exit $NOTHING
+}
+
 # lint_files VARIABLE PATTERN...: fill an array, or end with "nothing to check".
 lint_files() {
 	local -n found=$1
 
 	shift
 	mapfile -t found < <(our_files "$@")
-	[ ${#found[@]} -gt 0 ] || exit $NOTHING
+	[ ${#found[@]} -gt 0 ] || nothing_to_check "the tree has none of these files: $*"
 }
 
 # checkpatch writes the CamelCase names of these headers into a file in its current folder.
@@ -82,7 +88,7 @@ lint_kernel_doc() {
 }
 
 lint_sparse() {
-	[ -e Kbuild ] || exit $NOTHING
+	[ -e Kbuild ] || nothing_to_check "the tree has no Kbuild"
 	tools/build/module.sh sparse
 }
 
@@ -116,7 +122,7 @@ lint_size() {
 lint_modinfo() {
 	local module=$T3_BUILD/module/t3.ko name field status=0
 
-	[ -e "$module" ] || exit $NOTHING
+	[ -e "$module" ] || nothing_to_check "$module is not built"
 	for field in version license description; do
 		[ -n "$(modinfo -F "$field" "$module")" ] || { echo "no $field"; status=1; }
 	done
@@ -148,13 +154,14 @@ lint_abi() {
 }
 
 lint_clang_format() {
-	local files
+	local files version
 
 	lint_files files 'qemu-device/*.[ch]' 'libt3/*.[ch]' 'tools/*.[ch]' 'tests/*.[ch]'
+	version=$(clang-format --version)
 	# Other versions break some lines in other places.
-	case $(clang-format --version) in
+	case $version in
 	*"version $CLANG_FORMAT."*) ;;
-	*) exit $NOTHING ;;
+	*) nothing_to_check "the code has the format of clang-format $CLANG_FORMAT, and here is: $version" ;;
 	esac
 	clang-format "${@:---dry-run}" -Werror "${files[@]}"
 }
@@ -166,7 +173,7 @@ lint_spdx() {
 	lint_files files '*.c' '*.h' '*.sh' '*.py' '*.map' 'Makefile' 'Kbuild' 'tools/*' 'tests/*' \
 		'.clang-format' '.editorconfig' '.gitignore' '.ci/run'
 	for file in "${files[@]}"; do
-		case $file in *.md | *.json | *.bin | *.golden | */corpus/*) continue ;; esac
+		case $file in *.md | *.json | *.bin | *.golden | */corpus/* | */VERSION | */debian/source/format | */debian/copyright) continue ;; esac
 		if ! head -n 2 "$file" | sed '1{/^#!/d;q}' | grep -q 'SPDX-License-Identifier: '; then
 			echo "$file: no SPDX line at its top"
 			status=1
@@ -208,7 +215,7 @@ lint_shellcheck() {
 	local files
 
 	mapfile -t files < <(our_files .ci tools tests | xargs grep -lE '^#!/bin/(ba)?sh|^# shellcheck shell' | sort)
-	[ ${#files[@]} -gt 0 ] || exit $NOTHING
+	[ ${#files[@]} -gt 0 ] || nothing_to_check "the tree has no such scripts"
 	# SC1091: sourced files are checked by themselves.
 	shellcheck --severity=warning --exclude=SC1091 "${files[@]}"
 }
@@ -220,7 +227,7 @@ lint_python() {
 		our_files tools tests | xargs grep -lE '^#!.*python3'
 		our_files tools tests | grep '\.py$'
 	} | sort -u)
-	[ ${#files[@]} -gt 0 ] || exit $NOTHING
+	[ ${#files[@]} -gt 0 ] || nothing_to_check "the tree has no such scripts"
 	PYTHONPYCACHEPREFIX=$T3_BUILD/pycache python3 -W error -m py_compile "${files[@]}"
 }
 

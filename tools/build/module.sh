@@ -13,13 +13,13 @@ mirror_sources() {
 	local dest=$1 dir
 
 	# Objects of another kernel cannot be used.
-	cmp -s "$T3_BUILD/kernel.stamp" "$dest/kernel.stamp" || rm -rf "$dest"
+	cmp -s "$T3_GUEST/kernel.stamp" "$dest/kernel.stamp" || rm -rf "$dest"
 	mkdir -p "$dest"
-	cp "$T3_BUILD/kernel.stamp" "$dest/"
+	cp "$T3_GUEST/kernel.stamp" "$dest/"
 	find "$dest" -xtype l -delete
 	link_if_changed "$T3_ROOT/Kbuild" "$dest/Kbuild" || true
 	for dir in "${MIRRORED[@]}"; do
-		(cd "$T3_ROOT" && find "$dir" -name '*.[chS]' -o -name Kbuild -o -name Makefile) |
+		(cd "$T3_ROOT" && find "$dir" -name '*.[chS]' -o -name probe.sh -o -name Kbuild -o -name Makefile) |
 			while read -r file; do
 				mkdir -p "$dest/${file%/*}"
 				link_if_changed "$T3_ROOT/$file" "$dest/$file" || true
@@ -32,16 +32,16 @@ kbuild() {
 	local dest=$1 release
 
 	shift
-	release=$(cat "$T3_BUILD/kernel/release")
-	make -C "$T3_BUILD/kernel/lib/modules/$release/build" M="$dest" -j "$T3_JOBS" \
+	release=$(cat "$T3_GUEST/kernel/release")
+	make -C "$T3_GUEST/kernel/lib/modules/$release/build" M="$dest" -j "$T3_JOBS" \
 		CONFIG_DEBUG_INFO_BTF_MODULES= "$@" modules
 }
 
 build_module() {
-	mirror_sources "$T3_BUILD/module"
-	kbuild "$T3_BUILD/module" W=1 KCFLAGS=-Werror
+	mirror_sources "$T3_GUEST/module"
+	kbuild "$T3_GUEST/module" W=1 KCFLAGS=-Werror
 	# Kbuild may have nothing to do for a newer file that it does not use.
-	touch "$T3_BUILD/module/t3.ko"
+	touch "$T3_GUEST/module/t3.ko"
 }
 
 # The warnings that -Wextra adds to the kernel's choice, except those that its headers cause.
@@ -49,7 +49,7 @@ ANALYSE="-fanalyzer -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing
 
 # Kbuild runs sparse before the compiler. Any line of theirs on our files is an error.
 sparse_module() {
-	local dest=$T3_BUILD/module-sparse report=$T3_BUILD/log/sparse-report.txt
+	local dest=$T3_GUEST/module-sparse report=$T3_BUILD/log/sparse-report.txt
 
 	mirror_sources "$dest"
 	kbuild "$dest" C=2 CF=-D__CHECK_ENDIAN__ W=1 KCFLAGS="$ANALYSE" 2>&1 | tee "$report"

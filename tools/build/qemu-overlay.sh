@@ -3,6 +3,8 @@
 # line in its schema, and two places for files of ours (qemu_places). The device is not
 # built there: several clones share this tree. qemu-device.py compiles and links it, in
 # each clone, as QEMU's build compiles and links what stands at those places.
+# Its hooks are for QEMU 10.0 to 10.2. One that differs between them says so, and looks at the source.
+# Each refuses a source that has not the lines that it changes.
 # Source it after common.sh.
 # shellcheck shell=bash
 
@@ -87,11 +89,11 @@ qemu_code_protection() {
     page_protect_code(pd0, paddr0);"
 	remove_after "$tlb" "        notdirty_write(cpu, addr, size, full, ra);" \
 		"        flags &= ~TLB_NOTDIRTY;"
-	replace_in "$tlb" 1 " * mmu_lookup: translate page(s)" "$(drop_after_store)"
+	replace_in "$tlb" 1 " * mmu_lookup: translate page(s)" "$(drop_after_store "$1")"
 	replace_in "$tlb" 5 "mmu_lookup(cpu, addr, oi, ra, MMU_DATA_STORE, &l);" \
 		"mmu_lookup(cpu, addr, oi, ra, MMU_DATA_STORE, &l);
     __attribute__((cleanup(mmu_stored))) MMULookupLocals *stored = &l;"
-	insert_after "$tlb" "    tlb->c.dirty |= 1 << mmu_idx;" "$(judge_under_lock)"
+	insert_after "$tlb" "    tlb->c.dirty |= 1 << mmu_idx;" "$(judge_under_lock "$1")"
 }
 
 protect_before_reading() {
@@ -108,9 +110,24 @@ protect_before_reading() {
 	C
 }
 
+# Names of QEMU's memory functions begin so: up to 10.1 with cpu_, from 10.2 on without.
+memory_prefix() {
+	if [ -e "$1/include/system/physmem.h" ]; then echo physical_memory; else echo cpu_physical_memory; fi
+}
+
+# From 10.2 on the function that drops blocks is told which vCPU asks.
+asking_cpu() {
+	! grep -qF "tb_invalidate_phys_range_fast(CPUState *" "$1/accel/tcg/tb-internal.h" ||
+		echo "current_cpu, "
+}
+
 # It stands before a comment's second line.
 drop_after_store() {
-	cat <<-'C'
+	local memory cpu
+
+	memory=$(memory_prefix "$1")
+	cpu=$(asking_cpu "$1")
+	cat <<-C
 		 * mmu_stored: the bytes are written
 		 *
 		 * Another vCPU may have translated the old ones since notdirty_write().
@@ -125,9 +142,8 @@ drop_after_store() {
 
 		            /* Pairs with the page's protection before its code is read. */
 		            smp_mb();
-		            if (!cpu_physical_memory_get_dirty_flag(ram_addr,
-		                                                    DIRTY_MEMORY_CODE)) {
-		                tb_invalidate_phys_range_fast(ram_addr, data->size, 0);
+		            if (!${memory}_get_dirty_flag(ram_addr, DIRTY_MEMORY_CODE)) {
+		                tb_invalidate_phys_range_fast(${cpu}ram_addr, data->size, 0);
 		            }
 		        }
 		    }
@@ -139,11 +155,11 @@ drop_after_store() {
 }
 
 judge_under_lock() {
-	cat <<-'C'
+	cat <<-C
 
 		    /* Again, under the lock of tlb_reset_dirty(): no page turns clean unseen. */
 		    if (is_ram && (prot & PAGE_WRITE) && !section->readonly &&
-		        cpu_physical_memory_is_clean(iotlb)) {
+		        $(memory_prefix "$1")_is_clean(iotlb)) {
 		        write_flags |= TLB_NOTDIRTY;
 		    }
 	C
@@ -198,6 +214,12 @@ qemu_devices() {
 	DEVICES
 }
 
+# QEMU 10.2 without CXL devices lacks a function that its ACPI tables call: there are no windows.
+qemu_without_cxl() {
+	! grep -qF cxl_fmws_get_all_sorted "$1/hw/acpi/cxl.c" ||
+		echo 'GSList *cxl_fmws_get_all_sorted(void) { return NULL; }' >>"$1/hw/cxl/cxl-host-stubs.c"
+}
+
 # Like the device and its qtest program, but with nothing in them.
 qemu_places() {
 	mkdir -p "$1/hw/t3" "$1/tests/qtest/t3"
@@ -226,6 +248,7 @@ qemu_hooks() {
 	echo "subdir('t3')" >>"$1/tests/qtest/meson.build"
 	qemu_places "$1"
 	qemu_devices "$1"
+	qemu_without_cxl "$1"
 	qemu_tlb_sections "$1"
 	qemu_code_protection "$1"
 }

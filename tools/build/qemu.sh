@@ -5,7 +5,14 @@
 # Usage: qemu.sh [fetch|qtest]: only download the source; also build the qtest program.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+# The usual QEMU is Debian 13's. T3_QEMU asks for another one, by the start of its version.
+USUAL_QEMU=10.0
+T3_QEMU=${T3_QEMU:-$USUAL_QEMU}
+[[ $T3_QEMU =~ ^[0-9]+(\.[0-9]+)+$ ]] ||
+	die "QEMU is '$T3_QEMU' and must be the start of a version, such as 10.0 or 10.2.2"
 . "$(dirname "${BASH_SOURCE[0]}")/apt-private.sh"
+[ "$T3_QEMU" = "$USUAL_QEMU" ] || apt_all_qemus
 . "$(dirname "${BASH_SOURCE[0]}")/qemu-overlay.sh"
 
 DEVICE=$T3_ROOT/tools/build/qemu-device.py
@@ -19,10 +26,13 @@ CONFIGURE=(
 	"--extra-cflags=-pthread -Wno-invalid-pch" # see precompile_header
 )
 
-# Newest 10.0.x in the source lists.
+listed_versions() {
+	apt_private apt-cache showsrc qemu | sed -n 's/^Version: //p' | sort -uV
+}
+
+# The newest version that begins with T3_QEMU in the source lists, or nothing.
 qemu_version() {
-	apt_private apt-cache showsrc qemu | sed -n 's/^Version: //p' | grep -E '^([0-9]+:)?10\.0\.' |
-		sort -V | tail -n 1
+	listed_versions | { grep -E "^([0-9]+:)?${T3_QEMU//./\\.}([.+~-]|\$)" || true; } | tail -n 1
 }
 
 download_source() {
@@ -61,7 +71,21 @@ configure_qemu() {
 	mkdir -p "$dir/build"
 	cd "$dir/build"
 	../source/configure --python="$dir/venv/bin/python3" "${CONFIGURE[@]}"
-	precompile_header libcommon.a.p/hw_pci_pci.c.o libqemu-x86_64-softmmu.a.p/system_memory.c.o
+	precompile_header "$(listed_target lib{common,system}.a.p/hw_pci_pci.c.o)" \
+		libqemu-x86_64-softmmu.a.p/target_i386_cpu.c.o
+}
+
+# The first of these objects that this QEMU has: 10.0 has most in libcommon, 10.2 in libsystem.
+listed_target() {
+	local object
+
+	for object; do
+		if ninja -t query "$object" >/dev/null 2>&1; then
+			echo "$object"
+			return
+		fi
+	done
+	die "this QEMU is not supported: it has none of the objects $*"
 }
 
 # Each file of QEMU begins with osdep.h, and most are read faster than that is: compiled
@@ -146,7 +170,8 @@ fetch_entry() {
 
 	stage qemu-lists "refreshed package lists" apt_setup
 	version=$(qemu_version)
-	[ -n "$version" ] || die "the mirror has no QEMU 10.0 source package"
+	[ -n "$version" ] || die "the mirror has no source package of QEMU $T3_QEMU; it lists" \
+		"$(listed_versions | tr '\n' ' ')"
 	dir=$T3_CACHE/qemu-${version//[:~]/_}-$1
 	rm -rf "$dir"
 	mkdir -p "$dir/deb"
@@ -196,9 +221,9 @@ main() {
 	local key entry targets=(qemu-system-x86_64)
 
 	key=$(cache_key "${CONFIGURE[*]}" "$(declare -f qapi_fabric qemu_places qemu_hooks \
-		qemu_devices qemu_tlb_sections qemu_code_protection protect_before_reading \
-		drop_after_store judge_under_lock configure_qemu precompile_header optionrom_config \
-		add_firmware)")
+		qemu_devices qemu_without_cxl qemu_tlb_sections qemu_code_protection protect_before_reading \
+		memory_prefix asking_cpu drop_after_store judge_under_lock configure_qemu listed_target precompile_header optionrom_config \
+		add_firmware)" ${T3_QEMU#"$USUAL_QEMU"})
 	lock_cache qemu
 	entry=$(newest_entry qemu "$key")
 	if [ "${1:-}" = fetch ]; then

@@ -15,6 +15,7 @@ where the build failed, with 2 for bad use. What it takes:
   RANKS=N                   devices, instead of the program's own number
   VM_OPTIONS='--iommu'      more options of t3-vm
   KERNEL=debug              the kernel of `make check-debug`
+  KERNEL=7.3                the newest of these: see `make kernels`
   SIDE=guest|device         (gdb) the kernel with our module, or the device in QEMU
   GDB_COMMANDS=FILE         (gdb) not at the terminal: run this and end
   GDB=ARGS                  (gdb) more arguments of gdb
@@ -102,15 +103,24 @@ def chosen(given):
     return programs, options, command
 
 
-def build_folder(kernel):
-    """The build folder. The debug kernel has one of its own, as in check-debug."""
+SELECTOR = re.compile(r"\d+(\.\d+){0,2}(\+[a-z0-9.]+)?|newest")
+
+
+def choose_kernel(kernel):
+    """Tells make and the launcher. The debug kernel has a build folder of its own, as in
+    check-debug; any other has one for what depends on it. That one is returned."""
     folder = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
-    if kernel not in ("", "debian", "debug"):
-        raise UsageError(f"KERNEL must be debian or debug; got '{kernel}'")
+    if kernel not in ("", "debian", "debug") and not SELECTOR.fullmatch(kernel):
+        raise UsageError("KERNEL must be the beginning of a version, as in 7.3 or 6.12.117, or "
+                         f"newest, debian or debug; got '{kernel}'")
     if kernel == "debug":
         folder /= "debug"
         os.environ["T3_KERNEL"] = "kernel-debug"
     os.environ["T3_BUILD"] = str(folder)
+    os.environ.pop("T3_GUEST", None)
+    if kernel not in ("", "debian", "debug"):
+        folder /= f"linux-{kernel}"
+        os.environ.update(T3_KERNEL=kernel, T3_GUEST=str(folder))
     return folder
 
 
@@ -143,10 +153,11 @@ def build(action, folder, programs):
 
 # --- running -----------------------------------------------------------------
 
-def times(folder, building, running):
+def times(building, running):
     """The time of each part. The job's time is by the guest's clock."""
+    build = pathlib.Path(os.environ["T3_BUILD"])
     try:
-        job = json.loads((folder / "run/try/run.json").read_text())["job_seconds"]
+        job = json.loads((build / "run/try/run.json").read_text())["job_seconds"]
     except (OSError, ValueError, KeyError):
         job = None
     parts = ([f"VM {running:.1f} s"] if job is None
@@ -164,7 +175,7 @@ def try_it(given, folder):
     status = subprocess.run([VM, "run", "--name", "try", "--initramfs", folder / "try.img",
                              *options, "--", *command], check=False).returncode
     ended = time.monotonic()
-    print(f"try: status {status}; {times(folder, built - start, ended - built)}", file=sys.stderr)
+    print(f"try: status {status}; {times(built - start, ended - built)}", file=sys.stderr)
     return status
 
 
@@ -217,7 +228,7 @@ def main():
     try:
         action, given = arguments(sys.argv[1:])
         act = {"try": try_it, "gdb": debug_it}[action]
-        return act(given, build_folder(given["KERNEL"]))
+        return act(given, choose_kernel(given["KERNEL"]))
     except UsageError as error:
         print(f"try: {error}", file=sys.stderr)
         return 2

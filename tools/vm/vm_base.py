@@ -3,10 +3,8 @@
 
 import os
 import pathlib
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
-CACHE = pathlib.Path(os.environ.get("T3_CACHE", ROOT / ".cache"))
+import stat
+import sys
 
 EXIT_TIMEOUT = 124
 EXIT_DIED = 125
@@ -23,3 +21,52 @@ class VmError(Exception):
 
 def read_text(path):
     return path.read_text(errors="replace") if path.exists() else ""
+
+
+# --- places ------------------------------------------------------------------
+
+def can_make(path):
+    """Whether this user can write to the folder, or make it."""
+    there = next(folder for folder in (path, *path.parents) if folder.exists())
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+
+
+def private_folder(path):
+    """A folder in a place where everybody writes. One that somebody else has made is refused."""
+    try:
+        path.mkdir(mode=0o700)
+    except FileExistsError:
+        pass
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        sys.exit(f"t3-vm: {path} is not a folder of yours alone: remove it, or set "
+                 "XDG_CACHE_HOME to a folder that you can write to")
+    return path
+
+
+def state_folder():
+    """Where a user of the installed t3-vm has logs and what was found out about the machine."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    cache = cache if os.path.isabs(cache) else os.path.expanduser("~/.cache")
+    folder = pathlib.Path(cache) / "t3-vm"
+    if folder.is_absolute() and can_make(folder):
+        return folder
+    temporary = os.environ.get("TMPDIR", "")
+    temporary = temporary if os.path.isabs(temporary) else "/tmp"
+    return private_folder(pathlib.Path(temporary) / f"t3-vm-{os.getuid()}")
+
+
+# PARTS has QEMU, GUEST what depends on the guest's kernel: its link, the module, the images. BUILD
+# is written to, too. A package puts the parts into `guest` beside the launcher. In the source tree
+# all are the build folder, but for another kernel (T3_GUEST).
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PARTS = HERE / "guest"
+IS_INSTALLED = PARTS.is_dir()
+if IS_INSTALLED:
+    BUILD = CACHE = state_folder()
+    GUEST = PARTS
+else:
+    PARTS = BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
+    CACHE = pathlib.Path(os.environ.get("T3_CACHE", ROOT / ".cache"))
+    GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))

@@ -18,9 +18,9 @@ import time
 
 import vm_keep
 import vm_run
-from vm_base import BUILD, EXIT_DIED, EXIT_TIMEOUT, EXIT_USAGE, VmError, read_text
+from vm_base import BUILD, EXIT_DIED, EXIT_TIMEOUT, EXIT_USAGE, GUEST, VmError, read_text
 from vm_machine import qemu_command, write_initrd
-from vm_symbols import write_symbols
+from vm_symbols import write_symbols, write_unplaced
 
 BOOT_SECONDS = 120
 CORE_BYTES = 64 << 20  # keep-core cuts a core at half of that
@@ -119,20 +119,22 @@ def add_others(rundir):
     """The functions of the kernel's modules, for backtraces, as they are in the image."""
     lines = []
     for name, address in addresses(rundir, "module").items():
-        found = (BUILD / "base.img.modules").glob(f"*/*/{re.sub('[-_]', '[-_]', name)}.ko")
+        found = (GUEST / "base.img.modules").glob(f"*/*/{re.sub('[-_]', '[-_]', name)}.ko")
         lines += [f"add-symbol-file {path} {address}\n" for path in found]
     return "".join(lines)
 
 
-def add_module(rundir):
+def add_module(rundir, folder):
+    """`folder` has to last as long as gdb."""
     sections = addresses(rundir, "section")
     text = sections.pop(".text", None)
     if text is None:
         return ""
+    write_unplaced(GUEST / "module/t3.ko", folder / "t3.ko")
     # Sections that are freed after loading have no lasting address.
     others = [f"-s {name} {address}" for name, address in sorted(sections.items())
-              if re.fullmatch(r"\.(data|bss|rodata|exit)\b.*", name)]
-    return f"add-symbol-file {BUILD / 'module/t3.ko'} {text} {' '.join(others)}\n"
+              if re.fullmatch(r"\.(data|bss|rodata|exit|text|static_call\.text)\b.*", name)]
+    return f"add-symbol-file {folder / 't3.ko'} {text} {' '.join(others)}\n"
 
 
 def await_guest(process, rundir, limit):
@@ -145,11 +147,11 @@ def await_guest(process, rundir, limit):
         time.sleep(0.05)
 
 
-def guest_setup(rundir, symbols, socket):
+def guest_setup(rundir, symbols, folder):
     path = rundir / "gdb-setup"
     path.write_text("set confirm off\nset architecture i386:x86-64\n"
-                    f"file {symbols}\ntarget remote {socket}\n{add_module(rundir)}"
-                    f"{add_others(rundir)}"
+                    f"file {symbols}\ntarget remote {folder / 'gdb'}\n"
+                    f"{add_module(rundir, folder)}{add_others(rundir)}"
                     f"shell echo go >{shlex.quote(str(rundir / 'control.in'))}\n")
     return path
 
@@ -168,16 +170,16 @@ def answers(rundir):
 def debug_guest(opts, argv, accel):
     symbols = kernel_symbols(opts, accel)
     with vm_keep.run_directory(opts.name) as rundir, vm_run.told(rundir, argv, opts.share) as facts, \
-            answers(rundir), tempfile.TemporaryDirectory() as folder:
+            answers(rundir), tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
         write_initrd(rundir / "initrd", opts.initramfs,
                      {**vm_run.image_files(opts, argv), "debugger": b""})
-        socket = f"{folder}/gdb"
         # Stops the VM where it would end, by itself or by a panic, so that gdb can look at it.
-        command = [*qemu_command(opts, rundir, accel, f"unix:{socket},server=on,wait=off"),
+        command = [*qemu_command(opts, rundir, accel, f"unix:{folder / 'gdb'},server=on,wait=off"),
                    "-no-shutdown"]
         with vm_run.running(command, rundir) as process:
             await_guest(process, rundir, BOOT_SECONDS)
-            status = run_gdb(gdb_command(opts, guest_setup(rundir, symbols, socket)), seconds(opts))
+            status = run_gdb(gdb_command(opts, guest_setup(rundir, symbols, folder)), seconds(opts))
             finished = await_end(process, rundir,
                                  opts.timeout if is_batch(opts) and status == 0 else 0)
         facts["status"] = verdict(opts, rundir, status, finished)

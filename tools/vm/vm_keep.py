@@ -16,7 +16,7 @@ import shutil
 import signal
 import subprocess
 
-from vm_base import BUILD, EXIT_USAGE, VmError, read_text
+from vm_base import BUILD, EXIT_USAGE, IS_INSTALLED, VmError, read_text
 
 OLD_RUNS = 3
 OLD_BYTES = 64 << 20
@@ -166,6 +166,6 @@ def summary(rundir):
     where = os.path.relpath(rundir)
     lines = [f"logs are in {where}" + "".join(f", {name}" for name in kept(rundir))]
     cores = sorted((rundir / "guest").glob("core.*.gz")) if (rundir / "guest").is_dir() else []
-    if cores:
+    if cores and not IS_INSTALLED:
         lines.append(f"to see where it crashed: make gdb CORE={os.path.relpath(cores[0])}")
     return lines

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A symbol file of the guest's kernel for gdb.
+"""Symbol files for gdb: of the guest's kernel, and of a module.
 
 Debian's kernel comes without one, and its debug package takes a gigabyte. The running kernel's
 /proc/kallsyms has the names. A kernel that starts through its PVH entry has the addresses of
@@ -78,3 +78,18 @@ def write_symbols(vmlinux, kallsyms, output):
     header = HEADER.pack(ident, 2, 62, 1, 0, 0, at, 0, HEADER.size, 0, 0, SECTION.size,
                          len(table), last + 2)
     output.write_bytes(b"".join([header, symbols, strings.data, names.data, *table]))
+
+
+def write_unplaced(module, output):
+    """A copy of a module in which no section has an address.
+
+    All sections of a relocatable file begin at 0, and gdb gives them other addresses. It does not
+    when one has an address already, and a linker script may give one. Then functions of two
+    sections have the same addresses in the table by which gdb finds callers.
+    """
+    data = bytearray(module.read_bytes())
+    header = HEADER.unpack_from(data)
+    for at in range(header[6], header[6] + header[12] * SECTION.size, SECTION.size):
+        entry = SECTION.unpack_from(data, at)
+        SECTION.pack_into(data, at, *entry[:3], 0, *entry[4:])
+    output.write_bytes(data)

@@ -6,7 +6,7 @@ import functools
 import re
 import subprocess
 
-from vm_base import BUILD
+from vm_base import GUEST
 
 TROUBLE = re.compile(
     r"\bBUG:|\bWARNING:|\bOops\b|[Kk]ernel panic|[Uu]nable to handle|"
@@ -25,7 +25,7 @@ LINES_BETWEEN = 60  # registers, code bytes and modules are between a report and
 @functools.lru_cache(maxsize=None)
 def module_symbols(name):
     """(file, {function: [(size, section, address)]}) of a module that was built here."""
-    files = sorted(BUILD.glob(f"module*/{name}.ko"))
+    files = sorted(GUEST.glob(f"module*/{name}.ko"))
     if not files:
         return None, {}
     text = subprocess.run(["readelf", "-SsW", files[-1]], capture_output=True, text=True,
