@@ -19,9 +19,9 @@ T3_JOBS ?= 2
 T3_KERNEL ?= kernel
 # The QEMU that the device is built in, by the start of its version; empty: the usual one. An
 # environment may have a QEMU that is a program.
-T3_QEMU ?= $(if $(filter command,$(firstword $(origin QEMU))),$(QEMU),$(filter \
-	0% 1% 2% 3% 4% 5% 6% 7% 8% 9%,$(QEMU)))
-export T3_CACHE T3_JOBS T3_QEMU
+override export T3_QEMU := $(or $(if $(filter command,$(firstword $(origin QEMU))),$(QEMU),$(filter \
+	0% 1% 2% 3% 4% 5% 6% 7% 8% 9%,$(QEMU))),$(T3_QEMU))
+export T3_CACHE T3_JOBS
 override export T3_BUILD := $(abspath $B)
 
 STAGE := tools/build/

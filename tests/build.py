@@ -191,7 +191,8 @@ def qemu_selector():
     show = "echo '$(info [$(T3_QEMU)])' | make -s -f Makefile -f - help"
     for before, after, taken in (("QEMU=10.2", "", "10.2"), ("QEMU=/usr/bin/qemu", "", ""),
                                  ("", "QEMU=10.2.2", "10.2.2"), ("", "QEMU=ten", "ten")):
-        expect(run("bash", "-c", f"export {before}; {show} {after}"), 0, rf"^\[{taken}\]$")
+        expect(run("bash", "-c", f"export {before}; {show} {after}",
+                   env={"T3_QEMU": ""}), 0, rf"^\[{taken}\]$")
 
 
 SELECT = r"""

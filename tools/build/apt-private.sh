@@ -12,7 +12,7 @@ KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 # apt_sources_of CODENAME LABEL: the place that this machine has that release from.
 apt_sources_of() {
 	apt-get indextargets --format '$(REPO_URI)' \
-		'Created-By: Packages' 'Origin: Debian' "Codename: $1" "Label: $2" | head -n 1
+		'Created-By: Packages' 'Origin: Debian' "Codename: $1" "Label: $2" | sed -n 1p
 }
 
 # The mirror that this machine uses for its own release.

@@ -14,7 +14,7 @@ foreign_tools() {
 	for pattern in $TOOLS; do
 		find "$1"/usr/lib/linux-kbuild-* -type f -name "$pattern" ! -name '*.elf'
 	done | while read -r file; do
-		! LC_ALL=C ldd "$file" 2>&1 | grep -q "version .GLIBC_.* not found" || echo "$file"
+		! LC_ALL=C ldd "$file" 2>&1 | grep "version .GLIBC_.* not found" >/dev/null || echo "$file"
 	done
 }
 

@@ -73,5 +73,5 @@ cached_kernel() {
 
 	release=$(cached_kernels "$2" | cut -d ' ' -f 1 | selected_kernels "$1" | sort -u |
 		order_kernels | tail -n 1)
-	cached_kernels "$2" | awk -v release="$release" '$1 == release { print $2; exit }'
+	cached_kernels "$2" | awk -v release="$release" '$1 == release && !found++ { print $2 }'
 }

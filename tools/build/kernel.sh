@@ -67,7 +67,7 @@ forget_modules() {
 
 # image_packages RELEASE: one package up to 6.12; later ones are in three.
 image_packages() {
-	if apt_private apt-cache pkgnames "linux-modules-$1" | grep -qx "linux-modules-$1"; then
+	if apt_private apt-cache pkgnames "linux-modules-$1" | grep -x "linux-modules-$1" >/dev/null; then
 		echo "linux-binary-$1 linux-modules-$1 linux-base-$1"
 	else
 		echo "linux-image-$1"

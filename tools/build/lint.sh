@@ -6,7 +6,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$T3_ROOT"
 
-CHECKERS="checkpatch kernel-doc sparse size modinfo abi clang-format spdx headers core-includes shellcheck python mutants rooms docs pictures"
+CHECKERS="checkpatch kernel-doc sparse size modinfo abi clang-format spdx headers core-includes shellcheck pipes python mutants rooms docs pictures"
 NOTHING=77
 CLANG_FORMAT=14
 
@@ -127,7 +127,7 @@ lint_modinfo() {
 		[ -n "$(modinfo -F "$field" "$module")" ] || { echo "no $field"; status=1; }
 	done
 	for name in $(our_files 'driver/*.c' | xargs sed -n 's/^module_param[a-z_]*(\([a-z0-9_]*\),.*/\1/p'); do
-		modinfo -p "$module" | grep -qE "^$name:.{20,} \([a-z]+\)$" ||
+		modinfo -p "$module" | grep -E "^$name:.{20,} \([a-z]+\)$" >/dev/null ||
 			{ echo "parameter $name: no description or no type"; status=1; }
 	done
 	return $status
@@ -174,7 +174,7 @@ lint_spdx() {
 		'.clang-format' '.editorconfig' '.gitignore' '.ci/run'
 	for file in "${files[@]}"; do
 		case $file in *.md | *.json | *.bin | *.golden | */corpus/* | */VERSION | */debian/source/format | */debian/copyright) continue ;; esac
-		if ! head -n 2 "$file" | sed '1{/^#!/d;q}' | grep -q 'SPDX-License-Identifier: '; then
+		if ! sed -n '1{/^#!/d;p;q};2p;2q' "$file" | grep 'SPDX-License-Identifier: ' >/dev/null; then
 			echo "$file: no SPDX line at its top"
 			status=1
 		fi
@@ -218,6 +218,14 @@ lint_shellcheck() {
 	[ ${#files[@]} -gt 0 ] || nothing_to_check "the tree has no such scripts"
 	# SC1091: sourced files are checked by themselves.
 	shellcheck --severity=warning --exclude=SC1091 "${files[@]}"
+}
+
+# With pipefail a pipe fails when its reader ends before its writer has written all: now and then.
+lint_pipes() {
+	local files
+
+	mapfile -t files < <(our_files .ci tools tests Makefile | xargs grep -lE 'set -.*pipefail|^# shellcheck shell')
+	! grep -nE '\| *(head\b|grep -[a-zA-Z]*[qm]|(sed|awk) .*[ ;{](q|exit) *[};])' "${files[@]}" | grep -v 'head -c.* || true$'
 }
 
 lint_python() {

@@ -75,13 +75,13 @@ guest_sources() {
 		ldconfig -p | sed -n 's/.*libdw\.so\.1 (libc6,x86-64) => //p'
 	} | xargs realpath | sort -u)
 	for file in "${files[@]}"; do
-		dpkg-query -S "$file" "${file#/usr}" 2>/dev/null | head -n 1 | cut -d: -f1
+		dpkg-query -S "$file" "${file#/usr}" 2>/dev/null | sed -n 1p | cut -d: -f1
 	done | sort -u | xargs dpkg-query -W -f '${source:Package} (= ${source:Version})\n'
 }
 
 kernel_source() {
 	strings -n 30 "$T3_BUILD/kernel/vmlinux" |
-		sed -n 's/.* SMP .* Debian \([^ ]*\) .*/linux (= \1)/p' | sort -u | head -n 1
+		sed -n 's/.* SMP .* Debian \([^ ]*\) .*/linux (= \1)/p' | sort -u | sed -n 1p
 }
 
 qemu_source() {
