@@ -28,6 +28,7 @@ struct user {
 	uint32_t queue, sync;
 	int fence; /* of the job that hangs */
 	struct operand operand;
+	uint32_t target; /* of the spaces that a thread makes */
 };
 
 static void say(const char *line)
@@ -57,6 +58,7 @@ static void user_open(struct user *u)
 	raw_fill(&u->raw, 0, 64, 7);
 	CHECK_EQ(pthread_create(&u->thread, NULL, wait_long, u), 0);
 	operand_open(&u->operand, u->raw.fd, PAGE, 1);
+	CHECK_EQ(bo_create(u->raw.fd, PAGE, &u->target), 0);
 	CHECK_EQ(queue_create(u->raw.fd, 0, &u->queue), 0);
 	u->sync = sync_create(u->raw.fd);
 }
@@ -157,13 +159,11 @@ static void *configure_here(void *arg)
 	struct user *u = arg;
 	struct drm_t3_segment_map segment = raw_segment(&u->raw);
 	struct drm_t3_space_create made;
-	uint32_t bo;
 	int ret;
 
-	CHECK_EQ(bo_create(u->raw.fd, PAGE, &bo), 0);
 	do {
 		make_queue(u->raw.fd);
-		ret = space_create(u->raw.fd, bo, 4, &made);
+		ret = space_create(u->raw.fd, u->target, 4, &made);
 		if (!ret) {
 			segment.space = made.space;
 			ret = call(u->raw.fd, DRM_IOCTL_T3_SEGMENT_MAP, &segment);
