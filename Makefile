@@ -37,7 +37,7 @@ $(if $(shell case '$(subst ','"'"',$(CURDIR)$(T3_BUILD)$(T3_CACHE))' in \
 # One make at a time builds in a folder (locked.sh): this one starts another, with the lock,
 # for all goals but these, which build nothing themselves.
 GOALS := $(or $(MAKECMDGOALS),help)
-UNLOCKED := help kernels check-matrix try gdb check-debug options dkms dist uninstall pictures spec-appendix
+UNLOCKED := help kernels check-matrix machines try gdb check-debug options dkms dist uninstall pictures spec-appendix
 # `make try` and `make gdb` have a KERNEL of their own (try.py).
 SELECTED := $(if $(filter-out try gdb,$(GOALS)),$(if $(filter command,$(firstword $(origin \
 	KERNEL))),$(filter-out debian,$(KERNEL))))
@@ -202,7 +202,7 @@ room = $(if $(filter tests/conformance/% tests/examples/%,$1),$(word 2,$(subst /
 includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
-.PHONY: help run shell check kernels check-matrix check-debug debug-suites options deps install uninstall qemu kernel module lib tools initramfs \
+.PHONY: help run shell check kernels check-matrix machines check-debug debug-suites options deps install uninstall qemu kernel module lib tools initramfs \
 	tests-image checkpatch unit spec spec-appendix qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver boots san-t3 \
 	format pictures paper bench build always dkms dist deb check-deb package clean distclean
 
@@ -259,11 +259,16 @@ BOOTING := package conformance guest guest-iommu hotplug migrate launch examples
 #: make kernels        the kernels that the mirror offers, and those in the cache. KERNEL=7.3, or
 #:                any other beginning of a version, is the newest of these for run, shell, try,
 #:                gdb, check and the suites that boot
-#: make check-matrix   guest tests on the usual kernel and on the newest of each version
+#: make check-matrix   conformance and guest tests on the usual kernel and the newest of each
+#:              version, and in each other QEMU on the newest kernel, for README's table:
+#:                CELLS='7.3 7.3/10.2'  these kernels, with a QEMU or the usual one
+#: make machines       README's table of these results, from tests/machines.json
 kernels:
 	@$(STAGE)kernel.sh list
 check-matrix:
-	@$(STAGE)matrix.py
+	@$(STAGE)matrix.py $(CELLS)
+machines:
+	@$(STAGE)machines.py render
 
 #: make check-debug   guest and hot-plug suites, KUnit tests, faults injected into every
 #:              allocation, removals and random calls under a debug kernel (KASAN,

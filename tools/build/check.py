@@ -26,6 +26,8 @@ import tempfile
 import threading
 import time
 
+import machines
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))  # what depends on the kernel
@@ -839,6 +841,7 @@ SUITES = {
     "installed": lambda: tap_program("installed", [ROOT / "tests/installed.py"]),
     "build": build_suite,
     "kernels": lambda: tap_program("kernels", [ROOT / "tests/kernels.py"]),
+    "cells": lambda: tap_program("cells", [ROOT / "tests/cells.py"]),
     "patching": patching_suite,
     "paper": paper_suite,
     "loop": loop_suite,
@@ -872,6 +875,15 @@ def run_suite(name):
     return results or [Result(f"{name} (no tests)", FAIL, ROOT / "tests")]
 
 
+def accelerator():
+    """Of the VMs. A KVM that does not run a guest ends the run before the first test."""
+    try:
+        return machines.accelerator()
+    except subprocess.CalledProcessError as error:
+        print(error.stderr, end="", file=sys.stderr)
+        return None
+
+
 def main():
     wanted = sys.argv[1:] or list(SUITES)
     unknown = [name for name in wanted
@@ -881,6 +893,9 @@ def main():
               f"{' '.join([*SUITES, *MORE_SUITES])}",
               file=sys.stderr)
         return 2
+    accel = accelerator()
+    if accel is None:
+        return 2
     LOGS.mkdir(parents=True, exist_ok=True)
     results = [result for name in wanted for result in run_suite(name)]
     counts = collections.Counter(result.status for result in results)
@@ -888,6 +903,8 @@ def main():
         for result in results:
             if result.status == status:
                 print(f"{label} {result.name}: see {os.path.relpath(result.log)}")
+    print(f"VMs: Linux {machines.kernel_release(GUEST) or 'none'}, "
+          f"QEMU {machines.qemu_version() or 'none'}, {accel}")
     skipped = f", {counts[SKIP]} skipped" if counts[SKIP] else ""
     print(f"{counts[PASS]} passed, {counts[FAIL]} failed{skipped}")
     return 1 if counts[FAIL] else 0

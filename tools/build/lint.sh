@@ -6,7 +6,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$T3_ROOT"
 
-CHECKERS="checkpatch kernel-doc sparse size modinfo abi clang-format spdx headers core-includes shellcheck pipes python mutants rooms docs pictures"
+CHECKERS="checkpatch kernel-doc sparse size modinfo abi clang-format spdx headers core-includes shellcheck pipes python mutants rooms docs machines pictures"
 NOTHING=77
 CLANG_FORMAT=14
 
@@ -267,6 +267,11 @@ lint_docs() {
 # Each picture matches its source.
 lint_pictures() {
 	python3 tools/build/pictures.py --check
+}
+
+# README's table of machines has what tests/machines.json has. tests/cells.py tests this.
+lint_machines() {
+	PYTHONPYCACHEPREFIX=$T3_BUILD/pycache tools/build/machines.py check
 }
 
 main() {
