@@ -13,6 +13,7 @@ T3_BUILD ?= .build
 # One spelling for one folder: what depends on what is written down with it.
 B := $(patsubst $(CURDIR)/%,%,$(abspath $(T3_BUILD)))
 T3_CACHE ?= $(CURDIR)/.cache
+comma := ,
 T3_JOBS ?= 2
 # The guest's kernel: kernel (this Debian release's), kernel-debug (make check-debug), or one
 # that KERNEL selects.
@@ -21,11 +22,18 @@ T3_KERNEL ?= kernel
 # environment may have a QEMU that is a program.
 override export T3_QEMU := $(or $(if $(filter command,$(firstword $(origin QEMU))),$(QEMU),$(filter \
 	0% 1% 2% 3% 4% 5% 6% 7% 8% 9%,$(QEMU))),$(T3_QEMU))
+# How QEMU runs the guests. ACCEL=kvm ends at once where KVM has no chance; the last word has a
+# boot (t3-vm).
+ACCELS := tcg kvm auto
+override export T3_ACCEL := $(or $(if $(filter command,$(firstword $(origin ACCEL))),$(ACCEL)),$(T3_ACCEL),tcg)
+$(if $(filter-out $(ACCELS),$(T3_ACCEL))$(word 2,$(T3_ACCEL)),$(error t3: ACCEL must be tcg$(comma) kvm \
+	or auto; got '$(T3_ACCEL)'))
+KVM_LACKS := $(if $(filter kvm,$(T3_ACCEL)),$(if $(T3_LOCKED),,$(shell tools/vm/vm_kvm.py 2>&1)))
+$(if $(KVM_LACKS),$(error $(KVM_LACKS)))
 export T3_CACHE T3_JOBS
 override export T3_BUILD := $(abspath $B)
 
 STAGE := tools/build/
-comma := ,
 
 # Neither make nor the shell takes such a name apart from several, or from a pattern.
 $(if $(shell case '$(subst ','"'"',$(CURDIR)$(T3_BUILD)$(T3_CACHE))' in \
@@ -246,14 +254,20 @@ try:
 gdb:
 	@$(STAGE)try.py gdb
 
+# The suites that a kernel, and those that KVM makes a difference to.
+BOOTING := package conformance guest guest-iommu hotplug migrate launch examples tool e2e
+ACCELERATED := launcher patching loop newest $(filter-out package,$(BOOTING))
+SUITES := $(if $(SELECTED),$(BOOTING),$(if $(filter kvm,$(T3_ACCEL)),$(ACCELERATED)))
+
 #: make check   lint, unit and spec tests and their coverage, a short fuzz run, qtest,
 #:              conformance, guest, hot-plug, migration and end-to-end runs
 #:                KERNEL=7.3          what boots a VM, with that kernel: see make kernels
-check: build tests-image $K/mpi.img $(if $(SELECTED),,checkpatch qtest-build $(UNIT) $(UNIT_SAN) \
+#:                ACCEL=kvm           what boots a VM, run by KVM; ACCEL=tcg (the default)
+#:                                    translates. For each goal that boots a VM; auto is kvm
+#:                                    where it works
+check: build tests-image $K/mpi.img $(if $(SUITES),,checkpatch qtest-build $(UNIT) $(UNIT_SAN) \
 		$(SPEC) $(COVERED) fuzz-build)
-	@$(RUN) $(STAGE)check.py $(if $(SELECTED),$(BOOTING))
-# The suites that a kernel makes a difference to.
-BOOTING := package conformance guest guest-iommu hotplug migrate launch examples tool e2e
+	@$(RUN) $(STAGE)check.py $(SUITES)
 
 #:                QEMU=10.2           the device in another QEMU, for each goal that needs one
 #: make kernels        the kernels that the mirror offers, and those in the cache. KERNEL=7.3, or

@@ -192,6 +192,7 @@ def share_and_core():
         backtrace = run("make", "gdb", f"CORE={core}", "GDB=-batch -ex backtrace")
         expect(backtrace, 0, r"crash_here \(value=.*43\) at .*crash\.c:9$", r"in main \(argc=3")
     facts = json.loads((run_folder("loop-share") / "run.json").read_text())
+    check(facts["accel"] in ("tcg", "kvm"), "run.json's accelerator", facts)
     check(facts["status"] == 3 and facts["seconds"] > 0 and facts["job_seconds"] > 0, "run.json", facts)
     expect(run(TRY, "gdb", f"CORE={core}", "GDB=-batch"), 126, "is not found here")
 
@@ -201,7 +202,7 @@ def cores_are_bounded():
     script = "for i in 1 2 3 4 5 6; do sh -c 'kill -SEGV $$'; done; true"
     with tempfile.TemporaryDirectory() as cache:  # where KVM has to be probed anew, unseen
         result = run(VM, "run", "--ranks", "1", "--name", "loop-cores", "--", "sh", "-c", script,
-                     env={"T3_CACHE": cache})
+                     env={"T3_CACHE": cache, "T3_ACCEL": "auto"})
     expect(result, 0)
     check(not result[2] and not list(ROOT.glob("core*")), "a run that passes says nothing", result[2])
     check(not (run_folder("kvm-probe") / "qemu-core").exists(), "a probe leaves no core")

@@ -37,6 +37,7 @@ CANNOT = [
     (r"^make check$", "it runs this"),
     (r"^make (run|check) KERNEL=|^make check-matrix", "it fetches kernels and works for minutes; "
      "the newest suite boots one of them"),
+    (r"^make check ACCEL=kvm", "no KVM here boots a guest; accel.py runs what it says then"),
     (r"^make shell$|^make gdb |^gdb ", "for a person at a terminal; loop.py runs both without one"),
     (r"^make deb$|^t3-vm ", "make check-deb does both"),
     (r"^make help$|^make (unit|spec)$", "tests of their own run it"),

@@ -169,8 +169,8 @@ def answers(rundir):
 
 def debug_guest(opts, argv, accel):
     symbols = kernel_symbols(opts, accel)
-    with vm_keep.run_directory(opts.name) as rundir, vm_run.told(rundir, argv, opts.share) as facts, \
-            answers(rundir), tempfile.TemporaryDirectory() as name:
+    with vm_keep.run_directory(opts.name) as rundir, \
+            vm_run.told(rundir, argv, accel, opts.share) as facts, answers(rundir), tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_initrd(rundir / "initrd", opts.initramfs,
                      {**vm_run.image_files(opts, argv), "debugger": b""})
@@ -199,7 +199,8 @@ def device_setup(rundir, command):
 
 
 def debug_device(opts, argv, accel):
-    with vm_keep.run_directory(opts.name) as rundir, vm_run.told(rundir, argv, opts.share) as facts:
+    with vm_keep.run_directory(opts.name) as rundir, \
+            vm_run.told(rundir, argv, accel, opts.share) as facts:
         write_initrd(rundir / "initrd", opts.initramfs, vm_run.image_files(opts, argv))
         command = qemu_command(opts, rundir, accel)
         if not is_batch(opts):

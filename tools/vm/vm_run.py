@@ -141,10 +141,10 @@ def job_seconds(rundir):
 
 
 @contextlib.contextmanager
-def told(rundir, argv, share=None, quiet=False):
+def told(rundir, argv, accel, share=None, quiet=False):
     """Writes run.json: what ran, when, for how long and with which status, and the logs of a
     failure."""
-    facts = {"command": argv, "share": share and str(share),
+    facts = {"command": argv, "accel": accel, "share": share and str(share),
              "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
     start = time.monotonic()
     try:
@@ -173,7 +173,7 @@ def image_files(opts, argv=None):
 
 def run_job(opts, argv, accel, name, stdout=None, probe=False):
     """A probe may fail, also by a crash."""
-    with vm_keep.run_directory(name) as rundir, told(rundir, argv, opts.share, probe) as facts:
+    with vm_keep.run_directory(name) as rundir, told(rundir, argv, accel, opts.share, probe) as facts:
         write_initrd(rundir / "initrd", opts.initramfs, image_files(opts, argv))
         with running(qemu_command(opts, rundir, accel), rundir, stdout=stdout,
                      may_crash=probe) as process:
@@ -184,7 +184,7 @@ def run_job(opts, argv, accel, name, stdout=None, probe=False):
 
 def run_shell(opts, accel):
     """QEMU owns the terminal, and passes Ctrl-C to the guest."""
-    with vm_keep.run_directory(opts.name) as rundir, told(rundir, None, opts.share) as facts:
+    with vm_keep.run_directory(opts.name) as rundir, told(rundir, None, accel, opts.share) as facts:
         write_initrd(rundir / "initrd", opts.initramfs, image_files(opts))
         print("t3-vm: `exit` ends the VM", file=sys.stderr)
         with running(qemu_command(opts, rundir, accel), rundir, None, new_session=False) as process:

@@ -1,0 +1,246 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Accelerators: how ACCEL is given, what is said where KVM is missing, and what a probe boot
+decides; TAP on stdout. Needs no KVM: a script stands for QEMU.
+
+usage: accel.py [NAME...]     (default: all tests)
+"""
+
+import json
+import os
+import pathlib
+import re
+import sys
+from unittest import mock
+
+import loop
+from build import folder
+from loop import ROOT, Skip, check, expect, run
+
+sys.path[:0] = [str(ROOT / "tools/vm"), str(ROOT / "tools/build")]
+import check as suites  # pylint: disable=wrong-import-position
+import vm_kvm  # pylint: disable=wrong-import-position
+
+SHOW = "echo '$(info [$(T3_ACCEL)])' | make -s -f Makefile -f - help"
+
+
+# --- make's option -----------------------------------------------------------
+
+def selector():
+    """The command line decides, then T3_ACCEL of the caller, then tcg. ACCEL of an environment may
+    be anything."""
+    for before, after, taken in (("", "", "tcg"), ("ACCEL=kvm", "", "tcg"), ("", "ACCEL=", "tcg"),
+                                 ("T3_ACCEL=auto", "", "auto"), ("", "ACCEL=auto", "auto"),
+                                 ("T3_ACCEL=auto", "ACCEL=tcg", "tcg")):
+        expect(run("bash", "-c", f"export {before or 'A=b'}; {SHOW} {after}", env={"T3_ACCEL": ""}), 0,
+               rf"^\[{taken}\]$")
+
+
+def bad_selectors():
+    """One sentence at once with what is allowed, from make and from the launcher."""
+    for word in ("xen", "KVM", "tcg kvm", "tcg,thread=single", "kvm'"):
+        for goal in ("run", "check", "try"):
+            result = run("make", "-s", goal, f"ACCEL={word}", env={"T3_ACCEL": ""})
+            expect(result, 2, "ACCEL must be tcg, kvm or auto; got '" + re.escape(word))
+            check(len(result[2].splitlines()) == 1, "one sentence", result[2])
+    expect(run("tools/vm/t3-vm", "accel", env={"T3_ACCEL": "xen"}), 126,
+           "^t3-vm: T3_ACCEL must be tcg, kvm or auto; got 'xen'$")
+
+
+# --- what KVM needs ----------------------------------------------------------
+
+def refusal(function, *arguments, **more):
+    try:
+        function(*arguments, **more)
+    except vm_kvm.Unusable as error:
+        return str(error)
+    return ""
+
+
+def missing_device():
+    """Which module it takes, or that the processor does not show what KVM needs."""
+    with folder() as place:
+        for flags, wanted in (("fpu vmx sse", "sudo modprobe kvm_intel"),
+                              ("fpu svm sse", "sudo modprobe kvm_amd"),
+                              ("fpu svmx sse", "shows no virtualization")):
+            (place / "cpuinfo").write_text(f"model name\t: x\nflags\t\t: {flags}\n")
+            said = refusal(vm_kvm.check_device, place / "kvm", place / "cpuinfo")
+            check(wanted in said and f"there is no {place}/kvm" in said, wanted, said)
+        (place / "kvm").touch()
+        check(not refusal(vm_kvm.check_device, place / "kvm", place / "cpuinfo"), "it is there")
+
+
+def missing_rights():
+    """The group that has them, by the device's own."""
+    with folder() as place:
+        (place / "kvm").touch()
+        said = refusal(vm_kvm.check_rights, place / "kvm", access=lambda path, mode: False)
+        group = (place / "kvm").group()
+        check(f"usermod -aG {group} " in said and "may not read and write" in said, "rights", said)
+        check(not refusal(vm_kvm.check_rights, place / "kvm"), "with the rights")
+
+
+def guest_does_not_run():
+    """What is no KVM, and a guest that does not end in time."""
+    said = refusal(vm_kvm.check_guest, pathlib.Path("/dev/null"))
+    check(said.startswith("/dev/null is there, but does not run a guest: "), "no KVM", said)
+    with folder() as place:
+        (place / "slow.py").write_text("import time\ntime.sleep(60)\n")
+        with mock.patch.object(vm_kvm, "__file__", str(place / "slow.py")):
+            said = refusal(vm_kvm.check_guest, pathlib.Path("/dev/kvm"), seconds=0.5)
+    check("did not end within 0.5 s" in said, "a guest that hangs", said)
+
+
+def guest_halts():
+    """Where there is a KVM, the probe's guest of one instruction really runs on it."""
+    if not os.access(vm_kvm.DEVICE, os.R_OK | os.W_OK):
+        raise Skip(f"{vm_kvm.DEVICE} cannot be opened here")
+    try:
+        reason = vm_kvm.halt(vm_kvm.DEVICE)
+    except OSError as error:
+        raise Skip(f"KVM runs no guest here: {error}") from error
+    check(reason == vm_kvm.EXIT_HLT, "exit reason", reason)
+
+
+def make_says_it_before_it_builds():
+    """In one sentence: what it needs, and what is missing."""
+    hidden = ["unshare", "-rm", "sh", "-c", f"mount --bind /dev/null {vm_kvm.DEVICE} && exec \"$@\"",
+              "sh"]
+    if not vm_kvm.DEVICE.exists():
+        hidden = []
+    elif run(*hidden, "true")[0]:
+        raise Skip("/dev/kvm cannot be hidden here: unshare -rm is not allowed")
+    with folder() as place:
+        for goal in ("run", "check", "try", "guest"):
+            result = run(*hidden, "make", "-s", goal, "ACCEL=kvm", "CMD=true",
+                         env={"T3_BUILD": str(place / "build"), "T3_LOCKED": ""})
+            expect(result, 2, r"t3: ACCEL=kvm needs a KVM that runs guests: .*/dev/kvm")
+            check(len(result[2].splitlines()) == 1, "one sentence", result[2])
+        check(not (place / "build").exists(), "it has built something")
+
+
+# --- the probe boot ----------------------------------------------------------
+
+# The launcher, in a machine whose KVM runs a guest of one instruction.
+LAUNCHER = """
+import importlib.machinery, importlib.util, sys
+sys.path.insert(0, "tools/vm")
+import vm_accel, vm_kvm
+vm_kvm.check_usable = lambda: None
+vm_kvm.DEVICE = vm_accel.vm_kvm.DEVICE = __import__("pathlib").Path("/dev/null")
+vm_accel.PROBE_SECONDS = 1
+loader = importlib.machinery.SourceFileLoader("t3_vm", "tools/vm/t3-vm")
+module = importlib.util.module_from_spec(importlib.util.spec_from_loader("t3_vm", loader))
+sys.dont_write_bytecode = True
+loader.exec_module(module)
+sys.exit(module.main())
+"""
+
+# Stands for QEMU: it notes its arguments and ends as $HOW says, whatever the accelerator.
+QEMU = r"""#!/bin/sh
+echo "$*" >>"$T3_CACHE/calls"
+for word; do case $word in file,id=control,path=*) control=${word#*path=} ;; esac; done
+case $HOW in
+works) echo 'exit 0' >"$control" ;;
+hangs) exec sleep 60 ;;
+crashes) echo "kvm.c:1: Assertion \`ret == n' failed." >&2; kill -ABRT $$ ;;
+refuses) echo 'qemu: failed to initialize kvm: Permission denied' >&2; exit 1 ;;
+esac
+"""
+
+
+class Machine:
+    """A cache, and parts of a VM of which none is real."""
+
+    def __init__(self, place):
+        self.place, self.calls = place, place / "calls"
+        for name in ("qemu", "kernel"):
+            (place / name).mkdir()
+        (place / "qemu/qemu-system-x86_64").write_text(QEMU)
+        (place / "qemu/qemu-system-x86_64").chmod(0o755)
+        (place / "kernel/vmlinux").touch()
+        (place / "initramfs.img").write_bytes(b"image")
+
+    def launch(self, how, *words):
+        """(its result, what QEMU was called with)"""
+        self.calls.unlink(missing_ok=True)
+        command, *rest = words
+        result = run(sys.executable, "-c", LAUNCHER, command, "--qemu", self.place / "qemu",
+                     "--kernel", self.place / "kernel", "--initramfs", self.place / "initramfs.img",
+                     "--no-devices", *rest,
+                     env={"HOW": how, "T3_BUILD": str(self.place), "T3_CACHE": str(self.place),
+                          "T3_ACCEL": ""})
+        return result, self.calls.read_text().splitlines() if self.calls.exists() else []
+
+
+FAILURES = [("crashes", "Assertion .ret == n. failed"),
+            ("refuses", "failed to initialize kvm: Permission denied"),
+            ("hangs", "no end after 1 s")]
+
+
+def probe_decides():
+    """A boot that fails in any way is a refusal with its reason for kvm, and tcg for auto. It is in
+    the cache then, which kvm does not believe."""
+    for how, why in FAILURES:
+        with folder() as place:
+            machine = Machine(place)
+            result, calls = machine.launch(how, "accel", "--accel", "kvm")
+            expect(result, 126, "^t3-vm: KVM cannot be used: .* Linux did not boot: .*(" + why + ")")
+            check(len(result[2].splitlines()) == 1, "one sentence", result[2])
+            check(len(calls) == 1 and "-accel kvm -cpu host" in calls[0], "the probe", calls)
+            result, calls = machine.launch(how, "accel", "--accel", "auto")
+            expect(result, 0, "^tcg$")
+            check(not calls, "auto boots once only", calls)
+            result, calls = machine.launch("works", "accel", "--accel", "kvm")
+            expect(result, 0, "^kvm$")
+            check(len(calls) == 1, "kvm tries again", calls)
+            result, calls = machine.launch("hangs", "accel", "--accel", "auto")
+            expect(result, 0, "^kvm$")
+            check(not calls, "a boot that worked is in the cache", calls)
+
+
+def run_says_its_accelerator():
+    """In run.json. What only a translated guest needs is no argument of KVM's kernel."""
+    for accel, wanted in (("tcg", "-accel tcg,thread=multi"), ("kvm", "-accel kvm -cpu host")):
+        with folder() as place:
+            result, calls = Machine(place).launch("works", "run", "--accel", accel, "--", "true")
+            expect(result, 0)
+            check(wanted in calls[-1] and ("lpj=" in calls[-1]) == (accel == "tcg"), accel, calls)
+            facts = json.loads((place / "run/vm/run.json").read_text())
+            check(facts["accel"] == accel, "run.json", facts)
+
+
+def default_is_tcg():
+    """Without a word nothing is probed."""
+    with folder() as place:
+        result, calls = Machine(place).launch("works", "accel")
+    expect(result, 0, "^tcg$")
+    check(not calls, "it has probed", calls)
+
+
+# --- suites ------------------------------------------------------------------
+
+def suites_under_kvm():
+    """make check ACCEL=kvm runs suites that there are, and all but the tcg-only ones count."""
+    planned = run("bash", "-c", "echo '$(info [$(ACCELERATED)])' | make -s -f Makefile -f - help")[1]
+    names = re.search(r"^\[(.*)\]$", planned, re.M)[1].split()
+    check(len(names) > 5 and set(names) <= set(suites.SUITES), "suites", names)
+    check(set(suites.NOT_UNDER_KVM) <= set(names), "what is skipped is counted", names)
+
+
+def translator_suites_are_skipped():
+    """With the reason on stdout, and a count."""
+    ran = suites.Result("patching", suites.PASS, None)
+    for accel, wanted in (("kvm", suites.SKIP), ("tcg", suites.PASS)):
+        with mock.patch.dict(os.environ, T3_ACCEL=accel), \
+                mock.patch.dict(suites.SUITES, patching=lambda: [ran]):
+            results = suites.run_suite("patching")
+        check([result.status for result in results] == [wanted], accel, results)
+
+
+TESTS = [selector, bad_selectors, missing_device, missing_rights, guest_does_not_run, guest_halts,
+         make_says_it_before_it_builds, probe_decides, run_says_its_accelerator, default_is_tcg,
+         suites_under_kvm, translator_suites_are_skipped]
+
+if __name__ == "__main__":
+    sys.exit(loop.main(TESTS))
