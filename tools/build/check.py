@@ -847,6 +847,7 @@ SUITES = {
     "kernels": lambda: tap_program("kernels", [ROOT / "tests/kernels.py"]),
     "accel": lambda: tap_program("accel", [ROOT / "tests/accel.py"]),
     "cells": lambda: tap_program("cells", [ROOT / "tests/cells.py"]),
+    "overlay": lambda: tap_program("overlay", [ROOT / "tests/overlay.py"]),
     "patching": patching_suite,
     "paper": paper_suite,
     "loop": loop_suite,

@@ -3,8 +3,8 @@
 # line in its schema, and two places for files of ours (qemu_places). The device is not
 # built there: several clones share this tree. qemu-device.py compiles and links it, in
 # each clone, as QEMU's build compiles and links what stands at those places.
-# Its hooks are for QEMU 10.0 to 10.2. One that differs between them says so, and looks at the source.
-# Each refuses a source that has not the lines that it changes.
+# QEMU_HOOKS says for which versions each hook is. One that differs between them says so, and looks at
+# the source. Each refuses a source that has not the lines that it changes.
 # Source it after common.sh.
 # shellcheck shell=bash
 
@@ -236,6 +236,54 @@ qemu_places() {
 		  dependencies: [qemuutil, qos], build_by_default: false)
 	MESON
 }
+
+# Each hook that needs another QEMU to be looked at, with the first and the last version that it is
+# for. Beyond them its HOOK_unneeded looks whether the source does without it.
+QEMU_HOOKS="
+	qapi_fabric          10.0 10.2
+	qemu_places          10.0 10.2
+	qemu_devices         10.0 10.2
+	qemu_without_cxl     10.2 10.2
+	qemu_tlb_sections    10.0 10.2
+	qemu_code_protection 10.0 10.2
+"
+
+# No device list but ours lacks CXL, and only a QEMU that calls this function needs it.
+qemu_without_cxl_unneeded() {
+	! grep -qF cxl_fmws_get_all_sorted "$1/hw/acpi/cxl.c"
+}
+
+# Upstream made the same change later: the entry has the pointer, and nothing looks it up.
+qemu_tlb_sections_unneeded() {
+	grep -qxF "    full->section = section;" "$1/accel/tcg/cputlb.c" &&
+		! grep -qF "iotlb_to_section(" "$1/accel/tcg/cputlb.c"
+}
+
+# in_versions VERSION FIRST LAST: by their first two numbers.
+in_versions() {
+	[ "$(printf '%s\n' "$2" "$1" "$3" | sort -CV && echo yes)" = yes ]
+}
+
+# hook_is_needed HOOK FIRST LAST VERSION SOURCE. Where nobody has looked, it ends.
+hook_is_needed() {
+	! in_versions "$4" "$2" "$3" || return 0
+	if ! declare -F "$1_unneeded" >/dev/null || ! "$1_unneeded" "$5"; then
+		die "this QEMU is not supported: its version is $4, the hook $1 is for $2 to $3," \
+			"and nothing shows that it is not needed"
+	fi
+	return 1
+}
+
+# All hooks whose versions fit; the others are shown to be unneeded, and then do nothing.
+qemu_fitting_hooks() (
+	series=$(sed -E 's/^([0-9]+\.[0-9]+).*/\1/' "$1/VERSION")
+	while read -r hook first last; do
+		[ -n "$hook" ] && ! hook_is_needed "$hook" "$first" "$last" "$series" "$1" || continue
+		echo "QEMU $series does without the hook $hook"
+		eval "$hook() { :; }"
+	done <<<"$QEMU_HOOKS"
+	qemu_hooks "$1"
+)
 
 # Applied once, to a freshly unpacked source.
 qemu_hooks() {

@@ -47,7 +47,7 @@ unpack_source() {
 
 	rm -rf "$dir/source"
 	dpkg-source --no-check -x "$dir"/deb/*.dsc "$dir/source"
-	qemu_hooks "$dir/source"
+	qemu_fitting_hooks "$dir/source"
 	touch "$dir/.fetched"
 	rm -rf "$dir/deb" "$dir"/*.orig.tar.*
 }

@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""What QEMU's source gets before it is built: each hook says for which versions it is, and is
+applied there; TAP on stdout. Builds nothing.
+
+usage: overlay.py [NAME...]     (default: all tests)
+"""
+
+import re
+import sys
+
+import loop
+from build import CACHE, folder
+from loop import ROOT, Skip, check, expect, run
+
+TABLE = re.compile(r'^QEMU_HOOKS="\n(.*?)^"$', re.M | re.S)
+
+
+def hooks():
+    """{hook: (first version, last version)}"""
+    text = (ROOT / "tools/build/qemu-overlay.sh").read_text()
+    return {hook: (first, last) for hook, first, last in
+            (line.split() for line in TABLE.search(text)[1].splitlines())}
+
+
+def overlay(script, **more):
+    """Runs a script with the functions of qemu-overlay.sh."""
+    return run("bash", "-c", "set -euo pipefail; . tools/build/common.sh; "
+               f". tools/build/qemu-overlay.sh\n{script}", env=more)
+
+
+# --- the table ---------------------------------------------------------------
+
+def each_hook_has_versions():
+    """All functions that qemu_hooks() calls for a source are in the table, and no others."""
+    called = re.findall(r"^\s+(\w+) (?:\"\$1\"|>>)", overlay("declare -f qemu_hooks")[1], re.M)
+    called = [name for name in called if name not in ("insert_after", "echo")]
+    check(len(called) > 4 and sorted(called) == sorted(hooks()), "hooks", called)
+    for hook, (first, last) in hooks().items():
+        check(re.fullmatch(r"\d+\.\d+ \d+\.\d+", f"{first} {last}"), "versions", hook)
+
+
+def versions_are_compared_by_number():
+    for version, wanted in (("10.0", 0), ("10.1", 0), ("10.2", 0), ("9.2", 1), ("10.3", 1),
+                            ("10.10", 1), ("11.1", 1), ("1.0", 1)):
+        expect(overlay(f"in_versions {version} 10.0 10.2"), wanted)
+
+
+# --- which are applied -------------------------------------------------------
+
+# Hooks that say that they ran; what the real ones do is seen in the cache.
+STUBS = "\n".join(f"{hook}() {{ echo applied {hook}; }}" for hook in hooks()) + """
+insert_after() { :; }
+qemu_fitting_hooks "$SOURCE"
+"""
+
+CXL = "list = cxl_fmws_get_all_sorted();\n"
+UPSTREAM = "    full->section = section;\n"
+
+
+def source(place, version, cputlb="", cxl=""):
+    for name, text in (("VERSION", f"{version}\n"), ("accel/tcg/cputlb.c", cputlb), ("qapi/qom.json", ""),
+                       ("hw/acpi/cxl.c", cxl), ("tests/qtest/meson.build", ""), ("hw/meson.build", "")):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    return str(place)
+
+
+# As the real ones, qapi_fabric's output goes to a file.
+def applied(place, *facts):
+    result = overlay(STUBS, SOURCE=source(place, *facts))
+    expect(result, 0)
+    text = result[1] + (place / "qapi/qom.json").read_text()
+    return sorted(re.findall(r"^applied (\w+)$", text, re.M)), result[1]
+
+
+def hooks_of_their_versions():
+    """All where their versions fit. Where one does not, the source shows that it is not needed."""
+    every = sorted(hooks())
+    with folder() as place:
+        names, said = applied(place, "10.0.13")
+        check(names == [name for name in every if name != "qemu_without_cxl"], "10.0", names)
+        check("QEMU 10.0 does without the hook qemu_without_cxl" in said, "said", said)
+        names, said = applied(place, "10.2.2", "", CXL)
+        check(names == every and "does without" not in said, "10.2", names)
+
+
+def unknown_versions_are_refused():
+    """A newer or older QEMU ends with the hook that nobody has looked at."""
+    for version, facts, hook in (("11.1.2", (UPSTREAM, ""), "qapi_fabric"), ("9.2.0", ("", ""), "qapi_fabric"),
+                                 ("10.0.1", ("", CXL), "qemu_without_cxl")):
+        with folder() as place:
+            result = overlay(STUBS, SOURCE=source(place, version, *facts))
+            expect(result, 1, rf"this QEMU is not supported: its version is {version.rpartition('.')[0]}, "
+                   rf"the hook {hook} is for \d+\.\d+ to \d+\.\d+, and nothing shows")
+            check("applied" not in result[1], "nothing is changed", result[1])
+
+
+def build_takes_fitting_hooks():
+    """What is unpacked gets the hooks of its version before anything else sees it."""
+    script = """
+        . tools/build/qemu.sh
+        dpkg-source() { mkdir -p "${!#}"; }
+        qemu_fitting_hooks() { echo "hooks for ${1##*/}"; }
+        unpack_source "$PLACE"
+        ls -A "$PLACE" """
+    with folder() as place:
+        expect(overlay(script, PLACE=str(place), T3_CACHE=str(place), T3_BUILD=str(place), T3_QEMU=""), 0,
+               "^hooks for source$", r"^\.fetched$")
+
+
+def upstream_mend_is_seen():
+    """The mend of the TLB's entries is not needed where upstream has it whole."""
+    for text, wanted in (("", 1), (UPSTREAM, 0), (UPSTREAM + "x = iotlb_to_section(cpu);\n", 1),
+                         ("//" + UPSTREAM, 1)):
+        with folder() as place:
+            expect(overlay(f"qemu_tlb_sections_unneeded {source(place, '11.1.2', text)}"), wanted)
+
+
+# --- what is in the cache ----------------------------------------------------
+
+# (hook, file, the text that it leaves there)
+MARKS = [("qapi_fabric", "qapi/qom.json", "'struct': 'T3FabricProperties'"),
+         ("qemu_places", "hw/t3/meson.build", "t3_place"),
+         ("qemu_devices", "configs/devices/x86_64-softmmu/t3.mak", "CONFIG_Q35=y"),
+         ("qemu_without_cxl", "hw/cxl/cxl-host-stubs.c", "cxl_fmws_get_all_sorted(void) { return NULL"),
+         ("qemu_tlb_sections", "accel/tcg/cputlb.c", "full->section = section;"),
+         ("qemu_code_protection", "accel/tcg/tb-maint.c", "page_protect_code(pd, paddr)")]
+
+
+def series(entry):
+    """The first two numbers of its version."""
+    return tuple(map(int, (entry / "source/VERSION").read_text().split(".")[:2]))
+
+
+def numbers(version):
+    return tuple(map(int, version.split(".")))
+
+
+def cached_sources_have_them():
+    """Each QEMU in the cache has what the hooks of its version leave, and nothing of others."""
+    check(sorted(hook for hook, *_ in MARKS) == sorted(hooks()), "each hook is looked for")
+    entries = [path.parent for path in CACHE.glob("qemu-*/.complete")]
+    if not entries:
+        raise Skip("no QEMU is in the cache yet")
+    for entry in entries:
+        for hook, name, text in MARKS:
+            first, last = map(numbers, hooks()[hook])
+            path = entry / "source" / name
+            found = path.exists() and text in path.read_text()
+            check(found == (first <= series(entry) <= last), f"{entry.name}: {hook}", found)
+    print(f"# looked at {', '.join(sorted(entry.name for entry in entries))}")
+
+
+TESTS = [each_hook_has_versions, versions_are_compared_by_number, hooks_of_their_versions,
+         unknown_versions_are_refused, build_takes_fitting_hooks, upstream_mend_is_seen,
+         cached_sources_have_them]
+
+if __name__ == "__main__":
+    sys.exit(loop.main(TESTS))
