@@ -4,13 +4,14 @@
 
 usage: patching.py [NAME...]     (default: all tests)
 
-QEMU 10.0 executes replaced code now and then; qemu_code_protection() of qemu-overlay.sh
+QEMU 10.0 to 10.2 executes replaced code now and then; qemu_code_protection() of qemu-overlay.sh
 says how, and mends it. Here each window between a store and a translation is held open
 for long, in a QEMU of the test's own: without the mend no run of it ends well.
 """
 
 import importlib.util
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -19,12 +20,13 @@ import sys
 import loop
 from loop import BUILD, ROOT, VM, check, expect, run
 
-# (source below accel/tcg, the text after or before which it waits, with that pause)
+# (source below accel/tcg, an expression for the text after or before which it waits, with that
+# pause). From 10.2 on the first function is told which processor asks.
 PAUSE = "{ static __thread unsigned int n; if (n++ %% %d == 0) { g_usleep(200); } }\n"
-INVALIDATED = "        tb_invalidate_phys_range_fast(ram_addr, size, retaddr);\n"
-TRANSLATED = "    search_size = encode_search("
-PAUSES = [("cputlb.c", INVALIDATED, INVALIDATED + PAUSE % 4),
-          ("translate-all.c", TRANSLATED, PAUSE % 32 + TRANSLATED)]
+INVALIDATED = r"        tb_invalidate_phys_range_fast\((cpu, )?ram_addr, size, retaddr\);\n"
+TRANSLATED = r"    search_size = encode_search\("
+PAUSES = [("cputlb.c", INVALIDATED, lambda found: found[0] + PAUSE % 4),
+          ("translate-all.c", TRANSLATED, lambda found: PAUSE % 32 + found[0])]
 
 # Static calls and static keys, in code that both processors execute all the time.
 PATCHING = """
@@ -50,28 +52,31 @@ def device_script():
     return module
 
 
-def paused_object(script, entry, place, name, old, new):
-    """One source of QEMU's with its pause, compiled as QEMU compiles it."""
+def paused_object(script, entry, place, linked, name, old, new):
+    """One source of QEMU's with its pause, compiled as the object that QEMU is linked with. From 10.2
+    on some are also compiled for programs without a machine."""
     text = (entry / "source/accel/tcg" / name).read_text()
-    check(text.count(old) == 1, f"{name} is another one")
-    (place / name).write_text(text.replace(old, new))
+    text, count = re.subn(old, new, text)
+    check(count == 1, f"{name} is another one")
+    (place / name).write_text(text)
     commands = json.loads((entry / "build/compile_commands.json").read_text())
     root = json.loads((entry / "commands.json").read_text())["root"]
-    command = next(one["command"] for one in commands if one["file"].endswith(f"accel/tcg/{name}"))
+    [object_name] = [word for word in linked if word.endswith(f"/accel_tcg_{name}.o")]
+    [command] = [one["command"] for one in commands if object_name.endswith(f"/{one['output']}")]
     words = script.compiler_arguments(command, root)
     # The folder of the source itself, because a copy of it does not search there.
     words[1:1] = ["-iquote", "entry/source/accel/tcg"]
     subprocess.run([*words, "-o", place / f"{name}.o", "-c", place / name], cwd=BUILD / "qemu",
                    check=True)
-    return f"accel_tcg_{name}.o", str(place / f"{name}.o")
+    return object_name, str(place / f"{name}.o")
 
 
 def paused_qemu(place):
     """QEMU with the pauses. It has no device of ours."""
     entry, script = (BUILD / "qemu/entry").resolve(), device_script()
-    objects = dict(paused_object(script, entry, place, *pause) for pause in PAUSES)
     linker, before, after = script.recipe(entry)["link"]
-    words = [objects.pop(word.rpartition("/")[2], word) for word in before] + after
+    objects = dict(paused_object(script, entry, place, before, *pause) for pause in PAUSES)
+    words = [objects.pop(word, word) for word in before] + after
     check(not objects, "QEMU is not linked with", objects)
     (place / "words").write_text(shlex.join(words))
     subprocess.run([linker, "-o", place / "qemu-system-x86_64", f"@{place}/words"],

@@ -35,7 +35,7 @@ remove_after() {
 	mv "$1.new" "$1"
 }
 
-# A TLB entry of QEMU 10.0 names its memory section by an index, which is looked up in
+# A TLB entry of QEMU 10.0 to 10.2 names its memory section by an index, which is looked up in
 # the newest memory map although the entry was made from an older one: while one vCPU
 # or the monitor moves a BAR, another vCPU's access aborts QEMU ("iotlb_to_section:
 # Assertion") or goes to a wrong device. With the pointer in the entry, the access goes
@@ -59,7 +59,7 @@ qemu_tlb_sections() {
 	replace_in "$1/accel/tcg/cputlb.c" 1 "                             full->attrs);" ""
 }
 
-# A vCPU of QEMU 10.0 can go on executing a translation of bytes that another vCPU has
+# A vCPU of QEMU 10.0 to 10.2 can go on executing a translation of bytes that another vCPU has
 # replaced: the guest's kernel then dies of an int3 that it has long removed ("int3: 0000",
 # one boot in hundreds with several vCPUs on a busy host). There are three windows, and a
 # host that takes the processor away in one of them makes it wide:
