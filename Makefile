@@ -28,7 +28,8 @@ ACCELS := tcg kvm auto
 override export T3_ACCEL := $(or $(if $(filter command,$(firstword $(origin ACCEL))),$(ACCEL)),$(T3_ACCEL),tcg)
 $(if $(filter-out $(ACCELS),$(T3_ACCEL))$(word 2,$(T3_ACCEL)),$(error t3: ACCEL must be tcg$(comma) kvm \
 	or auto; got '$(T3_ACCEL)'))
-KVM_LACKS := $(if $(filter kvm,$(T3_ACCEL)),$(if $(T3_LOCKED),,$(shell tools/vm/vm_kvm.py 2>&1)))
+KVM_LACKS := $(if $(filter kvm,$(T3_ACCEL)),$(if $(T3_LOCKED),,$(shell ! command -v python3 >/dev/null \
+	|| T3_ARCH='$(T3_ARCH)' python3 tools/vm/vm_kvm.py 2>&1)))
 $(if $(KVM_LACKS),$(error $(KVM_LACKS)))
 export T3_CACHE T3_JOBS
 override export T3_BUILD := $(abspath $B)

@@ -80,6 +80,14 @@ def missing_rights():
         check(not refusal(vm_kvm.check_rights, place / "kvm"), "with the rights")
 
 
+def other_processor():
+    """KVM emulates none, however it is called."""
+    said = refusal(vm_kvm.check_processor, "arm64", "x86_64")
+    check("this one is x86_64, and the VM's is arm64" in said, "arm64 on x86", said)
+    for guest, host in (("x86_64", "x86_64"), ("arm64", "aarch64"), ("aarch64", "aarch64")):
+        check(not refusal(vm_kvm.check_processor, guest, host), guest)
+
+
 def guest_does_not_run():
     """What is no KVM, and a guest that does not end in time."""
     said = refusal(vm_kvm.check_guest, pathlib.Path("/dev/null"))
@@ -238,9 +246,10 @@ def translator_suites_are_skipped():
         check([result.status for result in results] == [wanted], accel, results)
 
 
-TESTS = [selector, bad_selectors, missing_device, missing_rights, guest_does_not_run, guest_halts,
-         make_says_it_before_it_builds, probe_decides, run_says_its_accelerator, default_is_tcg,
-         suites_under_kvm, translator_suites_are_skipped]
+TESTS = [selector, bad_selectors, missing_device, missing_rights, other_processor,
+         guest_does_not_run, guest_halts, make_says_it_before_it_builds, probe_decides,
+         run_says_its_accelerator, default_is_tcg, suites_under_kvm,
+         translator_suites_are_skipped]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

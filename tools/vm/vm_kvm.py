@@ -1,13 +1,12 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Whether KVM of this machine can run a guest, and if not, what is missing.
 
-usage: vm_kvm.py        (exits 0, or 1 with the reason on stderr)
+usage: python3 vm_kvm.py    (exits 0, or 1 with the reason on stderr)
 
-Three things can be wrong, and each has its own remedy: the device is missing, the user has no
-right to it, or a guest does not run. The last one is found out by a guest of one instruction,
-HLT, in a process of its own that is killed when it takes too long. A machine can pass all of
-this and still fail to boot Linux, so t3-vm also boots once (probe_kvm).
+Each thing that can be wrong has its own remedy: the VM has another processor, the device is
+missing, the user has no right to it, or a guest does not run. The last one is found out by a guest
+of one instruction, HLT, in a process of its own that is killed when it takes too long. A machine
+can pass all of this and still fail to boot Linux, so t3-vm also boots once (vm_accel.py).
 """
 
 import ctypes
@@ -119,8 +118,16 @@ def check_rights(path=DEVICE, access=os.access):
                        f"`sudo usermod -aG {group_of(path)} {getpass.getuser()}`, and log in again")
 
 
+def check_processor(guest, host):
+    names = {"arm64": "aarch64", "amd64": "x86_64"}
+    if names.get(guest, guest) != names.get(host, host):
+        raise Unusable(f"KVM runs guests of its own processor alone; this one is {host}, and the "
+                       f"VM's is {guest}")
+
+
 def check_usable(path=DEVICE):
     """Raises Unusable. On other processors than x86 only t3-vm's boot tells whether a guest runs."""
+    check_processor(os.environ.get("T3_ARCH") or "x86_64", platform.machine())
     check_device(path)
     check_rights(path)
     if platform.machine() == "x86_64":
