@@ -627,14 +627,23 @@ GUEST_STATE = ('{{"ph":"B","pid":1,"tid":10000,"ts":{},"cat":"state","name":"x",
                '"state":"{}","epoch":{}}}}},{{"ph":"E","pid":1,"tid":10000,"ts":{}}}')
 
 
-def made_logs(offset_us, runs):
+def stamp(at, dated):
+    """A time as QEMU 10.0 writes it, or as 10.2 does: without a fraction at a full second."""
+    seconds, microseconds = divmod(at, 1_000_000)
+    if not dated:
+        return f"1@{seconds}.{microseconds:06}:"
+    fraction = f".{microseconds:06}" if microseconds else ""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f"{fraction}Z "
+
+
+def made_logs(offset_us, runs, dated=False):
     """The same program repeatedly. The driver sees each third change of the second run."""
     log, guest = [], []
     for run in range(runs):
         for epoch in range(1, 40):
             at = 1_700_000_000_000_000 + run * 700_000 + epoch * 1000 + epoch * epoch % 7
             for number, state in enumerate(("ARMED", "COMPLETE", "IDLE")):
-                text = f"1@{at // 1_000_000}.{at % 1_000_000:06}:t3_space_state rank 0 space 0 X -> "
+                text = f"{stamp(at, dated)}t3_space_state rank 0 space 0 X -> "
                 log.append(f"{text}{state} epoch={epoch}\n")
                 at += 200
                 if run == 1 and number == epoch % 3:
@@ -645,10 +654,10 @@ def made_logs(offset_us, runs):
             "".join(log))
 
 
-def check_clocks():
+def check_clocks(dated):
     """Which run it was, and the offset for the smallest delay, 6 us."""
     for offset in (-1_699_999_990_000_000, 12_345):
-        guest, log = made_logs(offset, 3)
+        guest, log = made_logs(offset, 3, dated)
         with tempfile.TemporaryDirectory() as directory:
             done = merge(pathlib.Path(directory), guest, log, "--json")
             need(done.returncode == 0, done.stderr)
@@ -677,7 +686,20 @@ MERGE_BAD = [
     ("another run", GOOD_GUEST, GOOD_LOG.replace("space 0", "space 1"), "not of the same run"),
     ("garbage", GOOD_GUEST, "@@1@2.3:t3_\n9@9.999999:t3_x rank\n-1@5.123456:t3_x rank 0\n" * 3,
      "timestamp=on"),
+    ("garbage of dates", GOOD_GUEST, "2026-11-23T08:20:28.64Z t3_x rank 0\n2026-13-23T08:20:28Z t3_x "
+     "rank 0\n2026-11-23T08:20:28.646360 t3_x rank 0\n1926-11-23T08:20:28Z t3_x rank 0\n" * 3,
+     "timestamp=on"),
 ]
+
+
+def check_full_second():
+    """QEMU 10.2 writes no fraction then. All lines of a log are at full seconds here."""
+    guest, log = made_logs(0, 2, True)
+    whole = re.sub(r"\.\d{6}Z ", "Z ", log)
+    need(whole != log and stamp(1_700_000_000_000_000, True) == "2023-11-14T22:13:20Z ", "no such time")
+    with tempfile.TemporaryDirectory() as directory:
+        done = merge(pathlib.Path(directory), guest, whole)
+    need("no event of a device with a time" not in done.stderr, done.stderr)
 
 
 def check_bad_merge(guest, log, said):
@@ -688,7 +710,9 @@ def check_bad_merge(guest, log, said):
 
 
 def merge_tests():
-    yield "trace --merge, clocks", check_clocks, ()
+    yield "trace --merge, clocks", check_clocks, (False,)
+    yield "trace --merge, clocks of QEMU 10.2", check_clocks, (True,)
+    yield "trace --merge, a full second", check_full_second, ()
     for name, guest, log, said in MERGE_BAD:
         yield f"trace --merge, {name}", check_bad_merge, (guest, log, said)
 

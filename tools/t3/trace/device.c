@@ -1,31 +1,77 @@
 // SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "trace/device.h"
 #include "trace/tracks.h"
 
-/* "THREAD@SECONDS.MICROSECONDS:t3_EVENT rank R FIELDS" */
+/* The six digits after a dot, in ns. NULL: they are something else. */
+static char *microseconds(char *text, int64_t *ns)
+{
+	char *rest;
+
+	if (*text != '.' || strspn(text + 1, "0123456789") != 6)
+		return NULL;
+	*ns += strtoll(text + 1, &rest, 10) * 1000;
+	return rest;
+}
+
+/* QEMU 10.0: "THREAD@SECONDS.MICROSECONDS:". The text after it, or NULL. */
+static char *thread_and_seconds(char *text, int64_t *ns)
+{
+	size_t thread = strspn(text, "0123456789");
+	char *rest;
+
+	if (!thread || text[thread] != '@')
+		return NULL;
+	*ns = strtoll(text + thread + 1, &rest, 10);
+	if (*ns < 0 || *ns > INT64_MAX / 2000000000)
+		return NULL;
+	*ns *= 1000000000;
+	rest = microseconds(rest, ns);
+	return rest && *rest == ':' ? rest + 1 : NULL;
+}
+
+/*
+ * QEMU 10.2: "YYYY-MM-DDTHH:MM:SS.MICROSECONDSZ ". At a full second it writes no fraction. The text
+ * after it, or NULL.
+ */
+static char *date_and_time(char *text, int64_t *ns)
+{
+	struct tm utc = { 0 };
+	char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &utc);
+	int64_t seconds;
+
+	if (!rest)
+		return NULL;
+	seconds = timegm(&utc);
+	if (seconds < 0 || seconds > INT64_MAX / 2000000000)
+		return NULL;
+	*ns = seconds * 1000000000;
+	if (*rest == '.')
+		rest = microseconds(rest, ns);
+	return rest && !strncmp(rest, "Z ", 2) ? rest + 2 : NULL;
+}
+
+/* A time, then "t3_EVENT rank R FIELDS" */
 bool device_line_parse(char *text, struct device_line *line)
 {
-	char *at = strchr(text, '@'), *rest, *fields;
+	char *event, *fields;
 
 	text[strcspn(text, "\n")] = '\0';
-	if (!at || strspn(text, "0123456789") != (size_t)(at - text) || at == text)
+	event = thread_and_seconds(text, &line->ns);
+	if (!event)
+		event = date_and_time(text, &line->ns);
+	if (!event || strncmp(event, "t3_", 3) != 0)
 		return false;
-	line->ns = strtoll(at + 1, &rest, 10);
-	if (*rest != '.' || strspn(rest + 1, "0123456789") != 6 || line->ns < 0 ||
-	    line->ns > INT64_MAX / 2000000000)
-		return false;
-	line->ns = line->ns * 1000000000 + strtoll(rest + 1, &rest, 10) * 1000;
-	if (strncmp(rest, ":t3_", 4) != 0)
-		return false;
-	fields = strstr(rest, " rank ");
+	fields = strstr(event, " rank ");
 	if (!fields)
 		return false;
 	*fields = '\0';
-	line->event = rest + 4;
+	line->event = event + 3;
 	line->fields = fields + 1;
 	line->rank = (uint32_t)strtoul(fields + strlen(" rank "), NULL, 10);
 	return true;
