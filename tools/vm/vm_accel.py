@@ -41,9 +41,11 @@ def keep(path, verdict):
     temporary.rename(path)
 
 
-def last_of_qemu():
+def complaint_of_qemu():
+    """Its last line that is no warning, in brackets."""
     lines = read_text(BUILD / "run" / PROBE / "qemu.log").strip().splitlines()
-    return lines[-1] if lines else ""
+    lines = [line for line in lines if "warning:" not in line]
+    return f" ({lines[-1]})" if lines else ""
 
 
 def probe_boot(opts):
@@ -56,7 +58,7 @@ def probe_boot(opts):
         status = run_job(probe, ["true"], "kvm", PROBE, subprocess.DEVNULL, probe=True)
         why = f"status {status}" if status else ""
     except VmError as error:
-        why = last_of_qemu() or str(error).split(";", maxsplit=1)[0]
+        why = str(error).split(";", maxsplit=1)[0] + complaint_of_qemu()
     if why:
         raise vm_kvm.Unusable(f"{vm_kvm.DEVICE} runs a guest of one instruction, but the guest's "
                               f"Linux did not boot: {why}; logs are in {BUILD}/run/{PROBE}")
