@@ -123,6 +123,24 @@ def cells_are_kept_and_shown():
         expect(run(place / "tools/build/machines.py", "check", env={"T3_BUILD": str(place)}), 0)
 
 
+LIST = """#!/bin/sh
+[ "$1" = list ] && printf 'KERNEL=%s\\n' 6.12.95+deb12 6.12.117+deb12 7.2.13+deb14 7.3.4+deb13
+"""
+
+
+def cells_are_listed():
+    """Those of the mirror's kernels, and nothing is run."""
+    with folder() as place:
+        small_tree(place)
+        (place / "tools/build/kernel.sh").write_text(LIST)
+        (place / "tools/build/kernel.sh").chmod(0o755)
+        result = run_matrix(place, "--list")
+        expect(result, 0)
+        check(result[1].split() == ["debian/10.0", "6.12/10.0", "7.2/10.0", "7.3/10.0", "7.3/10.2"],
+              "list", result[1])
+        check(not (place / "calls").exists(), "it has made something")
+
+
 def what_broke_is_not_kept():
     """A cell without a result keeps the one that it had, and the run fails."""
     with folder() as place:
@@ -225,6 +243,7 @@ def difference_is_found():
 
 
 TESTS = [each_kernel_and_each_qemu, all_suites_are_counted, cells_are_kept_and_shown,
+         cells_are_listed,
          what_broke_is_not_kept, parts_of_cells_are_not_kept, results_replace_their_own,
          table_says_not_run, wrong_cells_are_refused, difference_is_found]
 

@@ -4,6 +4,7 @@
 results.
 
 usage: matrix.py [--suites NAME,...] [--json FILE] [KERNEL[/QEMU]...]
+       matrix.py --list      (the cells that it runs without arguments; runs nothing)
 
 Without cells: each kernel with the usual QEMU, and the newest kernel with each other QEMU. KERNEL
 is what `make KERNEL=...` takes, `debian` the usual one; QEMU is what `make QEMU=...` takes. ARCH
@@ -115,6 +116,7 @@ def table(lines):
 def arguments():
     parser = argparse.ArgumentParser(prog="matrix.py", usage=__doc__.split("usage: ")[1],
                                      add_help=False)
+    parser.add_argument("--list", action="store_true")
     parser.add_argument("--suites", default=",".join(SUITES))
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("cells", nargs="*")
@@ -131,6 +133,9 @@ def arguments():
 
 def main():
     given = arguments()
+    if given.list:
+        print("\n".join(f"{kernel}/{qemu}" for kernel, qemu in cells(versions())))
+        return 0
     path = given.json or (machines.MACHINES if given.suites == SUITES else None)
     lines = []
     for kernel, qemu in [cell(text) for text in given.cells] or cells(versions()):
