@@ -212,7 +212,7 @@ includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check kernels check-matrix machines check-debug debug-suites options deps install uninstall qemu kernel module lib tools initramfs \
-	tests-image checkpatch unit spec spec-appendix qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver boots san-t3 \
+	tests-image checkpatch unit-plain unit spec spec-appendix qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver boots san-t3 \
 	format pictures paper bench build always dkms dist deb check-deb package clean distclean
 
 help:
@@ -298,6 +298,7 @@ lint: module checkpatch $(CORE) $(LIB) $(TOOL)
 	@$(RUN) $(STAGE)check.py lint
 package: kernel
 	@$(RUN) $(STAGE)check.py package
+unit-plain: $(UNIT)
 unit: $(UNIT) $(UNIT_SAN)
 	@$(RUN) $(STAGE)check.py unit unit-sanitized
 spec: $(SPEC)

@@ -27,6 +27,7 @@ BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 CACHE = pathlib.Path(os.environ.get("T3_CACHE", ROOT / ".cache"))
 COPY = BUILD / "mutants"
 SECONDS = 900
+PROGRAM_SECONDS = 180
 KERNEL_SECONDS = 3600
 DEBUG = {"T3_BUILD": str(COPY / ".build/debug"), "T3_KERNEL": "kernel-debug"}
 
@@ -248,23 +249,23 @@ MUTANTS = [
            "if (packet->import >= T3_SPACE_IMPORTS)", "if (packet->import > 0x7fff)"),
     Mutant("in-flight", "fuzz", "qemu-device/core/space/pump.c",
            "	space->in_flight--;\n	if (status", "	space->in_flight -= 2;\n	if (status"),
-    Mutant("driver-grant-rights", "guest", "driver/t3_segment.c",
+    Mutant("driver-grant-rights", "guest:test_grant", "driver/t3_segment.c",
            "	if (!(grant->segment_mask & BIT_ULL(args->target_segment)) ||\n", "	if (\n"),
-    Mutant("driver-event-writable", "guest", "driver/t3_map.c",
+    Mutant("driver-event-writable", "guest:test_mmap", "driver/t3_map.c",
            "vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE);",
            "vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);"),
-    Mutant("driver-get-unique", "guest", "driver/t3_fops.c",
+    Mutant("driver-get-unique", "guest:test_core_ioctls", "driver/t3_fops.c",
            "	case DRM_IOCTL_NR(DRM_IOCTL_GET_UNIQUE):\n", ""),
-    Mutant("driver-pad2", "guest", "driver/t3_route.c",
+    Mutant("driver-pad2", "guest:test_abi_table", "driver/t3_route.c",
            "args->flags || args->pad || args->pad2", "args->flags || args->pad"),
-    Mutant("driver-compat", "guest", "driver/t3_fops.c",
+    Mutant("driver-compat", "guest:test_compat32", "driver/t3_fops.c",
            "ret = drm_compat_ioctl(filp, cmd, arg);", "ret = -ENOTTY;"),
     Mutant("driver-ioctl-type", "guest:test_core_ioctls", "driver/t3_fops.c",
            "DRM_IOCTL_TYPE(cmd) != DRM_IOCTL_BASE", "!DRM_IOCTL_TYPE(cmd)"),
-    Mutant("driver-early-handle", "guest", "driver/t3_space_ioctl.c",
+    Mutant("driver-early-handle", "guest:test_abi_table", "driver/t3_space_ioctl.c",
            "	space = t3_space_create(file, bo, args->max_tiles);\n",
            "	args->space = handle;\n	space = t3_space_create(file, bo, args->max_tiles);\n"),
-    Mutant("driver-bind-once", "guest", "driver/t3_route.c",
+    Mutant("driver-bind-once", "guest:test_grant", "driver/t3_route.c",
            "return grant->bound ? -EBUSY : 0;", "return 0;"),
     Mutant("driver-gemm-reads", "guest:test_gemm", "driver/t3_job_bo.c",
            "		if (bo && i % T3_STEP_BOS)\n", "		if (bo && i % T3_STEP_BOS > 1)\n"),
@@ -366,19 +367,40 @@ def run_guest(suite, log):
     return run(["tools/build/check.py", f"guest:{program}" if program else "guest"], log, more)
 
 
-def verdict(suite, log):
+def likely_first(file):
+    """The unit tests, those first whose names share words with the file's path."""
+    def words(name):
+        return set(re.split(r"[/_.]", name)) - {"test", "core", "lib", "c", "h"}
+    return sorted((ROOT / "tests/unit").glob("test_*.c"),
+                  key=lambda test: (-len(words(test.stem) & words(file)), test.stem))
+
+
+def run_unit(file, log):
+    """The plain programs up to the first that fails; the sanitized ones if none does."""
+    if run(["make", "unit-plain"], log):
+        return None
+    for test in likely_first(file):
+        if run([COPY / ".build/unit" / test.stem], log, seconds=PROGRAM_SECONDS):
+            return 1
+    return run(["make", "unit"], log)
+
+
+def verdict(suite, log, file=""):
     """passes, fails (a test said so), or breaks (it could not be built or run)."""
     log.unlink(missing_ok=True)
-    if suite in ("unit", "spec"):
+    if suite == "unit":
+        status = run_unit(file, log)
+    elif suite == "spec":
         status = run(["make", suite], log)
     elif suite == "fuzz":
         status = run(["make", "fuzz-build"], log) or run(["tools/build/check.py", "fuzz"], log)
     else:
         status = run_guest(suite, log)
-    counted = re.findall(r"^\d+ passed, (\d+) failed", log.read_text(errors="replace"), re.M)
-    if not counted:
+    text = log.read_text(errors="replace")
+    counted = suite == "unit" or re.search(r"^\d+ passed, \d+ failed", text, re.M)
+    if status is None or not counted:
         return "breaks"
-    return "passes" if status == 0 and counted[-1] == "0" else "fails"
+    return "fails" if status else "passes"
 
 
 def edit(mutant):
@@ -397,7 +419,7 @@ def try_mutant(mutant):
     copy_tree()
     edit(mutant)
     log = BUILD / "log" / f"mutant-{mutant.name}.log"
-    result = verdict(mutant.suite, log)
+    result = verdict(mutant.suite, log, mutant.file)
     copy_tree()
     caught = result == "fails"
     print(f"[{mutant.name}] {'caught' if caught else result} by {mutant.suite} "
