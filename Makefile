@@ -449,7 +449,7 @@ distclean: clean
 
 # ------------------------------------------------------------------- recipes
 # Files of the timed model call each other for each event: compiled as one, it is 6 % faster. The
-# usual code is in the objects, too, for all that links no -flto.
+# usual code is in the objects, too, for the many test programs, which link in no time with -fno-lto.
 TIMED_LTO := -flto -ffat-lto-objects
 $B/obj/qemu-device/core/timed/%.o: override CFLAGS_ALL += $(TIMED_LTO)
 $B/obj/%.o: %.c | deps
@@ -563,7 +563,7 @@ $B/unit/%: $B/obj/tests/unit/%.o $B/obj/unit-common.a $(CORE) $(SIM) $(filter %.
 		$B/libt3check.a | $B/libt3-check.so.0
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) -o $@ $(wordlist 1,2,$^) $(call under_test,$B) $(call pkg,--libs cmocka) $(LIBS) \
+	$Q$(CC) -fno-lto -o $@ $(wordlist 1,2,$^) $(call under_test,$B) $(call pkg,--libs cmocka) $(LIBS) \
 		-Wl,-rpath,'$$ORIGIN/..'
 $B/unit-sanitized/%: $B/san/tests/unit/%.o $B/san/unit-common.a \
 		$(if $(CORE),$B/san/libt3core.a) $(if $(SIM),$B/san/libt3sim.a) \
@@ -600,7 +600,7 @@ $B/fuzz-seeds: $B/obj/tests/fuzz/seeds.o
 $B/guest/%: $B/obj/tests/guest/%.o $B/obj/guest-common.a $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) -o $@ $(GUEST_LINK) $(filter-out $(LIB),$^) -L$B $(if $(LIB),-lt3) $(call pkg,--libs cmocka) $(LIBS)
+	$Q$(CC) -fno-lto -o $@ $(GUEST_LINK) $(filter-out $(LIB),$^) -L$B $(if $(LIB),-lt3) $(call pkg,--libs cmocka) $(LIBS)
 # filter.c, and the library beside a program that runs from the shared folder.
 GUEST_LINK := -Wl,--wrap=_cmocka_run_group_tests -Wl,-rpath,'$$ORIGIN/..'
 # As a user would build it: with what is installed of libt3.
