@@ -163,6 +163,7 @@ INSTALLED_TOOL := $B/install/$(subst /,_,$(or $(TOOL_RPATH),plain))/t3
 MODULE := $(if $(wildcard Kbuild),$K/module/t3.ko)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$B/unit/%)
 UNIT_SAN := $(UNIT_SRC:tests/unit/%.c=$B/unit-sanitized/%)
+UNIT_THREADS := $(patsubst tests/unit/%.c,$B/unit-threads/%,$(wildcard tests/unit/test_core_threads*.c))
 SPEC := $(SPEC_SRC:tests/spec/%.c=$B/spec/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$B/fuzz/%)
 COVERED := $(patsubst tests/%.c,$B/cov/bin/%,$(filter \
@@ -185,6 +186,7 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 CFLAGS_ALL = -std=gnu11 -O2 -g $(WARN) -ffp-contract=off -fPIC $(CFLAGS)
 # The core is counted, not what the compiler makes of it.
 COVERAGE := -O0 --coverage -fprofile-abs-path
+THREADS := -fsanitize=thread -fno-omit-frame-pointer
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 # Static, as no 32-bit library is installed but the C library. The kernel's asm/ headers
 # are the same for both word sizes.
@@ -299,8 +301,8 @@ lint: module checkpatch $(CORE) $(LIB) $(TOOL)
 package: kernel
 	@$(RUN) $(STAGE)check.py package
 unit-plain: $(UNIT)
-unit: $(UNIT) $(UNIT_SAN)
-	@$(RUN) $(STAGE)check.py unit unit-sanitized
+unit: $(UNIT) $(UNIT_SAN) $(UNIT_THREADS)
+	@$(RUN) $(STAGE)check.py unit unit-sanitized unit-threads
 spec: $(SPEC)
 	@$(RUN) $(STAGE)check.py spec
 #: make spec-appendix   what SPEC.md says of uapi/t3_hw.h's names and layouts, anew
@@ -467,6 +469,11 @@ $B/san/%.o: %.c | deps
 	$(call say,CC,$@)
 	$Q$(CC) $(CFLAGS_ALL) $(SANITIZE) $(includes) -MMD -MP -c -o $@ $<
 
+$B/tsan/%.o: %.c | deps
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$Q$(CC) $(CFLAGS_ALL) $(THREADS) $(includes) -MMD -MP -c -o $@ $<
+
 $B/cov/%.o: %.c | deps
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
@@ -488,6 +495,7 @@ $B/san/libt3check.a: $(call objects,san,$(CHECK_SRC))
 $B/libt3sim.a: $(call objects,obj,$(SIM_SRC))
 $B/san/libt3sim.a: $(call objects,san,$(SIM_SRC))
 $B/san/libt3core.a: $(call objects,san,$(CORE_SRC))
+$B/tsan/libt3core.a: $(call objects,tsan,$(CORE_SRC))
 $B/cov/libt3sim.a: $(call objects,cov,$(SIM_SRC))
 $B/cov/libt3core.a: $(call objects,cov,$(CORE_SRC))
 $B/fuzz/obj/libt3core.a: $(call objects,fuzz/obj,$(CORE_SRC))
@@ -553,6 +561,7 @@ under_test = $(if $(findstring /test_lib_,$@),$1/libt3check.a $1/libt3.a,$(if $(
 	/test_sim_,$@),$1/libt3sim.a) $(if $(findstring /test_coll_,$@),$1/libt3.a) $1/libt3core.a)
 $B/obj/unit-common.a: $(call objects,obj,$(UNIT_COMMON))
 $B/san/unit-common.a: $(call objects,san,$(UNIT_COMMON))
+$B/tsan/unit-common.a: $(call objects,tsan,$(UNIT_COMMON))
 $B/cov/unit-common.a: $(call objects,cov,$(UNIT_COMMON))
 $B/fuzz/obj/common.a: $(call objects,fuzz/obj,$(UNIT_COMMON) $(FUZZ_COMMON))
 $B/obj/guest-common.a: $(call objects,obj,$(GUEST_COMMON))
@@ -572,6 +581,12 @@ $B/unit-sanitized/%: $B/san/tests/unit/%.o $B/san/unit-common.a \
 	$(call say,LD,$@)
 	$Q$(CC) $(SANITIZE) -o $@ $(wordlist 1,2,$^) $(call under_test,$B/san) \
 		$(call pkg,--libs cmocka) $(LIBS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../san'
+
+# What threads share: races are found.
+$B/unit-threads/%: $B/tsan/tests/unit/%.o $B/tsan/unit-common.a $B/tsan/libt3core.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$Q$(CC) $(THREADS) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
 
 # SPEC.md's tables in C, and the tests that hold header and core to them.
 SPEC_TABLES := $B/spec/spec_tables.h

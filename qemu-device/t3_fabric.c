@@ -51,6 +51,7 @@ struct T3Fabric {
 	uint32_t attached;
 	uint32_t raised; /* bit mask of ranks with vectors to be sent */
 	bool delivering;
+	uint32_t entered; /* times, nested */
 };
 
 /* NULL: that of a device alone, which nobody can ask for. */
@@ -63,6 +64,41 @@ static bool parse_topology(const char *name, uint32_t *topology)
 		if (g_str_equal(name, t3_name_topology(i)))
 			*topology = i;
 	return *topology != T3_TOPOLOGY_NONE;
+}
+
+/* ------------------------------------------------------------------- locks */
+
+void t3_fabric_enter(T3Fabric *fabric)
+{
+	uint32_t rank;
+
+	g_assert(bql_locked());
+	if (fabric->entered++)
+		return;
+	for (rank = 0; rank < fabric->ranks; rank++)
+		if (fabric->ports[rank])
+			pthread_mutex_lock(&fabric->ports[rank]->lock);
+}
+
+void t3_fabric_leave(T3Fabric *fabric)
+{
+	uint32_t rank;
+
+	if (--fabric->entered)
+		return;
+	for (rank = 0; rank < fabric->ranks; rank++)
+		if (fabric->ports[rank])
+			pthread_mutex_unlock(&fabric->ports[rank]->lock);
+}
+
+bool t3_port_store(T3FabricPort *port, uint64_t offset, uint64_t value, uint32_t size)
+{
+	bool done;
+
+	pthread_mutex_lock(&port->lock);
+	done = port->fabric && t3_dev_aperture_store(port->dev, offset, value, size);
+	pthread_mutex_unlock(&port->lock);
+	return done;
 }
 
 /* -------------------------------------------------------------- interrupts */
@@ -155,13 +191,17 @@ static void go_on(T3Fabric *fabric)
 static void fabric_bh(void *opaque)
 {
 	T3Fabric *fabric = opaque;
+	bool left;
 
 	/* Guest memory must not change while the machine is stopped. */
 	if (!runstate_is_running())
 		return;
 	object_ref(OBJECT(fabric));
 	begin_turn(fabric);
-	if (t3_fabric_run(fabric->core, T3_BH_BUDGET))
+	t3_fabric_enter(fabric);
+	left = t3_fabric_run(fabric->core, T3_BH_BUDGET);
+	t3_fabric_leave(fabric);
+	if (left)
 		go_on(fabric);
 	t3_fabric_deliver(fabric);
 	object_unref(OBJECT(fabric));
@@ -178,6 +218,25 @@ static void fabric_vm_state(void *opaque, bool running, RunState state)
 }
 
 /* ------------------------------------------------------------------- ports */
+
+/*
+ * The lock is held for some ten nanoseconds, and for longer only if a whole call is made. So a
+ * thread that finds it taken spins for a moment, and sleeps if its owner does not run.
+ */
+void t3_port_init(T3FabricPort *port)
+{
+	pthread_mutexattr_t adaptive;
+
+	pthread_mutexattr_init(&adaptive);
+	pthread_mutexattr_settype(&adaptive, PTHREAD_MUTEX_ADAPTIVE_NP);
+	pthread_mutex_init(&port->lock, &adaptive);
+	pthread_mutexattr_destroy(&adaptive);
+}
+
+void t3_port_finalize(T3FabricPort *port)
+{
+	pthread_mutex_destroy(&port->lock);
+}
 
 static bool attach_error(const T3FabricPort *port, T3Fabric *fabric, enum t3_attach error,
 			 Error **errp)
@@ -208,11 +267,16 @@ static bool attach_error(const T3FabricPort *port, T3Fabric *fabric, enum t3_att
 
 bool t3_port_attach(T3FabricPort *port, T3Fabric *fabric, Error **errp)
 {
-	enum t3_attach error = t3_dev_attach(port->dev, fabric->core, port->rank);
+	enum t3_attach error;
 
+	t3_fabric_enter(fabric);
+	error = t3_dev_attach(port->dev, fabric->core, port->rank);
+	t3_fabric_leave(fabric);
 	if (error != T3_ATTACH_OK)
 		return attach_error(port, fabric, error, errp);
+	pthread_mutex_lock(&port->lock);
 	port->fabric = fabric;
+	pthread_mutex_unlock(&port->lock);
 	port->vectors = 0;
 	fabric->ports[port->rank] = port;
 	fabric->attached++;
@@ -226,10 +290,12 @@ void t3_port_detach(T3FabricPort *port)
 {
 	T3Fabric *fabric = port->fabric;
 
+	t3_fabric_enter(fabric);
 	t3_dev_detach(port->dev);
+	port->fabric = NULL;
+	t3_fabric_leave(fabric);
 	fabric->ports[port->rank] = NULL;
 	fabric->attached--;
-	port->fabric = NULL;
 	trace_t3_fabric_detach(port->rank, fabric->attached);
 	t3_fabric_deliver(fabric);
 	object_unref(OBJECT(fabric));
@@ -277,8 +343,11 @@ static bool inject_all(T3Fabric *fabric, const char *text, Error **errp)
 	char why[512];
 
 	while (t3_inject_parse(&text, &inject, why, sizeof(why)) == T3_INJECT_FOUND_ONE) {
-		uint32_t status = t3_fabric_inject(fabric->core, &inject);
+		uint32_t status;
 
+		t3_fabric_enter(fabric);
+		status = t3_fabric_inject(fabric->core, &inject);
+		t3_fabric_leave(fabric);
 		trace_t3_fabric_inject(inject.kind, inject.rank, inject.peer, inject.nth,
 				       inject.count, inject.address, inject.value, status);
 		if (status == T3_ADMIN_OK)
@@ -465,7 +534,9 @@ static void get_status(Object *obj, Visitor *v, const char *name, void *opaque, 
 	}
 	for (rank = 0; rank < T3_MAX_RANKS; rank++)
 		dev[rank] = fabric->ports[rank] ? fabric->ports[rank]->dev : NULL;
+	t3_fabric_enter(fabric);
 	status = t3_status(fabric->core, dev);
+	t3_fabric_leave(fabric);
 	visit_type_any(v, name, &status, errp);
 	qobject_unref(status);
 }
@@ -498,8 +569,11 @@ static void fabric_unparent(Object *obj)
 
 	if (fabric->vmstate)
 		qemu_del_vm_change_state_handler(fabric->vmstate);
-	if (fabric->record)
+	if (fabric->record) {
+		t3_fabric_enter(fabric);
 		t3_record_finish(fabric->record);
+		t3_fabric_leave(fabric);
+	}
 	t3_migration_free(fabric->migration);
 	fabric->vmstate = NULL;
 	fabric->record = NULL;

@@ -21,16 +21,31 @@ typedef struct T3FabricPort {
 	T3Fabric *fabric; /* NULL: detached */
 	uint32_t rank;
 	struct t3_dev *dev;
-	uint32_t vectors; /* raised and not sent */
+	uint32_t vectors;     /* raised and not sent */
+	pthread_mutex_t lock; /* of t3_port_store(); guards fabric, too */
 	void (*notify)(struct T3FabricPort *port, uint32_t vector);
 } T3FabricPort;
 
 /* Creates a fabric of one rank without links, as a child of `owner`. */
 T3Fabric *t3_fabric_new_private(Object *owner, Error **errp);
 
+void t3_port_init(T3FabricPort *port);
+void t3_port_finalize(T3FabricPort *port);
 /* The caller has filled in rank, dev and notify. */
 bool t3_port_attach(T3FabricPort *port, T3Fabric *fabric, Error **errp);
 void t3_port_detach(T3FabricPort *port);
+
+/*
+ * The locks: the big lock, then those of all ports, in the order of their ranks. A vCPU's usual store
+ * takes the one lock of its port, and nothing else. All other calls into the core come with the big
+ * lock, between enter and leave, which may be nested. Nothing of the core may be used between
+ * leave and the next enter, and no message sent between enter and leave.
+ */
+void t3_fabric_enter(T3Fabric *fabric);
+void t3_fabric_leave(T3Fabric *fabric);
+
+/* Without the big lock, from any thread: t3_dev_aperture_store(). False: use t3_dev_aperture_write(). */
+bool t3_port_store(T3FabricPort *port, uint64_t offset, uint64_t value, uint32_t size);
 
 /* A bit mask of the ranks that have a device. */
 uint32_t t3_fabric_attached(const T3Fabric *fabric);

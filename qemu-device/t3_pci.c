@@ -134,6 +134,16 @@ static void t3_exit(PCIDevice *pci)
 	vmstate_unregister_ram(&s->memory, DEVICE(s));
 }
 
+static void instance_init(Object *obj)
+{
+	t3_port_init(&T3(obj)->port);
+}
+
+static void instance_finalize(Object *obj)
+{
+	t3_port_finalize(&T3(obj)->port);
+}
+
 static void reset_hold(Object *obj, ResetType type)
 {
 	T3State *s = T3(obj);
@@ -143,7 +153,9 @@ static void reset_hold(Object *obj, ResetType type)
 		return;
 	trace_t3_reset(s->port.rank);
 	t3_pci_reset_capabilities(s);
+	t3_fabric_enter(fabric);
 	t3_dev_reset(s->core);
+	t3_fabric_leave(fabric);
 	t3_fabric_deliver(fabric);
 }
 
@@ -155,6 +167,7 @@ static const Property t3_properties[] = {
 	DEFINE_PROP_UINT32("tracker-entries", T3State, config.tracker_entries, 256),
 	DEFINE_PROP_UINT32("tracker-ways", T3State, config.tracker_ways, 8),
 	DEFINE_PROP_BOOL("guest-inject", T3State, config.guest_inject, false),
+	DEFINE_PROP_BOOL("direct-stores", T3State, direct_stores, true),
 	DEFINE_PROP_BOOL("reset-generations", T3State, config.reset_generations, false),
 };
 
@@ -169,6 +182,7 @@ static const struct {
 	{ "tracker-entries", "tiles that the tracker holds, 1 to 65536" },
 	{ "tracker-ways", "1 to 64; entries / ways is a power of two" },
 	{ "guest-inject", "the guest may inject faults at its own rank" },
+	{ "direct-stores", "stores of vCPUs need no big lock, under TCG; on by default" },
 	{ "reset-generations", "a reset sets the generations of spaces to 1, for bus fuzzers" },
 };
 
@@ -209,6 +223,8 @@ static const TypeInfo t3_info = {
 	.name = TYPE_T3,
 	.parent = TYPE_PCI_DEVICE,
 	.instance_size = sizeof(T3State),
+	.instance_init = instance_init,
+	.instance_finalize = instance_finalize,
 	.class_init = class_init,
 	.interfaces =
 		(InterfaceInfo[]){

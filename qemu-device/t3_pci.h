@@ -26,6 +26,7 @@ struct T3State {
 	T3FabricPort port;
 	struct t3_dev_config config;
 	struct t3_dev *core; /* NULL before realize, and after removal or exit */
+	bool direct_stores;  /* vCPUs store without the big lock, if the accelerator can */
 	bool removed;	     /* surprise removal: t3_removal.c */
 	uint32_t held;	     /* MSI-X vectors that wait for bus mastering */
 	T3Blob blob;	     /* the core's state during a save or load */

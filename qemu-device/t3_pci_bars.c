@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The BARs: their memory regions. SPEC.md section 1. The core implements the accesses. */
 #include "qemu/osdep.h"
+#include "qemu/main-loop.h"
 #include "migration/vmstate.h"
 #include "t3_pci.h"
 
@@ -16,7 +17,9 @@ static uint64_t regs_read(void *opaque, hwaddr addr, unsigned size)
 	if (s->core) {
 		T3Fabric *fabric = s->port.fabric;
 
+		t3_fabric_enter(fabric);
 		value = t3_dev_regs_read(s->core, addr, size);
+		t3_fabric_leave(fabric);
 		t3_fabric_deliver(fabric);
 	}
 	return value;
@@ -29,7 +32,9 @@ static void regs_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
 	if (s->core) {
 		T3Fabric *fabric = s->port.fabric;
 
+		t3_fabric_enter(fabric);
 		t3_dev_regs_write(s->core, addr, value, size);
+		t3_fabric_leave(fabric);
 		t3_fabric_deliver(fabric);
 	}
 }
@@ -42,7 +47,9 @@ static uint64_t aperture_read(void *opaque, hwaddr addr, unsigned size)
 	if (s->core) {
 		T3Fabric *fabric = s->port.fabric;
 
+		t3_fabric_enter(fabric);
 		value = t3_dev_aperture_read(s->core, addr, size);
+		t3_fabric_leave(fabric);
 		t3_fabric_deliver(fabric);
 	}
 	return value;
@@ -55,9 +62,28 @@ static void aperture_write(void *opaque, hwaddr addr, uint64_t value, unsigned s
 	if (s->core) {
 		T3Fabric *fabric = s->port.fabric;
 
+		t3_fabric_enter(fabric);
 		t3_dev_aperture_write(s->core, addr, value, size);
+		t3_fabric_leave(fabric);
 		t3_fabric_deliver(fabric);
 	}
+}
+
+/* A vCPU's store to registers needs the big lock, but not to run a second time. */
+static void regs_store(void *opaque, hwaddr addr, uint64_t value, unsigned size)
+{
+	BQL_LOCK_GUARD();
+	regs_write(opaque, addr, value, size);
+}
+
+static void aperture_store(void *opaque, hwaddr addr, uint64_t value, unsigned size)
+{
+	T3State *s = opaque;
+
+	if (t3_port_store(&s->port, addr, value, size))
+		return;
+	BQL_LOCK_GUARD();
+	aperture_write(s, addr, value, size);
 }
 
 /*
@@ -114,6 +140,10 @@ bool t3_pci_init_regions(T3State *s, Error **errp)
 	memory_region_init_io(&s->regs, owner, &regs_ops, s, "t3-regs", T3_BAR_REGS_SIZE);
 	memory_region_init_io(&s->aperture, owner, &aperture_ops, s, "t3-aperture",
 			      s->config.aperture_size);
+	if (s->direct_stores) {
+		s->regs.direct_store = regs_store;
+		s->aperture.direct_store = aperture_store;
+	}
 	return true;
 }
 

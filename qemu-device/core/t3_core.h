@@ -5,7 +5,8 @@
  * memory and callbacks. The core never blocks and keeps no global state. It allocates only in
  * *_new(), for a record and for a timed run.
  *
- * The host must serialise all calls on one fabric and its devices. A callback must not call
+ * The host must serialise all calls on one fabric and its devices, except those of
+ * t3_dev_aperture_store(). A callback must not call
  * into the core, unless its comment allows it.
  */
 #ifndef T3_CORE_H
@@ -166,6 +167,14 @@ void t3_dev_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 /* BAR4. size is 1, 2, 4 or 8; any offset. */
 uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
 void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
+/*
+ * The same for most of a producer's stores: the store changes only memory and counts of this
+ * device, completes no tile, raises no interrupt and leaves no event. Calls for different devices
+ * may run at the same time. Calls for one device must be serialised, and so must these calls and all
+ * others on the fabric. False: the store is of another kind, and nothing was done. Use
+ * t3_dev_aperture_write().
+ */
+bool t3_dev_aperture_store(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
 
 /* -------------------------------------------------------------------- words */
 

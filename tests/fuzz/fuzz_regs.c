@@ -201,7 +201,7 @@ static void raw_store(struct run *run)
 	uint64_t offset = stream_u64(run->in);
 	uint32_t width = stream_width(run->in);
 
-	t3_dev_aperture_write(run->d->dev, offset, stream_u64(run->in), width);
+	host_aperture_write(run->d, offset, stream_u64(run->in), width);
 }
 
 /* BAR2 belongs to the guest, so counter records may change below the device. */

@@ -527,9 +527,9 @@ def conformance_suite():
 
 # --- native suites -----------------------------------------------------------
 
-def unit_suite(directory):
+def unit_suite(directory, names="test_*.c"):
     results = []
-    for source in sorted((ROOT / "tests/unit").glob("test_*.c")):
+    for source in sorted((ROOT / "tests/unit").glob(names)):
         results += tap_program(f"{directory}/{source.stem}", [BUILD / directory / source.stem])
     return results
 
@@ -837,6 +837,7 @@ SUITES = {
     "options": options_suite,
     "unit": lambda: unit_suite("unit"),
     "unit-sanitized": lambda: unit_suite("unit-sanitized"),
+    "unit-threads": lambda: unit_suite("unit-threads", "test_core_threads*.c"),
     "spec": spec_suite,
     "coverage": coverage_suite,
     "fuzz": fuzz_suite,

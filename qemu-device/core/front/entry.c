@@ -135,6 +135,14 @@ static void record_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t 
 	t3_record_port_end(dev->port, 0, 0);
 }
 
+/* Records and timed runs must see each store in the order of all calls. */
+bool t3_dev_aperture_store(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
+{
+	if (dev->port || !dev->fabric || t3_gang_running(dev->fabric))
+		return false;
+	return t3_aperture_store(dev, offset, value, size);
+}
+
 /* Every tracked store uses this, so the recording path is a separate function. */
 void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {

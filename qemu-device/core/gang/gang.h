@@ -43,6 +43,11 @@ static inline struct t3_gangs *t3_gangs(const struct t3_dev *dev)
 	return t3_container_of(dev, struct t3_gangs, queues.spaces.dev);
 }
 
+static inline bool t3_gang_running(const struct t3_fabric *fabric)
+{
+	return t3_gang_of(fabric)->running;
+}
+
 /* Marks a timed run HOST_PACED, because a CPU acts on the fabric while it goes on. */
 static inline void t3_gang_host(struct t3_fabric *fabric)
 {

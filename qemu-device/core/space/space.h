@@ -221,6 +221,8 @@ uint64_t t3_doorbell_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
  */
 uint64_t t3_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
 void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
+/* A store that only changes the device's memory and counts. False: nothing was done. */
+bool t3_aperture_store(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
 struct t3_store {
 	struct t3_segment *segment;
 	uint64_t offset; /* in the space */

@@ -90,6 +90,9 @@ bool t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways
 /* OVERSHOOT: nothing was counted. */
 enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
 			     uint64_t expected);
+/* Only if the tracker holds the tile and its count stays below `expected`. False: nothing was done. */
+bool t3_tracker_add_more(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
+			 uint64_t expected);
 /* The entry's tile has reached its count: writes the record back and frees the entry. */
 void t3_tracker_done(struct t3_dev *dev, struct t3_entry *entry);
 uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile);

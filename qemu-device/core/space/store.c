@@ -295,6 +295,42 @@ void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 		write_space(space, offset, value, size);
 }
 
+static bool in_run(const struct t3_segment *segment, uint64_t offset, uint32_t size)
+{
+	uint64_t inside = offset - segment->run.offset;
+
+	return inside < segment->run.bytes && inside + size <= segment->run.bytes &&
+	       legal_width(segment, offset, size);
+}
+
+static bool begin_run(struct t3_space *space, uint64_t offset, uint32_t size)
+{
+	struct t3_store store;
+
+	return locate(space, offset, &store) == T3_FAULT_NONE &&
+	       place_cpu(&store, size) == T3_FAULT_NONE;
+}
+
+bool t3_aperture_store(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
+{
+	struct t3_space *space = space_at(dev, offset, size);
+	struct t3_segment *segment;
+
+	if (!space || space->state != T3_SPACE_ARMED || t3_poison_any(dev))
+		return false;
+	offset -= space->aperture;
+	segment = t3_segment_at(space, offset);
+	if (!segment || segment->kind == T3_SEG_REMOTE)
+		return false;
+	if (!in_run(segment, offset, size) && !begin_run(space, offset, size))
+		return false;
+	if (!t3_tracker_add_more(segment, segment->run.tile, size, segment->run.expected))
+		return false;
+	tally(dev, segment, size);
+	update(dev, segment, segment->run.address + (offset - segment->run.offset), value, size);
+	return true;
+}
+
 /* The first REMOTE segment that [offset, offset + size) touches, or NULL. */
 static struct t3_segment *remote_in(struct t3_space *space, uint64_t offset, uint32_t size)
 {

@@ -140,6 +140,21 @@ void t3_tracker_done(struct t3_dev *dev, struct t3_entry *entry)
 	free_entry(dev, entry);
 }
 
+bool t3_tracker_add_more(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
+			 uint64_t expected)
+{
+	struct t3_dev *dev = segment->space->dev;
+	struct t3_tracker *tracker = &t3_spaces(dev)->tracker;
+	struct t3_entry *entry = find(tracker, segment, tile);
+
+	if (!entry || (uint64_t)entry->count + bytes >= expected)
+		return false;
+	entry->count += bytes;
+	entry->used = ++tracker->clock;
+	dev->counter[T3_COUNTER_TRACKER_HIT]++;
+	return true;
+}
+
 enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
 			     uint64_t expected)
 {

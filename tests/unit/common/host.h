@@ -78,6 +78,7 @@ struct host_dev {
 	uint64_t fail_at;    /* bus address of the one that failed */
 	uint32_t fail_after; /* good DMA writes before all fail; HOST_NONE32: never */
 	uint32_t irqs[T3_MAX_VECTORS];
+	uint32_t stores; /* which of the two calls takes the next one */
 	uint32_t guest_errors;
 	uint32_t triggers;
 	uint32_t completed[T3_DESC_GANG + 1]; /* descriptors traced, by status */
@@ -166,6 +167,7 @@ void host_doorbell(struct host_dev *d, uint32_t space, uint32_t offset, uint64_t
 		   uint32_t size);
 uint64_t host_doorbell_read(struct host_dev *d, uint32_t space, uint32_t offset, uint32_t size);
 /* Offsets in the space. */
+void host_aperture_write(struct host_dev *d, uint64_t offset, uint64_t value, uint32_t size);
 void host_store(struct host_dev *d, uint32_t space, uint64_t offset, uint64_t value, uint32_t size);
 uint64_t host_load(struct host_dev *d, uint32_t space, uint64_t offset, uint32_t size);
 /* Stores `value` into each 4-byte element of a default segment (host_segment()). */

@@ -267,7 +267,7 @@ static void aperture(struct hostile *m, struct host_dev *d)
 
 	offset = rarely(m) ? offset | host_random(&m->random) << 20 | 1 : offset & ~7ull;
 	if (hostile_below(m, 8))
-		t3_dev_aperture_write(d->dev, offset, host_random(&m->random), size);
+		host_aperture_write(d, offset, host_random(&m->random), size);
 	else
 		t3_dev_aperture_read(d->dev, offset, rarely(m) ? 1 : size);
 }
