@@ -975,7 +975,7 @@ def check_bench(status, output):
     for side in measured:
         need(0 < side["ns"]["low"] <= side["ns"]["median"] <= side["ns"]["high"], side)
     need(0 < report["pace_ns"] <= row["pace_ns"], "pace")
-    need(row["ratio"] is None and row["reached"] is None and row["target"]["at_most"] == 1.1, row)
+    need(row["ratio"] is None and row["reached"] is None and row["target"]["at_most"] == 0.15, row)
 
 
 def check_bench_table(status, output):

@@ -130,7 +130,7 @@ int bench_store(struct bench *bench)
 		.name = "store",
 		.title = "store path, 8-byte stores",
 		.kind = BENCH_RATIO,
-		.bound = 1.10,
+		.bound = 0.15,
 		.side = {
 			{ .what = "T3, tracked, f32 add", .run = run_tracked, .context = &add },
 			{ .what = "edu, no-op register", .run = edu.at ? run_words : NULL,
