@@ -173,11 +173,13 @@ judge_under_lock() {
 # other stores go as before. So no store that has gone to the function runs again, unless a later
 # store of the same instruction does, to another device.
 qemu_direct_stores() {
-	local header=$1/include/exec/memory.h tlb=$1/accel/tcg/cputlb.c
+	local header=$1/include/exec/memory.h tlb=$1/accel/tcg/cputlb.c counts=exec/icount.h
 
 	[ -e "$header" ] || header=$1/include/system/memory.h
 	insert_after "$header" "    const MemoryRegionOps *ops;" "$(direct_store_member)"
-	insert_after "$tlb" '#include "exec/cputlb.h"' '#include "system/cpu-timers.h"'
+	# From 10.2 on icount_enabled() has a header of its own.
+	[ -e "$1/include/exec/icount.h" ] || counts=system/cpu-timers.h
+	insert_after "$tlb" '#include "exec/cputlb.h"' "#include \"$counts\""
 	replace_in "$tlb" 1 "static void do_st_1(CPUState *cpu, MMULookupPageData *p, uint8_t val," \
 		"$(direct_store_functions)"
 	direct_store_of "$tlb" 1
