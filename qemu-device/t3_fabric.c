@@ -77,7 +77,7 @@ void t3_fabric_enter(T3Fabric *fabric)
 		return;
 	for (rank = 0; rank < fabric->ranks; rank++)
 		if (fabric->ports[rank])
-			pthread_mutex_lock(&fabric->ports[rank]->lock);
+			t3_lock(&fabric->ports[rank]->lock);
 }
 
 void t3_fabric_leave(T3Fabric *fabric)
@@ -88,16 +88,16 @@ void t3_fabric_leave(T3Fabric *fabric)
 		return;
 	for (rank = 0; rank < fabric->ranks; rank++)
 		if (fabric->ports[rank])
-			pthread_mutex_unlock(&fabric->ports[rank]->lock);
+			t3_unlock(&fabric->ports[rank]->lock);
 }
 
 bool t3_port_store(T3FabricPort *port, uint64_t offset, uint64_t value, uint32_t size)
 {
 	bool done;
 
-	pthread_mutex_lock(&port->lock);
+	t3_lock(&port->lock);
 	done = port->fabric && t3_dev_aperture_store(port->dev, offset, value, size);
-	pthread_mutex_unlock(&port->lock);
+	t3_unlock(&port->lock);
 	return done;
 }
 
@@ -219,23 +219,14 @@ static void fabric_vm_state(void *opaque, bool running, RunState state)
 
 /* ------------------------------------------------------------------- ports */
 
-/*
- * The lock is held for some ten nanoseconds, and for longer only if a whole call is made. So a
- * thread that finds it taken spins for a moment, and sleeps if its owner does not run.
- */
 void t3_port_init(T3FabricPort *port)
 {
-	pthread_mutexattr_t adaptive;
-
-	pthread_mutexattr_init(&adaptive);
-	pthread_mutexattr_settype(&adaptive, PTHREAD_MUTEX_ADAPTIVE_NP);
-	pthread_mutex_init(&port->lock, &adaptive);
-	pthread_mutexattr_destroy(&adaptive);
+	t3_lock_init(&port->lock);
 }
 
 void t3_port_finalize(T3FabricPort *port)
 {
-	pthread_mutex_destroy(&port->lock);
+	t3_lock_destroy(&port->lock);
 }
 
 static bool attach_error(const T3FabricPort *port, T3Fabric *fabric, enum t3_attach error,
@@ -274,9 +265,9 @@ bool t3_port_attach(T3FabricPort *port, T3Fabric *fabric, Error **errp)
 	t3_fabric_leave(fabric);
 	if (error != T3_ATTACH_OK)
 		return attach_error(port, fabric, error, errp);
-	pthread_mutex_lock(&port->lock);
+	t3_lock(&port->lock);
 	port->fabric = fabric;
-	pthread_mutex_unlock(&port->lock);
+	t3_unlock(&port->lock);
 	port->vectors = 0;
 	fabric->ports[port->rank] = port;
 	fabric->attached++;

@@ -8,6 +8,7 @@
 
 #include "qom/object.h"
 #include "t3_core.h"
+#include "t3_lock.h"
 
 #define TYPE_T3_FABRIC "t3-fabric"
 OBJECT_DECLARE_SIMPLE_TYPE(T3Fabric, T3_FABRIC)
@@ -21,8 +22,8 @@ typedef struct T3FabricPort {
 	T3Fabric *fabric; /* NULL: detached */
 	uint32_t rank;
 	struct t3_dev *dev;
-	uint32_t vectors;     /* raised and not sent */
-	pthread_mutex_t lock; /* of t3_port_store(); guards fabric, too */
+	uint32_t vectors; /* raised and not sent */
+	T3Lock lock;	  /* of t3_port_store(); guards fabric, too */
 	void (*notify)(struct T3FabricPort *port, uint32_t vector);
 } T3FabricPort;
 

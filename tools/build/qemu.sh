@@ -20,7 +20,7 @@ DEVICE=$T3_ROOT/tools/build/qemu-device.py
 CONFIGURE=(
 	--target-list=x86_64-softmmu --without-default-features
 	--without-default-devices --with-devices-x86_64=t3
-	--enable-tcg --enable-kvm --enable-fdt=system --enable-pixman
+	--enable-tcg --enable-kvm --enable-membarrier --enable-fdt=system --enable-pixman
 	--enable-attr --enable-virtfs --enable-trace-backends=log
 	--disable-docs --disable-download --disable-install-blobs --disable-debug-info
 	"--extra-cflags=-pthread -Wno-invalid-pch" # see precompile_header

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Waiting for a device's lock. */
+#include "qemu/osdep.h"
+#include "qemu/processor.h"
+#include "t3_lock.h"
+
+/* Some ten stores of another vCPU. */
+#define T3_LOCK_SPINS 200
+
+void t3_lock_init(T3Lock *lock)
+{
+	lock->held = 0;
+	lock->waiters = 0;
+	qemu_mutex_init(&lock->mutex);
+	qemu_cond_init(&lock->released);
+}
+
+void t3_lock_destroy(T3Lock *lock)
+{
+	qemu_cond_destroy(&lock->released);
+	qemu_mutex_destroy(&lock->mutex);
+}
+
+static bool spin(T3Lock *lock)
+{
+	int i;
+
+	for (i = 0; i < T3_LOCK_SPINS; i++) {
+		if (!qatomic_read(&lock->held) && !qatomic_xchg(&lock->held, 1))
+			return true;
+		cpu_relax();
+	}
+	return false;
+}
+
+/*
+ * The owner may have lost its processor, or make a whole call. Either it sees waiters after it has
+ * released the lock, or the global barrier came after its release, and the lock is found free.
+ */
+void t3_lock_wait(T3Lock *lock)
+{
+	if (spin(lock))
+		return;
+	qemu_mutex_lock(&lock->mutex);
+	qatomic_set(&lock->waiters, lock->waiters + 1);
+	smp_mb_global();
+	while (qatomic_xchg(&lock->held, 1))
+		qemu_cond_wait(&lock->released, &lock->mutex);
+	qatomic_set(&lock->waiters, lock->waiters - 1);
+	qemu_mutex_unlock(&lock->mutex);
+}
+
+void t3_lock_wake(T3Lock *lock)
+{
+	qemu_mutex_lock(&lock->mutex);
+	qemu_cond_broadcast(&lock->released);
+	qemu_mutex_unlock(&lock->mutex);
+}
