@@ -258,7 +258,7 @@ gdb:
 	@$(STAGE)try.py gdb
 
 # The suites that a kernel, and those that KVM makes a difference to.
-BOOTING := package conformance guest guest-iommu hotplug migrate launch examples tool e2e
+BOOTING := package conformance guest guest-iommu guest-ordinary hotplug migrate launch examples tool e2e
 ACCELERATED := launcher patching loop newest $(filter-out package,$(BOOTING))
 SUITES := $(if $(SELECTED),$(BOOTING),$(if $(filter kvm,$(T3_ACCEL)),$(ACCELERATED)))
 

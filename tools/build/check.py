@@ -174,7 +174,7 @@ def guest_options():
 
 def guest_suite_name(name, options):
     """What its results are called by."""
-    if name == "newest":
+    if name in ("newest", "guest-ordinary"):
         return name
     return "guest-iommu" if "--iommu" in options else "guest"
 
@@ -224,6 +224,14 @@ GUEST_IOMMU = ["test_abi_table", "test_dma", "test_eventfd", "test_fuzz", "test_
 
 def guest_iommu_suite():
     return guest_boot("guest-iommu", "--ranks 4 --iommu", GUEST_IOMMU)
+
+
+# Stores by QEMU's ordinary path, which other accelerators have.
+ORDINARY = ["test_store", "test_producer", "test_remote", "test_tile", "test_wide"]
+
+
+def guest_ordinary_suite():
+    return guest_boot("guest-ordinary", "--ranks 4 --device-opts direct-stores=off", ORDINARY)
 
 
 # Of each part of the driver's interface with the kernel a program that takes few seconds: files,
@@ -326,7 +334,7 @@ def e2e_boot(ranks, jobs, *options):
     """All jobs for one number of ranks in one VM."""
     commands = [f"t3 gemm-rs --json --ranks {ranks} {arguments} --write {write}"
                 for arguments in jobs for write in E2E_WRITES]
-    name = f"e2e-{ranks}-ranks" + "".join(options)
+    name = f"e2e-{ranks}-ranks" + re.sub(r"[^\w-]", "-", "".join(options))
     options = [*options, *E2E_OPTIONS.get(ranks, [])]
     status, batch = guest_batch(name, ["--ranks", str(ranks), *options], commands,
                                 PROGRAM_SECONDS)
@@ -462,7 +470,8 @@ def e2e_suite():
         results += report(f"e2e {ranks} ranks", e2e_boot(ranks, jobs), time.monotonic() - start)
     start = time.monotonic()
     jobs = ["--shape 64x64x64 --dtype f32 --iters 2 --seed 11"]
-    return results + report("e2e 4 ranks --iommu", e2e_boot(4, jobs, "--iommu"),
+    return results + report("e2e 4 ranks --iommu, ordinary stores",
+                            e2e_boot(4, jobs, "--iommu", "--device-opts", "direct-stores=off"),
                             time.monotonic() - start)
 
 
@@ -855,6 +864,7 @@ SUITES = {
     "conformance": conformance_suite,
     "guest": guest_suite,
     "guest-iommu": guest_iommu_suite,
+    "guest-ordinary": guest_ordinary_suite,
     "newest": newest_suite,
     "hotplug": hotplug_suite,
     "migrate": migrate_suite,
