@@ -114,8 +114,9 @@ def verdict(measured, best_pace):
     target, ratio = measured["target"], measured["ratio"]
     parts = [between(ratio, "{:.3f}x".format)] if ratio else []
     if target:
-        most = duration(target["at_most"]) if target["of"] == "ns" else f"{target['at_most']:g}x"
-        parts.append(f"target: {target['of']} at most {most}")
+        way, = target.keys() - {"of"}
+        bound = duration(target[way]) if target["of"] == "ns" else f"{target[way]:g}x"
+        parts.append(f"target: {target['of']} {way.replace('_', ' ')} {bound}")
         parts.append({True: "reached", False: "MISSED", None: "no control"}[measured["reached"]])
     pace = best_pace / measured["pace_ns"]
     if pace < PACE_STEADY:

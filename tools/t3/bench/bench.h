@@ -89,6 +89,7 @@ enum bench_bound {
 	BENCH_RATIO,	  /* side 0 over side 1 */
 	BENCH_RATIO_NEAR, /* as above, but bound is the distance from 1 */
 	BENCH_NS,	  /* side 0 */
+	BENCH_SPEEDUP,	  /* side 1 over side 0: at least the bound */
 };
 
 /* Side 0 is the figure and side 1 its control. The others are for comparison. */
@@ -97,7 +98,7 @@ struct bench_row {
 	enum bench_bound kind;
 	double bound;
 	unsigned int rounds; /* upper bound; 0: as many as were asked for */
-	bool speedup;	     /* the ratio is side 1 over side 0: the speedup of side 0 */
+	bool speedup;	     /* a report's ratio is side 1 over side 0: the speedup of side 0 */
 	struct bench_side side[BENCH_SIDES];
 };
 

@@ -59,9 +59,12 @@ static void print_verdict(const json_t *report, const json_t *row)
 		printf("  %.3fx [%.3f .. %.3f]", number(ratio, "median"), number(ratio, "low"),
 		       number(ratio, "high"));
 	target = json_object_get(row, "target");
-	if (!json_is_null(target))
-		printf("  %s at most %g", json_string_value(json_object_get(target, "of")),
-		       number(target, "at_most"));
+	if (!json_is_null(target)) {
+		bool least = json_object_get(target, "at_least");
+
+		printf("  %s at %s %g", json_string_value(json_object_get(target, "of")),
+		       least ? "least" : "most", number(target, least ? "at_least" : "at_most"));
+	}
 	reached = json_object_get(row, "reached");
 	if (!json_is_null(reached))
 		printf("  %s", json_is_true(reached) ? "reached" : "MISSED");

@@ -29,6 +29,11 @@ static json_t *figure(double *value, size_t count)
 			 value[count - 1 - count / 4], "least", value[0]);
 }
 
+static bool is_speedup(const struct bench_row *row)
+{
+	return row->speedup || row->kind == BENCH_SPEEDUP;
+}
+
 /* The ratio of each round's own two values, so that a load of the host affects both. */
 static json_t *ratio(const struct bench_row *row, unsigned int rounds, double *median)
 {
@@ -36,8 +41,8 @@ static json_t *ratio(const struct bench_row *row, unsigned int rounds, double *m
 	unsigned int i;
 
 	for (i = 0; i < rounds; i++)
-		value[i] = row->speedup ? row->side[1].ns[i] / row->side[0].ns[i]
-					: row->side[0].ns[i] / row->side[1].ns[i];
+		value[i] = is_speedup(row) ? row->side[1].ns[i] / row->side[0].ns[i]
+					   : row->side[0].ns[i] / row->side[1].ns[i];
 	*median = bench_median(value, rounds);
 	return figure(value, rounds);
 }
@@ -48,7 +53,7 @@ static bool reached(const struct bench_row *row, double ns, double ratio)
 		return ns <= row->bound;
 	if (row->kind == BENCH_RATIO_NEAR)
 		return ratio <= 1 + row->bound && ratio >= 1 - row->bound;
-	return ratio <= row->bound;
+	return row->kind == BENCH_SPEEDUP ? ratio >= row->bound : ratio <= row->bound;
 }
 
 static json_t *bound_to_json(const struct bench_row *row)
@@ -57,11 +62,13 @@ static json_t *bound_to_json(const struct bench_row *row)
 		[BENCH_RATIO] = "ratio",
 		[BENCH_RATIO_NEAR] = "ratio's distance from 1",
 		[BENCH_NS] = "ns",
+		[BENCH_SPEEDUP] = "speedup",
 	};
 
 	if (row->kind == BENCH_REPORT)
 		return json_null();
-	return json_pack("{s:s, s:f}", "of", of[row->kind], "at_most", row->bound);
+	return json_pack("{s:s, s:f}", "of", of[row->kind],
+			 row->kind == BENCH_SPEEDUP ? "at_least" : "at_most", row->bound);
 }
 
 static json_t *to_json(struct bench_row *row, unsigned int rounds, double pace_ns)
@@ -83,7 +90,8 @@ static json_t *to_json(struct bench_row *row, unsigned int rounds, double pace_n
 	}
 	object = json_pack("{s:s, s:s, s:i, s:f, s:o, s:o, s:b, s:o}", "name", row->name, "title",
 			   row->title, "rounds", (int)rounds, "pace_ns", pace_ns, "sides", sides,
-			   "ratio", ratios, "speedup", row->speedup, "target", bound_to_json(row));
+			   "ratio", ratios, "speedup", is_speedup(row), "target",
+			   bound_to_json(row));
 	judged = judged && row->kind != BENCH_REPORT;
 	json_object_set_new(object, "reached",
 			    judged ? json_boolean(reached(row, row->side[0].ns[rounds / 2], middle))

@@ -144,7 +144,8 @@ static int run_plain(void *context, double *ns)
 	return run_workers(p->clock, worker, p->count, ns);
 }
 
-static int open_spaces(struct bench *bench, struct tracked *t)
+/* Space i is on dev[i], or all are on the first. */
+static int open_spaces(struct t3_device *const dev[], struct tracked *t)
 {
 	static const struct t3_segment_desc desc = {
 		.op = DRM_T3_OP_ADD,
@@ -161,7 +162,7 @@ static int open_spaces(struct bench *bench, struct tracked *t)
 	int ret = 0;
 
 	for (i = 0; i < t->count && !ret; i++)
-		ret = bench_space_open(bench->dev, &desc, BENCH_NO_SLOT, &t->s[i]);
+		ret = bench_space_open(dev[i], &desc, BENCH_NO_SLOT, &t->s[i]);
 	return ret;
 }
 
@@ -190,26 +191,41 @@ static int measure_edu(struct bench *bench)
 	return bench_measure(bench, &row);
 }
 
-int bench_vcpus(struct bench *bench)
+/* One thread for each of `dev`, compared with one thread on the first. */
+static int measure_t3(struct bench *bench, const char *name, const char *title, double bound,
+		      struct t3_device *const dev[])
 {
 	struct tracked one = { .clock = &bench->clock, .count = 1 };
 	struct tracked two = { .clock = &bench->clock, .count = THREADS };
 	struct bench_row row = {
-		.name = "vcpus",
-		.title = "store path, 2 vCPUs to 1",
-		.speedup = true,
+		.name = name,
+		.title = title,
+		.kind = BENCH_SPEEDUP,
+		.bound = bound,
 		.side = {
 			{ .what = "T3, 2 vCPUs", .run = run_tracked, .context = &two },
 			{ .what = "T3, 1 vCPU", .run = run_tracked, .context = &one },
 		},
 	};
-	int ret = open_spaces(bench, &one);
+	int ret = open_spaces(dev, &one);
 
 	if (!ret)
-		ret = open_spaces(bench, &two);
+		ret = open_spaces(dev, &two);
 	if (!ret)
 		ret = bench_measure(bench, &row);
 	close_spaces(&two);
 	close_spaces(&one);
+	return ret;
+}
+
+int bench_vcpus(struct bench *bench)
+{
+	struct t3_device *same[] = { bench->dev, bench->dev };
+	struct t3_device *different[] = { bench->dev, bench->other };
+	int ret = measure_t3(bench, "vcpus", "store path, 2 vCPUs into a device, to 1", 1.2, same);
+
+	if (!ret && bench->other)
+		ret = measure_t3(bench, "vcpus-devices",
+				 "store path, 2 vCPUs into two devices, to 1", 1.8, different);
 	return ret ? ret : measure_edu(bench);
 }
