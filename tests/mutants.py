@@ -243,7 +243,7 @@ MUTANTS = [
     Mutant("wide-zeros", "unit", "qemu-device/core/nmc/nmc_wide.c",
            "_mm256_and_ps(a, b)", "_mm256_or_ps(a, b)"),
     Mutant("wide-overlap", "unit", "qemu-device/core/nmc/nmc_wide.c",
-           "(ahead && ahead < STEP)", "0"),
+           "(ahead && ahead < STEP)", "(!ahead && ahead < STEP)"),
     Mutant("loss-too-wide", "unit", "qemu-device/core/space/epoch.c",
            "return !peer || t3_spaces(peer)->generation[space] != generation;",
            "return !peer || t3_spaces(peer)->generation[space] + 1 != generation;"),
