@@ -324,6 +324,7 @@ QEMU_HOOKS="
 	qemu_without_cxl     10.2 10.2
 	qemu_tlb_sections    10.0 10.2
 	qemu_code_protection 10.0 10.2
+	qemu_direct_stores   10.0 10.2
 "
 
 # No device list but ours lacks CXL, and only a QEMU that calls this function needs it.
