@@ -61,11 +61,16 @@ void t3_text_errno(struct t3_text *text, int error);
 
 #pragma GCC visibility pop
 
-/* Order stores to mappings of any kind before the doorbell store that follows. */
+/*
+ * Order stores to mappings of any kind before the doorbell store that follows. Threads are ordered
+ * within the inner shareable domain of arm64, and a device is outside of it.
+ */
 static inline void t3_write_barrier(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
 	__asm__ volatile("sfence" ::: "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("dmb oshst" ::: "memory");
 #else
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
@@ -76,6 +81,8 @@ static inline void t3_read_barrier(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
 	__asm__ volatile("lfence" ::: "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("dmb oshld" ::: "memory");
 #else
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif

@@ -18,12 +18,31 @@
 	__asm__ volatile("rep " instruction : "+D"(dst), "+c"(times) : "a"(value) : "memory")
 #define STRING_COPY(instruction, dst, src, times) \
 	__asm__ volatile("rep " instruction : "+D"(dst), "+S"(src), "+c"(times) : : "memory")
-#define MOVE(instruction, dst, value) \
-	__asm__ volatile(instruction " %1, %0" : "=m"(*(dst)) : "r"(value))
 #else
 #define STRING_STORE(instruction, dst, times, value) ((void)(times))
-#define STRING_COPY(instruction, dst, src, times)    ((times) = 0)
-#define MOVE(instruction, dst, value)		     (*(dst) = (value))
+#define STRING_COPY(instruction, dst, src, times)    ((void)(times))
+#endif
+
+/*
+ * On arm64 the address is one register that stays as it is. Where an instruction stores two
+ * registers or also moves the address, the processor does not tell a hypervisor what was stored.
+ * Then no hypervisor can give the store to a device that it emulates.
+ */
+#if defined(__x86_64__)
+#define MOVE8(dst, value)  __asm__ volatile("movb %1, %0" : "=m"(*(dst)) : "r"(value))
+#define MOVE16(dst, value) __asm__ volatile("movw %1, %0" : "=m"(*(dst)) : "r"(value))
+#define MOVE32(dst, value) __asm__ volatile("movl %1, %0" : "=m"(*(dst)) : "r"(value))
+#define MOVE64(dst, value) __asm__ volatile("movq %1, %0" : "=m"(*(dst)) : "r"(value))
+#elif defined(__aarch64__)
+#define MOVE8(dst, value)  __asm__ volatile("strb %w1, %0" : "=Q"(*(dst)) : "r"(value))
+#define MOVE16(dst, value) __asm__ volatile("strh %w1, %0" : "=Q"(*(dst)) : "r"(value))
+#define MOVE32(dst, value) __asm__ volatile("str %w1, %0" : "=Q"(*(dst)) : "r"(value))
+#define MOVE64(dst, value) __asm__ volatile("str %x1, %0" : "=Q"(*(dst)) : "r"(value))
+#else
+#define MOVE8(dst, value)  (*(dst) = (value))
+#define MOVE16(dst, value) (*(dst) = (value))
+#define MOVE32(dst, value) (*(dst) = (value))
+#define MOVE64(dst, value) (*(dst) = (value))
 #endif
 
 static inline void put8(volatile void *dst, uint8_t value)
@@ -34,7 +53,7 @@ static inline void put8(volatile void *dst, uint8_t value)
 	if (t3_string_stores)
 		STRING_STORE("stosb", to, once, value);
 	else
-		MOVE("movb", to, value);
+		MOVE8(to, value);
 }
 
 static inline void put16(volatile void *dst, uint16_t value)
@@ -45,7 +64,7 @@ static inline void put16(volatile void *dst, uint16_t value)
 	if (t3_string_stores)
 		STRING_STORE("stosw", to, once, value);
 	else
-		MOVE("movw", to, value);
+		MOVE16(to, value);
 }
 
 static inline void put32(volatile void *dst, uint32_t value)
@@ -56,7 +75,7 @@ static inline void put32(volatile void *dst, uint32_t value)
 	if (t3_string_stores)
 		STRING_STORE("stosl", to, once, value);
 	else
-		MOVE("movl", to, value);
+		MOVE32(to, value);
 }
 
 static inline void put64(volatile void *dst, uint64_t value)
@@ -67,7 +86,7 @@ static inline void put64(volatile void *dst, uint64_t value)
 	if (t3_string_stores)
 		STRING_STORE("stosq", to, once, value);
 	else
-		MOVE("movq", to, value);
+		MOVE64(to, value);
 }
 
 #endif /* T3_SPACE_MOVE_H */

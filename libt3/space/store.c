@@ -30,7 +30,7 @@ static void put_words(volatile void *dst, const void *src, size_t words)
 		}
 	}
 	for (; words; words--, to++, from++)
-		MOVE("movq", to, *from);
+		MOVE64(to, *from);
 }
 
 void t3_store32(volatile void *dst, uint32_t value)

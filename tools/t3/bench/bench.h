@@ -24,9 +24,13 @@ static inline uint64_t bench_ticks(void)
 {
 	uint64_t ticks;
 
+#ifdef __aarch64__
+	__asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(ticks) : : "memory");
+#else
 	__builtin_ia32_lfence();
 	ticks = __builtin_ia32_rdtsc();
 	__builtin_ia32_lfence();
+#endif
 	return ticks;
 }
 

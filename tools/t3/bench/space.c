@@ -84,7 +84,11 @@ __attribute__((noinline)) void bench_store_words(volatile void *to, uint64_t wor
 	volatile uint64_t *at = to, *end = at + words;
 
 	for (; at < end; at++)
+#ifdef __aarch64__
+		__asm__ volatile("str %x1, %0" : "=Q"(*at) : "r"(word));
+#else
 		__asm__ volatile("movq %1, %0" : "=m"(*at) : "r"(word));
+#endif
 }
 
 __attribute__((noinline)) void bench_store_bytes(volatile void *to, uint8_t value, size_t count)
@@ -92,5 +96,9 @@ __attribute__((noinline)) void bench_store_bytes(volatile void *to, uint8_t valu
 	volatile uint8_t *at = to, *end = at + count;
 
 	for (; at < end; at++)
+#ifdef __aarch64__
+		__asm__ volatile("strb %w1, %0" : "=Q"(*at) : "r"(value));
+#else
 		__asm__ volatile("movb %1, %0" : "=m"(*at) : "q"(value));
+#endif
 }
