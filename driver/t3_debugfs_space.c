@@ -51,9 +51,9 @@ static void t3_show_fault(struct seq_file *m, const struct t3_space *space)
 {
 	const struct t3_fault_record *fault = &space->area->fault;
 
-	/* Pairs with the device's order: the first fault before the counter. */
-	if (!smp_load_acquire(&space->area->faults))
+	if (!READ_ONCE(space->area->faults))
 		return;
+	dma_rmb(); /* Pairs with the device's order: the first fault before the counter. */
 	seq_printf(m, "\tfault kind=%u detail=%u segment=%d tile=%d offset=%lld epoch=%u src_rank=%u\n",
 		   fault->kind, fault->detail, fault->segment, fault->tile, (s64)fault->offset,
 		   fault->epoch, fault->src_rank);

@@ -124,7 +124,7 @@ void t3_event_fault(struct t3_space *space, u32 epoch)
 			.src_rank = space->tdev->caps.rank,
 		};
 		area->ring[0] = area->fault;
-		WRITE_ONCE(area->faults, 1);
+		smp_store_release(&area->faults, 1); /* after the record, as the device does */
 	}
 	/* Fails if the space was declared dead meanwhile: that state stays. */
 	cmpxchg(&area->state, state, (u64)T3_SPACE_FAULTED << 32 | epoch);
@@ -175,6 +175,7 @@ bool t3_event_reached(const struct t3_space *space, u64 mask, u32 epoch, u64 fla
 		if (lower_32_bits(word) != epoch || !(word & flag))
 			return false;
 	}
+	dma_rmb(); /* Pairs with the device's order: what was delivered before its word. */
 	return true;
 }
 

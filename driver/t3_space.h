@@ -153,8 +153,14 @@ bool t3_event_reached(const struct t3_space *space, u64 mask, u32 epoch, u64 fla
 
 static inline u64 t3_event_state(const struct t3_space *space)
 {
-	/* Pairs with the device's order of stores: words and fault before state. */
-	return smp_load_acquire(&space->area->state);
+	u64 state = READ_ONCE(space->area->state);
+
+	/*
+	 * Pairs with the device's order of stores: words and fault before state. The barriers
+	 * between processors (smp_) do not reach a device on each architecture.
+	 */
+	dma_rmb();
+	return state;
 }
 
 static inline u32 t3_state_kind(u64 state)

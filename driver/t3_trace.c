@@ -25,16 +25,16 @@ static void t3_trace_segments(struct t3_space *space, struct t3_seen *seen)
 /* Faults between two looks that are still in the ring. */
 static void t3_trace_faults(struct t3_space *space, struct t3_seen *seen)
 {
-	/* Pairs with the device's order: the record before the counter. */
-	u32 faults = smp_load_acquire(&space->area->faults);
+	u32 faults = READ_ONCE(space->area->faults);
 
+	dma_rmb(); /* Pairs with the device's order: the record before the counter. */
 	if (faults - seen->faults > T3_FAULTS_KEPT)
 		seen->faults = faults - T3_FAULTS_KEPT;
 	while (seen->faults != faults) {
 		struct t3_fault_record fault = space->area->ring[seen->faults % T3_FAULT_RING];
 
 		seen->faults++;
-		smp_rmb(); /* the record before the counter that says whether it was overwritten */
+		dma_rmb(); /* the record before the counter that says whether it was overwritten */
 		if (READ_ONCE(space->area->faults) - seen->faults < T3_FAULTS_KEPT)
 			trace_t3_fault(space, &fault);
 	}

@@ -196,6 +196,19 @@ void conf_wait_state(struct conf *c, struct conf_space *s, uint32_t state, uint3
 /* Check that the space is FAULTED with a first fault of this kind. Returns the record. */
 struct t3_fault_record conf_wait_fault(struct conf *c, struct conf_space *s, uint32_t kind);
 /* Wait until the 64-bit word at `word` in host memory is `wanted`. */
+/*
+ * Order what the device sees, or what it wrote. Compilers order threads alone, which on arm64 does
+ * not reach a device.
+ */
+static inline void conf_barrier(void)
+{
+#ifdef __aarch64__
+	__asm__ volatile("dmb osh" ::: "memory");
+#else
+	__sync_synchronize();
+#endif
+}
+
 void conf_wait_word(struct conf *c, const volatile uint64_t *word, uint64_t wanted,
 		    const char *what);
 void conf_wait_counter(struct conf *c, struct conf_device *d, enum t3_counter_id id,

@@ -94,6 +94,7 @@ void conf_wait_word(struct conf *c, const volatile uint64_t *word, uint64_t want
 
 	while (*word != wanted && conf_pause(&deadline))
 		;
+	conf_barrier(); /* The device writes a word after what it stands for. */
 	CHECK_EQUAL(c, what, *word, wanted);
 }
 
@@ -120,6 +121,7 @@ struct t3_fault_record conf_wait_fault(struct conf *c, struct conf_space *s, uin
 
 	while (s->events->state >> 32 != T3_SPACE_FAULTED && conf_pause(&deadline))
 		;
+	conf_barrier();
 	CHECK_EQUAL(c, "state in the event area", s->events->state >> 32, T3_SPACE_FAULTED);
 	memcpy(&record, (const void *)&s->events->fault, sizeof(record));
 	CHECK_EQUAL(c, "kind of the first fault", record.kind, kind);

@@ -53,7 +53,7 @@ uint32_t queue_push(struct queue *q, const struct t3_descriptor *descriptor)
 
 void queue_submit(struct queue *q)
 {
-	__sync_synchronize(); /* the doorbell orders after the ring */
+	conf_barrier(); /* the doorbell orders after the ring */
 	conf_reg_write(q->dev, T3_REG_QUEUE_TAIL + 4 * q->args.queue, q->tail);
 }
 
@@ -68,7 +68,7 @@ struct t3_completion queue_wait(struct conf *c, struct queue *q, uint32_t index)
 	while ((slot->word >> 48 != phase || (uint32_t)slot->word != index) &&
 	       conf_pause(&deadline))
 		;
-	__sync_synchronize(); /* The device writes `word` last, so read it first. */
+	conf_barrier(); /* The device writes `word` last, so read it first. */
 	found = *slot;
 	CHECK_EQUAL(c, "phase and bits above of a completion", found.word >> 48, phase);
 	CHECK_EQUAL(c, "index of a completion", (uint32_t)found.word, index);
