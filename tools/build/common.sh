@@ -9,6 +9,19 @@ T3_CACHE=${T3_CACHE:-$T3_ROOT/.cache}
 T3_JOBS=${T3_JOBS:-2}
 # What depends on the guest's kernel: its link, the module, the images.
 T3_GUEST=${T3_GUEST:-$T3_BUILD}
+# The guest's processor, and what builds programs and kernels for it on this machine.
+T3_ARCH=${T3_ARCH:-amd64}
+case $T3_ARCH in
+arm64)
+	CROSS=aarch64-linux-gnu-
+	KERNEL_MAKE=(ARCH=arm64 "CROSS_COMPILE=$CROSS")
+	;;
+*)
+	CROSS=
+	KERNEL_MAKE=()
+	;;
+esac
+export CROSS KERNEL_MAKE
 
 die() {
 	echo "t3: $*" >&2

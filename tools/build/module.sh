@@ -34,7 +34,7 @@ kbuild() {
 	shift
 	release=$(cat "$T3_GUEST/kernel/release")
 	make -C "$T3_GUEST/kernel/lib/modules/$release/build" M="$dest" -j "$T3_JOBS" \
-		CONFIG_DEBUG_INFO_BTF_MODULES= "$@" modules
+		"${KERNEL_MAKE[@]}" CONFIG_DEBUG_INFO_BTF_MODULES= "$@" modules
 }
 
 build_module() {
