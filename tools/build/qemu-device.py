@@ -22,7 +22,7 @@ import sys
 RULES = ("c_COMPILER", "c_LINKER", "c_LINKER_RSP")
 OBJECT = "hw/t3/libt3place.a.p/place.c.o"
 QTEST_OBJECT = "tests/qtest/t3/t3-qtest.p/place.c.o"
-PROGRAM = "qemu-system-x86_64"
+PROGRAMS = ("qemu-system-x86_64", "qemu-system-aarch64")  # a build has one of them
 QTEST = "tests/qtest/t3/t3-qtest"
 # The arguments of a compiler command for one source. The build rule adds them itself.
 OF_ONE_SOURCE = ("-MQ", "-MF", "-o", "-c")
@@ -72,11 +72,16 @@ def linker_arguments(command, root, place):
     return [words[0], before, after]
 
 
+def program_of(outputs):
+    return next(name for name in PROGRAMS if name in outputs)
+
+
 def commands(entry):
     text = subprocess.run(["ninja", "-C", entry / "build", "-t", "compdb", "-x", *RULES],
                           capture_output=True, text=True, check=True).stdout
     every = {command["output"]: command["command"] for command in json.loads(text)}
-    found = {name: every[name] for name in (OBJECT, QTEST_OBJECT, PROGRAM, QTEST)}
+    wanted = (OBJECT, QTEST_OBJECT, program_of(every), QTEST)
+    found = {name: every[name] for name in wanted}
     (entry / "commands.json").write_text(
         json.dumps({"root": str(entry), "commands": found}, indent=1) + "\n")
 
@@ -85,9 +90,11 @@ def recipe(entry):
     """Writes the commands for a clone. The entry may have moved since it was built."""
     known = json.loads((entry / "commands.json").read_text())
     root, found = known["root"], known["commands"]
-    return {"compile": compiler_arguments(found[OBJECT], root),
+    program = program_of(found)
+    return {"program": program,
+            "compile": compiler_arguments(found[OBJECT], root),
             "compile-qtest": compiler_arguments(found[QTEST_OBJECT], root),
-            "link": linker_arguments(found[PROGRAM], root, OBJECT),
+            "link": linker_arguments(found[program], root, OBJECT),
             "link-qtest": linker_arguments(found[QTEST], root, QTEST_OBJECT)}
 
 
@@ -147,7 +154,7 @@ def device_statements(root, made):
     files = [*sources(root, "qemu-device/*.c"), *sources(root, "qemu-device/core/*/*.c"),
              "trace/trace-hw_t3.c"]
     text, objects = compiled(files, command, HEADERS)
-    return trace_statements() + text + linked(PROGRAM, made["link"], objects)
+    return trace_statements() + text + linked(made["program"], made["link"], objects)
 
 
 def qtest_statements(root, made):

@@ -17,6 +17,7 @@ T3_QEMU=${T3_QEMU:-$USUAL_QEMU}
 
 DEVICE=$T3_ROOT/tools/build/qemu-device.py
 
+PROGRAM=qemu-system-x86_64
 CONFIGURE=(
 	--target-list=x86_64-softmmu --without-default-features
 	--without-default-devices --with-devices-x86_64=t3
@@ -107,7 +108,7 @@ precompile_header() {
 }
 
 build_qemu() {
-	ninja -C "$1/build" -j "$T3_JOBS" qemu-system-x86_64
+	ninja -C "$1/build" -j "$T3_JOBS" "$PROGRAM"
 }
 
 # What qtest programs are linked with.
@@ -217,8 +218,12 @@ drop_others() {
 	fi
 }
 
+# What another processor of the guest makes different.
+# shellcheck source=tools/build/qemu-arm64.sh
+[ "$T3_ARCH" = amd64 ] || . "$T3_ROOT/tools/build/qemu-$T3_ARCH.sh"
+
 main() {
-	local key entry targets=(qemu-system-x86_64)
+	local key entry targets=("$PROGRAM")
 
 	key=$(cache_key "${CONFIGURE[*]}" "$(declare -f qapi_fabric qemu_places qemu_hooks \
 		qemu_devices qemu_without_cxl qemu_tlb_sections qemu_code_protection protect_before_reading \
