@@ -6,6 +6,8 @@
 
 APT_DIR=$T3_CACHE/apt
 APT_SOURCES=apt_usual_sources
+APT_STATUS=/var/lib/dpkg/status
+APT_ARCH=$(dpkg --print-architecture)
 
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 
@@ -75,6 +77,22 @@ apt_all_qemus() {
 	APT_SOURCES=apt_qemu_sources
 }
 
+# Sources of this machine's release, for packages of another architecture.
+apt_own_sources() {
+	echo "deb [signed-by=$KEYRING] $2 $1 main"
+}
+
+# apt_foreign ARCHITECTURE: from here on, look at that architecture alone, in a folder of its own, as
+# if nothing were installed.
+apt_foreign() {
+	APT_DIR=$T3_CACHE/apt-$1
+	APT_SOURCES=apt_own_sources
+	APT_STATUS=$APT_DIR/installed
+	APT_ARCH=$1
+	mkdir -p "$APT_DIR"
+	: >"$APT_STATUS"
+}
+
 apt_write_sources() {
 	local codename mirror
 
@@ -86,7 +104,7 @@ apt_write_sources() {
 apt_write_config() {
 	write_if_changed "$APT_DIR/apt.conf" <<-CONF
 		Dir::State "$APT_DIR/state";
-		Dir::State::status "/var/lib/dpkg/status";
+		Dir::State::status "$APT_STATUS";
 		Dir::Cache "$APT_DIR/cache";
 		Dir::Etc::sourcelist "$APT_DIR/sources.list";
 		Dir::Etc::sourceparts "/dev/null";
@@ -95,6 +113,8 @@ apt_write_config() {
 		Acquire::http::Timeout "30";
 		Acquire::Check-Valid-Until "false";
 		APT::Sandbox::User "root";
+		APT::Architecture "$APT_ARCH";
+		APT::Architectures { "$APT_ARCH"; };
 	CONF
 }
 
