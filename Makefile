@@ -10,8 +10,14 @@ MAKEFLAGS += --no-builtin-rules
 SHELL := /bin/bash
 
 T3_BUILD ?= .build
+# The guest's processor, as Debian calls it. What is built for another one than this machine's is in
+# a folder of its own. An environment's ARCH is a kernel developer's.
+override export T3_ARCH := $(or $(if $(filter command,$(firstword $(origin ARCH))),$(ARCH)),$(T3_ARCH),amd64)
+$(if $(filter 1,$(words $(T3_ARCH))),$(if $(filter amd64 arm64,$(T3_ARCH)),,$(eval BAD := 1)),$(eval BAD := 1))
+$(if $(BAD),$(error t3: ARCH must be amd64, which is the default, or arm64; got '$(T3_ARCH)'))
+CROSSED := $(filter-out amd64,$(T3_ARCH))
 # One spelling for one folder: what depends on what is written down with it.
-B := $(patsubst $(CURDIR)/%,%,$(abspath $(T3_BUILD)))
+B := $(patsubst $(CURDIR)/%,%,$(abspath $(T3_BUILD:%/$(CROSSED)=%)$(CROSSED:%=/%)))
 T3_CACHE ?= $(CURDIR)/.cache
 comma := ,
 T3_JOBS ?= 2
@@ -47,17 +53,24 @@ $(if $(shell case '$(subst ','"'"',$(CURDIR)$(T3_BUILD)$(T3_CACHE))' in \
 # for all goals but these, which build nothing themselves.
 GOALS := $(or $(MAKECMDGOALS),help)
 UNLOCKED := help kernels check-matrix machines try gdb check-debug options dkms dist uninstall pictures spec-appendix
+# Those that know another processor than this machine's.
+CROSSED_GOALS := run shell try check build deps qemu kernel module lib tools initramfs tests-image unit \
+	guest conformance clean distclean help
 # `make try` and `make gdb` have a KERNEL of their own (try.py).
 SELECTED := $(if $(filter-out try gdb,$(GOALS)),$(if $(filter command,$(firstword $(origin \
 	KERNEL))),$(filter-out debian,$(KERNEL))))
+$(if $(CROSSED),$(if $(SELECTED),$(error t3: KERNEL selects one of Debian's kernels for amd64; \
+	ARCH=$(CROSSED) has a kernel of its own: leave KERNEL out)))
+$(foreach goal,$(if $(CROSSED),$(filter-out $(CROSSED_GOALS) $B/%,$(GOALS))),$(error t3: ARCH=$(CROSSED) \
+	is for $(CROSSED_GOALS); got '$(goal)'))
 $(if $(filter debug,$(SELECTED)),$(error t3: KERNEL=debug is for make try and make gdb; its suites \
 	are make check-debug))
 $(if $(SELECTED),$(if $(shell [[ '$(subst ','"'"',$(SELECTED))' =~ \
 	^([0-9]+(\.[0-9]+){0$(comma)2}(\+[a-z0-9.]+)?|newest)$$ ]] || echo no),$(error t3: KERNEL must be \
 	the beginning of a version, as in 7.3 or 6.12.117, or newest, debian or debug; got '$(SELECTED)')))
-override export T3_KERNEL := $(or $(SELECTED),$(T3_KERNEL))
+override export T3_KERNEL := $(or $(SELECTED),$(CROSSED:%=kernel-%),$(T3_KERNEL))
 # What depends on the kernel: its link, the module, the images.
-K := $(if $(filter kernel kernel-debug,$(T3_KERNEL)),$B,$B/linux-$(T3_KERNEL))
+K := $(if $(filter kernel kernel-%,$(T3_KERNEL)),$B,$B/linux-$(T3_KERNEL))
 override T3_GUEST := $(abspath $K)
 $(if $(filter $B,$K),$(eval unexport T3_GUEST),$(eval export T3_GUEST))
 # What runs for long what it has built: it gives the lock back before (by RUN).
@@ -129,7 +142,7 @@ $(foreach goal,debug-suites tests-image guest conformance loop soak soak-driver,
 SETS_paper := run paper
 SETS_deb := run deb
 SETS_check-deb := run deb
-T3_PACKAGES ?= $(sort $(foreach goal,$(GOALS),$(or $(SETS_$(goal)),check)))
+T3_PACKAGES ?= $(sort $(CROSSED:%=run try %) $(if $(CROSSED),,$(foreach goal,$(GOALS),$(or $(SETS_$(goal)),check))))
 
 # ------------------------------------------------------------------- sources
 CORE_SRC := $(wildcard qemu-device/core/*/*.c)
@@ -170,7 +183,8 @@ COVERED := $(patsubst tests/%.c,$B/cov/bin/%,$(filter \
 	tests/unit/test_core_% tests/unit/test_sim_%,$(UNIT_SRC)) $(SPEC_SRC))
 GUEST := $(GUEST_SRC:tests/guest/%.c=$B/guest/%)
 EXAMPLES := $(EXAMPLE_SRC:tests/examples/%.c=$B/examples/%)
-GUEST32 := $(GUEST32_SRC:tests/guest32/%.c=$B/guest32/%)
+# 32-bit clients are i386's.
+GUEST32 := $(if $(CROSSED),,$(GUEST32_SRC:tests/guest32/%.c=$B/guest32/%))
 CONFORMANCE := $(if $(CONFORMANCE_SRC),$B/t3-conformance)
 GUEST_SCRIPTS := guest-init guest-batch keep-core
 
@@ -179,6 +193,16 @@ Q := $(if $V,,@)
 say = $(if $V,,@printf '  %-5s %s\n' $1 $(patsubst $B/%,%,$2))
 
 objects = $(patsubst %.c,$B/$1/%.o,$2)
+
+# --------------------------------------------------------------------- tools
+# Those for another processor find its libraries in what sysroot.sh has unpacked.
+CROSS := $(if $(CROSSED),aarch64-linux-gnu-)
+ifneq (,$(CROSSED))
+override CC := $(CROSS)gcc --sysroot=$(T3_BUILD)/sysroot
+override AR := $(CROSS)ar
+endif
+PKG_CONFIG := $(if $(CROSSED),PKG_CONFIG_SYSROOT_DIR='$(T3_BUILD)/sysroot' \
+	PKG_CONFIG_LIBDIR='$(T3_BUILD)/sysroot/usr/lib/aarch64-linux-gnu/pkgconfig' )pkg-config
 
 # --------------------------------------------------------------------- flags
 # pkg-config is asked when a recipe runs: before `deps` it may not exist.
@@ -196,7 +220,7 @@ ABI32 := -m32 -msse2 -static -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 \
 FUZZ_CC ?= clang
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 LIB_PKGS := libdrm libpci
-pkg = $(shell pkg-config $1)
+pkg = $(shell $(PKG_CONFIG) $1)
 
 INC_qemu-device := -Iuapi -Iqemu-device/core
 INC_libt3 = -DT3_VERSION=\"$(VERSION)\" -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags $(LIB_PKGS))
@@ -229,6 +253,7 @@ help:
 #:                ITERS=4             iterations
 #:                SEED=1              of the input data
 #:                KERNEL=7.3          another kernel in the VM: see make kernels
+#:                ARCH=arm64          an arm64 VM; also for shell, try, unit, guest, conformance, check
 run: build
 	@$(RUN) $(VM) run --initramfs $K/initramfs.img --ranks "$$RANKS" --name run -- t3 gemm-rs --timed --ranks "$$RANKS" --shape "$$SHAPE" \
 		--dtype "$$DTYPE" --write "$$WRITE" --iters "$$ITERS" --seed "$$SEED" --tile "$$TILE"
@@ -260,7 +285,8 @@ gdb:
 # The suites that a kernel, and those that KVM makes a difference to.
 BOOTING := package conformance guest guest-iommu guest-ordinary hotplug migrate launch examples tool e2e
 ACCELERATED := launcher patching loop newest $(filter-out package,$(BOOTING))
-SUITES := $(if $(SELECTED),$(BOOTING),$(if $(filter kvm,$(T3_ACCEL)),$(ACCELERATED)))
+SUITES := $(if $(CROSSED),unit conformance guest guest-iommu e2e,$(if $(SELECTED),$(BOOTING),$(if \
+	$(filter kvm,$(T3_ACCEL)),$(ACCELERATED))))
 
 #: make check   lint, unit and spec tests and their coverage, a short fuzz run, qtest,
 #:              conformance, guest, hot-plug, migration and end-to-end runs
@@ -268,7 +294,7 @@ SUITES := $(if $(SELECTED),$(BOOTING),$(if $(filter kvm,$(T3_ACCEL)),$(ACCELERAT
 #:                ACCEL=kvm           what boots a VM, run by KVM; ACCEL=tcg (the default)
 #:                                    translates. For each goal that boots a VM; auto is kvm
 #:                                    where it works
-check: build tests-image $K/mpi.img $(if $(SUITES),,checkpatch qtest-build $(UNIT) $(UNIT_SAN) \
+check: build tests-image $(if $(CROSSED),$(UNIT),$K/mpi.img) $(if $(SUITES),,checkpatch qtest-build $(UNIT) $(UNIT_SAN) \
 		$(SPEC) $(COVERED) fuzz-build)
 	@$(RUN) $(STAGE)check.py $(SUITES)
 
@@ -301,8 +327,8 @@ lint: module checkpatch $(CORE) $(LIB) $(TOOL)
 package: kernel
 	@$(RUN) $(STAGE)check.py package
 unit-plain: $(UNIT)
-unit: $(UNIT) $(UNIT_SAN) $(UNIT_THREADS)
-	@$(RUN) $(STAGE)check.py unit unit-sanitized unit-threads
+unit: $(UNIT) $(if $(CROSSED),,$(UNIT_SAN) $(UNIT_THREADS))
+	@$(RUN) $(STAGE)check.py unit $(if $(CROSSED),,unit-sanitized unit-threads)
 spec: $(SPEC)
 	@$(RUN) $(STAGE)check.py spec
 #: make spec-appendix   what SPEC.md says of uapi/t3_hw.h's names and layouts, anew
@@ -424,13 +450,14 @@ options:
 # Wrong options end a run before anything is installed.
 deps: | $(if $(filter run soak soak-jobs,$(MAKECMDGOALS)),options)
 	@$(STAGE)$(if $(filter-out install,$(MAKECMDGOALS)),deps.sh $(T3_PACKAGES),install.sh needs)
+	@$(if $(CROSSED),$(STAGE)sysroot.sh)
 # What is fetched by apt needs no package, so it is fetched while those are installed.
 .PHONY: fetch-qemu fetch-kernel
 fetch-qemu fetch-kernel: | $(if $(filter run soak soak-jobs,$(MAKECMDGOALS)),options)
 fetch-qemu:
 	@$(STAGE)qemu.sh fetch
 fetch-kernel:
-	@$(if $(filter kernel-debug,$(T3_KERNEL)),,$(STAGE)kernel.sh fetch)
+	@$(if $(filter kernel-%,$(T3_KERNEL)),,$(STAGE)kernel.sh fetch)
 qemu: | deps fetch-qemu
 	@$(STAGE)qemu.sh
 qtest-build: | qemu
@@ -438,7 +465,7 @@ qtest-build: | qemu
 kernel: $K/kernel.stamp
 # Always asked, rewritten only when .build/kernel leads to another kernel.
 $K/kernel.stamp: always | deps fetch-kernel
-	@$(STAGE)$(if $(filter kernel-debug,$(T3_KERNEL)),$(T3_KERNEL),kernel).sh
+	@$(STAGE)$(if $(filter kernel-%,$(T3_KERNEL)),$(T3_KERNEL),kernel).sh
 # Of Debian's kernel alone, as it is no part of what is built.
 checkpatch: $K/kernel.stamp
 	@$(if $(filter kernel,$(T3_KERNEL)),$(STAGE)kernel.sh checkpatch)
@@ -510,7 +537,7 @@ $(INSTALLED_LIB): $B/libt3.a
 	@mkdir -p $(@D)
 	$(call say,AR,$@)
 	$Q$(CC) -r -nostdlib -o $(@:.a=.o) -Wl,--whole-archive $<
-	$Qobjcopy --localize-hidden $(@:.a=.o)
+	$Q$(CROSS)objcopy --localize-hidden $(@:.a=.o)
 	$Qrm -f $@ && $(AR) rcs $@ $(@:.a=.o)
 
 LIB_MAP := $(wildcard libt3/libt3.map)
@@ -537,8 +564,8 @@ $B/libt3-uninstalled.pc: libt3/libt3.pc.in Makefile $(VERSION_FILE)
 
 $B/t3: $(call objects,obj,$(TOOL_SRC)) $(SIM) $(CORE) $(LIB)
 	$(call say,LD,$@)
-	$Q! comm -12 <(nm -D --defined-only $B/libt3.so | awk '{ sub(/@.*/, "", $$3); print $$3 }' | sort -u) \
-		<(nm -g --defined-only $(CORE) $(SIM) | awk 'NF == 3 { print $$3 }' | sort -u) | \
+	$Q! comm -12 <($(CROSS)nm -D --defined-only $B/libt3.so | awk '{ sub(/@.*/, "", $$3); print $$3 }' | sort -u) \
+		<($(CROSS)nm -g --defined-only $(CORE) $(SIM) | awk 'NF == 3 { print $$3 }' | sort -u) | \
 		sed 's/$$/: a name of the core and of libt3, where the core would have both/' | grep .
 	$Q$(link_tool) -Wl,-rpath,'$$ORIGIN'
 # The installed one finds its library from where it is, or where the loader looks anyway.

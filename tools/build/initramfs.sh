@@ -63,30 +63,64 @@ add_driver() {
 	mapfile -t needed < <(modinfo -F depends "$module" | tr ',' '\n')
 	cp -r "$base/modules" "$root/usr/lib/"
 	add_modules "$root" "${needed[@]}"
-	strip --strip-debug -o "$to/t3.ko" "$module"
+	"${CROSS}strip" --strip-debug -o "$to/t3.ko" "$module"
 	index_modules "$root"
 	for file in "$base/modules/$RELEASE"/*.ko; do
 		rm "$to/${file##*/}"
 	done
 }
 
-# Our shared library comes from .build. ldd finds all others.
-add_libraries() {
-	local root=$1 lib
+# libraries_of FILE...: our shared library from .build. ldd finds all others.
+libraries_of() {
+	LD_LIBRARY_PATH=$T3_BUILD ldd "$@" | grep -o '/[^ ]*\.so[^ ]*' | grep -v ':$' | sort -u
+}
 
-	LD_LIBRARY_PATH=$T3_BUILD ldd "${@:2}" | grep -o '/[^ ]*\.so[^ ]*' | grep -v ':$' | sort -u |
-		while read -r lib; do
-			case $lib in
-			"$T3_BUILD"/*) cp -L "$lib" "$root/usr/lib/" ;;
-			*) mkdir -p "$root${lib%/*}" && cp -L "$lib" "$root$lib" ;;
-			esac
+# Programs of another processor have theirs, and its loader, in a tree of its own.
+if [ -n "$CROSS" ]; then
+	SYSROOT=$T3_BUILD/sysroot
+	libraries_of() {
+		local seen=" " queue=("$@") name lib
+
+		while [ ${#queue[@]} -gt 0 ]; do
+			while read -r name; do
+				case $seen in *" $name "*) continue ;; esac
+				seen+="$name "
+				lib=$(find_library "$name")
+				echo "$lib"
+				queue+=("$lib")
+			done < <("${CROSS}readelf" -d "${queue[0]}" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+			queue=("${queue[@]:1}")
 		done
+	}
+fi
+
+find_library() {
+	local dir
+
+	for dir in "$T3_BUILD" "$SYSROOT"/usr/lib "$SYSROOT"/usr/lib/*-linux-gnu; do
+		[ ! -e "$dir/$1" ] || { echo "$dir/$1" && return; }
+	done
+	die "there is no $1 for $T3_ARCH in $SYSROOT"
+}
+
+# A path in the guest is that of this machine, or of the other processor's tree.
+add_libraries() {
+	local root=$1 lib to
+
+	libraries_of "${@:2}" | while read -r lib; do
+		to=${lib#"${SYSROOT:-}"}
+		case $lib in
+		"${SYSROOT:-none}"/*) ;;
+		"$T3_BUILD"/*) to=/usr/lib/${lib##*/} ;;
+		esac
+		mkdir -p "$root${to%/*}" && cp -L "$lib" "$root$to"
+	done
 }
 
 # add_program ROOT DIR FILE: add it without its debug information.
 add_program() {
 	mkdir -p "$1$2"
-	strip -g -o "$1$2/${3##*/}" "$3"
+	"${CROSS}strip" -g -o "$1$2/${3##*/}" "$3"
 }
 
 # Tests go to a folder of their own. Those of 32 bits are static, and need a kernel that runs them.
@@ -115,7 +149,7 @@ add_checker() {
 	local root=$1 checker=$T3_BUILD/libt3-check.so.0
 
 	[ -e "$checker" ] || return 0
-	strip -g -o "$root/usr/lib/${checker##*/}" "$checker"
+	"${CROSS}strip" -g -o "$root/usr/lib/${checker##*/}" "$checker"
 	add_libraries "$root" "$checker"
 }
 
@@ -123,7 +157,7 @@ add_checker() {
 add_udev() {
 	local root=$1 udevadm
 
-	udevadm=$(command -v udevadm)
+	udevadm=$([ -z "$CROSS" ] && command -v udevadm || echo "$SYSROOT/usr/bin/udevadm")
 	mkdir -p "$root"/usr/lib/{systemd,udev/rules.d}
 	cp "$udevadm" "$root/usr/bin/udevadm"
 	ln -s ../../bin/udevadm "$root/usr/lib/systemd/systemd-udevd"
@@ -131,14 +165,22 @@ add_udev() {
 	add_libraries "$root" "$udevadm"
 }
 
+libdw() {
+	if [ -n "$CROSS" ]; then
+		find_library libdw.so.1
+	else
+		PATH=$PATH:/sbin ldconfig -p | sed -n 's/.*libdw\.so\.1 (libc6,x86-64) => //p'
+	fi
+}
+
 # The library that the checker loads by its name, for the lines of a program's stores.
 add_libdw() {
 	local root=$1 lib
 
-	lib=$(PATH=$PATH:/sbin ldconfig -p | sed -n 's/.*libdw\.so\.1 (libc6,x86-64) => //p')
+	lib=$(libdw)
 	[ -n "$lib" ] || die "there is no libdw.so.1: install libdw-dev"
-	mkdir -p "$root${lib%/*}"
-	cp -L "$lib" "$root$lib"
+	mkdir -p "$root/usr/lib"
+	cp -L "$lib" "$root/usr/lib/"
 	add_libraries "$root" "$lib"
 }
 
@@ -159,9 +201,10 @@ add_terminals() {
 add_busybox() {
 	local root=$1 applet busybox
 
+	# The same release's, so it has the same applets.
 	busybox=$(command -v busybox)
 	mkdir -p "$root"/{bin,sbin,usr/bin,usr/sbin,etc,proc,sys,dev,tmp,run,root}
-	cp "$busybox" "$root/bin/busybox"
+	cp "$([ -z "$CROSS" ] && echo "$busybox" || echo "$SYSROOT/usr/bin/busybox")" "$root/bin/busybox"
 	"$busybox" --list-full | while read -r applet; do
 		[ -e "$root/$applet" ] || ln -s /bin/busybox "$root/$applet"
 	done

@@ -14,12 +14,17 @@ from vm_fabric import fabric_args
 # pci=no_e820: QEMU reserves the last 12 GiB below 1 TiB for an AMD processor, which TCG's is.
 # SeaBIOS 1.16.3 places the 64-bit BARs there, and Linux would assign none to a new device.
 KERNEL_ARGS = [
-    "console=ttyS0", "quiet", "loglevel=5", "panic=-1", "oops=panic", "tsc=reliable",
-    "no_timer_check", "random.trust_cpu=on", "mitigations=off", "psi=0", "noautogroup",
-    "8250.nr_uarts=3", "pci=no_e820", "cryptomgr.notests", "i8042.noaux", "i8042.nokbd",
+    "quiet", "loglevel=5", "panic=-1", "oops=panic", "random.trust_cpu=on", "mitigations=off",
+    "psi=0", "noautogroup", "cryptomgr.notests",
     "initcall_blacklist=jent_mod_init,crypto_kdf108_init",
+]
+PC_KERNEL_ARGS = [
+    "console=ttyS0", "tsc=reliable", "no_timer_check", "8250.nr_uarts=3", "pci=no_e820",
+    "i8042.noaux", "i8042.nokbd",
     "ia32_emulation=1",  # 32-bit clients, also where the default is off
 ]
+# The console is the board's own UART, as the others are found too late for the first messages.
+ARM64_KERNEL_ARGS = ["console=ttyAMA0", "8250.nr_uarts=4"]
 
 # The value of a 4 GHz TSC at 250 Hz. Longer delays do no harm, and no calibration is needed.
 TCG_KERNEL_ARGS = ["lpj=16000000"]
@@ -39,6 +44,20 @@ STUCK_FACTOR_SLOW = 4
 # intremap: VFIO gives a device to user space only where its interrupts are remapped. strict:
 # unmapping an address takes effect at once.
 IOMMU_KERNEL_ARGS = ["intel_iommu=on", "iommu.strict=1"]
+
+ARM64_QEMU = "qemu-system-aarch64"
+
+
+def is_arm64(opts):
+    """Whether the guest is an arm64 machine: a build folder has one QEMU."""
+    return (opts.qemu / ARM64_QEMU).exists()
+
+
+def programs(opts):
+    """QEMU and the guest's kernel, in the form that QEMU starts."""
+    if is_arm64(opts):
+        return opts.qemu / ARM64_QEMU, opts.kernel / "Image"
+    return opts.qemu / "qemu-system-x86_64", opts.kernel / "vmlinux"
 
 
 def stuck_args(accel, more):
@@ -101,10 +120,12 @@ def device_args(opts):
 def iommu_args(opts):
     """The IOMMU comes before the devices, because it does not translate devices that exist
     earlier."""
-    return ["-device", "intel-iommu,intremap=on"] if opts.iommu else []
+    return ["-device", "intel-iommu,intremap=on"] if opts.iommu and not is_arm64(opts) else []
 
 
-def accel_args(accel, iommu=False):
+def accel_args(accel, iommu=False, arm64=False):
+    if arm64:
+        return ["-accel", "tcg,thread=multi", "-cpu", "neoverse-n1"]
     if accel == "kvm":
         # KVM's own I/O APIC would send its interrupts without the remapping.
         return ["-accel", "kvm" + (",kernel-irqchip=split" if iommu else ""), "-cpu", "host"]
@@ -112,16 +133,23 @@ def accel_args(accel, iommu=False):
     return ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]
 
 
-def serial_args(rundir, answered=False):
+PC_SERIAL = ["-device", "isa-serial,index=0,chardev=console",
+             "-device", "isa-serial,index=1,chardev=job",
+             "-device", "isa-serial,index=2,iobase=0x3e8,irq=5,chardev=control"]
+# ttyS1 and ttyS2 have the same uses there.
+ARM64_SERIAL = ["-serial", "chardev:console", "-chardev", "null,id=com1", "-chardev", "null,id=com4",
+                "-device", "pci-serial-4x,addr=0x1c,"
+                "chardev1=com1,chardev2=job,chardev3=control,chardev4=com4"]
+
+
+def serial_args(rundir, answered=False, arm64=False):
     """COM1 console, COM2 the job, COM3 control. COM3 gets an interrupt of its own."""
     answers = f",input-path={rundir}/control.in" if answered else ""
     return [
         "-chardev", f"file,id=console,path={rundir}/console.log",
         "-chardev", f"stdio,id=job,signal=off,logfile={rundir}/job.log",
         "-chardev", f"file,id=control,path={rundir}/control{answers}",
-        "-device", "isa-serial,index=0,chardev=console",
-        "-device", "isa-serial,index=1,chardev=job",
-        "-device", "isa-serial,index=2,iobase=0x3e8,irq=5,chardev=control",
+        *(ARM64_SERIAL if arm64 else PC_SERIAL),
     ]
 
 
@@ -142,23 +170,31 @@ def folders_args(opts, rundir):
     return args
 
 
+def kernel_arguments(opts, accel, arm64):
+    args = KERNEL_ARGS + (ARM64_KERNEL_ARGS if arm64 else PC_KERNEL_ARGS)
+    args += tcg_args() if accel == "tcg" and not arm64 else []
+    args += IOMMU_KERNEL_ARGS if opts.iommu else []
+    args += stuck_args(accel, read_text(opts.kernel / "append"))
+    return args + [text for text in (read_text(opts.kernel / "append").strip(), opts.append)
+                   if text]
+
+
+def machine(opts, arm64):
+    if arm64:
+        return "virt,gic-version=3,dump-guest-core=off" + (",iommu=smmuv3" if opts.iommu else "")
+    return "q35,vmport=off,smbus=off,sata=off,dump-guest-core=off"
+
+
 def qemu_command(opts, rundir, accel, debugger=""):
-    qemu = opts.qemu / "qemu-system-x86_64"
-    kernel_args = KERNEL_ARGS + (tcg_args() if accel == "tcg" else [])
-    kernel_args += IOMMU_KERNEL_ARGS if opts.iommu else []
-    kernel_args += stuck_args(accel, read_text(opts.kernel / "append"))
-    kernel_args += [text for text in (read_text(opts.kernel / "append").strip(), opts.append)
-                    if text]
+    arm64 = is_arm64(opts)
+    qemu, kernel = programs(opts)
     return [
         str(qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-        "-name", f"t3-{rundir.name}",
-        "-machine", "q35,vmport=off,smbus=off,sata=off,dump-guest-core=off",
-        *accel_args(accel, opts.iommu), "-smp", str(opts.cpus), "-m",
+        "-name", f"t3-{rundir.name}", "-machine", machine(opts, arm64),
+        *accel_args(accel, opts.iommu, arm64), "-smp", str(opts.cpus), "-m",
         opts.memory or read_text(opts.kernel / "memory").strip() or "1G",
-        "-kernel", str(opts.kernel / "vmlinux"), "-initrd", str(rundir / "initrd"),
-        "-append", " ".join(kernel_args),
-        *serial_args(rundir, bool(debugger)), *(["-gdb", debugger] if debugger else []),
+        "-kernel", str(kernel), "-initrd", str(rundir / "initrd"),
+        "-append", " ".join(kernel_arguments(opts, accel, arm64)),
+        *serial_args(rundir, bool(debugger), arm64), *(["-gdb", debugger] if debugger else []),
         *iommu_args(opts), *folders_args(opts, rundir), *device_args(opts), *opts.qemu_arg,
     ]
-
-

@@ -15,7 +15,7 @@ TROUBLE = re.compile(
 STAMP = re.compile(r"^\[ *\d+\.\d+\] ?")
 # "t3_probe+0x10/0x313 [t3]". "? " before it means that the address was only found on the stack.
 PLACE = re.compile(r"([\w.]+)\+0x([0-9a-f]+)/0x([0-9a-f]+) \[(\w+)[^\]]*\]")
-WHERE = re.compile(r"^(RIP: 0010:| *(Comm|CPU): |task:)")
+WHERE = re.compile(r"^(RIP: 0010:|pc : | *(Comm|CPU): |task:)")
 TRACE_LINES = 24
 LINES_BETWEEN = 60  # registers, code bytes and modules are between a report and its trace
 
@@ -76,7 +76,7 @@ def trace_after(lines):
     for line in lines[:LINES_BETWEEN + TRACE_LINES]:
         if inside and (line.strip() == "</TASK>" or not line.startswith(" ")):
             break
-        if line.startswith("Call Trace:"):
+        if line.startswith(("Call Trace:", "Call trace:")):
             inside = True
         elif not inside and not WHERE.match(line):
             continue
