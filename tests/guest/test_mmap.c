@@ -198,7 +198,7 @@ static void test_mapped_twice(void **state)
 	raw_open(&raw, 0, SIZE);
 	second = bo_map(raw.fd, raw.bo, SIZE);
 	second[77] = 99;
-	__asm__ volatile("sfence" ::: "memory");
+	order_stores();
 	CHECK_EQ(((volatile uint32_t *)raw.memory)[77], 99);
 	CHECK_EQ(((volatile uint32_t *)raw.aperture)[77], 99);
 	munmap(second, SIZE);
@@ -216,7 +216,7 @@ static void test_aperture_shows_the_buffer(void **state)
 	raw_open(&raw, 0, 64 * PAGE);
 	for (i = 0; i < 64; i++)
 		((volatile uint32_t *)raw.memory)[i * PAGE / 4 + i] = i + 1;
-	__asm__ volatile("sfence" ::: "memory");
+	order_stores();
 	for (i = 0; i < 64; i++)
 		CHECK_EQ(((volatile uint32_t *)raw.aperture)[i * PAGE / 4 + i], i + 1);
 	raw_close(&raw);

@@ -260,7 +260,7 @@ static void child_has_all(int sock, void *arg)
 		CHECK_EQ(signal_of_load(m->at[kind]), 0);
 	*(volatile uint32_t *)m->at[BUFFER] = 11;
 	*(volatile uint32_t *)m->at[HOST] = 12;
-	__asm__ volatile("sfence" ::: "memory");
+	order_stores();
 	send_u32(sock, 1);
 	receive_u32(sock);
 	/* A mapping that the parent has removed still exists here, and may be mapped again. */
@@ -284,7 +284,7 @@ static void test_child_has_the_same(void **state)
 	CHECK_EQ(*(volatile uint32_t *)m.at[HOST], 12);
 	*(volatile uint32_t *)m.at[BUFFER] = 21;
 	*(volatile uint32_t *)m.at[HOST] = 22;
-	__asm__ volatile("sfence" ::: "memory");
+	order_stores();
 	for (kind = 0; kind < KINDS; kind++) {
 		munmap(plain(m.at[kind]), m.size[kind]);
 		m.at[kind] = map_kind(&m, kind);

@@ -108,24 +108,46 @@ void check_zero_field(int fd, unsigned long request, const void *good, size_t of
 
 /* -------------------------------------------------------------------- stores */
 
+#ifdef __aarch64__
+#define PUT8   "strb %w1, %0"
+#define PUT16  "strh %w1, %0"
+#define PUT32  "str %w1, %0"
+#define PUT64  "str %x1, %0"
+#define PUT_AT "=Q" /* a register alone */
+#define ORDER  "dmb osh"
+#else
+#define PUT8   "movb %b1, %0"
+#define PUT16  "movw %w1, %0"
+#define PUT32  "movl %k1, %0"
+#define PUT64  "movq %q1, %0"
+#define PUT_AT "=m"
+#define ORDER  "sfence"
+#endif
+
 static inline void put8(volatile void *at, uint8_t value)
 {
-	__asm__ volatile("movb %b1, %0" : "=m"(*(volatile uint8_t *)at) : "q"(value));
+	__asm__ volatile(PUT8 : PUT_AT(*(volatile uint8_t *)at) : "r"(value));
 }
 
 static inline void put16(volatile void *at, uint16_t value)
 {
-	__asm__ volatile("movw %w1, %0" : "=m"(*(volatile uint16_t *)at) : "r"(value));
+	__asm__ volatile(PUT16 : PUT_AT(*(volatile uint16_t *)at) : "r"(value));
 }
 
 static inline void put32(volatile void *at, uint32_t value)
 {
-	__asm__ volatile("movl %k1, %0" : "=m"(*(volatile uint32_t *)at) : "r"(value));
+	__asm__ volatile(PUT32 : PUT_AT(*(volatile uint32_t *)at) : "r"(value));
 }
 
 static inline void put64(volatile void *at, uint64_t value)
 {
-	__asm__ volatile("movq %q1, %0" : "=m"(*(volatile uint64_t *)at) : "r"(value));
+	__asm__ volatile(PUT64 : PUT_AT(*(volatile uint64_t *)at) : "r"(value));
+}
+
+/* Stores to write-combined mappings before what follows. */
+static inline void order_stores(void)
+{
+	__asm__ volatile(ORDER ::: "memory");
 }
 
 /* Load or store 4 bytes. Returns the signal that came (SIGBUS, SIGSEGV), or 0. */

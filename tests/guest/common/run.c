@@ -15,7 +15,7 @@ void raw_release(const struct raw *raw, uint32_t epoch)
 void raw_ring_tile(const struct raw *raw, uint32_t segment, uint32_t slot, uint32_t tile)
 {
 	/* The staging image is write-combined. */
-	__asm__ volatile("sfence" ::: "memory");
+	order_stores();
 	put64(raw->doorbell + DRM_T3_DOORBELL_TILE, DRM_T3_TILE_DOORBELL(segment, slot, tile));
 }
 
