@@ -195,6 +195,56 @@ def qemu_selector():
                    env={"T3_QEMU": ""}), 0, rf"^\[{taken}\]$")
 
 
+# (arguments of make, its sentence)
+WRONG_ARCH = [("run ARCH=arm", "t3: ARCH must be amd64, which is the default, or arm64; got 'arm'"),
+              ("run ARCH=x86_64", "ARCH must be amd64, which is the default, or arm64; got 'x86_64'"),
+              ("run ARCH=arm64\\ amd64", "ARCH must be amd64.*; got 'arm64 amd64'"),
+              ("run ARCH=arm64 KERNEL=7.3", "ARCH=arm64 has a kernel of its own: leave KERNEL out"),
+              ("try ARCH=arm64 KERNEL=7.3 CMD=true", "ARCH=arm64 has one of its own: leave KERNEL"),
+              ("deb ARCH=arm64", "ARCH=arm64 is for run shell .*; got 'deb'"),
+              ("gdb ARCH=arm64", "ARCH=arm64 is for run shell .*; got 'gdb'")]
+
+
+def arch_selector():
+    """ARCH of the command line selects a processor, with a build folder, a kernel and packages of
+    its own. Any other one is refused, before anything is built."""
+    for arguments, sentence in WRONG_ARCH:
+        expect(run("bash", "-c", f"make {arguments}", env={"T3_ARCH": ""}), 2, sentence)
+    show = ("echo '$(info [$(T3_ARCH) $(B) $(K) $(T3_KERNEL) $(T3_PACKAGES)])' | "
+            "make -s -f Makefile -f - help T3_BUILD=.build ")
+    own = r"^\[arm64 \.build/arm64 \.build/arm64 kernel-arm64 arm64 run try\]$"
+    usual = r"^\[amd64 \.build \.build kernel "
+    for arguments, wanted in (("ARCH=arm64", own), ("ARCH=amd64", usual), ("", usual),
+                              ("ARCH=arm64 T3_BUILD=.build/arm64", own)):
+        expect(run("bash", "-c", show + arguments, env={"T3_ARCH": "", "ARCH": "mips"}), 0, wanted)
+
+
+def arch_of_a_folder():
+    """t3-vm boots the machine whose QEMU is in the build folder, with a kernel in that form."""
+    machine = "import sys; sys.path.insert(0, 'tools/vm'); import pathlib, types, vm_machine; " \
+        "here = pathlib.Path(sys.argv[1]); print(*vm_machine.programs(types.SimpleNamespace(" \
+        "qemu=here, kernel=here)))"
+    with folder() as place:
+        expect(run("python3", "-c", machine, place), 0, "/qemu-system-x86_64 .*/vmlinux$")
+        (place / "qemu-system-aarch64").touch()
+        expect(run("python3", "-c", machine, place), 0, "/qemu-system-aarch64 .*/Image$")
+        expect(run("tools/vm/t3-vm", "run", "--qemu", place, "--kernel", place, "--", "true"), 126,
+               "/Image does not exist: run make first")
+
+
+def foreign_packages():
+    """An apt for another architecture sees it alone, nothing as installed, and this release."""
+    script = """. tools/build/common.sh; . tools/build/apt-private.sh; apt_foreign arm64
+        debian_mirror() { echo http://mirror/; }; apt_write_sources; apt_write_config
+        cat "$APT_DIR/sources.list"; apt_private apt-config dump"""
+    with folder() as place:
+        result = run("bash", "-c", script, env={"T3_CACHE": str(place), "T3_BUILD": str(place / "b")})
+        expect(result, 0, r'^APT::Architecture "arm64";$',
+               rf'^Dir::State::status "{place}/apt-arm64/installed";$',
+               r"^deb \[signed-by=\S+\] http://mirror/ (bookworm|trixie) main$")
+        check((place / "apt-arm64/installed").read_text() == "", "something is installed there")
+
+
 SELECT = r"""
 . tools/build/qemu.sh
 apt_private() { printf 'Version: 1:%s+ds-1\n' 10.0.13 10.2.2 10.20.1 9.10.2; }
@@ -333,7 +383,8 @@ def failures_are_explained():
 
 
 TESTS = [strange_paths, folders_on_bad_disks, folders_of_others, failures_are_explained, make_waits,
-         makes_at_once, stopped_build_goes_on, qemu_selector, moved_kernel, moved_tree,
+         makes_at_once, stopped_build_goes_on, qemu_selector, arch_selector,
+         arch_of_a_folder, foreign_packages, moved_kernel, moved_tree,
          clones_share_a_cache, shell_takes_options]
 
 if __name__ == "__main__":

@@ -106,10 +106,18 @@ def chosen(given):
 SELECTOR = re.compile(r"\d+(\.\d+){0,2}(\+[a-z0-9.]+)?|newest")
 
 
+def is_crossed():
+    """Whether the guest has another processor than this machine (make's ARCH)."""
+    return os.environ.get("T3_ARCH", "amd64") != "amd64"
+
+
 def choose_kernel(kernel):
     """Tells make and the launcher. The debug kernel has a build folder of its own, as in
     check-debug; any other has one for what depends on it. That one is returned."""
     folder = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
+    if kernel and is_crossed():
+        raise UsageError(f"KERNEL selects a kernel for amd64; ARCH={os.environ['T3_ARCH']} has one of "
+                         "its own: leave KERNEL out")
     if kernel not in ("", "debian", "debug") and not SELECTOR.fullmatch(kernel):
         raise UsageError("KERNEL must be the beginning of a version, as in 7.3 or 6.12.117, or "
                          f"newest, debian or debug; got '{kernel}'")
@@ -118,6 +126,8 @@ def choose_kernel(kernel):
         os.environ["T3_KERNEL"] = "kernel-debug"
     os.environ["T3_BUILD"] = str(folder)
     os.environ.pop("T3_GUEST", None)
+    if is_crossed():
+        os.environ["T3_KERNEL"] = f"kernel-{os.environ['T3_ARCH']}"
     if kernel not in ("", "debian", "debug"):
         folder /= f"linux-{kernel}"
         os.environ.update(T3_KERNEL=kernel, T3_GUEST=str(folder))
@@ -135,6 +145,7 @@ def make_flags():
 def package_sets(action):
     """Installs the sets of packages.txt that it needs."""
     return ["run", "try", *(["gdb"] if action == "gdb" else []),
+            *([os.environ["T3_ARCH"]] if is_crossed() else []),
             *(["kernel-debug"] if os.environ.get("T3_KERNEL") == "kernel-debug" else [])]
 
 
