@@ -105,11 +105,21 @@ static void test_import(void **state)
 	close(fd);
 }
 
-/* Any device may use host memory. Only devices that reach it may use device memory. */
+/*
+ * vgem is a device of the platform. On arm64 its firmware would have to say that its DMA is coherent,
+ * and it has none.
+ */
+#ifdef __aarch64__
+#define HOST_TO_VGEM (-EOPNOTSUPP)
+#else
+#define HOST_TO_VGEM 0
+#endif
+
+/* Any device whose DMA is coherent may use host memory. Only devices that reach it may use device memory. */
 static void test_export(void **state)
 {
 	int vgem = need_vgem(), fd = open_rank(0), dmabuf;
-	uint32_t host, device, handle;
+	uint32_t host, device, handle = 0;
 
 	(void)state;
 	CHECK_EQ(bo_create_host(fd, SIZE, &host), 0);
@@ -118,10 +128,10 @@ static void test_export(void **state)
 	CHECK_EQ(prime_import(vgem, dmabuf, &handle), -EOPNOTSUPP);
 	close(dmabuf);
 	dmabuf = prime_share(fd, host);
-	CHECK_EQ(prime_import(vgem, dmabuf, &handle), 0);
+	CHECK_EQ(prime_import(vgem, dmabuf, &handle), HOST_TO_VGEM);
 	close(dmabuf);
 	close(fd);
-	CHECK_EQ(bo_close(vgem, handle), 0);
+	CHECK_EQ(bo_close(vgem, handle), HOST_TO_VGEM ? -EINVAL : 0);
 	close(vgem);
 }
 
@@ -133,6 +143,13 @@ static void test_exporter_goes_first(void **state)
 	char bdf[32];
 
 	(void)state;
+	if (HOST_TO_VGEM) {
+		close(fd);
+		close(vgem);
+		fprintf(stderr,
+			"# skipped: vgem's DMA is not coherent here, so it imports nothing\n");
+		skip();
+	}
 	CHECK_EQ(bo_create_host(fd, SIZE, &host), 0);
 	dmabuf = prime_share(fd, host);
 	CHECK_EQ(prime_import(vgem, dmabuf, &handle), 0);

@@ -119,24 +119,38 @@ static void on_signal(int number)
 	siglongjmp(signal_exit, number);
 }
 
-static void catch_signals(struct sigaction old[2])
+static void catch_signals(struct sigaction old[3])
 {
 	struct sigaction action = { .sa_handler = on_signal };
 
 	sigaction(SIGBUS, &action, &old[0]);
 	sigaction(SIGSEGV, &action, &old[1]);
+	sigaction(SIGILL, &action, &old[2]);
 }
 
-static int restore_signals(const struct sigaction old[2], int number)
+static int restore_signals(const struct sigaction old[3], int number)
 {
 	sigaction(SIGBUS, &old[0], NULL);
 	sigaction(SIGSEGV, &old[1], NULL);
+	sigaction(SIGILL, &old[2], NULL);
 	return number;
+}
+
+int signal_of(void (*act)(const void *), const void *arg)
+{
+	struct sigaction old[3];
+	int number;
+
+	catch_signals(old);
+	number = sigsetjmp(signal_exit, 1);
+	if (!number)
+		act(arg);
+	return restore_signals(old, number);
 }
 
 int signal_of_load(const volatile void *at)
 {
-	struct sigaction old[2];
+	struct sigaction old[3];
 	int number;
 
 	catch_signals(old);
@@ -148,7 +162,7 @@ int signal_of_load(const volatile void *at)
 
 int signal_of_store(volatile void *at)
 {
-	struct sigaction old[2];
+	struct sigaction old[3];
 	int number;
 
 	catch_signals(old);

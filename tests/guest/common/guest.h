@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -109,19 +110,21 @@ void check_zero_field(int fd, unsigned long request, const void *good, size_t of
 /* -------------------------------------------------------------------- stores */
 
 #ifdef __aarch64__
-#define PUT8   "strb %w1, %0"
-#define PUT16  "strh %w1, %0"
-#define PUT32  "str %w1, %0"
-#define PUT64  "str %x1, %0"
-#define PUT_AT "=Q" /* a register alone */
-#define ORDER  "dmb osh"
+#define PUT8	  "strb %w1, %0"
+#define PUT16	  "strh %w1, %0"
+#define PUT32	  "str %w1, %0"
+#define PUT64	  "str %x1, %0"
+#define PUT_AT	  "=Q" /* a register alone */
+#define ORDER	  "dmb osh"
+#define UNDEFINED "udf #0"
 #else
-#define PUT8   "movb %b1, %0"
-#define PUT16  "movw %w1, %0"
-#define PUT32  "movl %k1, %0"
-#define PUT64  "movq %q1, %0"
-#define PUT_AT "=m"
-#define ORDER  "sfence"
+#define PUT8	  "movb %b1, %0"
+#define PUT16	  "movw %w1, %0"
+#define PUT32	  "movl %k1, %0"
+#define PUT64	  "movq %q1, %0"
+#define PUT_AT	  "=m"
+#define ORDER	  "sfence"
+#define UNDEFINED "ud2"
 #endif
 
 static inline void put8(volatile void *at, uint8_t value)
@@ -150,6 +153,18 @@ static inline void order_stores(void)
 	__asm__ volatile(ORDER ::: "memory");
 }
 
+/*
+ * Whether the processor itself refuses an access to the aperture or a doorbell page that is not
+ * aligned, by SIGBUS. Then the device sees none of it.
+ */
+#ifdef __aarch64__
+#define REFUSES_MISALIGNED true
+#else
+#define REFUSES_MISALIGNED false
+#endif
+
+/* Returns the signal that came in the call (SIGBUS, SIGSEGV), or 0. */
+int signal_of(void (*act)(const void *), const void *arg);
 /* Load or store 4 bytes. Returns the signal that came (SIGBUS, SIGSEGV), or 0. */
 int signal_of_load(const volatile void *at);
 int signal_of_store(volatile void *at);

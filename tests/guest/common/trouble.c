@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <dirent.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <sys/mman.h>
 
+#include "module.h"
 #include "t3_hw.h"
 #include "trouble.h"
 
@@ -136,6 +139,45 @@ static uint32_t coredump_ask_to_go(void)
 	}
 	closedir(dir);
 	return found;
+}
+
+static bool coredump_is_of(const char *path, const char *bdf)
+{
+	char link[128], target[PATH_MAX];
+	ssize_t got;
+
+	snprintf(link, sizeof(link), "%.*s/failing_device", (int)(strlen(path) - strlen("/data")),
+		 path);
+	got = readlink(link, target, sizeof(target) - 1);
+	if (got < 0)
+		return false;
+	target[got] = 0;
+	return !strcmp(basename(target), bdf);
+}
+
+static bool coredump_go(const char *bdf)
+{
+	DIR *dir = opendir(COREDUMPS);
+	char path[128];
+	bool found = false;
+
+	CHECK(dir);
+	while (!found && coredump_next(dir, path, sizeof(path)))
+		found = coredump_is_of(path, bdf) && write_text(path, "x") == 0;
+	closedir(dir);
+	return found;
+}
+
+void coredump_discard_of(uint32_t rank)
+{
+	int64_t deadline = after_ms(2000);
+	char bdf[32];
+
+	device_bdf(rank, bdf, sizeof(bdf));
+	while (!coredump_go(bdf)) {
+		CHECK(now_ns() < deadline);
+		nap_ms(5);
+	}
 }
 
 /* The kernel removes them a little later. */

@@ -21,6 +21,8 @@ int sleep_and_wake(const char *how, const char *level);
 
 /* Return the text of the only device coredump, or NULL without one. free() it. */
 char *coredump_read(void);
+/* Await a device's coredump, which comes a little later than its jobs end, and remove it. */
+void coredump_discard_of(uint32_t rank);
 /* Remove all device coredumps. */
 void coredump_discard(void);
 
