@@ -346,6 +346,27 @@ def trace_is_decoded():
     check(vm_trace.report("[    1.0] all is well\n") == [], "nothing to report")
 
 
+WARNED_ARM64 = """\
+[    2.000001] WARNING: CPU: 0 PID: 1 at driver/t3_drv.c:12 t3_probe+0x8/0x400 [nobody]
+[    2.000002] pc : t3_probe+0x8/0x400 [nobody]
+[    2.000003] lr : local_pci_probe+0x40/0x90
+[    2.000004] x29: ffff800080003a60 x28: 0000000000000000 x27: 0000000000000000
+[    2.000005] Call trace:
+[    2.000006]  t3_probe+0x8/0x400 [nobody] (P)
+[    2.000007]  local_pci_probe+0x40/0x90
+[    2.000008] ---[ end trace 0000000000000000 ]---
+[    2.000009]  something later
+"""
+
+
+def arm64_trace_is_found():
+    """An arm64 kernel reports in other words: place, trace and its end are found."""
+    lines = vm_trace.report(WARNED_ARM64)
+    wanted = ["WARNING: .*", r"pc : t3_probe\+0x8/0x400 .*", "Call trace:", r" t3_probe\+0x8/.*",
+              r" local_pci_probe\+0x40/0x90"]
+    check(len(lines) == len(wanted) and all(map(re.fullmatch, wanted, lines)), "report", lines)
+
+
 def kernel_is_stuck():
     """The VM ends soon, and what is told is the kernel's sentence and the line of code."""
     place = stuck_module()
@@ -480,7 +501,7 @@ def clock_has_its_rate():
 
 
 TESTS = [old_runs_are_kept, clock_has_its_rate, try_bad_use, try_broken_build, try_test_passes,
-         try_command_status, trace_is_decoded, kernel_is_stuck, line_is_stuck, share_and_core,
+         try_command_status, trace_is_decoded, arm64_trace_is_found, kernel_is_stuck, line_is_stuck, share_and_core,
          cores_are_bounded, device_dump_is_kept, qemu_crashes, shell_with_folder,
          gdb_keeps_code_apart, gdb_guest, gdb_device, gdb_statuses]
 

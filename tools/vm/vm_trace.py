@@ -64,7 +64,7 @@ def source_lines(match, is_return):
 
 def decoded(line):
     match = PLACE.search(line)
-    places = source_lines(match, not line.startswith("RIP:")) if match else []
+    places = source_lines(match, not line.startswith(("RIP:", "pc :"))) if match else []
     return line + "".join(f"  {place}" for place in places)
 
 
