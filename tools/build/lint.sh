@@ -199,7 +199,7 @@ lint_headers() {
 
 # The core is plain C for any host. It includes the C library's headers, t3_hw.h and its own.
 lint_core_includes() {
-	local files std='assert|errno|inttypes|limits|math|immintrin|stdarg|stdbool|stddef|stdint|stdio|stdlib|string'
+	local files std='arm_neon|assert|errno|inttypes|limits|math|immintrin|stdarg|stdbool|stddef|stdint|stdio|stdlib|string'
 
 	lint_files files 'qemu-device/core/*.[ch]'
 	! grep -nE '^[[:space:]]*#[[:space:]]*include' "${files[@]}" |

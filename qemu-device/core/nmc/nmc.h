@@ -23,7 +23,7 @@ void t3_nmc_narrow(uint32_t dtype, const float *src, void *dst, uint32_t count);
 void t3_nmc_apply_narrow(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
 			 size_t bytes);
 #define T3_NMC_WIDE 32u /* bytes at a time */
-/* nmc_wide.c: returns the number of bytes done, which may be 0. */
+/* nmc_wide.c, nmc_neon.c: returns the number of bytes done, which may be 0. */
 size_t t3_nmc_apply_wide(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
 			 size_t bytes);
 

@@ -207,7 +207,7 @@ size_t t3_nmc_apply_wide(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_
 	return apply(dtype, op, dst, src, bytes);
 }
 
-#else
+#elif !defined(__aarch64__) /* nmc_neon.c */
 
 size_t t3_nmc_apply_wide(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
 			 size_t bytes)

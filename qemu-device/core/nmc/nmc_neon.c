@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Near-memory compute on an arm64 host, 32 bytes at a time in two registers. SPEC.md section 4. The
+ * bits are those of nmc.c. Each arm64 processor has these instructions.
+ */
+#include "nmc/nmc.h"
+
+#ifdef __aarch64__
+
+#include <arm_neon.h>
+
+#define STEP	      T3_NMC_WIDE
+#define REGISTER      sizeof(uint8x16_t)
+#define CANONICAL_NAN 0x7fc00000u
+_Static_assert(STEP == 2 * REGISTER, "two registers");
+
+/* The instructions give a NaN for a NaN operand, and -0 is less than +0. */
+static inline float32x4_t combine(uint32_t op, float32x4_t a, float32x4_t b)
+{
+	float32x4_t result = op == T3_OP_ADD   ? vaddq_f32(a, b)
+			     : op == T3_OP_MIN ? vminq_f32(a, b)
+					       : vmaxq_f32(a, b);
+
+	return vbslq_f32(vceqq_f32(result, result), result,
+			 vreinterpretq_f32_u32(vdupq_n_u32(CANONICAL_NAN)));
+}
+
+static inline uint8x16_t combine_f32(uint32_t op, uint8x16_t a, uint8x16_t b)
+{
+	return vreinterpretq_u8_f32(combine(op, vreinterpretq_f32_u8(a), vreinterpretq_f32_u8(b)));
+}
+
+static inline uint8x16_t combine_i32(uint32_t op, uint8x16_t a, uint8x16_t b)
+{
+	int32x4_t x = vreinterpretq_s32_u8(a), y = vreinterpretq_s32_u8(b);
+
+	if (op == T3_OP_ADD) /* without a sign, because it wraps */
+		return vreinterpretq_u8_u32(
+			vaddq_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
+	return vreinterpretq_u8_s32(op == T3_OP_MIN ? vminq_s32(x, y) : vmaxq_s32(x, y));
+}
+
+/* ------------------------------------------------------------ 16 bits, widened */
+
+static inline float32x4_t widen_f16(uint16x4_t half)
+{
+	return vcvt_f32_f16(vreinterpret_f16_u16(half));
+}
+
+/* To nearest even, as FPCR says in each program that does not change it. */
+static inline uint16x4_t narrow_f16(float32x4_t value)
+{
+	return vreinterpret_u16_f16(vcvt_f16_f32(value));
+}
+
+static inline float32x4_t widen_bf16(uint16x4_t half)
+{
+	return vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(half), 16));
+}
+
+/* To nearest even. A NaN is already the canonical one. */
+static inline uint16x4_t narrow_bf16(float32x4_t value)
+{
+	uint32x4_t all = vreinterpretq_u32_f32(value);
+	uint32x4_t odd = vandq_u32(vshrq_n_u32(all, 16), vdupq_n_u32(1));
+
+	return vshrn_n_u32(vaddq_u32(vaddq_u32(all, vdupq_n_u32(0x7fff)), odd), 16);
+}
+
+static inline uint8x16_t combine_f16(uint32_t op, uint8x16_t a, uint8x16_t b)
+{
+	uint16x8_t x = vreinterpretq_u16_u8(a), y = vreinterpretq_u16_u8(b);
+	float32x4_t low = combine(op, widen_f16(vget_low_u16(x)), widen_f16(vget_low_u16(y)));
+	float32x4_t high = combine(op, widen_f16(vget_high_u16(x)), widen_f16(vget_high_u16(y)));
+
+	return vreinterpretq_u8_u16(vcombine_u16(narrow_f16(low), narrow_f16(high)));
+}
+
+static inline uint8x16_t combine_bf16(uint32_t op, uint8x16_t a, uint8x16_t b)
+{
+	uint16x8_t x = vreinterpretq_u16_u8(a), y = vreinterpretq_u16_u8(b);
+	float32x4_t low = combine(op, widen_bf16(vget_low_u16(x)), widen_bf16(vget_low_u16(y)));
+	float32x4_t high = combine(op, widen_bf16(vget_high_u16(x)), widen_bf16(vget_high_u16(y)));
+
+	return vreinterpretq_u8_u16(vcombine_u16(narrow_bf16(low), narrow_bf16(high)));
+}
+
+/* ----------------------------------------------------------------------- loops */
+
+typedef uint8x16_t combiner(uint32_t op, uint8x16_t a, uint8x16_t b);
+
+/* Inlined with constant combiner and op, so that the loop has no branches on them. */
+static inline __attribute__((always_inline)) size_t loop(combiner *each, uint32_t op, uint8_t *dst,
+							 const uint8_t *src, size_t bytes)
+{
+	size_t at;
+
+	for (at = 0; bytes - at >= STEP; at += STEP) {
+		uint8x16_t first = each(op, vld1q_u8(dst + at), vld1q_u8(src + at));
+		uint8x16_t second =
+			each(op, vld1q_u8(dst + at + REGISTER), vld1q_u8(src + at + REGISTER));
+
+		vst1q_u8(dst + at, first);
+		vst1q_u8(dst + at + REGISTER, second);
+	}
+	return at;
+}
+
+static inline __attribute__((always_inline)) size_t loops(combiner *each, uint32_t op, uint8_t *dst,
+							  const uint8_t *src, size_t bytes)
+{
+	switch (op) {
+	case T3_OP_ADD:
+		return loop(each, T3_OP_ADD, dst, src, bytes);
+	case T3_OP_MIN:
+		return loop(each, T3_OP_MIN, dst, src, bytes);
+	default:
+		return loop(each, T3_OP_MAX, dst, src, bytes);
+	}
+}
+
+/* If dst is less than a step after src, a load would have to see the store just before it. */
+size_t t3_nmc_apply_wide(uint32_t dtype, uint32_t op, uint8_t *dst, const uint8_t *src,
+			 size_t bytes)
+{
+	size_t ahead = (size_t)((uintptr_t)dst - (uintptr_t)src);
+
+	if (bytes < STEP || (ahead && ahead < STEP))
+		return 0;
+	switch (dtype) {
+	case T3_DTYPE_I32:
+		return loops(combine_i32, op, dst, src, bytes);
+	case T3_DTYPE_F32:
+		return loops(combine_f32, op, dst, src, bytes);
+	case T3_DTYPE_F16:
+		return loops(combine_f16, op, dst, src, bytes);
+	default:
+		return loops(combine_bf16, op, dst, src, bytes);
+	}
+}
+
+#endif
