@@ -26,6 +26,7 @@ BEGIN, END = "<!-- machines: by make machines -->", "<!-- end of machines -->"
 
 # What a whole cell has run.
 SUITES = ("conformance", "guest")
+ARCH = os.environ.get("T3_ARCH") or "amd64"
 KEY = ("kernel", "qemu", "host", "accel", "arch")
 COUNTS = ("passed", "failed", "skipped")
 TEXTS = ("kernel", "qemu", "compiler", "date", "version", "commit")
@@ -84,7 +85,7 @@ def facts(guest):
 
 def key_here(kernel, qemu):
     return {"kernel": kernel, "qemu": qemu, "host": host(), "accel": accelerator(),
-            "arch": os.environ.get("T3_ARCH") or "x86_64"}
+            "arch": {"amd64": "x86_64"}.get(ARCH, ARCH)}
 
 
 # --- the file ----------------------------------------------------------------
