@@ -7,6 +7,7 @@ usage: overlay.py [NAME...]     (default: all tests)
 """
 
 import re
+import shutil
 import sys
 
 import loop
@@ -138,12 +139,33 @@ def numbers(version):
     return tuple(map(int, version.split(".")))
 
 
+def key_of(version):
+    """Of a cache's entry. Entries of other hooks may be there, too."""
+    said = run("bash", "-c", ". tools/build/qemu.sh; qemu_key", env={"T3_QEMU": version})
+    expect(said, 0, r"^[0-9a-f]{10}$")
+    return said[1].strip()
+
+
+def key_follows_each_hook():
+    """A hook that changes makes another entry, and so do the helpers of a hook."""
+    with folder() as tree:
+        shutil.copytree(ROOT / "tools/build", tree / "tools/build")
+        script = tree / "tools/build/qemu-overlay.sh"
+        said = ["bash", "-c", f". {tree}/tools/build/qemu.sh; qemu_key"]
+        text, before = script.read_text(), run(*said)
+        expect(before, 0, r"^[0-9a-f]{10}$")
+        for name in re.findall(r"^(\w+)\(\) [{(]$", text, re.M):
+            script.write_text(re.sub(rf"^({name}\(\) [{{(])$", r"\1\n\t: changed", text, flags=re.M))
+            check(run(*said)[1] != before[1], name, "the key is the same")
+
+
 def cached_sources_have_them():
     """Each QEMU in the cache has what the hooks of its version leave, and nothing of others."""
     check(sorted(hook for hook, *_ in MARKS) == sorted(hooks()), "each hook is looked for")
-    entries = [path.parent for path in CACHE.glob("qemu-*/.complete")]
+    keys = [key_of(version) for version in ("", "10.2")]
+    entries = [path.parent for key in keys for path in CACHE.glob(f"qemu-*-{key}/.complete")]
     if not entries:
-        raise Skip("no QEMU is in the cache yet")
+        raise Skip("no QEMU of today's hooks is in the cache yet")
     for entry in entries:
         for hook, name, text in MARKS:
             first, last = map(numbers, hooks()[hook])
@@ -155,6 +177,7 @@ def cached_sources_have_them():
 
 TESTS = [each_hook_has_versions, versions_are_compared_by_number, hooks_of_their_versions,
          unknown_versions_are_refused, build_takes_fitting_hooks, upstream_mend_is_seen,
+         key_follows_each_hook,
          cached_sources_have_them]
 
 if __name__ == "__main__":

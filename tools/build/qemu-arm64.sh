@@ -8,7 +8,7 @@ PROGRAM=qemu-system-aarch64
 CONFIGURE=(
 	--target-list=aarch64-softmmu --without-default-features
 	--without-default-devices --with-devices-aarch64=t3
-	--enable-tcg --enable-fdt=system --enable-pixman
+	--enable-tcg --enable-membarrier --enable-fdt=system --enable-pixman
 	--enable-attr --enable-virtfs --enable-trace-backends=log
 	--disable-docs --disable-download --disable-install-blobs --disable-debug-info
 	"--extra-cflags=-pthread -Wno-invalid-pch" # see precompile_header

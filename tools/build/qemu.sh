@@ -222,13 +222,19 @@ drop_others() {
 # shellcheck source=tools/build/qemu-arm64.sh
 [ "$T3_ARCH" = amd64 ] || . "$T3_ROOT/tools/build/qemu-$T3_ARCH.sh"
 
+# All that is done to a source before it is built, and how it is built.
+qemu_key() {
+	local hooks
+
+	mapfile -t hooks < <(sed -n 's/^\([a-z_0-9]*\)() [{(]$/\1/p' "$T3_ROOT/tools/build/qemu-overlay.sh")
+	cache_key "${CONFIGURE[*]}" "$QEMU_HOOKS" "$(declare -f "${hooks[@]}" configure_qemu listed_target \
+		precompile_header optionrom_config add_firmware)" ${T3_QEMU#"$USUAL_QEMU"}
+}
+
 main() {
 	local key entry targets=("$PROGRAM")
 
-	key=$(cache_key "${CONFIGURE[*]}" "$(declare -f qapi_fabric qemu_places qemu_hooks \
-		qemu_devices qemu_without_cxl qemu_tlb_sections qemu_code_protection protect_before_reading \
-		memory_prefix asking_cpu drop_after_store judge_under_lock configure_qemu listed_target precompile_header optionrom_config \
-		add_firmware)" ${T3_QEMU#"$USUAL_QEMU"})
+	key=$(qemu_key)
 	lock_cache qemu
 	entry=$(newest_entry qemu "$key")
 	if [ "${1:-}" = fetch ]; then
