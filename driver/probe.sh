@@ -45,6 +45,7 @@ differs IMPORT_NS_STRING linux/module.h 'MODULE_IMPORT_NS()' \
 	'MODULE_INFO\(import_ns, ns\)' 'MODULE_INFO\(import_ns, __stringify\(ns\)\)'
 differs DMA_BUF_INVALIDATE linux/dma-buf.h 'dma_buf_invalidate_mappings()' \
 	'\<dma_buf_invalidate_mappings\>' '\<dma_buf_move_notify\>'
+differs ALLOC_OBJ linux/slab.h 'kzalloc_obj()' '^#define kzalloc_obj\(' '^#define kzalloc\('
 
 needs drm/gpu_scheduler.h timedout_job pending_list job_list_lock drm_sched_wqueue_start \
 	drm_sched_job_add_implicit_dependencies

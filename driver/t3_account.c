@@ -64,7 +64,7 @@ struct t3_account {
  */
 struct t3_account *t3_account_new(void)
 {
-	struct t3_account *account = kzalloc(sizeof(*account), GFP_KERNEL_ACCOUNT);
+	struct t3_account *account = kzalloc_obj(*account, GFP_KERNEL_ACCOUNT);
 
 	if (!account)
 		return NULL;

@@ -10,7 +10,6 @@
 #include <linux/slab.h>
 
 #include "t3_bo.h"
-#include "t3_compat.h"
 
 /**
  * t3_bo_alloc() - allocate the struct of a buffer
@@ -21,7 +20,7 @@
  */
 struct t3_bo *t3_bo_alloc(enum t3_bo_kind kind, const struct drm_gem_object_funcs *funcs)
 {
-	struct t3_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
+	struct t3_bo *bo = kzalloc_obj(*bo, GFP_KERNEL_ACCOUNT);
 
 	if (!bo)
 		return NULL;

@@ -91,7 +91,7 @@ static void t3_bo_host_free_pages(struct t3_bo *bo)
  */
 struct sg_table *t3_pages_map(struct t3_bo *bo, struct device *dev, enum dma_data_direction dir)
 {
-	struct sg_table *sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
+	struct sg_table *sgt = kzalloc_obj(*sgt, GFP_KERNEL);
 	int ret;
 
 	if (!sgt)

@@ -9,6 +9,7 @@
 
 #include <linux/dma-buf.h>
 #include <linux/module.h>
+#include <linux/slab.h>
 
 #include <drm/drm_gem.h>
 #include <drm/gpu_scheduler.h>
@@ -80,6 +81,12 @@ static inline int t3_sched_job_init(struct drm_sched_job *job, struct drm_sched_
 #ifndef T3_HAVE_DMA_BUF_INVALIDATE
 #define dma_buf_invalidate_mappings dma_buf_move_notify
 #define invalidate_mappings	    move_notify
+#endif
+
+/* 7.0, "slab: Introduce kmalloc_obj() and family". */
+#ifndef T3_HAVE_ALLOC_OBJ
+#define kmalloc_obj(object, gfp) kmalloc(sizeof(object), gfp)
+#define kzalloc_obj(object, gfp) kzalloc(sizeof(object), gfp)
 #endif
 
 #endif /* T3_COMPAT_H */

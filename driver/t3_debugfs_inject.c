@@ -91,7 +91,7 @@ static int t3_inject_show(struct seq_file *m, void *unused)
 
 static int t3_inject_open(struct inode *inode, struct file *file)
 {
-	struct t3_inject_file *inject = kzalloc(sizeof(*inject), GFP_KERNEL);
+	struct t3_inject_file *inject = kzalloc_obj(*inject, GFP_KERNEL);
 	int ret;
 
 	if (!inject)

@@ -59,6 +59,7 @@
 #include <drm/drm_mm.h>
 
 #include "t3_accel.h"
+#include "t3_compat.h"
 #include "t3_hw.h"
 
 /*

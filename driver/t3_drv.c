@@ -13,7 +13,6 @@
 #include <drm/drm_print.h>
 
 #include "t3_bo.h"
-#include "t3_compat.h"
 #include "t3_debugfs.h"
 #include "t3_fdinfo.h"
 #include "t3_queue.h"
@@ -34,7 +33,7 @@ static int t3_open(struct drm_device *drm, struct drm_file *file)
 {
 	struct t3_file *tfile;
 
-	tfile = kzalloc(sizeof(*tfile), GFP_KERNEL_ACCOUNT);
+	tfile = kzalloc_obj(*tfile, GFP_KERNEL_ACCOUNT);
 	if (!tfile)
 		return -ENOMEM;
 	tfile->account = t3_account_new();

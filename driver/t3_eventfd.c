@@ -167,7 +167,7 @@ static int t3_eventfd_add(struct t3_space *space, const struct drm_t3_space_even
 	struct t3_eventfd *entry;
 	int ret;
 
-	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
+	entry = kzalloc_obj(*entry, GFP_KERNEL_ACCOUNT);
 	if (!entry)
 		return -ENOMEM;
 	entry->segment_mask = args->segment_mask;

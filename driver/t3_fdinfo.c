@@ -19,7 +19,6 @@
 #include <drm/drm_print.h>
 
 #include "t3_bo.h"
-#include "t3_compat.h"
 #include "t3_fdinfo.h"
 #include "t3_queue.h"
 #include "t3_space.h"
@@ -45,7 +44,7 @@ struct t3_usage {
  */
 struct t3_usage *t3_usage_new(void)
 {
-	struct t3_usage *usage = kzalloc(sizeof(*usage), GFP_KERNEL_ACCOUNT);
+	struct t3_usage *usage = kzalloc_obj(*usage, GFP_KERNEL_ACCOUNT);
 
 	if (!usage)
 		return NULL;

@@ -163,7 +163,7 @@ int t3_gemm_decode(struct drm_file *file, const struct drm_t3_gemm *user,
 	ret = t3_gemm_operands(file, user, command);
 	if (ret)
 		return ret;
-	command->gemm = kmalloc(sizeof(*command->gemm), GFP_KERNEL_ACCOUNT);
+	command->gemm = kmalloc_obj(*command->gemm, GFP_KERNEL_ACCOUNT);
 	if (!command->gemm)
 		return -ENOMEM;
 	*command->gemm = t3_gemm_describe(user, command);

@@ -141,7 +141,7 @@ static struct file *t3_grant_file(const struct drm_t3_grant_export *args)
 	struct t3_grant *grant;
 	struct file *filp;
 
-	grant = kzalloc(sizeof(*grant), GFP_KERNEL_ACCOUNT);
+	grant = kzalloc_obj(*grant, GFP_KERNEL_ACCOUNT);
 	if (!grant)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&grant->ref);

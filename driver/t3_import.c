@@ -11,7 +11,6 @@
 #include <drm/drm_prime.h>
 
 #include "t3_bo.h"
-#include "t3_compat.h"
 
 /* The exporter is being removed: no new job begins, and the exporter waits for the others. */
 static void t3_import_invalidate(struct dma_buf_attachment *attach)

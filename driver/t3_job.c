@@ -5,7 +5,6 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "t3_compat.h"
 #include "t3_fdinfo.h"
 #include "t3_queue.h"
 #include "t3_ring.h"
@@ -44,7 +43,7 @@ static const char *t3_fence_timeline_name(struct dma_fence *base)
 
 static struct t3_fence *t3_fence_new(struct t3_queue *queue)
 {
-	struct t3_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL_ACCOUNT);
+	struct t3_fence *fence = kzalloc_obj(*fence, GFP_KERNEL_ACCOUNT);
 
 	if (!fence)
 		return NULL;

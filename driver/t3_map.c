@@ -147,7 +147,7 @@ static struct t3_map *t3_map_new(struct t3_device *tdev, u64 size,
 	struct t3_map *map;
 	int ret;
 
-	map = kzalloc(sizeof(*map), GFP_KERNEL);
+	map = kzalloc_obj(*map, GFP_KERNEL);
 	if (!map)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&map->lock);

@@ -110,7 +110,7 @@ static struct sg_table *t3_memory_map(struct t3_bo *bo, struct device *dev,
 	int ret;
 	u32 i;
 
-	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
+	sgt = kzalloc_obj(*sgt, GFP_KERNEL);
 	if (!sgt)
 		return ERR_PTR(-ENOMEM);
 	ret = sg_alloc_table(sgt, DIV_ROUND_UP_ULL(bo->base.size, step), GFP_KERNEL);

@@ -212,7 +212,7 @@ static struct t3_queue *t3_queue_alloc(struct t3_device *tdev, u32 priority)
 	struct t3_queue *queue;
 	int ret;
 
-	queue = kzalloc(sizeof(*queue), GFP_KERNEL_ACCOUNT);
+	queue = kzalloc_obj(*queue, GFP_KERNEL_ACCOUNT);
 	if (!queue)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&queue->active);

@@ -157,7 +157,7 @@ struct t3_space *t3_space_new(struct t3_device *tdev, struct drm_file *file, str
 	struct t3_space *space;
 	int ret;
 
-	space = kzalloc(sizeof(*space), GFP_KERNEL_ACCOUNT);
+	space = kzalloc_obj(*space, GFP_KERNEL_ACCOUNT);
 	if (!space)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&space->ref);

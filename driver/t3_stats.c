@@ -110,7 +110,7 @@ static int t3_query_copy(struct drm_file *file, struct drm_t3_query *args)
 	u32 size;
 	int ret;
 
-	answer = kzalloc(sizeof(*answer), GFP_KERNEL);
+	answer = kzalloc_obj(*answer, GFP_KERNEL);
 	if (!answer)
 		return -ENOMEM;
 	ret = t3_query_fill(file, args->type, answer);

@@ -269,7 +269,7 @@ static int t3_submit_run(struct t3_submit *submit, struct t3_queue *queue)
 static struct t3_submit *t3_submit_new(struct drm_file *file,
 				       const struct drm_t3_queue_submit *args)
 {
-	struct t3_submit *submit = kzalloc(sizeof(*submit), GFP_KERNEL);
+	struct t3_submit *submit = kzalloc_obj(*submit, GFP_KERNEL);
 
 	if (!submit)
 		return NULL;

@@ -213,7 +213,7 @@ static int t3_wait_file_open(struct t3_space *space, u64 segment_mask)
 	struct t3_wait_file *wfile;
 	int fd;
 
-	wfile = kzalloc(sizeof(*wfile), GFP_KERNEL_ACCOUNT);
+	wfile = kzalloc_obj(*wfile, GFP_KERNEL_ACCOUNT);
 	if (!wfile)
 		return -ENOMEM;
 	wfile->space = t3_space_get(space);

@@ -41,6 +41,8 @@ FORMS = [
     ("DMA_BUF_INVALIDATE", "linux/dma-buf.h",
      "void dma_buf_invalidate_mappings(struct dma_buf *dma_buf);",
      "void dma_buf_move_notify(struct dma_buf *dma_buf);"),
+    ("ALLOC_OBJ", "linux/slab.h", "#define kzalloc_obj(P, ...) \\",
+     "#define kzalloc(...)\t\t\t\talloc_hooks(kzalloc_noprof(__VA_ARGS__))"),
 ]
 
 

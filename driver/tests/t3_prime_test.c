@@ -6,7 +6,6 @@
  */
 #include <kunit/device.h>
 
-#include "../t3_compat.h"
 #include "t3_kunit.h"
 
 static void t3_prime_test_put(void *pdev)
