@@ -74,7 +74,7 @@ K := $(if $(filter kernel kernel-%,$(T3_KERNEL)),$B,$B/linux-$(T3_KERNEL))
 override T3_GUEST := $(abspath $K)
 $(if $(filter $B,$K),$(eval unexport T3_GUEST),$(eval export T3_GUEST))
 # What runs for long what it has built: it gives the lock back before (by RUN).
-RUNNING := run shell check check-deb debug-suites lint package unit spec qtest guest conformance loop \
+RUNNING := run shell check check-deb check-series debug-suites lint package unit spec qtest guest conformance loop \
 	examples fuzz coverage mutants soak soak-jobs soak-driver boots paper bench
 RUN = $(if $(T3_LOCKED),flock -u 7; unset T3_LOCKED MAKEFLAGS MFLAGS;)
 # One goal's parts are built beside each other, unless the caller said -j; several goals
@@ -142,6 +142,8 @@ $(foreach goal,debug-suites tests-image guest conformance loop soak soak-driver,
 SETS_paper := run paper
 SETS_deb := run deb
 SETS_check-deb := run deb
+SETS_series := run series
+SETS_check-series := run series check-series
 T3_PACKAGES ?= $(sort $(CROSSED:%=run try %) $(if $(CROSSED),,$(foreach goal,$(GOALS),$(or $(SETS_$(goal)),check))))
 
 # ------------------------------------------------------------------- sources
@@ -239,7 +241,7 @@ includes = $(INC_$(call room,$<))
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check kernels check-matrix machines check-debug debug-suites options deps install uninstall qemu kernel module lib tools initramfs \
 	tests-image checkpatch unit-plain unit spec spec-appendix qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver boots san-t3 \
-	format pictures paper bench build always dkms dist deb check-deb package clean distclean
+	series check-series format pictures paper bench build always dkms dist deb check-deb package clean distclean
 
 help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
@@ -435,6 +437,16 @@ deb: build
 	@tools/packaging/deb.sh
 check-deb: deb
 	@$(RUN) $(STAGE)check.py deb
+
+#: make series  the driver for a kernel's own tree: a series of patches in .build/series/patches
+#:                TREE=DIR            that kernel's source; default: the newest linux-source that
+#:                                    Debian's suites offer, unpacked in the cache
+#: make check-series  the same, applied to the tree, and each patch built: for x86 and arm64, by
+#:              gcc and clang; checkpatch, sparse, kernel-doc and the pages. An hour, once
+series: | deps
+	@tools/series/series.sh "$(TREE)"
+check-series: series
+	@$(RUN) $(STAGE)check.py series-tree
 
 #: make install uninstall   t3, libt3 with its headers and manual. Builds what it installs
 #:              and no more, installs no packages:

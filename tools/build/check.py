@@ -873,6 +873,7 @@ SUITES = {
     "accel": lambda: tap_program("accel", [ROOT / "tests/accel.py"]),
     "cells": lambda: tap_program("cells", [ROOT / "tests/cells.py"]),
     "overlay": lambda: tap_program("overlay", [ROOT / "tests/overlay.py"]),
+    "series": lambda: tap_program("series", [ROOT / "tests/series.py"]),
     "patching": patching_suite,
     "paper": paper_suite,
     "loop": loop_suite,
@@ -895,6 +896,8 @@ SUITES = {
 # Those that run only when they are asked for.
 MORE_SUITES = {
     "deb": lambda: tap_program("deb", [ROOT / "tests/deb.py"], seconds=6 * PROGRAM_SECONDS),
+    "series-tree": lambda: tap_program("series-tree", [ROOT / "tests/series_tree.py"],
+                                       seconds=20 * PROGRAM_SECONDS),
 }
 
 

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Build the debug kernel of `make check-debug`: see kernel-source.sh, kernel-debug.config.
+# Build the debug kernel of `make check-debug`: see kernel-guest.sh, kernel-debug.config.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/apt-private.sh"
 . "$(dirname "$0")/kernel-source.sh"
+. "$(dirname "$0")/kernel-guest.sh"
 
 # All of these are used there.
 # shellcheck disable=SC2034
