@@ -211,6 +211,23 @@ def maintainers_has_all_files():
     check(titles == sorted(titles), "order of entries", titles)
 
 
+def pages_name_what_is_there():
+    """Each file of the driver is in one row of the overview; each module parameter and attribute is
+    on the page for administrators."""
+    overview = (ROOT / "tools/series/doc/index.rst").read_text()
+    table = re.search(r"^Block .*\n=.*\n((?:.*\n)*?)=", overview, re.M)[1]
+    listed = sorted(name for row in table.splitlines() for name in re.findall(r"\w+", row[15:]))
+    sources = sorted(path.stem[3:] for path in (ROOT / "driver").glob("t3_*.c"))
+    check(listed == sources, "files", set(listed) ^ set(sources))
+    admin = (ROOT / "tools/series/doc/admin.rst").read_text()
+    driver = "".join(path.read_text() for path in (ROOT / "driver").glob("t3_*.c"))
+    wanted = re.findall(r"^module_param\w*\((\w+),", driver, re.M)
+    wanted += re.findall(r"^static DEVICE_ATTR_RO\((\w+)\)", driver, re.M)
+    check(len(wanted) > 10, "parameters and attributes", wanted)
+    for name in wanted:
+        check(re.search(rf"\b{name}\b", admin), f"{name} is not in admin.rst")
+
+
 # --- patches -----------------------------------------------------------------
 
 def patches_make_the_files():
@@ -254,15 +271,27 @@ def other_trees_are_refused():
             expect(result, 1, rf"^t3: .*{text}")
             check(len(result[2].splitlines()) == 1, "one sentence", result[2])
             check(not (place / "out").exists(), "written")
-    expect(run("make", "-s", "series", "TREE=/nowhere", "T3_PACKAGES=run"), 2,
-           "t3: TREE must be the folder of a kernel's source; there is no folder '/nowhere'")
+
+
+def make_series_takes_a_tree():
+    """Into the build folder, with a link to the tree for make check-series."""
+    with folder() as place:
+        source = newest_tree(place / "linux")
+        words = ["make", "-s", "series", f"T3_BUILD={place}/build"]
+        expect(run(*words, f"TREE={source}"), 0, rf"^{len(states())} patches for Linux 7\.3\.4")
+        check((place / "build/series/source").resolve() == source.resolve(), "the link")
+        check((place / "build/series/patches/0001-accel-t3-Add-the-ioctl-interface.patch").exists(),
+              "no patch")
+        expect(run(*words, "TREE=/nowhere"), 2, "t3: TREE must be the folder of a kernel's source; "
+               "there is no folder '/nowhere'")
 
 
 TESTS = [each_file_is_in_one_step, steps_have_what_they_include, objects_are_those_of_kbuild,
          exceptions_have_reasons, messages_have_their_form, nothing_of_other_kernels_remains,
          macros_are_written_out, tests_come_with_their_patch, kconfig_has_what_is_used,
-         driver_is_reached_when_it_links, maintainers_has_all_files, patches_make_the_files,
-         other_trees_are_refused]
+         driver_is_reached_when_it_links, maintainers_has_all_files, pages_name_what_is_there,
+         patches_make_the_files,
+         other_trees_are_refused, make_series_takes_a_tree]
 
 
 if __name__ == "__main__":
