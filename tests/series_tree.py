@@ -5,7 +5,8 @@
 usage: series_tree.py [NAME...]     (default: all tests)
 
 The tree is a copy by hard links, in .build/series/tree. Only the files that the series changes are
-under git there. Builds have folders of their own beside it, and are kept for the next time.
+under git there, and the licences, which checkpatch looks up. Builds have folders of their own
+beside it, and are kept for the next time.
 """
 
 import functools
@@ -48,8 +49,9 @@ def call(*command, cwd=TREE, status=0, seconds=SECONDS):
     done = subprocess.run([str(word) for word in command], cwd=cwd, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", timeout=seconds, check=False,
-                          env={key: value for key, value in os.environ.items()
-                               if not key.startswith(("MAKE", "MFLAGS", "T3_"))})
+                          env={**{key: value for key, value in os.environ.items()
+                                  if not key.startswith(("MAKE", "MFLAGS", "T3_"))},
+                               "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"})
     check(done.returncode == status, f"{command[0]}: status {done.returncode}",
           done.stdout[-6000:])
     return done.stdout
@@ -87,7 +89,7 @@ def copy_tree():
     else:
         call("cp", "-al", SOURCE.resolve(), TREE, cwd=PLACE)
     git("init", "-q", "-b", "series")
-    git("add", "-f", *PARENTS)
+    git("add", "-f", *PARENTS, "LICENSES")
     git("commit", "-q", "-m", "base")
     git("tag", "base")
     marker.write_text(identity())
@@ -132,7 +134,7 @@ def configure(name, lines, *words):
     call("scripts/kconfig/merge_config.sh", "-m", "-O", out, out / ".config", fragment)
     kernel_make(name, *words, "olddefconfig")
     taken = dict(re.findall(r"^CONFIG_(\w+)=(.*)$", (out / ".config").read_text(), re.M))
-    refused = [f"CONFIG_{key}={value}" for key, value in lines.items() if taken.get(key) != value]
+    refused = [f"CONFIG_{key}={value}" for key, value in lines.items() if taken.get(key, "n") != value]
     check(not refused, f"the configuration of {name} did not take", refused)
 
 
@@ -207,18 +209,6 @@ def each_step_builds():
     check(listed > 0, "no objects")
 
 
-def kernel_links():
-    """The driver built in: all symbols are the kernel's own. Then as a module of that kernel."""
-    at_end()
-    configure("x86", {**fragment_lines(), **BUILT_IN})
-    build("x86", goals=("vmlinux",))
-    symbols = call("nm", PLACE / "x86/vmlinux")
-    check(re.search(r" t3_probe$", symbols, re.M), "vmlinux is without the driver")
-    configure("x86", {**fragment_lines(), **MODULE})
-    build("x86", goals=("vmlinux", "modules"))
-    check((PLACE / "x86" / DRIVER / "t3.ko").exists(), "no t3.ko")
-
-
 def bare_kernel_builds():
     """Without what it can do without."""
     at_end()
@@ -255,8 +245,9 @@ def checkpatch_is_silent():
     at_end()
     for step, _, patch in steps():
         ignored = ["MISSING_SIGN_OFF", "FILE_PATH_CHANGES", *step.get("ignore", [])]
-        reason = f" ({step['why']})" if "why" in step else ""
-        print(f"# {patch.name}: --ignore {','.join(ignored)}{reason}", flush=True)
+        reasons = ["the submitter signs off", "tests/series.py tests MAINTAINERS"]
+        reasons += [step["why"]] if "why" in step else []
+        print(f"# {patch.name}: --ignore {','.join(ignored)} ({'; '.join(reasons)})", flush=True)
         call("perl", "scripts/checkpatch.pl", "--strict", "--terse", "--show-types", "--no-summary",
              "--quiet", "--max-line-length=100", "--ignore", ",".join(ignored), patch)
 
@@ -310,8 +301,7 @@ def maintainers_lists_what_is_there():
 
 TESTS = [series_applies, maintainers_lists_what_is_there, interface_compiles_for_users,
          each_step_builds, sparse_is_silent, bare_kernel_builds, arm64_builds, clang_builds,
-         checkpatch_is_silent, kernel_doc_is_silent, abi_text_is_read, pages_are_silent,
-         kernel_links]
+         checkpatch_is_silent, kernel_doc_is_silent, abi_text_is_read, pages_are_silent]
 
 
 if __name__ == "__main__":
