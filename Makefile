@@ -445,7 +445,7 @@ check-deb: deb
 #:              gcc and clang; checkpatch, sparse, kernel-doc and the pages. An hour, once
 series: | deps
 	@tools/series/series.sh "$(TREE)"
-check-series: series
+check-series: series qemu
 	@$(RUN) $(STAGE)check.py series-tree
 
 #: make install uninstall   t3, libt3 with its headers and manual. Builds what it installs

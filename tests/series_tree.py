@@ -40,6 +40,9 @@ SECONDS = 3600
 # What the driver is built with, beyond the fragment.
 MODULE = {"DRM_ACCEL_T3": "m", "DRM_ACCEL_T3_KUNIT_TEST": "y"}
 BUILT_IN = {"DRM_ACCEL_T3": "y", "DRM_ACCEL_T3_KUNIT_TEST": "y"}
+# To boot it in a VM, with a console.
+BOOT = {**{name: "y" for name in ("HYPERVISOR_GUEST", "PVH", "ACPI", "TTY", "SERIAL_8250",
+                                  "SERIAL_8250_CONSOLE")}, "VT": "n", "INPUT": "n"}
 # All that it needs; the rest is left out.
 BARE = {name: "y" for name in ("64BIT", "WERROR", "PCI", "DRM", "DRM_ACCEL", "DRM_ACCEL_T3")}
 
@@ -209,6 +212,36 @@ def each_step_builds():
     check(listed > 0, "no objects")
 
 
+def kernel_links():
+    """The driver built in: all symbols are the kernel's own."""
+    at_end()
+    configure("x86", {**fragment_lines(), **BOOT, **BUILT_IN})
+    kernel_make("x86", "vmlinux")
+    symbols = call("nm", PLACE / "x86/vmlinux")
+    check(re.search(r" t3_probe$", symbols, re.M), "vmlinux is without the driver")
+
+
+def kunit_passes_at_boot():
+    """That kernel, in a VM with two devices: it binds to them, and its KUnit tests pass."""
+    qemu = BUILD / "qemu/qemu-system-x86_64"
+    log = call(qemu, "-machine", "q35", "-accel", "tcg", "-cpu", "max", "-m", "1G", "-smp", "2",
+               "-nodefaults", "-no-reboot", "-display", "none", "-chardev",
+               "stdio,id=console", "-device", "isa-serial,chardev=console",
+               "-object", "t3-fabric,id=f0,ranks=2", "-device", "t3,fabric=f0,rank=0",
+               "-device", "t3,fabric=f0,rank=1", "-kernel", PLACE / "x86/vmlinux", "-append",
+               "console=ttyS0 panic=-1 kunit.filter_glob=t3_*", cwd=PLACE, seconds=600)
+    check(len(re.findall(r"Initialized t3 .* for ", log)) == 2, "not bound", log[-6000:])
+    suites = re.findall(r'^\t\.name = "(t3_\w+)",$',
+                        "".join(path.read_text() for path in
+                                (TREE / DRIVER / "tests").glob("*.c")), re.M)
+    passed = re.findall(r"^(?:\[.*\] )?ok \d+ (t3_\w+)\r?$", log, re.M)
+    check(suites and sorted(passed) == sorted(suites), "passed", passed + [log[-6000:]])
+    check(not re.search(r"not ok|WARNING: |BUG: |Oops", log), "trouble", log[-6000:])
+    totals = re.findall(r"# Totals: pass:(\d+) fail:(\d+) skip:(\d+)", log)
+    print("#", ", ".join(f"{sum(int(one[column]) for one in totals)} {name}" for column, name in
+                         enumerate(("passed", "failed", "skipped"))), "in KUnit", flush=True)
+
+
 def bare_kernel_builds():
     """Without what it can do without."""
     at_end()
@@ -301,7 +334,8 @@ def maintainers_lists_what_is_there():
 
 TESTS = [series_applies, maintainers_lists_what_is_there, interface_compiles_for_users,
          each_step_builds, sparse_is_silent, bare_kernel_builds, arm64_builds, clang_builds,
-         checkpatch_is_silent, kernel_doc_is_silent, abi_text_is_read, pages_are_silent]
+         checkpatch_is_silent, kernel_doc_is_silent, abi_text_is_read, pages_are_silent,
+         kernel_links, kunit_passes_at_boot]
 
 
 if __name__ == "__main__":
