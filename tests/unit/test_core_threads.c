@@ -115,8 +115,8 @@ static void start(struct machine *m, struct writer *writers)
 
 	for (i = 0; i < RANKS * WRITERS; i++) {
 		writers[i] = (struct writer){ .machine = m, .rank = i % RANKS, .index = i };
-		assert_int_equal(
-			pthread_create(&writers[i].thread, NULL, write_all, &writers[i]), 0);
+		assert_int_equal(pthread_create(&writers[i].thread, NULL, write_all, &writers[i]),
+				 0);
 	}
 }
 
