@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
  * libt3: producers, compared with a map of bytes. The doorbell page is write-protected. So the test
- * sees each doorbell: the store traps, is made in a single step, and is noted.
+ * sees each doorbell: the store traps, is made in a single step or by the handler, and is noted.
  */
 #include "test_lib_kernel.h"
 
 #include <signal.h>
 #include <ucontext.h>
 
+#include "arm64_store.h"
 #include "space/private.h"
 #include "seeds.h"
 #include "t3_producer.h"
 
-#define TRAP_BIT  0x100
 #define DOORBELLS 4096u
 #define IMAGE	  4096u
 
@@ -31,13 +31,22 @@ static void protect(int prot)
 	mprotect((void *)(uintptr_t)space->doorbell, T3_PAGE, prot);
 }
 
+static void expect_doorbell(int sig, const siginfo_t *info)
+{
+	if (info->si_addr != (const void *)(uintptr_t)(space->doorbell + DRM_T3_DOORBELL_TILE) ||
+	    rings >= DOORBELLS)
+		_exit(128 + sig);
+}
+
+#ifdef __x86_64__
+
+#define TRAP_BIT 0x100
+
 static void on_store(int sig, siginfo_t *info, void *context)
 {
 	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
 
-	if (info->si_addr != (const void *)(uintptr_t)(space->doorbell + DRM_T3_DOORBELL_TILE) ||
-	    rings >= DOORBELLS)
-		_exit(128 + sig);
+	expect_doorbell(sig, info);
 	protect(PROT_READ | PROT_WRITE);
 	regs[REG_EFL] |= TRAP_BIT;
 }
@@ -52,6 +61,30 @@ static void on_step(int sig, siginfo_t *info, void *context)
 	rung[rings++] = *tile_word();
 	protect(PROT_READ);
 }
+
+#elif defined(__aarch64__)
+
+static void on_store(int sig, siginfo_t *info, void *context)
+{
+	struct arm64_store store = arm64_store_take(context);
+
+	expect_doorbell(sig, info);
+	if (store.width != sizeof(store.value))
+		_exit(128 + sig);
+	protect(PROT_READ | PROT_WRITE);
+	*tile_word() = store.value;
+	rung[rings++] = *tile_word();
+	protect(PROT_READ);
+}
+
+static void on_step(int sig, siginfo_t *info, void *context)
+{
+	(void)info;
+	(void)context;
+	_exit(128 + sig);
+}
+
+#endif
 
 static void watch(void)
 {
@@ -585,8 +618,8 @@ int main(void)
 		T3_TEST(create_checks_its_arguments),
 	};
 
-#ifndef __x86_64__
-	return 77; /* the watcher knows x86-64 only */
+#if !defined(__x86_64__) && !defined(__aarch64__)
+	return 77; /* the watcher knows these two only */
 #endif
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "arm64_store.h"
 #include "space/private.h"
 
 #define AREA	16384u
@@ -89,30 +90,15 @@ static void on_step(int sig, siginfo_t *info, void *context)
 
 #elif defined(__aarch64__)
 
-#define REGISTER_ZERO 31u
-
-/*
- * Width of "str", "strh" and "strb" of one general register to the address in another, without an
- * offset: the one form that an emulating hypervisor can be told in full.
- */
-static uint32_t decode(uint32_t code)
-{
-	return (code & 0x3ffffc00) == 0x39000000 ? 1u << (code >> 30) : 0;
-}
-
 /* A store of another form is noted, and not made. */
 static void on_store(int sig, siginfo_t *info, void *context)
 {
-	mcontext_t *cpu = &((ucontext_t *)context)->uc_mcontext;
-	uint32_t code = *(const uint32_t *)(uintptr_t)cpu->pc, from = code & 31;
-	uint64_t value = from == REGISTER_ZERO ? 0 : cpu->regs[from];
-	uint32_t width = decode(code);
+	struct arm64_store store = arm64_store_take(context);
 
-	note(sig, info, width);
+	note(sig, info, store.width);
 	mprotect(area, AREA, PROT_READ | PROT_WRITE);
-	memcpy(info->si_addr, &value, width);
+	memcpy(info->si_addr, &store.value, store.width);
 	mprotect(area, AREA, PROT_READ);
-	cpu->pc += sizeof(code);
 }
 
 static void on_step(int sig, siginfo_t *info, void *context)
