@@ -236,9 +236,19 @@ static void wrong_ranks_are_refused(void **state)
 	says(hello, -ENOTUNIQ, "ranks 0 and 1 are both on device 3 of the fabric");
 }
 
+/* It leaves those descriptors open that have no place in the control buffer. */
+static void not_under_qemu_user(void)
+{
+	if (getenv("T3_QEMU_USER")) {
+		print_message("skipped: qemu-user leaks descriptors of truncated messages\n");
+		skip();
+	}
+}
+
 static void descriptors_in_a_hello_are_closed(void **state)
 {
 	(void)state;
+	not_under_qemu_user();
 	hears(&good_hello, sizeof(good_hello), 1, -EPROTO,
 	      "a hello brought a descriptor: it is none");
 	hears(&good_hello, sizeof(good_hello), 2, -EPROTO,
@@ -390,6 +400,7 @@ static void wrong_messages_are_refused(void **state)
 	int fd;
 
 	(void)state;
+	not_under_qemu_user();
 	fd = become_member(&m);
 	takes(&m, fd, frame, 7, 0);
 	takes(&m, fd, frame, 11, 0);

@@ -552,9 +552,10 @@ def conformance_suite():
 # --- native suites -----------------------------------------------------------
 
 def unit_suite(directory, names="test_*.c"):
-    results = []
+    results, env = [], {"T3_QEMU_USER": "1"} if IS_ARM64 else {}
     for source in sorted((ROOT / "tests/unit").glob(names)):
-        results += tap_program(f"{directory}/{source.stem}", here(BUILD / directory / source.stem))
+        program = here(BUILD / directory / source.stem)
+        results += tap_program(f"{directory}/{source.stem}", program, env)
     return results
 
 
