@@ -264,7 +264,7 @@ MUTANTS = [
            "if (packet->import >= T3_SPACE_IMPORTS)", "if (packet->import > 0x7fff)"),
     Mutant("in-flight", "fuzz", "qemu-device/core/space/pump.c",
            "	space->in_flight--;\n	if (status", "	space->in_flight -= 2;\n	if (status"),
-    Mutant("driver-grant-rights", "guest:test_grant", "driver/t3_segment.c",
+    Mutant("driver-grant-rights", "guest:test_segment", "driver/t3_segment.c",
            "	if (!(grant->segment_mask & BIT_ULL(args->target_segment)) ||\n", "	if (\n"),
     Mutant("driver-event-writable", "guest:test_mmap", "driver/t3_map.c",
            "vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE);",

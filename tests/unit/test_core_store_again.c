@@ -113,13 +113,43 @@ static void test_other_segment(void **state)
 	host_free(host);
 }
 
+/*
+ * A peer's update is taken while the space is ARMING, so the tracker has the tile. The CPU's store is
+ * refused all the same, by either call.
+ */
+static void test_arming(void **state)
+{
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+	struct t3_cmd_seg_map remote = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	struct host *host = host_ring(3);
+	struct host_dev *from = &host->dev[0], *d = &host->dev[1];
+	uint32_t rank;
+
+	(void)state;
+	for (rank = 0; rank < 3; rank++)
+		host_space(&host->dev[rank], 0);
+	host_connect(from, d, 0);
+	host_connect(d, &host->dev[2], 0);
+	map.updates = 2;
+	host_map(d, &map);
+	host_map(from, &remote);
+	host_arm(d, 0, 1);
+	host_arm(from, 0, 1);
+	host_store(from, 0, 0, 1, 4);
+	host_expect(d, 0, T3_SPACE_ARMING, 1);
+	assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_LIVE), 1);
+	assert_false(t3_dev_aperture_store(d->dev, 4, 1, 4));
+	host_store(d, 0, 4, 1, 4);
+	host_expect_cpu_fault(d, 0, T3_FAULT_NOT_ARMED, 0, T3_NONE32, 4);
+	host_free(host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_poison),
-		cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_other_segment),
+		cmocka_unit_test(test_faults), cmocka_unit_test(test_poison),
+		cmocka_unit_test(test_counts), cmocka_unit_test(test_other_segment),
+		cmocka_unit_test(test_arming),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
