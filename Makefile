@@ -239,9 +239,11 @@ room = $(if $(filter tests/conformance/% tests/examples/%,$1),$(word 2,$(subst /
 includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
-.PHONY: help run shell check kernels check-matrix machines check-debug debug-suites options deps install uninstall qemu kernel module lib tools initramfs \
-	tests-image checkpatch unit-plain unit spec spec-appendix qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus coverage mutants soak soak-jobs soak-driver boots san-t3 \
-	series check-series format pictures paper bench build always dkms dist deb check-deb package clean distclean
+.PHONY: help run shell check kernels check-matrix machines check-debug debug-suites options deps \
+	install uninstall qemu kernel module lib tools initramfs tests-image checkpatch unit-plain \
+	unit spec spec-appendix qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus \
+	coverage mutants soak soak-jobs soak-driver boots san-t3 series check-series format \
+	pictures paper bench build always dkms dist deb check-deb package clean distclean
 
 help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
