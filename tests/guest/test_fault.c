@@ -326,8 +326,10 @@ static void test_other_spaces_go_on(void **state)
 
 #define LONGEST 1024u
 
+typedef void *copy_fn(void *to, const void *from, size_t bytes);
+
 struct copying {
-	void *(*copy)(void *, const void *, size_t);
+	copy_fn *copy;
 	void *to;
 	const void *from;
 	size_t bytes;
@@ -341,8 +343,8 @@ static void copy_it(const void *arg)
 }
 
 /* One row of `bytes` at `offset`, filled by memcpy(): right, or a fault, or a signal. */
-static void check_memcpy(struct raw *raw, void *(*copy)(void *, const void *, size_t),
-			 uint32_t offset, uint32_t bytes, uint32_t *faults)
+static void check_memcpy(struct raw *raw, copy_fn *copy, uint32_t offset, uint32_t bytes,
+			 uint32_t *faults)
 {
 	static float source[LONGEST / 4];
 	struct drm_t3_segment_map segment = raw_segment(raw);
