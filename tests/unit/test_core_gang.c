@@ -478,6 +478,15 @@ static void test_clock_moves(void **state)
 
 enum touch { READS, STORE, DOORBELL, TAIL, ADMIN, INJECT, PENDING, ASKS, TOUCHES };
 
+/* A producer's usual store: the tracker has its tile from the second one on. */
+static void store_next(struct host_dev *d)
+{
+	uint64_t offset = HOST_SPACE_SIZE + 4 * host_counter(d, T3_COUNTER_STORES);
+
+	if (!t3_dev_aperture_store(d->dev, offset, 1, 4))
+		t3_dev_aperture_write(d->dev, offset, 1, 4);
+}
+
 static void touch(struct host_dev *d, enum touch how)
 {
 	struct t3_cmd_fence_set set = { .fence = 5 };
@@ -486,7 +495,7 @@ static void touch(struct host_dev *d, enum touch how)
 	if (how == READS)
 		host_get(d, T3_REG_VCLOCK, 8);
 	else if (how == STORE)
-		t3_dev_aperture_write(d->dev, 0, 1, 4);
+		store_next(d);
 	else if (how == DOORBELL)
 		host_doorbell(d, 0, T3_DB_ARM, 1, 4);
 	else if (how == TAIL)
@@ -513,6 +522,9 @@ static void test_host_paced(void **state)
 		bool paced = how != READS && how != PENDING && how != ASKS;
 		struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
 
+		host_space(&gang.host->dev[1], 1);
+		host_local(&gang.host->dev[1], 1, 0);
+		host_arm(&gang.host->dev[1], 1, 1);
 		t3_fabric_set_inline_budget(gang.host->fabric, 0);
 		gang_submit(&gang, &run);
 		touch(&gang.host->dev[1], how); /* before it begins: does not count */
