@@ -231,8 +231,6 @@ MUTANTS = [
            "dev->port || !dev->fabric ||", "!dev->fabric ||"),
     Mutant("direct-timed", "unit", "qemu-device/core/front/entry.c",
            "!dev->fabric || t3_gang_running(dev->fabric))", "!dev->fabric)"),
-    Mutant("direct-remote", "unit", "qemu-device/core/space/store.c",
-           "if (!segment || segment->kind == T3_SEG_REMOTE)\n		return false;", "if (!segment)\n		return false;"),
     Mutant("store-choice", "unit", "libt3/space/move.c",
            "	t3_string_stores = t3_cpu_emulated();", "	t3_string_stores = !t3_cpu_emulated();"),
     Mutant("wait-state", "unit", "libt3/space/wait.c",
