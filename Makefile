@@ -211,7 +211,7 @@ PKG_CONFIG := $(if $(CROSSED),PKG_CONFIG_SYSROOT_DIR='$(T3_BUILD)/sysroot' \
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 CFLAGS_ALL = -std=gnu11 -O2 -g $(WARN) -ffp-contract=off -fPIC $(CFLAGS)
 # The core is counted, not what the compiler makes of it.
-COVERAGE := -O0 --coverage -fprofile-abs-path
+COVERAGE := -O0 --coverage -fprofile-abs-path -fprofile-update=atomic
 THREADS := -fsanitize=thread -fno-omit-frame-pointer
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 # Static, as no 32-bit library is installed but the C library. The kernel's asm/ headers
@@ -299,6 +299,7 @@ SUITES := $(if $(CROSSED),unit conformance guest guest-iommu e2e,$(if $(SELECTED
 #:                                    translates. For each goal that boots a VM; auto is kvm
 #:                                    where it works
 check: build tests-image $(if $(CROSSED),$(UNIT),$K/mpi.img) $(if $(SUITES),,checkpatch qtest-build $(UNIT) $(UNIT_SAN) \
+		$(UNIT_THREADS) \
 		$(SPEC) $(COVERED) fuzz-build)
 	@$(RUN) $(STAGE)check.py $(SUITES)
 
