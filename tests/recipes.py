@@ -37,6 +37,7 @@ CANNOT = [
     (r"^make check$", "it runs this"),
     (r"^make (run|try|check) ARCH=|^T3_BUILD=\.build/arm64 ", "it builds a kernel and a QEMU of that "
      "processor; by hand, as with all of make check ARCH=arm64"),
+    (r"^make run QEMU=", "it builds another QEMU; make check-matrix has cells with it"),
     (r"^make (run|check) KERNEL=|^make check-matrix", "it fetches kernels and works for minutes; "
      "the newest suite boots one of them"),
     (r"^make check ACCEL=kvm", "no KVM here boots a guest; accel.py runs what it says then"),

@@ -936,6 +936,9 @@ def main():
     accel = accelerator()
     if accel is None:
         return 2
+    # Before the tests, which may build others.
+    used = (f"VMs: Linux {machines.kernel_release(GUEST) or 'none'}, "
+            f"QEMU {machines.qemu_version() or 'none'}, {accel}")
     LOGS.mkdir(parents=True, exist_ok=True)
     results = [result for name in wanted for result in run_suite(name)]
     counts = collections.Counter(result.status for result in results)
@@ -943,8 +946,7 @@ def main():
         for result in results:
             if result.status == status:
                 print(f"{label} {result.name}: see {os.path.relpath(result.log)}")
-    print(f"VMs: Linux {machines.kernel_release(GUEST) or 'none'}, "
-          f"QEMU {machines.qemu_version() or 'none'}, {accel}")
+    print(used)
     skipped = f", {counts[SKIP]} skipped" if counts[SKIP] else ""
     print(f"{counts[PASS]} passed, {counts[FAIL]} failed{skipped}")
     return 1 if counts[FAIL] else 0
