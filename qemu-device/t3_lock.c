@@ -4,8 +4,12 @@
 #include "qemu/processor.h"
 #include "t3_lock.h"
 
-/* Some ten stores of another vCPU. */
-#define T3_LOCK_SPINS 200
+/*
+ * For some hundred microseconds at most. In a pause another vCPU makes tens of stores: each look
+ * takes the lock's cache line away from it, and each change of the owner all that a store touches.
+ */
+#define T3_LOCK_LOOKS 64
+#define T3_LOCK_PAUSE 64
 
 void t3_lock_init(T3Lock *lock)
 {
@@ -25,10 +29,11 @@ static bool spin(T3Lock *lock)
 {
 	int i;
 
-	for (i = 0; i < T3_LOCK_SPINS; i++) {
-		if (!qatomic_read(&lock->held) && !qatomic_xchg(&lock->held, 1))
-			return true;
+	for (i = 1; i <= T3_LOCK_LOOKS * T3_LOCK_PAUSE; i++) {
 		cpu_relax();
+		if (i % T3_LOCK_PAUSE == 0 && !qatomic_read(&lock->held) &&
+		    !qatomic_xchg(&lock->held, 1))
+			return true;
 	}
 	return false;
 }
