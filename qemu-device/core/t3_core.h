@@ -5,9 +5,9 @@
  * memory and callbacks. The core never blocks and keeps no global state. It allocates only in
  * *_new(), for a record and for a timed run.
  *
- * The host must serialise all calls on one fabric and its devices, except those of
- * t3_dev_aperture_store(). A callback must not call
- * into the core, unless its comment allows it.
+ * The host must serialise all calls on one fabric and its devices; t3_dev_aperture_store() says
+ * where it may be called beside others. A callback must not call into the core, unless its comment
+ * allows it.
  */
 #ifndef T3_CORE_H
 #define T3_CORE_H
@@ -168,11 +168,10 @@ void t3_dev_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
 void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
 /*
- * The same for most of a producer's stores: the store changes only memory and counts of this
- * device, completes no tile, raises no interrupt and leaves no event. Calls for different devices
- * may run at the same time. Calls for one device must be serialised, and so must these calls and all
- * others on the fabric. False: the store is of another kind, and nothing was done. Use
- * t3_dev_aperture_write().
+ * A store that changes nothing but memory and counts of this device, as most of a producer's do. It
+ * completes no tile, raises no interrupt and leaves no event. Calls of this function for different
+ * devices may run at the same time; no other call on the fabric may run beside them. False: the
+ * store is of another kind, and nothing was done; call t3_dev_aperture_write().
  */
 bool t3_dev_aperture_store(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
 

@@ -90,11 +90,9 @@ bool t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways
 /* OVERSHOOT: nothing was counted. */
 enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
 			     uint64_t expected);
-/* Only if the tracker holds the tile and its count stays below `expected`. False: nothing was done. */
+/* Only if the tracker holds the tile and the count stays below `expected`. False: nothing done. */
 bool t3_tracker_add_more(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
 			 uint64_t expected);
-/* The entry's tile has reached its count: writes the record back and frees the entry. */
-void t3_tracker_done(struct t3_dev *dev, struct t3_entry *entry);
 uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile);
 void t3_tracker_drop(struct t3_segment *segment);
 void t3_tracker_drop_space(struct t3_space *space);
@@ -161,26 +159,6 @@ void t3_notify_all(struct t3_space *space);
 void t3_notify_event(struct t3_space *space);
 
 /* ------------------------------------------------ inline parts of every store */
-
-/*
- * t3_tracker_add() for the tile that was found last, which is the usual case of a store. NULL: it
- * is another tile or an overshoot, and nothing was counted. The caller calls t3_tracker_done()
- * when the count is reached.
- */
-static inline struct t3_entry *t3_tracker_add_again(struct t3_dev *dev,
-						    const struct t3_segment *segment, uint32_t tile,
-						    uint32_t bytes, uint64_t expected)
-{
-	struct t3_entry *entry = t3_spaces(dev)->tracker.recent;
-	uint64_t count = (uint64_t)entry->count + bytes;
-
-	if (entry->segment != segment || entry->tile != tile || count > expected)
-		return NULL;
-	entry->count = (uint32_t)count;
-	entry->used = ++t3_spaces(dev)->tracker.clock;
-	dev->counter[T3_COUNTER_TRACKER_HIT]++;
-	return entry;
-}
 
 /* Counts `bytes` that were reduced into memory. */
 static inline void t3_update_tally(struct t3_dev *dev, struct t3_segment *segment, uint32_t bytes)

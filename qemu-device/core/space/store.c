@@ -197,40 +197,42 @@ static inline void update(struct t3_dev *dev, struct t3_segment *segment, uint64
 	t3_update_tally(dev, segment, size);
 }
 
-/* Not inlined: only the last store of a tile needs it. */
-static __attribute__((noinline)) void tile_done(struct t3_dev *dev, struct t3_entry *entry)
+static bool in_run(const struct t3_segment *segment, uint64_t offset, uint32_t size)
 {
-	struct t3_segment *segment = entry->segment;
-	uint32_t tile = entry->tile;
+	uint64_t inside = offset - segment->run.offset;
 
-	t3_tracker_done(dev, entry);
-	t3_update_done(segment, tile);
+	return inside < segment->run.bytes && inside + size <= segment->run.bytes &&
+	       legal_width(segment, offset, size);
+}
+
+static bool begin_run(struct t3_space *space, uint64_t offset, uint32_t size)
+{
+	struct t3_store store;
+
+	return locate(space, offset, &store) == T3_FAULT_NONE &&
+	       place_cpu(&store, size) == T3_FAULT_NONE;
 }
 
 /*
- * The fast path of a producer's usual store: it lies in the run of its segment's last store,
- * the memory is local, and the tracker found the same tile last. The space is ARMED. False: the
- * store is not of this kind, and nothing was done.
+ * A producer's usual store: the memory is local, and the tracker holds the tile and waits for more.
  */
-static inline __attribute__((always_inline)) bool store_again(struct t3_dev *dev,
-							      struct t3_segment *segment,
-							      uint64_t offset, uint64_t value,
-							      uint32_t size)
+bool t3_aperture_store(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
-	const struct t3_run *run = &segment->run;
-	uint64_t inside = offset - run->offset;
-	struct t3_entry *entry;
+	struct t3_space *space = space_at(dev, offset, size);
+	struct t3_segment *segment;
 
-	if (inside >= run->bytes || inside + size > run->bytes ||
-	    !legal_width(segment, offset, size) || t3_poison_any(dev))
+	if (!space || space->state != T3_SPACE_ARMED || t3_poison_any(dev))
 		return false;
-	entry = t3_tracker_add_again(dev, segment, run->tile, size, run->expected);
-	if (!entry)
+	offset -= space->aperture;
+	segment = t3_segment_at(space, offset);
+	if (!segment || segment->kind == T3_SEG_REMOTE)
+		return false;
+	if (!in_run(segment, offset, size) && !begin_run(space, offset, size))
+		return false;
+	if (!t3_tracker_add_more(segment, segment->run.tile, size, segment->run.expected))
 		return false;
 	tally(dev, segment, size);
-	update(dev, segment, run->address + inside, value, size);
-	if (entry->count == run->expected)
-		tile_done(dev, entry);
+	update(dev, segment, segment->run.address + (offset - segment->run.offset), value, size);
 	return true;
 }
 
@@ -260,18 +262,10 @@ static void refuse(struct t3_space *space, uint64_t offset)
 	}
 }
 
-static __attribute__((noinline)) void write_space(struct t3_space *space, uint64_t offset,
-						  uint64_t value, uint32_t size)
+static void write_space(struct t3_space *space, uint64_t offset, uint64_t value, uint32_t size)
 {
-	struct t3_segment *tried = space->recent, *segment;
-
-	if (space->state == T3_SPACE_ARMED) {
-		segment = t3_segment_at(space, offset);
-		if (segment && segment != tried &&
-		    store_again(space->dev, segment, offset, value, size))
-			return;
-		make_room(segment);
-	}
+	if (space->state == T3_SPACE_ARMED)
+		make_room(t3_segment_at(space, offset));
 	if (space->state == T3_SPACE_ARMED)
 		space_store(space, offset, value, size);
 	else
@@ -280,55 +274,15 @@ static __attribute__((noinline)) void write_space(struct t3_space *space, uint64
 
 void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
-	struct t3_space *space = space_at(dev, offset, size);
-	struct t3_segment *recent;
+	struct t3_space *space;
 
-	if (!space) {
-		dev->counter[T3_COUNTER_DROPPED]++;
+	if (t3_aperture_store(dev, offset, value, size))
 		return;
-	}
-	offset -= space->aperture;
-	recent = space->recent;
-	/* A segment's run lies in the segment, so the look-up can be skipped. */
-	if (space->state != T3_SPACE_ARMED || !recent ||
-	    !store_again(dev, recent, offset, value, size))
-		write_space(space, offset, value, size);
-}
-
-static bool in_run(const struct t3_segment *segment, uint64_t offset, uint32_t size)
-{
-	uint64_t inside = offset - segment->run.offset;
-
-	return inside < segment->run.bytes && inside + size <= segment->run.bytes &&
-	       legal_width(segment, offset, size);
-}
-
-static bool begin_run(struct t3_space *space, uint64_t offset, uint32_t size)
-{
-	struct t3_store store;
-
-	return locate(space, offset, &store) == T3_FAULT_NONE &&
-	       place_cpu(&store, size) == T3_FAULT_NONE;
-}
-
-bool t3_aperture_store(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
-{
-	struct t3_space *space = space_at(dev, offset, size);
-	struct t3_segment *segment;
-
-	if (!space || space->state != T3_SPACE_ARMED || t3_poison_any(dev))
-		return false;
-	offset -= space->aperture;
-	segment = t3_segment_at(space, offset);
-	if (!segment || segment->kind == T3_SEG_REMOTE)
-		return false;
-	if (!in_run(segment, offset, size) && !begin_run(space, offset, size))
-		return false;
-	if (!t3_tracker_add_more(segment, segment->run.tile, size, segment->run.expected))
-		return false;
-	tally(dev, segment, size);
-	update(dev, segment, segment->run.address + (offset - segment->run.offset), value, size);
-	return true;
+	space = space_at(dev, offset, size);
+	if (space)
+		write_space(space, offset - space->aperture, value, size);
+	else
+		dev->counter[T3_COUNTER_DROPPED]++;
 }
 
 /* The first REMOTE segment that [offset, offset + size) touches, or NULL. */

@@ -134,7 +134,7 @@ struct t3_tile_record *t3_tracker_record(struct t3_segment *segment, uint32_t ti
 	return record;
 }
 
-void t3_tracker_done(struct t3_dev *dev, struct t3_entry *entry)
+static void finish(struct t3_dev *dev, struct t3_entry *entry)
 {
 	write_back(entry, T3_TILE_TRIGGERED);
 	free_entry(dev, entry);
@@ -183,7 +183,7 @@ enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t
 	entry->used = ++t3_spaces(dev)->tracker.clock;
 	if (entry->count < expected)
 		return T3_TRACK_COUNTED;
-	t3_tracker_done(dev, entry);
+	finish(dev, entry);
 	return T3_TRACK_DONE;
 }
 
