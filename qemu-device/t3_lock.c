@@ -5,8 +5,9 @@
 #include "t3_lock.h"
 
 /*
- * For some hundred microseconds at most. In a pause another vCPU makes tens of stores: each look
- * takes the lock's cache line away from it, and each change of the owner all that a store touches.
+ * Looks for some hundred microseconds at most. A thread that sleeps needs about that to wake up and
+ * take its turn. With less, two vCPUs would put each other to sleep for each store. In a pause the
+ * owner makes tens of stores: each look takes the lock's cache line from it.
  */
 #define T3_LOCK_LOOKS 64
 #define T3_LOCK_PAUSE 64
@@ -14,7 +15,8 @@
 void t3_lock_init(T3Lock *lock)
 {
 	lock->held = 0;
-	lock->waiters = 0;
+	lock->tickets = 0;
+	lock->turn = 0;
 	qemu_mutex_init(&lock->mutex);
 	qemu_cond_init(&lock->released);
 }
@@ -31,8 +33,9 @@ static bool spin(T3Lock *lock)
 
 	for (i = 1; i <= T3_LOCK_LOOKS * T3_LOCK_PAUSE; i++) {
 		cpu_relax();
-		if (i % T3_LOCK_PAUSE == 0 && !qatomic_read(&lock->held) &&
-		    !qatomic_xchg(&lock->held, 1))
+		if (i % T3_LOCK_PAUSE || qatomic_read(&lock->held) || t3_lock_awaited(lock))
+			continue;
+		if (!qatomic_xchg(&lock->held, 1))
 			return true;
 	}
 	return false;
@@ -44,14 +47,17 @@ static bool spin(T3Lock *lock)
  */
 void t3_lock_wait(T3Lock *lock)
 {
+	unsigned ticket;
+
 	if (spin(lock))
 		return;
 	qemu_mutex_lock(&lock->mutex);
-	qatomic_set(&lock->waiters, lock->waiters + 1);
+	ticket = lock->tickets;
+	qatomic_set(&lock->tickets, ticket + 1);
 	smp_mb_global();
-	while (qatomic_xchg(&lock->held, 1))
+	while (lock->turn != ticket || qatomic_xchg(&lock->held, 1))
 		qemu_cond_wait(&lock->released, &lock->mutex);
-	qatomic_set(&lock->waiters, lock->waiters - 1);
+	qatomic_set(&lock->turn, ticket + 1);
 	qemu_mutex_unlock(&lock->mutex);
 }
 

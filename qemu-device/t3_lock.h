@@ -13,7 +13,8 @@
 
 typedef struct T3Lock {
 	int held;
-	int waiters; /* guarded by mutex; read without it */
+	/* Of those that sleep: each takes a ticket and its turn. Guarded by mutex; read without it. */
+	unsigned tickets, turn;
 	QemuMutex mutex;
 	QemuCond released;
 } T3Lock;
@@ -25,9 +26,15 @@ void t3_lock_destroy(T3Lock *lock);
 void t3_lock_wait(T3Lock *lock);
 void t3_lock_wake(T3Lock *lock);
 
+static inline bool t3_lock_awaited(const T3Lock *lock)
+{
+	return qatomic_read(&lock->tickets) != qatomic_read(&lock->turn);
+}
+
+/* Nobody overtakes those that sleep: a vCPU that stores without end cannot keep the lock. */
 static inline void t3_lock(T3Lock *lock)
 {
-	if (unlikely(qatomic_xchg(&lock->held, 1)))
+	if (unlikely(t3_lock_awaited(lock) || qatomic_xchg(&lock->held, 1)))
 		t3_lock_wait(lock);
 }
 
@@ -35,7 +42,7 @@ static inline void t3_unlock(T3Lock *lock)
 {
 	qatomic_store_release(&lock->held, 0);
 	smp_mb_placeholder(); /* pairs with t3_lock_wait() */
-	if (unlikely(qatomic_read(&lock->waiters)))
+	if (unlikely(t3_lock_awaited(lock)))
 		t3_lock_wake(lock);
 }
 

@@ -234,6 +234,7 @@ int main(int argc, char **argv)
 	add_status_tests();
 	add_blind_tests();
 	add_help_tests();
+	add_lock_tests();
 	add_removal_tests();
 	add_again_tests();
 	add_flight_tests();
