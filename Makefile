@@ -52,10 +52,10 @@ $(if $(shell case '$(subst ','"'"',$(CURDIR)$(T3_BUILD)$(T3_CACHE))' in \
 # One make at a time builds in a folder (locked.sh): this one starts another, with the lock,
 # for all goals but these, which build nothing themselves.
 GOALS := $(or $(MAKECMDGOALS),help)
-UNLOCKED := help kernels check-matrix machines try gdb check-debug options dkms dist uninstall pictures spec-appendix
+UNLOCKED := help kernels check-matrix machines try gdb check-debug check-host options dkms dist uninstall pictures spec-appendix
 # Those that know another processor than this machine's.
 CROSSED_GOALS := run shell try check build deps qemu kernel module lib tools initramfs tests-image unit \
-	guest conformance clean distclean help
+	guest conformance check-matrix clean distclean help
 # `make try` and `make gdb` have a KERNEL of their own (try.py).
 SELECTED := $(if $(filter-out try gdb,$(GOALS)),$(if $(filter command,$(firstword $(origin \
 	KERNEL))),$(filter-out debian,$(KERNEL))))
@@ -74,7 +74,7 @@ K := $(if $(filter kernel kernel-%,$(T3_KERNEL)),$B,$B/linux-$(T3_KERNEL))
 override T3_GUEST := $(abspath $K)
 $(if $(filter $B,$K),$(eval unexport T3_GUEST),$(eval export T3_GUEST))
 # What runs for long what it has built: it gives the lock back before (by RUN).
-RUNNING := run shell check check-deb check-series debug-suites lint package unit spec qtest guest conformance loop \
+RUNNING := run shell check check-deb check-series debug-suites host-suite lint package unit spec qtest guest conformance loop \
 	examples fuzz coverage mutants soak soak-jobs soak-driver boots paper bench
 RUN = $(if $(T3_LOCKED),flock -u 7; unset T3_LOCKED MAKEFLAGS MFLAGS;)
 # One goal's parts are built beside each other, unless the caller said -j; several goals
@@ -240,7 +240,7 @@ room = $(if $(filter tests/conformance/% tests/examples/%,$1),$(word 2,$(subst /
 includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
-.PHONY: help run shell check kernels check-matrix machines check-debug debug-suites options deps \
+.PHONY: help run shell check kernels check-matrix machines check-debug debug-suites check-host host-suite options deps \
 	install uninstall qemu kernel module lib tools initramfs tests-image checkpatch unit-plain \
 	unit spec spec-appendix qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus \
 	coverage mutants soak soak-jobs soak-driver boots san-t3 series check-series format \
@@ -326,6 +326,14 @@ check-debug:
 	@$(MAKE) --no-print-directory T3_BUILD=$(T3_BUILD)/debug T3_KERNEL=kernel-debug debug-suites
 debug-suites: build tests-image
 	@$(RUN) $(STAGE)check.py guest guest-iommu hotplug
+
+#: make check-host   the device in a QEMU for an arm64 machine, built below .build/host-arm64, and
+#:              what of it can run here (by qemu-user)
+check-host:
+	@$(MAKE) --no-print-directory T3_BUILD=$(T3_BUILD)/host-arm64 T3_HOST=arm64 \
+		T3_PACKAGES='run arm64' host-suite
+host-suite: qtest-build
+	@$(RUN) $(STAGE)check.py host
 
 #: make lint package unit spec qtest guest conformance loop examples   those suites alone
 lint: module checkpatch $(CORE) $(LIB) $(TOOL)
@@ -466,12 +474,12 @@ options:
 # Wrong options end a run before anything is installed.
 deps: | $(if $(filter run soak soak-jobs,$(MAKECMDGOALS)),options)
 	@$(STAGE)$(if $(filter-out install,$(MAKECMDGOALS)),deps.sh $(T3_PACKAGES),install.sh needs)
-	@$(if $(CROSSED),$(STAGE)sysroot.sh)
+	@$(if $(CROSSED)$(T3_HOST),$(STAGE)sysroot.sh)
 # What is fetched by apt needs no package, so it is fetched while those are installed.
 .PHONY: fetch-qemu fetch-kernel
 fetch-qemu fetch-kernel: | $(if $(filter run soak soak-jobs,$(MAKECMDGOALS)),options)
 fetch-qemu:
-	@$(STAGE)qemu.sh fetch
+	@$(if $(T3_HOST),,$(STAGE)qemu.sh fetch)
 fetch-kernel:
 	@$(if $(filter kernel-%,$(T3_KERNEL)),,$(STAGE)kernel.sh fetch)
 qemu: | deps fetch-qemu

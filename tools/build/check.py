@@ -897,6 +897,7 @@ SUITES = {
 
 # Those that run only when they are asked for.
 MORE_SUITES = {
+    "host": lambda: tap_program("host", [ROOT / "tests/host.py"]),
     "deb": lambda: tap_program("deb", [ROOT / "tests/deb.py"], seconds=6 * PROGRAM_SECONDS),
     "series-tree": lambda: tap_program("series-tree", [ROOT / "tests/series_tree.py"],
                                        seconds=20 * PROGRAM_SECONDS),

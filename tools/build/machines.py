@@ -27,6 +27,7 @@ BEGIN, END = "<!-- machines: by make machines -->", "<!-- end of machines -->"
 # What a whole cell has run.
 SUITES = ("conformance", "guest")
 ARCH = os.environ.get("T3_ARCH") or "amd64"
+CROSSED = ARCH != "amd64"
 KEY = ("kernel", "qemu", "host", "accel", "arch")
 COUNTS = ("passed", "failed", "skipped")
 TEXTS = ("kernel", "qemu", "compiler", "date", "version", "commit")
@@ -77,7 +78,8 @@ def facts(guest):
     dirty = "+" if output_of("git", "status", "--porcelain", "-uno", "--", ":!README.md",
                              ":!tests/machines.json") else ""
     return {"kernel": kernel_release(guest), "qemu": qemu_version(),
-            "compiler": "gcc " + output_of("gcc", "-dumpfullversion"),
+            "compiler": "gcc " + output_of("aarch64-linux-gnu-gcc" if CROSSED else "gcc",
+                                           "-dumpfullversion"),
             "date": datetime.date.today().isoformat(),
             "version": text_of(ROOT / "tools/packaging/VERSION"),
             "commit": output_of("git", "rev-parse", "--short=10", "HEAD") + dirty}

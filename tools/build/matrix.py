@@ -8,7 +8,7 @@ usage: matrix.py [--suites NAME,...] [--json FILE] [KERNEL[/QEMU]...]
 
 Without cells: each kernel with the usual QEMU, and the newest kernel with each other QEMU. KERNEL
 is what `make KERNEL=...` takes, `debian` the usual one; QEMU is what `make QEMU=...` takes. ARCH
-and ACCEL are those of make.
+and ACCEL are those of make; ARCH=arm64 has one kernel of its own.
 
 Prints what `make SUITE KERNEL=... QEMU=...` prints, then a line for each cell, and last the sum.
 In a line, `reports` counts the VMs whose kernel has reported a warning or worse. Results of whole
@@ -52,6 +52,10 @@ def cells(kernels):
     """Each kernel with the usual QEMU, and the newest with each other one."""
     return ([(kernel, USUAL_QEMU) for kernel in kernels]
             + [(kernels[-1], qemu) for qemu in OTHER_QEMUS])
+
+
+def usual_cells():
+    return [("debian", USUAL_QEMU)] if machines.CROSSED else cells(versions())
 
 
 def cell(text):
@@ -134,11 +138,11 @@ def arguments():
 def main():
     given = arguments()
     if given.list:
-        print("\n".join(f"{kernel}/{qemu}" for kernel, qemu in cells(versions())))
+        print("\n".join(f"{kernel}/{qemu}" for kernel, qemu in usual_cells()))
         return 0
     path = given.json or (machines.MACHINES if given.suites == SUITES else None)
     lines = []
-    for kernel, qemu in [cell(text) for text in given.cells] or cells(versions()):
+    for kernel, qemu in [cell(text) for text in given.cells] or usual_cells():
         line = line_of(kernel, qemu, [run_suite(suite, kernel, qemu) for suite in given.suites])
         lines.append(line)
         if path:

@@ -1,18 +1,7 @@
 # SPDX-License-Identifier: MIT
-# What is different in a QEMU that emulates an arm64 machine, `virt`: program, device list, and no
-# firmware, as that machine starts a kernel without any. Source it after qemu.sh's own functions.
-# Its names are used there, which has set -e.
-# shellcheck shell=bash disable=SC2034,SC2164
-
-PROGRAM=qemu-system-aarch64
-CONFIGURE=(
-	--target-list=aarch64-softmmu --without-default-features
-	--without-default-devices --with-devices-aarch64=t3
-	--enable-tcg --enable-membarrier --enable-fdt=system --enable-pixman
-	--enable-attr --enable-virtfs --enable-trace-backends=log
-	--disable-docs --disable-download --disable-install-blobs --disable-debug-info
-	"--extra-cflags=-pthread -Wno-invalid-pch" # see precompile_header
-)
+# What is different in a QEMU that emulates an arm64 machine, `virt`: the device list, and no firmware,
+# as that machine starts a kernel without any. Source it after qemu.sh's own functions.
+# shellcheck shell=bash
 
 qemu_devices() {
 	cat >"$1/configs/devices/aarch64-softmmu/t3.mak" <<-'DEVICES'
@@ -28,18 +17,6 @@ qemu_devices() {
 		CONFIG_EDU=y
 		CONFIG_PCI_TESTDEV=y
 	DEVICES
-}
-
-configure_qemu() {
-	local dir=$1
-
-	rm -rf "$dir/meson" "$dir/venv"
-	make_meson_venv "$dir"
-	mkdir -p "$dir/build"
-	cd "$dir/build"
-	../source/configure --python="$dir/venv/bin/python3" "${CONFIGURE[@]}"
-	precompile_header "$(listed_target lib{common,system}.a.p/hw_pci_pci.c.o)" \
-		libqemu-aarch64-softmmu.a.p/target_arm_cpu64.c.o
 }
 
 add_firmware() {

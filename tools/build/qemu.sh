@@ -17,15 +17,32 @@ T3_QEMU=${T3_QEMU:-$USUAL_QEMU}
 
 DEVICE=$T3_ROOT/tools/build/qemu-device.py
 
-PROGRAM=qemu-system-x86_64
+# The processor of the guest, and of the machine that runs QEMU, as Debian calls them.
+HOST=${T3_HOST:-amd64}
+declare -A TARGETS=([amd64]=x86_64 [arm64]=aarch64)
+TARGET=${TARGETS[$T3_ARCH]}
+PROGRAM=qemu-system-$TARGET
 CONFIGURE=(
-	--target-list=x86_64-softmmu --without-default-features
-	--without-default-devices --with-devices-x86_64=t3
-	--enable-tcg --enable-kvm --enable-membarrier --enable-fdt=system --enable-pixman
+	--target-list="$TARGET-softmmu" --without-default-features
+	--without-default-devices "--with-devices-$TARGET=t3"
+	--enable-tcg --enable-membarrier --enable-fdt=system --enable-pixman
 	--enable-attr --enable-virtfs --enable-trace-backends=log
 	--disable-docs --disable-download --disable-install-blobs --disable-debug-info
 	"--extra-cflags=-pthread -Wno-invalid-pch" # see precompile_header
 )
+[ "$T3_ARCH" != "$HOST" ] || CONFIGURE+=(--enable-kvm)
+
+# For another machine than this one: with the libraries that sysroot.sh has unpacked. Their place
+# stays in each command of this QEMU, so it is part of its cache key.
+cross_build() {
+	local root triplet=${TARGETS[$HOST]}-linux-gnu
+
+	root=$(readlink -e "$T3_BUILD/sysroot") || die "no libraries for $HOST: run sysroot.sh first"
+	export PKG_CONFIG=pkg-config PKG_CONFIG_SYSROOT_DIR=$root
+	export PKG_CONFIG_LIBDIR=$root/usr/lib/$triplet/pkgconfig:$root/usr/share/pkgconfig
+	CONFIGURE+=("--cross-prefix=$triplet-" "--cc=$triplet-gcc --sysroot=$root")
+}
+[ "$HOST" = amd64 ] || cross_build
 
 listed_versions() {
 	apt_private apt-cache showsrc qemu | sed -n 's/^Version: //p' | sort -uV
@@ -73,7 +90,7 @@ configure_qemu() {
 	cd "$dir/build"
 	../source/configure --python="$dir/venv/bin/python3" "${CONFIGURE[@]}"
 	precompile_header "$(listed_target lib{common,system}.a.p/hw_pci_pci.c.o)" \
-		libqemu-x86_64-softmmu.a.p/target_i386_cpu.c.o
+		"$(listed_target "libqemu-$TARGET-softmmu.a.p/target_"{i386_cpu,arm_cpu64}.c.o)"
 }
 
 # The first of these objects that this QEMU has: 10.0 has most in libcommon, 10.2 in libsystem.

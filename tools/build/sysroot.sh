@@ -1,16 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Unpack the guest's libraries, for a guest with another processor than this machine's (T3_ARCH), in
-# the cache: those of this machine's Debian release, with their headers, and a static busybox and
-# udev. Nothing is installed. Links the result as `sysroot` in T3_BUILD.
+# Unpack libraries for another processor than this machine's in the cache: those of this machine's
+# Debian release, with their headers. T3_ARCH=arm64: for a guest, with a static busybox and udev;
+# T3_HOST=arm64: for a QEMU. Nothing is installed. Links the result as `sysroot` in T3_BUILD.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/apt-private.sh"
 
-T3_ARCH=${T3_ARCH:-arm64}
+ARCH=${T3_HOST:-$T3_ARCH}
 # apt finds out what these depend on.
-PACKAGES=(libc6-dev libgcc-s1 libdrm-dev libpci-dev libjansson-dev libncurses-dev libdw-dev
-	libcmocka-dev busybox-static udev)
+PACKAGES=(libc6-dev libgcc-s1)
+if [ -n "${T3_HOST:-}" ]; then
+	PACKAGES+=(libglib2.0-dev libpixman-1-dev libfdt-dev libattr1-dev zlib1g-dev)
+else
+	PACKAGES+=(libdrm-dev libpci-dev libjansson-dev libncurses-dev libdw-dev libcmocka-dev
+		busybox-static udev)
+fi
 
 # All of an architecture's packages are downloaded, and none is taken for installed.
 fetch_packages() {
@@ -46,13 +51,15 @@ unpack_packages() {
 			--exclude=./usr/share/doc --exclude=./usr/share/man --exclude=./usr/share/locale
 	done
 	relative_links "$dir/root"
+	# A program run by qemu-user would find these in place of this machine's.
+	[ -z "${T3_HOST:-}" ] || rm -rf "$dir/root/usr/bin" "$dir/root/usr/sbin"
 	rm -rf "$dir/debs"
 }
 
 build_entry() {
 	mkdir -p "$1/debs/partial"
-	stage sysroot-lists "refreshed package lists of $T3_ARCH" apt_setup
-	stage sysroot-fetch "fetched the libraries of $T3_ARCH" fetch_packages "$1/debs"
+	stage sysroot-lists "refreshed package lists of $ARCH" apt_setup
+	stage sysroot-fetch "fetched the libraries of $ARCH" fetch_packages "$1/debs"
 	stage sysroot-unpack "unpacked them" unpack_packages "$1"
 	touch "$1/.complete"
 }
@@ -60,11 +67,11 @@ build_entry() {
 main() {
 	local key entry
 
-	key=$(cache_key "$T3_ARCH ${PACKAGES[*]}" "$(declare -f fetch_packages merge_usr relative_links \
+	key=$(cache_key "$ARCH ${PACKAGES[*]}" "$(declare -f fetch_packages merge_usr relative_links \
 		unpack_packages)")
-	apt_foreign "$T3_ARCH"
+	apt_foreign "$ARCH"
 	lock_cache "sysroot"
-	entry=$T3_CACHE/sysroot-$T3_ARCH-$key
+	entry=$T3_CACHE/sysroot-$ARCH-$key
 	if [ ! -e "$entry/.complete" ]; then
 		rm -rf "$entry"
 		build_entry "$entry"
