@@ -6,7 +6,9 @@
  * Addresses behind an IOMMU are translated for each access.
  */
 #include "qemu/osdep.h"
+#include "qapi/error.h"
 #include "system/dma.h"
+#include "system/system.h"
 #include "t3_pci.h"
 #include "trace.h"
 
@@ -24,9 +26,34 @@ static void drop_pages(T3State *s)
 		address_space_cache_destroy(&s->dma_page[i].cache);
 }
 
+/* The fabric's thread may be in the middle of a DMA. */
 static void map_changed(MemoryListener *listener)
 {
-	drop_pages(container_of(listener, T3State, dma_listener));
+	T3State *s = container_of(listener, T3State, dma_listener);
+	T3Fabric *fabric = s->port.fabric;
+
+	if (fabric)
+		t3_fabric_enter(fabric);
+	drop_pages(s);
+	if (fabric)
+		t3_fabric_leave(fabric);
+}
+
+/* An IOMMU reports faults by interrupts, for which QEMU needs the big lock. */
+bool t3_dma_check(T3State *s, Error **errp)
+{
+	if (!s->link || !t3_fabric_has_thread(s->link) ||
+	    pci_device_iommu_address_space(PCI_DEVICE(s)) == &address_space_memory)
+		return true;
+	error_setg(errp, "rank=%" PRIu32 " is behind an IOMMU: its fabric must have no iothread=",
+		   s->port.rank);
+	return false;
+}
+
+/* The command line may have the IOMMU after the device. */
+static void machine_done(Notifier *notifier, void *data)
+{
+	t3_dma_check(container_of(notifier, T3State, machine_done), &error_fatal);
 }
 
 void t3_dma_init(T3State *s)
@@ -37,10 +64,13 @@ void t3_dma_init(T3State *s)
 		address_space_cache_init_empty(&s->dma_page[i].cache);
 	s->dma_listener = (MemoryListener){ .name = "t3", .commit = map_changed };
 	memory_listener_register(&s->dma_listener, pci_get_address_space(PCI_DEVICE(s)));
+	s->machine_done.notify = machine_done;
+	qemu_add_machine_init_done_notifier(&s->machine_done);
 }
 
 void t3_dma_exit(T3State *s)
 {
+	qemu_remove_machine_init_done_notifier(&s->machine_done);
 	memory_listener_unregister(&s->dma_listener);
 	drop_pages(s);
 }

@@ -5,16 +5,16 @@
 #include "t3_lock.h"
 
 /*
- * Looks for some hundred microseconds at most. A thread that sleeps needs about that to wake up and
- * take its turn. With less, two vCPUs would put each other to sleep for each store. In a pause the
- * owner makes tens of stores: each look takes the lock's cache line from it.
+ * For some hundred microseconds at most. A thread that sleeps needs about that to wake up and take
+ * its turn. With less, two vCPUs would put each other to sleep for each store.
  */
-#define T3_LOCK_LOOKS 64
-#define T3_LOCK_PAUSE 64
+#define T3_LOCK_SPINS 4096
 
-void t3_lock_init(T3Lock *lock)
+void t3_lock_init(T3Lock *lock, int pause)
 {
 	lock->held = 0;
+	lock->wanted = 0;
+	lock->pause = pause;
 	lock->tickets = 0;
 	lock->turn = 0;
 	qemu_mutex_init(&lock->mutex);
@@ -31,9 +31,9 @@ static bool spin(T3Lock *lock)
 {
 	int i;
 
-	for (i = 1; i <= T3_LOCK_LOOKS * T3_LOCK_PAUSE; i++) {
+	for (i = 1; i <= T3_LOCK_SPINS; i++) {
 		cpu_relax();
-		if (i % T3_LOCK_PAUSE || qatomic_read(&lock->held) || t3_lock_awaited(lock))
+		if (i % lock->pause || qatomic_read(&lock->held) || t3_lock_awaited(lock))
 			continue;
 		if (!qatomic_xchg(&lock->held, 1))
 			return true;
@@ -45,12 +45,10 @@ static bool spin(T3Lock *lock)
  * The owner may have lost its processor, or make a whole call. Either it sees waiters after it has
  * released the lock, or the global barrier came after its release, and the lock is found free.
  */
-void t3_lock_wait(T3Lock *lock)
+static void sleep_for(T3Lock *lock)
 {
 	unsigned ticket;
 
-	if (spin(lock))
-		return;
 	qemu_mutex_lock(&lock->mutex);
 	ticket = lock->tickets;
 	qatomic_set(&lock->tickets, ticket + 1);
@@ -59,6 +57,14 @@ void t3_lock_wait(T3Lock *lock)
 		qemu_cond_wait(&lock->released, &lock->mutex);
 	qatomic_set(&lock->turn, ticket + 1);
 	qemu_mutex_unlock(&lock->mutex);
+}
+
+void t3_lock_wait(T3Lock *lock)
+{
+	qatomic_inc(&lock->wanted);
+	if (!spin(lock))
+		sleep_for(lock);
+	qatomic_dec(&lock->wanted);
 }
 
 void t3_lock_wake(T3Lock *lock)

@@ -110,7 +110,7 @@ static void realize(PCIDevice *pci, Error **errp)
 {
 	T3State *s = T3(pci);
 
-	if (!check_properties(s, errp) || !t3_pci_init_regions(s, errp))
+	if (!check_properties(s, errp) || !t3_dma_check(s, errp) || !t3_pci_init_regions(s, errp))
 		return;
 	if (!new_core(s, errp) || !join_fabric(s, errp) || !t3_pci_init_capabilities(s, errp)) {
 		t3_pci_remove_core(s);

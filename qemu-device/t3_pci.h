@@ -37,6 +37,7 @@ struct T3State {
 	MemoryRegion gone[3]; /* cover the BARs of a removed function */
 
 	MemoryListener dma_listener;
+	Notifier machine_done; /* checks the DMA again */
 	T3DmaPage dma_page[T3_DMA_PAGES];
 };
 
@@ -45,6 +46,8 @@ bool t3_dma_read(void *opaque, uint64_t addr, void *buf, size_t len);
 bool t3_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len);
 void t3_dma_init(T3State *s);
 void t3_dma_exit(T3State *s);
+/* No: the fabric's thread would need the big lock. */
+bool t3_dma_check(T3State *s, Error **errp);
 
 /* t3_host.c: the callbacks of the core; `opaque` is T3State. */
 extern const struct t3_host_ops t3_pci_host_ops;

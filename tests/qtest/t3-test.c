@@ -31,11 +31,15 @@ void vm_add_dev(struct t3_vm *vm, int devfn)
 	dev->pci.devfn = devfn;
 }
 
+/* T3_TEST_THREAD in the environment: the fabric's events run in a thread of their own. */
 GString *fabric_options(unsigned int ranks)
 {
-	GString *options = g_string_new("");
+	bool thread = g_getenv("T3_TEST_THREAD");
+	GString *options = g_string_new(thread ? "-object iothread,id=io " : "");
 
-	g_string_printf(options, "-object t3-fabric,id=f0,topology=ring,timed=on,ranks=%u ", ranks);
+	g_string_append_printf(options,
+			       "-object t3-fabric,id=f0,topology=ring,timed=on,ranks=%u%s ", ranks,
+			       thread ? ",iothread=io" : "");
 	return options;
 }
 
@@ -235,6 +239,7 @@ int main(int argc, char **argv)
 	add_blind_tests();
 	add_help_tests();
 	add_lock_tests();
+	add_thread_tests();
 	add_removal_tests();
 	add_again_tests();
 	add_flight_tests();

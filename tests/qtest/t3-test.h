@@ -233,6 +233,7 @@ void add_status_tests(void);
 void add_blind_tests(void);
 void add_help_tests(void);
 void add_lock_tests(void);
+void add_thread_tests(void);
 void add_removal_tests(void);
 void add_again_tests(void);
 void add_flight_tests(void);

@@ -119,11 +119,16 @@ static void map_device(struct t3_vm *vm, int devfn)
 	qtest_writeq(vm->qts, entry + 8, 1 << 8 | 1); /* domain 1, 39 bits */
 }
 
+/* A fabric behind an IOMMU has no thread. */
 static struct t3_vm *start_iommu(bool ports)
 {
-	struct t3_vm *vm = ports ? vm_start_ports(2, "-device intel-iommu")
-				 : vm_start(2, "-device intel-iommu");
+	g_autofree char *thread = g_strdup(g_getenv("T3_TEST_THREAD"));
+	struct t3_vm *vm;
 
+	g_unsetenv("T3_TEST_THREAD");
+	vm = ports ? vm_start_ports(2, "-device intel-iommu") : vm_start(2, "-device intel-iommu");
+	if (thread)
+		g_setenv("T3_TEST_THREAD", thread, true);
 	qtest_memset(vm->qts, ROOT_TABLE, 0, 0x20000);
 	return vm;
 }

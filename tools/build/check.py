@@ -180,7 +180,7 @@ def guest_options():
 
 def guest_suite_name(name, options):
     """What its results are called by."""
-    if name in ("newest", "guest-ordinary"):
+    if name in ("newest", "guest-ordinary") or name.startswith("guest-vcpus-"):
         return name
     return "guest-iommu" if "--iommu" in options else "guest"
 
@@ -241,12 +241,19 @@ def guest_iommu_suite():
     return guest_boot("guest-iommu", "--ranks 4 --iommu", GUEST_IOMMU)
 
 
-# Stores by QEMU's ordinary path, which other accelerators have.
-ORDINARY = ["test_store", "test_producer", "test_remote", "test_tile", "test_wide"]
+# By QEMU's ordinary ways, which other accelerators have: for stores, and for the fabric's events.
+STORES = ["test_store", "test_producer", "test_remote", "test_tile", "test_wide"]
+ORDINARY = "--ranks 4 --device-opts direct-stores=off --fabric-opts iothread="
 
 
 def guest_ordinary_suite():
-    return guest_boot("guest-ordinary", "--ranks 4 --device-opts direct-stores=off", ORDINARY)
+    return guest_boot("guest-ordinary", ORDINARY, STORES)
+
+
+def guest_vcpus_suite():
+    """The usual number is 2."""
+    return [result for cpus in (1, 4)
+            for result in guest_boot(f"guest-vcpus-{cpus}", f"--ranks 4 --cpus {cpus}", STORES)]
 
 
 # Of each part of the driver's interface with the kernel a program that takes few seconds: files,
@@ -622,7 +629,8 @@ def qtest_suite():
 def qtest_program(program):
     env = {"QTEST_QEMU_BINARY": str(BUILD / "qemu/qemu-system-x86_64"),
            "QTEST_QEMU_ARGS": "", "G_TEST_SRCDIR": str(ROOT), "T3_TOOL": str(BUILD / "t3")}
-    return tap_program("qtest/t3", [program, "--tap", "-k"], env)
+    return [result for name, more in (("qtest/t3", {}), ("qtest/thread", {"T3_TEST_THREAD": "1"}))
+            for result in tap_program(name, [program, "--tap", "-k"], {**env, **more})]
 
 
 def lint_verdict(status, log):
@@ -867,6 +875,7 @@ SUITES = {
     "spec": spec_suite,
     "coverage": coverage_suite,
     "fuzz": fuzz_suite,
+    "model": lambda: tap_program("model", [ROOT / "tests/model.py"]),
     "qtest": qtest_suite,
     "launcher": launcher_suite,
     "installed": lambda: tap_program("installed", [ROOT / "tests/installed.py"]),
@@ -883,6 +892,7 @@ SUITES = {
     "guest": guest_suite,
     "guest-iommu": guest_iommu_suite,
     "guest-ordinary": guest_ordinary_suite,
+    "guest-vcpus": guest_vcpus_suite,
     "newest": newest_suite,
     "hotplug": hotplug_suite,
     "migrate": migrate_suite,

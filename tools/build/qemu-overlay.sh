@@ -265,11 +265,15 @@ qapi_fabric() {
 		# @record: file that takes a record of what crosses the core's
 		#     interface
 		#
+		# @iothread: id of the iothread object that runs the fabric's
+		#     events (default: the main loop)
+		#
 		# Since: 10.0
 		##
 		{ 'struct': 'T3FabricProperties',
 		  'data': { '*topology': 'str', '*ranks': 'uint32',
-		            '*timed': 'bool', '*inject': 'str', '*record': 'str' } }
+		            '*timed': 'bool', '*inject': 'str', '*record': 'str',
+		            '*iothread': 'str' } }
 	QAPI
 }
 

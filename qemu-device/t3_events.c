@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * When the fabric's events run: in a thread of iothread=, or in the main loop. SPEC.md section 8.
+ * The thread needs no big lock, so no vCPU waits for its work: what needs the core meanwhile waits
+ * for one slice of it. The main loop holds the big lock, and so pauses.
+ */
+#include "qemu/osdep.h"
+#include "block/aio-wait.h"
+#include "qemu/main-loop.h"
+#include "t3_fabric_private.h"
+
+/* Events of one bottom half of the main loop. They take at most about a millisecond of the host. */
+#define T3_BH_BUDGET 4096u
+/*
+ * Between bottom halves the main loop releases the big lock for less time than a waiting vCPU
+ * takes to wake up. So a vCPU that reads a register would wait for the end of all work, which
+ * may take half a minute. Therefore the main loop sleeps for T3_PAUSE_NS after a turn.
+ */
+#define T3_TURN_NS  500000
+#define T3_PAUSE_NS 50000
+
+/* Events that the thread runs at once, a few microseconds of the host. */
+#define T3_SLICE 16u
+/* Who has waited for a slice gets as much time. */
+#define T3_WAY_NS 5000
+
+/* ------------------------------------------------------------------ events */
+
+/* Between enter and leave. Guest memory must not change while the machine is stopped. */
+static bool run_events(T3Fabric *fabric, uint32_t budget)
+{
+	return fabric->events.running && runstate_is_running() &&
+	       t3_fabric_run(fabric->core, budget);
+}
+
+static void kick(void *opaque)
+{
+	T3Fabric *fabric = opaque;
+
+	if (fabric->events.run)
+		qemu_bh_schedule(fabric->events.run);
+}
+
+const struct t3_fabric_ops t3_events_ops = {
+	.kick = kick,
+};
+
+/* --------------------------------------------------------------- main loop */
+
+static void begin_turn(T3Events *events)
+{
+	if (!events->going_on)
+		events->turn = qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+	events->going_on = false;
+}
+
+static void go_on(T3Events *events)
+{
+	int64_t now = qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+
+	if (now - events->turn >= T3_TURN_NS) {
+		timer_mod(events->pause, now + T3_PAUSE_NS);
+		return;
+	}
+	events->going_on = true;
+	qemu_bh_schedule(events->run);
+}
+
+/* The function of the bottom half, and of the timer after a pause. */
+static void run_in_main_loop(void *opaque)
+{
+	T3Fabric *fabric = opaque;
+	bool left;
+
+	object_ref(OBJECT(fabric));
+	begin_turn(&fabric->events);
+	t3_fabric_enter(fabric);
+	left = run_events(fabric, T3_BH_BUDGET);
+	t3_fabric_leave(fabric);
+	if (left)
+		go_on(&fabric->events);
+	if (runstate_is_running())
+		t3_fabric_deliver(fabric);
+	object_unref(OBJECT(fabric));
+}
+
+/* ------------------------------------------------------------------ thread */
+
+static bool is_awaited(const T3Fabric *fabric)
+{
+	bool awaited = t3_lock_wanted(&fabric->lock);
+	uint32_t rank;
+
+	for (rank = 0; rank < fabric->ranks && !awaited; rank++)
+		awaited = fabric->ports[rank] && t3_lock_wanted(&fabric->ports[rank]->lock);
+	return awaited;
+}
+
+static void give_way(void)
+{
+	int64_t end = get_clock() + T3_WAY_NS;
+
+	do {
+		cpu_relax();
+	} while (get_clock() < end);
+}
+
+/* True: events are left, and the turn has not ended. */
+static bool run_slice(T3Fabric *fabric, int64_t end, bool *awaited)
+{
+	bool left, again;
+
+	t3_fabric_enter(fabric);
+	left = run_events(fabric, T3_SLICE);
+	again = left && get_clock() < end;
+	if (left && !again)
+		qemu_bh_schedule(fabric->events.run);
+	if (qatomic_read(&fabric->raised))
+		qemu_bh_schedule(fabric->events.deliver);
+	*awaited = is_awaited(fabric);
+	t3_fabric_leave(fabric);
+	return again;
+}
+
+/* After the turn other bottom halves of the thread have theirs. */
+static void run_in_thread(void *opaque)
+{
+	T3Fabric *fabric = opaque;
+	int64_t end = get_clock() + T3_TURN_NS;
+	bool again, awaited;
+
+	do {
+		again = run_slice(fabric, end, &awaited);
+		if (awaited)
+			give_way();
+	} while (again);
+}
+
+static void deliver(void *opaque)
+{
+	T3Fabric *fabric = opaque;
+
+	if (runstate_is_running())
+		t3_fabric_deliver(fabric);
+}
+
+void t3_events_deliver_later(T3Fabric *fabric)
+{
+	T3Events *events = &fabric->events;
+
+	qemu_bh_schedule(events->thread ? events->deliver : events->run);
+}
+
+/* ------------------------------------------------------------- start, stop */
+
+static void machine_changed(void *opaque, bool running, RunState state)
+{
+	T3Fabric *fabric = opaque;
+
+	if (running)
+		t3_migration_started(fabric->migration, t3_fabric_attached(fabric));
+	t3_fabric_enter(fabric);
+	fabric->events.running = running;
+	t3_fabric_leave(fabric);
+	if (!running)
+		return;
+	qemu_bh_schedule(fabric->events.run);
+	t3_events_deliver_later(fabric);
+}
+
+void t3_events_start(T3Fabric *fabric)
+{
+	T3Events *events = &fabric->events;
+
+	events->running = runstate_is_running();
+	if (events->thread) {
+		AioContext *context = iothread_get_aio_context(events->thread);
+
+		events->run = aio_bh_new(context, run_in_thread, fabric);
+		events->deliver = qemu_bh_new(deliver, fabric);
+	} else {
+		events->run = qemu_bh_new(run_in_main_loop, fabric);
+		events->pause = timer_new_ns(QEMU_CLOCK_REALTIME, run_in_main_loop, fabric);
+	}
+	events->vmstate = qemu_add_vm_change_state_handler(machine_changed, fabric);
+}
+
+static void nothing(void *opaque)
+{
+}
+
+/* A bottom half of the thread that has begun ends before this one. */
+static void wait_for_thread(IOThread *thread)
+{
+	aio_wait_bh_oneshot(iothread_get_aio_context(thread), nothing, NULL);
+}
+
+void t3_events_stop(T3Fabric *fabric)
+{
+	T3Events *events = &fabric->events;
+	QEMUBH *run = events->run;
+
+	if (!run)
+		return;
+	qemu_del_vm_change_state_handler(events->vmstate);
+	t3_fabric_enter(fabric);
+	events->running = false;
+	events->run = NULL;
+	t3_fabric_leave(fabric);
+	qemu_bh_delete(run);
+	if (events->thread) {
+		wait_for_thread(events->thread);
+		qemu_bh_delete(events->deliver);
+	} else {
+		timer_free(events->pause);
+	}
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The fabric's state, which t3_fabric.c, t3_port.c and t3_events.c share. */
+#ifndef T3_FABRIC_PRIVATE_H
+#define T3_FABRIC_PRIVATE_H
+
+#include "qemu/timer.h"
+#include "system/iothread.h"
+#include "system/runstate.h"
+#include "t3_fabric.h"
+#include "t3_migration.h"
+#include "t3_record_file.h"
+
+/* When and in which thread the fabric's events run: t3_events.c. */
+typedef struct T3Events {
+	IOThread *thread; /* iothread=; NULL: the main loop */
+	QEMUBH *run;	  /* runs events; NULL before the fabric's start and after its end */
+	QEMUBH *deliver;  /* with a thread: sends, in the main loop, the interrupts of its events */
+	QEMUTimer *pause; /* without one: the main loop releases the big lock */
+	int64_t turn;	  /* host time at which the work without a pause began */
+	bool going_on;	  /* the bottom half scheduled itself */
+	bool running;	  /* the machine runs; changes between enter and leave */
+	VMChangeStateEntry *vmstate;
+} T3Events;
+
+struct T3Fabric {
+	Object parent_obj;
+
+	char *topology; /* as given; NULL: a private fabric, without links */
+	uint32_t ranks;
+	bool timed;
+	char *inject;	   /* injections given before the core's fabric exists */
+	char *record_path; /* NULL: no record */
+
+	struct t3_fabric *core;
+	T3Record *record;
+	T3Events events;
+	T3Migration *migration;
+	T3FabricPort *ports[T3_MAX_RANKS];
+	uint32_t attached;
+	uint32_t raised; /* bit mask of ranks with vectors to be sent; atomic */
+	bool delivering;
+
+	T3Lock lock;	     /* with a thread, taken before those of the ports */
+	const void *entered; /* the thread that is between enter and leave; NULL: none */
+	uint32_t depth;	     /* its nested calls of enter */
+};
+
+/* t3_events.c. t3_events_start() comes after the core's fabric was made. */
+extern const struct t3_fabric_ops t3_events_ops;
+void t3_events_start(T3Fabric *fabric);
+/* Afterwards no event runs, and no bottom half of the fabric either. */
+void t3_events_stop(T3Fabric *fabric);
+/* The rest of the raised interrupts are sent later, from the main loop. */
+void t3_events_deliver_later(T3Fabric *fabric);
+
+#endif /* T3_FABRIC_PRIVATE_H */

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * T3 qtests: the fabric's property iothread. With T3_TEST_THREAD in the environment all other tests
+ * have it, too.
+ */
+#include "qemu/osdep.h"
+#include "qobject/qdict.h"
+#include "t3-test.h"
+
+static QDict *add_fabric(struct t3_vm *vm, const char *thread)
+{
+	return qtest_qmp(vm->qts,
+			 "{ 'execute': 'object-add', 'arguments': { 'qom-type': 't3-fabric', "
+			 "'id': 'g', 'ranks': 2, 'iothread': %s } }",
+			 thread);
+}
+
+static QDict *add_device(struct t3_vm *vm)
+{
+	return qtest_qmp(vm->qts, "{ 'execute': 'device_add', 'arguments': { 'driver': 't3', "
+				  "'id': 'late', 'fabric': 'g', 'rank': 1, 'bus': 'rp1' } }");
+}
+
+static QDict *delete_object(struct t3_vm *vm, const char *id)
+{
+	return qtest_qmp(vm->qts, "{ 'execute': 'object-del', 'arguments': { 'id': %s } }", id);
+}
+
+static void expect_done(QDict *response)
+{
+	g_assert_true(qdict_haskey(response, "return"));
+	qobject_unref(response);
+}
+
+static void test_refusals(void)
+{
+	struct t3_vm *vm = vm_start_raw("-device intel-iommu -object iothread,id=one "
+					"-device pcie-root-port,id=rp1,chassis=1");
+
+	qmp_expect_error(vm, add_fabric(vm, "none"), "none", "not found", NULL);
+	expect_done(add_fabric(vm, "one"));
+	qmp_expect_error(vm,
+			 qtest_qmp(vm->qts, "{ 'execute': 'qom-set', 'arguments': { 'path': 'g', "
+					    "'property': 'iothread', 'value': '' } }"),
+			 "iothread", "cannot be changed", NULL);
+	qmp_expect_error(vm, add_device(vm), "rank=1", "behind an IOMMU", "no iothread=", NULL);
+	expect_done(delete_object(vm, "g"));
+	expect_done(add_fabric(vm, ""));
+	expect_done(add_device(vm));
+	vm_end(vm);
+}
+
+/* The thread may be deleted before the fabric that uses it, and both while a device is plugged. */
+static void test_deletion(void)
+{
+	struct t3_vm *vm = vm_start_raw("-device pcie-root-port,id=rp1,chassis=1");
+	unsigned int i;
+
+	for (i = 0; i < 20; i++) {
+		expect_done(qtest_qmp(vm->qts, "{ 'execute': 'object-add', 'arguments': { "
+					       "'qom-type': 'iothread', 'id': 'one' } }"));
+		expect_done(add_fabric(vm, "one"));
+		if (i % 2)
+			expect_done(delete_object(vm, "one"));
+		if (i == 19)
+			expect_done(add_device(vm));
+		else
+			expect_done(delete_object(vm, "g"));
+		if (i % 2 == 0)
+			expect_done(delete_object(vm, "one"));
+	}
+	qmp_expect_error(vm, delete_object(vm, "g"), "in use", NULL);
+	vm_end(vm);
+}
+
+void add_thread_tests(void)
+{
+	qtest_add_func("/t3/thread/refusals", test_refusals);
+	qtest_add_func("/t3/thread/deletion", test_deletion);
+}
