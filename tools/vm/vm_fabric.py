@@ -44,11 +44,20 @@ def check_fabrics(fabrics):
     return f"there may be {FABRICS_MAX}" if len(names) > FABRICS_MAX else None
 
 
-def fabric_args(number, fabric):
+def fabric_object(name, properties, thread):
+    """The fabric, with a thread for its events unless the properties name one. With an empty
+    name there, they run in QEMU's main loop."""
+    if not thread or re.search(r"(^|,)iothread=", properties):
+        return ["-object", f"t3-fabric,id={name},{properties}"]
+    return ["-object", f"iothread,id=io-{name}",
+            "-object", f"t3-fabric,id={name},{properties},iothread=io-{name}"]
+
+
+def fabric_args(number, fabric, thread):
     """The fabric object, and its devices as the functions of one slot."""
     of = lambda properties: "".join(f",{key}={value}" for key, value in properties.items())
     name, place = fabric.name, FIRST_CHASSIS + number
-    args = ["-object", f"t3-fabric,id={name},ranks={fabric.ranks}{of(fabric.own)}",
+    args = [*fabric_object(name, f"ranks={fabric.ranks}{of(fabric.own)}", thread),
             "-device", f"pcie-root-port,id=rp-{name},chassis={place},slot={place},"
             f"addr={FIRST_SLOT + number:#x}"]
     for rank in range(fabric.ranks):

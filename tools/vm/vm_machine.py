@@ -5,7 +5,7 @@ import re
 
 import vm_tsc
 from vm_base import read_text
-from vm_fabric import fabric_args
+from vm_fabric import fabric_args, fabric_object
 
 # Warnings stay visible (loglevel=5). The other arguments make the boot faster. panic=-1 with QEMU's
 # -no-reboot turns a panic into the end of the VM. psi=0: the kernel's pressure figures take a tenth
@@ -103,8 +103,9 @@ def device_args(opts):
         return []
     extra = lambda text: "," + text if text else ""
     timed = "" if re.search(r"(^|,)timed=", opts.fabric_opts) else ",timed=on"
-    args = ["-object", f"t3-fabric,id=f0,topology={opts.topology},ranks={opts.ranks}{timed}"
-            + extra(opts.fabric_opts)]
+    thread = not opts.iommu  # behind one they cannot be in a thread
+    args = fabric_object("f0", f"topology={opts.topology},ranks={opts.ranks}{timed}"
+                         + extra(opts.fabric_opts), thread)
     for rank in range(opts.ranks):
         slot, function = 4 + rank // 8, rank % 8
         port = (f"pcie-root-port,id=rp{rank},chassis={rank + 1},slot={rank + 1},"
@@ -113,7 +114,7 @@ def device_args(opts):
         args += ["-device", f"t3,id=t3-{rank},bus=rp{rank},fabric=f0,rank={rank}"
                  + extra(opts.device_opts)]
     for number, fabric in enumerate(opts.fabric):
-        args += fabric_args(number, fabric)
+        args += fabric_args(number, fabric, thread)
     return args
 
 
