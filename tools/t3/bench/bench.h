@@ -168,6 +168,7 @@ int bench_doorbell(struct bench *bench);
 int bench_nmc(struct bench *bench);
 int bench_reader(struct bench *bench);
 int bench_submit(struct bench *bench);
+int bench_latency(struct bench *bench);
 int bench_segments(struct bench *bench);
 int bench_allreduce(struct bench *bench);
 
