@@ -66,6 +66,18 @@ static unsigned int detach(struct msghdr *header, int *fd)
 	return count;
 }
 
+/* ECONNRESET is reported once, before the data that the other end sent before it closed. */
+static ssize_t receive(int socket, struct msghdr *header, size_t room)
+{
+	ssize_t got;
+
+	do {
+		header->msg_controllen = room;
+		got = recvmsg(socket, header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
+	} while (got < 0 && (errno == EINTR || errno == ECONNRESET));
+	return got;
+}
+
 int comm_receive_frame(int socket, void *data, size_t *size, int *fd)
 {
 	struct iovec part = { data, *size };
@@ -76,11 +88,16 @@ int comm_receive_frame(int socket, void *data, size_t *size, int *fd)
 	ssize_t got;
 
 	header.msg_control = &control;
-	/* ECONNRESET is reported once, before the data that the other end sent before it closed. */
-	do {
-		header.msg_controllen = sizeof(control);
-		got = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
-	} while (got < 0 && (errno == EINTR || errno == ECONNRESET));
+	got = receive(socket, &header, sizeof(control));
+	/*
+	 * Linux looks for data first and then for the end. Data and end may have come in between, so
+	 * only a second answer is sure. EAGAIN: a frame was empty, which none of ours is.
+	 */
+	if (!got) {
+		got = receive(socket, &header, sizeof(control));
+		if (got < 0 && errno == EAGAIN)
+			got = 0;
+	}
 	*fd = -1;
 	if (got < 0)
 		return -errno;
