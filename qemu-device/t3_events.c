@@ -19,10 +19,15 @@
 #define T3_TURN_NS  500000
 #define T3_PAUSE_NS 50000
 
-/* Events that the thread runs at once, a few microseconds of the host. */
+/*
+ * The thread runs so many events between enter and leave, but no more after another thread has
+ * begun to wait. One event takes a microsecond at most.
+ */
 #define T3_SLICE 16u
-/* Who has waited for a slice gets as much time. */
-#define T3_WAY_NS 5000
+/* After a slice for which another has waited, it has this long to take the locks. */
+#define T3_WAY_NS 1000
+/* A vCPU that begins work does it itself: its cache has the data. Reads do not help others. */
+#define T3_INLINE (T3_INLINE_BUDGET - 1)
 
 /* ------------------------------------------------------------------ events */
 
@@ -105,19 +110,31 @@ static void give_way(void)
 	} while (get_clock() < end);
 }
 
+/* True: events are left. */
+static bool run_slice(T3Fabric *fabric, bool *awaited)
+{
+	bool left;
+	uint32_t i;
+
+	for (i = 0, left = true, *awaited = false; i < T3_SLICE && left && !*awaited; i++) {
+		left = run_events(fabric, 1);
+		*awaited = is_awaited(fabric);
+	}
+	return left;
+}
+
 /* True: events are left, and the turn has not ended. */
-static bool run_slice(T3Fabric *fabric, int64_t end, bool *awaited)
+static bool go_on_in_thread(T3Fabric *fabric, int64_t end, bool *awaited)
 {
 	bool left, again;
 
 	t3_fabric_enter(fabric);
-	left = run_events(fabric, T3_SLICE);
+	left = run_slice(fabric, awaited);
 	again = left && get_clock() < end;
 	if (left && !again)
 		qemu_bh_schedule(fabric->events.run);
 	if (qatomic_read(&fabric->raised))
 		qemu_bh_schedule(fabric->events.deliver);
-	*awaited = is_awaited(fabric);
 	t3_fabric_leave(fabric);
 	return again;
 }
@@ -130,7 +147,7 @@ static void run_in_thread(void *opaque)
 	bool again, awaited;
 
 	do {
-		again = run_slice(fabric, end, &awaited);
+		again = go_on_in_thread(fabric, end, &awaited);
 		if (awaited)
 			give_way();
 	} while (again);
@@ -178,6 +195,7 @@ void t3_events_start(T3Fabric *fabric)
 
 		events->run = aio_bh_new(context, run_in_thread, fabric);
 		events->deliver = qemu_bh_new(deliver, fabric);
+		t3_fabric_set_inline_budget(fabric->core, T3_INLINE);
 	} else {
 		events->run = qemu_bh_new(run_in_main_loop, fabric);
 		events->pause = timer_new_ns(QEMU_CLOCK_REALTIME, run_in_main_loop, fabric);

@@ -45,7 +45,8 @@ void t3_fabric_free(struct t3_fabric *fabric);
 bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget);
 /*
  * Sets the number of events that an access runs inline before it calls kick(). The default is
- * T3_INLINE_BUDGET. With 0, only t3_fabric_run() runs events.
+ * T3_INLINE_BUDGET. With 0, only t3_fabric_run() runs events. A host with less than the default runs
+ * events in a thread of its own at once: a read that finds some pending leaves them to it.
  */
 void t3_fabric_set_inline_budget(struct t3_fabric *fabric, uint32_t budget);
 uint64_t t3_fabric_now(const struct t3_fabric *fabric); /* virtual ns */

@@ -7,13 +7,18 @@
 
 /*
  * The budget of an access. Events that are pending before it belong to other accesses or to a
- * long job. So the access runs only a few of them.
+ * long job. So the access runs only a few of them. A read, for which its processor waits, runs none
+ * if the host says that its own thread comes to them.
  */
-static uint32_t budget_of(const struct t3_fabric *fabric)
+static uint32_t budget_of(const struct t3_fabric *fabric, bool waits)
 {
 	if (!fabric)
 		return 0;
-	if (fabric->clock.heap.count && fabric->inline_budget > T3_BUSY_BUDGET)
+	if (!fabric->clock.heap.count)
+		return fabric->inline_budget;
+	if (waits && fabric->inline_budget < T3_INLINE_BUDGET)
+		return 0;
+	if (fabric->inline_budget > T3_BUSY_BUDGET)
 		return T3_BUSY_BUDGET;
 	return fabric->inline_budget;
 }
@@ -83,7 +88,7 @@ static uint64_t cut(uint64_t value, uint32_t size)
 
 uint64_t t3_dev_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
-	uint32_t budget = budget_of(dev->fabric);
+	uint32_t budget = budget_of(dev->fabric, true);
 	uint64_t value;
 
 	if (dev->port)
@@ -97,7 +102,7 @@ uint64_t t3_dev_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 
 void t3_dev_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
-	uint32_t budget = budget_of(dev->fabric);
+	uint32_t budget = budget_of(dev->fabric, false);
 
 	value = cut(value, size);
 	if (dev->port)
@@ -110,7 +115,7 @@ void t3_dev_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 
 uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
-	uint32_t budget = budget_of(dev->fabric);
+	uint32_t budget = budget_of(dev->fabric, true);
 	uint64_t value;
 
 	if (dev->port)
@@ -125,7 +130,7 @@ uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size
 static void record_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value,
 				  uint32_t size)
 {
-	uint32_t budget = budget_of(dev->fabric);
+	uint32_t budget = budget_of(dev->fabric, false);
 
 	value = cut(value, size);
 	t3_record_access(dev->port, T3_REC_APERTURE_WRITE, offset, value, size);
@@ -146,7 +151,7 @@ bool t3_dev_aperture_store(struct t3_dev *dev, uint64_t offset, uint64_t value, 
 /* Every tracked store uses this, so the recording path is a separate function. */
 void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
-	uint32_t budget = budget_of(dev->fabric);
+	uint32_t budget = budget_of(dev->fabric, false);
 
 	if (dev->port) {
 		record_aperture_write(dev, offset, value, size);
