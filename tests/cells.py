@@ -39,6 +39,10 @@ def each_kernel_and_each_qemu():
           matrix.cells(["debian", "6.12", "7.3"]))
     check([matrix.cell(text) for text in ("7.3", "debian/10.2.2")]
           == [("7.3", "10.0"), ("debian", "10.2.2")], "a cell by name")
+    listed = "KERNEL=6.12.95+deb12   in the cache\nKERNEL=6.12.117+deb12  \nKERNEL=7.3.4+deb13\n"
+    with mock.patch.object(matrix.subprocess, "run", return_value=mock.Mock(stdout=listed)):
+        check(matrix.newest() == {"6.12": "6.12.117+deb12", "7.3": "7.3.4+deb13"}, "the newest",
+              matrix.newest())
     script = (ROOT / "tools/build/qemu.sh").read_text()
     check(f"\nUSUAL_QEMU={matrix.USUAL_QEMU}\n" in script, "the usual QEMU is qemu.sh's")
 

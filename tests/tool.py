@@ -349,7 +349,7 @@ VALUES = [
     ("sim", "--chunks", "auto rows columns"),
     ("sim", "--config", "sequential ideal ideal-nmc t3 t3-mca t3-mca-ag direct alone shared all"),
     ("sim", "--collective", "all-reduce reduce-scatter all-gather all-to-all"),
-    ("bench", "--only", "store vcpus doorbell nmc reader submit segments allreduce"),
+    ("bench", "--only", "store vcpus doorbell nmc reader submit latency segments allreduce"),
 ]
 
 

@@ -31,7 +31,7 @@ from machines import BUILD, ROOT, SUITES
 USUAL_QEMU = "10.0"
 OTHER_QEMUS = ("10.2",)
 
-OFFERED = re.compile(r"^KERNEL=(\d+\.\d+)", re.M)
+OFFERED = re.compile(r"^KERNEL=((\d+\.\d+)\S*)", re.M)
 SUM = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 REPORTS = re.compile(r"^FAIL \S+ \(kernel log is clean\)", re.M)
 CELL = re.compile(r"[\w.+]+(/\d+(\.\d+)+)?")
@@ -41,11 +41,12 @@ Line = collections.namedtuple("Line", "kernel qemu release passed failed skipped
 
 # --- which cells -------------------------------------------------------------
 
-def versions():
-    """`debian`, and each version of which the mirror has a kernel, from the oldest on."""
+def newest():
+    """Of each version that the mirror has, from the oldest on, the newest kernel. `make` alone would
+    be content with an older one that is in the cache."""
     listed = subprocess.run([ROOT / "tools/build/kernel.sh", "list"], capture_output=True,
                             text=True, check=True)
-    return ["debian", *dict.fromkeys(OFFERED.findall(listed.stdout))]
+    return {version: name for name, version in OFFERED.findall(listed.stdout)}
 
 
 def cells(kernels):
@@ -54,8 +55,8 @@ def cells(kernels):
             + [(kernels[-1], qemu) for qemu in OTHER_QEMUS])
 
 
-def usual_cells():
-    return [("debian", USUAL_QEMU)] if machines.CROSSED else cells(versions())
+def usual_cells(names):
+    return [("debian", USUAL_QEMU)] if machines.CROSSED else cells(["debian", *names])
 
 
 def cell(text):
@@ -70,7 +71,7 @@ def folder(kernel):
     return BUILD if kernel == "debian" else BUILD / f"linux-{kernel}"
 
 
-def line_of(kernel, qemu, outputs):
+def line_of(kernel, qemu, outputs, name=None):
     """What the suites of a cell have counted. One that ended before it could counts as failed."""
     counts = collections.Counter()
     for output in outputs:
@@ -78,7 +79,7 @@ def line_of(kernel, qemu, outputs):
         passed, failed, skipped = map(int, (text or 0 for text in found[-1])) if found else (0, 1, 0)
         counts += collections.Counter(passed=passed, failed=failed or int(not passed),
                                       skipped=skipped, reports=len(REPORTS.findall(output)))
-    return Line(kernel, qemu, machines.kernel_release(folder(kernel)) or "none",
+    return Line(kernel, qemu, machines.kernel_release(folder(name or kernel)) or "none",
                 *(counts[name] for name in Line._fields[3:]))
 
 
@@ -97,11 +98,11 @@ def run_suite(suite, kernel, qemu):
     return "".join(lines)
 
 
-def keep(line, suites, path):
+def keep(line, suites, path, made):
     """A cell that did not come as far as a test has no result to keep."""
     if not line.passed:
         return
-    result = {**machines.facts(folder(line.kernel)), "suites": list(suites),
+    result = {**machines.facts(made), "suites": list(suites),
               **{name: getattr(line, name) for name in machines.COUNTS}}
     known = machines.load(path) if path.exists() else []
     machines.store(path, machines.merged(known, machines.key_here(line.kernel, line.qemu), result))
@@ -138,15 +139,17 @@ def arguments():
 def main():
     given = arguments()
     if given.list:
-        print("\n".join(f"{kernel}/{qemu}" for kernel, qemu in usual_cells()))
+        print("\n".join(f"{kernel}/{qemu}" for kernel, qemu in usual_cells(newest())))
         return 0
     path = given.json or (machines.MACHINES if given.suites == SUITES else None)
     lines = []
-    for kernel, qemu in [cell(text) for text in given.cells] or usual_cells():
-        line = line_of(kernel, qemu, [run_suite(suite, kernel, qemu) for suite in given.suites])
+    names = {} if given.cells else newest()
+    for kernel, qemu in [cell(text) for text in given.cells] or usual_cells(names):
+        name = names.get(kernel, kernel)
+        line = line_of(kernel, qemu, [run_suite(suite, name, qemu) for suite in given.suites], name)
         lines.append(line)
         if path:
-            keep(line, given.suites, path.resolve())
+            keep(line, given.suites, path.resolve(), folder(name))
     print(table(lines))
     failed = sum(line.failed for line in lines)
     print(f"{sum(line.passed for line in lines)} passed, {failed} failed, "

@@ -163,6 +163,8 @@ int bench_allreduce(struct bench *bench)
 	struct bench_row row = {
 		.name = "allreduce",
 		.title = "ring all-reduce of 64 MiB f32, 4 ranks",
+		.kind = BENCH_RATIO,
+		.bound = 0.35,
 		.rounds = ROUNDS,
 		.side = {
 			{ .what = "T3, fused, by doorbells", .run = run_devices, .context = &t },
