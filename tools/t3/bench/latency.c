@@ -8,7 +8,7 @@
 
 #include "bench/bench.h"
 
-#define LOADS  1000u
+#define LOADS  500u
 #define SLOW   (LOADS * 99 / 100) /* the place of p99 among the sorted */
 #define COPY   (64u << 20)
 #define COPIES 32u   /* they last longer than the loads */
