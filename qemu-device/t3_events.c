@@ -21,7 +21,7 @@
 
 /*
  * The thread runs so many events between enter and leave, but no more after another thread has
- * begun to wait. One event takes a microsecond at most.
+ * begun to wait. One event takes about a microsecond at most.
  */
 #define T3_SLICE 16u
 /* After a slice for which another has waited, it has this long to take the locks. */
