@@ -165,7 +165,8 @@ def row(cell):
     if result is None:
         return (kernel, cell["qemu"], cell["host"], how, "not run", "", "", "")
     kernel = re.sub(r"-(amd64|arm64)$", "", result["kernel"])
-    return (kernel, result["qemu"], f"{cell['host']}, {result['compiler']}", how,
+    compiler = re.sub(r"(\d+\.\d+)\.\d+$", r"\1", result["compiler"])
+    return (kernel, result["qemu"], f"{cell['host']}, {compiler}", how,
             *(str(result[name]) for name in COUNTS), f"{result['date']}, {result['version']}")
 
 
