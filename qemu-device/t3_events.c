@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * When the fabric's events run: in a thread of iothread=, or in the main loop. SPEC.md section 8.
- * The thread needs no big lock, so no vCPU waits for its work: what needs the core meanwhile waits
- * for one slice of it. The main loop holds the big lock, and so pauses.
+ * The thread needs no big lock. A vCPU that needs the core meanwhile waits for one event. The main
+ * loop holds the big lock, and so pauses.
  */
 #include "qemu/osdep.h"
 #include "block/aio-wait.h"
@@ -21,7 +21,7 @@
 
 /*
  * The thread runs so many events between enter and leave, but no more after another thread has
- * begun to wait. One event takes about a microsecond at most.
+ * begun to wait. Most events take less than a microsecond.
  */
 #define T3_SLICE 16u
 /* After a slice for which another has waited, it has this long to take the locks. */

@@ -50,7 +50,7 @@ static void test_refusals(void)
 	vm_end(vm);
 }
 
-/* The thread may be deleted before the fabric that uses it, and both while a device is plugged. */
+/* The thread may be deleted before the fabric that uses it. A device keeps its fabric. */
 static void test_deletion(void)
 {
 	struct t3_vm *vm = vm_start_raw("-device pcie-root-port,id=rp1,chassis=1");

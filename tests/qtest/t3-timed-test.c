@@ -169,7 +169,10 @@ static void test_migrated(void)
 	vm_end(other);
 }
 
-/* The others learn of it with the next event, which a write runs, even in a stopped machine. */
+/*
+ * The others learn of it with the next event. The machine is stopped, so that only accesses run
+ * events: writes, and reads if no thread would.
+ */
 static void test_reset(void)
 {
 	struct t3_vm *vm = vm_start_ports(T3_TEST_DEVICES, "");
@@ -178,6 +181,8 @@ static void test_reset(void)
 	begin(vm);
 	dev_flr(&vm->dev[2]);
 	g_assert_cmphex(completion(&vm->dev[0], 0).word, ==, 0); /* not before the reset is over */
+	reg_read64(&vm->dev[0], T3_REG_VCLOCK);
+	g_assert_cmpint(completion(&vm->dev[0], 0).word == 0, ==, !!g_getenv("T3_TEST_THREAD"));
 	reg_write(&vm->dev[0], T3_REG_ERROR_STATUS, 0);
 	c = completion(&vm->dev[0], 0);
 	g_assert_cmphex(c.word, ==, T3_COMPLETION_WORD(0, T3_DESC_GANG, 1));
