@@ -156,6 +156,24 @@ int bench_space_arm(struct bench_space *s);
 int bench_space_end(struct bench_space *s);
 void bench_space_close(struct bench_space *s);
 
+/* ------------------------------------------------------------------ one queue */
+
+struct bench_queue {
+	int fd;
+	uint32_t queue, sync;
+};
+
+/* Close it also after an error. */
+int bench_queue_open(struct t3_device *dev, struct bench_queue *q);
+void bench_queue_close(struct bench_queue *q);
+/* One job: `count` commands, `stride` bytes apart. */
+int bench_queue_submit(const struct bench_queue *q, const void *commands, uint32_t count,
+		       uint32_t stride);
+/* For the last job. 0 ns: a look, not 0 while it runs. */
+int bench_queue_wait(const struct bench_queue *q, uint64_t ns);
+
+/* ----------------------------------------------------------------------- stores */
+
 /* The same loop for all targets of stores. */
 void bench_store_words(volatile void *to, uint64_t word, size_t words);
 void bench_store_bytes(volatile void *to, uint8_t value, size_t count);

@@ -4,7 +4,6 @@
  * slowest of a hundred. A load from the aperture goes the way of a register read.
  */
 #include <errno.h>
-#include <xf86drm.h>
 
 #include "bench/bench.h"
 
@@ -18,23 +17,12 @@ struct setup {
 	const struct bench_clock *clock;
 	struct bench_space space;
 	struct t3_buffer *from, *to;
-	int fd;
-	uint32_t queue, sync;
+	struct bench_queue queue;
 };
 
 static int submit(const struct setup *t)
 {
 	struct drm_t3_copy command[COPIES];
-	struct drm_t3_sync out = { .handle = t->sync };
-	struct drm_t3_queue_submit arg = {
-		.queue = t->queue,
-		.command_count = COPIES,
-		.command_stride = sizeof(*command),
-		.commands = (uintptr_t)command,
-		.out_count = 1,
-		.out_syncs = (uintptr_t)&out,
-		.sync_stride = sizeof(out),
-	};
 	unsigned int i;
 
 	for (i = 0; i < COPIES; i++)
@@ -45,14 +33,7 @@ static int submit(const struct setup *t)
 			.dst.handle = t3_buffer_handle(t->to),
 			.src.handle = t3_buffer_handle(t->from),
 		};
-	return drmIoctl(t->fd, DRM_IOCTL_T3_QUEUE_SUBMIT, &arg) ? -errno : 0;
-}
-
-static int wait_sync(const struct setup *t, uint64_t ns)
-{
-	uint32_t handle = t->sync;
-
-	return drmSyncobjWait(t->fd, &handle, 1, ns ? t3_deadline(ns) : 0, 0, NULL);
+	return bench_queue_submit(&t->queue, command, COPIES, sizeof(*command));
 }
 
 static double load_slowly(const struct setup *t)
@@ -89,14 +70,13 @@ static int run_busy(void *context, double *ns)
 	if (ret)
 		return ret;
 	*ns = load_slowly(t);
-	if (!wait_sync(t, 0))
+	if (!bench_queue_wait(&t->queue, 0))
 		return -ETIME;
-	return wait_sync(t, BENCH_WAIT_NS);
+	return bench_queue_wait(&t->queue, BENCH_WAIT_NS);
 }
 
 static int open_setup(struct bench *bench, struct setup *t)
 {
-	struct drm_t3_queue_create arg = { 0 };
 	const struct t3_segment_desc desc = {
 		.op = DRM_T3_OP_ADD,
 		.dtype = DRM_T3_F32,
@@ -111,29 +91,16 @@ static int open_setup(struct bench *bench, struct setup *t)
 	int ret = bench_space_open(bench->dev, &desc, BENCH_NO_SLOT, &t->space);
 
 	t->clock = &bench->clock;
-	t->fd = t3_device_fd(bench->dev);
 	if (!ret)
 		ret = t3_buffer_create(bench->dev, COPY, &t->from);
 	if (!ret)
 		ret = t3_buffer_create(bench->dev, COPY, &t->to);
-	if (ret)
-		return ret;
-	if (drmSyncobjCreate(t->fd, 0, &t->sync))
-		return -errno;
-	if (drmIoctl(t->fd, DRM_IOCTL_T3_QUEUE_CREATE, &arg))
-		return -errno;
-	t->queue = arg.queue;
-	return 0;
+	return ret ? ret : bench_queue_open(bench->dev, &t->queue);
 }
 
 static void close_setup(struct setup *t)
 {
-	struct drm_t3_queue_destroy arg = { .queue = t->queue };
-
-	if (t->queue)
-		drmIoctl(t->fd, DRM_IOCTL_T3_QUEUE_DESTROY, &arg);
-	if (t->sync)
-		drmSyncobjDestroy(t->fd, t->sync);
+	bench_queue_close(&t->queue);
 	t3_buffer_destroy(t->from);
 	t3_buffer_destroy(t->to);
 	bench_space_close(&t->space);

@@ -10,8 +10,7 @@
 
 struct jobs {
 	const struct bench_clock *clock;
-	int fd;
-	uint32_t queue, sync;
+	struct bench_queue queue;
 	struct t3_buffer *buffer;
 };
 
@@ -23,25 +22,8 @@ static int submit(const struct jobs *j)
 		.row_bytes = 8,
 		.dst.handle = t3_buffer_handle(j->buffer),
 	};
-	struct drm_t3_sync out = { .handle = j->sync };
-	struct drm_t3_queue_submit arg = {
-		.queue = j->queue,
-		.command_count = 1,
-		.command_stride = sizeof(command),
-		.commands = (uintptr_t)&command,
-		.out_count = 1,
-		.out_syncs = (uintptr_t)&out,
-		.sync_stride = sizeof(out),
-	};
 
-	return drmIoctl(j->fd, DRM_IOCTL_T3_QUEUE_SUBMIT, &arg) ? -errno : 0;
-}
-
-static int wait_sync(const struct jobs *j)
-{
-	uint32_t handle = j->sync;
-
-	return drmSyncobjWait(j->fd, &handle, 1, t3_deadline(BENCH_WAIT_NS), 0, NULL);
+	return bench_queue_submit(&j->queue, &command, 1, sizeof(command));
 }
 
 static int run_jobs(void *context, double *ns)
@@ -56,7 +38,7 @@ static int run_jobs(void *context, double *ns)
 
 		ret = submit(j);
 		if (!ret)
-			ret = wait_sync(j);
+			ret = bench_queue_wait(&j->queue, BENCH_WAIT_NS);
 		value[i] =
 			(double)(bench_ticks() - start) * j->clock->ns_per_tick - j->clock->read_ns;
 	}
@@ -76,7 +58,7 @@ static int run_empty(void *context, double *ns)
 	for (i = 0; i < SAMPLES; i++) {
 		uint64_t start = bench_ticks();
 
-		if (drmGetCap(j->fd, DRM_CAP_TIMESTAMP_MONOTONIC, &capability))
+		if (drmGetCap(j->queue.fd, DRM_CAP_TIMESTAMP_MONOTONIC, &capability))
 			return -errno;
 		value[i] =
 			(double)(bench_ticks() - start) * j->clock->ns_per_tick - j->clock->read_ns;
@@ -87,30 +69,15 @@ static int run_empty(void *context, double *ns)
 
 static int open_jobs(struct bench *bench, struct jobs *j)
 {
-	struct drm_t3_queue_create arg = { 0 };
-	int ret;
+	int ret = t3_buffer_create(bench->dev, 4096, &j->buffer);
 
-	j->fd = t3_device_fd(bench->dev);
 	j->clock = &bench->clock;
-	ret = t3_buffer_create(bench->dev, 4096, &j->buffer);
-	if (ret)
-		return ret;
-	if (drmSyncobjCreate(j->fd, 0, &j->sync))
-		return -errno;
-	if (drmIoctl(j->fd, DRM_IOCTL_T3_QUEUE_CREATE, &arg))
-		return -errno;
-	j->queue = arg.queue;
-	return 0;
+	return ret ? ret : bench_queue_open(bench->dev, &j->queue);
 }
 
 static void close_jobs(struct jobs *j)
 {
-	struct drm_t3_queue_destroy arg = { .queue = j->queue };
-
-	if (j->queue)
-		drmIoctl(j->fd, DRM_IOCTL_T3_QUEUE_DESTROY, &arg);
-	if (j->sync)
-		drmSyncobjDestroy(j->fd, j->sync);
+	bench_queue_close(&j->queue);
 	t3_buffer_destroy(j->buffer);
 }
 
