@@ -93,12 +93,7 @@ static void run_in_main_loop(void *opaque)
 
 static bool is_awaited(const T3Fabric *fabric)
 {
-	bool awaited = t3_lock_wanted(&fabric->lock);
-	uint32_t rank;
-
-	for (rank = 0; rank < fabric->ranks && !awaited; rank++)
-		awaited = fabric->ports[rank] && t3_lock_wanted(&fabric->ports[rank]->lock);
-	return awaited;
+	return t3_lock_wanted(&fabric->lock) || qatomic_read(&fabric->stores_wait);
 }
 
 static void give_way(void)

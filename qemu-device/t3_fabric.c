@@ -271,7 +271,7 @@ static void fabric_init(Object *obj)
 
 	fabric->topology = g_strdup("ring");
 	fabric->ranks = 2;
-	t3_lock_init(&fabric->lock, T3_LOCK_OFTEN);
+	t3_lock_init(&fabric->lock);
 }
 
 /*

@@ -19,34 +19,39 @@ OBJECT_DECLARE_SIMPLE_TYPE(T3Fabric, T3_FABRIC)
  * entered twice.
  */
 typedef struct T3FabricPort {
-	T3Fabric *fabric; /* NULL: detached */
+	T3Fabric *fabric; /* NULL: detached; RCU, changes between enter and leave */
 	uint32_t rank;
 	struct t3_dev *dev;
 	uint32_t vectors; /* raised and not sent; atomic */
-	T3Lock lock;	  /* of t3_port_store(); guards fabric, too */
 	void (*notify)(struct T3FabricPort *port, uint32_t vector);
 } T3FabricPort;
 
 /* Creates a fabric of one rank without links, as a child of `owner`. */
 T3Fabric *t3_fabric_new_private(Object *owner, Error **errp);
 
-void t3_port_init(T3FabricPort *port);
-void t3_port_finalize(T3FabricPort *port);
 /* The caller has filled in rank, dev and notify. */
 bool t3_port_attach(T3FabricPort *port, T3Fabric *fabric, Error **errp);
 void t3_port_detach(T3FabricPort *port);
 
 /*
- * The locks: the big lock, the fabric's (if it has a thread), then those of all ports, in the order
- * of their ranks. A vCPU's usual store takes the one lock of its port, and nothing else. All other
- * calls into the core come between enter and leave, which may be nested, and with the big lock,
- * except for the events of the fabric's thread. Nothing of the core may be used between leave and
- * the next enter, and no message sent between enter and leave.
+ * All calls into the core come between enter and leave, which may be nested, except for a vCPU's
+ * usual stores: those run at any other time, several at once. The locks are, in this order: the big
+ * lock, and the fabric's, if it has a thread. With a thread, enter needs no big lock; without one,
+ * the big lock is the only one. Nothing of the core may be used between leave and the next enter,
+ * and no message sent between enter and leave.
  */
 void t3_fabric_enter(T3Fabric *fabric);
 void t3_fabric_leave(T3Fabric *fabric);
 
-/* Without the big lock, from any thread: t3_dev_aperture_store(). False: use t3_dev_aperture_write(). */
+/*
+ * The same for a vCPU that has a thread's fabric, and no big lock. NULL: the port is detached.
+ * t3_port_leave() delivers, too.
+ */
+bool t3_port_has_thread(const T3FabricPort *port);
+T3Fabric *t3_port_enter(const T3FabricPort *port);
+void t3_port_leave(T3Fabric *fabric);
+
+/* t3_dev_aperture_store(), by a vCPU without any lock. False: use t3_dev_aperture_write(). */
 bool t3_port_store(T3FabricPort *port, uint64_t offset, uint64_t value, uint32_t size);
 
 /* Do events run in a thread, without the big lock? */

@@ -40,7 +40,9 @@ struct T3Fabric {
 	uint32_t raised; /* bit mask of ranks with vectors to be sent; atomic */
 	bool delivering;
 
-	T3Lock lock;	     /* with a thread, taken before those of the ports */
+	T3Lock lock;	     /* of enter and leave, with a thread */
+	bool closed;	     /* the gate: no store may begin; atomic */
+	int stores_wait;     /* number of those that wait for the gate; atomic */
 	const void *entered; /* the thread that is between enter and leave; NULL: none */
 	uint32_t depth;	     /* its nested calls of enter */
 };

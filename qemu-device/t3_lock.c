@@ -10,11 +10,10 @@
  */
 #define T3_LOCK_SPINS 16384
 
-void t3_lock_init(T3Lock *lock, int pause)
+void t3_lock_init(T3Lock *lock)
 {
 	lock->held = 0;
 	lock->wanted = 0;
-	lock->pause = pause;
 	lock->tickets = 0;
 	lock->turn = 0;
 	qemu_mutex_init(&lock->mutex);
@@ -31,9 +30,9 @@ static bool spin(T3Lock *lock)
 {
 	int i;
 
-	for (i = 1; i <= T3_LOCK_SPINS; i++) {
+	for (i = 0; i < T3_LOCK_SPINS; i++) {
 		cpu_relax();
-		if (i % lock->pause || qatomic_read(&lock->held) || t3_lock_awaited(lock))
+		if (qatomic_read(&lock->held) || t3_lock_awaited(lock))
 			continue;
 		if (!qatomic_xchg(&lock->held, 1))
 			return true;

@@ -14,19 +14,13 @@
 typedef struct T3Lock {
 	int held;
 	int wanted; /* number of those that wait; atomic */
-	int pause;  /* between looks of who waits */
 	/* Of those that sleep: each takes a ticket and its turn. Guarded by mutex; read without it. */
 	unsigned tickets, turn;
 	QemuMutex mutex;
 	QemuCond released;
 } T3Lock;
 
-/* In a pause the owner makes some tens of stores: each look takes the lock's cache line from it. */
-#define T3_LOCK_RARELY 64
-/* For a lock that is released for moments only. */
-#define T3_LOCK_OFTEN 1
-
-void t3_lock_init(T3Lock *lock, int pause);
+void t3_lock_init(T3Lock *lock);
 void t3_lock_destroy(T3Lock *lock);
 
 /* t3_lock.c */

@@ -134,16 +134,6 @@ static void t3_exit(PCIDevice *pci)
 	vmstate_unregister_ram(&s->memory, DEVICE(s));
 }
 
-static void instance_init(Object *obj)
-{
-	t3_port_init(&T3(obj)->port);
-}
-
-static void instance_finalize(Object *obj)
-{
-	t3_port_finalize(&T3(obj)->port);
-}
-
 static void reset_hold(Object *obj, ResetType type)
 {
 	T3State *s = T3(obj);
@@ -223,8 +213,6 @@ static const TypeInfo t3_info = {
 	.name = TYPE_T3,
 	.parent = TYPE_PCI_DEVICE,
 	.instance_size = sizeof(T3State),
-	.instance_init = instance_init,
-	.instance_finalize = instance_finalize,
 	.class_init = class_init,
 	.interfaces =
 		(InterfaceInfo[]){

@@ -69,21 +69,49 @@ static void aperture_write(void *opaque, hwaddr addr, uint64_t value, unsigned s
 	}
 }
 
-/* A vCPU's store to registers needs the big lock, but not to run a second time. */
+/*
+ * A vCPU's stores, without the big lock. Where the fabric has no thread, some need it, but not to
+ * run a second time.
+ */
 static void regs_store(void *opaque, hwaddr addr, uint64_t value, unsigned size)
 {
-	BQL_LOCK_GUARD();
-	regs_write(opaque, addr, value, size);
+	T3State *s = opaque;
+	T3Fabric *fabric;
+
+	if (!t3_port_has_thread(&s->port)) {
+		BQL_LOCK_GUARD();
+		regs_write(s, addr, value, size);
+		return;
+	}
+	fabric = t3_port_enter(&s->port);
+	if (!fabric)
+		return;
+	t3_dev_regs_write(s->port.dev, addr, value, size);
+	t3_port_leave(fabric);
+}
+
+static void aperture_store_alone(T3State *s, hwaddr addr, uint64_t value, unsigned size)
+{
+	T3Fabric *fabric;
+
+	if (!t3_port_has_thread(&s->port)) {
+		BQL_LOCK_GUARD();
+		aperture_write(s, addr, value, size);
+		return;
+	}
+	fabric = t3_port_enter(&s->port);
+	if (!fabric)
+		return;
+	t3_dev_aperture_write(s->port.dev, addr, value, size);
+	t3_port_leave(fabric);
 }
 
 static void aperture_store(void *opaque, hwaddr addr, uint64_t value, unsigned size)
 {
 	T3State *s = opaque;
 
-	if (t3_port_store(&s->port, addr, value, size))
-		return;
-	BQL_LOCK_GUARD();
-	aperture_write(s, addr, value, size);
+	if (!t3_port_store(&s->port, addr, value, size))
+		aperture_store_alone(s, addr, value, size);
 }
 
 /*

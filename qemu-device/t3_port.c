@@ -7,41 +7,31 @@
 #include "qapi/error.h"
 #include "qemu/bitops.h"
 #include "qemu/main-loop.h"
+#include "qemu/processor.h"
+#include "qemu/rcu.h"
 #include "t3_fabric_private.h"
+#include "t3_lane.h"
 #include "trace.h"
+
+/*
+ * A store waits so long for the gate; then it waits in turn for what lets it pass alone. In the
+ * thread most events take less than a microsecond.
+ */
+#define T3_STORE_SPINS 1024
 
 /* ------------------------------------------------------------------- locks */
 
 /* Its address is this thread's name. */
 static __thread char self;
 
-static void lock_all(T3Fabric *fabric)
-{
-	uint32_t rank;
-
-	if (fabric->events.thread)
-		t3_lock(&fabric->lock);
-	for (rank = 0; rank < fabric->ranks; rank++)
-		if (fabric->ports[rank])
-			t3_lock(&fabric->ports[rank]->lock);
-}
-
-static void unlock_all(T3Fabric *fabric)
-{
-	uint32_t rank;
-
-	for (rank = 0; rank < fabric->ranks; rank++)
-		if (fabric->ports[rank])
-			t3_unlock(&fabric->ports[rank]->lock);
-	if (fabric->events.thread)
-		t3_unlock(&fabric->lock);
-}
-
 void t3_fabric_enter(T3Fabric *fabric)
 {
 	g_assert(bql_locked() || fabric->events.thread);
 	if (qatomic_read(&fabric->entered) != &self) {
-		lock_all(fabric);
+		if (fabric->events.thread)
+			t3_lock(&fabric->lock);
+		qatomic_set(&fabric->closed, true);
+		t3_lanes_wait();
 		qatomic_set(&fabric->entered, &self);
 	}
 	fabric->depth++;
@@ -52,17 +42,93 @@ void t3_fabric_leave(T3Fabric *fabric)
 	if (--fabric->depth)
 		return;
 	qatomic_set(&fabric->entered, NULL);
-	unlock_all(fabric);
+	qatomic_store_release(&fabric->closed, false);
+	if (fabric->events.thread)
+		t3_unlock(&fabric->lock);
+}
+
+/*
+ * A vCPU calls this, as it runs its code, in an RCU read-side critical section. So the fabric lives
+ * until the call returns, even if the device leaves it meanwhile.
+ */
+bool t3_port_has_thread(const T3FabricPort *port)
+{
+	T3Fabric *fabric = qatomic_rcu_read(&port->fabric);
+
+	return fabric && fabric->events.thread;
+}
+
+T3Fabric *t3_port_enter(const T3FabricPort *port)
+{
+	T3Fabric *fabric = qatomic_rcu_read(&port->fabric);
+
+	if (!fabric)
+		return NULL;
+	t3_fabric_enter(fabric);
+	if (port->fabric == fabric)
+		return fabric;
+	t3_fabric_leave(fabric);
+	return NULL;
+}
+
+void t3_port_leave(T3Fabric *fabric)
+{
+	t3_fabric_leave(fabric);
+	if (likely(!qatomic_read(&fabric->raised)))
+		return;
+	BQL_LOCK_GUARD();
+	t3_fabric_deliver(fabric);
+}
+
+/* ------------------------------------------------------------------ stores */
+
+/* False: it stays closed for long. */
+static bool wait_until_open(T3Fabric *fabric)
+{
+	int i;
+
+	qatomic_inc(&fabric->stores_wait);
+	for (i = 0; i < T3_STORE_SPINS && qatomic_read(&fabric->closed); i++)
+		cpu_relax();
+	qatomic_dec(&fabric->stores_wait);
+	return i < T3_STORE_SPINS;
+}
+
+enum { STORE_DONE, STORE_OTHER, STORE_CLOSED };
+
+static inline int try_store(T3FabricPort *port, uint32_t lane, uint64_t offset, uint64_t value,
+			    uint32_t size)
+{
+	const T3Fabric *fabric;
+	int result = STORE_OTHER;
+
+	if (!t3_lane_mark(lane))
+		return STORE_OTHER;
+	fabric = qatomic_rcu_read(&port->fabric);
+	if (likely(fabric)) {
+		if (unlikely(qatomic_load_acquire(&fabric->closed)))
+			result = STORE_CLOSED;
+		/* The device may have left just before the gate was opened again. */
+		else if (qatomic_read(&port->fabric) == fabric &&
+			 t3_dev_aperture_store(port->dev, lane, offset, value, size))
+			result = STORE_DONE;
+	}
+	t3_lane_clear(lane);
+	return result;
 }
 
 bool t3_port_store(T3FabricPort *port, uint64_t offset, uint64_t value, uint32_t size)
 {
-	bool done;
+	uint32_t lane = t3_lane_of_vcpu();
+	int result;
 
-	t3_lock(&port->lock);
-	done = port->fabric && t3_dev_aperture_store(port->dev, offset, value, size);
-	t3_unlock(&port->lock);
-	return done;
+	while ((result = try_store(port, lane, offset, value, size)) == STORE_CLOSED) {
+		T3Fabric *fabric = qatomic_rcu_read(&port->fabric);
+
+		if (!fabric || !wait_until_open(fabric))
+			break;
+	}
+	return result == STORE_DONE;
 }
 
 /* -------------------------------------------------------------- interrupts */
@@ -121,16 +187,6 @@ void t3_fabric_deliver(T3Fabric *fabric)
 
 /* ------------------------------------------------------------------- ports */
 
-void t3_port_init(T3FabricPort *port)
-{
-	t3_lock_init(&port->lock, T3_LOCK_RARELY);
-}
-
-void t3_port_finalize(T3FabricPort *port)
-{
-	t3_lock_destroy(&port->lock);
-}
-
 static bool attach_error(const T3FabricPort *port, T3Fabric *fabric, enum t3_attach error,
 			 Error **errp)
 {
@@ -158,22 +214,41 @@ static bool attach_error(const T3FabricPort *port, T3Fabric *fabric, enum t3_att
 	return false;
 }
 
-/* Between enter and leave, which releases the port's lock, too. */
+/* Between enter and leave. */
 static void join(T3FabricPort *port, T3Fabric *fabric)
 {
-	t3_lock(&port->lock);
-	port->fabric = fabric;
 	port->vectors = 0;
 	fabric->ports[port->rank] = port;
 	fabric->attached++;
+	qatomic_rcu_set(&port->fabric, fabric);
 }
 
 static void part(T3FabricPort *port, T3Fabric *fabric)
 {
 	fabric->attached--;
 	fabric->ports[port->rank] = NULL;
-	port->fabric = NULL;
-	t3_unlock(&port->lock);
+	qatomic_rcu_set(&port->fabric, NULL);
+}
+
+typedef struct Reference {
+	struct rcu_head rcu;
+	T3Fabric *fabric;
+} Reference;
+
+/* With the big lock. */
+static void drop(Reference *reference)
+{
+	object_unref(OBJECT(reference->fabric));
+	g_free(reference);
+}
+
+/* A vCPU may have found the fabric in the port before. */
+static void drop_later(T3Fabric *fabric)
+{
+	Reference *reference = g_new0(Reference, 1);
+
+	reference->fabric = fabric;
+	call_rcu(reference, drop, rcu);
 }
 
 bool t3_port_attach(T3FabricPort *port, T3Fabric *fabric, Error **errp)
@@ -203,7 +278,7 @@ void t3_port_detach(T3FabricPort *port)
 	t3_fabric_leave(fabric);
 	trace_t3_fabric_detach(port->rank, fabric->attached);
 	t3_fabric_deliver(fabric);
-	object_unref(OBJECT(fabric));
+	drop_later(fabric);
 }
 
 bool t3_fabric_has_thread(const T3Fabric *fabric)

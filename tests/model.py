@@ -15,6 +15,7 @@ import loop
 from loop import ROOT, check, run
 
 LOCK = ROOT / "tests/model/lock.pml"
+GATE = ROOT / "tests/model/gate.pml"
 SECONDS = 300
 FOUND = re.compile(r"errors: (\d+)\n\s+(\d+) states, stored", re.M)
 
@@ -35,41 +36,79 @@ def verdict(model, *defines):
     return error[1] if error else "", int(counts[2])
 
 
-def lock_holds():
-    for defines in ((), ("THREADS=2", "TURNS=4")):
-        error, states = verdict(LOCK, *defines)
+def holds(model, *variants):
+    for defines in variants:
+        error, states = verdict(model, *defines)
         check(not error, defines, error)
         check(states > 10000, "states", states)
-        print(f"# {' '.join(defines) or '3 threads, 2 turns'}: {states} states")
+        print(f"# {' '.join((model.stem, *defines))}: {states} states")
 
 
-def broken(rule, *texts):
-    error, _ = verdict(LOCK, rule)
+def broken(model, rule, *texts):
+    error, _ = verdict(model, rule)
     check(error in texts, f"{rule} is found as one of {texts}", error)
 
 
+def lock_holds():
+    holds(LOCK, (), ("THREADS=2", "TURNS=4"))
+
+
 def lock_needs_barrier():
-    broken("NO_BARRIER", "invalid end state")
+    broken(LOCK, "NO_BARRIER", "invalid end state")
 
 
 def lock_needs_wake():
-    broken("NO_WAKE", "invalid end state")
+    broken(LOCK, "NO_WAKE", "invalid end state")
 
 
 def lock_needs_turns():
-    broken("NO_TURNS", "assertion violated (turn==ticket)")
+    broken(LOCK, "NO_TURNS", "assertion violated (turn==ticket)")
 
 
 def lock_is_not_overtaken():
-    broken("OVERTAKE", "assertion violated (passed[_pid]<=1)")
+    broken(LOCK, "OVERTAKE", "assertion violated (passed[_pid]<=1)")
 
 
 def lock_needs_exchange():
-    broken("PLAIN", "assertion violated (inside==1)")
+    broken(LOCK, "PLAIN", "assertion violated (inside==1)")
+
+
+BESIDE = "assertion violated  !(alone)"
+LANE = "assertion violated (inside[(_pid%2)]==1)"
+
+
+def gate_holds():
+    holds(GATE, ())
+
+
+def gate_needs_barrier():
+    broken(GATE, "NO_BARRIER", BESIDE)
+
+
+def gate_waits_for_lanes():
+    broken(GATE, "NO_WAIT", BESIDE)
+
+
+def gate_is_looked_at_after_the_mark():
+    broken(GATE, "LOOK_FIRST", BESIDE)
+
+
+def fabric_is_looked_for_again():
+    broken(GATE, "PORT_FIRST", "assertion violated attached")
+
+
+def lane_needs_exchange():
+    broken(GATE, "PLAIN", BESIDE, LANE)
+
+
+def lane_is_not_shared():
+    broken(GATE, "NO_SHARE", BESIDE, LANE)
 
 
 TESTS = [lock_holds, lock_needs_barrier, lock_needs_wake, lock_needs_turns, lock_is_not_overtaken,
-         lock_needs_exchange]
+         lock_needs_exchange, gate_holds, gate_needs_barrier, gate_waits_for_lanes,
+         gate_is_looked_at_after_the_mark, fabric_is_looked_for_again, lane_needs_exchange,
+         lane_is_not_shared]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

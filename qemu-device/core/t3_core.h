@@ -170,11 +170,14 @@ uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size
 void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
 /*
  * A store that changes nothing but memory and counts of this device, as most of a producer's do. It
- * completes no tile, raises no interrupt and leaves no event. Calls of this function for different
- * devices may run at the same time; no other call on the fabric may run beside them. False: the
- * store is of another kind, and nothing was done; call t3_dev_aperture_write().
+ * completes no tile, raises no interrupt and leaves no event. `lane` is 0 .. T3_LANES - 1, and best
+ * always the same for a vCPU. Calls of this function with different lanes may run at the same time;
+ * no other call on the fabric may run beside them. False: the store is of another kind, or a tile
+ * was busy for long, and nothing was done; call t3_dev_aperture_write().
  */
-bool t3_dev_aperture_store(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
+#define T3_LANES 8u
+bool t3_dev_aperture_store(struct t3_dev *dev, uint32_t lane, uint64_t offset, uint64_t value,
+			   uint32_t size);
 
 /* -------------------------------------------------------------------- words */
 

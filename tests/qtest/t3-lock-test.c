@@ -13,7 +13,7 @@ static uint64_t count; /* guarded by lock */
 static void locks_begin(void)
 {
 	smp_mb_global_init();
-	t3_lock_init(&lock, T3_LOCK_RARELY);
+	t3_lock_init(&lock);
 	count = 0;
 }
 

@@ -483,7 +483,7 @@ static void store_next(struct host_dev *d)
 {
 	uint64_t offset = HOST_SPACE_SIZE + 4 * host_counter(d, T3_COUNTER_STORES);
 
-	if (!t3_dev_aperture_store(d->dev, offset, 1, 4))
+	if (!t3_dev_aperture_store(d->dev, 0, offset, 1, 4))
 		t3_dev_aperture_write(d->dev, offset, 1, 4);
 }
 

@@ -138,7 +138,7 @@ static void test_arming(void **state)
 	host_store(from, 0, 0, 1, 4);
 	host_expect(d, 0, T3_SPACE_ARMING, 1);
 	assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_LIVE), 1);
-	assert_false(t3_dev_aperture_store(d->dev, 4, 1, 4));
+	assert_false(t3_dev_aperture_store(d->dev, 0, 4, 1, 4));
 	host_store(d, 0, 4, 1, 4);
 	host_expect_cpu_fault(d, 0, T3_FAULT_NOT_ARMED, 0, T3_NONE32, 4);
 	host_free(host);

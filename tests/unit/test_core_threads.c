@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Several threads store into devices at the same time, as vCPUs do without the big lock, while
- * another uses all that the core offers. Each device has a lock, and a call of another kind takes
- * all of them (t3_core.h). Also built with ThreadSanitizer.
+ * another uses all that the core offers. Each thread has a lane, and a call of another kind waits
+ * until no lane stores (t3_core.h). Also built with ThreadSanitizer.
  */
+#define _GNU_SOURCE /* the kind of a lock that writers get */
 #include <assert.h>
 #include <pthread.h>
 
 #include "host.h"
 
 #define RANKS	2u
-#define WRITERS 3u /* per device */
-#define PASSES	20u
+#define SPACES	2u
+#define WRITERS (T3_LANES - 1u)
+#define PASSES	8u
 #define ROWS	16u
 #define COLS	16u
 #define UPDATES (WRITERS * PASSES)
@@ -20,101 +22,119 @@ _Static_assert(UPDATES <= T3_MAX_UPDATES, "more updates than a tile takes");
 
 struct machine {
 	struct host *host;
-	pthread_mutex_t lock[RANKS];
-	uint64_t direct; /* stores that took one lock only; guarded by lock[0] */
+	pthread_rwlock_t lock; /* for reading: a lane stores */
+	uint64_t direct;       /* stores of lanes; atomic */
 };
 
 struct writer {
 	struct machine *machine;
 	pthread_t thread;
-	uint32_t rank, index;
+	uint32_t lane;
+	uint32_t ranks, spaces; /* it stores into so many */
 };
 
 static void enter(struct machine *m)
 {
-	uint32_t rank;
-
-	for (rank = 0; rank < RANKS; rank++)
-		assert(!pthread_mutex_lock(&m->lock[rank]));
+	assert(!pthread_rwlock_wrlock(&m->lock));
 }
 
 static void leave(struct machine *m)
 {
-	uint32_t rank;
-
-	for (rank = 0; rank < RANKS; rank++)
-		assert(!pthread_mutex_unlock(&m->lock[rank]));
+	assert(!pthread_rwlock_unlock(&m->lock));
 }
 
-static void store(struct machine *m, uint32_t rank, uint64_t offset, uint64_t value, uint32_t size)
+static void store(const struct writer *w, uint32_t rank, uint64_t offset, uint64_t value,
+		  uint32_t size)
 {
-	struct t3_dev *dev = m->host->dev[rank].dev;
+	struct machine *m = w->machine;
+	struct t3_dev *dev;
 	bool done;
 
-	assert(!pthread_mutex_lock(&m->lock[rank]));
-	done = t3_dev_aperture_store(dev, offset, value, size);
-	if (done && rank == 0)
-		m->direct++;
-	assert(!pthread_mutex_unlock(&m->lock[rank]));
-	if (done)
+	assert(!pthread_rwlock_rdlock(&m->lock));
+	dev = m->host->dev[rank].dev;
+	done = t3_dev_aperture_store(dev, w->lane, offset, value, size);
+	assert(!pthread_rwlock_unlock(&m->lock));
+	if (done) {
+		__atomic_fetch_add(&m->direct, 1, __ATOMIC_RELAXED);
 		return;
+	}
 	enter(m);
-	t3_dev_aperture_write(dev, offset, value, size);
+	t3_dev_aperture_write(m->host->dev[rank].dev, offset, value, size);
 	leave(m);
 }
 
-/* All writers of a device begin with the same element, and store pairs and single ones by turns. */
+/* All begin with the same element, and store pairs and single ones by turns. */
+static void write_space(const struct writer *w, uint32_t rank, uint32_t space, uint32_t pass)
+{
+	uint32_t at, size;
+
+	for (at = 0; at < ROWS * COLS * 4; at += size) {
+		size = (pass + w->lane) % 2 ? 4 : 8;
+		store(w, rank, (uint64_t)space * HOST_SPACE_SIZE + at, 0x100000001ull, size);
+	}
+}
+
 static void *write_all(void *argument)
 {
-	struct writer *w = argument;
-	uint32_t pass, at, size;
+	const struct writer *w = argument;
+	uint32_t pass, rank, space;
 
 	for (pass = 0; pass < PASSES; pass++)
-		for (at = 0; at < ROWS * COLS * 4; at += size) {
-			size = (pass + w->index) % 2 ? 4 : 8;
-			store(w->machine, w->rank, at, 0x100000001ull, size);
-		}
+		for (rank = 0; rank < w->ranks; rank++)
+			for (space = 0; space < w->spaces; space++)
+				write_space(w, rank, space, pass);
 	return NULL;
 }
 
-static struct machine *machine_new(void)
+static void open_space(struct host_dev *d, uint32_t space)
 {
-	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
-	struct machine *m = calloc(1, sizeof(*m));
-	uint32_t rank;
+	struct t3_cmd_seg_map map = host_segment(space, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 
-	assert_non_null(m);
-	m->host = host_ring(RANKS);
 	map.rows = ROWS;
 	map.row_bytes = map.pitch = COLS * 4;
 	map.tile_rows = 4;
 	map.tile_row_bytes = 32;
 	map.updates = UPDATES;
-	for (rank = 0; rank < RANKS; rank++) {
-		pthread_mutex_init(&m->lock[rank], NULL);
-		host_space(&m->host->dev[rank], 0);
-		host_map(&m->host->dev[rank], &map);
-		host_arm(&m->host->dev[rank], 0, 1);
-	}
+	host_space(d, space);
+	host_map(d, &map);
+	host_arm(d, space, 1);
+}
+
+static struct machine *machine_new(void)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+	pthread_rwlockattr_t kind;
+	uint32_t rank, space;
+
+	assert_non_null(m);
+	assert_int_equal(pthread_rwlockattr_init(&kind), 0);
+	assert_int_equal(
+		pthread_rwlockattr_setkind_np(&kind, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP),
+		0);
+	assert_int_equal(pthread_rwlock_init(&m->lock, &kind), 0);
+	pthread_rwlockattr_destroy(&kind);
+	m->host = host_ring(RANKS);
+	for (rank = 0; rank < RANKS; rank++)
+		for (space = 0; space < SPACES; space++)
+			open_space(&m->host->dev[rank], space);
 	return m;
 }
 
 static void machine_free(struct machine *m)
 {
-	uint32_t rank;
-
-	for (rank = 0; rank < RANKS; rank++)
-		pthread_mutex_destroy(&m->lock[rank]);
+	pthread_rwlock_destroy(&m->lock);
 	host_free(m->host);
 	free(m);
 }
 
-static void start(struct machine *m, struct writer *writers)
+static void start(struct machine *m, struct writer *writers, uint32_t ranks, uint32_t spaces)
 {
 	uint32_t i;
 
-	for (i = 0; i < RANKS * WRITERS; i++) {
-		writers[i] = (struct writer){ .machine = m, .rank = i % RANKS, .index = i };
+	for (i = 0; i < WRITERS; i++) {
+		writers[i] = (struct writer){
+			.machine = m, .lane = i + 1, .ranks = ranks, .spaces = spaces
+		};
 		assert_int_equal(pthread_create(&writers[i].thread, NULL, write_all, &writers[i]),
 				 0);
 	}
@@ -124,7 +144,7 @@ static void join(struct writer *writers)
 {
 	uint32_t i;
 
-	for (i = 0; i < RANKS * WRITERS; i++)
+	for (i = 0; i < WRITERS; i++)
 		assert_int_equal(pthread_join(writers[i].thread, NULL), 0);
 }
 
@@ -142,27 +162,65 @@ static void look_on(struct machine *m, uint32_t turn)
 	leave(m);
 }
 
-static void test_nothing_is_lost(void **state)
+static void expect_sums(struct host_dev *d, uint32_t space)
 {
-	struct writer writers[RANKS * WRITERS];
-	struct machine *m = machine_new();
-	uint32_t turn, rank, at;
+	struct t3_segment_info info;
+	uint32_t at;
 
-	(void)state;
-	start(m, writers);
+	host_expect(d, space, T3_SPACE_COMPLETE, 1);
+	for (at = 0; at < ROWS * COLS * 4; at += 4)
+		assert_int_equal(host_load(d, space, at, 4), UPDATES);
+	assert_true(t3_dev_segment_info(d->dev, space, 0, &info));
+	assert_int_equal(info.counts.local_bytes, ROWS * COLS * 4 * UPDATES);
+	assert_int_equal(info.counts.nmc_elements, ROWS * COLS * UPDATES);
+	/* half of the passes store pairs */
+	assert_int_equal(info.counts.stores, ROWS * COLS * UPDATES / 4 * 3);
+}
+
+/* Into one space, into several of a device, into several devices: nothing is lost. */
+static void expect_all(uint32_t ranks, uint32_t spaces)
+{
+	struct writer writers[WRITERS];
+	struct machine *m = machine_new();
+	uint32_t turn, rank, space;
+
+	start(m, writers, ranks, spaces);
 	for (turn = 0; turn < 200; turn++)
 		look_on(m, turn);
 	join(writers);
-	for (rank = 0; rank < RANKS; rank++) {
+	for (rank = 0; rank < ranks; rank++) {
 		struct host_dev *d = &m->host->dev[rank];
 
-		host_expect(d, 0, T3_SPACE_COMPLETE, 1);
-		for (at = 0; at < ROWS * COLS * 4; at += 4)
-			assert_int_equal(host_load(d, 0, at, 4), UPDATES);
-		assert_int_equal(host_counter(d, T3_COUNTER_NMC_ELEMENTS), ROWS * COLS * UPDATES);
+		for (space = 0; space < spaces; space++)
+			expect_sums(d, space);
+		assert_int_equal(host_counter(d, T3_COUNTER_NMC_ELEMENTS),
+				 ROWS * COLS * UPDATES * spaces);
+		assert_int_equal(host_counter(d, T3_COUNTER_STORES),
+				 ROWS * COLS * UPDATES / 4 * 3 * spaces);
+		assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_HIT) +
+					 host_counter(d, T3_COUNTER_TRACKER_ALLOC),
+				 host_counter(d, T3_COUNTER_STORES));
 	}
 	assert_true(m->direct > ROWS * COLS);
 	machine_free(m);
+}
+
+static void test_one_space(void **state)
+{
+	(void)state;
+	expect_all(1, 1);
+}
+
+static void test_spaces(void **state)
+{
+	(void)state;
+	expect_all(1, SPACES);
+}
+
+static void test_devices(void **state)
+{
+	(void)state;
+	expect_all(RANKS, SPACES);
 }
 
 /* The devices lose their spaces, are reset, poisoned and replaced under the writers' hands. */
@@ -197,12 +255,12 @@ static void disturb(struct machine *m, uint32_t turn)
 
 static void test_disturbed(void **state)
 {
-	struct writer writers[RANKS * WRITERS];
+	struct writer writers[WRITERS];
 	struct machine *m = machine_new();
 	uint32_t turn;
 
 	(void)state;
-	start(m, writers);
+	start(m, writers, RANKS, SPACES);
 	for (turn = 0; turn < 64; turn++)
 		disturb(m, turn);
 	join(writers);
@@ -212,7 +270,9 @@ static void test_disturbed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_is_lost),
+		cmocka_unit_test(test_one_space),
+		cmocka_unit_test(test_spaces),
+		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_disturbed),
 	};
 

@@ -133,6 +133,7 @@ static uint32_t seg_stats(struct t3_space *space, void *mailbox)
 
 	if (!segment)
 		return T3_ADMIN_BAD_INDEX;
+	t3_lanes_count(space->dev);
 	cmd->stores = segment->counts.stores;
 	cmd->doorbells = segment->counts.doorbells;
 	cmd->local_bytes = segment->counts.local_bytes;

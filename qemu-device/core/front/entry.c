@@ -141,11 +141,12 @@ static void record_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t 
 }
 
 /* Records and timed runs must see each store in the order of all calls. */
-bool t3_dev_aperture_store(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
+bool t3_dev_aperture_store(struct t3_dev *dev, uint32_t lane, uint64_t offset, uint64_t value,
+			   uint32_t size)
 {
 	if (dev->port || !dev->fabric || t3_gang_running(dev->fabric))
 		return false;
-	return t3_aperture_store(dev, offset, value, size);
+	return t3_lane_store(dev, lane, offset, value, size);
 }
 
 /* Every tracked store uses this, so the recording path is a separate function. */

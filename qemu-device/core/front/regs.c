@@ -182,7 +182,10 @@ static void write_mailbox(struct t3_dev *dev, uint32_t index, uint64_t value)
 
 static uint64_t read_counter(struct t3_dev *dev, uint32_t index)
 {
-	return index < T3_COUNTER_COUNT ? dev->counter[index] : 0;
+	if (index >= T3_COUNTER_COUNT)
+		return 0;
+	t3_lanes_count(dev);
+	return dev->counter[index];
 }
 
 static uint64_t read_queue_vector(struct t3_dev *dev, uint32_t index)

@@ -77,6 +77,7 @@ bool t3_dev_segment_info(const struct t3_dev *dev, uint32_t id, uint32_t index,
 
 	if (!segment)
 		return false;
+	t3_lanes_count(dev);
 	*info = (struct t3_segment_info){
 		.kind = segment->kind,
 		.op = segment->op,
@@ -289,5 +290,6 @@ bool t3_fabric_link_info(const struct t3_fabric *fabric, uint32_t src, uint32_t 
 
 const uint64_t *t3_dev_counters(const struct t3_dev *dev)
 {
+	t3_lanes_count(dev);
 	return dev->counter;
 }

@@ -178,6 +178,7 @@ void t3_segment_unmap(struct t3_segment *segment)
 	struct t3_dev *dev = space->dev;
 	uint32_t i;
 
+	t3_lanes_forget(dev);
 	t3_block_drop_all(segment);
 	t3_tracker_drop(segment);
 	for (i = 0; space->sorted[i] != segment; i++)

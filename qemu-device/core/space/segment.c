@@ -59,20 +59,13 @@ static bool contains(const struct t3_segment *segment, uint64_t offset)
 	return offset - segment->offset < segment->extent;
 }
 
-static struct t3_segment *note(struct t3_space *space, uint32_t at)
-{
-	space->recent = space->sorted[at];
-	space->recent_at = at;
-	return space->recent;
-}
-
 /* Producers store at rising offsets, so the next segment is tried before bisection. */
-struct t3_segment *t3_segment_find(struct t3_space *space, uint64_t offset)
+uint32_t t3_segment_search(const struct t3_space *space, uint64_t offset, uint32_t last)
 {
-	uint32_t low = 0, high = space->seg_count, next = space->recent_at + 1;
+	uint32_t low = 0, high = space->seg_count, next = last + 1;
 
 	if (next < space->seg_count && contains(space->sorted[next], offset))
-		return note(space, next);
+		return next;
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
 
@@ -81,7 +74,16 @@ struct t3_segment *t3_segment_find(struct t3_space *space, uint64_t offset)
 		else
 			high = middle;
 	}
-	if (!low || !contains(space->sorted[low - 1], offset))
+	return low && contains(space->sorted[low - 1], offset) ? low - 1 : T3_NONE32;
+}
+
+struct t3_segment *t3_segment_find(struct t3_space *space, uint64_t offset)
+{
+	uint32_t at = t3_segment_search(space, offset, space->recent_at);
+
+	if (at == T3_NONE32)
 		return NULL;
-	return note(space, low - 1);
+	space->recent = space->sorted[at];
+	space->recent_at = at;
+	return space->recent;
 }

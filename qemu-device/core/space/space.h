@@ -17,15 +17,6 @@ struct t3_space_ops {
 	void (*wake)(struct t3_dev *dev);
 };
 
-/* The part of one row that lies in one tile. A producer's next store is usually in it, too. */
-struct t3_run {
-	uint64_t offset;  /* in the space */
-	uint64_t address; /* in device memory */
-	uint32_t bytes;	  /* 0: none */
-	uint32_t tile;
-	uint64_t expected; /* of the tile */
-};
-
 /* Progress of preparing a space. In each segment the records come first, then the memory. */
 struct t3_prepare {
 	uint32_t segment; /* place in t3_space.sorted */
@@ -34,7 +25,6 @@ struct t3_prepare {
 
 struct t3_segment {
 	struct t3_space *space; /* NULL: free */
-	struct t3_run run;	/* of the CPU's last store; only geometry, so it stays valid */
 	struct t3_segment *work_next;
 	bool queued; /* on the work list of cur_route's link */
 	uint32_t index;
@@ -112,8 +102,9 @@ struct t3_space {
 struct t3_entry {
 	struct t3_segment *segment; /* NULL: free */
 	uint32_t tile;
-	uint32_t count;
+	uint32_t count; /* of update bytes */
 	uint64_t used;
+	uint32_t busy; /* a lane changes count, used and the tile; atomic */
 };
 
 struct t3_tracker {
@@ -121,6 +112,26 @@ struct t3_tracker {
 	struct t3_entry *recent; /* found last; checked before the set of a tile */
 	uint32_t sets, ways;
 	uint64_t clock;
+};
+
+/*
+ * Stores of different lanes run at the same time: lane.c. A lane has the part of one row that lies
+ * in one tile, because a producer's next store is usually in it, too; and what its stores add to
+ * counts, which all lanes would else write.
+ */
+struct t3_lane {
+	uint64_t offset;   /* of the part in the aperture */
+	uint64_t address;  /* in device memory */
+	uint64_t expected; /* of the tile */
+	uint32_t bytes;	   /* 0: none */
+	uint32_t tile;
+	struct t3_segment *segment; /* of the last store; NULL: none */
+	uint32_t at;		    /* its place in space->sorted */
+	struct t3_entry *entry;	    /* of the last store */
+	uint64_t used;		    /* its value when the lane set it */
+	/* not yet added to the counts of segment and device */
+	uint64_t stores, stored; /* stored: bytes */
+	uint64_t apart[6];	 /* no two lanes share a line of a cache */
 };
 
 /* The spaces of one client that are being prepared. */
@@ -133,6 +144,7 @@ struct t3_spaces {
 	struct t3_dev dev;
 	const struct t3_space_ops *ops;
 	struct t3_tracker tracker;
+	struct t3_lane lane[T3_LANES];
 	uint16_t *page_space;	    /* aperture page -> space id + 1, 0: none */
 	struct t3_space *space;	    /* T3_MAX_SPACES */
 	struct t3_segment *segment; /* T3_MAX_SEGMENTS */
@@ -221,8 +233,6 @@ uint64_t t3_doorbell_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
  */
 uint64_t t3_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
 void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
-/* A store that only changes the device's memory and counts. False: nothing was done. */
-bool t3_aperture_store(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
 struct t3_store {
 	struct t3_segment *segment;
 	uint64_t offset; /* in the space */
@@ -234,6 +244,18 @@ uint32_t t3_store_place(struct t3_space *space, uint64_t offset, uint32_t bytes,
 			struct t3_store *store);
 /* For a REMOTE segment, the caller has checked the room on its links. */
 uint32_t t3_store_commit(const struct t3_store *store, const void *data);
+
+/* lane.c */
+/*
+ * A store that only changes the device's memory and counts. Those of different lanes may run at
+ * the same time. False: nothing was done.
+ */
+bool t3_lane_store(struct t3_dev *dev, uint32_t lane, uint64_t offset, uint64_t value,
+		   uint32_t size);
+/* Adds the lanes' counts to the others. Call it before you use counts of stores. */
+void t3_lanes_count(const struct t3_dev *dev);
+/* The same, and the lanes forget all segments. Call it before one of them goes. */
+void t3_lanes_forget(const struct t3_dev *dev);
 
 /* block.c: number of the segment's routes up to `route` that share the link of `route` */
 uint32_t t3_block_routes_on_link(const struct t3_segment *segment, uint32_t route);

@@ -95,6 +95,7 @@ void t3_space_begin_generation(struct t3_space *space)
 	if (space->state != T3_SPACE_FAULTED)
 		t3_epoch_tell_peers_gone(space, T3_SPACE_FAULTED);
 	t3_space_stop_work(space);
+	t3_lanes_forget(dev);
 	unmap_segments(space, true);
 	clear_peers(space);
 	for (i = 0; i < space->seg_count; i++)

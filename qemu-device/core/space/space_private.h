@@ -57,6 +57,11 @@ const char *t3_prepare_check(const struct t3_space *space);
 uint32_t t3_segment_insert(struct t3_space *space, const struct t3_cmd_seg_map *cmd);
 
 /* segment.c */
+/*
+ * The place in space->sorted of the segment whose extent holds the offset; T3_NONE32: none. `last`
+ * is any number; best the place of a store before.
+ */
+uint32_t t3_segment_search(const struct t3_space *space, uint64_t offset, uint32_t last);
 struct t3_segment *t3_segment_find(struct t3_space *space, uint64_t offset);
 /* The segment whose extent holds the offset, or NULL. */
 static inline struct t3_segment *t3_segment_at(struct t3_space *space, uint64_t offset)
@@ -82,6 +87,12 @@ static inline uint64_t t3_segment_address(const struct t3_segment *segment, uint
 /* The first tile after the block that begins with tile `first`. */
 uint32_t t3_segment_block_end(const struct t3_segment *segment, uint32_t first);
 
+/* store.c */
+/* The space whose range contains all `size` bytes, or NULL. */
+struct t3_space *t3_space_at(const struct t3_dev *dev, uint64_t offset, uint32_t size);
+/* Is it one that SPEC.md allows? The offset counts from any page. */
+bool t3_store_width(const struct t3_segment *segment, uint64_t offset, uint32_t size);
+
 /* tracker.c */
 enum t3_track { T3_TRACK_OVERSHOOT = -1, T3_TRACK_COUNTED, T3_TRACK_DONE };
 /* The tile's record, cleared for this epoch if that has not been done yet. */
@@ -90,9 +101,9 @@ bool t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways
 /* OVERSHOOT: nothing was counted. */
 enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
 			     uint64_t expected);
-/* Only if the tracker holds the tile and the count stays below `expected`. False: nothing done. */
-bool t3_tracker_add_more(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
-			 uint64_t expected);
+/* NULL: the tracker does not hold the tile. */
+struct t3_entry *t3_tracker_entry(struct t3_tracker *tracker, const struct t3_segment *segment,
+				  uint32_t tile);
 uint32_t t3_tracker_count(struct t3_segment *segment, uint32_t tile);
 void t3_tracker_drop(struct t3_segment *segment);
 void t3_tracker_drop_space(struct t3_space *space);
@@ -102,8 +113,10 @@ void t3_tracker_clear(struct t3_dev *dev);
 void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 		   uint32_t bytes);
 bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes);
-/* Apply values that are already counted to one row, given by address or by row and column. */
-void t3_update_at(struct t3_segment *segment, uint64_t address, const void *data, uint32_t bytes);
+/* Applies values to memory. Nothing is counted. */
+void t3_update_memory(const struct t3_segment *segment, uint64_t address, const void *data,
+		      uint32_t bytes);
+/* Applies values to one row. The tracker has counted them. */
 void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 		     uint32_t bytes);
 void t3_update_done(struct t3_segment *segment, uint32_t tile);
@@ -158,15 +171,10 @@ void t3_notify_consumed(struct t3_segment *segment, uint32_t slot);
 void t3_notify_all(struct t3_space *space);
 void t3_notify_event(struct t3_space *space);
 
-/* ------------------------------------------------ inline parts of every store */
-
-/* Counts `bytes` that were reduced into memory. */
-static inline void t3_update_tally(struct t3_dev *dev, struct t3_segment *segment, uint32_t bytes)
+/* The number of elements that an update reduces into memory. */
+static inline uint64_t t3_update_elements(const struct t3_segment *segment, uint64_t bytes)
 {
-	uint32_t elements = bytes >> (segment->esize >> 1); /* of 1, 2 or 4 bytes */
-
-	segment->counts.nmc_elements += elements;
-	dev->counter[T3_COUNTER_NMC_ELEMENTS] += elements;
+	return segment->op == T3_OP_STORE ? 0 : bytes >> (segment->esize >> 1); /* 1, 2 or 4 */
 }
 
 #endif /* T3_CORE_SPACE_PRIVATE_H */

@@ -59,6 +59,7 @@ void t3_spaces_clear(struct t3_dev *dev)
 	struct t3_spaces *spaces = t3_spaces(dev);
 	uint32_t i;
 
+	t3_lanes_forget(dev);
 	for (i = 0; i < T3_MAX_SPACES; i++) {
 		t3_space_clear(&spaces->space[i]);
 		t3_space_next_generation(dev, i);

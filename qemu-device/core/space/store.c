@@ -2,8 +2,7 @@
 /* Tracked stores, and the output aperture. SPEC.md sections 3.1 and 11.6. */
 #include "space/space_private.h"
 
-/* The space whose range contains all `size` bytes, or NULL. */
-static struct t3_space *space_at(struct t3_dev *dev, uint64_t offset, uint32_t size)
+struct t3_space *t3_space_at(const struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
 	struct t3_space *space;
 	uint32_t id;
@@ -19,7 +18,7 @@ static struct t3_space *space_at(struct t3_dev *dev, uint64_t offset, uint32_t s
 	return space;
 }
 
-static bool legal_width(const struct t3_segment *segment, uint64_t offset, uint32_t size)
+bool t3_store_width(const struct t3_segment *segment, uint64_t offset, uint32_t size)
 {
 	if (size == 8)
 		return !(offset & 7);
@@ -128,36 +127,21 @@ uint32_t t3_store_place(struct t3_space *space, uint64_t offset, uint32_t bytes,
 
 /* --------------------------------------------------------------------- CPU */
 
-/* Keeps the run around a placed store. A REMOTE segment has none. */
-static void remember(struct t3_segment *segment, const struct t3_store *store)
-{
-	uint32_t inside = store->col % segment->tile_row_bytes;
-
-	segment->run = (struct t3_run){
-		.offset = store->offset - inside,
-		.address = segment->space->buffer + store->offset - inside,
-		.bytes = min32(segment->tile_row_bytes, segment->row_bytes - store->col + inside),
-		.tile = store->tile,
-		.expected = store->expected,
-	};
-}
-
 static uint32_t place_cpu(struct t3_store *store, uint32_t size)
 {
 	struct t3_segment *segment = store->segment;
 
 	if (store->col + size > segment->row_bytes)
 		return T3_FAULT_UNMAPPED;
-	if (!legal_width(segment, store->offset, size))
+	if (!t3_store_width(segment, store->offset, size))
 		return T3_FAULT_WIDTH;
 	if (store->col % segment->tile_row_bytes + size > segment->tile_row_bytes)
 		return T3_FAULT_TILE_CROSS;
 	store->tile = t3_segment_tile(segment, store->row, store->col);
 	store->bytes = size;
 	store->expected = t3_segment_tile_shape(segment, store->tile).expected;
-	if (segment->kind != T3_SEG_REMOTE)
-		remember(segment, store);
-	else if (!t3_block_room(segment)) /* the CPU's store cannot wait any longer */
+	/* The CPU's store cannot wait any longer. */
+	if (segment->kind == T3_SEG_REMOTE && !t3_block_room(segment))
 		return T3_FAULT_LINK;
 	return T3_FAULT_NONE;
 }
@@ -171,69 +155,6 @@ static void space_store(struct t3_space *space, uint64_t offset, uint64_t value,
 		kind = place_cpu(&store, size);
 	if (failed(space, &store, kind) == T3_FAULT_NONE)
 		t3_store_commit(&store, &value);
-}
-
-/* Not inlined: only here is the address of `value` taken, so elsewhere it is in a register. */
-static __attribute__((noinline)) void update_any(struct t3_segment *segment, uint64_t address,
-						 uint64_t value, uint32_t size)
-{
-	t3_update_at(segment, address, &value, size);
-}
-
-static inline void update(struct t3_dev *dev, struct t3_segment *segment, uint64_t address,
-			  uint64_t value, uint32_t size)
-{
-	uint8_t *memory;
-
-	if (segment->op != T3_OP_ADD || segment->dtype != T3_DTYPE_F32) {
-		update_any(segment, address, value, size);
-		return;
-	}
-	memory = t3_mem_read(dev, address, size);
-	t3_nmc_add_f32(memory, (uint32_t)value);
-	if (size == 8)
-		t3_nmc_add_f32(memory + 4, (uint32_t)(value >> 32));
-	t3_mem_written(dev, address, size);
-	t3_update_tally(dev, segment, size);
-}
-
-static bool in_run(const struct t3_segment *segment, uint64_t offset, uint32_t size)
-{
-	uint64_t inside = offset - segment->run.offset;
-
-	return inside < segment->run.bytes && inside + size <= segment->run.bytes &&
-	       legal_width(segment, offset, size);
-}
-
-static bool begin_run(struct t3_space *space, uint64_t offset, uint32_t size)
-{
-	struct t3_store store;
-
-	return locate(space, offset, &store) == T3_FAULT_NONE &&
-	       place_cpu(&store, size) == T3_FAULT_NONE;
-}
-
-/*
- * A producer's usual store: the memory is local, and the tracker holds the tile and waits for more.
- */
-bool t3_aperture_store(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
-{
-	struct t3_space *space = space_at(dev, offset, size);
-	struct t3_segment *segment;
-
-	if (!space || space->state != T3_SPACE_ARMED || t3_poison_any(dev))
-		return false;
-	offset -= space->aperture;
-	segment = t3_segment_at(space, offset);
-	if (!segment || segment->kind == T3_SEG_REMOTE)
-		return false;
-	if (!in_run(segment, offset, size) && !begin_run(space, offset, size))
-		return false;
-	if (!t3_tracker_add_more(segment, segment->run.tile, size, segment->run.expected))
-		return false;
-	tally(dev, segment, size);
-	update(dev, segment, segment->run.address + (offset - segment->run.offset), value, size);
-	return true;
 }
 
 /*
@@ -276,9 +197,10 @@ void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 {
 	struct t3_space *space;
 
-	if (t3_aperture_store(dev, offset, value, size))
+	/* No lane stores beside this, so any will do. */
+	if (t3_lane_store(dev, 0, offset, value, size))
 		return;
-	space = space_at(dev, offset, size);
+	space = t3_space_at(dev, offset, size);
 	if (space)
 		write_space(space, offset - space->aperture, value, size);
 	else
@@ -301,7 +223,7 @@ static struct t3_segment *remote_in(struct t3_space *space, uint64_t offset, uin
 
 uint64_t t3_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
-	struct t3_space *space = space_at(dev, offset, size);
+	struct t3_space *space = t3_space_at(dev, offset, size);
 	uint64_t value = T3_NONE64, where;
 	struct t3_segment *remote;
 

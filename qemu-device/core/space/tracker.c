@@ -25,21 +25,29 @@ static bool is_of(const struct t3_entry *entry, const struct t3_segment *segment
 	return entry->segment == segment && entry->tile == tile;
 }
 
+struct t3_entry *t3_tracker_entry(struct t3_tracker *tracker, const struct t3_segment *segment,
+				  uint32_t tile)
+{
+	struct t3_entry *set = set_of(tracker, tile);
+	uint32_t way;
+
+	for (way = 0; way < tracker->ways; way++)
+		if (is_of(&set[way], segment, tile))
+			return &set[way];
+	return NULL;
+}
+
 static struct t3_entry *find(struct t3_tracker *tracker, const struct t3_segment *segment,
 			     uint32_t tile)
 {
-	struct t3_entry *set;
-	uint32_t way;
+	struct t3_entry *entry;
 
 	if (is_of(tracker->recent, segment, tile))
 		return tracker->recent;
-	set = set_of(tracker, tile);
-	for (way = 0; way < tracker->ways; way++)
-		if (is_of(&set[way], segment, tile)) {
-			tracker->recent = &set[way];
-			return &set[way];
-		}
-	return NULL;
+	entry = t3_tracker_entry(tracker, segment, tile);
+	if (entry)
+		tracker->recent = entry;
+	return entry;
 }
 
 static void free_entry(struct t3_dev *dev, struct t3_entry *entry)
@@ -138,21 +146,6 @@ static void finish(struct t3_dev *dev, struct t3_entry *entry)
 {
 	write_back(entry, T3_TILE_TRIGGERED);
 	free_entry(dev, entry);
-}
-
-bool t3_tracker_add_more(struct t3_segment *segment, uint32_t tile, uint32_t bytes,
-			 uint64_t expected)
-{
-	struct t3_dev *dev = segment->space->dev;
-	struct t3_tracker *tracker = &t3_spaces(dev)->tracker;
-	struct t3_entry *entry = find(tracker, segment, tile);
-
-	if (!entry || (uint64_t)entry->count + bytes >= expected)
-		return false;
-	entry->count += bytes;
-	entry->used = ++tracker->clock;
-	dev->counter[T3_COUNTER_TRACKER_HIT]++;
-	return true;
 }
 
 enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t bytes,

@@ -2,7 +2,8 @@
 /* Counted updates of segments with memory (LOCAL, DMA), and their trigger. SPEC.md 3 and 5. */
 #include "space/space_private.h"
 
-void t3_update_at(struct t3_segment *segment, uint64_t address, const void *data, uint32_t bytes)
+void t3_update_memory(const struct t3_segment *segment, uint64_t address, const void *data,
+		      uint32_t bytes)
 {
 	struct t3_dev *dev = segment->space->dev;
 	uint32_t op = segment->op;
@@ -12,14 +13,17 @@ void t3_update_at(struct t3_segment *segment, uint64_t address, const void *data
 				       : t3_mem_read(dev, address, bytes),
 		     data, bytes);
 	t3_mem_written(dev, address, bytes);
-	if (op != T3_OP_STORE)
-		t3_update_tally(dev, segment, bytes);
 }
 
 void t3_update_apply(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 		     uint32_t bytes)
 {
-	t3_update_at(segment, t3_segment_address(segment, row, col), data, bytes);
+	struct t3_dev *dev = segment->space->dev;
+	uint32_t elements = t3_update_elements(segment, bytes);
+
+	t3_update_memory(segment, t3_segment_address(segment, row, col), data, bytes);
+	segment->counts.nmc_elements += elements;
+	dev->counter[T3_COUNTER_NMC_ELEMENTS] += elements;
 }
 
 /* Counts a complete tile of a DMA block. The last tile makes the block ready. */

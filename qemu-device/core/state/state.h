@@ -38,17 +38,18 @@ T3_STATE_SIZE(t3_fabric, 17520);
 T3_STATE_SIZE(t3_queue, 168);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
-T3_STATE_SIZE(t3_segment, 336); /* run: derived */
+T3_STATE_SIZE(t3_segment, 304);
 T3_STATE_SIZE(t3_route, 128);
 T3_STATE_SIZE(t3_import, 120);
 T3_STATE_SIZE(t3_space, 9104); /* recent, recent_at: a cache */
-T3_STATE_SIZE(t3_entry, 24);
+T3_STATE_SIZE(t3_entry, 32);   /* busy: within a store */
+T3_STATE_SIZE(t3_lane, 128);   /* counts are added before a state is saved; the rest is derived */
 T3_STATE_SIZE(t3_tracker, 32); /* recent: where to look first */
 T3_STATE_SIZE(t3_dev, 248 + T3_STATE_COUNTERS);
-T3_STATE_SIZE(t3_spaces, 8936 + T3_STATE_COUNTERS);  /* ops */
-T3_STATE_SIZE(t3_queues, 27984 + T3_STATE_COUNTERS); /* ops; bounce: within a step */
-T3_STATE_SIZE(t3_gangs, 30040 + T3_STATE_COUNTERS);
-T3_STATE_SIZE(t3_front, 30304 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_spaces, 9960 + T3_STATE_COUNTERS);  /* ops */
+T3_STATE_SIZE(t3_queues, 29008 + T3_STATE_COUNTERS); /* ops; bounce: within a step */
+T3_STATE_SIZE(t3_gangs, 31064 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_front, 31328 + T3_STATE_COUNTERS);
 #endif
 
 struct t3_stream {

@@ -324,10 +324,12 @@ void host_tile(struct host_dev *d, uint32_t space, uint32_t segment, uint32_t sl
 	host_doorbell(d, space, T3_DB_TILE, T3_DB_TILE_VALUE(segment, slot, tile), 8);
 }
 
-/* Two of three stores try the call that may be made from several threads. */
+/* Two of three stores try the call that may be made from several threads, and all lanes in turn. */
 void host_aperture_write(struct host_dev *d, uint64_t offset, uint64_t value, uint32_t size)
 {
-	if (d->stores++ % 3 == 0 || !t3_dev_aperture_store(d->dev, offset, value, size))
+	uint32_t lane = d->stores / 5 % T3_LANES;
+
+	if (d->stores++ % 3 == 0 || !t3_dev_aperture_store(d->dev, lane, offset, value, size))
 		t3_dev_aperture_write(d->dev, offset, value, size);
 }
 

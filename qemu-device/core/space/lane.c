@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A producer's usual store: the memory is local, and the tracker holds the tile and waits for more.
+ * Stores of different lanes run at the same time. They meet in a tile only, whose entry of the
+ * tracker says that one is busy with it. All else that they write is their lane's. No other call
+ * runs meanwhile: entries, segments and spaces do not come and go. SPEC.md section 3.1.
+ */
+#include "space/space_private.h"
+
+/* A store takes some ten nanoseconds, unless its thread loses its processor. */
+#define T3_BUSY_TRIES 64
+
+/* ------------------------------------------------------------------ counts */
+
+static void add(uint64_t *count, uint64_t more)
+{
+	__atomic_fetch_add(count, more, __ATOMIC_RELAXED);
+}
+
+/* A lane itself does this when it comes to another segment, beside other lanes. */
+static void count(struct t3_lane *lane)
+{
+	struct t3_segment *segment = lane->segment;
+	struct t3_dev *dev;
+	uint64_t elements;
+
+	if (!lane->stores)
+		return;
+	dev = segment->space->dev;
+	elements = t3_update_elements(segment, lane->stored);
+	add(&segment->counts.stores, lane->stores);
+	add(&segment->counts.local_bytes, lane->stored);
+	add(&segment->counts.nmc_elements, elements);
+	add(&dev->counter[T3_COUNTER_STORES], lane->stores);
+	add(&dev->counter[T3_COUNTER_TRACKER_HIT], lane->stores);
+	add(&dev->counter[T3_COUNTER_NMC_ELEMENTS], elements);
+	lane->stores = lane->stored = 0;
+}
+
+void t3_lanes_count(const struct t3_dev *dev)
+{
+	uint32_t i;
+
+	for (i = 0; i < T3_LANES; i++)
+		count(&t3_spaces(dev)->lane[i]);
+}
+
+void t3_lanes_forget(const struct t3_dev *dev)
+{
+	t3_lanes_count(dev);
+	memset(t3_spaces(dev)->lane, 0, sizeof(t3_spaces(dev)->lane));
+}
+
+/* ------------------------------------------------------------------- place */
+
+static uint32_t min32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The part of the row around a store that lies in one tile. */
+static bool set_part(struct t3_lane *lane, uint64_t offset, uint32_t size)
+{
+	const struct t3_segment *segment = lane->segment;
+	uint64_t relative = offset - segment->space->aperture - segment->offset;
+	uint32_t row = (uint32_t)(relative / segment->pitch);
+	uint32_t col = (uint32_t)(relative % segment->pitch);
+	uint32_t inside = col % segment->tile_row_bytes;
+
+	if (col + size > segment->row_bytes || inside + size > segment->tile_row_bytes)
+		return false;
+	lane->offset = offset - inside;
+	lane->address = t3_segment_address(segment, row, col - inside);
+	lane->bytes = min32(segment->tile_row_bytes, segment->row_bytes - col + inside);
+	lane->tile = t3_segment_tile(segment, row, col);
+	lane->expected = t3_segment_tile_shape(segment, lane->tile).expected;
+	return true;
+}
+
+static bool in_segment(const struct t3_lane *lane, const struct t3_space *space, uint64_t offset)
+{
+	const struct t3_segment *segment = lane->segment;
+
+	return segment && segment->space == space &&
+	       offset - space->aperture - segment->offset < segment->extent;
+}
+
+static bool set_segment(struct t3_lane *lane, const struct t3_space *space, uint64_t offset)
+{
+	uint32_t at = t3_segment_search(space, offset - space->aperture, lane->at);
+
+	if (at == T3_NONE32 || space->sorted[at]->kind == T3_SEG_REMOTE)
+		return false;
+	count(lane);
+	lane->segment = space->sorted[at];
+	lane->at = at;
+	return true;
+}
+
+/* Goes to another part. False: there is none for the store, or it sends on links. */
+static bool go_to(struct t3_dev *dev, struct t3_lane *lane, uint64_t offset, uint32_t size)
+{
+	const struct t3_space *space = t3_space_at(dev, offset, size);
+
+	lane->bytes = 0;
+	return space && (in_segment(lane, space, offset) || set_segment(lane, space, offset)) &&
+	       set_part(lane, offset, size);
+}
+
+static inline bool in_part(const struct t3_lane *lane, uint64_t offset, uint32_t size)
+{
+	uint64_t inside = offset - lane->offset;
+
+	return inside < lane->bytes && inside + size <= lane->bytes;
+}
+
+/* -------------------------------------------------------------------- tile */
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#endif
+}
+
+static bool wait_for(struct t3_entry *entry)
+{
+	int tries;
+
+	for (tries = 0; tries < T3_BUSY_TRIES; tries++) {
+		relax();
+		if (!__atomic_load_n(&entry->busy, __ATOMIC_RELAXED) &&
+		    !__atomic_exchange_n(&entry->busy, 1, __ATOMIC_ACQUIRE))
+			return true;
+	}
+	return false;
+}
+
+/* False: the thread of another lane may have lost its processor within a store. */
+static inline bool begin(struct t3_entry *entry)
+{
+	return !__atomic_exchange_n(&entry->busy, 1, __ATOMIC_ACQUIRE) || wait_for(entry);
+}
+
+static inline void end(struct t3_entry *entry)
+{
+	__atomic_store_n(&entry->busy, 0, __ATOMIC_RELEASE);
+}
+
+/* Is the lane's entry that of the tile, or is there another one? */
+static inline bool find_entry(struct t3_tracker *tracker, struct t3_lane *lane)
+{
+	struct t3_entry *entry = lane->entry;
+
+	if (entry && entry->segment == lane->segment && entry->tile == lane->tile)
+		return true;
+	lane->entry = t3_tracker_entry(tracker, lane->segment, lane->tile);
+	lane->used = T3_NONE64;
+	return lane->entry;
+}
+
+/* The tracker's clock moves only if another entry has been used since. Ages do not need more. */
+static inline void use(struct t3_tracker *tracker, struct t3_lane *lane)
+{
+	if (__atomic_load_n(&tracker->clock, __ATOMIC_RELAXED) == lane->used)
+		return;
+	lane->used = __atomic_add_fetch(&tracker->clock, 1, __ATOMIC_RELAXED);
+	lane->entry->used = lane->used;
+}
+
+/* Not inlined: only here is the address of `value` taken, so elsewhere it is in a register. */
+static __attribute__((noinline)) void update_any(const struct t3_segment *segment, uint64_t address,
+						 uint64_t value, uint32_t size)
+{
+	t3_update_memory(segment, address, &value, size);
+}
+
+static inline void update(struct t3_dev *dev, const struct t3_segment *segment, uint64_t address,
+			  uint64_t value, uint32_t size)
+{
+	uint8_t *memory;
+
+	if (segment->op != T3_OP_ADD || segment->dtype != T3_DTYPE_F32) {
+		update_any(segment, address, value, size);
+		return;
+	}
+	memory = t3_mem_read(dev, address, size);
+	t3_nmc_add_f32(memory, (uint32_t)value);
+	if (size == 8)
+		t3_nmc_add_f32(memory + 4, (uint32_t)(value >> 32));
+	t3_mem_written(dev, address, size);
+}
+
+/* False: the store would complete the tile. */
+static inline bool update_tile(struct t3_dev *dev, struct t3_lane *lane, uint64_t address,
+			       uint64_t value, uint32_t size)
+{
+	struct t3_entry *entry = lane->entry;
+
+	if ((uint64_t)entry->count + size >= lane->expected)
+		return false;
+	entry->count += size;
+	use(&t3_spaces(dev)->tracker, lane);
+	update(dev, lane->segment, address, value, size);
+	return true;
+}
+
+bool t3_lane_store(struct t3_dev *dev, uint32_t number, uint64_t offset, uint64_t value,
+		   uint32_t size)
+{
+	struct t3_lane *lane = &t3_spaces(dev)->lane[number];
+	bool done;
+
+	if (!in_part(lane, offset, size) && !go_to(dev, lane, offset, size))
+		return false;
+	if (lane->segment->space->state != T3_SPACE_ARMED || t3_poison_any(dev) ||
+	    !t3_store_width(lane->segment, offset, size))
+		return false;
+	if (!find_entry(&t3_spaces(dev)->tracker, lane) || !begin(lane->entry))
+		return false;
+	done = update_tile(dev, lane, lane->address + (offset - lane->offset), value, size);
+	end(lane->entry);
+	lane->stores += done;
+	lane->stored += done ? size : 0;
+	return done;
+}
