@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * When the fabric's events run: in a thread of iothread=, or in the main loop. SPEC.md section 8.
- * The thread needs no big lock. A vCPU that needs the core meanwhile waits for one event. The main
+ * The thread needs no big lock, and a vCPU that needs the core meanwhile waits for one event. Nor
+ * does a vCPU keep the core for the events of its access: it runs them as the thread does. The main
  * loop holds the big lock, and so pauses.
  */
 #include "qemu/osdep.h"
@@ -20,29 +21,29 @@
 #define T3_PAUSE_NS 50000
 
 /*
- * The thread runs so many events between enter and leave, but no more after another thread has
- * begun to wait. Most events take less than a microsecond.
+ * With a thread, so many events run under one lock, but no more after somebody has begun to wait.
+ * Most events take less than a microsecond.
  */
 #define T3_SLICE 16u
-/* After a slice for which another has waited, it has this long to take the locks. */
+/* After a slice for which another has waited, it has this long to take the lock. */
 #define T3_WAY_NS 1000
-/* A vCPU that begins work does it itself: its cache has the data. Reads do not help others. */
-#define T3_INLINE (T3_INLINE_BUDGET - 1)
 
 /* ------------------------------------------------------------------ events */
 
-/* Between enter and leave. Guest memory must not change while the machine is stopped. */
-static bool run_events(T3Fabric *fabric, uint32_t budget)
+/*
+ * Alone with the core. Guest memory must not change while the machine is stopped, except by an
+ * access.
+ */
+static bool may_run(const T3Fabric *fabric)
 {
-	return fabric->events.running && runstate_is_running() &&
-	       t3_fabric_run(fabric->core, budget);
+	return fabric->events.running && runstate_is_running();
 }
 
 static void kick(void *opaque)
 {
 	T3Fabric *fabric = opaque;
 
-	if (fabric->events.run)
+	if (fabric->events.run && !fabric->events.access)
 		qemu_bh_schedule(fabric->events.run);
 }
 
@@ -80,7 +81,7 @@ static void run_in_main_loop(void *opaque)
 	object_ref(OBJECT(fabric));
 	begin_turn(&fabric->events);
 	t3_fabric_enter(fabric);
-	left = run_events(fabric, T3_BH_BUDGET);
+	left = may_run(fabric) && t3_fabric_run(fabric->core, T3_BH_BUDGET);
 	t3_fabric_leave(fabric);
 	if (left)
 		go_on(&fabric->events);
@@ -105,47 +106,103 @@ static void give_way(void)
 	} while (get_clock() < end);
 }
 
-/* True: events are left. */
-static bool run_slice(T3Fabric *fabric, bool *awaited)
+/* Stores go on in devices that the event does not change. True: events are left. */
+static bool run_one(T3Fabric *fabric)
 {
+	uint32_t ranks = t3_fabric_next_ranks(fabric->core);
 	bool left;
-	uint32_t i;
 
-	for (i = 0, left = true, *awaited = false; i < T3_SLICE && left && !*awaited; i++) {
-		left = run_events(fabric, 1);
-		*awaited = is_awaited(fabric);
-	}
+	if (!ranks)
+		return false;
+	t3_fabric_close(fabric, ranks);
+	left = t3_fabric_run(fabric->core, 1);
+	t3_fabric_open(fabric, ranks);
 	return left;
 }
 
+/* One of the thread, or of an access. */
+typedef struct Turn {
+	uint32_t budget; /* events left */
+	bool access;	 /* of an access, not of the thread */
+	int64_t end;	 /* host time */
+	bool awaited;	 /* another thread has begun to wait */
+} Turn;
+
 /* True: events are left, and the turn has not ended. */
-static bool go_on_in_thread(T3Fabric *fabric, int64_t end, bool *awaited)
+static bool run_slice(T3Fabric *fabric, Turn *turn)
 {
+	uint32_t rest = turn->budget - MIN(turn->budget, T3_SLICE);
 	bool left, again;
 
-	t3_fabric_enter(fabric);
-	left = run_slice(fabric, awaited);
-	again = left && get_clock() < end;
+	t3_fabric_lock(fabric);
+	left = turn->access || may_run(fabric);
+	turn->awaited = false;
+	for (; left && turn->budget > rest && !turn->awaited; turn->budget--) {
+		left = run_one(fabric);
+		turn->awaited = is_awaited(fabric);
+	}
+	again = left && turn->budget && get_clock() < turn->end;
 	if (left && !again)
-		qemu_bh_schedule(fabric->events.run);
-	if (qatomic_read(&fabric->raised))
-		qemu_bh_schedule(fabric->events.deliver);
-	t3_fabric_leave(fabric);
+		kick(fabric);
+	t3_fabric_unlock(fabric);
 	return again;
+}
+
+static void run_turn(T3Fabric *fabric, bool access, uint32_t budget)
+{
+	Turn turn = { .budget = budget, .access = access, .end = get_clock() + T3_TURN_NS };
+	bool again;
+
+	do {
+		again = run_slice(fabric, &turn);
+		if (turn.awaited)
+			give_way();
+	} while (again);
+}
+
+void t3_events_run(T3Fabric *fabric, uint32_t budget)
+{
+	run_turn(fabric, true, budget);
 }
 
 /* After the turn other bottom halves of the thread have theirs. */
 static void run_in_thread(void *opaque)
 {
 	T3Fabric *fabric = opaque;
-	int64_t end = get_clock() + T3_TURN_NS;
-	bool again, awaited;
 
-	do {
-		again = go_on_in_thread(fabric, end, &awaited);
-		if (awaited)
-			give_way();
-	} while (again);
+	run_turn(fabric, false, UINT32_MAX);
+	if (qatomic_read(&fabric->raised))
+		qemu_bh_schedule(fabric->events.deliver);
+}
+
+/* ---------------------------------------------------------------- accesses */
+
+void t3_events_begin_access(T3Fabric *fabric)
+{
+	T3Events *events = &fabric->events;
+
+	events->access = events->thread;
+	events->idle = !t3_fabric_next_ranks(fabric->core);
+}
+
+/*
+ * Whoever begins work does it himself: his cache has the data. Events that were pending before belong
+ * to others, or to a long job: of those he runs a few. A read, for which a processor waits, runs
+ * none.
+ */
+uint32_t t3_events_end_access(T3Fabric *fabric, bool waits)
+{
+	T3Events *events = &fabric->events;
+
+	if (!events->access)
+		return 0;
+	events->access = false;
+	if (!t3_fabric_next_ranks(fabric->core))
+		return 0;
+	if (!waits)
+		return events->idle ? T3_INLINE_BUDGET : T3_BUSY_BUDGET;
+	kick(fabric);
+	return 0;
 }
 
 static void deliver(void *opaque)
@@ -190,7 +247,7 @@ void t3_events_start(T3Fabric *fabric)
 
 		events->run = aio_bh_new(context, run_in_thread, fabric);
 		events->deliver = qemu_bh_new(deliver, fabric);
-		t3_fabric_set_inline_budget(fabric->core, T3_INLINE);
+		t3_fabric_set_inline_budget(fabric->core, 0);
 	} else {
 		events->run = qemu_bh_new(run_in_main_loop, fabric);
 		events->pause = timer_new_ns(QEMU_CLOCK_REALTIME, run_in_main_loop, fabric);

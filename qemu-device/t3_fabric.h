@@ -23,6 +23,7 @@ typedef struct T3FabricPort {
 	uint32_t rank;
 	struct t3_dev *dev;
 	uint32_t vectors; /* raised and not sent; atomic */
+	bool closed;	  /* the gate: no store of a lane may begin; atomic */
 	void (*notify)(struct T3FabricPort *port, uint32_t vector);
 } T3FabricPort;
 
@@ -34,22 +35,24 @@ bool t3_port_attach(T3FabricPort *port, T3Fabric *fabric, Error **errp);
 void t3_port_detach(T3FabricPort *port);
 
 /*
- * All calls into the core come between enter and leave, which may be nested, except for a vCPU's
- * usual stores: those run at any other time, several at once. The locks are, in this order: the big
- * lock, and the fabric's, if it has a thread. With a thread, enter needs no big lock; without one,
- * the big lock is the only one. Nothing of the core may be used between leave and the next enter,
- * and no message sent between enter and leave.
+ * All calls into the core come between enter and leave, which may be nested, except for the
+ * fabric's events, and for a vCPU's usual stores: several of these run at any other time. The locks
+ * are, in this order: the big lock, and the fabric's, if it has a thread. With a thread, enter needs
+ * no big lock; without one, the big lock is the only one. Nothing of the core may be used between
+ * leave and the next enter, and no message sent between enter and leave.
  */
 void t3_fabric_enter(T3Fabric *fabric);
 void t3_fabric_leave(T3Fabric *fabric);
 
 /*
- * The same for a vCPU that has a thread's fabric, and no big lock. NULL: the port is detached.
- * t3_port_leave() delivers, too.
+ * An access to BARs: enter and leave, then some of the events that it caused, and interrupts. NULL:
+ * the port is detached. `waits`: the guest's processor waits for what the access returns. Without
+ * the big lock, only if t3_port_has_thread(), and in an RCU read-side critical section, as a vCPU
+ * runs its code. The fabric lives until that ends, even if the device leaves it meanwhile.
  */
 bool t3_port_has_thread(const T3FabricPort *port);
 T3Fabric *t3_port_enter(const T3FabricPort *port);
-void t3_port_leave(T3Fabric *fabric);
+void t3_port_leave(T3Fabric *fabric, bool waits);
 
 /* t3_dev_aperture_store(), by a vCPU without any lock. False: use t3_dev_aperture_write(). */
 bool t3_port_store(T3FabricPort *port, uint64_t offset, uint64_t value, uint32_t size);

@@ -19,6 +19,8 @@ typedef struct T3Events {
 	int64_t turn;	  /* host time at which the work without a pause began */
 	bool going_on;	  /* the bottom half scheduled itself */
 	bool running;	  /* the machine runs; changes between enter and leave */
+	bool access;	  /* within one, which runs its events itself */
+	bool idle;	  /* no event was pending before it */
 	VMChangeStateEntry *vmstate;
 } T3Events;
 
@@ -36,22 +38,33 @@ struct T3Fabric {
 	T3Events events;
 	T3Migration *migration;
 	T3FabricPort *ports[T3_MAX_RANKS];
-	uint32_t attached;
-	uint32_t raised; /* bit mask of ranks with vectors to be sent; atomic */
+	uint32_t attached; /* bit mask of ranks */
+	uint32_t raised;   /* bit mask of ranks with vectors to be sent; atomic */
 	bool delivering;
 
-	T3Lock lock;	     /* of enter and leave, with a thread */
-	bool closed;	     /* the gate: no store may begin; atomic */
-	int stores_wait;     /* number of those that wait for the gate; atomic */
-	const void *entered; /* the thread that is between enter and leave; NULL: none */
-	uint32_t depth;	     /* its nested calls of enter */
+	T3Lock lock;	   /* of enter and leave, with a thread */
+	const void *owner; /* the thread that has the core to itself; NULL: none */
+	uint32_t depth;	   /* its nested calls */
+	bool alone;	   /* between enter and leave: all gates are closed */
+	int stores_wait;   /* number of stores that wait for a gate; atomic */
 };
+
+/* t3_port.c: the parts of enter and leave. Stores of lanes go on where the gate is open. */
+void t3_fabric_lock(T3Fabric *fabric);
+void t3_fabric_unlock(T3Fabric *fabric);
+void t3_fabric_close(T3Fabric *fabric, uint32_t ranks);
+void t3_fabric_open(T3Fabric *fabric, uint32_t ranks);
 
 /* t3_events.c. t3_events_start() comes after the core's fabric was made. */
 extern const struct t3_fabric_ops t3_events_ops;
 void t3_events_start(T3Fabric *fabric);
 /* Afterwards no event runs, and no bottom half of the fabric either. */
 void t3_events_stop(T3Fabric *fabric);
+/* Between enter and leave. The second returns how many events are to be run afterwards. */
+void t3_events_begin_access(T3Fabric *fabric);
+uint32_t t3_events_end_access(T3Fabric *fabric, bool waits);
+/* With a thread: runs events, in the calling thread, one at a time; the thread has the rest. */
+void t3_events_run(T3Fabric *fabric, uint32_t budget);
 /* The rest of the raised interrupts are sent later, from the main loop. */
 void t3_events_deliver_later(T3Fabric *fabric);
 

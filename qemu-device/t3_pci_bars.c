@@ -5,113 +5,83 @@
 #include "migration/vmstate.h"
 #include "t3_pci.h"
 
-/*
- * A vCPU may wait for the big lock with an access while the device is unplugged or removed. Then
- * core is NULL.
- */
+/* A vCPU may wait with an access while the device is unplugged or removed. */
 static uint64_t regs_read(void *opaque, hwaddr addr, unsigned size)
 {
-	T3State *s = opaque;
-	uint64_t value = UINT64_MAX;
+	T3FabricPort *port = &((T3State *)opaque)->port;
+	T3Fabric *fabric = t3_port_enter(port);
+	uint64_t value;
 
-	if (s->core) {
-		T3Fabric *fabric = s->port.fabric;
-
-		t3_fabric_enter(fabric);
-		value = t3_dev_regs_read(s->core, addr, size);
-		t3_fabric_leave(fabric);
-		t3_fabric_deliver(fabric);
-	}
+	if (!fabric)
+		return UINT64_MAX;
+	value = t3_dev_regs_read(port->dev, addr, size);
+	t3_port_leave(fabric, true);
 	return value;
 }
 
 static void regs_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
 {
-	T3State *s = opaque;
+	T3FabricPort *port = &((T3State *)opaque)->port;
+	T3Fabric *fabric = t3_port_enter(port);
 
-	if (s->core) {
-		T3Fabric *fabric = s->port.fabric;
-
-		t3_fabric_enter(fabric);
-		t3_dev_regs_write(s->core, addr, value, size);
-		t3_fabric_leave(fabric);
-		t3_fabric_deliver(fabric);
-	}
+	if (!fabric)
+		return;
+	t3_dev_regs_write(port->dev, addr, value, size);
+	t3_port_leave(fabric, false);
 }
 
 static uint64_t aperture_read(void *opaque, hwaddr addr, unsigned size)
 {
-	T3State *s = opaque;
-	uint64_t value = UINT64_MAX;
+	T3FabricPort *port = &((T3State *)opaque)->port;
+	T3Fabric *fabric = t3_port_enter(port);
+	uint64_t value;
 
-	if (s->core) {
-		T3Fabric *fabric = s->port.fabric;
-
-		t3_fabric_enter(fabric);
-		value = t3_dev_aperture_read(s->core, addr, size);
-		t3_fabric_leave(fabric);
-		t3_fabric_deliver(fabric);
-	}
+	if (!fabric)
+		return UINT64_MAX;
+	value = t3_dev_aperture_read(port->dev, addr, size);
+	t3_port_leave(fabric, true);
 	return value;
 }
 
 static void aperture_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
 {
-	T3State *s = opaque;
+	T3FabricPort *port = &((T3State *)opaque)->port;
+	T3Fabric *fabric = t3_port_enter(port);
 
-	if (s->core) {
-		T3Fabric *fabric = s->port.fabric;
-
-		t3_fabric_enter(fabric);
-		t3_dev_aperture_write(s->core, addr, value, size);
-		t3_fabric_leave(fabric);
-		t3_fabric_deliver(fabric);
-	}
+	if (!fabric)
+		return;
+	t3_dev_aperture_write(port->dev, addr, value, size);
+	t3_port_leave(fabric, false);
 }
 
 /*
- * A vCPU's stores, without the big lock. Where the fabric has no thread, some need it, but not to
- * run a second time.
+ * A vCPU's stores, which need not run a second time. The big lock is taken only where the fabric
+ * has no thread.
  */
 static void regs_store(void *opaque, hwaddr addr, uint64_t value, unsigned size)
 {
 	T3State *s = opaque;
-	T3Fabric *fabric;
 
-	if (!t3_port_has_thread(&s->port)) {
+	if (t3_port_has_thread(&s->port)) {
+		regs_write(s, addr, value, size);
+	} else {
 		BQL_LOCK_GUARD();
 		regs_write(s, addr, value, size);
-		return;
 	}
-	fabric = t3_port_enter(&s->port);
-	if (!fabric)
-		return;
-	t3_dev_regs_write(s->port.dev, addr, value, size);
-	t3_port_leave(fabric);
-}
-
-static void aperture_store_alone(T3State *s, hwaddr addr, uint64_t value, unsigned size)
-{
-	T3Fabric *fabric;
-
-	if (!t3_port_has_thread(&s->port)) {
-		BQL_LOCK_GUARD();
-		aperture_write(s, addr, value, size);
-		return;
-	}
-	fabric = t3_port_enter(&s->port);
-	if (!fabric)
-		return;
-	t3_dev_aperture_write(s->port.dev, addr, value, size);
-	t3_port_leave(fabric);
 }
 
 static void aperture_store(void *opaque, hwaddr addr, uint64_t value, unsigned size)
 {
 	T3State *s = opaque;
 
-	if (!t3_port_store(&s->port, addr, value, size))
-		aperture_store_alone(s, addr, value, size);
+	if (t3_port_store(&s->port, addr, value, size))
+		return;
+	if (t3_port_has_thread(&s->port)) {
+		aperture_write(s, addr, value, size);
+	} else {
+		BQL_LOCK_GUARD();
+		aperture_write(s, addr, value, size);
+	}
 }
 
 /*

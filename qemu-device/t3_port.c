@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/bitops.h"
+#include "qemu/host-utils.h"
 #include "qemu/main-loop.h"
 #include "qemu/processor.h"
 #include "qemu/rcu.h"
@@ -24,33 +25,109 @@
 /* Its address is this thread's name. */
 static __thread char self;
 
-void t3_fabric_enter(T3Fabric *fabric)
+void t3_fabric_lock(T3Fabric *fabric)
 {
 	g_assert(bql_locked() || fabric->events.thread);
-	if (qatomic_read(&fabric->entered) != &self) {
+	if (qatomic_read(&fabric->owner) != &self) {
 		if (fabric->events.thread)
 			t3_lock(&fabric->lock);
-		qatomic_set(&fabric->closed, true);
-		t3_lanes_wait();
-		qatomic_set(&fabric->entered, &self);
+		qatomic_set(&fabric->owner, &self);
 	}
 	fabric->depth++;
 }
 
-void t3_fabric_leave(T3Fabric *fabric)
+void t3_fabric_unlock(T3Fabric *fabric)
 {
 	if (--fabric->depth)
 		return;
-	qatomic_set(&fabric->entered, NULL);
-	qatomic_store_release(&fabric->closed, false);
+	qatomic_set(&fabric->owner, NULL);
 	if (fabric->events.thread)
 		t3_unlock(&fabric->lock);
 }
 
-/*
- * A vCPU calls this, as it runs its code, in an RCU read-side critical section. So the fabric lives
- * until the call returns, even if the device leaves it meanwhile.
- */
+void t3_fabric_close(T3Fabric *fabric, uint32_t ranks)
+{
+	for (ranks &= fabric->attached; ranks; ranks &= ranks - 1)
+		qatomic_set(&fabric->ports[ctz32(ranks)]->closed, true);
+	t3_lanes_wait();
+}
+
+/* The gate of a port that has left the fabric stays closed. */
+void t3_fabric_open(T3Fabric *fabric, uint32_t ranks)
+{
+	for (ranks &= fabric->attached; ranks; ranks &= ranks - 1)
+		qatomic_store_release(&fabric->ports[ctz32(ranks)]->closed, false);
+}
+
+void t3_fabric_enter(T3Fabric *fabric)
+{
+	t3_fabric_lock(fabric);
+	g_assert(fabric->depth == 1 || fabric->alone); /* not within an event */
+	if (fabric->depth > 1)
+		return;
+	t3_fabric_close(fabric, fabric->attached);
+	fabric->alone = true;
+}
+
+void t3_fabric_leave(T3Fabric *fabric)
+{
+	if (fabric->depth == 1) {
+		fabric->alone = false;
+		t3_fabric_open(fabric, fabric->attached);
+	}
+	t3_fabric_unlock(fabric);
+}
+
+/* ------------------------------------------------------------------ stores */
+
+/* False: it stays closed for long. */
+static bool wait_until_open(const T3FabricPort *port, T3Fabric *fabric)
+{
+	int i;
+
+	qatomic_inc(&fabric->stores_wait);
+	for (i = 0; i < T3_STORE_SPINS && qatomic_read(&port->closed); i++)
+		cpu_relax();
+	qatomic_dec(&fabric->stores_wait);
+	return i < T3_STORE_SPINS;
+}
+
+enum { STORE_DONE, STORE_OTHER, STORE_CLOSED };
+
+/* While the gate is open and the lane is marked, the port has its fabric. */
+static inline int try_store(T3FabricPort *port, uint32_t lane, uint64_t offset, uint64_t value,
+			    uint32_t size)
+{
+	int result;
+
+	if (!t3_lane_mark(lane))
+		return STORE_OTHER;
+	if (unlikely(qatomic_load_acquire(&port->closed)))
+		result = STORE_CLOSED;
+	else if (t3_dev_aperture_store(port->dev, lane, offset, value, size))
+		result = STORE_DONE;
+	else
+		result = STORE_OTHER;
+	t3_lane_clear(lane);
+	return result;
+}
+
+bool t3_port_store(T3FabricPort *port, uint64_t offset, uint64_t value, uint32_t size)
+{
+	uint32_t lane = t3_lane_of_vcpu();
+	int result;
+
+	while ((result = try_store(port, lane, offset, value, size)) == STORE_CLOSED) {
+		T3Fabric *fabric = qatomic_rcu_read(&port->fabric);
+
+		if (!fabric || !wait_until_open(port, fabric))
+			break;
+	}
+	return result == STORE_DONE;
+}
+
+/* ---------------------------------------------------------------- accesses */
+
 bool t3_port_has_thread(const T3FabricPort *port)
 {
 	T3Fabric *fabric = qatomic_rcu_read(&port->fabric);
@@ -65,70 +142,34 @@ T3Fabric *t3_port_enter(const T3FabricPort *port)
 	if (!fabric)
 		return NULL;
 	t3_fabric_enter(fabric);
-	if (port->fabric == fabric)
+	if (port->fabric == fabric) {
+		t3_events_begin_access(fabric);
 		return fabric;
+	}
 	t3_fabric_leave(fabric);
 	return NULL;
 }
 
-void t3_port_leave(T3Fabric *fabric)
+static void deliver_if_raised(T3Fabric *fabric)
 {
-	t3_fabric_leave(fabric);
 	if (likely(!qatomic_read(&fabric->raised)))
 		return;
-	BQL_LOCK_GUARD();
-	t3_fabric_deliver(fabric);
-}
-
-/* ------------------------------------------------------------------ stores */
-
-/* False: it stays closed for long. */
-static bool wait_until_open(T3Fabric *fabric)
-{
-	int i;
-
-	qatomic_inc(&fabric->stores_wait);
-	for (i = 0; i < T3_STORE_SPINS && qatomic_read(&fabric->closed); i++)
-		cpu_relax();
-	qatomic_dec(&fabric->stores_wait);
-	return i < T3_STORE_SPINS;
-}
-
-enum { STORE_DONE, STORE_OTHER, STORE_CLOSED };
-
-static inline int try_store(T3FabricPort *port, uint32_t lane, uint64_t offset, uint64_t value,
-			    uint32_t size)
-{
-	const T3Fabric *fabric;
-	int result = STORE_OTHER;
-
-	if (!t3_lane_mark(lane))
-		return STORE_OTHER;
-	fabric = qatomic_rcu_read(&port->fabric);
-	if (likely(fabric)) {
-		if (unlikely(qatomic_load_acquire(&fabric->closed)))
-			result = STORE_CLOSED;
-		/* The device may have left just before the gate was opened again. */
-		else if (qatomic_read(&port->fabric) == fabric &&
-			 t3_dev_aperture_store(port->dev, lane, offset, value, size))
-			result = STORE_DONE;
+	if (bql_locked()) {
+		t3_fabric_deliver(fabric);
+	} else {
+		BQL_LOCK_GUARD();
+		t3_fabric_deliver(fabric);
 	}
-	t3_lane_clear(lane);
-	return result;
 }
 
-bool t3_port_store(T3FabricPort *port, uint64_t offset, uint64_t value, uint32_t size)
+void t3_port_leave(T3Fabric *fabric, bool waits)
 {
-	uint32_t lane = t3_lane_of_vcpu();
-	int result;
+	uint32_t budget = t3_events_end_access(fabric, waits);
 
-	while ((result = try_store(port, lane, offset, value, size)) == STORE_CLOSED) {
-		T3Fabric *fabric = qatomic_rcu_read(&port->fabric);
-
-		if (!fabric || !wait_until_open(fabric))
-			break;
-	}
-	return result == STORE_DONE;
+	t3_fabric_leave(fabric);
+	if (budget)
+		t3_events_run(fabric, budget);
+	deliver_if_raised(fabric);
 }
 
 /* -------------------------------------------------------------- interrupts */
@@ -219,13 +260,14 @@ static void join(T3FabricPort *port, T3Fabric *fabric)
 {
 	port->vectors = 0;
 	fabric->ports[port->rank] = port;
-	fabric->attached++;
+	fabric->attached |= BIT(port->rank);
+	port->closed = true;
 	qatomic_rcu_set(&port->fabric, fabric);
 }
 
 static void part(T3FabricPort *port, T3Fabric *fabric)
 {
-	fabric->attached--;
+	fabric->attached &= ~BIT(port->rank);
 	fabric->ports[port->rank] = NULL;
 	qatomic_rcu_set(&port->fabric, NULL);
 }
@@ -263,7 +305,7 @@ bool t3_port_attach(T3FabricPort *port, T3Fabric *fabric, Error **errp)
 	if (error != T3_ATTACH_OK)
 		return attach_error(port, fabric, error, errp);
 	object_ref(OBJECT(fabric));
-	trace_t3_fabric_attach(port->rank, fabric->attached);
+	trace_t3_fabric_attach(port->rank, ctpop32(fabric->attached));
 	t3_fabric_deliver(fabric); /* peers may have learned only now that the old device is gone */
 	return true;
 }
@@ -276,7 +318,7 @@ void t3_port_detach(T3FabricPort *port)
 	t3_dev_detach(port->dev);
 	part(port, fabric);
 	t3_fabric_leave(fabric);
-	trace_t3_fabric_detach(port->rank, fabric->attached);
+	trace_t3_fabric_detach(port->rank, ctpop32(fabric->attached));
 	t3_fabric_deliver(fabric);
 	drop_later(fabric);
 }
@@ -288,11 +330,7 @@ bool t3_fabric_has_thread(const T3Fabric *fabric)
 
 uint32_t t3_fabric_attached(const T3Fabric *fabric)
 {
-	uint32_t rank, ranks = 0;
-
-	for (rank = 0; rank < T3_MAX_RANKS; rank++)
-		ranks |= fabric->ports[rank] ? BIT(rank) : 0;
-	return ranks;
+	return fabric->attached;
 }
 
 /* Interrupts that were raised and not sent are sent when the machine runs. */

@@ -74,6 +74,7 @@ def lock_needs_exchange():
 
 
 BESIDE = "assertion violated  !(alone)"
+AFTER = "assertion violated attached"
 LANE = "assertion violated (inside[(_pid%2)]==1)"
 
 
@@ -82,32 +83,32 @@ def gate_holds():
 
 
 def gate_needs_barrier():
-    broken(GATE, "NO_BARRIER", BESIDE)
+    broken(GATE, "NO_BARRIER", BESIDE, AFTER)
 
 
 def gate_waits_for_lanes():
-    broken(GATE, "NO_WAIT", BESIDE)
+    broken(GATE, "NO_WAIT", BESIDE, AFTER)
 
 
 def gate_is_looked_at_after_the_mark():
-    broken(GATE, "LOOK_FIRST", BESIDE)
+    broken(GATE, "LOOK_FIRST", BESIDE, AFTER)
 
 
-def fabric_is_looked_for_again():
-    broken(GATE, "PORT_FIRST", "assertion violated attached")
+def gate_stays_closed_in_the_end():
+    broken(GATE, "REOPEN", AFTER)
 
 
 def lane_needs_exchange():
-    broken(GATE, "PLAIN", BESIDE, LANE)
+    broken(GATE, "PLAIN", BESIDE, AFTER, LANE)
 
 
 def lane_is_not_shared():
-    broken(GATE, "NO_SHARE", BESIDE, LANE)
+    broken(GATE, "NO_SHARE", BESIDE, AFTER, LANE)
 
 
 TESTS = [lock_holds, lock_needs_barrier, lock_needs_wake, lock_needs_turns, lock_is_not_overtaken,
          lock_needs_exchange, gate_holds, gate_needs_barrier, gate_waits_for_lanes,
-         gate_is_looked_at_after_the_mark, fabric_is_looked_for_again, lane_needs_exchange,
+         gate_is_looked_at_after_the_mark, gate_stays_closed_in_the_end, lane_needs_exchange,
          lane_is_not_shared]
 
 if __name__ == "__main__":

@@ -44,9 +44,13 @@ void t3_fabric_free(struct t3_fabric *fabric);
 /* Runs at most `budget` events; fewer if they process whole tiles. True: events are left. */
 bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget);
 /*
+ * The ranks, as a bit mask, whose devices the next event may change. 0: no event is pending. So
+ * t3_fabric_run(fabric, 1) may run beside t3_dev_aperture_store() for devices of other ranks.
+ */
+uint32_t t3_fabric_next_ranks(const struct t3_fabric *fabric);
+/*
  * Sets the number of events that an access runs inline before it calls kick(). The default is
- * T3_INLINE_BUDGET. With 0, only t3_fabric_run() runs events. A host with less than the default runs
- * events in a thread of its own at once: a read that finds some pending leaves them to it.
+ * T3_INLINE_BUDGET. With 0, only t3_fabric_run() runs events.
  */
 void t3_fabric_set_inline_budget(struct t3_fabric *fabric, uint32_t budget);
 uint64_t t3_fabric_now(const struct t3_fabric *fabric); /* virtual ns */
@@ -172,8 +176,9 @@ void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, 
  * A store that changes nothing but memory and counts of this device, as most of a producer's do. It
  * completes no tile, raises no interrupt and leaves no event. `lane` is 0 .. T3_LANES - 1, and best
  * always the same for a vCPU. Calls of this function with different lanes may run at the same time;
- * no other call on the fabric may run beside them. False: the store is of another kind, or a tile
- * was busy for long, and nothing was done; call t3_dev_aperture_write().
+ * no other call on the fabric may run beside them, but see t3_fabric_next_ranks(). False: the store
+ * is of another kind, or a tile was busy for long, and nothing was done; call
+ * t3_dev_aperture_write().
  */
 #define T3_LANES 8u
 bool t3_dev_aperture_store(struct t3_dev *dev, uint32_t lane, uint64_t offset, uint64_t value,

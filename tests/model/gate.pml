@@ -12,7 +12,7 @@
  *	NO_BARRIER  nothing orders closing the gate before looking at the lanes
  *	NO_WAIT     a call does not wait for the lanes
  *	LOOK_FIRST  a store looks at the gate before it marks its lane
- *	PORT_FIRST  a store does not look again, after the gate, whether the device has its fabric
+ *	REOPEN      the gate is opened again after the device has left
  *	PLAIN       the lane is marked by a plain store
  *	NO_SHARE    a store goes on if its lane was marked already
  */
@@ -89,7 +89,7 @@ inline run_store()
 active [VCPUS] proctype vcpu()
 {
 	byte n;
-	bool free, found, open;
+	bool free, open;
 
 	do
 	:: n < TURNS ->
@@ -99,21 +99,17 @@ active [VCPUS] proctype vcpu()
 		mark();
 		if
 		:: free ->
-			found = attached; /* the fabric, which has the gate */
 #ifndef LOOK_FIRST
 			open = !closed;
 #endif
-#ifndef PORT_FIRST
-			found = found && attached;
-#endif
 			if
-			:: found && open -> run_store()
+			:: open -> run_store()
 			:: else
 			fi;
 			clear()
 		:: else
 		fi;
-		atomic { n++; free = 0; found = 0; open = 0 }
+		atomic { n++; free = 0; open = 0 }
 	:: else -> break
 	od
 }
@@ -159,7 +155,16 @@ active [CALLS] proctype call()
 		:: attached = 0
 		:: skip
 		fi;
-		atomic { alone--; closing = 0; closed = 0; lock = 0 }
+		atomic {
+			alone--;
+			closing = 0;
+#ifdef REOPEN
+			closed = 0;
+#else
+			closed = !attached;
+#endif
+			lock = 0
+		}
 		n++
 	:: else -> break
 	od

@@ -149,12 +149,15 @@ uint32_t ring_arrived(struct t3_test_ring *ring, uint32_t word)
 struct t3_test_ring ring_in_flight(struct t3_vm *vm)
 {
 	struct t3_test_ring ring = ring_open(vm, RING_BIG);
-	uint32_t first = ring_value(1, 1, 0) + ring_value(1, 2, 0) + ring_value(1, 3, 0);
+	uint32_t first = ring_value(1, 1, 0) + ring_value(1, 2, 0) + ring_value(1, 3, 0), tries;
 
 	ring_arm(&ring, 1);
 	ring_load(&ring, 1);
 	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'stop' }");
 	ring_fire(&ring, 0);
+	/* On a slow host a write runs fewer events. Others go on with them. */
+	for (tries = 1000; tries && ring_arrived(&ring, 0) != first; tries--)
+		reg_write(ring.space[0].dev, T3_REG_ERROR_STATUS, 0);
 	g_assert_cmphex(ring_arrived(&ring, 0), ==, first);
 	g_assert_cmphex(ring_arrived(&ring, RING_LAST), ==, ring_value(1, 3, RING_LAST));
 	return ring;

@@ -220,37 +220,6 @@ static void test_an_access_does_not_wait_for_others(void **state)
 	host_free(host);
 }
 
-/* With a thread that runs events, a read that finds others' work leaves it, and a write helps. */
-static void test_a_read_does_not_help_a_thread(void **state)
-{
-	static const struct {
-		uint32_t budget;
-		bool read, helps;
-	} ways[] = {
-		{ T3_INLINE_BUDGET, true, true },
-		{ T3_INLINE_BUDGET - 1, true, false },
-		{ T3_INLINE_BUDGET - 1, false, true },
-	};
-	struct host *host = paused();
-	struct host_dev *d = &host->dev[0];
-	struct queue flood = queue_of(d, 0, 1);
-	uint64_t before;
-	uint32_t i;
-
-	(void)state;
-	keep_busy(&flood, 128, 4096);
-	for (i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
-		t3_fabric_set_inline_budget(host->fabric, ways[i].budget);
-		before = d->dev->counter[T3_COUNTER_ENGINE_WORK];
-		if (ways[i].read)
-			t3_dev_regs_read(d->dev, T3_REG_RANKS, 4);
-		else
-			t3_dev_regs_write(d->dev, T3_REG_ERROR_STATUS, 0, 4);
-		assert_int_equal(d->dev->counter[T3_COUNTER_ENGINE_WORK] != before, ways[i].helps);
-	}
-	host_free(host);
-}
-
 /* Alone it has its work done at once. */
 static void test_an_access_drains_own_work(void **state)
 {
@@ -292,7 +261,6 @@ int main(void)
 		cmocka_unit_test(test_own_queues_take_turns),
 		cmocka_unit_test(test_a_product_is_work),
 		cmocka_unit_test(test_an_access_does_not_wait_for_others),
-		cmocka_unit_test(test_a_read_does_not_help_a_thread),
 		cmocka_unit_test(test_an_access_drains_own_work),
 		cmocka_unit_test(test_reset_clears_shares),
 	};

@@ -2,7 +2,8 @@
 /*
  * Several threads store into devices at the same time, as vCPUs do without the big lock, while
  * another uses all that the core offers. Each thread has a lane, and a call of another kind waits
- * until no lane stores (t3_core.h). Also built with ThreadSanitizer.
+ * until no lane stores; an event waits for the lanes of its devices only (t3_core.h). Also built
+ * with ThreadSanitizer.
  */
 #define _GNU_SOURCE /* the kind of a lock that writers get */
 #include <assert.h>
@@ -10,8 +11,10 @@
 
 #include "host.h"
 
-#define RANKS	2u
+#define RANKS	3u
+#define ALL	((1u << RANKS) - 1)
 #define SPACES	2u
+#define SENDING SPACES /* number of the space that sends from one device to the next */
 #define WRITERS (T3_LANES - 1u)
 #define PASSES	8u
 #define ROWS	16u
@@ -22,8 +25,9 @@ _Static_assert(UPDATES <= T3_MAX_UPDATES, "more updates than a tile takes");
 
 struct machine {
 	struct host *host;
-	pthread_rwlock_t lock; /* for reading: a lane stores */
-	uint64_t direct;       /* stores of lanes; atomic */
+	pthread_mutex_t core;	      /* before gates */
+	pthread_rwlock_t gate[RANKS]; /* for reading: a lane stores */
+	uint64_t direct;	      /* stores of lanes; atomic */
 };
 
 struct writer {
@@ -33,27 +37,53 @@ struct writer {
 	uint32_t ranks, spaces; /* it stores into so many */
 };
 
+static void close_gates(struct machine *m, uint32_t ranks)
+{
+	for (; ranks; ranks &= ranks - 1)
+		assert(!pthread_rwlock_wrlock(&m->gate[__builtin_ctz(ranks)]));
+}
+
+static void open_gates(struct machine *m, uint32_t ranks)
+{
+	for (; ranks; ranks &= ranks - 1)
+		assert(!pthread_rwlock_unlock(&m->gate[__builtin_ctz(ranks)]));
+}
+
 static void enter(struct machine *m)
 {
-	assert(!pthread_rwlock_wrlock(&m->lock));
+	assert(!pthread_mutex_lock(&m->core));
+	close_gates(m, ALL);
 }
 
 static void leave(struct machine *m)
 {
-	assert(!pthread_rwlock_unlock(&m->lock));
+	open_gates(m, ALL);
+	assert(!pthread_mutex_unlock(&m->core));
+}
+
+/* Runs events beside stores. */
+static void run_events(struct machine *m)
+{
+	uint32_t ranks;
+
+	assert(!pthread_mutex_lock(&m->core));
+	while ((ranks = t3_fabric_next_ranks(m->host->fabric)) != 0) {
+		close_gates(m, ranks & ALL);
+		t3_fabric_run(m->host->fabric, 1);
+		open_gates(m, ranks & ALL);
+	}
+	assert(!pthread_mutex_unlock(&m->core));
 }
 
 static void store(const struct writer *w, uint32_t rank, uint64_t offset, uint64_t value,
 		  uint32_t size)
 {
 	struct machine *m = w->machine;
-	struct t3_dev *dev;
 	bool done;
 
-	assert(!pthread_rwlock_rdlock(&m->lock));
-	dev = m->host->dev[rank].dev;
-	done = t3_dev_aperture_store(dev, w->lane, offset, value, size);
-	assert(!pthread_rwlock_unlock(&m->lock));
+	assert(!pthread_rwlock_rdlock(&m->gate[rank]));
+	done = t3_dev_aperture_store(m->host->dev[rank].dev, w->lane, offset, value, size);
+	assert(!pthread_rwlock_unlock(&m->gate[rank]));
 	if (done) {
 		__atomic_fetch_add(&m->direct, 1, __ATOMIC_RELAXED);
 		return;
@@ -100,29 +130,41 @@ static void open_space(struct host_dev *d, uint32_t space)
 	host_arm(d, space, 1);
 }
 
-static struct machine *machine_new(void)
+static void init_gate(pthread_rwlock_t *gate)
 {
-	struct machine *m = calloc(1, sizeof(*m));
 	pthread_rwlockattr_t kind;
-	uint32_t rank, space;
 
-	assert_non_null(m);
 	assert_int_equal(pthread_rwlockattr_init(&kind), 0);
 	assert_int_equal(
 		pthread_rwlockattr_setkind_np(&kind, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP),
 		0);
-	assert_int_equal(pthread_rwlock_init(&m->lock, &kind), 0);
+	assert_int_equal(pthread_rwlock_init(gate, &kind), 0);
 	pthread_rwlockattr_destroy(&kind);
+}
+
+static struct machine *machine_new(void)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+	uint32_t rank, space;
+
+	assert_non_null(m);
+	assert_int_equal(pthread_mutex_init(&m->core, NULL), 0);
 	m->host = host_ring(RANKS);
-	for (rank = 0; rank < RANKS; rank++)
+	for (rank = 0; rank < RANKS; rank++) {
+		init_gate(&m->gate[rank]);
 		for (space = 0; space < SPACES; space++)
 			open_space(&m->host->dev[rank], space);
+	}
 	return m;
 }
 
 static void machine_free(struct machine *m)
 {
-	pthread_rwlock_destroy(&m->lock);
+	uint32_t rank;
+
+	for (rank = 0; rank < RANKS; rank++)
+		pthread_rwlock_destroy(&m->gate[rank]);
+	pthread_mutex_destroy(&m->core);
 	host_free(m->host);
 	free(m);
 }
@@ -223,6 +265,64 @@ static void test_devices(void **state)
 	expect_all(RANKS, SPACES);
 }
 
+/* Device 0 sends to device 1, by stores into a REMOTE segment. */
+static void open_sending(struct machine *m)
+{
+	struct t3_cmd_seg_map to = host_segment(SENDING, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+	struct t3_cmd_seg_map from =
+		host_segment(SENDING, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+
+	host_space(&m->host->dev[0], SENDING);
+	host_space(&m->host->dev[1], SENDING);
+	host_connect(&m->host->dev[0], &m->host->dev[1], SENDING);
+	to.updates = from.updates = UPDATES;
+	host_map(&m->host->dev[1], &to);
+	host_map(&m->host->dev[0], &from);
+	host_arm(&m->host->dev[1], SENDING, 1);
+	host_arm(&m->host->dev[0], SENDING, 1);
+	host_drain(m->host);
+	t3_fabric_set_inline_budget(m->host->fabric, 0);
+}
+
+static void send_all(struct machine *m)
+{
+	struct t3_cmd_seg_map map =
+		host_segment(SENDING, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	uint32_t i, at;
+
+	for (i = 0; i < UPDATES; i++)
+		for (at = 0; at < map.rows * map.row_bytes; at += 4) {
+			enter(m);
+			t3_dev_aperture_write(m->host->dev[0].dev,
+					      (uint64_t)SENDING * HOST_SPACE_SIZE + at, 1, 4);
+			leave(m);
+			run_events(m);
+		}
+}
+
+/* Events run beside the stores into other devices, and nothing is lost on either side. */
+static void test_beside_events(void **state)
+{
+	struct writer writers[WRITERS];
+	struct machine *m = machine_new();
+	uint32_t rank, space;
+
+	(void)state;
+	open_sending(m);
+	start(m, writers, RANKS, SPACES);
+	send_all(m);
+	join(writers);
+	run_events(m);
+	for (rank = 0; rank < RANKS; rank++)
+		for (space = 0; space < SPACES; space++)
+			expect_sums(&m->host->dev[rank], space);
+	host_expect(&m->host->dev[0], SENDING, T3_SPACE_COMPLETE, 1);
+	host_expect(&m->host->dev[1], SENDING, T3_SPACE_COMPLETE, 1);
+	assert_int_equal(host_load(&m->host->dev[1], SENDING, 0, 4), UPDATES);
+	assert_null(t3_fabric_check(m->host->fabric));
+	machine_free(m);
+}
+
 /* The devices lose their spaces, are reset, poisoned and replaced under the writers' hands. */
 static void disturb(struct machine *m, uint32_t turn)
 {
@@ -270,9 +370,8 @@ static void test_disturbed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_space),
-		cmocka_unit_test(test_spaces),
-		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_one_space), cmocka_unit_test(test_spaces),
+		cmocka_unit_test(test_devices),	  cmocka_unit_test(test_beside_events),
 		cmocka_unit_test(test_disturbed),
 	};
 

@@ -7,18 +7,13 @@
 
 /*
  * The budget of an access. Events that are pending before it belong to other accesses or to a
- * long job. So the access runs only a few of them. A read, for which its processor waits, runs none
- * if the host says that its own thread comes to them.
+ * long job. So the access runs only a few of them.
  */
-static uint32_t budget_of(const struct t3_fabric *fabric, bool waits)
+static uint32_t budget_of(const struct t3_fabric *fabric)
 {
 	if (!fabric)
 		return 0;
-	if (!fabric->clock.heap.count)
-		return fabric->inline_budget;
-	if (waits && fabric->inline_budget < T3_INLINE_BUDGET)
-		return 0;
-	if (fabric->inline_budget > T3_BUSY_BUDGET)
+	if (fabric->clock.heap.count && fabric->inline_budget > T3_BUSY_BUDGET)
 		return T3_BUSY_BUDGET;
 	return fabric->inline_budget;
 }
@@ -34,6 +29,16 @@ static void leave_rest(struct t3_fabric *fabric)
 {
 	if (fabric && fabric->clock.heap.count)
 		fabric->ops.kick(fabric->opaque);
+}
+
+uint32_t t3_fabric_next_ranks(const struct t3_fabric *fabric)
+{
+	const struct t3_clock *clock = &fabric->clock;
+
+	if (!clock->heap.count)
+		return 0;
+	return clock->heap.slot[0] == clock->background ? T3_NONE32
+							: 1u << clock->heap.slot[0]->rank;
 }
 
 bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget)
@@ -88,7 +93,7 @@ static uint64_t cut(uint64_t value, uint32_t size)
 
 uint64_t t3_dev_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
-	uint32_t budget = budget_of(dev->fabric, true);
+	uint32_t budget = budget_of(dev->fabric);
 	uint64_t value;
 
 	if (dev->port)
@@ -102,7 +107,7 @@ uint64_t t3_dev_regs_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 
 void t3_dev_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
-	uint32_t budget = budget_of(dev->fabric, false);
+	uint32_t budget = budget_of(dev->fabric);
 
 	value = cut(value, size);
 	if (dev->port)
@@ -115,7 +120,7 @@ void t3_dev_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 
 uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
-	uint32_t budget = budget_of(dev->fabric, true);
+	uint32_t budget = budget_of(dev->fabric);
 	uint64_t value;
 
 	if (dev->port)
@@ -130,7 +135,7 @@ uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size
 static void record_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value,
 				  uint32_t size)
 {
-	uint32_t budget = budget_of(dev->fabric, false);
+	uint32_t budget = budget_of(dev->fabric);
 
 	value = cut(value, size);
 	t3_record_access(dev->port, T3_REC_APERTURE_WRITE, offset, value, size);
@@ -152,7 +157,7 @@ bool t3_dev_aperture_store(struct t3_dev *dev, uint32_t lane, uint64_t offset, u
 /* Every tracked store uses this, so the recording path is a separate function. */
 void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
-	uint32_t budget = budget_of(dev->fabric, false);
+	uint32_t budget = budget_of(dev->fabric);
 
 	if (dev->port) {
 		record_aperture_write(dev, offset, value, size);

@@ -43,9 +43,10 @@ static inline struct t3_gangs *t3_gangs(const struct t3_dev *dev)
 	return t3_container_of(dev, struct t3_gangs, queues.spaces.dev);
 }
 
+/* A run may begin while a store of another device's lane looks. */
 static inline bool t3_gang_running(const struct t3_fabric *fabric)
 {
-	return t3_gang_of(fabric)->running;
+	return __atomic_load_n(&t3_gang_of(fabric)->running, __ATOMIC_RELAXED);
 }
 
 /* Marks a timed run HOST_PACED, because a CPU acts on the fabric while it goes on. */

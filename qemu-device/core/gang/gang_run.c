@@ -138,10 +138,15 @@ void t3_gang_drop_run(struct t3_fabric *fabric)
 	t3_gang_of(fabric)->run = NULL;
 }
 
+static void set_running(struct t3_fabric *fabric, bool running)
+{
+	__atomic_store_n(&t3_gang_of(fabric)->running, running, __ATOMIC_RELAXED);
+}
+
 static void end(struct t3_fabric *fabric)
 {
 	t3_gang_drop_run(fabric);
-	t3_gang_of(fabric)->running = false;
+	set_running(fabric, false);
 	t3_gang_of(fabric)->left = 0;
 	t3_clock_schedule(&fabric->clock, &t3_gang_of(fabric)->event, fabric->clock.now);
 }
@@ -161,7 +166,7 @@ static void start(struct t3_fabric *fabric, struct t3_queue *q)
 	take_part(q);
 	for (rank = 1; !(args.flags & T3_TIMED_MIRRORED) && rank < args.ranks; rank++)
 		take_part(find(fabric, rank, T3_PHASE_GANG, &args));
-	t3_gang_of(fabric)->running = true;
+	set_running(fabric, true);
 	t3_gang_of(fabric)->host_paced = false;
 	t3_gang_of(fabric)->start = fabric->clock.now;
 	t3_clock_schedule(&fabric->clock, &t3_gang_of(fabric)->event, fabric->clock.now);
@@ -338,7 +343,7 @@ void t3_gang_clear(struct t3_fabric *fabric)
 {
 	t3_gang_drop_run(fabric);
 	t3_heap_remove(&fabric->clock.heap, &t3_gang_of(fabric)->event);
-	t3_gang_of(fabric)->running = false;
+	set_running(fabric, false);
 	t3_gang_of(fabric)->host_paced = false;
 	t3_gang_of(fabric)->start = 0;
 	t3_gang_of(fabric)->left = 0;
