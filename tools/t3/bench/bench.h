@@ -176,6 +176,12 @@ int bench_queue_wait(const struct bench_queue *q, uint64_t ns);
 
 /* The same loop for all targets of stores. */
 void bench_store_words(volatile void *to, uint64_t word, size_t words);
+#ifdef __x86_64__
+/* The same by `rep stosq`, and by moves of 32 bytes where bench_has_wide(); words % 4 is 0. */
+void bench_store_string(volatile void *to, uint64_t word, size_t words);
+void bench_store_wide(volatile void *to, uint64_t word, size_t words);
+#endif
+bool bench_has_wide(void);
 void bench_store_bytes(volatile void *to, uint8_t value, size_t count);
 
 /* --------------------------------------------------------------------- the rows */

@@ -91,6 +91,36 @@ __attribute__((noinline)) void bench_store_words(volatile void *to, uint64_t wor
 #endif
 }
 
+#ifdef __x86_64__
+/* The same by one string instruction. */
+__attribute__((noinline)) void bench_store_string(volatile void *to, uint64_t word, size_t words)
+{
+	__asm__ volatile("rep stosq" : "+D"(to), "+c"(words) : "a"(word) : "memory");
+}
+
+/* The same by moves of 32 bytes, for processors with AVX2. */
+__attribute__((noinline, target("avx2"))) void bench_store_wide(volatile void *to, uint64_t word,
+								size_t words)
+{
+	volatile unsigned char *at = to, *end = at + words * 8;
+
+	__asm__ volatile("vmovq %0, %%xmm0\n\tvpbroadcastq %%xmm0, %%ymm0" : : "r"(word) : "xmm0");
+	for (; at < end; at += 32)
+		__asm__ volatile("vmovdqu %%ymm0, (%0)" : : "r"(at) : "memory");
+	__asm__ volatile("vzeroupper" : : : "xmm0");
+}
+
+bool bench_has_wide(void)
+{
+	return __builtin_cpu_supports("avx2");
+}
+#else
+bool bench_has_wide(void)
+{
+	return false;
+}
+#endif
+
 __attribute__((noinline)) void bench_store_bytes(volatile void *to, uint8_t value, size_t count)
 {
 	volatile uint8_t *at = to, *end = at + count;

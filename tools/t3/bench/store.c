@@ -84,6 +84,50 @@ static int run_tracked(void *context, double *ns)
 	return run_epoch(context, run_words, ns);
 }
 
+#ifdef __x86_64__
+static void store_string(const void *context)
+{
+	const struct target *t = context;
+
+	bench_store_string(t->at, PAIR, WINDOW / 8);
+}
+
+static void store_wide(const void *context)
+{
+	const struct target *t = context;
+
+	bench_store_wide(t->at, PAIR, WINDOW / 8);
+}
+
+static int run_string_words(void *context, double *ns)
+{
+	const struct target *t = context;
+
+	*ns = bench_passes(t->clock, UPDATES, store_string, t) / (WINDOW / 8);
+	return 0;
+}
+
+static int run_wide_words(void *context, double *ns)
+{
+	const struct target *t = context;
+
+	*ns = bench_passes(t->clock, UPDATES, store_wide, t) / (WINDOW / 8);
+	return 0;
+}
+
+static int run_string(void *context, double *ns)
+{
+	return run_epoch(context, run_string_words, ns);
+}
+
+static int run_wide(void *context, double *ns)
+{
+	return run_epoch(context, run_wide_words, ns);
+}
+#else
+static bench_run *const run_string, *const run_wide;
+#endif
+
 static int run_library(void *context, double *ns)
 {
 	return run_epoch(context, run_copies, ns);
@@ -120,6 +164,37 @@ static volatile unsigned char *at(const struct bench_peer *peer, size_t offset)
 	return peer->memory ? peer->memory + offset : NULL;
 }
 
+/* Other instructions, compared with the same store to edu. */
+static int measure_instruction(struct bench *bench, struct tracked *add, const char *name,
+			       const char *title, double bound, bench_run *run)
+{
+	struct target edu = { &bench->clock, at(&bench->edu, EDU_NOTHING) };
+	struct bench_row row = {
+		.name = name,
+		.title = title,
+		.kind = BENCH_RATIO,
+		.bound = bound,
+		.side = {
+			{ .what = "T3, tracked, f32 add", .run = run, .context = add },
+			{ .what = "edu, no-op register, 8-byte stores",
+			  .run = edu.at ? run_words : NULL, .context = &edu },
+		},
+	};
+
+	return bench_measure(bench, &row);
+}
+
+static int measure_instructions(struct bench *bench, struct tracked *add)
+{
+	int ret = measure_instruction(bench, add, "store-string",
+				      "store path, rep stosq, per 8 bytes", 0.15, run_string);
+
+	return ret ? ret
+		   : measure_instruction(bench, add, "store-wide",
+					 "store path, 32-byte stores, per 8 bytes", 0.1,
+					 bench_has_wide() ? run_wide : NULL);
+}
+
 int bench_store(struct bench *bench)
 {
 	struct target edu = { &bench->clock, at(&bench->edu, EDU_NOTHING) };
@@ -151,6 +226,8 @@ int bench_store(struct bench *bench)
 	ret = open_tracked(bench, DRM_T3_OP_STORE, &plain);
 	if (!ret)
 		ret = bench_measure(bench, &row);
+	if (!ret)
+		ret = measure_instructions(bench, &add);
 	bench_space_close(&plain.s);
 	bench_space_close(&add.s);
 	return ret;
