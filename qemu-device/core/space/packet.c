@@ -5,6 +5,12 @@
  */
 #include "space/space_private.h"
 
+/* A division would be slow. Sizes of elements are powers of two. */
+static bool is_whole(uint32_t bytes, uint32_t element)
+{
+	return !(bytes & (element - 1));
+}
+
 static bool well_formed(const struct t3_link *link, const struct t3_packet *packet)
 {
 	if (packet->src_rank != link->src || packet->dst_rank != link->dst || packet->mbz ||
@@ -14,7 +20,7 @@ static bool well_formed(const struct t3_link *link, const struct t3_packet *pack
 	case T3_PKT_UPDATE:
 		return t3_nmc_allowed(packet->dtype, packet->op) && packet->length &&
 		       packet->length <= T3_PACKET_PAYLOAD &&
-		       packet->length % t3_dtype_size(packet->dtype) == 0;
+		       is_whole(packet->length, t3_dtype_size(packet->dtype));
 	case T3_PKT_ARM_QUERY:
 	case T3_PKT_STATE:
 	case T3_PKT_POISON:
@@ -75,14 +81,6 @@ static uint32_t check_epoch(struct t3_space *space, const struct t3_packet *pack
 	}
 }
 
-/* The number of tiles that an update crosses. Each costs a look-up in the tracker. */
-static uint32_t tiles_of(const struct t3_segment *segment, const struct t3_packet *packet)
-{
-	uint32_t last = packet->col + packet->length - 1;
-
-	return last / segment->tile_row_bytes - packet->col / segment->tile_row_bytes + 1;
-}
-
 static uint32_t receive_update(struct t3_space *space, const struct t3_packet *packet,
 			       const uint8_t *payload)
 {
@@ -95,10 +93,13 @@ static uint32_t receive_update(struct t3_space *space, const struct t3_packet *p
 	if (!segment || segment->kind == T3_SEG_REMOTE || segment->dtype != packet->dtype ||
 	    segment->op != packet->op)
 		return T3_NAK_SEGMENT;
-	if (packet->row >= segment->rows || packet->col % segment->esize ||
+	if (packet->row >= segment->rows || !is_whole(packet->col, segment->esize) ||
 	    packet->col > segment->row_bytes || packet->length > segment->row_bytes - packet->col)
 		return T3_NAK_BOUNDS;
-	t3_fabric_charge(space->dev->fabric, tiles_of(segment, packet), packet->length);
+	/* Each tile costs a look-up in the tracker. */
+	t3_fabric_charge(space->dev->fabric,
+			 t3_update_tiles(segment, packet->row, packet->col, packet->length),
+			 packet->length);
 	if (t3_poison_in_run(segment, packet->row, packet->col, packet->length, &where)) {
 		t3_poison_fault(space, segment, T3_NONE32, where, packet->src_rank);
 		return T3_NAK_POISON;

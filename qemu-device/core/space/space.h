@@ -17,6 +17,19 @@ struct t3_space_ops {
 	void (*wake)(struct t3_dev *dev);
 };
 
+struct t3_tile_shape {
+	uint32_t row, col; /* of its first element in the segment; col in bytes */
+	uint32_t rows, row_bytes;
+	uint32_t bytes;
+	uint64_t expected;
+};
+
+/* A tile and its shape. The next packet from a peer is usually for it, too. */
+struct t3_place {
+	uint32_t tile;
+	struct t3_tile_shape shape; /* rows 0: none */
+};
+
 /* Progress of preparing a space. In each segment the records come first, then the memory. */
 struct t3_prepare {
 	uint32_t segment; /* place in t3_space.sorted */
@@ -24,7 +37,8 @@ struct t3_prepare {
 };
 
 struct t3_segment {
-	struct t3_space *space; /* NULL: free */
+	struct t3_space *space;	 /* NULL: free */
+	struct t3_place arrived; /* of the last update from a peer; only geometry, so it stays valid */
 	struct t3_segment *work_next;
 	bool queued; /* on the work list of cur_route's link */
 	uint32_t index;
@@ -205,12 +219,6 @@ uint32_t t3_segment_staging(struct t3_space *space, const struct t3_cmd_seg_stag
 void t3_segment_unmap(struct t3_segment *segment);
 
 /* segment.c */
-struct t3_tile_shape {
-	uint32_t row, col; /* of its first element in the segment; col in bytes */
-	uint32_t rows, row_bytes;
-	uint32_t bytes;
-	uint64_t expected;
-};
 struct t3_tile_shape t3_segment_tile_shape(const struct t3_segment *segment, uint32_t tile);
 /* For reports only: not recorded. */
 const struct t3_tile_record *t3_segment_look(const struct t3_segment *segment, uint32_t tile);

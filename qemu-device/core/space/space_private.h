@@ -110,9 +110,14 @@ void t3_tracker_drop_space(struct t3_space *space);
 void t3_tracker_clear(struct t3_dev *dev);
 
 /* update.c: counted updates */
+/*
+ * An update from a peer: bytes in one row, which may cross tiles. tiles: their number. fits: would
+ * the counts accept it? run: counts and applies it; fits is true.
+ */
+uint32_t t3_update_tiles(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes);
+bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes);
 void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 		   uint32_t bytes);
-bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes);
 /* Applies values to memory. Nothing is counted. */
 void t3_update_memory(const struct t3_segment *segment, uint64_t address, const void *data,
 		      uint32_t bytes);

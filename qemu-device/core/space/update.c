@@ -60,23 +60,44 @@ void t3_update_done(struct t3_segment *segment, uint32_t tile)
 		t3_epoch_segment_tracked(segment);
 }
 
-/* The bytes of a run from `col` to the end of its tile. */
-static uint32_t piece_bytes(const struct t3_segment *segment, uint32_t col, uint32_t bytes)
+/* ------------------------------------------------------------ from a peer */
+
+/* The tile at a place of the segment. Packet after packet is for one, so it is kept. */
+static const struct t3_place *place_at(struct t3_segment *segment, uint32_t row, uint32_t col)
 {
-	uint32_t room = segment->tile_row_bytes - col % segment->tile_row_bytes;
+	struct t3_place *place = &segment->arrived;
+
+	if (row - place->shape.row >= place->shape.rows ||
+	    col - place->shape.col >= place->shape.row_bytes) {
+		place->tile = t3_segment_tile(segment, row, col);
+		place->shape = t3_segment_tile_shape(segment, place->tile);
+	}
+	return place;
+}
+
+/* Of `bytes` bytes from `col` on, those that lie in the tile. */
+static uint32_t piece_bytes(const struct t3_place *place, uint32_t col, uint32_t bytes)
+{
+	uint32_t room = place->shape.col + place->shape.row_bytes - col;
 
 	return bytes < room ? bytes : room;
 }
 
-/* Would the counts accept a run in one row? It may cross tiles. */
+uint32_t t3_update_tiles(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes)
+{
+	if (piece_bytes(place_at(segment, row, col), col, bytes) == bytes)
+		return 1;
+	return (col + bytes - 1) / segment->tile_row_bytes - col / segment->tile_row_bytes + 1;
+}
+
 bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint32_t bytes)
 {
 	while (bytes) {
-		uint32_t piece = piece_bytes(segment, col, bytes);
-		uint32_t tile = t3_segment_tile(segment, row, col);
+		const struct t3_place *place = place_at(segment, row, col);
+		uint32_t piece = piece_bytes(place, col, bytes);
 
-		if (t3_tracker_count(segment, tile) + (uint64_t)piece >
-		    t3_segment_tile_shape(segment, tile).expected)
+		if (t3_tracker_count(segment, place->tile) + (uint64_t)piece >
+		    place->shape.expected)
 			return false;
 		col += piece;
 		bytes -= piece;
@@ -85,34 +106,33 @@ bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint
 }
 
 /* False: the space faulted. A guest changed a record, or the event area is unreachable. */
-static bool update_piece(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
-			 uint32_t bytes)
+static bool update_piece(struct t3_segment *segment, const struct t3_place *place, uint32_t row,
+			 uint32_t col, const void *data, uint32_t bytes)
 {
-	uint32_t tile = t3_segment_tile(segment, row, col);
-	struct t3_tile_shape shape = t3_segment_tile_shape(segment, tile);
-	enum t3_track result = t3_tracker_add(segment, tile, bytes, shape.expected);
+	enum t3_track result = t3_tracker_add(segment, place->tile, bytes, place->shape.expected);
 
 	if (result == T3_TRACK_OVERSHOOT) {
-		t3_space_fail_cpu(segment->space, T3_FAULT_COUNTER, segment, tile, T3_NONE64);
+		t3_space_fail_cpu(segment->space, T3_FAULT_COUNTER, segment, place->tile,
+				  T3_NONE64);
 		return false;
 	}
 	t3_update_apply(segment, row, col, data, bytes);
 	segment->counts.remote_bytes += bytes;
 	if (result == T3_TRACK_DONE)
-		t3_update_done(segment, tile);
+		t3_update_done(segment, place->tile);
 	return segment->space->state != T3_SPACE_FAULTED;
 }
 
-/* Counts and applies a run in one row, for which t3_update_fits() is true. */
 void t3_update_run(struct t3_segment *segment, uint32_t row, uint32_t col, const void *data,
 		   uint32_t bytes)
 {
 	const uint8_t *from = data;
 
 	while (bytes) {
-		uint32_t piece = piece_bytes(segment, col, bytes);
+		const struct t3_place *place = place_at(segment, row, col);
+		uint32_t piece = piece_bytes(place, col, bytes);
 
-		if (!update_piece(segment, row, col, from, piece))
+		if (!update_piece(segment, place, row, col, from, piece))
 			return;
 		from += piece;
 		col += piece;

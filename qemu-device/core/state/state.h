@@ -38,7 +38,7 @@ T3_STATE_SIZE(t3_fabric, 17520);
 T3_STATE_SIZE(t3_queue, 168);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
-T3_STATE_SIZE(t3_segment, 304);
+T3_STATE_SIZE(t3_segment, 344); /* arrived: derived */
 T3_STATE_SIZE(t3_route, 128);
 T3_STATE_SIZE(t3_import, 120);
 T3_STATE_SIZE(t3_space, 9104); /* recent, recent_at: a cache */
