@@ -44,6 +44,8 @@ struct t3_fabric {
 	struct t3_link *link[T3_MAX_RANKS][T3_MAX_RANKS]; /* [source][target] */
 };
 
+#define T3_HOST_LINE 64u /* bytes of a line of the host's cache; another size costs only time */
+
 /* Device memory. The core uses it only through the t3_mem_*() functions below. */
 struct t3_mem {
 	uint8_t *view; /* the copy that the core works on */
@@ -105,6 +107,20 @@ static inline void *t3_mem_write(const struct t3_dev *dev, uint64_t offset, uint
 static inline const void *t3_mem_look(const struct t3_dev *dev, uint64_t offset)
 {
 	return dev->mem.view + offset;
+}
+
+/*
+ * The host's processor fetches bytes that will probably be used soon. This is no access: it changes
+ * and reports nothing.
+ */
+static inline void t3_mem_expect(const struct t3_dev *dev, uint64_t offset, uint32_t len)
+{
+	uint32_t at;
+
+	if (offset + len > dev->config.memory_size)
+		return;
+	for (at = 0; at < len; at += T3_HOST_LINE)
+		__builtin_prefetch(dev->mem.view + offset + at);
 }
 
 /* Reports exactly the bytes that were changed, none that was neither read nor written. */

@@ -315,6 +315,7 @@ static bool send_next(struct t3_segment *segment)
 	if (source_poisoned(segment, source_of(segment, row, col), bytes))
 		return false;
 	send_piece(segment, row, col, bytes);
+	t3_segment_expect(segment, source_of(segment, row, col), bytes, shape.row_bytes);
 	segment->cur_col += bytes;
 	if (segment->cur_col < shape.row_bytes)
 		return false;

@@ -7,6 +7,7 @@
 #include "space/space.h"
 
 #define T3_PUMP_BATCH	 16u	/* packets for one event */
+#define T3_PACKETS_AHEAD 2u	/* the best of 1 to 4, by a few percent */
 #define T3_PREPARE_PIECE 16384u /* bytes of memory prepared in one step */
 #define T3_PREPARE_NOW	 65536u /* ARM itself does at most so many units of work */
 
@@ -82,6 +83,19 @@ static inline uint64_t t3_segment_address(const struct t3_segment *segment, uint
 					  uint32_t col)
 {
 	return segment->space->buffer + segment->offset + (uint64_t)row * segment->pitch + col;
+}
+
+/*
+ * Packets of a tile follow each other, and they wait for the host's memory. So the bytes of a later
+ * one are fetched while other links have their turns. This packet's are at `address`, in a row of
+ * the tile with `row_bytes` bytes.
+ */
+static inline void t3_segment_expect(const struct t3_segment *segment, uint64_t address,
+				     uint32_t bytes, uint32_t row_bytes)
+{
+	uint64_t step = bytes < row_bytes ? bytes : segment->pitch;
+
+	t3_mem_expect(segment->space->dev, address + T3_PACKETS_AHEAD * step, bytes);
 }
 
 /* The first tile after the block that begins with tile `first`. */

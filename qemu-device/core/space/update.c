@@ -109,6 +109,7 @@ bool t3_update_fits(struct t3_segment *segment, uint32_t row, uint32_t col, uint
 static bool update_piece(struct t3_segment *segment, const struct t3_place *place, uint32_t row,
 			 uint32_t col, const void *data, uint32_t bytes)
 {
+	uint64_t address = t3_segment_address(segment, row, col);
 	enum t3_track result = t3_tracker_add(segment, place->tile, bytes, place->shape.expected);
 
 	if (result == T3_TRACK_OVERSHOOT) {
@@ -117,6 +118,7 @@ static bool update_piece(struct t3_segment *segment, const struct t3_place *plac
 		return false;
 	}
 	t3_update_apply(segment, row, col, data, bytes);
+	t3_segment_expect(segment, address, bytes, place->shape.row_bytes);
 	segment->counts.remote_bytes += bytes;
 	if (result == T3_TRACK_DONE)
 		t3_update_done(segment, place->tile);
