@@ -30,10 +30,26 @@ struct t3_fabric_config {
 	bool timed;	   /* descriptor TIMED is allowed; its runs take memory of the host */
 };
 
+/* Slices of a device's GEMMs. Their operands are copies, so they need no other state. */
+struct t3_work;
+
 struct t3_fabric_ops {
 	/* Events are pending: call t3_fabric_run() soon, from the host's main loop. */
 	void (*kick)(void *opaque);
+	/*
+	 * For hosts with threads to spare; the others set both NULL, and slices are multiplied in
+	 * their events. The device of this rank has handed over a slice: call t3_work_run() for it.
+	 */
+	void (*work)(void *opaque, uint32_t rank, struct t3_work *work);
+	/* Returns when the rank has no slices left and no thread is in t3_work_run() for it. */
+	void (*work_wait)(void *opaque, uint32_t rank);
 };
+
+/*
+ * Multiplies a slice. False: there is none. Threads call it beside all other calls on the fabric,
+ * but for each device one at a time.
+ */
+bool t3_work_run(struct t3_work *work);
 
 /* NULL: the configuration is out of range, or there is no memory. */
 struct t3_fabric *t3_fabric_new(const struct t3_fabric_config *config,
@@ -53,6 +69,11 @@ uint32_t t3_fabric_next_ranks(const struct t3_fabric *fabric);
  * T3_INLINE_BUDGET. With 0, only t3_fabric_run() runs events.
  */
 void t3_fabric_set_inline_budget(struct t3_fabric *fabric, uint32_t budget);
+/*
+ * Why t3_fabric_run() left events in spite of its budget: the next event needs slices of the rank.
+ * NULL ops.work: never. An access leaves such events, too, and calls kick().
+ */
+bool t3_fabric_awaits(const struct t3_fabric *fabric, uint32_t *rank);
 uint64_t t3_fabric_now(const struct t3_fabric *fabric); /* virtual ns */
 uint64_t t3_fabric_id(const struct t3_fabric *fabric);	/* never 0 */
 

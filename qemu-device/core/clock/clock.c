@@ -16,16 +16,33 @@ static uint32_t take_work(struct t3_clock *clock, uint32_t budget)
 	return units < budget ? budget - (uint32_t)units : 0;
 }
 
+void t3_clock_stall(struct t3_clock *clock, struct t3_event *event)
+{
+	t3_heap_restore(&clock->heap, event);
+	clock->stalled = event->rank + 1;
+}
+
+/* Time does not pass with an event that stalls. */
+static void fire(struct t3_clock *clock, struct t3_event *event)
+{
+	uint64_t before = clock->now;
+
+	clock->now = event->time;
+	event->fire(event);
+	if (clock->stalled)
+		clock->now = before;
+}
+
 /* A run starts with no charged work, so that it does not depend on the run before. */
 bool t3_clock_run(struct t3_clock *clock, uint32_t budget)
 {
 	struct t3_event *event;
 
 	clock->work = 0;
+	clock->stalled = 0;
 	clock->running = true;
-	while (budget && (event = t3_heap_pop(&clock->heap))) {
-		clock->now = event->time;
-		event->fire(event);
+	while (budget && !clock->stalled && (event = t3_heap_pop(&clock->heap))) {
+		fire(clock, event);
 		budget = take_work(clock, budget - 1);
 	}
 	clock->running = false;

@@ -42,8 +42,9 @@ struct t3_event *t3_heap_pop(struct t3_heap *heap);
 struct t3_clock {
 	uint64_t now; /* virtual ns */
 	struct t3_heap heap;
-	bool running;  /* in t3_clock_run() */
-	uint64_t work; /* charged by its events, not yet subtracted from the budget */
+	bool running;	  /* in t3_clock_run() */
+	uint32_t stalled; /* rank + 1 of the event that ended the last run, see t3_clock_stall() */
+	uint64_t work;	  /* charged by its events, not yet subtracted from the budget */
 	/* The event of a long job. It is paused while a store waits for other events. Or NULL. */
 	struct t3_event *background;
 };
@@ -58,6 +59,8 @@ static inline void t3_clock_schedule(struct t3_clock *clock, struct t3_event *ev
 bool t3_clock_run(struct t3_clock *clock, uint32_t budget);
 /* Charges work on tiles to the running event, so that the run ends earlier. */
 void t3_clock_charge(struct t3_clock *clock, uint32_t rows, uint32_t bytes);
+/* The running event has done nothing, and cannot yet. It stays the next one, and the run ends. */
+void t3_clock_stall(struct t3_clock *clock, struct t3_event *event);
 /* Takes the background event out. True: it was scheduled; call t3_clock_resume() later. */
 bool t3_clock_pause(struct t3_clock *clock);
 void t3_clock_resume(struct t3_clock *clock);

@@ -53,6 +53,12 @@ bool t3_fabric_run(struct t3_fabric *fabric, uint32_t budget)
 	return left;
 }
 
+bool t3_fabric_awaits(const struct t3_fabric *fabric, uint32_t *rank)
+{
+	*rank = fabric->clock.stalled - 1;
+	return fabric->clock.stalled;
+}
+
 void t3_fabric_set_inline_budget(struct t3_fabric *fabric, uint32_t budget)
 {
 	fabric->inline_budget = budget;

@@ -37,6 +37,7 @@ bool t3_link_make_room(struct t3_link *link, uint32_t slots)
 		if (!fabric->clock.heap.count)
 			break;
 		t3_clock_run(&fabric->clock, 1);
+		t3_fabric_unstall(fabric);
 	}
 	if (paused)
 		t3_clock_resume(&fabric->clock);

@@ -245,12 +245,16 @@ static void fire(struct t3_event *event)
 	struct t3_queue *q = choose(dev);
 	uint64_t time;
 
-	if (prepares_first(dev, client, q))
+	if (prepares_first(dev, client, q)) {
 		time = serve_preparation(dev, client);
-	else if (q)
-		time = serve_queue(q);
-	else
+	} else if (!q) {
 		return;
+	} else if (t3_work_awaited(q)) {
+		t3_clock_stall(&dev->fabric->clock, event);
+		return;
+	} else {
+		time = serve_queue(q);
+	}
 	t3_queues(dev)->engine_busy = dev->fabric->clock.now + time;
 	/* The step itself may have scheduled the engine before the step's end. */
 	t3_heap_remove(&dev->fabric->clock.heap, event);

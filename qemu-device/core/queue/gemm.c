@@ -83,7 +83,8 @@ static uint32_t multiply(struct t3_queue *q, const struct t3_gemm_rect *block, u
 		      depth, s.cols * size, detail);
 	if (!s.b)
 		return T3_DESC_POISON;
-	t3_gemm_multiply(&s, run);
+	if (!t3_work_begin(q, &s))
+		t3_gemm_multiply(&s, run);
 	charge(q, &s);
 	run->k += depth;
 	*bytes = (s.rows + s.cols) * depth * size;

@@ -12,6 +12,7 @@
 #define T3_ENGINE_PIECE 4096u /* most bytes of one step of a queue */
 
 struct t3_gemm_run;
+struct t3_work;
 
 /* The progress of descriptor `head`. */
 enum t3_queue_phase {
@@ -57,6 +58,7 @@ struct t3_queues {
 	const struct t3_queue_ops *ops;
 	struct t3_queue queue[T3_MAX_QUEUES];
 	struct t3_gemm_run *gemm; /* T3_MAX_QUEUES */
+	struct t3_work *work;	  /* slices of theirs that are under way */
 	uint64_t fence[T3_MAX_FENCES];
 	uint32_t queue_vector;
 	uint32_t queue_pending[T3_MAX_QUEUES / 32], queue_enable[T3_MAX_QUEUES / 32];
@@ -90,6 +92,9 @@ void t3_queue_hang(struct t3_dev *dev, uint32_t id, bool hung);
 uint32_t t3_queue_id(const struct t3_queue *q);
 void t3_queue_enable(struct t3_dev *dev, uint32_t word, uint32_t value);
 void t3_ring_complete(struct t3_queue *q, uint32_t status, uint64_t detail);
+
+/* work.c: waits until no slice is under way, so that all sums are complete */
+void t3_work_settle(struct t3_dev *dev);
 
 /* engine.c */
 void t3_engine_attach(struct t3_dev *dev);

@@ -16,11 +16,13 @@ bool t3_queues_init(struct t3_dev *dev, const struct t3_queue_ops *ops)
 	for (i = 0; i < T3_MAX_QUEUES; i++)
 		queues->queue[i].dev = dev;
 	queues->gemm = calloc(T3_MAX_QUEUES, sizeof(queues->gemm[0]));
-	return t3_spaces_init(dev, &space_ops) && queues->gemm;
+	queues->work = t3_work_new();
+	return t3_spaces_init(dev, &space_ops) && queues->gemm && queues->work;
 }
 
 void t3_queues_fini(struct t3_dev *dev)
 {
+	free(t3_queues(dev)->work);
 	free(t3_queues(dev)->gemm);
 	t3_spaces_fini(dev);
 }
@@ -31,6 +33,7 @@ static void destroy(struct t3_queue *q)
 	struct t3_dev *dev = q->dev;
 
 	t3_queues(dev)->ops->leave(q);
+	t3_work_drop(q);
 	t3_queue_set_state(q, T3_QUEUE_FREE);
 	memset(q, 0, sizeof(*q));
 	q->dev = dev;
@@ -43,6 +46,7 @@ void t3_queues_reset(struct t3_dev *dev)
 	for (i = 0; i < T3_MAX_QUEUES; i++)
 		if (t3_queues(dev)->queue[i].state != T3_QUEUE_FREE)
 			destroy(&t3_queues(dev)->queue[i]);
+	t3_work_leave(dev);
 	memset(t3_queues(dev)->fence, 0, sizeof(t3_queues(dev)->fence));
 	memset(t3_queues(dev)->queue_pending, 0, sizeof(t3_queues(dev)->queue_pending));
 	memset(t3_queues(dev)->queue_enable, 0, sizeof(t3_queues(dev)->queue_enable));
@@ -133,6 +137,7 @@ static void abort_queue(struct t3_queue *q)
 	bool busy = q->phase != T3_PHASE_NONE;
 
 	t3_queues(q->dev)->ops->leave(q);
+	t3_work_drop(q);
 	q->hung = false;
 	q->blocked = 0;
 	if (busy)

@@ -83,6 +83,17 @@ uint32_t t3_gemm_begin(struct t3_queue *q, uint64_t *detail);
 /* `bytes`: the bytes of memory read or stored; 0 with status OK: the queue sleeps. */
 uint32_t t3_gemm_step(struct t3_queue *q, uint32_t *bytes, bool *done, uint64_t *detail);
 
+/* work.c */
+struct t3_work *t3_work_new(void);
+/* Hands a slice over. False: it does not pay, and the caller multiplies. */
+bool t3_work_begin(const struct t3_queue *q, const struct t3_gemm_slice *slice);
+/* Does the queue's next step need slices that are under way? */
+bool t3_work_awaited(const struct t3_queue *q);
+/* Nobody needs the queue's sums. None of its slices is under way afterwards. */
+void t3_work_drop(const struct t3_queue *q);
+/* Afterwards no thread of the host uses the device. */
+void t3_work_leave(struct t3_dev *dev);
+
 /* credit.c: may queues send on a link? */
 bool t3_credit_fits(const struct t3_link *link, uint32_t client, uint32_t packets);
 /* False: the queue sleeps until the link has room for it. */

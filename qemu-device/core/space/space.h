@@ -37,8 +37,9 @@ struct t3_prepare {
 };
 
 struct t3_segment {
-	struct t3_space *space;	 /* NULL: free */
-	struct t3_place arrived; /* of the last update from a peer; only geometry, so it stays valid */
+	struct t3_space *space; /* NULL: free */
+	struct t3_place
+		arrived; /* of the last update from a peer; only geometry, so it stays valid */
 	struct t3_segment *work_next;
 	bool queued; /* on the work list of cur_route's link */
 	uint32_t index;

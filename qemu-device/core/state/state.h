@@ -25,7 +25,7 @@
 #define T3_STATE_COUNTERS	  (8 * T3_COUNTER_COUNT)
 #define T3_STATE_SIZE(type, size) _Static_assert(sizeof(struct type) == (size), #type " changed")
 T3_STATE_SIZE(t3_event, 32);
-T3_STATE_SIZE(t3_clock, 56); /* background: set when the fabric is made */
+T3_STATE_SIZE(t3_clock, 56); /* background: set when the fabric is made; stalled: within a call */
 T3_STATE_SIZE(t3_share, 2064);
 T3_STATE_SIZE(t3_ctl, 88);
 T3_STATE_SIZE(t3_link_injection, 88);
@@ -34,7 +34,7 @@ T3_STATE_SIZE(t3_slot, 1104);
 T3_STATE_SIZE(t3_response, 24);
 T3_STATE_SIZE(t3_link, 84360); /* ops: callbacks */
 T3_STATE_SIZE(t3_gang, 64);
-T3_STATE_SIZE(t3_fabric, 17520);
+T3_STATE_SIZE(t3_fabric, 17536); /* ops: callbacks */
 T3_STATE_SIZE(t3_queue, 168);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
@@ -47,9 +47,9 @@ T3_STATE_SIZE(t3_lane, 128);   /* counts are added before a state is saved; the 
 T3_STATE_SIZE(t3_tracker, 32); /* recent: where to look first */
 T3_STATE_SIZE(t3_dev, 248 + T3_STATE_COUNTERS);
 T3_STATE_SIZE(t3_spaces, 9960 + T3_STATE_COUNTERS);  /* ops */
-T3_STATE_SIZE(t3_queues, 29008 + T3_STATE_COUNTERS); /* ops; bounce: within a step */
-T3_STATE_SIZE(t3_gangs, 31064 + T3_STATE_COUNTERS);
-T3_STATE_SIZE(t3_front, 31328 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_queues, 29016 + T3_STATE_COUNTERS); /* ops; bounce: within a step; work: settled */
+T3_STATE_SIZE(t3_gangs, 31072 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_front, 31336 + T3_STATE_COUNTERS);
 #endif
 
 struct t3_stream {

@@ -305,6 +305,7 @@ static void visit_dev(struct t3_stream *s, void *object)
 void t3_dev_save(struct t3_dev *dev, t3_sink *sink, void *opaque)
 {
 	t3_lanes_count(dev);
+	t3_work_settle(dev);
 	t3_state_save(visit_dev, dev, T3_STATE_MAGIC_DEV, sink, opaque);
 }
 

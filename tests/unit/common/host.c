@@ -2,6 +2,7 @@
 /* Devices, memory, callbacks and accesses. */
 #include "host.h"
 #include "trace.h"
+#include "workers.h"
 
 static void log_add(struct host_dev *d, const struct host_log *entry)
 {
@@ -109,6 +110,20 @@ static void kick(void *opaque)
 	host->kicks++;
 }
 
+static void work(void *opaque, uint32_t rank, struct t3_work *work)
+{
+	struct host *host = opaque;
+
+	workers_begin(host->workers, rank, work);
+}
+
+static void work_wait(void *opaque, uint32_t rank)
+{
+	struct host *host = opaque;
+
+	workers_wait(host->workers, rank);
+}
+
 static const struct t3_host_ops dev_ops = {
 	.dma_read = dma_read,
 	.dma_write = dma_write,
@@ -184,6 +199,10 @@ void host_new_fabric(struct host *host)
 	};
 	struct t3_fabric_ops fabric_ops = { .kick = kick };
 
+	if (host->workers) {
+		fabric_ops.work = work;
+		fabric_ops.work_wait = work_wait;
+	}
 	host->fabric = t3_fabric_new(&fabric_config, &fabric_ops, host);
 	assert_non_null(host->fabric);
 }
@@ -203,19 +222,42 @@ static void add_device(struct host *host, uint32_t rank)
 	host_new_device(host, rank);
 }
 
-struct host *host_new_recorded(const struct host_config *config, t3_record_emit *emit, void *opaque)
+static struct host *empty_host(const struct host_config *config)
 {
 	struct host *host = calloc(1, sizeof(*host));
-	uint32_t i;
 
 	assert_non_null(host);
 	host->config = *config;
 	host->ranks = config->ranks;
+	return host;
+}
+
+static void add_devices(struct host *host)
+{
+	uint32_t i;
+
+	for (i = 0; i < host->ranks; i++)
+		add_device(host, i);
+}
+
+struct host *host_new_recorded(const struct host_config *config, t3_record_emit *emit, void *opaque)
+{
+	struct host *host = empty_host(config);
+
 	host_new_fabric(host);
 	if (emit)
 		assert_true(t3_fabric_record(host->fabric, emit, opaque));
-	for (i = 0; i < config->ranks; i++)
-		add_device(host, i);
+	add_devices(host);
+	return host;
+}
+
+struct host *host_new_working(const struct host_config *config, uint32_t threads)
+{
+	struct host *host = empty_host(config);
+
+	host->workers = workers_new(threads);
+	host_new_fabric(host);
+	add_devices(host);
 	return host;
 }
 
@@ -244,6 +286,8 @@ void host_free(struct host *host)
 		free(host->dev[i].data);
 	}
 	t3_fabric_free(host->fabric);
+	if (host->workers)
+		workers_free(host->workers);
 	free(host);
 }
 

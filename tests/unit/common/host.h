@@ -100,6 +100,7 @@ struct host {
 	struct t3_fabric *fabric;
 	uint32_t ranks;
 	uint32_t kicks;
+	struct workers *workers; /* workers.h; NULL: none */
 	struct host_dev dev[T3_MAX_RANKS];
 };
 
