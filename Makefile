@@ -75,7 +75,7 @@ override T3_GUEST := $(abspath $K)
 $(if $(filter $B,$K),$(eval unexport T3_GUEST),$(eval export T3_GUEST))
 # What runs for long what it has built: it gives the lock back before (by RUN).
 RUNNING := run shell check check-deb check-series debug-suites host-suite lint package unit spec qtest guest conformance loop \
-	examples fuzz coverage mutants soak soak-jobs soak-driver boots paper bench
+	examples fuzz coverage mutants soak soak-jobs soak-vcpus soak-driver boots paper bench
 RUN = $(if $(T3_LOCKED),flock -u 7; unset T3_LOCKED MAKEFLAGS MFLAGS;)
 # One goal's parts are built beside each other, unless the caller said -j; several goals
 # follow each other.
@@ -106,6 +106,8 @@ ITERS ?= 4
 SEED ?= 1
 SHARE ?= .
 SOAK_SECONDS ?= 600
+SOAK_SEED ?=
+SOAK_MIGRATE ?= 60
 SOAK_ROUNDS ?= 1000
 SOAK_CLIENTS ?= 10000
 SOAK_HOGS ?= 600
@@ -137,7 +139,7 @@ VM := tools/vm/t3-vm
 SETS_GUEST := try gdb $(if $(filter kernel-debug,$(T3_KERNEL)),kernel-debug)
 $(foreach goal,run shell build deps-run qemu kernel module lib tools initramfs bench boots soak-jobs \
 	san-t3 dkms $B/t3 $B/t3-conformance $K/initramfs.img,$(eval SETS_$(goal) := run))
-$(foreach goal,debug-suites tests-image guest conformance loop soak soak-driver,$(eval \
+$(foreach goal,debug-suites tests-image guest conformance loop soak soak-vcpus soak-driver,$(eval \
 	SETS_$(goal) := run $(SETS_GUEST)))
 SETS_paper := run paper
 SETS_deb := run deb
@@ -243,7 +245,7 @@ includes = $(INC_$(call room,$<))
 .PHONY: help run shell check kernels check-matrix machines check-debug debug-suites check-host host-suite options deps \
 	install uninstall qemu kernel module lib tools initramfs tests-image checkpatch unit-plain \
 	unit spec spec-appendix qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus \
-	coverage mutants soak soak-jobs soak-driver boots san-t3 series check-series format \
+	coverage mutants soak soak-jobs soak-vcpus soak-driver boots san-t3 series check-series format \
 	pictures paper bench build always dkms dist deb check-deb package clean distclean
 
 help:
@@ -379,13 +381,19 @@ mutants: build tests-image
 	@$(RUN) tests/mutants.py
 
 #: make soak    first end-to-end runs with changing seeds for SOAK_SECONDS=600; a failed one
-#:                leaves the devices' record in .build/run/soak.t3r. Then the driver:
+#:                leaves the devices' record in .build/run/soak.t3r. Then 4 vCPUs with faults and
+#:                migrations for SOAK_SECONDS (alone: make soak-vcpus):
+#:                SOAK_SEED=N         what happens, as in an earlier run; default: a new one
+#:                SOAK_MIGRATE=60     seconds between migrations
+#:              Then the driver:
 #:                SOAK_ROUNDS=1000    passes over the removal matrix
 #:                SOAK_CLIENTS=10000  killed clients
 #:                SOAK_SECONDS=600    of random calls
 #:                SOAK_HOGS=600       seconds of one honest client among hostile ones
 #:                COUNT=2000          boots on a busy host (alone: make boots)
-soak: soak-jobs soak-driver boots
+soak: soak-jobs soak-vcpus soak-driver boots
+soak-vcpus: build tests-image
+	@$(RUN) tests/soak_vcpus.py $(SOAK_SEED:%=--seed %) --migrate-every "$(SOAK_MIGRATE)" "$(SOAK_SECONDS)"
 soak-driver: build tests-image
 	@$(RUN) tests/soak.py "$(SOAK_ROUNDS)" "$(SOAK_CLIENTS)" "$(SOAK_SECONDS)" "$(SOAK_HOGS)"
 boots: build

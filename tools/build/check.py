@@ -242,7 +242,7 @@ def guest_iommu_suite():
 
 
 # By QEMU's ordinary ways, which other accelerators have: for stores, and for the fabric's events.
-STORES = ["test_store", "test_producer", "test_remote", "test_tile", "test_wide"]
+STORES = ["test_store", "test_producer", "test_remote", "test_tile", "test_vcpus", "test_wide"]
 ORDINARY = "--ranks 4 --device-opts direct-stores=off --fabric-opts iothread="
 
 

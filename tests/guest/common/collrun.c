@@ -102,17 +102,18 @@ static void pass(struct life *l, enum collrun_stage stage)
 
 /* ------------------------------------------------------------ data and results */
 
-static int32_t value(uint32_t rank, uint32_t iteration, uint64_t index)
+static int32_t value(const struct life *l, uint32_t rank, uint64_t index)
 {
-	return (int32_t)((rank + 1) * 7919u + iteration * 1000003u + (uint32_t)index * 31u);
+	return (int32_t)((rank + 1) * 7919u + l->iteration * 1000003u + (uint32_t)index * 31u +
+			 l->run->seed * 2654435761u);
 }
 
-static int32_t sum(uint32_t iteration, uint64_t index)
+static int32_t sum(const struct life *l, uint64_t index)
 {
 	uint32_t total = 0, rank;
 
 	for (rank = 0; rank < COLLRUN_RANKS; rank++)
-		total += (uint32_t)value(rank, iteration, index);
+		total += (uint32_t)value(l, rank, index);
 	return (int32_t)total;
 }
 
@@ -135,15 +136,15 @@ static int32_t expected(const struct life *l, uint64_t i)
 	uint64_t first, count;
 
 	if (l->run->collective == T3_ALL_REDUCE)
-		return sum(l->iteration, i);
+		return sum(l, i);
 	if (l->run->collective == T3_ALL_GATHER)
-		return value(owner(l->plan, i), l->iteration, i);
+		return value(l, owner(l->plan, i), i);
 	if (l->run->collective == T3_BROADCAST)
-		return value(ROOT, l->iteration, i);
+		return value(l, ROOT, i);
 	CHECK_EQ(t3_plan_chunk(l->plan, l->rank, &first, &count), 0);
 	if (l->run->collective == T3_REDUCE_SCATTER)
-		return sum(l->iteration, first + i);
-	return value((uint32_t)(i / count), l->iteration, first + i % count);
+		return sum(l, first + i);
+	return value(l, (uint32_t)(i / count), first + i % count);
 }
 
 static uint64_t expected_count(const struct life *l)
@@ -203,7 +204,7 @@ static bool put_chunk(struct life *l, uint32_t chunk)
 	for (at = 0; at < count; at += n) {
 		n = count - at < PIECE ? count - at : PIECE;
 		for (k = 0; k < n; k++)
-			piece[k] = value(l->rank, l->iteration, first + at + k);
+			piece[k] = value(l, l->rank, first + at + k);
 		if (at >= count / 2 && at < count / 2 + PIECE)
 			pass(l, AMONG_PUTS);
 		ret = t3_plan_put(l->plan, first + at, piece, n);

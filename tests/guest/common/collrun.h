@@ -38,6 +38,7 @@ struct collrun {
 	uint32_t victim;
 	enum collrun_stage stage;
 	enum collrun_event event;
+	uint32_t seed;		       /* of the inputs */
 	uint32_t iteration;	       /* in which, from 1 */
 	uint32_t iterations;	       /* of NO_EVENT */
 	int call_ms;		       /* deadline of each call */

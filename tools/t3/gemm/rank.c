@@ -19,7 +19,8 @@ static enum wire_weight weigh(const struct rank *r, int err, struct drm_t3_fault
 		return WEIGHT_TIMEOUT;
 	if (err == -EPIPE || err == -EOWNERDEAD)
 		return WEIGHT_CONSEQUENCE;
-	if (err != -EIO || !r->space || t3_space_fault(r->space, fault))
+	/* -EBUSY: a space that has faulted takes no import. */
+	if ((err != -EIO && err != -EBUSY) || !r->space || t3_space_fault(r->space, fault))
 		return WEIGHT_OWN;
 	switch (fault->kind) {
 	case DRM_T3_FAULT_PEER_POISON:
@@ -174,7 +175,8 @@ static int run_iteration(struct rank *r, uint32_t e)
 		return rank_fail(r, ret, "iteration %u was not armed", e);
 	ret = produce(r, e);
 	if (ret)
-		return rank_fail(r, ret, "iteration %u: the device did not compute", e);
+		return rank_fail(r, ret, "iteration %u: the device did not compute%s", e,
+				 ret == -ECANCELED ? " (the job was canceled by a reset)" : "");
 	set_progress(r, PHASE_DELIVERY, e * r->cfg->ranks - 1);
 	ret = t3_wait(r->space, e, 0, T3_DELIVERED, r->deadline);
 	if (ret)
