@@ -383,7 +383,7 @@ mutants: build tests-image
 #: make soak    first end-to-end runs with changing seeds for SOAK_SECONDS=600; a failed one
 #:                leaves the devices' record in .build/run/soak.t3r. Then 4 vCPUs with faults and
 #:                migrations for SOAK_SECONDS (alone: make soak-vcpus):
-#:                SOAK_SEED=N         what happens, as in an earlier run; default: a new one
+#:                SOAK_SEED=N         programs and faults as in an earlier run; default: new ones
 #:                SOAK_MIGRATE=60     seconds between migrations
 #:              Then the driver:
 #:                SOAK_ROUNDS=1000    passes over the removal matrix

@@ -15,7 +15,7 @@ All of them check their results. A round is one of these:
             well, or with an error that names such a fault. The next round is clean again
 
 In any round the guest may be migrated to another QEMU (live, or stopped, or through a file).
-What happens, and after what time, depends on the seed. --short runs each kind once.
+What is drawn depends on the seed; when it comes depends on the machine, too. --short runs each kind once.
 Exits 1 when something went wrong, and prints what and the seed.
 """
 
