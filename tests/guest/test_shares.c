@@ -227,9 +227,10 @@ static void worker_flood(struct worker *worker)
 }
 
 /*
- * A job that takes T alone has 2 T of the engine, and is served with 32 others of equal
- * priority. It takes longer than 2 T of real time, and that must not end it. How long
- * things take on the host varies, so it is tried until one took as long.
+ * A job that takes T alone has 3 T of the engine, and is served with 32 others of equal
+ * priority. It takes longer than 3 T of real time, and that must not end it. How long
+ * things take on the host varies, so it is tried until one took as long. The engine itself is
+ * up to twice as slow while vCPUs and the thread of events have work.
  */
 static void time_body(int sock, void *arg)
 {
@@ -242,15 +243,15 @@ static void time_body(int sock, void *arg)
 	become(UID_USER, true);
 	worker_open(&honest);
 	alone = worker_run(&honest);
-	send_u32(sock, (uint32_t)(alone / 500000 + 1));
+	send_u32(sock, (uint32_t)(alone * 3 / 1000000 + 1));
 	receive_u32(sock); /* the limit is set */
 	for (i = 0; i < HOSTILE; i++)
 		worker_flood(&hostile[i]);
-	for (i = 0; i < TRIES && longest <= 2 * alone; i++) {
+	for (i = 0; i < TRIES && longest <= 3 * alone; i++) {
 		took = worker_run(&honest);
 		longest = took > longest ? took : longest;
 	}
-	CHECK(longest > 2 * alone); /* or this test shows nothing */
+	CHECK(longest > 3 * alone); /* or this test shows nothing */
 }
 
 static void test_work_of_others_ends_no_job(void **state)
