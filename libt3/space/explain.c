@@ -117,6 +117,12 @@ static void say_state(struct t3_text *text, const struct t3_space *space)
 	}
 }
 
+/* Those of a reset are the other -EIO. It is gone from the state word, or not there yet. */
+static bool is_faulted(const struct t3_space *space)
+{
+	return t3_load64(&space->events->state) >> 32 == DRM_T3_SPACE_FAULTED;
+}
+
 int t3_space_explain(const struct t3_space *space, int error, char *buffer, size_t size)
 {
 	struct t3_text text = { .at = buffer, .size = size };
@@ -132,7 +138,7 @@ int t3_space_explain(const struct t3_space *space, int error, char *buffer, size
 		t3_text_say(&text, "timed out: ");
 		break;
 	case EIO:
-		t3_text_say(&text, "faulted: ");
+		t3_text_say(&text, is_faulted(space) ? "faulted: " : "ended by a reset: ");
 		break;
 	case ENOENT:
 		t3_text_say(&text, "destroyed in the middle of a wait: ");

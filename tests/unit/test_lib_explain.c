@@ -372,6 +372,7 @@ static void other_states(void **state)
 	(void)state;
 	set_state(DRM_T3_SPACE_IDLE, 3);
 	check_space(-ETIMEDOUT, "timed out: space 21 is idle, epoch 3: it is not armed since");
+	check_space(-EIO, "ended by a reset: space 21 is idle, epoch 3: it is not armed since");
 	set_state(DRM_T3_SPACE_ARMING, 4);
 	check_space(-ETIMEDOUT, "arming, epoch 4: not all targets of its segments are armed");
 	set_state(DRM_T3_SPACE_COMPLETE, 4);
