@@ -6,6 +6,7 @@
  * loop holds the big lock, and so pauses.
  */
 #include "qemu/osdep.h"
+#include "qapi/error.h"
 #include "block/aio-wait.h"
 #include "qemu/main-loop.h"
 #include "t3_fabric_private.h"
@@ -47,9 +48,30 @@ static void kick(void *opaque)
 		qemu_bh_schedule(fabric->events.run);
 }
 
-const struct t3_fabric_ops t3_events_ops = {
-	.kick = kick,
-};
+static void begin_work(void *opaque, uint32_t rank, struct t3_work *work)
+{
+	T3Fabric *fabric = opaque;
+
+	t3_workers_begin(fabric->events.workers, rank, work);
+}
+
+static void wait_for_work(void *opaque, uint32_t rank)
+{
+	T3Fabric *fabric = opaque;
+
+	t3_workers_wait(fabric->events.workers, rank);
+}
+
+struct t3_fabric_ops t3_events_ops(const T3Fabric *fabric)
+{
+	struct t3_fabric_ops ops = { .kick = kick };
+
+	if (fabric->events.threads) {
+		ops.work = begin_work;
+		ops.work_wait = wait_for_work;
+	}
+	return ops;
+}
 
 /* --------------------------------------------------------------- main loop */
 
@@ -126,22 +148,34 @@ typedef struct Turn {
 	bool access;	 /* of an access, not of the thread */
 	int64_t end;	 /* host time */
 	bool awaited;	 /* another thread has begun to wait */
+	bool stalled;	 /* the next event needs slices of `rank` */
+	uint32_t rank;
 } Turn;
 
-/* True: events are left, and the turn has not ended. */
-static bool run_slice(T3Fabric *fabric, Turn *turn)
+/* True: events are left. */
+static bool run_events(T3Fabric *fabric, Turn *turn)
 {
 	uint32_t rest = turn->budget - MIN(turn->budget, T3_SLICE);
+	bool left = turn->access || may_run(fabric);
+
+	turn->awaited = false;
+	turn->stalled = false;
+	for (; left && turn->budget > rest && !turn->awaited && !turn->stalled; turn->budget--) {
+		left = run_one(fabric);
+		turn->awaited = is_awaited(fabric);
+		turn->stalled = t3_fabric_awaits(fabric->core, &turn->rank);
+	}
+	return left;
+}
+
+/* True: events are left, and the turn has not ended. A vCPU does not wait for slices. */
+static bool run_slice(T3Fabric *fabric, Turn *turn)
+{
 	bool left, again;
 
 	t3_fabric_lock(fabric);
-	left = turn->access || may_run(fabric);
-	turn->awaited = false;
-	for (; left && turn->budget > rest && !turn->awaited; turn->budget--) {
-		left = run_one(fabric);
-		turn->awaited = is_awaited(fabric);
-	}
-	again = left && turn->budget && get_clock() < turn->end;
+	left = run_events(fabric, turn);
+	again = left && turn->budget && get_clock() < turn->end && !(turn->access && turn->stalled);
 	if (left && !again)
 		kick(fabric);
 	t3_fabric_unlock(fabric);
@@ -155,7 +189,9 @@ static void run_turn(T3Fabric *fabric, bool access, uint32_t budget)
 
 	do {
 		again = run_slice(fabric, &turn);
-		if (turn.awaited)
+		if (turn.stalled && !access)
+			t3_workers_help(fabric->events.workers, turn.rank);
+		else if (turn.awaited)
 			give_way();
 	} while (again);
 }
@@ -237,10 +273,27 @@ static void machine_changed(void *opaque, bool running, RunState state)
 	t3_events_deliver_later(fabric);
 }
 
+bool t3_events_check(const T3Fabric *fabric, Error **errp)
+{
+	const T3Events *events = &fabric->events;
+
+	if (events->threads > T3_MAX_RANKS)
+		error_setg(errp, "workers=%" PRIu32 " is out of range: allowed are 0 to %u",
+			   events->threads, T3_MAX_RANKS);
+	else if (events->threads && !events->thread)
+		error_setg(errp, "workers=%" PRIu32 " needs iothread=, a thread for events",
+			   events->threads);
+	else
+		return true;
+	return false;
+}
+
 void t3_events_start(T3Fabric *fabric)
 {
 	T3Events *events = &fabric->events;
 
+	if (events->threads)
+		events->workers = t3_workers_new(events->threads);
 	events->running = runstate_is_running();
 	if (events->thread) {
 		AioContext *context = iothread_get_aio_context(events->thread);
@@ -284,4 +337,10 @@ void t3_events_stop(T3Fabric *fabric)
 	} else {
 		timer_free(events->pause);
 	}
+}
+
+void t3_events_free(T3Fabric *fabric)
+{
+	if (fabric->events.workers)
+		t3_workers_free(fabric->events.workers);
 }

@@ -97,6 +97,7 @@ static bool fabric_start(T3Fabric *fabric, Error **errp)
 		.timed = fabric->timed,
 		.id = ++last_id,
 	};
+	struct t3_fabric_ops ops;
 
 	if (!parse_topology(fabric->topology, &config.topology)) {
 		error_setg(errp, "topology='%s' is unknown: allowed are 'ring' and 'full'",
@@ -108,7 +109,10 @@ static bool fabric_start(T3Fabric *fabric, Error **errp)
 			   fabric->ranks, T3_MAX_RANKS);
 		return false;
 	}
-	fabric->core = t3_fabric_new(&config, &t3_events_ops, fabric);
+	if (!t3_events_check(fabric, errp))
+		return false;
+	ops = t3_events_ops(fabric);
+	fabric->core = t3_fabric_new(&config, &ops, fabric);
 	if (!fabric->core) {
 		error_setg(errp, "no memory for a fabric with ranks=%" PRIu32, fabric->ranks);
 		return false;
@@ -217,6 +221,19 @@ static void set_timed(Object *obj, bool value, Error **errp)
 		fabric->timed = value;
 }
 
+static void get_workers(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+	visit_type_uint32(v, name, &T3_FABRIC(obj)->events.threads, errp);
+}
+
+static void set_workers(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+
+	if (still_open(fabric, "workers", errp))
+		visit_type_uint32(v, name, &fabric->events.threads, errp);
+}
+
 static void check_thread(const Object *obj, const char *name, Object *value, Error **errp)
 {
 	still_open(T3_FABRIC(obj), name, errp);
@@ -302,6 +319,7 @@ static void fabric_finalize(Object *obj)
 	g_free(fabric->record_path);
 	if (fabric->core)
 		t3_fabric_free(fabric->core);
+	t3_events_free(fabric);
 	t3_lock_destroy(&fabric->lock);
 }
 
@@ -335,6 +353,10 @@ static void fabric_class_init(ObjectClass *klass, T3ClassData *data)
 	object_class_property_set_description(klass, "iothread",
 					      "id of the iothread that runs the fabric's events; "
 					      "default: QEMU's main loop");
+	object_class_property_add(klass, "workers", "uint32", get_workers, set_workers, NULL, NULL);
+	object_class_property_set_description(klass, "workers",
+					      "number of further threads, which multiply slices of "
+					      "GEMMs, 0 to 32; default 0; needs iothread");
 	object_class_property_add(klass, "vclock", "uint64", get_vclock, NULL, NULL, NULL);
 	object_class_property_set_description(klass, "vclock", "virtual time in ns");
 	object_class_property_add(klass, "status", "any", get_status, NULL, NULL, NULL);

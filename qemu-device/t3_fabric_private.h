@@ -9,6 +9,7 @@
 #include "t3_fabric.h"
 #include "t3_migration.h"
 #include "t3_record_file.h"
+#include "t3_workers.h"
 
 /* When and in which thread the fabric's events run: t3_events.c. */
 typedef struct T3Events {
@@ -21,6 +22,8 @@ typedef struct T3Events {
 	bool running;	  /* the machine runs; changes between enter and leave */
 	bool access;	  /* within one, which runs its events itself */
 	bool idle;	  /* no event was pending before it */
+	uint32_t threads; /* workers=: more threads, for slices of GEMMs; only with `thread` */
+	T3Workers *workers;
 	VMChangeStateEntry *vmstate;
 } T3Events;
 
@@ -55,11 +58,17 @@ void t3_fabric_unlock(T3Fabric *fabric);
 void t3_fabric_close(T3Fabric *fabric, uint32_t ranks);
 void t3_fabric_open(T3Fabric *fabric, uint32_t ranks);
 
-/* t3_events.c. t3_events_start() comes after the core's fabric was made. */
-extern const struct t3_fabric_ops t3_events_ops;
+/*
+ * t3_events.c. t3_events_check() refuses properties that do not go together. t3_events_start() comes
+ * after the core's fabric was made.
+ */
+struct t3_fabric_ops t3_events_ops(const T3Fabric *fabric);
+bool t3_events_check(const T3Fabric *fabric, Error **errp);
 void t3_events_start(T3Fabric *fabric);
 /* Afterwards no event runs, and no bottom half of the fabric either. */
 void t3_events_stop(T3Fabric *fabric);
+/* The core's fabric has gone. */
+void t3_events_free(T3Fabric *fabric);
 /* Between enter and leave. The second returns how many events are to be run afterwards. */
 void t3_events_begin_access(T3Fabric *fabric);
 uint32_t t3_events_end_access(T3Fabric *fabric, bool waits);

@@ -111,13 +111,31 @@ static int32_t product(uint32_t row, uint32_t col)
 	return sum;
 }
 
+/*
+ * Where threads multiply slices, an access does not wait for them. Its events go on in a later one:
+ * a write that changes nothing.
+ */
+static void wait_for_element(struct t3_test_dev *dev, uint32_t row, uint32_t col)
+{
+	int32_t wanted = product(row, col);
+	unsigned int i;
+
+	g_assert_cmpint(wanted, !=, 0);
+	for (i = 0; element(dev, row, col) != wanted && g_getenv("T3_TEST_THREAD"); i++) {
+		g_assert_cmpuint(i, <, 10000);
+		g_usleep(100);
+		reg_write(dev, T3_REG_QUEUE_TAIL + 4 * QUEUE, 1);
+	}
+	g_assert_cmpint(element(dev, row, col), ==, wanted);
+}
+
 /* Its first tile is stored and its last is not, and that does not change. */
 static void expect_half_done(struct t3_test_dev *dev)
 {
 	uint32_t first = SIDE / 2, last = SIDE - SIDE / 4 + 63;
 
+	wait_for_element(dev, first, 1);
 	g_assert_cmphex(completion_word(dev), ==, 0);
-	g_assert_cmpint(element(dev, first, 1), ==, product(first, 1));
 	g_assert_cmpint(product(last, SIDE - 1), !=, 0);
 	g_assert_cmpint(element(dev, last, SIDE - 1), ==, 0);
 }

@@ -31,7 +31,7 @@ void vm_add_dev(struct t3_vm *vm, int devfn)
 	dev->pci.devfn = devfn;
 }
 
-/* T3_TEST_THREAD in the environment: the fabric's events run in a thread of their own. */
+/* T3_TEST_THREAD in the environment: the fabric has threads of its own. */
 GString *fabric_options(unsigned int ranks)
 {
 	bool thread = g_getenv("T3_TEST_THREAD");
@@ -39,7 +39,7 @@ GString *fabric_options(unsigned int ranks)
 
 	g_string_append_printf(options,
 			       "-object t3-fabric,id=f0,topology=ring,timed=on,ranks=%u%s ", ranks,
-			       thread ? ",iothread=io" : "");
+			       thread ? ",iothread=io,workers=2" : "");
 	return options;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * T3 qtests: the fabric's property iothread. With T3_TEST_THREAD in the environment all other tests
- * have it, too.
+ * T3 qtests: the fabric's properties iothread and workers. With T3_TEST_THREAD in the environment all
+ * other tests have them, too.
  */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
@@ -13,6 +13,14 @@ static QDict *add_fabric(struct t3_vm *vm, const char *thread)
 			 "{ 'execute': 'object-add', 'arguments': { 'qom-type': 't3-fabric', "
 			 "'id': 'g', 'ranks': 2, 'iothread': %s } }",
 			 thread);
+}
+
+static QDict *add_workers(struct t3_vm *vm, const char *thread, unsigned int workers)
+{
+	return qtest_qmp(vm->qts,
+			 "{ 'execute': 'object-add', 'arguments': { 'qom-type': 't3-fabric', "
+			 "'id': 'g', 'ranks': 2, 'iothread': %s, 'workers': %u } }",
+			 thread, workers);
 }
 
 static QDict *add_device(struct t3_vm *vm)
@@ -50,6 +58,28 @@ static void test_refusals(void)
 	vm_end(vm);
 }
 
+static void test_workers(void)
+{
+	struct t3_vm *vm = vm_start_raw("-object iothread,id=one "
+					"-device pcie-root-port,id=rp1,chassis=1");
+	const unsigned int allowed[] = { 0, 1, 32 };
+	unsigned int i;
+
+	qmp_expect_error(vm, add_workers(vm, "", 1), "workers=1", "needs iothread=", NULL);
+	qmp_expect_error(vm, add_workers(vm, "one", 33), "workers=33", "0 to 32", NULL);
+	for (i = 0; i < G_N_ELEMENTS(allowed); i++) {
+		expect_done(add_workers(vm, "one", allowed[i]));
+		qmp_expect_error(vm,
+				 qtest_qmp(vm->qts,
+					   "{ 'execute': 'qom-set', 'arguments': { 'path': 'g', "
+					   "'property': 'workers', 'value': 2 } }"),
+				 "workers", "cannot be changed", NULL);
+		expect_done(delete_object(vm, "g"));
+	}
+	expect_done(add_workers(vm, "", 0));
+	vm_end(vm);
+}
+
 /* The thread may be deleted before the fabric that uses it. A device keeps its fabric. */
 static void test_deletion(void)
 {
@@ -76,5 +106,6 @@ static void test_deletion(void)
 void add_thread_tests(void)
 {
 	qtest_add_func("/t3/thread/refusals", test_refusals);
+	qtest_add_func("/t3/thread/workers", test_workers);
 	qtest_add_func("/t3/thread/deletion", test_deletion);
 }

@@ -268,12 +268,15 @@ qapi_fabric() {
 		# @iothread: id of the iothread object that runs the fabric's
 		#     events (default: the main loop)
 		#
+		# @workers: number of further threads, for slices of GEMMs; needs
+		#     an iothread (default: 0)
+		#
 		# Since: 10.0
 		##
 		{ 'struct': 'T3FabricProperties',
 		  'data': { '*topology': 'str', '*ranks': 'uint32',
 		            '*timed': 'bool', '*inject': 'str', '*record': 'str',
-		            '*iothread': 'str' } }
+		            '*iothread': 'str', '*workers': 'uint32' } }
 	QAPI
 }
 

@@ -2,10 +2,12 @@
 """More fabrics than the one under test: reads --fabric, and makes QEMU's arguments."""
 
 import collections
+import os
 import re
 
 RANKS_MAX = 8  # functions of one slot, behind one port
 FABRICS_MAX = 8
+WORKERS_MAX = 32  # of a fabric
 FIRST_SLOT, FIRST_CHASSIS = 0x10, 100  # after those of the fabric under test
 SMALL = {"memory-size": "16M", "aperture-size": "16M"}
 
@@ -45,10 +47,13 @@ def check_fabrics(fabrics):
 
 
 def fabric_object(name, properties, thread):
-    """The fabric, with a thread for its events unless the properties name one. With an empty
-    name there, they run in QEMU's main loop."""
+    """The fabric, with a thread for its events unless the properties name one, and with one for
+    slices of GEMMs for each further processor of the host. With an empty name there, events run
+    in QEMU's main loop."""
     if not thread or re.search(r"(^|,)iothread=", properties):
         return ["-object", f"t3-fabric,id={name},{properties}"]
+    if not re.search(r"(^|,)workers=", properties):
+        properties += f",workers={min(len(os.sched_getaffinity(0)) - 1, WORKERS_MAX)}"
     return ["-object", f"iothread,id=io-{name}",
             "-object", f"t3-fabric,id={name},{properties},iothread=io-{name}"]
 
