@@ -66,8 +66,7 @@ struct t3_link_injection {
 struct t3_slot {
 	struct t3_packet packet;
 	uint64_t arrival;
-	uint32_t status; /* t3_nak, valid once applied */
-	bool answered;	 /* the source has received the response */
+	bool answered; /* the source has received the response */
 	uint8_t payload[T3_PACKET_PAYLOAD];
 };
 
@@ -79,13 +78,21 @@ struct t3_turn {
 
 struct t3_response {
 	uint64_t time;
-	uint64_t seq;
+	uint32_t incarnation, sequence; /* of the packet */
 	uint32_t status;
 };
 
+/* The receiving half. All that it knows of the other one came in packets. */
+struct t3_receiver {
+	uint32_t incarnation; /* of the newest packets that came; 0: none has come */
+	uint64_t expect; /* the next packet that it accepts, counted from 0 in an incarnation */
+	uint8_t status[T3_LINK_SLOTS]; /* t3_nak of packet n at n % T3_LINK_SLOTS */
+};
+
 /*
- * One direction, from src to dst. Sequence numbers have 64 bits here; packets carry the low
- * 32. una <= next, and the packets [una, next) are in slots.
+ * One direction, from src to dst: the sending half, the wire, and the receiving half. An
+ * incarnation begins with packet 0. Sequence numbers have 64 bits here; packets carry the low 32.
+ * una <= next, and the packets [una, next) are in slots.
  */
 struct t3_link {
 	const struct t3_link_ops *ops;
@@ -97,8 +104,8 @@ struct t3_link {
 	uint64_t una;	  /* oldest packet without response */
 	uint64_t next;	  /* next packet to be sent for the first time */
 	uint64_t deliver; /* next packet to arrive */
-	uint64_t expect;  /* next packet that the receiver accepts */
 	uint64_t busy;	  /* time until which the wire is in use */
+	struct t3_receiver receiver;
 	uint32_t resp_head, resp_count;
 	bool engine_waits; /* queues of the source wait for a slot */
 	uint32_t wanted;   /* slots that a store of the CPU waits for; set only within its call */
@@ -125,6 +132,15 @@ void t3_link_schedule_loss(struct t3_link *link);
 void t3_link_notice_loss(struct t3_link *link);
 /* False: fewer slots are free, and the caller cannot wait for more. */
 bool t3_link_make_room(struct t3_link *link, uint32_t slots);
+
+/* wire.c: what is under way, and its accidents */
+void t3_wire_transmit(struct t3_link *link, struct t3_slot *slot); /* after what is under way */
+void t3_wire_schedule(struct t3_link *link); /* call it when the next packet to arrive changed */
+void t3_wire_deliver_from(struct t3_link *link, uint64_t seq); /* packets before leave the wire */
+void t3_wire_arrival(struct t3_event *event);
+
+/* receiver.c: the receiving half. A packet came; the response goes out. */
+void t3_receiver_take(struct t3_link *link, const struct t3_packet *packet, const uint8_t *payload);
 
 /* turn.c: which client's packets a link takes next */
 bool t3_turn_waits(const struct t3_link *link);

@@ -12,7 +12,7 @@
 #include "space/space_private.h"
 
 /* All counters are saved: another number of them is another version. */
-#define T3_STATE_VERSION   (3u << 16 | T3_COUNTER_COUNT)
+#define T3_STATE_VERSION   (4u << 16 | T3_COUNTER_COUNT)
 #define T3_STATE_MAGIC_DEV 0x56443354u /* "T3DV" */
 #define T3_STATE_MAGIC_FAB 0x42463354u /* "T3FB" */
 #define T3_STATE_END	   0x444e4533u /* "3END" */
@@ -32,7 +32,7 @@ T3_STATE_SIZE(t3_link_injection, 88);
 T3_STATE_SIZE(t3_rank_injection, 280);
 T3_STATE_SIZE(t3_slot, 1104);
 T3_STATE_SIZE(t3_response, 24);
-T3_STATE_SIZE(t3_link, 84360); /* ops: callbacks */
+T3_STATE_SIZE(t3_link, 84432); /* ops: callbacks */
 T3_STATE_SIZE(t3_gang, 64);
 T3_STATE_SIZE(t3_fabric, 17536); /* ops: callbacks */
 T3_STATE_SIZE(t3_queue, 168);

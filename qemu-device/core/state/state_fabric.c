@@ -9,12 +9,29 @@ static const struct t3_slot *slot_of(const struct t3_link *link, uint64_t seq)
 	return &link->slot[seq % T3_LINK_SLOTS];
 }
 
+/* How many packets of the sender's incarnation have arrived. */
+static uint64_t arrived(const struct t3_link *link)
+{
+	return link->receiver.incarnation == link->incarnation ? link->receiver.expect : 0;
+}
+
+/* Is it older than the sender's? */
+static bool is_old(const struct t3_link *link, uint32_t incarnation)
+{
+	return (int32_t)(incarnation - link->incarnation) < 0;
+}
+
 static const char *check_sequence(const struct t3_link *link)
 {
+	uint32_t incarnation = link->receiver.incarnation;
+	uint64_t expect = arrived(link);
+
 	if (link->next >= T3_TIME_MAX || link->next - link->una > T3_LINK_SLOTS ||
-	    link->una > link->expect || link->expect > link->next || link->deliver < link->una ||
+	    link->una > expect || expect > link->next || link->deliver < link->una ||
 	    link->deliver > link->next)
 		return "a link's sequence numbers contradict each other";
+	if (incarnation && incarnation != link->incarnation && !is_old(link, incarnation))
+		return "a link's receiver is ahead of its sender";
 	if (link->retries > T3_LINK_RETRIES)
 		return "a link has more retries than allowed";
 	return NULL;
@@ -31,7 +48,7 @@ static const char *check_slot(const struct t3_link *link, uint64_t seq)
 	if (packet->type < T3_PKT_UPDATE || packet->type > T3_PKT_POISON ||
 	    packet->src_space >= T3_MAX_SPACES || packet->src_segment >= T3_SPACE_SEGMENTS)
 		return "a packet's source is out of range";
-	if (slot->answered && (seq >= link->expect || seq == link->una))
+	if (slot->answered && (seq >= arrived(link) || seq == link->una))
 		return "a packet is answered, but has not arrived or is the oldest unanswered one";
 	return NULL;
 }
@@ -40,9 +57,15 @@ static const char *check_responses(const struct t3_link *link)
 {
 	uint32_t i;
 
-	for (i = 0; i < link->resp_count; i++)
-		if (link->response[(link->resp_head + i) % T3_LINK_RESPONSES].seq >= link->expect)
+	for (i = 0; i < link->resp_count; i++) {
+		const struct t3_response *response =
+			&link->response[(link->resp_head + i) % T3_LINK_RESPONSES];
+
+		if (!is_old(link, response->incarnation) &&
+		    (response->incarnation != link->incarnation ||
+		     (int32_t)(response->sequence - (uint32_t)arrived(link)) >= 0))
 			return "a response is for a packet that has not arrived";
+	}
 	return NULL;
 }
 

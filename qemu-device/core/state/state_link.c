@@ -91,7 +91,6 @@ static void visit_slot(struct t3_stream *s, struct t3_slot *slot)
 {
 	t3_stream_bytes(s, &slot->packet, sizeof(slot->packet));
 	t3_stream_time(s, &slot->arrival);
-	t3_stream_below(s, &slot->status, T3_STATUS_LINK, "a packet's status is unknown");
 	t3_stream_bool(s, &slot->answered);
 	if (s->loading &&
 	    !t3_stream_rule(s, slot->packet.length <= T3_PACKET_PAYLOAD, "a packet is too long"))
@@ -122,9 +121,23 @@ static void visit_responses(struct t3_stream *s, struct t3_link *link)
 			&link->response[(link->resp_head + i) % T3_LINK_RESPONSES];
 
 		t3_stream_time(s, &response->time);
-		t3_stream_u64(s, &response->seq);
+		t3_stream_u32(s, &response->incarnation);
+		t3_stream_u32(s, &response->sequence);
 		t3_stream_below(s, &response->status, T3_STATUS_LINK,
 				"a response's status is unknown");
+	}
+}
+
+static void visit_receiver(struct t3_stream *s, struct t3_receiver *receiver)
+{
+	uint32_t i, status;
+
+	t3_stream_u32(s, &receiver->incarnation);
+	t3_stream_u64(s, &receiver->expect);
+	for (i = 0; i < T3_LINK_SLOTS; i++) {
+		status = receiver->status[i];
+		t3_stream_below(s, &status, T3_STATUS_LINK, "a packet's status is unknown");
+		receiver->status[i] = (uint8_t)status;
 	}
 }
 
@@ -137,7 +150,7 @@ static void visit_link(struct t3_stream *s, struct t3_link *link)
 	t3_stream_u64(s, &link->una);
 	t3_stream_u64(s, &link->next);
 	t3_stream_u64(s, &link->deliver);
-	t3_stream_u64(s, &link->expect);
+	visit_receiver(s, &link->receiver);
 	t3_stream_time(s, &link->busy);
 	t3_stream_below(s, &link->held, T3_HELD_SWAP + 1,
 			"the reason for holding back a packet is unknown");

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The receiving half of a link: which packets it takes, and its responses. SPEC.md section 6.1. */
+#include "link/link.h"
+
+static void respond(struct t3_link *link, const struct t3_packet *packet, uint32_t status)
+{
+	struct t3_response *response;
+
+	/* If the list is full, the response is lost and the sender repeats the packet. */
+	if (t3_link_injected(link, T3_INJECT_DROP_RESPONSE) ||
+	    link->resp_count == T3_LINK_RESPONSES)
+		return;
+	response = &link->response[(link->resp_head + link->resp_count) % T3_LINK_RESPONSES];
+	response->time = link->fabric->clock.now + T3_LINK_LATENCY;
+	response->incarnation = packet->incarnation;
+	response->sequence = packet->sequence;
+	response->status = status;
+	if (!link->resp_count++)
+		t3_clock_schedule(&link->fabric->clock, &link->on_response, response->time);
+}
+
+static void count_receipt(struct t3_dev *dev, const struct t3_packet *packet, uint32_t status)
+{
+	dev->counter[T3_COUNTER_LINK_RX_PACKETS]++;
+	dev->counter[T3_COUNTER_LINK_RX_BYTES] += sizeof(*packet) + packet->length;
+	if (status == T3_NAK_NONE)
+		return;
+	dev->counter[T3_COUNTER_NAKS]++;
+	if (dev->ops.trace_nak)
+		dev->ops.trace_nak(dev->opaque, packet, status);
+}
+
+/* False: the packet is of an incarnation that has ended. */
+static bool is_current(struct t3_receiver *receiver, uint32_t incarnation)
+{
+	if (receiver->incarnation && (int32_t)(incarnation - receiver->incarnation) < 0)
+		return false;
+	if (incarnation != receiver->incarnation)
+		*receiver = (struct t3_receiver){ .incarnation = incarnation };
+	return true;
+}
+
+void t3_receiver_take(struct t3_link *link, const struct t3_packet *packet, const uint8_t *payload)
+{
+	struct t3_dev *dev = link->fabric->dev[link->dst];
+	struct t3_receiver *receiver = &link->receiver;
+	uint8_t *status = &receiver->status[packet->sequence % T3_LINK_SLOTS];
+	int32_t ahead;
+
+	if (!is_current(receiver, packet->incarnation))
+		return;
+	ahead = (int32_t)(packet->sequence - (uint32_t)receiver->expect);
+	if (ahead > 0 || ahead < -(int32_t)T3_LINK_SLOTS)
+		return; /* an earlier packet was lost; the sender repeats both */
+	if (!ahead) {
+		receiver->expect++;
+		*status = (uint8_t)link->ops->receive(link, packet, payload);
+		if (dev)
+			count_receipt(dev, packet, *status);
+	} else if (dev) {
+		dev->counter[T3_COUNTER_LINK_DUPLICATES]++;
+	}
+	respond(link, packet, *status);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The wire of a link: what is under way, when it arrives, and its accidents. SPEC.md section 6.1. */
+#include "link/link.h"
+
+static struct t3_slot *slot_of(struct t3_link *link, uint64_t seq)
+{
+	return &link->slot[seq % T3_LINK_SLOTS];
+}
+
+static void schedule(struct t3_link *link, uint64_t time)
+{
+	t3_clock_schedule(&link->fabric->clock, &link->on_arrival, time);
+}
+
+/* on_arrival is scheduled while packets are on the wire, at the arrival of the next one. */
+void t3_wire_schedule(struct t3_link *link)
+{
+	if (link->deliver < link->next)
+		schedule(link, slot_of(link, link->deliver)->arrival);
+	else
+		t3_heap_remove(&link->fabric->clock.heap, &link->on_arrival);
+}
+
+/* Packets before `seq` leave the wire. The next packet is not held back. */
+void t3_wire_deliver_from(struct t3_link *link, uint64_t seq)
+{
+	link->deliver = seq;
+	link->held = T3_HELD_NOT;
+	t3_wire_schedule(link);
+}
+
+/* Puts a slot's packet on the wire, after those already there. */
+void t3_wire_transmit(struct t3_link *link, struct t3_slot *slot)
+{
+	uint64_t bytes = sizeof(slot->packet) + slot->packet.length;
+	uint64_t start =
+		link->fabric->clock.now > link->busy ? link->fabric->clock.now : link->busy;
+
+	link->busy = start + (bytes + T3_LINK_RATE - 1) / T3_LINK_RATE;
+	slot->arrival = link->busy + T3_LINK_LATENCY;
+}
+
+/* One packet reaches the target. Injected faults may drop, corrupt or duplicate it. */
+static void arrive(struct t3_link *link, uint64_t seq)
+{
+	struct t3_dev *dev = link->fabric->dev[link->dst];
+	const struct t3_slot *slot = slot_of(link, seq);
+	bool lost, corrupt, twice;
+
+	if (link->injected.down) {
+		t3_count_injected(link->fabric, link->src);
+		return;
+	}
+	lost = t3_link_injected(link, T3_INJECT_DROP);
+	corrupt = t3_link_injected(link, T3_INJECT_CORRUPT);
+	twice = t3_link_injected(link, T3_INJECT_DUPLICATE);
+	if (lost)
+		return;
+	if (corrupt) {
+		if (dev)
+			dev->counter[T3_COUNTER_LINK_ERRORS]++;
+		return;
+	}
+	t3_receiver_take(link, &slot->packet, slot->payload);
+	if (twice)
+		t3_receiver_take(link, &slot->packet, slot->payload);
+}
+
+/* Delays all packets on the wire and all that follow. */
+static void stall(struct t3_link *link, uint64_t delay)
+{
+	uint64_t least = link->fabric->clock.now - T3_LINK_LATENCY, seq;
+
+	for (seq = link->deliver; seq < link->next; seq++)
+		slot_of(link, seq)->arrival += delay;
+	link->busy = (link->busy > least ? link->busy : least) + delay;
+}
+
+/* Does an injected fault hold back the arriving packet? Each packet is checked once. */
+static bool hold_back(struct t3_link *link)
+{
+	uint64_t delay, time;
+	bool swap;
+
+	if (link->held || link->injected.down)
+		return false;
+	delay = t3_link_injected_delay(link);
+	swap = t3_link_injected(link, T3_INJECT_REORDER);
+	if (!delay && !swap)
+		return false;
+	if (delay)
+		stall(link, delay);
+	time = slot_of(link, link->deliver)->arrival;
+	if (swap && link->deliver + 1 < link->next)
+		time = slot_of(link, link->deliver + 1)->arrival;
+	else if (swap)
+		time += T3_LINK_LATENCY;
+	link->held = swap ? T3_HELD_SWAP : T3_HELD_LATE;
+	schedule(link, time);
+	return true;
+}
+
+/* Delivers the next packet. If it was swapped, its successor arrives first, if there is one. */
+static void deliver_next(struct t3_link *link)
+{
+	uint64_t seq = link->deliver++;
+	bool swapped = link->held == T3_HELD_SWAP && link->deliver < link->next &&
+		       slot_of(link, link->deliver)->arrival <= link->fabric->clock.now;
+
+	link->held = T3_HELD_NOT;
+	if (swapped)
+		link->deliver++;
+	t3_wire_schedule(link);
+	if (swapped)
+		arrive(link, seq + 1);
+	arrive(link, seq);
+}
+
+void t3_wire_arrival(struct t3_event *event)
+{
+	struct t3_link *link = t3_container_of(event, struct t3_link, on_arrival);
+
+	if (!hold_back(link))
+		deliver_next(link);
+}
