@@ -28,6 +28,8 @@ struct t3_fabric_config {
 	uint32_t ranks;	   /* 1 .. T3_MAX_RANKS; RING and FULL: at least 1 */
 	uint64_t id;	   /* not 0 */
 	bool timed;	   /* descriptor TIMED is allowed; its runs take memory of the host */
+	/* Ranks of other nodes (t3_node.h), as a bit mask; not all. Such a fabric has no record. */
+	uint32_t remote;
 };
 
 /* Slices of a device's GEMMs. Their operands are copies, so they need no other state. */
@@ -177,6 +179,7 @@ enum t3_attach {
 	T3_ATTACH_TAKEN,     /* another device has the rank */
 	T3_ATTACH_TWICE,     /* the device is attached already */
 	T3_ATTACH_NO_MEMORY, /* for its record */
+	T3_ATTACH_REMOTE,    /* the rank is on another node */
 };
 
 enum t3_attach t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint32_t rank);
@@ -193,6 +196,12 @@ void t3_dev_regs_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint
 /* BAR4. size is 1, 2, 4 or 8; any offset. */
 uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
 void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
+/*
+ * For a fabric of several nodes, before a store: must it wait for another node's response? Then the
+ * host tries again after t3_peer_input() or t3_peer_tick(). A store that does not wait faults its
+ * space. It ends, because the link gives up.
+ */
+bool t3_dev_aperture_waits(const struct t3_dev *dev, uint64_t offset, uint32_t size);
 /*
  * A store that changes nothing but memory and counts of this device, as most of a producer's do. It
  * completes no tile, raises no interrupt and leaves no event. `lane` is 0 .. T3_LANES - 1, and best

@@ -35,7 +35,7 @@ static struct t3_packet expected(const struct run *run, uint32_t type)
 		.dst_generation = to->generation[run->space],
 		.epoch = to->space[run->space].epoch,
 		.incarnation = run->link->incarnation,
-		.sequence = (uint32_t)run->link->expect,
+		.sequence = (uint32_t)run->link->receiver.expect,
 	};
 
 	return packet;

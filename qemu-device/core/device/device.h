@@ -11,6 +11,7 @@
 #include "clock/clock.h"
 
 struct t3_link;
+struct t3_peer;
 struct t3_port;
 struct t3_recorder;
 
@@ -42,6 +43,7 @@ struct t3_fabric {
 	struct t3_dev *dev[T3_MAX_RANKS];
 	struct t3_rank_injection injected[T3_MAX_RANKS];
 	struct t3_link *link[T3_MAX_RANKS][T3_MAX_RANKS]; /* [source][target] */
+	struct t3_peer *peer[T3_MAX_RANKS];		  /* of a remote rank; NULL: none */
 };
 
 #define T3_HOST_LINE 64u /* bytes of a line of the host's cache; another size costs only time */

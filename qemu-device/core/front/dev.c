@@ -61,6 +61,8 @@ enum t3_attach t3_dev_attach(struct t3_dev *dev, struct t3_fabric *fabric, uint3
 		return T3_ATTACH_TWICE;
 	if (rank >= fabric->config.ranks)
 		return T3_ATTACH_NO_RANK;
+	if (fabric->config.remote >> rank & 1)
+		return T3_ATTACH_REMOTE;
 	if (fabric->dev[rank])
 		return T3_ATTACH_TAKEN;
 	if (!t3_record_adopt(dev, fabric))

@@ -161,6 +161,11 @@ bool t3_dev_aperture_store(struct t3_dev *dev, uint32_t lane, uint64_t offset, u
 }
 
 /* Every tracked store uses this, so the recording path is a separate function. */
+bool t3_dev_aperture_waits(const struct t3_dev *dev, uint64_t offset, uint32_t size)
+{
+	return dev->fabric && dev->fabric->config.remote && t3_aperture_waits(dev, offset, size);
+}
+
 void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
 	uint32_t budget = budget_of(dev->fabric);

@@ -13,6 +13,18 @@ static bool linked(const struct t3_fabric_config *config, uint32_t a, uint32_t b
 	return config->topology == T3_TOPOLOGY_RING && ((a + 1) % n == b || (b + 1) % n == a);
 }
 
+static bool both_remote(const struct t3_fabric *fabric, uint32_t a, uint32_t b)
+{
+	return fabric->config.remote >> a & fabric->config.remote >> b & 1;
+}
+
+static bool is_right(const struct t3_fabric_config *config)
+{
+	return config->topology <= T3_TOPOLOGY_FULL && config->id && config->ranks &&
+	       config->ranks <= T3_MAX_RANKS &&
+	       config->remote < ~(uint32_t)0 >> (T3_MAX_RANKS - config->ranks);
+}
+
 static bool make_links(struct t3_fabric *fabric, uint32_t *count)
 {
 	uint32_t a, b;
@@ -21,12 +33,14 @@ static bool make_links(struct t3_fabric *fabric, uint32_t *count)
 		for (b = 0; b < fabric->config.ranks; b++) {
 			struct t3_link *link;
 
-			if (!linked(&fabric->config, a, b))
+			if (!linked(&fabric->config, a, b) || both_remote(fabric, a, b))
 				continue;
 			link = calloc(1, sizeof(*link));
 			if (!link)
 				return false;
 			t3_space_link_init(link, fabric, a, b);
+			if (fabric->config.remote >> a & 1 || fabric->config.remote >> b & 1)
+				t3_far_init(link, fabric->config.remote >> b & 1);
 			fabric->link[a][b] = link;
 			(*count)++;
 		}
@@ -40,8 +54,7 @@ struct t3_fabric *t3_fabric_new(const struct t3_fabric_config *config,
 	struct t3_fabric *fabric;
 	uint32_t links = 0;
 
-	if (config->topology > T3_TOPOLOGY_FULL || !config->ranks || config->ranks > T3_MAX_RANKS ||
-	    !config->id)
+	if (!is_right(config))
 		return NULL;
 	whole = calloc(1, sizeof(*whole));
 	if (!whole)

@@ -8,6 +8,7 @@
 #define T3_CORE_FRONT_H
 
 #include "gang/gang.h"
+#include "node/node.h"
 #include "record/record.h"
 
 /* A whole device. */

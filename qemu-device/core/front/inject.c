@@ -61,9 +61,11 @@ static uint32_t check(const struct t3_fabric *fabric, const struct t3_cmd_inject
 	rule = rule_of(inject->kind);
 	if (rule.target == AT_LINK &&
 	    (inject->rank >= T3_MAX_RANKS || inject->peer >= T3_MAX_RANKS ||
+	     fabric->config.remote >> inject->rank & 1 ||
 	     !fabric->link[inject->rank][inject->peer]))
 		return T3_ADMIN_NO_ROUTE;
-	if (inject->rank >= fabric->config.ranks || !values_fit(&rule, inject))
+	if (inject->rank >= fabric->config.ranks || fabric->config.remote >> inject->rank & 1 ||
+	    !values_fit(&rule, inject))
 		return T3_ADMIN_BAD_VALUE;
 	return T3_ADMIN_OK;
 }

@@ -24,15 +24,15 @@ uint32_t t3_link_free_slots(const struct t3_link *link)
 
 /*
  * Runs events until enough slots are free. It ends, because a response or the last retry
- * frees each slot. It does nothing within an event, because events do not nest. A timed run
- * is long, so it is paused meanwhile.
+ * frees each slot. It does nothing within an event, because events do not nest, or for a far
+ * link, whose responses are no events. A timed run is long, so it is paused meanwhile.
  */
 bool t3_link_make_room(struct t3_link *link, uint32_t slots)
 {
 	struct t3_fabric *fabric = link->fabric;
 	bool paused = false;
 
-	while (t3_link_free_slots(link) < slots && !fabric->clock.running) {
+	while (!link->far && t3_link_free_slots(link) < slots && !fabric->clock.running) {
 		paused |= t3_clock_pause(&fabric->clock);
 		if (!fabric->clock.heap.count)
 			break;
@@ -42,6 +42,14 @@ bool t3_link_make_room(struct t3_link *link, uint32_t slots)
 	if (paused)
 		t3_clock_resume(&fabric->clock);
 	return t3_link_free_slots(link) >= slots;
+}
+
+/* A far link has no timer, because virtual time does not pass while it waits. */
+static void start_timer(struct t3_link *link)
+{
+	link->idle = 0;
+	if (!link->far)
+		schedule(link, &link->on_timeout, link->fabric->clock.now + T3_LINK_TIMEOUT);
 }
 
 void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const void *payload)
@@ -58,8 +66,8 @@ void t3_link_send(struct t3_link *link, const struct t3_packet *packet, const vo
 	if (packet->length)
 		memcpy(slot->payload, payload, packet->length);
 	t3_wire_transmit(link, slot);
-	if (!link->on_timeout.pos)
-		schedule(link, &link->on_timeout, link->fabric->clock.now + T3_LINK_TIMEOUT);
+	if (link->una == link->next)
+		start_timer(link);
 	if (link->deliver == link->next++)
 		t3_wire_schedule(link);
 	dev->counter[T3_COUNTER_LINK_TX_PACKETS]++;
@@ -83,22 +91,17 @@ static void restart_timer(struct t3_link *link)
 	if (link->una == link->next)
 		t3_heap_remove(&link->fabric->clock.heap, &link->on_timeout);
 	else
-		schedule(link, &link->on_timeout, link->fabric->clock.now + T3_LINK_TIMEOUT);
+		start_timer(link);
 }
 
-static void on_response(struct t3_event *event)
+static void take_response(struct t3_link *link, uint32_t incarnation, uint32_t sequence,
+			  uint32_t status)
 {
-	struct t3_link *link = t3_container_of(event, struct t3_link, on_response);
-	struct t3_response response = link->response[link->resp_head];
-	uint64_t una = link->una, seq;
+	uint64_t una = link->una, seq = una + (uint32_t)(sequence - (uint32_t)una);
 
-	link->resp_head = (link->resp_head + 1) % T3_LINK_RESPONSES;
-	if (--link->resp_count)
-		schedule(link, event, link->response[link->resp_head].time);
-	seq = una + (uint32_t)(response.sequence - (uint32_t)una);
-	if (response.incarnation != link->incarnation || seq >= link->next)
+	if (incarnation != link->incarnation || seq >= link->next)
 		return;
-	answer(link, seq, response.status);
+	answer(link, seq, status);
 	while (link->una < link->next && slot_of(link, link->una)->answered)
 		link->una++;
 	if (link->una == una)
@@ -109,6 +112,24 @@ static void on_response(struct t3_event *event)
 	link->retries = 0;
 	restart_timer(link);
 	link->ops->room(link);
+}
+
+static void on_response(struct t3_event *event)
+{
+	struct t3_link *link = t3_container_of(event, struct t3_link, on_response);
+	struct t3_response response = link->response[link->resp_head];
+
+	link->resp_head = (link->resp_head + 1) % T3_LINK_RESPONSES;
+	if (--link->resp_count)
+		schedule(link, event, link->response[link->resp_head].time);
+	take_response(link, response.incarnation, response.sequence, response.status);
+}
+
+void t3_link_response(struct t3_link *link, uint32_t incarnation, uint32_t sequence,
+		      uint32_t status)
+{
+	if (!t3_link_injected(link, T3_INJECT_DROP_RESPONSE))
+		take_response(link, incarnation, sequence, status);
 }
 
 static void trace_timeout(const struct t3_link *link, bool given_up)
@@ -151,17 +172,35 @@ static void resend(struct t3_link *link)
 		t3_wire_transmit(link, slot_of(link, seq));
 	end_of(link, link->src)->counter[T3_COUNTER_LINK_RETRIES] += link->next - link->una;
 	t3_wire_deliver_from(link, link->una);
-	schedule(link, &link->on_timeout, link->fabric->clock.now + T3_LINK_TIMEOUT);
+	start_timer(link);
 }
 
-static void on_timeout(struct t3_event *event)
+static void time_out(struct t3_link *link)
 {
-	struct t3_link *link = t3_container_of(event, struct t3_link, on_timeout);
-
 	if (link->retries++ < T3_LINK_RETRIES)
 		resend(link);
 	else
 		give_up(link);
+}
+
+static void on_timeout(struct t3_event *event)
+{
+	time_out(t3_container_of(event, struct t3_link, on_timeout));
+}
+
+void t3_link_tick(struct t3_link *link)
+{
+	if (link->una < link->next && ++link->idle >= T3_LINK_TICKS)
+		time_out(link);
+}
+
+void t3_link_cut(struct t3_link *link)
+{
+	memset(&link->receiver, 0, sizeof(link->receiver));
+	if (link->una < link->next)
+		give_up(link);
+	else
+		begin_incarnation(link);
 }
 
 /* The sender was reset: all its packets are dropped, those on the wire too. */
@@ -193,18 +232,27 @@ void t3_link_clear(struct t3_link *link)
 /* No fault can hide this from the target: it detects the loss of signal, not a packet. */
 void t3_link_schedule_loss(struct t3_link *link)
 {
-	if (!link->on_loss.pos)
+	if (link->far)
+		link->far->loss(link);
+	else if (!link->on_loss.pos)
 		schedule(link, &link->on_loss, link->fabric->clock.now + T3_LINK_LATENCY);
+}
+
+void t3_link_lost(struct t3_link *link, const uint32_t *generation)
+{
+	struct t3_dev *dev = end_of(link, link->dst);
+
+	if (dev && dev->ops.trace_loss)
+		dev->ops.trace_loss(dev->opaque, link->src);
+	link->ops->lost(link, generation);
 }
 
 static void on_loss(struct t3_event *event)
 {
 	struct t3_link *link = t3_container_of(event, struct t3_link, on_loss);
-	struct t3_dev *dev = end_of(link, link->dst);
+	const struct t3_dev *peer = end_of(link, link->src);
 
-	if (dev && dev->ops.trace_loss)
-		dev->ops.trace_loss(dev->opaque, link->src);
-	link->ops->lost(link);
+	t3_link_lost(link, peer ? link->ops->generation(peer) : NULL);
 }
 
 /* Before another device attaches at the rank, the target must know that the old one is gone. */
@@ -242,4 +290,11 @@ void t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, 
 	init_event(&link->on_timeout, src, on_timeout);
 	init_event(&link->on_pump, src, on_pump);
 	init_event(&link->on_loss, dst, on_loss);
+}
+
+/* What waits for the link is the source's. */
+void t3_link_set_far(struct t3_link *link, const struct t3_far_ops *far, bool source)
+{
+	link->far = far;
+	link->on_arrival.rank = source ? link->src : link->dst;
 }

@@ -17,6 +17,7 @@
 #define T3_LINK_RATE	  150u	 /* bytes per ns, published: 150 GB/s */
 #define T3_LINK_TIMEOUT	  10000u /* ns */
 #define T3_LINK_RESPONSES 128u
+#define T3_LINK_TICKS	  2u	/* of a far link, instead of T3_LINK_TIMEOUT */
 #define T3_STATUS_LINK	  0xffu /* beside t3_nak: no response after all retries */
 
 struct t3_segment;
@@ -29,12 +30,28 @@ struct t3_link_ops {
 			    const uint8_t *payload);
 	/* At the source: a packet is finished. `status` is t3_nak or T3_STATUS_LINK. */
 	void (*answered)(struct t3_link *link, const struct t3_packet *packet, uint32_t status);
+	/* The generations of the device's spaces. */
+	const uint32_t *(*generation)(const struct t3_dev *dev);
 	/* At the source: slots may be free. */
 	void (*room)(struct t3_link *link);
 	/* At the source: on_pump fires. */
 	void (*pump)(struct t3_link *link);
-	/* At the target: the source device was reset or detached. */
-	void (*lost)(struct t3_link *link);
+	/*
+	 * At the target: the source device was reset or detached. generation: of its spaces now,
+	 * or NULL: there is no device, or it cannot be reached.
+	 */
+	void (*lost)(struct t3_link *link, const uint32_t *generation);
+};
+
+/* Callbacks of a link whose other half is on another node, into the room that provides them. */
+struct t3_far_ops {
+	/* At the source: a packet leaves. It may be lost. `corrupt`: it is damaged on its way. */
+	void (*packet)(struct t3_link *link, const struct t3_packet *packet, const uint8_t *payload,
+		       bool corrupt);
+	/* At the target: a packet is answered with t3_nak. The response may be lost. */
+	void (*response)(struct t3_link *link, const struct t3_packet *packet, uint32_t status);
+	/* At the source: its device was reset or detached. */
+	void (*loss)(struct t3_link *link);
 };
 
 /* A control packet that waits for its link. Each route and each import has at most one. */
@@ -96,9 +113,12 @@ struct t3_receiver {
  */
 struct t3_link {
 	const struct t3_link_ops *ops;
+	const struct t3_far_ops *far; /* NULL: both halves are here */
 	struct t3_fabric *fabric;
 	uint32_t src;
 	uint32_t dst;
+	uint32_t
+		idle; /* far: t3_link_tick() since the last packet or response of unanswered ones */
 	uint32_t incarnation;
 	uint32_t retries;
 	uint64_t una;	  /* oldest packet without response */
@@ -130,8 +150,20 @@ void t3_link_drop_all(struct t3_link *link);
 /* The sender was reset or detached: the target learns it after the latency, or at once. */
 void t3_link_schedule_loss(struct t3_link *link);
 void t3_link_notice_loss(struct t3_link *link);
+/* The target learns it now; generation as of t3_link_ops.lost. */
+void t3_link_lost(struct t3_link *link, const uint32_t *generation);
 /* False: fewer slots are free, and the caller cannot wait for more. */
 bool t3_link_make_room(struct t3_link *link, uint32_t slots);
+/*
+ * For far links. The first marks one before its first use: the source, or the target, is here. A
+ * response came. Real time passed: after so many ticks without a response the sender repeats its
+ * packets. The connection ended: all packets under way are lost.
+ */
+void t3_link_set_far(struct t3_link *link, const struct t3_far_ops *far, bool source);
+void t3_link_response(struct t3_link *link, uint32_t incarnation, uint32_t sequence,
+		      uint32_t status);
+void t3_link_tick(struct t3_link *link);
+void t3_link_cut(struct t3_link *link);
 
 /* wire.c: what is under way, and its accidents */
 void t3_wire_transmit(struct t3_link *link, struct t3_slot *slot); /* after what is under way */
@@ -141,6 +173,7 @@ void t3_wire_arrival(struct t3_event *event);
 
 /* receiver.c: the receiving half. A packet came; the response goes out. */
 void t3_receiver_take(struct t3_link *link, const struct t3_packet *packet, const uint8_t *payload);
+void t3_receiver_corrupt(struct t3_link *link); /* one with a wrong checksum: it is only counted */
 
 /* turn.c: which client's packets a link takes next */
 bool t3_turn_waits(const struct t3_link *link);

@@ -6,6 +6,10 @@ static void respond(struct t3_link *link, const struct t3_packet *packet, uint32
 {
 	struct t3_response *response;
 
+	if (link->far) {
+		link->far->response(link, packet, status);
+		return;
+	}
 	/* If the list is full, the response is lost and the sender repeats the packet. */
 	if (t3_link_injected(link, T3_INJECT_DROP_RESPONSE) ||
 	    link->resp_count == T3_LINK_RESPONSES)
@@ -61,4 +65,12 @@ void t3_receiver_take(struct t3_link *link, const struct t3_packet *packet, cons
 		dev->counter[T3_COUNTER_LINK_DUPLICATES]++;
 	}
 	respond(link, packet, *status);
+}
+
+void t3_receiver_corrupt(struct t3_link *link)
+{
+	struct t3_dev *dev = link->fabric->dev[link->dst];
+
+	if (dev)
+		dev->counter[T3_COUNTER_LINK_ERRORS]++;
 }

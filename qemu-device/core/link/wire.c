@@ -40,10 +40,20 @@ void t3_wire_transmit(struct t3_link *link, struct t3_slot *slot)
 	slot->arrival = link->busy + T3_LINK_LATENCY;
 }
 
+/* To the receiver, wherever it is. */
+static void pass(struct t3_link *link, const struct t3_slot *slot, bool corrupt)
+{
+	if (link->far)
+		link->far->packet(link, &slot->packet, slot->payload, corrupt);
+	else if (corrupt)
+		t3_receiver_corrupt(link);
+	else
+		t3_receiver_take(link, &slot->packet, slot->payload);
+}
+
 /* One packet reaches the target. Injected faults may drop, corrupt or duplicate it. */
 static void arrive(struct t3_link *link, uint64_t seq)
 {
-	struct t3_dev *dev = link->fabric->dev[link->dst];
 	const struct t3_slot *slot = slot_of(link, seq);
 	bool lost, corrupt, twice;
 
@@ -56,14 +66,9 @@ static void arrive(struct t3_link *link, uint64_t seq)
 	twice = t3_link_injected(link, T3_INJECT_DUPLICATE);
 	if (lost)
 		return;
-	if (corrupt) {
-		if (dev)
-			dev->counter[T3_COUNTER_LINK_ERRORS]++;
-		return;
-	}
-	t3_receiver_take(link, &slot->packet, slot->payload);
-	if (twice)
-		t3_receiver_take(link, &slot->packet, slot->payload);
+	pass(link, slot, corrupt);
+	if (twice && !corrupt)
+		pass(link, slot, false);
 }
 
 /* Delays all packets on the wire and all that follow. */

@@ -169,7 +169,8 @@ bool t3_fabric_record(struct t3_fabric *fabric, t3_record_emit *emit, void *opaq
 	for (i = 0; i < T3_MAX_RANKS; i++)
 		if (fabric->dev[i])
 			return false;
-	if (fabric->recorder || fabric->clock.now || fabric->clock.heap.seq)
+	if (fabric->recorder || fabric->config.remote || fabric->clock.now ||
+	    fabric->clock.heap.seq)
 		return false;
 	r = calloc(1, sizeof(*r));
 	if (!r)

@@ -3,7 +3,7 @@
 #include "space/space_private.h"
 
 /* Tells every space in use. A space without grants to or from that rank does nothing. */
-static void lost(struct t3_link *link)
+static void lost(struct t3_link *link, const uint32_t *generation)
 {
 	struct t3_dev *dev = link->fabric->dev[link->dst];
 	uint32_t word, bits, id;
@@ -11,14 +11,19 @@ static void lost(struct t3_link *link)
 	for (word = 0; dev && word < T3_MAX_SPACES / 32; word++)
 		for (bits = t3_spaces(dev)->used[word]; bits; bits &= bits - 1) {
 			id = word * 32 + (uint32_t)__builtin_ctz(bits);
-			t3_epoch_peer_lost(&t3_spaces(dev)->space[id], link->src,
-					   link->fabric->dev[link->src]);
+			t3_epoch_peer_lost(&t3_spaces(dev)->space[id], link->src, generation);
 		}
+}
+
+static const uint32_t *generation(const struct t3_dev *dev)
+{
+	return t3_spaces(dev)->generation;
 }
 
 static const struct t3_link_ops link_ops = {
 	.receive = t3_packet_receive,
 	.answered = t3_pump_response,
+	.generation = generation,
 	.room = t3_pump_kick,
 	.pump = t3_pump_fire,
 	.lost = lost,

@@ -224,6 +224,20 @@ uint32_t t3_block_room(const struct t3_segment *segment)
 	return room;
 }
 
+bool t3_block_far_full(const struct t3_segment *segment)
+{
+	uint32_t left;
+
+	for (left = segment->routes; left; left &= left - 1) {
+		uint32_t route = (uint32_t)__builtin_ctz(left);
+		const struct t3_link *link = segment->space->route[route].link;
+
+		if (link->far && t3_link_free_slots(link) < t3_block_routes_on_link(segment, route))
+			return true;
+	}
+	return false;
+}
+
 /* Reserves slots for a waiting store of the CPU, so that tiles and queues do not take them. */
 static void set_wanted(const struct t3_segment *segment, bool wanted)
 {

@@ -271,16 +271,17 @@ void t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, uint32_
 }
 
 /* A grant is void if its peer device is gone, or the generation is not the one granted. */
-static bool is_lost(const struct t3_dev *peer, uint32_t space, uint32_t generation)
+static bool is_lost(const uint32_t *generation, uint32_t space, uint32_t granted)
 {
-	return !peer || t3_spaces(peer)->generation[space] != generation;
+	return !generation || generation[space] != granted;
 }
 
 /*
- * The device at `rank` was reset or detached; `peer` is the device there now, or NULL. The
- * effect is as if each space there with a grant to or from this one had ended at epoch 0.
+ * The device at `rank` was reset or detached. generation: of the spaces of the device there now, or
+ * NULL: there is none. The effect is as if each space there with a grant to or from this one had
+ * ended at epoch 0.
  */
-void t3_epoch_peer_lost(struct t3_space *space, uint32_t rank, const struct t3_dev *peer)
+void t3_epoch_peer_lost(struct t3_space *space, uint32_t rank, const uint32_t *generation)
 {
 	uint32_t i;
 
@@ -290,14 +291,14 @@ void t3_epoch_peer_lost(struct t3_space *space, uint32_t rank, const struct t3_d
 		struct t3_route *route = &space->route[i];
 
 		if (route->used && route->rank == rank &&
-		    is_lost(peer, route->space, route->generation))
+		    is_lost(generation, route->space, route->generation))
 			t3_epoch_peer_state(space, route, T3_SPACE_DISABLED, 0);
 	}
 	for (i = 0; i < T3_SPACE_IMPORTS; i++) {
 		struct t3_import *import = &space->import[i];
 
 		if (import->used && import->rank == rank &&
-		    is_lost(peer, import->space, import->generation))
+		    is_lost(generation, import->space, import->generation))
 			t3_epoch_poisoned(space, import, 0);
 	}
 }

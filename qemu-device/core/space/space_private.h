@@ -36,7 +36,7 @@ void t3_epoch_try_armed(struct t3_space *space);
 void t3_epoch_peer_state(struct t3_space *space, struct t3_route *route, uint32_t state,
 			 uint32_t epoch);
 void t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, uint32_t epoch);
-void t3_epoch_peer_lost(struct t3_space *space, uint32_t rank, const struct t3_dev *peer);
+void t3_epoch_peer_lost(struct t3_space *space, uint32_t rank, const uint32_t *generation);
 void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state);
 void t3_epoch_segment_tracked(struct t3_segment *segment);
 void t3_epoch_segment_acked(struct t3_segment *segment, uint32_t bytes);
@@ -155,6 +155,7 @@ void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint
 uint32_t t3_block_room(const struct t3_segment *segment);
 /* Runs pending events until there is room. The space's state may change. */
 void t3_block_make_room(const struct t3_segment *segment);
+bool t3_block_far_full(const struct t3_segment *segment); /* only another node can make room */
 /* Sends an update on every route. The caller has checked t3_block_room(). */
 void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, const void *payload,
 		     uint32_t bytes);

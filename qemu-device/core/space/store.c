@@ -193,6 +193,17 @@ static void write_space(struct t3_space *space, uint64_t offset, uint64_t value,
 		refuse(space, offset);
 }
 
+bool t3_aperture_waits(const struct t3_dev *dev, uint64_t offset, uint32_t size)
+{
+	struct t3_space *space = t3_space_at(dev, offset, size);
+	const struct t3_segment *segment;
+
+	if (!space || space->state != T3_SPACE_ARMED)
+		return false;
+	segment = t3_segment_at(space, offset - space->aperture);
+	return segment && segment->kind == T3_SEG_REMOTE && t3_block_far_full(segment);
+}
+
 void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)
 {
 	struct t3_space *space;

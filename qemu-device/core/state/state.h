@@ -32,9 +32,9 @@ T3_STATE_SIZE(t3_link_injection, 88);
 T3_STATE_SIZE(t3_rank_injection, 280);
 T3_STATE_SIZE(t3_slot, 1104);
 T3_STATE_SIZE(t3_response, 24);
-T3_STATE_SIZE(t3_link, 84432); /* ops: callbacks */
+T3_STATE_SIZE(t3_link, 84448); /* ops: callbacks; far, wanted, idle: not across a load */
 T3_STATE_SIZE(t3_gang, 64);
-T3_STATE_SIZE(t3_fabric, 17536); /* ops: callbacks */
+T3_STATE_SIZE(t3_fabric, 17792); /* ops: callbacks; peer: connected anew */
 T3_STATE_SIZE(t3_queue, 168);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);

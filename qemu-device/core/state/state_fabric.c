@@ -90,7 +90,7 @@ static const char *check_events(const struct t3_link *link)
 		return "a link is in use, but its source rank has no device";
 	if (!!link->resp_count != !!link->on_response.pos)
 		return "a link's responses contradict its response event";
-	if (unanswered != !!link->on_timeout.pos)
+	if ((unanswered && !link->far) != !!link->on_timeout.pos)
 		return "a link's unanswered packets contradict its timeout event";
 	if (t3_turn_waits(link) && !link->on_pump.pos && !unanswered)
 		return "packets wait for a link, but no event will send them";

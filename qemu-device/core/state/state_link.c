@@ -246,6 +246,7 @@ static void visit_fabric(struct t3_stream *s, void *object)
 	t3_stream_same(s, fabric->config.topology, "topology differs");
 	t3_stream_same(s, fabric->config.ranks, "ranks differ");
 	t3_stream_same(s, fabric->config.timed, "timed differs");
+	t3_stream_same(s, fabric->config.remote, "the ranks of other nodes differ");
 	t3_stream_same(s, attached(fabric), "the set of ranks with a device differs");
 	t3_stream_u64(s, &fabric->config.id);
 	t3_stream_time(s, &fabric->clock.now);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Devices, memory, callbacks and accesses. */
 #include "host.h"
+#include "nodes.h"
 #include "trace.h"
 #include "workers.h"
 
@@ -159,7 +160,9 @@ bool host_inject(struct t3_fabric *fabric, uint32_t src, uint32_t dst, uint32_t 
 
 void host_attach(struct host *host, uint32_t rank)
 {
-	assert_int_equal(t3_dev_attach(host->dev[rank].dev, host->fabric, rank), 0);
+	struct t3_fabric *fabric = host->nodes ? nodes_fabric(host, rank) : host->fabric;
+
+	assert_int_equal(t3_dev_attach(host->dev[rank].dev, fabric, rank), 0);
 }
 
 void host_new_device(struct host *host, uint32_t rank)
@@ -232,7 +235,7 @@ static struct host *empty_host(const struct host_config *config)
 	return host;
 }
 
-static void add_devices(struct host *host)
+void host_add_devices(struct host *host)
 {
 	uint32_t i;
 
@@ -247,7 +250,7 @@ struct host *host_new_recorded(const struct host_config *config, t3_record_emit 
 	host_new_fabric(host);
 	if (emit)
 		assert_true(t3_fabric_record(host->fabric, emit, opaque));
-	add_devices(host);
+	host_add_devices(host);
 	return host;
 }
 
@@ -257,7 +260,7 @@ struct host *host_new_working(const struct host_config *config, uint32_t threads
 
 	host->workers = workers_new(threads);
 	host_new_fabric(host);
-	add_devices(host);
+	host_add_devices(host);
 	return host;
 }
 
@@ -285,7 +288,10 @@ void host_free(struct host *host)
 		free(host->dev[i].pages);
 		free(host->dev[i].data);
 	}
-	t3_fabric_free(host->fabric);
+	if (host->nodes)
+		nodes_free(host);
+	else
+		t3_fabric_free(host->fabric);
 	if (host->workers)
 		workers_free(host->workers);
 	free(host);
@@ -295,6 +301,10 @@ void host_drain(struct host *host)
 {
 	uint32_t rounds = 0;
 
+	if (host->nodes) {
+		nodes_drain(host);
+		return;
+	}
 	while (t3_fabric_run(host->fabric, 1000))
 		assert_true(++rounds < 100000);
 }
@@ -373,6 +383,8 @@ void host_aperture_write(struct host_dev *d, uint64_t offset, uint64_t value, ui
 {
 	uint32_t lane = d->stores / 5 % T3_LANES;
 
+	while (t3_dev_aperture_waits(d->dev, offset, size) && nodes_step(d->host))
+		;
 	if (d->stores++ % 3 == 0 || !t3_dev_aperture_store(d->dev, lane, offset, value, size))
 		t3_dev_aperture_write(d->dev, offset, value, size);
 }

@@ -101,6 +101,7 @@ struct host {
 	uint32_t ranks;
 	uint32_t kicks;
 	struct workers *workers; /* workers.h; NULL: none */
+	struct nodes *nodes;	 /* nodes.h; NULL: all ranks are on `fabric` */
 	struct host_dev dev[T3_MAX_RANKS];
 };
 
@@ -112,6 +113,7 @@ void host_free(struct host *host);
 /* Their parts: a device of that rank without memory of its own, and a fabric. */
 void host_new_device(struct host *host, uint32_t rank);
 void host_new_fabric(struct host *host);
+void host_add_devices(struct host *host); /* of all ranks, with memory */
 bool host_inject(struct t3_fabric *fabric, uint32_t src, uint32_t dst, uint32_t kind, uint32_t nth);
 void host_attach(struct host *host, uint32_t rank);
 /* Another device takes the rank, with the same memory, as it is. */

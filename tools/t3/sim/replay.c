@@ -135,7 +135,7 @@ struct replay_head *replay_peek(struct replay *replay)
 
 static void read_header(struct replay *replay)
 {
-	struct t3_fabric_config config;
+	struct t3_fabric_config config = { 0 };
 	char magic[sizeof(T3_RECORD_MAGIC) - 1];
 	uint64_t number[6];
 	uint32_t i;

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Links with one half on another node: their frames. SPEC.md section 16.2. */
+#include "node/node.h"
+
+static struct t3_peer *peer_of(const struct t3_link *link, uint32_t rank)
+{
+	return link->fabric->peer[rank];
+}
+
+/* ------------------------------------------------------------------ sending */
+
+static void send_packet(struct t3_link *link, const struct t3_packet *packet,
+			const uint8_t *payload, bool corrupt)
+{
+	struct t3_peer *peer = peer_of(link, link->dst);
+	struct {
+		struct t3_frame head;
+		struct t3_packet packet;
+		uint8_t payload[T3_PACKET_PAYLOAD];
+	} frame;
+
+	if (!peer)
+		return;
+	frame.head = (struct t3_frame){
+		.type = T3_FRAME_PACKET,
+		.flags = corrupt ? T3_FRAME_CORRUPT : 0,
+		.length = (uint32_t)sizeof(*packet) + packet->length,
+	};
+	frame.packet = *packet;
+	memcpy(frame.payload, payload, packet->length);
+	t3_peer_send(peer, &frame.head, true);
+}
+
+static void send_response(struct t3_link *link, const struct t3_packet *packet, uint32_t status)
+{
+	struct t3_peer *peer = peer_of(link, link->src);
+	struct {
+		struct t3_frame head;
+		struct t3_far_response body;
+	} frame = {
+		{ .type = T3_FRAME_RESPONSE, .length = sizeof(frame.body) },
+		{ .src = (uint16_t)link->src,
+		  .dst = (uint16_t)link->dst,
+		  .incarnation = packet->incarnation,
+		  .sequence = packet->sequence,
+		  .status = status },
+	};
+
+	if (peer)
+		t3_peer_send(peer, &frame.head, true);
+}
+
+static void send_loss(struct t3_link *link)
+{
+	const struct t3_dev *dev = link->fabric->dev[link->src];
+	struct t3_peer *peer = peer_of(link, link->dst);
+	struct {
+		struct t3_frame head;
+		struct t3_far_loss body;
+	} frame = { .head.type = T3_FRAME_LOSS, .head.length = T3_FAR_GONE };
+
+	if (!peer)
+		return;
+	frame.body.src = (uint16_t)link->src;
+	frame.body.dst = (uint16_t)link->dst;
+	if (dev) {
+		frame.head.length = sizeof(frame.body);
+		memcpy(frame.body.generation, link->ops->generation(dev),
+		       sizeof(frame.body.generation));
+	}
+	t3_peer_send(peer, &frame.head, false);
+}
+
+static const struct t3_far_ops far_ops = {
+	.packet = send_packet,
+	.response = send_response,
+	.loss = send_loss,
+};
+
+void t3_far_init(struct t3_link *link, bool source)
+{
+	t3_link_set_far(link, &far_ops, source);
+}
+
+/* ---------------------------------------------------------------- receiving */
+
+static bool is_peers(const struct t3_peer *peer, uint32_t rank)
+{
+	return rank < T3_MAX_RANKS && peer->config.ranks >> rank & 1;
+}
+
+/* The link from a peer's rank to one of this node. NULL: there is none. */
+static struct t3_link *link_from(struct t3_peer *peer, uint32_t src, uint32_t dst)
+{
+	if (!is_peers(peer, src) || dst >= T3_MAX_RANKS || peer->fabric->config.remote >> dst & 1)
+		return NULL;
+	return peer->fabric->link[src][dst];
+}
+
+const char *t3_far_packet(struct t3_peer *peer, const uint8_t *body, uint32_t length, bool corrupt)
+{
+	struct t3_packet packet;
+	struct t3_link *link;
+
+	if (length < sizeof(packet))
+		return "a packet is cut off";
+	memcpy(&packet, body, sizeof(packet));
+	if (packet.length != length - sizeof(packet))
+		return "a packet's length contradicts its frame";
+	link = link_from(peer, packet.src_rank, packet.dst_rank);
+	if (!link)
+		return "a packet is on a link that the node does not have";
+	if (corrupt)
+		t3_receiver_corrupt(link);
+	else
+		t3_receiver_take(link, &packet, body + sizeof(packet));
+	return NULL;
+}
+
+const char *t3_far_answer(struct t3_peer *peer, const uint8_t *body)
+{
+	struct t3_far_response response;
+
+	memcpy(&response, body, sizeof(response));
+	if (!is_peers(peer, response.dst) || response.src >= T3_MAX_RANKS ||
+	    peer->fabric->config.remote >> response.src & 1 ||
+	    !peer->fabric->link[response.src][response.dst])
+		return "a response is for a link that the node does not have";
+	if (response.status > T3_NAK_POISON)
+		return "a response has an unknown status";
+	t3_link_response(peer->fabric->link[response.src][response.dst], response.incarnation,
+			 response.sequence, response.status);
+	return NULL;
+}
+
+const char *t3_far_lost(struct t3_peer *peer, const uint8_t *body, uint32_t length)
+{
+	struct t3_far_loss loss;
+	struct t3_link *link;
+
+	if (length != sizeof(loss) && length != T3_FAR_GONE)
+		return "the loss of a device has a wrong length";
+	memcpy(&loss, body, length);
+	link = link_from(peer, loss.src, loss.dst);
+	if (!link)
+		return "the loss of a device is on a link that the node does not have";
+	t3_link_lost(link, length == sizeof(loss) ? loss.generation : NULL);
+	return NULL;
+}
+
+/* --------------------------------------------------------------- connection */
+
+/* Calls `visit` for each link between the peer's ranks and this node's. */
+static void for_links(const struct t3_peer *peer, void (*visit)(struct t3_link *link))
+{
+	const struct t3_fabric *fabric = peer->fabric;
+	uint32_t local, rank;
+
+	for (local = 0; local < fabric->config.ranks; local++)
+		for (rank = 0; rank < fabric->config.ranks && !(fabric->config.remote >> local & 1);
+		     rank++)
+			if (is_peers(peer, rank) && fabric->link[local][rank]) {
+				visit(fabric->link[local][rank]);
+				visit(fabric->link[rank][local]);
+			}
+}
+
+static void cut(struct t3_link *link)
+{
+	t3_link_cut(link);
+	if (link->fabric->config.remote >> link->src & 1)
+		t3_link_lost(link, NULL);
+}
+
+void t3_far_cut(const struct t3_peer *peer)
+{
+	for_links(peer, cut);
+}
+
+void t3_far_tick(const struct t3_peer *peer)
+{
+	for_links(peer, t3_link_tick);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Peers: the connections to other nodes, and the frames on them. SPEC.md section 16. Links whose
+ * other half is on another node send through this room.
+ */
+#ifndef T3_CORE_NODE_H
+#define T3_CORE_NODE_H
+
+#include "link/link.h"
+#include "t3_node.h"
+
+enum t3_frame_type {
+	T3_FRAME_HELLO = 1, /* the first one of each side, struct t3_hello */
+	T3_FRAME_PACKET,    /* struct t3_packet and its payload */
+	T3_FRAME_RESPONSE,  /* struct t3_far_response */
+	T3_FRAME_LOSS,	    /* struct t3_far_loss, with or without generations */
+	T3_FRAME_PING,	    /* no body: the sender is alive */
+	T3_FRAME_REFUSE,    /* uint32_t: enum t3_refusal; the last one */
+};
+
+#define T3_FRAME_CORRUPT 1u /* PACKET: its checksum is wrong (injected) */
+
+struct t3_frame {
+	uint8_t type;
+	uint8_t flags;
+	uint16_t mbz;
+	uint32_t length; /* of the body */
+};
+
+#define T3_HELLO_MAGIC	 "T3 NODE" /* with its 0 */
+#define T3_HELLO_TIMED	 1u
+#define T3_HELLO_LONGEST 1024u /* of another version */
+
+/* Magic and version are at the same place in all versions. */
+struct t3_hello {
+	char magic[8];
+	uint32_t version;
+	uint32_t flags;
+	uint8_t fabric[T3_NODE_ID_SIZE];
+	uint32_t topology, ranks, nodes;
+	uint32_t node;	/* of the sender */
+	uint32_t local; /* its ranks, as a bit mask */
+	uint32_t mbz;
+};
+
+/* Of a packet from src to dst, so the response goes from dst to src. */
+struct t3_far_response {
+	uint16_t src, dst;
+	uint32_t incarnation, sequence;
+	uint32_t status; /* t3_nak */
+};
+
+/* The device at src was reset, or detached: then there are no generations. */
+struct t3_far_loss {
+	uint16_t src, dst;
+	uint32_t generation[T3_MAX_SPACES];
+};
+
+#define T3_FAR_GONE	 offsetof(struct t3_far_loss, generation) /* bytes of a loss without */
+#define T3_FRAME_LONGEST (sizeof(struct t3_frame) + sizeof(struct t3_far_loss))
+
+_Static_assert(sizeof(struct t3_frame) == 8 && sizeof(struct t3_hello) == 56 &&
+		       sizeof(struct t3_far_response) == 16,
+	       "frames have no padding");
+_Static_assert(sizeof(struct t3_packet) + T3_PACKET_PAYLOAD <= sizeof(struct t3_far_loss),
+	       "the longest frame is a loss");
+
+/* Why a greeting was refused. */
+enum t3_refusal {
+	T3_REFUSED_MAGIC = 1,
+	T3_REFUSED_VERSION,
+	T3_REFUSED_FABRIC,
+	T3_REFUSED_SHAPE,
+	T3_REFUSED_NODE,
+	T3_REFUSED_COUNT
+};
+
+struct t3_peer {
+	struct t3_fabric *fabric;
+	struct t3_peer_config config;
+	struct t3_peer_ops ops;
+	void *opaque;
+	bool connected;	       /* info.up: and its greeting was accepted */
+	uint32_t silent, idle; /* ticks since a byte came, since a frame was sent */
+	struct t3_peer_info info;
+	size_t have; /* bytes of the frame that has come in part */
+	uint8_t frame[T3_FRAME_LONGEST];
+	char why[160];
+};
+
+/* links.c: the peer's links. Called when the fabric is made, for a link with one half here. */
+void t3_far_init(struct t3_link *link, bool source);
+/* They lose what is under way, and each local target learns of the loss. */
+void t3_far_cut(const struct t3_peer *peer);
+void t3_far_tick(const struct t3_peer *peer);
+/* A body that has come. NULL, or why it breaks the protocol. */
+const char *t3_far_packet(struct t3_peer *peer, const uint8_t *body, uint32_t length, bool corrupt);
+const char *t3_far_answer(struct t3_peer *peer, const uint8_t *body);
+const char *t3_far_lost(struct t3_peer *peer, const uint8_t *body, uint32_t length);
+
+/* peer.c: false if the frame was lost. */
+bool t3_peer_send(struct t3_peer *peer, struct t3_frame *frame, bool may_lose);
+
+/* greeting.c */
+void t3_greeting_fill(const struct t3_peer *peer, struct t3_hello *hello);
+/* NULL, or a sentence in peer->why. */
+const char *t3_greeting_check(struct t3_peer *peer, const uint8_t *body, uint32_t length);
+const char *t3_greeting_refused(struct t3_peer *peer, const uint8_t *body);
+
+#endif /* T3_CORE_NODE_H */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A fabric over several nodes. A node is a process with some of the ranks: t3_fabric_config.remote
+ * has the others. Each pair of nodes has a connection, which the host provides: a stream of bytes in
+ * both directions, in order. SPEC.md section 16 is the protocol. No byte of a peer is trusted.
+ *
+ * Calls on a peer are calls on its fabric: the host serialises them with all others.
+ */
+#ifndef T3_NODE_H
+#define T3_NODE_H
+
+#include "t3_core.h"
+
+#define T3_NODE_VERSION 1u
+#define T3_NODE_ID_SIZE 16u
+#define T3_MAX_NODES	T3_MAX_RANKS
+
+/* Milliseconds of real time between two calls of t3_peer_tick(). */
+#define T3_PEER_TICK_MS 100u
+/* Ticks without a byte from the peer after which the connection counts as broken. */
+#define T3_PEER_SILENCE 50u
+
+struct t3_peer;
+
+struct t3_peer_config {
+	uint8_t fabric[T3_NODE_ID_SIZE]; /* the same on all nodes */
+	uint32_t nodes;			 /* 2 .. T3_MAX_NODES */
+	uint32_t own;			 /* number of this node */
+	uint32_t node;			 /* number of the peer, another one */
+	uint32_t ranks; /* the peer's, as a bit mask: among the fabric's remote ones */
+};
+
+struct t3_peer_ops {
+	/*
+	 * Queues bytes for the peer: whole frames. `may_lose`: if the queue is long, drop them and
+	 * return false. The protocol repeats them. A callback must not call into the core.
+	 */
+	bool (*output)(void *opaque, const void *data, size_t len, bool may_lose);
+};
+
+/* What a host may want to know or show. */
+struct t3_peer_info {
+	bool up; /* greetings were exchanged, and the connection stands */
+	uint64_t connections;
+	uint64_t sent, received; /* frames */
+	uint64_t lost;		 /* not sent: no connection, or a long queue */
+	uint64_t refused;	 /* connections that broke the protocol */
+};
+
+/*
+ * NULL: the configuration is wrong, the ranks belong to another peer already, or there is no memory.
+ * Without a connection its links lose all packets.
+ */
+struct t3_peer *t3_peer_new(struct t3_fabric *fabric, const struct t3_peer_config *config,
+			    const struct t3_peer_ops *ops, void *opaque);
+/* Not connected. Before t3_fabric_free(). */
+void t3_peer_free(struct t3_peer *peer);
+
+/* A connection stands: sends the greeting. */
+void t3_peer_connect(struct t3_peer *peer);
+/*
+ * The connection has ended. All that was under way is lost, and spaces that depend on the peer's
+ * ranks fault as when a device is lost.
+ */
+void t3_peer_disconnect(struct t3_peer *peer);
+/*
+ * Bytes came. NULL, or why the host must close the connection and call t3_peer_disconnect().
+ */
+const char *t3_peer_input(struct t3_peer *peer, const void *data, size_t len);
+/* As input. Call it also while there is no connection. */
+const char *t3_peer_tick(struct t3_peer *peer);
+void t3_peer_info(const struct t3_peer *peer, struct t3_peer_info *info);
+
+#endif /* T3_NODE_H */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Devices on several nodes: a host whose ranks are spread over fabrics, with a stream of bytes from
+ * each node to each other one. So the short forms of host.h and ring.h work over nodes. Bytes arrive
+ * in pieces of random length, and the streams in random order.
+ */
+#ifndef T3_TEST_NODES_H
+#define T3_TEST_NODES_H
+
+#include "host.h"
+#include "t3_node.h"
+
+struct nodes;
+
+/* Rank r is on node r * nodes / ranks. Nobody is connected. */
+struct host *nodes_new(const struct host_config *config, uint32_t nodes, uint64_t seed);
+void nodes_connect_all(struct host *host); /* until all are up */
+/* A pair's connection. cut: bytes under way are lost, and both are told. */
+void nodes_connect(struct host *host, uint32_t a, uint32_t b);
+void nodes_cut(struct host *host, uint32_t a, uint32_t b);
+/* While one is stopped, it takes no bytes and runs no events. */
+void nodes_stop(struct host *host, uint32_t node, bool stopped);
+/* All of them lose frames that may be lost when so many bytes are under way. */
+void nodes_bound(struct host *host, size_t bytes);
+
+uint32_t nodes_count(const struct host *host);
+struct t3_fabric *nodes_fabric(struct host *host, uint32_t rank);
+struct t3_peer *nodes_peer(struct host *host, uint32_t node, uint32_t peer);
+void nodes_forget(struct host *host, uint32_t node, uint32_t peer); /* the test freed it */
+struct t3_peer_info nodes_info(struct host *host, uint32_t node, uint32_t peer);
+/* Why the node closed its connection to the peer last. NULL: it did not. */
+const char *nodes_why(struct host *host, uint32_t node, uint32_t peer);
+/* Fault at a link, on the node that sends. */
+bool nodes_inject(struct host *host, const struct t3_cmd_inject *inject);
+
+/* One piece of bytes, or some events. False: nothing is under way. */
+bool nodes_step(struct host *host);
+/* T3_PEER_TICK_MS pass on all nodes. */
+void nodes_tick(struct host *host);
+/* Steps, and ticks when nothing is under way, until no link has unanswered packets. */
+void nodes_settle(struct host *host);
+
+/* For host.c. */
+void nodes_drain(struct host *host);
+void nodes_free(struct host *host);
+
+#endif

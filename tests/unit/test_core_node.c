@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A fabric over several nodes (t3_node.h): a ring's reduce-scatter has the sums, states and counts
+ * that it has on one node, whatever the links and connections do, or ends in faults on all ranks.
+ * T3_SEEDS, T3_SEED as in test_core_property.c.
+ */
+#include "nodes.h"
+#include "ring.h"
+#include "seeds.h"
+
+#define SEEDS 12u
+#define SPACE 3u
+
+static struct host *connected(uint32_t ranks, uint32_t count, uint64_t seed)
+{
+	struct host_config config = { T3_TOPOLOGY_RING, ranks, 256, 8 };
+	struct host *host = nodes_new(&config, count, seed);
+
+	nodes_connect_all(host);
+	return host;
+}
+
+static void produce_all(const struct ring *ring, uint32_t epoch, bool staged)
+{
+	uint32_t r;
+
+	for (r = 0; r < ring->host->ranks; r++)
+		ring_produce(ring, r, epoch, staged);
+}
+
+static void set_up(struct ring *ring)
+{
+	ring_create(ring);
+	ring_connect(ring);
+}
+
+/* One epoch, from ARM to the right sums. */
+static void reduce(const struct ring *ring, uint32_t epoch, bool staged)
+{
+	ring_arm(ring, epoch);
+	nodes_settle(ring->host);
+	ring_expect_state(ring, T3_SPACE_ARMED, epoch);
+	produce_all(ring, epoch, staged);
+	nodes_settle(ring->host);
+	ring_expect_state(ring, T3_SPACE_COMPLETE, epoch);
+	ring_expect_sums(ring, epoch);
+}
+
+static void reduce_over(uint32_t ranks, uint32_t count, uint32_t dtype, uint64_t seed)
+{
+	struct host *host = connected(ranks, count, seed);
+	struct ring ring = ring_of(host, SPACE, dtype);
+	uint32_t epoch;
+
+	set_up(&ring);
+	for (epoch = 1; epoch <= 3; epoch++) {
+		reduce(&ring, epoch, false);
+		ring_release(&ring, epoch);
+	}
+	nodes_settle(host);
+	ring_expect_counts(&ring, 3, false);
+	host_free(host);
+}
+
+static void sums_and_counts_are_those_of_one_node(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for_each_seed(seed, SEEDS)
+	{
+		reduce_over(2, 2, T3_DTYPE_I32, seed);
+		reduce_over(4, 2, T3_DTYPE_F32, seed);
+		reduce_over(5, 3, T3_DTYPE_BF16, seed);
+		reduce_over(4, 4, T3_DTYPE_F16, seed);
+	}
+}
+
+static void doorbells_work_over_nodes(void **state)
+{
+	struct host *host = connected(4, 2, 1);
+	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+
+	(void)state;
+	set_up(&ring);
+	reduce(&ring, 1, true);
+	ring_expect_counts(&ring, 1, true);
+	host_free(host);
+}
+
+/* -------------------------------------------------------------- lossy links */
+
+static void make_lossy(struct host *host, uint64_t seed)
+{
+	uint32_t r;
+
+	for (r = 0; r < host->ranks; r++) {
+		struct t3_cmd_inject inject = { .kind = T3_INJECT_LINK_RANDOM,
+						.rank = r,
+						.peer = (r + 1) % host->ranks,
+						.nth = 6000,
+						.value = seed + r };
+
+		assert_true(nodes_inject(host, &inject));
+	}
+}
+
+static void accidents_lose_nothing_of(uint64_t seed)
+{
+	struct host *host = connected(4, 2, seed);
+	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+
+	set_up(&ring);
+	make_lossy(host, seed);
+	reduce(&ring, 1, false);
+	ring_release(&ring, 1);
+	reduce(&ring, 2, false);
+	assert_true(host_counter(&host->dev[1], T3_COUNTER_LINK_RETRIES));
+	assert_true(host_counter(&host->dev[2], T3_COUNTER_LINK_DUPLICATES));
+	host_free(host);
+}
+
+static void accidents_lose_nothing(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for_each_seed(seed, SEEDS) accidents_lose_nothing_of(seed);
+}
+
+/* A queue to the other node that holds a few packets, and loses the rest. */
+static void a_short_queue_loses_nothing(void **state)
+{
+	struct host *host = connected(4, 2, 7);
+	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+
+	(void)state;
+	set_up(&ring);
+	nodes_bound(host, 700);
+	reduce(&ring, 1, false);
+	assert_true(nodes_info(host, 0, 1).lost);
+	host_free(host);
+}
+
+/* ------------------------------------------------------------ broken nodes */
+
+static bool is_over(struct host_dev *d)
+{
+	uint32_t now = host_state(d, SPACE);
+
+	return now == T3_SPACE_FAULTED || now == T3_SPACE_COMPLETE;
+}
+
+/* Each rank's job has ended, and whoever completed has the right sums, as all have by then. */
+static void expect_end(const struct ring *ring, uint32_t epoch)
+{
+	uint32_t r, complete = 0;
+
+	for (r = 0; r < ring->host->ranks; r++) {
+		assert_true(is_over(&ring->host->dev[r]));
+		complete += host_state(&ring->host->dev[r], SPACE) == T3_SPACE_COMPLETE;
+	}
+	if (complete == ring->host->ranks)
+		ring_expect_sums(ring, epoch);
+}
+
+/* The fabric can be used again. */
+static void expect_recovery(struct ring *ring)
+{
+	nodes_connect_all(ring->host);
+	ring_disconnect(ring);
+	nodes_settle(ring->host);
+	ring_connect(ring);
+	reduce(ring, 1, false);
+}
+
+static void a_cut_connection_ends_the_job_of(uint64_t seed)
+{
+	struct host *host = connected(4, 2, seed);
+	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+	uint64_t random = seed + 1;
+	uint32_t steps = host_below(&random, 200);
+
+	set_up(&ring);
+	ring_arm(&ring, 1);
+	nodes_settle(host);
+	produce_all(&ring, 1, false);
+	while (steps-- && nodes_step(host))
+		;
+	nodes_cut(host, 0, 1);
+	nodes_settle(host);
+	expect_end(&ring, 1);
+	expect_recovery(&ring);
+	host_free(host);
+}
+
+static void a_cut_connection_ends_the_job(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for_each_seed(seed, SEEDS) a_cut_connection_ends_the_job_of(seed);
+}
+
+/* A node that is stopped for long: its peers give up, then find it silent. It goes on later. */
+static void a_stopped_node_ends_the_job_of(uint64_t seed)
+{
+	struct host *host = connected(4, 2, seed);
+	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+	uint32_t i;
+
+	set_up(&ring);
+	ring_arm(&ring, 1);
+	nodes_settle(host);
+	nodes_stop(host, 1, true);
+	produce_all(&ring, 1, false);
+	for (i = 0; i < T3_PEER_SILENCE + 2; i++) {
+		nodes_tick(host);
+		nodes_drain(host);
+	}
+	assert_string_equal(nodes_why(host, 0, 1), "the node is silent");
+	host_expect_peer_fault(&host->dev[0], SPACE, T3_FAULT_PEER_DEAD, 1);
+	assert_int_equal(host_state(&host->dev[1], SPACE), T3_SPACE_FAULTED);
+	nodes_stop(host, 1, false);
+	nodes_settle(host);
+	expect_end(&ring, 1);
+	expect_recovery(&ring);
+	host_free(host);
+}
+
+static void a_stopped_node_ends_the_job(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for_each_seed(seed, SEEDS) a_stopped_node_ends_the_job_of(seed);
+}
+
+/* Shorter than the link's retries: nobody notices. */
+static void a_short_stop_is_no_fault(void **state)
+{
+	struct host *host = connected(4, 2, 3);
+	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+	uint32_t i;
+
+	(void)state;
+	set_up(&ring);
+	ring_arm(&ring, 1);
+	nodes_settle(host);
+	nodes_stop(host, 1, true);
+	produce_all(&ring, 1, false);
+	for (i = 0; i < 10; i++) {
+		nodes_tick(host);
+		nodes_drain(host);
+	}
+	nodes_stop(host, 1, false);
+	nodes_settle(host);
+	ring_expect_state(&ring, T3_SPACE_COMPLETE, 1);
+	ring_expect_sums(&ring, 1);
+	host_free(host);
+}
+
+/* ------------------------------------------------------------- lost devices */
+
+static void a_reset_is_told_to_other_nodes(void **state)
+{
+	struct host *host = connected(4, 2, 5);
+	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+
+	(void)state;
+	set_up(&ring);
+	ring_arm(&ring, 1);
+	nodes_settle(host);
+	t3_dev_reset(host->dev[1].dev);
+	nodes_settle(host);
+	host_expect_peer_fault(&host->dev[2], SPACE, T3_FAULT_PEER_POISON, 1);
+	assert_int_equal(host->dev[2].traced.losses, 1);
+	assert_int_equal(host_state(&host->dev[3], SPACE), T3_SPACE_FAULTED);
+	host_free(host);
+}
+
+/* The news comes after a grant to the reset device's new space: its generation is newer. */
+static void a_space_after_the_reset_is_spared(void **state)
+{
+	struct host *host = connected(2, 2, 5);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+
+	(void)state;
+	t3_dev_reset(a->dev);
+	host_space(a, SPACE);
+	host_space(b, SPACE);
+	host_connect(a, b, SPACE);
+	nodes_settle(host);
+	assert_int_equal(b->traced.losses, 1);
+	host_arm(a, SPACE, 1);
+	host_arm(b, SPACE, 1);
+	nodes_settle(host);
+	host_expect(a, SPACE, T3_SPACE_COMPLETE, 1); /* it has no segments */
+	host_expect(b, SPACE, T3_SPACE_COMPLETE, 1);
+	host_free(host);
+}
+
+/* ------------------------------------------------------- what is not allowed */
+
+static void only_local_ranks_have_devices_and_faults(void **state)
+{
+	struct host *host = connected(4, 2, 1);
+	struct t3_dev *dev = host->dev[0].dev;
+	struct t3_cmd_inject link = { .kind = T3_INJECT_LINK_DOWN, .rank = 2, .peer = 1 };
+	struct t3_cmd_inject dma = { .kind = T3_INJECT_FAIL_DMA, .rank = 2, .nth = 1, .count = 1 };
+
+	(void)state;
+	t3_dev_detach(dev);
+	assert_int_equal(t3_dev_attach(dev, nodes_fabric(host, 0), 2), T3_ATTACH_REMOTE);
+	assert_int_equal(t3_dev_attach(dev, nodes_fabric(host, 0), 0), T3_ATTACH_OK);
+	assert_int_equal(t3_fabric_inject(nodes_fabric(host, 0), &link), T3_ADMIN_NO_ROUTE);
+	assert_int_equal(t3_fabric_inject(nodes_fabric(host, 0), &dma), T3_ADMIN_BAD_VALUE);
+	assert_true(nodes_inject(host, &link));
+	assert_false(t3_fabric_record(nodes_fabric(host, 0), NULL, NULL));
+	host_free(host);
+}
+
+#define SEEDS_TEST(name) cmocka_unit_test_setup_teardown(name, NULL, seeds_report)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		SEEDS_TEST(sums_and_counts_are_those_of_one_node),
+		cmocka_unit_test(doorbells_work_over_nodes),
+		SEEDS_TEST(accidents_lose_nothing),
+		cmocka_unit_test(a_short_queue_loses_nothing),
+		SEEDS_TEST(a_cut_connection_ends_the_job),
+		SEEDS_TEST(a_stopped_node_ends_the_job),
+		cmocka_unit_test(a_short_stop_is_no_fault),
+		cmocka_unit_test(a_reset_is_told_to_other_nodes),
+		cmocka_unit_test(a_space_after_the_reset_is_spared),
+		cmocka_unit_test(only_local_ranks_have_devices_and_faults),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

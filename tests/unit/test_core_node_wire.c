@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The frames between nodes (SPEC.md section 16), as a peer that is wrong, old, hostile or absent
+ * sends them. Each breach of the protocol ends the connection with its reason, and changes nothing.
+ */
+#include "node/node.h"
+#include "nodes.h"
+#include "ring.h"
+#include "seeds.h"
+
+#define SEEDS 40u
+#define SPACE 3u
+
+static struct host *pair(bool up)
+{
+	struct host_config config = { T3_TOPOLOGY_RING, 4, 256, 8 };
+	struct host *host = nodes_new(&config, 2, 1);
+
+	if (up)
+		nodes_connect_all(host);
+	else
+		t3_peer_connect(nodes_peer(host, 0, 1));
+	return host;
+}
+
+/* Node 0 takes a frame from node 1. */
+static const char *take(struct host *host, uint32_t type, uint32_t flags, const void *body,
+			uint32_t length)
+{
+	struct t3_frame head = { .type = (uint8_t)type, .flags = (uint8_t)flags, .length = length };
+	uint8_t frame[T3_FRAME_LONGEST + 2000];
+
+	assert_true(sizeof(head) + length <= sizeof(frame));
+	memcpy(frame, &head, sizeof(head));
+	if (length)
+		memcpy(frame + sizeof(head), body, length);
+	return t3_peer_input(nodes_peer(host, 0, 1), frame, sizeof(head) + length);
+}
+
+/* Node 1's greeting. */
+static struct t3_hello hello(void)
+{
+	struct t3_hello hello = {
+		.magic = T3_HELLO_MAGIC,
+		.version = T3_NODE_VERSION,
+		.fabric = "one of the tests",
+		.topology = T3_TOPOLOGY_RING,
+		.ranks = 4,
+		.nodes = 2,
+		.node = 1,
+		.local = 0xc,
+	};
+
+	return hello;
+}
+
+/* ----------------------------------------------------------------- greeting */
+
+static void check_refused(struct t3_hello *h, const char *why)
+{
+	struct host *host = pair(false);
+	const char *said = take(host, T3_FRAME_HELLO, 0, h, sizeof(*h));
+
+	if (why)
+		assert_non_null(strstr(said, why));
+	else
+		assert_null(said);
+	assert_int_equal(nodes_info(host, 0, 1).up, !why);
+	host_free(host);
+	*h = hello();
+}
+
+static void a_greeting_must_be_of_this_fabric(void **state)
+{
+	struct t3_hello h = hello();
+
+	(void)state;
+	check_refused(&h, NULL);
+	h.magic[0] = 'X';
+	check_refused(&h, "no node of a T3 fabric");
+	h.version = 7;
+	check_refused(&h, "another version of the protocol (7, here 1)");
+	h.fabric[15] ^= 1;
+	check_refused(&h, "another fabric");
+	h.topology = T3_TOPOLOGY_FULL;
+	check_refused(&h, "topology, ranks, nodes or timed");
+	h.ranks = 5;
+	check_refused(&h, "topology, ranks, nodes or timed");
+	h.nodes = 3;
+	check_refused(&h, "topology, ranks, nodes or timed");
+	h.flags = T3_HELLO_TIMED;
+	check_refused(&h, "topology, ranks, nodes or timed");
+	h.flags = 2;
+	check_refused(&h, "topology, ranks, nodes or timed");
+	h.mbz = 1;
+	check_refused(&h, "topology, ranks, nodes or timed");
+	h.node = 0;
+	check_refused(&h, "its number or its ranks");
+	h.local = 0x8;
+	check_refused(&h, "its number or its ranks");
+	h.local = 0xf;
+	check_refused(&h, "its number or its ranks");
+}
+
+/* Whatever else a later version has in its greeting, this one can read its number. */
+static void greetings_of_other_versions_have_other_lengths(void **state)
+{
+	uint8_t body[1024] = T3_HELLO_MAGIC;
+	uint32_t version = 2, length;
+
+	(void)state;
+	memcpy(body + 8, &version, sizeof(version));
+	for (length = 12; length <= sizeof(body); length++) {
+		struct host *host = pair(false);
+
+		assert_non_null(strstr(take(host, T3_FRAME_HELLO, 0, body, length), "(2, here 1)"));
+		host_free(host);
+	}
+}
+
+static void a_short_greeting_is_refused(void **state)
+{
+	struct t3_hello h = hello();
+	uint32_t length;
+
+	(void)state;
+	for (length = 0; length < sizeof(h); length++) {
+		struct host *host = pair(false);
+
+		assert_non_null(take(host, T3_FRAME_HELLO, 0, &h, length));
+		assert_false(nodes_info(host, 0, 1).up);
+		host_free(host);
+	}
+}
+
+/* Node 1 is told the reason, and says it. */
+static void the_other_node_learns_why(void **state)
+{
+	struct host *host = pair(true);
+	uint32_t reason;
+
+	(void)state;
+	for (reason = 0; reason < T3_REFUSED_COUNT + 2; reason++) {
+		const char *why = take(host, T3_FRAME_REFUSE, 0, &reason, sizeof(reason));
+
+		assert_non_null(strstr(why, "node 1 refused this node: to it, "));
+	}
+	reason = T3_REFUSED_FABRIC;
+	assert_non_null(strstr(take(host, T3_FRAME_REFUSE, 0, &reason, sizeof(reason)),
+			       "it belongs to another fabric"));
+	host_free(host);
+}
+
+/* A peer that says nothing, or less than a greeting, forever. */
+static void a_greeting_has_a_time_limit(void **state)
+{
+	struct host *host = pair(false);
+	uint8_t byte = T3_FRAME_HELLO;
+	uint32_t ticks = 0;
+
+	(void)state;
+	while (!t3_peer_tick(nodes_peer(host, 0, 1))) {
+		if (ticks < 7)
+			assert_null(t3_peer_input(nodes_peer(host, 0, 1), &byte, ticks == 0));
+		assert_true(++ticks <= T3_PEER_SILENCE);
+	}
+	host_free(host);
+}
+
+/* ------------------------------------------------------------------- frames */
+
+static void frames_have_types_flags_and_lengths(void **state)
+{
+	static const struct {
+		uint32_t type, flags, length;
+		const char *why;
+	} wrong[] = {
+		{ 0, 0, 0, "unknown type or flag" },
+		{ T3_FRAME_REFUSE + 1, 0, 0, "unknown type or flag" },
+		{ 255, 0, 0, "unknown type or flag" },
+		{ T3_FRAME_PING, 1, 0, "unknown type or flag" },
+		{ T3_FRAME_PACKET, 2, 64, "unknown type or flag" },
+		{ T3_FRAME_RESPONSE, T3_FRAME_CORRUPT, 16, "unknown type or flag" },
+		{ T3_FRAME_PING, 0, 1, "wrong length" },
+		{ T3_FRAME_PACKET, 0, 63, "wrong length" },
+		{ T3_FRAME_PACKET, 0, 64 + 1025, "wrong length" },
+		{ T3_FRAME_RESPONSE, 0, 15, "wrong length" },
+		{ T3_FRAME_RESPONSE, 0, 17, "wrong length" },
+		{ T3_FRAME_LOSS, 0, 3, "wrong length" },
+		{ T3_FRAME_LOSS, 0, 8, "loss of a device has a wrong length" },
+		{ T3_FRAME_REFUSE, 0, 5, "wrong length" },
+		{ T3_FRAME_HELLO, 0, 56, "a second greeting" },
+	};
+	static const uint8_t body[2000];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct host *host = pair(true);
+		const char *why = take(host, wrong[i].type, wrong[i].flags, body, wrong[i].length);
+
+		assert_non_null(why);
+		assert_non_null(strstr(why, wrong[i].why));
+		assert_int_equal(nodes_info(host, 0, 1).refused, 1);
+		host_free(host);
+	}
+}
+
+static void nothing_comes_before_the_greeting(void **state)
+{
+	static const uint8_t body[64];
+	static const uint32_t length[] = { [T3_FRAME_PACKET] = 64,
+					   [T3_FRAME_RESPONSE] = 16,
+					   [T3_FRAME_LOSS] = 4,
+					   [T3_FRAME_PING] = 0 };
+	uint32_t type;
+
+	(void)state;
+	for (type = T3_FRAME_PACKET; type <= T3_FRAME_PING; type++) {
+		struct host *host = pair(false);
+
+		assert_string_equal(take(host, type, 0, body, length[type]),
+				    "a frame comes before the greeting");
+		host_free(host);
+	}
+}
+
+/* ------------------------------------------------------------ foreign links */
+
+/* Node 1 has ranks 2 and 3. In the ring, they have links with ranks 1 and 0. */
+static bool may_send(uint32_t src, uint32_t dst)
+{
+	return (src == 2 && dst == 1) || (src == 3 && dst == 0);
+}
+
+static void a_node_speaks_for_its_own_links_alone(void **state)
+{
+	struct host *host = pair(true);
+	uint32_t src, dst;
+
+	(void)state;
+	for (src = 0; src < 40; src++)
+		for (dst = 0; dst < 40; dst++) {
+			struct t3_packet packet = { .src_rank = (uint16_t)src,
+						    .dst_rank = (uint16_t)dst,
+						    .incarnation = 1 };
+			struct t3_far_response response = { .src = (uint16_t)dst,
+							    .dst = (uint16_t)src };
+			struct t3_far_loss loss = { .src = (uint16_t)src, .dst = (uint16_t)dst };
+			bool right = may_send(src, dst);
+
+			assert_int_equal(right, !take(host, T3_FRAME_PACKET, 0, &packet, 64));
+			assert_int_equal(right, !take(host, T3_FRAME_RESPONSE, 0, &response, 16));
+			assert_int_equal(right, !take(host, T3_FRAME_LOSS, 0, &loss, 4));
+			assert_int_equal(right, !take(host, T3_FRAME_LOSS, 0, &loss, sizeof(loss)));
+		}
+	host_free(host);
+}
+
+static void lengths_and_statuses_are_checked(void **state)
+{
+	struct host *host = pair(true);
+	struct t3_packet packet = { .src_rank = 2, .dst_rank = 1, .length = 4 };
+	struct t3_far_response response = { .src = 1, .dst = 2, .status = T3_NAK_POISON };
+
+	(void)state;
+	assert_non_null(strstr(take(host, T3_FRAME_PACKET, 0, &packet, 64), "contradicts"));
+	packet.length = 0xffffffc0;
+	assert_non_null(strstr(take(host, T3_FRAME_PACKET, 0, &packet, 64), "contradicts"));
+	assert_null(take(host, T3_FRAME_RESPONSE, 0, &response, 16));
+	response.status++;
+	assert_non_null(strstr(take(host, T3_FRAME_RESPONSE, 0, &response, 16), "unknown status"));
+	host_free(host);
+}
+
+/* ---------------------------------------------------------- incarnations */
+
+/* What node 0 answers to a packet, if it does: the status. */
+static bool answered(struct host *host, uint32_t incarnation, uint32_t sequence)
+{
+	struct t3_packet packet = { .src_rank = 2,
+				    .dst_rank = 1,
+				    .type = T3_PKT_POISON,
+				    .incarnation = incarnation,
+				    .sequence = sequence };
+	uint64_t sent = nodes_info(host, 0, 1).sent;
+
+	assert_null(take(host, T3_FRAME_PACKET, 0, &packet, 64));
+	return nodes_info(host, 0, 1).sent > sent;
+}
+
+static void the_newest_incarnation_counts(void **state)
+{
+	struct host *host = pair(true);
+	struct host_dev *d = &host->dev[1];
+
+	(void)state;
+	assert_false(answered(host, 5, 1)); /* ahead */
+	assert_true(answered(host, 5, 0));
+	assert_true(answered(host, 5, 1));
+	assert_true(answered(host, 5, 0)); /* again */
+	assert_int_equal(host_counter(d, T3_COUNTER_LINK_DUPLICATES), 1);
+	assert_false(answered(host, 5, 3));
+	assert_false(answered(host, 4, 2)); /* over */
+	assert_false(answered(host, 6, 2)); /* begins at 0 */
+	assert_true(answered(host, 6, 0));
+	assert_false(answered(host, 5, 2));
+	assert_true(answered(host, 0x80000005, 0));
+	assert_true(answered(host, 1, 0)); /* they wrap */
+	assert_int_equal(host_counter(d, T3_COUNTER_LINK_RX_PACKETS), 5);
+	host_free(host);
+}
+
+static void a_corrupt_packet_is_counted_alone(void **state)
+{
+	struct host *host = pair(true);
+	struct t3_packet packet = { .src_rank = 2, .dst_rank = 1, .incarnation = 9 };
+	uint64_t sent = nodes_info(host, 0, 1).sent;
+
+	(void)state;
+	assert_null(take(host, T3_FRAME_PACKET, T3_FRAME_CORRUPT, &packet, 64));
+	assert_int_equal(nodes_info(host, 0, 1).sent, sent);
+	assert_int_equal(host_counter(&host->dev[1], T3_COUNTER_LINK_ERRORS), 1);
+	assert_true(answered(host, 1, 0));
+	host_free(host);
+}
+
+/* ------------------------------------------------------------- configuration */
+
+static void wrong_peers_are_refused(void **state)
+{
+	struct host *host = pair(false);
+	const struct t3_peer_config right = { .nodes = 2, .own = 0, .node = 1, .ranks = 0xc };
+	struct t3_peer_config c = right;
+	struct t3_fabric *fabric = nodes_fabric(host, 0);
+	static const struct t3_peer_ops ops;
+
+	(void)state;
+	assert_null(t3_peer_new(fabric, &c, &ops, NULL)); /* they have a peer */
+	t3_peer_free(nodes_peer(host, 0, 1));
+	c.nodes = 1;
+	assert_null(t3_peer_new(fabric, &c, &ops, NULL));
+	c.nodes = T3_MAX_NODES + 1;
+	assert_null(t3_peer_new(fabric, &c, &ops, NULL));
+	c = right;
+	c.own = 2;
+	assert_null(t3_peer_new(fabric, &c, &ops, NULL));
+	c = right;
+	c.node = 0;
+	assert_null(t3_peer_new(fabric, &c, &ops, NULL));
+	c.node = 2;
+	assert_null(t3_peer_new(fabric, &c, &ops, NULL));
+	c = right;
+	c.ranks = 0xe;
+	assert_null(t3_peer_new(fabric, &c, &ops, NULL));
+	c.ranks = 0;
+	assert_null(t3_peer_new(fabric, &c, &ops, NULL));
+	nodes_forget(host, 0, 1);
+	host_free(host);
+}
+
+static void remote_ranks_are_some_of_the_fabrics(void **state)
+{
+	static const struct t3_fabric_ops ops;
+	struct t3_fabric_config config = { .topology = T3_TOPOLOGY_RING, .ranks = 4, .id = 1 };
+
+	(void)state;
+	config.remote = 0x10;
+	assert_null(t3_fabric_new(&config, &ops, NULL));
+	config.remote = 0xf;
+	assert_null(t3_fabric_new(&config, &ops, NULL));
+	config.ranks = 32;
+	config.remote = 0xffffffff;
+	assert_null(t3_fabric_new(&config, &ops, NULL));
+}
+
+/* ------------------------------------------------------------------- random */
+
+/* A body that is nearly right. */
+static uint32_t random_frame(uint64_t *random, uint8_t *body, uint32_t *type)
+{
+	struct t3_packet packet = { .type = (uint8_t)(1 + host_below(random, 4)),
+				    .src_rank = 2,
+				    .dst_rank = 1,
+				    .src_space = SPACE,
+				    .src_generation = 1,
+				    .dst_space = SPACE,
+				    .dst_generation = 1,
+				    .epoch = 1,
+				    .op = T3_OP_ADD,
+				    .dtype = T3_DTYPE_I32,
+				    .segment = (uint16_t)host_below(random, 4),
+				    .arg = host_below(random, 8),
+				    .incarnation = 1 + host_below(random, 3),
+				    .sequence = host_below(random, 8) };
+	struct t3_far_response response = { .src = 1,
+					    .dst = 2,
+					    .incarnation = 1,
+					    .sequence = host_below(random, 40),
+					    .status = host_below(random, 13) };
+	struct t3_far_loss loss = { .src = 2, .dst = 1 };
+
+	*type = T3_FRAME_PACKET + host_below(random, 4);
+	if (*type == T3_FRAME_LOSS && !host_below(random, 20)) {
+		memcpy(body, &loss, sizeof(loss));
+		return sizeof(loss);
+	}
+	if (*type == T3_FRAME_RESPONSE) {
+		memcpy(body, &response, sizeof(response));
+		return sizeof(response);
+	}
+	*type = T3_FRAME_PACKET;
+	packet.length = packet.type == T3_PKT_UPDATE ? 4 * (1 + host_below(random, 5)) : 0;
+	memcpy(body, &packet, sizeof(packet));
+	return (uint32_t)sizeof(packet) + packet.length;
+}
+
+/*
+ * Node 1 is hostile, and node 0's ranks work with it. Whatever it sends within its rights, node 0's
+ * own job on ranks 0 and 1 ends, and both ranks work afterwards.
+ */
+static void hostile_of(uint64_t seed)
+{
+	struct host *host = pair(true);
+	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+	uint64_t random = seed;
+	uint32_t i, type, length;
+
+	ring_create(&ring);
+	ring_connect(&ring);
+	ring_arm(&ring, 1);
+	nodes_settle(host);
+	ring_produce(&ring, 1, 1, false);
+	for (i = 0; i < 300; i++) {
+		uint8_t body[sizeof(struct t3_far_loss)];
+
+		memset(body, (int)i, sizeof(body));
+		length = random_frame(&random, body, &type);
+		if (host_below(&random, 3) == 0)
+			body[host_below(&random, length)] ^= (uint8_t)(1 << host_below(&random, 8));
+		if (take(host, type, 0, body, length))
+			assert_true(nodes_info(host, 0, 1).refused);
+		if (host_below(&random, 2))
+			t3_fabric_run(nodes_fabric(host, 0), host_below(&random, 30));
+	}
+	nodes_cut(host, 0, 1);
+	nodes_settle(host);
+	nodes_connect_all(host);
+	ring_disconnect(&ring);
+	nodes_settle(host);
+	ring_connect(&ring);
+	ring_arm(&ring, 1);
+	nodes_settle(host);
+	for (i = 0; i < 4; i++)
+		ring_produce(&ring, i, 1, false);
+	nodes_settle(host);
+	ring_expect_state(&ring, T3_SPACE_COMPLETE, 1);
+	ring_expect_sums(&ring, 1);
+	host_free(host);
+}
+
+static void a_hostile_node_breaks_nothing(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for_each_seed(seed, SEEDS) hostile_of(seed);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_greeting_must_be_of_this_fabric),
+		cmocka_unit_test(greetings_of_other_versions_have_other_lengths),
+		cmocka_unit_test(a_short_greeting_is_refused),
+		cmocka_unit_test(the_other_node_learns_why),
+		cmocka_unit_test(a_greeting_has_a_time_limit),
+		cmocka_unit_test(frames_have_types_flags_and_lengths),
+		cmocka_unit_test(nothing_comes_before_the_greeting),
+		cmocka_unit_test(a_node_speaks_for_its_own_links_alone),
+		cmocka_unit_test(lengths_and_statuses_are_checked),
+		cmocka_unit_test(the_newest_incarnation_counts),
+		cmocka_unit_test(a_corrupt_packet_is_counted_alone),
+		cmocka_unit_test(wrong_peers_are_refused),
+		cmocka_unit_test(remote_ranks_are_some_of_the_fabrics),
+		cmocka_unit_test_setup_teardown(a_hostile_node_breaks_nothing, NULL, seeds_report),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
