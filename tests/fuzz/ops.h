@@ -47,6 +47,18 @@ enum op_packet {
 	OP_PACKET_COUNT
 };
 
+enum op_frame {
+	OP_FRM_GREET,
+	OP_FRM_PACKET,
+	OP_FRM_RESPONSE,
+	OP_FRM_LOSS,
+	OP_FRM_RAW,
+	OP_FRM_PRODUCE,
+	OP_FRM_ARM,
+	OP_FRM_TIME,
+	OP_FRAME_COUNT
+};
+
 enum op_descriptor {
 	OP_DESC_CREATE,
 	OP_DESC_COMMAND,

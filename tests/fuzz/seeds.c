@@ -296,6 +296,49 @@ static void control_packets(void)
 	save("fuzz_packet", "raw");
 }
 
+/* -------------------------------------------------------------- fuzz_frame */
+
+/* A right greeting, and rank 0 and 1 at work. */
+static void begin_frames(void)
+{
+	PUT(SHAPE_USUAL, OP_FRM_GREET, 0, OP_FRM_TIME, 63);
+}
+
+static void frames(void)
+{
+	uint32_t i;
+
+	begin_frames();
+	for (i = 0; i < 64; i++) /* each type, link, segment and state */
+		PUT(OP_FRM_PACKET, (uint8_t)(i * 4), 0, OP_FRM_TIME, 63);
+	save("fuzz_frame", "packets");
+	begin_frames();
+	PUT(OP_FRM_PRODUCE, 0, OP_FRM_PRODUCE, 1, OP_FRM_TIME, 63);
+	for (i = 0; i < 13; i++)
+		PUT(OP_FRM_RESPONSE, (uint8_t)(i << 4 | (i & 1)), 0, OP_FRM_TIME, 63);
+	save("fuzz_frame", "responses");
+	begin_frames();
+	for (i = 0; i < 4; i++)
+		PUT(OP_FRM_LOSS, (uint8_t)i, 0, OP_FRM_TIME, 63, OP_FRM_ARM, (uint8_t)i, 0);
+	save("fuzz_frame", "losses");
+	begin_frames();
+	for (i = 0; i < 80; i++)
+		PUT(OP_FRM_TIME, 0xff);
+	PUT(OP_FRM_GREET, 0, OP_FRM_PACKET, 0, 0);
+	save("fuzz_frame", "silence");
+	for (i = 0; i < 64; i += 3) {
+		PUT(SHAPE_USUAL, OP_FRM_GREET, 1, (uint8_t)i, 0, 0xff);
+		save_numbered("fuzz_frame", "greeting", i);
+	}
+	begin_frames();
+	for (i = 0; i < 72; i += 2) /* one field after the other is wrong */
+		PUT(OP_FRM_PACKET, 3, 1, (uint8_t)i, 1, 0xff, 0xff, OP_FRM_GREET, 0);
+	save("fuzz_frame", "fields");
+	PUT(SHAPE_USUAL, OP_FRM_GREET, 0, OP_FRM_RAW, 7, 5, 0, 0, 0, 0, 0, 0, 0, OP_FRM_RAW, 3, 2,
+	    0, 0, 0, OP_FRM_RAW, 0, 64);
+	save("fuzz_frame", "raw");
+}
+
 /* --------------------------------------------------------- fuzz_descriptor */
 
 static void descriptor(uint32_t queue, uint32_t opcode, uint32_t kinds)
@@ -425,6 +468,7 @@ int main(int argc, char **argv)
 	updates();
 	wrong_fields();
 	control_packets();
+	frames();
 	descriptors();
 	states();
 	return 0;

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process that speaks the protocol of nodes (SPEC.md section 16) and is hostile. Its frames start
+ * as right ones, and the input changes bytes of them. Or all bytes are the input's. The ranks of the
+ * node that it talks to work with it and with each other. Afterwards a real node takes its place,
+ * and a reduce-scatter over both must succeed.
+ */
+#include "node/node.h"
+#include "nodes.h"
+#include "ops.h"
+#include "ring.h"
+#include "space/space.h"
+#include "world.h"
+
+#define STEPS_MAX 256u
+#define SPACE	  0u
+#define RANKS	  4u /* 0 and 1 are on node 0; the ring has links 2 -> 1, 3 -> 0 and back */
+
+struct run {
+	struct stream *in;
+	struct host *host;
+	struct ring ring;
+	bool open;
+};
+
+/* Only node 0 has this connection. What it sends is lost. */
+static void set_open(struct run *run, bool open)
+{
+	struct t3_peer *peer = nodes_peer(run->host, 0, 1);
+
+	if (open)
+		t3_peer_connect(peer);
+	else
+		t3_peer_disconnect(peer);
+	run->open = open;
+}
+
+static void give(struct run *run, const void *data, size_t len)
+{
+	if (run->open && t3_peer_input(nodes_peer(run->host, 0, 1), data, len))
+		set_open(run, false);
+}
+
+static void send_frame(struct run *run, uint32_t type, void *body, uint32_t length)
+{
+	struct {
+		struct t3_frame head;
+		uint8_t body[sizeof(struct t3_far_loss)];
+	} frame = { .head = { .type = (uint8_t)type, .length = length } };
+
+	memcpy(frame.body, body, length);
+	stream_patch(run->in, &frame, sizeof(frame.head) + (length < 64 ? length : 64));
+	give(run, &frame, sizeof(frame.head) + length);
+}
+
+static void greet(struct run *run)
+{
+	struct t3_hello hello = {
+		.magic = T3_HELLO_MAGIC,
+		.version = T3_NODE_VERSION,
+		.fabric = "one of the tests",
+		.topology = T3_TOPOLOGY_RING,
+		.ranks = RANKS,
+		.nodes = 2,
+		.node = 1,
+		.local = 0xc,
+	};
+
+	set_open(run, false);
+	set_open(run, true);
+	send_frame(run, T3_FRAME_HELLO, &hello, sizeof(hello));
+}
+
+/* One that the receiver expects, at one of the two links to node 0. */
+static void packet(struct run *run)
+{
+	uint32_t what = stream_u8(run->in), src = what & 1 ? 2 : 3, dst = what & 1 ? 1 : 0;
+	const struct t3_spaces *to = t3_spaces(run->host->dev[dst].dev);
+	const struct t3_receiver *receiver =
+		&nodes_fabric(run->host, dst)->link[src][dst]->receiver;
+	struct {
+		struct t3_packet packet;
+		uint8_t payload[T3_PACKET_PAYLOAD];
+	} body = { .packet = {
+		.type = (uint8_t)(1 + (what >> 1 & 3)),
+		.op = T3_OP_ADD,
+		.dtype = T3_DTYPE_I32,
+		.src_rank = (uint16_t)src,
+		.dst_rank = (uint16_t)dst,
+		.src_space = SPACE,
+		.src_generation = t3_spaces(run->host->dev[src].dev)->generation[SPACE],
+		.dst_space = SPACE,
+		.dst_generation = to->generation[SPACE],
+		.epoch = to->space[SPACE].epoch,
+		.segment = what >> 3 & 3,
+		.arg = what >> 5,
+		.incarnation = receiver->incarnation ? receiver->incarnation : 1,
+		.sequence = (uint32_t)receiver->expect,
+	}, .payload = { 0 } };
+
+	if (body.packet.type == T3_PKT_UPDATE)
+		body.packet.length = 8;
+	send_frame(run, T3_FRAME_PACKET, &body, (uint32_t)sizeof(body.packet) + body.packet.length);
+}
+
+static void response(struct run *run)
+{
+	uint32_t what = stream_u8(run->in);
+	const struct t3_link *link = nodes_fabric(run->host, 0)->link[what & 1][what & 1 ? 2 : 3];
+	struct t3_far_response body = {
+		.src = (uint16_t)link->src,
+		.dst = (uint16_t)link->dst,
+		.incarnation = link->incarnation,
+		.sequence = (uint32_t)link->una,
+		.status = what >> 4,
+	};
+
+	send_frame(run, T3_FRAME_RESPONSE, &body, sizeof(body));
+}
+
+static void loss(struct run *run)
+{
+	uint32_t what = stream_u8(run->in);
+	struct t3_far_loss body = { .src = what & 1 ? 2 : 3, .dst = what & 1 };
+
+	memset(body.generation, what >> 2, sizeof(body.generation));
+	send_frame(run, T3_FRAME_LOSS, &body, what & 2 ? sizeof(body) : T3_FAR_GONE);
+}
+
+static void raw(struct run *run)
+{
+	uint8_t bytes[32];
+	uint32_t length = 1 + stream_u8(run->in) % sizeof(bytes);
+
+	stream_bytes(run->in, bytes, length);
+	give(run, bytes, length);
+}
+
+static void produce(struct run *run)
+{
+	uint32_t what = stream_u8(run->in);
+
+	ring_produce(&run->ring, what & 1, host_query(&run->host->dev[what & 1], SPACE).epoch,
+		     what & 2);
+}
+
+static void arm(struct run *run)
+{
+	host_arm(&run->host->dev[stream_u8(run->in) & 1], SPACE, 1 + stream_u8(run->in) % 3);
+}
+
+static void pass(struct run *run)
+{
+	uint32_t what = stream_u8(run->in);
+
+	t3_fabric_run(nodes_fabric(run->host, 0), what & 63);
+	if (what >> 6 == 3 && t3_peer_tick(nodes_peer(run->host, 0, 1)))
+		set_open(run, false);
+}
+
+static void (*const operations[OP_FRAME_COUNT])(struct run *) = {
+	[OP_FRM_GREET] = greet, [OP_FRM_PACKET] = packet, [OP_FRM_RESPONSE] = response,
+	[OP_FRM_LOSS] = loss,	[OP_FRM_RAW] = raw,	  [OP_FRM_PRODUCE] = produce,
+	[OP_FRM_ARM] = arm,	[OP_FRM_TIME] = pass,
+};
+
+static void expect_working(struct run *run)
+{
+	uint32_t r;
+
+	set_open(run, false);
+	nodes_settle(run->host);
+	nodes_connect_all(run->host);
+	ring_disconnect(&run->ring);
+	nodes_settle(run->host);
+	ring_connect(&run->ring);
+	ring_arm(&run->ring, 1);
+	nodes_settle(run->host);
+	for (r = 0; r < RANKS; r++)
+		ring_produce(&run->ring, r, 1, false);
+	nodes_settle(run->host);
+	ring_expect_state(&run->ring, T3_SPACE_COMPLETE, 1);
+	ring_expect_sums(&run->ring, 1);
+}
+
+/* Nodes are made once, because that takes longest. An input depends on no generation or number. */
+static struct host *make_nodes(void)
+{
+	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 4, 4 };
+
+	return nodes_new(&config, 2, 1);
+}
+
+static void play(struct stream *in, struct host *host)
+{
+	struct run run = { .in = in, .host = host };
+	uint32_t steps;
+
+	run.ring = ring_of(run.host, SPACE, T3_DTYPE_I32);
+	nodes_stop(run.host, 1, true);
+	ring_create(&run.ring);
+	ring_connect(&run.ring);
+	ring_arm(&run.ring, 1);
+	for (steps = 0; steps < STEPS_MAX && stream_more(in); steps++)
+		operations[stream_u8(in) % OP_FRAME_COUNT](&run);
+	nodes_stop(run.host, 1, false);
+	expect_working(&run);
+	nodes_cut(run.host, 0, 1);
+	host_clear(run.host);
+}
+
+/* The harness's own devices are not used. With T3_FUZZ_TWICE every second input has new nodes. */
+void fuzz_one(struct stream *in, struct host *host)
+{
+	static struct host *nodes;
+	bool old = nodes;
+
+	(void)host;
+	if (!nodes)
+		nodes = make_nodes();
+	play(in, nodes);
+	if (old && getenv("T3_FUZZ_TWICE")) {
+		host_free(nodes);
+		nodes = NULL;
+	}
+}
