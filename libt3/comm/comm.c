@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "comm/private.h"
 
@@ -13,6 +14,30 @@ int64_t comm_time_left(int64_t deadline_ns, int64_t limit_ns)
 	if (deadline_ns <= now)
 		return 0;
 	return deadline_ns - now < limit_ns ? deadline_ns - now : limit_ns;
+}
+
+void comm_nap(int64_t ns)
+{
+	struct timespec time = { ns / 1000000000, ns % 1000000000 };
+
+	nanosleep(&time, NULL);
+}
+
+uint32_t comm_list_missing(uint32_t ranks, uint32_t here, char list[COMM_LIST_BYTES],
+			   uint32_t *first)
+{
+	uint32_t rank, count = 0;
+	size_t length = 0;
+
+	*list = '\0';
+	for (rank = 0; rank < ranks; rank++) {
+		if (here >> rank & 1)
+			continue;
+		if (!count++)
+			*first = rank;
+		length += (size_t)snprintf(list + length, COMM_LIST_BYTES - length, " %u", rank);
+	}
+	return count;
 }
 
 int t3_comm_fail(struct t3_comm *comm, int ret, const char *format, ...)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * How ranks that are separate processes meet. Rank r listens at DIR/rank-r, connects to all lower
- * ranks and accepts all higher ones. Over each connection both ranks send a hello and check the
- * other's. A rank that leaves early closes its sockets, and the others see that.
+ * How ranks that are separate processes meet. Rank r listens at DIR/rank-r, or at its name,
+ * connects to all lower ranks and accepts all higher ones. Over each connection both ranks send a
+ * hello and check the other's. A rank that leaves early closes its sockets, and the others see that.
  */
 #define _GNU_SOURCE /* accept4, ppoll */
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -22,10 +21,23 @@ static void welcome(struct meeting *m, const struct comm_greeting *hello)
 
 /* -------------------------------------------------------------- lower ranks */
 
-/* The lower rank does not listen yet, or its backlog is full. */
-static bool is_early(int error)
+/*
+ * The lower rank does not listen yet, or its backlog is full. A rank with a name listens before the
+ * others know it.
+ */
+static bool is_early(const struct meeting *m, int error)
 {
-	return error == ENOENT || error == ECONNREFUSED || error == EAGAIN || error == EINTR;
+	return error == EAGAIN || error == EINTR ||
+	       (!m->names && (error == ENOENT || error == ECONNREFUSED));
+}
+
+static int no_connection(struct meeting *m, uint32_t rank, int error)
+{
+	if (is_early(m, error))
+		return 0;
+	if (m->names && error == ECONNREFUSED)
+		return comm_left_early(m, rank);
+	return t3_comm_fail(m->comm, -error, "%s/rank-%u: %s", m->dir, rank, strerror(error));
 }
 
 /* Connect to a lower rank. Returns 0 when that worked or must be tried again. */
@@ -42,9 +54,7 @@ static int ask(struct meeting *m, uint32_t rank)
 	if (connect(fd, (const struct sockaddr *)&at, sizeof(at))) {
 		ret = -errno;
 		close(fd);
-		return is_early(-ret) ? 0
-				      : t3_comm_fail(comm, ret, "%s/rank-%u: %s", m->dir, rank,
-						     strerror(-ret));
+		return no_connection(m, rank, -ret);
 	}
 	comm->socket[rank] = fd;
 	ret = comm_judge_peer(comm, fd);
@@ -92,6 +102,23 @@ static int hear_answer(struct meeting *m, uint32_t rank)
 
 /* ------------------------------------------------------------- higher ranks */
 
+/*
+ * Any user can find a name, so that another user's process is only turned away. Nobody else can
+ * enter the directory: then it is an error.
+ */
+static int admit(struct meeting *m, uint32_t place, int fd)
+{
+	int ret = comm_judge_peer(m->comm, fd);
+
+	if (ret && m->names) {
+		close(fd);
+		*m->comm->error = '\0';
+		return 0;
+	}
+	m->stranger[place] = fd;
+	return ret;
+}
+
 static int accept_all(struct meeting *m)
 {
 	uint32_t i = 0;
@@ -108,8 +135,7 @@ static int accept_all(struct meeting *m)
 		if (fd < 0)
 			return t3_comm_fail(m->comm, -errno, "no rank can be accepted: %s",
 					    strerror(errno));
-		m->stranger[i] = fd;
-		ret = comm_judge_peer(m->comm, fd);
+		ret = admit(m, i, fd);
 		if (ret)
 			return ret;
 	}
@@ -146,48 +172,13 @@ static bool is_complete(const struct meeting *m)
 	return (m->joined | 1u << m->comm->rank) == all;
 }
 
-static void say_parting(struct meeting *m, uint32_t culprit, bool late)
-{
-	struct comm_parting parting = { COMM_PARTING, COMM_PARTING_BYTES, culprit, late };
-	uint32_t rank;
-
-	for (rank = 0; rank < m->comm->ranks; rank++) {
-		if (m->joined >> rank & 1)
-			comm_send_frame(m->comm->socket[rank], &parting, sizeof(parting), -1);
-	}
-}
-
-/* Only a parting message may follow its hello. */
-static bool hear_parting(struct t3_comm *comm, uint32_t rank, struct comm_parting *parting)
-{
-	size_t size = sizeof(*parting);
-	int fd;
-
-	if (comm_receive_frame(comm->socket[rank], parting, &size, &fd))
-		return false;
-	if (fd >= 0)
-		close(fd);
-	return size == sizeof(*parting) && parting->kind == COMM_PARTING;
-}
-
-/* A rank that had joined has closed its socket, so the join fails. Find the rank that caused it. */
-static int left_early(struct meeting *m, uint32_t rank)
-{
-	struct comm_parting parting = { .culprit = rank };
-
-	if (!hear_parting(m->comm, rank, &parting))
-		parting = (struct comm_parting){ .culprit = rank };
-	say_parting(m, parting.culprit, parting.late);
-	return comm_fail_parting(m->comm, rank, &parting);
-}
-
 static int check_joined(struct meeting *m)
 {
 	uint32_t rank;
 
 	for (rank = 0; rank < m->comm->ranks; rank++) {
 		if (m->joined >> rank & 1 && m->comm->transport->gone(m->comm, rank))
-			return left_early(m, rank);
+			return comm_left_early(m, rank);
 	}
 	return 0;
 }
@@ -231,29 +222,6 @@ static void sleep_until_news(struct meeting *m)
 	ppoll(polls, 1 + STRANGERS + ranks, &time, NULL);
 }
 
-static int out_of_time(struct meeting *m)
-{
-	struct t3_comm *comm = m->comm;
-	char list[4 * T3_COMM_RANKS_MAX] = "";
-	uint32_t rank, first = 0, count = 0;
-	size_t length = 0;
-
-	for (rank = comm->ranks; rank-- > 0;) {
-		if (rank == comm->rank || m->joined >> rank & 1)
-			continue;
-		first = rank;
-		count++;
-	}
-	for (rank = 0; rank < comm->ranks; rank++) {
-		if (rank != comm->rank && !(m->joined >> rank & 1))
-			length +=
-				(size_t)snprintf(list + length, sizeof(list) - length, " %u", rank);
-	}
-	say_parting(m, first, true);
-	return t3_comm_fail(comm, -ETIMEDOUT, "rank%s%s of %u did not come to %.80s in time",
-			    count > 1 ? "s" : "", list, comm->ranks, m->dir);
-}
-
 static int meet(struct meeting *m)
 {
 	int ret;
@@ -263,9 +231,30 @@ static int meet(struct meeting *m)
 		if (ret || is_complete(m))
 			return ret;
 		if (!comm_time_left(m->deadline_ns, 1))
-			return out_of_time(m);
+			return comm_out_of_time(m);
 		sleep_until_news(m);
 	}
+}
+
+static void start_meeting(struct meeting *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < STRANGERS; i++)
+		m->stranger[i] = -1;
+}
+
+static void end_meeting(struct meeting *m)
+{
+	uint32_t i;
+
+	comm_stop_listening(m);
+	for (i = 0; i < STRANGERS; i++) {
+		if (m->stranger[i] >= 0)
+			close(m->stranger[i]);
+	}
+	if (m->dir_fd >= 0)
+		close(m->dir_fd);
 }
 
 int comm_join(struct t3_comm *comm, const char *dir, int64_t deadline_ns)
@@ -277,22 +266,33 @@ int comm_join(struct t3_comm *comm, const char *dir, int64_t deadline_ns)
 		.listener = -1,
 		.deadline_ns = deadline_ns,
 	};
-	uint32_t i;
 	int ret;
 
-	for (i = 0; i < STRANGERS; i++)
-		m.stranger[i] = -1;
+	start_meeting(&m);
 	ret = comm_open_directory(&m);
 	if (!ret)
 		ret = comm_start_listening(&m);
 	if (!ret)
 		ret = meet(&m);
-	comm_stop_listening(&m);
-	for (i = 0; i < STRANGERS; i++) {
-		if (m.stranger[i] >= 0)
-			close(m.stranger[i]);
-	}
-	if (m.dir_fd >= 0)
-		close(m.dir_fd);
+	end_meeting(&m);
+	return ret;
+}
+
+int comm_join_by_name(struct t3_comm *comm, int listener,
+		      const unsigned char (*names)[COMM_NAME_BYTES], int64_t deadline_ns)
+{
+	struct meeting m = {
+		.comm = comm,
+		.dir = "the meeting",
+		.dir_fd = -1,
+		.names = names,
+		.listener = listener,
+		.deadline_ns = deadline_ns,
+	};
+	int ret;
+
+	start_meeting(&m);
+	ret = meet(&m);
+	end_meeting(&m);
 	return ret;
 }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Where a rank that joins listens: a socket in a directory that only its user may enter. */
+/*
+ * Where a rank that joins listens: a socket in a directory that only its user may enter, or a socket
+ * that has a name and no file. Anybody on the machine can find such a name, so whoever connects is
+ * judged by his user.
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,10 +11,21 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "comm/private.h"
+
+static void address_of_name(const unsigned char *name, struct sockaddr_un *at)
+{
+	char *to = at->sun_path + 1; /* the first byte stays 0: no file */
+	uint32_t i;
+
+	memset(at, 0, sizeof(*at));
+	at->sun_family = AF_UNIX;
+	to += sprintf(to, "t3-comm-");
+	for (i = 0; i < COMM_NAME_BYTES; i++)
+		to += sprintf(to, "%02x", name[i]);
+}
 
 /*
  * The path goes through the directory's descriptor. If somebody exchanges the directory after the
@@ -18,6 +33,10 @@
  */
 void comm_address(const struct meeting *m, uint32_t rank, struct sockaddr_un *at)
 {
+	if (m->names) {
+		address_of_name(m->names[rank], at);
+		return;
+	}
 	memset(at, 0, sizeof(*at));
 	at->sun_family = AF_UNIX;
 	snprintf(at->sun_path, sizeof(at->sun_path), "/proc/thread-self/fd/%d/rank-%u", m->dir_fd,
@@ -111,13 +130,6 @@ static int take_place(struct meeting *m)
 		   : 0;
 }
 
-static void nap(int64_t ns)
-{
-	struct timespec time = { 0, ns };
-
-	nanosleep(&time, NULL);
-}
-
 static int lock_directory(struct meeting *m)
 {
 	while (flock(m->dir_fd, LOCK_EX | LOCK_NB)) {
@@ -127,7 +139,7 @@ static int lock_directory(struct meeting *m)
 		if (!comm_time_left(m->deadline_ns, 1))
 			return t3_comm_fail(m->comm, -ETIMEDOUT, "%s is locked by another process",
 					    m->dir);
-		nap(comm_time_left(m->deadline_ns, COMM_RETRY_NS));
+		comm_nap(comm_time_left(m->deadline_ns, COMM_RETRY_NS));
 	}
 	return 0;
 }
@@ -156,7 +168,26 @@ void comm_stop_listening(struct meeting *m)
 {
 	if (m->listener < 0)
 		return;
-	remove_socket(m, m->comm->rank);
+	if (!m->names)
+		remove_socket(m, m->comm->rank);
 	close(m->listener);
 	m->listener = -1;
+}
+
+int comm_listen_at_name(struct t3_comm *comm, const unsigned char *name, int *fd)
+{
+	struct sockaddr_un at;
+	int ret;
+
+	ret = comm_open_socket(comm, fd);
+	if (ret)
+		return ret;
+	address_of_name(name, &at);
+	if (!bind(*fd, (const struct sockaddr *)&at, sizeof(at)) &&
+	    !listen(*fd, 2 * T3_COMM_RANKS_MAX))
+		return 0;
+	ret = t3_comm_fail(comm, -errno, "this rank cannot listen: %s", strerror(errno));
+	close(*fd);
+	*fd = -1;
+	return ret;
 }

@@ -70,10 +70,13 @@ struct comm_parting {
 #define COMM_RETRY_NS 2000000 /* between two tries to connect */
 #define STRANGERS     T3_COMM_RANKS_MAX
 
+#define COMM_NAME_BYTES 16u
+
 struct meeting {
 	struct t3_comm *comm;
-	const char *dir;
+	const char *dir; /* or a word for the texts, when ranks have names */
 	int dir_fd;
+	const unsigned char (*names)[COMM_NAME_BYTES]; /* by rank; NULL: they meet in dir */
 	int listener;
 	uint32_t joined;	 /* bit r: the hello of rank r was good */
 	uint32_t asked;		 /* lower ranks that have got our hello */
@@ -99,6 +102,12 @@ extern const struct comm_transport comm_socket_transport;
 
 /* Meet all ranks in dir, and fill comm->socket and comm->device_rank. */
 int comm_join(struct t3_comm *comm, const char *dir, int64_t deadline_ns);
+/*
+ * The same for ranks that know each other's names, and all listen already. Rank r listens at
+ * names[r]. listener is this rank's, and the call closes it.
+ */
+int comm_join_by_name(struct t3_comm *comm, int listener,
+		      const unsigned char (*names)[COMM_NAME_BYTES], int64_t deadline_ns);
 
 /*
  * Send one frame of at most size bytes over a socket, with a descriptor or without (-1). Never
@@ -120,18 +129,33 @@ void comm_board_unmap(struct t3_comm *comm);
 
 /* Return the nanoseconds until the deadline, at most limit_ns, and 0 after it. */
 int64_t comm_time_left(int64_t deadline_ns, int64_t limit_ns);
+void comm_nap(int64_t ns);
+
+#define COMM_LIST_BYTES (4 * T3_COMM_RANKS_MAX)
+/* Write the ranks that are not in the mask, as " 1 2". Returns how many; *first is the lowest. */
+uint32_t comm_list_missing(uint32_t ranks, uint32_t here, char list[COMM_LIST_BYTES],
+			   uint32_t *first);
 
 /* ------------------------------------------------------------------- a meeting */
 
-/* Path of a rank's socket in the directory that was opened. */
+/* Address of a rank's socket: in the directory that was opened, or its name. */
 void comm_address(const struct meeting *m, uint32_t rank, struct sockaddr_un *at);
 int comm_open_socket(struct t3_comm *comm, int *fd);
+/* Listen at a name: a socket without a file, in this process's network namespace. */
+int comm_listen_at_name(struct t3_comm *comm, const unsigned char *name, int *fd);
 /* Open and check the directory, and set dir_fd. */
 int comm_open_directory(struct meeting *m);
 /* Set listener, a socket bound to this rank's path. */
 int comm_start_listening(struct meeting *m);
 /* Remove this rank's files from the directory. */
 void comm_stop_listening(struct meeting *m);
+
+/*
+ * A rank has closed its socket. Tell the others which rank caused that, and return -EPIPE.
+ */
+int comm_left_early(struct meeting *m, uint32_t rank);
+/* The deadline has passed. Tell the ranks that have joined, and return -ETIMEDOUT. */
+int comm_out_of_time(struct meeting *m);
 
 /* Check that the process at the other end belongs to this user or root. -EPERM. */
 int comm_judge_peer(struct t3_comm *comm, int fd);
