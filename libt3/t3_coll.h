@@ -24,8 +24,14 @@ struct t3_plan;
 
 /*
  * Where ranks meet that are separate processes. dir is a directory that all of them see. It belongs
- * to their user and nobody else may enter it (mode 0700). With dir NULL the environment gives
- * directory, rank and number: T3_COMM_DIR, T3_RANK and T3_RANKS. `t3 launch` sets them.
+ * to their user and nobody else may enter it (mode 0700). With dir NULL the environment says where,
+ * and which rank of how many this is:
+ *  - T3_COMM_DIR, T3_RANK and T3_RANKS: a directory. `t3 launch` sets them.
+ *  - Else MASTER_ADDR and MASTER_PORT: rank 0 listens there with TCP, and the others connect. Rank
+ *    and number are T3_RANK and T3_RANKS, or without T3_RANK they are RANK and WORLD_SIZE. T3_JOB,
+ *    any text, keeps jobs apart that use one port by mistake.
+ * The rendezvous at MASTER_ADDR is for trusted networks. It checks what it reads, but whoever can
+ * connect to the port can pass as a rank.
  */
 struct t3_comm_desc {
 	const char *dir;
@@ -41,16 +47,49 @@ struct t3_comm_desc {
  * the fabric, but no two ranks may share a device. A ring collective needs a link from each rank to
  * the next one. When a rank fails, the others fail too, at the latest at their deadlines. The call
  * leaves the directory as it was. Leftovers of a killed run do no harm. After the join the
- * directory can serve the next communicator.
- * Errors: -EINVAL: also variables of the environment that are missing or no numbers. -ENOENT,
- * -ENOTDIR, -EACCES: the directory. -EPERM: the directory or a peer is another user's, or others
- * may enter the directory. -ENAMETOOLONG: its path is over 4095 bytes. -EEXIST: the rank is taken.
- * -EPROTO: a rank has another protocol version, or is no rank of libt3. -ENOTUNIQ: two ranks are on
- * one device. -EXDEV: a rank is on another fabric. -EDOM: a rank has another number of ranks.
+ * directory, or the port, can serve the next communicator.
+ * Errors: -EINVAL: also variables of the environment that are missing or malformed. -ENOENT,
+ * -ENOTDIR, -EACCES: the directory; -EACCES also: the port. -EPERM: the directory or a peer is
+ * another user's, or others may enter the directory. -ENAMETOOLONG: its path is over 4095 bytes.
+ * -EADDRNOTAVAIL: MASTER_ADDR has no address, or at rank 0 none of this machine. -EADDRINUSE: the
+ * port is taken. -EEXIST: the rank is taken. -EPROTO: a rank has another protocol version, or is no
+ * rank of libt3. -ENOTUNIQ: two ranks are on one device. -EXDEV: a rank is on another fabric, or on
+ * another node, which is not supported yet. -EDOM: a rank has another number of ranks, or T3_JOB.
  * -EPIPE: a rank has ended. -ETIMEDOUT: a rank did not come. -EMFILE.
  */
 T3_API int t3_comm_create(struct t3_device *dev, const struct t3_comm_desc *desc,
 			  int64_t deadline_ns, struct t3_comm **comm);
+
+/*
+ * An all-gather that the caller brings, of MPI, PMIx or the like. It puts the bytes of rank i at
+ * all + i * bytes, for each rank, also its own. It blocks until all ranks have called it. Its result
+ * is 0 or a negative error number.
+ */
+typedef int (*t3_all_gather_fn)(void *ctx, const void *mine, void *all, size_t bytes);
+
+/* How ranks that are separate processes meet without a directory. */
+struct t3_bootstrap_desc {
+	t3_all_gather_fn all_gather;
+	void *ctx; /* of all_gather */
+	uint32_t rank;
+	uint32_t ranks; /* 2 .. 32 */
+	/* As in t3_comm_desc. */
+	char *text;
+	size_t text_size;
+};
+
+/*
+ * Join a communicator as t3_comm_create() does. The ranks learn of each other by desc->all_gather,
+ * which this thread calls once. It does so in failures too, so that no rank waits for ever, but not
+ * after -EINVAL. The library cannot interrupt it: the deadline holds from its end on. No environment
+ * is read. All ranks must be on one node, which is a kernel and a network namespace.
+ * Errors: what all_gather returns, or -EIO for a result above 0. -EINVAL. -EPROTO: it brought no
+ * cards of libt3's ranks in their order, or a rank has another version. -EPIPE: a rank cannot join,
+ * or has ended. -EXDEV: a rank is on another fabric, or on another node, which is not supported
+ * yet. -EEXIST, -ENOTUNIQ, -EDOM, -EPERM, -ETIMEDOUT, -EMFILE as above.
+ */
+T3_API int t3_comm_create_bootstrap(struct t3_device *dev, const struct t3_bootstrap_desc *desc,
+				    int64_t deadline_ns, struct t3_comm **comm);
 /*
  * Create all ranks in this process. comms[i] is rank i, on devs[i]. Each may then be used by a
  * thread of its own.

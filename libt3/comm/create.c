@@ -1,69 +1,40 @@
 // SPDX-License-Identifier: MIT
 /* Create a communicator of ranks that are separate processes. Destroy one of any kind. */
-#define _GNU_SOURCE /* secure_getenv */
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "comm/private.h"
+#include "comm/bootstrap.h"
 
-/* Read a number from the environment: plain digits. */
-static int read_number(const char *name, uint32_t *value, struct t3_comm_desc *desc)
+int comm_say(const struct comm_request *request, int ret, const char *format, ...)
 {
-	const char *text = secure_getenv(name);
-	char *end;
-	unsigned long number;
+	va_list args;
 
-	if (!text) {
-		snprintf(desc->text, desc->text_size,
-			 "%s is not set: start the ranks by `t3 launch`", name);
-		return -EINVAL;
-	}
-	number = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || number > UINT32_MAX) {
-		snprintf(desc->text, desc->text_size, "%s is no number: '%s'", name, text);
-		return -EINVAL;
-	}
-	*value = (uint32_t)number;
-	return 0;
+	va_start(args, format);
+	vsnprintf(request->text, request->text_size, format, args);
+	va_end(args);
+	return ret;
 }
 
-static int read_environment(struct t3_comm_desc *desc)
+static int check_ranks(const struct comm_request *request)
 {
-	int ret;
-
-	desc->dir = secure_getenv("T3_COMM_DIR");
-	if (!desc->dir) {
-		snprintf(desc->text, desc->text_size,
-			 "T3_COMM_DIR is not set: start the ranks by `t3 launch`");
-		return -EINVAL;
-	}
-	ret = read_number("T3_RANK", &desc->rank, desc);
-	return ret ? ret : read_number("T3_RANKS", &desc->ranks, desc);
-}
-
-static int check_ranks(const struct t3_comm_desc *desc)
-{
-	if (desc->ranks < T3_COMM_RANKS_MIN || desc->ranks > T3_COMM_RANKS_MAX) {
-		snprintf(desc->text, desc->text_size, "%u ranks: it takes %u to %u", desc->ranks,
-			 T3_COMM_RANKS_MIN, T3_COMM_RANKS_MAX);
-		return -EINVAL;
-	}
-	if (desc->rank >= desc->ranks) {
-		snprintf(desc->text, desc->text_size, "rank %u is none of %u", desc->rank,
-			 desc->ranks);
-		return -EINVAL;
-	}
+	if (request->ranks < T3_COMM_RANKS_MIN || request->ranks > T3_COMM_RANKS_MAX)
+		return comm_say(request, -EINVAL, "%u ranks: it takes %u to %u", request->ranks,
+				T3_COMM_RANKS_MIN, T3_COMM_RANKS_MAX);
+	if (request->rank >= request->ranks)
+		return comm_say(request, -EINVAL, "rank %u is none of %u", request->rank,
+				request->ranks);
 	return 0;
 }
 
 /* Meet the other ranks, and leave the directory as it was, so that it can serve again. */
-static int join(struct t3_comm *comm, const char *dir, int64_t deadline_ns)
+static int join(struct t3_comm *comm, const struct comm_request *request)
 {
+	int64_t deadline_ns = request->deadline_ns;
 	int ret;
 
 	comm->transport = &comm_socket_transport;
-	ret = comm_join(comm, dir, deadline_ns);
+	ret = request->dir ? comm_join(comm, request->dir, deadline_ns) : comm_meet(comm, request);
 	if (ret)
 		return ret;
 	/* The ranks that wait for a late rank name it themselves, a moment earlier. */
@@ -73,24 +44,23 @@ static int join(struct t3_comm *comm, const char *dir, int64_t deadline_ns)
 	return ret ? ret : t3_comm_barrier(comm, deadline_ns);
 }
 
-static int create(struct t3_device *dev, const struct t3_comm_desc *desc, int64_t deadline_ns,
-		  struct t3_comm **out)
+static int create(struct t3_device *dev, const struct comm_request *request, struct t3_comm **out)
 {
 	struct t3_comm *comm;
 	int ret;
 
-	ret = check_ranks(desc);
+	ret = check_ranks(request);
 	if (ret)
 		return ret;
-	ret = comm_new(dev, desc->rank, desc->ranks, &comm);
+	ret = comm_new(dev, request->rank, request->ranks, &comm);
 	if (ret) {
-		snprintf(desc->text, desc->text_size, "the device does not answer: %s",
-			 strerror(-ret));
-		return ret;
+		if (!request->dir)
+			comm_excuse(request, ret);
+		return comm_say(request, ret, "the device does not answer: %s", strerror(-ret));
 	}
-	ret = join(comm, desc->dir, deadline_ns);
+	ret = join(comm, request);
 	if (ret) {
-		snprintf(desc->text, desc->text_size, "%s", comm->error);
+		comm_say(request, ret, "%s", comm->error);
 		comm_free(comm);
 		return ret;
 	}
@@ -98,24 +68,47 @@ static int create(struct t3_device *dev, const struct t3_comm_desc *desc, int64_
 	return 0;
 }
 
+/* nowhere takes the text of a caller that wants none. */
+static void take_text(struct comm_request *request, char *text, size_t size, char *nowhere)
+{
+	request->text = text && size ? text : nowhere;
+	request->text_size = text && size ? size : 1;
+	*request->text = '\0';
+}
+
 int t3_comm_create(struct t3_device *dev, const struct t3_comm_desc *desc, int64_t deadline_ns,
 		   struct t3_comm **comm)
 {
-	struct t3_comm_desc own;
-	char nowhere[1];
+	struct comm_request request = { .deadline_ns = deadline_ns };
+	struct comm_rendezvous rendezvous;
+	char nowhere;
 	int ret = 0;
 
 	if (!dev || !desc || !comm)
 		return -EINVAL;
-	own = *desc;
-	if (!own.text || !own.text_size) {
-		own.text = nowhere;
-		own.text_size = sizeof(nowhere);
-	}
-	*own.text = '\0';
-	if (!own.dir)
-		ret = read_environment(&own);
-	return ret ? ret : create(dev, &own, deadline_ns, comm);
+	take_text(&request, desc->text, desc->text_size, &nowhere);
+	request.dir = desc->dir;
+	request.rank = desc->rank;
+	request.ranks = desc->ranks;
+	if (!request.dir)
+		ret = comm_read_environment(&request, &rendezvous);
+	return ret ? ret : create(dev, &request, comm);
+}
+
+int t3_comm_create_bootstrap(struct t3_device *dev, const struct t3_bootstrap_desc *desc,
+			     int64_t deadline_ns, struct t3_comm **comm)
+{
+	struct comm_request request = { .deadline_ns = deadline_ns };
+	char nowhere;
+
+	if (!dev || !desc || !desc->all_gather || !comm)
+		return -EINVAL;
+	take_text(&request, desc->text, desc->text_size, &nowhere);
+	request.all_gather = desc->all_gather;
+	request.ctx = desc->ctx;
+	request.rank = desc->rank;
+	request.ranks = desc->ranks;
+	return create(dev, &request, comm);
 }
 
 void t3_comm_destroy(struct t3_comm *comm)

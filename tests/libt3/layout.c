@@ -39,6 +39,8 @@ LAYOUT(t3_producer_desc, 32, path, 8);
 LAYOUT(t3_producer_desc, 32, staging_offset, 24);
 LAYOUT(t3_comm_desc, 32, ranks, 12);
 LAYOUT(t3_comm_desc, 32, text_size, 24);
+LAYOUT(t3_bootstrap_desc, 40, rank, 16);
+LAYOUT(t3_bootstrap_desc, 40, text_size, 32);
 LAYOUT(t3_plan_desc, 48, count, 8);
 LAYOUT(t3_plan_desc, 48, columns, 32);
 LAYOUT(t3_plan_desc, 48, pad, 44);

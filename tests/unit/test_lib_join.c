@@ -314,7 +314,8 @@ static void a_wrong_environment_is_refused(void **state)
 	set(0, 2, SHORT, NULL);
 	rank[0].desc.dir = NULL;
 	unsetenv("T3_COMM_DIR");
-	refused(-EINVAL, "T3_COMM_DIR is not set: start the ranks by `t3 launch`");
+	refused(-EINVAL, "neither T3_COMM_DIR nor MASTER_ADDR is set: start the ranks by "
+			"`t3 launch`");
 	setenv("T3_COMM_DIR", dir, 1);
 	unsetenv("T3_RANK");
 	refused(-EINVAL, "T3_RANK is not set: start the ranks by `t3 launch`");

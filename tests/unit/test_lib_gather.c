@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: MIT
+/* libt3: communicators whose ranks meet by an all-gather of the caller, also by one that is wrong. */
+#include "test_lib_fabric.h"
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include "comm/private.h"
+
+#define MANY 32u
+#define LONG in_ms(20000)
+
+/* Version 1 of a card, as numbers. */
+struct wire_card {
+	uint64_t magic;
+	uint32_t version, bytes, rank, ranks, error, pad;
+	unsigned char boot[16];
+	uint64_t net;
+	unsigned char name[16];
+};
+
+struct member {
+	pthread_t thread;
+	struct t3_device *dev;
+	uint32_t rank, ranks;
+	int64_t deadline_ns;
+	int ret;
+	char text[T3_COMM_TEXT_SIZE];
+	/* What is wrong with this rank's all-gather. */
+	unsigned int slow_ms;
+	int result;
+	void (*change)(struct member *m, struct wire_card *all);
+};
+
+static struct member member[MANY];
+static unsigned char table[MANY][256];
+static pthread_barrier_t all_came, all_read;
+static uint32_t calls;
+static unsigned int fds;
+static _Thread_local unsigned int foreign; /* so many peers are another user's */
+
+int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
+{
+	int ret = (int)syscall(SYS_getsockopt, fd, level, name, value, size);
+
+	if (!ret && name == SO_PEERCRED && foreign && foreign--)
+		((struct ucred *)value)->uid = getuid() + 4711;
+	return ret;
+}
+
+static int start(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	fds = count_fds();
+	calls = 0;
+	memset(member, 0, sizeof(member));
+	for (i = 0; i < MANY; i++) {
+		member[i].dev = device_new(FABRIC, MANY - 1 - i);
+		member[i].deadline_ns = LONG;
+	}
+	return 0;
+}
+
+static int stop(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < MANY; i++)
+		t3_device_close(member[i].dev);
+	assert_int_equal(count_fds(), fds);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ all-gather */
+
+static int gather(void *ctx, const void *mine, void *all, size_t bytes)
+{
+	struct member *m = ctx;
+	uint32_t i;
+
+	__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+	memcpy(table[m->rank], mine, bytes);
+	pthread_barrier_wait(&all_came);
+	for (i = 0; i < m->ranks; i++)
+		memcpy((char *)all + i * bytes, table[i], bytes);
+	if (m->change)
+		m->change(m, all);
+	pthread_barrier_wait(&all_read);
+	usleep(m->slow_ms * 1000);
+	return m->result;
+}
+
+/* Each rank sends its square to each other one. */
+static int talk(struct t3_comm *comm)
+{
+	uint32_t i, me = t3_comm_rank(comm), ranks = t3_comm_ranks(comm), word = me * me;
+	int ret = 0;
+
+	for (i = 0; i < ranks && !ret; i++) {
+		if (i != me)
+			ret = t3_comm_post(comm, i, &word, sizeof(word), -1);
+	}
+	for (i = 0; i < ranks && !ret; i++) {
+		if (i == me)
+			continue;
+		ret = t3_comm_take(comm, i, &word, sizeof(word), NULL, LONG);
+		if (!ret && (word != i * i || comm->device_rank[i] != MANY - 1 - i))
+			return -EBADMSG;
+	}
+	return ret ? ret : t3_comm_barrier(comm, LONG);
+}
+
+static void *join(void *arg)
+{
+	struct member *m = arg;
+	struct t3_bootstrap_desc desc = {
+		.all_gather = gather,
+		.ctx = m,
+		.rank = m->rank,
+		.ranks = m->ranks,
+		.text = m->text,
+		.text_size = sizeof(m->text),
+	};
+	struct t3_comm *comm = NULL;
+
+	m->ret = t3_comm_create_bootstrap(m->dev, &desc, m->deadline_ns, &comm);
+	if (!m->ret) {
+		m->ret = talk(comm);
+		snprintf(m->text, sizeof(m->text), "%s", t3_comm_error(comm));
+	}
+	t3_comm_destroy(comm);
+	return NULL;
+}
+
+static void run(uint32_t ranks)
+{
+	uint32_t i;
+
+	pthread_barrier_init(&all_came, NULL, ranks);
+	pthread_barrier_init(&all_read, NULL, ranks);
+	for (i = 0; i < ranks; i++) {
+		member[i].rank = i;
+		member[i].ranks = ranks;
+		pthread_create(&member[i].thread, NULL, join, &member[i]);
+	}
+	for (i = 0; i < ranks; i++)
+		pthread_join(member[i].thread, NULL);
+	pthread_barrier_destroy(&all_came);
+	pthread_barrier_destroy(&all_read);
+}
+
+static void came_to(uint32_t rank, int ret, const char *text)
+{
+	assert_string_equal(member[rank].text, text);
+	assert_int_equal(member[rank].ret, ret);
+}
+
+/* ------------------------------------------------------------------------ tests */
+
+static void all_ranks_join_and_exchange_messages(void **state)
+{
+	static const uint32_t sizes[] = { 2, 3, 5, 32 };
+	uint32_t i, s;
+
+	(void)state;
+	for (s = 0; s < 4; s++) {
+		calls = 0;
+		run(sizes[s]);
+		for (i = 0; i < sizes[s]; i++)
+			came_to(i, 0, "");
+		assert_int_equal(calls, sizes[s]);
+	}
+}
+
+static void the_environment_is_not_read(void **state)
+{
+	(void)state;
+	setenv("T3_COMM_DIR", "/nowhere", 1);
+	setenv("MASTER_ADDR", "nowhere.invalid", 1);
+	setenv("T3_RANK", "x", 1);
+	run(2);
+	unsetenv("T3_COMM_DIR");
+	unsetenv("MASTER_ADDR");
+	unsetenv("T3_RANK");
+	came_to(0, 0, "");
+	came_to(1, 0, "");
+}
+
+static int create(struct t3_bootstrap_desc desc, const char *text)
+{
+	char got[T3_COMM_TEXT_SIZE] = "old";
+	struct t3_comm *comm = NULL;
+	int ret;
+
+	desc.text = got;
+	desc.text_size = sizeof(got);
+	ret = t3_comm_create_bootstrap(member[0].dev, &desc, LONG, &comm);
+	assert_string_equal(got, text);
+	assert_null(comm);
+	return ret;
+}
+
+static void wrong_arguments_reach_no_all_gather(void **state)
+{
+	struct t3_bootstrap_desc desc = { .all_gather = gather, .ranks = 2 };
+	struct t3_comm *comm;
+
+	(void)state;
+	assert_int_equal(t3_comm_create_bootstrap(NULL, &desc, LONG, &comm), -EINVAL);
+	assert_int_equal(t3_comm_create_bootstrap(member[0].dev, NULL, LONG, &comm), -EINVAL);
+	assert_int_equal(t3_comm_create_bootstrap(member[0].dev, &desc, LONG, NULL), -EINVAL);
+	desc.ranks = 1;
+	assert_int_equal(create(desc, "1 ranks: it takes 2 to 32"), -EINVAL);
+	desc.ranks = 33;
+	assert_int_equal(create(desc, "33 ranks: it takes 2 to 32"), -EINVAL);
+	desc.ranks = 2;
+	desc.rank = 2;
+	assert_int_equal(create(desc, "rank 2 is none of 2"), -EINVAL);
+	desc.rank = 0;
+	desc.all_gather = NULL;
+	assert_int_equal(create(desc, "old"), -EINVAL);
+	assert_int_equal(calls, 0);
+}
+
+static void all_fail_as_the_all_gather_does(void **state)
+{
+	(void)state;
+	member[0].result = member[1].result = -ECONNABORTED;
+	run(2);
+	came_to(0, -ECONNABORTED, "the all-gather failed: Software caused connection abort");
+	came_to(1, -ECONNABORTED, "the all-gather failed: Software caused connection abort");
+	member[0].result = 7;
+	member[1].result = -100000;
+	run(2);
+	came_to(0, -EIO, "the all-gather failed: it returned 7");
+	came_to(1, -EIO, "the all-gather failed: it returned -100000");
+}
+
+/* The others have its card and find that it has ended. */
+static void ranks_see_that_one_has_no_cards(void **state)
+{
+	(void)state;
+	member[0].result = -EIO;
+	run(3);
+	came_to(0, -EIO, "the all-gather failed: Input/output error");
+	came_to(1, -EPIPE, "rank 0 has ended before all ranks had joined");
+	came_to(2, -EPIPE, "rank 0 has ended before all ranks had joined");
+}
+
+static void an_all_gather_may_be_slow(void **state)
+{
+	(void)state;
+	member[0].slow_ms = member[1].slow_ms = 100;
+	run(2);
+	came_to(0, 0, "");
+	came_to(1, 0, "");
+	member[0].deadline_ns = member[1].deadline_ns = in_ms(50);
+	run(2);
+	came_to(0, -ETIMEDOUT, "the all-gather ended after the deadline");
+	came_to(1, -ETIMEDOUT, "the all-gather ended after the deadline");
+}
+
+/* A rank whose own card is late in its thread is waited for, until the deadline. */
+static void a_rank_that_is_late_is_named(void **state)
+{
+	(void)state;
+	member[0].deadline_ns = in_ms(150);
+	member[1].slow_ms = 600;
+	run(2);
+	came_to(0, -ETIMEDOUT, "rank 1 of 2 did not come to the meeting in time");
+	came_to(1, -EPIPE, "rank 0 has ended before all ranks had joined");
+}
+
+static void a_rank_that_cannot_join_says_so(void **state)
+{
+	(void)state;
+	device_drop(member[1].dev);
+	run(3);
+	came_to(0, -EPIPE, "rank 1 cannot join: No such device");
+	came_to(1, -ENODEV, "the device does not answer: No such device");
+	came_to(2, -EPIPE, "rank 1 cannot join: No such device");
+}
+
+/* ------------------------------------------------------------------ wrong cards */
+
+static void change_nothing(struct member *m, struct wire_card *all)
+{
+	(void)m;
+	assert_int_equal(all[1].magic, 0x6472616333540a0dull);
+	assert_int_equal(all[1].version, 1);
+	assert_int_equal(all[1].bytes, 72);
+	assert_int_equal(all[1].rank, 1);
+	assert_int_equal(all[1].ranks, 2);
+	assert_int_equal(all[1].error, 0);
+	assert_int_equal(all[1].pad, 0);
+	assert_memory_equal(all[1].boot, all[0].boot, 16);
+	assert_int_equal(all[1].net, all[0].net);
+	assert_memory_not_equal(all[1].name, all[0].name, 16);
+}
+
+static void bring_nothing(struct member *m, struct wire_card *all)
+{
+	memset(all, 0, m->ranks * sizeof(*all));
+}
+
+static void bring_noise(struct member *m, struct wire_card *all)
+{
+	memset(all, 0xa5, m->ranks * sizeof(*all));
+}
+
+static void swap(struct member *m, struct wire_card *all)
+{
+	struct wire_card first = all[0];
+
+	(void)m;
+	all[0] = all[1];
+	all[1] = first;
+}
+
+static void bring_own_alone(struct member *m, struct wire_card *all)
+{
+	all[!m->rank] = (struct wire_card){ 0 };
+}
+
+static void other_version(struct member *m, struct wire_card *all)
+{
+	(void)m;
+	all[1].version = 2;
+}
+
+static void other_size(struct member *m, struct wire_card *all)
+{
+	(void)m;
+	all[1].bytes = 80;
+}
+
+static void used_pad(struct member *m, struct wire_card *all)
+{
+	(void)m;
+	all[1].pad = 1;
+}
+
+static void other_number(struct member *m, struct wire_card *all)
+{
+	(void)m;
+	all[1].ranks = 3;
+}
+
+static void other_process(struct member *m, struct wire_card *all)
+{
+	all[m->rank].name[15] ^= 1;
+}
+
+static void other_node(struct member *m, struct wire_card *all)
+{
+	(void)m;
+	all[1].boot[15] ^= 1;
+	all[1].net ^= 1;
+}
+
+static void other_namespace(struct member *m, struct wire_card *all)
+{
+	all[m->ranks - 1].net ^= 1;
+}
+
+static void odd_error(struct member *m, struct wire_card *all)
+{
+	(void)m;
+	all[1].error = UINT32_MAX;
+}
+
+/* All of two ranks get such cards. */
+static void brings(void (*change)(struct member *, struct wire_card *), int ret, const char *text)
+{
+	member[0].change = change;
+	member[1].change = change;
+	run(2);
+	came_to(0, ret, text);
+	assert_int_equal(member[1].ret, ret);
+}
+
+#define NO_CARD(rank)                                                                              \
+	"the all-gather brought no card of rank " rank ": rank i's bytes belong at i times "       \
+	"their number"
+
+static void wrong_cards_are_refused(void **state)
+{
+	(void)state;
+	brings(change_nothing, 0, "");
+	brings(bring_nothing, -EPROTO, NO_CARD("0"));
+	brings(bring_noise, -EPROTO, NO_CARD("0"));
+	brings(bring_own_alone, -EPROTO, NO_CARD("1"));
+	came_to(1, -EPROTO, NO_CARD("0"));
+	brings(swap, -EPROTO, "the all-gather brought the card of rank 1 as that of rank 0");
+	brings(other_version, -EPROTO, "rank 1 has a libt3 with cards of version 2, this one 1");
+	brings(other_size, -EPROTO, "rank 1 has a card of a wrong form");
+	brings(used_pad, -EPROTO, "rank 1 has a card of a wrong form");
+	brings(other_number, -EDOM, "rank 1 counts 3 ranks, this one 2");
+	brings(other_process, -EEXIST,
+	       "rank 0 is taken: the all-gather brought another card than this one's");
+}
+
+/* rank 1's own card differs from what it sent, which has precedence there. */
+static void ranks_of_other_nodes_are_refused(void **state)
+{
+	(void)state;
+	member[0].change = other_node;
+	run(2);
+	came_to(0, -EXDEV, "rank 1 is on another node: keys are not supported yet");
+	assert_int_equal(member[1].ret, -EPIPE);
+	member[0].change = other_namespace;
+	member[1].change = other_namespace;
+	run(3);
+	came_to(0, -EXDEV, "rank 2 is in another network namespace: keys are not supported yet");
+	came_to(1, -EXDEV, "rank 2 is in another network namespace: keys are not supported yet");
+	assert_int_equal(member[2].ret, -EPIPE);
+}
+
+static void an_error_may_be_any_number(void **state)
+{
+	(void)state;
+	member[0].change = odd_error;
+	run(2);
+	came_to(0, -EPIPE, "rank 1 cannot join: Unknown error -1");
+}
+
+/* ---------------------------------------------------------------- other processes */
+
+static int stranger[70];
+
+static void intrude(struct member *m, struct wire_card *all)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	char *to = at.sun_path + 1;
+	uint32_t i;
+
+	to += sprintf(to, "t3-comm-");
+	for (i = 0; i < 16; i++)
+		to += sprintf(to, "%02x", all[m->rank].name[i]);
+	for (i = 0; i < 70; i++) {
+		stranger[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (!connect(stranger[i], (struct sockaddr *)&at, sizeof(at)))
+			foreign++;
+	}
+	assert_int_equal(foreign, 65); /* the backlog and one */
+}
+
+/* Another user's processes find the socket's name. They have no part in what follows. */
+static void other_users_are_turned_away(void **state)
+{
+	uint32_t i;
+	char byte;
+
+	(void)state;
+	member[0].change = intrude;
+	run(3);
+	for (i = 0; i < 3; i++)
+		came_to(i, 0, "");
+	for (i = 0; i < 70; i++) {
+		assert_true(recv(stranger[i], &byte, 1, 0) <= 0);
+		close(stranger[i]);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(all_ranks_join_and_exchange_messages),
+		TEST(the_environment_is_not_read),
+		TEST(wrong_arguments_reach_no_all_gather),
+		TEST(all_fail_as_the_all_gather_does),
+		TEST(ranks_see_that_one_has_no_cards),
+		TEST(an_all_gather_may_be_slow),
+		TEST(a_rank_that_is_late_is_named),
+		TEST(a_rank_that_cannot_join_says_so),
+		TEST(wrong_cards_are_refused),
+		TEST(ranks_of_other_nodes_are_refused),
+		TEST(an_error_may_be_any_number),
+		TEST(other_users_are_turned_away),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
