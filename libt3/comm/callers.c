@@ -61,6 +61,7 @@ static uint32_t judge(struct host *h, const struct rendezvous_head *head)
 		snprintf(last, size, "rank %u, with a request of a wrong form", head->rank);
 		return RENDEZVOUS_OTHER_BYTES;
 	}
+	host_part(h, head->rank);
 	if (h->here >> head->rank & 1) {
 		snprintf(last, size, "a second rank %u", head->rank);
 		return RENDEZVOUS_RANK_TAKEN;

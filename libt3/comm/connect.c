@@ -22,16 +22,18 @@ bool rendezvous_wait(int fd, short events, int64_t until_ns)
 }
 
 /* The kernel may choose the port that it connects to, and the socket then talks to itself. */
-static bool is_self(int fd)
+static int judge(int fd)
 {
 	struct sockaddr_storage own, peer;
 	socklen_t own_size = sizeof(own), peer_size = sizeof(peer);
 
 	memset(&own, 0, sizeof(own));
 	memset(&peer, 0, sizeof(peer));
-	return !getsockname(fd, (struct sockaddr *)&own, &own_size) &&
-	       !getpeername(fd, (struct sockaddr *)&peer, &peer_size) &&
-	       !memcmp(&own, &peer, sizeof(own));
+	if (getsockname(fd, (struct sockaddr *)&own, &own_size))
+		return -errno;
+	if (getpeername(fd, (struct sockaddr *)&peer, &peer_size))
+		return errno == ENOTCONN ? -ETIMEDOUT : -errno;
+	return memcmp(&own, &peer, sizeof(own)) ? 0 : -ECONNREFUSED;
 }
 
 static int finish_connect(int fd, int64_t deadline_ns)
@@ -40,10 +42,7 @@ static int finish_connect(int fd, int64_t deadline_ns)
 	socklen_t size = sizeof(int);
 	int error = 0;
 
-	if (until_ns > deadline_ns)
-		until_ns = deadline_ns;
-	if (!rendezvous_wait(fd, POLLOUT, until_ns))
-		return -ETIMEDOUT;
+	rendezvous_wait(fd, POLLOUT, until_ns < deadline_ns ? until_ns : deadline_ns);
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size))
 		return -errno;
 	return -error;
@@ -57,8 +56,8 @@ int rendezvous_connect(const struct addrinfo *at, int64_t deadline_ns)
 		return fd;
 	if (connect(fd, at->ai_addr, at->ai_addrlen))
 		ret = errno == EINPROGRESS ? finish_connect(fd, deadline_ns) : -errno;
-	if (!ret && is_self(fd))
-		ret = -ECONNREFUSED;
+	if (!ret)
+		ret = judge(fd);
 	if (!ret)
 		return fd;
 	close(fd);

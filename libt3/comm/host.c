@@ -16,21 +16,16 @@
 
 /* ----------------------------------------------------------------------- ranks */
 
-/* A rank that has closed may come again, or another process in its place. */
-static void part(struct host *h)
+void host_part(struct host *h, uint32_t rank)
 {
-	uint32_t rank;
+	struct pollfd p = { .fd = h->rank[rank], .events = POLLRDHUP };
 
-	for (rank = 1; rank < h->r->ranks; rank++) {
-		struct pollfd p = { .fd = h->rank[rank], .events = POLLRDHUP };
-
-		if (p.fd < 0 || poll(&p, 1, 0) <= 0)
-			continue;
-		close(p.fd);
-		h->rank[rank] = -1;
-		h->here &= ~(1u << rank);
-		snprintf(h->last, sizeof(h->last), "rank %u, which has ended", rank);
-	}
+	if (p.fd < 0 || poll(&p, 1, 0) <= 0)
+		return;
+	close(p.fd);
+	h->rank[rank] = -1;
+	h->here &= ~(1u << rank);
+	snprintf(h->last, sizeof(h->last), "rank %u, which has ended", rank);
 }
 
 static int step(struct host *h)
@@ -38,13 +33,14 @@ static int step(struct host *h)
 	uint32_t i;
 	int ret = 0;
 
-	part(h);
 	for (i = 0; i < RENDEZVOUS_ADDRESSES && !ret; i++)
 		ret = host_accept(h, h->listener[i]);
 	for (i = 0; i < CALLERS; i++) {
 		if (h->caller[i].fd >= 0)
 			host_hear(h, &h->caller[i]);
 	}
+	for (i = 1; i < h->r->ranks; i++)
+		host_part(h, i);
 	return ret;
 }
 

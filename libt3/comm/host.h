@@ -32,6 +32,8 @@ struct host {
 int host_accept(struct host *h, int listener);
 /* Read on. The connection becomes a rank's, stays a caller's, or is closed. */
 void host_hear(struct host *h, struct caller *caller);
+/* When the rank's connection has ended, the rank may come again, or another process as it. */
+void host_part(struct host *h, uint32_t rank);
 
 #pragma GCC visibility pop
 

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+/* libt3: the rendezvous over TCP: how ranks come, are late, leave and come again. */
+#include "test_lib_rendezvous.h"
+#include <sys/wait.h>
+
+static void run_all(uint32_t ranks)
+{
+	uint32_t i;
+
+	/* The last ranks come first. */
+	for (i = ranks; i-- > 0;) {
+		set(i, ranks, LONG);
+		begin(i);
+	}
+	for (i = 0; i < ranks; i++)
+		end_good(i);
+}
+
+static void all_ranks_get_the_bytes_of_all(void **state)
+{
+	static const uint32_t sizes[] = { 2, 3, 5, 32 };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		run_all(sizes[i]);
+}
+
+static void a_port_serves_again_at_once(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 20; i++)
+		run_all(4);
+}
+
+static void processes_meet(void **state)
+{
+	pid_t pid[4];
+	uint32_t i;
+	int status;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		set(i, 4, LONG);
+		pid[i] = fork();
+		assert_true(pid[i] >= 0);
+		if (pid[i])
+			continue;
+		alarm(30);
+		run(&member[i]);
+		_exit(member[i].ret || strcmp(member[i].all + 3 * BYTES, "rank 3"));
+	}
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+		assert_int_equal(status, 0);
+	}
+}
+
+static void on_host(const char *host)
+{
+	uint32_t i;
+
+	for (i = 0; i < 3; i++) {
+		set(i, 3, LONG);
+		member[i].r.host = host;
+		begin(i);
+	}
+	for (i = 0; i < 3; i++)
+		end_good(i);
+}
+
+static void a_name_is_as_good_as_an_address(void **state)
+{
+	(void)state;
+	on_host("localhost");
+}
+
+static bool has_ipv6(void)
+{
+	struct sockaddr_in6 at = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool has = fd >= 0 && !bind(fd, (struct sockaddr *)&at, sizeof(at));
+
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+static void ranks_meet_by_ipv6(void **state)
+{
+	(void)state;
+	if (!has_ipv6()) {
+		print_message("skipped: this machine has no address ::1\n");
+		skip();
+	}
+	on_host("::1");
+}
+
+/* A machine has more addresses, and each of its interfaces can be reached from elsewhere. */
+static void rank_0_listens_at_the_master_address_alone(void **state)
+{
+	struct sockaddr_in at = address();
+	int fd;
+
+	(void)state;
+	set(0, 2, LONG);
+	set(1, 2, LONG);
+	begin(0);
+	close(intrude());
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), -1);
+	assert_int_equal(errno, ECONNREFUSED);
+	close(fd);
+	begin(1);
+	end_good(0);
+	end_good(1);
+}
+
+/* ---------------------------------------------------------------------- deadlines */
+
+static void rank_0_alone_ends_at_its_deadline(void **state)
+{
+	int64_t begun = t3_deadline(0);
+
+	(void)state;
+	set(0, 3, in_ms(150));
+	begin(0);
+	end_with_port(0, -ETIMEDOUT, "ranks 1 2 of 3 did not come to 127.0.0.1 port %s in time");
+	assert_in_range(member[0].end_ns - begun, 150000000, 5000000000);
+}
+
+static void another_rank_alone_ends_at_its_deadline(void **state)
+{
+	int64_t begun = t3_deadline(0);
+
+	(void)state;
+	set(1, 3, in_ms(150));
+	begin(1);
+	end_with_port(1, -ETIMEDOUT,
+		      "rank 0 did not answer at 127.0.0.1 port %s in time: Connection refused");
+	assert_in_range(member[1].end_ns - begun, 150000000, 5000000000);
+}
+
+static void the_late_rank_is_named_to_all(void **state)
+{
+	int64_t deadline_ns = in_ms(300);
+
+	(void)state;
+	set(0, 3, deadline_ns);
+	set(1, 3, deadline_ns);
+	begin(0);
+	begin(1);
+	end(1, -EPIPE, "rank 0 has given up: rank 2 did not come in time");
+	end_with_port(0, -ETIMEDOUT, "rank 2 of 3 did not come to 127.0.0.1 port %s in time");
+}
+
+static void a_rank_may_give_up_first(void **state)
+{
+	(void)state;
+	set(0, 3, in_ms(600));
+	set(1, 3, in_ms(200));
+	begin(0);
+	begin(1);
+	end_with_port(1, -ETIMEDOUT, "not all ranks came to 127.0.0.1 port %s in time");
+	end_with_port(0, -ETIMEDOUT,
+		      "ranks 1 2 of 3 did not come to 127.0.0.1 port %s in time; who came last: "
+		      "rank 1, which has ended");
+}
+
+static void a_rank_may_come_again(void **state)
+{
+	(void)state;
+	set(0, 3, LONG);
+	set(1, 3, in_ms(200));
+	begin(0);
+	begin(1);
+	end_with_port(1, -ETIMEDOUT, "not all ranks came to 127.0.0.1 port %s in time");
+	set(1, 3, LONG);
+	set(2, 3, LONG);
+	begin(1);
+	begin(2);
+	end_good(0);
+	end_good(1);
+	end_good(2);
+}
+
+/* ---------------------------------------------------------------------- mistakes */
+
+static void ranks_must_agree_on_their_number(void **state)
+{
+	(void)state;
+	set(0, 3, in_ms(500));
+	set(1, 2, LONG);
+	begin(0);
+	begin(1);
+	end(1, -EDOM, "rank 0 counts 3 ranks, this one 2");
+	end_with_port(0, -ETIMEDOUT,
+		      "ranks 1 2 of 3 did not come to 127.0.0.1 port %s in time; who came last: "
+		      "rank 1, which counts 2 ranks");
+}
+
+static void ranks_must_be_of_one_job(void **state)
+{
+	(void)state;
+	set(0, 2, LONG);
+	begin(0);
+	set(1, 2, LONG);
+	member[1].r.job = 78;
+	begin(1);
+	end(1, -EDOM, "rank 0 has another T3_JOB than rank 1");
+	set(1, 2, LONG);
+	begin(1);
+	end_good(0);
+	end_good(1);
+}
+
+static void a_rank_is_taken_once(void **state)
+{
+	(void)state;
+	set(0, 3, LONG);
+	set(1, 3, LONG);
+	begin(0);
+	begin(1);
+	usleep(100000);
+	set(3, 3, LONG);
+	member[3].r.rank = 1;
+	begin(3);
+	end(3, -EEXIST, "rank 1 is taken: another process is there as this rank");
+	set(2, 3, LONG);
+	begin(2);
+	end_good(0);
+	end_good(1);
+	end_good(2);
+}
+
+static void a_port_that_is_taken_is_an_error(void **state)
+{
+	struct sockaddr_in at = address();
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	set(0, 2, LONG);
+	begin(0);
+	end_with_port(0, -EADDRINUSE,
+		      "port %s of 127.0.0.1 is taken by another process: choose another "
+		      "MASTER_PORT");
+	close(fd);
+}
+
+/* 192.0.2.1 is for documentation: no machine has it. */
+static void rank_0_must_be_at_the_address(void **state)
+{
+	(void)state;
+	set(0, 2, LONG);
+	member[0].r.host = "192.0.2.1";
+	begin(0);
+	end(0, -EADDRNOTAVAIL,
+	    "MASTER_ADDR is 192.0.2.1, which is no address of this machine, where rank 0 is");
+}
+
+static void too_many_bytes_are_refused(void **state)
+{
+	static char data[257];
+
+	(void)state;
+	set(0, 2, LONG);
+	assert_int_equal(comm_rendezvous(&member[0].r, data, data, 257), -EINVAL);
+	assert_string_equal(member[0].r.error, "a rank's 257 bytes are too many");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(all_ranks_get_the_bytes_of_all),
+		TEST(a_port_serves_again_at_once),
+		TEST(processes_meet),
+		TEST(a_name_is_as_good_as_an_address),
+		TEST(ranks_meet_by_ipv6),
+		TEST(rank_0_listens_at_the_master_address_alone),
+		TEST(rank_0_alone_ends_at_its_deadline),
+		TEST(another_rank_alone_ends_at_its_deadline),
+		TEST(the_late_rank_is_named_to_all),
+		TEST(a_rank_may_give_up_first),
+		TEST(a_rank_may_come_again),
+		TEST(ranks_must_agree_on_their_number),
+		TEST(ranks_must_be_of_one_job),
+		TEST(a_rank_is_taken_once),
+		TEST(a_port_that_is_taken_is_an_error),
+		TEST(rank_0_must_be_at_the_address),
+		TEST(too_many_bytes_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
