@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+/* libt3: the rendezvous over TCP with what a name server may say. Here it is this program. */
+#include "test_lib_rendezvous.h"
+#include <netdb.h>
+
+#define NAMES 4u
+
+/* What a host's name resolves to. */
+struct name {
+	const char *host;
+	const char *address[2];
+	int error; /* or 0 */
+	int again; /* so many times EAI_AGAIN comes first; below 0: always */
+};
+
+static struct name name[NAMES];
+
+static struct addrinfo *resolved(const char *text, const char *service, struct addrinfo *next)
+{
+	struct {
+		struct addrinfo info;
+		struct sockaddr_in at;
+	} *one = calloc(1, sizeof(*one));
+
+	assert_non_null(one);
+	one->at.sin_family = AF_INET;
+	one->at.sin_port = htons((uint16_t)atoi(service));
+	assert_int_equal(inet_pton(AF_INET, text, &one->at.sin_addr), 1);
+	one->info.ai_family = AF_INET;
+	one->info.ai_addr = (struct sockaddr *)&one->at;
+	one->info.ai_addrlen = sizeof(one->at);
+	one->info.ai_next = next;
+	return &one->info;
+}
+
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+		struct addrinfo **at)
+{
+	struct name *n = name;
+
+	assert_int_equal(hints->ai_socktype, SOCK_STREAM);
+	assert_int_equal(hints->ai_flags, AI_NUMERICSERV);
+	while (!n->host || strcmp(n->host, host) != 0)
+		n++;
+	if (n->again) {
+		n->again -= n->again > 0;
+		return EAI_AGAIN;
+	}
+	if (n->error)
+		return n->error;
+	*at = n->address[1] ? resolved(n->address[1], service, NULL) : NULL;
+	*at = resolved(n->address[0], service, *at);
+	return 0;
+}
+
+void freeaddrinfo(struct addrinfo *at)
+{
+	struct addrinfo *next;
+
+	for (; at; at = next) {
+		next = at->ai_next;
+		free(at);
+	}
+}
+
+static void set_names(struct name zero, struct name one)
+{
+	uint32_t i;
+
+	name[0] = zero;
+	name[1] = one;
+	for (i = 0; i < 2; i++) {
+		set(i, 2, LONG);
+		member[i].r.host = name[i].host;
+	}
+}
+
+static void meet(void)
+{
+	begin(0);
+	begin(1);
+	end_good(0);
+	end_good(1);
+}
+
+static void a_name_server_may_be_late(void **state)
+{
+	(void)state;
+	set_names((struct name){ .host = "zero", .address = { "127.0.0.1" }, .again = 5 },
+		  (struct name){ .host = "one", .address = { "127.0.0.1" }, .again = 2 });
+	meet();
+}
+
+static void a_name_server_may_be_down(void **state)
+{
+	(void)state;
+	set_names((struct name){ .host = "zero", .again = -1 },
+		  (struct name){ .host = "one", .again = -1 });
+	member[0].r.deadline_ns = member[1].r.deadline_ns = in_ms(100);
+	begin(0);
+	begin(1);
+	end(0, -ETIMEDOUT,
+	    "MASTER_ADDR is 'zero', which has no address: Temporary failure in name resolution");
+	end(1, -ETIMEDOUT,
+	    "MASTER_ADDR is 'one', which has no address: Temporary failure in name resolution");
+}
+
+static void a_name_may_be_unknown(void **state)
+{
+	(void)state;
+	set_names((struct name){ .host = "zero", .error = EAI_NONAME },
+		  (struct name){ .host = "one", .error = EAI_MEMORY });
+	begin(0);
+	begin(1);
+	end(0, -EADDRNOTAVAIL,
+	    "MASTER_ADDR is 'zero', which has no address: Name or service not known");
+	end(1, -ENOMEM, "MASTER_ADDR: out of memory");
+}
+
+static void an_address_may_come_twice(void **state)
+{
+	(void)state;
+	set_names((struct name){ .host = "zero", .address = { "127.0.0.1", "127.0.0.1" } },
+		  (struct name){ .host = "one", .address = { "127.0.0.1", "127.0.0.1" } });
+	meet();
+}
+
+/* 192.0.2.1 is no machine's. Nobody listens at 127.0.0.9. */
+static void one_good_address_is_enough(void **state)
+{
+	(void)state;
+	set_names((struct name){ .host = "zero", .address = { "192.0.2.1", "127.0.0.1" } },
+		  (struct name){ .host = "one", .address = { "127.0.0.9", "127.0.0.1" } });
+	meet();
+}
+
+static void rank_0_listens_at_all_addresses_of_the_name(void **state)
+{
+	(void)state;
+	set_names((struct name){ .host = "zero", .address = { "127.0.0.8", "127.0.0.1" } },
+		  (struct name){ .host = "one", .address = { "127.0.0.1" } });
+	meet();
+	name[1].address[0] = "127.0.0.8";
+	meet();
+}
+
+/* Else ranks that try that address first would meet another program. */
+static void no_address_of_the_name_may_be_taken(void **state)
+{
+	struct sockaddr_in at = address();
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	set_names((struct name){ .host = "zero", .address = { "127.0.0.8", "127.0.0.1" } },
+		  (struct name){ .host = "one" });
+	begin(0);
+	end_with_port(0, -EADDRINUSE,
+		      "port %s of zero is taken by another process: choose another MASTER_PORT");
+	close(fd);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_name_server_may_be_late),
+		TEST(a_name_server_may_be_down),
+		TEST(a_name_may_be_unknown),
+		TEST(an_address_may_come_twice),
+		TEST(one_good_address_is_enough),
+		TEST(rank_0_listens_at_all_addresses_of_the_name),
+		TEST(no_address_of_the_name_may_be_taken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
