@@ -20,8 +20,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs are sent as t
  * containers of a machine may be nodes of their own.
  */
 struct comm_node {
-	unsigned char boot[16];	  /* random number of the kernel's start */
-	uint64_t net;		  /* number of the network namespace */
+	unsigned char boot[16]; /* random number of the kernel's start */
+	uint64_t net;		/* number of the network namespace */
 };
 
 /* What a rank tells all others. The fields up to bytes never change. */

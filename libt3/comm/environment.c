@@ -48,8 +48,9 @@ static int read_port(const struct comm_request *request, const char **port)
 
 	*port = secure_getenv("MASTER_PORT");
 	if (!*port)
-		return comm_say(request, -EINVAL,
-				"MASTER_ADDR is set and MASTER_PORT is not: a rendezvous needs both");
+		return comm_say(
+			request, -EINVAL,
+			"MASTER_ADDR is set and MASTER_PORT is not: a rendezvous needs both");
 	if (!parse_number(*port, &number) || !number || number > PORT_MAX)
 		return comm_say(request, -EINVAL, "MASTER_PORT is no port, 1 to %u: '%.60s'",
 				PORT_MAX, *port);
@@ -72,7 +73,8 @@ static int read_rendezvous(struct comm_request *request, struct comm_rendezvous 
 	int ret;
 
 	if (!*rendezvous->host)
-		return comm_say(request, -EINVAL, "MASTER_ADDR is empty: it takes rank 0's address");
+		return comm_say(request, -EINVAL,
+				"MASTER_ADDR is empty: it takes rank 0's address");
 	ret = read_port(request, &rendezvous->port);
 	if (ret)
 		return ret;
@@ -101,6 +103,7 @@ int comm_read_environment(struct comm_request *request, struct comm_rendezvous *
 	rendezvous->host = secure_getenv("MASTER_ADDR");
 	if (rendezvous->host)
 		return read_rendezvous(request, rendezvous);
-	return comm_say(request, -EINVAL,
-			"neither T3_COMM_DIR nor MASTER_ADDR is set: start the ranks by `t3 launch`");
+	return comm_say(
+		request, -EINVAL,
+		"neither T3_COMM_DIR nor MASTER_ADDR is set: start the ranks by `t3 launch`");
 }

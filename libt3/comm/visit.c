@@ -39,9 +39,8 @@ static int refused(struct visit *v)
 	case RENDEZVOUS_GIVES_UP:
 		if (head->rank == r->rank || head->rank >= r->ranks)
 			return rendezvous_fail(r, -EPIPE, "rank 0 has given up");
-		return rendezvous_fail(r, -EPIPE,
-				       "rank 0 has given up: rank %u did not come in time",
-				       head->rank);
+		return rendezvous_fail(
+			r, -EPIPE, "rank 0 has given up: rank %u did not come in time", head->rank);
 	default:
 		return rendezvous_fail(r, -EPROTO, "rank 0 refuses this rank, for reason %u",
 				       head->kind);
@@ -56,8 +55,8 @@ static int judge(struct visit *v)
 
 	if (head->magic != RENDEZVOUS_MAGIC)
 		return rendezvous_fail(r, -EPROTO,
-				       "what listens at %.60s port %.8s is no rank 0 of libt3", r->host,
-				       r->port);
+				       "what listens at %.60s port %.8s is no rank 0 of libt3",
+				       r->host, r->port);
 	if (head->version != RENDEZVOUS_VERSION)
 		return rendezvous_fail(r, -EPROTO,
 				       "rank 0 has a libt3 that speaks version %u, this one %u",

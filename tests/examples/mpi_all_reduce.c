@@ -4,15 +4,14 @@
  *
  *	mpirun -n 4 mpi_all_reduce
  *
- * MPI starts the processes and tells them where to meet. From then on data moves by the devices:
+ * MPI starts the processes and carries what they need to meet. From then on data moves by the devices:
  * each process just writes its input, chunk by chunk, and waits for the sum.
  */
+#include <errno.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "t3_coll.h"
 
@@ -36,26 +35,28 @@ static void check(int ret, const char *what, const char *why)
 	MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* Rank 0 makes a directory that is its user's alone, and tells the others its name. */
+/* MPI's own all-gather carries what the ranks need to meet. */
+static int all_gather(void *ctx, const void *mine, void *all, size_t bytes)
+{
+	(void)ctx;
+	if (MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD))
+		return -ECOMM;
+	return 0;
+}
+
 static void join(struct t3_device *dev, struct t3_comm **comm)
 {
-	char dir[] = "/tmp/t3-mpi-XXXXXX", why[T3_COMM_TEXT_SIZE];
-	struct t3_comm_desc desc = {
-		.dir = dir,
+	char why[T3_COMM_TEXT_SIZE];
+	struct t3_bootstrap_desc desc = {
+		.all_gather = all_gather,
 		.rank = (uint32_t)rank,
 		.ranks = (uint32_t)ranks,
 		.text = why,
 		.text_size = sizeof(why),
 	};
-	int ret;
+	int ret = t3_comm_create_bootstrap(dev, &desc, deadline(), comm);
 
-	if (rank == 0 && !mkdtemp(dir))
-		check(-1, "mkdtemp", dir);
-	MPI_Bcast(dir, sizeof(dir), MPI_CHAR, 0, MPI_COMM_WORLD);
-	ret = t3_comm_create(dev, &desc, deadline(), comm);
-	if (rank == 0)
-		rmdir(dir); /* all have joined, or never will */
-	check(ret, "t3_comm_create", why);
+	check(ret, "t3_comm_create_bootstrap", why);
 }
 
 static int32_t input_at(int of_rank, int iteration, uint64_t index)
