@@ -76,8 +76,7 @@ static int join(const char *variable, uint32_t rank, const struct t3_comm_desc *
 		print_error("rank %u: %s\n", rank, text);
 		return 1;
 	}
-	ret = t3_comm_rank(comm) != rank || t3_comm_ranks(comm) != 2 ||
-	      t3_comm_barrier(comm, LONG);
+	ret = t3_comm_rank(comm) != rank || t3_comm_ranks(comm) != 2 || t3_comm_barrier(comm, LONG);
 	t3_comm_destroy(comm);
 	return ret;
 }

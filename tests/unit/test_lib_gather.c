@@ -268,8 +268,8 @@ static void an_all_gather_may_be_slow(void **state)
 static void a_rank_that_is_late_is_named(void **state)
 {
 	(void)state;
-	member[0].deadline_ns = in_ms(150);
-	member[1].slow_ms = 600;
+	member[0].deadline_ns = in_ms(500);
+	member[1].slow_ms = 1200;
 	run(2);
 	came_to(0, -ETIMEDOUT, "rank 1 of 2 did not come to the meeting in time");
 	came_to(1, -EPIPE, "rank 0 has ended before all ranks had joined");
@@ -383,8 +383,8 @@ static void brings(void (*change)(struct member *, struct wire_card *), int ret,
 	assert_int_equal(member[1].ret, ret);
 }
 
-#define NO_CARD(rank)                                                                              \
-	"the all-gather brought no card of rank " rank ": rank i's bytes belong at i times "       \
+#define NO_CARD(rank)                                                                        \
+	"the all-gather brought no card of rank " rank ": rank i's bytes belong at i times " \
 	"their number"
 
 static void wrong_cards_are_refused(void **state)

@@ -315,7 +315,7 @@ static void a_wrong_environment_is_refused(void **state)
 	rank[0].desc.dir = NULL;
 	unsetenv("T3_COMM_DIR");
 	refused(-EINVAL, "neither T3_COMM_DIR nor MASTER_ADDR is set: start the ranks by "
-			"`t3 launch`");
+			 "`t3 launch`");
 	setenv("T3_COMM_DIR", dir, 1);
 	unsetenv("T3_RANK");
 	refused(-EINVAL, "T3_RANK is not set: start the ranks by `t3 launch`");

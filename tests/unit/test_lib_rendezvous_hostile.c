@@ -164,8 +164,8 @@ static void slow_connections_are_closed(void **state)
 		sent++;
 		usleep(100000);
 	}
-	assert_in_range(sent, 20, 40);
-	assert_in_range(t3_deadline(0) - begun, 2500000000, 6000000000);
+	assert_in_range(sent, 1, sizeof(good_request) - 1);
+	assert_in_range(t3_deadline(0) - begun, 2500000000, 20000000000);
 	assert_int_equal(refusal(silent), -1);
 	close(slow);
 	end_rank_0();
@@ -230,7 +230,7 @@ static void rank_0_ends_at_its_deadline(void **state)
 	int fd[30], i;
 
 	(void)state;
-	set(0, 2, in_ms(400));
+	set(0, 2, in_ms(1500));
 	begin(0);
 	for (i = 0; i < 30; i++) {
 		fd[i] = intrude();
@@ -366,7 +366,7 @@ static void a_silent_listener_is_left_at_the_deadline(void **state)
 	int listener = false_rank_0(), fd;
 
 	(void)state;
-	set(1, 2, in_ms(300));
+	set(1, 2, in_ms(1000));
 	begin(1);
 	fd = accept_rank(listener);
 	send_all(fd, &good_request, 20);
