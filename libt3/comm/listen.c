@@ -53,8 +53,8 @@ static int listen_failed(struct comm_rendezvous *r, int ret)
 {
 	if (ret == -EADDRINUSE)
 		return rendezvous_fail(r, ret,
-				       "port %.8s of %.60s is taken by another process: choose "
-				       "another MASTER_PORT",
+				       "port %.8s of %.60s is taken by another program or rank 0: "
+				       "choose another MASTER_PORT",
 				       r->port, r->host);
 	if (ret == -EADDRNOTAVAIL)
 		return rendezvous_fail(r, ret,

@@ -68,29 +68,35 @@ static int judge(struct visit *v)
 	return 0;
 }
 
-static int hear(struct visit *v, int fd)
+/* Receive the answer up to that size. -EAGAIN: the connection or the time has ended before. */
+static int hear_part(struct visit *v, int fd, size_t size, size_t *got)
 {
-	size_t size = sizeof(v->answer.head), got = 0;
 	bool time = true;
 	int ret;
 
 	for (;;) {
-		ret = rendezvous_receive(fd, &v->answer, size, &got);
-		if (!ret && size != sizeof(v->answer.head))
+		ret = rendezvous_receive(fd, &v->answer, size, got);
+		if (!ret)
 			return 0;
-		if (!ret) {
-			ret = judge(v);
-			size += v->bytes * v->r->ranks;
-			if (ret)
-				return ret;
-			continue;
-		}
 		if (ret == -EPIPE || !time) {
 			v->last = ret == -EPIPE ? ECONNRESET : 0;
 			return -EAGAIN;
 		}
 		time = rendezvous_wait(fd, POLLIN, v->deadline_ns);
 	}
+}
+
+static int hear(struct visit *v, int fd)
+{
+	size_t got = 0;
+	int ret;
+
+	ret = hear_part(v, fd, sizeof(v->answer.head), &got);
+	if (!ret)
+		ret = judge(v);
+	if (!ret)
+		ret = hear_part(v, fd, sizeof(v->answer.head) + v->bytes * v->r->ranks, &got);
+	return ret;
 }
 
 /* ------------------------------------------------------------------------ visit */

@@ -245,7 +245,7 @@ static void a_port_that_is_taken_is_an_error(void **state)
 	set(0, 2, LONG);
 	begin(0);
 	end_with_port(0, -EADDRINUSE,
-		      "port %s of 127.0.0.1 is taken by another process: choose another "
+		      "port %s of 127.0.0.1 is taken by another program or rank 0: choose another "
 		      "MASTER_PORT");
 	close(fd);
 }

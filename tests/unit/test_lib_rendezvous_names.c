@@ -157,7 +157,8 @@ static void no_address_of_the_name_may_be_taken(void **state)
 		  (struct name){ .host = "one" });
 	begin(0);
 	end_with_port(0, -EADDRINUSE,
-		      "port %s of zero is taken by another process: choose another MASTER_PORT");
+		      "port %s of zero is taken by another program or rank 0: choose another "
+		      "MASTER_PORT");
 	close(fd);
 }
 
