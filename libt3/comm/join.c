@@ -119,12 +119,13 @@ static int admit(struct meeting *m, uint32_t place, int fd)
 	return ret;
 }
 
+/* A bounded number at a time: whoever connects and is turned away may do so for ever. */
 static int accept_all(struct meeting *m)
 {
-	uint32_t i = 0;
+	uint32_t i = 0, tries;
 	int fd, ret;
 
-	for (;;) {
+	for (tries = 0; tries < 2 * STRANGERS; tries++) {
 		while (i < STRANGERS && m->stranger[i] >= 0)
 			i++;
 		if (i == STRANGERS)
@@ -139,6 +140,7 @@ static int accept_all(struct meeting *m)
 		if (ret)
 			return ret;
 	}
+	return 0;
 }
 
 /* Send this rank's hello, also to a rank that is refused. Then that rank can say why, too. */
