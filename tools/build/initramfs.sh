@@ -13,9 +13,9 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 # Modules that the driver's code or its debug variants may load by name, that give a device to a
-# program, that share buffers, and that mount folders of the host.
+# program, that share buffers, that mount folders of the host, and that connect nodes.
 EXTRA_MODULES="drm drm_buddy drm_exec gpu-sched drm_shmem_helper vfio-pci vfio_iommu_type1 vgem
-9p 9pnet_virtio"
+9p 9pnet_virtio virtio_net"
 
 # modules_needed DIR NAME...: print the files of the named modules and of all that they depend on. A
 # module that is built into the kernel has none.
