@@ -31,14 +31,20 @@ def can_make(path):
     return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
+def is_private(path):
+    """Whether it is a folder to which nobody else has access."""
+    found = path.lstat()
+    return (stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+            and not found.st_mode & 0o077)
+
+
 def private_folder(path):
     """A folder in a place where everybody writes. One that somebody else has made is refused."""
     try:
         path.mkdir(mode=0o700)
     except FileExistsError:
         pass
-    found = path.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+    if not is_private(path):
         sys.exit(f"t3-vm: {path} is not a folder of yours alone: remove it, or set "
                  "XDG_CACHE_HOME to a folder that you can write to")
     return path

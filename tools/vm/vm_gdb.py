@@ -2,7 +2,6 @@
 """gdb on the guest's kernel with our module, on QEMU with our device, or on a core of a run."""
 
 import argparse
-import contextlib
 import gzip
 import os
 import pathlib
@@ -156,21 +155,10 @@ def guest_setup(rundir, symbols, folder):
     return path
 
 
-@contextlib.contextmanager
-def answers(rundir):
-    """The other direction of the control line. It opens here, or QEMU would wait for a writer."""
-    os.mkfifo(rundir / "control.in")
-    descriptor = os.open(rundir / "control.in", os.O_RDWR)
-    try:
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def debug_guest(opts, argv, accel):
     symbols = kernel_symbols(opts, accel)
     with vm_keep.run_directory(opts.name) as rundir, \
-            vm_run.told(rundir, argv, accel, opts.share) as facts, answers(rundir), tempfile.TemporaryDirectory() as name:
+            vm_run.told(rundir, argv, accel, opts.share) as facts, vm_run.answers(rundir), tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_initrd(rundir / "initrd", opts.initramfs,
                      {**vm_run.image_files(opts, argv), "debugger": b""})

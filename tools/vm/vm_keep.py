@@ -68,7 +68,7 @@ def rotate(rundir):
 def prune(base, name):
     """Folders of second VMs of a name that have ended, except the newest ones."""
     others = [path for path in base.glob(f"{name}-*")
-              if re.fullmatch(re.escape(name) + r"-\d+", path.name)]
+              if re.fullmatch(re.escape((base / name).name) + r"-\d+", path.name)]
     numbered = sorted(others, key=lambda path: int(path.name.rpartition("-")[2]))
     for path in numbered[:-OLD_RUNS]:
         with contextlib.suppress(OSError), open(path / ".lock", "a", encoding="utf-8") as lock:

@@ -186,7 +186,8 @@ def machine(opts, arm64):
     return "q35,vmport=off,smbus=off,sata=off,dump-guest-core=off"
 
 
-def qemu_command(opts, rundir, accel, debugger=""):
+def qemu_command(opts, rundir, accel, debugger="", answered=False):
+    """`answered`: the control line has two directions (vm_run.answers), as with a debugger."""
     arm64 = is_arm64(opts)
     qemu, kernel = programs(opts)
     return [
@@ -196,6 +197,6 @@ def qemu_command(opts, rundir, accel, debugger=""):
         opts.memory or read_text(opts.kernel / "memory").strip() or "1G",
         "-kernel", str(kernel), "-initrd", str(rundir / "initrd"),
         "-append", " ".join(kernel_arguments(opts, accel, arm64)),
-        *serial_args(rundir, bool(debugger), arm64), *(["-gdb", debugger] if debugger else []),
+        *serial_args(rundir, answered or bool(debugger), arm64), *(["-gdb", debugger] if debugger else []),
         *iommu_args(opts), *folders_args(opts, rundir), *device_args(opts), *opts.qemu_arg,
     ]

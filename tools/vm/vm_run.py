@@ -130,6 +130,18 @@ def outcome(rundir, finished, timeout, strict, known=""):
     raise VmError(EXIT_DIED, f"the VM ended without a status; {log}")
 
 
+@contextlib.contextmanager
+def answers(rundir):
+    """The other direction of the control line: a function that sends a line to the guest. It opens
+    here, or QEMU would wait for a writer."""
+    os.mkfifo(rundir / "control.in")
+    descriptor = os.open(rundir / "control.in", os.O_RDWR)
+    try:
+        yield lambda line: os.write(descriptor, f"{line}\n".encode())
+    finally:
+        os.close(descriptor)
+
+
 def job_seconds(rundir):
     """The job's run time by the guest's clock, or None when it did not end."""
     times = {words[0]: words[1] for words in map(str.split, control_lines(rundir))

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""Several nodes by one command. Each is a process of `t3-vm node`, as any launcher starts it; this
+one labels their output and ends what is left of them.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+
+import vm_keep
+from vm_base import EXIT_DIED, VmError
+from vm_meet import alone_in, remove_if_left
+from vm_run import dies_with_us
+from vm_who import runtime_folder
+
+LINE_MAX = 65536
+READ_MAX = 65536
+END_SECONDS = 10  # after SIGTERM, and what nodes need beyond the time of grace
+DRAIN_SECONDS = 1  # for output, when all nodes have ended
+
+
+# --- their output ------------------------------------------------------------
+
+class Stream:
+    """One pipe of a node: its lines go out whole, each with the node's name before it."""
+
+    def __init__(self, label, pipe, output):
+        self.label, self.pipe, self.output, self.rest = label.encode(), pipe, output, b""
+        os.set_blocking(pipe.fileno(), False)
+
+    def write(self, lines):
+        text = b"".join(self.label + line + b"\n" for line in lines)
+        try:
+            self.output.write(text)
+            self.output.flush()
+        except OSError as error:
+            raise VmError(EXIT_DIED, f"the output could not be written: {error.strerror}") from error
+
+    def take(self):
+        """Passes on what is there. False at the end."""
+        try:
+            data = os.read(self.pipe.fileno(), READ_MAX)
+        except BlockingIOError:
+            return True
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        if self.rest and (not data or len(self.rest) >= LINE_MAX):
+            lines, self.rest = [*lines, self.rest], b""
+        if lines:
+            self.write(lines)
+        return bool(data)
+
+
+# --- their processes ---------------------------------------------------------
+
+class Cluster:
+    def __init__(self, commands):
+        self.selector = selectors.DefaultSelector()
+        self.nodes, self.statuses, self.first = [], {}, None
+        for node, command in enumerate(commands):
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, preexec_fn=dies_with_us)
+            self.nodes.append(process)
+            for pipe, output in ((process.stdout, sys.stdout), (process.stderr, sys.stderr)):
+                stream = Stream(f"node{node}: ", pipe, output.buffer)
+                self.selector.register(pipe, selectors.EVENT_READ, stream)
+
+    def relay(self, seconds):
+        """Passes on output for so long, or until there is none."""
+        for key, _ in self.selector.select(seconds) if self.selector.get_map() else []:
+            if not key.data.take():
+                self.selector.unregister(key.fileobj)
+
+    def look(self):
+        """Takes the statuses of those that have ended. The first that failed is the cluster's."""
+        for node, process in enumerate(self.nodes):
+            if node not in self.statuses and process.poll() is not None:
+                status = process.returncode
+                self.statuses[node] = status if status >= 0 else 128 - status
+                if status and self.first is None:
+                    self.first = node
+
+    def run(self, grace):
+        """Until all have ended. When one fails the others end by themselves, but are not trusted."""
+        end = None
+        while len(self.statuses) < len(self.nodes):
+            self.relay(0.2)
+            self.look()
+            if self.first is not None:
+                end = end or time.monotonic() + grace + END_SECONDS
+                if time.monotonic() >= end:
+                    break
+
+    def end(self):
+        """Ends what is left, and passes on its last output."""
+        for process in self.nodes:
+            if process.poll() is None:
+                process.terminate()
+        end = time.monotonic() + END_SECONDS
+        while time.monotonic() < end and any(process.poll() is None for process in self.nodes):
+            self.relay(0.1)
+        for process in self.nodes:
+            process.kill()
+            process.wait()
+        end = time.monotonic() + DRAIN_SECONDS
+        while time.monotonic() < end and self.selector.get_map():
+            self.relay(0.1)
+        self.look()
+
+
+def node_command(own, node, opts, accel, name, folder):
+    """The same options, and then those that are this node's: the last one of a name counts."""
+    job = own.index("--")
+    given = own[1:job]  # without `cluster`
+    return [sys.executable, str(pathlib.Path(sys.argv[0]).resolve()), "node", *given,
+            f"--node={node}", f"--nodes={opts.nodes}", f"--meet={folder}", f"--name={name}",
+            f"--accel={accel}", *own[job:]]
+
+
+# --- where they meet ---------------------------------------------------------
+
+@contextlib.contextmanager
+def meeting_folder():
+    """A new one. What killed clusters of this user have left goes."""
+    base, prefix = runtime_folder(os.environ), f"t3-cluster-{os.getuid()}-"
+    for old in base.glob(f"{prefix}*"):
+        with contextlib.suppress(VmError, OSError), alone_in(old):
+            remove_if_left(old)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=prefix, dir=base))
+    try:
+        yield folder
+    finally:
+        with alone_in(folder):
+            remove_if_left(folder)
+
+
+def run_cluster(opts, job, accel, own):
+    with vm_keep.run_directory(opts.name) as rundir, meeting_folder() as folder:
+        start = time.monotonic()
+        cluster = Cluster([node_command(own, node, opts, accel, rundir.name, folder)
+                           for node in range(opts.nodes)])
+        try:
+            cluster.run(opts.grace)
+        finally:
+            cluster.end()
+            facts = {"command": job, "accel": accel, "nodes": opts.nodes, "first_failed": cluster.first,
+                     "statuses": [cluster.statuses.get(node) for node in range(opts.nodes)],
+                     "seconds": round(time.monotonic() - start, 3)}
+            (rundir / "run.json").write_text(json.dumps(facts, indent=1) + "\n")
+        if cluster.first is None:
+            return 0
+        status = cluster.statuses[cluster.first]
+        raise VmError(status, f"node{cluster.first} failed first, with status {status}; logs are in "
+                      f"{os.path.relpath(rundir)}")

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Runs one node of several: a VM with a network to the others. Their commands begin together, and
+each VM stays until the commands of all have ended.
+"""
+
+import contextlib
+import subprocess
+import time
+
+import vm_keep
+import vm_net
+import vm_run
+from vm_base import EXIT_TIMEOUT, VmError
+from vm_machine import programs, qemu_command, write_initrd
+from vm_meet import POLL_SECONDS, meeting, names
+
+BOOTS, WAITS, RUNS, STAYS, ENDS = range(5)
+
+
+class Node:
+    """Answers the guest when the others are as far as it is, and ends it when one of them fails."""
+
+    def __init__(self, opts, place, rundir, answer):
+        self.opts, self.place, self.rundir, self.answer = opts, place, rundir, answer
+        self.phase, self.start = BOOTS, time.monotonic()
+        self.failed = self.end = None
+
+    def said(self, word):
+        """The guest's control line that begins with the word, or None."""
+        return next((line for line in vm_run.control_lines(self.rundir)
+                     if line.split()[:1] == [word]), None)
+
+    def go_on(self, line, phase):
+        self.answer(line)
+        self.phase = phase
+
+    def step(self):
+        """One look at the guest and the others."""
+        if self.phase == BOOTS and self.said("up"):
+            self.place.say("up")
+            self.phase = WAITS
+        if self.phase == WAITS and not self.place.missing("up"):
+            self.go_on("go", RUNS)
+        if self.phase == RUNS and (done := self.said("done")):
+            self.place.say(done)
+            self.phase = STAYS
+            if done != "done 0":
+                self.go_on("end", ENDS)
+        if self.phase == STAYS and (self.failed or not self.place.missing("done")):
+            self.go_on("end", ENDS)
+
+    def look_at_others(self):
+        """From the first failure on the others have a time of grace."""
+        self.failed = self.failed or self.place.failure()
+        if not self.failed or self.phase in (STAYS, ENDS):
+            return
+        self.end = self.end or time.monotonic() + self.opts.grace
+        if time.monotonic() >= self.end:
+            node, status, how = self.failed
+            self.place.left = f"followed {status}"
+            raise VmError(status, f"node {node} {how}, so node {self.opts.node} is ended, too")
+
+    def late(self):
+        """Whether the time is up. A node that has done its part gives the others theirs."""
+        limit = self.opts.timeout
+        if self.phase == STAYS:
+            limit += self.opts.timeout + self.opts.grace
+        return time.monotonic() - self.start > limit
+
+    def late_others(self):
+        """Raises VmError when it was the others who took so long."""
+        word = {WAITS: "up", STAYS: "done"}.get(self.phase)
+        missing = self.place.missing(word) if word else []
+        if missing:
+            raise VmError(EXIT_TIMEOUT, f"{names(missing)} did not say '{word}' within "
+                          f"{self.opts.timeout:g} s, for which node {self.opts.node} waited")
+
+    def follow(self, process, switch):
+        """Until QEMU ends. False: its time was up."""
+        while process.poll() is None:
+            self.step()
+            self.look_at_others()
+            vm_net.check_switch(switch, self.rundir)
+            if self.late():
+                self.late_others()
+                return False
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(POLL_SECONDS)
+        return True
+
+
+def run_vm(opts, argv, accel, place, rundir):
+    write_initrd(rundir / "initrd", opts.initramfs,
+                 {**vm_run.image_files(opts, argv), **vm_net.guest_files(opts)})
+    command = [*qemu_command(opts, rundir, accel, answered=True),
+               *vm_net.nic_args(place.folder, opts.node)]
+    with contextlib.ExitStack() as stack:
+        answer = stack.enter_context(vm_run.answers(rundir))
+        switch = None if opts.node else stack.enter_context(
+            vm_net.switch(programs(opts)[0], place.folder, opts.nodes, rundir))
+        process = stack.enter_context(vm_run.running(command, rundir))
+        finished = Node(opts, place, rundir, answer).follow(process, switch)
+    return vm_run.outcome(rundir, finished, opts.timeout, opts.strict, opts.known_trouble)
+
+
+def run_node(opts, argv, accel):
+    with meeting(opts.meet, opts.node, opts.nodes) as place:
+        try:
+            place.await_all()
+            with vm_keep.run_directory(f"{opts.name}/node{opts.node}") as rundir, \
+                    vm_run.told(rundir, argv, accel, opts.share) as facts:
+                facts.update(node=opts.node, nodes=opts.nodes)
+                facts["status"] = run_vm(opts, argv, accel, place, rundir)
+        except VmError as error:
+            if not place.left.startswith("followed"):
+                place.left = f"left {error.status}"
+            raise
+        place.left = f"left {facts['status']}"
+        return facts["status"]
