@@ -75,7 +75,7 @@ override T3_GUEST := $(abspath $K)
 $(if $(filter $B,$K),$(eval unexport T3_GUEST),$(eval export T3_GUEST))
 # What runs for long what it has built: it gives the lock back before (by RUN).
 RUNNING := run shell check check-deb check-series debug-suites host-suite lint package unit spec qtest guest conformance loop \
-	examples fuzz coverage mutants soak soak-jobs soak-vcpus soak-driver boots paper bench
+	examples cluster fuzz coverage mutants soak soak-jobs soak-vcpus soak-driver boots paper bench
 RUN = $(if $(T3_LOCKED),flock -u 7; unset T3_LOCKED MAKEFLAGS MFLAGS;)
 # One goal's parts are built beside each other, unless the caller said -j; several goals
 # follow each other.
@@ -142,6 +142,7 @@ $(foreach goal,run shell build deps-run qemu kernel module lib tools initramfs b
 $(foreach goal,debug-suites tests-image guest conformance loop soak soak-vcpus soak-driver,$(eval \
 	SETS_$(goal) := run $(SETS_GUEST)))
 SETS_paper := run paper
+SETS_cluster := run cluster
 SETS_deb := run deb
 SETS_check-deb := run deb
 SETS_series := run series
@@ -290,7 +291,7 @@ gdb:
 	@$(STAGE)try.py gdb
 
 # The suites that a kernel, and those that KVM makes a difference to.
-BOOTING := package conformance guest guest-iommu guest-ordinary guest-vcpus hotplug migrate launch examples tool e2e
+BOOTING := package conformance guest guest-iommu guest-ordinary guest-vcpus hotplug migrate launch examples cluster tool e2e
 ACCELERATED := launcher patching loop newest $(filter-out package,$(BOOTING))
 SUITES := $(if $(CROSSED),unit conformance guest guest-iommu e2e,$(if $(SELECTED),$(BOOTING),$(if \
 	$(filter kvm,$(T3_ACCEL)),$(ACCELERATED))))
@@ -360,6 +361,12 @@ loop: build tests-image
 	@$(RUN) $(STAGE)check.py loop
 examples: build $K/mpi.img
 	@$(RUN) $(STAGE)check.py examples
+
+#: make cluster  tests of several nodes (t3-vm cluster), also by mpirun and srun. Slurm, which is
+#:              installed for it, does not run for make check
+.PHONY: cluster
+cluster: build
+	@$(RUN) $(STAGE)check.py cluster
 
 #: make fuzz    each target of tests/fuzz for FUZZ_SECONDS=900 with FUZZ_SEED (random):
 #:                FUZZ=fuzz_regs      that target alone

@@ -898,6 +898,7 @@ SUITES = {
     "migrate": migrate_suite,
     "launch": launch_suite,
     "examples": examples_suite,
+    "cluster": lambda: tap_program("cluster", [ROOT / "tests/cluster.py"]),
     "tool": tool_suite,
     "e2e": e2e_suite,
     "tutorial": lambda: tap_program("tutorial", [ROOT / "tests/tutorial.py"]),

@@ -14,46 +14,14 @@ import tempfile
 import time
 
 import vm_keep
-from vm_base import EXIT_DIED, VmError
+from vm_base import VmError
+from vm_lines import Lines
 from vm_meet import alone_in, remove_if_left
 from vm_run import dies_with_us
 from vm_who import runtime_folder
 
-LINE_MAX = 65536
-READ_MAX = 65536
 END_SECONDS = 10  # after SIGTERM, and what nodes need beyond the time of grace
 DRAIN_SECONDS = 1  # for output, when all nodes have ended
-
-
-# --- their output ------------------------------------------------------------
-
-class Stream:
-    """One pipe of a node: its lines go out whole, each with the node's name before it."""
-
-    def __init__(self, label, pipe, output):
-        self.label, self.pipe, self.output, self.rest = label.encode(), pipe, output, b""
-        os.set_blocking(pipe.fileno(), False)
-
-    def write(self, lines):
-        text = b"".join(self.label + line + b"\n" for line in lines)
-        try:
-            self.output.write(text)
-            self.output.flush()
-        except OSError as error:
-            raise VmError(EXIT_DIED, f"the output could not be written: {error.strerror}") from error
-
-    def take(self):
-        """Passes on what is there. False at the end."""
-        try:
-            data = os.read(self.pipe.fileno(), READ_MAX)
-        except BlockingIOError:
-            return True
-        *lines, self.rest = (self.rest + data).split(b"\n")
-        if self.rest and (not data or len(self.rest) >= LINE_MAX):
-            lines, self.rest = [*lines, self.rest], b""
-        if lines:
-            self.write(lines)
-        return bool(data)
 
 
 # --- their processes ---------------------------------------------------------
@@ -67,8 +35,8 @@ class Cluster:
                                        stderr=subprocess.PIPE, preexec_fn=dies_with_us)
             self.nodes.append(process)
             for pipe, output in ((process.stdout, sys.stdout), (process.stderr, sys.stderr)):
-                stream = Stream(f"node{node}: ", pipe, output.buffer)
-                self.selector.register(pipe, selectors.EVENT_READ, stream)
+                lines = Lines(pipe, output, f"node{node}: ")
+                self.selector.register(pipe, selectors.EVENT_READ, lines)
 
     def relay(self, seconds):
         """Passes on output for so long, or until there is none."""

@@ -5,12 +5,14 @@ each VM stays until the commands of all have ended.
 
 import contextlib
 import subprocess
+import sys
 import time
 
 import vm_keep
 import vm_net
 import vm_run
 from vm_base import EXIT_TIMEOUT, VmError
+from vm_lines import Lines
 from vm_machine import programs, qemu_command, write_initrd
 from vm_meet import POLL_SECONDS, meeting, names
 
@@ -75,7 +77,7 @@ class Node:
             raise VmError(EXIT_TIMEOUT, f"{names(missing)} did not say '{word}' within "
                           f"{self.opts.timeout:g} s, for which node {self.opts.node} waited")
 
-    def follow(self, process, switch):
+    def watch(self, process, switch, output):
         """Until QEMU ends. False: its time was up."""
         while process.poll() is None:
             self.step()
@@ -84,9 +86,18 @@ class Node:
             if self.late():
                 self.late_others()
                 return False
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(POLL_SECONDS)
+            output.pass_on(POLL_SECONDS)
         return True
+
+    def follow(self, process, switch):
+        """The same. All that the job has said is passed on."""
+        output = Lines(process.stdout, sys.stdout)
+        try:
+            return self.watch(process, switch, output)
+        finally:
+            process.kill()
+            process.wait()
+            output.drain()
 
 
 def run_vm(opts, argv, accel, place, rundir):
@@ -98,7 +109,7 @@ def run_vm(opts, argv, accel, place, rundir):
         answer = stack.enter_context(vm_run.answers(rundir))
         switch = None if opts.node else stack.enter_context(
             vm_net.switch(programs(opts)[0], place.folder, opts.nodes, rundir))
-        process = stack.enter_context(vm_run.running(command, rundir))
+        process = stack.enter_context(vm_run.running(command, rundir, stdout=subprocess.PIPE))
         finished = Node(opts, place, rundir, answer).follow(process, switch)
     return vm_run.outcome(rundir, finished, opts.timeout, opts.strict, opts.known_trouble)
 
