@@ -60,6 +60,7 @@ CANNOT = [
     (r"^tools/paper/paper\.py --(draws|merge) |^mpirun sh -c 'tools/paper/",
      "it works for minutes; paper.py of the tests runs parts, also by mpirun, and merges them"),
     (r"^sbatch ", "no Slurm is installed here"),
+    (r"^(mpirun|srun) .* (tools/vm/)?t3-vm node ", "cluster.py of the tests runs nodes by both"),
     (r"^mpirun ", "its image is another one; the examples suite runs this line in it"),
     (r"^tools/vm/t3-vm run --initramfs \.build/mpi\.img", "the examples suite runs it"),
 ]
