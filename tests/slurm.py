@@ -119,8 +119,8 @@ def slurm():
         place = pathlib.Path(name)
         place.chmod(0o755)  # munge wants its socket reachable for all
         configure(place)
-        files = [f"--{kind}-file={place}/{file}" for kind, file in
-                 (("key", "munge.key"), ("log", "munged.log"), ("pid", "munged.pid"), ("seed", "munged.seed"))]
+        files = [f"--key-file={place}/munge.key",
+                 *(f"--{kind}-file={place}/munged.{kind}" for kind in ("log", "pid", "seed"))]
         conf = str(place / "slurm.conf")
         processes = [stack.enter_context(daemon(place, *command)) for command in (
             ("munged", "-F", "-S", f"{place}/munge.socket", *files),

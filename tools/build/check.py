@@ -837,6 +837,11 @@ def launch_suite():
     return tap_program("launch", [ROOT / "tests/launch.py"])
 
 
+def cluster_suite():
+    return [result for name in ("nodes", "cluster")
+            for result in tap_program(name, [ROOT / f"tests/{name}.py"])]
+
+
 def tool_suite():
     return tap_program("tool", [ROOT / "tests/tool.py"])
 
@@ -898,7 +903,7 @@ SUITES = {
     "migrate": migrate_suite,
     "launch": launch_suite,
     "examples": examples_suite,
-    "cluster": lambda: tap_program("cluster", [ROOT / "tests/cluster.py"]),
+    "cluster": cluster_suite,
     "tool": tool_suite,
     "e2e": e2e_suite,
     "tutorial": lambda: tap_program("tutorial", [ROOT / "tests/tutorial.py"]),

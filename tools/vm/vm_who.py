@@ -26,13 +26,6 @@ JOBS = (("PMIX_NAMESPACE",), ("SLURM_JOB_ID", "SLURM_STEP_ID"), ("MASTER_ADDR", 
 # (the processes on this machine, all of them) and (machines, which must be one).
 ON_MACHINES = (("OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE"), ("SLURM_STEP_NUM_NODES", None))
 
-NODE_HELP = """this node's number from 0; default: OMPI_COMM_WORLD_RANK, SLURM_PROCID, PMIX_RANK or
-RANK of the environment"""
-NODES_HELP = """the number of nodes, 1..32; default: OMPI_COMM_WORLD_SIZE, SLURM_NTASKS or WORLD_SIZE
-of the environment"""
-MEET_HELP = """the folder where the nodes of a job meet, on this machine and yours alone; default: one
-that is named by the job of the launcher"""
-
 
 def wrong(text):
     return VmError(EXIT_USAGE, text)
