@@ -10,8 +10,10 @@ import io
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
+import time
 from unittest import mock
 
 import loop
@@ -51,9 +53,11 @@ def launchers_say_who_a_node_is():
 
 def unsound_nodes_are_refused():
     for node, nodes, environ, said in (
-            (None, None, {}, "--node is missing"), (0, None, {"PMIX_RANK": "0"}, "--nodes is missing"),
+            (None, None, {}, "--node is missing"),
+            (0, None, {"PMIX_RANK": "0"}, "--nodes is missing"),
             (2, 2, {}, "0 to 1; got 2"), (-1, 2, {}, "got -1"), (0, 0, {}, "1 to 32 nodes"),
-            (0, 33, {}, "1 to 32 nodes"), (None, None, {**TORCH, "RANK": "x"}, "RANK must be a whole number"),
+            (0, 33, {}, "1 to 32 nodes"),
+            (None, None, {**TORCH, "RANK": "x"}, "RANK must be a whole number"),
             (None, None, {**OMPI, "OMPI_COMM_WORLD_LOCAL_SIZE": "2"}, "on one machine"),
             (None, None, {**SLURM, "SLURM_STEP_NUM_NODES": "2"}, "on one machine")):
         found = refusal(vm_who.identity, node, nodes, environ)
@@ -157,7 +161,8 @@ def lines_stay_whole():
     with open(read, "rb", buffering=0) as pipe:
         lines = Lines(pipe, output, "n: ")
         for text, wanted in ((b"a", b""), (b"b\nc\r\nd", b"n: ab\nn: c\r\n"),
-                             (b"x" * LINE_MAX, b"n: d" + b"x" * LINE_MAX + b"\n"), (b"\n\ne", b"n: \nn: \n")):
+                             (b"x" * LINE_MAX, b"n: d" + b"x" * LINE_MAX + b"\n"),
+                             (b"\n\ne", b"n: \nn: \n")):
             os.write(write, text)
             while lines.take() and not output.buffer.getvalue() == wanted:
                 if not wanted:
@@ -182,10 +187,27 @@ def wrong_use_is_told():
         expect(run(VM, *arguments, env=clean), 126, re.escape(said))
 
 
+def a_node_does_not_outlive_its_launcher():
+    """Here it waits for a node that never comes."""
+    with place() as folder:
+        command = f"{VM} node --meet {folder} --ranks 1 -- true; true"
+        with subprocess.Popen(["sh", "-c", command], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              text=True, env={**os.environ, **TORCH}) as launcher:
+            end = time.monotonic() + 20
+            while not (folder / "node-0").exists():
+                check(time.monotonic() < end, "the node does not come")
+                time.sleep(0.05)
+            launcher.kill()
+            said = launcher.communicate(timeout=20)[1]  # until the node closes it
+        check("the launcher is gone, so node 0 is ended" in said, "what it says", said)
+        check(not folder.exists(), "the folder is left")
+
+
 TESTS = [launchers_say_who_a_node_is, unsound_nodes_are_refused, a_job_has_a_folder_of_its_own,
          nodes_meet_and_leave_nothing, failures_are_told_apart, two_nodes_cannot_have_one_number,
          who_does_not_come_is_named, what_killed_nodes_left_is_ignored,
-         a_folder_that_others_may_use_is_refused, lines_stay_whole, wrong_use_is_told]
+         a_folder_that_others_may_use_is_refused, lines_stay_whole, wrong_use_is_told,
+         a_node_does_not_outlive_its_launcher]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

@@ -141,11 +141,12 @@ class Meeting:
                     raise VmError(EXIT_USAGE, f"node {node} is one of {count} nodes, and node "
                                   f"{self.node} one of {self.nodes}: the number must be the same")
 
-    def await_all(self, seconds=MEET_SECONDS):
-        """All nodes have come."""
+    def await_all(self, seconds=MEET_SECONDS, check=lambda: None):
+        """All nodes have come. `check` may raise what ends the wait."""
         end = time.monotonic() + seconds
         while missing := self.missing("nodes"):
             self.check_count()
+            check()
             if time.monotonic() >= end:
                 raise VmError(EXIT_TIMEOUT, f"{names(missing)} did not come to {self.folder} within "
                               f"{seconds:g} s (all nodes must run on one machine)")

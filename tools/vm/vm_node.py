@@ -4,6 +4,7 @@ each VM stays until the commands of all have ended.
 """
 
 import contextlib
+import os
 import subprocess
 import sys
 import time
@@ -11,12 +12,22 @@ import time
 import vm_keep
 import vm_net
 import vm_run
-from vm_base import EXIT_TIMEOUT, VmError
+from vm_base import EXIT_DIED, EXIT_TIMEOUT, VmError
 from vm_lines import Lines
 from vm_machine import programs, qemu_command, write_initrd
 from vm_meet import POLL_SECONDS, meeting, names
 
 BOOTS, WAITS, RUNS, STAYS, ENDS = range(5)
+
+
+def launcher_check(opts):
+    """A function that raises VmError when the launcher that started this node has ended."""
+    parent = os.getppid() if opts.launched else None
+
+    def check():
+        if parent and os.getppid() != parent:
+            raise VmError(EXIT_DIED, f"the launcher is gone, so node {opts.node} is ended, too")
+    return check
 
 
 class Node:
@@ -80,6 +91,7 @@ class Node:
     def watch(self, process, switch, output):
         """Until QEMU ends. False: its time was up."""
         while process.poll() is None:
+            self.opts.check_launcher()
             self.step()
             self.look_at_others()
             vm_net.check_switch(switch, self.rundir)
@@ -115,9 +127,10 @@ def run_vm(opts, argv, accel, place, rundir):
 
 
 def run_node(opts, argv, accel):
+    opts.check_launcher = launcher_check(opts)
     with meeting(opts.meet, opts.node, opts.nodes) as place:
         try:
-            place.await_all()
+            place.await_all(check=opts.check_launcher)
             with vm_keep.run_directory(f"{opts.name}/node{opts.node}") as rundir, \
                     vm_run.told(rundir, argv, accel, opts.share) as facts:
                 facts.update(node=opts.node, nodes=opts.nodes)
@@ -125,6 +138,9 @@ def run_node(opts, argv, accel):
         except VmError as error:
             if not place.left.startswith("followed"):
                 place.left = f"left {error.status}"
+            raise
+        except SystemExit as signal:
+            place.left = f"left {signal.code}"
             raise
         place.left = f"left {facts['status']}"
         return facts["status"]

@@ -49,6 +49,7 @@ def check_nodes(opts):
     if opts.command == "cluster":
         identity(0, opts.nodes, os.environ)
     else:
+        opts.launched = opts.node is None
         opts.node, opts.nodes = identity(opts.node, opts.nodes, os.environ)
         opts.meet = meeting_folder(opts.meet, os.environ)
     if opts.grace < 0:
