@@ -5,6 +5,7 @@
 usage: nodes.py [NAME...]     (default: all tests)
 """
 
+import argparse
 import contextlib
 import io
 import os
@@ -21,6 +22,7 @@ from loop import ROOT, VM, check, expect, run
 
 sys.path.insert(0, str(ROOT / "tools/vm"))
 import vm_meet  # pylint: disable=wrong-import-position
+import vm_node  # pylint: disable=wrong-import-position
 import vm_who  # pylint: disable=wrong-import-position
 from vm_base import VmError  # pylint: disable=wrong-import-position
 from vm_lines import LINE_MAX, Lines  # pylint: disable=wrong-import-position
@@ -155,6 +157,55 @@ def a_folder_that_others_may_use_is_refused():
         check("too long" in refusal(vm_meet.meeting(long, 0, 1).__enter__), "the path of a socket")
 
 
+def follower(folder, place, **more):
+    """A node whose guest's control lines are a file, and what it has answered to them."""
+    opts = argparse.Namespace(**{"node": place.node, "timeout": 1, "grace": 0.5, **more})
+    answers = []
+    return vm_node.Node(opts, place, folder, answers.append), answers
+
+
+def a_command_begins_and_a_vm_ends_when_all_are_there():
+    """Also where a line of the guest is not complete yet."""
+    with place() as folder, tempfile.TemporaryDirectory() as name, \
+            vm_meet.meeting(folder, 0, 2) as zero, vm_meet.meeting(folder, 1, 2) as one:
+        zero.await_all(5)
+        node, answers = follower(pathlib.Path(name), zero)
+        for said, other, wanted in (("", "", []), ("up\n", "", []), ("", "up", ["go"]),
+                                    ("done", "", ["go"]), (" 0", "", ["go"]), ("\n", "", ["go"]),
+                                    ("", "done 0", ["go", "end"])):
+            with open(f"{name}/control", "a", encoding="utf-8") as control:
+                control.write(said)
+            if other:
+                one.say(other)
+            node.step()
+            check(answers == wanted, f"after '{said}' and '{other}'", answers)
+
+
+def a_node_that_is_done_gives_others_their_time():
+    with place() as folder, vm_meet.meeting(folder, 0, 1) as zero:
+        node, _ = follower(folder, zero)
+        for phase, seconds, late in ((vm_node.RUNS, 0.5, False), (vm_node.RUNS, 1.1, True),
+                                     (vm_node.STAYS, 1.1, False), (vm_node.ENDS, 1.1, False),
+                                     (vm_node.STAYS, 2.6, True), (vm_node.ENDS, 2.6, True)):
+            node.phase, node.start = phase, time.monotonic() - seconds
+            check(node.late() == late, f"phase {phase} after {seconds} s", node.late())
+
+
+def a_failure_has_its_grace_and_its_status():
+    with place() as folder, vm_meet.meeting(folder, 0, 2) as zero:
+        with vm_meet.meeting(folder, 1, 2) as one:
+            zero.await_all(5)
+            one.left = "left 9"
+        node, _ = follower(folder, zero, grace=0.2)
+        node.look_at_others()  # now the time runs
+        time.sleep(0.3)
+        said = refusal(node.look_at_others)
+        check(said == "node 1 ended with status 9, so node 0 is ended, too", "why", said)
+        check(zero.left == "followed 9", "its last word", zero.left)
+        node.phase = vm_node.STAYS
+        node.look_at_others()  # it has done its part
+
+
 def lines_stay_whole():
     read, write = os.pipe()
     output = mock.Mock(buffer=io.BytesIO())
@@ -206,7 +257,9 @@ def a_node_does_not_outlive_its_launcher():
 TESTS = [launchers_say_who_a_node_is, unsound_nodes_are_refused, a_job_has_a_folder_of_its_own,
          nodes_meet_and_leave_nothing, failures_are_told_apart, two_nodes_cannot_have_one_number,
          who_does_not_come_is_named, what_killed_nodes_left_is_ignored,
-         a_folder_that_others_may_use_is_refused, lines_stay_whole, wrong_use_is_told,
+         a_folder_that_others_may_use_is_refused,
+         a_command_begins_and_a_vm_ends_when_all_are_there,
+         a_node_that_is_done_gives_others_their_time, a_failure_has_its_grace_and_its_status, lines_stay_whole, wrong_use_is_told,
          a_node_does_not_outlive_its_launcher]
 
 if __name__ == "__main__":

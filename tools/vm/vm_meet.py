@@ -77,7 +77,7 @@ def remove_if_left(folder):
     """Removes what the nodes made, unless one is there. Call it alone_in() the folder."""
     if somebody_is_there(folder):
         return
-    for path in (*folder.glob("node-*"), *folder.glob("net-*"), folder / LOCK):
+    for path in (*folder.glob("node-*"), *folder.glob(".*.new"), *folder.glob("net-*"), folder / LOCK):
         path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         folder.rmdir()

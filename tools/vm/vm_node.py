@@ -12,7 +12,7 @@ import time
 import vm_keep
 import vm_net
 import vm_run
-from vm_base import EXIT_DIED, EXIT_TIMEOUT, VmError
+from vm_base import EXIT_DIED, EXIT_TIMEOUT, VmError, read_text
 from vm_lines import Lines
 from vm_machine import programs, qemu_command, write_initrd
 from vm_meet import POLL_SECONDS, meeting, names
@@ -39,9 +39,9 @@ class Node:
         self.failed = self.end = None
 
     def said(self, word):
-        """The guest's control line that begins with the word, or None."""
-        return next((line for line in vm_run.control_lines(self.rundir)
-                     if line.split()[:1] == [word]), None)
+        """The guest's control line that begins with the word, or None. It may write one just now."""
+        lines = read_text(self.rundir / "control").split("\n")[:-1]
+        return next((line for line in lines if line.split()[:1] == [word]), None)
 
     def go_on(self, line, phase):
         self.answer(line)
@@ -76,7 +76,7 @@ class Node:
     def late(self):
         """Whether the time is up. A node that has done its part gives the others theirs."""
         limit = self.opts.timeout
-        if self.phase == STAYS:
+        if self.phase in (STAYS, ENDS):
             limit += self.opts.timeout + self.opts.grace
         return time.monotonic() - self.start > limit
 
@@ -141,6 +141,9 @@ def run_node(opts, argv, accel):
             raise
         except SystemExit as signal:
             place.left = f"left {signal.code}"
+            raise
+        except KeyboardInterrupt:
+            place.left = "left 130"
             raise
         place.left = f"left {facts['status']}"
         return facts["status"]
