@@ -72,6 +72,13 @@ def vm_boots_and_writes_to_the_users_cache_alone():
     require(str(cache / "t3-vm/run/vm/console.log") in logs, f"logs are {logs}")
 
 
+def cluster_boots_by_the_link():
+    """It starts itself again for each node."""
+    text = execute(COMMAND, "cluster", "--no-devices", "--no-driver", "--", "hostname",
+                   XDG_CACHE_HOME=str(PLACE / "cache"))
+    same(sorted(text.splitlines()), ["node0: node0", "node1: node1"], "what the nodes say")
+
+
 def folder_for_logs_is_the_cache_or_else_temporary():
     home, temporary = PLACE / "home", PLACE / "tmp"
     home.mkdir()
@@ -115,7 +122,7 @@ def it_says_what_is_for_the_source_tree_and_what_is_missing():
     require("install the package t3-vm again" in text, text)
 
 
-TESTS = [vm_boots_and_writes_to_the_users_cache_alone,
+TESTS = [vm_boots_and_writes_to_the_users_cache_alone, cluster_boots_by_the_link,
          folder_for_logs_is_the_cache_or_else_temporary,
          temporary_folder_of_somebody_else_is_refused,
          it_says_what_is_for_the_source_tree_and_what_is_missing]

@@ -259,8 +259,8 @@ TESTS = [launchers_say_who_a_node_is, unsound_nodes_are_refused, a_job_has_a_fol
          who_does_not_come_is_named, what_killed_nodes_left_is_ignored,
          a_folder_that_others_may_use_is_refused,
          a_command_begins_and_a_vm_ends_when_all_are_there,
-         a_node_that_is_done_gives_others_their_time, a_failure_has_its_grace_and_its_status, lines_stay_whole, wrong_use_is_told,
-         a_node_does_not_outlive_its_launcher]
+         a_node_that_is_done_gives_others_their_time, a_failure_has_its_grace_and_its_status,
+         lines_stay_whole, wrong_use_is_told, a_node_does_not_outlive_its_launcher]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))
