@@ -91,6 +91,7 @@ class Meeting:
     def __init__(self, folder, node, nodes):
         self.folder, self.node, self.nodes = folder, node, nodes
         self.files = {}
+        self.left = f"left {EXIT_DIED}"  # this node's last word, until it is known
 
     def path(self, node):
         return self.folder / f"node-{node}"
@@ -183,13 +184,11 @@ def names(nodes):
 
 @contextlib.contextmanager
 def meeting(folder, node, nodes):
-    """This node among the others. Its last word is the status that the block ends with: it is in
-    `left` of what the block gets."""
+    """This node among the others. The block sets its last word: `left`."""
     if len(str(folder / f"net-{nodes}")) > SOCKET_PATH_MAX:
         raise VmError(EXIT_USAGE, f"{folder} is too long for the path of a socket: name a shorter "
                       "folder by --meet")
     here = Meeting(folder, node, nodes)
-    here.left = f"left {EXIT_DIED}"
     with alone_in(folder):
         here.join()
     try:
