@@ -69,6 +69,9 @@ void t3_peer_disconnect(struct t3_peer *peer);
 const char *t3_peer_input(struct t3_peer *peer, const void *data, size_t len);
 /* As input. Call it also while there is no connection. */
 const char *t3_peer_tick(struct t3_peer *peer);
+/* Which node sent the first T3_GREETING_SIZE bytes of a connection? T3_MAX_NODES: none. */
+#define T3_GREETING_SIZE 64u
+uint32_t t3_peer_of_greeting(const void *data);
 void t3_peer_info(const struct t3_peer *peer, struct t3_peer_info *info);
 
 #endif /* T3_NODE_H */

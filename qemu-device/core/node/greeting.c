@@ -90,3 +90,20 @@ const char *t3_greeting_refused(struct t3_peer *peer, const uint8_t *body)
 		 peer->config.node, reasons[reason]);
 	return peer->why;
 }
+
+_Static_assert(T3_GREETING_SIZE == sizeof(struct t3_frame) + sizeof(struct t3_hello),
+	       "hosts read as much");
+
+uint32_t t3_peer_of_greeting(const void *data)
+{
+	struct t3_frame head;
+	struct t3_hello hello;
+
+	memcpy(&head, data, sizeof(head));
+	memcpy(&hello, (const uint8_t *)data + sizeof(head), sizeof(hello));
+	if (head.type != T3_FRAME_HELLO ||
+	    memcmp(hello.magic, T3_HELLO_MAGIC, sizeof(hello.magic)) ||
+	    hello.version != T3_NODE_VERSION)
+		return T3_MAX_NODES;
+	return hello.node < T3_MAX_NODES ? hello.node : T3_MAX_NODES;
+}
