@@ -267,6 +267,7 @@ static void machine_changed(void *opaque, bool running, RunState state)
 	t3_fabric_enter(fabric);
 	fabric->events.running = running;
 	t3_fabric_leave(fabric);
+	t3_nodes_changed(fabric->nodes);
 	if (!running)
 		return;
 	qemu_bh_schedule(fabric->events.run);
@@ -312,10 +313,10 @@ static void nothing(void *opaque)
 {
 }
 
-/* A bottom half of the thread that has begun ends before this one. */
-static void wait_for_thread(IOThread *thread)
+/* What has begun in the thread ends before this bottom half. */
+void t3_events_wait(T3Fabric *fabric)
 {
-	aio_wait_bh_oneshot(iothread_get_aio_context(thread), nothing, NULL);
+	aio_wait_bh_oneshot(iothread_get_aio_context(fabric->events.thread), nothing, NULL);
 }
 
 void t3_events_stop(T3Fabric *fabric)
@@ -332,7 +333,7 @@ void t3_events_stop(T3Fabric *fabric)
 	t3_fabric_leave(fabric);
 	qemu_bh_delete(run);
 	if (events->thread) {
-		wait_for_thread(events->thread);
+		t3_events_wait(fabric);
 		qemu_bh_delete(events->deliver);
 	} else {
 		timer_free(events->pause);

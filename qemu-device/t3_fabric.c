@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qapi/qapi-visit-qom.h"
 #include "qapi/visitor.h"
 #include "hw/qdev-core.h"
 #include "hw/vmstate-if.h"
@@ -90,6 +91,24 @@ void t3_fabric_loaded_id(uint64_t id)
 		last_id = MAX(last_id, id);
 }
 
+static bool check_nodes(const T3Fabric *fabric, uint32_t *remote, Error **errp)
+{
+	if (!t3_nodes_check(&fabric->nodes_config, fabric->ranks, remote, errp))
+		return false;
+	if (!fabric->nodes_config.list)
+		return true;
+	if (!fabric->events.thread)
+		error_setg(errp, "nodes needs iothread=, a thread for events");
+	else if (fabric->record_path)
+		error_setg(errp, "a fabric with nodes has no record");
+	return fabric->events.thread && !fabric->record_path;
+}
+
+static bool start_nodes(T3Fabric *fabric, Error **errp)
+{
+	return !fabric->nodes_config.list || t3_nodes_start(fabric, &fabric->nodes_config, errp);
+}
+
 static bool fabric_start(T3Fabric *fabric, Error **errp)
 {
 	struct t3_fabric_config config = {
@@ -109,8 +128,10 @@ static bool fabric_start(T3Fabric *fabric, Error **errp)
 			   fabric->ranks, T3_MAX_RANKS);
 		return false;
 	}
-	if (!t3_events_check(fabric, errp))
+	if (!t3_events_check(fabric, errp) || !check_nodes(fabric, &config.remote, errp))
 		return false;
+	if (fabric->nodes_config.list)
+		config.id = t3_nodes_fabric_id(&fabric->nodes_config);
 	ops = t3_events_ops(fabric);
 	fabric->core = t3_fabric_new(&config, &ops, fabric);
 	if (!fabric->core) {
@@ -129,6 +150,8 @@ static bool fabric_start(T3Fabric *fabric, Error **errp)
 			return false;
 	}
 	t3_events_start(fabric);
+	if (!start_nodes(fabric, errp))
+		return false;
 	return !fabric->inject || inject_all(fabric, fabric->inject, errp);
 }
 
@@ -234,6 +257,50 @@ static void set_workers(Object *obj, Visitor *v, const char *name, void *opaque,
 		visit_type_uint32(v, name, &fabric->events.threads, errp);
 }
 
+static void get_node(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+	visit_type_uint32(v, name, &T3_FABRIC(obj)->nodes_config.own, errp);
+}
+
+static void set_node(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+
+	if (still_open(fabric, "node", errp))
+		visit_type_uint32(v, name, &fabric->nodes_config.own, errp);
+}
+
+static void get_nodes(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+	visit_type_T3NodeList(v, name, &T3_FABRIC(obj)->nodes_config.list, errp);
+}
+
+static void set_nodes(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+	T3NodeList *list;
+
+	if (!still_open(fabric, "nodes", errp) || !visit_type_T3NodeList(v, name, &list, errp))
+		return;
+	qapi_free_T3NodeList(fabric->nodes_config.list);
+	fabric->nodes_config.list = list;
+}
+
+static char *get_uuid(Object *obj, Error **errp)
+{
+	return g_strdup(T3_FABRIC(obj)->nodes_config.uuid ?: "");
+}
+
+static void set_uuid(Object *obj, const char *value, Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+
+	if (!still_open(fabric, "uuid", errp))
+		return;
+	g_free(fabric->nodes_config.uuid);
+	fabric->nodes_config.uuid = g_strdup(value);
+}
+
 static void check_thread(const Object *obj, const char *name, Object *value, Error **errp)
 {
 	still_open(T3_FABRIC(obj), name, errp);
@@ -299,6 +366,7 @@ static void fabric_unparent(Object *obj)
 {
 	T3Fabric *fabric = T3_FABRIC(obj);
 
+	t3_nodes_stop(fabric->nodes);
 	t3_events_stop(fabric);
 	if (fabric->record) {
 		t3_fabric_enter(fabric);
@@ -317,6 +385,8 @@ static void fabric_finalize(Object *obj)
 	g_free(fabric->topology);
 	g_free(fabric->inject);
 	g_free(fabric->record_path);
+	g_free(fabric->nodes_config.uuid);
+	qapi_free_T3NodeList(fabric->nodes_config.list);
 	if (fabric->core)
 		t3_fabric_free(fabric->core);
 	t3_events_free(fabric);
@@ -357,6 +427,17 @@ static void fabric_class_init(ObjectClass *klass, T3ClassData *data)
 	object_class_property_set_description(klass, "workers",
 					      "number of further threads, which multiply slices of "
 					      "GEMMs, 0 to 32; default 0; needs iothread");
+	object_class_property_add(klass, "node", "uint32", get_node, set_node, NULL, NULL);
+	object_class_property_set_description(klass, "node",
+					      "number of this node among nodes, from 0");
+	object_class_property_add(klass, "nodes", "T3NodeList", get_nodes, set_nodes, NULL, NULL);
+	object_class_property_set_description(klass, "nodes",
+					      "the QEMUs that the fabric spans, with their ranks "
+					      "and addresses; needs node, uuid and iothread");
+	object_class_property_add_str(klass, "uuid", get_uuid, set_uuid);
+	object_class_property_set_description(klass, "uuid",
+					      "identity of a fabric of several nodes, the same on "
+					      "each");
 	object_class_property_add(klass, "vclock", "uint64", get_vclock, NULL, NULL, NULL);
 	object_class_property_set_description(klass, "vclock", "virtual time in ns");
 	object_class_property_add(klass, "status", "any", get_status, NULL, NULL, NULL);

@@ -8,6 +8,7 @@
 #include "system/runstate.h"
 #include "t3_fabric.h"
 #include "t3_migration.h"
+#include "t3_nodes.h"
 #include "t3_record_file.h"
 #include "t3_workers.h"
 
@@ -35,11 +36,13 @@ struct T3Fabric {
 	bool timed;
 	char *inject;	   /* injections given before the core's fabric exists */
 	char *record_path; /* NULL: no record */
+	T3NodesConfig nodes_config;
 
 	struct t3_fabric *core;
 	T3Record *record;
 	T3Events events;
 	T3Migration *migration;
+	T3Nodes *nodes; /* NULL: all ranks are here */
 	T3FabricPort *ports[T3_MAX_RANKS];
 	uint32_t attached; /* bit mask of ranks */
 	uint32_t raised;   /* bit mask of ranks with vectors to be sent; atomic */
@@ -67,6 +70,8 @@ bool t3_events_check(const T3Fabric *fabric, Error **errp);
 void t3_events_start(T3Fabric *fabric);
 /* Afterwards no event runs, and no bottom half of the fabric either. */
 void t3_events_stop(T3Fabric *fabric);
+/* What the fabric's thread is doing has ended. With a thread only. */
+void t3_events_wait(T3Fabric *fabric);
 /* The core's fabric has gone. */
 void t3_events_free(T3Fabric *fabric);
 /* Between enter and leave. The second returns how many events are to be run afterwards. */

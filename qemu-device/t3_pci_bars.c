@@ -43,10 +43,22 @@ static uint64_t aperture_read(void *opaque, hwaddr addr, unsigned size)
 	return value;
 }
 
+/* For a store, which may have to wait for another node: without a lock, unless it came with one. */
+static T3Fabric *enter_for_store(const T3FabricPort *port, hwaddr addr, unsigned size)
+{
+	T3Fabric *fabric;
+
+	while ((fabric = t3_port_enter(port)) && t3_dev_aperture_waits(port->dev, addr, size)) {
+		t3_port_leave(fabric, true);
+		t3_port_wait(fabric);
+	}
+	return fabric;
+}
+
 static void aperture_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
 {
 	T3FabricPort *port = &((T3State *)opaque)->port;
-	T3Fabric *fabric = t3_port_enter(port);
+	T3Fabric *fabric = enter_for_store(port, addr, size);
 
 	if (!fabric)
 		return;

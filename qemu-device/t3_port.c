@@ -242,6 +242,9 @@ static bool attach_error(const T3FabricPort *port, T3Fabric *fabric, enum t3_att
 		error_setg(errp,
 			   "rank=%" PRIu32 " is out of range: fabric %s has ranks 0 to %" PRIu32,
 			   port->rank, name, fabric->ranks - 1);
+	else if (error == T3_ATTACH_REMOTE)
+		error_setg(errp, "rank=%" PRIu32 " is on another node of fabric %s", port->rank,
+			   name);
 	else if (error == T3_ATTACH_TAKEN)
 		error_setg(errp,
 			   "rank=%" PRIu32
@@ -321,6 +324,11 @@ void t3_port_detach(T3FabricPort *port)
 	trace_t3_fabric_detach(port->rank, ctpop32(fabric->attached));
 	t3_fabric_deliver(fabric);
 	drop_later(fabric);
+}
+
+void t3_port_wait(T3Fabric *fabric)
+{
+	t3_nodes_wait(fabric->nodes);
 }
 
 bool t3_fabric_has_thread(const T3Fabric *fabric)

@@ -240,6 +240,7 @@ int main(int argc, char **argv)
 	add_help_tests();
 	add_lock_tests();
 	add_thread_tests();
+	add_nodes_tests();
 	add_removal_tests();
 	add_again_tests();
 	add_flight_tests();

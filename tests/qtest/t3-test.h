@@ -234,6 +234,7 @@ void add_blind_tests(void);
 void add_help_tests(void);
 void add_lock_tests(void);
 void add_thread_tests(void);
+void add_nodes_tests(void);
 void add_removal_tests(void);
 void add_again_tests(void);
 void add_flight_tests(void);

@@ -249,6 +249,21 @@ qapi_fabric() {
 	cat <<-'QAPI'
 
 		##
+		# @T3Node:
+		#
+		# One of the QEMUs that a fabric spans.
+		#
+		# @ranks: number of its ranks; they follow those of the node before
+		#
+		# @address: where it listens for the nodes after it; the last one
+		#     needs none
+		#
+		# Since: 10.0
+		##
+		{ 'struct': 'T3Node',
+		  'data': { 'ranks': 'uint32', '*address': 'SocketAddress' } }
+
+		##
 		# @T3FabricProperties:
 		#
 		# Properties for t3-fabric objects.
@@ -268,6 +283,13 @@ qapi_fabric() {
 		# @iothread: id of the iothread object that runs the fabric's
 		#     events (default: the main loop)
 		#
+		# @node: number of this node among @nodes (default: 0)
+		#
+		# @nodes: the QEMUs that the fabric spans (default: this one
+		#     alone)
+		#
+		# @uuid: identity of a fabric of several nodes
+		#
 		# @workers: number of further threads, for slices of GEMMs; needs
 		#     an iothread (default: 0)
 		#
@@ -276,7 +298,9 @@ qapi_fabric() {
 		{ 'struct': 'T3FabricProperties',
 		  'data': { '*topology': 'str', '*ranks': 'uint32',
 		            '*timed': 'bool', '*inject': 'str', '*record': 'str',
-		            '*iothread': 'str', '*workers': 'uint32' } }
+		            '*iothread': 'str', '*workers': 'uint32',
+		            '*node': 'uint32', '*nodes': ['T3Node'],
+		            '*uuid': 'str' } }
 	QAPI
 }
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One connection to another node: its threads, and what waits to be written. */
+#ifndef T3_PEER_H
+#define T3_PEER_H
+
+#include "io/channel-socket.h"
+#include "t3_node.h"
+
+typedef struct T3Fabric T3Fabric;
+typedef struct T3Peer T3Peer;
+
+/*
+ * address: of a node to connect to; NULL: it connects to this node. Input comes between
+ * t3_fabric_enter() and t3_fabric_leave(), from a thread of the peer's. NULL with an error.
+ */
+T3Peer *t3_peer_start(T3Fabric *fabric, const struct t3_peer_config *config,
+		      const SocketAddress *address, Error **errp);
+void t3_peer_stop(T3Peer *peer);
+/* A connection of that node has come. It is closed if there is one already. */
+void t3_peer_accept(T3Peer *peer, QIOChannelSocket *channel);
+/* T3_PEER_TICK_MS have passed. Between enter and leave, while the machine runs. */
+void t3_peer_ticked(T3Peer *peer);
+/* The machine runs again. */
+void t3_peer_resume(T3Peer *peer);
+
+#endif /* T3_PEER_H */

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* T3 qtests: a fabric that spans two QEMUs, by Unix and TCP sockets. SPEC.md section 16. */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/sockets.h"
+#include "qobject/qdict.h"
+#include "qobject/qjson.h"
+#include "t3-test.h"
+
+#define UUID "6f1d2c3e-0000-4000-8000-0123456789ab"
+
+struct place {
+	char *folder;
+	char *address; /* of node 0, in JSON */
+	char *path;    /* of its Unix socket */
+};
+
+static struct place place_new(void)
+{
+	struct place place = { .folder = g_dir_make_tmp("t3-nodes-XXXXXX", NULL) };
+
+	g_assert_nonnull(place.folder);
+	place.path = g_strdup_printf("%s/0", place.folder);
+	place.address = g_strdup_printf("\"type\": \"unix\", \"path\": \"%s\"", place.path);
+	return place;
+}
+
+static void place_free(struct place *place)
+{
+	unlink(place->path);
+	rmdir(place->folder);
+	g_free(place->folder);
+	g_free(place->address);
+	g_free(place->path);
+}
+
+/* Node i has rank i alone. */
+static struct t3_vm *node_start(const struct place *place, unsigned int node)
+{
+	g_autofree char *options = g_strdup_printf(
+		"-object iothread,id=io -object '{ \"qom-type\": \"t3-fabric\", \"id\": \"f0\", "
+		"\"ranks\": 2, \"iothread\": \"io\", \"node\": %u, \"uuid\": \"" UUID "\", "
+		"\"nodes\": [ { \"ranks\": 1, \"address\": { %s } }, { \"ranks\": 1 } ] }' "
+		"-device t3,id=d0,fabric=f0,rank=%u,memory-size=64M,aperture-size=32M,addr=4 "
+		"-device pcie-root-port,id=rp1,chassis=1",
+		node, place->address, node);
+	struct t3_vm *vm = vm_start_raw(options);
+
+	vm_add_dev(vm, QPCI_DEVFN(4, 0));
+	vm->dev[0].rank = node;
+	dev_map(&vm->dev[0]);
+	return vm;
+}
+
+static void set_running(struct t3_vm *vm, bool running)
+{
+	qtest_qmp_assert_success(vm->qts,
+				 running ? "{ 'execute': 'cont' }" : "{ 'execute': 'stop' }");
+}
+
+/* ------------------------------------------------------------------- stores */
+
+/* More packets than a link has slots. */
+static void run_pair(struct t3_vm *a, struct t3_vm *b, unsigned int slot)
+{
+	struct t3_test_pair pair = remote_pair(&a->dev[0], &b->dev[0], slot, 4096);
+
+	pair_complete(&pair, 4096);
+	g_assert_cmpuint(counter(&b->dev[0], T3_COUNTER_LINK_RX_PACKETS), >=, 512);
+	g_assert_cmphex(errors_take(&a->dev[0]) | errors_take(&b->dev[0]), ==, 0);
+}
+
+static void test_pair_at(const struct place *place)
+{
+	struct t3_vm *a = node_start(place, 0), *b = node_start(place, 1);
+
+	run_pair(a, b, 1);
+	run_pair(b, a, 4);
+	vm_end(b);
+	vm_end(a);
+}
+
+static void test_unix(void)
+{
+	struct place place = place_new();
+
+	test_pair_at(&place);
+	place_free(&place);
+}
+
+/* A port that was free a moment ago. */
+static void test_tcp(void)
+{
+	struct place place = place_new();
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	g_assert_cmpint(bind(fd, (struct sockaddr *)&at, size), ==, 0);
+	g_assert_cmpint(getsockname(fd, (struct sockaddr *)&at, &size), ==, 0);
+	close(fd);
+	g_free(place.address);
+	place.address = g_strdup_printf("\"type\": \"inet\", \"host\": \"127.0.0.1\", "
+					"\"port\": \"%u\"",
+					ntohs(at.sin_port));
+	test_pair_at(&place);
+	place_free(&place);
+}
+
+/* -------------------------------------------------------------- lost nodes */
+
+/* The pair ends in a fault, and a node that has started again works. */
+static void test_lost_node(void)
+{
+	struct place place = place_new();
+	struct t3_vm *a = node_start(&place, 0), *b = node_start(&place, 1);
+	struct t3_test_pair pair = remote_pair(&a->dev[0], &b->dev[0], 1, 64);
+	uint32_t fault;
+
+	vm_end(b);
+	wait_state(&pair.source, T3_SPACE_FAULTED, 1);
+	fault = event_read(&pair.source).fault.kind; /* LINK, if a packet was not yet answered */
+	g_assert_true(fault == T3_FAULT_PEER_DEAD || fault == T3_FAULT_LINK);
+	b = node_start(&place, 1);
+	errors_take(&a->dev[0]);
+	run_pair(a, b, 2);
+	vm_end(a);
+	a = node_start(&place, 0);
+	run_pair(a, b, 3);
+	vm_end(b);
+	vm_end(a);
+	place_free(&place);
+}
+
+/* A short stop is no fault. While a machine is stopped, nothing in its memory changes. */
+static void test_stopped_node(void)
+{
+	struct place place = place_new();
+	struct t3_vm *a = node_start(&place, 0), *b = node_start(&place, 1);
+	struct t3_test_pair pair = remote_pair(&a->dev[0], &b->dev[0], 1, 64);
+	uint32_t value = 1, i;
+
+	set_running(b, false);
+	for (i = 0; i < 64; i += 4)
+		store32(&pair.source, i, 7);
+	g_usleep(300000);
+	mem_read(&b->dev[0], pair.target.buffer, &value, sizeof(value));
+	g_assert_cmpuint(value, ==, 0);
+	set_running(b, true);
+	wait_state(&pair.source, T3_SPACE_COMPLETE, 1);
+	wait_state(&pair.target, T3_SPACE_COMPLETE, 1);
+	mem_read(&b->dev[0], pair.target.buffer, &value, sizeof(value));
+	g_assert_cmpuint(value, ==, 7);
+	vm_end(b);
+	vm_end(a);
+	place_free(&place);
+}
+
+/* ---------------------------------------------------------------- strangers */
+
+/* They send nothing sensible, or nothing, and the nodes work. */
+static void test_strangers(void)
+{
+	static const char junk[] =
+		"GET / HTTP/1.0\r\n\r\nGET / HTTP/1.0\r\n\r\nGET / HTTP/1.0\r\n\r\n"
+		"GET / HTTP/1.0\r\n\r\n";
+	struct place place = place_new();
+	struct t3_vm *a = node_start(&place, 0), *b;
+	int fd[3];
+	unsigned int i;
+
+	for (i = 0; i < G_N_ELEMENTS(fd); i++) {
+		fd[i] = unix_connect(place.path, &error_abort);
+		g_assert_cmpint(write(fd[i], junk, sizeof(junk) - i), ==, sizeof(junk) - i);
+	}
+	b = node_start(&place, 1);
+	run_pair(a, b, 1);
+	for (i = 0; i < G_N_ELEMENTS(fd); i++)
+		close(fd[i]);
+	vm_end(b);
+	vm_end(a);
+	place_free(&place);
+}
+
+/* --------------------------------------------------------------- properties */
+
+static void expect_refused(struct t3_vm *vm, const char *json, const char *first,
+			   const char *second)
+{
+	g_autofree char *arguments =
+		g_strdup_printf("{ 'qom-type': 't3-fabric', 'id': 'g', %s }", json);
+	QObject *parsed = qobject_from_json(arguments, &error_abort);
+
+	qmp_expect_error(vm,
+			 qtest_qmp(vm->qts, "{ 'execute': 'object-add', 'arguments': %p }", parsed),
+			 first, second, NULL);
+}
+
+#define TWO \
+	"'nodes': [ { 'ranks': 1, 'address': { 'type': 'unix', 'path': '/x' } }, { 'ranks': 1 } ]"
+
+static void test_refusals(void)
+{
+	struct t3_vm *vm = vm_start_raw("-object iothread,id=io");
+
+	expect_refused(vm, "'node': 1", "node and uuid need", "nodes");
+	expect_refused(vm, "'uuid': '" UUID "'", "node and uuid need", "nodes");
+	expect_refused(vm, "'nodes': [ { 'ranks': 2 } ]", "nodes has 1", "2 to 32");
+	expect_refused(vm,
+		       "'nodes': [ { 'ranks': 0, 'address': { 'type': 'unix', 'path': '/x' } }, "
+		       "{ 'ranks': 2 } ]",
+		       "nodes.0.ranks is 0", "");
+	expect_refused(vm, "'nodes': [ { 'ranks': 1 }, { 'ranks': 1 } ]", "nodes.0.address",
+		       "missing");
+	expect_refused(vm, "'ranks': 3, " TWO, "the nodes have 2 ranks", "has 3");
+	expect_refused(vm, "'node': 2, " TWO, "node=2", "0 to 1");
+	expect_refused(vm, TWO, "uuid=", "same UUID");
+	expect_refused(vm, "'uuid': 'x', " TWO, "uuid=x", "same UUID");
+	expect_refused(vm, "'uuid': '" UUID "', " TWO, "needs iothread=", "");
+	expect_refused(vm, "'iothread': 'io', 'record': '/x', 'uuid': '" UUID "', " TWO,
+		       "no record", "");
+	expect_refused(vm,
+		       "'iothread': 'io', 'uuid': '" UUID "', 'nodes': [ { 'ranks': 1, 'address': "
+		       "{ 'type': 'unix', 'path': '/nonexistent/x' } }, { 'ranks': 1 } ]",
+		       "/nonexistent/x", "");
+	vm_end(vm);
+}
+
+static void test_no_migration(void)
+{
+	struct place place = place_new();
+	struct t3_vm *a = node_start(&place, 0);
+	QDict *response = qtest_qmp(a->qts, "{ 'execute': 'migrate', 'arguments': { 'uri': "
+					    "'exec:cat >/dev/null' } }");
+
+	qmp_expect_error(a, response, "several nodes", "cannot be migrated", NULL);
+	response = qtest_qmp(a->qts, "{ 'execute': 'device_add', 'arguments': { 'driver': 't3', "
+				     "'id': 'late', 'fabric': 'f0', 'rank': 1, 'bus': 'rp1' } }");
+	qmp_expect_error(a, response, "rank=1", "another node", NULL);
+	vm_end(a);
+	place_free(&place);
+}
+
+void add_nodes_tests(void)
+{
+	qtest_add_func("/t3/nodes/refusals", test_refusals);
+	qtest_add_func("/t3/nodes/unix", test_unix);
+	qtest_add_func("/t3/nodes/tcp", test_tcp);
+	qtest_add_func("/t3/nodes/lost-node", test_lost_node);
+	qtest_add_func("/t3/nodes/stopped-node", test_stopped_node);
+	qtest_add_func("/t3/nodes/strangers", test_strangers);
+	qtest_add_func("/t3/nodes/no-migration", test_no_migration);
+}
