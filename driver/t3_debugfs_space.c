@@ -86,17 +86,19 @@ static void t3_show_grants(struct seq_file *m, const struct t3_space *space)
 		const struct t3_grant *grant = space->grants[i];
 
 		if (grant)
-			seq_printf(m, "\tgrant=%u index=%u segments=%#llx ops=%#x bound=%d\n",
+			seq_printf(m, "\tgrant=%u index=%u segments=%#llx ops=%#x bound=%d key=%d\n",
 				   grant->handle, grant->index, grant->segment_mask,
-				   grant->op_mask, grant->bound);
+				   grant->op_mask, grant->bound, grant->keyed);
 	}
 	for (i = 0; i < T3_SPACE_ROUTES; i++) {
 		const struct t3_route *route = &space->routes[i];
 
 		if (route->grant)
-			seq_printf(m, "\troute=%u import=%u peer_rank=%u peer_space=%u peer_generation=%u revoked=%d\n",
+			seq_printf(m, "\troute=%u import=%u peer_rank=%u peer_space=%u peer_generation=%u revoked=%d key=%d\n",
 				   i, route->handle, route->peer_rank, route->peer_space,
-				   route->peer_generation, !route->grant->owner);
+				   route->peer_generation,
+				   !route->grant->owner && !route->grant->by_key,
+				   route->grant->by_key);
 	}
 }
 

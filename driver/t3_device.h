@@ -93,6 +93,7 @@ struct t3_caps {
 	u32 ranks;
 	u32 topology;
 	u32 tracker;
+	u32 node_ranks;
 	u32 max_spaces;
 	u32 max_queues; /* 0: the device has none */
 };

@@ -93,6 +93,8 @@ static const struct drm_ioctl_desc t3_ioctls[] = {
 	T3_IOCTL(GRANT_REVOKE, t3_grant_revoke_ioctl),
 	T3_IOCTL(GRANT_IMPORT, t3_grant_import_ioctl),
 	T3_IOCTL(GRANT_RELEASE, t3_grant_release_ioctl),
+	T3_IOCTL(KEY_EXPORT, t3_key_export_ioctl),
+	T3_IOCTL(KEY_IMPORT, t3_key_import_ioctl),
 	T3_IOCTL(QUEUE_CREATE, t3_queue_create_ioctl),
 	T3_IOCTL(QUEUE_DESTROY, t3_queue_destroy_ioctl),
 	T3_IOCTL(QUEUE_SUBMIT, t3_queue_submit_ioctl),

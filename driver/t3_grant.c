@@ -35,11 +35,13 @@ void t3_grant_put(struct t3_grant *grant)
 	kref_put(&grant->ref, t3_grant_free);
 }
 
-/*
- * Take the grant from its owner. The references that table and owner put are not the last ones of
- * the space: the caller holds one as well.
+/**
+ * t3_grant_detach() - take a grant from its owner
+ * @grant: with an owner, of which the caller holds a reference as well
+ *
+ * Context: t3_topology_lock is held.
  */
-static void t3_grant_detach(struct t3_grant *grant)
+void t3_grant_detach(struct t3_grant *grant)
 {
 	struct t3_space *owner = grant->owner;
 
@@ -105,7 +107,15 @@ struct t3_grant *t3_grant_from_file(struct file *filp)
 
 /* ------------------------------------------------------------------- export */
 
-static int t3_grant_attach_locked(struct t3_grant *grant, struct t3_space *owner)
+/**
+ * t3_grant_attach() - give a new grant to its owner
+ * @grant: without an owner
+ * @owner: the space that receives
+ *
+ * Context: t3_topology_lock is held.
+ * Return: 0; -ENOENT the owner has ended; -ENOSPC its table is full.
+ */
+int t3_grant_attach(struct t3_grant *grant, struct t3_space *owner)
 {
 	u32 i;
 
@@ -123,16 +133,6 @@ static int t3_grant_attach_locked(struct t3_grant *grant, struct t3_space *owner
 	owner->grants[i] = t3_grant_get(grant);
 	trace_t3_grant_export(owner, grant);
 	return 0;
-}
-
-static int t3_grant_attach(struct t3_grant *grant, struct t3_space *owner)
-{
-	int ret;
-
-	mutex_lock(&t3_topology_lock);
-	ret = t3_grant_attach_locked(grant, owner);
-	mutex_unlock(&t3_topology_lock);
-	return ret;
 }
 
 /* Returns a file that holds a new grant, still without an owner. */
@@ -169,7 +169,9 @@ static int t3_grant_export(struct t3_space *owner, struct drm_t3_grant_export *a
 		return PTR_ERR(filp);
 	}
 	grant = filp->private_data;
+	mutex_lock(&t3_topology_lock);
 	ret = t3_grant_attach(grant, owner);
+	mutex_unlock(&t3_topology_lock);
 	if (ret) {
 		fput(filp);
 		put_unused_fd(fd);

@@ -80,6 +80,7 @@ static void t3_hw_read_caps(struct t3_device *tdev)
 	caps->ranks = t3_read(tdev, T3_REG_RANKS);
 	caps->topology = t3_read(tdev, T3_REG_TOPOLOGY);
 	caps->tracker = t3_read(tdev, T3_REG_TRACKER);
+	caps->node_ranks = t3_read(tdev, T3_REG_NODE_RANKS);
 	caps->max_spaces = t3_read(tdev, T3_REG_MAX_SPACES);
 	if (caps->caps & T3_CAP_QUEUES)
 		caps->max_queues = t3_read(tdev, T3_REG_MAX_QUEUES);

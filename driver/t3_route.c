@@ -22,12 +22,37 @@ struct t3_route *t3_route_find(struct t3_space *space, u32 handle)
 
 	lockdep_assert_held(&t3_topology_lock);
 	for (i = 0; i < T3_SPACE_ROUTES; i++)
-		if (space->routes[i].grant && space->routes[i].handle == handle)
+		if (space->routes[i].grant && space->routes[i].handle == handle &&
+		    !space->routes[i].pending)
 			return &space->routes[i];
 	return NULL;
 }
 
-static void t3_route_drop(struct t3_route *route)
+/**
+ * t3_route_free_slot() - find a free entry of the table of targets
+ * @space: the source
+ *
+ * Context: t3_topology_lock is held.
+ * Return: the entry, or NULL.
+ */
+struct t3_route *t3_route_free_slot(struct t3_space *space)
+{
+	u32 i;
+
+	lockdep_assert_held(&t3_topology_lock);
+	for (i = 0; i < T3_SPACE_ROUTES; i++)
+		if (!space->routes[i].grant)
+			return &space->routes[i];
+	return NULL;
+}
+
+/**
+ * t3_route_drop() - clear an entry of the table of targets
+ * @route: the entry, which the device does not have, or drops by itself
+ *
+ * Context: t3_topology_lock is held.
+ */
+void t3_route_drop(struct t3_route *route)
 {
 	if (route->grant)
 		t3_grant_put(route->grant);
@@ -175,27 +200,23 @@ static int t3_import_locked(struct t3_space *source, struct t3_grant *grant,
 			    struct drm_t3_grant_import *args)
 {
 	struct t3_route *route;
-	u32 index;
 	int ret;
 
 	lockdep_assert_held(&t3_topology_lock);
 	ret = t3_import_check(source, grant);
 	if (ret)
 		return ret;
-	for (index = 0; index < T3_SPACE_ROUTES; index++)
-		if (!source->routes[index].grant)
-			break;
-	if (index == T3_SPACE_ROUTES)
+	route = t3_route_free_slot(source);
+	if (!route)
 		return -ENOSPC;
 	ret = t3_import_place(source, grant);
 	if (ret)
 		return ret;
-	ret = t3_import_program(source, index, grant);
+	ret = t3_import_program(source, route - source->routes, grant);
 	if (ret)
 		return ret;
 	grant->bound = true;
 	grant->programmed = true;
-	route = &source->routes[index];
 	*route = (struct t3_route){
 		.grant = t3_grant_get(grant),
 		.handle = t3_space_next_handle(source),

@@ -207,12 +207,12 @@ static int t3_segmap_check_target(const struct t3_space *target,
 static int t3_segmap_check_grant(const struct t3_grant *grant,
 				 const struct drm_t3_segment_map *args)
 {
-	if (!grant->owner)
+	if (!grant->owner && !grant->by_key)
 		return -EOWNERDEAD;
 	if (!(grant->segment_mask & BIT_ULL(args->target_segment)) ||
 	    !(grant->op_mask & BIT(args->target_op)))
 		return -EACCES;
-	return t3_segmap_check_target(grant->owner, args);
+	return grant->by_key ? 0 : t3_segmap_check_target(grant->owner, args);
 }
 
 static int t3_segmap_add_route(struct t3_space *space, const struct drm_t3_segment_map *args,

@@ -57,12 +57,15 @@ struct t3_grant {
 	u32 index; /* in the owner's import table */
 	bool bound; /* imported: it cannot be imported again */
 	bool programmed; /* the owner's device has the import entry */
+	bool keyed; /* by a key: the owner's device knows whether it is bound */
+	bool by_key; /* of a route that was imported by key: only the masks and this are used */
 };
 
 /* One entry of the table of targets; under t3_topology_lock. */
 struct t3_route {
 	struct t3_grant *grant; /* NULL: free; holds a reference */
 	u32 handle;
+	bool pending; /* the target has not answered yet */
 	/* The target of the device's route, also after the grant was revoked. */
 	u32 peer_rank;
 	u32 peer_space;
@@ -213,7 +216,16 @@ static inline struct t3_grant *t3_grant_get(struct t3_grant *grant)
 	return grant;
 }
 
+int t3_grant_attach(struct t3_grant *grant, struct t3_space *owner);
+void t3_grant_detach(struct t3_grant *grant);
+
+/* t3_key.c */
+int t3_key_export_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int t3_key_import_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
 /* t3_route.c: the sending side */
+struct t3_route *t3_route_free_slot(struct t3_space *space);
+void t3_route_drop(struct t3_route *route);
 struct t3_route *t3_route_find(struct t3_space *space, u32 handle);
 void t3_routes_drop(struct t3_space *space);
 int t3_grant_import_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

@@ -34,7 +34,8 @@ static_assert(sizeof(struct drm_t3_fault) == sizeof(struct t3_fault_record));
 #define T3_FEATURES                                                              \
 	(DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX | DRM_T3_FEATURE_MULTI | \
 	 DRM_T3_FEATURE_BLOCKS | DRM_T3_FEATURE_BYTES | DRM_T3_FEATURE_QUEUES |  \
-	 DRM_T3_FEATURE_GEMM | DRM_T3_FEATURE_TIMED | DRM_T3_FEATURE_TILES)
+	 DRM_T3_FEATURE_GEMM | DRM_T3_FEATURE_TIMED | DRM_T3_FEATURE_TILES |     \
+	 DRM_T3_FEATURE_KEYS | DRM_T3_FEATURE_FAR_KEYS)
 
 /* A capability that is no feature stands here. */
 static_assert(T3_FEATURES == ((0 T3_CAP_LIST(T3_OR, T3_CAP_)) & ~T3_CAP_INJECT));
@@ -72,6 +73,7 @@ static void t3_query_info(struct drm_file *file, struct drm_t3_device_info *info
 		.file_memory_used = t3_account_used(tfile->account, T3_POOL_DEVICE),
 		.file_host_limit = t3_account_limit(tdev, tfile->account, T3_POOL_HOST),
 		.file_host_used = t3_account_used(tfile->account, T3_POOL_HOST),
+		.node_ranks = caps->node_ranks,
 	};
 }
 

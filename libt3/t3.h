@@ -147,6 +147,7 @@ enum t3_device_counter {
 	T3_DEVICE_QUEUE_BYTES,
 	T3_DEVICE_INJECTED,
 	T3_DEVICE_ENGINE_WORK,
+	T3_DEVICE_WRONG_KEYS,
 	T3_DEVICE_COUNTER_COUNT
 };
 
@@ -334,6 +335,34 @@ T3_API int t3_grant_export(struct t3_space *space, uint64_t segment_mask, uint32
  */
 T3_API int t3_grant_export_to(struct t3_space *space, uint32_t rank_mask, uint64_t segment_mask,
 			      uint32_t op_mask, int *fd, uint32_t *grant);
+
+/*
+ * A grant that leaves its machine: bytes to be copied anywhere. Whoever has them may bind the grant,
+ * so give them to one peer only, on a way that others cannot read.
+ */
+struct t3_key {
+	unsigned char bytes[56]; /* struct drm_t3_key */
+};
+
+/*
+ * As t3_grant_export_to(), with a key in place of a descriptor. The grant lasts until it is revoked
+ * or the space is reset or destroyed.
+ * Errors: as t3_grant_export_to(). -EOPNOTSUPP: the device has no keys. -EPERM: this machine's
+ * administrator allows no keys, or none for these ranks.
+ */
+T3_API int t3_key_export(struct t3_space *space, uint32_t rank_mask, uint64_t segment_mask,
+			 uint32_t op_mask, struct t3_key *key, uint32_t *grant);
+/*
+ * As t3_grant_import(), with a key. info->segment_mask and op_mask are what the key says. The target
+ * device judges the key. It tells no more than yes or no. The call may wait for it up to 10 s.
+ * Errors: -EACCES: the target refused the key: wrong, for another rank, used by another space,
+ * revoked, or the space was reset. -EINVAL: not a key. -EXDEV: another fabric. -EHOSTUNREACH: no
+ * link to that rank, or no device there. -ETIMEDOUT: the target did not answer. -EDQUOT: this user
+ * showed 8 wrong keys; one more is allowed each second. -EOPNOTSUPP, -EPERM: as t3_key_export().
+ * -EBUSY, -ENOSPC: as t3_grant_import(). -EEXIST: an import from the same entry is not released yet.
+ */
+T3_API int t3_key_import(struct t3_space *space, const struct t3_key *key, uint32_t *import,
+			 struct t3_import_info *info);
 /* Revoke a grant. No update of its importer is applied after the call. Errors: -ENOENT. */
 T3_API int t3_grant_revoke(struct t3_space *space, uint32_t grant);
 /*

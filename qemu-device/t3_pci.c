@@ -52,11 +52,22 @@ static bool check_tracker(const struct t3_dev_config *config, Error **errp)
 	return false;
 }
 
+static bool parse_keys(T3State *s, Error **errp)
+{
+	static const char *const names[T3_KEYS_COUNT] = { "off", "node", "fabric" };
+
+	for (s->config.keys = 0; s->config.keys < T3_KEYS_COUNT; s->config.keys++)
+		if (g_str_equal(s->keys ?: "node", names[s->config.keys]))
+			return true;
+	error_setg(errp, "keys='%s' is unknown: allowed are 'off', 'node' and 'fabric'", s->keys);
+	return false;
+}
+
 static bool check_properties(T3State *s, Error **errp)
 {
 	const char *why;
 
-	if (!check_size("memory-size", s->config.memory_size, errp) ||
+	if (!parse_keys(s, errp) || !check_size("memory-size", s->config.memory_size, errp) ||
 	    !check_size("aperture-size", s->config.aperture_size, errp) ||
 	    !check_tracker(&s->config, errp))
 		return false;
@@ -157,6 +168,7 @@ static const Property t3_properties[] = {
 	DEFINE_PROP_UINT32("tracker-entries", T3State, config.tracker_entries, 256),
 	DEFINE_PROP_UINT32("tracker-ways", T3State, config.tracker_ways, 8),
 	DEFINE_PROP_BOOL("guest-inject", T3State, config.guest_inject, false),
+	DEFINE_PROP_STRING("keys", T3State, keys),
 	DEFINE_PROP_BOOL("direct-stores", T3State, direct_stores, true),
 	DEFINE_PROP_BOOL("reset-generations", T3State, config.reset_generations, false),
 };
@@ -172,6 +184,7 @@ static const struct {
 	{ "tracker-entries", "tiles that the tracker holds, 1 to 65536" },
 	{ "tracker-ways", "1 to 64; entries / ways is a power of two" },
 	{ "guest-inject", "the guest may inject faults at its own rank" },
+	{ "keys", "grants by key: off, node (between ranks of this node, the default) or fabric" },
 	{ "direct-stores", "stores of vCPUs need no big lock, under TCG; on by default" },
 	{ "reset-generations", "a reset sets the generations of spaces to 1, for bus fuzzers" },
 };

@@ -25,6 +25,7 @@ struct T3State {
 	T3Fabric *private_fabric;
 	T3FabricPort port;
 	struct t3_dev_config config;
+	char *keys;	     /* keys= */
 	struct t3_dev *core; /* NULL before realize, and after removal or exit */
 	bool direct_stores;  /* vCPUs store without the big lock, if the accelerator can */
 	bool removed;	     /* surprise removal: t3_removal.c */

@@ -61,7 +61,9 @@ extern "C" {
 #define DRM_T3_QUEUE_DESTROY	0x12
 #define DRM_T3_QUEUE_SUBMIT	0x13
 #define DRM_T3_SPACE_TILE	0x14
-#define DRM_T3_IOCTL_COUNT	0x15 /* how many there are; grows */
+#define DRM_T3_KEY_EXPORT	0x15
+#define DRM_T3_KEY_IMPORT	0x16
+#define DRM_T3_IOCTL_COUNT	0x17 /* how many there are; grows */
 
 /* IOW: nothing is returned in the struct. IOWR: its "out:" fields are. */
 #define DRM_T3_IOW(nr, type)  DRM_IOW(DRM_COMMAND_BASE + (nr), struct type)
@@ -88,6 +90,8 @@ extern "C" {
 #define DRM_IOCTL_T3_QUEUE_DESTROY	DRM_T3_IOW(DRM_T3_QUEUE_DESTROY, drm_t3_queue_destroy)
 #define DRM_IOCTL_T3_QUEUE_SUBMIT	DRM_T3_IOW(DRM_T3_QUEUE_SUBMIT, drm_t3_queue_submit)
 #define DRM_IOCTL_T3_SPACE_TILE		DRM_T3_IOWR(DRM_T3_SPACE_TILE, drm_t3_space_tile)
+#define DRM_IOCTL_T3_KEY_EXPORT		DRM_T3_IOWR(DRM_T3_KEY_EXPORT, drm_t3_key_export)
+#define DRM_IOCTL_T3_KEY_IMPORT		DRM_T3_IOWR(DRM_T3_KEY_IMPORT, drm_t3_key_import)
 
 /*
  * Extension rules
@@ -225,6 +229,8 @@ enum drm_t3_topology {
 #define DRM_T3_FEATURE_GEMM    (1ull << 7) /* DRM_T3_COMMAND_GEMM */
 #define DRM_T3_FEATURE_TIMED   (1ull << 8) /* DRM_T3_COMMAND_TIMED */
 #define DRM_T3_FEATURE_TILES   (1ull << 9) /* DRM_IOCTL_T3_SPACE_TILE */
+#define DRM_T3_FEATURE_KEYS    (1ull << 10) /* DRM_IOCTL_T3_KEY_EXPORT, DRM_IOCTL_T3_KEY_IMPORT */
+#define DRM_T3_FEATURE_FAR_KEYS (1ull << 11) /* keys also for and from ranks of other nodes */
 
 /**
  * struct drm_t3_device_info - answer of DRM_T3_QUERY_DEVICE
@@ -285,6 +291,10 @@ struct drm_t3_device_info {
 	 * They count no more: the pin's own limit (RLIMIT_MEMLOCK) holds.
 	 */
 	__u64 file_host_used;
+	/** @node_ranks: bit rank: its device is in this machine; the others are on other nodes */
+	__u32 node_ranks;
+	/** @pad: 0 */
+	__u32 pad;
 };
 
 /**
@@ -319,6 +329,7 @@ struct drm_t3_device_info {
  * @DRM_T3_COUNTER_QUEUE_BYTES: moved, filled or updated by queues
  * @DRM_T3_COUNTER_INJECTED: injected faults that took effect at this device
  * @DRM_T3_COUNTER_ENGINE_WORK: units of work that the engine has done, for anybody
+ * @DRM_T3_COUNTER_WRONG_KEYS: keys that were shown to this device and refused
  *
  * All count since the device's last reset; TRACKER_LIVE and TRACKER_PEAK may fall.
  */
@@ -353,6 +364,7 @@ enum drm_t3_counter_id {
 	DRM_T3_COUNTER_QUEUE_BYTES = 27,
 	DRM_T3_COUNTER_INJECTED = 28,
 	DRM_T3_COUNTER_ENGINE_WORK = 29,
+	DRM_T3_COUNTER_WRONG_KEYS = 30,
 };
 
 #define DRM_T3_COUNTERS_MAX 32 /* entries of drm_t3_counters.value */
@@ -741,6 +753,96 @@ struct drm_t3_grant_import {
 	__u32 op_mask;
 	/** @pad2: MBZ */
 	__u32 pad2;
+};
+
+#define DRM_T3_KEY_SECRET 16 /* bytes */
+
+/**
+ * struct drm_t3_key - a grant that can leave its machine
+ *
+ * It is bytes: whoever has them may import it, on any node of the fabric. The target's device
+ * judges the secret. The other fields say where to go and what to expect; a change of them gives
+ * no rights.
+ */
+struct drm_t3_key {
+	/** @secret: random */
+	__u8 secret[DRM_T3_KEY_SECRET];
+	/** @fabric_id: of the target's device */
+	__u64 fabric_id;
+	/** @segment_mask: what the grant allows */
+	__u64 segment_mask;
+	/** @op_mask: what the grant allows */
+	__u32 op_mask;
+	/** @rank: of the target's device */
+	__u32 rank;
+	/** @space: the target, as its device knows it */
+	__u32 space;
+	/** @generation: of the target: a reset of it ends the key */
+	__u32 generation;
+	/** @import: entry in the target's import table */
+	__u32 import;
+	/** @pad: 0 */
+	__u32 pad;
+};
+
+/**
+ * struct drm_t3_key_export - make a grant: the holder of the key may send updates
+ *
+ * As DRM_IOCTL_T3_GRANT_EXPORT, but the grant lasts until DRM_IOCTL_T3_GRANT_REVOKE or until the
+ * space is reset or destroyed. The first space that imports the key has the grant.
+ *
+ * Errors: -ENOENT; -EINVAL empty mask, an op that does not exist, or a rank that the fabric does
+ * not have; -ENOSPC the space has space_imports grants; -EEXIST a message of the table entry's
+ * last user still waits for its link: try again; -EOPNOTSUPP no DRM_T3_FEATURE_KEYS; -EPERM the
+ * module parameter `keys` allows no keys, or none for these ranks.
+ */
+struct drm_t3_key_export {
+	/** @space: handle of the space that receives */
+	__u32 space;
+	/** @op_mask: bit enum drm_t3_op, not 0 */
+	__u32 op_mask;
+	/** @segment_mask: bit segment index, not 0 */
+	__u64 segment_mask;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @rank_mask: bit rank: whose spaces may import it; 0: of all for which keys are allowed */
+	__u32 rank_mask;
+	/** @grant: out: handle for DRM_IOCTL_T3_GRANT_REVOKE, never 0 */
+	__u32 grant;
+	/** @pad: MBZ */
+	__u32 pad;
+	/** @key: out */
+	struct drm_t3_key key;
+};
+
+/**
+ * struct drm_t3_key_import - bind a grant to a sending space of this file, by its key
+ *
+ * As DRM_IOCTL_T3_GRANT_IMPORT. The call asks the target's device, which says no more than yes or
+ * no, and waits for its answer for up to 10 s. The same space may import the same key again after
+ * DRM_IOCTL_T3_GRANT_RELEASE, other spaces may not. Whether a segment fits the target's is seen
+ * when it sends: SEGMENT_MAP gives no -ERANGE for it.
+ *
+ * Errors: -ENOENT space; -EINVAL the key has a value that no key has; -EOPNOTSUPP no
+ * DRM_T3_FEATURE_KEYS; -EPERM the module parameter `keys` allows no keys, or none of that rank;
+ * -EXDEV another fabric; -EHOSTUNREACH no link to that rank (or the own device), or no device
+ * there; -EACCES the target refuses the key; -EDQUOT this user showed 8 wrong keys, and one more
+ * is allowed each second (CAP_SYS_RESOURCE has no such limit), or too many came from this
+ * device's rank; -EBUSY the space is armed;
+ * -ENOSPC the space's table is full; -EEXIST an import of the same entry is not released, or a
+ * message of the table entry's last user still waits for its link; -ETIMEDOUT no answer; -EINTR.
+ */
+struct drm_t3_key_import {
+	/** @space: handle of the space that sends */
+	__u32 space;
+	/** @flags: MBZ */
+	__u32 flags;
+	/** @import: out: handle, never 0 */
+	__u32 import;
+	/** @pad: MBZ */
+	__u32 pad;
+	/** @key: of DRM_IOCTL_T3_KEY_EXPORT */
+	struct drm_t3_key key;
 };
 
 /**
@@ -1436,6 +1538,7 @@ enum drm_t3_fault_kind {
  * @DRM_T3_NAK_OVERSHOOT: more updates than the tile expects
  * @DRM_T3_NAK_MALFORMED: a field of the packet is not legal
  * @DRM_T3_NAK_POISON: the target's memory is poisoned
+ * @DRM_T3_NAK_KEY_LIMIT: too many wrong keys came from that rank
  */
 enum drm_t3_nak {
 	DRM_T3_NAK_NONE = 0,
@@ -1451,6 +1554,7 @@ enum drm_t3_nak {
 	DRM_T3_NAK_OVERSHOOT = 10,
 	DRM_T3_NAK_MALFORMED = 11,
 	DRM_T3_NAK_POISON = 12,
+	DRM_T3_NAK_KEY_LIMIT = 13,
 };
 
 #define DRM_T3_FAULT_RING     16 /* entries of drm_t3_event_area.ring */

@@ -105,6 +105,7 @@
 #define T3_REG_TRACKER	     0x03cu /* RO  entries << 8 | ways; entries up to 65536 */
 #define T3_REG_VCLOCK	     0x040u /* RO64 the fabric's virtual clock, ns */
 #define T3_REG_INCARNATION   0x048u /* RO  +1 for each reset of the function */
+#define T3_REG_NODE_RANKS    0x04cu /* RO  bit rank: on this node, the own one included */
 #define T3_REG_ERROR_STATUS  0x080u /* RW1C T3_ERROR_* */
 #define T3_REG_ERROR_ENABLE  0x084u /* RW  T3_ERROR_* that raise ERROR_VECTOR */
 #define T3_REG_EVENT_VECTOR  0x088u /* RW  MSI-X vector of space events, 0..3 */
@@ -131,7 +132,7 @@
 #define T3_REG_END	     0x1300u
 
 #define T3_ID_VALUE	 0x57483354u /* "T3HW" */
-#define T3_VERSION_VALUE 0x00010007u /* major << 16, minor */
+#define T3_VERSION_VALUE 0x00010008u /* major << 16, minor */
 
 #define T3_CAP_LIST(X, p) \
 	X(p, STAGING, 0) /* staging slots and the TILE doorbell */ \
@@ -143,7 +144,9 @@
 	X(p, INJECT, 6)  /* INJECT is allowed to the guest */ \
 	X(p, GEMM, 7)    /* descriptor GEMM */ \
 	X(p, TIMED, 8)   /* descriptor TIMED: the fabric was made with it */ \
-	X(p, TILES, 9)   /* TILE_QUERY */
+	X(p, TILES, 9)   /* TILE_QUERY */ \
+	X(p, KEYS, 10)   /* KEY_SET, ROUTE_CLAIM, ROUTE_QUERY */ \
+	X(p, FAR_KEYS, 11) /* keys also from and to ranks of other nodes */
 
 enum { T3_CAP_LIST(T3_MASK, T3_CAP_) };
 
@@ -201,7 +204,8 @@ enum { T3_ERROR_LIST(T3_MASK, T3_ERROR_) };
 	X(p, QUEUE_BYTES, 27, "queue-bytes")             /* moved, filled or updated by queues */ \
 	X(p, INJECTED, 28, "injected") /* injected faults that took effect at this device */ \
 	/* units of work that the engine has done, for anybody */ \
-	X(p, ENGINE_WORK, 29, "engine-work")
+	X(p, ENGINE_WORK, 29, "engine-work") \
+	X(p, WRONG_KEYS, 30, "wrong-keys") /* claims that this device refused */
 
 enum t3_counter_id {
 	T3_COUNTER_LIST(T3_ENUMERATOR, T3_COUNTER_)
@@ -309,7 +313,9 @@ enum t3_fault_kind { T3_FAULT_LIST(T3_ENUMERATOR, T3_FAULT_) };
 	/* a tile would pass its count, or the space is COMPLETE */ \
 	X(p, OVERSHOOT, 10, "overshoot") \
 	X(p, MALFORMED, 11, "malformed")  /* section 6.2, rule 1 */ \
-	X(p, POISON, 12, "poison")        /* the target's memory is poisoned */
+	X(p, POISON, 12, "poison")        /* the target's memory is poisoned */ \
+	/* CLAIM: too many wrong keys came from that rank; try again later */ \
+	X(p, KEY_LIMIT, 13, "key-limit")
 
 enum t3_nak { T3_NAK_LIST(T3_ENUMERATOR, T3_NAK_) };
 
@@ -394,7 +400,10 @@ struct t3_event_area {
 	X(p, LINK_QUERY, 19)    /* struct t3_cmd_link_query */ \
 	X(p, INJECT, 20)        /* struct t3_cmd_inject; with T3_CAP_INJECT only */ \
 	X(p, TILE_QUERY, 21)    /* struct t3_cmd_tile_query */ \
-	X(p, INJECT_TEXT, 22)   /* struct t3_cmd_inject_text; with T3_CAP_INJECT only */
+	X(p, INJECT_TEXT, 22)   /* struct t3_cmd_inject_text; with T3_CAP_INJECT only */ \
+	X(p, KEY_SET, 23)       /* struct t3_cmd_key_set; with T3_CAP_KEYS only */ \
+	X(p, ROUTE_CLAIM, 24)   /* struct t3_cmd_route_claim; with T3_CAP_KEYS only */ \
+	X(p, ROUTE_QUERY, 25)   /* struct t3_cmd_route_query; with T3_CAP_KEYS only */
 
 enum t3_admin_opcode { T3_ADMIN_OPCODE_LIST(T3_ENUMERATOR, T3_CMD_) };
 
@@ -538,6 +547,47 @@ struct t3_cmd_import_set {
 	uint32_t src_generation; /* of that space */
 	uint32_t op_mask;      /* bit t3_op: may be used */
 	uint64_t segment_mask; /* bit segment: may be sent to */
+};
+
+#define T3_KEY_WORDS 4u /* of a key: 128 bits */
+
+/*
+ * KEY_SET, in IDLE to FAULTED: the first space that claims the entry with this key may send to this
+ * one, as by IMPORT_SET. IMPORT_CLEAR ends it before and after.
+ */
+struct t3_cmd_key_set {
+	uint32_t space; /* 0 .. T3_MAX_SPACES - 1 */
+	uint32_t import; /* 0 .. T3_SPACE_IMPORTS - 1 */
+	uint32_t rank_mask; /* bit rank: may claim it; not 0 */
+	uint32_t op_mask;      /* bit t3_op: may be used */
+	uint64_t segment_mask; /* bit segment: may be sent to */
+	uint32_t key[T3_KEY_WORDS]; /* random, not 0 */
+};
+
+/* ROUTE_CLAIM, in IDLE: a ROUTE_SET that has to show the peer a key first. See ROUTE_QUERY. */
+struct t3_cmd_route_claim {
+	struct t3_cmd_route_set to;
+	uint32_t key[T3_KEY_WORDS]; /* of KEY_SET at the peer */
+};
+
+#define T3_ROUTE_STATE_LIST(X, p) \
+	X(p, UNSET, 0)   /* no such route */ \
+	X(p, SET, 1)     /* by ROUTE_SET, or the peer has taken the key */ \
+	X(p, ASKED, 2)   /* ROUTE_CLAIM is not answered yet */ \
+	X(p, REFUSED, 3) /* the answer was no; until ROUTE_CLEAR, ROUTE_SET or ROUTE_CLAIM */
+
+enum t3_route_state { T3_ROUTE_STATE_LIST(T3_ENUMERATOR, T3_ROUTE_) };
+
+#define T3_ROUTE_NO_ANSWER 0xffu /* in t3_cmd_route_query.nak */
+
+/* ROUTE_QUERY: what became of a route. */
+struct t3_cmd_route_query {
+	uint32_t space; /* 0 .. T3_MAX_SPACES - 1 */
+	uint32_t route; /* 0 .. T3_SPACE_ROUTES - 1 */
+	uint32_t state; /* out: t3_route_state */
+	uint32_t nak; /* out: REFUSED: t3_nak; ROUTE_NO_ANSWER: the link or the space ended */
+	uint32_t dead; /* out: 1: its target has ended */
+	uint32_t mbz;
 };
 
 /* ------------------------------------------------------------------- queues */
@@ -942,7 +992,8 @@ struct t3_cmd_inject_text {
 	X(p, UPDATE, 1)    /* length bytes of one row of a segment */ \
 	X(p, ARM_QUERY, 2) /* source asks its target for its state */ \
 	X(p, STATE, 3)     /* target tells a source its state: arg = t3_space_state */ \
-	X(p, POISON, 4)    /* source tells its target that it has faulted or gone */
+	X(p, POISON, 4)    /* source tells its target that it has faulted or gone */ \
+	X(p, CLAIM, 5)     /* source shows its target the key of an import entry */
 
 enum t3_packet_type { T3_PACKET_TYPE_LIST(T3_ENUMERATOR, T3_PKT_) };
 
@@ -962,16 +1013,17 @@ struct t3_packet {
 	uint32_t src_generation; /* of that space */
 	uint32_t dst_space; /* at the receiver */
 	uint32_t dst_generation; /* of that space */
-	uint32_t epoch; /* UPDATE, ARM_QUERY: of the source; STATE, POISON: section 6.2 */
+	/* UPDATE, ARM_QUERY: of the source; STATE, POISON: section 6.2; CLAIM: word 0 of the key */
+	uint32_t epoch;
 	uint16_t import;      /* index in the import table of the space that receives updates */
 	uint16_t segment;     /* UPDATE: of the target */
-	uint32_t row;	      /* UPDATE: in the target segment */
-	uint32_t col;	      /* UPDATE: byte in that row */
+	uint32_t row;	      /* UPDATE: in the target segment; CLAIM: word 1 */
+	uint32_t col;	      /* UPDATE: byte in that row; CLAIM: word 2 */
 	uint32_t length;      /* UPDATE: payload bytes, a multiple of the element size; else 0 */
-	uint32_t arg;	      /* STATE: t3_space_state */
+	uint32_t arg;	      /* STATE: t3_space_state; CLAIM: word 3 */
 	uint32_t incarnation; /* of the link */
 	uint32_t sequence;    /* of the link */
-	uint16_t src_segment; /* UPDATE: of the source, returned with the response */
+	uint16_t src_segment; /* UPDATE: of the source; CLAIM: a serial number; for the response */
 	uint16_t reserved;
 	uint32_t reserved2;
 };
@@ -1004,6 +1056,9 @@ T3_HW_ASSERT(sizeof(struct t3_cmd_queue_create) == 32);
 T3_HW_ASSERT(sizeof(struct t3_cmd_queue) == 32);
 T3_HW_ASSERT(sizeof(struct t3_cmd_fence_set) == 16);
 T3_HW_ASSERT(sizeof(struct t3_cmd_link_query) == 40);
+T3_HW_ASSERT(sizeof(struct t3_cmd_key_set) == 40);
+T3_HW_ASSERT(sizeof(struct t3_cmd_route_claim) == 40);
+T3_HW_ASSERT(sizeof(struct t3_cmd_route_query) == 24);
 T3_HW_ASSERT(sizeof(struct t3_cmd_inject) == 40);
 T3_HW_ASSERT(sizeof(struct t3_cmd_inject_text) == T3_MAILBOX_SIZE);
 T3_HW_ASSERT(sizeof(struct t3_cmd_tile_query) == 56);

@@ -103,6 +103,14 @@ void t3_inject_explain(const struct t3_cmd_inject *inject, uint32_t status, char
 
 /* ------------------------------------------------------------------- device */
 
+/* Grants by key. SPEC.md section 6.5. */
+enum t3_keys_allowed {
+	T3_KEYS_OFF,
+	T3_KEYS_NODE,	/* between ranks of this node */
+	T3_KEYS_FABRIC, /* also from and to those of other nodes */
+	T3_KEYS_COUNT
+};
+
 struct t3_dev_config {
 	uint64_t memory_size;	  /* a multiple of T3_PAGE_SIZE, not 0 */
 	uint64_t aperture_size;	  /* a multiple of T3_PAGE_SIZE, not 0 */
@@ -110,6 +118,7 @@ struct t3_dev_config {
 	uint32_t tracker_ways;	  /* 1 .. 64; entries / ways is a power of two */
 	bool guest_inject;	  /* the guest may inject faults at its own rank */
 	bool reset_generations;	  /* a reset sets generations to 1, for fuzzers that cannot read */
+	uint32_t keys;		  /* t3_keys_allowed */
 };
 
 struct t3_host_ops {

@@ -36,6 +36,7 @@ static const struct reg regs[] = {
 	{"TRACKER",        T3_REG_TRACKER,        RO,   SAME,  0, 0},
 	{"VCLOCK",         T3_REG_VCLOCK,         RO64, OTHER, 0, 0},
 	{"INCARNATION",    T3_REG_INCARNATION,    RO,   OTHER, 0, 0},
+	{"NODE_RANKS",     T3_REG_NODE_RANKS,     RO,   SAME,  0, 0},
 	{"ERROR_STATUS",   T3_REG_ERROR_STATUS,   RW1C, FIXED, 0, 0},
 	{"ERROR_ENABLE",   T3_REG_ERROR_ENABLE,   RW,   FIXED, 0, T3_ERROR_ALL},
 	{"EVENT_VECTOR",   T3_REG_EVENT_VECTOR,   RW,   FIXED, 0, 3},

@@ -186,7 +186,7 @@ static void expect_working(struct run *run)
 /* Nodes are made once, because that takes longest. An input depends on no generation or number. */
 static struct host *make_nodes(void)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 4, 4 };
+	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 4, 4, T3_KEYS_FABRIC };
 
 	return nodes_new(&config, 2, 1);
 }

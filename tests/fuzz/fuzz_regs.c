@@ -72,6 +72,8 @@ union command {
 	struct t3_cmd_index index;
 	struct t3_cmd_tile_query tile;
 	struct t3_cmd_inject_text text;
+	struct t3_cmd_key_set key;
+	struct t3_cmd_route_claim claim;
 	uint64_t words[12];
 };
 
@@ -88,8 +90,12 @@ static void make_grant(struct run *run, uint32_t opcode, uint32_t space, uint32_
 
 	if (opcode == T3_CMD_ROUTE_SET)
 		cmd->route = route;
-	else
+	else if (opcode == T3_CMD_IMPORT_SET)
 		cmd->import = import;
+	else if (opcode == T3_CMD_KEY_SET)
+		cmd->key = (struct t3_cmd_key_set){ space, index, 3, 15, HOST_NONE64, { 1 } };
+	else
+		cmd->claim = (struct t3_cmd_route_claim){ route, { 1 } };
 }
 
 /* A command that would be valid for this space, then the patches of the input. */
@@ -113,7 +119,8 @@ static void admin(struct run *run)
 		cmd.tile = tile;
 	else if (opcode == T3_CMD_INJECT_TEXT)
 		cmd.text = text;
-	else if (opcode == T3_CMD_ROUTE_SET || opcode == T3_CMD_IMPORT_SET)
+	else if (opcode == T3_CMD_ROUTE_SET || opcode == T3_CMD_IMPORT_SET ||
+		 opcode == T3_CMD_KEY_SET || opcode == T3_CMD_ROUTE_CLAIM)
 		make_grant(run, opcode, space, index, &cmd);
 	stream_patch(run->in, &cmd, sizeof(cmd));
 	host_command(run->d, opcode, &cmd, sizeof(cmd));

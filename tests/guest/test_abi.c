@@ -23,7 +23,7 @@ static const struct ioctl_row ioctls[] = {
 	ROW(SPACE_WAIT_FD),   ROW(SPACE_STATS),	 ROW(SEGMENT_MAP),    ROW(SEGMENT_UNMAP),
 	ROW(SEGMENT_STAGING), ROW(GRANT_EXPORT), ROW(GRANT_REVOKE),   ROW(GRANT_IMPORT),
 	ROW(GRANT_RELEASE),   ROW(QUEUE_CREATE), ROW(QUEUE_DESTROY),  ROW(QUEUE_SUBMIT),
-	ROW(SPACE_TILE),
+	ROW(SPACE_TILE),      ROW(KEY_EXPORT),	 ROW(KEY_IMPORT),
 };
 
 static unsigned long sized(unsigned long request, size_t size)

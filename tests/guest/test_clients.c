@@ -41,6 +41,7 @@ struct handle_call {
 		struct drm_t3_segment_map map;
 		struct drm_t3_grant_export export;
 		struct drm_t3_grant_import import;
+		struct drm_t3_key_export key_export;
 		struct drm_t3_queue_submit submit;
 		struct drm_syncobj_handle sync;
 		struct drm_syncobj_transfer transfer;
@@ -78,6 +79,8 @@ static const struct handle_call handle_calls[] = {
 	{ CALL(T3_GRANT_REVOKE, drm_t3_grant_revoke, space, ENOENT) },
 	{ CALL(T3_GRANT_IMPORT, drm_t3_grant_import, space, ENOENT), .arg.import.fd = 0 },
 	{ CALL(T3_GRANT_RELEASE, drm_t3_grant_release, space, ENOENT) },
+	{ CALL(T3_KEY_EXPORT, drm_t3_key_export, space, ENOENT),
+	  .arg.key_export = { .op_mask = 1, .segment_mask = 1 } },
 	{ CALL(T3_QUEUE_DESTROY, drm_t3_queue_destroy, queue, ENOENT) },
 	{ CALL(T3_QUEUE_SUBMIT, drm_t3_queue_submit, queue, ENOENT),
 	  .arg.submit = { .command_count = 1, .command_stride = sizeof(some_command),

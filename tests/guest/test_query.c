@@ -43,10 +43,12 @@ static void test_limits_are_those_of_the_hardware(void **state)
 
 	(void)state;
 	device_info(fd, &info);
-	CHECK_EQ(info.features,
-		 DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX | DRM_T3_FEATURE_MULTI |
-			 DRM_T3_FEATURE_BLOCKS | DRM_T3_FEATURE_BYTES | DRM_T3_FEATURE_QUEUES |
-			 DRM_T3_FEATURE_GEMM | DRM_T3_FEATURE_TIMED | DRM_T3_FEATURE_TILES);
+	CHECK_EQ(info.features, DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX |
+					DRM_T3_FEATURE_MULTI | DRM_T3_FEATURE_BLOCKS |
+					DRM_T3_FEATURE_BYTES | DRM_T3_FEATURE_QUEUES |
+					DRM_T3_FEATURE_GEMM | DRM_T3_FEATURE_TIMED |
+					DRM_T3_FEATURE_TILES | DRM_T3_FEATURE_KEYS);
+	CHECK_EQ(info.node_ranks, (1ull << info.ranks) - 1);
 	CHECK_EQ(info.hw_version >> 16, 1);
 	CHECK(info.memory_size && info.memory_size % PAGE == 0);
 	CHECK(info.aperture_size && info.aperture_size % PAGE == 0);
@@ -140,7 +142,7 @@ static void get_counters(int fd, struct drm_t3_counters *counters)
 	CHECK_EQ(query(fd, DRM_T3_QUERY_COUNTERS, counters, &size), 0);
 }
 
-#define COUNTERS 30u
+#define COUNTERS 31u
 
 static void test_counters_count(void **state)
 {

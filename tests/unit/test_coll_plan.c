@@ -376,10 +376,14 @@ static void one_seed(struct host *host, uint64_t seed)
 }
 
 static const struct host_config configs[] = {
-	{ T3_TOPOLOGY_RING, 2, 256, 8 }, { T3_TOPOLOGY_FULL, 2, 1, 1 },
-	{ T3_TOPOLOGY_RING, 3, 8, 2 },	 { T3_TOPOLOGY_FULL, 3, 256, 8 },
-	{ T3_TOPOLOGY_RING, 5, 256, 8 }, { T3_TOPOLOGY_FULL, 4, 4, 4 },
-	{ T3_TOPOLOGY_RING, 8, 2, 1 },	 { T3_TOPOLOGY_FULL, 7, 256, 8 },
+	{ T3_TOPOLOGY_RING, 2, 256, 8, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_FULL, 2, 1, 1, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_RING, 3, 8, 2, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_FULL, 3, 256, 8, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_RING, 5, 256, 8, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_FULL, 4, 4, 4, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_RING, 8, 2, 1, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_FULL, 7, 256, 8, T3_KEYS_FABRIC },
 };
 
 /* These are slow, so only one of several numbers of ranks runs on each fabric. */

@@ -78,7 +78,7 @@ static void accepted(struct host_dev *d, uint32_t opcode, const void *good, size
 
 static void test_opcodes(void **state)
 {
-	static const uint32_t opcodes[] = { 0, 22, 23, 0x100, 0x80000001, 0xffffffff };
+	static const uint32_t opcodes[] = { 0, 22, 26, 0x100, 0x80000001, 0xffffffff };
 	struct host *host = host_ring(1);
 	struct t3_cmd_space cmd = { .space = 0 };
 	size_t i;

@@ -19,7 +19,7 @@ static struct t3_tile_record *record_of(struct host_dev *d, uint32_t index)
 static struct host *set_up(uint32_t topology, uint32_t targets, struct t3_cmd_seg_map map)
 {
 	struct host_config config = { topology, topology == T3_TOPOLOGY_FULL ? targets + 1 : 2, 256,
-				      8 };
+				      8, T3_KEYS_FABRIC };
 	struct host *host = host_new(&config);
 	struct host_dev *a = &host->dev[0];
 	uint32_t t;

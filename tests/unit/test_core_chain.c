@@ -194,7 +194,8 @@ struct shape {
 
 static struct job start(const struct shape *shape)
 {
-	struct host_config config = { shape->topology, shape->ranks, shape->entries, shape->ways };
+	struct host_config config = { shape->topology, shape->ranks, shape->entries, shape->ways,
+				      T3_KEYS_FABRIC };
 	struct job job = { host_new(&config), shape->dtype, 1 + shape->ranks, FIRST, 0, 0 };
 
 	uint32_t r;

@@ -77,7 +77,7 @@ static struct t3_cmd_seg_map segment(uint32_t kind, uint32_t op, uint32_t update
 /* Rank 0 REMOTE -> rank 1 DMA in blocks, with updates of its own -> rank 2 LOCAL. */
 static struct host *chain(uint32_t entries)
 {
-	struct host_config config = { T3_TOPOLOGY_FULL, RANKS, entries, 1 };
+	struct host_config config = { T3_TOPOLOGY_FULL, RANKS, entries, 1, T3_KEYS_FABRIC };
 	struct host *host = host_new(&config);
 	struct t3_cmd_seg_map map[RANKS] = { segment(T3_SEG_REMOTE, T3_OP_ADD, 1),
 					     segment(T3_SEG_DMA, T3_OP_ADD, 2),

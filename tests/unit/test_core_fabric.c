@@ -217,7 +217,7 @@ static bool has_link(struct host_dev *d, uint32_t rank)
 
 static void topology(uint32_t kind, uint32_t ranks)
 {
-	struct host_config config = { kind, ranks, 8, 2 };
+	struct host_config config = { kind, ranks, 8, 2, T3_KEYS_FABRIC };
 	struct host *host = host_new(&config);
 	uint32_t r, peer;
 
@@ -258,7 +258,7 @@ static void test_topologies(void **state)
 /* All to all on a full topology: each rank sends one segment to every other. */
 static void test_full(void **state)
 {
-	struct host_config config = { T3_TOPOLOGY_FULL, 5, 16, 4 };
+	struct host_config config = { T3_TOPOLOGY_FULL, 5, 16, 4, T3_KEYS_FABRIC };
 	struct host *host = host_new(&config);
 	uint32_t r, p, i;
 

@@ -90,7 +90,7 @@ static struct gemm rank_gemm(struct host_dev *d, uint32_t dtype, uint32_t rank)
 
 static struct ring_gemm ring_new(uint32_t dtype)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 4, 2 };
+	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 4, 2, T3_KEYS_FABRIC };
 	struct ring_gemm ring = { .host = host_new(&config), .dtype = dtype };
 	uint64_t random = 99;
 	uint32_t r;

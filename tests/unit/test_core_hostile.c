@@ -109,7 +109,7 @@ static void with_good_neighbour(struct mad *m)
 
 static void seeds(bool guarded)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 8, 2 };
+	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 8, 2, T3_KEYS_FABRIC };
 	struct mad m = { .hostile.guarded = guarded };
 	uint64_t seed;
 

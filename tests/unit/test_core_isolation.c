@@ -237,7 +237,7 @@ static void test_elsewhere(void **state)
 
 	(void)state;
 	for (way = 0; way < 3; way++) {
-		struct host_config config = { T3_TOPOLOGY_FULL, 4, 16, 4 };
+		struct host_config config = { T3_TOPOLOGY_FULL, 4, 16, 4, T3_KEYS_FABRIC };
 		struct host *host = host_new(&config);
 		struct host_dev *d = host->dev;
 		struct t3_cmd_inject down = { .kind = T3_INJECT_LINK_DOWN, .rank = 0, .peer = 1 };

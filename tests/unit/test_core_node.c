@@ -13,7 +13,7 @@
 
 static struct host *connected(uint32_t ranks, uint32_t count, uint64_t seed)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, ranks, 256, 8 };
+	struct host_config config = { T3_TOPOLOGY_RING, ranks, 256, 8, T3_KEYS_FABRIC };
 	struct host *host = nodes_new(&config, count, seed);
 
 	nodes_connect_all(host);

@@ -13,7 +13,7 @@
 
 static struct host *pair(bool up)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, 4, 256, 8 };
+	struct host_config config = { T3_TOPOLOGY_RING, 4, 256, 8, T3_KEYS_FABRIC };
 	struct host *host = nodes_new(&config, 2, 1);
 
 	if (up)
@@ -261,7 +261,7 @@ static void lengths_and_statuses_are_checked(void **state)
 {
 	struct host *host = pair(true);
 	struct t3_packet packet = { .src_rank = 2, .dst_rank = 1, .length = 4 };
-	struct t3_far_response response = { .src = 1, .dst = 2, .status = T3_NAK_POISON };
+	struct t3_far_response response = { .src = 1, .dst = 2, .status = T3_NAK_KEY_LIMIT };
 
 	(void)state;
 	assert_non_null(strstr(take(host, T3_FRAME_PACKET, 0, &packet, 64), "contradicts"));

@@ -36,7 +36,7 @@ static struct t3_cmd_seg_map row_of(uint32_t kind, uint32_t block_tiles)
 /* Rank 2 (REMOTE) sends to rank 0 (`kind`), which sends to rank 1 (LOCAL). */
 static struct host *chain(uint32_t kind, uint32_t block_tiles)
 {
-	struct host_config config = { T3_TOPOLOGY_FULL, 3, 256, 8 };
+	struct host_config config = { T3_TOPOLOGY_FULL, 3, 256, 8, T3_KEYS_FABRIC };
 	struct host *host = host_new(&config);
 	struct host_dev *a = &host->dev[0];
 	struct t3_cmd_seg_map map = row_of(kind, block_tiles), local = row_of(T3_SEG_LOCAL, 0);

@@ -271,10 +271,14 @@ static void one_seed(struct host *host, uint64_t seed)
 /* -------------------------------------------------------------------- seeds */
 
 static const struct host_config configs[] = {
-	{ T3_TOPOLOGY_RING, 2, 1, 1 },	  { T3_TOPOLOGY_RING, 3, 2, 1 },
-	{ T3_TOPOLOGY_RING, 4, 4, 2 },	  { T3_TOPOLOGY_FULL, 4, 2, 2 },
-	{ T3_TOPOLOGY_FULL, 3, 16, 4 },	  { T3_TOPOLOGY_FULL, 4, 256, 8 },
-	{ T3_TOPOLOGY_RING, 2, 256, 64 }, { T3_TOPOLOGY_FULL, 4, 1, 1 },
+	{ T3_TOPOLOGY_RING, 2, 1, 1, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_RING, 3, 2, 1, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_RING, 4, 4, 2, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_FULL, 4, 2, 2, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_FULL, 3, 16, 4, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_FULL, 4, 256, 8, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_RING, 2, 256, 64, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_FULL, 4, 1, 1, T3_KEYS_FABRIC },
 };
 
 #define CONFIGS (sizeof(configs) / sizeof(configs[0]))

@@ -18,7 +18,7 @@ struct row {
 static const struct row rows[] = {
 	{ 0x000, 1, 4, RO, 0x57483354, 0 },
 	{ 0x004, 1, 4, RO, T3_VERSION_VALUE, 0 },
-	{ 0x008, 1, 4, RO, 0x3bf, 0 },
+	{ 0x008, 1, 4, RO, 0xfbf, 0 },
 	{ 0x00c, 1, 4, CONTROL, 0, 0 },
 	{ 0x010, 1, 8, RO, HOST_MEMORY, 0 },
 	{ 0x018, 1, 8, RO, HOST_APERTURE, 0 },
@@ -31,6 +31,7 @@ static const struct row rows[] = {
 	{ 0x03c, 1, 4, RO, 256 << 8 | 8, 0 },
 	{ 0x040, 1, 8, RO, 0, 0 },
 	{ 0x048, 1, 4, RO, ANY, 0 }, /* only its change means something */
+	{ 0x04c, 1, 4, RO, 7, 0 },
 	{ 0x080, 1, 4, RW1C, 0, 0 },
 	{ 0x084, 1, 4, RW, 0, 0x1f },
 	{ 0x088, 1, 4, RW, 0, 3 },
@@ -364,7 +365,7 @@ static void test_without_fabric(void **state)
 
 static void test_config(void **state)
 {
-	struct t3_dev_config good = { 4096, 8192, 8, 2, false, false }, c;
+	struct t3_dev_config good = { 4096, 8192, 8, 2, false, false, T3_KEYS_FABRIC }, c;
 	struct t3_fabric_config fabric = { .topology = T3_TOPOLOGY_RING, .ranks = 1, .id = 1 };
 	struct t3_fabric_ops ops = { NULL };
 
@@ -387,6 +388,7 @@ static void test_config(void **state)
 	BAD(tracker_entries, 131072);
 	BAD(tracker_ways, 0);
 	BAD(tracker_ways, 65);
+	BAD(keys, T3_KEYS_COUNT);
 #undef BAD
 	fabric.ranks = 0;
 	assert_null(t3_fabric_new(&fabric, &ops, NULL));

@@ -52,7 +52,7 @@ static void target(struct fan *f, uint32_t route, uint32_t rank, uint32_t space)
 /* Routes 0 and 2 lead to rank 1, route 1 to rank 2. */
 static struct fan fan_new(uint32_t budget)
 {
-	struct host_config config = { T3_TOPOLOGY_FULL, 3, 256, 8 };
+	struct host_config config = { T3_TOPOLOGY_FULL, 3, 256, 8, T3_KEYS_FABRIC };
 	struct fan f = { .host = host_new(&config) };
 	struct t3_cmd_seg_map map = big(SPACE, T3_SEG_REMOTE);
 	uint64_t random = 77;

@@ -62,7 +62,7 @@ static struct ring ring_at(struct host *host, bool staged)
 
 static struct host *new_ring(uint32_t lost)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 4, 2 };
+	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 4, 2, T3_KEYS_FABRIC };
 	struct host *host = host_new(&config);
 
 	if (lost)

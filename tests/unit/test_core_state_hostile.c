@@ -50,7 +50,7 @@ static void give_timed_work(struct host *host)
 
 static struct host *good_host(void)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 4, 2 };
+	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 4, 2, T3_KEYS_FABRIC };
 	struct host *host = host_new(&config);
 	struct ring ring = ring_of(host, 1, T3_DTYPE_I32);
 	struct t3_cmd_inject poison = { .kind = T3_INJECT_POISON, .address = 64, .value = 64 };
@@ -255,12 +255,13 @@ static void expect_refused(const struct host_config *config, const char *want)
 static void test_other_machine(void **state)
 {
 	(void)state;
-	expect_refused(&(struct host_config){ T3_TOPOLOGY_RING, 2, 8, 2 },
+	expect_refused(&(struct host_config){ T3_TOPOLOGY_RING, 2, 8, 2, T3_KEYS_FABRIC },
 		       "tracker-entries differs");
-	expect_refused(&(struct host_config){ T3_TOPOLOGY_RING, 2, 4, 4 }, "tracker-ways differs");
-	expect_refused(&(struct host_config){ T3_TOPOLOGY_FULL, 2, 4, 2 },
+	expect_refused(&(struct host_config){ T3_TOPOLOGY_RING, 2, 4, 4, T3_KEYS_FABRIC },
+		       "tracker-ways differs");
+	expect_refused(&(struct host_config){ T3_TOPOLOGY_FULL, 2, 4, 2, T3_KEYS_FABRIC },
 		       "the fabric's topology differs");
-	expect_refused(&(struct host_config){ T3_TOPOLOGY_RING, 3, 4, 2 },
+	expect_refused(&(struct host_config){ T3_TOPOLOGY_RING, 3, 4, 2, T3_KEYS_FABRIC },
 		       "the fabric's number of ranks differs");
 }
 

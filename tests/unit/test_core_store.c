@@ -245,7 +245,7 @@ static uint64_t tracker(struct host_dev *d, enum t3_counter_id id)
 /* 2 entries, 1 way: tiles 0 and 2 share a set and push each other out. */
 static void test_tracker_counters(void **state)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, 1, 2, 1 };
+	struct host_config config = { T3_TOPOLOGY_RING, 1, 2, 1, T3_KEYS_FABRIC };
 	struct host *host = host_new(&config);
 	struct host_dev *d = &host->dev[0];
 
@@ -275,7 +275,7 @@ static void test_tracker_counters(void **state)
 /* 2 ways: the least recently used one goes. */
 static void test_tracker_lru(void **state)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, 1, 2, 2 };
+	struct host_config config = { T3_TOPOLOGY_RING, 1, 2, 2, T3_KEYS_FABRIC };
 	struct host *host = host_new(&config);
 	struct host_dev *d = &host->dev[0];
 

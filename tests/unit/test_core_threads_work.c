@@ -277,7 +277,7 @@ static void one_seed(uint64_t seed)
 
 static void test_same_as_without(void **state)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 256, 8 };
+	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 256, 8, T3_KEYS_FABRIC };
 	uint64_t seed;
 
 	(void)state;
@@ -314,7 +314,7 @@ static struct queue begin_held(struct host *host, const struct gemm *x)
 
 static struct host *two_devices(void)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 256, 8 };
+	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 256, 8, T3_KEYS_FABRIC };
 
 	return host_new_working(&config, 1);
 }

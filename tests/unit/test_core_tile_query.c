@@ -19,7 +19,7 @@ static void expect(struct host_dev *d, uint32_t tile, uint64_t counted, uint32_t
 /* Untouched, counting in the tracker and spilled from it, done; then the next epoch. */
 static void test_a_tile_in_its_epoch(void **state)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, 2, 1, 1 };
+	struct host_config config = { T3_TOPOLOGY_RING, 2, 1, 1, T3_KEYS_FABRIC };
 	struct host *host = host_new(&config);
 	struct host_dev *d = &host->dev[0];
 	uint32_t i;
@@ -251,7 +251,7 @@ static void test_remote_doorbell(void **state)
 /* What entries alone knew is lost with a fault: 8 bytes were spilled, 4 were not. */
 static void test_fault(void **state)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, 2, 1, 1 };
+	struct host_config config = { T3_TOPOLOGY_RING, 2, 1, 1, T3_KEYS_FABRIC };
 	struct host *host = host_new(&config);
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_tile_query got;

@@ -117,7 +117,8 @@ static struct t3_cmd_seg_map column(uint32_t segment, uint32_t kind)
 /* Rank 1 sends to rank 0's segments 0 .. 2: so updates come by all three ways. */
 static struct host *set_up(const struct shape *shape)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, 2, shape->entries, shape->ways };
+	struct host_config config = { T3_TOPOLOGY_RING, 2, shape->entries, shape->ways,
+				      T3_KEYS_FABRIC };
 	struct host *host = host_new(&config);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	uint32_t s;

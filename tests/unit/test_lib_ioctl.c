@@ -347,6 +347,41 @@ static void grants(void **state)
 	assert_int_equal(t3_grant_release(NULL, 41), -EINVAL);
 }
 
+static void keys(void **state)
+{
+	struct drm_t3_key inside = { .segment_mask = 6, .op_mask = 3, .rank = 2, .import = 9 };
+	struct t3_import_info info = { 0 };
+	uint32_t grant = 0, import = 0;
+	struct t3_key key;
+
+	(void)state;
+	assert_int_equal(t3_key_export(space, 0x81, 4, 8, &key, &grant), 0);
+	assert_int_equal(ASKED(drm_t3_key_export)->rank_mask, 0x81);
+	assert_int_equal(ASKED(drm_t3_key_export)->segment_mask, 4);
+	assert_int_equal(ASKED(drm_t3_key_export)->op_mask, 8);
+	assert_int_equal(grant, 32);
+	assert_memory_equal(&key, "secret", 6);
+	assert_int_equal(((struct drm_t3_key *)&key)->import, 5);
+	assert_int_equal(t3_key_export(space, 0, 0, 8, &key, &grant), -EINVAL);
+	assert_int_equal(t3_key_export(space, 0, 4, 0, &key, &grant), -EINVAL);
+	assert_int_equal(t3_key_export(space, 0, 4, 8, NULL, &grant), -EINVAL);
+	assert_int_equal(t3_key_export(space, 0, 4, 8, &key, NULL), -EINVAL);
+	assert_int_equal(t3_key_export(NULL, 0, 4, 8, &key, &grant), -EINVAL);
+	memcpy(&key, &inside, sizeof(key));
+	assert_int_equal(t3_key_import(space, &key, &import, &info), 0);
+	assert_memory_equal(&ASKED(drm_t3_key_import)->key, &key, sizeof(key));
+	assert_int_equal(import, 42);
+	assert_int_equal(info.rank, 2);
+	assert_int_equal(info.segment_mask, 6);
+	assert_int_equal(info.op_mask, 3);
+	assert_int_equal(t3_key_import(space, &key, &import, NULL), 0);
+	assert_int_equal(t3_key_import(space, NULL, &import, NULL), -EINVAL);
+	assert_int_equal(t3_key_import(space, &key, NULL, NULL), -EINVAL);
+	assert_int_equal(t3_key_import(NULL, &key, &import, NULL), -EINVAL);
+	kernel.error = EACCES;
+	assert_int_equal(t3_key_import(space, &key, &import, &info), -EACCES);
+}
+
 static void descriptors_and_statistics(void **state)
 {
 	struct drm_t3_space_stats stats;
@@ -420,6 +455,7 @@ int main(void)
 		T3_TEST(staging),
 		T3_TEST(aperture_views_stay_inside),
 		T3_TEST(grants),
+		T3_TEST(keys),
 		T3_TEST(descriptors_and_statistics),
 		T3_TEST(tiles),
 	};

@@ -82,6 +82,13 @@ static void answer(unsigned long request, void *arg)
 		a->rank = 2;
 		a->segment_mask = 6;
 		a->op_mask = 3;
+	} else if (request == DRM_IOCTL_T3_KEY_EXPORT) {
+		struct drm_t3_key_export *a = arg;
+
+		a->grant = 32;
+		a->key = (struct drm_t3_key){ .secret = "secret", .rank = 3, .import = 5 };
+	} else if (request == DRM_IOCTL_T3_KEY_IMPORT) {
+		((struct drm_t3_key_import *)arg)->import = 42;
 	} else if (request == DRM_IOCTL_PRIME_HANDLE_TO_FD) {
 		((struct drm_prime_handle *)arg)->fd = 79;
 	} else if (request == DRM_IOCTL_PRIME_FD_TO_HANDLE) {

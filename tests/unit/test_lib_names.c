@@ -31,7 +31,7 @@ static void every_value_has_a_word(void **state)
 	(void)state;
 	check_words(t3_state_name, DRM_T3_SPACE_IDLE, DRM_T3_SPACE_DEAD);
 	check_words(t3_fault_name, DRM_T3_FAULT_NONE, DRM_T3_FAULT_POISON);
-	check_words(t3_nak_name, DRM_T3_NAK_NONE, DRM_T3_NAK_POISON);
+	check_words(t3_nak_name, DRM_T3_NAK_NONE, DRM_T3_NAK_KEY_LIMIT);
 	check_words(t3_kind_name, DRM_T3_SEGMENT_LOCAL, DRM_T3_SEGMENT_DMA);
 	check_words(t3_op_name, DRM_T3_OP_STORE, DRM_T3_OP_MAX);
 	check_words(t3_dtype_name, DRM_T3_I32, DRM_T3_I8);

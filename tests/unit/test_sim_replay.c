@@ -63,7 +63,7 @@ static void good_epochs(struct hostile *mad, uint32_t dtype)
 /* A hash of all that a host can see at the end. */
 static uint64_t run_seed(uint64_t seed, struct tape *tape)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, HOSTILE_RANKS, 8, 2 };
+	struct host_config config = { T3_TOPOLOGY_RING, HOSTILE_RANKS, 8, 2, T3_KEYS_FABRIC };
 	struct hostile mad = { .random = seed * 0x9e3779b97f4a7c15ull, .guarded = true };
 	uint64_t hash = 0;
 	uint32_t r;
@@ -265,7 +265,7 @@ static void test_missing_record(void **state)
 
 static void test_start_and_stop(void **state)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8 };
+	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8, T3_KEYS_FABRIC };
 	struct tape tape = { 0 };
 	struct host *host = host_new(&config);
 	struct replay_result result;
@@ -399,7 +399,7 @@ static void test_log(void **state)
 /* State must not come from elsewhere, because a replay would not have it. */
 static void test_load_refused(void **state)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8 };
+	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8, T3_KEYS_FABRIC };
 	struct tape tape = { 0 }, dev = { 0 }, fabric = { 0 };
 	struct host *host = host_new_recorded(&config, tape_emit, &tape);
 	struct replay_result result;
@@ -427,7 +427,7 @@ static void test_load_refused(void **state)
 /* Devices are detached, used, attached elsewhere, freed and replaced. The record has all of it. */
 static void test_hot_plug(void **state)
 {
-	struct host_config config = { T3_TOPOLOGY_FULL, 3, 16, 4 };
+	struct host_config config = { T3_TOPOLOGY_FULL, 3, 16, 4, T3_KEYS_FABRIC };
 	struct tape tape = { 0 };
 	struct host *host = host_new_recorded(&config, tape_emit, &tape);
 	struct host_dev *d = &host->dev[2];
@@ -453,7 +453,7 @@ static void test_hot_plug(void **state)
 /* The replay computes timed runs again, also an unfinished one, and compares their results. */
 static void test_timed(void **state)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, 2, 16, 4 };
+	struct host_config config = { T3_TOPOLOGY_RING, 2, 16, 4, T3_KEYS_FABRIC };
 	struct t3_timed_setup setup = run_small(2, T3_TIMED_T3_MCA);
 	struct run run = run_of(&setup);
 	struct tape tape = { 0 };

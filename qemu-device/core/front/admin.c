@@ -222,11 +222,52 @@ static uint32_t route_clear(struct t3_space *space, void *mailbox)
 {
 	const struct t3_cmd_index *cmd = mailbox;
 
-	if (cmd->index >= T3_SPACE_ROUTES || !space->route[cmd->index].used)
+	struct t3_route *route;
+
+	if (cmd->index >= T3_SPACE_ROUTES)
+		return T3_ADMIN_BAD_INDEX;
+	route = &space->route[cmd->index];
+	if (!route->used && route->claim == T3_CLAIM_NONE)
 		return T3_ADMIN_BAD_INDEX;
 	if (route_in_use(space, cmd->index))
 		return T3_ADMIN_EXISTS;
-	space->route[cmd->index].used = false;
+	t3_key_forget(route);
+	route->claim = T3_CLAIM_NONE;
+	route->used = false;
+	return T3_ADMIN_OK;
+}
+
+static uint32_t route_claim(struct t3_space *space, void *mailbox)
+{
+	const struct t3_cmd_route_claim *cmd = mailbox;
+	uint32_t status;
+
+	if (space->dev->config.keys == T3_KEYS_OFF)
+		return T3_ADMIN_BAD_OPCODE;
+	status = t3_route_set(space, &cmd->to);
+	return status ? status : t3_key_ask(space, &space->route[cmd->to.route], cmd->key);
+}
+
+static uint32_t route_query(struct t3_space *space, void *mailbox)
+{
+	struct t3_cmd_route_query *cmd = mailbox;
+	const struct t3_route *route;
+
+	if (cmd->mbz)
+		return T3_ADMIN_BAD_VALUE;
+	if (cmd->route >= T3_SPACE_ROUTES)
+		return T3_ADMIN_BAD_INDEX;
+	route = &space->route[cmd->route];
+	cmd->nak = 0;
+	cmd->dead = route->used && route->dead;
+	if (route->claim == T3_CLAIM_REFUSED) {
+		cmd->state = T3_ROUTE_REFUSED;
+		cmd->nak = route->nak;
+	} else if (route->claim == T3_CLAIM_ASKED) {
+		cmd->state = T3_ROUTE_ASKED;
+	} else {
+		cmd->state = route->used ? T3_ROUTE_SET : T3_ROUTE_UNSET;
+	}
 	return T3_ADMIN_OK;
 }
 
@@ -237,7 +278,7 @@ uint32_t t3_import_set(struct t3_space *space, const struct t3_cmd_import_set *c
 	if (cmd->import >= T3_SPACE_IMPORTS)
 		return T3_ADMIN_BAD_INDEX;
 	import = &space->import[cmd->import];
-	if (import->used || import->ctl.link)
+	if (import->used || import->keyed || import->ctl.link)
 		return T3_ADMIN_EXISTS;
 	if (!link_to(space, cmd->src_rank))
 		return T3_ADMIN_NO_ROUTE;
@@ -259,19 +300,28 @@ static uint32_t import_set(struct t3_space *space, void *mailbox)
 	return t3_import_set(space, mailbox);
 }
 
+static uint32_t key_set(struct t3_space *space, void *mailbox)
+{
+	return space->dev->config.keys == T3_KEYS_OFF ? T3_ADMIN_BAD_OPCODE
+						      : t3_key_set(space, mailbox);
+}
+
 /* The source learns that nothing is taken any more, then it is unknown here. */
 static uint32_t import_clear(struct t3_space *space, void *mailbox)
 {
 	const struct t3_cmd_index *cmd = mailbox;
 	struct t3_import *import;
 
-	if (cmd->index >= T3_SPACE_IMPORTS || !space->import[cmd->index].used)
+	if (cmd->index >= T3_SPACE_IMPORTS)
 		return T3_ADMIN_BAD_INDEX;
 	import = &space->import[cmd->index];
-	if (t3_space_live(space) && space->state != T3_SPACE_FAULTED)
+	if (!import->used && !import->keyed)
+		return T3_ADMIN_BAD_INDEX;
+	if (import->used && t3_space_live(space) && space->state != T3_SPACE_FAULTED)
 		t3_epoch_tell_import(space, import, T3_SPACE_DISABLED,
 				     t3_epoch_first_undone(space));
 	import->used = false;
+	import->keyed = false;
 	return T3_ADMIN_OK;
 }
 
@@ -334,6 +384,9 @@ static const struct command commands[] = {
 	[T3_CMD_IMPORT_SET] = { LIVE, import_set },
 	[T3_CMD_IMPORT_CLEAR] = { EXISTING, import_clear },
 	[T3_CMD_TILE_QUERY] = { EXISTING, tile_query },
+	[T3_CMD_KEY_SET] = { LIVE, key_set },
+	[T3_CMD_ROUTE_CLAIM] = { CONFIGURABLE, route_claim },
+	[T3_CMD_ROUTE_QUERY] = { EXISTING, route_query },
 };
 
 /* struct t3_cmd_space is all results but for the space and the reserved field. */
@@ -371,6 +424,7 @@ static bool only_asks(uint32_t opcode)
 	case T3_CMD_QUEUE_QUERY:
 	case T3_CMD_LINK_QUERY:
 	case T3_CMD_TILE_QUERY:
+	case T3_CMD_ROUTE_QUERY:
 		return true;
 	default:
 		return false;

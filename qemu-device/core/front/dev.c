@@ -6,6 +6,8 @@ const char *t3_dev_config_error(const struct t3_dev_config *config)
 {
 	uint32_t sets;
 
+	if (config->keys >= T3_KEYS_COUNT)
+		return "keys is none of the known rules";
 	if (!config->memory_size || config->memory_size % T3_PAGE_SIZE)
 		return "memory size must be a non-zero multiple of 4096";
 	if (!config->aperture_size || config->aperture_size % T3_PAGE_SIZE)

@@ -23,7 +23,9 @@ static uint64_t read_id(struct t3_dev *dev, uint32_t index)
 	if (index != 2)
 		return value[index];
 	return value[index] | (dev->config.guest_inject ? T3_CAP_INJECT : 0) |
-	       (t3_timed_allowed(dev) ? T3_CAP_TIMED : 0);
+	       (t3_timed_allowed(dev) ? T3_CAP_TIMED : 0) |
+	       (dev->config.keys != T3_KEYS_OFF ? T3_CAP_KEYS : 0) |
+	       (dev->config.keys == T3_KEYS_FABRIC ? T3_CAP_FAR_KEYS : 0);
 }
 
 static uint64_t read_zero(struct t3_dev *dev, uint32_t index)
@@ -70,6 +72,16 @@ static uint64_t read_clock(struct t3_dev *dev, uint32_t index)
 {
 	(void)index;
 	return t3_fabric_now(dev->fabric);
+}
+
+static uint64_t read_node_ranks(struct t3_dev *dev, uint32_t index)
+{
+	const struct t3_fabric *fabric = dev->fabric;
+
+	(void)index;
+	if (!fabric)
+		return 1;
+	return ~fabric->config.remote & (uint32_t)((1ull << fabric->config.ranks) - 1);
 }
 
 static uint64_t read_incarnation(struct t3_dev *dev, uint32_t index)
@@ -270,6 +282,7 @@ static const struct reg regs[] = {
 	{ T3_REG_RANK, 16, 4, RO, read_place, NULL },
 	{ T3_REG_VCLOCK, 8, 8, RO, read_clock, NULL },
 	{ T3_REG_INCARNATION, 4, 4, RO, read_incarnation, NULL },
+	{ T3_REG_NODE_RANKS, 4, 4, RO, read_node_ranks, NULL },
 	{ T3_REG_ERROR_STATUS, 8, 4, RW, read_error, write_error },
 	{ T3_REG_EVENT_VECTOR, 8, 4, RW, read_vector, write_vector },
 	{ T3_REG_EVENT_SUMMARY, 4, 4, RO, read_summary, NULL },

@@ -190,6 +190,8 @@ static void on_timeout(struct t3_event *event)
 
 void t3_link_tick(struct t3_link *link)
 {
+	if (link->wrong_keys)
+		link->wrong_keys--;
 	if (link->una < link->next && ++link->idle >= T3_LINK_TICKS)
 		time_out(link);
 }

@@ -119,6 +119,7 @@ struct t3_link {
 	uint32_t dst;
 	uint32_t
 		idle; /* far: t3_link_tick() since the last packet or response of unanswered ones */
+	uint32_t wrong_keys; /* far: that came, minus those that time has forgiven */
 	uint32_t incarnation;
 	uint32_t retries;
 	uint64_t una;	  /* oldest packet without response */

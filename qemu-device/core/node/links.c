@@ -126,7 +126,7 @@ const char *t3_far_answer(struct t3_peer *peer, const uint8_t *body)
 	    peer->fabric->config.remote >> response.src & 1 ||
 	    !peer->fabric->link[response.src][response.dst])
 		return "a response is for a link that the node does not have";
-	if (response.status > T3_NAK_POISON)
+	if (response.status > T3_NAK_KEY_LIMIT)
 		return "a response has an unknown status";
 	t3_link_response(peer->fabric->link[response.src][response.dst], response.incarnation,
 			 response.sequence, response.status);

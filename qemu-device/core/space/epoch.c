@@ -93,7 +93,7 @@ void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state)
 	uint32_t i;
 
 	for (i = 0; i < T3_SPACE_ROUTES; i++)
-		if (space->route[i].used)
+		if (space->route[i].used && t3_key_forget(&space->route[i]))
 			tell_route(space, &space->route[i], T3_PKT_POISON, epoch);
 	tell_imports(space, state, epoch);
 }
@@ -159,16 +159,28 @@ bool t3_epoch_route_ready(const struct t3_route *route, uint32_t epoch)
 	return epoch && route->peer_epoch >= epoch;
 }
 
+/* A target that has not taken the key yet would refuse the question. */
+static void ask_route(struct t3_space *space, struct t3_route *route)
+{
+	if (route->used && route->claim == T3_CLAIM_NONE &&
+	    !t3_epoch_route_ready(route, space->epoch))
+		tell_route(space, route, T3_PKT_ARM_QUERY, space->epoch);
+}
+
 static void ask_routes(struct t3_space *space)
 {
 	uint32_t i;
 
-	for (i = 0; i < T3_SPACE_ROUTES; i++) {
-		struct t3_route *route = &space->route[i];
+	for (i = 0; i < T3_SPACE_ROUTES; i++)
+		ask_route(space, &space->route[i]);
+}
 
-		if (route->used && !t3_epoch_route_ready(route, space->epoch))
-			tell_route(space, route, T3_PKT_ARM_QUERY, space->epoch);
-	}
+void t3_epoch_route_answered(struct t3_space *space, struct t3_route *route)
+{
+	if (space->state != T3_SPACE_ARMING)
+		return;
+	ask_route(space, route);
+	t3_epoch_try_armed(space);
 }
 
 void t3_epoch_arm(struct t3_space *space, uint32_t epoch)

@@ -119,7 +119,8 @@ static bool routes_set(const struct t3_space *space, uint32_t routes)
 	uint32_t i;
 
 	for (i = 0; i < T3_SPACE_ROUTES; i++)
-		if ((routes >> i & 1) && !space->route[i].used)
+		if ((routes >> i & 1) &&
+		    (!space->route[i].used || space->route[i].claim != T3_CLAIM_NONE))
 			return false;
 	return routes != 0;
 }

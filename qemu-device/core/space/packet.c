@@ -24,6 +24,7 @@ static bool well_formed(const struct t3_link *link, const struct t3_packet *pack
 	case T3_PKT_ARM_QUERY:
 	case T3_PKT_STATE:
 	case T3_PKT_POISON:
+	case T3_PKT_CLAIM:
 		return !packet->length;
 	default:
 		return false;
@@ -153,6 +154,8 @@ uint32_t t3_packet_receive(struct t3_link *link, const struct t3_packet *packet,
 		return T3_NAK_MALFORMED;
 	if (!dev)
 		return T3_NAK_NO_DEVICE;
+	if (packet->type == T3_PKT_CLAIM)
+		return t3_key_claimed(link, packet);
 	if (packet->dst_space >= T3_MAX_SPACES ||
 	    !t3_space_live(&t3_spaces(dev)->space[packet->dst_space])) {
 		if (packet->type == T3_PKT_UPDATE)

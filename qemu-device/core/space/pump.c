@@ -161,7 +161,9 @@ void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint
 	if (space->state == T3_SPACE_FREE || packet->src_generation != t3_space_generation(space))
 		return;
 	space->in_flight--;
-	if (status != T3_NAK_NONE && matters)
+	if (packet->type == T3_PKT_CLAIM)
+		t3_key_answered(space, packet, status);
+	else if (status != T3_NAK_NONE && matters)
 		reject(space, packet, status);
 	else if (packet->type == T3_PKT_UPDATE && space->state == T3_SPACE_ARMED)
 		acked(space, packet);

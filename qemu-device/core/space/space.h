@@ -74,16 +74,28 @@ struct t3_segment {
 
 struct t3_route {
 	bool used;
-	bool dead; /* the target takes nothing from dead_epoch on */
+	uint8_t claim;	 /* t3_claim */
+	uint8_t nak;	 /* REFUSED: as in t3_cmd_route_query */
+	uint16_t serial; /* ASKED: of the CLAIM that is waited for */
+	bool dead;	 /* the target takes nothing from dead_epoch on */
 	uint32_t rank, space, generation, import;
 	uint32_t peer_state, peer_epoch, dead_epoch;
 	struct t3_link *link;
 	struct t3_ctl ctl;
 };
 
+/* A route that was made by ROUTE_CLAIM, until its target has taken the key. */
+enum t3_claim {
+	T3_CLAIM_NONE,
+	T3_CLAIM_ASKED,	  /* used, but it is not ready */
+	T3_CLAIM_REFUSED, /* not used */
+};
+
 struct t3_import {
 	bool used;
-	bool poisoned; /* the source sends nothing from poison_epoch on */
+	bool keyed; /* by KEY_SET; then `used`: a source has claimed it */
+	uint32_t rank_mask, key[T3_KEY_WORDS]; /* of KEY_SET */
+	bool poisoned;			       /* the source sends nothing from poison_epoch on */
 	uint32_t rank, space, generation, op_mask;
 	uint32_t poison_epoch;
 	uint64_t segment_mask;
@@ -104,6 +116,7 @@ struct t3_space {
 	uint32_t client;
 	uint32_t faults;
 	uint64_t dropped;
+	uint16_t claims;    /* serial number of the last CLAIM */
 	uint32_t in_flight; /* packets without response, control packets queued */
 	uint32_t seg_count, segs_left;
 	struct t3_segment *segment[T3_SPACE_SEGMENTS];
@@ -213,6 +226,15 @@ bool t3_epoch_route_ready(const struct t3_route *route, uint32_t epoch);
 void t3_epoch_tell_import(struct t3_space *space, struct t3_import *import, uint32_t state,
 			  uint32_t epoch);
 uint32_t t3_epoch_first_undone(const struct t3_space *space);
+
+/* key.c. The first two return t3_admin_status, the third t3_nak. */
+uint32_t t3_key_set(struct t3_space *space, const struct t3_cmd_key_set *cmd);
+/* `route` is new. */
+uint32_t t3_key_ask(struct t3_space *space, struct t3_route *route, const uint32_t *key);
+uint32_t t3_key_claimed(struct t3_link *link, const struct t3_packet *packet);
+void t3_key_answered(struct t3_space *space, const struct t3_packet *packet, uint32_t status);
+/* ROUTE_CLEAR, or the space ends: no answer is waited for. True: the target may have the key. */
+bool t3_key_forget(struct t3_route *route);
 
 /* map.c. Return t3_admin_status. */
 uint32_t t3_segment_map(struct t3_space *space, const struct t3_cmd_seg_map *cmd);

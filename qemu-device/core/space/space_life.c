@@ -73,10 +73,14 @@ static void clear_peers(struct t3_space *space)
 {
 	uint32_t i;
 
-	for (i = 0; i < T3_SPACE_ROUTES; i++)
+	for (i = 0; i < T3_SPACE_ROUTES; i++) {
 		space->route[i].used = false;
-	for (i = 0; i < T3_SPACE_IMPORTS; i++)
+		space->route[i].claim = T3_CLAIM_NONE;
+	}
+	for (i = 0; i < T3_SPACE_IMPORTS; i++) {
 		space->import[i].used = false;
+		space->import[i].keyed = false;
+	}
 }
 
 static void reset_segment(struct t3_segment *segment)

@@ -36,6 +36,8 @@ void t3_epoch_try_armed(struct t3_space *space);
 void t3_epoch_peer_state(struct t3_space *space, struct t3_route *route, uint32_t state,
 			 uint32_t epoch);
 void t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, uint32_t epoch);
+/* The target has taken the route's key, or refused it. */
+void t3_epoch_route_answered(struct t3_space *space, struct t3_route *route);
 void t3_epoch_peer_lost(struct t3_space *space, uint32_t rank, const uint32_t *generation);
 void t3_epoch_tell_peers_gone(struct t3_space *space, uint32_t state);
 void t3_epoch_segment_tracked(struct t3_segment *segment);

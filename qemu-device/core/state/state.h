@@ -12,7 +12,7 @@
 #include "space/space_private.h"
 
 /* All counters are saved: another number of them is another version. */
-#define T3_STATE_VERSION   (4u << 16 | T3_COUNTER_COUNT)
+#define T3_STATE_VERSION   (5u << 16 | T3_COUNTER_COUNT)
 #define T3_STATE_MAGIC_DEV 0x56443354u /* "T3DV" */
 #define T3_STATE_MAGIC_FAB 0x42463354u /* "T3FB" */
 #define T3_STATE_END	   0x444e4533u /* "3END" */
@@ -32,19 +32,20 @@ T3_STATE_SIZE(t3_link_injection, 88);
 T3_STATE_SIZE(t3_rank_injection, 280);
 T3_STATE_SIZE(t3_slot, 1104);
 T3_STATE_SIZE(t3_response, 24);
-T3_STATE_SIZE(t3_link, 84448); /* ops: callbacks; far, wanted, idle: not across a load */
+T3_STATE_SIZE(t3_link,
+	      84448); /* ops: callbacks; far, wanted, idle, wrong_keys: not across a load */
 T3_STATE_SIZE(t3_gang, 64);
 T3_STATE_SIZE(t3_fabric, 17792); /* ops: callbacks; peer: connected anew */
 T3_STATE_SIZE(t3_queue, 168);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
 T3_STATE_SIZE(t3_segment, 344); /* arrived: derived */
-T3_STATE_SIZE(t3_route, 128);
-T3_STATE_SIZE(t3_import, 120);
-T3_STATE_SIZE(t3_space, 9104); /* recent, recent_at: a cache */
-T3_STATE_SIZE(t3_entry, 32);   /* busy: within a store */
-T3_STATE_SIZE(t3_lane, 128);   /* counts are added before a state is saved; the rest is derived */
-T3_STATE_SIZE(t3_tracker, 32); /* recent: where to look first */
+T3_STATE_SIZE(t3_route, 136);
+T3_STATE_SIZE(t3_import, 144);
+T3_STATE_SIZE(t3_space, 10128); /* recent, recent_at: a cache */
+T3_STATE_SIZE(t3_entry, 32);	/* busy: within a store */
+T3_STATE_SIZE(t3_lane, 128);	/* counts are added before a state is saved; the rest is derived */
+T3_STATE_SIZE(t3_tracker, 32);	/* recent: where to look first */
 T3_STATE_SIZE(t3_dev, 248 + T3_STATE_COUNTERS);
 T3_STATE_SIZE(t3_spaces, 9960 + T3_STATE_COUNTERS);  /* ops */
 T3_STATE_SIZE(t3_queues, 29016 + T3_STATE_COUNTERS); /* ops; bounce: within a step; work: settled */

@@ -117,7 +117,8 @@ static const char *check_ctl(const struct t3_space *space, const struct t3_ctl *
 	if (packet->length || packet->src_space != space->id || ctl->space != space)
 		return "a control packet belongs to another space";
 	if (import ? packet->type != T3_PKT_STATE
-		   : packet->type != T3_PKT_ARM_QUERY && packet->type != T3_PKT_POISON)
+		   : packet->type != T3_PKT_ARM_QUERY && packet->type != T3_PKT_POISON &&
+			     packet->type != T3_PKT_CLAIM)
 		return "a control packet is of the wrong type";
 	return NULL;
 }

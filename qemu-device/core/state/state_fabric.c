@@ -45,8 +45,9 @@ static const char *check_slot(const struct t3_link *link, uint64_t seq)
 	if (packet->src_rank != link->src || packet->dst_rank != link->dst ||
 	    packet->incarnation != link->incarnation || packet->sequence != (uint32_t)seq)
 		return "a packet belongs to another link";
-	if (packet->type < T3_PKT_UPDATE || packet->type > T3_PKT_POISON ||
-	    packet->src_space >= T3_MAX_SPACES || packet->src_segment >= T3_SPACE_SEGMENTS)
+	if (packet->type < T3_PKT_UPDATE || packet->type > T3_PKT_CLAIM ||
+	    packet->src_space >= T3_MAX_SPACES ||
+	    (packet->type != T3_PKT_CLAIM && packet->src_segment >= T3_SPACE_SEGMENTS))
 		return "a packet's source is out of range";
 	if (slot->answered && (seq >= arrived(link) || seq == link->una))
 		return "a packet is answered, but has not arrived or is the oldest unanswered one";

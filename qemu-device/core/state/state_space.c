@@ -115,7 +115,7 @@ static uint32_t visit_index(struct t3_stream *s, uint32_t index, uint32_t from, 
 	return index;
 }
 
-static void visit_route(struct t3_stream *s, struct t3_space *space, uint32_t index)
+static void visit_target(struct t3_stream *s, struct t3_space *space, uint32_t index)
 {
 	struct t3_route *route = &space->route[index];
 	struct t3_cmd_route_set cmd = {
@@ -139,6 +139,75 @@ static void visit_route(struct t3_stream *s, struct t3_space *space, uint32_t in
 	t3_stream_u32(s, &route->dead_epoch);
 }
 
+/* What ROUTE_CLAIM has made of a route. */
+static struct t3_route visit_claim(struct t3_stream *s, const struct t3_route *route)
+{
+	uint32_t claim = route->claim, nak = route->nak, serial = route->serial;
+
+	t3_stream_below(s, &claim, T3_CLAIM_REFUSED + 1, "a route's claim is unknown");
+	t3_stream_below(s, &nak, T3_ROUTE_NO_ANSWER + 1, "a route's refusal is unknown");
+	t3_stream_below(s, &serial, 1u << 16, "the number of a route's claim is out of range");
+	return (struct t3_route){
+		.claim = (uint8_t)claim,
+		.nak = (uint8_t)nak,
+		.serial = (uint16_t)serial,
+	};
+}
+
+/* One that was refused leads nowhere. */
+static void visit_route(struct t3_stream *s, struct t3_space *space, uint32_t index)
+{
+	struct t3_route *route = &space->route[index], claim = visit_claim(s, route);
+
+	if (claim.claim != T3_CLAIM_REFUSED)
+		visit_target(s, space, index);
+	if (!s->loading || s->refused)
+		return;
+	route->claim = claim.claim;
+	route->nak = claim.nak;
+	route->serial = claim.serial;
+}
+
+/* The source of an entry without a key, or one that a source has claimed. */
+static uint32_t load_source(struct t3_space *space, bool keyed, const struct t3_cmd_import_set *cmd)
+{
+	struct t3_import *import = &space->import[cmd->import], key = *import;
+	uint32_t status;
+
+	if (!keyed)
+		return t3_import_set(space, cmd);
+	import->keyed = false;
+	status = t3_import_set(space, cmd);
+	import->keyed = true;
+	import->rank_mask = key.rank_mask;
+	memcpy(import->key, key.key, sizeof(import->key));
+	return status;
+}
+
+/* False: the state was refused. */
+static bool visit_key(struct t3_stream *s, struct t3_space *space, uint32_t index,
+		      const struct t3_cmd_import_set *source)
+{
+	struct t3_import *import = &space->import[index];
+	struct t3_cmd_key_set cmd = {
+		.import = index,
+		.rank_mask = import->rank_mask,
+		.op_mask = source->op_mask,
+		.segment_mask = source->segment_mask,
+	};
+	uint32_t i;
+
+	memcpy(cmd.key, import->key, sizeof(cmd.key));
+	t3_stream_u32(s, &cmd.rank_mask);
+	for (i = 0; i < T3_KEY_WORDS; i++)
+		t3_stream_u32(s, &cmd.key[i]);
+	if (!s->loading)
+		return true;
+	return t3_stream_rule(
+		s, space->dev->config.keys != T3_KEYS_OFF && t3_key_set(space, &cmd) == T3_ADMIN_OK,
+		"KEY_SET refuses a saved key");
+}
+
 static void visit_import(struct t3_stream *s, struct t3_space *space, uint32_t index)
 {
 	struct t3_import *import = &space->import[index];
@@ -150,17 +219,29 @@ static void visit_import(struct t3_stream *s, struct t3_space *space, uint32_t i
 		.op_mask = import->op_mask,
 		.segment_mask = import->segment_mask,
 	};
+	bool keyed = import->keyed, used = import->used;
 
 	t3_stream_u32(s, &cmd.src_rank);
 	t3_stream_u32(s, &cmd.src_space);
 	t3_stream_u32(s, &cmd.src_generation);
 	t3_stream_u32(s, &cmd.op_mask);
 	t3_stream_u64(s, &cmd.segment_mask);
-	if (s->loading && !t3_stream_rule(s, t3_import_set(space, &cmd) == T3_ADMIN_OK,
-					  "IMPORT_SET refuses a saved import"))
+	t3_stream_bool(s, &keyed);
+	t3_stream_bool(s, &used);
+	t3_stream_rule(s, keyed || used, "an unused import is saved");
+	if (keyed && !visit_key(s, space, index, &cmd))
+		return;
+	if (s->loading && used &&
+	    !t3_stream_rule(s, load_source(space, keyed, &cmd) == T3_ADMIN_OK,
+			    "IMPORT_SET refuses a saved import"))
 		return;
 	t3_stream_bool(s, &import->poisoned);
 	t3_stream_u32(s, &import->poison_epoch);
+}
+
+static bool is_kept(const struct t3_route *route)
+{
+	return route->used || route->claim != T3_CLAIM_NONE;
 }
 
 static uint32_t count_routes(const struct t3_space *space)
@@ -168,7 +249,7 @@ static uint32_t count_routes(const struct t3_space *space)
 	uint32_t i, count = 0;
 
 	for (i = 0; i < T3_SPACE_ROUTES; i++)
-		count += space->route[i].used;
+		count += is_kept(&space->route[i]);
 	return count;
 }
 
@@ -177,7 +258,7 @@ static uint32_t count_imports(const struct t3_space *space)
 	uint32_t i, count = 0;
 
 	for (i = 0; i < T3_SPACE_IMPORTS; i++)
-		count += space->import[i].used;
+		count += space->import[i].used || space->import[i].keyed;
 	return count;
 }
 
@@ -187,7 +268,7 @@ static void visit_routes(struct t3_stream *s, struct t3_space *space)
 
 	t3_stream_below(s, &count, T3_SPACE_ROUTES + 1, "a space has too many routes");
 	for (; count && !s->refused; count--, index++) {
-		while (!s->loading && !space->route[index].used)
+		while (!s->loading && !is_kept(&space->route[index]))
 			index++;
 		index = visit_index(s, index, index, T3_SPACE_ROUTES,
 				    "a route's number is out of range or order");
@@ -202,7 +283,7 @@ static void visit_imports(struct t3_stream *s, struct t3_space *space)
 
 	t3_stream_below(s, &count, T3_SPACE_IMPORTS + 1, "a space has too many imports");
 	for (; count && !s->refused; count--, index++) {
-		while (!s->loading && !space->import[index].used)
+		while (!s->loading && !space->import[index].used && !space->import[index].keyed)
 			index++;
 		index = visit_index(s, index, index, T3_SPACE_IMPORTS,
 				    "an import's number is out of range or order");
@@ -212,6 +293,14 @@ static void visit_imports(struct t3_stream *s, struct t3_space *space)
 }
 
 /* ------------------------------------------------------------------ spaces */
+
+static void visit_claims(struct t3_stream *s, struct t3_space *space)
+{
+	uint32_t claims = space->claims;
+
+	t3_stream_below(s, &claims, 1u << 16, "a space's number of claims is out of range");
+	space->claims = (uint16_t)claims;
+}
 
 /* `fresh` is saved as epoch 0, because no space is armed with epoch 0. */
 static void visit_life(struct t3_stream *s, struct t3_space *space)
@@ -230,6 +319,7 @@ static void visit_life(struct t3_stream *s, struct t3_space *space)
 	t3_stream_u32(s, &space->faults);
 	t3_stream_u64(s, &space->dropped);
 	t3_stream_u32(s, &space->in_flight);
+	visit_claims(s, space);
 	t3_stream_u32(s, &space->segs_left);
 }
 

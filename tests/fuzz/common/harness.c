@@ -26,6 +26,7 @@ static struct host *make(uint32_t shape)
 		.ranks = shape & 2 ? 3 : 2,
 		.entries = tracker[shape >> 2].entries,
 		.ways = tracker[shape >> 2].ways,
+		.keys = T3_KEYS_FABRIC,
 	};
 	struct host *host = host_new(&config);
 

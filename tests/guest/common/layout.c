@@ -51,8 +51,10 @@ STRUCT(drm_t3_query, QUERY_FIELDS, 16);
 	F(T, file_memory_limit, 88, 8) \
 	F(T, file_memory_used, 96, 8) \
 	F(T, file_host_limit, 104, 8) \
-	F(T, file_host_used, 112, 8)
-STRUCT(drm_t3_device_info, DEVICE_INFO_FIELDS, 120);
+	F(T, file_host_used, 112, 8) \
+	F(T, node_ranks, 120, 4) \
+	F(T, pad, 124, 4)
+STRUCT(drm_t3_device_info, DEVICE_INFO_FIELDS, 128);
 
 #define COUNTERS_FIELDS(F, T) \
 	F(T, vtime_ns, 0, 8) \
@@ -167,6 +169,37 @@ STRUCT(drm_t3_grant_import, GRANT_IMPORT_FIELDS, 40);
 	F(T, flags, 8, 4) \
 	F(T, pad, 12, 4)
 STRUCT(drm_t3_grant_release, GRANT_RELEASE_FIELDS, 16);
+
+#define KEY_FIELDS(F, T) \
+	F(T, secret, 0, 16) \
+	F(T, fabric_id, 16, 8) \
+	F(T, segment_mask, 24, 8) \
+	F(T, op_mask, 32, 4) \
+	F(T, rank, 36, 4) \
+	F(T, space, 40, 4) \
+	F(T, generation, 44, 4) \
+	F(T, import, 48, 4) \
+	F(T, pad, 52, 4)
+STRUCT(drm_t3_key, KEY_FIELDS, 56);
+
+#define KEY_EXPORT_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, op_mask, 4, 4) \
+	F(T, segment_mask, 8, 8) \
+	F(T, flags, 16, 4) \
+	F(T, rank_mask, 20, 4) \
+	F(T, grant, 24, 4) \
+	F(T, pad, 28, 4) \
+	F(T, key, 32, 56)
+STRUCT(drm_t3_key_export, KEY_EXPORT_FIELDS, 88);
+
+#define KEY_IMPORT_FIELDS(F, T) \
+	F(T, space, 0, 4) \
+	F(T, flags, 4, 4) \
+	F(T, import, 8, 4) \
+	F(T, pad, 12, 4) \
+	F(T, key, 16, 56)
+STRUCT(drm_t3_key_import, KEY_IMPORT_FIELDS, 72);
 
 #define FAULT_FIELDS(F, T) \
 	F(T, kind, 0, 4) \
@@ -370,7 +403,9 @@ VALUE(DRM_IOCTL_T3_QUEUE_CREATE, 0xc0106451);
 VALUE(DRM_IOCTL_T3_QUEUE_DESTROY, 0x40086452);
 VALUE(DRM_IOCTL_T3_QUEUE_SUBMIT, 0x40386453);
 VALUE(DRM_IOCTL_T3_SPACE_TILE, 0xc0386454);
-VALUE(DRM_T3_IOCTL_COUNT, 21);
+VALUE(DRM_IOCTL_T3_KEY_EXPORT, 0xc0586455);
+VALUE(DRM_IOCTL_T3_KEY_IMPORT, 0xc0486456);
+VALUE(DRM_T3_IOCTL_COUNT, 23);
 
 /* -------------------------------------------------------------------- values */
 
@@ -441,6 +476,7 @@ VALUE(DRM_T3_NAK_FAULTED, 9);
 VALUE(DRM_T3_NAK_OVERSHOOT, 10);
 VALUE(DRM_T3_NAK_MALFORMED, 11);
 VALUE(DRM_T3_NAK_POISON, 12);
+VALUE(DRM_T3_NAK_KEY_LIMIT, 13);
 
 VALUE(T3_DRIVER_MAJOR, 2);
 VALUE(T3_DRIVER_MINOR, 0);
@@ -453,6 +489,9 @@ VALUE(DRM_T3_FEATURE_BYTES, 32);
 VALUE(DRM_T3_FEATURE_GEMM, 128);
 VALUE(DRM_T3_FEATURE_TIMED, 256);
 VALUE(DRM_T3_FEATURE_TILES, 512);
+VALUE(DRM_T3_FEATURE_KEYS, 1024);
+VALUE(DRM_T3_FEATURE_FAR_KEYS, 2048);
+VALUE(DRM_T3_KEY_SECRET, 16);
 VALUE(DRM_T3_SPACE_TILE_AT, 1);
 VALUE(DRM_T3_TILE_TRIGGERED, 1);
 VALUE(DRM_T3_TILE_READY, 2);
@@ -532,4 +571,5 @@ VALUE(DRM_T3_COUNTER_QUEUE_ERRORS, 26);
 VALUE(DRM_T3_COUNTER_QUEUE_BYTES, 27);
 VALUE(DRM_T3_COUNTER_INJECTED, 28);
 VALUE(DRM_T3_COUNTER_ENGINE_WORK, 29);
+VALUE(DRM_T3_COUNTER_WRONG_KEYS, 30);
 /* clang-format on */

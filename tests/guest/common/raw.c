@@ -236,6 +236,34 @@ int raw_import(const struct raw *raw, int fd, uint32_t *import)
 	return ret;
 }
 
+int raw_key_export(const struct raw *raw, uint64_t segments, uint32_t ops, struct drm_t3_key *key,
+		   uint32_t *grant)
+{
+	struct drm_t3_key_export arg = {
+		.space = raw->space,
+		.op_mask = ops,
+		.segment_mask = segments,
+	};
+	int ret = call(raw->fd, DRM_IOCTL_T3_KEY_EXPORT, &arg);
+
+	if (!ret) {
+		*key = arg.key;
+		if (grant)
+			*grant = arg.grant;
+	}
+	return ret;
+}
+
+int raw_key_import(const struct raw *raw, const struct drm_t3_key *key, uint32_t *import)
+{
+	struct drm_t3_key_import arg = { .space = raw->space, .key = *key };
+	int ret = call(raw->fd, DRM_IOCTL_T3_KEY_IMPORT, &arg);
+
+	if (!ret && import)
+		*import = arg.import;
+	return ret;
+}
+
 int raw_release_import(const struct raw *raw, uint32_t import)
 {
 	struct drm_t3_grant_release arg = { .space = raw->space, .import = import };

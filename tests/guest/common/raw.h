@@ -63,6 +63,10 @@ struct drm_t3_segment_map raw_sender(const struct raw *raw, uint32_t kind, uint3
 int raw_export(const struct raw *raw, uint64_t segments, uint32_t ops, int *fd, uint32_t *grant);
 int raw_revoke(const struct raw *raw, uint32_t grant);
 int raw_import(const struct raw *raw, int fd, uint32_t *import);
+/* For all ranks; grant may be NULL. */
+int raw_key_export(const struct raw *raw, uint64_t segments, uint32_t ops, struct drm_t3_key *key,
+		   uint32_t *grant);
+int raw_key_import(const struct raw *raw, const struct drm_t3_key *key, uint32_t *import);
 int raw_release_import(const struct raw *raw, uint32_t import);
 /* Export all of target and import it at source. Returns the import. */
 uint32_t raw_join(const struct raw *source, const struct raw *target);

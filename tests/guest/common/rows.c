@@ -143,6 +143,23 @@ static void fill_grant_release(struct world *world, void *arg)
 	};
 }
 
+static void fill_key_export(struct world *world, void *arg)
+{
+	*(struct drm_t3_key_export *)arg = (struct drm_t3_key_export){
+		.space = world->target.space,
+		.op_mask = 1u << DRM_T3_OP_ADD,
+		.segment_mask = 1,
+	};
+}
+
+static void fill_key_import(struct world *world, void *arg)
+{
+	*(struct drm_t3_key_import *)arg = (struct drm_t3_key_import){
+		.space = world->source.space,
+		.key = world->key,
+	};
+}
+
 static void fill_segment_map(struct world *world, void *argument)
 {
 	struct drm_t3_segment_map *arg = argument;
@@ -363,6 +380,28 @@ static const struct deviation bad_grant_release[] = {
 	BAD(drm_t3_grant_release, space, NO_HANDLE, ENOENT),
 };
 
+static const struct deviation bad_key_export[] = {
+	BAD(drm_t3_key_export, op_mask, 0, EINVAL),
+	BAD(drm_t3_key_export, op_mask, 0x10, EINVAL),
+	BAD(drm_t3_key_export, segment_mask, 0, EINVAL),
+	BAD(drm_t3_key_export, space, 0, ENOENT),
+	BAD(drm_t3_key_export, space, NO_HANDLE, ENOENT),
+};
+
+static const struct deviation bad_key_import[] = {
+	BAD(drm_t3_key_import, key.fabric_id, 0, EXDEV),
+	BAD(drm_t3_key_import, key.segment_mask, 0, EINVAL),
+	BAD(drm_t3_key_import, key.op_mask, 0, EINVAL),
+	BAD(drm_t3_key_import, key.op_mask, 0x10, EINVAL),
+	BAD(drm_t3_key_import, key.rank, 0, EHOSTUNREACH), /* the source's own */
+	BAD(drm_t3_key_import, key.rank, 32, EINVAL),
+	BAD(drm_t3_key_import, key.space, 1024, EINVAL),
+	BAD(drm_t3_key_import, key.import, 32, EINVAL),
+	BAD(drm_t3_key_import, key.import, ~0u, EINVAL),
+	BAD(drm_t3_key_import, space, 0, ENOENT),
+	BAD(drm_t3_key_import, space, NO_HANDLE, ENOENT),
+};
+
 static const struct deviation bad_queue_create[] = {
 	BAD(drm_t3_queue_create, priority, DRM_T3_QUEUE_PRIORITY_MAX + 1, EINVAL),
 	BAD(drm_t3_queue_create, priority, ~0u, EINVAL),
@@ -445,5 +484,11 @@ const struct row abi_rows[DRM_T3_IOCTL_COUNT] = {
 	ROW(QUEUE_SUBMIT, queue_submit, FLAGS_AND_PAD(drm_t3_queue_submit)),
 	ROW(SPACE_TILE, space_tile,
 	    .zero = { NAMED(drm_t3_space_tile, flags, DRM_T3_SPACE_TILE_AT) }),
+	ROW(KEY_EXPORT, key_export, .at_target = true,
+	    .zero = { ZERO(drm_t3_key_export, flags), ZERO(drm_t3_key_export, pad),
+		      NAMED(drm_t3_key_export, rank_mask, 0xf) }), /* the ranks there are */
+	ROW(KEY_IMPORT, key_import,
+	    .zero = { ZERO(drm_t3_key_import, flags), ZERO(drm_t3_key_import, pad),
+		      ZERO(drm_t3_key_import, key.pad) }),
 };
 /* clang-format on */

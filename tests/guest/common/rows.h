@@ -18,6 +18,7 @@ struct world {
 	uint32_t second[1];
 	int grant_fd; /* of target, not imported */
 	uint32_t grant;
+	struct drm_t3_key key; /* of target, not imported */
 	int event_fd;
 	uint32_t queue, idle_queue; /* of source */
 	uint32_t done_sync, sync;   /* done_sync is signalled */

@@ -39,6 +39,7 @@ void world_open(struct world *world)
 	CHECK_EQ(raw_export(&world->target, 1, 1u << DRM_T3_OP_ADD, &world->grant_fd,
 			    &world->grant),
 		 0);
+	CHECK_EQ(raw_key_export(&world->target, 1, 1u << DRM_T3_OP_ADD, &world->key, NULL), 0);
 	CHECK_EQ(raw_export(&world->target, ~0ull, 0xf, &fd, NULL), 0);
 	CHECK_EQ(raw_import(&world->source, fd, &world->second_import), 0);
 	world->second[0] = world->second_import;

@@ -110,7 +110,7 @@ void run_expect(const struct queue *q, uint32_t index, const struct native *nati
 
 struct gang gang_new(uint32_t topology, uint32_t ranks)
 {
-	struct host_config config = { topology, ranks, 8, 2 };
+	struct host_config config = { topology, ranks, 8, 2, T3_KEYS_FABRIC };
 	struct gang gang = { .host = host_new(&config), .ranks = ranks };
 	uint32_t i;
 

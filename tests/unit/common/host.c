@@ -174,6 +174,7 @@ void host_new_device(struct host *host, uint32_t rank)
 		.tracker_entries = host->config.entries,
 		.tracker_ways = host->config.ways,
 		.guest_inject = d->guest_inject,
+		.keys = host->config.keys,
 		.reset_generations = d->reset_generations,
 	};
 
@@ -271,7 +272,7 @@ struct host *host_new(const struct host_config *config)
 
 struct host *host_ring(uint32_t ranks)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, ranks, 256, 8 };
+	struct host_config config = { T3_TOPOLOGY_RING, ranks, 256, 8, T3_KEYS_FABRIC };
 
 	return host_new(&config);
 }

@@ -93,6 +93,7 @@ struct host_config {
 	uint32_t ranks;
 	uint32_t entries;
 	uint32_t ways;
+	uint32_t keys; /* t3_keys_allowed */
 };
 
 struct host {
@@ -108,7 +109,7 @@ struct host {
 struct host *host_new(const struct host_config *config);
 struct host *host_new_recorded(const struct host_config *config, t3_record_emit *emit,
 			       void *opaque);
-struct host *host_ring(uint32_t ranks); /* 256 entries, 8 ways */
+struct host *host_ring(uint32_t ranks); /* 256 entries, 8 ways, all keys */
 void host_free(struct host *host);
 /* Their parts: a device of that rank without memory of its own, and a fabric. */
 void host_new_device(struct host *host, uint32_t rank);

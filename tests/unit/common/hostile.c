@@ -127,6 +127,34 @@ static size_t make_import(struct hostile *m, void *out)
 	return sizeof(cmd);
 }
 
+/* One of few keys, so that some are right. */
+static uint32_t key_of(struct hostile *m)
+{
+	return 1 + hostile_below(m, 3);
+}
+
+static size_t make_key(struct hostile *m, void *out)
+{
+	struct t3_cmd_key_set cmd = { space_of(m),
+				      number(m, 4),
+				      number(m, 1u << HOSTILE_RANKS),
+				      number(m, 16),
+				      host_random(&m->random),
+				      { key_of(m) } };
+
+	memcpy(out, &cmd, sizeof(cmd));
+	return sizeof(cmd);
+}
+
+static size_t make_claim(struct hostile *m, void *out)
+{
+	struct t3_cmd_route_claim cmd = { .key = { key_of(m) } };
+
+	make_route(m, &cmd.to);
+	memcpy(out, &cmd, sizeof(cmd));
+	return sizeof(cmd);
+}
+
 /* Rings are in HOST_DATA, or nowhere, because the host checks each store to an event area. */
 static uint64_t bus(struct hostile *m)
 {
@@ -191,7 +219,8 @@ static uint32_t draw_opcode(struct hostile *m)
 		T3_CMD_SPACE_CREATE, T3_CMD_SPACE_RESET, T3_CMD_SEG_MAP,      T3_CMD_SEG_MAP,
 		T3_CMD_SEG_MAP,	     T3_CMD_SEG_STAGING, T3_CMD_SEG_STAGING,  T3_CMD_SEG_STATS,
 		T3_CMD_ROUTE_SET,    T3_CMD_IMPORT_SET,	 T3_CMD_SPACE_CREATE, T3_CMD_QUEUE_CREATE,
-		T3_CMD_QUEUE_CREATE, T3_CMD_QUEUE_ABORT, T3_CMD_FENCE_SET,    T3_CMD_TILE_QUERY
+		T3_CMD_QUEUE_CREATE, T3_CMD_QUEUE_ABORT, T3_CMD_FENCE_SET,    T3_CMD_TILE_QUERY,
+		T3_CMD_KEY_SET,	     T3_CMD_ROUTE_CLAIM, T3_CMD_ROUTE_QUERY,  T3_CMD_ROUTE_CLEAR,
 	};
 
 	return hostile_below(m, 6) ? often[hostile_below(m, sizeof(often))]
@@ -219,6 +248,12 @@ static void command(struct hostile *m, struct host_dev *d)
 		break;
 	case T3_CMD_IMPORT_SET:
 		size = make_import(m, cmd);
+		break;
+	case T3_CMD_KEY_SET:
+		size = make_key(m, cmd);
+		break;
+	case T3_CMD_ROUTE_CLAIM:
+		size = make_claim(m, cmd);
 		break;
 	case T3_CMD_QUEUE_CREATE:
 		size = make_queue(m, cmd);

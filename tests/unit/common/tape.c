@@ -43,7 +43,7 @@ void tape_expect_same(const struct replay_result *result)
 
 void tape_short(struct tape *tape)
 {
-	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8 };
+	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8, T3_KEYS_FABRIC };
 	struct host *host = host_new_recorded(&config, tape_emit, tape);
 	struct host_dev *d = &host->dev[0];
 	uint32_t i;

@@ -91,7 +91,7 @@ void host_trace_nak(void *opaque, const struct t3_packet *packet, uint32_t nak)
 	struct host_dev *d = opaque;
 
 	assert_int_equal(packet->dst_rank, d->rank);
-	assert_true(nak > T3_NAK_NONE && nak <= T3_NAK_POISON);
+	assert_true(nak > T3_NAK_NONE && nak <= T3_NAK_KEY_LIMIT);
 	d->traced.naks++;
 	d->traced.last_nak = nak;
 }

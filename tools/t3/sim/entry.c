@@ -111,6 +111,7 @@ static void read_config(struct replay *replay, struct t3_dev_config *config)
 	config->tracker_entries = small_number(replay);
 	config->tracker_ways = small_number(replay);
 	config->guest_inject = small_number(replay);
+	config->keys = small_number(replay);
 	config->reset_generations = small_number(replay);
 	memset(replay->context.last[replay->entry.device->slot], 0,
 	       sizeof(replay->context.last[0]));

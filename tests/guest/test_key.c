@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+/* DRM_T3_KEY_EXPORT and _IMPORT: grants by key, between devices of one machine. */
+#include <stdio.h>
+#include <time.h>
+
+#include "child.h"
+#include "raw.h"
+
+#define KEYS "/sys/module/t3/parameters/keys"
+
+/* A source on rank 0 and a target on rank 1, its neighbour. */
+struct pair {
+	struct raw source, target;
+	struct drm_t3_key key;
+	uint32_t grant;
+};
+
+static void open_pair(struct pair *p)
+{
+	raw_open(&p->source, 0, PAGE);
+	raw_open(&p->target, 1, PAGE);
+	CHECK_EQ(raw_key_export(&p->target, 1, 1u << DRM_T3_OP_ADD, &p->key, &p->grant), 0);
+}
+
+static void close_pair(struct pair *p)
+{
+	raw_close(&p->source);
+	raw_close(&p->target);
+}
+
+static void allow(const char *rule)
+{
+	FILE *file = fopen(KEYS, "w");
+
+	CHECK(file);
+	CHECK(fputs(rule, file) >= 0);
+	CHECK_EQ(fclose(file), 0);
+}
+
+/* Stores of the source count at the target, as with a descriptor. */
+static void test_updates_pass(void **state)
+{
+	struct drm_t3_segment_map sender;
+	struct drm_t3_fault fault;
+	uint32_t import, i;
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	CHECK_EQ(raw_key_import(&p.source, &p.key, &import), 0);
+	CHECK(import);
+	raw_map_local(&p.target);
+	sender = raw_sender(&p.source, DRM_T3_SEGMENT_REMOTE, import, 0);
+	CHECK_EQ(raw_map(&p.source, &sender), 0);
+	raw_arm(&p.target, 1);
+	raw_arm(&p.source, 1);
+	CHECK_EQ(raw_wait(&p.source, DRM_T3_WAIT_ARMED, 1, 0, after_ms(5000)), 0);
+	raw_fill(&p.source, 0, RAW_SEGMENT_BYTES, 7);
+	CHECK_EQ(raw_wait(&p.target, DRM_T3_WAIT_TRACKED, 1, 1, after_ms(5000)), 0);
+	for (i = 0; i < RAW_SEGMENT_BYTES / 4; i++)
+		CHECK_EQ(((uint32_t *)p.target.memory)[i], 7);
+	raw_release(&p.target, 1);
+	raw_release(&p.source, 1);
+	/* Revocation is as with a descriptor, too. */
+	CHECK_EQ(raw_revoke(&p.target, p.grant), 0);
+	raw_arm(&p.source, 2);
+	CHECK_EQ(raw_wait_fault(&p.source, 2, &fault), -EIO);
+	CHECK_EQ(fault.kind, DRM_T3_FAULT_PEER_DEAD);
+	close_pair(&p);
+}
+
+static void test_rights_are_the_grants(void **state)
+{
+	struct drm_t3_segment_map sender;
+	uint32_t import;
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	CHECK_EQ(raw_key_import(&p.source, &p.key, &import), 0);
+	sender = raw_sender(&p.source, DRM_T3_SEGMENT_DMA, import, 1); /* segment 0 is granted */
+	CHECK_EQ(raw_map(&p.source, &sender), -EACCES);
+	close_pair(&p);
+}
+
+/* More rights in the key than at the target: the driver lets it pass, the target does not. */
+static void test_forged_rights_give_none(void **state)
+{
+	struct drm_t3_segment_map sender;
+	struct drm_t3_fault fault;
+	uint32_t import;
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	p.key.segment_mask = ~0ull;
+	CHECK_EQ(raw_key_import(&p.source, &p.key, &import), 0);
+	raw_map_local(&p.target);
+	sender = raw_sender(&p.source, DRM_T3_SEGMENT_REMOTE, import, 1);
+	CHECK_EQ(raw_map(&p.source, &sender), 0);
+	raw_arm(&p.target, 1);
+	raw_arm(&p.source, 1);
+	CHECK_EQ(raw_wait(&p.source, DRM_T3_WAIT_ARMED, 1, 0, after_ms(5000)), 0);
+	raw_fill(&p.source, 0, RAW_SEGMENT_BYTES, 7);
+	CHECK_EQ(raw_wait_fault(&p.source, 1, &fault), -EIO);
+	CHECK_EQ(fault.kind, DRM_T3_FAULT_REJECTED);
+	CHECK_EQ(fault.detail, DRM_T3_NAK_NO_GRANT);
+	close_pair(&p);
+}
+
+static void test_guessed_keys(void **state)
+{
+	struct drm_t3_key key;
+	struct pair p;
+	size_t i;
+
+	(void)state;
+	open_pair(&p);
+	for (i = 0; i < sizeof(key.secret); i++) {
+		key = p.key;
+		key.secret[i] ^= 0x10;
+		CHECK_EQ(raw_key_import(&p.source, &key, NULL), -EACCES);
+	}
+	key = p.key; /* cut off */
+	memset(key.secret + 8, 0, 8);
+	CHECK_EQ(raw_key_import(&p.source, &key, NULL), -EACCES);
+	key = p.key;
+	memset(key.secret, 0, sizeof(key.secret));
+	CHECK_EQ(raw_key_import(&p.source, &key, NULL), -EACCES);
+	key.import = (key.import + 1) % 32; /* an entry without a key */
+	CHECK_EQ(raw_key_import(&p.source, &key, NULL), -EACCES);
+	key = p.key;
+	key.space = 1023; /* no such space */
+	CHECK_EQ(raw_key_import(&p.source, &key, NULL), -EACCES);
+	CHECK_EQ(raw_key_import(&p.source, &p.key, NULL), 0);
+	close_pair(&p);
+}
+
+static void test_two_keys_differ(void **state)
+{
+	struct drm_t3_key other;
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	CHECK_EQ(raw_key_export(&p.target, 1, 1u << DRM_T3_OP_ADD, &other, NULL), 0);
+	CHECK(memcmp(other.secret, p.key.secret, sizeof(other.secret)) != 0);
+	CHECK(other.import != p.key.import);
+	close_pair(&p);
+}
+
+static void test_stale_keys(void **state)
+{
+	struct drm_t3_key key;
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	CHECK_EQ(raw_revoke(&p.target, p.grant), 0);
+	CHECK_EQ(raw_key_import(&p.source, &p.key, NULL), -EACCES);
+	/* The entry's next key is another one. */
+	CHECK_EQ(raw_key_export(&p.target, 1, 1, &key, &p.grant), 0);
+	CHECK_EQ(key.import, p.key.import);
+	CHECK_EQ(raw_key_import(&p.source, &p.key, NULL), -EACCES);
+	CHECK_EQ(space_reset(p.target.fd, p.target.space), 0);
+	CHECK_EQ(raw_revoke(&p.target, p.grant), -ENOENT);
+	CHECK_EQ(raw_key_import(&p.source, &key, NULL), -EACCES);
+	CHECK_EQ(raw_key_export(&p.target, 1, 1, &key, NULL), 0);
+	CHECK_EQ(space_destroy(p.target.fd, p.target.space), 0);
+	CHECK_EQ(raw_key_import(&p.source, &key, NULL), -EACCES);
+	close_pair(&p);
+}
+
+/* The first space that shows a key has it, until it is revoked. */
+static void test_replayed_keys(void **state)
+{
+	struct raw other;
+	uint32_t import;
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	raw_open(&other, 0, PAGE);
+	CHECK_EQ(raw_key_import(&p.source, &p.key, &import), 0);
+	CHECK_EQ(raw_key_import(&p.source, &p.key, NULL), -EEXIST);
+	CHECK_EQ(raw_key_import(&other, &p.key, NULL), -EACCES);
+	CHECK_EQ(raw_release_import(&p.source, import), 0);
+	CHECK_EQ(raw_key_import(&other, &p.key, NULL), -EACCES);
+	CHECK_EQ(raw_key_import(&p.source, &p.key, &import), 0);
+	CHECK_EQ(space_reset(p.source.fd, p.source.space), 0);
+	CHECK_EQ(raw_key_import(&p.source, &p.key, NULL), -EACCES);
+	raw_close(&other);
+	close_pair(&p);
+}
+
+static void test_for_some_ranks(void **state)
+{
+	struct drm_t3_key_export arg = { .op_mask = 1, .segment_mask = 1, .rank_mask = 2 };
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	arg.space = p.target.space;
+	CHECK_EQ(call(p.target.fd, DRM_IOCTL_T3_KEY_EXPORT, &arg), 0);
+	CHECK_EQ(raw_key_import(&p.source, &arg.key, NULL), -EACCES);
+	CHECK_EQ(raw_key_import(&p.target, &arg.key, NULL), -EHOSTUNREACH); /* the own device */
+	close_pair(&p);
+}
+
+static void test_table_is_bounded(void **state)
+{
+	struct drm_t3_key key;
+	struct pair p;
+	int i;
+
+	(void)state;
+	open_pair(&p);
+	for (i = 1; i < 32; i++)
+		CHECK_EQ(raw_key_export(&p.target, 1, 1, &key, NULL), 0);
+	CHECK_EQ(raw_key_export(&p.target, 1, 1, &key, NULL), -ENOSPC);
+	CHECK_EQ(raw_revoke(&p.target, p.grant), 0);
+	CHECK_EQ(raw_key_export(&p.target, 1, 1, &key, NULL), 0);
+	close_pair(&p);
+}
+
+static void test_needs_an_idle_space(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	raw_map_local(&p.source);
+	raw_arm(&p.source, 1);
+	CHECK_EQ(raw_key_import(&p.source, &p.key, NULL), -EBUSY);
+	close_pair(&p);
+}
+
+static void test_administrator_decides(void **state)
+{
+	struct drm_t3_key key;
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	allow("0");
+	CHECK_EQ(raw_key_export(&p.target, 1, 1, &key, NULL), -EPERM);
+	CHECK_EQ(raw_key_import(&p.source, &p.key, NULL), -EPERM);
+	allow("2"); /* the devices have no FAR_KEYS, but all their ranks are here */
+	CHECK_EQ(raw_key_import(&p.source, &p.key, NULL), 0);
+	allow("1");
+	close_pair(&p);
+}
+
+/* A user has 8 wrong keys at once; meanwhile his right one is refused as well, others' is not. */
+static void guess(int sock, void *arg)
+{
+	const struct pair *p = arg;
+	struct drm_t3_key wrong = p->key;
+	struct timespec second = { 1, 100000000 };
+	struct raw own;
+	int i;
+
+	wrong.secret[3] ^= 1;
+	become(UID_USER, true);
+	raw_open(&own, 0, PAGE);
+	for (i = 0; i < 8; i++)
+		CHECK_EQ(raw_key_import(&own, &wrong, NULL), -EACCES);
+	CHECK_EQ(raw_key_import(&own, &wrong, NULL), -EDQUOT);
+	CHECK_EQ(raw_key_import(&own, &p->key, NULL), -EDQUOT);
+	raw_close(&own);
+	raw_open(&own, 0, PAGE); /* another open file is the same user */
+	CHECK_EQ(raw_key_import(&own, &wrong, NULL), -EDQUOT);
+	send_u32(sock, 1);
+	receive_u32(sock);
+	nanosleep(&second, NULL);
+	CHECK_EQ(raw_key_import(&own, &wrong, NULL), -EACCES);
+	CHECK_EQ(raw_key_import(&own, &wrong, NULL), -EDQUOT);
+	raw_close(&own);
+}
+
+static uint64_t wrong_keys(int fd)
+{
+	struct drm_t3_counters counters = { 0 };
+	struct drm_t3_query query = {
+		.type = DRM_T3_QUERY_COUNTERS,
+		.size = sizeof(counters),
+		.data = (uintptr_t)&counters,
+	};
+
+	CHECK_EQ(call(fd, DRM_IOCTL_T3_QUERY, &query), 0);
+	return counters.value[DRM_T3_COUNTER_WRONG_KEYS];
+}
+
+static void test_guessers_are_slowed(void **state)
+{
+	struct child child;
+	uint64_t before;
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	before = wrong_keys(p.target.fd);
+	child_start(&child, guess, &p);
+	receive_u32(child.sock);
+	CHECK_EQ(wrong_keys(p.target.fd), before + 8);
+	CHECK_EQ(raw_key_import(&p.source, &p.key, NULL), 0);
+	send_u32(child.sock, 1);
+	CHECK_EQ(child_end(&child, 10000), 0);
+	close_pair(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_updates_pass),
+		TEST(test_rights_are_the_grants),
+		TEST(test_forged_rights_give_none),
+		TEST(test_guessed_keys),
+		TEST(test_two_keys_differ),
+		TEST(test_stale_keys),
+		TEST(test_replayed_keys),
+		TEST(test_for_some_ranks),
+		TEST(test_table_is_bounded),
+		TEST(test_needs_an_idle_space),
+		TEST(test_administrator_decides),
+		TEST(test_guessers_are_slowed),
+	};
+
+	return cmocka_run_group_tests_name("key", tests, NULL, NULL);
+}
