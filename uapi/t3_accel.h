@@ -805,7 +805,7 @@ struct drm_t3_key_export {
 	__u64 segment_mask;
 	/** @flags: MBZ */
 	__u32 flags;
-	/** @rank_mask: bit rank: whose spaces may import it; 0: of all for which keys are allowed */
+	/** @rank_mask: bit rank: whose spaces may import it; 0: all for which keys are allowed */
 	__u32 rank_mask;
 	/** @grant: out: handle for DRM_IOCTL_T3_GRANT_REVOKE, never 0 */
 	__u32 grant;
