@@ -46,14 +46,19 @@ def check_fabrics(fabrics):
     return f"there may be {FABRICS_MAX}" if len(names) > FABRICS_MAX else None
 
 
+def with_workers(properties):
+    if re.search(r"(^|,)workers=", properties):
+        return properties
+    return f"{properties},workers={min(len(os.sched_getaffinity(0)) - 1, WORKERS_MAX)}"
+
+
 def fabric_object(name, properties, thread):
     """The fabric, with a thread for its events unless the properties name one, and with one for
     slices of GEMMs for each further processor of the host. With an empty name there, events run
     in QEMU's main loop."""
     if not thread or re.search(r"(^|,)iothread=", properties):
         return ["-object", f"t3-fabric,id={name},{properties}"]
-    if not re.search(r"(^|,)workers=", properties):
-        properties += f",workers={min(len(os.sched_getaffinity(0)) - 1, WORKERS_MAX)}"
+    properties = with_workers(properties)
     return ["-object", f"iothread,id=io-{name}",
             "-object", f"t3-fabric,id={name},{properties},iothread=io-{name}"]
 

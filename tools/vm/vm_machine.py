@@ -104,15 +104,18 @@ def device_args(opts):
     extra = lambda text: "," + text if text else ""
     timed = "" if re.search(r"(^|,)timed=", opts.fabric_opts) else ",timed=on"
     thread = not opts.iommu  # behind one they cannot be in a thread
-    args = fabric_object("f0", f"topology={opts.topology},ranks={opts.ranks}{timed}"
-                         + extra(opts.fabric_opts), thread)
+    span = getattr(opts, "span", None)
+    ranks = span.ranks if span else opts.ranks
+    properties = f"topology={opts.topology},ranks={ranks}{timed}" + extra(opts.fabric_opts)
+    args = span.fabric_object("f0", properties) if span else fabric_object("f0", properties, thread)
+    first = span.first if span else 0
+    more = extra(opts.device_opts) + (span.device_properties(opts.device_opts) if span else "")
     for rank in range(opts.ranks):
         slot, function = 4 + rank // 8, rank % 8
         port = (f"pcie-root-port,id=rp{rank},chassis={rank + 1},slot={rank + 1},"
                 f"addr={slot:#x}.{function}")
         args += ["-device", port + (",multifunction=on" if function == 0 else "")]
-        args += ["-device", f"t3,id=t3-{rank},bus=rp{rank},fabric=f0,rank={rank}"
-                 + extra(opts.device_opts)]
+        args += ["-device", f"t3,id=t3-{rank},bus=rp{rank},fabric=f0,rank={first + rank}{more}"]
     for number, fabric in enumerate(opts.fabric):
         args += fabric_args(number, fabric, thread)
     return args
@@ -176,6 +179,7 @@ def kernel_arguments(opts, accel, arm64):
     args += tcg_args() if accel == "tcg" and not arm64 else []
     args += IOMMU_KERNEL_ARGS if opts.iommu else []
     args += stuck_args(accel, read_text(opts.kernel / "append"))
+    args += ["t3.keys=2"] if getattr(opts, "span", None) else []
     return args + [text for text in (read_text(opts.kernel / "append").strip(), opts.append)
                    if text]
 

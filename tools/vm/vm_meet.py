@@ -2,7 +2,7 @@
 """Where the nodes of one job meet: a folder of theirs on one machine.
 
 Each node has a file in it, node-N, locked as long as the node lives, and appends lines to it:
-`nodes COUNT`, `up`, `done STATUS` (its job has ended) and last `left STATUS`, or `followed STATUS`
+`ranks COUNT` (its devices), `fabric UUID` (node 0, of the fabric of all), `nodes COUNT`, `up`, `done STATUS` (its job has ended) and last `left STATUS`, or `followed STATUS`
 when it ended because of another node. The kernel gives up the lock of a killed process. So a file
 without a lock and without a last line is of a node that was killed, and one that nobody holds when
 a job begins is of an earlier job.
@@ -77,7 +77,8 @@ def remove_if_left(folder):
     """Removes what the nodes made, unless one is there. Call it alone_in() the folder."""
     if somebody_is_there(folder):
         return
-    for path in (*folder.glob("node-*"), *folder.glob(".*.new"), *folder.glob("net-*"), folder / LOCK):
+    for path in (*folder.glob("node-*"), *folder.glob(".*.new"), *folder.glob("net-*"),
+                 *folder.glob("fabric-*"), folder / LOCK):
         path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         folder.rmdir()
@@ -96,7 +97,7 @@ class Meeting:
     def path(self, node):
         return self.folder / f"node-{node}"
 
-    def join(self):
+    def join(self, facts):
         """The file gets its name with the lock held: others never see it without."""
         if self.seen(self.node):
             raise VmError(EXIT_USAGE, f"node {self.node} is already in {self.folder}: give each node "
@@ -105,7 +106,8 @@ class Meeting:
         new.unlink(missing_ok=True)
         self.files[self.node] = open(new, "a+b", buffering=0)
         fcntl.flock(self.files[self.node], fcntl.LOCK_EX)
-        self.say(f"nodes {self.nodes}")
+        for line in (*facts, f"nodes {self.nodes}"):
+            self.say(line)
         new.rename(self.path(self.node))
 
     def say(self, line):
@@ -137,8 +139,8 @@ class Meeting:
 
     def check_count(self):
         for node in range(self.nodes):
-            for word, count in (line[:2] for line in self.lines(node)[:1]):
-                if word == "nodes" and int(count) != self.nodes:
+            for word, count in (line[:2] for line in self.lines(node) if line[0] == "nodes"):
+                if int(count) != self.nodes:
                     raise VmError(EXIT_USAGE, f"node {node} is one of {count} nodes, and node "
                                   f"{self.node} one of {self.nodes}: the number must be the same")
 
@@ -153,6 +155,10 @@ class Meeting:
                               f"{seconds:g} s (all nodes must run on one machine)")
             time.sleep(POLL_SECONDS)
         self.check_count()
+
+    def fact(self, node, word):
+        """What follows the word in that node's file, which has come."""
+        return next(line[1] for line in self.lines(node) if line[0] == word)
 
     def failure_of(self, node):
         """(status, how it ended) of another node that has failed by itself, or None."""
@@ -183,14 +189,15 @@ def names(nodes):
 
 
 @contextlib.contextmanager
-def meeting(folder, node, nodes):
-    """This node among the others. The block sets its last word: `left`."""
-    if len(str(folder / f"net-{nodes}")) > SOCKET_PATH_MAX:
+def meeting(folder, node, nodes, facts=()):
+    """This node among the others, to whom it says the facts first. The block sets its last word:
+    `left`."""
+    if len(str(folder / f"fabric-{nodes}")) > SOCKET_PATH_MAX:
         raise VmError(EXIT_USAGE, f"{folder} is too long for the path of a socket: name a shorter "
                       "folder by --meet")
     here = Meeting(folder, node, nodes)
     with alone_in(folder):
-        here.join()
+        here.join(facts)
     try:
         yield here
     finally:

@@ -12,6 +12,7 @@ import time
 import vm_keep
 import vm_net
 import vm_run
+import vm_span
 from vm_base import EXIT_DIED, EXIT_TIMEOUT, VmError, read_text
 from vm_lines import Lines
 from vm_machine import programs, qemu_command, write_initrd
@@ -128,9 +129,10 @@ def run_vm(opts, argv, accel, place, rundir):
 
 def run_node(opts, argv, accel):
     opts.check_launcher = launcher_check(opts)
-    with meeting(opts.meet, opts.node, opts.nodes) as place:
+    with meeting(opts.meet, opts.node, opts.nodes, vm_span.facts(opts)) as place:
         try:
             place.await_all(check=opts.check_launcher)
+            opts.span = vm_span.span(opts, place)
             with vm_keep.run_directory(f"{opts.name}/node{opts.node}") as rundir, \
                     vm_run.told(rundir, argv, accel, opts.share) as facts:
                 facts.update(node=opts.node, nodes=opts.nodes)

@@ -6,6 +6,7 @@ node for each VM, so they have the same ones.
 import os
 import pathlib
 
+from vm_span import SPAN_HELP, check_span
 from vm_who import NODES_MAX, identity, meeting_folder, wrong
 
 NODE_HELP = """this node's number from 0; default: OMPI_COMM_WORLD_RANK, SLURM_PROCID, PMIX_RANK or
@@ -15,7 +16,7 @@ of the environment"""
 MEET_HELP = """the folder where the nodes of a job meet, on this machine and yours alone; default: one
 that is named by the job of the launcher"""
 TEXT = """\
-A node is a VM with devices of its own, and a network to the other nodes: 10.61.0.1 is node0,
+A node is a VM with some of the fabric's devices, and a network to the other nodes: 10.61.0.1 is node0,
 10.61.0.2 is node1. CMD begins when all nodes are up, and each node stays up until CMD has ended on
 all of them. When it fails on one, the others have --grace seconds to end. CMD's environment has
   T3_NODE, T3_NODES        this node's number from 0, and how many there are
@@ -36,6 +37,7 @@ def add_node_options(parser, command):
     add = parser.add_argument
     add("--grace", type=float, default=10, metavar="SEC",
         help="time for the other nodes to end when one has failed (10)")
+    add("--own-fabrics", action="store_true", help=SPAN_HELP)
     if command == "cluster":
         add("--nodes", type=int, default=2, metavar="N", help=f"the number of nodes, 1..{NODES_MAX} (2)")
         return
@@ -52,5 +54,6 @@ def check_nodes(opts):
         opts.launched = opts.node is None
         opts.node, opts.nodes = identity(opts.node, opts.nodes, os.environ)
         opts.meet = meeting_folder(opts.meet, os.environ)
+    check_span(opts)
     if opts.grace < 0:
         raise wrong(f"--grace must be 0 or more seconds; got {opts.grace:g}")
