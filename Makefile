@@ -162,7 +162,7 @@ UNIT_COMMON := $(wildcard tests/unit/common/*.c)
 SPEC_SRC := $(wildcard tests/spec/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_COMMON := $(wildcard tests/fuzz/common/*.c)
-GUEST_SRC := $(wildcard tests/guest/test_*.c tests/guest/removal.c)
+GUEST_SRC := $(wildcard tests/guest/test_*.c tests/guest/removal.c tests/guest/node_ranks.c)
 GUEST_COMMON := $(wildcard tests/guest/common/*.c)
 EXAMPLE_SRC := $(wildcard tests/examples/*.c)
 GUEST32_SRC := $(wildcard tests/guest32/test_*.c)
@@ -365,7 +365,7 @@ examples: build $K/mpi.img
 #: make cluster  tests of several nodes (t3-vm cluster), also by mpirun and srun. Slurm, which is
 #:              installed for it, does not run for make check
 .PHONY: cluster
-cluster: build
+cluster: build $K/tests.img
 	@$(RUN) $(STAGE)check.py cluster
 
 #: make fuzz    each target of tests/fuzz for FUZZ_SECONDS=900 with FUZZ_SEED (random):
@@ -692,7 +692,7 @@ $B/examples/%: $B/obj/tests/examples/%.o $(LIB)
 # These compare what devices say with the model itself.
 $(filter $B/guest/test_timed%,$(GUEST)): $B/obj/unit-common.a $(SIM) $(CORE)
 # And these results with the reference arithmetic.
-$(filter $B/guest/test_coll%,$(GUEST)): $B/obj/unit-common.a
+$(filter $B/guest/test_coll% $B/guest/node_ranks,$(GUEST)): $B/obj/unit-common.a
 
 # The ABI's layout is asserted for both word sizes: layout.c is in guest-common.a too.
 $B/guest32/%: $B/obj32/tests/guest32/%.o $B/obj32/tests/guest/common/layout.o

@@ -51,10 +51,10 @@ struct t3_comm_desc {
  * Errors: -EINVAL: also variables of the environment that are missing or malformed. -ENOENT,
  * -ENOTDIR, -EACCES: the directory; -EACCES also: the port. -EPERM: the directory or a peer is
  * another user's, or others may enter the directory. -ENAMETOOLONG: its path is over 4095 bytes.
- * -EADDRNOTAVAIL: MASTER_ADDR has no address, or at rank 0 none of this machine. -EADDRINUSE: the
+ * -EADDRNOTAVAIL: MASTER_ADDR has no address, or at rank 0 none of this machine; or there are several
+ * nodes, and this one has no address that others can reach (T3_NODE_ADDRESS). -EADDRINUSE: the
  * port is taken. -EEXIST: the rank is taken. -EPROTO: a rank has another protocol version, or is no
- * rank of libt3. -ENOTUNIQ: two ranks are on one device. -EXDEV: a rank is on another fabric, or on
- * another node, which is not supported yet. -EDOM: a rank has another number of ranks, or T3_JOB.
+ * rank of libt3. -ENOTUNIQ: two ranks are on one device. -EXDEV: a rank is on another fabric. -EDOM: a rank has another number of ranks, or T3_JOB.
  * -EPIPE: a rank has ended. -ETIMEDOUT: a rank did not come. -EMFILE.
  */
 T3_API int t3_comm_create(struct t3_device *dev, const struct t3_comm_desc *desc,
@@ -80,13 +80,14 @@ struct t3_bootstrap_desc {
 
 /*
  * Join a communicator as t3_comm_create() does. The ranks learn of each other by desc->all_gather,
- * which this thread calls once. It does so in failures too, so that no rank waits for ever, but not
- * after -EINVAL. The library cannot interrupt it: the deadline holds from its end on. No environment
- * is read. All ranks must be on one node, which is a kernel and a network namespace.
+ * which this thread calls once, or twice when they are on several nodes. A node is a kernel and a
+ * network namespace. It calls in failures too, so that no rank waits for ever, but not after
+ * -EINVAL. The library cannot interrupt it: the deadline holds from its end on. Of the environment
+ * T3_NODE_ADDRESS alone is read: where ranks of other nodes reach this one.
  * Errors: what all_gather returns, or -EIO for a result above 0. -EINVAL. -EPROTO: it brought no
  * cards of libt3's ranks in their order, or a rank has another version. -EPIPE: a rank cannot join,
- * or has ended. -EXDEV: a rank is on another fabric, or on another node, which is not supported
- * yet. -EEXIST, -ENOTUNIQ, -EDOM, -EPERM, -ETIMEDOUT, -EMFILE as above.
+ * or has ended. -EXDEV: a rank is on another fabric. -EADDRNOTAVAIL: there are several nodes, and
+ * this one has no address. -EEXIST, -ENOTUNIQ, -EDOM, -EPERM, -ETIMEDOUT, -EMFILE as above.
  */
 T3_API int t3_comm_create_bootstrap(struct t3_device *dev, const struct t3_bootstrap_desc *desc,
 				    int64_t deadline_ns, struct t3_comm **comm);

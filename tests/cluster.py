@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -26,6 +27,7 @@ sys.path.insert(0, str(ROOT / "tools/vm"))
 import vm_who  # pylint: disable=wrong-import-position
 
 BOOT_SECONDS = 60
+GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))  # what depends on the kernel
 FAST = ("--no-devices", "--no-driver")  # which boots faster
 
 
@@ -168,7 +170,43 @@ def srun_starts_nodes():
     expect_of_launcher(result, lambda node: f"{node}: ")
 
 
-TESTS = [nodes_reach_each_other_by_name, a_failure_ends_the_other_nodes,
+# --- one fabric --------------------------------------------------------------
+
+RANKS = ["--ranks", "2", "--initramfs", GUEST / "tests.img"]
+PROGRAM = "/usr/lib/t3/tests/node_ranks"
+
+
+def collectives_run_over_two_nodes():
+    """And the devices are ranks of one fabric, one node after the other."""
+    result = cluster("cluster-collectives", *RANKS, "--", "sh", "-c", f"t3 list && {PROGRAM}",
+                     seconds=2 * BOOT_SECONDS)
+    expect(result, 0, *(rf"^node{rank // 2}: .* {rank} of 4 +ring" for rank in range(4)),
+           "^node0: ranks 0 to 1: good$", "^node1: ranks 2 to 3: good$")
+    found = set(re.findall(r" (0x[0-9a-f]+)$", result[1], re.MULTILINE))
+    check(len(found) == 1, "the fabric's identity", result[1])
+
+
+def a_rank_that_ends_is_an_error_on_both_nodes():
+    result = cluster("cluster-lost", *RANKS, "--", PROGRAM, "3", seconds=2 * BOOT_SECONDS)
+    expect(result, 0, "^node0: rank 0: .*rank [23] has ended$", "^node0: rank 1: .*rank [23] has ended$",
+           "^node1: rank 2: .*rank 3 has ended$")
+
+
+def nodes_may_have_fabrics_of_their_own():
+    result = cluster("cluster-own", "--own-fabrics", "--ranks", "1", "--", "t3", "list")
+    expect(result, 0, "^node0: .* 0 of 1 ", "^node1: .* 0 of 1 ")
+
+
+def the_administrator_may_forbid_keys():
+    """The nodes are on one fabric, but their ranks do not get grants from each other."""
+    result = cluster("cluster-no-keys", *RANKS, "--device-opts", "keys=node", "--grace", "3", "--",
+                     PROGRAM, seconds=2 * BOOT_SECONDS)
+    expect(result, 255, "on another node: it takes keys=fabric of the device and keys=2 of t3.ko$")
+
+
+TESTS = [nodes_reach_each_other_by_name, collectives_run_over_two_nodes,
+         a_rank_that_ends_is_an_error_on_both_nodes, nodes_may_have_fabrics_of_their_own,
+         the_administrator_may_forbid_keys, a_failure_ends_the_other_nodes,
          a_node_that_hangs_meets_the_timeout, a_killed_cluster_leaves_no_process,
          sigterm_ends_all_nodes, mpirun_starts_nodes, srun_starts_nodes]
 

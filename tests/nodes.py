@@ -8,6 +8,7 @@ usage: nodes.py [NAME...]     (default: all tests)
 import argparse
 import contextlib
 import io
+import json
 import os
 import pathlib
 import re
@@ -23,6 +24,7 @@ from loop import ROOT, VM, check, expect, run
 sys.path.insert(0, str(ROOT / "tools/vm"))
 import vm_meet  # pylint: disable=wrong-import-position
 import vm_node  # pylint: disable=wrong-import-position
+import vm_span  # pylint: disable=wrong-import-position
 import vm_who  # pylint: disable=wrong-import-position
 from vm_base import VmError  # pylint: disable=wrong-import-position
 from vm_lines import LINE_MAX, Lines  # pylint: disable=wrong-import-position
@@ -230,12 +232,33 @@ def wrong_use_is_told():
     for arguments, said in ((["cluster"], "cluster needs a command"),
                             (["cluster", "--nodes", "33", "--", "true"], "1 to 32 nodes"),
                             (["cluster", "--nodes", "0", "--", "true"], "1 to 32 nodes"),
+                            (["cluster", "--nodes", "5", "--ranks", "8", "--", "true"],
+                             "5 nodes with 8 devices each are 40 ranks: a fabric has at most 32"),
+                            (["cluster", "--iommu", "--", "true"], "--own-fabrics gives each node"),
+                            (["cluster", "--fabric-opts", "record=/tmp/x", "--", "true"],
+                             "--fabric-opts record= is not for a fabric of several nodes"),
+                            (["cluster", "--fabric-opts", "timed=on,iothread=", "--", "true"],
+                             "--fabric-opts iothread= is not for a fabric of several nodes"),
                             (["cluster", "--grace", "-1", "--", "true"], "--grace must be"),
                             (["cluster", "--meet", "/tmp/x", "--", "true"], "--meet"),
                             (["node", "--node", "0", "--nodes", "2", "--", "true"], "--meet DIR"),
                             (["node", "--nodes", "2", "--", "true"], "--node is missing")):
         clean = {name: "" for names in (*vm_who.LAUNCHERS, *vm_who.JOBS) for name in names if name}
         expect(run(VM, *arguments, env=clean), 126, re.escape(said))
+
+
+def one_fabric_has_the_ranks_of_all_nodes():
+    """In their order, with addresses that differ, and in JSON with numbers and truths."""
+    span = vm_span.Span(pathlib.Path("/x"), 1, [2, 3, 1], "some-uuid")
+    check((span.ranks, span.first) == (6, 2), "the place of node 1", vars(span))
+    *_, text = span.fabric_object("f0", "topology=full,ranks=6,timed=on,workers=0,inject=drop rank=1")
+    wanted = {"qom-type": "t3-fabric", "id": "f0", "topology": "full", "ranks": 6, "timed": True,
+              "workers": 0, "inject": "drop rank=1", "iothread": "io-f0", "node": 1, "uuid": "some-uuid",
+              "nodes": [{"ranks": ranks, "address": {"type": "unix", "path": f"/x/fabric-{node}"}}
+                        for node, ranks in enumerate((2, 3, 1))]}
+    check(json.loads(text) == wanted, "the object", text)
+    check(span.device_properties("memory-size=64M") == ",keys=fabric", "keys are allowed")
+    check(not span.device_properties("keys=off"), "the user's word on keys")
 
 
 def a_node_does_not_outlive_its_launcher():
@@ -260,7 +283,7 @@ TESTS = [launchers_say_who_a_node_is, unsound_nodes_are_refused, a_job_has_a_fol
          a_folder_that_others_may_use_is_refused,
          a_command_begins_and_a_vm_ends_when_all_are_there,
          a_node_that_is_done_gives_others_their_time, a_failure_has_its_grace_and_its_status,
-         lines_stay_whole, wrong_use_is_told, a_node_does_not_outlive_its_launcher]
+         lines_stay_whole, wrong_use_is_told, one_fabric_has_the_ranks_of_all_nodes, a_node_does_not_outlive_its_launcher]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

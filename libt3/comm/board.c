@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The board: memory that all ranks of a communicator see. Rank 0 makes it and sends it to the
- * others.
+ * The board: memory that all ranks of a communicator on one node see. The first of them makes it
+ * and sends it to the others. The lines of ranks on other nodes stay empty: nothing is known of them.
  */
 #define _GNU_SOURCE /* memfd_create, F_ADD_SEALS */
 #include <fcntl.h>
@@ -44,7 +44,8 @@ static int board_map(struct t3_comm *comm, int fd)
 	void *lines;
 
 	if (!is_board(fd))
-		return t3_comm_fail(comm, -EPROTO, "rank 0 sent what is no memory of ours");
+		return t3_comm_fail(comm, -EPROTO, "rank %u sent what is no memory of ours",
+				    t3_comm_leader(comm));
 	lines = mmap(NULL, BOARD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (lines == MAP_FAILED)
 		return t3_comm_fail(comm, -errno, "no memory to share with other ranks");
@@ -52,17 +53,17 @@ static int board_map(struct t3_comm *comm, int fd)
 	return 0;
 }
 
-/* Rank 0 sends its board to all ranks. */
+/* The node's first rank sends its board to the others. */
 static int board_give(struct t3_comm *comm)
 {
-	uint32_t magic = BOARD_MAGIC, to;
+	uint32_t magic = BOARD_MAGIC, rest = comm->here & (comm->here - 1);
 	int fd, ret;
 
 	ret = board_new(&fd);
 	if (ret)
 		return t3_comm_fail(comm, ret, "no memory to share with other ranks");
-	for (to = 1; to < comm->ranks && !ret; to++)
-		ret = t3_comm_post(comm, to, &magic, sizeof(magic), fd);
+	for (; rest && !ret; rest &= rest - 1)
+		ret = t3_comm_post(comm, (uint32_t)__builtin_ctz(rest), &magic, sizeof(magic), fd);
 	if (!ret)
 		ret = board_map(comm, fd);
 	close(fd);
@@ -71,16 +72,17 @@ static int board_give(struct t3_comm *comm)
 
 static int board_get(struct t3_comm *comm, int64_t deadline_ns)
 {
-	uint32_t magic;
+	uint32_t magic, leader = t3_comm_leader(comm);
 	int fd, ret;
 
-	ret = t3_comm_take(comm, 0, &magic, sizeof(magic), &fd, deadline_ns);
+	ret = t3_comm_take(comm, leader, &magic, sizeof(magic), &fd, deadline_ns);
 	if (ret)
 		return ret;
 	if (magic == BOARD_MAGIC)
 		ret = board_map(comm, fd);
 	else
-		ret = t3_comm_fail(comm, -EPROTO, "rank 0 sent what is no message of ours");
+		ret = t3_comm_fail(comm, -EPROTO, "rank %u sent what is no message of ours",
+				   leader);
 	if (fd >= 0)
 		close(fd);
 	return ret;
@@ -88,7 +90,7 @@ static int board_get(struct t3_comm *comm, int64_t deadline_ns)
 
 int comm_board_share(struct t3_comm *comm, int64_t deadline_ns)
 {
-	return comm->rank ? board_get(comm, deadline_ns) : board_give(comm);
+	return comm->rank == t3_comm_leader(comm) ? board_give(comm) : board_get(comm, deadline_ns);
 }
 
 void comm_board_unmap(struct t3_comm *comm)

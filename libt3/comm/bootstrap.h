@@ -5,6 +5,7 @@
  *
  *	create.c -> gather.c -> the caller's all-gather, or the rendezvous
  *	                     -> node.c: who is on this node
+ *	                     -> far.c: how the others are reached
  *	                     -> join.c: connect by the names on the cards
  */
 #ifndef T3_COMM_BOOTSTRAP_H
@@ -76,8 +77,10 @@ void comm_excuse(const struct comm_request *request, int error);
 
 /* Find out on which node this thread is. */
 int comm_find_node(struct t3_comm *comm, struct comm_node *node);
-/* Check that this rank can reach all others, whose cards are in order: else -EXDEV. */
-int comm_judge_nodes(struct t3_comm *comm, const struct comm_card *cards);
+/* Which ranks are on this node, as a bit mask, by their cards. */
+uint32_t comm_ranks_here(const struct t3_comm *comm, const struct comm_card *cards);
+/* far.c: begin to listen for ranks of other nodes, and write where. */
+int comm_listen_far(struct t3_comm *comm, struct comm_place *place, int *listener);
 
 /*
  * Fill the request from the variables of the environment. rendezvous is for the built-in all-gather

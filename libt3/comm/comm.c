@@ -73,6 +73,7 @@ int comm_new(struct t3_device *dev, uint32_t rank, uint32_t ranks, struct t3_com
 	comm->device_ranks = info.ranks;
 	comm->device_rank[rank] = info.rank;
 	comm->gone = ranks;
+	comm->here = (uint32_t)((1ull << ranks) - 1);
 	for (i = 0; i < T3_COMM_RANKS_MAX; i++)
 		comm->socket[i] = -1;
 	*out = comm;

@@ -29,6 +29,8 @@ struct t3_comm {
 	uint32_t device_ranks;
 	uint32_t device_rank[T3_COMM_RANKS_MAX]; /* rank in the fabric of each rank's device */
 	uint32_t gone;				 /* the rank that ended first; ranks: none */
+	uint32_t
+		here; /* bit r: rank r is on this node, so descriptors and shared memory reach it */
 	const struct comm_transport *transport;
 	int socket[T3_COMM_RANKS_MAX]; /* to each rank; -1: none */
 	struct comm_line *lines;       /* by rank; NULL: not yet */
@@ -40,11 +42,23 @@ struct t3_comm {
 	char error[T3_COMM_TEXT_SIZE];
 };
 
+static inline bool t3_comm_is_here(const struct t3_comm *comm, uint32_t rank)
+{
+	return comm->here >> rank & 1;
+}
+
+/* The rank that makes what the ranks of this node share. */
+static inline uint32_t t3_comm_leader(const struct t3_comm *comm)
+{
+	return (uint32_t)__builtin_ctz(comm->here);
+}
+
 #pragma GCC visibility push(hidden)
 
 /*
  * Send a message of a plan's set-up. At most 4 may be outstanding for a pair of ranks, so it never
- * blocks. bytes is at most COMM_MESSAGE_BYTES. fd -1: no descriptor. fd stays the caller's.
+ * blocks. bytes is at most COMM_MESSAGE_BYTES. fd -1: no descriptor; to a rank on another node
+ * there can be none. fd stays the caller's.
  */
 int t3_comm_post(struct t3_comm *comm, uint32_t to, const void *data, size_t bytes, int fd);
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Frames over SOCK_SEQPACKET, each with one file descriptor or none. */
+/* Frames over SOCK_SEQPACKET, each with one file descriptor or none, or over a stream. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/socket.h>
@@ -26,7 +26,7 @@ static void attach(struct msghdr *header, union control *control, int fd)
 	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
 }
 
-int comm_send_frame(int socket, const void *data, size_t size, int fd)
+static int send_packet(int socket, const void *data, size_t size, int fd)
 {
 	struct iovec part = { (void *)(uintptr_t)data, size };
 	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
@@ -78,7 +78,7 @@ static ssize_t receive(int socket, struct msghdr *header, size_t room)
 	return got;
 }
 
-int comm_receive_frame(int socket, void *data, size_t *size, int *fd)
+static int receive_packet(int socket, void *data, size_t *size, int *fd)
 {
 	struct iovec part = { data, *size };
 	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
@@ -114,4 +114,17 @@ int comm_receive_frame(int socket, void *data, size_t *size, int *fd)
 	}
 	*size = (size_t)got;
 	return ret;
+}
+
+int comm_send_frame(int socket, const void *data, size_t size, int fd)
+{
+	return comm_is_stream(socket) ? comm_stream_send(socket, data, size)
+				      : send_packet(socket, data, size, fd);
+}
+
+int comm_receive_frame(int socket, void *data, size_t *size, int *fd)
+{
+	*fd = -1;
+	return comm_is_stream(socket) ? comm_stream_receive(socket, data, size)
+				      : receive_packet(socket, data, size, fd);
 }

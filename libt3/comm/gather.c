@@ -12,7 +12,8 @@
 #include "comm/bootstrap.h"
 
 #define CARD_MAGIC   0x6472616333540a0dull
-#define CARD_VERSION 1u
+#define CARD_VERSION 2u
+#define PLACE_MAGIC  0x6563616c3354310dull
 
 static struct comm_card blank_card(const struct comm_request *request)
 {
@@ -106,37 +107,105 @@ static int judge(struct t3_comm *comm, const struct comm_card *mine, const struc
 			return t3_comm_fail(comm, -EPIPE, "rank %u cannot join: %s", rank,
 					    strerror((int)cards[rank].error));
 	}
-	return comm_judge_nodes(comm, cards);
+	return 0;
 }
 
 /* ----------------------------------------------------------------------- meet */
 
-static int exchange(struct t3_comm *comm, const struct comm_request *request,
-		    const struct comm_card *mine, struct comm_card *cards)
+static int gather(struct t3_comm *comm, const struct comm_request *request, const void *mine,
+		  void *all, size_t bytes)
 {
 	int ret;
 
-	ret = request->all_gather(request->ctx, mine, cards, sizeof(*mine));
+	ret = request->all_gather(request->ctx, mine, all, bytes);
 	if (ret && request->gather_text)
 		return t3_comm_fail(comm, ret, "%s", request->gather_text);
 	if (ret < 0 && ret >= -4095)
 		return t3_comm_fail(comm, ret, "the all-gather failed: %s", strerror(-ret));
 	if (ret)
 		return t3_comm_fail(comm, -EIO, "the all-gather failed: it returned %d", ret);
-	if (!comm_time_left(request->deadline_ns, 1))
-		return t3_comm_fail(comm, -ETIMEDOUT, "the all-gather ended after the deadline");
-	return judge(comm, mine, cards);
+	return 0;
+}
+
+static int exchange(struct t3_comm *comm, const struct comm_request *request,
+		    const struct comm_card *mine, struct comm_card *cards)
+{
+	int ret = gather(comm, request, mine, cards, sizeof(*mine));
+
+	return ret ? ret : judge(comm, mine, cards);
+}
+
+static int in_time(struct t3_comm *comm, const struct comm_request *request)
+{
+	return comm_time_left(request->deadline_ns, 1)
+		       ? 0
+		       : t3_comm_fail(comm, -ETIMEDOUT, "the all-gather ended after the deadline");
 }
 
 static int join(struct t3_comm *comm, int listener, const struct comm_card *cards,
-		int64_t deadline_ns)
+		const struct comm_far *far, int64_t deadline_ns)
 {
 	unsigned char names[T3_COMM_RANKS_MAX][COMM_NAME_BYTES];
 	uint32_t rank;
 
 	for (rank = 0; rank < comm->ranks; rank++)
 		memcpy(names[rank], cards[rank].name, COMM_NAME_BYTES);
-	return comm_join_by_name(comm, listener, names, deadline_ns);
+	return comm_join_by_name(comm, listener, names, far, deadline_ns);
+}
+
+/* ------------------------------------------------------------------ other nodes */
+
+static int judge_place(struct t3_comm *comm, const struct comm_place *place, uint32_t rank)
+{
+	if (place->magic != PLACE_MAGIC || place->rank != rank)
+		return t3_comm_fail(comm, -EPROTO,
+				    "the second all-gather brought no place of rank %u", rank);
+	if (place->error)
+		return t3_comm_fail(comm, -EPIPE, "rank %u cannot join: %s", rank,
+				    strerror((int)place->error));
+	return 0;
+}
+
+/*
+ * The ranks are on several nodes: a second all-gather tells where each listens for the others. A
+ * rank that cannot go on takes part in this one, too.
+ */
+static int find_places(struct t3_comm *comm, const struct comm_request *request,
+		       struct comm_place *places, int *listener)
+{
+	struct comm_place mine = { .magic = PLACE_MAGIC, .rank = comm->rank };
+	char why[T3_COMM_TEXT_SIZE];
+	uint32_t rank;
+	int own, ret;
+
+	own = in_time(comm, request);
+	if (!own)
+		own = comm_listen_far(comm, &mine, listener);
+	mine.error = (uint32_t)-own;
+	memcpy(why, comm->error, sizeof(why));
+	ret = gather(comm, request, &mine, places, sizeof(mine));
+	if (own)
+		return t3_comm_fail(comm, own, "%s", why);
+	for (rank = 0; rank < comm->ranks && !ret; rank++)
+		ret = judge_place(comm, &places[rank], rank);
+	return ret ? ret : in_time(comm, request);
+}
+
+static int join_nodes(struct t3_comm *comm, const struct comm_request *request, int listener,
+		      const struct comm_card *cards)
+{
+	struct comm_place places[T3_COMM_RANKS_MAX] = { 0 };
+	struct comm_far far = { .listener = -1, .place = places };
+	int ret;
+
+	ret = find_places(comm, request, places, &far.listener);
+	if (!ret)
+		ret = join(comm, listener, cards, &far, request->deadline_ns);
+	else
+		close(listener);
+	if (far.listener >= 0)
+		close(far.listener);
+	return ret;
 }
 
 int comm_meet(struct t3_comm *comm, const struct comm_request *request)
@@ -150,8 +219,14 @@ int comm_meet(struct t3_comm *comm, const struct comm_request *request)
 		return ret;
 	}
 	ret = exchange(comm, request, &mine, cards);
+	if (!ret) {
+		comm->here = comm_ranks_here(comm, cards);
+		if (comm->here != (uint32_t)((1ull << comm->ranks) - 1))
+			return join_nodes(comm, request, listener, cards);
+		ret = in_time(comm, request);
+	}
 	if (!ret)
-		return join(comm, listener, cards, request->deadline_ns);
+		return join(comm, listener, cards, NULL, request->deadline_ns);
 	close(listener);
 	return ret;
 }

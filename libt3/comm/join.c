@@ -40,6 +40,34 @@ static int no_connection(struct meeting *m, uint32_t rank, int error)
 	return t3_comm_fail(m->comm, -error, "%s/rank-%u: %s", m->dir, rank, strerror(error));
 }
 
+/* What this rank shows another one, and what that one must show it. NULL: both are on this node. */
+static const unsigned char *secret_of(const struct meeting *m, uint32_t rank, uint32_t other)
+{
+	return t3_comm_is_here(m->comm, other) ? NULL : m->far->place[rank].secret;
+}
+
+static void greet(struct meeting *m, uint32_t rank)
+{
+	comm_say_hello(m->comm, m->comm->socket[rank], secret_of(m, rank, rank));
+	m->asked |= 1u << rank;
+}
+
+static int ask_far(struct meeting *m, uint32_t rank)
+{
+	int fd = comm_connect_far(&m->far->place[rank], m->deadline_ns);
+
+	if (fd == -ECONNREFUSED)
+		return comm_left_early(m, rank);
+	if (fd == -EAGAIN || fd == -EINTR || fd == -ETIMEDOUT)
+		return 0;
+	if (fd < 0)
+		return t3_comm_fail(m->comm, fd, "rank %u on another node cannot be reached: %s",
+				    rank, strerror(-fd));
+	m->comm->socket[rank] = fd;
+	greet(m, rank);
+	return 0;
+}
+
 /* Connect to a lower rank. Returns 0 when that worked or must be tried again. */
 static int ask(struct meeting *m, uint32_t rank)
 {
@@ -47,6 +75,8 @@ static int ask(struct meeting *m, uint32_t rank)
 	struct sockaddr_un at;
 	int fd, ret;
 
+	if (!t3_comm_is_here(comm, rank))
+		return ask_far(m, rank);
 	ret = comm_open_socket(comm, &fd);
 	if (ret)
 		return ret;
@@ -61,8 +91,7 @@ static int ask(struct meeting *m, uint32_t rank)
 	if (ret)
 		return ret;
 	/* If the rank has closed at once, the next read reports it. */
-	comm_say_hello(comm, fd);
-	m->asked |= 1u << rank;
+	greet(m, rank);
 	return 0;
 }
 
@@ -88,7 +117,8 @@ static int hear_answer(struct meeting *m, uint32_t rank)
 	struct comm_greeting hello;
 	int ret;
 
-	ret = comm_hear_hello(m, comm->socket[rank], rank, rank + 1, &hello);
+	ret = comm_hear_hello(m, comm->socket[rank], rank, rank + 1, secret_of(m, comm->rank, rank),
+			      &hello);
 	if (ret == -EPIPE) {
 		close(comm->socket[rank]);
 		comm->socket[rank] = -1;
@@ -143,6 +173,80 @@ static int accept_all(struct meeting *m)
 	return 0;
 }
 
+/* Anybody can connect from another node. Who does not know the secret is only turned away. */
+static int hear_far_stranger(struct meeting *m, uint32_t i)
+{
+	struct t3_comm *comm = m->comm;
+	int fd = m->stranger[i], ret;
+	struct comm_greeting hello;
+
+	ret = comm_hear_hello(m, fd, comm->rank + 1, comm->ranks, m->far->place[comm->rank].secret,
+			      &hello);
+	if (ret == -EAGAIN)
+		return 0;
+	m->stranger[i] = -1;
+	m->far_strangers &= ~(1u << i);
+	if (ret) {
+		close(fd);
+		if (ret != -EACCES)
+			return ret == -EPIPE ? 0 : ret;
+		*comm->error = '\0';
+		return 0;
+	}
+	comm_say_hello(comm, fd, m->far->place[hello.rank].secret);
+	comm->socket[hello.rank] = fd;
+	welcome(m, &hello);
+	return 0;
+}
+
+/*
+ * The same from other nodes. A stranger says who he is at once, or has to make room for others
+ * later.
+ */
+static uint32_t place_for_far(struct meeting *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < STRANGERS; i++)
+		if (m->stranger[i] < 0)
+			return i;
+	for (i = 0; i < STRANGERS; i++) {
+		m->turn = (m->turn + 1) % STRANGERS;
+		if (m->far_strangers >> m->turn & 1)
+			break;
+	}
+	if (i == STRANGERS)
+		return STRANGERS;
+	close(m->stranger[m->turn]);
+	m->stranger[m->turn] = -1;
+	return m->turn;
+}
+
+static int accept_far(struct meeting *m)
+{
+	uint32_t place, tries;
+	int fd, ret = 0;
+
+	for (tries = 0; m->far && tries < 2 * STRANGERS && !ret; tries++) {
+		fd = comm_accept_far(m->far->listener);
+		if (fd == -EAGAIN)
+			return 0;
+		if (fd < 0)
+			return t3_comm_fail(m->comm, fd,
+					    "no rank of another node can be accepted: %s",
+					    strerror(-fd));
+		place = place_for_far(m);
+		if (place == STRANGERS) {
+			close(fd); /* it connects again */
+			return 0;
+		}
+		m->stranger[place] = fd;
+		m->far_strangers |= 1u << place;
+		ret = hear_far_stranger(m, place);
+	}
+	return ret;
+}
+
 /* Send this rank's hello, also to a rank that is refused. Then that rank can say why, too. */
 static int hear_stranger(struct meeting *m, uint32_t i)
 {
@@ -150,11 +254,13 @@ static int hear_stranger(struct meeting *m, uint32_t i)
 	int fd = m->stranger[i], ret;
 	struct comm_greeting hello;
 
-	ret = comm_hear_hello(m, fd, comm->rank + 1, comm->ranks, &hello);
+	if (m->far_strangers >> i & 1)
+		return hear_far_stranger(m, i);
+	ret = comm_hear_hello(m, fd, comm->rank + 1, comm->ranks, NULL, &hello);
 	if (ret == -EAGAIN)
 		return 0;
 	if (ret != -EPIPE)
-		comm_say_hello(comm, fd);
+		comm_say_hello(comm, fd, NULL);
 	if (!ret) {
 		comm->socket[hello.rank] = fd;
 		welcome(m, &hello);
@@ -193,6 +299,8 @@ static int step(struct meeting *m)
 	ret = ask_all(m);
 	if (!ret)
 		ret = accept_all(m);
+	if (!ret)
+		ret = accept_far(m);
 	for (i = 0; i < STRANGERS && !ret; i++) {
 		if (m->stranger[i] >= 0)
 			ret = hear_stranger(m, i);
@@ -206,22 +314,23 @@ static int step(struct meeting *m)
 
 static void sleep_until_news(struct meeting *m)
 {
-	struct pollfd polls[1 + STRANGERS + T3_COMM_RANKS_MAX];
+	struct pollfd polls[2 + STRANGERS + T3_COMM_RANKS_MAX];
 	uint32_t i, ranks = m->comm->ranks, lower = (1u << m->comm->rank) - 1;
 	int64_t ns = m->asked == lower ? INT64_MAX : COMM_RETRY_NS;
 	struct timespec time;
 
 	polls[0] = (struct pollfd){ .fd = m->listener, .events = POLLIN };
+	polls[1] = (struct pollfd){ .fd = m->far ? m->far->listener : -1, .events = POLLIN };
 	for (i = 0; i < STRANGERS; i++)
-		polls[1 + i] = (struct pollfd){ .fd = m->stranger[i], .events = POLLIN };
+		polls[2 + i] = (struct pollfd){ .fd = m->stranger[i], .events = POLLIN };
 	for (i = 0; i < ranks; i++)
-		polls[1 + STRANGERS + i] = (struct pollfd){
+		polls[2 + STRANGERS + i] = (struct pollfd){
 			.fd = m->comm->socket[i],
 			.events = m->joined >> i & 1 ? POLLRDHUP : POLLIN,
 		};
 	ns = comm_time_left(m->deadline_ns, ns);
 	time = (struct timespec){ ns / 1000000000, ns % 1000000000 };
-	ppoll(polls, 1 + STRANGERS + ranks, &time, NULL);
+	ppoll(polls, 2 + STRANGERS + ranks, &time, NULL);
 }
 
 static int meet(struct meeting *m)
@@ -281,7 +390,8 @@ int comm_join(struct t3_comm *comm, const char *dir, int64_t deadline_ns)
 }
 
 int comm_join_by_name(struct t3_comm *comm, int listener,
-		      const unsigned char (*names)[COMM_NAME_BYTES], int64_t deadline_ns)
+		      const unsigned char (*names)[COMM_NAME_BYTES], const struct comm_far *far,
+		      int64_t deadline_ns)
 {
 	struct meeting m = {
 		.comm = comm,
@@ -289,6 +399,7 @@ int comm_join_by_name(struct t3_comm *comm, int listener,
 		.dir_fd = -1,
 		.names = names,
 		.listener = listener,
+		.far = far,
 		.deadline_ns = deadline_ns,
 	};
 	int ret;

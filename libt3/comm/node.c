@@ -65,21 +65,12 @@ int comm_find_node(struct t3_comm *comm, struct comm_node *node)
 	return 0;
 }
 
-/* The one place that keeps ranks from other nodes out. */
-int comm_judge_nodes(struct t3_comm *comm, const struct comm_card *cards)
+uint32_t comm_ranks_here(const struct t3_comm *comm, const struct comm_card *cards)
 {
-	const struct comm_node *here = &cards[comm->rank].node;
-	const char *where;
-	uint32_t rank;
+	uint32_t rank, here = 0;
 
-	for (rank = 0; rank < comm->ranks; rank++) {
-		if (!memcmp(&cards[rank].node, here, sizeof(*here)))
-			continue;
-		where = memcmp(cards[rank].node.boot, here->boot, sizeof(here->boot))
-				? "on another node"
-				: "in another network namespace";
-		return t3_comm_fail(comm, -EXDEV, "rank %u is %s: keys are not supported yet", rank,
-				    where);
-	}
-	return 0;
+	for (rank = 0; rank < comm->ranks; rank++)
+		if (!memcmp(&cards[rank].node, &cards[comm->rank].node, sizeof(cards->node)))
+			here |= 1u << rank;
+	return here;
 }

@@ -72,15 +72,37 @@ struct comm_parting {
 
 #define COMM_NAME_BYTES 16u
 
+/* Where a rank can be reached from other nodes, and what it must be shown there. */
+struct comm_place {
+	uint64_t magic;
+	uint32_t rank;
+	uint32_t error;	 /* errno: this rank cannot join; 0: it can */
+	uint16_t family; /* AF_INET or AF_INET6; 0: on this node alone */
+	uint16_t port;	 /* in the network's order, as the address */
+	uint32_t scope;	 /* AF_INET6 */
+	unsigned char address[16];
+	unsigned char secret[COMM_NAME_BYTES];
+};
+
+_Static_assert(sizeof(struct comm_place) == 56, "a place has no holes");
+
+struct comm_far {
+	int listener;
+	const struct comm_place *place; /* by rank */
+};
+
 struct meeting {
 	struct t3_comm *comm;
 	const char *dir; /* or a word for the texts, when ranks have names */
 	int dir_fd;
 	const unsigned char (*names)[COMM_NAME_BYTES]; /* by rank; NULL: they meet in dir */
 	int listener;
-	uint32_t joined;	 /* bit r: the hello of rank r was good */
-	uint32_t asked;		 /* lower ranks that have got our hello */
-	int stranger[STRANGERS]; /* accepted, but no hello yet; -1: none */
+	const struct comm_far *far; /* how ranks of other nodes meet; NULL: there are none */
+	uint32_t far_strangers;	    /* bit i: stranger i came from another node */
+	uint32_t turn;		    /* of those, the next to make room */
+	uint32_t joined;	    /* bit r: the hello of rank r was good */
+	uint32_t asked;		    /* lower ranks that have got our hello */
+	int stranger[STRANGERS];    /* accepted, but no hello yet; -1: none */
 	int64_t deadline_ns;
 };
 
@@ -107,7 +129,8 @@ int comm_join(struct t3_comm *comm, const char *dir, int64_t deadline_ns);
  * names[r]. listener is this rank's, and the call closes it.
  */
 int comm_join_by_name(struct t3_comm *comm, int listener,
-		      const unsigned char (*names)[COMM_NAME_BYTES], int64_t deadline_ns);
+		      const unsigned char (*names)[COMM_NAME_BYTES], const struct comm_far *far,
+		      int64_t deadline_ns);
 
 /*
  * Send one frame of at most size bytes over a socket, with a descriptor or without (-1). Never
@@ -119,6 +142,11 @@ int comm_send_frame(int socket, const void *data, size_t size, int fd);
  * than one descriptor came, and all were closed. -EMFILE: no room for the descriptor.
  */
 int comm_receive_frame(int socket, void *data, size_t *size, int *fd);
+
+/* stream.c: the same over a stream socket. -EPROTO: no frame. */
+bool comm_is_stream(int socket);
+int comm_stream_send(int socket, const void *data, size_t size);
+int comm_stream_receive(int socket, void *data, size_t *size);
 
 /* Keep the reason of a rank that could not join. Returns -EPIPE. */
 int comm_fail_parting(struct t3_comm *comm, uint32_t rank, const struct comm_parting *parting);
@@ -159,13 +187,18 @@ int comm_out_of_time(struct meeting *m);
 
 /* Check that the process at the other end belongs to this user or root. -EPERM. */
 int comm_judge_peer(struct t3_comm *comm, int fd);
-int comm_say_hello(struct t3_comm *comm, int fd);
+/* secret: of the receiver; NULL: it is on this node, and was judged by its user. */
+int comm_say_hello(struct t3_comm *comm, int fd, const unsigned char *secret);
+/* far.c: connect to a rank on another node; the socket, or a negative error number. */
+int comm_connect_far(const struct comm_place *place, int64_t deadline_ns);
+int comm_accept_far(int listener);
 /*
+ * secret: what the sender must show, or NULL. -EACCES: it does not know it.
  * Read and check the hello of one of the ranks lowest .. below - 1. -EAGAIN: none yet. -EPIPE: the
  * connection was closed. Other errors are those of t3_comm_create(): the rank cannot join.
  */
 int comm_hear_hello(struct meeting *m, int fd, uint32_t lowest, uint32_t below,
-		    struct comm_greeting *greeting);
+		    const unsigned char *secret, struct comm_greeting *greeting);
 
 #pragma GCC visibility pop
 

@@ -56,8 +56,8 @@ struct t3_plan {
 #pragma GCC visibility push(hidden)
 
 /*
- * The board of all ranks: make it and get its file, or map the file of another rank; close the
- * file.
+ * The board of all ranks on a node: make it and get its file, or map the file of another rank;
+ * close the file.
  */
 int t3_plan_board_new(struct plan_board **board, int *fd);
 int t3_plan_board_open(int fd, struct plan_board **board);
@@ -76,15 +76,27 @@ int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc);
  * grants.
  */
 int t3_plan_make_space(struct t3_plan *plan);
-/* A grant for a rank that sends to this one, or *fd -1 for one that does not. */
-int t3_plan_grant(struct t3_plan *plan, uint32_t to, int *fd);
+/* What lets a rank send to this one. */
+struct plan_grant {
+	int fd;	    /* -1: none */
+	bool keyed; /* for a rank on another node: */
+	struct t3_key key;
+};
+
+/* A grant for a rank that sends to this one, or none for one that does not. */
+int t3_plan_grant(struct t3_plan *plan, uint32_t to, struct plan_grant *grant);
 /* Make the segments that send, and the producers. All grants are there. */
 int t3_plan_map(struct t3_plan *plan);
 void t3_plan_free(struct t3_plan *plan);
 
-/* The epoch that a rank has armed last, as the board shows it. */
+/*
+ * The epoch that a rank has armed last, as the board shows it. Nothing is known of a rank on another
+ * node, so it is never said to be behind.
+ */
 static inline uint32_t t3_plan_epoch_of(const struct t3_plan *plan, uint32_t rank)
 {
+	if (!t3_comm_is_here(plan->comm, rank))
+		return UINT32_MAX;
 	return atomic_load_explicit(&plan->board->line[rank].epoch, memory_order_relaxed);
 }
 

@@ -18,7 +18,7 @@
 
 #include "plan/plan.h"
 
-#define MAGIC 0x50335401u /* increase it when the messages change */
+#define MAGIC 0x50335402u /* increase it when the messages change */
 
 enum step { STEP_DESCRIBE, STEP_GRANT, STEP_READY, STEPS };
 
@@ -29,9 +29,12 @@ struct message {
 	uint32_t step;
 	int32_t error;	/* the rank's error so far */
 	uint32_t fatal; /* not 0: after it the communicator cannot go on */
-	uint32_t pad;
+	uint32_t keyed; /* 1: a key for the receiver, which is on another node */
 	struct t3_plan_desc desc;
-	char text[112]; /* the error's sentence */
+	union {
+		char text[112]; /* the error's sentence */
+		struct t3_key key;
+	};
 };
 
 _Static_assert(sizeof(struct message) <= COMM_MESSAGE_BYTES, "a message of a communicator");
@@ -43,7 +46,7 @@ struct setup {
 	struct t3_plan_desc desc; /* as the caller gave it */
 	uint32_t number;
 	int64_t deadline_ns;
-	int board;	 /* the board's file, at rank 0 until it was sent; else -1 */
+	int board;	 /* the board's file, at the node's first rank until it was sent; else -1 */
 	int board_error; /* the board's file of another rank */
 	int error[T3_COMM_RANKS_MAX];
 	char text[T3_COMM_TEXT_SIZE]; /* the sentence of the lowest rank */
@@ -81,7 +84,7 @@ static void note_own_error(struct setup *s, int error)
 
 /* --------------------------------------------------------------------- messages */
 
-static int post(struct setup *s, uint32_t step, uint32_t to, int fd)
+static int post(struct setup *s, uint32_t step, uint32_t to, const struct plan_grant *grant)
 {
 	struct message message = {
 		.magic = MAGIC,
@@ -92,14 +95,19 @@ static int post(struct setup *s, uint32_t step, uint32_t to, int fd)
 		.desc = s->desc,
 	};
 
-	if (message.error)
+	if (message.error) {
 		snprintf(message.text, sizeof(message.text), "%.111s", s->comm->error);
-	return t3_comm_post(s->comm, to, &message, sizeof(message), fd);
+	} else if (grant->keyed) {
+		message.keyed = 1;
+		message.key = grant->key;
+	}
+	return t3_comm_post(s->comm, to, &message, sizeof(message), grant->fd);
 }
 
 /* Tell the failure to all ranks that still expect a message of this one. */
 static void give_up(struct setup *s, int ret, uint32_t step, uint32_t round)
 {
+	static const struct plan_grant none = { .fd = -1 };
 	uint32_t n = s->comm->ranks;
 	char why[T3_COMM_TEXT_SIZE];
 
@@ -108,36 +116,37 @@ static void give_up(struct setup *s, int ret, uint32_t step, uint32_t round)
 	memcpy(why, s->comm->error, sizeof(why));
 	for (; step < STEPS; step++, round = 1) {
 		for (; round < n; round++) {
-			post(s, step, (s->comm->rank + round) % n, -1);
+			post(s, step, (s->comm->rank + round) % n, &none);
 			/* A rank that cannot receive it any more is not the reason. */
 			memcpy(s->comm->error, why, sizeof(why));
 		}
 	}
 }
 
-/* Prepare the descriptor for a message. The message reports a failure of that. */
-static int file_for(struct setup *s, uint32_t step, uint32_t to)
+/* Prepare what goes with a message. The message reports a failure of that. */
+static struct plan_grant enclosure(struct setup *s, uint32_t step, uint32_t to)
 {
-	int fd = -1;
+	struct plan_grant grant = { .fd = -1 };
 
-	if (step == STEP_DESCRIBE)
-		return s->board;
-	if (step == STEP_GRANT && !*own_error(s))
-		note_own_error(s, t3_plan_grant(s->plan, to, &fd));
-	return fd;
+	if (step == STEP_DESCRIBE && t3_comm_is_here(s->comm, to))
+		grant.fd = s->board;
+	else if (step == STEP_GRANT && !*own_error(s))
+		note_own_error(s, t3_plan_grant(s->plan, to, &grant));
+	return grant;
 }
 
 static void post_round(struct setup *s, uint32_t step, uint32_t round)
 {
 	uint32_t to = (s->comm->rank + round) % s->comm->ranks;
-	int fd, ret;
+	struct plan_grant grant;
+	int ret;
 
 	if (s->dead)
 		return;
-	fd = file_for(s, step, to);
-	ret = post(s, step, to, fd);
-	if (fd >= 0 && fd != s->board)
-		close(fd);
+	grant = enclosure(s, step, to);
+	ret = post(s, step, to, &grant);
+	if (grant.fd >= 0 && grant.fd != s->board)
+		close(grant.fd);
 	if (ret)
 		give_up(s, ret, step, round);
 }
@@ -161,7 +170,8 @@ static int take_board(struct setup *s, const struct message *m, int fd)
 		return 0;
 	ret = t3_plan_board_open(fd, &s->plan->board);
 	if (ret == -EPROTO)
-		t3_comm_fail(s->comm, ret, "rank 0 sent what is no memory of ours");
+		t3_comm_fail(s->comm, ret, "rank %u sent what is no memory of ours",
+			     t3_comm_leader(s->comm));
 	else if (ret)
 		t3_comm_fail(s->comm, ret, "no memory to share with other ranks");
 	return ret;
@@ -175,13 +185,16 @@ static int take_grant(struct setup *s, const struct message *m, uint32_t from, i
 
 	if (m->error || *own_error(s))
 		return 0;
-	if (fd < 0) {
+	if (fd < 0 && !m->keyed) {
 		if (!t3_layout_targets(&s->plan->layout, from, &ops))
 			return 0;
 		return t3_comm_fail(s->comm, -EPROTO, "rank %u sent neither a grant nor an error",
 				    from);
 	}
-	ret = t3_grant_import(s->plan->space, fd, &s->plan->import[from], NULL);
+	if (m->keyed)
+		ret = t3_key_import(s->plan->space, &m->key, &s->plan->import[from], NULL);
+	else
+		ret = t3_grant_import(s->plan->space, fd, &s->plan->import[from], NULL);
 	if (ret)
 		t3_comm_fail(s->comm, ret, "the grant of rank %u: %s", from, strerror(-ret));
 	return ret;
@@ -204,7 +217,7 @@ static void accept(struct setup *s, struct message *m, uint32_t from, int fd)
 	if (m->step == STEP_DESCRIBE) {
 		if (memcmp(&m->desc, &s->desc, sizeof(s->desc)) != 0)
 			s->differs = from;
-		if (!from)
+		if (from == t3_comm_leader(s->comm))
 			s->board_error = take_board(s, m, fd);
 	} else if (m->step == STEP_GRANT) {
 		ret = take_grant(s, m, from, fd);
@@ -262,7 +275,7 @@ static void work(struct setup *s, uint32_t step)
 		return;
 	if (step == STEP_DESCRIBE) {
 		ret = t3_plan_describe(s->plan, &s->desc);
-		if (!ret && !s->comm->rank)
+		if (!ret && s->comm->rank == t3_comm_leader(s->comm))
 			ret = make_board(s);
 	} else if (step == STEP_GRANT) {
 		ret = s->board_error ? s->board_error : t3_plan_make_space(s->plan);

@@ -112,21 +112,32 @@ static int targets_of(const struct t3_plan *plan, uint32_t from, uint64_t *mask,
 	return ret;
 }
 
-int t3_plan_grant(struct t3_plan *plan, uint32_t to, int *fd)
+static int no_grant(struct t3_plan *plan, uint32_t to, int ret)
 {
-	uint32_t ops, grant;
+	if (!t3_comm_is_here(plan->comm, to) && (ret == -EPERM || ret == -EOPNOTSUPP))
+		return t3_comm_fail(
+			plan->comm, ret,
+			"no key for rank %u on another node: it takes keys=fabric of the "
+			"device and keys=2 of t3.ko",
+			to);
+	return t3_comm_fail(plan->comm, ret, "no grant for rank %u: %s", to, strerror(-ret));
+}
+
+int t3_plan_grant(struct t3_plan *plan, uint32_t to, struct plan_grant *grant)
+{
+	uint32_t ops, number, ranks = 1u << plan->comm->device_rank[to];
 	uint64_t mask;
 	int ret;
 
-	*fd = -1;
+	*grant = (struct plan_grant){ .fd = -1 };
 	ret = targets_of(plan, to, &mask, &ops);
-	if (!ret && mask)
-		ret = t3_grant_export_to(plan->space, 1u << plan->comm->device_rank[to], mask, ops,
-					 fd, &grant);
-	if (ret)
-		return t3_comm_fail(plan->comm, ret, "no grant for rank %u: %s", to,
-				    strerror(-ret));
-	return 0;
+	if (!ret && mask && t3_comm_is_here(plan->comm, to)) {
+		ret = t3_grant_export_to(plan->space, ranks, mask, ops, &grant->fd, &number);
+	} else if (!ret && mask) {
+		ret = t3_key_export(plan->space, ranks, mask, ops, &grant->key, &number);
+		grant->keyed = !ret;
+	}
+	return ret ? no_grant(plan, to, ret) : 0;
 }
 
 static int map_sender(struct t3_plan *plan, const struct t3_layout_segment *s)

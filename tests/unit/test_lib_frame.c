@@ -83,12 +83,101 @@ static void end_is_the_end(void **state)
 	close(pair[0]);
 }
 
+/* ---------------------------------------------------------------------- streams */
+
+static void streams(int pair[2])
+{
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+}
+
+static int receive_stream(int fd, unsigned char *frame, size_t *size)
+{
+	int extra, ret;
+
+	*size = 264;
+	ret = comm_receive_frame(fd, frame, size, &extra);
+	assert_int_equal(extra, -1);
+	return ret;
+}
+
+/* Whatever the pieces are that they come in. */
+static void frames_of_a_stream_stay_whole(void **state)
+{
+	unsigned char frame[264], wire[4 + 200 + 4 + 3] = { 200 };
+	size_t size, i;
+	int pair[2];
+
+	(void)state;
+	memset(wire + 4, 7, 200);
+	wire[204] = 3;
+	memcpy(wire + 208, "end", 3);
+	streams(pair);
+	for (i = 0; i < sizeof(wire); i++) {
+		assert_int_equal(receive_stream(pair[1], frame, &size), -EAGAIN);
+		assert_int_equal(send(pair[0], wire + i, 1, 0), 1);
+		if (i != 203)
+			continue;
+		assert_int_equal(receive_stream(pair[1], frame, &size), 0);
+		assert_int_equal(size, 200);
+		assert_memory_equal(frame, wire + 4, 200);
+	}
+	assert_int_equal(receive_stream(pair[1], frame, &size), 0);
+	assert_int_equal(size, 3);
+	assert_memory_equal(frame, "end", 3);
+	assert_int_equal(comm_send_frame(pair[1], "back", 4, -1), 0);
+	assert_int_equal(receive_stream(pair[0], frame, &size), 0);
+	assert_memory_equal(frame, "back", 4);
+	close(pair[0]);
+	assert_int_equal(receive_stream(pair[1], frame, &size), -EPIPE);
+	assert_int_equal(comm_send_frame(pair[1], "x", 1, -1), -EPIPE);
+	close(pair[1]);
+}
+
+static void wrong_lengths_of_a_stream_are_refused(void **state)
+{
+	static const uint32_t lengths[] = { 0, 265, 0x80000000, 0xffffffff };
+	unsigned char frame[264];
+	size_t i, size;
+	int pair[2];
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		streams(pair);
+		assert_int_equal(send(pair[0], &lengths[i], 4, 0), 4);
+		assert_int_equal(receive_stream(pair[1], frame, &size), -EPROTO);
+		close(pair[0]);
+		close(pair[1]);
+	}
+}
+
+/* A part of a frame and the end: nothing follows. */
+static void a_stream_that_ends_in_a_frame_has_ended(void **state)
+{
+	static const unsigned char wire[20] = { 100 };
+	unsigned char frame[264];
+	size_t sizes[] = { 2, 4, 20 }, size, i;
+	int pair[2];
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		streams(pair);
+		assert_int_equal(send(pair[0], wire, sizes[i], 0), sizes[i]);
+		assert_int_equal(receive_stream(pair[1], frame, &size), -EAGAIN);
+		close(pair[0]);
+		assert_int_equal(receive_stream(pair[1], frame, &size), -EPIPE);
+		close(pair[1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frame_comes_before_the_end),
 		cmocka_unit_test(end_is_the_end),
 		cmocka_unit_test(reset_is_no_end),
+		cmocka_unit_test(frames_of_a_stream_stay_whole),
+		cmocka_unit_test(wrong_lengths_of_a_stream_are_refused),
+		cmocka_unit_test(a_stream_that_ends_in_a_frame_has_ended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* libt3: communicators whose ranks meet by an all-gather of the caller, also by one that is wrong. */
 #include "test_lib_fabric.h"
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -11,13 +12,22 @@
 #define MANY 32u
 #define LONG in_ms(20000)
 
-/* Version 1 of a card, as numbers. */
+/* Version 2 of a card, as numbers. */
 struct wire_card {
 	uint64_t magic;
 	uint32_t version, bytes, rank, ranks, error, pad;
 	unsigned char boot[16];
 	uint64_t net;
 	unsigned char name[16];
+};
+
+/* What the second all-gather brings, when the ranks are on several nodes. */
+struct wire_place {
+	uint64_t magic;
+	uint32_t rank, error;
+	uint16_t family, port;
+	uint32_t scope;
+	unsigned char address[16], secret[16];
 };
 
 struct member {
@@ -31,6 +41,7 @@ struct member {
 	unsigned int slow_ms;
 	int result;
 	void (*change)(struct member *m, struct wire_card *all);
+	void (*change_places)(struct member *m, struct wire_place *all);
 };
 
 static struct member member[MANY];
@@ -87,8 +98,10 @@ static int gather(void *ctx, const void *mine, void *all, size_t bytes)
 	pthread_barrier_wait(&all_came);
 	for (i = 0; i < m->ranks; i++)
 		memcpy((char *)all + i * bytes, table[i], bytes);
-	if (m->change)
+	if (m->change && bytes == sizeof(struct wire_card))
 		m->change(m, all);
+	if (m->change_places && bytes == sizeof(struct wire_place))
+		m->change_places(m, all);
 	pthread_barrier_wait(&all_read);
 	usleep(m->slow_ms * 1000);
 	return m->result;
@@ -291,7 +304,7 @@ static void change_nothing(struct member *m, struct wire_card *all)
 {
 	(void)m;
 	assert_int_equal(all[1].magic, 0x6472616333540a0dull);
-	assert_int_equal(all[1].version, 1);
+	assert_int_equal(all[1].version, 2);
 	assert_int_equal(all[1].bytes, 72);
 	assert_int_equal(all[1].rank, 1);
 	assert_int_equal(all[1].ranks, 2);
@@ -329,7 +342,7 @@ static void bring_own_alone(struct member *m, struct wire_card *all)
 static void other_version(struct member *m, struct wire_card *all)
 {
 	(void)m;
-	all[1].version = 2;
+	all[1].version = 3;
 }
 
 static void other_size(struct member *m, struct wire_card *all)
@@ -353,18 +366,6 @@ static void other_number(struct member *m, struct wire_card *all)
 static void other_process(struct member *m, struct wire_card *all)
 {
 	all[m->rank].name[15] ^= 1;
-}
-
-static void other_node(struct member *m, struct wire_card *all)
-{
-	(void)m;
-	all[1].boot[15] ^= 1;
-	all[1].net ^= 1;
-}
-
-static void other_namespace(struct member *m, struct wire_card *all)
-{
-	all[m->ranks - 1].net ^= 1;
 }
 
 static void odd_error(struct member *m, struct wire_card *all)
@@ -396,7 +397,7 @@ static void wrong_cards_are_refused(void **state)
 	brings(bring_own_alone, -EPROTO, NO_CARD("1"));
 	came_to(1, -EPROTO, NO_CARD("0"));
 	brings(swap, -EPROTO, "the all-gather brought the card of rank 1 as that of rank 0");
-	brings(other_version, -EPROTO, "rank 1 has a libt3 with cards of version 2, this one 1");
+	brings(other_version, -EPROTO, "rank 1 has a libt3 with cards of version 3, this one 2");
 	brings(other_size, -EPROTO, "rank 1 has a card of a wrong form");
 	brings(used_pad, -EPROTO, "rank 1 has a card of a wrong form");
 	brings(other_number, -EDOM, "rank 1 counts 3 ranks, this one 2");
@@ -404,20 +405,159 @@ static void wrong_cards_are_refused(void **state)
 	       "rank 0 is taken: the all-gather brought another card than this one's");
 }
 
-/* rank 1's own card differs from what it sent, which has precedence there. */
-static void ranks_of_other_nodes_are_refused(void **state)
+/* ------------------------------------------------------------------ other nodes */
+
+#define NODES 3u
+
+/* Rank r is on node r % NODES: another kernel, or another network namespace. */
+static void spread(struct member *m, struct wire_card *all)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->ranks; i++) {
+		uint32_t differs = (i % NODES) ^ (m->rank % NODES);
+
+		all[i].boot[15] ^= (unsigned char)(differs & 1);
+		all[i].net ^= differs & 2;
+	}
+}
+
+static void on_nodes(const char *address)
+{
+	uint32_t i;
+
+	setenv("T3_NODE_ADDRESS", address, 1);
+	for (i = 0; i < MANY; i++)
+		member[i].change = spread;
+}
+
+static void ranks_of_several_nodes_meet(void **state)
+{
+	static const char *const addresses[] = { "127.0.0.1", "localhost", "::1" };
+	static const uint32_t sizes[] = { 2, 3, 5, 32 };
+	uint32_t i, s;
+
+	(void)state;
+	for (s = 0; s < 4; s++) {
+		calls = 0;
+		on_nodes(addresses[s % 3]);
+		run(sizes[s]);
+		for (i = 0; i < sizes[s]; i++)
+			came_to(i, 0, "");
+		assert_int_equal(calls, 2 * sizes[s]);
+	}
+}
+
+/* All of them have the second all-gather, also those that cannot go on. */
+static void a_rank_without_an_address_says_so(void **state)
 {
 	(void)state;
-	member[0].change = other_node;
+	on_nodes("not.an.address.invalid");
 	run(2);
-	came_to(0, -EXDEV, "rank 1 is on another node: keys are not supported yet");
-	assert_int_equal(member[1].ret, -EPIPE);
-	member[0].change = other_namespace;
-	member[1].change = other_namespace;
+	assert_int_equal(member[0].ret, -EADDRNOTAVAIL);
+	assert_non_null(strstr(member[0].text, "T3_NODE_ADDRESS is 'not.an.address.invalid': "));
+	assert_int_equal(calls, 4);
+	on_nodes("127.0.0.1");
+	member[1].deadline_ns = in_ms(0);
 	run(3);
-	came_to(0, -EXDEV, "rank 2 is in another network namespace: keys are not supported yet");
-	came_to(1, -EXDEV, "rank 2 is in another network namespace: keys are not supported yet");
-	assert_int_equal(member[2].ret, -EPIPE);
+	came_to(0, -EPIPE, "rank 1 cannot join: Connection timed out");
+	came_to(1, -ETIMEDOUT, "the all-gather ended after the deadline");
+	came_to(2, -EPIPE, "rank 1 cannot join: Connection timed out");
+}
+
+static void no_places(struct member *m, struct wire_place *all)
+{
+	memset(all, 0, m->ranks * sizeof(*all));
+}
+
+static void no_family(struct member *m, struct wire_place *all)
+{
+	(void)m;
+	all[0].family = 99;
+}
+
+static void other_secret(struct member *m, struct wire_place *all)
+{
+	(void)m;
+	all[0].secret[15] ^= 1;
+}
+
+static void wrong_places_are_refused(void **state)
+{
+	(void)state;
+	on_nodes("127.0.0.1");
+	member[0].change_places = member[1].change_places = no_places;
+	run(2);
+	came_to(0, -EPROTO, "the second all-gather brought no place of rank 0");
+	came_to(1, -EPROTO, "the second all-gather brought no place of rank 0");
+	member[0].change_places = NULL;
+	member[1].change_places = no_family;
+	member[0].deadline_ns = in_ms(500);
+	run(2);
+	came_to(1, -EAFNOSUPPORT,
+		"rank 0 on another node cannot be reached: Address family not supported by "
+		"protocol");
+	assert_int_equal(member[0].ret, -ETIMEDOUT);
+}
+
+/* Rank 1 shows rank 0 a wrong secret. Rank 0 turns it away, and so it is never heard. */
+static void who_does_not_know_the_secret_is_turned_away(void **state)
+{
+	(void)state;
+	on_nodes("127.0.0.1");
+	member[0].deadline_ns = member[1].deadline_ns = in_ms(500);
+	member[1].change_places = other_secret;
+	run(2);
+	came_to(0, -ETIMEDOUT, "rank 1 of 2 did not come to the meeting in time");
+	assert_true(member[1].ret == -ETIMEDOUT || member[1].ret == -EPIPE);
+}
+
+#define CROWD 70u
+
+static int crowd[CROWD];
+
+/* What each of them sends. Some send nothing, or a part of a frame, and stay. */
+static void shout(uint32_t i, int fd)
+{
+	static const unsigned char zeros[60] = { 56 };
+	char noise[64];
+
+	memset(noise, (int)i, sizeof(noise));
+	if (i % 4 == 1)
+		assert_int_equal(send(fd, noise, sizeof(noise), MSG_NOSIGNAL), sizeof(noise));
+	else if (i % 4 == 2)
+		assert_int_equal(send(fd, zeros, sizeof(zeros), MSG_NOSIGNAL), sizeof(zeros));
+	else if (i % 4 == 3)
+		assert_int_equal(send(fd, zeros, 30, MSG_NOSIGNAL), 30);
+}
+
+static void crowd_in(struct member *m, struct wire_place *all)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = all[m->rank].port };
+	uint32_t i;
+
+	memcpy(&at.sin_addr, all[m->rank].address, sizeof(at.sin_addr));
+	for (i = 0; i < CROWD; i++) {
+		crowd[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		assert_true(!connect(crowd[i], (struct sockaddr *)&at, sizeof(at)) ||
+			    errno == EINPROGRESS);
+		if (i < 32)
+			shout(i, crowd[i]);
+	}
+}
+
+static void strangers_of_other_nodes_are_turned_away(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	on_nodes("127.0.0.1");
+	member[0].change_places = crowd_in;
+	run(4);
+	for (i = 0; i < CROWD; i++)
+		close(crowd[i]);
+	for (i = 0; i < 4; i++)
+		came_to(i, 0, "");
 }
 
 static void an_error_may_be_any_number(void **state)
@@ -480,7 +620,11 @@ int main(void)
 		TEST(a_rank_that_is_late_is_named),
 		TEST(a_rank_that_cannot_join_says_so),
 		TEST(wrong_cards_are_refused),
-		TEST(ranks_of_other_nodes_are_refused),
+		TEST(ranks_of_several_nodes_meet),
+		TEST(a_rank_without_an_address_says_so),
+		TEST(wrong_places_are_refused),
+		TEST(who_does_not_know_the_secret_is_turned_away),
+		TEST(strangers_of_other_nodes_are_turned_away),
 		TEST(an_error_may_be_any_number),
 		TEST(other_users_are_turned_away),
 	};

@@ -12,16 +12,17 @@
 
 #define LONG in_ms(20000)
 
-/* The protocol's version 1, as numbers. */
+/* The protocol's version 2, as numbers. */
 struct wire_hello {
 	uint64_t magic;
 	uint32_t version, bytes;
 	uint64_t fabric_id;
 	uint32_t rank, ranks, device_rank, pad;
+	unsigned char secret[16];
 };
 
 static const struct wire_hello good_hello = {
-	0x6d6d6f6333540a0dull, 1, 40, FABRIC, 1, 2, 9, 0,
+	0x6d6d6f6333540a0dull, 2, 56, FABRIC, 1, 2, 9, 0, { 0 },
 };
 
 static char dir[64];
@@ -186,18 +187,18 @@ static void wrong_hellos_are_refused(void **state)
 	hears(noise, 1, 0, -EPROTO, STRANGER);
 	hears(&hello, 15, 0, -EPROTO, STRANGER);
 	hears(&hello, 16, 0, -EPROTO, "a hello of a wrong form");
-	hears(&hello, 39, 0, -EPROTO, "a hello of a wrong form");
-	hello.bytes = 41;
+	hears(&hello, 55, 0, -EPROTO, "a hello of a wrong form");
+	hello.bytes = 57;
 	says(hello, -EPROTO, "a hello of a wrong form");
-	hello.bytes = 40;
+	hello.bytes = 56;
 	hello.pad = 1;
 	says(hello, -EPROTO, "a hello of a wrong form");
 	hello.pad = 0;
 	hello.magic ^= 1ull << 63;
 	says(hello, -EPROTO, STRANGER);
 	hello.magic = good_hello.magic;
-	hello.version = 2;
-	says(hello, -EPROTO, "a rank has a libt3 that speaks version 2, this one 1");
+	hello.version = 1;
+	says(hello, -EPROTO, "a rank has a libt3 that speaks version 1, this one 2");
 }
 
 /* A later version may have another size. */
@@ -212,8 +213,8 @@ static void a_longer_hello_tells_its_version(void **state)
 	next.hello.version = 7;
 	next.hello.bytes = sizeof(next);
 	hears(&next, sizeof(next), 0, -EPROTO,
-	      "a rank has a libt3 that speaks version 7, this one 1");
-	next.hello.version = 1;
+	      "a rank has a libt3 that speaks version 7, this one 2");
+	next.hello.version = 2;
 	hears(&next, sizeof(next), 0, -EPROTO, "a hello of a wrong form");
 }
 
@@ -319,8 +320,8 @@ static void listeners_are_checked_too(void **state)
 	fd = accept(listener, NULL, NULL);
 	assert_int_equal(recv(fd, &hello, sizeof(hello), 0), sizeof(hello));
 	assert_int_equal(hello.magic, good_hello.magic);
-	assert_int_equal(hello.version, 1);
-	assert_int_equal(hello.bytes, 40);
+	assert_int_equal(hello.version, 2);
+	assert_int_equal(hello.bytes, 56);
 	assert_int_equal(hello.fabric_id, FABRIC);
 	assert_int_equal(hello.rank, 1);
 	assert_int_equal(hello.ranks, 2);

@@ -56,7 +56,7 @@ static int stop(void **state)
 /* Send all messages of rank 0, with a file in the first step or without. */
 static void say_all(int file)
 {
-	struct wire_message m = { .magic = 0x50335401, .number = 1, .desc = all_reduce };
+	struct wire_message m = { .magic = 0x50335402, .number = 1, .desc = all_reduce };
 
 	for (m.step = DESCRIBE; m.step < STEPS; m.step++)
 		assert_int_equal(t3_comm_post(comms[0], 1, &m, sizeof(m),
@@ -147,7 +147,7 @@ static void the_reason_is_kept(void **state)
 /* After a plain collective that found no link no other one can run. A plan of another kind can. */
 static void no_link(void **state)
 {
-	struct wire_message m = { .magic = 0x50335401, .number = 1, .desc = all_reduce };
+	struct wire_message m = { .magic = 0x50335402, .number = 1, .desc = all_reduce };
 	uint32_t in = 1, out, i;
 
 	(void)state;

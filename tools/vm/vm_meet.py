@@ -97,7 +97,7 @@ class Meeting:
     def path(self, node):
         return self.folder / f"node-{node}"
 
-    def join(self, facts):
+    def join(self, facts=()):
         """The file gets its name with the lock held: others never see it without."""
         if self.seen(self.node):
             raise VmError(EXIT_USAGE, f"node {self.node} is already in {self.folder}: give each node "

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Collectives of all ranks of a cluster of VMs, checked element by element: `t3-vm cluster` runs it
+ * on each node (tests/cluster.py). It is a process for each device of this node. They meet over TCP.
+ *
+ * usage: node_ranks [VICTIM]    this rank ends in the middle, and all others must get an error
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "coll.h"
+
+#define LIMIT (120000 * (int)guest_slowness())
+
+static int64_t soon(void)
+{
+	return COLL_DEADLINE;
+}
+
+struct rank {
+	struct coll_job job;
+	uint32_t rank, victim;
+	struct t3_comm *comm;
+};
+
+static uint32_t variable(const char *name)
+{
+	const char *text = getenv(name);
+
+	CHECK(text);
+	return (uint32_t)strtoul(text, NULL, 0);
+}
+
+static void run_plan(struct rank *r, uint32_t epochs)
+{
+	struct t3_plan *plan;
+	uint32_t epoch;
+	void *input;
+
+	if (t3_plan_create(r->comm, &r->job.desc, soon(), &plan))
+		guest_fail(__FILE__, __LINE__, "rank %u: %s", r->rank, t3_comm_error(r->comm));
+	for (epoch = 1; epoch <= epochs; epoch++) {
+		input = coll_input(&r->job, epoch, r->rank);
+		if (t3_plan_start(plan, soon()))
+			guest_fail(__FILE__, __LINE__, "rank %u: %s", r->rank, t3_plan_error(plan));
+		coll_put(&r->job, plan, input, epoch % COLL_WAYS);
+		free(input);
+		if (t3_plan_wait(plan, soon()))
+			guest_fail(__FILE__, __LINE__, "rank %u: %s", r->rank, t3_plan_error(plan));
+		coll_check_plan(&r->job, plan, epoch, r->rank);
+	}
+	CHECK_EQ(t3_comm_barrier(r->comm, soon()), 0);
+	t3_plan_destroy(plan);
+}
+
+static void run_all(struct rank *r)
+{
+	static const struct t3_plan_desc descs[] = {
+		{ .collective = T3_ALL_REDUCE, .dtype = DRM_T3_F32, .op = DRM_T3_OP_ADD },
+		{ .collective = T3_REDUCE_SCATTER, .dtype = DRM_T3_BF16, .op = DRM_T3_OP_ADD },
+		{ .collective = T3_ALL_REDUCE, .dtype = DRM_T3_I32, .op = DRM_T3_OP_MIN },
+		{ .collective = T3_ALL_GATHER, .dtype = DRM_T3_F16 },
+		{ .collective = T3_BROADCAST, .dtype = DRM_T3_U8, .root = 1 },
+		{ .collective = T3_ALL_TO_ALL, .dtype = DRM_T3_F32 },
+	};
+	size_t i;
+
+	for (i = 0; i < ROWS(descs); i++) {
+		r->job.desc = descs[i];
+		r->job.desc.count = 4096 + 7 * r->job.ranks * i;
+		r->job.seed = 100 + i;
+		run_plan(r, 4);
+	}
+}
+
+/* The victim ends without a word after an epoch. Each other rank gets an error within its time. */
+static void lose_one(struct rank *r)
+{
+	struct t3_plan *plan;
+	void *input;
+	int ret;
+
+	r->job.desc = (struct t3_plan_desc){
+		.collective = T3_ALL_REDUCE, .dtype = DRM_T3_F32, .op = DRM_T3_OP_ADD, .count = 4096
+	};
+	CHECK_EQ(t3_plan_create(r->comm, &r->job.desc, soon(), &plan), 0);
+	if (r->rank == r->victim)
+		_exit(0);
+	input = coll_input(&r->job, 1, r->rank);
+	ret = t3_plan_start(plan, soon());
+	if (!ret) {
+		coll_put(&r->job, plan, input, COLL_CHUNKS);
+		ret = t3_plan_wait(plan, soon());
+	}
+	free(input);
+	CHECK(ret == -EIO || ret == -EPIPE || ret == -ETIMEDOUT);
+	printf("rank %u: %s\n", r->rank, t3_plan_error(plan));
+	t3_plan_destroy(plan);
+}
+
+static void process(int sock, void *arg)
+{
+	struct rank *r = arg;
+	struct t3_comm_desc desc = { .text = (char[T3_COMM_TEXT_SIZE]){ "" },
+				     .text_size = T3_COMM_TEXT_SIZE };
+	struct t3_device *dev;
+	char text[16];
+
+	(void)sock;
+	dev = coll_device(r->job.ranks, COLL_RING, r->rank);
+	snprintf(text, sizeof(text), "%u", r->rank);
+	setenv("RANK", text, 1);
+	snprintf(text, sizeof(text), "%u", r->job.ranks);
+	setenv("WORLD_SIZE", text, 1);
+	if (t3_comm_create(dev, &desc, soon(), &r->comm))
+		guest_fail(__FILE__, __LINE__, "rank %u: %s", r->rank, desc.text);
+	if (r->victim == UINT32_MAX)
+		run_all(r);
+	else
+		lose_one(r);
+	t3_comm_destroy(r->comm);
+	t3_device_close(dev);
+}
+
+int main(int argc, char **argv)
+{
+	uint32_t here = variable("T3_NODE_RANKS"), first = variable("T3_NODE") * here, i;
+	struct child child[T3_COMM_RANKS_MAX];
+
+	for (i = 0; i < here; i++) {
+		struct rank r = {
+			.job.ranks = variable("T3_NODES") * here,
+			.rank = first + i,
+			.victim = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : UINT32_MAX,
+		};
+
+		child_start(&child[i], process, &r);
+	}
+	for (i = 0; i < here; i++)
+		CHECK_EQ(child_end(&child[i], LIMIT), 0);
+	printf("ranks %u to %u: good\n", first, first + here - 1);
+	return 0;
+}
