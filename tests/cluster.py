@@ -178,9 +178,11 @@ PROGRAM = "/usr/lib/t3/tests/node_ranks"
 
 def collectives_run_over_two_nodes():
     """And the devices are ranks of one fabric, one node after the other."""
-    result = cluster("cluster-collectives", *RANKS, "--", "sh", "-c", f"t3 list && {PROGRAM}",
+    result = cluster("cluster-collectives", *RANKS, "--", "sh", "-c", "t3 list && t3 launch --nodes "
+                     f"-l -n 2 -- sh -c 'echo $T3_RANK of $T3_RANKS' && {PROGRAM}",
                      seconds=2 * BOOT_SECONDS)
     expect(result, 0, *(rf"^node{rank // 2}: .* {rank} of 4 +ring" for rank in range(4)),
+           *(rf"^node{rank // 2}: \[{rank}\] {rank} of 4$" for rank in range(4)),
            "^node0: ranks 0 to 1: good$", "^node1: ranks 2 to 3: good$")
     found = set(re.findall(r" (0x[0-9a-f]+)$", result[1], re.MULTILINE))
     check(len(found) == 1, "the fabric's identity", result[1])

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from unittest import mock
 import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -55,6 +56,21 @@ def run(place, status, *options, script, out=None, err=""):
 def each_rank_knows_who_it_is(place):
     run(place, 0, "-n", "3", script="echo $T3_RANK of $T3_RANKS",
         out=["0 of 3", "1 of 3", "2 of 3"])
+
+
+def nodes_share_the_ranks(place):
+    """By what t3-vm puts into the environment of a node."""
+    node = {"T3_NODE": "2", "T3_NODES": "3", "MASTER_ADDR": "node0", "T3_COMM_DIR": "/old"}
+    with mock.patch.dict(os.environ, node):
+        run(place, 0, "-n", "2", "--nodes", "--label", out=["[4] 4 of 6 at node0", "[5] 5 of 6 at node0"],
+            script="echo $T3_RANK of $T3_RANKS at $MASTER_ADDR$T3_COMM_DIR")
+        run(place, 3, "-n", "2", "--nodes", script="exit $((T3_RANK == 5 ? 3 : 0))",
+            err=".*rank 5 ended with status 3")
+        run(place, 125, "-n", "11", "--nodes", script="true",
+            err=".*3 nodes with 11 ranks each are too many: a communicator has at most 32")
+    for wrong in ({"T3_NODE": "3"}, {"T3_NODE": ""}, {"T3_NODES": "0"}, {"T3_NODES": "-1"}, {"T3_NODE": "1x"}):
+        with mock.patch.dict(os.environ, {**node, **wrong}):
+            run(place, 125, "-n", "2", "--nodes", script="true", err=".*is for a node of a cluster.*")
 
 
 def at_most_thirty_two_ranks(place):

@@ -27,6 +27,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'f':
 		args->fabric_text = arg;
 		return 0;
+	case 'N':
+		args->nodes = true;
+		return 0;
 	case 'l':
 		args->label = true;
 		return 0;
@@ -56,6 +59,8 @@ int cmd_launch(int argc, char **argv)
 		  "the fabric whose ranks they open: a number such as 0x1, or the index of one "
 		  "of its devices in `t3 list`",
 		  0 },
+		{ "nodes", 'N', NULL, 0,
+		  "the ranks of all nodes of a cluster are one communicator, with N on each", 0 },
 		{ "label", 'l', NULL, 0, "print each line of output after its rank: [2] text", 0 },
 		{ 0 },
 	};
@@ -65,6 +70,7 @@ int cmd_launch(int argc, char **argv)
 		.args_doc = "-n N -- CMD [ARG...]",
 		.doc = "Run a command N times, as the ranks of one communicator. Each process "
 		       "gets T3_COMM_DIR, T3_RANK and T3_RANKS, which t3_comm_create() reads. "
+		       "With --nodes they meet at MASTER_ADDR instead. "
 		       "Standard input is empty.\vWhen a rank fails, the others may go on "
 		       "for the grace time. Then they get SIGTERM, and SIGKILL 2 s later. A line"
 		       " on stderr says how each rank ended. Signals INT, TERM, HUP, QUIT, USR1 "
@@ -81,5 +87,6 @@ int cmd_launch(int argc, char **argv)
 	ret = args.fabric_text ? fabric_choose(args.fabric_text, &args.fabric) : EXIT_OK;
 	if (ret != EXIT_OK)
 		return ret == EXIT_USAGE ? ret : EXIT_OWN_FAILURE;
-	return launch_run(&args);
+	ret = launch_count(&args);
+	return ret ? ret : launch_run(&args);
 }

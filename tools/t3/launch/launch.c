@@ -52,7 +52,7 @@ static void terminate(struct launch *launch)
 
 	for (i = 0; i < T3_COMM_RANKS_MAX; i++)
 		if (launch->rank[i].pid)
-			complain(0, "rank %u still runs: it gets SIGTERM", i);
+			complain(0, "rank %u still runs: it gets SIGTERM", launch->args->first + i);
 	signal_all(launch, SIGTERM);
 	enter(launch, LAUNCH_TERM, KILL_AFTER_NS);
 }
@@ -93,7 +93,7 @@ static void ended(struct launch *launch, uint32_t rank, int status)
 	launch->running--;
 	if (!status && !launch->status)
 		return;
-	tell(rank, status);
+	tell(launch->args->first + rank, status);
 	if (!launch->status)
 		launch->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	enter(launch, LAUNCH_GRACE, (int64_t)launch->args->grace_ns);
@@ -144,15 +144,16 @@ static void take_signals(struct launch *launch)
 static void print_streams(struct launch *launch, bool last)
 {
 	bool good = true;
-	uint32_t i;
+	uint32_t i, rank;
 
 	for (i = 0; i < T3_COMM_RANKS_MAX; i++) {
-		good &= launch_stream_print(&launch->rank[i].stream[0], i, stdout);
-		good &= launch_stream_print(&launch->rank[i].stream[1], i, stderr);
+		rank = launch->args->first + i;
+		good &= launch_stream_print(&launch->rank[i].stream[0], rank, stdout);
+		good &= launch_stream_print(&launch->rank[i].stream[1], rank, stderr);
 		if (!last)
 			continue;
-		good &= launch_stream_end(&launch->rank[i].stream[0], i, stdout);
-		good &= launch_stream_end(&launch->rank[i].stream[1], i, stderr);
+		good &= launch_stream_end(&launch->rank[i].stream[0], rank, stdout);
+		good &= launch_stream_end(&launch->rank[i].stream[1], rank, stderr);
 	}
 	if (good)
 		return;

@@ -15,7 +15,10 @@
 enum { EXIT_TIMEOUT = 124 }; /* as in timeout(1) */
 
 struct launch_args {
-	uint64_t ranks;
+	uint64_t ranks;	     /* to be started here */
+	bool nodes;	     /* those of all nodes of a cluster are one communicator */
+	uint32_t first;	     /* rank of the first process here */
+	uint32_t all;	     /* ranks of the communicator */
 	uint64_t timeout_ns; /* 0: none */
 	uint64_t grace_ns;
 	bool label;
@@ -50,6 +53,9 @@ struct launch {
  * child.h. It prints one sentence for each rank that failed.
  */
 int launch_run(const struct launch_args *args);
+
+/* Fill in first and all, by the environment of a cluster if `nodes` (nodes.c). As launch_run(). */
+int launch_count(struct launch_args *args);
 
 /* Start one rank. Returns 0, or an exit code after a sentence (start.c). */
 int launch_start(struct launch *launch, uint32_t rank);

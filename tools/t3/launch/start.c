@@ -70,6 +70,13 @@ static bool set_number(const char *name, uint32_t value)
 	return !setenv(name, text, 1);
 }
 
+/* Where they meet: those of several nodes at MASTER_ADDR, which is set. */
+static bool set_place(const struct launch *launch)
+{
+	return launch->args->nodes ? !unsetenv("T3_COMM_DIR")
+				   : !setenv("T3_COMM_DIR", launch->dir, 1);
+}
+
 /* The rank has its own process group, so that its children get the signals, too. */
 static bool prepare(const struct launch *launch, uint32_t rank, pid_t parent,
 		    int (*out)[LAUNCH_STREAMS])
@@ -85,9 +92,8 @@ static bool prepare(const struct launch *launch, uint32_t rank, pid_t parent,
 	for (i = 0; i < LAUNCH_STREAMS; i++)
 		if ((*out)[i] >= 0 && dup2((*out)[i], 1 + i) < 0)
 			return false;
-	return !setenv("T3_COMM_DIR", launch->dir, 1) && set_number("T3_RANK", rank) &&
-	       set_number("T3_RANKS", (uint32_t)launch->args->ranks) &&
-	       set_fabric(launch->args->fabric) &&
+	return set_place(launch) && set_number("T3_RANK", launch->args->first + rank) &&
+	       set_number("T3_RANKS", launch->args->all) && set_fabric(launch->args->fabric) &&
 	       !sigprocmask(SIG_SETMASK, &launch->old_mask, NULL);
 }
 
@@ -165,8 +171,8 @@ static int begin(struct launch *launch, uint32_t rank, int (*out)[LAUNCH_STREAMS
 		become(launch, rank, parent, out, why[1]);
 	close(why[1]);
 	if (pid < 0)
-		ret = complain(EXIT_OWN_FAILURE, "rank %u cannot be started: %s", rank,
-			       strerror(errno));
+		ret = complain(EXIT_OWN_FAILURE, "rank %u cannot be started: %s",
+			       launch->args->first + rank, strerror(errno));
 	else
 		ret = hear(launch, why[0]);
 	close(why[0]);
