@@ -154,13 +154,28 @@ static void test_large_memory(void)
 /* -------------------------------------------------------------- properties */
 
 /* device_add of one property with a number. */
-static QDict *add_number(struct t3_vm *vm, const char *name, uint64_t value)
+static QDict *device_args(void)
 {
 	QDict *args = qdict_new();
 
 	qdict_put_str(args, "driver", "t3");
 	qdict_put_str(args, "bus", "rp0");
 	qdict_put_str(args, "id", "x");
+	return args;
+}
+
+static QDict *add_text(struct t3_vm *vm, const char *name, const char *value)
+{
+	QDict *args = device_args();
+
+	qdict_put_str(args, name, value);
+	return qtest_qmp(vm->qts, "{ 'execute': 'device_add', 'arguments': %p }", args);
+}
+
+static QDict *add_number(struct t3_vm *vm, const char *name, uint64_t value)
+{
+	QDict *args = device_args();
+
 	qdict_put_int(args, name, value);
 	return qtest_qmp(vm->qts, "{ 'execute': 'device_add', 'arguments': %p }", args);
 }
@@ -182,7 +197,34 @@ static void test_bad_properties(void)
 	qmp_expect_error(vm, add_number(vm, "tracker-entries", 24), "tracker-entries=24",
 			 "power of two", NULL);
 	qmp_expect_error(vm, add_number(vm, "rank", 1), "rank=1", "fabric=", NULL);
+	qmp_expect_error(vm, add_text(vm, "keys", "all"), "keys='all'", "off", "node", "fabric",
+			 NULL);
 	vm_end(vm);
+}
+
+/* CAPS says who may use keys; by default ranks of one node may. */
+static void test_keys(void)
+{
+	static const struct {
+		const char *arguments;
+		uint32_t caps;
+	} rows[] = {
+		{ "", T3_CAP_KEYS },
+		{ "-global t3.keys=off", 0 },
+		{ "-global t3.keys=node", T3_CAP_KEYS },
+		{ "-global t3.keys=fabric", T3_CAP_KEYS | T3_CAP_FAR_KEYS },
+	};
+	size_t i;
+
+	for (i = 0; i < G_N_ELEMENTS(rows); i++) {
+		struct t3_vm *vm = vm_start(2, rows[i].arguments);
+
+		g_assert_cmphex(reg_read(&vm->dev[0], T3_REG_CAPS) &
+					(T3_CAP_KEYS | T3_CAP_FAR_KEYS),
+				==, rows[i].caps);
+		g_assert_cmphex(reg_read(&vm->dev[0], T3_REG_NODE_RANKS), ==, 0xf);
+		vm_end(vm);
+	}
 }
 
 static QDict *add_fabric(struct t3_vm *vm, const char *topology, int ranks)
@@ -268,6 +310,7 @@ void add_pci_tests(void)
 	qtest_add_func("/t3/pci/memory", test_memory);
 	qtest_add_func("/t3/pci/large-memory", test_large_memory);
 	qtest_add_func("/t3/properties/device", test_bad_properties);
+	qtest_add_func("/t3/properties/keys", test_keys);
 	qtest_add_func("/t3/properties/fabric", test_bad_fabrics);
 	qtest_add_func("/t3/properties/in-use", test_fabric_in_use);
 	qtest_add_func("/t3/properties/qom", test_qom);
