@@ -98,6 +98,7 @@ $(foreach name,$(TRY_OPTIONS),$(eval export T3_TRY_$(name) := \
 
 # Options of `make run`, checked by check-options.sh before anything else.
 RANKS ?= 4
+NODES ?= 1
 SHAPE ?= 256x256x256
 TILE ?= 32x32
 DTYPE ?= f32
@@ -114,7 +115,7 @@ SOAK_HOGS ?= 600
 COUNT ?= 2000
 FUZZ_SECONDS ?= 900
 export FUZZ FUZZ_SECONDS FUZZ_SEED FUZZ_INPUT
-export RANKS SHARE SHAPE TILE DTYPE WRITE ITERS SEED SOAK_SECONDS
+export RANKS NODES SHARE SHAPE TILE DTYPE WRITE ITERS SEED SOAK_SECONDS
 
 # Where `make install` puts things, and what libt3 is called.
 PREFIX ?= /usr/local
@@ -254,6 +255,7 @@ help:
 
 #: make run     build what is missing and run a GEMM with reduce-scatter in the guest
 #:                RANKS=4             devices, 2 to 32
+#:                NODES=1             VMs that the devices are on; RANKS is a multiple
 #:                SHAPE=256x256x256   MxNxK; M and K divisible by RANKS
 #:                TILE=32x32          tracked tile, rows x columns
 #:                DTYPE=f32           i32, f32, f16, bf16
@@ -263,7 +265,9 @@ help:
 #:                KERNEL=7.3          another kernel in the VM: see make kernels
 #:                ARCH=arm64          an arm64 VM; also for shell, try, unit, guest, conformance, check
 run: build
-	@$(RUN) $(VM) run --initramfs $K/initramfs.img --ranks "$$RANKS" --name run -- t3 gemm-rs --timed --ranks "$$RANKS" --shape "$$SHAPE" \
+	@$(RUN) $(if $(filter 1,$(NODES)),$(VM) run --ranks "$$RANKS",$(VM) cluster --nodes "$$NODES" \
+		--ranks $$((RANKS / NODES))) --initramfs $K/initramfs.img --name run -- t3 gemm-rs \
+		$(if $(filter 1,$(NODES)),--timed,--nodes) --ranks "$$RANKS" --shape "$$SHAPE" \
 		--dtype "$$DTYPE" --write "$$WRITE" --iters "$$ITERS" --seed "$$SEED" --tile "$$TILE"
 
 #: make shell   an interactive root shell in a guest with RANKS devices

@@ -188,6 +188,49 @@ def collectives_run_over_two_nodes():
     check(len(found) == 1, "the fabric's identity", result[1])
 
 
+SHAPES = ("--shape 64x48x64 --tile 16x16 --iters 2", "--shape 68x35x20 --tile 16x5 --iters 3 --seed 7")
+JOBS = [f"--dtype {dtype} --write {write} {shape}" for dtype in ("i32", "f32", "f16", "bf16")
+        for write, shape in zip(("store", "doorbell"), SHAPES)] + [f"--write gemm {SHAPES[0]}"]
+VARYING = ("varying", "nodes")
+
+
+def without(names, value):
+    """What is left of a JSON value without the members that have these names."""
+    if isinstance(value, list):
+        return [without(names, item) for item in value]
+    if isinstance(value, dict):
+        return {key: without(names, item) for key, item in value.items() if key not in names}
+    return value
+
+
+def gemm_results(command):
+    """The JSON of each job, in order."""
+    status, out, err = run(VM, *command, "sh", "-c", "\n".join(
+        f"t3 gemm-rs --json --ranks 4 {job} $NODES || exit" for job in JOBS), seconds=3 * BOOT_SECONDS)
+    check(status == 0, f"status {status}", out + err)
+    results, text, decoder = [], re.sub(r"^node\d: ", "", out, flags=re.MULTILINE), json.JSONDecoder()
+    while text.strip():
+        result, end = decoder.raw_decode(text := text.lstrip())
+        results, text = [*results, result], text[end:]
+    return results
+
+
+def a_gemm_over_nodes_has_the_bits_and_counts_of_one_vm():
+    """For all types and paths of the output; only the first node prints."""
+    nodes = gemm_results(["cluster", "--name", "cluster-gemm", *RANKS, "--", "env", "NODES=--nodes"])
+    alone = gemm_results(["run", "--name", "cluster-alone", "--ranks", "4", "--", "env", "NODES="])
+    check(len(nodes) == len(alone) == len(JOBS), "results", f"{len(nodes)} and {len(alone)}")
+    for job, here, there in zip(JOBS, nodes, alone):
+        check(here["pass"] and without(VARYING, here) == without(VARYING, there), job, f"{here}\n{there}")
+        check(here["config"]["nodes"] == 2, "nodes", here["config"])
+
+
+def a_gemm_over_nodes_names_the_rank_that_ended():
+    result = cluster("cluster-gemm-lost", *RANKS, "--", "t3", "gemm-rs", "--nodes", "--ranks", "4",
+                     "--kill-rank", "1", "--kill-step", "2", "--timeout", "20", seconds=2 * BOOT_SECONDS)
+    expect(result, 1, "^node0: FAIL: rank 1 was ended by signal 9", "^node1: FAIL: rank [23]: ")
+
+
 def a_rank_that_ends_is_an_error_on_both_nodes():
     result = cluster("cluster-lost", *RANKS, "--", PROGRAM, "3", seconds=2 * BOOT_SECONDS)
     expect(result, 0, "^node0: rank 0: .*rank [23] has ended$", "^node0: rank 1: .*rank [23] has ended$",
@@ -207,6 +250,7 @@ def the_administrator_may_forbid_keys():
 
 
 TESTS = [nodes_reach_each_other_by_name, collectives_run_over_two_nodes,
+         a_gemm_over_nodes_has_the_bits_and_counts_of_one_vm, a_gemm_over_nodes_names_the_rank_that_ended,
          a_rank_that_ends_is_an_error_on_both_nodes, nodes_may_have_fabrics_of_their_own,
          the_administrator_may_forbid_keys, a_failure_ends_the_other_nodes,
          a_node_that_hangs_meets_the_timeout, a_killed_cluster_leaves_no_process,

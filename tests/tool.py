@@ -65,9 +65,10 @@ def need(condition, why):
 
 # --- command lines -----------------------------------------------------------
 
-def t3(arguments):
+def t3(arguments, **variables):
     return subprocess.run([T3, *arguments.split()], stdin=subprocess.DEVNULL, timeout=10,
-                          capture_output=True, text=True, check=False, cwd=ROOT)
+                          capture_output=True, text=True, check=False, cwd=ROOT,
+                          env={**os.environ, **variables})
 
 
 def check_help(command):
@@ -96,6 +97,20 @@ def check_no_device(command, status):
 def check_sim_fabric():
     done = t3("sim --hidden 64 --tokens 64 --tp 2 --sublayer op --fabric 0")
     need(done.returncode == 2 and "--fabric needs --device" in done.stderr, done.stderr)
+
+
+NODE = {"T3_NODE": "2", "T3_NODES": "3", "MASTER_ADDR": "node0"}
+NODES_WRONG = [
+    ("", {}, "--nodes is for a node of a cluster"),
+    ("", {**NODE, "T3_NODE": "3"}, "--nodes is for a node of a cluster"),
+    ("", NODE, "--ranks must be a multiple of the 3 nodes, not 4"),
+    ("--ranks 6 --shape 66x6x66 --timed", NODE, "not with --nodes"),
+]
+
+
+def check_gemm_nodes(arguments, variables, why):
+    done = t3(f"gemm-rs --nodes {arguments}", **variables)
+    need((done.returncode, done.stdout) == (2, "") and why in done.stderr, done)
 
 
 SUBLAYER = "sim --hidden 64 --tokens 64 --tp 2 --sublayer op"
@@ -261,6 +276,8 @@ def usage_tests():
     yield "t3 alone", check_alone, ()
     yield "version", check_version, ()
     yield "gemm-rs --tile", check_tile_is_cut, ()
+    for number, wrong in enumerate(NODES_WRONG):
+        yield f"gemm-rs --nodes: wrong usage {number}", check_gemm_nodes, wrong
     for command, wrong in USAGE.items():
         yield f"{command} --help", check_help, (command,)
         extra = COMMON if t3(f"{command} --help").stdout.startswith(f"Usage: t3 {command} [OPTION...]\n") \

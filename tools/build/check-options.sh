@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Validate the options of `make run` before anything is installed or built.
-# Reads RANKS SHAPE DTYPE WRITE ITERS SEED TILE from the environment.
+# Reads RANKS NODES SHAPE DTYPE WRITE ITERS SEED TILE from the environment.
 # POSIX sh and nothing else: this is the first thing to run on a bare machine.
 set -eu
 
@@ -84,9 +84,11 @@ check_tile() {
 		fail "TILE must cut the output into at most 1048576 tiles; '$TILE' makes $tiles of '$SHAPE'"
 }
 
-: "${RANKS=}" "${SHAPE=}" "${DTYPE=}" "${WRITE=}" "${ITERS=}" "${SEED=}" "${TILE=}"
+: "${RANKS=}" "${NODES=}" "${SHAPE=}" "${DTYPE=}" "${WRITE=}" "${ITERS=}" "${SEED=}" "${TILE=}"
 
 in_range "$RANKS" 2 32 || fail "RANKS must be a whole number from 2 to 32; got '$RANKS'"
+in_range "$NODES" 1 "$RANKS" && [ $((RANKS % NODES)) -eq 0 ] ||
+	fail "NODES must be a whole number that divides RANKS=$RANKS; got '$NODES'"
 case $DTYPE in
 i32 | f32 | f16 | bf16) ;;
 *) fail "DTYPE must be one of i32, f32, f16, bf16; got '$DTYPE'" ;;

@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "common/fabric.h"
+#include "common/node.h"
 #include "gemm/print.h"
 #include "gemm/timed.h"
 #include "common/message.h"
@@ -26,6 +27,7 @@ enum option_id {
 	OPT_KILL_RANK,
 	OPT_KILL_STEP,
 	OPT_FABRIC,
+	OPT_NODES,
 	OPT_TIMED,
 	OPT_JSON,
 	OPT_HELP,
@@ -47,6 +49,7 @@ static const struct option options[] = {
 	{ "kill-rank", required_argument, NULL, OPT_KILL_RANK },
 	{ "kill-step", required_argument, NULL, OPT_KILL_STEP },
 	{ "fabric", required_argument, NULL, OPT_FABRIC },
+	{ "nodes", no_argument, NULL, OPT_NODES },
 	{ "timed", no_argument, NULL, OPT_TIMED },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "help", no_argument, NULL, OPT_HELP },
@@ -89,6 +92,8 @@ static const char usage[] =
 	"                      let a rank end by SIGKILL before a step\n"
 	"  --fabric FABRIC     the ranks' fabric: a number such as 0x1, or the index of one\n"
 	"                      of its devices in `t3 list` (the only one)\n"
+	"  --nodes             the ranks are on all nodes of a cluster (t3-vm cluster), as many\n"
+	"                      on each; the first node prints the result\n"
 	"  --timed             also run this shape on the timed model of the same devices\n"
 	"                      and show its virtual time\n"
 	"  --json              one JSON object instead of tables\n"
@@ -176,6 +181,17 @@ static bool parse_value(struct gemm_config *cfg, int opt, const char *text)
 	}
 }
 
+static bool read_node(struct gemm_config *cfg)
+{
+	struct node_place place;
+
+	if (!node_read("--nodes", &place))
+		return false;
+	cfg->node = place.node;
+	cfg->node_count = place.nodes;
+	return true;
+}
+
 /* What is printed, and how. */
 struct output {
 	bool json, timed;
@@ -201,6 +217,9 @@ static int parse(int argc, char **argv, struct gemm_config *cfg, struct output *
 		case OPT_FABRIC:
 			output->fabric = optarg;
 			break;
+		case OPT_NODES:
+			cfg->nodes = true;
+			break;
 		case OPT_TIMED:
 			output->timed = true;
 			break;
@@ -219,6 +238,11 @@ static int parse(int argc, char **argv, struct gemm_config *cfg, struct output *
 	if (optind != argc)
 		return complain(EXIT_USAGE, "t3 gemm-rs takes options only, not '%s'",
 				argv[optind]);
+	if (cfg->nodes && output->timed)
+		return complain(EXIT_USAGE,
+				"--timed is for the devices of one node: not with --nodes");
+	if (cfg->nodes && !read_node(cfg))
+		return EXIT_USAGE;
 	if (gemm_check(cfg, why, sizeof(why)))
 		return complain(EXIT_USAGE, "%s", why);
 	return GO_ON;
@@ -236,6 +260,8 @@ static int show(const struct gemm_config *cfg, const struct gemm_result *result,
 	if (with)
 		ret = gemm_timed_run(cfg, &timed);
 	with = with && ret == EXIT_OK;
+	if (cfg->first && result->pass)
+		return ret; /* the first node prints it */
 	if (!output->json) {
 		gemm_print_table(cfg, result);
 		if (with)

@@ -56,9 +56,19 @@ static int check_shape(const struct gemm_config *cfg, struct report *r)
 		return refuse(r,
 			      "M and K of --shape must be multiples of the %u ranks, not %u and %u",
 			      cfg->ranks, cfg->m, cfg->k);
+	if (cfg->nodes && cfg->ranks % cfg->node_count)
+		return refuse(r, "--ranks must be a multiple of the %u nodes, not %u",
+			      cfg->node_count, cfg->ranks);
 	if ((uint64_t)cfg->m * cfg->n > GEMM_MAX_OUTPUT)
 		return refuse(r, "M times N of --shape must be at most %llu", GEMM_MAX_OUTPUT);
 	return 0;
+}
+
+/* Each node has as many ranks as the others. */
+static void set_ranks(struct gemm_config *cfg)
+{
+	cfg->here = cfg->nodes ? cfg->ranks / cfg->node_count : cfg->ranks;
+	cfg->first = cfg->nodes ? cfg->node * cfg->here : 0;
 }
 
 /* A tile that is larger than a chunk is cut to the chunk, and the result says so. */
@@ -126,6 +136,8 @@ int gemm_check(struct gemm_config *cfg, char *text, size_t size)
 	int ret;
 
 	ret = check_shape(cfg, &r);
+	if (!ret)
+		set_ranks(cfg);
 	if (!ret)
 		ret = check_tile(cfg, &r);
 	return ret ? ret : check_run(cfg, &r);

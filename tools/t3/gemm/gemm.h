@@ -42,7 +42,11 @@ enum gemm_wait {
  */
 struct gemm_config {
 	uint32_t ranks;
-	uint32_t m; /* multiple of ranks */
+	bool nodes;		   /* they are on the nodes of a cluster; else all are here */
+	uint32_t node, node_count; /* with nodes: which one this is */
+	uint32_t first,
+		here; /* gemm_check(): the ranks of this node are first .. first + here - 1 */
+	uint32_t m;   /* multiple of ranks */
 	uint32_t n;
 	uint32_t k;	/* multiple of ranks */
 	uint32_t dtype; /* enum drm_t3_dtype */
@@ -99,11 +103,16 @@ struct gemm_verdict {
 	uint32_t bad_col;
 };
 
+static inline bool gemm_is_here(const struct gemm_config *cfg, uint32_t rank)
+{
+	return rank - cfg->first < cfg->here;
+}
+
 #define GEMM_TEXT 384
 
 struct gemm_result {
-	bool pass;
-	char reason[GEMM_TEXT];			      /* one sentence when not pass */
+	bool pass;		/* on another node than the first: as far as its ranks can say */
+	char reason[GEMM_TEXT]; /* one sentence when not pass */
 	char rank_error[GEMM_MAX_RANKS][GEMM_TEXT];   /* "" for a rank without an error */
 	struct gemm_rank_report rank[GEMM_MAX_RANKS]; /* valid when all came through */
 	bool complete;				      /* they did */

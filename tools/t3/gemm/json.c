@@ -17,12 +17,13 @@ static json_t *hex(uint64_t value)
 /* The seed is a string, because 64 bits do not fit a JSON integer. */
 static json_t *config_to_json(const struct gemm_config *cfg)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:o, s:o}", "ranks",
-			 number(cfg->ranks), "m", number(cfg->m), "n", number(cfg->n), "k",
-			 number(cfg->k), "dtype", t3_dtype_name(cfg->dtype), "tile_rows",
-			 number(cfg->tile_rows), "tile_cols", number(cfg->tile_cols), "write",
-			 gemm_write_names[cfg->write], "iterations", number(cfg->iterations),
-			 "seed", json_sprintf("%llu", (unsigned long long)cfg->seed));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:o, s:o}", "ranks",
+			 number(cfg->ranks), "nodes", number(cfg->nodes ? cfg->node_count : 1), "m",
+			 number(cfg->m), "n", number(cfg->n), "k", number(cfg->k), "dtype",
+			 t3_dtype_name(cfg->dtype), "tile_rows", number(cfg->tile_rows),
+			 "tile_cols", number(cfg->tile_cols), "write", gemm_write_names[cfg->write],
+			 "iterations", number(cfg->iterations), "seed",
+			 json_sprintf("%llu", (unsigned long long)cfg->seed));
 }
 
 static json_t *chunk_to_json(const struct gemm_chunk_report *c)

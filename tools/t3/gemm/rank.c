@@ -10,7 +10,8 @@
 
 #include "input.h"
 #include "numeric.h"
-#include "rank.h"
+#include "nodes.h"
+#include "t3_coll.h"
 #include "wire.h"
 
 static enum wire_weight weigh(const struct rank *r, int err, struct drm_t3_fault *fault)
@@ -275,6 +276,7 @@ static void teardown(struct rank *r)
 {
 	producer_fini(&r->producer);
 	device_fini(&r->device);
+	t3_comm_destroy(r->comm);
 	t3_space_destroy(r->space);
 	t3_buffer_destroy(r->staging);
 	t3_buffer_destroy(r->buffer);
@@ -292,6 +294,8 @@ int rank_main(struct rank *r)
 		ret = run_iterations(r);
 	if (!ret)
 		ret = report_all(r);
+	if (!ret && r->comm)
+		ret = nodes_gather(r);
 	if (!ret)
 		finish(r);
 	teardown(r);

@@ -26,6 +26,7 @@ struct rank {
 	struct t3_buffer *staging; /* doorbell path */
 	struct t3_space *space;
 	uint32_t import;
+	struct t3_comm *comm;	     /* of all nodes' ranks; NULL: all are here */
 	const unsigned char *result; /* own chunk in the mapped buffer */
 	struct drm_t3_counters before;
 	struct producer producer;

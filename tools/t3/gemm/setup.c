@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rank.h"
+#include "nodes.h"
 #include "wire.h"
 
 static int open_device(struct rank *r)
@@ -48,10 +48,10 @@ static int make_space(struct rank *r)
 	return 0;
 }
 
-/* Grant the previous rank access, and get the next one's grant. */
-static int exchange(struct rank *r)
+/* Grant the previous rank access. */
+static int send_grant(struct rank *r)
 {
-	uint32_t next = (r->rank + 1) % r->cfg->ranks, grant;
+	uint32_t grant;
 	int fd, ret;
 
 	ret = t3_grant_export(r->space, gemm_grant_mask(r->rank, r->cfg->ranks),
@@ -60,9 +60,13 @@ static int exchange(struct rank *r)
 		return rank_fail(r, ret, "no grant for the previous rank");
 	ret = wire_send_fd(r->to_prev, fd);
 	close(fd);
-	if (ret)
-		return rank_fail(r, ret, "the previous rank has ended");
-	atomic_store(&r->shared->rank[r->rank].phase, PHASE_GRANT);
+	return ret ? rank_fail(r, ret, "the previous rank has ended") : 0;
+}
+
+static int take_grant(struct rank *r, uint32_t next)
+{
+	int fd, ret;
+
 	ret = wire_recv_fd(r->from_next, r->cfg->timeout_s, &fd);
 	if (ret)
 		return rank_fail(r, ret, "rank %u sent no grant", next);
@@ -71,6 +75,29 @@ static int exchange(struct rank *r)
 	if (ret)
 		return rank_fail(r, ret, "the grant of rank %u could not be imported", next);
 	return 0;
+}
+
+/* Between neighbours on one node a descriptor passes, else a key. */
+static int exchange(struct rank *r)
+{
+	uint32_t ranks = r->cfg->ranks, prev = (r->rank + ranks - 1) % ranks;
+	uint32_t next = (r->rank + 1) % ranks;
+	struct t3_key key;
+	int ret = 0;
+
+	if (gemm_is_here(r->cfg, prev))
+		ret = send_grant(r);
+	atomic_store(&r->shared->rank[r->rank].phase, PHASE_GRANT);
+	if (!ret && r->cfg->nodes)
+		ret = nodes_join(r);
+	if (!ret && r->cfg->nodes)
+		ret = nodes_exchange(r, gemm_grant_mask(r->rank, ranks), &key);
+	if (ret)
+		return ret;
+	if (gemm_is_here(r->cfg, next))
+		return take_grant(r, next);
+	ret = t3_key_import(r->space, &key, &r->import, NULL);
+	return ret ? rank_fail(r, ret, "the key of rank %u could not be imported", next) : 0;
 }
 
 static int map_chunk(struct rank *r, uint32_t chunk)

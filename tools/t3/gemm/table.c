@@ -11,14 +11,16 @@ typedef unsigned long long ull;
 static void print_config(const struct gemm_config *cfg)
 {
 	bool cut = cfg->tile_rows != cfg->asked_rows || cfg->tile_cols != cfg->asked_cols;
-	char asked[64] = "";
+	char asked[64] = "", nodes[32] = "";
 
+	if (cfg->nodes)
+		snprintf(nodes, sizeof(nodes), " on %u nodes", cfg->node_count);
 	if (cut)
 		snprintf(asked, sizeof(asked), " (a chunk is no larger; asked for %ux%u)",
 			 cfg->asked_rows, cfg->asked_cols);
-	printf("gemm-rs: %u ranks, %ux%ux%u %s, tile %ux%u%s, write %s, %u iterations, seed "
+	printf("gemm-rs: %u ranks%s, %ux%ux%u %s, tile %ux%u%s, write %s, %u iterations, seed "
 	       "%llu\n\n",
-	       cfg->ranks, cfg->m, cfg->n, cfg->k, t3_dtype_name(cfg->dtype), cfg->tile_rows,
+	       cfg->ranks, nodes, cfg->m, cfg->n, cfg->k, t3_dtype_name(cfg->dtype), cfg->tile_rows,
 	       cfg->tile_cols, asked, gemm_write_names[cfg->write], cfg->iterations,
 	       (ull)cfg->seed);
 }

@@ -16,6 +16,7 @@
 #include "common/fabric.h"
 #include "launch/launch.h"
 #include "common/message.h"
+#include "common/node.h"
 
 #define DIR_NAME "/t3-launch-XXXXXX"
 
@@ -62,19 +63,12 @@ static bool set_fabric(uint64_t id)
 	return !id || !setenv(FABRIC_ENVIRONMENT, text, 1);
 }
 
-static bool set_number(const char *name, uint32_t value)
+/* Those of several nodes meet at MASTER_ADDR, which is set, and the others in the directory. */
+static bool set_place(const struct launch *launch, uint32_t rank)
 {
-	char text[16];
-
-	snprintf(text, sizeof(text), "%u", value);
-	return !setenv(name, text, 1);
-}
-
-/* Where they meet: those of several nodes at MASTER_ADDR, which is set. */
-static bool set_place(const struct launch *launch)
-{
-	return launch->args->nodes ? !unsetenv("T3_COMM_DIR")
-				   : !setenv("T3_COMM_DIR", launch->dir, 1);
+	if (!node_set_rank(launch->args->first + rank, launch->args->all))
+		return false;
+	return launch->args->nodes || !setenv("T3_COMM_DIR", launch->dir, 1);
 }
 
 /* The rank has its own process group, so that its children get the signals, too. */
@@ -92,8 +86,7 @@ static bool prepare(const struct launch *launch, uint32_t rank, pid_t parent,
 	for (i = 0; i < LAUNCH_STREAMS; i++)
 		if ((*out)[i] >= 0 && dup2((*out)[i], 1 + i) < 0)
 			return false;
-	return set_place(launch) && set_number("T3_RANK", launch->args->first + rank) &&
-	       set_number("T3_RANKS", launch->args->all) && set_fabric(launch->args->fabric) &&
+	return set_place(launch, rank) && set_fabric(launch->args->fabric) &&
 	       !sigprocmask(SIG_SETMASK, &launch->old_mask, NULL);
 }
 
