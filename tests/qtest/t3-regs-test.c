@@ -21,7 +21,7 @@ struct reg {
 static const struct reg regs[] = {
 	{ "ID", 0x000, 4, RO, 0x57483354 },
 	{ "VERSION", 0x004, 4, RO, T3_VERSION_VALUE },
-	{ "CAPS", 0x008, 4, RO, 0x3bf },
+	{ "CAPS", 0x008, 4, RO, 0x7bf },
 	{ "CONTROL", 0x00c, 4, RO, 0 }, /* writing 1 is tested with the resets */
 	{ "MEMORY_SIZE", 0x010, 8, RO, TEST_MEMORY },
 	{ "APERTURE_SIZE", 0x018, 8, RO, TEST_APERTURE },
@@ -34,6 +34,7 @@ static const struct reg regs[] = {
 	{ "TRACKER", 0x03c, 4, RO, 256 << 8 | 8 },
 	{ "VCLOCK", 0x040, 8, RO, ANY_VALUE },
 	{ "INCARNATION", 0x048, 4, RO, ANY_VALUE },
+	{ "NODE_RANKS", 0x04c, 4, RO, 0xf },
 	{ "ERROR_STATUS", 0x080, 4, RW1C, 0 },
 	{ "ERROR_ENABLE", 0x084, 4, RW, 0, 0x1f },
 	{ "EVENT_SUMMARY", 0x090, 4, RO, 0 },
@@ -181,7 +182,7 @@ static void check_reserved(struct t3_test_dev *dev, uint32_t offset)
 static void test_reserved(void)
 {
 	static const uint32_t offsets[] = {
-		0x04c,
+		0x050,
 		0x07c,
 		0x0c0,
 		0x0fc,
