@@ -3,6 +3,10 @@
 #include "qemu/osdep.h"
 #include "qemu/processor.h"
 #include "t3_lock.h"
+#ifdef CONFIG_LINUX
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#endif
 
 /*
  * For half a millisecond at most. A thread that sleeps needs a tenth of that to wake up and take its
@@ -10,8 +14,38 @@
  */
 #define T3_LOCK_SPINS 16384
 
+/*
+ * QEMU's global barrier waits for all processors of the host to have been through the scheduler,
+ * which takes 10 to 40 ms on a busy one. Linux interrupts those that run this process instead: some
+ * microseconds.
+ */
+static bool may_interrupt(void)
+{
+#ifdef CONFIG_LINUX
+	static gsize once;
+
+	if (g_once_init_enter(&once))
+		g_once_init_leave(&once,
+				  1 + !syscall(__NR_membarrier,
+					       MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0));
+	return once == 2;
+#else
+	return false;
+#endif
+}
+
+static void order_all(void)
+{
+#ifdef CONFIG_LINUX
+	if (may_interrupt() && !syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0))
+		return;
+#endif
+	smp_mb_global();
+}
+
 void t3_lock_init(T3Lock *lock)
 {
+	may_interrupt(); /* the first call takes long in a process with several threads */
 	lock->held = 0;
 	lock->wanted = 0;
 	lock->tickets = 0;
@@ -51,7 +85,7 @@ static void sleep_for(T3Lock *lock)
 	qemu_mutex_lock(&lock->mutex);
 	ticket = lock->tickets;
 	qatomic_set(&lock->tickets, ticket + 1);
-	smp_mb_global();
+	order_all();
 	while (lock->turn != ticket || qatomic_xchg(&lock->held, 1))
 		qemu_cond_wait(&lock->released, &lock->mutex);
 	qatomic_set(&lock->turn, ticket + 1);
