@@ -54,8 +54,12 @@ bool t3_port_has_thread(const T3FabricPort *port);
 T3Fabric *t3_port_enter(const T3FabricPort *port);
 void t3_port_leave(T3Fabric *fabric, bool waits);
 
-/* After t3_port_leave(), before a store that must wait for another node looks again. */
-void t3_port_wait(T3Fabric *fabric);
+/*
+ * A store that must wait for another node: t3_port_turn() after t3_port_enter(), before it looks.
+ * t3_port_wait() after t3_port_leave(), before it looks again.
+ */
+unsigned t3_port_turn(T3Fabric *fabric);
+void t3_port_wait(T3Fabric *fabric, unsigned turn);
 
 /* t3_dev_aperture_store(), by a vCPU without any lock. False: use t3_dev_aperture_write(). */
 bool t3_port_store(T3FabricPort *port, uint64_t offset, uint64_t value, uint32_t size);

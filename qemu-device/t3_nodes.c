@@ -27,7 +27,8 @@ struct T3Nodes {
 	bool stop; /* atomic */
 
 	QemuMutex mutex;
-	QemuCond woken; /* a response may have come */
+	QemuCond woken;
+	unsigned turn; /* guarded by mutex; read without it */
 };
 
 /* --------------------------------------------------------------- properties */
@@ -223,14 +224,21 @@ void t3_nodes_changed(T3Nodes *nodes)
 void t3_nodes_woken(T3Nodes *nodes)
 {
 	qemu_mutex_lock(&nodes->mutex);
+	qatomic_set(&nodes->turn, nodes->turn + 1);
 	qemu_cond_broadcast(&nodes->woken);
 	qemu_mutex_unlock(&nodes->mutex);
 }
 
-void t3_nodes_wait(T3Nodes *nodes)
+unsigned t3_nodes_turn(T3Nodes *nodes)
+{
+	return nodes ? qatomic_read(&nodes->turn) : 0;
+}
+
+void t3_nodes_wait(T3Nodes *nodes, unsigned turn)
 {
 	qemu_mutex_lock(&nodes->mutex);
-	qemu_cond_timedwait(&nodes->woken, &nodes->mutex, T3_STORE_WAIT_MS);
+	if (nodes->turn == turn)
+		qemu_cond_timedwait(&nodes->woken, &nodes->mutex, T3_STORE_WAIT_MS);
 	qemu_mutex_unlock(&nodes->mutex);
 }
 

@@ -31,10 +31,14 @@ T3Nodes *t3_nodes_start(T3Fabric *fabric, const T3NodesConfig *config, Error **e
 void t3_nodes_stop(T3Nodes *nodes);
 /* The machine runs again, or no longer. A machine that is stopped is silent to the other nodes. */
 void t3_nodes_changed(T3Nodes *nodes);
-/* A vCPU's store waits for a response: returns when one may have come. Without the fabric's lock. */
-void t3_nodes_wait(T3Nodes *nodes);
+/*
+ * A vCPU's store that must wait for a response: the turn is read before the store looks whether it
+ * must, and the wait returns when another turn has begun. Without the fabric's lock.
+ */
+unsigned t3_nodes_turn(T3Nodes *nodes);
+void t3_nodes_wait(T3Nodes *nodes, unsigned turn);
 
-/* Such stores look again. */
+/* A response may have come: a turn begins. */
 void t3_nodes_woken(T3Nodes *nodes);
 
 #endif /* T3_NODES_H */

@@ -47,10 +47,14 @@ static uint64_t aperture_read(void *opaque, hwaddr addr, unsigned size)
 static T3Fabric *enter_for_store(const T3FabricPort *port, hwaddr addr, unsigned size)
 {
 	T3Fabric *fabric;
+	unsigned turn;
 
-	while ((fabric = t3_port_enter(port)) && t3_dev_aperture_waits(port->dev, addr, size)) {
+	while ((fabric = t3_port_enter(port))) {
+		turn = t3_port_turn(fabric);
+		if (!t3_dev_aperture_waits(port->dev, addr, size))
+			break;
 		t3_port_leave(fabric, true);
-		t3_port_wait(fabric);
+		t3_port_wait(fabric, turn);
 	}
 	return fabric;
 }

@@ -326,9 +326,14 @@ void t3_port_detach(T3FabricPort *port)
 	drop_later(fabric);
 }
 
-void t3_port_wait(T3Fabric *fabric)
+unsigned t3_port_turn(T3Fabric *fabric)
 {
-	t3_nodes_wait(fabric->nodes);
+	return t3_nodes_turn(fabric->nodes);
+}
+
+void t3_port_wait(T3Fabric *fabric, unsigned turn)
+{
+	t3_nodes_wait(fabric->nodes, turn);
 }
 
 bool t3_fabric_has_thread(const T3Fabric *fabric)
