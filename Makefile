@@ -369,7 +369,7 @@ examples: build $K/mpi.img
 #: make cluster  tests of several nodes (t3-vm cluster), also by mpirun and srun. Slurm, which is
 #:              installed for it, does not run for make check
 .PHONY: cluster
-cluster: build $K/tests.img
+cluster: build $K/tests.img $K/mpi.img
 	@$(RUN) $(STAGE)check.py cluster
 
 #: make fuzz    each target of tests/fuzz for FUZZ_SECONDS=900 with FUZZ_SEED (random):

@@ -249,12 +249,26 @@ def the_administrator_may_forbid_keys():
     expect(result, 255, "on another node: it takes keys=fabric of the device and keys=2 of t3.ko$")
 
 
+def an_mpi_job_spans_the_nodes():
+    """Started by mpirun in one of them: a program from Debian, and one that uses libt3."""
+    if not shutil.which("NPopenmpi"):
+        raise Skip("there is no NPopenmpi: install netpipe-openmpi")
+    job = ("[ $T3_NODE = 0 ] || exit 0; cd /tmp && mpirun -n 4 hostname && "
+           "mpirun -n 4 mpi_all_reduce && mpirun -n 2 --map-by node /mnt/host/NPopenmpi -u 64 -n 2 2>&1")
+    folder = pathlib.Path(shutil.which("NPopenmpi")).parent
+    result = cluster("cluster-mpi", "--ranks", "2", "--initramfs", GUEST / "mpi.img", "--share", folder,
+                     "--", "sh", "-c", job, seconds=2 * BOOT_SECONDS)
+    expect(result, 0, "^node0: node0$", "^node0: node1$", r"^node0: +\d+: +64 bytes ",
+           *(f"^node0: rank {rank} of 4: 5 sums of 10007 elements are MPI's$" for rank in range(4)))
+
+
 TESTS = [nodes_reach_each_other_by_name, collectives_run_over_two_nodes,
          a_gemm_over_nodes_has_the_bits_and_counts_of_one_vm, a_gemm_over_nodes_names_the_rank_that_ended,
          a_rank_that_ends_is_an_error_on_both_nodes, nodes_may_have_fabrics_of_their_own,
          the_administrator_may_forbid_keys, a_failure_ends_the_other_nodes,
          a_node_that_hangs_meets_the_timeout, a_killed_cluster_leaves_no_process,
-         sigterm_ends_all_nodes, mpirun_starts_nodes, srun_starts_nodes]
+         sigterm_ends_all_nodes, mpirun_starts_nodes, srun_starts_nodes,
+         an_mpi_job_spans_the_nodes]
 
 
 def main():

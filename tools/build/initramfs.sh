@@ -6,7 +6,7 @@
 # The base is what an edit of our sources does not change: busybox, the kernel's modules,
 # accounts, /init. An image is the base, and behind it, as the kernel unpacks one
 # archive after the other, an archive of what is ours: t3.ko, the programs with their
-# libraries; mpi: and of Open MPI, which is as large as all of that. tests: an image, and
+# libraries; mpi: and of Open MPI, with ssh, which is as large as all of that. tests: an image, and
 # behind it an archive of the tests' programs, and udev.
 # Nothing is compressed: that would cost boot time, and QEMU loads it at once.
 set -euo pipefail
@@ -263,9 +263,34 @@ add_mpi() {
 		cp -L "$file" "$root$file"
 		case $file in */mpirun* | *.so*) objects+=("$file") ;; esac
 	done
+	# Parts of libc that are empty now, but that older programs of the host name.
+	mapfile -O ${#objects[@]} -t objects < <(dpkg -L libc6 | grep '/lib\(pthread\|dl\|rt\|util\)\.so\.[0-9]')
+	for file in "${objects[@]}"; do
+		[ -e "$root$file" ] || cp -L "$file" "$root$file"
+	done
 	[ -x "$root/usr/bin/mpirun.openmpi" ] || die "there is no mpirun among the files of Open MPI"
 	install -m 755 "$T3_ROOT/tools/build/guest-mpirun" "$root/usr/bin/mpirun"
 	add_libraries "$root" "${objects[@]}"
+	add_ssh "$root"
+}
+
+# ssh between the nodes of a cluster, by which mpirun starts processes there. The key of the hosts is
+# root's, too, and each image has its own: who has root in one of the VMs has it in all.
+add_ssh() {
+	local root=$1 key=$1/etc/dropbear/key node programs=(/usr/sbin/dropbear /usr/bin/dbclient)
+
+	mkdir -p "$root"/{etc/dropbear,root/.ssh,usr/sbin}
+	dropbearkey -t ed25519 -f "$key" >/dev/null 2>&1
+	ln -s /etc/dropbear/key "$root/root/.ssh/id_dropbear"
+	dropbearkey -y -f "$key" | sed -n 's/^\(ssh-[^ ]* [^ ]*\).*/\1/p' >"$root/root/.ssh/authorized_keys"
+	for node in $(seq 0 31); do
+		echo "node$node $(cat "$root/root/.ssh/authorized_keys")"
+	done >"$root/root/.ssh/known_hosts"
+	chmod -R go= "$root/root" "$key"
+	cp /usr/sbin/dropbear "$root/usr/sbin/"
+	cp /usr/bin/dbclient "$root/usr/bin/"
+	ln -s dbclient "$root/usr/bin/ssh"
+	add_libraries "$root" "${programs[@]}"
 }
 
 # The modules stay, because depmod reads them when an image is packed.
