@@ -208,6 +208,24 @@ def a_failure_has_its_grace_and_its_status():
         node.look_at_others()  # it has done its part
 
 
+def a_node_that_is_started_again_has_not_failed():
+    """Within the time of grace. What it said before no longer counts."""
+    with place() as folder, vm_meet.meeting(folder, 0, 2) as zero:
+        with vm_meet.meeting(folder, 1, 2) as one:
+            one.say("up")
+            zero.await_all(5)
+            one.left = "left 9"
+        node, _ = follower(folder, zero, grace=0.2)
+        node.look_at_others()
+        with vm_meet.meeting(folder, 1, 2) as one:
+            time.sleep(0.3)
+            node.look_at_others()
+            check(not node.failed and zero.missing("up") == [0, 1], "the new node 1", node.failed)
+            one.left = "left 8"
+        node.look_at_others()
+        check(node.failed == (1, 8, "ended with status 8"), "it fails again", node.failed)
+
+
 def lines_stay_whole():
     read, write = os.pipe()
     output = mock.Mock(buffer=io.BytesIO())
@@ -283,7 +301,7 @@ TESTS = [launchers_say_who_a_node_is, unsound_nodes_are_refused, a_job_has_a_fol
          a_folder_that_others_may_use_is_refused,
          a_command_begins_and_a_vm_ends_when_all_are_there,
          a_node_that_is_done_gives_others_their_time, a_failure_has_its_grace_and_its_status,
-         lines_stay_whole, wrong_use_is_told, one_fabric_has_the_ranks_of_all_nodes, a_node_does_not_outlive_its_launcher]
+         a_node_that_is_started_again_has_not_failed, lines_stay_whole, wrong_use_is_told, one_fabric_has_the_ranks_of_all_nodes, a_node_does_not_outlive_its_launcher]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

@@ -839,7 +839,7 @@ def launch_suite():
 
 
 def cluster_suite():
-    return [result for name in ("nodes", "cluster")
+    return [result for name in ("nodes", "cluster", "node_faults")
             for result in tap_program(name, [ROOT / f"tests/{name}.py"])]
 
 

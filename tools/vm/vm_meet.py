@@ -5,7 +5,8 @@ Each node has a file in it, node-N, locked as long as the node lives, and append
 `ranks COUNT` (its devices), `fabric UUID` (node 0, of the fabric of all), `nodes COUNT`, `up`, `done STATUS` (its job has ended) and last `left STATUS`, or `followed STATUS`
 when it ended because of another node. The kernel gives up the lock of a killed process. So a file
 without a lock and without a last line is of a node that was killed, and one that nobody holds when
-a job begins is of an earlier job.
+a job begins is of an earlier job. A node that is started again, while others are there, replaces its
+file.
 """
 
 import contextlib
@@ -160,8 +161,18 @@ class Meeting:
         """What follows the word in that node's file, which has come."""
         return next(line[1] for line in self.lines(node) if line[0] == word)
 
+    def look_again(self, node):
+        """A node that has ended may have been started again: then its new file counts."""
+        with contextlib.suppress(FileNotFoundError):
+            file = open(self.path(node), "rb")
+            if is_held(file):
+                file, self.files[node] = self.files[node], file
+            file.close()
+
     def failure_of(self, node):
         """(status, how it ended) of another node that has failed by itself, or None."""
+        if node in self.files and not is_held(self.files[node]):
+            self.look_again(node)
         held = node in self.files and is_held(self.files[node])
         said = self.lines(node)  # after the lock, which goes last
         for line in said:

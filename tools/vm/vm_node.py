@@ -64,7 +64,10 @@ class Node:
             self.go_on("end", ENDS)
 
     def look_at_others(self):
-        """From the first failure on the others have a time of grace."""
+        """From the first failure on the others have a time of grace, in which the node that failed
+        may be started again."""
+        if self.failed and not self.place.failure_of(self.failed[0]):
+            self.failed = self.end = None
         self.failed = self.failed or self.place.failure()
         if not self.failed or self.phase in (STAYS, ENDS):
             return
