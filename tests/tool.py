@@ -42,6 +42,8 @@ USAGE = {
     "selftest": ["--timeout 0", "--timeout 3601", "--timeout"],
     "reset": ["", "-d 0 --all", "--yes", "--all --flr"],
     "dump": ["one two", "--all file", "file --free"],
+    "perf": ["--collective x", "--dtype i8", "--dtype u8", "--min 3", "--min 2G", "--max 1KB", "--max K",
+             "--min 2K --max 1K", "--iters 0", "--warmup -1", "--timeout 0", "more"],
     "stat": ["", "--", "--output", "-d x -- true"],
 }
 COMMON = ["--no-such-option", "argument too", "-d 1 argument"]
@@ -1015,6 +1017,21 @@ def ends(wanted, *texts):
     return check
 
 
+PERF = (("all-reduce", "bf16"), ("reduce-scatter", "f16"), ("all-gather", "u8"), ("all-to-all", "i32"),
+        ("broadcast", "f32"))
+
+
+def check_perf(status, output):
+    """Sizes are whole chunks of 4 ranks."""
+    need(status == 0, f"status {status}, {output}")
+    report = json.loads(output)
+    size = {"u8": 1, "f16": 2, "bf16": 2}.get(report["dtype"], 4)
+    need([row["elements"] for row in report["rows"]] ==
+         [-(-((100 << 2 * i) // size) // 4) * 4 for i in range(4)], report)
+    need(all(row["right"] and row["time_ns"] and row["bytes"] == row["elements"] * size
+             for row in report["rows"]), report)
+
+
 GEMM = "t3 gemm-rs --ranks 4 --shape 64x64x64 --dtype i32 --iters 2"
 GUEST = [
     ("gemm-rs --tile, larger than a chunk", GEMM + " --tile 1024x9", ends(
@@ -1030,6 +1047,11 @@ GUEST = [
     ("top", SLEEPER + "t3 top --once --interval 0.2" + ENDED, check_top),
     ("top --json", "t3 gemm-rs --ranks 4 --shape 64x64x64 --iters 20000 --timeout 30 >/tmp/out & "
      "sleep 0.5; t3 top --json --count 3 --interval 0.3; s=$?; kill $!; wait; exit $s", check_top_json),
+    *((f"perf of {name}", f"t3 launch -n 4 -- t3 perf --json --min 100 --max 20K --iters 3 --collective {name}"
+       f" --dtype {dtype}", check_perf) for name, dtype in PERF),
+    ("perf of a barrier", "t3 launch -n 4 -- t3 perf --collective barrier", ends(0, "barrier of f32, 4 ranks")),
+    ("perf alone", "t3 perf", ends(1, "t3 launch -n N -- t3 perf")),
+    ("perf, out of time", "t3 launch -n 4 -- t3 perf --timeout 0.000001", ends(1, "in time")),
     ("stat", f"t3 stat -- {GEMM}", check_stat_table),
     ("stat --json", f"t3 stat --json -o /tmp/stat -- {GEMM} >/dev/null; cat /tmp/stat",
      check_stat),

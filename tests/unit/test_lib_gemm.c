@@ -12,7 +12,7 @@
 #include "gemm/check.c"
 #include "gemm/input.c"
 #include "gemm/layout.c"
-#include "gemm/numeric.c"
+#include "common/numeric.c"
 #include "gemm/reference.c"
 #include "gemm/shared.c"
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "gemm/numeric.c"
+#include "common/numeric.c"
 
 #if defined(__FLT16_MAX__)
 static uint16_t native_bits(_Float16 value)

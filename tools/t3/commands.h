@@ -11,6 +11,7 @@ int cmd_info(int argc, char **argv);
 int cmd_launch(int argc, char **argv);
 int cmd_gemm_rs(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_perf(int argc, char **argv);
 int cmd_sim(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_status(int argc, char **argv);

@@ -20,6 +20,7 @@ static const struct command {
 	{ "info", cmd_info, "show the facts and counters of a device" },
 	{ "launch", cmd_launch, "run a program's ranks, one process each" },
 	{ "gemm-rs", cmd_gemm_rs, "run and verify a GEMM with ring reduce-scatter" },
+	{ "perf", cmd_perf, "measure a collective among the ranks of a launcher" },
 	{ "bench", cmd_bench, "measure stores, doorbells, updates, waits and jobs" },
 	{ "sim", cmd_sim, "run the devices' model in virtual time, or replay a record" },
 	{ "top", cmd_top, "watch devices, links, trackers and processes" },

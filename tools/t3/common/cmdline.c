@@ -65,6 +65,36 @@ uint64_t cmdline_number(struct argp_state *state, const char *option, const char
 	return value;
 }
 
+static bool parse_size(const char *text, uint64_t max, uint64_t *bytes)
+{
+	static const char units[] = "KMG";
+	size_t digits = strspn(text, "0123456789");
+	const char *unit = text[digits] ? strchr(units, text[digits]) : NULL;
+	unsigned int shift = unit ? 10 * (unsigned int)(unit - units + 1) : 0;
+	char number[16];
+
+	if (!digits || digits >= sizeof(number) || (text[digits] && (!unit || text[digits + 1])))
+		return false;
+	memcpy(number, text, digits);
+	number[digits] = '\0';
+	if (!parse_number(number, max >> shift, bytes))
+		return false;
+	*bytes <<= shift;
+	return true;
+}
+
+uint64_t cmdline_size(struct argp_state *state, const char *option, const char *text, uint64_t min,
+		      uint64_t max)
+{
+	uint64_t bytes = 0;
+
+	if (!parse_size(text, max, &bytes) || bytes < min)
+		argp_error(state,
+			   "%s must be from %llu to %llu bytes, as in 64K, 1M or 1G, not '%s'",
+			   option, (unsigned long long)min, (unsigned long long)max, text);
+	return bytes;
+}
+
 /* "0.25" as nanoseconds. */
 static bool parse_seconds(const char *text, uint64_t max, uint64_t *ns)
 {

@@ -27,6 +27,9 @@ void cmdline_parse(const struct argp *argp, int argc, char **argv, unsigned int 
 /* A number from min to max. Else it is wrong usage of that option. */
 uint64_t cmdline_number(struct argp_state *state, const char *option, const char *text,
 			uint64_t min, uint64_t max);
+/* Bytes from min to max, also as 64K, 1M or 1G. */
+uint64_t cmdline_size(struct argp_state *state, const char *option, const char *text, uint64_t min,
+		      uint64_t max);
 /* Seconds with up to 9 decimals, above 0 up to max, as nanoseconds. */
 uint64_t cmdline_seconds(struct argp_state *state, const char *option, const char *text,
 			 uint64_t max);

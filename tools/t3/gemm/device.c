@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "device.h"
-#include "numeric.h"
+#include "common/numeric.h"
 
 static uint64_t rows_of(const struct device_producer *d)
 {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "numeric.h"
+#include "common/numeric.h"
 #include "producer.h"
 #include "t3.h"
 

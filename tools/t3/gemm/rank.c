@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "input.h"
-#include "numeric.h"
+#include "common/numeric.h"
 #include "nodes.h"
 #include "t3_coll.h"
 #include "wire.h"

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "input.h"
-#include "numeric.h"
+#include "common/numeric.h"
 #include "reference.h"
 
 double reference_bound(const struct gemm_config *cfg, double weight)

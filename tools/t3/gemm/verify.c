@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "numeric.h"
+#include "common/numeric.h"
 #include "reference.h"
 #include "verify.h"
 

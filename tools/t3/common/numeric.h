@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Element types: correctly rounded f16 and bf16, and the devices' addition. */
-#ifndef T3_GEMM_NUMERIC_H
-#define T3_GEMM_NUMERIC_H
+#ifndef T3_NUMERIC_H
+#define T3_NUMERIC_H
 
 #include <stdint.h>
 
@@ -27,4 +27,4 @@ void raise_inexact(void);
 /* Half a unit in the last place of 1: 2^-24, 2^-11, 2^-8; 0 for i32. */
 double element_roundoff(uint32_t dtype);
 
-#endif /* T3_GEMM_NUMERIC_H */
+#endif /* T3_NUMERIC_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <string.h>
 
-#include "numeric.h"
+#include "common/numeric.h"
 #include "t3.h"
 
 #define F32_INF	 0x7f800000u
