@@ -266,8 +266,8 @@ help:
 #:                ARCH=arm64          an arm64 VM; also for shell, try, unit, guest, conformance, check
 run: build
 	@$(RUN) $(if $(filter 1,$(NODES)),$(VM) run --ranks "$$RANKS",$(VM) cluster --nodes "$$NODES" \
-		--ranks $$((RANKS / NODES))) --initramfs $K/initramfs.img --name run -- t3 gemm-rs \
-		$(if $(filter 1,$(NODES)),--timed,--nodes) --ranks "$$RANKS" --shape "$$SHAPE" \
+		--ranks $$((RANKS / NODES))) --initramfs $K/initramfs.img --name run -- t3 gemm-rs --timed \
+		$(if $(filter 1,$(NODES)),,--nodes) --ranks "$$RANKS" --shape "$$SHAPE" \
 		--dtype "$$DTYPE" --write "$$WRITE" --iters "$$ITERS" --seed "$$SEED" --tile "$$TILE"
 
 #: make shell   an interactive root shell in a guest with RANKS devices

@@ -206,7 +206,7 @@ def without(names, value):
 def gemm_results(command):
     """The JSON of each job, in order."""
     status, out, err = run(VM, *command, "sh", "-c", "\n".join(
-        f"t3 gemm-rs --json --ranks 4 {job} $NODES || exit" for job in JOBS), seconds=3 * BOOT_SECONDS)
+        f"t3 gemm-rs --json --timed --ranks 4 {job} $NODES || exit" for job in JOBS), seconds=3 * BOOT_SECONDS)
     check(status == 0, f"status {status}", out + err)
     results, text, decoder = [], re.sub(r"^node\d: ", "", out, flags=re.MULTILINE), json.JSONDecoder()
     while text.strip():
@@ -216,7 +216,7 @@ def gemm_results(command):
 
 
 def a_gemm_over_nodes_has_the_bits_and_counts_of_one_vm():
-    """For all types and paths of the output; only the first node prints."""
+    """For all types and paths of the output, and a timed run; only the first node prints."""
     nodes = gemm_results(["cluster", "--name", "cluster-gemm", *RANKS, "--", "env", "NODES=--nodes"])
     alone = gemm_results(["run", "--name", "cluster-alone", "--ranks", "4", "--", "env", "NODES="])
     check(len(nodes) == len(alone) == len(JOBS), "results", f"{len(nodes)} and {len(alone)}")

@@ -106,7 +106,6 @@ NODES_WRONG = [
     ("", {}, "--nodes is for a node of a cluster"),
     ("", {**NODE, "T3_NODE": "3"}, "--nodes is for a node of a cluster"),
     ("", NODE, "--ranks must be a multiple of the 3 nodes, not 4"),
-    ("--ranks 6 --shape 66x6x66 --timed", NODE, "not with --nodes"),
 ]
 
 

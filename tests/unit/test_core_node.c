@@ -4,6 +4,7 @@
  * that it has on one node, whatever the links and connections do, or ends in faults on all ranks.
  * T3_SEEDS, T3_SEED as in test_core_property.c.
  */
+#include "gang.h"
 #include "nodes.h"
 #include "ring.h"
 #include "seeds.h"
@@ -320,6 +321,59 @@ static void only_local_ranks_have_devices_and_faults(void **state)
 	host_free(host);
 }
 
+/* --------------------------------------------------------------- timed runs */
+
+/* Each node begins when its own ranks have: counters are those of one node, and of `t3 sim`. */
+static void each_node_computes_a_timed_run(void **state)
+{
+	struct host *host = connected(5, 3, 1);
+	struct gang gang = gang_of(host);
+	struct t3_timed_setup setup = run_small(5, T3_TIMED_T3_MCA);
+	struct native native = run_natively(&setup);
+	struct run run = run_of(&setup);
+	uint32_t r;
+
+	(void)state;
+	for (r = 5; r-- > 2;)
+		gang.index[r] = run_submit(&gang.q[r], &run);
+	nodes_settle(host);
+	for (r = 2; r < 5; r++)
+		run_expect(&gang.q[r], gang.index[r], &native, r, 0);
+	gang.index[0] = run_submit(&gang.q[0], &run);
+	nodes_settle(host);
+	assert_true(run_untouched(&gang.q[0])); /* rank 1 of its node is missing */
+	gang.index[1] = run_submit(&gang.q[1], &run);
+	nodes_settle(host);
+	for (r = 0; r < 2; r++)
+		run_expect(&gang.q[r], gang.index[r], &native, r, 0);
+	host_free(host);
+}
+
+/* It fails on the node of that rank alone. */
+static void a_reset_ends_the_timed_run_of_its_node(void **state)
+{
+	struct host *host = connected(4, 2, 1);
+	struct gang gang = gang_of(host);
+	struct t3_timed_setup setup = run_small(4, T3_TIMED_T3);
+	struct native native = run_natively(&setup);
+	struct run run = run_of(&setup);
+	uint32_t r;
+
+	(void)state;
+	nodes_stop(host, 1, true);
+	t3_fabric_set_inline_budget(nodes_fabric(host, 3), 0);
+	gang_submit(&gang, &run);
+	t3_fabric_run(nodes_fabric(host, 3), 8); /* it has begun */
+	t3_dev_reset(host->dev[3].dev);
+	nodes_stop(host, 1, false);
+	nodes_settle(host);
+	for (r = 0; r < 2; r++)
+		run_expect(&gang.q[r], gang.index[r], &native, r, 0);
+	queue_expect(&gang.q[2], gang.index[2], T3_DESC_GANG, 3);
+	assert_true(run_untouched(&gang.q[2]));
+	host_free(host);
+}
+
 #define SEEDS_TEST(name) cmocka_unit_test_setup_teardown(name, NULL, seeds_report)
 
 int main(void)
@@ -335,6 +389,8 @@ int main(void)
 		cmocka_unit_test(a_reset_is_told_to_other_nodes),
 		cmocka_unit_test(a_space_after_the_reset_is_spared),
 		cmocka_unit_test(only_local_ranks_have_devices_and_faults),
+		cmocka_unit_test(each_node_computes_a_timed_run),
+		cmocka_unit_test(a_reset_ends_the_timed_run_of_its_node),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,7 @@ static struct t3_hello hello(void)
 		.magic = T3_HELLO_MAGIC,
 		.version = T3_NODE_VERSION,
 		.fabric = "one of the tests",
+		.flags = T3_HELLO_TIMED,
 		.topology = T3_TOPOLOGY_RING,
 		.ranks = 4,
 		.nodes = 2,
@@ -88,9 +89,9 @@ static void a_greeting_must_be_of_this_fabric(void **state)
 	check_refused(&h, "topology, ranks, nodes or timed");
 	h.nodes = 3;
 	check_refused(&h, "topology, ranks, nodes or timed");
-	h.flags = T3_HELLO_TIMED;
+	h.flags = 0;
 	check_refused(&h, "topology, ranks, nodes or timed");
-	h.flags = 2;
+	h.flags |= 2;
 	check_refused(&h, "topology, ranks, nodes or timed");
 	h.mbz = 1;
 	check_refused(&h, "topology, ranks, nodes or timed");

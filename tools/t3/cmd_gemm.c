@@ -238,9 +238,6 @@ static int parse(int argc, char **argv, struct gemm_config *cfg, struct output *
 	if (optind != argc)
 		return complain(EXIT_USAGE, "t3 gemm-rs takes options only, not '%s'",
 				argv[optind]);
-	if (cfg->nodes && output->timed)
-		return complain(EXIT_USAGE,
-				"--timed is for the devices of one node: not with --nodes");
 	if (cfg->nodes && !read_node(cfg))
 		return EXIT_USAGE;
 	if (gemm_check(cfg, why, sizeof(why)))

@@ -4,6 +4,8 @@
  * in slices, each an event of the fabric. SPEC.md section 11.8.
  *
  * A saved state does not contain the run. After a load it is computed again from its arguments.
+ *
+ * With several nodes each computes the run for the ranks that it has, in its own virtual time.
  */
 #include "gang/gang.h"
 
@@ -12,6 +14,21 @@
 #define MANY	  2u
 
 /* ------------------------------------------------------------------ members */
+
+static bool is_here(const struct t3_fabric *fabric, uint32_t rank)
+{
+	return !(fabric->config.remote >> rank & 1);
+}
+
+/* The rank whose queue stands for a gang of all ranks. */
+static uint32_t first_here(const struct t3_fabric *fabric)
+{
+	uint32_t rank = 0;
+
+	while (!is_here(fabric, rank))
+		rank++;
+	return rank;
+}
 
 /* False: the queue was stopped, or its tail was moved back to the head. */
 static bool live(const struct t3_queue *q)
@@ -56,9 +73,9 @@ static uint64_t whole_since(const struct t3_fabric *fabric, const struct t3_queu
 	for (rank = 0; !mirrored(q) && rank < fabric->config.ranks; rank++) {
 		const struct t3_queue *other = find(fabric, rank, T3_PHASE_GANG, t3_gang_args(q));
 
-		if (!other)
+		if (!other && is_here(fabric, rank))
 			return NOT_WHOLE;
-		if (other->ticket > since)
+		if (other && other->ticket > since)
 			since = other->ticket;
 	}
 	return since;
@@ -78,7 +95,7 @@ static bool goes_before(const struct t3_queue *a, uint64_t since_a, const struct
 /*
  * The next gang to run, by one of its queues. The client that has waited longest for a run goes
  * first. Among its gangs the one that became whole first does. A gang of all ranks is found by
- * its queue at rank 0.
+ * its queue at the first rank.
  */
 static struct t3_queue *first_whole(const struct t3_fabric *fabric)
 {
@@ -89,7 +106,8 @@ static struct t3_queue *first_whole(const struct t3_fabric *fabric)
 	for (rank = 0; rank < fabric->config.ranks; rank++)
 		for (i = 0; fabric->dev[rank] && i < T3_MAX_QUEUES; i++) {
 			q = &t3_queues(fabric->dev[rank])->queue[i];
-			if (!joins(q, T3_PHASE_GANG, NULL) || (rank && !mirrored(q)))
+			if (!joins(q, T3_PHASE_GANG, NULL) ||
+			    (rank != first_here(fabric) && !mirrored(q)))
 				continue;
 			since = whole_since(fabric, q);
 			if (since == NOT_WHOLE || (first && !goes_before(q, since, first, best)))
@@ -164,8 +182,10 @@ static void start(struct t3_fabric *fabric, struct t3_queue *q)
 
 	t3_gang_of(fabric)->tickets++;
 	take_part(q);
-	for (rank = 1; !(args.flags & T3_TIMED_MIRRORED) && rank < args.ranks; rank++)
-		take_part(find(fabric, rank, T3_PHASE_GANG, &args));
+	for (rank = q->dev->rank + 1; !(args.flags & T3_TIMED_MIRRORED) && rank < args.ranks;
+	     rank++)
+		if (is_here(fabric, rank))
+			take_part(find(fabric, rank, T3_PHASE_GANG, &args));
 	set_running(fabric, true);
 	t3_gang_of(fabric)->host_paced = false;
 	t3_gang_of(fabric)->start = fabric->clock.now;
@@ -376,7 +396,7 @@ static bool members_fit(const struct t3_fabric *fabric)
 	for (rank = 0; rank < fabric->config.ranks; rank++) {
 		count = members_of(fabric, rank, t3_gang_args(q));
 		if (count > 1 || (mirrored(q) && count && rank != q->dev->rank) ||
-		    (!mirrored(q) && !count && !t3_gang_of(fabric)->left))
+		    (!mirrored(q) && !count && is_here(fabric, rank) && !t3_gang_of(fabric)->left))
 			return false;
 	}
 	return true;

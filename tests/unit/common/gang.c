@@ -108,15 +108,21 @@ void run_expect(const struct queue *q, uint32_t index, const struct native *nati
 	assert_int_equal(queue_completion(q, index)->vtime, result.start + native->end);
 }
 
+struct gang gang_of(struct host *host)
+{
+	struct gang gang = { .host = host, .ranks = host->ranks };
+	uint32_t i;
+
+	for (i = 0; i < host->ranks; i++)
+		gang.q[i] = queue_new(&host->dev[i], 3, 0);
+	return gang;
+}
+
 struct gang gang_new(uint32_t topology, uint32_t ranks)
 {
 	struct host_config config = { topology, ranks, 8, 2, T3_KEYS_FABRIC };
-	struct gang gang = { .host = host_new(&config), .ranks = ranks };
-	uint32_t i;
 
-	for (i = 0; i < ranks; i++)
-		gang.q[i] = queue_new(&gang.host->dev[i], 3, 0);
-	return gang;
+	return gang_of(host_new(&config));
 }
 
 void gang_submit(struct gang *gang, const struct run *run)

@@ -51,6 +51,7 @@ struct gang {
 };
 
 struct gang gang_new(uint32_t topology, uint32_t ranks);
+struct gang gang_of(struct host *host);
 void gang_submit(struct gang *gang, const struct run *run);
 void gang_expect(const struct gang *gang, const struct native *native, uint32_t flags);
 

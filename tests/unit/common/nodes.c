@@ -270,6 +270,7 @@ static void add_fabric(struct host *host, uint32_t node)
 	static const struct t3_fabric_ops ops = { .kick = no_kick };
 	uint32_t all = ~(uint32_t)0 >> (32 - host->ranks);
 	struct t3_fabric_config config = {
+		.timed = true,
 		.topology = host->config.topology,
 		.ranks = host->ranks,
 		.id = 0x1122334455667788ull,

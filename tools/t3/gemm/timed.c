@@ -52,7 +52,7 @@ static int open_devices(const struct gemm_config *cfg, struct gemm_timed *timed)
 static int run(const struct gemm_config *cfg, struct gemm_timed *timed)
 {
 	static const enum sim_config configs[] = { SIM_SEQUENTIAL, SIM_T3, SIM_T3_MCA };
-	struct t3_timed_setup setup = { .mirrored = timed->devices.count == 1 };
+	struct t3_timed_setup setup = { .mirrored = !timed->devices.every };
 	char why[SIM_WHY_SIZE];
 	size_t i;
 
@@ -74,7 +74,7 @@ int gemm_timed_run(const struct gemm_config *cfg, struct gemm_timed *timed)
 	ret = open_devices(cfg, timed);
 	if (ret == EXIT_OK)
 		ret = run(cfg, timed);
-	timed->count = timed->devices.count;
+	timed->count = timed->devices.every ? timed->devices.ranks : timed->devices.count;
 	timed_devices_close(&timed->devices);
 	return ret;
 }

@@ -39,20 +39,29 @@ static int open_node(const char *node, struct t3_device **dev)
 	return complain(EXIT_FAIL, "--device: %s", words);
 }
 
+/* Any of its ranks: others may be on other nodes. */
+static int open_fabric(uint64_t fabric_id, struct t3_device **dev)
+{
+	char words[512];
+	uint32_t rank;
+	int ret = -ENODEV;
+
+	for (rank = 0; ret && rank < T3_MAX_RANKS; rank++)
+		ret = t3_device_open_rank(fabric_id, rank, dev);
+	if (!ret)
+		return EXIT_OK;
+	t3_device_explain(NULL, ret, words, sizeof(words));
+	return complain(EXIT_FAIL, "--device: %s", words);
+}
+
 /* fabric_id 0: any of the machine. */
 static int open_first(uint64_t fabric_id, struct t3_device **dev)
 {
 	struct t3_device_list *list;
-	char words[512];
 	int ret;
 
-	if (fabric_id) {
-		ret = t3_device_open_rank(fabric_id, 0, dev);
-		if (!ret)
-			return EXIT_OK;
-		t3_device_explain(NULL, ret, words, sizeof(words));
-		return complain(EXIT_FAIL, "--device: %s", words);
-	}
+	if (fabric_id)
+		return open_fabric(fabric_id, dev);
 	ret = t3_device_list(&list);
 	if (ret)
 		return complain(EXIT_FAIL, "--device: the devices cannot be listed: %s",
@@ -99,9 +108,10 @@ static int prepare(struct timed_rank *rank, uint32_t number)
 /* The first device was opened only to read its fabric. */
 static int open_rank(struct timed_devices *devices, uint64_t fabric, uint32_t number)
 {
-	struct timed_rank *rank = &devices->rank[number];
+	struct timed_rank *rank = &devices->rank[devices->count];
 	int ret;
 
+	rank->number = number;
 	ret = t3_device_open_rank(fabric, number, &rank->dev);
 	if (ret)
 		return complain(EXIT_FAIL, "rank %u of the fabric cannot be opened: %s", number,
@@ -123,6 +133,7 @@ int timed_devices_open(struct timed_devices *devices, uint64_t fabric_id, bool e
 		return ret;
 	ret = check_device(first, every, &info);
 	devices->ranks = info.ranks;
+	devices->every = every;
 	devices->full = info.topology == T3_TOPOLOGY_FULL;
 	if (ret == EXIT_OK && !every) {
 		devices->rank[devices->count++].dev = first;
@@ -130,7 +141,8 @@ int timed_devices_open(struct timed_devices *devices, uint64_t fabric_id, bool e
 	}
 	t3_device_close(first);
 	for (i = 0; ret == EXIT_OK && i < info.ranks; i++)
-		ret = open_rank(devices, info.fabric_id, i);
+		if (info.node_ranks >> i & 1)
+			ret = open_rank(devices, info.fabric_id, i);
 	return ret;
 }
 
@@ -232,17 +244,18 @@ static bool run_all(struct timed_devices *devices, const struct t3_timed_args *a
 
 /* ----------------------------------------------------------------- comparing */
 
-static bool same_counters(const struct timed_devices *devices, uint32_t i,
+static bool same_counters(const struct timed_devices *devices, uint32_t rank,
 			  const struct t3_timed_result *result, const struct t3_timed *native,
 			  char *why)
 {
 	struct t3_timed_counters model;
 	char what[SIM_WHY_SIZE];
 
-	t3_timed_counters(native, i, &model);
+	t3_timed_counters(native, rank, &model);
 	if (sim_counters_equal(&result->counters, &model, what))
 		return true;
-	snprintf(why, SIM_WHY_SIZE, "device %u of %u: %.200s", i, devices->count, what);
+	snprintf(why, SIM_WHY_SIZE, "device %u of %u: %.200s", rank,
+		 devices->every ? devices->ranks : 1, what);
 	return false;
 }
 
@@ -266,7 +279,7 @@ static bool check_result(const struct timed_devices *devices, uint32_t i,
 		return false;
 	}
 	run->host_paced |= result.flags & T3_TIMED_HOST_PACED;
-	return same_counters(devices, i, &result, native, why);
+	return same_counters(devices, devices->rank[i].number, &result, native, why);
 }
 
 static double seconds(void)

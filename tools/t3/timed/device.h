@@ -10,6 +10,7 @@
 
 /* One rank's end of a run. */
 struct timed_rank {
+	uint32_t number; /* in the run; 0 for a device that stands for all */
 	struct t3_device *dev;
 	struct t3_queue *queue;
 	struct t3_buffer *buffer; /* host memory: arguments, followed by the result */
@@ -20,12 +21,13 @@ struct timed_rank {
 struct timed_devices {
 	uint32_t count; /* open ranks, from rank[0] on */
 	uint32_t ranks; /* of the fabric */
+	bool every;	/* all ranks that are on this node are open; else one stands for all */
 	bool full;	/* each rank has a link to each other one */
 	struct timed_rank rank[T3_MAX_RANKS];
 };
 
 /*
- * Open one device, or all of its fabric. fabric_id 0: that of the first device. Returns an exit
+ * Open one device, or all of its fabric that are on this node. fabric_id 0: that of the first device. Returns an exit
  * code. Close it also after a failure.
  */
 int timed_devices_open(struct timed_devices *devices, uint64_t fabric_id, bool every);
