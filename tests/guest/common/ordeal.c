@@ -60,6 +60,7 @@ static void begin(int sock, void *arg)
 {
 	const struct start *start = arg;
 
+	alarm(ORDEAL_MS / 1000);
 	signal(SIGBUS, SIG_DFL); /* it ends stores to a device that was lost, not a test */
 	start->body(sock, start->arg);
 }
