@@ -52,6 +52,8 @@ MUTANTS = [
     Mutant("comm-barrier-round", "unit", "libt3/comm/message.c", "step *= 2)", "step *= 4)"),
     Mutant("comm-node", "unit", "libt3/comm/node.c",
            "sizeof(cards->node)))\n			here |=", "16))\n			here |="),
+    Mutant("comm-tell", "unit", "libt3/comm/blame.c", "if (cause != before)", "if (comm->ranks < 3)"),
+    Mutant("comm-look", "unit", "libt3/comm/blame.c", "	comm_look_for_causes(comm);\n", ""),
     Mutant("far-secret", "unit", "libt3/comm/hello.c",
            "differs |= hello->secret[i] ^ secret[i];", "(void)secret;"),
     Mutant("far-crowd", "unit", "libt3/comm/join.c",

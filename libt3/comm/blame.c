@@ -14,10 +14,14 @@ void t3_comm_blame(struct t3_comm *comm, uint32_t rank, bool late)
 {
 	struct comm_line *line = comm->lines ? &comm->lines[comm->rank] : NULL;
 	uint32_t before = line ? atomic_load(&line->cause) : 0;
+	uint32_t cause = (rank + 1) | (late ? CAUSE_LATE : 0);
 
 	/* A rank that was late may have come since. */
-	if (line && rank < comm->ranks && (!before || before & CAUSE_LATE))
-		atomic_store(&line->cause, (rank + 1) | (late ? CAUSE_LATE : 0));
+	if (!line || rank >= comm->ranks || (before && !(before & CAUSE_LATE)))
+		return;
+	atomic_store(&line->cause, cause);
+	if (cause != before)
+		comm_tell_cause(comm, cause);
 }
 
 /* The value comes from another rank and may be anything. */
@@ -69,6 +73,7 @@ uint32_t t3_comm_culprit(const struct t3_comm *comm, uint32_t rank, bool *late)
 	uint32_t hops, next, start = rank;
 
 	*late = false;
+	comm_look_for_causes(comm);
 	/*
 	 * Each entry is older than the one before, so a chain ends. The bound is for entries that
 	 * are false.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The board: memory that all ranks of a communicator on one node see. The first of them makes it
- * and sends it to the others. The lines of ranks on other nodes stay empty: nothing is known of them.
+ * and sends it to the others. Of ranks on other nodes it has only the causes that they tell (tell.c).
  */
 #define _GNU_SOURCE /* memfd_create, F_ADD_SEALS */
 #include <fcntl.h>

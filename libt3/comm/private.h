@@ -3,6 +3,7 @@
 #ifndef T3_COMM_PRIVATE_H
 #define T3_COMM_PRIVATE_H
 
+#include <stddef.h>
 #include <sys/un.h>
 
 #include "comm/comm.h"
@@ -13,6 +14,7 @@ enum comm_kind {
 	COMM_DATA = 1,	  /* t3_comm_post() */
 	COMM_BARRIER = 2, /* t3_comm_barrier() */
 	COMM_PARTING = 3, /* of a rank that could not join */
+	COMM_CAUSE = 4,	  /* whom a rank of another node gave up for; it may come at any time */
 };
 
 /* A message and its kind, on which sender and receiver must agree. Both transports use it. */
@@ -150,6 +152,14 @@ int comm_stream_receive(int socket, void *data, size_t *size);
 
 /* Keep the reason of a rank that could not join. Returns -EPIPE. */
 int comm_fail_parting(struct t3_comm *comm, uint32_t rank, const struct comm_parting *parting);
+
+/* tell.c: causes from node to node, in the form of struct comm_line. */
+#define COMM_CAUSE_BYTES (offsetof(struct comm_message, data) + sizeof(uint32_t))
+void comm_tell_cause(const struct t3_comm *comm, uint32_t cause);
+/* Is the message one? Then it is on the board. */
+bool comm_note_cause(const struct t3_comm *comm, uint32_t rank, const struct comm_message *message);
+/* Note those that have come and that nobody has read. */
+void comm_look_for_causes(const struct t3_comm *comm);
 
 /* Make or receive the one board of all ranks, which rank 0 makes. */
 int comm_board_share(struct t3_comm *comm, int64_t deadline_ns);

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+/*
+ * libt3: causes that cross nodes. Ranks 0 and 1 are on one node, 2 and 3 on the other one, with a
+ * stream between any two of different nodes.
+ */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "comm/private.h"
+
+#define RANKS 4u
+
+static struct t3_comm *comm[RANKS];
+static struct comm_line *board[2];
+
+static bool apart(uint32_t a, uint32_t b)
+{
+	return a / 2 != b / 2;
+}
+
+static void connect_ranks(uint32_t a, uint32_t b)
+{
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	comm[a]->socket[b] = pair[0];
+	comm[b]->socket[a] = pair[1];
+}
+
+static int start(void **state)
+{
+	uint32_t a, b;
+
+	(void)state;
+	for (a = 0; a < 2; a++)
+		board[a] = aligned_alloc(64, T3_COMM_RANKS_MAX * sizeof(*board[a]));
+	for (a = 0; a < RANKS; a++) {
+		comm[a] = calloc(1, sizeof(*comm[a]));
+		assert_non_null(comm[a]);
+		comm[a]->rank = a;
+		comm[a]->ranks = comm[a]->gone = RANKS;
+		comm[a]->here = a < 2 ? 3 : 12;
+		comm[a]->transport = &comm_socket_transport;
+		comm[a]->lines = board[a / 2];
+		memset(comm[a]->socket, -1, sizeof(comm[a]->socket));
+		memset(comm[a]->lines, 0, T3_COMM_RANKS_MAX * sizeof(*comm[a]->lines));
+	}
+	for (a = 0; a < RANKS; a++)
+		for (b = 0; b < a; b++)
+			if (apart(a, b))
+				connect_ranks(a, b);
+	return 0;
+}
+
+static void end(uint32_t rank)
+{
+	uint32_t i;
+
+	for (i = 0; comm[rank] && i < RANKS; i++)
+		if (comm[rank]->socket[i] >= 0)
+			close(comm[rank]->socket[i]);
+	free(comm[rank]);
+	comm[rank] = NULL;
+}
+
+static int stop(void **state)
+{
+	uint32_t rank;
+
+	(void)state;
+	for (rank = 0; rank < RANKS; rank++)
+		end(rank);
+	free(board[0]);
+	free(board[1]);
+	return 0;
+}
+
+static void expect(uint32_t rank, const char *sentence)
+{
+	assert_string_equal(t3_comm_error(comm[rank]), sentence);
+}
+
+/* -------------------------------------------------------------------- tests */
+
+static void the_first_to_end_is_named_on_the_other_node(void **state)
+{
+	char byte;
+
+	(void)state;
+	end(3);
+	assert_int_equal(t3_comm_fail_gone(comm[2], 3), -EPIPE); /* as its transport has seen */
+	end(2);
+	assert_int_equal(t3_comm_take(comm[1], 2, &byte, 1, NULL, t3_deadline(0)), -EPIPE);
+	expect(1, "rank 3 has ended");
+	assert_int_equal(t3_comm_fail_gone(comm[0], 1), -EPIPE); /* by the board */
+	expect(0, "rank 3 has ended");
+}
+
+static void who_was_late_is_named_on_the_other_node(void **state)
+{
+	char byte;
+
+	(void)state;
+	t3_comm_blame(comm[2], 3, true);
+	end(2);
+	assert_int_equal(t3_comm_take(comm[0], 2, &byte, 1, NULL, t3_deadline(0)), -EPIPE);
+	expect(0, "rank 2 has given up: rank 3 did not come in time");
+}
+
+/* And what it sent before is taken all the same. */
+static void a_cause_does_not_hide_a_message(void **state)
+{
+	uint32_t word = 0;
+	bool late;
+
+	(void)state;
+	assert_int_equal(t3_comm_post(comm[2], 0, "abc", 4, -1), 0);
+	t3_comm_blame(comm[2], 3, false);
+	assert_int_equal(t3_comm_post(comm[2], 0, "def", 4, -1), 0);
+	assert_int_equal(t3_comm_culprit(comm[0], 2, &late), 3);
+	assert_false(late);
+	assert_int_equal(t3_comm_take(comm[0], 2, &word, 4, NULL, t3_deadline(0)), 0);
+	assert_memory_equal(&word, "abc", 4);
+	assert_int_equal(t3_comm_take(comm[0], 2, &word, 4, NULL, t3_deadline(1000000000)), 0);
+	assert_memory_equal(&word, "def", 4);
+}
+
+static void one_cause_is_told_once(void **state)
+{
+	char bytes[256];
+	ssize_t got;
+
+	(void)state;
+	t3_comm_blame(comm[2], 3, false);
+	got = recv(comm[0]->socket[2], bytes, sizeof(bytes), MSG_DONTWAIT);
+	assert_int_equal(got, sizeof(uint32_t) + COMM_CAUSE_BYTES);
+	t3_comm_blame(comm[2], 3, false);
+	t3_comm_blame(comm[2], 1, true);
+	assert_true(recv(comm[0]->socket[2], bytes, sizeof(bytes), MSG_DONTWAIT) < 0);
+}
+
+/* Another node's rank says what it likes: no rank, itself, the reader, half a frame. */
+static void a_false_cause_names_the_rank_that_told_it(void **state)
+{
+	static const uint32_t causes[] = { 0, RANKS + 1, 0xffu, 3, 1, UINT32_MAX };
+	bool late;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+		comm_tell_cause(comm[2], causes[i]);
+		assert_int_equal(t3_comm_culprit(comm[0], 2, &late), 2);
+	}
+	assert_int_equal(send(comm[2]->socket[0], "\x0c\0\0\0\x04", 5, 0), 5);
+	assert_int_equal(t3_comm_culprit(comm[0], 2, &late), 2);
+	assert_int_equal(send(comm[3]->socket[0], "\xff\xff\xff\xff", 4, 0), 4);
+	assert_int_equal(t3_comm_culprit(comm[0], 3, &late), 3);
+}
+
+/* They have the board. */
+static void a_rank_of_this_node_cannot_send_one(void **state)
+{
+	char byte;
+
+	(void)state;
+	connect_ranks(0, 1);
+	comm[1]->here = 2;
+	comm_tell_cause(comm[1], 3 + 1);
+	assert_int_equal(t3_comm_take(comm[0], 1, &byte, 1, NULL, t3_deadline(0)), -EPROTO);
+	assert_int_equal(board[0][1].cause, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(the_first_to_end_is_named_on_the_other_node),
+		TEST(who_was_late_is_named_on_the_other_node),
+		TEST(a_cause_does_not_hide_a_message),
+		TEST(one_cause_is_told_once),
+		TEST(a_false_cause_names_the_rank_that_told_it),
+		TEST(a_rank_of_this_node_cannot_send_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
