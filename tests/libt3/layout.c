@@ -27,6 +27,7 @@ LAYOUT(t3_segment_desc, 48, tile_row_bytes, 44);
 LAYOUT(t3_target, 40, col, 16);
 LAYOUT(t3_target, 40, import_count, 24);
 LAYOUT(t3_target, 40, imports, 32);
+LAYOUT(t3_key, 56, bytes, 0);
 LAYOUT(t3_tile, 32, offset, 16);
 LAYOUT(t3_tile, 32, bytes, 24);
 LAYOUT(t3_view, 56, desc, 8);
