@@ -109,6 +109,7 @@ SHARE ?= .
 SOAK_SECONDS ?= 600
 SOAK_SEED ?=
 SOAK_MIGRATE ?= 60
+SOAK_SCALE ?= 4
 SOAK_ROUNDS ?= 1000
 SOAK_CLIENTS ?= 10000
 SOAK_HOGS ?= 600
@@ -396,6 +397,7 @@ mutants: build tests-image
 #:                migrations for SOAK_SECONDS (alone: make soak-vcpus):
 #:                SOAK_SEED=N         programs and faults as in an earlier run; default: new ones
 #:                SOAK_MIGRATE=60     seconds between migrations
+#:                SOAK_SCALE=4        work of a round; 1 on a busy host
 #:              Then the driver:
 #:                SOAK_ROUNDS=1000    passes over the removal matrix
 #:                SOAK_CLIENTS=10000  killed clients
@@ -404,7 +406,8 @@ mutants: build tests-image
 #:                COUNT=2000          boots on a busy host (alone: make boots)
 soak: soak-jobs soak-vcpus soak-driver boots
 soak-vcpus: build tests-image
-	@$(RUN) tests/soak_vcpus.py $(SOAK_SEED:%=--seed %) --migrate-every "$(SOAK_MIGRATE)" "$(SOAK_SECONDS)"
+	@$(RUN) tests/soak_vcpus.py $(SOAK_SEED:%=--seed %) --migrate-every "$(SOAK_MIGRATE)" --scale "$(SOAK_SCALE)" \
+		"$(SOAK_SECONDS)"
 soak-driver: build tests-image
 	@$(RUN) tests/soak.py "$(SOAK_ROUNDS)" "$(SOAK_CLIENTS)" "$(SOAK_SECONDS)" "$(SOAK_HOGS)"
 boots: build
