@@ -77,28 +77,42 @@ static int look(int socket, void *data, size_t size)
 	return -EAGAIN;
 }
 
-/* A peer that ends within a frame leaves a part of it, after which nothing comes. */
-static int ended(int socket, int ret)
+/* Is there a whole frame? It stays in the socket. */
+static int find(int socket, unsigned char *frame, uint32_t *length)
+{
+	int ret = look(socket, length, sizeof(*length));
+
+	if (ret)
+		return ret;
+	if (!*length || *length > FRAME_MAX)
+		return -EPROTO;
+	return look(socket, frame, sizeof(*length) + *length);
+}
+
+static bool has_ended(int socket)
 {
 	struct pollfd p = { .fd = socket, .events = POLLRDHUP };
 
-	return ret == -EAGAIN && poll(&p, 1, 0) > 0 ? -EPIPE : ret;
+	return poll(&p, 1, 0) > 0;
 }
 
 int comm_stream_receive(int socket, void *data, size_t *size)
 {
 	unsigned char frame[sizeof(uint32_t) + FRAME_MAX];
 	uint32_t length;
-	int ret;
+	int ret = find(socket, frame, &length);
 
-	ret = look(socket, &length, sizeof(length));
+	/*
+	 * The last frame and the end may have come since. After the end nothing comes, so the second
+	 * answer is sure; a part of a frame will not become whole.
+	 */
+	if (ret == -EAGAIN && has_ended(socket)) {
+		ret = find(socket, frame, &length);
+		if (ret == -EAGAIN)
+			ret = -EPIPE;
+	}
 	if (ret)
-		return ended(socket, ret);
-	if (!length || length > FRAME_MAX)
-		return -EPROTO;
-	ret = look(socket, frame, sizeof(length) + length);
-	if (ret)
-		return ended(socket, ret);
+		return ret;
 	recv(socket, frame, sizeof(length) + length, MSG_DONTWAIT);
 	set_wanted(socket, 1);
 	memcpy(data, frame + sizeof(length), length < *size ? length : *size);

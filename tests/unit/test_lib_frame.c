@@ -25,6 +25,21 @@ ssize_t recvmsg(int fd, struct msghdr *header, int flags)
 	return syscall(SYS_recvmsg, fd, header, flags);
 }
 
+static int late = -1; /* the other end, which sends and closes after the next look */
+
+ssize_t recv(int fd, void *data, size_t size, int flags)
+{
+	static const unsigned char wire[] = { 4, 0, 0, 0, 'l', 'a', 's', 't' };
+
+	if (late < 0)
+		return syscall(SYS_recvfrom, fd, data, size, flags, NULL, NULL);
+	assert_int_equal(send(late, wire, sizeof(wire), 0), sizeof(wire));
+	close(late);
+	late = -1;
+	errno = EAGAIN;
+	return -1;
+}
+
 static void ends(int pair[2])
 {
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
@@ -169,6 +184,26 @@ static void a_stream_that_ends_in_a_frame_has_ended(void **state)
 	}
 }
 
+/* Both come after the receiver looked for a frame, and before it looks for the end. */
+static void last_frame_of_a_stream_comes_before_the_end(void **state)
+{
+	unsigned char frame[264];
+	int pair[2], ret;
+	size_t size;
+
+	(void)state;
+	streams(pair);
+	late = pair[0];
+	ret = receive_stream(pair[1], frame, &size);
+	if (ret == -EAGAIN)
+		ret = receive_stream(pair[1], frame, &size);
+	assert_int_equal(ret, 0);
+	assert_int_equal(size, 4);
+	assert_memory_equal(frame, "last", 4);
+	assert_int_equal(receive_stream(pair[1], frame, &size), -EPIPE);
+	close(pair[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +213,7 @@ int main(void)
 		cmocka_unit_test(frames_of_a_stream_stay_whole),
 		cmocka_unit_test(wrong_lengths_of_a_stream_are_refused),
 		cmocka_unit_test(a_stream_that_ends_in_a_frame_has_ended),
+		cmocka_unit_test(last_frame_of_a_stream_comes_before_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
