@@ -63,7 +63,7 @@ forget_modules() {
 	find "$1" -name '*.ko*' ! -path '*/drm/*' ! -path '*/9p/*' ! -path '*/netfs/*' \
 		! -path '*/drivers/vfio/*' ! -path '*/drivers/virtio/*' ! -path '*/drivers/iommu/*' \
 		! -path '*/virt/*' ! -path '*/crypto/*' ! -path '*/kernel/lib/*' \
-		! -name 'virtio_net.ko*' ! -name '*failover.ko*' -delete
+		! -path '*/overlayfs/*' ! -name 'virtio_net.ko*' ! -name '*failover.ko*' -delete
 }
 
 # image_packages RELEASE: one package up to 6.12; later ones are in three.
