@@ -194,7 +194,7 @@ EXAMPLES := $(EXAMPLE_SRC:tests/examples/%.c=$B/examples/%)
 # 32-bit clients are i386's.
 GUEST32 := $(if $(CROSSED),,$(GUEST32_SRC:tests/guest32/%.c=$B/guest32/%))
 CONFORMANCE := $(if $(CONFORMANCE_SRC),$B/t3-conformance)
-GUEST_SCRIPTS := guest-init guest-batch keep-core
+GUEST_SCRIPTS := guest-init guest-root guest-batch keep-core
 
 # One short line per product; V=1 shows the whole command.
 Q := $(if $V,,@)
@@ -718,12 +718,14 @@ $K/module/t3.ko: $(MODULE_SRC) $(STAGE)module.sh $K/kernel.stamp
 $K/base.img: $(addprefix $(STAGE),initramfs.sh common.sh $(GUEST_SCRIPTS)) $K/kernel.stamp
 	@$(STAGE)initramfs.sh base $@
 packed = $(patsubst $B/%,$(T3_BUILD)/%,$(filter $(TOOL) $(CONFORMANCE) $(GUEST) $(GUEST32) $(EXAMPLES),$^))
-$K/initramfs.img: $K/base.img $(MODULE) $(LIB) $(TOOL)
+# For compilers in a root of the host.
+DEVELOPMENT := $(wildcard libt3/t3*.h uapi/t3_*.h) libt3/libt3.pc.in $(VERSION_FILE)
+$K/initramfs.img: $K/base.img $(MODULE) $(LIB) $(TOOL) $(DEVELOPMENT)
 	@$(STAGE)initramfs.sh image $< $@ $(packed)
 $K/tests.img: $K/initramfs.img driver/60-t3.rules $(GUEST) $(GUEST32) $(CONFORMANCE)
 	@$(STAGE)initramfs.sh tests $< $@ $(packed)
 # For the examples under Open MPI alone.
-$K/mpi.img: $K/base.img $(STAGE)guest-mpirun $(MODULE) $(LIB) $(TOOL) $(EXAMPLES)
+$K/mpi.img: $K/base.img $(STAGE)guest-mpirun $(MODULE) $(LIB) $(TOOL) $(EXAMPLES) $(DEVELOPMENT)
 	@$(STAGE)initramfs.sh mpi $< $@ $(packed)
 # What one `make try` needs. Always packed: the tests change from one to the next.
 $K/try.img: $K/initramfs.img driver/60-t3.rules $(addprefix $B/,$(TRY_PROGRAMS)) always

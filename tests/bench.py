@@ -7,8 +7,9 @@ usage: bench.py [--no-vm] [--rounds N]
 The timed model: the published sub-layers, larger models too, in each configuration, on one core.
 Then one VM with four T3 devices and, beside them, edu, pci-testdev and ivshmem-plain of the same
 QEMU, in which `t3 bench` measures stores, doorbells, updates, waits and jobs, each in turn with its
-control. Then a published sub-layer by driver and device, which the guest computes itself, too, with
-the boot's time taken off, and what a product and its reduce-scatter take by each way for a write to count.
+control. Then boots of the small image and of the host's root, in turn. Then a published sub-layer by
+driver and device, which the guest computes itself, too, with the boot's time taken off, and what a
+product and its reduce-scatter take by each way for a write to count.
 
 Prints the figures and writes them to .build/bench.json. Exits 1 when a run fails, not when a target
 is missed: a row says so, and tools/t3/bench/README.md says what limits it. The table's time is the
@@ -37,6 +38,7 @@ VM_SECONDS = 300
 PACE_STEADY = 0.9  # the least quality of a row: else the host did other work while it was measured
 SUBLAYER = "--hidden 4256 --tokens 8192 --tp 8 --sublayer fc2"
 SUBLAYER_SECONDS = 3.0
+ROOT_TIMES = 2.0  # of a boot of the small image
 PEERS = ("-device", "edu", "-device", "pci-testdev",
          "-object", "memory-backend-ram,id=peer,size=4M,share=on",
          "-device", "ivshmem-plain,memdev=peer")
@@ -85,10 +87,10 @@ def bench_table():
 
 # --- the VM ----------------------------------------------------------------------
 
-def run_vm(name, *command, qemu=()):
+def run_vm(name, *command, qemu=(), options=()):
     """(standard output, seconds)"""
     start = time.monotonic()
-    done = subprocess.run([VM, "run", "--ranks", str(RANKS), "--name", name,
+    done = subprocess.run([VM, "run", "--ranks", str(RANKS), "--name", name, *options,
                            *(f"--qemu-arg={arg}" for arg in qemu), "--", *command],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=VM_SECONDS, check=False)
@@ -174,9 +176,18 @@ def bench_sublayer(boot):
     yield row("    on the device", f"{device:.2f} s")
 
 
+def boots():
+    """Seconds with the small image and with the host's root, in turn."""
+    runs = [[run_vm("bench", "true", options=options)[1] for options in ((), ("--root", "host"))]
+            for _ in range(TRIES)]
+    return [min(times) for times in zip(*runs)]
+
+
 def bench_jobs():
-    boot = min(run_vm("bench", "true")[1] for _ in range(TRIES))
+    boot, rooted = boots()
     yield row("VM, boot and end", f"{boot:.1f} s")
+    yield row("  with the host's root", f"{rooted:.1f} s, {rooted / boot:.2f}x",
+              f"at most {ROOT_TIMES:g}x", rooted <= ROOT_TIMES * boot)
     yield from bench_sublayer(boot)
     for write in WRITES:
         text, _ = run_vm("bench", "t3", "gemm-rs", "--json", "--ranks", str(RANKS), "--shape",

@@ -834,6 +834,10 @@ def examples_suite():
     return results
 
 
+def root_suite():
+    return tap_program("root", [ROOT / "tests/root.py"], seconds=2 * PROGRAM_SECONDS)
+
+
 def launch_suite():
     return tap_program("launch", [ROOT / "tests/launch.py"])
 
@@ -902,6 +906,7 @@ SUITES = {
     "newest": newest_suite,
     "hotplug": hotplug_suite,
     "migrate": migrate_suite,
+    "root": root_suite,
     "launch": launch_suite,
     "examples": examples_suite,
     "cluster": cluster_suite,

@@ -13,9 +13,10 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 # Modules that the driver's code or its debug variants may load by name, that give a device to a
-# program, that share buffers, that mount folders of the host, and that connect nodes.
+# program, that share buffers, that mount folders of the host, also as a root with a layer in memory,
+# and that connect nodes.
 EXTRA_MODULES="drm drm_buddy drm_exec gpu-sched drm_shmem_helper vfio-pci vfio_iommu_type1 vgem
-9p 9pnet_virtio virtio_net"
+9p 9pnet_virtio overlay virtio_net"
 
 # modules_needed DIR NAME...: print the files of the named modules and of all that they depend on. A
 # module that is built into the kernel has none.
@@ -151,6 +152,18 @@ add_checker() {
 	[ -e "$checker" ] || return 0
 	"${CROSS}strip" -g -o "$root/usr/lib/${checker##*/}" "$checker"
 	add_libraries "$root" "$checker"
+}
+
+# What a compiler needs, for a root of the host, where it is below /run/t3.
+add_development() {
+	local own=$1/usr/lib/t3/own
+
+	mkdir -p "$own/include/t3" "$own/lib/pkgconfig"
+	cp "$T3_ROOT"/libt3/t3*.h "$T3_ROOT"/uapi/t3_*.h "$own/include/t3/"
+	ln -s libt3.so.0 "$own/lib/libt3.so"
+	sed -e 's|@PREFIX@|/run/t3|; s|@LIBDIR@|${prefix}/lib|; s|@INCLUDEDIR@|${prefix}/include|' \
+		-e "s|@VERSION@|$(cat "$T3_ROOT/tools/packaging/VERSION")|" "$T3_ROOT/libt3/libt3.pc.in" \
+		>"$own/lib/pkgconfig/libt3.pc"
 }
 
 # udev with our rule alone, for the tests to start.
@@ -307,6 +320,7 @@ pack_base() {
 	add_accounts "$root"
 	install -m 755 "$T3_ROOT/tools/build/guest-init" "$root/init"
 	install -m 755 "$T3_ROOT/tools/build/guest-batch" "$root/usr/bin/guest-batch"
+	install -m 755 "$T3_ROOT/tools/build/guest-root" "$root/usr/bin/guest-root"
 	install -m 755 "$T3_ROOT/tools/build/keep-core" "$root/usr/sbin/keep-core"
 	rm -rf "$modules"
 	mkdir -p "$modules"
@@ -331,6 +345,7 @@ pack_image() {
 	add_driver "$root" "$base.modules"
 	add_programs "$root" "$@"
 	add_checker "$root"
+	add_development "$root"
 	"$more" "$root"
 	pack_behind "$base" "$output" "$root"
 }

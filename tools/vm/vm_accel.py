@@ -53,7 +53,7 @@ def probe_boot(opts):
     probe = argparse.Namespace(**vars(opts))
     probe.no_devices, probe.no_driver, probe.strict, probe.iommu = True, True, True, False
     probe.timeout, probe.qemu_arg, probe.append, probe.known_trouble = PROBE_SECONDS, [], "", ""
-    probe.share = None
+    probe.share = probe.root = None
     try:
         status = run_job(probe, ["true"], "kvm", PROBE, subprocess.DEVNULL, probe=True)
         why = f"status {status}" if status else ""

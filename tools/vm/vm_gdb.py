@@ -94,7 +94,7 @@ def kernel_symbols(opts, accel):
     print("t3-vm: one boot to learn the kernel's symbols", file=sys.stderr)
     probe = argparse.Namespace(**vars(opts))
     probe.no_devices, probe.no_driver, probe.iommu = True, True, False
-    probe.qemu_arg, probe.strict, probe.known_trouble = [], False, ""
+    probe.qemu_arg, probe.strict, probe.known_trouble, probe.root = [], False, "", None
     with tempfile.TemporaryDirectory() as folder:
         probe.share = pathlib.Path(folder)
         vm_run.run_job(probe, ["cp", "/proc/kallsyms", "/mnt/host/kallsyms"], accel, "gdb-symbols")
@@ -158,7 +158,7 @@ def guest_setup(rundir, symbols, folder):
 def debug_guest(opts, argv, accel):
     symbols = kernel_symbols(opts, accel)
     with vm_keep.run_directory(opts.name) as rundir, \
-            vm_run.told(rundir, argv, accel, opts.share) as facts, vm_run.answers(rundir), tempfile.TemporaryDirectory() as name:
+            vm_run.told(rundir, argv, accel, opts) as facts, vm_run.answers(rundir), tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_initrd(rundir / "initrd", opts.initramfs,
                      {**vm_run.image_files(opts, argv), "debugger": b""})
@@ -188,7 +188,7 @@ def device_setup(rundir, command):
 
 def debug_device(opts, argv, accel):
     with vm_keep.run_directory(opts.name) as rundir, \
-            vm_run.told(rundir, argv, accel, opts.share) as facts:
+            vm_run.told(rundir, argv, accel, opts) as facts:
         write_initrd(rundir / "initrd", opts.initramfs, vm_run.image_files(opts, argv))
         command = qemu_command(opts, rundir, accel)
         if not is_batch(opts):
@@ -226,14 +226,17 @@ def program_of(core):
     raise ValueError("it names no program")
 
 
-def on_host(path, share):
-    """The same file in the build folder, with debug data."""
-    places = {"/usr/lib/t3/tests": [BUILD / "guest", BUILD / "guest32"], "/usr/bin": [BUILD],
-              "/bin": [BUILD]}
+def on_host(path, share, root):
+    """The same file in the build folder, with debug data, or in what was the guest's root."""
+    tests = [BUILD / "guest", BUILD / "guest32"]
+    places = {"/usr/lib/t3/tests": tests, "/usr/bin": [BUILD], "/bin": [BUILD], "/run/t3/bin": [BUILD],
+              "/run/t3/tests": tests}
     name = pathlib.PurePosixPath(path)
     candidates = [place / name.name for place in places.get(str(name.parent), [])]
     if share and path.startswith("/mnt/host/"):
         candidates.append(pathlib.Path(share) / path[len("/mnt/host/"):])
+    if root:
+        candidates = [*candidates, pathlib.Path(root) / path.lstrip("/"), pathlib.Path(path)]
     return next((found for found in candidates if found.exists()), None)
 
 
@@ -252,8 +255,8 @@ def debug_core(opts):
     with tempfile.TemporaryDirectory() as folder:
         core, path = unpack(opts.core, folder)
         run = read_text(opts.core.resolve().parents[1] / "run.json")
-        shared = re.search(r'^ "share": "(.*)"', run, re.M)
-        program = on_host(path, shared[1] if shared else None)
+        folders = [re.search(rf'^ "{name}": "(.*)"', run, re.M) for name in ("share", "root")]
+        program = on_host(path, *(folder and folder[1] for folder in folders))
         if program is None:
             raise VmError(EXIT_USAGE, f"{path} of the guest, whose core it is, is not found here")
         setup = pathlib.Path(folder) / "setup"

@@ -6,6 +6,7 @@ import re
 import vm_tsc
 from vm_base import read_text
 from vm_fabric import fabric_args, fabric_object
+from vm_root import root_args
 
 # Warnings stay visible (loglevel=5). The other arguments make the boot faster. panic=-1 with QEMU's
 # -no-reboot turns a panic into the end of the VM. psi=0: the kernel's pressure figures take a tenth
@@ -171,7 +172,7 @@ def folders_args(opts, rundir):
     args = folder_args("keep", rundir / "guest", "mapped-xattr", 0x1e)
     if opts.share:
         args += folder_args("host", opts.share, "none", 0x1d)
-    return args
+    return args + root_args(opts)
 
 
 def kernel_arguments(opts, accel, arm64):

@@ -137,7 +137,7 @@ def run_node(opts, argv, accel):
             place.await_all(check=opts.check_launcher)
             opts.span = vm_span.span(opts, place)
             with vm_keep.run_directory(f"{opts.name}/node{opts.node}") as rundir, \
-                    vm_run.told(rundir, argv, accel, opts.share) as facts:
+                    vm_run.told(rundir, argv, accel, opts) as facts:
                 facts.update(node=opts.node, nodes=opts.nodes)
                 facts["status"] = run_vm(opts, argv, accel, place, rundir)
         except VmError as error:

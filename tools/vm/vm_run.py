@@ -18,6 +18,7 @@ import vm_keep
 import vm_trace
 from vm_base import BUILD, EXIT_DIED, EXIT_TIMEOUT, VmError, read_text
 from vm_machine import qemu_command, write_initrd
+from vm_root import root_files
 
 # --- the process -------------------------------------------------------------
 
@@ -153,10 +154,11 @@ def job_seconds(rundir):
 
 
 @contextlib.contextmanager
-def told(rundir, argv, accel, share=None, quiet=False):
+def told(rundir, argv, accel, opts, quiet=False):
     """Writes run.json: what ran, when, for how long and with which status, and the logs of a
     failure."""
-    facts = {"command": argv, "accel": accel, "share": share and str(share),
+    facts = {"command": argv, "accel": accel, "share": opts.share and str(opts.share),
+             "root": opts.root and str(opts.root),
              "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
     start = time.monotonic()
     try:
@@ -180,12 +182,12 @@ def image_files(opts, argv=None):
     for name, wanted in (("no-driver", opts.no_driver), ("share", opts.share)):
         if wanted:
             files[name] = b""
-    return files
+    return {**files, **root_files(opts, argv)}
 
 
 def run_job(opts, argv, accel, name, stdout=None, probe=False):
     """A probe may fail, also by a crash."""
-    with vm_keep.run_directory(name) as rundir, told(rundir, argv, accel, opts.share, probe) as facts:
+    with vm_keep.run_directory(name) as rundir, told(rundir, argv, accel, opts, probe) as facts:
         write_initrd(rundir / "initrd", opts.initramfs, image_files(opts, argv))
         with running(qemu_command(opts, rundir, accel), rundir, stdout=stdout,
                      may_crash=probe) as process:
@@ -196,7 +198,7 @@ def run_job(opts, argv, accel, name, stdout=None, probe=False):
 
 def run_shell(opts, accel):
     """QEMU owns the terminal, and passes Ctrl-C to the guest."""
-    with vm_keep.run_directory(opts.name) as rundir, told(rundir, None, accel, opts.share) as facts:
+    with vm_keep.run_directory(opts.name) as rundir, told(rundir, None, accel, opts) as facts:
         write_initrd(rundir / "initrd", opts.initramfs, image_files(opts))
         print("t3-vm: `exit` ends the VM", file=sys.stderr)
         with running(qemu_command(opts, rundir, accel), rundir, None, new_session=False) as process:
