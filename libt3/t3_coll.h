@@ -128,19 +128,37 @@ enum t3_collective {
 };
 
 enum t3_algorithm {
-	T3_ALGORITHM_AUTO = 0,	 /* DIRECT on a full fabric, else RING */
+	/*
+	 * On a full fabric HIERARCHICAL where the ranks fit it (not for ALL_TO_ALL), else DIRECT.
+	 * Not on a full fabric RING.
+	 */
+	T3_ALGORITHM_AUTO = 0,
 	T3_ALGORITHM_RING = 1,	 /* from each rank to the next one */
 	T3_ALGORITHM_DIRECT = 2, /* from each rank to each other one */
+	/*
+	 * In each node, and then between the ranks that have the same place on their nodes. There
+	 * are several nodes, with the same number of ranks each, at least 2.
+	 */
+	T3_ALGORITHM_HIERARCHICAL = 3,
 };
 
 /*
  * The whole is count elements, or count / columns rows. Chunk c of N is the part that belongs to
  * rank c. It has count / N elements (rows), and one more when c < count % N. Chunks follow each
- * other, and one may be empty. A BROADCAST has one chunk, 0, which is the whole.
+ * other, and one may be empty. A BROADCAST has one chunk, 0, which is the whole. An ALL_REDUCE that
+ * is HIERARCHICAL has a chunk for each rank of a node instead, cut in the same way. t3_plan_order()
+ * names the chunks of any plan.
  *
  * A result has the same bits in each run, with one exception: DIRECT adds floats of more than two
  * ranks in the order of their arrival. RING adds chunk c in the order of the ranks from c + 1 on, c
  * last. It rounds to the type after each addition.
+ *
+ * HIERARCHICAL adds from node to node. Nodes are numbered by their lowest ranks, and places on a
+ * node by its ranks. The chunk of rank r ends on r's node, in r's place; chunk c of an ALL_REDUCE
+ * on node c % nodes, in place c. The node after the one where it ends is the first one. This node
+ * adds its ranks in the order of the places from the one after the chunk's place on, the chunk's
+ * place last. Each further node adds its own ranks in the order from the chunk's place on, and then
+ * its sum to that of the nodes before.
  */
 struct t3_plan_desc {
 	uint32_t collective; /* enum t3_collective */
@@ -165,7 +183,7 @@ struct t3_plan_desc {
  * their plans in the same order. The call succeeds or fails at all ranks, unless a rank does not
  * come at all. They get the error of the lowest rank that had one. t3_comm_error() says why.
  * Errors after which the communicator can go on: -EINVAL: the desc is not valid, or the ranks'
- * differ. -EFBIG: its chunks need more tiles (2^20), more segments (64) or longer rows than a space
+ * differ, or their nodes do not fit HIERARCHICAL. -EFBIG: its chunks need more tiles (2^20), more segments (64) or longer rows than a space
  * has. -EHOSTUNREACH: the algorithm needs a link that does not exist. Also those of
  * t3_buffer_create(), t3_space_create(), the mappings and t3_grant_export().
  * Errors after which only a destroy is possible: -ETIMEDOUT. -EPIPE: a rank has ended. -EPROTO: a

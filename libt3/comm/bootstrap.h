@@ -77,8 +77,8 @@ void comm_excuse(const struct comm_request *request, int error);
 
 /* Find out on which node this thread is. */
 int comm_find_node(struct t3_comm *comm, struct comm_node *node);
-/* Which ranks are on this node, as a bit mask, by their cards. */
-uint32_t comm_ranks_here(const struct t3_comm *comm, const struct comm_card *cards);
+/* Number the nodes of all ranks by their cards, and find which ranks are on this one. */
+void comm_number_nodes(struct t3_comm *comm, const struct comm_card *cards);
 /* far.c: begin to listen for ranks of other nodes, and write where. */
 int comm_listen_far(struct t3_comm *comm, struct comm_place *place, int *listener);
 

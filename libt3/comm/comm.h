@@ -31,6 +31,7 @@ struct t3_comm {
 	uint32_t gone;				 /* the rank that ended first; ranks: none */
 	uint32_t
 		here; /* bit r: rank r is on this node, so descriptors and shared memory reach it */
+	uint8_t node[T3_COMM_RANKS_MAX]; /* by rank; nodes are numbered by their first ranks */
 	const struct comm_transport *transport;
 	int socket[T3_COMM_RANKS_MAX]; /* to each rank; -1: none */
 	struct comm_line *lines;       /* by rank; NULL: not yet */
@@ -51,6 +52,11 @@ static inline bool t3_comm_is_here(const struct t3_comm *comm, uint32_t rank)
 static inline uint32_t t3_comm_leader(const struct t3_comm *comm)
 {
 	return (uint32_t)__builtin_ctz(comm->here);
+}
+
+static inline bool t3_comm_spans_nodes(const struct t3_comm *comm)
+{
+	return comm->here != (uint32_t)((UINT64_C(1) << comm->ranks) - 1);
 }
 
 #pragma GCC visibility push(hidden)

@@ -220,8 +220,8 @@ int comm_meet(struct t3_comm *comm, const struct comm_request *request)
 	}
 	ret = exchange(comm, request, &mine, cards);
 	if (!ret) {
-		comm->here = comm_ranks_here(comm, cards);
-		if (comm->here != (uint32_t)((1ull << comm->ranks) - 1))
+		comm_number_nodes(comm, cards);
+		if (t3_comm_spans_nodes(comm))
 			return join_nodes(comm, request, listener, cards);
 		ret = in_time(comm, request);
 	}

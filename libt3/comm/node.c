@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which ranks are on this node, and can so be reached by a socket that passes descriptors. */
+/* Which ranks are on which node: those on this one a socket reaches that passes descriptors. */
 #include <ctype.h>
 #include <fcntl.h>
 #include <string.h>
@@ -65,12 +65,21 @@ int comm_find_node(struct t3_comm *comm, struct comm_node *node)
 	return 0;
 }
 
-uint32_t comm_ranks_here(const struct t3_comm *comm, const struct comm_card *cards)
+static bool same_node(const struct comm_card *a, const struct comm_card *b)
 {
-	uint32_t rank, here = 0;
+	return !memcmp(&a->node, &b->node, sizeof(a->node));
+}
 
-	for (rank = 0; rank < comm->ranks; rank++)
-		if (!memcmp(&cards[rank].node, &cards[comm->rank].node, sizeof(cards->node)))
-			here |= 1u << rank;
-	return here;
+void comm_number_nodes(struct t3_comm *comm, const struct comm_card *cards)
+{
+	uint32_t rank, first, nodes = 0;
+
+	comm->here = 0;
+	for (rank = 0; rank < comm->ranks; rank++) {
+		for (first = 0; !same_node(&cards[first], &cards[rank]);)
+			first++;
+		comm->node[rank] = first < rank ? comm->node[first] : (uint8_t)nodes++;
+		if (same_node(&cards[rank], &cards[comm->rank]))
+			comm->here |= 1u << rank;
+	}
 }

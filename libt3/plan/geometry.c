@@ -49,8 +49,10 @@ static const char *wrong(const struct t3_plan_desc *d, uint32_t ranks)
 		return "a collective is among 2 to 32 ranks";
 	if (d->collective < T3_REDUCE_SCATTER || d->collective > T3_BROADCAST)
 		return "no such collective";
-	if (d->algorithm != T3_ALGORITHM_RING && d->algorithm != T3_ALGORITHM_DIRECT)
+	if (d->algorithm < T3_ALGORITHM_RING || d->algorithm > T3_ALGORITHM_HIERARCHICAL)
 		return "no such algorithm";
+	if (d->algorithm == T3_ALGORITHM_HIERARCHICAL && d->collective == T3_ALL_TO_ALL)
+		return "an all-to-all is RING or DIRECT, not HIERARCHICAL";
 	if (d->collective == T3_BROADCAST ? d->root >= ranks : d->root)
 		return "root is a rank for a broadcast; 0 for others";
 	if (d->path > T3_PATH_DOORBELL || d->pad)
@@ -127,14 +129,14 @@ static void cut_array(struct t3_layout *l)
 	l->row_bytes = ROW_MAX / l->tile_row_bytes * l->tile_row_bytes;
 }
 
-void t3_layout_cut(const struct t3_plan_desc *d, uint32_t ranks, struct t3_layout *l)
+void t3_layout_cut(const struct t3_plan_desc *d, uint32_t chunks, struct t3_layout *l)
 {
 	uint32_t rows = d->tile_rows ? d->tile_rows : 1;
 
 	l->element = t3_dtype_bytes(d->dtype);
 	l->columns = d->columns ? d->columns : 1;
 	l->units = d->count / l->columns;
-	l->chunks = d->collective == T3_BROADCAST ? 1 : ranks;
+	l->chunks = chunks;
 	l->tile_row_bytes = d->tile_columns ? d->tile_columns * l->element : usual_row(l, rows);
 	if (!d->columns) {
 		cut_array(l);

@@ -148,6 +148,8 @@ static int all_reduce(struct maker *m)
 
 static int make_segments(struct maker *m)
 {
+	if (m->nodes)
+		return t3_plan_hierarchical(m);
 	switch (m->desc->collective) {
 	case T3_REDUCE_SCATTER:
 		return reduce_scatter(m);
@@ -165,6 +167,8 @@ static int make_segments(struct maker *m)
 /* A bound of the block numbers. */
 static uint32_t blocks(const struct maker *m)
 {
+	if (m->nodes)
+		return t3_plan_hierarchical_blocks(m);
 	switch (m->desc->collective) {
 	case T3_ALL_REDUCE:
 		return 2 * m->ranks;
@@ -192,35 +196,61 @@ static void make_order(struct maker *m)
 		l->produced = m->rank == m->desc->root;
 		break;
 	default:
+		if (m->nodes) {
+			t3_plan_hierarchical_order(m);
+			break;
+		}
 		for (i = 1; i <= n; i++)
 			l->order[l->produced++] = (uint8_t)((m->rank + (m->ring ? n - i : i)) % n);
 	}
 }
 
+static uint32_t chunks(const struct maker *m)
+{
+	if (m->desc->collective == T3_BROADCAST)
+		return 1;
+	return m->nodes && m->desc->collective == T3_ALL_REDUCE ? m->nodes->each : m->ranks;
+}
+
+static int make(struct maker *m)
+{
+	struct t3_layout *l = m->out;
+	int ret = 0;
+
+	memset(l, 0, sizeof(*l));
+	l->rank = m->rank;
+	l->ranks = m->ranks;
+	t3_layout_cut(m->desc, chunks(m), l);
+	if (blocks(m) * l->parts > T3_LAYOUT_SEGMENTS)
+		ret = t3_plan_too_big(
+			m, "chunks above 16 MiB need two segments each, and there are too many");
+	if (!ret)
+		ret = make_segments(m);
+	if (!ret)
+		make_order(m);
+	return ret;
+}
+
 int t3_layout_make(const struct t3_plan_desc *desc, uint32_t rank, uint32_t ranks,
-		   struct t3_layout *layout, const char **why)
+		   const uint8_t *node, struct t3_layout *layout, const char **why)
 {
 	struct maker m = { .desc = desc, .out = layout, .rank = rank, .ranks = ranks };
+	struct t3_hierarchy nodes;
 	int ret = t3_layout_check(desc, ranks, why);
 
 	if (!ret && rank >= ranks) {
 		*why = "the communicator has no such rank";
 		ret = -EINVAL;
 	}
+	if (!ret && desc->algorithm == T3_ALGORITHM_HIERARCHICAL) {
+		*why = t3_hierarchy_make(node, ranks, &nodes);
+		ret = *why ? -EINVAL : 0;
+		m.nodes = &nodes;
+	}
 	if (ret)
 		return ret;
-	memset(layout, 0, sizeof(*layout));
-	layout->rank = rank;
-	layout->ranks = ranks;
 	m.ring = desc->algorithm == T3_ALGORITHM_RING;
-	t3_layout_cut(desc, ranks, layout);
-	if (blocks(&m) * layout->parts > T3_LAYOUT_SEGMENTS)
-		ret = t3_plan_too_big(
-			&m, "chunks above 16 MiB need two segments each, and there are too many");
-	if (!ret)
-		ret = make_segments(&m);
-	if (!ret)
-		make_order(&m);
+	ret = make(&m);
 	*why = m.why;
 	return ret;
 }

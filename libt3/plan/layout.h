@@ -7,6 +7,7 @@
 #define T3_PLAN_LAYOUT_H
 
 #include "device/device.h"
+#include "plan/hierarchy.h"
 #include "t3_coll.h"
 
 #define T3_LAYOUT_SEGMENTS 64u
@@ -35,7 +36,7 @@ struct t3_layout {
 	uint32_t element; /* bytes */
 	uint32_t columns; /* elements of a chunk's unit: a row, or 1 for arrays */
 	uint64_t units;
-	uint32_t chunks;    /* 1 for BROADCAST, else ranks */
+	uint32_t chunks;    /* see t3_layout_cut() */
 	uint32_t parts;	    /* segments of a chunk at one place: 1, or 2 for a very long array */
 	uint32_t row_bytes; /* of a matrix and of the first of two parts; 0: all in one row */
 	uint32_t tile_rows, tile_row_bytes; /* upper bound; a segment may be smaller */
@@ -51,11 +52,12 @@ struct t3_layout {
 #pragma GCC visibility push(hidden)
 
 /*
- * Make the layout. The algorithm must be RING or DIRECT. On failure *why is a static sentence.
- * -EINVAL: desc, rank or ranks. -EFBIG: above the device's limits.
+ * Make the layout. The algorithm must not be AUTO. node[r] is the node of rank r, for HIERARCHICAL;
+ * NULL: all ranks are on one. On failure *why is a static sentence. -EINVAL: desc, rank, ranks, or
+ * nodes that do not fit the algorithm. -EFBIG: above the device's limits.
  */
 int t3_layout_make(const struct t3_plan_desc *desc, uint32_t rank, uint32_t ranks,
-		   struct t3_layout *layout, const char **why);
+		   const uint8_t *node, struct t3_layout *layout, const char **why);
 /* Check a desc, for any rank. -EINVAL, or -EFBIG as above. */
 int t3_layout_check(const struct t3_plan_desc *desc, uint32_t ranks, const char **why);
 /* Return a chunk's first element and number of elements. */
@@ -95,6 +97,7 @@ struct maker {
 	const char *why;
 	uint32_t rank, ranks;
 	bool ring;
+	const struct t3_hierarchy *nodes; /* NULL: not HIERARCHICAL */
 };
 
 struct block {
@@ -111,8 +114,11 @@ struct block {
 
 #pragma GCC visibility push(hidden)
 
-/* Set how the chunks of a checked desc are cut. */
-void t3_layout_cut(const struct t3_plan_desc *desc, uint32_t ranks, struct t3_layout *layout);
+/*
+ * Set how a checked desc is cut into that many chunks: one for each rank, or for a BROADCAST one,
+ * or for a HIERARCHICAL all-reduce one for each rank of a node.
+ */
+void t3_layout_cut(const struct t3_plan_desc *desc, uint32_t chunks, struct t3_layout *layout);
 /* False: the chunk is empty. */
 bool t3_layout_part(const struct t3_layout *layout, uint32_t chunk, uint32_t part,
 		    struct t3_layout_part *out);
@@ -131,6 +137,11 @@ int t3_plan_add(struct maker *m, const struct block *b);
 
 /* Add all segments of an all-to-all. */
 int t3_plan_exchange(struct maker *m);
+
+/* Add all segments of a HIERARCHICAL plan, give a bound of the block numbers, and set the order. */
+int t3_plan_hierarchical(struct maker *m);
+uint32_t t3_plan_hierarchical_blocks(const struct maker *m);
+void t3_plan_hierarchical_order(const struct maker *m);
 
 #pragma GCC visibility pop
 

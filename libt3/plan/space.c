@@ -31,18 +31,42 @@ static int check_link(struct t3_comm *comm, uint32_t a, uint32_t b)
 
 static int check_links(struct t3_comm *comm, uint32_t algorithm)
 {
+	bool some = algorithm == T3_ALGORITHM_HIERARCHICAL;
+	struct t3_hierarchy nodes;
 	uint32_t a, b;
 	int ret = 0;
 
+	if (some)
+		t3_hierarchy_make(comm->node, comm->ranks, &nodes);
 	for (a = 0; a < comm->ranks && !ret; a++) {
 		if (algorithm == T3_ALGORITHM_RING) {
 			ret = check_link(comm, a, (a + 1) % comm->ranks);
 			continue;
 		}
 		for (b = 0; b < a && !ret; b++)
-			ret = check_link(comm, a, b);
+			if (!some || t3_hierarchy_links(&nodes, a, b))
+				ret = check_link(comm, a, b);
 	}
 	return ret;
+}
+
+/* The algorithm of AUTO. It is the same at all ranks, as they know the same of all nodes. */
+static uint32_t choose(const struct t3_comm *comm, const struct t3_plan_desc *desc)
+{
+	struct t3_hierarchy nodes;
+
+	if (comm->topology != TOPOLOGY_FULL)
+		return T3_ALGORITHM_RING;
+	if (desc->collective == T3_ALL_TO_ALL || t3_hierarchy_make(comm->node, comm->ranks, &nodes))
+		return T3_ALGORITHM_DIRECT;
+	return T3_ALGORITHM_HIERARCHICAL;
+}
+
+static int make_layout(struct t3_plan *plan, const char **why)
+{
+	const struct t3_comm *comm = plan->comm;
+
+	return t3_layout_make(&plan->desc, comm->rank, comm->ranks, comm->node, &plan->layout, why);
 }
 
 int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc)
@@ -53,9 +77,13 @@ int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc)
 
 	plan->desc = *desc;
 	if (desc->algorithm == T3_ALGORITHM_AUTO)
-		plan->desc.algorithm =
-			comm->topology == TOPOLOGY_FULL ? T3_ALGORITHM_DIRECT : T3_ALGORITHM_RING;
-	ret = t3_layout_make(&plan->desc, comm->rank, comm->ranks, &plan->layout, &why);
+		plan->desc.algorithm = choose(comm, desc);
+	ret = make_layout(plan, &why);
+	if (ret == -EFBIG && plan->desc.algorithm != desc->algorithm &&
+	    plan->desc.algorithm == T3_ALGORITHM_HIERARCHICAL) {
+		plan->desc.algorithm = T3_ALGORITHM_DIRECT; /* which has smaller chunks */
+		ret = make_layout(plan, &why);
+	}
 	if (ret)
 		return t3_comm_fail(comm, ret, "%s", why);
 	return check_links(comm, plan->desc.algorithm);
@@ -105,7 +133,7 @@ static int targets_of(const struct t3_plan *plan, uint32_t from, uint64_t *mask,
 
 	if (!l)
 		return -ENOMEM;
-	ret = t3_layout_make(&plan->desc, from, plan->comm->ranks, l, &why);
+	ret = t3_layout_make(&plan->desc, from, plan->comm->ranks, plan->comm->node, l, &why);
 	if (!ret)
 		*mask = t3_layout_targets(l, plan->comm->rank, ops);
 	free(l);

@@ -54,6 +54,7 @@ static void run_plan(struct rank *r, uint32_t epochs)
 	t3_plan_destroy(plan);
 }
 
+/* On a full fabric AUTO is HIERARCHICAL, where there are several ranks on each node. */
 static void run_all(struct rank *r)
 {
 	static const struct t3_plan_desc descs[] = {
@@ -64,14 +65,62 @@ static void run_all(struct rank *r)
 		{ .collective = T3_BROADCAST, .dtype = DRM_T3_U8, .root = 1 },
 		{ .collective = T3_ALL_TO_ALL, .dtype = DRM_T3_F32 },
 	};
+	uint32_t algorithm;
 	size_t i;
 
 	for (i = 0; i < ROWS(descs); i++) {
-		r->job.desc = descs[i];
-		r->job.desc.count = 4096 + 7 * r->job.ranks * i;
-		r->job.seed = 100 + i;
-		run_plan(r, 4);
+		for (algorithm = T3_ALGORITHM_AUTO; algorithm <= r->job.full; algorithm++) {
+			r->job.desc = descs[i];
+			r->job.desc.algorithm = algorithm;
+			r->job.desc.count = 4096 + 7 * r->job.ranks * i + i % 2;
+			r->job.seed = 100 + i;
+			run_plan(r, 4);
+		}
 	}
+}
+
+/* A row of ragged arrays and matrices with each type and op. */
+static void run_types(struct rank *r)
+{
+	static const uint32_t columns[] = { 0, 5, 0, 1 };
+	uint32_t i;
+
+	for (i = 0; i < 12; i++) {
+		r->job.desc = (struct t3_plan_desc){
+			.collective = i / 4 % 2 ? T3_REDUCE_SCATTER : T3_ALL_REDUCE,
+			.dtype = i % 4,
+			.op = DRM_T3_OP_ADD + i / 4,
+			.columns = columns[i / 3],
+			.count = 5 * (r->job.ranks / (1 + i % 2) + i),
+			.path = T3_PATH_STORE + i % 2,
+		};
+		r->job.seed = 200 + i;
+		run_plan(r, 2);
+	}
+}
+
+static void refuses(struct rank *r, const struct t3_plan_desc *desc, const char *why)
+{
+	struct t3_plan *plan;
+
+	CHECK_EQ(t3_plan_create(r->comm, desc, soon(), &plan), -EINVAL);
+	if (!strstr(t3_comm_error(r->comm), why))
+		guest_fail(__FILE__, __LINE__, "rank %u: %s", r->rank, t3_comm_error(r->comm));
+}
+
+/* What does not fit the nodes is refused with a sentence. The communicator goes on. */
+static void refuse_hierarchies(struct rank *r)
+{
+	struct t3_plan_desc desc = { .collective = T3_ALL_REDUCE,
+				     .algorithm = T3_ALGORITHM_HIERARCHICAL,
+				     .op = DRM_T3_OP_ADD,
+				     .count = 100 };
+
+	if (r->job.ranks == r->job.nodes)
+		refuses(r, &desc, "HIERARCHICAL needs more than one rank on each node");
+	desc.collective = T3_ALL_TO_ALL;
+	desc.op = 0;
+	refuses(r, &desc, "an all-to-all is RING or DIRECT, not HIERARCHICAL");
 }
 
 /* The victim ends without a word after an epoch. Each other rank gets an error within its time. */
@@ -108,19 +157,37 @@ static void process(int sock, void *arg)
 	char text[16];
 
 	(void)sock;
-	dev = coll_device(r->job.ranks, COLL_RING, r->rank);
+	dev = coll_device(r->job.ranks, r->job.full, r->rank);
 	snprintf(text, sizeof(text), "%u", r->rank);
 	setenv("RANK", text, 1);
 	snprintf(text, sizeof(text), "%u", r->job.ranks);
 	setenv("WORLD_SIZE", text, 1);
 	if (t3_comm_create(dev, &desc, soon(), &r->comm))
 		guest_fail(__FILE__, __LINE__, "rank %u: %s", r->rank, desc.text);
-	if (r->victim == UINT32_MAX)
+	if (r->victim == UINT32_MAX) {
 		run_all(r);
-	else
+		run_types(r);
+		refuse_hierarchies(r);
+	} else {
 		lose_one(r);
+	}
 	t3_comm_destroy(r->comm);
 	t3_device_close(dev);
+}
+
+static bool is_full(void)
+{
+	struct drm_t3_device_info info;
+	struct t3_device_list *list;
+	struct t3_device *dev;
+
+	CHECK_EQ(t3_device_list(&list), 0);
+	CHECK(t3_device_list_count(list));
+	CHECK_EQ(t3_device_open(t3_device_list_get(list, 0)->node, &dev), 0);
+	CHECK_EQ(t3_device_info(dev, &info), 0);
+	t3_device_close(dev);
+	t3_device_list_free(list);
+	return info.topology == 2;
 }
 
 int main(int argc, char **argv)
@@ -131,6 +198,8 @@ int main(int argc, char **argv)
 	for (i = 0; i < here; i++) {
 		struct rank r = {
 			.job.ranks = variable("T3_NODES") * here,
+			.job.nodes = variable("T3_NODES"),
+			.job.full = is_full(),
 			.rank = first + i,
 			.victim = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : UINT32_MAX,
 		};

@@ -61,6 +61,7 @@ NUMBER(T3_BROADCAST, 5);
 NUMBER(T3_ALGORITHM_AUTO, 0);
 NUMBER(T3_ALGORITHM_RING, 1);
 NUMBER(T3_ALGORITHM_DIRECT, 2);
+NUMBER(T3_ALGORITHM_HIERARCHICAL, 3);
 NUMBER(T3_PLAN_NO_CHUNK, 0xffffffffu);
 
 /* Of t3_hw.h, which programs with timed runs include: the hardware's, not the library's. */

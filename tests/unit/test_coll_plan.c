@@ -2,8 +2,8 @@
 /*
  * Random plans of libt3 on native devices. The test maps what their layouts say. Each rank puts its
  * input in a random interleaving, by stores and doorbells. The results are compared with a plain
- * reference. Sums of a ring are compared bit by bit, in the order of the ring. T3_SEEDS and T3_SEED
- * choose the seeds.
+ * reference. Sums of a ring, and sums over nodes, are compared bit by bit, in their order. T3_SEEDS
+ * and T3_SEED choose the seeds.
  */
 #include "host.h"
 #include "plan/layout.h"
@@ -23,6 +23,7 @@ struct run {
 	struct host *host;
 	struct t3_plan_desc desc;
 	uint32_t ranks;
+	uint8_t node[T3_MAX_RANKS]; /* of HIERARCHICAL */
 	bool small; /* values whose sums are exact in any order */
 	uint64_t random;
 	struct t3_layout layout[T3_MAX_RANKS];
@@ -137,7 +138,9 @@ static void set_up(void)
 	const char *why;
 
 	for (r = 0; r < run.ranks; r++) {
-		assert_int_equal(t3_layout_make(&run.desc, r, run.ranks, &run.layout[r], &why), 0);
+		assert_int_equal(t3_layout_make(&run.desc, r, run.ranks, run.node, &run.layout[r],
+						&why),
+				 0);
 		run.doorbells[r] = (uint32_t)host_random(&run.random);
 		make_space(r);
 	}
@@ -238,11 +241,51 @@ static void produce(void)
 
 /* ------------------------------------------------------------------ expecting */
 
+static uint32_t apply(uint32_t sum, uint32_t with)
+{
+	return ref_apply(run.desc.dtype, run.desc.op, sum, with);
+}
+
+/* The sum of a node's ranks, from a place on. */
+static uint32_t node_sum(const struct t3_hierarchy *h, uint32_t node, uint32_t from, uint64_t element)
+{
+	uint32_t start = ref_identity(run.desc.dtype, run.desc.op), sum = start, i, rank;
+
+	for (i = 0; i < h->each; i++) {
+		rank = h->rank[node * h->each + (from + i) % h->each];
+		sum = apply(apply(start, sum), run.input[rank][element]);
+	}
+	return sum;
+}
+
+/* As t3_coll.h says in words. */
+static uint32_t folded_over_nodes(uint32_t chunk, uint64_t element)
+{
+	uint32_t start = ref_identity(run.desc.dtype, run.desc.op), node, place, i, sum;
+	struct t3_hierarchy h;
+
+	assert_null(t3_hierarchy_make(run.node, run.ranks, &h));
+	if (run.desc.collective == T3_ALL_REDUCE) {
+		node = chunk % h.nodes;
+		place = chunk;
+	} else {
+		node = h.node[chunk];
+		place = h.place[chunk];
+	}
+	sum = node_sum(&h, (node + 1) % h.nodes, place + 1, element);
+	for (i = 2; i <= h.nodes; i++)
+		sum = apply(apply(start, sum),
+			    node_sum(&h, (node + i) % h.nodes, place, element));
+	return sum;
+}
+
 static uint32_t folded(uint32_t chunk, uint64_t element)
 {
 	uint32_t dtype = run.desc.dtype, op = run.desc.op, n = run.ranks, i;
 	uint32_t start = ref_identity(dtype, op), sum = start;
 
+	if (run.desc.algorithm == T3_ALGORITHM_HIERARCHICAL)
+		return folded_over_nodes(chunk, element);
 	for (i = 1; i <= n; i++) {
 		if (run.desc.algorithm == T3_ALGORITHM_RING)
 			sum = ref_apply(dtype, op, start, sum);
@@ -318,6 +361,33 @@ static void expect_result(uint32_t rank, uint32_t epoch)
 
 /* -------------------------------------------------------------------- the test */
 
+/* Divide the ranks among nodes at random, the same number to each. False: that cannot be. */
+static bool choose_nodes(void)
+{
+	uint32_t nodes = 2 + below(run.ranks - 1), count[T3_MAX_RANKS] = { 0 }, known = 0, r, n;
+
+	if (run.ranks % nodes || nodes == run.ranks)
+		return false;
+	for (r = 0; r < run.ranks; r++) {
+		do
+			n = below(known < nodes ? known + 1 : nodes);
+		while (count[n] == run.ranks / nodes);
+		known += n == known;
+		count[n]++;
+		run.node[r] = (uint8_t)n;
+	}
+	return true;
+}
+
+static uint32_t choose_algorithm(uint32_t topology)
+{
+	if (topology != T3_TOPOLOGY_FULL || !below(5))
+		return T3_ALGORITHM_RING;
+	if (run.desc.collective != T3_ALL_TO_ALL && choose_nodes())
+		return T3_ALGORITHM_HIERARCHICAL;
+	return T3_ALGORITHM_DIRECT;
+}
+
 static void choose(uint32_t topology)
 {
 	static const uint32_t ops[] = { T3_OP_ADD, T3_OP_ADD, T3_OP_MIN, T3_OP_MAX };
@@ -326,8 +396,7 @@ static void choose(uint32_t topology)
 
 	memset(&run.desc, 0, sizeof(run.desc));
 	run.desc.collective = T3_REDUCE_SCATTER + below(5);
-	run.desc.algorithm =
-		topology == T3_TOPOLOGY_FULL && below(4) ? T3_ALGORITHM_DIRECT : T3_ALGORITHM_RING;
+	run.desc.algorithm = choose_algorithm(topology);
 	run.desc.count = 1 + below(below(2) ? 2 * run.ranks : most);
 	if (columns) {
 		run.desc.columns = columns;
@@ -384,6 +453,9 @@ static const struct host_config configs[] = {
 	{ T3_TOPOLOGY_FULL, 4, 4, 4, T3_KEYS_FABRIC },
 	{ T3_TOPOLOGY_RING, 8, 2, 1, T3_KEYS_FABRIC },
 	{ T3_TOPOLOGY_FULL, 7, 256, 8, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_FULL, 4, 256, 8, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_FULL, 6, 8, 2, T3_KEYS_FABRIC },
+	{ T3_TOPOLOGY_FULL, 12, 256, 8, T3_KEYS_FABRIC },
 };
 
 /* These are slow, so only one of several numbers of ranks runs on each fabric. */

@@ -56,10 +56,16 @@ static bool reduces(const struct coll_job *job)
 	return job->desc.collective == T3_REDUCE_SCATTER || job->desc.collective == T3_ALL_REDUCE;
 }
 
-static bool is_direct(const struct coll_job *job)
+/* The algorithm of AUTO. */
+static uint32_t algorithm(const struct coll_job *job)
 {
-	return job->desc.algorithm == T3_ALGORITHM_DIRECT ||
-	       (job->desc.algorithm == T3_ALGORITHM_AUTO && job->full);
+	if (job->desc.algorithm)
+		return job->desc.algorithm;
+	if (!job->full)
+		return T3_ALGORITHM_RING;
+	return job->nodes > 1 && job->ranks > job->nodes && job->desc.collective != T3_ALL_TO_ALL
+		       ? T3_ALGORITHM_HIERARCHICAL
+		       : T3_ALGORITHM_DIRECT;
 }
 
 uint32_t coll_value(const struct coll_job *job, uint32_t epoch, uint32_t rank, uint64_t e)
@@ -71,7 +77,7 @@ uint32_t coll_value(const struct coll_job *job, uint32_t epoch, uint32_t rank, u
 	h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
 	h ^= h >> 31;
 	/* Sums of floats that arrive in any order must be exact. */
-	if (is_direct(job) && job->desc.op == DRM_T3_OP_ADD && job->desc.dtype != DRM_T3_I32)
+	if (algorithm(job) == T3_ALGORITHM_DIRECT && job->desc.op == DRM_T3_OP_ADD && job->desc.dtype != DRM_T3_I32)
 		return ref_small(job->desc.dtype, (int)(h % 7) - 3);
 	return size == 4 ? (uint32_t)h : (uint32_t)h & ((1u << 8 * size) - 1);
 }
@@ -94,11 +100,13 @@ void coll_chunk(const struct coll_job *job, uint32_t chunk, uint64_t *first, uin
 {
 	uint64_t row = job->desc.columns ? job->desc.columns : 1;
 	uint64_t rows = job->desc.count / row;
-	uint32_t c;
+	uint32_t c, chunks = job->ranks;
 
+	if (job->desc.collective == T3_ALL_REDUCE && algorithm(job) == T3_ALGORITHM_HIERARCHICAL)
+		chunks /= job->nodes;
 	*first = 0;
 	for (c = 0;; c++) {
-		*count = (rows / job->ranks + (c < rows % job->ranks)) * row;
+		*count = (rows / chunks + (c < rows % chunks)) * row;
 		if (c == chunk)
 			return;
 		*first += *count;
@@ -107,16 +115,50 @@ void coll_chunk(const struct coll_job *job, uint32_t chunk, uint64_t *first, uin
 
 /* ------------------------------------------------------------------------ results */
 
+/* Add what came to what is there, as a tile does from its identity on. */
+static uint32_t add(const struct coll_job *job, uint32_t sum, uint32_t with)
+{
+	uint32_t dtype = job->desc.dtype, op = job->desc.op;
+
+	sum = ref_apply(dtype, op, ref_identity(dtype, op), sum);
+	return ref_apply(dtype, op, sum, with);
+}
+
+/* The sum of a node's ranks, from a place on. */
+static uint32_t node_sum(const struct coll_job *job, uint32_t epoch, uint32_t node, uint32_t from,
+			 uint64_t e)
+{
+	uint32_t each = job->ranks / job->nodes, i, rank;
+	uint32_t sum = ref_identity(job->desc.dtype, job->desc.op);
+
+	for (i = 0; i < each; i++) {
+		rank = node * each + (from + i) % each;
+		sum = add(job, sum, coll_value(job, epoch, rank, e));
+	}
+	return sum;
+}
+
+static uint32_t reduced_over_nodes(const struct coll_job *job, uint32_t epoch, uint32_t chunk,
+				   uint64_t e)
+{
+	uint32_t nodes = job->nodes, each = job->ranks / nodes, i, sum;
+	uint32_t home = job->desc.collective == T3_ALL_REDUCE ? chunk % nodes : chunk / each;
+
+	sum = node_sum(job, epoch, (home + 1) % nodes, chunk % each + 1, e);
+	for (i = 2; i <= nodes; i++)
+		sum = add(job, sum,
+			  node_sum(job, epoch, (home + i) % nodes, chunk % each, e));
+	return sum;
+}
+
 static uint32_t reduced(const struct coll_job *job, uint32_t epoch, uint32_t chunk, uint64_t e)
 {
-	uint32_t dtype = job->desc.dtype, op = job->desc.op, i;
-	uint32_t start = ref_identity(dtype, op), sum = start;
+	uint32_t sum = ref_identity(job->desc.dtype, job->desc.op), i;
 
-	for (i = 1; i <= job->ranks; i++) {
-		sum = ref_apply(dtype, op, start, sum);
-		sum = ref_apply(dtype, op, sum,
-				coll_value(job, epoch, (chunk + i) % job->ranks, e));
-	}
+	if (algorithm(job) == T3_ALGORITHM_HIERARCHICAL)
+		return reduced_over_nodes(job, epoch, chunk, e);
+	for (i = 1; i <= job->ranks; i++)
+		sum = add(job, sum, coll_value(job, epoch, (chunk + i) % job->ranks, e));
 	return sum;
 }
 
@@ -164,9 +206,9 @@ void coll_check(const struct coll_job *job, uint32_t epoch, uint32_t rank, const
 		if (got == want)
 			continue;
 		guest_fail(__FILE__, __LINE__,
-			   "collective %u (%s, count %llu, type %u, op %u) epoch %u rank %u of %u: "
-			   "element %llu is %#x, not %#x",
-			   job->desc.collective, is_direct(job) ? "direct" : "ring",
+			   "collective %u (algorithm %u, count %llu, type %u, op %u) epoch %u "
+			   "rank %u of %u: element %llu is %#x, not %#x",
+			   job->desc.collective, algorithm(job),
 			   (unsigned long long)job->desc.count, job->desc.dtype, job->desc.op,
 			   epoch, rank, job->ranks, (unsigned long long)e, got, want);
 	}

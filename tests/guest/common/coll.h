@@ -32,6 +32,7 @@ void coll_close(struct coll *coll);
 struct coll_job {
 	struct t3_plan_desc desc;
 	uint32_t ranks;
+	uint32_t nodes; /* with the same number of ranks each, in their order; 0 means 1 */
 	bool full;
 	uint64_t seed;
 };
