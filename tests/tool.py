@@ -43,7 +43,8 @@ USAGE = {
     "reset": ["", "-d 0 --all", "--yes", "--all --flr"],
     "dump": ["one two", "--all file", "file --free"],
     "perf": ["--collective x", "--dtype i8", "--dtype u8", "--min 3", "--min 2G", "--max 1KB", "--max K",
-             "--min 2K --max 1K", "--iters 0", "--warmup -1", "--timeout 0", "more"],
+             "--min 2K --max 1K", "--algorithm x", "--algorithm ring,", "--algorithm ring,ring,ring,ring,ring",
+             "--algorithm ring --collective barrier", "--iters 0", "--warmup -1", "--timeout 0", "more"],
     "stat": ["", "--", "--output", "-d x -- true"],
 }
 COMMON = ["--no-such-option", "argument too", "-d 1 argument"]
@@ -1048,6 +1049,10 @@ GUEST = [
      "sleep 0.5; t3 top --json --count 3 --interval 0.3; s=$?; kill $!; wait; exit $s", check_top_json),
     *((f"perf of {name}", f"t3 launch -n 4 -- t3 perf --json --min 100 --max 20K --iters 3 --collective {name}"
        f" --dtype {dtype}", check_perf) for name, dtype in PERF),
+    ("perf of algorithms", "t3 launch -n 4 -- t3 perf --max 1K --algorithm auto,ring", ends(
+        0, "right   auto\n", "right   ring\n")),
+    ("perf without links", "t3 launch -n 4 -- t3 perf --algorithm direct", ends(1, "no link from rank")),
+    ("perf on one node", "t3 launch -n 4 -- t3 perf --algorithm hierarchical", ends(1, "several nodes")),
     ("perf of a barrier", "t3 launch -n 4 -- t3 perf --collective barrier", ends(0, "barrier of f32, 4 ranks")),
     ("perf alone", "t3 perf", ends(1, "t3 launch -n N -- t3 perf")),
     ("perf, out of time", "t3 launch -n 4 -- t3 perf --timeout 0.000001", ends(1, "in time")),

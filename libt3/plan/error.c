@@ -32,12 +32,21 @@ static const char *name_of(uint32_t collective)
 	return names[collective];
 }
 
+/* Name a rank, with its node if there are several. */
+static void add_rank(struct t3_plan *plan, uint32_t rank)
+{
+	add(plan, "rank %u", rank);
+	if (t3_comm_spans_nodes(plan->comm))
+		add(plan, " (node %u)", plan->comm->node[rank]);
+}
+
 static void add_place(struct t3_plan *plan)
 {
 	plan->text[0] = '\0';
 	plan->told_gone = false;
-	add(plan, "%s, rank %u, epoch %u: ", name_of(plan->desc.collective), plan->comm->rank,
-	    plan->phase == PLAN_COMPLETE ? plan->epoch + 1 : plan->epoch);
+	add(plan, "%s, ", name_of(plan->desc.collective));
+	add_rank(plan, plan->comm->rank);
+	add(plan, ", epoch %u: ", plan->phase == PLAN_COMPLETE ? plan->epoch + 1 : plan->epoch);
 }
 
 /* -------------------------------------------------------------------------- others */
@@ -89,18 +98,22 @@ static void add_behind(struct t3_plan *plan, uint32_t rank)
 	uint32_t last = t3_plan_behind(plan, rank);
 
 	t3_comm_blame(plan->comm, last, true);
-	if (last != rank)
-		add(plan, ", as it waits for rank %u", last);
+	if (last == rank)
+		return;
+	add(plan, ", as it waits for ");
+	add_rank(plan, last);
 }
 
 static void add_unarmed(struct t3_plan *plan, uint32_t rank)
 {
-	add(plan, "; rank %u has not armed it", rank);
+	add(plan, "; ");
+	add_rank(plan, rank);
+	add(plan, " has not armed it");
 	add_behind(plan, rank);
 }
 
-/* Find the first rank that has not put its part of a chunk. */
-static void add_laggard(struct t3_plan *plan, uint32_t chunk)
+/* Find the first rank of this node that has not put its part of a chunk. */
+static bool add_laggard(struct t3_plan *plan, uint32_t chunk)
 {
 	uint64_t first, count, put;
 	uint32_t r;
@@ -111,28 +124,52 @@ static void add_laggard(struct t3_plan *plan, uint32_t chunk)
 			continue;
 		if (t3_plan_epoch_of(plan, r) < plan->epoch) {
 			add_unarmed(plan, r);
-			return;
+			return true;
 		}
 		put = atomic_load_explicit(&plan->board->line[r].put[chunk], memory_order_relaxed);
-		add(plan, "; rank %u has put %llu of %llu elements of chunk %u", r,
-		    (unsigned long long)put, (unsigned long long)count, chunk);
+		add(plan, "; ");
+		add_rank(plan, r);
+		add(plan, " has put %llu of %llu elements of chunk %u", (unsigned long long)put,
+		    (unsigned long long)count, chunk);
 		add_behind(plan, r);
-		return;
+		return true;
 	}
+	return false;
+}
+
+/* Name the rank of another node that the segment waits for. */
+static void add_far_source(struct t3_plan *plan, const struct t3_layout_segment *s)
+{
+	uint32_t rank = t3_plan_far_source(plan, s->desc.segment);
+
+	if (rank == plan->comm->ranks)
+		return;
+	add(plan, "; it waits for ");
+	add_rank(plan, rank);
+	add(plan, ", whose progress is not seen from here");
 }
 
 /* ------------------------------------------------------------------------ timeouts */
 
 static void describe_arming(struct t3_plan *plan)
 {
-	uint32_t targets = t3_layout_all_targets(&plan->layout), r;
+	uint32_t targets = t3_layout_all_targets(&plan->layout), far = targets & ~plan->comm->here;
+	bool found = false;
+	uint32_t r;
 
 	add(plan, "not ready");
 	for (; targets; targets &= targets - 1) {
 		r = (uint32_t)__builtin_ctz(targets);
-		if (t3_plan_epoch_of(plan, r) < plan->epoch)
+		if (t3_plan_epoch_of(plan, r) < plan->epoch) {
 			add_unarmed(plan, r);
+			found = true;
+		}
 	}
+	if (found || !far)
+		return;
+	add(plan, "; it is not seen from here whether ");
+	add_rank(plan, (uint32_t)__builtin_ctz(far));
+	add(plan, " has armed it");
 }
 
 static const struct t3_layout_segment *first_behind(const struct t3_plan *plan, bool *tracked)
@@ -185,13 +222,17 @@ static void describe_delivery(struct t3_plan *plan)
 		return;
 	}
 	if (tracked) {
-		add(plan, "chunk %u was not acknowledged by rank %u", s->chunk,
-		    (uint32_t)__builtin_ctz(s->targets));
+		add(plan, "chunk %u was not acknowledged by ", s->chunk);
+		add_rank(plan, (uint32_t)__builtin_ctz(s->targets));
+		if (s->targets & (s->targets - 1))
+			add(plan, " or another one of its %d targets",
+			    __builtin_popcount(s->targets));
 		return;
 	}
 	add(plan, "chunk %u", s->chunk);
 	add_tile(plan, s);
-	add_laggard(plan, s->chunk);
+	if (!add_laggard(plan, s->chunk))
+		add_far_source(plan, s);
 }
 
 /* -------------------------------------------------------------------------- faults */
@@ -213,7 +254,9 @@ static void add_culprit(struct t3_plan *plan)
 		kind = atomic_load_explicit(&line->fault, memory_order_relaxed);
 		if (r == plan->comm->rank || !kind || is_consequence(kind))
 			continue;
-		add(plan, "; rank %u faulted: %s", r, t3_fault_name(kind));
+		add(plan, "; ");
+		add_rank(plan, r);
+		add(plan, " faulted: %s", t3_fault_name(kind));
 		return;
 	}
 }

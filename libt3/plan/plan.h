@@ -112,6 +112,12 @@ bool t3_plan_owes(const struct t3_plan *plan, uint32_t rank, uint32_t chunk, uin
 uint32_t t3_plan_behind(const struct t3_plan *plan, uint32_t rank);
 
 /*
+ * A rank of another node whose data that segment of this rank waits for, directly or through ranks
+ * of this node; comm->ranks: there is none.
+ */
+uint32_t t3_plan_far_source(const struct t3_plan *plan, uint32_t segment);
+
+/*
  * A call has failed: record the error on the board and write the text, unless the call only asked
  * once. An error after which the plan cannot go on stays. Returns ret.
  */

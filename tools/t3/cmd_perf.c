@@ -32,6 +32,35 @@ static enum perf_collective read_collective(struct argp_state *state, const char
 	return i;
 }
 
+static uint32_t find_algorithm(struct argp_state *state, const char *text, size_t length)
+{
+	uint32_t i;
+
+	for (i = 0; i < PERF_ALGORITHMS; i++)
+		if (strlen(perf_algorithms[i]) == length &&
+		    !strncmp(text, perf_algorithms[i], length))
+			return i;
+	argp_error(state,
+		   "--algorithm must be auto, ring, direct or hierarchical, or several of them with "
+		   "commas between them; got '%s'",
+		   text);
+	return 0;
+}
+
+static void read_algorithms(struct argp_state *state, const char *text, struct perf_config *cfg)
+{
+	size_t length;
+
+	for (cfg->algorithms = 0;; text += length + 1) {
+		length = strcspn(text, ",");
+		if (cfg->algorithms == PERF_ALGORITHMS)
+			argp_error(state, "--algorithm takes at most %u names", PERF_ALGORITHMS);
+		cfg->algorithm[cfg->algorithms++] = find_algorithm(state, text, length);
+		if (!text[length])
+			return;
+	}
+}
+
 static uint32_t read_dtype(struct argp_state *state, const char *text)
 {
 	size_t i;
@@ -50,6 +79,9 @@ static void check(struct argp_state *state, const struct perf_config *cfg)
 	if (cfg->dtype == DRM_T3_U8 &&
 	    (cfg->collective == PERF_ALL_REDUCE || cfg->collective == PERF_REDUCE_SCATTER))
 		argp_error(state, "--dtype u8 is not for reductions");
+	if (cfg->collective == PERF_BARRIER &&
+	    (cfg->algorithms > 1 || cfg->algorithm[0] != T3_ALGORITHM_AUTO))
+		argp_error(state, "--algorithm is not for a barrier");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -63,6 +95,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'c':
 		cfg->collective = read_collective(state, arg);
+		return 0;
+	case 'a':
+		read_algorithms(state, arg, cfg);
 		return 0;
 	case 't':
 		cfg->dtype = read_dtype(state, arg);
@@ -101,6 +136,10 @@ int cmd_perf(int argc, char **argv)
 		  "all-reduce, reduce-scatter, all-gather, all-to-all, broadcast or barrier "
 		  "(all-reduce)",
 		  0 },
+		{ "algorithm", 'a', "NAMES", 0,
+		  "auto, ring, direct or hierarchical, or several with commas: each is measured, "
+		  "one after the other (auto)",
+		  0 },
 		{ "dtype", 't', "TYPE", 0,
 		  "i32, f32, f16, bf16 or u8 (f32); u8 without a reduction", 0 },
 		{ "min", 'b', "SIZE", 0, "the least array, 4 to 1G bytes (1K)", 0 },
@@ -127,6 +166,7 @@ int cmd_perf(int argc, char **argv)
 	struct args args = { .cfg = { .dtype = DRM_T3_F32,
 				      .min = 1 << 10,
 				      .max = 1 << 20,
+				      .algorithms = 1,
 				      .iters = 10,
 				      .warmup = 2,
 				      .timeout_ns = 60000000000 } };

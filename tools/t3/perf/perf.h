@@ -22,7 +22,10 @@ enum perf_collective {
 	PERF_COLLECTIVES
 };
 
+#define PERF_ALGORITHMS 4u
+
 extern const char *const perf_names[PERF_COLLECTIVES];
+extern const char *const perf_algorithms[PERF_ALGORITHMS]; /* by enum t3_algorithm */
 
 /* Sizes are those of the whole array, least, then each `PERF_FACTOR` times the one before. */
 #define PERF_FACTOR 4u
@@ -34,6 +37,7 @@ struct perf_config {
 	enum perf_collective collective;
 	uint32_t dtype;
 	uint64_t min, max; /* bytes, PERF_LEAST .. PERF_MOST; of a barrier not looked at */
+	uint32_t algorithm[PERF_ALGORITHMS], algorithms; /* at least one, measured in turn */
 	uint32_t warmup, iters;
 	uint64_t timeout_ns; /* for each size */
 	uint64_t fabric_id;
@@ -45,6 +49,7 @@ struct perf_row {
 	uint64_t ns;	       /* one iteration, on the slowest rank */
 	double algorithm, bus; /* GB/s: bytes / time, and that times what a link carries of it */
 	bool right;	       /* on all ranks */
+	uint32_t asked;	       /* the algorithm */
 };
 
 /*

@@ -8,12 +8,19 @@
 
 #include "common/message.h"
 #include "common/numeric.h"
-#include "perf/data.h"
+#include "perf/collective.h"
 
 const char *const perf_names[PERF_COLLECTIVES] = {
 	[PERF_ALL_REDUCE] = "all-reduce", [PERF_REDUCE_SCATTER] = "reduce-scatter",
 	[PERF_ALL_GATHER] = "all-gather", [PERF_ALL_TO_ALL] = "all-to-all",
 	[PERF_BROADCAST] = "broadcast",	  [PERF_BARRIER] = "barrier",
+};
+
+const char *const perf_algorithms[PERF_ALGORITHMS] = {
+	[T3_ALGORITHM_AUTO] = "auto",
+	[T3_ALGORITHM_RING] = "ring",
+	[T3_ALGORITHM_DIRECT] = "direct",
+	[T3_ALGORITHM_HIERARCHICAL] = "hierarchical",
 };
 
 struct perf {
@@ -74,57 +81,51 @@ static int join(struct perf *p)
 
 /* ------------------------------------------------------------------ measure */
 
-static int run_once(struct perf *p)
+static int run_many(const struct perf *p, const struct perf_call *call, uint32_t times)
 {
-	struct perf_data *d = &p->data;
+	const char *why;
 
-	switch (d->collective) {
-	case PERF_ALL_REDUCE:
-		return t3_all_reduce(p->comm, d->in, d->out, d->count, d->dtype, DRM_T3_OP_ADD,
-				     p->deadline);
-	case PERF_REDUCE_SCATTER:
-		return t3_reduce_scatter(p->comm, d->in, d->out, d->count, d->dtype, DRM_T3_OP_ADD,
-					 p->deadline);
-	case PERF_ALL_GATHER:
-		return t3_all_gather(p->comm, d->in, d->out, d->count, d->dtype, p->deadline);
-	case PERF_ALL_TO_ALL:
-		return t3_all_to_all(p->comm, d->in, d->out, d->count, d->dtype, p->deadline);
-	case PERF_BROADCAST:
-		return t3_broadcast(p->comm, d->out, d->count, d->dtype, 0, p->deadline);
-	default:
-		return t3_comm_barrier(p->comm, p->deadline);
-	}
-}
-
-static int run_many(struct perf *p, uint32_t times)
-{
-	int ret = 0;
-
-	while (times-- && !ret)
-		ret = run_once(p);
-	return ret;
+	while (times--)
+		if (perf_call(call, &why))
+			return complain(EXIT_FAIL, "rank %u: %s", p->data.rank, why);
+	return EXIT_OK;
 }
 
 /* All ranks begin together. What they write is right once more after the time was taken. */
-static int find(struct perf *p, struct finding *finding)
+static int find_by(struct perf *p, const struct perf_call *call, struct finding *finding)
 {
 	bool barrier = p->data.collective == PERF_BARRIER;
 	uint64_t start;
 
 	if (!barrier)
 		perf_fill(&p->data);
-	if (run_many(p, p->cfg->warmup))
-		return fail(p);
+	if (run_many(p, call, p->cfg->warmup))
+		return EXIT_FAIL;
 	if (!barrier)
 		perf_fill(&p->data);
 	if (t3_comm_barrier(p->comm, p->deadline))
 		return fail(p);
 	start = now_ns();
-	if (run_many(p, p->cfg->iters))
-		return fail(p);
+	if (run_many(p, call, p->cfg->iters))
+		return EXIT_FAIL;
 	finding->ns = (now_ns() - start) / p->cfg->iters;
 	finding->right = barrier || perf_is_right(&p->data);
 	return EXIT_OK;
+}
+
+static int find(struct perf *p, uint32_t algorithm, struct finding *finding)
+{
+	struct perf_call call = { .comm = p->comm, .data = &p->data, .deadline = p->deadline };
+	int ret;
+
+	if (perf_prepare(&call, algorithm))
+		return fail(p);
+	ret = find_by(p, &call, finding);
+	/* All ranks are through with the plan. */
+	if (ret == EXIT_OK && t3_comm_barrier(p->comm, p->deadline))
+		ret = fail(p);
+	perf_finish(&call);
+	return ret;
 }
 
 /* Each byte of the array crosses a link so often, for one rank's links. */
@@ -173,7 +174,7 @@ static int measure(struct perf *p, uint64_t bytes, struct perf_row *row)
 		ret = complain(EXIT_FAIL, "no memory for two arrays of %" PRIu64 " bytes",
 			       row->bytes);
 	else
-		ret = find(p, &mine);
+		ret = find(p, row->asked, &mine);
 	if (ret == EXIT_OK)
 		ret = gather(p, &mine, row);
 	free(d->in);
@@ -186,15 +187,17 @@ static int measure_all(struct perf *p, struct perf_output *output)
 	bool barrier = p->data.collective == PERF_BARRIER, right = true;
 	uint64_t bytes = barrier ? p->cfg->max : p->cfg->min;
 	int ret = EXIT_OK;
+	uint32_t i;
 
-	for (; bytes <= p->cfg->max && ret == EXIT_OK; bytes *= PERF_FACTOR) {
-		struct perf_row row = { 0 };
+	for (; bytes <= p->cfg->max && ret == EXIT_OK; bytes *= PERF_FACTOR)
+		for (i = 0; i < p->cfg->algorithms && ret == EXIT_OK; i++) {
+			struct perf_row row = { .asked = p->cfg->algorithm[i] };
 
-		ret = measure(p, bytes, &row);
-		if (ret == EXIT_OK && !p->data.rank)
-			perf_print(output, &row);
-		right = right && row.right;
-	}
+			ret = measure(p, bytes, &row);
+			if (ret == EXIT_OK && !p->data.rank)
+				perf_print(output, &row);
+			right = right && row.right;
+		}
 	if (ret == EXIT_OK && !right)
 		ret = p->data.rank ? EXIT_FAIL : complain(EXIT_FAIL, "a result is wrong");
 	if (t3_comm_barrier(p->comm, t3_deadline(p->cfg->timeout_ns)) && ret == EXIT_OK)
