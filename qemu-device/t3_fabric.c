@@ -9,6 +9,7 @@
 #include "qapi/visitor.h"
 #include "hw/qdev-core.h"
 #include "hw/vmstate-if.h"
+#include "qobject/qdict.h"
 #include "qom/object_interfaces.h"
 #include "t3_compat.h"
 #include "t3_fabric_private.h"
@@ -334,6 +335,8 @@ static void get_status(Object *obj, Visitor *v, const char *name, void *opaque, 
 		dev[rank] = fabric->ports[rank] ? fabric->ports[rank]->dev : NULL;
 	t3_fabric_enter(fabric);
 	status = t3_status(fabric->core, dev);
+	if (fabric->nodes)
+		qdict_put(qobject_to(QDict, status), "nodes", t3_nodes_status(fabric->nodes));
 	t3_fabric_leave(fabric);
 	visit_type_any(v, name, &status, errp);
 	qobject_unref(status);

@@ -8,6 +8,7 @@
 #include "qemu/uuid.h"
 #include "migration/blocker.h"
 #include "t3_fabric_private.h"
+#include "t3_nodes_status.h"
 #include "t3_peer.h"
 #include "trace.h"
 
@@ -240,6 +241,19 @@ void t3_nodes_wait(T3Nodes *nodes, unsigned turn)
 	if (nodes->turn == turn)
 		qemu_cond_timedwait(&nodes->woken, &nodes->mutex, T3_STORE_WAIT_MS);
 	qemu_mutex_unlock(&nodes->mutex);
+}
+
+QList *t3_nodes_status(const T3Nodes *nodes)
+{
+	const T3NodeList *list = nodes->fabric->nodes_config.list;
+	QList *status = qlist_new();
+	uint32_t i;
+
+	for (i = 0; i < nodes->count; i++)
+		if (nodes->peers[i])
+			qlist_append(status,
+				     t3_peer_status(nodes->peers[i], i, node_mask(list, i)));
+	return status;
 }
 
 /* --------------------------------------------------------------------- life */

@@ -8,6 +8,7 @@
 #define T3_NODES_H
 
 #include "qapi/qapi-types-qom.h"
+#include "qobject/qlist.h"
 #include "t3_node.h"
 
 typedef struct T3Fabric T3Fabric;
@@ -40,5 +41,8 @@ void t3_nodes_wait(T3Nodes *nodes, unsigned turn);
 
 /* A response may have come: a turn begins. */
 void t3_nodes_woken(T3Nodes *nodes);
+
+/* The connections, for `status`. Between enter and leave. */
+QList *t3_nodes_status(const T3Nodes *nodes);
 
 #endif /* T3_NODES_H */

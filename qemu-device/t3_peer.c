@@ -38,6 +38,9 @@ struct T3Peer {
 	bool broken;		   /* the channel is, or is to be closed */
 	const char *why;	   /* to be reported */
 	GByteArray *queue;
+	size_t queued_most;    /* bytes */
+	const char *transport; /* of the last channel */
+	char *last_end;	       /* why it ended */
 };
 
 /* ------------------------------------------------------------------- output */
@@ -62,16 +65,25 @@ static bool output(void *opaque, const void *data, size_t len, bool may_lose)
 	fits = peer->queue->len + len <= (may_lose ? T3_QUEUE_USUAL : T3_QUEUE_MOST);
 	if (!fits && !may_lose)
 		break_channel(peer, "it reads nothing");
+	if (!fits)
+		trace_t3_node_queue_full(peer->node, peer->queue->len, may_lose);
 	if (!fits || peer->broken)
 		return false;
 	if (!peer->queue->len)
 		qemu_cond_broadcast(&peer->changed);
 	g_byte_array_append(peer->queue, data, len);
+	peer->queued_most = MAX(peer->queued_most, peer->queue->len);
 	return true;
+}
+
+static uint64_t now(void *opaque)
+{
+	return (uint64_t)get_clock();
 }
 
 static const struct t3_peer_ops ops = {
 	.output = output,
+	.now = now,
 };
 
 /* NULL: the connection ends. */
@@ -161,12 +173,24 @@ static void read_all(T3Peer *peer)
 
 /* --------------------------------------------------------------- connection */
 
+/* Between enter and leave, so that the core's sentence stays. */
+static void note_end(T3Peer *peer)
+{
+	struct t3_peer_info info;
+
+	t3_peer_info(peer->core, &info);
+	trace_t3_node_lost(peer->node, peer->why, info.sent, info.received, info.lost, info.rtt_ns);
+	QEMU_LOCK_GUARD(&peer->mutex);
+	g_free(peer->last_end);
+	peer->last_end = g_strdup(peer->why);
+}
+
 static void serve(T3Peer *peer)
 {
 	T3Fabric *fabric = peer->fabric;
 	QemuThread writer;
 
-	trace_t3_node_connected(peer->node);
+	trace_t3_node_connected(peer->node, peer->transport);
 	qemu_thread_create(&writer, "t3-writer", run_writer, peer, QEMU_THREAD_JOINABLE);
 	enter_running(peer);
 	t3_peer_connect(peer->core);
@@ -175,8 +199,8 @@ static void serve(T3Peer *peer)
 	qemu_thread_join(&writer);
 	t3_fabric_enter(fabric);
 	t3_peer_disconnect(peer->core);
+	note_end(peer);
 	leave(fabric);
-	trace_t3_node_lost(peer->node, peer->why);
 	if (!peer->stop)
 		warn_report("t3-fabric: the connection to node %" PRIu32 " has ended: %s",
 			    peer->node, peer->why);
@@ -208,6 +232,11 @@ static void look_for_channel(T3Peer *peer)
 		qemu_cond_timedwait(&peer->changed, &peer->mutex, T3_RETRY_MS);
 }
 
+static const char *transport_of(const QIOChannelSocket *channel)
+{
+	return channel->localAddr.ss_family == AF_UNIX ? "unix" : "tcp";
+}
+
 /* False: the peer stops. */
 static bool take_channel(T3Peer *peer)
 {
@@ -217,6 +246,7 @@ static bool take_channel(T3Peer *peer)
 	if (peer->stop)
 		return false;
 	peer->channel = peer->next;
+	peer->transport = transport_of(peer->channel);
 	peer->next = NULL;
 	peer->broken = false;
 	peer->why = NULL;
@@ -263,6 +293,24 @@ void t3_peer_ticked(T3Peer *peer)
 		return;
 	QEMU_LOCK_GUARD(&peer->mutex);
 	break_channel(peer, why);
+}
+
+static const char *state_of(const T3Peer *peer, bool up)
+{
+	if (!peer->channel)
+		return peer->address ? "connecting" : "waiting";
+	return up ? "up" : "greeting";
+}
+
+void t3_peer_look(T3Peer *peer, T3PeerLook *look)
+{
+	t3_peer_info(peer->core, &look->info);
+	QEMU_LOCK_GUARD(&peer->mutex);
+	look->state = state_of(peer, look->info.up);
+	look->transport = peer->transport;
+	look->last_end = g_strdup(peer->last_end);
+	look->queued = peer->queue->len;
+	look->queued_most = peer->queued_most;
 }
 
 void t3_peer_resume(T3Peer *peer)
@@ -312,6 +360,7 @@ void t3_peer_stop(T3Peer *peer)
 	if (peer->next)
 		object_unref(OBJECT(peer->next));
 	g_byte_array_unref(peer->queue);
+	g_free(peer->last_end);
 	qapi_free_SocketAddress(peer->address);
 	qemu_cond_destroy(&peer->changed);
 	qemu_mutex_destroy(&peer->mutex);

@@ -20,6 +20,18 @@ void t3_peer_stop(T3Peer *peer);
 void t3_peer_accept(T3Peer *peer, QIOChannelSocket *channel);
 /* T3_PEER_TICK_MS have passed. Between enter and leave, while the machine runs. */
 void t3_peer_ticked(T3Peer *peer);
+/* What there is to see of a connection. */
+typedef struct T3PeerLook {
+	const char *state;	      /* connecting, waiting, greeting, up */
+	const char *transport;	      /* of the last connection; NULL: there was none */
+	char *last_end;		      /* why it ended; NULL: none has. To be freed */
+	uint64_t queued, queued_most; /* bytes that wait to be written, now and most at once */
+	struct t3_peer_info info;
+} T3PeerLook;
+
+/* Between enter and leave. */
+void t3_peer_look(T3Peer *peer, T3PeerLook *look);
+
 /* The machine runs again. */
 void t3_peer_resume(T3Peer *peer);
 

@@ -36,15 +36,21 @@ struct t3_peer_ops {
 	 * return false. The protocol repeats them. A callback must not call into the core.
 	 */
 	bool (*output)(void *opaque, const void *data, size_t len, bool may_lose);
+	/* Real time in ns, for round trips alone. NULL: they are not measured. */
+	uint64_t (*now)(void *opaque);
 };
 
 /* What a host may want to know or show. */
 struct t3_peer_info {
 	bool up; /* greetings were exchanged, and the connection stands */
 	uint64_t connections;
-	uint64_t sent, received; /* frames */
-	uint64_t lost;		 /* not sent: no connection, or a long queue */
-	uint64_t refused;	 /* connections that broke the protocol */
+	uint64_t sent, received;		 /* frames */
+	uint64_t sent_bytes, received_bytes;	 /* of whole frames */
+	uint64_t sent_packets, received_packets; /* frames that are packets of links */
+	uint64_t lost;				 /* not sent: no connection, or a long queue */
+	uint64_t refused;			 /* connections that broke the protocol */
+	/* From a packet to its response, in ns: smoothed (1/8 of each new one), least, most. */
+	uint64_t round_trips, rtt_ns, rtt_least_ns, rtt_most_ns;
 };
 
 /*

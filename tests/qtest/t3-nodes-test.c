@@ -7,51 +7,6 @@
 #include "qobject/qjson.h"
 #include "t3-test.h"
 
-#define UUID "6f1d2c3e-0000-4000-8000-0123456789ab"
-
-struct place {
-	char *folder;
-	char *address; /* of node 0, in JSON */
-	char *path;    /* of its Unix socket */
-};
-
-static struct place place_new(void)
-{
-	struct place place = { .folder = g_dir_make_tmp("t3-nodes-XXXXXX", NULL) };
-
-	g_assert_nonnull(place.folder);
-	place.path = g_strdup_printf("%s/0", place.folder);
-	place.address = g_strdup_printf("\"type\": \"unix\", \"path\": \"%s\"", place.path);
-	return place;
-}
-
-static void place_free(struct place *place)
-{
-	unlink(place->path);
-	rmdir(place->folder);
-	g_free(place->folder);
-	g_free(place->address);
-	g_free(place->path);
-}
-
-/* Node i has rank i alone. */
-static struct t3_vm *node_start(const struct place *place, unsigned int node)
-{
-	g_autofree char *options = g_strdup_printf(
-		"-object iothread,id=io -object '{ \"qom-type\": \"t3-fabric\", \"id\": \"f0\", "
-		"\"ranks\": 2, \"iothread\": \"io\", \"node\": %u, \"uuid\": \"" UUID "\", "
-		"\"nodes\": [ { \"ranks\": 1, \"address\": { %s } }, { \"ranks\": 1 } ] }' "
-		"-device t3,id=d0,fabric=f0,rank=%u,memory-size=64M,aperture-size=32M,addr=4 "
-		"-device pcie-root-port,id=rp1,chassis=1",
-		node, place->address, node);
-	struct t3_vm *vm = vm_start_raw(options);
-
-	vm_add_dev(vm, QPCI_DEVFN(4, 0));
-	vm->dev[0].rank = node;
-	dev_map(&vm->dev[0]);
-	return vm;
-}
-
 static void set_running(struct t3_vm *vm, bool running)
 {
 	qtest_qmp_assert_success(vm->qts,
@@ -70,7 +25,7 @@ static void run_pair(struct t3_vm *a, struct t3_vm *b, unsigned int slot)
 	g_assert_cmphex(errors_take(&a->dev[0]) | errors_take(&b->dev[0]), ==, 0);
 }
 
-static void test_pair_at(const struct place *place)
+static void test_pair_at(const struct t3_test_place *place)
 {
 	struct t3_vm *a = node_start(place, 0), *b = node_start(place, 1);
 
@@ -82,7 +37,7 @@ static void test_pair_at(const struct place *place)
 
 static void test_unix(void)
 {
-	struct place place = place_new();
+	struct t3_test_place place = place_new();
 
 	test_pair_at(&place);
 	place_free(&place);
@@ -91,7 +46,7 @@ static void test_unix(void)
 /* A port that was free a moment ago. */
 static void test_tcp(void)
 {
-	struct place place = place_new();
+	struct t3_test_place place = place_new();
 	struct sockaddr_in at = { .sin_family = AF_INET,
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof(at);
@@ -113,7 +68,7 @@ static void test_tcp(void)
 /* The pair ends in a fault, and a node that has started again works. */
 static void test_lost_node(void)
 {
-	struct place place = place_new();
+	struct t3_test_place place = place_new();
 	struct t3_vm *a = node_start(&place, 0), *b = node_start(&place, 1);
 	struct t3_test_pair pair = remote_pair(&a->dev[0], &b->dev[0], 1, 64);
 	uint32_t fault;
@@ -136,7 +91,7 @@ static void test_lost_node(void)
 /* A short stop is no fault. While a machine is stopped, nothing in its memory changes. */
 static void test_stopped_node(void)
 {
-	struct place place = place_new();
+	struct t3_test_place place = place_new();
 	struct t3_vm *a = node_start(&place, 0), *b = node_start(&place, 1);
 	struct t3_test_pair pair = remote_pair(&a->dev[0], &b->dev[0], 1, 64);
 	uint32_t value = 1, i;
@@ -165,7 +120,7 @@ static void test_strangers(void)
 	static const char junk[] =
 		"GET / HTTP/1.0\r\n\r\nGET / HTTP/1.0\r\n\r\nGET / HTTP/1.0\r\n\r\n"
 		"GET / HTTP/1.0\r\n\r\n";
-	struct place place = place_new();
+	struct t3_test_place place = place_new();
 	struct t3_vm *a = node_start(&place, 0), *b;
 	int fd[3];
 	unsigned int i;
@@ -205,7 +160,7 @@ static void test_refusals(void)
 	struct t3_vm *vm = vm_start_raw("-object iothread,id=io");
 
 	expect_refused(vm, "'node': 1", "node and uuid need", "nodes");
-	expect_refused(vm, "'uuid': '" UUID "'", "node and uuid need", "nodes");
+	expect_refused(vm, "'uuid': '" T3_TEST_UUID "'", "node and uuid need", "nodes");
 	expect_refused(vm, "'nodes': [ { 'ranks': 2 } ]", "nodes has 1", "2 to 32");
 	expect_refused(vm,
 		       "'nodes': [ { 'ranks': 0, 'address': { 'type': 'unix', 'path': '/x' } }, "
@@ -217,11 +172,12 @@ static void test_refusals(void)
 	expect_refused(vm, "'node': 2, " TWO, "node=2", "0 to 1");
 	expect_refused(vm, TWO, "uuid=", "same UUID");
 	expect_refused(vm, "'uuid': 'x', " TWO, "uuid=x", "same UUID");
-	expect_refused(vm, "'uuid': '" UUID "', " TWO, "needs iothread=", "");
-	expect_refused(vm, "'iothread': 'io', 'record': '/x', 'uuid': '" UUID "', " TWO,
+	expect_refused(vm, "'uuid': '" T3_TEST_UUID "', " TWO, "needs iothread=", "");
+	expect_refused(vm, "'iothread': 'io', 'record': '/x', 'uuid': '" T3_TEST_UUID "', " TWO,
 		       "no record", "");
 	expect_refused(vm,
-		       "'iothread': 'io', 'uuid': '" UUID "', 'nodes': [ { 'ranks': 1, 'address': "
+		       "'iothread': 'io', 'uuid': '" T3_TEST_UUID
+		       "', 'nodes': [ { 'ranks': 1, 'address': "
 		       "{ 'type': 'unix', 'path': '/nonexistent/x' } }, { 'ranks': 1 } ]",
 		       "/nonexistent/x", "");
 	vm_end(vm);
@@ -229,7 +185,7 @@ static void test_refusals(void)
 
 static void test_no_migration(void)
 {
-	struct place place = place_new();
+	struct t3_test_place place = place_new();
 	struct t3_vm *a = node_start(&place, 0);
 	QDict *response = qtest_qmp(a->qts, "{ 'execute': 'migrate', 'arguments': { 'uri': "
 					    "'exec:cat >/dev/null' } }");

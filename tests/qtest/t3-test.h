@@ -218,6 +218,24 @@ uint32_t ring_arrived(struct t3_test_ring *ring, uint32_t word);
 /* Stops the VM with chunk 0 on its way: rank 2 has sent a part of it, rank 3 has that. */
 struct t3_test_ring ring_in_flight(struct t3_vm *vm);
 
+/* ------------------------------------------------------ nodes (t3-test-nodes.c) */
+
+#define T3_TEST_UUID "6f1d2c3e-0000-4000-8000-0123456789ab"
+
+/* Where two nodes meet. */
+struct t3_test_place {
+	char *folder;
+	char *address; /* of node 0, in JSON */
+	char *path;    /* of its Unix socket */
+};
+
+struct t3_test_place place_new(void);
+void place_free(struct t3_test_place *place);
+/* Node i has rank i alone. */
+struct t3_vm *node_start(const struct t3_test_place *place, unsigned int node);
+/* The connection to the other node, as `status` shows it. To be freed. */
+QDict *node_peer(struct t3_vm *vm);
+
 /* ------------------------------------------------------------------- tests */
 
 void add_pci_tests(void);
@@ -235,6 +253,7 @@ void add_help_tests(void);
 void add_lock_tests(void);
 void add_thread_tests(void);
 void add_nodes_tests(void);
+void add_node_status_tests(void);
 void add_removal_tests(void);
 void add_again_tests(void);
 void add_flight_tests(void);

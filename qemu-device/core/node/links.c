@@ -28,7 +28,8 @@ static void send_packet(struct t3_link *link, const struct t3_packet *packet,
 	};
 	frame.packet = *packet;
 	memcpy(frame.payload, payload, packet->length);
-	t3_peer_send(peer, &frame.head, true);
+	if (t3_peer_send(peer, &frame.head, true) && !corrupt)
+		t3_meter_start(peer, link, packet);
 }
 
 static void send_response(struct t3_link *link, const struct t3_packet *packet, uint32_t status)
@@ -128,6 +129,7 @@ const char *t3_far_answer(struct t3_peer *peer, const uint8_t *body)
 		return "a response is for a link that the node does not have";
 	if (response.status > T3_NAK_KEY_LIMIT)
 		return "a response has an unknown status";
+	t3_meter_stop(peer, &response);
 	t3_link_response(peer->fabric->link[response.src][response.dst], response.incarnation,
 			 response.sequence, response.status);
 	return NULL;

@@ -75,6 +75,14 @@ enum t3_refusal {
 	T3_REFUSED_COUNT
 };
 
+/* The packet whose round trip is being measured. One at a time. */
+struct t3_meter {
+	bool running;
+	uint16_t src, dst;
+	uint32_t incarnation, sequence;
+	uint64_t start;
+};
+
 struct t3_peer {
 	struct t3_fabric *fabric;
 	struct t3_peer_config config;
@@ -83,6 +91,7 @@ struct t3_peer {
 	bool connected;	       /* info.up: and its greeting was accepted */
 	uint32_t silent, idle; /* ticks since a byte came, since a frame was sent */
 	struct t3_peer_info info;
+	struct t3_meter meter;
 	size_t have; /* bytes of the frame that has come in part */
 	uint8_t frame[T3_FRAME_LONGEST];
 	char why[160];
@@ -100,6 +109,14 @@ const char *t3_far_lost(struct t3_peer *peer, const uint8_t *body, uint32_t leng
 
 /* peer.c: false if the frame was lost. */
 bool t3_peer_send(struct t3_peer *peer, struct t3_frame *frame, bool may_lose);
+
+/* meter.c: what a connection carries. A frame was sent, or has come. */
+void t3_meter_sent(struct t3_peer *peer, const struct t3_frame *frame);
+void t3_meter_received(struct t3_peer *peer, const struct t3_frame *frame);
+/* A packet was sent, and a response has come, on a link to the peer. */
+void t3_meter_start(struct t3_peer *peer, const struct t3_link *link,
+		    const struct t3_packet *packet);
+void t3_meter_stop(struct t3_peer *peer, const struct t3_far_response *response);
 
 /* greeting.c */
 void t3_greeting_fill(const struct t3_peer *peer, struct t3_hello *hello);

@@ -15,7 +15,7 @@ bool t3_peer_send(struct t3_peer *peer, struct t3_frame *frame, bool may_lose)
 		return false;
 	}
 	peer->idle = 0;
-	peer->info.sent++;
+	t3_meter_sent(peer, frame);
 	return true;
 }
 
@@ -64,7 +64,7 @@ static const char *check_head(const struct t3_peer *peer, const struct t3_frame 
 
 static const char *take(struct t3_peer *peer, const struct t3_frame *head, const uint8_t *body)
 {
-	peer->info.received++;
+	t3_meter_received(peer, head);
 	switch (head->type) {
 	case T3_FRAME_HELLO:
 		return greet(peer, body, head->length);
@@ -149,6 +149,7 @@ void t3_peer_disconnect(struct t3_peer *peer)
 
 	peer->connected = false;
 	peer->info.up = false;
+	peer->meter.running = false;
 	if (was_up)
 		t3_far_cut(peer);
 	kick(peer->fabric);

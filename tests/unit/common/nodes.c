@@ -19,6 +19,7 @@ struct nodes {
 	uint32_t count;
 	uint64_t random;
 	size_t bound;
+	uint64_t now; /* ns of real time */
 	struct t3_fabric *fabric[T3_MAX_NODES];
 	bool stopped[T3_MAX_NODES];
 	struct pipe pipe[T3_MAX_NODES][T3_MAX_NODES];
@@ -56,6 +57,13 @@ static bool output(void *opaque, const void *data, size_t len, bool may_lose)
 	memcpy(pipe->data + pipe->len, data, len);
 	pipe->len += len;
 	return true;
+}
+
+static uint64_t now(void *opaque)
+{
+	const struct pipe *pipe = opaque;
+
+	return pipe->host->nodes->now;
 }
 
 /* The target has found a reason to close, or has none. */
@@ -134,6 +142,11 @@ void nodes_tick(struct host *host)
 		if (!nodes->stopped[a])
 			close_for(host, a, b, t3_peer_tick(nodes->pipe[a][b].from));
 	}
+}
+
+void nodes_pass(struct host *host, uint64_t ns)
+{
+	host->nodes->now += ns;
 }
 
 void nodes_drain(struct host *host)
@@ -283,7 +296,7 @@ static void add_fabric(struct host *host, uint32_t node)
 
 static void add_peer(struct host *host, uint32_t node, uint32_t peer)
 {
-	static const struct t3_peer_ops ops = { .output = output };
+	static const struct t3_peer_ops ops = { .output = output, .now = now };
 	struct pipe *pipe = &host->nodes->pipe[node][peer];
 	struct t3_peer_config config = {
 		.fabric = "one of the tests",

@@ -37,6 +37,8 @@ bool nodes_inject(struct host *host, const struct t3_cmd_inject *inject);
 bool nodes_step(struct host *host);
 /* T3_PEER_TICK_MS pass on all nodes. */
 void nodes_tick(struct host *host);
+/* Real time passes, for round trips alone. */
+void nodes_pass(struct host *host, uint64_t ns);
 /* Steps, and ticks when nothing is under way, until no link has unanswered packets. */
 void nodes_settle(struct host *host);
 
