@@ -170,6 +170,51 @@ static void a_greeting_has_a_time_limit(void **state)
 
 /* ------------------------------------------------------------------- frames */
 
+/* Where it is allowed, once, and as the last frame that comes on the first way. */
+static void frames_may_move(void **state)
+{
+	static const struct t3_frame two[2] = { { .type = T3_FRAME_MOVE },
+						{ .type = T3_FRAME_PING } };
+	struct host *host = pair(false);
+	struct t3_peer *peer = nodes_peer(host, 0, 1);
+	struct t3_hello h = hello();
+
+	(void)state;
+	t3_peer_allow_move(peer);
+	assert_false(t3_peer_move(peer));
+	assert_non_null(strstr(take(host, T3_FRAME_MOVE, 0, NULL, 0), "before the greeting"));
+	t3_peer_disconnect(peer);
+	t3_peer_connect(peer);
+	t3_peer_allow_move(peer);
+	assert_null(take(host, T3_FRAME_HELLO, 0, &h, sizeof(h)));
+	assert_false(t3_peer_moved(peer));
+	assert_null(take(host, T3_FRAME_MOVE, 0, NULL, 0));
+	assert_true(t3_peer_moved(peer));
+	assert_null(take(host, T3_FRAME_PING, 0, NULL, 0));
+	assert_non_null(strstr(take(host, T3_FRAME_MOVE, 0, NULL, 0), "nothing was offered"));
+	t3_peer_disconnect(peer);
+	t3_peer_connect(peer);
+	assert_false(t3_peer_moved(peer));
+	assert_null(take(host, T3_FRAME_HELLO, 0, &h, sizeof(h)));
+	t3_peer_allow_move(peer);
+	assert_non_null(strstr(t3_peer_input(peer, two, sizeof(two)), "follow its last frame"));
+	host_free(host);
+}
+
+/* A node that moves says so to a node that allowed it. */
+static void a_node_moves_its_frames(void **state)
+{
+	struct host *host = pair(true);
+
+	(void)state;
+	t3_peer_allow_move(nodes_peer(host, 1, 0));
+	assert_true(t3_peer_move(nodes_peer(host, 0, 1)));
+	nodes_drain(host);
+	assert_true(t3_peer_moved(nodes_peer(host, 1, 0)));
+	assert_false(t3_peer_moved(nodes_peer(host, 0, 1)));
+	host_free(host);
+}
+
 static void frames_have_types_flags_and_lengths(void **state)
 {
 	static const struct {
@@ -177,7 +222,9 @@ static void frames_have_types_flags_and_lengths(void **state)
 		const char *why;
 	} wrong[] = {
 		{ 0, 0, 0, "unknown type or flag" },
-		{ T3_FRAME_REFUSE + 1, 0, 0, "unknown type or flag" },
+		{ T3_FRAME_MOVE + 1, 0, 0, "unknown type or flag" },
+		{ T3_FRAME_MOVE, 0, 1, "wrong length" },
+		{ T3_FRAME_MOVE, 0, 0, "nothing was offered" },
 		{ 255, 0, 0, "unknown type or flag" },
 		{ T3_FRAME_PING, 1, 0, "unknown type or flag" },
 		{ T3_FRAME_PACKET, 2, 64, "unknown type or flag" },
@@ -476,6 +523,8 @@ int main(void)
 		cmocka_unit_test(a_short_greeting_is_refused),
 		cmocka_unit_test(the_other_node_learns_why),
 		cmocka_unit_test(a_greeting_has_a_time_limit),
+		cmocka_unit_test(frames_may_move),
+		cmocka_unit_test(a_node_moves_its_frames),
 		cmocka_unit_test(frames_have_types_flags_and_lengths),
 		cmocka_unit_test(nothing_comes_before_the_greeting),
 		cmocka_unit_test(a_node_speaks_for_its_own_links_alone),

@@ -16,6 +16,7 @@ enum t3_frame_type {
 	T3_FRAME_LOSS,	    /* struct t3_far_loss, with or without generations */
 	T3_FRAME_PING,	    /* no body: the sender is alive */
 	T3_FRAME_REFUSE,    /* uint32_t: enum t3_refusal; the last one */
+	T3_FRAME_MOVE,	    /* no body: the sender's next frames come another way */
 };
 
 #define T3_FRAME_CORRUPT 1u /* PACKET: its checksum is wrong (injected) */
@@ -89,6 +90,7 @@ struct t3_peer {
 	struct t3_peer_ops ops;
 	void *opaque;
 	bool connected;	       /* info.up: and its greeting was accepted */
+	bool may_move, moved;  /* there is another way; the peer takes it */
 	uint32_t silent, idle; /* ticks since a byte came, since a frame was sent */
 	struct t3_peer_info info;
 	struct t3_meter meter;

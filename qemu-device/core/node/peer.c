@@ -49,16 +49,19 @@ static const char *check_head(const struct t3_peer *peer, const struct t3_frame 
 		[T3_FRAME_LOSS] = { T3_FAR_GONE, sizeof(struct t3_far_loss) },
 		[T3_FRAME_PING] = { 0, 0 },
 		[T3_FRAME_REFUSE] = { sizeof(uint32_t), sizeof(uint32_t) },
+		[T3_FRAME_MOVE] = { 0, 0 },
 	};
 	uint32_t flags = head->type == T3_FRAME_PACKET ? T3_FRAME_CORRUPT : 0;
 
-	if (head->type < T3_FRAME_HELLO || head->type > T3_FRAME_REFUSE || head->mbz ||
+	if (head->type < T3_FRAME_HELLO || head->type > T3_FRAME_MOVE || head->mbz ||
 	    head->flags & ~flags)
 		return "a frame has an unknown type or flag";
 	if (head->length < body[head->type].least || head->length > body[head->type].most)
 		return "a frame has a wrong length";
 	if (!peer->info.up && head->type != T3_FRAME_HELLO && head->type != T3_FRAME_REFUSE)
 		return "a frame comes before the greeting";
+	if (head->type == T3_FRAME_MOVE && (!peer->may_move || peer->moved))
+		return "its frames move where nothing was offered";
 	return peer->info.up && head->type == T3_FRAME_HELLO ? "a second greeting" : NULL;
 }
 
@@ -76,12 +79,19 @@ static const char *take(struct t3_peer *peer, const struct t3_frame *head, const
 		return t3_far_lost(peer, body, head->length);
 	case T3_FRAME_REFUSE:
 		return t3_greeting_refused(peer, body);
+	case T3_FRAME_MOVE:
+		peer->moved = true;
+		return NULL;
 	default:
 		return NULL;
 	}
 }
 
-/* Moves bytes of the input to the frame until it has `want`. False: there are too few. */
+/*
+ * Moves bytes of the input to the frame until it has `want`. False: there are too few. The input may
+ * be memory that the peer changes meanwhile, and is read once: the fence keeps the compiler from
+ * reading it again in place of the frame.
+ */
 static bool gather(struct t3_peer *peer, size_t want, const uint8_t **data, size_t *len)
 {
 	size_t part = want - peer->have;
@@ -89,6 +99,7 @@ static bool gather(struct t3_peer *peer, size_t want, const uint8_t **data, size
 	if (part > *len)
 		part = *len;
 	memcpy(peer->frame + peer->have, *data, part);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	peer->have += part;
 	*data += part;
 	*len -= part;
@@ -115,11 +126,12 @@ const char *t3_peer_input(struct t3_peer *peer, const void *data, size_t len)
 {
 	const uint8_t *at = data;
 	const char *why = peer->connected ? NULL : "there is no connection";
+	bool moved = peer->moved;
 
 	if (peer->info.up)
 		peer->silent = 0;
 	while (len && !why)
-		why = step(peer, &at, &len);
+		why = moved == peer->moved ? step(peer, &at, &len) : "bytes follow its last frame";
 	if (why)
 		peer->info.refused++;
 	kick(peer->fabric);
@@ -139,8 +151,26 @@ void t3_peer_connect(struct t3_peer *peer)
 	peer->info.connections++;
 	peer->have = 0;
 	peer->silent = 0;
+	peer->may_move = peer->moved = false;
 	t3_greeting_fill(peer, &frame.body);
 	t3_peer_send(peer, &frame.head, false);
+}
+
+void t3_peer_allow_move(struct t3_peer *peer)
+{
+	peer->may_move = true;
+}
+
+bool t3_peer_moved(const struct t3_peer *peer)
+{
+	return peer->moved;
+}
+
+bool t3_peer_move(struct t3_peer *peer)
+{
+	struct t3_frame frame = { .type = T3_FRAME_MOVE };
+
+	return peer->info.up && t3_peer_send(peer, &frame, false);
 }
 
 void t3_peer_disconnect(struct t3_peer *peer)
