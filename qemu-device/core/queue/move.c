@@ -17,13 +17,17 @@ static uint64_t dst_of(const struct t3_queue *q)
 
 /* ------------------------------------------------------------------ source */
 
-/* The pattern restarts in each row. */
+/* The pattern restarts in each row. After eight bytes, what is there doubles. */
 static void read_pattern(const struct t3_queue *q, uint8_t *to, uint32_t bytes)
 {
-	uint32_t i;
+	uint32_t i, more;
 
-	for (i = 0; i < bytes; i++)
+	for (i = 0; i < bytes && i < 8; i++)
 		to[i] = (uint8_t)(q->desc.src >> (q->col + i) % 8 * 8);
+	for (; i < bytes; i += more) {
+		more = i < bytes - i ? i : bytes - i;
+		memcpy(to + i, to, more);
+	}
 }
 
 /* If true, the use is counted and latched, and `detail` is the first poisoned byte. */
