@@ -574,6 +574,16 @@ struct t3_gemm_desc {
 T3_API int t3_queue_gemm(struct t3_queue *queue, const struct t3_gemm_desc *desc, int *fence);
 
 /*
+ * Submit a job of one command of t3_accel.h, such as struct drm_t3_copy. command is its head, and
+ * size the size of the whole struct, at most DRM_T3_SUBMIT_STRIDE_MAX. Operands name buffers by
+ * t3_buffer_handle(). *fence is as above.
+ * Errors: those of the command in t3_accel.h, mostly -EINVAL, -ENOENT and -EOPNOTSUPP. -EINVAL: also
+ * size. -E2BIG: the driver does not know all of the struct. -EBUSY, -EMFILE: as above.
+ */
+T3_API int t3_queue_job(struct t3_queue *queue, const struct drm_t3_command *command, size_t size,
+			int *fence);
+
+/*
  * Timed runs use the hardware's structs, struct t3_timed_args and struct t3_timed_result of
  * t3_hw.h. Programs include that header for them.
  */

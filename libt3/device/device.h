@@ -44,10 +44,6 @@ int t3_ioctl(int fd, unsigned long request, void *arg);
 /* Map size bytes of the node at offset. *ptr is NULL on failure. */
 int t3_map_node(int fd, uint64_t offset, uint64_t size, int prot, void **ptr);
 
-/* Submit a job of one command. *fence, if fence is not NULL, is its sync_file. */
-int t3_submit_command(struct t3_queue *queue, const struct drm_t3_command *command, size_t size,
-		      int *fence);
-
 /* Return whether QEMU's TCG emulates this processor. */
 bool t3_cpu_emulated(void);
 

@@ -108,9 +108,11 @@ static int submit_with_fence(const struct t3_queue *queue, const struct drm_t3_c
 	return ret;
 }
 
-int t3_submit_command(struct t3_queue *queue, const struct drm_t3_command *command, size_t size,
-		      int *fence)
+int t3_queue_job(struct t3_queue *queue, const struct drm_t3_command *command, size_t size,
+		 int *fence)
 {
+	if (!queue || !command || size < sizeof(*command) || size > DRM_T3_SUBMIT_STRIDE_MAX)
+		return -EINVAL;
 	return fence ? submit_with_fence(queue, command, size, fence)
 		     : submit(queue, command, size, 0);
 }

@@ -73,5 +73,5 @@ int t3_queue_timed(struct t3_queue *queue, const struct t3_timed_desc *desc, int
 	timed.args.offset = desc->args_offset;
 	timed.result.handle = t3_buffer_handle(desc->result);
 	timed.result.offset = desc->result_offset;
-	return t3_submit_command(queue, &timed.head, sizeof(timed), fence);
+	return t3_queue_job(queue, &timed.head, sizeof(timed), fence);
 }

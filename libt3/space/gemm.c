@@ -77,5 +77,5 @@ int t3_queue_gemm(struct t3_queue *queue, const struct t3_gemm_desc *desc, int *
 		hooks->job(desc->space);
 	gemm = gemm_of(desc);
 	t3_write_barrier(); /* The operands may have been written through mappings. */
-	return t3_submit_command(queue, &gemm.head, sizeof(gemm), fence);
+	return t3_queue_job(queue, &gemm.head, sizeof(gemm), fence);
 }

@@ -174,6 +174,23 @@ static void refuses(void **state)
 	expect_invalid(&x);
 }
 
+/* The struct goes to the driver as it is, as far as its size says. */
+static void takes_any_command(void **state)
+{
+	struct drm_t3_update x = { .head.type = DRM_T3_COMMAND_UPDATE, .rows = 3, .dtype = 2 };
+
+	(void)state;
+	assert_int_equal(t3_queue_job(queue, &x.head, sizeof(x), NULL), 0);
+	assert_int_equal(kernel.request, DRM_IOCTL_T3_QUEUE_SUBMIT);
+	assert_int_equal(ASKED(drm_t3_queue_submit)->command_count, 1);
+	assert_int_equal(ASKED(drm_t3_queue_submit)->command_stride, sizeof(x));
+	assert_memory_equal(&kernel.command.update, &x, sizeof(x));
+	assert_int_equal(t3_queue_job(NULL, &x.head, sizeof(x), NULL), -EINVAL);
+	assert_int_equal(t3_queue_job(queue, NULL, sizeof(x), NULL), -EINVAL);
+	assert_int_equal(t3_queue_job(queue, &x.head, sizeof(x.head) - 1, NULL), -EINVAL);
+	assert_int_equal(t3_queue_job(queue, &x.head, DRM_T3_SUBMIT_STRIDE_MAX + 1, NULL), -EINVAL);
+}
+
 static void fences(void **state)
 {
 	struct t3_gemm_desc x = product();
@@ -228,7 +245,7 @@ int main(void)
 		QUEUE_TEST(creates), QUEUE_TEST(asks_for_each_field),
 		QUEUE_TEST(zeros),   QUEUE_TEST(into_a_space),
 		QUEUE_TEST(refuses), QUEUE_TEST(fences),
-		QUEUE_TEST(errors),
+		QUEUE_TEST(errors),  QUEUE_TEST(takes_any_command),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
