@@ -49,6 +49,31 @@ static void put_round_trip(QDict *dict, const struct t3_peer_info *info)
 	qdict_put(dict, "round-trip-ns", ns);
 }
 
+/* Uses the keys of the `inject` property. */
+static QDict *injection(const struct t3_cmd_inject *what)
+{
+	bool random = what->kind == T3_INJECT_NODE_RANDOM;
+	QDict *dict = qdict_new();
+
+	qdict_put_str(dict, "kind", t3_name_node_fault(what->kind));
+	qdict_put_int(dict, random ? "cut" : "nth", what->nth);
+	qdict_put_int(dict, random ? "stall" : "count", what->count);
+	qdict_put_int(dict, random ? "seed" : "ms", what->value);
+	return dict;
+}
+
+static void put_injections(QDict *dict, const struct t3_peer *core)
+{
+	QList *list = qlist_new();
+	struct t3_cmd_inject what;
+	uint32_t kind;
+
+	for (kind = T3_INJECT_NODE_CUT; kind < T3_INJECT_NODE_END; kind++)
+		if (t3_peer_injection(core, kind, &what))
+			qlist_append(list, injection(&what));
+	qdict_put(dict, "injections", list);
+}
+
 QDict *t3_peer_status(T3Peer *peer, uint32_t node, uint32_t ranks)
 {
 	QDict *dict = qdict_new();
@@ -71,6 +96,7 @@ QDict *t3_peer_status(T3Peer *peer, uint32_t node, uint32_t ranks)
 	qdict_put_int(dict, "queued-bytes", look.queued);
 	qdict_put_int(dict, "queued-bytes-most", look.queued_most);
 	put_round_trip(dict, &look.info);
+	put_injections(dict, look.core);
 	g_free(look.last_end);
 	return dict;
 }

@@ -41,6 +41,8 @@ struct T3Peer {
 	size_t queued_most;    /* bytes */
 	const char *transport; /* of the last channel */
 	char *last_end;	       /* why it ended */
+	int64_t cut_until;     /* injected, on the clock of now(): there is no connection */
+	int64_t stall_until;   /* injected: nothing is written */
 };
 
 /* ------------------------------------------------------------------- output */
@@ -81,10 +83,42 @@ static uint64_t now(void *opaque)
 	return (uint64_t)get_clock();
 }
 
+static void fault(void *opaque, bool cut, uint32_t ms)
+{
+	T3Peer *peer = opaque;
+	int64_t until = get_clock() + (int64_t)ms * SCALE_MS;
+
+	trace_t3_node_fault(peer->node, cut ? "cut" : "stall", ms);
+	QEMU_LOCK_GUARD(&peer->mutex);
+	if (cut) {
+		peer->cut_until = until;
+		break_channel(peer, "a fault was injected: node-cut");
+	} else {
+		peer->stall_until = MAX(peer->stall_until, until);
+	}
+}
+
 static const struct t3_peer_ops ops = {
 	.output = output,
+	.fault = fault,
 	.now = now,
 };
+
+/* With the mutex: waits for something to write, and for the end of a stall. */
+static void wait_for_output(T3Peer *peer)
+{
+	int64_t left = peer->stall_until - get_clock();
+
+	if (!peer->queue->len)
+		qemu_cond_wait(&peer->changed, &peer->mutex);
+	else if (left > 0)
+		qemu_cond_timedwait(&peer->changed, &peer->mutex, (int)(left / SCALE_MS) + 1);
+}
+
+static bool may_write(const T3Peer *peer)
+{
+	return peer->broken || (peer->queue->len && peer->stall_until <= get_clock());
+}
 
 /* NULL: the connection ends. */
 static GByteArray *next_output(T3Peer *peer)
@@ -92,8 +126,8 @@ static GByteArray *next_output(T3Peer *peer)
 	GByteArray *full = NULL;
 
 	QEMU_LOCK_GUARD(&peer->mutex);
-	while (!peer->queue->len && !peer->broken)
-		qemu_cond_wait(&peer->changed, &peer->mutex);
+	while (!may_write(peer))
+		wait_for_output(peer);
 	if (!peer->broken) {
 		full = peer->queue;
 		peer->queue = g_byte_array_new();
@@ -217,10 +251,15 @@ static QIOChannelSocket *connect_to(const SocketAddress *address)
 	return NULL;
 }
 
+static bool is_cut(const T3Peer *peer)
+{
+	return get_clock() < peer->cut_until;
+}
+
 /* With the mutex: connects, or waits for a connection, once. */
 static void look_for_channel(T3Peer *peer)
 {
-	if (!peer->next && peer->address) {
+	if (!peer->next && peer->address && !is_cut(peer)) {
 		QIOChannelSocket *channel;
 
 		qemu_mutex_unlock(&peer->mutex);
@@ -250,6 +289,7 @@ static bool take_channel(T3Peer *peer)
 	peer->next = NULL;
 	peer->broken = false;
 	peer->why = NULL;
+	peer->stall_until = 0;
 	g_byte_array_set_size(peer->queue, 0);
 	return true;
 }
@@ -279,7 +319,7 @@ static void *run_thread(void *opaque)
 void t3_peer_accept(T3Peer *peer, QIOChannelSocket *channel)
 {
 	QEMU_LOCK_GUARD(&peer->mutex);
-	if (peer->channel || peer->next || peer->stop)
+	if (peer->channel || peer->next || peer->stop || is_cut(peer))
 		return;
 	peer->next = QIO_CHANNEL_SOCKET(object_ref(OBJECT(channel)));
 	qemu_cond_broadcast(&peer->changed);
@@ -297,6 +337,8 @@ void t3_peer_ticked(T3Peer *peer)
 
 static const char *state_of(const T3Peer *peer, bool up)
 {
+	if (is_cut(peer))
+		return "cut";
 	if (!peer->channel)
 		return peer->address ? "connecting" : "waiting";
 	return up ? "up" : "greeting";
@@ -311,6 +353,7 @@ void t3_peer_look(T3Peer *peer, T3PeerLook *look)
 	look->last_end = g_strdup(peer->last_end);
 	look->queued = peer->queue->len;
 	look->queued_most = peer->queued_most;
+	look->core = peer->core;
 }
 
 void t3_peer_resume(T3Peer *peer)

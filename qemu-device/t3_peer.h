@@ -22,11 +22,12 @@ void t3_peer_accept(T3Peer *peer, QIOChannelSocket *channel);
 void t3_peer_ticked(T3Peer *peer);
 /* What there is to see of a connection. */
 typedef struct T3PeerLook {
-	const char *state;	      /* connecting, waiting, greeting, up */
+	const char *state;	      /* connecting, waiting, greeting, up, cut */
 	const char *transport;	      /* of the last connection; NULL: there was none */
 	char *last_end;		      /* why it ended; NULL: none has. To be freed */
 	uint64_t queued, queued_most; /* bytes that wait to be written, now and most at once */
 	struct t3_peer_info info;
+	const struct t3_peer *core;
 } T3PeerLook;
 
 /* Between enter and leave. */

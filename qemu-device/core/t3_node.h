@@ -36,6 +36,12 @@ struct t3_peer_ops {
 	 * return false. The protocol repeats them. A callback must not call into the core.
 	 */
 	bool (*output)(void *opaque, const void *data, size_t len, bool may_lose);
+	/*
+	 * An injected fault. `cut`: the connection ends now, and there is none for so long; a fault
+	 * of this node, so t3_peer_disconnect() follows. Else nothing is written for so long. NULL:
+	 * faults have no effect.
+	 */
+	void (*fault)(void *opaque, bool cut, uint32_t ms);
 	/* Real time in ns, for round trips alone. NULL: they are not measured. */
 	uint64_t (*now)(void *opaque);
 };
@@ -88,5 +94,23 @@ const char *t3_peer_tick(struct t3_peer *peer);
 #define T3_GREETING_SIZE 64u
 uint32_t t3_peer_of_greeting(const void *data);
 void t3_peer_info(const struct t3_peer *peer, struct t3_peer_info *info);
+
+/*
+ * Faults of a connection (SPEC.md section 12.4), for t3_fabric_inject() alone: `peer` is the node,
+ * `value` milliseconds. RANDOM: `nth` and `count` are the chances of CUT and STALL in 65536, and
+ * `value` is the seed. No guest has them, so they are no kinds of t3_hw.h.
+ */
+enum t3_node_fault {
+	T3_INJECT_NODE_CUT = 0x100,
+	T3_INJECT_NODE_STALL,
+	T3_INJECT_NODE_RANDOM,
+	T3_INJECT_NODE_END
+};
+
+#define T3_NODE_FAULT_MOST_MS 60000u
+
+const char *t3_name_node_fault(uint32_t kind);
+/* What is pending at a connection; nth and count are what is left. False: nothing of that kind. */
+bool t3_peer_injection(const struct t3_peer *peer, uint32_t kind, struct t3_cmd_inject *inject);
 
 #endif /* T3_NODE_H */

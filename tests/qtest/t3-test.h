@@ -254,6 +254,7 @@ void add_lock_tests(void);
 void add_thread_tests(void);
 void add_nodes_tests(void);
 void add_node_status_tests(void);
+void add_node_fault_tests(void);
 void add_removal_tests(void);
 void add_again_tests(void);
 void add_flight_tests(void);

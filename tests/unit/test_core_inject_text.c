@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Injections as text: SPEC.md section 12.2. */
 #include "host.h"
+#include "t3_node.h"
 
 struct good {
 	const char *text;
@@ -37,6 +38,14 @@ static const struct good goods[] = {
 	  { .kind = T3_INJECT_FAIL_DMA, .rank = 1, .nth = 2, .count = 3 } },
 	{ "hang-queue rank=0 queue=3", { .kind = T3_INJECT_HANG_QUEUE, .peer = 3 } },
 	{ "unhang-queue rank=0 queue=3", { .kind = T3_INJECT_UNHANG_QUEUE, .peer = 3 } },
+	{ "node-cut node=1", { .kind = T3_INJECT_NODE_CUT, .peer = 1, .nth = 1, .count = 1 } },
+	{ "node-cut ms=500 node=31 count=4 nth=100",
+	  { .kind = T3_INJECT_NODE_CUT, .peer = 31, .nth = 100, .count = 4, .value = 500 } },
+	{ "node-stall node=2 ms=60000",
+	  { .kind = T3_INJECT_NODE_STALL, .peer = 2, .nth = 1, .count = 1, .value = 60000 } },
+	{ "node-random node=1 cut=1 stall=655 seed=18446744073709551615",
+	  { .kind = T3_INJECT_NODE_RANDOM, .peer = 1, .nth = 1, .count = 655, .value = ~0ull } },
+	{ "node-random node=1", { .kind = T3_INJECT_NODE_RANDOM, .peer = 1 } },
 };
 
 #define GOODS (sizeof(goods) / sizeof(goods[0]))
@@ -86,7 +95,20 @@ static const char *const wrong[][2] = {
 	{ "dorp rank=0 peer=1",
 	  "'dorp' is no kind of fault: allowed are drop, duplicate, corrupt, reorder, delay, "
 	  "drop-response, link-down, link-up, link-random, poison, unpoison, lose-irq, fail-dma, "
-	  "hang-queue, unhang-queue" },
+	  "hang-queue, unhang-queue, node-cut, node-stall, node-random" },
+	{ "node-cut rank=0 node=1", "node-cut takes no 'rank': it takes nth, count, ms, node" },
+	{ "node-cut", "node-cut needs node" },
+	{ "node-stall node=1", "node-stall needs ms" },
+	{ "node-random node=1 nth=5",
+	  "node-random takes no 'nth': it takes seed, node, cut, stall" },
+	{ "node-cut node=1 peer=1", "node-cut takes no 'peer': it takes nth, count, ms, node" },
+	{ "drop rank=0 node=1", "drop takes no 'node': it takes rank, peer, nth, count" },
+	{ "node-random node=1 cut=4294967296",
+	  "node-random: cut='4294967296' is not allowed: it takes a number, decimal or 0x, of 32 "
+	  "bits" },
+	{ "node-stall node=1 ms=18446744073709551616",
+	  "node-stall: ms='18446744073709551616' is not allowed: it takes a number, decimal or 0x, "
+	  "of 64 bits" },
 	{ "drop rank=0 peer=1 seed=3", "drop takes no 'seed': it takes rank, peer, nth, count" },
 	{ "drop rank=0 peer=1 =3", "drop takes no '': it takes rank, peer, nth, count" },
 	{ "poison rank=0 addres=3", "poison takes no 'addres': it takes rank, address, value" },
@@ -146,7 +168,7 @@ static void test_wrong(void **state)
 /* Any bytes at all: it ends, within the text. */
 static void test_any(void **state)
 {
-	static const char some[] = "drop rank=0 peer=1;link-down poison value=0x40 \t\n=;;x9";
+	static const char some[] = "drop rank=0 peer=1;node-cut ms poison value=0x40 \t\n=;;x9";
 	uint64_t random = 5;
 	uint32_t round;
 
@@ -172,7 +194,7 @@ static void test_explain(void **state)
 {
 	struct t3_cmd_inject what = { .kind = T3_INJECT_DROP, .peer = 9 };
 	uint32_t status;
-	char why[300];
+	char why[400];
 
 	(void)state;
 	t3_inject_explain(&what, T3_ADMIN_NO_ROUTE, why, sizeof(why));
@@ -180,6 +202,11 @@ static void test_explain(void **state)
 	what.kind = T3_INJECT_HANG_QUEUE;
 	t3_inject_explain(&what, T3_ADMIN_BAD_QUEUE, why, sizeof(why));
 	assert_string_equal(why, "hang-queue: rank=0 has no queue=9");
+	what.kind = T3_INJECT_NODE_CUT;
+	t3_inject_explain(&what, T3_ADMIN_NO_ROUTE, why, sizeof(why));
+	assert_string_equal(why, "node-cut: there is no connection to node=9");
+	t3_inject_explain(&what, T3_ADMIN_BAD_VALUE, why, sizeof(why));
+	assert_non_null(strstr(why, "node-stall ms 1 to 60000"));
 	what.kind = ~0u;
 	for (status = 1; status < 20; status++) {
 		t3_inject_explain(&what, status, why, sizeof(why));
@@ -202,6 +229,7 @@ static void test_command(void **state)
 	struct host *host = host_ring(2);
 	struct host_dev *b = &host->dev[1];
 	struct t3_cmd_link_query query = { 0 };
+	struct t3_cmd_inject node = { .kind = T3_INJECT_NODE_CUT, .rank = 1, .nth = 1, .count = 1 };
 	struct t3_cmd_inject_text cmd;
 
 	(void)state;
@@ -212,6 +240,8 @@ static void test_command(void **state)
 	assert_int_equal(host_command(b, T3_CMD_LINK_QUERY, &query, sizeof(query)), T3_ADMIN_OK);
 	assert_int_equal(query.flags, T3_LINK_DOWN);
 	assert_int_equal(inject(b, " ;; ", &cmd), T3_ADMIN_OK);
+	/* Connections between nodes are not the guest's. */
+	assert_int_equal(host_command(b, T3_CMD_INJECT, &node, sizeof(node)), T3_ADMIN_BAD_VALUE);
 	host_free(host);
 }
 
@@ -226,6 +256,11 @@ static const struct refusal refusals[] = {
 	{ "link-down peer=0; drop", T3_ADMIN_BAD_VALUE, "drop needs peer", false },
 	{ "link-down peer=0; link-down rank=0 peer=1", T3_ADMIN_BAD_VALUE,
 	  "link-down: rank=0 is another device's; this one's is 1", false },
+	{ "link-down peer=0; node-cut node=1", T3_ADMIN_BAD_VALUE,
+	  "'node-cut' is no kind of fault: allowed are drop, duplicate, corrupt, reorder, delay, "
+	  "drop-response, link-down, link-up, link-random, poison, unpoison, lose-irq, fail-dma, "
+	  "hang-queue, unhang-queue",
+	  false },
 	{ "link-down peer=0; hang-queue queue=63", T3_ADMIN_BAD_QUEUE,
 	  "hang-queue: rank=1 has no queue=63", true },
 	{ "link-down peer=0; drop peer=7", T3_ADMIN_NO_ROUTE,

@@ -179,6 +179,8 @@ void t3_guest_error(struct t3_dev *dev, const char *what);
 bool t3_injection_hits(struct t3_injection *injection);
 bool t3_irq_lost(struct t3_dev *dev);
 bool t3_dma_fails(struct t3_dev *dev);
+/* The next number of a random sequence (xorshift64*); its state is never 0. */
+uint64_t t3_random_next(uint64_t *state);
 /* Counts an injected fault of the rank that took effect. */
 void t3_count_injected(struct t3_fabric *fabric, uint32_t rank);
 

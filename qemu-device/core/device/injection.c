@@ -8,6 +8,17 @@ void t3_count_injected(struct t3_fabric *fabric, uint32_t rank)
 		fabric->dev[rank]->counter[T3_COUNTER_INJECTED]++;
 }
 
+uint64_t t3_random_next(uint64_t *state)
+{
+	uint64_t x = *state;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	*state = x;
+	return x * 0x2545f4914f6cdd1dull;
+}
+
 bool t3_injection_hits(struct t3_injection *injection)
 {
 	if (!injection->nth || --injection->nth)

@@ -74,7 +74,10 @@ uint32_t t3_fabric_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *
 
 	if (fabric->recorder)
 		t3_record_inject(fabric->recorder, inject);
-	status = t3_inject(fabric, inject);
+	if (inject->kind >= T3_INJECT_NODE_CUT && inject->kind < T3_INJECT_NODE_END)
+		status = t3_node_inject(fabric, inject);
+	else
+		status = t3_inject(fabric, inject);
 	leave_rest(fabric); /* the end of a hang may have scheduled the engine */
 	if (fabric->recorder)
 		t3_record_end(fabric->recorder, status, 1);

@@ -40,7 +40,7 @@ void t3_admin_run(struct t3_dev *dev, uint32_t opcode);
 /* inject.c. Returns t3_admin_status. */
 uint32_t t3_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);
 
-/* inject_text.c. What a kind of fault is told, as bits of 1 << enum t3_inject_key. */
+/* inject_rule.c. What a kind of fault is told, as bits of 1 << enum t3_inject_key. */
 enum t3_inject_key {
 	T3_INJECT_KEY_RANK,
 	T3_INJECT_KEY_PEER,
@@ -50,6 +50,10 @@ enum t3_inject_key {
 	T3_INJECT_KEY_ADDRESS,
 	T3_INJECT_KEY_VALUE,
 	T3_INJECT_KEY_SEED,
+	T3_INJECT_KEY_MS,
+	T3_INJECT_KEY_NODE,
+	T3_INJECT_KEY_CUT,
+	T3_INJECT_KEY_STALL,
 	T3_INJECT_KEYS
 };
 
@@ -57,9 +61,14 @@ struct t3_inject_rule {
 	uint32_t needs, takes;
 };
 
-/* Of a kind that there is. */
+/* NULL: there is no such kind. */
 const struct t3_inject_rule *t3_inject_rule(uint32_t kind);
-/* The command of that name. */
+/* The kinds in their order, from 0, which is none, to 0. `outside`: also those no guest has. */
+uint32_t t3_inject_next_kind(uint32_t kind, bool outside);
+const char *t3_inject_word(uint32_t kind);
+const char *t3_inject_key_name(uint32_t key);
+
+/* inject_text.c. The command of that name. */
 uint32_t t3_inject_text(struct t3_dev *dev, struct t3_cmd_inject_text *cmd);
 
 #endif /* T3_CORE_FRONT_H */

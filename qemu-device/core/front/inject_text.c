@@ -5,40 +5,6 @@
 #include "front/front.h"
 
 #define BIT_OF(key) (1u << T3_INJECT_KEY_##key)
-#define LINK	    (BIT_OF(RANK) | BIT_OF(PEER))
-#define COUNTED	    (BIT_OF(NTH) | BIT_OF(COUNT))
-#define MEMORY	    (BIT_OF(RANK) | BIT_OF(ADDRESS) | BIT_OF(VALUE))
-#define QUEUE	    (BIT_OF(RANK) | BIT_OF(QUEUE))
-
-static const char *const key_names[T3_INJECT_KEYS] = {
-	[T3_INJECT_KEY_RANK] = "rank",	 [T3_INJECT_KEY_PEER] = "peer",
-	[T3_INJECT_KEY_QUEUE] = "queue", [T3_INJECT_KEY_NTH] = "nth",
-	[T3_INJECT_KEY_COUNT] = "count", [T3_INJECT_KEY_ADDRESS] = "address",
-	[T3_INJECT_KEY_VALUE] = "value", [T3_INJECT_KEY_SEED] = "seed",
-};
-
-static const struct t3_inject_rule rules[T3_INJECT_KIND_COUNT] = {
-	[T3_INJECT_DROP] = { LINK, COUNTED },
-	[T3_INJECT_DUPLICATE] = { LINK, COUNTED },
-	[T3_INJECT_CORRUPT] = { LINK, COUNTED },
-	[T3_INJECT_REORDER] = { LINK, COUNTED },
-	[T3_INJECT_DELAY] = { LINK | BIT_OF(VALUE), COUNTED },
-	[T3_INJECT_DROP_RESPONSE] = { LINK, COUNTED },
-	[T3_INJECT_LINK_DOWN] = { LINK, 0 },
-	[T3_INJECT_LINK_UP] = { LINK, 0 },
-	[T3_INJECT_LINK_RANDOM] = { LINK | BIT_OF(NTH), BIT_OF(SEED) },
-	[T3_INJECT_POISON] = { MEMORY, 0 },
-	[T3_INJECT_UNPOISON] = { BIT_OF(RANK), BIT_OF(ADDRESS) | BIT_OF(VALUE) },
-	[T3_INJECT_LOSE_IRQ] = { BIT_OF(RANK), COUNTED },
-	[T3_INJECT_FAIL_DMA] = { BIT_OF(RANK), COUNTED },
-	[T3_INJECT_HANG_QUEUE] = { QUEUE, 0 },
-	[T3_INJECT_UNHANG_QUEUE] = { QUEUE, 0 },
-};
-
-const struct t3_inject_rule *t3_inject_rule(uint32_t kind)
-{
-	return &rules[kind];
-}
 
 /* ------------------------------------------------------------------- parser */
 
@@ -85,23 +51,32 @@ static int shown(const struct word *word)
 	return word->length < 40 ? word->length : 40;
 }
 
-/* Adds "a, b, c" of the names that `mask` selects, or of all verbs. */
-static void list_names(char *out, size_t size, uint32_t mask)
+/* A list grows by a name. What does not fit is cut off. */
+static void add_name(char *out, size_t size, const char *name, bool first)
 {
 	size_t used = strlen(out);
+
+	snprintf(out + used, size - used, "%s%s", first ? "" : ", ", name);
+}
+
+/* Adds "a, b, c" of the keys that `mask` selects. */
+static void list_keys(char *out, size_t size, uint32_t mask)
+{
 	bool first = true;
 	uint32_t i;
 
-	for (i = 0; i < (mask ? T3_INJECT_KEYS : T3_INJECT_KIND_COUNT); i++) {
-		const char *name = mask ? key_names[i] : t3_name_inject(i);
-
-		if (mask ? !(mask >> i & 1) : !i)
+	for (i = 0; i < T3_INJECT_KEYS; i++) {
+		if (!(mask >> i & 1))
 			continue;
-		used += (size_t)snprintf(out + used, size - used, "%s%s", first ? "" : ", ", name);
-		if (used >= size)
-			return;
+		add_name(out, size, t3_inject_key_name(i), first);
 		first = false;
 	}
+}
+
+/* A parser with a rank of its own is a guest's. It harms its own device only. */
+static uint32_t next_kind(const struct parser *parser, uint32_t kind)
+{
+	return t3_inject_next_kind(kind, parser->rank == T3_NONE32);
 }
 
 static uint32_t parse_kind(struct parser *parser)
@@ -109,12 +84,13 @@ static uint32_t parse_kind(struct parser *parser)
 	struct word word = next_word(parser, ' ');
 	uint32_t kind;
 
-	for (kind = 1; kind < T3_INJECT_KIND_COUNT; kind++)
-		if (is(&word, t3_name_inject(kind)))
+	for (kind = next_kind(parser, 0); kind; kind = next_kind(parser, kind))
+		if (is(&word, t3_inject_word(kind)))
 			return kind;
 	snprintf(parser->error, parser->size, "'%.*s' is no kind of fault: allowed are ",
 		 shown(&word), word.start);
-	list_names(parser->error, parser->size, 0);
+	for (kind = next_kind(parser, 0); kind; kind = next_kind(parser, kind))
+		add_name(parser->error, parser->size, t3_inject_word(kind), kind == 1);
 	return 0;
 }
 
@@ -150,7 +126,8 @@ static bool set_field(struct t3_cmd_inject *inject, uint32_t key, uint64_t value
 	uint32_t *narrow[T3_INJECT_KEYS] = {
 		[T3_INJECT_KEY_RANK] = &inject->rank,	[T3_INJECT_KEY_PEER] = &inject->peer,
 		[T3_INJECT_KEY_QUEUE] = &inject->peer,	[T3_INJECT_KEY_NTH] = &inject->nth,
-		[T3_INJECT_KEY_COUNT] = &inject->count,
+		[T3_INJECT_KEY_COUNT] = &inject->count, [T3_INJECT_KEY_NODE] = &inject->peer,
+		[T3_INJECT_KEY_CUT] = &inject->nth,	[T3_INJECT_KEY_STALL] = &inject->count,
 	};
 
 	if (key == T3_INJECT_KEY_ADDRESS)
@@ -167,22 +144,22 @@ static bool set_field(struct t3_cmd_inject *inject, uint32_t key, uint64_t value
 /* One KEY=VALUE; `given` collects the keys. */
 static bool parse_pair(struct parser *parser, struct t3_cmd_inject *inject, uint32_t *given)
 {
-	const struct t3_inject_rule *rule = &rules[inject->kind];
+	const struct t3_inject_rule *rule = t3_inject_rule(inject->kind);
 	struct word key = next_word(parser, '='), number;
 	uint64_t value;
 	uint32_t i;
 
-	for (i = 0; i < T3_INJECT_KEYS && !is(&key, key_names[i]); i++)
+	for (i = 0; i < T3_INJECT_KEYS && !is(&key, t3_inject_key_name(i)); i++)
 		;
 	if (i == T3_INJECT_KEYS || !((rule->needs | rule->takes) >> i & 1)) {
 		snprintf(parser->error, parser->size, "%s takes no '%.*s': it takes ",
-			 t3_name_inject(inject->kind), shown(&key), key.start);
-		list_names(parser->error, parser->size, rule->needs | rule->takes);
+			 t3_inject_word(inject->kind), shown(&key), key.start);
+		list_keys(parser->error, parser->size, rule->needs | rule->takes);
 		return false;
 	}
 	if (*given >> i & 1) {
 		snprintf(parser->error, parser->size, "%s: %s is given twice",
-			 t3_name_inject(inject->kind), key_names[i]);
+			 t3_inject_word(inject->kind), t3_inject_key_name(i));
 		return false;
 	}
 	*given |= 1u << i;
@@ -195,21 +172,21 @@ static bool parse_pair(struct parser *parser, struct t3_cmd_inject *inject, uint
 		return true;
 	snprintf(parser->error, parser->size,
 		 "%s: %s='%.*s' is not allowed: it takes a number, decimal or 0x, of %d bits",
-		 t3_name_inject(inject->kind), key_names[i], shown(&number), number.start,
-		 i >= T3_INJECT_KEY_ADDRESS ? 64 : 32);
+		 t3_inject_word(inject->kind), t3_inject_key_name(i), shown(&number), number.start,
+		 i >= T3_INJECT_KEY_ADDRESS && i <= T3_INJECT_KEY_MS ? 64 : 32);
 	return false;
 }
 
 static bool complete(struct parser *parser, struct t3_cmd_inject *inject, uint32_t given)
 {
-	const struct t3_inject_rule *rule = &rules[inject->kind];
+	const struct t3_inject_rule *rule = t3_inject_rule(inject->kind);
 	uint32_t missing = rule->needs & ~given;
 
 	if (parser->rank != T3_NONE32)
 		missing &= ~BIT_OF(RANK);
 	if (missing) {
-		snprintf(parser->error, parser->size, "%s needs ", t3_name_inject(inject->kind));
-		list_names(parser->error, parser->size, missing);
+		snprintf(parser->error, parser->size, "%s needs ", t3_inject_word(inject->kind));
+		list_keys(parser->error, parser->size, missing);
 		return false;
 	}
 	if ((rule->takes & BIT_OF(NTH)) && !(given & BIT_OF(NTH)))
@@ -260,12 +237,15 @@ enum t3_inject_found t3_inject_parse(const char **text, struct t3_cmd_inject *in
 void t3_inject_explain(const struct t3_cmd_inject *inject, uint32_t status, char *error,
 		       size_t size)
 {
-	const char *name = inject->kind && inject->kind < T3_INJECT_KIND_COUNT
-				   ? t3_name_inject(inject->kind)
-				   : "fault";
+	const char *name = t3_inject_rule(inject->kind) ? t3_inject_word(inject->kind) : "fault";
 
 	switch (status) {
 	case T3_ADMIN_NO_ROUTE:
+		if (inject->kind >= T3_INJECT_NODE_CUT) {
+			snprintf(error, size, "%s: there is no connection to node=%u", name,
+				 inject->peer);
+			break;
+		}
 		snprintf(error, size, "%s: there is no link from rank=%u to peer=%u", name,
 			 inject->rank, inject->peer);
 		break;
@@ -285,8 +265,9 @@ void t3_inject_explain(const struct t3_cmd_inject *inject, uint32_t status, char
 		snprintf(error, size,
 			 "%s: a value is not allowed: rank below the fabric's ranks, count from 1, "
 			 "address and value multiples of %u, delay 1 to 1000000000 ns, "
-			 "link-random nth 0 to 65535",
-			 name, T3_POISON_GRANULE);
+			 "link-random nth, node-random cut and stall 0 to 65535, node-cut ms 0 and "
+			 "node-stall ms 1 to %u",
+			 name, T3_POISON_GRANULE, T3_NODE_FAULT_MOST_MS);
 		break;
 	}
 }
@@ -301,7 +282,7 @@ static enum t3_inject_found parse_own(struct parser *parser, struct t3_cmd_injec
 	if (found != T3_INJECT_FOUND_ONE || inject->rank == parser->rank)
 		return found;
 	snprintf(parser->error, parser->size, "%s: rank=%u is another device's; this one's is %u",
-		 t3_name_inject(inject->kind), inject->rank, parser->rank);
+		 t3_inject_word(inject->kind), inject->rank, parser->rank);
 	return T3_INJECT_FOUND_WRONG;
 }
 
@@ -338,7 +319,8 @@ static void describe_keys(char *out, size_t size, const char *title, uint32_t ke
 	for (i = 0; i < T3_INJECT_KEYS; i++) {
 		if (!(keys >> i & 1))
 			continue;
-		snprintf(out + strlen(out), size - strlen(out), "%s%s", between, key_names[i]);
+		snprintf(out + strlen(out), size - strlen(out), "%s%s", between,
+			 t3_inject_key_name(i));
 		between = ",";
 	}
 }
@@ -348,8 +330,8 @@ static uint32_t describe(uint32_t kind, char *out, size_t size)
 	if (kind >= T3_INJECT_KIND_COUNT)
 		return T3_ADMIN_BAD_INDEX;
 	snprintf(out, size, "%s", t3_name_inject(kind));
-	describe_keys(out, size, "needs", rules[kind].needs);
-	describe_keys(out, size, "takes", rules[kind].takes);
+	describe_keys(out, size, "needs", t3_inject_rule(kind)->needs);
+	describe_keys(out, size, "takes", t3_inject_rule(kind)->takes);
 	return T3_ADMIN_OK;
 }
 

@@ -4,20 +4,9 @@
 
 #define RANDOM_DELAY 4096u /* ns; the longest delay of LINK_RANDOM, the shortest is 1 */
 
-static uint64_t next_random(struct t3_link_injection *injected)
-{
-	uint64_t x = injected->random;
-
-	x ^= x >> 12;
-	x ^= x << 25;
-	x ^= x >> 27;
-	injected->random = x;
-	return x * 0x2545f4914f6cdd1dull;
-}
-
 static bool by_chance(struct t3_link_injection *injected)
 {
-	return injected->chance && next_random(injected) >> 48 < injected->chance;
+	return injected->chance && t3_random_next(&injected->random) >> 48 < injected->chance;
 }
 
 /* Evaluate both: skipping one would change when the other fires. */
@@ -39,7 +28,7 @@ uint64_t t3_link_injected_delay(struct t3_link *link)
 	if (t3_injection_hits(&injected->counted[T3_INJECT_DELAY]))
 		delay = injected->delay;
 	if (by_chance(injected))
-		delay += 1 + next_random(injected) % RANDOM_DELAY;
+		delay += 1 + t3_random_next(&injected->random) % RANDOM_DELAY;
 	if (delay)
 		t3_count_injected(link->fabric, link->src);
 	return delay;

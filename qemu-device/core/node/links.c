@@ -19,7 +19,7 @@ static void send_packet(struct t3_link *link, const struct t3_packet *packet,
 		uint8_t payload[T3_PACKET_PAYLOAD];
 	} frame;
 
-	if (!peer)
+	if (!peer || t3_node_fault_hits(peer, link->src))
 		return;
 	frame.head = (struct t3_frame){
 		.type = T3_FRAME_PACKET,

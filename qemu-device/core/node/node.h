@@ -84,6 +84,15 @@ struct t3_meter {
 	uint64_t start;
 };
 
+/* The faults injected at a connection. */
+struct t3_node_injection {
+	struct t3_injection cut, stall;
+	uint32_t cut_ms, stall_ms;
+	uint32_t cut_chance, stall_chance; /* in T3_INJECT_CHANCE */
+	uint64_t seed, random;
+	bool is_cut; /* until the next connection */
+};
+
 struct t3_peer {
 	struct t3_fabric *fabric;
 	struct t3_peer_config config;
@@ -94,6 +103,7 @@ struct t3_peer {
 	uint32_t silent, idle; /* ticks since a byte came, since a frame was sent */
 	struct t3_peer_info info;
 	struct t3_meter meter;
+	struct t3_node_injection injected;
 	size_t have; /* bytes of the frame that has come in part */
 	uint8_t frame[T3_FRAME_LONGEST];
 	char why[160];
@@ -119,6 +129,10 @@ void t3_meter_received(struct t3_peer *peer, const struct t3_frame *frame);
 void t3_meter_start(struct t3_peer *peer, const struct t3_link *link,
 		    const struct t3_packet *packet);
 void t3_meter_stop(struct t3_peer *peer, const struct t3_far_response *response);
+
+/* fault.c: for the front, t3_admin_status; and a packet of a rank is sent. True: it is lost. */
+uint32_t t3_node_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *inject);
+bool t3_node_fault_hits(struct t3_peer *peer, uint32_t rank);
 
 /* greeting.c */
 void t3_greeting_fill(const struct t3_peer *peer, struct t3_hello *hello);

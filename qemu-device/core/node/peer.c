@@ -148,6 +148,7 @@ void t3_peer_connect(struct t3_peer *peer)
 	} frame = { .head = { .type = T3_FRAME_HELLO, .length = sizeof(frame.body) } };
 
 	peer->connected = true;
+	peer->injected.is_cut = false;
 	peer->info.connections++;
 	peer->have = 0;
 	peer->silent = 0;

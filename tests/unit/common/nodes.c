@@ -12,6 +12,7 @@ struct pipe {
 	uint8_t *data;
 	size_t len;
 	bool open;
+	struct nodes_faults faults;
 	const char *why; /* the source closed it for this reason */
 };
 
@@ -57,6 +58,19 @@ static bool output(void *opaque, const void *data, size_t len, bool may_lose)
 	memcpy(pipe->data + pipe->len, data, len);
 	pipe->len += len;
 	return true;
+}
+
+static void fault(void *opaque, bool cut, uint32_t ms)
+{
+	struct pipe *pipe = opaque;
+	struct nodes_faults *faults = &pipe->faults;
+
+	assert_true(faults->count < NODES_FAULTS);
+	faults->list[faults->count++] = (struct nodes_fault){
+		.cut = cut,
+		.ms = ms,
+		.packets = nodes_info(pipe->host, pipe->source, pipe->target).sent_packets,
+	};
 }
 
 static uint64_t now(void *opaque)
@@ -261,6 +275,11 @@ struct t3_peer_info nodes_info(struct host *host, uint32_t node, uint32_t peer)
 	return info;
 }
 
+const struct nodes_faults *nodes_faults(const struct host *host, uint32_t node, uint32_t peer)
+{
+	return &host->nodes->pipe[node][peer].faults;
+}
+
 const char *nodes_why(struct host *host, uint32_t node, uint32_t peer)
 {
 	return host->nodes->pipe[node][peer].why;
@@ -296,7 +315,7 @@ static void add_fabric(struct host *host, uint32_t node)
 
 static void add_peer(struct host *host, uint32_t node, uint32_t peer)
 {
-	static const struct t3_peer_ops ops = { .output = output, .now = now };
+	static const struct t3_peer_ops ops = { .output = output, .fault = fault, .now = now };
 	struct pipe *pipe = &host->nodes->pipe[node][peer];
 	struct t3_peer_config config = {
 		.fabric = "one of the tests",

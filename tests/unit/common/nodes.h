@@ -12,6 +12,19 @@
 
 struct nodes;
 
+/* The injected faults of a connection, in their order. The test ends connections itself. */
+#define NODES_FAULTS 4096u
+struct nodes_fault {
+	bool cut;
+	uint32_t ms;
+	uint64_t packets; /* sent before it */
+};
+
+struct nodes_faults {
+	uint32_t count;
+	struct nodes_fault list[NODES_FAULTS];
+};
+
 /* Rank r is on node r * nodes / ranks. Nobody is connected. */
 struct host *nodes_new(const struct host_config *config, uint32_t nodes, uint64_t seed);
 void nodes_connect_all(struct host *host); /* until all are up */
@@ -28,6 +41,7 @@ struct t3_fabric *nodes_fabric(struct host *host, uint32_t rank);
 struct t3_peer *nodes_peer(struct host *host, uint32_t node, uint32_t peer);
 void nodes_forget(struct host *host, uint32_t node, uint32_t peer); /* the test freed it */
 struct t3_peer_info nodes_info(struct host *host, uint32_t node, uint32_t peer);
+const struct nodes_faults *nodes_faults(const struct host *host, uint32_t node, uint32_t peer);
 /* Why the node closed its connection to the peer last. NULL: it did not. */
 const char *nodes_why(struct host *host, uint32_t node, uint32_t peer);
 /* Fault at a link, on the node that sends. */
