@@ -236,6 +236,27 @@ def a_rank_that_ends_is_an_error_on_both_nodes():
     expect(result, 0, *(f"^node{rank // 2}: rank {rank}: .*rank 3 has ended$" for rank in range(3)))
 
 
+VIEW = """t3 status --nodes --wait 60 || exit
+t3 gemm-rs --nodes --ranks 2 --iters 100000 --timeout 300 >/dev/null 2>&1 & sleep 1
+t3 top --nodes --once --wait 60 --json; t3 top --nodes --once --wait 60
+t3 status --nodes --all --wait 60
+kill $!; wait
+[ $T3_NODE = 1 ] || t3 status --nodes --wait 0.1; exit 0"""
+
+
+def the_tool_looks_at_all_nodes():
+    """Node 0 prints what all have, and says who has not answered."""
+    result = cluster("cluster-view", "--ranks", "1", "--", "sh", "-c", VIEW, seconds=3 * BOOT_SECONDS)
+    expect(result, 0, "^node0: nothing is in flight on 2 devices of 2 nodes$",
+           *(f"^node0: node {node}: T3: 1 device, " for node in (0, 1)),
+           *(rf"^node0: node {node} rank {node} space \d+ \(pid \d+ t3\): epoch " for node in (0, 1)),
+           r"^node0: t3: node 1 did not answer within 0\.1 s$")
+    line = re.search(r'^node0: (\{"nodes".*)', result[1], re.MULTILINE)
+    nodes = json.loads(line[1])["nodes"]
+    check([node["sample"]["devices"][0]["rank"] for node in nodes] == [0, 1], "the samples", line[1])
+    check("node1: " not in result[1], "only node 0 prints", result[1])
+
+
 def nodes_may_have_fabrics_of_their_own():
     result = cluster("cluster-own", "--own-fabrics", "--ranks", "1", "--", "t3", "list")
     expect(result, 0, "^node0: .* 0 of 1 ", "^node1: .* 0 of 1 ")
@@ -263,7 +284,7 @@ def an_mpi_job_spans_the_nodes():
 
 TESTS = [nodes_reach_each_other_by_name, collectives_run_over_two_nodes,
          a_gemm_over_nodes_has_the_bits_and_counts_of_one_vm, a_gemm_over_nodes_names_the_rank_that_ended,
-         a_rank_that_ends_is_an_error_on_both_nodes, nodes_may_have_fabrics_of_their_own,
+         a_rank_that_ends_is_an_error_on_both_nodes, the_tool_looks_at_all_nodes, nodes_may_have_fabrics_of_their_own,
          the_administrator_may_forbid_keys, a_failure_ends_the_other_nodes,
          a_node_that_hangs_meets_the_timeout, a_killed_cluster_leaves_no_process,
          sigterm_ends_all_nodes, mpirun_starts_nodes, srun_starts_nodes,

@@ -843,7 +843,7 @@ def launch_suite():
 
 
 def cluster_suite():
-    return [result for name in ("nodes", "cluster", "node_faults")
+    return [result for name in ("nodes", "gather", "cluster", "node_faults")
             for result in tap_program(name, [ROOT / f"tests/{name}.py"])]
 
 

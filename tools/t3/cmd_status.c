@@ -7,11 +7,7 @@
 #include "commands.h"
 #include "driver/debugfs.h"
 #include "driver/status.h"
-
-struct status_args {
-	struct cmd_common common;
-	bool all;
-};
+#include "status/nodes.h"
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -25,6 +21,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'a':
 		args->all = true;
 		return 0;
+	case 'N':
+		args->nodes = true;
+		return 0;
+	case 'w':
+		args->wait_ns = cmdline_seconds(state, "--wait", arg, 3600);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -35,6 +37,7 @@ static int read_device(const struct tool_device *device, struct status_device *s
 	int ret;
 
 	status->device = device;
+	status->node = NO_NODE;
 	ret = debugfs_read(device, "spaces", &status->spaces);
 	if (!ret)
 		ret = debugfs_read(device, "tiles", &status->tiles);
@@ -70,35 +73,18 @@ static int show_json(const struct status *status, json_t *sentences)
 	return print_json(json_pack("{s:o, s:O}", "devices", list, "in_flight", sentences));
 }
 
-/* The first part is on the first line, and each other one on a line below. */
-static void print_sentence(const char *text)
-{
-	for (; *text; text++) {
-		if (strncmp(text, "; ", 2) != 0) {
-			putchar(*text);
-			continue;
-		}
-		fputs("\n    ", stdout);
-		text++;
-	}
-	putchar('\n');
-}
-
 static int show(const struct status *status, const struct status_args *args)
 {
-	json_t *sentences = status_sentences(status, args->all), *sentence;
+	json_t *sentences = status_sentences(status, args->all);
+	char where[32];
 	int ret = EXIT_OK;
-	size_t i;
 
-	if (args->common.json) {
+	snprintf(where, sizeof(where), "%zu device%s", status->count,
+		 status->count == 1 ? "" : "s");
+	if (args->common.json)
 		ret = show_json(status, sentences);
-	} else if (!json_array_size(sentences)) {
-		printf("nothing is in flight on %zu device%s\n", status->count,
-		       status->count == 1 ? "" : "s");
-	} else {
-		json_array_foreach(sentences, i, sentence)
-			print_sentence(json_string_value(sentence));
-	}
+	else
+		status_print(sentences, where);
 	json_decref(sentences);
 	return ret;
 }
@@ -114,7 +100,9 @@ static int status_of(const struct tool_devices *devices, const struct status_arg
 		return complain(EXIT_FAIL, "no memory for the status");
 	for (i = 0; i < devices->count && !ret; i++)
 		ret = read_device(&devices->list[i], &status.list[i]);
-	if (!ret)
+	if (args->nodes)
+		ret = status_of_nodes(ret ? NULL : &status, args);
+	else if (!ret)
 		ret = show(&status, args);
 	free_status(&status);
 	return ret;
@@ -124,6 +112,8 @@ int cmd_status(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{ "all", 'a', NULL, 0, "also show spaces and queues that wait for nothing", 0 },
+		{ "nodes", 'N', NULL, 0, "of all nodes of a cluster, printed by node 0", 0 },
+		{ "wait", 'w', "SECONDS", 0, "with --nodes: wait so long for the others (5)", 0 },
 		{ 0 },
 	};
 	static const struct argp_child children[] = { { &cmdline_device, 0, NULL, 0 }, { 0 } };
@@ -131,17 +121,19 @@ int cmd_status(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.doc = "Show what each space and queue in flight waits for: which tile, and "
-		       "which rank. It reads debugfs, so it needs root.",
+		       "which rank. It reads debugfs, so it needs root.\vWith --nodes the same "
+		       "command runs on each node of a cluster (t3-vm cluster). Node 0 prints the "
+		       "report, and names the nodes that did not answer in time.",
 		.children = children,
 	};
-	struct status_args args = { 0 };
+	struct status_args args = { .wait_ns = 5000000000 };
 	struct tool_devices devices;
 	int ret;
 
 	cmdline_parse(&argp, argc, argv, 0, &args);
 	ret = devices_open(&args.common, &devices);
 	if (ret)
-		return ret;
+		return args.nodes ? status_of_nodes(NULL, &args) : ret;
 	ret = status_of(&devices, &args);
 	devices_close(&devices);
 	return ret;

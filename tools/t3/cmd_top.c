@@ -28,6 +28,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'b':
 		args->batch = true;
 		return 0;
+	case 'N':
+		args->nodes = true;
+		return 0;
+	case 'w':
+		args->wait_ns = cmdline_seconds(state, "--wait", arg, 3600);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -81,6 +87,8 @@ int cmd_top(int argc, char **argv)
 		{ "count", 'n', "N", 0, "end after N samples", 0 },
 		{ "once", 'o', NULL, 0, "take one sample, as --batch --count 1 does", 0 },
 		{ "batch", 'b', NULL, 0, "print lines instead of a screen, also on a terminal", 0 },
+		{ "nodes", 'N', NULL, 0, "of all nodes of a cluster, printed by node 0", 0 },
+		{ "wait", 'w', "SECONDS", 0, "with --nodes: wait so long for the others (5)", 0 },
 		{ 0 },
 	};
 	static const struct argp_child children[] = { { &cmdline_device, 0, NULL, 0 }, { 0 } };
@@ -91,10 +99,13 @@ int cmd_top(int argc, char **argv)
 		       "processes that use them. With --json each sample is a line. Root sees "
 		       "all processes and their spaces, others see their own processes. On a "
 		       "terminal, q ends it, and arrows and pages scroll. P, M and N sort "
-		       "processes by busy queues, memory and pid. Space pauses.",
+		       "processes by busy queues, memory and pid. Space pauses.\vWith --nodes "
+		       "the same command runs on each node of a cluster (t3-vm cluster). Each "
+		       "sends a sample in each interval to node 0, which prints all of them as "
+		       "lines, and says who sends none.",
 		.children = children,
 	};
-	struct top_args args = { .interval_ns = 1000000000 };
+	struct top_args args = { .interval_ns = 1000000000, .wait_ns = 5000000000 };
 	struct tool_devices devices;
 	int ret;
 
@@ -102,7 +113,9 @@ int cmd_top(int argc, char **argv)
 	ret = devices_open(&args.common, &devices);
 	if (ret)
 		return ret;
-	if (!args.batch && !args.common.json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+	if (args.nodes)
+		ret = top_nodes(&devices, &args);
+	else if (!args.batch && !args.common.json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		ret = top_screen(&devices, &args);
 	else
 		ret = watch(&devices, &args);

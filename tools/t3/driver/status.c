@@ -57,11 +57,19 @@ static const json_t *find_space(const struct status *status, uint64_t fabric, js
 
 static void say_owner(struct sentence *s, const json_t *space)
 {
+	const char *known = json_string_value(json_object_get(space, "process"));
 	json_int_t pid = record_number(space, "pid");
 	char name[32];
 
-	process_name((uint64_t)pid, name, sizeof(name));
-	say(s, " (pid %lld %s)", (long long)pid, name);
+	if (!known)
+		process_name((uint64_t)pid, name, sizeof(name));
+	say(s, " (pid %lld %.32s)", (long long)pid, known ? known : name);
+}
+
+static void say_node(struct sentence *s, const struct status_device *device)
+{
+	if (device->node != NO_NODE)
+		say(s, "node %d ", device->node);
 }
 
 /* Epochs wrap. One that is less than half of all numbers ahead has come. */
@@ -85,8 +93,10 @@ static void say_target(struct sentence *s, const struct status *status,
 	if (space)
 		say(s, ", which is %s in epoch %lld", record_text(space, "state"),
 		    (long long)record_number(space, "epoch"));
-	else
+	else if (device->node == NO_NODE)
 		say(s, ", which this machine cannot see");
+	else
+		say(s, ", which no node has shown");
 }
 
 static void say_targets(struct sentence *s, const struct status *status,
@@ -169,6 +179,7 @@ static void add_space(json_t *sentences, const struct status *status,
 {
 	struct sentence s = { .used = 0 };
 
+	say_node(&s, device);
 	say(&s, "rank %u space %lld", device->device->info.rank,
 	    (long long)record_number(space, "space"));
 	say_owner(&s, space);
@@ -193,6 +204,7 @@ static void add_queue(json_t *sentences, const struct status_device *device, con
 	const json_t *job = json_array_get(json_object_get(queue, "parts"), 0);
 	struct sentence s = { .used = 0 };
 
+	say_node(&s, device);
 	say(&s, "rank %u queue %lld (priority %lld): %s, %lld jobs", device->device->info.rank,
 	    (long long)record_number(queue, "queue"), (long long)record_number(queue, "priority"),
 	    record_text(queue, "state"), (long long)record_number(queue, "jobs"));

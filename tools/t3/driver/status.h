@@ -5,8 +5,11 @@
 
 #include "common/devices.h"
 
+#define NO_NODE (-1)
+
 struct status_device {
 	const struct tool_device *device;
+	int node;			 /* of a cluster; NO_NODE: this machine alone is shown */
 	json_t *spaces, *tiles, *queues; /* records: debugfs.h */
 };
 

@@ -15,6 +15,8 @@ struct top_args {
 	uint64_t interval_ns;
 	uint64_t count; /* 0: no limit */
 	bool batch;
+	bool nodes;	  /* of a cluster; batch, too */
+	uint64_t wait_ns; /* for the other nodes */
 };
 
 struct top_sample {
@@ -43,6 +45,9 @@ void top_print(FILE *out, const struct tool_devices *devices, const struct top_s
 	       const struct top_sample *after, enum top_order order);
 json_t *top_to_json(const struct tool_devices *devices, const struct top_sample *before,
 		    const struct top_sample *after);
+
+/* Send samples to node 0, or print those of all nodes. Returns an exit code (nodes.c). */
+int top_nodes(const struct tool_devices *devices, const struct top_args *args);
 
 /* Run the screen with its keys until a key ends it. Returns an exit code (screen.c). */
 int top_screen(const struct tool_devices *devices, const struct top_args *args);
