@@ -257,6 +257,28 @@ def the_tool_looks_at_all_nodes():
     check("node1: " not in result[1], "only node 0 prints", result[1])
 
 
+TRACE = """t3 trace --nodes --wait 60 --json -o /tmp/all.json -- \\
+    t3 gemm-rs --nodes --ranks 2 --iters 5 --shape 64x64x64 || exit
+[ $T3_NODE = 1 ] && { ls /tmp/all.json; exit 0; }
+grep -o '"node . rank . [^"]*"' /tmp/all.json | sort -u
+grep -o '"node .: rank .' /tmp/all.json | sort -u
+t3 trace --nodes --wait 1 -o /tmp/all.json -- true"""
+
+
+def one_timeline_has_all_nodes():
+    """By the clock of node 0. Who does not come is named."""
+    result = cluster("cluster-trace", "--ranks", "1", "--", "sh", "-c", TRACE, seconds=3 * BOOT_SECONDS)
+    expect(result, 0, *(f'^node0: "node {node}: rank {node}$' for node in (0, 1)),
+           "^node1: ls: /tmp/all.json: No such file",
+           "^node0: t3: node 1 is not in the timeline: it did not begin$",
+           "^node0: /tmp/all.json: .*; 1 of 2 nodes, .*virtual clocks are each node's own$")
+    facts = json.loads(re.search(r'^node0: (\{"clock".*)', result[1] + result[2], re.MULTILINE)[1])
+    other = facts["nodes"][0]
+    check(facts["clock"] == "CLOCK_MONOTONIC of node 0" and facts["events"], "node 0", facts)
+    check(other["node"] == 1 and other["facts"]["events"] and not other["facts"]["status"], "node 1", other)
+    check(0 < other["clock_error_us"] == facts["clock_error_us"], "the clocks' error", facts)
+
+
 def nodes_may_have_fabrics_of_their_own():
     result = cluster("cluster-own", "--own-fabrics", "--ranks", "1", "--", "t3", "list")
     expect(result, 0, "^node0: .* 0 of 1 ", "^node1: .* 0 of 1 ")
@@ -284,7 +306,7 @@ def an_mpi_job_spans_the_nodes():
 
 TESTS = [nodes_reach_each_other_by_name, collectives_run_over_two_nodes,
          a_gemm_over_nodes_has_the_bits_and_counts_of_one_vm, a_gemm_over_nodes_names_the_rank_that_ended,
-         a_rank_that_ends_is_an_error_on_both_nodes, the_tool_looks_at_all_nodes, nodes_may_have_fabrics_of_their_own,
+         a_rank_that_ends_is_an_error_on_both_nodes, the_tool_looks_at_all_nodes, one_timeline_has_all_nodes, nodes_may_have_fabrics_of_their_own,
          the_administrator_may_forbid_keys, a_failure_ends_the_other_nodes,
          a_node_that_hangs_meets_the_timeout, a_killed_cluster_leaves_no_process,
          sigterm_ends_all_nodes, mpirun_starts_nodes, srun_starts_nodes,

@@ -19,6 +19,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 's':
 		args->sample_ns = cmdline_seconds(state, "--sample", arg, 3600);
 		return 0;
+	case 'N':
+		args->nodes = true;
+		return 0;
+	case 'w':
+		args->wait_ns = cmdline_seconds(state, "--wait", arg, 86400);
+		return 0;
 	case 'm':
 		args->guest = arg;
 		return 0;
@@ -41,6 +47,8 @@ static void check(const struct trace_args *args, struct argp_state *state)
 		argp_error(state, "--merge and --qemu-log go together");
 	if (args->guest && args->command)
 		argp_error(state, "--merge runs no command, such as '%s'", args->command[0]);
+	if (args->guest && args->nodes)
+		argp_error(state, "--merge takes no --nodes: it adds one VM's devices");
 	if (!args->guest && !args->command)
 		argp_error(state, "a command must follow, as in: t3 trace -o FILE -- CMD ARG...");
 }
@@ -64,6 +72,8 @@ int cmd_trace(int argc, char **argv)
 		{ "output", 'o', "FILE", 0, "the timeline, in Chrome's trace event format", 0 },
 		{ "buffer", 'b', "KIB", 0, "buffer for events of each CPU, in KiB (8192)", 0 },
 		{ "sample", 's', "SECONDS", 0, "time between samples of the counters (0.01)", 0 },
+		{ "nodes", 'N', NULL, 0, "one timeline of all nodes of a cluster, on node 0", 0 },
+		{ "wait", 'w', "SECONDS", 0, "with --nodes: wait so long for the others (30)", 0 },
 		{ "merge", 'm', "GUEST", 0, "add to this timeline, and run no command", 2 },
 		{ "qemu-log", 'q', "LOG", 0, "QEMU's log of the devices' events", 2 },
 		{ 0 },
@@ -75,7 +85,11 @@ int cmd_trace(int argc, char **argv)
 		.args_doc = "-o FILE -- CMD [ARG...]\n-o FILE --merge GUEST --qemu-log LOG",
 		.doc = "Run a command, and record the driver's events during it as a timeline "
 		       "for ui.perfetto.dev: spaces with their states, waits, jobs, faults and "
-		       "counters. It needs root.\vThe second form runs on the host of a VM. "
+		       "counters. It needs root. With --nodes the same command runs on each node "
+		       "of "
+		       "a cluster (t3-vm cluster): node 0 writes the timeline of all, by its own "
+		       "clock, and says how far the others may be off.\vThe second form runs on "
+		       "the host of a VM. "
 		       "It adds the devices' own events to a timeline, such as triggers of "
 		       "tiles, blocks, links and interrupts. QEMU logs them with -trace 't3_*' "
 		       "-msg timestamp=on. The exit status is the command's, or 128 + N when "
@@ -83,7 +97,9 @@ int cmd_trace(int argc, char **argv)
 		       " could not be run, and 127 when it does not exist.",
 		.children = children,
 	};
-	struct trace_args args = { .buffer_kib = 8192, .sample_ns = 10000000 };
+	struct trace_args args = { .buffer_kib = 8192,
+				   .sample_ns = 10000000,
+				   .wait_ns = 30000000000 };
 
 	cmdline_parse(&argp, argc, argv, ARGP_IN_ORDER, &args);
 	return args.guest ? trace_merge(&args) : trace_run(&args);

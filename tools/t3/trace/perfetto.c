@@ -270,7 +270,7 @@ static int by_time(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static json_t *all_events(struct perfetto *timeline)
+json_t *perfetto_events(struct perfetto *timeline)
 {
 	json_t *events = json_array();
 	size_t i;
@@ -286,7 +286,7 @@ static json_t *all_events(struct perfetto *timeline)
 int perfetto_write(struct perfetto *timeline, const char *path, json_t *facts)
 {
 	json_t *root = json_pack("{s:s, s:o, s:o}", "displayTimeUnit", "ns", "otherData", facts,
-				 "traceEvents", all_events(timeline));
+				 "traceEvents", perfetto_events(timeline));
 	int ret = 0;
 	FILE *file;
 

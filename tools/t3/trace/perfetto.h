@@ -49,6 +49,8 @@ bool perfetto_range(const struct perfetto *timeline, int64_t *first_ns, int64_t 
 /* End all open slices, at the time of the newest event. */
 void perfetto_close(struct perfetto *timeline);
 
+/* All of it as an array, ordered by time. NULL: no memory. */
+json_t *perfetto_events(struct perfetto *timeline);
 /*
  * Write the timeline, ordered by time. facts go to "otherData"; the function takes ownership.
  * Returns 0 or -errno.

@@ -9,6 +9,7 @@
 #include "common/sample.h"
 #include "trace/trace.h"
 #include "trace/driver.h"
+#include "trace/nodes.h"
 
 struct recording {
 	const struct trace_args *args;
@@ -16,6 +17,7 @@ struct recording {
 	struct tracefs tracefs;
 	struct perfetto *timeline;
 	struct sample last; /* counters of the last sample */
+	struct trace_nodes *nodes;
 };
 
 /* Add the changes since the last sample, as rates. */
@@ -110,16 +112,28 @@ static json_t *facts_of(const struct recording *r, long events, uint64_t lost, i
 			 devices);
 }
 
+/* The others' timelines are in node 0's file. */
+static int write_timeline(struct recording *r, json_t *facts)
+{
+	return trace_nodes_own(r->nodes)
+		       ? 0
+		       : perfetto_write(r->timeline, r->args->output, json_incref(facts));
+}
+
 static int save(struct recording *r, long events, uint64_t lost, int status)
 {
 	json_t *facts = facts_of(r, events, lost, status);
-	char text[128];
+	char text[320], more[160] = "";
 	int ret;
 
-	snprintf(text, sizeof(text), "%ld events of %zu devices, %llu lost%s", events,
+	if (trace_nodes_end(r->nodes, r->timeline, facts, more, sizeof(more))) {
+		json_decref(facts);
+		return EXIT_OWN_FAILURE;
+	}
+	snprintf(text, sizeof(text), "%ld events of %zu devices, %llu lost%s%s", events,
 		 r->devices.count, (unsigned long long)lost,
-		 lost ? ": a larger --buffer keeps them" : "");
-	ret = perfetto_write(r->timeline, r->args->output, json_incref(facts));
+		 lost ? ": a larger --buffer keeps them" : "", more);
+	ret = write_timeline(r, facts);
 	if (ret)
 		ret = complain(EXIT_OWN_FAILURE, "%s could not be written: %s", r->args->output,
 			       strerror(-ret));
@@ -138,6 +152,9 @@ static void name_devices(struct recording *r)
 	for (i = 0; i < r->devices.count; i++) {
 		device = &r->devices.list[i];
 		snprintf(name, sizeof(name), "rank %u (%s)", device->info.rank, device->entry.bdf);
+		if (r->args->nodes)
+			snprintf(name, sizeof(name), "node %u: rank %u (%s)",
+				 trace_nodes_own(r->nodes), device->info.rank, device->entry.bdf);
 		perfetto_name_process(r->timeline, (uint32_t)device->index + 1, name);
 	}
 }
@@ -175,20 +192,32 @@ static int check_output(const char *path)
 	return 0;
 }
 
+/* Meet the other nodes, if there are any, and record. */
+static int begin(struct recording *r)
+{
+	int ret;
+
+	r->timeline = perfetto_new();
+	if (!r->timeline)
+		return complain(EXIT_OWN_FAILURE, "no memory for the timeline");
+	ret = trace_nodes_begin(r->args, &r->nodes);
+	if (!ret && !trace_nodes_own(r->nodes))
+		ret = check_output(r->args->output);
+	if (ret)
+		return EXIT_OWN_FAILURE;
+	name_devices(r);
+	return record(r);
+}
+
 int trace_run(const struct trace_args *args)
 {
 	struct recording r = { .args = args };
 	int ret;
 
-	if (check_output(args->output) || devices_open(&(struct cmd_common){ 0 }, &r.devices))
+	if (devices_open(&(struct cmd_common){ 0 }, &r.devices))
 		return EXIT_OWN_FAILURE;
-	r.timeline = perfetto_new();
-	if (r.timeline) {
-		name_devices(&r);
-		ret = record(&r);
-	} else {
-		ret = complain(EXIT_OWN_FAILURE, "no memory for the timeline");
-	}
+	ret = begin(&r);
+	trace_nodes_free(r.nodes);
 	perfetto_free(r.timeline);
 	sample_free(&r.last);
 	devices_close(&r.devices);

@@ -10,6 +10,8 @@ struct trace_args {
 	const char *output;
 	const char *guest, *qemu_log; /* --merge, --qemu-log */
 	uint64_t buffer_kib, sample_ns;
+	bool nodes;	  /* of a cluster */
+	uint64_t wait_ns; /* for the others, before the command and after it */
 	char **command;
 };
 
