@@ -73,10 +73,12 @@ def vm_boots_and_writes_to_the_users_cache_alone():
 
 
 def cluster_boots_by_the_link():
-    """It starts itself again for each node."""
-    text = execute(COMMAND, "cluster", "--no-devices", "--no-driver", "--", "hostname",
-                   XDG_CACHE_HOME=str(PLACE / "cache"))
-    same(sorted(text.splitlines()), ["node0: node0", "node1: node1"], "what the nodes say")
+    """It starts itself again for each node, here with programs and the library of a root of the host."""
+    text = execute(COMMAND, "cluster", "--no-devices", "--no-driver", "--root", "host", "--", "sh", "-c",
+                   "hostname; pkg-config --modversion libt3", XDG_CACHE_HOME=str(PLACE / "cache"))
+    version = (ROOT / "tools/packaging/VERSION").read_text().strip()
+    same(sorted(text.splitlines()), sorted(f"node{node}: {word}" for node in (0, 1)
+                                           for word in (f"node{node}", version)), "what the nodes say")
 
 
 def folder_for_logs_is_the_cache_or_else_temporary():

@@ -391,6 +391,9 @@ MUTANTS = [
            "result + (j + 1) * bytes", "result + j * bytes"),
     Mutant("plan-chunk-ragged", "unit", "libt3/plan/geometry.c",
            "(chunk < more ? chunk : more)", "more"),
+    Mutant("root-read-only", "root", "tools/vm/vm_root.py", '",readonly=on"', '""'),
+    Mutant("root-absolute-link", "root", "tools/vm/vm_userland.py",
+           'target.startswith("/")', 'target == "/"'),
 ]
 
 
@@ -436,7 +439,7 @@ def run_guest(suite, log):
         return None
     if run(["make", "tests-image"], log, more):
         return None
-    return run(["tools/build/check.py", f"guest:{program}" if program else "guest"], log, more)
+    return run(["tools/build/check.py", f"guest:{program}" if program else suite], log, more)
 
 
 def likely_first(file):

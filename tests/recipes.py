@@ -42,6 +42,7 @@ CANNOT = [
      "the newest suite boots one of them"),
     (r"^make check ACCEL=kvm", "no KVM here boots a guest; accel.py runs what it says then"),
     (r"^make shell$|^make gdb |^gdb ", "for a person at a terminal; loop.py runs both without one"),
+    (r"^tools/vm/t3-vm shell ", "for a person at a terminal; root.py of the tests runs it without one"),
     (r"^make deb$|^t3-vm ", "make check-deb does both"),
     (r"^make (check-)?series( |$)", "series.py of the tests runs make series; "
      "make check-series works for an hour, by hand when the driver's files change"),

@@ -115,14 +115,16 @@ def programs_of_the_host_work():
     script = ["set -e", "/usr/bin/python3 devices.py 'a  b'",
               "t3 gemm-rs --ranks 2 --shape 64x64x64 --iters 1",
               "cc -g -o compiled program.c $(pkg-config --cflags --libs libt3)", "./compiled",
-              *(HERE[name] for name in there), OWN, "touch made", "exit 7"]
+              *(HERE[name] for name in there), OWN, "touch made",
+              f"cc -g -o wrong {ROOT}/tests/libt3/wrong_store.c $(pkg-config --cflags --libs libt3)",
+              "ulimit -c 0; ! T3_DEBUG=check ./wrong", "exit 7"]
     with place() as folder:
         (folder / "devices.py").write_text(DEVICES)
         (folder / "program.c").write_text(PROGRAM)
         before = state(folder)
         result = vm("host", "--root", "host", "--ranks", "2", "--", "sh", "-c", "\n".join(script), cwd=folder)
         expect(result, 7, rf"^2 devices in {folder} \['a  b'\]$", "PASS", "^compiled: 2 devices$", OWN_SAID,
-               *(SAID[name] for name in there))
+               r"wrong_store\.c:\d+", *(SAID[name] for name in there))
         check(state(folder) == before, "the working directory changed")
     for name in HERE.keys() - set(there):
         print(f"# {name} is not installed")
@@ -304,6 +306,16 @@ def refused(sentence, *arguments, cwd=ROOT):
           f"{arguments}: no '{sentence}'", f"{status}\n{out}{err}")
 
 
+def check_refuses_another_processor(root):
+    """An arm64 VM, which is not built here."""
+    try:
+        vm_root.check_userland("--root host", root, "arm64")
+    except vm_root.VmError as error:
+        check("programs are for amd64, and the VM is arm64: give a --root DIR" in str(error), "what it says", error)
+    else:
+        check(False, "it is accepted")
+
+
 def wrong_roots_are_refused():
     with place() as folder:
         root = small_root(folder)
@@ -329,6 +341,7 @@ def wrong_roots_are_refused():
         shell = root / "bin/busybox"
         shell.write_bytes(shell.read_bytes()[:18] + b"\xb7\0" + shell.read_bytes()[20:])
         refused("its programs are for arm64, and the VM is amd64", "--root", root)
+        check_refuses_another_processor(pathlib.Path("/"))
         shell.write_text("#!/bin/true\n")
         refused("its programs are for another processor", "--root", root)
         (root / "bin/sh").unlink()
