@@ -176,6 +176,15 @@ RANKS = ["--ranks", "2", "--initramfs", GUEST / "tests.img"]
 PROGRAM = "/usr/lib/t3/tests/node_ranks"
 
 
+def collectives_of_a_full_fabric_are_hierarchical():
+    """With the bits of their order, and what does not fit is refused; also as t3 perf measures it."""
+    result = cluster("cluster-hierarchical", *RANKS, "--topology", "full", "--", "sh", "-c",
+                     f"{PROGRAM} && t3 launch --nodes -n 2 -- t3 perf --max 1K --iters 2 --algorithm "
+                     "ring,hierarchical,auto", seconds=2 * BOOT_SECONDS)
+    expect(result, 0, "^node0: ranks 0 to 1: good$", "^node1: ranks 2 to 3: good$",
+           *(rf"^node0: +1024 .* right +{name}$" for name in ("ring", "hierarchical", "auto")))
+
+
 def collectives_run_over_two_nodes():
     """And the devices are ranks of one fabric, one node after the other."""
     result = cluster("cluster-collectives", *RANKS, "--", "sh", "-c", "t3 list && t3 launch --nodes "
@@ -203,11 +212,12 @@ def without(names, value):
     return value
 
 
-def gemm_results(command):
+def gemm_results(command, ranks=4, jobs=tuple(f"--timed {job}" for job in JOBS), seconds=3 * BOOT_SECONDS):
     """The JSON of each job, in order."""
     status, out, err = run(VM, *command, "sh", "-c", "\n".join(
-        f"t3 gemm-rs --json --timed --ranks 4 {job} $NODES || exit" for job in JOBS), seconds=3 * BOOT_SECONDS)
-    check(status == 0, f"status {status}", out + err)
+        f"t3 gemm-rs --json --ranks {ranks} {job} $NODES || exit" for job in jobs), seconds=seconds)
+    check(status == 0, f"status {status}",
+          "\n".join(line for line in out.splitlines() if '"reason"' in line or " rank " in line) + err)
     results, text, decoder = [], re.sub(r"^node\d: ", "", out, flags=re.MULTILINE), json.JSONDecoder()
     while text.strip():
         result, end = decoder.raw_decode(text := text.lstrip())
@@ -217,12 +227,17 @@ def gemm_results(command):
 
 def a_gemm_over_nodes_has_the_bits_and_counts_of_one_vm():
     """For all types and paths of the output, and a timed run; only the first node prints."""
-    nodes = gemm_results(["cluster", "--name", "cluster-gemm", *RANKS, "--", "env", "NODES=--nodes"])
-    alone = gemm_results(["run", "--name", "cluster-alone", "--ranks", "4", "--", "env", "NODES="])
-    check(len(nodes) == len(alone) == len(JOBS), "results", f"{len(nodes)} and {len(alone)}")
-    for job, here, there in zip(JOBS, nodes, alone):
+    expect_same_results(2, JOBS, gemm_results(["cluster", "--name", "cluster-gemm", *RANKS, "--", "env", "NODES=--nodes"]),
+                        gemm_results(["run", "--name", "cluster-alone", "--ranks", "4", "--", "env", "NODES="]))
+
+
+def expect_same_results(count, jobs, nodes, alone):
+    """Of a cluster of so many nodes, and of one VM."""
+    check(len(nodes) == len(alone) == len(jobs), "results", f"{len(nodes)} and {len(alone)}")
+    for job, here, there in zip(jobs, nodes, alone):
+        check(here["hash"] == there["hash"], job, f"hash {here['hash']}, of one VM {there['hash']}")
         check(here["pass"] and without(VARYING, here) == without(VARYING, there), job, f"{here}\n{there}")
-        check(here["config"]["nodes"] == 2, "nodes", here["config"])
+        check(here["config"]["nodes"] == count, "nodes", here["config"])
 
 
 def a_gemm_over_nodes_names_the_rank_that_ended():
@@ -233,7 +248,8 @@ def a_gemm_over_nodes_names_the_rank_that_ended():
 
 def a_rank_that_ends_is_an_error_on_both_nodes():
     result = cluster("cluster-lost", *RANKS, "--", PROGRAM, "3", seconds=2 * BOOT_SECONDS)
-    expect(result, 0, *(f"^node{rank // 2}: rank {rank}: .*rank 3 has ended$" for rank in range(3)))
+    expect(result, 0, *(rf"^node{rank // 2}: rank {rank}: all-reduce, rank {rank} \(node {rank // 2}\), "
+                        "epoch 1: .*rank 3 has ended$" for rank in range(3)))
 
 
 VIEW = """t3 status --nodes --wait 60 || exit
@@ -305,6 +321,7 @@ def an_mpi_job_spans_the_nodes():
 
 
 TESTS = [nodes_reach_each_other_by_name, collectives_run_over_two_nodes,
+         collectives_of_a_full_fabric_are_hierarchical,
          a_gemm_over_nodes_has_the_bits_and_counts_of_one_vm, a_gemm_over_nodes_names_the_rank_that_ended,
          a_rank_that_ends_is_an_error_on_both_nodes, the_tool_looks_at_all_nodes, one_timeline_has_all_nodes, nodes_may_have_fabrics_of_their_own,
          the_administrator_may_forbid_keys, a_failure_ends_the_other_nodes,

@@ -394,6 +394,18 @@ MUTANTS = [
     Mutant("root-read-only", "root", "tools/vm/vm_root.py", '",readonly=on"', '""'),
     Mutant("root-absolute-link", "root", "tools/vm/vm_userland.py",
            'target.startswith("/")', 'target == "/"'),
+    Mutant("plan-nodes-three", "unit", "libt3/plan/nodes.c",
+           "w->around = is_ordered(m->desc) && !w->first;", "w->around = false;"),
+    Mutant("plan-nodes-first", "unit", "libt3/plan/nodes.c",
+           "w->first = my_node(m) == after(w->node, h->nodes);", "w->first = my_node(m) == 0;"),
+    Mutant("plan-nodes-spread", "unit", "libt3/plan/nodes.c",
+           "(m->rank == source && m->nodes->place", "(m->nodes->place"),
+    Mutant("plan-nodes-unequal", "unit", "libt3/plan/hierarchy.c",
+           "if (count[i] != count[0])", "if (!count[i])"),
+    Mutant("plan-nodes-choice", "unit", "libt3/plan/space.c",
+           "if (ret == -EFBIG && plan->desc", "if (ret > 0 && plan->desc"),
+    Mutant("plan-far-source", "unit", "libt3/plan/source.c",
+           "			far = through ?", "			far = !through ?"),
 ]
 
 

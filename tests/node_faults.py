@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Faults of one node of a cluster, while a job runs over all: each rank gets an error or goes on,
-nobody hangs, and the next job gives the right sums. TAP on stdout.
+nobody hangs, and the next job gives the right sums. TAP on stdout. cluster_wide.py runs them over
+more nodes.
 
 usage: node_faults.py [NAME...]     (default: all tests)
 """
@@ -20,22 +21,40 @@ import loop
 from loop import BUILD, ROOT, VM, check, run_folder
 
 GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))  # what depends on the kernel
-SECONDS = 150
 SILENCE = 8  # longer than a connection without a word lasts (SPEC.md 16.1)
-COME_BACK = "for i in $(seq 8); do node_ranks && exit; sleep 1; done; exit 1"
-JOB = ("echo begun; t3 gemm-rs --nodes --iters 100000 --timeout 60 >/tmp/out 2>&1; "
-       f'echo "job: $? $(tail -n 1 /tmp/out)"; {COME_BACK}')
+
+
+class Shape:
+    """Of the clusters: cluster_wide.py sets another one."""
+    nodes, ranks = 2, 2  # ranks of each node
+    slow = 1  # so many times the time of two nodes with two ranks
+    program = "node_ranks"  # which must succeed after the fault
+
+
+def seconds():
+    return 150 * Shape.slow
+
+
+def come_back():
+    return f"for i in $(seq 8); do {Shape.program} && echo good again && exit; sleep 1; done; exit 1"
+
+
+def job():
+    return ("echo begun; "
+            f"t3 gemm-rs --nodes --ranks {Shape.nodes * Shape.ranks} --iters 100000 --timeout {seconds() // 2} "
+            f'>/tmp/out 2>&1; echo "job: $? $(tail -n 1 /tmp/out)"; {come_back()}')
 
 
 class Node:
     """A t3-vm node, whose output is read line by line."""
 
-    def __init__(self, number, meet, name, job):
+    def __init__(self, number, meet, name, script):
         self.folder = run_folder(name) / f"node{number}"
         self.process = subprocess.Popen(
-            [VM, "node", "--node", str(number), "--nodes", "2", "--ranks", "2", "--meet", meet, "--name",
-             name, "--grace", str(SECONDS), "--timeout", str(SECONDS), "--initramfs", GUEST / "tests.img",
-             "--", "sh", "-c", job],
+            [VM, "node", "--node", str(number), "--nodes", str(Shape.nodes), "--ranks", str(Shape.ranks),
+             "--meet", meet, "--name", name, "--grace", str(seconds()), "--timeout", str(seconds()),
+             "--initramfs", GUEST / "tests.img", "--", "env", f"T3_SLOW={Shape.slow}",
+             "sh", "-c", script],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
         self.text = ""
 
@@ -60,15 +79,15 @@ class Node:
         os.kill(self.qemu(), number)
 
     def end(self, status):
-        output, _ = self.process.communicate(timeout=SECONDS)
+        output, _ = self.process.communicate(timeout=seconds())
         self.text += output
         check(self.process.returncode == status, f"status {self.process.returncode}", self.text)
 
 
 @contextlib.contextmanager
-def two_nodes(name, job):
+def some_nodes(name, script):
     with tempfile.TemporaryDirectory(prefix="t3-") as folder:
-        nodes = [Node(number, f"{folder}/meet", name, job) for number in range(2)]
+        nodes = [Node(number, f"{folder}/meet", name, script) for number in range(Shape.nodes)]
         try:
             yield nodes, f"{folder}/meet"
         finally:
@@ -86,10 +105,10 @@ def expect_error(node):
 
 
 def a_stopped_node_is_an_error_on_both_and_comes_back():
-    with two_nodes("node-stopped", JOB) as (nodes, _):
+    with some_nodes("node-stopped", job()) as (nodes, _):
         for node in nodes:
             node.await_line("^begun$")
-        time.sleep(3)
+        time.sleep(3 * Shape.slow)
         nodes[1].signal(signal.SIGSTOP)
         time.sleep(SILENCE)
         nodes[1].signal(signal.SIGCONT)
@@ -97,30 +116,32 @@ def a_stopped_node_is_an_error_on_both_and_comes_back():
             expect_error(node)
         for node in nodes:
             node.end(0)
-            check(re.search("^ranks .*: good$", node.text, re.M), "the next job", node.text)
+            check(re.search("^good again$", node.text, re.M), "the next job", node.text)
 
 
 def a_killed_node_is_an_error_and_may_be_started_again():
-    with two_nodes("node-killed", JOB) as (nodes, meet):
+    with some_nodes("node-killed", job()) as (nodes, meet):
         for node in nodes:
             node.await_line("^begun$")
-        time.sleep(3)
+        time.sleep(3 * Shape.slow)
         nodes[1].signal(signal.SIGKILL)
-        expect_error(nodes[0])
+        for node in nodes[:1] + nodes[2:]:
+            expect_error(node)
         nodes[1].end(125)
-        nodes[1] = Node(1, meet, "node-killed", COME_BACK)
+        nodes[1] = Node(1, meet, "node-killed", come_back())
         for node in nodes:
             node.end(0)
-            check(re.search("^ranks .*: good$", node.text, re.M), "the next job", node.text)
+            check(re.search("^good again$", node.text, re.M), "the next job", node.text)
 
 
 def a_full_disk_and_a_wrong_clock_hinder_nobody():
-    job = ('if [ "$T3_NODE" = 1 ]; then date -s 2001-01-01; for disk in /tmp /dev/shm; do '
-           "mount -o remount,size=1m $disk; cat /dev/zero >$disk/full; df $disk; done; fi 2>&1; node_ranks")
-    with two_nodes("node-full", job) as (nodes, _):
+    script = ('if [ "$T3_NODE" = 1 ]; then date -s 2001-01-01; for disk in /tmp /dev/shm; do '
+              "mount -o remount,size=1m $disk; cat /dev/zero >$disk/full; df $disk; done; fi 2>&1; "
+              f"{Shape.program} && echo good")
+    with some_nodes("node-full", script) as (nodes, _):
         for node in nodes:
             node.end(0)
-            check(re.search("^ranks .*: good$", node.text, re.M), "the job", node.text)
+            check(re.search("^good$", node.text, re.M), "the job", node.text)
         check("2001" in nodes[1].text and nodes[1].text.count("100%") == 2, "the fault", nodes[1].text)
 
 

@@ -10,6 +10,7 @@
 #include "comm/private.h"
 
 #define MANY 32u
+#define NODES 3u
 #define LONG in_ms(20000)
 
 /* Version 2 of a card, as numbers. */
@@ -122,6 +123,8 @@ static int talk(struct t3_comm *comm)
 			continue;
 		ret = t3_comm_take(comm, i, &word, sizeof(word), NULL, LONG);
 		if (!ret && (word != i * i || comm->device_rank[i] != MANY - 1 - i))
+			return -EBADMSG;
+		if (comm->node[i] != (t3_comm_spans_nodes(comm) ? i % NODES : 0))
 			return -EBADMSG;
 	}
 	return ret ? ret : t3_comm_barrier(comm, LONG);
@@ -406,8 +409,6 @@ static void wrong_cards_are_refused(void **state)
 }
 
 /* ------------------------------------------------------------------ other nodes */
-
-#define NODES 3u
 
 /* Rank r is on node r % NODES: another kernel, or another network namespace. */
 static void spread(struct member *m, struct wire_card *all)

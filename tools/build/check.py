@@ -920,6 +920,8 @@ SUITES = {
 # Those that run only when they are asked for.
 MORE_SUITES = {
     "host": lambda: tap_program("host", [ROOT / "tests/host.py"]),
+    "cluster-wide": lambda: tap_program("cluster_wide", [ROOT / "tests/cluster_wide.py"],
+                                        seconds=20 * PROGRAM_SECONDS),
     "deb": lambda: tap_program("deb", [ROOT / "tests/deb.py"], seconds=6 * PROGRAM_SECONDS),
     "series-tree": lambda: tap_program("series-tree", [ROOT / "tests/series_tree.py"],
                                        seconds=20 * PROGRAM_SECONDS),
