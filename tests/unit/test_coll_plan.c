@@ -24,7 +24,7 @@ struct run {
 	struct t3_plan_desc desc;
 	uint32_t ranks;
 	uint8_t node[T3_MAX_RANKS]; /* of HIERARCHICAL */
-	bool small; /* values whose sums are exact in any order */
+	bool small;		    /* values whose sums are exact in any order */
 	uint64_t random;
 	struct t3_layout layout[T3_MAX_RANKS];
 	uint32_t input[T3_MAX_RANKS][ELEMENTS]; /* by element of the whole */
@@ -138,9 +138,8 @@ static void set_up(void)
 	const char *why;
 
 	for (r = 0; r < run.ranks; r++) {
-		assert_int_equal(t3_layout_make(&run.desc, r, run.ranks, run.node, &run.layout[r],
-						&why),
-				 0);
+		assert_int_equal(
+			t3_layout_make(&run.desc, r, run.ranks, run.node, &run.layout[r], &why), 0);
 		run.doorbells[r] = (uint32_t)host_random(&run.random);
 		make_space(r);
 	}
@@ -247,7 +246,8 @@ static uint32_t apply(uint32_t sum, uint32_t with)
 }
 
 /* The sum of a node's ranks, from a place on. */
-static uint32_t node_sum(const struct t3_hierarchy *h, uint32_t node, uint32_t from, uint64_t element)
+static uint32_t node_sum(const struct t3_hierarchy *h, uint32_t node, uint32_t from,
+			 uint64_t element)
 {
 	uint32_t start = ref_identity(run.desc.dtype, run.desc.op), sum = start, i, rank;
 
@@ -274,8 +274,7 @@ static uint32_t folded_over_nodes(uint32_t chunk, uint64_t element)
 	}
 	sum = node_sum(&h, (node + 1) % h.nodes, place + 1, element);
 	for (i = 2; i <= h.nodes; i++)
-		sum = apply(apply(start, sum),
-			    node_sum(&h, (node + i) % h.nodes, place, element));
+		sum = apply(apply(start, sum), node_sum(&h, (node + i) % h.nodes, place, element));
 	return sum;
 }
 

@@ -9,9 +9,9 @@
 
 #include "comm/private.h"
 
-#define MANY 32u
+#define MANY  32u
 #define NODES 3u
-#define LONG in_ms(20000)
+#define LONG  in_ms(20000)
 
 /* Version 2 of a card, as numbers. */
 struct wire_card {

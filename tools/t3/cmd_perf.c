@@ -40,10 +40,11 @@ static uint32_t find_algorithm(struct argp_state *state, const char *text, size_
 		if (strlen(perf_algorithms[i]) == length &&
 		    !strncmp(text, perf_algorithms[i], length))
 			return i;
-	argp_error(state,
-		   "--algorithm must be auto, ring, direct or hierarchical, or several of them with "
-		   "commas between them; got '%s'",
-		   text);
+	argp_error(
+		state,
+		"--algorithm must be auto, ring, direct or hierarchical, or several of them with "
+		"commas between them; got '%s'",
+		text);
 	return 0;
 }
 

@@ -77,7 +77,8 @@ uint32_t coll_value(const struct coll_job *job, uint32_t epoch, uint32_t rank, u
 	h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
 	h ^= h >> 31;
 	/* Sums of floats that arrive in any order must be exact. */
-	if (algorithm(job) == T3_ALGORITHM_DIRECT && job->desc.op == DRM_T3_OP_ADD && job->desc.dtype != DRM_T3_I32)
+	if (algorithm(job) == T3_ALGORITHM_DIRECT && job->desc.op == DRM_T3_OP_ADD &&
+	    job->desc.dtype != DRM_T3_I32)
 		return ref_small(job->desc.dtype, (int)(h % 7) - 3);
 	return size == 4 ? (uint32_t)h : (uint32_t)h & ((1u << 8 * size) - 1);
 }
@@ -146,8 +147,7 @@ static uint32_t reduced_over_nodes(const struct coll_job *job, uint32_t epoch, u
 
 	sum = node_sum(job, epoch, (home + 1) % nodes, chunk % each + 1, e);
 	for (i = 2; i <= nodes; i++)
-		sum = add(job, sum,
-			  node_sum(job, epoch, (home + i) % nodes, chunk % each, e));
+		sum = add(job, sum, node_sum(job, epoch, (home + i) % nodes, chunk % each, e));
 	return sum;
 }
 
