@@ -43,22 +43,12 @@ static void test_unix(void)
 	place_free(&place);
 }
 
-/* A port that was free a moment ago. */
 static void test_tcp(void)
 {
 	struct t3_test_place place = place_new();
-	struct sockaddr_in at = { .sin_family = AF_INET,
-				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t size = sizeof(at);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	g_assert_cmpint(bind(fd, (struct sockaddr *)&at, size), ==, 0);
-	g_assert_cmpint(getsockname(fd, (struct sockaddr *)&at, &size), ==, 0);
-	close(fd);
 	g_free(place.address);
-	place.address = g_strdup_printf("\"type\": \"inet\", \"host\": \"127.0.0.1\", "
-					"\"port\": \"%u\"",
-					ntohs(at.sin_port));
+	place.address = tcp_address(tcp_port());
 	test_pair_at(&place);
 	place_free(&place);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* QEMUs that share one fabric, for the T3 qtests. */
 #include "qemu/osdep.h"
+#include "qemu/sockets.h"
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
 #include "t3-test.h"
@@ -52,4 +53,50 @@ QDict *node_peer(struct t3_vm *vm)
 	qobject_ref(peer);
 	qobject_unref(response);
 	return peer;
+}
+
+void node_inject(struct t3_vm *vm, const char *text)
+{
+	qtest_qmp_assert_success(vm->qts,
+				 "{ 'execute': 'qom-set', 'arguments': { 'path': '/objects/f0', "
+				 "'property': 'inject', 'value': %s } }",
+				 text);
+}
+
+static bool state_is(struct t3_vm *vm, const char *state)
+{
+	QDict *peer = node_peer(vm);
+	bool is = g_str_equal(qdict_get_str(peer, "state"), state);
+
+	qobject_unref(peer);
+	return is;
+}
+
+void await_node_state(struct t3_vm *vm, const char *state)
+{
+	unsigned int tries = 3000;
+
+	while (!state_is(vm, state)) {
+		g_assert_cmpuint(tries--, >, 0);
+		g_usleep(10000);
+	}
+}
+
+uint16_t tcp_port(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	g_assert_cmpint(bind(fd, (struct sockaddr *)&at, size), ==, 0);
+	g_assert_cmpint(getsockname(fd, (struct sockaddr *)&at, &size), ==, 0);
+	close(fd);
+	return ntohs(at.sin_port);
+}
+
+char *tcp_address(uint16_t port)
+{
+	return g_strdup_printf("\"type\": \"inet\", \"host\": \"127.0.0.1\", \"port\": \"%u\"",
+			       port);
 }

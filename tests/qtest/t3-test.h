@@ -233,6 +233,13 @@ struct t3_test_place place_new(void);
 void place_free(struct t3_test_place *place);
 /* Node i has rank i alone. */
 struct t3_vm *node_start(const struct t3_test_place *place, unsigned int node);
+/* A port of this machine that was free a moment ago, and an address with it, in JSON. */
+uint16_t tcp_port(void);
+char *tcp_address(uint16_t port);
+/* The fabric's property inject takes the text. */
+void node_inject(struct t3_vm *vm, const char *text);
+/* Wait until `status` shows this state of the connection. */
+void await_node_state(struct t3_vm *vm, const char *state);
 /* The connection to the other node, as `status` shows it. To be freed. */
 QDict *node_peer(struct t3_vm *vm);
 
@@ -255,6 +262,7 @@ void add_thread_tests(void);
 void add_nodes_tests(void);
 void add_node_status_tests(void);
 void add_node_fault_tests(void);
+void add_node_proxy_tests(void);
 void add_removal_tests(void);
 void add_again_tests(void);
 void add_flight_tests(void);

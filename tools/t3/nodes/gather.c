@@ -12,7 +12,11 @@
 
 #define MAGIC	    0x7265687461673354ull
 #define NS_PER_MS   1000000u
+#define RETRY_NS    50000000u
+#define ACK_NS	    1000000000u /* it is a byte, so only a broken connection keeps it */
 #define GREETING_NS 3000000000u /* for the first head of a connection */
+
+static const char ACK = 'A';
 
 static void drop(struct gather_peer *peer)
 {
@@ -54,22 +58,16 @@ void gather_free(struct gather *gather)
 	free(gather);
 }
 
-int gather_open(struct gather *gather, uint64_t until_ns)
-{
-	bool listens = !gather->place.node;
+/* -------------------------------------------------------------------- node 0 */
 
-	gather->fd = gather_socket(listens, until_ns);
+int gather_listen(struct gather *gather, uint64_t until_ns)
+{
+	gather->fd = gather_socket(true, until_ns);
 	if (gather->fd >= 0)
 		return EXIT_OK;
-	if (listens)
-		return complain(EXIT_FAIL, "node 0 cannot listen at %s: %s", gather_place(),
-				strerror(errno));
-	return complain(EXIT_FAIL,
-			"node 0 does not answer at %s: %s. Does it run the same command?",
-			gather_place(), strerror(errno));
+	return complain(EXIT_FAIL, "node 0 cannot listen at %s: %s", gather_place(),
+			strerror(errno));
 }
-
-/* -------------------------------------------------------------------- node 0 */
 
 static void welcome(struct gather *gather)
 {
@@ -122,7 +120,7 @@ static bool take_message(struct gather *gather, struct gather_peer *peer)
 	free(peer->data);
 	peer->data = NULL;
 	peer->got = 0;
-	return good;
+	return good && gather_write(peer->fd, &ACK, 1, now_ns() + ACK_NS);
 }
 
 /* Reads what has come, up to the end of a head or of a message. False: the connection ends. */
@@ -189,7 +187,25 @@ void gather_serve(struct gather *gather, uint64_t until_ns, bool (*done)(void *o
 
 /* ----------------------------------------------------------------- the others */
 
-int gather_send(struct gather *gather, const void *data, size_t size, uint64_t until_ns)
+static bool lost(struct gather *gather)
+{
+	int error = errno;
+
+	if (gather->fd >= 0)
+		close(gather->fd);
+	gather->fd = -1;
+	errno = error;
+	return false;
+}
+
+bool gather_connect(struct gather *gather, uint64_t until_ns)
+{
+	if (gather->fd < 0)
+		gather->fd = gather_socket(false, until_ns);
+	return gather->fd >= 0;
+}
+
+bool gather_post(struct gather *gather, const void *data, size_t size, uint64_t until_ns)
 {
 	struct gather_head head = {
 		.magic = MAGIC,
@@ -199,27 +215,45 @@ int gather_send(struct gather *gather, const void *data, size_t size, uint64_t u
 		.bytes = (uint32_t)size,
 	};
 
+	errno = EMSGSIZE;
 	if (size > GATHER_MOST)
-		return complain(EXIT_FAIL, "%zu bytes for node 0 are too many: allowed are %u",
-				size, GATHER_MOST);
-	if (gather_write(gather->fd, &head, sizeof(head), until_ns) &&
-	    gather_write(gather->fd, data, size, until_ns))
-		return EXIT_OK;
-	return complain(EXIT_FAIL, "node 0 takes nothing at %s: %s", gather_place(),
-			strerror(errno));
+		return false;
+	return (gather_write(gather->fd, &head, sizeof(head), until_ns) &&
+		gather_write(gather->fd, data, size, until_ns)) ||
+	       lost(gather);
 }
 
-bool gather_has_ended(const struct gather *gather)
+bool gather_answer(struct gather *gather, void *data, size_t size, uint64_t until_ns)
 {
-	char byte;
-
-	return !recv(gather->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+	return gather_read(gather->fd, data, size, until_ns) || lost(gather);
 }
 
-int gather_answer(struct gather *gather, void *data, size_t size, uint64_t until_ns)
+bool gather_acknowledged(struct gather *gather, uint64_t until_ns)
 {
-	if (gather_read(gather->fd, data, size, until_ns))
-		return EXIT_OK;
-	return complain(EXIT_FAIL, "node 0 gives no answer at %s: %s", gather_place(),
-			strerror(errno));
+	char ack;
+
+	return gather_answer(gather, &ack, 1, until_ns);
+}
+
+int gather_complain(void)
+{
+	if (errno == EMSGSIZE)
+		return complain(EXIT_FAIL, "there is too much for node 0: allowed are %u bytes",
+				GATHER_MOST);
+	return complain(EXIT_FAIL,
+			"node 0 does not answer at %s: %s. Does it run the same command?",
+			gather_place(), strerror(errno));
+}
+
+int gather_bring(struct gather *gather, const void *data, size_t size, uint64_t until_ns)
+{
+	do {
+		if (gather_connect(gather, until_ns) && gather_post(gather, data, size, until_ns) &&
+		    gather_acknowledged(gather, until_ns))
+			return EXIT_OK;
+		if (errno == EMSGSIZE)
+			break;
+		sleep_ns(RETRY_NS);
+	} while (now_ns() < until_ns);
+	return gather_complain();
 }

@@ -52,19 +52,26 @@ struct gather {
 struct gather *gather_new(enum gather_kind kind);
 void gather_free(struct gather *gather); /* NULL is allowed */
 /*
- * Node 0 listens, and has filled take and opaque; the others connect. Times are of now_ns(). Returns
- * an exit code, after a sentence on failure, as all of these.
+ * Node 0: begin to listen; take and opaque are filled. Times are of now_ns(). Returns an exit code,
+ * after a sentence on failure.
  */
-int gather_open(struct gather *gather, uint64_t until_ns);
-
+int gather_listen(struct gather *gather, uint64_t until_ns);
 /* Node 0: take messages until that time, or until done() says so. done may be NULL. */
 void gather_serve(struct gather *gather, uint64_t until_ns, bool (*done)(void *opaque));
 
-/* The others: send a message; read an answer of exactly that size. */
-int gather_send(struct gather *gather, const void *data, size_t size, uint64_t until_ns);
-/* Has node 0 closed the connection? */
-bool gather_has_ended(const struct gather *gather);
-int gather_answer(struct gather *gather, void *data, size_t size, uint64_t until_ns);
+/*
+ * The others. Node 0 acknowledges each message that it takes. A connection may meet the end of the
+ * command before, on node 0, so the first message must be tried again. False: errno; there is no
+ * connection any more.
+ */
+bool gather_connect(struct gather *gather, uint64_t until_ns);
+bool gather_post(struct gather *gather, const void *data, size_t size, uint64_t until_ns);
+bool gather_answer(struct gather *gather, void *data, size_t size, uint64_t until_ns);
+bool gather_acknowledged(struct gather *gather, uint64_t until_ns);
+/* All of it, again and again. Returns an exit code, after a sentence on failure. */
+int gather_bring(struct gather *gather, const void *data, size_t size, uint64_t until_ns);
+/* The sentence for errno. Returns EXIT_FAIL. */
+int gather_complain(void);
 
 /* gather_wire.c: send all of it, or read all of it, until then. False: errno. */
 bool gather_write(int fd, const void *data, size_t size, uint64_t until_ns);

@@ -127,7 +127,7 @@ static int gather_all(struct gather *gather, const struct status *own,
 	gather->take = take;
 	gather->opaque = &report;
 	add(&report, 0, own_document(own));
-	ret = report.nodes > 1 ? gather_open(gather, until) : EXIT_OK;
+	ret = report.nodes > 1 ? gather_listen(gather, until) : EXIT_OK;
 	if (!ret && report.nodes > 1)
 		gather_serve(gather, until, is_complete);
 	if (!ret)
@@ -152,9 +152,7 @@ static int bring(struct gather *gather, const struct status *own, const struct s
 	json_decref(document);
 	if (!text)
 		return complain(EXIT_FAIL, "no memory for the status");
-	ret = gather_open(gather, until);
-	if (!ret)
-		ret = gather_send(gather, text, strlen(text), until);
+	ret = gather_bring(gather, text, strlen(text), until);
 	free(text);
 	return ret ? ret : own ? EXIT_OK : EXIT_FAIL;
 }

@@ -183,23 +183,27 @@ static int show_all(struct all *all, struct top_sample *before)
 
 /* ------------------------------------------------------------------ the others */
 
-/* Node 0 ends when it has shown what it should: that is the end here, too. */
+/* As long as node 0 takes them: it has the count. */
 static int send_all(struct all *all, struct top_sample *before)
 {
-	uint64_t sent;
+	struct gather *gather = all->gather;
+	bool first = true, taken = true;
+	uint64_t until;
 	char *text;
 	int ret = EXIT_OK;
 
-	for (sent = 0; !ret && (!all->args->count || sent <= all->args->count); sent++) {
+	while (!ret && taken) {
 		ret = next_sample(all, before, &text);
 		if (ret)
-			return ret;
-		if (sent && gather_has_ended(all->gather)) {
-			free(text);
-			return EXIT_OK;
-		}
-		ret = gather_send(all->gather, text, strlen(text), now_ns() + all->args->wait_ns);
+			break;
+		until = now_ns() + all->args->wait_ns;
+		if (first)
+			ret = gather_bring(gather, text, strlen(text), until);
+		else
+			taken = gather_post(gather, text, strlen(text), until) &&
+				gather_acknowledged(gather, until);
 		free(text);
+		first = false;
 	}
 	return ret;
 }
@@ -207,8 +211,10 @@ static int send_all(struct all *all, struct top_sample *before)
 static int run(struct all *all)
 {
 	struct top_sample before;
-	int ret = gather_open(all->gather, now_ns() + all->args->wait_ns);
+	int ret = EXIT_OK;
 
+	if (!all->gather->place.node)
+		ret = gather_listen(all->gather, now_ns() + all->args->wait_ns);
 	if (!ret)
 		ret = top_take(all->devices, &before);
 	if (ret)

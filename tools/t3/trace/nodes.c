@@ -9,6 +9,7 @@
 
 #define ROUNDS	  16 /* questions for a reading; the quickest counts */
 #define ANSWER_NS 1000000000u
+#define RETRY_NS  50000000u
 
 /* A message begins with its kind. */
 enum message {
@@ -152,30 +153,31 @@ static int merge(struct trace_nodes *nodes, struct perfetto *timeline, json_t *f
 
 /* ---------------------------------------------------------------- the others */
 
-static int say(struct trace_nodes *nodes, char message)
+static bool ask(struct trace_nodes *nodes, struct clock_reading *reading, uint64_t until)
 {
-	return gather_send(nodes->gather, &message, 1, deadline(nodes));
+	const char message = ASK;
+	int64_t sent = (int64_t)now_ns(), other;
+
+	if (!gather_post(nodes->gather, &message, 1, until) ||
+	    !gather_answer(nodes->gather, &other, sizeof(other), until))
+		return false;
+	*reading = clock_read(sent, other, (int64_t)now_ns());
+	return gather_acknowledged(nodes->gather, until);
 }
 
 /* The answer to the first question may have to wait until node 0 listens. */
-static int read_clock(struct trace_nodes *nodes, struct clock_reading *best)
+static bool read_clock(struct trace_nodes *nodes, struct clock_reading *best, uint64_t until)
 {
 	struct clock_reading now;
-	int64_t sent, other;
-	int i, ret;
+	int i;
 
 	for (i = 0; i < ROUNDS; i++) {
-		sent = (int64_t)now_ns();
-		ret = say(nodes, ASK);
-		if (!ret)
-			ret = gather_answer(nodes->gather, &other, sizeof(other), deadline(nodes));
-		if (ret)
-			return ret;
-		now = clock_read(sent, other, (int64_t)now_ns());
+		if (!ask(nodes, &now, until))
+			return false;
 		if (!i || now.error_ns < best->error_ns)
 			*best = now;
 	}
-	return EXIT_OK;
+	return true;
 }
 
 static int bring(struct trace_nodes *nodes, struct perfetto *timeline, json_t *facts, char *text,
@@ -183,18 +185,19 @@ static int bring(struct trace_nodes *nodes, struct perfetto *timeline, json_t *f
 {
 	json_t *document;
 	char *data, *message = NULL;
-	int ret = read_clock(nodes, &nodes->reading[1]);
+	int ret = EXIT_OK;
 
-	if (ret)
-		return ret;
+	if (!read_clock(nodes, &nodes->reading[1], deadline(nodes)))
+		return gather_complain();
 	document = json_pack("{s:o, s:O, s:o}", "clock", clock_to_json(nodes->reading), "facts",
 			     facts, "events", perfetto_events(timeline));
 	data = document ? json_dumps(document, JSON_COMPACT) : NULL;
 	json_decref(document);
 	if (!data || asprintf(&message, "%c%s", BRING, data) < 0)
 		ret = complain(EXIT_FAIL, "no memory for the timeline");
-	else
-		ret = gather_send(nodes->gather, message, strlen(message), deadline(nodes));
+	else if (!gather_post(nodes->gather, message, strlen(message), deadline(nodes)) ||
+		 !gather_acknowledged(nodes->gather, deadline(nodes)))
+		ret = gather_complain();
 	free(message);
 	free(data);
 	snprintf(text, size, "; they are in node 0's timeline");
@@ -203,18 +206,33 @@ static int bring(struct trace_nodes *nodes, struct perfetto *timeline, json_t *f
 
 /* ---------------------------------------------------------------------- both */
 
+/* Not node 0: compare the clocks, and say that the command begins. */
+static int arrive(struct trace_nodes *nodes)
+{
+	const char message = READY;
+	uint64_t until = deadline(nodes);
+
+	do {
+		if (gather_connect(nodes->gather, until) &&
+		    read_clock(nodes, &nodes->reading[0], until) &&
+		    gather_post(nodes->gather, &message, 1, until) &&
+		    gather_acknowledged(nodes->gather, until))
+			return EXIT_OK;
+		sleep_ns(RETRY_NS);
+	} while (now_ns() < until);
+	return gather_complain();
+}
+
 static int meet(struct trace_nodes *nodes)
 {
-	int ret = gather_open(nodes->gather, deadline(nodes));
+	int ret;
 
-	if (ret)
-		return ret;
-	if (!nodes->gather->place.node) {
+	if (nodes->gather->place.node)
+		return arrive(nodes);
+	ret = gather_listen(nodes->gather, deadline(nodes));
+	if (!ret)
 		gather_serve(nodes->gather, deadline(nodes), all_ready);
-		return EXIT_OK;
-	}
-	ret = read_clock(nodes, &nodes->reading[0]);
-	return ret ? ret : say(nodes, READY);
+	return ret;
 }
 
 int trace_nodes_begin(const struct trace_args *args, struct trace_nodes **nodes)
