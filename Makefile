@@ -75,7 +75,7 @@ override T3_GUEST := $(abspath $K)
 $(if $(filter $B,$K),$(eval unexport T3_GUEST),$(eval export T3_GUEST))
 # What runs for long what it has built: it gives the lock back before (by RUN).
 RUNNING := run shell check check-deb check-series debug-suites host-suite lint package unit spec qtest guest conformance loop \
-	examples cluster cluster-wide fuzz coverage mutants soak soak-jobs soak-vcpus soak-driver boots paper bench
+	examples cluster cluster-wide fuzz coverage mutants soak soak-jobs soak-vcpus soak-nodes soak-driver boots paper bench
 RUN = $(if $(T3_LOCKED),flock -u 7; unset T3_LOCKED MAKEFLAGS MFLAGS;)
 # One goal's parts are built beside each other, unless the caller said -j; several goals
 # follow each other.
@@ -141,7 +141,7 @@ VM := tools/vm/t3-vm
 SETS_GUEST := try gdb $(if $(filter kernel-debug,$(T3_KERNEL)),kernel-debug)
 $(foreach goal,run shell build deps-run qemu kernel module lib tools initramfs bench boots soak-jobs \
 	san-t3 dkms $B/t3 $B/t3-conformance $K/initramfs.img,$(eval SETS_$(goal) := run))
-$(foreach goal,debug-suites tests-image cluster-wide guest conformance loop soak soak-vcpus soak-driver,$(eval \
+$(foreach goal,debug-suites tests-image cluster-wide guest conformance loop soak soak-vcpus soak-nodes soak-driver,$(eval \
 	SETS_$(goal) := run $(SETS_GUEST)))
 SETS_paper := run paper
 SETS_cluster := run cluster
@@ -248,7 +248,7 @@ includes = $(INC_$(call room,$<))
 .PHONY: help run shell check kernels check-matrix machines check-debug debug-suites check-host host-suite options deps \
 	install uninstall qemu kernel module lib tools initramfs tests-image checkpatch unit-plain \
 	unit spec spec-appendix qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus \
-	coverage mutants soak soak-jobs soak-vcpus soak-driver boots san-t3 series check-series format \
+	coverage mutants soak soak-jobs soak-vcpus soak-nodes soak-driver boots san-t3 series check-series format \
 	pictures paper bench build always dkms dist deb check-deb package clean distclean
 
 help:
@@ -403,16 +403,20 @@ mutants: build tests-image
 #:                SOAK_SEED=N         programs and faults as in an earlier run; default: new ones
 #:                SOAK_MIGRATE=60     seconds between migrations
 #:                SOAK_SCALE=4        work of a round; 1 on a busy host
+#:              Then two VMs on one fabric with faults between them (alone: make soak-nodes)
+#:                for SOAK_SECONDS, with SOAK_SEED.
 #:              Then the driver:
 #:                SOAK_ROUNDS=1000    passes over the removal matrix
 #:                SOAK_CLIENTS=10000  killed clients
 #:                SOAK_SECONDS=600    of random calls
 #:                SOAK_HOGS=600       seconds of one honest client among hostile ones
 #:                COUNT=2000          boots on a busy host (alone: make boots)
-soak: soak-jobs soak-vcpus soak-driver boots
+soak: soak-jobs soak-vcpus soak-nodes soak-driver boots
 soak-vcpus: build tests-image
 	@$(RUN) tests/soak_vcpus.py $(SOAK_SEED:%=--seed %) --migrate-every "$(SOAK_MIGRATE)" --scale "$(SOAK_SCALE)" \
 		"$(SOAK_SECONDS)"
+soak-nodes: build
+	@$(RUN) tests/soak_nodes.py $(SOAK_SEED:%=--seed %) "$(SOAK_SECONDS)"
 soak-driver: build tests-image
 	@$(RUN) tests/soak.py "$(SOAK_ROUNDS)" "$(SOAK_CLIENTS)" "$(SOAK_SECONDS)" "$(SOAK_HOGS)"
 boots: build
