@@ -21,7 +21,8 @@ static const struct part {
 	{ "doorbell", bench_doorbell }, { "nmc", bench_nmc },
 	{ "reader", bench_reader },	{ "submit", bench_submit },
 	{ "latency", bench_latency },	{ "segments", bench_segments },
-	{ "gemm", bench_gemm },		{ "allreduce", bench_allreduce },
+	{ "gemm", bench_gemm },		{ "copy", bench_copy },
+	{ "allreduce", bench_allreduce },
 };
 
 #define PARTS (sizeof(parts) / sizeof(*parts))
@@ -41,8 +42,8 @@ static const char usage[] =
 	"with edu, pci-testdev and ivshmem-plain, where the machine has them: see `make bench`.\n"
 	"It measures all sides of a row in turn, in N rounds (1 .. 101; 31). It prints medians\n"
 	"and quartiles.\n\n"
-	"PART: store, vcpus, doorbell, nmc, reader, submit, latency, segments, gemm or\n"
-	"allreduce (needs four devices, linked in a ring)";
+	"PART: store, vcpus, doorbell, nmc, reader, submit, latency, segments, gemm, copy\n"
+	"or allreduce (needs four devices, linked in a ring)";
 
 static const struct part *find_part(const char *name)
 {

@@ -195,6 +195,7 @@ int bench_submit(struct bench *bench);
 int bench_latency(struct bench *bench);
 int bench_segments(struct bench *bench);
 int bench_gemm(struct bench *bench);
+int bench_copy(struct bench *bench);
 int bench_allreduce(struct bench *bench);
 
 #endif /* T3_BENCH_H */
