@@ -368,7 +368,7 @@ VALUES = [
     ("sim", "--chunks", "auto rows columns"),
     ("sim", "--config", "sequential ideal ideal-nmc t3 t3-mca t3-mca-ag direct alone shared all"),
     ("sim", "--collective", "all-reduce reduce-scatter all-gather all-to-all"),
-    ("bench", "--only", "store vcpus doorbell nmc reader submit latency segments gemm allreduce"),
+    ("bench", "--only", "store vcpus doorbell nmc reader submit latency segments gemm copy allreduce"),
 ]
 
 
@@ -1086,6 +1086,8 @@ GUEST = [
     ("bench, table", "t3 bench --rounds 1 --only segments", check_bench_table),
     ("bench, no peers", "t3 bench --rounds 1 --only vcpus", ends(0, "edu, 2 vCPUs", "not in this machine")),
     ("bench, GEMMs", "t3 bench --rounds 2 --only gemm", ends(0, "two devices, a GEMM of 512x512x512  ")),
+    ("bench, copies", "t3 bench --rounds 2 --only copy",
+     ends(0, "two devices, a copy of 8 MiB  ", "two devices, an update of 8 MiB, f32  ")),
     ("bench, rounds", "t3 bench --rounds 102", ends(2, "--rounds 1 .. 101")),
     ("bench, a part", "t3 bench --only nothing", ends(2, "--only PART must be store, vcpus")),
     ("bench, unprivileged", "su user -c 't3 bench --rounds 1 --only submit'", ends(0, "an empty ioctl")),

@@ -17,11 +17,11 @@ static const struct part {
 	const char *name;
 	int (*run)(struct bench *bench);
 } parts[] = {
-	{ "store", bench_store },	{ "vcpus", bench_vcpus },
-	{ "doorbell", bench_doorbell }, { "nmc", bench_nmc },
-	{ "reader", bench_reader },	{ "submit", bench_submit },
-	{ "latency", bench_latency },	{ "segments", bench_segments },
-	{ "gemm", bench_gemm },		{ "copy", bench_copy },
+	{ "store", bench_store },	  { "vcpus", bench_vcpus },
+	{ "doorbell", bench_doorbell },	  { "nmc", bench_nmc },
+	{ "reader", bench_reader },	  { "submit", bench_submit },
+	{ "latency", bench_latency },	  { "segments", bench_segments },
+	{ "gemm", bench_gemm },		  { "copy", bench_copy },
 	{ "allreduce", bench_allreduce },
 };
 
