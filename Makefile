@@ -728,7 +728,8 @@ $K/base.img: $(addprefix $(STAGE),initramfs.sh common.sh $(GUEST_SCRIPTS)) $K/ke
 	@$(STAGE)initramfs.sh base $@
 packed = $(patsubst $B/%,$(T3_BUILD)/%,$(filter $(TOOL) $(CONFORMANCE) $(GUEST) $(GUEST32) $(EXAMPLES),$^))
 # For compilers in a root of the host.
-DEVELOPMENT := $(wildcard libt3/t3*.h uapi/t3_*.h) libt3/libt3.pc.in $(VERSION_FILE)
+DEVELOPMENT := $(wildcard libt3/t3*.h uapi/t3_*.h) libt3/libt3.pc.in \
+	$(wildcard libt3/*.cmake.in) $(VERSION_FILE)
 $K/initramfs.img: $K/base.img $(MODULE) $(LIB) $(TOOL) $(DEVELOPMENT)
 	@$(STAGE)initramfs.sh image $< $@ $(packed)
 $K/tests.img: $K/initramfs.img driver/60-t3.rules $(GUEST) $(GUEST32) $(CONFORMANCE)

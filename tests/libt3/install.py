@@ -69,7 +69,8 @@ def expected_files(libdir):
     files = {"bin/t3": 0o755, f"{libdir}/libt3.a": 0o644, f"{libdir}/libt3.so": "libt3.so.0",
              f"{libdir}/libt3.so.0": f"libt3.so.{version}", f"{libdir}/libt3.so.{version}": 0o644,
              f"{libdir}/{CHECKER}": 0o644, f"{libdir}/pkgconfig/libt3.pc": 0o644, "include/t3/t3_accel.h": 0o644,
-             "include/t3/t3_hw.h": 0o644,
+             "include/t3/t3_hw.h": 0o644, f"{libdir}/cmake/t3/t3-config.cmake": 0o644,
+             f"{libdir}/cmake/t3/t3-config-version.cmake": 0o644,
              "share/man/man1/t3.1": 0o644}
     files.update({f"include/t3/{header.name}": 0o644 for header in public_headers()})
     for page in PAGES.glob("*.[1-9]"):
@@ -238,6 +239,49 @@ def programs_link_statically():
                                 ["-Wl,--as-needed", "-x", "none", *static_libs()],
                                 FOLDER / "lib/pkgconfig")
         require("libt3.so.0" not in dynamic(program, "NEEDED"), f"{name} needs libt3.so.0")
+
+
+CMAKE_LISTS = """cmake_minimum_required(VERSION 3.18)
+project(program {languages})
+find_package(t3 {version} REQUIRED)
+find_package(t3 REQUIRED) # a second time, from another folder of a project
+add_executable(shared {source})
+target_link_libraries(shared t3::t3)
+add_executable(static {source})
+target_link_libraries(static t3::t3-static)
+"""
+
+
+def cmake_project(name, version, languages="C", status=0):
+    """Configures a project that asks for that version. Its build folder and what CMake says."""
+    source, place = PLACE / f"cmake-{name}", PLACE / f"cmake-{name}/build"
+    source.mkdir(parents=True)
+    (source / "program.cc").write_text(PROGRAM.read_text())
+    program = PROGRAM if languages == "C" else source / "program.cc"
+    (source / "CMakeLists.txt").write_text(CMAKE_LISTS.format(source=program, version=version,
+                                                              languages=languages))
+    said = execute("cmake", "-S", source, "-B", place, status=status,
+                   env=clean_environment(CMAKE_PREFIX_PATH=str(FOLDER)))
+    return place, said
+
+
+def cmake_finds_it():
+    """Shared and static, for C and for C++; a later version or another first number is refused."""
+    if not shutil.which("cmake"):
+        print("# cmake is not installed")
+        return
+    version = (ROOT / "tools/packaging/VERSION").read_text().strip()
+    for languages in ("C", "CXX"):
+        place, _ = cmake_project(languages, version, languages)
+        execute("cmake", "--build", place)
+        for program, needs in (("shared", True), ("static", False)):
+            said = execute(place / program, env=clean_environment())
+            require(said == "6 tiles of f32\n", f"{program} says '{said}'")
+            require(("libt3.so.0" in dynamic(place / program, "NEEDED")) == needs, f"what {program} needs")
+    major = int(version.split(".", maxsplit=1)[0])
+    for name, wanted in (("later", f"{version}.1"), ("next", f"{major + 1}.0")):
+        _, said = cmake_project(name, wanted, status=1)
+        require(f"version: {version}" in said, f"cmake says {said}")
 
 
 # --- T3_DEBUG=check ----------------------------------------------------------
@@ -412,7 +456,7 @@ TESTS = [installs_these_files_and_no_others, links_of_pages_lead_to_pages,
          library_says_what_it_is_and_needs, checker_offers_its_table_alone,
          tool_finds_its_library,
          pc_file_names_no_build_path, c_program_links_shared, cxx_program_links_shared,
-         programs_link_statically, checker_is_found_beside_the_library,
+         programs_link_statically, cmake_finds_it, checker_is_found_beside_the_library,
          checker_is_found_by_a_static_program, program_without_the_checker_goes_on,
          checker_of_another_version_is_refused, setuid_program_is_not_checked, staged_tree_is_a_sysroot,
          build_tree_serves_as_an_installed_one, headers_compile_alone, layouts_stay,

@@ -156,14 +156,19 @@ add_checker() {
 
 # What a compiler needs, for a root of the host, where it is below /run/t3.
 add_development() {
-	local own=$1/usr/lib/t3/own
+	local own=$1/usr/lib/t3/own version file
 
-	mkdir -p "$own/include/t3" "$own/lib/pkgconfig"
+	version=$(cat "$T3_ROOT/tools/packaging/VERSION")
+	mkdir -p "$own/include/t3" "$own/lib/pkgconfig" "$own/lib/cmake/t3"
 	cp "$T3_ROOT"/libt3/t3*.h "$T3_ROOT"/uapi/t3_*.h "$own/include/t3/"
 	ln -s libt3.so.0 "$own/lib/libt3.so"
 	sed -e 's|@PREFIX@|/run/t3|; s|@LIBDIR@|${prefix}/lib|; s|@INCLUDEDIR@|${prefix}/include|' \
-		-e "s|@VERSION@|$(cat "$T3_ROOT/tools/packaging/VERSION")|" "$T3_ROOT/libt3/libt3.pc.in" \
+		-e "s|@VERSION@|$version|" "$T3_ROOT/libt3/libt3.pc.in" \
 		>"$own/lib/pkgconfig/libt3.pc"
+	for file in t3-config t3-config-version; do
+		sed -e 's|@INCLUDES@|../../../include/t3|' -e "s|@VERSION@|$version|" \
+			"$T3_ROOT/libt3/$file.cmake.in" >"$own/lib/cmake/t3/$file.cmake"
+	done
 }
 
 # udev with our rule alone, for the tests to start.

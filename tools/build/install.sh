@@ -47,6 +47,8 @@ list_files() {
 		644 "$T3_BUILD/libt3-check.so.0" "$LIBDIR/libt3-check.so.0" \
 		644 "$T3_BUILD/install/libt3.a" "$LIBDIR/libt3.a" \
 		pc "$T3_ROOT/libt3/libt3.pc.in" "$LIBDIR/pkgconfig/libt3.pc" \
+		cmake "$T3_ROOT/libt3/t3-config.cmake.in" "$LIBDIR/cmake/t3/t3-config.cmake" \
+		cmake "$T3_ROOT/libt3/t3-config-version.cmake.in" "$LIBDIR/cmake/t3/t3-config-version.cmake" \
 		644 "$T3_ROOT/tools/t3/t3.1" "$MANDIR/man1/t3.1"
 	for header in "$T3_ROOT"/libt3/t3*.h "$T3_ROOT/uapi/t3_accel.h" "$T3_ROOT/uapi/t3_hw.h"; do
 		printf '644\t%s\t%s\n' "$header" "$INCLUDEDIR/t3/${header##*/}"
@@ -77,6 +79,12 @@ pkgconfig() {
 		-e "s|@INCLUDEDIR@|$(below_prefix "$INCLUDEDIR")|; s|@VERSION@|$2|" "$1"
 }
 
+# cmake_package TEMPLATE VERSION: the headers' folder is named from that of the file.
+cmake_package() {
+	sed -e "s|@INCLUDES@|$(realpath -ms --relative-to="$LIBDIR/cmake/t3" "$INCLUDEDIR/t3")|" \
+		-e "s|@VERSION@|$2|" "$1"
+}
+
 install_files() {
 	local version=$2 kind source target
 
@@ -87,6 +95,7 @@ install_files() {
 		link) ln -sfn "$source" "$target" ;;
 		so) echo ".so $source" | install -m 644 /dev/stdin "$target" ;;
 		pc) pkgconfig "$source" "$version" | install -m 644 /dev/stdin "$target" ;;
+		cmake) cmake_package "$source" "$version" | install -m 644 /dev/stdin "$target" ;;
 		*) install -m "$kind" "$source" "$target" ;;
 		esac
 	done
@@ -100,7 +109,8 @@ uninstall_files() {
 	list_files "$@" | while IFS=$'\t' read -r kind source target; do
 		rm -f "${DESTDIR:-}$target"
 	done
-	rmdir --ignore-fail-on-non-empty "${DESTDIR:-}$INCLUDEDIR/t3" 2>/dev/null || true
+	rmdir --ignore-fail-on-non-empty "${DESTDIR:-}$INCLUDEDIR/t3" "${DESTDIR:-}$LIBDIR/cmake/t3" \
+		2>/dev/null || true
 }
 
 main() {

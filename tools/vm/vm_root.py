@@ -140,6 +140,7 @@ def environment(opts):
     user = opts.account
     return {"PATH": ":".join(filter(None, (f"{OWN}/bin", path, SBIN, f"{OWN}/tests"))),
             "LD_LIBRARY_PATH": f"{OWN}/lib", "PKG_CONFIG_PATH": f"{OWN}/lib/pkgconfig",
+            "CMAKE_PREFIX_PATH": OWN,
             "HOME": user.home, "USER": user.name, "LOGNAME": user.name, "SHELL": user.shell,
             "TERM": os.environ.get("TERM") or "linux", **mpi_environment()}
 
