@@ -296,7 +296,7 @@ gdb:
 	@$(STAGE)try.py gdb
 
 # The suites that a kernel, and those that KVM makes a difference to.
-BOOTING := package conformance guest guest-iommu guest-ordinary guest-vcpus hotplug migrate launch examples cluster tool e2e
+BOOTING := package conformance guest guest-iommu guest-ordinary guest-root guest-vcpus root hotplug migrate launch examples cluster tool e2e
 ACCELERATED := launcher patching loop newest $(filter-out package,$(BOOTING))
 SUITES := $(if $(CROSSED),unit conformance guest guest-iommu e2e,$(if $(SELECTED),$(BOOTING),$(if \
 	$(filter kvm,$(T3_ACCEL)),$(ACCELERATED))))

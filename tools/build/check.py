@@ -180,7 +180,7 @@ def guest_options():
 
 def guest_suite_name(name, options):
     """What its results are called by."""
-    if name in ("newest", "guest-ordinary") or name.startswith("guest-vcpus-"):
+    if name in ("newest", "guest-ordinary", "guest-root") or name.startswith("guest-vcpus-"):
         return name
     return "guest-iommu" if "--iommu" in options else "guest"
 
@@ -239,6 +239,15 @@ GUEST_IOMMU = ["test_abi_table", "test_dma", "test_eventfd", "test_fuzz", "test_
 
 def guest_iommu_suite():
     return guest_boot("guest-iommu", "--ranks 4 --iommu", GUEST_IOMMU)
+
+
+# What a root of the host makes different: its libraries, processes, files and terminals, accounts.
+GUEST_ROOT = ["test_query", "test_check", "test_isolation", "test_libt3", "test_ring", "test_zz_unload"]
+
+
+def guest_root_suite():
+    """The small image's programs, with this machine's userland around them."""
+    return guest_boot("guest-root", "--ranks 4 --root host", GUEST_ROOT)
 
 
 # By QEMU's ordinary ways, which other accelerators have: for stores, and for the fabric's events.
@@ -902,6 +911,7 @@ SUITES = {
     "guest": guest_suite,
     "guest-iommu": guest_iommu_suite,
     "guest-ordinary": guest_ordinary_suite,
+    "guest-root": guest_root_suite,
     "guest-vcpus": guest_vcpus_suite,
     "newest": newest_suite,
     "hotplug": hotplug_suite,
