@@ -154,7 +154,9 @@ T3_PACKAGES ?= $(sort $(CROSSED:%=run try %) $(if $(CROSSED),,$(foreach goal,$(G
 # ------------------------------------------------------------------- sources
 CORE_SRC := $(wildcard qemu-device/core/*/*.c)
 # The checker is an object of its own, with copies of these: they have no state.
-LIB_SRC := $(filter-out libt3/check/%,$(wildcard libt3/*/*.c))
+LIB_SRC := $(filter-out libt3/check/% libt3/mpi/%,$(wildcard libt3/*/*.c))
+# A component of Open MPI: its own object, which uses libt3 as any program does.
+MPI_SRC := $(wildcard libt3/mpi/*.c)
 CHECK_SRC := $(wildcard libt3/check/*.c)
 CHECK_TAKES := $(addprefix libt3/,device/host.c device/names.c device/node.c space/geometry.c space/move.c)
 SIM_SRC := $(wildcard tools/t3/sim/*.c)
@@ -190,6 +192,8 @@ FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$B/fuzz/%)
 COVERED := $(patsubst tests/%.c,$B/cov/bin/%,$(filter tests/unit/test_core_% tests/unit/test_sim_%, \
 	$(filter-out tests/unit/test_core_threads%,$(UNIT_SRC))) $(SPEC_SRC))
 GUEST := $(GUEST_SRC:tests/guest/%.c=$B/guest/%)
+MPI := $(if $(MPI_SRC),$B/mca_coll_t3.so)
+MPI_TESTS := $(patsubst tests/mpi/%.c,$B/mpi/%,$(wildcard tests/mpi/*.c))
 EXAMPLES := $(EXAMPLE_SRC:tests/examples/%.c=$B/examples/%)
 # 32-bit clients are i386's.
 GUEST32 := $(if $(CROSSED),,$(GUEST32_SRC:tests/guest32/%.c=$B/guest32/%))
@@ -232,6 +236,10 @@ pkg = $(shell $(PKG_CONFIG) $1)
 
 INC_qemu-device := -Iuapi -Iqemu-device/core
 INC_libt3 = -DT3_VERSION=\"$(VERSION)\" -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags $(LIB_PKGS))
+# Debian's headers of Open MPI, which our warnings are not for.
+OMPI_INCLUDE = $(call pkg,--variable=includedir ompi-c)
+INC_mpi = -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags libdrm) -isystem $(OMPI_INCLUDE) -isystem $(OMPI_INCLUDE)/openmpi \
+	$(patsubst -I%,-isystem %,$(call pkg,--cflags pmix))
 INC_tools = -DT3_VERSION=\"$(VERSION)\" -Itools/t3 -Iuapi -Ilibt3 -Iqemu-device/core $(call pkg,--cflags $(LIB_PKGS) jansson)
 INC_conformance := -Iuapi
 INC_examples = -Iuapi -Ilibt3 $(call pkg,--cflags libdrm ompi-c)
@@ -241,7 +249,7 @@ OF_LIB := tests/unit/test_lib_% tests/unit/test_coll_% tests/guest/%
 INC_tests = -I$(dir $<) -I$(dir $<)common -Itests/unit/common -I$B/spec \
 	$(if $(filter $(OF_LIB),$<),,-Iqemu-device/core) $(INC_tools) $(call pkg,--cflags cmocka)
 LIBS = $(call pkg,--libs $(LIB_PKGS)) -lm -pthread
-room = $(if $(filter tests/conformance/% tests/examples/%,$1),$(word 2,$(subst /, ,$1)),$(firstword $(subst /, ,$1)))
+room = $(if $(filter tests/conformance/% tests/examples/% tests/mpi/% libt3/mpi/%,$1),$(word 2,$(subst /, ,$1)),$(firstword $(subst /, ,$1)))
 includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
@@ -608,6 +616,10 @@ $B/san/libt3-check.so.0: $(call objects,san,$(CHECK_SRC) $(CHECK_TAKES)) libt3/c
 	$Q$(link_check) $(SANITIZE)
 link_check = $(CC) -shared -Wl,-soname,$(@F) $(if $(findstring /san/,$@),,-Wl,-z,defs) -Wl,--version-script=libt3/check/check.map -o $@ \
 	$(filter %.o,$^) $(LIBS)
+# Open MPI has its own names by the time it loads this, so they are not looked for here.
+$B/mca_coll_t3.so: $(call objects,obj,$(MPI_SRC)) $(LIB)
+	$(call say,LD,$@)
+	$Q$(CC) -shared -o $@ $(filter %.o,$^) -L$B -lt3 $(call pkg,--libs ompi-c) -Wl,-rpath,'$$ORIGIN'
 $B/libt3.so: $B/libt3.so.0
 	@ln -sf libt3.so.0 $@
 # Asked first by pkg-config where PKG_CONFIG_PATH names the build folder. It says where
@@ -705,6 +717,11 @@ $B/examples/%: $B/obj/tests/examples/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$Q$(CC) -o $@ $< -L$B -lt3 $(call pkg,--libs ompi-c)
+# These know nothing of T3.
+$B/mpi/%: $B/obj/tests/mpi/%.o
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$Q$(CC) -o $@ $< $(call pkg,--libs ompi-c) -lm
 # These compare what devices say with the model itself.
 $(filter $B/guest/test_timed%,$(GUEST)): $B/obj/unit-common.a $(SIM) $(CORE)
 # And these results with the reference arithmetic.
@@ -726,7 +743,7 @@ $K/module/t3.ko: $(MODULE_SRC) $(STAGE)module.sh $K/kernel.stamp
 
 $K/base.img: $(addprefix $(STAGE),initramfs.sh common.sh $(GUEST_SCRIPTS)) $K/kernel.stamp
 	@$(STAGE)initramfs.sh base $@
-packed = $(patsubst $B/%,$(T3_BUILD)/%,$(filter $(TOOL) $(CONFORMANCE) $(GUEST) $(GUEST32) $(EXAMPLES),$^))
+packed = $(patsubst $B/%,$(T3_BUILD)/%,$(filter $(TOOL) $(CONFORMANCE) $(GUEST) $(GUEST32) $(EXAMPLES) $(MPI_TESTS),$^))
 # For compilers in a root of the host.
 DEVELOPMENT := $(wildcard libt3/t3*.h uapi/t3_*.h) libt3/libt3.pc.in \
 	$(wildcard libt3/*.cmake.in) $(VERSION_FILE)
@@ -734,8 +751,9 @@ $K/initramfs.img: $K/base.img $(MODULE) $(LIB) $(TOOL) $(DEVELOPMENT)
 	@$(STAGE)initramfs.sh image $< $@ $(packed)
 $K/tests.img: $K/initramfs.img driver/60-t3.rules $(GUEST) $(GUEST32) $(CONFORMANCE)
 	@$(STAGE)initramfs.sh tests $< $@ $(packed)
-# For the examples under Open MPI alone.
-$K/mpi.img: $K/base.img $(STAGE)guest-mpirun $(MODULE) $(LIB) $(TOOL) $(EXAMPLES) $(DEVELOPMENT)
+# For programs under Open MPI alone.
+$K/mpi.img: $K/base.img $(STAGE)guest-mpirun $(MODULE) $(LIB) $(TOOL) $(EXAMPLES) $(MPI) $(MPI_TESTS) \
+		$(DEVELOPMENT)
 	@$(STAGE)initramfs.sh mpi $< $@ $(packed)
 # What one `make try` needs. Always packed: the tests change from one to the next.
 $K/try.img: $K/initramfs.img driver/60-t3.rules $(addprefix $B/,$(TRY_PROGRAMS)) always

@@ -265,6 +265,13 @@ archive() {
 	(cd "$1" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0)
 }
 
+# Ours of Open MPI's components, where those of its packages are.
+add_component() {
+	local root=$1 beside=$2 component=$T3_BUILD/mca_coll_t3.so
+
+	[ ! -e "$component" ] || "${CROSS}strip" -g -o "$root${beside%/*}/${component##*/}" "$component"
+}
+
 # Open MPI: all files of its packages that a running program needs, and their dependencies. Names
 # and plugins differ by release, but the names of the packages begin alike.
 add_mpi() {
@@ -286,6 +293,7 @@ add_mpi() {
 	for file in "${objects[@]}"; do
 		[ -e "$root$file" ] || cp -L "$file" "$root$file"
 	done
+	add_component "$root" "$(printf '%s\n' "${files[@]}" | grep '/mca_coll_basic\.so$')"
 	[ -x "$root/usr/bin/mpirun.openmpi" ] || die "there is no mpirun among the files of Open MPI"
 	install -m 755 "$T3_ROOT/tools/build/guest-mpirun" "$root/usr/bin/mpirun"
 	add_libraries "$root" "${objects[@]}"

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The coll component "t3" of Open MPI: collectives of unmodified MPI programs on T3 devices. It uses
+ * libt3's public headers and Open MPI's own.
+ *
+ *	component.c   what Open MPI loads: parameters, counters, versions
+ *	module.c      the component on one communicator
+ *	setup.c       the ranks of a communicator agree whether T3 works there
+ *	types.c       which MPI types and operations a device has
+ *	plans.c       the plans of a communicator
+ *	run.c         one collective, piece by piece
+ *	reduce.c      MPI's functions that compute
+ *	move.c        MPI's functions that only move data
+ *
+ * All ranks of a communicator must choose T3 for the same calls. So a choice depends only on what MPI
+ * wants to be equal at all ranks, such as the bytes of a message but not its datatype, and on what
+ * the ranks have agreed on before.
+ */
+#ifndef COLL_T3_H
+#define COLL_T3_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ompi_config.h"
+#include "mpi.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/datatype/ompi_datatype.h"
+
+#include "t3_coll.h"
+
+enum coll_t3_call {
+	COLL_T3_ALLREDUCE,
+	COLL_T3_REDUCE,
+	COLL_T3_REDUCE_SCATTER,
+	COLL_T3_REDUCE_SCATTER_BLOCK,
+	COLL_T3_ALLGATHER,
+	COLL_T3_ALLTOALL,
+	COLL_T3_BCAST,
+	COLL_T3_CALLS
+};
+
+extern const char *const coll_t3_names[COLL_T3_CALLS];
+
+/* MCA parameters, coll_t3_*. */
+struct coll_t3_params {
+	int priority;
+	int verbose;
+	char *device;
+	char *algorithm;
+	unsigned long long min_bytes[COLL_T3_CALLS];
+	unsigned long long piece;
+	unsigned int plans;
+	unsigned int tile;
+	unsigned int setup_seconds;
+	unsigned int seconds;
+};
+
+extern struct coll_t3_params coll_t3_params;
+
+/* Calls of this process, also as MPI_T variables: by T3, and passed on although T3 has the call. */
+struct coll_t3_counts {
+	unsigned long long by_t3[COLL_T3_CALLS];
+	unsigned long long passed_on[COLL_T3_CALLS];
+};
+
+extern struct coll_t3_counts coll_t3_counts;
+
+/* Say it when coll_t3_verbose is at least level: 1: communicators and sums, 10: each call. */
+void coll_t3_say(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Say what made MPI fail, or what the user asked for and does not get. */
+void coll_t3_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---------------------------------------------------------------------- the module */
+
+enum coll_t3_state {
+	COLL_T3_NEW,	/* its ranks have not agreed yet */
+	COLL_T3_ON,	/* T3 carries its large messages */
+	COLL_T3_OFF,	/* agreed: not here */
+	COLL_T3_BROKEN, /* a collective failed: ranks no longer know of each other where they are */
+};
+
+/* The functions of the next component, which the module replaces. */
+#define COLL_T3_FUNCTIONS(F) \
+	F(allreduce)         \
+	F(reduce) F(reduce_scatter) F(reduce_scatter_block) F(allgather) F(alltoall) F(bcast)
+
+#define COLL_T3_NEXT(name)                       \
+	mca_coll_base_module_##name##_fn_t name; \
+	mca_coll_base_module_t *name##_module;
+
+struct coll_t3_kept {
+	struct t3_plan_desc desc;
+	struct t3_plan *plan; /* NULL: the ranks could not make it, all with this error */
+	int error;
+};
+
+#define COLL_T3_PLANS_MAX 16u
+
+struct coll_t3_module {
+	mca_coll_base_module_t super;
+	struct ompi_communicator_t *comm;
+	enum coll_t3_state state;
+	struct t3_comm *t3;
+	struct {
+		COLL_T3_FUNCTIONS(COLL_T3_NEXT)
+	} next;
+	/* The plan used last comes first. */
+	uint32_t kept;
+	struct coll_t3_kept plans[COLL_T3_PLANS_MAX];
+	/* Data of datatypes with gaps, without the gaps. */
+	void *scratch;
+	size_t scratch_bytes;
+};
+
+OBJ_CLASS_DECLARATION(coll_t3_module_t);
+typedef struct coll_t3_module coll_t3_module_t;
+
+mca_coll_base_module_t *coll_t3_comm_query(struct ompi_communicator_t *comm, int *priority);
+
+/* ---------------------------------------------------------------------- setup.c */
+
+/* Return whether T3 carries messages of this communicator. The first call makes the ranks agree. */
+bool coll_t3_ready(coll_t3_module_t *m);
+/* The least of a number of all ranks, by the next component. A negative error number if it fails. */
+int coll_t3_agree(coll_t3_module_t *m, int mine);
+void coll_t3_leave(coll_t3_module_t *m);
+/* At the end of the process. */
+void coll_t3_close_device(void);
+
+/* ---------------------------------------------------------------------- types.c */
+
+/* Return the device's type and operation for MPI's, or false. */
+bool coll_t3_reduction(struct ompi_datatype_t *type, struct ompi_op_t *op, uint32_t *dtype,
+		       uint32_t *t3_op);
+
+/* ---------------------------------------------------------------------- plans.c */
+
+/*
+ * Get a plan. All ranks call it with the same desc. Errors after which the next component can do
+ * the call: those that coll_t3_agreed() knows.
+ */
+int coll_t3_plan(coll_t3_module_t *m, const struct t3_plan_desc *desc, struct t3_plan **plan);
+void coll_t3_drop_plans(coll_t3_module_t *m);
+/* Whether a plan that was got is still kept. */
+bool coll_t3_has_plan(const coll_t3_module_t *m, const struct t3_plan *plan);
+/* Whether all ranks have this error of t3_plan_create(), and the communicator can go on. */
+bool coll_t3_agreed(int error);
+
+/* ---------------------------------------------------------------------- run.c */
+
+/*
+ * A collective on contiguous memory. It has `parts` parts of `count` elements, one for each rank, or
+ * one for ALL_REDUCE and BROADCAST. in and out are as for t3_all_reduce() and the like. out may be
+ * NULL where no result is wanted.
+ */
+struct coll_t3_job {
+	enum coll_t3_call call;
+	enum t3_collective collective;
+	uint32_t dtype;
+	uint32_t op;
+	uint32_t root;
+	uint32_t element; /* bytes */
+	uint64_t count;
+	const void *in;
+	void *out;
+};
+
+/* What became of it. */
+enum coll_t3_end {
+	COLL_T3_DONE,
+	COLL_T3_PASS, /* the next component must do the call; nothing was written */
+	COLL_T3_FAILED,
+};
+
+enum coll_t3_end coll_t3_run(coll_t3_module_t *m, const struct coll_t3_job *job);
+/* The communicator can do no more. Say why; return COLL_T3_FAILED. */
+enum coll_t3_end coll_t3_break(coll_t3_module_t *m, enum coll_t3_call call, const char *why);
+/* Whether a message of these bytes is T3's on this communicator. */
+bool coll_t3_takes(coll_t3_module_t *m, enum coll_t3_call call, uint64_t bytes);
+/* Count a call that the next component does, and say why. */
+void coll_t3_pass(coll_t3_module_t *m, enum coll_t3_call call, const char *why);
+
+/* ---------------------------------------------------------------------- MPI's functions */
+
+int coll_t3_allreduce(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *type,
+		      struct ompi_op_t *op, struct ompi_communicator_t *comm,
+		      mca_coll_base_module_t *module);
+int coll_t3_reduce(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *type,
+		   struct ompi_op_t *op, int root, struct ompi_communicator_t *comm,
+		   mca_coll_base_module_t *module);
+int coll_t3_reduce_scatter(const void *sbuf, void *rbuf, const int *rcounts,
+			   struct ompi_datatype_t *type, struct ompi_op_t *op,
+			   struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_t3_reduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
+				 struct ompi_datatype_t *type, struct ompi_op_t *op,
+				 struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_t3_allgather(const void *sbuf, int scount, struct ompi_datatype_t *stype, void *rbuf,
+		      int rcount, struct ompi_datatype_t *rtype, struct ompi_communicator_t *comm,
+		      mca_coll_base_module_t *module);
+int coll_t3_alltoall(const void *sbuf, int scount, struct ompi_datatype_t *stype, void *rbuf,
+		     int rcount, struct ompi_datatype_t *rtype, struct ompi_communicator_t *comm,
+		     mca_coll_base_module_t *module);
+int coll_t3_bcast(void *buf, int count, struct ompi_datatype_t *type, int root,
+		  struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+#endif /* COLL_T3_H */

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The plans of a communicator. All ranks get the same plans in the same order, so all keep the same
+ * ones, and all know of those that could not be made.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "coll_t3.h"
+
+bool coll_t3_agreed(int error)
+{
+	return error != -ETIMEDOUT && error != -EPIPE && error != -EPROTO && error != -ECOMM;
+}
+
+bool coll_t3_has_plan(const coll_t3_module_t *m, const struct t3_plan *plan)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->kept; i++)
+		if (m->plans[i].plan == plan)
+			return true;
+	return false;
+}
+
+void coll_t3_drop_plans(coll_t3_module_t *m)
+{
+	while (m->kept)
+		t3_plan_destroy(m->plans[--m->kept].plan);
+}
+
+static void make_room(coll_t3_module_t *m)
+{
+	while (m->kept >= coll_t3_params.plans)
+		t3_plan_destroy(m->plans[--m->kept].plan);
+}
+
+static void put_first(coll_t3_module_t *m, uint32_t i)
+{
+	struct coll_t3_kept first = m->plans[i];
+
+	memmove(&m->plans[1], &m->plans[0], i * sizeof(first));
+	m->plans[0] = first;
+}
+
+static bool is_full(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT || error == -ENOMEM;
+}
+
+/*
+ * libt3 makes no progress of MPI, but a rank that is not here yet may need some to come. So they meet
+ * before.
+ */
+static int make(coll_t3_module_t *m, const struct t3_plan_desc *desc, struct t3_plan **plan)
+{
+	int64_t end;
+	int ret = coll_t3_agree(m, 0);
+
+	if (ret)
+		return ret;
+	end = t3_deadline(coll_t3_params.setup_seconds * 1000000000ull);
+	ret = t3_plan_create(m->t3, desc, end, plan);
+	if (is_full(ret) && m->kept) {
+		coll_t3_drop_plans(m);
+		ret = t3_plan_create(m->t3, desc, end, plan);
+	}
+	return ret;
+}
+
+static int add(coll_t3_module_t *m, const struct t3_plan_desc *desc)
+{
+	struct t3_plan *plan = NULL;
+	int ret;
+
+	make_room(m);
+	ret = make(m, desc, &plan);
+	if (ret && !coll_t3_agreed(ret))
+		return ret;
+	if (ret)
+		coll_t3_say(1, "%s: no plan: %s: %s", m->comm->c_name, strerror(-ret),
+			    t3_comm_error(m->t3));
+	m->plans[m->kept++] = (struct coll_t3_kept){ *desc, plan, ret };
+	return 0;
+}
+
+int coll_t3_plan(coll_t3_module_t *m, const struct t3_plan_desc *desc, struct t3_plan **plan)
+{
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < m->kept; i++)
+		if (!memcmp(&m->plans[i].desc, desc, sizeof(*desc)))
+			break;
+	if (i == m->kept) {
+		ret = add(m, desc);
+		if (ret)
+			return ret;
+		i = m->kept - 1;
+	}
+	put_first(m, i);
+	*plan = m->plans[0].plan;
+	return m->plans[0].error;
+}

@@ -1,0 +1,642 @@
+// SPDX-License-Identifier: MIT
+/*
+ * MPI's collectives with the component coll/t3, against the same ones computed here:
+ *
+ *	mpirun -n 4 mpi_collectives [t3|next|any]
+ *
+ * All functions that the component has run with each type, operation and length, also in place, with
+ * datatypes that have gaps, on communicators of other ranks, orders and lives. Results of integers and
+ * of min and max have given bits. Sums of floats are within the bound of any order. The word says who
+ * has to do the calls that a device can do: T3 (the default), which the component's counters must
+ * show, the next component, or anyone.
+ */
+#include <math.h>
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, ranks;
+static MPI_Comm comm;
+static unsigned long checks, failures;
+
+static void fail(const char *what, const char *how)
+{
+	failures++;
+	fprintf(stderr, "rank %d of %d: %s: %s\n", rank, ranks, what, how);
+}
+
+static void expect(int good, const char *what, const char *how)
+{
+	checks++;
+	if (!good)
+		fail(what, how);
+}
+
+/* ---------------------------------------------------------------------- counters */
+
+#define CALLS 7
+
+static const char *const calls[CALLS] = { "allreduce",	    "reduce",
+					  "reduce_scatter", "reduce_scatter_block",
+					  "allgather",	    "alltoall",
+					  "bcast" };
+static MPI_T_pvar_session session;
+static MPI_T_pvar_handle handles[CALLS];
+
+/* A handle counts from its own begin on. Without the component there are none. */
+static void open_counters(void)
+{
+	char name[80];
+	int i, index, count;
+
+	MPI_T_init_thread(MPI_THREAD_SINGLE, &count);
+	MPI_T_pvar_session_create(&session);
+	for (i = 0; i < CALLS; i++) {
+		handles[i] = MPI_T_PVAR_HANDLE_NULL;
+		snprintf(name, sizeof(name), "coll_t3_t3_%s", calls[i]);
+		if (MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS)
+			MPI_T_pvar_handle_alloc(session, index, NULL, &handles[i], &count);
+	}
+}
+
+/* How many of these calls T3 has done. */
+static unsigned long long done_by_t3(const char *call)
+{
+	unsigned long long value = 0;
+	int i;
+
+	for (i = 0; strcmp(calls[i], call); i++)
+		;
+	if (handles[i] != MPI_T_PVAR_HANDLE_NULL)
+		MPI_T_pvar_read(session, handles[i], &value);
+	return value;
+}
+
+static int by_t3 = 1; /* 1: those that can be must be, 0: none may be, -1: anyone */
+
+/* Expect that T3 has done `wanted` more calls since `before`. */
+static void expect_t3(const char *call, unsigned long long before, int wanted)
+{
+	unsigned long long done = done_by_t3(call) - before;
+
+	if (by_t3 >= 0)
+		expect(done == (unsigned long long)(by_t3 ? wanted : 0), call,
+		       done ? "T3 did a call that it should have passed on"
+			    : "T3 did not do a call that it can do");
+}
+
+/* ---------------------------------------------------------------------- data */
+
+enum kind { I32, U32, F32, F64 };
+
+struct type {
+	const char *name;
+	MPI_Datatype type;
+	enum kind kind;
+	size_t bytes;
+};
+
+struct op {
+	const char *name;
+	MPI_Op op;
+	char code;
+};
+
+/* A value of a rank: both signs, wide enough to overflow integer sums. */
+static int64_t raw(int of, uint64_t i)
+{
+	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ull ^ (uint64_t)(of + 1) * 0xd1b54a32d192ed03ull;
+
+	return (int32_t)(x >> 24);
+}
+
+static void set(void *buf, enum kind kind, uint64_t at, int64_t value)
+{
+	switch (kind) {
+	case I32:
+	case U32:
+		((int32_t *)buf)[at] = (int32_t)value;
+		break;
+	case F32:
+		((float *)buf)[at] = (float)value / 1000;
+		break;
+	case F64:
+		((double *)buf)[at] = (double)value / 1000;
+		break;
+	}
+}
+
+static void fill(void *buf, enum kind kind, uint64_t count, int of)
+{
+	uint64_t i;
+
+	for (i = 0; i < count; i++)
+		set(buf, kind, i, raw(of, i));
+}
+
+static double as_double(const void *buf, enum kind kind, uint64_t at)
+{
+	switch (kind) {
+	case I32:
+		return ((const int32_t *)buf)[at];
+	case U32:
+		return ((const uint32_t *)buf)[at];
+	case F32:
+		return (double)((const float *)buf)[at];
+	default:
+		return ((const double *)buf)[at];
+	}
+}
+
+static double better(char code, double a, double b)
+{
+	return code == '<' ? fmin(a, b) : fmax(a, b);
+}
+
+/* Whether element `at` of all ranks' reduction may be what got[place] is. */
+static int right(const void *got, uint64_t place, enum kind kind, char code, uint64_t at)
+{
+	double value[32] = { 0 }, sum = 0, size = 0, best, is = as_double(got, kind, place);
+	int64_t one[1];
+	uint32_t bits = 0;
+	int r;
+
+	for (r = 0; r < ranks; r++) {
+		set(one, kind, 0, raw(r, at));
+		value[r] = as_double(one, kind, 0);
+		bits += (uint32_t)(int32_t)raw(r, at);
+		sum += value[r];
+		size += fabs(value[r]);
+	}
+	for (best = value[0], r = 1; r < ranks && code != '+'; r++)
+		best = better(code, best, value[r]);
+	if (code != '+')
+		return is == best;
+	if (kind == I32 || kind == U32)
+		return ((const uint32_t *)got)[place] == bits;
+	/* Each of ranks - 1 additions rounds once, to half a unit in the last place. */
+	return fabs(is - sum) <= size * (ranks - 1) * (kind == F32 ? 0x1p-24 : 0x1p-53) * 1.01;
+}
+
+static int all_right(const void *got, enum kind kind, char code, uint64_t from, uint64_t count)
+{
+	uint64_t i;
+
+	for (i = 0; i < count; i++)
+		if (!right(got, i, kind, code, from + i))
+			return 0;
+	return 1;
+}
+
+static int untouched(const unsigned char *buf, size_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < bytes && buf[i] == 0xa5; i++)
+		;
+	return i == bytes;
+}
+
+#define GUARD 64
+
+static void *buffer(size_t bytes)
+{
+	unsigned char *buf = malloc(bytes + GUARD);
+
+	if (!buf)
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	memset(buf, 0xa5, bytes + GUARD);
+	return buf;
+}
+
+/* ---------------------------------------------------------------------- reductions */
+
+/* One reduction of `total` elements, which a device can or cannot do. */
+struct task {
+	const struct type *type;
+	const struct op *op;
+	uint64_t total;
+	int in_place;
+	int can;
+	char name[160];
+};
+
+static void check_result(const struct task *t, const void *out, uint64_t from, uint64_t count)
+{
+	expect(all_right(out, t->type->kind, t->op->code, from, count), t->name, "wrong result");
+	expect(untouched((const unsigned char *)out + t->total * t->type->bytes, GUARD), t->name,
+	       "it wrote behind its buffer");
+}
+
+static const void *input(const struct task *t, void *in, void *out)
+{
+	fill(t->in_place ? out : in, t->type->kind, t->total, rank);
+	return t->in_place ? MPI_IN_PLACE : in;
+}
+
+static void do_allreduce(const struct task *t, void *in, void *out)
+{
+	unsigned long long before = done_by_t3("allreduce");
+	const void *from = input(t, in, out);
+
+	MPI_Allreduce(from, out, (int)t->total, t->type->type, t->op->op, comm);
+	check_result(t, out, 0, t->total);
+	expect_t3("allreduce", before, t->can);
+}
+
+static void do_reduce(const struct task *t, void *in, void *out)
+{
+	unsigned long long before = done_by_t3("reduce");
+	int root = ranks - 1, in_place = t->in_place && rank == root;
+	const void *from = input(t, in, out);
+
+	if (t->in_place && !in_place)
+		from = out;
+	MPI_Reduce(from, in_place || rank == root ? out : NULL, (int)t->total, t->type->type,
+		   t->op->op, root, comm);
+	if (rank == root)
+		check_result(t, out, 0, t->total);
+	expect_t3("reduce", before, t->can);
+}
+
+static void do_reduce_scatter_block(const struct task *t, void *in, void *out)
+{
+	unsigned long long before = done_by_t3("reduce_scatter_block");
+	uint64_t part = t->total / (uint64_t)ranks;
+	const void *from = input(t, in, out);
+
+	MPI_Reduce_scatter_block(from, out, (int)part, t->type->type, t->op->op, comm);
+	check_result(t, out, (uint64_t)rank * part, part);
+	expect_t3("reduce_scatter_block", before, t->can);
+}
+
+static void do_reduce_scatter(const struct task *t, void *in, void *out, int uneven)
+{
+	unsigned long long before = done_by_t3("reduce_scatter");
+	uint64_t part = t->total / (uint64_t)ranks, from_element;
+	const void *from = input(t, in, out);
+	int counts[32], i;
+
+	for (i = 0; i < ranks; i++)
+		counts[i] = (int)part;
+	if (uneven) {
+		counts[0] -= 1;
+		counts[ranks - 1] += 1;
+	}
+	from_element = (uint64_t)rank * part - (uneven && rank ? 1 : 0);
+	MPI_Reduce_scatter(from, out, counts, t->type->type, t->op->op, comm);
+	check_result(t, out, from_element, (uint64_t)counts[rank]);
+	expect_t3("reduce_scatter", before, t->can && !uneven);
+}
+
+static void reductions(const struct type *type, const struct op *op, uint64_t total, int can)
+{
+	struct task t = { .type = type, .op = op, .can = can };
+	void *in = buffer(total * type->bytes), *out = buffer(total * type->bytes);
+
+	for (t.in_place = 0; t.in_place < 2; t.in_place++) {
+		snprintf(t.name, sizeof(t.name), "%s of %s, %llu elements%s", op->name, type->name,
+			 (unsigned long long)total, t.in_place ? ", in place" : "");
+		t.total = total;
+		do_allreduce(&t, in, out);
+		do_reduce(&t, in, out);
+		t.total = total - total % (uint64_t)ranks;
+		memset((char *)out + t.total * type->bytes, 0xa5, GUARD);
+		do_reduce_scatter_block(&t, in, out);
+		do_reduce_scatter(&t, in, out, 0);
+		do_reduce_scatter(&t, in, out, 1);
+		memset((char *)out + t.total * type->bytes, 0xa5, GUARD);
+	}
+	free(in);
+	free(out);
+}
+
+/* ---------------------------------------------------------------------- moves */
+
+/* Byte i of what rank `from` sends to rank `to`. */
+static unsigned char byte_at(int from, int to, size_t i)
+{
+	return (unsigned char)((size_t)from * 7 + (size_t)to * 13 + i + (i >> 8));
+}
+
+static void fill_block(unsigned char *at, int from, int to, size_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < bytes; i++)
+		at[i] = byte_at(from, to, i);
+}
+
+static int is_block(const unsigned char *at, int from, int to, size_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < bytes && at[i] == byte_at(from, to, i); i++)
+		;
+	return i == bytes;
+}
+
+static void check_blocks(const char *name, const unsigned char *out, int to, size_t bytes)
+{
+	int good = 1, r;
+
+	for (r = 0; r < ranks; r++)
+		good &= is_block(out + (size_t)r * bytes, r, to < 0 ? 0 : to, bytes);
+	expect(good, name, "wrong bytes");
+	expect(untouched(out + (size_t)ranks * bytes, GUARD), name, "it wrote behind its buffer");
+}
+
+static void do_allgather(size_t bytes, int in_place, int can)
+{
+	unsigned long long before = done_by_t3("allgather");
+	unsigned char *in = buffer(bytes), *out = buffer(bytes * (size_t)ranks);
+
+	fill_block(in_place ? out + (size_t)rank * bytes : in, rank, 0, bytes);
+	MPI_Allgather(in_place ? MPI_IN_PLACE : in, (int)bytes, MPI_BYTE, out, (int)bytes, MPI_BYTE,
+		      comm);
+	check_blocks("allgather", out, -1, bytes);
+	expect_t3("allgather", before, can);
+	free(in);
+	free(out);
+}
+
+static void do_alltoall(size_t bytes, int in_place, int can)
+{
+	unsigned long long before = done_by_t3("alltoall");
+	unsigned char *in = buffer(bytes * (size_t)ranks), *out = buffer(bytes * (size_t)ranks);
+	int r;
+
+	for (r = 0; r < ranks; r++)
+		fill_block((in_place ? out : in) + (size_t)r * bytes, rank, r, bytes);
+	MPI_Alltoall(in_place ? MPI_IN_PLACE : in, (int)bytes, MPI_BYTE, out, (int)bytes, MPI_BYTE,
+		     comm);
+	check_blocks("alltoall", out, rank, bytes);
+	expect_t3("alltoall", before, can);
+	free(in);
+	free(out);
+}
+
+static void do_bcast(size_t bytes, int root, int can)
+{
+	unsigned long long before = done_by_t3("bcast");
+	unsigned char *buf = buffer(bytes);
+
+	if (rank == root)
+		fill_block(buf, root, 5, bytes);
+	MPI_Bcast(buf, (int)bytes, MPI_BYTE, root, comm);
+	expect(is_block(buf, root, 5, bytes), "bcast", "wrong bytes");
+	expect(untouched(buf + bytes, GUARD), "bcast", "it wrote behind its buffer");
+	expect_t3("bcast", before, can);
+	free(buf);
+}
+
+/* Each rank has another datatype for the same bytes: two ints of three, or just ints. */
+static void do_gaps(int pairs)
+{
+	unsigned long long before = done_by_t3("bcast");
+	int root = 1, i, good = 1, stride = rank % 2 ? 3 : 2;
+	int32_t *buf = buffer((size_t)pairs * 12);
+	MPI_Datatype type;
+
+	MPI_Type_vector(pairs, 2, stride, MPI_INT, &type);
+	MPI_Type_commit(&type);
+	for (i = 0; i < 2 * pairs && rank == root; i++)
+		buf[i / 2 * stride + i % 2] = i * 3 + 1;
+	MPI_Bcast(buf, 1, type, root, comm);
+	for (i = 0; i < 2 * pairs; i++)
+		good &= buf[i / 2 * stride + i % 2] == i * 3 + 1;
+	for (i = 0; i < pairs - 1 && stride == 3; i++)
+		good &= untouched((unsigned char *)&buf[i * 3 + 2], 4);
+	expect(good, "bcast of a type with gaps", "wrong elements");
+	expect_t3("bcast", before, 1);
+	MPI_Type_free(&type);
+	free(buf);
+}
+
+/* Blocks with gaps from and to each rank. */
+static void do_gaps_between(int count, int gather)
+{
+	unsigned long long before = done_by_t3(gather ? "allgather" : "alltoall");
+	int32_t *in = buffer((size_t)(count * ranks) * 8),
+		*out = buffer((size_t)(count * ranks) * 8);
+	int i, good = 1, blocks = gather ? 1 : ranks;
+	MPI_Datatype one, gappy;
+
+	MPI_Type_vector(1, 1, 1, MPI_INT, &one);
+	MPI_Type_create_resized(one, 0, 8, &gappy);
+	MPI_Type_commit(&gappy);
+	for (i = 0; i < count * blocks; i++)
+		in[2 * i] = rank * 1000003 + i;
+	if (gather)
+		MPI_Allgather(in, count, gappy, out, count, gappy, comm);
+	else
+		MPI_Alltoall(in, count, gappy, out, count, gappy, comm);
+	for (i = 0; i < count * ranks; i++) {
+		good &= out[2 * i] == i / count * 1000003 + i % count + (gather ? 0 : rank * count);
+		good &= untouched((unsigned char *)&out[2 * i + 1], 4);
+	}
+	expect(good, gather ? "allgather with gaps" : "alltoall with gaps", "wrong elements");
+	expect_t3(gather ? "allgather" : "alltoall", before, 1);
+	MPI_Type_free(&one);
+	MPI_Type_free(&gappy);
+	free(in);
+	free(out);
+}
+
+static void moves(size_t bytes, int can)
+{
+	int root, in_place;
+
+	for (in_place = 0; in_place < 2; in_place++) {
+		do_allgather(bytes / (size_t)ranks, in_place, can);
+		do_alltoall(bytes / (size_t)ranks, in_place, can);
+	}
+	for (root = 0; root < ranks; root++)
+		do_bcast(bytes, root, can);
+}
+
+/* ---------------------------------------------------------------------- what is passed on */
+
+static void last(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+	(void)type;
+	memcpy(inout, in, (size_t)*count * 4);
+}
+
+static void other_ops(uint64_t total)
+{
+	unsigned long long before = done_by_t3("allreduce");
+	int32_t *in = buffer(total * 4), *out = buffer(total * 4);
+	uint64_t i, good = 0;
+	MPI_Op own;
+
+	for (i = 0; i < total; i++)
+		in[i] = rank + (int)i;
+	MPI_Op_create(last, 0, &own);
+	MPI_Allreduce(in, out, (int)total, MPI_INT, own, comm);
+	for (i = 0; i < total; i++)
+		good += out[i] == (int)i || out[i] == ranks - 1 + (int)i;
+	expect(good == total, "an operation of the program's", "wrong result");
+	MPI_Op_free(&own);
+	MPI_Allreduce(in, out, (int)total, MPI_INT, MPI_BOR, comm);
+	expect((out[0] & (ranks - 1)) == ranks - 1 || ranks & (ranks - 1), "MPI_BOR",
+	       "wrong result");
+	MPI_Allreduce(in, out, 0, MPI_INT, MPI_SUM, comm);
+	expect_t3("allreduce", before, 0);
+	free(in);
+	free(out);
+}
+
+/* ---------------------------------------------------------------------- communicators */
+
+static const struct op ops[] = { { "sum", MPI_SUM, '+' },
+				 { "min", MPI_MIN, '<' },
+				 { "max", MPI_MAX, '>' } };
+
+static void types_and_ops(uint64_t total)
+{
+	const struct type types[] = {
+		{ "MPI_INT", MPI_INT, I32, 4 },		  { "MPI_FLOAT", MPI_FLOAT, F32, 4 },
+		{ "MPI_UNSIGNED", MPI_UNSIGNED, U32, 4 }, { "MPI_INTEGER", MPI_INTEGER, I32, 4 },
+		{ "MPI_REAL", MPI_REAL, F32, 4 },	  { "MPI_DOUBLE", MPI_DOUBLE, F64, 8 },
+	};
+	size_t t, o;
+	int can;
+
+	for (t = 0; t < sizeof(types) / sizeof(*types); t++) {
+		/* The first two are the device's own types. Another handle is one of these, or none. */
+		for (o = 0; o < (t < 2			? sizeof(ops) / sizeof(*ops)
+				 : types[t].kind == U32 ? 2
+							: 1);
+		     o++) {
+			can = types[t].kind != F64 && (types[t].kind != U32 || ops[o].code == '+');
+			reductions(&types[t], &ops[o], total, can);
+		}
+	}
+}
+
+static const struct type floats = { "MPI_FLOAT", MPI_FLOAT, F32, 4 };
+
+/* Take another communicator for all that follows. */
+static void use(MPI_Comm other)
+{
+	comm = other;
+	MPI_Comm_rank(comm, &rank);
+	MPI_Comm_size(comm, &ranks);
+}
+
+/* A communicator of all ranks in the other order, and communicators that come and go. */
+static void other_orders(void)
+{
+	MPI_Comm world = comm, other;
+	int i;
+
+	MPI_Comm_split(world, 0, -rank, &other);
+	use(other);
+	reductions(&floats, &ops[0], 20011, 1);
+	moves(70001, 1);
+	MPI_Comm_free(&other);
+	use(world);
+	for (i = 0; i < 5; i++) {
+		MPI_Comm_dup(world, &other);
+		use(other);
+		reductions(&floats, &ops[0], 20000, 1);
+		MPI_Comm_free(&other);
+		use(world);
+	}
+}
+
+/* Neighbours have a link in each topology, so two ranks of a half are T3's. One rank alone is not. */
+static void halves(void)
+{
+	MPI_Comm world = comm, half;
+	int all = ranks;
+
+	MPI_Comm_split(world, rank / 2, rank, &half);
+	use(half);
+	if (ranks == 2) {
+		reductions(&floats, &ops[0], 20002, 1);
+		moves(80000, 1);
+	}
+	MPI_Comm_free(&half);
+	use(world);
+	/* Those that have no link: MPI carries it, or T3 on a full fabric. */
+	if (all == 4 && by_t3 > 0)
+		by_t3 = -1;
+	MPI_Comm_split(world, rank % 2, rank, &half);
+	use(half);
+	if (ranks == 2)
+		reductions(&floats, &ops[0], 20002, 1);
+	MPI_Comm_free(&half);
+	use(world);
+}
+
+/* A rank that waits in a collective still sends what another one needs to come. */
+static void progress(void)
+{
+	enum { BYTES = 1 << 20 };
+	unsigned char *message = buffer(BYTES);
+	float *in = buffer(80000), *out = buffer(80000);
+	MPI_Request request;
+	int next = (rank + 1) % ranks, i;
+
+	fill(in, F32, 20000, rank);
+	for (i = 0; i < 2; i++) {
+		if (rank == 0) {
+			MPI_Isend(message, BYTES, MPI_BYTE, next, 1, comm, &request);
+			MPI_Allreduce(in, out, 20000, MPI_FLOAT, MPI_SUM, comm);
+			MPI_Wait(&request, MPI_STATUS_IGNORE);
+		} else {
+			if (rank == 1)
+				MPI_Recv(message, BYTES, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE);
+			MPI_Allreduce(in, out, 20000, MPI_FLOAT, MPI_SUM, comm);
+		}
+	}
+	expect(all_right(out, F32, '+', 0, 20000), "a message during an all-reduce",
+	       "wrong result");
+	free(message);
+	free(in);
+	free(out);
+}
+
+static void run_all(void)
+{
+	int always = by_t3;
+
+	types_and_ops(16411); /* just over 64 KiB, and no multiple of anything */
+	reductions(&floats, &ops[0], 400000, 1);
+	reductions(&floats, &ops[0], 10, 0);
+	moves(65536 + 64, 1);
+	moves(1500003, 1);
+	moves(1000, 0);
+	do_gaps(20000);
+	do_gaps_between(20000, 1);
+	do_gaps_between(20000, 0);
+	other_ops(20000);
+	progress();
+	other_orders();
+	halves();
+	by_t3 = always;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long mine[2], all[2];
+
+	MPI_Init(&argc, &argv);
+	open_counters();
+	if (argc > 1)
+		by_t3 = !strcmp(argv[1], "t3") ? 1 : !strcmp(argv[1], "next") ? 0 : -1;
+	use(MPI_COMM_WORLD);
+	run_all();
+	mine[0] = checks;
+	mine[1] = failures;
+	MPI_Reduce(mine, all, 2, MPI_UNSIGNED_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+	if (rank == 0)
+		printf("%lu checks on %d ranks, %lu failed\n", all[0], ranks, all[1]);
+	MPI_T_finalize();
+	MPI_Finalize();
+	return failures ? 1 : 0;
+}
