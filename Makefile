@@ -145,6 +145,7 @@ $(foreach goal,debug-suites tests-image cluster-wide guest conformance loop soak
 	SETS_$(goal) := run $(SETS_GUEST)))
 SETS_paper := run paper
 SETS_cluster := run cluster
+SETS_mpi := run mpi
 SETS_deb := run deb
 SETS_check-deb := run deb
 SETS_series := run series
@@ -236,10 +237,8 @@ pkg = $(shell $(PKG_CONFIG) $1)
 
 INC_qemu-device := -Iuapi -Iqemu-device/core
 INC_libt3 = -DT3_VERSION=\"$(VERSION)\" -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags $(LIB_PKGS))
-# Debian's headers of Open MPI, which our warnings are not for.
-OMPI_INCLUDE = $(call pkg,--variable=includedir ompi-c)
-INC_mpi = -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags libdrm) -isystem $(OMPI_INCLUDE) -isystem $(OMPI_INCLUDE)/openmpi \
-	$(patsubst -I%,-isystem %,$(call pkg,--cflags pmix))
+# Open MPI's headers are none that our warnings are for.
+INC_mpi = -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags libdrm) $(file <$B/openmpi.flags)
 INC_tools = -DT3_VERSION=\"$(VERSION)\" -Itools/t3 -Iuapi -Ilibt3 -Iqemu-device/core $(call pkg,--cflags $(LIB_PKGS) jansson)
 INC_conformance := -Iuapi
 INC_examples = -Iuapi -Ilibt3 $(call pkg,--cflags libdrm ompi-c)
@@ -372,8 +371,12 @@ conformance: build tests-image
 	@$(RUN) $(STAGE)check.py conformance
 loop: build tests-image
 	@$(RUN) $(STAGE)check.py loop
-examples: build $K/mpi.img
+examples: build $K/mpi.img $(MPI_TESTS)
 	@$(RUN) $(STAGE)check.py examples
+
+#: make mpi     the component of Open MPI: .build/mca_coll_t3.so (libt3/mpi/README.md)
+.PHONY: mpi
+mpi: $(MPI)
 
 #: make cluster  tests of several nodes (t3-vm cluster), also by mpirun and srun. Slurm, which is
 #:              installed for it, does not run for make check
@@ -616,6 +619,9 @@ $B/san/libt3-check.so.0: $(call objects,san,$(CHECK_SRC) $(CHECK_TAKES)) libt3/c
 	$Q$(link_check) $(SANITIZE)
 link_check = $(CC) -shared -Wl,-soname,$(@F) $(if $(findstring /san/,$@),,-Wl,-z,defs) -Wl,--version-script=libt3/check/check.map -o $@ \
 	$(filter %.o,$^) $(LIBS)
+$(call objects,obj,$(MPI_SRC) $(wildcard tests/mpi/*.c)): $B/openmpi.flags
+$B/openmpi.flags: $(STAGE)openmpi.sh | deps
+	@$(STAGE)openmpi.sh >$@.new && mv $@.new $@
 # Open MPI has its own names by the time it loads this, so they are not looked for here.
 $B/mca_coll_t3.so: $(call objects,obj,$(MPI_SRC)) $(LIB)
 	$(call say,LD,$@)

@@ -18,14 +18,15 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 PLACE = BUILD / "tutorial"
-# (file, section, the file name of the reader's program)
-TUTORIALS = [("README.md", "Your first program", "/tmp/first/first.c"),
-             ("libt3/README.md", "Your own fused producer", "/tmp/sum/sum.c")]
+# (file, section, the file name of the reader's program, what pkg-config calls its library)
+TUTORIALS = [("README.md", "Your first program", "/tmp/first/first.c", "libt3"),
+             ("libt3/README.md", "Your own fused producer", "/tmp/sum/sum.c", "libt3"),
+             ("libt3/mpi/README.md", "Your own MPI program", "/tmp/own/own.c", "ompi-c")]
 LINES = 60  # a program has fewer
 SECONDS = 120
 
 # The reader's first commands, which the suite has done.
-DONE_BEFORE = {"make build"}
+DONE_BEFORE = {"make build", "make examples"}
 
 
 def section(name, title):
@@ -77,7 +78,7 @@ def complaint(command, output, env):
     return ""
 
 
-def check_program(programs, path):
+def check_program(programs, path, library):
     """One short program, which compiles without warnings."""
     if len(programs) != 1:
         return f"{len(programs)} programs"
@@ -87,14 +88,14 @@ def check_program(programs, path):
     place.parent.mkdir(parents=True)
     place.write_text(programs[0])
     command = (f"gcc -std=gnu11 -O2 -Wall -Wextra -Werror -o /dev/null {path} "
-               "$(pkg-config --cflags --libs libt3)")
+               f"$(pkg-config --cflags --libs {library})")
     return complaint(command, "", {**os.environ, "PKG_CONFIG_PATH": str(BUILD)})
 
 
-def results(name, title, path):
+def results(name, title, path, library):
     text = section(name, title)
     yield (f"{name}: the program is short and compiles without a warning",
-           check_program(blocks(text, "c"), path))
+           check_program(blocks(text, "c"), path, library))
     env = dict(os.environ)
     for command, output in commands(text):
         if command not in DONE_BEFORE:

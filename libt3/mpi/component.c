@@ -77,7 +77,7 @@ void coll_t3_complain(const char *format, ...)
 /* ---------------------------------------------------------------------- parameters */
 
 /* Open MPI looks it up by this name. */
-OMPI_MODULE_DECLSPEC extern mca_coll_base_component_t mca_coll_t3_component;
+T3_API extern mca_coll_base_component_t mca_coll_t3_component;
 
 static int add(const char *name, const char *help, mca_base_var_type_t type, bool settable,
 	       void *storage)
@@ -283,9 +283,16 @@ static int coll_t3_init_query(bool progress_threads, bool threads)
 	return OMPI_SUCCESS;
 }
 
+/* Open MPI 5's, with the same beginning. */
+#ifdef MCA_COLL_BASE_VERSION_2_4_0
+#define INTERFACE MCA_COLL_BASE_VERSION_2_4_0
+#else
+#define INTERFACE MCA_COLL_BASE_VERSION_2_0_0
+#endif
+
 mca_coll_base_component_t mca_coll_t3_component = {
 	.collm_version = {
-		MCA_COLL_BASE_VERSION_2_0_0,
+		INTERFACE,
 		.mca_component_name = "t3",
 		MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
 				      OMPI_RELEASE_VERSION),

@@ -80,6 +80,9 @@ static int add(coll_t3_module_t *m, const struct t3_plan_desc *desc)
 	if (ret)
 		coll_t3_say(1, "%s: no plan: %s: %s", m->comm->c_name, strerror(-ret),
 			    t3_comm_error(m->t3));
+	/* A link that one plan lacks, the next one lacks, too. */
+	if (ret == -EHOSTUNREACH)
+		m->state = COLL_T3_OFF;
 	m->plans[m->kept++] = (struct coll_t3_kept){ *desc, plan, ret };
 	return 0;
 }

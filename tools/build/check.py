@@ -840,7 +840,7 @@ def examples_suite():
         results += report(f"examples/{name}",
                           [Result(f"examples/mpi_all_reduce, {name}", PASS if good else FAIL, log)],
                           time.monotonic() - start)
-    return results
+    return results + tap_program("mpi", [ROOT / "tests/mpi.py"], seconds=3 * PROGRAM_SECONDS)
 
 
 def root_suite():

@@ -265,11 +265,15 @@ archive() {
 	(cd "$1" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0)
 }
 
-# Ours of Open MPI's components, where those of its packages are.
+# Ours of Open MPI's components, where Open MPI looks for them.
 add_component() {
-	local root=$1 beside=$2 component=$T3_BUILD/mca_coll_t3.so
+	local root=$1 component=$T3_BUILD/mca_coll_t3.so place
 
-	[ ! -e "$component" ] || "${CROSS}strip" -g -o "$root${beside%/*}/${component##*/}" "$component"
+	[ -e "$component" ] || return 0
+	place=$(ompi_info --path pkglibdir --parsable | sed -n 's/^path:pkglibdir://p')
+	[ -n "$place" ] || die "ompi_info does not say where Open MPI's components are"
+	mkdir -p "$root$place"
+	"${CROSS}strip" -g -o "$root$place/${component##*/}" "$component"
 }
 
 # Open MPI: all files of its packages that a running program needs, and their dependencies. Names
@@ -293,7 +297,7 @@ add_mpi() {
 	for file in "${objects[@]}"; do
 		[ -e "$root$file" ] || cp -L "$file" "$root$file"
 	done
-	add_component "$root" "$(printf '%s\n' "${files[@]}" | grep '/mca_coll_basic\.so$')"
+	add_component "$root"
 	[ -x "$root/usr/bin/mpirun.openmpi" ] || die "there is no mpirun among the files of Open MPI"
 	install -m 755 "$T3_ROOT/tools/build/guest-mpirun" "$root/usr/bin/mpirun"
 	add_libraries "$root" "${objects[@]}"

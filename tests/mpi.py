@@ -1,0 +1,137 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The component of Open MPI, on this machine and in a VM; TAP on stdout. Exits 1 when a test failed.
+
+On this machine there are no devices, so all messages are passed on to the next component. In the VM
+the program tests/mpi/mpi_collectives.c compares T3's results with those that it computes itself.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
+GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))
+COMPONENT = BUILD / "mca_coll_t3.so"
+PROGRAM = BUILD / "mpi" / "mpi_collectives"
+SECONDS = 300
+
+
+def own_components():
+    """Open MPI's own folder of components."""
+    text = subprocess.run(["ompi_info", "--path", "pkglibdir", "--parsable"], capture_output=True,
+                          text=True, check=True).stdout
+    return re.search(r"^path:pkglibdir:(.+)$", text, re.M)[1]
+
+
+def execute(command, env=None):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
+                          env={**os.environ, **(env or {})}, timeout=SECONDS, errors="replace")
+    return done.returncode, done.stdout + done.stderr
+
+
+def on_host(component, *options):
+    """mpirun, with the component and without devices or a network."""
+    env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+           "OMPI_MCA_btl": "self,vader", "OMPI_MCA_plm": "isolated", "LD_LIBRARY_PATH": str(BUILD),
+           "OMPI_MCA_mca_base_component_path": f"{component.parent}:{own_components()}"}
+    return execute(["mpirun", "--oversubscribe", "-n", "2", *options, PROGRAM, "next"], env)
+
+
+def in_vm(name, options, script):
+    return execute([ROOT / "tools/vm/t3-vm", "run", "--name", f"mpi-{name}", *options, "--initramfs",
+                    GUEST / "mpi.img", "--timeout", str(SECONDS - 20), "--", "sh", "-c", script])
+
+
+def must(good, text):
+    assert good, text[-4000:]
+
+
+def passed(text, ranks):
+    return re.search(rf"^[1-9]\d+ checks on {ranks} ranks, 0 failed\r?$", text, re.M)
+
+
+def without_a_device_all_is_passed_on_and_says_why(_place):
+    status, text = on_host(COMPONENT, "--mca", "coll_t3_verbose", "1")
+    must(status == 0 and passed(text, 2), text)
+    must("MPI_COMM_WORLD is not T3's: No such device: device 1: " in text, text)
+    must(len(re.findall(r"coll:t3: 0 calls by T3, [1-9]\d* passed on", text)) == 2, text)
+
+
+def another_version_of_open_mpi_is_refused(place):
+    wrong = place / COMPONENT.name
+    data = COMPONENT.read_bytes()
+    at = data.index(b"coll_t3 for Open MPI v") + len(b"coll_t3 for Open MPI v")
+    wrong.write_bytes(data[:at] + b"9" + data[at + 1:])
+    status, text = on_host(wrong, "--mca", "coll_t3_verbose", "1")
+    must(status == 0 and passed(text, 2), text)
+    must(re.search(r"built for Open MPI v9\.\d+, but this is Open MPI v\d.* It is not used", text), text)
+    must("calls by T3" not in text, text)
+
+
+def wrong_parameters_are_named(_place):
+    for name, value, says in (("piece", "5", "coll_t3_piece is below 4096"),
+                              ("plans", "17", "coll_t3_plans is not 1 to 16"),
+                              ("setup_timeout", "0", "coll_t3_setup_timeout is not 1 or more"),
+                              ("algorithm", "rings", "coll_t3_algorithm is not auto, ring or direct")):
+        status, text = on_host(COMPONENT, "--mca", f"coll_t3_{name}", value)
+        must(passed(text, 2), text)
+        must(says in text and status == 0, text)
+
+
+def every_parameter_and_counter_has_a_help_text(_place):
+    _, text = execute(["ompi_info", "--param", "coll", "t3", "--level", "9", "--parsable"],
+                      {"LD_LIBRARY_PATH": str(BUILD),
+                       "OMPI_MCA_mca_base_component_path": f"{BUILD}:{own_components()}"})
+    names = re.findall(r"^mca:coll:t3:param:(\w+):value:", text, re.M)
+    must(len(names) >= 15, text)
+    for name in names:
+        must(re.search(rf"^mca:coll:t3:param:{name}:help:.{{20}}", text, re.M), f"{name}: {text}")
+
+
+def t3_does_what_it_can_and_the_results_are_right(_place):
+    status, text = in_vm("ring", ["--ranks", "4"],
+                         "mpirun -n 4 --mca coll_t3_verbose 1 mpi_collectives t3 && "
+                         "mpirun -n 3 --mca coll_t3_verbose 1 --mca coll_t3_device 0,1 mpi_collectives next")
+    must(status == 0 and passed(text, 4) and passed(text, 3), text)
+    sums = re.findall(r"coll:t3: (\d+) calls by T3", text)
+    must(sorted(map(int, sums))[:3] == [0] * 3 and sorted(map(int, sums))[3] >= 100, text)
+    must("another rank says: No such device" in text, text)
+
+
+def a_full_fabric_and_other_devices_do(_place):
+    options = "--mca coll_t3_device 3,1,2,0 --mca coll_t3_piece 8192 --mca coll_t3_plans 2"
+    status, text = in_vm("full", ["--ranks", "4", "--topology", "full"],
+                         f"mpirun -n 3 {options} mpi_collectives t3")
+    must(status == 0 and passed(text, 3), text)
+
+
+TESTS = [value for value in list(globals().values())
+         if callable(value) and getattr(value, "__code__", None) is not None
+         and value.__code__.co_varnames[:1] in (("place",), ("_place",))]
+
+
+def main():
+    failed = False
+    tests = [test for test in TESTS if test.__name__ in sys.argv[1:]] or TESTS
+    print(f"1..{len(tests)}")
+    for number, test in enumerate(tests, 1):
+        with tempfile.TemporaryDirectory(prefix="t3-mpi-test-") as place:
+            try:
+                test(pathlib.Path(place))
+                good = True
+            except Exception:  # any exception: the other tests still run
+                good = False
+                print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="")
+        failed |= not good
+        print(f"{'ok' if good else 'not ok'} {number} - {test.__name__}", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
