@@ -238,7 +238,7 @@ pkg = $(shell $(PKG_CONFIG) $1)
 INC_qemu-device := -Iuapi -Iqemu-device/core
 INC_libt3 = -DT3_VERSION=\"$(VERSION)\" -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags $(LIB_PKGS))
 # Open MPI's headers are none that our warnings are for.
-INC_mpi = -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags libdrm) $(file <$B/openmpi.flags)
+INC_mpi = -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags libdrm) $(strip $(file <$B/openmpi.flags))
 INC_tools = -DT3_VERSION=\"$(VERSION)\" -Itools/t3 -Iuapi -Ilibt3 -Iqemu-device/core $(call pkg,--cflags $(LIB_PKGS) jansson)
 INC_conformance := -Iuapi
 INC_examples = -Iuapi -Ilibt3 $(call pkg,--cflags libdrm ompi-c)
@@ -351,7 +351,7 @@ host-suite: qtest-build
 	@$(RUN) $(STAGE)check.py host
 
 #: make lint package unit spec qtest guest conformance loop examples   those suites alone
-lint: module checkpatch $(CORE) $(LIB) $(TOOL)
+lint: module checkpatch $(CORE) $(LIB) $(TOOL) $(MPI)
 	@$(RUN) $(STAGE)check.py lint
 package: kernel
 	@$(RUN) $(STAGE)check.py package

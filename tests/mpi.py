@@ -105,7 +105,7 @@ def t3_does_what_it_can_and_the_results_are_right(_place):
 
 
 def a_full_fabric_and_other_devices_do(_place):
-    options = "--mca coll_t3_device 3,1,2,0 --mca coll_t3_piece 8192 --mca coll_t3_plans 2"
+    options = "--mca coll_t3_device 3,1,2,0 --mca coll_t3_piece 8192 --mca coll_t3_plans 4"
     status, text = in_vm("full", ["--ranks", "4", "--topology", "full"],
                          f"mpirun -n 3 {options} mpi_collectives t3")
     must(status == 0 and passed(text, 3), text)

@@ -8,8 +8,11 @@
  *	setup.c       the ranks of a communicator agree whether T3 works there
  *	types.c       which MPI types and operations a device has
  *	plans.c       the plans of a communicator
- *	run.c         one collective, piece by piece
+ *	piece.c       how a message is cut into pieces, and a piece's way in and out
+ *	run.c         a collective that blocks
+ *	later.c       collectives that do not block
  *	reduce.c      MPI's functions that compute
+ *	ireduce.c     the same, not blocking
  *	move.c        MPI's functions that only move data
  *
  * All ranks of a communicator must choose T3 for the same calls. So a choice depends only on what MPI
@@ -38,8 +41,15 @@ enum coll_t3_call {
 	COLL_T3_ALLGATHER,
 	COLL_T3_ALLTOALL,
 	COLL_T3_BCAST,
+	/* Those that do not block, in the same order. */
+	COLL_T3_IALLREDUCE,
+	COLL_T3_IREDUCE,
+	COLL_T3_IREDUCE_SCATTER,
+	COLL_T3_IREDUCE_SCATTER_BLOCK,
 	COLL_T3_CALLS
 };
+
+#define COLL_T3_BLOCKING 7u /* the first calls, which have a threshold */
 
 extern const char *const coll_t3_names[COLL_T3_CALLS];
 
@@ -49,7 +59,7 @@ struct coll_t3_params {
 	int verbose;
 	char *device;
 	char *algorithm;
-	unsigned long long min_bytes[COLL_T3_CALLS];
+	unsigned long long min_bytes[COLL_T3_BLOCKING];
 	unsigned long long piece;
 	unsigned int plans;
 	unsigned int tile;
@@ -82,9 +92,13 @@ enum coll_t3_state {
 };
 
 /* The functions of the next component, which the module replaces. */
-#define COLL_T3_FUNCTIONS(F) \
-	F(allreduce)         \
-	F(reduce) F(reduce_scatter) F(reduce_scatter_block) F(allgather) F(alltoall) F(bcast)
+#define COLL_T3_FUNCTIONS(F)    \
+	F(allreduce)            \
+	F(reduce)               \
+	F(reduce_scatter)       \
+	F(reduce_scatter_block) \
+	F(allgather)            \
+	F(alltoall) F(bcast) F(iallreduce) F(ireduce) F(ireduce_scatter) F(ireduce_scatter_block)
 
 #define COLL_T3_NEXT(name)                       \
 	mca_coll_base_module_##name##_fn_t name; \
@@ -98,6 +112,8 @@ struct coll_t3_kept {
 
 #define COLL_T3_PLANS_MAX 16u
 
+struct coll_t3_later;
+
 struct coll_t3_module {
 	mca_coll_base_module_t super;
 	struct ompi_communicator_t *comm;
@@ -109,6 +125,7 @@ struct coll_t3_module {
 	/* The plan used last comes first. */
 	uint32_t kept;
 	struct coll_t3_kept plans[COLL_T3_PLANS_MAX];
+	struct coll_t3_later *begun; /* the first one runs */
 	/* Data of datatypes with gaps, without the gaps. */
 	void *scratch;
 	size_t scratch_bytes;
@@ -138,17 +155,19 @@ bool coll_t3_reduction(struct ompi_datatype_t *type, struct ompi_op_t *op, uint3
 /* ---------------------------------------------------------------------- plans.c */
 
 /*
- * Get a plan. All ranks call it with the same desc. Errors after which the next component can do
- * the call: those that coll_t3_agreed() knows.
+ * Get a plan, and make it if it is not there, which blocks, or else return -ENOENT. All ranks call it
+ * with the same arguments. Errors after which the next component can do the call: those that
+ * coll_t3_agreed() knows.
  */
-int coll_t3_plan(coll_t3_module_t *m, const struct t3_plan_desc *desc, struct t3_plan **plan);
+int coll_t3_plan(coll_t3_module_t *m, const struct t3_plan_desc *desc, bool make,
+		 struct t3_plan **plan);
 void coll_t3_drop_plans(coll_t3_module_t *m);
 /* Whether a plan that was got is still kept. */
 bool coll_t3_has_plan(const coll_t3_module_t *m, const struct t3_plan *plan);
 /* Whether all ranks have this error of t3_plan_create(), and the communicator can go on. */
 bool coll_t3_agreed(int error);
 
-/* ---------------------------------------------------------------------- run.c */
+/* ---------------------------------------------------------------------- piece.c */
 
 /*
  * A collective on contiguous memory. It has `parts` parts of `count` elements, one for each rank, or
@@ -167,6 +186,27 @@ struct coll_t3_job {
 	void *out;
 };
 
+/* A piece is an epoch of a plan. It holds the same range of each part. */
+struct coll_t3_pieces {
+	const struct coll_t3_job *job;
+	uint32_t parts;
+	uint64_t first, count; /* the range */
+	struct t3_plan *plan;
+	/* Those of the last piece, which may be shorter. */
+	uint64_t last;
+	struct t3_plan *last_plan;
+};
+
+/* Cut a job, and get its plans. All of them are there before anything is written. */
+int coll_t3_cut(coll_t3_module_t *m, const struct coll_t3_job *job, bool make,
+		struct coll_t3_pieces *p);
+/* Go on with the next piece. Return false if there is none. */
+bool coll_t3_next_piece(struct coll_t3_pieces *p);
+int coll_t3_put(const struct coll_t3_pieces *p);
+int coll_t3_take(const struct coll_t3_pieces *p);
+
+/* ---------------------------------------------------------------------- run.c */
+
 /* What became of it. */
 enum coll_t3_end {
 	COLL_T3_DONE,
@@ -181,6 +221,21 @@ enum coll_t3_end coll_t3_break(coll_t3_module_t *m, enum coll_t3_call call, cons
 bool coll_t3_takes(coll_t3_module_t *m, enum coll_t3_call call, uint64_t bytes);
 /* Count a call that the next component does, and say why. */
 void coll_t3_pass(coll_t3_module_t *m, enum coll_t3_call call, const char *why);
+
+/* When the user wants a collective to fail that its other ranks do not come to. */
+int64_t coll_t3_limit(void);
+
+/* ---------------------------------------------------------------------- later.c */
+
+/*
+ * Begin a job whose plans are there. It goes on when MPI makes progress, behind those that were begun
+ * before on the communicator. The request is complete when it is.
+ */
+enum coll_t3_end coll_t3_begin(coll_t3_module_t *m, const struct coll_t3_job *job,
+			       ompi_request_t **request);
+/* Wait until all that was begun is complete, as ranks run their epochs in one order. */
+void coll_t3_drain(coll_t3_module_t *m);
+void coll_t3_close_later(void);
 
 /* ---------------------------------------------------------------------- MPI's functions */
 
@@ -204,5 +259,31 @@ int coll_t3_alltoall(const void *sbuf, int scount, struct ompi_datatype_t *stype
 		     mca_coll_base_module_t *module);
 int coll_t3_bcast(void *buf, int count, struct ompi_datatype_t *type, int root,
 		  struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+int coll_t3_iallreduce(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *type,
+		       struct ompi_op_t *op, struct ompi_communicator_t *comm,
+		       ompi_request_t **request, mca_coll_base_module_t *module);
+int coll_t3_ireduce(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *type,
+		    struct ompi_op_t *op, int root, struct ompi_communicator_t *comm,
+		    ompi_request_t **request, mca_coll_base_module_t *module);
+int coll_t3_ireduce_scatter(const void *sbuf, void *rbuf, const int *rcounts,
+			    struct ompi_datatype_t *type, struct ompi_op_t *op,
+			    struct ompi_communicator_t *comm, ompi_request_t **request,
+			    mca_coll_base_module_t *module);
+int coll_t3_ireduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
+				  struct ompi_datatype_t *type, struct ompi_op_t *op,
+				  struct ompi_communicator_t *comm, ompi_request_t **request,
+				  mca_coll_base_module_t *module);
+
+/* The jobs of both kinds of functions. Return false, and count it, if no device can do the call. */
+bool coll_t3_reduce_job(coll_t3_module_t *m, enum coll_t3_call call, const void *sbuf, void *rbuf,
+			int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
+			struct coll_t3_job *job);
+/* The same. count is that of each part, or negative if they are not equally long. */
+bool coll_t3_scatter_job(coll_t3_module_t *m, enum coll_t3_call call, const void *sbuf, void *rbuf,
+			 int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
+			 struct coll_t3_job *job);
+/* Return the count of all parts, or -1 if they are not equally long. */
+int coll_t3_equal_parts(const int *counts, int ranks);
 
 #endif /* COLL_T3_H */

@@ -18,6 +18,10 @@ const char *const coll_t3_names[COLL_T3_CALLS] = {
 	[COLL_T3_ALLGATHER] = "allgather",
 	[COLL_T3_ALLTOALL] = "alltoall",
 	[COLL_T3_BCAST] = "bcast",
+	[COLL_T3_IALLREDUCE] = "iallreduce",
+	[COLL_T3_IREDUCE] = "ireduce",
+	[COLL_T3_IREDUCE_SCATTER] = "ireduce_scatter",
+	[COLL_T3_IREDUCE_SCATTER_BLOCK] = "ireduce_scatter_block",
 };
 
 struct coll_t3_params coll_t3_params = {
@@ -25,13 +29,13 @@ struct coll_t3_params coll_t3_params = {
 	.device = "auto",
 	.algorithm = "auto",
 	.min_bytes = {
-		[COLL_T3_ALLREDUCE] = 65536,
-		[COLL_T3_REDUCE] = 65536,
-		[COLL_T3_REDUCE_SCATTER] = 65536,
-		[COLL_T3_REDUCE_SCATTER_BLOCK] = 65536,
-		[COLL_T3_ALLGATHER] = 65536,
-		[COLL_T3_ALLTOALL] = 65536,
-		[COLL_T3_BCAST] = 65536,
+		[COLL_T3_ALLREDUCE] = 16384,
+		[COLL_T3_REDUCE] = 16384,
+		[COLL_T3_REDUCE_SCATTER] = 16384,
+		[COLL_T3_REDUCE_SCATTER_BLOCK] = 16384,
+		[COLL_T3_ALLGATHER] = 16384,
+		[COLL_T3_ALLTOALL] = 16384,
+		[COLL_T3_BCAST] = 16384,
 	},
 	.piece = 1048576,
 	.plans = 6,
@@ -96,9 +100,9 @@ static int parameter(const char *name, const char *help, mca_base_var_type_t typ
 static void register_thresholds(void)
 {
 	char name[64], help[200];
-	int i;
+	uint32_t i;
 
-	for (i = 0; i < COLL_T3_CALLS; i++) {
+	for (i = 0; i < COLL_T3_BLOCKING; i++) {
 		snprintf(name, sizeof(name), "%s_min", coll_t3_names[i]);
 		snprintf(help, sizeof(help),
 			 "Smallest message of MPI_%c%s in bytes that T3 carries. A message counts "
@@ -268,6 +272,7 @@ static int coll_t3_close(void)
 		opal_output_close(stream);
 		stream = -1;
 	}
+	coll_t3_close_later();
 	coll_t3_close_device();
 	return OMPI_SUCCESS;
 }

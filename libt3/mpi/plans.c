@@ -87,7 +87,8 @@ static int add(coll_t3_module_t *m, const struct t3_plan_desc *desc)
 	return 0;
 }
 
-int coll_t3_plan(coll_t3_module_t *m, const struct t3_plan_desc *desc, struct t3_plan **plan)
+int coll_t3_plan(coll_t3_module_t *m, const struct t3_plan_desc *desc, bool may_make,
+		 struct t3_plan **plan)
 {
 	uint32_t i;
 	int ret;
@@ -96,7 +97,7 @@ int coll_t3_plan(coll_t3_module_t *m, const struct t3_plan_desc *desc, struct t3
 		if (!memcmp(&m->plans[i].desc, desc, sizeof(*desc)))
 			break;
 	if (i == m->kept) {
-		ret = add(m, desc);
+		ret = may_make ? add(m, desc) : -ENOENT;
 		if (ret)
 			return ret;
 		i = m->kept - 1;

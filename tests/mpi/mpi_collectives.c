@@ -36,12 +36,19 @@ static void expect(int good, const char *what, const char *how)
 
 /* ---------------------------------------------------------------------- counters */
 
-#define CALLS 7
+#define CALLS 11
 
-static const char *const calls[CALLS] = { "allreduce",	    "reduce",
-					  "reduce_scatter", "reduce_scatter_block",
-					  "allgather",	    "alltoall",
-					  "bcast" };
+static const char *const calls[CALLS] = { "allreduce",
+					  "reduce",
+					  "reduce_scatter",
+					  "reduce_scatter_block",
+					  "allgather",
+					  "alltoall",
+					  "bcast",
+					  "iallreduce",
+					  "ireduce",
+					  "ireduce_scatter",
+					  "ireduce_scatter_block" };
 static MPI_T_pvar_session session;
 static MPI_T_pvar_handle handles[CALLS];
 
@@ -289,6 +296,71 @@ static void do_reduce_scatter(const struct task *t, void *in, void *out, int une
 	MPI_Reduce_scatter(from, out, counts, t->type->type, t->op->op, comm);
 	check_result(t, out, from_element, (uint64_t)counts[rank]);
 	expect_t3("reduce_scatter", before, t->can && !uneven);
+}
+
+/* ---------------------------------------------------------------------- not blocking */
+
+#define FLIGHTS 5
+
+/*
+ * Several at a time, behind each other and behind a blocking one. Rank 0 begins them before it sends
+ * the message that the others wait for before they begin.
+ */
+static void do_later(const struct task *t)
+{
+	unsigned long long before[3] = { done_by_t3("iallreduce"), done_by_t3("ireduce"),
+					 done_by_t3("ireduce_scatter_block") };
+	uint64_t part = t->total / (uint64_t)ranks, i;
+	MPI_Request requests[FLIGHTS];
+	void *in = buffer(t->total * 4), *out[FLIGHTS], *last_out = buffer(t->total * 4);
+	int token = 0, root = ranks - 1, f;
+
+	for (f = 0; f < FLIGHTS; f++)
+		out[f] = buffer(t->total * 4);
+	fill(in, t->type->kind, t->total, rank);
+	fill(out[1], t->type->kind, t->total, rank);
+	if (rank)
+		MPI_Recv(&token, 1, MPI_INT, 0, 2, comm, MPI_STATUS_IGNORE);
+	MPI_Iallreduce(in, out[0], (int)t->total, t->type->type, t->op->op, comm, &requests[0]);
+	MPI_Iallreduce(MPI_IN_PLACE, out[1], (int)t->total, t->type->type, t->op->op, comm,
+		       &requests[1]);
+	MPI_Ireduce(in, rank == root ? out[2] : NULL, (int)t->total, t->type->type, t->op->op, root,
+		    comm, &requests[2]);
+	MPI_Ireduce_scatter_block(in, out[3], (int)part, t->type->type, t->op->op, comm,
+				  &requests[3]);
+	MPI_Ibarrier(comm, &requests[4]);
+	for (f = 1; !rank && f < ranks; f++)
+		MPI_Send(&token, 1, MPI_INT, f, 2, comm);
+	if (t->in_place)
+		MPI_Waitall(FLIGHTS, requests, MPI_STATUSES_IGNORE);
+	MPI_Allreduce(in, last_out, (int)t->total, t->type->type, t->op->op, comm);
+	if (!t->in_place)
+		MPI_Waitall(FLIGHTS, requests, MPI_STATUSES_IGNORE);
+	check_result(t, out[0], 0, t->total);
+	check_result(t, out[1], 0, t->total);
+	if (rank == root)
+		check_result(t, out[2], 0, t->total);
+	check_result(t, out[3], (uint64_t)rank * part, part);
+	check_result(t, last_out, 0, t->total);
+	expect_t3("iallreduce", before[0], 2 * t->can);
+	expect_t3("ireduce", before[1], t->can);
+	expect_t3("ireduce_scatter_block", before[2], t->can);
+	for (i = 0; i < FLIGHTS; i++)
+		free(out[i]);
+	free(in);
+	free(last_out);
+}
+
+static void not_blocking(const struct type *type, const struct op *op, uint64_t total, int can)
+{
+	struct task t = { .type = type, .op = op, .total = total, .can = can };
+
+	/* The first round ends with a blocking call, so the second one has a plan. */
+	for (t.in_place = 0; t.in_place < 1 + can; t.in_place++) {
+		snprintf(t.name, sizeof(t.name), "%s of %s, %llu elements, not blocking", op->name,
+			 type->name, (unsigned long long)total);
+		do_later(&t);
+	}
 }
 
 static void reductions(const struct type *type, const struct op *op, uint64_t total, int can)
@@ -608,6 +680,8 @@ static void run_all(void)
 	types_and_ops(16411); /* just over 64 KiB, and no multiple of anything */
 	reductions(&floats, &ops[0], 400000, 1);
 	reductions(&floats, &ops[0], 10, 0);
+	not_blocking(&floats, &ops[0], 400000, 1); /* with the plans of blocking calls */
+	not_blocking(&floats, &ops[0], 60000, 0);
 	moves(65536 + 64, 1);
 	moves(1500003, 1);
 	moves(1000, 0);

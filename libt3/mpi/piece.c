@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+/* How a message is cut into pieces, whose plans are small, and how a piece goes in and out. */
+#include <errno.h>
+#include <string.h>
+
+#include "coll_t3.h"
+
+/* ---------------------------------------------------------------------- in and out */
+
+/* Where the elements of a part begin that this piece holds. */
+static size_t offset(const struct coll_t3_pieces *p, uint64_t part)
+{
+	return (part * p->job->count + p->first) * p->job->element;
+}
+
+/* The input of a chunk: of its part, or of the one part that there is. */
+static const char *source(const struct coll_t3_pieces *p, uint32_t chunk, uint64_t first)
+{
+	const char *in = p->job->in;
+
+	if (p->parts == 1)
+		return in + offset(p, 0) + first * p->job->element;
+	return in + offset(p, p->job->collective == T3_ALL_GATHER ? 0 : chunk);
+}
+
+int coll_t3_put(const struct coll_t3_pieces *p)
+{
+	uint64_t first, count;
+	uint32_t i, chunk;
+	int ret = 0;
+
+	for (i = 0; !ret && (chunk = t3_plan_order(p->plan, i)) != T3_PLAN_NO_CHUNK; i++) {
+		t3_plan_chunk(p->plan, chunk, &first, &count);
+		if (count)
+			ret = t3_plan_put(p->plan, first, source(p, chunk, first), count);
+	}
+	return ret;
+}
+
+int coll_t3_take(const struct coll_t3_pieces *p)
+{
+	size_t bytes = p->count * p->job->element;
+	uint64_t all, at, part;
+	const void *result;
+	int ret = t3_plan_result(p->plan, &result, &all);
+
+	if (ret || !p->job->out)
+		return ret;
+	for (at = part = 0; at < all; at += bytes, part++)
+		memcpy((char *)p->job->out + offset(p, part), (const char *)result + at, bytes);
+	return 0;
+}
+
+/* ---------------------------------------------------------------------- cutting */
+
+static uint32_t algorithm(void)
+{
+	switch (*coll_t3_params.algorithm) {
+	case 'r':
+		return T3_ALGORITHM_RING;
+	case 'd':
+		return T3_ALGORITHM_DIRECT;
+	default:
+		return T3_ALGORITHM_AUTO;
+	}
+}
+
+static int plan_of(coll_t3_module_t *m, const struct coll_t3_pieces *p, uint64_t count, bool make,
+		   struct t3_plan **plan)
+{
+	struct t3_plan_desc desc = {
+		.collective = p->job->collective,
+		.algorithm = algorithm(),
+		.count = count * p->parts,
+		.dtype = p->job->dtype,
+		.op = p->job->op,
+		.root = p->job->root,
+		.tile_columns = coll_t3_params.tile / p->job->element,
+	};
+
+	return coll_t3_plan(m, &desc, make, plan);
+}
+
+static int get_plans(coll_t3_module_t *m, struct coll_t3_pieces *p, bool make)
+{
+	int ret = plan_of(m, p, p->count, make, &p->plan);
+
+	p->last_plan = p->plan;
+	if (ret || p->last == p->count)
+		return ret;
+	ret = plan_of(m, p, p->last, make, &p->last_plan);
+	if (!ret && !coll_t3_has_plan(m, p->plan))
+		ret = -ENOSPC; /* one made room for the other, at all ranks */
+	return ret;
+}
+
+/* The piece at p->first may be the last one. */
+static void choose_plan(struct coll_t3_pieces *p)
+{
+	if (p->job->count - p->first > p->last)
+		return;
+	p->plan = p->last_plan;
+	p->count = p->last;
+}
+
+int coll_t3_cut(coll_t3_module_t *m, const struct coll_t3_job *job, bool make,
+		struct coll_t3_pieces *p)
+{
+	bool whole = job->collective == T3_ALL_REDUCE || job->collective == T3_BROADCAST;
+	int ret;
+
+	*p = (struct coll_t3_pieces){ .job = job };
+	p->parts = whole ? 1 : (uint32_t)ompi_comm_size(m->comm);
+	p->count = coll_t3_params.piece / job->element / p->parts;
+	if (!p->count)
+		p->count = 1;
+	if (p->count > job->count)
+		p->count = job->count;
+	p->last = (job->count - 1) % p->count + 1;
+	ret = get_plans(m, p, make);
+	if (!ret)
+		choose_plan(p);
+	return ret;
+}
+
+bool coll_t3_next_piece(struct coll_t3_pieces *p)
+{
+	p->first += p->count;
+	if (p->first >= p->job->count)
+		return false;
+	choose_plan(p);
+	return true;
+}
