@@ -158,10 +158,12 @@ static int coll_t3_register(void)
 		"number on its node. A list of indexes such as 3,2,1,0 gives one to each of these "
 		"numbers. none: no device, so nothing is T3's",
 		MCA_BASE_VAR_TYPE_STRING, &p->device);
-	parameter("algorithm",
-		  "auto, ring or direct: auto is direct on a fabric where each rank has a link to "
-		  "each other one. The sums of ring have the same bits in each run",
-		  MCA_BASE_VAR_TYPE_STRING, &p->algorithm);
+	parameter(
+		"algorithm",
+		"auto, ring, direct or hierarchical, as of t3_plan_create(3). auto chooses by the "
+		"links of the fabric and the nodes. All sums have the same bits in each run but "
+		"those of direct",
+		MCA_BASE_VAR_TYPE_STRING, &p->algorithm);
 	register_thresholds();
 	parameter("piece",
 		  "Bytes that are carried at once, 4096 or more. A longer message goes piece by "
@@ -231,8 +233,8 @@ static bool usable_params(void)
 	if (!p->setup_seconds)
 		wrong = "coll_t3_setup_timeout is not 1 or more";
 	if (strcmp(p->algorithm, "auto") && strcmp(p->algorithm, "ring") &&
-	    strcmp(p->algorithm, "direct"))
-		wrong = "coll_t3_algorithm is not auto, ring or direct";
+	    strcmp(p->algorithm, "direct") && strcmp(p->algorithm, "hierarchical"))
+		wrong = "coll_t3_algorithm is not auto, ring, direct or hierarchical";
 	if (wrong)
 		coll_t3_complain("%s. The component is not used", wrong);
 	return !wrong;

@@ -65,6 +65,7 @@ static coll_t3_later_t *new_later(coll_t3_module_t *m)
 	l->super.req_mpi_object.comm = m->comm;
 	l->module = m;
 	l->step = TO_ARM;
+	l->end = INT64_MAX;
 	l->next = l->other_first = NULL;
 	/* A program may free a communicator before its collectives are complete. */
 	OBJ_RETAIN(m->comm);

@@ -60,6 +60,8 @@ static uint32_t algorithm(void)
 		return T3_ALGORITHM_RING;
 	case 'd':
 		return T3_ALGORITHM_DIRECT;
+	case 'h':
+		return T3_ALGORITHM_HIERARCHICAL;
 	default:
 		return T3_ALGORITHM_AUTO;
 	}
