@@ -96,7 +96,7 @@ def every_parameter_and_counter_has_a_help_text(_place):
 
 def t3_does_what_it_can_and_the_results_are_right(_place):
     status, text = in_vm("ring", ["--ranks", "4"],
-                         "mpirun -n 4 --mca coll_t3_verbose 1 mpi_collectives t3 && "
+                         "mpirun -n 4 --mca coll_t3_verbose 1 --mca coll_t3_piece 32768 mpi_collectives t3 && "
                          "mpirun -n 3 --mca coll_t3_verbose 1 --mca coll_t3_device 0,1 mpi_collectives next")
     must(status == 0 and passed(text, 4) and passed(text, 3), text)
     sums = re.findall(r"coll:t3: (\d+) calls by T3", text)
@@ -107,8 +107,10 @@ def t3_does_what_it_can_and_the_results_are_right(_place):
 def a_full_fabric_and_other_devices_do(_place):
     options = "--mca coll_t3_device 3,1,2,0 --mca coll_t3_piece 8192 --mca coll_t3_plans 4"
     status, text = in_vm("full", ["--ranks", "4", "--topology", "full"],
-                         f"mpirun -n 3 {options} mpi_collectives t3")
+                         f"mpirun -n 3 {options} mpi_collectives t3 && "
+                         "mpirun -n 4 --mca coll_t3_allreduce_min 0 mpi_speed allreduce 1024 4096 1")
     must(status == 0 and passed(text, 3), text)
+    must(len(re.findall(r"^allreduce +\d+ +\d+ +\d+ +\d+\.\d\d\r?$", text, re.M)) == 2, text)
 
 
 TESTS = [value for value in list(globals().values())

@@ -2,7 +2,7 @@
 /*
  * MPI's collectives with the component coll/t3, against the same ones computed here:
  *
- *	mpirun -n 4 mpi_collectives [t3|next|any]
+ *	mpirun -n 4 --mca coll_t3_piece 32768 mpi_collectives [t3|next|any]
  *
  * All functions that the component has run with each type, operation and length, also in place, with
  * datatypes that have gaps, on communicators of other ranks, orders and lives. Results of integers and
@@ -607,14 +607,14 @@ static void other_orders(void)
 
 	MPI_Comm_split(world, 0, -rank, &other);
 	use(other);
-	reductions(&floats, &ops[0], 20011, 1);
-	moves(70001, 1);
+	reductions(&floats, &ops[0], 5003, 1);
+	moves(20001, 1);
 	MPI_Comm_free(&other);
 	use(world);
-	for (i = 0; i < 5; i++) {
+	for (i = 0; i < 3; i++) {
 		MPI_Comm_dup(world, &other);
 		use(other);
-		reductions(&floats, &ops[0], 20000, 1);
+		reductions(&floats, &ops[0], 5000, 1);
 		MPI_Comm_free(&other);
 		use(world);
 	}
@@ -629,8 +629,8 @@ static void halves(void)
 	MPI_Comm_split(world, rank / 2, rank, &half);
 	use(half);
 	if (ranks == 2) {
-		reductions(&floats, &ops[0], 20002, 1);
-		moves(80000, 1);
+		reductions(&floats, &ops[0], 5002, 1);
+		moves(20000, 1);
 	}
 	MPI_Comm_free(&half);
 	use(world);
@@ -640,7 +640,7 @@ static void halves(void)
 	MPI_Comm_split(world, rank % 2, rank, &half);
 	use(half);
 	if (ranks == 2)
-		reductions(&floats, &ops[0], 20002, 1);
+		reductions(&floats, &ops[0], 5002, 1);
 	MPI_Comm_free(&half);
 	use(world);
 }
@@ -650,24 +650,23 @@ static void progress(void)
 {
 	enum { BYTES = 1 << 20 };
 	unsigned char *message = buffer(BYTES);
-	float *in = buffer(80000), *out = buffer(80000);
+	float *in = buffer(20000), *out = buffer(20000);
 	MPI_Request request;
 	int next = (rank + 1) % ranks, i;
 
-	fill(in, F32, 20000, rank);
+	fill(in, F32, 5000, rank);
 	for (i = 0; i < 2; i++) {
 		if (rank == 0) {
 			MPI_Isend(message, BYTES, MPI_BYTE, next, 1, comm, &request);
-			MPI_Allreduce(in, out, 20000, MPI_FLOAT, MPI_SUM, comm);
+			MPI_Allreduce(in, out, 5000, MPI_FLOAT, MPI_SUM, comm);
 			MPI_Wait(&request, MPI_STATUS_IGNORE);
 		} else {
 			if (rank == 1)
 				MPI_Recv(message, BYTES, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE);
-			MPI_Allreduce(in, out, 20000, MPI_FLOAT, MPI_SUM, comm);
+			MPI_Allreduce(in, out, 5000, MPI_FLOAT, MPI_SUM, comm);
 		}
 	}
-	expect(all_right(out, F32, '+', 0, 20000), "a message during an all-reduce",
-	       "wrong result");
+	expect(all_right(out, F32, '+', 0, 5000), "a message during an all-reduce", "wrong result");
 	free(message);
 	free(in);
 	free(out);
@@ -677,18 +676,18 @@ static void run_all(void)
 {
 	int always = by_t3;
 
-	types_and_ops(16411); /* just over 64 KiB, and no multiple of anything */
-	reductions(&floats, &ops[0], 400000, 1);
+	types_and_ops(4099);			/* just over 16 KiB, and no multiple of anything */
+	reductions(&floats, &ops[0], 20011, 1); /* several pieces */
 	reductions(&floats, &ops[0], 10, 0);
-	not_blocking(&floats, &ops[0], 400000, 1); /* with the plans of blocking calls */
-	not_blocking(&floats, &ops[0], 60000, 0);
-	moves(65536 + 64, 1);
-	moves(1500003, 1);
+	not_blocking(&floats, &ops[0], 20011, 1); /* with the plans of blocking calls */
+	not_blocking(&floats, &ops[0], 6000, 0);
+	moves(16384 + 64, 1);
+	moves(150003, 1);
 	moves(1000, 0);
-	do_gaps(20000);
-	do_gaps_between(20000, 1);
-	do_gaps_between(20000, 0);
-	other_ops(20000);
+	do_gaps(5000);
+	do_gaps_between(5000, 1);
+	do_gaps_between(5000, 0);
+	other_ops(5000);
 	progress();
 	other_orders();
 	halves();
