@@ -158,16 +158,50 @@ static void pass(struct run *run)
 		set_open(run, false);
 }
 
+/* A fault of the connection, as text that is nearly right, or anything at all. */
+static void fault(struct run *run)
+{
+	static const char *const words[] = { "node-cut node=1 ms=", "node-stall node=1 ms=",
+					     "node-random node=1 seed=9 cut=",
+					     "node-random node=1 seed=9 stall=" };
+	char text[96] = "", why[64];
+	const char *at = text;
+	struct t3_cmd_inject what;
+	uint32_t how = stream_u8(run->in);
+
+	if (how & 128)
+		stream_bytes(run->in, text, how & 31);
+	else
+		snprintf(text, sizeof(text), "%s%u%s", words[how & 3], stream_u8(run->in) * 257u,
+			 how & 4 ? " nth=2" : "");
+	while (t3_inject_parse(&at, &what, why, sizeof(why)) == T3_INJECT_FOUND_ONE)
+		if (what.kind >= T3_INJECT_NODE_CUT)
+			t3_fabric_inject(nodes_fabric(run->host, 0), &what);
+}
+
+static void mend(struct run *run)
+{
+	static const char text[] = "node-cut node=1 nth=0; node-stall node=1 nth=0 ms=1; "
+				   "node-random node=1";
+	const char *at = text;
+	struct t3_cmd_inject what;
+	char why[64];
+
+	while (t3_inject_parse(&at, &what, why, sizeof(why)) == T3_INJECT_FOUND_ONE)
+		assert_int_equal(t3_fabric_inject(nodes_fabric(run->host, 0), &what), T3_ADMIN_OK);
+}
+
 static void (*const operations[OP_FRAME_COUNT])(struct run *) = {
 	[OP_FRM_GREET] = greet, [OP_FRM_PACKET] = packet, [OP_FRM_RESPONSE] = response,
 	[OP_FRM_LOSS] = loss,	[OP_FRM_RAW] = raw,	  [OP_FRM_PRODUCE] = produce,
-	[OP_FRM_ARM] = arm,	[OP_FRM_TIME] = pass,
+	[OP_FRM_ARM] = arm,	[OP_FRM_TIME] = pass,	  [OP_FRM_FAULT] = fault,
 };
 
 static void expect_working(struct run *run)
 {
 	uint32_t r;
 
+	mend(run);
 	set_open(run, false);
 	nodes_settle(run->host);
 	nodes_connect_all(run->host);

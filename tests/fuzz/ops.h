@@ -56,6 +56,7 @@ enum op_frame {
 	OP_FRM_PRODUCE,
 	OP_FRM_ARM,
 	OP_FRM_TIME,
+	OP_FRM_FAULT,
 	OP_FRAME_COUNT
 };
 

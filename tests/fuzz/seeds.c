@@ -337,6 +337,14 @@ static void frames(void)
 	PUT(SHAPE_USUAL, OP_FRM_GREET, 0, OP_FRM_RAW, 7, 5, 0, 0, 0, 0, 0, 0, 0, OP_FRM_RAW, 3, 2,
 	    0, 0, 0, OP_FRM_RAW, 0, 64);
 	save("fuzz_frame", "raw");
+	for (i = 0; i < 8; i++) { /* each fault of a connection, while packets are sent */
+		begin_frames();
+		PUT(OP_FRM_FAULT, (uint8_t)i, 0xff, OP_FRM_PRODUCE, 0, OP_FRM_TIME, 63,
+		    OP_FRM_PRODUCE, 1, OP_FRM_TIME, 63, OP_FRM_GREET, 0, OP_FRM_TIME, 63,
+		    OP_FRM_FAULT, 128 + 20, 'n', 'o', 'd', 'e', '-', 'c', 'u', 't', ' ', 'n', 'o',
+		    'd', 'e', '=', '1', ';', ';', 'm', 's', 0);
+		save_numbered("fuzz_frame", "fault", i);
+	}
 }
 
 /* --------------------------------------------------------- fuzz_descriptor */
