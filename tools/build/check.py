@@ -853,7 +853,7 @@ def launch_suite():
 
 def cluster_suite():
     return [result for name in ("nodes", "gather", "cluster", "node_faults")
-            for result in tap_program(name, [ROOT / f"tests/{name}.py"])]
+            for result in tap_program(name, [ROOT / f"tests/{name}.py"], seconds=3 * PROGRAM_SECONDS)]
 
 
 def tool_suite():
