@@ -5,7 +5,11 @@
  *
  * usage: node_ranks [VICTIM]    this rank ends in the middle, and all others must get an error
  */
+#define _GNU_SOURCE /* syscall */
+#include <linux/seccomp.h>
 #include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -123,6 +127,34 @@ static void refuse_hierarchies(struct rank *r)
 	refuses(r, &desc, "an all-to-all is RING or DIRECT, not HIERARCHICAL");
 }
 
+/*
+ * Epochs without a system call: the only exit ends the process. Ranks that look for others all the
+ * time need a processor each.
+ */
+static void run_strict(struct rank *r)
+{
+	struct t3_plan *plan;
+	uint32_t epoch;
+	void *input[4];
+
+	r->job.desc = (struct t3_plan_desc){
+		.collective = T3_ALL_REDUCE, .dtype = DRM_T3_F32, .op = DRM_T3_OP_ADD, .count = 999
+	};
+	CHECK_EQ(t3_plan_create(r->comm, &r->job.desc, soon(), &plan), 0);
+	t3_plan_set_spin(plan, UINT64_MAX);
+	for (epoch = 0; epoch < ROWS(input); epoch++)
+		input[epoch] = coll_input(&r->job, epoch + 1, r->rank);
+	CHECK_EQ(t3_comm_barrier(r->comm, soon()), 0);
+	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT), 0);
+	for (epoch = 0; epoch < ROWS(input); epoch++) {
+		CHECK_EQ(t3_plan_start(plan, INT64_MAX), 0);
+		coll_put(&r->job, plan, input[epoch], epoch % COLL_WAYS);
+		CHECK_EQ(t3_plan_wait(plan, INT64_MAX), 0);
+		coll_check_plan(&r->job, plan, epoch + 1, r->rank);
+	}
+	syscall(SYS_exit, 0);
+}
+
 /* The victim ends without a word after an epoch. Each other rank gets an error within its time. */
 static void lose_one(struct rank *r)
 {
@@ -168,6 +200,8 @@ static void process(int sock, void *arg)
 		run_all(r);
 		run_types(r);
 		refuse_hierarchies(r);
+		if (r->job.ranks / r->job.nodes <= (uint32_t)sysconf(_SC_NPROCESSORS_ONLN))
+			run_strict(r);
 	} else {
 		lose_one(r);
 	}
