@@ -19,7 +19,7 @@ BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))
 COMPONENT = BUILD / "mca_coll_t3.so"
 PROGRAM = BUILD / "mpi" / "mpi_collectives"
-SECONDS = 300
+SECONDS = 400
 
 
 def own_components():

@@ -416,6 +416,15 @@ MUTANTS = [
            "if (ret == -EFBIG && plan->desc", "if (ret > 0 && plan->desc"),
     Mutant("plan-far-source", "unit", "libt3/plan/source.c",
            "			far = through ?", "			far = !through ?"),
+    Mutant("mpi-piece", "examples", "libt3/mpi/piece.c",
+           "return (part * p->job->count + p->first) * p->job->element;",
+           "return part * p->job->count * p->job->element;"),
+    Mutant("mpi-unsigned", "examples", "libt3/mpi/types.c", "{ MPI_UNSIGNED, DRM_T3_I32, SUM }",
+           "{ MPI_UNSIGNED, DRM_T3_I32, ANY }"),
+    Mutant("mpi-gaps", "examples", "libt3/mpi/move.c", "	if (end == COLL_T3_DONE)\n		unpack(out);",
+           "	if (end == COLL_T3_FAILED)\n		unpack(out);"),
+    Mutant("mpi-version", "examples", "libt3/mpi/component.c",
+           "!strncmp(running, version, strlen(version))", "!strncmp(running, version, 4)"),
 ]
 
 
@@ -493,6 +502,8 @@ def verdict(suite, log, file=""):
         status = run(["make", suite], log, OWN)
     elif suite == "fuzz":
         status = run(["make", "fuzz-build"], log) or run(["tools/build/check.py", "fuzz"], log)
+    elif suite == "examples":
+        status = run(["make", suite], log)
     else:
         status = run_guest(suite, log)
     text = log.read_text(errors="replace")
