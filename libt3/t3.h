@@ -578,7 +578,8 @@ T3_API int t3_queue_gemm(struct t3_queue *queue, const struct t3_gemm_desc *desc
  * size the size of the whole struct, at most DRM_T3_SUBMIT_STRIDE_MAX. Operands name buffers by
  * t3_buffer_handle(). *fence is as above.
  * Errors: those of the command in t3_accel.h, mostly -EINVAL, -ENOENT and -EOPNOTSUPP. -EINVAL: also
- * size. -E2BIG: the driver does not know all of the struct. -EBUSY, -EMFILE: as above.
+ * size. -E2BIG: the driver does not know all of the struct. -EFBIG: the work is too much for a job.
+ * -EBUSY, -EMFILE: as above.
  */
 T3_API int t3_queue_job(struct t3_queue *queue, const struct drm_t3_command *command, size_t size,
 			int *fence);
