@@ -144,6 +144,7 @@ $(foreach goal,run shell build deps-run qemu kernel module lib tools initramfs b
 $(foreach goal,debug-suites tests-image cluster-wide guest conformance loop soak soak-vcpus soak-nodes soak-driver,$(eval \
 	SETS_$(goal) := run $(SETS_GUEST)))
 SETS_paper := run paper
+SETS_python := run python
 SETS_cluster := run cluster
 SETS_mpi := run mpi
 SETS_deb := run deb
@@ -172,11 +173,13 @@ GUEST_COMMON := $(wildcard tests/guest/common/*.c)
 EXAMPLE_SRC := $(wildcard tests/examples/*.c)
 GUEST32_SRC := $(wildcard tests/guest32/test_*.c)
 CONFORMANCE_SRC := $(wildcard tests/conformance/*.c)
+PYTHON_SRC := $(wildcard libt3/python/declare.py libt3/python/t3/*)
 MODULE_SRC := $(wildcard Kbuild) $(shell find driver uapi -type f ! -name '*.md' 2>/dev/null)
 
 # A room without sources has no products.
 CORE := $(if $(CORE_SRC),$B/libt3core.a)
 LIB := $(if $(LIB_SRC),$B/libt3.a $B/libt3.so $B/libt3-check.so.0 $B/libt3-uninstalled.pc)
+PYTHON := $B/python/t3/_abi.py
 SIM := $(if $(SIM_SRC),$B/libt3sim.a)
 TOOL := $(if $(TOOL_SRC),$B/t3)
 TOOL_RPATH := $(if $(filter-out /usr/lib /usr/lib/% /lib /lib/%,$(LIBDIR)),$(shell \
@@ -252,7 +255,7 @@ room = $(if $(filter tests/conformance/% tests/examples/% tests/mpi/% libt3/mpi/
 includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
-.PHONY: help run shell check kernels check-matrix machines check-debug debug-suites check-host host-suite options deps \
+.PHONY: help run shell check python kernels check-matrix machines check-debug debug-suites check-host host-suite options deps \
 	install uninstall qemu kernel module lib tools initramfs tests-image checkpatch unit-plain \
 	unit spec spec-appendix qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus \
 	coverage mutants soak soak-jobs soak-vcpus soak-nodes soak-driver boots san-t3 series check-series format \
@@ -314,7 +317,7 @@ SUITES := $(if $(CROSSED),unit conformance guest guest-iommu e2e,$(if $(SELECTED
 #:                ACCEL=kvm           what boots a VM, run by KVM; ACCEL=tcg (the default)
 #:                                    translates. For each goal that boots a VM; auto is kvm
 #:                                    where it works
-check: build tests-image $(if $(CROSSED),$(UNIT),$K/mpi.img) $(if $(SUITES),,checkpatch qtest-build $(UNIT) $(UNIT_SAN) \
+check: build tests-image $(if $(CROSSED),$(UNIT),$K/mpi.img) $(if $(SUITES),,python checkpatch qtest-build $(UNIT) $(UNIT_SAN) \
 		$(UNIT_THREADS) \
 		$(SPEC) $(COVERED) fuzz-build)
 	@$(RUN) $(STAGE)check.py $(SUITES)
@@ -463,6 +466,9 @@ pictures:
 #: make format  clang-format on what it judges (not driver/, not uapi/)
 format: | deps
 	@$(STAGE)lint.sh --format
+
+#: make python  the Python package t3 in .build/python, for PYTHONPATH: libt3/python/README.md
+python: lib $(PYTHON)
 
 #: make deps qemu kernel module lib tools initramfs   the steps, one by one
 #: make tests-image   initramfs, and behind it the programs of tests/guest, tests/guest32 and
@@ -628,6 +634,13 @@ $B/mca_coll_t3.so: $(call objects,obj,$(MPI_SRC)) $(LIB)
 	$Q$(CC) -shared -o $@ $(filter %.o,$^) -L$B -lt3 $(call pkg,--libs ompi-c) -Wl,-rpath,'$$ORIGIN'
 $B/libt3.so: $B/libt3.so.0
 	@ln -sf libt3.so.0 $@
+# For PYTHONPATH. The modules of C declarations are made, the others copied.
+$(PYTHON): $(PYTHON_SRC) $(wildcard libt3/*.h uapi/*.h) | deps
+	@rm -rf $(@D) && mkdir -p $(@D)
+	$(call say,PY,$(@D))
+	$Qcp $(filter libt3/python/t3/%,$(PYTHON_SRC)) $(@D)
+	$Q/usr/bin/python3 libt3/python/declare.py $(@D) libt3 uapi >/dev/null
+	$Q/usr/bin/python3 -m compileall -q $(@D)
 # Asked first by pkg-config where PKG_CONFIG_PATH names the build folder. It says where
 # things are from where it is itself: a tree that is moved stays right.
 $B/libt3-uninstalled.pc: libt3/libt3.pc.in Makefile $(VERSION_FILE)

@@ -68,6 +68,14 @@ MUTANTS = [
            "else if (ret != -EAGAIN)"),
     Mutant("comm-rank-twice", "unit", "libt3/comm/callers.c",
            "if (h->here >> head->rank & 1) {", "if (!h->here) {"),
+    Mutant("python-array", "python", "libt3/python/t3/buffer.py",
+           "    handle.retain()\n    # At the", "    # At the"),
+    Mutant("python-int32", "python", "libt3/python/t3/dtypes.py",
+           "NAMES.get(name, Dtype.__members__.get(name.upper()))",
+           "NAMES.get(name) or Dtype.__members__.get(name.upper())"),
+    Mutant("python-slice", "python", "libt3/python/t3/_waits.py", "part = min(end, ",
+           "part = max(end, "),
+    Mutant("python-first-rank", "python", "libt3/python/t3/errors.py", "causes[-1]", "causes[0]"),
     Mutant("timed-tie", "unit", "qemu-device/core/timed/timed_events.c",
            "(uint64_t)distance << SOURCE_SHIFT", "(uint64_t)SOURCE_SELF << SOURCE_SHIFT"),
     Mutant("timed-threshold", "unit", "qemu-device/core/timed/timed_memory.c",
@@ -500,6 +508,9 @@ def verdict(suite, log, file=""):
         status = run(["make", suite], log)
     elif suite == "qtest":
         status = run(["make", suite], log, OWN)
+    elif suite == "python":
+        status = (None if run(["make", "build", "python"], log)
+                  else run(["tools/build/check.py", suite], log))
     elif suite == "fuzz":
         status = run(["make", "fuzz-build"], log) or run(["tools/build/check.py", "fuzz"], log)
     elif suite == "examples":

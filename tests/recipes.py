@@ -47,6 +47,8 @@ CANNOT = [
     (r"^make (check-)?series( |$)", "series.py of the tests runs make series; "
      "make check-series works for an hour, by hand when the driver's files change"),
     (r"^make help$|^make (unit|spec)$", "tests of their own run it"),
+    (r"^pip install ", "a test of tests/python does it, into a folder"),
+    (r"^tests/python/run\.py -k |^tools/build/check\.py python$", "the python suite runs all of it"),
     (r"^make try ", "loop.py runs its forms"),
     (r"^make (paper|bench)$", "it works for minutes; by hand, when the model or its speed changes"),
     (r"^make fuzz( |$)", "the fuzz suite runs each target for a short time"),

@@ -21,12 +21,13 @@ PLACE = BUILD / "tutorial"
 # (file, section, the file name of the reader's program, what pkg-config calls its library)
 TUTORIALS = [("README.md", "Your first program", "/tmp/first/first.c", "libt3"),
              ("libt3/README.md", "Your own fused producer", "/tmp/sum/sum.c", "libt3"),
-             ("libt3/mpi/README.md", "Your own MPI program", "/tmp/own/own.c", "ompi-c")]
-LINES = 60  # a program has fewer
+             ("libt3/mpi/README.md", "Your own MPI program", "/tmp/own/own.c", "ompi-c"),
+             ("libt3/python/README.md", "A fused producer", "/tmp/pysum/sum.py", "")]
+LINES = {"c": 60, "python": 26}  # a program has fewer
 SECONDS = 120
 
 # The reader's first commands, which the suite has done.
-DONE_BEFORE = {"make build", "make examples"}
+DONE_BEFORE = {"make build", "make build python", "make examples"}
 
 
 def section(name, title):
@@ -78,15 +79,22 @@ def complaint(command, output, env):
     return ""
 
 
+def language_of(path):
+    return "python" if path.endswith(".py") else "c"
+
+
 def check_program(programs, path, library):
     """One short program, which compiles without warnings."""
     if len(programs) != 1:
         return f"{len(programs)} programs"
-    if len(programs[0].splitlines()) >= LINES:
+    language = language_of(path)
+    if len(programs[0].splitlines()) >= LINES[language]:
         return f"{len(programs[0].splitlines())} lines"
     place = pathlib.Path(localize(path))
     place.parent.mkdir(parents=True)
     place.write_text(programs[0])
+    if language == "python":
+        return complaint(f"/usr/bin/python3 -W error -m py_compile {path}", "", dict(os.environ))
     command = (f"gcc -std=gnu11 -O2 -Wall -Wextra -Werror -o /dev/null {path} "
                f"$(pkg-config --cflags --libs {library})")
     return complaint(command, "", {**os.environ, "PKG_CONFIG_PATH": str(BUILD)})
@@ -95,7 +103,7 @@ def check_program(programs, path, library):
 def results(name, title, path, library):
     text = section(name, title)
     yield (f"{name}: the program is short and compiles without a warning",
-           check_program(blocks(text, "c"), path, library))
+           check_program(blocks(text, language_of(path)), path, library))
     env = dict(os.environ)
     for command, output in commands(text):
         if command not in DONE_BEFORE:

@@ -920,6 +920,8 @@ SUITES = {
     "launch": launch_suite,
     "examples": examples_suite,
     "cluster": cluster_suite,
+    "python": lambda: tap_program("python", [ROOT / "tests/python/run.py"],
+                                  seconds=2 * PROGRAM_SECONDS),
     "tool": tool_suite,
     "e2e": e2e_suite,
     "tutorial": lambda: tap_program("tutorial", [ROOT / "tests/tutorial.py"]),

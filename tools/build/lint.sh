@@ -232,8 +232,8 @@ lint_python() {
 	local files
 
 	mapfile -t files < <({
-		our_files tools tests | xargs grep -lE '^#!.*python3'
-		our_files tools tests | grep '\.py$'
+		our_files tools tests libt3 | xargs grep -lE '^#!.*python3'
+		our_files tools tests libt3 | grep '\.py$'
 	} | sort -u)
 	[ ${#files[@]} -gt 0 ] || nothing_to_check "the tree has no such scripts"
 	PYTHONPYCACHEPREFIX=$T3_BUILD/pycache python3 -W error -m py_compile "${files[@]}"

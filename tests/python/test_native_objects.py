@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: MIT
+"""Handles, waits, element types and segments, without a device."""
+
+import errno
+import gc
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import t3
+from t3 import _waits, dtypes
+from t3._library import ffi
+from t3._resource import Handle, Resource
+from t3.buffer import array_of, view_of
+
+
+class Thing(Resource):
+    def __init__(self, ended, name, parents=(), result=0):
+        self._handle = Handle(name, lambda pointer: ended.append(pointer) or result,
+                              [parent._live() for parent in parents])
+
+
+# --- handles
+
+def test_a_parent_ends_after_its_children():
+    ended = []
+    parent = Thing(ended, "parent")
+    child = Thing(ended, "child", [parent])
+    parent.close()
+    assert ended == [] and parent.closed
+    child.close()
+    assert ended == ["child", "parent"]
+
+
+def test_what_is_closed_says_so():
+    thing = Thing([], "thing")
+    thing.close()
+    thing.close()
+    with pytest.raises(ValueError, match="this Thing is closed"):
+        thing._call(lambda pointer: pointer)
+    with pytest.raises(ValueError, match="closed"):
+        with thing:
+            pass
+
+
+def test_a_call_keeps_its_handle():
+    ended = []
+    thing = Thing(ended, "thing")
+
+    def closing(_pointer):
+        thing.close()
+        return list(ended)
+
+    assert thing._call(closing) == []
+    assert ended == ["thing"]
+
+
+def test_a_forgotten_object_warns_and_ends():
+    ended = []
+    with pytest.warns(ResourceWarning, match="was not closed"):
+        Thing(ended, "thing")
+        gc.collect()
+    assert ended == ["thing"]
+
+
+def test_a_with_block_closes_and_does_not_warn():
+    ended = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with Thing(ended, "thing"):
+            pass
+        gc.collect()
+    assert ended == ["thing"]
+
+
+def test_memory_is_used_as_long_as_an_array_of_it_lives():
+    ended = []
+    memory = ffi.new("char[]", 64)
+    thing = Thing(ended, memory)
+    array = array_of(view_of(thing._live(), memory, 64), t3.Dtype.F32, 4)
+    part = array[1:3]
+    thing.close()
+    del array
+    gc.collect()
+    assert ended == []
+    part[:] = 1
+    assert ffi.buffer(memory)[4:8] == b"\0\0\x80\x3f"
+    del part
+    gc.collect()
+    assert ended == [memory]
+
+
+def test_a_failed_close_is_raised():
+    with pytest.raises(t3.FaultError):
+        Thing([], "thing", result=-errno.EIO).close()
+
+
+# --- waits
+
+def test_timeouts():
+    assert _waits.deadline(None) == 2**63 - 1
+    assert _waits.deadline(0) == 0
+    assert _waits.deadline(1e300) <= 2**63 - 1
+    before = time.monotonic_ns()
+    assert before + 2e9 <= _waits.deadline(2) <= time.monotonic_ns() + 2e9
+    for bad in (-1, float("nan")):
+        with pytest.raises(ValueError, match="timeout"):
+            _waits.deadline(bad)
+
+
+def test_a_wait_is_cut_into_slices_up_to_its_deadline():
+    asked = []
+    end = time.monotonic_ns() + 3 * _waits.SLICE_NS
+
+    def call(deadline):
+        asked.append(deadline)
+        time.sleep(max(0, deadline - time.monotonic_ns()) / 1e9)
+        return -errno.ETIMEDOUT
+
+    assert _waits.in_slices(call, end) == -errno.ETIMEDOUT
+    assert len(asked) > 1 and asked[-1] == end and all(one <= end for one in asked)
+
+
+def test_a_wait_that_ends_is_not_repeated():
+    asked = []
+    assert _waits.in_slices(lambda end: asked.append(end) or -errno.EIO, 2**63 - 1) == -errno.EIO
+    assert len(asked) == 1
+
+
+def test_ctrl_c_leads_out_of_a_call_that_goes_on():
+    hold, ended = threading.Event(), threading.Event()
+    old = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            _waits.interruptible(lambda: hold.wait() and ended.set())
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    assert _waits.interruptible(lambda: 5) == 5  # by another worker
+    assert not ended.is_set()
+    hold.set()
+    assert ended.wait(60)
+
+
+def test_a_calls_exception_is_raised_here():
+    def call():
+        raise LookupError("words")
+
+    with pytest.raises(LookupError, match="words"):
+        _waits.interruptible(call)
+
+
+def test_other_threads_need_no_worker():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(
+        _waits.interruptible(threading.current_thread)))
+    thread.start()
+    thread.join()
+    assert found == [thread]
+
+
+# --- element types
+
+@pytest.mark.parametrize("name, kind", [
+    ("float32", t3.Dtype.F32), ("f16", t3.Dtype.F16), ("BF16", t3.Dtype.BF16),
+    (np.int32, t3.Dtype.I32), (np.dtype("int8"), t3.Dtype.I8), (t3.Dtype.U8, t3.Dtype.U8)])
+def test_names_of_element_types(name, kind):
+    assert dtypes.dtype_of(name) is kind
+
+
+@pytest.mark.parametrize("name", ["float64", "complex64", "uint16", "words"])
+def test_other_types_are_refused(name):
+    with pytest.raises(TypeError):
+        dtypes.dtype_of(name)
+
+
+def test_sizes_are_the_librarys():
+    for kind, size in dtypes.SIZES.items():
+        assert t3._library.lib.t3_dtype_bytes(kind) == size
+        assert dtypes.numpy_dtype(kind).itemsize == size
+
+
+def test_values_are_never_converted():
+    with pytest.raises(TypeError, match="astype"):
+        dtypes.input_array(np.zeros(3), t3.Dtype.F32)
+    assert dtypes.input_array(np.zeros(3, "u2"), t3.Dtype.BF16).dtype == np.uint16
+
+
+def test_results_need_a_fitting_array():
+    good = np.zeros((2, 2), "f4")
+    assert dtypes.output_array(good, t3.Dtype.F32, 4) is good
+    frozen = good.copy()
+    frozen.flags.writeable = False
+    for bad, count in ((frozen, 4), (good.T, 4), (good, 5), (np.zeros(8, "f4")[::2], 4)):
+        with pytest.raises(ValueError):
+            dtypes.output_array(bad, t3.Dtype.F32, count)
+
+
+# --- segments
+
+def test_tiles_of_a_segment():
+    segment = t3.Segment(0, rows=8, columns=10, tile_rows=4, tile_columns=3)
+    assert segment.tiles == 8
+    assert segment.tile(7) == t3.Tile(row=4, rows=4, column=9, columns=1, offset=196, bytes=16)
+    assert segment.locate(5, 9) == 7
+    for call in (lambda: segment.tile(8), lambda: segment.locate(8, 0)):
+        with pytest.raises(t3.Error) as caught:
+            call()
+        assert caught.value.errno == errno.ERANGE
+
+
+@pytest.mark.parametrize("change", [
+    {"rows": 0}, {"columns": 0}, {"updates": 0}, {"updates": 65}, {"tile_rows": 9},
+    {"tile_columns": 11}, {"offset": 2}, {"pitch": 36}, {"index": 64}])
+def test_a_segment_out_of_range_names_its_fields(change):
+    fields = {"index": 0, "rows": 8, "columns": 10, **change}
+    with pytest.raises(t3.Error, match="Segment") as caught:
+        t3.Segment(**fields).tiles
+    assert caught.value.errno == errno.EINVAL
+
+
+def test_words_that_are_no_choice_list_the_choices():
+    with pytest.raises(ValueError, match="store, add, min, max"):
+        t3.Segment(0, 1, 1, op="mul").tiles
