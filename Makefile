@@ -147,8 +147,8 @@ SETS_paper := run paper
 SETS_python := run python
 SETS_cluster := run cluster
 SETS_mpi := run mpi
-SETS_deb := run deb
-SETS_check-deb := run deb
+SETS_deb := run deb python
+SETS_check-deb := run deb python
 SETS_series := run series
 SETS_check-series := run series check-series
 T3_PACKAGES ?= $(sort $(CROSSED:%=run try %) $(if $(CROSSED),,$(foreach goal,$(GOALS),$(or $(SETS_$(goal)),check))))
@@ -490,10 +490,10 @@ dist:
 	@tools/packaging/dist.sh "$(T3_BUILD)/dist"
 
 #: make deb     Debian packages for this release of Debian in .build/deb: libt3-0, libt3-dev,
-#:              t3-tools, t3-dkms, qemu-system-t3 and t3-vm. They hold what is built here
+#:              python3-t3, t3-tools, t3-dkms, qemu-system-t3 and t3-vm. They hold what is built here
 #: make check-deb   lintian, installing, upgrading and removing them in a fresh Debian, a
 #:              VM from them there; needs root and some minutes
-deb: build
+deb: build python
 	@tools/packaging/deb.sh
 check-deb: deb
 	@$(RUN) $(STAGE)check.py deb

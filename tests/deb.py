@@ -28,7 +28,7 @@ VERSION = (ROOT / "tools/packaging/VERSION").read_text(encoding="utf-8").strip()
 HIGHER = "99.0-1"
 SECONDS = 900
 
-NAMES = ("libt3-0", "libt3-dev", "qemu-system-t3", "t3-dkms", "t3-tools", "t3-vm")
+NAMES = ("libt3-0", "libt3-dev", "python3-t3", "qemu-system-t3", "t3-dkms", "t3-tools", "t3-vm")
 VM_PACKAGES = ("qemu-system-t3", "t3-vm")
 COMPILERS = "cc gcc c99 tcc clang make"
 

@@ -102,6 +102,14 @@ stage_library_and_tool() {
 		LIBDIR="/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)"
 }
 
+# dh_python3 compiles it for the Python of the machine.
+stage_python() {
+	local to=$ROOT/usr/lib/python3/dist-packages/t3
+
+	mkdir -p "$to"
+	install -m 644 "$T3_BUILD"/python/t3/*.py "$T3_BUILD/python/t3/py.typed" "$to/"
+}
+
 stage_driver() {
 	"$T3_ROOT/tools/build/dkms.sh" "$ROOT"
 	(cd "$TREE" && echo root/usr/src/t3-*/dkms.conf >debian/t3-dkms.dkms)
@@ -150,6 +158,7 @@ make_tree() {
 	debian_changelog >"$TREE/debian/changelog"
 	debian_symbols >"$TREE/debian/libt3-0.symbols"
 	stage_library_and_tool
+	stage_python
 	stage_driver
 	stage_qemu
 	stage_vm
