@@ -3,6 +3,7 @@
 
 import errno
 import gc
+import os
 import signal
 import threading
 import time
@@ -144,6 +145,16 @@ def test_ctrl_c_leads_out_of_a_call_that_goes_on():
     assert not ended.is_set()
     hold.set()
     assert ended.wait(60)
+
+
+def test_a_forked_child_has_a_worker_of_its_own():
+    assert _waits.interruptible(lambda: 4) == 4
+    pid = os.fork()
+    if not pid:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(30)
+        os._exit(_waits.interruptible(lambda: 5))
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
 
 
 def test_a_calls_exception_is_raised_here():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import math
+import os
 import queue
 import threading
 import time
@@ -78,6 +79,15 @@ class Worker:
 
 
 _worker: Worker | None = None
+
+
+def forget_worker() -> None:
+    """A forked child has the object and not its thread."""
+    global _worker  # pylint: disable=global-statement
+    _worker = None
+
+
+os.register_at_fork(after_in_child=forget_worker)
 
 
 def interruptible(call: Callable[[], Any]) -> Any:
