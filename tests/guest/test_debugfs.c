@@ -88,9 +88,11 @@ static void test_spaces(void **state)
 			     "routes=0x1 staging=0 progress_epoch=0 tracked=0 delivered=0 "
 			     "tiles_done=0 stores=0 doorbells=0 triggers=0 dma_bytes=0 tiles=4");
 	snprintf(pattern, sizeof(pattern),
-		 "route=0 import=%u peer_rank=1 peer_space=0 peer_generation=* revoked=0 key=0", import);
+		 "route=0 import=%u peer_rank=1 peer_space=0 peer_generation=* revoked=0 key=0",
+		 import);
 	debugfs_expect(text, pattern);
-	debugfs_expect(debugfs_read(1, "spaces"), "grant=* index=0 segments=0x* ops=0x* bound=1 key=0");
+	debugfs_expect(debugfs_read(1, "spaces"),
+		       "grant=* index=0 segments=0x* ops=0x* bound=1 key=0");
 	raw_close(&peer);
 	debugfs_expect(debugfs_read(0, "spaces"), "route=0 * revoked=1 key=0");
 	CHECK_EQ(*debugfs_read(1, "spaces"), 0);
