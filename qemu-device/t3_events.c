@@ -145,7 +145,8 @@ static bool run_one(T3Fabric *fabric)
 /* One of the thread, or of an access. */
 typedef struct Turn {
 	uint32_t budget; /* events left */
-	bool access;	 /* of an access, not of the thread */
+	bool access;	 /* of an access or of input, not of the thread */
+	bool guest;	 /* of an access: it runs while the machine is stopped, too */
 	int64_t end;	 /* host time */
 	bool awaited;	 /* another thread has begun to wait */
 	bool stalled;	 /* the next event needs slices of `rank` */
@@ -156,7 +157,7 @@ typedef struct Turn {
 static bool run_events(T3Fabric *fabric, Turn *turn)
 {
 	uint32_t rest = turn->budget - MIN(turn->budget, T3_SLICE);
-	bool left = turn->access || may_run(fabric);
+	bool left = turn->guest || may_run(fabric);
 
 	turn->awaited = false;
 	turn->stalled = false;
@@ -182,14 +183,14 @@ static bool run_slice(T3Fabric *fabric, Turn *turn)
 	return again;
 }
 
-static void run_turn(T3Fabric *fabric, bool access, uint32_t budget)
+static void run_turn(T3Fabric *fabric, Turn turn)
 {
-	Turn turn = { .budget = budget, .access = access, .end = get_clock() + T3_TURN_NS };
 	bool again;
 
+	turn.end = get_clock() + T3_TURN_NS;
 	do {
 		again = run_slice(fabric, &turn);
-		if (turn.stalled && !access)
+		if (turn.stalled && !turn.access)
 			t3_workers_help(fabric->events.workers, turn.rank);
 		else if (turn.awaited)
 			give_way();
@@ -198,7 +199,12 @@ static void run_turn(T3Fabric *fabric, bool access, uint32_t budget)
 
 void t3_events_run(T3Fabric *fabric, uint32_t budget)
 {
-	run_turn(fabric, true, budget);
+	run_turn(fabric, (Turn){ .budget = budget, .access = true, .guest = true });
+}
+
+void t3_events_run_input(T3Fabric *fabric, uint32_t budget)
+{
+	run_turn(fabric, (Turn){ .budget = budget, .access = true });
 }
 
 /* After the turn other bottom halves of the thread have theirs. */
@@ -206,7 +212,7 @@ static void run_in_thread(void *opaque)
 {
 	T3Fabric *fabric = opaque;
 
-	run_turn(fabric, false, UINT32_MAX);
+	run_turn(fabric, (Turn){ .budget = UINT32_MAX });
 	if (qatomic_read(&fabric->raised))
 		qemu_bh_schedule(fabric->events.deliver);
 }

@@ -302,6 +302,34 @@ static void set_uuid(Object *obj, const char *value, Error **errp)
 	fabric->nodes_config.uuid = g_strdup(value);
 }
 
+static bool get_shared_memory(Object *obj, Error **errp)
+{
+	return T3_FABRIC(obj)->nodes_config.shared_memory;
+}
+
+static void set_shared_memory(Object *obj, bool value, Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+
+	if (still_open(fabric, "shared-memory", errp))
+		fabric->nodes_config.shared_memory = value;
+}
+
+static char *get_tls_creds(Object *obj, Error **errp)
+{
+	return g_strdup(T3_FABRIC(obj)->nodes_config.tls_creds ?: "");
+}
+
+static void set_tls_creds(Object *obj, const char *value, Error **errp)
+{
+	T3Fabric *fabric = T3_FABRIC(obj);
+
+	if (!still_open(fabric, "tls-creds", errp))
+		return;
+	g_free(fabric->nodes_config.tls_creds);
+	fabric->nodes_config.tls_creds = g_strdup(value);
+}
+
 static void check_thread(const Object *obj, const char *name, Object *value, Error **errp)
 {
 	still_open(T3_FABRIC(obj), name, errp);
@@ -358,6 +386,7 @@ static void fabric_init(Object *obj)
 
 	fabric->topology = g_strdup("ring");
 	fabric->ranks = 2;
+	fabric->nodes_config.shared_memory = true;
 	t3_lock_init(&fabric->lock);
 }
 
@@ -389,6 +418,7 @@ static void fabric_finalize(Object *obj)
 	g_free(fabric->inject);
 	g_free(fabric->record_path);
 	g_free(fabric->nodes_config.uuid);
+	g_free(fabric->nodes_config.tls_creds);
 	qapi_free_T3NodeList(fabric->nodes_config.list);
 	if (fabric->core)
 		t3_fabric_free(fabric->core);
@@ -441,6 +471,15 @@ static void fabric_class_init(ObjectClass *klass, T3ClassData *data)
 	object_class_property_set_description(klass, "uuid",
 					      "identity of a fabric of several nodes, the same on "
 					      "each");
+	object_class_property_add_bool(klass, "shared-memory", get_shared_memory,
+				       set_shared_memory);
+	object_class_property_set_description(klass, "shared-memory",
+					      "connections on Unix sockets use memory that both "
+					      "nodes share; default on");
+	object_class_property_add_str(klass, "tls-creds", get_tls_creds, set_tls_creds);
+	object_class_property_set_description(klass, "tls-creds",
+					      "id of a tls-creds-x509 object, for connections on "
+					      "TCP; default: no TLS");
 	object_class_property_add(klass, "vclock", "uint64", get_vclock, NULL, NULL, NULL);
 	object_class_property_set_description(klass, "vclock", "virtual time in ns");
 	object_class_property_add(klass, "status", "any", get_status, NULL, NULL, NULL);

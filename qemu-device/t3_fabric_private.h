@@ -79,6 +79,8 @@ void t3_events_begin_access(T3Fabric *fabric);
 uint32_t t3_events_end_access(T3Fabric *fabric, bool waits);
 /* With a thread: runs events, in the calling thread, one at a time; the thread has the rest. */
 void t3_events_run(T3Fabric *fabric, uint32_t budget);
+/* The same after input of another node, which is no access: none runs while the machine is stopped. */
+void t3_events_run_input(T3Fabric *fabric, uint32_t budget);
 /* The rest of the raised interrupts are sent later, from the main loop. */
 void t3_events_deliver_later(T3Fabric *fabric);
 

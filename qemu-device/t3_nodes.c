@@ -3,17 +3,14 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/qapi-visit-qom.h"
-#include "qemu/error-report.h"
-#include "qemu/sockets.h"
 #include "qemu/uuid.h"
 #include "migration/blocker.h"
 #include "t3_fabric_private.h"
 #include "t3_nodes_status.h"
+#include "t3_hear.h"
 #include "t3_peer.h"
 #include "trace.h"
 
-/* A stranger has so long to say which node it is. One is heard at a time. */
-#define T3_GREETING_SECONDS 5
 /* A store that waits looks again after so long at the latest. */
 #define T3_STORE_WAIT_MS 10
 
@@ -23,8 +20,8 @@ struct T3Nodes {
 	T3Peer *peers[T3_MAX_NODES];
 	QEMUTimer *tick;
 	Error *blocker;
-	QIOChannelSocket *listener; /* NULL: no node connects to this one */
-	QemuThread thread;
+	T3Listener *listener; /* NULL: no node connects to this one */
+	T3Secrets secrets;
 	bool stop; /* atomic */
 
 	QemuMutex mutex;
@@ -96,9 +93,9 @@ bool t3_nodes_check(const T3NodesConfig *config, uint32_t ranks, uint32_t *remot
 
 	*remote = 0;
 	if (!config->list) {
-		if (config->own || config->uuid)
-			error_setg(errp, "node and uuid need nodes");
-		return !config->own && !config->uuid;
+		if (config->own || config->uuid || config->tls_creds)
+			error_setg(errp, "node, uuid and tls-creds need nodes");
+		return !config->own && !config->uuid && !config->tls_creds;
 	}
 	if (!check_list(config, ranks, errp))
 		return false;
@@ -128,63 +125,33 @@ uint64_t t3_nodes_fabric_id(const T3NodesConfig *config)
 
 /* ----------------------------------------------------------------- listener */
 
-/* Which node has connected? T3_MAX_NODES: none that may. */
-static uint32_t hear(const T3Nodes *nodes, QIOChannelSocket *channel)
+/* In a thread of the listener's. */
+static bool heard(void *opaque, T3Wire *wire)
 {
-	struct timeval limit = { .tv_sec = T3_GREETING_SECONDS }, none = { 0 };
-	uint8_t greeting[T3_GREETING_SIZE];
-	uint32_t node;
-	ssize_t len;
+	const T3Nodes *nodes = opaque;
+	uint32_t node = t3_peer_of_greeting(wire->greeting);
 
-	setsockopt(channel->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	len = RETRY_ON_EINTR(recv(channel->fd, greeting, sizeof(greeting), MSG_PEEK | MSG_WAITALL));
-	setsockopt(channel->fd, SOL_SOCKET, SO_RCVTIMEO, &none, sizeof(none));
-	if (len != sizeof(greeting))
-		return T3_MAX_NODES;
-	node = t3_peer_of_greeting(greeting);
-	return node > nodes->own && node < nodes->count ? node : T3_MAX_NODES;
-}
-
-static void *run_listener(void *opaque)
-{
-	T3Nodes *nodes = opaque;
-
-	while (!qatomic_read(&nodes->stop)) {
-		QIOChannelSocket *channel = qio_channel_socket_accept(nodes->listener, NULL);
-		uint32_t node;
-
-		if (!channel) {
-			g_usleep(1000);
-			continue;
-		}
-		node = hear(nodes, channel);
-		if (node < T3_MAX_NODES)
-			t3_peer_accept(nodes->peers[node], channel);
-		else if (!qatomic_read(&nodes->stop))
-			warn_report("t3-fabric: a connection to node %" PRIu32
-				    " comes from no other node of the fabric",
-				    nodes->own);
-		object_unref(OBJECT(channel));
-	}
-	return NULL;
+	if (node <= nodes->own || node >= nodes->count)
+		return false;
+	t3_peer_accept(nodes->peers[node], wire);
+	return true;
 }
 
 static bool start_listener(T3Nodes *nodes, const SocketAddress *address, Error **errp)
 {
-	QIOChannelSocket *listener;
+	T3ListenerConfig config = {
+		.address = address,
+		.node = nodes->own,
+		.heard = heard,
+		.opaque = nodes,
+	};
 
 	if (nodes->own + 1 == nodes->count)
 		return true;
-	listener = qio_channel_socket_new();
-	if (qio_channel_socket_listen_sync(listener, (SocketAddress *)address, T3_MAX_NODES,
-					   errp)) {
-		object_unref(OBJECT(listener));
-		return false;
-	}
-	nodes->listener = listener;
-	qemu_thread_create(&nodes->thread, "t3-listener", run_listener, nodes,
-			   QEMU_THREAD_JOINABLE);
-	return true;
+	if (address->type == SOCKET_ADDRESS_TYPE_INET)
+		config.secrets = nodes->secrets.server;
+	nodes->listener = t3_listener_start(&config, errp);
+	return nodes->listener;
 }
 
 /* --------------------------------------------------------------------- time */
@@ -267,12 +234,16 @@ static bool start_peer(T3Nodes *nodes, const T3NodesConfig *config, uint32_t nod
 		.node = node,
 		.ranks = node_mask(config->list, node),
 	};
+	T3PeerWay way = {
+		.address = node < nodes->own ? address : NULL,
+		.shared_memory = config->shared_memory,
+		.secrets = nodes->secrets.client,
+	};
 	QemuUUID uuid;
 
 	qemu_uuid_parse(config->uuid, &uuid);
 	memcpy(peer.fabric, uuid.data, sizeof(peer.fabric));
-	nodes->peers[node] =
-		t3_peer_start(nodes->fabric, &peer, node < nodes->own ? address : NULL, errp);
+	nodes->peers[node] = t3_peer_start(nodes->fabric, &peer, &way, errp);
 	return nodes->peers[node];
 }
 
@@ -291,6 +262,16 @@ static bool start_all(T3Nodes *nodes, const T3NodesConfig *config, Error **errp)
 	return start_listener(nodes, own, errp);
 }
 
+/* Also an object that was deleted meanwhile lives as long as it is used. */
+static bool find_secrets(T3Nodes *nodes, const T3NodesConfig *config, Error **errp)
+{
+	T3Secrets *secrets = &nodes->secrets;
+
+	return !config->tls_creds ||
+	       t3_secrets_find(secrets, OBJECT(nodes->fabric), config->tls_creds,
+			       nodes->own + 1 < nodes->count, nodes->own, errp);
+}
+
 T3Nodes *t3_nodes_start(T3Fabric *fabric, const T3NodesConfig *config, Error **errp)
 {
 	T3Nodes *nodes = g_new0(T3Nodes, 1);
@@ -305,21 +286,13 @@ T3Nodes *t3_nodes_start(T3Fabric *fabric, const T3NodesConfig *config, Error **e
 	fabric->nodes = nodes;
 	error_setg(&nodes->blocker,
 		   "a fabric of several nodes cannot be migrated or saved: its links lead to them");
-	if (migrate_add_blocker(&nodes->blocker, errp) || !start_all(nodes, config, errp)) {
+	if (migrate_add_blocker(&nodes->blocker, errp) || !find_secrets(nodes, config, errp) ||
+	    !start_all(nodes, config, errp)) {
 		t3_nodes_stop(nodes);
 		return NULL;
 	}
 	set_tick(nodes);
 	return nodes;
-}
-
-static void stop_listener(T3Nodes *nodes)
-{
-	if (!nodes->listener)
-		return;
-	shutdown(nodes->listener->fd, SHUT_RDWR);
-	qemu_thread_join(&nodes->thread);
-	object_unref(OBJECT(nodes->listener));
 }
 
 void t3_nodes_stop(T3Nodes *nodes)
@@ -331,10 +304,11 @@ void t3_nodes_stop(T3Nodes *nodes)
 	qatomic_set(&nodes->stop, true);
 	t3_events_wait(nodes->fabric);
 	timer_free(nodes->tick);
-	stop_listener(nodes);
+	t3_listener_stop(nodes->listener);
 	for (i = 0; i < nodes->count; i++)
 		if (nodes->peers[i])
 			t3_peer_stop(nodes->peers[i]);
+	t3_secrets_drop(&nodes->secrets);
 	migrate_del_blocker(&nodes->blocker);
 	nodes->fabric->nodes = NULL;
 	qemu_cond_destroy(&nodes->woken);

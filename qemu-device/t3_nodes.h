@@ -19,6 +19,8 @@ typedef struct T3NodesConfig {
 	T3NodeList *list; /* NULL: all ranks are here */
 	uint32_t own;	  /* node= */
 	char *uuid;	  /* of the fabric */
+	bool shared_memory;
+	char *tls_creds; /* id of an object; NULL: no TLS */
 } T3NodesConfig;
 
 /* Do the properties go together? Then *remote is the bit mask of the other nodes' ranks. */

@@ -1,211 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A connection to another node. One thread connects and reads, another one writes. Both wait for
- * the socket without any lock, so a slow peer hinders nobody.
+ * the socket without any lock, so a slow peer hinders nobody. On one machine the frames move to
+ * memory that both nodes share: then who sends writes there, and the socket wakes who sleeps.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/clone-visitor.h"
 #include "qapi/qapi-visit-sockets.h"
 #include "qemu/error-report.h"
-#include "qemu/lockable.h"
 #include "qemu/thread.h"
-#include "qemu/units.h"
-#include "t3_fabric_private.h"
-#include "t3_peer.h"
+#include "t3_connect.h"
+#include "t3_peer_private.h"
 #include "trace.h"
 
-#define T3_READ_BYTES (64 * KiB)
-/* Frames of links are lost when so much waits: all slots of some links. */
-#define T3_QUEUE_USUAL (2 * MiB)
-/* The rest ends the connection: a guest may reset its devices as often as it likes. */
-#define T3_QUEUE_MOST (16 * MiB)
 /* Between attempts to connect. */
 #define T3_RETRY_MS 200
 
-struct T3Peer {
-	T3Fabric *fabric;
-	struct t3_peer *core;
-	uint32_t node;
-	SocketAddress *address; /* NULL: the peer connects */
-	QemuThread thread;
-
-	QemuMutex mutex; /* guards all that follows; taken with the fabric's lock, or without */
-	QemuCond changed;
-	bool stop;
-	QIOChannelSocket *next;	   /* has come, and is not in use yet */
-	QIOChannelSocket *channel; /* in use */
-	bool broken;		   /* the channel is, or is to be closed */
-	const char *why;	   /* to be reported */
-	GByteArray *queue;
-	size_t queued_most;    /* bytes */
-	const char *transport; /* of the last channel */
-	char *last_end;	       /* why it ended */
-	int64_t cut_until;     /* injected, on the clock of now(): there is no connection */
-	int64_t stall_until;   /* injected: nothing is written */
-};
-
-/* ------------------------------------------------------------------- output */
-
-/* With the mutex. The threads' calls return. */
-static void break_channel(T3Peer *peer, const char *why)
+void t3_peer_break(T3Peer *peer, const char *why)
 {
-	if (peer->broken || !peer->channel)
+	if (peer->broken || !peer->wire)
 		return;
-	peer->broken = true;
+	qatomic_set(&peer->broken, true);
 	peer->why = why;
-	qio_channel_shutdown(QIO_CHANNEL(peer->channel), QIO_CHANNEL_SHUTDOWN_BOTH, NULL);
+	t3_wire_shutdown(peer->wire);
+	if (peer->ring)
+		t3_ring_rouse(peer->ring);
 	qemu_cond_broadcast(&peer->changed);
 }
 
-static bool output(void *opaque, const void *data, size_t len, bool may_lose)
-{
-	T3Peer *peer = opaque;
-	bool fits;
-
-	QEMU_LOCK_GUARD(&peer->mutex);
-	fits = peer->queue->len + len <= (may_lose ? T3_QUEUE_USUAL : T3_QUEUE_MOST);
-	if (!fits && !may_lose)
-		break_channel(peer, "it reads nothing");
-	if (!fits)
-		trace_t3_node_queue_full(peer->node, peer->queue->len, may_lose);
-	if (!fits || peer->broken)
-		return false;
-	if (!peer->queue->len)
-		qemu_cond_broadcast(&peer->changed);
-	g_byte_array_append(peer->queue, data, len);
-	peer->queued_most = MAX(peer->queued_most, peer->queue->len);
-	return true;
-}
-
-static uint64_t now(void *opaque)
-{
-	return (uint64_t)get_clock();
-}
-
-static void fault(void *opaque, bool cut, uint32_t ms)
-{
-	T3Peer *peer = opaque;
-	int64_t until = get_clock() + (int64_t)ms * SCALE_MS;
-
-	trace_t3_node_fault(peer->node, cut ? "cut" : "stall", ms);
-	QEMU_LOCK_GUARD(&peer->mutex);
-	if (cut) {
-		peer->cut_until = until;
-		break_channel(peer, "a fault was injected: node-cut");
-	} else {
-		peer->stall_until = MAX(peer->stall_until, until);
-	}
-}
-
-static const struct t3_peer_ops ops = {
-	.output = output,
-	.fault = fault,
-	.now = now,
-};
-
-/* With the mutex: waits for something to write, and for the end of a stall. */
-static void wait_for_output(T3Peer *peer)
-{
-	int64_t left = peer->stall_until - get_clock();
-
-	if (!peer->queue->len)
-		qemu_cond_wait(&peer->changed, &peer->mutex);
-	else if (left > 0)
-		qemu_cond_timedwait(&peer->changed, &peer->mutex, (int)(left / SCALE_MS) + 1);
-}
-
-static bool may_write(const T3Peer *peer)
-{
-	return peer->broken || (peer->queue->len && peer->stall_until <= get_clock());
-}
-
-/* NULL: the connection ends. */
-static GByteArray *next_output(T3Peer *peer)
-{
-	GByteArray *full = NULL;
-
-	QEMU_LOCK_GUARD(&peer->mutex);
-	while (!may_write(peer))
-		wait_for_output(peer);
-	if (!peer->broken) {
-		full = peer->queue;
-		peer->queue = g_byte_array_new();
-	}
-	return full;
-}
-
-static void *run_writer(void *opaque)
-{
-	T3Peer *peer = opaque;
-	QIOChannel *channel = QIO_CHANNEL(peer->channel);
-	GByteArray *full;
-	bool good = true;
-
-	while (good && (full = next_output(peer))) {
-		good = !qio_channel_write_all(channel, (char *)full->data, full->len, NULL);
-		g_byte_array_unref(full);
-	}
-	return NULL;
-}
-
-/* -------------------------------------------------------------------- input */
-
-static bool must_wait(T3Peer *peer)
-{
-	QEMU_LOCK_GUARD(&peer->mutex);
-	return !peer->stop && !peer->broken;
-}
-
-/* Alone with the core, and the machine runs; or the connection ends. */
-static void enter_running(T3Peer *peer)
-{
-	T3Fabric *fabric = peer->fabric;
-
-	for (;;) {
-		t3_fabric_enter(fabric);
-		if (fabric->events.running || !must_wait(peer))
-			return;
-		t3_fabric_leave(fabric);
-		WITH_QEMU_LOCK_GUARD(&peer->mutex)
-		qemu_cond_timedwait(&peer->changed, &peer->mutex, T3_RETRY_MS);
-	}
-}
-
-static void leave(T3Fabric *fabric)
-{
-	t3_fabric_leave(fabric);
-	if (qatomic_read(&fabric->raised))
-		t3_events_deliver_later(fabric);
-	t3_nodes_woken(fabric->nodes);
-}
-
-static const char *take_input(T3Peer *peer, const char *data, size_t len)
-{
-	const char *why;
-
-	enter_running(peer);
-	why = t3_peer_input(peer->core, data, len);
-	leave(peer->fabric);
-	return why;
-}
-
-static void read_all(T3Peer *peer)
-{
-	g_autofree char *data = g_malloc(T3_READ_BYTES);
-	const char *why = NULL;
-	ssize_t len = 1;
-
-	while (!why && len > 0) {
-		len = qio_channel_read(QIO_CHANNEL(peer->channel), data, T3_READ_BYTES, NULL);
-		if (len > 0)
-			why = take_input(peer, data, len);
-	}
-	WITH_QEMU_LOCK_GUARD(&peer->mutex)
-	break_channel(peer, why ?: "it has ended");
-}
-
 /* --------------------------------------------------------------- connection */
+
+/* The node that connects makes the memory, and the other one takes it. */
+static T3Ring *find_ring(const T3Peer *peer)
+{
+	Error *error = NULL;
+	T3Ring *ring = NULL;
+	int fd = peer->wire->memory;
+
+	if (!peer->shared_memory || !t3_wire_is_local(peer->wire))
+		return NULL;
+	if (peer->address) {
+		ring = t3_ring_new(&error);
+	} else if (fd >= 0) {
+		peer->wire->memory = -1;
+		ring = t3_ring_open(fd, &error);
+	}
+	if (error)
+		warn_report("t3-fabric: no memory is shared with node %" PRIu32 ": %s", peer->node,
+			    error_get_pretty(error));
+	error_free(error);
+	return ring;
+}
+
+static void begin(T3Peer *peer)
+{
+	t3_peer_enter(peer);
+	t3_peer_connect(peer->core);
+	if (peer->ring)
+		t3_peer_allow_move(peer->core);
+	t3_peer_leave(peer);
+}
 
 /* Between enter and leave, so that the core's sentence stays. */
 static void note_end(T3Peer *peer)
@@ -219,35 +74,59 @@ static void note_end(T3Peer *peer)
 	peer->last_end = g_strdup(peer->why);
 }
 
-static void serve(T3Peer *peer)
+static void end(T3Peer *peer)
 {
-	T3Fabric *fabric = peer->fabric;
-	QemuThread writer;
-
-	trace_t3_node_connected(peer->node, peer->transport);
-	qemu_thread_create(&writer, "t3-writer", run_writer, peer, QEMU_THREAD_JOINABLE);
-	enter_running(peer);
-	t3_peer_connect(peer->core);
-	leave(fabric);
-	read_all(peer);
-	qemu_thread_join(&writer);
-	t3_fabric_enter(fabric);
+	t3_fabric_enter(peer->fabric);
 	t3_peer_disconnect(peer->core);
 	note_end(peer);
-	leave(fabric);
+	t3_peer_leave(peer);
 	if (!peer->stop)
 		warn_report("t3-fabric: the connection to node %" PRIu32 " has ended: %s",
 			    peer->node, peer->why);
 }
 
-/* NULL: it failed. */
-static QIOChannelSocket *connect_to(const SocketAddress *address)
+static void serve(T3Peer *peer)
 {
-	QIOChannelSocket *channel = qio_channel_socket_new();
+	QemuThread writer;
+	const char *why;
 
-	if (!qio_channel_socket_connect_sync(channel, (SocketAddress *)address, NULL))
-		return channel;
-	object_unref(OBJECT(channel));
+	trace_t3_node_connected(peer->node, peer->transport);
+	qemu_thread_create(&writer, "t3-writer", t3_peer_run_writer, peer, QEMU_THREAD_JOINABLE);
+	begin(peer);
+	why = t3_peer_read_all(peer);
+	WITH_QEMU_LOCK_GUARD(&peer->mutex)
+	t3_peer_break(peer, why);
+	qemu_thread_join(&writer);
+	end(peer);
+}
+
+/* False: this node and the other one do not trust each other. */
+static bool prove(T3Peer *peer, T3Wire *wire)
+{
+	Error *error = NULL;
+
+	if (!peer->secrets || peer->address->type != SOCKET_ADDRESS_TYPE_INET ||
+	    t3_tls_client(wire, peer->secrets, peer->address->u.inet.host, &peer->stop, &error))
+		return true;
+	if (!qatomic_read(&peer->stop) && !peer->refused)
+		warn_report("t3-fabric: the connection to node %" PRIu32 " is refused: %s",
+			    peer->node, error_get_pretty(error));
+	peer->refused = true;
+	error_free(error);
+	return false;
+}
+
+/* NULL: it failed. */
+static T3Wire *connect_to(T3Peer *peer)
+{
+	QIOChannelSocket *socket = t3_connect(peer->address, &peer->stop);
+	T3Wire *wire = socket ? t3_wire_new(socket) : NULL;
+
+	if (wire && prove(peer, wire)) {
+		peer->refused = false;
+		return wire;
+	}
+	t3_wire_free(wire);
 	return NULL;
 }
 
@@ -257,48 +136,54 @@ static bool is_cut(const T3Peer *peer)
 }
 
 /* With the mutex: connects, or waits for a connection, once. */
-static void look_for_channel(T3Peer *peer)
+static void look_for_wire(T3Peer *peer)
 {
 	if (!peer->next && peer->address && !is_cut(peer)) {
-		QIOChannelSocket *channel;
+		T3Wire *wire;
 
 		qemu_mutex_unlock(&peer->mutex);
-		channel = connect_to(peer->address);
+		wire = connect_to(peer);
 		qemu_mutex_lock(&peer->mutex);
-		peer->next = channel;
+		peer->next = wire;
 	}
 	if (!peer->next && !peer->stop)
 		qemu_cond_timedwait(&peer->changed, &peer->mutex, T3_RETRY_MS);
 }
 
-static const char *transport_of(const QIOChannelSocket *channel)
+static const char *transport_of(const T3Wire *wire)
 {
-	return channel->localAddr.ss_family == AF_UNIX ? "unix" : "tcp";
+	if (wire->tls)
+		return "tls";
+	return wire->socket->localAddr.ss_family == AF_UNIX ? "unix" : "tcp";
 }
 
 /* False: the peer stops. */
-static bool take_channel(T3Peer *peer)
+static bool take_wire(T3Peer *peer)
 {
 	QEMU_LOCK_GUARD(&peer->mutex);
 	while (!peer->next && !peer->stop)
-		look_for_channel(peer);
+		look_for_wire(peer);
 	if (peer->stop)
 		return false;
-	peer->channel = peer->next;
-	peer->transport = transport_of(peer->channel);
+	peer->wire = peer->next;
+	peer->transport = transport_of(peer->wire);
 	peer->next = NULL;
 	peer->broken = false;
 	peer->why = NULL;
 	peer->stall_until = 0;
+	peer->moved = false;
+	peer->ring = find_ring(peer);
 	g_byte_array_set_size(peer->queue, 0);
 	return true;
 }
 
-static void drop_channel(T3Peer *peer)
+static void drop_wire(T3Peer *peer)
 {
 	QEMU_LOCK_GUARD(&peer->mutex);
-	object_unref(OBJECT(peer->channel));
-	peer->channel = NULL;
+	t3_wire_free(peer->wire);
+	peer->wire = NULL;
+	t3_ring_free(peer->ring);
+	peer->ring = NULL;
 	/* A peer that is refused, and comes again at once, would keep this node busy. */
 	if (!peer->stop)
 		qemu_cond_timedwait(&peer->changed, &peer->mutex, T3_RETRY_MS);
@@ -308,20 +193,22 @@ static void *run_thread(void *opaque)
 {
 	T3Peer *peer = opaque;
 
-	while (take_channel(peer)) {
-		qio_channel_set_delay(QIO_CHANNEL(peer->channel), false);
+	while (take_wire(peer)) {
+		qio_channel_set_delay(QIO_CHANNEL(peer->wire->socket), false);
 		serve(peer);
-		drop_channel(peer);
+		drop_wire(peer);
 	}
 	return NULL;
 }
 
-void t3_peer_accept(T3Peer *peer, QIOChannelSocket *channel)
+void t3_peer_accept(T3Peer *peer, T3Wire *wire)
 {
 	QEMU_LOCK_GUARD(&peer->mutex);
-	if (peer->channel || peer->next || peer->stop || is_cut(peer))
+	if (peer->wire || peer->next || peer->stop || is_cut(peer)) {
+		t3_wire_free(wire);
 		return;
-	peer->next = QIO_CHANNEL_SOCKET(object_ref(OBJECT(channel)));
+	}
+	peer->next = wire;
 	qemu_cond_broadcast(&peer->changed);
 }
 
@@ -332,14 +219,14 @@ void t3_peer_ticked(T3Peer *peer)
 	if (!why)
 		return;
 	QEMU_LOCK_GUARD(&peer->mutex);
-	break_channel(peer, why);
+	t3_peer_break(peer, why);
 }
 
 static const char *state_of(const T3Peer *peer, bool up)
 {
 	if (is_cut(peer))
 		return "cut";
-	if (!peer->channel)
+	if (!peer->wire)
 		return peer->address ? "connecting" : "waiting";
 	return up ? "up" : "greeting";
 }
@@ -351,7 +238,7 @@ void t3_peer_look(T3Peer *peer, T3PeerLook *look)
 	look->state = state_of(peer, look->info.up);
 	look->transport = peer->transport;
 	look->last_end = g_strdup(peer->last_end);
-	look->queued = peer->queue->len;
+	look->queued = t3_peer_queued(peer);
 	look->queued_most = peer->queued_most;
 	look->core = peer->core;
 }
@@ -364,19 +251,21 @@ void t3_peer_resume(T3Peer *peer)
 
 /* --------------------------------------------------------------------- life */
 
-T3Peer *t3_peer_start(T3Fabric *fabric, const struct t3_peer_config *config,
-		      const SocketAddress *address, Error **errp)
+T3Peer *t3_peer_start(T3Fabric *fabric, const struct t3_peer_config *config, const T3PeerWay *way,
+		      Error **errp)
 {
 	T3Peer *peer = g_new0(T3Peer, 1);
 
 	peer->fabric = fabric;
 	peer->node = config->node;
-	peer->address = address ? QAPI_CLONE(SocketAddress, address) : NULL;
+	peer->address = way->address ? QAPI_CLONE(SocketAddress, way->address) : NULL;
+	peer->shared_memory = way->shared_memory;
+	peer->secrets = way->secrets;
 	peer->queue = g_byte_array_new();
 	qemu_mutex_init(&peer->mutex);
 	qemu_cond_init(&peer->changed);
 	t3_fabric_enter(fabric);
-	peer->core = t3_peer_new(fabric->core, config, &ops, peer);
+	peer->core = t3_peer_new(fabric->core, config, &t3_peer_output_ops, peer);
 	t3_fabric_leave(fabric);
 	if (!peer->core) {
 		error_setg(errp, "no memory for node %" PRIu32, config->node);
@@ -391,8 +280,8 @@ void t3_peer_stop(T3Peer *peer)
 {
 	WITH_QEMU_LOCK_GUARD(&peer->mutex)
 	{
-		peer->stop = true;
-		break_channel(peer, "the fabric ends");
+		qatomic_set(&peer->stop, true);
+		t3_peer_break(peer, "the fabric ends");
 		qemu_cond_broadcast(&peer->changed);
 	}
 	if (peer->core)
@@ -400,8 +289,7 @@ void t3_peer_stop(T3Peer *peer)
 	t3_fabric_enter(peer->fabric);
 	t3_peer_free(peer->core);
 	t3_fabric_leave(peer->fabric);
-	if (peer->next)
-		object_unref(OBJECT(peer->next));
+	t3_wire_free(peer->next);
 	g_byte_array_unref(peer->queue);
 	g_free(peer->last_end);
 	qapi_free_SocketAddress(peer->address);

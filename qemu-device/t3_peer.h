@@ -3,21 +3,27 @@
 #ifndef T3_PEER_H
 #define T3_PEER_H
 
-#include "io/channel-socket.h"
-#include "t3_node.h"
+#include "t3_tls.h"
 
 typedef struct T3Fabric T3Fabric;
 typedef struct T3Peer T3Peer;
 
+/* How it is connected. */
+typedef struct T3PeerWay {
+	const SocketAddress *address; /* to connect to; NULL: the peer connects to this node */
+	bool shared_memory;	      /* where both are on a Unix socket */
+	QCryptoTLSCreds *secrets;     /* of the client, on TCP; NULL: no TLS */
+} T3PeerWay;
+
 /*
- * address: of a node to connect to; NULL: it connects to this node. Input comes between
- * t3_fabric_enter() and t3_fabric_leave(), from a thread of the peer's. NULL with an error.
+ * Input comes between t3_fabric_enter() and t3_fabric_leave(), from a thread of the peer's. NULL with
+ * an error.
  */
-T3Peer *t3_peer_start(T3Fabric *fabric, const struct t3_peer_config *config,
-		      const SocketAddress *address, Error **errp);
+T3Peer *t3_peer_start(T3Fabric *fabric, const struct t3_peer_config *config, const T3PeerWay *way,
+		      Error **errp);
 void t3_peer_stop(T3Peer *peer);
-/* A connection of that node has come. It is closed if there is one already. */
-void t3_peer_accept(T3Peer *peer, QIOChannelSocket *channel);
+/* A connection of that node has come, with its greeting. It is closed if there is one already. */
+void t3_peer_accept(T3Peer *peer, T3Wire *wire);
 /* T3_PEER_TICK_MS have passed. Between enter and leave, while the machine runs. */
 void t3_peer_ticked(T3Peer *peer);
 /* What there is to see of a connection. */

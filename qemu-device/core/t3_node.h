@@ -81,9 +81,10 @@ void t3_peer_disconnect(struct t3_peer *peer);
 const char *t3_peer_input(struct t3_peer *peer, const void *data, size_t len);
 /*
  * A connection may have another way for its bytes: memory that both nodes share. Once the host allows
- * it, the peer may move its frames there; it says so in the last one on the first way. This node
- * moves its own by t3_peer_move(). False: the connection is not up. Else `output` has had the last
- * frame of the first way.
+ * it, the peer may move its frames there; it says so in the last one on the first way. What follows
+ * that frame in the same call is no frame, and is dropped. This node moves its own by
+ * t3_peer_move(). False: the connection is not up. Else `output` has had the last frame of the first
+ * way.
  */
 void t3_peer_allow_move(struct t3_peer *peer);
 bool t3_peer_moved(const struct t3_peer *peer);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bytes from one node to another in memory that both share: two pipes, one each way, each with one
- * writer and one reader. SPEC.md section 16.3. The other side may change all of the memory at any
+ * writer and one reader. SPEC.md section 16.4. The other side may change all of the memory at any
  * time. So a side keeps its own index apart, checks the other one's at each look, and copies bytes
  * out before it looks at them.
  *
  * A side that has nothing to do says in the memory that it sleeps. Who then writes, or reads, learns
- * that he must wake it. How is the host's business.
+ * that he must wake it. How is the host's business: a flag may be what it waits for, as a futex.
  */
 #ifndef T3_PIPE_H
 #define T3_PIPE_H

@@ -47,7 +47,7 @@ static void expect_traffic(QDict *peer, struct t3_test_dev *dev)
 	QDict *trip = qdict_get_qdict(peer, "round-trip-ns");
 
 	g_assert_cmpstr(qdict_get_str(peer, "state"), ==, "up");
-	g_assert_cmpstr(qdict_get_str(peer, "transport"), ==, "unix");
+	g_assert_cmpstr(qdict_get_str(peer, "transport"), ==, "shared-memory");
 	g_assert_cmpint(number(peer, "sent", "packets"), >=,
 			counter(dev, T3_COUNTER_LINK_TX_PACKETS));
 	g_assert_cmpint(number(peer, "sent", "frames"), >, number(peer, "sent", "packets"));

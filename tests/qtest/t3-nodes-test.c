@@ -47,10 +47,46 @@ static void test_tcp(void)
 {
 	struct t3_test_place place = place_new();
 
-	g_free(place.address);
-	place.address = tcp_address(tcp_port());
+	place_on_tcp(&place);
 	test_pair_at(&place);
 	place_free(&place);
+}
+
+/* ------------------------------------------------------------ shared memory */
+
+static void expect_transport(struct t3_vm *vm, const char *transport)
+{
+	QDict *peer = node_peer(vm);
+
+	g_assert_cmpstr(qdict_get_str(peer, "transport"), ==, transport);
+	qobject_unref(peer);
+}
+
+/* Both nodes share memory, or they go on with the socket: where one of them does without. */
+static void check_shared(bool a_shares, bool b_shares)
+{
+	const char *transport = a_shares && b_shares ? "shared-memory" : "unix";
+	struct t3_test_place place = place_new();
+	struct t3_vm *a, *b;
+
+	place.more = a_shares ? NULL : "\"shared-memory\": false, ";
+	a = node_start(&place, 0);
+	place.more = b_shares ? NULL : "\"shared-memory\": false, ";
+	b = node_start(&place, 1);
+	run_pair(a, b, 1);
+	run_pair(b, a, 4);
+	expect_transport(a, transport);
+	expect_transport(b, transport);
+	vm_end(b);
+	vm_end(a);
+	place_free(&place);
+}
+
+static void test_shared(void)
+{
+	check_shared(true, true);
+	check_shared(true, false);
+	check_shared(false, true);
 }
 
 /* -------------------------------------------------------------- lost nodes */
@@ -149,8 +185,9 @@ static void test_refusals(void)
 {
 	struct t3_vm *vm = vm_start_raw("-object iothread,id=io");
 
-	expect_refused(vm, "'node': 1", "node and uuid need", "nodes");
-	expect_refused(vm, "'uuid': '" T3_TEST_UUID "'", "node and uuid need", "nodes");
+	expect_refused(vm, "'node': 1", "node, uuid and tls-creds need", "nodes");
+	expect_refused(vm, "'uuid': '" T3_TEST_UUID "'", "node, uuid and tls-creds need", "nodes");
+	expect_refused(vm, "'tls-creds': 'x'", "node, uuid and tls-creds need", "nodes");
 	expect_refused(vm, "'nodes': [ { 'ranks': 2 } ]", "nodes has 1", "2 to 32");
 	expect_refused(vm,
 		       "'nodes': [ { 'ranks': 0, 'address': { 'type': 'unix', 'path': '/x' } }, "
@@ -193,6 +230,7 @@ void add_nodes_tests(void)
 	qtest_add_func("/t3/nodes/refusals", test_refusals);
 	qtest_add_func("/t3/nodes/unix", test_unix);
 	qtest_add_func("/t3/nodes/tcp", test_tcp);
+	qtest_add_func("/t3/nodes/shared-memory", test_shared);
 	qtest_add_func("/t3/nodes/lost-node", test_lost_node);
 	qtest_add_func("/t3/nodes/stopped-node", test_stopped_node);
 	qtest_add_func("/t3/nodes/strangers", test_strangers);

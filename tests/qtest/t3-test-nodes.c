@@ -28,12 +28,12 @@ void place_free(struct t3_test_place *place)
 struct t3_vm *node_start(const struct t3_test_place *place, unsigned int node)
 {
 	g_autofree char *options = g_strdup_printf(
-		"-object iothread,id=io -object '{ \"qom-type\": \"t3-fabric\", \"id\": \"f0\", "
+		"%s -object iothread,id=io -object '{ \"qom-type\": \"t3-fabric\", \"id\": \"f0\", "
 		"\"ranks\": 2, \"iothread\": \"io\", \"node\": %u, \"uuid\": \"" T3_TEST_UUID
-		"\", \"nodes\": [ { \"ranks\": 1, \"address\": { %s } }, { \"ranks\": 1 } ] }' "
+		"\", %s\"nodes\": [ { \"ranks\": 1, \"address\": { %s } }, { \"ranks\": 1 } ] }' "
 		"-device t3,id=d0,fabric=f0,rank=%u,memory-size=64M,aperture-size=32M,addr=4 "
 		"-device pcie-root-port,id=rp1,chassis=1",
-		node, place->address, node);
+		place->objects ?: "", node, place->more ?: "", place->address, node);
 	struct t3_vm *vm = vm_start_raw(options);
 
 	vm_add_dev(vm, QPCI_DEVFN(4, 0));
@@ -99,4 +99,10 @@ char *tcp_address(uint16_t port)
 {
 	return g_strdup_printf("\"type\": \"inet\", \"host\": \"127.0.0.1\", \"port\": \"%u\"",
 			       port);
+}
+
+void place_on_tcp(struct t3_test_place *place)
+{
+	g_free(place->address);
+	place->address = tcp_address(tcp_port());
 }

@@ -244,6 +244,8 @@ int main(int argc, char **argv)
 	add_node_status_tests();
 	add_node_fault_tests();
 	add_node_proxy_tests();
+	add_ring_tests();
+	add_tls_tests();
 	add_removal_tests();
 	add_again_tests();
 	add_flight_tests();

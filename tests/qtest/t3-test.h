@@ -225,12 +225,16 @@ struct t3_test_ring ring_in_flight(struct t3_vm *vm);
 /* Where two nodes meet. */
 struct t3_test_place {
 	char *folder;
-	char *address; /* of node 0, in JSON */
-	char *path;    /* of its Unix socket */
+	char *address;	     /* of node 0, in JSON */
+	char *path;	     /* of its Unix socket */
+	const char *more;    /* properties of the fabric, in JSON; NULL: none */
+	const char *objects; /* options of QEMU; NULL: none */
 };
 
 struct t3_test_place place_new(void);
 void place_free(struct t3_test_place *place);
+/* The address becomes a TCP port of this machine that was free a moment ago. */
+void place_on_tcp(struct t3_test_place *place);
 /* Node i has rank i alone. */
 struct t3_vm *node_start(const struct t3_test_place *place, unsigned int node);
 /* A port of this machine that was free a moment ago, and an address with it, in JSON. */
@@ -263,6 +267,8 @@ void add_nodes_tests(void);
 void add_node_status_tests(void);
 void add_node_fault_tests(void);
 void add_node_proxy_tests(void);
+void add_ring_tests(void);
+void add_tls_tests(void);
 void add_removal_tests(void);
 void add_again_tests(void);
 void add_flight_tests(void);

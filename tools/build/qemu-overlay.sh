@@ -290,6 +290,13 @@ qapi_fabric() {
 		#
 		# @uuid: identity of a fabric of several nodes
 		#
+		# @shared-memory: connections on a Unix socket carry their frames in
+		#     memory that both nodes share, where the other node can
+		#     (default: on)
+		#
+		# @tls-creds: id of a tls-creds-x509 object; connections on TCP are
+		#     encrypted, and both nodes prove who they are (default: none)
+		#
 		# @workers: number of further threads, for slices of GEMMs; needs
 		#     an iothread (default: 0)
 		#
@@ -300,7 +307,8 @@ qapi_fabric() {
 		            '*timed': 'bool', '*inject': 'str', '*record': 'str',
 		            '*iothread': 'str', '*workers': 'uint32',
 		            '*node': 'uint32', '*nodes': ['T3Node'],
-		            '*uuid': 'str' } }
+		            '*uuid': 'str', '*shared-memory': 'bool',
+		            '*tls-creds': 'str' } }
 	QAPI
 }
 

@@ -26,7 +26,7 @@ CONFIGURE=(
 	--target-list="$TARGET-softmmu" --without-default-features
 	--without-default-devices "--with-devices-$TARGET=t3"
 	--enable-tcg --enable-membarrier --enable-fdt=system --enable-pixman
-	--enable-attr --enable-virtfs --enable-trace-backends=log
+	--enable-attr --enable-virtfs --enable-trace-backends=log --enable-gnutls
 	--disable-docs --disable-download --disable-install-blobs --disable-debug-info
 	"--extra-cflags=-pthread -Wno-invalid-pch" # see precompile_header
 )

@@ -11,7 +11,7 @@ ARCH=${T3_HOST:-$T3_ARCH}
 # apt finds out what these depend on.
 PACKAGES=(libc6-dev libgcc-s1)
 if [ -n "${T3_HOST:-}" ]; then
-	PACKAGES+=(libglib2.0-dev libpixman-1-dev libfdt-dev libattr1-dev zlib1g-dev)
+	PACKAGES+=(libglib2.0-dev libpixman-1-dev libfdt-dev libattr1-dev zlib1g-dev libgnutls28-dev)
 else
 	PACKAGES+=(libdrm-dev libpci-dev libjansson-dev libncurses-dev libdw-dev libcmocka-dev
 		busybox-static udev)

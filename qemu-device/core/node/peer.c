@@ -130,8 +130,8 @@ const char *t3_peer_input(struct t3_peer *peer, const void *data, size_t len)
 
 	if (peer->info.up)
 		peer->silent = 0;
-	while (len && !why)
-		why = moved == peer->moved ? step(peer, &at, &len) : "bytes follow its last frame";
+	while (len && !why && moved == peer->moved)
+		why = step(peer, &at, &len);
 	if (why)
 		peer->info.refused++;
 	kick(peer->fabric);
