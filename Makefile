@@ -456,7 +456,7 @@ paper: build
 	@$(RUN) tools/paper/paper.py
 
 #: make bench   how fast the timed model and the devices in a VM are on this host
-bench: build
+bench: build qtest-build
 	@$(RUN) tests/bench.py
 
 #: make pictures   the SVG pictures of the documents from their .dot sources, by graphviz

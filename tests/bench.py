@@ -9,7 +9,9 @@ Then one VM with four T3 devices and, beside them, edu, pci-testdev and ivshmem-
 QEMU, in which `t3 bench` measures stores, doorbells, updates, waits and jobs, each in turn with its
 control. Then boots of the small image and of the host's root, in turn. Then a published sub-layer by
 driver and device, which the guest computes itself, too, with the boot's time taken off, and what a
-product and its reduce-scatter take by each way for a write to count.
+product and its reduce-scatter take by each way for a write to count. Last, two QEMUs: what each way
+between them carries, and the time from a packet to its response, with two processes that wake each
+other as the control.
 
 Prints the figures and writes them to .build/bench.json. Exits 1 when a run fails, not when a target
 is missed: a row says so, and tools/t3/bench/README.md says what limits it. The table's time is the
@@ -38,6 +40,7 @@ VM_SECONDS = 300
 PACE_STEADY = 0.9  # the least quality of a row: else the host did other work while it was measured
 SUBLAYER = "--hidden 4256 --tokens 8192 --tp 8 --sublayer fc2"
 SUBLAYER_SECONDS = 3.0
+TRIP_RATIO = 3.0  # of a packet over shared memory to a bare round trip
 ROOT_TIMES = 2.0  # of a boot of the small image
 PEERS = ("-device", "edu", "-device", "pci-testdev",
          "-object", "memory-backend-ram,id=peer,size=4M,share=on",
@@ -197,6 +200,39 @@ def bench_jobs():
                   f"{1000 * seconds:.0f} ms/iteration")
 
 
+# --- nodes -------------------------------------------------------------------------
+
+def node_figures():
+    """{way: {what: value}} of two QEMUs, and of two processes that wake each other by eventfds."""
+    program = BUILD / "qemu/tests/qtest/t3/t3-qtest"
+    done = subprocess.run([program, "-m", "perf", "-p", "/x86_64/t3/nodes/perf"],
+                          env={**os.environ, "QTEST_QEMU_BINARY": str(BUILD / "qemu/qemu-system-x86_64")},
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=VM_SECONDS, check=False)
+    if done.returncode:
+        raise RuntimeError(f"t3-qtest ended with {done.returncode}: {done.stderr.strip()}")
+    figures = {}
+    for line in done.stdout.splitlines():
+        if line.startswith("# perf "):
+            way, what, value = line.split()[2:]
+            figures.setdefault(way, {})[what] = float(value)
+    return figures
+
+
+def bench_nodes():
+    figures = node_figures()
+    control = figures["eventfd"]["round-trip-ns"]
+    yield row("two processes, eventfds there and back", duration(control))
+    for way, found in figures.items():
+        if "bytes-per-second" in found:
+            yield row(f"  1 MiB in packets, {way}", f"{found['bytes-per-second'] / 1e6:.0f} MB/s")
+    for way in ("shared-memory", "unix", "tcp"):
+        trip = figures[way]["round-trip-ns"]
+        bound = TRIP_RATIO if way == "shared-memory" else None
+        yield row(f"  packet to its response, {way}", f"{duration(trip)}, {trip / control:.1f}x",
+                  f"at most {bound:g}x" if bound else "", not bound or trip <= bound * control)
+
+
 def write_report(report):
     BUILD.mkdir(parents=True, exist_ok=True)
     REPORT.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
@@ -214,6 +250,7 @@ def main():
         if not options.no_vm:
             report["devices"] = bench_devices(options.rounds)
             report["jobs"] = list(bench_jobs())
+            report["nodes"] = list(bench_nodes())
     except (RuntimeError, ValueError, OSError, subprocess.TimeoutExpired) as error:
         sys.exit(f"bench: {error}")
     write_report(report)

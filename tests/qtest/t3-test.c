@@ -246,6 +246,7 @@ int main(int argc, char **argv)
 	add_node_proxy_tests();
 	add_ring_tests();
 	add_tls_tests();
+	add_nodes_perf();
 	add_removal_tests();
 	add_again_tests();
 	add_flight_tests();

@@ -269,6 +269,7 @@ void add_node_fault_tests(void);
 void add_node_proxy_tests(void);
 void add_ring_tests(void);
 void add_tls_tests(void);
+void add_nodes_perf(void);
 void add_removal_tests(void);
 void add_again_tests(void);
 void add_flight_tests(void);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How fast two QEMUs reach each other, by each way that they have: only with -m perf, for `make
+ * bench`. Beside them two processes wake each other by eventfds, and do nothing else.
+ */
+#include "qemu/osdep.h"
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include "qobject/qdict.h"
+#include "t3-test.h"
+
+#define TILE	  0x100000u /* bytes of a transfer: 1024 packets */
+#define TRANSFERS 24u
+#define TRIPS	  201u
+#define TURNS	  4000u
+
+struct way {
+	const char *name, *transport;
+	const char *more; /* properties of the fabric */
+	bool tcp;
+};
+
+static const struct way ways[] = {
+	{ "shared-memory", "shared-memory", NULL, false },
+	{ "unix", "unix", "\"shared-memory\": false, ", false },
+	{ "tcp", "tcp", NULL, true },
+};
+
+static void print(const char *name, const char *what, double value)
+{
+	printf("# perf %s %s %.0f\n", name, what, value);
+	fflush(stdout);
+}
+
+/* -------------------------------------------------------------- round trips */
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double smoothed(struct t3_vm *vm, const char *transport)
+{
+	QDict *peer = node_peer(vm), *trip = qdict_get_qdict(peer, "round-trip-ns");
+	double ns = trip ? qdict_get_int(trip, "smoothed") : 0;
+
+	g_assert_cmpstr(qdict_get_str(peer, "transport"), ==, transport);
+	qobject_unref(peer);
+	return ns;
+}
+
+/*
+ * Both sides sleep as often as they like to. The device itself measures (SPEC.md 16.3), and its
+ * average, in which the newest trip has 1/8, tells each of them.
+ */
+static double trips(struct t3_vm *vm, struct t3_test_pair *pair, const char *transport)
+{
+	double old = smoothed(vm, transport), ns[TRIPS];
+	uint32_t i;
+
+	for (i = 0; i < TRIPS; i++) {
+		double all;
+
+		store32(&pair->source, i * 4, 1);
+		g_usleep(1000);
+		all = smoothed(vm, transport);
+		ns[i] = old + 8 * (all - old);
+		old = all;
+	}
+	qsort(ns, TRIPS, sizeof(*ns), compare);
+	return ns[TRIPS / 2];
+}
+
+/* ---------------------------------------------------------------- transfers */
+
+/* A staged tile that the source's DMA sends to the target, once in each epoch. */
+static struct t3_test_pair transfer_pair(struct t3_test_dev *source, struct t3_test_dev *target)
+{
+	struct t3_test_pair pair = {
+		.source = space_create(source, 60, 5),
+		.target = space_create(target, 61, 6),
+	};
+	struct t3_cmd_seg_map map = seg_args(&pair.target, 0, 0, TILE, T3_SEG_LOCAL, 1);
+
+	seg_map(&pair.target, &map);
+	space_route(&pair.source, &pair.target);
+	space_import(&pair.target, &pair.source);
+	map = seg_args(&pair.source, 0, 0, TILE, T3_SEG_DMA, 1);
+	seg_map(&pair.source, &map);
+	seg_staging(&pair.source, 0, TILE, 1);
+	return pair;
+}
+
+static double transfer(struct t3_test_pair *pair, uint32_t epoch)
+{
+	gint64 start;
+
+	db_arm(&pair->target, epoch);
+	db_arm(&pair->source, epoch);
+	wait_state(&pair->source, T3_SPACE_ARMED, epoch);
+	start = g_get_monotonic_time();
+	db_tile(&pair->source, 0, 0, 0);
+	while (event_read(&pair->source).state >> 32 == T3_SPACE_ARMED)
+		g_assert_cmpint(g_get_monotonic_time() - start, <, 10 * G_TIME_SPAN_SECOND);
+	start = g_get_monotonic_time() - start;
+	wait_state(&pair->source, T3_SPACE_COMPLETE, epoch);
+	wait_state(&pair->target, T3_SPACE_COMPLETE, epoch);
+	db_release(&pair->source, epoch);
+	db_release(&pair->target, epoch);
+	return start;
+}
+
+/* In bytes of a second, by the median. */
+static double transfers(struct t3_test_dev *source, struct t3_test_dev *target)
+{
+	struct t3_test_pair pair = transfer_pair(source, target);
+	double us[TRANSFERS];
+	uint32_t i;
+
+	for (i = 0; i < TRANSFERS; i++)
+		us[i] = transfer(&pair, i + 1);
+	qsort(us, TRANSFERS, sizeof(*us), compare);
+	return TILE / us[TRANSFERS / 2] * 1e6;
+}
+
+/* ---------------------------------------------------------------- the sides */
+
+static void measure_way(const struct way *way)
+{
+	struct t3_test_place place = place_new();
+	struct t3_vm *a, *b;
+	struct t3_test_pair pair;
+
+	place.more = way->more;
+	if (way->tcp)
+		place_on_tcp(&place);
+	a = node_start(&place, 0);
+	b = node_start(&place, 1);
+	pair = remote_pair(&a->dev[0], &b->dev[0], 1, TRIPS * 4);
+	print(way->name, "round-trip-ns", trips(a, &pair, way->transport));
+	print(way->name, "bytes-per-second", transfers(&a->dev[0], &b->dev[0]));
+	vm_end(b);
+	vm_end(a);
+	place_free(&place);
+}
+
+/* Two devices of one QEMU, whose fabric has a thread as that of nodes has. */
+static void measure_one(void)
+{
+	struct t3_vm *vm = vm_start_raw(
+		"-object iothread,id=io -object t3-fabric,id=f0,ranks=2,iothread=io "
+		"-device t3,fabric=f0,rank=0,memory-size=64M,aperture-size=32M,addr=4 "
+		"-device t3,fabric=f0,rank=1,memory-size=64M,aperture-size=32M,addr=5");
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		vm_add_dev(vm, QPCI_DEVFN(4 + i, 0));
+		dev_map(&vm->dev[i]);
+	}
+	print("one-process", "bytes-per-second", transfers(&vm->dev[0], &vm->dev[1]));
+	vm_end(vm);
+}
+
+static void answer(int in, int out)
+{
+	uint64_t one;
+	uint32_t i;
+
+	for (i = 0; i < TURNS; i++)
+		if (read(in, &one, sizeof(one)) != sizeof(one) ||
+		    write(out, &one, sizeof(one)) != sizeof(one))
+			_exit(1);
+	_exit(0);
+}
+
+static void measure_eventfds(void)
+{
+	int to = eventfd(0, 0), from = eventfd(0, 0), status;
+	double us[TURNS];
+	uint64_t one = 1;
+	uint32_t i;
+	pid_t pid = fork();
+
+	if (!pid)
+		answer(to, from);
+	for (i = 0; i < TURNS; i++) {
+		struct timespec begin, end;
+
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		g_assert_cmpint(write(to, &one, sizeof(one)), ==, sizeof(one));
+		g_assert_cmpint(read(from, &one, sizeof(one)), ==, sizeof(one));
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		us[i] = (end.tv_sec - begin.tv_sec) * 1e9 + end.tv_nsec - begin.tv_nsec;
+	}
+	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+	g_assert_cmpint(status, ==, 0);
+	close(to);
+	close(from);
+	qsort(us, TURNS, sizeof(*us), compare);
+	print("eventfd", "round-trip-ns", us[TURNS / 2]);
+}
+
+static void measure(void)
+{
+	unsigned int i;
+
+	measure_eventfds();
+	measure_one();
+	for (i = 0; i < G_N_ELEMENTS(ways); i++)
+		measure_way(&ways[i]);
+}
+
+void add_nodes_perf(void)
+{
+	if (g_test_perf())
+		qtest_add_func("/t3/nodes/perf", measure);
+}
