@@ -33,7 +33,7 @@ PLACES = [
     ("FAULT", LAYOUT, "DRM_T3_FAULT_{}", "VALUE() of that number"),
     ("NAK", ABI, "DRM_T3_NAK_{}", "its number for programs"),
     ("NAK", LAYOUT, "DRM_T3_NAK_{}", "VALUE() of that number"),
-    ("INJECT", "qemu-device/core/front/inject_text.c", "T3_INJECT_{}", "its keys"),
+    ("INJECT", "qemu-device/core/front/inject_rule.c", "T3_INJECT_{}", "its keys"),
     ("INJECT", "qemu-device/core/front/*.c", "T3_INJECT_{}", "what it does"),
     ("IOCTL", "driver/t3_drv.c", "{}", "the table of ioctls"),
     ("IOCTL", LAYOUT, "DRM_IOCTL_T3_{}", "VALUE() of its number"),
