@@ -15,10 +15,12 @@ T3Wire *t3_wire_new(QIOChannelSocket *socket)
 	return wire;
 }
 
+/* The listener may have a reference to the socket for long. The other node sees the end now. */
 void t3_wire_free(T3Wire *wire)
 {
 	if (!wire)
 		return;
+	t3_wire_shutdown(wire);
 	if (wire->memory >= 0)
 		close(wire->memory);
 	if (wire->tls)
