@@ -315,7 +315,7 @@ static void test_node_permission(void **state)
 	(void)state;
 	CHECK_EQ(stat(guest_node(0), &stat_buf), 0);
 	CHECK_EQ(stat_buf.st_mode & 0007, 0);
-	CHECK_EQ(stat_buf.st_gid, GID_RENDER);
+	CHECK_EQ(stat_buf.st_gid, render_group());
 	child_start(&child, open_as_outsider, NULL);
 	CHECK_EQ(child_end(&child, 5000), 0);
 	child_start(&child, open_as_member, NULL);

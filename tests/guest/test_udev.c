@@ -50,7 +50,7 @@ static void check_node(uint32_t rank)
 
 	CHECK_EQ(stat(guest_node(rank), &node), 0);
 	CHECK_EQ(node.st_uid, 0);
-	CHECK_EQ(node.st_gid, GID_RENDER);
+	CHECK_EQ(node.st_gid, render_group());
 	CHECK_EQ(node.st_mode & 07777, 0660);
 	device_bdf(rank, bdf, sizeof(bdf));
 	CHECK(has_link(bdf, path, sizeof(path)));

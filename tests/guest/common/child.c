@@ -128,9 +128,23 @@ int receive_fd(int sock)
 	return fd;
 }
 
+gid_t render_group(void)
+{
+	FILE *file = fopen("/etc/group", "re");
+	gid_t gid = GID_RENDER_DEFAULT;
+	struct group *group;
+
+	CHECK(file);
+	while ((group = fgetgrent(file)))
+		if (!strcmp(group->gr_name, "render"))
+			gid = group->gr_gid;
+	fclose(file);
+	return gid;
+}
+
 void become(uid_t uid, bool render)
 {
-	gid_t group = GID_RENDER;
+	gid_t group = render_group();
 
 	CHECK_EQ(setgroups(render ? 1 : 0, &group), 0);
 	CHECK_EQ(setresgid(GID_NOGROUP, GID_NOGROUP, GID_NOGROUP), 0);

@@ -27,11 +27,14 @@ uint32_t receive_u32(int sock);
 void send_fd(int sock, int fd);
 int receive_fd(int sock);
 
+#define UID_USER	   1000
+#define UID_NOBODY	   65534
+#define GID_NOGROUP	   65534
+#define GID_RENDER_DEFAULT 105 /* where a root of the host has no such group (t3-vm) */
+
+/* The group that may open the nodes: a root of the host has its own number for it. */
+gid_t render_group(void);
 /* Become an unprivileged user. render: in the group that may open the nodes. */
-#define UID_USER    1000
-#define UID_NOBODY  65534
-#define GID_RENDER  105
-#define GID_NOGROUP 65534
 void become(uid_t uid, bool render);
 
 #endif /* T3_GUEST_CHILD_H */

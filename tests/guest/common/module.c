@@ -18,7 +18,7 @@ void module_open_nodes(void)
 
 	guest_clear_nodes();
 	for (rank = 0; rank < guest_ranks(); rank++) {
-		CHECK_EQ(chown(guest_node(rank), 0, GID_RENDER), 0);
+		CHECK_EQ(chown(guest_node(rank), 0, render_group()), 0);
 		CHECK_EQ(chmod(guest_node(rank), 0660), 0);
 	}
 }
