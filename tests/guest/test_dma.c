@@ -43,7 +43,7 @@ static void test_tile_by_tile(void **state)
 	segment = raw_sender(&source, DRM_T3_SEGMENT_DMA, raw_join(&source, &target), 0);
 	CHECK_EQ(raw_map(&source, &segment), 0);
 	raw_arm(&target, 1);
-	raw_arm(&source, 1);
+	raw_arm_wait(&source, 1);
 	memory = (volatile uint32_t *)target.memory;
 	raw_fill(&source, 0, 32, 5);
 	raw_fill(&source, 64, 24, 5);
@@ -80,8 +80,8 @@ static void test_chain_of_three(void **state)
 		CHECK_EQ(raw_map(&space[i], &segment), 0);
 	}
 	for (epoch = 1; epoch <= 3; epoch++) {
-		for (i = 0; i < 3; i++)
-			raw_arm(&space[i], epoch);
+		for (i = 3; i-- > 0;)
+			raw_arm_wait(&space[i], epoch);
 		/* The last ranks first: they wait for the others' tiles. */
 		for (i = 3; i-- > 0;)
 			raw_fill(&space[i], 0, RAW_SEGMENT_BYTES, epoch << (8 * i));
@@ -125,7 +125,7 @@ static void test_large_tiles(void **state)
 	for (i = 0; i < size / 4; i++)
 		image[i] = i * 2654435761u;
 	raw_arm(&target, 1);
-	raw_arm(&source, 1);
+	raw_arm_wait(&source, 1);
 	for (i = 0; i < 4; i++)
 		raw_ring_tile(&source, 0, 0, i);
 	CHECK_EQ(raw_wait(&target, DRM_T3_WAIT_DELIVERED, 1, 0, after_ms(20000)), 0);
@@ -176,7 +176,7 @@ static void test_blocks_to_several(void **state)
 		CHECK_EQ(raw_release_import(&source, imports[i]), -EBUSY);
 		raw_arm(&target[i], 1);
 	}
-	raw_arm(&source, 1);
+	raw_arm_wait(&source, 1);
 	for (i = 0; i < RAW_SEGMENT_BYTES; i++) {
 		if (i == 3 * 64) /* tiles 0 and 1 are whole, 2 and 3 are not */
 			CHECK_EQ(target[0].memory[0] | target[1].memory[0], 0);

@@ -72,6 +72,8 @@ int raw_release_import(const struct raw *raw, uint32_t import);
 uint32_t raw_join(const struct raw *source, const struct raw *target);
 
 void raw_arm(const struct raw *raw, uint32_t epoch);
+/* Large memory, and targets on other ranks, take longer than the doorbell's access. */
+void raw_arm_wait(const struct raw *raw, uint32_t epoch);
 void raw_release(const struct raw *raw, uint32_t epoch);
 void raw_ring_tile(const struct raw *raw, uint32_t segment, uint32_t slot, uint32_t tile);
 /* 8-byte stores over a packed range of the aperture: each word is `value`. */

@@ -7,6 +7,12 @@ void raw_arm(const struct raw *raw, uint32_t epoch)
 	put32(raw->doorbell + DRM_T3_DOORBELL_ARM, epoch);
 }
 
+void raw_arm_wait(const struct raw *raw, uint32_t epoch)
+{
+	raw_arm(raw, epoch);
+	CHECK_EQ(raw_wait(raw, DRM_T3_WAIT_ARMED, epoch, 0, after_ms(20000)), 0);
+}
+
 void raw_release(const struct raw *raw, uint32_t epoch)
 {
 	put32(raw->doorbell + DRM_T3_DOORBELL_RELEASE, epoch);
