@@ -626,6 +626,9 @@ static void halves(void)
 	MPI_Comm world = comm, half;
 	int all = ranks;
 
+	/* Where a rank of the world has no device, both of a half may have one. */
+	if (!by_t3)
+		by_t3 = -1;
 	MPI_Comm_split(world, rank / 2, rank, &half);
 	use(half);
 	if (ranks == 2) {
