@@ -200,6 +200,7 @@ void host_new_fabric(struct host *host)
 		.ranks = host->config.ranks,
 		.id = 0x1122334455667788ull,
 		.timed = true,
+		.remote = host->remote,
 	};
 	struct t3_fabric_ops fabric_ops = { .kick = kick };
 
@@ -265,6 +266,16 @@ struct host *host_new_working(const struct host_config *config, uint32_t threads
 	return host;
 }
 
+struct host *host_new_node(const struct host_config *config, uint32_t rank)
+{
+	struct host *host = empty_host(config);
+
+	host->remote = ~(uint32_t)0 >> (32 - config->ranks) & ~(1u << rank);
+	host_new_fabric(host);
+	add_device(host, rank);
+	return host;
+}
+
 struct host *host_new(const struct host_config *config)
 {
 	return host_new_recorded(config, NULL, NULL);
@@ -282,6 +293,8 @@ void host_free(struct host *host)
 	uint32_t i;
 
 	for (i = 0; i < host->ranks; i++) {
+		if (host->remote >> i & 1)
+			continue;
 		t3_dev_detach(host->dev[i].dev);
 		t3_dev_free(host->dev[i].dev);
 		free(host->dev[i].memory);

@@ -103,6 +103,7 @@ struct host {
 	uint32_t kicks;
 	struct workers *workers; /* workers.h; NULL: none */
 	struct nodes *nodes;	 /* nodes.h; NULL: all ranks are on `fabric` */
+	uint32_t remote;	 /* mask of those that are elsewhere, and have no device here */
 	struct host_dev dev[T3_MAX_RANKS];
 };
 
@@ -110,6 +111,8 @@ struct host *host_new(const struct host_config *config);
 struct host *host_new_recorded(const struct host_config *config, t3_record_emit *emit,
 			       void *opaque);
 struct host *host_ring(uint32_t ranks); /* 256 entries, 8 ways, all keys */
+/* One node's: the device of that rank. The test has the other nodes. */
+struct host *host_new_node(const struct host_config *config, uint32_t rank);
 void host_free(struct host *host);
 /* Their parts: a device of that rank without memory of its own, and a fabric. */
 void host_new_device(struct host *host, uint32_t rank);
