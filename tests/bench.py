@@ -227,6 +227,7 @@ def bench_nodes():
     for way, found in figures.items():
         if "bytes-per-second" in found:
             yield row(f"  1 MiB in packets, {way}", f"{found['bytes-per-second'] / 1e6:.0f} MB/s")
+            yield row(f"  doorbell to the end of 1 KiB, {way}", duration(found["packet-ns"]))
     for way in ("shared-memory", "unix", "tcp"):
         trip = figures[way]["round-trip-ns"]
         bound = TRIP_RATIO if way == "shared-memory" else None
