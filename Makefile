@@ -779,6 +779,6 @@ $K/try.img: $K/initramfs.img driver/60-t3.rules $(addprefix $B/,$(TRY_PROGRAMS))
 	@$(STAGE)initramfs.sh tests $< $@ $(packed)
 
 .SECONDARY:
--include $(shell find $B/obj $B/obj32 $B/san $B/cov $B/fuzz/obj -name '*.d' 2>/dev/null)
+-include $(shell find $B/obj $B/obj32 $B/san $B/tsan $B/cov $B/fuzz/obj -name '*.d' 2>/dev/null)
 
 endif
