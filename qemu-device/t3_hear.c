@@ -174,7 +174,7 @@ static Stranger *make_place(T3Listener *listener)
 	}
 	WITH_QEMU_LOCK_GUARD(&listener->mutex)
 	{
-		if (!oldest->done)
+		if (!qatomic_read(&oldest->done))
 			hush(oldest);
 	}
 	forget(oldest);

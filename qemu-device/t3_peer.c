@@ -2,7 +2,7 @@
 /*
  * A connection to another node. One thread connects and reads, another one writes. Both wait for
  * the socket without any lock, so a slow peer hinders nobody. On one machine the frames move to
- * memory that both nodes share: then who sends writes there, and the socket wakes who sleeps.
+ * memory that both nodes share: then who sends writes there, and a futex wakes who sleeps.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"

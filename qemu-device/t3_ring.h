@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The memory that two nodes on one machine share, and what waits for room in it. SPEC.md section
- * 16.4. The caller serialises calls for each direction, and wakes the other node where it is told so by `wake`.
+ * 16.4. The caller serialises calls for each direction, and wakes the other node where it is told so
+ * by `wake`.
  */
 #ifndef T3_RING_H
 #define T3_RING_H
