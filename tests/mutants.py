@@ -37,8 +37,8 @@ Mutant = collections.namedtuple("Mutant", "name suite file old new")
 
 MUTANTS = [
     Mutant("tracker-count", "unit", "qemu-device/core/space/tracker.c",
-           "entry->count += bytes;\n	entry->used = ++t3_spaces(dev)",
-           "entry->count += bytes > 4 ? 4 : bytes;\n	entry->used = ++t3_spaces(dev)"),
+           "entry->count += bytes;\n	entry->used = t3_spaces(dev)",
+           "entry->count += bytes > 4 ? 4 : bytes;\n	entry->used = t3_spaces(dev)"),
     Mutant("tracker-spill-lost", "unit", "qemu-device/core/space/tracker.c",
            "record->count = entry->count;", "record->count = 0;"),
     Mutant("overshoot-check", "unit", "qemu-device/core/space/tracker.c",
@@ -308,7 +308,11 @@ MUTANTS = [
     Mutant("lane-forgets", "unit", "qemu-device/core/space/map.c",
            "	t3_lanes_forget(dev);\n", ""),
     Mutant("lane-age", "unit", "qemu-device/core/space/lane.c",
-           "	lane->used = T3_NONE64;\n", ""),
+           "	lane->used = NO_AGE;\n", ""),
+    Mutant("lane-clock", "unit", "qemu-device/core/space/lane.c",
+           "passed + 1 < tracker->ways || !passed", "!passed"),
+    Mutant("lane-clock-late", "unit", "qemu-device/core/space/tracker.c",
+           "tracker.clock += T3_AGE_STEP", "tracker.clock += 1"),
     Mutant("lane-tile", "unit", "qemu-device/core/space/lane.c",
            " && entry->tile == lane->tile)", ")"),
     Mutant("event-ranks", "unit", "qemu-device/core/front/entry.c",

@@ -66,6 +66,47 @@ static void test_ages(void **state)
 	host_free(host);
 }
 
+/*
+ * Lanes that stay in their tiles, and take turns, do not move the tracker's clock, which they
+ * share: the last tile is never the oldest of its set all the same.
+ */
+static void test_turns(void **state)
+{
+	struct host_config config = {
+		.topology = T3_TOPOLOGY_RING, .ranks = 1, .entries = 4, .ways = 4
+	};
+	struct t3_cmd_seg_map map = usual();
+	struct host *host = host_new(&config);
+	struct host_dev *d = &host->dev[0];
+	uint64_t clock;
+	uint32_t i;
+
+	(void)state;
+	map.row_bytes = map.pitch = 6 * TILE;
+	host_space(d, 0);
+	host_map(d, &map);
+	host_arm(d, 0, 1);
+	for (i = 0; i < 4; i++)
+		t3_dev_aperture_write(d->dev, i * TILE, 1, 4);
+	assert_true(t3_dev_aperture_store(d->dev, 0, 0, 1, 4));
+	assert_true(t3_dev_aperture_store(d->dev, 1, TILE, 1, 4));
+	clock = t3_spaces(d->dev)->tracker.clock;
+	for (i = 4; i < TILE; i += 4) {
+		assert_true(t3_dev_aperture_store(d->dev, 0, i, 1, 4));
+		assert_true(t3_dev_aperture_store(d->dev, 1, TILE + i, 1, 4));
+	}
+	assert_int_equal(t3_spaces(d->dev)->tracker.clock, clock);
+	/* An update by another way is seen by each lane. */
+	t3_dev_aperture_write(d->dev, 3 * TILE, 1, 4);
+	assert_true(t3_dev_aperture_store(d->dev, 0, 0, 1, 4));
+	t3_dev_aperture_write(d->dev, 4 * TILE, 1, 4);
+	assert_false(held(d, 2));
+	t3_dev_aperture_write(d->dev, 5 * TILE, 1, 4);
+	assert_false(held(d, 1));
+	assert_true(held(d, 0));
+	host_free(host);
+}
+
 /* Each way to ask for counts has those of all lanes. */
 static void test_counts(void **state)
 {
@@ -173,9 +214,9 @@ static void test_mapped_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ages),	     cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_saved),	     cmocka_unit_test(test_busy),
-		cmocka_unit_test(test_mapped_again),
+		cmocka_unit_test(test_ages),   cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_counts), cmocka_unit_test(test_saved),
+		cmocka_unit_test(test_busy),   cmocka_unit_test(test_mapped_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,6 +147,9 @@ static inline void end(struct t3_entry *entry)
 	__atomic_store_n(&entry->busy, 0, __ATOMIC_RELEASE);
 }
 
+/* Never a clock's value: a lane's entry has no age of its own yet. */
+#define NO_AGE (UINT64_C(1) << 63)
+
 /* Is the lane's entry that of the tile, or is there another one? */
 static inline bool find_entry(struct t3_tracker *tracker, struct t3_lane *lane)
 {
@@ -155,14 +158,20 @@ static inline bool find_entry(struct t3_tracker *tracker, struct t3_lane *lane)
 	if (entry && entry->segment == lane->segment && entry->tile == lane->tile)
 		return true;
 	lane->entry = t3_tracker_entry(tracker, lane->segment, lane->tile);
-	lane->used = T3_NONE64;
+	lane->used = NO_AGE;
 	return lane->entry;
 }
 
-/* The tracker's clock moves only if another entry has been used since. Ages do not need more. */
+/*
+ * Ages are exact but between lanes. There an entry gets a new one before so many others are younger
+ * that it could be the oldest of its set. So lanes that stay in their tiles write no clock, which
+ * all of them read.
+ */
 static inline void use(struct t3_tracker *tracker, struct t3_lane *lane)
 {
-	if (__atomic_load_n(&tracker->clock, __ATOMIC_RELAXED) == lane->used)
+	uint64_t passed = __atomic_load_n(&tracker->clock, __ATOMIC_RELAXED) - lane->used;
+
+	if (passed + 1 < tracker->ways || !passed)
 		return;
 	lane->used = __atomic_add_fetch(&tracker->clock, 1, __ATOMIC_RELAXED);
 	lane->entry->used = lane->used;

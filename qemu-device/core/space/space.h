@@ -132,8 +132,15 @@ struct t3_entry {
 	uint32_t tile;
 	uint32_t count; /* of update bytes */
 	uint64_t used;
-	uint32_t busy; /* a lane changes count, used and the tile; atomic */
+	uint32_t busy;	   /* a lane changes count, used and the tile; atomic */
+	uint32_t apart[9]; /* no two entries share a line of a cache */
 };
+
+/*
+ * A lane's store moves the tracker's clock by 1 at most, any other update by this: more than any
+ * number of ways, so that each lane sees it (lane.c).
+ */
+#define T3_AGE_STEP 64u
 
 struct t3_tracker {
 	struct t3_entry *entry;
@@ -159,7 +166,7 @@ struct t3_lane {
 	uint64_t used;		    /* its value when the lane set it */
 	/* not yet added to the counts of segment and device */
 	uint64_t stores, stored; /* stored: bytes */
-	uint64_t apart[6];	 /* no two lanes share a line of a cache */
+	uint64_t apart[8];	 /* no two lanes share a line of a cache, whatever its place */
 };
 
 /* The spaces of one client that are being prepared. */

@@ -5,14 +5,21 @@
  */
 #include "space/space_private.h"
 
+_Static_assert(sizeof(struct t3_entry) == T3_HOST_LINE, "lanes store into different entries");
+
 bool t3_tracker_init(struct t3_tracker *tracker, uint32_t entries, uint32_t ways)
 {
-	tracker->entry = calloc(entries, sizeof(tracker->entry[0]));
+	size_t size = entries * sizeof(tracker->entry[0]);
+
+	tracker->entry = aligned_alloc(T3_HOST_LINE, size);
+	if (!tracker->entry)
+		return false;
+	memset(tracker->entry, 0, size);
 	tracker->recent = tracker->entry;
 	tracker->ways = ways;
 	tracker->sets = entries / ways;
 	tracker->clock = 0;
-	return tracker->entry != NULL;
+	return true;
 }
 
 static struct t3_entry *set_of(struct t3_tracker *tracker, uint32_t tile)
@@ -173,7 +180,7 @@ enum t3_track t3_tracker_add(struct t3_segment *segment, uint32_t tile, uint32_t
 		t3_spaces(dev)->tracker.recent = entry;
 	}
 	entry->count += bytes;
-	entry->used = ++t3_spaces(dev)->tracker.clock;
+	entry->used = t3_spaces(dev)->tracker.clock += T3_AGE_STEP;
 	if (entry->count < expected)
 		return T3_TRACK_COUNTED;
 	finish(dev, entry);
