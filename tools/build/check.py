@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: MIT
 """Run the test suites, all of them whatever fails, and count.
 
-usage: check.py [SUITE...]      (default: all of SUITES at the end)
+usage: check.py [-j N] [SUITE...]      (default: all of SUITES at the end)
 
-A suite may be guest:PROGRAM: that one of the guest suite, in a VM of its own.
+A suite may be guest:PROGRAM: that one of the guest suite, in a VM of its own. N suites run at the
+same time (default: one for each processor, at most 4); some run alone, after all others.
 
 Prints a line per program as it ends, then what failed or was skipped with the
 log that tells why, and last exactly one line: "N passed, N failed[, N skipped]".
 Exits 1 when a test failed or a suite had no tests at all, 2 for bad use.
 """
 
+import argparse
 import collections
+import concurrent.futures
 import contextlib
 import fcntl
 import json
@@ -49,7 +52,7 @@ def slowness():
     return int(match[1]) if match else 1
 
 
-PROGRAM_SECONDS = 300
+PROGRAM_SECONDS = 600  # other suites run beside it
 VM_SECONDS = 1800 if slowness() == 1 else 3000
 
 Result = collections.namedtuple("Result", "name status log")
@@ -109,8 +112,14 @@ def report(name, results, seconds):
     counts = collections.Counter(result.status for result in results)
     text = ", ".join(f"{counts[status]} {status}" for status in (PASS, FAIL, SKIP)
                      if counts[status])
-    print(f"[{name}] {text} ({seconds:.1f} s)", flush=True)
+    say(f"[{name}] {text} ({seconds:.1f} s)")
     return results
+
+
+def say(text):
+    """Whole lines, whatever other suites print."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 def tap_program(name, command, env=None, seconds=PROGRAM_SECONDS):
@@ -134,7 +143,7 @@ def progress(name, commands):
             begun = len(re.findall(r"^@@ begin", log.read_text(errors="replace"), re.M))
             if begun > shown:
                 shown = begun
-                print(f"[{name}] {shown} of {len(commands)}: {commands[shown - 1]}", flush=True)
+                say(f"[{name}] {shown} of {len(commands)}: {commands[shown - 1]}")
 
     log.write_bytes(b"")
     thread = threading.Thread(target=follow)
@@ -218,7 +227,7 @@ def skipped_clients():
     log = LOGS / "guest32.log"
     log.write_text("skipped: clients of 32 bits are i386's, and the guest is arm64\n")
     names = sorted(path.stem for path in (ROOT / "tests/guest32").glob("test_*.c"))
-    print(f"[guest32] {len(names)} {log.read_text().strip()}", flush=True)
+    say(f"[guest32] {len(names)} {log.read_text().strip()}")
     return [Result(f"guest/{name}", SKIP, log) for name in names]
 
 
@@ -278,7 +287,7 @@ def newest_built(env):
     """(verdict, log) of fetching the newest kernel and building the module for it."""
     status, log = execute("newest-fetch", [ROOT / "tools/build/kernel.sh", "fetch"], env=env)
     if status in NOT_FETCHED:
-        print(log.read_text(errors="replace").strip(), flush=True)
+        say(log.read_text(errors="replace").strip())
         return SKIP, log
     if status == 0:
         status, log = execute("newest-build", ["make", "--no-print-directory", "-j2", "tests-image",
@@ -560,8 +569,7 @@ def conformance_suite():
     results += [conformance_one_device(one_device, alone, log),
                 vm_result("conformance", status, log)]
     report("conformance", results, time.monotonic() - start)
-    for line in re.findall(r"^# (section .*)$", text, re.M):
-        print(f"    {line}")
+    say("\n".join(f"    {line}" for line in re.findall(r"^# (section .*)$", text, re.M)))
     return results + report("conformance, use of the program", conformance_use(), 0)
 
 
@@ -629,14 +637,20 @@ def qtest_suite():
     program = BUILD / "qemu/tests/qtest/t3/t3-qtest"
     if not program.exists() or not list((ROOT / "tests/qtest").glob("*.c")):
         return []
-    # No other build may replace QEMU in the middle of the run.
+    # Copies, which no build replaces in the middle of the run.
+    folder = BUILD / "qemu/copy"
     with open(BUILD / ".lock-qemu", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
-        return qtest_program(program)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        (folder / "qemu-bundle").symlink_to("../qemu-bundle")  # QEMU looks for it beside itself
+        for path in (program, BUILD / "qemu/qemu-system-x86_64"):
+            shutil.copy2(path, folder)
+    return qtest_program(folder / program.name)
 
 
 def qtest_program(program):
-    env = {"QTEST_QEMU_BINARY": str(BUILD / "qemu/qemu-system-x86_64"),
+    env = {"QTEST_QEMU_BINARY": str(program.parent / "qemu-system-x86_64"),
            "QTEST_QEMU_ARGS": "", "G_TEST_SRCDIR": str(ROOT), "T3_TOOL": str(BUILD / "t3")}
     return [result for name, more in (("qtest/t3", {}), ("qtest/thread", {"T3_TEST_THREAD": "1"}))
             for result in tap_program(name, [program, "--tap", "-k"], {**env, **more})]
@@ -929,6 +943,11 @@ SUITES = {
                                    seconds=3 * PROGRAM_SECONDS),
 }
 
+# They build what others use, or time it.
+ALONE = ("build", "patching", "loop")
+# The longest, which begin first. The others follow in the order above.
+LONG = ("recipes", "qtest", "guest", "cluster", "unit-sanitized", "tool")
+
 # Those that run only when they are asked for.
 MORE_SUITES = {
     "host": lambda: tap_program("host", [ROOT / "tests/host.py"]),
@@ -943,7 +962,7 @@ MORE_SUITES = {
 def run_suite(name):
     """A suite that itself breaks, or that is empty, is a failure and not a pause."""
     if os.environ.get("T3_ACCEL") == "kvm" and name in NOT_UNDER_KVM:
-        print(f"[{name}] 1 skipped under KVM: {NOT_UNDER_KVM[name]}", flush=True)
+        say(f"[{name}] 1 skipped under KVM: {NOT_UNDER_KVM[name]}")
         return [Result(f"{name} (under KVM)", SKIP, LOGS)]
     try:
         results = ({**SUITES, **MORE_SUITES}.get(name) or guest_program(name))()
@@ -961,8 +980,36 @@ def accelerator():
         return None
 
 
+def run_suites(wanted, jobs):
+    """Their results, in the order of `wanted`."""
+    done = {}
+    beside = sorted((name for name in wanted if name not in ALONE),
+                    key=lambda name: LONG.index(name) if name in LONG else len(LONG))
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        try:
+            for name, results in zip(beside, pool.map(run_suite, beside)):
+                done[name] = results
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    for name in wanted:
+        if name not in done:
+            done[name] = run_suite(name)
+    return [result for name in wanted for result in done[name]]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(usage="check.py [-j N] [SUITE...]", allow_abbrev=False)
+    parser.add_argument("-j", dest="jobs", type=int, default=min(os.cpu_count() or 1, 4))
+    parser.add_argument("suite", nargs="*")
+    given = parser.parse_args()
+    if not 1 <= given.jobs <= 64:
+        parser.error(f"-j {given.jobs} is out of range: allowed are 1 to 64")
+    return given.jobs, list(dict.fromkeys(given.suite)) or list(SUITES)
+
+
 def main():
-    wanted = sys.argv[1:] or list(SUITES)
+    jobs, wanted = arguments()
     unknown = [name for name in wanted
                if name not in (*SUITES, *MORE_SUITES) and not guest_program(name)]
     if unknown:
@@ -977,7 +1024,7 @@ def main():
     used = (f"VMs: Linux {machines.kernel_release(GUEST) or 'none'}, "
             f"QEMU {machines.qemu_version() or 'none'}, {accel}")
     LOGS.mkdir(parents=True, exist_ok=True)
-    results = [result for name in wanted for result in run_suite(name)]
+    results = run_suites(wanted, jobs)
     counts = collections.Counter(result.status for result in results)
     for status, label in ((SKIP, "SKIP"), (FAIL, "FAIL")):
         for result in results:
