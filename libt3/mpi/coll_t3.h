@@ -18,6 +18,11 @@
  * All ranks of a communicator must choose T3 for the same calls. So a choice depends only on what MPI
  * wants to be equal at all ranks, such as the bytes of a message but not its datatype, and on what
  * the ranks have agreed on before.
+ *
+ * Threads (MPI_THREAD_MULTIPLE): MPI lets one thread at a time call a collective on a communicator, so
+ * a module needs no lock. What all modules share has one each: the device (setup.c), and the list of
+ * what goes on when MPI makes progress, which any thread does for all (later.c). Neither is held while
+ * a rank waits for another.
  */
 #ifndef COLL_T3_H
 #define COLL_T3_H
@@ -77,6 +82,9 @@ struct coll_t3_counts {
 
 extern struct coll_t3_counts coll_t3_counts;
 
+/* Threads count at the same time, each on its own communicator. */
+void coll_t3_count(unsigned long long *counter);
+
 /* Say it when coll_t3_verbose is at least level: 1: communicators and sums, 10: each call. */
 void coll_t3_say(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Say what made MPI fail, or what the user asked for and does not get. */
@@ -125,7 +133,7 @@ struct coll_t3_module {
 	/* The plan used last comes first. */
 	uint32_t kept;
 	struct coll_t3_kept plans[COLL_T3_PLANS_MAX];
-	struct coll_t3_later *begun; /* the first one runs */
+	struct coll_t3_later *begun; /* the first one runs; changes under later.c's lock */
 	/* Data of datatypes with gaps, without the gaps. */
 	void *scratch;
 	size_t scratch_bytes;

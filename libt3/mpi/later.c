@@ -4,6 +4,7 @@
  * time, in the order of the calls, which is the same at all ranks.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "coll_t3.h"
@@ -26,9 +27,10 @@ typedef struct coll_t3_later coll_t3_later_t;
 
 OBJ_CLASS_INSTANCE(coll_t3_later_t, ompi_request_t, NULL, NULL);
 
-/* The first one of each communicator that has any. */
+/* The first one of each communicator that has any. Whoever advances or changes them has the lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static coll_t3_later_t *firsts;
-static bool is_registered, is_running;
+static bool is_registered;
 
 /* ---------------------------------------------------------------------- requests */
 
@@ -112,7 +114,8 @@ static void take_out(coll_t3_later_t **at)
 {
 	coll_t3_later_t *l = *at, *next = l->next;
 
-	l->module->begun = next;
+	/* drain() looks without the lock. Nothing of this one uses the module after that. */
+	__atomic_store_n(&l->module->begun, next, __ATOMIC_RELEASE);
 	if (next) {
 		next->other_first = l->other_first;
 		*at = next;
@@ -123,7 +126,7 @@ static void take_out(coll_t3_later_t **at)
 
 static void complete(coll_t3_later_t *l, int error)
 {
-	struct ompi_communicator_t *comm = l->module->comm;
+	struct ompi_communicator_t *comm = l->super.req_mpi_object.comm;
 
 	l->super.req_status.MPI_ERROR = error;
 	ompi_request_complete(&l->super, true);
@@ -135,7 +138,7 @@ static int finish(coll_t3_later_t *l, int ret)
 	coll_t3_module_t *m = l->module;
 
 	if (ret == 1) {
-		coll_t3_counts.by_t3[l->job.call]++;
+		coll_t3_count(&coll_t3_counts.by_t3[l->job.call]);
 		coll_t3_say(10, "%s on %s is done by T3", coll_t3_names[l->job.call],
 			    m->comm->c_name);
 		return OMPI_SUCCESS;
@@ -147,15 +150,14 @@ static int finish(coll_t3_later_t *l, int ret)
 	return OMPI_ERROR;
 }
 
-/* Called by opal_progress(). Returns how many are complete now. */
+/* Called by opal_progress(). Returns how many are complete now. Of several threads one goes on. */
 static int progress(void)
 {
 	coll_t3_later_t **at = &firsts, *l;
 	int done = 0, ret, error;
 
-	if (is_running)
+	if (pthread_mutex_trylock(&lock))
 		return 0;
-	is_running = true;
 	while ((l = *at)) {
 		ret = l->module->state == COLL_T3_ON ? advance(l) : -EIO;
 		if (!ret) {
@@ -167,7 +169,7 @@ static int progress(void)
 		complete(l, error);
 		done++;
 	}
-	is_running = false;
+	pthread_mutex_unlock(&lock);
 	return done;
 }
 
@@ -175,20 +177,25 @@ static int progress(void)
 
 static void append(coll_t3_module_t *m, coll_t3_later_t *l)
 {
-	coll_t3_later_t *last = m->begun;
+	coll_t3_later_t *last;
+	bool first;
 
-	if (!is_registered)
-		opal_progress_register(progress);
+	pthread_mutex_lock(&lock);
+	first = !is_registered;
 	is_registered = true;
+	last = m->begun;
 	if (last) {
 		while (last->next)
 			last = last->next;
 		last->next = l;
-		return;
+	} else {
+		m->begun = l;
+		l->other_first = firsts;
+		firsts = l;
 	}
-	m->begun = l;
-	l->other_first = firsts;
-	firsts = l;
+	pthread_mutex_unlock(&lock);
+	if (first)
+		opal_progress_register(progress);
 }
 
 enum coll_t3_end coll_t3_begin(coll_t3_module_t *m, const struct coll_t3_job *job,
@@ -217,7 +224,7 @@ enum coll_t3_end coll_t3_begin(coll_t3_module_t *m, const struct coll_t3_job *jo
 
 void coll_t3_drain(coll_t3_module_t *m)
 {
-	while (m->begun)
+	while (__atomic_load_n(&m->begun, __ATOMIC_ACQUIRE))
 		opal_progress();
 }
 

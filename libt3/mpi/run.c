@@ -25,7 +25,7 @@ enum coll_t3_end coll_t3_break(coll_t3_module_t *m, enum coll_t3_call call, cons
 
 void coll_t3_pass(coll_t3_module_t *m, enum coll_t3_call call, const char *why)
 {
-	coll_t3_counts.passed_on[call]++;
+	coll_t3_count(&coll_t3_counts.passed_on[call]);
 	coll_t3_say(10, "%s on %s is passed on: %s", coll_t3_names[call], m->comm->c_name, why);
 }
 
@@ -125,7 +125,7 @@ enum coll_t3_end coll_t3_run(coll_t3_module_t *m, const struct coll_t3_job *job)
 		return coll_t3_break(m, job->call,
 				     *t3_plan_error(p.plan) ? t3_plan_error(p.plan)
 							    : strerror(-ret));
-	coll_t3_counts.by_t3[job->call]++;
+	coll_t3_count(&coll_t3_counts.by_t3[job->call]);
 	coll_t3_say(10, "%s on %s is done by T3", coll_t3_names[job->call], m->comm->c_name);
 	return COLL_T3_DONE;
 }

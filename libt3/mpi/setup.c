@@ -5,6 +5,7 @@
  * in the same call. A program that sends only small messages never opens a device.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,8 @@
 
 #include "opal/util/proc.h"
 
-/* The device of this process, for all communicators. */
+/* The device of this process, for all communicators. The lock is for its opening. */
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static struct t3_device *device;
 static int device_error;
 static char device_text[256];
@@ -91,9 +93,14 @@ void coll_t3_close_device(void)
 
 static int own_device(void)
 {
+	int ret;
+
+	pthread_mutex_lock(&opening);
 	if (!device && !device_error)
 		device_error = open_device();
-	return device_error;
+	ret = device_error;
+	pthread_mutex_unlock(&opening);
+	return ret;
 }
 
 int coll_t3_agree(coll_t3_module_t *m, int mine)

@@ -8,7 +8,7 @@ import pathlib
 import shlex
 
 import vm_account
-from vm_base import EXIT_USAGE, VmError
+from vm_base import BUILD, EXIT_USAGE, VmError
 from vm_userland import elf_machine, inside
 
 ROOT_HELP = """the guest's root is a userland of the host, read-only with a layer in memory: `host` is
@@ -25,6 +25,7 @@ VMS_OWN = ("proc", "sys", "dev", "run", "tmp")
 # Folders of a DIR that the working directory of the host may not cover.
 SYSTEM = ("/usr", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/boot")
 OWN = "/run/t3"
+COMPONENT = BUILD / "mca_coll_t3.so"
 SBIN = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 ELF_MACHINES = {62: "amd64", 183: "arm64", 3: "i386", 40: "arm", 243: "riscv64"}
@@ -150,7 +151,18 @@ def mpi_environment():
     return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1",
             "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-            "OMPI_MCA_plm": "isolated", "OMPI_MCA_btl": "self,vader"}
+            "OMPI_MCA_plm": "isolated", "OMPI_MCA_btl": "self,vader", **component_environment()}
+
+
+def component_environment():
+    """Open MPI also looks in the folder of our component, where `make mpi` has made one."""
+    if not COMPONENT.exists():
+        return {}
+    return {"OMPI_MCA_mca_base_component_path": f"{OWN}/lib:SYS_DEFAULT:USER_DEFAULT"}
+
+
+def component_files():
+    return {f"usr/lib/t3/own/lib/{COMPONENT.name}": COMPONENT.read_bytes()} if COMPONENT.exists() else {}
 
 
 def begin(opts, argv):
@@ -171,4 +183,5 @@ def root_files(opts, argv):
         return {}
     lines = [f"{tag} {way} {place}" for tag, way, _, place in layers(opts)]
     lines.append(f"render {opts.account.render}")
-    return {"layers": ("\n".join(lines) + "\n").encode(), "begin": begin(opts, argv).encode()}
+    return {"layers": ("\n".join(lines) + "\n").encode(), "begin": begin(opts, argv).encode(),
+            **component_files()}
