@@ -147,6 +147,7 @@ SETS_paper := run paper
 SETS_python := run python
 SETS_cluster := run cluster
 SETS_mpi := run mpi
+SETS_programs := run mpi programs
 SETS_deb := run deb python
 SETS_check-deb := run deb python
 SETS_series := run series
@@ -377,8 +378,12 @@ loop: build tests-image
 examples: build $K/mpi.img $(MPI_TESTS)
 	@$(RUN) $(STAGE)check.py examples
 
+#: make programs  MPI programs of Debian with and without T3 (a part of it is in make check)
+programs: build mpi
+	@$(RUN) $(STAGE)check.py programs-all
+
 #: make mpi     the component of Open MPI: .build/mca_coll_t3.so (libt3/mpi/README.md)
-.PHONY: mpi
+.PHONY: mpi programs
 mpi: $(MPI)
 
 #: make cluster  tests of several nodes (t3-vm cluster), also by mpirun and srun. Slurm, which is

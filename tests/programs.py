@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Programs of Debian that know nothing of T3, with and without the component of Open MPI; TAP on stdout.
+
+usage: programs.py [--all]     (hpcc, which takes a minute or two, only with --all)
+
+All run in one VM whose root is this machine's. Results are compared, and the component's counters show
+who has done the work.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
+OWN = ROOT / "tests/programs"
+HPCC_INPUT = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
+SECONDS = 800
+
+CALLS = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "allgather", "alltoall", "bcast")
+RUN = "mpirun -n 4 --mca coll_t3_verbose 1"
+SMALL = " ".join(f"--mca coll_t3_{call}_min 0" for call in CALLS)  # all messages are T3's
+OFF = "--mca coll ^t3"
+
+# What runs: (name, command). All of it is in the working directory, in memory.
+COMMANDS = {
+    "lammps": f"{RUN} {SMALL} lmp -in melt.lammps -log none",
+    "lammps-off": f"{RUN} {OFF} lmp -in melt.lammps -log none",
+    "fit": f"{RUN} /usr/bin/python3 fit.py",
+    "fit-off": f"{RUN} {OFF} /usr/bin/python3 fit.py",
+    "netpipe": "mpirun -n 2 --mca coll_t3_verbose 1 NPopenmpi -u 4096 -n 20 -p 0",
+}
+LONG_COMMANDS = {
+    "hpcc": f"rm -f hpccoutf.txt; {RUN} hpcc; cat hpccoutf.txt",
+    "hpcc-off": f"rm -f hpccoutf.txt; {RUN} {OFF} hpcc; cat hpccoutf.txt",
+}
+
+
+def must(good, text):
+    assert good, text[-4000:]
+
+
+def hpcc_input():
+    """Debian's example with a small matrix."""
+    text, changed = re.subn(r"^\d+( +Ns)$", r"120\1", HPCC_INPUT.read_text(), flags=re.M)
+    assert changed == 1, f"{HPCC_INPUT} has no line Ns"
+    return text
+
+
+def run(commands):
+    """{name: (status, output)}"""
+    with tempfile.TemporaryDirectory(prefix="programs-test-", dir=BUILD) as name:
+        place = pathlib.Path(name)
+        for path in OWN.iterdir():
+            (place / path.name).write_bytes(path.read_bytes())
+        (place / "hpccinf.txt").write_text(hpcc_input())
+        script = "\n".join(f"echo '@@ {name}'\n( {command}\n) 2>&1\necho \"@@@ $?\""
+                           for name, command in commands.items())
+        done = subprocess.run([ROOT / "tools/vm/t3-vm", "run", "--name", "programs", "--root", "host",
+                               "--ranks", "4", "--timeout", str(SECONDS - 60), "--", "sh", "-c", script],
+                              cwd=place, capture_output=True, text=True, errors="replace", check=False,
+                              timeout=SECONDS)
+    text = done.stdout.replace("\r", "")
+    assert done.returncode == 0, f"the VM ended with {done.returncode}\n{done.stderr}\n{text[-3000:]}"
+    return {name: (int(status), output) for name, output, status in
+            re.findall(r"^@@ (\S+)\n(.*?)^@@@ (\d+)$", text, re.M | re.S)}
+
+
+def by_t3(text, ranks=4):
+    """Calls that T3 did, which is the same on all ranks."""
+    counts = re.findall(r"coll:t3: (\d+) calls by T3", text)
+    must(len(counts) == ranks and len(set(counts)) == 1, text)
+    return int(counts[0])
+
+
+def without_t3(text):
+    must("calls by T3" not in text, text)
+
+
+def both(outputs, name):
+    """The outputs with T3, which did work, and without."""
+    (status, with_t3), (status_off, without) = outputs[name], outputs[f"{name}-off"]
+    must(status == 0 and status_off == 0, with_t3 + without)
+    must(by_t3(with_t3) > 0, with_t3)
+    without_t3(without)
+    return with_t3, without
+
+
+def lammps_has_the_same_physics(outputs):
+    """It broadcasts its input and adds its atoms' numbers by T3, so all it prints is the same."""
+    steps = [re.findall(r"^ +\d+(?: +-?[\d.]+){5} *$", text, re.M) for text in both(outputs, "lammps")]
+    must(len(steps[0]) == 5 and steps[0] == steps[1], f"{steps}")
+
+
+def a_python_program_fits_the_same(outputs):
+    """Losses are sums of f32 in another order; integers have the same bits."""
+    texts = both(outputs, "fit")
+    losses = [list(map(float, re.findall(r"^step \d loss ([\d.]+)$", text, re.M))) for text in texts]
+    must(len(losses[0]) == len(losses[1]) == 6 and losses[0][-1] < losses[0][0] / 2, f"{losses}")
+    for one, other in zip(*losses):
+        must(abs(one - other) <= 1e-5 * losses[0][0], f"{losses}")
+    hashes = [re.findall(r"^integers ([0-9a-f]{64})$", text, re.M) for text in texts]
+    must(len(hashes[0]) == 1 and hashes[0] == hashes[1], f"{hashes}")
+    must(by_t3(texts[0]) == 18, texts[0])  # two sums and a gather in each step
+
+
+def netpipe_which_has_no_collectives_works(outputs):
+    status, text = outputs["netpipe"]
+    must(status == 0 and len(re.findall(r"^ *\d+: +\d+ bytes +20 times", text, re.M)) > 20, text)
+    must(by_t3(text, 2) == 0, text)
+
+
+def hpcc_finds_no_error(outputs):
+    """It checks its own results. Its FFT and its transpose exchange by MPI_Alltoall."""
+    texts = both(outputs, "hpcc")
+    must(re.search(r"\(alltoall \d+", texts[0]), texts[0])
+    for text in texts:
+        must("End of HPC Challenge tests." in text, text)
+        must(re.search(r"\.{6} PASSED$", text, re.M) and "FAILED" not in text, text)
+        must(len(re.findall(r"^ +0 tests completed and failed residual checks", text, re.M)) >= 2, text)
+        must(re.search(r"^MPIRandomAccess_Errors=0$", text, re.M), text)
+    errors = [re.findall(r"^MPIFFT_maxErr=[\d.e+-]+$", text, re.M) for text in texts]
+    must(len(errors[0]) == 1 and errors[0] == errors[1], f"{errors}")
+
+
+TESTS = [lammps_has_the_same_physics, a_python_program_fits_the_same,
+         netpipe_which_has_no_collectives_works]
+LONG_TESTS = [hpcc_finds_no_error]
+
+
+def passes(test, outputs):
+    try:
+        test(outputs)
+        return True
+    except Exception:  # any exception: the other tests still run
+        print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="")
+        return False
+
+
+def main():
+    whole = sys.argv[1:] == ["--all"]
+    if sys.argv[1:] and not whole:
+        print("usage: programs.py [--all]", file=sys.stderr)
+        return 2
+    tests = TESTS + (LONG_TESTS if whole else [])
+    print(f"1..{len(tests)}", flush=True)
+    outputs = run(COMMANDS | (LONG_COMMANDS if whole else {}))
+    good = [passes(test, outputs) for test in tests]
+    for number, (test, is_good) in enumerate(zip(tests, good), 1):
+        print(f"{'ok' if is_good else 'not ok'} {number} - {test.__name__}")
+    return 0 if all(good) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
