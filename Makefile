@@ -740,7 +740,7 @@ GUEST_LINK := -Wl,--wrap=_cmocka_run_group_tests -Wl,-rpath,'$$ORIGIN/..'
 $B/examples/%: $B/obj/tests/examples/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) -o $@ $< -L$B -lt3 $(call pkg,--libs ompi-c)
+	$Q$(CC) -o $@ $< -L$B -lt3 $(call pkg,--libs ompi-c) -lm
 # These know nothing of T3.
 $B/mpi/%: $B/obj/tests/mpi/%.o
 	@mkdir -p $(@D)
