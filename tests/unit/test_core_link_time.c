@@ -19,27 +19,33 @@ struct pair {
 	uint32_t stored; /* elements of 8 bytes */
 };
 
-static struct pair pair_new(void)
+static void connect(struct pair *p, uint32_t space)
 {
-	struct pair p = { .host = host_ring(2) };
-	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	struct t3_cmd_seg_map map = host_segment(space, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
 
-	p.a = &p.host->dev[0];
-	p.b = &p.host->dev[1];
-	host_space(p.a, 0);
-	host_space(p.b, 0);
-	host_connect(p.a, p.b, 0);
+	host_space(p->a, space);
+	host_space(p->b, space);
+	host_connect(p->a, p->b, space);
 	map.rows = map.tile_rows = PACKETS;
 	map.row_bytes = map.pitch = map.tile_row_bytes = 8;
-	host_map(p.a, &map);
+	host_map(p->a, &map);
 	map.kind = T3_SEG_LOCAL;
 	map.op = T3_OP_ADD;
 	map.init = T3_INIT_IDENTITY;
 	map.routes = map.target_op = 0;
-	host_map(p.b, &map);
-	host_arm(p.b, 0, 1);
-	host_arm(p.a, 0, 1);
-	host_drain(p.host);
+	host_map(p->b, &map);
+	host_arm(p->b, space, 1);
+	host_arm(p->a, space, 1);
+	host_drain(p->host);
+}
+
+static struct pair pair_new(void)
+{
+	struct pair p = { .host = host_ring(2) };
+
+	p.a = &p.host->dev[0];
+	p.b = &p.host->dev[1];
+	connect(&p, 0);
 	t3_fabric_set_inline_budget(p.host->fabric, 0);
 	return p;
 }
@@ -115,6 +121,71 @@ static void test_after_late_answer(void **state)
 	for (delay = 9000; delay < 9499; delay += 71)
 		after_late_answer(delay, 0);
 	after_late_answer(8700, 1);
+}
+
+/* A packet that is sent again is another packet on the wire, with accidents of its own. */
+static void test_each_copy_has_its_accidents(void **state)
+{
+	struct t3_cmd_inject inject = {
+		.kind = T3_INJECT_DELAY, .rank = 0, .peer = 1, .nth = 1, .count = 2
+	};
+	struct pair p = pair_new();
+	uint64_t first = received(&p) + 1, sent = store(&p);
+
+	(void)state;
+	inject.value = TIMEOUT + LATENCY;
+	assert_int_equal(t3_fabric_inject(p.host->fabric, &inject), T3_ADMIN_OK);
+	assert_true(arrival(&p, first) >= sent + 2 * inject.value);
+	assert_int_equal(host_counter(p.a, T3_COUNTER_INJECTED), 2);
+	host_free(p.host);
+}
+
+/* ns that a packet takes which is sent after a reset of the sender, and of what is connected to it. */
+static uint64_t time_after_reset(uint64_t delay)
+{
+	struct pair p = pair_new();
+	uint64_t sent;
+
+	store(&p);
+	if (delay)
+		inject(&p, T3_INJECT_DELAY, delay);
+	while (delay && !host_counter(p.a, T3_COUNTER_INJECTED))
+		assert_true(step(&p));
+	t3_dev_reset(p.a->dev);
+	connect(&p, 1);
+	sent = t3_fabric_now(p.host->fabric);
+	host_store(p.a, 1, 0, 1, 8);
+	while (!host_load(p.b, 1, 0, 8))
+		assert_true(step(&p));
+	sent = t3_fabric_now(p.host->fabric) - sent;
+	host_free(p.host);
+	return sent;
+}
+
+/* What was under way when the sender was reset takes no time on the wire any more. */
+static void test_reset_clears_the_wire(void **state)
+{
+	(void)state;
+	assert_int_equal(time_after_reset(1000000), LATENCY + 1);
+	assert_int_equal(time_after_reset(0), LATENCY + 1);
+}
+
+/* Without a repetition: an accident of one packet is none of the next one's. */
+static void test_each_packet_has_its_accidents(void **state)
+{
+	struct t3_cmd_inject inject = {
+		.kind = T3_INJECT_DELAY, .rank = 0, .peer = 1, .nth = 1, .count = 2, .value = 700
+	};
+	struct pair p = pair_new();
+	uint64_t first = received(&p) + 1, sent = store(&p);
+
+	(void)state;
+	store(&p);
+	assert_int_equal(t3_fabric_inject(p.host->fabric, &inject), T3_ADMIN_OK);
+	assert_int_equal(arrival(&p, first), sent + LATENCY + 1 + 700);
+	assert_int_equal(arrival(&p, first + 1), sent + LATENCY + 2 + 1400);
+	assert_int_equal(host_counter(p.a, T3_COUNTER_LINK_RETRIES), 0);
+	host_free(p.host);
 }
 
 /* ------------------------------------------------------------ the same at random */
@@ -197,6 +268,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_after_late_answer),
+		cmocka_unit_test(test_each_copy_has_its_accidents),
+		cmocka_unit_test(test_each_packet_has_its_accidents),
+		cmocka_unit_test(test_reset_clears_the_wire),
 		cmocka_unit_test(test_never_early),
 	};
 
