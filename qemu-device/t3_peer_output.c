@@ -92,9 +92,22 @@ static void fault(void *opaque, bool cut, uint32_t ms)
 	}
 }
 
+static void mend(void *opaque, bool cut)
+{
+	T3Peer *peer = opaque;
+
+	QEMU_LOCK_GUARD(&peer->mutex);
+	if (cut)
+		peer->cut_until = 0;
+	else
+		peer->stall_until = 0;
+	qemu_cond_broadcast(&peer->changed);
+}
+
 const struct t3_peer_ops t3_peer_output_ops = {
 	.output = output,
 	.fault = fault,
+	.mend = mend,
 	.now = now,
 };
 

@@ -42,6 +42,8 @@ struct t3_peer_ops {
 	 * faults have no effect.
 	 */
 	void (*fault)(void *opaque, bool cut, uint32_t ms);
+	/* The injection was taken back: what is left of its time ends, too. NULL: nothing does. */
+	void (*mend)(void *opaque, bool cut);
 	/* Real time in ns, for round trips alone. NULL: they are not measured. */
 	uint64_t (*now)(void *opaque);
 };

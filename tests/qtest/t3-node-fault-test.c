@@ -97,6 +97,35 @@ static void test_stall(void)
 	place_free(&place);
 }
 
+/* A fault that is taken back is over, also in the middle of its minute. */
+static void test_taken_back(void)
+{
+	struct t3_test_place place = place_new();
+	struct t3_vm *a = node_start(&place, 0), *b = node_start(&place, 1);
+	struct t3_test_pair pair = remote_pair(&a->dev[0], &b->dev[0], 1, BYTES);
+	QDict *peer;
+
+	node_inject(a, "node-stall node=1 ms=60000");
+	store_all(&pair);
+	node_inject(a, "node-stall node=1 nth=0 ms=1");
+	wait_state(&pair.source, T3_SPACE_COMPLETE, 1);
+	wait_state(&pair.target, T3_SPACE_COMPLETE, 1);
+	peer = node_peer(a);
+	g_assert_cmpint(qdict_get_int(peer, "connections"), ==, 1);
+	qobject_unref(peer);
+	node_inject(a, "node-cut node=1 nth=9 ms=60000");
+	pair = remote_pair(&a->dev[0], &b->dev[0], 2, BYTES);
+	store_all(&pair);
+	wait_state(&pair.source, T3_SPACE_FAULTED, 1);
+	await_node_state(a, "cut");
+	node_inject(a, "node-cut node=1 nth=0");
+	await_node_state(a, "up");
+	await_node_state(b, "up");
+	vm_end(b);
+	vm_end(a);
+	place_free(&place);
+}
+
 /* A node that says nothing for longer is lost, though its socket is open, and comes again. */
 static void test_silence(void)
 {
@@ -162,6 +191,7 @@ void add_node_fault_tests(void)
 	qtest_add_func("/t3/nodes/fault/cut-by-listener", test_cut_by_listener);
 	qtest_add_func("/t3/nodes/fault/cut-by-connector", test_cut_by_connector);
 	qtest_add_func("/t3/nodes/fault/stall", test_stall);
+	qtest_add_func("/t3/nodes/fault/taken-back", test_taken_back);
 	/* These fabrics have a thread anyway, and 6 seconds are long. */
 	if (!g_getenv("T3_TEST_THREAD"))
 		qtest_add_func("/t3/nodes/fault/silence", test_silence);

@@ -170,9 +170,14 @@ static void pending_faults_can_be_seen(void **state)
 	assert_memory_equal(&what, &cut, sizeof(what));
 	assert_true(t3_peer_injection(peer, T3_INJECT_NODE_RANDOM, &what));
 	assert_memory_equal(&what, &chance, sizeof(what));
+	assert_int_equal(nodes_faults(host, 0, 1)->mended[0], 0);
 	assert_int_equal(inject(host, counted(T3_INJECT_NODE_STALL, 0, 0, 0)), T3_ADMIN_OK);
+	assert_int_equal(nodes_faults(host, 0, 1)->mended[0], 1);
+	assert_int_equal(nodes_faults(host, 0, 1)->mended[1], 0);
 	assert_int_equal(inject(host, counted(T3_INJECT_NODE_CUT, 0, 9, ~0ull)), T3_ADMIN_OK);
+	assert_int_equal(nodes_faults(host, 0, 1)->mended[1], 1);
 	assert_int_equal(inject(host, counted(T3_INJECT_NODE_RANDOM, 0, 0, 0)), T3_ADMIN_OK);
+	assert_int_equal(nodes_faults(host, 0, 1)->mended[0], 1);
 	for (kind = 0; kind < T3_INJECT_NODE_END + 2; kind++)
 		assert_false(t3_peer_injection(peer, kind, &what));
 	host_free(host);

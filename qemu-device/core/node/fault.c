@@ -73,6 +73,8 @@ uint32_t t3_node_inject(struct t3_fabric *fabric, const struct t3_cmd_inject *in
 	if (!values_fit(inject))
 		return T3_ADMIN_BAD_VALUE;
 	injected = &peer->injected;
+	if (inject->kind != T3_INJECT_NODE_RANDOM && !inject->nth && peer->ops.mend)
+		peer->ops.mend(peer->opaque, inject->kind == T3_INJECT_NODE_CUT);
 	if (inject->kind == T3_INJECT_NODE_CUT)
 		set_counted(&injected->cut, &injected->cut_ms, inject);
 	else if (inject->kind == T3_INJECT_NODE_STALL)

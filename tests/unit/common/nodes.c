@@ -74,6 +74,13 @@ static void fault(void *opaque, bool cut, uint32_t ms)
 	};
 }
 
+static void mend(void *opaque, bool cut)
+{
+	struct pipe *pipe = opaque;
+
+	pipe->faults.mended[cut]++;
+}
+
 static uint64_t now(void *opaque)
 {
 	const struct pipe *pipe = opaque;
@@ -316,7 +323,9 @@ static void add_fabric(struct host *host, uint32_t node)
 
 static void add_peer(struct host *host, uint32_t node, uint32_t peer)
 {
-	static const struct t3_peer_ops ops = { .output = output, .fault = fault, .now = now };
+	static const struct t3_peer_ops ops = {
+		.output = output, .fault = fault, .mend = mend, .now = now
+	};
 	struct pipe *pipe = &host->nodes->pipe[node][peer];
 	struct t3_peer_config config = {
 		.fabric = "one of the tests",

@@ -22,6 +22,7 @@ struct nodes_fault {
 
 struct nodes_faults {
 	uint32_t count;
+	uint32_t mended[2]; /* stalls, cuts */
 	struct nodes_fault list[NODES_FAULTS];
 };
 
