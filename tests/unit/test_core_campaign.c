@@ -3,11 +3,12 @@
  * Fault campaigns: SPEC.md sections 6.4, 10 and 12. A small collective on a ring of four runs again
  * and again. A fault strikes at each moment, which is after each action of a host and after each
  * event of the fabric: each kind of fault at each link or rank. Then two and three of them together,
- * at moments by chance. Lost, changed or late packets must not show. After any other fault each rank
+ * at moments by chance. Lost, changed or late packets must not show, nor must a migration. After any other fault each rank
  * that is left has the right bits, or an error. Behind a link that is cut a rank may also wait, until
  * its own deadline: what its source knows does not come through, and the ranks between may be
  * complete. All runs are on the same devices, so what a run leaves behind shows in a later one.
  */
+#include "migrate.h"
 #include "ref.h"
 #include "ring.h"
 #include "seeds.h"
@@ -17,10 +18,10 @@
 #define FAULTS	    3u
 #define NEVER	    0xffffffffu
 #define PER_SEED    100u
-#define SEEDS	    100u
+#define SEEDS	    20u
 #define PACKET_ENDS T3_INJECT_DROP_RESPONSE /* kinds up to this one do not show */
 
-enum { RESET = T3_INJECT_KIND_COUNT, DETACH, DISABLE, FAULT_KINDS };
+enum { RESET = T3_INJECT_KIND_COUNT, DETACH, DISABLE, MIGRATE, FAULT_KINDS };
 
 struct fault {
 	uint32_t kind, rank, peer, moment;
@@ -128,7 +129,7 @@ static void strike(struct campaign *c, const struct fault *f)
 {
 	struct host_dev *d = &c->host->dev[f->rank];
 
-	if ((c->gone | c->hit) >> f->rank & 1 && f->kind >= RESET)
+	if ((c->gone | c->hit) >> f->rank & 1 && f->kind >= RESET && f->kind != MIGRATE)
 		return; /* by the other fault */
 	switch (f->kind) {
 	case RESET:
@@ -138,6 +139,10 @@ static void strike(struct campaign *c, const struct fault *f)
 	case DETACH:
 		t3_dev_detach(d->dev);
 		c->gone |= 1u << f->rank;
+		break;
+	case MIGRATE: /* all devices, with what is under way */
+		if (!c->gone)
+			host_migrate(c->host, 0);
 		break;
 	case DISABLE: /* as a driver does when the owner has died */
 		assert_int_equal(host_space_command(d, T3_CMD_SPACE_DISABLE, c->ring.space),
@@ -295,6 +300,8 @@ static void one_run(struct campaign *c)
 	for (i = 0; i < FAULTS; i++) {
 		uint32_t kind = c->fault[i].moment != NEVER ? c->fault[i].kind : 0;
 
+		if (kind == MIGRATE)
+			continue;
 		if (kind == T3_INJECT_LINK_DOWN || (worst != T3_INJECT_LINK_DOWN && kind > worst))
 			worst = kind;
 	}
@@ -317,7 +324,7 @@ static void no_faults(struct campaign *c)
 }
 
 #define OF_LINKS (T3_INJECT_LINK_DOWN * 2 * RANKS) /* both directions */
-#define CHOICES	 (OF_LINKS + (FAULT_KINDS - RESET) * RANKS)
+#define CHOICES	 (OF_LINKS + (MIGRATE - RESET) * RANKS + 1)
 
 static void choose(struct fault *f, uint32_t number)
 {
@@ -375,7 +382,8 @@ static void several(struct campaign *c, uint64_t *random, uint32_t moments)
 
 	no_faults(c);
 	for (i = 0; i < count; i++) {
-		choose(&c->fault[i], host_below(random, CHOICES));
+		choose(&c->fault[i], i || host_below(random, 2) ? host_below(random, CHOICES)
+								: CHOICES - 1); /* MIGRATE */
 		c->fault[i].moment = host_below(random, moments);
 	}
 }
