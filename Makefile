@@ -107,6 +107,7 @@ ITERS ?= 4
 SEED ?= 1
 SHARE ?= .
 SOAK_SECONDS ?= 600
+MUTANTS ?= 300
 SOAK_SEED ?=
 SOAK_MIGRATE ?= 60
 SOAK_SCALE ?= 4
@@ -147,6 +148,7 @@ SETS_paper := run paper
 SETS_python := run python
 SETS_cluster := run cluster
 SETS_mpi := run mpi
+SETS_mutants-core := run try mutants
 SETS_programs := run mpi programs
 SETS_deb := run deb python
 SETS_check-deb := run deb python
@@ -259,7 +261,7 @@ includes = $(INC_$(call room,$<))
 .PHONY: help run shell check python kernels check-matrix machines check-debug debug-suites check-host host-suite options deps \
 	install uninstall qemu kernel module lib tools initramfs tests-image checkpatch unit-plain \
 	unit spec spec-appendix qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus \
-	coverage mutants soak soak-jobs soak-vcpus soak-nodes soak-driver boots san-t3 series check-series format \
+	coverage mutants mutants-core soak soak-jobs soak-vcpus soak-nodes soak-driver boots san-t3 series check-series format \
 	pictures paper bench build always dkms dist deb check-deb package clean distclean
 
 help:
@@ -415,6 +417,10 @@ coverage: $(COVERED)
 #: make mutants break the product in places on purpose: the tests must notice
 mutants: build tests-image
 	@$(RUN) tests/mutants.py
+#: make mutants-core  generated mutants of the core: how many its native tests find
+#:                MUTANTS=300         drawn by SEED=1
+mutants-core: | deps
+	@$(RUN) tests/mutate.py -n "$(MUTANTS)" -s "$(SEED)" --json $(T3_BUILD)/mutants.json
 
 #: make soak    first end-to-end runs with changing seeds for SOAK_SECONDS=600; a failed one
 #:                leaves the devices' record in .build/run/soak.t3r. Then 4 vCPUs with faults and
