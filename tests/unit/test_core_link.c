@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Links that lose, repeat and end: SPEC.md section 6.1. */
 #include "host.h"
+#include "link/link.h"
 #include "ring.h"
 
 static uint64_t sum(struct host *host, enum t3_counter_id id)
@@ -280,6 +281,43 @@ static void test_inject_arguments(void **state)
 	host_free(host);
 }
 
+static uint64_t taken(struct host *host)
+{
+	return host_counter(&host->dev[1], T3_COUNTER_LINK_RX_PACKETS);
+}
+
+/*
+ * Packets of an incarnation that has ended are neither taken nor answered, whatever their sequence
+ * number. Incarnations are compared as 32-bit numbers that wrap.
+ */
+static void test_ended_incarnation(void **state)
+{
+	struct host *host = host_ring(2);
+	struct t3_link *link = host->fabric->link[0][1];
+	struct t3_packet packet = { .type = T3_PKT_ARM_QUERY, .dst_rank = 1 };
+	static const uint32_t current[] = { 7, 0x7fffffffu, 0xffffffffu, 3 };
+	static const uint32_t ended[] = { 6, 0, 0x80000000u, 0xfffffffeu };
+	uint32_t i, receipts;
+
+	(void)state;
+	for (i = 0; i < sizeof(current) / sizeof(current[0]); i++) {
+		memset(&link->receiver, 0, sizeof(link->receiver));
+		packet.incarnation = current[i];
+		packet.sequence = 0;
+		t3_receiver_take(link, &packet, NULL);
+		host_drain(host);
+		receipts = (uint32_t)taken(host);
+		packet.incarnation = ended[i];
+		for (packet.sequence = 0; packet.sequence < 3; packet.sequence++)
+			t3_receiver_take(link, &packet, NULL);
+		assert_int_equal(taken(host), receipts);
+		assert_int_equal(host_counter(&host->dev[1], T3_COUNTER_LINK_DUPLICATES), 0);
+		assert_int_equal(link->resp_count, 0);
+		assert_int_equal(link->receiver.incarnation, current[i]);
+	}
+	host_free(host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +331,7 @@ int main(void)
 		cmocka_unit_test(test_state_lost),
 		cmocka_unit_test(test_after_reset),
 		cmocka_unit_test(test_inject_arguments),
+		cmocka_unit_test(test_ended_incarnation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
