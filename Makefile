@@ -260,7 +260,7 @@ includes = $(INC_$(call room,$<))
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check python kernels check-matrix machines check-debug debug-suites check-host host-suite options deps \
 	install uninstall qemu kernel module lib tools initramfs tests-image checkpatch unit-plain \
-	unit spec spec-appendix qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus \
+	unit spec spec-appendix model qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus \
 	coverage mutants mutants-core soak soak-jobs soak-vcpus soak-nodes soak-driver boots san-t3 series check-series format \
 	pictures paper bench build always dkms dist deb check-deb package clean distclean
 
@@ -356,7 +356,7 @@ check-host:
 host-suite: qtest-build
 	@$(RUN) $(STAGE)check.py host
 
-#: make lint package unit spec qtest guest conformance loop examples   those suites alone
+#: make lint package unit spec qtest guest conformance loop model examples   those suites alone
 lint: module checkpatch $(CORE) $(LIB) $(TOOL) $(MPI)
 	@$(RUN) $(STAGE)check.py lint
 package: kernel
@@ -375,6 +375,8 @@ guest: build tests-image
 	@$(RUN) $(STAGE)check.py guest
 conformance: build tests-image
 	@$(RUN) $(STAGE)check.py conformance
+model: | deps
+	@$(RUN) $(STAGE)check.py model
 loop: build tests-image
 	@$(RUN) $(STAGE)check.py loop
 examples: build $K/mpi.img $(MPI_TESTS)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Models in Promela of what threads of the device do, checked by SPIN in all states; TAP on stdout.
+"""Models in Promela of threads and links of the device, checked by SPIN in all states; TAP on stdout.
 A model is also checked with one of its rules broken, and must then fail.
 
 usage: model.py [NAME...]     (default: all tests)
@@ -16,6 +16,7 @@ from loop import ROOT, check, run
 
 LOCK = ROOT / "tests/model/lock.pml"
 GATE = ROOT / "tests/model/gate.pml"
+LINK = ROOT / "tests/model/link.pml"
 SECONDS = 300
 FOUND = re.compile(r"errors: (\d+)\n\s+(\d+) states, stored", re.M)
 
@@ -25,10 +26,10 @@ def verdict(model, *defines):
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
         for command in (("spin", "-a", *(f"-D{name}" for name in defines), model),
-                        ("gcc", "-O2", "-w", "-DSAFETY", "-o", "pan", "pan.c")):
+                        ("gcc", "-O2", "-w", "-DSAFETY", "-DCOLLAPSE", "-o", "pan", "pan.c")):
             made = run("env", "-C", folder, *command, seconds=SECONDS)
             check(made[0] == 0, command, made[1] + made[2])
-        done = run("env", "-C", folder, "./pan", "-m100000", seconds=SECONDS)
+        done = run("env", "-C", folder, "./pan", "-m200000", seconds=SECONDS)
     counts = FOUND.search(done[1])
     check(done[0] == 0 and counts and "too small" not in done[1], "a whole search", done)
     error = re.search(r"^pan:1: (.*?) \(at depth", done[1], re.M)
@@ -106,10 +107,49 @@ def lane_is_not_shared():
     broken(GATE, "NO_SHARE", BESIDE, AFTER, LANE)
 
 
+ONCE = "assertion violated (applied[who]==1)"
+INTO_ORDER = "assertion violated ((last==255)||(last<who))"
+WHOSE = "assertion violated (who==(base+number))"
+
+
+def link_holds():
+    holds(LINK, (), ("FAR_BEHIND",))
+
+
+def link_counts_what_has_passed():
+    broken(LINK, "TWICE", ONCE)
+
+
+def link_waits_for_the_turn():
+    broken(LINK, "AHEAD", INTO_ORDER)
+
+
+def link_refuses_what_has_ended():
+    broken(LINK, "OLD", ONCE)
+
+
+def link_begins_an_incarnation():
+    broken(LINK, "SAME", WHOSE)
+
+
+def link_compares_the_incarnation_of_responses():
+    broken(LINK, "ANY", WHOSE)
+
+
+def link_loses_all_when_it_is_cut():
+    broken(LINK, "KEEP", ONCE)
+
+
+def link_needs_a_timer():
+    broken(LINK, "NO_TIMER", "assertion violated verdict[i]")
+
+
 TESTS = [lock_holds, lock_needs_barrier, lock_needs_wake, lock_needs_turns, lock_is_not_overtaken,
          lock_needs_exchange, gate_holds, gate_needs_barrier, gate_waits_for_lanes,
          gate_is_looked_at_after_the_mark, gate_stays_closed_in_the_end, lane_needs_exchange,
-         lane_is_not_shared]
+         lane_is_not_shared, link_holds, link_counts_what_has_passed, link_waits_for_the_turn,
+         link_refuses_what_has_ended, link_begins_an_incarnation,
+         link_compares_the_incarnation_of_responses, link_loses_all_when_it_is_cut, link_needs_a_timer]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))
