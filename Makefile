@@ -594,7 +594,8 @@ $B/cov/%.o: %.c | deps
 $B/fuzz/obj/%.o: %.c | deps
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$Q$(FUZZ_CC) $(CFLAGS_ALL) $(FUZZ_SANITIZE) -fsanitize=fuzzer-no-link $(includes) -MMD -MP -c -o $@ $<
+	$Q$(FUZZ_CC) $(CFLAGS_ALL) $(FUZZ_SANITIZE) $(if $(filter tests/%,$<),,-fsanitize=fuzzer-no-link) $(includes) \
+		-MMD -MP -c -o $@ $<
 
 $(foreach tree,obj san,$(call objects,$(tree),$(shell grep -lrw T3_VERSION libt3 tools/t3 \
 	--include=*.c))): $(VERSION_FILE)

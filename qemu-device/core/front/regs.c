@@ -304,16 +304,23 @@ static const struct reg regs[] = {
 	{ T3_REG_QUEUE_STATE, T3_MAX_QUEUES * 4, 4, RO, read_queue_state, NULL },
 };
 
+/* The registers are in the order of their offsets, and the first one is at 0. */
 static const struct reg *reg_at(uint64_t offset, uint32_t size)
 {
-	size_t i;
+	size_t low = 0, high = sizeof(regs) / sizeof(regs[0]);
 
 	if ((size != 4 && size != 8) || offset % size)
 		return NULL;
-	for (i = 0; i < sizeof(regs) / sizeof(regs[0]); i++)
-		if (offset >= regs[i].offset && offset - regs[i].offset < regs[i].bytes)
-			return size <= regs[i].width ? &regs[i] : NULL;
-	return NULL;
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+
+		if (offset < regs[middle].offset)
+			high = middle;
+		else
+			low = middle;
+	}
+	return offset - regs[low].offset < regs[low].bytes && size <= regs[low].width ? &regs[low]
+										      : NULL;
 }
 
 static uint64_t read_part(uint64_t value, uint64_t offset, uint32_t size)

@@ -71,7 +71,7 @@ static void rewind_device(struct host_dev *d)
 	memset(d->completed, 0, sizeof(d->completed));
 	d->fail_after = HOST_NONE32;
 	d->fail_data = 0;
-	d->guest_errors = d->triggers = d->logged = 0;
+	d->guest_errors = d->triggers = d->logged = d->stores = 0;
 }
 
 static void rewind_links(struct t3_fabric *fabric)
@@ -190,13 +190,31 @@ static uint64_t digest(struct host *host)
 	return hash;
 }
 
+/*
+ * The end of an input takes longer than most inputs. So one in eight has it, chosen by its bytes: a
+ * finding is one again when it runs alone. The corpus has it always.
+ */
+static bool ends_in_peace(struct stream in)
+{
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	if (getenv("T3_FUZZ_TWICE"))
+		return true;
+	while (stream_more(&in))
+		hash = mix(hash, stream_u8(&in));
+	return !((hash >> 32) % 8);
+}
+
 static uint64_t run(struct host *host, struct stream in)
 {
+	bool peace = ends_in_peace(in);
 	uint64_t hash;
 
 	fuzz_one(&in, host);
 	world_check(host);
 	hash = digest(host);
+	if (!peace)
+		return hash;
 	calm(host);
 	host_drain(host); /* all activity comes to an end */
 	world_check(host);
