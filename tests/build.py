@@ -369,6 +369,18 @@ def folders_of_others():
             os.environ["T3_BUILD"] = before
 
 
+def suites_run_beside_each_other():
+    """Their results come in the order in which they were asked for; wrong use is one sentence."""
+    check_py = ROOT / "tools/build/check.py"
+    result = run(check_py, "-j", "2", "options", "abi", "options")
+    expect(result, 0, r"^\[options\] \d+ passed", r"^\[abi\] \d+ passed")
+    passed = sum(map(int, re.findall(r"^\[(?:options|abi)\] (\d+) passed", result[1], re.M)))
+    check(result[1].splitlines()[-1] == f"{passed} passed, 0 failed", "the last line", result[1])
+    for words, said in ((("-j", "0"), "-j 0 is out of range: allowed are 1 to 64"),
+                        (("-j", "x"), "invalid int value"), (("nothing",), "no suite 'nothing'; there are: ")):
+        expect(run(check_py, *words), 2, said)
+
+
 def failures_are_explained():
     """A tool's message about the disk or the network comes with what to do."""
     with folder() as place:
@@ -382,8 +394,8 @@ def failures_are_explained():
             expect(run("bash", "-c", script, env={"T3_BUILD": str(place)}), 3, f"^t3: .*{text}")
 
 
-TESTS = [strange_paths, folders_on_bad_disks, folders_of_others, failures_are_explained, make_waits,
-         makes_at_once, stopped_build_goes_on, qemu_selector, arch_selector,
+TESTS = [strange_paths, folders_on_bad_disks, folders_of_others, failures_are_explained,
+         suites_run_beside_each_other, make_waits, makes_at_once, stopped_build_goes_on, qemu_selector, arch_selector,
          arch_of_a_folder, foreign_packages, moved_kernel, moved_tree,
          clones_share_a_cache, shell_takes_options]
 
