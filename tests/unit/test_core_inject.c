@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Injected faults, kind by kind, exact in number and time: SPEC.md section 12. */
 #include "host.h"
+#include "migrate.h"
 #include "ring.h"
 
 #define ROWS 20u
@@ -384,14 +385,68 @@ static void test_guest(void **state)
 	host_free(host);
 }
 
+#define PENDING 64u
+
+/* All that is pending at a rank. */
+static uint32_t pending(struct host *host, uint32_t rank, struct t3_cmd_inject *list)
+{
+	uint32_t count = 0, at = 0;
+
+	memset(list, 0, PENDING * sizeof(*list));
+	while (count < PENDING && (at = t3_fabric_next_injection(host->fabric, rank, at,
+								 &list[count])) != HOST_NONE32) {
+		at++;
+		count++;
+	}
+	return count;
+}
+
+static void inject_numbered(struct host *host, uint32_t kind, uint32_t rank, uint32_t peer,
+			    uint32_t number)
+{
+	struct t3_cmd_inject what = {
+		.kind = kind, .rank = rank, .peer = peer, .nth = 10 + number, .count = 3 + number
+	};
+
+	if (kind == T3_INJECT_DELAY)
+		what.value = 100 + number;
+	assert_int_equal(inject(host, &what), T3_ADMIN_OK);
+}
+
+/* Each kind, with numbers of its own, is pending after a migration as before. */
+static void test_migrates(void **state)
+{
+	static struct t3_cmd_inject before[PENDING], after[PENDING];
+	struct host *host = host_ring(3);
+	uint32_t rank, kind, number = 0, count;
+
+	(void)state;
+	for (rank = 0; rank < 3; rank++) {
+		for (kind = T3_INJECT_DROP; kind <= T3_INJECT_DROP_RESPONSE; kind++) {
+			inject_numbered(host, kind, rank, (rank + 1) % 3, number++);
+			inject_numbered(host, kind, rank, (rank + 2) % 3, number++);
+		}
+		inject_numbered(host, T3_INJECT_LOSE_IRQ, rank, 0, number++);
+		inject_numbered(host, T3_INJECT_FAIL_DMA, rank, 0, number++);
+	}
+	for (rank = 0; rank < 3; rank++) {
+		count = pending(host, rank, before);
+		assert_int_equal(count, number / 3);
+		host_migrate(host, 0);
+		assert_int_equal(pending(host, rank, after), count);
+		assert_memory_equal(before, after, sizeof(before));
+	}
+	host_free(host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_link_injection), cmocka_unit_test(test_replace),
-		cmocka_unit_test(test_delay_too_long), cmocka_unit_test(test_link_query),
-		cmocka_unit_test(test_seeds),	       cmocka_unit_test(test_lose_irq),
-		cmocka_unit_test(test_fail_dma),       cmocka_unit_test(test_arguments),
-		cmocka_unit_test(test_guest),
+		cmocka_unit_test(test_migrates),   cmocka_unit_test(test_link_injection),
+		cmocka_unit_test(test_replace),	   cmocka_unit_test(test_delay_too_long),
+		cmocka_unit_test(test_link_query), cmocka_unit_test(test_seeds),
+		cmocka_unit_test(test_lose_irq),   cmocka_unit_test(test_fail_dma),
+		cmocka_unit_test(test_arguments),  cmocka_unit_test(test_guest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
