@@ -17,6 +17,7 @@ from loop import ROOT, check, run
 LOCK = ROOT / "tests/model/lock.pml"
 GATE = ROOT / "tests/model/gate.pml"
 LINK = ROOT / "tests/model/link.pml"
+EPOCH = ROOT / "tests/model/epoch.pml"
 SECONDS = 300
 FOUND = re.compile(r"errors: (\d+)\n\s+(\d+) states, stored", re.M)
 
@@ -45,8 +46,8 @@ def holds(model, *variants):
         print(f"# {' '.join((model.stem, *defines))}: {states} states")
 
 
-def broken(model, rule, *texts):
-    error, _ = verdict(model, rule)
+def broken(model, rule, *texts, variant=()):
+    error, _ = verdict(model, rule, *variant)
     check(error in texts, f"{rule} is found as one of {texts}", error)
 
 
@@ -144,12 +145,56 @@ def link_needs_a_timer():
     broken(LINK, "NO_TIMER", "assertion violated verdict[i]")
 
 
+STUCK = "assertion violated ((s[i].state==2)||((s[i].state==1)&&(s[i].finished==2)))"
+NO_CAUSE = "assertion violated (struck||(s[i].state==1))"
+OTHER_EPOCH = "assertion violated ((epoch==s[r].epoch)&& !(s[r].got))"
+
+
+def epochs_hold():
+    holds(EPOCH, (), ("FAULTS=0",), ("LINE",), ("FREE",), ("NO_QUERY",))
+
+
+def epochs_that_are_finished_are_told_as_such():
+    broken(EPOCH, "CURRENT", NO_CAUSE)
+
+
+def epochs_need_poison():
+    broken(EPOCH, "NO_POISON", STUCK)
+
+
+def epochs_need_state():
+    broken(EPOCH, "NO_STATE", STUCK, variant=("LINE",))
+
+
+def epochs_remember_who_has_gone():
+    broken(EPOCH, "FORGET", STUCK)
+
+
+def epochs_are_reported():
+    broken(EPOCH, "NO_REPORT", STUCK)
+
+
+def epochs_take_updates_while_arming():
+    broken(EPOCH, "ARMED_ONLY", NO_CAUSE)
+
+
+def epochs_are_compared():
+    broken(EPOCH, "ANY_EPOCH", OTHER_EPOCH, variant=("FREE",))
+
+
+def epochs_end_by_a_refusal():
+    broken(EPOCH, "NO_REJECT", STUCK, variant=("FREE",))
+
+
 TESTS = [lock_holds, lock_needs_barrier, lock_needs_wake, lock_needs_turns, lock_is_not_overtaken,
          lock_needs_exchange, gate_holds, gate_needs_barrier, gate_waits_for_lanes,
          gate_is_looked_at_after_the_mark, gate_stays_closed_in_the_end, lane_needs_exchange,
          lane_is_not_shared, link_holds, link_counts_what_has_passed, link_waits_for_the_turn,
          link_refuses_what_has_ended, link_begins_an_incarnation,
-         link_compares_the_incarnation_of_responses, link_loses_all_when_it_is_cut, link_needs_a_timer]
+         link_compares_the_incarnation_of_responses, link_loses_all_when_it_is_cut, link_needs_a_timer,
+         epochs_hold, epochs_that_are_finished_are_told_as_such, epochs_need_poison, epochs_need_state,
+         epochs_remember_who_has_gone, epochs_are_reported, epochs_take_updates_while_arming,
+         epochs_are_compared, epochs_end_by_a_refusal]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))
