@@ -50,6 +50,7 @@ CANNOT = [
     (r"^pip install ", "a test of tests/python does it, into a folder"),
     (r"^tests/python/run\.py -k |^tools/build/check\.py python$", "the python suite runs all of it"),
     (r"^make try ", "loop.py runs its forms"),
+    (r"^t3 launch -n 4 -- mlp ", "tutorial.py compiles and runs it"),
     (r"^make (paper|bench)$", "it works for minutes; by hand, when the model or its speed changes"),
     (r"^make fuzz( |$)", "the fuzz suite runs each target for a short time"),
     (r"^QEMU_FUZZ_ARGS=", "QEMU's own fuzzer is not built here; a qtest does the same"),
@@ -75,6 +76,7 @@ ADAPT = [
      r"\1 --count 2 | grep '\"stores\"'"),
     (r" \| less$", " | cat >/dev/null"),
     (r"^T3_BUILD=\.build/debug ", ""),
+    (r"t3 perf -b 64M -e 64M -n 3$", "t3 perf -b 4M -e 4M -n 1"),  # beside other suites
     (r"--seconds 60$", "--seconds 5"),
     (r"--rounds 3 --clients 100$", "--rounds 1 --clients 5"),
 ]
