@@ -147,7 +147,7 @@ static inline void end(struct t3_entry *entry)
 	__atomic_store_n(&entry->busy, 0, __ATOMIC_RELEASE);
 }
 
-/* Never a clock's value: a lane's entry has no age of its own yet. */
+/* A lane's entry has no age of its own yet. No clock comes near it. */
 #define NO_AGE (UINT64_C(1) << 63)
 
 /* Is the lane's entry that of the tile, or is there another one? */
@@ -163,9 +163,9 @@ static inline bool find_entry(struct t3_tracker *tracker, struct t3_lane *lane)
 }
 
 /*
- * Ages are exact but between lanes. There an entry gets a new one before so many others are younger
- * that it could be the oldest of its set. So lanes that stay in their tiles write no clock, which
- * all of them read.
+ * For one lane, ages are exact. A lane that stays in its tile keeps the entry's age while other lanes
+ * move the clock a little: fewer steps than there are ways, so the entry is not the oldest of its set.
+ * Otherwise each store would write the clock, which all lanes read.
  */
 static inline void use(struct t3_tracker *tracker, struct t3_lane *lane)
 {
