@@ -88,20 +88,27 @@ static void test_turns(void **state)
 	host_arm(d, 0, 1);
 	for (i = 0; i < 4; i++)
 		t3_dev_aperture_write(d->dev, i * TILE, 1, 4);
-	assert_true(t3_dev_aperture_store(d->dev, 0, 0, 1, 4));
-	assert_true(t3_dev_aperture_store(d->dev, 1, TILE, 1, 4));
+	/* A lane that goes from tile to tile gives each one its age. */
+	clock = t3_spaces(d->dev)->tracker.clock;
+	assert_true(t3_dev_aperture_store(d->dev, 3, 3 * TILE, 1, 4));
+	assert_true(t3_dev_aperture_store(d->dev, 3, 2 * TILE, 1, 4));
+	assert_true(t3_dev_aperture_store(d->dev, 3, 3 * TILE + 4, 1, 4));
+	assert_int_equal(t3_spaces(d->dev)->tracker.clock, clock + 3);
+	assert_true(t3_dev_aperture_store(d->dev, 1, 0, 1, 4));
+	assert_true(t3_dev_aperture_store(d->dev, 2, TILE, 1, 4));
 	clock = t3_spaces(d->dev)->tracker.clock;
 	for (i = 4; i < TILE; i += 4) {
-		assert_true(t3_dev_aperture_store(d->dev, 0, i, 1, 4));
-		assert_true(t3_dev_aperture_store(d->dev, 1, TILE + i, 1, 4));
+		assert_true(t3_dev_aperture_store(d->dev, 1, i, 1, 4));
+		assert_true(t3_dev_aperture_store(d->dev, 2, TILE + i, 1, 4));
 	}
 	assert_int_equal(t3_spaces(d->dev)->tracker.clock, clock);
-	/* An update by another way is seen by each lane. */
-	t3_dev_aperture_write(d->dev, 3 * TILE, 1, 4);
-	assert_true(t3_dev_aperture_store(d->dev, 0, 0, 1, 4));
+	/* What allocates an entry is seen by each lane: the next store makes its tile the newest. */
 	t3_dev_aperture_write(d->dev, 4 * TILE, 1, 4);
 	assert_false(held(d, 2));
+	assert_true(t3_dev_aperture_store(d->dev, 1, 0, 1, 4));
 	t3_dev_aperture_write(d->dev, 5 * TILE, 1, 4);
+	assert_false(held(d, 3));
+	t3_dev_aperture_write(d->dev, 2 * TILE, 1, 4);
 	assert_false(held(d, 1));
 	assert_true(held(d, 0));
 	host_free(host);

@@ -137,8 +137,8 @@ struct t3_entry {
 };
 
 /*
- * A lane's store moves the tracker's clock by 1 at most, any other update by this: more than any
- * number of ways, so that each lane sees it (lane.c).
+ * A lane's store moves the tracker's clock by 1 at most. Doorbells, arrivals and new entries move it
+ * by this: at least any number of ways, so that each lane sees it (lane.c).
  */
 #define T3_AGE_STEP 64u
 
