@@ -10,10 +10,12 @@
 /* A machine that is stopped looks so often whether the connection has ended. */
 #define T3_STOPPED_MS 200
 /*
- * A reader of shared memory looks for so long before it sleeps. To sleep and to be woken takes a
- * host about as long.
+ * A reader of shared memory looks for so long before it sleeps, about as long as it takes to be
+ * woken on the same CPU. Two readers that answer each other are often on one CPU: each look of the
+ * one keeps the other from its answer. With 10 us a ping-pong took twice as long, and bulk was no
+ * faster; without looks, bulk took twice as long (tools/t3/bench/README.md).
  */
-#define T3_SPIN_NS 10000
+#define T3_SPIN_NS 3000
 /* So many pieces of shared memory are read before a look whether the socket has ended. */
 #define T3_LOOK_PIECES 64
 /* It sleeps for so long at most: the other node may have been killed. */

@@ -221,18 +221,23 @@ def node_figures():
 
 def bench_nodes():
     figures = node_figures()
-    control = figures["eventfd-apart"]["round-trip-ns"]
-    yield row("two processes on two CPUs, eventfds there and back", duration(control))
-    yield row("  the same where Linux puts them", duration(figures["eventfd"]["round-trip-ns"]))
+    for what, text in (("ping-pong-ns", "ping-pong"), ("round-trip-ns", "after a pause of 1 ms")):
+        yield row(f"two processes, eventfds there and back, {text}",
+                  duration(figures["eventfd"][what]))
+        yield row("  the same on two CPUs", duration(figures["eventfd-apart"][what]))
+    control = min(figures[way]["ping-pong-ns"] for way in ("eventfd", "eventfd-apart"))
     for way, found in figures.items():
         if "bytes-per-second" in found:
             yield row(f"  1 MiB in packets, {way}", f"{found['bytes-per-second'] / 1e6:.0f} MB/s")
             yield row(f"  doorbell to the end of 1 KiB, {way}", duration(found["packet-ns"]))
     for way in ("shared-memory", "unix", "tcp"):
-        trip = figures[way]["round-trip-ns"]
+        trip = figures[way]["ping-pong-ns"]
         bound = TRIP_RATIO if way == "shared-memory" else None
-        yield row(f"  packet to its response, {way}", f"{duration(trip)}, {trip / control:.1f}x",
+        yield row(f"  packet to its response, ping-pong, {way}",
+                  f"{duration(trip)}, {trip / control:.1f}x",
                   f"at most {bound:g}x" if bound else "", not bound or trip <= bound * control)
+        yield row(f"  packet to its response after a pause, {way}",
+                  duration(figures[way]["round-trip-ns"]))
 
 
 def write_report(report):

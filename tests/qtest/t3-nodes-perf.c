@@ -15,6 +15,10 @@
 #define TRANSFERS     24u
 #define TRIPS	      201u
 #define TRIP_PAUSE_US 1000u
+#define TURNS	      63u /* there and back, in one epoch */
+#define EPOCHS	      21u
+#define PING	      0x40u /* bytes of a packet */
+#define PING_PAUSE_US 5000u
 
 struct way {
 	const char *name, *transport;
@@ -41,6 +45,12 @@ static int compare(const void *a, const void *b)
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), compare);
+	return values[count / 2];
 }
 
 static double smoothed(struct t3_vm *vm, const char *transport)
@@ -71,8 +81,73 @@ static double trips(struct t3_vm *vm, struct t3_test_pair *pair, const char *tra
 		ns[i] = old + 8 * (all - old);
 		old = all;
 	}
-	qsort(ns, TRIPS, sizeof(*ns), compare);
-	return ns[TRIPS / 2];
+	return median(ns, TRIPS);
+}
+
+/* ---------------------------------------------------------------- ping-pong */
+
+/*
+ * Segment k of the first space sends to segment k of the second one, and that to segment k + 1 of
+ * the first. So each packet triggers the next, and only the first needs a program.
+ */
+static void ping_map(struct t3_test_space *space, uint32_t segment, bool back)
+{
+	enum t3_segment_kind kind = back && segment == TURNS - 1 ? T3_SEG_LOCAL : T3_SEG_DMA;
+	struct t3_cmd_seg_map map = seg_args(space, segment, segment * PING, PING, kind, 1);
+
+	map.counter_base = segment;
+	if (back && kind == T3_SEG_DMA)
+		map.target_segment = segment + 1;
+	seg_map(space, &map);
+}
+
+static struct t3_test_pair ping_pair(struct t3_test_dev *first, struct t3_test_dev *second)
+{
+	struct t3_test_pair pair = {
+		.source = space_create(first, 50, 7),
+		.target = space_create(second, 51, 7),
+	};
+	uint32_t i;
+
+	space_route(&pair.source, &pair.target);
+	space_route(&pair.target, &pair.source);
+	space_import(&pair.target, &pair.source);
+	space_import(&pair.source, &pair.target);
+	for (i = 0; i < TURNS; i++) {
+		ping_map(&pair.source, i, false);
+		ping_map(&pair.target, i, true);
+	}
+	seg_staging(&pair.source, 0, PING, 1);
+	return pair;
+}
+
+/* Nobody looks meanwhile, as a look needs a processor. */
+static void ping_pong(struct t3_test_pair *pair, uint32_t epoch)
+{
+	db_arm(&pair->target, epoch);
+	db_arm(&pair->source, epoch);
+	wait_state(&pair->target, T3_SPACE_ARMED, epoch);
+	wait_state(&pair->source, T3_SPACE_ARMED, epoch);
+	db_tile(&pair->source, 0, 0, 0);
+	g_usleep(PING_PAUSE_US);
+	wait_state(&pair->source, T3_SPACE_COMPLETE, epoch);
+	wait_state(&pair->target, T3_SPACE_COMPLETE, epoch);
+	db_release(&pair->source, epoch);
+	db_release(&pair->target, epoch);
+}
+
+/* The device's average after an epoch is that of its last trips. */
+static double pings(struct t3_vm *a, struct t3_vm *b, const char *transport)
+{
+	struct t3_test_pair pair = ping_pair(&a->dev[0], &b->dev[0]);
+	double ns[EPOCHS];
+	uint32_t i;
+
+	for (i = 0; i < EPOCHS; i++) {
+		ping_pong(&pair, i + 1);
+		ns[i] = smoothed(a, transport);
+	}
+	return median(ns, EPOCHS);
 }
 
 /* ---------------------------------------------------------------- transfers */
@@ -125,8 +200,7 @@ static double transfers(struct t3_test_dev *source, struct t3_test_dev *target, 
 
 	for (i = 0; i < TRANSFERS; i++)
 		us[i] = transfer(&pair, i + 1);
-	qsort(us, TRANSFERS, sizeof(*us), compare);
-	return us[TRANSFERS / 2];
+	return median(us, TRANSFERS);
 }
 
 /* This program looks whether the source has all answers, so a look is a part of the time. */
@@ -151,6 +225,7 @@ static void measure_way(const struct way *way)
 	a = node_start(&place, 0);
 	b = node_start(&place, 1);
 	pair = remote_pair(&a->dev[0], &b->dev[0], 1, TRIPS * 4);
+	print(way->name, "ping-pong-ns", pings(a, b, way->transport));
 	print(way->name, "round-trip-ns", trips(a, &pair, way->transport));
 	measure_transfers(way->name, &a->dev[0], &b->dev[0]);
 	vm_end(b);
@@ -180,7 +255,7 @@ static void answer(int in, int out)
 	uint64_t one;
 	uint32_t i;
 
-	for (i = 0; i < TRIPS; i++)
+	for (i = 0; i < 2 * TRIPS; i++)
 		if (read(in, &one, sizeof(one)) != sizeof(one) ||
 		    write(out, &one, sizeof(one)) != sizeof(one))
 			_exit(1);
@@ -213,18 +288,18 @@ static void move_to(const cpu_set_t *allowed, bool last)
 	g_assert_cmpint(sched_setaffinity(0, sizeof(one), &one), ==, 0);
 }
 
-/* As in trips(), each of them sleeps before a turn. */
-static double turns(int to, int from)
+/* With a pause, each of them sleeps before a turn, as in trips(). Without it: a ping-pong. */
+static double turns(int to, int from, uint32_t pause_us)
 {
 	double ns[TRIPS];
 	uint32_t i;
 
 	for (i = 0; i < TRIPS; i++) {
-		g_usleep(TRIP_PAUSE_US);
+		if (pause_us)
+			g_usleep(pause_us);
 		ns[i] = turn(to, from);
 	}
-	qsort(ns, TRIPS, sizeof(*ns), compare);
-	return ns[TRIPS / 2];
+	return median(ns, TRIPS);
 }
 
 /*
@@ -246,7 +321,8 @@ static void measure_eventfds(const char *name, bool apart)
 			move_to(&allowed, true);
 		answer(to, from);
 	}
-	print(name, "round-trip-ns", turns(to, from));
+	print(name, "ping-pong-ns", turns(to, from, 0));
+	print(name, "round-trip-ns", turns(to, from, TRIP_PAUSE_US));
 	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
 	g_assert_cmpint(status, ==, 0);
 	g_assert_cmpint(sched_setaffinity(0, sizeof(allowed), &allowed), ==, 0);
