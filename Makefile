@@ -74,7 +74,7 @@ K := $(if $(filter kernel kernel-%,$(T3_KERNEL)),$B,$B/linux-$(T3_KERNEL))
 override T3_GUEST := $(abspath $K)
 $(if $(filter $B,$K),$(eval unexport T3_GUEST),$(eval export T3_GUEST))
 # What runs for long what it has built: it gives the lock back before (by RUN).
-RUNNING := run shell check check-deb check-series debug-suites host-suite lint package unit spec qtest guest conformance loop \
+RUNNING := run shell check check-deb check-series debug-suites host-suite lint package unit spec qtest guest conformance conformance-native loop \
 	examples cluster cluster-wide fuzz coverage mutants soak soak-jobs soak-vcpus soak-nodes soak-driver boots paper bench
 RUN = $(if $(T3_LOCKED),flock -u 7; unset T3_LOCKED MAKEFLAGS MFLAGS;)
 # One goal's parts are built beside each other, unless the caller said -j; several goals
@@ -176,6 +176,8 @@ GUEST_COMMON := $(wildcard tests/guest/common/*.c)
 EXAMPLE_SRC := $(wildcard tests/examples/*.c)
 GUEST32_SRC := $(wildcard tests/guest32/test_*.c)
 CONFORMANCE_SRC := $(wildcard tests/conformance/*.c)
+# The same, on the model in the process.
+NATIVE_SRC := $(filter-out %/vfio.c %/irq.c %/pci.c,$(CONFORMANCE_SRC)) $(wildcard tests/conformance/native/*.c)
 PYTHON_SRC := $(wildcard libt3/python/declare.py libt3/python/t3/*)
 MODULE_SRC := $(wildcard Kbuild) $(shell find driver uapi -type f ! -name '*.md' 2>/dev/null)
 
@@ -197,7 +199,7 @@ SPEC := $(SPEC_SRC:tests/spec/%.c=$B/spec/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$B/fuzz/%)
 # Threads lose counts, unless each is an atomic operation, which takes thrice the time.
 COVERED := $(patsubst tests/%.c,$B/cov/bin/%,$(filter tests/unit/test_core_% tests/unit/test_sim_%, \
-	$(filter-out tests/unit/test_core_threads%,$(UNIT_SRC))) $(SPEC_SRC))
+	$(filter-out tests/unit/test_core_threads%,$(UNIT_SRC))) $(SPEC_SRC)) $B/cov/bin/conformance-native
 GUEST := $(GUEST_SRC:tests/guest/%.c=$B/guest/%)
 MPI := $(if $(MPI_SRC),$B/mca_coll_t3.so)
 MPI_TESTS := $(patsubst tests/mpi/%.c,$B/mpi/%,$(wildcard tests/mpi/*.c))
@@ -205,6 +207,7 @@ EXAMPLES := $(EXAMPLE_SRC:tests/examples/%.c=$B/examples/%)
 # 32-bit clients are i386's.
 GUEST32 := $(if $(CROSSED),,$(GUEST32_SRC:tests/guest32/%.c=$B/guest32/%))
 CONFORMANCE := $(if $(CONFORMANCE_SRC),$B/t3-conformance)
+NATIVE := $B/conformance-native $B/conformance-native-sanitized
 GUEST_SCRIPTS := guest-init guest-root guest-batch keep-core
 
 # One short line per product; V=1 shows the whole command.
@@ -246,7 +249,7 @@ INC_libt3 = -DT3_VERSION=\"$(VERSION)\" -Iuapi -Ilibt3 -fvisibility=hidden $(cal
 # Open MPI's headers are none that our warnings are for.
 INC_mpi = -Iuapi -Ilibt3 -fvisibility=hidden $(call pkg,--cflags libdrm) $(strip $(file <$B/openmpi.flags))
 INC_tools = -DT3_VERSION=\"$(VERSION)\" -Itools/t3 -Iuapi -Ilibt3 -Iqemu-device/core $(call pkg,--cflags $(LIB_PKGS) jansson)
-INC_conformance := -Iuapi
+INC_conformance = -Iuapi $(if $(filter tests/conformance/native/%,$<),-Iqemu-device/core)
 INC_examples = -Iuapi -Ilibt3 $(call pkg,--cflags libdrm ompi-c)
 # Their own folders first: a name there may also be one of the tools.
 # Rooms of the core and of libt3 may have one name: a test sees those of what it tests.
@@ -260,7 +263,7 @@ includes = $(INC_$(call room,$<))
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check python kernels check-matrix machines check-debug debug-suites check-host host-suite options deps \
 	install uninstall qemu kernel module lib tools initramfs tests-image checkpatch unit-plain \
-	unit spec spec-appendix model qtest guest conformance examples lint fuzz fuzz-build fuzz-corpus \
+	unit spec spec-appendix model qtest guest conformance conformance-native examples lint fuzz fuzz-build fuzz-corpus \
 	coverage mutants mutants-core soak soak-jobs soak-vcpus soak-nodes soak-driver boots san-t3 series check-series format \
 	pictures paper bench build always dkms dist deb check-deb package clean distclean
 
@@ -322,7 +325,7 @@ SUITES := $(if $(CROSSED),unit conformance guest guest-iommu e2e,$(if $(SELECTED
 #:                                    where it works
 check: build tests-image $(if $(CROSSED),$(UNIT),$K/mpi.img) $(if $(SUITES),,python checkpatch qtest-build $(UNIT) $(UNIT_SAN) \
 		$(UNIT_THREADS) \
-		$(SPEC) $(COVERED) fuzz-build)
+		$(NATIVE) $(SPEC) $(COVERED) fuzz-build)
 	@$(RUN) $(STAGE)check.py $(SUITES)
 
 #:                QEMU=10.2           the device in another QEMU, for each goal that needs one
@@ -373,6 +376,9 @@ qtest: qtest-build $(TOOL)
 	@$(RUN) $(STAGE)check.py qtest
 guest: build tests-image
 	@$(RUN) $(STAGE)check.py guest
+#: make conformance-native   that suite on the device's model in a process: no VM, a second
+conformance-native: $(NATIVE) $(CONFORMANCE)
+	@$(RUN) $(STAGE)check.py conformance-native
 conformance: build tests-image
 	@$(RUN) $(STAGE)check.py conformance
 model: | deps
@@ -770,6 +776,16 @@ $B/guest32/%: $B/obj32/tests/guest32/%.o $B/obj32/tests/guest/common/layout.o
 $B/t3-conformance: $(call objects,obj,$(CONFORMANCE_SRC))
 	$(call say,LD,$@)
 	$Q$(CC) -o $@ $^ -lm
+$B/conformance-native: $(call objects,obj,$(NATIVE_SRC)) $B/libt3core.a
+	$(call say,LD,$@)
+	$Q$(CC) -o $@ $^ -lm -pthread
+$B/conformance-native-sanitized: $(call objects,san,$(NATIVE_SRC)) $B/san/libt3core.a
+	$(call say,LD,$@)
+	$Q$(CC) $(SANITIZE) -o $@ $^ -lm -pthread
+$B/cov/bin/conformance-native: $(call objects,cov,$(NATIVE_SRC)) $B/cov/libt3core.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$Q$(CC) $(COVERAGE) -o $@ $^ -lm -pthread
 
 $K/module/t3.ko: $(MODULE_SRC) $(STAGE)module.sh $K/kernel.stamp
 	@$(STAGE)module.sh

@@ -63,9 +63,10 @@ def rewrite_core():
 
 
 def build(jobs):
-    """The unit programs that have the core."""
+    """The unit programs that have the core, and the conformance suite."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "T3_"))}
-    programs = [f".build/unit/{path.stem}" for path in sorted((ROOT / "tests/unit").glob("test_*.c"))
+    programs = [".build/conformance-native"]
+    programs += [f".build/unit/{path.stem}" for path in sorted((ROOT / "tests/unit").glob("test_*.c"))
                 if not path.stem.startswith(LEFT_OUT)]
     with open(BUILD / "mutate/build.log", "w", encoding="utf-8") as log:
         subprocess.run(["make", f"-j{jobs}", "CFLAGS=-w", *programs], cwd=TREE, stdout=log, stderr=log,

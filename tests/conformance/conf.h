@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface with which the sections of the conformance suite are written. All of it acts on
- * hardware through VFIO. Nothing depends on how the device is made.
+ * The interface with which the sections of the conformance suite are written. It acts on hardware
+ * through VFIO, or on the model in this process. Nothing depends on how the device is made.
  *
  * A test that finds a deviation ends by conf_fail(), which does not return. So checks need no error
  * paths. All devices in use are reset before each test.
@@ -59,6 +59,12 @@ void conf_equal(struct conf *c, const char *file, int line, const char *what, ui
 
 /* ------------------------------------------------------------------ devices */
 
+struct conf_native;
+
+/*
+ * An access to the registers or the aperture goes by conf_read() or conf_write(), as there may be no
+ * memory behind these addresses. Behind `memory` there is.
+ */
 struct conf_device {
 	char bdf[16];
 	int group_fd, fd;
@@ -67,6 +73,7 @@ struct conf_device {
 	uint64_t config_offset;	    /* of configuration space in fd */
 	int vector[T3_MAX_VECTORS]; /* eventfds */
 	unsigned vectors;	    /* given to the function */
+	struct conf_native *native; /* NULL: the device is reached by VFIO */
 	uint64_t fabric;
 	uint32_t rank, ranks, topology;
 	/* The resources that the running test has taken, all zero at its start. */

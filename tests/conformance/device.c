@@ -1,42 +1,29 @@
 // SPDX-License-Identifier: MIT
 /* Accesses, admin commands and waiting. */
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "conf.h"
 #include "run.h"
 
-uint64_t conf_read(const volatile uint8_t *base, uint64_t offset, unsigned bytes)
+/* Refuse a function that is no T3 of this version, because its results would mean nothing. */
+int conf_identify(struct conf_device *d)
 {
-	switch (bytes) {
-	case 1:
-		return base[offset];
-	case 2:
-		return *(const volatile uint16_t *)(base + offset);
-	case 4:
-		return *(const volatile uint32_t *)(base + offset);
-	default:
-		return *(const volatile uint64_t *)(base + offset);
-	}
-}
+	uint32_t id = conf_reg(d, T3_REG_ID), version = conf_reg(d, T3_REG_VERSION);
 
-void conf_write(volatile uint8_t *base, uint64_t offset, unsigned bytes, uint64_t value)
-{
-	switch (bytes) {
-	case 1:
-		base[offset] = (uint8_t)value;
-		break;
-	case 2:
-		*(volatile uint16_t *)(base + offset) = (uint16_t)value;
-		break;
-	case 4:
-		*(volatile uint32_t *)(base + offset) = (uint32_t)value;
-		break;
-	default:
-		*(volatile uint64_t *)(base + offset) = value;
-		break;
+	if (id != T3_ID_VALUE || version >> 16 != T3_VERSION_VALUE >> 16) {
+		fprintf(stderr,
+			"t3-conformance: %s: ID 0x%08x version %u.%u, wanted 0x%08x version %u.x\n",
+			d->bdf, id, version >> 16, version & 0xffff, T3_ID_VALUE,
+			T3_VERSION_VALUE >> 16);
+		return -1;
 	}
+	d->fabric = conf_reg64(d, T3_REG_FABRIC_ID);
+	d->rank = conf_reg(d, T3_REG_RANK);
+	d->ranks = conf_reg(d, T3_REG_RANKS);
+	d->topology = conf_reg(d, T3_REG_TOPOLOGY);
+	return 0;
 }
 
 void conf_reset(struct conf_device *d)
@@ -83,7 +70,7 @@ struct conf_deadline conf_deadline(const struct conf *c)
 
 bool conf_pause(const struct conf_deadline *deadline)
 {
-	usleep(100);
+	conf_idle();
 	return now() < deadline->end;
 }
 

@@ -32,22 +32,38 @@ struct conf {
 	struct conf_result *result;
 };
 
-/* vfio.c. Returns 0, or -1 after a sentence on stderr. */
-int conf_open(struct conf *c, char *const *bdfs, unsigned count);
-void conf_close(struct conf *c);
-void conf_pages_restore(struct conf *c);
-int conf_region(struct conf_device *d, unsigned index, volatile uint8_t **base, uint64_t *bytes,
-		uint64_t *offset);
-
-/* irq.c */
-int conf_irq_open(struct conf_device *d);
-void conf_irq_close(struct conf_device *d);
-void conf_irq_drain(struct conf_device *d);
-
-/* pci.c: the BDFs of all T3 functions, and the driver of a function. */
+/*
+ * What a way to the devices must have, beside the accesses of conf.h: VFIO (vfio.c, irq.c, pci.c), or
+ * the model in this process (native/). Those that return int return 0, or -1 after a sentence on
+ * stderr; but conf_page_*() set errno instead.
+ */
 unsigned conf_find(char (*bdfs)[16], unsigned limit);
 int conf_bind(const char *bdf);
+int conf_open(struct conf *c, char *const *bdfs, unsigned count);
+void conf_close(struct conf *c);
+void conf_irq_drain(struct conf_device *d);
+/* Let time pass for the devices, a little. */
+void conf_idle(void);
+/* The unit of mappings, which on some machines is larger than T3's page. */
+size_t conf_page_stride(void);
+int conf_page_map(struct conf *c, unsigned page);
+int conf_page_unmap(struct conf *c, unsigned page);
+
+/* VFIO's files among themselves. */
+int conf_region(struct conf_device *d, unsigned index, volatile uint8_t **base, uint64_t *bytes,
+		uint64_t *offset);
+int conf_irq_open(struct conf_device *d);
+void conf_irq_close(struct conf_device *d);
 int conf_group(const char *bdf);
+
+/* device.c: reads what the device says of itself. */
+int conf_identify(struct conf_device *d);
+
+/* pages.c */
+int conf_pages_open(struct conf *c);
+void conf_pages_restore(struct conf *c);
+uint8_t *conf_page_memory(const struct conf *c, unsigned page);
+uint64_t conf_page_iova(unsigned page);
 
 /* inject.c: clears the faults that tests have injected. */
 void conf_inject_clear(struct conf *c);

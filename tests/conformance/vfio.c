@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Devices and host memory by VFIO, with one type-1 container for all groups. */
+/* Devices and their memory by VFIO, with one type-1 container for all groups. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/vfio.h>
@@ -11,7 +11,6 @@
 
 #include "run.h"
 
-#define IOVA_BASE	   0x10000000ull
 #define PCI_COMMAND	   0x04u
 #define PCI_COMMAND_MEMORY 0x2u
 #define PCI_COMMAND_MASTER 0x4u
@@ -20,14 +19,6 @@ static int complain(const char *what, const char *whom)
 {
 	fprintf(stderr, "t3-conformance: %s: %s: %s\n", whom, what, strerror(errno));
 	return -1;
-}
-
-/* The unit of IOMMU mappings, which on some machines is larger than T3's page. */
-static size_t page_stride(void)
-{
-	long host = sysconf(_SC_PAGESIZE);
-
-	return host > (long)T3_PAGE_SIZE ? (size_t)host : T3_PAGE_SIZE;
 }
 
 /* ------------------------------------------------------------------ regions */
@@ -61,6 +52,45 @@ static int map_regions(struct conf_device *d)
 	    conf_region(d, T3_BAR_APERTURE, &d->aperture, &d->aperture_bytes, &offset))
 		return -1;
 	return 0;
+}
+
+/* ----------------------------------------------------------------- accesses */
+
+uint64_t conf_read(const volatile uint8_t *base, uint64_t offset, unsigned bytes)
+{
+	switch (bytes) {
+	case 1:
+		return base[offset];
+	case 2:
+		return *(const volatile uint16_t *)(base + offset);
+	case 4:
+		return *(const volatile uint32_t *)(base + offset);
+	default:
+		return *(const volatile uint64_t *)(base + offset);
+	}
+}
+
+void conf_write(volatile uint8_t *base, uint64_t offset, unsigned bytes, uint64_t value)
+{
+	switch (bytes) {
+	case 1:
+		base[offset] = (uint8_t)value;
+		break;
+	case 2:
+		*(volatile uint16_t *)(base + offset) = (uint16_t)value;
+		break;
+	case 4:
+		*(volatile uint32_t *)(base + offset) = (uint32_t)value;
+		break;
+	default:
+		*(volatile uint64_t *)(base + offset) = value;
+		break;
+	}
+}
+
+void conf_idle(void)
+{
+	usleep(100);
 }
 
 /* ------------------------------------------------------------ configuration */
@@ -159,87 +189,35 @@ static int enable_device(struct conf_device *d)
 	return map_regions(d);
 }
 
-/* Refuse a function that is no T3 of this version, because its results would mean nothing. */
-static int identify(struct conf_device *d)
-{
-	uint32_t id = conf_reg(d, T3_REG_ID), version = conf_reg(d, T3_REG_VERSION);
-
-	if (id != T3_ID_VALUE || version >> 16 != T3_VERSION_VALUE >> 16) {
-		fprintf(stderr,
-			"t3-conformance: %s: ID 0x%08x version %u.%u, wanted 0x%08x version %u.x\n",
-			d->bdf, id, version >> 16, version & 0xffff, T3_ID_VALUE,
-			T3_VERSION_VALUE >> 16);
-		return -1;
-	}
-	d->fabric = conf_reg64(d, T3_REG_FABRIC_ID);
-	d->rank = conf_reg(d, T3_REG_RANK);
-	d->ranks = conf_reg(d, T3_REG_RANKS);
-	d->topology = conf_reg(d, T3_REG_TOPOLOGY);
-	return 0;
-}
-
 /* ------------------------------------------------------------- host memory */
 
-static int map_page(struct conf *c, unsigned page)
+size_t conf_page_stride(void)
+{
+	long host = sysconf(_SC_PAGESIZE);
+
+	return host > (long)T3_PAGE_SIZE ? (size_t)host : T3_PAGE_SIZE;
+}
+
+int conf_page_map(struct conf *c, unsigned page)
 {
 	struct vfio_iommu_type1_dma_map map = {
 		.argsz = sizeof(map),
 		.flags = VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE,
-		.vaddr = (uintptr_t)(c->pages + page * page_stride()),
-		.iova = IOVA_BASE + page * page_stride(),
-		.size = page_stride(),
+		.vaddr = (uintptr_t)conf_page_memory(c, page),
+		.iova = conf_page_iova(page),
+		.size = conf_page_stride(),
 	};
 
 	return ioctl(c->container, VFIO_IOMMU_MAP_DMA, &map);
 }
 
-static int map_pages(struct conf *c)
-{
-	c->pages = mmap(NULL, CONF_PAGES * page_stride(), PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (c->pages == MAP_FAILED)
-		return complain("no memory", "event areas");
-	for (unsigned page = 0; page < CONF_PAGES; page++)
-		if (map_page(c, page))
-			return complain("VFIO_IOMMU_MAP_DMA", "event areas");
-	return 0;
-}
-
-void *conf_page(struct conf *c, uint64_t *iova)
-{
-	unsigned page = c->pages_used++;
-	uint8_t *memory = c->pages + page * page_stride();
-
-	CHECK(c, page < CONF_PAGES, "the test needs more than %u pages", CONF_PAGES);
-	memset(memory, 0xa5, T3_PAGE_SIZE);
-	*iova = IOVA_BASE + page * page_stride();
-	return memory;
-}
-
-void conf_unmap(struct conf *c, uint64_t iova)
+int conf_page_unmap(struct conf *c, unsigned page)
 {
 	struct vfio_iommu_type1_dma_unmap unmap = { .argsz = sizeof(unmap),
-						    .iova = iova,
-						    .size = page_stride() };
+						    .iova = conf_page_iova(page),
+						    .size = conf_page_stride() };
 
-	CHECK(c, !ioctl(c->container, VFIO_IOMMU_UNMAP_DMA, &unmap), "VFIO_IOMMU_UNMAP_DMA: %s",
-	      strerror(errno));
-	c->unmapped[(iova - IOVA_BASE) / page_stride()] = true;
-}
-
-void conf_pages_map(struct conf *c)
-{
-	for (unsigned page = 0; page < CONF_PAGES; page++) {
-		if (c->unmapped[page])
-			CHECK(c, !map_page(c, page), "VFIO_IOMMU_MAP_DMA: %s", strerror(errno));
-		c->unmapped[page] = false;
-	}
-}
-
-void conf_pages_restore(struct conf *c)
-{
-	conf_pages_map(c);
-	c->pages_used = 0;
+	return ioctl(c->container, VFIO_IOMMU_UNMAP_DMA, &unmap);
 }
 
 /* -------------------------------------------------------------------- all */
@@ -276,11 +254,11 @@ int conf_open(struct conf *c, char *const *bdfs, unsigned count)
 		c->count = i + 1;
 		if (i == 0 && ioctl(c->container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU) < 0)
 			return complain("VFIO_SET_IOMMU", d->bdf);
-		if (open_device(d) || enable_device(d) || identify(d) || conf_irq_open(d))
+		if (open_device(d) || enable_device(d) || conf_identify(d) || conf_irq_open(d))
 			return -1;
 	}
 	conf_order(c);
-	return map_pages(c);
+	return conf_pages_open(c);
 }
 
 /* The end of the process closes the files. The functions stay as a reset leaves them. */

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The model of the devices in this process, without a machine around it: four on a ring, whose guest
+ * may inject faults, and one whose neighbour in its ring of two is missing. There is no
+ * configuration space but for the Command register, and MSI-X is what SPEC.md 1.2 and 1.3 say of
+ * messages. QEMU has both, and the suite finds them there.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../run.h"
+#include "t3_core.h"
+
+#define RING		   4u
+#define DEVICES		   (RING + 1)
+#define MEMORY		   0x10000000u
+#define APERTURE	   0x10000000u
+#define EVENTS		   100000u
+#define PCI_COMMAND	   0x04u
+#define PCI_COMMAND_MASTER 0x4u
+
+struct conf_native {
+	struct conf *conf;
+	struct t3_fabric *fabric;
+	struct t3_dev *dev;
+	uint8_t *memory;
+	volatile uint8_t *regs, *aperture; /* addresses without memory */
+	unsigned vectors;
+	uint64_t interrupts[T3_MAX_VECTORS];
+	uint32_t held; /* vectors that were raised while it was no bus master */
+	bool master;
+};
+
+static struct conf_native devices[DEVICES];
+static bool ordinary; /* all stores take the ordinary path */
+
+/* ---------------------------------------------------------------- callbacks */
+
+/* NULL: not all of it is mapped for devices. */
+static uint8_t *guest_memory(const struct conf_native *n, uint64_t address, size_t bytes)
+{
+	uint64_t stride = conf_page_stride(), first = address - conf_page_iova(0);
+	uint64_t size = CONF_PAGES * stride;
+
+	if (!n->master || !n->conf->pages || first >= size || bytes > size - first)
+		return NULL;
+	for (uint64_t page = first / stride; page * stride < first + bytes; page++)
+		if (n->conf->unmapped[page])
+			return NULL;
+	return n->conf->pages + first;
+}
+
+static bool dma_read(void *opaque, uint64_t address, void *to, size_t bytes)
+{
+	const uint8_t *from = guest_memory(opaque, address, bytes);
+
+	if (from)
+		memcpy(to, from, bytes);
+	return from;
+}
+
+static bool dma_write(void *opaque, uint64_t address, const void *from, size_t bytes)
+{
+	uint8_t *to = guest_memory(opaque, address, bytes);
+
+	if (to)
+		memcpy(to, from, bytes);
+	return to;
+}
+
+static void raise_irq(void *opaque, uint32_t vector)
+{
+	struct conf_native *n = opaque;
+
+	if (!n->master)
+		n->held |= 1u << vector;
+	else if (vector < n->vectors)
+		n->interrupts[vector]++;
+}
+
+static const struct t3_host_ops host_ops = {
+	.dma_read = dma_read,
+	.dma_write = dma_write,
+	.irq = raise_irq,
+};
+
+/* The fabric works when the suite waits. */
+static void kick(void *opaque)
+{
+	(void)opaque;
+}
+
+static const struct t3_fabric_ops fabric_ops = { .kick = kick };
+
+void conf_idle(void)
+{
+	for (unsigned i = 0; i < DEVICES; i += RING)
+		t3_fabric_run(devices[i].fabric, EVENTS);
+}
+
+/* ----------------------------------------------------------------- accesses */
+
+static bool within(const volatile uint8_t *at, const volatile uint8_t *base, uint64_t bytes)
+{
+	return at >= base && (uint64_t)(at - base) < bytes;
+}
+
+/* The device whose registers or aperture are there, or NULL. */
+static struct conf_native *find(const volatile uint8_t *at, bool *is_regs)
+{
+	for (struct conf_native *n = devices; n < devices + DEVICES; n++) {
+		*is_regs = within(at, n->regs, T3_BAR_REGS_SIZE);
+		if (*is_regs || within(at, n->aperture, APERTURE))
+			return n;
+	}
+	return NULL;
+}
+
+static uint64_t read_piece(const volatile uint8_t *at, unsigned bytes)
+{
+	bool is_regs;
+	struct conf_native *n = find(at, &is_regs);
+	uint64_t value = 0;
+
+	if (!n)
+		memcpy(&value, (const uint8_t *)at, bytes);
+	else if (is_regs)
+		value = t3_dev_regs_read(n->dev, (uint64_t)(at - n->regs), bytes);
+	else
+		value = t3_dev_aperture_read(n->dev, (uint64_t)(at - n->aperture), bytes);
+	return bytes == 8 ? value : value & ((1ull << 8 * bytes) - 1);
+}
+
+static void store(struct conf_native *n, uint64_t offset, uint64_t value, unsigned bytes)
+{
+	if (ordinary || !t3_dev_aperture_store(n->dev, 1, offset, value, bytes))
+		t3_dev_aperture_write(n->dev, offset, value, bytes);
+}
+
+static void write_piece(volatile uint8_t *at, unsigned bytes, uint64_t value)
+{
+	bool is_regs;
+	struct conf_native *n = find(at, &is_regs);
+
+	if (!n)
+		memcpy((uint8_t *)at, &value, bytes);
+	else if (is_regs)
+		t3_dev_regs_write(n->dev, (uint64_t)(at - n->regs), value, bytes);
+	else
+		store(n, (uint64_t)(at - n->aperture), value, bytes);
+}
+
+/* A machine divides an access into naturally aligned pieces, as large as they can be. */
+static unsigned piece_at(const volatile uint8_t *at, unsigned left)
+{
+	unsigned bytes = 8;
+
+	while (bytes > left || (uintptr_t)at % bytes)
+		bytes /= 2;
+	return bytes;
+}
+
+uint64_t conf_read(const volatile uint8_t *base, uint64_t offset, unsigned bytes)
+{
+	uint64_t value = 0;
+	unsigned piece;
+
+	for (unsigned done = 0; done < bytes; done += piece) {
+		piece = piece_at(base + offset + done, bytes - done);
+		value |= read_piece(base + offset + done, piece) << 8 * done;
+	}
+	return value;
+}
+
+void conf_write(volatile uint8_t *base, uint64_t offset, unsigned bytes, uint64_t value)
+{
+	unsigned piece;
+
+	for (unsigned done = 0; done < bytes; done += piece) {
+		piece = piece_at(base + offset + done, bytes - done);
+		write_piece(base + offset + done, piece, value >> 8 * done);
+	}
+}
+
+/* ------------------------------------------------------------ configuration */
+
+uint32_t conf_config(struct conf *c, struct conf_device *d, uint32_t offset, unsigned bytes)
+{
+	if (offset == PCI_COMMAND && bytes == 2)
+		return d->native->master ? PCI_COMMAND_MASTER : 0;
+	conf_skip(c, "the model alone has no configuration space");
+}
+
+void conf_config_write(struct conf *c, struct conf_device *d, uint32_t offset, unsigned bytes,
+		       uint32_t value)
+{
+	if (offset != PCI_COMMAND || bytes != 2)
+		conf_skip(c, "the model alone has no configuration space");
+	conf_bus_master(c, d, value & PCI_COMMAND_MASTER);
+}
+
+void conf_bus_master(struct conf *c, struct conf_device *d, bool on)
+{
+	struct conf_native *n = d->native;
+
+	(void)c;
+	n->master = on;
+	for (unsigned i = 0; on && i < n->vectors; i++)
+		n->interrupts[i] += n->held >> i & 1;
+	if (on)
+		n->held = 0;
+}
+
+void conf_flr(struct conf *c, struct conf_device *d)
+{
+	(void)c;
+	t3_dev_reset(d->native->dev);
+	d->native->held = 0;
+}
+
+/* --------------------------------------------------------------- interrupts */
+
+void conf_vectors(struct conf *c, struct conf_device *d, unsigned count)
+{
+	(void)c;
+	d->vectors = d->native->vectors = count;
+}
+
+static uint64_t take(struct conf_device *d, unsigned vector)
+{
+	uint64_t count = d->native->interrupts[vector];
+
+	d->native->interrupts[vector] = 0;
+	return count;
+}
+
+uint64_t conf_interrupts(struct conf *c, struct conf_device *d, unsigned vector)
+{
+	struct conf_deadline deadline = conf_deadline(c);
+
+	while (!d->native->interrupts[vector] && conf_pause(&deadline))
+		;
+	return take(d, vector);
+}
+
+uint64_t conf_interrupts_now(struct conf *c, struct conf_device *d, unsigned vector)
+{
+	(void)c;
+	conf_idle();
+	return take(d, vector);
+}
+
+void conf_irq_drain(struct conf_device *d)
+{
+	conf_idle();
+	d->late = false;
+	memset(d->native->interrupts, 0, sizeof(d->native->interrupts));
+}
+
+/* ------------------------------------------------------------------ mappings */
+
+/* guest_memory() looks at what pages.c keeps. */
+size_t conf_page_stride(void)
+{
+	return T3_PAGE_SIZE;
+}
+
+int conf_page_map(struct conf *c, unsigned page)
+{
+	(void)c;
+	(void)page;
+	return 0;
+}
+
+int conf_page_unmap(struct conf *c, unsigned page)
+{
+	(void)c;
+	(void)page;
+	return 0;
+}
+
+/* -------------------------------------------------------------------- all */
+
+unsigned conf_find(char (*bdfs)[16], unsigned limit)
+{
+	unsigned count = limit < DEVICES ? limit : DEVICES;
+
+	for (unsigned i = 0; i < count; i++)
+		snprintf(bdfs[i], sizeof(*bdfs), "0000:00:%02x.0", i);
+	return count;
+}
+
+int conf_bind(const char *bdf)
+{
+	(void)bdf;
+	return 0;
+}
+
+static void *reserve(size_t bytes, int access)
+{
+	void *at = mmap(NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static bool make(struct conf_native *n, unsigned rank)
+{
+	const struct t3_dev_config config = {
+		.memory_size = MEMORY,
+		.aperture_size = APERTURE,
+		.tracker_entries = 256,
+		.tracker_ways = 8,
+		.guest_inject = rank < RING,
+		.keys = T3_KEYS_NODE,
+	};
+
+	n->regs = reserve(T3_BAR_REGS_SIZE, PROT_NONE);
+	n->aperture = reserve(APERTURE, PROT_NONE);
+	n->memory = reserve(MEMORY, PROT_READ | PROT_WRITE);
+	if (!n->regs || !n->aperture || !n->memory)
+		return false;
+	n->dev = t3_dev_new(&config, n->memory, &host_ops, n);
+	return n->dev && t3_dev_attach(n->dev, n->fabric, rank % RING) == T3_ATTACH_OK;
+}
+
+static bool make_all(struct conf *c)
+{
+	struct t3_fabric_config ring = { T3_TOPOLOGY_RING, RING, 1, true, 0 };
+	struct t3_fabric_config lone = { T3_TOPOLOGY_RING, 2, 2, true, 0 };
+
+	devices[0].fabric = t3_fabric_new(&ring, &fabric_ops, NULL);
+	devices[RING].fabric = t3_fabric_new(&lone, &fabric_ops, NULL);
+	for (unsigned i = 0; i < DEVICES; i++) {
+		devices[i].conf = c;
+		devices[i].fabric = devices[i / RING * RING].fabric;
+		if (!devices[i].fabric || !make(&devices[i], i))
+			return false;
+	}
+	return true;
+}
+
+static int open_one(struct conf_device *d, const char *bdf)
+{
+	unsigned number = (unsigned)strtoul(bdf + strlen("0000:00:"), NULL, 16);
+
+	if (strncmp(bdf, "0000:00:", strlen("0000:00:")) || number >= DEVICES) {
+		fprintf(stderr, "t3-conformance: no device %s: 0000:00:00.0 to 0000:00:%02x.0\n",
+			bdf, DEVICES - 1);
+		return -1;
+	}
+	snprintf(d->bdf, sizeof(d->bdf), "%s", bdf);
+	d->native = &devices[number];
+	d->native->master = true;
+	d->regs = d->native->regs;
+	d->memory = d->native->memory;
+	d->aperture = d->native->aperture;
+	d->regs_bytes = T3_BAR_REGS_SIZE;
+	d->memory_bytes = MEMORY;
+	d->aperture_bytes = APERTURE;
+	d->vectors = d->native->vectors = T3_MAX_VECTORS;
+	return conf_identify(d);
+}
+
+int conf_open(struct conf *c, char *const *bdfs, unsigned count)
+{
+	const char *stores = getenv("T3_STORES");
+
+	ordinary = stores && !strcmp(stores, "ordinary");
+	if (!make_all(c)) {
+		fprintf(stderr, "t3-conformance: no memory for the devices\n");
+		return -1;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		if (open_one(&c->device[i], bdfs[i]))
+			return -1;
+		c->count = i + 1;
+	}
+	conf_order(c);
+	return conf_pages_open(c);
+}
+
+void conf_close(struct conf *c)
+{
+	(void)c;
+	for (struct conf_native *n = devices; n < devices + DEVICES && n->dev; n++) {
+		t3_dev_detach(n->dev);
+		t3_dev_free(n->dev);
+		munmap(n->memory, MEMORY);
+	}
+	for (unsigned i = 0; i < DEVICES; i += RING)
+		if (devices[i].fabric)
+			t3_fabric_free(devices[i].fabric);
+}
