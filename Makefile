@@ -74,7 +74,7 @@ K := $(if $(filter kernel kernel-%,$(T3_KERNEL)),$B,$B/linux-$(T3_KERNEL))
 override T3_GUEST := $(abspath $K)
 $(if $(filter $B,$K),$(eval unexport T3_GUEST),$(eval export T3_GUEST))
 # What runs for long what it has built: it gives the lock back before (by RUN).
-RUNNING := run shell check check-deb check-series debug-suites host-suite lint package unit spec qtest guest conformance conformance-native loop \
+RUNNING := run shell check check-deb check-series debug-suites host-suite lint package unit spec qtest guest conformance conformance-native conformance-qtest loop \
 	examples cluster cluster-wide fuzz coverage mutants soak soak-jobs soak-vcpus soak-nodes soak-driver boots paper bench
 RUN = $(if $(T3_LOCKED),flock -u 7; unset T3_LOCKED MAKEFLAGS MFLAGS;)
 # One goal's parts are built beside each other, unless the caller said -j; several goals
@@ -263,7 +263,7 @@ includes = $(INC_$(call room,$<))
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check python kernels check-matrix machines check-debug debug-suites check-host host-suite options deps \
 	install uninstall qemu kernel module lib tools initramfs tests-image checkpatch unit-plain \
-	unit spec spec-appendix model qtest guest conformance conformance-native examples lint fuzz fuzz-build fuzz-corpus \
+	unit spec spec-appendix model qtest guest conformance conformance-native conformance-qtest examples lint fuzz fuzz-build fuzz-corpus \
 	coverage mutants mutants-core soak soak-jobs soak-vcpus soak-nodes soak-driver boots san-t3 series check-series format \
 	pictures paper bench build always dkms dist deb check-deb package clean distclean
 
@@ -379,6 +379,9 @@ guest: build tests-image
 #: make conformance-native   that suite on the device's model in a process: no VM, a second
 conformance-native: $(NATIVE) $(CONFORMANCE)
 	@$(RUN) $(STAGE)check.py conformance-native
+#: make conformance-qtest   the same in a QEMU without a guest, with a thread of events
+conformance-qtest: qtest-build
+	@$(RUN) $(STAGE)check.py conformance-qtest
 conformance: build tests-image
 	@$(RUN) $(STAGE)check.py conformance
 model: | deps

@@ -12,10 +12,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "t3_hw.h"
 
+#ifndef ARRAY_SIZE
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#endif
 
 struct conf;
 
@@ -59,11 +62,11 @@ void conf_equal(struct conf *c, const char *file, int line, const char *what, ui
 
 /* ------------------------------------------------------------------ devices */
 
-struct conf_native;
+struct conf_host;
 
 /*
- * An access to the registers or the aperture goes by conf_read() or conf_write(), as there may be no
- * memory behind these addresses. Behind `memory` there is.
+ * An access to a BAR goes by conf_read() and the like: there may be no memory behind these addresses,
+ * as a device need not be on this machine's bus.
  */
 struct conf_device {
 	char bdf[16];
@@ -73,7 +76,7 @@ struct conf_device {
 	uint64_t config_offset;	    /* of configuration space in fd */
 	int vector[T3_MAX_VECTORS]; /* eventfds */
 	unsigned vectors;	    /* given to the function */
-	struct conf_native *native; /* NULL: the device is reached by VFIO */
+	struct conf_host *host;	    /* of the way to it, or NULL */
 	uint64_t fabric;
 	uint32_t rank, ranks, topology;
 	/* The resources that the running test has taken, all zero at its start. */
@@ -97,6 +100,15 @@ void conf_reset(struct conf_device *d); /* CONTROL.RESET */
 /* Aligned accesses of 1, 2, 4 or 8 bytes, each one access on the bus. */
 uint64_t conf_read(const volatile uint8_t *base, uint64_t offset, unsigned bytes);
 void conf_write(volatile uint8_t *base, uint64_t offset, unsigned bytes, uint64_t value);
+/* Many bytes of device memory or of a page, by accesses of any width. */
+void conf_get(const volatile uint8_t *base, void *to, size_t bytes);
+void conf_put(volatile uint8_t *base, const void *from, size_t bytes);
+
+/* A field of a structure that is the test's own. Host and device are little-endian. */
+static inline void conf_replace(void *structure, size_t offset, size_t bytes, uint64_t value)
+{
+	memcpy((uint8_t *)structure + offset, &value, bytes);
+}
 
 static inline uint32_t conf_reg(struct conf_device *d, uint32_t offset)
 {

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "run.h"
 
@@ -21,9 +20,8 @@ uint64_t conf_page_iova(unsigned page)
 
 int conf_pages_open(struct conf *c)
 {
-	c->pages = mmap(NULL, CONF_PAGES * conf_page_stride(), PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (c->pages == MAP_FAILED) {
+	c->pages = conf_pages_at(conf_page_iova(0), CONF_PAGES * conf_page_stride());
+	if (!c->pages) {
 		fprintf(stderr, "t3-conformance: no memory for event areas: %s\n", strerror(errno));
 		return -1;
 	}

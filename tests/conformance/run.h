@@ -33,9 +33,9 @@ struct conf {
 };
 
 /*
- * What a way to the devices must have, beside the accesses of conf.h: VFIO (vfio.c, irq.c, pci.c), or
- * the model in this process (native/). Those that return int return 0, or -1 after a sentence on
- * stderr; but conf_page_*() set errno instead.
+ * What a way to the devices must have, beside the accesses of conf.h: VFIO (vfio.c, irq.c, pci.c), the
+ * model in this process (native/), or a QEMU without a guest (qtest/). Those that return int return
+ * 0, or -1 after a sentence on stderr; but conf_page_*() set errno instead.
  */
 unsigned conf_find(char (*bdfs)[16], unsigned limit);
 int conf_bind(const char *bdf);
@@ -46,6 +46,8 @@ void conf_irq_drain(struct conf_device *d);
 void conf_idle(void);
 /* The unit of mappings, which on some machines is larger than T3's page. */
 size_t conf_page_stride(void);
+/* Memory of this process that devices can reach there, once it is mapped. NULL: there is none. */
+uint8_t *conf_pages_at(uint64_t iova, size_t bytes);
 int conf_page_map(struct conf *c, unsigned page);
 int conf_page_unmap(struct conf *c, unsigned page);
 

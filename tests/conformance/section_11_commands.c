@@ -48,12 +48,6 @@ static const char *create_label(unsigned row)
 	return creates[row].name;
 }
 
-/* A field at `offset` of a structure. */
-static void replace(void *structure, size_t offset, size_t bytes, uint64_t value)
-{
-	conf_write(structure, offset, (unsigned)bytes, value);
-}
-
 static void test_create(struct conf *c, unsigned row)
 {
 	bool good = creates[row].status == T3_ADMIN_OK;
@@ -61,7 +55,7 @@ static void test_create(struct conf *c, unsigned row)
 	struct queue q;
 
 	queue_prepare(c, d, &q, 1, 0);
-	replace(&q.args, creates[row].offset, creates[row].bytes, creates[row].value);
+	conf_replace(&q.args, creates[row].offset, creates[row].bytes, creates[row].value);
 	CHECK_EQUAL(c, "ADMIN_STATUS", conf_admin(d, T3_CMD_QUEUE_CREATE, &q.args, sizeof(q.args)),
 		    creates[row].status);
 	CHECK_EQUAL(c, "guest error", conf_guest_error(d), !good);

@@ -14,11 +14,22 @@ struct scene {
 	struct queue q;
 	volatile uint8_t *area[2]; /* source, destination */
 	uint64_t address[2];
+	uint8_t bytes[AREA]; /* of one of them */
 };
 
 static uint8_t pattern(uint64_t at)
 {
 	return (uint8_t)(at * 37 + at / 251 + 1);
+}
+
+static void put(struct scene *scene, unsigned which)
+{
+	conf_put(scene->area[which], scene->bytes, AREA);
+}
+
+static void get(struct scene *scene, unsigned which)
+{
+	conf_get(scene->area[which], scene->bytes, AREA);
 }
 
 static void place(struct conf *c, struct scene *scene, unsigned which, uint8_t kind)
@@ -34,13 +45,9 @@ static void place(struct conf *c, struct scene *scene, unsigned which, uint8_t k
 		for (unsigned i = 1; i < AREA_PAGES; i++)
 			conf_page(c, &next);
 	}
-	for (uint64_t i = 0; i < AREA; i += 8) {
-		uint64_t word = 0;
-
-		for (uint64_t j = 0; j < 8; j++)
-			word |= (uint64_t)(which ? 0xee : pattern(i + j)) << (8 * j);
-		conf_write(scene->area[which], i, 8, word);
-	}
+	for (uint64_t i = 0; i < AREA; i++)
+		scene->bytes[i] = which ? 0xee : pattern(i);
+	put(scene, which);
 }
 
 static void setup(struct conf *c, struct scene *scene, uint8_t src_kind, uint8_t dst_kind)
@@ -83,6 +90,7 @@ static void check_rows(struct conf *c, struct scene *scene, unsigned shape, cons
 	uint64_t col;
 	uint32_t row;
 
+	get(scene, 1);
 	for (uint64_t at = 0; at < AREA; at++) {
 		uint8_t wanted = 0xee;
 
@@ -90,9 +98,8 @@ static void check_rows(struct conf *c, struct scene *scene, unsigned shape, cons
 			wanted = fill ? (uint8_t)(*fill >> (8 * (col % 8)))
 				      : pattern(shapes[shape].src + col +
 						row * shapes[shape].src_pitch);
-		if (scene->area[1][at] != wanted)
-			CHECK(c, false, "byte 0x%llx is 0x%02x, wanted 0x%02x",
-			      (unsigned long long)at, scene->area[1][at], wanted);
+		CHECK(c, scene->bytes[at] == wanted, "byte 0x%llx is 0x%02x, wanted 0x%02x",
+		      (unsigned long long)at, scene->bytes[at], wanted);
 	}
 	CHECK_EQUAL(c, "QUEUE_BYTES", conf_counter(scene->q.dev, T3_COUNTER_QUEUE_BYTES),
 		    (uint64_t)shapes[shape].rows * shapes[shape].row_bytes);
@@ -156,8 +163,9 @@ static void test_overlap(struct conf *c, unsigned row)
 	queue_push(&scene.q, &copy);
 	queue_submit(&scene.q);
 	queue_wait(c, &scene.q, 0);
+	get(&scene, 0);
 	for (uint64_t i = 0; i < AREA; i++)
-		same &= scene.area[0][i] == model[i];
+		same &= scene.bytes[i] == model[i];
 	free(model);
 	CHECK(c, same, "memory differs from copying pieces of 4096 bytes upwards");
 }
@@ -169,6 +177,20 @@ static const uint32_t values[][2] = {
 	{ 0x7f800000, 0xff800000 }, { 0x00003c00, 0x00004200 }, { 0x80000000, 0x00000000 },
 	{ 0x7fffffff, 0x7fffffff }, { 0x00003f80, 0x0000bf81 }, { 0x12345678, 0x9abcdef0 },
 };
+
+/* Two rows of the source's values, or of the destination's. */
+static void put_elements(struct scene *scene, unsigned which, uint32_t first, uint32_t pitch,
+			 uint32_t size)
+{
+	uint32_t count = ARRAY_SIZE(values);
+
+	get(scene, which);
+	for (uint32_t i = 0; i < 2 * count; i++)
+		for (uint32_t j = 0; j < size; j++)
+			scene->bytes[first + i / count * pitch + i % count * size + j] =
+				(uint8_t)(values[i % count][!which] >> (8 * j));
+	put(scene, which);
+}
 
 /* dst = op(dst, src) at odd addresses, in two rows. */
 static void test_update(struct conf *c, unsigned row)
@@ -188,26 +210,21 @@ static void test_update(struct conf *c, unsigned row)
 
 	mask = size == 4 ? 0xffffffff : 0xffff;
 	setup(c, &scene, T3_LOC_MEMORY, T3_LOC_MEMORY);
-	for (uint32_t i = 0; i < 2 * count; i++)
-		for (uint32_t j = 0; j < size; j++) {
-			uint32_t at = i / count * 128 + i % count * size + j;
-
-			scene.area[0][1 + at] = (uint8_t)(values[i % count][1] >> (8 * j));
-			at = i / count * 256 + i % count * size + j;
-			scene.area[1][3 + at] = (uint8_t)(values[i % count][0] >> (8 * j));
-		}
+	put_elements(&scene, 0, 1, 128, size);
+	put_elements(&scene, 1, 3, 256, size);
 	queue_do(c, &scene.q, &update);
+	get(&scene, 1);
 	for (uint32_t i = 0; i < 2 * count; i++) {
 		uint32_t got = 0, at = 3 + i / count * 256 + i % count * size;
 
 		for (uint32_t j = 0; j < size; j++)
-			got |= (uint32_t)scene.area[1][at + j] << (8 * j);
+			got |= (uint32_t)scene.bytes[at + j] << (8 * j);
 		CHECK_EQUAL(c, "element", got,
 			    reference_update(op, dtype, values[i % count][0] & mask,
 					     values[i % count][1] & mask));
 	}
-	CHECK_EQUAL(c, "byte before", scene.area[1][2], 0xee);
-	CHECK_EQUAL(c, "byte behind a row", scene.area[1][3 + count * size], 0xee);
+	CHECK_EQUAL(c, "byte before", scene.bytes[2], 0xee);
+	CHECK_EQUAL(c, "byte behind a row", scene.bytes[3 + count * size], 0xee);
 }
 
 static void test_update_bytes(struct conf *c, unsigned row)
@@ -222,8 +239,9 @@ static void test_update_bytes(struct conf *c, unsigned row)
 
 	setup(c, &scene, T3_LOC_MEMORY, T3_LOC_MEMORY);
 	queue_do(c, &scene.q, &update);
+	get(&scene, 1);
 	for (uint32_t i = 0; i < 16; i++)
-		CHECK_EQUAL(c, "byte", scene.area[1][i], i >= 2 && i < 15 ? pattern(i + 3) : 0xee);
+		CHECK_EQUAL(c, "byte", scene.bytes[i], i >= 2 && i < 15 ? pattern(i + 3) : 0xee);
 }
 
 static const struct conf_test tests[] = {

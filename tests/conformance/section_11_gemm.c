@@ -152,8 +152,7 @@ static void test_bad(struct conf *c, unsigned row)
 
 	prepare(c, &x, T3_DTYPE_F32, ROWS, COLS, K);
 	conf_memory_fill(x.q.dev, C, 256, 0xee);
-	conf_write((volatile uint8_t *)x.g, bads[row].offset, (unsigned)bads[row].bytes,
-		   bads[row].value);
+	conf_replace((void *)x.g, bads[row].offset, bads[row].bytes, bads[row].value);
 	queue_push(&x.q, &x.d);
 	queue_submit(&x.q);
 	queue_expect(c, &x.q, 0, T3_DESC_BAD_DESCRIPTOR, 64 + bads[row].offset);

@@ -100,8 +100,7 @@ static void test_bad(struct conf *c, unsigned row)
 	conf_memory_fill(q.dev, TARGET, 256, 0xee);
 	if (bads[row].value == T3_OP_ADD && bads[row].offset == 2 && bads[row].opcode == UPDATE)
 		descriptor.dtype = T3_DTYPE_U8;
-	conf_write((uint8_t *)&descriptor, bads[row].offset, (unsigned)bads[row].bytes,
-		   bads[row].value);
+	conf_replace(&descriptor, bads[row].offset, bads[row].bytes, bads[row].value);
 	queue_push(&q, &descriptor);
 	queue_submit(&q);
 	queue_expect(c, &q, 0, T3_DESC_BAD_DESCRIPTOR, detail);
@@ -133,10 +132,10 @@ static void test_bad_order(struct conf *c, unsigned row)
 			    fields[i].offset == offsetof(struct t3_descriptor, row_bytes);
 		uint32_t index;
 
-		conf_write((uint8_t *)&descriptor, fields[i].offset, (unsigned)fields[i].bytes,
-			   fields[i].bytes == 8 ? 1
-			   : size		? 0
-						: 0xff);
+		conf_replace(&descriptor, fields[i].offset, fields[i].bytes,
+			     fields[i].bytes == 8 ? 1
+			     : size		  ? 0
+						  : 0xff);
 		/* With row_bytes 0 any pitch is valid. */
 		index = queue_push(&q, &descriptor);
 		queue_submit(&q);

@@ -88,6 +88,18 @@ void conf_write(volatile uint8_t *base, uint64_t offset, unsigned bytes, uint64_
 	}
 }
 
+void conf_get(const volatile uint8_t *base, void *to, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		((uint8_t *)to)[i] = base[i];
+}
+
+void conf_put(volatile uint8_t *base, const void *from, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		base[i] = ((const uint8_t *)from)[i];
+}
+
 void conf_idle(void)
 {
 	usleep(100);
@@ -196,6 +208,14 @@ size_t conf_page_stride(void)
 	long host = sysconf(_SC_PAGESIZE);
 
 	return host > (long)T3_PAGE_SIZE ? (size_t)host : T3_PAGE_SIZE;
+}
+
+uint8_t *conf_pages_at(uint64_t iova, size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)iova;
+	return at == MAP_FAILED ? NULL : at;
 }
 
 int conf_page_map(struct conf *c, unsigned page)

@@ -578,21 +578,34 @@ NATIVE_SKIPS = {"the model alone has no configuration space": 12,
                 "needs ranks on other nodes, and no CAPS.FAR_KEYS": 1}
 
 
-def conformance_native_run(stores):
-    """The suite under sanitizers; its stores may take the short way, or never."""
-    name = f"conformance-native-{stores}"
+# The same of a QEMU without a guest.
+QTEST_SKIPS = {"there is no IOMMU, which would keep devices from a page": 13,
+               "needs ranks on other nodes, and no CAPS.FAR_KEYS": 1}
+
+
+def conformance_elsewhere(name, program, env, skips):
+    """The suite without VFIO: all of it runs but what is known to have no place there."""
     start = time.monotonic()
-    status, log = execute(name, [BUILD / "conformance-native-sanitized"], env={"T3_STORES": stores})
+    status, log = execute(name, [program], env=env)
     text = log.read_text(errors="replace")
     results = tap_results(name, text, status, log)
     reasons = collections.Counter(re.findall(r"# SKIP (.*)$", text, re.M))
-    results.append(Result(f"{name}/no other test is skipped",
-                          PASS if reasons == NATIVE_SKIPS else FAIL, log))
+    results.append(Result(f"{name}/no other test is skipped", PASS if reasons == skips else FAIL, log))
     return report(name, results, time.monotonic() - start)
 
 
 def conformance_native_suite():
-    return [result for stores in ("direct", "ordinary") for result in conformance_native_run(stores)]
+    """Under sanitizers; stores may take the short way, or never do."""
+    return [result for stores in ("direct", "ordinary")
+            for result in conformance_elsewhere(f"conformance-native-{stores}",
+                                                BUILD / "conformance-native-sanitized",
+                                                {"T3_STORES": stores}, NATIVE_SKIPS)]
+
+
+def conformance_qtest_suite():
+    """With a thread for the fabric's events, which VFIO's IOMMU excludes."""
+    program = qtest_copy("t3-conformance")
+    return conformance_elsewhere("conformance-qtest", program, qtest_env(program, True), QTEST_SKIPS)
 
 
 # --- native suites -----------------------------------------------------------
@@ -650,32 +663,35 @@ def coverage_suite():
                 for pattern in ("unit/test_core_*.c", "unit/test_sim_*.c", "spec/test_*.c")
                 for path in sorted((ROOT / "tests").glob(pattern))
                 if not path.stem.startswith("test_core_threads")]  # threads lose counts
+    programs.append(BUILD / "cov/bin/conformance-native")
     status, log = execute("coverage", [ROOT / "tests/coverage.py", *programs])
     return report("coverage", [Result("coverage (of the core)", PASS if status == 0 else FAIL, log)],
                   time.monotonic() - start)
 
 
-def qtest_suite():
-    program = BUILD / "qemu/tests/qtest/t3/t3-qtest"
-    if not program.exists() or not list((ROOT / "tests/qtest").glob("*.c")):
-        return []
-    # Copies, which no build replaces in the middle of the run.
-    folder = BUILD / "qemu/copy"
+def qtest_copy(name):
+    """A program that runs QEMU, copied with it: no build replaces them in the middle of the run."""
+    folder = BUILD / f"qemu/copy-{name}"
     with open(BUILD / ".lock-qemu", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         (folder / "qemu-bundle").symlink_to("../qemu-bundle")  # QEMU looks for it beside itself
-        for path in (program, BUILD / "qemu/qemu-system-x86_64"):
+        for path in (BUILD / "qemu/tests/qtest/t3" / name, BUILD / "qemu/qemu-system-x86_64"):
             shutil.copy2(path, folder)
-    return qtest_program(folder / program.name)
+    return folder / name
 
 
-def qtest_program(program):
-    env = {"QTEST_QEMU_BINARY": str(program.parent / "qemu-system-x86_64"),
-           "QTEST_QEMU_ARGS": "", "G_TEST_SRCDIR": str(ROOT), "T3_TOOL": str(BUILD / "t3")}
-    return [result for name, more in (("qtest/t3", {}), ("qtest/thread", {"T3_TEST_THREAD": "1"}))
-            for result in tap_program(name, [program, "--tap", "-k"], {**env, **more})]
+def qtest_env(program, thread):
+    return {"QTEST_QEMU_BINARY": str(program.parent / "qemu-system-x86_64"),
+            "QTEST_QEMU_ARGS": "", "G_TEST_SRCDIR": str(ROOT), "T3_TOOL": str(BUILD / "t3"),
+            **({"T3_TEST_THREAD": "1"} if thread else {})}
+
+
+def qtest_suite():
+    program = qtest_copy("t3-qtest")
+    return [result for name, thread in (("qtest/t3", False), ("qtest/thread", True))
+            for result in tap_program(name, [program, "--tap", "-k"], qtest_env(program, thread))]
 
 
 def lint_verdict(status, log):
@@ -945,6 +961,7 @@ SUITES = {
     "loop": loop_suite,
     "conformance": conformance_suite,
     "conformance-native": conformance_native_suite,
+    "conformance-qtest": conformance_qtest_suite,
     "guest": guest_suite,
     "guest-iommu": guest_iommu_suite,
     "guest-ordinary": guest_ordinary_suite,

@@ -24,6 +24,8 @@ OBJECT = "hw/t3/libt3place.a.p/place.c.o"
 QTEST_OBJECT = "tests/qtest/t3/t3-qtest.p/place.c.o"
 PROGRAMS = ("qemu-system-x86_64", "qemu-system-aarch64")  # a build has one of them
 QTEST = "tests/qtest/t3/t3-qtest"
+CONFORMANCE = "tests/qtest/t3/t3-conformance"
+OF_VFIO = ("vfio.c", "irq.c", "pci.c")
 # The arguments of a compiler command for one source. The build rule adds them itself.
 OF_ONE_SOURCE = ("-MQ", "-MF", "-o", "-c")
 
@@ -163,7 +165,11 @@ def device_statements(root, made):
 def qtest_statements(root, made):
     command = shlex.join([made["compile-qtest"][0], "-Irepo/uapi", *made["compile-qtest"][1:]])
     text, objects = compiled(sources(root, "tests/qtest/*.c"), command, [])
-    return text + linked(QTEST, made["link-qtest"], objects)
+    suite = [file for file in sources(root, "tests/conformance/*.c") if not file.endswith(OF_VFIO)]
+    suite += sources(root, "tests/conformance/qtest/*.c")
+    suite_text, suite_objects = compiled(suite, command, [])
+    return (text + linked(QTEST, made["link-qtest"], objects) +
+            suite_text + linked(CONFORMANCE, made["link-qtest"], suite_objects))
 
 
 def write_if_changed(path, text):

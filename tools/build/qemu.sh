@@ -263,7 +263,7 @@ main() {
 		entry=$(newest_entry qemu "$key")
 	fi
 	if [ "${1:-}" = qtest ]; then
-		targets+=(tests/qtest/t3/t3-qtest)
+		targets+=(tests/qtest/t3/t3-qtest tests/qtest/t3/t3-conformance)
 		[ -e "$entry/.qtest" ] || add_qtest "$entry"
 	fi
 	unlock_cache

@@ -21,7 +21,7 @@
 #define PCI_COMMAND	   0x04u
 #define PCI_COMMAND_MASTER 0x4u
 
-struct conf_native {
+struct conf_host {
 	struct conf *conf;
 	struct t3_fabric *fabric;
 	struct t3_dev *dev;
@@ -33,13 +33,13 @@ struct conf_native {
 	bool master;
 };
 
-static struct conf_native devices[DEVICES];
+static struct conf_host devices[DEVICES];
 static bool ordinary; /* all stores take the ordinary path */
 
 /* ---------------------------------------------------------------- callbacks */
 
 /* NULL: not all of it is mapped for devices. */
-static uint8_t *guest_memory(const struct conf_native *n, uint64_t address, size_t bytes)
+static uint8_t *guest_memory(const struct conf_host *n, uint64_t address, size_t bytes)
 {
 	uint64_t stride = conf_page_stride(), first = address - conf_page_iova(0);
 	uint64_t size = CONF_PAGES * stride;
@@ -72,7 +72,7 @@ static bool dma_write(void *opaque, uint64_t address, const void *from, size_t b
 
 static void raise_irq(void *opaque, uint32_t vector)
 {
-	struct conf_native *n = opaque;
+	struct conf_host *n = opaque;
 
 	if (!n->master)
 		n->held |= 1u << vector;
@@ -108,9 +108,9 @@ static bool within(const volatile uint8_t *at, const volatile uint8_t *base, uin
 }
 
 /* The device whose registers or aperture are there, or NULL. */
-static struct conf_native *find(const volatile uint8_t *at, bool *is_regs)
+static struct conf_host *find(const volatile uint8_t *at, bool *is_regs)
 {
-	for (struct conf_native *n = devices; n < devices + DEVICES; n++) {
+	for (struct conf_host *n = devices; n < devices + DEVICES; n++) {
 		*is_regs = within(at, n->regs, T3_BAR_REGS_SIZE);
 		if (*is_regs || within(at, n->aperture, APERTURE))
 			return n;
@@ -121,7 +121,7 @@ static struct conf_native *find(const volatile uint8_t *at, bool *is_regs)
 static uint64_t read_piece(const volatile uint8_t *at, unsigned bytes)
 {
 	bool is_regs;
-	struct conf_native *n = find(at, &is_regs);
+	struct conf_host *n = find(at, &is_regs);
 	uint64_t value = 0;
 
 	if (!n)
@@ -133,7 +133,7 @@ static uint64_t read_piece(const volatile uint8_t *at, unsigned bytes)
 	return bytes == 8 ? value : value & ((1ull << 8 * bytes) - 1);
 }
 
-static void store(struct conf_native *n, uint64_t offset, uint64_t value, unsigned bytes)
+static void store(struct conf_host *n, uint64_t offset, uint64_t value, unsigned bytes)
 {
 	if (ordinary || !t3_dev_aperture_store(n->dev, 1, offset, value, bytes))
 		t3_dev_aperture_write(n->dev, offset, value, bytes);
@@ -142,7 +142,7 @@ static void store(struct conf_native *n, uint64_t offset, uint64_t value, unsign
 static void write_piece(volatile uint8_t *at, unsigned bytes, uint64_t value)
 {
 	bool is_regs;
-	struct conf_native *n = find(at, &is_regs);
+	struct conf_host *n = find(at, &is_regs);
 
 	if (!n)
 		memcpy((uint8_t *)at, &value, bytes);
@@ -184,12 +184,23 @@ void conf_write(volatile uint8_t *base, uint64_t offset, unsigned bytes, uint64_
 	}
 }
 
+/* These are for memory alone. */
+void conf_get(const volatile uint8_t *base, void *to, size_t bytes)
+{
+	memcpy(to, (const uint8_t *)base, bytes);
+}
+
+void conf_put(volatile uint8_t *base, const void *from, size_t bytes)
+{
+	memcpy((uint8_t *)base, from, bytes);
+}
+
 /* ------------------------------------------------------------ configuration */
 
 uint32_t conf_config(struct conf *c, struct conf_device *d, uint32_t offset, unsigned bytes)
 {
 	if (offset == PCI_COMMAND && bytes == 2)
-		return d->native->master ? PCI_COMMAND_MASTER : 0;
+		return d->host->master ? PCI_COMMAND_MASTER : 0;
 	conf_skip(c, "the model alone has no configuration space");
 }
 
@@ -203,7 +214,7 @@ void conf_config_write(struct conf *c, struct conf_device *d, uint32_t offset, u
 
 void conf_bus_master(struct conf *c, struct conf_device *d, bool on)
 {
-	struct conf_native *n = d->native;
+	struct conf_host *n = d->host;
 
 	(void)c;
 	n->master = on;
@@ -216,8 +227,8 @@ void conf_bus_master(struct conf *c, struct conf_device *d, bool on)
 void conf_flr(struct conf *c, struct conf_device *d)
 {
 	(void)c;
-	t3_dev_reset(d->native->dev);
-	d->native->held = 0;
+	t3_dev_reset(d->host->dev);
+	d->host->held = 0;
 }
 
 /* --------------------------------------------------------------- interrupts */
@@ -225,14 +236,14 @@ void conf_flr(struct conf *c, struct conf_device *d)
 void conf_vectors(struct conf *c, struct conf_device *d, unsigned count)
 {
 	(void)c;
-	d->vectors = d->native->vectors = count;
+	d->vectors = d->host->vectors = count;
 }
 
 static uint64_t take(struct conf_device *d, unsigned vector)
 {
-	uint64_t count = d->native->interrupts[vector];
+	uint64_t count = d->host->interrupts[vector];
 
-	d->native->interrupts[vector] = 0;
+	d->host->interrupts[vector] = 0;
 	return count;
 }
 
@@ -240,7 +251,7 @@ uint64_t conf_interrupts(struct conf *c, struct conf_device *d, unsigned vector)
 {
 	struct conf_deadline deadline = conf_deadline(c);
 
-	while (!d->native->interrupts[vector] && conf_pause(&deadline))
+	while (!d->host->interrupts[vector] && conf_pause(&deadline))
 		;
 	return take(d, vector);
 }
@@ -256,7 +267,7 @@ void conf_irq_drain(struct conf_device *d)
 {
 	conf_idle();
 	d->late = false;
-	memset(d->native->interrupts, 0, sizeof(d->native->interrupts));
+	memset(d->host->interrupts, 0, sizeof(d->host->interrupts));
 }
 
 /* ------------------------------------------------------------------ mappings */
@@ -265,6 +276,14 @@ void conf_irq_drain(struct conf_device *d)
 size_t conf_page_stride(void)
 {
 	return T3_PAGE_SIZE;
+}
+
+uint8_t *conf_pages_at(uint64_t iova, size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)iova;
+	return at == MAP_FAILED ? NULL : at;
 }
 
 int conf_page_map(struct conf *c, unsigned page)
@@ -305,7 +324,7 @@ static void *reserve(size_t bytes, int access)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-static bool make(struct conf_native *n, unsigned rank)
+static bool make(struct conf_host *n, unsigned rank)
 {
 	const struct t3_dev_config config = {
 		.memory_size = MEMORY,
@@ -351,15 +370,15 @@ static int open_one(struct conf_device *d, const char *bdf)
 		return -1;
 	}
 	snprintf(d->bdf, sizeof(d->bdf), "%s", bdf);
-	d->native = &devices[number];
-	d->native->master = true;
-	d->regs = d->native->regs;
-	d->memory = d->native->memory;
-	d->aperture = d->native->aperture;
+	d->host = &devices[number];
+	d->host->master = true;
+	d->regs = d->host->regs;
+	d->memory = d->host->memory;
+	d->aperture = d->host->aperture;
 	d->regs_bytes = T3_BAR_REGS_SIZE;
 	d->memory_bytes = MEMORY;
 	d->aperture_bytes = APERTURE;
-	d->vectors = d->native->vectors = T3_MAX_VECTORS;
+	d->vectors = d->host->vectors = T3_MAX_VECTORS;
 	return conf_identify(d);
 }
 
@@ -384,7 +403,7 @@ int conf_open(struct conf *c, char *const *bdfs, unsigned count)
 void conf_close(struct conf *c)
 {
 	(void)c;
-	for (struct conf_native *n = devices; n < devices + DEVICES && n->dev; n++) {
+	for (struct conf_host *n = devices; n < devices + DEVICES && n->dev; n++) {
 		t3_dev_detach(n->dev);
 		t3_dev_free(n->dev);
 		munmap(n->memory, MEMORY);
