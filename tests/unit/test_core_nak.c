@@ -4,6 +4,7 @@
  * MALFORMED alone: no source can be brought to send such a packet.
  */
 #include "host.h"
+#include "migrate.h"
 #include "space/space_private.h"
 
 /* Rank 0 stores into segment 3 (REMOTE), rank 1 has segment 6 (LOCAL) for it. */
@@ -408,6 +409,32 @@ static void test_malformed(void **state)
 	host_free(p.host);
 }
 
+/* A copy taken at any moment of the way of a packet and its response has the fault, too. */
+static void test_copied(void **state)
+{
+	uint32_t events, left = 1;
+
+	(void)state;
+	for (events = 0; left; events++) {
+		struct pair p = prepare();
+		struct host *copy;
+
+		p.import.op_mask = ~(1u << T3_OP_ADD) & 15;
+		go(&p);
+		t3_fabric_set_inline_budget(p.host->fabric, 0);
+		store(&p);
+		left = !events || t3_fabric_run(p.host->fabric, events);
+		copy = host_clone(p.host);
+		host_free(p.host);
+		p.host = copy;
+		p.a = &copy->dev[0];
+		p.b = &copy->dev[1];
+		host_drain(copy);
+		expect(&p, T3_NAK_NO_GRANT, true);
+	}
+	assert_in_range(events, 4, 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -417,7 +444,7 @@ int main(void)
 		cmocka_unit_test(test_bounds),	       cmocka_unit_test(test_overshoot),
 		cmocka_unit_test(test_all_or_nothing), cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_endings),	       cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_dropped),	       cmocka_unit_test(test_copied),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

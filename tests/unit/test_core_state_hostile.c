@@ -8,6 +8,7 @@
 #include "gemm.h"
 #include "migrate.h"
 #include "ring.h"
+#include "space/space_private.h"
 
 #define RANKS  2u
 #define VALUES 3u
@@ -282,6 +283,28 @@ static void test_other_resets(void **state)
 	host_free(good);
 }
 
+/* A clock that could wrap is none that stores made, and the next save would be refused. */
+static void test_tracker_clock(void **state)
+{
+	struct host *good = good_host(), *other = host_clone(good);
+	struct t3_tracker *tracker = &t3_spaces(good->dev[0].dev)->tracker;
+	struct blobs blobs;
+
+	(void)state;
+	tracker->clock = T3_TIME_MAX;
+	blobs_save(&blobs, good);
+	assert_string_equal(blobs_load(&blobs, other, 0), "a time is out of range");
+	t3_fabric_clear(other->fabric);
+	blobs_free(&blobs);
+	tracker->clock = T3_TIME_MAX - 1;
+	blobs_save(&blobs, good);
+	assert_null(blobs_load(&blobs, other, 0));
+	use(other);
+	blobs_free(&blobs);
+	host_free(other);
+	host_free(good);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +312,7 @@ int main(void)
 		cmocka_unit_test(test_lengths),
 		cmocka_unit_test(test_other_machine),
 		cmocka_unit_test(test_other_resets),
+		cmocka_unit_test(test_tracker_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,7 +112,7 @@ void t3_visit_tracker(struct t3_stream *s, struct t3_dev *dev)
 
 	for (i = 0; i < size; i++)
 		count += tracker->entry[i].segment != NULL;
-	t3_stream_u64(s, &tracker->clock);
+	t3_stream_time(s, &tracker->clock);
 	t3_stream_below(s, &count, size + 1, "the tracker has too many entries");
 	for (i = 0; count && !s->refused; count--, i++) {
 		uint32_t place;
