@@ -230,8 +230,7 @@ int main(int argc, char **argv)
 	add_caps_tests();
 	add_power_tests();
 	add_topology_tests();
-	add_regs_tests();
-	add_space_tests();
+	add_host_dma_tests();
 	add_irq_tests();
 	add_fabric_tests();
 	add_reset_tests();

@@ -199,6 +199,29 @@ static void test_iommu_fault(void)
 	vm_end(vm);
 }
 
+/* A device without fabric= has one of its own, and no two of those are the same. */
+static void test_private_fabric(void)
+{
+	struct t3_vm *vm = vm_start(1, "-device t3,addr=5,memory-size=64M -device t3,addr=6");
+	struct t3_test_dev lone = vm->dev[0], other = vm->dev[0];
+
+	lone.rank = 1;
+	lone.pci.devfn = QPCI_DEVFN(5, 0);
+	dev_map(&lone);
+	other.rank = 2;
+	other.pci.devfn = QPCI_DEVFN(6, 0);
+	dev_map(&other);
+	g_assert_cmphex(reg_read(&lone, T3_REG_RANK), ==, 0);
+	g_assert_cmphex(reg_read(&lone, T3_REG_RANKS), ==, 1);
+	g_assert_cmphex(reg_read(&lone, T3_REG_TOPOLOGY), ==, T3_TOPOLOGY_NONE);
+	g_assert_cmphex(reg_read64(&lone, T3_REG_FABRIC_ID), !=, 0);
+	g_assert_cmphex(reg_read64(&lone, T3_REG_FABRIC_ID), !=,
+			reg_read64(&other, T3_REG_FABRIC_ID));
+	g_assert_cmphex(reg_read64(&lone, T3_REG_FABRIC_ID), !=,
+			reg_read64(&vm->dev[0], T3_REG_FABRIC_ID));
+	vm_end(vm);
+}
+
 void add_topology_tests(void)
 {
 	qtest_add_func("/t3/topology/multifunction-ports-32", test_multifunction);
@@ -207,4 +230,5 @@ void add_topology_tests(void)
 	qtest_add_func("/t3/topology/iommu", test_iommu_root);
 	qtest_add_func("/t3/topology/iommu-ports", test_iommu_ports);
 	qtest_add_func("/t3/topology/iommu-fault", test_iommu_fault);
+	qtest_add_func("/t3/topology/private", test_private_fabric);
 }
