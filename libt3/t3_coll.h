@@ -248,6 +248,24 @@ T3_API int t3_plan_put(struct t3_plan *plan, uint64_t first, const void *src, ui
 T3_API int t3_plan_put_tile(struct t3_plan *plan, uint32_t chunk, uint64_t tile, const void *src,
 			    size_t src_pitch);
 /*
+ * Say that a chunk of the input lies at a multiple of 8 of a buffer of the plan's device, without
+ * gaps. From the next epoch on the device reads it there. t3_plan_put() and t3_plan_put_tile() of
+ * that memory, as t3_buffer_map() shows it, then copy nothing. Leave it unchanged from its put until
+ * t3_plan_wait() has returned 0. A put of other memory copies it to that place. With buffer NULL and
+ * offset 0 puts copy to the plan's own memory again, as at first, and the buffer can be destroyed.
+ *
+ * Call it between epochs. It releases the last one, whose result stays valid until the next arm. It
+ * makes a system call for each segment of the chunk. After an error puts of the chunk copy to the
+ * plan's own memory.
+ * Errors: -EBUSY: the last epoch was not waited for. -ERANGE: the rank has no such input, or the
+ * chunk is empty. -EINVAL: the offset is no multiple of 8, or the buffer is too short. Where a
+ * segment has several rows of which the chunk is one (ALL_TO_ALL), the buffer must have bytes for
+ * the others before and after it. -EOPNOTSUPP: the chunk is not staged (T3_PATH_STORE), or the
+ * buffer is not memory of this device. Also those of all calls of an epoch.
+ */
+T3_API int t3_plan_bind(struct t3_plan *plan, uint32_t chunk, struct t3_buffer *buffer,
+			uint64_t offset);
+/*
  * Get a chunk of the input in the aperture. With it a program can use t3_store_tile() and the like
  * instead of t3_plan_put(), once the plan is ready. The view is the same in all epochs.
  * Errors: -ERANGE: the rank has no such input. -ENODATA: the chunk is empty. -EFBIG: it is an array
@@ -264,6 +282,12 @@ T3_API int t3_plan_wait(struct t3_plan *plan, int64_t deadline_ns);
  * REDUCE_SCATTER with an empty chunk has 0 bytes. Errors: -EBUSY: the epoch was not waited for.
  */
 T3_API int t3_plan_result(const struct t3_plan *plan, const void **data, uint64_t *bytes);
+/*
+ * Get the place of the result as an operand of jobs, such as a copy. The plan owns the buffer. The
+ * place is the same in all epochs. What it holds is valid as above.
+ */
+T3_API int t3_plan_result_buffer(const struct t3_plan *plan, const struct t3_buffer **buffer,
+				 uint64_t *offset);
 
 /* The plan's space, for GEMM jobs, eventfds and the like; and the epoch armed last, 0 for none. */
 T3_API struct t3_space *t3_plan_space(const struct t3_plan *plan);

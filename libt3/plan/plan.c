@@ -42,6 +42,16 @@ static void show_epoch(struct t3_plan *plan)
 	say(plan, PLAN_ARMED);
 }
 
+int t3_plan_release(struct t3_plan *plan)
+{
+	int ret = 0;
+
+	if (plan->epoch && !plan->released)
+		ret = t3_release(plan->space, plan->epoch);
+	plan->released = !ret;
+	return ret;
+}
+
 int t3_plan_arm(struct t3_plan *plan)
 {
 	int ret = check(plan, plan && plan->epoch ? PLAN_COMPLETE : PLAN_IDLE);
@@ -50,8 +60,7 @@ int t3_plan_arm(struct t3_plan *plan)
 		return ret;
 	if (plan->epoch == UINT32_MAX)
 		return -EOVERFLOW;
-	if (plan->epoch)
-		ret = t3_release(plan->space, plan->epoch);
+	ret = t3_plan_release(plan);
 	if (!ret)
 		ret = begin(plan);
 	if (!ret)
@@ -59,6 +68,7 @@ int t3_plan_arm(struct t3_plan *plan)
 	if (ret)
 		return t3_plan_fail(plan, ret, INT64_MAX);
 	plan->epoch++;
+	plan->released = false;
 	show_epoch(plan);
 	return 0;
 }
@@ -215,6 +225,16 @@ int t3_plan_result(const struct t3_plan *plan, const void **data, uint64_t *byte
 		*data = plan->memory + plan->layout.result_offset;
 	if (bytes)
 		*bytes = plan->layout.result_bytes;
+	return 0;
+}
+
+int t3_plan_result_buffer(const struct t3_plan *plan, const struct t3_buffer **buffer,
+			  uint64_t *offset)
+{
+	if (!plan || !buffer || !offset)
+		return -EINVAL;
+	*buffer = plan->buffer;
+	*offset = plan->layout.result_offset;
 	return 0;
 }
 

@@ -48,6 +48,7 @@ struct t3_plan {
 	struct plan_board *board;
 	enum plan_phase phase;
 	uint32_t epoch;
+	bool released;	/* the last epoch, before the next arm */
 	int error;	/* the plan can only be destroyed */
 	bool told_gone; /* the text names the rank that ended */
 	char text[PLAN_TEXT_SIZE];
@@ -88,6 +89,9 @@ int t3_plan_grant(struct t3_plan *plan, uint32_t to, struct plan_grant *grant);
 /* Make the segments that send, and the producers. All grants are there. */
 int t3_plan_map(struct t3_plan *plan);
 void t3_plan_free(struct t3_plan *plan);
+
+/* Release the last epoch, if there is one that was not released. */
+int t3_plan_release(struct t3_plan *plan);
 
 /*
  * The epoch that a rank has armed last, as the board shows it. Nothing is known of a rank on another

@@ -166,6 +166,19 @@ int t3_producer_create(struct t3_device *dev, struct t3_space *space,
 	return 0;
 }
 
+int t3_producer_move(struct t3_producer *p, struct t3_buffer *buffer, uint64_t offset)
+{
+	int ret;
+
+	/* A producer that stores has no image, and a caller's staging is the caller's. */
+	if (!p->own || (buffer && buffer->fd != p->space->fd))
+		return -EOPNOTSUPP;
+	ret = stage_in(p, buffer ? buffer : p->own, offset);
+	if (!ret)
+		note_generation(p);
+	return ret;
+}
+
 void t3_producer_destroy(struct t3_producer *p)
 {
 	if (!p)
@@ -262,6 +275,13 @@ static int check_run(const struct t3_producer *p, uint32_t row, uint32_t col, ui
 	return 0;
 }
 
+/* Data that lies in the image already is where the device reads it. */
+static void stage(volatile unsigned char *to, const unsigned char *from, uint32_t bytes)
+{
+	if (to != from)
+		memcpy((unsigned char *)(uintptr_t)to, from, bytes);
+}
+
 int t3_producer_put(struct t3_producer *p, uint32_t row, uint32_t col, const void *src,
 		    uint32_t bytes)
 {
@@ -282,12 +302,20 @@ int t3_producer_put(struct t3_producer *p, uint32_t row, uint32_t col, const voi
 		part = part_at(p, row, col);
 		n = part.room < bytes ? part.room : bytes;
 		if (p->path == T3_PATH_DOORBELL)
-			memcpy((unsigned char *)(uintptr_t)to, from, n);
+			stage(to, from, n);
 		else
 			t3_store_row(to, from, n, &caller);
 		add(p, &part, n, &caller);
 	}
 	return 0;
+}
+
+static int stage_tile(const struct t3_producer *p, uint64_t index, const struct t3_tile *tile,
+		      const void *src, size_t src_pitch)
+{
+	if (src == p->view.base + tile->offset && src_pitch == p->view.desc.pitch)
+		return 0;
+	return t3_stage_rows(&p->view, index, src, src_pitch);
 }
 
 int t3_producer_put_tile(struct t3_producer *p, uint64_t index, const void *src, size_t src_pitch)
@@ -304,7 +332,7 @@ int t3_producer_put_tile(struct t3_producer *p, uint64_t index, const void *src,
 		return ret;
 	if (count_of(p, index))
 		return -EOVERFLOW;
-	ret = p->path == T3_PATH_DOORBELL ? t3_stage_rows(&p->view, index, src, src_pitch)
+	ret = p->path == T3_PATH_DOORBELL ? stage_tile(p, index, &tile, src, src_pitch)
 					  : t3_store_rows(&p->view, index, src, src_pitch, &caller);
 	if (ret)
 		return ret;

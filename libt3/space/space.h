@@ -93,6 +93,16 @@ uint32_t t3_tile_room(const struct t3_segment_desc *desc, uint32_t col);
 /* Bytes from the first to the last one of a checked desc, with padding. */
 uint64_t t3_desc_extent(const struct t3_segment_desc *desc);
 
+struct t3_producer;
+
+/*
+ * Let a producer stage in another image of its segment, at a multiple of 8 of that buffer, while the
+ * space is idle. What a put finds in its place there is not copied. NULL and 0: the producer's own
+ * image. Errors: -EOPNOTSUPP: it has no image of its own, or the buffer is another device's. Those of
+ * t3_staging_bind().
+ */
+int t3_producer_move(struct t3_producer *producer, struct t3_buffer *buffer, uint64_t offset);
+
 /* One store of 1, 2, 4 or 8 bytes, aligned. */
 void t3_store_one(volatile void *dst, uint64_t value, uint32_t width);
 
