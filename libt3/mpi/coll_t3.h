@@ -6,9 +6,14 @@
  *	component.c   what Open MPI loads: parameters, counters, versions
  *	module.c      the component on one communicator
  *	setup.c       the ranks of a communicator agree whether T3 works there
+ *	device.c      the device of this process
+ *	pool.c        what Open MPI asks for the memory of MPI_Alloc_mem
+ *	memory.c      blocks of that memory, in the device
+ *	reach.c       whether Open MPI can send what lies there
  *	types.c       which MPI types and operations a device has
  *	plans.c       the plans of a communicator
  *	piece.c       how a message is cut into pieces, and a piece's way in and out
+ *	place.c       pieces whose input or result is in blocks of MPI_Alloc_mem
  *	run.c         a collective that blocks
  *	later.c       collectives that do not block
  *	reduce.c      MPI's functions that compute
@@ -20,9 +25,9 @@
  * the ranks have agreed on before.
  *
  * Threads (MPI_THREAD_MULTIPLE): MPI lets one thread at a time call a collective on a communicator, so
- * a module needs no lock. What all modules share has one each: the device (setup.c), and the list of
- * what goes on when MPI makes progress, which any thread does for all (later.c). Neither is held while
- * a rank waits for another.
+ * a module needs no lock. What all modules share has one each: the device (device.c), the list of
+ * blocks (memory.c), the queue (place.c), and the list of what goes on when MPI makes progress, which
+ * any thread does for all (later.c). None is held while a rank waits for another.
  */
 #ifndef COLL_T3_H
 #define COLL_T3_H
@@ -70,6 +75,8 @@ struct coll_t3_params {
 	unsigned int tile;
 	unsigned int setup_seconds;
 	unsigned int seconds;
+	unsigned long long memory_min, memory_max; /* of MPI_Alloc_mem */
+	unsigned long long device_min;		   /* bytes of a piece */
 };
 
 extern struct coll_t3_params coll_t3_params;
@@ -78,12 +85,16 @@ extern struct coll_t3_params coll_t3_params;
 struct coll_t3_counts {
 	unsigned long long by_t3[COLL_T3_CALLS];
 	unsigned long long passed_on[COLL_T3_CALLS];
+	/* Bytes that no processor has copied: of input that a device read in its place, of results. */
+	unsigned long long device_input, device_result;
+	unsigned long long memory; /* bytes of MPI_Alloc_mem in the device now */
 };
 
 extern struct coll_t3_counts coll_t3_counts;
 
 /* Threads count at the same time, each on its own communicator. */
 void coll_t3_count(unsigned long long *counter);
+void coll_t3_count_bytes(unsigned long long *counter, unsigned long long bytes);
 
 /* Say it when coll_t3_verbose is at least level: 1: communicators and sums, 10: each call. */
 void coll_t3_say(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -151,8 +162,45 @@ bool coll_t3_ready(coll_t3_module_t *m);
 /* The least of a number of all ranks, by the next component. A negative error number if it fails. */
 int coll_t3_agree(coll_t3_module_t *m, int mine);
 void coll_t3_leave(coll_t3_module_t *m);
+
+/* ---------------------------------------------------------------------- device.c */
+
+/* Open the device of this process, unless it is open. Return the same error each time. */
+int coll_t3_open_device(void);
+/* The device, once it was opened; and why it was not. */
+struct t3_device *coll_t3_device(void);
+const char *coll_t3_device_error(void);
 /* At the end of the process. */
 void coll_t3_close_device(void);
+
+/* ---------------------------------------------------------------------- pool.c */
+
+/* Offer device memory to MPI_Alloc_mem, from the component's open to its close. */
+void coll_t3_open_pool(void);
+void coll_t3_close_pool(void);
+
+/* ---------------------------------------------------------------------- reach.c */
+
+/* Whether all that Open MPI sends messages by can send device memory; else write why not. */
+bool coll_t3_can_send(char *why, size_t size);
+
+/* ---------------------------------------------------------------------- memory.c */
+
+/* Return mapped device memory, or NULL where there is none to be had. Any thread may. */
+void *coll_t3_alloc(size_t bytes, size_t align);
+/* Free what coll_t3_alloc() has returned. */
+void coll_t3_free(void *at);
+/* Free all of it. */
+void coll_t3_free_all(void);
+
+/* Where bytes lie in device memory. */
+struct coll_t3_place {
+	struct t3_buffer *buffer;
+	uint64_t offset;
+};
+
+/* Return whether all of these bytes are in one block of coll_t3_alloc(). */
+bool coll_t3_find(const void *at, size_t bytes, struct coll_t3_place *place);
 
 /* ---------------------------------------------------------------------- types.c */
 
@@ -203,6 +251,8 @@ struct coll_t3_pieces {
 	/* Those of the last piece, which may be shorter. */
 	uint64_t last;
 	struct t3_plan *last_plan;
+	uint32_t
+		bound; /* chunks of the plan whose input the device reads in its place, bit by chunk */
 };
 
 /* Cut a job, and get its plans. All of them are there before anything is written. */
@@ -211,7 +261,28 @@ int coll_t3_cut(coll_t3_module_t *m, const struct coll_t3_job *job, bool make,
 /* Go on with the next piece. Return false if there is none. */
 bool coll_t3_next_piece(struct coll_t3_pieces *p);
 int coll_t3_put(const struct coll_t3_pieces *p);
-int coll_t3_take(const struct coll_t3_pieces *p);
+/* may_wait: the device may copy the result, which takes a system call and a sleep. */
+int coll_t3_take(const struct coll_t3_pieces *p, bool may_wait);
+/* The input of a chunk, which begins at that element of the whole. */
+const char *coll_t3_source(const struct coll_t3_pieces *p, uint32_t chunk, uint64_t first);
+/* Where the elements of a part begin that this piece holds, from the part of rank 0. */
+size_t coll_t3_offset(const struct coll_t3_pieces *p, uint64_t part);
+
+/* ---------------------------------------------------------------------- place.c */
+
+/*
+ * Before the arm of a piece: let the device read its input in its place, where it lies in a block of
+ * MPI_Alloc_mem. What cannot be is copied as ever.
+ */
+void coll_t3_bind(struct coll_t3_pieces *p);
+/* Before the plan goes on to other memory, and the program may free this. Between epochs. */
+void coll_t3_unbind(struct coll_t3_pieces *p);
+/*
+ * Copy the result of a piece by the device and wait for it, where it goes to a block of MPI_Alloc_mem.
+ * Return false if that is not so, or has failed: then the caller copies.
+ */
+bool coll_t3_take_by_device(const struct coll_t3_pieces *p, uint64_t bytes);
+void coll_t3_close_queue(void);
 
 /* ---------------------------------------------------------------------- run.c */
 

@@ -42,15 +42,23 @@ struct coll_t3_params coll_t3_params = {
 	.tile = 0,
 	.setup_seconds = 60,
 	.seconds = 0,
+	.memory_min = 65536,
+	.memory_max = 0,
+	.device_min = 524288,
 };
 
 struct coll_t3_counts coll_t3_counts;
 
 static int stream = -1;
 
+void coll_t3_count_bytes(unsigned long long *counter, unsigned long long bytes)
+{
+	__atomic_add_fetch(counter, bytes, __ATOMIC_RELAXED);
+}
+
 void coll_t3_count(unsigned long long *counter)
 {
-	__atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
+	coll_t3_count_bytes(counter, 1);
 }
 
 /* ---------------------------------------------------------------------- messages */
@@ -118,6 +126,15 @@ static void register_thresholds(void)
 	}
 }
 
+static void add_counter(const char *name, const char *help, int class, unsigned long long *value)
+{
+	mca_base_component_pvar_register(
+		&mca_coll_t3_component.collm_version, name, help, OPAL_INFO_LVL_4, class,
+		MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MPI_T_BIND_NO_OBJECT,
+		MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL, NULL,
+		value);
+}
+
 static void register_counter(const char *name, const char *what, unsigned long long *value)
 {
 	char full[64], help[120];
@@ -125,11 +142,7 @@ static void register_counter(const char *name, const char *what, unsigned long l
 	snprintf(full, sizeof(full), "%s_%s", what, name);
 	snprintf(help, sizeof(help), "Calls of MPI's %s that were %s", name,
 		 *what == 't' ? "done by T3" : "passed on to the next component");
-	mca_base_component_pvar_register(
-		&mca_coll_t3_component.collm_version, full, help, OPAL_INFO_LVL_4,
-		MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL,
-		MPI_T_BIND_NO_OBJECT, MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS,
-		NULL, NULL, NULL, value);
+	add_counter(full, help, MCA_BASE_PVAR_CLASS_COUNTER, value);
 }
 
 static void register_counters(void)
@@ -140,6 +153,34 @@ static void register_counters(void)
 		register_counter(coll_t3_names[i], "t3", &coll_t3_counts.by_t3[i]);
 		register_counter(coll_t3_names[i], "next", &coll_t3_counts.passed_on[i]);
 	}
+	add_counter("device_input",
+		    "Bytes of input that the device read in the memory of MPI_Alloc_mem itself",
+		    MCA_BASE_PVAR_CLASS_COUNTER, &coll_t3_counts.device_input);
+	add_counter("device_result",
+		    "Bytes of results that the device copied to the memory of MPI_Alloc_mem",
+		    MCA_BASE_PVAR_CLASS_COUNTER, &coll_t3_counts.device_result);
+	add_counter("device_memory", "Bytes of MPI_Alloc_mem that are device memory now",
+		    MCA_BASE_PVAR_CLASS_LEVEL, &coll_t3_counts.memory);
+}
+
+static void register_memory(void)
+{
+	struct coll_t3_params *p = &coll_t3_params;
+
+	parameter("memory_min",
+		  "Smallest request of MPI_Alloc_mem in bytes that gets device memory",
+		  MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &p->memory_min);
+	parameter(
+		"memory_max",
+		"Bytes of device memory that MPI_Alloc_mem gives at most; what is more is ordinary "
+		"memory. Plans need device memory, too. 0: half of the device's memory",
+		MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &p->memory_max);
+	parameter(
+		"device_min",
+		"Smallest piece in bytes that the device reads in memory of MPI_Alloc_mem itself, "
+		"or copies to it. A shorter one is copied by the processor, in less time than "
+		"the system calls take",
+		MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &p->device_min);
 }
 
 static int coll_t3_register(void)
@@ -189,6 +230,7 @@ static int coll_t3_register(void)
 		  "waits, "
 		  "as MPI does. A rank that has ended is found out at once",
 		  MCA_BASE_VAR_TYPE_UNSIGNED_INT, &p->seconds);
+	register_memory();
 	register_counters();
 	return OMPI_SUCCESS;
 }
@@ -250,6 +292,7 @@ static int coll_t3_open(void)
 	if (!same_version() || !usable_params())
 		return OPAL_ERR_NOT_AVAILABLE;
 	stream = opal_output_open(NULL);
+	coll_t3_open_pool();
 	return OMPI_SUCCESS;
 }
 
@@ -280,6 +323,8 @@ static int coll_t3_close(void)
 		stream = -1;
 	}
 	coll_t3_close_later();
+	coll_t3_close_pool();
+	coll_t3_close_queue();
 	coll_t3_close_device();
 	return OMPI_SUCCESS;
 }

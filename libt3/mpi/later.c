@@ -86,6 +86,7 @@ static int advance(coll_t3_later_t *l)
 	switch (l->step) {
 	case TO_ARM:
 		l->end = coll_t3_limit();
+		coll_t3_bind(p);
 		ret = t3_plan_arm(p->plan);
 		l->step = TO_BE_READY;
 		break;
@@ -99,7 +100,7 @@ static int advance(coll_t3_later_t *l)
 	case TO_COMPLETE:
 		ret = t3_plan_wait(p->plan, limit);
 		if (!ret)
-			ret = coll_t3_take(p);
+			ret = coll_t3_take(p, false);
 		if (!ret && !coll_t3_next_piece(p))
 			return 1;
 		if (!ret)
@@ -137,6 +138,7 @@ static int finish(coll_t3_later_t *l, int ret)
 {
 	coll_t3_module_t *m = l->module;
 
+	coll_t3_unbind(&l->pieces);
 	if (ret == 1) {
 		coll_t3_count(&coll_t3_counts.by_t3[l->job.call]);
 		coll_t3_say(10, "%s on %s is done by T3", coll_t3_names[l->job.call],

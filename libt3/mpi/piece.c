@@ -7,22 +7,22 @@
 
 /* ---------------------------------------------------------------------- in and out */
 
-/* Where the elements of a part begin that this piece holds. */
-static size_t offset(const struct coll_t3_pieces *p, uint64_t part)
+size_t coll_t3_offset(const struct coll_t3_pieces *p, uint64_t part)
 {
 	return (part * p->job->count + p->first) * p->job->element;
 }
 
-/* The input of a chunk: of its part, or of the one part that there is. */
-static const char *source(const struct coll_t3_pieces *p, uint32_t chunk, uint64_t first)
+/* Of its part, or of the one part that there is. */
+const char *coll_t3_source(const struct coll_t3_pieces *p, uint32_t chunk, uint64_t first)
 {
 	const char *in = p->job->in;
 
 	if (p->parts == 1)
-		return in + offset(p, 0) + first * p->job->element;
-	return in + offset(p, p->job->collective == T3_ALL_GATHER ? 0 : chunk);
+		return in + coll_t3_offset(p, 0) + first * p->job->element;
+	return in + coll_t3_offset(p, p->job->collective == T3_ALL_GATHER ? 0 : chunk);
 }
 
+/* What is bound is not copied by the put. */
 int coll_t3_put(const struct coll_t3_pieces *p)
 {
 	uint64_t first, count;
@@ -32,22 +32,25 @@ int coll_t3_put(const struct coll_t3_pieces *p)
 	for (i = 0; !ret && (chunk = t3_plan_order(p->plan, i)) != T3_PLAN_NO_CHUNK; i++) {
 		t3_plan_chunk(p->plan, chunk, &first, &count);
 		if (count)
-			ret = t3_plan_put(p->plan, first, source(p, chunk, first), count);
+			ret = t3_plan_put(p->plan, first, coll_t3_source(p, chunk, first), count);
+		if (!ret && p->bound >> chunk & 1)
+			coll_t3_count_bytes(&coll_t3_counts.device_input, count * p->job->element);
 	}
 	return ret;
 }
 
-int coll_t3_take(const struct coll_t3_pieces *p)
+int coll_t3_take(const struct coll_t3_pieces *p, bool may_wait)
 {
 	size_t bytes = p->count * p->job->element;
 	uint64_t all, at, part;
 	const void *result;
 	int ret = t3_plan_result(p->plan, &result, &all);
 
-	if (ret || !p->job->out)
+	if (ret || !p->job->out || (may_wait && coll_t3_take_by_device(p, all)))
 		return ret;
 	for (at = part = 0; at < all; at += bytes, part++)
-		memcpy((char *)p->job->out + offset(p, part), (const char *)result + at, bytes);
+		memcpy((char *)p->job->out + coll_t3_offset(p, part), (const char *)result + at,
+		       bytes);
 	return 0;
 }
 
@@ -101,6 +104,8 @@ static void choose_plan(struct coll_t3_pieces *p)
 {
 	if (p->job->count - p->first > p->last)
 		return;
+	if (p->plan != p->last_plan)
+		coll_t3_unbind(p);
 	p->plan = p->last_plan;
 	p->count = p->last;
 }

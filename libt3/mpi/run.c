@@ -89,10 +89,13 @@ int64_t coll_t3_limit(void)
 				      : INT64_MAX;
 }
 
-static int run_piece(const struct coll_t3_pieces *p)
+static int run_piece(struct coll_t3_pieces *p)
 {
 	int64_t end = coll_t3_limit();
-	int ret = t3_plan_arm(p->plan);
+	int ret;
+
+	coll_t3_bind(p);
+	ret = t3_plan_arm(p->plan);
 
 	if (!ret)
 		ret = await(p->plan, false, end);
@@ -100,7 +103,7 @@ static int run_piece(const struct coll_t3_pieces *p)
 		ret = coll_t3_put(p);
 	if (!ret)
 		ret = await(p->plan, true, end);
-	return ret ? ret : coll_t3_take(p);
+	return ret ? ret : coll_t3_take(p, true);
 }
 
 enum coll_t3_end coll_t3_run(coll_t3_module_t *m, const struct coll_t3_job *job)
@@ -121,6 +124,7 @@ enum coll_t3_end coll_t3_run(coll_t3_module_t *m, const struct coll_t3_job *job)
 	do
 		ret = run_piece(&p);
 	while (!ret && coll_t3_next_piece(&p));
+	coll_t3_unbind(&p);
 	if (ret)
 		return coll_t3_break(m, job->call,
 				     *t3_plan_error(p.plan) ? t3_plan_error(p.plan)

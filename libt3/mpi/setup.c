@@ -5,103 +5,9 @@
  * in the same call. A program that sends only small messages never opens a device.
  */
 #include <errno.h>
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "coll_t3.h"
-
-#include "opal/util/proc.h"
-
-/* The device of this process, for all communicators. The lock is for its opening. */
-static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-static struct t3_device *device;
-static int device_error;
-static char device_text[256];
-
-static int no_device(int error, const char *why)
-{
-	snprintf(device_text, sizeof(device_text), "%s", why);
-	return error;
-}
-
-/* The index in `t3 list` of the device that coll_t3_device says, or a negative error number. */
-static int wanted_index(void)
-{
-	uint32_t local = opal_process_info.my_local_rank, i;
-	const char *at = coll_t3_params.device;
-	unsigned long index;
-	char *end;
-
-	if (!strcmp(at, "auto"))
-		return (int)local;
-	if (!strcmp(at, "none"))
-		return no_device(-ENODEV, "coll_t3_device is none");
-	for (i = 0;; i++, at = end + 1) {
-		index = strtoul(at, &end, 10);
-		if (*at < '0' || *at > '9' || index > 1000 || (*end && *end != ','))
-			return no_device(-EINVAL, "coll_t3_device is not auto, none or a list of "
-						  "indexes such as 0,1,2,3");
-		if (i == local)
-			return (int)index;
-		if (!*end)
-			return no_device(-ENODEV,
-					 "coll_t3_device lists fewer devices than the node "
-					 "has ranks");
-	}
-}
-
-static int can_all(const struct t3_device *dev)
-{
-	const uint64_t needed =
-		DRM_T3_FEATURE_STAGING | DRM_T3_FEATURE_MINMAX | DRM_T3_FEATURE_BYTES;
-	struct drm_t3_device_info info;
-	int ret = t3_device_info(dev, &info);
-
-	if (ret)
-		return no_device(ret, "the device does not answer");
-	if ((info.features & needed) != needed)
-		return no_device(-EOPNOTSUPP, "the device lacks staging, min and max, or bytes");
-	return 0;
-}
-
-static int open_device(void)
-{
-	int index = wanted_index(), ret;
-	char why[200];
-
-	if (index < 0)
-		return index;
-	ret = t3_device_open_index((size_t)index, &device);
-	if (ret) {
-		t3_device_explain(NULL, ret, why, sizeof(why));
-		snprintf(device_text, sizeof(device_text), "device %d: %.200s", index, why);
-		return ret;
-	}
-	ret = can_all(device);
-	if (ret)
-		coll_t3_close_device();
-	return ret;
-}
-
-void coll_t3_close_device(void)
-{
-	t3_device_close(device);
-	device = NULL;
-	device_error = 0;
-}
-
-static int own_device(void)
-{
-	int ret;
-
-	pthread_mutex_lock(&opening);
-	if (!device && !device_error)
-		device_error = open_device();
-	ret = device_error;
-	pthread_mutex_unlock(&opening);
-	return ret;
-}
 
 int coll_t3_agree(coll_t3_module_t *m, int mine)
 {
@@ -135,7 +41,7 @@ static int join(coll_t3_module_t *m, char *why)
 	};
 	int64_t end = t3_deadline(coll_t3_params.setup_seconds * 1000000000ull);
 
-	return t3_comm_create_bootstrap(device, &desc, end, &m->t3);
+	return t3_comm_create_bootstrap(coll_t3_device(), &desc, end, &m->t3);
 }
 
 /* own is this rank's error, or 0 when only another rank has one. */
@@ -152,10 +58,10 @@ static void turn_off(coll_t3_module_t *m, int own, int least, const char *why)
 static void set_up(coll_t3_module_t *m)
 {
 	char why[T3_COMM_TEXT_SIZE] = "";
-	int own = own_device(), least = coll_t3_agree(m, own);
+	int own = coll_t3_open_device(), least = coll_t3_agree(m, own);
 
 	if (least) {
-		turn_off(m, own, least, device_text);
+		turn_off(m, own, least, coll_t3_device_error());
 		return;
 	}
 	own = join(m, why);
