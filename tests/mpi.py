@@ -19,6 +19,9 @@ BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))
 COMPONENT = BUILD / "mca_coll_t3.so"
 PROGRAM = BUILD / "mpi" / "mpi_collectives"
+MEMORY = BUILD / "mpi" / "mpi_memory"
+# Open MPI's processes read each other's memory by the kernel, which cannot read a device's.
+BY_MESSAGES = "--mca btl_vader_single_copy_mechanism emulated --mca smsc ^cma,knem,xpmem"
 SECONDS = 400
 
 
@@ -35,12 +38,12 @@ def execute(command, env=None):
     return done.returncode, done.stdout + done.stderr
 
 
-def on_host(component, *options):
+def on_host(component, *options, program=(PROGRAM, "next")):
     """mpirun, with the component and without devices or a network."""
     env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
            "OMPI_MCA_btl": "self,vader", "OMPI_MCA_plm": "isolated", "LD_LIBRARY_PATH": str(BUILD),
            "OMPI_MCA_mca_base_component_path": f"{component.parent}:{own_components()}"}
-    return execute(["mpirun", "--oversubscribe", "-n", "2", *options, PROGRAM, "next"], env)
+    return execute(["mpirun", "--oversubscribe", "-n", "2", *options, *program], env)
 
 
 def in_vm(name, options, script):
@@ -61,6 +64,13 @@ def without_a_device_all_is_passed_on_and_says_why(_place):
     must(status == 0 and passed(text, 2), text)
     must("MPI_COMM_WORLD is not T3's: No such device: device 1: " in text, text)
     must(len(re.findall(r"coll:t3: 0 calls by T3, [1-9]\d* passed on", text)) == 2, text)
+
+
+def without_a_device_mpi_alloc_mem_gives_ordinary_memory(_place):
+    status, text = on_host(COMPONENT, *BY_MESSAGES.split(), "--mca", "coll_t3_verbose", "1",
+                           program=(MEMORY, "ordinary"))
+    must(status == 0 and passed(text, 2), text)
+    must("MPI_Alloc_mem of 1048581 bytes is ordinary memory: device 1: " in text, text)
 
 
 def another_version_of_open_mpi_is_refused(place):
@@ -104,6 +114,31 @@ def t3_does_what_it_can_and_the_results_are_right(_place):
     # Of three ranks two have devices. T3 has done nothing but the calls among those.
     must(sums[0] == 0 and 0 < sums[1] == sums[2] < sums[3], text)
     must("another rank says: No such device" in text, text)
+
+
+def device_memory(name, words):
+    options = f"{BY_MESSAGES} --mca coll_t3_verbose 1 --mca coll_t3_piece 65536 --mca coll_t3_device_min 4096"
+    status, text = in_vm(name, ["--ranks", "4"], f"mpirun -n 4 {options} mpi_memory device {words}")
+    must(status == 0 and passed(text, 4), text)
+    return text
+
+
+def mpi_alloc_mem_is_device_memory(_place):
+    text = device_memory("memory", "")
+    must("ordinary memory: there would be more than coll_t3_memory_max" in text, text)
+
+
+def threads_have_device_memory_of_their_own(_place):
+    device_memory("memory-threads", "threads")
+
+
+def mpi_alloc_mem_is_ordinary_memory_where_processes_read_each_other(_place):
+    options = "--mca coll_t3_verbose 1 --mca coll_t3_piece 65536"
+    status, text = in_vm("ordinary", ["--ranks", "2"],
+                         f"mpirun -n 2 {options} mpi_memory ordinary && "
+                         f"mpirun -n 2 {options} {BY_MESSAGES} --mca coll_t3_memory_min 1000000000 mpi_memory ordinary")
+    must(status == 0 and len(re.findall(r"^[1-9]\d+ checks on 2 ranks, 0 failed\r?$", text, re.M)) == 2, text)
+    must("is ordinary memory: btl/vader reads that alone" in text or "btl/sm reads that alone" in text, text)
 
 
 def threads_have_communicators_of_their_own(_place):

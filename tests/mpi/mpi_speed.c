@@ -2,53 +2,61 @@
 /*
  * How long a collective takes by T3, and by Open MPI's other components in the same processes:
  *
- *	mpirun -n 4 --mca coll_t3_allreduce_min 0 mpi_speed [allreduce [BYTES_FROM [BYTES_TO [RUNS]]]]
+ *	mpirun -n 4 --mca coll_t3_allreduce_min 0 mpi_speed [allreduce [BYTES_FROM [BYTES_TO [RUNS
+ *		[alloc]]]]]
  *
  * Both take turns, so that both have the same noise. A line has the message's bytes, the microseconds
- * of each (the median of the runs, of the slowest rank), and how many times faster T3 is.
+ * of each (the median of the runs, of the slowest rank), and how many times faster T3 is. With the word
+ * alloc T3 does both: with memory of MPI_Alloc_mem, and with ordinary memory.
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static MPI_Comm with_t3, without;
-static float *in, *out;
+/* What is compared. */
+struct side {
+	MPI_Comm comm;
+	float *in, *out;
+};
+
+static struct side first, second;
+static MPI_Comm without;
 static int ranks;
 
-static void allreduce(MPI_Comm comm, int count)
+static void allreduce(const struct side *s, int count)
 {
-	MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, comm);
+	MPI_Allreduce(s->in, s->out, count, MPI_FLOAT, MPI_SUM, s->comm);
 }
 
-static void reduce(MPI_Comm comm, int count)
+static void reduce(const struct side *s, int count)
 {
-	MPI_Reduce(in, out, count, MPI_FLOAT, MPI_SUM, 0, comm);
+	MPI_Reduce(s->in, s->out, count, MPI_FLOAT, MPI_SUM, 0, s->comm);
 }
 
-static void reduce_scatter_block(MPI_Comm comm, int count)
+static void reduce_scatter_block(const struct side *s, int count)
 {
-	MPI_Reduce_scatter_block(in, out, count / ranks, MPI_FLOAT, MPI_SUM, comm);
+	MPI_Reduce_scatter_block(s->in, s->out, count / ranks, MPI_FLOAT, MPI_SUM, s->comm);
 }
 
-static void allgather(MPI_Comm comm, int count)
+static void allgather(const struct side *s, int count)
 {
-	MPI_Allgather(in, count / ranks, MPI_FLOAT, out, count / ranks, MPI_FLOAT, comm);
+	MPI_Allgather(s->in, count / ranks, MPI_FLOAT, s->out, count / ranks, MPI_FLOAT, s->comm);
 }
 
-static void alltoall(MPI_Comm comm, int count)
+static void alltoall(const struct side *s, int count)
 {
-	MPI_Alltoall(in, count / ranks, MPI_FLOAT, out, count / ranks, MPI_FLOAT, comm);
+	MPI_Alltoall(s->in, count / ranks, MPI_FLOAT, s->out, count / ranks, MPI_FLOAT, s->comm);
 }
 
-static void bcast(MPI_Comm comm, int count)
+static void bcast(const struct side *s, int count)
 {
-	MPI_Bcast(in, count, MPI_FLOAT, 0, comm);
+	MPI_Bcast(s->in, count, MPI_FLOAT, 0, s->comm);
 }
 
 static const struct call {
 	const char *name;
-	void (*run)(MPI_Comm comm, int count);
+	void (*run)(const struct side *s, int count);
 } calls[] = {
 	{ "allreduce", allreduce },
 	{ "reduce", reduce },
@@ -93,13 +101,13 @@ static MPI_Comm make_without(void)
 }
 
 /* Microseconds of the slowest rank. */
-static double timed(const struct call *call, MPI_Comm comm, int count)
+static double timed(const struct call *call, const struct side *s, int count)
 {
 	double start, mine, all;
 
 	MPI_Barrier(without);
 	start = MPI_Wtime();
-	call->run(comm, count);
+	call->run(s, count);
 	mine = MPI_Wtime() - start;
 	MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, without);
 	return all * 1e6;
@@ -119,11 +127,11 @@ static void compare(const struct call *call, long bytes, int runs, int rank)
 	double t3[RUNS_MAX], next[RUNS_MAX];
 	int count = (int)(bytes / 4), i;
 
-	timed(call, with_t3, count); /* it makes the plan */
-	timed(call, without, count);
+	timed(call, &first, count); /* it makes the plan */
+	timed(call, &second, count);
 	for (i = 0; i < runs; i++) {
-		t3[i] = timed(call, with_t3, count);
-		next[i] = timed(call, without, count);
+		t3[i] = timed(call, &first, count);
+		next[i] = timed(call, &second, count);
 	}
 	qsort(t3, (size_t)runs, sizeof(*t3), by_size);
 	qsort(next, (size_t)runs, sizeof(*next), by_size);
@@ -133,11 +141,50 @@ static void compare(const struct call *call, long bytes, int runs, int rank)
 	fflush(stdout);
 }
 
+static float *memory(size_t bytes, int by_mpi)
+{
+	void *at = NULL;
+
+	if (by_mpi)
+		MPI_Alloc_mem((MPI_Aint)bytes, MPI_INFO_NULL, &at);
+	else
+		at = malloc(bytes);
+	if (!at)
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	return memset(at, 0, bytes);
+}
+
+static void make_sides(size_t bytes, int alloc)
+{
+	without = make_without();
+	MPI_Comm_dup(MPI_COMM_WORLD, &first.comm);
+	first.in = memory(bytes, alloc);
+	first.out = memory(bytes, alloc);
+	second = first;
+	if (alloc) {
+		second.in = memory(bytes, 0);
+		second.out = memory(bytes, 0);
+	} else {
+		second.comm = without;
+	}
+}
+
+static void free_sides(int alloc)
+{
+	free(second.in);
+	free(second.out);
+	if (alloc) {
+		MPI_Free_mem(first.in);
+		MPI_Free_mem(first.out);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	long bytes, from = argc > 2 ? atol(argv[2]) : 1024,
 		    to = argc > 3 ? atol(argv[3]) : 67108864;
-	int runs = argc > 4 ? atoi(argv[4]) : 5, rank;
+	int runs = argc > 4 ? atoi(argv[4]) : 5, alloc = argc > 5 && !strcmp(argv[5], "alloc"),
+	    rank;
 	const struct call *call = find(argc > 1 ? argv[1] : "allreduce");
 
 	if (from < 4 || to > 1l << 30 || from > to || runs < 1 || runs > RUNS_MAX) {
@@ -147,18 +194,12 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	without = make_without();
-	MPI_Comm_dup(MPI_COMM_WORLD, &with_t3);
-	in = calloc((size_t)to, 1);
-	out = calloc((size_t)to, 1);
-	if (!in || !out)
-		MPI_Abort(MPI_COMM_WORLD, 2);
+	make_sides((size_t)to, alloc);
 	if (!rank)
-		printf("%-20s %10s %12s %12s %8s\n", "call", "bytes", "t3 us", "others us",
-		       "faster");
+		printf("%-20s %10s %12s %12s %8s\n", "call", "bytes", alloc ? "alloc us" : "t3 us",
+		       alloc ? "malloc us" : "others us", "faster");
 	for (bytes = from; bytes <= to; bytes *= 4)
 		compare(call, bytes, runs, rank);
-	free(in);
-	free(out);
+	free_sides(alloc);
 	return MPI_Finalize();
 }
