@@ -3,8 +3,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
+#include "device/device.h"
 #include "plan/plan.h"
+
+/* So long a failed rank waits for the news of a rank of another node that ended. */
+#define NEWS_NS 2000000000
 
 /* Add to the text; what does not fit is cut. */
 __attribute__((format(printf, 2, 3))) static void add(struct t3_plan *plan, const char *format, ...)
@@ -261,7 +266,25 @@ static void add_culprit(struct t3_plan *plan)
 	}
 }
 
-static void describe_fault(struct t3_plan *plan)
+/*
+ * A fault goes from device to device, and may be here before the news of the rank that ended, which
+ * comes from its node by the network. Without it, this rank would name one that fails for the same
+ * reason, or none.
+ */
+static void wait_for_news(const struct t3_plan *plan, int64_t deadline_ns)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	int64_t end = t3_now_ns() + NEWS_NS;
+
+	if (!t3_comm_spans_nodes(plan->comm))
+		return;
+	if (end > deadline_ns)
+		end = deadline_ns;
+	while (find_gone(plan) == plan->comm->ranks && t3_now_ns() < end)
+		nanosleep(&pause, NULL);
+}
+
+static void describe_fault(struct t3_plan *plan, int64_t deadline_ns)
 {
 	struct drm_t3_fault fault;
 	char text[160];
@@ -273,8 +296,10 @@ static void describe_fault(struct t3_plan *plan)
 	atomic_store_explicit(&plan_line(plan)->fault, fault.kind, memory_order_relaxed);
 	t3_fault_text(&fault, text, sizeof(text));
 	add(plan, "%s", text);
-	if (is_consequence(fault.kind))
-		add_culprit(plan);
+	if (!is_consequence(fault.kind))
+		return;
+	add_culprit(plan);
+	wait_for_news(plan, deadline_ns);
 }
 
 int t3_plan_fail(struct t3_plan *plan, int ret, int64_t deadline_ns)
@@ -283,7 +308,7 @@ int t3_plan_fail(struct t3_plan *plan, int ret, int64_t deadline_ns)
 		return ret;
 	add_place(plan);
 	if (ret == -EIO)
-		describe_fault(plan);
+		describe_fault(plan, deadline_ns);
 	else if (ret != -ETIMEDOUT)
 		add(plan, "%s", strerror(-ret));
 	else if (plan->phase == PLAN_ARMED)
