@@ -46,7 +46,7 @@ CANNOT = [
     (r"^make deb$|^t3-vm ", "make check-deb does both"),
     (r"^make (check-)?series( |$)", "series.py of the tests runs make series; "
      "make check-series works for an hour, by hand when the driver's files change"),
-    (r"^make help$|^make (unit|spec|model)$", "tests of their own run it"),
+    (r"^make help$|^make (unit|spec|model|conformance-(native|qtest))$", "tests of their own run it"),
     (r"^pip install ", "a test of tests/python does it, into a folder"),
     (r"^tests/python/run\.py -k |^tools/build/check\.py python$", "the python suite runs all of it"),
     (r"^make try ", "loop.py runs its forms"),
