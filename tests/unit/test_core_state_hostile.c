@@ -308,10 +308,8 @@ static void test_tracker_clock(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_other_machine),
-		cmocka_unit_test(test_other_resets),
+		cmocka_unit_test(test_words),	      cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_other_machine), cmocka_unit_test(test_other_resets),
 		cmocka_unit_test(test_tracker_clock),
 	};
 
