@@ -3,7 +3,8 @@
  * The model of the devices in this process, without a machine around it: four on a ring, whose guest
  * may inject faults, and one whose neighbour in its ring of two is missing. There is no
  * configuration space but for the Command register, and MSI-X is what SPEC.md 1.2 and 1.3 say of
- * messages. QEMU has both, and the suite finds them there.
+ * messages. QEMU has both, and the suite finds them there. T3_STORES=ordinary in the environment
+ * keeps stores from the short way, t3_dev_aperture_store().
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -382,11 +383,22 @@ static int open_one(struct conf_device *d, const char *bdf)
 	return conf_identify(d);
 }
 
-int conf_open(struct conf *c, char *const *bdfs, unsigned count)
+/* T3_STORES in the environment. */
+static int choose_stores(void)
 {
 	const char *stores = getenv("T3_STORES");
 
 	ordinary = stores && !strcmp(stores, "ordinary");
+	if (!stores || ordinary || !strcmp(stores, "direct"))
+		return 0;
+	fprintf(stderr, "t3-conformance: T3_STORES is direct or ordinary, not %s\n", stores);
+	return -1;
+}
+
+int conf_open(struct conf *c, char *const *bdfs, unsigned count)
+{
+	if (choose_stores())
+		return -1;
 	if (!make_all(c)) {
 		fprintf(stderr, "t3-conformance: no memory for the devices\n");
 		return -1;
