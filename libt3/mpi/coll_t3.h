@@ -251,8 +251,8 @@ struct coll_t3_pieces {
 	/* Those of the last piece, which may be shorter. */
 	uint64_t last;
 	struct t3_plan *last_plan;
-	uint32_t
-		bound; /* chunks of the plan whose input the device reads in its place, bit by chunk */
+	/* Chunks of the plan whose input the device reads in its place, a bit for each. */
+	uint32_t bound;
 };
 
 /* Cut a job, and get its plans. All of them are there before anything is written. */

@@ -60,8 +60,7 @@ bool coll_t3_can_send(char *why, size_t size)
 		name = s->btl_component->btl_version.mca_component_name;
 		if (copies(s->btl_module, name))
 			continue;
-		snprintf(why, size, "btl/%s reads that alone (see Copies in libt3/mpi/README.md)",
-			 name);
+		snprintf(why, size, "btl/%s reads that alone (see libt3/mpi/MEMORY.md)", name);
 		return false;
 	}
 	return true;
