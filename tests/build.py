@@ -394,7 +394,23 @@ def failures_are_explained():
             expect(run("bash", "-c", script, env={"T3_BUILD": str(place)}), 3, f"^t3: .*{text}")
 
 
-TESTS = [strange_paths, folders_on_bad_disks, folders_of_others, failures_are_explained,
+def failures_show_their_log():
+    """A failed test comes with its own lines; a log that is none says so."""
+    tell = ("import sys, pathlib; sys.path.insert(0, 'tools/build'); import check; "
+            "log = pathlib.Path(sys.argv[1]); "
+            "check.tell([check.Result(name, check.FAIL, log) for name in ('x/this', 'x/other')])")
+    with folder() as place:
+        lines = [*(f"# {i}" for i in range(40)), "ok 1 - other", "# it is 3, not 4",
+                 "not ok 2 - this", *("#" for _ in range(40)), "# the end"]
+        (place / "log").write_text("\n".join(lines))
+        result = run("python3", "-c", tell, str(place / "log"))
+        expect(result, 0, r"^FAIL x/this: see .*\n  \| # 3\d\n", r"it is 3, not 4\n  \| not ok 2 - this")
+        check("the end" not in result[1], "only the part", result[1])
+        check(result[1].count("it is 3") == 1, "one excerpt of a log", result[1])
+        expect(run("python3", "-c", tell, str(place / "none")), 0, "No such file")
+
+
+TESTS = [strange_paths, folders_on_bad_disks, folders_of_others, failures_are_explained, failures_show_their_log,
          suites_run_beside_each_other, make_waits, makes_at_once, stopped_build_goes_on, qemu_selector, arch_selector,
          arch_of_a_folder, foreign_packages, moved_kernel, moved_tree,
          clones_share_a_cache, shell_takes_options]

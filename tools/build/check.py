@@ -108,6 +108,32 @@ def tap_results(prefix, text, status, log):
     return results
 
 
+EXCERPT = 12  # lines; the whole log may be gone when the failure is read
+
+
+def excerpt(result):
+    """The end of a failed test's own lines in its log, or of the whole log."""
+    try:
+        lines = result.log.read_text(errors="replace").splitlines()
+    except OSError as error:
+        return [str(error)]
+    name = re.escape(result.name.rpartition("/")[2])
+    told = [number for number, line in enumerate(lines) if re.match(rf"not ok .*{name}", line)]
+    end = told[0] + EXCERPT // 2 if told else len(lines)
+    return [line[:200] for line in lines[max(0, end - EXCERPT):end]]
+
+
+def tell(results):
+    """What did not pass. Of a log that several failures share the first one's part is enough."""
+    shown = set()
+    for status, label in ((SKIP, "SKIP"), (FAIL, "FAIL")):
+        for result in (result for result in results if result.status == status):
+            print(f"{label} {result.name}: see {os.path.relpath(result.log)}")
+            if status == FAIL and result.log not in shown:
+                shown.add(result.log)
+                print(*(f"  | {line}" for line in excerpt(result)), sep="\n")
+
+
 def report(name, results, seconds):
     counts = collections.Counter(result.status for result in results)
     text = ", ".join(f"{counts[status]} {status}" for status in (PASS, FAIL, SKIP)
@@ -1069,10 +1095,7 @@ def main():
     LOGS.mkdir(parents=True, exist_ok=True)
     results = run_suites(wanted, jobs)
     counts = collections.Counter(result.status for result in results)
-    for status, label in ((SKIP, "SKIP"), (FAIL, "FAIL")):
-        for result in results:
-            if result.status == status:
-                print(f"{label} {result.name}: see {os.path.relpath(result.log)}")
+    tell(results)
     print(used)
     skipped = f", {counts[SKIP]} skipped" if counts[SKIP] else ""
     print(f"{counts[PASS]} passed, {counts[FAIL]} failed{skipped}")
