@@ -187,7 +187,8 @@ struct t3_spaces {
 	uint32_t free_segments;
 	uint32_t generation[T3_MAX_SPACES];
 	uint32_t event_vector;
-	uint32_t used[T3_MAX_SPACES / 32]; /* bit: the space is not FREE */
+	uint32_t used[T3_MAX_SPACES / 32];  /* bit: the space is not FREE */
+	uint32_t slots[T3_MAX_SPACES / 32]; /* bit: the space's slot is not all 0 */
 	uint32_t pending[T3_MAX_SPACES / 32], enable[T3_MAX_SPACES / 32];
 	struct t3_prepares prepares[T3_MAX_CLIENTS];
 	uint32_t preparing[T3_MAX_CLIENTS / 32]; /* bit: the client's list is not empty */
@@ -196,6 +197,12 @@ struct t3_spaces {
 static inline struct t3_spaces *t3_spaces(const struct t3_dev *dev)
 {
 	return t3_container_of(dev, struct t3_spaces, dev);
+}
+
+/* The space is not FREE. A space takes 10 KiB, so a loop over all of them looks here. */
+static inline bool t3_space_used(const struct t3_dev *dev, uint32_t id)
+{
+	return t3_spaces(dev)->used[id / 32] >> id % 32 & 1;
 }
 
 static inline bool t3_space_live(const struct t3_space *space)

@@ -2,15 +2,20 @@
 /* Life of a space: CREATE, RESET, DISABLE, DESTROY. SPEC.md sections 2.1 and 7. */
 #include "space/space_private.h"
 
+static void take_slot(struct t3_space *space, struct t3_dev *dev, uint32_t id)
+{
+	t3_spaces(dev)->slots[id / 32] |= 1u << id % 32;
+	space->dev = dev;
+	space->id = id;
+}
+
 /* Initialises a slot at its first use, so that unused slots cost no host memory. */
 struct t3_space *t3_space_slot(struct t3_dev *dev, uint32_t id)
 {
 	struct t3_space *space = &t3_spaces(dev)->space[id];
 
-	if (!space->dev) {
-		space->dev = dev;
-		space->id = id;
-	}
+	if (!space->dev)
+		take_slot(space, dev, id);
 	return space;
 }
 
@@ -35,8 +40,7 @@ struct t3_space *t3_space_place(struct t3_dev *dev, const struct t3_cmd_space_cr
 	struct t3_space *space = &t3_spaces(dev)->space[cmd->space];
 
 	memset(space, 0, sizeof(*space));
-	space->dev = dev;
-	space->id = cmd->space;
+	take_slot(space, dev, cmd->space);
 	space->aperture = cmd->aperture_offset;
 	space->size = cmd->size;
 	space->buffer = cmd->buffer;
@@ -131,8 +135,6 @@ void t3_space_disable(struct t3_space *space)
 /* The caller clears all references to the slot except those of its aperture pages. */
 void t3_space_clear(struct t3_space *space)
 {
-	if (!space->dev)
-		return;
 	if (space->state != T3_SPACE_FREE)
 		map_pages(space, 0);
 	t3_space_put_state(space, T3_SPACE_FREE);

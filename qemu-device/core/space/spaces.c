@@ -48,7 +48,7 @@ void t3_spaces_reset(struct t3_dev *dev)
 
 	t3_tracker_clear(dev); /* before each space would search it for its own entries */
 	for (i = 0; i < T3_MAX_SPACES; i++)
-		if (space[i].state != T3_SPACE_FREE)
+		if (t3_space_used(dev, i))
 			t3_space_drop_state(&space[i]);
 		else
 			t3_space_next_generation(dev, i);
@@ -61,9 +61,11 @@ void t3_spaces_clear(struct t3_dev *dev)
 
 	t3_lanes_forget(dev);
 	for (i = 0; i < T3_MAX_SPACES; i++) {
-		t3_space_clear(&spaces->space[i]);
+		if (spaces->slots[i / 32] >> i % 32 & 1)
+			t3_space_clear(&spaces->space[i]);
 		t3_space_next_generation(dev, i);
 	}
+	memset(spaces->slots, 0, sizeof(spaces->slots));
 	for (i = 0; i < T3_MAX_SEGMENTS; i++)
 		if (spaces->segment[i].space)
 			spaces->segment[i].space = NULL;

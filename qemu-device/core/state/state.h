@@ -47,10 +47,10 @@ T3_STATE_SIZE(t3_entry, 64);	/* busy: within a store; apart: unused */
 T3_STATE_SIZE(t3_lane, 144);	/* counts are added before a state is saved; the rest is derived */
 T3_STATE_SIZE(t3_tracker, 32);	/* recent: where to look first */
 T3_STATE_SIZE(t3_dev, 248 + T3_STATE_COUNTERS);
-T3_STATE_SIZE(t3_spaces, 10088 + T3_STATE_COUNTERS); /* ops */
-T3_STATE_SIZE(t3_queues, 29144 + T3_STATE_COUNTERS); /* ops; bounce: within a step; work: settled */
-T3_STATE_SIZE(t3_gangs, 31200 + T3_STATE_COUNTERS);
-T3_STATE_SIZE(t3_front, 31464 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_spaces, 10216 + T3_STATE_COUNTERS); /* ops; slots: what is placed */
+T3_STATE_SIZE(t3_queues, 29272 + T3_STATE_COUNTERS); /* ops; bounce: within a step; work: settled */
+T3_STATE_SIZE(t3_gangs, 31328 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_front, 31592 + T3_STATE_COUNTERS);
 #endif
 
 struct t3_stream {

@@ -236,7 +236,7 @@ const char *t3_check_dev(const struct t3_dev *dev)
 	if (!broken)
 		broken = t3_check_queues(dev);
 	for (i = 0; i < T3_MAX_SPACES && !broken; i++)
-		if (t3_spaces(dev)->space[i].state != T3_SPACE_FREE)
+		if (t3_space_used(dev, i))
 			broken = check_space(&t3_spaces(dev)->space[i]);
 	for (i = 0; dev->fabric && i < T3_MAX_RANKS && !broken; i++)
 		if (dev->fabric->link[dev->rank][i])

@@ -169,7 +169,7 @@ static const char *check_spaces(const struct t3_dev *dev)
 	uint32_t i;
 
 	for (i = 0; i < T3_MAX_SPACES && !broken; i++)
-		if (t3_spaces(dev)->space[i].state != T3_SPACE_FREE)
+		if (t3_space_used(dev, i))
 			broken = check_in_flight(&t3_spaces(dev)->space[i]);
 	return broken;
 }
