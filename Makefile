@@ -196,6 +196,7 @@ UNIT := $(UNIT_SRC:tests/unit/%.c=$B/unit/%)
 UNIT_SAN := $(UNIT_SRC:tests/unit/%.c=$B/unit-sanitized/%)
 UNIT_THREADS := $(patsubst tests/unit/%.c,$B/unit-threads/%,$(wildcard tests/unit/test_core_threads*.c))
 SPEC := $(SPEC_SRC:tests/spec/%.c=$B/spec/%)
+FUZZ_COVERED := $(FUZZ_SRC:tests/fuzz/%.c=$B/cov/fuzz/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$B/fuzz/%)
 # Threads lose counts, unless each is an atomic operation, which takes thrice the time.
 COVERED := $(patsubst tests/%.c,$B/cov/bin/%,$(filter tests/unit/test_core_% tests/unit/test_sim_%, \
@@ -240,6 +241,11 @@ ABI32 := -m32 -msse2 -static -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 \
 	-idirafter /usr/include/x86_64-linux-gnu
 # Fuzz targets are clang's; `fuzzer` brings main(), `fuzzer-no-link` the counters.
 FUZZ_CC ?= clang
+# Without its watch on comparisons, which takes a third of the time: inputs are operations, whose
+# right values the target finds out when it runs.
+FUZZ_COUNTERS := -fsanitize-coverage=inline-8bit-counters,pc-table
+# Large arrays are used again: tests/unit/common/arena.h.
+ARENA := -Wl,--wrap=malloc,--wrap=calloc,--wrap=free
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 LIB_PKGS := libdrm libpci
 pkg = $(shell $(PKG_CONFIG) $1)
@@ -263,7 +269,7 @@ includes = $(INC_$(call room,$<))
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check python kernels check-matrix machines check-debug debug-suites check-host host-suite options deps \
 	install uninstall qemu kernel module lib tools initramfs tests-image checkpatch unit-plain \
-	unit spec spec-appendix model qtest guest conformance conformance-native conformance-qtest examples lint fuzz fuzz-build fuzz-corpus \
+	unit spec spec-appendix model qtest guest conformance conformance-native conformance-qtest examples lint fuzz fuzz-build fuzz-report fuzz-corpus \
 	coverage mutants mutants-core soak soak-jobs soak-vcpus soak-nodes soak-driver boots san-t3 series check-series format \
 	pictures paper bench build always dkms dist deb check-deb package clean distclean
 
@@ -417,6 +423,9 @@ fuzz: fuzz-build
 	@$(RUN) tests/fuzz/run.py
 fuzz-build: $(FUZZERS)
 
+#: make fuzz-report  what the corpus, and what long runs have found, reach of each file of the core
+fuzz-report: $(FUZZ_COVERED)
+	@$(RUN) tests/coverage.py --fuzz $(FUZZ_COVERED)
 #: make fuzz-corpus  write the seed corpus anew
 fuzz-corpus: $B/fuzz-seeds
 	@$B/fuzz-seeds tests/fuzz/corpus
@@ -603,7 +612,7 @@ $B/cov/%.o: %.c | deps
 $B/fuzz/obj/%.o: %.c | deps
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$Q$(FUZZ_CC) $(CFLAGS_ALL) $(FUZZ_SANITIZE) $(if $(filter tests/%,$<),,-fsanitize=fuzzer-no-link) $(includes) \
+	$Q$(FUZZ_CC) $(CFLAGS_ALL) $(FUZZ_SANITIZE) $(if $(filter tests/%,$<),,$(FUZZ_COUNTERS)) $(includes) \
 		-MMD -MP -c -o $@ $<
 
 $(foreach tree,obj san,$(call objects,$(tree),$(shell grep -lrw T3_VERSION libt3 tools/t3 \
@@ -621,6 +630,7 @@ $B/tsan/libt3core.a: $(call objects,tsan,$(CORE_SRC))
 $B/cov/libt3sim.a: $(call objects,cov,$(SIM_SRC))
 $B/cov/libt3core.a: $(call objects,cov,$(CORE_SRC))
 $B/fuzz/obj/libt3core.a: $(call objects,fuzz/obj,$(CORE_SRC))
+$B/fuzz/obj/libt3sim.a: $(call objects,fuzz/obj,$(SIM_SRC))
 $B/san/libt3.a: $(call objects,san,$(LIB_SRC))
 %.a:
 	@mkdir -p $(@D); rm -f $@
@@ -699,6 +709,7 @@ $B/obj/unit-common.a: $(call objects,obj,$(UNIT_COMMON))
 $B/san/unit-common.a: $(call objects,san,$(UNIT_COMMON))
 $B/tsan/unit-common.a: $(call objects,tsan,$(UNIT_COMMON))
 $B/cov/unit-common.a: $(call objects,cov,$(UNIT_COMMON))
+$B/cov/fuzz-common.a: $(call objects,cov,$(UNIT_COMMON) $(FUZZ_COMMON))
 $B/fuzz/obj/common.a: $(call objects,fuzz/obj,$(UNIT_COMMON) $(FUZZ_COMMON))
 $B/obj/guest-common.a: $(call objects,obj,$(GUEST_COMMON))
 
@@ -715,7 +726,8 @@ $B/unit-sanitized/%: $B/san/tests/unit/%.o $B/san/unit-common.a \
 		$(if $(LIB),$B/san/libt3.a) $B/san/libt3check.a | $B/san/libt3-check.so.0
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) $(SANITIZE) -o $@ $(wordlist 1,2,$^) $(call under_test,$B/san) \
+	$Q$(CC) $(SANITIZE) $(if $(findstring /test_core_,$@)$(findstring /test_sim_,$@),$(ARENA)) -o $@ \
+		$(wordlist 1,2,$^) $(call under_test,$B/san) \
 		$(call pkg,--libs cmocka) $(LIBS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../san'
 
 # What threads share: races are found.
@@ -740,10 +752,15 @@ $B/cov/bin/%: $B/cov/tests/%.o $B/cov/unit-common.a $B/cov/libt3sim.a $B/cov/lib
 	$(call say,LD,$@)
 	$Q$(CC) $(COVERAGE) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
 
-$B/fuzz/%: $B/fuzz/obj/tests/fuzz/%.o $B/fuzz/obj/common.a $B/fuzz/obj/libt3core.a
+$B/fuzz/%: $B/fuzz/obj/tests/fuzz/%.o $B/fuzz/obj/common.a $B/fuzz/obj/libt3sim.a $B/fuzz/obj/libt3core.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(FUZZ_CC) $(FUZZ_SANITIZE) -fsanitize=fuzzer -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
+	$Q$(FUZZ_CC) $(FUZZ_SANITIZE) -fsanitize=fuzzer $(ARENA) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
+$(FUZZ_COVERED): $B/cov/fuzz/%: $B/cov/tests/fuzz/%.o $B/cov/tests/fuzz/driver.o $B/cov/fuzz-common.a \
+		$B/cov/libt3sim.a $B/cov/libt3core.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$Q$(CC) $(COVERAGE) $(ARENA) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
 $B/fuzz-seeds: $B/obj/tests/fuzz/seeds.o
 	$(call say,LD,$@)
 	$Q$(CC) -o $@ $<

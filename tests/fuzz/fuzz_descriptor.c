@@ -13,6 +13,7 @@
 #define STEPS_MAX    256u
 #define QUEUES	     4u
 #define DRAIN_EVENTS 2000u
+#define TIMED_MAX    3u		/* a machine for a timed run takes as long to make as an input */
 #define BIG	     (1u << 24) /* no extent of a run is above it */
 
 struct run {
@@ -20,6 +21,7 @@ struct run {
 	struct host *host;
 	struct host_dev *d;
 	uint32_t queue;
+	uint32_t timed; /* descriptors of timed runs */
 };
 
 static void create(struct run *run)
@@ -143,6 +145,7 @@ static void set_timed(struct run *run, struct t3_descriptor *desc)
 		    !strcmp(t3_timed_params[i].name, "k_block"))
 			args.params[i] = 16;
 	args.params[T3_TIMED_PARAM_COLLECTIVE_UNITS] = 8;
+	args.params[T3_TIMED_PARAM_CACHE_KIB] = 64;
 	if (how & 0x20)
 		stream_patch(run->in, &args, sizeof(args));
 	args.rows = args.rows < BIG ? args.rows % 512 : args.rows;
@@ -167,7 +170,7 @@ static void put(struct run *run)
 		desc.src = stream_u8(run->in) % 4;
 	} else if (desc.opcode == T3_DESC_GEMM) {
 		set_gemm(run, &desc);
-	} else if (desc.opcode == T3_DESC_TIMED) {
+	} else if (desc.opcode == T3_DESC_TIMED && run->timed++ < TIMED_MAX) {
 		set_timed(run, &desc);
 	} else if (desc.opcode != T3_DESC_NOP) {
 		set_operands(run, &desc);
@@ -274,7 +277,7 @@ static void (*const operations[OP_DESCRIPTOR_COUNT])(struct run *) = {
 };
 
 /* An operation's byte: its kind, device and queue. */
-void fuzz_one(struct stream *in, struct host *host)
+static void one(struct stream *in, struct host *host)
 {
 	struct run run = { .in = in, .host = host };
 	uint32_t steps;
@@ -288,3 +291,5 @@ void fuzz_one(struct stream *in, struct host *host)
 		t3_fabric_run(host->fabric, host->fabric->inline_budget);
 	}
 }
+
+const struct fuzz_target fuzz_target = { .one = one };

@@ -128,7 +128,7 @@ static void (*const operations[OP_PACKET_COUNT])(struct run *) = {
 };
 
 /* Run the consequences of an operation, except those that a budget of 0 leaves. */
-void fuzz_one(struct stream *in, struct host *host)
+static void one(struct stream *in, struct host *host)
 {
 	struct run run = { .in = in, .host = host };
 	uint32_t steps, space;
@@ -146,3 +146,5 @@ void fuzz_one(struct stream *in, struct host *host)
 		t3_fabric_run(host->fabric, host->fabric->inline_budget);
 	}
 }
+
+const struct fuzz_target fuzz_target = { .one = one };

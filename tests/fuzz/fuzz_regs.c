@@ -10,6 +10,7 @@
 #include "world.h"
 
 #define STEPS_MAX 512u
+#define OPCODES	  32u /* of commands, and some that are none */
 
 struct run {
 	struct stream *in;
@@ -101,7 +102,7 @@ static void make_grant(struct run *run, uint32_t opcode, uint32_t space, uint32_
 /* A command that would be valid for this space, then the patches of the input. */
 static void admin(struct run *run)
 {
-	uint32_t opcode = stream_u8(run->in), space = stream_u8(run->in) % WORLD_SPACES;
+	uint32_t opcode = stream_u8(run->in) % OPCODES, space = stream_u8(run->in) % WORLD_SPACES;
 	uint32_t index = stream_u8(run->in) % 4;
 	struct t3_cmd_seg_staging staging = { space, index, HOST_STAGING, 0x400, 2, 0 };
 	struct t3_cmd_tile_query tile = { .space = space, .segment = index, .tiles = 3 };
@@ -314,7 +315,7 @@ static void (*const operations[OP_REGS_COUNT])(struct run *) = {
 	[OP_HOSTILE] = hostile,
 };
 
-void fuzz_one(struct stream *in, struct host *host)
+static void one(struct stream *in, struct host *host)
 {
 	struct run run = { .in = in, .host = host };
 	uint32_t steps;
@@ -327,3 +328,5 @@ void fuzz_one(struct stream *in, struct host *host)
 		operations[op](&run);
 	}
 }
+
+const struct fuzz_target fuzz_target = { .one = one };

@@ -128,12 +128,33 @@ static void every_register(void)
 	save("fuzz_regs", "raw");
 }
 
+/* Rank 1's import is claimed by rank 0: with its key, with another one, and after it was revoked. */
+static void keys(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < 4; i++) {
+		PUT(i & 1 ? SHAPE_FULL | SHAPE_THREE : SHAPE_USUAL, OP_BUDGET, 0, 0);
+		PUT(OP_BUILD, 0, 0, 0x80, OP_ADMIN, 1, T3_CMD_KEY_SET, 0, 1, 0);
+		PUT(OP_ADMIN, 0, T3_CMD_ROUTE_CLAIM, 0, 1);
+		if (i & 2)
+			PUT(1, 32, 0, 0xff); /* the key's first byte */
+		else
+			PUT(0);
+		PUT(OP_EVENTS, 0, 20, OP_ADMIN, 0, T3_CMD_ROUTE_QUERY, 0, 1, 0);
+		PUT(OP_ADMIN, 1, T3_CMD_IMPORT_CLEAR, 0, 1, 0, OP_EVENTS, 0, 20);
+		PUT(OP_ADMIN, 0, T3_CMD_ROUTE_CLAIM, 0, 1, 0, OP_EVENTS, 0, 200);
+		PUT(OP_ADMIN, 0, T3_CMD_ROUTE_QUERY, 0, 1, 0);
+		save_numbered("fuzz_regs", "keys", i);
+	}
+}
+
 static void commands(void)
 {
 	uint32_t opcode, i;
 
 	PUT(SHAPE_USUAL | SHAPE_THREE);
-	for (opcode = 0; opcode <= T3_CMD_INJECT_TEXT; opcode++)
+	for (opcode = 0; opcode <= T3_CMD_ROUTE_QUERY; opcode++)
 		for (i = 0; i < 2; i++) {
 			PUT(OP_ADMIN, (uint8_t)i, (uint8_t)opcode, 1, 0);
 			if (opcode == T3_CMD_SEG_MAP)
@@ -382,17 +403,20 @@ static void descriptors(void)
 			PUT(OP_DESC_COMMAND, 1, 0);
 	}
 	save("fuzz_descriptor", "gemm");
-	PUT(SHAPE_USUAL, OP_DESC_CREATE, 0, 0, OP_DESC_BUILD, 0x80);
-	for (kinds = 0; kinds < T3_TIMED_PROGRAMS; kinds++)
+	for (kinds = 0; kinds < T3_TIMED_PROGRAMS; kinds++) {
+		PUT(SHAPE_USUAL, OP_DESC_CREATE, 0, 0, OP_DESC_BUILD, 0x80);
 		PUT(OP_DESC_PUT, T3_DESC_TIMED | 8, (uint8_t)(kinds | 0x80), OP_DESC_EVENTS, 0x90,
-		    OP_DESC_PUT, T3_DESC_TIMED | 8, (uint8_t)(kinds | 0x90), OP_DESC_EVENTS, 0x90);
-	PUT(OP_DESC_PUT, T3_DESC_TIMED | 8, 0, OP_DESC_COMMAND, 1, 0);
-	save("fuzz_descriptor", "timed");
-	PUT(SHAPE_USUAL, OP_DESC_CREATE, 0, 0, OP_DESC_BUILD, 0x80);
-	for (kinds = 0; kinds < 32; kinds++) /* with the other collectives, and some without */
-		PUT(OP_DESC_PUT, T3_DESC_TIMED | 8, (uint8_t)(kinds | 0x80), OP_DESC_EVENTS, 0x90,
-		    OP_DESC_COMMAND, 1, 0);
-	save("fuzz_descriptor", "timed-collectives");
+		    OP_DESC_PUT, T3_DESC_TIMED | 8, (uint8_t)(kinds | 0x90), OP_DESC_EVENTS, 0x90,
+		    OP_DESC_PUT, T3_DESC_TIMED | 8, (uint8_t)kinds, OP_DESC_COMMAND, 1, 0);
+		save_numbered("fuzz_descriptor", "timed", kinds);
+	}
+	for (kinds = 0; kinds < 32; kinds += 3) { /* with the other collectives, and without */
+		PUT(SHAPE_USUAL, OP_DESC_CREATE, 0, 0, OP_DESC_BUILD, 0x80);
+		for (opcode = kinds; opcode < kinds + 3; opcode++)
+			PUT(OP_DESC_PUT, T3_DESC_TIMED | 8, (uint8_t)(opcode | 0x80),
+			    OP_DESC_EVENTS, 0x90, OP_DESC_COMMAND, 1, 0);
+		save_numbered("fuzz_descriptor", "timed-collectives", kinds / 3);
+	}
 	PUT(SHAPE_TRACKER_4, OP_DESC_CREATE, 0, 0, OP_DESC_CREATE | 1 << 6, 3, 0, OP_DESC_EVENTS,
 	    0);
 	descriptor(0, T3_DESC_WAIT, 2);
@@ -440,25 +464,99 @@ static void states(void)
 		    OP_STATE_EVENTS, 0xff, OP_STATE_SPACE, (uint8_t)i);
 		save_numbered("fuzz_state", "on-the-way", i);
 	}
-	for (i = 0; i < 4; i++) { /* a word after the other, for all parts */
-		on_the_way(SHAPE_USUAL, 4 * i);
-		for (at = 0; at < 48; at++) {
+	for (i = 0; i < 16; i++) { /* words of all parts, a few in each input */
+		on_the_way(SHAPE_USUAL, i);
+		for (at = i; at < 48; at += 12) {
 			PUT(OP_STATE_SAVE, OP_STATE_CHANGE, (uint8_t)(at % 3));
-			put(at * (i + 1) * 5, 2);
+			put(at * (i % 4 + 1) * 5, 2);
 			put(2, 1);
 			put(i & 1 ? 1u << at % 32 : ~0ull, 8);
 			PUT(OP_STATE_LOAD, (uint8_t)at);
 		}
 		save_numbered("fuzz_state", "words", i);
 	}
-	on_the_way(SHAPE_USUAL, 8);
-	for (i = 0; i < 24; i++) {
-		PUT(OP_STATE_SAVE, OP_STATE_CUT, (uint8_t)(i % 3));
-		put(i * 7, 2);
-		PUT((uint8_t)(i & 3), OP_STATE_LOAD, (uint8_t)i);
+	for (i = 0; i < 24; i += 4) {
+		on_the_way(SHAPE_USUAL, 8);
+		for (at = i; at < i + 4; at++) {
+			PUT(OP_STATE_SAVE, OP_STATE_CUT, (uint8_t)(at % 3));
+			put(at * 7, 2);
+			PUT((uint8_t)(at & 3), OP_STATE_LOAD, (uint8_t)at);
+		}
+		save_numbered("fuzz_state", "cut", i);
 	}
+	on_the_way(SHAPE_USUAL, 8);
 	PUT(OP_STATE_SAVE, OP_STATE_EXCHANGE, 0, 1, OP_STATE_LOAD, 0);
-	save("fuzz_state", "cut");
+	save("fuzz_state", "exchange");
+}
+
+/* ------------------------------------------------------------- fuzz_replay */
+
+static void replays(void)
+{
+	uint32_t op, at;
+
+	PUT(0);
+	save("fuzz_replay", "unchanged");
+	PUT(140);
+	save("fuzz_replay", "stopped");
+	for (op = 0; op < OP_REPLAY_RAW; op++) {
+		PUT(0);
+		for (at = 3; at < 8; at++) {
+			PUT((uint8_t)op);
+			put(at * (op + 2), 2);
+			PUT((uint8_t)(at % 4));
+			put(at * 9, 2);
+			PUT(1, 1, 0xff);
+		}
+		save_numbered("fuzz_replay", "edits", op);
+	}
+	PUT(0, OP_REPLAY_RAW, 'T', '3');
+	save("fuzz_replay", "raw");
+}
+
+/* --------------------------------------------------------------- fuzz_text */
+
+/* As fuzz_text.c has them. */
+enum { RANK, PEER, QUEUE, NTH, COUNT, ADDRESS, VALUE, SEED, MS, NODE, CUT, STALL, NO_KEY };
+
+static void texts(void)
+{
+	static const uint8_t sets[][4] = {
+		{ RANK, PEER, NO_KEY },
+		{ PEER, NTH, NO_KEY },
+		{ RANK, PEER, NTH, COUNT },
+		{ ADDRESS, VALUE, NO_KEY },
+		{ RANK, QUEUE, NO_KEY },
+		{ COUNT, NO_KEY },
+		{ RANK, ADDRESS, VALUE, NO_KEY },
+		{ QUEUE, NO_KEY },
+		{ RANK, PEER, VALUE, NTH },
+		{ PEER, VALUE, NO_KEY },
+		{ RANK, PEER, NTH, SEED },
+		{ NO_KEY },
+		{ NODE, MS, NO_KEY },
+		{ NODE, SEED, CUT, STALL },
+	};
+	uint32_t kind, key, i;
+
+	for (kind = 0; kind < 24; kind++) { /* each with all keys, and then by the guest */
+		PUT(SHAPE_USUAL, OP_TEXT_WORK, 0x15);
+		for (key = 0; key < sizeof(sets) / sizeof(sets[0]); key++) {
+			PUT(OP_TEXT_KIND, (uint8_t)kind);
+			for (i = 0; i < 4 && sets[key][i] != NO_KEY; i++) {
+				PUT(OP_TEXT_KEY, sets[key][i], OP_TEXT_NUMBER, (uint8_t)i);
+				put(0, 7);
+				PUT((uint8_t)(key & 1 ? 0x80 : 0));
+			}
+			PUT(key & 1 ? OP_TEXT_GUEST : OP_TEXT_HOST, 200, OP_TEXT_WORK, 9);
+		}
+		PUT(OP_TEXT_KIND, (uint8_t)kind, OP_TEXT_SEPARATOR, 1, OP_TEXT_GUEST, 0,
+		    OP_TEXT_WORK | 1 << 4, 77);
+		save_numbered("fuzz_text", "kind", kind);
+	}
+	PUT(SHAPE_USUAL, OP_TEXT_BYTES, 9, 'd', 'r', 'o', 'p', ' ', 0xff, '=', '1', ';', 0,
+	    OP_TEXT_HOST, 0);
+	save("fuzz_text", "noise");
 }
 
 int main(int argc, char **argv)
@@ -470,6 +568,7 @@ int main(int argc, char **argv)
 	root = argv[1];
 	every_register();
 	commands();
+	keys();
 	collectives();
 	interruptions();
 	mistakes();
@@ -479,5 +578,7 @@ int main(int argc, char **argv)
 	frames();
 	descriptors();
 	states();
+	replays();
+	texts();
 	return 0;
 }

@@ -5,10 +5,9 @@
  * each input runs on new devices and then on rewound ones, and must come to the
  * same end: else a crash could depend on the inputs before it.
  */
-#include <sys/mman.h>
-
-#include "ring.h"
 #include "queue/queue.h"
+#include "rewind.h"
+#include "ring.h"
 #include "world.h"
 
 #define SHAPES 16u
@@ -32,78 +31,6 @@ static struct host *make(uint32_t shape)
 
 	host_replace(host, 0, true); /* the commands that inject, too */
 	return host;
-}
-
-/* ------------------------------------------------------------------- rewind */
-
-/* Whole pages are returned to the system, so untouched memory costs nothing. */
-static void zero_memory(uint8_t *memory, size_t size)
-{
-	uintptr_t start = ((uintptr_t)memory + 4095) & ~(uintptr_t)4095;
-	uintptr_t end = ((uintptr_t)memory + size) & ~(uintptr_t)4095;
-
-	memset(memory, 0, start - (uintptr_t)memory);
-	memset((void *)end, 0, (uintptr_t)memory + size - end);
-	assert_int_equal(madvise((void *)start, end - start, MADV_DONTNEED), 0);
-}
-
-/* Clear what a function reset keeps, and what its events have changed afterwards. */
-static void rewind_device(struct host_dev *d)
-{
-	struct t3_dev *dev = d->dev;
-	uint32_t i;
-
-	for (i = 0; i < T3_MAX_SPACES; i++)
-		t3_spaces(dev)->generation[i] = 1;
-	for (i = 0; i < T3_MAX_SEGMENTS; i++)
-		t3_spaces(dev)->free_segment[i] = T3_MAX_SEGMENTS - 1 - i;
-	dev->incarnation = 1;
-	t3_spaces(dev)->tracker.clock = 0;
-	dev->error_status = 0;
-	memset(dev->counter, 0, sizeof(dev->counter));
-	t3_share_clear(&t3_queues(dev)->engine_share);
-	t3_queues(dev)->engine_turns = 0;
-	t3_queues(dev)->engine_busy = 0;
-	zero_memory(d->memory, d->memory_size);
-	zero_memory(d->data, HOST_DATA_SIZE);
-	memset(d->pages, 0, HOST_PAGES * T3_PAGE_SIZE);
-	memset(d->irqs, 0, sizeof(d->irqs));
-	memset(d->completed, 0, sizeof(d->completed));
-	d->fail_after = HOST_NONE32;
-	d->fail_data = 0;
-	d->guest_errors = d->triggers = d->logged = d->stores = 0;
-}
-
-static void rewind_links(struct t3_fabric *fabric)
-{
-	uint32_t a, b;
-
-	for (a = 0; a < fabric->config.ranks; a++)
-		for (b = 0; b < fabric->config.ranks; b++) {
-			struct t3_link *link = fabric->link[a][b];
-
-			if (!link)
-				continue;
-			memset(link, 0, sizeof(*link));
-			t3_space_link_init(link, fabric, a, b);
-		}
-}
-
-static void rewind_world(struct host *host)
-{
-	uint32_t r;
-
-	for (r = 0; r < host->ranks; r++)
-		t3_dev_reset(host->dev[r].dev);
-	host_drain(host); /* neighbours notice */
-	for (r = 0; r < host->ranks; r++)
-		rewind_device(&host->dev[r]);
-	assert_int_equal(host->fabric->clock.heap.count, 0);
-	rewind_links(host->fabric);
-	memset(host->fabric->injected, 0, sizeof(host->fabric->injected));
-	host->fabric->clock.now = 0;
-	host->fabric->clock.heap.seq = 0;
-	host->kicks = 0;
 }
 
 /* ---------------------------------------------------------------- the probe */
@@ -194,7 +121,7 @@ static uint64_t digest(struct host *host)
  * The end of an input takes longer than most inputs. So one in eight has it, chosen by its bytes: a
  * finding is one again when it runs alone. The corpus has it always.
  */
-static bool ends_in_peace(struct stream in)
+bool world_ends_in_peace(struct stream in)
 {
 	uint64_t hash = 0xcbf29ce484222325ull;
 
@@ -207,14 +134,15 @@ static bool ends_in_peace(struct stream in)
 
 static uint64_t run(struct host *host, struct stream in)
 {
-	bool peace = ends_in_peace(in);
+	bool peace = world_ends_in_peace(in);
 	uint64_t hash;
 
-	fuzz_one(&in, host);
+	fuzz_target.one(&in, host);
 	world_check(host);
 	hash = digest(host);
 	if (!peace)
 		return hash;
+	world_check_free(host);
 	calm(host);
 	host_drain(host); /* all activity comes to an end */
 	world_check(host);
@@ -233,14 +161,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct host *pool[SHAPES];
 	struct stream in = { data, size };
-	uint32_t shape = stream_u8(&in) % SHAPES;
+	uint32_t shape;
 	uint64_t hash;
 
+	if (fuzz_target.alone) {
+		fuzz_target.one(&in, NULL);
+		return 0;
+	}
+	shape = stream_u8(&in) % SHAPES;
 	if (!pool[shape])
 		pool[shape] = make(shape);
 	hash = run(pool[shape], in);
-	rewind_world(pool[shape]);
+	rewind_host(pool[shape]);
 	if (getenv("T3_FUZZ_TWICE")) {
+		rewind_expect_clear(pool[shape]);
 		assert_int_equal(run(pool[shape], in), hash);
 		host_free(pool[shape]);
 		pool[shape] = NULL;

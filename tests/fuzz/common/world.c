@@ -14,9 +14,9 @@ static void check_spaces(const struct t3_dev *dev)
 	for (s = 0; s < T3_MAX_SPACES; s++) {
 		const struct t3_space *space = &t3_spaces(dev)->space[s];
 
-		assert_true(space->state <= T3_SPACE_QUIESCED);
-		if (space->state == T3_SPACE_FREE)
+		if (!t3_space_used(dev, s))
 			continue;
+		assert_in_range(space->state, T3_SPACE_FREE + 1, T3_SPACE_QUIESCED);
 		assert_true(space->in_flight <= IN_FLIGHT_MAX);
 		assert_true(space->seg_count <= T3_SPACE_SEGMENTS);
 		segments += space->seg_count;
@@ -79,6 +79,22 @@ static void check_links(const struct t3_fabric *fabric)
 			assert_true(link->next - link->una <= T3_LINK_SLOTS);
 			assert_true(link->resp_count <= T3_LINK_RESPONSES);
 		}
+}
+
+void world_check_free(const struct host *host)
+{
+	uint32_t r, s;
+
+	for (r = 0; r < host->ranks; r++) {
+		const struct t3_spaces *spaces = t3_spaces(host->dev[r].dev);
+
+		for (s = 0; s < T3_MAX_SPACES; s++) {
+			assert_int_equal(t3_space_used(&spaces->dev, s),
+					 spaces->space[s].state != T3_SPACE_FREE);
+			assert_int_equal(spaces->slots[s / 32] >> s % 32 & 1,
+					 spaces->space[s].dev != NULL);
+		}
+	}
 }
 
 void world_check(struct host *host)

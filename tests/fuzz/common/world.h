@@ -9,17 +9,30 @@
 #include "host.h"
 #include "stream.h"
 
-/*
- * A target applies the input to the devices. The input's first byte has chosen them: ring or full
- * fabric, 2 or 3 devices, tracker sizes.
- */
-void fuzz_one(struct stream *in, struct host *host);
+/* What each target defines. */
+struct fuzz_target {
+	/*
+	 * Applies the input to the devices. The input's first byte has chosen them: ring or full
+	 * fabric, 2 or 3 devices, tracker sizes.
+	 */
+	void (*one)(struct stream *in, struct host *host);
+	/* It has its own devices, or none, and does all checks. `host` is NULL, the first byte its
+	 * own. */
+	bool alone;
+};
+
+extern const struct fuzz_target fuzz_target;
 
 /*
  * Check the invariants: counters, packets in flight, the event heap. Called after each input. Then
  * all devices are reset, injected faults are cleared, and a small reduce-scatter must succeed.
  */
 void world_check(struct host *host);
+/* Spaces that are not in use are FREE. It takes as long as an input. */
+void world_check_free(const struct host *host);
+
+/* Whether this input is one of those after which the devices must work. */
+bool world_ends_in_peace(struct stream in);
 
 /* The spaces that targets build: enough to interact, few enough to be found again. */
 #define WORLD_SPACES 4u

@@ -16,10 +16,17 @@ static void put(void *opaque, const void *data, size_t len)
 
 void blobs_save(struct blobs *blobs, struct host *host)
 {
+	memset(blobs, 0, sizeof(*blobs));
+	blobs_save_again(blobs, host);
+}
+
+void blobs_save_again(struct blobs *blobs, struct host *host)
+{
 	uint32_t i;
 
-	memset(blobs, 0, sizeof(*blobs));
 	blobs->ranks = host->ranks;
+	for (i = 0; i <= host->ranks; i++)
+		blobs->part[i].len = 0;
 	for (i = 0; i < host->ranks; i++)
 		t3_dev_save(host->dev[i].dev, put, &blobs->part[i]);
 	t3_fabric_save(host->fabric, put, &blobs->part[host->ranks]);

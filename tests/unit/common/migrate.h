@@ -17,6 +17,8 @@ struct blobs {
 };
 
 void blobs_save(struct blobs *blobs, struct host *host);
+/* In memory that was used for it before, or that is all 0: for many saves. */
+void blobs_save_again(struct blobs *blobs, struct host *host);
 void blobs_free(struct blobs *blobs);
 void blobs_expect_equal(const struct blobs *a, const struct blobs *b);
 /* NULL, or why a part or the whole is refused. With odd `order` the fabric comes first. */

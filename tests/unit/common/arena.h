@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory for large arrays, which are used again. AddressSanitizer maps and poisons each of them
+ * anew, 10 ms for a device, which takes longer than most tests and inputs. In programs with that
+ * sanitizer the linker gives the calls of malloc(), calloc() and free() to this file.
+ */
+#ifndef T3_TEST_ARENA_H
+#define T3_TEST_ARENA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Arrays that are not freed. */
+uint32_t arena_used(void);
+
+/* Sets whole pages to 0. Those that were not touched since the last call are 0 already. */
+void arena_clear(uint8_t *start, size_t pages);
+
+#define ARENA_PAGE 4096u
+
+#endif
