@@ -385,6 +385,15 @@ def kernel_is_stuck():
         check("RAX:" not in result[2], f"{how}: registers are of no use here", result[2])
 
 
+def stuck_vm_tells_its_threads():
+    """A VM that does not end in time: a line for each thread of QEMU."""
+    result = run(VM, "run", "--ranks", "1", "--name", "loop-late", "--timeout", "15", "--",
+                 "sleep", "300")
+    expect(result, 124, "t3-vm: no end after 15.0 s", r"QEMU in CPU 0/TCG: .*mttcg_cpu_thread_fn",
+           "QEMU in IO io-f0: .*iothread_run")
+    check((run_folder("loop-late") / vm_keep.BACKTRACE).exists(), "the whole backtrace")
+
+
 # --- gdb ---------------------------------------------------------------------
 
 GUEST_SESSION = """
@@ -501,7 +510,8 @@ def clock_has_its_rate():
 
 
 TESTS = [old_runs_are_kept, clock_has_its_rate, try_bad_use, try_broken_build, try_test_passes,
-         try_command_status, trace_is_decoded, arm64_trace_is_found, kernel_is_stuck, line_is_stuck, share_and_core,
+         try_command_status, trace_is_decoded, arm64_trace_is_found, kernel_is_stuck, line_is_stuck,
+         stuck_vm_tells_its_threads, share_and_core,
          cores_are_bounded, device_dump_is_kept, qemu_crashes, shell_with_folder,
          gdb_keeps_code_apart, gdb_guest, gdb_device, gdb_statuses]
 

@@ -53,7 +53,7 @@ def slowness():
 
 
 PROGRAM_SECONDS = 600  # other suites run beside it
-VM_SECONDS = 1800 if slowness() == 1 else 3000
+VM_SECONDS = 1200 if slowness() == 1 else 3000
 
 Result = collections.namedtuple("Result", "name status log")
 PASS, FAIL, SKIP = "passed", "failed", "skipped"

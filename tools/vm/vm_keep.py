@@ -23,6 +23,10 @@ OLD_BYTES = 64 << 20
 # A larger core of QEMU is not kept, but its backtrace is.
 QEMU_CORE_BYTES = 256 << 20
 BACKTRACE_SECONDS = 120
+BACKTRACE = "qemu-backtrace.txt"
+THREAD = re.compile(r'^Thread \d+ .*"(.+)"')
+FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?([a-z][\w.]*) \(")  # not the C library's own
+FRAMES = 8  # of a thread, innermost first
 
 CORE_PATTERN = pathlib.Path("/proc/sys/kernel/core_pattern")
 
@@ -122,11 +126,12 @@ def host_core(process, directory, started):
     return max(found, key=lambda core: core.stat().st_mtime, default=None)
 
 
-def backtrace(qemu, core, output):
+def backtrace(output, *of):
+    """`of`: what gdb takes, a program with a core, or a process."""
     with open(output, "wb") as log:
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off",
-                            "-ex", "thread apply all backtrace", qemu, core],
+                            "-ex", "thread apply all backtrace", *of],
                            stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                            timeout=BACKTRACE_SECONDS, check=False)
 
@@ -145,11 +150,31 @@ def keep_crash(process, qemu, rundir, directory, started):
             log.write("The host's kernel left no core file (its core_pattern is "
                       f"'{read_text(CORE_PATTERN).strip()}')\n")
             return
-    backtrace(qemu, core, rundir / "qemu-backtrace.txt")
+    backtrace(rundir / BACKTRACE, qemu, core)
     if core.stat().st_blocks * 512 <= QEMU_CORE_BYTES:
         shutil.move(core, rundir / "qemu-core")
     else:
         core.unlink()
+
+
+# --- when it does not end ----------------------------------------------------
+
+def keep_stuck(process, rundir):
+    """Where the threads of a QEMU are that is killed because it did not end in time."""
+    if shutil.which("gdb"):
+        backtrace(rundir / BACKTRACE, "-p", str(process.pid))
+
+
+def threads(rundir):
+    """A line for each thread of the backtrace: its name, and the functions that it is in."""
+    lines = []
+    for line in read_text(rundir / BACKTRACE).splitlines():
+        thread, frame = THREAD.match(line), FRAME.match(line)
+        if thread:
+            lines.append([f"{thread[1]}:"])
+        elif frame and lines and len(lines[-1]) <= FRAMES:
+            lines[-1].append(frame[1])
+    return [" ".join(words) for words in lines]
 
 
 # --- what to tell ------------------------------------------------------------

@@ -197,7 +197,7 @@ def qemu_command(opts, rundir, accel, debugger="", answered=False):
     qemu, kernel = programs(opts)
     return [
         str(qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-        "-name", f"t3-{rundir.name}", "-machine", machine(opts, arm64),
+        "-name", f"t3-{rundir.name},debug-threads=on", "-machine", machine(opts, arm64),
         *accel_args(accel, opts.iommu, arm64), "-smp", str(opts.cpus), "-m",
         opts.memory or read_text(opts.kernel / "memory").strip() or "1G",
         "-kernel", str(kernel), "-initrd", str(rundir / "initrd"),

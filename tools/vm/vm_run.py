@@ -127,7 +127,8 @@ def outcome(rundir, finished, timeout, strict, known=""):
     if match:
         return 0
     if not finished:
-        raise VmError(EXIT_TIMEOUT, f"no end after {timeout} s; {log}")
+        where = "".join(f"\n  | QEMU in {line}" for line in vm_keep.threads(rundir))
+        raise VmError(EXIT_TIMEOUT, f"no end after {timeout} s; {log}{where}")
     raise VmError(EXIT_DIED, f"the VM ended without a status; {log}")
 
 
@@ -192,6 +193,8 @@ def run_job(opts, argv, accel, name, stdout=None, probe=False):
         with running(qemu_command(opts, rundir, accel), rundir, stdout=stdout,
                      may_crash=probe) as process:
             finished = ends_within(process, opts.timeout)
+            if not finished and not probe:
+                vm_keep.keep_stuck(process, rundir)
         facts["status"] = outcome(rundir, finished, opts.timeout, opts.strict, opts.known_trouble)
         return facts["status"]
 
