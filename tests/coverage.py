@@ -37,7 +37,8 @@ def run_programs(programs, fuzz):
     for program in programs:
         log = pathlib.Path(program + ".log")
         with open(log, "wb") as output:
-            status = subprocess.run([program, *(inputs(program) if fuzz else [])], stdin=subprocess.DEVNULL, stdout=output,
+            status = subprocess.run([program, *(inputs(program) if fuzz else [])],
+                                    stdin=subprocess.DEVNULL, stdout=output,
                                     stderr=subprocess.STDOUT, timeout=PROGRAM_SECONDS,
                                     cwd=ROOT, check=False).returncode
         if status:
