@@ -243,6 +243,44 @@ static void test_clock_is_compared(void **state)
 	expect_clock_found(true, "event number");
 }
 
+/* NEW has the sizes of memory and aperture; each gets an aperture of 3 << 38. */
+static void widen(struct tape *tape)
+{
+	static const uint8_t sizes[] = { 0x80, 0x80, 0x80, 2, 0x80, 0x80, 0x40 };
+	static const uint8_t large[] = { 0x80, 0x80, 0x80, 2, 0x80, 0x80, 0x80, 0x80, 0x80, 0x18 };
+	const size_t more = sizeof(large) - sizeof(sizes);
+	size_t i;
+
+	tape->data = realloc(tape->data, tape->size + 2 * more);
+	assert_non_null(tape->data);
+	for (i = 0; i + sizeof(sizes) <= tape->size; i++) {
+		if (memcmp(tape->data + i, sizes, sizeof(sizes)))
+			continue;
+		memmove(tape->data + i + more, tape->data + i, tape->size - i);
+		memcpy(tape->data + i, large, sizeof(large));
+		tape->size += more;
+	}
+}
+
+/* One of them is allowed, both are not: a page table would take 768 MiB. */
+static void test_apertures_are_bounded(void **state)
+{
+	struct tape tape = { 0 };
+	struct replay_result result;
+	size_t before;
+
+	(void)state;
+	tape_short(&tape);
+	before = tape.size;
+	widen(&tape);
+	assert_int_equal(tape.size, before + 6);
+	result = tape_replay(&tape);
+	assert_int_equal(result.verdict, REPLAY_BAD);
+	assert_string_equal(result.why, "an impossible device: it is too large");
+	assert_int_equal(result.count[T3_REC_NEW], 2);
+	free(tape.data);
+}
+
 static void test_missing_record(void **state)
 {
 	struct tape tape = { 0 };
@@ -487,6 +525,7 @@ int main(void)
 		cmocka_unit_test(test_changes_are_found),
 		cmocka_unit_test(test_result_is_compared),
 		cmocka_unit_test(test_clock_is_compared),
+		cmocka_unit_test(test_apertures_are_bounded),
 		cmocka_unit_test(test_missing_record),
 		cmocka_unit_test(test_start_and_stop),
 		cmocka_unit_test(test_hot_plug),

@@ -4,7 +4,8 @@
 
 #include "sim/state.h"
 
-#define SIZE_MAX_RECORDED ((uint64_t)1 << 40) /* of device memory and aperture */
+/* Of device memory, and of all apertures together: each page of one takes two bytes here. */
+#define SIZE_MAX_RECORDED ((uint64_t)1 << 40)
 
 /* -------------------------------------------------------------------- devices */
 
@@ -21,13 +22,22 @@ static bool map_memory(struct replay_device *device, uint64_t size)
 	return true;
 }
 
+static bool is_too_large(const struct replay *replay, const struct t3_dev_config *config)
+{
+	uint64_t left = SIZE_MAX_RECORDED;
+	uint32_t i;
+
+	for (i = 0; i < T3_RECORD_SLOTS; i++)
+		left -= replay->device[i].aperture_size;
+	return config->memory_size > SIZE_MAX_RECORDED || config->aperture_size > left;
+}
+
 static void new_device(struct replay *replay, struct replay_device *device)
 {
 	const struct t3_dev_config *config = &replay->entry.config;
 	const char *why = t3_dev_config_error(config);
 
-	if (device->dev || why || config->memory_size > SIZE_MAX_RECORDED ||
-	    config->aperture_size > SIZE_MAX_RECORDED) {
+	if (device->dev || why || is_too_large(replay, config)) {
 		replay_bad(replay, "an impossible device: %s",
 			   device->dev ? "its slot is taken"
 			   : why       ? why
@@ -41,6 +51,7 @@ static void new_device(struct replay *replay, struct replay_device *device)
 		replay_drop_device(device);
 		return;
 	}
+	device->aperture_size = config->aperture_size;
 	t3_dev_watch(device->dev, &replay_watch, device);
 }
 
@@ -54,6 +65,7 @@ void replay_drop_device(struct replay_device *device)
 		munmap(device->memory, device->memory_size);
 	device->dev = NULL;
 	device->memory = NULL;
+	device->aperture_size = 0;
 	device->attached = false;
 }
 

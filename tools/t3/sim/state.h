@@ -16,7 +16,7 @@ struct replay_device {
 	uint32_t slot;
 	bool attached;
 	uint8_t *memory;
-	uint64_t memory_size;
+	uint64_t memory_size, aperture_size; /* 0 while the slot is free */
 };
 
 /* A record's first bytes. Only MEMORY is read before it is used, with its numbers. */
