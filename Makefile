@@ -245,7 +245,7 @@ FUZZ_CC ?= clang
 # right values the target finds out when it runs.
 FUZZ_COUNTERS := -fsanitize-coverage=inline-8bit-counters,pc-table
 # Large arrays are used again: tests/unit/common/arena.h.
-ARENA := -Wl,--wrap=malloc,--wrap=calloc,--wrap=free
+ARENA := -Wl,--wrap=malloc,--wrap=calloc,--wrap=free,--undefined=__wrap_calloc
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 LIB_PKGS := libdrm libpci
 pkg = $(shell $(PKG_CONFIG) $1)
