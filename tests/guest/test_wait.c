@@ -345,7 +345,7 @@ static void stop_ticks(void)
 
 /*
  * Ticks every 20 ms must not lengthen a wait with an absolute deadline. On a busy machine they come
- * later, so a wait that has had none of them is made again, and longer.
+ * later, so a wait that has had too few is made again, and longer.
  */
 static void test_restart_keeps_the_deadline(void **state)
 {
