@@ -132,45 +132,74 @@ static int hear_answer(struct meeting *m, uint32_t rank)
 
 /* ------------------------------------------------------------- higher ranks */
 
+/* All places are held by processes of this node. */
+static bool is_full(const struct meeting *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < STRANGERS && m->stranger[i] >= 0; i++)
+		;
+	return i == STRANGERS && !m->far_strangers;
+}
+
+/*
+ * A place for one more, unless is_full(). Those of other nodes, whom nobody has judged, say who they
+ * are at once, or have to make room in turn. A rank among them connects again.
+ */
+static uint32_t find_place(struct meeting *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < STRANGERS; i++)
+		if (m->stranger[i] < 0)
+			return i;
+	do
+		m->turn = (m->turn + 1) % STRANGERS;
+	while (!(m->far_strangers >> m->turn & 1));
+	close(m->stranger[m->turn]);
+	m->stranger[m->turn] = -1;
+	m->far_strangers &= ~(1u << m->turn);
+	return m->turn;
+}
+
 /*
  * Any user can find a name, so that another user's process is only turned away. Nobody else can
  * enter the directory: then it is an error.
  */
-static int admit(struct meeting *m, uint32_t place, int fd)
+static int admit(struct meeting *m, int fd)
 {
 	int ret = comm_judge_peer(m->comm, fd);
 
-	if (ret && m->names) {
+	if (!ret)
+		m->stranger[find_place(m)] = fd;
+	else
 		close(fd);
+	if (ret && m->names) {
 		*m->comm->error = '\0';
 		return 0;
 	}
-	m->stranger[place] = fd;
 	return ret;
 }
 
-/* A bounded number at a time: whoever connects and is turned away may do so for ever. */
+/*
+ * A bounded number at a time: whoever connects and is turned away may do so for ever. Those for whom
+ * there is no place stay in the backlog.
+ */
 static int accept_all(struct meeting *m)
 {
-	uint32_t i = 0, tries;
-	int fd, ret;
+	uint32_t tries;
+	int fd, ret = 0;
 
-	for (tries = 0; tries < 2 * STRANGERS; tries++) {
-		while (i < STRANGERS && m->stranger[i] >= 0)
-			i++;
-		if (i == STRANGERS)
-			return 0; /* the others stay in the backlog */
+	for (tries = 0; tries < 2 * STRANGERS && !is_full(m) && !ret; tries++) {
 		fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
 			return 0;
 		if (fd < 0)
 			return t3_comm_fail(m->comm, -errno, "no rank can be accepted: %s",
 					    strerror(errno));
-		ret = admit(m, i, fd);
-		if (ret)
-			return ret;
+		ret = admit(m, fd);
 	}
-	return 0;
+	return ret;
 }
 
 /* Anybody can connect from another node. Who does not know the secret is only turned away. */
@@ -199,35 +228,12 @@ static int hear_far_stranger(struct meeting *m, uint32_t i)
 	return 0;
 }
 
-/*
- * The same from other nodes. A stranger says who he is at once, or has to make room for others
- * later.
- */
-static uint32_t place_for_far(struct meeting *m)
-{
-	uint32_t i;
-
-	for (i = 0; i < STRANGERS; i++)
-		if (m->stranger[i] < 0)
-			return i;
-	for (i = 0; i < STRANGERS; i++) {
-		m->turn = (m->turn + 1) % STRANGERS;
-		if (m->far_strangers >> m->turn & 1)
-			break;
-	}
-	if (i == STRANGERS)
-		return STRANGERS;
-	close(m->stranger[m->turn]);
-	m->stranger[m->turn] = -1;
-	return m->turn;
-}
-
 static int accept_far(struct meeting *m)
 {
 	uint32_t place, tries;
 	int fd, ret = 0;
 
-	for (tries = 0; m->far && tries < 2 * STRANGERS && !ret; tries++) {
+	for (tries = 0; m->far && tries < 2 * STRANGERS && !is_full(m) && !ret; tries++) {
 		fd = comm_accept_far(m->far->listener);
 		if (fd == -EAGAIN)
 			return 0;
@@ -235,11 +241,7 @@ static int accept_far(struct meeting *m)
 			return t3_comm_fail(m->comm, fd,
 					    "no rank of another node can be accepted: %s",
 					    strerror(-fd));
-		place = place_for_far(m);
-		if (place == STRANGERS) {
-			close(fd); /* it connects again */
-			return 0;
-		}
+		place = find_place(m);
 		m->stranger[place] = fd;
 		m->far_strangers |= 1u << place;
 		ret = hear_far_stranger(m, place);
@@ -317,10 +319,12 @@ static void sleep_until_news(struct meeting *m)
 	struct pollfd polls[2 + STRANGERS + T3_COMM_RANKS_MAX];
 	uint32_t i, ranks = m->comm->ranks, lower = (1u << m->comm->rank) - 1;
 	int64_t ns = m->asked == lower ? INT64_MAX : COMM_RETRY_NS;
+	bool full = is_full(m); /* those who wait outside are no news */
 	struct timespec time;
 
-	polls[0] = (struct pollfd){ .fd = m->listener, .events = POLLIN };
-	polls[1] = (struct pollfd){ .fd = m->far ? m->far->listener : -1, .events = POLLIN };
+	polls[0] = (struct pollfd){ .fd = full ? -1 : m->listener, .events = POLLIN };
+	polls[1] = (struct pollfd){ .fd = full || !m->far ? -1 : m->far->listener,
+				    .events = POLLIN };
 	for (i = 0; i < STRANGERS; i++)
 		polls[2 + i] = (struct pollfd){ .fd = m->stranger[i], .events = POLLIN };
 	for (i = 0; i < ranks; i++)

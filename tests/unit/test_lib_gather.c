@@ -44,6 +44,7 @@ struct member {
 	int result;
 	void (*change)(struct member *m, struct wire_card *all);
 	void (*change_places)(struct member *m, struct wire_place *all);
+	void (*before_it_joins)(const struct wire_place *all); /* the others may have joined */
 };
 
 static struct member member[MANY];
@@ -106,6 +107,8 @@ static int gather(void *ctx, const void *mine, void *all, size_t bytes)
 		m->change_places(m, all);
 	pthread_barrier_wait(&all_read);
 	usleep(m->slow_ms * 1000);
+	if (m->before_it_joins && bytes == sizeof(struct wire_place))
+		m->before_it_joins(all);
 	return m->result;
 }
 
@@ -536,16 +539,30 @@ static void shout(uint32_t i, int fd)
 		assert_int_equal(send(fd, zeros, 30, MSG_NOSIGNAL), 30);
 }
 
-static void crowd_in(struct member *m, struct wire_place *all)
+static int connect_to(const struct wire_place *place)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = all[m->rank].port };
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = place->port };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	memcpy(&at.sin_addr, place->address, sizeof(at.sin_addr));
+	assert_true(!connect(fd, (struct sockaddr *)&at, sizeof(at)) || errno == EINPROGRESS);
+	return fd;
+}
+
+static void leave_crowd(void)
+{
 	uint32_t i;
 
-	memcpy(&at.sin_addr, all[m->rank].address, sizeof(at.sin_addr));
+	for (i = 0; i < CROWD; i++)
+		close(crowd[i]);
+}
+
+static void crowd_in(struct member *m, struct wire_place *all)
+{
+	uint32_t i;
+
 	for (i = 0; i < CROWD; i++) {
-		crowd[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-		assert_true(!connect(crowd[i], (struct sockaddr *)&at, sizeof(at)) ||
-			    errno == EINPROGRESS);
+		crowd[i] = connect_to(&all[m->rank]);
 		if (i < 32)
 			shout(i, crowd[i]);
 	}
@@ -559,8 +576,31 @@ static void strangers_of_other_nodes_are_turned_away(void **state)
 	on_nodes("127.0.0.1");
 	member[0].change_places = crowd_in;
 	run(4);
+	leave_crowd();
+	for (i = 0; i < 4; i++)
+		came_to(i, 0, "");
+}
+
+/* Rank 0 takes them in while it waits for rank 3. None of them says a word, and all stay. */
+static void say_nothing(const struct wire_place *all)
+{
+	uint32_t i;
+
+	usleep(100000);
 	for (i = 0; i < CROWD; i++)
-		close(crowd[i]);
+		crowd[i] = connect_to(&all[0]);
+	usleep(200000);
+}
+
+static void strangers_of_other_nodes_leave_room_for_those_of_this_one(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	on_nodes("127.0.0.1");
+	member[3].before_it_joins = say_nothing;
+	run(4);
+	leave_crowd();
 	for (i = 0; i < 4; i++)
 		came_to(i, 0, "");
 }
@@ -630,6 +670,7 @@ int main(void)
 		TEST(wrong_places_are_refused),
 		TEST(who_does_not_know_the_secret_is_turned_away),
 		TEST(strangers_of_other_nodes_are_turned_away),
+		TEST(strangers_of_other_nodes_leave_room_for_those_of_this_one),
 		TEST(an_error_may_be_any_number),
 		TEST(other_users_are_turned_away),
 	};
