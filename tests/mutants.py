@@ -58,7 +58,7 @@ MUTANTS = [
     Mutant("far-secret", "unit", "libt3/comm/hello.c",
            "differs |= hello->secret[i] ^ secret[i];", "(void)secret;"),
     Mutant("far-crowd", "unit", "libt3/comm/join.c",
-           "	if (i == STRANGERS)\n		return STRANGERS;\n	close(", "	return STRANGERS;\n	close("),
+           "return i == STRANGERS && !m->far_strangers;", "return i == STRANGERS;"),
     Mutant("stream-end", "unit", "libt3/comm/stream.c",
            "			ret = -EPIPE;", "			ret = -EAGAIN;"),
     Mutant("comm-turn-away", "unit", "libt3/comm/join.c", "if (ret && m->names) {",

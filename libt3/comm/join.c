@@ -320,11 +320,11 @@ static void sleep_until_news(struct meeting *m)
 	uint32_t i, ranks = m->comm->ranks, lower = (1u << m->comm->rank) - 1;
 	int64_t ns = m->asked == lower ? INT64_MAX : COMM_RETRY_NS;
 	bool full = is_full(m); /* those who wait outside are no news */
+	int far = m->far ? m->far->listener : -1;
 	struct timespec time;
 
 	polls[0] = (struct pollfd){ .fd = full ? -1 : m->listener, .events = POLLIN };
-	polls[1] = (struct pollfd){ .fd = full || !m->far ? -1 : m->far->listener,
-				    .events = POLLIN };
+	polls[1] = (struct pollfd){ .fd = full ? -1 : far, .events = POLLIN };
 	for (i = 0; i < STRANGERS; i++)
 		polls[2 + i] = (struct pollfd){ .fd = m->stranger[i], .events = POLLIN };
 	for (i = 0; i < ranks; i++)
