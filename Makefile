@@ -195,6 +195,8 @@ MODULE := $(if $(wildcard Kbuild),$K/module/t3.ko)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$B/unit/%)
 UNIT_SAN := $(UNIT_SRC:tests/unit/%.c=$B/unit-sanitized/%)
 UNIT_THREADS := $(patsubst tests/unit/%.c,$B/unit-threads/%,$(wildcard tests/unit/test_core_threads*.c))
+TRACED := $(addprefix $B/traced/,t3 $(addprefix test_core_,property inject nak loss peer node_fault \
+	hostile campaign chain fabric generations isolation node queues_space routes))
 SPEC := $(SPEC_SRC:tests/spec/%.c=$B/spec/%)
 FUZZ_COVERED := $(FUZZ_SRC:tests/fuzz/%.c=$B/cov/fuzz/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$B/fuzz/%)
@@ -329,7 +331,7 @@ SUITES := $(if $(CROSSED),unit conformance guest guest-iommu e2e,$(if $(SELECTED
 #:                ACCEL=kvm           what boots a VM, run by KVM; ACCEL=tcg (the default)
 #:                                    translates. For each goal that boots a VM; auto is kvm
 #:                                    where it works
-check: build tests-image $(if $(CROSSED),$(UNIT),$K/mpi.img) $(if $(SUITES),,python checkpatch qtest-build $(UNIT) $(UNIT_SAN) \
+check: build tests-image $(if $(CROSSED),$(UNIT),$K/mpi.img $(TRACED)) $(if $(SUITES),,python checkpatch qtest-build $(UNIT) $(UNIT_SAN) \
 		$(UNIT_THREADS) \
 		$(NATIVE) $(SPEC) $(COVERED) fuzz-build)
 	@$(RUN) $(STAGE)check.py $(SUITES)
@@ -390,7 +392,7 @@ conformance-qtest: qtest-build
 	@$(RUN) $(STAGE)check.py conformance-qtest
 conformance: build tests-image
 	@$(RUN) $(STAGE)check.py conformance
-model: | deps
+model: $(TRACED) | deps
 	@$(RUN) $(STAGE)check.py model
 loop: build tests-image
 	@$(RUN) $(STAGE)check.py loop
@@ -735,6 +737,22 @@ $B/unit-threads/%: $B/tsan/tests/unit/%.o $B/tsan/unit-common.a $B/tsan/libt3cor
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$Q$(CC) $(THREADS) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
+
+# They write what their links and spaces do, for the models: tests/follow.py.
+SPIED := t3_fabric_free t3_link_init t3_link_clear t3_link_cut t3_link_set_far t3_wire_transmit \
+	t3_receiver_take t3_spaces_fini t3_space_set_state t3_space_put_state t3_packet_receive \
+	t3_pump_control t3_pump_response $(addprefix t3_epoch_,arm prepared release peer_state \
+	poisoned peer_lost tell_import tell_peers_gone)
+SPY := $(SPIED:%=-Wl,--wrap=%)
+SPIES := $(call objects,obj,$(wildcard tests/unit/common/spy*.c))
+$B/traced/%: $B/obj/tests/unit/%.o $(SPIES) $B/obj/unit-common.a $(CORE)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$Q$(CC) -fno-lto $(SPY) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
+$B/traced/t3: $(call objects,obj,$(TOOL_SRC)) $(SPIES) $(SIM) $(CORE) $(filter %.a,$(LIB))
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$Q$(CC) -fno-lto $(SPY) -o $@ $^ $(call pkg,--libs jansson ncurses) $(LIBS)
 
 # SPEC.md's tables in C, and the tests that hold header and core to them.
 SPEC_TABLES := $B/spec/spec_tables.h

@@ -20,7 +20,19 @@
  * It also holds with FAR_BEHIND: the receiver answers a packet whose response it no longer has with
  * another packet's. Such a packet is behind all that the sender waits for, which ignores the response.
  * So that rule of the receiver is only for a peer that does not keep the others.
+ *
+ * TRACE: the model does what a run of the code has done, event by event. ../traces.py makes the runs.
+ * Losses, repetitions and exchanges are not in a run: the model has as many as it needs.
  */
+#ifdef TRACE
+#define SLOTS	  64
+#define PACKETS	  512 /* that are looked at; older ones are forgotten */
+#define AT(packet) (packet) % PACKETS
+#define NUMBER	  int
+#define NOBODY	  -1
+#define UNDER_WAY 128
+#define ANSWERS	  128
+#else
 #define SLOTS 2
 #ifndef PACKETS
 #define PACKETS 4
@@ -29,40 +41,55 @@
 #define INCARNATIONS 3
 #endif
 #define RETRIES 1
-#define NOBODY	255
+#define AT(packet) packet
+#define NUMBER	  byte
+#define NOBODY	  255
+#define UNDER_WAY 3
+#define ANSWERS	  2
+#endif
 
 /* verdicts */
 #define APPLIED 1
 #define LOST	2
 
 /* incarnation, sequence number; which packet it is, for the checks alone */
-chan wire = [3] of { byte, byte, byte };
-chan answers = [2] of { byte, byte, byte };
+chan wire = [UNDER_WAY] of { NUMBER, NUMBER, NUMBER };
+chan answers = [ANSWERS] of { NUMBER, NUMBER, NUMBER };
 
+#ifndef TRACE
 byte drops = 1, repeats = 1, swaps = 1; /* accidents that are left */
 byte cuts = 1, resets = 1;
+#endif
 
 /* the sender: una and next as sequence numbers of this incarnation, base: the packet of number 0 */
-byte incarnation = 1, una, next, base, retries;
+NUMBER incarnation = 1, una, next, base, retries;
 bool answered[SLOTS];
 byte verdict[PACKETS];
 
 /* the receiver; its incarnation is 0 when it knows of none */
-byte current, expected;
-byte recorded[SLOTS]; /* to which packet the response of that slot belongs */
+NUMBER current, expected;
+NUMBER recorded[SLOTS]; /* to which packet the response of that slot belongs */
 
 /* what happened */
 byte applied[PACKETS];
-byte last = NOBODY; /* the packet applied last */
+NUMBER last = NOBODY; /* the packet applied last */
+
+/* A run does not tell what is lost. So the oldest is, where the model has no room. */
+#ifdef TRACE
+#define MAKE_ROOM(channel) if :: full(channel) -> channel?_, _, _ :: nfull(channel) fi;
+#else
+#define MAKE_ROOM(channel)
+#endif
 
 inline judge(packet, what)
 {
-	assert(!verdict[packet]);
-	verdict[packet] = what
+	assert(!verdict[AT(packet)]);
+	verdict[AT(packet)] = what
 }
 
 inline transmit(number)
 {
+	MAKE_ROOM(wire)
 	if
 	:: nfull(wire) -> wire!incarnation, number, base + number
 	:: full(wire) /* lost */
@@ -110,7 +137,7 @@ inline take_answer()
 		assert(who == base + number);
 		if
 		:: !answered[number % SLOTS] ->
-			assert(applied[who]);
+			assert(applied[AT(who)]);
 			judge(who, APPLIED);
 			answered[number % SLOTS] = 1
 		:: else
@@ -123,6 +150,7 @@ inline take_answer()
 	fi
 }
 
+#ifndef TRACE
 active proctype sender()
 {
 	byte its, number, who, i;
@@ -155,17 +183,19 @@ end:	do
 	:: base + una == PACKETS -> break
 	od
 }
+#endif
 
 inline apply(packet)
 {
-	applied[packet]++;
-	assert(applied[packet] == 1);
+	applied[AT(packet)]++;
+	assert(applied[AT(packet)] == 1);
 	assert(last == NOBODY || last < packet);
 	last = packet
 }
 
 inline respond(number, packet)
 {
+	MAKE_ROOM(answers)
 	if
 	:: nfull(answers) -> answers!its, number, packet
 	:: full(answers) /* lost; the packet comes again */
@@ -207,6 +237,7 @@ inline take()
 	fi
 }
 
+#ifndef TRACE
 active proctype receiver()
 {
 	byte its, number, who;
@@ -239,3 +270,117 @@ active proctype judge_all()
 		od
 	}
 }
+
+#else /* TRACE */
+c_decl {
+	\#include "follow.h"
+};
+int at; /* the next event */
+
+/* kinds of events; tests/unit/common/spy.c has the same */
+#define BEGINS	 0
+#define SENT	 1
+#define REPEATED 2
+#define TAKEN	 3
+#define ANSWERED 4
+#define GIVEN_UP 5
+#define BEGUN	 6
+#define CUT	 7
+
+#define waits_for(number) (its == incarnation && una <= number && number < next && !answered[number % SLOTS])
+
+/* An answer comes in the order in which it was sent. Those before it were lost, or came twice. */
+inline find_answer()
+{
+	do
+	:: answers?i, j, who ->
+		if
+		:: i == its && j == number -> break
+		:: else
+		fi
+	:: empty(answers) -> assert(false) /* nobody has sent it */
+	od
+}
+
+inline forget(channel)
+{
+	do
+	:: channel?_, _, _
+	:: empty(channel) -> break
+	od
+}
+
+inline begin_run()
+{
+	forget(wire);
+	forget(answers);
+	incarnation = 1;
+	una = 0;
+	next = 0;
+	base = 0;
+	current = 0;
+	expected = 0;
+	last = NOBODY
+}
+
+inline send_first()
+{
+	assert(its == incarnation && number == next && next - una < SLOTS);
+	answered[next % SLOTS] = 0;
+	verdict[AT(base + next)] = 0;
+	applied[AT(base + next)] = 0;
+	next++;
+	transmit(number)
+}
+
+inline take_from_wire()
+{
+	assert(wire??[eval(its), eval(number), _]); /* it was sent */
+	wire?? <eval(its), eval(number), who>;
+	i = applied[AT(who)];
+	take();
+	assert(seen == (applied[AT(who)] != i))
+}
+
+active proctype follower()
+{
+	int its, number, who, i, j, seen;
+	byte kind;
+
+	/* Atomic, because there is one way alone: no state is looked for among earlier ones. */
+	atomic {
+		c_code { read_trace(&now.at); };
+		do
+		:: c_expr { now.at < events } ->
+			kind = c_expr { event[now.at].kind };
+			its = c_expr { event[now.at].a };
+			number = c_expr { event[now.at].b };
+			seen = c_expr { event[now.at].c };
+			at++;
+			if
+			:: kind == BEGINS -> begin_run()
+			:: kind == SENT -> send_first()
+			:: kind == REPEATED ->
+				assert(its == incarnation && una <= number && number < next);
+				transmit(number)
+			:: kind == TAKEN -> take_from_wire()
+			:: kind == ANSWERED ->
+				find_answer();
+				assert(waits_for(number));
+				take_answer()
+			:: kind == GIVEN_UP ->
+				assert(waits_for(number));
+				answered[number % SLOTS] = 1;
+				judge(base + number, LOST)
+			:: kind == BEGUN ->
+				begin_incarnation();
+				assert(its >= incarnation);
+				incarnation = its
+			:: kind == CUT -> current = 0; expected = 0
+			fi
+		:: else -> break
+		od;
+		c_code { complete = 1; }
+	}
+}
+#endif

@@ -418,14 +418,22 @@ def record_of(name):
     return BUILD / "run" / f"{name}.t3r"
 
 
-def replay_result(name):
+def replay_result(name, keep=False):
     """A VM's record must replay without the VM, to its end; kept if it does not."""
     status, log = execute(f"{name}-replay", [*here(BUILD / "t3"), "sim", "--replay", record_of(name)])
     text = log.read_text(errors="replace")
     good = status == 0 and text.startswith("same: ") and "in the middle" not in text
-    if good:
+    if good and not keep:
         record_of(name).unlink()
     return Result(f"{name}/replay of the record", PASS if good else FAIL, log)
+
+
+def follow_results(name):
+    """The models must be able to do what a VM's links and spaces did."""
+    if IS_ARM64:
+        return []
+    status, log = execute(f"{name}-follow", [ROOT / "tests/follow.py", "--replay", record_of(name)])
+    return [Result(f"{name}/the record in the models", PASS if status == 0 else FAIL, log)]
 
 
 # What t3 sim ends with: (its arguments, status).
@@ -489,11 +497,13 @@ def e2e_injected():
         told = all(f"rank {rank}:" in output for rank in range(4))
         ok = ended == 0 if good else ended not in (0, 124, None) and told
         ok = ok and (batch[1][1] == 0) == good
+        followed = follow_results(f"e2e-{name}")
         outcome = "the same result" if good else "an error on each rank"
         results += report(f"e2e {name}",
                           [Result(f"e2e/{name} ({outcome})", PASS if ok else FAIL, log),
-                           vm_result(f"e2e-{name}", status, log),
-                           replay_result(f"e2e-{name}")], time.monotonic() - start)
+                           vm_result(f"e2e-{name}", status, log), *followed,
+                           replay_result(f"e2e-{name}", any(one.status != PASS for one in followed))],
+                          time.monotonic() - start)
     return results
 
 
@@ -974,7 +984,8 @@ SUITES = {
     "spec": spec_suite,
     "coverage": coverage_suite,
     "fuzz": fuzz_suite,
-    "model": lambda: tap_program("model", [ROOT / "tests/model.py"]),
+    "model": lambda: (tap_program("model", [ROOT / "tests/model.py"])
+                      + tap_program("follow", [ROOT / "tests/follow.py"])),
     "qtest": qtest_suite,
     "launcher": launcher_suite,
     "installed": lambda: tap_program("installed", [ROOT / "tests/installed.py"]),

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* What links do, for tests/model/link.pml: into the file that T3_LINK_TRACE names. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "link/link.h"
+#include "spy.h"
+
+/* tests/model/link.pml has the same */
+enum kind {
+	BEGINS,	  /* a run: source, target */
+	SENT,	  /* incarnation, sequence number: for the first time */
+	REPEATED, /* the same, again */
+	TAKEN,	  /* the same, and whether the target applied it */
+	ANSWERED, /* the same: the source has a response */
+	GIVEN_UP, /* the same: the source has given it up */
+	BEGUN,	  /* incarnation */
+	CUT,	  /* the receiver has forgotten all */
+};
+
+struct run {
+	struct run *next;
+	const struct t3_link *link; /* or its sending half */
+	const struct t3_link *half; /* of a link between nodes, the receiving half */
+	const struct t3_link_ops *ops;
+	uint32_t src, dst, incarnation;
+	uint64_t unsent; /* the first that was never sent */
+	bool blind;	 /* it has a part that cannot be seen */
+	struct spy_events events;
+};
+
+static struct run *first; /* the one that was looked for last */
+static bool applied;
+
+void __real_t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst,
+			 const struct t3_link_ops *ops);
+void __real_t3_wire_transmit(struct t3_link *link, struct t3_slot *slot);
+void __real_t3_receiver_take(struct t3_link *link, const struct t3_packet *packet,
+			     const uint8_t *payload);
+void __real_t3_link_cut(struct t3_link *link);
+void __real_t3_link_clear(struct t3_link *link);
+void __real_t3_fabric_free(struct t3_fabric *fabric);
+void __real_t3_link_set_far(struct t3_link *link, const struct t3_far_ops *far, bool source);
+void __wrap_t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst,
+			 const struct t3_link_ops *ops);
+void __wrap_t3_wire_transmit(struct t3_link *link, struct t3_slot *slot);
+void __wrap_t3_receiver_take(struct t3_link *link, const struct t3_packet *packet,
+			     const uint8_t *payload);
+void __wrap_t3_link_cut(struct t3_link *link);
+void __wrap_t3_link_clear(struct t3_link *link);
+void __wrap_t3_fabric_free(struct t3_fabric *fabric);
+void __wrap_t3_link_set_far(struct t3_link *link, const struct t3_far_ops *far, bool source);
+
+/* ------------------------------------------------------------------------ runs */
+
+static void add(struct run *r, struct spy_event event)
+{
+	if (r->blind)
+		return;
+	if (!r->events.count)
+		spy_add(&r->events, (struct spy_event){ BEGINS, r->src, r->dst, 0 });
+	spy_add(&r->events, event);
+}
+
+static void end(struct run *r)
+{
+	spy_write(&r->events, "T3_LINK_TRACE");
+	free(r);
+}
+
+static void end_all(void)
+{
+	struct run *r;
+
+	while ((r = first)) {
+		first = r->next;
+		end(r);
+	}
+}
+
+/* Links of a fabric that is freed end. Of a link between nodes, the other half may go on. */
+void __wrap_t3_fabric_free(struct t3_fabric *fabric)
+{
+	struct run **at = &first, *r;
+
+	while ((r = *at)) {
+		bool sends = r->link && r->link->fabric == fabric;
+		bool receives = r->half && r->half->fabric == fabric;
+
+		r->blind |= sends || receives;
+		r->link = sends ? NULL : r->link;
+		r->half = receives ? NULL : r->half;
+		if (r->link || r->half) {
+			at = &r->next;
+		} else {
+			*at = r->next;
+			end(r);
+		}
+	}
+	__real_t3_fabric_free(fabric);
+}
+
+static struct run *run_of(const struct t3_link *link)
+{
+	struct run **at = &first, *r;
+
+	while ((r = *at) && r->link != link && r->half != link)
+		at = &r->next;
+	if (!r)
+		abort(); /* a link that nobody has begun */
+	*at = r->next;
+	r->next = first;
+	first = r;
+	return r;
+}
+
+/* An incarnation may have begun since the last event. */
+static struct run *look(const struct t3_link *link)
+{
+	struct run *r = run_of(link);
+
+	if (link != r->link)
+		return r;
+	if (r->incarnation != link->incarnation)
+		add(r, (struct spy_event){ BEGUN, link->incarnation, 0, 0 });
+	if (r->incarnation != link->incarnation)
+		r->unsent = 0;
+	r->incarnation = link->incarnation;
+	return r;
+}
+
+/* ------------------------------------------------------------------- callbacks */
+
+static uint32_t receive(struct t3_link *link, const struct t3_packet *packet,
+			const uint8_t *payload)
+{
+	applied = true;
+	return run_of(link)->ops->receive(link, packet, payload);
+}
+
+static void answered(struct t3_link *link, const struct t3_packet *packet, uint32_t status)
+{
+	struct run *r = look(link);
+
+	add(r, (struct spy_event){ status == T3_STATUS_LINK ? GIVEN_UP : ANSWERED,
+				   packet->incarnation, packet->sequence, 0 });
+	r->ops->answered(link, packet, status);
+}
+
+void __wrap_t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst,
+			 const struct t3_link_ops *ops)
+{
+	static struct t3_link_ops spied;
+	struct run *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		abort();
+	if (!spied.receive)
+		atexit(end_all);
+	r->next = first;
+	r->link = link;
+	r->ops = ops;
+	r->src = src;
+	r->dst = dst;
+	r->incarnation = 1;
+	first = r;
+	spied = *ops;
+	spied.receive = receive;
+	spied.answered = answered;
+	__real_t3_link_init(link, fabric, src, dst, &spied);
+}
+
+/* Of that link between nodes, with one half or both. */
+static bool is_of(const struct run *r, const struct run *half)
+{
+	return r != half && r->src == half->src && r->dst == half->dst && (r->half || r->blind) &&
+	       (r->link || r->half);
+}
+
+/*
+ * A link between nodes has two halves, in one run. Who waits for the other half is blind. A node that
+ * comes again has a new half, which nobody waits for; then the old run cannot be seen any more.
+ */
+static void join(const struct t3_link *link, bool source)
+{
+	struct run *mine = run_of(link), *r;
+
+	mine->blind = true;
+	mine->link = source ? link : NULL;
+	mine->half = source ? NULL : link;
+	for (r = mine->next; r; r = r->next) {
+		if (!is_of(r, mine))
+			continue;
+		if (!r->blind || (source ? r->link : r->half)) {
+			r->blind = true;
+			continue;
+		}
+		if (r->events.count)
+			continue; /* its other half has gone */
+		r->link = source ? link : r->link;
+		r->half = source ? r->half : link;
+		r->blind = false;
+		first = mine->next;
+		end(mine);
+		return;
+	}
+}
+
+void __wrap_t3_link_set_far(struct t3_link *link, const struct t3_far_ops *far, bool source)
+{
+	if (!link->far)
+		join(link, source);
+	__real_t3_link_set_far(link, far, source);
+}
+
+/* ---------------------------------------------------------------------- events */
+
+void __wrap_t3_wire_transmit(struct t3_link *link, struct t3_slot *slot)
+{
+	struct run *r = look(link);
+	bool first_time = slot->packet.sequence == (uint32_t)r->unsent;
+
+	add(r, (struct spy_event){ first_time ? SENT : REPEATED, slot->packet.incarnation,
+				   slot->packet.sequence, 0 });
+	r->unsent += first_time;
+	__real_t3_wire_transmit(link, slot);
+}
+
+void __wrap_t3_receiver_take(struct t3_link *link, const struct t3_packet *packet,
+			     const uint8_t *payload)
+{
+	struct run *r = look(link);
+	size_t at;
+
+	add(r, (struct spy_event){ TAKEN, packet->incarnation, packet->sequence, 0 });
+	at = r->events.count - 1;
+	applied = false;
+	__real_t3_receiver_take(link, packet, payload);
+	r = run_of(link); /* there may be more of them now */
+	if (applied && !r->blind)
+		r->events.event[at].c = 1;
+	applied = false;
+}
+
+void __wrap_t3_link_cut(struct t3_link *link)
+{
+	struct run *r = look(link);
+
+	if (!r->half || link == r->half)
+		add(r, (struct spy_event){ CUT, 0, 0, 0 });
+	__real_t3_link_cut(link);
+}
+
+/* A state is loaded, whose packets the spy has not seen leave. */
+void __wrap_t3_link_clear(struct t3_link *link)
+{
+	__real_t3_link_clear(link);
+	run_of(link)->blind = true;
+}
