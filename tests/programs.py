@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Programs of Debian that know nothing of T3, with and without the component of Open MPI; TAP on stdout.
 
-usage: programs.py [--all]     (hpcc, which takes a minute or two, only with --all)
+usage: programs.py [--all]     (hpcc, ScaLAPACK and HDF5, which take some minutes, only with --all)
 
 All run in one VM whose root is this machine's. Results are compared, and the component's counters show
 who has done the work.
@@ -20,7 +20,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 OWN = ROOT / "tests/programs"
 HPCC_INPUT = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
-SECONDS = 800
+SCALAPACK = pathlib.Path("/usr/share/scalapack")  # inputs of its own tests
+SCALAPACK_TESTS = "/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests"
+SECONDS, LONG_SECONDS = 800, 2400  # on a busy host
 
 CALLS = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "allgather", "alltoall", "bcast")
 RUN = "mpirun -n 4 --mca coll_t3_verbose 1"
@@ -35,7 +37,18 @@ COMMANDS = {
     "fit-off": f"{RUN} {OFF} /usr/bin/python3 fit.py",
     "netpipe": "mpirun -n 2 --mca coll_t3_verbose 1 NPopenmpi -u 4096 -n 20 -p 0",
 }
+BLACS = f"{SCALAPACK_TESTS}/xCbtest"
+LU = f"{SCALAPACK_TESTS}/xslu"
+PBLAS = f"{SCALAPACK_TESTS}/PBLAS/spb3tst"
 LONG_COMMANDS = {
+    "blacs": f"{RUN} {SMALL} {BLACS}",
+    "blacs-off": f"{RUN} {OFF} {BLACS}",
+    "lu": f"{RUN} {SMALL} {LU}",
+    "lu-off": f"{RUN} {OFF} {LU}",
+    "pblas": f"{RUN} {SMALL} {PBLAS}",
+    "pblas-off": f"{RUN} {OFF} {PBLAS}",
+    "grid": f"{RUN} {SMALL} /usr/bin/python3 grid.py",
+    "grid-off": f"{RUN} {OFF} /usr/bin/python3 grid.py",
     "hpcc": f"rm -f hpccoutf.txt; {RUN} hpcc; cat hpccoutf.txt",
     "hpcc-off": f"rm -f hpccoutf.txt; {RUN} {OFF} hpcc; cat hpccoutf.txt",
 }
@@ -52,19 +65,43 @@ def hpcc_input():
     return text
 
 
-def run(commands):
+def blacs_input():
+    """Debian's example: broadcasts and sums of integers and floats. The rest sends from rank to rank, or
+    tests that an abort ends all."""
+    text = (SCALAPACK / "BLACS/bt.dat").read_text()
+    for old, new in (("'T'  (.*Run SDRV)", r"'F'  \1"), ("'T'  (.*Run AUX)", r"'F'  \1"),
+                     ("5   (.*Number of precisions)", r"2   \1"), ("'I' 'S' 'D' 'C' 'Z'", "'I' 'S'")):
+        text, changed = re.subn(old, new, text)
+        assert changed == 1, f"BLACS/bt.dat has no line {old}"
+    return text
+
+
+def lu_input():
+    """Debian's example with half of its sizes."""
+    text, changed = re.subn(r"^4(\t+number of problems sizes)$", r"2\1", (SCALAPACK / "LU.dat").read_text(),
+                            flags=re.M)
+    assert changed == 1, "LU.dat has no number of sizes"
+    return text
+
+
+def run(commands, seconds=SECONDS):
     """{name: (status, output)}"""
     with tempfile.TemporaryDirectory(prefix="programs-test-", dir=BUILD) as name:
         place = pathlib.Path(name)
         for path in OWN.iterdir():
             (place / path.name).write_bytes(path.read_bytes())
         (place / "hpccinf.txt").write_text(hpcc_input())
+        for path in SCALAPACK.glob("*/*.dat"):
+            (place / path.name).write_bytes(path.read_bytes())
+        if SCALAPACK.exists():
+            (place / "bt.dat").write_text(blacs_input())
+            (place / "LU.dat").write_text(lu_input())
         script = "\n".join(f"echo '@@ {name}'\n( {command}\n) 2>&1\necho \"@@@ $?\""
                            for name, command in commands.items())
         done = subprocess.run([ROOT / "tools/vm/t3-vm", "run", "--name", "programs", "--root", "host",
-                               "--ranks", "4", "--timeout", str(SECONDS - 60), "--", "sh", "-c", script],
+                               "--ranks", "4", "--timeout", str(seconds - 60), "--", "sh", "-c", script],
                               cwd=place, capture_output=True, text=True, errors="replace", check=False,
-                              timeout=SECONDS)
+                              timeout=seconds)
     text = done.stdout.replace("\r", "")
     assert done.returncode == 0, f"the VM ended with {done.returncode}\n{done.stderr}\n{text[-3000:]}"
     return {name: (int(status), output) for name, output, status in
@@ -128,9 +165,40 @@ def hpcc_finds_no_error(outputs):
     must(len(errors[0]) == 1 and errors[0] == errors[1], f"{errors}")
 
 
+def some_by_t3(text):
+    """Programs with communicators of a few ranks: T3 did calls on each rank, but not equally many."""
+    counts = re.findall(r"coll:t3: (\d+) calls by T3", text)
+    must(len(counts) == 4 and all(map(int, counts)), text)
+
+
+def scalapack_passes_its_own_tests(outputs):
+    """Its broadcasts and sums in rows, columns and all of a grid; LU; and products of matrices. All of
+    them check their results."""
+    for name, pattern, least in (
+            ("blacs", r"^\w+ \w+ TESTS: +(\d+) TESTS; +(\d+) PASSED, +\d+ SKIPPED, +(\d+) FAILED\.", 8),
+            ("lu", r"^ +(\d+) tests (completed) and (passed) residual checks\.$", 1),
+            ("pblas", r"^ *\|? +(PS\w+) +(\d+) +\2 +(0) +0$", 8)):
+        found = []
+        for key in (name, f"{name}-off"):
+            status, text = outputs[key]
+            must(status == 0, text)
+            found.append(re.findall(pattern, text, re.M))
+        must(len(found[0]) >= least and found[0] == found[1], f"{name}: {found}")
+        some_by_t3(outputs[name][1])
+        without_t3(outputs[f"{name}-off"][1])
+        if name == "blacs":
+            must(all(failed == "0" for _, _, failed in found[0]), f"{found[0]}")
+
+
+def hdf5_writes_the_same_file(outputs):
+    """Its ranks exchange their blocks before they write."""
+    hashes = [re.findall(r"^grid ([0-9a-f]{64})$", text, re.M) for text in both(outputs, "grid")]
+    must(len(hashes[0]) == 1 and hashes[0] == hashes[1], f"{hashes}")
+
+
 TESTS = [lammps_has_the_same_physics, a_python_program_fits_the_same,
          netpipe_which_has_no_collectives_works]
-LONG_TESTS = [hpcc_finds_no_error]
+LONG_TESTS = [hpcc_finds_no_error, scalapack_passes_its_own_tests, hdf5_writes_the_same_file]
 
 
 def passes(test, outputs):
@@ -149,7 +217,7 @@ def main():
         return 2
     tests = TESTS + (LONG_TESTS if whole else [])
     print(f"1..{len(tests)}", flush=True)
-    outputs = run(COMMANDS | (LONG_COMMANDS if whole else {}))
+    outputs = run(COMMANDS | LONG_COMMANDS, LONG_SECONDS) if whole else run(COMMANDS)
     good = [passes(test, outputs) for test in tests]
     for number, (test, is_good) in enumerate(zip(tests, good), 1):
         print(f"{'ok' if is_good else 'not ok'} {number} - {test.__name__}")

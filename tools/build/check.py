@@ -1034,7 +1034,7 @@ MORE_SUITES = {
     "cluster-wide": lambda: tap_program("cluster_wide", [ROOT / "tests/cluster_wide.py"],
                                         seconds=20 * PROGRAM_SECONDS),
     "programs-all": lambda: tap_program("programs-all", [ROOT / "tests/programs.py", "--all"],
-                                        seconds=2 * PROGRAM_SECONDS),
+                                        seconds=5 * PROGRAM_SECONDS),
     "deb": lambda: tap_program("deb", [ROOT / "tests/deb.py"], seconds=6 * PROGRAM_SECONDS),
     "series-tree": lambda: tap_program("series-tree", [ROOT / "tests/series_tree.py"],
                                        seconds=20 * PROGRAM_SECONDS),
