@@ -24,4 +24,9 @@ size_t spy_add(struct spy_events *events, struct spy_event event);
 /* Append to the file that the variable names, and forget. No file: they are only forgotten. */
 void spy_write(struct spy_events *events, const char *variable);
 
+/* A function that the linker lets through the spy. */
+#define REAL(type, name, ...)            \
+	type __real_##name(__VA_ARGS__); \
+	type __wrap_##name(__VA_ARGS__)
+
 #endif /* T3_TEST_SPY_H */

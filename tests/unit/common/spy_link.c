@@ -32,24 +32,15 @@ struct run {
 static struct run *first; /* the one that was looked for last */
 static bool applied;
 
-void __real_t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst,
-			 const struct t3_link_ops *ops);
-void __real_t3_wire_transmit(struct t3_link *link, struct t3_slot *slot);
-void __real_t3_receiver_take(struct t3_link *link, const struct t3_packet *packet,
-			     const uint8_t *payload);
-void __real_t3_link_cut(struct t3_link *link);
-void __real_t3_link_clear(struct t3_link *link);
-void __real_t3_fabric_free(struct t3_fabric *fabric);
-void __real_t3_link_set_far(struct t3_link *link, const struct t3_far_ops *far, bool source);
-void __wrap_t3_link_init(struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst,
-			 const struct t3_link_ops *ops);
-void __wrap_t3_wire_transmit(struct t3_link *link, struct t3_slot *slot);
-void __wrap_t3_receiver_take(struct t3_link *link, const struct t3_packet *packet,
-			     const uint8_t *payload);
-void __wrap_t3_link_cut(struct t3_link *link);
-void __wrap_t3_link_clear(struct t3_link *link);
-void __wrap_t3_fabric_free(struct t3_fabric *fabric);
-void __wrap_t3_link_set_far(struct t3_link *link, const struct t3_far_ops *far, bool source);
+REAL(void, t3_fabric_free, struct t3_fabric *fabric);
+REAL(void, t3_link_init, struct t3_link *link, struct t3_fabric *fabric, uint32_t src, uint32_t dst,
+     const struct t3_link_ops *ops);
+REAL(void, t3_link_set_far, struct t3_link *link, const struct t3_far_ops *far, bool source);
+REAL(void, t3_link_cut, struct t3_link *link);
+REAL(void, t3_link_clear, struct t3_link *link);
+REAL(void, t3_wire_transmit, struct t3_link *link, struct t3_slot *slot);
+REAL(void, t3_receiver_take, struct t3_link *link, const struct t3_packet *packet,
+     const uint8_t *payload);
 
 /* ------------------------------------------------------------------------ runs */
 

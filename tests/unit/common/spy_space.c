@@ -46,10 +46,6 @@ struct run {
 
 static struct run *first; /* the one that was looked for last */
 
-#define REAL(type, name, ...)            \
-	type __real_##name(__VA_ARGS__); \
-	type __wrap_##name(__VA_ARGS__)
-
 REAL(void, t3_space_set_state, struct t3_space *space, uint32_t state);
 REAL(void, t3_space_put_state, struct t3_space *space, uint32_t state);
 REAL(void, t3_epoch_arm, struct t3_space *space, uint32_t epoch);
