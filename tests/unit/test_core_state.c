@@ -4,6 +4,8 @@
  * boundary goes on as the original does: same writes in the same order, same bits.
  */
 #include "migrate.h"
+#include "queue.h"
+#include "queue/queue.h"
 #include "ring.h"
 
 #define RANKS 3u
@@ -204,6 +206,28 @@ static void test_loss_under_way(void **state)
 	expect_fault_of_copy(reset_peer, T3_FAULT_PEER_DEAD);
 }
 
+/* It is hung in the copy, too, until that is taken back there. */
+static void test_hung_queue(void **state)
+{
+	struct host *host = host_ring(2), *copy;
+	struct queue q = queue_new(&host->dev[0], 0, 0);
+	struct t3_descriptor fill = queue_fill(0x10000, HOST_NONE64, 64);
+
+	(void)state;
+	t3_queue_hang(host->dev[0].dev, 0, true);
+	queue_submit(&q, &fill);
+	host_drain(host);
+	copy = host_clone(host);
+	host_free(host);
+	q.d = &copy->dev[0];
+	host_drain(copy);
+	queue_expect_state(&q, T3_QUEUE_READY, 0, 0);
+	t3_queue_hang(copy->dev[0].dev, 0, false);
+	host_drain(copy);
+	queue_expect_state(&q, T3_QUEUE_READY, 1, 0);
+	host_free(copy);
+}
+
 /* Injections of each kind, in a machine that is otherwise new. */
 static void test_injections(void **state)
 {
@@ -225,7 +249,7 @@ static void test_injections(void **state)
 		    kind != T3_INJECT_POISON && kind != T3_INJECT_UNPOISON)
 			inject.value = 0;
 		if (kind == T3_INJECT_HANG_QUEUE || kind == T3_INJECT_UNHANG_QUEUE)
-			continue; /* test_core_state_queue.c */
+			continue; /* test_hung_queue() */
 		assert_int_equal(t3_fabric_inject(host->fabric, &inject), T3_ADMIN_OK);
 		copy = host_clone(host); /* compares the bytes */
 		host_free(copy);
@@ -267,6 +291,7 @@ int main(void)
 		cmocka_unit_test(test_space_states),
 		cmocka_unit_test(test_link_down),
 		cmocka_unit_test(test_loss_under_way),
+		cmocka_unit_test(test_hung_queue),
 		cmocka_unit_test(test_injections),
 		cmocka_unit_test(test_poison_beyond_memory),
 	};

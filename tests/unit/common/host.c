@@ -48,7 +48,7 @@ static bool dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 
 	if (offset >= HOST_PAGES * T3_PAGE_SIZE)
 		return data_write(d, addr, buf, len);
-	if (offset >= HOST_PAGES * T3_PAGE_SIZE || len > HOST_PAGES * T3_PAGE_SIZE - offset)
+	if (len > HOST_PAGES * T3_PAGE_SIZE - offset)
 		return false;
 	if (!d->fail_after)
 		return false;

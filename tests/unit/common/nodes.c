@@ -255,11 +255,6 @@ void nodes_bound(struct host *host, size_t bytes)
 
 /* --------------------------------------------------------------------- look */
 
-uint32_t nodes_count(const struct host *host)
-{
-	return host->nodes->count;
-}
-
 struct t3_fabric *nodes_fabric(struct host *host, uint32_t rank)
 {
 	return host->nodes->fabric[node_of(host, rank)];

@@ -37,7 +37,6 @@ void nodes_stop(struct host *host, uint32_t node, bool stopped);
 /* All of them lose frames that may be lost when so many bytes are under way. */
 void nodes_bound(struct host *host, size_t bytes);
 
-uint32_t nodes_count(const struct host *host);
 struct t3_fabric *nodes_fabric(struct host *host, uint32_t rank);
 struct t3_peer *nodes_peer(struct host *host, uint32_t node, uint32_t peer);
 void nodes_forget(struct host *host, uint32_t node, uint32_t peer); /* the test freed it */
