@@ -29,7 +29,7 @@ AT_LEAST = 50  # the least number of commands; fewer means that the search is br
 
 # Words that begin a command. A block with another beginning shows something else.
 BEGINS = re.compile(r"(\w+=\S+ )*(make|cc|gdb|sudo|modprobe|mpirun|t3|qom-[gs]et|migrate|"
-                    r"\./t3-conformance|t3-vm|tools/\S+|\.build/\S+)( |$)")
+                    r"\./t3-conformance|t3-vm|tests/\S+|tools/\S+|\.build/\S+)( |$)")
 ROOMS = ("driver", "libt3", "qemu-device", "tests", "tools", "uapi")
 
 # (pattern, why it is not run here)
@@ -47,6 +47,7 @@ CANNOT = [
     (r"^make (check-)?series( |$)", "series.py of the tests runs make series; "
      "make check-series works for an hour, by hand when the driver's files change"),
     (r"^make help$|^make (unit|spec|model|conformance-(native|qtest))$", "tests of their own run it"),
+    (r"^tests/follow\.py$", "the model suite runs its tests"),
     (r"^pip install ", "a test of tests/python does it, into a folder"),
     (r"^tests/python/run\.py -k |^tools/build/check\.py python$", "the python suite runs all of it"),
     (r"^make try ", "loop.py runs its forms"),
@@ -241,7 +242,7 @@ def list_commands(commands):
             print(f"run: {command}")
         else:
             wrong.append(f"recipes.py does not know how to run it: {command}")
-    print("\n".join(wrong), end="\n" if wrong else "")
+    print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
     return 1 if wrong else 0
 
 

@@ -257,11 +257,15 @@ lint_rooms() {
 }
 
 # Lengths of sentences, lines and READMEs, and the targets of links. tests/docs.py tests this.
+# Each command that they show is run, or has a reason why not.
 lint_docs() {
-	local files
+	local files status=0
 
 	lint_files files '*.md'
-	python3 tools/build/docs.py "${files[@]}"
+	python3 tools/build/docs.py "${files[@]}" || status=1
+	# A shown command of which recipes.py knows nothing would be found only after minutes.
+	tests/recipes.py --list >/dev/null || status=1
+	return $status
 }
 
 # Each picture matches its source.
