@@ -196,7 +196,7 @@ UNIT := $(UNIT_SRC:tests/unit/%.c=$B/unit/%)
 UNIT_SAN := $(UNIT_SRC:tests/unit/%.c=$B/unit-sanitized/%)
 UNIT_THREADS := $(patsubst tests/unit/%.c,$B/unit-threads/%,$(wildcard tests/unit/test_core_threads*.c))
 TRACED := $(addprefix $B/traced/,t3 $(addprefix test_core_,property inject nak loss peer node_fault \
-	hostile campaign chain fabric generations isolation node queues_space routes))
+	hostile campaign chain fabric generations isolation node prepare queues_space routes))
 SPEC := $(SPEC_SRC:tests/spec/%.c=$B/spec/%)
 FUZZ_COVERED := $(FUZZ_SRC:tests/fuzz/%.c=$B/cov/fuzz/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$B/fuzz/%)
@@ -356,7 +356,7 @@ machines:
 #:              lockdep, kmemleak, panic_on_warn), built below .build/debug
 check-debug:
 	@$(MAKE) --no-print-directory T3_BUILD=$(T3_BUILD)/debug T3_KERNEL=kernel-debug debug-suites
-debug-suites: build tests-image
+debug-suites: build tests-image $B/traced/t3
 	@$(RUN) $(STAGE)check.py guest guest-iommu hotplug
 
 #: make check-host   the device in a QEMU for an arm64 machine, built below .build/host-arm64, and
@@ -444,9 +444,9 @@ mutants: build tests-image
 mutants-core: | deps
 	@$(RUN) tests/mutate.py -n "$(MUTANTS)" -s "$(SEED)" --json $(T3_BUILD)/mutants.json
 
-#: make soak    first end-to-end runs with changing seeds for SOAK_SECONDS=600; a failed one
-#:                leaves the devices' record in .build/run/soak.t3r. Then 4 vCPUs with faults and
-#:                migrations for SOAK_SECONDS (alone: make soak-vcpus):
+#: make soak    first end-to-end runs with changing seeds for SOAK_SECONDS=600, which the models
+#:                follow; a failed one leaves the devices' record in .build/run/soak.t3r. Then 4
+#:                vCPUs with faults and migrations for SOAK_SECONDS (alone: make soak-vcpus):
 #:                SOAK_SEED=N         programs and faults as in an earlier run; default: new ones
 #:                SOAK_MIGRATE=60     seconds between migrations
 #:                SOAK_SCALE=4        work of a round; 1 on a busy host
@@ -468,7 +468,7 @@ soak-driver: build tests-image
 	@$(RUN) tests/soak.py "$(SOAK_ROUNDS)" "$(SOAK_CLIENTS)" "$(SOAK_SECONDS)" "$(SOAK_HOGS)"
 boots: build
 	@$(RUN) tests/boots.py "$(COUNT)"
-soak-jobs: build
+soak-jobs: build $B/traced/t3
 	@$(RUN) mkdir -p $B/run && rm -f $B/run/soak.t3r
 	@$(VM) run --ranks "$$RANKS" --name soak --fabric-opts record=$B/run/soak.t3r --timeout $$((SOAK_SECONDS + 120)) -- \
 		sh -c 'end=$$(($$(date +%s) + $$1)) seed=1; shift; \
@@ -477,6 +477,7 @@ soak-jobs: build
 		"$$SOAK_SECONDS" t3 gemm-rs --ranks "$$RANKS" --shape "$$SHAPE" --dtype "$$DTYPE" \
 		--write "$$WRITE" --iters "$$ITERS" --tile "$$TILE" || { code=$$?; \
 		echo "The record of the device: t3 sim --replay $B/run/soak.t3r" >&2; exit $$code; }
+	@$(RUN) tests/follow.py --replay $B/run/soak.t3r
 	@rm -f $B/run/soak.t3r
 
 #: make san-t3  .build/t3-sanitized: t3 with ASan and UBSan, to replay a record

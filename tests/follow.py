@@ -61,6 +61,8 @@ def follow_part(place, part):
 
 def follow(model, data, rule=""):
     """(events, runs), or an AssertionError that says where the model stops."""
+    if not data:
+        return 0, 0
     place = compiled(model, rule)
     kinds = array.array("I", data)[::EVENT.size // 4]
     begins = [number for number, kind in enumerate(kinds) if kind == BEGINS]
@@ -107,6 +109,10 @@ def nodes_are_followed():
     follows("test_core_node_fault", link=5000, epoch=1000)
 
 
+def preparing_is_followed():
+    follows("test_core_prepare", link=20, epoch=200)
+
+
 def hostile_programs_are_followed():
     follows("test_core_hostile", seeds=2, link=500, epoch=5000)
 
@@ -140,12 +146,12 @@ def stops(model, data, what, rule=""):
 
 
 BROKEN = {"link": ("TWICE", "AHEAD"),
-          "epoch": ("CURRENT", "NO_POISON", "NO_STATE", "NO_REPORT", "NO_QUERY", "ANY_EPOCH")}
+          "epoch": ("CURRENT", "NO_POISON", "NO_STATE", "NO_REPORT", "NO_QUERY", "ANY_EPOCH", "UNPREPARED")}
 
 
 def broken_models_do_not_follow():
     """The runs have what each of these rules is about."""
-    runs = [traced(name, seeds=2) for name in ("test_core_inject", "test_core_nak", "test_core_hostile")]
+    runs = [traced(f"test_core_{name}", seeds=2) for name in ("inject", "nak", "hostile", "prepare")]
     for model, rules in BROKEN.items():
         for rule in rules:
             stops(model, b"".join(run[model] for run in runs), rule, rule)
@@ -163,7 +169,7 @@ def changed_runs_are_not_followed():
               f"{changed} in the place of {events[at]}")
 
 
-TESTS = [random_programs_are_followed, accidents_are_followed, nodes_are_followed,
+TESTS = [random_programs_are_followed, accidents_are_followed, nodes_are_followed, preparing_is_followed,
          hostile_programs_are_followed, broken_models_do_not_follow, changed_runs_are_not_followed]
 LONG = [many_jobs_are_followed, many_random_programs_are_followed, many_hostile_programs_are_followed,
         campaigns_are_followed]
@@ -176,8 +182,9 @@ def main():
         print(__doc__.strip(), file=sys.stderr)
         return 2
     try:
-        for model, data in traced("t3", "sim", "--replay", sys.argv[2]).items():
-            check(data, f"no {model} has done anything")
+        done = traced("t3", "sim", "--replay", sys.argv[2])
+        check(any(done.values()), "no link and no space has done anything")
+        for model, data in done.items():
             events, runs = follow(model, data)
             print(f"{sys.argv[2]}: the model of {model}s followed {events} events in {runs} runs")
     except AssertionError as error:

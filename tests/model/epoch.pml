@@ -114,7 +114,12 @@ byte t, f, found; /* of loops over targets and sources; else 0 */
 #define TELLS_TARGET 13
 #define TELLS_SOURCE 14
 chan out = [80] of { byte, byte, int, int };
-bool must_fail;
+bool must_fail, preparing;
+#ifdef UNPREPARED
+#define PREPARING 0
+#else
+#define PREPARING preparing
+#endif
 
 #define SET(new)	       ME.state = new; out!BECOMES, new, 0, 0
 #define TELL_TARGET(kind, e)   out!TELLS_TARGET, t, kind, e
@@ -125,6 +130,7 @@ chan there[RANKS] = [2 * EPOCHS + 2] of { mtype, byte };
 chan back[RANKS] = [3 * EPOCHS + 2] of { mtype, byte, mtype };
 byte faults = FAULTS;
 bool struck;
+#define PREPARING 0 /* memory is ready at once */
 
 #define SET(new)	       ME.state = new
 #define TELL_TARGET(kind, e)   there[r]!kind, e
@@ -205,7 +211,7 @@ inline try_armed()
 	:: else -> t = 0; break
 	od;
 	if
-	:: ME.state == ARMING && !found -> SET(ARMED); try_complete()
+	:: ME.state == ARMING && !found && !PREPARING -> SET(ARMED); try_complete()
 	:: else
 	fi;
 	found = 0
@@ -396,7 +402,6 @@ c_decl {
 	\#include "follow.h"
 };
 int at; /* the next event */
-bool preparing;
 
 /* kinds of events, beside those that the model expects; tests/unit/common/spy_space.c has the same */
 #define BEGINS	 0

@@ -130,6 +130,33 @@ static void test_peers_wait(void **state)
 	host_free(host);
 }
 
+/* Targets that are ready do not arm a source whose own memory is not. */
+static void test_source_is_not_ready(void **state)
+{
+	struct host *host = paused(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	struct t3_cmd_seg_map target = wide(0, 64, 1024, 16, 1024);
+	uint32_t waited = 0;
+
+	(void)state;
+	open_space(a, 0, 0, 1);
+	open_space(b, 0, 0, 64);
+	host_map(b, &target);
+	host_connect(a, b, 0);
+	target = wide(0, 1, 1024, 16, 1024);
+	host_map(a, &target);
+	host_arm(a, 0, 1);
+	host_arm(b, 0, 1);
+	while (t3_spaces(a->dev)->space[0].preparing) {
+		host_expect(a, 0, T3_SPACE_ARMING, 1);
+		waited += t3_spaces(a->dev)->space[0].route[0].peer_epoch == 1;
+		assert_true(t3_fabric_run(host->fabric, 1));
+	}
+	assert_true(waited > 20);
+	host_expect(a, 0, T3_SPACE_ARMED, 1);
+	host_free(host);
+}
+
 /* Counts of an earlier user are not visible, before and after. */
 static void test_stale_records(void **state)
 {
@@ -258,6 +285,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pieces_are_bounded),
 		cmocka_unit_test(test_peers_wait),
+		cmocka_unit_test(test_source_is_not_ready),
 		cmocka_unit_test(test_stale_records),
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_ends),
