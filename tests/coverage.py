@@ -83,8 +83,12 @@ def row(name, entry):
 
 
 def main():
-    fuzz = sys.argv[1] == "--fuzz"
-    failed = run_programs(sys.argv[1 + fuzz:], fuzz)
+    fuzz = sys.argv[1:2] == ["--fuzz"]
+    programs = sys.argv[1 + fuzz:]
+    if not programs:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    failed = run_programs(programs, fuzz)
     summary, missed = gcovr()
     print(f"{'':14s} {'lines':>19s}   {'branches':>19s}")
     for entry in sorted(summary["files"], key=lambda entry: entry["filename"]):

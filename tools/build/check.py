@@ -217,6 +217,8 @@ def guest_suite_name(name, options):
     """What its results are called by."""
     if name in ("newest", "guest-ordinary", "guest-root") or name.startswith("guest-vcpus-"):
         return name
+    if name.startswith("guest-followed"):
+        return "guest-followed"
     return "guest-iommu" if "--iommu" in options else "guest"
 
 
@@ -235,17 +237,37 @@ def guest_boot(name, options, programs, jobs=(), env=None, where=""):
                             time.monotonic() - start)
 
 
-def guest_suite():
-    """Programs with the same VM options share a boot."""
+def guest_boots():
+    """(number, options, programs): programs with the same VM options share a boot."""
     boots = collections.defaultdict(list)
     special = guest_options()
     sources = (ROOT / "tests").glob("guest/test_*.c" if IS_ARM64 else "guest*/test_*.c")
     for source in sorted(sources, key=lambda path: path.stem):  # test_zz_*: last
         boots[special.get(source.stem, "--ranks 4")].append(source.stem)
+    return [(number, options, programs) for number, (options, programs) in enumerate(boots.items())]
+
+
+def guest_suite():
     results = []
-    for number, (options, programs) in enumerate(boots.items()):
+    for number, options, programs in guest_boots():
         results += guest_boot(f"guest-{number}", options, programs)
     return results + (skipped_clients() if IS_ARM64 else [])
+
+
+def followed_boot(name, options, programs):
+    """What the VM's first fabric did replays without the VM, and the models follow it."""
+    record_of(name).parent.mkdir(parents=True, exist_ok=True)
+    results = guest_boot(name, f"{options} --fabric-opts record={record_of(name)}", programs)
+    start = time.monotonic()
+    followed = follow_results(name, all_did=False)
+    keep = any(result.status == FAIL for result in followed)
+    return results + report(f"{name}, its record", [*followed, replay_result(name, keep)],
+                            time.monotonic() - start)
+
+
+def guest_followed_suite():
+    return [result for number, options, programs in guest_boots()
+            for result in followed_boot(f"guest-followed-{number}", options, programs)]
 
 
 def skipped_clients():
@@ -273,7 +295,7 @@ GUEST_IOMMU = ["test_abi_table", "test_dma", "test_eventfd", "test_fuzz", "test_
 
 
 def guest_iommu_suite():
-    return guest_boot("guest-iommu", "--ranks 4 --iommu", GUEST_IOMMU)
+    return followed_boot("guest-iommu", "--ranks 4 --iommu", GUEST_IOMMU)
 
 
 # What a root of the host makes different: its libraries, processes, files and terminals, accounts.
@@ -428,12 +450,13 @@ def replay_result(name, keep=False):
     return Result(f"{name}/replay of the record", PASS if good else FAIL, log)
 
 
-def follow_results(name):
-    """The models must be able to do what a VM's links and spaces did."""
+def follow_results(name, all_did=True):
+    """The models must be able to do what a VM's links and spaces did. all_did: both did something."""
     if IS_ARM64:
         return []
     status, log = execute(f"{name}-follow", [ROOT / "tests/follow.py", "--replay", record_of(name)])
-    return [Result(f"{name}/the record in the models", PASS if status == 0 else FAIL, log)]
+    good = status == 0 and not (all_did and " followed 0 events" in log.read_text(errors="replace"))
+    return [Result(f"{name}/the record in the models", PASS if good else FAIL, log)]
 
 
 # What t3 sim ends with: (its arguments, status).
@@ -1031,6 +1054,7 @@ LONG = ("recipes", "qtest", "guest", "cluster", "unit-sanitized", "tool")
 # Those that run only when they are asked for.
 MORE_SUITES = {
     "host": lambda: tap_program("host", [ROOT / "tests/host.py"]),
+    "guest-followed": guest_followed_suite,
     "cluster-wide": lambda: tap_program("cluster_wide", [ROOT / "tests/cluster_wide.py"],
                                         seconds=20 * PROGRAM_SECONDS),
     "programs-all": lambda: tap_program("programs-all", [ROOT / "tests/programs.py", "--all"],
@@ -1062,6 +1086,22 @@ def accelerator():
         return None
 
 
+TOOK = {}  # seconds, by suite
+
+
+def timed_suite(name):
+    start = time.monotonic()
+    results = run_suite(name)
+    TOOK[name] = time.monotonic() - start
+    return results
+
+
+def longest(count):
+    """The suites that took most of the time."""
+    names = sorted(TOOK, key=TOOK.get, reverse=True)[:count]
+    return ", ".join(f"{name} {TOOK[name]:.0f} s" for name in names)
+
+
 def run_suites(wanted, jobs):
     """Their results, in the order of `wanted`."""
     done = {}
@@ -1069,14 +1109,14 @@ def run_suites(wanted, jobs):
                     key=lambda name: LONG.index(name) if name in LONG else len(LONG))
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         try:
-            for name, results in zip(beside, pool.map(run_suite, beside)):
+            for name, results in zip(beside, pool.map(timed_suite, beside)):
                 done[name] = results
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     for name in wanted:
         if name not in done:
-            done[name] = run_suite(name)
+            done[name] = timed_suite(name)
     return [result for name in wanted for result in done[name]]
 
 
@@ -1109,6 +1149,7 @@ def main():
     results = run_suites(wanted, jobs)
     counts = collections.Counter(result.status for result in results)
     tell(results)
+    print(f"longest: {longest(10)}")
     print(used)
     skipped = f", {counts[SKIP]} skipped" if counts[SKIP] else ""
     print(f"{counts[PASS]} passed, {counts[FAIL]} failed{skipped}")
