@@ -17,6 +17,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools/build"))
@@ -259,10 +260,13 @@ def main():
     for command in kept:
         print(f"# not run: {command}: {why_not(command)}")
     failed = number = 0
+    start = time.monotonic()
     for number, (command, why) in enumerate(
             results([command for command in chosen if command not in kept]), 1):
         report(number, command, why)
+        print(f"# {time.monotonic() - start:.1f} s")
         failed += bool(why)
+        start = time.monotonic()
     left = "\n".join(stale(every))
     few = "" if len(every) >= AT_LEAST else f"only {len(every)} commands were found"
     report(number + 1, f"{len(kept)} of {len(chosen)} commands are not run here, as listed above", left + few)
