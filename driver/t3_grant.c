@@ -5,7 +5,8 @@
  *
  * Each grant has a slot in its owner's table from export on. The slot is also its index in the
  * device's import table, so importing does not fail for want of an entry (except for importers that
- * keep routes to revoked grants, see t3_import_place()).
+ * keep routes to revoked grants, see t3_import_place()). Slots are taken in turn, because the device
+ * does not set an entry again while a message to its last user is under way.
  *
  * The slot is free again after revoke, after a close without import, or after the owner's reset. A
  * source that ends leaves its slot in use: the device has marked the import poisoned, and the owner
@@ -117,16 +118,19 @@ struct t3_grant *t3_grant_from_file(struct file *filp)
  */
 int t3_grant_attach(struct t3_grant *grant, struct t3_space *owner)
 {
-	u32 i;
+	u32 n, i = 0;
 
 	lockdep_assert_held(&t3_topology_lock);
 	if (owner->dead)
 		return -ENOENT;
-	for (i = 0; i < T3_SPACE_IMPORTS; i++)
+	for (n = 0; n < T3_SPACE_IMPORTS; n++) {
+		i = (owner->next_grant + n) % T3_SPACE_IMPORTS;
 		if (!owner->grants[i])
 			break;
-	if (i == T3_SPACE_IMPORTS)
+	}
+	if (n == T3_SPACE_IMPORTS)
 		return -ENOSPC;
+	owner->next_grant = i + 1;
 	grant->index = i;
 	grant->handle = t3_space_next_handle(owner);
 	grant->owner = t3_space_get(owner);

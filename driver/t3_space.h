@@ -108,6 +108,7 @@ struct t3_space {
 	/* t3_topology_lock */
 	struct t3_segment segments[T3_SPACE_SEGMENTS];
 	struct t3_grant *grants[T3_SPACE_IMPORTS];
+	u32 next_grant; /* where the search for a free one begins */
 	struct t3_route routes[T3_SPACE_ROUTES];
 	u32 last_handle; /* of grants and imports */
 

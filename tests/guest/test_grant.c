@@ -336,6 +336,25 @@ static void test_revoked_and_granted_again(void **state)
 	raw_close(&target);
 }
 
+/* Once the importer has given it up, another one is there at once. */
+static void test_granted_again_at_once(void **state)
+{
+	uint32_t import, grant, i;
+	struct pair p;
+	int fd;
+
+	(void)state;
+	open_pair(&p);
+	for (i = 0; i < 5 * GRANTS; i++) {
+		CHECK_EQ(raw_export(&p.target, 1, 1, &fd, &grant), 0);
+		CHECK_EQ(raw_import(&p.source, fd, &import), 0);
+		close(fd);
+		CHECK_EQ(raw_revoke(&p.target, grant), 0);
+		CHECK_EQ(raw_release_import(&p.source, import), 0);
+	}
+	close_pair(&p);
+}
+
 /* An importer that has died keeps its place until the owner revokes the grant. */
 static void test_revoking_dead_importers_makes_room(void **state)
 {
@@ -397,6 +416,7 @@ int main(void)
 		TEST(test_release_unless_mapped),
 		TEST(test_import_table_full),
 		TEST(test_revoked_and_granted_again),
+		TEST(test_granted_again_at_once),
 		TEST(test_revoking_dead_importers_makes_room),
 		TEST(test_another_fabric),
 	};
