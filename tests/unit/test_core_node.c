@@ -301,6 +301,29 @@ static void a_space_after_the_reset_is_spared(void **state)
 	host_free(host);
 }
 
+/* As above, and the new space was reset meanwhile: its generation is newer than the news. */
+static void a_later_space_is_spared(void **state)
+{
+	struct host *host = connected(2, 2, 5);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+
+	(void)state;
+	t3_dev_reset(a->dev);
+	host_space(a, SPACE);
+	assert_int_equal(host_space_command(a, T3_CMD_SPACE_RESET, SPACE), T3_ADMIN_OK);
+	host_space(b, SPACE);
+	host_connect(a, b, SPACE);
+	host_connect(b, a, SPACE);
+	nodes_settle(host);
+	assert_int_equal(b->traced.losses, 1);
+	host_arm(a, SPACE, 1);
+	host_arm(b, SPACE, 1);
+	nodes_settle(host);
+	host_expect(a, SPACE, T3_SPACE_COMPLETE, 1); /* it has no segments */
+	host_expect(b, SPACE, T3_SPACE_COMPLETE, 1);
+	host_free(host);
+}
+
 /* ------------------------------------------------------- what is not allowed */
 
 static void only_local_ranks_have_devices_and_faults(void **state)
@@ -388,6 +411,7 @@ int main(void)
 		cmocka_unit_test(a_short_stop_is_no_fault),
 		cmocka_unit_test(a_reset_is_told_to_other_nodes),
 		cmocka_unit_test(a_space_after_the_reset_is_spared),
+		cmocka_unit_test(a_later_space_is_spared),
 		cmocka_unit_test(only_local_ranks_have_devices_and_faults),
 		cmocka_unit_test(each_node_computes_a_timed_run),
 		cmocka_unit_test(a_reset_ends_the_timed_run_of_its_node),

@@ -72,7 +72,7 @@ uint32_t t3_epoch_first_undone(const struct t3_space *space)
 	return space->epoch == 0xffffffff ? 1 : space->epoch + 1;
 }
 
-static bool serial_after(uint32_t a, uint32_t b) /* a is a later epoch than b */
+static bool serial_after(uint32_t a, uint32_t b) /* a is a later epoch or generation than b */
 {
 	return (int32_t)(a - b) > 0;
 }
@@ -282,10 +282,13 @@ void t3_epoch_poisoned(struct t3_space *space, struct t3_import *import, uint32_
 		peer_fault(space, T3_FAULT_PEER_POISON, import->rank);
 }
 
-/* A grant is void if its peer device is gone, or the generation is not the one granted. */
+/*
+ * A grant is void if its peer device is gone, or was reset after the grant. News from another node
+ * can be older than the grant, so a newer generation is spared.
+ */
 static bool is_lost(const uint32_t *generation, uint32_t space, uint32_t granted)
 {
-	return !generation || generation[space] != granted;
+	return !generation || serial_after(generation[space], granted);
 }
 
 /*

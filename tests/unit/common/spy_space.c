@@ -300,7 +300,7 @@ void __wrap_t3_epoch_tell_import(struct t3_space *space, struct t3_import *impor
 static bool is_lost(const struct peer *peer, uint32_t rank, const uint32_t *generation)
 {
 	return peer->used && peer->rank == rank &&
-	       (!generation || generation[peer->space] != peer->generation);
+	       (!generation || (int32_t)(generation[peer->space] - peer->generation) > 0);
 }
 
 void __wrap_t3_epoch_peer_lost(struct t3_space *space, uint32_t rank, const uint32_t *generation)
