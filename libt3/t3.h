@@ -369,8 +369,8 @@ T3_API int t3_grant_revoke(struct t3_space *space, uint32_t grant);
  * Bind a grant to this space, which then may send. info may be NULL. fd stays the caller's.
  * Errors: -EBADF. -EINVAL: not a grant. -EXDEV: another fabric. -EHOSTUNREACH: no link to that
  * rank. -EACCES: the grant is not for this rank. -EBUSY: imported already, or the space is not
- * idle. -ENOSPC: a table is full. -EEXIST: a message of the entry's last user still waits for its
- * link, so try again. -EOWNERDEAD: the grant was revoked, or its space no longer exists.
+ * idle. -ENOSPC: a table is full. -EEXIST: a message of or to the entry's last user is still under
+ * way, so try again. -EOWNERDEAD: the grant was revoked, or its space no longer exists.
  */
 T3_API int t3_grant_import(struct t3_space *space, int fd, uint32_t *import,
 			   struct t3_import_info *info);

@@ -182,6 +182,8 @@ MUTANTS = [
            "	return import->used &&\n", "	return import->used && import->rank != import->rank &&\n"),
     Mutant("key-limit", "unit", "qemu-device/core/space/key.c",
            "		link->wrong_keys++;\n", "		;\n"),
+    Mutant("grant-again-early", "unit", "qemu-device/core/front/admin.c",
+           "|| !t3_pump_tells(space, &space->import[import])", "|| !space->import[import].ctl.link"),
     Mutant("key-serial", "unit", "qemu-device/core/space/key.c",
            " && space->route[i].serial == serial", " && (serial || !serial)"),
     Mutant("key-segment", "unit", "qemu-device/core/space/map.c",

@@ -731,7 +731,7 @@ struct drm_t3_grant_revoke {
  * fabric; -EHOSTUNREACH no link to that rank (or the own device); -EACCES the grant is
  * not for this device's rank; -EBUSY imported already, or the space is armed; -ENOSPC
  * tables full (a revoked import counts until DRM_IOCTL_T3_GRANT_RELEASE); -EEXIST a message of
- * the table entry's last user still waits for its link: try again; -EOWNERDEAD revoked or the
+ * or to the table entry's last user is still under way: try again; -EOWNERDEAD revoked or the
  * owner has gone.
  */
 struct drm_t3_grant_import {
@@ -792,8 +792,8 @@ struct drm_t3_key {
  * space is reset or destroyed. The first space that imports the key has the grant.
  *
  * Errors: -ENOENT; -EINVAL empty mask, an op that does not exist, or a rank that the fabric does
- * not have; -ENOSPC the space has space_imports grants; -EEXIST a message of the table entry's
- * last user still waits for its link: try again; -EOPNOTSUPP no DRM_T3_FEATURE_KEYS; -EPERM the
+ * not have; -ENOSPC the space has space_imports grants; -EEXIST a message to the table entry's
+ * last user is still under way: try again; -EOPNOTSUPP no DRM_T3_FEATURE_KEYS; -EPERM the
  * module parameter `keys` allows no keys, or none for these ranks.
  */
 struct drm_t3_key_export {

@@ -295,6 +295,44 @@ static void test_grant_again(void **state)
 	host_free(host);
 }
 
+/*
+ * As above, after any number of events. The source may hear of the first grant's end only after it
+ * has the second one, for which it must not take it.
+ */
+static void test_grant_again_early(void **state)
+{
+	struct t3_cmd_import_set cmd = { .src_space = 0, .op_mask = 15, .segment_mask = 1 };
+	uint32_t events, status, refused = 0;
+
+	(void)state;
+	for (events = 0; events < 6; events++) {
+		struct host *host = host_ring(2);
+		struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+
+		cmd.src_generation = host_space(a, 0);
+		host_space(b, 0);
+		host_connect(a, b, 0);
+		t3_fabric_set_inline_budget(host->fabric, 0);
+		host_index_command(b, T3_CMD_IMPORT_CLEAR, 0, 0);
+		t3_fabric_run(host->fabric, events);
+		while ((status = host_command(b, T3_CMD_IMPORT_SET, &cmd, sizeof(cmd))) ==
+		       T3_ADMIN_EXISTS) {
+			assert_true(refused++ < 100);
+			t3_fabric_run(host->fabric, 1);
+		}
+		assert_int_equal(status, T3_ADMIN_OK);
+		host_index_command(a, T3_CMD_ROUTE_CLEAR, 0, 0);
+		host_route(a, 0, 0, b, 0, 0);
+		host_drain(host);
+		host_arm(a, 0, 1);
+		host_arm(b, 0, 1);
+		host_drain(host);
+		host_expect(a, 0, T3_SPACE_COMPLETE, 1);
+		host_free(host);
+	}
+	assert_true(refused > 0);
+}
+
 /* A target that depends on no other may be ahead. It refuses the updates, so nothing hangs. */
 static void test_target_is_ahead(void **state)
 {
@@ -446,6 +484,7 @@ int main(void)
 		cmocka_unit_test(test_revoke),
 		cmocka_unit_test(test_revoke_one_of_two),
 		cmocka_unit_test(test_grant_again),
+		cmocka_unit_test(test_grant_again_early),
 		cmocka_unit_test(test_target_is_ahead),
 		cmocka_unit_test(test_target_is_behind),
 		cmocka_unit_test(test_cut),

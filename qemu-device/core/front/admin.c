@@ -295,15 +295,27 @@ uint32_t t3_import_set(struct t3_space *space, const struct t3_cmd_import_set *c
 	return T3_ADMIN_OK;
 }
 
+/* A saved state has no such rule: there the entry may be in use while messages are under way. */
+static bool last_source_is_told(const struct t3_space *space, uint32_t import)
+{
+	return import >= T3_SPACE_IMPORTS || !t3_pump_tells(space, &space->import[import]);
+}
+
 static uint32_t import_set(struct t3_space *space, void *mailbox)
 {
-	return t3_import_set(space, mailbox);
+	const struct t3_cmd_import_set *cmd = mailbox;
+
+	return last_source_is_told(space, cmd->import) ? t3_import_set(space, cmd)
+						       : T3_ADMIN_EXISTS;
 }
 
 static uint32_t key_set(struct t3_space *space, void *mailbox)
 {
-	return space->dev->config.keys == T3_KEYS_OFF ? T3_ADMIN_BAD_OPCODE
-						      : t3_key_set(space, mailbox);
+	const struct t3_cmd_key_set *cmd = mailbox;
+
+	if (space->dev->config.keys == T3_KEYS_OFF)
+		return T3_ADMIN_BAD_OPCODE;
+	return last_source_is_told(space, cmd->import) ? t3_key_set(space, cmd) : T3_ADMIN_EXISTS;
 }
 
 /* The source learns that nothing is taken any more, then it is unknown here. */

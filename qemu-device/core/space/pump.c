@@ -78,6 +78,34 @@ void t3_pump_drop_control(struct t3_ctl *ctl)
 	remove_control(ctl);
 }
 
+static bool is_about(const struct t3_space *space, uint32_t import, const struct t3_packet *packet)
+{
+	return packet->type == T3_PKT_STATE && packet->src_space == space->id &&
+	       packet->src_generation == t3_space_generation(space) && packet->import == import;
+}
+
+/*
+ * Has the entry's last source still to hear something of it? If the entry were set again for that
+ * source, it would take the end of the first grant for one of the second.
+ */
+bool t3_pump_tells(const struct t3_space *space, const struct t3_import *import)
+{
+	const struct t3_fabric *fabric = space->dev->fabric;
+	const struct t3_link *link = fabric ? fabric->link[space->dev->rank][import->rank] : NULL;
+	uint64_t seq;
+
+	if (import->ctl.link)
+		return true;
+	for (seq = link ? link->una : 0; link && seq < link->next; seq++) {
+		const struct t3_slot *slot = &link->slot[seq % T3_LINK_SLOTS];
+
+		if (!slot->answered &&
+		    is_about(space, (uint32_t)(import - space->import), &slot->packet))
+			return true;
+	}
+	return false;
+}
+
 /* For clearing a device: it clears the packets' owners, too. */
 void t3_pump_drop_all(struct t3_link *link)
 {
