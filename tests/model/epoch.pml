@@ -2,13 +2,19 @@
 /*
  * Epochs of spaces on a ring: SPEC.md sections 6.2, 6.3 and 9.1, qemu-device/core/space/epoch.c. In each
  * epoch a rank sends one update to the next rank, and is complete when that was applied and its own
- * update has come. Links keep the order and lose nothing: link.pml has them. Each program arms, stores,
+ * update has come. Links keep the order and lose nothing, but with CUTS. Each program arms, stores,
  * releases and leaves at any moment that the rules allow. FAULTS times a space faults or its owner dies,
  * at any moment.
  *
+ * CUTS times a link does what link.pml has shown of it: its incarnation ends at any moment, in one
+ * direction or, between nodes, in both. Each packet that was not answered is lost, with a verdict at
+ * its sender, whether it was applied or not. Then the link goes on. Messages and responses are then
+ * in no order to each other, because either may have been repeated.
+ *
  * Checked: an update is applied once, in its own epoch. Without a fault no space faults, though fast
  * ranks leave while others work. In the end each rank has finished, or its space is FAULTED: no rank
- * waits for ever. ../model.py breaks one rule at a time, and sees the check fail:
+ * waits for ever. With CUTS and FAULTS both, a message of a space that has ended may be lost, and nobody
+ * is left to repeat it. Only then a rank may wait. ../model.py breaks one rule at a time, and sees the check fail:
  *
  *	CURRENT      who has finished an epoch reports it as not finished when it leaves
  *	NO_POISON    a space that ends does not tell its target
@@ -18,6 +24,9 @@
  *	ARMED_ONLY   a target that is still ARMING takes no updates
  *	ANY_EPOCH    a target takes updates of any epoch (FREE)
  *	NO_REJECT    a source whose update is refused goes on (FREE)
+ *	WAITS        a source waits for a target that has ended in a later epoch (FREE, CUTS)
+ *	NO_VERDICT   a source whose packet is lost goes on (CUTS)
+ *	STATE_LOST   a target whose STATE is lost goes on (CUTS)
  *
  * LINE: the last rank has no target, and the first one no source. FREE: also, rank 1 does not wait for
  * updates, so it may be gone before they come, and then they are refused. Then a fault needs no cause.
@@ -45,6 +54,10 @@ byte targets, sources; /* the highest ones so far, plus 1 */
 #endif
 #ifndef FAULTS
 #define FAULTS 1
+#endif
+
+#ifndef CUTS
+#define CUTS 0
 #endif
 
 #ifdef FREE
@@ -131,10 +144,18 @@ chan back[RANKS] = [3 * EPOCHS + 2] of { mtype, byte, mtype };
 byte faults = FAULTS;
 bool struck;
 #define PREPARING 0 /* memory is ready at once */
+#if CUTS
+chan states[RANKS] = [3 * EPOCHS + 2] of { mtype, byte, mtype }; /* not among the responses */
+byte cuts = CUTS;
+bool severed[RANKS]; /* the connection to its source has ended, which it does not know yet */
+bool unheard;	     /* the end of a space was lost */
+#else
+#define states back
+#endif
 
 #define SET(new)	       ME.state = new
 #define TELL_TARGET(kind, e)   there[r]!kind, e
-#define TELL_SOURCE(e, new)    back[SOURCE]!STATE, e, new
+#define TELL_SOURCE(e, new)    states[SOURCE]!STATE, e, new
 #endif
 
 #ifdef CURRENT
@@ -286,6 +307,13 @@ inline arm(number, ready)
 #define FITS(number) (number == ME.epoch)
 #endif
 
+/* A target that ends in a later epoch takes nothing of this one any more. */
+#ifdef WAITS
+#define NOT_READY(i) 0
+#else
+#define NOT_READY(i) (ME.to[i].peer_epoch < ME.epoch)
+#endif
+
 inline hear_state(i, number, new)
 {
 	if
@@ -293,7 +321,7 @@ inline hear_state(i, number, new)
 		ME.to[i].dead = 1;
 		ME.to[i].dead_epoch = number;
 		if
-		:: WORKING && ENDED_BEFORE(ME.to[i], dead, dead_epoch) -> fail()
+		:: WORKING && (ENDED_BEFORE(ME.to[i], dead, dead_epoch) || NOT_READY(i)) -> fail()
 		:: else
 		fi
 	:: else ->
@@ -329,9 +357,9 @@ inline from_source()
 {
 	if
 	:: kind == UPDATE -> take_update()
-	:: kind == QUERY && LIVE -> back[SOURCE]!STATE, ME.epoch, ME.state
+	:: kind == QUERY && LIVE -> states[SOURCE]!STATE, ME.epoch, ME.state
 	:: kind == QUERY && ME.state == DISABLED -> back[SOURCE]!NAK, epoch, IDLE
-	:: kind == QUERY && ME.state == FAULTED -> skip /* it was told */
+	:: kind == QUERY && ME.state == FAULTED -> states[SOURCE]!STATE, ME.epoch, FAULTED
 	:: kind == POISON -> poison(0, epoch)
 	fi
 }
@@ -361,6 +389,51 @@ inline program()
 	fi
 }
 
+#if CUTS
+#define TARGET ((r + 1) % RANKS)
+#define HEARS_SOURCE (!severed[r])
+#define HEARS_TARGET (!severed[TARGET])
+
+/* The sender may also have waited for the response to a message alone. So it may fault if nothing is lost. */
+inline lose_packets()
+{
+	do
+	:: there[r]?kind, epoch -> found = 1; unheard = unheard || (kind == POISON && !LIVE)
+	:: back[r]?_, _, _ -> found = 1
+	:: empty(there[r]) && empty(back[r]) -> break
+	od;
+	if
+#ifdef NO_VERDICT
+	:: true
+#else
+	:: LIVE -> close(FAULTED)
+	:: !LIVE || !found
+#endif
+	fi;
+	found = 0
+}
+
+inline lose_states()
+{
+	do
+	:: states[SOURCE]?_, _, state -> found = 1; unheard = unheard || !LIVE
+	:: empty(states[SOURCE]) -> break
+	od;
+	if
+#ifdef STATE_LOST
+	:: true
+#else
+	:: LIVE -> close(FAULTED)
+	:: !LIVE || !found
+#endif
+	fi;
+	found = 0
+}
+#else
+#define HEARS_SOURCE 1
+#define HEARS_TARGET 1
+#endif
+
 #define CAN_GO_ON (ME.state == IDLE || ME.state == COMPLETE || (ME.state == ARMED && !ME.put))
 
 active [RANKS] proctype rank()
@@ -371,8 +444,20 @@ active [RANKS] proctype rank()
 	atomic { ME.state = IDLE; ME.fresh = 1; ME.to[0].used = HAS_TARGET; ME.from[0].used = HAS_SOURCE };
 end:	do
 	:: atomic { CAN_GO_ON -> program() }
-	:: atomic { there[SOURCE]?kind, epoch -> from_source() }
+	:: atomic { HEARS_SOURCE && nempty(there[SOURCE]) -> there[SOURCE]?kind, epoch; from_source() }
 	:: atomic { back[r]?kind, epoch, state -> from_target() }
+#if CUTS
+	:: atomic { HEARS_TARGET && nempty(states[r]) -> states[r]?kind, epoch, state; from_target() }
+	:: atomic { cuts && HAS_TARGET && HEARS_TARGET -> cuts--; struck = 1; lose_packets() }
+	:: atomic { cuts && HAS_SOURCE && HEARS_SOURCE -> cuts--; struck = 1; lose_states() }
+	:: atomic { cuts && HAS_TARGET && HEARS_TARGET ->
+		cuts--;
+		struck = 1;
+		severed[TARGET] = 1;
+		lose_packets();
+		hear_state(0, 0, DISABLED) }
+	:: atomic { severed[r] -> severed[r] = 0; lose_states(); poison(0, 0) }
+#endif
 	:: atomic { faults && LIVE -> faults--; struck = 1; close(FAULTED) }
 	:: atomic { faults && LIVE -> faults--; struck = 1; close(DISABLED); ME.finished = EPOCHS } /* its owner died */
 	od
@@ -387,7 +472,11 @@ active proctype judge()
 		timeout ->
 		do
 		:: i < RANKS ->
+#if CUTS
+			assert(unheard || s[i].state == FAULTED || (s[i].state == DISABLED && s[i].finished == EPOCHS));
+#else
 			assert(s[i].state == FAULTED || (s[i].state == DISABLED && s[i].finished == EPOCHS));
+#endif
 #ifndef FREE
 			assert(struck || s[i].state == DISABLED);
 #endif

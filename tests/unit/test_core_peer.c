@@ -233,6 +233,26 @@ static void test_leaving_early(void **state)
 	}
 }
 
+/* A target that faulted in a later epoch, of which its source was not told: the grant is newer. */
+static void test_asks_faulted_target(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+
+	(void)state;
+	host_space(a, 0);
+	host_space(b, 0);
+	host_arm(b, 0, 1);
+	host_release(b, 0, 1);
+	host_arm(b, 0, 2);
+	host_arm(b, 0, 9);
+	assert_int_equal(host_state(b, 0), T3_SPACE_FAULTED);
+	host_connect(a, b, 0);
+	host_arm(a, 0, 1);
+	host_expect_peer_fault(a, 0, T3_FAULT_PEER_DEAD, 1);
+	host_free(host);
+}
+
 /* Revoking one grant ends its source and leaves the owner alone. */
 static void test_revoke(void **state)
 {
@@ -481,6 +501,7 @@ int main(void)
 		cmocka_unit_test(test_leaving_after_last_epoch),
 		cmocka_unit_test(test_revoke_after_last_epoch),
 		cmocka_unit_test(test_leaving_early),
+		cmocka_unit_test(test_asks_faulted_target),
 		cmocka_unit_test(test_revoke),
 		cmocka_unit_test(test_revoke_one_of_two),
 		cmocka_unit_test(test_grant_again),

@@ -263,8 +263,9 @@ void t3_epoch_peer_state(struct t3_space *space, struct t3_route *route, uint32_
 	if (state == T3_SPACE_FAULTED || state == T3_SPACE_DISABLED) {
 		route->dead = true;
 		route->dead_epoch = epoch;
+		/* A target that ends in a later epoch takes nothing of this one any more. */
 		if ((space->state == T3_SPACE_ARMING || space->state == T3_SPACE_ARMED) &&
-		    is_dead(route, space->epoch))
+		    (is_dead(route, space->epoch) || !t3_epoch_route_ready(route, space->epoch)))
 			peer_fault(space, T3_FAULT_PEER_DEAD, route->rank);
 		return;
 	}
