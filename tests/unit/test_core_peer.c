@@ -5,6 +5,7 @@
  */
 #include "host.h"
 #include "ring.h"
+#include "space/space_private.h"
 
 static struct ring start(struct host *host)
 {
@@ -353,6 +354,27 @@ static void test_grant_again_early(void **state)
 	assert_true(refused > 0);
 }
 
+/* What is under way to a source does not concern another one. */
+static void test_grant_to_another_at_once(void **state)
+{
+	struct t3_cmd_import_set cmd = { .src_space = 1, .op_mask = 15, .segment_mask = 1 };
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+
+	(void)state;
+	host_space(a, 0);
+	cmd.src_generation = host_space(a, 1);
+	host_space(b, 0);
+	host_connect(a, b, 0);
+	host_drain(host);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	host_index_command(b, T3_CMD_IMPORT_CLEAR, 0, 0);
+	while (t3_spaces(b->dev)->space[0].import[0].ctl.link)
+		t3_fabric_run(host->fabric, 1);
+	assert_int_equal(host_command(b, T3_CMD_IMPORT_SET, &cmd, sizeof(cmd)), T3_ADMIN_OK);
+	host_free(host);
+}
+
 /* A target that depends on no other may be ahead. It refuses the updates, so nothing hangs. */
 static void test_target_is_ahead(void **state)
 {
@@ -506,6 +528,7 @@ int main(void)
 		cmocka_unit_test(test_revoke_one_of_two),
 		cmocka_unit_test(test_grant_again),
 		cmocka_unit_test(test_grant_again_early),
+		cmocka_unit_test(test_grant_to_another_at_once),
 		cmocka_unit_test(test_target_is_ahead),
 		cmocka_unit_test(test_target_is_behind),
 		cmocka_unit_test(test_cut),

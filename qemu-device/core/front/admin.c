@@ -296,17 +296,18 @@ uint32_t t3_import_set(struct t3_space *space, const struct t3_cmd_import_set *c
 }
 
 /* A saved state has no such rule: there the entry may be in use while messages are under way. */
-static bool last_source_is_told(const struct t3_space *space, uint32_t import)
+static bool last_source_is_told(const struct t3_space *space, uint32_t import,
+				const struct t3_cmd_import_set *source)
 {
-	return import >= T3_SPACE_IMPORTS || !t3_pump_tells(space, &space->import[import]);
+	return import >= T3_SPACE_IMPORTS || !t3_pump_tells(space, &space->import[import], source);
 }
 
 static uint32_t import_set(struct t3_space *space, void *mailbox)
 {
 	const struct t3_cmd_import_set *cmd = mailbox;
 
-	return last_source_is_told(space, cmd->import) ? t3_import_set(space, cmd)
-						       : T3_ADMIN_EXISTS;
+	return last_source_is_told(space, cmd->import, cmd) ? t3_import_set(space, cmd)
+							    : T3_ADMIN_EXISTS;
 }
 
 static uint32_t key_set(struct t3_space *space, void *mailbox)
@@ -315,7 +316,8 @@ static uint32_t key_set(struct t3_space *space, void *mailbox)
 
 	if (space->dev->config.keys == T3_KEYS_OFF)
 		return T3_ADMIN_BAD_OPCODE;
-	return last_source_is_told(space, cmd->import) ? t3_key_set(space, cmd) : T3_ADMIN_EXISTS;
+	return last_source_is_told(space, cmd->import, NULL) ? t3_key_set(space, cmd)
+							     : T3_ADMIN_EXISTS;
 }
 
 /* The source learns that nothing is taken any more, then it is unknown here. */

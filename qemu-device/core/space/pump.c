@@ -84,11 +84,18 @@ static bool is_about(const struct t3_space *space, uint32_t import, const struct
 	       packet->src_generation == t3_space_generation(space) && packet->import == import;
 }
 
+static bool is_to(const struct t3_packet *packet, const struct t3_cmd_import_set *source)
+{
+	return packet->dst_rank == source->src_rank && packet->dst_space == source->src_space &&
+	       packet->dst_generation == source->src_generation;
+}
+
 /*
  * Has the entry's last source still to hear something of it? If the entry were set again for that
- * source, it would take the end of the first grant for one of the second.
+ * source, it would take the end of the first grant for one of the second. NULL: for any source.
  */
-bool t3_pump_tells(const struct t3_space *space, const struct t3_import *import)
+bool t3_pump_tells(const struct t3_space *space, const struct t3_import *import,
+		   const struct t3_cmd_import_set *source)
 {
 	const struct t3_fabric *fabric = space->dev->fabric;
 	const struct t3_link *link = fabric ? fabric->link[space->dev->rank][import->rank] : NULL;
@@ -100,7 +107,8 @@ bool t3_pump_tells(const struct t3_space *space, const struct t3_import *import)
 		const struct t3_slot *slot = &link->slot[seq % T3_LINK_SLOTS];
 
 		if (!slot->answered &&
-		    is_about(space, (uint32_t)(import - space->import), &slot->packet))
+		    is_about(space, (uint32_t)(import - space->import), &slot->packet) &&
+		    (!source || is_to(&slot->packet, source)))
 			return true;
 	}
 	return false;
