@@ -248,6 +248,34 @@ static void test_identity(void **state)
 				 0x3555);
 }
 
+static void convert(uint32_t dtype, uint32_t bits)
+{
+	uint32_t narrow = 0, wide;
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	t3_nmc_narrow(dtype, &value, &narrow, 1);
+	assert_int_equal(narrow, ref_narrow(dtype, bits));
+	t3_nmc_widen(dtype, &narrow, &value, 1);
+	memcpy(&wide, &value, sizeof(wide));
+	assert_int_equal(wide, ref_widen(dtype, narrow));
+}
+
+/* Each exponent of f32, also those far outside the narrow type, with fractions that tie and round. */
+static void test_convert(void **state)
+{
+	static const uint32_t fraction[] = { 0,	       1,	 0xfff,	   0x1000,   0x1001,
+					     0x3000,   0x7fff,	 0x8000,   0x8001,   0x18000,
+					     0x200000, 0x400000, 0x555555, 0x7fe000, 0x7fffff };
+	uint32_t dtype, exponent, i;
+
+	(void)state;
+	for (dtype = T3_DTYPE_F32; dtype < T3_DTYPE_U8; dtype++)
+		for (exponent = 0; exponent < 512; exponent++) /* and sign */
+			for (i = 0; i < sizeof(fraction) / sizeof(fraction[0]); i++)
+				convert(dtype, exponent << 23 | fraction[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -261,6 +289,7 @@ int main(void)
 		cmocka_unit_test(test_nan_is_canonical),
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_identity),
+		cmocka_unit_test(test_convert),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

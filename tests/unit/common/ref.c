@@ -77,6 +77,8 @@ static uint32_t encode(const struct format *f, uint64_t amount, int exp)
 
 	if (shift < lowest - exp)
 		shift = lowest - exp;
+	if (shift > 63) /* far below the smallest subnormal of a narrow type */
+		return 0;
 	if (shift <= 0) {
 		result = amount << -shift;
 	} else {
