@@ -428,6 +428,7 @@ fuzz-build: $(FUZZERS)
 #: make fuzz-report  what the corpus, and what long runs have found, reach of each file of the core
 fuzz-report: $(FUZZ_COVERED)
 	@$(RUN) tests/coverage.py --fuzz $(FUZZ_COVERED)
+	@$(RUN) tests/fuzz/run.py --total
 #: make fuzz-corpus  write the seed corpus anew
 fuzz-corpus: $B/fuzz-seeds
 	@$B/fuzz-seeds tests/fuzz/corpus

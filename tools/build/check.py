@@ -699,7 +699,7 @@ def fuzz_run(name, target, arguments, least, env=None):
 
 def fuzz_suite():
     """Each target's corpus, on new and on rewound devices, and a short run from there."""
-    results = []
+    results = tap_program("fuzz/run.py", [ROOT / "tests/fuzz_run.py"])
     for source in sorted((ROOT / "tests/fuzz").glob("fuzz_*.c")):
         target = source.stem
         corpus = ROOT / "tests/fuzz/corpus" / target
