@@ -772,15 +772,18 @@ $B/cov/bin/%: $B/cov/tests/%.o $B/cov/unit-common.a $B/cov/libt3sim.a $B/cov/lib
 	$(call say,LD,$@)
 	$Q$(CC) $(COVERAGE) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
 
+# It switches the short path of stores off.
+WRAP_fuzz_lanes := -Wl,--wrap=t3_lane_store
 $B/fuzz/%: $B/fuzz/obj/tests/fuzz/%.o $B/fuzz/obj/common.a $B/fuzz/obj/libt3sim.a $B/fuzz/obj/libt3core.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(FUZZ_CC) $(FUZZ_SANITIZE) -fsanitize=fuzzer $(ARENA) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
+	$Q$(FUZZ_CC) $(FUZZ_SANITIZE) -fsanitize=fuzzer $(ARENA) $(WRAP_$(@F)) -o $@ $^ \
+		$(call pkg,--libs cmocka) $(LIBS)
 $(FUZZ_COVERED): $B/cov/fuzz/%: $B/cov/tests/fuzz/%.o $B/cov/tests/fuzz/driver.o $B/cov/fuzz-common.a \
 		$B/cov/libt3sim.a $B/cov/libt3core.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) $(COVERAGE) $(ARENA) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
+	$Q$(CC) $(COVERAGE) $(ARENA) $(WRAP_$(@F)) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
 $B/fuzz-seeds: $B/obj/tests/fuzz/seeds.o
 	$(call say,LD,$@)
 	$Q$(CC) -o $@ $<

@@ -4,6 +4,7 @@
  * operations (ops.h). libFuzzer makes the other inputs from the seeds.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -559,6 +560,114 @@ static void texts(void)
 	save("fuzz_text", "noise");
 }
 
+/* -------------------------------------------------- fuzz_lanes, fuzz_order */
+
+/* Trackers of both hosts, type and op, then what is usual: 4 x 8 elements in ragged tiles. */
+static void pair(uint32_t trackers, uint32_t type)
+{
+	PUT((uint8_t)trackers, (uint8_t)type, 3, 7, 1, 1, 2, 2, 0x15);
+}
+
+static void store_run(uint32_t op, uint32_t rank, uint32_t lane, uint32_t first, uint32_t count)
+{
+	put(op | rank << 4 | lane << 6, 1);
+	put(first, 2); /* segment: first % 3 */
+	put(count, 1);
+	put(3, 4);
+}
+
+static void lane_stores(uint32_t trackers, uint32_t type, bool one_lane)
+{
+	uint32_t rank, segment;
+
+	pair(trackers, type);
+	PUT(one_lane, OP_LANE_ARM, 0);
+	for (segment = 0; segment < 3; segment++)
+		for (rank = 0; rank < 3; rank++)
+			store_run(OP_LANE_RUN, rank, segment, segment, 40);
+	PUT(OP_LANE_CHECK, OP_LANE_TILE, 0, 1, OP_LANE_LOAD, 8, 0, 3);
+	PUT(OP_LANE_RESET, OP_LANE_CHECK, OP_LANE_RELEASE, OP_LANE_ARM, 0);
+	store_run(OP_LANE_RUN, 0, 1, 0, 100);
+}
+
+static void lanes(void)
+{
+	static const uint8_t trackers[] = { 0, 5, 10, 15, 1, 14 }; /* 4 are equal pairs */
+	uint32_t type, i;
+
+	for (type = 0; type < 6; type++)
+		for (i = 0; i < sizeof(trackers); i++) {
+			lane_stores(trackers[i], type | (type + i) % 4 << 3 | (i & 1) << 6, i & 1);
+			save_numbered("fuzz_lanes", "stores", type * 6 + i);
+		}
+	pair(0, 0); /* events that wait, and a segment of another shape */
+	PUT(0, OP_LANE_ARM, 0, OP_LANE_EVENTS, 0x80);
+	store_run(OP_LANE_RUN, 0, 1, 1, 60);
+	store_run(OP_LANE_RUN, 1, 2, 2, 60);
+	PUT(OP_LANE_EVENTS, 0x85, OP_LANE_CHECK, OP_LANE_EVENTS, 0, OP_LANE_SPACE, 0, OP_LANE_MAP,
+	    0, 1, 48, 0, 2, OP_LANE_ARM, 0);
+	store_run(OP_LANE_RUN, 0, 1, 0, 60);
+	save("fuzz_lanes", "held");
+	pair(0, 0x40); /* rank 1 is ARMING, and has an update of rank 0's */
+	PUT(0, OP_LANE_ARM, 0x80, OP_LANE_ARM | 1 << 4, 0x80);
+	store_run(OP_LANE_RUN, 0, 0, 2, 2);
+	store_run(OP_LANE_RUN, 1, 0, 1, 2);
+	save("fuzz_lanes", "arming");
+	for (i = 0; i < 4; i++) { /* wrong widths and places */
+		pair(0, i);
+		PUT(0, OP_LANE_ARM, 0);
+		store_run(OP_LANE_RUN, 0, 0, 0, 3);
+		PUT(OP_LANE_STORE);
+		put(0x3fe + 2 * i, 2);
+		put(0x0c | i, 1);
+		put(1, 8);
+		save_numbered("fuzz_lanes", "wrong", i);
+	}
+}
+
+static void orders(void)
+{
+	static const uint8_t types[] = { 0,	   1 | 8,	  2 | 8,	3 | 8,
+					 3 | 0x20, 1 | 16 | 0x40, 2 | 24 | 0x40 };
+	uint32_t i, rank, segment;
+
+	for (i = 0; i < 3 * sizeof(types); i++) {
+		pair(i / sizeof(types) * 7, types[i % sizeof(types)]);
+		put(i, 4); /* the second order */
+		for (rank = 0; rank < 3; rank++)
+			for (segment = 0; segment < 3; segment++) {
+				store_run(OP_ORDER_RUN, rank, 0, segment + (i & 1 ? 0x8001 : 0),
+					  20);
+				PUT((uint8_t)(OP_ORDER_TILE | rank << 4), (uint8_t)(segment | 8),
+				    1);
+			}
+		PUT(OP_ORDER_EPOCH);
+		store_run(OP_ORDER_RUN, 1, 0, 2, 9);
+		PUT(OP_ORDER_TILE, 1, 2, OP_ORDER_STORE, 5, 0, 7, 0, 0, 0);
+		save_numbered("fuzz_order", "work", i);
+	}
+}
+
+/* --------------------------------------------------------------- fuzz_bits */
+
+static void bits(void)
+{
+	uint32_t type, op, what;
+
+	for (type = 0; type < 4; type++)
+		for (op = 0; op < 3; op++) {
+			what = type | op << 3;
+			PUT((uint8_t)what, OP_BITS_SPECIAL, 0x87, 1, 2, 3, 4, OP_BITS_SPECIAL, 3,
+			    0x85, 0x87, 9, 10, OP_BITS_APPLY, (uint8_t)what, 1, 2, 4, 1);
+			PUT(OP_BITS_RANDOM, 0x80, 1, 0, 0, 0, OP_BITS_RANDOM, 0, 2, 0, 0, 0);
+			PUT(OP_BITS_APPLY, (uint8_t)what, 0, 0, 0, 2, OP_BITS_NEAR, 1, 0, 0, 0x80);
+			PUT(OP_BITS_APPLY, (uint8_t)what, 3, 6, 100, 0);
+			PUT(OP_BITS_OVERLAP, (uint8_t)what, 8, 4, 200, 0, OP_BITS_CONVERT, 15,
+			    (uint8_t)what, OP_BITS_RAW, 0x81, 7, 1, 2, 3, 4, 5, 6, 7, 8);
+			save_numbered("fuzz_bits", "type", what);
+		}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -580,5 +689,8 @@ int main(int argc, char **argv)
 	states();
 	replays();
 	texts();
+	lanes();
+	orders();
+	bits();
 	return 0;
 }
