@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* libt3: where the environment says that ranks meet, and what of it is refused. */
 #include "test_lib_fabric.h"
+#include "test_lib_folder.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -40,7 +41,7 @@ static int start(void **state)
 	for (i = 0; i < sizeof(variables) / sizeof(*variables); i++)
 		unsetenv(variables[i]);
 	fds = count_fds();
-	strcpy(dir, "/tmp/t3-test-XXXXXX");
+	name_new(dir, sizeof(dir), "test");
 	assert_non_null(mkdtemp(dir));
 	find_port();
 	dev[0] = device_new(FABRIC, 3);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* libt3: communicators of processes: how they join, exchange messages, leave and die. */
 #include "test_lib_fabric.h"
+#include "test_lib_folder.h"
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -41,7 +42,7 @@ static int start(void **state)
 
 	(void)state;
 	fds = count_fds();
-	strcpy(dir, "/tmp/t3-test-XXXXXX");
+	name_new(dir, sizeof(dir), "test");
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
 	memset(rank, 0, sizeof(rank));

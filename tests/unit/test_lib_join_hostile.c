@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* libt3: communicators of processes, with peers that violate the protocol. */
 #include "test_lib_fabric.h"
+#include "test_lib_folder.h"
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -52,7 +53,7 @@ static int start(void **state)
 {
 	(void)state;
 	fds = count_fds();
-	strcpy(dir, "/tmp/t3-test-XXXXXX");
+	name_new(dir, sizeof(dir), "test");
 	assert_non_null(mkdtemp(dir));
 	dev = device_new(FABRIC, 3);
 	foreign_self = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* libt3: the directory in which ranks meet, and an attacker who exchanges it after the check. */
 #include "test_lib_fabric.h"
+#include "test_lib_folder.h"
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -28,8 +29,8 @@ static int start(void **state)
 {
 	(void)state;
 	fds = count_fds();
-	strcpy(dir, "/tmp/t3-test-XXXXXX");
-	strcpy(trap, "/tmp/t3-trap-XXXXXX");
+	name_new(dir, sizeof(dir), "test");
+	name_new(trap, sizeof(trap), "trap");
 	assert_non_null(mkdtemp(dir));
 	assert_non_null(mkdtemp(trap));
 	snprintf(judged, sizeof(judged), "%s.judged", dir);
