@@ -48,11 +48,23 @@ static void store_elements(void)
 	got(132, "\x44\x33\x22\x11", 4);
 }
 
+/* The last bytes of a space are as good as all others. */
+static void store_at_the_end(void)
+{
+	struct t3_segment_desc flat = bytes_seg();
+
+	flat.offset = SPACE_BYTES - 64;
+	t3_local_map(space, &flat);
+	put64(SPACE_BYTES - 8, 0x5051525354555657);
+	got(SPACE_BYTES - 8, "\x57\x56\x55\x54\x53\x52\x51\x50", 8);
+}
+
 static void stores_are_made(void **state)
 {
 	(void)state;
 	expect_silence(store_in_all_ways);
 	expect_silence(store_elements);
+	expect_silence(store_at_the_end);
 }
 
 /* Segments of 1-byte elements accept any alignment. A high byte of a register is one byte, too. */
@@ -163,6 +175,13 @@ static void twice_by_the_library(void)
 	t3_store_tile(&view, 0, image, 16);
 }
 
+/* A report that nobody can read ends the process, too. */
+static void twice_unheard(void)
+{
+	close(STDERR_FILENO);
+	twice();
+}
+
 static void before_armed(void)
 {
 	set_state(DRM_T3_SPACE_ARMING, EPOCH);
@@ -178,6 +197,12 @@ static void after_complete(void)
 static void outside_segments(void)
 {
 	put32(4096 + 64, 1);
+}
+
+static void where_a_segment_was(void)
+{
+	t3_unmap(space, 5);
+	put32(128, 1);
 }
 
 static void in_padding(void)
@@ -226,6 +251,10 @@ static void mistakes_of_a_store(void **state)
 		      "mov of 8 bytes at byte 0xb8", "space 21, armed, epoch 7",
 		      "segment 5 (local f16), tile 1 (rows 0 .. 3, bytes 16 .. 31 of a row)",
 		      "row 1, bytes 16 .. 23", "stored there before:", NULL);
+	run(twice_unheard, "check");
+	assert_string_equal(outcome.text, "");
+	assert_true(WIFSIGNALED(outcome.status));
+	assert_int_equal(WTERMSIG(outcome.status), SIGABRT);
 	expect_report(twice_by_the_library, "stored again",
 		      "t3_store_tile() of 8 bytes at byte 0x80", "tile 0", NULL);
 	expect_report(before_armed, "a store while the space is not armed", "space 21, arming",
@@ -233,6 +262,7 @@ static void mistakes_of_a_store(void **state)
 	expect_report(after_complete, "a store while the space is not armed", "space 21, complete",
 		      "t3_store32() of 4 bytes", NULL);
 	expect_report(outside_segments, "a store outside every segment", "at byte 0x1040", NULL);
+	expect_report(where_a_segment_was, "a store outside every segment", "at byte 0x80", NULL);
 	expect_report(in_padding, "a store to the padding between two rows", "row 2, byte 36",
 		      "a row has 32 bytes", NULL);
 	expect_report(over_a_row, "a store over the end of a row", "row 0, bytes 30 .. 33", NULL);

@@ -154,12 +154,28 @@ static void staged_by_no_segment(void)
 	t3_doorbell_tile(space, 5, 0, 1);
 }
 
+/* The device ignores the doorbells of a space that has ended. */
+static void rung_too_late(void)
+{
+	static const uint32_t states[] = { DRM_T3_SPACE_FAULTED, DRM_T3_SPACE_DISABLED,
+					   DRM_T3_SPACE_QUIESCED, DRM_T3_SPACE_DEAD };
+	uint32_t i;
+
+	stage_all(4);
+	for (i = 0; i < 4; i++) {
+		set_state(states[i], EPOCH);
+		t3_doorbell_tile(space, 5, 0, 4);
+	}
+}
+
 static void mistakes_of_doorbells(void **state)
 {
 	(void)state;
 	expect_silence(doorbells);
+	expect_silence(rung_too_late);
 	expect_report(no_such_tile, "a doorbell for a segment, slot or tile that there is not",
 		      "tile 4 of 4", "t3_doorbell_tile()", NULL);
+	assert_null(strstr(outcome.text, "  row "));
 	expect_report(no_such_slot, "a doorbell for a segment, slot", "slot 2", NULL);
 	expect_report(no_such_segment, "a doorbell for a segment, slot", "segment 6 is not mapped",
 		      NULL);
@@ -196,6 +212,33 @@ static void store_most(void)
 			put16(128 + row * 40 + col, 1);
 		}
 	}
+}
+
+static inline void store_columns(uint32_t first, uint32_t end)
+{
+	uint32_t row, col;
+
+	for (row = 0; row < 4; row++)
+		for (col = first; col < end; col += 2)
+			put16(128 + row * 40 + col, 1);
+}
+
+static void __attribute__((noinline)) store_first(void)
+{
+	store_columns(0, 8);
+}
+
+static void __attribute__((noinline)) store_behind(void)
+{
+	store_columns(14, 16);
+}
+
+/* Tile 0 lacks columns in between. The store before them is the nearest. */
+static void leave_a_gap(void)
+{
+	store_first();
+	store_behind();
+	t3_arm(space, EPOCH + 1);
 }
 
 static void wait_in_vain(void)
@@ -252,6 +295,8 @@ static void missing_stores(void **state)
 	assert_null(strstr(strstr(outcome.text, "again\n"), "missing"));
 	expect_report(arm_too_early, "an epoch is armed while another one is not over", "t3_arm()",
 		      "tile 1 lacks 4 of", NULL);
+	expect_report(leave_a_gap, "tile 0 lacks 24 of", "row 0, bytes 8 .. 13\n",
+		      "stored near them:", named("store_first"), NULL);
 	expect_report(release_too_early, "an epoch is released that is not complete",
 		      "t3_release()", "tile 2 lacks 2 of", NULL);
 	expect_warning(leave_unfinished, "check", "stores are missing", "t3_space_reset()",

@@ -354,6 +354,19 @@ static void ranks_that_only_wait_are_not_blamed(void **state)
 	says(3, "rank 2 has ended");
 }
 
+/* It has blamed nobody yet. Whoever looks sees that it waits, and for whom. */
+static void who_waits_is_late_because_of_another(void **state)
+{
+	(void)state;
+	create(4);
+	atomic_store(&comms[0]->lines[3].waiting, 2 + 1);
+	assert_int_equal(t3_comm_fail_gone(comms[0], 3), -EPIPE);
+	says(0, "rank 3 has given up: rank 2 did not come in time");
+	atomic_store(&comms[0]->lines[3].waiting, 0);
+	assert_int_equal(t3_comm_fail_gone(comms[1], 3), -EPIPE);
+	says(1, "rank 3 has ended");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
@@ -372,6 +385,7 @@ int main(void)
 		TEST(no_rank_passes_a_barrier_early),
 		TEST(the_rank_that_delays_others_is_named),
 		TEST(ranks_that_only_wait_are_not_blamed),
+		TEST(who_waits_is_late_because_of_another),
 		TEST(a_rank_that_does_not_come_is_named),
 	};
 

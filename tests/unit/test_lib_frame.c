@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -96,6 +98,48 @@ static void end_is_the_end(void **state)
 	assert_int_equal(receive(pair[0]), -EPIPE);
 	assert_int_equal(receive(pair[0]), -EPIPE);
 	close(pair[0]);
+}
+
+static void send_files(int fd, int count)
+{
+	union {
+		char bytes[CMSG_SPACE(3 * sizeof(int))];
+		struct cmsghdr align;
+	} control = { .bytes = { 0 } };
+	struct iovec part = { .iov_base = (char[]){ "x" }, .iov_len = 1 };
+	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control };
+	struct cmsghdr *c = &control.align;
+	int i;
+
+	header.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+	for (i = 0; i < count; i++)
+		memcpy(CMSG_DATA(c) + (size_t)i * sizeof(int), &fd, sizeof(int));
+	assert_int_equal(sendmsg(fd, &header, 0), 1);
+}
+
+/* Two descriptors are one too many: none is left open, also when the first one is 0. */
+static void too_many_descriptors_are_closed(void **state)
+{
+	int pair[2], kept = fcntl(0, F_DUPFD_CLOEXEC, 3), next, i;
+
+	(void)state;
+	ends(pair);
+	next = dup(pair[0]);
+	close(next);
+	for (i = 0; i < 2; i++) {
+		send_files(pair[1], 2);
+		if (i)
+			close(0);
+		assert_int_equal(receive(pair[0]), -EPROTO);
+		assert_int_equal(fcntl(i ? 0 : next, F_GETFD), -1);
+	}
+	assert_int_equal(dup2(kept, 0), 0);
+	close(kept);
+	close(pair[0]);
+	close(pair[1]);
 }
 
 /* ---------------------------------------------------------------------- streams */
@@ -210,6 +254,7 @@ int main(void)
 		cmocka_unit_test(frame_comes_before_the_end),
 		cmocka_unit_test(end_is_the_end),
 		cmocka_unit_test(reset_is_no_end),
+		cmocka_unit_test(too_many_descriptors_are_closed),
 		cmocka_unit_test(frames_of_a_stream_stay_whole),
 		cmocka_unit_test(wrong_lengths_of_a_stream_are_refused),
 		cmocka_unit_test(a_stream_that_ends_in_a_frame_has_ended),

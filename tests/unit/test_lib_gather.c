@@ -5,10 +5,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 
-#include "comm/private.h"
+#include "comm/bootstrap.h"
 
 #define MANY  32u
 #define NODES 3u
@@ -453,6 +454,58 @@ static void ranks_of_several_nodes_meet(void **state)
 	}
 }
 
+/* The node is the kernel's random number and the namespace. */
+static void a_node_is_a_kernel_and_a_network(void **state)
+{
+	struct t3_comm comm = { .rank = 0 };
+	struct comm_node node;
+	unsigned char boot[16];
+	char text[40], *at = text;
+	struct stat net;
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+	int i;
+
+	(void)state;
+	assert_non_null(file);
+	assert_non_null(fgets(text, sizeof(text), file));
+	fclose(file);
+	for (i = 0; i < 16; i++, at += 2) {
+		at += *at == '-';
+		assert_int_equal(sscanf(at, "%2hhx", &boot[i]), 1);
+	}
+	assert_int_equal(comm_find_node(&comm, &node), 0);
+	assert_memory_equal(node.boot, boot, 16);
+	assert_int_equal(stat("/proc/thread-self/ns/net", &net), 0);
+	assert_int_equal(node.net, net.st_ino);
+}
+
+static struct wire_place shown[2];
+
+static void show(struct member *m, struct wire_place *all)
+{
+	(void)m;
+	memcpy(shown, all, sizeof(shown));
+}
+
+static void a_place_is_an_address_of_its_family(void **state)
+{
+	static const unsigned char v4[16] = { 127, 0, 0, 1 }, v6[16] = { [15] = 1 };
+
+	(void)state;
+	member[0].change_places = show;
+	on_nodes("127.0.0.1");
+	run(2);
+	came_to(0, 0, "");
+	assert_int_equal(shown[0].family, AF_INET);
+	assert_memory_equal(shown[0].address, v4, sizeof(v4));
+	assert_int_not_equal(shown[0].port, shown[1].port);
+	on_nodes("::1");
+	run(2);
+	came_to(0, 0, "");
+	assert_int_equal(shown[1].family, AF_INET6);
+	assert_memory_equal(shown[1].address, v6, sizeof(v6));
+}
+
 /* All of them have the second all-gather, also those that cannot go on. */
 static void a_rank_without_an_address_says_so(void **state)
 {
@@ -667,6 +720,8 @@ int main(void)
 		TEST(wrong_cards_are_refused),
 		TEST(ranks_of_several_nodes_meet),
 		TEST(a_rank_without_an_address_says_so),
+		TEST(a_node_is_a_kernel_and_a_network),
+		TEST(a_place_is_an_address_of_its_family),
 		TEST(wrong_places_are_refused),
 		TEST(who_does_not_know_the_secret_is_turned_away),
 		TEST(strangers_of_other_nodes_are_turned_away),

@@ -172,6 +172,20 @@ static void plans_of_all_ranks_are_made_at_once(void **state)
 	assert_int_equal(hw[0].made, 0);
 }
 
+/* A process may have closed its standard input: descriptor 0 is one as any other. */
+static void a_descriptor_may_be_0(void **state)
+{
+	int kept = fcntl(0, F_DUPFD_CLOEXEC, 3);
+
+	(void)state;
+	assert_true(kept >= 3);
+	close(0);
+	make_plans(&gather);
+	assert_int_equal(fcntl(0, F_GETFD), -1);
+	assert_int_equal(dup2(kept, 0), 0);
+	close(kept);
+}
+
 /* --------------------------------------------------------------------- epochs */
 
 static void an_epoch_has_its_turns(void **state)
@@ -365,6 +379,20 @@ static void a_view_has_the_own_rows_alone(void **state)
 	assert_int_equal(view.desc.tile_rows, 1);
 }
 
+/* There is none behind the last one, also where that is empty. */
+static void an_empty_chunk_is_one(void **state)
+{
+	struct t3_plan_desc desc = gather;
+	struct t3_view view;
+
+	(void)state;
+	desc.collective = T3_ALL_TO_ALL;
+	desc.count = 2;
+	make_plans(&desc);
+	assert_int_equal(t3_plan_view(plans[0], 2, &view), -ENODATA);
+	assert_int_equal(t3_plan_view(plans[0], 3, &view), -ERANGE);
+}
+
 /* --------------------------------------------------------------------- facts */
 
 static void facts_are_those_of_the_layout(void **state)
@@ -529,6 +557,7 @@ int main(void)
 		TEST(a_failed_call_is_named_at_all_ranks),
 		TEST(keys_may_be_missing),
 		TEST(plans_of_all_ranks_are_made_at_once),
+		TEST(a_descriptor_may_be_0),
 		TEST(an_epoch_has_its_turns),
 		TEST(an_epoch_follows_another),
 		TEST(the_last_epoch_is_known),
@@ -538,6 +567,7 @@ int main(void)
 		TEST(tiles_are_put_by_their_numbers),
 		TEST(a_view_shows_a_chunk),
 		TEST(a_view_has_the_own_rows_alone),
+		TEST(an_empty_chunk_is_one),
 		TEST(facts_are_those_of_the_layout),
 		TEST(spinning_is_the_spaces),
 		TEST(an_input_lies_in_a_buffer),

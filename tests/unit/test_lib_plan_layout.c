@@ -97,6 +97,12 @@ static void default_tiles(void **state)
 	assert_int_equal(t3_layout_make(&d, 0, 4, NULL, &layouts[0], &why), 0);
 	assert_int_equal(layouts[0].tile_row_bytes, 200);
 	assert_int_equal(layouts[0].tile_rows, (200 << 12) / 16 / 200);
+	d.tile_rows = 3; /* a tile of that many bytes, in rows of 8 */
+	d.columns = 100000;
+	d.count = 100000 << 6;
+	assert_int_equal(t3_layout_make(&d, 0, 4, NULL, &layouts[0], &why), 0);
+	assert_int_equal(layouts[0].tile_row_bytes, (200000 / 3) & ~7);
+	d.tile_rows = 0;
 	d.columns = 0;
 	d.count = 1000;
 	assert_int_equal(t3_layout_make(&d, 0, 4, NULL, &layouts[0], &why), 0);
@@ -150,6 +156,7 @@ static const struct refused refused[] = {
 	{ { MOVE, .count = UINT64_C(1) << 34, .columns = 1 }, 0, 2, -EFBIG },
 	/* two segments for each of too many chunks */
 	{ { GOOD, .count = (UINT64_C(1) << 27) + 1 }, 0, 32, -EFBIG },
+	{ { GOOD, .count = (UINT64_C(17) << 22) + 1 }, 0, 17, -EFBIG },
 	{ { MOVE, .count = (1 << 25) + 1 }, 0, 2, -EFBIG },
 };
 #pragma GCC diagnostic pop

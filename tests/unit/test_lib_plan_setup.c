@@ -53,10 +53,15 @@ static int stop(void **state)
 	return 0;
 }
 
+static struct wire_message good(void)
+{
+	return (struct wire_message){ .magic = 0x50335402, .number = 1, .desc = all_reduce };
+}
+
 /* Send all messages of rank 0, with a file in the first step or without. */
 static void say_all(int file)
 {
-	struct wire_message m = { .magic = 0x50335402, .number = 1, .desc = all_reduce };
+	struct wire_message m = good();
 
 	for (m.step = DESCRIBE; m.step < STEPS; m.step++)
 		assert_int_equal(t3_comm_post(comms[0], 1, &m, sizeof(m),
@@ -108,6 +113,20 @@ static void wrong_boards_are_refused(void **state)
 	close(file);
 }
 
+/* Else its owner could cut it below the mapping. */
+static void unsealed_boards_are_refused(void **state)
+{
+	int file = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING), plain;
+
+	(void)state;
+	assert_int_equal(ftruncate(file, sizeof(struct plan_board)), 0);
+	refuses(file, GRANT, "rank 0 sent what is no memory of ours");
+	close(file);
+	plain = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(t3_plan_board_open(plain, NULL), -EPROTO);
+	close(plain);
+}
+
 static void no_board(void **state)
 {
 	(void)state;
@@ -126,6 +145,39 @@ static void no_grant(void **state)
 	refuses(file, READY, "rank 0 sent neither a grant nor an error");
 	t3_plan_board_close(board);
 	close(file);
+}
+
+static void is_another_call(struct wire_message m)
+{
+	struct t3_plan *plan = NULL;
+
+	assert_int_equal(t3_comm_create_local(devs, 2, comms), 0);
+	assert_int_equal(t3_comm_post(comms[0], 1, &m, sizeof(m), -1), 0);
+	assert_int_equal(t3_plan_create(comms[1], &all_reduce, in_ms(20000), &plan), -EPROTO);
+	assert_string_equal(t3_comm_error(comms[1]),
+			    "rank 0 is in another call, or of another version");
+	assert_int_equal(t3_plan_create(comms[1], &all_reduce, in_ms(20000), &plan), -EPROTO);
+	t3_comm_destroy(comms[0]);
+	t3_comm_destroy(comms[1]);
+	comms[0] = comms[1] = NULL;
+}
+
+static void messages_of_another_call_are_refused(void **state)
+{
+	struct wire_message m = good();
+
+	(void)state;
+	m.magic++;
+	is_another_call(m);
+	m = good();
+	m.number++;
+	is_another_call(m);
+	m = good();
+	m.step++;
+	is_another_call(m);
+	m = good();
+	m.error = 1;
+	is_another_call(m);
 }
 
 /* Rank 0 is in a barrier, and has then ended. The end is not the reason. */
@@ -166,8 +218,13 @@ static void no_link(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(wrong_boards_are_refused), TEST(no_board), TEST(no_grant),
-		TEST(the_reason_is_kept),	TEST(no_link),
+		TEST(wrong_boards_are_refused),
+		TEST(no_board),
+		TEST(no_grant),
+		TEST(unsealed_boards_are_refused),
+		TEST(messages_of_another_call_are_refused),
+		TEST(the_reason_is_kept),
+		TEST(no_link),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

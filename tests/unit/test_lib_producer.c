@@ -503,6 +503,24 @@ static void staging_of_the_caller(void **state)
 	assert_int_equal(t3_buffer_size(buffer), 8192);
 }
 
+/* The device begins a new image with a count of its own. */
+static void another_image_begins_anew(void **state)
+{
+	struct t3_producer *p;
+
+	(void)state;
+	assert_int_equal(t3_local_map(space, &usual), 0);
+	p = create(&usual, T3_PATH_DOORBELL);
+	events()->consumed[5][0] = 7;
+	assert_int_equal(t3_producer_begin(p), -EBUSY);
+	kernel.error = EINVAL;
+	assert_int_equal(t3_producer_move(p, buffer, 0), -EINVAL);
+	assert_int_equal(t3_producer_begin(p), -EBUSY);
+	assert_int_equal(t3_producer_move(p, buffer, 0), 0);
+	assert_int_equal(t3_producer_begin(p), 0);
+	t3_producer_destroy(p);
+}
+
 /* ------------------------------------------------------------------- create */
 
 static uint32_t chosen(const struct t3_segment_desc *d)
@@ -613,6 +631,7 @@ int main(void)
 		T3_TEST(staged_data_that_is_not_read_yet),
 		T3_TEST(hot_paths_make_no_call),
 		T3_TEST(staging_of_the_caller),
+		T3_TEST(another_image_begins_anew),
 		T3_TEST(auto_counts_stores),
 		T3_TEST(auto_takes_stores_where_it_must),
 		T3_TEST(create_checks_its_arguments),

@@ -2,7 +2,24 @@
 /* libt3's queues: the ioctl of a product, and the results of a fence. */
 #include "test_lib_kernel.h"
 
+#include <poll.h>
+#include <sys/syscall.h>
+
 static struct t3_queue *queue;
+
+static bool sleeps = true, forever;
+static struct timespec slept; /* so long would the last ppoll() have slept, unless for ever */
+
+int ppoll(struct pollfd *files, nfds_t count, const struct timespec *time, const sigset_t *set)
+{
+	if (sleeps)
+		return (int)syscall(SYS_ppoll, files, count, time, set, 8);
+	forever = !time;
+	if (time)
+		slept = *time;
+	errno = ENOMEM;
+	return -1;
+}
 
 static int open_queue(void **state)
 {
@@ -217,6 +234,27 @@ static void fences(void **state)
 	assert_int_equal(t3_fence_wait(-1, 0), -EINVAL);
 }
 
+/* The kernel is asked to wait up to the deadline, in seconds and nanoseconds. */
+static void a_fence_is_waited_for_up_to_its_deadline(void **state)
+{
+	int fence = dup(kernel.node);
+	int64_t left;
+
+	(void)state;
+	sleeps = false;
+	assert_int_equal(t3_fence_wait(fence, t3_deadline(5500000000)), -ENOMEM);
+	left = slept.tv_sec * INT64_C(1000000000) + slept.tv_nsec;
+	assert_in_range(left, INT64_C(4500000000), INT64_C(5500000000));
+	assert_true(slept.tv_nsec < 1000000000);
+	assert_int_equal(t3_fence_wait(fence, INT64_MAX), -ENOMEM);
+	assert_true(forever);
+	assert_int_equal(t3_fence_wait(fence, t3_deadline(0) - 1), -ENOMEM);
+	assert_false(forever);
+	assert_int_equal(slept.tv_sec | slept.tv_nsec, 0);
+	sleeps = true;
+	close(fence);
+}
+
 /* The first, second or third call fails. The error is returned, and the syncobj is destroyed. */
 static void errors(void **state)
 {
@@ -242,10 +280,15 @@ static void errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		QUEUE_TEST(creates), QUEUE_TEST(asks_for_each_field),
-		QUEUE_TEST(zeros),   QUEUE_TEST(into_a_space),
-		QUEUE_TEST(refuses), QUEUE_TEST(fences),
-		QUEUE_TEST(errors),  QUEUE_TEST(takes_any_command),
+		QUEUE_TEST(creates),
+		QUEUE_TEST(asks_for_each_field),
+		QUEUE_TEST(zeros),
+		QUEUE_TEST(into_a_space),
+		QUEUE_TEST(refuses),
+		QUEUE_TEST(fences),
+		QUEUE_TEST(errors),
+		QUEUE_TEST(takes_any_command),
+		QUEUE_TEST(a_fence_is_waited_for_up_to_its_deadline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

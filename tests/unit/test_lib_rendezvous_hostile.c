@@ -319,6 +319,28 @@ static void wrong_answers_are_refused(void **state)
 	answer_with(h, -EPIPE, "rank 0 has given up");
 	h.rank = 1;
 	answer_with(h, -EPIPE, "rank 0 has given up");
+	h.rank = 2;
+	answer_with(h, -EPIPE, "rank 0 has given up");
+	h.rank = 0;
+	answer_with(h, -EPIPE, "rank 0 has given up: rank 0 did not come in time");
+}
+
+/* It neither waits nor ends the process. */
+static void nothing_is_sent_to_one_that_has_gone(void **state)
+{
+	static const char data[1 << 16];
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(rendezvous_send(pair[0], data, 8), 0);
+	errno = EINTR;
+	assert_int_equal(rendezvous_send(pair[0], data, 8), 0);
+	while (!rendezvous_send(pair[0], data, sizeof(data)))
+		;
+	close(pair[1]);
+	assert_int_equal(rendezvous_send(pair[0], data, 8), -EPIPE);
+	close(pair[0]);
 }
 
 static void another_listener_is_no_rank_0(void **state)
@@ -389,6 +411,7 @@ int main(void)
 		TEST(a_request_may_come_in_pieces),
 		TEST(a_false_rank_may_go),
 		TEST(rank_0_ends_at_its_deadline),
+		TEST(nothing_is_sent_to_one_that_has_gone),
 		TEST(wrong_answers_are_refused),
 		TEST(another_listener_is_no_rank_0),
 		TEST(a_truncated_answer_is_tried_again),
