@@ -199,6 +199,17 @@ static void outside_segments(void)
 	put32(4096 + 64, 1);
 }
 
+/* A device that does not tell its rank. */
+static void outside_of_an_unknown_rank(void)
+{
+	struct t3_space *other;
+
+	kernel.fail_request = DRM_IOCTL_T3_QUERY;
+	if (t3_space_create(dev, buffer, 9, &other))
+		_exit(4);
+	t3_store32((volatile unsigned char *)t3_space_aperture(other) + 64, 1);
+}
+
 static void where_a_segment_was(void)
 {
 	t3_unmap(space, 5);
@@ -262,6 +273,8 @@ static void mistakes_of_a_store(void **state)
 	expect_report(after_complete, "a store while the space is not armed", "space 21, complete",
 		      "t3_store32() of 4 bytes", NULL);
 	expect_report(outside_segments, "a store outside every segment", "at byte 0x1040", NULL);
+	expect_report(outside_of_an_unknown_rank, "outside every segment", "  rank 0, space 21",
+		      NULL);
 	expect_report(where_a_segment_was, "a store outside every segment", "at byte 0x80", NULL);
 	expect_report(in_padding, "a store to the padding between two rows", "row 2, byte 36",
 		      "a row has 32 bytes", NULL);
@@ -393,6 +406,8 @@ static void settings(void **state)
 		       "an element is stored again", NULL);
 	run(by_vector, "check,continue");
 	assert_non_null(strstr(outcome.text, "It cannot be made here"));
+	assert_string_equal(strstr(outcome.text, "  It cannot be made here"),
+			    "  It cannot be made here: this is the end.\n");
 	assert_int_equal(WTERMSIG(outcome.status), SIGABRT);
 	/* Without the checker nothing is reported, and all stores are made. */
 	run(store_anyhow, NULL);

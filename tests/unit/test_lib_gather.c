@@ -479,6 +479,20 @@ static void a_node_is_a_kernel_and_a_network(void **state)
 	assert_int_equal(node.net, net.st_ino);
 }
 
+static void a_name_is_taken_once(void **state)
+{
+	static const unsigned char name[COMM_NAME_BYTES] = "only one of them";
+	struct t3_comm comm = { .rank = 0 };
+	int fd, other = 0;
+
+	(void)state;
+	assert_int_equal(comm_listen_at_name(&comm, name, &fd), 0);
+	assert_int_equal(comm_listen_at_name(&comm, name, &other), -EADDRINUSE);
+	assert_int_equal(other, -1);
+	assert_string_equal(comm.error, "this rank cannot listen: Address already in use");
+	close(fd);
+}
+
 static struct wire_place shown[2];
 
 static void show(struct member *m, struct wire_place *all)
@@ -721,6 +735,7 @@ int main(void)
 		TEST(ranks_of_several_nodes_meet),
 		TEST(a_rank_without_an_address_says_so),
 		TEST(a_node_is_a_kernel_and_a_network),
+		TEST(a_name_is_taken_once),
 		TEST(a_place_is_an_address_of_its_family),
 		TEST(wrong_places_are_refused),
 		TEST(who_does_not_know_the_secret_is_turned_away),
