@@ -75,7 +75,7 @@ override T3_GUEST := $(abspath $K)
 $(if $(filter $B,$K),$(eval unexport T3_GUEST),$(eval export T3_GUEST))
 # What runs for long what it has built: it gives the lock back before (by RUN).
 RUNNING := run shell check check-deb check-series debug-suites host-suite lint package unit spec qtest guest conformance conformance-native conformance-qtest loop \
-	examples cluster cluster-wide fuzz coverage mutants soak soak-jobs soak-vcpus soak-nodes soak-driver boots paper bench
+	examples cluster cluster-wide fuzz coverage mutants mutants-core mutants-libt3 soak soak-jobs soak-vcpus soak-nodes soak-driver boots paper bench
 RUN = $(if $(T3_LOCKED),flock -u 7; unset T3_LOCKED MAKEFLAGS MFLAGS;)
 # One goal's parts are built beside each other, unless the caller said -j; several goals
 # follow each other.
@@ -148,7 +148,7 @@ SETS_paper := run paper
 SETS_python := run python
 SETS_cluster := run cluster
 SETS_mpi := run mpi
-SETS_mutants-core := run try mutants
+$(foreach room,core libt3,$(eval SETS_mutants-$(room) := run try mutants))
 SETS_programs := run mpi programs
 SETS_deb := run deb python
 SETS_check-deb := run deb python
@@ -272,7 +272,7 @@ includes = $(INC_$(call room,$<))
 .PHONY: help run shell check python kernels check-matrix machines check-debug debug-suites check-host host-suite options deps \
 	install uninstall qemu kernel module lib tools initramfs tests-image checkpatch unit-plain \
 	unit spec spec-appendix model qtest guest conformance conformance-native conformance-qtest examples lint fuzz fuzz-build fuzz-report fuzz-corpus \
-	coverage mutants mutants-core soak soak-jobs soak-vcpus soak-nodes soak-driver boots san-t3 series check-series format \
+	coverage mutants mutants-core mutants-libt3 soak soak-jobs soak-vcpus soak-nodes soak-driver boots san-t3 series check-series format \
 	pictures paper bench build always dkms dist deb check-deb package clean distclean
 
 help:
@@ -440,10 +440,11 @@ coverage: $(COVERED)
 #: make mutants break the product in places on purpose: the tests must notice
 mutants: build tests-image
 	@$(RUN) tests/mutants.py
-#: make mutants-core  generated mutants of the core: how many its native tests find
+#: make mutants-core mutants-libt3  generated mutants of the core or of libt3: how many its native
+#:              tests find
 #:                MUTANTS=300         drawn by SEED=1
-mutants-core: | deps
-	@$(RUN) tests/mutate.py -n "$(MUTANTS)" -s "$(SEED)" --json $(T3_BUILD)/mutants.json
+mutants-core mutants-libt3: mutants-%: | deps
+	@$(RUN) tests/mutate.py --room $* -n "$(MUTANTS)" -s "$(SEED)" --json $(T3_BUILD)/mutants-$*.json
 
 #: make soak    first end-to-end runs with changing seeds for SOAK_SECONDS=600, which the models
 #:                follow; a failed one leaves the devices' record in .build/run/soak.t3r. Then 4

@@ -3,7 +3,8 @@
 
 Each place that a rule changes becomes a choice at run time, `t3_mutant(N) ? changed : original`, so
 that one build has all mutants. The environment variable T3_MUTANT chooses one (0, or none: the program
-as it is). A program writes the numbers of the places that it reached to the file T3_REACHED.
+as it is). A program marks the places that it reaches in the file T3_REACHED, a byte each: the file is
+mapped, so those of its children count too, and those before an end by a signal.
 """
 
 import dataclasses
@@ -20,34 +21,41 @@ CONSTANT = (Kind.CXX_UNARY_EXPR, Kind.STATIC_ASSERT, Kind.INIT_LIST_EXPR)
 
 HEADER = """
 extern unsigned int t3_mutant_chosen;
-extern unsigned char t3_mutant_reached[];
+extern unsigned char *t3_mutant_reached;
 static inline int t3_mutant(unsigned int number)
 {
 	t3_mutant_reached[number] = 1;
 	return t3_mutant_chosen == number;
 }
 """
-# A file of the core, so that all programs have it.
-SOURCE = """#include <stdio.h>
+# Once in all programs and shared objects of a room.
+SOURCE = """
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define T3_MUTANTS %d
+static unsigned char t3_mutant_unseen[T3_MUTANTS];
 unsigned int t3_mutant_chosen;
-unsigned char t3_mutant_reached[%d];
-static void write_reached(void)
+unsigned char *t3_mutant_reached = t3_mutant_unseen;
+static void t3_mutant_map(const char *path)
 {
-	FILE *file = fopen(getenv("T3_REACHED"), "w");
-	unsigned int i;
-	for (i = 0; file && i < sizeof(t3_mutant_reached); i++)
-		if (t3_mutant_reached[i])
-			fprintf(file, "%%u\\n", i);
-	if (file)
-		fclose(file);
+	int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	void *map;
+	if (file < 0 || ftruncate(file, T3_MUTANTS))
+		abort();
+	map = mmap(NULL, T3_MUTANTS, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (map == MAP_FAILED)
+		abort();
+	close(file);
+	t3_mutant_reached = map;
 }
-__attribute__((constructor)) static void begin_mutants(void)
+__attribute__((constructor)) static void t3_mutant_begin(void)
 {
-	const char *chosen = getenv("T3_MUTANT");
+	const char *chosen = getenv("T3_MUTANT"), *path = getenv("T3_REACHED");
 	t3_mutant_chosen = chosen ? (unsigned int)atoi(chosen) : 0;
-	if (getenv("T3_REACHED"))
-		atexit(write_reached);
+	if (path)
+		t3_mutant_map(path);
 }
 """
 
@@ -99,13 +107,18 @@ class Rewriter:
         return self.text[cursor.extent.start.offset:cursor.extent.end.offset]
 
     def new_text(self, cursor):
-        if cursor.kind in CONSTANT or self.is_static(cursor):
+        if cursor.kind in CONSTANT or self.is_static(cursor) or self.is_builtin(cursor):
             return self.old(cursor)
         return self.changed(cursor, self.with_children(cursor))
 
     @staticmethod
     def is_static(cursor):
         return cursor.kind == Kind.VAR_DECL and cursor.storage_class == cindex.StorageClass.STATIC
+
+    @staticmethod
+    def is_builtin(cursor):
+        """Some take constants alone, as __builtin_return_address()."""
+        return cursor.kind == Kind.CALL_EXPR and cursor.spelling.startswith("__builtin_")
 
     def with_children(self, cursor):
         """The text, each child's text anew. Macros' children have no place of their own."""
