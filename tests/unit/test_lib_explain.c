@@ -357,6 +357,10 @@ static void the_tile_that_lacks_updates_is_named(void **state)
 		    "timed out: space 21 is armed, epoch 4; segment 5: tile 2 of 8 is the "
 		    "first that is not done: 48 of its 64 update bytes have come, 16 lack");
 	assert_null(strstr(said, "segment 9"));
+	/* Its counts are reached, and its targets have not acknowledged it. */
+	events()->segment[9] = 4 | DRM_T3_WORD_TRACKED;
+	check_space(-ETIMEDOUT, "; segment 9: tile 2 of 8");
+	events()->segment[9] = 4 | DRM_T3_WORD_TRACKED | DRM_T3_WORD_DELIVERED;
 	tile.counted = 64;
 	tile.tile_flags = DRM_T3_TILE_OPEN | DRM_T3_TILE_READY;
 	check_space(-ETIMEDOUT, "its count is reached, it waits for its link");
