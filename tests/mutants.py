@@ -29,6 +29,7 @@ COPY = BUILD / "mutants"
 SECONDS = 900
 PROGRAM_SECONDS = 180
 KERNEL_SECONDS = 3600
+CONFORMANCE = ".build/conformance-native"
 # With a QEMU of its own, for the files of the device outside the core.
 OWN = {"T3_BUILD": str(COPY / ".build/own")}
 DEBUG = {"T3_BUILD": str(COPY / ".build/debug"), "T3_KERNEL": "kernel-debug"}
@@ -520,9 +521,11 @@ def likely_first(file):
 
 
 def run_unit(file, log):
-    """The plain programs up to the first that fails; the sanitized ones if none does."""
-    if run(["make", "unit-plain"], log):
+    """The conformance suite and the plain programs up to the first that fails; else the sanitized ones."""
+    if run(["make", "unit-plain", CONFORMANCE], log):
         return None
+    if run([COPY / CONFORMANCE], log, seconds=PROGRAM_SECONDS):
+        return 1
     for test in likely_first(file):
         if run([COPY / ".build/unit" / test.stem], log, seconds=PROGRAM_SECONDS):
             return 1
