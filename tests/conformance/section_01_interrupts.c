@@ -170,6 +170,7 @@ static void test_error_vector(struct conf *c, unsigned row)
 	conf_guest_error(d);
 	conf_read(d->regs, T3_REG_ID, 1);
 	CHECK_EQUAL(c, "interrupts after it was cleared", conf_interrupts(c, d, row), 1);
+	CHECK_EQUAL(c, "INTERRUPTS", conf_counter(d, T3_COUNTER_INTERRUPTS), 2);
 }
 
 static void test_one_vector(struct conf *c, unsigned row)

@@ -75,6 +75,7 @@ static const char *illegal_label(unsigned row)
 
 static void test_illegal(struct conf *c, unsigned row)
 {
+	struct t3_fault_record record;
 	volatile uint8_t *page;
 	struct conf_space s;
 
@@ -86,7 +87,10 @@ static void test_illegal(struct conf *c, unsigned row)
 		conf_write(page, illegal[row].offset, illegal[row].bytes, 0);
 	else
 		conf_read(page, illegal[row].offset, illegal[row].bytes);
-	conf_wait_fault(c, &s, T3_FAULT_BAD_DOORBELL);
+	record = conf_wait_fault(c, &s, T3_FAULT_BAD_DOORBELL);
+	CHECK_EQUAL(c, "segment", record.segment, ~0u);
+	CHECK_EQUAL(c, "tile", record.tile, ~0u);
+	CHECK_EQUAL(c, "offset", record.offset, ~0ull);
 }
 
 static const char *bad_tile_label(unsigned row)

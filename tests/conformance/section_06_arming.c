@@ -240,6 +240,7 @@ static void test_leave_after_complete(struct conf *c, unsigned row)
 /* The source's route is dead, and the target itself goes on. */
 static void test_import_clear(struct conf *c, unsigned row)
 {
+	struct t3_fault_record record;
 	struct t3_cmd_index clear;
 	struct pair pair;
 
@@ -247,7 +248,8 @@ static void test_import_clear(struct conf *c, unsigned row)
 	pair_ready(c, &pair, T3_SEG_REMOTE);
 	clear = (struct t3_cmd_index){ .space = pair.target.args.space };
 	ADMIN(c, pair.target.dev, T3_CMD_IMPORT_CLEAR, &clear);
-	conf_wait_fault(c, &pair.source, T3_FAULT_PEER_DEAD);
+	record = conf_wait_fault(c, &pair.source, T3_FAULT_PEER_DEAD);
+	CHECK_EQUAL(c, "src_rank", record.src_rank, pair.target.dev->rank);
 	CHECK_EQUAL(c, "target", conf_state(&pair.target), STATE(T3_SPACE_ARMED, 1));
 }
 
