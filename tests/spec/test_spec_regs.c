@@ -152,12 +152,14 @@ static void check_width(struct host_dev *d, uint32_t offset, uint32_t width)
 static void test_widths(void **state)
 {
 	struct bench b = bench_new();
-	uint32_t offset, width;
+	uint32_t incarnation = host_reg(b.d, T3_REG_INCARNATION), offset, width;
 
 	(void)state;
 	for (offset = 0; offset < T3_REG_END; offset++)
 		for (width = 1; width <= 8; width *= 2)
 			check_width(b.d, offset, width);
+	/* None of that was a reset, which CONTROL's value does not show. */
+	assert_int_equal(host_reg(b.d, T3_REG_INCARNATION), incarnation);
 	host_free(b.host);
 }
 
