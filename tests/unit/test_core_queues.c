@@ -76,99 +76,6 @@ static void test_create_limits(void **state)
 	host_free(host);
 }
 
-static void test_command_errors(void **state)
-{
-	static const uint32_t opcodes[] = { T3_CMD_QUEUE_DESTROY, T3_CMD_QUEUE_ABORT,
-					    T3_CMD_QUEUE_QUERY };
-	struct host *host = host_ring(1);
-	struct host_dev *d = &host->dev[0];
-	struct queue q = queue_new(d, 5, 0);
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < COUNT(opcodes); i++) {
-		struct t3_cmd_queue cmd = { .queue = T3_MAX_QUEUES };
-
-		assert_int_equal(host_command(d, opcodes[i], &cmd, sizeof(cmd)),
-				 T3_ADMIN_BAD_QUEUE);
-		cmd = (struct t3_cmd_queue){ .queue = 5, .mbz = 1 };
-		assert_int_equal(host_command(d, opcodes[i], &cmd, sizeof(cmd)),
-				 T3_ADMIN_BAD_VALUE);
-		cmd = (struct t3_cmd_queue){ .queue = 6 };
-		assert_int_equal(host_command(d, opcodes[i], &cmd, sizeof(cmd)),
-				 opcodes[i] == T3_CMD_QUEUE_QUERY ? T3_ADMIN_OK
-								  : T3_ADMIN_BAD_QUEUE);
-		assert_int_equal(cmd.state, T3_QUEUE_FREE);
-	}
-	queue_expect_state(&q, T3_QUEUE_READY, 0, 0);
-	host_free(host);
-}
-
-static void test_fence_command(void **state)
-{
-	struct host *host = host_ring(1);
-	struct host_dev *d = &host->dev[0];
-	struct t3_cmd_fence_set cmd = { .fence = T3_MAX_FENCES, .value = 1 };
-
-	(void)state;
-	assert_int_equal(host_command(d, T3_CMD_FENCE_SET, &cmd, sizeof(cmd)), T3_ADMIN_BAD_INDEX);
-	cmd = (struct t3_cmd_fence_set){ .fence = 3, .mbz = 1, .value = 1 };
-	assert_int_equal(host_command(d, T3_CMD_FENCE_SET, &cmd, sizeof(cmd)), T3_ADMIN_BAD_VALUE);
-	assert_int_equal(queue_fence(d, 3), 0);
-	queue_set_fence(d, 255, HOST_NONE64);
-	queue_set_fence(d, 0, 7);
-	assert_int_equal(queue_fence(d, 255), HOST_NONE64);
-	assert_int_equal(queue_fence(d, 0), 7);
-	queue_set_fence(d, 0, 2);
-	assert_int_equal(queue_fence(d, 0), 2);
-	assert_int_equal(queue_fence(d, 1), 0);
-	host_free(host);
-}
-
-/* All 64 at once, each with its own ring; then destroyed and made again. */
-static void test_all_queues(void **state)
-{
-	struct host *host = host_ring(1);
-	struct host_dev *d = &host->dev[0];
-	struct t3_descriptor nop = queue_nop();
-	struct queue q[T3_MAX_QUEUES];
-	uint32_t round, i;
-
-	(void)state;
-	for (round = 0; round < 2; round++) {
-		for (i = 0; i < T3_MAX_QUEUES; i++)
-			q[i] = queue_new(d, i, i % 4);
-		for (i = 0; i < T3_MAX_QUEUES; i++) {
-			nop.cookie = 1000 + i;
-			queue_submit(&q[i], &nop);
-			queue_expect(&q[i], 0, T3_DESC_OK, 0);
-			assert_int_equal(queue_completion(&q[i], 0)->cookie, 1000 + i);
-			queue_expect_state(&q[i], T3_QUEUE_READY, 1, 0);
-		}
-		for (i = 0; i < T3_MAX_QUEUES; i++) {
-			queue_destroy(&q[i]);
-			assert_int_equal(host_reg(d, T3_REG_QUEUE_TAIL + 4 * i), 0);
-			assert_int_equal(queue_head(&q[i]), 0);
-		}
-	}
-	assert_int_equal(d->guest_errors, 0);
-	assert_int_equal(host_counter(d, T3_COUNTER_QUEUE_DESCRIPTORS), 128);
-	host_free(host);
-}
-
-static void test_doorbell_of_none(void **state)
-{
-	struct host *host = host_ring(1);
-	struct host_dev *d = &host->dev[0];
-
-	(void)state;
-	host_set(d, T3_REG_QUEUE_TAIL + 4 * 9, 1, 4);
-	assert_int_equal(d->guest_errors, 1);
-	assert_int_equal(host_reg(d, T3_REG_QUEUE_TAIL + 4 * 9), 0);
-	assert_int_equal(host_reg(d, T3_REG_QUEUE_STATE + 4 * 9), T3_QUEUE_FREE);
-	host_free(host);
-}
-
 /* Batches of all sizes, so that each slot is a first and a last; many passes. */
 static void wrap(struct queue *q, uint32_t rounds)
 {
@@ -186,87 +93,6 @@ static void wrap(struct queue *q, uint32_t rounds)
 			queue_expect(q, first + k, T3_DESC_OK, 0);
 		assert_int_equal(queue_head(q), q->tail);
 	}
-}
-
-static void test_wrap(void **state)
-{
-	struct host *host = host_ring(1);
-	struct t3_cmd_queue_create cmd = queue_args(7, 0);
-	struct queue q = queue_new(&host->dev[0], 3, 0), big;
-
-	(void)state;
-	wrap(&q, 500);
-	cmd.ring = HOST_DATA + QUEUE_BUS;
-	cmd.completions = HOST_DATA + QUEUE_BIG;
-	cmd.entries = T3_QUEUE_ENTRIES_MAX;
-	big = queue_with(&host->dev[0], &cmd);
-	wrap(&big, 200);
-	host_free(host);
-}
-
-/* A descriptor that is not completed keeps its completion's slot as it was. */
-static void test_one_completion_each(void **state)
-{
-	struct host *host = host_ring(1);
-	struct queue q = queue_new(&host->dev[0], 0, 0);
-	struct t3_descriptor nop = queue_nop();
-	uint32_t i;
-
-	(void)state;
-	for (i = 0; i < 3; i++)
-		queue_put(&q, &nop);
-	q.tail = 2;
-	queue_ring(&q);
-	queue_expect(&q, 1, T3_DESC_OK, 0);
-	assert_int_equal(queue_completion(&q, 2)->word, 0);
-	host_free(host);
-}
-
-static void test_full_and_overrun(void **state)
-{
-	struct host *host = host_ring(1);
-	struct host_dev *d = &host->dev[0];
-	struct queue q = queue_new(d, 40, 0);
-	struct t3_descriptor nop = queue_nop(), wait = queue_wait(0, 1);
-	uint32_t i;
-
-	(void)state;
-	queue_put(&q, &wait);
-	for (i = 1; i < QUEUE_ENTRIES; i++)
-		queue_put(&q, &nop);
-	queue_ring(&q); /* full */
-	queue_expect_state(&q, T3_QUEUE_READY, 0, 0);
-	host_set(d, T3_REG_QUEUE_TAIL + 4 * q.id, QUEUE_ENTRIES + 1, 4);
-	queue_expect_state(&q, T3_QUEUE_ERROR, 0, T3_DESC_OVERRUN);
-	assert_int_equal(queue_query(&q).tail, QUEUE_ENTRIES + 1);
-	assert_int_equal(host_reg(d, T3_REG_ERROR_STATUS), T3_ERROR_QUEUE);
-	assert_true(queue_pending(&q));
-	assert_int_equal(queue_completion(&q, 0)->word, 0);
-	queue_set_fence(d, 0, 1); /* it is stopped */
-	assert_int_equal(queue_head(&q), 0);
-	host_set(d, T3_REG_QUEUE_TAIL + 4 * q.id, 3, 4); /* not taken in ERROR */
-	queue_expect_state(&q, T3_QUEUE_ERROR, 0, T3_DESC_OVERRUN);
-	queue_abort(&q);
-	assert_int_equal(queue_completion(&q, 0)->word, T3_COMPLETION_WORD(0, T3_DESC_ABORTED, 1));
-	assert_int_equal(q.tail, QUEUE_ENTRIES + 1);
-	queue_expect(&q, queue_submit(&q, &nop), T3_DESC_OK, 0);
-	assert_int_equal(d->guest_errors, 0);
-	host_free(host);
-}
-
-/* A tail just behind the head is the largest distance. */
-static void test_tail_backwards(void **state)
-{
-	struct host *host = host_ring(1);
-	struct queue q = queue_new(&host->dev[0], 0, 0);
-	struct t3_descriptor nop = queue_nop();
-
-	(void)state;
-	queue_submit(&q, &nop);
-	q.tail = 0;
-	queue_ring(&q);
-	queue_expect_state(&q, T3_QUEUE_ERROR, 1, T3_DESC_OVERRUN);
-	host_free(host);
 }
 
 /* The indices wrap: an overrun and an abort bring a queue there. */
@@ -434,14 +260,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_create_errors),
 		cmocka_unit_test(test_create_limits),
-		cmocka_unit_test(test_command_errors),
-		cmocka_unit_test(test_fence_command),
-		cmocka_unit_test(test_all_queues),
-		cmocka_unit_test(test_doorbell_of_none),
-		cmocka_unit_test(test_wrap),
-		cmocka_unit_test(test_one_completion_each),
-		cmocka_unit_test(test_full_and_overrun),
-		cmocka_unit_test(test_tail_backwards),
 		cmocka_unit_test(test_index_wrap),
 		cmocka_unit_test(test_interrupts),
 		cmocka_unit_test(test_error_interrupts),
