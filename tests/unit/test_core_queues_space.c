@@ -379,22 +379,6 @@ static void test_faults(void **state)
 	}
 }
 
-static void test_overshoot(void **state)
-{
-	struct pair p = pair_new(T3_SEG_LOCAL, T3_INLINE_BUDGET);
-	struct t3_descriptor x = produce(&p, 1);
-
-	(void)state;
-	x.row_bytes = TILE_BYTES;
-	queue_submit(&p.q, &x);
-	queue_submit(&p.q, &x);
-	queue_submit(&p.q, &x);
-	queue_expect(&p.q, 2, T3_DESC_OK, 0); /* the tile has three rows */
-	expect_failure(&p, &x, T3_DESC_FAULT, T3_FAULT_OVERSHOOT);
-	host_expect_cpu_fault(p.a, SPACE, T3_FAULT_OVERSHOOT, 0, 0, 0);
-	host_free(p.host);
-}
-
 /* The space is destroyed while the queue works, or sleeps for the link. */
 static void test_space_goes(void **state)
 {
@@ -509,11 +493,10 @@ int main(void)
 		cmocka_unit_test(test_deliver),	     cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_leaves_slots), cmocka_unit_test(test_shares_link),
 		cmocka_unit_test(test_lossy),	     cmocka_unit_test(test_wrong_space),
-		cmocka_unit_test(test_faults),	     cmocka_unit_test(test_overshoot),
-		cmocka_unit_test(test_space_goes),   cmocka_unit_test(test_link_lost),
-		cmocka_unit_test(test_abort_asleep), cmocka_unit_test(test_reset_asleep),
-		cmocka_unit_test(test_source_fails), cmocka_unit_test(test_fill),
-		cmocka_unit_test(test_alternates),
+		cmocka_unit_test(test_faults),	     cmocka_unit_test(test_space_goes),
+		cmocka_unit_test(test_link_lost),    cmocka_unit_test(test_abort_asleep),
+		cmocka_unit_test(test_reset_asleep), cmocka_unit_test(test_source_fails),
+		cmocka_unit_test(test_fill),	     cmocka_unit_test(test_alternates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
