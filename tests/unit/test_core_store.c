@@ -221,109 +221,12 @@ static void test_init(void **state)
 			}
 }
 
-/* All tiles begin an epoch with the identity, whether they get an update or not. */
-static void test_init_is_of_all_tiles(void **state)
-{
-	struct t3_cmd_seg_map map = shaped(&shapes[0], T3_DTYPE_I32, T3_OP_ADD);
-	struct host *host = armed(&map);
-	struct host_dev *d = &host->dev[0];
-
-	(void)state;
-	assert_int_equal(host_load(d, 0, 0x50, 8), 0);
-	assert_int_equal(host_load(d, 0, 0x38, 8), 0x5a5a5a5a5a5a5a5aull); /* no segment */
-	host_store(d, 0, 0x40, 1, 4);
-	host_store(d, 0, 0x44, 2, 4); /* not again */
-	assert_int_equal(host_load(d, 0, 0x40, 8), 0x0000000200000001ull);
-	host_free(host);
-}
-
-static uint64_t tracker(struct host_dev *d, enum t3_counter_id id)
-{
-	return host_counter(d, id);
-}
-
-/* 2 entries, 1 way: tiles 0 and 2 share a set and push each other out. */
-static void test_tracker_counters(void **state)
-{
-	struct host_config config = { T3_TOPOLOGY_RING, 1, 2, 1, T3_KEYS_FABRIC };
-	struct host *host = host_new(&config);
-	struct host_dev *d = &host->dev[0];
-
-	(void)state;
-	host_space(d, 0);
-	host_local(d, 0, 0);
-	host_arm(d, 0, 1);
-	host_store(d, 0, 0, 1, 4); /* tile 0: allocated */
-	host_store(d, 0, 4, 1, 4); /* hit */
-	host_store(d, 0, 8, 1, 4); /* tile 1: the other set */
-	assert_int_equal(tracker(d, T3_COUNTER_TRACKER_SPILL), 0);
-	host_store(d, 0, 32, 1, 4); /* tile 2: spills tile 0 */
-	host_store(d, 0, 16, 1, 4); /* tile 0: spills tile 2, filled */
-	assert_int_equal(tracker(d, T3_COUNTER_TRACKER_HIT), 1);
-	assert_int_equal(tracker(d, T3_COUNTER_TRACKER_ALLOC), 4);
-	assert_int_equal(tracker(d, T3_COUNTER_TRACKER_SPILL), 2);
-	assert_int_equal(tracker(d, T3_COUNTER_TRACKER_FILL), 1);
-	assert_int_equal(tracker(d, T3_COUNTER_TRACKER_LIVE), 2);
-	host_store(d, 0, 20, 1, 4); /* tile 0 is complete: its entry is free */
-	assert_int_equal(tracker(d, T3_COUNTER_TRACKER_LIVE), 1);
-	assert_int_equal(tracker(d, T3_COUNTER_TRACKER_PEAK), 2);
-	assert_int_equal(tracker(d, T3_COUNTER_STORES), 6);
-	assert_int_equal(tracker(d, T3_COUNTER_NMC_ELEMENTS), 6);
-	host_free(host);
-}
-
-/* 2 ways: the least recently used one goes. */
-static void test_tracker_lru(void **state)
-{
-	struct host_config config = { T3_TOPOLOGY_RING, 1, 2, 2, T3_KEYS_FABRIC };
-	struct host *host = host_new(&config);
-	struct host_dev *d = &host->dev[0];
-
-	(void)state;
-	host_space(d, 0);
-	host_local(d, 0, 0);
-	host_arm(d, 0, 1);
-	host_store(d, 0, 0, 1, 4);  /* tile 0 */
-	host_store(d, 0, 8, 1, 4);  /* tile 1 */
-	host_store(d, 0, 4, 1, 4);  /* tile 0 again: tile 1 is older */
-	host_store(d, 0, 32, 1, 4); /* tile 2 spills tile 1 */
-	host_store(d, 0, 16, 1, 4); /* tile 0: hit */
-	assert_int_equal(tracker(d, T3_COUNTER_TRACKER_HIT), 2);
-	assert_int_equal(tracker(d, T3_COUNTER_TRACKER_SPILL), 1);
-	host_free(host);
-}
-
-/* The largest update count: 64 times each byte, the 65th is too many. */
-static void test_most_updates(void **state)
-{
-	struct t3_cmd_seg_map map = shaped(&shapes[5], T3_DTYPE_I32, T3_OP_ADD);
-	struct host *host;
-	struct host_dev *d;
-	uint32_t i;
-
-	(void)state;
-	map.updates = T3_MAX_UPDATES;
-	host = armed(&map);
-	d = &host->dev[0];
-	for (i = 0; i < T3_MAX_UPDATES; i++)
-		host_store(d, 0, 0x40, i, 4);
-	assert_int_equal(host_load(d, 0, 0x40, 4), 64 * 63 / 2);
-	assert_int_equal(host_stats(d, 0, 0).tiles_tracked, 1);
-	host_store(d, 0, 0x40, 1, 4);
-	host_expect_cpu_fault(d, 0, T3_FAULT_OVERSHOOT, 0, 0, 0x40);
-	host_free(host);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_geometry),
 		cmocka_unit_test(test_both_paths),
 		cmocka_unit_test(test_init),
-		cmocka_unit_test(test_init_is_of_all_tiles),
-		cmocka_unit_test(test_tracker_counters),
-		cmocka_unit_test(test_tracker_lru),
-		cmocka_unit_test(test_most_updates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
