@@ -149,7 +149,7 @@ static void test_link_query(void **state)
 {
 	struct host *host = host_burst(ROWS);
 	struct host_dev *a = &host->dev[0];
-	struct t3_cmd_link_query query = { .peer_rank = 1 }, bad = { .peer_rank = 0 };
+	struct t3_cmd_link_query query = { .peer_rank = 1 };
 	struct t3_cmd_inject down = { .kind = T3_INJECT_LINK_DOWN, .peer = 1 };
 
 	(void)state;
@@ -169,12 +169,6 @@ static void test_link_query(void **state)
 		assert_true(t3_fabric_run(host->fabric, 1));
 		host_command(a, T3_CMD_LINK_QUERY, &query, sizeof(query));
 	}
-	assert_int_equal(host_command(a, T3_CMD_LINK_QUERY, &bad, sizeof(bad)), T3_ADMIN_NO_ROUTE);
-	bad.peer_rank = 0xffffffff;
-	assert_int_equal(host_command(a, T3_CMD_LINK_QUERY, &bad, sizeof(bad)), T3_ADMIN_NO_ROUTE);
-	bad.peer_rank = 1;
-	bad.mbz = 1;
-	assert_int_equal(host_command(a, T3_CMD_LINK_QUERY, &bad, sizeof(bad)), T3_ADMIN_BAD_VALUE);
 	host_free(host);
 }
 
@@ -283,27 +277,6 @@ static void test_lose_irq(void **state)
 	host_free(host);
 }
 
-/* Writes of event areas: the space that is hit faults, once, and another works on. */
-static void test_fail_dma(void **state)
-{
-	struct host *host = lone();
-	struct host_dev *a = &host->dev[0];
-	struct t3_cmd_inject what = { .kind = T3_INJECT_FAIL_DMA, .nth = 2, .count = 1 };
-
-	(void)state;
-	host_space(a, 1);
-	host_local(a, 1, 0);
-	assert_int_equal(inject(host, &what), T3_ADMIN_OK);
-	host_arm(a, 0, 1); /* writes ARMING, then ARMED: that one fails */
-	assert_int_equal(host_state(a, 0), T3_SPACE_FAULTED);
-	assert_true(host_reg(a, T3_REG_ERROR_STATUS) & T3_ERROR_HOST_DMA);
-	assert_int_equal(host_counter(a, T3_COUNTER_INJECTED), 1);
-	host_arm(a, 1, 1);
-	host_fill(a, 1, 0, 3);
-	host_expect(a, 1, T3_SPACE_COMPLETE, 1);
-	host_free(host);
-}
-
 /* ---------------------------------------------------------------- arguments */
 
 struct refused {
@@ -311,42 +284,19 @@ struct refused {
 	uint32_t status;
 };
 
+/* What a guest cannot say, and exact ends; the conformance suite has the others. */
 static const struct refused refused[] = {
-	{ { .kind = 0, .peer = 1, .nth = 1, .count = 1 }, T3_ADMIN_BAD_VALUE },
-	{ { .kind = T3_INJECT_KIND_COUNT, .peer = 1 }, T3_ADMIN_BAD_VALUE },
-	{ { .kind = ~0u, .peer = 1 }, T3_ADMIN_BAD_VALUE },
-	{ { .kind = T3_INJECT_DROP, .peer = 0, .nth = 1, .count = 1 }, T3_ADMIN_NO_ROUTE },
-	{ { .kind = T3_INJECT_DROP, .peer = 2, .nth = 1, .count = 1 }, T3_ADMIN_NO_ROUTE },
 	{ { .kind = T3_INJECT_LINK_DOWN, .rank = 32, .peer = 1 }, T3_ADMIN_NO_ROUTE },
 	{ { .kind = T3_INJECT_LINK_UP, .peer = ~0u }, T3_ADMIN_NO_ROUTE },
-	{ { .kind = T3_INJECT_DROP, .peer = 1, .nth = 1 }, T3_ADMIN_BAD_VALUE },
-	{ { .kind = T3_INJECT_DROP, .peer = 1, .nth = 1, .count = 1, .mbz = 1 },
-	  T3_ADMIN_BAD_VALUE },
-	{ { .kind = T3_INJECT_DROP, .peer = 1, .nth = 1, .count = 1, .value = 1 },
-	  T3_ADMIN_BAD_VALUE },
-	{ { .kind = T3_INJECT_DROP, .peer = 1, .nth = 1, .count = 1, .address = 64 },
-	  T3_ADMIN_BAD_VALUE },
-	{ { .kind = T3_INJECT_DELAY, .peer = 1, .nth = 1, .count = 1 }, T3_ADMIN_BAD_VALUE },
-	{ { .kind = T3_INJECT_DELAY, .peer = 1, .nth = 1, .count = 1, .value = 1000000001 },
-	  T3_ADMIN_BAD_VALUE },
-	{ { .kind = T3_INJECT_LINK_DOWN, .peer = 1, .nth = 1 }, T3_ADMIN_BAD_VALUE },
 	{ { .kind = T3_INJECT_LINK_DOWN, .peer = 1, .count = 1 }, T3_ADMIN_BAD_VALUE },
-	{ { .kind = T3_INJECT_LINK_RANDOM, .peer = 1, .nth = 65536 }, T3_ADMIN_BAD_VALUE },
-	{ { .kind = T3_INJECT_LINK_RANDOM, .peer = 1, .nth = 1, .count = 1 }, T3_ADMIN_BAD_VALUE },
 	{ { .kind = T3_INJECT_POISON, .rank = 2, .value = 64 }, T3_ADMIN_BAD_VALUE },
 	{ { .kind = T3_INJECT_POISON, .peer = 1, .value = 64 }, T3_ADMIN_BAD_VALUE },
-	{ { .kind = T3_INJECT_POISON, .address = 32, .value = 64 }, T3_ADMIN_BAD_VALUE },
 	{ { .kind = T3_INJECT_POISON, .address = 64, .value = 65 }, T3_ADMIN_BAD_VALUE },
-	{ { .kind = T3_INJECT_POISON, .address = 64 }, T3_ADMIN_BAD_VALUE },
 	{ { .kind = T3_INJECT_POISON, .address = HOST_MEMORY, .value = 64 }, T3_ADMIN_BAD_RANGE },
-	{ { .kind = T3_INJECT_POISON, .address = 64, .value = ~63ull }, T3_ADMIN_BAD_RANGE },
 	{ { .kind = T3_INJECT_UNPOISON, .address = 64 }, T3_ADMIN_BAD_VALUE },
 	{ { .kind = T3_INJECT_UNPOISON, .address = ~63ull, .value = 64 }, T3_ADMIN_BAD_RANGE },
 	{ { .kind = T3_INJECT_LOSE_IRQ, .nth = 1 }, T3_ADMIN_BAD_VALUE },
-	{ { .kind = T3_INJECT_LOSE_IRQ, .peer = 1, .nth = 1, .count = 1 }, T3_ADMIN_BAD_VALUE },
 	{ { .kind = T3_INJECT_FAIL_DMA, .rank = ~0u, .nth = 1, .count = 1 }, T3_ADMIN_BAD_VALUE },
-	{ { .kind = T3_INJECT_HANG_QUEUE, .peer = T3_MAX_QUEUES }, T3_ADMIN_BAD_QUEUE },
-	{ { .kind = T3_INJECT_HANG_QUEUE, .peer = 3 }, T3_ADMIN_BAD_QUEUE },
 	{ { .kind = T3_INJECT_UNHANG_QUEUE, .peer = 3, .nth = 1 }, T3_ADMIN_BAD_VALUE },
 };
 
@@ -360,28 +310,6 @@ static void test_arguments(void **state)
 	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		assert_int_equal(inject(host, &refused[i].what), refused[i].status);
 	assert_int_equal(inject(host, &good), T3_ADMIN_OK);
-	host_free(host);
-}
-
-/* The command is there only where it was allowed, and reaches the own rank only. */
-static void test_guest(void **state)
-{
-	struct host *host = host_ring(2);
-	struct host_dev *a = &host->dev[0];
-	struct t3_cmd_inject what = { .kind = T3_INJECT_LINK_DOWN, .peer = 1 };
-	struct t3_cmd_link_query query = { .peer_rank = 1 };
-
-	(void)state;
-	assert_false(host_reg(a, T3_REG_CAPS) & T3_CAP_INJECT);
-	assert_int_equal(host_command(a, T3_CMD_INJECT, &what, sizeof(what)), T3_ADMIN_BAD_OPCODE);
-	host_replace(host, 0, true);
-	assert_true(host_reg(a, T3_REG_CAPS) & T3_CAP_INJECT);
-	assert_int_equal(host_command(a, T3_CMD_INJECT, &what, sizeof(what)), T3_ADMIN_OK);
-	assert_int_equal(host_command(a, T3_CMD_LINK_QUERY, &query, sizeof(query)), T3_ADMIN_OK);
-	assert_int_equal(query.flags, T3_LINK_DOWN);
-	what.rank = 1;
-	what.peer = 0;
-	assert_int_equal(host_command(a, T3_CMD_INJECT, &what, sizeof(what)), T3_ADMIN_BAD_VALUE);
 	host_free(host);
 }
 
@@ -445,8 +373,7 @@ int main(void)
 		cmocka_unit_test(test_migrates),   cmocka_unit_test(test_link_injection),
 		cmocka_unit_test(test_replace),	   cmocka_unit_test(test_delay_too_long),
 		cmocka_unit_test(test_link_query), cmocka_unit_test(test_seeds),
-		cmocka_unit_test(test_lose_irq),   cmocka_unit_test(test_fail_dma),
-		cmocka_unit_test(test_arguments),  cmocka_unit_test(test_guest),
+		cmocka_unit_test(test_lose_irq),   cmocka_unit_test(test_arguments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
