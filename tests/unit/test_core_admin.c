@@ -259,47 +259,7 @@ static void test_space_mbz(void **state)
 	host_free(host);
 }
 
-static void test_query(void **state)
-{
-	struct host *host = host_in_state(T3_SPACE_ARMED);
-	struct host_dev *d = &host->dev[0];
-	struct t3_cmd_space query = host_query(d, 1);
-
-	(void)state;
-	assert_int_not_equal(query.generation, 0);
-	assert_int_equal(query.state, T3_SPACE_ARMED);
-	assert_int_equal(query.epoch, 1);
-	assert_int_equal(query.in_flight, 0);
-	query = host_query(d, 1023);
-	assert_int_equal(query.state, T3_SPACE_FREE);
-	assert_int_not_equal(query.generation, 0);
-	host_free(host);
-}
-
 #define T(field) FIELD(t3_cmd_tile_query, field)
-
-/* Segment 0 has four tiles. Tiles beyond them are not read. */
-static void test_tile_query(void **state)
-{
-	static const struct deviation list[] = {
-		{ T(segment), 1, T3_ADMIN_BAD_INDEX },
-		{ T(segment), 64, T3_ADMIN_BAD_INDEX },
-		{ T(segment), 0xffffffff, T3_ADMIN_BAD_INDEX },
-		{ T(tile), 4, T3_ADMIN_BAD_RANGE },
-		{ T(tile), 0xffffffff, T3_ADMIN_BAD_RANGE },
-		{ T(tiles), 0, T3_ADMIN_BAD_VALUE },
-		{ T(tiles), T3_TILE_QUERY_MAX + 1, T3_ADMIN_BAD_VALUE },
-		{ T(tiles), 0xffffffff, T3_ADMIN_BAD_VALUE },
-		{ T(mbz), 1, T3_ADMIN_BAD_VALUE },
-	};
-	struct t3_cmd_tile_query good = { .space = 1, .tile = 3, .tiles = T3_TILE_QUERY_MAX };
-	struct host *host = host_in_state(T3_SPACE_ARMED);
-
-	(void)state;
-	deviate(&host->dev[0], T3_CMD_TILE_QUERY, &good, sizeof(good), list, COUNT(list));
-	accepted(&host->dev[0], T3_CMD_TILE_QUERY, &good, sizeof(good));
-	host_free(host);
-}
 
 #define R(field) FIELD(t3_cmd_route_set, field)
 #define I(field) FIELD(t3_cmd_import_set, field)
@@ -399,11 +359,10 @@ static void test_import(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_opcodes),	  cmocka_unit_test(test_create),
-		cmocka_unit_test(test_states),	  cmocka_unit_test(test_bad_space),
-		cmocka_unit_test(test_space_mbz), cmocka_unit_test(test_query),
-		cmocka_unit_test(test_route),	  cmocka_unit_test(test_equal_routes),
-		cmocka_unit_test(test_import),	  cmocka_unit_test(test_tile_query),
+		cmocka_unit_test(test_opcodes),	     cmocka_unit_test(test_create),
+		cmocka_unit_test(test_states),	     cmocka_unit_test(test_bad_space),
+		cmocka_unit_test(test_space_mbz),    cmocka_unit_test(test_route),
+		cmocka_unit_test(test_equal_routes), cmocka_unit_test(test_import),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,28 +212,6 @@ static void test_revoke_after_last_epoch(void **state)
 	host_free(host);
 }
 
-/* In the middle of an epoch it ends all, whatever the cause. */
-static void test_leaving_early(void **state)
-{
-	static const uint32_t command[] = { T3_CMD_SPACE_DISABLE, T3_CMD_SPACE_RESET };
-	uint32_t i;
-
-	(void)state;
-	for (i = 0; i < 2; i++) {
-		struct host *host = host_ring(3);
-		struct ring ring = start(host);
-
-		ring_arm(&ring, 1);
-		ring_produce(&ring, 0, 1, false);
-		host_space_command(&host->dev[1], command[i], 0);
-		host_expect_peer_fault(&host->dev[2], 0, T3_FAULT_PEER_POISON, 1);
-		host_expect_peer_fault(&host->dev[0], 0, T3_FAULT_PEER_DEAD, 1);
-		assert_int_equal(host_state(&host->dev[1], 0),
-				 i ? T3_SPACE_IDLE : T3_SPACE_QUIESCED);
-		host_free(host);
-	}
-}
-
 /* A target that faulted in a later epoch, of which its source was not told: the grant is newer. */
 static void test_asks_faulted_target(void **state)
 {
@@ -251,27 +229,6 @@ static void test_asks_faulted_target(void **state)
 	host_connect(a, b, 0);
 	host_arm(a, 0, 1);
 	host_expect_peer_fault(a, 0, T3_FAULT_PEER_DEAD, 1);
-	host_free(host);
-}
-
-/* Revoking one grant ends its source and leaves the owner alone. */
-static void test_revoke(void **state)
-{
-	struct host *host = host_ring(2);
-	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
-	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
-
-	(void)state;
-	host_space(a, 0);
-	host_space(b, 0);
-	host_connect(a, b, 0);
-	host_map(a, &map);
-	host_local(b, 0, 0);
-	host_arm(a, 0, 1);
-	host_arm(b, 0, 1);
-	assert_int_equal(host_index_command(b, T3_CMD_IMPORT_CLEAR, 0, 0), T3_ADMIN_OK);
-	host_expect_peer_fault(a, 0, T3_FAULT_PEER_DEAD, 1);
-	host_expect(b, 0, T3_SPACE_ARMED, 1);
 	host_free(host);
 }
 
@@ -522,9 +479,7 @@ int main(void)
 		cmocka_unit_test(test_normal_leaving),
 		cmocka_unit_test(test_leaving_after_last_epoch),
 		cmocka_unit_test(test_revoke_after_last_epoch),
-		cmocka_unit_test(test_leaving_early),
 		cmocka_unit_test(test_asks_faulted_target),
-		cmocka_unit_test(test_revoke),
 		cmocka_unit_test(test_revoke_one_of_two),
 		cmocka_unit_test(test_grant_again),
 		cmocka_unit_test(test_grant_again_early),
