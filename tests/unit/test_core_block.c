@@ -64,44 +64,6 @@ static void finish_tile(struct host_dev *d, uint32_t tile)
 	host_drain(d->host);
 }
 
-/* Nothing is sent before the last of three tiles. The short block is one of its own. */
-static void test_block_is_sent_whole(void **state)
-{
-	struct host *host = set_up(T3_TOPOLOGY_RING, 1, dma(3));
-	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
-
-	(void)state;
-	finish_tile(a, 2);
-	finish_tile(a, 0);
-	assert_int_equal(host_stats(b, 0, 0).remote_bytes, 0);
-	assert_int_equal(host_stats(a, 0, 0).triggers, 2);
-	finish_tile(a, 3); /* a block of one */
-	assert_int_equal(host_stats(b, 0, 0).remote_bytes, 16);
-	finish_tile(a, 1);
-	assert_int_equal(host_stats(b, 0, 0).remote_bytes, BYTES);
-	assert_int_equal(host_stats(a, 0, 0).dma_bytes, BYTES);
-	assert_memory_equal(host_buffer(a, 0), host_buffer(b, 0), BYTES);
-	host_expect(a, 0, T3_SPACE_COMPLETE, 1);
-	host_expect(b, 0, T3_SPACE_COMPLETE, 1);
-	host_free(host);
-}
-
-/* More tiles for a block than there are: the whole segment at once. */
-static void test_block_beyond_segment(void **state)
-{
-	struct host *host = set_up(T3_TOPOLOGY_RING, 1, dma(T3_MAX_BLOCK_TILES));
-	struct host_dev *a = &host->dev[0];
-	uint32_t tile;
-
-	(void)state;
-	for (tile = 0; tile < 3; tile++)
-		finish_tile(a, tile);
-	assert_int_equal(host_stats(a, 0, 0).link_bytes, 0);
-	finish_tile(a, 3);
-	host_expect(a, 0, T3_SPACE_COMPLETE, 1);
-	host_free(host);
-}
-
 /* A neighbour begins the block's record. Tile 0 keeps the epoch's initial value. */
 static void test_block_and_identity(void **state)
 {
@@ -373,8 +335,6 @@ static void test_routes_in_use(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_block_is_sent_whole),
-		cmocka_unit_test(test_block_beyond_segment),
 		cmocka_unit_test(test_block_and_identity),
 		cmocka_unit_test(test_forged_records),
 		cmocka_unit_test(test_forged_start),

@@ -187,25 +187,6 @@ static void test_neighbours(void **state)
 	host_free(host);
 }
 
-static void test_tile_limit(void **state)
-{
-	struct host *host = host_ring(1);
-	struct host_dev *d = &host->dev[0];
-	struct t3_cmd_space_create space = host_space_args(0);
-	struct t3_cmd_seg_map cmd = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_F16);
-
-	(void)state;
-	space.size = HOST_APERTURE;
-	space.counters = HOST_MEMORY - HOST_SPACE_SIZE;
-	assert_int_equal(host_command(d, T3_CMD_SPACE_CREATE, &space, sizeof(space)), T3_ADMIN_OK);
-	cmd.rows = cmd.tile_rows = 0x1000;
-	cmd.row_bytes = cmd.tile_row_bytes = cmd.pitch = 0x102;
-	assert_int_equal(map(d, cmd), T3_ADMIN_BAD_GEOMETRY); /* 1 MiB + 8 KiB */
-	cmd.row_bytes = cmd.tile_row_bytes = cmd.pitch = 0x100;
-	assert_int_equal(map(d, cmd), T3_ADMIN_OK);
-	host_free(host);
-}
-
 /* 4096 segments per device, in any spaces, and none is lost by unmapping. */
 static void test_segment_pool(void **state)
 {
@@ -340,10 +321,10 @@ static void test_stats(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_map_local),    cmocka_unit_test(test_map_sending),
-		cmocka_unit_test(test_neighbours),   cmocka_unit_test(test_tile_limit),
-		cmocka_unit_test(test_segment_pool), cmocka_unit_test(test_staging),
-		cmocka_unit_test(test_staged_rows),  cmocka_unit_test(test_stats),
+		cmocka_unit_test(test_map_local),  cmocka_unit_test(test_map_sending),
+		cmocka_unit_test(test_neighbours), cmocka_unit_test(test_segment_pool),
+		cmocka_unit_test(test_staging),	   cmocka_unit_test(test_staged_rows),
+		cmocka_unit_test(test_stats),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,43 +16,6 @@ static void expect(struct host_dev *d, uint32_t tile, uint64_t counted, uint32_t
 	assert_int_equal(got.flags, flags);
 }
 
-/* Untouched, counting in the tracker and spilled from it, done; then the next epoch. */
-static void test_a_tile_in_its_epoch(void **state)
-{
-	struct host_config config = { T3_TOPOLOGY_RING, 2, 1, 1, T3_KEYS_FABRIC };
-	struct host *host = host_new(&config);
-	struct host_dev *d = &host->dev[0];
-	uint32_t i;
-
-	(void)state;
-	host_space(d, 0);
-	host_local(d, 0, 0);
-	expect(d, 0, 0, T3_TILE_OPEN);
-	host_arm(d, 0, 1);
-	host_store(d, 0, 0, 1, 4);
-	expect(d, 0, 4, T3_TILE_STARTED | T3_TILE_OPEN);
-	host_store(d, 0, 4, 1, 4);
-	expect(d, 0, 8, T3_TILE_STARTED | T3_TILE_OPEN);
-	host_store(d, 0, 8, 1, 4); /* the only entry is tile 1's now */
-	expect(d, 0, 8, T3_TILE_STARTED | T3_TILE_OPEN);
-	expect(d, 1, 4, T3_TILE_STARTED | T3_TILE_OPEN);
-	host_store(d, 0, 16, 1, 8);
-	expect(d, 0, 16, T3_TILE_STARTED | T3_TILE_TRIGGERED);
-	host_store(d, 0, 12, 1, 4);
-	host_store(d, 0, 24, 1, 8);
-	for (i = 32; i < 64; i += 8)
-		host_store(d, 0, i, 1, 8);
-	host_expect(d, 0, T3_SPACE_COMPLETE, 1);
-	expect(d, 3, 16, T3_TILE_STARTED | T3_TILE_TRIGGERED);
-	host_release(d, 0, 1);
-	expect(d, 3, 16, T3_TILE_STARTED | T3_TILE_TRIGGERED);
-	host_arm(d, 0, 2);
-	expect(d, 3, 0, T3_TILE_OPEN);
-	assert_int_equal(host_tile_query(d, 0, 0, 3, 1).epoch, 2);
-	assert_int_equal(host_tile_query(d, 0, 0, 3, 1).state, T3_SPACE_ARMED);
-	host_free(host);
-}
-
 /* 3 rows of 48 bytes in tiles of 2 x 32, three updates. */
 static void test_ragged_tiles(void **state)
 {
@@ -318,7 +281,6 @@ static void test_scribbled_record(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_tile_in_its_epoch),
 		cmocka_unit_test(test_ragged_tiles),
 		cmocka_unit_test(test_search),
 		cmocka_unit_test(test_dma),
