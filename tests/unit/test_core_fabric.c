@@ -45,13 +45,11 @@ static void test_rings(void **state)
 static void test_link_counts(void **state)
 {
 	struct host *host = host_ring(4);
-	struct ring ring = ring_of(host, 0, T3_DTYPE_F32);
+	struct ring ring = ring_open(host, 0, T3_DTYPE_F32);
 	uint64_t tx = 0, rx = 0, tx_bytes = 0, rx_bytes = 0;
 	uint32_t r;
 
 	(void)state;
-	ring_create(&ring);
-	ring_connect(&ring);
 	ring_arm(&ring, 1);
 	for (r = 0; r < 4; r++)
 		ring_produce(&ring, r, 1, false);
@@ -76,12 +74,10 @@ static void test_link_counts(void **state)
 static void arm_in_order(const uint32_t *order, uint32_t ranks)
 {
 	struct host *host = host_ring(ranks);
-	struct ring ring = ring_of(host, 0, T3_DTYPE_I32);
+	struct ring ring = ring_open(host, 0, T3_DTYPE_I32);
 	bool armed[T3_MAX_RANKS] = { false };
 	uint32_t i, r;
 
-	ring_create(&ring);
-	ring_connect(&ring);
 	for (i = 0; i < ranks; i++) {
 		host_arm(&host->dev[order[i]], 0, 1);
 		armed[order[i]] = true;

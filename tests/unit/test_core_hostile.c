@@ -86,11 +86,9 @@ static void reset_all(struct mad *m)
 
 static void with_good_neighbour(struct mad *m)
 {
-	struct ring ring = ring_of(m->hostile.host, 0, hostile_below(&m->hostile, T3_DTYPE_U8));
+	struct ring ring = ring_open(m->hostile.host, 0, hostile_below(&m->hostile, T3_DTYPE_U8));
 	uint32_t epoch, r;
 
-	ring_create(&ring);
-	ring_connect(&ring);
 	for (epoch = 1; epoch <= 3; epoch++) {
 		rage(m, STEPS / 8);
 		ring_arm(&ring, epoch);

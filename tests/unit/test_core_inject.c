@@ -187,12 +187,10 @@ struct outcome {
 static void drawn(uint64_t seed, struct outcome *outcome)
 {
 	struct host *host = host_ring(DRAWN_RANKS);
-	struct ring ring = ring_of(host, 0, T3_DTYPE_I32);
+	struct ring ring = ring_open(host, 0, T3_DTYPE_I32);
 	struct t3_cmd_inject what = { .kind = T3_INJECT_LINK_RANDOM, .nth = 2048, .value = seed };
 	uint32_t epoch, i;
 
-	ring_create(&ring);
-	ring_connect(&ring);
 	for (i = 0; i < DRAWN_RANKS * 2; i++) {
 		what.rank = i / 2;
 		what.peer = (i / 2 + 1 + i % 2) % DRAWN_RANKS;

@@ -151,12 +151,6 @@ static const struct trouble troubles[] = {
 	{ "leaving", VICTIM_FAULTS, T3_FAULT_PEER_POISON, { 0 }, leave },
 };
 
-static void set_up(struct ring *ring)
-{
-	ring_create(ring);
-	ring_connect(ring);
-}
-
 static void produce(struct ring *ring, bool staged)
 {
 	uint32_t r;
@@ -185,11 +179,9 @@ static void expect_victim(struct ring *victim, const struct trouble *trouble)
 static void endure(const struct trouble *trouble, bool staged)
 {
 	struct host *host = host_ring(RANKS);
-	struct ring victim = ring_of(host, VICTIM, T3_DTYPE_I32);
-	struct ring bystander = ring_of(host, BYSTANDER, T3_DTYPE_F32);
+	struct ring victim = ring_open(host, VICTIM, T3_DTYPE_I32);
+	struct ring bystander = ring_open(host, BYSTANDER, T3_DTYPE_F32);
 
-	set_up(&victim);
-	set_up(&bystander);
 	host_set(&host->dev[HIT], T3_REG_SPACE_PENDING, ~0u, 4);
 	host_set(&host->dev[HIT], T3_REG_SPACE_ENABLE, 1u << VICTIM | 1u << BYSTANDER, 4);
 	ring_arm(&bystander, 1);

@@ -37,11 +37,9 @@ static void test_told(void **state)
 	for (way = 0; way < WAYS; way++)
 		for (b = 0; b < BUDGETS; b++) {
 			struct host *host = host_ring(4);
-			struct ring ring = ring_of(host, 0, T3_DTYPE_I32);
+			struct ring ring = ring_open(host, 0, T3_DTYPE_I32);
 			uint64_t start;
 
-			ring_create(&ring);
-			ring_connect(&ring);
 			ring_arm(&ring, 1);
 			host_drain(host);
 			start = t3_fabric_now(host->fabric);
@@ -159,11 +157,9 @@ static void test_in_flight(void **state)
 
 	(void)state;
 	for (events = 0; events < 150; events += 2) {
-		struct ring ring = ring_of(host, 0, T3_DTYPE_I32);
+		struct ring ring = ring_open(host, 0, T3_DTYPE_I32);
 
 		way = events / 2 % WAYS;
-		ring_create(&ring);
-		ring_connect(&ring);
 		ring_arm(&ring, 1);
 		t3_fabric_set_inline_budget(host->fabric, events % 4 / 2);
 		for (r = 0; r < 3; r++)

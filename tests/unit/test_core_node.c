@@ -29,12 +29,6 @@ static void produce_all(const struct ring *ring, uint32_t epoch, bool staged)
 		ring_produce(ring, r, epoch, staged);
 }
 
-static void set_up(struct ring *ring)
-{
-	ring_create(ring);
-	ring_connect(ring);
-}
-
 /* One epoch, from ARM to the right sums. */
 static void reduce(const struct ring *ring, uint32_t epoch, bool staged)
 {
@@ -50,10 +44,9 @@ static void reduce(const struct ring *ring, uint32_t epoch, bool staged)
 static void reduce_over(uint32_t ranks, uint32_t count, uint32_t dtype, uint64_t seed)
 {
 	struct host *host = connected(ranks, count, seed);
-	struct ring ring = ring_of(host, SPACE, dtype);
+	struct ring ring = ring_open(host, SPACE, dtype);
 	uint32_t epoch;
 
-	set_up(&ring);
 	for (epoch = 1; epoch <= 3; epoch++) {
 		reduce(&ring, epoch, false);
 		ring_release(&ring, epoch);
@@ -80,10 +73,9 @@ static void sums_and_counts_are_those_of_one_node(void **state)
 static void doorbells_work_over_nodes(void **state)
 {
 	struct host *host = connected(4, 2, 1);
-	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 
 	(void)state;
-	set_up(&ring);
 	reduce(&ring, 1, true);
 	ring_expect_counts(&ring, 1, true);
 	host_free(host);
@@ -109,9 +101,8 @@ static void make_lossy(struct host *host, uint64_t seed)
 static void accidents_lose_nothing_of(uint64_t seed)
 {
 	struct host *host = connected(4, 2, seed);
-	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 
-	set_up(&ring);
 	make_lossy(host, seed);
 	reduce(&ring, 1, false);
 	ring_release(&ring, 1);
@@ -133,10 +124,9 @@ static void accidents_lose_nothing(void **state)
 static void a_short_queue_loses_nothing(void **state)
 {
 	struct host *host = connected(4, 2, 7);
-	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 
 	(void)state;
-	set_up(&ring);
 	nodes_bound(host, 700);
 	reduce(&ring, 1, false);
 	assert_true(nodes_info(host, 0, 1).lost);
@@ -178,11 +168,10 @@ static void expect_recovery(struct ring *ring)
 static void a_cut_connection_ends_the_job_of(uint64_t seed)
 {
 	struct host *host = connected(4, 2, seed);
-	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	uint64_t random = seed + 1;
 	uint32_t steps = host_below(&random, 200);
 
-	set_up(&ring);
 	ring_arm(&ring, 1);
 	nodes_settle(host);
 	produce_all(&ring, 1, false);
@@ -207,10 +196,9 @@ static void a_cut_connection_ends_the_job(void **state)
 static void a_stopped_node_ends_the_job_of(uint64_t seed)
 {
 	struct host *host = connected(4, 2, seed);
-	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	uint32_t i;
 
-	set_up(&ring);
 	ring_arm(&ring, 1);
 	nodes_settle(host);
 	nodes_stop(host, 1, true);
@@ -241,11 +229,10 @@ static void a_stopped_node_ends_the_job(void **state)
 static void a_short_stop_is_no_fault(void **state)
 {
 	struct host *host = connected(4, 2, 3);
-	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	uint32_t i;
 
 	(void)state;
-	set_up(&ring);
 	ring_arm(&ring, 1);
 	nodes_settle(host);
 	nodes_stop(host, 1, true);
@@ -266,10 +253,9 @@ static void a_short_stop_is_no_fault(void **state)
 static void a_reset_is_told_to_other_nodes(void **state)
 {
 	struct host *host = connected(4, 2, 5);
-	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 
 	(void)state;
-	set_up(&ring);
 	ring_arm(&ring, 1);
 	nodes_settle(host);
 	t3_dev_reset(host->dev[1].dev);

@@ -20,15 +20,6 @@ static struct host *pair(uint64_t seed)
 	return host;
 }
 
-static struct ring open_ring(struct host *host)
-{
-	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
-
-	ring_create(&ring);
-	ring_connect(&ring);
-	return ring;
-}
-
 static void reduce(const struct ring *ring, uint32_t epoch)
 {
 	ring_arm(ring, epoch);
@@ -73,7 +64,7 @@ static void faults_of_packets_act_between_nodes(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		struct host *host = pair(i);
-		struct ring ring = open_ring(host);
+		struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 
 		assert_int_equal(inject(host, (struct t3_cmd_inject){ .kind = row[i].kind,
 								      .peer = 1,
@@ -101,7 +92,7 @@ static struct t3_cmd_inject counted(uint32_t kind, uint32_t nth, uint32_t count,
 static void a_stall_hits_the_packets_that_it_names(void **state)
 {
 	struct host *host = pair(1);
-	struct ring ring = open_ring(host);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	const struct nodes_faults *faults = nodes_faults(host, 0, 1);
 
 	(void)state;
@@ -119,7 +110,7 @@ static void a_stall_hits_the_packets_that_it_names(void **state)
 static void a_cut_ends_the_connection_before_its_packet(void **state)
 {
 	struct host *host = pair(1);
-	struct ring ring = open_ring(host);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	const struct nodes_faults *faults = nodes_faults(host, 0, 1);
 	uint64_t sent;
 
@@ -221,7 +212,7 @@ static void wrong_faults_of_connections_are_refused(void **state)
 		  T3_ADMIN_BAD_VALUE },
 	};
 	struct host *host = pair(1);
-	struct ring ring = open_ring(host);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	uint32_t i;
 
 	(void)state;
@@ -238,7 +229,7 @@ static void wrong_faults_of_connections_are_refused(void **state)
 static struct nodes_faults stalls_of(uint64_t seed, uint32_t order)
 {
 	struct host *host = pair(order);
-	struct ring ring = open_ring(host);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	struct nodes_faults faults;
 	uint32_t epoch;
 
@@ -269,7 +260,7 @@ static void the_same_seed_hits_the_same_packets(void **state)
 static void cuts_come_by_chance(void **state)
 {
 	struct host *host = pair(1);
-	struct ring ring = open_ring(host);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	const struct nodes_faults *faults = nodes_faults(host, 0, 1);
 	uint32_t epoch = 1;
 

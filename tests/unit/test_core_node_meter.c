@@ -21,10 +21,8 @@ static struct host *pair(void)
 
 static struct ring armed_ring(struct host *host)
 {
-	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 
-	ring_create(&ring);
-	ring_connect(&ring);
 	ring_arm(&ring, 1);
 	nodes_settle(host);
 	ring_expect_state(&ring, T3_SPACE_ARMED, 1);
@@ -93,19 +91,10 @@ static void exchange(struct host *host, const struct ring *ring, uint32_t epoch,
 	nodes_settle(host);
 }
 
-static struct ring quiet_ring(struct host *host)
-{
-	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
-
-	ring_create(&ring);
-	ring_connect(&ring);
-	return ring;
-}
-
 static void a_round_trip_is_measured(void **state)
 {
 	struct host *host = pair();
-	struct ring ring = quiet_ring(host);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	struct t3_peer_info info;
 
 	(void)state;

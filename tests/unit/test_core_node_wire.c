@@ -471,12 +471,10 @@ static uint32_t random_frame(uint64_t *random, uint8_t *body, uint32_t *type)
 static void hostile_of(uint64_t seed)
 {
 	struct host *host = pair(true);
-	struct ring ring = ring_of(host, SPACE, T3_DTYPE_I32);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
 	uint64_t random = seed;
 	uint32_t i, type, length;
 
-	ring_create(&ring);
-	ring_connect(&ring);
 	ring_arm(&ring, 1);
 	nodes_settle(host);
 	ring_produce(&ring, 1, 1, false);

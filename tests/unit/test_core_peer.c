@@ -7,20 +7,11 @@
 #include "ring.h"
 #include "space/space_private.h"
 
-static struct ring start(struct host *host)
-{
-	struct ring ring = ring_of(host, 0, T3_DTYPE_I32);
-
-	ring_create(&ring);
-	ring_connect(&ring);
-	return ring;
-}
-
 /* Forward by POISON, backward by STATE, around the whole ring. */
 static void test_fault_travels(void **state)
 {
 	struct host *host = host_ring(4);
-	struct ring ring = start(host);
+	struct ring ring = ring_open(host, 0, T3_DTYPE_I32);
 	uint32_t kind;
 
 	(void)state;
@@ -42,7 +33,7 @@ static void test_fault_travels(void **state)
 static void test_fault_before_arming(void **state)
 {
 	struct host *host = host_ring(4);
-	struct ring ring = start(host);
+	struct ring ring = ring_open(host, 0, T3_DTYPE_I32);
 
 	(void)state;
 	host_arm(&host->dev[1], 0, 1);
@@ -69,9 +60,8 @@ static void test_fresh_leaves_late_epoch(void **state)
 	(void)state;
 	for (i = 0; i < 5; i++) {
 		struct host *host = host_ring(4);
-		struct ring ring = start(host);
 
-		(void)ring;
+		ring_open(host, 0, T3_DTYPE_I32);
 		host_arm(&host->dev[0], 0, epochs[i]);
 		host_arm(&host->dev[2], 0, epochs[i]);
 		host_space_command(&host->dev[1], T3_CMD_SPACE_DISABLE, 0);
@@ -144,7 +134,7 @@ static void produce_but_last(const struct ring *ring, uint32_t epoch)
 static struct host *leave_the_last(enum leaving how, uint32_t epoch)
 {
 	struct host *host = host_ring(4);
-	struct ring ring = start(host);
+	struct ring ring = ring_open(host, 0, T3_DTYPE_I32);
 	struct host_dev *last = &host->dev[3];
 	uint32_t tile;
 
@@ -400,7 +390,7 @@ static void recover(struct ring *ring)
 /* A function reset, or the device taken away, after each number of events. */
 static void cut(struct host *host, uint32_t events, bool detach)
 {
-	struct ring ring = start(host);
+	struct ring ring = ring_open(host, 0, T3_DTYPE_I32);
 	uint64_t before = t3_fabric_now(host->fabric);
 	uint32_t r;
 
@@ -450,7 +440,7 @@ static void test_disable_anywhere(void **state)
 
 	(void)state;
 	for (events = 0; events < 160; events += 5) {
-		struct ring ring = start(host);
+		struct ring ring = ring_open(host, 0, T3_DTYPE_I32);
 		uint32_t r;
 
 		ring_arm(&ring, 1);

@@ -47,11 +47,9 @@ static void expect_same(struct host *a, const uint32_t *from, struct host *b)
 /* Brings a ring to where all ranks have produced epoch 1 and no event has run. */
 static struct ring ring_at(struct host *host, bool staged)
 {
-	struct ring ring = ring_of(host, 1, T3_DTYPE_F32);
+	struct ring ring = ring_open(host, 1, T3_DTYPE_F32);
 	uint32_t r;
 
-	ring_create(&ring);
-	ring_connect(&ring);
 	ring_arm(&ring, 1);
 	host_drain(host);
 	for (r = 0; r < host->ranks; r++)
@@ -170,10 +168,8 @@ static void test_space_states(void **state)
 static void expect_fault_of_copy(void (*happen)(struct host *host), uint32_t kind)
 {
 	struct host *host = host_ring(2), *copy;
-	struct ring ring = ring_of(host, 1, T3_DTYPE_I32);
 
-	ring_create(&ring);
-	ring_connect(&ring);
+	ring_open(host, 1, T3_DTYPE_I32);
 	happen(host);
 	copy = host_clone(host);
 	host_arm(&copy->dev[0], 1, 1);

@@ -53,12 +53,10 @@ static struct host *good_host(void)
 {
 	struct host_config config = { T3_TOPOLOGY_RING, RANKS, 4, 2, T3_KEYS_FABRIC };
 	struct host *host = host_new(&config);
-	struct ring ring = ring_of(host, 1, T3_DTYPE_I32);
+	struct ring ring = ring_open(host, 1, T3_DTYPE_I32);
 	struct t3_cmd_inject poison = { .kind = T3_INJECT_POISON, .address = 64, .value = 64 };
 	uint32_t r;
 
-	ring_create(&ring);
-	ring_connect(&ring);
 	host_space(&host->dev[0], 2);
 	host_local(&host->dev[0], 2, 0);
 	ring_arm(&ring, 1);

@@ -37,11 +37,9 @@ static void rage(struct hostile *mad, uint32_t steps)
 
 static void good_epochs(struct hostile *mad, uint32_t dtype)
 {
-	struct ring ring = ring_of(mad->host, 0, dtype);
+	struct ring ring = ring_open(mad->host, 0, dtype);
 	uint32_t epoch, r;
 
-	ring_create(&ring);
-	ring_connect(&ring);
 	for (r = 0; r < HOSTILE_RANKS; r++)
 		host_set(&mad->host->dev[r], T3_REG_SPACE_ENABLE, HOST_NONE32, 4);
 	for (epoch = 1; epoch <= 2; epoch++) {

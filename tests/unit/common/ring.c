@@ -50,6 +50,15 @@ void ring_connect(const struct ring *ring)
 			map_chunk(ring, r, c);
 }
 
+struct ring ring_open(struct host *host, uint32_t space, uint32_t dtype)
+{
+	struct ring ring = ring_of(host, space, dtype);
+
+	ring_create(&ring);
+	ring_connect(&ring);
+	return ring;
+}
+
 void ring_disconnect(const struct ring *ring)
 {
 	uint32_t r, c;

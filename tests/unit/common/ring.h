@@ -21,6 +21,8 @@ struct ring ring_of(struct host *host, uint32_t space, uint32_t dtype);
 void ring_create(const struct ring *ring);     /* spaces */
 void ring_connect(const struct ring *ring);    /* routes, imports, segments */
 void ring_disconnect(const struct ring *ring); /* RESET of all */
+/* ring_of(), ring_create() and ring_connect(). */
+struct ring ring_open(struct host *host, uint32_t space, uint32_t dtype);
 uint32_t ring_kind(const struct ring *ring, uint32_t rank, uint32_t chunk);
 /* Value of an element that rank contributes; small enough to add exactly. */
 int ring_value(uint32_t rank, uint32_t chunk, uint32_t row, uint32_t col, uint32_t epoch);
