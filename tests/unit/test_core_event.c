@@ -181,19 +181,11 @@ static void test_consumed_counts(void **state)
 /* Tracked and delivered apart: the answers of the peer come later. */
 static void test_tracked_then_delivered(void **state)
 {
-	struct host *host = host_ring(2);
-	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
+	struct host *host = host_pair(&map, NULL, 0);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 
 	(void)state;
-	host_space(a, 0);
-	host_space(b, 0);
-	host_connect(a, b, 0);
-	host_map(a, &map);
-	host_local(b, 0, 0);
-	host_arm(b, 0, 1);
-	host_arm(a, 0, 1);
-	t3_fabric_set_inline_budget(host->fabric, 0);
 	host_fill(a, 0, 0, 3);
 	host_expect_word(a, 0, 0, T3_SEG_WORD_TRACKED | 1);
 	host_expect(a, 0, T3_SPACE_ARMED, 1);

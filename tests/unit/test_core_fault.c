@@ -174,23 +174,12 @@ static void test_doorbell_pending(void **state)
 /* A REMOTE segment of 65 rows of 8 f16 on a; nothing is drained between stores. */
 static struct host *uncut(void)
 {
-	struct host *host = host_ring(2);
-	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
-	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_F16);
+	struct t3_cmd_seg_map from = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_F16);
+	struct t3_cmd_seg_map to = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_F16);
 
-	host_space(a, 0);
-	host_space(b, 0);
-	host_connect(a, b, 0);
-	map.rows = map.tile_rows = 65;
-	map.tile_row_bytes = 16;
-	host_map(a, &map);
-	map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_F16);
-	map.rows = map.tile_rows = 65;
-	host_map(b, &map);
-	host_arm(b, 0, 1);
-	host_arm(a, 0, 1);
-	t3_fabric_set_inline_budget(host->fabric, 0);
-	return host;
+	from.rows = from.tile_rows = to.rows = to.tile_rows = 65;
+	from.tile_row_bytes = 16;
+	return host_pair(&from, &to, 0);
 }
 
 /* 64 slots for stores. The next store first does the pending work. */

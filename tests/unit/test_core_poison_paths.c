@@ -10,15 +10,6 @@
 #define TILES	 8u
 #define PER_TILE 64u
 
-static void poison(struct host_dev *d, uint64_t address)
-{
-	struct t3_cmd_inject what = {
-		.kind = T3_INJECT_POISON, .rank = d->rank, .address = address, .value = GRANULE
-	};
-
-	assert_int_equal(t3_fabric_inject(d->host->fabric, &what), T3_ADMIN_OK);
-}
-
 /* One row, a tile of 64 bytes in each granule; block_tiles for DMA. */
 static struct t3_cmd_seg_map row_of(uint32_t kind, uint32_t block_tiles)
 {
@@ -108,7 +99,7 @@ static void test_block_record(void **state)
 		struct host *host = chain(T3_SEG_DMA, TILES);
 		struct host_dev *a = &host->dev[0];
 
-		poison(a, RECORDS);
+		host_poison(a, RECORDS, GRANULE);
 		produce(host, how, 5);
 		expect_met(a, RECORDS);
 		assert_int_equal(host_stats(a, SPACE, 0).local_bytes, 0);
@@ -117,7 +108,7 @@ static void test_block_record(void **state)
 		host_free(host);
 
 		host = chain(T3_SEG_DMA, 1);
-		poison(&host->dev[0], RECORDS);
+		host_poison(&host->dev[0], RECORDS, GRANULE);
 		produce(host, how, 5);
 		host_expect(&host->dev[0], SPACE, T3_SPACE_ARMED, 1);
 		assert_int_equal(host_counter(&host->dev[0], T3_COUNTER_POISON_HITS), 0);
@@ -140,7 +131,7 @@ static void queue_meets(uint32_t kind, uint64_t address, bool source)
 	x.generation = host_query(a, SPACE).generation;
 	memset(a->memory + SOURCE, 0x33, TILES * PER_TILE);
 	memset(a->memory + MEMORY, 0x11, TILES * PER_TILE);
-	poison(a, address);
+	host_poison(a, address, GRANULE);
 	queue_submit(&q, &x);
 	host_drain(host);
 	if (source) {

@@ -11,14 +11,6 @@
 #define COUNTERS 0x300000u
 #define COUNT	 ((HOST_MEMORY - COUNTERS) / 16)
 
-static struct host *paused(uint32_t ranks)
-{
-	struct host *host = host_ring(ranks);
-
-	t3_fabric_set_inline_budget(host->fabric, 0);
-	return host;
-}
-
 /* Space `id` of the client: it has 1 / `parts` of the aperture and of the counter table. */
 static void open_space(struct host_dev *d, uint32_t id, uint32_t client, uint32_t parts)
 {
@@ -73,7 +65,7 @@ static void test_pieces_are_bounded(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-		struct host *host = paused(1);
+		struct host *host = host_paused(1);
 		struct host_dev *d = &host->dev[0];
 		struct t3_cmd_seg_map map =
 			wide(0, 1, shapes[i].row_bytes, shapes[i].tile_rows, shapes[i].tile_bytes);
@@ -101,7 +93,7 @@ static void test_pieces_are_bounded(void **state)
 /* An update that comes too early is refused, and no source is told to send one. */
 static void test_peers_wait(void **state)
 {
-	struct host *host = paused(2);
+	struct host *host = host_paused(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	struct t3_cmd_seg_map target = wide(0, 1, 1024, 16, 1024);
 	struct t3_cmd_seg_map source = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_STORE, T3_DTYPE_U8);
@@ -133,7 +125,7 @@ static void test_peers_wait(void **state)
 /* Targets that are ready do not arm a source whose own memory is not. */
 static void test_source_is_not_ready(void **state)
 {
-	struct host *host = paused(2);
+	struct host *host = host_paused(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	struct t3_cmd_seg_map target = wide(0, 64, 1024, 16, 1024);
 	uint32_t waited = 0;
@@ -160,7 +152,7 @@ static void test_source_is_not_ready(void **state)
 /* Counts of an earlier user are not visible, before and after. */
 static void test_stale_records(void **state)
 {
-	struct host *host = paused(1);
+	struct host *host = host_paused(1);
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_seg_map map = wide(0, 1, 1024, 16, 16);
 	struct t3_tile_record old = { .epoch = 1, .count = 5, .flags = T3_TILE_READY };
@@ -186,7 +178,7 @@ static void test_stale_records(void **state)
 /* A client that arms large spaces repeatedly leaves the others their share of the engine. */
 static void test_shares(void **state)
 {
-	struct host *host = paused(1);
+	struct host *host = host_paused(1);
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_queue_create args = queue_args(0, 0);
 	struct t3_descriptor copy = queue_copy(0x200000, 0x280000, 4096);
@@ -231,7 +223,7 @@ static void test_ends(void **state)
 	(void)state;
 	for (i = 0; i < 4; i++)
 		for (pieces = 0; pieces < 3; pieces++) {
-			struct host *host = paused(1);
+			struct host *host = host_paused(1);
 			struct host_dev *d = &host->dev[0];
 			struct t3_cmd_seg_map map = wide(1, 2, 1024, 16, 1024);
 
@@ -261,18 +253,14 @@ static void test_ends(void **state)
 /* Poison that is met in the middle ends it, with the place. */
 static void test_poison(void **state)
 {
-	struct host *host = paused(1);
+	struct host *host = host_paused(1);
 	struct host_dev *d = &host->dev[0];
 	struct t3_cmd_seg_map map = wide(0, 1, 1024, 16, 1024);
-	struct t3_cmd_inject inject = {
-		.kind = T3_INJECT_POISON, .address = 0x80040, .value = 64, .nth = 1, .count = 1
-	};
 
 	(void)state;
 	open_space(d, 0, 0, 1);
 	host_map(d, &map);
-	inject.nth = inject.count = 0;
-	assert_int_equal(t3_fabric_inject(host->fabric, &inject), T3_ADMIN_OK);
+	host_poison(d, 0x80040, 64);
 	host_arm(d, 0, 1);
 	host_drain(host);
 	host_expect_cpu_fault(d, 0, T3_FAULT_POISON, 0, HOST_NONE32, 0x80040);

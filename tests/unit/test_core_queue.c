@@ -223,22 +223,12 @@ static void test_ready_flag_forged(void **state)
 /* Tiles of a REMOTE segment, waiting in slots. */
 static struct host *remote_tiles(void)
 {
-	struct host *host = host_ring(2);
-	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	struct host *host = host_pair(&map, NULL, 2);
 	uint32_t tile;
 
-	host_space(a, 0);
-	host_space(b, 0);
-	host_connect(a, b, 0);
-	host_map(a, &map);
-	host_stage(a, 0, 0, 2);
-	host_local(b, 0, 0);
-	host_arm(b, 0, 1);
-	host_arm(a, 0, 1);
-	t3_fabric_set_inline_budget(host->fabric, 0);
 	for (tile = 0; tile < 4; tile++)
-		host_tile(a, 0, 0, tile % 2, tile);
+		host_tile(&host->dev[0], 0, 0, tile % 2, tile);
 	return host;
 }
 

@@ -286,17 +286,6 @@ static void test_update_special(void **state)
 	host_free(host);
 }
 
-static void poison(struct host *host, uint64_t address, uint64_t bytes)
-{
-	struct t3_cmd_inject inject = {
-		.kind = T3_INJECT_POISON,
-		.address = address,
-		.value = bytes,
-	};
-
-	assert_int_equal(t3_fabric_inject(host->fabric, &inject), T3_ADMIN_OK);
-}
-
 /* Poison in the second piece of what is read, updated or overwritten: the first stays. */
 static void test_poison(void **state)
 {
@@ -307,7 +296,7 @@ static void test_poison(void **state)
 
 	(void)state;
 	memset(d->memory, 1, 8192);
-	poison(host, 5120, 64);
+	host_poison(d, 5120, 64);
 	expect_refused(&q, &x, T3_DESC_POISON, 5120);
 	assert_int_equal(d->memory[0x10000 + 4095], 1);
 	assert_int_equal(d->memory[0x10000 + 4096], 0);

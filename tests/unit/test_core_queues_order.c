@@ -6,14 +6,6 @@
 #define FREE  (HOST_DATA + QUEUE_BUS)
 #define PIECE 4096u
 
-static struct host *paused(void)
-{
-	struct host *host = host_ring(2);
-
-	t3_fabric_set_inline_budget(host->fabric, 0);
-	return host;
-}
-
 /* ------------------------------------------------------------------- fences */
 
 static void test_fence_set_wakes(void **state)
@@ -43,7 +35,7 @@ static void test_fence_set_wakes(void **state)
 /* The fence has reached the value, whatever it is when the engine looks. */
 static void test_fence_lowered(void **state)
 {
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct t3_descriptor wait = queue_wait(0, 2);
 	struct queue q = queue_new(d, 0, 0);
@@ -66,7 +58,7 @@ static void test_fence_lowered(void **state)
 
 static void test_overtaking(void **state)
 {
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct queue low = queue_new(d, 0, 1), high = queue_new(d, 1, 2);
 	struct t3_descriptor longer = queue_copy(0x100000, 0, 64 * PIECE);
@@ -95,7 +87,7 @@ static void test_overtaking(void **state)
 /* Equal queues take turns at each piece. A lower one gets nothing before. */
 static void test_round_robin(void **state)
 {
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	static const uint32_t ids[] = { 3, 17, 63, 5 };
 	struct queue q[4];
@@ -154,7 +146,7 @@ static void test_time(void **state)
 /* In the middle of a copy: the moved bytes stay, and neither the rest nor the next one follows. */
 static void test_abort_copy(void **state)
 {
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct queue q = queue_new(d, 0, 0), other = queue_new(d, 1, 0);
 	struct t3_descriptor copy = queue_copy(0x100000, 0, 16 * PIECE);
@@ -188,7 +180,7 @@ static void test_abort_copy(void **state)
 /* There is no completion, nothing more is moved, and the next queue has no trace of it. */
 static void test_destroy_copy(void **state)
 {
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct queue q = queue_new(d, 0, 0);
 	struct t3_descriptor fill = queue_fill(0, HOST_NONE64, 16 * PIECE), nop = queue_nop();
@@ -216,7 +208,7 @@ static void test_reset_copy(void **state)
 	(void)state;
 	for (detach = 0; detach < 2; detach++)
 		for (steps = 0; steps < 8; steps++) {
-			struct host *host = paused();
+			struct host *host = host_paused(2);
 			struct host_dev *d = &host->dev[0];
 			struct queue q = queue_new(d, 0, 0), w = queue_new(d, 1, 0);
 			struct t3_descriptor fill = queue_fill(0, HOST_NONE64, 6 * PIECE);
@@ -260,7 +252,7 @@ static void test_reset_share(void **state)
 
 static void test_hang(void **state)
 {
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct queue q = queue_new(d, 0, 3), other = queue_new(d, 1, 0);
 	struct t3_descriptor fill = queue_fill(0, HOST_NONE64, 8 * PIECE);

@@ -6,14 +6,6 @@
 #define FREE	  (HOST_DATA + QUEUE_BUS)
 #define MOST_STEP 300000u /* units of work */
 
-static struct host *paused(void)
-{
-	struct host *host = host_ring(2);
-
-	t3_fabric_set_inline_budget(host->fabric, 0);
-	return host;
-}
-
 static struct queue queue_of(struct host_dev *d, uint32_t id, uint32_t client)
 {
 	struct t3_cmd_queue_create cmd = queue_args(id, 0);
@@ -47,7 +39,7 @@ static uint64_t served(const struct queue *q, uint32_t count)
 /* One queue against 63, at each step. */
 static void test_queues_do_not_multiply(void **state)
 {
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct queue q[T3_MAX_QUEUES];
 	uint32_t i;
@@ -80,7 +72,7 @@ static void test_queues_do_not_multiply(void **state)
 static void test_shares_are_of_work(void **state)
 {
 	static const uint32_t bytes[] = { 1, 64, 1024, 4096 };
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct queue q[4];
 	uint32_t i, step;
@@ -101,7 +93,7 @@ static void test_shares_are_of_work(void **state)
 /* A client that has been idle for long gets its share from now on, and no more. */
 static void test_idle_time_is_not_saved(void **state)
 {
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct queue early = queue_of(d, 0, 1), late = queue_of(d, 1, 2);
 	uint64_t before;
@@ -123,7 +115,7 @@ static void test_idle_time_is_not_saved(void **state)
 /* A client's own queues take turns, too, also a queue that is made later. */
 static void test_own_queues_take_turns(void **state)
 {
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct queue q[4];
 	uint32_t i;
@@ -145,7 +137,7 @@ static void test_own_queues_take_turns(void **state)
 /* A GEMM's step is the largest one, and counts as such. */
 static void test_a_product_is_work(void **state)
 {
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct t3_gemm args = {
 		.a = 0x200000,
@@ -198,7 +190,7 @@ static void test_a_product_is_work(void **state)
  */
 static void test_an_access_does_not_wait_for_others(void **state)
 {
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct queue flood = queue_of(d, 0, 1), own = queue_of(d, 1, 2);
 	struct t3_descriptor copy = queue_copy(0x280000, 0x380000, 0x80000);
@@ -238,7 +230,7 @@ static void test_an_access_drains_own_work(void **state)
 /* A function reset clears the shares of all clients. */
 static void test_reset_clears_shares(void **state)
 {
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *d = &host->dev[0];
 	struct queue q = queue_of(d, 0, 255);
 

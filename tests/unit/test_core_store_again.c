@@ -53,13 +53,12 @@ static void test_faults(void **state)
 
 static void test_poison(void **state)
 {
-	struct t3_cmd_inject what = { .kind = T3_INJECT_POISON, .value = T3_POISON_GRANULE };
 	struct host *host = begun();
 	struct host_dev *d = &host->dev[0];
 
 	(void)state;
 	host_store(d, 0, 4, 1, 4);
-	assert_int_equal(t3_fabric_inject(host->fabric, &what), T3_ADMIN_OK);
+	host_poison(d, 0, T3_POISON_GRANULE);
 	host_store(d, 0, 8, 1, 4);
 	host_expect_cpu_fault(d, 0, T3_FAULT_POISON, 0, 0, 8);
 	assert_int_equal(host_counter(d, T3_COUNTER_STORES), 2);

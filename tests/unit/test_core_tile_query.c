@@ -99,19 +99,9 @@ static void test_search(void **state)
 static struct host *pair(uint32_t kind, uint32_t block_tiles)
 {
 	struct t3_cmd_seg_map map = host_segment(0, 0, kind, T3_OP_ADD, T3_DTYPE_I32);
-	struct host *host = host_ring(2);
 
-	host_space(&host->dev[0], 0);
-	host_space(&host->dev[1], 0);
-	host_connect(&host->dev[0], &host->dev[1], 0);
 	map.block_tiles = block_tiles;
-	host_map(&host->dev[0], &map);
-	host_local(&host->dev[1], 0, 0);
-	host_arm(&host->dev[0], 0, 1);
-	host_arm(&host->dev[1], 0, 1);
-	host_drain(host);
-	t3_fabric_set_inline_budget(host->fabric, 0);
-	return host;
+	return host_pair(&map, NULL, 0);
 }
 
 #define DONE (T3_TILE_STARTED | T3_TILE_TRIGGERED)
@@ -187,20 +177,10 @@ static void test_remote(void **state)
 static void test_remote_doorbell(void **state)
 {
 	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
-	struct host *host = host_ring(2);
+	struct host *host = host_pair(&map, NULL, 1);
 	struct host_dev *d = &host->dev[0];
 
 	(void)state;
-	host_space(d, 0);
-	host_space(&host->dev[1], 0);
-	host_connect(d, &host->dev[1], 0);
-	host_map(d, &map);
-	host_stage(d, 0, 0, 1);
-	host_local(&host->dev[1], 0, 0);
-	host_arm(d, 0, 1);
-	host_arm(&host->dev[1], 0, 1);
-	host_drain(host);
-	t3_fabric_set_inline_budget(host->fabric, 0);
 	host_tile(d, 0, 0, 0, 2);
 	expect(d, 2, 16, DONE | T3_TILE_READY | T3_TILE_OPEN);
 	host_drain(host);

@@ -10,14 +10,6 @@
 #define PACKET	 (ROW + sizeof(struct t3_packet))
 #define SEGMENTS 8u /* all that a space's buffer holds */
 
-static struct host *paused(void)
-{
-	struct host *host = host_ring(2);
-
-	t3_fabric_set_inline_budget(host->fabric, 0);
-	return host;
-}
-
 /* The same space on both devices; `count` segments of it lead from the first to the second. */
 static void open_space(struct host *host, uint32_t id, uint32_t client, uint32_t kind,
 		       uint32_t count)
@@ -70,7 +62,7 @@ static uint64_t sent(struct host_dev *d, uint32_t id, uint32_t count)
 /* 24 segments in three spaces against one: packet by packet. */
 static void test_segments_do_not_multiply(void **state)
 {
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *a = &host->dev[0];
 	uint64_t honest, hostile;
 	uint32_t id;
@@ -96,7 +88,7 @@ static void test_segments_do_not_multiply(void **state)
 /* Messages are work as tiles are: whoever disables many spaces waits for his turn, too. */
 static void test_messages_wait(void **state)
 {
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *a = &host->dev[0];
 	const struct t3_link *link = host->fabric->link[0][1];
 	uint32_t id, route, queued = 0;
@@ -150,7 +142,7 @@ static void produce(struct host_dev *d, uint32_t id, uint32_t client, uint32_t s
 /* Tiles of one client, queues of two others, whose stores need the same link. */
 static void test_queues_and_tiles(void **state)
 {
-	struct host *host = paused();
+	struct host *host = host_paused(2);
 	struct host_dev *a = &host->dev[0];
 	uint64_t start, tiles, first, second;
 	uint32_t id;
@@ -193,7 +185,7 @@ static void expect_same(struct host *a, struct host *b)
 /* A link that is stopped in the middle and loaded again goes on in the same order. */
 static void test_state(void **state)
 {
-	struct host *host = paused(), *copy = NULL;
+	struct host *host = host_paused(2), *copy = NULL;
 	struct host_dev *a = &host->dev[0];
 	uint32_t id, steps;
 

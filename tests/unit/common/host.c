@@ -158,6 +158,15 @@ bool host_inject(struct t3_fabric *fabric, uint32_t src, uint32_t dst, uint32_t 
 	return t3_fabric_inject(fabric, &inject) == T3_ADMIN_OK;
 }
 
+void host_poison(struct host_dev *d, uint64_t address, uint64_t bytes)
+{
+	struct t3_cmd_inject inject = {
+		.kind = T3_INJECT_POISON, .rank = d->rank, .address = address, .value = bytes
+	};
+
+	assert_int_equal(t3_fabric_inject(d->host->fabric, &inject), T3_ADMIN_OK);
+}
+
 void host_attach(struct host *host, uint32_t rank)
 {
 	struct t3_fabric *fabric = host->nodes ? nodes_fabric(host, rank) : host->fabric;
@@ -286,6 +295,14 @@ struct host *host_ring(uint32_t ranks)
 	struct host_config config = { T3_TOPOLOGY_RING, ranks, 256, 8, T3_KEYS_FABRIC };
 
 	return host_new(&config);
+}
+
+struct host *host_paused(uint32_t ranks)
+{
+	struct host *host = host_ring(ranks);
+
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	return host;
 }
 
 void host_free(struct host *host)
@@ -434,28 +451,43 @@ uint32_t host_below(uint64_t *state, uint32_t bound)
 	return (uint32_t)((host_random(state) >> 32) * bound >> 32);
 }
 
-struct host *host_burst(uint32_t rows)
+struct host *host_pair(const struct t3_cmd_seg_map *from, const struct t3_cmd_seg_map *to,
+		       uint32_t slots)
 {
 	struct host *host = host_ring(2);
 	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
-	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
-	uint32_t i;
 
 	host_space(a, 0);
 	host_space(b, 0);
 	host_connect(a, b, 0);
-	map.rows = map.tile_rows = rows;
-	map.row_bytes = map.pitch = map.tile_row_bytes = 8;
-	host_map(a, &map);
-	map.kind = T3_SEG_LOCAL;
-	map.routes = 0;
-	map.target_op = 0;
-	map.tile_rows = 1;
-	host_map(b, &map);
+	host_map(a, from);
+	if (slots)
+		host_stage(a, 0, 0, slots);
+	if (to)
+		host_map(b, to);
+	else
+		host_local(b, 0, 0);
 	host_arm(b, 0, 1);
 	host_arm(a, 0, 1);
 	t3_fabric_set_inline_budget(host->fabric, 0);
+	return host;
+}
+
+struct host *host_burst(uint32_t rows)
+{
+	struct t3_cmd_seg_map from = host_segment(0, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32), to;
+	struct host *host;
+	uint32_t i;
+
+	from.rows = from.tile_rows = rows;
+	from.row_bytes = from.pitch = from.tile_row_bytes = 8;
+	to = from;
+	to.kind = T3_SEG_LOCAL;
+	to.routes = 0;
+	to.target_op = 0;
+	to.tile_rows = 1;
+	host = host_pair(&from, &to, 0);
 	for (i = 0; i < rows; i++)
-		host_store(a, 0, i * 8, i, 8);
+		host_store(&host->dev[0], 0, i * 8, i, 8);
 	return host;
 }

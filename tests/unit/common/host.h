@@ -110,7 +110,8 @@ struct host {
 struct host *host_new(const struct host_config *config);
 struct host *host_new_recorded(const struct host_config *config, t3_record_emit *emit,
 			       void *opaque);
-struct host *host_ring(uint32_t ranks); /* 256 entries, 8 ways, all keys */
+struct host *host_ring(uint32_t ranks);	  /* 256 entries, 8 ways, all keys */
+struct host *host_paused(uint32_t ranks); /* the same with no inline budget */
 /* One node's: the device of that rank. The test has the other nodes. */
 struct host *host_new_node(const struct host_config *config, uint32_t rank);
 void host_free(struct host *host);
@@ -119,6 +120,7 @@ void host_new_device(struct host *host, uint32_t rank);
 void host_new_fabric(struct host *host);
 void host_add_devices(struct host *host); /* of all ranks, with memory */
 bool host_inject(struct t3_fabric *fabric, uint32_t src, uint32_t dst, uint32_t kind, uint32_t nth);
+void host_poison(struct host_dev *d, uint64_t address, uint64_t bytes);
 void host_attach(struct host *host, uint32_t rank);
 /* Another device takes the rank, with the same memory, as it is. */
 void host_replace(struct host *host, uint32_t rank, bool guest_inject);
@@ -179,8 +181,12 @@ void host_store(struct host_dev *d, uint32_t space, uint64_t offset, uint64_t va
 uint64_t host_load(struct host_dev *d, uint32_t space, uint64_t offset, uint32_t size);
 /* Stores `value` into each 4-byte element of a default segment (host_segment()). */
 void host_fill(struct host_dev *d, uint32_t space, uint32_t segment, uint32_t value);
-/* Two devices, rank 0 -> rank 1: a DMA segment of `rows` rows of 8 bytes in one tile, all of
- * them stored (row i: i), with no inline budget: nothing has been sent yet. */
+/* Two devices: segment 0 of space 0 of rank 0, with staging slots, leads to that of rank 1, which is
+ * host_local() without `to`. Both are armed with epoch 1; there is no inline budget from now on. */
+struct host *host_pair(const struct t3_cmd_seg_map *from, const struct t3_cmd_seg_map *to,
+		       uint32_t slots);
+/* Such a pair, rank 0 -> rank 1: a DMA segment of `rows` rows of 8 bytes in one tile, all of
+ * them stored (row i: i). Nothing has been sent yet. */
 struct host *host_burst(uint32_t rows);
 
 uint8_t *host_buffer(struct host_dev *d, uint32_t space);
