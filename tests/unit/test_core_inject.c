@@ -284,6 +284,8 @@ struct refused {
 
 /* What a guest cannot say, and exact ends; the conformance suite has the others. */
 static const struct refused refused[] = {
+	{ { .kind = T3_INJECT_KIND_COUNT, .peer = 1 }, T3_ADMIN_BAD_VALUE },
+	{ { .kind = ~0u, .peer = 1 }, T3_ADMIN_BAD_VALUE },
 	{ { .kind = T3_INJECT_LINK_DOWN, .rank = 32, .peer = 1 }, T3_ADMIN_NO_ROUTE },
 	{ { .kind = T3_INJECT_LINK_UP, .peer = ~0u }, T3_ADMIN_NO_ROUTE },
 	{ { .kind = T3_INJECT_LINK_DOWN, .peer = 1, .count = 1 }, T3_ADMIN_BAD_VALUE },
