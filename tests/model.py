@@ -3,7 +3,7 @@
 """Models in Promela of threads and links of the device, checked by SPIN in all states; TAP on stdout.
 A model is also checked with one of its rules broken, and must then fail.
 
-usage: model.py [NAME...]     (default: all tests)
+usage: model.py [NAME...]     (default: all tests but LONG)
 """
 
 import pathlib
@@ -18,16 +18,18 @@ LOCK = ROOT / "tests/model/lock.pml"
 GATE = ROOT / "tests/model/gate.pml"
 LINK = ROOT / "tests/model/link.pml"
 EPOCH = ROOT / "tests/model/epoch.pml"
+GRANT = ROOT / "tests/model/grant.pml"
+README = ROOT / "tests/model/README.md"
 SECONDS = 300
 FOUND = re.compile(r"errors: (\d+)\n\s+(\d+) states, stored", re.M)
 
 
-def verdict(model, *defines):
+def verdict(model, *defines, optimize="-O1"):
     """(the first error's text or "", states). All states of the model are visited."""
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
         for command in (("spin", "-a", *(f"-D{name}" for name in defines), model),
-                        ("gcc", "-O2", "-w", "-DSAFETY", "-DCOLLAPSE", "-o", "pan", "pan.c")):
+                        ("gcc", optimize, "-w", "-DSAFETY", "-DCOLLAPSE", "-o", "pan", "pan.c")):
             made = run("env", "-C", folder, *command, seconds=SECONDS)
             check(made[0] == 0, command, made[1] + made[2])
         done = run("env", "-C", folder, "./pan", "-m200000", seconds=SECONDS)
@@ -47,7 +49,7 @@ def holds(model, *variants):
 
 
 def broken(model, rule, *texts, variant=()):
-    error, _ = verdict(model, rule, *variant)
+    error, _ = verdict(model, rule, *variant, optimize="-O0")
     check(error in texts, f"{rule} is found as one of {texts}", error)
 
 
@@ -146,6 +148,7 @@ def link_needs_a_timer():
 
 
 STUCK = "assertion violated ((s[i].state==2)||((s[i].state==1)&&(s[i].finished==2)))"
+STUCK_BY_LINK = "assertion violated ((unheard||(s[i].state==2))||((s[i].state==1)&&(s[i].finished==2)))"
 NO_CAUSE = "assertion violated (struck||(s[i].state==1))"
 OTHER_EPOCH = "assertion violated ((epoch==s[r].epoch)&& !(s[r].got))"
 
@@ -186,6 +189,86 @@ def epochs_end_by_a_refusal():
     broken(EPOCH, "NO_REJECT", STUCK, variant=("FREE",))
 
 
+CUT = ("CUTS=1", "FAULTS=0")
+
+
+def epochs_hold_with_accidents_of_links():
+    holds(EPOCH, (*CUT, "LINE"), (*CUT, "FREE"))
+
+
+def epochs_need_the_verdict_of_links():
+    broken(EPOCH, "NO_VERDICT", STUCK_BY_LINK, variant=(*CUT, "LINE"))
+
+
+def epochs_need_the_verdict_of_states():
+    broken(EPOCH, "STATE_LOST", STUCK_BY_LINK, variant=(*CUT, "LINE"))
+
+
+def epochs_do_not_wait_for_who_ended_later():
+    broken(EPOCH, "WAITS", STUCK_BY_LINK, variant=(*CUT, "FREE"))
+
+
+def rings_hold_with_accidents_of_links():
+    holds(EPOCH, (*CUT, "EPOCHS=1"))
+
+
+NAMES = ("BY_NAME", "GRANTS=1", "ENDS=1")
+KEYS = ("BY_KEY", "GRANTS=1", "CLAIMS=1", "ENDS=0")
+# The rule, a variant that needs it, and what is found: a part of the assertion.
+GRANT_RULES = [
+    ("SAME", NAMES, "in_flight"), ("NO_GENERATION", ("BY_NAME", "ENDS=1"), "s[i].state!="),
+    ("NO_SOURCE", NAMES, "s[i].state!="), ("ANY_RANK", NAMES, "s[i].state!="),
+    ("KEEP", NAMES, "over[current]"), ("KEEP_KEY", KEYS, "over[k]"),
+    ("RESET_KEEPS", (*KEYS[:3], "ENDS=1"), "over[k]"),
+    ("ANY_KEY", KEYS, "over[k]"), ("ANY_MASK", KEYS, "over[k]"), ("REBIND", KEYS, "over[k]"),
+    ("NO_AGAIN", ("BY_KEY", "GRANTS=1", "ENDS=0"), "over[k]"),
+    ("NO_LIMIT", ("BY_KEY", "GRANTS=0", "CLAIMS=3", "ENDS=0"), "judged<="),
+    ("FORGIVE", ("BY_KEY", "GRANTS=0", "ENDS=0", "CUTS=1"), "judged<="),
+    ("ANY_SERIAL", ("BY_KEY", "GRANTS=1", "ENDS=0"), "s[i].asked==n"),
+    ("STALE_ANSWER", NAMES, "s[i].in_flight"), ("EARLY", KEYS, "!(((((("), ("NO_ASK", KEYS, "s[i].state!="),
+    ("NO_TELL", NAMES, "s[i].state!="), ("UNTOLD", (*KEYS[:3], "ENDS=1"), "had_route[current]"),
+    ("NO_LOSS", NAMES, "s[i].state!="), ("LOSS_ALL", ("BY_NAME", "ENDS=1"), "!(((((("),
+    ("LOSS_OTHERS", ("BY_NAME",), "!(((((("), ("REUSE", ("BY_NAME", "ENDS=0"), "!((((((")]
+
+
+def grants_hold():
+    holds(GRANT, NAMES[:2], ("BY_NAME", "ENDS=1"), (*KEYS[:3], "ENDS=1"))
+
+
+def grants_hold_with_accidents_of_links():
+    holds(GRANT, (*NAMES, "GIVE_UPS=1"), (*KEYS, "GIVE_UPS=1"), (*KEYS, "CUTS=1"))
+
+
+def more_grants_hold():
+    holds(GRANT, ("BY_NAME",), ("BY_KEY", "CLAIMS=1", "ENDS=1"), ("BY_KEY", "GRANTS=1", "ENDS=1"))
+
+
+def grants_need_each_rule():
+    for rule, variant, text in GRANT_RULES:
+        error, _ = verdict(GRANT, rule, *variant, optimize="-O0")
+        check(text in error, f"{rule} is found as {text}", error)
+
+
+def native_test_exists(name):
+    program, _, function = name.partition(":")
+    path = ROOT / f"tests/unit/{program}.c"
+    return path.exists() and re.search(rf"\w+\({function}[,)]", path.read_text())
+
+
+def rules_have_native_tests():
+    """Each rule of links, epochs and grants is in README's tables with native tests that there are."""
+    rows = re.findall(r"^\| `([A-Z_]+)` \| ([^|]+) \|$", README.read_text(), re.M)
+    heads = [rule for model in (LINK, EPOCH, GRANT)
+             for rule in re.findall(r"^ \*\t([A-Z_]{3,}) +\S", model.read_text().split("*/\n#", 1)[0], re.M)]
+    check(sorted(rule for rule, _ in rows) == sorted([*heads, "FAR_BEHIND", "NO_QUERY"]), "rules",
+          (rows, heads))
+    for rule, tests in rows:
+        names = re.findall(r"`(\w+:\w+)`", tests)
+        check(names or re.match(r"none: \w", tests), f"a native test of {rule}", tests)
+        for name in names:
+            check(native_test_exists(name), f"{rule}: there is no {name}")
+
+
 TESTS = [lock_holds, lock_needs_barrier, lock_needs_wake, lock_needs_turns, lock_is_not_overtaken,
          lock_needs_exchange, gate_holds, gate_needs_barrier, gate_waits_for_lanes,
          gate_is_looked_at_after_the_mark, gate_stays_closed_in_the_end, lane_needs_exchange,
@@ -194,7 +277,11 @@ TESTS = [lock_holds, lock_needs_barrier, lock_needs_wake, lock_needs_turns, lock
          link_compares_the_incarnation_of_responses, link_loses_all_when_it_is_cut, link_needs_a_timer,
          epochs_hold, epochs_that_are_finished_are_told_as_such, epochs_need_poison, epochs_need_state,
          epochs_remember_who_has_gone, epochs_are_reported, epochs_take_updates_while_arming,
-         epochs_are_compared, epochs_end_by_a_refusal]
+         epochs_are_compared, epochs_end_by_a_refusal, epochs_hold_with_accidents_of_links,
+         epochs_need_the_verdict_of_links, epochs_need_the_verdict_of_states,
+         epochs_do_not_wait_for_who_ended_later, grants_hold, grants_hold_with_accidents_of_links,
+         grants_need_each_rule, rules_have_native_tests]
+LONG = [rings_hold_with_accidents_of_links, more_grants_hold]
 
 if __name__ == "__main__":
-    sys.exit(loop.main(TESTS))
+    sys.exit(loop.main(TESTS + LONG if sys.argv[1:] else TESTS))

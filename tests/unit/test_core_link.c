@@ -318,6 +318,21 @@ static void test_ended_incarnation(void **state)
 	host_free(host);
 }
 
+/* A response to an incarnation that has ended says nothing of the packet that has its number now. */
+static void test_ended_response(void **state)
+{
+	struct host *host = host_burst(20);
+	struct t3_link *link = host->fabric->link[0][1];
+
+	(void)state;
+	while (link->una == link->next)
+		assert_true(t3_fabric_run(host->fabric, 1));
+	t3_link_response(link, link->incarnation - 1, (uint32_t)link->una, T3_NAK_NO_GRANT);
+	t3_link_response(link, link->incarnation + 1, (uint32_t)link->una, T3_NAK_NO_GRANT);
+	host_drain(host);
+	expect_burst(host, 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +347,7 @@ int main(void)
 		cmocka_unit_test(test_after_reset),
 		cmocka_unit_test(test_inject_arguments),
 		cmocka_unit_test(test_ended_incarnation),
+		cmocka_unit_test(test_ended_response),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -202,6 +202,28 @@ static void test_revoke_after_last_epoch(void **state)
 	host_free(host);
 }
 
+/* The target refuses a question of the space before its RESET: the space after it has asked nothing. */
+static void test_stale_response(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+
+	(void)state;
+	host_space(a, 0);
+	host_space(b, 0);
+	host_route(a, 0, 0, b, 0, 0);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	host_arm(a, 0, 1);
+	while (!host_counter(b, T3_COUNTER_NAKS))
+		assert_true(t3_fabric_run(host->fabric, 1));
+	assert_int_equal(host_query(a, 0).in_flight, 1);
+	assert_int_equal(host_space_command(a, T3_CMD_SPACE_RESET, 0), T3_ADMIN_OK);
+	host_drain(host);
+	assert_int_equal(host_query(a, 0).in_flight, 0);
+	host_expect(a, 0, T3_SPACE_IDLE, 0);
+	host_free(host);
+}
+
 /* A target that faulted in a later epoch, of which its source was not told: the grant is newer. */
 static void test_asks_faulted_target(void **state)
 {
@@ -469,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_normal_leaving),
 		cmocka_unit_test(test_leaving_after_last_epoch),
 		cmocka_unit_test(test_revoke_after_last_epoch),
+		cmocka_unit_test(test_stale_response),
 		cmocka_unit_test(test_asks_faulted_target),
 		cmocka_unit_test(test_revoke_one_of_two),
 		cmocka_unit_test(test_grant_again),
