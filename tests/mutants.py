@@ -191,6 +191,8 @@ MUTANTS = [
     Mutant("grant-to-another", "unit", "qemu-device/core/space/pump.c",
            "(!source || is_to(&slot->packet, source))",
            "(!source || is_to(&slot->packet, source) || source)"),
+    Mutant("key-asks-late", "unit", "qemu-device/core/space/epoch.c",
+           "	ask_route(space, route);\n	t3_epoch_try_armed", "	t3_epoch_try_armed"),
     Mutant("key-serial", "unit", "qemu-device/core/space/key.c",
            " && space->route[i].serial == serial", " && (serial || !serial)"),
     Mutant("key-segment", "unit", "qemu-device/core/space/map.c",

@@ -311,6 +311,23 @@ static void an_armed_space_waits_for_its_answer(void **state)
 	host_free(p.host);
 }
 
+/* As above, but the target was armed before, and tells nobody by itself. */
+static void an_armed_space_asks_after_its_answer(void **state)
+{
+	struct pair p = new_pair();
+
+	(void)state;
+	set_key(&p);
+	host_local(p.a, SOURCE, 1);
+	host_arm(p.b, TARGET, 1);
+	t3_fabric_set_inline_budget(p.host->fabric, 0);
+	ask(&p, &p.claim);
+	host_arm(p.a, SOURCE, 1);
+	host_drain(p.host);
+	host_expect(p.a, SOURCE, T3_SPACE_ARMED, 1);
+	host_free(p.host);
+}
+
 static void a_refusal_does_not_keep_a_space_from_arming(void **state)
 {
 	struct pair p = new_pair();
@@ -608,6 +625,7 @@ int main(void)
 		cmocka_unit_test(a_revoked_key_is_wrong),
 		cmocka_unit_test(a_reset_ends_keys),
 		cmocka_unit_test(an_armed_space_waits_for_its_answer),
+		cmocka_unit_test(an_armed_space_asks_after_its_answer),
 		cmocka_unit_test(a_refusal_does_not_keep_a_space_from_arming),
 		cmocka_unit_test(a_segment_needs_the_answer),
 		cmocka_unit_test(no_answer_is_a_refusal),
