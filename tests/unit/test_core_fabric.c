@@ -195,9 +195,27 @@ static void test_topologies(void **state)
 	topology(T3_TOPOLOGY_FULL, 32);
 }
 
+/* Updates of a source that is ahead count while the target is still ARMING. */
+static void test_applied_while_arming(void **state)
+{
+	struct host *host = host_ring(3);
+	struct ring ring = ring_open(host, 0, T3_DTYPE_I32);
+
+	(void)state;
+	host_arm(&host->dev[0], 0, 1);
+	host_arm(&host->dev[1], 0, 1);
+	host_expect(&host->dev[0], 0, T3_SPACE_ARMED, 1);
+	host_expect(&host->dev[1], 0, T3_SPACE_ARMING, 1);
+	ring_produce(&ring, 0, 1, false);
+	host_expect(&host->dev[0], 0, T3_SPACE_ARMED, 1);
+	assert_int_equal(host_stats(&host->dev[1], 0, 2).remote_bytes, 120);
+	host_free(host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_applied_while_arming),
 		cmocka_unit_test(test_rings),
 		cmocka_unit_test(test_link_counts),
 		cmocka_unit_test(test_arming_orders),
