@@ -45,7 +45,7 @@ static bool negative(const struct format *f, uint32_t bits)
 	return bits & sign_bit(f);
 }
 
-static bool ref_is_nan(uint32_t dtype, uint32_t bits)
+bool ref_is_nan(uint32_t dtype, uint32_t bits)
 {
 	const struct format *f = &formats[dtype];
 

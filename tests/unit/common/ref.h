@@ -12,6 +12,7 @@
 uint32_t ref_size(uint32_t dtype);
 uint32_t ref_apply(uint32_t dtype, uint32_t op, uint32_t memory, uint32_t value);
 uint32_t ref_identity(uint32_t dtype, uint32_t op);
+bool ref_is_nan(uint32_t dtype, uint32_t bits);
 /* f32 of a float type's bits, exact; a float type's of f32's, rounded once; a product. */
 uint32_t ref_widen(uint32_t dtype, uint32_t bits);
 uint32_t ref_narrow(uint32_t dtype, uint32_t bits);
