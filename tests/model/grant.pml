@@ -525,15 +525,29 @@ inline reset_target()
 	skip
 }
 
-/* Messages about the entry to its last source have all arrived. */
+/* A message about the entry to its last source has arrived. A key may be claimed by any source. */
 #ifdef REUSE
-#define ALL_TOLD !waits
+#define IS_TOLD(i) 1
+#define ALL_TOLD   1
 #else
-#define ON_ITS_WAY(i, what) told[i]??[what, eval(number), _]
-#define ALL_TOLD                                                                      \
-	(!waits && !(ON_ITS_WAY(0, GONE) || ON_ITS_WAY(0, READY) || ON_ITS_WAY(1, GONE) || \
-		     ON_ITS_WAY(1, READY)))
+#define ON_ITS_WAY(i, what)	told[i]??[what, eval(number), _]
+#define ON_ITS_WAY_TO(i, what)	told[i]??[what, eval(number), eval(s[i].number)]
+#define IS_TOLD(i)		!(ON_ITS_WAY_TO(i, GONE) || ON_ITS_WAY_TO(i, READY))
+#define ALL_TOLD                                                           \
+	!(ON_ITS_WAY(0, GONE) || ON_ITS_WAY(0, READY) || ON_ITS_WAY(1, GONE) || \
+	  ON_ITS_WAY(1, READY))
 #endif
+#define MAY_GRANT (TARGET_LIVE && !used && !keyed && !waits && grants < GRANTS)
+
+inline grant_by_name(number_of)
+{
+	i = number_of;
+	make_grant();
+	used = 1;
+	rank = i;
+	from = s[i].number;
+	bound_to[grants] = WHO(i, from)
+}
 
 #ifdef ANY_KEY
 #define OPENS keyed
@@ -676,25 +690,24 @@ end:	do
 		:: wrong && ticks < TICKS -> ticks++; wrong--
 		/* what its owner does: CREATE, IMPORT_SET, KEY_SET, IMPORT_CLEAR */
 		:: state == FREE -> state = IDLE
-		:: TARGET_LIVE && !used && !keyed && ALL_TOLD && grants < GRANTS ->
+#ifndef BY_KEY
+		:: MAY_GRANT && IS_TOLD(0) -> grant_by_name(0)
+		:: MAY_GRANT && IS_TOLD(1) -> grant_by_name(1)
+#endif
+#ifndef BY_NAME
+		:: MAY_GRANT && ALL_TOLD ->
 			if
 			:: i = 0
 			:: i = 1
 			fi;
 			make_grant();
+			keyed = 1;
+			key = grants;
 			if
-#ifndef BY_KEY
-			:: true ->
-				used = 1;
-				rank = i;
-				from = s[i].number;
-				bound_to[grants] = WHO(i, from)
-#endif
-#ifndef BY_NAME
-			:: keyed = 1; key = grants
-			:: keyed = 1; key = grants; made_for[grants] = BOTH
-#endif
+			:: true
+			:: made_for[grants] = BOTH
 			fi
+#endif
 		:: used || keyed -> revoke()
 		/* RESET, DISABLE, DESTROY, function reset, a fault */
 		:: ends && TARGET_LIVE -> ends--; becomes = IDLE
