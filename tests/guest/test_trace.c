@@ -131,16 +131,16 @@ static void test_grants(void **state)
 	trace_expect(&trace, "t3_grant_end", text);
 	close(fd);
 	CHECK_EQ(raw_export(&owner, 1, 1, &fd, &grant), 0);
-	snprintf(text, sizeof(text), "space=0 grant=%u index=0 segments=0x1 ops=0x1", grant);
+	snprintf(text, sizeof(text), "space=0 grant=%u index=1 segments=0x1 ops=0x1", grant);
 	trace_expect(&trace, "t3_grant_export", text);
 	/* The importer's events are of its device. */
 	device_bdf(1, trace.bdf, sizeof(trace.bdf));
 	CHECK_EQ(raw_import(&source, fd, &grant), 0);
 	trace_expect(&trace, "t3_grant_import",
-		     "space=0 route=0 peer_rank=0 peer_space=0 peer_generation=* peer_import=0");
+		     "space=0 route=0 peer_rank=0 peer_space=0 peer_generation=* peer_import=1");
 	CHECK_EQ(raw_release_import(&source, grant), 0);
 	trace_expect(&trace, "t3_grant_release",
-		     "space=0 route=0 peer_rank=0 peer_space=0 peer_generation=* peer_import=0");
+		     "space=0 route=0 peer_rank=0 peer_space=0 peer_generation=* peer_import=1");
 	close(fd);
 	device_bdf(0, trace.bdf, sizeof(trace.bdf));
 	raw_close(&owner);
