@@ -4,9 +4,9 @@
  * sends.
  *
  * Each grant has a slot in its owner's table from export on. The slot is also its index in the
- * device's import table, so importing does not fail for want of an entry (except for importers that
- * keep routes to revoked grants, see t3_import_place()). Slots are taken in turn, because the device
- * does not set an entry again while a message to its last user is under way.
+ * device's import table, so importing does not fail for want of an entry (except for importers
+ * that keep routes to revoked grants, see t3_import_place()). Slots are taken in turn, because the
+ * device does not set an entry again while a message to its last user is under way.
  *
  * The slot is free again after revoke, after a close without import, or after the owner's reset. A
  * source that ends leaves its slot in use: the device has marked the import poisoned, and the owner
