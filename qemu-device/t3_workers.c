@@ -24,7 +24,7 @@ struct T3Workers {
 	QemuCond begun, done;
 	bool end;
 	Job jobs[T3_MAX_RANKS];
-	uint32_t events; /* slices begun and done, modulo 2^32; read without the mutex */
+	uint32_t events; /* slices begun, done, and the end, modulo 2^32; read without the mutex */
 	uint32_t first;	 /* the rank that is looked at first, so that none has to wait for long */
 	uint32_t threads;
 	QemuThread thread[T3_MAX_RANKS];
@@ -44,6 +44,7 @@ static void wait_for(T3Workers *workers, QemuCond *cond)
 		qemu_cond_wait(cond, &workers->mutex);
 }
 
+/* Also those that look at `events` and are about to sleep. */
 static void tell(T3Workers *workers, QemuCond *cond)
 {
 	qatomic_set(&workers->events, workers->events + 1);
@@ -163,7 +164,7 @@ void t3_workers_free(T3Workers *workers)
 
 	qemu_mutex_lock(&workers->mutex);
 	workers->end = true;
-	qemu_cond_broadcast(&workers->begun);
+	tell(workers, &workers->begun);
 	qemu_mutex_unlock(&workers->mutex);
 	for (i = 0; i < workers->threads; i++)
 		qemu_thread_join(&workers->thread[i]);

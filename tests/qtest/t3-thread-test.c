@@ -4,6 +4,8 @@
  * other tests have them, too.
  */
 #include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/processor.h"
 #include "qobject/qdict.h"
 #include "t3-test.h"
 
@@ -80,6 +82,36 @@ static void test_workers(void)
 	vm_end(vm);
 }
 
+static void *busy(void *end)
+{
+	while (!qatomic_read((bool *)end))
+		cpu_relax();
+	return NULL;
+}
+
+/*
+ * Workers that still look for work, before they sleep, learn that there is none to come. Where all
+ * processors are busy, they are stopped in the middle of it.
+ */
+static void test_workers_end(void)
+{
+	struct t3_vm *vm = vm_start_raw("-object iothread,id=one");
+	GThread *thread[8];
+	bool end = false;
+	unsigned int i;
+
+	for (i = 0; i < G_N_ELEMENTS(thread); i++)
+		thread[i] = g_thread_new("busy", busy, &end);
+	for (i = 0; i < 60; i++) {
+		expect_done(add_workers(vm, "one", 32));
+		expect_done(delete_object(vm, "g"));
+	}
+	qatomic_set(&end, true);
+	for (i = 0; i < G_N_ELEMENTS(thread); i++)
+		g_thread_join(thread[i]);
+	vm_end(vm);
+}
+
 /* The thread may be deleted before the fabric that uses it. A device keeps its fabric. */
 static void test_deletion(void)
 {
@@ -107,5 +139,6 @@ void add_thread_tests(void)
 {
 	qtest_add_func("/t3/thread/refusals", test_refusals);
 	qtest_add_func("/t3/thread/workers", test_workers);
+	qtest_add_func("/t3/thread/workers-end", test_workers_end);
 	qtest_add_func("/t3/thread/deletion", test_deletion);
 }
