@@ -830,7 +830,7 @@ struct drm_t3_key_export {
  * is allowed each second (CAP_SYS_RESOURCE has no such limit), or too many came from this
  * device's rank; -EBUSY the space is armed;
  * -ENOSPC the space's table is full; -EEXIST an import of the same entry is not released, or a
- * message of the table entry's last user is still under way; -ETIMEDOUT no answer; -EINTR.
+ * message of the table entry's last user still waits for its link; -ETIMEDOUT no answer; -EINTR.
  */
 struct drm_t3_key_import {
 	/** @space: handle of the space that sends */

@@ -344,6 +344,34 @@ static void test_grant_to_another_at_once(void **state)
 	host_free(host);
 }
 
+/* The first source is still to hear of the first grant, though another one had the entry since. */
+static void test_grant_again_after_another(void **state)
+{
+	struct t3_cmd_import_set cmd = { .op_mask = 15, .segment_mask = 1 };
+	struct host *host = host_ring(3);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1], *c = &host->dev[2];
+	uint32_t first = host_space(a, 0), second = host_space(c, 0);
+
+	(void)state;
+	host_space(b, 0);
+	host_connect(a, b, 0);
+	host_drain(host);
+	t3_fabric_set_inline_budget(host->fabric, 0);
+	host_index_command(b, T3_CMD_IMPORT_CLEAR, 0, 0);
+	t3_fabric_run(host->fabric, 1); /* it leaves */
+	cmd.src_rank = 2;
+	cmd.src_generation = second;
+	assert_int_equal(host_command(b, T3_CMD_IMPORT_SET, &cmd, sizeof(cmd)), T3_ADMIN_OK);
+	host_index_command(b, T3_CMD_IMPORT_CLEAR, 0, 0);
+	t3_fabric_run(host->fabric, 1);
+	cmd.src_rank = 0;
+	cmd.src_generation = first;
+	assert_int_equal(host_command(b, T3_CMD_IMPORT_SET, &cmd, sizeof(cmd)), T3_ADMIN_EXISTS);
+	host_drain(host);
+	assert_int_equal(host_command(b, T3_CMD_IMPORT_SET, &cmd, sizeof(cmd)), T3_ADMIN_OK);
+	host_free(host);
+}
+
 /* A target that depends on no other may be ahead. It refuses the updates, so nothing hangs. */
 static void test_target_is_ahead(void **state)
 {
@@ -497,6 +525,7 @@ int main(void)
 		cmocka_unit_test(test_grant_again),
 		cmocka_unit_test(test_grant_again_early),
 		cmocka_unit_test(test_grant_to_another_at_once),
+		cmocka_unit_test(test_grant_again_after_another),
 		cmocka_unit_test(test_target_is_ahead),
 		cmocka_unit_test(test_target_is_behind),
 		cmocka_unit_test(test_cut),

@@ -295,19 +295,12 @@ uint32_t t3_import_set(struct t3_space *space, const struct t3_cmd_import_set *c
 	return T3_ADMIN_OK;
 }
 
-/* A saved state has no such rule: there the entry may be in use while messages are under way. */
-static bool last_source_is_told(const struct t3_space *space, uint32_t import,
-				const struct t3_cmd_import_set *source)
-{
-	return import >= T3_SPACE_IMPORTS || !t3_pump_tells(space, &space->import[import], source);
-}
-
+/* Here, because a saved state has entries in use while messages about them are under way. */
 static uint32_t import_set(struct t3_space *space, void *mailbox)
 {
 	const struct t3_cmd_import_set *cmd = mailbox;
 
-	return last_source_is_told(space, cmd->import, cmd) ? t3_import_set(space, cmd)
-							    : T3_ADMIN_EXISTS;
+	return t3_pump_tells(space, cmd->import, cmd) ? T3_ADMIN_EXISTS : t3_import_set(space, cmd);
 }
 
 static uint32_t key_set(struct t3_space *space, void *mailbox)
@@ -316,8 +309,7 @@ static uint32_t key_set(struct t3_space *space, void *mailbox)
 
 	if (space->dev->config.keys == T3_KEYS_OFF)
 		return T3_ADMIN_BAD_OPCODE;
-	return last_source_is_told(space, cmd->import, NULL) ? t3_key_set(space, cmd)
-							     : T3_ADMIN_EXISTS;
+	return t3_pump_tells(space, cmd->import, NULL) ? T3_ADMIN_EXISTS : t3_key_set(space, cmd);
 }
 
 /* The source learns that nothing is taken any more, then it is unknown here. */

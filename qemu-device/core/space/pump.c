@@ -90,25 +90,35 @@ static bool is_to(const struct t3_packet *packet, const struct t3_cmd_import_set
 	       packet->dst_generation == source->src_generation;
 }
 
+static bool link_tells(const struct t3_link *link, const struct t3_space *space, uint32_t import,
+		       const struct t3_cmd_import_set *source)
+{
+	uint64_t seq;
+
+	for (seq = link->una; seq < link->next; seq++) {
+		const struct t3_slot *slot = &link->slot[seq % T3_LINK_SLOTS];
+
+		if (!slot->answered && is_about(space, import, &slot->packet) &&
+		    (!source || is_to(&slot->packet, source)))
+			return true;
+	}
+	return false;
+}
+
 /*
- * Has the entry's last source still to hear something of it? If the entry were set again for that
- * source, it would take the end of the first grant for one of the second. NULL: for any source.
+ * If an entry were set again for a source that is still to hear of an earlier grant's end, it would
+ * take that for the end of the new one. Others may have had the entry since. NULL: any source.
  */
-bool t3_pump_tells(const struct t3_space *space, const struct t3_import *import,
+bool t3_pump_tells(const struct t3_space *space, uint32_t import,
 		   const struct t3_cmd_import_set *source)
 {
 	const struct t3_fabric *fabric = space->dev->fabric;
-	const struct t3_link *link = fabric ? fabric->link[space->dev->rank][import->rank] : NULL;
-	uint64_t seq;
+	uint32_t rank;
 
-	if (import->ctl.link)
-		return true;
-	for (seq = link ? link->una : 0; link && seq < link->next; seq++) {
-		const struct t3_slot *slot = &link->slot[seq % T3_LINK_SLOTS];
+	for (rank = 0; fabric && rank < T3_MAX_RANKS; rank++) {
+		const struct t3_link *link = fabric->link[space->dev->rank][rank];
 
-		if (!slot->answered &&
-		    is_about(space, (uint32_t)(import - space->import), &slot->packet) &&
-		    (!source || is_to(&slot->packet, source)))
+		if (link && link_tells(link, space, import, source))
 			return true;
 	}
 	return false;

@@ -241,8 +241,8 @@ void t3_epoch_tell_import(struct t3_space *space, struct t3_import *import, uint
 			  uint32_t epoch);
 uint32_t t3_epoch_first_undone(const struct t3_space *space);
 
-/* pump.c: a message about the entry is on its way to its last source. NULL: to any, as for a key. */
-bool t3_pump_tells(const struct t3_space *space, const struct t3_import *import,
+/* pump.c: a message about the entry is under way to that source. NULL: to any, as for a key. */
+bool t3_pump_tells(const struct t3_space *space, uint32_t import,
 		   const struct t3_cmd_import_set *source);
 
 /* key.c. The first two return t3_admin_status, the third t3_nak. */
