@@ -27,6 +27,7 @@
  *	WAITS        a source waits for a target that has ended in a later epoch (FREE, CUTS)
  *	NO_VERDICT   a source whose packet is lost goes on (CUTS)
  *	STATE_LOST   a target whose STATE is lost goes on (CUTS)
+ *	UNPREPARED   a target arms a space whose memory is still being prepared (TRACE)
  *
  * LINE: the last rank has no target, and the first one no source. FREE: also, rank 1 does not wait for
  * updates, so it may be gone before they come, and then they are refused. Then a fault needs no cause.
