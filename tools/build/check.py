@@ -453,7 +453,9 @@ def replay_result(name, keep=False):
 def follow_results(name, all_did=True):
     """The models must be able to do what a VM's links and spaces did. all_did: both did something."""
     if IS_ARM64:
-        return []
+        log = LOGS / f"{name}-follow.log"
+        log.write_text("skipped: the spies are built for this machine alone\n")
+        return [Result(f"{name}/the record in the models", SKIP, log)]
     status, log = execute(f"{name}-follow", [ROOT / "tests/follow.py", "--replay", record_of(name)])
     good = status == 0 and not (all_did and " followed 0 events" in log.read_text(errors="replace"))
     return [Result(f"{name}/the record in the models", PASS if good else FAIL, log)]
@@ -525,7 +527,7 @@ def e2e_injected():
         results += report(f"e2e {name}",
                           [Result(f"e2e/{name} ({outcome})", PASS if ok else FAIL, log),
                            vm_result(f"e2e-{name}", status, log), *followed,
-                           replay_result(f"e2e-{name}", any(one.status != PASS for one in followed))],
+                           replay_result(f"e2e-{name}", any(one.status == FAIL for one in followed))],
                           time.monotonic() - start)
     return results
 
