@@ -12,7 +12,7 @@ struct pipe {
 	uint8_t *data;
 	size_t len;
 	bool open;
-	struct nodes_faults faults;
+	struct nodes_faults *faults;
 	const char *why; /* the source closed it for this reason */
 };
 
@@ -63,7 +63,7 @@ static bool output(void *opaque, const void *data, size_t len, bool may_lose)
 static void fault(void *opaque, bool cut, uint32_t ms)
 {
 	struct pipe *pipe = opaque;
-	struct nodes_faults *faults = &pipe->faults;
+	struct nodes_faults *faults = pipe->faults;
 
 	if (faults->count == NODES_FAULTS)
 		return; /* a long run of a fuzzer, which does not look at them */
@@ -78,7 +78,7 @@ static void mend(void *opaque, bool cut)
 {
 	struct pipe *pipe = opaque;
 
-	pipe->faults.mended[cut]++;
+	pipe->faults->mended[cut]++;
 }
 
 static uint64_t now(void *opaque)
@@ -280,7 +280,7 @@ struct t3_peer_info nodes_info(struct host *host, uint32_t node, uint32_t peer)
 
 const struct nodes_faults *nodes_faults(const struct host *host, uint32_t node, uint32_t peer)
 {
-	return &host->nodes->pipe[node][peer].faults;
+	return host->nodes->pipe[node][peer].faults;
 }
 
 const char *nodes_why(struct host *host, uint32_t node, uint32_t peer)
@@ -334,8 +334,9 @@ static void add_peer(struct host *host, uint32_t node, uint32_t peer)
 	pipe->source = node;
 	pipe->target = peer;
 	pipe->data = malloc(PIPE);
+	pipe->faults = calloc(1, sizeof(*pipe->faults));
 	pipe->from = t3_peer_new(host->nodes->fabric[node], &config, &ops, pipe);
-	assert_true(pipe->data && pipe->from);
+	assert_true(pipe->data && pipe->faults && pipe->from);
 }
 
 struct host *nodes_new(const struct host_config *config, uint32_t count, uint64_t seed)
@@ -369,6 +370,7 @@ void nodes_free(struct host *host)
 	{
 		t3_peer_free(host->nodes->pipe[a][b].from);
 		free(host->nodes->pipe[a][b].data);
+		free(host->nodes->pipe[a][b].faults);
 	}
 	for (i = 0; i < host->nodes->count; i++)
 		t3_fabric_free(host->nodes->fabric[i]);
