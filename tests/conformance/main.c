@@ -10,13 +10,11 @@
 static const char help[] =
 	"usage: t3-conformance [options]\n"
 	"Test T3 functions, register by register, against the programming manual SPEC.md.\n"
-	"Needs root, an IOMMU with interrupt remapping, and the modules vfio-pci and\n"
-	"vfio_iommu_type1. Functions are reset, and whatever used them loses its state.\n"
-	"\n"
+	"%s\n"
 	"  --device BDF     test this function, as in 0000:01:00.0; may be repeated\n"
-	"                   (default: every 1234:7433). Tests of one function use the\n"
+	"                   (default: all that there are). Tests of one function use the\n"
 	"                   first; the others' need links between them, or are skipped\n"
-	"  --bind           bind the functions to vfio-pci first\n"
+	"  --bind           bind the functions to vfio-pci first; VFIO only\n"
 	"  --section N      only this section of SPEC.md, and those below it\n"
 	"  --timeout SEC    the longest that a device may take to do something (2)\n"
 	"  --json           one JSON object instead of TAP\n"
@@ -24,7 +22,7 @@ static const char help[] =
 	"  --help\n"
 	"\n"
 	"exit status: 0 no test failed, 1 some failed, 2 bad use, 3 no function could be\n"
-	"tested (none found, no VFIO, another version), or one stopped answering\n";
+	"tested (none found, no access, another version), or one stopped answering\n";
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_UNTESTED = 3 };
 
@@ -101,7 +99,7 @@ static int parse(struct options *options, int argc, char **argv)
 			options->list = true;
 			break;
 		case 'h':
-			fputs(help, stdout);
+			printf(help, conf_way);
 			exit(0);
 		default:
 			return STATUS_USAGE;

@@ -31,6 +31,11 @@ static int by_name(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
+const char conf_way[] =
+	"Needs root, an IOMMU with interrupt remapping, and the modules vfio-pci and\n"
+	"vfio_iommu_type1. Functions are each 1234:7433. They are reset, and whatever used them\n"
+	"loses its state.\n";
+
 unsigned conf_find(char (*bdfs)[16], unsigned limit)
 {
 	DIR *dir = opendir(SYSFS);

@@ -37,6 +37,7 @@ struct conf {
  * model in this process (native/), or a QEMU without a guest (qtest/). Those that return int return
  * 0, or -1 after a sentence on stderr; but conf_page_*() set errno instead.
  */
+extern const char conf_way[]; /* for --help: what it is and needs, in whole lines */
 unsigned conf_find(char (*bdfs)[16], unsigned limit);
 int conf_bind(const char *bdf);
 int conf_open(struct conf *c, char *const *bdfs, unsigned count);

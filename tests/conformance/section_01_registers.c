@@ -126,6 +126,8 @@ static void test_reset_value(struct conf *c, unsigned row)
 		conf_reg_write(d, reg->offset, reg->mask);
 	conf_read(d->regs, T3_REG_ID, 1);
 	before = conf_reg(d, reg->offset);
+	if (reg->access == RW)
+		CHECK_EQUAL(c, "before the reset", before, reg->mask);
 	conf_reset(d);
 	after = conf_reg(d, reg->offset);
 	if (reg->after != OTHER)

@@ -123,6 +123,7 @@ static void test_space_commands(struct conf *c, unsigned row)
 			continue; /* allowed in FREE too */
 		CHECK_EQUAL(c, "status of no space", conf_admin(d, opcode, &args, sizeof(args)),
 			    T3_ADMIN_BAD_SPACE);
+		CHECK(c, conf_guest_error(d), "no space is no guest error");
 	}
 	if (opcode == T3_CMD_SPACE_DESTROY)
 		conf_space_command(c, &s, T3_CMD_SPACE_DISABLE);
@@ -130,6 +131,7 @@ static void test_space_commands(struct conf *c, unsigned row)
 	args = (struct t3_cmd_space){ .space = s.args.space, .mbz = 1 };
 	CHECK_EQUAL(c, "status of mbz = 1", conf_admin(d, opcode, &args, sizeof(args)),
 		    T3_ADMIN_BAD_VALUE);
+	CHECK(c, conf_guest_error(d), "mbz = 1 is no guest error");
 	CHECK_EQUAL(c, "state", s.events->state, before);
 }
 

@@ -157,7 +157,7 @@ static void test_destroy_busy(struct conf *c, unsigned row)
 	queue_fence_set(c, d, 3, 1);
 	CHECK_EQUAL(c, "QUEUE_STATE", queue_reg(&q, T3_REG_QUEUE_STATE), T3_QUEUE_FREE);
 	if (!row)
-		CHECK_EQUAL(c, "completion", q.completions[0].word, 0);
+		CHECK_EQUAL(c, "completion", q.completions[1].word, 0);
 	CHECK_EQUAL(c, "QUEUE_PENDING", conf_reg(d, T3_REG_QUEUE_PENDING), row);
 }
 
@@ -210,10 +210,12 @@ static void test_all_queues(struct conf *c, unsigned row)
 static void test_reset(struct conf *c, unsigned row)
 {
 	struct conf_device *d = conf_device(c, 0);
-	struct t3_descriptor wait = desc_wait(0, 9);
+	struct t3_descriptor with = { .flags = T3_DESC_FLAG_IRQ }, wait = desc_wait(0, 9);
 	struct queue q;
 
 	queue_create(c, d, &q, 33, 0);
+	queue_do(c, &q, &with);
+	CHECK_EQUAL(c, "QUEUE_PENDING before", conf_reg(d, T3_REG_QUEUE_PENDING + 4), 2);
 	queue_fence_set(c, d, 0, 8);
 	queue_push(&q, &wait);
 	queue_submit(&q);
@@ -225,7 +227,7 @@ static void test_reset(struct conf *c, unsigned row)
 	queue_check(c, &q, T3_QUEUE_FREE, 0, 0);
 	CHECK_EQUAL(c, "FENCE", queue_fence(d, 0), 0);
 	queue_fence_set(c, d, 0, 9);
-	CHECK_EQUAL(c, "completion", q.completions[0].word, 0);
+	CHECK_EQUAL(c, "completion", q.completions[1].word, 0);
 	CHECK_EQUAL(c, "QUEUE_PENDING", conf_reg(d, T3_REG_QUEUE_PENDING + 4), 0);
 }
 

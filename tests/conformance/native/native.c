@@ -303,6 +303,11 @@ int conf_page_unmap(struct conf *c, unsigned page)
 
 /* -------------------------------------------------------------------- all */
 
+const char conf_way[] =
+	"These are models in this process, with a Command register and MSI-X alone. With\n"
+	"T3_STORES=ordinary in the environment, stores do not take the short way\n"
+	"(t3_dev_aperture_store); with direct, the default, they do.\n";
+
 unsigned conf_find(char (*bdfs)[16], unsigned limit)
 {
 	unsigned count = limit < DEVICES ? limit : DEVICES;

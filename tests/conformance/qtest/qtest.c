@@ -259,6 +259,11 @@ int conf_page_unmap(struct conf *c, unsigned page)
 
 /* -------------------------------------------------------------------- all */
 
+const char conf_way[] =
+	"These are in a QEMU without a guest, QTEST_QEMU_BINARY in the environment. There is no\n"
+	"IOMMU, so tests of that are skipped. T3_TEST_THREAD in the environment gives the fabric\n"
+	"a thread of its own.\n";
+
 unsigned conf_find(char (*bdfs)[16], unsigned limit)
 {
 	unsigned i;
