@@ -17,7 +17,7 @@ from vm_root import root_args
 KERNEL_ARGS = [
     "quiet", "loglevel=5", "panic=-1", "oops=panic", "random.trust_cpu=on", "mitigations=off",
     "psi=0", "noautogroup", "cryptomgr.notests",
-    "initcall_blacklist=jent_mod_init,crypto_kdf108_init",
+    "initcall_blacklist=jent_mod_init,crypto_kdf108_init,init_encrypted",
 ]
 PC_KERNEL_ARGS = [
     "console=ttyS0", "tsc=reliable", "no_timer_check", "8250.nr_uarts=3", "pci=no_e820",
