@@ -632,7 +632,6 @@ $B/libt3sim.a: $(call objects,obj,$(SIM_SRC))
 $B/san/libt3sim.a: $(call objects,san,$(SIM_SRC))
 $B/san/libt3core.a: $(call objects,san,$(CORE_SRC))
 $B/tsan/libt3core.a: $(call objects,tsan,$(CORE_SRC))
-$B/cov/libt3sim.a: $(call objects,cov,$(SIM_SRC))
 $B/cov/libt3core.a: $(call objects,cov,$(CORE_SRC))
 $B/fuzz/obj/libt3core.a: $(call objects,fuzz/obj,$(CORE_SRC))
 $B/fuzz/obj/libt3sim.a: $(call objects,fuzz/obj,$(SIM_SRC))
@@ -713,8 +712,7 @@ under_test = $(if $(findstring /test_lib_,$@),$1/libt3check.a $1/libt3.a,$(if $(
 $B/obj/unit-common.a: $(call objects,obj,$(UNIT_COMMON))
 $B/san/unit-common.a: $(call objects,san,$(UNIT_COMMON))
 $B/tsan/unit-common.a: $(call objects,tsan,$(UNIT_COMMON))
-$B/cov/unit-common.a: $(call objects,cov,$(UNIT_COMMON))
-$B/cov/fuzz-common.a: $(call objects,cov,$(UNIT_COMMON) $(FUZZ_COMMON))
+$B/obj/fuzz-common.a: $(call objects,obj,$(UNIT_COMMON) $(FUZZ_COMMON))
 $B/fuzz/obj/common.a: $(call objects,fuzz/obj,$(UNIT_COMMON) $(FUZZ_COMMON))
 $B/obj/guest-common.a: $(call objects,obj,$(GUEST_COMMON))
 
@@ -762,13 +760,14 @@ SPEC_TABLES := $B/spec/spec_tables.h
 $(SPEC_TABLES): tests/spec/tables.py $(wildcard tests/spec/*.py) qemu-device/SPEC.md $(wildcard uapi/*.h) libt3/t3.h
 	@mkdir -p $(@D)
 	$Qpython3 $< qemu-device/SPEC.md uapi/t3_hw.h $@
-$(foreach tree,san cov,$(call objects,$(tree),$(SPEC_SRC))): $(SPEC_TABLES)
+$(foreach tree,san obj,$(call objects,$(tree),$(SPEC_SRC))): $(SPEC_TABLES)
 $B/spec/%: $B/san/tests/spec/%.o $B/san/unit-common.a $B/san/libt3core.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$Q$(CC) $(SANITIZE) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
 
-$B/cov/bin/%: $B/cov/tests/%.o $B/cov/unit-common.a $B/cov/libt3sim.a $B/cov/libt3core.a
+# Lines are counted in the core alone.
+$B/cov/bin/%: $B/obj/tests/%.o $B/obj/unit-common.a $B/libt3sim.a $B/cov/libt3core.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$Q$(CC) $(COVERAGE) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
@@ -780,8 +779,8 @@ $B/fuzz/%: $B/fuzz/obj/tests/fuzz/%.o $B/fuzz/obj/common.a $B/fuzz/obj/libt3sim.
 	$(call say,LD,$@)
 	$Q$(FUZZ_CC) $(FUZZ_SANITIZE) -fsanitize=fuzzer $(ARENA) $(WRAP_$(@F)) -o $@ $^ \
 		$(call pkg,--libs cmocka) $(LIBS)
-$(FUZZ_COVERED): $B/cov/fuzz/%: $B/cov/tests/fuzz/%.o $B/cov/tests/fuzz/driver.o $B/cov/fuzz-common.a \
-		$B/cov/libt3sim.a $B/cov/libt3core.a
+$(FUZZ_COVERED): $B/cov/fuzz/%: $B/obj/tests/fuzz/%.o $B/obj/tests/fuzz/driver.o $B/obj/fuzz-common.a \
+		$B/libt3sim.a $B/cov/libt3core.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$Q$(CC) $(COVERAGE) $(ARENA) $(WRAP_$(@F)) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
@@ -826,7 +825,7 @@ $B/conformance-native: $(call objects,obj,$(NATIVE_SRC)) $B/libt3core.a
 $B/conformance-native-sanitized: $(call objects,san,$(NATIVE_SRC)) $B/san/libt3core.a
 	$(call say,LD,$@)
 	$Q$(CC) $(SANITIZE) -o $@ $^ -lm -pthread
-$B/cov/bin/conformance-native: $(call objects,cov,$(NATIVE_SRC)) $B/cov/libt3core.a
+$B/cov/bin/conformance-native: $(call objects,obj,$(NATIVE_SRC)) $B/cov/libt3core.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$Q$(CC) $(COVERAGE) -o $@ $^ -lm -pthread
