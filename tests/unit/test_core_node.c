@@ -266,6 +266,25 @@ static void a_reset_is_told_to_other_nodes(void **state)
 	host_free(host);
 }
 
+/* Nothing was under way, so no verdict of a packet tells them. */
+static void a_cut_connection_ends_who_waits(void **state)
+{
+	struct host *host = connected(4, 2, 5);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
+	uint32_t rank;
+
+	(void)state;
+	ring_arm(&ring, 1);
+	nodes_settle(host);
+	nodes_cut(host, 0, 1);
+	nodes_settle(host);
+	host_expect_peer_fault(&host->dev[2], SPACE, T3_FAULT_PEER_POISON, 1);
+	host_expect_peer_fault(&host->dev[0], SPACE, T3_FAULT_PEER_POISON, 3);
+	for (rank = 0; rank < 4; rank++)
+		assert_int_equal(host_state(&host->dev[rank], SPACE), T3_SPACE_FAULTED);
+	host_free(host);
+}
+
 /* The news of the reset comes after grants to and from the new space, of that generation or later. */
 static void news_spares(uint32_t resets)
 {
@@ -387,6 +406,7 @@ int main(void)
 		SEEDS_TEST(a_stopped_node_ends_the_job),
 		cmocka_unit_test(a_short_stop_is_no_fault),
 		cmocka_unit_test(a_reset_is_told_to_other_nodes),
+		cmocka_unit_test(a_cut_connection_ends_who_waits),
 		cmocka_unit_test(a_space_after_the_reset_is_spared),
 		cmocka_unit_test(a_later_space_is_spared),
 		cmocka_unit_test(only_local_ranks_have_devices_and_faults),
