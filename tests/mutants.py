@@ -185,7 +185,7 @@ MUTANTS = [
     Mutant("key-bound", "unit", "qemu-device/core/space/key.c",
            "	return import->used &&\n", "	return import->used && import->rank != import->rank &&\n"),
     Mutant("key-limit", "unit", "qemu-device/core/space/key.c",
-           "		link->wrong_keys++;\n", "		;\n"),
+           "		link->wrong_keys++;\n", "		link->wrong_keys += 0;\n"),
     Mutant("grant-again-early", "unit", "qemu-device/core/front/admin.c",
            "t3_pump_tells(space, cmd->import, cmd) ?", "space->import[cmd->import % 32].ctl.link ?"),
     Mutant("grant-to-another", "unit", "qemu-device/core/space/pump.c",
