@@ -270,7 +270,7 @@ includes = $(INC_$(call room,$<))
 
 # ------------------------------------------------------------------- targets
 .PHONY: help run shell check python kernels check-matrix machines check-debug debug-suites check-host host-suite options deps \
-	install uninstall qemu kernel module lib tools initramfs tests-image checkpatch unit-plain \
+	install uninstall qemu kernel module lib tools initramfs tests-image checkpatch \
 	unit spec spec-appendix model qtest guest conformance conformance-native conformance-qtest examples lint fuzz fuzz-build fuzz-report fuzz-corpus \
 	coverage mutants mutants-core mutants-libt3 soak soak-jobs soak-vcpus soak-nodes soak-driver boots san-t3 series check-series format \
 	pictures paper bench build always dkms dist deb check-deb package clean distclean
@@ -372,7 +372,6 @@ lint: module checkpatch $(CORE) $(LIB) $(TOOL) $(MPI)
 	@$(RUN) $(STAGE)check.py lint
 package: kernel
 	@$(RUN) $(STAGE)check.py package
-unit-plain: $(UNIT)
 unit: $(UNIT) $(if $(CROSSED),,$(UNIT_SAN) $(UNIT_THREADS))
 	@$(RUN) $(STAGE)check.py unit $(if $(CROSSED),,unit-sanitized unit-threads)
 spec: $(SPEC)

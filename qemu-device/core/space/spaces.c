@@ -66,6 +66,7 @@ void t3_spaces_clear(struct t3_dev *dev)
 		t3_space_next_generation(dev, i);
 	}
 	memset(spaces->slots, 0, sizeof(spaces->slots));
+	/* The table has 22 MiB: it is left alone if no segment is in use. */
 	for (i = 0; spaces->free_segments < T3_MAX_SEGMENTS && i < T3_MAX_SEGMENTS; i++)
 		if (spaces->segment[i].space)
 			spaces->segment[i].space = NULL;

@@ -2,6 +2,7 @@
 /* Devices, memory, callbacks and accesses. */
 #include <malloc.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "host.h"
 #include "nodes.h"
@@ -225,8 +226,8 @@ void host_new_fabric(struct host *host)
 }
 
 /*
- * A device has some 40 MiB, and a test changes little of it. New pages need no clearing, but when some
- * were given back, the C library keeps such sizes, and calloc() clears them in most of a test's time.
+ * A device has some 40 MiB, of which a test changes little. Without a fixed limit, the C library keeps
+ * such blocks when they are freed, and the next calloc() has to clear them. New pages are clear.
  */
 __attribute__((constructor)) static void prefer_new_pages(void)
 {
@@ -355,7 +356,8 @@ void host_drain(struct host *host)
 /* From calloc(). A test writes few of its pages; the whole ones are given back. */
 static void clear(uint8_t *data, size_t size)
 {
-	size_t first = -(uintptr_t)data % 4096, whole = (size - first) / 4096 * 4096;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), first = -(uintptr_t)data % page;
+	size_t whole = (size - first) / page * page;
 
 	memset(data, 0, first);
 	assert_int_equal(madvise(data + first, whole, MADV_DONTNEED), 0);
