@@ -1003,6 +1003,12 @@ def check_bench(status, output):
     need(targets == [0.15, 0.15, 0.1], targets)
 
 
+def check_bench_ordinary(status, output):
+    need(status == 0, f"status {status}")
+    for row in json.loads(output)["rows"]:
+        need("T3, f32 add, direct-stores=off" in [side["what"] for side in row["sides"] if side["ns"]], row)
+
+
 def check_bench_table(status, output):
     need(status == 0, f"status {status}")
     need(re.search(r"^4096 segments, in rising order +[\d.]+x \[[\d.]+ \.\. [\d.]+\]", output, re.M), "ratio")
@@ -1158,6 +1164,8 @@ FABRICS = [
     ("fabric, sim of one", "t3 sim --hidden 512 --tokens 512 --tp 4 --sublayer op --config t3 --device "
      "--every-device --fabric 4", ends(1, "needs")),
     ("fabric, bench", "t3 bench --rounds 1 --only submit --fabric 4", ends(0, "an empty ioctl")),
+    ("fabric, bench of two", "t3 bench --json --rounds 1 --only store --ordinary 4", check_bench_ordinary),
+    ("fabric, bench of none", "t3 bench --rounds 1 --only store --ordinary x", ends(2, "--ordinary must be")),
     ("fabric, bench of one", "t3 bench --rounds 1 --only segments --fabric 4", ends(0, "not in this machine")),
     ("fabric, list", f"t3 list | grep -c \" {ID}$\"", ends(0, "4")),
     ("fabric, selftest", "t3 selftest", ends(0, " 0 failed")),

@@ -31,15 +31,18 @@ struct options {
 	bool json;
 	uint64_t rounds;
 	const char *fabric;	 /* NULL: not given */
+	const char *ordinary;	 /* the same */
 	const struct part *only; /* NULL: all */
 };
 
 static const char usage[] =
-	"usage: t3 bench [--json] [--rounds N] [--only PART] [--fabric FABRIC]\n\n"
+	"usage: t3 bench [--json] [--rounds N] [--only PART] [--fabric FABRIC]\n"
+	"                [--ordinary FABRIC]\n\n"
 	"Measures this machine's first device, or rank 0 of FABRIC. FABRIC is a number such as\n"
 	"0x1, or the index of one of its devices in `t3 list`. With two devices or more it also\n"
 	"compares a store among 4096 segments with one in a single segment. As root it compares\n"
 	"with edu, pci-testdev and ivshmem-plain, where the machine has them: see `make bench`.\n"
+	"Rank 0 of the other FABRIC, whose devices have direct-stores=off, is compared in stores.\n"
 	"It measures all sides of a row in turn, in N rounds (1 .. 101; 31). It prints medians\n"
 	"and quartiles.\n\n"
 	"PART: store, vcpus, doorbell, nmc, reader, submit, latency, segments, gemm, copy\n"
@@ -77,6 +80,7 @@ static int parse(int argc, char **argv, struct options *opts)
 		{ "json", no_argument, NULL, 'j' },
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "fabric", required_argument, NULL, 'f' },
+		{ "ordinary", required_argument, NULL, 'O' },
 		{ "only", required_argument, NULL, 'o' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
@@ -91,6 +95,8 @@ static int parse(int argc, char **argv, struct options *opts)
 			opts->json = true;
 		else if (opt == 'f')
 			opts->fabric = optarg;
+		else if (opt == 'O')
+			opts->ordinary = optarg;
 		else if (opt == 'r' && parse_number(optarg, BENCH_ROUNDS_MAX, &opts->rounds) &&
 			 opts->rounds)
 			continue;
@@ -101,7 +107,8 @@ static int parse(int argc, char **argv, struct options *opts)
 		else
 			return 1 + complain(EXIT_USAGE,
 					    "t3 bench takes --json, --rounds 1 .. %u, "
-					    "--only PART and --fabric FABRIC: see t3 bench --help",
+					    "--only PART, --fabric FABRIC and --ordinary FABRIC: see "
+					    "t3 bench --help",
 					    BENCH_ROUNDS_MAX);
 	}
 	if (optind != argc)
@@ -208,6 +215,26 @@ static int open_devices(struct bench *bench, const struct t3_device_list *list)
 	return EXIT_OK;
 }
 
+/* Rank 0 of the fabric, if one was given. */
+static int open_ordinary(struct bench *bench, const char *fabric)
+{
+	uint64_t id = 0;
+	size_t index = SIZE_MAX;
+	int ret = EXIT_OK;
+
+	if (!fabric)
+		return ret;
+	ret = fabric_named("--ordinary", fabric, &id);
+	if (ret == EXIT_OK)
+		ret = fabric_find_rank(id, 0, &index);
+	if (ret != EXIT_OK)
+		return ret;
+	ret = t3_device_open_index(index, &bench->ordinary);
+	return ret ? complain(EXIT_FAIL, "device %zu could not be opened: %s", index,
+			      strerror(-ret))
+		   : EXIT_OK;
+}
+
 int cmd_bench(int argc, char **argv)
 {
 	struct options opts = { .rounds = ROUNDS_USUAL };
@@ -226,7 +253,10 @@ int cmd_bench(int argc, char **argv)
 				strerror(-ret));
 	ret = open_devices(&bench, list);
 	if (ret == EXIT_OK)
+		ret = open_ordinary(&bench, opts.ordinary);
+	if (ret == EXIT_OK)
 		ret = run(&bench, &opts);
+	t3_device_close(bench.ordinary);
 	t3_device_close(bench.other);
 	t3_device_close(bench.dev);
 	t3_device_list_free(list);

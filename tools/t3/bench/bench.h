@@ -11,7 +11,7 @@
 #include "t3.h"
 
 #define BENCH_ROUNDS_MAX 101u
-#define BENCH_SIDES	 6u
+#define BENCH_SIDES	 7u
 #define BENCH_WAIT_NS	 10000000000ull
 
 /* ---------------------------------------------------------------------- clock */
@@ -66,6 +66,7 @@ void bench_peer_close(struct bench_peer *peer);
 
 struct bench {
 	struct t3_device *dev, *other; /* the first two; other is NULL when there is one */
+	struct t3_device *ordinary;    /* its stores take the emulator's ordinary path, or NULL */
 	uint64_t fabric_id;	       /* 0: the machine's devices in the order of `t3 list` */
 	const char *bdf;	       /* of dev */
 	struct bench_clock clock;

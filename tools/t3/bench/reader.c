@@ -307,8 +307,8 @@ static int measure_poller(struct bench *bench)
 	struct bench_row row = {
 		.name = "poller",
 		.title = "last store to a polling reader, p50",
-		.kind = BENCH_NS,
-		.bound = 500,
+		.kind = BENCH_RATIO,
+		.bound = 2.5,
 		.side = {
 			{ .what = "T3, t3_wait() that spins", .run = run_poll,
 			  .context = &poll },

@@ -10,6 +10,7 @@
 /* Without a chosen test, pci-testdev ignores stores to the bytes above its first. */
 #define TESTDEV_NOTHING 0x100u
 #define TESTDEV_BYTES	0x400u
+#define ORDINARY	"T3, f32 add, direct-stores=off"
 
 struct target {
 	const struct bench_clock *clock;
@@ -151,12 +152,13 @@ static struct t3_segment_desc segment(uint32_t op)
 	return desc;
 }
 
-static int open_tracked(struct bench *bench, uint32_t op, struct tracked *t)
+/* Nothing is measured without a device. */
+static int open_tracked(struct bench *bench, struct t3_device *dev, uint32_t op, struct tracked *t)
 {
 	struct t3_segment_desc desc = segment(op);
 
 	t->clock = &bench->clock;
-	return bench_space_open(bench->dev, &desc, BENCH_NO_SLOT, &t->s);
+	return dev ? bench_space_open(dev, &desc, BENCH_NO_SLOT, &t->s) : 0;
 }
 
 static volatile unsigned char *at(const struct bench_peer *peer, size_t offset)
@@ -165,8 +167,8 @@ static volatile unsigned char *at(const struct bench_peer *peer, size_t offset)
 }
 
 /* Other instructions, compared with the same store to edu. */
-static int measure_instruction(struct bench *bench, struct tracked *add, const char *name,
-			       const char *title, double bound, bench_run *run)
+static int measure_instruction(struct bench *bench, struct tracked *add, struct tracked *ordinary,
+			       const char *name, const char *title, double bound, bench_run *run)
 {
 	struct target edu = { &bench->clock, at(&bench->edu, EDU_NOTHING) };
 	struct bench_row row = {
@@ -178,19 +180,21 @@ static int measure_instruction(struct bench *bench, struct tracked *add, const c
 			{ .what = "T3, tracked, f32 add", .run = run, .context = add },
 			{ .what = "edu, no-op register, 8-byte stores",
 			  .run = edu.at ? run_words : NULL, .context = &edu },
+			{ .what = ORDINARY, .run = bench->ordinary ? run : NULL,
+			  .context = ordinary },
 		},
 	};
 
 	return bench_measure(bench, &row);
 }
 
-static int measure_instructions(struct bench *bench, struct tracked *add)
+static int measure_instructions(struct bench *bench, struct tracked *add, struct tracked *ordinary)
 {
-	int ret = measure_instruction(bench, add, "store-string",
+	int ret = measure_instruction(bench, add, ordinary, "store-string",
 				      "store path, rep stosq, per 8 bytes", 0.15, run_string);
 
 	return ret ? ret
-		   : measure_instruction(bench, add, "store-wide",
+		   : measure_instruction(bench, add, ordinary, "store-wide",
 					 "store path, 32-byte stores, per 8 bytes", 0.1,
 					 bench_has_wide() ? run_wide : NULL);
 }
@@ -200,7 +204,7 @@ int bench_store(struct bench *bench)
 	struct target edu = { &bench->clock, at(&bench->edu, EDU_NOTHING) };
 	struct target testdev = { &bench->clock, at(&bench->testdev, TESTDEV_NOTHING) };
 	struct target bar = { &bench->clock, bench->ivshmem.memory };
-	struct tracked add, plain = { 0 };
+	struct tracked add, plain = { 0 }, ordinary = { 0 };
 	struct bench_row row = {
 		.name = "store",
 		.title = "store path, 8-byte stores",
@@ -213,21 +217,26 @@ int bench_store(struct bench *bench)
 			{ .what = "T3, tracked, op store", .run = run_tracked, .context = &plain },
 			{ .what = "T3, f32 add by t3_store()", .run = run_library,
 			  .context = &add },
+			{ .what = ORDINARY, .run = bench->ordinary ? run_tracked : NULL,
+			  .context = &ordinary },
 			{ .what = "pci-testdev, 1-byte no-op", .run = testdev.at ? run_bytes : NULL,
 			  .context = &testdev },
 			{ .what = "ivshmem-plain, RAM BAR", .run = bar.at ? run_words : NULL,
 			  .context = &bar },
 		},
 	};
-	int ret = open_tracked(bench, DRM_T3_OP_ADD, &add);
+	int ret = open_tracked(bench, bench->dev, DRM_T3_OP_ADD, &add);
 
 	if (ret)
 		return ret;
-	ret = open_tracked(bench, DRM_T3_OP_STORE, &plain);
+	ret = open_tracked(bench, bench->dev, DRM_T3_OP_STORE, &plain);
+	if (!ret)
+		ret = open_tracked(bench, bench->ordinary, DRM_T3_OP_ADD, &ordinary);
 	if (!ret)
 		ret = bench_measure(bench, &row);
 	if (!ret)
-		ret = measure_instructions(bench, &add);
+		ret = measure_instructions(bench, &add, &ordinary);
+	bench_space_close(&ordinary.s);
 	bench_space_close(&plain.s);
 	bench_space_close(&add.s);
 	return ret;

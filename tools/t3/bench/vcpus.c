@@ -191,7 +191,7 @@ static int measure_edu(struct bench *bench)
 	return bench_measure(bench, &row);
 }
 
-/* One thread for each of `dev`, compared with one thread on the first. */
+/* One thread for each of `dev`, compared with one thread on the first. Bound 0: there is none. */
 static int measure_t3(struct bench *bench, const char *name, const char *title, double bound,
 		      struct t3_device *const dev[])
 {
@@ -200,8 +200,9 @@ static int measure_t3(struct bench *bench, const char *name, const char *title, 
 	struct bench_row row = {
 		.name = name,
 		.title = title,
-		.kind = BENCH_SPEEDUP,
+		.kind = bound > 0 ? BENCH_SPEEDUP : BENCH_REPORT,
 		.bound = bound,
+		.speedup = true,
 		.side = {
 			{ .what = "T3, 2 vCPUs", .run = run_tracked, .context = &two },
 			{ .what = "T3, 1 vCPU", .run = run_tracked, .context = &one },
@@ -222,10 +223,14 @@ int bench_vcpus(struct bench *bench)
 {
 	struct t3_device *same[] = { bench->dev, bench->dev };
 	struct t3_device *different[] = { bench->dev, bench->other };
+	struct t3_device *ordinary[] = { bench->ordinary, bench->ordinary };
 	int ret = measure_t3(bench, "vcpus", "store path, 2 vCPUs into a device, to 1", 1.2, same);
 
 	if (!ret && bench->other)
 		ret = measure_t3(bench, "vcpus-devices",
 				 "store path, 2 vCPUs into two devices, to 1", 1.8, different);
+	if (!ret && bench->ordinary)
+		ret = measure_t3(bench, "vcpus-ordinary", "the same with direct-stores=off", 0,
+				 ordinary);
 	return ret ? ret : measure_edu(bench);
 }

@@ -58,16 +58,10 @@ static int ask_index(uint64_t index, uint64_t *id)
 	return ret;
 }
 
-int fabric_choose(const char *text, uint64_t *id)
+int fabric_named(const char *option, const char *text, uint64_t *id)
 {
-	const char *option = text ? "--fabric" : FABRIC_ENVIRONMENT;
 	uint64_t index;
 
-	*id = 0;
-	if (!text)
-		text = getenv(FABRIC_ENVIRONMENT);
-	if (!text)
-		return EXIT_OK;
 	if (parse_id(text, id))
 		return check_id(*id);
 	if (*option == '-' && parse_number(text, UINT8_MAX, &index))
@@ -75,6 +69,14 @@ int fabric_choose(const char *text, uint64_t *id)
 	return complain(EXIT_USAGE, "%s must be a fabric's number, as in 0x1%s, not '%s'", option,
 			*option == '-' ? ", or the index of one of its devices in `t3 list`" : "",
 			text);
+}
+
+int fabric_choose(const char *text, uint64_t *id)
+{
+	const char *given = text ? text : getenv(FABRIC_ENVIRONMENT);
+
+	*id = 0;
+	return given ? fabric_named(text ? "--fabric" : FABRIC_ENVIRONMENT, given, id) : EXIT_OK;
 }
 
 int fabric_find_rank(uint64_t id, uint32_t rank, size_t *index)

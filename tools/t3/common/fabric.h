@@ -9,10 +9,13 @@
 #define FABRIC_ENVIRONMENT "T3_FABRIC" /* t3_device_open_rank() reads it, too */
 
 /*
- * Read --fabric: a fabric's number as 0x1, or the index in `t3 list` of one of its devices. text
- * NULL: read the environment; *id is 0 without the variable. Returns an exit code. EXIT_OK means
- * that the machine has that fabric. Else it has printed one sentence.
+ * Read the text of an option: a fabric's number as 0x1, or the index in `t3 list` of one of its
+ * devices. Returns an exit code. EXIT_OK means that the machine has that fabric. Else it has printed
+ * one sentence.
  */
+int fabric_named(const char *option, const char *text, uint64_t *id);
+
+/* The same of --fabric. text NULL: read the environment; *id is 0 without the variable. */
 int fabric_choose(const char *text, uint64_t *id);
 
 /* Return the index in t3_device_list() of a rank's device, or SIZE_MAX for none. An exit code. */
