@@ -216,7 +216,7 @@ bool t3_dev_aperture_waits(const struct t3_dev *dev, uint64_t offset, uint32_t s
  * completes no tile, raises no interrupt and leaves no event. `lane` is 0 .. T3_LANES - 1, and best
  * always the same for a vCPU. Calls of this function with different lanes may run at the same time;
  * no other call on the fabric may run beside them, but see t3_fabric_next_ranks(). False: the store
- * is of another kind, or a tile was busy for long, and nothing was done; call
+ * is of another kind, or another lane was busy here for long, and nothing was done; call
  * t3_dev_aperture_write().
  */
 #define T3_LANES 8u

@@ -135,6 +135,53 @@ static void test_counts(void **state)
 	host_free(host);
 }
 
+/* A space of two segments. The tracker holds the first tile of each. */
+static struct host *begun_two(void)
+{
+	struct host_config config = {
+		.topology = T3_TOPOLOGY_RING, .ranks = 1, .entries = 2, .ways = 2
+	};
+	struct t3_cmd_seg_map map = usual();
+	struct host *host = host_new(&config);
+	struct host_dev *d = &host->dev[0];
+
+	host_space(d, 0);
+	host_map(d, &map);
+	map.segment = 1;
+	map.offset = 4 * TILE;
+	map.counter_base = 32;
+	host_map(d, &map);
+	host_arm(d, 0, 1);
+	t3_dev_aperture_write(d->dev, 0, 1, 4);
+	t3_dev_aperture_write(d->dev, 4 * TILE, 1, 4);
+	return host;
+}
+
+/* A lane that goes from one segment to another leaves each what is its. */
+static void test_segments(void **state)
+{
+	struct host *host = begun_two();
+	struct host_dev *d = &host->dev[0];
+
+	(void)state;
+	assert_true(t3_dev_aperture_store(d->dev, 0, 4, 1, 4));
+	assert_true(t3_dev_aperture_store(d->dev, 0, 4 * TILE + 8, 1, 8));
+	assert_true(t3_dev_aperture_store(d->dev, 1, 8, 1, 8));
+	assert_true(t3_dev_aperture_store(d->dev, 0, 8, 1, 4));
+	assert_int_equal(host_counter(d, T3_COUNTER_STORES), 6);
+	assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_HIT), 4);
+	assert_int_equal(host_counter(d, T3_COUNTER_NMC_ELEMENTS), 8);
+	assert_int_equal(host_stats(d, 0, 0).stores, 4);
+	assert_int_equal(host_stats(d, 0, 1).stores, 2);
+	/* Nothing is left to be counted again. */
+	assert_true(t3_dev_aperture_store(d->dev, 0, 4 * TILE + 4, 1, 4));
+	assert_int_equal(host_counter(d, T3_COUNTER_STORES), 7);
+	assert_int_equal(host_counter(d, T3_COUNTER_NMC_ELEMENTS), 9);
+	assert_int_equal(host_stats(d, 0, 0).nmc_elements, 5);
+	assert_int_equal(host_stats(d, 0, 1).nmc_elements, 4);
+	host_free(host);
+}
+
 struct saved {
 	uint8_t bytes[65536];
 	size_t length;
@@ -189,6 +236,26 @@ static void test_busy(void **state)
 	host_free(host);
 }
 
+/* The same of a segment's counts, while another lane changes them. */
+static void test_busy_counts(void **state)
+{
+	struct host *host = begun_two();
+	struct host_dev *d = &host->dev[0];
+	struct t3_segment *first = t3_spaces(d->dev)->space[0].sorted[0];
+
+	(void)state;
+	assert_true(t3_dev_aperture_store(d->dev, 0, 4, 1, 4));
+	first->busy = 1;
+	assert_false(t3_dev_aperture_store(d->dev, 0, 4 * TILE + 4, 1, 4));
+	assert_true(t3_dev_aperture_store(d->dev, 1, 4 * TILE + 4, 1, 4));
+	first->busy = 0;
+	assert_true(t3_dev_aperture_store(d->dev, 0, 4 * TILE + 8, 1, 4));
+	assert_int_equal(host_counter(d, T3_COUNTER_STORES), 5);
+	assert_int_equal(host_stats(d, 0, 0).stores, 2);
+	assert_int_equal(host_stats(d, 0, 1).stores, 3);
+	host_free(host);
+}
+
 /* After an epoch the same bytes become those of another segment, with other tiles. */
 static void test_mapped_again(void **state)
 {
@@ -221,9 +288,10 @@ static void test_mapped_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ages),   cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_counts), cmocka_unit_test(test_saved),
-		cmocka_unit_test(test_busy),   cmocka_unit_test(test_mapped_again),
+		cmocka_unit_test(test_ages),	 cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_counts),	 cmocka_unit_test(test_saved),
+		cmocka_unit_test(test_busy),	 cmocka_unit_test(test_busy_counts),
+		cmocka_unit_test(test_segments), cmocka_unit_test(test_mapped_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

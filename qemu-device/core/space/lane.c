@@ -1,48 +1,88 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A producer's usual store: the memory is local, and the tracker holds the tile and waits for more.
- * Stores of different lanes run at the same time. They meet in a tile only, whose entry of the
- * tracker says that one is busy with it. All else that they write is their lane's. No other call
- * runs meanwhile: entries, segments and spaces do not come and go. SPEC.md section 3.1.
+ * Stores of different lanes run at the same time. They meet in a tile, whose entry of the tracker
+ * says that one is busy with it, and in a segment's counts, where the segment says so. All else that
+ * they write is their lane's. No other call runs meanwhile: entries, segments and spaces do not come
+ * and go. SPEC.md section 3.1.
  */
 #include "space/space_private.h"
 
 /* A store takes some ten nanoseconds, unless its thread loses its processor. */
 #define T3_BUSY_TRIES 64
 
-/* ------------------------------------------------------------------ counts */
+/* -------------------------------------------------------------------- busy */
 
-static void add(uint64_t *count, uint64_t more)
+static void relax(void)
 {
-	__atomic_fetch_add(count, more, __ATOMIC_RELAXED);
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#endif
 }
 
-/* A lane itself does this when it comes to another segment, beside other lanes. */
-static void count(struct t3_lane *lane)
+static bool wait_for(uint32_t *busy)
+{
+	int tries;
+
+	for (tries = 0; tries < T3_BUSY_TRIES; tries++) {
+		relax();
+		if (!__atomic_load_n(busy, __ATOMIC_RELAXED) &&
+		    !__atomic_exchange_n(busy, 1, __ATOMIC_ACQUIRE))
+			return true;
+	}
+	return false;
+}
+
+/* False: the thread of another lane may have lost its processor within a store. */
+static inline bool begin(uint32_t *busy)
+{
+	return !__atomic_exchange_n(busy, 1, __ATOMIC_ACQUIRE) || wait_for(busy);
+}
+
+static inline void end(uint32_t *busy)
+{
+	__atomic_store_n(busy, 0, __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------------ counts */
+
+/*
+ * A lane itself does this when it comes to another segment, beside other lanes. What it adds to the
+ * device's counts waits for t3_lanes_count(). False: another lane is busy here for long.
+ */
+static bool count(struct t3_lane *lane)
 {
 	struct t3_segment *segment = lane->segment;
-	struct t3_dev *dev;
 	uint64_t elements;
 
 	if (!lane->stores)
-		return;
-	dev = segment->space->dev;
+		return true;
+	if (!begin(&segment->busy))
+		return false;
 	elements = t3_update_elements(segment, lane->stored);
-	add(&segment->counts.stores, lane->stores);
-	add(&segment->counts.local_bytes, lane->stored);
-	add(&segment->counts.nmc_elements, elements);
-	add(&dev->counter[T3_COUNTER_STORES], lane->stores);
-	add(&dev->counter[T3_COUNTER_TRACKER_HIT], lane->stores);
-	add(&dev->counter[T3_COUNTER_NMC_ELEMENTS], elements);
+	segment->counts.stores += lane->stores;
+	segment->counts.local_bytes += lane->stored;
+	segment->counts.nmc_elements += elements;
+	end(&segment->busy);
+	lane->all_stores += lane->stores;
+	lane->all_elements += elements;
 	lane->stores = lane->stored = 0;
+	return true;
 }
 
 void t3_lanes_count(const struct t3_dev *dev)
 {
-	uint32_t i;
+	struct t3_spaces *spaces = t3_spaces(dev);
+	uint64_t *counter = spaces->dev.counter;
+	struct t3_lane *lane;
 
-	for (i = 0; i < T3_LANES; i++)
-		count(&t3_spaces(dev)->lane[i]);
+	for (lane = spaces->lane; lane < spaces->lane + T3_LANES; lane++) {
+		count(lane);
+		counter[T3_COUNTER_STORES] += lane->all_stores;
+		counter[T3_COUNTER_TRACKER_HIT] += lane->all_stores;
+		counter[T3_COUNTER_NMC_ELEMENTS] += lane->all_elements;
+		lane->all_stores = lane->all_elements = 0;
+	}
 }
 
 void t3_lanes_forget(const struct t3_dev *dev)
@@ -89,9 +129,8 @@ static bool set_segment(struct t3_lane *lane, const struct t3_space *space, uint
 {
 	uint32_t at = t3_segment_search(space, offset - space->aperture, lane->at);
 
-	if (at == T3_NONE32 || space->sorted[at]->kind == T3_SEG_REMOTE)
+	if (at == T3_NONE32 || space->sorted[at]->kind == T3_SEG_REMOTE || !count(lane))
 		return false;
-	count(lane);
 	lane->segment = space->sorted[at];
 	lane->at = at;
 	return true;
@@ -115,37 +154,6 @@ static inline bool in_part(const struct t3_lane *lane, uint64_t offset, uint32_t
 }
 
 /* -------------------------------------------------------------------- tile */
-
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#endif
-}
-
-static bool wait_for(struct t3_entry *entry)
-{
-	int tries;
-
-	for (tries = 0; tries < T3_BUSY_TRIES; tries++) {
-		relax();
-		if (!__atomic_load_n(&entry->busy, __ATOMIC_RELAXED) &&
-		    !__atomic_exchange_n(&entry->busy, 1, __ATOMIC_ACQUIRE))
-			return true;
-	}
-	return false;
-}
-
-/* False: the thread of another lane may have lost its processor within a store. */
-static inline bool begin(struct t3_entry *entry)
-{
-	return !__atomic_exchange_n(&entry->busy, 1, __ATOMIC_ACQUIRE) || wait_for(entry);
-}
-
-static inline void end(struct t3_entry *entry)
-{
-	__atomic_store_n(&entry->busy, 0, __ATOMIC_RELEASE);
-}
 
 /* A lane's entry has no age of its own yet. No clock comes near it. */
 #define NO_AGE (UINT64_C(1) << 63)
@@ -225,10 +233,10 @@ bool t3_lane_store(struct t3_dev *dev, uint32_t number, uint64_t offset, uint64_
 	if (lane->segment->space->state != T3_SPACE_ARMED || t3_poison_any(dev) ||
 	    !t3_store_width(lane->segment, offset, size))
 		return false;
-	if (!find_entry(&t3_spaces(dev)->tracker, lane) || !begin(lane->entry))
+	if (!find_entry(&t3_spaces(dev)->tracker, lane) || !begin(&lane->entry->busy))
 		return false;
 	done = update_tile(dev, lane, lane->address + (offset - lane->offset), value, size);
-	end(lane->entry);
+	end(&lane->entry->busy);
 	lane->stores += done;
 	lane->stored += done ? size : 0;
 	return done;

@@ -69,6 +69,7 @@ struct t3_segment {
 	uint32_t cur_route; /* without a block: the first route */
 	uint32_t cur_slot;  /* REMOTE: the staging slot that it is read from */
 	uint32_t cur_tile, cur_row, cur_col;
+	uint32_t busy; /* a lane changes counts; atomic */
 	struct t3_seg_counts counts;
 };
 
@@ -164,8 +165,8 @@ struct t3_lane {
 	uint32_t at;		    /* its place in space->sorted */
 	struct t3_entry *entry;	    /* of the last store */
 	uint64_t used;		    /* its value when the lane set it */
-	/* not yet added to the counts of segment and device */
-	uint64_t stores, stored; /* stored: bytes */
+	uint64_t stores, stored; /* not yet added to the segment's counts; stored: bytes */
+	uint64_t all_stores, all_elements; /* of earlier segments, not yet added to the device's */
 	uint64_t apart[8];	 /* no two lanes share a line of a cache, whatever its place */
 };
 

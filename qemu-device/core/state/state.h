@@ -39,18 +39,18 @@ T3_STATE_SIZE(t3_fabric, 17792); /* ops: callbacks; peer: connected anew */
 T3_STATE_SIZE(t3_queue, 168);
 T3_STATE_SIZE(t3_gemm_run, 4184);
 T3_STATE_SIZE(t3_seg_counts, 64);
-T3_STATE_SIZE(t3_segment, 344); /* arrived: derived */
+T3_STATE_SIZE(t3_segment, 344); /* arrived: derived; busy: within a store */
 T3_STATE_SIZE(t3_route, 136);
 T3_STATE_SIZE(t3_import, 144);
 T3_STATE_SIZE(t3_space, 10128); /* recent, recent_at: a cache */
 T3_STATE_SIZE(t3_entry, 64);	/* busy: within a store; apart: unused */
-T3_STATE_SIZE(t3_lane, 144);	/* counts are added before a state is saved; the rest is derived */
+T3_STATE_SIZE(t3_lane, 160);	/* counts are added before a state is saved; the rest is derived */
 T3_STATE_SIZE(t3_tracker, 32);	/* recent: where to look first */
 T3_STATE_SIZE(t3_dev, 248 + T3_STATE_COUNTERS);
-T3_STATE_SIZE(t3_spaces, 10216 + T3_STATE_COUNTERS); /* ops; slots: what is placed */
-T3_STATE_SIZE(t3_queues, 29272 + T3_STATE_COUNTERS); /* ops; bounce: within a step; work: settled */
-T3_STATE_SIZE(t3_gangs, 31328 + T3_STATE_COUNTERS);
-T3_STATE_SIZE(t3_front, 31592 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_spaces, 10344 + T3_STATE_COUNTERS); /* ops; slots: what is placed */
+T3_STATE_SIZE(t3_queues, 29400 + T3_STATE_COUNTERS); /* ops; bounce: within a step; work: settled */
+T3_STATE_SIZE(t3_gangs, 31456 + T3_STATE_COUNTERS);
+T3_STATE_SIZE(t3_front, 31720 + T3_STATE_COUNTERS);
 #endif
 
 struct t3_stream {
