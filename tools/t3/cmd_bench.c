@@ -105,11 +105,12 @@ static int parse(int argc, char **argv, struct options *opts)
 		else if (opt == 'o')
 			return refuse_part(optarg);
 		else
-			return 1 + complain(EXIT_USAGE,
-					    "t3 bench takes --json, --rounds 1 .. %u, "
-					    "--only PART, --fabric FABRIC and --ordinary FABRIC: see "
-					    "t3 bench --help",
-					    BENCH_ROUNDS_MAX);
+			return 1 +
+			       complain(EXIT_USAGE,
+					"t3 bench takes --json, --rounds 1 .. %u, "
+					"--only PART, --fabric FABRIC and --ordinary FABRIC: see "
+					"t3 bench --help",
+					BENCH_ROUNDS_MAX);
 	}
 	if (optind != argc)
 		return 1 +
