@@ -305,7 +305,7 @@ MUTANTS = [
     Mutant("lock-turns", "qtest", "qemu-device/t3_lock.h",
            "t3_lock_awaited(lock) || ", ""),
     Mutant("again-edge", "unit", "qemu-device/core/space/lane.c",
-           " && inside + size <= lane->bytes;", ";"),
+           " && inside + size <= lane->bytes;", " && size;"),
     Mutant("again-width", "unit", "qemu-device/core/space/lane.c",
            " ||\n	    !t3_store_width(lane->segment, offset, size))", ")"),
     Mutant("store-done", "unit", "qemu-device/core/space/store.c",
