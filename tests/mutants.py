@@ -526,9 +526,9 @@ def run_guest(suite, log):
 
 
 def likely_first(file):
-    """The unit tests, those first whose names share words with the file's path."""
+    """The unit tests, those first whose names share words with the file's path, in any number."""
     def words(name):
-        return set(re.split(r"[/_.]", name)) - {"test", "core", "lib", "c", "h"}
+        return {word.rstrip("s") for word in re.split(r"[/_.]", name)} - {"test", "core", "lib", "c", "h"}
     return sorted((ROOT / "tests/unit").glob("test_*.c"),
                   key=lambda test: (-len(words(test.stem) & words(file)), test.stem))
 
