@@ -20,21 +20,33 @@ static struct t3_cmd_seg_map usual(void)
 	return map;
 }
 
-/* The tracker holds the first two tiles. */
-static struct host *begun(void)
+/* The tracker has room for two tiles. */
+static struct host *with_space(void)
 {
 	struct host_config config = {
 		.topology = T3_TOPOLOGY_RING, .ranks = 1, .entries = 2, .ways = 2
 	};
 	struct t3_cmd_seg_map map = usual();
 	struct host *host = host_new(&config);
-	struct host_dev *d = &host->dev[0];
 
-	host_space(d, 0);
-	host_map(d, &map);
+	host_space(&host->dev[0], 0);
+	host_map(&host->dev[0], &map);
+	return host;
+}
+
+static void begin(struct host_dev *d, uint64_t first, uint64_t second)
+{
 	host_arm(d, 0, 1);
-	t3_dev_aperture_write(d->dev, 0, 1, 4);
-	t3_dev_aperture_write(d->dev, TILE, 1, 4);
+	t3_dev_aperture_write(d->dev, first, 1, 4);
+	t3_dev_aperture_write(d->dev, second, 1, 4);
+}
+
+/* The tracker holds the first two tiles. */
+static struct host *begun(void)
+{
+	struct host *host = with_space();
+
+	begin(&host->dev[0], 0, TILE);
 	return host;
 }
 
@@ -138,22 +150,14 @@ static void test_counts(void **state)
 /* A space of two segments. The tracker holds the first tile of each. */
 static struct host *begun_two(void)
 {
-	struct host_config config = {
-		.topology = T3_TOPOLOGY_RING, .ranks = 1, .entries = 2, .ways = 2
-	};
 	struct t3_cmd_seg_map map = usual();
-	struct host *host = host_new(&config);
-	struct host_dev *d = &host->dev[0];
+	struct host *host = with_space();
 
-	host_space(d, 0);
-	host_map(d, &map);
 	map.segment = 1;
 	map.offset = 4 * TILE;
 	map.counter_base = 32;
-	host_map(d, &map);
-	host_arm(d, 0, 1);
-	t3_dev_aperture_write(d->dev, 0, 1, 4);
-	t3_dev_aperture_write(d->dev, 4 * TILE, 1, 4);
+	host_map(&host->dev[0], &map);
+	begin(&host->dev[0], 0, 4 * TILE);
 	return host;
 }
 
