@@ -214,6 +214,15 @@ static int64_t worker_run(const struct worker *worker)
 	return now_ns() - start;
 }
 
+/* The median of three: one run may meet other work of the host, and the first one is translated. */
+static int64_t worker_run_alone(const struct worker *worker)
+{
+	int64_t a = worker_run(worker), b = worker_run(worker), c = worker_run(worker);
+	int64_t low = a < b ? a : b, high = a < b ? b : a;
+
+	return c < low ? low : c > high ? high : c;
+}
+
 static void worker_flood(struct worker *worker)
 {
 	uint32_t i, queue;
@@ -242,7 +251,7 @@ static void time_body(int sock, void *arg)
 	guest_node(0);
 	become(UID_USER, true);
 	worker_open(&honest);
-	alone = worker_run(&honest);
+	alone = worker_run_alone(&honest);
 	send_u32(sock, (uint32_t)(alone * 3 / 1000000 + 1));
 	receive_u32(sock); /* the limit is set */
 	for (i = 0; i < HOSTILE; i++)
