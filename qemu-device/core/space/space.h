@@ -165,9 +165,9 @@ struct t3_lane {
 	uint32_t at;		    /* its place in space->sorted */
 	struct t3_entry *entry;	    /* of the last store */
 	uint64_t used;		    /* its value when the lane set it */
-	uint64_t stores, stored; /* not yet added to the segment's counts; stored: bytes */
+	uint64_t stores, stored;    /* not yet added to the segment's counts; stored: bytes */
 	uint64_t all_stores, all_elements; /* of earlier segments, not yet added to the device's */
-	uint64_t apart[8];	 /* no two lanes share a line of a cache, whatever its place */
+	uint64_t apart[8]; /* no two lanes share a line of a cache, whatever its place */
 };
 
 /* The spaces of one client that are being prepared. */
