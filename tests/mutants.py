@@ -14,6 +14,7 @@ is a mutant that a test caught, by a failing test and not by a failing build.
 """
 
 import collections
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -30,6 +31,7 @@ SECONDS = 900
 PROGRAM_SECONDS = 180
 KERNEL_SECONDS = 3600
 CONFORMANCE = ".build/conformance-native"
+SLOW = {"test_coll_plan", "test_core_campaign", "test_core_node_wire", "test_core_timed_property"}
 # With a QEMU of its own, for the files of the device outside the core.
 OWN = {"T3_BUILD": str(COPY / ".build/own")}
 DEBUG = {"T3_BUILD": str(COPY / ".build/debug"), "T3_KERNEL": "kernel-debug"}
@@ -526,18 +528,27 @@ def run_guest(suite, log):
 
 
 def likely_first(file):
-    """The unit tests, those first whose names share words with the file's path, in any number."""
+    """The unit tests, those first whose names share words with the file's path, in any number; then those
+    of the file's room, and last those that take long."""
+    room = "test_lib" if file.startswith("libt3/") else "test_core"
     def words(name):
         return {word.rstrip("s") for word in re.split(r"[/_.]", name)} - {"test", "core", "lib", "c", "h"}
     return sorted((ROOT / "tests/unit").glob("test_*.c"),
-                  key=lambda test: (-len(words(test.stem) & words(file)), test.stem))
+                  key=lambda test: (-len(words(test.stem) & words(file)), test.stem in SLOW,
+                                    not test.stem.startswith(room), test.stem))
 
 
 def run_programs(programs, log):
     """0: all pass, 1: one fails, None: they cannot be built. What make calls them, below the build."""
     if run(["make", *programs], log):
         return None
-    return int(any(run([COPY / program], log, seconds=PROGRAM_SECONDS) for program in programs))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        running = [pool.submit(run, [COPY / program], log, seconds=PROGRAM_SECONDS) for program in programs]
+        for done in concurrent.futures.as_completed(running):
+            if done.result():
+                pool.shutdown(cancel_futures=True)
+                return 1
+    return 0
 
 
 def run_unit(file, log):
