@@ -201,7 +201,7 @@ MUTANTS = [
     Mutant("key-segment", "unit", "qemu-device/core/space/map.c",
            " || space->route[i].claim != T3_CLAIM_NONE", ""),
     Mutant("key-user-limit", "guest:test_key", "driver/t3_key.c",
-           "	if (!t3_key_may_try())\n		return -EDQUOT;\n", ""),
+           "	if (!t3_key_may_try())\n		return -EDQUOT;\n", "	t3_key_may_try();\n"),
     Mutant("meter-repeated", "unit", "qemu-device/core/node/meter.c",
            "	if (link->retries || (meter->running", "	if ((meter->running"),
     Mutant("meter-stale", "unit", "qemu-device/core/node/meter.c",
