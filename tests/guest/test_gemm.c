@@ -162,6 +162,19 @@ static void test_buffers(void **state)
 	user_close(&u);
 }
 
+/* Work ahead of it in its queue, so that it begins when a job that did not wait for it is over. */
+static void delay(const struct user *u)
+{
+	union drm_t3_any_command commands[8];
+	struct submission s;
+	uint32_t i;
+
+	for (i = 0; i < 8; i++)
+		commands[i] = command_fill(u->c.handle, 0, SIZE, 0);
+	s = submission(u->queue, commands, 8);
+	CHECK_EQ(submit(u->raw.fd, &s), 0);
+}
+
 /* Its inputs are written before by another queue's job, and its result is read after by one. */
 static void test_order_of_jobs(void **state)
 {
@@ -183,6 +196,7 @@ static void test_order_of_jobs(void **state)
 		commands[1] = commands[0];
 		s = submission(other, commands, 2);
 		CHECK_EQ(submit(u.raw.fd, &s), 0);
+		delay(&u);
 		command = gemm(&u, DRM_T3_F32);
 		command.gemm.dst.offset = SIZE / 2;
 		CHECK_EQ(submit_one(u.raw.fd, u.queue, &command, 0), 0);
