@@ -42,7 +42,8 @@ static const char usage[] =
 	"0x1, or the index of one of its devices in `t3 list`. With two devices or more it also\n"
 	"compares a store among 4096 segments with one in a single segment. As root it compares\n"
 	"with edu, pci-testdev and ivshmem-plain, where the machine has them: see `make bench`.\n"
-	"Rank 0 of the other FABRIC, whose devices have direct-stores=off, is compared in stores.\n"
+	"--ordinary names a FABRIC whose devices have direct-stores=off. Stores to its rank 0 are\n"
+	"measured in the same rounds.\n"
 	"It measures all sides of a row in turn, in N rounds (1 .. 101; 31). It prints medians\n"
 	"and quartiles.\n\n"
 	"PART: store, vcpus, doorbell, nmc, reader, submit, latency, segments, gemm, copy\n"
@@ -199,6 +200,19 @@ static int find_devices(struct bench *bench, size_t *index)
 	return ret;
 }
 
+/* index: of fabric_find_rank(), for rank 0. */
+static int open_device(size_t index, struct t3_device **dev)
+{
+	int ret;
+
+	if (index == SIZE_MAX)
+		return complain(EXIT_FAIL, "the fabric has no rank 0 in this machine");
+	ret = t3_device_open_index(index, dev);
+	return ret ? complain(EXIT_FAIL, "device %zu could not be opened: %s", index,
+			      strerror(-ret))
+		   : EXIT_OK;
+}
+
 static int open_devices(struct bench *bench, const struct t3_device_list *list)
 {
 	size_t index[2];
@@ -206,10 +220,9 @@ static int open_devices(struct bench *bench, const struct t3_device_list *list)
 
 	if (ret != EXIT_OK)
 		return ret;
-	ret = t3_device_open_index(index[0], &bench->dev);
-	if (ret)
-		return complain(EXIT_FAIL, "device %zu could not be opened: %s", index[0],
-				strerror(-ret));
+	ret = open_device(index[0], &bench->dev);
+	if (ret != EXIT_OK)
+		return ret;
 	bench->bdf = t3_device_list_get(list, index[0])->bdf;
 	if (t3_device_open_index(index[1], &bench->other))
 		bench->other = NULL;
@@ -228,12 +241,7 @@ static int open_ordinary(struct bench *bench, const char *fabric)
 	ret = fabric_named("--ordinary", fabric, &id);
 	if (ret == EXIT_OK)
 		ret = fabric_find_rank(id, 0, &index);
-	if (ret != EXIT_OK)
-		return ret;
-	ret = t3_device_open_index(index, &bench->ordinary);
-	return ret ? complain(EXIT_FAIL, "device %zu could not be opened: %s", index,
-			      strerror(-ret))
-		   : EXIT_OK;
+	return ret == EXIT_OK ? open_device(index, &bench->ordinary) : ret;
 }
 
 int cmd_bench(int argc, char **argv)

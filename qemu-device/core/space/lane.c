@@ -77,7 +77,7 @@ void t3_lanes_count(const struct t3_dev *dev)
 	struct t3_lane *lane;
 
 	for (lane = spaces->lane; lane < spaces->lane + T3_LANES; lane++) {
-		count(lane);
+		count(lane); /* no lane stores now, so none is busy */
 		counter[T3_COUNTER_STORES] += lane->all_stores;
 		counter[T3_COUNTER_TRACKER_HIT] += lane->all_stores;
 		counter[T3_COUNTER_NMC_ELEMENTS] += lane->all_elements;
