@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -40,6 +41,8 @@ struct member {
 	int64_t deadline_ns;
 	int ret;
 	char text[T3_COMM_TEXT_SIZE];
+	bool without_random;
+	int refused; /* the error of its first connection to another node */
 	/* What is wrong with this rank's all-gather. */
 	unsigned int slow_ms;
 	int result;
@@ -62,6 +65,25 @@ int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 	if (!ret && name == SO_PEERCRED && foreign && foreign--)
 		((struct ucred *)value)->uid = getuid() + 4711;
 	return ret;
+}
+
+static _Thread_local struct member *self;
+
+ssize_t getrandom(void *to, size_t bytes, unsigned int flags)
+{
+	if (!self || !self->without_random)
+		return syscall(SYS_getrandom, to, bytes, flags);
+	errno = ENOSYS;
+	return -1;
+}
+
+int connect(int fd, const struct sockaddr *at, socklen_t size)
+{
+	if (!self || !self->refused || at->sa_family == AF_UNIX)
+		return (int)syscall(SYS_connect, fd, at, size);
+	errno = self->refused;
+	self->refused = 0;
+	return -1;
 }
 
 static int start(void **state)
@@ -148,6 +170,7 @@ static void *join(void *arg)
 	};
 	struct t3_comm *comm = NULL;
 
+	self = m;
 	m->ret = t3_comm_create_bootstrap(m->dev, &desc, m->deadline_ns, &comm);
 	if (!m->ret) {
 		m->ret = talk(comm);
@@ -315,6 +338,13 @@ static void a_rank_that_cannot_join_says_so(void **state)
 	came_to(0, -EPIPE, "rank 1 cannot join: No such device");
 	came_to(1, -ENODEV, "the device does not answer: No such device");
 	came_to(2, -EPIPE, "rank 1 cannot join: No such device");
+	member[2].without_random = true;
+	t3_device_close(member[1].dev);
+	member[1].dev = device_new(FABRIC, MANY - 2);
+	run(3);
+	came_to(0, -EPIPE, "rank 2 cannot join: Function not implemented");
+	came_to(1, -EPIPE, "rank 2 cannot join: Function not implemented");
+	came_to(2, -ENOSYS, "there is no random number: Function not implemented");
 }
 
 /* ------------------------------------------------------------------ wrong cards */
@@ -463,6 +493,29 @@ static void ranks_of_several_nodes_meet(void **state)
 			came_to(i, 0, "");
 		assert_int_equal(calls, 2 * sizes[s]);
 	}
+}
+
+/* A network may be busy for a moment. One that is none is told at once. */
+static void another_node_may_be_busy(void **state)
+{
+	static const int busy[] = { EAGAIN, EINTR, ETIMEDOUT };
+	uint32_t i;
+
+	(void)state;
+	on_nodes("127.0.0.1");
+	for (i = 0; i < 3; i++) {
+		member[1].refused = busy[i];
+		run(2);
+		came_to(0, 0, "");
+		came_to(1, 0, "");
+		assert_int_equal(member[1].refused, 0);
+	}
+	member[1].refused = ENETUNREACH;
+	member[0].deadline_ns = in_ms(500);
+	run(2);
+	came_to(0, -ETIMEDOUT, "rank 1 of 2 did not come to the meeting in time");
+	came_to(1, -ENETUNREACH,
+		"rank 0 on another node cannot be reached: Network is unreachable");
 }
 
 /* The node is the kernel's random number and the namespace. */
@@ -744,6 +797,7 @@ int main(void)
 		TEST(a_rank_that_cannot_join_says_so),
 		TEST(wrong_cards_are_refused),
 		TEST(ranks_of_several_nodes_meet),
+		TEST(another_node_may_be_busy),
 		TEST(a_rank_without_an_address_says_so),
 		TEST(a_node_is_a_kernel_and_a_network),
 		TEST(a_name_is_taken_once),
