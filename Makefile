@@ -399,6 +399,8 @@ examples: build $K/mpi.img $(MPI_TESTS)
 	@$(RUN) $(STAGE)check.py examples
 
 #: make programs  MPI programs of Debian with and without T3 (a part of it is in make check)
+#:                MPI4PY=DIR          mpi4py's own tests, where the mirror has no source of it
+programs: export T3_MPI4PY := $(or $(MPI4PY),$(T3_MPI4PY))
 programs: build mpi
 	@$(RUN) $(STAGE)check.py programs-all
 

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Programs of Debian that know nothing of T3, with and without the component of Open MPI; TAP on stdout.
 
-usage: programs.py [--all]     (hpcc, ScaLAPACK and HDF5, which take some minutes, only with --all)
+usage: programs.py [--all]     (hpcc, ScaLAPACK, HDF5 and mpi4py's own tests, which take long, only with
+                                --all)
 
 All run in one VM whose root is this machine's. Results are compared, and the component's counters show
-who has done the work.
+who has done the work. T3_MPI4PY is a folder with mpi4py's tests; default: Debian's source package.
 """
 
 import os
@@ -23,6 +24,7 @@ HPCC_INPUT = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
 SCALAPACK = pathlib.Path("/usr/share/scalapack")  # inputs of its own tests
 SCALAPACK_TESTS = "/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests"
 SECONDS, LONG_SECONDS = 800, 2400  # on a busy host
+MPI4PY_SECONDS = 5400
 
 CALLS = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "allgather", "alltoall", "bcast")
 RUN = "mpirun -n 4 --mca coll_t3_verbose 1"
@@ -52,6 +54,15 @@ LONG_COMMANDS = {
     "hpcc": f"rm -f hpccoutf.txt; {RUN} hpcc; cat hpccoutf.txt",
     "hpcc-off": f"rm -f hpccoutf.txt; {RUN} {OFF} hpcc; cat hpccoutf.txt",
 }
+# A rank's report is a file of its own, as mpirun would mix them. Tests that start more processes want
+# more places than mpirun has.
+MPI4PY = ("{} sh -c '/usr/bin/python3 {}/runtests.py --quiet --exclude spawn --exclude dynproc "
+          ">report.$OMPI_COMM_WORLD_RANK 2>&1'; status=$?; cat report.?; rm report.?; exit $status")
+
+
+
+class Skipped(Exception):
+    """Why a test has nothing to run."""
 
 
 def must(good, text):
@@ -199,18 +210,55 @@ def hdf5_writes_the_same_file(outputs):
     must(len(hashes[0]) == 1 and hashes[0] == hashes[1], f"{hashes}")
 
 
+def tests_of_mpi4py():
+    """(their folder, or None; why not)"""
+    given = os.environ.get("T3_MPI4PY")
+    if given:
+        must(pathlib.Path(given, "runtests.py").exists(), f"{given} has no runtests.py")
+        return str(pathlib.Path(given).resolve()), None
+    done = subprocess.run([ROOT / "tools/build/mpi4py.sh"], capture_output=True, text=True, check=False)
+    must(done.returncode in (0, 77), done.stderr)
+    why = done.stderr.splitlines()[-1:]
+    return (None, why[0].removeprefix("skipped: ")) if done.returncode else (done.stdout.strip(), None)
+
+
+def mpi4py_outcome(text):
+    """Of each rank: how many tests ran, and which did not pass."""
+    reports = re.split(r"^Ran (\d+) tests? in .*$", text, flags=re.M)
+    counts, failed = reports[1::2], re.findall(r"^(?:FAIL|ERROR): (.*)$", text, re.M)
+    must(len(counts) == 4 and len(set(counts)) == 1 and int(counts[0]) > 100, text)
+    must(len(re.findall(r"^(?:OK|FAILED)\b", text, re.M)) == 4, text)
+    return counts, sorted(failed)
+
+
+def mpi4py_passes_its_own_tests():
+    """What does not pass without T3 is Open MPI's. Its messages are short, so the thresholds are 0."""
+    folder, why = tests_of_mpi4py()
+    if not folder:
+        raise Skipped(why)
+    outputs = run({"mpi4py": MPI4PY.format(f"{RUN} {SMALL}", folder),
+                   "mpi4py-off": MPI4PY.format(f"{RUN} {OFF}", folder)}, MPI4PY_SECONDS)
+    (_, text), (_, without) = outputs["mpi4py"], outputs["mpi4py-off"]
+    must(mpi4py_outcome(text) == mpi4py_outcome(without), text + without)
+    some_by_t3(text)
+    without_t3(without)
+
+
 TESTS = [lammps_has_the_same_physics, a_python_program_fits_the_same,
          netpipe_which_has_no_collectives_works]
 LONG_TESTS = [hpcc_finds_no_error, scalapack_passes_its_own_tests, hdf5_writes_the_same_file]
 
 
-def passes(test, outputs):
+def verdict(test, *arguments):
+    """How its line of TAP begins and ends."""
     try:
-        test(outputs)
-        return True
+        test(*arguments)
+        return "ok", ""
+    except Skipped as why:
+        return "ok", f" # SKIP {why}"
     except Exception:  # any exception: the other tests still run
         print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="")
-        return False
+        return "not ok", ""
 
 
 def main():
@@ -218,13 +266,15 @@ def main():
     if sys.argv[1:] and not whole:
         print("usage: programs.py [--all]", file=sys.stderr)
         return 2
+    commands, seconds = (COMMANDS | LONG_COMMANDS, LONG_SECONDS) if whole else (COMMANDS, SECONDS)
     tests = TESTS + (LONG_TESTS if whole else [])
-    print(f"1..{len(tests)}", flush=True)
-    outputs = run(COMMANDS | LONG_COMMANDS, LONG_SECONDS) if whole else run(COMMANDS)
-    good = [passes(test, outputs) for test in tests]
-    for number, (test, is_good) in enumerate(zip(tests, good), 1):
-        print(f"{'ok' if is_good else 'not ok'} {number} - {test.__name__}")
-    return 0 if all(good) else 1
+    alone = [mpi4py_passes_its_own_tests] if whole else []
+    print(f"1..{len(tests + alone)}", flush=True)
+    outputs = run(commands, seconds)
+    verdicts = [verdict(test, outputs) for test in tests] + [verdict(test) for test in alone]
+    for number, (test, (begin, end)) in enumerate(zip(tests + alone, verdicts), 1):
+        print(f"{begin} {number} - {test.__name__}{end}")
+    return 1 if any(begin != "ok" for begin, _ in verdicts) else 0
 
 
 if __name__ == "__main__":

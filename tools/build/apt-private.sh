@@ -77,6 +77,17 @@ apt_all_qemus() {
 	APT_SOURCES=apt_qemu_sources
 }
 
+# Sources of what is installed here.
+apt_here_sources() {
+	echo "deb-src [signed-by=$KEYRING] $2 $1 main"
+}
+
+# apt_sources_here: from here on, look at the sources of this machine's release.
+apt_sources_here() {
+	APT_DIR=$T3_CACHE/apt-here
+	APT_SOURCES=apt_here_sources
+}
+
 # Sources of this machine's release, for packages of another architecture.
 apt_own_sources() {
 	echo "deb [signed-by=$KEYRING] $2 $1 main"
