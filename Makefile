@@ -331,8 +331,8 @@ SUITES := $(if $(CROSSED),unit conformance guest guest-iommu e2e,$(if $(SELECTED
 #:                ACCEL=kvm           what boots a VM, run by KVM; ACCEL=tcg (the default)
 #:                                    translates. For each goal that boots a VM; auto is kvm
 #:                                    where it works
-check: build tests-image $(if $(CROSSED),$(UNIT),$K/mpi.img $(TRACED)) $(if $(SUITES),,python checkpatch qtest-build $(UNIT) $(UNIT_SAN) \
-		$(UNIT_THREADS) \
+check: build tests-image $(if $(CROSSED),$(UNIT),$K/mpi.img $(TRACED)) $(if $(SUITES),,python checkpatch qtest-build \
+		$(filter-out $(COVERED:$B/cov/bin/%=$B/%),$(UNIT)) $(UNIT_SAN) $(UNIT_THREADS) \
 		$(NATIVE) $(SPEC) $(COVERED) fuzz-build)
 	@$(RUN) $(STAGE)check.py $(SUITES)
 
