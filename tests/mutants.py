@@ -508,14 +508,15 @@ def copy_tree():
         if not target.exists() or target.read_bytes() != (ROOT / name).read_bytes():
             shutil.copy2(ROOT / name, target)
             target.touch()
-    # The guest suites mutate no device: they borrow the real build's QEMU. Suites that begin with a
-    # make of all put one of their own in its place, of a device without a mutant.
+    # The guest suites mutate no device: they borrow the real build's QEMU. A suite that begins with a
+    # make of all puts one of its own there, which may be older than the tree the next time.
     for build in (COPY / ".build", pathlib.Path(DEBUG["T3_BUILD"])):
         build.mkdir(exist_ok=True)
         link = build / "qemu"
-        if link.is_symlink() or not link.exists():
-            link.unlink(missing_ok=True)
-            link.symlink_to((BUILD / "qemu").resolve())
+        if link.is_dir() and not link.is_symlink():
+            shutil.rmtree(link)
+        link.unlink(missing_ok=True)
+        link.symlink_to((BUILD / "qemu").resolve())
 
 
 def run_guest(suite, log):

@@ -12,6 +12,7 @@ who has done the work. T3_MPI4PY is a folder with mpi4py's tests; default: Debia
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -58,7 +59,6 @@ LONG_COMMANDS = {
 # more places than mpirun has.
 MPI4PY = ("{} sh -c '/usr/bin/python3 {}/runtests.py --quiet --exclude spawn --exclude dynproc "
           ">report.$OMPI_COMM_WORLD_RANK 2>&1'; status=$?; cat report.?; rm report.?; exit $status")
-
 
 
 class Skipped(Exception):
@@ -215,6 +215,7 @@ def tests_of_mpi4py():
     given = os.environ.get("T3_MPI4PY")
     if given:
         must(pathlib.Path(given, "runtests.py").exists(), f"{given} has no runtests.py")
+        must(shlex.quote(given) == given, f"MPI4PY has a character that a shell takes for something else: {given}")
         return str(pathlib.Path(given).resolve()), None
     done = subprocess.run([ROOT / "tools/build/mpi4py.sh"], capture_output=True, text=True, check=False)
     must(done.returncode in (0, 77), done.stderr)
