@@ -9,8 +9,9 @@
 
 /* A user's buffer as contiguous bytes. */
 struct flat {
-	char *at;   /* the bytes */
-	void *user; /* NULL: they are the user's own memory */
+	char *at;    /* the bytes */
+	bool packed; /* they are not the user's own memory */
+	void *user;  /* MPI_BOTTOM is NULL */
 	int count;
 	struct ompi_datatype_t *type;
 	size_t bytes;
@@ -44,6 +45,7 @@ static struct flat flatten(const void *buf, int count, struct ompi_datatype_t *t
 		f.at = (char *)buf + lb;
 	} else {
 		f.at = packed;
+		f.packed = true;
 		f.user = (void *)buf;
 	}
 	return f;
@@ -52,13 +54,13 @@ static struct flat flatten(const void *buf, int count, struct ompi_datatype_t *t
 /* By Open MPI's copy between datatypes, one of which is packed bytes. */
 static void pack(const struct flat *f)
 {
-	if (f->user)
+	if (f->packed)
 		ompi_datatype_sndrcv(f->user, f->count, f->type, f->at, (int)f->bytes, MPI_PACKED);
 }
 
 static void unpack(const struct flat *f)
 {
-	if (f->user)
+	if (f->packed)
 		ompi_datatype_sndrcv(f->at, (int)f->bytes, MPI_PACKED, f->user, f->count, f->type);
 }
 
@@ -103,7 +105,7 @@ static bool was_run(coll_t3_module_t *m, struct coll_t3_job *job, const struct f
 {
 	enum coll_t3_end end;
 
-	if ((in->user && !in->at) || (out->user && !out->at)) {
+	if ((in->packed && !in->at) || (out->packed && !out->at)) {
 		end = coll_t3_break(m, job->call, "no memory for packed data");
 		return is_over(end, ret);
 	}

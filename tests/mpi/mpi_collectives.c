@@ -517,6 +517,34 @@ static void do_gaps_between(int count, int gather)
 	free(out);
 }
 
+/* A type whose two blocks have addresses of their own, from MPI_BOTTOM on. */
+static void do_bottom(int count)
+{
+	unsigned long long before = done_by_t3("bcast");
+	int32_t *block[2] = { buffer((size_t)count * 4), buffer((size_t)count * 4) };
+	int lengths[2] = { count, count }, root = ranks - 1, i, b, good = 1;
+	MPI_Datatype type;
+	MPI_Aint at[2];
+
+	for (b = 0; b < 2; b++) {
+		MPI_Get_address(block[b], &at[b]);
+		for (i = 0; i < count && rank == root; i++)
+			block[b][i] = b * 1000003 + i;
+	}
+	MPI_Type_create_hindexed(2, lengths, at, MPI_INT, &type);
+	MPI_Type_commit(&type);
+	MPI_Bcast(MPI_BOTTOM, 1, type, root, comm);
+	for (b = 0; b < 2; b++) {
+		for (i = 0; i < count; i++)
+			good &= block[b][i] == b * 1000003 + i;
+		good &= untouched((unsigned char *)&block[b][count], GUARD);
+		free(block[b]);
+	}
+	expect(good, "bcast from MPI_BOTTOM", "wrong elements");
+	expect_t3("bcast", before, 1);
+	MPI_Type_free(&type);
+}
+
 static void moves(size_t bytes, int can)
 {
 	int root, in_place;
@@ -675,6 +703,28 @@ static void progress(void)
 	free(out);
 }
 
+/* MPI_Comm_idup has messages of its own on the communicator while sums go on there. */
+static void sums_during_a_duplication(void)
+{
+	int sum, good = 1, i;
+	MPI_Request request;
+	MPI_Comm other;
+
+	MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_MAX, comm);
+	MPI_Comm_idup(comm, &other, &request);
+	for (i = 0; i < 10; i++) {
+		int mine = i + rank;
+
+		MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_MAX, comm);
+		good &= sum == i + ranks - 1;
+	}
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, other);
+	good &= sum == ranks * (ranks - 1) / 2;
+	expect(good, "sums during MPI_Comm_idup", "wrong result");
+	MPI_Comm_free(&other);
+}
+
 static void run_all(void)
 {
 	int always = by_t3;
@@ -690,8 +740,10 @@ static void run_all(void)
 	do_gaps(5000);
 	do_gaps_between(5000, 1);
 	do_gaps_between(5000, 0);
+	do_bottom(5000);
 	other_ops(5000);
 	progress();
+	sums_during_a_duplication();
 	other_orders();
 	halves();
 	by_t3 = always;
