@@ -218,8 +218,8 @@ bool coll_t3_reduction(struct ompi_datatype_t *type, struct ompi_op_t *op, uint3
 int coll_t3_plan(coll_t3_module_t *m, const struct t3_plan_desc *desc, bool make,
 		 struct t3_plan **plan);
 void coll_t3_drop_plans(coll_t3_module_t *m);
-/* Whether a plan that was got is still kept. */
-bool coll_t3_has_plan(const coll_t3_module_t *m, const struct t3_plan *plan);
+/* Whether a plan that was got is still kept. The memory of one that is not may be another's by now. */
+bool coll_t3_has_plan(const coll_t3_module_t *m, const struct t3_plan_desc *desc);
 /* Whether all ranks have this error of t3_plan_create(), and the communicator can go on. */
 bool coll_t3_agreed(int error);
 

@@ -70,10 +70,9 @@ static uint32_t algorithm(void)
 	}
 }
 
-static int plan_of(coll_t3_module_t *m, const struct coll_t3_pieces *p, uint64_t count, bool make,
-		   struct t3_plan **plan)
+static struct t3_plan_desc describe(const struct coll_t3_pieces *p, uint64_t count)
 {
-	struct t3_plan_desc desc = {
+	return (struct t3_plan_desc){
 		.collective = p->job->collective,
 		.algorithm = algorithm(),
 		.count = count * p->parts,
@@ -82,19 +81,18 @@ static int plan_of(coll_t3_module_t *m, const struct coll_t3_pieces *p, uint64_t
 		.root = p->job->root,
 		.tile_columns = coll_t3_params.tile / p->job->element,
 	};
-
-	return coll_t3_plan(m, &desc, make, plan);
 }
 
 static int get_plans(coll_t3_module_t *m, struct coll_t3_pieces *p, bool make)
 {
-	int ret = plan_of(m, p, p->count, make, &p->plan);
+	struct t3_plan_desc whole = describe(p, p->count), last = describe(p, p->last);
+	int ret = coll_t3_plan(m, &whole, make, &p->plan);
 
 	p->last_plan = p->plan;
 	if (ret || p->last == p->count)
 		return ret;
-	ret = plan_of(m, p, p->last, make, &p->last_plan);
-	if (!ret && !coll_t3_has_plan(m, p->plan))
+	ret = coll_t3_plan(m, &last, make, &p->last_plan);
+	if (!ret && !coll_t3_has_plan(m, &whole))
 		ret = -ENOSPC; /* one made room for the other, at all ranks */
 	return ret;
 }

@@ -13,14 +13,20 @@ bool coll_t3_agreed(int error)
 	return error != -ETIMEDOUT && error != -EPIPE && error != -EPROTO && error != -ECOMM;
 }
 
-bool coll_t3_has_plan(const coll_t3_module_t *m, const struct t3_plan *plan)
+/* Its place, or m->kept. */
+static uint32_t find(const coll_t3_module_t *m, const struct t3_plan_desc *desc)
 {
 	uint32_t i;
 
 	for (i = 0; i < m->kept; i++)
-		if (m->plans[i].plan == plan)
-			return true;
-	return false;
+		if (!memcmp(&m->plans[i].desc, desc, sizeof(*desc)))
+			break;
+	return i;
+}
+
+bool coll_t3_has_plan(const coll_t3_module_t *m, const struct t3_plan_desc *desc)
+{
+	return find(m, desc) < m->kept;
 }
 
 void coll_t3_drop_plans(coll_t3_module_t *m)
@@ -90,12 +96,9 @@ static int add(coll_t3_module_t *m, const struct t3_plan_desc *desc)
 int coll_t3_plan(coll_t3_module_t *m, const struct t3_plan_desc *desc, bool may_make,
 		 struct t3_plan **plan)
 {
-	uint32_t i;
+	uint32_t i = find(m, desc);
 	int ret;
 
-	for (i = 0; i < m->kept; i++)
-		if (!memcmp(&m->plans[i].desc, desc, sizeof(*desc)))
-			break;
 	if (i == m->kept) {
 		ret = may_make ? add(m, desc) : -ENOENT;
 		if (ret)
