@@ -29,11 +29,24 @@ void coll_t3_pass(coll_t3_module_t *m, enum coll_t3_call call, const char *why)
 	coll_t3_say(10, "%s on %s is passed on: %s", coll_t3_names[call], m->comm->c_name, why);
 }
 
+/*
+ * Open MPI itself reduces a few words on a communicator, without blocking and while the program may
+ * be in a collective on it: MPI_Comm_idup. That comes at another place of the ranks' order of calls.
+ */
+#define LATER_BYTES_MIN 64
+
+static uint64_t threshold(enum coll_t3_call call)
+{
+	uint64_t bytes = coll_t3_params.min_bytes[call % COLL_T3_BLOCKING];
+
+	return call >= COLL_T3_BLOCKING && bytes < LATER_BYTES_MIN ? LATER_BYTES_MIN : bytes;
+}
+
 bool coll_t3_takes(coll_t3_module_t *m, enum coll_t3_call call, uint64_t bytes)
 {
 	const char *why = NULL;
 
-	if (!bytes || bytes < coll_t3_params.min_bytes[call % COLL_T3_BLOCKING])
+	if (!bytes || bytes < threshold(call))
 		why = "it is below the threshold";
 	else if (bytes > INT_MAX)
 		why = "it is over 2 GiB";
