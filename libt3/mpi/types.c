@@ -30,7 +30,7 @@ bool coll_t3_reduction(struct ompi_datatype_t *type, struct ompi_op_t *op, uint3
 		{ MPI_MIN, DRM_T3_OP_MIN },
 		{ MPI_MAX, DRM_T3_OP_MAX },
 	};
-	size_t t, o;
+	size_t t, o, bytes;
 
 	for (t = 0; t < sizeof(types) / sizeof(*types) && types[t].type != type; t++)
 		;
@@ -38,6 +38,9 @@ bool coll_t3_reduction(struct ompi_datatype_t *type, struct ompi_op_t *op, uint3
 		;
 	if (t == sizeof(types) / sizeof(*types) || o == sizeof(ops) / sizeof(*ops) ||
 	    !(types[t].ops >> ops[o].t3_op & 1))
+		return false;
+	/* Fortran's may have 8 bytes, by a flag of the compiler that built Open MPI. */
+	if (ompi_datatype_type_size(type, &bytes) != OMPI_SUCCESS || bytes != 4)
 		return false;
 	*dtype = types[t].dtype;
 	*t3_op = ops[o].t3_op;
