@@ -36,11 +36,14 @@ static bool is_registered;
 
 static int free_request(ompi_request_t **request)
 {
+	struct ompi_communicator_t *comm = (*request)->req_mpi_object.comm;
+
 	if (!REQUEST_COMPLETE(*request))
 		return MPI_ERR_REQUEST;
 	OMPI_REQUEST_FINI(*request);
 	OBJ_RELEASE(*request);
 	*request = MPI_REQUEST_NULL;
+	OBJ_RELEASE(comm);
 	return OMPI_SUCCESS;
 }
 
@@ -69,7 +72,10 @@ static coll_t3_later_t *new_later(coll_t3_module_t *m)
 	l->step = TO_ARM;
 	l->end = INT64_MAX;
 	l->next = l->other_first = NULL;
-	/* A program may free a communicator before its collectives are complete. */
+	/*
+	 * A program may free a communicator before its collectives are complete, and its error
+	 * handler is wanted after that.
+	 */
 	OBJ_RETAIN(m->comm);
 	return l;
 }
@@ -127,11 +133,8 @@ static void take_out(coll_t3_later_t **at)
 
 static void complete(coll_t3_later_t *l, int error)
 {
-	struct ompi_communicator_t *comm = l->super.req_mpi_object.comm;
-
 	l->super.req_status.MPI_ERROR = error;
 	ompi_request_complete(&l->super, true);
-	OBJ_RELEASE(comm);
 }
 
 static int finish(coll_t3_later_t *l, int ret)
