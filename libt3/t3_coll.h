@@ -248,6 +248,13 @@ T3_API int t3_plan_put(struct t3_plan *plan, uint64_t first, const void *src, ui
 T3_API int t3_plan_put_tile(struct t3_plan *plan, uint32_t chunk, uint64_t tile, const void *src,
 			    size_t src_pitch);
 /*
+ * Get the place and size of a tile for t3_plan_put_tile(), from the chunk's first byte on. The offset
+ * is that of a chunk without gaps. An array is one row, or rows of 16 MiB.
+ * Errors: -EINVAL: NULL. -ERANGE: no such tile, or the rank has no input for the chunk.
+ */
+T3_API int t3_plan_tile(const struct t3_plan *plan, uint32_t chunk, uint64_t tile,
+			struct t3_tile *where);
+/*
  * Say that a chunk of the input lies at a multiple of 8 of a buffer of the plan's device, without
  * gaps. From the next epoch on the device reads it there. t3_plan_put() and t3_plan_put_tile() of
  * that memory, as t3_buffer_map() shows it, then copy nothing. Leave it unchanged from its put until

@@ -166,6 +166,29 @@ int t3_plan_put_tile(struct t3_plan *plan, uint32_t chunk, uint64_t tile, const 
 	return 0;
 }
 
+/* A segment's tile is at (row, col) of it. In the chunk its part may not be the first one. */
+int t3_plan_tile(const struct t3_plan *plan, uint32_t chunk, uint64_t tile, struct t3_tile *where)
+{
+	const struct t3_layout_segment *s;
+	uint64_t first, count, index, skip;
+	uint32_t at;
+
+	if (!plan || !where)
+		return -EINVAL;
+	at = t3_layout_tile(&plan->layout, chunk, tile, &index);
+	if (at == T3_LAYOUT_NONE)
+		return -ERANGE;
+	s = &plan->layout.segment[at];
+	t3_layout_chunk(&plan->layout, chunk, &first, &count);
+	t3_desc_tile(&s->desc, index, where);
+	where->row -= s->own_row;
+	skip = (s->own_first - first) * plan->layout.element;
+	where->offset = skip + (uint64_t)where->row * s->desc.row_bytes + where->col;
+	if (plan->layout.row_bytes)
+		where->row += (uint32_t)(skip / plan->layout.row_bytes);
+	return 0;
+}
+
 /* Describe the rank's own rows of a segment as a segment. */
 static int view_own(const struct t3_plan *plan, const struct t3_layout_segment *s,
 		    struct t3_view *view)

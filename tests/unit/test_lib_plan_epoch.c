@@ -337,6 +337,80 @@ static void tiles_are_put_by_their_numbers(void **state)
 	assert_memory_equal(TILES(1) + 16, &input[4], 12);
 }
 
+static void expect_tile(const struct t3_plan *plan, uint64_t tile, uint32_t row, uint32_t col,
+			uint32_t bytes, uint64_t offset)
+{
+	struct t3_tile at;
+
+	assert_int_equal(t3_plan_tile(plan, 1, tile, &at), 0);
+	assert_int_equal(at.row, row);
+	assert_int_equal(at.rows, 1);
+	assert_int_equal(at.col, col);
+	assert_int_equal(at.row_bytes, bytes);
+	assert_int_equal(at.bytes, bytes);
+	assert_int_equal(at.offset, offset);
+}
+
+static void a_tile_has_a_place_in_its_chunk(void **state)
+{
+	struct t3_plan_desc desc = gather;
+	struct t3_tile at;
+
+	(void)state;
+	desc.tile_columns = 2;
+	make_plans(&desc);
+	expect_tile(plans[1], 0, 0, 0, 8, 0);
+	expect_tile(plans[1], 1, 0, 8, 4, 8);
+	assert_int_equal(t3_plan_tile(plans[1], 1, 2, &at), -ERANGE);
+	assert_int_equal(t3_plan_tile(plans[1], 0, 0, &at), -ERANGE);
+	assert_int_equal(t3_plan_tile(plans[1], 3, 0, &at), -ERANGE);
+	assert_int_equal(t3_plan_tile(NULL, 1, 0, &at), -EINVAL);
+	assert_int_equal(t3_plan_tile(plans[1], 1, 0, NULL), -EINVAL);
+	assert_int_equal(plans[0]->board->line[1].viewed, 0);
+}
+
+/* With ALL_TO_ALL the own row is one of several. */
+static void a_tile_has_a_place_in_the_own_rows(void **state)
+{
+	struct t3_plan_desc desc = gather;
+
+	(void)state;
+	desc.collective = T3_ALL_TO_ALL;
+	desc.tile_columns = 2;
+	make_plans(&desc);
+	expect_tile(plans[1], 0, 0, 0, 8, 0);
+	expect_tile(plans[1], 1, 0, 8, 4, 8);
+}
+
+static void a_matrix_has_tiles_in_rows(void **state)
+{
+	struct t3_plan_desc desc = gather;
+
+	(void)state;
+	desc.columns = 2;
+	desc.tile_rows = desc.tile_columns = 1;
+	make_plans(&desc);
+	expect_tile(plans[1], 3, 1, 4, 4, 12);
+}
+
+/* A chunk of 16 MiB and 400 bytes. */
+static void a_long_array_has_tiles_in_two_parts(void **state)
+{
+	struct t3_plan_desc desc = gather;
+	static struct t3_plan plan;
+	struct t3_tile at;
+	const char *why;
+
+	(void)state;
+	desc.algorithm = T3_ALGORITHM_RING;
+	desc.count = (1 << 23) + 200;
+	desc.tile_columns = 1 << 18;
+	assert_int_equal(t3_layout_make(&desc, 1, 2, NULL, &plan.layout, &why), 0);
+	expect_tile(&plan, 15, 0, 15 << 20, 1 << 20, 15 << 20);
+	expect_tile(&plan, 16, 1, 0, 400, 16 << 20);
+	assert_int_equal(t3_plan_tile(&plan, 1, 17, &at), -ERANGE);
+}
+
 static void a_view_shows_a_chunk(void **state)
 {
 	struct t3_plan_desc desc = gather;
@@ -565,6 +639,10 @@ int main(void)
 		TEST(input_goes_to_its_place),
 		TEST(a_put_may_go_over_rows),
 		TEST(tiles_are_put_by_their_numbers),
+		TEST(a_tile_has_a_place_in_its_chunk),
+		TEST(a_tile_has_a_place_in_the_own_rows),
+		TEST(a_matrix_has_tiles_in_rows),
+		TEST(a_long_array_has_tiles_in_two_parts),
 		TEST(a_view_shows_a_chunk),
 		TEST(a_view_has_the_own_rows_alone),
 		TEST(an_empty_chunk_is_one),
