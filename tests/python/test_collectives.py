@@ -70,22 +70,43 @@ def test_a_matrix_is_put_by_tiles():
             plans[0].put_tile(0, 0, np.zeros((1, 32), "i4"))
 
 
-def test_a_wait_that_times_out_names_the_rank_that_is_late():
+def put_chunk(plan, chunk, rank, by_tiles):
+    first, count = plan.chunk(chunk)
+    if not by_tiles:
+        plan.put(first, data_of(rank)[first:first + count])
+    for tile in range(count // TILE if by_tiles else 0):
+        at = first + tile * TILE
+        plan.put_tile(chunk, tile, data_of(rank)[at:at + TILE])
+
+
+@pytest.mark.parametrize("by_tiles", [False, True])
+def test_a_wait_that_times_out_names_the_rank_that_is_late(by_tiles):
     with local_plans(tile=TILE) as plans:
         for plan in plans:
             plan.arm()
         for rank, plan in enumerate(plans):
             plan.ready(SECONDS)
             for chunk in plan.order()[:3 if rank == 2 else 4]:
-                first, count = plan.chunk(chunk)
-                plan.put(first, data_of(rank)[first:first + count])
+                put_chunk(plan, chunk, rank, by_tiles)
         with pytest.raises(t3.TimeoutError, match="rank 2 has put 0 of 1024"):
             plans[0].wait(0.3)
-        last = plans[2].order()[3]
-        first, count = plans[2].chunk(last)
-        plans[2].put(first, data_of(2)[first:first + count])
+        put_chunk(plans[2], plans[2].order()[3], 2, by_tiles)
         for plan in plans:
             assert (plan.wait(SECONDS) == 6 + 4 * (np.arange(COUNT) % 7)).all()
+
+
+def test_an_array_of_more_than_16_mib_is_put_by_tiles():
+    tile, more = 1 << 18, 64
+    data = np.arange(16 * tile + more, dtype="i4")
+    with local_plans("broadcast", data.size, "i32", tile=tile) as plans:
+        for plan in plans:
+            plan.arm()
+        for plan in plans:
+            plan.ready(SECONDS)
+        for number in range(17):
+            plans[0].put_tile(0, number, data[number * tile:(number + 1) * tile])
+        for plan in plans:
+            assert (plan.wait(SECONDS) == data).all()
 
 
 def test_mistakes_of_a_caller_leave_the_plan_usable():
@@ -113,6 +134,10 @@ def join(rank, directory):
 def collectives(rank, directory):
     with join(rank, directory) as comm:
         mine, out = data_of(rank), {}
+        for mistake, call in ((ValueError, lambda: comm.all_reduce(mine, op="sum")),
+                              (OverflowError, lambda: comm.broadcast(np.zeros(1, "f4"), root=-1))):
+            with pytest.raises(mistake):
+                call()
         out["all_reduce"] = comm.all_reduce(mine.reshape(64, 64), timeout=SECONDS)
         out["min"] = comm.all_reduce(data_of(rank, "i4"), op="min", timeout=SECONDS)
         out["bf16"] = comm.all_reduce(np.full(8, 0x3f80, "u2"), dtype="bf16", timeout=SECONDS)
@@ -124,7 +149,10 @@ def collectives(rank, directory):
                                         timeout=SECONDS)
         out["all_to_all"] = comm.all_to_all(np.arange(8, dtype="i4") + 10 * rank,
                                             timeout=SECONDS)
-        out["broadcast"] = comm.broadcast(np.full(5, rank, "f2"), root=2, timeout=SECONDS)
+        whole = np.full(10, rank, "f2")
+        whole.flags.writeable = rank != 2
+        out["broadcast"] = comm.broadcast(whole[::2] if rank == 2 else whole[:5], root=2,
+                                          timeout=SECONDS)
         comm.barrier(SECONDS)
         return {name: np.array(value) for name, value in out.items()}
 

@@ -7,13 +7,14 @@ import os
 import signal
 import threading
 import time
+import types
 import warnings
 
 import numpy as np
 import pytest
 
 import t3
-from t3 import _waits, dtypes
+from t3 import _waits, comm, dtypes
 from t3._library import ffi
 from t3._resource import Handle, Resource
 from t3.buffer import array_of, view_of
@@ -132,15 +133,20 @@ def test_a_wait_that_ends_is_not_repeated():
     assert len(asked) == 1
 
 
-def test_ctrl_c_leads_out_of_a_call_that_goes_on():
-    hold, ended = threading.Event(), threading.Event()
+def interrupt(call):
+    """call(), out of which a signal's handler leads."""
     old = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.1)
         with pytest.raises(KeyboardInterrupt):
-            _waits.interruptible(lambda: hold.wait() and ended.set())
+            call()
     finally:
         signal.signal(signal.SIGALRM, old)
+
+
+def test_ctrl_c_leads_out_of_a_call_that_goes_on():
+    hold, ended = threading.Event(), threading.Event()
+    interrupt(lambda: _waits.interruptible(lambda: hold.wait() and ended.set()))
     assert _waits.interruptible(lambda: 5) == 5  # by another worker
     assert not ended.is_set()
     hold.set()
@@ -172,6 +178,45 @@ def test_other_threads_need_no_worker():
     thread.start()
     thread.join()
     assert found == [thread]
+
+
+# --- communicators
+
+def test_a_join_that_was_interrupted_ends_what_it_gets(monkeypatch):
+    hold, ended, order = threading.Event(), threading.Event(), []
+
+    def create(_device, desc, _end, out):
+        hold.wait()
+        order.append(ffi.string(desc.dir))
+        ffi.memmove(desc.text, b"x" * desc.text_size, desc.text_size)
+        out[0] = ffi.cast("struct t3_comm *", 4096)
+        return 0
+
+    monkeypatch.setattr(comm, "lib", types.SimpleNamespace(
+        t3_comm_create=create, t3_comm_destroy=lambda _: order.append("comm")))
+    device = Thing([], "device")
+    device._handle._destroy = lambda _: order.append("device") or ended.set()
+    interrupt(lambda: t3.Comm.in_directory(device, "/run/ranks", 0, 2))
+    device.close()
+    gc.collect()
+    others = [ffi.new("char[]", bytes(size)) for size in (10, 255) for _ in range(50)]
+    hold.set()
+    assert ended.wait(60)
+    assert order == [b"/run/ranks", "comm", "device"]
+    assert not any(b"x" in bytes(ffi.buffer(other)) for other in others)
+
+
+def test_a_mistake_is_no_interruption():
+    made = t3.Comm._with(Handle("comm", lambda _: 0))
+    for _ in range(3):
+        with pytest.raises(OverflowError):
+            made._whole("sum", lambda pointer, end: ffi.new("uint32_t *", -1), None)
+    assert made._whole("sum", lambda pointer, end: 0, None) == 0
+    assert len([thread for thread in threading.enumerate() if thread.name == "t3-call"]) <= 3
+    interrupt(lambda: made._whole("sum", lambda pointer, end: time.sleep(0.5) or 0, None))
+    with pytest.raises(t3.Error, match="only close"):
+        made.barrier()
+    made.close()
 
 
 # --- element types

@@ -40,25 +40,43 @@ def in_slices(call: Callable[[int], int], end: int) -> int:
             return result
 
 
+def ignore(_result: Any) -> None:
+    """For calls that make nothing."""
+
+
 class Job:
     def __init__(self, call: Callable[[], Any]) -> None:
         self._call = call
+        self._lock = threading.Lock()
         self._done = threading.Event()
         self._result: Any = None
         self._error: BaseException | None = None
+        self._late: Callable[[Any], None] = ignore
 
     def run(self) -> None:
         try:
             self._result = self._call()
         except BaseException as error:  # pylint: disable=broad-except
-            self._error = error  # wait() raises it in the thread that asked
-        self._done.set()
+            self._error = error  # result() raises it in the thread that asked
+        with self._lock:
+            self._done.set()
+        self._late(self._result)
 
-    def wait(self) -> Any:
+    def wait(self) -> None:
         self._done.wait()
+
+    def result(self) -> Any:
         if self._error is not None:
             raise self._error
         return self._result
+
+    def abandon(self, late: Callable[[Any], None]) -> None:
+        """Nobody waits any longer: what the call returns, or None, goes to late()."""
+        with self._lock:
+            if not self._done.is_set():
+                self._late = late
+                return
+        late(self._result)
 
 
 class Worker:
@@ -72,10 +90,9 @@ class Worker:
         while True:
             self._jobs.get().run()
 
-    def run(self, call: Callable[[], Any]) -> Any:
-        job = Job(call)
+    def run(self, job: Job) -> None:
         self._jobs.put(job)
-        return job.wait()
+        job.wait()
 
 
 _worker: Worker | None = None
@@ -90,12 +107,21 @@ def forget_worker() -> None:
 os.register_at_fork(after_in_child=forget_worker)
 
 
-def interruptible(call: Callable[[], Any]) -> Any:
-    """call(). A signal's handler may raise out of it in the main thread, and the call goes on."""
+def interruptible(call: Callable[[], Any], late: Callable[[Any], None] = ignore) -> Any:
+    """call(), and what it raises. A signal's handler may raise out of it in the main thread.
+
+    The call goes on then, and late() gets its result, or None, in whatever thread. Then it must not
+    refer to what only the caller keeps alive.
+    """
     global _worker  # pylint: disable=global-statement
     if threading.current_thread() is not threading.main_thread():
         return call()  # signals are the main thread's
     worker, _worker = _worker or Worker(), None
-    result = worker.run(call)
-    _worker = worker
-    return result
+    job = Job(call)
+    try:
+        worker.run(job)
+        _worker = worker
+    except BaseException:
+        job.abandon(late)
+        raise
+    return job.result()

@@ -55,12 +55,16 @@ class Comm(Resource):
         text, out = ffi.new("char[]", T3_COMM_TEXT_SIZE), ffi.new("struct t3_comm **")
         desc = ffi.new("struct t3_comm_desc *", {
             **fields, "text": text, "text_size": T3_COMM_TEXT_SIZE})
-        end = _waits.deadline(timeout)
-        result = _waits.interruptible(
-            lambda: device._call(lib.t3_comm_create, desc, end, out))
-        if result:
-            raise errors.make(result, string(text), "join")
-        return cls._of(out[0], device)
+        end, parent = _waits.deadline(timeout), device._live()
+
+        def join(pointer: Any, _kept: Any) -> Handle:
+            result = lib.t3_comm_create(pointer, desc, end, out)
+            if result:
+                raise errors.make(result, string(text), "join")
+            return Handle(out[0], lib.t3_comm_destroy, (parent,))
+
+        # The fields are passed so that what desc points to lives on, also when Ctrl-C has led out.
+        return cls._with(_waits.interruptible(lambda: device._call(join, fields), forget))
 
     @classmethod
     def from_all_gather(cls, device: Device, all_gather: AllGather, rank: int, ranks: int,
@@ -101,8 +105,12 @@ class Comm(Resource):
 
     @classmethod
     def _of(cls, pointer: Any, device: Device) -> Comm:
+        return cls._with(Handle(pointer, lib.t3_comm_destroy, (device._live(),)))
+
+    @classmethod
+    def _with(cls, handle: Handle) -> Comm:
         made = cls.__new__(cls)
-        made._handle = Handle(pointer, lib.t3_comm_destroy, (device._live(),))
+        made._handle = handle
         return made
 
     @property
@@ -117,21 +125,34 @@ class Comm(Resource):
         """Wait until all ranks have called it. After an error only close() is possible."""
         self._whole("barrier", lambda pointer, end: lib.t3_comm_barrier(pointer, end), timeout)
 
-    def _whole(self, what: str, call: Callable[[Any, int], int], timeout: float | None) -> None:
-        """A call that may not be repeated, out of which Ctrl-C leads nevertheless."""
+    def _whole(self, what: str, call: Callable[[Any, int], int | Handle],
+               timeout: float | None) -> Any:
+        """A call that may not be repeated, out of which Ctrl-C leads nevertheless.
+
+        call(pointer, deadline) returns an error number, or the handle of what it has made.
+        """
         if self._interrupted:
             raise errors.Error(errno.EINTR, "an earlier call was interrupted and still runs: only "
                                             "close() is possible")
         end = _waits.deadline(timeout)
         try:
-            result = _waits.interruptible(
-                lambda: self._call(lambda pointer: call(pointer, end)))
+            result = _waits.interruptible(lambda: self._outcome(call, end), forget)
         except BaseException:
             self._interrupted = True
             raise
-        if result:
+        if isinstance(result, Exception):
+            raise result
+        if result and not isinstance(result, Handle):
             raise errors.make(result, self._call(lambda pointer: string(
                 lib.t3_comm_error(pointer))), what)
+        return result
+
+    def _outcome(self, call: Callable[[Any, int], int | Handle], end: int) -> Any:
+        """What the call returns. Arguments that cffi refuses are no interruption."""
+        try:
+            return self._call(lambda pointer: call(pointer, end))
+        except Exception as error:  # pylint: disable=broad-except
+            return error  # _whole() raises it
 
     # --- plans
 
@@ -147,10 +168,13 @@ class Comm(Resource):
         from t3.plan import Plan, plan_desc  # pylint: disable=import-outside-toplevel
 
         desc, about = plan_desc(collective, shape, dtype, **options)
-        out = ffi.new("struct t3_plan **")
-        self._whole("plan", lambda pointer, end: lib.t3_plan_create(pointer, desc, end, out),
-                    timeout)
-        return Plan(out[0], self, about)
+        out, parent = ffi.new("struct t3_plan **"), self._live()
+
+        def create(pointer: Any, end: int) -> int | Handle:
+            result = lib.t3_plan_create(pointer, desc, end, out)
+            return result or Handle(out[0], lib.t3_plan_destroy, (parent,))
+
+        return Plan(self._whole("plan", create, timeout), about)
 
     # --- plain collectives
 
@@ -205,9 +229,15 @@ class Comm(Resource):
 
     def broadcast(self, data: Array, root: int = 0, dtype: DtypeLike | None = None,
                   timeout: float | None = None) -> Array:
-        """data of the root, into the data of the other ranks."""
-        kind = dtypes.dtype_of(data.dtype if dtype is None else dtype)
-        array = dtypes.output_array(data, kind, data.size, "data")
+        """data of the root, into the data of the other ranks, which is returned.
+
+        The root's is only read: it may be read-only or have gaps.
+        """
+        if self.rank == root:
+            array, kind = self._input(data, dtype)
+        else:
+            kind = dtypes.dtype_of(data.dtype if dtype is None else dtype)
+            array = dtypes.output_array(data, kind, data.size, "data")
         self._collective("broadcast", lambda pointer, end: lib.t3_broadcast(
             pointer, pointer_to(array), array.size, kind, root, end), timeout)
         return array
@@ -239,6 +269,12 @@ class Comm(Resource):
 def pointer_to(array: Array) -> Any:
     """Of its first byte. The caller keeps the array."""
     return ffi.cast("void *", dtypes.address(array)) if array.size else ffi.NULL
+
+
+def forget(made: Any) -> None:
+    """End what nobody waited for."""
+    if isinstance(made, Handle):
+        made.release()
 
 
 class Gather:

@@ -73,8 +73,8 @@ class Plan(Resource):
     only close() is possible.
     """
 
-    def __init__(self, pointer: Any, comm: Comm, about: About) -> None:
-        self._handle = Handle(pointer, lib.t3_plan_destroy, (comm._live(),))
+    def __init__(self, handle: Handle, about: About) -> None:
+        self._handle = handle
         self._about = about
         self._space: PlanSpace | None = None
 
@@ -90,7 +90,8 @@ class Plan(Resource):
         if result:
             sentences = [string(lib.t3_comm_error(handle.pointer)) for handle in handles]
             raise errors.make(result, next(filter(None, sentences), ""), "plans")
-        return [cls(out[index], comm, about) for index, comm in enumerate(comms)]
+        return [cls(Handle(out[index], lib.t3_plan_destroy, (comm,)), about)
+                for index, comm in enumerate(handles)]
 
     def close(self) -> None:
         """End the plan. Its memory goes when the last array of a result has gone."""
@@ -166,9 +167,9 @@ class Plan(Resource):
 
     def _check_tile(self, chunk: int, tile: int, array: Any) -> None:
         """C cannot see how long the array is."""
-        view, place = ffi.new("struct t3_view *"), ffi.new("struct t3_tile *")
-        self._check(self._call(lib.t3_plan_view, chunk, view), f"chunk {chunk}")
-        self._check(lib.t3_desc_tile(ffi.addressof(view, "desc"), tile, place), f"tile {tile}")
+        place = ffi.new("struct t3_tile *")
+        self._check(self._call(lib.t3_plan_tile, chunk, tile, place),
+                    f"tile {tile} of chunk {chunk}")
         shape = place.rows, place.row_bytes // array.itemsize
         if array.shape != shape and not (shape[0] == 1 and array.shape == shape[1:]):
             raise ValueError(f"tile {tile} of chunk {chunk} has {shape} elements, and the array "
