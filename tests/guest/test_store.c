@@ -267,6 +267,41 @@ static void test_unaligned_store_is_cut(void **state)
 	job_close(&job);
 }
 
+#ifdef __x86_64__
+static void put_x87_state(volatile unsigned char *at)
+{
+	asm volatile("fnsave (%0)"
+		     :
+		     : "r"(at)
+		     : "memory", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)",
+		       "st(7)");
+}
+
+/* An instruction with 23 stores, aligned ones first and misaligned ones later: each happens once. */
+static void test_many_stores_of_an_instruction(void **state)
+{
+	struct drm_t3_space_stats stats;
+	struct t3_segment_desc desc;
+	volatile unsigned char *at;
+	struct job job;
+
+	(void)state;
+	job_open(&job, 0);
+	job_desc(&desc, DRM_T3_U8, DRM_T3_OP_STORE);
+	desc.rows = desc.tile_rows = 1;
+	desc.row_bytes = desc.tile_row_bytes = desc.pitch = 112;
+	CHECK_EQ(t3_local_map(job.space, &desc), 0);
+	CHECK_EQ(t3_arm(job.space, 1), 0);
+	at = t3_space_aperture(job.space);
+	put_x87_state(at + 4); /* 108 bytes */
+	put32(at, 0);
+	CHECK_EQ(t3_wait(job.space, 1, 0, T3_DELIVERED, t3_deadline(10000000000)), 0);
+	CHECK_EQ(t3_segment_stats(job.space, 0, &stats), 0);
+	CHECK_EQ(stats.local_bytes, 112);
+	job_close(&job);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +314,9 @@ int main(void)
 		TEST(test_more_tiles_than_tracker_entries),
 		TEST(test_widths),
 		TEST(test_unaligned_store_is_cut),
+#ifdef __x86_64__
+		TEST(test_many_stores_of_an_instruction),
+#endif
 	};
 
 	return cmocka_run_group_tests_name("store", tests, NULL, NULL);

@@ -168,10 +168,10 @@ judge_under_lock() {
 # A store to a device leaves the translated block, is looked up and runs again as the last
 # instruction of a block of its own, and takes the big lock: nine tenths of what a tracked store
 # costs. Only a clock that counts instructions needs the first, and our device neither. A memory
-# region may have a function, direct_store, that a vCPU calls at once, without the lock, for a
-# naturally aligned store that stays in its page: one piece of 1, 2, 4 or 8 bytes, two of 16. All
-# other stores go as before. So no store that has gone to the function runs again, unless a later
-# store of the same instruction does, to another device.
+# region may have a function, direct_store, that a vCPU calls at once, without the lock. A store that
+# is misaligned, or has more than 8 bytes, is cut into the aligned pieces that the device would get
+# otherwise. So no store to such a region runs again, unless a later access of the same instruction
+# does: to another device, or to a page that is not mapped.
 qemu_direct_stores() {
 	local header=$1/include/exec/memory.h tlb=$1/accel/tcg/cputlb.c counts=exec/icount.h
 
@@ -180,23 +180,10 @@ qemu_direct_stores() {
 	# From 10.2 on icount_enabled() has a header of its own.
 	[ -e "$1/include/exec/icount.h" ] || counts=system/cpu-timers.h
 	insert_after "$tlb" '#include "exec/cputlb.h"' "#include \"$counts\""
-	replace_in "$tlb" 1 "static void do_st_1(CPUState *cpu, MMULookupPageData *p, uint8_t val," \
+	replace_in "$tlb" 1 "static uint64_t do_st_mmio_leN(CPUState *cpu, CPUTLBEntryFull *full," \
+		"static uint64_t do_st_mmio_locked_leN(CPUState *cpu, CPUTLBEntryFull *full,"
+	replace_in "$tlb" 1 "static uint64_t do_st16_mmio_leN(CPUState *cpu, CPUTLBEntryFull *full," \
 		"$(direct_store_functions)"
-	direct_store_of "$tlb" 1
-	direct_store_of "$tlb" 2
-	direct_store_of "$tlb" 4
-	direct_store_of "$tlb" 8
-	replace_in "$tlb" 1 "do_st16_mmio_leN(cpu, l.page[0].full, val, addr, 16, l.mmu_idx, ra);" \
-		"if (!st16_direct(cpu, l.page[0].full, val, addr, ra)) {
-                do_st16_mmio_leN(cpu, l.page[0].full, val, addr, 16, l.mmu_idx, ra);
-            }"
-}
-
-direct_store_of() {
-	replace_in "$1" 1 "do_st_mmio_leN(cpu, p->full, val, p->addr, $2, mmu_idx, ra);" \
-		"if (!st_direct(cpu, p->full, val, p->addr, $2, ra)) {
-            do_st_mmio_leN(cpu, p->full, val, p->addr, $2, mmu_idx, ra);
-        }"
 }
 
 direct_store_member() {
@@ -220,26 +207,54 @@ direct_store_functions() {
 		    return mr;
 		}
 
-		static bool st_direct(CPUState *cpu, const CPUTLBEntryFull *full, uint64_t val,
-		                      vaddr addr, unsigned size, uintptr_t ra)
+		/* At most 8 bytes. Returns those of @val_le that are left, as int_st_mmio_leN() does. */
+		static uint64_t st_direct(MemoryRegion *mr, const CPUTLBEntryFull *full,
+		                          uint64_t val_le, vaddr addr, unsigned size)
 		{
-		    MemoryRegion *mr = addr & (size - 1) ? NULL : direct_region(cpu, full, ra);
+		    hwaddr offset = (full->xlat_section & TARGET_PAGE_MASK) + addr;
+		    unsigned piece;
 
-		    if (!mr) {
-		        return false;
+		    do {
+		        piece = 1u << ctz32(size | (unsigned)offset | 8);
+		        mr->direct_store(mr->opaque, offset, extract64(val_le, 0, piece * 8), piece);
+		        val_le = piece < 8 ? val_le >> (piece * 8) : 0;
+		        offset += piece;
+		        size -= piece;
+		    } while (size);
+		    return val_le;
+		}
+
+		static uint64_t do_st_mmio_leN(CPUState *cpu, CPUTLBEntryFull *full,
+		                               uint64_t val_le, vaddr addr, int size,
+		                               int mmu_idx, uintptr_t ra)
+		{
+		    MemoryRegion *mr = direct_region(cpu, full, ra);
+
+		    if (mr) {
+		        return st_direct(mr, full, val_le, addr, size);
 		    }
-		    mr->direct_store(mr->opaque, (full->xlat_section & TARGET_PAGE_MASK) + addr, val, size);
-		    return true;
+		    return do_st_mmio_locked_leN(cpu, full, val_le, addr, size, mmu_idx, ra);
 		}
 
-		static bool st16_direct(CPUState *cpu, const CPUTLBEntryFull *full, Int128 val,
-		                        vaddr addr, uintptr_t ra)
+		static uint64_t do_st16_mmio_locked_leN(CPUState *cpu, CPUTLBEntryFull *full,
+		                                        Int128 val_le, vaddr addr, int size,
+		                                        int mmu_idx, uintptr_t ra);
+
+		/* More than 8 bytes. */
+		static uint64_t do_st16_mmio_leN(CPUState *cpu, CPUTLBEntryFull *full,
+		                                 Int128 val_le, vaddr addr, int size,
+		                                 int mmu_idx, uintptr_t ra)
 		{
-		    return st_direct(cpu, full, int128_getlo(val), addr, 8, ra) &&
-		           st_direct(cpu, full, int128_gethi(val), addr + 8, 8, ra);
+		    MemoryRegion *mr = direct_region(cpu, full, ra);
+
+		    if (mr) {
+		        st_direct(mr, full, int128_getlo(val_le), addr, 8);
+		        return st_direct(mr, full, int128_gethi(val_le), addr + 8, size - 8);
+		    }
+		    return do_st16_mmio_locked_leN(cpu, full, val_le, addr, size, mmu_idx, ra);
 		}
 
-		static void do_st_1(CPUState *cpu, MMULookupPageData *p, uint8_t val,
+		static uint64_t do_st16_mmio_locked_leN(CPUState *cpu, CPUTLBEntryFull *full,
 	C
 }
 
