@@ -31,15 +31,6 @@
 
 /* ------------------------------------------------------------------ events */
 
-/*
- * Alone with the core. Guest memory must not change while the machine is stopped, except by an
- * access.
- */
-static bool may_run(const T3Fabric *fabric)
-{
-	return fabric->events.running && runstate_is_running();
-}
-
 static void kick(void *opaque)
 {
 	T3Fabric *fabric = opaque;
@@ -103,11 +94,11 @@ static void run_in_main_loop(void *opaque)
 	object_ref(OBJECT(fabric));
 	begin_turn(&fabric->events);
 	t3_fabric_enter(fabric);
-	left = may_run(fabric) && t3_fabric_run(fabric->core, T3_BH_BUDGET);
+	left = fabric->events.running && t3_fabric_run(fabric->core, T3_BH_BUDGET);
 	t3_fabric_leave(fabric);
 	if (left)
 		go_on(&fabric->events);
-	if (runstate_is_running())
+	if (fabric->events.running)
 		t3_fabric_deliver(fabric);
 	object_unref(OBJECT(fabric));
 }
@@ -157,7 +148,7 @@ typedef struct Turn {
 static bool run_events(T3Fabric *fabric, Turn *turn)
 {
 	uint32_t rest = turn->budget - MIN(turn->budget, T3_SLICE);
-	bool left = turn->guest || may_run(fabric);
+	bool left = turn->guest || fabric->events.running;
 
 	turn->awaited = false;
 	turn->stalled = false;
@@ -251,7 +242,7 @@ static void deliver(void *opaque)
 {
 	T3Fabric *fabric = opaque;
 
-	if (runstate_is_running())
+	if (fabric->events.running)
 		t3_fabric_deliver(fabric);
 }
 
@@ -264,6 +255,12 @@ void t3_events_deliver_later(T3Fabric *fabric)
 
 /* ------------------------------------------------------------- start, stop */
 
+/*
+ * Guest memory must not change while the machine is stopped, except by an access. QEMU's runstate
+ * says "stopped" before the last vCPU is: one may still wait in a store for another node, which
+ * needs events. When this is called all vCPUs are paused. It is not called for sleep (S3), in which
+ * the machine is not stopped.
+ */
 static void machine_changed(void *opaque, bool running, RunState state)
 {
 	T3Fabric *fabric = opaque;
@@ -301,7 +298,7 @@ void t3_events_start(T3Fabric *fabric)
 
 	if (events->threads)
 		events->workers = t3_workers_new(events->threads);
-	events->running = runstate_is_running();
+	events->running = runstate_is_live(runstate_get());
 	if (events->thread) {
 		AioContext *context = iothread_get_aio_context(events->thread);
 

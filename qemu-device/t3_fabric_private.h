@@ -20,7 +20,7 @@ typedef struct T3Events {
 	QEMUTimer *pause; /* without one: the main loop releases the big lock */
 	int64_t turn;	  /* host time at which the work without a pause began */
 	bool going_on;	  /* the bottom half scheduled itself */
-	bool running;	  /* the machine runs; changes between enter and leave */
+	bool running;	  /* the machine runs or sleeps; changes between enter and leave */
 	bool access;	  /* within one, which runs its events itself */
 	bool idle;	  /* no event was pending before it */
 	uint32_t threads; /* workers=: more threads, for slices of GEMMs; only with `thread` */

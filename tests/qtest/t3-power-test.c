@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * T3 qtests: when the function may not write to memory (D3hot, bus master off,
- * slot without power) it does no DMA, and its messages wait.
+ * slot without power) it does no DMA, and its messages wait. And when the machine sleeps.
  */
 #include "qemu/osdep.h"
 #include "hw/pci/pci_regs.h"
@@ -271,6 +271,40 @@ static void test_one_vector(void)
 	vm_end(vm);
 }
 
+/* ------------------------------------------------------------------- sleep */
+
+#define LPC_PMBASE    0x40 /* configuration space of the ICH9 LPC bridge */
+#define LPC_ACPI_CTRL 0x44
+#define LPC_ACPI_EN   0x80
+#define PM_BASE	      0x600
+#define PM1_CNT	      (PM_BASE + 4)
+#define PM1_SLEEP_S3  (1 << 13 | 1 << 10)
+
+/* S3, as the guest's kernel asks for it. The firmware of these tests has not set up the ports. */
+static void sleep_machine(struct t3_vm *vm)
+{
+	QPCIDevice lpc = { .bus = vm->bus, .devfn = QPCI_DEVFN(0x1f, 0) };
+
+	qpci_config_writel(&lpc, LPC_PMBASE, PM_BASE | 1);
+	qpci_config_writeb(&lpc, LPC_ACPI_CTRL, LPC_ACPI_EN);
+	qtest_outw(vm->qts, PM1_CNT, PM1_SLEEP_S3);
+	qtest_qmp_eventwait(vm->qts, "SUSPEND");
+}
+
+/* No processor runs, but the machine has not stopped: the links' timers go on, and so do events. */
+static void test_sleep(void)
+{
+	struct t3_vm *vm = vm_start(RING, "");
+	struct t3_test_ring ring = ring_open(vm, RING_BIG);
+
+	ring_arm(&ring, 1);
+	ring_load(&ring, 1);
+	sleep_machine(vm);
+	ring_fire(&ring, 0);
+	g_assert_true(chunk_arrives(&ring, 5000));
+	vm_end(vm);
+}
+
 void add_power_tests(void)
 {
 	qtest_add_func("/t3/power/closed", test_closed);
@@ -284,4 +318,5 @@ void add_power_tests(void)
 	qtest_add_func("/t3/power/held-reset", test_held_reset);
 	qtest_add_func("/t3/power/held-disabled", test_held_disabled);
 	qtest_add_func("/t3/power/one-vector", test_one_vector);
+	qtest_add_func("/t3/power/sleep", test_sleep);
 }
