@@ -293,6 +293,8 @@ MUTANTS = [
     Mutant("store-waits-for-tiles", "unit", "qemu-device/core/space/pump.c",
            "t3_link_free_slots(link) <= T3_LINK_RESERVE + link->wanted)",
            "t3_link_free_slots(link) <= T3_LINK_RESERVE)"),
+    Mutant("far-store-waits-for-tiles", "unit", "qemu-device/core/space/block.c",
+           "			reserve_far(segment);\n", ""),
     Mutant("work-after-fault", "unit", "qemu-device/core/space/fault.c",
            "		t3_block_drop_all(space->sorted[i]);", "		;"),
     Mutant("block-start", "unit", "qemu-device/core/space/block.c",

@@ -207,10 +207,10 @@ uint64_t t3_dev_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size
 void t3_dev_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
 /*
  * For a fabric of several nodes, before a store: must it wait for another node's response? Then the
- * host tries again after t3_peer_input() or t3_peer_tick(). A store that does not wait faults its
- * space. It ends, because the link gives up.
+ * host tries again after t3_peer_input() or t3_peer_tick(), and stores when it need not: slots are
+ * reserved for it. A store that does not wait faults its space. It ends, because the link gives up.
  */
-bool t3_dev_aperture_waits(const struct t3_dev *dev, uint64_t offset, uint32_t size);
+bool t3_dev_aperture_waits(struct t3_dev *dev, uint64_t offset, uint32_t size);
 /*
  * A store that changes nothing but memory and counts of this device, as most of a producer's do. It
  * completes no tile, raises no interrupt and leaves no event. `lane` is 0 .. T3_LANES - 1, and best

@@ -6,6 +6,7 @@
  */
 #include "gang.h"
 #include "nodes.h"
+#include "queue.h"
 #include "ring.h"
 #include "seeds.h"
 
@@ -248,6 +249,225 @@ static void a_short_stop_is_no_fault(void **state)
 	host_free(host);
 }
 
+/* ----------------------------------------------------------- stores that wait */
+
+/* On rank 0, with targets of the same number on rank 1, of another node. */
+#define BACKLOG	 1u
+#define MANY	 2u	/* its segment 0 has many routes to the rank, segment 1 has one */
+#define ONE	 0x400u /* where segment 1 begins */
+#define ROUTES	 17u
+#define ROWS	 400u /* of the backlog: a packet each */
+#define ROW	 64u
+#define SOURCE	 0x300000u
+#define SLOTS	 64u /* of the link */
+#define RESPONSE 24u /* bytes of its frame */
+
+struct crowd {
+	struct host *host;
+	struct host_dev *a, *b;
+	struct queue q;
+	uint32_t most; /* slots that the backlog takes */
+};
+
+static struct t3_cmd_seg_map backlog(uint32_t kind)
+{
+	struct t3_cmd_seg_map map = host_segment(BACKLOG, 0, kind, T3_OP_ADD, T3_DTYPE_I32);
+
+	map.rows = map.tile_rows = ROWS;
+	map.row_bytes = map.pitch = map.tile_row_bytes = ROW;
+	return map;
+}
+
+static void open_backlog(struct crowd *c, uint32_t kind)
+{
+	struct t3_cmd_seg_map map = backlog(kind), local = backlog(T3_SEG_LOCAL);
+	struct t3_cmd_seg_staging staging = { BACKLOG, 0, SOURCE, ROWS * ROW, 1, 0 };
+
+	host_space(c->a, BACKLOG);
+	host_space(c->b, BACKLOG);
+	host_connect(c->a, c->b, BACKLOG);
+	host_map(c->b, &local);
+	host_map(c->a, &map);
+	assert_int_equal(host_command(c->a, T3_CMD_SEG_STAGING, &staging, sizeof(staging)),
+			 T3_ADMIN_OK);
+}
+
+static void map_many(struct crowd *c, uint32_t segment, uint32_t routes)
+{
+	struct t3_cmd_seg_map map =
+		host_segment(MANY, segment, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	struct t3_cmd_seg_map local =
+		host_segment(MANY, segment, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+
+	map.routes = (1u << routes) - 1;
+	local.updates = routes;
+	host_map(c->a, &map);
+	host_map(c->b, &local);
+}
+
+static void open_many(struct crowd *c)
+{
+	uint32_t r;
+
+	host_space(c->a, MANY);
+	host_space(c->b, MANY);
+	for (r = 0; r < ROUTES; r++) {
+		host_route(c->a, MANY, r, c->b, MANY, r);
+		host_import(c->b, MANY, r, c->a, MANY, HOST_NONE64);
+	}
+	map_many(c, 0, ROUTES);
+	map_many(c, 1, 1);
+}
+
+static void run_events(const struct crowd *c)
+{
+	while (t3_fabric_run(nodes_fabric(c->host, 0), 1000))
+		;
+}
+
+static uint32_t unanswered(const struct crowd *c)
+{
+	struct t3_link_info info;
+
+	assert_true(t3_fabric_link_info(nodes_fabric(c->host, 0), 0, 1, &info));
+	return info.unanswered;
+}
+
+static bool backlog_lasts(struct crowd *c)
+{
+	struct t3_cmd_seg_stats stats = host_stats(c->a, BACKLOG, 0);
+
+	return stats.link_bytes < ROWS * (ROW + sizeof(struct t3_packet));
+}
+
+/* By a queue into a REMOTE segment, or by a tile of a DMA segment. */
+static void send_backlog(struct crowd *c, bool by_queue)
+{
+	struct t3_descriptor copy = queue_copy(0, SOURCE, ROWS * ROW);
+
+	if (by_queue) {
+		copy.dst_kind = T3_LOC_SPACE;
+		copy.space = BACKLOG;
+		copy.generation = host_query(c->a, BACKLOG).generation;
+		queue_submit(&c->q, &copy);
+	} else {
+		host_tile(c->a, BACKLOG, 0, 0, 0);
+	}
+	run_events(c);
+}
+
+/* The link is as full as the backlog makes it. No response has come. */
+static struct crowd crowd_new(bool by_queue)
+{
+	struct crowd c = { .host = connected(2, 2, 1), .most = SLOTS - (by_queue ? 8 : 16) };
+
+	c.a = &c.host->dev[0];
+	c.b = &c.host->dev[1];
+	c.q = queue_new(c.a, 0, 0);
+	open_backlog(&c, by_queue ? T3_SEG_REMOTE : T3_SEG_DMA);
+	open_many(&c);
+	host_arm(c.b, BACKLOG, 1);
+	host_arm(c.b, MANY, 1);
+	host_arm(c.a, BACKLOG, 1);
+	host_arm(c.a, MANY, 1);
+	nodes_settle(c.host);
+	send_backlog(&c, by_queue);
+	assert_int_equal(unanswered(&c), c.most);
+	nodes_piece(c.host, RESPONSE); /* one at a time, so that others take each slot first */
+	return c;
+}
+
+static bool store_waits(const struct crowd *c, uint32_t offset)
+{
+	return t3_dev_aperture_waits(c->a->dev, MANY * HOST_SPACE_SIZE + offset, 4);
+}
+
+static void step(struct crowd *c)
+{
+	assert_true(nodes_step(c->host));
+	run_events(c);
+	assert_true(backlog_lasts(c));
+}
+
+/* The backlog takes all slots again that it may, and ends. */
+static void crowd_end(struct crowd *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < 1000 && unanswered(c) != c->most; i++)
+		step(c);
+	for (i = 0; i < 20; i++)
+		step(c);
+	assert_int_equal(unanswered(c), c->most);
+	nodes_settle(c->host);
+	host_expect(c->a, BACKLOG, T3_SPACE_COMPLETE, 1);
+	assert_int_equal(host_counter(c->a, T3_COUNTER_FAULTS), 0);
+	host_free(c->host);
+}
+
+static void tiles_and_queues_leave_slots(bool by_queue)
+{
+	struct crowd c = crowd_new(by_queue);
+	uint32_t at;
+
+	for (at = 0; at < 16; at += 4) {
+		assert_true(store_waits(&c, at));
+		while (store_waits(&c, at))
+			step(&c);
+		host_store(c.a, MANY, at, 3, 4);
+		run_events(&c);
+	}
+	crowd_end(&c);
+}
+
+static void tiles_and_queues_leave_slots_to_a_store_that_waits(void **state)
+{
+	(void)state;
+	tiles_and_queues_leave_slots(false);
+	tiles_and_queues_leave_slots(true);
+}
+
+/* Its slots would be taken one by one, as they become free. */
+static void a_store_lets_one_that_needs_more_go_first(void **state)
+{
+	struct crowd c = crowd_new(false);
+	uint32_t i;
+
+	(void)state;
+	assert_false(store_waits(&c, ONE));
+	while (store_waits(&c, 0)) {
+		assert_true(store_waits(&c, ONE));
+		step(&c);
+	}
+	host_store(c.a, MANY, ONE, 3, 4); /* before the other one looks again */
+	for (i = 0; i < 40; i++)
+		step(&c);
+	assert_false(store_waits(&c, 0));
+	host_store(c.a, MANY, 0, 3, 4);
+	run_events(&c);
+	crowd_end(&c);
+}
+
+/* It will be refused. Until it looks again, and that may be never, others have the slots. */
+static void a_reset_ends_the_wait(bool by_queue)
+{
+	struct crowd c = crowd_new(by_queue);
+
+	assert_true(store_waits(&c, 0));
+	while (unanswered(&c) > SLOTS - ROUTES - 8)
+		step(&c);
+	host_space_command(c.a, T3_CMD_SPACE_RESET, MANY);
+	assert_false(store_waits(&c, 0));
+	crowd_end(&c);
+}
+
+static void a_store_that_cannot_be_made_leaves_its_slots(void **state)
+{
+	(void)state;
+	a_reset_ends_the_wait(false);
+	a_reset_ends_the_wait(true);
+}
+
 /* ------------------------------------------------------------- lost devices */
 
 static void a_reset_is_told_to_other_nodes(void **state)
@@ -405,6 +625,9 @@ int main(void)
 		SEEDS_TEST(a_cut_connection_ends_the_job),
 		SEEDS_TEST(a_stopped_node_ends_the_job),
 		cmocka_unit_test(a_short_stop_is_no_fault),
+		cmocka_unit_test(tiles_and_queues_leave_slots_to_a_store_that_waits),
+		cmocka_unit_test(a_store_lets_one_that_needs_more_go_first),
+		cmocka_unit_test(a_store_that_cannot_be_made_leaves_its_slots),
 		cmocka_unit_test(a_reset_is_told_to_other_nodes),
 		cmocka_unit_test(a_cut_connection_ends_who_waits),
 		cmocka_unit_test(a_space_after_the_reset_is_spared),

@@ -164,7 +164,7 @@ bool t3_dev_aperture_store(struct t3_dev *dev, uint32_t lane, uint64_t offset, u
 }
 
 /* Every tracked store uses this, so the recording path is a separate function. */
-bool t3_dev_aperture_waits(const struct t3_dev *dev, uint64_t offset, uint32_t size)
+bool t3_dev_aperture_waits(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
 	return dev->fabric && dev->fabric->config.remote && t3_aperture_waits(dev, offset, size);
 }

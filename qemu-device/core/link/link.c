@@ -216,6 +216,7 @@ void t3_link_drop_all(struct t3_link *link)
 	begin_incarnation(link);
 	link->resp_count = 0;
 	link->busy = 0;
+	link->wanted = 0;
 }
 
 /* Back to the initial state, except for the packets that wait for the link. */

@@ -129,7 +129,7 @@ struct t3_link {
 	struct t3_receiver receiver;
 	uint32_t resp_head, resp_count;
 	bool engine_waits; /* queues of the source wait for a slot */
-	uint32_t wanted;   /* slots that a store of the CPU waits for; set only within its call */
+	uint32_t wanted;   /* slots that a CPU's store waits for; if far, also between calls */
 	uint32_t held;	   /* t3_held of packet `deliver` */
 	struct t3_link_injection injected;
 	struct t3_share share; /* of the source's clients, in bytes */

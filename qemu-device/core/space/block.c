@@ -62,7 +62,7 @@ static void end_block(struct t3_segment *segment)
 	segment->cur_route = segment->routes ? (uint32_t)__builtin_ctz(segment->routes) : 0;
 }
 
-/* Drops all ready blocks, and the block that is partly sent. */
+/* Drops all ready blocks, and the block that is partly sent. A store that waits will be refused. */
 void t3_block_drop_all(struct t3_segment *segment)
 {
 	segment->ready_head = segment->ready_tail = T3_TILE_NONE;
@@ -70,6 +70,7 @@ void t3_block_drop_all(struct t3_segment *segment)
 	if (segment->queued)
 		remove_work(link_of(segment), segment);
 	end_block(segment);
+	t3_block_end_wait(segment);
 }
 
 bool t3_block_push(struct t3_segment *segment, uint32_t tile, uint32_t slot)
@@ -224,19 +225,63 @@ uint32_t t3_block_room(const struct t3_segment *segment)
 	return room;
 }
 
-bool t3_block_far_full(const struct t3_segment *segment)
+/* ----------------------------------------------------- waiting for other nodes */
+
+/* A store that needs fewer slots than one that waits, waits, too. Otherwise it would always be first. */
+static bool far_is_short(const struct t3_link *link, uint32_t slots)
+{
+	return link->far &&
+	       t3_link_free_slots(link) < (slots > link->wanted ? slots : link->wanted);
+}
+
+static void reserve_far(const struct t3_segment *segment)
 {
 	uint32_t left;
 
 	for (left = segment->routes; left; left &= left - 1) {
 		uint32_t route = (uint32_t)__builtin_ctz(left);
-		const struct t3_link *link = segment->space->route[route].link;
+		struct t3_link *link = segment->space->route[route].link;
+		uint32_t slots = t3_block_routes_on_link(segment, route);
 
-		if (link->far && t3_link_free_slots(link) < t3_block_routes_on_link(segment, route))
+		if (link->far && slots > link->wanted)
+			link->wanted = slots;
+	}
+}
+
+bool t3_block_far_waits(const struct t3_segment *segment)
+{
+	uint32_t left;
+
+	for (left = segment->routes; left; left &= left - 1) {
+		uint32_t route = (uint32_t)__builtin_ctz(left);
+
+		if (far_is_short(segment->space->route[route].link,
+				 t3_block_routes_on_link(segment, route))) {
+			reserve_far(segment);
 			return true;
+		}
 	}
 	return false;
 }
+
+/* A larger reservation belongs to another store. One that needs no more reserves again when it looks. */
+void t3_block_end_wait(const struct t3_segment *segment)
+{
+	uint32_t left;
+
+	for (left = segment->kind == T3_SEG_REMOTE ? segment->routes : 0; left; left &= left - 1) {
+		uint32_t route = (uint32_t)__builtin_ctz(left);
+		struct t3_link *link = segment->space->route[route].link;
+
+		if (!link->far || !link->wanted ||
+		    link->wanted > t3_block_routes_on_link(segment, route))
+			continue;
+		link->wanted = 0;
+		t3_pump_kick(link);
+	}
+}
+
+/* ------------------------------------------------------ waiting within a store */
 
 /* Reserves slots for a waiting store of the CPU, so that tiles and queues do not take them. */
 static void set_wanted(const struct t3_segment *segment, bool wanted)
@@ -278,6 +323,8 @@ void t3_block_make_room(const struct t3_segment *segment)
 		;
 	set_wanted(segment, false);
 }
+
+/* ------------------------------------------------------------------ updates */
 
 void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, const void *payload,
 		     uint32_t bytes)

@@ -283,7 +283,7 @@ uint64_t t3_doorbell_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
  */
 uint64_t t3_aperture_read(struct t3_dev *dev, uint64_t offset, uint32_t size);
 void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size);
-bool t3_aperture_waits(const struct t3_dev *dev, uint64_t offset, uint32_t size);
+bool t3_aperture_waits(struct t3_dev *dev, uint64_t offset, uint32_t size);
 struct t3_store {
 	struct t3_segment *segment;
 	uint64_t offset; /* in the space */

@@ -157,7 +157,12 @@ void t3_pump_response(struct t3_link *link, const struct t3_packet *packet, uint
 uint32_t t3_block_room(const struct t3_segment *segment);
 /* Runs pending events until there is room. The space's state may change. */
 void t3_block_make_room(const struct t3_segment *segment);
-bool t3_block_far_full(const struct t3_segment *segment); /* only another node can make room */
+/*
+ * Must a store wait until another node makes room? Then slots are reserved for it, so that tiles and
+ * queues do not take them. They are until it has stored, or cannot any more.
+ */
+bool t3_block_far_waits(const struct t3_segment *segment);
+void t3_block_end_wait(const struct t3_segment *segment);
 /* Sends an update on every route. The caller has checked t3_block_room(). */
 void t3_block_update(struct t3_segment *segment, uint32_t row, uint32_t col, const void *payload,
 		     uint32_t bytes);

@@ -157,16 +157,6 @@ static void space_store(struct t3_space *space, uint64_t offset, uint64_t value,
 		t3_store_commit(&store, &value);
 }
 
-/*
- * The links of a REMOTE store are full only if events are pending. They run now, as if they
- * had run before the store. The space's state may change.
- */
-static void make_room(const struct t3_segment *segment)
-{
-	if (segment && segment->kind == T3_SEG_REMOTE)
-		t3_block_make_room(segment);
-}
-
 /* A store to a space that is not ARMED. */
 static void refuse(struct t3_space *space, uint64_t offset)
 {
@@ -183,17 +173,31 @@ static void refuse(struct t3_space *space, uint64_t offset)
 	}
 }
 
-static void write_space(struct t3_space *space, uint64_t offset, uint64_t value, uint32_t size)
+static void write_state(struct t3_space *space, uint64_t offset, uint64_t value, uint32_t size)
 {
-	if (space->state == T3_SPACE_ARMED)
-		make_room(t3_segment_at(space, offset));
 	if (space->state == T3_SPACE_ARMED)
 		space_store(space, offset, value, size);
 	else
 		refuse(space, offset);
 }
 
-bool t3_aperture_waits(const struct t3_dev *dev, uint64_t offset, uint32_t size)
+/*
+ * The links of a REMOTE store are full only if events are pending. They run now, as if they
+ * had run before the store. The space's state may change.
+ */
+static void write_space(struct t3_space *space, uint64_t offset, uint64_t value, uint32_t size)
+{
+	const struct t3_segment *segment = t3_segment_at(space, offset);
+	bool remote = segment && segment->kind == T3_SEG_REMOTE;
+
+	if (remote && space->state == T3_SPACE_ARMED)
+		t3_block_make_room(segment);
+	write_state(space, offset, value, size);
+	if (remote)
+		t3_block_end_wait(segment);
+}
+
+bool t3_aperture_waits(struct t3_dev *dev, uint64_t offset, uint32_t size)
 {
 	struct t3_space *space = t3_space_at(dev, offset, size);
 	const struct t3_segment *segment;
@@ -201,7 +205,7 @@ bool t3_aperture_waits(const struct t3_dev *dev, uint64_t offset, uint32_t size)
 	if (!space || space->state != T3_SPACE_ARMED)
 		return false;
 	segment = t3_segment_at(space, offset - space->aperture);
-	return segment && segment->kind == T3_SEG_REMOTE && t3_block_far_full(segment);
+	return segment && segment->kind == T3_SEG_REMOTE && t3_block_far_waits(segment);
 }
 
 void t3_aperture_write(struct t3_dev *dev, uint64_t offset, uint64_t value, uint32_t size)

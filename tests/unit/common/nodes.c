@@ -19,7 +19,7 @@ struct pipe {
 struct nodes {
 	uint32_t count;
 	uint64_t random;
-	size_t bound;
+	size_t bound, piece;
 	uint64_t now; /* ns of real time */
 	struct t3_fabric *fabric[T3_MAX_NODES];
 	bool stopped[T3_MAX_NODES];
@@ -101,7 +101,7 @@ static void close_for(struct host *host, uint32_t node, uint32_t peer, const cha
 static void deliver(struct pipe *pipe)
 {
 	struct nodes *nodes = pipe->host->nodes;
-	size_t most = host_below(&nodes->random, 4) ? 4000 : 12;
+	size_t most = host_below(&nodes->random, 4) ? nodes->piece : 12;
 	size_t part = 1 + host_below(&nodes->random, (uint32_t)most);
 	uint8_t *data;
 
@@ -253,6 +253,11 @@ void nodes_bound(struct host *host, size_t bytes)
 	host->nodes->bound = bytes;
 }
 
+void nodes_piece(struct host *host, size_t bytes)
+{
+	host->nodes->piece = bytes;
+}
+
 /* --------------------------------------------------------------------- look */
 
 struct t3_fabric *nodes_fabric(struct host *host, uint32_t rank)
@@ -352,6 +357,7 @@ struct host *nodes_new(const struct host_config *config, uint32_t count, uint64_
 	host->nodes->count = count;
 	host->nodes->random = seed * 0x9e3779b97f4a7c15ull + 1;
 	host->nodes->bound = PIPE / 2;
+	host->nodes->piece = 4000;
 	for (i = 0; i < count; i++)
 		add_fabric(host, i);
 	for_pairs(host->nodes, a, b)

@@ -36,6 +36,8 @@ void nodes_cut(struct host *host, uint32_t a, uint32_t b);
 void nodes_stop(struct host *host, uint32_t node, bool stopped);
 /* All of them lose frames that may be lost when so many bytes are under way. */
 void nodes_bound(struct host *host, size_t bytes);
+/* At most so many bytes arrive at once. */
+void nodes_piece(struct host *host, size_t bytes);
 
 struct t3_fabric *nodes_fabric(struct host *host, uint32_t rank);
 struct t3_peer *nodes_peer(struct host *host, uint32_t node, uint32_t peer);
