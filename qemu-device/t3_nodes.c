@@ -295,15 +295,23 @@ T3Nodes *t3_nodes_start(T3Fabric *fabric, const T3NodesConfig *config, Error **e
 	return nodes;
 }
 
+/* A tick uses the peers. After the first wait none sets the timer, after the second none runs. */
+static void stop_ticks(T3Nodes *nodes)
+{
+	qatomic_set(&nodes->stop, true);
+	t3_events_wait(nodes->fabric);
+	timer_del(nodes->tick);
+	t3_events_wait(nodes->fabric);
+	timer_free(nodes->tick);
+}
+
 void t3_nodes_stop(T3Nodes *nodes)
 {
 	uint32_t i;
 
 	if (!nodes)
 		return;
-	qatomic_set(&nodes->stop, true);
-	t3_events_wait(nodes->fabric);
-	timer_free(nodes->tick);
+	stop_ticks(nodes);
 	t3_listener_stop(nodes->listener);
 	for (i = 0; i < nodes->count; i++)
 		if (nodes->peers[i])
