@@ -423,6 +423,7 @@ static void fabric_finalize(Object *obj)
 	if (fabric->core)
 		t3_fabric_free(fabric->core);
 	t3_events_free(fabric);
+	t3_nodes_free(fabric->nodes);
 	t3_lock_destroy(&fabric->lock);
 }
 

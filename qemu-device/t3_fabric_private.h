@@ -42,7 +42,7 @@ struct T3Fabric {
 	T3Record *record;
 	T3Events events;
 	T3Migration *migration;
-	T3Nodes *nodes; /* NULL: all ranks are here */
+	T3Nodes *nodes; /* NULL: all ranks are here; else as long as the fabric lives */
 	T3FabricPort *ports[T3_MAX_RANKS];
 	uint32_t attached; /* bit mask of ranks */
 	uint32_t raised;   /* bit mask of ranks with vectors to be sent; atomic */

@@ -24,6 +24,7 @@ struct T3Nodes {
 	T3Secrets secrets;
 	bool stop; /* atomic */
 
+	/* For stores that wait, which may be in t3_nodes_wait() when all else has ended. */
 	QemuMutex mutex;
 	QemuCond woken;
 	unsigned turn; /* guarded by mutex; read without it */
@@ -305,20 +306,33 @@ static void stop_ticks(T3Nodes *nodes)
 	timer_free(nodes->tick);
 }
 
-void t3_nodes_stop(T3Nodes *nodes)
+static void stop_peers(T3Nodes *nodes)
 {
 	uint32_t i;
 
-	if (!nodes)
-		return;
-	stop_ticks(nodes);
-	t3_listener_stop(nodes->listener);
 	for (i = 0; i < nodes->count; i++)
 		if (nodes->peers[i])
 			t3_peer_stop(nodes->peers[i]);
+	memset(nodes->peers, 0, sizeof(nodes->peers));
+}
+
+/* A start that failed has called it already when the fabric is deleted. */
+void t3_nodes_stop(T3Nodes *nodes)
+{
+	if (!nodes || qatomic_read(&nodes->stop))
+		return;
+	stop_ticks(nodes);
+	t3_listener_stop(nodes->listener);
+	stop_peers(nodes);
 	t3_secrets_drop(&nodes->secrets);
 	migrate_del_blocker(&nodes->blocker);
-	nodes->fabric->nodes = NULL;
+	t3_nodes_woken(nodes);
+}
+
+void t3_nodes_free(T3Nodes *nodes)
+{
+	if (!nodes)
+		return;
 	qemu_cond_destroy(&nodes->woken);
 	qemu_mutex_destroy(&nodes->mutex);
 	g_free(nodes);

@@ -30,8 +30,13 @@ uint64_t t3_nodes_fabric_id(const T3NodesConfig *config);
 
 /* After the core's fabric and its thread. NULL with an error. */
 T3Nodes *t3_nodes_start(T3Fabric *fabric, const T3NodesConfig *config, Error **errp);
-/* Afterwards no thread of it runs, and the core's peers are gone. NULL is allowed. */
+/*
+ * Afterwards no thread of it runs, and the core's peers are gone. A vCPU of a removed device may still
+ * be in t3_nodes_wait(). NULL is allowed.
+ */
 void t3_nodes_stop(T3Nodes *nodes);
+/* When no vCPU can have the fabric any more. NULL is allowed. */
+void t3_nodes_free(T3Nodes *nodes);
 /* The machine runs again, or no longer. A machine that is stopped is silent to the other nodes. */
 void t3_nodes_changed(T3Nodes *nodes);
 /*

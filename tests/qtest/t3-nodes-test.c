@@ -5,6 +5,7 @@
 #include "qemu/sockets.h"
 #include "qobject/qdict.h"
 #include "qobject/qjson.h"
+#include "qobject/qlist.h"
 #include "t3-test.h"
 
 static void set_running(struct t3_vm *vm, bool running)
@@ -138,6 +139,26 @@ static void test_stopped_node(void)
 	place_free(&place);
 }
 
+/* ----------------------------------------------------------------- deletion */
+
+/* A removed device keeps its fabric, which has no connections any more. */
+static void test_deleted(void)
+{
+	struct t3_test_place place = place_new();
+	struct t3_vm *vm = node_start(&place, 0);
+	QDict *response;
+
+	dev_take_out(vm, 0);
+	qtest_qmp_assert_success(vm->qts,
+				 "{ 'execute': 'object-del', 'arguments': { 'id': 'f0' } }");
+	response = qtest_qmp(vm->qts, "{ 'execute': 'qom-get', 'arguments': { 'path': "
+				      "'/machine/peripheral/d0/fabric', 'property': 'status' } }");
+	g_assert_true(qlist_empty(qdict_get_qlist(qdict_get_qdict(response, "return"), "nodes")));
+	qobject_unref(response);
+	vm_end(vm);
+	place_free(&place);
+}
+
 /* ---------------------------------------------------------------- strangers */
 
 /* They send nothing sensible, or nothing, and the nodes work. */
@@ -233,6 +254,7 @@ void add_nodes_tests(void)
 	qtest_add_func("/t3/nodes/shared-memory", test_shared);
 	qtest_add_func("/t3/nodes/lost-node", test_lost_node);
 	qtest_add_func("/t3/nodes/stopped-node", test_stopped_node);
+	qtest_add_func("/t3/nodes/deleted", test_deleted);
 	qtest_add_func("/t3/nodes/strangers", test_strangers);
 	qtest_add_func("/t3/nodes/no-migration", test_no_migration);
 }
