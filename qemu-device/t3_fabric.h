@@ -47,8 +47,8 @@ void t3_fabric_leave(T3Fabric *fabric);
 /*
  * An access to BARs: enter and leave, then some of the events that it caused, and interrupts. NULL:
  * the port is detached. `waits`: the guest's processor waits for what the access returns. Without
- * the big lock, only if t3_port_has_thread(), and in an RCU read-side critical section, as a vCPU
- * runs its code. The fabric lives until that ends, even if the device leaves it meanwhile.
+ * the big lock, only if t3_port_has_thread(), and in an RCU read-side critical section. The fabric
+ * lives until that ends, even if the device leaves it meanwhile.
  */
 bool t3_port_has_thread(const T3FabricPort *port);
 T3Fabric *t3_port_enter(const T3FabricPort *port);
@@ -61,7 +61,7 @@ void t3_port_leave(T3Fabric *fabric, bool waits);
 unsigned t3_port_turn(T3Fabric *fabric);
 void t3_port_wait(T3Fabric *fabric, unsigned turn);
 
-/* t3_dev_aperture_store(), by a vCPU without any lock. False: use t3_dev_aperture_write(). */
+/* t3_dev_aperture_store(), by a vCPU without lock and RCU. False: use t3_dev_aperture_write(). */
 bool t3_port_store(T3FabricPort *port, uint64_t offset, uint64_t value, uint32_t size);
 
 /* Do events run in a thread, without the big lock? */

@@ -2,6 +2,7 @@
 /* The BARs: their memory regions. SPEC.md section 1. The core implements the accesses. */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
+#include "qemu/rcu.h"
 #include "migration/vmstate.h"
 #include "t3_pci.h"
 
@@ -72,12 +73,13 @@ static void aperture_write(void *opaque, hwaddr addr, uint64_t value, unsigned s
 
 /*
  * A vCPU's stores, which need not run a second time. The big lock is taken only where the fabric
- * has no thread.
+ * has no thread. A locked instruction runs outside of cpu_exec(), so RCU is not held yet.
  */
 static void regs_store(void *opaque, hwaddr addr, uint64_t value, unsigned size)
 {
 	T3State *s = opaque;
 
+	RCU_READ_LOCK_GUARD();
 	if (t3_port_has_thread(&s->port)) {
 		regs_write(s, addr, value, size);
 	} else {
@@ -92,6 +94,7 @@ static void aperture_store(void *opaque, hwaddr addr, uint64_t value, unsigned s
 
 	if (t3_port_store(&s->port, addr, value, size))
 		return;
+	RCU_READ_LOCK_GUARD();
 	if (t3_port_has_thread(&s->port)) {
 		aperture_write(s, addr, value, size);
 	} else {

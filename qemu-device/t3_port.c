@@ -80,11 +80,15 @@ void t3_fabric_leave(T3Fabric *fabric)
 
 /* ------------------------------------------------------------------ stores */
 
-/* False: it stays closed for long. */
-static bool wait_until_open(const T3FabricPort *port, T3Fabric *fabric)
+/* False: it stays closed for long, or the port has no fabric. */
+static bool wait_until_open(const T3FabricPort *port)
 {
+	RCU_READ_LOCK_GUARD();
+	T3Fabric *fabric = qatomic_rcu_read(&port->fabric);
 	int i;
 
+	if (!fabric)
+		return false;
 	qatomic_inc(&fabric->stores_wait);
 	for (i = 0; i < T3_STORE_SPINS && qatomic_read(&port->closed); i++)
 		cpu_relax();
@@ -117,27 +121,31 @@ bool t3_port_store(T3FabricPort *port, uint64_t offset, uint64_t value, uint32_t
 	uint32_t lane = t3_lane_of_vcpu();
 	int result;
 
-	while ((result = try_store(port, lane, offset, value, size)) == STORE_CLOSED) {
-		T3Fabric *fabric = qatomic_rcu_read(&port->fabric);
-
-		if (!fabric || !wait_until_open(port, fabric))
-			break;
-	}
+	do {
+		result = try_store(port, lane, offset, value, size);
+	} while (result == STORE_CLOSED && wait_until_open(port));
 	return result == STORE_DONE;
 }
 
 /* ---------------------------------------------------------------- accesses */
 
+/* The big lock or RCU keeps it. */
+static T3Fabric *fabric_of(const T3FabricPort *port)
+{
+	g_assert(bql_locked() || get_ptr_rcu_reader()->depth);
+	return qatomic_rcu_read(&port->fabric);
+}
+
 bool t3_port_has_thread(const T3FabricPort *port)
 {
-	T3Fabric *fabric = qatomic_rcu_read(&port->fabric);
+	T3Fabric *fabric = fabric_of(port);
 
 	return fabric && fabric->events.thread;
 }
 
 T3Fabric *t3_port_enter(const T3FabricPort *port)
 {
-	T3Fabric *fabric = qatomic_rcu_read(&port->fabric);
+	T3Fabric *fabric = fabric_of(port);
 
 	if (!fabric)
 		return NULL;

@@ -300,6 +300,35 @@ static void test_many_stores_of_an_instruction(void **state)
 	CHECK_EQ(stats.local_bytes, 112);
 	job_close(&job);
 }
+
+/*
+ * An instruction with a lock prefix reads and stores, which is legal and makes no sense. The emulator
+ * runs it in another way than all other code.
+ */
+static void test_locked_add(void **state)
+{
+	struct t3_segment_desc desc;
+	volatile uint32_t *at;
+	struct job job;
+	uint32_t i;
+
+	(void)state;
+	job_open(&job, 0);
+	job_desc(&desc, DRM_T3_I32, DRM_T3_OP_ADD);
+	desc.init = DRM_T3_INIT_KEEP;
+	desc.rows = desc.tile_rows = 1;
+	desc.row_bytes = desc.tile_row_bytes = desc.pitch = 4 * UPDATES;
+	CHECK_EQ(t3_local_map(job.space, &desc), 0);
+	memset(job.memory, 0, JOB_SIZE);
+	CHECK_EQ(t3_arm(job.space, 1), 0);
+	at = t3_space_aperture(job.space);
+	for (i = 0; i < UPDATES; i++)
+		__asm__ volatile("lock addl %1, %0" : "+m"(at[i]) : "r"(i + 5));
+	job_check(&job, &desc, 1);
+	for (i = 0; i < UPDATES; i++)
+		CHECK_EQ(((uint32_t *)job.memory)[i], i + 5);
+	job_close(&job);
+}
 #endif
 
 int main(void)
@@ -316,6 +345,7 @@ int main(void)
 		TEST(test_unaligned_store_is_cut),
 #ifdef __x86_64__
 		TEST(test_many_stores_of_an_instruction),
+		TEST(test_locked_add),
 #endif
 	};
 
