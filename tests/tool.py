@@ -1048,7 +1048,7 @@ GUEST = [
     ("status -d", SLEEPER + "t3 status -d 2" + ENDED, check_status_one),
     ("status, idle", "t3 status", check_idle),
     ("status, unprivileged", "su user -c 't3 status'", check_unprivileged),
-    ("top, unprivileged", "t3 gemm-rs --iters 9 >/tmp/out & sleep 0.5; su user -c "
+    ("top, unprivileged", "t3 gemm-rs --shape 64x64x64 --iters 200 >/tmp/out & sleep 0.5; su user -c "
      "'t3 top --once --interval 0.1'; s=$?; wait; exit $s", ends(0, "4 devices")),
     ("top", SLEEPER + "t3 top --once --interval 0.2" + ENDED, check_top),
     ("top --json", "t3 gemm-rs --ranks 4 --shape 64x64x64 --iters 20000 --timeout 30 >/tmp/out & "
@@ -1138,9 +1138,9 @@ ALONE = ["--ranks", "4", "--qemu-arg=-device",
 ID = "$(t3 list --json | grep -m 1 fabric_id | cut -d '\"' -f 4)"
 FABRICS = [
     ("fabric, not chosen", "t3 gemm-rs", ends(1, "several fabrics have a device of that rank", "--fabric")),
-    ("fabric by index", "t3 gemm-rs --fabric 2 --timed --json", ends(0, '"pass": true', '"devices": 4')),
-    ("fabric by number", f"t3 gemm-rs --fabric {ID}", ends(0, "PASS")),
-    ("fabric by the environment", f"T3_FABRIC={ID} t3 gemm-rs --timed", ends(0, "PASS", "on 4 devices")),
+    ("fabric by index", "t3 gemm-rs --fabric 2 --shape 64x64x64 --timed --json", ends(0, '"pass": true', '"devices": 4')),
+    ("fabric by number", f"t3 gemm-rs --fabric {ID} --shape 64x64x64", ends(0, "PASS")),
+    ("fabric by the environment", f"T3_FABRIC={ID} t3 gemm-rs --shape 64x64x64 --timed", ends(0, "PASS", "on 4 devices")),
     ("fabric of one", "t3 gemm-rs --fabric 4 --ranks 2", ends(1, "FAIL")),
     ("fabric, no such index", "t3 gemm-rs --fabric 5", ends(1, "there is no device 5")),
     ("fabric, no such number", "t3 gemm-rs --fabric 0x123", ends(1, "there is no fabric 0x123")),
@@ -1149,7 +1149,7 @@ FABRICS = [
     ("fabric, launch", f"test $(t3 launch --fabric 0 -n 1 -- sh -c 'echo $T3_FABRIC') = {ID} && echo same",
      ends(0, "same")),
     ("fabric, launch of none", "t3 launch --fabric 0x123 -n 1 -- true", ends(125, "no fabric 0x123")),
-    ("fabric, launch of gemm", "t3 launch --fabric 0 -n 1 -- t3 gemm-rs", ends(0, "PASS")),
+    ("fabric, launch of gemm", "t3 launch --fabric 0 -n 1 -- t3 gemm-rs --shape 64x64x64", ends(0, "PASS")),
     ("fabric, sim", "t3 sim --hidden 512 --tokens 512 --tp 4 --sublayer op --config t3 --device "
      "--every-device --fabric 3", ends(0, "4 devices")),
     ("fabric, sim of a message", "t3 sim --message 1M --tp 4 --collective all-gather --device "
