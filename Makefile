@@ -394,7 +394,7 @@ conformance: build tests-image
 model: $(TRACED) | deps
 	@$(RUN) $(STAGE)check.py model
 loop: build tests-image
-	@$(RUN) $(STAGE)check.py loop
+	@$(RUN) $(STAGE)check.py loop stuck
 examples: build $K/mpi.img $(MPI_TESTS)
 	@$(RUN) $(STAGE)check.py examples
 

@@ -156,6 +156,7 @@ static void test_refill(struct conf *c, unsigned row)
 static void test_largest_tile(struct conf *c, unsigned row)
 {
 	struct t3_cmd_seg_staging staging = { .slot_stride = T3_MAX_TILE_BYTES, .slots = 1 };
+	static uint32_t tile[T3_MAX_TILE_BYTES / 4], got[T3_MAX_TILE_BYTES / 4];
 	struct t3_cmd_seg_map segment;
 	struct conf_space s;
 
@@ -168,13 +169,15 @@ static void test_largest_tile(struct conf *c, unsigned row)
 	staging.space = s.args.space;
 	staging.address = s.args.buffer + T3_MAX_TILE_BYTES;
 	ADMIN(c, s.dev, T3_CMD_SEG_STAGING, &staging);
-	for (uint64_t at = 0; at < T3_MAX_TILE_BYTES; at += 4)
-		conf_buffer_write(&s, T3_MAX_TILE_BYTES + at, 4, at * 0x9e3779b1);
+	for (uint32_t i = 0; i < T3_MAX_TILE_BYTES / 4; i++)
+		tile[i] = i * 0x9e3779b1;
+	conf_put(s.dev->memory + staging.address, tile, sizeof(tile));
 	conf_arm(&s, 1);
 	conf_tile(&s, 0, 0, 0);
 	conf_wait_state(c, &s, T3_SPACE_COMPLETE, 1);
-	for (uint64_t at = 0; at < T3_MAX_TILE_BYTES; at += 4)
-		CHECK_EQUAL(c, "element", conf_buffer(&s, at, 4), (uint32_t)(at * 0x9e3779b1));
+	conf_get(s.dev->memory + s.args.buffer, got, sizeof(got));
+	for (uint32_t i = 0; i < T3_MAX_TILE_BYTES / 4; i++)
+		CHECK_EQUAL(c, "element", got[i], tile[i]);
 }
 
 /* A REMOTE segment's tile is read when it is sent, and then consumed. Nothing is kept here. */
