@@ -127,7 +127,7 @@ MARKS = [("qapi_fabric", "qapi/qom.json", "'struct': 'T3FabricProperties'"),
          ("qemu_without_cxl", "hw/cxl/cxl-host-stubs.c", "cxl_fmws_get_all_sorted(void) { return NULL"),
          ("qemu_tlb_sections", "accel/tcg/cputlb.c", "full->section = section;"),
          ("qemu_code_protection", "accel/tcg/tb-maint.c", "page_protect_code(pd, paddr)"),
-         ("qemu_direct_stores", "accel/tcg/cputlb.c", "static uint64_t st_direct(")]
+         ("qemu_direct_stores", "accel/tcg/cputlb.c", "static uint64_t st_pieces(")]
 
 
 def series(entry):

@@ -207,26 +207,45 @@ direct_store_functions() {
 		    return mr;
 		}
 
-		/* At most 8 bytes. Returns those of @val_le that are left, as int_st_mmio_leN() does. */
-		static uint64_t st_direct(MemoryRegion *mr, const CPUTLBEntryFull *full,
-		                          uint64_t val_le, vaddr addr, unsigned size)
+		/* Bytes of a store that are left after a piece. */
+		static inline uint64_t st_rest(uint64_t val_le, unsigned piece)
 		{
-		    hwaddr offset = (full->xlat_section & TARGET_PAGE_MASK) + addr;
+		    return piece < 8 ? val_le >> (piece * 8) : 0;
+		}
+
+		static uint64_t st_pieces(MemoryRegion *mr, hwaddr offset, uint64_t val_le,
+		                          unsigned size)
+		{
 		    unsigned piece;
 
 		    do {
 		        piece = 1u << ctz32(size | (unsigned)offset | 8);
 		        mr->direct_store(mr->opaque, offset, extract64(val_le, 0, piece * 8), piece);
-		        val_le = piece < 8 ? val_le >> (piece * 8) : 0;
+		        val_le = st_rest(val_le, piece);
 		        offset += piece;
 		        size -= piece;
 		    } while (size);
 		    return val_le;
 		}
 
-		static uint64_t do_st_mmio_leN(CPUState *cpu, CPUTLBEntryFull *full,
-		                               uint64_t val_le, vaddr addr, int size,
-		                               int mmu_idx, uintptr_t ra)
+		/* At most 8 bytes. Returns those of @val_le that are left, as int_st_mmio_leN() does. */
+		static inline QEMU_ALWAYS_INLINE
+		uint64_t st_direct(MemoryRegion *mr, const CPUTLBEntryFull *full,
+		                   uint64_t val_le, vaddr addr, unsigned size)
+		{
+		    hwaddr offset = (full->xlat_section & TARGET_PAGE_MASK) + addr;
+
+		    if (unlikely((size | offset) & (size - 1))) {
+		        return st_pieces(mr, offset, val_le, size);
+		    }
+		    mr->direct_store(mr->opaque, offset, extract64(val_le, 0, size * 8), size);
+		    return st_rest(val_le, size);
+		}
+
+		static inline QEMU_ALWAYS_INLINE
+		uint64_t do_st_mmio_leN(CPUState *cpu, CPUTLBEntryFull *full,
+		                        uint64_t val_le, vaddr addr, int size,
+		                        int mmu_idx, uintptr_t ra)
 		{
 		    MemoryRegion *mr = direct_region(cpu, full, ra);
 
