@@ -97,6 +97,9 @@ static bool t3_admin_configures(enum t3_admin_opcode opcode)
 	case T3_CMD_TILE_QUERY:
 	case T3_CMD_ROUTE_SET:
 	case T3_CMD_ROUTE_CLEAR:
+	case T3_CMD_ROUTE_CLAIM:
+	case T3_CMD_ROUTE_QUERY:
+	case T3_CMD_KEY_SET:
 	case T3_CMD_IMPORT_SET:
 	case T3_CMD_IMPORT_CLEAR:
 	case T3_CMD_QUEUE_CREATE:

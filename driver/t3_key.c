@@ -113,18 +113,21 @@ static int t3_key_set(const struct t3_grant *grant, struct drm_t3_key *key)
 static int t3_key_export_locked(struct t3_space *owner, struct t3_grant *grant,
 				struct drm_t3_key_export *args)
 {
+	struct drm_t3_key key;
 	int ret;
 
 	lockdep_assert_held(&t3_topology_lock);
 	ret = t3_grant_attach(grant, owner);
 	if (ret)
 		return ret;
-	ret = t3_key_set(grant, &args->key);
+	ret = t3_key_set(grant, &key);
 	if (ret) {
 		t3_grant_detach(grant);
 		return ret;
 	}
 	grant->programmed = true;
+	args->key = key;
+	memzero_explicit(&key, sizeof(key));
 	args->grant = grant->handle;
 	return 0;
 }

@@ -84,6 +84,7 @@ static void t3_gate_test_no_wait(struct kunit *test)
 {
 	static const enum t3_admin_opcode opcodes[] = {
 		T3_CMD_QUEUE_CREATE, T3_CMD_QUEUE_DESTROY, T3_CMD_SPACE_CREATE, T3_CMD_SPACE_QUERY,
+		T3_CMD_KEY_SET,	     T3_CMD_ROUTE_CLAIM,   T3_CMD_ROUTE_QUERY,
 	};
 	struct t3_device *tdev = t3_gate_test_device(test);
 	u32 words[T3_MAILBOX_SIZE / 4] = {}, i;

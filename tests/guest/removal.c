@@ -153,6 +153,18 @@ static void make_queue(int fd)
 	}
 }
 
+/* Nothing is written to the argument of a call that fails. */
+static void export_key(int fd, uint32_t space)
+{
+	static const struct drm_t3_key none;
+	struct drm_t3_key_export arg = { .space = space, .segment_mask = 1, .op_mask = 1 };
+	int ret = call(fd, DRM_IOCTL_T3_KEY_EXPORT, &arg);
+
+	CHECK(ret == 0 || ret == -EIO || ret == -ENODEV);
+	if (ret)
+		CHECK(memcmp(&arg.key, &none, sizeof(none)) == 0);
+}
+
 /* Makes calls on the device while it is removed, until it is. */
 static void *configure_here(void *arg)
 {
@@ -168,6 +180,7 @@ static void *configure_here(void *arg)
 			segment.space = made.space;
 			ret = call(u->raw.fd, DRM_IOCTL_T3_SEGMENT_MAP, &segment);
 			CHECK(ret == 0 || ret == -EIO || ret == -ENODEV);
+			export_key(u->raw.fd, made.space);
 			ret = space_destroy(u->raw.fd, made.space);
 		}
 	} while (!ret || ret == -EIO);
