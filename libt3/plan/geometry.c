@@ -148,6 +148,9 @@ void t3_layout_cut(const struct t3_plan_desc *d, uint32_t chunks, struct t3_layo
 		l->tile_row_bytes = l->row_bytes;
 	if (!d->tile_rows && d->collective != T3_ALL_TO_ALL && l->tile_row_bytes < usual_tile(l))
 		rows = usual_tile(l) / l->tile_row_bytes;
+	/* Tiles with more rows cannot be staged. */
+	if (!d->tile_rows && rows > DRM_T3_STAGED_ROWS_MAX)
+		rows = DRM_T3_STAGED_ROWS_MAX;
 	l->tile_rows = rows;
 }
 

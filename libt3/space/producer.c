@@ -91,11 +91,12 @@ static int stage_in_own(struct t3_producer *p, struct t3_device *dev)
 static int choose_path(struct t3_producer *p, struct t3_device *dev,
 		       const struct t3_producer_desc *desc)
 {
-	bool cheap = stores_of_a_tile(&p->view.desc) <= T3_PATH_AUTO_STORES;
+	bool store = stores_of_a_tile(&p->view.desc) <= T3_PATH_AUTO_STORES ||
+		     p->view.desc.tile_rows > DRM_T3_STAGED_ROWS_MAX;
 	int ret;
 
 	p->path = T3_PATH_STORE;
-	if (desc->path == T3_PATH_STORE || (desc->path == T3_PATH_AUTO && cheap))
+	if (desc->path == T3_PATH_STORE || (desc->path == T3_PATH_AUTO && store))
 		return 0;
 	ret = desc->staging ? stage_in(p, desc->staging, desc->staging_offset)
 			    : stage_in_own(p, dev);

@@ -161,6 +161,23 @@ static const struct refused refused[] = {
 };
 #pragma GCC diagnostic pop
 
+/* Tiles with more rows have no staging. */
+static void default_tiles_can_be_staged(void **state)
+{
+	const struct t3_plan_desc narrow = {
+		.collective = T3_ALL_GATHER,
+		.algorithm = T3_ALGORITHM_RING,
+		.count = 32768,
+		.dtype = DRM_T3_U8,
+		.columns = 1,
+	};
+	const char *why;
+
+	(void)state;
+	assert_int_equal(t3_layout_make(&narrow, 0, 4, NULL, &layouts[0], &why), 0);
+	assert_int_equal(layouts[0].tile_rows, DRM_T3_STAGED_ROWS_MAX);
+}
+
 static void wrong_arguments(void **state)
 {
 	const char *why;
@@ -197,9 +214,13 @@ static void limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(layouts_fit_each_other), cmocka_unit_test(long_arrays_are_cut),
-		cmocka_unit_test(chunks_are_the_whole),	  cmocka_unit_test(order_of_production),
-		cmocka_unit_test(wrong_arguments),	  cmocka_unit_test(limits),
+		cmocka_unit_test(layouts_fit_each_other),
+		cmocka_unit_test(long_arrays_are_cut),
+		cmocka_unit_test(chunks_are_the_whole),
+		cmocka_unit_test(order_of_production),
+		cmocka_unit_test(default_tiles_can_be_staged),
+		cmocka_unit_test(wrong_arguments),
+		cmocka_unit_test(limits),
 		cmocka_unit_test(default_tiles),
 	};
 

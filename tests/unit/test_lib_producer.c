@@ -546,6 +546,11 @@ static void auto_counts_stores(void **state)
 	assert_int_equal(chosen(&d), T3_PATH_STORE);
 	d.tile_rows = 7;
 	assert_int_equal(chosen(&d), T3_PATH_DOORBELL);
+	/* So many rows cannot be staged. */
+	d = make(DRM_T3_U8, DRM_T3_STAGED_ROWS_MAX + 1, 1, 0, DRM_T3_STAGED_ROWS_MAX, 1);
+	assert_int_equal(chosen(&d), T3_PATH_DOORBELL);
+	d.tile_rows++;
+	assert_int_equal(chosen(&d), T3_PATH_STORE);
 }
 
 static void auto_takes_stores_where_it_must(void **state)
