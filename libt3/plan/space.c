@@ -69,6 +69,20 @@ static int make_layout(struct t3_plan *plan, const char **why)
 	return t3_layout_make(&plan->desc, comm->rank, comm->ranks, comm->node, &plan->layout, why);
 }
 
+/* Ranks of different places have different layouts, and all must choose alike. */
+static bool fits_all(struct t3_plan *plan)
+{
+	const struct t3_comm *comm = plan->comm;
+	const char *why;
+	uint32_t r;
+
+	for (r = 0; r < comm->ranks; r++)
+		if (t3_layout_make(&plan->desc, r, comm->ranks, comm->node, &plan->layout, &why) ==
+		    -EFBIG)
+			return false;
+	return true;
+}
+
 int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc)
 {
 	struct t3_comm *comm = plan->comm;
@@ -76,14 +90,12 @@ int t3_plan_describe(struct t3_plan *plan, const struct t3_plan_desc *desc)
 	int ret;
 
 	plan->desc = *desc;
-	if (desc->algorithm == T3_ALGORITHM_AUTO)
+	if (desc->algorithm == T3_ALGORITHM_AUTO) {
 		plan->desc.algorithm = choose(comm, desc);
-	ret = make_layout(plan, &why);
-	if (ret == -EFBIG && plan->desc.algorithm != desc->algorithm &&
-	    plan->desc.algorithm == T3_ALGORITHM_HIERARCHICAL) {
-		plan->desc.algorithm = T3_ALGORITHM_DIRECT; /* which has smaller chunks */
-		ret = make_layout(plan, &why);
+		if (plan->desc.algorithm == T3_ALGORITHM_HIERARCHICAL && !fits_all(plan))
+			plan->desc.algorithm = T3_ALGORITHM_DIRECT; /* which has smaller chunks */
 	}
+	ret = make_layout(plan, &why);
 	if (ret)
 		return t3_comm_fail(comm, ret, "%s", why);
 	return check_links(comm, plan->desc.algorithm);

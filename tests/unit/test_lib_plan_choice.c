@@ -80,6 +80,27 @@ static void auto_takes_what_fits(void **state)
 	assert_int_equal(describe(T3_ALL_REDUCE, T3_ALGORITHM_AUTO, 2 * count), -EFBIG);
 }
 
+/* Of the ranks only those of the middle node have too many tiles. */
+static void auto_takes_what_fits_all_ranks(void **state)
+{
+	struct t3_plan_desc desc = {
+		.collective = T3_ALL_REDUCE,
+		.count = 500000,
+		.dtype = DRM_T3_F32,
+		.op = DRM_T3_OP_ADD,
+		.tile_columns = 1,
+	};
+	uint32_t rank;
+
+	(void)state;
+	for (rank = 0; rank < 6; rank++) {
+		place(FULL, "001122");
+		comm.rank = rank;
+		assert_int_equal(t3_plan_describe(&plan, &desc), 0);
+		assert_int_equal(plan.desc.algorithm, T3_ALGORITHM_DIRECT);
+	}
+}
+
 static void refused(const char *nodes, uint32_t topology, int error, const char *why)
 {
 	place(topology, nodes);
@@ -135,6 +156,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(auto_follows_the_nodes),
 		cmocka_unit_test(auto_takes_what_fits),
+		cmocka_unit_test(auto_takes_what_fits_all_ranks),
 		cmocka_unit_test(what_does_not_fit_is_refused),
 		cmocka_unit_test(who_is_awaited_on_other_nodes),
 	};
