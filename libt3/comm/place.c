@@ -52,6 +52,16 @@ static void remove_socket(const struct meeting *m, uint32_t rank)
 	unlinkat(m->dir_fd, name, 0);
 }
 
+/* Return whether the name is that of a socket. What else a user has there is not ours. */
+static bool is_socket(const struct meeting *m, uint32_t rank)
+{
+	char name[sizeof("rank-4294967295")];
+	struct stat status;
+
+	snprintf(name, sizeof(name), "rank-%u", rank);
+	return !fstatat(m->dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) && S_ISSOCK(status.st_mode);
+}
+
 int comm_open_socket(struct t3_comm *comm, int *fd)
 {
 	*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -117,6 +127,11 @@ static int take_place(struct meeting *m)
 	ret = bind(m->listener, (const struct sockaddr *)at, sizeof(*at));
 
 	if (ret && errno == EADDRINUSE) {
+		if (!is_socket(m, rank))
+			return t3_comm_fail(
+				m->comm, -EEXIST,
+				"%s/rank-%u is no socket, and its name is wanted for one", m->dir,
+				rank);
 		if (answers(at))
 			return t3_comm_fail(m->comm, -EEXIST,
 					    "rank %u is taken: a process listens at %s/rank-%u",

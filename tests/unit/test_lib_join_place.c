@@ -2,6 +2,7 @@
 /* libt3: the directory in which ranks meet, and an attacker who exchanges it after the check. */
 #include "test_lib_fabric.h"
 #include "test_lib_folder.h"
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -129,6 +130,22 @@ static void ranks_meet_in_the_checked_directory(void **state)
 	assert_int_equal(count_entries(judged), 2);
 }
 
+/* A user's own file is not taken for what a killed rank has left. */
+static void an_ordinary_file_stays(void **state)
+{
+	char path[128], text[200];
+	struct member m;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/rank-0", dir);
+	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	snprintf(text, sizeof(text), "%s/rank-0 is no socket, and its name is wanted for one", dir);
+	begin(&m, 0, dir, in_ms(20000));
+	end(&m, -EEXIST, text);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(unlink(path), 0);
+}
+
 /* The rank removes a stale file, and its own at the end, but no file of the other directory. */
 static void nothing_of_the_other_directory_is_touched(void **state)
 {
@@ -189,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(ranks_meet_in_the_checked_directory),
+		TEST(an_ordinary_file_stays),
 		TEST(nothing_of_the_other_directory_is_touched),
 		TEST(a_symbolic_link_is_no_directory),
 		TEST(a_path_may_be_long),
