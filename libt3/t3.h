@@ -613,9 +613,9 @@ struct t3_timed_desc {
  * run with equal args at the head of a queue. Submit all of them before you wait, each with a
  * result buffer of its own. When one never comes, the others end after the driver's job_timeout_ms.
  * Errors: -EINVAL: a struct is outside its buffer, not aligned or over a page's end, or the two
- * overlap. -EOPNOTSUPP: the fabric was made without timed=on, or a buffer is device memory. -EBUSY,
- * -EMFILE: as above. The job itself ends with, by t3_fence_wait(): -EINVAL: the args. -ENOMEM.
- * -ECANCELED: another rank has left the run. -ETIME ("Timed runs" in t3_accel.h).
+ * overlap. -EOPNOTSUPP: the fabric was made without timed=on, or a buffer is device memory or not
+ * of this device. -EBUSY, -EMFILE: as above. The job itself ends with, by t3_fence_wait(): -EINVAL:
+ * the args. -ENOMEM. -ECANCELED: another rank has left the run. -ETIME ("Timed runs" in t3_accel.h).
  */
 T3_API int t3_queue_timed(struct t3_queue *queue, const struct t3_timed_desc *desc, int *fence);
 

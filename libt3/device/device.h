@@ -44,6 +44,9 @@ int t3_ioctl(int fd, unsigned long request, void *arg);
 /* Map size bytes of the node at offset. *ptr is NULL on failure. */
 int t3_map_node(int fd, uint64_t offset, uint64_t size, int prot, void **ptr);
 
+/* Return whether a queue is of the device that has this descriptor. A handle means nothing to another. */
+bool t3_queue_is_of(const struct t3_queue *queue, int fd);
+
 /* Return whether QEMU's TCG emulates this processor. */
 bool t3_cpu_emulated(void);
 

@@ -15,6 +15,11 @@ struct t3_queue {
 	uint32_t handle;
 };
 
+bool t3_queue_is_of(const struct t3_queue *queue, int fd)
+{
+	return queue->fd == fd;
+}
+
 int t3_queue_create(struct t3_device *dev, uint32_t priority, struct t3_queue **out)
 {
 	struct drm_t3_queue_create arg = { .priority = priority };
@@ -148,12 +153,16 @@ int t3_fence_wait(int fence, int64_t deadline_ns)
 {
 	struct pollfd file = { .fd = fence, .events = POLLIN };
 	struct timespec left;
-	int ready;
+	int ready, ret;
 
 	if (fence < 0)
 		return -EINVAL;
 	if (deadline_ns < 0)
 		deadline_ns = 0;
+	/* A poll of another kind of file may never end. */
+	ret = fence_status(fence);
+	if (ret != -ETIMEDOUT)
+		return ret;
 	do {
 		ready = ppoll(&file, 1, time_left(deadline_ns, &left), NULL);
 	} while (ready < 0 && errno == EINTR);

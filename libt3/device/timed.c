@@ -69,6 +69,8 @@ int t3_queue_timed(struct t3_queue *queue, const struct t3_timed_desc *desc, int
 
 	if (!queue || !desc || !desc->args || !desc->result)
 		return -EINVAL;
+	if (!t3_queue_is_of(queue, desc->args->fd) || !t3_queue_is_of(queue, desc->result->fd))
+		return -EOPNOTSUPP;
 	timed.args.handle = t3_buffer_handle(desc->args);
 	timed.args.offset = desc->args_offset;
 	timed.result.handle = t3_buffer_handle(desc->result);

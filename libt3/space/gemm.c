@@ -65,6 +65,14 @@ static struct drm_t3_gemm gemm_of(const struct t3_gemm_desc *desc)
 	return gemm;
 }
 
+/* Another device's handle may be a number that this one has, too. */
+static bool is_of_queue(const struct t3_queue *queue, const struct t3_gemm_desc *desc)
+{
+	return t3_queue_is_of(queue, desc->a.buffer->fd) &&
+	       t3_queue_is_of(queue, desc->b.buffer->fd) &&
+	       t3_queue_is_of(queue, desc->space ? desc->space->fd : desc->c.buffer->fd);
+}
+
 int t3_queue_gemm(struct t3_queue *queue, const struct t3_gemm_desc *desc, int *fence)
 {
 	const struct t3_hooks *hooks;
@@ -72,6 +80,8 @@ int t3_queue_gemm(struct t3_queue *queue, const struct t3_gemm_desc *desc, int *
 
 	if (!queue || !desc || !desc_valid(desc))
 		return -EINVAL;
+	if (!is_of_queue(queue, desc))
+		return -EOPNOTSUPP;
 	hooks = desc->space ? t3_hooks_of(desc->space) : NULL;
 	if (hooks)
 		hooks->job(desc->space);

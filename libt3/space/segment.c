@@ -117,6 +117,8 @@ int t3_staging_bind(struct t3_space *space, uint32_t segment, struct t3_buffer *
 
 	if (!space || segment >= T3_SEGMENTS || slots > T3_SLOTS || !buffer != !slots)
 		return -EINVAL;
+	if (buffer && buffer->fd != space->fd)
+		return -EOPNOTSUPP;
 	arg.space = space->handle;
 	arg.bo_handle = buffer ? buffer->handle : 0;
 	ret = t3_ioctl(space->fd, DRM_IOCTL_T3_SEGMENT_STAGING, &arg);

@@ -2,6 +2,8 @@
 /* libt3: its ioctls, field by field, and the calls that it refuses itself. */
 #include "test_lib_kernel.h"
 
+#include "device/device.h"
+
 /* ------------------------------------------------------------------- devices */
 
 static void open_checks_the_driver(void **state)
@@ -271,6 +273,7 @@ static void bad_segments_do_not_reach_the_kernel(void **state)
 static void staging(void **state)
 {
 	const struct drm_t3_segment_staging *a = ASKED(drm_t3_segment_staging);
+	struct t3_buffer other = *buffer;
 
 	(void)state;
 	assert_int_equal(t3_staging_bind(space, 5, buffer, 64, 512, 3), 0);
@@ -287,6 +290,8 @@ static void staging(void **state)
 	assert_int_equal(t3_staging_bind(space, 5, buffer, 0, 8, 5), -EINVAL);
 	assert_int_equal(t3_staging_bind(space, 64, buffer, 0, 8, 1), -EINVAL);
 	assert_int_equal(t3_staging_bind(NULL, 5, buffer, 0, 8, 1), -EINVAL);
+	other.fd++;
+	assert_int_equal(t3_staging_bind(space, 5, &other, 64, 512, 3), -EOPNOTSUPP);
 }
 
 static void aperture_views_stay_inside(void **state)

@@ -2,6 +2,8 @@
 /* libt3's queues: the ioctl of a product, and the results of a fence. */
 #include "test_lib_kernel.h"
 
+#include "space/private.h"
+
 #include <poll.h>
 #include <sys/syscall.h>
 
@@ -191,6 +193,37 @@ static void refuses(void **state)
 	expect_invalid(&x);
 }
 
+static void expect_foreign(const struct t3_gemm_desc *bad)
+{
+	unsigned int calls = kernel.calls;
+
+	assert_int_equal(t3_queue_gemm(queue, bad, NULL), -EOPNOTSUPP);
+	assert_int_equal(kernel.calls, calls);
+}
+
+/* Their handles may be those of other things of the queue's device. */
+static void what_another_device_has_is_refused(void **state)
+{
+	struct t3_buffer other = *buffer;
+	struct t3_space foreign = *space;
+	struct t3_gemm_desc x = product();
+
+	(void)state;
+	other.fd++;
+	foreign.fd++;
+	x.a.buffer = &other;
+	expect_foreign(&x);
+	x = product();
+	x.b.buffer = &other;
+	expect_foreign(&x);
+	x = product();
+	x.c.buffer = &other;
+	expect_foreign(&x);
+	x.c.buffer = NULL;
+	x.space = &foreign;
+	expect_foreign(&x);
+}
+
 /* The struct goes to the driver as it is, as far as its size says. */
 static void takes_any_command(void **state)
 {
@@ -232,6 +265,19 @@ static void fences(void **state)
 	close(fence);
 	assert_int_equal(t3_fence_wait(fence, 0), -EBADF);
 	assert_int_equal(t3_fence_wait(-1, 0), -EINVAL);
+}
+
+/* A poll of another kind of file could last for ever. */
+static void what_is_no_fence_is_not_waited_for(void **state)
+{
+	int other = dup(kernel.node);
+
+	(void)state;
+	sleeps = false;
+	kernel.error = ENOTTY;
+	assert_int_equal(t3_fence_wait(other, INT64_MAX), -EINVAL);
+	sleeps = true;
+	close(other);
 }
 
 /* The kernel is asked to wait up to the deadline, in seconds and nanoseconds. */
@@ -285,7 +331,9 @@ int main(void)
 		QUEUE_TEST(zeros),
 		QUEUE_TEST(into_a_space),
 		QUEUE_TEST(refuses),
+		QUEUE_TEST(what_another_device_has_is_refused),
 		QUEUE_TEST(fences),
+		QUEUE_TEST(what_is_no_fence_is_not_waited_for),
 		QUEUE_TEST(errors),
 		QUEUE_TEST(takes_any_command),
 		QUEUE_TEST(a_fence_is_waited_for_up_to_its_deadline),

@@ -2,6 +2,8 @@
 /* libt3's timed runs: their ioctls, and that their default machine is the model's. */
 #include "test_lib_kernel.h"
 
+#include "device/device.h"
+
 #include <strings.h>
 
 #include "timed/timed_params.c" /* the model's table; libt3 includes nothing else of the model */
@@ -50,6 +52,7 @@ static void asks_for_each_field(void **state)
 static void refuses(void **state)
 {
 	struct t3_timed_desc x = run_in(buffer, buffer);
+	struct t3_buffer other = *buffer;
 	unsigned int calls = kernel.calls;
 
 	(void)state;
@@ -59,6 +62,11 @@ static void refuses(void **state)
 	assert_int_equal(t3_queue_timed(queue, &x, NULL), -EINVAL);
 	x = run_in(buffer, NULL);
 	assert_int_equal(t3_queue_timed(queue, &x, NULL), -EINVAL);
+	other.fd++;
+	x = run_in(&other, buffer);
+	assert_int_equal(t3_queue_timed(queue, &x, NULL), -EOPNOTSUPP);
+	x = run_in(buffer, &other);
+	assert_int_equal(t3_queue_timed(queue, &x, NULL), -EOPNOTSUPP);
 	assert_int_equal(kernel.calls, calls);
 }
 
