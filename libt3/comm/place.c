@@ -44,22 +44,30 @@ void comm_address(const struct meeting *m, uint32_t rank, struct sockaddr_un *at
 }
 
 /* Remove a rank's socket, or a stale one, from the directory. */
+struct file_name {
+	char text[sizeof("rank-4294967295")];
+};
+
+static struct file_name file_of(uint32_t rank)
+{
+	struct file_name name;
+
+	snprintf(name.text, sizeof(name.text), "rank-%u", rank);
+	return name;
+}
+
 static void remove_socket(const struct meeting *m, uint32_t rank)
 {
-	char name[sizeof("rank-4294967295")];
-
-	snprintf(name, sizeof(name), "rank-%u", rank);
-	unlinkat(m->dir_fd, name, 0);
+	unlinkat(m->dir_fd, file_of(rank).text, 0);
 }
 
 /* Return whether the name is that of a socket. What else a user has there is not ours. */
 static bool is_socket(const struct meeting *m, uint32_t rank)
 {
-	char name[sizeof("rank-4294967295")];
 	struct stat status;
 
-	snprintf(name, sizeof(name), "rank-%u", rank);
-	return !fstatat(m->dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) && S_ISSOCK(status.st_mode);
+	return !fstatat(m->dir_fd, file_of(rank).text, &status, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISSOCK(status.st_mode);
 }
 
 int comm_open_socket(struct t3_comm *comm, int *fd)
