@@ -123,13 +123,13 @@ static int t3_key_export_locked(struct t3_space *owner, struct t3_grant *grant,
 	ret = t3_key_set(grant, &key);
 	if (ret) {
 		t3_grant_detach(grant);
-		return ret;
+	} else {
+		grant->programmed = true;
+		args->key = key;
+		args->grant = grant->handle;
 	}
-	grant->programmed = true;
-	args->key = key;
 	memzero_explicit(&key, sizeof(key));
-	args->grant = grant->handle;
-	return 0;
+	return ret;
 }
 
 static int t3_key_export(struct t3_space *owner, struct drm_t3_key_export *args, u32 ranks)

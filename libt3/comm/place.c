@@ -43,7 +43,6 @@ void comm_address(const struct meeting *m, uint32_t rank, struct sockaddr_un *at
 		 rank);
 }
 
-/* Remove a rank's socket, or a stale one, from the directory. */
 struct file_name {
 	char text[sizeof("rank-4294967295")];
 };
@@ -56,18 +55,19 @@ static struct file_name file_of(uint32_t rank)
 	return name;
 }
 
+/* Remove a rank's socket, or a stale one, from the directory. */
 static void remove_socket(const struct meeting *m, uint32_t rank)
 {
 	unlinkat(m->dir_fd, file_of(rank).text, 0);
 }
 
-/* Return whether the name is that of a socket. What else a user has there is not ours. */
-static bool is_socket(const struct meeting *m, uint32_t rank)
+/* Return whether the name is that of another file, which is the user's. It may have gone by now. */
+static bool is_other_file(const struct meeting *m, uint32_t rank)
 {
 	struct stat status;
 
 	return !fstatat(m->dir_fd, file_of(rank).text, &status, AT_SYMLINK_NOFOLLOW) &&
-	       S_ISSOCK(status.st_mode);
+	       !S_ISSOCK(status.st_mode);
 }
 
 int comm_open_socket(struct t3_comm *comm, int *fd)
@@ -135,7 +135,7 @@ static int take_place(struct meeting *m)
 	ret = bind(m->listener, (const struct sockaddr *)at, sizeof(*at));
 
 	if (ret && errno == EADDRINUSE) {
-		if (!is_socket(m, rank))
+		if (is_other_file(m, rank))
 			return t3_comm_fail(
 				m->comm, -EEXIST,
 				"%s/rank-%u is no socket, and its name is wanted for one", m->dir,
