@@ -1119,6 +1119,13 @@ def longest(count):
     return ", ".join(f"{name} {TOOK[name]:.0f} s" for name in names)
 
 
+def load(start):
+    """What a run cost that began at `start`. VMs and programs count, as whoever starts one waits."""
+    took, times = time.monotonic() - start, os.times()
+    busy = (times.user + times.system + times.children_user + times.children_system) / took
+    return f"{took:.0f} s, with {busy:.1f} of {os.cpu_count()} processors busy"
+
+
 def run_suites(wanted, jobs):
     """Their results, in the order of `wanted`."""
     done = {}
@@ -1163,10 +1170,12 @@ def main():
     used = (f"VMs: Linux {machines.kernel_release(GUEST) or 'none'}, "
             f"QEMU {machines.qemu_version() or 'none'}, {accel}")
     LOGS.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
     results = run_suites(wanted, jobs)
     counts = collections.Counter(result.status for result in results)
     tell(results)
     print(f"longest: {longest(10)}")
+    print(load(start))
     print(used)
     skipped = f", {counts[SKIP]} skipped" if counts[SKIP] else ""
     print(f"{counts[PASS]} passed, {counts[FAIL]} failed{skipped}")
