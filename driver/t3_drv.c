@@ -18,6 +18,7 @@
 #include "t3_queue.h"
 #include "t3_reset.h"
 #include "t3_space.h"
+#include "t3_syncobj.h"
 
 static int t3_param_ms_set(const char *text, const struct kernel_param *param)
 {
@@ -275,12 +276,21 @@ static int __init t3_init(void)
 {
 	int ret;
 
-	ret = t3_queue_module_init();
+	ret = t3_syncobj_module_init();
 	if (ret)
 		return ret;
+	ret = t3_queue_module_init();
+	if (ret)
+		goto err_syncobj_exit;
 	ret = pci_register_driver(&t3_pci_driver);
 	if (ret)
-		t3_queue_module_exit();
+		goto err_queue_exit;
+	return 0;
+
+err_queue_exit:
+	t3_queue_module_exit();
+err_syncobj_exit:
+	t3_syncobj_module_exit();
 	return ret;
 }
 
@@ -288,6 +298,7 @@ static void __exit t3_exit(void)
 {
 	pci_unregister_driver(&t3_pci_driver);
 	t3_queue_module_exit();
+	t3_syncobj_module_exit();
 }
 
 module_init(t3_init);

@@ -28,11 +28,13 @@
  */
 #include <linux/compat.h>
 #include <linux/fs.h>
+#include <linux/uaccess.h>
 
 #include <drm/drm_accel.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_ioctl.h>
+#include <drm/drm_syncobj.h>
 
 #include "t3_device.h"
 #include "t3_syncobj.h"
@@ -73,10 +75,20 @@ static int t3_ioctl_gate(struct file *filp, unsigned int cmd)
 }
 
 /* After a call of the core: FD_TO_HANDLE may put the fence of a sync_file into a syncobj. */
-static void t3_syncobj_after(unsigned int nr)
+static void t3_syncobj_after(struct file *filp, unsigned int cmd, void __user *arg)
 {
-	if (nr == DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE))
-		t3_syncobj_notify();
+	struct drm_syncobj_handle __user *args = arg;
+	struct drm_syncobj *obj;
+	u32 handle;
+
+	if (DRM_IOCTL_NR(cmd) != DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE))
+		return;
+	/* A thread that changes the handle in between only delays its own waits. */
+	obj = get_user(handle, &args->handle) ? NULL : drm_syncobj_find(filp->private_data, handle);
+	if (!obj)
+		return;
+	t3_syncobj_notify(obj);
+	drm_syncobj_put(obj);
 }
 
 static long t3_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
@@ -89,7 +101,7 @@ static long t3_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	if (call)
 		return t3_syncobj_ioctl(call, filp, cmd, (void __user *)arg);
 	ret = drm_ioctl(filp, cmd, arg);
-	t3_syncobj_after(DRM_IOCTL_NR(cmd));
+	t3_syncobj_after(filp, cmd, (void __user *)arg);
 	return ret;
 }
 
@@ -108,7 +120,7 @@ static long t3_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long a
 	if (call)
 		return t3_syncobj_ioctl(call, filp, cmd, compat_ptr(arg));
 	ret = drm_compat_ioctl(filp, cmd, arg);
-	t3_syncobj_after(DRM_IOCTL_NR(cmd));
+	t3_syncobj_after(filp, cmd, compat_ptr(arg));
 	return ret;
 }
 #else

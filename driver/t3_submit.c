@@ -214,7 +214,14 @@ static void t3_submit_signal_outs(struct t3_submit *submit, struct dma_fence *fe
 			drm_syncobj_replace_fence(out->syncobj, fence);
 		out->chain = NULL; /* the syncobj has it now */
 	}
-	t3_syncobj_notify();
+}
+
+static void t3_submit_notify(const struct t3_submit *submit)
+{
+	u32 i;
+
+	for (i = 0; i < submit->out_count; i++)
+		t3_syncobj_notify(submit->outs[i].syncobj);
 }
 
 static void t3_submit_push(struct t3_submit *submit)
@@ -263,7 +270,12 @@ static int t3_submit_run(struct t3_submit *submit, struct t3_queue *queue)
 	if (ret)
 		return ret;
 	ret = t3_submit_outs(submit);
-	return ret ? ret : t3_submit_locked(submit);
+	if (ret)
+		return ret;
+	ret = t3_submit_locked(submit);
+	if (!ret)
+		t3_submit_notify(submit);
+	return ret;
 }
 
 static struct t3_submit *t3_submit_new(struct drm_file *file,

@@ -80,6 +80,20 @@ int t3_syncobjs_get(struct drm_file *file, u64 handles, u64 points, u32 count,
 }
 
 /**
+ * t3_syncobjs_notify() - wake the waits that look for a fence of one of them
+ * @array: from t3_syncobjs_get(), which may have failed
+ *
+ * Context: process context; without locks.
+ */
+void t3_syncobjs_notify(const struct t3_syncobjs *array)
+{
+	u32 i;
+
+	for (i = 0; array->objs && i < array->count && array->objs[i]; i++)
+		t3_syncobj_notify(array->objs[i]);
+}
+
+/**
  * t3_syncobjs_put() - put what t3_syncobjs_get() holds
  * @array: from t3_syncobjs_get(), which may have failed
  *
@@ -127,8 +141,8 @@ static int t3_syncobj_each(struct drm_file *file, const struct drm_syncobj_array
 	ret = t3_syncobjs_get(file, args->handles, 0, args->count_handles, &array);
 	for (i = 0; !ret && i < array.count; i++)
 		ret = act(array.objs[i]);
+	t3_syncobjs_notify(&array);
 	t3_syncobjs_put(&array);
-	t3_syncobj_notify();
 	return ret;
 }
 
@@ -227,8 +241,8 @@ int t3_syncobj_timeline_signal(struct drm_device *drm, void *data, struct drm_fi
 	ret = t3_syncobjs_get(file, args->handles, args->points, args->count_handles, &array);
 	if (!ret)
 		ret = t3_syncobjs_signal_points(&array);
+	t3_syncobjs_notify(&array);
 	t3_syncobjs_put(&array);
-	t3_syncobj_notify();
 	return ret;
 }
 
@@ -352,7 +366,7 @@ int t3_syncobj_transfer(struct drm_device *drm, void *data, struct drm_file *fil
 	if (!dst)
 		return -ENOENT;
 	ret = t3_transfer_to(dst, file, args);
+	t3_syncobj_notify(dst);
 	drm_syncobj_put(dst);
-	t3_syncobj_notify();
 	return ret;
 }

@@ -2,10 +2,13 @@
 #ifndef T3_SYNCOBJ_H
 #define T3_SYNCOBJ_H
 
+#include <linux/rhashtable-types.h>
 #include <linux/types.h>
+#include <linux/wait.h>
 
 struct drm_device;
 struct drm_file;
+struct drm_syncobj;
 struct file;
 
 struct t3_syncobj_call;
@@ -31,11 +34,26 @@ struct t3_syncobjs {
 
 int t3_syncobjs_get(struct drm_file *file, u64 handles, u64 points, u32 count,
 		    struct t3_syncobjs *out);
+void t3_syncobjs_notify(const struct t3_syncobjs *array);
 void t3_syncobjs_put(struct t3_syncobjs *array);
 
 /* t3_syncobj_wait.c */
 int t3_syncobj_wait(struct drm_device *drm, void *data, struct drm_file *file);
 int t3_syncobj_timeline_wait(struct drm_device *drm, void *data, struct drm_file *file);
-void t3_syncobj_notify(void);
+
+/* t3_syncobj_notify.c: waits that look for a fence of one syncobj */
+struct t3_syncobj_waiters {
+	struct rhash_head node;
+	struct drm_syncobj *obj;
+	u32 count;
+	wait_queue_head_t queue;
+	struct rcu_head rcu;
+};
+
+int t3_syncobj_module_init(void);
+void t3_syncobj_module_exit(void);
+struct t3_syncobj_waiters *t3_syncobj_waiters_get(struct drm_syncobj *obj);
+void t3_syncobj_waiters_put(struct t3_syncobj_waiters *waiters);
+void t3_syncobj_notify(struct drm_syncobj *obj);
 
 #endif /* T3_SYNCOBJ_H */

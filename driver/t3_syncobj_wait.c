@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * SYNCOBJ_WAIT and TIMELINE_WAIT. An existing fence calls back when it signals. A fence that has
- * not been submitted yet (WAIT_FOR_SUBMIT, WAIT_AVAILABLE) is looked for when a syncobj was changed
- * through this driver, and at intervals, as other drivers may change a shared one. The core keeps a
- * list of such waits, but does not export it.
+ * not been submitted yet (WAIT_FOR_SUBMIT, WAIT_AVAILABLE) is looked for when its syncobj was
+ * changed through this driver, and at intervals, as other drivers may change a shared one. The core
+ * keeps a list of such waits, but does not export it.
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/jiffies.h>
@@ -27,6 +27,9 @@ struct t3_syncobj_entry {
 	struct dma_fence *fence; /* NULL: not submitted at the last look */
 	struct dma_fence_cb cb;
 	struct task_struct *task;
+	struct t3_syncobj_waiters *waiters; /* NULL: not joined */
+	struct wait_queue_entry wake; /* in the queue of waiters, until the fence is there */
+	bool queued;
 	bool called; /* cb is or was in the list of the fence */
 	bool done;
 };
@@ -39,22 +42,6 @@ struct t3_syncobj_wait {
 	u32 first; /* entry that was done */
 	bool missing; /* a fence is not submitted */
 };
-
-/* One for all devices: they share syncobjs. */
-static DECLARE_WAIT_QUEUE_HEAD(t3_syncobj_queue);
-
-/**
- * t3_syncobj_notify() - wake waits that look for a fence
- *
- * A syncobj may have got a fence.
- *
- * Context: process context.
- */
-void t3_syncobj_notify(void)
-{
-	if (wq_has_sleeper(&t3_syncobj_queue))
-		wake_up_all(&t3_syncobj_queue);
-}
 
 static void t3_syncobj_called(struct dma_fence *fence, struct dma_fence_cb *cb)
 {
@@ -86,6 +73,24 @@ static bool t3_syncobj_entry_over(struct t3_syncobj_entry *entry)
 	return dma_fence_add_callback(entry->fence, &entry->cb, t3_syncobj_called);
 }
 
+/* Without memory for that the wait looks at intervals alone. */
+static void t3_syncobj_join(struct t3_syncobj_entry *entry, struct drm_syncobj *obj)
+{
+	entry->waiters = t3_syncobj_waiters_get(obj);
+	if (!entry->waiters)
+		return;
+	init_waitqueue_entry(&entry->wake, entry->task);
+	add_wait_queue(&entry->waiters->queue, &entry->wake);
+	entry->queued = true;
+}
+
+static void t3_syncobj_leave(struct t3_syncobj_entry *entry)
+{
+	if (entry->queued)
+		remove_wait_queue(&entry->waiters->queue, &entry->wake);
+	entry->queued = false;
+}
+
 static void t3_syncobj_look_at(struct t3_syncobj_wait *wait, u32 i)
 {
 	struct t3_syncobj_entry *entry = &wait->entries[i];
@@ -98,6 +103,7 @@ static void t3_syncobj_look_at(struct t3_syncobj_wait *wait, u32 i)
 		wait->missing = true;
 		return;
 	}
+	t3_syncobj_leave(entry);
 	if (!(wait->flags & DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE) && !t3_syncobj_entry_over(entry))
 		return;
 	entry->done = true;
@@ -118,8 +124,11 @@ static bool t3_syncobj_look(struct t3_syncobj_wait *wait)
 	return wait->done;
 }
 
-static int t3_syncobj_verdict(const struct t3_syncobj_wait *wait, bool over, long left)
+/* Looks, and says whether to wait on: -EAGAIN. */
+static int t3_syncobj_check(struct t3_syncobj_wait *wait, long left)
 {
+	bool over = t3_syncobj_look(wait);
+
 	if (wait->missing && !(wait->flags & T3_WAIT_UNSUBMITTED))
 		return -EINVAL;
 	if (over)
@@ -138,24 +147,31 @@ static long t3_syncobj_sleep(const struct t3_syncobj_wait *wait, long left)
 	return left - nap + schedule_timeout(nap);
 }
 
+static void t3_syncobj_join_missing(struct t3_syncobj_wait *wait)
+{
+	u32 i;
+
+	for (i = 0; i < wait->array.count; i++)
+		if (!wait->entries[i].fence)
+			t3_syncobj_join(&wait->entries[i], wait->array.objs[i]);
+}
+
 static int t3_syncobj_sleep_until(struct t3_syncobj_wait *wait, long left)
 {
-	DECLARE_WAITQUEUE(entry, current);
-	int ret;
+	int ret = t3_syncobj_check(wait, left);
 
-	add_wait_queue(&t3_syncobj_queue, &entry);
+	if (ret != -EAGAIN)
+		return ret;
+	t3_syncobj_join_missing(wait);
 	for (;;) {
-		bool over;
-
+		/* Between joining and the next look: t3_syncobj_notify() relies on it. */
 		set_current_state(TASK_INTERRUPTIBLE);
-		over = t3_syncobj_look(wait);
-		ret = t3_syncobj_verdict(wait, over, left);
+		ret = t3_syncobj_check(wait, left);
 		if (ret != -EAGAIN)
 			break;
 		left = t3_syncobj_sleep(wait, left);
 	}
 	__set_current_state(TASK_RUNNING);
-	remove_wait_queue(&t3_syncobj_queue, &entry);
 	return ret;
 }
 
@@ -186,6 +202,8 @@ static void t3_syncobj_wait_fini(struct t3_syncobj_wait *wait)
 	for (i = 0; wait->entries && i < wait->array.count; i++) {
 		struct t3_syncobj_entry *entry = &wait->entries[i];
 
+		t3_syncobj_leave(entry);
+		t3_syncobj_waiters_put(entry->waiters);
 		if (entry->called)
 			dma_fence_remove_callback(entry->fence, &entry->cb);
 		dma_fence_put(entry->fence);

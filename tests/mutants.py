@@ -446,6 +446,8 @@ MUTANTS = [
            "		return 0;\n	return -ECANCELED;", "		return 0;\n	return 0;"),
     Mutant("driver-slots-kept", "guest:test_recover", "driver/t3_reset.c",
            "	t3_slots_mark_lost(tdev);\n	t3_queues_rebuild(", "	t3_queues_rebuild("),
+    Mutant("driver-submit-silent", "guest:test_syncobj", "driver/t3_submit.c",
+           "	if (!ret)\n		t3_submit_notify(submit);\n", "	(void)t3_submit_notify;\n"),
     Mutant("driver-transfer-flags", "guest:test_syncobj", "driver/t3_syncobj.c",
            "args->flags & ~DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT", "!args"),
     Mutant("plan-direct-updates", "unit", "libt3/plan/layout.c",

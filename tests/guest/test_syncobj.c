@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* The core's syncobj ioctls on T3 nodes, where the driver must guard them. */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 #include "child.h"
 #include "module.h"
@@ -310,6 +312,200 @@ static void test_wait_for_what_is_not_submitted(void **state)
 	close(who.fd);
 }
 
+/* ------------------------------------------------------------ who is woken */
+
+#define FIRST_LOOK_MS 7 /* after so long a wait has not looked again by itself */
+#define EVERY_LOOK_MS 8
+#define WAKE_ROUNDS   100
+#define OTHERS_JOBS   500
+
+/* A thread that waits for a syncobj to get a fence. */
+struct sleeper {
+	pthread_t thread;
+	int fd;
+	uint32_t sync;
+	atomic_int tid; /* 0: it does not run yet */
+	int64_t ns;	/* how long it has waited */
+	long switches;	/* how often it was switched off meanwhile, because it slept */
+};
+
+static long switches(void)
+{
+	struct rusage usage;
+
+	CHECK_EQ(getrusage(RUSAGE_THREAD, &usage), 0);
+	return usage.ru_nvcsw;
+}
+
+static void *sleep_for_fence(void *arg)
+{
+	struct sleeper *s = arg;
+	int64_t start = now_ns();
+
+	s->switches = -switches();
+	s->tid = gettid();
+	CHECK_EQ(timeline_wait(s->fd, &s->sync, NULL, 1, 4, WAIT_MS, NULL), 0);
+	s->switches += switches();
+	s->ns = now_ns() - start;
+	return NULL;
+}
+
+static bool asleep(pid_t tid)
+{
+	char path[64], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	file = fopen(path, "re");
+	if (file && fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	if (file)
+		fclose(file);
+	return state == 'S';
+}
+
+static void sleeper_start(struct sleeper *s, int fd, uint32_t sync)
+{
+	*s = (struct sleeper){ .fd = fd, .sync = sync };
+	CHECK_EQ(pthread_create(&s->thread, NULL, sleep_for_fence, s), 0);
+	while (!s->tid || !asleep(s->tid))
+		sched_yield();
+}
+
+/* What gives a syncobj its fence. */
+struct giver {
+	int fd;
+	uint32_t queue, bo, ready; /* ready: a syncobj with a fence */
+	int sync_file;
+};
+
+static void give_by_submit(const struct giver *g, uint32_t sync)
+{
+	union drm_t3_any_command command = command_fill(g->bo, 0, 8, 1);
+
+	CHECK_EQ(submit_one(g->fd, g->queue, &command, sync), 0);
+}
+
+static void give_by_signal(const struct giver *g, uint32_t sync)
+{
+	CHECK_EQ(array_call(g->fd, DRM_IOCTL_SYNCOBJ_SIGNAL, sync), 0);
+}
+
+static void give_by_point(const struct giver *g, uint32_t sync)
+{
+	uint64_t point = 1;
+
+	CHECK_EQ(points_call(g->fd, DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, sync, &point, 0), 0);
+}
+
+static void give_by_transfer(const struct giver *g, uint32_t sync)
+{
+	CHECK_EQ(transfer(g->fd, sync, 0, g->ready, 0), 0);
+}
+
+static void give_by_sync_file(const struct giver *g, uint32_t sync)
+{
+	struct drm_syncobj_handle args = {
+		.handle = sync,
+		.flags = DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE,
+		.fd = g->sync_file,
+	};
+
+	CHECK_EQ(call(g->fd, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &args), 0);
+}
+
+static void giver_open(struct giver *g)
+{
+	g->fd = open_rank(0);
+	CHECK_EQ(queue_create(g->fd, 0, &g->queue), 0);
+	CHECK_EQ(bo_create(g->fd, PAGE, &g->bo), 0);
+	g->ready = sync_create(g->fd);
+	give_by_submit(g, g->ready);
+	CHECK_EQ(sync_wait(g->fd, g->ready, 0, WAIT_MS), 0);
+	g->sync_file = sync_export(g->fd, g->ready);
+}
+
+static void giver_close(struct giver *g)
+{
+	close(g->sync_file);
+	close(g->fd);
+}
+
+/* Returns whether one wait of many ended before it looked by itself. A busy machine delays some. */
+static bool wakes(const struct giver *g, void (*give)(const struct giver *g, uint32_t sync))
+{
+	struct sleeper s = { .ns = INT64_MAX };
+	uint32_t i, sync;
+
+	for (i = 0; i < WAKE_ROUNDS && s.ns >= FIRST_LOOK_MS * 1000000ll; i++) {
+		sync = sync_create(g->fd);
+		sleeper_start(&s, g->fd, sync);
+		give(g, sync);
+		pthread_join(s.thread, NULL);
+		sync_destroy(g->fd, sync);
+	}
+	return i < WAKE_ROUNDS;
+}
+
+static void test_a_fence_wakes_the_waits_for_it(void **state)
+{
+	struct giver g;
+
+	(void)state;
+	giver_open(&g);
+	CHECK(wakes(&g, give_by_submit));
+	CHECK(wakes(&g, give_by_signal));
+	CHECK(wakes(&g, give_by_point));
+	CHECK(wakes(&g, give_by_transfer));
+	CHECK(wakes(&g, give_by_sync_file));
+	giver_close(&g);
+}
+
+/* It counts how often a wait sleeps again. Its own looks are allowed, one for each job is not. */
+static void test_submits_wake_no_other_waits(void **state)
+{
+	struct sleeper s;
+	struct giver g;
+	uint32_t other, i;
+
+	(void)state;
+	giver_open(&g);
+	other = sync_create(g.fd);
+	sleeper_start(&s, g.fd, sync_create(g.fd));
+	for (i = 0; i < OTHERS_JOBS; i++) {
+		give_by_submit(&g, other);
+		CHECK_EQ(sync_wait(g.fd, other, 0, WAIT_MS), 0);
+	}
+	give_by_signal(&g, s.sync);
+	pthread_join(s.thread, NULL);
+	printf("# %d jobs of others in %lld ms, a wait has slept %ld times\n", OTHERS_JOBS,
+	       (long long)s.ns / 1000000, s.switches);
+	CHECK(s.switches <= s.ns / (EVERY_LOOK_MS * 1000000) + 2);
+	giver_close(&g);
+}
+
+/* Many waits for one syncobj, and one wait that looks for it many times. */
+static void test_waits_for_the_same_syncobj(void **state)
+{
+	uint32_t handles[64], sync, i;
+	struct sleeper s[8];
+	struct giver g;
+
+	(void)state;
+	giver_open(&g);
+	sync = sync_create(g.fd);
+	for (i = 0; i < ROWS(s); i++)
+		sleeper_start(&s[i], g.fd, sync);
+	for (i = 0; i < ROWS(handles); i++)
+		handles[i] = i ? sync : g.ready;
+	CHECK_EQ(timeline_wait(g.fd, handles, NULL, ROWS(handles), 3, 50, NULL), -ETIME);
+	give_by_submit(&g, sync);
+	CHECK_EQ(timeline_wait(g.fd, handles, NULL, ROWS(handles), 3, WAIT_MS, NULL), 0);
+	for (i = 0; i < ROWS(s); i++)
+		pthread_join(s[i].thread, NULL);
+	giver_close(&g);
+}
+
 /* Structs of other sizes: before the deadline hint came, with it, and longer. */
 static void test_sizes(void **state)
 {
@@ -351,6 +547,9 @@ int main(void)
 		TEST(test_timeline_calls),
 		TEST(test_points_of_jobs),
 		TEST(test_wait_for_what_is_not_submitted),
+		TEST(test_a_fence_wakes_the_waits_for_it),
+		TEST(test_submits_wake_no_other_waits),
+		TEST(test_waits_for_the_same_syncobj),
 		TEST(test_sizes),
 		TEST(test_racing_writers_get_nothing_past_the_checks),
 		TEST(test_no_trouble_in_the_kernel_log),

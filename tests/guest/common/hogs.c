@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The hostile clients check no results. The test checks what the others get. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -15,7 +16,7 @@
 #define WAIT_MS	    1000
 #define FILE_QUEUES 8u
 
-const char *const hog_names[HOGS] = { "queues", "spaces", "link", "calls" };
+const char *const hog_names[HOGS] = { "queues", "spaces", "link", "calls", "waits" };
 
 struct hog_start {
 	enum hog hog;
@@ -364,13 +365,45 @@ static void hog_calls(struct hog_start *start)
 	}
 }
 
+/* --------------------------------------------------------------------- waits */
+
+#define WAITERS	   100u
+#define WAIT_SYNCS 16u
+
+static void *wait_in_vain(void *arg)
+{
+	struct hog_start *start = arg;
+	uint32_t syncs[WAIT_SYNCS], i;
+	struct drm_syncobj_wait wait = { .handles = (uintptr_t)syncs,
+					 .count_handles = WAIT_SYNCS,
+					 .flags = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT };
+	int fd = open_node(0);
+
+	for (i = 0; i < WAIT_SYNCS; i++)
+		syncs[i] = sync_create(fd);
+	for (;;) {
+		wait.timeout_nsec = after_ms(WAIT_MS);
+		if (call(fd, DRM_IOCTL_SYNCOBJ_WAIT, &wait) == -ETIME)
+			count(start);
+	}
+	return NULL;
+}
+
+static void hog_waits(struct hog_start *start)
+{
+	pthread_t thread;
+	uint32_t i;
+
+	for (i = 1; i < WAITERS; i++)
+		CHECK_EQ(pthread_create(&thread, NULL, wait_in_vain, start), 0);
+	wait_in_vain(start);
+}
+
 static void hog_body(int sock, void *arg)
 {
 	static void (*const bodies[HOGS])(struct hog_start * start) = {
-		[HOG_QUEUES] = hog_queues,
-		[HOG_SPACES] = hog_spaces,
-		[HOG_LINK] = hog_link,
-		[HOG_CALLS] = hog_calls,
+		[HOG_QUEUES] = hog_queues, [HOG_SPACES] = hog_spaces, [HOG_LINK] = hog_link,
+		[HOG_CALLS] = hog_calls,   [HOG_WAITS] = hog_waits,
 	};
 	struct hog_start *start = arg;
 

@@ -13,6 +13,7 @@ enum hog {
 	HOG_SPACES, /* spaces with much to prepare, armed and destroyed at full speed */
 	HOG_LINK,   /* many ready tiles and many control messages on a link */
 	HOG_CALLS,  /* random calls, and memory up to the limit */
+	HOG_WAITS,  /* many waits for syncobjs that never get a fence; no work for the engine */
 	HOGS
 };
 
