@@ -14,6 +14,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uidgid.h>
+#include <linux/user_namespace.h>
 
 #include "t3_space.h"
 #include "t3_trace.h"
@@ -52,32 +53,76 @@ static u32 t3_key_ranks(const struct t3_device *tdev)
 #define T3_KEY_BUCKETS 256
 
 /*
- * When the last of a user's wrong keys is forgiven; t3_topology_lock. Users whose numbers have the
- * same hash share the limit, so that users without end need no memory. CAP_SYS_RESOURCE has no
- * limit, as with the other limits of users.
+ * Of a user: t3_topology_lock. Users whose numbers have the same hash share it, so that users
+ * without end need no memory. CAP_SYS_RESOURCE has no limit, as with the other limits of users.
  */
-static u64 t3_key_forgiven[T3_KEY_BUCKETS];
+struct t3_key_debt {
+	u64 forgiven; /* when the last wrong key is */
+	u32 asked; /* keys that wait for their answer: each may be wrong */
+};
 
-static u64 *t3_key_bucket(void)
+static struct t3_key_debt t3_key_debts[T3_KEY_BUCKETS];
+
+/*
+ * A user namespace gives its users numbers of other users, so its owner pays for all of them. Root
+ * makes namespaces for others: their own roots pay for these.
+ */
+static kuid_t t3_key_ns_payer(struct user_namespace *ns, kuid_t payer)
 {
-	uid_t uid = from_kuid(&init_user_ns, current_euid());
+	kuid_t root = make_kuid(ns, 0);
+
+	if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+		return ns->owner;
+	return uid_valid(root) && !uid_eq(root, GLOBAL_ROOT_UID) ? root : payer;
+}
+
+/* The outermost namespace decides. */
+static struct t3_key_debt *t3_key_debt(void)
+{
+	struct user_namespace *ns = current_user_ns();
+	kuid_t payer = current_euid();
+
+	for (; ns != &init_user_ns; ns = ns->parent)
+		payer = t3_key_ns_payer(ns, payer);
+	return &t3_key_debts[hash_32(__kuid_val(payer), ilog2(T3_KEY_BUCKETS))];
+}
+
+/* Returns 0; 1 while the answers for other keys decide it; or -EDQUOT. */
+static int t3_key_room(const struct t3_key_debt *debt, u64 now)
+{
+	u64 limit = now + (T3_KEY_TRIES - 1) * T3_KEY_PAUSE;
 
 	lockdep_assert_held(&t3_topology_lock);
-	return &t3_key_forgiven[hash_32(uid, ilog2(T3_KEY_BUCKETS))];
+	if (debt->forgiven > limit)
+		return -EDQUOT;
+	return max(debt->forgiven, now) + debt->asked * T3_KEY_PAUSE > limit;
 }
 
-static bool t3_key_may_try(void)
+static int t3_key_may_ask(const struct t3_key_debt *debt)
 {
-	return *t3_key_bucket() <= ktime_get_ns() + (T3_KEY_TRIES - 1) * T3_KEY_PAUSE ||
-	       capable(CAP_SYS_RESOURCE);
+	int ret = t3_key_room(debt, ktime_get_ns());
+
+	return ret && capable(CAP_SYS_RESOURCE) ? 0 : ret;
 }
 
-static void t3_key_was_wrong(void)
+static void t3_key_was_wrong(struct t3_key_debt *debt, u64 now)
 {
-	u64 *forgiven = t3_key_bucket();
-	u64 now = ktime_get_ns();
+	lockdep_assert_held(&t3_topology_lock);
+	debt->forgiven = min(max(debt->forgiven, now), now + T3_KEY_TRIES * T3_KEY_PAUSE) +
+			 T3_KEY_PAUSE;
+}
 
-	*forgiven = min(max(*forgiven, now), now + T3_KEY_TRIES * T3_KEY_PAUSE) + T3_KEY_PAUSE;
+/*
+ * The end of a key that was asked. It is not wrong if no device has judged it. Nobody knows that of
+ * a key whose asker did not wait: otherwise guessers would not.
+ */
+static void t3_key_settle(struct t3_key_debt *debt, int ret)
+{
+	mutex_lock(&t3_topology_lock);
+	debt->asked--;
+	if (ret && ret != -EHOSTUNREACH && ret != -EDQUOT && ret != -ETIMEDOUT)
+		t3_key_was_wrong(debt, ktime_get_ns());
+	mutex_unlock(&t3_topology_lock);
 }
 
 /* ------------------------------------------------------------------- export */
@@ -219,7 +264,6 @@ static int t3_key_refusal(u32 nak)
 	case T3_NAK_KEY_LIMIT:
 		return -EDQUOT;
 	default:
-		t3_key_was_wrong();
 		return -EACCES;
 	}
 }
@@ -258,9 +302,9 @@ static struct t3_grant *t3_key_masks(const struct drm_t3_key *key)
 	return grant;
 }
 
-/* Returns the route's handle, which nobody can use yet. */
+/* Returns the route's handle, which nobody can use yet; or 1: too many other keys are asked. */
 static int t3_key_ask_locked(struct t3_space *source, struct t3_grant *grant,
-			     const struct drm_t3_key *key, u32 *handle)
+			     const struct drm_t3_key *key, struct t3_key_debt *debt, u32 *handle)
 {
 	struct t3_route *route;
 	int ret;
@@ -268,14 +312,16 @@ static int t3_key_ask_locked(struct t3_space *source, struct t3_grant *grant,
 	lockdep_assert_held(&t3_topology_lock);
 	if (source->dead)
 		return -ENOENT;
-	if (!t3_key_may_try())
-		return -EDQUOT;
+	ret = t3_key_may_ask(debt);
+	if (ret)
+		return ret;
 	route = t3_route_free_slot(source);
 	if (!route)
 		return -ENOSPC;
 	ret = t3_key_claim(source, route, key);
 	if (ret)
 		return ret;
+	debt->asked++;
 	*handle = t3_space_next_handle(source);
 	*route = (struct t3_route){
 		.grant = t3_grant_get(grant),
@@ -357,27 +403,53 @@ static void t3_key_end_wait(struct t3_space *source, u32 handle)
 	mutex_unlock(&t3_topology_lock);
 }
 
+/* 0 while there is time. */
+static int t3_key_pause(u64 end, u64 *pause)
+{
+	ktime_t time = ns_to_ktime(*pause);
+
+	if (ktime_get_ns() > end)
+		return -ETIMEDOUT;
+	if (signal_pending(current))
+		return -ERESTARTSYS; /* the same space may show the key again */
+	set_current_state(TASK_INTERRUPTIBLE);
+	schedule_hrtimeout_range(&time, *pause / 4, HRTIMER_MODE_REL);
+	*pause = min(2 * *pause, (u64)T3_KEY_POLL_MAX_NS);
+	return 0;
+}
+
+/* With many right keys at once, as those of a job of many ranks, some must wait to be asked. */
+static int t3_key_ask(struct t3_space *source, struct t3_grant *grant,
+		      const struct drm_t3_key *key, struct t3_key_debt *debt, u32 *handle)
+{
+	u64 end = ktime_get_ns() + T3_KEY_WAIT_NS;
+	u64 pause = T3_KEY_POLL_MIN_NS;
+	int ret;
+
+	do {
+		mutex_lock(&t3_topology_lock);
+		ret = t3_key_ask_locked(source, grant, key, debt, handle);
+		mutex_unlock(&t3_topology_lock);
+		if (ret != 1)
+			return ret;
+		ret = t3_key_pause(end, &pause);
+	} while (!ret);
+	return ret;
+}
+
 /* The device raises no interrupt for an answer: it comes within microseconds, or is rare. */
 static int t3_key_wait(struct t3_space *source, u32 handle)
 {
 	u64 end = ktime_get_ns() + T3_KEY_WAIT_NS;
 	u64 pause = T3_KEY_POLL_MIN_NS;
-	ktime_t time;
 	int ret;
 
 	while ((ret = t3_key_look(source, handle)) == 1) {
-		if (ktime_get_ns() > end)
-			ret = -ETIMEDOUT;
-		else if (signal_pending(current))
-			ret = -ERESTARTSYS; /* the same space may show the key again */
-		if (ret != 1) {
+		ret = t3_key_pause(end, &pause);
+		if (ret) {
 			t3_key_end_wait(source, handle);
-			return ret;
+			break;
 		}
-		time = ns_to_ktime(pause);
-		set_current_state(TASK_INTERRUPTIBLE);
-		schedule_hrtimeout_range(&time, pause / 4, HRTIMER_MODE_REL);
-		pause = min(2 * pause, (u64)T3_KEY_POLL_MAX_NS);
 	}
 	return ret;
 }
@@ -385,17 +457,18 @@ static int t3_key_wait(struct t3_space *source, u32 handle)
 static int t3_key_import(struct t3_space *source, struct drm_t3_key_import *args)
 {
 	struct t3_grant *grant = t3_key_masks(&args->key);
+	struct t3_key_debt *debt = t3_key_debt();
 	u32 handle = 0;
 	int ret;
 
 	if (!grant)
 		return -ENOMEM;
-	mutex_lock(&t3_topology_lock);
-	ret = t3_key_ask_locked(source, grant, &args->key, &handle);
-	mutex_unlock(&t3_topology_lock);
+	ret = t3_key_ask(source, grant, &args->key, debt, &handle);
 	t3_grant_put(grant);
-	if (!ret)
-		ret = t3_key_wait(source, handle);
+	if (ret)
+		return ret;
+	ret = t3_key_wait(source, handle);
+	t3_key_settle(debt, ret);
 	if (!ret)
 		args->import = handle;
 	return ret;
@@ -428,3 +501,7 @@ int t3_key_import_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	t3_space_put(space);
 	return ret;
 }
+
+#ifdef T3_KUNIT
+#include "tests/t3_key_test.c"
+#endif

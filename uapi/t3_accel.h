@@ -823,12 +823,16 @@ struct drm_t3_key_export {
  * DRM_IOCTL_T3_GRANT_RELEASE, other spaces may not. Whether a segment fits the target's is seen
  * when it sends: SEGMENT_MAP gives no -ERANGE for it.
  *
+ * A user who showed 8 wrong keys may show one more each second. A key whose answer a signal cut off
+ * counts as wrong. Keys that wait for their answer count, too, and the call waits for those. In a
+ * user namespace the user is the owner of the outermost one; where root owns that, its own root.
+ *
  * Errors: -ENOENT space; -EINVAL the key has a value that no key has; -EOPNOTSUPP no
  * DRM_T3_FEATURE_KEYS; -EPERM the module parameter `keys` allows no keys, or none of that rank;
  * -EXDEV another fabric; -EHOSTUNREACH no link to that rank (or the own device), or no device
- * there; -EACCES the target refuses the key; -EDQUOT this user showed 8 wrong keys, and one more
- * is allowed each second (CAP_SYS_RESOURCE has no such limit), or too many came from this
- * device's rank; -EBUSY the space is armed;
+ * there; -EACCES the target refuses the key; -EDQUOT this user showed too many wrong keys
+ * (CAP_SYS_RESOURCE has no such limit), or too many came from this device's rank; -EBUSY the space
+ * is armed;
  * -ENOSPC the space's table is full; -EEXIST an import of the same entry is not released, or a
  * message of the table entry's last user still waits for its link; -ETIMEDOUT no answer; -EINTR.
  */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* DRM_T3_KEY_EXPORT and _IMPORT: grants by key, between devices of one machine. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -323,6 +326,259 @@ static void test_guessers_are_slowed(void **state)
 	close_pair(&p);
 }
 
+/* ----------------------------------------------------- numbers of a namespace */
+
+#define TRIES 8
+#define SLACK 4 /* one more for each second that has passed */
+
+/* Users of one user namespace. uid: who makes it; first: number that its user 0 has outside. */
+struct crowd {
+	struct pair *pair;
+	uid_t uid, first;
+};
+
+static struct drm_t3_key wrong_key(const struct pair *p)
+{
+	struct drm_t3_key wrong = p->key;
+
+	wrong.secret[3] ^= 1;
+	return wrong;
+}
+
+static void enter_namespace(int sock)
+{
+	CHECK_EQ(unshare(CLONE_NEWUSER), 0);
+	send_u32(sock, 1);
+	receive_u32(sock); /* the parent has written the map */
+}
+
+/* How many wrong keys are judged before the limit. namespace: each comes from another user. */
+static uint32_t guesses(const struct pair *p, const struct raw *own, bool namespace)
+{
+	struct drm_t3_key wrong = wrong_key(p);
+	uint32_t i = 0;
+	int ret;
+
+	do {
+		CHECK(i++ < 2 * TRIES);
+		if (namespace)
+			CHECK_EQ(setresuid(i, i, i), 0);
+		ret = raw_key_import(own, &wrong, NULL);
+		CHECK(ret == -EACCES || ret == -EDQUOT);
+	} while (ret == -EACCES);
+	return i - 1;
+}
+
+static void crowd_guess(int sock, void *arg)
+{
+	const struct crowd *crowd = arg;
+	struct raw own;
+	uint32_t judged;
+
+	if (crowd->uid)
+		become(crowd->uid, true);
+	raw_open(&own, 0, PAGE);
+	enter_namespace(sock);
+	judged = guesses(crowd->pair, &own, true);
+	CHECK(judged >= TRIES && judged < TRIES + SLACK);
+	send_u32(sock, 1);
+	receive_u32(sock);
+	raw_close(&own);
+}
+
+static void write_map(pid_t pid, uid_t first)
+{
+	char path[32];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+	file = fopen(path, "we");
+	CHECK(file);
+	CHECK(fprintf(file, "0 %u 100", first) > 0);
+	CHECK_EQ(fclose(file), 0);
+}
+
+/* Returns when it has used up all wrong keys. */
+static void crowd_start(struct child *child, struct crowd *crowd)
+{
+	child_start(child, crowd_guess, crowd);
+	receive_u32(child->sock);
+	write_map(child->pid, crowd->first);
+	send_u32(child->sock, 1);
+	receive_u32(child->sock);
+}
+
+static void crowd_end(struct child *child)
+{
+	send_u32(child->sock, 1);
+	CHECK_EQ(child_end(child, 10000), 0);
+}
+
+static void owner_guesses(int sock, void *arg)
+{
+	const struct crowd *crowd = arg;
+	struct raw own;
+
+	(void)sock;
+	become(crowd->uid, true);
+	raw_open(&own, 0, PAGE);
+	CHECK(guesses(crowd->pair, &own, false) < SLACK);
+	raw_close(&own);
+}
+
+static void other_guesses(int sock, void *arg)
+{
+	const struct crowd *crowd = arg;
+	struct raw own;
+
+	(void)sock;
+	become(UID_USER + 2, true);
+	raw_open(&own, 0, PAGE);
+	CHECK(guesses(crowd->pair, &own, false) >= TRIES);
+	raw_close(&own);
+}
+
+static void run_child(void (*body)(int sock, void *arg), void *arg)
+{
+	struct child child;
+
+	child_start(&child, body, arg);
+	CHECK_EQ(child_end(&child, 10000), 0);
+}
+
+/* The numbers that a user has in a namespace are all himself. */
+static void test_a_namespace_is_its_owner(void **state)
+{
+	struct pair p;
+	struct crowd crowd = { .pair = &p, .uid = UID_USER + 1, .first = 100000 };
+	struct child child;
+
+	(void)state;
+	open_pair(&p);
+	crowd_start(&child, &crowd);
+	run_child(owner_guesses, &crowd);
+	run_child(other_guesses, &crowd);
+	crowd_end(&child);
+	close_pair(&p);
+}
+
+/* Root makes namespaces for others, who do not pay for each other. */
+static void test_a_namespace_of_root_is_its_own_root(void **state)
+{
+	struct pair p;
+	struct crowd first = { .pair = &p, .first = 200000 };
+	struct crowd second = { .pair = &p, .first = 300000 };
+	struct child child[2];
+
+	(void)state;
+	open_pair(&p);
+	crowd_start(&child[0], &first);
+	crowd_start(&child[1], &second);
+	crowd_end(&child[0]);
+	crowd_end(&child[1]);
+	close_pair(&p);
+}
+
+/* ------------------------------------------------------------ many keys at once */
+
+#define THREADS 24
+
+struct volley {
+	const struct pair *pair;
+	pthread_barrier_t start;
+	uint32_t judged; /* answers of the target */
+};
+
+static void *shoot(void *arg)
+{
+	struct volley *v = arg;
+	struct drm_t3_key wrong = wrong_key(v->pair);
+	struct raw own;
+	int ret;
+
+	raw_open(&own, 0, PAGE);
+	pthread_barrier_wait(&v->start);
+	ret = raw_key_import(&own, &wrong, NULL);
+	CHECK(ret == -EACCES || ret == -EDQUOT);
+	if (ret == -EACCES)
+		__atomic_add_fetch(&v->judged, 1, __ATOMIC_RELAXED);
+	raw_close(&own);
+	return NULL;
+}
+
+static void volley_body(int sock, void *arg)
+{
+	struct volley v = { .pair = arg };
+	pthread_t threads[THREADS];
+	int64_t start;
+	uint32_t i;
+
+	(void)sock;
+	become(UID_USER + 3, true);
+	CHECK_EQ(pthread_barrier_init(&v.start, NULL, THREADS + 1), 0);
+	for (i = 0; i < THREADS; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, shoot, &v), 0);
+	start = now_ns();
+	pthread_barrier_wait(&v.start);
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	/* One more for each second that has passed. */
+	CHECK(v.judged >= TRIES);
+	CHECK(v.judged <= TRIES + 1 + (now_ns() - start) / 1000000000);
+}
+
+static void test_keys_that_wait_for_an_answer_count(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	run_child(volley_body, &p);
+	close_pair(&p);
+}
+
+static void *import_right(void *arg)
+{
+	const struct raw *target = arg;
+	struct drm_t3_key key;
+	struct raw own;
+	uint32_t i;
+
+	raw_open(&own, 0, PAGE);
+	for (i = 0; i < TRIES; i++) {
+		CHECK_EQ(raw_key_export(target, 1, 1, &key, NULL), 0);
+		CHECK_EQ(raw_key_import(&own, &key, NULL), 0);
+	}
+	raw_close(&own);
+	return NULL;
+}
+
+static void right_body(int sock, void *arg)
+{
+	pthread_t threads[THREADS / 2];
+	struct raw target[ROWS(threads)];
+	uint32_t i;
+
+	(void)sock;
+	(void)arg;
+	become(UID_USER + 4, true);
+	for (i = 0; i < ROWS(threads); i++)
+		raw_open(&target[i], 1, PAGE);
+	for (i = 0; i < ROWS(threads); i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, import_right, &target[i]), 0);
+	for (i = 0; i < ROWS(threads); i++)
+		pthread_join(threads[i], NULL);
+	for (i = 0; i < ROWS(threads); i++)
+		raw_close(&target[i]);
+}
+
+/* They may have to wait for each other, but none is refused. */
+static void test_right_keys_have_no_limit(void **state)
+{
+	(void)state;
+	run_child(right_body, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -338,6 +594,10 @@ int main(void)
 		TEST(test_needs_an_idle_space),
 		TEST(test_administrator_decides),
 		TEST(test_guessers_are_slowed),
+		TEST(test_a_namespace_is_its_owner),
+		TEST(test_a_namespace_of_root_is_its_own_root),
+		TEST(test_keys_that_wait_for_an_answer_count),
+		TEST(test_right_keys_have_no_limit),
 	};
 
 	return cmocka_run_group_tests_name("key", tests, NULL, NULL);
