@@ -15,7 +15,7 @@
 static void t3_irq_event_word(struct t3_device *tdev, u32 word)
 {
 	void __iomem *reg = tdev->regs + T3_REG_SPACE_PENDING + 4 * word;
-	unsigned long pending = readl(reg);
+	unsigned long pending = readl(reg), flags;
 	u32 bit;
 
 	/* Clear before looking: a later event sets the bit again. */
@@ -23,17 +23,18 @@ static void t3_irq_event_word(struct t3_device *tdev, u32 word)
 	for_each_set_bit(bit, &pending, 32) {
 		struct t3_space *space;
 
-		spin_lock(&tdev->slot_lock);
+		spin_lock_irqsave(&tdev->slot_lock, flags);
 		space = tdev->slots[32 * word + bit];
 		if (space)
 			t3_event_notify(space);
-		spin_unlock(&tdev->slot_lock);
+		spin_unlock_irqrestore(&tdev->slot_lock, flags);
 	}
 }
 
 /*
  * The handlers always claim the interrupt: a message that arrives after an earlier call has done
- * its work is no sign of a broken line.
+ * its work is no sign of a broken line. They may run with interrupts on: t3_irq_poll() calls them,
+ * and PREEMPT_RT runs them in threads.
  */
 static irqreturn_t t3_irq_events(int irq, void *data)
 {
@@ -116,9 +117,7 @@ static irqreturn_t t3_irq_shared(int irq, void *data)
 void t3_irq_poll(struct t3_device *tdev)
 {
 	lockdep_assert_held(&tdev->admin_lock);
-	local_irq_disable();
 	t3_irq_shared(0, tdev);
-	local_irq_enable();
 }
 
 struct t3_irq_vector {

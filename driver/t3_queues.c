@@ -11,12 +11,12 @@
  * @tdev: the device
  * @word: index of the word
  *
- * Context: interrupts are off; takes queue_lock and t3_queue.lock.
+ * Context: any; takes queue_lock and t3_queue.lock.
  */
 void t3_queue_irq(struct t3_device *tdev, u32 word)
 {
 	void __iomem *reg = tdev->regs + T3_REG_QUEUE_PENDING + 4 * word;
-	unsigned long pending = readl(reg);
+	unsigned long pending = readl(reg), flags;
 	u32 bit;
 
 	if (!pending)
@@ -26,11 +26,11 @@ void t3_queue_irq(struct t3_device *tdev, u32 word)
 	for_each_set_bit(bit, &pending, 32) {
 		struct t3_queue *queue;
 
-		spin_lock(&tdev->queue_lock);
+		spin_lock_irqsave(&tdev->queue_lock, flags);
 		queue = tdev->queues[32 * word + bit];
 		if (queue)
 			t3_ring_notify(queue);
-		spin_unlock(&tdev->queue_lock);
+		spin_unlock_irqrestore(&tdev->queue_lock, flags);
 	}
 }
 

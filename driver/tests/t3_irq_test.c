@@ -63,9 +63,46 @@ static void t3_irq_test_mark_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, other->area->state, 0);
 }
 
+struct t3_irq_test_wait {
+	struct wait_queue_entry entry;
+	u32 woken;
+};
+
+static int t3_irq_test_wake(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
+{
+	container_of(entry, struct t3_irq_test_wait, entry)->woken++;
+	return 0;
+}
+
+/* Called with interrupts on, it does what a handler does, and leaves them on. */
+static void t3_irq_test_poll(struct kunit *test)
+{
+	struct t3_device *tdev = t3_kunit_device(test);
+	struct t3_irq_test_wait waits[3] = {};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(waits); i++) {
+		struct t3_space *space = t3_kunit_space(test, tdev);
+
+		KUNIT_ASSERT_EQ(test, t3_slot_publish(space), 0);
+		init_waitqueue_func_entry(&waits[i].entry, t3_irq_test_wake);
+		add_wait_queue(&space->wait, &waits[i].entry);
+	}
+	writel(BIT(0), tdev->regs + T3_REG_EVENT_SUMMARY);
+	writel(BIT(0) | BIT(2), tdev->regs + T3_REG_SPACE_PENDING);
+	mutex_lock(&tdev->admin_lock);
+	t3_irq_poll(tdev);
+	mutex_unlock(&tdev->admin_lock);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	KUNIT_EXPECT_EQ(test, waits[0].woken, 1);
+	KUNIT_EXPECT_EQ(test, waits[1].woken, 0);
+	KUNIT_EXPECT_EQ(test, waits[2].woken, 1);
+}
+
 static struct kunit_case t3_irq_cases[] = {
 	KUNIT_CASE(t3_irq_test_slots),
 	KUNIT_CASE(t3_irq_test_mark_lost),
+	KUNIT_CASE(t3_irq_test_poll),
 	{}
 };
 
