@@ -11,10 +11,14 @@
 /*
  * A link gives up after 8 timeouts of 10 us of virtual time, and then nothing of a space is
  * in flight. The virtual clock goes as fast as the host emulates the device.
+ *
+ * A link to another node gives up after 8 timeouts of 200 ms of real time without progress. Until
+ * then others' work may move the virtual clock as far as it likes.
  */
-#define T3_QUIESCE_VNS	   (1 * NSEC_PER_MSEC)
-#define T3_QUIESCE_STILL_NS (5 * NSEC_PER_SEC) /* of real time in which the virtual clock stands */
-#define T3_QUIESCE_NAP_US  2000 /* at most */
+#define T3_QUIESCE_VNS	    (1 * NSEC_PER_MSEC)
+#define T3_QUIESCE_STILL_NS (5 * NSEC_PER_SEC)	/* of real time in which the virtual clock stands */
+#define T3_QUIESCE_FAR_NS   (10 * NSEC_PER_SEC) /* of real time at least, with other nodes */
+#define T3_QUIESCE_NAP_US   2000		/* at most */
 
 /* The clock is read before the state, so that all that ended by then is seen. */
 static int t3_space_query_state(struct t3_space *space, u32 *state, u64 *vclock)
@@ -34,12 +38,19 @@ static int t3_space_query_state(struct t3_space *space, u32 *state, u64 *vclock)
 	return ret;
 }
 
-/* The virtual clock at the start and at its last progress, and the time of that. */
+/* The virtual clock at the start and at its last progress, and the times of both. */
 struct t3_quiesce {
+	u64 least_ns; /* real time before which it is not over */
 	u64 vstart;
 	u64 vlast;
+	u64 start_ns;
 	u64 last_ns;
 };
+
+static u64 t3_quiesce_least_ns(const struct t3_caps *caps)
+{
+	return caps->node_ranks == GENMASK(caps->ranks - 1, 0) ? 0 : T3_QUIESCE_FAR_NS;
+}
 
 /*
  * Returns whether the space will never be at rest. A clock that went back was reset, and the space
@@ -48,11 +59,15 @@ struct t3_quiesce {
 static bool t3_quiesce_is_over(struct t3_quiesce *quiesce, u64 vclock, u64 now_ns)
 {
 	if (vclock != quiesce->vlast || !quiesce->last_ns) {
-		if (!quiesce->last_ns)
+		if (!quiesce->last_ns) {
 			quiesce->vstart = vclock;
+			quiesce->start_ns = now_ns;
+		}
 		quiesce->vlast = vclock;
 		quiesce->last_ns = now_ns;
 	}
+	if (now_ns - quiesce->start_ns < quiesce->least_ns)
+		return false;
 	return vclock - quiesce->vstart > T3_QUIESCE_VNS ||
 	       now_ns - quiesce->last_ns > T3_QUIESCE_STILL_NS;
 }
@@ -66,7 +81,7 @@ static bool t3_quiesce_is_over(struct t3_quiesce *quiesce, u64 vclock, u64 now_n
 static int t3_space_quiesce(struct t3_space *space)
 {
 	struct t3_cmd_space cmd = { .space = space->hw_id };
-	struct t3_quiesce quiesce = {};
+	struct t3_quiesce quiesce = { .least_ns = t3_quiesce_least_ns(&space->tdev->caps) };
 	u32 state, nap = 50;
 	u64 vclock;
 	int ret;

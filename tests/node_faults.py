@@ -39,10 +39,14 @@ def come_back():
     return f"for i in $(seq 8); do {Shape.program} && echo good again && exit; sleep 1; done; exit 1"
 
 
+def far_job():
+    return (f"t3 gemm-rs --nodes --ranks {Shape.nodes * Shape.ranks} --iters 100000 --timeout {seconds() // 2} "
+            ">/tmp/out 2>&1")
+
+
 def job():
-    return ("echo begun; "
-            f"t3 gemm-rs --nodes --ranks {Shape.nodes * Shape.ranks} --iters 100000 --timeout {seconds() // 2} "
-            f'>/tmp/out 2>&1; echo "job: $? $(tail -n 1 /tmp/out)"; {come_back()}')
+    return (f"echo begun; {far_job()}; "
+            f'echo "job: $? $(tail -n 1 /tmp/out)"; {come_back()}')
 
 
 class Node:
@@ -145,7 +149,25 @@ def a_full_disk_and_a_wrong_clock_hinder_nobody():
         check("2001" in nodes[1].text and nodes[1].text.count("100%") == 2, "the fault", nodes[1].text)
 
 
+def others_outlive_the_spaces_that_a_stopped_node_keeps():
+    """What they have under way to it needs real time, and others' work moves the virtual clock."""
+    near = (f"t3 gemm-rs --ranks {Shape.ranks} --iters 100000 >/tmp/near 2>&1 & near=$!; {far_job()} & far=$!; "
+            "sleep 3; echo begun; while ping -c 1 -W 1 node1 >/dev/null; do sleep 0.1; done; kill -9 $far; "
+            f'sleep {SILENCE}; kill -9 $near; wait $near; echo "near: $? $(tail -n 1 /tmp/near)"; '
+            "cat /sys/kernel/debug/accel/*/resets")
+    with some_nodes("node-outlived", f"if [ $T3_NODE = 0 ]; then {near}; else {far_job()}; true; fi") as (nodes, _):
+        nodes[0].await_line("^begun$")
+        nodes[1].signal(signal.SIGSTOP)
+        nodes[0].await_line("^near: ")
+        nodes[1].signal(signal.SIGCONT)
+        for node in nodes:
+            node.end(0)
+        check("\nnear: 137 " in nodes[0].text, "others' work goes on", nodes[0].text)
+        check(re.findall("^function=(.*)$", nodes[0].text, re.M) == ["0"] * Shape.ranks, "no reset", nodes[0].text)
+
+
 TESTS = [a_stopped_node_is_an_error_on_both_and_comes_back,
+         others_outlive_the_spaces_that_a_stopped_node_keeps,
          a_killed_node_is_an_error_and_may_be_started_again,
          a_full_disk_and_a_wrong_clock_hinder_nobody]
 

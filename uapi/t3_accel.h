@@ -481,7 +481,8 @@ struct drm_t3_space_create {
  *
  * DESTROY ends the space. It removes the mappings of aperture and doorbell page: a later touch
  * gives SIGBUS. The event area stays readable and says DEAD. DESTROY revokes the space's grants
- * and frees the handle. A wait for the space returns -ENOENT.
+ * and frees the handle. A wait for the space returns -ENOENT. DESTROY sleeps until nothing of the
+ * space is under way. A node that does not answer may keep it for up to 10 s.
  *
  * RESET leaves any state but DISABLED. It drops counts and ready tiles. It cuts imports and
  * routes on both sides: segments that used them are unmapped, and grants stay revoked. Local
