@@ -60,14 +60,12 @@ static void t3_postclose(struct drm_device *drm, struct drm_file *file)
 {
 	struct t3_file *tfile = file->driver_priv;
 	struct t3_queue *queue;
-	struct t3_space *space;
 	unsigned long handle;
 
 	xa_for_each(&tfile->queues, handle, queue)
 		t3_queue_put(queue);
 	xa_destroy(&tfile->queues);
-	xa_for_each(&tfile->spaces, handle, space)
-		t3_space_destroy(space);
+	t3_space_destroy_all(&tfile->spaces);
 	xa_destroy(&tfile->spaces);
 	t3_account_put(tfile->account);
 	t3_usage_put(tfile->usage);

@@ -72,11 +72,26 @@ static bool t3_quiesce_is_over(struct t3_quiesce *quiesce, u64 vclock, u64 now_n
 	       now_ns - quiesce->last_ns > T3_QUIESCE_STILL_NS;
 }
 
+/**
+ * t3_space_disable() - let a space come to rest
+ * @space: known to the device
+ *
+ * Sources and targets are told, and what arrives is rejected. t3_space_stop() waits for the rest.
+ *
+ * Context: process context, no lock held; sleeps while the gate is closed.
+ */
+void t3_space_disable(struct t3_space *space)
+{
+	struct t3_cmd_space cmd = { .space = space->hw_id };
+
+	/* Its result does not matter: the state tells what is left to do. */
+	t3_admin(space->tdev, T3_CMD_SPACE_DISABLE, &cmd, sizeof(cmd));
+}
+
 /*
- * DISABLE tells sources and targets, and rejects what arrives. Then wait until nothing is in
- * flight: memory may be freed only after that. No lock is held meanwhile. No real time ends the
- * wait while the virtual clock moves: a device that works for others is slow, and a reset would
- * cost all of them their work.
+ * Wait until nothing is in flight: memory may be freed only after that. No lock is held meanwhile.
+ * No real time ends the wait while the virtual clock moves: a device that works for others is slow,
+ * and a reset would cost all of them their work.
  */
 static int t3_space_quiesce(struct t3_space *space)
 {
@@ -86,8 +101,6 @@ static int t3_space_quiesce(struct t3_space *space)
 	u64 vclock;
 	int ret;
 
-	/* Its result does not matter: the state tells what is left to do. */
-	t3_admin(space->tdev, T3_CMD_SPACE_DISABLE, &cmd, sizeof(cmd));
 	for (;;) {
 		ret = t3_space_query_state(space, &state, &vclock);
 		if (ret || state == T3_SPACE_FREE)
@@ -103,7 +116,7 @@ static int t3_space_quiesce(struct t3_space *space)
 
 /**
  * t3_space_stop() - bring a space to rest and take it from the device
- * @space: known to the device
+ * @space: disabled
  *
  * Where that fails, the function is reset.
  *

@@ -291,6 +291,32 @@ static void t3_space_unbind(struct t3_space *space)
 	space->bo = NULL;
 }
 
+/* From here on nobody uses the space, and the device ends what it has under way. */
+static void t3_space_retire(struct t3_space *space)
+{
+	t3_space_mark_dead(space);
+	t3_trace_end(space);
+	t3_space_revoke_maps(space);
+	if (space->bo)
+		t3_space_disable(space);
+}
+
+static int t3_space_finish(struct t3_space *space)
+{
+	int ret = 0;
+
+	if (space->bo)
+		ret = t3_space_stop(space);
+	t3_space_unbind(space);
+	t3_chunk_free(space->tdev, space->account, &space->counters);
+	t3_aperture_free(space->tdev, &space->aperture);
+	t3_space_delist(space);
+	if (space->area)
+		t3_event_set_dead(space);
+	t3_space_put(space);
+	return ret;
+}
+
 /**
  * t3_space_destroy() - end a space at any point of its life, once
  * @space: the reference of the handle is put
@@ -302,21 +328,27 @@ static void t3_space_unbind(struct t3_space *space)
  */
 int t3_space_destroy(struct t3_space *space)
 {
-	int ret = 0;
+	t3_space_retire(space);
+	return t3_space_finish(space);
+}
 
-	t3_space_mark_dead(space);
-	t3_trace_end(space);
-	t3_space_revoke_maps(space);
-	if (space->bo)
-		ret = t3_space_stop(space);
-	t3_space_unbind(space);
-	t3_chunk_free(space->tdev, space->account, &space->counters);
-	t3_aperture_free(space->tdev, &space->aperture);
-	t3_space_delist(space);
-	if (space->area)
-		t3_event_set_dead(space);
-	t3_space_put(space);
-	return ret;
+/**
+ * t3_space_destroy_all() - end all spaces of a file
+ * @spaces: the table of their handles, which nobody else uses any more
+ *
+ * They come to rest together. One after the other, each could wait for the same peer anew.
+ *
+ * Context: as t3_space_destroy().
+ */
+void t3_space_destroy_all(struct xarray *spaces)
+{
+	struct t3_space *space;
+	unsigned long handle;
+
+	xa_for_each(spaces, handle, space)
+		t3_space_retire(space);
+	xa_for_each(spaces, handle, space)
+		t3_space_finish(space);
 }
 
 /**

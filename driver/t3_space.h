@@ -126,6 +126,7 @@ struct t3_space *t3_space_lookup(struct drm_file *file, u32 handle);
 void t3_space_put(struct t3_space *space);
 int t3_space_start(struct t3_space *space, struct t3_bo *bo);
 int t3_space_destroy(struct t3_space *space);
+void t3_space_destroy_all(struct xarray *spaces);
 void t3_space_disable_all(struct t3_device *tdev);
 void t3_space_orphan_all(struct t3_device *tdev);
 void t3_spaces_check(struct t3_device *tdev);
@@ -138,6 +139,7 @@ static inline struct t3_space *t3_space_get(struct t3_space *space)
 }
 
 /* t3_quiesce.c */
+void t3_space_disable(struct t3_space *space);
 int t3_space_stop(struct t3_space *space);
 
 /* t3_space_ioctl.c */
