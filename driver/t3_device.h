@@ -128,6 +128,7 @@ struct t3_device {
 	struct list_head watched; /* t3_watch.c */
 	struct delayed_work bus_timeout;
 	bool dma_failed; /* an event area may be out of date */
+	bool routes_left; /* t3_routes_tidy_all() has something to do */
 	struct t3_dump *dump;
 
 	struct mutex mem_lock; /* memory_mm, memory_used, aperture_mm */

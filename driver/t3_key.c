@@ -315,6 +315,7 @@ static int t3_key_ask_locked(struct t3_space *source, struct t3_grant *grant,
 	ret = t3_key_may_ask(debt);
 	if (ret)
 		return ret;
+	t3_routes_tidy(source);
 	route = t3_route_free_slot(source);
 	if (!route)
 		return -ENOSPC;
@@ -349,15 +350,6 @@ static struct t3_route *t3_key_find(struct t3_space *source, u32 handle)
 	return NULL;
 }
 
-/* The device forgets the route as well, whether it waits or was refused. */
-static void t3_key_give_up(struct t3_space *source, struct t3_route *route)
-{
-	struct t3_cmd_index cmd = { .space = source->hw_id, .index = route - source->routes };
-
-	t3_admin(source->tdev, T3_CMD_ROUTE_CLEAR, &cmd, sizeof(cmd));
-	t3_route_drop(route);
-}
-
 /* Returns 1 while the target has not answered. */
 static int t3_key_look_locked(struct t3_space *source, u32 handle)
 {
@@ -374,7 +366,7 @@ static int t3_key_look_locked(struct t3_space *source, u32 handle)
 	if (!ret && cmd.state != T3_ROUTE_SET)
 		ret = t3_key_refusal(cmd.nak);
 	if (ret) {
-		t3_key_give_up(source, route);
+		t3_route_give_up(source, route);
 		return ret;
 	}
 	route->pending = false;
@@ -399,7 +391,7 @@ static void t3_key_end_wait(struct t3_space *source, u32 handle)
 	mutex_lock(&t3_topology_lock);
 	route = t3_key_find(source, handle);
 	if (route)
-		t3_key_give_up(source, route);
+		t3_route_give_up(source, route);
 	mutex_unlock(&t3_topology_lock);
 }
 

@@ -59,6 +59,85 @@ void t3_route_drop(struct t3_route *route)
 	route->grant = NULL;
 }
 
+/* A space that is armed keeps the route: -EBUSY. After any other error the device has none. */
+static void t3_route_clear(struct t3_space *space, struct t3_route *route)
+{
+	struct t3_cmd_index cmd = { .space = space->hw_id, .index = route - space->routes };
+
+	route->given_up = t3_admin(space->tdev, T3_CMD_ROUTE_CLEAR, &cmd, sizeof(cmd)) == -EBUSY;
+	if (!route->given_up)
+		t3_route_drop(route);
+}
+
+/**
+ * t3_route_give_up() - clear a pending route, on the device too
+ * @space: the source
+ * @route: pending; no segment uses it
+ *
+ * The device clears routes of an idle space only, and a program may have armed the space meanwhile.
+ * Then the route keeps its entry until t3_routes_tidy() finds the space idle, or the space ends or
+ * is reset.
+ *
+ * Context: t3_topology_lock is held.
+ */
+void t3_route_give_up(struct t3_space *space, struct t3_route *route)
+{
+	lockdep_assert_held(&t3_topology_lock);
+	t3_route_clear(space, route);
+	if (route->given_up)
+		WRITE_ONCE(space->tdev->routes_left, true);
+}
+
+/**
+ * t3_routes_tidy() - clear routes that were given up while the space was armed
+ * @space: the source, not dead
+ *
+ * Context: t3_topology_lock is held.
+ * Return: true if some are left: the space is still not idle.
+ */
+bool t3_routes_tidy(struct t3_space *space)
+{
+	bool left = false;
+	u32 i;
+
+	lockdep_assert_held(&t3_topology_lock);
+	for (i = 0; i < T3_SPACE_ROUTES; i++) {
+		struct t3_route *route = &space->routes[i];
+
+		if (!route->grant || !route->given_up)
+			continue;
+		t3_route_clear(space, route);
+		left |= route->given_up;
+	}
+	return left;
+}
+
+/**
+ * t3_routes_tidy_all() - t3_routes_tidy() for all spaces of a device
+ * @tdev: the device
+ *
+ * A route that the target has granted meanwhile would make each epoch wait for that target.
+ *
+ * Context: process context; takes t3_topology_lock.
+ */
+void t3_routes_tidy_all(struct t3_device *tdev)
+{
+	bool left = false;
+	u32 id;
+
+	mutex_lock(&t3_topology_lock);
+	for (id = 0; id < T3_MAX_SPACES; id++) {
+		/* Stable: only t3_space_unbind() clears a slot, under this lock. */
+		struct t3_space *space = READ_ONCE(tdev->slots[id]);
+
+		if (space && !space->dead)
+			left |= t3_routes_tidy(space);
+	}
+	if (left)
+		WRITE_ONCE(tdev->routes_left, true);
+	mutex_unlock(&t3_topology_lock);
+}
+
 /**
  * t3_routes_drop() - drop all routes of a space
  * @space: the source, which ends or is reset; the device clears its routes itself
@@ -206,6 +285,7 @@ static int t3_import_locked(struct t3_space *source, struct t3_grant *grant,
 	ret = t3_import_check(source, grant);
 	if (ret)
 		return ret;
+	t3_routes_tidy(source);
 	route = t3_route_free_slot(source);
 	if (!route)
 		return -ENOSPC;

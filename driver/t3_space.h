@@ -65,7 +65,8 @@ struct t3_grant {
 struct t3_route {
 	struct t3_grant *grant; /* NULL: free; holds a reference */
 	u32 handle;
-	bool pending; /* the target has not answered yet */
+	bool pending; /* nobody may use it yet: the target has not answered */
+	bool given_up; /* pending, and nobody waits for it any more: see t3_route_give_up() */
 	/* The target of the device's route, also after the grant was revoked. */
 	u32 peer_rank;
 	u32 peer_space;
@@ -229,6 +230,9 @@ int t3_key_import_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 /* t3_route.c: the sending side */
 struct t3_route *t3_route_free_slot(struct t3_space *space);
 void t3_route_drop(struct t3_route *route);
+void t3_route_give_up(struct t3_space *space, struct t3_route *route);
+bool t3_routes_tidy(struct t3_space *space);
+void t3_routes_tidy_all(struct t3_device *tdev);
 struct t3_route *t3_route_find(struct t3_space *space, u32 handle);
 void t3_routes_drop(struct t3_space *space);
 int t3_grant_import_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The watchdog. While there are spaces or queues it looks at intervals for lost interrupts, and
- * whether the device was reset by somebody else or does not answer.
+ * whether the device was reset by somebody else or does not answer. It also clears routes that an
+ * armed space kept.
  */
 #include <linux/list.h>
 #include <linux/module.h>
@@ -112,6 +113,8 @@ static void t3_watch_work(struct work_struct *work)
 	}
 	if (xchg(&tdev->dma_failed, false))
 		t3_spaces_check(tdev);
+	if (xchg(&tdev->routes_left, false))
+		t3_routes_tidy_all(tdev);
 	if (t3_watch_needed(tdev))
 		t3_watch_start(tdev);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Slots of grants and routes, and the slot that a grant is bound to.
+ * Slots of grants and routes, the slot that a grant is bound to, and routes that are given up.
  */
 #include "t3_kunit.h"
 
@@ -123,12 +123,114 @@ static void t3_route_test_check(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t3_import_check(source, grant), -ENOENT);
 }
 
+/* What the device answers to the next commands. */
+static void t3_route_test_answer(struct t3_space *space, u32 status)
+{
+	writel(status, space->tdev->regs + T3_REG_ADMIN_STATUS);
+}
+
+static struct t3_route *t3_route_test_pending(struct kunit *test, struct t3_space *source)
+{
+	struct t3_space *owner = t3_kunit_space(test, t3_kunit_device(test));
+
+	mutex_lock(&t3_topology_lock);
+	t3_route_test_bind(source, 0, t3_route_test_grant(test, owner, 0));
+	mutex_unlock(&t3_topology_lock);
+	source->routes[0].pending = true;
+	return &source->routes[0];
+}
+
+/* An idle space clears it at once. Then it has no more of the grant than its owner and kunit. */
+static void t3_route_test_give_up(struct kunit *test)
+{
+	struct t3_space *source = t3_kunit_space(test, t3_kunit_device(test));
+	struct t3_route *route = t3_route_test_pending(test, source);
+	struct t3_grant *grant = route->grant;
+
+	mutex_lock(&t3_topology_lock);
+	t3_route_test_answer(source, T3_ADMIN_OK);
+	t3_route_give_up(source, route);
+	KUNIT_EXPECT_PTR_EQ(test, t3_route_free_slot(source), route);
+	KUNIT_EXPECT_FALSE(test, t3_routes_tidy(source));
+	mutex_unlock(&t3_topology_lock);
+	KUNIT_EXPECT_FALSE(test, source->tdev->routes_left);
+	KUNIT_EXPECT_EQ(test, kref_read(&grant->ref), 2);
+}
+
+/* A space that is armed keeps it: nobody may use its entry until the space is idle again. */
+static void t3_route_test_give_up_armed(struct kunit *test)
+{
+	struct t3_space *source = t3_kunit_space(test, t3_kunit_device(test));
+	struct t3_route *route = t3_route_test_pending(test, source);
+	struct t3_grant *grant = route->grant;
+
+	mutex_lock(&t3_topology_lock);
+	t3_route_test_answer(source, T3_ADMIN_BAD_STATE);
+	t3_route_give_up(source, route);
+	KUNIT_EXPECT_TRUE(test, source->tdev->routes_left);
+	KUNIT_EXPECT_PTR_EQ(test, t3_route_free_slot(source), &source->routes[1]);
+	KUNIT_EXPECT_NULL(test, t3_route_find(source, route->handle));
+	KUNIT_EXPECT_TRUE(test, t3_routes_tidy(source));
+	KUNIT_EXPECT_PTR_EQ(test, t3_route_free_slot(source), &source->routes[1]);
+	t3_route_test_answer(source, T3_ADMIN_OK);
+	KUNIT_EXPECT_FALSE(test, t3_routes_tidy(source));
+	KUNIT_EXPECT_PTR_EQ(test, t3_route_free_slot(source), route);
+	mutex_unlock(&t3_topology_lock);
+	KUNIT_EXPECT_EQ(test, kref_read(&grant->ref), 2);
+}
+
+/* The regular look clears it too, but leaves routes that are in use. */
+static void t3_route_test_tidy_all(struct kunit *test)
+{
+	struct t3_space *source = t3_kunit_space(test, t3_kunit_device(test));
+	struct t3_device *tdev = source->tdev;
+	struct t3_route *route = t3_route_test_pending(test, source);
+
+	tdev->slots[3] = source;
+	mutex_lock(&t3_topology_lock);
+	t3_route_test_bind(source, 1, route->grant);
+	t3_route_test_answer(source, T3_ADMIN_BAD_STATE);
+	t3_route_give_up(source, route);
+	mutex_unlock(&t3_topology_lock);
+	tdev->routes_left = false;
+	t3_routes_tidy_all(tdev);
+	KUNIT_EXPECT_TRUE(test, tdev->routes_left);
+	KUNIT_EXPECT_NOT_NULL(test, route->grant);
+	tdev->routes_left = false;
+	t3_route_test_answer(source, T3_ADMIN_OK);
+	t3_routes_tidy_all(tdev);
+	KUNIT_EXPECT_FALSE(test, tdev->routes_left);
+	KUNIT_EXPECT_NULL(test, route->grant);
+	KUNIT_EXPECT_NOT_NULL(test, source->routes[1].grant);
+}
+
+/* The reset of a space, or its end, drops what it kept. */
+static void t3_route_test_drop_given_up(struct kunit *test)
+{
+	struct t3_space *source = t3_kunit_space(test, t3_kunit_device(test));
+	struct t3_route *route = t3_route_test_pending(test, source);
+	struct t3_grant *grant = route->grant;
+
+	mutex_lock(&t3_topology_lock);
+	t3_route_test_answer(source, T3_ADMIN_BAD_STATE);
+	t3_route_give_up(source, route);
+	t3_routes_drop(source);
+	KUNIT_EXPECT_FALSE(test, t3_routes_tidy(source));
+	KUNIT_EXPECT_PTR_EQ(test, t3_route_free_slot(source), route);
+	mutex_unlock(&t3_topology_lock);
+	KUNIT_EXPECT_EQ(test, kref_read(&grant->ref), 2);
+}
+
 static struct kunit_case t3_route_cases[] = {
 	KUNIT_CASE(t3_route_test_handles),
 	KUNIT_CASE(t3_route_test_find),
 	KUNIT_CASE(t3_route_test_place),
 	KUNIT_CASE(t3_route_test_place_full),
 	KUNIT_CASE(t3_route_test_check),
+	KUNIT_CASE(t3_route_test_give_up),
+	KUNIT_CASE(t3_route_test_give_up_armed),
+	KUNIT_CASE(t3_route_test_tidy_all),
+	KUNIT_CASE(t3_route_test_drop_given_up),
 	{}
 };
 
