@@ -22,7 +22,8 @@
  *                     fences wait for it, so nothing allocates memory under it.
  *  t3_device.access   rwsem, by t3_access_enter(): taken for reading by faults, below
  *                     mmap_lock, and by others that only need the device to answer.
- *                     Closing the gate waits for them. See t3_gate.c.
+ *                     Faults allocate memory under it, so no job's fence may wait for it.
+ *                     Closing the gate waits for them before it pauses jobs. See t3_gate.c.
  *  t3_device.mem_lock mutex: the allocators of memory and aperture. May be taken
  *                     below mmap_lock (munmap puts the last reference of a buffer),
  *                     so no user memory is copied under it.
@@ -116,6 +117,7 @@ struct t3_device {
 	struct mutex admin_lock; /* the fields up to paused, and the mailbox */
 	bool unplugged; /* removed, or it does not answer: no command runs any more */
 	bool closed; /* for a reset or for sleep: no register is used; slot_lock too */
+	bool access_closed; /* before closed, and until after it: t3_access_enter() waits */
 	bool reset_in_progress; /* closed, and all spaces are lost when it opens again */
 	u32 outages; /* resets and closings, through which a job may be late without fault */
 	u32 incarnation; /* of the function, after its last start */

@@ -9,7 +9,9 @@
  * There are two ways in, both for process context. t3_hw_lock() is for commands and recovery: one
  * caller at a time. Nothing allocates memory under it, as jobs' fences wait for it.
  * t3_access_enter() is for callers that only need the device to answer (faults, clearing of memory,
- * reading of counters): many at a time.
+ * reading of counters): many at a time. Faults allocate page tables inside, and the reclaim of
+ * memory may wait for fences. So the gate closes in two steps: it waits for these callers while
+ * jobs and their recovery still run, and only then stops those.
  */
 #include <linux/mm.h>
 
@@ -32,9 +34,10 @@ int t3_gate_init(struct t3_device *tdev)
 	return drmm_mutex_init(&tdev->drm, &tdev->admin_lock);
 }
 
+/* Access is closed before the gate, and opened after it: this is for those who wait for either. */
 static bool t3_gate_decided(struct t3_device *tdev)
 {
-	return !READ_ONCE(tdev->closed) || READ_ONCE(tdev->unplugged);
+	return !READ_ONCE(tdev->access_closed) || READ_ONCE(tdev->unplugged);
 }
 
 static void t3_gate_wait(struct t3_device *tdev)
@@ -108,7 +111,7 @@ void t3_hw_unlock(struct t3_device *tdev)
 int t3_access_try(struct t3_device *tdev)
 {
 	down_read(&tdev->access);
-	if (!READ_ONCE(tdev->unplugged) && !READ_ONCE(tdev->closed))
+	if (!READ_ONCE(tdev->unplugged) && !READ_ONCE(tdev->access_closed))
 		return 0;
 	up_read(&tdev->access);
 	return READ_ONCE(tdev->unplugged) ? -ENODEV : -EAGAIN;
@@ -180,10 +183,20 @@ static void t3_gate_set_closed(struct t3_device *tdev, bool closed)
  */
 void t3_gate_unmap(struct t3_device *tdev)
 {
-	/* Wait for faults that began before the gate was closed: they insert pages. */
+	/* Wait for faults that began before access was closed: they insert pages. */
 	down_write(&tdev->access);
 	up_write(&tdev->access);
 	unmap_mapping_range(tdev->drm.anon_inode->i_mapping, 0, 0, 1);
+}
+
+/*
+ * No job's fence may wait for this: see the head of this file. Jobs of a machine that goes to sleep
+ * are paused already, but user space is frozen, so nobody is inside.
+ */
+static void t3_access_close(struct t3_device *tdev)
+{
+	WRITE_ONCE(tdev->access_closed, true);
+	t3_gate_unmap(tdev);
 }
 
 /* Returns false if it was closed already. One call of t3_gate_open() opens it for all. */
@@ -215,10 +228,10 @@ static bool t3_gate_begin_close(struct t3_device *tdev, bool reset)
  */
 void t3_gate_close(struct t3_device *tdev, bool reset)
 {
-	if (!t3_gate_begin_close(tdev, reset))
-		return;
-	t3_irq_disable(tdev);
-	t3_gate_unmap(tdev);
+	if (!READ_ONCE(tdev->access_closed))
+		t3_access_close(tdev);
+	if (t3_gate_begin_close(tdev, reset))
+		t3_irq_disable(tdev);
 }
 
 static void t3_gate_restart(struct t3_device *tdev)
@@ -244,6 +257,7 @@ static bool t3_gate_reopen(struct t3_device *tdev)
 			t3_gate_restart(tdev);
 		WRITE_ONCE(tdev->reset_in_progress, false);
 		t3_gate_set_closed(tdev, false);
+		WRITE_ONCE(tdev->access_closed, false);
 		if (!tdev->unplugged)
 			t3_slots_enable(tdev);
 	}

@@ -3,6 +3,10 @@
  * Closing and opening of the gate in orders that the PCI core allows, but that a test
  * machine cannot produce.
  */
+#include <linux/delay.h>
+#include <linux/rwsem.h>
+#include <linux/workqueue.h>
+
 #include "t3_kunit.h"
 
 /* Without vectors and mappings. */
@@ -98,11 +102,58 @@ static void t3_gate_test_no_wait(struct kunit *test)
 	t3_access_exit(tdev);
 }
 
+struct t3_gate_test_closing {
+	struct work_struct work;
+	struct t3_device *tdev;
+};
+
+static void t3_gate_test_close_work(struct work_struct *work)
+{
+	t3_gate_close(container_of(work, struct t3_gate_test_closing, work)->tdev, true);
+}
+
+/*
+ * A fault may wait for memory that is free only after a fence. So while the gate waits for the
+ * fault, jobs are not paused and their recovery gets the device.
+ */
+static void t3_gate_test_fences_go_on(struct kunit *test)
+{
+	struct t3_gate_test_closing closing = { .tdev = t3_gate_test_device(test) };
+	struct t3_device *tdev = closing.tdev;
+	bool closed;
+	u32 paused;
+	int tries;
+
+	INIT_WORK_ONSTACK(&closing.work, t3_gate_test_close_work);
+	KUNIT_ASSERT_EQ(test, t3_access_try(tdev), 0);
+	schedule_work(&closing.work);
+	for (tries = 0; tries < 5000 && !rwsem_is_contended(&tdev->access); tries++)
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_TRUE(test, rwsem_is_contended(&tdev->access));
+	mutex_lock(&tdev->admin_lock);
+	paused = tdev->paused;
+	closed = tdev->closed;
+	mutex_unlock(&tdev->admin_lock);
+	t3_access_exit(tdev);
+	flush_work(&closing.work);
+	destroy_work_on_stack(&closing.work);
+	KUNIT_EXPECT_EQ(test, paused, 0);
+	KUNIT_EXPECT_FALSE(test, closed);
+	KUNIT_EXPECT_TRUE(test, tdev->closed);
+	KUNIT_EXPECT_EQ(test, tdev->paused, 1);
+	KUNIT_EXPECT_EQ(test, t3_access_try(tdev), -EAGAIN);
+	t3_gate_open(tdev);
+	t3_gate_test_is_open(test, tdev, 1);
+	KUNIT_ASSERT_EQ(test, t3_access_try(tdev), 0);
+	t3_access_exit(tdev);
+}
+
 static struct kunit_case t3_gate_cases[] = {
 	KUNIT_CASE(t3_gate_test_nested),
 	KUNIT_CASE(t3_gate_test_twice),
 	KUNIT_CASE(t3_gate_test_reset),
 	KUNIT_CASE(t3_gate_test_no_wait),
+	KUNIT_CASE(t3_gate_test_fences_go_on),
 	{}
 };
 
