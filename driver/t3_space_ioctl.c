@@ -14,7 +14,13 @@ static void t3_space_fill_args(struct t3_space *space, struct drm_t3_space_creat
 	args->event_offset = t3_map_offset(space->maps[T3_MAP_EVENT]);
 }
 
-static struct t3_space *t3_space_create(struct drm_file *file, struct t3_bo *bo, u32 max_tiles)
+/*
+ * failed: gets a space that the device knows. To destroy it may wait for a closed gate, so the
+ * caller does that outside drm_dev_enter(). One that the device does not know ends here, as
+ * remove() would not find it.
+ */
+static struct t3_space *t3_space_create(struct drm_file *file, struct t3_bo *bo, u32 max_tiles,
+					struct t3_space **failed)
 {
 	struct t3_space *space;
 	int ret;
@@ -23,11 +29,13 @@ static struct t3_space *t3_space_create(struct drm_file *file, struct t3_bo *bo,
 	if (IS_ERR(space))
 		return space;
 	ret = t3_space_start(space, bo);
-	if (ret) {
+	if (!ret)
+		return space;
+	if (space->bo)
+		*failed = space;
+	else
 		t3_space_destroy(space);
-		return ERR_PTR(ret);
-	}
-	return space;
+	return ERR_PTR(ret);
 }
 
 /*
@@ -35,7 +43,7 @@ static struct t3_space *t3_space_create(struct drm_file *file, struct t3_bo *bo,
  * filled last: a failed call changes none.
  */
 static int t3_space_create_handle(struct drm_file *file, struct t3_bo *bo,
-				  struct drm_t3_space_create *args)
+				  struct drm_t3_space_create *args, struct t3_space **failed)
 {
 	struct t3_file *tfile = file->driver_priv;
 	struct t3_space *space;
@@ -45,7 +53,7 @@ static int t3_space_create_handle(struct drm_file *file, struct t3_bo *bo,
 	ret = xa_alloc(&tfile->spaces, &handle, NULL, xa_limit_31b, GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return ret == -EBUSY ? -ENOSPC : ret;
-	space = t3_space_create(file, bo, args->max_tiles);
+	space = t3_space_create(file, bo, args->max_tiles, failed);
 	if (IS_ERR(space)) {
 		xa_erase(&tfile->spaces, handle);
 		return PTR_ERR(space);
@@ -60,13 +68,16 @@ static int t3_space_create_handle(struct drm_file *file, struct t3_bo *bo,
 static int t3_space_try_create(struct drm_file *file, struct t3_bo *bo,
 			       struct drm_t3_space_create *args)
 {
+	struct t3_space *failed = NULL;
 	int ret, idx;
 
 	/* Around the whole creation, so that remove() finds no space half made. */
 	if (!drm_dev_enter(bo->base.dev, &idx))
 		return -ENODEV;
-	ret = t3_space_create_handle(file, bo, args);
+	ret = t3_space_create_handle(file, bo, args, &failed);
 	drm_dev_exit(idx);
+	if (failed)
+		t3_space_destroy(failed);
 	return ret;
 }
 
