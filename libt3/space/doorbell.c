@@ -59,16 +59,17 @@ int t3_release(struct t3_space *space, uint32_t epoch)
 	return ring_epoch(space, DRM_T3_DOORBELL_RELEASE, epoch);
 }
 
-void t3_ring_tile(struct t3_space *space, uint32_t segment, uint32_t slot, uint32_t tile,
+bool t3_ring_tile(struct t3_space *space, uint32_t segment, uint32_t slot, uint32_t tile,
 		  const struct t3_caller *caller)
 {
 	const struct t3_hooks *hooks = t3_hooks_of(space);
 
 	if (hooks && !hooks->doorbell(space, segment, slot, tile, caller))
-		return;
+		return false;
 	t3_write_barrier();
 	t3_store64(space->doorbell + DRM_T3_DOORBELL_TILE,
 		   DRM_T3_TILE_DOORBELL(segment, slot, tile));
+	return true;
 }
 
 int t3_doorbell_tile(struct t3_space *space, uint32_t segment, uint32_t slot, uint32_t tile)

@@ -46,8 +46,11 @@ int t3_store_rows(const struct t3_view *view, uint64_t tile, const void *src, si
 /* Make the same stores to a staging image. */
 int t3_stage_rows(const struct t3_view *view, uint64_t tile, const void *src, size_t src_pitch);
 
-/* Ring the doorbell of a tile. The numbers are in their ranges. */
-void t3_ring_tile(struct t3_space *space, uint32_t segment, uint32_t slot, uint32_t tile,
+/*
+ * Ring the doorbell of a tile. The numbers are in their ranges. False: the checker has refused it, so
+ * the device will not count it as consumed.
+ */
+bool t3_ring_tile(struct t3_space *space, uint32_t segment, uint32_t slot, uint32_t tile,
 		  const struct t3_caller *caller);
 
 #pragma GCC visibility pop

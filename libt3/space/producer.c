@@ -231,8 +231,8 @@ static void add(struct t3_producer *p, const struct part *part, uint32_t bytes,
 	p->put += bytes;
 	if (p->path != T3_PATH_DOORBELL || sum != part->whole)
 		return;
-	t3_ring_tile(p->space, p->view.desc.segment, SLOT, part->tile, caller);
-	p->rung++;
+	if (t3_ring_tile(p->space, p->view.desc.segment, SLOT, part->tile, caller))
+		p->rung++;
 }
 
 int t3_producer_begin(struct t3_producer *p)

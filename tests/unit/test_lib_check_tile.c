@@ -168,6 +168,29 @@ static void rung_too_late(void)
 	}
 }
 
+/* The device never heard of the refused doorbell, so the next epoch does not wait for its count. */
+static void put_when_idle(void)
+{
+	struct t3_producer_desc arg = { .segment = &seg, .path = T3_PATH_DOORBELL };
+	unsigned char source[64] = { 3 };
+	struct t3_producer *p;
+
+	set_state(DRM_T3_SPACE_IDLE, EPOCH - 1);
+	if (t3_producer_create(dev, space, &arg, &p) || t3_producer_begin(p) ||
+	    t3_producer_put_tile(p, 0, source, 16))
+		_exit(4);
+	if (t3_producer_begin(p))
+		_exit(5);
+	arm(EPOCH);
+	if (t3_producer_put_tile(p, 0, source, 16) || t3_producer_begin(p) != -EBUSY)
+		_exit(6);
+	events()->consumed[5][0] = 1;
+	if (t3_producer_begin(p))
+		_exit(7);
+	set_state(DRM_T3_SPACE_IDLE, EPOCH);
+	t3_producer_destroy(p);
+}
+
 static void mistakes_of_doorbells(void **state)
 {
 	(void)state;
@@ -186,6 +209,8 @@ static void mistakes_of_doorbells(void **state)
 	expect_report(stored_and_rung, "an element is stored again", "tile 0", NULL);
 	expect_report(rung_and_stored, "an element is stored again", "mov of 2 bytes", NULL);
 	expect_report(rung_when_idle, "not armed", "space 21, idle", NULL);
+	expect_warning(put_when_idle, "check,continue", "not armed", "t3_producer_put_tile()",
+		       NULL);
 }
 
 static void staging_again(void **state)
