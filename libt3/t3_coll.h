@@ -267,8 +267,9 @@ T3_API int t3_plan_tile(const struct t3_plan *plan, uint32_t chunk, uint64_t til
  * Errors: -EBUSY: the last epoch was not waited for. -ERANGE: the rank has no such input, or the
  * chunk is empty. -EINVAL: the offset is no multiple of 8, or the buffer is too short. Where a
  * segment has several rows of which the chunk is one (ALL_TO_ALL), the buffer must have bytes for
- * the others before and after it. -EOPNOTSUPP: the chunk is not staged (T3_PATH_STORE), or the
- * buffer is not memory of this device. Also those of all calls of an epoch.
+ * the others before and after it. Those before it must be a multiple of 8 bytes, as they are when
+ * the chunk is one. -EOPNOTSUPP: the chunk is not staged (T3_PATH_STORE), or the buffer is not
+ * memory of this device. Also those of all calls of an epoch.
  */
 T3_API int t3_plan_bind(struct t3_plan *plan, uint32_t chunk, struct t3_buffer *buffer,
 			uint64_t offset);

@@ -18,7 +18,10 @@ static bool has_chunk(const struct t3_plan *plan, uint32_t chunk)
 	return false;
 }
 
-/* The image of a segment has all its rows, and the chunk is in the rank's own ones. */
+/*
+ * The image of a segment has all its rows, and the chunk is in the rank's own ones. The device wants
+ * the image at a multiple of 8.
+ */
 static int bind(struct t3_plan *plan, uint32_t i, struct t3_buffer *buffer, uint64_t chunk_at)
 {
 	const struct t3_layout_segment *s = &plan->layout.segment[i];
@@ -59,7 +62,7 @@ int t3_plan_bind(struct t3_plan *plan, uint32_t chunk, struct t3_buffer *buffer,
 {
 	int ret;
 
-	if (!plan || (buffer ? offset > t3_buffer_size(buffer) : offset))
+	if (!plan || (buffer ? offset % 8 || offset > t3_buffer_size(buffer) : offset))
 		return -EINVAL;
 	if (plan->error)
 		return plan->error;

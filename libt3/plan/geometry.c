@@ -117,16 +117,21 @@ static uint32_t usual_row(const struct t3_layout *l, uint32_t rows)
 
 /*
  * An array is one row, up to the longest row there may be. A longer one is rows of whole tiles and
- * a rest.
+ * a rest. The rest is an image of its own for t3_plan_bind(), so it begins at a multiple of 8 of the
+ * chunk, too.
  */
 static void cut_array(struct t3_layout *l)
 {
+	uint32_t unit = l->tile_row_bytes;
+
 	l->tile_rows = 1;
 	l->parts = 1;
 	if (largest_chunk(l) <= ROW_MAX)
 		return;
 	l->parts = 2;
-	l->row_bytes = ROW_MAX / l->tile_row_bytes * l->tile_row_bytes;
+	while (unit % 8)
+		unit *= 2;
+	l->row_bytes = ROW_MAX / unit * unit;
 }
 
 void t3_layout_cut(const struct t3_plan_desc *d, uint32_t chunks, struct t3_layout *l)

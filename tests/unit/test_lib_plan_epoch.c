@@ -560,6 +560,7 @@ static void a_wrong_buffer_is_refused(void **state)
 	make_own();
 	assert_int_equal(t3_plan_bind(NULL, 1, own, 0), -EINVAL);
 	assert_int_equal(t3_plan_bind(plans[1], 1, own, 4097), -EINVAL);
+	assert_int_equal(t3_plan_bind(plans[1], 1, own, 4), -EINVAL);
 	assert_int_equal(t3_plan_bind(plans[1], 1, NULL, 8), -EINVAL);
 	assert_int_equal(t3_plan_bind(plans[1], 0, own, 0), -ERANGE);
 	assert_int_equal(t3_plan_bind(plans[1], 3, own, 0), -ERANGE);
@@ -602,23 +603,43 @@ static void stored_input_is_not_bound(void **state)
 }
 
 /* The image of three rows begins before the own one, which is the second. */
-static void an_image_begins_before_the_own_row(void **state)
+static uint32_t make_exchange(uint64_t count, uint32_t *segment)
 {
 	struct t3_plan_desc desc = staged;
-	uint32_t pitch, segment;
 
-	(void)state;
 	desc.collective = T3_ALL_TO_ALL;
+	desc.count = count;
 	make_plans(&desc);
 	make_own();
-	for (segment = 0; hw[1].segment[segment].rows != 3; segment++)
-		assert_true(segment < 64);
-	pitch = hw[1].segment[segment].pitch;
+	for (*segment = 0; hw[1].segment[*segment].rows != 3; ++*segment)
+		assert_true(*segment < 64);
+	return hw[1].segment[*segment].pitch;
+}
+
+static void an_image_begins_before_the_own_row(void **state)
+{
+	uint32_t segment, pitch = make_exchange(12, &segment);
+
+	(void)state;
+	assert_int_equal(pitch, 16);
 	assert_int_equal(t3_plan_bind(plans[1], 1, own, 0), -EINVAL);
 	assert_int_equal(t3_plan_bind(plans[1], 1, own, pitch), 0);
 	assert_int_equal(hw[1].staging[segment].offset, 0);
 	assert_int_equal(t3_plan_bind(plans[1], 1, own, pitch + 8), 0);
 	assert_int_equal(hw[1].staging[segment].offset, 8);
+	t3_buffer_destroy(own);
+}
+
+/* The row before is 12 bytes. So either the image or the chunk is at no multiple of 8. */
+static void rows_of_no_multiple_of_8_are_not_bound(void **state)
+{
+	uint32_t segment, pitch = make_exchange(10, &segment);
+
+	(void)state;
+	assert_int_equal(pitch, 12);
+	assert_int_equal(t3_plan_bind(plans[1], 1, own, pitch), -EINVAL);
+	assert_int_equal(t3_plan_bind(plans[1], 1, own, 16), -EINVAL);
+	assert_int_equal(t3_plan_bind(plans[1], 1, NULL, 0), 0);
 	t3_buffer_destroy(own);
 }
 
@@ -653,6 +674,7 @@ int main(void)
 		TEST(a_failed_bind_goes_back),
 		TEST(stored_input_is_not_bound),
 		TEST(an_image_begins_before_the_own_row),
+		TEST(rows_of_no_multiple_of_8_are_not_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,6 +33,31 @@ static void long_arrays_are_cut(void **state)
 	}
 }
 
+/* Staging must begin there, wherever the chunk does (t3_plan_bind()). */
+static void the_second_part_begins_at_a_multiple_of_8(void **state)
+{
+	static const uint32_t columns[] = { 0, 1000, 1001, 1002, (1 << 20) - 1, 1 << 20 };
+	struct t3_plan_desc d = make(T3_ALL_GATHER, T3_ALGORITHM_RING, 1 << 26);
+	struct t3_layout_part part;
+	const char *why;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		d.tile_columns = columns[i];
+		check_plan(&d, 3, NULL);
+		assert_true(t3_layout_part(&layouts[0], 1, 0, &part));
+		assert_int_equal(layouts[0].row_bytes % layouts[0].tile_row_bytes, 0);
+		assert_true(t3_layout_part(&layouts[0], 1, 1, &part));
+		assert_int_equal(part.offset % 8, 0);
+	}
+	d.dtype = DRM_T3_F32;
+	d.tile_columns = 1001;
+	assert_int_equal(t3_layout_make(&d, 1, 3, NULL, &layouts[0], &why), 0);
+	assert_true(t3_layout_part(&layouts[0], 1, 1, &part));
+	assert_int_equal(part.offset % 8, 0);
+}
+
 static void chunks_are_the_whole(void **state)
 {
 	struct t3_plan_desc d = make(T3_REDUCE_SCATTER, T3_ALGORITHM_RING, 11 * 3);
@@ -216,6 +241,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(layouts_fit_each_other),
 		cmocka_unit_test(long_arrays_are_cut),
+		cmocka_unit_test(the_second_part_begins_at_a_multiple_of_8),
 		cmocka_unit_test(chunks_are_the_whole),
 		cmocka_unit_test(order_of_production),
 		cmocka_unit_test(default_tiles_can_be_staged),

@@ -179,6 +179,8 @@ static int do_call(struct hardware *h, unsigned long request, void *arg)
 	case DRM_IOCTL_T3_SEGMENT_STAGING: {
 		const struct drm_t3_segment_staging *staging = arg;
 
+		if (staging->offset % 8 || staging->slot_stride % 8)
+			return EINVAL;
 		h->staging[staging->segment] = *staging;
 		return 0;
 	}
