@@ -41,24 +41,46 @@ static void move_to_front(struct plan_cache *cache, uint32_t i)
 	cache->plan[0] = plan;
 }
 
+static void drop(struct plan_cache *cache, uint32_t i)
+{
+	uint32_t behind = --cache->count - i;
+
+	t3_plan_destroy(cache->plan[i]);
+	memmove(&cache->desc[i], &cache->desc[i + 1], behind * sizeof(cache->desc[0]));
+	memmove(&cache->plan[i], &cache->plan[i + 1], behind * sizeof(cache->plan[0]));
+}
+
 /* Destroy the least recently used plan before a new one is made, so that all ranks have room. */
 static void make_room(struct plan_cache *cache)
 {
 	if (cache->count == KEPT)
-		t3_plan_destroy(cache->plan[--cache->count]);
+		drop(cache, KEPT - 1);
+}
+
+/*
+ * Its place, or cache->count. A plan that has had its last epoch is dropped. All ranks run the same
+ * epochs, so all drop it in the same call.
+ */
+static uint32_t find(struct plan_cache *cache, const struct t3_plan_desc *desc)
+{
+	uint32_t i;
+
+	for (i = 0; i < cache->count; i++)
+		if (memcmp(&cache->desc[i], desc, sizeof(*desc)) == 0)
+			break;
+	if (i == cache->count || t3_plan_epoch(cache->plan[i]) < UINT32_MAX)
+		return i;
+	drop(cache, i);
+	return cache->count;
 }
 
 static int get(struct t3_comm *comm, const struct t3_plan_desc *desc, int64_t deadline_ns,
 	       struct t3_plan **plan)
 {
 	struct plan_cache *cache = comm->kept;
-	uint32_t i;
+	uint32_t i = find(cache, desc);
 	int ret;
 
-	for (i = 0; i < cache->count; i++) {
-		if (memcmp(&cache->desc[i], desc, sizeof(*desc)) == 0)
-			break;
-	}
 	if (i == cache->count) {
 		make_room(cache);
 		i = cache->count;

@@ -7,6 +7,8 @@
 
 #include <pthread.h>
 
+#include "plan/cache.c" /* to come near a plan's last epoch */
+
 #define COUNT	 10u
 #define LONG_NS	 INT64_C(20000000000)
 #define SENTINEL 0xabcdu
@@ -250,6 +252,36 @@ static void the_oldest_plan_goes(void **state)
 	made(11, 8);
 }
 
+/* Every rank runs the same epochs, so all make a new plan in the same call. */
+static void a_plan_ends_with_its_last_epoch(void **state)
+{
+	struct plan_cache *cache;
+	uint32_t r;
+
+	(void)state;
+	run_all(T3_ALL_GATHER, COUNT, 0);
+	run_all(T3_ALL_REDUCE, COUNT, 0);
+	for (r = 0; r < RANKS; r++) {
+		cache = comms[r]->kept;
+		cache->plan[1]->epoch = UINT32_MAX - 1;
+	}
+	run_all(T3_ALL_GATHER, COUNT, 0);
+	made(2, 2);
+	run_all(T3_ALL_REDUCE, COUNT, 0);
+	run_all(T3_ALL_GATHER, COUNT, 0);
+	made(3, 2);
+	for (r = 0; r < RANKS; r++) {
+		cache = comms[r]->kept;
+		assert_int_equal(cache->count, 2);
+		assert_int_equal(cache->plan[0]->epoch, 1);
+		assert_int_equal(cache->plan[1]->epoch, 2);
+		got(r, (const uint32_t[]){ 0, 4, 7 }[r], 0, 3, COUNT);
+	}
+	run_all(T3_ALL_REDUCE, COUNT, 0);
+	run_all(T3_ALL_GATHER, COUNT, 0);
+	made(3, 2);
+}
+
 /* --------------------------------------------------------------------- errors */
 
 static void a_wrong_call_is_no_end(void **state)
@@ -305,6 +337,7 @@ int main(void)
 		ALL(memory_may_lack_where_a_part_is_empty),
 		ALL(a_plan_serves_again),
 		ALL(the_oldest_plan_goes),
+		ALL(a_plan_ends_with_its_last_epoch),
 		ALL(a_wrong_call_is_no_end),
 		ALL(a_failed_plan_is_an_end),
 		ALL(a_late_epoch_is_an_end),
