@@ -61,12 +61,16 @@ static int judge_form(struct t3_comm *comm, const struct hello *hello, size_t si
 	return 0;
 }
 
-/* Check that no rank that has joined is on the same device. */
+/* Check that the fabric has that device, and that no rank that has joined is on it. */
 static int judge_device(struct meeting *m, const struct hello *hello)
 {
 	struct t3_comm *comm = m->comm;
 	uint32_t here = m->joined | 1u << comm->rank, rank, a, b;
 
+	if (hello->device_rank >= comm->device_ranks)
+		return t3_comm_fail(comm, -EPROTO,
+				    "rank %u says it is on device %u of a fabric of %u",
+				    hello->rank, hello->device_rank, comm->device_ranks);
 	for (rank = 0; rank < comm->ranks; rank++) {
 		if (!(here >> rank & 1) || comm->device_rank[rank] != hello->device_rank)
 			continue;
@@ -117,7 +121,6 @@ int comm_judge_peer(struct t3_comm *comm, int fd)
 	return 0;
 }
 
-/* -EAGAIN: no hello yet. -EPIPE: the connection was closed. */
 /* Takes the same time wherever they differ. */
 static bool knows(const struct hello *hello, size_t size, const unsigned char *secret)
 {

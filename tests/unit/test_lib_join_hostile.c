@@ -236,6 +236,11 @@ static void wrong_ranks_are_refused(void **state)
 	hello.ranks = 2;
 	hello.device_rank = 3;
 	says(hello, -ENOTUNIQ, "ranks 0 and 1 are both on device 3 of the fabric");
+	/* A plan shifts a bit by this number, to grant to that device. */
+	hello.device_rank = 32;
+	says(hello, -EPROTO, "rank 1 says it is on device 32 of a fabric of 32");
+	hello.device_rank = UINT32_MAX;
+	says(hello, -EPROTO, "rank 1 says it is on device 4294967295 of a fabric of 32");
 }
 
 /* It leaves those descriptors open that have no place in the control buffer. */
