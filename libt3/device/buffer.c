@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xf86drm.h>
 
@@ -66,14 +67,14 @@ int t3_buffer_import(struct t3_device *dev, int fd, struct t3_buffer **out)
 {
 	struct drm_prime_handle arg = { .fd = fd };
 	struct t3_buffer *buffer;
-	off_t size;
+	struct stat st;
 	int ret;
 
 	if (!dev || !out)
 		return -EINVAL;
-	size = lseek(fd, 0, SEEK_END); /* a dma-buf's lseek() returns its size */
-	if (size < 0)
-		return errno == EBADF ? -EBADF : -EINVAL;
+	/* Not lseek(), which would move the caller's place in another kind of file. */
+	if (fstat(fd, &st))
+		return -errno;
 	buffer = calloc(1, sizeof(*buffer));
 	if (!buffer)
 		return -ENOMEM;
@@ -84,7 +85,7 @@ int t3_buffer_import(struct t3_device *dev, int fd, struct t3_buffer **out)
 	}
 	buffer->fd = dev->fd;
 	buffer->handle = arg.handle;
-	buffer->size = (uint64_t)size;
+	buffer->size = (uint64_t)st.st_size;
 	*out = buffer;
 	return 0;
 }
