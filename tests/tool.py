@@ -1167,6 +1167,10 @@ FABRICS = [
     ("fabric, bench of two", "t3 bench --json --rounds 1 --only store --ordinary 4", check_bench_ordinary),
     ("fabric, bench of none", "t3 bench --rounds 1 --only store --ordinary x", ends(2, "--ordinary must be")),
     ("fabric, bench of one", "t3 bench --rounds 1 --only segments --fabric 4", ends(0, "not in this machine")),
+    ("fabric, bench without rank 0", "d=$(t3 list --json | grep -m 1 -o '0000:[^\"]*'); cd /sys/bus/pci/drivers/t3; "
+     "echo $d >unbind; t3 bench --rounds 1 --only submit --fabric 1; s=$?; t3 bench --rounds 1 --only submit "
+     "--fabric 4 --ordinary 1; echo bench: $s $?; echo $d >bind",
+     ends(0, "the fabric has no rank 0 in this machine", "bench: 1 1")),
     ("fabric, list", f"t3 list | grep -c \" {ID}$\"", ends(0, "4")),
     ("fabric, selftest", "t3 selftest", ends(0, " 0 failed")),
 ]
