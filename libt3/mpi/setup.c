@@ -84,8 +84,11 @@ bool coll_t3_ready(coll_t3_module_t *m)
 }
 
 /*
- * Without a meeting: when a rank's last collective is complete, it has delivered all that others need
- * of it.
+ * Without a meeting, as no rank can be in a call that needs this one. In the set-up each rank has left
+ * join() before coll_t3_agree() ends anywhere. Later a rank leaves when its last collective is
+ * complete: it has delivered all that others need of it, and a space that goes poisons only the epochs
+ * after that one (SPEC.md, section 6.2). After a failure the epoch is not complete, and the others get
+ * -EIO by the poison.
  */
 void coll_t3_leave(coll_t3_module_t *m)
 {

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int rank, ranks;
 static MPI_Comm comm;
@@ -725,6 +726,32 @@ static void sums_during_a_duplication(void)
 	MPI_Comm_free(&other);
 }
 
+/*
+ * On a ring rank 0 is done when the next rank has its data. It frees the communicator before the last
+ * rank comes, and longer before than libt3 gives ranks to come when one has left.
+ */
+static void a_rank_leaves_first(void)
+{
+	enum { WORDS = 5003, LATE = 4 };
+	uint32_t *data = buffer(WORDS * sizeof(*data)), i;
+	int good = 1, last = rank == ranks - 1, late;
+	MPI_Comm other;
+
+	MPI_Comm_dup(comm, &other);
+	for (late = 0; late < 2; late++) {
+		for (i = 0; i < WORDS; i++)
+			data[i] = rank ? UINT32_MAX : i + (uint32_t)late;
+		if (late && last && by_t3)
+			sleep(LATE);
+		MPI_Bcast(data, WORDS, MPI_UINT32_T, 0, other);
+		for (i = 0; i < WORDS; i++)
+			good &= data[i] == i + (uint32_t)late;
+	}
+	MPI_Comm_free(&other);
+	expect(good, "a broadcast whose root leaves first", "wrong result");
+	free(data);
+}
+
 static void run_all(void)
 {
 	int always = by_t3;
@@ -746,6 +773,7 @@ static void run_all(void)
 	sums_during_a_duplication();
 	other_orders();
 	halves();
+	a_rank_leaves_first();
 	by_t3 = always;
 }
 
