@@ -246,6 +246,18 @@ def leftover_processes_do_not_block_the_end(place):
     assert time.monotonic() - start < 4
 
 
+def endless_output_does_not_stop_the_clock(place):
+    """The pipe is never empty: it has a megabyte, and four that write."""
+    write = "import fcntl, os; fcntl.fcntl(1, fcntl.F_SETPIPE_SZ, 1 << 20); os.fork(); os.fork()\n" \
+            "while True: os.write(1, b'\\n' * 65536)"
+    start = time.monotonic()
+    done = subprocess.run([T3, "launch", "-n", "1", "--label", "--timeout", "0.5", "--", sys.executable,
+                           "-c", write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
+                          timeout=SECONDS, env={**os.environ, "TMPDIR": str(place)})
+    assert done.returncode == 124, done.returncode
+    assert time.monotonic() - start < 5, time.monotonic() - start
+
+
 def closed_output_ends_the_ranks(place):
     launch = Launch(place, "-n", "1", "--label", "--grace", "20",
                     script="while echo y; do sleep 0.01; done; sleep 30")  # it goes on

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "launch/output.h"
@@ -34,7 +35,9 @@ static void print_lines(struct launch_stream *stream, uint32_t rank, FILE *out)
 bool launch_stream_print(struct launch_stream *stream, uint32_t rank, FILE *out)
 {
 	ssize_t got;
+	int left = 0; /* Bytes that are there now. A rank that goes on must not hold up the rest. */
 
+	ioctl(stream->fd, FIONREAD, &left);
 	while (stream->fd >= 0) {
 		got = read(stream->fd, stream->line + stream->used,
 			   sizeof(stream->line) - stream->used);
@@ -46,6 +49,9 @@ bool launch_stream_print(struct launch_stream *stream, uint32_t rank, FILE *out)
 			return launch_stream_end(stream, rank, out);
 		stream->used += (size_t)got;
 		print_lines(stream, rank, out);
+		left -= (int)got;
+		if (left <= 0)
+			break;
 	}
 	return !fflush(out) && !ferror(out);
 }

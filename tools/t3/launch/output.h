@@ -18,7 +18,10 @@ struct launch_stream {
 	char line[LAUNCH_LINE_BYTES]; /* a line without its end; a longer one is cut in two */
 };
 
-/* Print all that has come. False when out fails. At the end of the stream fd is closed and -1. */
+/*
+ * Print all that had come before the call. False when out fails. At the end of the stream fd is
+ * closed and -1.
+ */
 bool launch_stream_print(struct launch_stream *stream, uint32_t rank, FILE *out);
 /* Print the rest without an end of line, and close. */
 bool launch_stream_end(struct launch_stream *stream, uint32_t rank, FILE *out);
