@@ -258,6 +258,18 @@ def endless_output_does_not_stop_the_clock(place):
     assert time.monotonic() - start < 5, time.monotonic() - start
 
 
+def run_ignoring(number, place, *command):
+    """As a child of a process that ignores that signal."""
+    return subprocess.run([T3, "launch", *command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          check=False, timeout=SECONDS, env={**os.environ, "TMPDIR": str(place)},
+                          preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
+
+
+def ends_are_seen_where_the_parent_ignores_them(place):
+    done = run_ignoring(signal.SIGCHLD, place, "-n", "2", "--", "sh", "-c", "exit $((T3_RANK + 3))")
+    assert done.returncode in (3, 4) and "rank 1 ended with status 4" in done.stderr, done
+
+
 def closed_output_ends_the_ranks(place):
     launch = Launch(place, "-n", "1", "--label", "--grace", "20",
                     script="while echo y; do sleep 0.01; done; sleep 30")  # it goes on

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* t3: one command, with its subcommands in a table. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	atexit(check_output);
+	signal(SIGCHLD, SIG_DFL); /* a parent may have ignored it, which hides how a child ended */
 	if (!name) {
 		print_usage(stderr);
 		return EXIT_USAGE;
