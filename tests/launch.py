@@ -29,7 +29,8 @@ class Launch:
         command = ["--", "sh", "-c", script] if script is not None else []
         self.process = subprocess.Popen(
             [T3, "launch", *options, *command], stdin=stdin, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(place)})
+            stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(place)},
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # also in the background
 
     def end(self, status, out=None, err=None):
         """Check the end of a run: stdout's lines in any order, stderr as a pattern or as lines."""
@@ -268,6 +269,13 @@ def run_ignoring(number, place, *command):
 def ends_are_seen_where_the_parent_ignores_them(place):
     done = run_ignoring(signal.SIGCHLD, place, "-n", "2", "--", "sh", "-c", "exit $((T3_RANK + 3))")
     assert done.returncode in (3, 4) and "rank 1 ended with status 4" in done.stderr, done
+
+
+def an_ignored_signal_stays_ignored(place):
+    """As below nohup, and for a shell's job in the background."""
+    done = run_ignoring(signal.SIGHUP, place, "-n", "1", "--grace", "0.2", "--", "sh", "-c",
+                        "kill -HUP $PPID; sleep 1; echo end")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", ""), done
 
 
 def closed_output_ends_the_ranks(place):
