@@ -33,7 +33,7 @@ bool parse_number(const char *text, uint64_t max, uint64_t *value)
 		if (*text < '0' || *text > '9')
 			return false;
 		digit = (unsigned int)(*text - '0');
-		if (number > (max - digit) / 10)
+		if (digit > max || number > (max - digit) / 10)
 			return false;
 		number = number * 10 + digit;
 	}
