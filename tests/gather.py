@@ -170,6 +170,19 @@ def a_node_cannot_be_another_one():
     check("on 1 devices of 3 nodes" in out and "did not answer" not in err, "the report", out + err)
 
 
+def other_nodes_do_not_write_to_the_terminal():
+    """Control characters, and what would be cut within a character, are in no report of t3's."""
+    for text in ("\x1b[31m", "\x07", "\x9b31m", "x" * 31 + "\xe9"):
+        for document in ({"error": text}, {"devices": [device(1, {**space(1, "ARMING"), "process": text})]},
+                         {"devices": [device(1, space(1, "ARMING", {"record": "fault", "kind": 1}),
+                                             space(2, "FAULTED", {**route(1, 2), "more": [text]}))]}):
+            zero = Zero()
+            with zero.send(message(1, document)), zero.send(message(2, {"devices": []})):
+                out, err = zero.end()
+            check("node 1 has no status: its report is malformed" in err, "the error", f"{document}: {err!r}")
+            check(text not in out + err, "the text", f"{out!r} {err!r}")
+
+
 def malformed_reports_are_errors_of_their_node():
     for document in ({}, [], {"devices": 5}, {"devices": [5]}, {"devices": [device(32)]},
                      {"devices": [device(-1)]}, {"devices": [{**device(1), "spaces": {}}]},
@@ -199,7 +212,7 @@ def other_nodes_do_not_wait_for_ever():
 
 TESTS = [who_does_not_answer_is_named, one_report_looks_across_nodes, json_has_each_node,
          wrong_nodes_are_ignored, a_node_cannot_be_another_one, malformed_reports_are_errors_of_their_node,
-         other_nodes_do_not_wait_for_ever]
+         other_nodes_do_not_write_to_the_terminal, other_nodes_do_not_wait_for_ever]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

@@ -21,6 +21,24 @@ static const char *error_of(const json_t *document)
 	return json_string_value(json_object_get(document, "error"));
 }
 
+/*
+ * This node's terminal shows another node's text, which may not control it. A report of ours has
+ * only printable ASCII.
+ */
+static bool is_printable(const json_t *value)
+{
+	const char *at = json_string_value(value), *key;
+	json_t *part;
+	size_t i;
+
+	for (; at && *at; at++)
+		if (*at < ' ' || *at > '~')
+			return false;
+	json_array_foreach(value, i, part) if (!is_printable(part)) return false;
+	json_object_foreach((json_t *)value, key, part) if (!is_printable(part)) return false;
+	return true;
+}
+
 /* A document that is none of ours is the node's error, too. */
 static bool add(struct report *report, uint32_t node, json_t *document)
 {
@@ -30,8 +48,9 @@ static bool add(struct report *report, uint32_t node, json_t *document)
 	}
 	report->document[node] = document;
 	report->error[node] = error_of(document);
-	if (!report->error[node] &&
-	    !status_add_json(&report->all, document, node, &report->devices[node]))
+	if (!is_printable(document) ||
+	    (!report->error[node] &&
+	     !status_add_json(&report->all, document, node, &report->devices[node])))
 		report->error[node] = "its report is malformed";
 	return true;
 }
