@@ -250,6 +250,26 @@ def old_runs_are_kept():
             check(len(left) == 4 and "x" in left and "x-6" in left and "x-1" not in left, "folders", left)
 
 
+@contextlib.contextmanager
+def stub_vm(script):
+    """A folder to build in, and the options for a QEMU that is this shell script."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for part in ("vmlinux", "image", "qemu-system-x86_64"):
+            (folder / part).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / "qemu-system-x86_64").chmod(0o755)
+        yield folder, ["--accel", "tcg", "--qemu", name, "--kernel", name, "--initramfs", f"{name}/image"]
+
+
+def own_failures_are_no_statuses_of_a_job():
+    """Not 1, which is Python's for what nobody caught."""
+    with stub_vm("sleep 60") as (folder, options):
+        (folder / "run").touch()
+        result = run(VM, "run", *options, "--", "true", env={"T3_BUILD": str(folder)})
+        expect(result, 125, rf"^t3-vm: .*Not a directory: '{folder}/run/vm'$")
+        check("Traceback" not in result[2], "a sentence", result[2])
+
+
 def child_of(pid):
     text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
     return int(text.split()[0]) if text.split() else None
@@ -522,7 +542,8 @@ def clock_has_its_rate():
           f"{rate} kHz here, {told[1]} told, {used} used", out)
 
 
-TESTS = [old_runs_are_kept, clock_has_its_rate, try_bad_use, try_broken_build, try_test_passes,
+TESTS = [old_runs_are_kept, own_failures_are_no_statuses_of_a_job, clock_has_its_rate, try_bad_use,
+         try_broken_build, try_test_passes,
          try_command_status, trace_is_decoded, arm64_trace_is_found, share_and_core,
          cores_are_bounded, gdb_keeps_code_apart, gdb_guest, gdb_device, gdb_statuses]
 # They mostly wait, and build nothing that others use: they may run beside others.
