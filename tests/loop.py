@@ -270,6 +270,23 @@ def own_failures_are_no_statuses_of_a_job():
         check("Traceback" not in result[2], "a sentence", result[2])
 
 
+def a_signal_is_in_the_facts_of_a_run():
+    """As every other end is."""
+    for number, status in ((signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)):
+        with stub_vm("sleep 60") as (folder, options):
+            with subprocess.Popen([VM, "run", *options, "--", "true"], stderr=subprocess.PIPE, text=True,
+                                  env={**os.environ, "T3_BUILD": str(folder)},
+                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as launcher:
+                while not (folder / "run/vm/qemu.log").exists() and launcher.poll() is None:
+                    time.sleep(0.05)
+                time.sleep(0.2)
+                launcher.send_signal(number)
+                said = launcher.communicate(timeout=SECONDS)[1]
+            check(launcher.returncode == status, f"status {launcher.returncode}, not {status}", said)
+            facts = json.loads((folder / "run/vm/run.json").read_text())
+            check(facts.get("status") == status, "run.json", facts)
+
+
 def child_of(pid):
     text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
     return int(text.split()[0]) if text.split() else None
@@ -542,8 +559,8 @@ def clock_has_its_rate():
           f"{rate} kHz here, {told[1]} told, {used} used", out)
 
 
-TESTS = [old_runs_are_kept, own_failures_are_no_statuses_of_a_job, clock_has_its_rate, try_bad_use,
-         try_broken_build, try_test_passes,
+TESTS = [old_runs_are_kept, own_failures_are_no_statuses_of_a_job,
+         a_signal_is_in_the_facts_of_a_run, clock_has_its_rate, try_bad_use, try_broken_build, try_test_passes,
          try_command_status, trace_is_decoded, arm64_trace_is_found, share_and_core,
          cores_are_bounded, gdb_keeps_code_apart, gdb_guest, gdb_device, gdb_statuses]
 # They mostly wait, and build nothing that others use: they may run beside others.

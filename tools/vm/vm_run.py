@@ -167,6 +167,12 @@ def told(rundir, argv, accel, opts, quiet=False):
     except VmError as error:
         facts.update(status=error.status, error=str(error).split("\n", maxsplit=1)[0])
         raise
+    except SystemExit as end:  # by a signal
+        facts["status"] = end.code
+        raise
+    except KeyboardInterrupt:
+        facts["status"] = 130
+        raise
     finally:
         facts.update(seconds=round(time.monotonic() - start, 3), job_seconds=job_seconds(rundir))
         (rundir / "run.json").write_text(json.dumps(facts, indent=1) + "\n")
