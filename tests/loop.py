@@ -287,6 +287,16 @@ def a_signal_is_in_the_facts_of_a_run():
             check(facts.get("status") == status, "run.json", facts)
 
 
+def times_without_an_end_are_refused():
+    """A limit that never comes, or that has been before the boot."""
+    for options in (["run", "--timeout", "nan"], ["run", "--timeout", "0"], ["run", "--timeout", "-1"],
+                    ["cluster", "--timeout", "nan"], ["cluster", "--grace", "nan"],
+                    ["gdb", "--timeout", "nan"]):
+        with stub_vm("exit 0") as (folder, parts):
+            result = run(VM, *options, *parts, "--", "true", env={"T3_BUILD": str(folder)}, seconds=20)
+            expect(result, 126, rf"^t3-vm: {options[1]} must be ")
+
+
 def child_of(pid):
     text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
     return int(text.split()[0]) if text.split() else None
@@ -560,7 +570,8 @@ def clock_has_its_rate():
 
 
 TESTS = [old_runs_are_kept, own_failures_are_no_statuses_of_a_job,
-         a_signal_is_in_the_facts_of_a_run, clock_has_its_rate, try_bad_use, try_broken_build, try_test_passes,
+         a_signal_is_in_the_facts_of_a_run, times_without_an_end_are_refused,
+         clock_has_its_rate, try_bad_use, try_broken_build, try_test_passes,
          try_command_status, trace_is_decoded, arm64_trace_is_found, share_and_core,
          cores_are_bounded, gdb_keeps_code_apart, gdb_guest, gdb_device, gdb_statuses]
 # They mostly wait, and build nothing that others use: they may run beside others.

@@ -55,5 +55,5 @@ def check_nodes(opts):
         opts.node, opts.nodes = identity(opts.node, opts.nodes, os.environ)
         opts.meet = meeting_folder(opts.meet, os.environ)
     check_span(opts)
-    if opts.grace < 0:
+    if not opts.grace >= 0:  # nor is nan
         raise wrong(f"--grace must be 0 or more seconds; got {opts.grace:g}")
