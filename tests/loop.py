@@ -297,6 +297,17 @@ def times_without_an_end_are_refused():
             expect(result, 126, rf"^t3-vm: {options[1]} must be ")
 
 
+def any_bytes_may_be_a_command():
+    """Names of files are bytes, and not always text. They reach the image as they are."""
+    command = b"echo caf\xe9"
+    with stub_vm('for word; do case $word in */initrd) cp "$word" "$T3_BUILD/kept";; esac; done') as \
+            (folder, options):
+        result = subprocess.run([VM, "run", *options, "--", *command.split()], capture_output=True, timeout=SECONDS,
+                                check=False, env={**os.environ, "T3_BUILD": str(folder)})
+        check(result.returncode == 125 and b"without a status" in result.stderr, "the stub ran", result)
+        check(b"exec echo 'caf\xe9'\n" in (folder / "kept").read_bytes(), "the job in the image")
+
+
 def child_of(pid):
     text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
     return int(text.split()[0]) if text.split() else None
@@ -571,7 +582,7 @@ def clock_has_its_rate():
 
 TESTS = [old_runs_are_kept, own_failures_are_no_statuses_of_a_job,
          a_signal_is_in_the_facts_of_a_run, times_without_an_end_are_refused,
-         clock_has_its_rate, try_bad_use, try_broken_build, try_test_passes,
+         any_bytes_may_be_a_command, clock_has_its_rate, try_bad_use, try_broken_build, try_test_passes,
          try_command_status, trace_is_decoded, arm64_trace_is_found, share_and_core,
          cores_are_bounded, gdb_keeps_code_apart, gdb_guest, gdb_device, gdb_statuses]
 # They mostly wait, and build nothing that others use: they may run beside others.

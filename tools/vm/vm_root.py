@@ -183,5 +183,5 @@ def root_files(opts, argv):
         return {}
     lines = [f"{tag} {way} {place}" for tag, way, _, place in layers(opts)]
     lines.append(f"render {opts.account.render}")
-    return {"layers": ("\n".join(lines) + "\n").encode(), "begin": begin(opts, argv).encode(),
+    return {"layers": ("\n".join(lines) + "\n").encode(), "begin": os.fsencode(begin(opts, argv)),
             **component_files()}

@@ -185,7 +185,7 @@ def told(rundir, argv, accel, opts, quiet=False):
 
 def image_files(opts, argv=None):
     """The files that the guest's init looks for."""
-    files = {"job": ("exec " + shlex.join(argv) + "\n").encode()} if argv else {}
+    files = {"job": os.fsencode("exec " + shlex.join(argv) + "\n")} if argv else {}
     for name, wanted in (("no-driver", opts.no_driver), ("share", opts.share)):
         if wanted:
             files[name] = b""
