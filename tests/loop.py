@@ -308,6 +308,16 @@ def any_bytes_may_be_a_command():
         check(b"exec echo 'caf\xe9'\n" in (folder / "kept").read_bytes(), "the job in the image")
 
 
+def a_comma_in_the_build_folder_is_no_end_of_an_option():
+    """QEMU takes two of them for one."""
+    with stub_vm("for word; do echo $word; done") as (folder, options):
+        where = folder / "a,b"
+        where.mkdir()
+        result = run(VM, "run", *options, "--", "true", env={"T3_BUILD": str(where)})
+        words = [word for word in result[1].split() if f"{folder}/a," in word and word[0] != "/"]
+        check(len(words) == 4 and all(f"{folder}/a,,b/" in word for word in words), "options", words)
+
+
 def child_of(pid):
     text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
     return int(text.split()[0]) if text.split() else None
@@ -582,7 +592,7 @@ def clock_has_its_rate():
 
 TESTS = [old_runs_are_kept, own_failures_are_no_statuses_of_a_job,
          a_signal_is_in_the_facts_of_a_run, times_without_an_end_are_refused,
-         any_bytes_may_be_a_command, clock_has_its_rate, try_bad_use, try_broken_build, try_test_passes,
+         any_bytes_may_be_a_command, a_comma_in_the_build_folder_is_no_end_of_an_option, clock_has_its_rate, try_bad_use, try_broken_build, try_test_passes,
          try_command_status, trace_is_decoded, arm64_trace_is_found, share_and_core,
          cores_are_bounded, gdb_keeps_code_apart, gdb_guest, gdb_device, gdb_statuses]
 # They mostly wait, and build nothing that others use: they may run beside others.

@@ -149,11 +149,12 @@ ARM64_SERIAL = ["-serial", "chardev:console", "-chardev", "null,id=com1", "-char
 
 def serial_args(rundir, answered=False, arm64=False):
     """COM1 console, COM2 the job, COM3 control. COM3 gets an interrupt of its own."""
-    answers = f",input-path={rundir}/control.in" if answered else ""
+    place = str(rundir).replace(",", ",,")
+    answers = f",input-path={place}/control.in" if answered else ""
     return [
-        "-chardev", f"file,id=console,path={rundir}/console.log",
-        "-chardev", f"stdio,id=job,signal=off,logfile={rundir}/job.log",
-        "-chardev", f"file,id=control,path={rundir}/control{answers}",
+        "-chardev", f"file,id=console,path={place}/console.log",
+        "-chardev", f"stdio,id=job,signal=off,logfile={place}/job.log",
+        "-chardev", f"file,id=control,path={place}/control{answers}",
         *(ARM64_SERIAL if arm64 else PC_SERIAL),
     ]
 
