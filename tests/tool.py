@@ -269,6 +269,21 @@ def check_version():
         need((done.returncode, done.stdout, done.stderr) == (0, f"t3 {version}\n", ""), f"{word}: {done}")
 
 
+def check_json_names_any_file():
+    """A name may be no UTF-8, and JSON must be."""
+    for command, text, status, key in ((("dump", "--json"), "T3 devcoredump 1\n", 0, "path"),
+                                       (("sim", "--json", "--replay"), "no record", 2, "file")):
+        with tempfile.NamedTemporaryFile("w", suffix="caf\udce9") as file:
+            file.write(text)
+            file.flush()
+            done = subprocess.run([T3, *command, file.name], stdin=subprocess.DEVNULL, timeout=10,
+                                  capture_output=True, check=False)
+            need(done.returncode == status and b"no memory" not in done.stderr, f"{done}")
+            found = json.loads(done.stdout)
+            found = found[0] if isinstance(found, list) else found
+            need(found[key] == file.name.replace("\udce9", "?"), f"{done}")
+
+
 def check_tile_is_cut():
     done = t3("gemm-rs --tile 1025x1")
     need(done.returncode == 2 and "--tile must be RxC, each 1 to 1024" in done.stderr, done.stderr)
@@ -278,6 +293,7 @@ def usage_tests():
     yield "t3 alone", check_alone, ()
     yield "version", check_version, ()
     yield "gemm-rs --tile", check_tile_is_cut, ()
+    yield "JSON names any file", check_json_names_any_file, ()
     for number, wrong in enumerate(NODES_WRONG):
         yield f"gemm-rs --nodes: wrong usage {number}", check_gemm_nodes, wrong
     for command, wrong in USAGE.items():

@@ -94,7 +94,7 @@ static int show(const char *path, const char *data, size_t size, json_t *list)
 	json_t *dump = dump_parse(data, size, why, sizeof(why));
 
 	if (json_object_get(dump, "format")) {
-		json_object_set_new(dump, "path", json_string(path));
+		json_object_set_new(dump, "path", json_from_name(path));
 		if (*why)
 			json_object_set_new(dump, "error", json_string(why));
 		if (list)

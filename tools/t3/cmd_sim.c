@@ -83,12 +83,12 @@ static json_t *counts_to_json(const struct replay_result *result)
 
 static int show_json(const struct arguments *args, const struct replay_result *result, double took)
 {
-	json_t *root =
-		json_pack("{s:s, s:s, s:b, s:b, s:I, s:I, s:I, s:f, s:o}", "file", args->file,
-			  "verdict", verdict_name(result), "complete", result->complete, "stopped",
-			  result->stopped, "entries", (json_int_t)result->entries, "bytes",
-			  (json_int_t)result->bytes, "virtual_ns", (json_int_t)result->now,
-			  "seconds", took, "records", counts_to_json(result));
+	json_t *root = json_pack("{s:o, s:s, s:b, s:b, s:I, s:I, s:I, s:f, s:o}", "file",
+				 json_from_name(args->file), "verdict", verdict_name(result),
+				 "complete", result->complete, "stopped", result->stopped,
+				 "entries", (json_int_t)result->entries, "bytes",
+				 (json_int_t)result->bytes, "virtual_ns", (json_int_t)result->now,
+				 "seconds", took, "records", counts_to_json(result));
 
 	if (result->verdict != REPLAY_SAME)
 		json_object_update_new(root, json_pack("{s:s, s:I}", "where", result->where, "at",

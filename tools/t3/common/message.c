@@ -2,6 +2,8 @@
 /* Output of commands: sentences and documents; and numbers from text. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/message.h"
 
@@ -39,6 +41,22 @@ bool parse_number(const char *text, uint64_t max, uint64_t *value)
 	}
 	*value = number;
 	return true;
+}
+
+json_t *json_from_name(const char *name)
+{
+	json_t *text = json_string(name);
+	char *copy, *at;
+
+	if (text)
+		return text;
+	copy = strdup(name);
+	for (at = copy; at && *at; at++)
+		if ((unsigned char)*at > '~')
+			*at = '?';
+	text = json_string(copy);
+	free(copy);
+	return text;
 }
 
 int print_json(json_t *root)

@@ -18,6 +18,9 @@ __attribute__((format(printf, 2, 3))) int complain(int code, const char *format,
 /* Read plain decimal digits up to max, and nothing else. */
 bool parse_number(const char *text, uint64_t max, uint64_t *value);
 
+/* A file's name may be any bytes. In one that is no UTF-8, those above ASCII are "?". */
+json_t *json_from_name(const char *name);
+
 /* Print a document and free it. EXIT_FAIL when stdout fails. */
 int print_json(json_t *root);
 
