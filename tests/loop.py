@@ -14,6 +14,7 @@ import pathlib
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -536,6 +537,36 @@ def gdb_keeps_code_apart():
         check(first[1] <= second[0], "two sections have the same addresses", code)
 
 
+def core_of(path):
+    """A core that only says which program of the guest it is of."""
+    files = struct.pack("<QQQQQ", 1, 4096, 0, 4096, 0) + path.encode() + b"\0"
+    note = struct.pack("<III", 5, len(files), 0x46494c45) + b"CORE\0\0\0\0" + files
+    head = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 4, 62, 1, 0, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    return head + struct.pack("<IIQQQQQQ", 4, 0, 120, 0, 0, len(note), len(note), 4) + note
+
+
+def core_of_any_folder():
+    """The program is found below the shared folder of the run, whatever that is called, and gdb takes
+    its name for a name."""
+    with stub_vm("exit 1") as (folder, parts):
+        share, guest = folder / "my caf\u00e9's", folder / "run/guest"
+        share.mkdir()
+        guest.mkdir(parents=True)
+        for program in ("prog ram", "prog"):
+            shutil.copy("/bin/true", share / program)
+        (folder / "run/run.json").write_text(json.dumps({"share": str(share), "root": None}, indent=1) + "\n")
+        for program, status in (("prog ram", 0), ("none", 126), (f"prog\nshell touch {folder}/shell\n", 126)):
+            (share / program).parent.mkdir(parents=True, exist_ok=True)
+            if status == 126 and program != "none":
+                shutil.copy("/bin/true", share / program)
+            (guest / "core.gz").write_bytes(gzip.compress(core_of(f"/mnt/host/{program}")))
+            result = run(VM, "gdb", *parts, "--gdb-arg=-batch", "--gdb-arg=-ex", "--gdb-arg=info files",
+                         "--core", guest / "core.gz")
+            expect(result, status)
+            check(status or f"{share}/{program}" in result[1], "gdb's file", result[1] + result[2])
+        check(not (folder / "shell").exists(), "the core's text was a command of gdb")
+
+
 def gdb_guest():
     """Breakpoints in probe, below it and in an ioctl, with arguments and a kernel function's name."""
     result = gdb_session(GUEST_SESSION, "TEST=test_query", "RANKS=2")
@@ -590,11 +621,12 @@ def clock_has_its_rate():
           f"{rate} kHz here, {told[1]} told, {used} used", out)
 
 
-TESTS = [old_runs_are_kept, own_failures_are_no_statuses_of_a_job,
-         a_signal_is_in_the_facts_of_a_run, times_without_an_end_are_refused,
-         any_bytes_may_be_a_command, a_comma_in_the_build_folder_is_no_end_of_an_option, clock_has_its_rate, try_bad_use, try_broken_build, try_test_passes,
-         try_command_status, trace_is_decoded, arm64_trace_is_found, share_and_core,
-         cores_are_bounded, gdb_keeps_code_apart, gdb_guest, gdb_device, gdb_statuses]
+TESTS = [old_runs_are_kept, own_failures_are_no_statuses_of_a_job, a_signal_is_in_the_facts_of_a_run,
+         times_without_an_end_are_refused, any_bytes_may_be_a_command,
+         a_comma_in_the_build_folder_is_no_end_of_an_option, clock_has_its_rate, try_bad_use,
+         try_broken_build, try_test_passes, try_command_status, trace_is_decoded, arm64_trace_is_found,
+         share_and_core, cores_are_bounded, core_of_any_folder, gdb_keeps_code_apart, gdb_guest, gdb_device,
+         gdb_statuses]
 # They mostly wait, and build nothing that others use: they may run beside others.
 ENDS = [kernel_is_stuck, line_is_stuck, stuck_vm_tells_its_threads, device_dump_is_kept, qemu_crashes,
         shell_with_folder]

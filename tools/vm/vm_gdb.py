@@ -3,6 +3,7 @@
 
 import argparse
 import gzip
+import json
 import os
 import pathlib
 import re
@@ -240,6 +241,20 @@ def on_host(path, share, root):
     return next((found for found in candidates if found.exists()), None)
 
 
+def folders_of(core):
+    """What was the guest's shared folder and its root, in the run that has left the core."""
+    try:
+        facts = json.loads(read_text(core.resolve().parents[1] / "run.json"))
+        return facts.get("share"), facts.get("root")
+    except (ValueError, AttributeError, IndexError):
+        return None, None
+
+
+def quoted(path):
+    """For gdb's commands `file` and `core-file`, which split their arguments."""
+    return shlex.quote(str(path))
+
+
 def unpack(packed, folder):
     core = pathlib.Path(folder) / "core"
     try:
@@ -254,12 +269,11 @@ def debug_core(opts):
     """The libraries are the host's own, except libt3."""
     with tempfile.TemporaryDirectory() as folder:
         core, path = unpack(opts.core, folder)
-        run = read_text(opts.core.resolve().parents[1] / "run.json")
-        folders = [re.search(rf'^ "{name}": "(.*)"', run, re.M) for name in ("share", "root")]
-        program = on_host(path, *(folder and folder[1] for folder in folders))
+        # The guest has chosen the path. A line of it would be a command of gdb.
+        program = on_host(path, *folders_of(opts.core)) if path.isprintable() else None
         if program is None:
-            raise VmError(EXIT_USAGE, f"{path} of the guest, whose core it is, is not found here")
+            raise VmError(EXIT_USAGE, f"{path!r} of the guest, whose core it is, is not found here")
         setup = pathlib.Path(folder) / "setup"
         setup.write_text(f"set solib-search-path {BUILD}:{program.parent}\n"
-                         f"file {program}\ncore-file {core}\n")
+                         f"file {quoted(program)}\ncore-file {quoted(core)}\n")
         return run_gdb(gdb_command(opts, setup), seconds(opts))
