@@ -190,7 +190,7 @@ def vm_runs_for_a_user_without_a_home():
     require(stat.S_IMODE(folder.stat().st_mode) == 0o700 and folder.stat().st_uid == 65534,
             f"{folder}: {folder.stat()}")
     os.chown(folder, 0, 0)
-    text = inside(place, f"{nobody} t3-vm run -- true 2>&1", status=1)
+    text = inside(place, f"{nobody} t3-vm run -- true 2>&1", status=126)
     require("is not a folder of yours alone" in text, text)
 
 

@@ -106,11 +106,13 @@ def temporary_folder_of_somebody_else_is_refused():
     folder = temporary / f"t3-vm-{os.getuid()}"
     env = {"HOME": "relative", "TMPDIR": str(temporary)}
     folder.symlink_to(PLACE)
-    require("not a folder of yours alone" in state_folder(1, **env), "a link is accepted")
+    require("not a folder of yours alone" in state_folder(126, **env), "a link is accepted")
     folder.unlink()
     folder.mkdir()
     folder.chmod(0o777)
-    require("not a folder of yours alone" in state_folder(1, **env), "others may write to it")
+    require("not a folder of yours alone" in state_folder(126, **env), "others may write to it")
+    env["TMPDIR"] = str(temporary / "gone")
+    require("cannot be made: No such file" in state_folder(126, **env), "it is made nowhere")
 
 
 def it_says_what_is_for_the_source_tree_and_what_is_missing():

@@ -38,15 +38,21 @@ def is_private(path):
             and not found.st_mode & 0o077)
 
 
+def refuse_folder(why):
+    print(f"t3-vm: {why}, or set XDG_CACHE_HOME to a folder that you can write to", file=sys.stderr)
+    sys.exit(EXIT_USAGE)
+
+
 def private_folder(path):
     """A folder in a place where everybody writes. One that somebody else has made is refused."""
     try:
         path.mkdir(mode=0o700)
     except FileExistsError:
         pass
+    except OSError as error:
+        refuse_folder(f"{path} cannot be made: {error.strerror}: set TMPDIR")
     if not is_private(path):
-        sys.exit(f"t3-vm: {path} is not a folder of yours alone: remove it, or set "
-                 "XDG_CACHE_HOME to a folder that you can write to")
+        refuse_folder(f"{path} is not a folder of yours alone: remove it")
     return path
 
 
