@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 import traceback
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.setdefault("T3_BUILD", str(ROOT / ".build")))
@@ -245,10 +246,17 @@ def old_runs_are_kept():
             left = [path.name for path in rundir.iterdir() if path.name not in (".lock", "guest")]
             check(left == [], "what is too large goes", left)
             for number in range(1, 7):
-                (rundir.parent / f"x-{number}").mkdir()
+                with vm_keep.run_directory(f"x-{number}"):  # whose user has called it so
+                    pass
+            seconds = [rundir.parent / f"x-{number}" for number in (19, 18, 17, 16)]  # numbers come again
+            for age, folder in enumerate(seconds):
+                with mock.patch("os.getpid", return_value=int(folder.name[2:])), vm_keep.run_directory("x"), \
+                        vm_keep.run_directory("x") as second:
+                    check(second == folder, "a second one", second)
+                os.utime(folder / ".lock", (age + 1, age + 1))
             vm_keep.prune(rundir.parent, "x")
-            left = sorted(path.name for path in rundir.parent.iterdir())
-            check(len(left) == 4 and "x" in left and "x-6" in left and "x-1" not in left, "folders", left)
+            left = sorted(path.name for path in rundir.parent.iterdir() if path.name != f"x-{os.getpid()}")
+            check(left == ["x", *(f"x-{number}" for number in (1, 16, 17, 2, 3, 4, 5, 6))], "folders", left)
 
 
 @contextlib.contextmanager

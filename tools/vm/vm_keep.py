@@ -19,6 +19,7 @@ import subprocess
 from vm_base import BUILD, EXIT_USAGE, IS_INSTALLED, VmError, read_text
 
 OLD_RUNS = 3
+SECOND = "second\n"  # in the lock file of a second VM's folder
 OLD_BYTES = 64 << 20
 # A larger core of QEMU is not kept, but its backtrace is.
 QEMU_CORE_BYTES = 256 << 20
@@ -69,12 +70,19 @@ def rotate(rundir):
             remove(rundir / str(number))
 
 
+def began(path):
+    """When a second VM began in the folder. 0: it is none of theirs, but its user has called it so."""
+    with contextlib.suppress(OSError), open(path / ".lock", encoding="utf-8") as lock:
+        if lock.read() == SECOND:
+            return os.fstat(lock.fileno()).st_mtime_ns
+    return 0
+
+
 def prune(base, name):
     """Folders of second VMs of a name that have ended, except the newest ones."""
-    others = [path for path in base.glob(f"{name}-*")
+    others = [(began(path), path) for path in base.glob(f"{name}-*")
               if re.fullmatch(re.escape((base / name).name) + r"-\d+", path.name)]
-    numbered = sorted(others, key=lambda path: int(path.name.rpartition("-")[2]))
-    for path in numbered[:-OLD_RUNS]:
+    for _, path in sorted(other for other in others if other[0])[:-OLD_RUNS]:
         with contextlib.suppress(OSError), open(path / ".lock", "a", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             remove(path)
@@ -93,6 +101,8 @@ def run_directory(name):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 continue
+            lock.truncate(0)
+            print(SECOND if candidate != name else "", end="", file=lock, flush=True)
             rotate(rundir)
             (rundir / "guest").mkdir()
             try:
