@@ -166,6 +166,12 @@ def ranks_that_ignore_sigterm_are_killed(place):
                      "t3: rank 1 was ended by signal 9 (Killed)"])
 
 
+def a_timeout_after_sigterm_leaves_the_two_seconds(place):
+    run(place, 124, "-n", "2", "--grace", "0.3", "--timeout", "1", out=["cleaned"], err=".*",
+        script="up=$T3_COMM_DIR/up; if [ $T3_RANK = 0 ]; then while [ ! -e $up ]; do sleep 0.02; done; exit 3; "
+               "fi; trap 'sleep 1; echo cleaned; exit 0' TERM; touch $up; while :; do sleep 0.05; done")
+
+
 def a_timeout_that_does_not_pass_has_no_effect(place):
     run(place, 0, "-n", "2", "--timeout", "20", script="sleep 0.1", out=[])
 

@@ -65,7 +65,8 @@ static void check_time(struct launch *launch)
 		launch->timeout_ns = INT64_MAX;
 		launch->status = complain(EXIT_TIMEOUT, "the timeout of %.9g s has passed",
 					  (double)launch->args->timeout_ns / 1e9);
-		launch->stage_end_ns = now;
+		if (launch->stage == LAUNCH_GRACE)
+			launch->stage_end_ns = now;
 		enter(launch, LAUNCH_GRACE, 0);
 	}
 	if (launch->stage == LAUNCH_GRACE && launch->stage_end_ns <= now_ns())
