@@ -166,6 +166,18 @@ def workload(arguments):
     return json.loads(done.stdout)["workloads"][0]
 
 
+def check_sim_timeline_stays():
+    """A wrong usage that is found after the file was opened; then a right one replaces it."""
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("of an earlier run" * 100000)
+        file.flush()
+        done = t3(f"{SUBLAYER} --timeline {file.name} --collective all-gather --config direct")
+        need(done.returncode == 2 and os.path.getsize(file.name) == 1700000, f"{done}")
+        done = t3(f"{SUBLAYER} --timeline {file.name}")
+        need(done.returncode == 0, f"{done}")
+        need(json.loads(pathlib.Path(file.name).read_text())["traceEvents"], "the timeline")
+
+
 def check_sim_message():
     """The tool says what it rounds to, and its bandwidths are those of the bytes and the time."""
     one = workload("sim --message 100001 --tp 8 --collective all-to-all --timeline /dev/null")
@@ -307,6 +319,7 @@ def usage_tests():
         yield f"{arguments}: wrong usage", check_sim_wrong, (arguments, why)
     for arguments, why in SIM_REFUSED:
         yield f"sim {arguments}: wrong usage", check_sim_refused, (arguments, why)
+    yield "sim --timeline of a wrong usage", check_sim_timeline_stays, ()
     yield "sim of a message", check_sim_message, ()
     yield "sim of collectives", check_sim_collectives, ()
     yield "sim --nodes", check_sim_nodes, ()

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "common/fabric.h"
@@ -60,6 +61,21 @@ static bool run_on_devices(void *opaque, const struct t3_timed_setup *setup,
 				 &observer->job->device[setup->program], why);
 }
 
+/* Only now that there is a run, the file loses what was in it. A pipe or a terminal has nothing. */
+static bool begin_timeline(struct run *run, struct timed_job *job, enum sim_config config,
+			   char *why)
+{
+	if (ftruncate(fileno(run->timeline_file), 0) && errno != EINVAL) {
+		snprintf(why, SIM_WHY_SIZE, "the timeline: %s", strerror(errno));
+		return false;
+	}
+	job->setup.program = sim_config_program(config);
+	timeline_begin(&run->timeline, run->timeline_file, &job->setup);
+	job->setup.trace.span = timeline_span;
+	job->setup.trace.opaque = &run->timeline;
+	return true;
+}
+
 /*
  * The timeline shows the last configuration, but not the Sequential run that it is compared with.
  */
@@ -73,12 +89,8 @@ static bool run_configs(struct run *run, struct timed_job *job, char *why)
 		if (run->timeline_file && config != SIM_SEQUENTIAL && config != SIM_ALONE &&
 		    !sim_figures_run(&job->figures, SIM_SEQUENTIAL, &job->setup, why))
 			return false;
-		if (run->timeline_file) {
-			job->setup.program = sim_config_program((enum sim_config)config);
-			timeline_begin(&run->timeline, run->timeline_file, &job->setup);
-			job->setup.trace.span = timeline_span;
-			job->setup.trace.opaque = &run->timeline;
-		}
+		if (run->timeline_file && !begin_timeline(run, job, (enum sim_config)config, why))
+			return false;
 		if (!sim_figures_run(&job->figures, (enum sim_config)config, &job->setup, why))
 			return false;
 	}
@@ -252,7 +264,7 @@ static int run_models(const struct arguments *args, const struct sim_models *mod
 		return complain(EXIT_USAGE, "--timeline takes one workload, not %zu",
 				models->count);
 	if (args->timeline)
-		run.timeline_file = fopen(args->timeline, "w");
+		run.timeline_file = fopen(args->timeline, "a");
 	if (args->timeline && !run.timeline_file)
 		return complain(EXIT_FAIL, "%s cannot be written: %s", args->timeline,
 				strerror(errno));
