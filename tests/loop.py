@@ -31,6 +31,7 @@ SECONDS = 180
 sys.path.insert(0, str(ROOT / "tools/vm"))
 import vm_gdb  # pylint: disable=wrong-import-position
 import vm_keep  # pylint: disable=wrong-import-position
+import vm_machine  # pylint: disable=wrong-import-position
 import vm_trace  # pylint: disable=wrong-import-position
 import vm_tsc  # pylint: disable=wrong-import-position
 
@@ -383,12 +384,14 @@ def stuck_module():
     return place
 
 
-# How it is stuck: (parameter, the first line, the function that is at fault).
+# Lower limits for those that keep a processor of the host busy. The usual ones have a test below.
+SOON = ("--append", "watchdog_thresh=4 rcupdate.rcu_cpu_stall_timeout=20")
+# How it is stuck: (parameter, the first line, the function that is at fault, options).
 STUCK = [
-    ("bug", r"BUG: kernel NULL pointer dereference", "stuck_bug"),
-    ("deadlock", r"INFO: task insmod:\d+ blocked for more than \d+ seconds", "stuck_deadlock"),
-    ("lockup", r"BUG: soft lockup - CPU#\d stuck for \d+s", "stuck_lockup"),
-    ("interrupts-off", r"rcu: INFO: .*stall", "stuck_interrupts_off"),
+    ("bug", r"BUG: kernel NULL pointer dereference", "stuck_bug", ()),
+    ("deadlock", r"INFO: task insmod:\d+ blocked for more than \d+ seconds", "stuck_deadlock", ()),
+    ("lockup", r"BUG: soft lockup - CPU#\d stuck for \d+s", "stuck_lockup", SOON),
+    ("interrupts-off", r"rcu: INFO: .*stall", "stuck_interrupts_off", SOON),
 ]
 # The limit, the interval at which it is looked at, the boot, and a busy host.
 STUCK_SECONDS = 170
@@ -451,11 +454,22 @@ def arm64_trace_is_found():
     check(len(lines) == len(wanted) and all(map(re.fullmatch, wanted, lines)), "report", lines)
 
 
-def stuck_line(how, sentence, function, place):
+def stuck_limits_follow_the_machine():
+    """In seconds: a translated guest and a debug kernel are slower, and a stall is told later than
+    the soft lockup that causes it."""
+    for accel, more, hung, lockup, stall in (("kvm", "quiet", 20, 6, 26), ("tcg", "", 30, 10, 40),
+                                             ("tcg", "T3_SLOW=4", 120, 40, 160)):
+        given = " ".join(vm_machine.stuck_args(accel, more))
+        for wanted in (f"hung_task_timeout_secs={hung} ", "hung_task_panic=1", f"watchdog_thresh={lockup} ",
+                       "softlockup_panic=1", f"rcu_cpu_stall_timeout={stall} ", "panic_on_rcu_stall=1"):
+            check(wanted in given, f"{accel} {more}: no {wanted}", given)
+
+
+def stuck_line(how, sentence, function, options, place):
     """The line of code that a VM names which is stuck so."""
     start = time.monotonic()
     result = run(VM, "run", "--no-devices", "--no-driver", "--name", f"loop-stuck-{how}", "--timeout",
-                 str(STUCK_SECONDS), "--share", place, "--", "sh", "-c", STUCK_SCRIPT, "sh", how)
+                 str(STUCK_SECONDS), *options, "--share", place, "--", "sh", "-c", STUCK_SCRIPT, "sh", how)
     took = time.monotonic() - start
     expect(result, 125, rf"the guest's kernel died: .*({sentence})",
            rf"{function}\+0x\S+ \[stuck\].*  stuck\.c:\d+$")
@@ -470,7 +484,7 @@ def kernel_is_stuck():
     source = (place / "stuck.c").read_text().splitlines()
     with concurrent.futures.ThreadPoolExecutor() as pool:  # they mostly wait for the kernel's limits
         lines = pool.map(lambda stuck: stuck_line(*stuck, place), STUCK)
-    for (how, _, function), line in zip(STUCK, lines):
+    for (how, _, function, _), line in zip(STUCK, lines):
         begin = next(number for number, text in enumerate(source, 1) if f" {function}(void)" in text)
         check(begin < line <= begin + 6, f"{how}: line {line} is not in {function}", source)
 
@@ -631,10 +645,10 @@ def clock_has_its_rate():
 
 TESTS = [old_runs_are_kept, own_failures_are_no_statuses_of_a_job, a_signal_is_in_the_facts_of_a_run,
          times_without_an_end_are_refused, any_bytes_may_be_a_command,
-         a_comma_in_the_build_folder_is_no_end_of_an_option, clock_has_its_rate, try_bad_use,
-         try_broken_build, try_test_passes, try_command_status, trace_is_decoded, arm64_trace_is_found,
-         share_and_core, cores_are_bounded, core_of_any_folder, gdb_keeps_code_apart, gdb_guest, gdb_device,
-         gdb_statuses]
+         a_comma_in_the_build_folder_is_no_end_of_an_option, clock_has_its_rate,
+         stuck_limits_follow_the_machine, try_bad_use, try_broken_build, try_test_passes,
+         try_command_status, trace_is_decoded, arm64_trace_is_found, share_and_core, cores_are_bounded,
+         core_of_any_folder, gdb_keeps_code_apart, gdb_guest, gdb_device, gdb_statuses]
 # They mostly wait, and build nothing that others use: they may run beside others.
 ENDS = [kernel_is_stuck, line_is_stuck, stuck_vm_tells_its_threads, device_dump_is_kept, qemu_crashes,
         shell_with_folder]
