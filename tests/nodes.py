@@ -22,6 +22,7 @@ import loop
 from loop import ROOT, VM, check, expect, run
 
 sys.path.insert(0, str(ROOT / "tools/vm"))
+import vm_cluster  # pylint: disable=wrong-import-position
 import vm_meet  # pylint: disable=wrong-import-position
 import vm_node  # pylint: disable=wrong-import-position
 import vm_span  # pylint: disable=wrong-import-position
@@ -295,13 +296,37 @@ def a_node_does_not_outlive_its_launcher():
         check(not folder.exists(), "the folder is left")
 
 
+def a_cluster_names_the_node_that_failed_by_itself():
+    """Also when one that followed it has ended before, and has been seen before."""
+    with place() as folder:
+        folder.mkdir()
+        for first in (0, 1):
+            words = ["nodes 2\nup\ndone 7\nleft 7\n", "nodes 2\nup\nfollowed 7\n"]
+            for node in (0, 1):
+                (folder / f"node-{node}").write_text(words[node ^ first])
+            for order in ((0, 1), (1, 0)):
+                cluster = vm_cluster.Cluster([["sh", "-c", f"sleep {0.5 * order.index(node)}; exit 7"]
+                                              for node in (0, 1)])
+                cluster.run(1)
+                cluster.end()
+                check(cluster.first(folder) == first, f"{order}: node {cluster.first(folder)}")
+        (folder / "node-1").unlink()
+        check(cluster.first(folder) == 1, "without a word from it")
+        cluster.failed = [0]
+        check(cluster.first(folder) == 0, "nobody else has failed")
+        cluster.failed = []
+        check(cluster.first(folder) is None, "nobody has failed")
+
+
 TESTS = [launchers_say_who_a_node_is, unsound_nodes_are_refused, a_job_has_a_folder_of_its_own,
          nodes_meet_and_leave_nothing, failures_are_told_apart, two_nodes_cannot_have_one_number,
          who_does_not_come_is_named, what_killed_nodes_left_is_ignored,
          a_folder_that_others_may_use_is_refused,
          a_command_begins_and_a_vm_ends_when_all_are_there,
          a_node_that_is_done_gives_others_their_time, a_failure_has_its_grace_and_its_status,
-         a_node_that_is_started_again_has_not_failed, lines_stay_whole, wrong_use_is_told, one_fabric_has_the_ranks_of_all_nodes, a_node_does_not_outlive_its_launcher]
+         a_node_that_is_started_again_has_not_failed, lines_stay_whole, wrong_use_is_told,
+         one_fabric_has_the_ranks_of_all_nodes, a_cluster_names_the_node_that_failed_by_itself,
+         a_node_does_not_outlive_its_launcher]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

@@ -4,6 +4,7 @@ one labels their output and ends what is left of them.
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -16,7 +17,7 @@ import time
 import vm_keep
 from vm_base import VmError
 from vm_lines import Lines
-from vm_meet import alone_in, remove_if_left
+from vm_meet import alone_in, has_followed, remove_if_left
 from vm_run import dies_with_us
 from vm_who import runtime_folder
 
@@ -29,7 +30,7 @@ DRAIN_SECONDS = 1  # for output, when all nodes have ended
 class Cluster:
     def __init__(self, commands):
         self.selector = selectors.DefaultSelector()
-        self.nodes, self.statuses, self.first = [], {}, None
+        self.nodes, self.statuses, self.failed = [], {}, []  # failed: in the order that it is seen
         for node, command in enumerate(commands):
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, preexec_fn=dies_with_us)
@@ -45,13 +46,13 @@ class Cluster:
                 self.selector.unregister(key.fileobj)
 
     def look(self):
-        """Takes the statuses of those that have ended. The first that failed is the cluster's."""
+        """Takes the statuses of those that have ended."""
         for node, process in enumerate(self.nodes):
             if node not in self.statuses and process.poll() is not None:
                 status = process.returncode
                 self.statuses[node] = status if status >= 0 else 128 - status
-                if status and self.first is None:
-                    self.first = node
+                if status:
+                    self.failed.append(node)
 
     def run(self, grace):
         """Until all have ended. When one fails the others end by themselves, but are not trusted."""
@@ -59,7 +60,7 @@ class Cluster:
         while len(self.statuses) < len(self.nodes):
             self.relay(0.2)
             self.look()
-            if self.first is not None:
+            if self.failed:
                 end = end or time.monotonic() + grace + END_SECONDS
                 if time.monotonic() >= end:
                     break
@@ -80,6 +81,11 @@ class Cluster:
             self.relay(0.1)
         self.look()
 
+    def first(self, folder):
+        """The first that failed by itself, or None. On a busy machine others may end before it."""
+        return next((node for node in self.failed if not has_followed(folder, node)),
+                    self.failed[0] if self.failed else None)
+
 
 def node_command(own, node, opts, accel, name, folder):
     """The same options, and then those that are this node's: the last one of a name counts."""
@@ -94,14 +100,17 @@ def node_command(own, node, opts, accel, name, folder):
 
 @contextlib.contextmanager
 def meeting_folder():
-    """A new one. What killed clusters of this user have left goes."""
+    """A new one. What killed clusters of this user have left goes. What the nodes said there is
+    kept until the end, as somebody is there."""
     base, prefix = runtime_folder(os.environ), f"t3-cluster-{os.getuid()}-"
     for old in base.glob(f"{prefix}*"):
         with contextlib.suppress(VmError, OSError), alone_in(old):
             remove_if_left(old)
     folder = pathlib.Path(tempfile.mkdtemp(prefix=prefix, dir=base))
     try:
-        yield folder
+        with open(folder / "node-launcher", "wb") as here:
+            fcntl.flock(here, fcntl.LOCK_EX)
+            yield folder
     finally:
         with alone_in(folder):
             remove_if_left(folder)
@@ -116,12 +125,13 @@ def run_cluster(opts, job, accel, own):
             cluster.run(opts.grace)
         finally:
             cluster.end()
-            facts = {"command": job, "accel": accel, "nodes": opts.nodes, "first_failed": cluster.first,
+            first = cluster.first(folder)
+            facts = {"command": job, "accel": accel, "nodes": opts.nodes, "first_failed": first,
                      "statuses": [cluster.statuses.get(node) for node in range(opts.nodes)],
                      "seconds": round(time.monotonic() - start, 3)}
             (rundir / "run.json").write_text(json.dumps(facts, indent=1) + "\n")
-        if cluster.first is None:
+        if first is None:
             return 0
-        status = cluster.statuses[cluster.first]
-        raise VmError(status, f"node{cluster.first} failed first, with status {status}; logs are in "
+        status = cluster.statuses[first]
+        raise VmError(status, f"node{first} failed first, with status {status}; logs are in "
                       f"{os.path.relpath(rundir)}")

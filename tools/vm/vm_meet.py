@@ -85,6 +85,14 @@ def remove_if_left(folder):
         folder.rmdir()
 
 
+def has_followed(folder, node):
+    """Whether that node has ended because of another one. For those who are no node themselves."""
+    with contextlib.suppress(FileNotFoundError):
+        said = (folder / f"node-{node}").read_text(encoding="utf-8").split("\n")[:-1]
+        return bool(said) and said[-1].startswith("followed ")
+    return False
+
+
 # --- one node in it ----------------------------------------------------------
 
 class Meeting:
