@@ -1069,6 +1069,13 @@ def check_perf(status, output):
              for row in report["rows"]), report)
 
 
+def signalled(tool, name):
+    """The tool alone gets the signal, and its command says by status 7 that the signal came to it."""
+    return (f"rm -f /tmp/up; {tool} -- sh -c 'trap \"exit 7\" {name}; touch /tmp/up; for i in $(seq 100); do "
+            f"sleep 0.1; done' & for i in $(seq 100); do [ -e /tmp/up ] && break; sleep 0.1; done; "
+            f"kill -{name} $!; wait $!")
+
+
 GEMM = "t3 gemm-rs --ranks 4 --shape 64x64x64 --dtype i32 --iters 2"
 GUEST = [
     ("gemm-rs --tile, larger than a chunk", GEMM + " --tile 1024x9", ends(
@@ -1101,6 +1108,11 @@ GUEST = [
     ("stat, no command", "t3 stat -- no-such-command", ends(127, "no-such-command")),
     ("stat, no program", "t3 stat -- /tmp", ends(126, "'/tmp' could not be run")),
     ("stat, killed", "t3 stat -- sh -c 'kill -9 $$'", ends(137, "status 137")),
+    ("stat, SIGTERM", signalled("t3 stat", "TERM"), ends(7, "status 7", "stores")),
+    ("stat, SIGHUP", signalled("t3 stat", "HUP"), ends(7, "status 7", "stores")),
+    ("stat, SIGINT ignored", "t3 stat -- sh -c 'kill -INT $$; exit 4' & wait $!", ends(4, "status 4")),
+    ("trace, SIGTERM", signalled("t3 trace -o /tmp/t", "TERM") + "; e=$?; grep -c traceEvents /tmp/t; exit $e",
+     ends(7, "\n1")),
     ("stat, no output", "t3 stat -o /nonexistent/x -- true", ends(125, "/nonexistent/x")),
     ("stat, full output", "t3 stat -o /dev/full -- true", ends(125, "could not be written")),
     ("dump of no device", "t3 dump", ends(1, "no T3 device has left a dump")),

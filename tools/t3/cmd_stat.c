@@ -205,7 +205,8 @@ int cmd_stat(int argc, char **argv)
 		       "The counters include the work of other processes.\vThe exit status "
 		       "is the command's, or 128 + N when signal N ended it. It is 125 when t3 "
 		       "itself failed, 126 when the command could not be run, and 127 when it "
-		       "does not exist.",
+		       "does not exist. SIGTERM and SIGHUP are passed on to the command, and "
+		       "what was counted until its end is still shown.",
 		.children = children,
 	};
 	struct stat_args args = { 0 };

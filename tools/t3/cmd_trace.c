@@ -85,7 +85,9 @@ int cmd_trace(int argc, char **argv)
 		.args_doc = "-o FILE -- CMD [ARG...]\n-o FILE --merge GUEST --qemu-log LOG",
 		.doc = "Run a command, and record the driver's events during it as a timeline "
 		       "for ui.perfetto.dev: spaces with their states, waits, jobs, faults and "
-		       "counters. It needs root. With --nodes the same command runs on each node "
+		       "counters. It needs root. SIGTERM and SIGHUP are passed on to the "
+		       "command, and the timeline until its end is still written. With --nodes the "
+		       "same command runs on each node "
 		       "of "
 		       "a cluster (t3-vm cluster): node 0 writes the timeline of all, by its own "
 		       "clock, and says how far the others may be off.\vThe second form runs on "

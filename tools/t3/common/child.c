@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -16,11 +17,75 @@
 
 extern char **environ;
 
-/* Signals that this program ignores have their default action in the command. */
-static void keyboard_signals(void (*handler)(int))
+/*
+ * A terminal gives the keyboard's signals to the command as well, so this program ignores them. Those
+ * that are sent to this program alone go on to the command. Both keep what this program inherited as
+ * ignored.
+ */
+static const int keyboard[] = { SIGINT, SIGQUIT }, passed[] = { SIGTERM, SIGHUP };
+
+static volatile sig_atomic_t command; /* 0: there is none, or it has ended */
+
+static void pass_on(int number)
 {
-	signal(SIGINT, handler);
-	signal(SIGQUIT, handler);
+	int error = errno;
+
+	if (command)
+		kill(command, number);
+	errno = error;
+}
+
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return !sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+
+/* defaults: those of the keyboard that are to have their default action in the command. */
+static void ignore_keyboard(sigset_t *defaults)
+{
+	size_t i;
+
+	sigemptyset(defaults);
+	for (i = 0; i < 2; i++) {
+		if (is_ignored(keyboard[i]))
+			continue;
+		sigaddset(defaults, keyboard[i]);
+		signal(keyboard[i], SIG_IGN);
+	}
+}
+
+static void heed_keyboard(const sigset_t *defaults)
+{
+	size_t i;
+
+	for (i = 0; i < 2; i++)
+		if (sigismember(defaults, keyboard[i]))
+			signal(keyboard[i], SIG_DFL);
+}
+
+static void pass_signals_on(void)
+{
+	struct sigaction action = { .sa_handler = pass_on, .sa_flags = SA_RESTART };
+	size_t i;
+
+	for (i = 0; i < 2; i++)
+		if (!is_ignored(passed[i]))
+			sigaction(passed[i], &action, NULL);
+}
+
+/* Returns the old mask. */
+static sigset_t hold_signals(void)
+{
+	sigset_t set, old;
+	size_t i;
+
+	sigemptyset(&set);
+	for (i = 0; i < 2; i++)
+		sigaddset(&set, passed[i]);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	return old;
 }
 
 static int refuse(const char *name, int error)
@@ -31,34 +96,51 @@ static int refuse(const char *name, int error)
 			"'%s' could not be run: %s", name, strerror(error));
 }
 
-int child_start(char **argv, pid_t *pid)
+/* The signals that are passed on are held meanwhile, so that none comes before the command. */
+static int spawn(char **argv, pid_t *pid, const sigset_t *defaults, const sigset_t *mask)
 {
 	posix_spawnattr_t attributes;
-	sigset_t defaults;
+	int error = posix_spawnattr_init(&attributes);
+
+	if (error)
+		return error;
+	posix_spawnattr_setsigdefault(&attributes, defaults);
+	posix_spawnattr_setsigmask(&attributes, mask);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+	error = posix_spawnp(pid, argv[0], NULL, &attributes, argv, environ);
+	posix_spawnattr_destroy(&attributes);
+	return error;
+}
+
+int child_start(char **argv, pid_t *pid)
+{
+	sigset_t defaults, mask;
 	int error;
 
 	fflush(NULL);
-	error = posix_spawnattr_init(&attributes);
-	if (error)
-		return refuse(argv[0], error);
-	sigemptyset(&defaults);
-	sigaddset(&defaults, SIGINT);
-	sigaddset(&defaults, SIGQUIT);
-	posix_spawnattr_setsigdefault(&attributes, &defaults);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-	keyboard_signals(SIG_IGN);
-	error = posix_spawnp(pid, argv[0], NULL, &attributes, argv, environ);
-	posix_spawnattr_destroy(&attributes);
-	if (!error)
-		return 0;
-	keyboard_signals(SIG_DFL);
-	return refuse(argv[0], error);
+	mask = hold_signals();
+	ignore_keyboard(&defaults);
+	error = spawn(argv, pid, &defaults, &mask);
+	if (error) {
+		heed_keyboard(&defaults);
+	} else {
+		command = *pid;
+		pass_signals_on();
+	}
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	return error ? refuse(argv[0], error) : 0;
 }
 
+/* A command that has ended keeps its number until it is waited for, so none else gets its signals. */
 int child_wait(pid_t pid)
 {
+	siginfo_t info;
 	int status;
 
+	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0)
+		if (errno != EINTR)
+			break;
+	command = 0;
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return complain(EXIT_OWN_FAILURE, "waiting for the command: %s",

@@ -9,8 +9,10 @@
 enum { EXIT_OWN_FAILURE = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
 /*
- * Start it. From then on the keyboard's signals go to the command alone. Returns 0, or an exit code
- * after one sentence: EXIT_NOT_FOUND, EXIT_CANNOT_RUN, EXIT_OWN_FAILURE.
+ * Start it. From then on the keyboard's signals go to the command alone, and SIGTERM and SIGHUP are
+ * passed on to it, so that this program still says what it has measured. What the program inherited
+ * as ignored stays so in both. Returns 0, or an exit code after one sentence: EXIT_NOT_FOUND,
+ * EXIT_CANNOT_RUN, EXIT_OWN_FAILURE. One command at a time.
  */
 int child_start(char **argv, pid_t *pid);
 /* Wait for its end. Returns its status as a shell does: 128 + N when signal N ended it. */
