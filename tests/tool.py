@@ -977,7 +977,16 @@ def check_reset(status, output):
 def check_reset_json(status, output):
     need(status == 0, f"status {status}")
     device, = json.loads(output)
-    need(device["index"] == 2 and device["spaces_lost"] == [] and device["ns"] > 0, device)
+    need(device["index"] == 2 and device["spaces_lost"] == [] and device["ns"] > 0 and device["reset"], device)
+
+
+def check_reset_part(status, output):
+    need(status == 1, f"status {status}")
+    said = "/sys/bus/pci/devices/0000:03:00.0/reset: No space left on device"
+    need(said in output, said)
+    devices = json.loads(output[output.index("["):output.rindex("]") + 1])
+    need([device["reset"] for device in devices] == [True, True, False, False], devices)
+    need(["ns" in device for device in devices] == [True, True, True, False], devices)
 
 
 def check_selftest(status, output):
@@ -1122,6 +1131,8 @@ GUEST = [
     ("reset", SLEEPER + "t3 reset --all 2>&1 | sed 's/^/refused: /'; t3 reset --all --yes; wait; "
      "grep -o FAIL /tmp/out; t3 reset --all; t3 gemm-rs --shape 64x64x64", check_reset),
     ("reset --json", "t3 reset -d 2 --json --pci", check_reset_json),
+    ("reset --json, a device fails", "r=/sys/bus/pci/devices/0000:03:00.0/reset; mount --bind /dev/full $r && "
+     "{ t3 reset --all --json --pci; e=$?; umount $r; exit $e; }", check_reset_part),
     ("reset, unprivileged", "su user -c 't3 reset -d 0'", check_unprivileged),
     ("inject, not allowed", "t3 inject drop rank=0 peer=1", ends(1, "guest-inject=on")),
     ("selftest", "t3 selftest", check_selftest),

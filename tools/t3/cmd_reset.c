@@ -205,20 +205,34 @@ static int look_at_all(const struct tool_devices *devices, const struct reset_ar
 	return ret;
 }
 
+/* What was done is said also when a later device fails: "reset" is false for it, and for the rest. */
+static int reset_list(const struct tool_devices *devices, const struct reset_args *args,
+		      json_t *list)
+{
+	json_t *object;
+	int ret = EXIT_OK;
+	size_t i;
+
+	json_array_foreach(list, i, object)
+	{
+		if (!ret)
+			ret = reset(&devices->list[i], args, object);
+		json_object_set_new(object, "reset", json_boolean(!ret));
+		if (!ret && !args->common.json)
+			print_reset(&devices->list[i], object);
+	}
+	if (args->common.json && print_json(json_incref(list)))
+		return EXIT_FAIL;
+	return ret;
+}
+
 static int reset_all(const struct tool_devices *devices, const struct reset_args *args)
 {
 	json_t *list = json_array();
-	int ret;
-	size_t i;
+	int ret = look_at_all(devices, args, list);
 
-	ret = look_at_all(devices, args, list);
-	for (i = 0; i < devices->count && !ret; i++) {
-		ret = reset(&devices->list[i], args, json_array_get(list, i));
-		if (!ret && !args->common.json)
-			print_reset(&devices->list[i], json_array_get(list, i));
-	}
-	if (!ret && args->common.json)
-		return print_json(list);
+	if (!ret)
+		ret = reset_list(devices, args, list);
 	json_decref(list);
 	return ret;
 }
@@ -237,7 +251,8 @@ int cmd_reset(int argc, char **argv)
 		.parser = parse,
 		.doc = "Reset the function of devices, and wait until they answer. All their "
 		       "spaces are lost, and spaces connected to them raise faults. Jobs in "
-		       "queues begin again. It needs root.",
+		       "queues begin again. It needs root. With --json, \"reset\" of each device "
+		       "says whether it was reset, also when one failed.",
 		.children = children,
 	};
 	struct reset_args args = { 0 };
