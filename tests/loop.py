@@ -498,6 +498,18 @@ def stuck_vm_tells_its_threads():
     check((run_folder("loop-late") / vm_keep.BACKTRACE).exists(), "the whole backtrace")
 
 
+def vm_without_a_reader_is_ended():
+    """As with `t3-vm run ... | head -1`."""
+    with subprocess.Popen([VM, "run", "--no-devices", "--no-driver", "--name", "loop-head", "--timeout", "90", "--",
+                           "sh", "-c", "echo first; sleep 300"], stdin=subprocess.DEVNULL, cwd=ROOT, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as vm:
+        first = vm.stdout.readline()
+        vm.stdout.close()
+        said = vm.stderr.read()
+    check(first == "first\n", "the first line", first)
+    expect((vm.returncode, "", said), 125, "t3-vm: nobody reads the output any more")
+
+
 # --- gdb ---------------------------------------------------------------------
 
 GUEST_SESSION = """
@@ -650,8 +662,8 @@ TESTS = [old_runs_are_kept, own_failures_are_no_statuses_of_a_job, a_signal_is_i
          try_command_status, trace_is_decoded, arm64_trace_is_found, share_and_core, cores_are_bounded,
          core_of_any_folder, gdb_keeps_code_apart, gdb_guest, gdb_device, gdb_statuses]
 # They mostly wait, and build nothing that others use: they may run beside others.
-ENDS = [kernel_is_stuck, line_is_stuck, stuck_vm_tells_its_threads, device_dump_is_kept, qemu_crashes,
-        shell_with_folder]
+ENDS = [kernel_is_stuck, line_is_stuck, stuck_vm_tells_its_threads, vm_without_a_reader_is_ended,
+        device_dump_is_kept, qemu_crashes, shell_with_folder]
 
 
 def result_of(test):

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import resource
+import select
 import shlex
 import signal
 import subprocess
@@ -19,6 +20,8 @@ import vm_trace
 from vm_base import BUILD, EXIT_DIED, EXIT_TIMEOUT, VmError, read_text
 from vm_machine import qemu_command, write_initrd
 from vm_root import root_files
+
+POLL_SECONDS = 3600  # at a time: poll() takes 24 days at most
 
 # --- the process -------------------------------------------------------------
 
@@ -77,12 +80,33 @@ def running(command, rundir, stdin=subprocess.DEVNULL, stdout=None, new_session=
             vm_keep.keep_crash(process, command[0], rundir, os.getcwd(), started)
 
 
-def ends_within(process, timeout):
+def printed_to():
+    """Where the job's output goes, or None: it is nowhere."""
     try:
-        process.wait(timeout)
-        return True
-    except subprocess.TimeoutExpired:
+        return sys.stdout.fileno()
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def ends_within(process, timeout, output=None):
+    """Raises VmError when nobody reads the output any more: QEMU itself goes on without a reader."""
+    end = time.monotonic() + timeout
+    ended = os.pidfd_open(process.pid)
+    try:
+        poll = select.poll()
+        poll.register(ended, select.POLLIN)
+        if output is not None:
+            poll.register(output, 0)  # only its errors
+        while (left := end - time.monotonic()) > 0:
+            found = [descriptor for descriptor, _ in poll.poll(1000 * min(left, POLL_SECONDS))]
+            if ended in found:
+                process.wait()
+                return True
+            if found:
+                raise VmError(EXIT_DIED, "nobody reads the output any more, so the VM is ended")
         return False
+    finally:
+        os.close(ended)
 
 
 # --- its end -----------------------------------------------------------------
@@ -198,7 +222,7 @@ def run_job(opts, argv, accel, name, stdout=None, probe=False):
         write_initrd(rundir / "initrd", opts.initramfs, image_files(opts, argv))
         with running(qemu_command(opts, rundir, accel), rundir, stdout=stdout,
                      may_crash=probe) as process:
-            finished = ends_within(process, opts.timeout)
+            finished = ends_within(process, opts.timeout, printed_to() if stdout is None else None)
             if not finished and not probe:
                 vm_keep.keep_stuck(process, rundir)
         facts["status"] = outcome(rundir, finished, opts.timeout, opts.strict, opts.known_trouble)
