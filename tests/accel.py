@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import sys
+import threading
 from unittest import mock
 
 import loop
@@ -242,14 +243,33 @@ def translator_suites_are_skipped():
     for accel, wanted in (("kvm", suites.SKIP), ("tcg", suites.PASS)):
         with mock.patch.dict(os.environ, T3_ACCEL=accel), \
                 mock.patch.dict(suites.SUITES, patching=lambda: [ran]):
-            results = suites.run_suite("patching")
+            results = suites.run_part("patching", *suites.parts_of("patching"))
         check([result.status for result in results] == [wanted], accel, results)
+
+
+def parts_run_beside_each_other():
+    """Each waits for the other, and their results come in order."""
+    meet = threading.Barrier(2, timeout=10)
+
+    def part(number):
+        meet.wait()
+        return [suites.Result(number, suites.PASS, None)]
+
+    with mock.patch.dict(suites.SUITES, guest=lambda: [lambda: part(1), lambda: part(2)]):
+        results = suites.run_suites(["guest"], 2)
+    check([result.name for result in results] == [1, 2], "results", results)
+
+
+def an_empty_suite_is_a_failure():
+    with mock.patch.dict(suites.SUITES, options=lambda: []):
+        results = suites.run_suites(["options"], 2)
+    check([result.status for result in results] == [suites.FAIL], "results", results)
 
 
 TESTS = [selector, bad_selectors, missing_device, missing_rights, other_processor,
          guest_does_not_run, guest_halts, make_says_it_before_it_builds, probe_decides,
          run_says_its_accelerator, default_is_tcg, suites_under_kvm,
-         translator_suites_are_skipped]
+         translator_suites_are_skipped, parts_run_beside_each_other, an_empty_suite_is_a_failure]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

@@ -17,6 +17,7 @@ import collections
 import concurrent.futures
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import pathlib
@@ -247,11 +248,11 @@ def guest_boots():
     return [(number, options, programs) for number, (options, programs) in enumerate(boots.items())]
 
 
-def guest_suite():
-    results = []
-    for number, options, programs in guest_boots():
-        results += guest_boot(f"guest-{number}", options, programs)
-    return results + (skipped_clients() if IS_ARM64 else [])
+def guest_parts():
+    """Each boot by itself."""
+    boots = [functools.partial(guest_boot, f"guest-{number}", options, programs)
+             for number, options, programs in guest_boots()]
+    return boots + ([skipped_clients] if IS_ARM64 else [])
 
 
 def followed_boot(name, options, programs):
@@ -1039,7 +1040,7 @@ SUITES = {
     "conformance": conformance_suite,
     "conformance-native": conformance_native_suite,
     "conformance-qtest": conformance_qtest_suite,
-    "guest": guest_suite,
+    "guest": guest_parts,
     "guest-iommu": guest_iommu_suite,
     "guest-ordinary": guest_ordinary_suite,
     "guest-root": guest_root_suite,
@@ -1061,6 +1062,8 @@ SUITES = {
                                    seconds=3 * PROGRAM_SECONDS),
 }
 
+# Those that are lists of parts, which may run beside each other.
+IN_PARTS = ("guest",)
 # They build what others use, or time it.
 ALONE = ("build", "patching", "loop")
 # The longest, which begin first. The others follow in the order above.
@@ -1082,16 +1085,21 @@ MORE_SUITES = {
 }
 
 
-def run_suite(name):
-    """A suite that itself breaks, or that is empty, is a failure and not a pause."""
+def parts_of(name):
+    """Functions whose results together are the suite's."""
+    suite = {**SUITES, **MORE_SUITES}.get(name) or guest_program(name)
+    return suite() if name in IN_PARTS else [suite]
+
+
+def run_part(name, part):
+    """One that itself breaks is a failure and not a pause."""
     if os.environ.get("T3_ACCEL") == "kvm" and name in NOT_UNDER_KVM:
         say(f"[{name}] 1 skipped under KVM: {NOT_UNDER_KVM[name]}")
         return [Result(f"{name} (under KVM)", SKIP, LOGS)]
     try:
-        results = ({**SUITES, **MORE_SUITES}.get(name) or guest_program(name))()
+        return part()
     except Exception as error:  # whatever it is, the other suites still run
         return [Result(f"{name} ({type(error).__name__}: {error})", FAIL, LOGS)]
-    return results or [Result(f"{name} (no tests)", FAIL, ROOT / "tests")]
 
 
 def accelerator():
@@ -1103,20 +1111,21 @@ def accelerator():
         return None
 
 
-TOOK = {}  # seconds, by suite
+TOOK = {}  # seconds of each part, by suite
 
 
-def timed_suite(name):
+def timed_part(name, part):
     start = time.monotonic()
-    results = run_suite(name)
-    TOOK[name] = time.monotonic() - start
+    results = run_part(name, part)
+    TOOK.setdefault(name, []).append(time.monotonic() - start)
     return results
 
 
 def longest(count):
     """The suites that took most of the time."""
-    names = sorted(TOOK, key=TOOK.get, reverse=True)[:count]
-    return ", ".join(f"{name} {TOOK[name]:.0f} s" for name in names)
+    seconds = {name: sum(parts) for name, parts in TOOK.items()}
+    names = sorted(seconds, key=lambda name: -seconds[name])[:count]
+    return ", ".join(f"{name} {seconds[name]:.0f} s" for name in names)
 
 
 def load(start):
@@ -1127,21 +1136,23 @@ def load(start):
 
 
 def run_suites(wanted, jobs):
-    """Their results, in the order of `wanted`."""
-    done = {}
+    """Their results, in the order of `wanted`. A suite that is empty is a failure."""
+    done = {name: [] for name in wanted}
     beside = sorted((name for name in wanted if name not in ALONE),
                     key=lambda name: LONG.index(name) if name in LONG else len(LONG))
+    parts = [(name, part) for name in beside for part in parts_of(name)]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         try:
-            for name, results in zip(beside, pool.map(timed_suite, beside)):
-                done[name] = results
+            for (name, _), results in zip(parts, pool.map(lambda part: timed_part(*part), parts)):
+                done[name] += results
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     for name in wanted:
-        if name not in done:
-            done[name] = timed_suite(name)
-    return [result for name in wanted for result in done[name]]
+        if name in ALONE:
+            done[name] = [result for part in parts_of(name) for result in timed_part(name, part)]
+    return [result for name in wanted
+            for result in done[name] or [Result(f"{name} (no tests)", FAIL, ROOT / "tests")]]
 
 
 def arguments():
