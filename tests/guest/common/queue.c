@@ -324,7 +324,7 @@ void inject(uint32_t rank, const struct t3_cmd_inject *cmd)
 	size_t i;
 
 	/* A queue that an earlier test has closed may still exist for a moment. */
-	nap_ms(QUIET_MS);
+	nap_ms(QUIET_MS * guest_slowness());
 	for (i = 0; i < sizeof(*cmd) / 4; i++)
 		regs[T3_REG_MAILBOX / 4 + i] = words[i];
 	regs[T3_REG_ADMIN_COMMAND / 4] = T3_CMD_INJECT;
