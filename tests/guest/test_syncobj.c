@@ -456,6 +456,8 @@ static void test_a_fence_wakes_the_waits_for_it(void **state)
 	struct giver g;
 
 	(void)state;
+	if (guest_slowness() > 1)
+		puts("# not judged: a slow kernel's submit takes longer than the next look");
 	giver_open(&g);
 	CHECK(wakes(&g, give_by_submit));
 	CHECK(wakes(&g, give_by_signal));

@@ -35,7 +35,7 @@ static void pass_on(int number)
 	errno = error;
 }
 
-static bool is_ignored(int number)
+bool signal_is_ignored(int number)
 {
 	struct sigaction action;
 
@@ -49,7 +49,7 @@ static void ignore_keyboard(sigset_t *defaults)
 
 	sigemptyset(defaults);
 	for (i = 0; i < 2; i++) {
-		if (is_ignored(keyboard[i]))
+		if (signal_is_ignored(keyboard[i]))
 			continue;
 		sigaddset(defaults, keyboard[i]);
 		signal(keyboard[i], SIG_IGN);
@@ -71,7 +71,7 @@ static void pass_signals_on(void)
 	size_t i;
 
 	for (i = 0; i < 2; i++)
-		if (!is_ignored(passed[i]))
+		if (!signal_is_ignored(passed[i]))
 			sigaction(passed[i], &action, NULL);
 }
 

@@ -3,6 +3,7 @@
 #ifndef T3_CHILD_H
 #define T3_CHILD_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* As in env(1) and timeout(1): statuses that a command hardly uses itself. */
@@ -19,5 +20,7 @@ int child_start(char **argv, pid_t *pid);
 int child_wait(pid_t pid);
 /* The same, but -1 when it still runs after timeout_ns. */
 int child_wait_for(pid_t pid, unsigned long timeout_ns);
+/* As nohup(1) leaves SIGHUP, and a shell SIGINT and SIGQUIT for a job in the background. */
+bool signal_is_ignored(int number);
 
 #endif /* T3_CHILD_H */

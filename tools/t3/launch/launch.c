@@ -200,14 +200,6 @@ static void watch(struct launch *launch)
 	print_streams(launch, true);
 }
 
-/* As nohup(1) leaves SIGHUP, and a shell SIGINT and SIGQUIT for a job in the background. */
-static bool is_ignored(int signal)
-{
-	struct sigaction action;
-
-	return !sigaction(signal, NULL, &action) && action.sa_handler == SIG_IGN;
-}
-
 static int catch_signals(struct launch *launch)
 {
 	sigset_t mask;
@@ -217,7 +209,7 @@ static int catch_signals(struct launch *launch)
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGCHLD);
 	for (i = 0; i < FORWARDED; i++)
-		if (!is_ignored(forwarded[i]))
+		if (!signal_is_ignored(forwarded[i]))
 			sigaddset(&mask, forwarded[i]);
 	sigprocmask(SIG_BLOCK, &mask, &launch->old_mask);
 	launch->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
