@@ -6,13 +6,16 @@ Each test is a function whose name says what must be true; it gets a directory o
 which nothing may be left.
 """
 
+import fcntl
 import os
 import pathlib
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from unittest import mock
 import traceback
@@ -20,6 +23,7 @@ import traceback
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 T3 = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build")) / "t3"
 SECONDS = 30
+FULL = 45056  # bytes of a pipe of 65536: lines of up to 3000 bytes may leave a part of each page
 
 
 class Launch:
@@ -141,6 +145,11 @@ def the_status_is_of_the_first_that_failed(place):
     assert time.monotonic() - start < 4
 
 
+def a_rank_that_failed_counts_before_the_timeout(place):
+    run(place, 3, "-n", "2", "--timeout", "0.5", "--grace", "20", script="[ $T3_RANK = 1 ] || exit 3; exec sleep 60",
+        out=[], err="t3: rank 0 ended with status 3\nt3: the timeout of 0.5 s has passed\n.*rank 1 was ended.*")
+
+
 def a_signal_ends_a_rank(place):
     run(place, 128 + 9, "-n", "3", script="[ $T3_RANK != 2 ] || kill -9 $$; sleep 0.4",
         out=[], err=["t3: rank 2 was ended by signal 9 (Killed)",
@@ -167,7 +176,7 @@ def ranks_that_ignore_sigterm_are_killed(place):
 
 
 def a_timeout_after_sigterm_leaves_the_two_seconds(place):
-    run(place, 124, "-n", "2", "--grace", "0.3", "--timeout", "1", out=["cleaned"], err=".*",
+    run(place, 3, "-n", "2", "--grace", "0.3", "--timeout", "1", out=["cleaned"], err=".*",
         script="up=$T3_COMM_DIR/up; if [ $T3_RANK = 0 ]; then while [ ! -e $up ]; do sleep 0.02; done; exit 3; "
                "fi; trap 'sleep 1; echo cleaned; exit 0' TERM; touch $up; while :; do sleep 0.05; done")
 
@@ -239,7 +248,7 @@ def lines_are_labelled(place):
 
 def long_lines_are_cut(place):
     run(place, 0, "-n", "1", "--label", script="head -c 10000 /dev/zero | tr '\\0' x; echo y",
-        out=["[0] " + "x" * 4096] * 2 + ["[0] " + "x" * 1808 + "y"])
+        out=["[0] " + "x" * 4080] * 2 + ["[0] " + "x" * 1840 + "y"])
 
 
 def much_output_is_all_there(place):
@@ -263,6 +272,67 @@ def endless_output_does_not_stop_the_clock(place):
                           timeout=SECONDS, env={**os.environ, "TMPDIR": str(place)})
     assert done.returncode == 124, done.returncode
     assert time.monotonic() - start < 5, time.monotonic() - start
+
+
+def pipe_bytes(pipe):
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+
+
+def stalled(folder, *options, script):
+    """A run whose reader reads nothing: its pipe is full when the ranks are up."""
+    launch = subprocess.Popen([T3, "launch", "-n", "2", "--label", *options, "--", "sh", "-c",
+                               f"echo $$ >{folder}/pid-$T3_RANK; {script}"],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              env={**os.environ, "TMPDIR": str(folder)})
+    end = time.monotonic() + SECONDS
+    while len(list(folder.glob("pid-*"))) < 2 or pipe_bytes(launch.stdout) < FULL:
+        assert time.monotonic() < end, "the pipe does not fill"
+        time.sleep(0.01)
+    return launch
+
+
+def ranks_end(folder):
+    end = time.monotonic() + SECONDS
+    for path in folder.glob("pid-*"):
+        while os.path.exists(f"/proc/{path.read_text().strip()}"):
+            assert time.monotonic() < end, "a rank still runs"
+            time.sleep(0.01)
+        path.unlink()
+
+
+def rest_of(launch):
+    out = launch.communicate(timeout=SECONDS)[0].decode().splitlines()
+    return launch.returncode, [line for line in out if not re.fullmatch(r"\[[01]\] y+", line)]
+
+
+def a_reader_who_stops_does_not_stop_the_clock(place):
+    launch = stalled(place, "--timeout", "0.5", script=f"trap '' TERM; exec yes {'y' * 1000}")
+    ranks_end(place)
+    status, rest = rest_of(launch)
+    assert status == 124 and rest[0] == "t3: the timeout of 0.5 s has passed", (status, rest)
+    assert sorted(rest[1:]) == sorted(f"t3: rank {i} {how}" for i in (0, 1) for how in
+                                      ("still runs: it gets SIGTERM", "was ended by signal 9 (Killed)")), rest
+
+
+def a_reader_who_stops_does_not_stop_signals(place):
+    launch = stalled(place, script=f"exec yes {'y' * 3000}")
+    launch.send_signal(signal.SIGTERM)
+    ranks_end(place)
+    time.sleep(0.2)
+    launch.send_signal(signal.SIGTERM)  # what the ranks said waits for the reader; t3 need not
+    assert launch.wait(timeout=SECONDS) == -signal.SIGTERM
+    launch.stdout.close()
+
+
+def a_reader_who_pauses_gets_all(place):
+    launch = stalled(place, script="seq -f y%g 1 30000")
+    time.sleep(0.2)
+    out = launch.communicate(timeout=SECONDS)[0].decode().splitlines()
+    assert launch.returncode == 0 and len(out) == 60000, (launch.returncode, out[-3:])
+    for rank in (0, 1):
+        lines = [line for line in out if line.startswith(f"[{rank}]")]
+        assert lines == [f"[{rank}] y{i}" for i in range(1, 30001)], lines[-3:]
+    ranks_end(place)
 
 
 def run_ignoring(number, place, *command):

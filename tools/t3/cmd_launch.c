@@ -76,8 +76,8 @@ int cmd_launch(int argc, char **argv)
 		       " on stderr says how each rank ended. Signals INT, TERM, HUP, QUIT, USR1 "
 		       "and USR2 are passed on. The exit status is 0, or that of the rank that "
 		       "failed first (128 + N when signal N ended it). It is 124 when the time "
-		       "was over, 125 when t3 itself failed, 126 when the command could not be "
-		       "run, and 127 when it does not exist.",
+		       "was over before, 125 when t3 itself failed, 126 when the command could "
+		       "not be run, and 127 when it does not exist.",
 	};
 	struct launch_args args = { .grace_ns = GRACE_USUAL_NS };
 

@@ -36,6 +36,13 @@ static void signal_all(const struct launch *launch, int signal)
 			kill(-launch->rank[i].pid, signal);
 }
 
+/* The first reason counts. Others may follow from it. */
+static void fail(struct launch *launch, int status)
+{
+	if (!launch->status)
+		launch->status = status;
+}
+
 /* ------------------------------------------------------------------- stages */
 
 static void enter(struct launch *launch, enum launch_stage stage, int64_t ns)
@@ -52,7 +59,8 @@ static void terminate(struct launch *launch)
 
 	for (i = 0; i < T3_COMM_RANKS_MAX; i++)
 		if (launch->rank[i].pid)
-			complain(0, "rank %u still runs: it gets SIGTERM", launch->args->first + i);
+			launch_say(&launch->words, 0, "rank %u still runs: it gets SIGTERM",
+				   launch->args->first + i);
 	signal_all(launch, SIGTERM);
 	enter(launch, LAUNCH_TERM, KILL_AFTER_NS);
 }
@@ -63,8 +71,9 @@ static void check_time(struct launch *launch)
 
 	if (launch->timeout_ns <= now) {
 		launch->timeout_ns = INT64_MAX;
-		launch->status = complain(EXIT_TIMEOUT, "the timeout of %.9g s has passed",
-					  (double)launch->args->timeout_ns / 1e9);
+		launch_say(&launch->words, 0, "the timeout of %.9g s has passed",
+			   (double)launch->args->timeout_ns / 1e9);
+		fail(launch, EXIT_TIMEOUT);
 		if (launch->stage == LAUNCH_GRACE)
 			launch->stage_end_ns = now;
 		enter(launch, LAUNCH_GRACE, 0);
@@ -79,13 +88,13 @@ static void check_time(struct launch *launch)
 
 /* --------------------------------------------------------------------- ends */
 
-static void tell(uint32_t rank, int status)
+static void tell(struct launch_words *words, uint32_t rank, int status)
 {
 	if (WIFSIGNALED(status))
-		complain(0, "rank %u was ended by signal %d (%s)", rank, WTERMSIG(status),
-			 strsignal(WTERMSIG(status)));
+		launch_say(words, 0, "rank %u was ended by signal %d (%s)", rank, WTERMSIG(status),
+			   strsignal(WTERMSIG(status)));
 	else
-		complain(0, "rank %u ended with status %d", rank, WEXITSTATUS(status));
+		launch_say(words, 0, "rank %u ended with status %d", rank, WEXITSTATUS(status));
 }
 
 static void ended(struct launch *launch, uint32_t rank, int status)
@@ -94,9 +103,8 @@ static void ended(struct launch *launch, uint32_t rank, int status)
 	launch->running--;
 	if (!status && !launch->status)
 		return;
-	tell(launch->args->first + rank, status);
-	if (!launch->status)
-		launch->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	tell(&launch->words, launch->args->first + rank, status);
+	fail(launch, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 	enter(launch, LAUNCH_GRACE, (int64_t)launch->args->grace_ns);
 }
 
@@ -149,13 +157,10 @@ static void print_streams(struct launch *launch, bool last)
 
 	for (i = 0; i < T3_COMM_RANKS_MAX; i++) {
 		rank = launch->args->first + i;
-		good &= launch_stream_print(&launch->rank[i].stream[0], rank, stdout);
-		good &= launch_stream_print(&launch->rank[i].stream[1], rank, stderr);
-		if (!last)
-			continue;
-		good &= launch_stream_end(&launch->rank[i].stream[0], rank, stdout);
-		good &= launch_stream_end(&launch->rank[i].stream[1], rank, stderr);
+		good &= launch_stream_print(&launch->rank[i].stream[0], rank, stdout, last);
+		good &= launch_stream_print(&launch->rank[i].stream[1], rank, stderr, last);
 	}
+	launch_print_words(&launch->words, last);
 	if (good)
 		return;
 	/* Reported once. All later output is discarded. */
@@ -163,14 +168,23 @@ static void print_streams(struct launch *launch, bool last)
 		clearerr(stdout);
 	if (launch->status)
 		return;
-	launch->status = complain(EXIT_OWN_FAILURE, "the output could not be written");
+	fail(launch,
+	     launch_say(&launch->words, EXIT_OWN_FAILURE, "the output could not be written"));
 	enter(launch, LAUNCH_GRACE, 0);
+}
+
+/* While lines wait, the rank's pipe fills, and it waits as if it wrote by itself. */
+static struct pollfd poll_stream(const struct launch_rank *rank, uint32_t i)
+{
+	if (rank->stream[i].held)
+		return (struct pollfd){ .fd = 1 + (int)i, .events = POLLOUT };
+	return (struct pollfd){ .fd = rank->stream[i].fd, .events = POLLIN };
 }
 
 static void sleep_until_news(const struct launch *launch)
 {
 	int64_t end = launch->timeout_ns, left = INT64_MAX;
-	struct pollfd polls[1 + LAUNCH_STREAMS * T3_COMM_RANKS_MAX];
+	struct pollfd polls[2 + LAUNCH_STREAMS * T3_COMM_RANKS_MAX];
 	struct timespec time;
 	uint32_t i;
 
@@ -180,12 +194,11 @@ static void sleep_until_news(const struct launch *launch)
 		left = end > now_ns() ? end - now_ns() : 0;
 	time = (struct timespec){ left / 1000000000, left % 1000000000 };
 	polls[0] = (struct pollfd){ .fd = launch->signals, .events = POLLIN };
+	polls[1] =
+		(struct pollfd){ .fd = launch->words.used ? STDERR_FILENO : -1, .events = POLLOUT };
 	for (i = 0; i < LAUNCH_STREAMS * T3_COMM_RANKS_MAX; i++)
-		polls[1 + i] = (struct pollfd){
-			.fd = launch->rank[i / LAUNCH_STREAMS].stream[i % LAUNCH_STREAMS].fd,
-			.events = POLLIN,
-		};
-	ppoll(polls, 1 + LAUNCH_STREAMS * T3_COMM_RANKS_MAX, &time, NULL);
+		polls[2 + i] = poll_stream(&launch->rank[i / LAUNCH_STREAMS], i % LAUNCH_STREAMS);
+	ppoll(polls, 2 + LAUNCH_STREAMS * T3_COMM_RANKS_MAX, &time, NULL);
 }
 
 static void watch(struct launch *launch)
@@ -196,7 +209,16 @@ static void watch(struct launch *launch)
 		take_signals(launch);
 		check_time(launch);
 	}
-	/* A process that a rank left behind may hold the pipes open. */
+}
+
+/*
+ * A process that a rank left behind may hold the pipes open. What waits for its reader can be ended
+ * by a signal.
+ */
+static void print_rest(struct launch *launch)
+{
+	close(launch->signals);
+	sigprocmask(SIG_SETMASK, &launch->old_mask, NULL);
 	print_streams(launch, true);
 }
 
@@ -253,6 +275,6 @@ int launch_run(const struct launch_args *args)
 	start_all(&launch);
 	watch(&launch);
 	launch_remove_dir(&launch);
-	close(launch.signals);
+	print_rest(&launch);
 	return launch.status;
 }

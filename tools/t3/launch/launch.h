@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "launch/output.h"
+#include "launch/words.h"
 #include "t3_coll.h"
 
 enum { EXIT_TIMEOUT = 124 }; /* as in timeout(1) */
@@ -45,6 +46,7 @@ struct launch {
 	int status; /* of the first that failed, as a shell has it; 0: none */
 	enum launch_stage stage;
 	int64_t stage_end_ns, timeout_ns; /* INT64_MAX: none */
+	struct launch_words words;
 	struct launch_rank rank[T3_COMM_RANKS_MAX];
 };
 
