@@ -7,7 +7,7 @@ usage: nodes.py [NAME...]     (default: all tests)
 
 import argparse
 import contextlib
-import io
+import fcntl
 import json
 import os
 import pathlib
@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from unittest import mock
 
@@ -227,24 +228,73 @@ def a_node_that_is_started_again_has_not_failed():
         check(node.failed == (1, 8, "ended with status 8"), "it fails again", node.failed)
 
 
+@contextlib.contextmanager
+def output_pipe():
+    """A text file like sys.stdout, and the pipe's end to read from."""
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    with open(read, "rb", buffering=0) as pipe, open(write, "w", encoding="ascii") as output:
+        yield output, pipe
+
+
 def lines_stay_whole():
     read, write = os.pipe()
-    output = mock.Mock(buffer=io.BytesIO())
-    with open(read, "rb", buffering=0) as pipe:
+    with open(read, "rb", buffering=0) as pipe, output_pipe() as (output, shown):
+        fcntl.fcntl(output, fcntl.F_SETPIPE_SZ, 2 * LINE_MAX)
         lines = Lines(pipe, output, "n: ")
         for text, wanted in ((b"a", b""), (b"b\nc\r\nd", b"n: ab\nn: c\r\n"),
-                             (b"x" * LINE_MAX, b"n: d" + b"x" * LINE_MAX + b"\n"),
+                             (b"x" * (LINE_MAX - 8), b""), (b"x" * 8, b"n: d" + b"x" * LINE_MAX + b"\n"),
                              (b"\n\ne", b"n: \nn: \n")):
             os.write(write, text)
-            while lines.take() and not output.buffer.getvalue() == wanted:
-                if not wanted:
-                    break
-            check(output.buffer.getvalue() == wanted, "lines", output.buffer.getvalue()[:80])
-            output.buffer = io.BytesIO()
-            lines.output = output.buffer
+            got = b""
+            for _ in range(4):  # reads
+                lines.take()
+                got += shown.read() or b""
+            check(got == wanted, "lines", got[:80])
         os.close(write)
         lines.drain()
-        check(output.buffer.getvalue() == b"n: e\n", "the last line", output.buffer.getvalue())
+        got = shown.read()
+        check(got == b"n: e\n", "the last line", got)
+
+
+def read_all(pipe, into):
+    os.set_blocking(pipe.fileno(), True)
+    into.append(pipe.readall())
+
+
+@contextlib.contextmanager
+def cluster_without_reader(*commands):
+    """A cluster of such processes and, called, what its stdout gets: read from that call on."""
+    got = []
+    with output_pipe() as (output, shown), mock.patch("sys.stdout", output), \
+            mock.patch("vm_cluster.END_SECONDS", 0.3):
+        reader = threading.Thread(target=read_all, args=(shown, got))
+        cluster = vm_cluster.Cluster([["sh", "-c", command] for command in commands])
+        yield cluster, reader.start
+        cluster.end()
+        output.close()
+        reader.join()
+        cluster.shown = got[0].decode().splitlines()
+
+
+def a_reader_who_stops_does_not_stop_the_clock():
+    with cluster_without_reader("exit 7", "exec yes yyy") as (cluster, read):
+        cluster.run(0.2)
+        check(cluster.statuses == {0: 7}, "the other one is left to be ended", cluster.statuses)
+        read()
+    check(set(cluster.shown) == {"node1: yyy"} and cluster.statuses == {0: 7, 1: 128 + 15}, "lines are whole",
+          (cluster.statuses, set(cluster.shown)))
+
+
+def a_reader_who_pauses_gets_all():
+    with cluster_without_reader("seq 1 50000", "seq 1 50000; printf end") as (cluster, read):
+        threading.Timer(0.5, read).start()
+        cluster.run(5)
+        check(cluster.statuses == {0: 0, 1: 0}, "both end", cluster.statuses)
+    for node, last in ((0, []), (1, ["node1: end"])):
+        lines = [line for line in cluster.shown if line.startswith(f"node{node}: ")]
+        check(lines == [f"node{node}: {i}" for i in range(1, 50001)] + last, f"node {node}", lines[-3:])
+    check(len(cluster.shown) == 100001, "no other lines", len(cluster.shown))
 
 
 def wrong_use_is_told():
@@ -324,7 +374,8 @@ TESTS = [launchers_say_who_a_node_is, unsound_nodes_are_refused, a_job_has_a_fol
          a_folder_that_others_may_use_is_refused,
          a_command_begins_and_a_vm_ends_when_all_are_there,
          a_node_that_is_done_gives_others_their_time, a_failure_has_its_grace_and_its_status,
-         a_node_that_is_started_again_has_not_failed, lines_stay_whole, wrong_use_is_told,
+         a_node_that_is_started_again_has_not_failed, lines_stay_whole,
+         a_reader_who_stops_does_not_stop_the_clock, a_reader_who_pauses_gets_all, wrong_use_is_told,
          one_fabric_has_the_ranks_of_all_nodes, a_cluster_names_the_node_that_failed_by_itself,
          a_node_does_not_outlive_its_launcher]
 

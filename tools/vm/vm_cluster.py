@@ -8,7 +8,6 @@ import fcntl
 import json
 import os
 import pathlib
-import selectors
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ import time
 
 import vm_keep
 from vm_base import VmError
-from vm_lines import Lines
+from vm_lines import Lines, relay
 from vm_meet import alone_in, has_followed, remove_if_left
 from vm_run import dies_with_us
 from vm_who import runtime_folder
@@ -29,21 +28,19 @@ DRAIN_SECONDS = 1  # for output, when all nodes have ended
 
 class Cluster:
     def __init__(self, commands):
-        self.selector = selectors.DefaultSelector()
+        self.lines = []  # of output that goes on
         self.nodes, self.statuses, self.failed = [], {}, []  # failed: in the order that it is seen
         for node, command in enumerate(commands):
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, preexec_fn=dies_with_us)
             self.nodes.append(process)
             for pipe, output in ((process.stdout, sys.stdout), (process.stderr, sys.stderr)):
-                lines = Lines(pipe, output, f"node{node}: ")
-                self.selector.register(pipe, selectors.EVENT_READ, lines)
+                self.lines.append(Lines(pipe, output, f"node{node}: "))
 
     def relay(self, seconds):
         """Passes on output for so long, or until there is none."""
-        for key, _ in self.selector.select(seconds) if self.selector.get_map() else []:
-            if not key.data.take():
-                self.selector.unregister(key.fileobj)
+        if self.lines:
+            self.lines = relay(self.lines, seconds)
 
     def look(self):
         """Takes the statuses of those that have ended."""
@@ -77,7 +74,9 @@ class Cluster:
             process.kill()
             process.wait()
         end = time.monotonic() + DRAIN_SECONDS
-        while time.monotonic() < end and self.selector.get_map():
+        while time.monotonic() < end and self.lines:
+            for lines in self.lines:
+                lines.print(wait=True)
             self.relay(0.1)
         self.look()
 
