@@ -11,6 +11,7 @@ import gzip
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
@@ -18,6 +19,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import traceback
 from unittest import mock
@@ -295,6 +297,36 @@ def a_signal_is_in_the_facts_of_a_run():
             check(launcher.returncode == status, f"status {launcher.returncode}, not {status}", said)
             facts = json.loads((folder / "run/vm/run.json").read_text())
             check(facts.get("status") == status, "run.json", facts)
+
+
+def a_killed_shell_leaves_the_terminal_as_it_was():
+    """QEMU sets it to raw and non-blocking."""
+    ours, theirs = pty.openpty()
+    before = termios.tcgetattr(theirs)
+    with stub_vm("stty raw -echo; python3 -c 'import os; os.set_blocking(0, False)'; echo up; "
+                 "exec sleep 60") as (folder, options):
+        with subprocess.Popen([VM, "shell", *options], stdin=theirs, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, env={**os.environ, "T3_BUILD": str(folder)}) as shell:
+            check(shell.stdout.readline() == b"up\n", "the VM is up")
+            check(termios.tcgetattr(theirs) != before and not os.get_blocking(theirs), "raw")
+            shell.terminate()
+            check(shell.wait(SECONDS) == 143, f"status {shell.returncode}")
+    check(termios.tcgetattr(theirs) == before and os.get_blocking(theirs), "as it was")
+    os.close(ours)
+    os.close(theirs)
+
+
+def names_of_a_guest_do_no_harm():
+    """They are printed to a terminal, and as a part of a command."""
+    with tempfile.TemporaryDirectory() as name:
+        guest = pathlib.Path(name) / "guest"
+        check(vm_keep.summary(guest.parent)[0].endswith(name), "no folder")
+        guest.mkdir()
+        for file in ("core.1.gz", "dump-0000:02:00.0", ".hidden", "-x", "a\033[2J", "core.$(reboot).gz", "core.1;x.gz"):
+            (guest / file).touch()
+        text = "\n".join(vm_keep.summary(guest.parent))
+        check(vm_keep.kept(guest.parent) == ["guest/core.1.gz", "guest/dump-0000:02:00.0"], "kept", text)
+        check("reboot" not in text and text.endswith("guest/core.1.gz"), "what to do", text)
 
 
 def times_without_an_end_are_refused():
@@ -656,6 +688,7 @@ def clock_has_its_rate():
 
 
 TESTS = [old_runs_are_kept, own_failures_are_no_statuses_of_a_job, a_signal_is_in_the_facts_of_a_run,
+         a_killed_shell_leaves_the_terminal_as_it_was, names_of_a_guest_do_no_harm,
          times_without_an_end_are_refused, any_bytes_may_be_a_command,
          a_comma_in_the_build_folder_is_no_end_of_an_option, clock_has_its_rate,
          stuck_limits_follow_the_machine, try_bad_use, try_broken_build, try_test_passes,

@@ -189,18 +189,23 @@ def threads(rundir):
 
 # --- what to tell ------------------------------------------------------------
 
+def of_guest(rundir, pattern):
+    """Files that the guest handed over. It chose their names: none may do more than be read."""
+    return [path for path in sorted((rundir / "guest").glob(pattern))
+            if re.fullmatch(r"\w[\w.,:@%+=-]*", path.name, re.ASCII)]
+
+
 def kept(rundir):
     """Names of files that tell more than the logs, cores first."""
-    extra = [path for path in rundir.glob("qemu-*")]
-    extra += sorted((rundir / "guest").glob("*")) if (rundir / "guest").is_dir() else []
-    return [str(path.relative_to(rundir)) for path in extra if not path.name.startswith(".")]
+    extra = [*rundir.glob("qemu-*"), *of_guest(rundir, "*")]
+    return [str(path.relative_to(rundir)) for path in extra]
 
 
 def summary(rundir):
     """One or two lines on where to look after a failure."""
     where = os.path.relpath(rundir)
     lines = [f"logs are in {where}" + "".join(f", {name}" for name in kept(rundir))]
-    cores = sorted((rundir / "guest").glob("core.*.gz")) if (rundir / "guest").is_dir() else []
+    cores = of_guest(rundir, "core.*.gz")
     if cores and not IS_INSTALLED:
         lines.append(f"to see where it crashed: make gdb CORE={os.path.relpath(cores[0])}")
     return lines

@@ -13,6 +13,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import termios
 import time
 
 import vm_keep
@@ -229,12 +230,28 @@ def run_job(opts, argv, accel, name, stdout=None, probe=False):
         return facts["status"]
 
 
+@contextlib.contextmanager
+def terminal_kept():
+    """QEMU sets the terminal to raw and non-blocking. When it is killed it cannot undo that."""
+    stdin = 0
+    if not os.isatty(stdin):
+        yield
+        return
+    attributes, blocking = termios.tcgetattr(stdin), os.get_blocking(stdin)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(stdin, termios.TCSANOW, attributes)
+        os.set_blocking(stdin, blocking)
+
+
 def run_shell(opts, accel):
     """QEMU owns the terminal, and passes Ctrl-C to the guest."""
     with vm_keep.run_directory(opts.name) as rundir, told(rundir, None, accel, opts) as facts:
         write_initrd(rundir / "initrd", opts.initramfs, image_files(opts))
         print("t3-vm: `exit` ends the VM", file=sys.stderr)
-        with running(qemu_command(opts, rundir, accel), rundir, None, new_session=False) as process:
+        with terminal_kept(), running(qemu_command(opts, rundir, accel), rundir, None,
+                                      new_session=False) as process:
             process.wait()
         facts["status"] = outcome(rundir, True, None, False)
         return facts["status"]
