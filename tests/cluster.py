@@ -108,13 +108,23 @@ def started(name):
     """A cluster whose command runs in both VMs."""
     command = [VM, "cluster", "--name", name, *FAST, "--", "sh", "-c", "echo begun; sleep 300"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          cwd=ROOT) as process:
+                          cwd=ROOT, env={**os.environ, "PYTHONFAULTHANDLER": "1"}) as process:
         try:
             begun = sorted(process.stdout.readline() for _ in range(2))
             check(begun == ["node0: begun\n", "node1: begun\n"], "the command begins", begun)
             yield process
         finally:
             process.kill()
+
+
+def output_of(process, seconds):
+    """Until its end. If that does not come, it says where it is."""
+    try:
+        return process.communicate(timeout=seconds)[0]
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)
+        output = process.communicate()[0]
+        check(False, f"no end after {seconds} s", output)
 
 
 def a_killed_cluster_leaves_no_process():
@@ -134,7 +144,7 @@ def sigterm_ends_all_nodes():
     with started("cluster-term") as process:
         check(len(meeting_folders()) == 1 and not stale.exists(), "old folders", meeting_folders())
         process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=20)
+        output = output_of(process, 20)
         check(process.returncode == 128 + signal.SIGTERM, f"status {process.returncode}", output)
     await_none(str(run_folder("cluster-term")))
     check(not meeting_folders(), "a folder is left", meeting_folders())

@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,7 @@ sys.path.insert(0, str(ROOT / "tools/vm"))
 import vm_cluster  # pylint: disable=wrong-import-position
 import vm_meet  # pylint: disable=wrong-import-position
 import vm_node  # pylint: disable=wrong-import-position
+import vm_process  # pylint: disable=wrong-import-position
 import vm_span  # pylint: disable=wrong-import-position
 import vm_who  # pylint: disable=wrong-import-position
 from vm_base import VmError  # pylint: disable=wrong-import-position
@@ -346,6 +348,43 @@ def a_node_does_not_outlive_its_launcher():
         check(not folder.exists(), "the folder is left")
 
 
+class InterruptedLock:
+    """A signal comes when the lock is taken, and before anybody can give it back."""
+
+    def __init__(self, lock):
+        self.lock, self.release = lock, lock.release
+
+    def acquire(self, *arguments):
+        got = self.lock.acquire(*arguments)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return got
+
+
+def a_signal_leaves_no_process_locked():
+    """Popen.poll() by itself would leave its lock held, and wait() then waited for ever."""
+    def on_signal(_number, _frame):
+        raise InterruptedError
+    before = signal.signal(signal.SIGTERM, on_signal)
+    try:
+        with subprocess.Popen(["sleep", "100"]) as process:
+            lock = process._waitpid_lock  # pylint: disable=protected-access
+            process._waitpid_lock = InterruptedLock(lock)  # pylint: disable=protected-access
+            try:
+                vm_process.ended(process)
+                check(False, "the signal got lost")
+            except InterruptedError:
+                pass
+            check(not lock.locked(), "the lock is left held")
+            process._waitpid_lock = lock  # pylint: disable=protected-access
+            check(not vm_process.ended(process), "it has ended")
+            process.kill()
+            process.wait()
+            check(vm_process.ended(process) and not signal.pthread_sigmask(signal.SIG_BLOCK, ()), "its end")
+    finally:
+        process.kill()
+        signal.signal(signal.SIGTERM, before)
+
+
 def a_cluster_names_the_node_that_failed_by_itself():
     """Also when one that followed it has ended before, and has been seen before."""
     with place() as folder:
@@ -376,7 +415,8 @@ TESTS = [launchers_say_who_a_node_is, unsound_nodes_are_refused, a_job_has_a_fol
          a_node_that_is_done_gives_others_their_time, a_failure_has_its_grace_and_its_status,
          a_node_that_is_started_again_has_not_failed, lines_stay_whole,
          a_reader_who_stops_does_not_stop_the_clock, a_reader_who_pauses_gets_all, wrong_use_is_told,
-         one_fabric_has_the_ranks_of_all_nodes, a_cluster_names_the_node_that_failed_by_itself,
+         one_fabric_has_the_ranks_of_all_nodes, a_signal_leaves_no_process_locked,
+         a_cluster_names_the_node_that_failed_by_itself,
          a_node_does_not_outlive_its_launcher]
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import vm_keep
 from vm_base import VmError
 from vm_lines import Lines, relay
 from vm_meet import alone_in, has_followed, remove_if_left
+from vm_process import ended
 from vm_run import dies_with_us
 from vm_who import runtime_folder
 
@@ -45,7 +46,7 @@ class Cluster:
     def look(self):
         """Takes the statuses of those that have ended."""
         for node, process in enumerate(self.nodes):
-            if node not in self.statuses and process.poll() is not None:
+            if node not in self.statuses and ended(process):
                 status = process.returncode
                 self.statuses[node] = status if status >= 0 else 128 - status
                 if status:
@@ -65,10 +66,10 @@ class Cluster:
     def end(self):
         """Ends what is left, and passes on its last output."""
         for process in self.nodes:
-            if process.poll() is None:
+            if not ended(process):
                 process.terminate()
         end = time.monotonic() + END_SECONDS
-        while time.monotonic() < end and any(process.poll() is None for process in self.nodes):
+        while time.monotonic() < end and any(not ended(process) for process in self.nodes):
             self.relay(0.1)
         for process in self.nodes:
             process.kill()

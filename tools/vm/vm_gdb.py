@@ -20,6 +20,7 @@ import vm_keep
 import vm_run
 from vm_base import BUILD, EXIT_DIED, EXIT_TIMEOUT, EXIT_USAGE, GUEST, VmError, read_text
 from vm_machine import qemu_command, write_initrd
+from vm_process import ended
 from vm_symbols import write_symbols, write_unplaced
 
 BOOT_SECONDS = 120
@@ -68,9 +69,9 @@ def has_ended(rundir):
 
 def await_end(process, rundir, limit):
     end = time.monotonic() + limit
-    while time.monotonic() < end and process.poll() is None and not has_ended(rundir):
+    while time.monotonic() < end and not ended(process) and not has_ended(rundir):
         time.sleep(0.05)
-    return process.poll() is not None or bool(has_ended(rundir))
+    return ended(process) or bool(has_ended(rundir))
 
 
 def verdict(opts, rundir, status, finished):
@@ -141,8 +142,8 @@ def await_guest(process, rundir, limit):
     """The module is loaded, and no device is bound yet."""
     end = time.monotonic() + limit
     while "ready" not in vm_run.control_lines(rundir):
-        if process.poll() is not None or time.monotonic() > end:
-            vm_run.outcome(rundir, process.poll() is not None, limit, False)
+        if ended(process) or time.monotonic() > end:
+            vm_run.outcome(rundir, ended(process), limit, False)
             raise VmError(EXIT_DIED, "the guest ended before gdb could look at it")
         time.sleep(0.05)
 

@@ -11,6 +11,7 @@ import os
 import subprocess
 
 from vm_base import EXIT_DIED, VmError
+from vm_process import ended
 from vm_run import start_qemu, dies_with_us
 
 PREFIX = "10.61.0"
@@ -64,7 +65,7 @@ def switch(qemu, folder, nodes, rundir):
 
 
 def check_switch(process, rundir):
-    if process and process.poll() is not None:
+    if process and ended(process):
         raise VmError(EXIT_DIED, f"the network's switch ended: see {os.path.relpath(rundir)}/switch.log")
 
 

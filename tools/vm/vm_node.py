@@ -17,6 +17,7 @@ from vm_base import EXIT_DIED, EXIT_TIMEOUT, VmError, read_text
 from vm_lines import Lines
 from vm_machine import programs, qemu_command, write_initrd
 from vm_meet import POLL_SECONDS, meeting, names
+from vm_process import ended
 
 BOOTS, WAITS, RUNS, STAYS, ENDS = range(5)
 
@@ -94,7 +95,7 @@ class Node:
 
     def watch(self, process, switch, output):
         """Until QEMU ends. False: its time was up."""
-        while process.poll() is None:
+        while not ended(process):
             self.opts.check_launcher()
             self.step()
             self.look_at_others()

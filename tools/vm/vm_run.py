@@ -20,6 +20,7 @@ import vm_keep
 import vm_trace
 from vm_base import BUILD, EXIT_DIED, EXIT_TIMEOUT, VmError, read_text
 from vm_machine import qemu_command, write_initrd
+from vm_process import ended
 from vm_root import root_files
 
 POLL_SECONDS = 3600  # at a time: poll() takes 24 days at most
@@ -74,7 +75,7 @@ def running(command, rundir, stdin=subprocess.DEVNULL, stdout=None, new_session=
     try:
         yield process
     finally:
-        if process.poll() is None:
+        if not ended(process):
             process.kill()
             process.wait()
         if not may_crash:
