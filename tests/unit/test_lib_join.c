@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "comm/private.h"
@@ -35,6 +36,16 @@ static struct rank rank[MANY];
 static struct outcome *outcome;
 static int gate[2]; /* readable when the test opens it */
 static unsigned int fds;
+
+/* As on a system that seals nothing. */
+static bool unsealable;
+
+int memfd_create(const char *name, unsigned int flags)
+{
+	if (unsealable)
+		flags &= ~MFD_ALLOW_SEALING;
+	return (int)syscall(SYS_memfd_create, name, flags);
+}
 
 static int start(void **state)
 {
@@ -197,6 +208,20 @@ static void ranks_may_be_threads(void **state)
 		pthread_join(thread[i], NULL);
 		came_to(i, 0, "");
 	}
+}
+
+/* A rank could cut off what the others have mapped. */
+static void memory_that_cannot_be_sealed_is_not_shared(void **state)
+{
+	(void)state;
+	unsealable = true;
+	begin_all(2, LONG, NULL);
+	unsealable = false;
+	end_all(2);
+	came_to(0, -EPERM, "no memory to share with other ranks");
+	/* It may have joined before. */
+	assert_non_null(strstr(outcome[1].text, "rank 0 has ended"));
+	assert_int_equal(outcome[1].ret, -EPIPE);
 }
 
 /* Several communicators in turn in the same directory, without a wait between them. */
@@ -608,6 +633,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(all_ranks_join_and_exchange_messages),
 		TEST(ranks_may_be_threads),
+		TEST(memory_that_cannot_be_sealed_is_not_shared),
 		TEST(a_directory_serves_again),
 		TEST(a_message_may_carry_a_descriptor),
 		TEST(sockets_close_on_exec),

@@ -3,12 +3,13 @@
 #include "test_lib_rendezvous.h"
 #include <netdb.h>
 
-#define NAMES 4u
+#define NAMES	  4u
+#define ADDRESSES 5u /* one more than are used */
 
 /* What a host's name resolves to. */
 struct name {
 	const char *host;
-	const char *address[2];
+	const char *address[ADDRESSES];
 	int error; /* or 0 */
 	int again; /* so many times EAI_AGAIN comes first; below 0: always */
 };
@@ -37,6 +38,7 @@ int getaddrinfo(const char *host, const char *service, const struct addrinfo *hi
 		struct addrinfo **at)
 {
 	struct name *n = name;
+	uint32_t i;
 
 	assert_int_equal(hints->ai_socktype, SOCK_STREAM);
 	assert_int_equal(hints->ai_flags, AI_NUMERICSERV);
@@ -48,8 +50,9 @@ int getaddrinfo(const char *host, const char *service, const struct addrinfo *hi
 	}
 	if (n->error)
 		return n->error;
-	*at = n->address[1] ? resolved(n->address[1], service, NULL) : NULL;
-	*at = resolved(n->address[0], service, *at);
+	for (*at = NULL, i = ADDRESSES; i--;)
+		if (n->address[i])
+			*at = resolved(n->address[i], service, *at);
 	return 0;
 }
 
@@ -81,6 +84,16 @@ static void meet(void)
 	begin(1);
 	end_good(0);
 	end_good(1);
+}
+
+static void miss(void)
+{
+	member[0].r.deadline_ns = member[1].r.deadline_ns = in_ms(200);
+	begin(0);
+	begin(1);
+	end_with_port(0, -ETIMEDOUT, "rank 1 of 2 did not come to zero port %s in time");
+	end_with_port(1, -ETIMEDOUT,
+		      "rank 0 did not answer at one port %s in time: Connection refused");
 }
 
 static void a_name_server_may_be_late(void **state)
@@ -144,6 +157,36 @@ static void rank_0_listens_at_all_addresses_of_the_name(void **state)
 	meet();
 }
 
+/* Nobody listens at 127.0.0.9. */
+static void four_addresses_of_a_name_are_tried(void **state)
+{
+	struct name zero = { .host = "zero", .address = { "127.0.0.1" } };
+	struct name one = {
+		.host = "one",
+		.address = { "127.0.0.9", "127.0.0.9", "127.0.0.9", "127.0.0.1" },
+	};
+
+	(void)state;
+	set_names(zero, one);
+	meet();
+	one.address[3] = "127.0.0.9";
+	one.address[4] = "127.0.0.1";
+	set_names(zero, one);
+	miss();
+}
+
+static void rank_0_listens_at_four_addresses_of_the_name(void **state)
+{
+	(void)state;
+	set_names((struct name){ .host = "zero",
+				 .address = { "127.0.0.5", "127.0.0.6", "127.0.0.7", "127.0.0.8",
+					      "127.0.0.1" } },
+		  (struct name){ .host = "one", .address = { "127.0.0.8" } });
+	meet();
+	name[1].address[0] = "127.0.0.1";
+	miss();
+}
+
 /* Else ranks that try that address first would meet another program. */
 static void no_address_of_the_name_may_be_taken(void **state)
 {
@@ -173,6 +216,8 @@ int main(void)
 		TEST(an_address_may_come_twice),
 		TEST(one_good_address_is_enough),
 		TEST(rank_0_listens_at_all_addresses_of_the_name),
+		TEST(four_addresses_of_a_name_are_tried),
+		TEST(rank_0_listens_at_four_addresses_of_the_name),
 		TEST(no_address_of_the_name_may_be_taken),
 	};
 
