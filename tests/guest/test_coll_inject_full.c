@@ -4,5 +4,5 @@
 
 int main(void)
 {
-	return collinject_main();
+	return collinject_main(ODD_CASES);
 }

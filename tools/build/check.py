@@ -223,11 +223,21 @@ def guest_suite_name(name, options):
     return "guest-iommu" if "--iommu" in options else "guest"
 
 
+def vm_options(options, programs):
+    """A debug kernel's module tests itself at its load, which one boot looks at."""
+    options = shlex.split(options)
+    if slowness() == 1 or "test_kunit" in programs:
+        return options
+    place = options.index("--append") if "--append" in options else len(options)
+    arguments = [*options[place + 1:place + 2], "kunit.enable=0"]
+    return [*options[:place], "--append", " ".join(arguments), *options[place + 2:]]
+
+
 def guest_boot(name, options, programs, jobs=(), env=None, where=""):
     """In one boot jobs, which only have a status, and programs; and its kernel log."""
     start, results = time.monotonic(), []
     commands = [*jobs, *programs]
-    status, batch = guest_batch(name, shlex.split(options), commands, PROGRAM_SECONDS, env)
+    status, batch = guest_batch(name, vm_options(options, programs), commands, PROGRAM_SECONDS, env)
     for index, ended, text, log in batch:
         prefix = f"{guest_suite_name(name, options)}/{commands[index]}"
         ended = -1 if ended is None else ended
@@ -1008,6 +1018,12 @@ def patching_suite():
     return tap_program("patching", [ROOT / "tests/patching.py"])
 
 
+def model_suite(name, *options, seconds=PROGRAM_SECONDS):
+    """The models, and runs of the code that they must be able to do."""
+    return (tap_program(name, [ROOT / "tests/model.py", *options], seconds=seconds)
+            + tap_program("follow", [ROOT / "tests/follow.py"]))
+
+
 SUITES = {
     "lint": lint_suite,
     "package": package_suite,
@@ -1022,8 +1038,7 @@ SUITES = {
     "spec": spec_suite,
     "coverage": coverage_suite,
     "fuzz": fuzz_suite,
-    "model": lambda: (tap_program("model", [ROOT / "tests/model.py"])
-                      + tap_program("follow", [ROOT / "tests/follow.py"])),
+    "model": lambda: model_suite("model"),
     "qtest": qtest_suite,
     "launcher": launcher_suite,
     "installed": lambda: tap_program("installed", [ROOT / "tests/installed.py"]),
@@ -1077,6 +1092,7 @@ MORE_SUITES = {
     "guest-followed": guest_followed_suite,
     "cluster-wide": lambda: tap_program("cluster_wide", [ROOT / "tests/cluster_wide.py"],
                                         seconds=20 * PROGRAM_SECONDS),
+    "model-all": lambda: model_suite("model-all", "--all", seconds=4 * PROGRAM_SECONDS),
     "programs-all": lambda: tap_program("programs-all", [ROOT / "tests/programs.py", "--all"],
                                         seconds=15 * PROGRAM_SECONDS),
     "deb": lambda: tap_program("deb", [ROOT / "tests/deb.py"], seconds=6 * PROGRAM_SECONDS),
