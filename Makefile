@@ -392,7 +392,7 @@ conformance-qtest: qtest-build
 conformance: build tests-image
 	@$(RUN) $(STAGE)check.py conformance
 model: $(TRACED) | deps
-	@$(RUN) $(STAGE)check.py model
+	@$(RUN) $(STAGE)check.py model-all
 loop: build tests-image
 	@$(RUN) $(STAGE)check.py loop stuck
 examples: build $K/mpi.img $(MPI_TESTS)
