@@ -10,6 +10,8 @@
 /* Windows for the delays of true pairs. Most delays are close together, some are not. */
 static const int64_t windows_ns[] = { 50000, 200000, 1000000, 5000000, 20000000 };
 
+#define NEAR_NS 1000000 /* delays that differ by no more belong together */
+
 #define WINDOWS ((int)(sizeof(windows_ns) / sizeof(*windows_ns)))
 
 bool state_changes_add(struct state_changes *changes, const struct state_change *change)
@@ -105,12 +107,11 @@ static size_t all_differences(const struct state_changes *device,
  * Equal programs that run one after the other have equal changes, at nearly the same distances. The
  * true pairs are the closest together. So narrow windows count, too.
  */
-static void densest(const int64_t *differences, size_t count, struct clock_match *match)
+static size_t densest(const int64_t *differences, size_t count)
 {
-	size_t end[WINDOWS] = { 0 }, first, score, best = 0;
+	size_t end[WINDOWS] = { 0 }, first, score, best = 0, found = 0;
 	int i;
 
-	*match = (struct clock_match){ 0 };
 	for (first = 0; first < count; first++) {
 		for (i = 0, score = 0; i < WINDOWS; i++) {
 			while (end[i] < count &&
@@ -121,10 +122,29 @@ static void densest(const int64_t *differences, size_t count, struct clock_match
 		if (score <= best)
 			continue;
 		best = score;
-		match->pairs = end[WINDOWS - 1] - first;
-		match->offset_ns = differences[first];
-		match->median_ns = differences[first + match->pairs / 2] - differences[first];
+		found = first;
 	}
+	return found;
+}
+
+/*
+ * No change is seen before it happens. So the shortest delay of the true pairs is the clocks' offset,
+ * also where it is a little shorter than those that are close together.
+ */
+static void match_pairs(const int64_t *differences, size_t count, struct clock_match *match)
+{
+	size_t first = densest(differences, count), end = first;
+
+	*match = (struct clock_match){ 0 };
+	if (!count)
+		return;
+	while (end < count && differences[end] - differences[first] <= windows_ns[WINDOWS - 1])
+		end++;
+	while (first && differences[first] - differences[first - 1] <= NEAR_NS)
+		first--;
+	match->pairs = end - first;
+	match->offset_ns = differences[first];
+	match->median_ns = differences[first + match->pairs / 2] - differences[first];
 }
 
 bool clock_match(struct state_changes *device, struct state_changes *driver,
@@ -139,7 +159,7 @@ bool clock_match(struct state_changes *device, struct state_changes *driver,
 	qsort(driver->list, driver->count, sizeof(*driver->list), by_change);
 	count = all_differences(device, driver, differences);
 	qsort(differences, count, sizeof(*differences), by_value);
-	densest(differences, count, match);
+	match_pairs(differences, count, match);
 	free(differences);
 	return match->pairs > 0;
 }
