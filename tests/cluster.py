@@ -123,7 +123,7 @@ def output_of(process, seconds):
         return process.communicate(timeout=seconds)[0]
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGABRT)
-        output = process.communicate()[0]
+        output = process.communicate(timeout=seconds)[0]
         check(False, f"no end after {seconds} s", output)
 
 

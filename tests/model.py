@@ -240,7 +240,7 @@ def grants_hold_with_accidents_of_links():
 
 
 def more_grants_hold():
-    holds(GRANT, ("BY_NAME",), ("BY_KEY", "CLAIMS=1", "ENDS=1"), ("BY_KEY", "GRANTS=1", "ENDS=1"))
+    holds(GRANT, ("BY_NAME",), ("BY_KEY", "CLAIMS=1", "ENDS=1"))
 
 
 def grants_need_each_rule():
