@@ -43,6 +43,7 @@ SUBLAYER_SECONDS = 3.0
 TRIP_RATIO = 3.0  # of a packet over shared memory to a bare round trip
 WRITE_RATIO = 1.15  # of a job whose stores count to one with doorbells
 ROOT_TIMES = 2.0  # of a boot of the small image
+SAVED_TIMES = 0.5
 PEERS = ("-device", "edu", "-device", "pci-testdev",
          "-object", "memory-backend-ram,id=peer,size=4M,share=on",
          "-device", "ivshmem-plain,memdev=peer")
@@ -96,7 +97,7 @@ def bench_table():
 def run_vm(name, *command, qemu=(), options=()):
     """(standard output, seconds)"""
     start = time.monotonic()
-    done = subprocess.run([VM, "run", "--ranks", str(RANKS), "--name", name, *options,
+    done = subprocess.run([VM, "run", "--no-saved", "--ranks", str(RANKS), "--name", name, *options,
                            *(f"--qemu-arg={arg}" for arg in qemu), "--", *command],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=VM_SECONDS, check=False)
@@ -184,9 +185,10 @@ def bench_sublayer(boot):
 
 
 def boots():
-    """Seconds with the small image and with the host's root, in turn."""
-    runs = [[run_vm("bench", "true", options=options)[1] for options in ((), ("--root", "host"))]
-            for _ in range(TRIES)]
+    """Seconds of a boot, of one with the host's root, and from a saved machine, in turn."""
+    run_vm("bench", "true", options=["--saved"])  # saves it
+    runs = [[run_vm("bench", "true", options=options)[1]
+             for options in ((), ("--root", "host"), ("--saved",))] for _ in range(TRIES)]
     return [min(times) for times in zip(*runs)]
 
 
@@ -208,8 +210,10 @@ def bench_writes():
 
 
 def bench_jobs():
-    boot, rooted = boots()
+    boot, rooted, saved = boots()
     yield row("VM, boot and end", f"{boot:.1f} s")
+    yield row("  from a saved machine", f"{saved:.1f} s, {saved / boot:.2f}x",
+              f"at most {SAVED_TIMES:g}x", saved <= SAVED_TIMES * boot)
     yield row("  with the host's root", f"{rooted:.1f} s, {rooted / boot:.2f}x",
               f"at most {ROOT_TIMES:g}x", rooted <= ROOT_TIMES * boot)
     yield from bench_sublayer(boot)

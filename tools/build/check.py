@@ -1051,6 +1051,7 @@ SUITES = {
     "patching": patching_suite,
     "paper": paper_suite,
     "loop": loop_suite,
+    "saved": lambda: tap_program("saved", [ROOT / "tests/saved.py"]),
     "stuck": lambda: tap_program("stuck", [ROOT / "tests/loop.py", "--ends"]),
     "conformance": conformance_suite,
     "conformance-native": conformance_native_suite,

@@ -339,6 +339,7 @@ pack_base() {
 	install -m 755 "$T3_ROOT/tools/build/guest-batch" "$root/usr/bin/guest-batch"
 	install -m 755 "$T3_ROOT/tools/build/guest-root" "$root/usr/bin/guest-root"
 	install -m 755 "$T3_ROOT/tools/build/keep-core" "$root/usr/sbin/keep-core"
+	mkdir "$root/rest" # the sign that this init can wait for it
 	rm -rf "$modules"
 	mkdir -p "$modules"
 	cp -r "$root/usr/lib/modules" "$modules/"

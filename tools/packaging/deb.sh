@@ -145,6 +145,7 @@ stage_vm() {
 	for file in vmlinux release append memory; do
 		[ ! -e "$T3_BUILD/kernel/$file" ] || install -m 644 "$T3_BUILD/kernel/$file" "$to/guest/kernel/"
 	done
+	install -D -m 644 -t "$to/guest/kernel/boot" "$T3_BUILD"/kernel/boot/config-*
 	install -m 644 "$T3_BUILD/initramfs.img" "$to/guest/"
 	ln -s ../lib/t3-vm/t3-vm "$ROOT/usr/bin/t3-vm"
 	install -D -m 644 "$T3_ROOT/tools/vm/t3-vm.1" "$ROOT/usr/share/man/man1/t3-vm.1"

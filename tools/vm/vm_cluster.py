@@ -17,8 +17,7 @@ import vm_keep
 from vm_base import VmError
 from vm_lines import Lines, relay
 from vm_meet import alone_in, has_followed, remove_if_left
-from vm_process import ended
-from vm_run import dies_with_us
+from vm_process import dies_with_us, ended
 from vm_who import runtime_folder
 
 END_SECONDS = 10  # after SIGTERM, and what nodes need beyond the time of grace

@@ -19,8 +19,10 @@ import time
 import vm_keep
 import vm_run
 from vm_base import BUILD, EXIT_DIED, EXIT_TIMEOUT, EXIT_USAGE, GUEST, VmError, read_text
-from vm_machine import qemu_command, write_initrd
-from vm_process import ended
+from vm_image import write_initrd
+from vm_machine import qemu_command
+from vm_process import (answers, control_lines, dies_with_us, ended, qemu_not_being_built,
+                        running)
 from vm_symbols import write_symbols, write_unplaced
 
 BOOT_SECONDS = 120
@@ -111,7 +113,7 @@ def kernel_symbols(opts, accel):
 
 def addresses(rundir, kind):
     """{name: address} from what the guest says of its sections, or of its modules."""
-    lines = [line.split() for line in vm_run.control_lines(rundir)]
+    lines = [line.split() for line in control_lines(rundir)]
     return {words[1]: words[2] for words in lines if len(words) == 3 and words[0] == kind
             and re.fullmatch(r"[\w.-]+", words[1]) and re.fullmatch(r"0x[0-9a-f]+", words[2])}
 
@@ -141,7 +143,7 @@ def add_module(rundir, folder):
 def await_guest(process, rundir, limit):
     """The module is loaded, and no device is bound yet."""
     end = time.monotonic() + limit
-    while "ready" not in vm_run.control_lines(rundir):
+    while "ready" not in control_lines(rundir):
         if ended(process) or time.monotonic() > end:
             vm_run.outcome(rundir, ended(process), limit, False)
             raise VmError(EXIT_DIED, "the guest ended before gdb could look at it")
@@ -160,14 +162,15 @@ def guest_setup(rundir, symbols, folder):
 def debug_guest(opts, argv, accel):
     symbols = kernel_symbols(opts, accel)
     with vm_keep.run_directory(opts.name) as rundir, \
-            vm_run.told(rundir, argv, accel, opts) as facts, vm_run.answers(rundir), tempfile.TemporaryDirectory() as name:
+            vm_run.told(rundir, argv, accel, opts) as facts, answers(rundir), \
+            tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_initrd(rundir / "initrd", opts.initramfs,
                      {**vm_run.image_files(opts, argv), "debugger": b""})
         # Stops the VM where it would end, by itself or by a panic, so that gdb can look at it.
         command = [*qemu_command(opts, rundir, accel, f"unix:{folder / 'gdb'},server=on,wait=off"),
                    "-no-shutdown"]
-        with vm_run.running(command, rundir) as process:
+        with running(command, rundir) as process:
             await_guest(process, rundir, BOOT_SECONDS)
             status = run_gdb(gdb_command(opts, guest_setup(rundir, symbols, folder)), seconds(opts))
             finished = await_end(process, rundir,
@@ -195,9 +198,9 @@ def debug_device(opts, argv, accel):
         command = qemu_command(opts, rundir, accel)
         if not is_batch(opts):
             print("t3-vm: breakpoints first (break t3_...), then `run`", file=sys.stderr)
-        with vm_run.qemu_not_being_built():
+        with qemu_not_being_built():
             status = run_gdb(gdb_command(opts, device_setup(rundir, command), command[0]),
-                             seconds(opts), vm_run.dies_with_us)
+                             seconds(opts), dies_with_us)
         facts["status"] = verdict(opts, rundir, status, True)
         return facts["status"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The machine: QEMU's arguments, and the archive that follows the guest's image."""
+"""The machine: QEMU's arguments."""
 
 import re
 
@@ -74,28 +74,6 @@ def stuck_args(accel, more):
             "sysctl.kernel.panic_on_rcu_stall=1"]
 
 
-# --- the image ---------------------------------------------------------------
-
-def cpio_entry(name, data, mode, inode):
-    """One entry of a cpio archive in the kernel's "newc" form."""
-    fields = (inode, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0)
-    head = b"070701" + b"".join(b"%08X" % field for field in fields)
-    head += name.encode() + b"\0"
-    return head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4)
-
-
-def cpio(files):
-    entries = [cpio_entry(name, data, 0o100755, number)
-               for number, (name, data) in enumerate(files.items(), 1)]
-    return b"".join(entries) + cpio_entry("TRAILER!!!", b"", 0, 0)
-
-
-def write_initrd(path, image, files):
-    """The kernel unpacks concatenated archives one after the other."""
-    base = image.read_bytes()
-    path.write_bytes(base + bytes(-len(base) % 4) + cpio(files))
-
-
 # --- QEMU's command line -----------------------------------------------------
 
 def device_args(opts):
@@ -152,7 +130,7 @@ def serial_args(rundir, answered=False, arm64=False):
     place = str(rundir).replace(",", ",,")
     answers = f",input-path={place}/control.in" if answered else ""
     return [
-        "-chardev", f"file,id=console,path={place}/console.log",
+        "-chardev", f"file,id=console,path={place}/console.log,append=on",
         "-chardev", f"stdio,id=job,signal=off,logfile={place}/job.log",
         "-chardev", f"file,id=control,path={place}/control{answers}",
         *(ARM64_SERIAL if arm64 else PC_SERIAL),
@@ -193,7 +171,7 @@ def machine(opts, arm64):
 
 
 def qemu_command(opts, rundir, accel, debugger="", answered=False):
-    """`answered`: the control line has two directions (vm_run.answers), as with a debugger."""
+    """`answered`: the control line has two directions (vm_process.answers), as with a debugger."""
     arm64 = is_arm64(opts)
     qemu, kernel = programs(opts)
     return [

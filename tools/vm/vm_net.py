@@ -11,8 +11,7 @@ import os
 import subprocess
 
 from vm_base import EXIT_DIED, VmError
-from vm_process import ended
-from vm_run import start_qemu, dies_with_us
+from vm_process import dies_with_us, ended, start_qemu
 
 PREFIX = "10.61.0"
 PORT = 29500  # of MASTER_PORT, which is PyTorch's default

@@ -14,10 +14,11 @@ import vm_net
 import vm_run
 import vm_span
 from vm_base import EXIT_DIED, EXIT_TIMEOUT, VmError, read_text
+from vm_image import write_initrd
 from vm_lines import Lines
-from vm_machine import programs, qemu_command, write_initrd
+from vm_machine import programs, qemu_command
 from vm_meet import POLL_SECONDS, meeting, names
-from vm_process import ended
+from vm_process import answers, ended, running
 
 BOOTS, WAITS, RUNS, STAYS, ENDS = range(5)
 
@@ -123,10 +124,10 @@ def run_vm(opts, argv, accel, place, rundir):
     command = [*qemu_command(opts, rundir, accel, answered=True),
                *vm_net.nic_args(place.folder, opts.node)]
     with contextlib.ExitStack() as stack:
-        answer = stack.enter_context(vm_run.answers(rundir))
+        answer = stack.enter_context(answers(rundir))
         switch = None if opts.node else stack.enter_context(
             vm_net.switch(programs(opts)[0], place.folder, opts.nodes, rundir))
-        process = stack.enter_context(vm_run.running(command, rundir, stdout=subprocess.PIPE))
+        process = stack.enter_context(running(command, rundir, stdout=subprocess.PIPE))
         finished = Node(opts, place, rundir, answer).follow(process, switch)
     return vm_run.outcome(rundir, finished, opts.timeout, opts.strict, opts.known_trouble)
 

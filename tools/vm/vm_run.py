@@ -2,114 +2,22 @@
 """Runs QEMU to its end, and finds out how the job in the guest ended."""
 
 import contextlib
-import ctypes
-import fcntl
 import json
 import os
 import re
-import resource
-import select
 import shlex
-import signal
-import subprocess
 import sys
 import termios
 import time
 
 import vm_keep
 import vm_trace
-from vm_base import BUILD, EXIT_DIED, EXIT_TIMEOUT, VmError, read_text
-from vm_machine import qemu_command, write_initrd
-from vm_process import ended
+from vm_base import EXIT_DIED, EXIT_TIMEOUT, VmError, read_text
+from vm_image import write_initrd
+from vm_machine import qemu_command
+from vm_process import control_lines, ends_within, running
 from vm_root import root_files
-
-POLL_SECONDS = 3600  # at a time: poll() takes 24 days at most
-
-# --- the process -------------------------------------------------------------
-
-def dies_with_us():
-    """No QEMU may outlive a killed launcher."""
-    PR_SET_PDEATHSIG = 1
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def in_child():
-    """The same. If QEMU crashes, it may leave a core."""
-    dies_with_us()
-    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
-    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
-
-
-def no_core():
-    dies_with_us()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-@contextlib.contextmanager
-def qemu_not_being_built():
-    """qemu.sh holds this lock while it replaces the program."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with open(BUILD / ".lock-qemu", "a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH)
-        yield
-
-
-def start_qemu(command, log, stdin, stdout, new_session, prepare):
-    try:
-        with qemu_not_being_built():
-            return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=log,
-                                    start_new_session=new_session, preexec_fn=prepare)
-    except OSError as error:
-        raise VmError(EXIT_DIED, f"cannot start QEMU: {error}") from error
-
-
-@contextlib.contextmanager
-def running(command, rundir, stdin=subprocess.DEVNULL, stdout=None, new_session=True,
-            may_crash=False):
-    """QEMU's process, which has ended at the end of the block. Only this one process is ever
-    killed."""
-    started = int(time.time())
-    with open(rundir / "qemu.log", "wb") as log:
-        process = start_qemu(command, log, stdin, stdout, new_session,
-                             no_core if may_crash else in_child)
-    try:
-        yield process
-    finally:
-        if not ended(process):
-            process.kill()
-            process.wait()
-        if not may_crash:
-            vm_keep.keep_crash(process, command[0], rundir, os.getcwd(), started)
-
-
-def printed_to():
-    """Where the job's output goes, or None: it is nowhere."""
-    try:
-        return sys.stdout.fileno()
-    except (AttributeError, OSError, ValueError):
-        return None
-
-
-def ends_within(process, timeout, output=None):
-    """Raises VmError when nobody reads the output any more: QEMU itself goes on without a reader."""
-    end = time.monotonic() + timeout
-    ended = os.pidfd_open(process.pid)
-    try:
-        poll = select.poll()
-        poll.register(ended, select.POLLIN)
-        if output is not None:
-            poll.register(output, 0)  # only its errors
-        while (left := end - time.monotonic()) > 0:
-            found = [descriptor for descriptor, _ in poll.poll(1000 * min(left, POLL_SECONDS))]
-            if ended in found:
-                process.wait()
-                return True
-            if found:
-                raise VmError(EXIT_DIED, "nobody reads the output any more, so the VM is ended")
-        return False
-    finally:
-        os.close(ended)
-
+from vm_saved import saved_parts, waiting
 
 # --- its end -----------------------------------------------------------------
 
@@ -128,11 +36,6 @@ def kernel_trouble(rundir, known):
 
 def shown(rundir, lines):
     return f"console log {rundir}/console.log says:" + "".join(f"\n  | {line}" for line in lines)
-
-
-def control_lines(rundir):
-    """The facts that the guest's init reports. The last one is how it ended."""
-    return read_text(rundir / "control").splitlines()
 
 
 def outcome(rundir, finished, timeout, strict, known=""):
@@ -156,18 +59,6 @@ def outcome(rundir, finished, timeout, strict, known=""):
         where = "".join(f"\n  | QEMU in {line}" for line in vm_keep.threads(rundir))
         raise VmError(EXIT_TIMEOUT, f"no end after {timeout} s; {log}{where}")
     raise VmError(EXIT_DIED, f"the VM ended without a status; {log}")
-
-
-@contextlib.contextmanager
-def answers(rundir):
-    """The other direction of the control line: a function that sends a line to the guest. It opens
-    here, or QEMU would wait for a writer."""
-    os.mkfifo(rundir / "control.in")
-    descriptor = os.open(rundir / "control.in", os.O_RDWR)
-    try:
-        yield lambda line: os.write(descriptor, f"{line}\n".encode())
-    finally:
-        os.close(descriptor)
 
 
 def job_seconds(rundir):
@@ -203,8 +94,19 @@ def told(rundir, argv, accel, opts, quiet=False):
         facts.update(seconds=round(time.monotonic() - start, 3), job_seconds=job_seconds(rundir))
         (rundir / "run.json").write_text(json.dumps(facts, indent=1) + "\n")
         if facts.get("status") != 0 and not quiet:
-            for line in vm_keep.summary(rundir):
+            lines = vm_keep.summary(rundir)
+            if facts.get("restored"):
+                lines.append("the VM went on from a saved machine; --no-saved boots it")
+            for line in lines:
                 print(f"t3-vm: {line}", file=sys.stderr)
+
+
+def printed_to():
+    """Where the job's output goes, or None: it is nowhere."""
+    try:
+        return sys.stdout.fileno()
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 # --- the ways to run ---------------------------------------------------------
@@ -218,13 +120,27 @@ def image_files(opts, argv=None):
     return {**files, **root_files(opts, argv)}
 
 
+@contextlib.contextmanager
+def started(opts, accel, rundir, files, facts, **how):
+    """QEMU's process, whose guest has the files. `how` is running()'s."""
+    parts = None if how.get("may_crash") else saved_parts(opts, accel, files)
+    if parts:
+        with waiting(opts, accel, rundir, parts, **how) as (process, facts["restored"]):
+            yield process
+        return
+    write_initrd(rundir / "initrd", opts.initramfs, files)
+    with running(qemu_command(opts, rundir, accel), rundir, **how) as process:
+        yield process
+
+
 def run_job(opts, argv, accel, name, stdout=None, probe=False):
     """A probe may fail, also by a crash."""
+    end = time.monotonic() + opts.timeout
     with vm_keep.run_directory(name) as rundir, told(rundir, argv, accel, opts, probe) as facts:
-        write_initrd(rundir / "initrd", opts.initramfs, image_files(opts, argv))
-        with running(qemu_command(opts, rundir, accel), rundir, stdout=stdout,
+        with started(opts, accel, rundir, image_files(opts, argv), facts, stdout=stdout,
                      may_crash=probe) as process:
-            finished = ends_within(process, opts.timeout, printed_to() if stdout is None else None)
+            finished = ends_within(process, end - time.monotonic(),
+                                   printed_to() if stdout is None else None)
             if not finished and not probe:
                 vm_keep.keep_stuck(process, rundir)
         facts["status"] = outcome(rundir, finished, opts.timeout, opts.strict, opts.known_trouble)
@@ -249,9 +165,8 @@ def terminal_kept():
 def run_shell(opts, accel):
     """QEMU owns the terminal, and passes Ctrl-C to the guest."""
     with vm_keep.run_directory(opts.name) as rundir, told(rundir, None, accel, opts) as facts:
-        write_initrd(rundir / "initrd", opts.initramfs, image_files(opts))
         print("t3-vm: `exit` ends the VM", file=sys.stderr)
-        with terminal_kept(), running(qemu_command(opts, rundir, accel), rundir, None,
+        with terminal_kept(), started(opts, accel, rundir, image_files(opts), facts, stdin=None,
                                       new_session=False) as process:
             process.wait()
         facts["status"] = outcome(rundir, True, None, False)

@@ -1,0 +1,383 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Saved machines of t3-vm: what goes on from one, what boots, and what a state may cost; TAP.
+
+usage: saved.py [NAME...]     (default: all tests)
+
+The tests have a folder of states of their own.
+"""
+
+import concurrent.futures
+import contextlib
+import functools
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from unittest import mock
+
+import loop
+from loop import BUILD, ROOT, VM, check, expect, run
+
+sys.path.insert(0, str(ROOT / "tools/vm"))
+import vm_image  # pylint: disable=wrong-import-position
+import vm_qmp  # pylint: disable=wrong-import-position
+import vm_saved  # pylint: disable=wrong-import-position
+
+HELD = contextlib.ExitStack()  # to the end of all tests
+SMALL = ("--ranks", "1", "--device-opts", "memory-size=16M,aperture-size=16M")
+
+
+@contextlib.contextmanager
+def build_folder():
+    """The parts of this build, with no saved machine yet, and its name for t3-vm."""
+    with tempfile.TemporaryDirectory(dir=BUILD, prefix="saved-") as name:
+        folder = pathlib.Path(name)
+        for part in ("qemu", "kernel", "initramfs.img", "tests.img"):
+            if (BUILD / part).exists():
+                (folder / part).symlink_to((BUILD / part).resolve())
+        yield folder, {**os.environ, "T3_BUILD": str(folder), "T3_SAVED": "on"}
+
+
+@functools.cache
+def saved_once():
+    """A folder with a saved machine, for the tests that only go on from it; with what it printed."""
+    folder, env = HELD.enter_context(build_folder())
+    return folder, env, vm(env, "--", "sh", "-c", TELL)
+
+
+def vm(env, *arguments, status=0):
+    """What the job printed. Its exit status must be `status`."""
+    result = run(VM, "run", *SMALL, *arguments, env=env)
+    expect(result, status)
+    return result[1]
+
+
+def facts(folder, name="vm"):
+    return json.loads((folder / "run" / name / "run.json").read_text())
+
+
+def states(folder):
+    return sorted((folder / "saved").iterdir()) if (folder / "saved").exists() else []
+
+
+# --- which runs go on from a state -------------------------------------------
+
+TELL = "date +%s; cat /proc/sys/kernel/random/uuid; t3 gemm-rs --ranks 1 --json >/dev/null 2>&1; " \
+       "t3 list; dmesg | grep -c 'Linux version'; [ ! -e /mnt/keep/rest ] && echo unmounted"
+
+
+def later_runs_go_on():
+    """They have their own time, random numbers and driver, and the boot's part of the log."""
+    folder, env, first = saved_once()
+    check(len(states(folder)) == 1, "nothing was saved")
+    (states(folder)[0] / "console.log").write_text("the boot's part\n")
+    first, second = first.split(), vm(env, "--", "sh", "-c", TELL).split()
+    now = time.time()
+    check(facts(folder)["restored"] is True, "the second run booted")
+    check(len(states(folder)) == 1, "the second run saved again")
+    check(abs(int(second[0]) - now) < 20, f"its clock says {second[0]}, and it is {now:.0f}")
+    check(first[1] != second[1], f"both have the random number {first[1]}")
+    check(first[2:] == second[2:] and second[-1] == "unmounted", f"{first} and {second}")
+    log = (folder / "run/vm/console.log").read_text()
+    check(log.startswith("the boot's part\n") and "virtual machine fork" in log
+          and "Initialized t3" in log, "its log is incomplete", log)
+    check(not list((folder / "run/vm").glob("guest/*")), "the rest of the image was left behind")
+    check(list((folder / "run/vm").glob("initrd")) == [], "the image was left behind")
+
+
+def an_edit_needs_no_boot():
+    """Programs and the module are no part of the state."""
+    folder, env, _ = saved_once()
+    edited = folder / "edited.img"
+    vm_image.write_initrd(edited, folder / "initramfs.img",
+                          {"usr/bin/edited": b"#!/bin/sh\necho edited $#\n"})
+    out = vm(env, "--initramfs", str(edited), "--", "edited", "a", "b c")
+    check(facts(folder)["restored"] and out.strip() == "edited 2", "the edit is not there", out)
+
+
+def status_and_trouble_are_told():
+    """As of a run that boots."""
+    folder, env, _ = saved_once()
+    vm(env, "--", "sh", "-c", "exit 7", status=7)
+    check(facts(folder)["restored"], "it booted")
+    result = run(VM, "run", *SMALL, "--", "sh", "-c", "echo c >/proc/sysrq-trigger", env=env)
+    expect(result, 125, "console.log", "went on from a saved machine")
+    result = run(VM, "run", *SMALL, "--timeout", "4", "--", "sleep", "60", env=env)
+    expect(result, 124, "no end after 4")
+    trouble = states(folder)[0] / "console.log"
+    before = trouble.read_text()
+    trouble.write_text(f"{before}[    1.000000] WARNING: CPU: 0 PID: 1 at init/main.c:1 boot+0x1/0x2\n")
+    result = run(VM, "run", *SMALL, "--", "true", env=env)
+    trouble.write_text(before)
+    expect(result, 125, "WARNING")
+
+
+def options(folder, *arguments):
+    """As t3-vm reads them."""
+    source = importlib.machinery.SourceFileLoader("t3_vm", str(VM))
+    launcher = importlib.util.module_from_spec(importlib.util.spec_from_loader("t3_vm", source))
+    source.exec_module(launcher)
+    return launcher.parse(["run", "--qemu", str(folder / "qemu"), "--kernel", str(folder / "kernel"),
+                           "--initramfs", str(folder / "initramfs.img"), *arguments, "--", "true"])[0]
+
+
+def each_machine_has_its_state():
+    """What the guest may see is part of the machine, and the run's name is not."""
+    others = [[], ["--ranks", "3"], ["--append", "t3_other"], ["--memory", "900M"], ["--cpus", "1"],
+              ["--iommu"], ["--topology", "full"], ["--device-opts", "memory-size=32M"],
+              ["--fabric-opts", "timed=off"], ["--fabric", "f1:ranks=2"], ["--share", "/tmp"]]
+    with build_folder() as (folder, _):
+        opts = [options(folder, *more) for more in others]
+        parts = vm_saved.parts_of(folder / "initramfs.img", {})
+        places = {vm_saved.place_of(one, "tcg", parts) for one in opts}
+        check(len(places) == len(others), f"{len(places)} states of {len(others)} machines")
+        same = options(folder, "--name", "other", "--timeout", "5", "--no-driver")
+        check(vm_saved.place_of(same, "tcg", parts) in places, "the name is part of it")
+
+
+def some_always_boot():
+    """Nobody here can judge arguments of the user's own. A record begins at power-on."""
+    with build_folder() as (folder, env):
+        check(vm_saved.is_allowed(options(folder), "tcg"), "the usual machine always boots")
+        for more in (["--no-saved"], ["--qemu-arg=-nodefaults"], ["--fabric-opts", "record=/tmp/r"],
+                     ["--fabric-opts", "timed=on,inject=drop rank=0 peer=0 nth=1"],
+                     ["--fabric", "f1:ranks=2,record=/tmp/r"]):
+            check(not vm_saved.is_allowed(options(folder, *more), "tcg"), f"{more} may use a state")
+        check(not vm_saved.is_allowed(options(folder), "kvm"), "KVM may use a state")
+        with tempfile.TemporaryDirectory() as name:
+            other = options(folder)
+            other.kernel = pathlib.Path(name)
+            check(not vm_saved.is_allowed(other, "tcg"), "a kernel that is not told may use one")
+        vm({**env, "T3_SAVED": "off"}, "--", "true")
+        check("restored" not in facts(folder) and not states(folder), "T3_SAVED=off may use a state")
+        expect(run(VM, "run", "--", "true", env={**env, "T3_SAVED": "0"}), 126, "T3_SAVED", "off")
+
+
+def two_may_go_on_at_once():
+    """Also two that boot at once: one of the two states is kept."""
+    with build_folder() as (folder, env), concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for restored in (False, True):
+            names = [f"vm{restored}{number}" for number in range(2)]
+            for _ in pool.map(lambda name: vm(env, "--name", name, "--", "t3", "list"), names):
+                pass
+            check(all(facts(folder, name)["restored"] is restored for name in names),
+                  f"restored is not {restored} for both")
+        check(len(states(folder)) == 1, f"states: {states(folder)}")
+
+
+def a_shell_goes_on():
+    """Its input begins at the prompt."""
+    folder, env, _ = saved_once()
+    with subprocess.Popen([VM, "shell", *SMALL, "--name", "vm"], env=env, cwd=ROOT,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as shell:
+        out = b""
+        while b"/ #" not in out and (more := os.read(shell.stdout.fileno(), 4096)):
+            out += more
+        out += shell.communicate(b"echo t3 is $((40 + 2))\nexit\n", loop.SECONDS)[0]
+    check(shell.returncode == 0 and b"t3 is 42" in out, "no shell", out.decode())
+    check(facts(folder)["restored"], "it booted")
+
+
+# --- states that are of no use -----------------------------------------------
+
+def cut(path):
+    with open(path, "r+b") as file:
+        file.truncate(path.stat().st_size // 3)
+
+
+def fill(path):
+    with open(path, "r+b") as file:
+        file.write(b"\xa5" * 200_000)
+
+
+# (what, of which file, how)
+DAMAGES = [("cut", "state", cut), ("overwritten", "state", fill),
+           ("gone", "console.log", lambda path: path.unlink())]
+
+
+def damaged_states_are_replaced():
+    """The run boots, passes, and saves a whole one."""
+    with build_folder() as (folder, env):
+        vm(env, "--", "true")
+        for what, name, damage in DAMAGES:
+            damage(states(folder)[0] / name)
+            vm(env, "--", "true")
+            check(facts(folder)["restored"] is False, f"{name}, {what}: it went on")
+            check([path.name for path in sorted(states(folder)[0].iterdir())]
+                  == ["console.log", "facts.json", "state"], f"{name}, {what}: not replaced")
+        vm(env, "--", "true")
+        check(facts(folder)["restored"] is True, "the last state is of no use either")
+
+
+def states_are_of_this_host():
+    """As it is since its start, with a clock that runs as fast."""
+    here = {"khz": 2_000_000, "host-boot": "a"}
+    cases = [(here, True), ({**here, "khz": 2_000_100}, True), ({**here, "khz": 2_100_000}, False),
+             ({**here, "khz": None}, False), ({**here, "host-boot": "b"}, False),
+             ({"khz": 2_000_000}, False), ([], False), (None, False)]
+    with tempfile.TemporaryDirectory() as name, \
+            mock.patch.object(vm_saved, "host_facts", lambda: here):
+        place = pathlib.Path(name)
+        check(not vm_saved.is_usable(place), "there is none")
+        for known, good in cases:
+            (place / "facts.json").write_text(json.dumps(known))
+            check(vm_saved.is_usable(place) is good, f"{known} is not {good}")
+        (place / "facts.json").write_text("{")
+        check(not vm_saved.is_usable(place), "no JSON")
+
+
+# t3-vm, where all machines may be saved.
+ANY_MACHINE = f"""
+import runpy, sys
+sys.path.insert(0, {str(VM.parent)!r})
+import vm_saved
+vm_saved.is_allowed = lambda *_: True
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def qemu_refuses_to_save():
+    """What nobody has thought of: the run goes on and passes, and later ones boot."""
+    with build_folder() as (folder, env):
+        for _ in range(2):
+            result = run(sys.executable, "-c", ANY_MACHINE, VM, "run", *SMALL, "--fabric-opts",
+                         f"record={folder}/record", "--", "t3", "list", env=env)
+            expect(result, 0)
+        why = (states(folder)[0] / "refused").read_text()
+        check("record" in why and "restored" not in facts(folder), f"refused: {why}")
+
+
+class Refusing:
+    """A QEMU whose state cannot be saved."""
+
+    def __init__(self):
+        self.commands = []
+
+    def command(self, name, **_arguments):
+        self.commands.append(name)
+        return {}
+
+    def migrated(self, _limit):
+        raise vm_qmp.QmpError("no")
+
+    def cancel(self):
+        self.commands.append("cancel")
+
+
+def one_that_cannot_be_saved_goes_on():
+    """It is not tried again, and nothing large is left."""
+    with tempfile.TemporaryDirectory() as name, \
+            mock.patch.object(vm_saved, "SAVED", pathlib.Path(name) / "saved"), \
+            mock.patch.object(vm_saved, "FREE_BYTES", 0):
+        rundir, place = pathlib.Path(name), vm_saved.SAVED / "machine"
+        (rundir / "console.log").write_text("booted\n")
+        control = Refusing()
+        vm_saved.save(control, rundir, place)
+        check(control.commands[0] == "stop" and control.commands[-2:] == ["cancel", "cont"],
+              f"it was given {control.commands}")
+        check((place / "refused").read_text() == "no\n" and not (place / "state").exists(),
+              f"left: {sorted(place.iterdir())}")
+        check([path.name for path in vm_saved.SAVED.iterdir()] == ["machine"], "a part is left")
+
+
+def a_full_disk_saves_none():
+    with tempfile.TemporaryDirectory() as name, \
+            mock.patch.object(vm_saved, "SAVED", pathlib.Path(name) / "saved"), \
+            mock.patch.object(vm_saved, "FREE_BYTES", 1 << 62):
+        control = Refusing()
+        vm_saved.save(control, pathlib.Path(name), vm_saved.SAVED / "machine")
+        check(control.commands == [] and not vm_saved.SAVED.exists(), f"{control.commands}")
+
+
+def old_states_make_room():
+    """Those of other machines, by their last use; and parts that a killed launcher left."""
+    with tempfile.TemporaryDirectory() as name, \
+            mock.patch.object(vm_saved, "SAVED", pathlib.Path(name)), \
+            mock.patch.object(vm_saved, "SAVED_BYTES", 5 << 20):
+        now = time.time()
+        for number, age in [(0, 50), (1, 10), (2, 40), (3, 20), (4, 30)]:
+            place = pathlib.Path(name) / str(number)
+            place.mkdir()
+            (place / "state").write_bytes(bytes(2 << 20))
+            os.utime(place, (now - age, now - age))
+        for part, age in ((".part.1", 4000), (".part.2", 1000)):
+            (pathlib.Path(name) / part).mkdir()
+            os.utime(pathlib.Path(name) / part, (now - age, now - age))
+        vm_saved.make_room()
+        left = sorted(path.name for path in pathlib.Path(name).iterdir())
+        check(left == [".part.2", "1", "3"], f"left: {left}")
+
+
+# --- the image in parts ------------------------------------------------------
+
+def images_are_taken_apart():
+    """Their archives together, and nothing else than archives."""
+    one, two = vm_image.cpio({"a": b"1", "bc": b"22222"}), vm_image.cpio({"d": b""})
+    image = one + bytes(-len(one) % 512) + two
+    found = vm_image.archives(image)
+    check([part.names for part in found] == [{b"a", b"bc"}, {b"d"}], f"{found}")
+    check(found[0].end == found[1].start and found[1].end == len(image), f"{found}")
+    for wrong in (image[:-124], b"\x1f\x8b" + image, one + b"more", image.replace(b"00000005", b"0000000x")):
+        try:
+            found = vm_image.archives(wrong)
+        except ValueError:
+            continue
+        check(False, f"taken for archives: {found}")
+
+
+def an_image_of_another_init_boots():
+    """It has no folder that says that its init can wait."""
+    with tempfile.TemporaryDirectory() as name:
+        path = pathlib.Path(name) / "image"
+        path.write_bytes(vm_image.cpio({"init": b"#!/bin/sh\n"}))
+        check(vm_saved.parts_of(path, {}) is None, "it is booted without its rest")
+        path.write_bytes(vm_image.cpio({"init": b"", "rest": b""}) + vm_image.cpio({"a": b"b"}))
+        parts = vm_saved.parts_of(path, {"job": b"true"})
+        check([part.names for part in vm_image.archives(parts.rest)] == [{b"a", b"job"}], "no rest")
+        check(vm_image.archives(parts.base)[1].names == {b"rest/awaited"}, "no sign in the base")
+
+
+def another_image_needs_another_state():
+    """And another QEMU or kernel, even of the same name and size."""
+    with build_folder() as (folder, _), tempfile.TemporaryDirectory() as name:
+        opts = options(folder)
+        parts = lambda text: vm_saved.parts_of(image(text), {})
+
+        def image(text):
+            path = pathlib.Path(name) / "image"
+            path.write_bytes(vm_image.cpio({"rest": b"", "init": text}) + vm_image.cpio({}))
+            return path
+
+        found = {vm_saved.place_of(opts, "tcg", parts(text)) for text in (b"1", b"2", b"2")}
+        check(len(found) == 2, f"two bases have {len(found)} states")
+        copy = pathlib.Path(name) / "qemu"
+        copy.mkdir()
+        shutil.copy((folder / "qemu/qemu-system-x86_64").resolve(), copy)
+        opts.qemu = copy
+        before = vm_saved.place_of(opts, "tcg", parts(b"1"))
+        os.utime(copy / "qemu-system-x86_64", (1, 1))
+        check(len({before, vm_saved.place_of(opts, "tcg", parts(b"1")), *found}) == 4,
+              "QEMU was built again, and its old state is used")
+        check(re.fullmatch("[0-9a-f]{16}", before.name), before.name)
+
+
+TESTS = [images_are_taken_apart, an_image_of_another_init_boots, another_image_needs_another_state,
+         one_that_cannot_be_saved_goes_on, a_full_disk_saves_none, old_states_make_room,
+         each_machine_has_its_state, some_always_boot, states_are_of_this_host,
+         later_runs_go_on, an_edit_needs_no_boot, status_and_trouble_are_told, two_may_go_on_at_once, a_shell_goes_on, qemu_refuses_to_save,
+         damaged_states_are_replaced]
+
+if __name__ == "__main__":
+    with HELD:
+        status = loop.main(TESTS)
+    sys.exit(status)
