@@ -141,6 +141,8 @@ def each_machine_has_its_state():
         check(len(places) == len(others), f"{len(places)} states of {len(others)} machines")
         same = options(folder, "--name", "other", "--timeout", "5", "--no-driver")
         check(vm_saved.place_of(same, "tcg", parts) in places, "the name is part of it")
+        same = options(folder, "--share", str(folder))
+        check(vm_saved.place_of(same, "tcg", parts) in places, "the shared folder is part of it")
 
 
 def some_always_boot():

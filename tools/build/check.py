@@ -185,10 +185,11 @@ def progress(name, commands):
 
 
 def guest_batch(name, options, commands, seconds, env=None):
-    """Run shell commands in one VM; yields (index, status or None, output, log)."""
+    """Run shell commands in one VM; yields (index, status or None, output, log). It boots: few
+    others have the same machine, and the boot is a small part of its time."""
     with progress(name, commands):
-        status, log = execute(name, [VM, "run", "--name", name, "--timeout", str(VM_SECONDS),
-                                     *options, "--", "guest-batch", str(seconds), *commands],
+        status, log = execute(name, [VM, "run", "--name", name, "--no-saved",
+                                     "--timeout", str(VM_SECONDS), *options, "--", "guest-batch", str(seconds), *commands],
                               VM_SECONDS + 60, env)
     text = log.read_text(errors="replace")
     outputs = {}

@@ -84,11 +84,18 @@ def machine_args(opts, accel, rundir):
     return [*qemu_command(opts, rundir, accel, answered=True), "-device", "vmgenid,guid=auto"]
 
 
+def of_this_run(text):
+    """An argument without what is not of the machine: the clock's measured rate, and which folders
+    of the host there are, as none is mounted yet."""
+    text = re.sub(r"^(local,id=\w+,path=)(?:[^,]|,,)*", r"\1", text)
+    return re.sub(r"\btsc_early_khz=\d+", "", text)
+
+
 def place_of(opts, accel, parts):
     """The folder of this machine's state."""
     command = machine_args(opts, accel, pathlib.Path("run"))
-    facts = [*(re.sub(r"\btsc_early_khz=\d+", "", text) for text in command),
-             *map(identity, programs(opts)), hashlib.sha256(parts.base).hexdigest()]
+    facts = [*map(of_this_run, command), *map(identity, programs(opts)),
+             hashlib.sha256(parts.base).hexdigest()]
     return SAVED / hashlib.sha256("\0".join(facts).encode()).hexdigest()[:16]
 
 
