@@ -22,8 +22,10 @@ import json
 import os
 import pathlib
 import re
+import select
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -62,16 +64,35 @@ PASS, FAIL, SKIP = "passed", "failed", "skipped"
 
 # --- running and parsing -----------------------------------------------------
 
+SUITE = threading.local()  # whose thread this is: `work` is what its programs took of processors
+
+
+def ends_within(process, seconds):
+    """Whether it ended by itself. What it took of the processors is added to the suite's work, with
+    all that it waited for, such as the QEMU of a VM."""
+    end = os.pidfd_open(process.pid)
+    try:
+        in_time = bool(select.select([end], [], [], seconds)[0])
+        if not in_time:
+            signal.pidfd_send_signal(end, signal.SIGKILL)
+    finally:
+        os.close(end)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    SUITE.work = getattr(SUITE, "work", 0) + used.ru_utime + used.ru_stime
+    return in_time
+
+
 def execute(name, command, seconds=PROGRAM_SECONDS, env=None):
     """Run one command into a log of its own; its status, or why there is none."""
     log = LOGS / f"{name.replace('/', '-')}.log"
     with open(log, "wb") as output:
         try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output,
-                                  stderr=subprocess.STDOUT, timeout=seconds, cwd=ROOT,
-                                  env={**os.environ, **(env or {})})
-            return done.returncode, log
-        except subprocess.TimeoutExpired:
+            with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,
+                                  stderr=subprocess.STDOUT, cwd=ROOT,
+                                  env={**os.environ, **(env or {})}) as process:
+                if ends_within(process, seconds):
+                    return process.returncode, log
             output.write(f"\n# no end after {seconds} s\n".encode())
         except OSError as error:
             output.write(f"\n# {error}\n".encode())
@@ -1129,21 +1150,21 @@ def accelerator():
         return None
 
 
-TOOK = {}  # seconds of each part, by suite
+TOOK = {}  # (seconds, seconds of processors) of each part, by suite
 
 
 def timed_part(name, part):
-    start = time.monotonic()
+    start, SUITE.work = time.monotonic(), 0
     results = run_part(name, part)
-    TOOK.setdefault(name, []).append(time.monotonic() - start)
+    TOOK.setdefault(name, []).append((time.monotonic() - start, SUITE.work))
     return results
 
 
 def longest(count):
-    """The suites that took most of the time."""
-    seconds = {name: sum(parts) for name, parts in TOOK.items()}
-    names = sorted(seconds, key=lambda name: -seconds[name])[:count]
-    return ", ".join(f"{name} {seconds[name]:.0f} s" for name in names)
+    """The suites that took most of the time, with what they took of the processors."""
+    seconds = {name: [sum(part) for part in zip(*parts)] for name, parts in TOOK.items()}
+    names = sorted(seconds, key=lambda name: -seconds[name][0])[:count]
+    return ", ".join(f"{name} {seconds[name][0]:.0f} s ({seconds[name][1]:.0f})" for name in names)
 
 
 def load(start):
@@ -1203,7 +1224,7 @@ def main():
     results = run_suites(wanted, jobs)
     counts = collections.Counter(result.status for result in results)
     tell(results)
-    print(f"longest: {longest(10)}")
+    print(f"longest, with seconds of a processor: {longest(12)}")
     print(load(start))
     print(used)
     skipped = f", {counts[SKIP]} skipped" if counts[SKIP] else ""
