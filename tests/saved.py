@@ -28,6 +28,7 @@ from loop import BUILD, ROOT, VM, check, expect, run
 
 sys.path.insert(0, str(ROOT / "tools/vm"))
 import vm_image  # pylint: disable=wrong-import-position
+import vm_process  # pylint: disable=wrong-import-position
 import vm_qmp  # pylint: disable=wrong-import-position
 import vm_saved  # pylint: disable=wrong-import-position
 
@@ -149,6 +150,8 @@ def some_always_boot():
     """Nobody here can judge arguments of the user's own. A record begins at power-on."""
     with build_folder() as (folder, env):
         check(vm_saved.is_allowed(options(folder), "tcg"), "the usual machine always boots")
+        with mock.patch.dict(os.environ, T3_SAVED="off"):
+            check(not vm_saved.is_allowed(options(folder), "tcg"), "T3_SAVED=off may use a state")
         for more in (["--no-saved"], ["--qemu-arg=-nodefaults"], ["--fabric-opts", "record=/tmp/r"],
                      ["--fabric-opts", "timed=on,inject=drop rank=0 peer=0 nth=1"],
                      ["--fabric", "f1:ranks=2,record=/tmp/r"]):
@@ -158,21 +161,29 @@ def some_always_boot():
             other = options(folder)
             other.kernel = pathlib.Path(name)
             check(not vm_saved.is_allowed(other, "tcg"), "a kernel that is not told may use one")
-        vm({**env, "T3_SAVED": "off"}, "--", "true")
-        check("restored" not in facts(folder) and not states(folder), "T3_SAVED=off may use a state")
         expect(run(VM, "run", "--", "true", env={**env, "T3_SAVED": "0"}), 126, "T3_SAVED", "off")
 
 
 def two_may_go_on_at_once():
-    """Also two that boot at once: one of the two states is kept."""
-    with build_folder() as (folder, env), concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for restored in (False, True):
-            names = [f"vm{restored}{number}" for number in range(2)]
-            for _ in pool.map(lambda name: vm(env, "--name", name, "--", "t3", "list"), names):
-                pass
-            check(all(facts(folder, name)["restored"] is restored for name in names),
-                  f"restored is not {restored} for both")
-        check(len(states(folder)) == 1, f"states: {states(folder)}")
+    """Each with devices and memory of its own."""
+    folder, env, _ = saved_once()
+    names = ["vm1", "vm2"]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for _ in pool.map(lambda name: vm(env, "--name", name, "--", "t3", "selftest"), names):
+            pass
+    check(all(facts(folder, name)["restored"] for name in names), "one of them booted")
+
+
+def the_first_of_two_states_is_kept():
+    """Two runs of a machine that boot at once save it both."""
+    with tempfile.TemporaryDirectory() as name, \
+            mock.patch.object(vm_saved, "SAVED", pathlib.Path(name)):
+        place = vm_saved.SAVED / "machine"
+        for number in "12":
+            with vm_saved.new_state(place) as part:
+                (part / "state").write_text(number)
+        check((place / "state").read_text() == "1", "the second one took its place")
+        check([path.name for path in vm_saved.SAVED.iterdir()] == ["machine"], "a part is left")
 
 
 def a_shell_goes_on():
@@ -203,21 +214,47 @@ def fill(path):
 
 # (what, of which file, how)
 DAMAGES = [("cut", "state", cut), ("overwritten", "state", fill),
+           ("empty", "state", lambda path: path.write_bytes(b"")),
+           ("gone", "state", lambda path: path.unlink()),
            ("gone", "console.log", lambda path: path.unlink())]
 
 
-def damaged_states_are_replaced():
+def is_loaded(folder, place):
+    """Whether a QEMU goes on from the state."""
+    opts = options(folder, *SMALL)
+    with tempfile.TemporaryDirectory(dir=folder) as name, contextlib.ExitStack() as stack:
+        rundir = pathlib.Path(name)
+        (rundir / "guest").mkdir()
+        (rundir / "initrd").write_bytes(vm_saved.parts_of(opts.initramfs, {}).base)
+        stack.enter_context(vm_process.answers(rundir))
+        process = vm_saved.go_on(stack, vm_saved.machine_args(opts, "tcg", rundir), rundir, place,
+                                 {"stdout": subprocess.DEVNULL})
+        check(process is not None or not (rundir / "console.log").exists(),
+              "the next boot would write behind the log of a state that is of no use")
+        return process is not None
+
+
+def damaged_states_are_seen():
+    """Before the guest runs."""
+    folder, _, _ = saved_once()
+    check(is_loaded(folder, states(folder)[0]), "a whole state is not loaded")
+    for what, name, damage in DAMAGES:
+        copy = folder / "copy"
+        subprocess.run(["cp", "-r", "--sparse=always", states(folder)[0], copy], check=True)
+        damage(copy / name)
+        check(not is_loaded(folder, copy), f"{name}, {what}: it went on")
+        shutil.rmtree(copy)
+
+
+def a_damaged_state_is_replaced():
     """The run boots, passes, and saves a whole one."""
-    with build_folder() as (folder, env):
+    folder, env, _ = saved_once()
+    cut(states(folder)[0] / "state")
+    for restored in (False, True):
         vm(env, "--", "true")
-        for what, name, damage in DAMAGES:
-            damage(states(folder)[0] / name)
-            vm(env, "--", "true")
-            check(facts(folder)["restored"] is False, f"{name}, {what}: it went on")
-            check([path.name for path in sorted(states(folder)[0].iterdir())]
-                  == ["console.log", "facts.json", "state"], f"{name}, {what}: not replaced")
-        vm(env, "--", "true")
-        check(facts(folder)["restored"] is True, "the last state is of no use either")
+        check(facts(folder)["restored"] is restored, f"restored is not {restored}")
+        check([path.name for path in sorted(states(folder)[0].iterdir())]
+              == ["console.log", "facts.json", "state"], "it was not replaced")
 
 
 def states_are_of_this_host():
@@ -249,14 +286,16 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def qemu_refuses_to_save():
-    """What nobody has thought of: the run goes on and passes, and later ones boot."""
+    """What nobody has thought of: the run goes on and passes. It is not tried again."""
     with build_folder() as (folder, env):
-        for _ in range(2):
-            result = run(sys.executable, "-c", ANY_MACHINE, VM, "run", *SMALL, "--fabric-opts",
-                         f"record={folder}/record", "--", "t3", "list", env=env)
-            expect(result, 0)
+        more = [*SMALL, "--fabric-opts", f"record={folder}/record"]
+        expect(run(sys.executable, "-c", ANY_MACHINE, VM, "run", *more, "--", "t3", "list", env=env), 0)
         why = (states(folder)[0] / "refused").read_text()
-        check("record" in why and "restored" not in facts(folder), f"refused: {why}")
+        check("record" in why, f"refused: {why}")
+        opts = options(folder, *more)
+        with mock.patch.object(vm_saved, "SAVED", folder / "saved"), \
+                mock.patch.object(vm_saved, "is_allowed", lambda *_: True):
+            check(vm_saved.saved_parts(opts, "tcg", {}) is None, "it is tried again")
 
 
 class Refusing:
@@ -376,8 +415,9 @@ def another_image_needs_another_state():
 TESTS = [images_are_taken_apart, an_image_of_another_init_boots, another_image_needs_another_state,
          one_that_cannot_be_saved_goes_on, a_full_disk_saves_none, old_states_make_room,
          each_machine_has_its_state, some_always_boot, states_are_of_this_host,
-         later_runs_go_on, an_edit_needs_no_boot, status_and_trouble_are_told, two_may_go_on_at_once, a_shell_goes_on, qemu_refuses_to_save,
-         damaged_states_are_replaced]
+         later_runs_go_on, an_edit_needs_no_boot, status_and_trouble_are_told, two_may_go_on_at_once,
+         the_first_of_two_states_is_kept, a_shell_goes_on, qemu_refuses_to_save,
+         damaged_states_are_seen, a_damaged_state_is_replaced]
 
 if __name__ == "__main__":
     with HELD:
