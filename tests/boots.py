@@ -27,8 +27,8 @@ AT_ONCE = 2 * (os.cpu_count() or 1)
 
 def boot(name):
     """"ok", or the kernel's first report."""
-    done = subprocess.run([VM, "run", "--name", name, "--no-saved", "--no-devices", "--no-driver", "--timeout",
-                           str(BOOT_SECONDS), "--", "true"], stdin=subprocess.DEVNULL,
+    done = subprocess.run([VM, "run", "--name", name, "--no-saved", "--no-devices", "--no-driver",
+                           "--timeout", str(BOOT_SECONDS), "--", "true"], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, errors="replace", check=False)
     if done.returncode == 0:
         return "ok"

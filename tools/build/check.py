@@ -210,7 +210,8 @@ def guest_batch(name, options, commands, seconds, env=None):
     others have the same machine, and the boot is a small part of its time."""
     with progress(name, commands):
         status, log = execute(name, [VM, "run", "--name", name, "--no-saved",
-                                     "--timeout", str(VM_SECONDS), *options, "--", "guest-batch", str(seconds), *commands],
+                                     "--timeout", str(VM_SECONDS), *options,
+                                     "--", "guest-batch", str(seconds), *commands],
                               VM_SECONDS + 60, env)
     text = log.read_text(errors="replace")
     outputs = {}

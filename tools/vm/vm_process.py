@@ -95,22 +95,22 @@ def ended(process):
 def ends_within(process, timeout, output=None):
     """Raises VmError when nobody reads the output any more: QEMU itself goes on without a reader."""
     end = time.monotonic() + timeout
-    ended = os.pidfd_open(process.pid)
+    handle = os.pidfd_open(process.pid)
     try:
         poll = select.poll()
-        poll.register(ended, select.POLLIN)
+        poll.register(handle, select.POLLIN)
         if output is not None:
             poll.register(output, 0)  # only its errors
         while (left := end - time.monotonic()) > 0:
             found = [descriptor for descriptor, _ in poll.poll(1000 * min(left, POLL_SECONDS))]
-            if ended in found:
+            if handle in found:
                 process.wait()
                 return True
             if found:
                 raise VmError(EXIT_DIED, "nobody reads the output any more, so the VM is ended")
         return False
     finally:
-        os.close(ended)
+        os.close(handle)
 
 
 # --- the control line --------------------------------------------------------

@@ -61,7 +61,6 @@ class Qmp:
                 raise QmpError(f"it takes more than {limit} s")
             time.sleep(0.005)
 
-
     def cancel(self):
         """Gives a transfer up, and waits until QEMU has."""
         self.command("migrate_cancel")
