@@ -159,14 +159,15 @@ static bool name_group(gid_t gid, const char *user, char *name, size_t size)
 
 static bool in_group(gid_t gid)
 {
-	gid_t groups[256];
-	int i, count = getgroups(256, groups);
+	bool found = getegid() == gid;
+	int i, count = getgroups(0, NULL);
+	gid_t *groups = calloc(count > 0 ? (size_t)count : 1, sizeof(*groups));
 
-	for (i = 0; i < count; i++) {
-		if (groups[i] == gid)
-			return true;
-	}
-	return getegid() == gid;
+	count = groups ? getgroups(count, groups) : 0;
+	for (i = 0; i < count && !found; i++)
+		found = groups[i] == gid;
+	free(groups);
+	return found;
 }
 
 static void say_access(struct t3_text *text, const struct stat *st)

@@ -258,6 +258,27 @@ static void in_the_group(void **state)
 	check_device(node_path, -EACCES, "is in that group, so something else forbids it");
 }
 
+/* A directory service may give a user hundreds. */
+static void in_one_of_many_groups(void **state)
+{
+	gid_t before[64], many[300];
+	int count = getgroups(64, before), i;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("a process's groups are root's to choose\n");
+		skip();
+	}
+	for (i = 0; i < 300; i++)
+		many[i] = 70000 + (gid_t)i;
+	assert_true(count >= 0);
+	assert_int_equal(setgroups(300, many), 0);
+	assert_int_equal(chown(node_path, (uid_t)-1, many[299]), 0);
+	assert_int_equal(chmod(node_path, 0660), 0);
+	check_device(node_path, -EACCES, "is in that group, so something else forbids it");
+	assert_int_equal(setgroups((size_t)count, before), 0);
+}
+
 /* Not all calls name the node. Then the text is about the first one that does not open. */
 static void no_permission_for_some(void **state)
 {
@@ -436,6 +457,7 @@ int main(void)
 		EXPLAIN_TEST(no_link),
 		EXPLAIN_TEST(no_permission),
 		EXPLAIN_TEST(in_the_group),
+		EXPLAIN_TEST(in_one_of_many_groups),
 		EXPLAIN_TEST(no_permission_for_some),
 		EXPLAIN_TEST(wrong_driver),
 		EXPLAIN_TEST(other_errors),
