@@ -131,10 +131,17 @@ static void take_out(coll_t3_later_t **at)
 	}
 }
 
-static void complete(coll_t3_later_t *l, int error)
+/* Without the lock: what MPI calls then may begin another one. One that is complete may be freed. */
+static int complete_all(coll_t3_later_t *ended)
 {
-	l->super.req_status.MPI_ERROR = error;
-	ompi_request_complete(&l->super, true);
+	coll_t3_later_t *next;
+	int count = 0;
+
+	for (; ended; ended = next, count++) {
+		next = ended->next;
+		ompi_request_complete(&ended->super, true);
+	}
+	return count;
 }
 
 static int finish(coll_t3_later_t *l, int ret)
@@ -158,8 +165,8 @@ static int finish(coll_t3_later_t *l, int ret)
 /* Called by opal_progress(). Returns how many are complete now. Of several threads one goes on. */
 static int progress(void)
 {
-	coll_t3_later_t **at = &firsts, *l;
-	int done = 0, ret, error;
+	coll_t3_later_t **at = &firsts, *l, *ended = NULL, **last = &ended;
+	int ret;
 
 	if (pthread_mutex_trylock(&lock))
 		return 0;
@@ -169,13 +176,14 @@ static int progress(void)
 			at = &l->other_first;
 			continue;
 		}
-		error = finish(l, ret);
+		l->super.req_status.MPI_ERROR = finish(l, ret);
 		take_out(at);
-		complete(l, error);
-		done++;
+		l->next = NULL;
+		*last = l;
+		last = &l->next;
 	}
 	pthread_mutex_unlock(&lock);
-	return done;
+	return complete_all(ended);
 }
 
 /* ---------------------------------------------------------------------- begin and end */
