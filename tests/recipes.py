@@ -72,6 +72,9 @@ CANNOT = [
      r"^tools/vm/t3-vm cluster .* mpirun -n 4 mpi_all_reduce|"
      r"^tools/vm/t3-vm cluster .* ring,hierarchical$|"
      r"^tools/vm/t3-vm cluster .* (true|'ping .*)$", "cluster.py of the tests runs these in VMs of its own"),
+    (r"^tools/vm/t3-vm run --no-driver --iommu .* t3-conformance ", "the conformance suite runs all sections "
+     "in such a VM"),
+    (r"^tools/vm/t3-vm cluster .* t3 perf -b ", "run below with other sizes"),
     (r"--root host -- mpirun .* lmp ", "the programs suite runs it"),
     (r"--root host -- python3 -c ", "root.py of the tests runs such programs"),
     (r"^tools/vm/t3-vm run -- t3 sim ", "the same t3 sim runs in the guest of these tests"),
@@ -213,8 +216,8 @@ def run_in_guest(commands):
     status, batch = guest_batch("recipes-guest", ["--ranks", "4", "--device-opts", "guest-inject=on",
                                             "--share", str(PLACE)],
                                 [f"cd /tmp; {command}" for command in BEFORE] + script, SECONDS)
-    for (_, ended, output, _), command in zip(batch[len(BEFORE):], commands):
-        yield command, "" if ended == 0 else f"status {ended}\n{output}"
+    for ran, command in zip(batch[len(BEFORE):], commands):
+        yield command, "" if ran.status == 0 else f"status {ran.status}\n{ran.text}"
     yield "the guest's VM ends well", f"status {status}" if status else ""
 
 

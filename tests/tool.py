@@ -787,11 +787,11 @@ def trace_tests(wanted):
     status, batch = guest_batch("tool-trace", ["--ranks", "3", *(f"--qemu-arg={argument}" for argument in
                                                ("-trace", "t3_*", "-msg", "timestamp=on"))],
                                 [command for _, command, _ in TRACE], SECONDS)
-    for (name, _, check), (_, ended, output, _) in zip(TRACE, batch):
-        yield name, check, (ended, output)
+    for (name, _, check), ran in zip(TRACE, batch):
+        yield name, check, (ran.status, ran.text)
     yield "trace: the VM ends well", lambda: need(status == 0, f"status {status}"), ()
     log = (BUILD / "run/tool-trace/qemu.log").read_text()
-    yield "trace --merge", check_merged, (batch[0][2], log)
+    yield "trace --merge", check_merged, (batch[0].text, log)
 
 
 # --- in the VM: each takes status and output of its command ------------------
@@ -1236,8 +1236,8 @@ def fabric_tests(wanted):
     if not tests:
         return
     status, batch = guest_batch("tool-fabric", ALONE, [command for _, command, _ in tests], SECONDS)
-    for (name, _, check), (_, ended, output, _) in zip(tests, batch):
-        yield name, check, (ended, output)
+    for (name, _, check), ran in zip(tests, batch):
+        yield name, check, (ran.status, ran.text)
     yield "fabric: the VM ends well", ends(0), (status, "")
 
 
@@ -1262,7 +1262,7 @@ def debug_tests(wanted):
         need(built.returncode == 0, built.stderr)
         _, batch = guest_batch("tool-debug", ["--ranks", "1", "--share", place],
                                ["T3_DEBUG=check /mnt/host/wrong_store"], SECONDS)
-        yield name, check_line, (batch[0][1], batch[0][2])
+        yield name, check_line, (batch[0].status, batch[0].text)
 
 
 def inject_tests(wanted):
@@ -1271,8 +1271,8 @@ def inject_tests(wanted):
         return
     status, batch = guest_batch("tool-inject", ["--ranks", "2", "--device-opts", "guest-inject=on"],
                                 [command for _, command, _ in tests], SECONDS)
-    for (name, _, check), (_, ended, output, _) in zip(tests, batch):
-        yield name, check, (ended, output)
+    for (name, _, check), ran in zip(tests, batch):
+        yield name, check, (ran.status, ran.text)
     yield "inject: the VM ends well", ends(0), (status, "")
 
 
@@ -1282,8 +1282,8 @@ def guest_tests(wanted):
         return
     status, batch = guest_batch("tool-guest", ["--ranks", "4"], [command for _, command, _ in tests],
                                 SECONDS)
-    for (name, _, check), (_, ended, output, _) in zip(tests, batch):
-        yield name, check, (ended, output)
+    for (name, _, check), ran in zip(tests, batch):
+        yield name, check, (ran.status, ran.text)
     yield "the VM ends well", ends(0), (status, "")
 
 

@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
@@ -121,6 +122,7 @@ def main():
     shutil.rmtree(PLACE, ignore_errors=True)
     PLACE.mkdir(parents=True)
     failed = number = 0
+    start = time.monotonic()
     for number, (name, why) in enumerate(every_result(), 1):
         failed += bool(why)
         for line in why.splitlines():
@@ -128,6 +130,8 @@ def main():
         # A test's name is one word.
         print(f"{'not ok' if why else 'ok'} {number} - {name.replace(' ', '_').replace('#', '')}",
               flush=True)
+        print(f"# {time.monotonic() - start:.1f} s", flush=True)
+        start = time.monotonic()
     print(f"1..{number}")
     return 1 if failed or number < 10 else 0
 

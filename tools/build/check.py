@@ -59,6 +59,7 @@ PROGRAM_SECONDS = 600  # other suites run beside it
 VM_SECONDS = 1200 if slowness() == 1 else 3000
 
 Result = collections.namedtuple("Result", "name status log")
+Ran = collections.namedtuple("Ran", "status text log seconds")  # a command in a guest; None: no end
 PASS, FAIL, SKIP = "passed", "failed", "skipped"
 
 
@@ -206,18 +207,20 @@ def progress(name, commands):
 
 
 def guest_batch(name, options, commands, seconds, env=None):
-    """Run shell commands in one VM; yields (index, status or None, output, log). It boots: few
-    others have the same machine, and the boot is a small part of its time."""
+    """Run shell commands in one VM. The VM's status, and what each command did. It boots: few others
+    have the same machine, and the boot is a small part of its time."""
     with progress(name, commands):
         status, log = execute(name, [VM, "run", "--name", name, "--no-saved",
                                      "--timeout", str(VM_SECONDS), *options,
                                      "--", "guest-batch", str(seconds), *commands],
                               VM_SECONDS + 60, env)
     text = log.read_text(errors="replace")
-    outputs = {}
-    for part in re.finditer(r"^@@ begin (\d+)\n(.*?)(?:^@@ end \1 (\d+)$|\Z)", text, re.M | re.S):
-        outputs[int(part[1])] = (int(part[3]) if part[3] else None, part[2])
-    batch = [(index, *outputs.get(index, (None, "")), log) for index in range(len(commands))]
+    batch = [Ran(None, "", log, 0)] * len(commands)
+    for part in re.finditer(r"^@@ begin (\d+) (\S+)\n(.*?)(?:^@@ end \1 (\S+) (\d+)$|\Z)", text,
+                            re.M | re.S):
+        number, begun, output, ended, code = part.groups()
+        batch[int(number)] = Ran(int(code) if code else None, output, log,
+                                 float(ended or begun) - float(begun))
     return status, batch
 
 
@@ -261,13 +264,13 @@ def guest_boot(name, options, programs, jobs=(), env=None, where=""):
     start, results = time.monotonic(), []
     commands = [*jobs, *programs]
     status, batch = guest_batch(name, vm_options(options, programs), commands, PROGRAM_SECONDS, env)
-    for index, ended, text, log in batch:
+    for index, ran in enumerate(batch):
         prefix = f"{guest_suite_name(name, options)}/{commands[index]}"
-        ended = -1 if ended is None else ended
-        found = (tap_results(prefix, text, ended, log) if index >= len(jobs)
-                 else [Result(prefix, FAIL if ended else PASS, log)])
-        results += report(prefix, found, 0)
-    return results + report(f"guest VM {options}{where}", [vm_result(name, status, batch[0][3])],
+        ended = -1 if ran.status is None else ran.status
+        found = (tap_results(prefix, ran.text, ended, ran.log) if index >= len(jobs)
+                 else [Result(prefix, FAIL if ended else PASS, ran.log)])
+        results += report(prefix, found, ran.seconds)
+    return results + report(f"guest VM {options}{where}", [vm_result(name, status, batch[0].log)],
                             time.monotonic() - start)
 
 
@@ -460,12 +463,12 @@ def e2e_boot(ranks, jobs, *options):
     options = [*options, *E2E_OPTIONS.get(ranks, [])]
     status, batch = guest_batch(name, ["--ranks", str(ranks), *options], commands,
                                 PROGRAM_SECONDS)
-    log = batch[0][3]
-    results = [Result(f"e2e/{commands[index]}", PASS if ended == 0 else FAIL, log)
-               for index, ended, _, _ in batch]
+    log = batch[0].log
+    results = [Result(f"e2e/{command}", PASS if ran.status == 0 else FAIL, log)
+               for command, ran in zip(commands, batch)]
     for index, arguments in enumerate(jobs):
         first = len(E2E_WRITES) * index
-        runs = [e2e_json(text) for _, _, text, _ in batch[first:first + len(E2E_WRITES)]]
+        runs = [e2e_json(ran.text) for ran in batch[first:first + len(E2E_WRITES)]]
         results += e2e_compare(ranks, arguments, runs, log)
     return results + [vm_result(name, status, log)]
 
@@ -552,15 +555,15 @@ def e2e_injected():
         fabric = f"inject={text},record={record_of(f'e2e-{name}')}"
         status, batch = guest_batch(f"e2e-{name}", ["--ranks", "4", "--fabric-opts", fabric],
                                     [job, f"{job} --write doorbell"], 60)
-        _, ended, output, log = batch[0]
-        told = all(f"rank {rank}:" in output for rank in range(4))
-        ok = ended == 0 if good else ended not in (0, 124, None) and told
-        ok = ok and (batch[1][1] == 0) == good
+        first, second = batch
+        told = all(f"rank {rank}:" in first.text for rank in range(4))
+        ok = first.status == 0 if good else first.status not in (0, 124, None) and told
+        ok = ok and (second.status == 0) == good
         followed = follow_results(f"e2e-{name}")
         outcome = "the same result" if good else "an error on each rank"
         results += report(f"e2e {name}",
-                          [Result(f"e2e/{name} ({outcome})", PASS if ok else FAIL, log),
-                           vm_result(f"e2e-{name}", status, log), *followed,
+                          [Result(f"e2e/{name} ({outcome})", PASS if ok else FAIL, first.log),
+                           vm_result(f"e2e-{name}", status, first.log), *followed,
                            replay_result(f"e2e-{name}", any(one.status == FAIL for one in followed))],
                           time.monotonic() - start)
     return results
@@ -580,9 +583,8 @@ def sim_device_boot(name, options, uses):
     status, batch = guest_batch(name, ["--ranks", "4", *options],
                                 [f"t3 sim --hidden 256 --tokens 1024 --sublayer op {text}"
                                  for text, _, _ in uses], 60)
-    return [Result(f"{name}/{text}", PASS if ended == wanted and said in output else FAIL, log)
-            for (text, wanted, said), (_, ended, output, log) in zip(uses, batch)] + [
-                vm_result(name, status, batch[0][3])]
+    return [Result(f"{name}/{text}", PASS if ran.status == wanted and said in ran.text else FAIL, ran.log)
+            for (text, wanted, said), ran in zip(uses, batch)] + [vm_result(name, status, batch[0].log)]
 
 
 def sim_device():
@@ -659,12 +661,13 @@ def conformance_suite():
     start = time.monotonic()
     status, batch = guest_batch("conformance", CONFORMANCE_VM, [CONFORMANCE, ONE_DEVICE],
                                 PROGRAM_SECONDS)
-    (_, ended, text, log), (_, alone, one_device, _) = batch
-    results = tap_results("conformance", text, -1 if ended is None else ended, log)
-    results += [conformance_one_device(one_device, alone, log),
-                vm_result("conformance", status, log)]
+    every, alone = batch
+    results = tap_results("conformance", every.text, -1 if every.status is None else every.status,
+                          every.log)
+    results += [conformance_one_device(alone.text, alone.status, every.log),
+                vm_result("conformance", status, every.log)]
     report("conformance", results, time.monotonic() - start)
-    say("\n".join(f"    {line}" for line in re.findall(r"^# (section .*)$", text, re.M)))
+    say("\n".join(f"    {line}" for line in re.findall(r"^# (section .*)$", every.text, re.M)))
     return results + report("conformance, use of the program", conformance_use(), 0)
 
 
