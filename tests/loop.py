@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The inner loop: make try, make gdb, the shared folder, what is kept of a run; TAP on stdout.
 
-usage: loop.py [NAME...]     (default: all tests)
+usage: loop.py [NAME...]     (default: TESTS)
+       loop.py --debugger    (GDB)
+       loop.py --ends        (ENDS)
 """
 
 import concurrent.futures
@@ -692,9 +694,9 @@ TESTS = [old_runs_are_kept, own_failures_are_no_statuses_of_a_job, a_signal_is_i
          times_without_an_end_are_refused, any_bytes_may_be_a_command,
          a_comma_in_the_build_folder_is_no_end_of_an_option, clock_has_its_rate,
          stuck_limits_follow_the_machine, try_bad_use, try_broken_build, try_test_passes,
-         try_command_status, trace_is_decoded, arm64_trace_is_found, share_and_core, cores_are_bounded,
-         core_of_any_folder, gdb_keeps_code_apart, gdb_guest, gdb_device, gdb_statuses]
-# They mostly wait, and build nothing that others use: they may run beside others.
+         try_command_status, trace_is_decoded, arm64_trace_is_found, cores_are_bounded]
+# These build nothing that others use, and may run beside others. ENDS mostly wait.
+GDB = [share_and_core, core_of_any_folder, gdb_keeps_code_apart, gdb_guest, gdb_device, gdb_statuses]
 ENDS = [kernel_is_stuck, line_is_stuck, stuck_vm_tells_its_threads, vm_without_a_reader_is_ended,
         device_dump_is_kept, qemu_crashes, shell_with_folder]
 
@@ -724,7 +726,6 @@ def main(tests):
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--ends"]:
-        del sys.argv[1]
-        sys.exit(main(ENDS))
-    sys.exit(main(TESTS + ENDS if sys.argv[1:] else TESTS))
+    if sys.argv[1:] in (["--ends"], ["--debugger"]):
+        sys.exit(main(ENDS if sys.argv.pop() == "--ends" else GDB))
+    sys.exit(main(TESTS + GDB + ENDS if sys.argv[1:] else TESTS))

@@ -1079,6 +1079,7 @@ SUITES = {
     "loop": loop_suite,
     "saved": lambda: tap_program("saved", [ROOT / "tests/saved.py"]),
     "stuck": lambda: tap_program("stuck", [ROOT / "tests/loop.py", "--ends"]),
+    "debugger": lambda: tap_program("debugger", [ROOT / "tests/loop.py", "--debugger"]),
     "conformance": conformance_suite,
     "conformance-native": conformance_native_suite,
     "conformance-qtest": conformance_qtest_suite,
@@ -1107,10 +1108,10 @@ SUITES = {
 # Those that are lists of parts, which may run beside each other.
 IN_PARTS = ("guest",)
 # They build what others use, or time it.
-ALONE = ("build", "patching", "loop")
+ALONE = ("build", "loop")
 # The longest, which begin first. The others follow in the order above.
 LONG = ("guest", "recipes", "cluster", "stuck", "examples", "unit-sanitized", "model", "tutorial", "qtest",
-        "tool", "e2e", "lint", "programs", "root", "newest")
+        "tool", "e2e", "lint", "programs", "root", "newest", "debugger")
 
 # Those that run only when they are asked for.
 MORE_SUITES = {
