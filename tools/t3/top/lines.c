@@ -131,7 +131,7 @@ static void make_states(json_t *states, char text[SPACES_WIDTH + 1])
 						 used ? " " : "",
 						 (long long)json_integer_value(number), state);
 	}
-	snprintf(text, SPACES_WIDTH + 1, "%s", all);
+	snprintf(text, SPACES_WIDTH + 1, "%.*s", (int)SPACES_WIDTH, all);
 	if (strlen(all) > SPACES_WIDTH)
 		text[SPACES_WIDTH - 1] = '+';
 }
