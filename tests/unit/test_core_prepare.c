@@ -3,6 +3,7 @@
  * The preparation at ARM: records and IDENTITY, in bounded pieces that count for its client, for
  * any geometry. SPEC.md 3 and 8.2.
  */
+#include "migrate.h"
 #include "queue.h"
 #include "space/space_private.h"
 
@@ -268,6 +269,58 @@ static void test_poison(void **state)
 	host_free(host);
 }
 
+/* Two spaces of two clients, each with segments in rows that are longer than a piece. */
+static struct host *two_under_way(void)
+{
+	struct host *host = host_paused(1);
+	struct host_dev *d = &host->dev[0];
+	uint32_t id, i;
+
+	memset(d->memory, 0x5a, HOST_MEMORY);
+	for (id = 0; id < 2; id++) {
+		struct t3_cmd_seg_map map = wide(id, 2, 65536, 2, 65536);
+
+		open_space(d, id, 5 + id, 2);
+		map.rows /= 2;
+		for (i = 0; i < 2; i++) {
+			map.segment = i;
+			map.offset = i * map.rows * map.row_bytes;
+			map.counter_base = i * map.rows;
+			host_map(d, &map);
+		}
+		host_arm(d, id, 1);
+	}
+	return host;
+}
+
+/* A copy taken after any piece prepares the rest, in as many events. */
+static void test_copies_go_on(void **state)
+{
+	struct host *whole = two_under_way(), *step = two_under_way(), *copy = host_paused(1);
+	uint32_t events = 0, i;
+
+	(void)state;
+	while (t3_fabric_run(whole->fabric, 1))
+		events++;
+	assert_true(events > 20);
+	for (i = 0; i <= events; i++) {
+		uint32_t left = 0;
+
+		host_copy(copy, step);
+		while (t3_fabric_run(copy->fabric, 1))
+			left++;
+		assert_int_equal(i + left, events);
+		assert_memory_equal(copy->dev[0].memory, whole->dev[0].memory, HOST_MEMORY);
+		host_expect(&copy->dev[0], 0, T3_SPACE_ARMED, 1);
+		host_expect(&copy->dev[0], 1, T3_SPACE_ARMED, 1);
+		assert_int_equal(work(&copy->dev[0]), work(&whole->dev[0]));
+		t3_fabric_run(step->fabric, 1);
+	}
+	host_free(whole);
+	host_free(step);
+	host_free(copy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +331,7 @@ int main(void)
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_poison),
+		cmocka_unit_test(test_copies_go_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
