@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A saved state whose parts contradict each other: SPEC.md section 13. Each value is in its range, so
- * only the rules between parts refuse it. Each case changes a machine at work as no driver can, and
- * another machine must refuse its state with the sentence of that rule.
+ * A saved state whose parts contradict each other: SPEC.md section 13. Each value is in its range,
+ * so only the rules between parts refuse it. Each case changes a machine at work as no driver can,
+ * and another machine must refuse its state with the sentence of that rule.
  */
 #include "gemm.h"
 #include "migrate.h"
@@ -10,8 +10,10 @@
 #include "state/state.h"
 
 #define SPACE  1u
-#define ROWS   64u
+#define ROWS   80u
 #define BYTES  1024u
+#define TILES  4u
+#define TILE   (ROWS / TILES * BYTES)
 #define SOURCE 0x300000u /* in device memory */
 
 /* ------------------------------------------------------------------ machines */
@@ -59,41 +61,50 @@ static struct host *multiplying(bool stores)
 	return host;
 }
 
+/* TILES tiles, above each other. */
 static struct t3_cmd_seg_map large(uint32_t kind)
 {
 	struct t3_cmd_seg_map map = host_segment(SPACE, 0, kind, T3_OP_ADD, T3_DTYPE_I32);
 
-	map.rows = map.tile_rows = ROWS;
+	map.rows = ROWS;
+	map.tile_rows = ROWS / TILES;
 	map.row_bytes = map.pitch = map.tile_row_bytes = BYTES;
+	map.counter_base = 0;
 	return map;
 }
 
-/* Rank 0's queue 0 produces into a space whose segment is REMOTE, and waits for the link. */
-static struct host *waiting(void)
+/* Rank 0's segment of a kind, and rank 1's LOCAL one. Both are armed. */
+static struct host *armed(uint32_t kind)
 {
 	struct host *host = host_paused(2);
-	struct t3_cmd_seg_map remote = large(T3_SEG_REMOTE), local = large(T3_SEG_LOCAL);
-	struct t3_descriptor copy = queue_copy(0, SOURCE, BYTES);
-	struct t3_cmd_space_create space = host_space_args(SPACE);
-	struct queue q;
+	struct t3_cmd_seg_map map = large(kind), local = large(T3_SEG_LOCAL);
 	uint32_t r;
 
-	space.aperture_offset = space.buffer = 0;
-	space.size = ROWS * BYTES;
 	for (r = 0; r < 2; r++) {
-		struct t3_cmd_space_create cmd = space;
+		struct t3_cmd_space_create space = host_space_args(SPACE);
 
-		assert_int_equal(host_command(&host->dev[r], T3_CMD_SPACE_CREATE, &cmd,
-					      sizeof(cmd)),
+		space.aperture_offset = space.buffer = 0;
+		space.size = ROWS * BYTES;
+		assert_int_equal(host_command(&host->dev[r], T3_CMD_SPACE_CREATE, &space,
+					      sizeof(space)),
 				 T3_ADMIN_OK);
 	}
 	host_connect(&host->dev[0], &host->dev[1], SPACE);
-	host_map(&host->dev[0], &remote);
+	host_map(&host->dev[0], &map);
 	host_map(&host->dev[1], &local);
 	host_arm(&host->dev[1], SPACE, 1);
 	host_arm(&host->dev[0], SPACE, 1);
 	host_drain(host);
-	q = queue_new(&host->dev[0], 0, 0);
+	return host;
+}
+
+/* Rank 0's queue 0 produces into a segment that is REMOTE, and waits for the link. */
+static struct host *waiting(void)
+{
+	struct host *host = armed(T3_SEG_REMOTE);
+	struct t3_descriptor copy = queue_copy(0, SOURCE, BYTES);
+	struct queue q = queue_new(&host->dev[0], 0, 0);
+
 	copy.dst_kind = T3_LOC_SPACE;
 	copy.space = SPACE;
 	copy.generation = host_query(&host->dev[0], SPACE).generation;
@@ -101,6 +112,25 @@ static struct host *waiting(void)
 	copy.src_pitch = copy.dst_pitch = BYTES;
 	queue_submit(&q, &copy);
 	while (!t3_queues(host->dev[0].dev)->queue[0].blocked)
+		assert_true(t3_fabric_run(host->fabric, 1));
+	return host;
+}
+
+static struct t3_segment *segment_of(struct host *host)
+{
+	return t3_spaces(host->dev[0].dev)->space[SPACE].segment[0];
+}
+
+/* Rank 0's DMA segment: the link has no room in the middle of a tile, and another tile waits. */
+static struct host *triggered(void)
+{
+	struct host *host = armed(T3_SEG_DMA);
+	uint32_t tile, i;
+
+	for (i = 0; i < TILE; i += 4)
+		for (tile = 0; tile < TILES; tile++)
+			host_aperture_write(&host->dev[0], tile * TILE + i, 7, 4);
+	while (!segment_of(host)->ready_count || !segment_of(host)->cur_row)
 		assert_true(t3_fabric_run(host->fabric, 1));
 	return host;
 }
@@ -137,6 +167,61 @@ static void early_response(struct host *host)
 static void one_more_in_flight(struct host *host)
 {
 	t3_spaces(host->dev[0].dev)->space[SPACE].in_flight++;
+}
+
+static void block_at_the_end(struct host *host)
+{
+	segment_of(host)->cur_first = TILES;
+}
+
+static void tile_after_its_block(struct host *host)
+{
+	segment_of(host)->cur_tile = segment_of(host)->cur_first + 1;
+}
+
+static void route_of_others(struct host *host)
+{
+	segment_of(host)->cur_route = 3;
+}
+
+static void row_after_its_tile(struct host *host)
+{
+	segment_of(host)->cur_row = ROWS / TILES;
+}
+
+static void column_after_its_tile(struct host *host)
+{
+	segment_of(host)->cur_col = BYTES;
+}
+
+static void column_in_an_element(struct host *host)
+{
+	segment_of(host)->cur_col = 2;
+}
+
+static void list_begins_outside(struct host *host)
+{
+	segment_of(host)->ready_head = TILES;
+}
+
+static void list_ends_outside(struct host *host)
+{
+	segment_of(host)->ready_tail = TILES;
+}
+
+static void one_ready_too_many(struct host *host)
+{
+	segment_of(host)->ready_count = TILES + 1;
+}
+
+static void one_tracked_less(struct host *host)
+{
+	segment_of(host)->tiles_tracked--;
+}
+
+static void word_of_another_epoch(struct host *host)
+{
+	segment_of(host)->word++;
 }
 
 static void misaligned_poison(struct host *host)
@@ -215,13 +300,18 @@ static void sums_too_early(struct host *host)
 static void expect_refused(struct host *host, void (*change)(struct host *host), const char *want)
 {
 	struct host *other = host_paused(2);
+	struct t3_segment *segment = segment_of(host), before;
 	const char *refused;
 	struct blobs blobs;
 	uint32_t order;
 
+	if (segment)
+		before = *segment;
 	if (change)
 		change(host);
 	blobs_save(&blobs, host);
+	if (segment)
+		*segment = before; /* its end uses it */
 	for (order = 0; order < 2; order++) {
 		refused = blobs_load(&blobs, other, order);
 		if (!refused || !want)
@@ -249,6 +339,30 @@ static void test_links(void **state)
 		       "a space's count of packets in flight is wrong");
 	expect_refused(sending(), misaligned_poison,
 		       "a poisoned range is empty, misaligned or out of order");
+}
+
+static void test_segments(void **state)
+{
+	static const char tile[] = "the tile being sent is outside its block";
+	static const char place[] = "the place being sent is outside its tile";
+	static const char list[] = "a ready list begins or ends outside its segment";
+
+	(void)state;
+	expect_refused(triggered(), NULL, NULL);
+	expect_refused(triggered(), block_at_the_end, tile);
+	expect_refused(triggered(), tile_after_its_block, tile);
+	expect_refused(triggered(), route_of_others,
+		       "a block is sent on a route that its segment does not have");
+	expect_refused(triggered(), row_after_its_tile, place);
+	expect_refused(triggered(), column_after_its_tile, place);
+	expect_refused(triggered(), column_in_an_element, place);
+	expect_refused(triggered(), list_begins_outside, list);
+	expect_refused(triggered(), list_ends_outside, list);
+	expect_refused(triggered(), one_ready_too_many,
+		       "a segment has more ready blocks than tiles");
+	expect_refused(triggered(), one_tracked_less,
+		       "a segment's count of tracked tiles contradicts its word");
+	expect_refused(triggered(), word_of_another_epoch, "a segment word is of another epoch");
 }
 
 static void test_copies(void **state)
@@ -293,9 +407,8 @@ static void test_gemm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_links),
-		cmocka_unit_test(test_copies),
-		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_links),  cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_copies), cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_gemm),
 	};
 
