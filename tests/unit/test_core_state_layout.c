@@ -2,8 +2,8 @@
 /*
  * The layout of a saved state: how many bytes it has, for machines at certain moments. A state that
  * an earlier build has saved is read by its version alone. So whoever adds or leaves out a part has
- * to give T3_STATE_VERSION another number, and these sizes. A part that both ends leave out is found
- * by nothing else, where what goes on does not depend on it in a test.
+ * to give T3_STATE_VERSION another number, and these sizes. A part that both ends leave out is
+ * found by nothing else, where what goes on does not depend on it in a test.
  */
 #include "gang.h"
 #include "gemm.h"

@@ -73,8 +73,8 @@ static struct t3_cmd_seg_map large(uint32_t kind)
 	return map;
 }
 
-/* Rank 0's segment of a kind, and rank 1's LOCAL one. Both are armed. */
-static struct host *armed(uint32_t kind)
+/* Rank 0's segment of a kind, and rank 1's LOCAL one. Both begin to be armed. */
+static struct host *arming(uint32_t kind)
 {
 	struct host *host = host_paused(2);
 	struct t3_cmd_seg_map map = large(kind), local = large(T3_SEG_LOCAL);
@@ -94,7 +94,24 @@ static struct host *armed(uint32_t kind)
 	host_map(&host->dev[1], &local);
 	host_arm(&host->dev[1], SPACE, 1);
 	host_arm(&host->dev[0], SPACE, 1);
+	return host;
+}
+
+static struct host *armed(uint32_t kind)
+{
+	struct host *host = arming(kind);
+
 	host_drain(host);
+	return host;
+}
+
+/* Two tiles of rank 0 are half done. */
+static struct host *half_done(void)
+{
+	struct host *host = armed(T3_SEG_LOCAL);
+
+	host_aperture_write(&host->dev[0], 0, 7, 4);
+	host_aperture_write(&host->dev[0], TILE, 7, 4);
 	return host;
 }
 
@@ -145,7 +162,121 @@ static struct t3_queue *queue_of(struct host *host)
 	return &t3_queues(host->dev[0].dev)->queue[0];
 }
 
+static struct t3_space *space_of(struct host *host)
+{
+	return &t3_spaces(host->dev[0].dev)->space[SPACE];
+}
+
+static struct t3_tracker *tracker_of(struct host *host)
+{
+	return &t3_spaces(host->dev[0].dev)->tracker;
+}
+
+/* Its one entry for tile 0. */
+static struct t3_entry *entry_of(struct host *host)
+{
+	struct t3_entry *entry = tracker_of(host)->entry;
+
+	while (!entry->segment)
+		entry++;
+	assert_int_equal(entry->tile, 0);
+	return entry;
+}
+
+/* A control packet that waits for its link. */
+static struct t3_ctl *ctl_of(struct host *host)
+{
+	struct t3_route *route = space_of(host)->route;
+
+	while (!route->ctl.link)
+		route++;
+	return &route->ctl;
+}
+
 /* ------------------------------------------------------------------- changes */
+
+static void tile_beyond(struct host *host)
+{
+	entry_of(host)->tile = tracker_of(host)->sets; /* of the same set */
+}
+
+static void tile_of_another_set(struct host *host)
+{
+	entry_of(host)->tile = 2;
+}
+
+static void nothing_counted(struct host *host)
+{
+	entry_of(host)->count = 0;
+}
+
+static void all_counted(struct host *host)
+{
+	entry_of(host)->count = t3_segment_tile_shape(segment_of(host), 0).expected;
+}
+
+static void used_in_the_future(struct host *host)
+{
+	entry_of(host)->used = tracker_of(host)->clock + 1;
+}
+
+static void two_entries(struct host *host)
+{
+	struct t3_entry *entry = entry_of(host);
+
+	entry[1] = entry[0];
+}
+
+static void one_more_live(struct host *host)
+{
+	host->dev[0].dev->counter[T3_COUNTER_TRACKER_LIVE]++;
+}
+
+static void low_peak(struct host *host)
+{
+	host->dev[0].dev->counter[T3_COUNTER_TRACKER_PEAK] = 1;
+}
+
+static void high_peak(struct host *host)
+{
+	host->dev[0].dev->counter[T3_COUNTER_TRACKER_PEAK] =
+		tracker_of(host)->sets * tracker_of(host)->ways + 1;
+}
+
+static void prepared_beyond(struct host *host)
+{
+	space_of(host)->prepare.segment = 1;
+}
+
+static void prepared_row_beyond(struct host *host)
+{
+	space_of(host)->prepare.row = ROWS;
+}
+
+static void prepared_column_beyond(struct host *host)
+{
+	space_of(host)->prepare.col = BYTES;
+}
+
+static void prepared_half_an_element(struct host *host)
+{
+	space_of(host)->prepare.col = 2;
+}
+
+static void packet_with_payload(struct host *host)
+{
+	ctl_of(host)->packet.length = 8;
+}
+
+static void packet_of_another_space(struct host *host)
+{
+	ctl_of(host)->packet.src_space = SPACE + 1;
+}
+
+static void packet_of_another_type(struct host *host)
+{
+	ctl_of(host)->packet.type = T3_PKT_UPDATE;
+}
 
 static void no_timeout(struct host *host)
 {
@@ -365,6 +496,46 @@ static void test_segments(void **state)
 	expect_refused(triggered(), word_of_another_epoch, "a segment word is of another epoch");
 }
 
+static void test_tracker(void **state)
+{
+	static const char count[] = "a tracker entry's count is out of range";
+	static const char peak[] =
+		"TRACKER_PEAK is below TRACKER_LIVE, or above the number of entries";
+
+	(void)state;
+	expect_refused(half_done(), NULL, NULL);
+	expect_refused(half_done(), tile_beyond, "a tracker entry's tile is out of range");
+	expect_refused(half_done(), tile_of_another_set, "a tracker entry is in the wrong set");
+	expect_refused(half_done(), nothing_counted, count);
+	expect_refused(half_done(), all_counted, count);
+	expect_refused(half_done(), used_in_the_future,
+		       "a tracker entry's last use is in the future");
+	expect_refused(half_done(), two_entries, "the tracker has two entries for a tile");
+	expect_refused(half_done(), one_more_live,
+		       "TRACKER_LIVE is not the number of entries in use");
+	expect_refused(half_done(), low_peak, peak);
+	expect_refused(half_done(), high_peak, peak);
+}
+
+/* Rank 0 asks rank 1 whether it is ready, and both prepare their memory. */
+static void test_arming(void **state)
+{
+	static const char place[] = "a space is being prepared at a place that needs no work";
+	static const char other[] = "a control packet belongs to another space";
+
+	(void)state;
+	expect_refused(arming(T3_SEG_DMA), NULL, NULL);
+	expect_refused(arming(T3_SEG_DMA), prepared_beyond,
+		       "a space is being prepared beyond its segments");
+	expect_refused(arming(T3_SEG_DMA), prepared_row_beyond, place);
+	expect_refused(arming(T3_SEG_DMA), prepared_column_beyond, place);
+	expect_refused(arming(T3_SEG_DMA), prepared_half_an_element, place);
+	expect_refused(arming(T3_SEG_DMA), packet_with_payload, other);
+	expect_refused(arming(T3_SEG_DMA), packet_of_another_space, other);
+	expect_refused(arming(T3_SEG_DMA), packet_of_another_type,
+		       "a control packet is of the wrong type");
+}
+
 static void test_copies(void **state)
 {
 	static const char outside[] = "a descriptor's progress is outside its rows";
@@ -407,8 +578,9 @@ static void test_gemm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_links),  cmocka_unit_test(test_segments),
-		cmocka_unit_test(test_copies), cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_links),	cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_tracker), cmocka_unit_test(test_arming),
+		cmocka_unit_test(test_copies),	cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_gemm),
 	};
 
