@@ -63,6 +63,20 @@ static void test_ring(void **state)
 	host_free(host);
 }
 
+/* ARM has begun, and no piece of memory is prepared. */
+static void test_preparing(void **state)
+{
+	struct host *host = host_paused(1);
+	struct t3_cmd_seg_map map = host_segment(1, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+
+	(void)state;
+	host_space(&host->dev[0], 1);
+	host_map(&host->dev[0], &map);
+	host_arm(&host->dev[0], 1, 1);
+	expect_sizes(host, 7736, 144);
+	host_free(host);
+}
+
 /* A key that nobody has shown, one that has been accepted, and one that has been refused. */
 static void test_keys(void **state)
 {
@@ -146,10 +160,10 @@ static void test_injections(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_version),	   cmocka_unit_test(test_new),
-		cmocka_unit_test(test_ring),	   cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_queues),	   cmocka_unit_test(test_timed),
-		cmocka_unit_test(test_injections),
+		cmocka_unit_test(test_version), cmocka_unit_test(test_new),
+		cmocka_unit_test(test_ring),	cmocka_unit_test(test_preparing),
+		cmocka_unit_test(test_keys),	cmocka_unit_test(test_queues),
+		cmocka_unit_test(test_timed),	cmocka_unit_test(test_injections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
