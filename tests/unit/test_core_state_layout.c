@@ -63,17 +63,24 @@ static void test_ring(void **state)
 	host_free(host);
 }
 
-/* ARM has begun, and no piece of memory is prepared. */
+/* ARM has begun, and a piece of the memory is left to be prepared. */
 static void test_preparing(void **state)
 {
 	struct host *host = host_paused(1);
+	struct host_dev *d = &host->dev[0];
+	struct t3_cmd_space_create space = host_space_args(1);
 	struct t3_cmd_seg_map map = host_segment(1, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
 
 	(void)state;
-	host_space(&host->dev[0], 1);
-	host_map(&host->dev[0], &map);
-	host_arm(&host->dev[0], 1, 1);
-	expect_sizes(host, 7736, 144);
+	space.aperture_offset = space.buffer = 0;
+	space.size = 0x20000;
+	map.rows = map.tile_rows = 128;
+	map.row_bytes = map.pitch = map.tile_row_bytes = 1024;
+	assert_int_equal(host_command(d, T3_CMD_SPACE_CREATE, &space, sizeof(space)), T3_ADMIN_OK);
+	host_map(d, &map);
+	host_arm(d, 1, 1);
+	assert_true(t3_spaces(d->dev)->space[1].preparing);
+	expect_sizes(host, 7776, 144);
 	host_free(host);
 }
 
