@@ -74,7 +74,7 @@ CANNOT = [
      r"^tools/vm/t3-vm cluster .* (true|'ping .*)$", "cluster.py of the tests runs these in VMs of its own"),
     (r"^tools/vm/t3-vm run --no-driver --iommu .* t3-conformance ", "the conformance suite runs all sections "
      "in such a VM"),
-    (r"^tools/vm/t3-vm cluster .* t3 perf -b ", "run below with other sizes"),
+    (r"^tools/vm/t3-vm cluster .* t3 perf -b ", "the same command runs with other sizes"),
     (r"--root host -- mpirun .* lmp ", "the programs suite runs it"),
     (r"--root host -- python3 -c ", "root.py of the tests runs such programs"),
     (r"^tools/vm/t3-vm run -- t3 sim ", "the same t3 sim runs in the guest of these tests"),

@@ -20,9 +20,9 @@ static void expect_sizes(struct host *host, size_t device, size_t fabric)
 
 	blobs_save(&blobs, host);
 	if (blobs.part[0].len != device || blobs.part[host->ranks].len != fabric)
-		fail_msg("the device has %zu bytes and the fabric %zu, not %zu and %zu: if the "
+		fail_msg("the device has %zu bytes and the fabric %zu, not %zu and %zu: a new "
 			 "layout "
-			 "has another version now, change this test",
+			 "is a new version, and new sizes here",
 			 blobs.part[0].len, blobs.part[host->ranks].len, device, fabric);
 	blobs_free(&blobs);
 }
@@ -87,12 +87,11 @@ static void test_preparing(void **state)
 /* A key that nobody has shown, one that has been accepted, and one that has been refused. */
 static void test_keys(void **state)
 {
-	struct host *host = host_ring(2);
+	struct host *host = host_paused(2);
 	struct t3_cmd_key_set key = { 1, 2, 2, 1u << T3_OP_ADD, 1, { 1, 2, 3, 4 } };
 	struct t3_cmd_route_claim claim = { .to = { 1, 3, 1, 1, 0, 2 }, .key = { 1, 2, 3, 4 } };
 
 	(void)state;
-	t3_fabric_set_inline_budget(host->fabric, 0);
 	host_space(&host->dev[0], 1);
 	claim.to.peer_generation = host_space(&host->dev[1], 1);
 	assert_int_equal(host_command(&host->dev[0], T3_CMD_KEY_SET, &key, sizeof(key)),
@@ -116,13 +115,12 @@ static void test_keys(void **state)
 static void test_queues(void **state)
 {
 	struct gemm x = gemm_new(T3_DTYPE_F32, 32, 32, 2048);
-	struct host *host = host_ring(2);
+	struct host *host = host_paused(2);
 	struct queue hung = queue_new(&host->dev[0], 0, 0), busy = queue_new(&host->dev[0], 1, 1),
 		     waits = queue_new(&host->dev[0], 2, 2);
 	struct t3_descriptor nop = queue_nop(), wait = queue_wait(3, 1);
 
 	(void)state;
-	t3_fabric_set_inline_budget(host->fabric, 0);
 	t3_queue_hang(host->dev[0].dev, 0, true);
 	queue_submit(&hung, &nop);
 	queue_submit(&waits, &wait);

@@ -16,6 +16,54 @@
 #define TILE   (ROWS / TILES * BYTES)
 #define SOURCE 0x300000u /* in device memory */
 
+/* ------------------------------------------------------- parts of rank 0's device */
+
+static struct t3_space *space_of(struct host *host)
+{
+	return &t3_spaces(host->dev[0].dev)->space[SPACE];
+}
+
+static struct t3_segment *segment_of(struct host *host)
+{
+	return space_of(host)->segment[0];
+}
+
+static struct t3_link *link_of(struct host *host)
+{
+	return host->fabric->link[0][1];
+}
+
+static struct t3_queue *queue_of(struct host *host)
+{
+	return &t3_queues(host->dev[0].dev)->queue[0];
+}
+
+static struct t3_tracker *tracker_of(struct host *host)
+{
+	return &t3_spaces(host->dev[0].dev)->tracker;
+}
+
+/* Its one entry for tile 0. */
+static struct t3_entry *entry_of(struct host *host)
+{
+	struct t3_entry *entry = tracker_of(host)->entry;
+
+	while (!entry->segment)
+		entry++;
+	assert_int_equal(entry->tile, 0);
+	return entry;
+}
+
+/* A control packet that waits for its link. */
+static struct t3_ctl *ctl_of(struct host *host)
+{
+	struct t3_route *route = space_of(host)->route;
+
+	while (!route->ctl.link)
+		route++;
+	return &route->ctl;
+}
+
 /* ------------------------------------------------------------------ machines */
 
 /* Rank 0 has sent packets, and some of them are answered or on their way. */
@@ -27,7 +75,7 @@ static struct host *sending(void)
 	ring_arm(&ring, 1);
 	host_drain(host);
 	ring_produce(&ring, 0, 1, true);
-	while (!host->fabric->link[0][1]->resp_count)
+	while (!link_of(host)->resp_count)
 		assert_true(t3_fabric_run(host->fabric, 1));
 	return host;
 }
@@ -42,7 +90,7 @@ static struct host *copying(void)
 	copy.rows = ROWS;
 	copy.src_pitch = copy.dst_pitch = BYTES;
 	queue_submit(&q, &copy);
-	while (!t3_queues(host->dev[0].dev)->queue[0].row)
+	while (!queue_of(host)->row)
 		assert_true(t3_fabric_run(host->fabric, 1));
 	return host;
 }
@@ -53,7 +101,7 @@ static struct host *multiplying(bool stores)
 	struct gemm x = gemm_new(T3_DTYPE_F32, 32, 32, 2048);
 	struct host *host = host_paused(2);
 	struct queue q = queue_new(&host->dev[0], 0, 0);
-	const struct t3_queue *queue = &t3_queues(host->dev[0].dev)->queue[0];
+	const struct t3_queue *queue = queue_of(host);
 
 	gemm_submit(&q, &x);
 	while (queue->phase != T3_PHASE_GEMM || (stores && !queue->row && !queue->col))
@@ -128,14 +176,9 @@ static struct host *waiting(void)
 	copy.rows = ROWS;
 	copy.src_pitch = copy.dst_pitch = BYTES;
 	queue_submit(&q, &copy);
-	while (!t3_queues(host->dev[0].dev)->queue[0].blocked)
+	while (!queue_of(host)->blocked)
 		assert_true(t3_fabric_run(host->fabric, 1));
 	return host;
-}
-
-static struct t3_segment *segment_of(struct host *host)
-{
-	return t3_spaces(host->dev[0].dev)->space[SPACE].segment[0];
 }
 
 /* Rank 0's DMA segment: the link has no room in the middle of a tile, and another tile waits. */
@@ -150,47 +193,6 @@ static struct host *triggered(void)
 	while (!segment_of(host)->ready_count || !segment_of(host)->cur_row)
 		assert_true(t3_fabric_run(host->fabric, 1));
 	return host;
-}
-
-static struct t3_link *link_of(struct host *host)
-{
-	return host->fabric->link[0][1];
-}
-
-static struct t3_queue *queue_of(struct host *host)
-{
-	return &t3_queues(host->dev[0].dev)->queue[0];
-}
-
-static struct t3_space *space_of(struct host *host)
-{
-	return &t3_spaces(host->dev[0].dev)->space[SPACE];
-}
-
-static struct t3_tracker *tracker_of(struct host *host)
-{
-	return &t3_spaces(host->dev[0].dev)->tracker;
-}
-
-/* Its one entry for tile 0. */
-static struct t3_entry *entry_of(struct host *host)
-{
-	struct t3_entry *entry = tracker_of(host)->entry;
-
-	while (!entry->segment)
-		entry++;
-	assert_int_equal(entry->tile, 0);
-	return entry;
-}
-
-/* A control packet that waits for its link. */
-static struct t3_ctl *ctl_of(struct host *host)
-{
-	struct t3_route *route = space_of(host)->route;
-
-	while (!route->ctl.link)
-		route++;
-	return &route->ctl;
 }
 
 /* ------------------------------------------------------------------- changes */
@@ -297,7 +299,7 @@ static void early_response(struct host *host)
 
 static void one_more_in_flight(struct host *host)
 {
-	t3_spaces(host->dev[0].dev)->space[SPACE].in_flight++;
+	space_of(host)->in_flight++;
 }
 
 static void block_at_the_end(struct host *host)
@@ -427,7 +429,7 @@ static void sums_too_early(struct host *host)
 
 /* --------------------------------------------------------------------- tests */
 
-/* `change` NULL: the same machine, unchanged, is taken. Frees the host. */
+/* Frees the host. See expect_taken() for no change. */
 static void expect_refused(struct host *host, void (*change)(struct host *host), const char *want)
 {
 	struct host *other = host_paused(2);
@@ -456,10 +458,15 @@ static void expect_refused(struct host *host, void (*change)(struct host *host),
 	host_free(host);
 }
 
+static void expect_taken(struct host *host)
+{
+	expect_refused(host, NULL, NULL);
+}
+
 static void test_links(void **state)
 {
 	(void)state;
-	expect_refused(sending(), NULL, NULL);
+	expect_taken(sending());
 	expect_refused(sending(), no_timeout,
 		       "a link's unanswered packets contradict its timeout event");
 	expect_refused(sending(), no_response_event,
@@ -479,7 +486,7 @@ static void test_segments(void **state)
 	static const char list[] = "a ready list begins or ends outside its segment";
 
 	(void)state;
-	expect_refused(triggered(), NULL, NULL);
+	expect_taken(triggered());
 	expect_refused(triggered(), block_at_the_end, tile);
 	expect_refused(triggered(), tile_after_its_block, tile);
 	expect_refused(triggered(), route_of_others,
@@ -503,7 +510,7 @@ static void test_tracker(void **state)
 		"TRACKER_PEAK is below TRACKER_LIVE, or above the number of entries";
 
 	(void)state;
-	expect_refused(half_done(), NULL, NULL);
+	expect_taken(half_done());
 	expect_refused(half_done(), tile_beyond, "a tracker entry's tile is out of range");
 	expect_refused(half_done(), tile_of_another_set, "a tracker entry is in the wrong set");
 	expect_refused(half_done(), nothing_counted, count);
@@ -524,7 +531,7 @@ static void test_arming(void **state)
 	static const char other[] = "a control packet belongs to another space";
 
 	(void)state;
-	expect_refused(arming(T3_SEG_DMA), NULL, NULL);
+	expect_taken(arming(T3_SEG_DMA));
 	expect_refused(arming(T3_SEG_DMA), prepared_beyond,
 		       "a space is being prepared beyond its segments");
 	expect_refused(arming(T3_SEG_DMA), prepared_row_beyond, place);
@@ -541,7 +548,7 @@ static void test_copies(void **state)
 	static const char outside[] = "a descriptor's progress is outside its rows";
 
 	(void)state;
-	expect_refused(copying(), NULL, NULL);
+	expect_taken(copying());
 	expect_refused(copying(), row_at_the_end, outside);
 	expect_refused(copying(), column_at_the_end, outside);
 	expect_refused(copying(), waits_for_nothing,
@@ -553,7 +560,7 @@ static void test_waits(void **state)
 	static const char nobody[] = "a queue waits for a link that no queue waits for";
 
 	(void)state;
-	expect_refused(waiting(), NULL, NULL);
+	expect_taken(waiting());
 	expect_refused(waiting(), waits_for_no_link, nobody);
 	expect_refused(waiting(), link_forgets, nobody);
 	expect_refused(waiting(), wait_without_work, nobody);
@@ -565,8 +572,8 @@ static void test_gemm(void **state)
 	static const char sums[] = "a GEMM stores sums that it has not computed";
 
 	(void)state;
-	expect_refused(multiplying(false), NULL, NULL);
-	expect_refused(multiplying(true), NULL, NULL);
+	expect_taken(multiplying(false));
+	expect_taken(multiplying(true));
 	expect_refused(multiplying(false), beyond_depth, outside);
 	expect_refused(multiplying(false), block_beyond, outside);
 	expect_refused(multiplying(false), sums_too_early, sums);
