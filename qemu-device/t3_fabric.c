@@ -54,6 +54,7 @@ static bool inject_all(T3Fabric *fabric, const char *text, Error **errp)
 		uint32_t status;
 
 		t3_fabric_enter(fabric);
+		t3_fabric_touch(fabric);
 		status = t3_fabric_inject(fabric->core, &inject);
 		t3_fabric_leave(fabric);
 		trace_t3_fabric_inject(inject.kind, inject.rank, inject.peer, inject.nth,

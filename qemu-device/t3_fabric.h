@@ -42,6 +42,11 @@ void t3_port_detach(T3FabricPort *port);
  * leave and the next enter, and no message sent between enter and leave.
  */
 void t3_fabric_enter(T3Fabric *fabric);
+/*
+ * Between enter and leave: the fabric and its devices are no longer as at power-on, or the guest
+ * has seen of which kind they are.
+ */
+void t3_fabric_touch(T3Fabric *fabric);
 void t3_fabric_leave(T3Fabric *fabric);
 
 /*

@@ -47,6 +47,7 @@ struct T3Fabric {
 	uint32_t attached; /* bit mask of ranks */
 	uint32_t raised;   /* bit mask of ranks with vectors to be sent; atomic */
 	bool delivering;
+	bool touched; /* t3_fabric_touch() */
 
 	T3Lock lock;	   /* of enter and leave, with a thread */
 	const void *owner; /* the thread that has the core to itself; NULL: none */

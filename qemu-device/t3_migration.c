@@ -3,6 +3,9 @@
  * Migration and snapshots. SPEC.md section 13. Devices and their fabric are separate sections of
  * the stream, in any order. References between them are checked when the last section is loaded,
  * before the machine runs.
+ *
+ * A fabric and devices that nobody has touched since power-on, not even by reading a register, are
+ * saved as no bytes. So they may be loaded by a machine where they are of another kind.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -12,7 +15,8 @@
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie_aer.h"
 #include "hw/vmstate-if.h"
-#include "t3_migration.h"
+#include "system/runstate.h"
+#include "t3_fabric_private.h"
 #include "t3_pci.h"
 #include "trace.h"
 
@@ -23,8 +27,13 @@ struct T3Migration {
 	Object *fabric;
 	struct t3_fabric *core;
 	T3Blob blob;
-	uint32_t ranks; /* bit mask of the ranks that are loaded */
-	bool links;	/* the fabric itself is loaded */
+	uint32_t ranks;	      /* bit mask of the ranks that are loaded */
+	bool links;	      /* the fabric itself is loaded */
+	bool bytes;	      /* one of these parts came with bytes */
+	bool loaded;	      /* once, as a whole */
+	bool ran;	      /* the machine has, since the fabric was made or before */
+	GByteArray *power_on; /* the fabric's state then; NULL: not known */
+	GByteArray *power_on_rank[T3_MAX_RANKS];
 };
 
 /* ------------------------------------------------------------------- blobs */
@@ -34,8 +43,27 @@ static void append(void *opaque, const void *data, size_t len)
 	g_byte_array_append(opaque, data, len);
 }
 
-static void blob_take(T3Blob *blob, GByteArray *bytes)
+/* dev: of a rank; NULL: of the fabric itself. Other nodes may be heard meanwhile. */
+static GByteArray *bytes_of(const T3Migration *m, struct t3_dev *dev)
 {
+	GByteArray *bytes = g_byte_array_new();
+
+	t3_fabric_enter(T3_FABRIC(m->fabric));
+	if (dev)
+		t3_dev_save(dev, append, bytes);
+	else
+		t3_fabric_save(m->core, append, bytes);
+	t3_fabric_leave(T3_FABRIC(m->fabric));
+	return bytes;
+}
+
+static void blob_save(T3Blob *blob, const T3Migration *m, struct t3_dev *dev)
+{
+	GByteArray *bytes;
+
+	if (m->ran && !T3_FABRIC(m->fabric)->touched)
+		return;
+	bytes = bytes_of(m, dev);
 	blob->size = bytes->len;
 	blob->data = g_byte_array_free(bytes, false);
 }
@@ -51,7 +79,7 @@ static bool blob_fits(void *opaque, int version)
 {
 	T3Blob *blob = opaque;
 
-	return blob->size && blob->size <= T3_BLOB_MAX;
+	return blob->size <= T3_BLOB_MAX;
 }
 
 static int blob_pre_load(void *opaque)
@@ -74,6 +102,40 @@ static const VMStateDescription blob_vmstate = {
 		},
 };
 
+/* ----------------------------------------------------------------- power-on */
+
+/* Before the guest's first step: when the machine starts, or is about to be loaded. */
+static void learn_power_on(T3Migration *m)
+{
+	const T3Fabric *fabric = T3_FABRIC(m->fabric);
+	uint32_t rank;
+
+	if (m->ran || m->power_on)
+		return;
+	m->power_on = bytes_of(m, NULL);
+	for (rank = 0; rank < T3_MAX_RANKS; rank++)
+		if (fabric->ports[rank])
+			m->power_on_rank[rank] = bytes_of(m, fabric->ports[rank]->dev);
+}
+
+/*
+ * Gives a part that came without bytes those of power-on, if it is no longer so. NULL, or why that
+ * is refused.
+ */
+static const char *fill(T3Migration *m, T3Blob *blob, const GByteArray *power_on)
+{
+	m->bytes |= blob->size > 0;
+	if (blob->size || !m->ran)
+		return NULL;
+	if (T3_FABRIC(m->fabric)->nodes)
+		return "a fabric with nodes is not loaded when it has run";
+	if (!power_on)
+		return "it is that at power-on, when this device or fabric was not there";
+	blob->data = g_memdup2(power_on->data, power_on->len);
+	blob->size = power_on->len;
+	return NULL;
+}
+
 /* ------------------------------------------------------------------- fabric */
 
 static void report_refusal(T3Migration *m, const char *what)
@@ -90,7 +152,9 @@ static int check_whole(T3Migration *m, uint32_t attached)
 
 	if (!m->links || m->ranks != attached)
 		return 0;
-	m->links = false;
+	T3_FABRIC(m->fabric)->touched = m->bytes;
+	m->loaded = true;
+	m->links = m->bytes = false;
 	m->ranks = 0;
 	broken = t3_fabric_check(m->core);
 	trace_t3_loaded(attached, !broken);
@@ -109,25 +173,29 @@ int t3_migration_rank_loaded(T3Migration *m, uint32_t rank, uint32_t attached)
 
 void t3_migration_started(T3Migration *m, uint32_t attached)
 {
-	g_autofree char *path = object_get_canonical_path(m->fabric);
+	g_autofree char *path = NULL;
 
+	learn_power_on(m);
+	if (!m->ran && !m->loaded)
+		T3_FABRIC(m->fabric)->touched = false;
+	m->ran = true;
 	if (!m->links && !m->ranks)
 		return;
+	path = object_get_canonical_path(m->fabric);
 	error_report("t3: fabric %s was loaded only in part (%sranks 0x%x of 0x%x): "
 		     "it and all its devices are reset",
 		     path, m->links ? "its links, " : "", m->ranks, attached);
-	m->links = false;
+	m->links = m->bytes = false;
 	m->ranks = 0;
+	T3_FABRIC(m->fabric)->touched = true;
 	t3_fabric_clear(m->core);
 }
 
 static int fabric_pre_save(void *opaque)
 {
 	T3Migration *m = opaque;
-	GByteArray *bytes = g_byte_array_new();
 
-	t3_fabric_save(m->core, append, bytes);
-	blob_take(&m->blob, bytes);
+	blob_save(&m->blob, m, NULL);
 	return 0;
 }
 
@@ -139,11 +207,19 @@ static int fabric_post_save(void *opaque)
 	return 0;
 }
 
+static int fabric_pre_load(void *opaque)
+{
+	learn_power_on(opaque);
+	return 0;
+}
+
 static int fabric_post_load(void *opaque, int version)
 {
 	T3Migration *m = opaque;
-	const char *refused = t3_fabric_load(m->core, m->blob.data, m->blob.size);
+	const char *refused = fill(m, &m->blob, m->power_on);
 
+	if (!refused && m->blob.size)
+		refused = t3_fabric_load(m->core, m->blob.data, m->blob.size);
 	blob_clear(&m->blob);
 	if (refused) {
 		report_refusal(m, refused);
@@ -160,6 +236,7 @@ static const VMStateDescription fabric_vmstate = {
 	.minimum_version_id = 1,
 	.pre_save = fabric_pre_save,
 	.post_save = fabric_post_save,
+	.pre_load = fabric_pre_load,
 	.post_load = fabric_post_load,
 	.fields =
 		(const VMStateField[]){
@@ -174,6 +251,8 @@ T3Migration *t3_migration_new(Object *fabric, struct t3_fabric *core, Error **er
 
 	m->fabric = fabric;
 	m->core = core;
+	m->ran = !runstate_check(RUN_STATE_PRELAUNCH) && !runstate_check(RUN_STATE_INMIGRATE);
+	T3_FABRIC(fabric)->touched = m->ran;
 	if (vmstate_register_any(VMSTATE_IF(fabric), &fabric_vmstate, m) == 0)
 		return m;
 	error_setg(errp, "the fabric's name is too long for a migration stream");
@@ -181,12 +260,23 @@ T3Migration *t3_migration_new(Object *fabric, struct t3_fabric *core, Error **er
 	return NULL;
 }
 
+static void forget(GByteArray *bytes)
+{
+	if (bytes)
+		g_byte_array_unref(bytes);
+}
+
 void t3_migration_free(T3Migration *m)
 {
+	uint32_t rank;
+
 	if (!m)
 		return;
 	vmstate_unregister(VMSTATE_IF(m->fabric), &fabric_vmstate, m);
 	blob_clear(&m->blob);
+	forget(m->power_on);
+	for (rank = 0; rank < T3_MAX_RANKS; rank++)
+		forget(m->power_on_rank[rank]);
 	g_free(m);
 }
 
@@ -196,15 +286,12 @@ void t3_migration_free(T3Migration *m)
 static int device_pre_save(void *opaque)
 {
 	T3State *s = opaque;
-	GByteArray *bytes;
 
 	if (!s->core) {
 		error_report("t3: a removed device cannot be migrated: use device_del first");
 		return -EINVAL;
 	}
-	bytes = g_byte_array_new();
-	t3_dev_save(s->core, append, bytes);
-	blob_take(&s->blob, bytes);
+	blob_save(&s->blob, s->port.fabric->migration, s->core);
 	return 0;
 }
 
@@ -216,16 +303,29 @@ static int device_post_save(void *opaque)
 	return 0;
 }
 
+static int device_pre_load(void *opaque)
+{
+	T3State *s = opaque;
+
+	if (s->core)
+		learn_power_on(s->port.fabric->migration);
+	return 0;
+}
+
 static const char *load_core(T3State *s)
 {
 	const char *refused;
+	T3Migration *m;
 
 	if (!s->core)
 		return "the device has been removed";
 	if (s->held >= BIT(T3_MAX_VECTORS) || s->port.vectors >= BIT(T3_MAX_VECTORS))
 		return "interrupts of unknown vectors are pending";
-	refused = t3_dev_load(s->core, s->blob.data, s->blob.size);
-	return refused;
+	m = s->port.fabric->migration;
+	refused = fill(m, &s->blob, m->power_on_rank[s->port.rank]);
+	if (refused || !s->blob.size)
+		return refused;
+	return t3_dev_load(s->core, s->blob.data, s->blob.size);
 }
 
 static int device_post_load(void *opaque, int version)
@@ -245,13 +345,17 @@ static int device_post_load(void *opaque, int version)
 
 const VMStateDescription t3_pci_vmstate = {
 	.name = "t3",
-	.version_id = 1,
-	.minimum_version_id = 1,
+	.version_id = 2,
+	.minimum_version_id = 2,
 	.pre_save = device_pre_save,
 	.post_save = device_post_save,
+	.pre_load = device_pre_load,
 	.post_load = device_post_load,
 	.fields =
 		(const VMStateField[]){
+			/* BAR4. QEMU compares the size of BAR2. */
+			VMSTATE_UINT64_EQUAL(config.aperture_size, T3State,
+					     "t3: aperture-size differs"),
 			VMSTATE_PCI_DEVICE(parent_obj, T3State),
 			VMSTATE_STRUCT(parent_obj.exp.aer_log, T3State, 0, vmstate_pcie_aer_log,
 				       PCIEAERLog),

@@ -155,6 +155,7 @@ static void reset_hold(Object *obj, ResetType type)
 	trace_t3_reset(s->port.rank);
 	t3_pci_reset_capabilities(s);
 	t3_fabric_enter(fabric);
+	t3_fabric_touch(fabric);
 	t3_dev_reset(s->core);
 	t3_fabric_leave(fabric);
 	t3_fabric_deliver(fabric);

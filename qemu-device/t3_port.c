@@ -69,6 +69,11 @@ void t3_fabric_enter(T3Fabric *fabric)
 	fabric->alone = true;
 }
 
+void t3_fabric_touch(T3Fabric *fabric)
+{
+	fabric->touched = true;
+}
+
 void t3_fabric_leave(T3Fabric *fabric)
 {
 	if (fabric->depth == 1) {
@@ -151,6 +156,7 @@ T3Fabric *t3_port_enter(const T3FabricPort *port)
 		return NULL;
 	t3_fabric_enter(fabric);
 	if (port->fabric == fabric) {
+		t3_fabric_touch(fabric);
 		t3_events_begin_access(fabric);
 		return fabric;
 	}
@@ -269,6 +275,7 @@ static bool attach_error(const T3FabricPort *port, T3Fabric *fabric, enum t3_att
 /* Between enter and leave. */
 static void join(T3FabricPort *port, T3Fabric *fabric)
 {
+	t3_fabric_touch(fabric);
 	port->vectors = 0;
 	fabric->ports[port->rank] = port;
 	fabric->attached |= BIT(port->rank);
@@ -278,6 +285,7 @@ static void join(T3FabricPort *port, T3Fabric *fabric)
 
 static void part(T3FabricPort *port, T3Fabric *fabric)
 {
+	t3_fabric_touch(fabric);
 	fabric->attached &= ~BIT(port->rank);
 	fabric->ports[port->rank] = NULL;
 	qatomic_rcu_set(&port->fabric, NULL);

@@ -32,6 +32,7 @@ import vm_image  # pylint: disable=wrong-import-position
 import vm_process  # pylint: disable=wrong-import-position
 import vm_qmp  # pylint: disable=wrong-import-position
 import vm_saved  # pylint: disable=wrong-import-position
+import vm_span  # pylint: disable=wrong-import-position
 
 HELD = contextlib.ExitStack()  # to the end of all tests
 GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))
@@ -137,31 +138,49 @@ def options(folder, *arguments):
                            "--initramfs", str(folder / "initramfs.img"), *arguments, "--", "true"])[0]
 
 
+# What a kernel finds at its boot.
+OTHER_MACHINES = [
+    [], ["--ranks", "3"], ["--append", "t3_other"], ["--memory", "900M"], ["--cpus", "1"], ["--iommu"],
+    ["--device-opts", "memory-size=32M"], ["--device-opts", "keys=off,aperture-size=32M"],
+    ["--fabric", "f1:ranks=2"], ["--fabric", "f1:ranks=2,device.memory-size=32M"], ["--share", "/tmp"]]
+
+# What nobody sees before t3.ko is loaded.
+OTHER_KINDS = [
+    ["--name", "other", "--timeout", "5", "--no-driver"], ["--topology", "full"],
+    ["--fabric-opts", "timed=off"], ["--fabric-opts", "record=/tmp/r,workers=0"],
+    ["--fabric-opts", "inject=drop rank=0 peer=1 nth=1"], ["--fabric-opts", "iothread="],
+    ["--device-opts", "guest-inject=on,tracker-entries=16,direct-stores=off"]]
+
+
 def each_machine_has_its_state():
-    """What the guest may see is part of the machine, and the run's name is not."""
-    others = [[], ["--ranks", "3"], ["--append", "t3_other"], ["--memory", "900M"], ["--cpus", "1"],
-              ["--iommu"], ["--topology", "full"], ["--device-opts", "memory-size=32M"],
-              ["--fabric-opts", "timed=off"], ["--fabric", "f1:ranks=2"], ["--share", "/tmp"]]
+    """One for all kinds of devices, and one for all nodes of a cluster."""
     with build_folder() as (folder, _):
-        opts = [options(folder, *more) for more in others]
         parts = vm_saved.parts_of(folder / "initramfs.img", {})
-        places = {vm_saved.place_of(one, "tcg", parts) for one in opts}
-        check(len(places) == len(others), f"{len(places)} states of {len(others)} machines")
-        same = options(folder, "--name", "other", "--timeout", "5", "--no-driver")
-        check(vm_saved.place_of(same, "tcg", parts) in places, "the name is part of it")
-        same = options(folder, "--share", str(folder))
-        check(vm_saved.place_of(same, "tcg", parts) in places, "the shared folder is part of it")
+        place = lambda opts: vm_saved.place_of(opts, "tcg", parts)
+        places = {place(options(folder, *more)) for more in OTHER_MACHINES}
+        check(len(places) == len(OTHER_MACHINES),
+              f"{len(places)} states of {len(OTHER_MACHINES)} machines")
+        for more in OTHER_KINDS:
+            check(place(options(folder, *more)) == place(options(folder)), f"{more} has its own")
+        check(place(options(folder, "--share", str(folder))) in places, "the shared folder counts")
+        more = ["--fabric", "f1:ranks=2,topology=full,timed=on,device.tracker-ways=4"]
+        check(place(options(folder, *more)) in places, "the kind of a second fabric counts")
+        nodes = [options(folder) for _ in range(2)]
+        for node, opts in enumerate(nodes):
+            opts.node, opts.nodes, opts.own_fabrics = node, 2, False
+            opts.network = folder / f"net-{node}"
+            opts.span = vm_span.Span(folder, node, [4, 4], "00000000-0000-4000-8000-000000000001")
+        of_nodes = {place(opts) for opts in nodes}
+        check(len(of_nodes) == 1 and not of_nodes & places, f"{of_nodes} of {places}")
 
 
 def some_always_boot():
-    """Nobody here can judge arguments of the user's own. A record begins at power-on."""
+    """Nobody here can judge arguments of the user's own."""
     with build_folder() as (folder, env):
         check(vm_saved.is_allowed(options(folder), "tcg"), "the usual machine always boots")
         with mock.patch.dict(os.environ, T3_SAVED="off"):
             check(not vm_saved.is_allowed(options(folder), "tcg"), "T3_SAVED=off may use a state")
-        for more in (["--no-saved"], ["--qemu-arg=-nodefaults"], ["--fabric-opts", "record=/tmp/r"],
-                     ["--fabric-opts", "timed=on,inject=drop rank=0 peer=0 nth=1"],
-                     ["--fabric", "f1:ranks=2,record=/tmp/r"]):
+        for more in (["--no-saved"], ["--qemu-arg=-nodefaults"]):
             check(not vm_saved.is_allowed(options(folder, *more), "tcg"), f"{more} may use a state")
         check(not vm_saved.is_allowed(options(folder), "kvm"), "KVM may use a state")
         with tempfile.TemporaryDirectory() as name:
@@ -169,6 +188,67 @@ def some_always_boot():
             other.kernel = pathlib.Path(name)
             check(not vm_saved.is_allowed(other, "tcg"), "a kernel that is not told may use one")
         expect(run(VM, "run", "--", "true", env={**env, "T3_SAVED": "0"}), 126, "T3_SAVED", "off")
+
+
+def other_kinds_go_on():
+    """With their own properties, records and injected faults, which count from the driver's load."""
+    folder, env, _ = saved_once()
+    record = folder / "record"
+    out = vm(env, "--topology", "full", "--device-opts", f"{SMALL[-1]},guest-inject=on,tracker-entries=16",
+             "--fabric-opts", f"record={record},inject=fail-dma rank=0 nth=1", "--", "sh", "-c",
+             "t3 list; t3 info; t3 selftest", status=1)
+    check(facts(folder)["restored"] and len(states(folder)) == 1, "it booted", out)
+    check(" full " in out and " 16 entries" in out, "not its own properties", out)
+    check("18 passed, 1 failed" in out, "no DMA has failed", out)
+    expect(run(BUILD / "t3", "sim", "--replay", record), 0, "same")
+
+
+def a_refused_option_keeps_the_state():
+    """QEMU says what is wrong with it, and the state is good."""
+    folder, env, _ = saved_once()
+    result = run(VM, "run", *SMALL[:-1], f"{SMALL[-1]},nonsense=1", "--", "true", env=env)
+    expect(result, 125, "nonsense")
+    check(len(states(folder)) == 1, "the state was removed")
+    vm(env, "--", "true")
+    check(facts(folder)["restored"], "the next run booted")
+
+
+def nodes_go_on():
+    """All from one state, which the first of them makes; each with an address of its own."""
+    with build_folder() as (folder, env):
+        for _ in range(2):
+            status, out, err = run(VM, "cluster", *SMALL, "--nodes", "3", "--", "sh", "-c",
+                                   "cat /sys/class/net/eth0/address; t3 list; ping -c 1 -w 20 node0", env=env)
+            check(status == 0, f"status {status}", out + err)
+            for node in range(3):
+                check(f"node{node}: 52:54:00:74:33:{node:02x}\n" in out, "not its address", out)
+                check(f" {node} of 3 " in out, "not its rank", out)
+                check(facts(folder, f"cluster/node{node}")["restored"], f"node {node} booted")
+            check(len(states(folder)) == 1, "each made its own state")
+
+
+def one_makes_what_many_need():
+    """The others wait, and then they find it. Nobody waits for ever."""
+    with tempfile.TemporaryDirectory() as name, mock.patch.object(vm_saved, "SAVED", pathlib.Path(name)), \
+            mock.patch.object(vm_saved, "OTHER_SECONDS", 5), \
+            mock.patch.object(vm_saved, "is_usable", pathlib.Path.exists):
+        place, made = vm_saved.SAVED / "machine", []
+
+        def one(number):
+            with vm_saved.making(place):
+                if not place.exists():
+                    time.sleep(0.5)
+                    made.append(number)
+                    place.mkdir()
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(one, range(4)))
+        check(len(made) == 1, f"made by {made}")
+        place.rmdir()
+        with mock.patch.object(vm_saved, "OTHER_SECONDS", 0.2), vm_saved.making(place), \
+                vm_saved.making(place):
+            pass
+        check(list(vm_saved.SAVED.iterdir()) == [], "a lock is left")
 
 
 def two_may_go_on_at_once():
@@ -250,7 +330,7 @@ def damaged_states_are_seen():
         subprocess.run(["cp", "-r", "--sparse=always", states(folder)[0], copy], check=True)
         damage(copy / name)
         check(not is_loaded(folder, copy), f"{name}, {what}: it went on")
-        shutil.rmtree(copy)
+        check(not copy.exists(), f"{name}, {what}: it was not removed")
 
 
 def a_damaged_state_is_replaced():
@@ -274,6 +354,7 @@ def states_are_of_this_host():
             mock.patch.object(vm_saved, "host_facts", lambda: here):
         place = pathlib.Path(name)
         check(not vm_saved.is_usable(place), "there is none")
+        (place / "state").touch()
         for known, good in cases:
             (place / "facts.json").write_text(json.dumps(known))
             check(vm_saved.is_usable(place) is good, f"{known} is not {good}")
@@ -295,7 +376,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 def qemu_refuses_to_save():
     """What nobody has thought of: the run goes on and passes. It is not tried again."""
     with build_folder() as (folder, env):
-        more = [*SMALL, "--fabric-opts", f"record={folder}/record"]
+        more = [*SMALL, "--qemu-arg=-object", f"--qemu-arg=t3-fabric,id=x,record={folder}/record"]
         expect(run(sys.executable, "-c", ANY_MACHINE, VM, "run", *more, "--", "t3", "list", env=env), 0)
         why = (states(folder)[0] / "refused").read_text()
         check("record" in why, f"refused: {why}")
@@ -422,7 +503,8 @@ def another_image_needs_another_state():
 TESTS = [images_are_taken_apart, an_image_of_another_init_boots, another_image_needs_another_state,
          one_that_cannot_be_saved_goes_on, a_full_disk_saves_none, old_states_make_room,
          each_machine_has_its_state, some_always_boot, states_are_of_this_host,
-         later_runs_go_on, an_edit_needs_no_boot, status_and_trouble_are_told, two_may_go_on_at_once,
+         one_makes_what_many_need, later_runs_go_on, other_kinds_go_on, a_refused_option_keeps_the_state,
+         nodes_go_on, an_edit_needs_no_boot, status_and_trouble_are_told, two_may_go_on_at_once,
          the_first_of_two_states_is_kept, a_shell_goes_on, qemu_refuses_to_save,
          damaged_states_are_seen, a_damaged_state_is_replaced]
 

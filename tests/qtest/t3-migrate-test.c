@@ -9,9 +9,12 @@
 
 /* --------------------------------------------------------------- two machines */
 
-/* Devices as vm_start() makes them, except the fabric's ranks and more properties. */
-static struct t3_vm *vm_incoming(unsigned int count, unsigned int ranks, const char *properties,
-				 const char *options)
+/*
+ * Devices as vm_start() makes them, except the fabric's ranks and more properties. None of their
+ * registers has been read.
+ */
+static struct t3_vm *vm_unread(unsigned int count, unsigned int ranks, const char *properties,
+			       const char *options)
 {
 	GString *all = fabric_options(ranks);
 	struct t3_vm *vm;
@@ -21,7 +24,7 @@ static struct t3_vm *vm_incoming(unsigned int count, unsigned int ranks, const c
 		device_options(all, i);
 		g_string_append_printf(all, ",addr=%u%s ", i + 4, properties);
 	}
-	g_string_append_printf(all, "-incoming defer %s", options);
+	g_string_append(all, options);
 	vm = vm_start_raw(all->str);
 	g_string_free(all, true);
 	for (i = 0; i < count; i++) {
@@ -29,6 +32,22 @@ static struct t3_vm *vm_incoming(unsigned int count, unsigned int ranks, const c
 		dev_place(&vm->dev[i]);
 	}
 	return vm;
+}
+
+static void enable_all(struct t3_vm *vm)
+{
+	unsigned int i;
+
+	for (i = 0; i < vm->count; i++)
+		dev_enable(&vm->dev[i]);
+}
+
+static struct t3_vm *vm_incoming(unsigned int count, unsigned int ranks, const char *properties,
+				 const char *options)
+{
+	g_autofree char *all = g_strdup_printf("-incoming defer %s", options);
+
+	return vm_unread(count, ranks, properties, all);
 }
 
 /* The status at the end of an outgoing or incoming migration. */
@@ -234,14 +253,19 @@ static int64_t fabric_id(struct t3_vm *vm, const char *name)
 	return id;
 }
 
-/* A fabric keeps its id, and a later one does not get the same. */
+#define ON_G1 "-object t3-fabric,id=g1 -device t3,fabric=g1,addr=4,memory-size=4K "
+
+/* A fabric whose id the guest has read keeps it, and a later one does not get the same. */
 static void test_fabric_id(void)
 {
-	struct t3_vm *vm = vm_start_raw("-object t3-fabric,id=g0 -object t3-fabric,id=g1");
-	struct t3_vm *other = vm_start_raw("-object t3-fabric,id=g1 -incoming defer");
+	struct t3_vm *vm = vm_start_raw("-object t3-fabric,id=g0 " ON_G1);
+	struct t3_vm *other = vm_start_raw(ON_G1 "-incoming defer");
 	g_autofree char *path = stream_path("fabric-id"), *status = NULL;
 	int64_t id = fabric_id(vm, "g1");
 
+	vm_add_dev(vm, QPCI_DEVFN(4, 0));
+	dev_map(&vm->dev[0]);
+	g_assert_cmpint(reg_read64(&vm->dev[0], T3_REG_FABRIC_ID), ==, id);
 	g_assert_cmpint(id, !=, fabric_id(other, "g1"));
 	qtest_qmp_assert_success(vm->qts,
 				 "{ 'execute': 'object-del', 'arguments': { 'id': 'g0' } }");
@@ -254,6 +278,53 @@ static void test_fabric_id(void)
 					     "{ 'qom-type': 't3-fabric', 'id': 'g2' } }");
 	g_assert_cmpint(fabric_id(other, "g2"), !=, id);
 	vm_end(other);
+	vm_end(vm);
+}
+
+/* ------------------------------------------------------------------- power-on */
+
+/* A machine whose guest has not looked at the devices yet may go on with others. */
+static void test_power_on(void)
+{
+	struct t3_vm *vm = vm_unread(2, T3_TEST_DEVICES, "", "");
+	struct t3_vm *other = vm_incoming(2, 3, ",tracker-entries=16,guest-inject=on", "");
+	g_autofree char *path = stream_path("power-on"), *status = NULL;
+	struct t3_test_space space;
+
+	enable_all(vm);
+	save_to(vm, path);
+	status = load_from(other, path);
+	g_assert_cmpstr(status, ==, "completed");
+	unlink(path);
+	cont(other);
+	g_assert_cmpuint(reg_read(&other->dev[1], T3_REG_RANKS), ==, 3);
+	space = local_space(&other->dev[1], 3, 0, 16, 8, 1);
+	store64(&space, 0, 1);
+	store64(&space, 8, 2);
+	expect_delivered(&space, 0, 1);
+	vm_end(other);
+	vm_end(vm);
+}
+
+/* It begins the record of another one, whose own states cannot be saved. */
+static void test_power_on_recorded(void)
+{
+	g_autofree char *record = stream_path("record"), *path = stream_path("for-record");
+	g_autofree char *options =
+		g_strdup_printf("-object t3-fabric,id=g1,record=%s -device "
+				"t3,fabric=g1,addr=4,memory-size=4K -incoming defer",
+				record);
+	struct t3_vm *vm = vm_start_raw(ON_G1), *other = vm_start_raw(options);
+	g_autofree char *status = NULL;
+
+	save_to(vm, path);
+	status = load_from(other, path);
+	g_assert_cmpstr(status, ==, "completed");
+	unlink(path);
+	cont(other);
+	vm_end(other);
+	g_assert_true(g_file_test(record, G_FILE_TEST_IS_REGULAR));
+	unlink(record);
 	vm_end(vm);
 }
 
@@ -289,11 +360,46 @@ static void test_refused(void)
 	vm_end(vm);
 }
 
+static void read_register(struct t3_vm *vm)
+{
+	reg_read(&vm->dev[1], T3_REG_VERSION);
+}
+
+static void reset_function(struct t3_vm *vm)
+{
+	dev_flr(&vm->dev[1]);
+}
+
+static void inject_fault(struct t3_vm *vm)
+{
+	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'qom-set', 'arguments': { 'path': "
+					  "'/objects/f0', 'property': 'inject', 'value': "
+					  "'drop rank=0 peer=1 nth=1' } }");
+}
+
+/* The guest may know of the ranks, or there is a state that depends on them. */
 static void test_other_ranks(void)
 {
-	struct t3_vm *vm = vm_start(2, "");
+	void (*const touch[])(struct t3_vm *) = { read_register, reset_function, inject_fault };
+	unsigned int i;
 
-	expect_refused(vm, 2, "", "ranks differ");
+	for (i = 0; i < G_N_ELEMENTS(touch); i++) {
+		struct t3_vm *vm = vm_unread(2, T3_TEST_DEVICES, "", "");
+
+		enable_all(vm);
+		touch[i](vm);
+		expect_refused(vm, 2, "", "ranks differ");
+		vm_end(vm);
+	}
+}
+
+/* Firmware has placed the BARs. */
+static void test_other_aperture(void)
+{
+	struct t3_vm *vm = vm_unread(2, T3_TEST_DEVICES, "", "");
+
+	enable_all(vm);
+	expect_refused(vm, T3_TEST_DEVICES, ",aperture-size=16M", "aperture-size differs");
 	vm_end(vm);
 }
 
@@ -316,17 +422,19 @@ static void test_removed(void)
 
 /* ------------------------------------------------------------------- snapshots */
 
-static void job(struct t3_vm *vm, const char *id)
+/* Its error, or NULL. */
+static char *job_end(struct t3_vm *vm, const char *id)
 {
 	unsigned int tries = 10000;
+	char *error = NULL;
 
 	while (tries--) {
 		QDict *answer = qtest_qmp(vm->qts, "{ 'execute': 'query-jobs' }");
 		QDict *info = qobject_to(QDict, qlist_peek(qdict_get_qlist(answer, "return")));
 		bool concluded = g_str_equal(qdict_get_str(info, "status"), "concluded");
 
-		if (concluded && qdict_haskey(info, "error"))
-			g_error("%s: %s", id, qdict_get_str(info, "error"));
+		if (concluded)
+			error = g_strdup(qdict_get_try_str(info, "error"));
 		qobject_unref(answer);
 		if (concluded)
 			break;
@@ -334,27 +442,44 @@ static void job(struct t3_vm *vm, const char *id)
 	}
 	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'job-dismiss', 'arguments': { 'id': %s } }",
 				 id);
+	return error;
 }
 
-static void snapshot(struct t3_vm *vm, const char *command)
+static void job(struct t3_vm *vm, const char *id)
+{
+	g_autofree char *error = job_end(vm, id);
+
+	if (error)
+		g_error("%s: %s", id, error);
+}
+
+static void begin_snapshot(struct t3_vm *vm, const char *command)
 {
 	qtest_qmp_assert_success(vm->qts,
 				 "{ 'execute': %s, 'arguments': { 'job-id': %s, 'tag': 't', "
 				 "'vmstate': 'disk', 'devices': [ 'disk' ] } }",
 				 command, command);
+}
+
+static void snapshot(struct t3_vm *vm, const char *command)
+{
+	begin_snapshot(vm, command);
 	job(vm, command);
 }
 
-static void add_disk(struct t3_vm *vm, const char *path)
+static void add_disk(struct t3_vm *vm, const char *path, bool create)
 {
 	qtest_qmp_assert_success(vm->qts,
 				 "{ 'execute': 'blockdev-add', 'arguments': { 'driver': 'file', "
 				 "'node-name': 'file', 'filename': %s } }",
 				 path);
-	qtest_qmp_assert_success(
-		vm->qts, "{ 'execute': 'blockdev-create', 'arguments': { 'job-id': 'create', "
-			 "'options': { 'driver': 'qcow2', 'file': 'file', 'size': 1048576 } } }");
-	job(vm, "create");
+	if (create) {
+		qtest_qmp_assert_success(vm->qts,
+					 "{ 'execute': 'blockdev-create', 'arguments': { "
+					 "'job-id': 'create', 'options': { 'driver': 'qcow2', "
+					 "'file': 'file', 'size': 1048576 } } }");
+		job(vm, "create");
+	}
 	qtest_qmp_assert_success(vm->qts,
 				 "{ 'execute': 'blockdev-add', 'arguments': { 'driver': 'qcow2', "
 				 "'node-name': 'disk', 'file': 'file' } }");
@@ -369,7 +494,7 @@ static void test_snapshot(void)
 	uint64_t clock;
 
 	g_assert_true(g_file_set_contents(path, "", 0, NULL));
-	add_disk(vm, path);
+	add_disk(vm, path, true);
 	ring = ring_in_flight(vm);
 	snapshot(vm, "snapshot-save");
 	cont(vm);
@@ -386,14 +511,75 @@ static void test_snapshot(void)
 	unlink(path);
 }
 
+/* From a ring's middle back to the first step: as a machine that has just been made. */
+static void test_snapshot_power_on(void)
+{
+	struct t3_vm *vm = vm_unread(RING, T3_TEST_DEVICES, "", "");
+	struct t3_vm *fresh = vm_start(RING, "");
+	g_autofree char *path = stream_path("disk-0");
+	struct t3_test_ring ring;
+	unsigned int rank;
+
+	g_assert_true(g_file_set_contents(path, "", 0, NULL));
+	add_disk(vm, path, true);
+	snapshot(vm, "snapshot-save");
+	cont(vm);
+	enable_all(vm);
+	ring = ring_in_flight(vm);
+	cont(vm);
+	finish(&ring);
+	snapshot(vm, "snapshot-load");
+	cont(vm);
+	enable_all(vm);
+	expect_same(vm, fresh);
+	for (rank = 0; rank < RING; rank++)
+		g_assert_cmpuint(reg_read64(&vm->dev[rank], T3_REG_VCLOCK), ==,
+				 reg_read64(&fresh->dev[rank], T3_REG_VCLOCK));
+	ring = ring_in_flight(vm);
+	cont(vm);
+	finish(&ring);
+	vm_end(fresh);
+	vm_end(vm);
+	unlink(path);
+}
+
+/* A fabric that was made later has never been at power-on. */
+static void test_snapshot_later(void)
+{
+	g_autofree char *path = stream_path("disk-1"), *log = stream_path("later");
+	g_autofree char *options = g_strdup_printf("2>%s", log), *text = NULL, *error = NULL;
+	struct t3_vm *vm = vm_start_raw("-object t3-fabric,id=g1"), *other = vm_start_raw(options);
+
+	g_assert_true(g_file_set_contents(path, "", 0, NULL));
+	add_disk(vm, path, true);
+	snapshot(vm, "snapshot-save");
+	vm_end(vm);
+	add_disk(other, path, false);
+	qtest_qmp_assert_success(other->qts, "{ 'execute': 'object-add', 'arguments': "
+					     "{ 'qom-type': 't3-fabric', 'id': 'g1' } }");
+	begin_snapshot(other, "snapshot-load");
+	error = job_end(other, "snapshot-load");
+	g_assert_nonnull(error);
+	vm_end(other);
+	g_assert_true(g_file_get_contents(log, &text, NULL, NULL));
+	g_assert_nonnull(strstr(text, "when this device or fabric was not there"));
+	unlink(path);
+	unlink(log);
+}
+
 void add_migrate_tests(void)
 {
 	qtest_add_func("/t3/migrate/in-flight", test_in_flight);
 	qtest_add_func("/t3/migrate/interrupt", test_interrupt);
 	qtest_add_func("/t3/migrate/private", test_private);
 	qtest_add_func("/t3/migrate/fabric-id", test_fabric_id);
+	qtest_add_func("/t3/migrate/power-on", test_power_on);
+	qtest_add_func("/t3/migrate/power-on-recorded", test_power_on_recorded);
 	qtest_add_func("/t3/migrate/refused", test_refused);
 	qtest_add_func("/t3/migrate/other-ranks", test_other_ranks);
+	qtest_add_func("/t3/migrate/other-aperture", test_other_aperture);
 	qtest_add_func("/t3/migrate/removed", test_removed);
 	qtest_add_func("/t3/migrate/snapshot", test_snapshot);
+	qtest_add_func("/t3/migrate/snapshot-power-on", test_snapshot_power_on);
+	qtest_add_func("/t3/migrate/snapshot-later", test_snapshot_later);
 }

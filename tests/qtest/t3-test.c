@@ -113,13 +113,18 @@ void dev_place(struct t3_test_dev *dev)
 	dev->aperture = dev->memory + 0x40000000ull;
 }
 
-void dev_map(struct t3_test_dev *dev)
+void dev_enable(struct t3_test_dev *dev)
 {
 	dev_place(dev);
 	bar_write(dev, T3_BAR_REGS, dev->regs);
 	bar_write(dev, T3_BAR_MEMORY, dev->memory);
 	bar_write(dev, T3_BAR_APERTURE, dev->aperture);
 	qpci_config_writew(&dev->pci, PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+}
+
+void dev_map(struct t3_test_dev *dev)
+{
+	dev_enable(dev);
 	g_assert_cmphex(reg_read(dev, T3_REG_ID), ==, T3_ID_VALUE);
 }
 

@@ -83,6 +83,8 @@ void ecam_write(struct t3_vm *vm, int devfn, unsigned int offset, unsigned int s
 
 /* Only set where dev_map() puts the BARs, because another VM has mapped them. */
 void dev_place(struct t3_test_dev *dev);
+/* The function answers there. dev_map() also reads its ID. */
+void dev_enable(struct t3_test_dev *dev);
 void dev_map(struct t3_test_dev *dev);
 void dev_flr(struct t3_test_dev *dev);
 uint8_t dev_cap(struct t3_test_dev *dev, uint8_t id);

@@ -207,11 +207,9 @@ def progress(name, commands):
 
 
 def guest_batch(name, options, commands, seconds, env=None):
-    """Run shell commands in one VM. The VM's status, and what each command did. It boots: few others
-    have the same machine, and the boot is a small part of its time."""
+    """Run shell commands in one VM. The VM's status, and what each command did."""
     with progress(name, commands):
-        status, log = execute(name, [VM, "run", "--name", name, "--no-saved",
-                                     "--timeout", str(VM_SECONDS), *options,
+        status, log = execute(name, [VM, "run", "--name", name, "--timeout", str(VM_SECONDS), *options,
                                      "--", "guest-batch", str(seconds), *commands],
                               VM_SECONDS + 60, env)
     text = log.read_text(errors="replace")

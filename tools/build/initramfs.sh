@@ -4,10 +4,11 @@
 #                               initramfs.sh image|mpi BASE OUTPUT [PROGRAM...]
 #                               initramfs.sh tests IMAGE OUTPUT [PROGRAM...]
 # The base is what an edit of our sources does not change: busybox, the kernel's modules,
-# accounts, /init. An image is the base, and behind it, as the kernel unpacks one
+# accounts, /init, and libraries of the host. An image is the base, and behind it, as the kernel unpacks one
 # archive after the other, an archive of what is ours: t3.ko, the programs with their
 # libraries; mpi: and of Open MPI, with ssh, which is as large as all of that. tests: an image, and
-# behind it an archive of the tests' programs, and udev.
+# behind it an archive of the tests' programs, and udev. No archive repeats a file of those before it:
+# OUTPUT.sums has the sums of all of them.
 # Nothing is compressed: that would cost boot time, and QEMU loads it at once.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -183,11 +184,12 @@ add_udev() {
 	add_libraries "$root" "$udevadm"
 }
 
-libdw() {
+# host_library NAME: its path, or nothing. NAME is a regular expression.
+host_library() {
 	if [ -n "$CROSS" ]; then
-		find_library libdw.so.1
+		find_library "$1"
 	else
-		PATH=$PATH:/sbin ldconfig -p | sed -n 's/.*libdw\.so\.1 (libc6,x86-64) => //p'
+		PATH=$PATH:/sbin ldconfig -p | sed -n "s/.*\b$1 (libc6,x86-64) => //p" | head -n 1
 	fi
 }
 
@@ -195,11 +197,25 @@ libdw() {
 add_libdw() {
 	local root=$1 lib
 
-	lib=$(libdw)
+	lib=$(host_library libdw.so.1)
 	[ -n "$lib" ] || die "there is no libdw.so.1: install libdw-dev"
 	mkdir -p "$root/usr/lib"
 	cp -L "$lib" "$root/usr/lib/"
 	add_libraries "$root" "$lib"
+}
+
+# What our programs are likely to need, so that it need not come behind the base. Others come there.
+add_common_libraries() {
+	local root=$1 name lib
+
+	for name in libdrm.so.2 libpci.so.3 libncurses.so.6 libjansson.so.4 libcmocka.so.0 libgcc_s.so.1 \
+		libkmod.so.2 libblkid.so.1 libselinux.so.1; do
+		lib=$(host_library "$name" 2>/dev/null) || continue
+		[ -n "$lib" ] || continue
+		mkdir -p "$root${lib%/*}"
+		cp -L "$lib" "$root$lib"
+		add_libraries "$root" "$lib"
+	done
 }
 
 # The terminals of a guest's shell, for t3 top.
@@ -333,6 +349,7 @@ pack_base() {
 	add_modules "$root" $EXTRA_MODULES
 	index_modules "$root"
 	add_libdw "$root"
+	[ -n "$CROSS" ] || add_common_libraries "$root"
 	add_terminals "$root"
 	add_accounts "$root"
 	install -m 755 "$T3_ROOT/tools/build/guest-init" "$root/init"
@@ -343,16 +360,26 @@ pack_base() {
 	rm -rf "$modules"
 	mkdir -p "$modules"
 	cp -r "$root/usr/lib/modules" "$modules/"
-	archive "$root" >"$output.new"
-	mv "$output.new" "$output"
-	rm -rf "$root"
+	pack_behind "" "$output" "$root"
 }
 
-# pack_behind IMAGE OUTPUT ROOT: append the archive of ROOT, and remove ROOT.
+# sums_of ROOT: the sum and path of each file.
+sums_of() {
+	(cd "$1" && find . -type f -exec sha256sum {} + | LC_ALL=C sort)
+}
+
+# pack_behind IMAGE OUTPUT ROOT: append the archive of ROOT to the IMAGE, if there is one, and remove
+# ROOT.
 pack_behind() {
-	archive "$3" | cat "$1" - >"$2.new"
-	mv "$2.new" "$2"
-	rm -rf "$3"
+	local image=$1 output=$2 root=$3 sums=${1:+$1.sums}
+
+	sums=${sums:-/dev/null}
+	sums_of "$root" | LC_ALL=C comm -12 - "$sums" | cut -c67- | (cd "$root" && xargs -r -d '\n' rm)
+	sums_of "$root" | LC_ALL=C sort -mu - "$sums" >"$output.sums.new"
+	archive "$root" | cat ${image:+"$image"} - >"$output.new"
+	mv "$output.sums.new" "$output.sums"
+	mv "$output.new" "$output"
+	rm -rf "$root"
 }
 
 pack_image() {

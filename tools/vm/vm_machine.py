@@ -3,6 +3,7 @@
 
 import re
 
+import vm_span
 import vm_tsc
 from vm_base import read_text
 from vm_fabric import fabric_args, fabric_object
@@ -46,6 +47,7 @@ STUCK_FACTOR_SLOW = 4
 # unmapping an address takes effect at once.
 IOMMU_KERNEL_ARGS = ["intel_iommu=on", "iommu.strict=1"]
 
+NETWORK_SLOT = 0x1b
 ARM64_QEMU = "qemu-system-aarch64"
 
 
@@ -159,9 +161,21 @@ def kernel_arguments(opts, accel, arm64):
     args += tcg_args() if accel == "tcg" and not arm64 else []
     args += IOMMU_KERNEL_ARGS if opts.iommu else []
     args += stuck_args(accel, read_text(opts.kernel / "append"))
-    args += ["t3.keys=2"] if getattr(opts, "span", None) else []
+    args += ["t3.keys=2"] if vm_span.spans(opts) else []
     return args + [text for text in (read_text(opts.kernel / "append").strip(), opts.append)
                    if text]
+
+
+def network_args(opts):
+    """The card of one node of several. Each guest gives it an address of its own (guest-init), as all
+    nodes may go on from one saved machine. Its ROM would only boot from the network."""
+    socket = getattr(opts, "network", None)
+    if not socket:
+        return []
+    path = str(socket).replace(",", ",,")
+    return ["-netdev", "stream,id=net0,server=off,reconnect-ms=100,addr.type=unix,"
+            f"addr.path={path}",
+            "-device", f"virtio-net-pci,netdev=net0,mac=52:54:00:74:33:ff,romfile=,addr={NETWORK_SLOT:#x}"]
 
 
 def machine(opts, arm64):
@@ -182,5 +196,6 @@ def qemu_command(opts, rundir, accel, debugger="", answered=False):
         "-kernel", str(kernel), "-initrd", str(rundir / "initrd"),
         "-append", " ".join(kernel_arguments(opts, accel, arm64)),
         *serial_args(rundir, answered or bool(debugger), arm64), *(["-gdb", debugger] if debugger else []),
-        *iommu_args(opts), *folders_args(opts, rundir), *device_args(opts), *opts.qemu_arg,
+        *iommu_args(opts), *folders_args(opts, rundir), *device_args(opts), *network_args(opts),
+        *opts.qemu_arg,
     ]

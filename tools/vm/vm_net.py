@@ -2,8 +2,8 @@
 """The network between nodes: one Ethernet segment of theirs alone, without a right of root.
 
 Its switch is a QEMU without a machine: a hub with a Unix socket for each node, in the folder where
-the nodes meet. Node 0 starts it. A node's virtio NIC is connected to its socket, again and again
-until the switch is there.
+the nodes meet. Node 0 starts it. A node's virtio NIC (network_args of vm_machine) is connected to
+its socket, again and again until the switch is there.
 """
 
 import contextlib
@@ -15,7 +15,6 @@ from vm_process import dies_with_us, ended, start_qemu
 
 PREFIX = "10.61.0"
 PORT = 29500  # of MASTER_PORT, which is PyTorch's default
-SLOT = 0x1b
 END_SECONDS = 5
 
 
@@ -24,23 +23,15 @@ def address(node):
 
 
 def socket(folder, node):
-    return str(folder / f"net-{node}").replace(",", ",,")
-
-
-def nic_args(folder, node):
-    """The ROM would only boot from the network."""
-    return ["-netdev", f"stream,id=net0,server=off,reconnect-ms=100,addr.type=unix,"
-            f"addr.path={socket(folder, node)}",
-            "-device", f"virtio-net-pci,netdev=net0,mac=52:54:00:74:33:{node:02x},romfile=,"
-            f"addr={SLOT:#x}"]
+    return folder / f"net-{node}"
 
 
 def hub_args(folder, nodes):
     args = ["-machine", "none", "-nodefaults", "-no-user-config", "-display", "none",
             "-name", "t3-switch"]
     for node in range(nodes):
-        args += ["-netdev", f"stream,id=s{node},server=on,addr.type=unix,"
-                 f"addr.path={socket(folder, node)}",
+        path = str(socket(folder, node)).replace(",", ",,")
+        args += ["-netdev", f"stream,id=s{node},server=on,addr.type=unix,addr.path={path}",
                  "-netdev", f"hubport,id=h{node},hubid=0,netdev=s{node}"]
     return args
 

@@ -14,11 +14,10 @@ import vm_net
 import vm_run
 import vm_span
 from vm_base import EXIT_DIED, EXIT_TIMEOUT, VmError, read_text
-from vm_image import write_initrd
 from vm_lines import Lines
-from vm_machine import programs, qemu_command
+from vm_machine import programs
 from vm_meet import POLL_SECONDS, meeting, names
-from vm_process import answers, ended, running
+from vm_process import ended
 
 BOOTS, WAITS, RUNS, STAYS, ENDS = range(5)
 
@@ -118,16 +117,14 @@ class Node:
             output.drain()
 
 
-def run_vm(opts, argv, accel, place, rundir):
-    write_initrd(rundir / "initrd", opts.initramfs,
-                 {**vm_run.image_files(opts, argv), **vm_net.guest_files(opts)})
-    command = [*qemu_command(opts, rundir, accel, answered=True),
-               *vm_net.nic_args(place.folder, opts.node)]
+def run_vm(opts, argv, accel, place, rundir, facts):
+    files = {**vm_run.image_files(opts, argv), **vm_net.guest_files(opts)}
+    opts.network = vm_net.socket(place.folder, opts.node)
     with contextlib.ExitStack() as stack:
-        answer = stack.enter_context(answers(rundir))
         switch = None if opts.node else stack.enter_context(
             vm_net.switch(programs(opts)[0], place.folder, opts.nodes, rundir))
-        process = stack.enter_context(running(command, rundir, stdout=subprocess.PIPE))
+        process, answer = stack.enter_context(vm_run.started(
+            opts, accel, rundir, files, facts, answered=True, stdout=subprocess.PIPE))
         finished = Node(opts, place, rundir, answer).follow(process, switch)
     return vm_run.outcome(rundir, finished, opts.timeout, opts.strict, opts.known_trouble)
 
@@ -141,7 +138,7 @@ def run_node(opts, argv, accel):
             with vm_keep.run_directory(f"{opts.name}/node{opts.node}") as rundir, \
                     vm_run.told(rundir, argv, accel, opts) as facts:
                 facts.update(node=opts.node, nodes=opts.nodes)
-                facts["status"] = run_vm(opts, argv, accel, place, rundir)
+                facts["status"] = run_vm(opts, argv, accel, place, rundir, facts)
         except VmError as error:
             if not place.left.startswith("followed"):
                 place.left = f"left {error.status}"

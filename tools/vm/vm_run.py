@@ -15,7 +15,7 @@ import vm_trace
 from vm_base import EXIT_DIED, EXIT_TIMEOUT, VmError, read_text
 from vm_image import write_initrd
 from vm_machine import qemu_command
-from vm_process import control_lines, ends_within, running
+from vm_process import answers, control_lines, ends_within, running
 from vm_root import root_files
 from vm_saved import saved_parts, waiting
 
@@ -121,16 +121,19 @@ def image_files(opts, argv=None):
 
 
 @contextlib.contextmanager
-def started(opts, accel, rundir, files, facts, **how):
-    """QEMU's process, whose guest has the files. `how` is running()'s."""
+def started(opts, accel, rundir, files, facts, answered=False, **how):
+    """QEMU's process, whose guest has the files, and what answers the guest, if it is to be
+    `answered`. `how` is running()'s."""
     parts = None if how.get("may_crash") else saved_parts(opts, accel, files)
     if parts:
-        with waiting(opts, accel, rundir, parts, **how) as (process, facts["restored"]):
-            yield process
+        with waiting(opts, accel, rundir, parts, **how) as (process, answer, facts["restored"]):
+            yield process, answer
         return
     write_initrd(rundir / "initrd", opts.initramfs, files)
-    with running(qemu_command(opts, rundir, accel), rundir, **how) as process:
-        yield process
+    with contextlib.ExitStack() as stack:
+        answer = stack.enter_context(answers(rundir)) if answered else None
+        yield stack.enter_context(running(qemu_command(opts, rundir, accel, answered=answered),
+                                          rundir, **how)), answer
 
 
 def run_job(opts, argv, accel, name, stdout=None, probe=False):
@@ -138,7 +141,7 @@ def run_job(opts, argv, accel, name, stdout=None, probe=False):
     end = time.monotonic() + opts.timeout
     with vm_keep.run_directory(name) as rundir, told(rundir, argv, accel, opts, probe) as facts:
         with started(opts, accel, rundir, image_files(opts, argv), facts, stdout=stdout,
-                     may_crash=probe) as process:
+                     may_crash=probe) as (process, _):
             finished = ends_within(process, end - time.monotonic(),
                                    printed_to() if stdout is None else None)
             if not finished and not probe:
@@ -167,7 +170,7 @@ def run_shell(opts, accel):
     with vm_keep.run_directory(opts.name) as rundir, told(rundir, None, accel, opts) as facts:
         print("t3-vm: `exit` ends the VM", file=sys.stderr)
         with terminal_kept(), started(opts, accel, rundir, image_files(opts), facts, stdin=None,
-                                      new_session=False) as process:
+                                      new_session=False) as (process, _):
             process.wait()
         facts["status"] = outcome(rundir, True, None, False)
         return facts["status"]

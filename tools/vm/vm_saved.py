@@ -6,21 +6,29 @@ power-on, and t3.ko is not loaded. The guest's init waits there (await_rest of g
 image has besides its base comes after that: the module, libt3, the programs, the job. So an edit of
 these needs no new boot, and each run has its own driver and devices from their beginning.
 
+Of a device that nobody has touched the state has only its place on the bus and its sizes. So the
+machine that is saved has plain fabrics and devices, and others go on from it, too: on another
+topology, with other properties, with injected faults, or as a node of several.
+
 A state belongs to one QEMU, kernel, base and machine, whose hash is its name. A run that cannot go
 on from one boots.
 """
 
+import argparse
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import pathlib
 import re
 import shutil
+import subprocess
 import time
 
 import vm_tsc
 from vm_base import BUILD, read_text
+from vm_fabric import parse_fabric
 from vm_image import archives, cpio
 from vm_machine import is_arm64, programs, qemu_command
 from vm_process import answers, control_lines, ended, running
@@ -32,6 +40,7 @@ FREE_BYTES = 4 << 30  # left on the disk, or none is saved
 SAVE_SECONDS, LOAD_SECONDS = 20, 60
 PART_SECONDS = 3600  # far more than it takes to write one
 READY_SECONDS = 900  # of a boot that nobody gave a limit
+OTHER_SECONDS = 60  # for another launcher that boots the same machine
 TSC_DIFFERS = 1e-3  # more than its measurement is wrong by
 HOST_BOOT = pathlib.Path("/proc/sys/kernel/random/boot_id")
 
@@ -49,11 +58,26 @@ def reseeds(opts):
 
 
 def is_allowed(opts, accel):
-    """Not with arguments of the user's own, whose state outside QEMU nobody here knows. A record
-    begins at power-on, and injected faults count from there."""
-    fabric = " ".join([opts.fabric_opts, *(key for fabric in opts.fabric for key in fabric.own)])
+    """Not with arguments of the user's own, whose state outside QEMU nobody here knows."""
     return (opts.saved and accel == "tcg" and not is_arm64(opts) and not opts.qemu_arg
-            and not re.search(r"\b(record|inject)\b", fabric) and reseeds(opts))
+            and reseeds(opts))
+
+
+def sizes(properties):
+    """Those of a device's properties that its BARs depend on: [(key, value)]."""
+    return [(key, value) for key, value in properties if key in ("memory-size", "aperture-size")]
+
+
+def plain(opts, rundir):
+    """The machine that is saved for this one."""
+    given = [tuple(item.split("=", 1)) for item in opts.device_opts.split(",") if "=" in item]
+    return argparse.Namespace(**{
+        **vars(opts), "topology": "ring", "fabric_opts": "", "span": None,
+        "device_opts": ",".join(map("=".join, sizes(given))),
+        "fabric": [parse_fabric(f"{fabric.name}:ranks={fabric.ranks}" + "".join(
+            f",device.{key}={value}" for key, value in sizes(fabric.device.items())))
+                   for fabric in opts.fabric],
+        "network": getattr(opts, "network", None) and rundir / "network"})
 
 
 class Parts:
@@ -91,9 +115,13 @@ def of_this_run(text):
     return re.sub(r"\btsc_early_khz=\d+", "", text)
 
 
+def plain_args(opts, accel, rundir):
+    return machine_args(plain(opts, rundir), accel, rundir)
+
+
 def place_of(opts, accel, parts):
     """The folder of this machine's state."""
-    command = machine_args(opts, accel, pathlib.Path("run"))
+    command = plain_args(opts, accel, pathlib.Path("run"))
     facts = [*map(of_this_run, command), *map(identity, programs(opts)),
              hashlib.sha256(parts.base).hexdigest()]
     return SAVED / hashlib.sha256("\0".join(facts).encode()).hexdigest()[:16]
@@ -108,7 +136,7 @@ def host_facts():
 def is_usable(place):
     try:
         then, now = json.loads((place / FACTS).read_text()), host_facts()
-        return (then["host-boot"] == now["host-boot"]
+        return ((place / STATE).exists() and then["host-boot"] == now["host-boot"]
                 and abs((then["khz"] or 0) - (now["khz"] or 0)) <= TSC_DIFFERS * (now["khz"] or 0))
     except (OSError, ValueError, KeyError, TypeError):
         return False
@@ -152,6 +180,24 @@ def new_state(place):
         discard(part)
 
 
+@contextlib.contextmanager
+def making(place):
+    """Alone, if others of the same machine are about to begin, such as the nodes of a cluster. When
+    they have waited the state is there, or they make it, too."""
+    SAVED.mkdir(parents=True, exist_ok=True)
+    path, end = SAVED / f".{place.name}.lock", time.monotonic() + OTHER_SECONDS
+    with open(path, "a", encoding="utf-8") as lock:
+        while not is_usable(place) and time.monotonic() < end:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(0.05)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
 def transfer(control, command, path, limit):
     """`command`: migrate, or migrate-incoming. Only pages that are not 0 are in the file."""
     control.command("migrate-set-capabilities",
@@ -191,19 +237,32 @@ def says_ready(process, rundir, limit):
 
 
 def boot(stack, command, rundir, place, how, limit):
-    """Its process. The guest does not wait if it has died, or needs too long."""
+    """Its process. The guest does not wait if it has died, or needs too long. With a place it is
+    saved there."""
     control = stack.enter_context(qmp())
     process = stack.enter_context(running([*command, *control.args], rundir, pass_fds=[control.fd],
                                           **how))
     with contextlib.suppress(QmpError):
         control.begin()
-        if says_ready(process, rundir, limit):
+        if says_ready(process, rundir, limit) and place:
             save(control, rundir, place)
     return process
 
 
+def make(command, rundir, place, limit):
+    """Boots and saves a machine that this run only goes on from."""
+    if shutil.disk_usage(rundir).free < FREE_BYTES:
+        return
+    with contextlib.ExitStack() as stack:
+        boot(stack, command, rundir, place, {"stdout": subprocess.DEVNULL}, limit)
+    for name in (CONSOLE, "control"):
+        (rundir / name).unlink(missing_ok=True)
+
+
 def go_on(stack, command, rundir, place, how):
-    """Its process, or None: the state is of no use."""
+    """Its process, or None: QEMU takes the state for none of this machine. Then it is removed,
+    unless QEMU has already refused the command."""
+    begun = False
     with contextlib.ExitStack() as own:
         try:
             os.utime(place)
@@ -212,34 +271,51 @@ def go_on(stack, command, rundir, place, how):
             process = own.enter_context(running([*command, *control.args, "-incoming", "defer"],
                                                 rundir, pass_fds=[control.fd], **how))
             control.begin()
+            begun = True
             transfer(control, "migrate-incoming", place / STATE, LOAD_SECONDS)
             control.command("cont")
         except (QmpError, OSError):
             (rundir / CONSOLE).unlink(missing_ok=True)
+            if begun or not (place / CONSOLE).exists():
+                discard(place)
             return None
         stack.push(own.pop_all())
         return process
 
 
+def begin(stack, opts, accel, rundir, place, how):
+    """A process whose guest waits, and whether it went on from a state. If one is of no use, there is
+    a new one then."""
+    limit = getattr(opts, "timeout", READY_SECONDS)
+    command, saved = machine_args(opts, accel, rundir), plain_args(opts, accel, rundir)
+    for _ in range(2):
+        with making(place):
+            if not is_usable(place):
+                discard(place)
+                if command == saved:
+                    return boot(stack, command, rundir, place, how, limit), False
+                make(saved, rundir, place, limit)
+        process = go_on(stack, command, rundir, place, how) if is_usable(place) else None
+        if process:
+            return process, True
+        if is_usable(place):  # QEMU refuses the command
+            break
+    return boot(stack, command, rundir, None, how, limit), False
+
+
 @contextlib.contextmanager
 def waiting(opts, accel, rundir, parts, **how):
-    """(process, restored), where the guest has just been given the rest of its image. `how` is
-    running()'s."""
-    limit = getattr(opts, "timeout", READY_SECONDS)
+    """(process, answer, restored), where the guest has just been given the rest of its image. `answer`
+    is that of answers(), and `how` is running()'s."""
     place = place_of(opts, accel, parts)
-    command = machine_args(opts, accel, rundir)
     (rundir / "initrd").write_bytes(parts.base)
     (rundir / "guest/rest").write_bytes(parts.rest)
     with contextlib.ExitStack() as stack:
         stack.callback((rundir / "guest/rest").unlink, missing_ok=True)
         answer = stack.enter_context(answers(rundir))
-        process = go_on(stack, command, rundir, place, how) if is_usable(place) else None
-        restored = process is not None
-        if not restored:
-            discard(place)
-            process = boot(stack, command, rundir, place, how, limit)
+        process, restored = begin(stack, opts, accel, rundir, place, how)
         answer(round(time.time()))
-        yield process, restored
+        yield process, answer, restored
 
 
 def saved_parts(opts, accel, files):

@@ -22,7 +22,7 @@ def facts(opts):
 
 
 def spans(opts):
-    return opts.nodes > 1 and not opts.no_devices and not opts.own_fabrics
+    return getattr(opts, "nodes", 1) > 1 and not opts.no_devices and not opts.own_fabrics
 
 
 def check_span(opts):
