@@ -326,15 +326,31 @@ ACCELERATED := launcher patching loop newest $(filter-out package,$(BOOTING))
 SUITES := $(if $(CROSSED),unit conformance guest guest-iommu e2e,$(if $(SELECTED),$(BOOTING),$(if \
 	$(filter kvm,$(T3_ACCEL)),$(ACCELERATED))))
 
+# What a suite runs besides the build and the guest's images.
+NEEDS_lint := checkpatch
+NEEDS_python := python
+NEEDS_qtest := qtest-build
+NEEDS_conformance-qtest := qtest-build
+NEEDS_conformance-native := $(NATIVE)
+NEEDS_unit := $(UNIT)
+NEEDS_unit-uncounted := $(filter-out $(COVERED:$B/cov/bin/%=$B/%),$(UNIT))
+NEEDS_unit-sanitized := $(UNIT_SAN)
+NEEDS_unit-threads := $(UNIT_THREADS)
+NEEDS_spec := $(SPEC)
+NEEDS_coverage := $(COVERED)
+NEEDS_fuzz := fuzz-build
+NEEDS := $(foreach suite,lint python qtest conformance-native unit-uncounted unit-sanitized unit-threads \
+	spec coverage fuzz,$(NEEDS_$(suite)))
+
 #: make check   lint, unit and spec tests and their coverage, a short fuzz run, qtest,
 #:              conformance, guest, hot-plug, migration and end-to-end runs
 #:                KERNEL=7.3          what boots a VM, with that kernel: see make kernels
 #:                ACCEL=kvm           what boots a VM, run by KVM; ACCEL=tcg (the default)
 #:                                    translates. For each goal that boots a VM; auto is kvm
 #:                                    where it works
-check: build tests-image $(if $(CROSSED),$(UNIT),$K/mpi.img $(TRACED)) $(if $(SUITES),,python checkpatch qtest-build \
-		$(filter-out $(COVERED:$B/cov/bin/%=$B/%),$(UNIT)) $(UNIT_SAN) $(UNIT_THREADS) \
-		$(NATIVE) $(SPEC) $(COVERED) fuzz-build)
+#:                SUITES='unit-sanitized tool'  only these; check.py --help names them all
+check: build tests-image $(if $(CROSSED),$(UNIT),$K/mpi.img $(TRACED)) \
+		$(if $(SUITES),$(foreach suite,$(SUITES),$(NEEDS_$(suite))),$(NEEDS))
 	@$(RUN) $(STAGE)check.py $(SUITES)
 
 #:                QEMU=10.2           the device in another QEMU, for each goal that needs one

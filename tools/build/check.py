@@ -5,7 +5,7 @@
 usage: check.py [-j N] [SUITE...]      (default: all of SUITES at the end)
 
 A suite may be guest:PROGRAM: that one of the guest suite, in a VM of its own. N suites run at the
-same time (default: one for each processor, at most 4); some run alone, after all others.
+same time (default: one more than processors, at most 5); some run alone, after all others.
 
 Prints a line per program as it ends, then what failed or was skipped with the
 log that tells why, and last exactly one line: "N passed, N failed[, N skipped]".
@@ -1198,10 +1198,13 @@ def run_suites(wanted, jobs):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(usage="check.py [-j N] [SUITE...]", allow_abbrev=False)
+    parser = argparse.ArgumentParser(usage="check.py [-j N] [SUITE...]", allow_abbrev=False,
+                                     description=__doc__.split("\n", maxsplit=1)[0])
     # One more than processors: a suite waits now and then, such as for a VM's clock.
-    parser.add_argument("-j", dest="jobs", type=int, default=min(os.cpu_count() or 1, 4) + 1)
-    parser.add_argument("suite", nargs="*")
+    parser.add_argument("-j", dest="jobs", type=int, default=min(os.cpu_count() or 1, 4) + 1,
+                        help="suites at a time, 1 to 64 (default: %(default)s)")
+    parser.add_argument("suite", nargs="*", help=f"{' '.join(SUITES)} (default: these); or "
+                        f"guest:PROGRAM of tests/guest; or {' '.join(MORE_SUITES)}")
     given = parser.parse_args()
     if not 1 <= given.jobs <= 64:
         parser.error(f"-j {given.jobs} is out of range: allowed are 1 to 64")
