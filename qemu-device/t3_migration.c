@@ -125,7 +125,7 @@ static void learn_power_on(T3Migration *m)
 static const char *fill(T3Migration *m, T3Blob *blob, const GByteArray *power_on)
 {
 	m->bytes |= blob->size > 0;
-	if (blob->size || !m->ran)
+	if (blob->size || (!m->ran && !m->bytes))
 		return NULL;
 	if (T3_FABRIC(m->fabric)->nodes)
 		return "a fabric with nodes is not loaded when it has run";

@@ -108,7 +108,7 @@ static void run(struct coll *coll, const struct coll_job *job)
 /* Chunks are multiples of 8 bytes, so that each may be bound. */
 static void run_all(bool full)
 {
-	static const uint64_t counts[] = { 8 * RANKS, 2 * RANKS * 5003 };
+	static const uint64_t counts[] = { 8 * RANKS, 2 * RANKS * 1031 };
 	struct coll_job job = { .ranks = RANKS, .full = full, .seed = 3 };
 	struct coll coll;
 	uint32_t c, i;

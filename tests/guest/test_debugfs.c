@@ -227,7 +227,7 @@ struct user {
 
 static void user_open(struct user *u, uint32_t priority)
 {
-	nap_ms(50); /* queues of the test before leave */
+	debugfs_await_no_queue(0);
 	u->fd = open_rank(0);
 	operand_open(&u->operand, u->fd, PAGE, 1);
 	u->sync = sync_create(u->fd);

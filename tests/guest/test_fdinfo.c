@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* fdinfo: the client, its memory to the byte, and its engines' busy time. */
+#include "debugfs.h"
 #include "fdinfo.h"
 #include "memory.h"
 #include "module.h"
@@ -164,7 +165,7 @@ static void test_engines(void **state)
 	int64_t start;
 
 	(void)state;
-	nap_ms(50); /* queues of the test before leave */
+	debugfs_await_no_queue(0);
 	operand_open(&operand, fd, PAGE, 1);
 	sync = sync_create(fd);
 	command = command_fill(operand.handle, 0, 64, 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Jobs that run long, fail or never end, and objects that are closed under them. */
 #include "child.h"
+#include "debugfs.h"
 #include "memory.h"
 #include "module.h"
 #include "queue.h"
@@ -31,8 +32,7 @@ static void user_open(struct user *u, uint32_t rank)
 {
 	uint32_t i;
 
-	/* Queues of the test before are freed with their last job. */
-	nap_ms(50);
+	debugfs_await_no_queue(rank);
 	u->fd = open_rank(rank);
 	CHECK_EQ(queue_create(u->fd, 0, &u->queue), 0);
 	for (i = 0; i < ROWS(u->syncs); i++)

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "debugfs.h"
 #include "module.h"
 #include "queue.h"
 #include "raw.h"
@@ -31,7 +32,7 @@ static void user_open(struct user *u, uint32_t rank)
 {
 	uint32_t i;
 
-	nap_ms(50); /* queues of the test before leave with their last job */
+	debugfs_await_no_queue(rank);
 	coredump_discard();
 	u->fd = open_rank(rank);
 	for (i = 0; i < QUEUES; i++) {

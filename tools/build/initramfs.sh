@@ -186,10 +186,13 @@ add_udev() {
 
 # host_library NAME: its path, or nothing. NAME is a regular expression.
 host_library() {
+	local found
+
 	if [ -n "$CROSS" ]; then
 		find_library "$1"
 	else
-		PATH=$PATH:/sbin ldconfig -p | sed -n "s/.*\b$1 (libc6,x86-64) => //p" | head -n 1
+		found=$(PATH=$PATH:/sbin ldconfig -p | sed -n "s/.*\b$1 (libc6,x86-64) => //p")
+		echo "${found%%$'\n'*}"
 	fi
 }
 
@@ -210,7 +213,7 @@ add_common_libraries() {
 
 	for name in libdrm.so.2 libpci.so.3 libncurses.so.6 libjansson.so.4 libcmocka.so.0 libgcc_s.so.1 \
 		libkmod.so.2 libblkid.so.1 libselinux.so.1; do
-		lib=$(host_library "$name" 2>/dev/null) || continue
+		lib=$(host_library "$name")
 		[ -n "$lib" ] || continue
 		mkdir -p "$root${lib%/*}"
 		cp -L "$lib" "$root$lib"

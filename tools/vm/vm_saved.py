@@ -28,7 +28,7 @@ import time
 
 import vm_tsc
 from vm_base import BUILD, read_text
-from vm_fabric import parse_fabric
+from vm_fabric import Fabric
 from vm_image import archives, cpio
 from vm_machine import is_arm64, programs, qemu_command
 from vm_process import answers, control_lines, ended, running
@@ -43,6 +43,10 @@ READY_SECONDS = 900  # of a boot that nobody gave a limit
 OTHER_SECONDS = 60  # for another launcher that boots the same machine
 TSC_DIFFERS = 1e-3  # more than its measurement is wrong by
 HOST_BOOT = pathlib.Path("/proc/sys/kernel/random/boot_id")
+
+# Properties of a device that its place on the bus does not show.
+HIDDEN = ("direct-stores", "guest-inject", "keys", "reset-generations", "tracker-entries",
+          "tracker-ways")
 
 AWAITED = b"rest"  # a folder that bases have whose init can wait
 STATE, CONSOLE, FACTS, REFUSED = "state", "console.log", "facts.json", "refused"
@@ -63,20 +67,15 @@ def is_allowed(opts, accel):
             and reseeds(opts))
 
 
-def sizes(properties):
-    """Those of a device's properties that its BARs depend on: [(key, value)]."""
-    return [(key, value) for key, value in properties if key in ("memory-size", "aperture-size")]
-
-
 def plain(opts, rundir):
     """The machine that is saved for this one."""
-    given = [tuple(item.split("=", 1)) for item in opts.device_opts.split(",") if "=" in item]
+    items = [item for item in opts.device_opts.split(",") if item.split("=")[0] not in HIDDEN]
+    fabrics = [Fabric(fabric.name, fabric.ranks, {},
+                      {key: value for key, value in fabric.device.items() if key not in HIDDEN})
+               for fabric in opts.fabric]
     return argparse.Namespace(**{
         **vars(opts), "topology": "ring", "fabric_opts": "", "span": None,
-        "device_opts": ",".join(map("=".join, sizes(given))),
-        "fabric": [parse_fabric(f"{fabric.name}:ranks={fabric.ranks}" + "".join(
-            f",device.{key}={value}" for key, value in sizes(fabric.device.items())))
-                   for fabric in opts.fabric],
+        "device_opts": ",".join(items), "fabric": fabrics,
         "network": getattr(opts, "network", None) and rundir / "network"})
 
 
@@ -181,11 +180,11 @@ def new_state(place):
 
 
 @contextlib.contextmanager
-def making(place):
+def making(place, limit):
     """Alone, if others of the same machine are about to begin, such as the nodes of a cluster. When
     they have waited the state is there, or they make it, too."""
     SAVED.mkdir(parents=True, exist_ok=True)
-    path, end = SAVED / f".{place.name}.lock", time.monotonic() + OTHER_SECONDS
+    path, end = SAVED / f".{place.name}.lock", time.monotonic() + min(OTHER_SECONDS, limit)
     with open(path, "a", encoding="utf-8") as lock:
         while not is_usable(place) and time.monotonic() < end:
             with contextlib.suppress(BlockingIOError):
@@ -239,13 +238,13 @@ def says_ready(process, rundir, limit):
 def boot(stack, command, rundir, place, how, limit):
     """Its process. The guest does not wait if it has died, or needs too long. With a place it is
     saved there."""
-    control = stack.enter_context(qmp())
-    process = stack.enter_context(running([*command, *control.args], rundir, pass_fds=[control.fd],
-                                          **how))
-    with contextlib.suppress(QmpError):
-        control.begin()
-        if says_ready(process, rundir, limit) and place:
-            save(control, rundir, place)
+    with qmp() as control:
+        process = stack.enter_context(running([*command, *control.args], rundir,
+                                              pass_fds=[control.fd], **how))
+        with contextlib.suppress(QmpError):
+            control.begin()
+            if says_ready(process, rundir, limit) and place:
+                save(control, rundir, place)
     return process
 
 
@@ -263,11 +262,10 @@ def go_on(stack, command, rundir, place, how):
     """Its process, or None: QEMU takes the state for none of this machine. Then it is removed,
     unless QEMU has already refused the command."""
     begun = False
-    with contextlib.ExitStack() as own:
+    with qmp() as control, contextlib.ExitStack() as own:
         try:
             os.utime(place)
             shutil.copy(place / CONSOLE, rundir / CONSOLE)
-            control = own.enter_context(qmp())
             process = own.enter_context(running([*command, *control.args, "-incoming", "defer"],
                                                 rundir, pass_fds=[control.fd], **how))
             control.begin()
@@ -289,7 +287,7 @@ def begin(stack, opts, accel, rundir, place, how):
     limit = getattr(opts, "timeout", READY_SECONDS)
     command, saved = machine_args(opts, accel, rundir), plain_args(opts, accel, rundir)
     for _ in range(2):
-        with making(place):
+        with making(place, limit):
             if not is_usable(place):
                 discard(place)
                 if command == saved:

@@ -6,6 +6,7 @@
 #include "module.h"
 
 #define TEXT_MAX (1 << 20)
+#define QUEUE_MS 20000
 
 void debugfs_path(uint32_t rank, const char *name, char *path, size_t size)
 {
@@ -125,4 +126,13 @@ int debugfs_write(uint32_t rank, const char *name, const char *text)
 	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
 	close(fd);
 	return ret;
+}
+
+void debugfs_await_no_queue(uint32_t rank)
+{
+	int64_t deadline = after_ms(QUEUE_MS);
+
+	while (debugfs_count(debugfs_read(rank, "queues"), "queue=*") && now_ns() < deadline)
+		nap_ms(2);
+	CHECK(!debugfs_count(debugfs_read(rank, "queues"), "queue=*"));
 }

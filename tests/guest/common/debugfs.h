@@ -16,6 +16,8 @@ unsigned int debugfs_count(const char *text, const char *pattern);
 void debugfs_expect(const char *text, const char *pattern);
 /* The number of a key that occurs once in the file. */
 uint64_t debugfs_number(uint32_t rank, const char *name, const char *key);
+/* Queues of the test before leave with their last job. Then a new one has their numbers. */
+void debugfs_await_no_queue(uint32_t rank);
 /* 0 or a negative errno */
 int debugfs_write(uint32_t rank, const char *name, const char *text);
 
