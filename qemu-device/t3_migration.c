@@ -104,13 +104,16 @@ static const VMStateDescription blob_vmstate = {
 
 /* ----------------------------------------------------------------- power-on */
 
-/* Before the guest's first step: when the machine starts, or is about to be loaded. */
+/*
+ * Before the guest's first step: when the machine starts, or is about to be loaded. A fabric with
+ * nodes never goes back to it.
+ */
 static void learn_power_on(T3Migration *m)
 {
 	const T3Fabric *fabric = T3_FABRIC(m->fabric);
 	uint32_t rank;
 
-	if (m->ran || m->power_on)
+	if (m->ran || m->power_on || fabric->nodes)
 		return;
 	m->power_on = bytes_of(m, NULL);
 	for (rank = 0; rank < T3_MAX_RANKS; rank++)
