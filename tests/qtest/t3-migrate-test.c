@@ -283,26 +283,35 @@ static void test_fabric_id(void)
 
 /* ------------------------------------------------------------------- power-on */
 
-/* A machine whose guest has not looked at the devices yet may go on with others. */
-static void test_power_on(void)
+static void move_to(struct t3_vm *vm, struct t3_vm *other)
 {
-	struct t3_vm *vm = vm_unread(2, T3_TEST_DEVICES, "", "");
-	struct t3_vm *other = vm_incoming(2, 3, ",tracker-entries=16,guest-inject=on", "");
-	g_autofree char *path = stream_path("power-on"), *status = NULL;
-	struct t3_test_space space;
+	g_autofree char *path = stream_path("move"), *status = NULL;
 
-	enable_all(vm);
 	save_to(vm, path);
 	status = load_from(other, path);
 	g_assert_cmpstr(status, ==, "completed");
 	unlink(path);
 	cont(other);
+}
+
+/* A machine whose guest has not looked at the devices yet may go on with others, and again. */
+static void test_power_on(void)
+{
+	struct t3_vm *vm = vm_unread(2, T3_TEST_DEVICES, "", "");
+	struct t3_vm *between = vm_incoming(2, 2, ",tracker-ways=1", "");
+	struct t3_vm *other = vm_incoming(2, 3, ",tracker-entries=16,guest-inject=on", "");
+	struct t3_test_space space;
+
+	enable_all(vm);
+	move_to(vm, between);
+	move_to(between, other);
 	g_assert_cmpuint(reg_read(&other->dev[1], T3_REG_RANKS), ==, 3);
 	space = local_space(&other->dev[1], 3, 0, 16, 8, 1);
 	store64(&space, 0, 1);
 	store64(&space, 8, 2);
 	expect_delivered(&space, 0, 1);
 	vm_end(other);
+	vm_end(between);
 	vm_end(vm);
 }
 
