@@ -1128,7 +1128,8 @@ GUEST = [
     ("dump of no device", "t3 dump", ends(1, "no T3 device has left a dump")),
     ("dump of devices", SLEEPER + "cd /sys/kernel/debug/accel; for i in 1 3; do echo function "
      ">0000:0$i:00.0/reset; done; for i in $(seq 100); do "  # a worker hands them over
-     "[ $(ls /sys/class/devcoredump | grep -c devcd) = 2 ] && break; sleep 0.05; done; t3 dump && echo @ && t3 dump --all --json --free; t3 dump" + ENDED,
+     "[ $(ls /sys/class/devcoredump | grep -c devcd) = 2 ] && break; sleep 0.05; done; "
+     "t3 dump && echo @ && t3 dump --all --json --free; t3 dump" + ENDED,
      check_dump_of_device),
     ("reset", SLEEPER + "t3 reset --all 2>&1 | sed 's/^/refused: /'; t3 reset --all --yes; wait; "
      "grep -o FAIL /tmp/out; t3 reset --all; t3 gemm-rs --shape 64x64x64", check_reset),

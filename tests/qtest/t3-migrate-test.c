@@ -403,12 +403,13 @@ static void test_other_ranks(void)
 }
 
 /* Firmware has placed the BARs. */
-static void test_other_aperture(void)
+static void test_other_sizes(void)
 {
 	struct t3_vm *vm = vm_unread(2, T3_TEST_DEVICES, "", "");
 
 	enable_all(vm);
 	expect_refused(vm, T3_TEST_DEVICES, ",aperture-size=16M", "aperture-size differs");
+	expect_refused(vm, T3_TEST_DEVICES, ",memory-size=32M", "ize mismatch");
 	vm_end(vm);
 }
 
@@ -586,7 +587,7 @@ void add_migrate_tests(void)
 	qtest_add_func("/t3/migrate/power-on-recorded", test_power_on_recorded);
 	qtest_add_func("/t3/migrate/refused", test_refused);
 	qtest_add_func("/t3/migrate/other-ranks", test_other_ranks);
-	qtest_add_func("/t3/migrate/other-aperture", test_other_aperture);
+	qtest_add_func("/t3/migrate/other-sizes", test_other_sizes);
 	qtest_add_func("/t3/migrate/removed", test_removed);
 	qtest_add_func("/t3/migrate/snapshot", test_snapshot);
 	qtest_add_func("/t3/migrate/snapshot-power-on", test_snapshot_power_on);

@@ -4,11 +4,11 @@
 #                               initramfs.sh image|mpi BASE OUTPUT [PROGRAM...]
 #                               initramfs.sh tests IMAGE OUTPUT [PROGRAM...]
 # The base is what an edit of our sources does not change: busybox, the kernel's modules,
-# accounts, /init, and libraries of the host. An image is the base, and behind it, as the kernel unpacks one
-# archive after the other, an archive of what is ours: t3.ko, the programs with their
+# accounts, /init, and libraries of the host. An image is the base, and behind it, as the kernel
+# unpacks one archive after the other, an archive of what is ours: t3.ko, the programs with their
 # libraries; mpi: and of Open MPI, with ssh, which is as large as all of that. tests: an image, and
 # behind it an archive of the tests' programs, and udev. No archive repeats a file of those before it:
-# OUTPUT.sums has the sums of all of them.
+# OUTPUT.sums has the sums of the files as they are when all of them are unpacked.
 # Nothing is compressed: that would cost boot time, and QEMU loads it at once.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -378,7 +378,7 @@ pack_behind() {
 
 	sums=${sums:-/dev/null}
 	sums_of "$root" | LC_ALL=C comm -12 - "$sums" | cut -c67- | (cd "$root" && xargs -r -d '\n' rm)
-	sums_of "$root" | LC_ALL=C sort -mu - "$sums" >"$output.sums.new"
+	{ sums_of "$root" && cat "$sums"; } | awk '!seen[substr($0, 67)]++' | LC_ALL=C sort >"$output.sums.new"
 	archive "$root" | cat ${image:+"$image"} - >"$output.new"
 	mv "$output.sums.new" "$output.sums"
 	mv "$output.new" "$output"

@@ -205,9 +205,13 @@ def transfer(control, command, path, limit):
     control.migrated(limit)
 
 
+def has_room(rundir):
+    return shutil.disk_usage(rundir).free >= FREE_BYTES
+
+
 def save(control, rundir, place):
     """The machine stands still meanwhile. One that cannot be saved is not tried again."""
-    if shutil.disk_usage(rundir).free < FREE_BYTES:
+    if not has_room(rundir):
         return
     control.command("stop")
     try:
@@ -250,7 +254,7 @@ def boot(stack, command, rundir, place, how, limit):
 
 def make(command, rundir, place, limit):
     """Boots and saves a machine that this run only goes on from."""
-    if shutil.disk_usage(rundir).free < FREE_BYTES:
+    if not has_room(rundir):
         return
     with contextlib.ExitStack() as stack:
         boot(stack, command, rundir, place, {"stdout": subprocess.DEVNULL}, limit)
