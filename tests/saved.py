@@ -143,7 +143,8 @@ OTHER_MACHINES = [
     [], ["--ranks", "3"], ["--append", "t3_other"], ["--memory", "900M"], ["--cpus", "1"], ["--iommu"],
     ["--device-opts", "memory-size=32M"], ["--device-opts", "keys=off,aperture-size=32M"],
     ["--device-opts", "rombar=0"],
-    ["--fabric", "f1:ranks=2"], ["--fabric", "f1:ranks=2,device.memory-size=32M"], ["--share", "/tmp"]]
+    ["--fabric", "f1:ranks=2"], ["--fabric", "f1:ranks=2,device.memory-size=32M"], ["--share", "/tmp"],
+    ["--qemu-arg=-device", "--qemu-arg=t3,id=lone"]]
 
 # What nobody sees before t3.ko is loaded.
 OTHER_KINDS = [
@@ -181,8 +182,12 @@ def some_always_boot():
         check(vm_saved.is_allowed(options(folder), "tcg"), "the usual machine always boots")
         with mock.patch.dict(os.environ, T3_SAVED="off"):
             check(not vm_saved.is_allowed(options(folder), "tcg"), "T3_SAVED=off may use a state")
-        for more in (["--no-saved"], ["--qemu-arg=-nodefaults"]):
+        own = lambda *args: [f"--qemu-arg={arg}" for arg in args]
+        for more in (["--no-saved"], own("-nodefaults"), own("-device"), own("-device", "t3-other"),
+                     own("-device", "t3,id=a", "-device", "nvme,drive=d"), own("-object", "t3,id=a")):
             check(not vm_saved.is_allowed(options(folder, *more), "tcg"), f"{more} may use a state")
+        more = own("-device", "pcie-root-port,id=p,chassis=9,slot=9", "-device", "t3,id=a,bus=p")
+        check(vm_saved.is_allowed(options(folder, *more), "tcg"), "a T3 device more always boots")
         check(not vm_saved.is_allowed(options(folder), "kvm"), "KVM may use a state")
         with tempfile.TemporaryDirectory() as name:
             other = options(folder)

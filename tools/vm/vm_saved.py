@@ -48,6 +48,8 @@ HOST_BOOT = pathlib.Path("/proc/sys/kernel/random/boot_id")
 HIDDEN = ("direct-stores", "guest-inject", "keys", "reset-generations", "tracker-entries",
           "tracker-ways")
 
+KNOWN_DEVICES = ("t3", "pcie-root-port")
+
 AWAITED = b"rest"  # a folder that bases have whose init can wait
 STATE, CONSOLE, FACTS, REFUSED = "state", "console.log", "facts.json", "refused"
 
@@ -61,9 +63,16 @@ def reseeds(opts):
     return any("\nCONFIG_VMGENID=y\n" in read_text(config) for config in configs)
 
 
+def adds_known_devices(args):
+    """Whether QEMU's arguments of the user's own only add T3 devices and ports for them. What others
+    have outside QEMU nobody here knows."""
+    names, devices = args[::2], args[1::2]
+    return (len(names) == len(devices) and all(name == "-device" for name in names)
+            and all(device.split(",")[0] in KNOWN_DEVICES for device in devices))
+
+
 def is_allowed(opts, accel):
-    """Not with arguments of the user's own, whose state outside QEMU nobody here knows."""
-    return (opts.saved and accel == "tcg" and not is_arm64(opts) and not opts.qemu_arg
+    return (opts.saved and accel == "tcg" and not is_arm64(opts) and adds_known_devices(opts.qemu_arg)
             and reseeds(opts))
 
 
