@@ -1166,10 +1166,12 @@ def timed_part(name, part):
 
 
 def longest(count):
-    """The suites that took most of the time, with what they took of the processors."""
-    seconds = {name: [sum(part) for part in zip(*parts)] for name, parts in TOOK.items()}
-    names = sorted(seconds, key=lambda name: -seconds[name][0])[:count]
-    return ", ".join(f"{name} {seconds[name][0]:.0f} s ({seconds[name][1]:.0f})" for name in names)
+    """The suites that took most of the time, with what they took of the processors. A file has all."""
+    took = {name: [round(sum(part), 1) for part in zip(*parts)] for name, parts in TOOK.items()}
+    names = sorted(took, key=lambda name: -took[name][0])
+    (LOGS / "seconds.json").write_text(json.dumps(
+        {name: dict(zip(("seconds", "processor"), took[name])) for name in names}, indent=1) + "\n")
+    return ", ".join(f"{name} {took[name][0]:.0f} s ({took[name][1]:.0f})" for name in names[:count])
 
 
 def load(start):
