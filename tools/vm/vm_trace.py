@@ -17,6 +17,7 @@ STAMP = re.compile(r"^\[ *\d+\.\d+\] ?")
 PLACE = re.compile(r"([\w.]+)\+0x([0-9a-f]+)/0x([0-9a-f]+) \[(\w+)[^\]]*\]")
 WHERE = re.compile(r"^(RIP: 0010:|pc : | *(Comm|CPU): |task:)")
 TRACE_LINES = 24
+MODULES = ("module", "module-stuck")  # lint has others, which run nowhere
 LINES_BETWEEN = 60  # registers, code bytes and modules are between a report and its trace
 
 
@@ -25,10 +26,10 @@ LINES_BETWEEN = 60  # registers, code bytes and modules are between a report and
 @functools.lru_cache(maxsize=None)
 def module_symbols(name):
     """(file, {function: [(size, section, address)]}) of a module that was built here."""
-    files = sorted(GUEST.glob(f"module*/{name}.ko"))
+    files = [path for path in (GUEST / folder / f"{name}.ko" for folder in MODULES) if path.exists()]
     if not files:
         return None, {}
-    text = subprocess.run(["readelf", "-SsW", files[-1]], capture_output=True, text=True,
+    text = subprocess.run(["readelf", "-SsW", files[0]], capture_output=True, text=True,
                           check=False).stdout
     sections = dict(re.findall(r"^ *\[ *(\d+)\] (\S+) ", text, re.M))
     found = {}
@@ -37,7 +38,7 @@ def module_symbols(name):
         if len(words) == 8 and words[3] == "FUNC" and words[6] in sections:
             found.setdefault(words[7], []).append(
                 (int(words[2], 0), sections[words[6]], int(words[1], 16)))
-    return files[-1], found
+    return files[0], found
 
 
 def source_of(path, folder):
