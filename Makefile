@@ -329,6 +329,8 @@ SUITES := $(if $(CROSSED),unit conformance guest guest-iommu e2e,$(if $(SELECTED
 # What a suite runs besides the build and the guest's images.
 NEEDS_lint := checkpatch
 NEEDS_python := python
+NEEDS_tutorial := python
+NEEDS_recipes := $(NATIVE)
 NEEDS_qtest := qtest-build
 NEEDS_conformance-qtest := qtest-build
 NEEDS_conformance-native := $(NATIVE)
