@@ -1165,13 +1165,19 @@ def timed_part(name, part):
     return results
 
 
-def longest(count):
-    """The suites that took most of the time, with what they took of the processors. A file has all."""
+def seconds_by_suite():
+    """{suite: [seconds, seconds of processors]}, those that took most of the time first."""
     took = {name: [round(sum(part), 1) for part in zip(*parts)] for name, parts in TOOK.items()}
-    names = sorted(took, key=lambda name: -took[name][0])
+    return dict(sorted(took.items(), key=lambda item: -item[1][0]))
+
+
+def keep_seconds(took):
     (LOGS / "seconds.json").write_text(json.dumps(
-        {name: dict(zip(("seconds", "processor"), took[name])) for name in names}, indent=1) + "\n")
-    return ", ".join(f"{name} {took[name][0]:.0f} s ({took[name][1]:.0f})" for name in names[:count])
+        {name: {"seconds": wall, "processor": work} for name, (wall, work) in took.items()}, indent=1) + "\n")
+
+
+def longest(took, count):
+    return ", ".join(f"{name} {wall:.0f} s ({work:.0f})" for name, (wall, work) in [*took.items()][:count])
 
 
 def load(start):
@@ -1234,7 +1240,9 @@ def main():
     results = run_suites(wanted, jobs)
     counts = collections.Counter(result.status for result in results)
     tell(results)
-    print(f"longest, with seconds of a processor: {longest(12)}")
+    took = seconds_by_suite()
+    keep_seconds(took)
+    print(f"longest, with seconds of a processor: {longest(took, 12)}")
     print(load(start))
     print(used)
     skipped = f", {counts[SKIP]} skipped" if counts[SKIP] else ""
