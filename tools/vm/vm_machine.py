@@ -119,7 +119,7 @@ def accel_args(accel, iommu=False, arm64=False):
     if accel == "kvm":
         # KVM's own I/O APIC would send its interrupts without the remapping.
         return ["-accel", "kvm" + (",kernel-irqchip=split" if iommu else ""), "-cpu", "host"]
-    return ["-accel", "tcg,thread=multi", "-cpu", f"max,{','.join(f'{name}=off' for name in SLOW_IN_TCG)}"]
+    return ["-accel", "tcg,thread=multi", "-cpu", ",".join(["max", *(f"{name}=off" for name in SLOW_IN_TCG)])]
 
 
 PC_SERIAL = ["-device", "isa-serial,index=0,chardev=console",
