@@ -49,7 +49,7 @@ IOMMU_KERNEL_ARGS = ["intel_iommu=on", "iommu.strict=1"]
 
 # Features of the `max` processor that cost time under TCG. Five-level page tables make page walks
 # longer. The others tell software that `rep movsb` and `rep stosb` are fast, but TCG goes on byte by
-# byte: a page takes eight times as long as by `rep movsq` and `rep stosq`, which Linux uses then.
+# byte: a page takes eight times as many steps as by `rep stosq`, which Linux uses without them.
 SLOW_IN_TCG = ("la57", "erms", "fsrm", "fzrm", "fsrs", "fsrc")
 
 NETWORK_SLOT = 0x1b
