@@ -13,14 +13,17 @@
 #include "space/space.h"
 #include "world.h"
 
-#define STEPS_MAX 256u
-#define SPACE	  0u
-#define RANKS	  4u /* 0 and 1 are on node 0; the ring has links 2 -> 1, 3 -> 0 and back */
+#define STEPS_MAX    256u
+/* Each writes a whole output of a rank, and two ranks have at most three epochs each. */
+#define PRODUCES_MAX 8u
+#define SPACE	     0u
+#define RANKS	     4u /* 0 and 1 are on node 0; the ring has links 2 -> 1, 3 -> 0 and back */
 
 struct run {
 	struct stream *in;
 	struct host *host;
 	struct ring ring;
+	uint32_t produced;
 	bool open;
 };
 
@@ -141,6 +144,8 @@ static void produce(struct run *run)
 {
 	uint32_t what = stream_u8(run->in);
 
+	if (run->produced++ >= PRODUCES_MAX)
+		return;
 	ring_produce(&run->ring, what & 1, host_query(&run->host->dev[what & 1], SPACE).epoch,
 		     what & 2);
 }

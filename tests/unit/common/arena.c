@@ -17,7 +17,7 @@
 #define LARGEST	  ((size_t)16 << 20)
 #define ALIGNMENT 16u
 /* Touched pages that are kept; if there are more, the system takes them all. */
-#define PAGES_KEPT 512u
+#define PAGES_KEPT 32u
 
 struct place {
 	uint8_t *map;
