@@ -38,17 +38,6 @@ static int listen_at(const struct addrinfo *at, int64_t until_ns)
 	}
 }
 
-/* A file of hosts may have an address twice. */
-static bool came_before(const struct addrinfo *first, const struct addrinfo *at)
-{
-	for (; first != at; first = first->ai_next) {
-		if (first->ai_addrlen == at->ai_addrlen &&
-		    !memcmp(first->ai_addr, at->ai_addr, at->ai_addrlen))
-			return true;
-	}
-	return false;
-}
-
 static int listen_failed(struct comm_rendezvous *r, int ret)
 {
 	if (ret == -EADDRINUSE)
@@ -75,9 +64,7 @@ int rendezvous_listen(struct comm_rendezvous *r, const struct addrinfo *first,
 
 	if (until_ns > r->deadline_ns)
 		until_ns = r->deadline_ns;
-	for (at = first; at && i < RENDEZVOUS_ADDRESSES; at = at->ai_next) {
-		if (came_before(first, at))
-			continue;
+	for (at = first; at && i < RENDEZVOUS_ADDRESSES; at = rendezvous_next(first, at)) {
 		fd = listen_at(at, until_ns);
 		if (fd >= 0)
 			listener[i++] = fd;

@@ -85,6 +85,24 @@ int rendezvous_send(int fd, const void *data, size_t size)
 	return sent == (ssize_t)size ? 0 : -EPIPE;
 }
 
+static bool came_before(const struct addrinfo *first, const struct addrinfo *at)
+{
+	for (; first != at; first = first->ai_next) {
+		if (first->ai_addrlen == at->ai_addrlen &&
+		    !memcmp(first->ai_addr, at->ai_addr, at->ai_addrlen))
+			return true;
+	}
+	return false;
+}
+
+const struct addrinfo *rendezvous_next(const struct addrinfo *first, const struct addrinfo *at)
+{
+	do
+		at = at->ai_next;
+	while (at && came_before(first, at));
+	return at;
+}
+
 /* A name server that does not answer may do so later. */
 static int resolve(struct comm_rendezvous *r, struct addrinfo **at)
 {

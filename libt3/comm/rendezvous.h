@@ -81,6 +81,8 @@ int rendezvous_receive(int fd, void *data, size_t size, size_t *got);
 /* Send it now and as a whole, which socket buffers have room for: else -EPIPE. */
 int rendezvous_send(int fd, const void *data, size_t size);
 
+/* The next address that is none of those before it: a file of hosts may have one twice. Or NULL. */
+const struct addrinfo *rendezvous_next(const struct addrinfo *first, const struct addrinfo *at);
 /* Sleep for events of a socket, but not long. Returns whether there is time left. */
 bool rendezvous_wait(int fd, short events, int64_t until_ns);
 /* Try once, and not long. Returns a socket or a negative error number. */

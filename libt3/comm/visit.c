@@ -120,13 +120,16 @@ static int visit_one(struct visit *v, const struct addrinfo *at)
 	return ret;
 }
 
-static int visit_any(struct visit *v, const struct addrinfo *at)
+static int visit_any(struct visit *v, const struct addrinfo *first)
 {
+	const struct addrinfo *at = first;
 	uint32_t i;
 	int ret = -EAGAIN;
 
-	for (i = 0; at && i < RENDEZVOUS_ADDRESSES && ret == -EAGAIN; i++, at = at->ai_next)
+	for (i = 0; at && i < RENDEZVOUS_ADDRESSES && ret == -EAGAIN; i++) {
 		ret = visit_one(v, at);
+		at = rendezvous_next(first, at);
+	}
 	return ret;
 }
 

@@ -138,6 +138,19 @@ static void an_address_may_come_twice(void **state)
 	meet();
 }
 
+/* Also for who looks for rank 0. Nobody listens at 127.0.0.9. */
+static void an_address_that_comes_again_counts_once(void **state)
+{
+	struct name one = {
+		.host = "one",
+		.address = { "127.0.0.9", "127.0.0.9", "127.0.0.9", "127.0.0.9", "127.0.0.1" },
+	};
+
+	(void)state;
+	set_names((struct name){ .host = "zero", .address = { "127.0.0.1" } }, one);
+	meet();
+}
+
 /* 192.0.2.1 is no machine's. Nobody listens at 127.0.0.9. */
 static void one_good_address_is_enough(void **state)
 {
@@ -157,13 +170,13 @@ static void rank_0_listens_at_all_addresses_of_the_name(void **state)
 	meet();
 }
 
-/* Nobody listens at 127.0.0.9. */
+/* Nobody listens at 127.0.0.6 to 9. */
 static void four_addresses_of_a_name_are_tried(void **state)
 {
 	struct name zero = { .host = "zero", .address = { "127.0.0.1" } };
 	struct name one = {
 		.host = "one",
-		.address = { "127.0.0.9", "127.0.0.9", "127.0.0.9", "127.0.0.1" },
+		.address = { "127.0.0.6", "127.0.0.7", "127.0.0.8", "127.0.0.1" },
 	};
 
 	(void)state;
@@ -214,6 +227,7 @@ int main(void)
 		TEST(a_name_server_may_be_down),
 		TEST(a_name_may_be_unknown),
 		TEST(an_address_may_come_twice),
+		TEST(an_address_that_comes_again_counts_once),
 		TEST(one_good_address_is_enough),
 		TEST(rank_0_listens_at_all_addresses_of_the_name),
 		TEST(four_addresses_of_a_name_are_tried),
