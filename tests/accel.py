@@ -6,12 +6,14 @@ decides; TAP on stdout. Needs no KVM: a script stands for QEMU.
 usage: accel.py [NAME...]     (default: all tests)
 """
 
+import functools
 import json
 import os
 import pathlib
 import re
 import sys
 import threading
+import time
 from unittest import mock
 
 import loop
@@ -260,6 +262,30 @@ def parts_run_beside_each_other():
     check([result.name for result in results] == [1, 2], "results", results)
 
 
+def one_that_waits_runs_beside_the_others():
+    """With -j 2 three meet, one of which is listed as waiting. With -j 1 no two run at the same time."""
+    meet, running, most = threading.Barrier(3, timeout=10), [], []
+
+    def together(name):
+        meet.wait()
+        return [suites.Result(name, suites.PASS, None)]
+
+    def alone(name):
+        running.append(name)
+        time.sleep(0.05)
+        most.append(len(running))
+        running.remove(name)
+        return [suites.Result(name, suites.PASS, None)]
+
+    wanted = ["options", suites.WAITING[0], "manual"]
+    for jobs, work in ((2, together), (1, alone)):
+        with mock.patch.dict(suites.SUITES, {name: functools.partial(work, name) for name in wanted}):
+            results = suites.run_suites(wanted, jobs)
+        check([(result.name, result.status) for result in results]
+              == [(name, suites.PASS) for name in wanted], f"-j {jobs}", results)
+    check(most == [1, 1, 1], "at the same time with -j 1", most)
+
+
 def an_empty_suite_is_a_failure():
     with mock.patch.dict(suites.SUITES, options=lambda: []):
         results = suites.run_suites(["options"], 2)
@@ -269,7 +295,8 @@ def an_empty_suite_is_a_failure():
 TESTS = [selector, bad_selectors, missing_device, missing_rights, other_processor,
          guest_does_not_run, guest_halts, make_says_it_before_it_builds, probe_decides,
          run_says_its_accelerator, default_is_tcg, suites_under_kvm,
-         translator_suites_are_skipped, parts_run_beside_each_other, an_empty_suite_is_a_failure]
+         translator_suites_are_skipped, parts_run_beside_each_other,
+         one_that_waits_runs_beside_the_others, an_empty_suite_is_a_failure]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

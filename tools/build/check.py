@@ -5,7 +5,8 @@
 usage: check.py [-j N] [SUITE...]      (default: all of SUITES at the end)
 
 A suite may be guest:PROGRAM: that one of the guest suite, in a VM of its own. N suites run at the
-same time (default: one for each processor, at most 4); some run alone, after all others.
+same time (default: one for each processor, at most 4), and beside them one that mostly waits; some
+run alone, after all others. With -j 1 no two run at the same time.
 
 Prints a line per program as it ends, then what failed or was skipped with the
 log that tells why, and last exactly one line: "N passed, N failed[, N skipped]".
@@ -734,7 +735,7 @@ def spec_suite():
     return results
 
 
-FUZZ_RUNS, FUZZ_SECONDS = 20000, 5
+FUZZ_RUNS, FUZZ_SECONDS = 20000, 3
 
 
 def fuzz_run(name, target, arguments, least, env=None):
@@ -1109,6 +1110,8 @@ SUITES = {
 IN_PARTS = ("guest",)
 # They build what others use, or time it.
 ALONE = ("build", "loop")
+# They wait for half of their time: one of them at a time runs beside the N.
+WAITING = ("stuck", "qtest", "debugger", "unit-uncounted", "install", "launch", "conformance")
 # The longest, which begin first. The others follow in the order above.
 LONG = ("guest", "recipes", "cluster", "stuck", "examples", "unit-sanitized", "model", "tutorial", "qtest",
         "tool", "e2e", "lint", "programs", "root", "newest", "debugger")
@@ -1189,17 +1192,20 @@ def load(start):
 
 def run_suites(wanted, jobs):
     """Their results, in the order of `wanted`. A suite that is empty is a failure."""
-    done = {name: [] for name in wanted}
+    done, begun = {name: [] for name in wanted}, []
     beside = sorted((name for name in wanted if name not in ALONE),
                     key=lambda name: LONG.index(name) if name in LONG else len(LONG))
-    parts = [(name, part) for name in beside for part in parts_of(name)]
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        try:
-            for (name, _), results in zip(parts, pool.map(lambda part: timed_part(*part), parts)):
-                done[name] += results
-        except KeyboardInterrupt:
+    pools = [concurrent.futures.ThreadPoolExecutor(count) for count in (jobs, 1)]
+    try:
+        for name, part, pool in [(name, part, pools[jobs > 1 and name in WAITING])
+                                 for name in beside for part in parts_of(name)]:
+            begun.append((name, pool.submit(timed_part, name, part)))
+        for name, results in begun:
+            done[name] += results.result()
+    except KeyboardInterrupt:
+        for pool in pools:
             pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        raise
     for name in wanted:
         if name in ALONE:
             done[name] = [result for part in parts_of(name) for result in timed_part(name, part)]
