@@ -13,7 +13,7 @@
 #include "space/space.h"
 #include "world.h"
 
-#define STEPS_MAX    256u
+#define STEPS_MAX 256u
 /* Each writes a whole output of a rank, and two ranks have at most three epochs each. */
 #define PRODUCES_MAX 8u
 #define SPACE	     0u

@@ -10,7 +10,7 @@
 #include "world.h"
 
 #define STEPS_MAX 512u
-/* Steps of the faulty driver and spaces made on all ranks: one takes as long as a hundred accesses. */
+/* Steps of the faulty driver, and spaces made on all ranks: each takes as long as many accesses. */
 #define HEAVY_MAX 40u
 #define OPCODES	  32u /* of commands, and some that are none */
 
