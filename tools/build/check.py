@@ -1110,8 +1110,8 @@ SUITES = {
 IN_PARTS = ("guest",)
 # They build what others use, or time it.
 ALONE = ("build", "loop")
-# They wait for half of their time: one of them at a time runs beside the N.
-WAITING = ("stuck", "qtest", "debugger", "unit-uncounted", "install", "launch", "conformance")
+# They wait for nearly half of their time or more: one of them at a time runs beside the N.
+WAITING = ("recipes", "stuck", "qtest", "debugger", "unit-uncounted", "install", "launch", "conformance")
 # The longest, which begin first. The others follow in the order above.
 LONG = ("guest", "recipes", "cluster", "stuck", "examples", "unit-sanitized", "model", "tutorial", "qtest",
         "tool", "e2e", "lint", "programs", "root", "newest", "debugger")
