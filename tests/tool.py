@@ -533,6 +533,18 @@ def check_names(which, line, bits):
         need(said in re.sub(r"\s", "", done.stdout), f"{name} is not said: {done.stdout}")
 
 
+def check_huge_numbers():
+    """They stay text, and are not the number of anything."""
+    head = "T3 devcoredump 1\n"
+    counter, = json.loads(dump_of(f"{head}counter {2**63} 1\n", "--json").stdout)[0]["counters"]
+    need(counter == {"index": str(2**63), "value": 1}, counter)
+    queue, = json.loads(dump_of(f"{head}queue 0 priority 0 state {2**63} head 0 tail 0 head 0 tail 0\n",
+                                "--json").stdout)[0]["queues"]
+    need(queue["state"] == str(2**63) and "state_name" not in queue, queue)
+    done = dump_of(f"{head}counter {-2**63 - 1} 1\n")
+    need(done.returncode == 1 and "is no number for 'index'" in done.stderr, done)
+
+
 def check_bad_dump(change, said):
     text = change(DUMP)
     for options in ([], ["--json"]):
@@ -562,6 +574,7 @@ def dump_tests():
         yield f"dump, names of {line.split()[1]} {which}", check_names, (which, line, bits)
     for name, change, said in DUMPS_BAD:
         yield f"dump, {name}", check_bad_dump, (change, said)
+    yield "dump, huge numbers", check_huge_numbers, ()
     yield "dump, mutated", check_mutated_dumps, ()
     for path, said in (("/nonexistent", "No such file"), ("/", "Is a directory")):
         yield f"dump {path}", lambda path=path, said=said: need(

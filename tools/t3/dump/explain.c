@@ -137,10 +137,18 @@ static void explain(json_t *record, const char *owner, const char *key)
 	explain_name(record, owner, key, json_integer_value(value));
 }
 
+/* -1: above JSON's integers it is text, and has no name. */
+static json_int_t number_of(json_t *record, const char *key)
+{
+	const json_t *value = json_object_get(record, key);
+
+	return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
 /* A queue has other states than a space. */
 static void explain_queue(json_t *record)
 {
-	json_int_t state = json_integer_value(json_object_get(record, "state"));
+	json_int_t state = number_of(record, "state");
 
 	if (state >= 0 && state <= UINT32_MAX)
 		json_object_set_new(record, "state_name",
@@ -149,7 +157,7 @@ static void explain_queue(json_t *record)
 
 static void explain_counter(json_t *record)
 {
-	json_int_t index = json_integer_value(json_object_get(record, "index"));
+	json_int_t index = number_of(record, "index");
 
 	if (index >= 0 && index < T3_DEVICE_COUNTER_COUNT)
 		json_object_set_new(record, "name", json_string(t3_counter_name((uint32_t)index)));

@@ -81,15 +81,19 @@ static bool next_word(const char **text, char *word, size_t size)
 /* A number above JSON's integers stays text. */
 static json_t *parse_value(const char *word)
 {
-	unsigned long long number;
+	unsigned long long number = 0;
+	long long below = 0;
 	char *end;
 
 	errno = 0;
-	number = strtoull(word, &end, 0);
+	if (*word == '-')
+		below = strtoll(word, &end, 0);
+	else
+		number = strtoull(word, &end, 0);
 	if (end == word || *end || errno || *word == '+')
 		return NULL;
 	if (*word == '-')
-		return json_integer(strtoll(word, NULL, 0));
+		return json_integer(below);
 	return number > INT64_MAX ? json_string(word) : json_integer((json_int_t)number);
 }
 
