@@ -104,7 +104,7 @@ def another_version_of_open_mpi_is_refused(place):
     data = COMPONENT.read_bytes()
     at = data.index(b"coll_t3 for Open MPI v") + len(b"coll_t3 for Open MPI v")
     wrong.write_bytes(data[:at] + b"9" + data[at + 1:])
-    status, text = on_host(wrong, "--mca", "coll_t3_verbose", "1")
+    status, text = on_host(wrong, "--mca", "coll_t3_verbose", "1", program=(MEMORY, "ordinary"))
     must(status == 0 and passed(text, 2), text)
     must(re.search(r"built for Open MPI v9\.\d+, but this is Open MPI v\d.* It is not used", text), text)
     must("calls by T3" not in text, text)
@@ -115,7 +115,7 @@ def wrong_parameters_are_named(_place):
                               ("plans", "17", "coll_t3_plans is not 1 to 16"),
                               ("setup_timeout", "0", "coll_t3_setup_timeout is not 1 or more"),
                               ("algorithm", "rings", "coll_t3_algorithm is not auto, ring, direct or hier")):
-        status, text = on_host(COMPONENT, "--mca", f"coll_t3_{name}", value)
+        status, text = on_host(COMPONENT, "--mca", f"coll_t3_{name}", value, program=(MEMORY, "ordinary"))
         must(passed(text, 2), text)
         must(says in text and status == 0, text)
 
