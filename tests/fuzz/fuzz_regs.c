@@ -11,7 +11,7 @@
 
 #define STEPS_MAX 512u
 /* Steps of the faulty driver, and spaces made on all ranks: each takes as long as many accesses. */
-#define HEAVY_MAX 40u
+#define HEAVY_MAX 128u
 #define OPCODES	  32u /* of commands, and some that are none */
 
 struct run {
@@ -19,7 +19,7 @@ struct run {
 	struct host *host;
 	struct host_dev *d;
 	uint32_t rank;
-	uint32_t heavy;
+	uint32_t heavy; /* such steps so far */
 };
 
 /* ---------------------------------------------------------------- registers */
