@@ -1192,18 +1192,17 @@ def load(start):
 
 def run_suites(wanted, jobs):
     """Their results, in the order of `wanted`. A suite that is empty is a failure."""
-    done, begun = {name: [] for name in wanted}, []
+    done = {name: [] for name in wanted}
     beside = sorted((name for name in wanted if name not in ALONE),
                     key=lambda name: LONG.index(name) if name in LONG else len(LONG))
-    pools = [concurrent.futures.ThreadPoolExecutor(count) for count in (jobs, 1)]
+    busy, waiting = (concurrent.futures.ThreadPoolExecutor(count) for count in (jobs, 1))
     try:
-        for name, part, pool in [(name, part, pools[jobs > 1 and name in WAITING])
-                                 for name in beside for part in parts_of(name)]:
-            begun.append((name, pool.submit(timed_part, name, part)))
+        begun = [(name, (waiting if jobs > 1 and name in WAITING else busy).submit(timed_part, name, part))
+                 for name in beside for part in parts_of(name)]
         for name, results in begun:
             done[name] += results.result()
     except KeyboardInterrupt:
-        for pool in pools:
+        for pool in (busy, waiting):
             pool.shutdown(wait=False, cancel_futures=True)
         raise
     for name in wanted:
