@@ -286,6 +286,31 @@ def one_that_waits_runs_beside_the_others():
     check(most == [1, 1, 1], "at the same time with -j 1", most)
 
 
+def those_that_build_come_last():
+    """All others have ended then, but with -j 2 one that builds nothing, which meets the first of them."""
+    quiet, wanted = suites.QUIET[0], [*suites.ALONE, suites.QUIET[0], "options"]
+    for jobs, beside in ((2, {quiet}), (1, set())):
+        meet, running, ended, met = threading.Barrier(2, timeout=10), set(), [], set()
+
+        def work(name):
+            running.add(name)
+            if beside and name in (quiet, suites.ALONE[0]):
+                meet.wait()
+            time.sleep(0.05)
+            if name in suites.ALONE:
+                met.update(running - {name})
+            running.remove(name)
+            ended.append(name)
+            return [suites.Result(name, suites.PASS, None)]
+
+        with mock.patch.dict(suites.SUITES, {name: functools.partial(work, name) for name in wanted}):
+            results = suites.run_suites(wanted, jobs)
+        check([(result.name, result.status) for result in results]
+              == [(name, suites.PASS) for name in wanted], f"-j {jobs}", results)
+        check(met <= beside, f"they meet with -j {jobs}", met)
+        check(ended.index("options") < min(map(ended.index, suites.ALONE)), "the order", ended)
+
+
 def an_empty_suite_is_a_failure():
     with mock.patch.dict(suites.SUITES, options=lambda: []):
         results = suites.run_suites(["options"], 2)
@@ -296,7 +321,8 @@ TESTS = [selector, bad_selectors, missing_device, missing_rights, other_processo
          guest_does_not_run, guest_halts, make_says_it_before_it_builds, probe_decides,
          run_says_its_accelerator, default_is_tcg, suites_under_kvm,
          translator_suites_are_skipped, parts_run_beside_each_other,
-         one_that_waits_runs_beside_the_others, an_empty_suite_is_a_failure]
+         one_that_waits_runs_beside_the_others, those_that_build_come_last,
+         an_empty_suite_is_a_failure]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

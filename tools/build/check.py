@@ -5,8 +5,8 @@
 usage: check.py [-j N] [SUITE...]      (default: all of SUITES at the end)
 
 A suite may be guest:PROGRAM: that one of the guest suite, in a VM of its own. N suites run at the
-same time (default: one for each processor, at most 4), and beside them one that mostly waits; some
-run alone, after all others. With -j 1 no two run at the same time.
+same time (default: one for each processor, at most 4), and beside them one that mostly waits. Those
+that build what others use come last. With -j 1 no two run at the same time.
 
 Prints a line per program as it ends, then what failed or was skipped with the
 log that tells why, and last exactly one line: "N passed, N failed[, N skipped]".
@@ -1108,8 +1108,10 @@ SUITES = {
 
 # Those that are lists of parts, which may run beside each other.
 IN_PARTS = ("guest",)
-# They build what others use, or time it.
+# They build what others use, or look at the build's lock: one after the other, after all others.
 ALONE = ("build", "loop")
+# They run beside those, as they have no VM and build nothing.
+QUIET = ("coverage",)
 # They wait for nearly half of their time or more: one of them at a time runs beside the N.
 WAITING = ("recipes", "stuck", "qtest", "debugger", "unit-uncounted", "install", "launch", "conformance")
 # The longest, which begin first. The others follow in the order above.
@@ -1190,24 +1192,36 @@ def load(start):
     return f"{took:.0f} s, with {busy:.1f} of {os.cpu_count()} processors busy"
 
 
+def phases(wanted, jobs):
+    """One after the other: groups (places, suites), each with places of its own beside the others'."""
+    late = [name for name in wanted if name in ALONE]
+    quiet = [name for name in wanted if name in QUIET] if late and jobs > 1 else []
+    early = sorted((name for name in wanted if name not in late + quiet),
+                   key=lambda name: LONG.index(name) if name in LONG else len(LONG))
+    waiting = [name for name in early if name in WAITING] if jobs > 1 else []
+    return [[(jobs, [name for name in early if name not in waiting]), (1, waiting)],
+            [(jobs - 1, quiet), (1, late)]]
+
+
+def run_phase(groups):
+    """(suite, its results), a part at a time."""
+    pools = [(concurrent.futures.ThreadPoolExecutor(places), names) for places, names in groups if names]
+    try:
+        begun = [(name, pool.submit(timed_part, name, part))
+                 for pool, names in pools for name in names for part in parts_of(name)]
+        return [(name, results.result()) for name, results in begun]
+    except KeyboardInterrupt:
+        for pool, _ in pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+        raise
+
+
 def run_suites(wanted, jobs):
     """Their results, in the order of `wanted`. A suite that is empty is a failure."""
     done = {name: [] for name in wanted}
-    beside = sorted((name for name in wanted if name not in ALONE),
-                    key=lambda name: LONG.index(name) if name in LONG else len(LONG))
-    busy, waiting = (concurrent.futures.ThreadPoolExecutor(count) for count in (jobs, 1))
-    try:
-        begun = [(name, (waiting if jobs > 1 and name in WAITING else busy).submit(timed_part, name, part))
-                 for name in beside for part in parts_of(name)]
-        for name, results in begun:
-            done[name] += results.result()
-    except KeyboardInterrupt:
-        for pool in (busy, waiting):
-            pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    for name in wanted:
-        if name in ALONE:
-            done[name] = [result for part in parts_of(name) for result in timed_part(name, part)]
+    for groups in phases(wanted, jobs):
+        for name, results in run_phase(groups):
+            done[name] += results
     return [result for name in wanted
             for result in done[name] or [Result(f"{name} (no tests)", FAIL, ROOT / "tests")]]
 
