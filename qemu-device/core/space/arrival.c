@@ -6,13 +6,10 @@
 static void lost(struct t3_link *link, const uint32_t *generation)
 {
 	struct t3_dev *dev = link->fabric->dev[link->dst];
-	uint32_t word, bits, id;
+	uint32_t id;
 
-	for (word = 0; dev && word < T3_MAX_SPACES / 32; word++)
-		for (bits = t3_spaces(dev)->used[word]; bits; bits &= bits - 1) {
-			id = word * 32 + (uint32_t)__builtin_ctz(bits);
-			t3_epoch_peer_lost(&t3_spaces(dev)->space[id], link->src, generation);
-		}
+	for (id = 0; dev && (id = t3_space_next(dev, id)) < T3_MAX_SPACES; id++)
+		t3_epoch_peer_lost(&t3_spaces(dev)->space[id], link->src, generation);
 }
 
 static const uint32_t *generation(const struct t3_dev *dev)

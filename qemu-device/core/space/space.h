@@ -206,6 +206,19 @@ static inline bool t3_space_used(const struct t3_dev *dev, uint32_t id)
 	return t3_spaces(dev)->used[id / 32] >> id % 32 & 1;
 }
 
+/* The first one from `id` on that is not FREE, or T3_MAX_SPACES. */
+static inline uint32_t t3_space_next(const struct t3_dev *dev, uint32_t id)
+{
+	uint32_t bits;
+
+	for (; id < T3_MAX_SPACES; id = (id | 31) + 1) {
+		bits = t3_spaces(dev)->used[id / 32] >> id % 32;
+		if (bits)
+			return id + (uint32_t)__builtin_ctz(bits);
+	}
+	return T3_MAX_SPACES;
+}
+
 static inline bool t3_space_live(const struct t3_space *space)
 {
 	return space->state >= T3_SPACE_IDLE && space->state <= T3_SPACE_FAULTED;

@@ -235,9 +235,8 @@ const char *t3_check_dev(const struct t3_dev *dev)
 
 	if (!broken)
 		broken = t3_check_queues(dev);
-	for (i = 0; i < T3_MAX_SPACES && !broken; i++)
-		if (t3_space_used(dev, i))
-			broken = check_space(&t3_spaces(dev)->space[i]);
+	for (i = 0; !broken && (i = t3_space_next(dev, i)) < T3_MAX_SPACES; i++)
+		broken = check_space(&t3_spaces(dev)->space[i]);
 	for (i = 0; dev->fabric && i < T3_MAX_RANKS && !broken; i++)
 		if (dev->fabric->link[dev->rank][i])
 			broken = check_work(dev->fabric->link[dev->rank][i]);

@@ -168,9 +168,8 @@ static const char *check_spaces(const struct t3_dev *dev)
 	const char *broken = NULL;
 	uint32_t i;
 
-	for (i = 0; i < T3_MAX_SPACES && !broken; i++)
-		if (t3_space_used(dev, i))
-			broken = check_in_flight(&t3_spaces(dev)->space[i]);
+	for (i = 0; !broken && (i = t3_space_next(dev, i)) < T3_MAX_SPACES; i++)
+		broken = check_in_flight(&t3_spaces(dev)->space[i]);
 	return broken;
 }
 

@@ -360,8 +360,8 @@ static uint32_t count_spaces(const struct t3_dev *dev)
 {
 	uint32_t id, count = 0;
 
-	for (id = 0; id < T3_MAX_SPACES; id++)
-		count += t3_space_used(dev, id);
+	for (id = 0; (id = t3_space_next(dev, id)) < T3_MAX_SPACES; id++)
+		count++;
 	return count;
 }
 
@@ -371,8 +371,8 @@ void t3_visit_spaces(struct t3_stream *s, struct t3_dev *dev)
 
 	t3_stream_below(s, &count, T3_MAX_SPACES + 1, "there are too many spaces");
 	for (; count && !s->refused; count--, id++) {
-		while (!s->loading && !t3_space_used(dev, id))
-			id++;
+		if (!s->loading)
+			id = t3_space_next(dev, id);
 		id = visit_index(s, id, id, T3_MAX_SPACES,
 				 "a space's number is out of range or order");
 		if (!s->refused)
