@@ -266,6 +266,8 @@ OF_LIB := tests/unit/test_lib_% tests/unit/test_coll_% tests/guest/%
 INC_tests = -I$(dir $<) -I$(dir $<)common -Itests/unit/common -I$B/spec \
 	$(if $(filter $(OF_LIB),$<),,-Iqemu-device/core) $(INC_tools) $(call pkg,--cflags cmocka)
 LIBS = $(call pkg,--libs $(LIB_PKGS)) -lm -pthread
+# Its comparison of memories is a fast one: tests/unit/common/equal.c.
+CMOCKA = -Wl,--wrap=_assert_memory_equal $(call pkg,--libs cmocka)
 room = $(if $(filter tests/conformance/% tests/examples/% tests/mpi/% libt3/mpi/%,$1),$(word 2,$(subst /, ,$1)),$(firstword $(subst /, ,$1)))
 includes = $(INC_$(call room,$<))
 
@@ -742,7 +744,7 @@ $B/unit/%: $B/obj/tests/unit/%.o $B/obj/unit-common.a $(CORE) $(SIM) $(filter %.
 		$B/libt3check.a | $B/libt3-check.so.0
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) -fno-lto -o $@ $(wordlist 1,2,$^) $(call under_test,$B) $(call pkg,--libs cmocka) $(LIBS) \
+	$Q$(CC) -fno-lto -o $@ $(wordlist 1,2,$^) $(call under_test,$B) $(CMOCKA) $(LIBS) \
 		-Wl,-rpath,'$$ORIGIN/..'
 $B/unit-sanitized/%: $B/san/tests/unit/%.o $B/san/unit-common.a \
 		$(if $(CORE),$B/san/libt3core.a) $(if $(SIM),$B/san/libt3sim.a) \
@@ -751,13 +753,13 @@ $B/unit-sanitized/%: $B/san/tests/unit/%.o $B/san/unit-common.a \
 	$(call say,LD,$@)
 	$Q$(CC) $(SANITIZE) $(if $(findstring /test_core_,$@)$(findstring /test_sim_,$@),$(ARENA)) -o $@ \
 		$(wordlist 1,2,$^) $(call under_test,$B/san) \
-		$(call pkg,--libs cmocka) $(LIBS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../san'
+		$(CMOCKA) $(LIBS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../san'
 
 # What threads share: races are found.
 $B/unit-threads/%: $B/tsan/tests/unit/%.o $B/tsan/unit-common.a $B/tsan/libt3core.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) $(THREADS) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
+	$Q$(CC) $(THREADS) -o $@ $^ $(CMOCKA) $(LIBS)
 
 # They write what their links and spaces do, for the models: tests/follow.py.
 SPIED := t3_fabric_free t3_link_init t3_link_clear t3_link_cut t3_link_set_far t3_wire_transmit \
@@ -769,7 +771,7 @@ SPIES := $(call objects,obj,$(wildcard tests/unit/common/spy*.c))
 $B/traced/%: $B/obj/tests/unit/%.o $(SPIES) $B/obj/unit-common.a $(CORE)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) -fno-lto $(SPY) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
+	$Q$(CC) -fno-lto $(SPY) -o $@ $^ $(CMOCKA) $(LIBS)
 $B/traced/t3: $(call objects,obj,$(TOOL_SRC)) $(SPIES) $(SIM) $(CORE) $(filter %.a,$(LIB))
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
@@ -784,13 +786,13 @@ $(foreach tree,san obj,$(call objects,$(tree),$(SPEC_SRC))): $(SPEC_TABLES)
 $B/spec/%: $B/san/tests/spec/%.o $B/san/unit-common.a $B/san/libt3core.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) $(SANITIZE) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
+	$Q$(CC) $(SANITIZE) -o $@ $^ $(CMOCKA) $(LIBS)
 
 # Lines are counted in the core alone.
 $B/cov/bin/%: $B/obj/tests/%.o $B/obj/unit-common.a $B/libt3sim.a $B/cov/libt3core.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) $(COVERAGE) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
+	$Q$(CC) $(COVERAGE) -o $@ $^ $(CMOCKA) $(LIBS)
 
 # It switches the short path of stores off.
 WRAP_fuzz_lanes := -Wl,--wrap=t3_lane_store
@@ -798,12 +800,12 @@ $B/fuzz/%: $B/fuzz/obj/tests/fuzz/%.o $B/fuzz/obj/common.a $B/fuzz/obj/libt3sim.
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$Q$(FUZZ_CC) $(FUZZ_SANITIZE) -fsanitize=fuzzer $(ARENA) $(WRAP_$(@F)) -o $@ $^ \
-		$(call pkg,--libs cmocka) $(LIBS)
+		$(CMOCKA) $(LIBS)
 $(FUZZ_COVERED): $B/cov/fuzz/%: $B/obj/tests/fuzz/%.o $B/obj/tests/fuzz/driver.o $B/obj/fuzz-common.a \
 		$B/libt3sim.a $B/cov/libt3core.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) $(COVERAGE) $(ARENA) $(WRAP_$(@F)) -o $@ $^ $(call pkg,--libs cmocka) $(LIBS)
+	$Q$(CC) $(COVERAGE) $(ARENA) $(WRAP_$(@F)) -o $@ $^ $(CMOCKA) $(LIBS)
 $B/fuzz-seeds: $B/obj/tests/fuzz/seeds.o
 	$(call say,LD,$@)
 	$Q$(CC) -o $@ $<
