@@ -751,7 +751,7 @@ $B/unit-sanitized/%: $B/san/tests/unit/%.o $B/san/unit-common.a \
 		$(if $(LIB),$B/san/libt3.a) $B/san/libt3check.a | $B/san/libt3-check.so.0
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) $(SANITIZE) $(if $(findstring /test_core_,$@)$(findstring /test_sim_,$@),$(ARENA)) -o $@ \
+	$Q$(CC) $(SANITIZE) $(if $(findstring /test_lib_,$@),,$(ARENA)) -o $@ \
 		$(wordlist 1,2,$^) $(call under_test,$B/san) \
 		$(CMOCKA) $(LIBS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../san'
 
@@ -792,7 +792,7 @@ $B/spec/%: $B/san/tests/spec/%.o $B/san/unit-common.a $B/san/libt3core.a
 $B/cov/bin/%: $B/obj/tests/%.o $B/obj/unit-common.a $B/libt3sim.a $B/cov/libt3core.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) $(COVERAGE) -o $@ $^ $(CMOCKA) $(LIBS)
+	$Q$(CC) $(COVERAGE) $(ARENA) -o $@ $^ $(CMOCKA) $(LIBS)
 
 # It switches the short path of stores off.
 WRAP_fuzz_lanes := -Wl,--wrap=t3_lane_store
