@@ -136,17 +136,19 @@ static void model_piece(const struct t3_descriptor *x, uint8_t *to, const uint8_
 	uint32_t size = x->opcode == T3_DESC_UPDATE ? ref_size(x->dtype) : 1, i;
 	uint8_t source[4096];
 
-	for (i = 0; i < bytes; i++)
-		source[i] = from ? from[i] : (uint8_t)(x->src >> (col + i) % 8 * 8);
-	for (i = 0; i < bytes; i += size) {
+	if (from)
+		memcpy(source, from, bytes);
+	for (i = 0; !from && i < bytes; i++)
+		source[i] = (uint8_t)(x->src >> (col + i) % 8 * 8);
+	for (i = 0; x->opcode == T3_DESC_UPDATE && i < bytes; i += size) {
 		uint32_t a = 0, b = 0;
 
 		memcpy(&a, to + i, size);
 		memcpy(&b, source + i, size);
-		if (x->opcode == T3_DESC_UPDATE)
-			b = ref_apply(x->dtype, x->op, a, b);
-		memcpy(to + i, &b, size);
+		b = ref_apply(x->dtype, x->op, a, b);
+		memcpy(source + i, &b, size);
 	}
+	memcpy(to, source, bytes);
 }
 
 static void model_move(const struct t3_descriptor *x, uint8_t *to, const uint8_t *from)
