@@ -164,6 +164,48 @@ static void test_space_states(void **state)
 	}
 }
 
+/* In places of their own in memory and aperture, which their numbers do not fit. */
+static void connect_spaces(struct host *host, const uint32_t *id, uint32_t count)
+{
+	uint32_t i, r;
+
+	for (i = 0; i < count; i++) {
+		struct t3_cmd_space_create cmd = host_space_args(i);
+
+		cmd.space = id[i];
+		cmd.event_area = host_space_args(id[i]).event_area;
+		for (r = 0; r < 2; r++)
+			assert_int_equal(host_command(&host->dev[r], T3_CMD_SPACE_CREATE, &cmd,
+						      sizeof(cmd)),
+					 T3_ADMIN_OK);
+		host_connect(&host->dev[0], &host->dev[1], id[i]);
+		host_local(&host->dev[0], id[i], 0);
+		host_local(&host->dev[1], id[i], 0);
+		host_arm(&host->dev[0], id[i], 1);
+		host_arm(&host->dev[1], id[i], 1);
+	}
+}
+
+/* They migrate, and the loss of the peer reaches them, whatever their numbers are. */
+static void test_spaces_of_any_number(void **state)
+{
+	static const uint32_t id[] = { 0, 1, 31, 32, 62, 65, 1000, T3_MAX_SPACES - 1 };
+	uint32_t count = sizeof(id) / sizeof(id[0]), i;
+	struct host *host = host_ring(2), *copy;
+
+	(void)state;
+	connect_spaces(host, id, count);
+	copy = host_clone(host);
+	host_free(host);
+	for (i = 0; i < count; i++)
+		host_expect(&copy->dev[0], id[i], T3_SPACE_ARMED, 1);
+	t3_dev_reset(copy->dev[1].dev);
+	host_drain(copy);
+	for (i = 0; i < count; i++)
+		host_expect_peer_fault(&copy->dev[0], id[i], T3_FAULT_PEER_DEAD, 1);
+	host_free(copy);
+}
+
 /* A machine that is about to arm, after something has happened to rank 1 or its link. */
 static void expect_fault_of_copy(void (*happen)(struct host *host), uint32_t kind)
 {
@@ -285,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_lost_packet),
 		cmocka_unit_test(test_registers),
 		cmocka_unit_test(test_space_states),
+		cmocka_unit_test(test_spaces_of_any_number),
 		cmocka_unit_test(test_link_down),
 		cmocka_unit_test(test_loss_under_way),
 		cmocka_unit_test(test_hung_queue),
