@@ -449,7 +449,7 @@ fuzz-build: $(FUZZERS)
 
 #: make fuzz-report  what the corpus, and what long runs have found, reach of each file of the core
 fuzz-report: $(FUZZ_COVERED)
-	@$(RUN) tests/coverage.py --fuzz $(FUZZ_COVERED)
+	@$(RUN) tests/coverage.py --fuzz --html $(FUZZ_COVERED)
 	@$(RUN) tests/fuzz/run.py --total
 #: make fuzz-corpus  write the seed corpus anew
 fuzz-corpus: $B/fuzz-seeds
@@ -457,7 +457,7 @@ fuzz-corpus: $B/fuzz-seeds
 
 #: make coverage   lines and branches of qemu-device/core that unit and spec tests reach
 coverage: $(COVERED)
-	@$(RUN) tests/coverage.py $(COVERED)
+	@$(RUN) tests/coverage.py --html $(COVERED)
 
 #: make mutants break the product in places on purpose: the tests must notice
 mutants: build tests-image

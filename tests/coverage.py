@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Run test programs that were built with --coverage; what of the core they reach.
 
-usage: coverage.py [--fuzz] PROGRAM...
+usage: coverage.py [--fuzz] [--html] PROGRAM...
 
 Prints lines and branches for each file of qemu-device/core, what was not reached,
 and the totals. Exits 1 when a program fails or a total is below its threshold.
---fuzz: the programs are targets, which get their corpus and what was found; no thresholds.
-The whole report is left in .build/cov/report.html.
 """
 
+import argparse
 import json
 import os
 import pathlib
@@ -46,12 +45,12 @@ def run_programs(programs, fuzz):
     return failed
 
 
-def gcovr():
+def gcovr(html):
     """(per-file figures, uncovered lines and branches by file)."""
     summary, full = TREE / "summary.json", TREE / "full.json"
     subprocess.run(["gcovr", "--root", ROOT, "--object-directory", TREE / "qemu-device",
                     "--filter", "qemu-device/core/", "--json-summary", summary, "--json", full,
-                    "--html-details", TREE / "report.html", TREE / "qemu-device"],
+                    *(["--html-details", TREE / "report.html"] if html else []), TREE / "qemu-device"],
                    cwd=ROOT, check=True, timeout=300)
     missed = {}
     for entry in json.loads(full.read_text())["files"]:
@@ -82,14 +81,22 @@ def row(name, entry):
     print(f"{name:14s} {part('line')}   {part('branch')}")
 
 
+def arguments():
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n", maxsplit=1)[0],
+                                     allow_abbrev=False)
+    parser.add_argument("--fuzz", action="store_true", help="the programs are targets, which get their "
+                        "corpus and what was found; no thresholds")
+    parser.add_argument("--html", action="store_true", help="leave the whole report in "
+                        ".build/cov/report.html")
+    parser.add_argument("program", nargs="+")
+    return parser.parse_args()
+
+
 def main():
-    fuzz = sys.argv[1:2] == ["--fuzz"]
-    programs = sys.argv[1 + fuzz:]
-    if not programs:
-        print(__doc__.strip(), file=sys.stderr)
-        return 2
-    failed = run_programs(programs, fuzz)
-    summary, missed = gcovr()
+    given = arguments()
+    fuzz = given.fuzz
+    failed = run_programs(given.program, fuzz)
+    summary, missed = gcovr(given.html)
     print(f"{'':14s} {'lines':>19s}   {'branches':>19s}")
     for entry in sorted(summary["files"], key=lambda entry: entry["filename"]):
         row(pathlib.Path(entry["filename"]).name, entry)
