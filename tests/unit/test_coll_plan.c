@@ -10,7 +10,8 @@
 #include "ref.h"
 #include "seeds.h"
 
-#define SEEDS	  1500u
+/* Of 83 generated mutants of libt3 that they find, 82 fail by seed 36, and the last one at 575. */
+#define SEEDS	  750u
 #define SPACE	  0u
 #define EPOCHS	  2u
 #define ELEMENTS  2048u
