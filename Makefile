@@ -455,7 +455,8 @@ fuzz-report: $(FUZZ_COVERED)
 fuzz-corpus: $B/fuzz-seeds
 	@$B/fuzz-seeds tests/fuzz/corpus
 
-#: make coverage   lines and branches of qemu-device/core that unit and spec tests reach
+#: make coverage   lines and branches of qemu-device/core that unit and spec tests reach; the page
+#:              .build/cov/report.html shows them in the code
 coverage: $(COVERED)
 	@$(RUN) tests/coverage.py --html $(COVERED)
 
