@@ -283,12 +283,13 @@ def a_shell_goes_on():
     folder, env, _ = saved_once()
     with subprocess.Popen([VM, "shell", *SMALL, "--name", "vm"], env=env, cwd=ROOT,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL) as shell:
+                          stderr=subprocess.STDOUT) as shell:
         out = b""
         while b"/ #" not in out and (more := os.read(shell.stdout.fileno(), 4096)):
             out += more
         out += shell.communicate(b"echo t3 is $((40 + 2))\nexit\n", loop.SECONDS)[0]
-    check(shell.returncode == 0 and b"t3 is 42" in out, "no shell", out.decode())
+    check(shell.returncode == 0 and b"t3 is 42" in out, f"status {shell.returncode}",
+          out.decode(errors="replace"))
     check(facts(folder)["restored"], "it booted")
 
 
