@@ -752,7 +752,7 @@ $B/unit-sanitized/%: $B/san/tests/unit/%.o $B/san/unit-common.a \
 		$(if $(LIB),$B/san/libt3.a) $B/san/libt3check.a | $B/san/libt3-check.so.0
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) $(SANITIZE) $(if $(findstring /test_lib_,$@),,$(ARENA)) -o $@ \
+	$Q$(CC) $(SANITIZE) $(if $(findstring /test_core_,$@)$(findstring /test_sim_,$@),$(ARENA)) -o $@ \
 		$(wordlist 1,2,$^) $(call under_test,$B/san) \
 		$(CMOCKA) $(LIBS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../san'
 

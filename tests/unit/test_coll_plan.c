@@ -10,7 +10,7 @@
 #include "ref.h"
 #include "seeds.h"
 
-/* Of 83 generated mutants of libt3 that they find, 82 fail by seed 36, and the last one at 575. */
+/* Of 83 generated mutants that 1500 seeds found, 82 failed by seed 36, and the last one at 575. */
 #define SEEDS	  750u
 #define SPACE	  0u
 #define EPOCHS	  2u

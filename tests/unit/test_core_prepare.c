@@ -196,7 +196,7 @@ static void test_shares(void **state)
 	for (id = 0; id < 8; id++) {
 		struct t3_cmd_seg_map map = wide(id, 8, 64, 64, 64);
 
-		open_space(d, id, id < 6 ? 3 : 254, 8); /* two clients */
+		open_space(d, id, id < 6 ? 3 : 254, 8); /* in two words of the map */
 		host_map(d, &map);
 		host_arm(d, id, 1);
 	}

@@ -9,7 +9,7 @@
 #include "scene.h"
 #include "seeds.h"
 
-/* Of 72 generated mutants that they find, 71 fail by seed 266, and the last one at 3220. */
+/* Of 72 generated mutants that 4000 seeds found, 71 failed by seed 266, and the last one at 3220. */
 #define SEEDS 1000u
 
 struct action {
