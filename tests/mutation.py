@@ -16,6 +16,7 @@ from clang.cindex import CursorKind as Kind
 SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&",
          "+": "-", "-": "+", "&": "|", "|": "&", "<<": ">>", ">>": "<<", "*": "+", "/": "*"}
 CONDITIONS = (Kind.IF_STMT, Kind.WHILE_STMT)
+LOOPS = (Kind.FOR_STMT, Kind.WHILE_STMT)
 # Where C wants a constant, or where the value is no value of the program.
 CONSTANT = (Kind.CXX_UNARY_EXPR, Kind.STATIC_ASSERT, Kind.INIT_LIST_EXPR)
 
@@ -147,8 +148,17 @@ class Rewriter:
                 and child.kind in (Kind.CALL_EXPR, Kind.BINARY_OPERATOR, Kind.UNARY_OPERATOR,
                                    Kind.COMPOUND_ASSIGNMENT_OPERATOR)
                 and self.text[child.extent.end.offset:].lstrip().startswith(";")):
-            return f"t3_mutant({self.add(child, 'dropped')}) ? (void)0 : (void)({new})"
-        return new
+            new = f"t3_mutant({self.add(child, 'dropped')}) ? (void)0 : (void)({new})"
+        return self.ended(child, new) if parent.kind in LOOPS and self.is_body(parent, child) else new
+
+    def is_body(self, loop, child):
+        last = list(loop.get_children())[-1]
+        return child == last and not self.text[child.extent.end.offset:].lstrip().startswith(")")
+
+    def ended(self, body, new):
+        """A loop that ends after its first turn finds no more than the first of many."""
+        end = f"if (t3_mutant({self.add(body, 'one turn')})) break; }}"
+        return f"{new.removesuffix('}')} {end}" if body.kind == Kind.COMPOUND_STMT else f"{{ {new}; {end}"
 
     def is_whole(self, cursor, before, after):
         return (self.text[:cursor.extent.start.offset].rstrip().endswith(before)

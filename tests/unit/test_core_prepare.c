@@ -269,18 +269,18 @@ static void test_poison(void **state)
 	host_free(host);
 }
 
-/* Two spaces of two clients, each with segments in rows that are longer than a piece. */
-static struct host *two_under_way(void)
+/* Three spaces of two clients, each with segments in rows that are longer than a piece. */
+static struct host *three_under_way(void)
 {
 	struct host *host = host_paused(1);
 	struct host_dev *d = &host->dev[0];
 	uint32_t id, i;
 
 	memset(d->memory, 0x5a, HOST_MEMORY);
-	for (id = 0; id < 2; id++) {
-		struct t3_cmd_seg_map map = wide(id, 2, 65536, 2, 65536);
+	for (id = 0; id < 3; id++) {
+		struct t3_cmd_seg_map map = wide(id, 4, 65536, 2, 65536);
 
-		open_space(d, id, 5 + id, 2);
+		open_space(d, id, 5 + id % 2, 4);
 		map.rows /= 2;
 		for (i = 0; i < 2; i++) {
 			map.segment = i;
@@ -296,7 +296,7 @@ static struct host *two_under_way(void)
 /* A copy taken after any piece prepares the rest, in as many events. */
 static void test_copies_go_on(void **state)
 {
-	struct host *whole = two_under_way(), *step = two_under_way(), *copy = host_paused(1);
+	struct host *whole = three_under_way(), *step = three_under_way(), *copy = host_paused(1);
 	uint32_t events = 0, i;
 
 	(void)state;
@@ -313,6 +313,7 @@ static void test_copies_go_on(void **state)
 		assert_memory_equal(copy->dev[0].memory, whole->dev[0].memory, HOST_MEMORY);
 		host_expect(&copy->dev[0], 0, T3_SPACE_ARMED, 1);
 		host_expect(&copy->dev[0], 1, T3_SPACE_ARMED, 1);
+		host_expect(&copy->dev[0], 2, T3_SPACE_ARMED, 1);
 		assert_int_equal(work(&copy->dev[0]), work(&whole->dev[0]));
 		t3_fabric_run(step->fabric, 1);
 	}

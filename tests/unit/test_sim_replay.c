@@ -5,6 +5,7 @@
  */
 #include "gang.h"
 #include "hostile.h"
+#include "queue.h"
 #include "ring.h"
 #include "seeds.h"
 #include "tape.h"
@@ -299,6 +300,32 @@ static void test_missing_record(void **state)
 
 /* ---------------------------------------------------------- start and stop */
 
+/* Two runs of changed bytes, far apart, are both in a record, and little else is. */
+static void test_all_changes_are_recorded(void **state)
+{
+	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8, T3_KEYS_FABRIC };
+	struct t3_descriptor copy = queue_copy(HOST_DATA, 0x200000, 4096);
+	struct tape tape = { 0 };
+	struct host *host = host_new_recorded(&config, tape_emit, &tape);
+	struct queue q = queue_new(&host->dev[0], 0, 0);
+	struct replay_result result;
+	size_t before = tape.size;
+
+	(void)state;
+	copy.dst_kind = T3_LOC_HOST;
+	host->dev[0].memory[0x200000 + 70] = 1;
+	host->dev[0].memory[0x200000 + 4000] = 2;
+	queue_submit(&q, &copy);
+	host_drain(host);
+	assert_int_equal(host->dev[0].data[70], 1);
+	assert_int_equal(host->dev[0].data[4000], 2);
+	assert_in_range(tape.size - before, 1, 300);
+	host_free(host);
+	result = tape_replay(&tape);
+	tape_expect_same(&result);
+	free(tape.data);
+}
+
 static void test_start_and_stop(void **state)
 {
 	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8, T3_KEYS_FABRIC };
@@ -310,6 +337,8 @@ static void test_start_and_stop(void **state)
 	(void)state;
 	assert_false(t3_fabric_record(host->fabric, tape_emit, &tape)); /* too late */
 	assert_false(t3_fabric_recording(host->fabric));
+	t3_dev_detach(host->dev[0].dev);
+	assert_false(t3_fabric_record(host->fabric, tape_emit, &tape)); /* rank 1 is there */
 	host_free(host);
 	host = host_new_recorded(&config, tape_emit, &tape);
 	assert_true(t3_fabric_recording(host->fabric));
@@ -525,6 +554,7 @@ int main(void)
 		cmocka_unit_test(test_clock_is_compared),
 		cmocka_unit_test(test_apertures_are_bounded),
 		cmocka_unit_test(test_missing_record),
+		cmocka_unit_test(test_all_changes_are_recorded),
 		cmocka_unit_test(test_start_and_stop),
 		cmocka_unit_test(test_hot_plug),
 		cmocka_unit_test(test_timed),
