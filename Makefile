@@ -247,7 +247,7 @@ FUZZ_CC ?= clang
 # Without its watch on comparisons, which takes a third of the time: inputs are operations, whose
 # right values the target finds out when it runs.
 FUZZ_COUNTERS := -fsanitize-coverage=inline-8bit-counters,pc-table
-# Large arrays are used again: tests/unit/common/arena.h.
+# Large arrays are used again, and memory may run out: tests/unit/common/arena.h.
 ARENA := -Wl,--wrap=malloc,--wrap=calloc,--wrap=free,--undefined=__wrap_calloc
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 LIB_PKGS := libdrm libpci
@@ -745,8 +745,8 @@ $B/unit/%: $B/obj/tests/unit/%.o $B/obj/unit-common.a $(CORE) $(SIM) $(filter %.
 		$B/libt3check.a | $B/libt3-check.so.0
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$Q$(CC) -fno-lto -o $@ $(wordlist 1,2,$^) $(call under_test,$B) $(CMOCKA) $(LIBS) \
-		-Wl,-rpath,'$$ORIGIN/..'
+	$Q$(CC) -fno-lto $(if $(findstring _scarce,$@),$(ARENA)) -o $@ $(wordlist 1,2,$^) \
+		$(call under_test,$B) $(CMOCKA) $(LIBS) -Wl,-rpath,'$$ORIGIN/..'
 $B/unit-sanitized/%: $B/san/tests/unit/%.o $B/san/unit-common.a \
 		$(if $(CORE),$B/san/libt3core.a) $(if $(SIM),$B/san/libt3sim.a) \
 		$(if $(LIB),$B/san/libt3.a) $B/san/libt3check.a | $B/san/libt3-check.so.0

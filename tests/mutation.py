@@ -17,6 +17,8 @@ SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&
          "+": "-", "-": "+", "&": "|", "|": "&", "<<": ">>", ">>": "<<", "*": "+", "/": "*"}
 CONDITIONS = (Kind.IF_STMT, Kind.WHILE_STMT)
 LOOPS = (Kind.FOR_STMT, Kind.WHILE_STMT)
+JUMPS = (Kind.BREAK_STMT, Kind.CONTINUE_STMT)
+TRUTHS = {"true": "false", "false": "true"}
 # Where C wants a constant, or where the value is no value of the program.
 CONSTANT = (Kind.CXX_UNARY_EXPR, Kind.STATIC_ASSERT, Kind.INIT_LIST_EXPR)
 
@@ -167,6 +169,10 @@ class Rewriter:
     def changed(self, cursor, new):
         if cursor.kind == Kind.BINARY_OPERATOR:
             return self.swapped(cursor, new)
+        if cursor.kind in JUMPS:
+            return f"if (!t3_mutant({self.add(cursor, 'dropped')})) {new}"
+        if new in TRUTHS:
+            return f"(t3_mutant({self.add(cursor, 'exchanged')}) ? {TRUTHS[new]} : {new})"
         if cursor.kind == Kind.INTEGER_LITERAL and self.old(cursor).rstrip("uUlL").isdigit():
             number = self.add(cursor, "plus one")
             return f"(t3_mutant({number}) ? {self.old(cursor)} + 1 : {self.old(cursor)})"

@@ -486,6 +486,27 @@ static void a_reset_is_told_to_other_nodes(void **state)
 	host_free(host);
 }
 
+/* Where there is no room, packets are lost, and sent again. A reset is told once. */
+static void a_reset_is_told_without_room(void **state)
+{
+	struct host *host = connected(2, 2, 5);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
+	uint64_t lost;
+
+	(void)state;
+	ring_arm(&ring, 1);
+	nodes_settle(host);
+	nodes_bound(host, 0);
+	produce_all(&ring, 1, false);
+	lost = nodes_info(host, 0, 1).lost;
+	assert_true(lost > 0);
+	t3_dev_reset(host->dev[0].dev);
+	assert_int_equal(nodes_info(host, 0, 1).lost, lost);
+	nodes_settle(host);
+	assert_int_equal(host->dev[1].traced.losses, 1);
+	host_free(host);
+}
+
 /* Nothing was under way, so no verdict of a packet tells them. */
 static void a_cut_connection_ends_who_waits(void **state)
 {
@@ -629,6 +650,7 @@ int main(void)
 		cmocka_unit_test(a_store_lets_one_that_needs_more_go_first),
 		cmocka_unit_test(a_store_that_cannot_be_made_leaves_its_slots),
 		cmocka_unit_test(a_reset_is_told_to_other_nodes),
+		cmocka_unit_test(a_reset_is_told_without_room),
 		cmocka_unit_test(a_cut_connection_ends_who_waits),
 		cmocka_unit_test(a_space_after_the_reset_is_spared),
 		cmocka_unit_test(a_later_space_is_spared),

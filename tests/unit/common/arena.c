@@ -37,6 +37,8 @@ __attribute__((weak)) void __lsan_register_root_region(const void *start, size_t
 
 static struct place place[PLACES];
 static uint32_t used;
+static uint32_t to_fail;
+static bool failed;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void arena_clear(uint8_t *start, size_t pages)
@@ -118,10 +120,32 @@ static void *take(size_t size, bool clear)
 	return array;
 }
 
+void arena_fail(uint32_t nth)
+{
+	to_fail = nth;
+	failed = false;
+}
+
+bool arena_failed(void)
+{
+	return failed;
+}
+
+static bool fails(void)
+{
+	if (!to_fail || --to_fail)
+		return false;
+	failed = true;
+	return true;
+}
+
 void *__wrap_malloc(size_t size)
 {
-	void *array = take(size, false);
+	void *array;
 
+	if (fails())
+		return NULL;
+	array = take(size, false);
 	return array ? array : __real_malloc(size);
 }
 
@@ -130,6 +154,8 @@ void *__wrap_calloc(size_t count, size_t size)
 	void *array = NULL;
 	size_t all;
 
+	if (fails())
+		return NULL;
 	if (!__builtin_mul_overflow(count, size, &all))
 		array = take(all, true);
 	return array ? array : __real_calloc(count, size);

@@ -8,11 +8,16 @@
 #ifndef T3_TEST_ARENA_H
 #define T3_TEST_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Arrays that are not freed. */
 uint32_t arena_used(void);
+
+/* The nth allocation from now on fails, of any size: 1, the next one; 0, none. One thread alone. */
+void arena_fail(uint32_t nth);
+bool arena_failed(void); /* since then */
 
 /* Sets whole pages to 0. Those that were not touched since the last call are 0 already. */
 void arena_clear(uint8_t *start, size_t pages);
