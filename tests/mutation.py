@@ -169,7 +169,7 @@ class Rewriter:
     def changed(self, cursor, new):
         if cursor.kind == Kind.BINARY_OPERATOR:
             return self.swapped(cursor, new)
-        if cursor.kind in JUMPS:
+        if cursor.kind in JUMPS or self.old(cursor) == "return":
             return f"if (!t3_mutant({self.add(cursor, 'dropped')})) {new}"
         if new in TRUTHS:
             return f"(t3_mutant({self.add(cursor, 'exchanged')}) ? {TRUTHS[new]} : {new})"
@@ -193,7 +193,11 @@ class Rewriter:
                 for child in children):
             return new
         number = self.add(cursor, f"{operator} is {SWAPS[operator]}")
-        other = f"({self.old(children[0])}) {SWAPS[operator]} ({self.old(children[1])})"
+        first, second = (f"({self.old(child)})" for child in children)
+        other = f"{first} {SWAPS[operator]} {second}"
+        if operator in ("&&", "||"):  # each operand has to matter
+            new = (f"t3_mutant({self.add(cursor, 'left alone')}) ? {first} != 0 : "
+                   f"t3_mutant({self.add(cursor, 'right alone')}) ? {second} != 0 : ({new})")
         return f"(t3_mutant({number}) ? ({other}) : ({new}))"
 
     def add(self, cursor, rule):

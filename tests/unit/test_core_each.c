@@ -211,6 +211,43 @@ static void test_rules_of_links(void **state)
 	host_free(host);
 }
 
+/* Each comparison of a rule alone: of a link with packets that are answered, under way and held. */
+static void test_rules_of_sequences(void **state)
+{
+	static const char sequence[] = "a link's sequence numbers contradict each other";
+	static const char other[] = "a packet belongs to another link";
+	static const char source[] = "a packet's source is out of range";
+	static const char answered[] =
+		"a packet is answered, but has not arrived or is the oldest unanswered one";
+	struct host *host = busy();
+	struct t3_link *link = host->fabric->link[1][2];
+	struct t3_slot *slot;
+	struct t3_packet *packet;
+
+	(void)state;
+	while (!link->una || link->una == link->receiver.expect ||
+	       link->receiver.expect == link->next)
+		assert_true(t3_fabric_run(host->fabric, 1));
+	EXPECT_BROKEN(host, link->next, link->una + T3_LINK_SLOTS + 1, sequence);
+	EXPECT_BROKEN(host, link->receiver.expect, link->una - 1, sequence);
+	EXPECT_BROKEN(host, link->receiver.expect, link->next + 1, sequence);
+	EXPECT_BROKEN(host, link->deliver, link->una - 1, sequence);
+	EXPECT_BROKEN(host, link->deliver, link->next + 1, sequence);
+	slot = &link->slot[(link->next - 1) % T3_LINK_SLOTS];
+	packet = &slot->packet;
+	EXPECT_BROKEN(host, packet->src_rank, 0, other);
+	EXPECT_BROKEN(host, packet->dst_rank, 0, other);
+	EXPECT_BROKEN(host, packet->incarnation, packet->incarnation + 1, other);
+	EXPECT_BROKEN(host, packet->sequence, packet->sequence + 1, other);
+	EXPECT_BROKEN(host, packet->type, T3_PKT_UPDATE - 1, source);
+	EXPECT_BROKEN(host, packet->type, T3_PKT_CLAIM + 1, source);
+	EXPECT_BROKEN(host, packet->src_space, T3_MAX_SPACES, source);
+	EXPECT_BROKEN(host, packet->src_segment, T3_SPACE_SEGMENTS, source);
+	EXPECT_BROKEN(host, slot->answered, true, answered);
+	EXPECT_BROKEN(host, link->slot[link->una % T3_LINK_SLOTS].answered, true, answered);
+	host_free(host);
+}
+
 static void test_rules_of_timed_runs(void **state)
 {
 	static const char want[] = "a queue's or client's timed-run ticket has not been given yet";
@@ -372,6 +409,7 @@ static void test_imports_wait_for_their_ends(void **state)
 	struct host_dev *d = &host->dev[0];
 	const struct t3_link *link = host->fabric->link[0][2];
 	struct t3_cmd_import_set again = { .space = 2, .import = 1, .src_rank = 2, .src_space = 2 };
+	struct t3_cmd_import_set other;
 	uint32_t id;
 
 	(void)state;
@@ -387,6 +425,14 @@ static void test_imports_wait_for_their_ends(void **state)
 		assert_true(t3_fabric_run(host->fabric, 1));
 	assert_int_equal(host_command(d, T3_CMD_IMPORT_SET, &again, sizeof(again)),
 			 T3_ADMIN_EXISTS);
+	/* Others need not wait: another space of the source, another entry. */
+	other = again;
+	other.src_space = 1;
+	assert_int_equal(host_command(d, T3_CMD_IMPORT_SET, &other, sizeof(other)), T3_ADMIN_OK);
+	assert_int_equal(host_index_command(d, T3_CMD_IMPORT_CLEAR, 2, 1), T3_ADMIN_OK);
+	other = again;
+	other.import = 5;
+	assert_int_equal(host_command(d, T3_CMD_IMPORT_SET, &other, sizeof(other)), T3_ADMIN_OK);
 	host_drain(host);
 	assert_int_equal(host_command(d, T3_CMD_IMPORT_SET, &again, sizeof(again)), T3_ADMIN_OK);
 	host_free(host);
@@ -416,7 +462,7 @@ static void test_a_device_is_cleared(void **state)
 static void test_a_source_is_lost(void **state)
 {
 	struct host *host = host_paused(RANKS);
-	struct host_dev *d = &host->dev[0];
+	struct host_dev *d = &host->dev[1];
 
 	(void)state;
 	host_space(d, 1);
@@ -425,6 +471,9 @@ static void test_a_source_is_lost(void **state)
 	host_local(d, 1, OWN);
 	host_arm(d, 1, 1);
 	host_drain(host);
+	t3_dev_detach(host->dev[0].dev);
+	host_drain(host);
+	host_expect(d, 1, T3_SPACE_ARMED, 1); /* import 0 is not used */
 	t3_dev_detach(host->dev[2].dev);
 	host_drain(host);
 	host_expect_peer_fault(d, 1, T3_FAULT_PEER_POISON, 2);
@@ -445,6 +494,29 @@ static void test_the_poorest_client_is_next(void **state)
 	assert_int_equal(t3_share_next(&share, waiting), 35);
 	share.end[35] = 20;
 	assert_int_equal(t3_share_next(&share, waiting), 5);
+}
+
+/* A response for a packet that was never sent answers none in its slot. */
+static void test_responses_are_for_what_was_sent(void **state)
+{
+	struct host *host = busy();
+	struct t3_link *link = host->fabric->link[1][2];
+	uint32_t head;
+	uint64_t una;
+
+	(void)state;
+	while (!link->resp_count)
+		assert_true(t3_fabric_run(host->fabric, 1));
+	una = link->una;
+	head = link->resp_head;
+	link->response[head].sequence = (uint32_t)una + T3_LINK_SLOTS;
+	while (link->resp_head == head)
+		assert_true(t3_fabric_run(host->fabric, 1));
+	assert_int_equal(link->una, una);
+	assert_false(link->slot[una % T3_LINK_SLOTS].answered);
+	host_drain(host);
+	assert_null(t3_fabric_check(host->fabric));
+	host_free(host);
 }
 
 /* Poison in the second row of a tile that a doorbell adds to. */
@@ -522,6 +594,7 @@ int main(void)
 		cmocka_unit_test(test_rules_of_a_tracker),
 		cmocka_unit_test(test_rules_of_control_packets),
 		cmocka_unit_test(test_rules_of_links),
+		cmocka_unit_test(test_rules_of_sequences),
 		cmocka_unit_test(test_rules_of_timed_runs),
 		cmocka_unit_test(test_shares_are_saved),
 		cmocka_unit_test(test_generations_are_checked),
@@ -533,6 +606,7 @@ int main(void)
 		cmocka_unit_test(test_a_device_is_cleared),
 		cmocka_unit_test(test_a_source_is_lost),
 		cmocka_unit_test(test_the_poorest_client_is_next),
+		cmocka_unit_test(test_responses_are_for_what_was_sent),
 		cmocka_unit_test(test_poison_in_a_later_row),
 		cmocka_unit_test(test_poison_in_a_later_tile),
 		cmocka_unit_test(test_a_block_is_left),

@@ -219,6 +219,28 @@ static void a_node_moves_its_frames(void **state)
 	host_free(host);
 }
 
+/* A host asks before it knows which of its peers has called. */
+static void a_greeting_names_its_node(void **state)
+{
+	struct greeting {
+		struct t3_frame head;
+		struct t3_hello body;
+	} good = { { .type = T3_FRAME_HELLO, .length = sizeof(good.body) }, hello() };
+	struct greeting bad;
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(t3_peer_of_greeting(&good), 1);
+	for (i = 0; i < 4; i++) {
+		bad = good;
+		bad.head.type += i == 0;
+		bad.body.magic[0] ^= i == 1;
+		bad.body.version += i == 2;
+		bad.body.node = i == 3 ? T3_MAX_NODES : bad.body.node;
+		assert_int_equal(t3_peer_of_greeting(&bad), T3_MAX_NODES);
+	}
+}
+
 static void frames_have_types_flags_and_lengths(void **state)
 {
 	static const struct {
@@ -527,6 +549,7 @@ int main(void)
 		cmocka_unit_test(a_greeting_has_a_time_limit),
 		cmocka_unit_test(frames_may_move),
 		cmocka_unit_test(a_node_moves_its_frames),
+		cmocka_unit_test(a_greeting_names_its_node),
 		cmocka_unit_test(frames_have_types_flags_and_lengths),
 		cmocka_unit_test(nothing_comes_before_the_greeting),
 		cmocka_unit_test(a_node_speaks_for_its_own_links_alone),

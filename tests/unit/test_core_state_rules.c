@@ -365,6 +365,14 @@ static void misaligned_poison(struct host *host)
 	injected->poison[0] = (struct t3_poison){ .start = 0, .end = T3_POISON_GRANULE + 1 };
 }
 
+static void misaligned_start(struct host *host)
+{
+	struct t3_rank_injection *injected = &host->fabric->injected[0];
+
+	injected->poisons = 1;
+	injected->poison[0] = (struct t3_poison){ .start = 1, .end = T3_POISON_GRANULE };
+}
+
 static void row_at_the_end(struct host *host)
 {
 	queue_of(host)->row = ROWS;
@@ -465,6 +473,8 @@ static void expect_taken(struct host *host)
 
 static void test_links(void **state)
 {
+	static const char range[] = "a poisoned range is empty, misaligned or out of order";
+
 	(void)state;
 	expect_taken(sending());
 	expect_refused(sending(), no_timeout,
@@ -475,8 +485,8 @@ static void test_links(void **state)
 		       "a response is for a packet that has not arrived");
 	expect_refused(sending(), one_more_in_flight,
 		       "a space's count of packets in flight is wrong");
-	expect_refused(sending(), misaligned_poison,
-		       "a poisoned range is empty, misaligned or out of order");
+	expect_refused(sending(), misaligned_poison, range);
+	expect_refused(sending(), misaligned_start, range);
 }
 
 static void test_segments(void **state)
