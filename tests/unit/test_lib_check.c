@@ -4,6 +4,8 @@
 
 #include "test_lib_debug.h"
 
+#include <sys/syscall.h>
+
 /* Each form of address and each source once. */
 static void store_in_all_ways(void)
 {
@@ -59,12 +61,24 @@ static void store_at_the_end(void)
 	got(SPACE_BYTES - 8, "\x57\x56\x55\x54\x53\x52\x51\x50", 8);
 }
 
+/* The first of two spaces is still known when the second one is destroyed. */
+static void store_after_another_space(void)
+{
+	struct t3_space *other;
+
+	if (t3_space_create(dev, buffer, 9, &other) || t3_space_destroy(other))
+		_exit(4);
+	put16(128, 0x4142);
+	got(128, "\x42\x41", 2);
+}
+
 static void stores_are_made(void **state)
 {
 	(void)state;
 	expect_silence(store_in_all_ways);
 	expect_silence(store_elements);
 	expect_silence(store_at_the_end);
+	expect_silence(store_after_another_space);
 }
 
 /* Segments of 1-byte elements accept any alignment. A high byte of a register is one byte, too. */
@@ -158,6 +172,12 @@ static void threads_store_at_once(void **state)
 
 /* ------------------------------------------------------------------ mistakes */
 
+/* A report is written in pieces, as to a pipe that is nearly full. */
+ssize_t write(int fd, const void *data, size_t size)
+{
+	return syscall(SYS_write, fd, data, size < 100 ? size : 100);
+}
+
 static void twice(void)
 {
 	put32(128 + 40 + 16, 1);
@@ -214,6 +234,17 @@ static void where_a_segment_was(void)
 {
 	t3_unmap(space, 5);
 	put32(128, 1);
+}
+
+/* A reset keeps local segments alone. */
+static void where_a_remote_segment_was(void)
+{
+	struct t3_segment_desc flat = bytes_seg();
+
+	if (t3_remote_map(space, &flat, &target) || t3_space_reset(space))
+		_exit(4);
+	put16(128, 1);
+	put8(1024, 1);
 }
 
 static void in_padding(void)
@@ -276,6 +307,8 @@ static void mistakes_of_a_store(void **state)
 	expect_report(outside_of_an_unknown_rank, "outside every segment", "  rank 0, space 21",
 		      NULL);
 	expect_report(where_a_segment_was, "a store outside every segment", "at byte 0x80", NULL);
+	expect_report(where_a_remote_segment_was, "a store outside every segment", "at byte 0x400",
+		      NULL);
 	expect_report(in_padding, "a store to the padding between two rows", "row 2, byte 36",
 		      "a row has 32 bytes", NULL);
 	expect_report(over_a_row, "a store over the end of a row", "row 0, bytes 30 .. 33", NULL);

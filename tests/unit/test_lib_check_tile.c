@@ -7,7 +7,7 @@
 /* --------------------------------------------------------------- the staging */
 
 static unsigned char image[1024];
-static struct t3_view staging;
+static struct t3_view staging, second; /* slots 0 and 1 */
 
 static void stage_all(uint64_t tiles)
 {
@@ -17,7 +17,8 @@ static void stage_all(uint64_t tiles)
 
 	set_state(DRM_T3_SPACE_IDLE, EPOCH - 1);
 	if (t3_staging_bind(space, 5, buffer, 0, 256, 2) || t3_buffer_map(buffer, &ptr) ||
-	    t3_view_memory(ptr, &seg, &staging))
+	    t3_view_memory(ptr, &seg, &staging) ||
+	    t3_view_memory((unsigned char *)ptr + 256, &seg, &second))
 		_exit(4);
 	arm(EPOCH);
 	for (i = 0; i < tiles; i++)
@@ -63,6 +64,13 @@ static void the_wrong_tile(void)
 {
 	stage_all(3);
 	t3_doorbell_tile(space, 5, 0, 3);
+}
+
+static void the_wrong_tile_of_a_slot(void)
+{
+	stage_all(0);
+	t3_stage_tile(&second, 1, image, 16);
+	t3_doorbell_tile(space, 5, 1, 2);
 }
 
 static void rung_twice(void)
@@ -124,11 +132,7 @@ static void staged_too_early(void)
 /* The consumed counts begin at 0 again, in each slot. */
 static void staged_after_a_reset(void)
 {
-	struct t3_view second;
-
 	stage_all(0);
-	if (t3_view_memory((unsigned char *)(uintptr_t)staging.base + 256, &seg, &second))
-		_exit(5);
 	t3_stage_tile(&second, 1, image, 16);
 	t3_doorbell_tile(space, 5, 1, 1);
 	events()->consumed[5][1] = 1;
@@ -204,6 +208,8 @@ static void mistakes_of_doorbells(void **state)
 		      NULL);
 	expect_report(the_wrong_tile, "a doorbell for a tile that was never staged", "tile 3",
 		      NULL);
+	expect_report(the_wrong_tile_of_a_slot, "a doorbell for a tile that was never staged",
+		      "tile 2", NULL);
 	expect_report(rung_twice, "an element is stored again", "tile 2",
 		      "stored there before:", NULL);
 	expect_report(stored_and_rung, "an element is stored again", "tile 0", NULL);
@@ -255,6 +261,7 @@ static void __attribute__((noinline)) store_first(void)
 
 static void __attribute__((noinline)) store_behind(void)
 {
+	store_columns(10, 12);
 	store_columns(14, 16);
 }
 
@@ -268,6 +275,9 @@ static void leave_a_gap(void)
 
 static void wait_in_vain(void)
 {
+	struct t3_segment_desc flat = bytes_seg();
+
+	t3_local_map(space, &flat);
 	store_most();
 	t3_space_set_spin(space, UINT64_MAX);
 	if (t3_wait(space, EPOCH, 0, T3_DELIVERED, 0) != -ETIMEDOUT)
@@ -295,9 +305,10 @@ static void release_too_early(void)
 	t3_release(space, EPOCH);
 }
 
+/* Not even its first elements are stored. */
 static void leave_unfinished(void)
 {
-	store_most();
+	store_behind();
 	if (t3_space_reset(space))
 		_exit(5);
 }
@@ -313,6 +324,7 @@ static void missing_stores(void **state)
 	(void)state;
 	expect_warning(wait_in_vain, "check", "asked\n==", "T3 check: stores are missing",
 		       "t3_wait(), whose deadline has passed",
+		       "segment 2 (local u8): 1 of its 1 tiles lack stores of this process",
 		       "segment 5 (local f16): 2 of its 4 tiles lack stores of this process",
 		       "tile 1 lacks 4 of its 64 bytes:\n      row 2, bytes 20 .. 23\n",
 		       "tile 2 lacks 2 of its 32 bytes:\n      row 5, bytes 14 .. 15\n",
@@ -320,28 +332,31 @@ static void missing_stores(void **state)
 	assert_null(strstr(strstr(outcome.text, "again\n"), "missing"));
 	expect_report(arm_too_early, "an epoch is armed while another one is not over", "t3_arm()",
 		      "tile 1 lacks 4 of", NULL);
-	expect_report(leave_a_gap, "tile 0 lacks 24 of", "row 0, bytes 8 .. 13\n",
+	expect_report(leave_a_gap, "tile 0 lacks 16 of",
+		      "row 0, bytes 8 .. 9\n      row 0, bytes 12 .. 13\n",
 		      "stored near them:", named("store_first"), NULL);
 	expect_report(release_too_early, "an epoch is released that is not complete",
 		      "t3_release()", "tile 2 lacks 2 of", NULL);
 	expect_warning(leave_unfinished, "check", "stores are missing", "t3_space_reset()",
-		       "tile 1 lacks 4 of", NULL);
+		       "tile 1 lacks 64 of", NULL);
 	expect_silence(leave_before_the_first_store);
 }
 
 /*
- * Each element gets two updates, one of them by a peer. So two updates by this process are one too
- * many.
+ * Each element gets three updates, two of them by peers. So two updates by this process are one too
+ * many. The second peer may write to the other segment, too.
  */
-static void share_with_a_peer(uint32_t stores)
+static void share_with_peers(uint32_t stores)
 {
 	struct t3_segment_desc flat = bytes_seg();
+	struct t3_key key;
 	uint32_t grant;
 	int fd;
 
-	flat.updates = 2;
+	flat.updates = 3;
 	t3_local_map(space, &flat);
-	if (t3_grant_export(space, 1u << 2, 1, &fd, &grant))
+	if (t3_grant_export(space, 1u << 2, 1, &fd, &grant) ||
+	    t3_key_export(space, 1, 1u << 2 | 1u << 5, 1, &key, &grant))
 		_exit(4);
 	while (stores--)
 		put8(1024, 1);
@@ -349,28 +364,43 @@ static void share_with_a_peer(uint32_t stores)
 
 static void once_each(void)
 {
-	share_with_a_peer(1);
+	share_with_peers(1);
 }
 
-static void twice_for_a_peer(void)
+static void twice_for_two_peers(void)
 {
-	share_with_a_peer(2);
+	share_with_peers(2);
 }
 
-static void twice_alone(void)
+/* The share of a peer that has no grant any more is this process's. */
+static void again_for_each_that_leaves(void)
 {
-	share_with_a_peer(1);
+	share_with_peers(1);
 	if (t3_grant_revoke(space, 31))
 		_exit(5);
 	put8(1024, 1);
+	if (t3_grant_revoke(space, 32))
+		_exit(6);
+	put8(1024, 1);
+}
+
+/* The second peer may write all of both segments. Then nothing is known to be missing. */
+static void left_to_a_peer(void)
+{
+	share_with_peers(0);
+	t3_grant_revoke(space, 31);
+	t3_space_set_spin(space, UINT64_MAX);
+	if (t3_wait(space, EPOCH, 0, T3_DELIVERED, t3_deadline(1000)) != -ETIMEDOUT)
+		_exit(5);
 }
 
 static void updates_of_peers(void **state)
 {
 	(void)state;
 	expect_silence(once_each);
-	expect_silence(twice_alone);
-	expect_report(twice_for_a_peer, "stored again", "segment 2", NULL);
+	expect_silence(again_for_each_that_leaves);
+	expect_silence(left_to_a_peer);
+	expect_report(twice_for_two_peers, "stored again", "segment 2", NULL);
 }
 
 int main(void)

@@ -88,14 +88,15 @@ static void nothing_is_no_handle(void **state)
 
 static void create_refuses(void **state)
 {
-	struct t3_device *own[3] = { devs[0], devs[1], devs[0] };
+	struct t3_device *own[4] = { devs[2], devs[0], devs[1], devs[0] };
 
 	(void)state;
 	assert_int_equal(t3_comm_create_local(devs, 1, comms), -EINVAL);
 	assert_int_equal(t3_comm_create_local(devs, 33, comms), -EINVAL);
 	assert_int_equal(t3_comm_create_local(NULL, 2, comms), -EINVAL);
 	assert_int_equal(t3_comm_create_local(devs, 2, NULL), -EINVAL);
-	assert_int_equal(t3_comm_create_local(own, 3, comms), -ENOTUNIQ);
+	assert_int_equal(t3_comm_create_local(own, 4, comms), -ENOTUNIQ);
+	assert_int_equal(t3_comm_create_local(own + 1, 3, comms), -ENOTUNIQ);
 	own[2] = NULL;
 	assert_int_equal(t3_comm_create_local(own, 3, comms), -EINVAL);
 	own[2] = device_new(FABRIC + 1, 9);
@@ -158,6 +159,7 @@ static void descriptors_are_not_lost(void **state)
 	create(2);
 	for (i = 0; i < 4; i++)
 		assert_int_equal(t3_comm_post(comms[0], 1, &c, 1, 0), 0);
+	assert_int_equal(t3_comm_post(comms[1], 0, &c, 1, 0), 0);
 	assert_int_equal(t3_comm_take(comms[1], 0, &c, 1, NULL, 0), -EPROTO);
 	says(1, "rank 0 sent a descriptor where none is due");
 	assert_int_equal(t3_comm_take(comms[1], 0, &c, 0, &i, 0), -EPROTO);

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "t3_coll.h"
+#include "comm/bootstrap.h"
 
 #define LONG in_ms(20000)
 
@@ -113,6 +113,28 @@ static void other_launchers_set_the_master_address(void **state)
 	both_join("RANK", &nothing);
 }
 
+static uint64_t job_of(const char *name)
+{
+	struct comm_request request = { 0 };
+	struct comm_rendezvous rendezvous;
+
+	setenv("T3_JOB", name, 1);
+	assert_int_equal(comm_read_environment(&request, &rendezvous), 0);
+	return rendezvous.job;
+}
+
+/* Else ranks of two jobs would meet. */
+static void jobs_are_told_apart_by_all_letters(void **state)
+{
+	(void)state;
+	setenv("MASTER_ADDR", "127.0.0.1", 1);
+	setenv("MASTER_PORT", port, 1);
+	setenv("WORLD_SIZE", "2", 1);
+	setenv("RANK", "0", 1);
+	assert_true(job_of("night-1") == job_of("night-1"));
+	assert_true(job_of("night-1") != job_of("night-2"));
+}
+
 static void numbers_of_t3_have_precedence(void **state)
 {
 	(void)state;
@@ -209,6 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(other_launchers_set_the_master_address),
+		TEST(jobs_are_told_apart_by_all_letters),
 		TEST(numbers_of_t3_have_precedence),
 		TEST(a_directory_has_precedence),
 		TEST(the_callers_directory_has_precedence),

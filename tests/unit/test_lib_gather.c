@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* libt3: communicators whose ranks meet by an all-gather of the caller, also by one that is wrong. */
 #include "test_lib_fabric.h"
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -84,6 +86,27 @@ int connect(int fd, const struct sockaddr *at, socklen_t size)
 	errno = self->refused;
 	self->refused = 0;
 	return -1;
+}
+
+/* The machine's interfaces. Other machines do not reach the first one. */
+int getifaddrs(struct ifaddrs **list)
+{
+	static struct sockaddr_in at[] = {
+		{ .sin_family = AF_INET, .sin_addr = { 0x0200007f } },
+		{ .sin_family = AF_INET, .sin_addr = { 0x0100007f } },
+	};
+	static struct ifaddrs all[] = {
+		{ &all[1], .ifa_flags = IFF_UP | IFF_LOOPBACK, .ifa_addr = (void *)&at[0] },
+		{ .ifa_flags = IFF_UP, .ifa_addr = (void *)&at[1] },
+	};
+
+	*list = all;
+	return 0;
+}
+
+void freeifaddrs(struct ifaddrs *list)
+{
+	(void)list;
 }
 
 static int start(void **state)
@@ -577,6 +600,11 @@ static void a_place_is_an_address_of_its_family(void **state)
 	assert_int_equal(shown[0].family, AF_INET);
 	assert_memory_equal(shown[0].address, v4, sizeof(v4));
 	assert_int_not_equal(shown[0].port, shown[1].port);
+	/* If none is given, it is the first that other machines reach. */
+	on_nodes("");
+	run(2);
+	came_to(0, 0, "");
+	assert_memory_equal(shown[0].address, v4, sizeof(v4));
 	on_nodes("::1");
 	run(2);
 	came_to(0, 0, "");

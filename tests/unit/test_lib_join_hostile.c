@@ -285,6 +285,30 @@ static void a_rank_joins_once(void **state)
 	close(second);
 }
 
+/* Rank 1 ends. The meeting is over for rank 2, and it hears because of whom. */
+static void all_that_have_joined_hear_who_ended(void **state)
+{
+	static const uint32_t parting[] = { COMM_PARTING, 8, 1, 0 };
+	struct wire_hello hello = good_hello, answer;
+	uint32_t frame[5];
+	struct member m;
+	int fd[2], i;
+
+	(void)state;
+	hello.ranks = 4;
+	begin(&m, 0, 4);
+	for (i = 0; i < 2; i++, hello.rank++, hello.device_rank++) {
+		fd[i] = intrude(0);
+		send_all(fd[i], &hello, sizeof(hello));
+		assert_int_equal(recv(fd[i], &answer, sizeof(answer), 0), sizeof(answer));
+	}
+	close(fd[0]);
+	end(&m, -EPIPE, "rank 1 has ended before all ranks had joined");
+	assert_int_equal(recv(fd[1], frame, sizeof(frame), 0), sizeof(parting));
+	assert_memory_equal(frame, parting, sizeof(parting));
+	close(fd[1]);
+}
+
 /* Peers that connect and leave, or send nothing, do not disturb the join. */
 static void silence_is_no_error(void **state)
 {
@@ -542,7 +566,7 @@ int main(void)
 		TEST(listeners_are_checked_too),  TEST(other_users_are_refused),
 		TEST(wrong_messages_are_refused), TEST(false_causes_do_no_harm),
 		TEST(memory_must_be_sealed),	  TEST(an_empty_message_ends_the_connection),
-		TEST(no_room_for_a_descriptor),
+		TEST(no_room_for_a_descriptor),	  TEST(all_that_have_joined_hear_who_ended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "test_lib_folder.h"
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -182,6 +183,21 @@ static void a_symbolic_link_is_no_directory(void **state)
 	unlink(link);
 }
 
+/* A rank that asked for the lock more than once has it no more than before. */
+static void a_locked_directory_is_not_entered(void **state)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char text[T3_COMM_TEXT_SIZE];
+	struct member m;
+
+	(void)state;
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	begin(&m, 0, dir, in_ms(50));
+	snprintf(text, sizeof(text), "%s is locked by another process", dir);
+	end(&m, -ETIMEDOUT, text);
+	close(fd);
+}
+
 /* A socket's address has 108 bytes. A path may be longer. */
 static void a_path_may_be_long(void **state)
 {
@@ -209,6 +225,7 @@ int main(void)
 		TEST(an_ordinary_file_stays),
 		TEST(nothing_of_the_other_directory_is_touched),
 		TEST(a_symbolic_link_is_no_directory),
+		TEST(a_locked_directory_is_not_entered),
 		TEST(a_path_may_be_long),
 	};
 

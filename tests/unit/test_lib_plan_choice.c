@@ -117,6 +117,13 @@ static void what_does_not_fit_is_refused(void **state)
 	refused("012", FULL, -EINVAL, "HIERARCHICAL needs more than one rank on each node");
 	refused("0011", RING, -EHOSTUNREACH,
 		"no link from rank 2 (device 2 of the fabric) to rank 0 (device 0)");
+	/* Of the links that are needed, only the last one is missing. */
+	place(RING, "0011");
+	comm.device_ranks = 5;
+	comm.device_rank[2] = 4;
+	assert_int_equal(describe(T3_ALL_REDUCE, T3_ALGORITHM_HIERARCHICAL, 100), -EHOSTUNREACH);
+	assert_string_equal(comm.error, "no link from rank 3 (device 3 of the fabric) to rank 1 "
+					"(device 1)");
 	/* Here the ring has all links that are needed. */
 	place(RING, "0110");
 	assert_int_equal(describe(T3_ALL_REDUCE, T3_ALGORITHM_HIERARCHICAL, 100), 0);

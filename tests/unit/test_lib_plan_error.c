@@ -278,6 +278,15 @@ static void whom_the_last_one_waits_for_is_found(void **state)
 	assert_int_equal(t3_plan_behind(plans[0], 2), 1);
 	board->line[2].phase = PLAN_COMPLETE;
 	assert_int_equal(t3_plan_behind(plans[0], 2), 2);
+	/* Rank 1 waits for 2, which waits for one more. */
+	comms[0]->ranks = RANKS + 1;
+	comms[0]->here |= 1u << RANKS;
+	board->line[1].epoch = 4;
+	board->line[2].phase = PLAN_ARMED;
+	board->line[2].targets = 1u << RANKS;
+	assert_int_equal(t3_plan_behind(plans[0], 1), RANKS);
+	comms[0]->ranks = RANKS;
+	come_back();
 }
 
 static void who_owes_a_chunk_follows_the_collective(void **state)

@@ -147,25 +147,28 @@ static void another_rank_alone_ends_at_its_deadline(void **state)
 static void the_late_rank_is_named_to_all(void **state)
 {
 	(void)state;
-	set(0, 3, in_ms(500));
-	set(1, 3, LONG);
+	set(0, 4, in_ms(500));
+	set(1, 4, LONG);
+	set(2, 4, LONG);
 	begin(0);
 	begin(1);
-	end(1, -EPIPE, "rank 0 has given up: rank 2 did not come in time");
-	end_with_port(0, -ETIMEDOUT, "rank 2 of 3 did not come to 127.0.0.1 port %s in time");
+	begin(2);
+	end(1, -EPIPE, "rank 0 has given up: rank 3 did not come in time");
+	end(2, -EPIPE, "rank 0 has given up: rank 3 did not come in time");
+	end_with_port(0, -ETIMEDOUT, "rank 3 of 4 did not come to 127.0.0.1 port %s in time");
 }
 
 static void a_rank_may_give_up_first(void **state)
 {
 	(void)state;
 	set(0, 3, in_ms(1500));
-	set(1, 3, in_ms(500));
+	set(2, 3, in_ms(500));
 	begin(0);
-	begin(1);
-	end_with_port(1, -ETIMEDOUT, "not all ranks came to 127.0.0.1 port %s in time");
+	begin(2);
+	end_with_port(2, -ETIMEDOUT, "not all ranks came to 127.0.0.1 port %s in time");
 	end_with_port(0, -ETIMEDOUT,
 		      "ranks 1 2 of 3 did not come to 127.0.0.1 port %s in time; who came last: "
-		      "rank 1, which has ended");
+		      "rank 2, which has ended");
 }
 
 static void a_rank_may_come_again(void **state)

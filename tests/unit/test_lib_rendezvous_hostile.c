@@ -171,20 +171,23 @@ static void slow_connections_are_closed(void **state)
 	end_rank_0();
 }
 
-/* A rank may be slow within its time. */
+/* A rank may be slow within its time, also when another connection comes. */
 static void a_request_may_come_in_pieces(void **state)
 {
-	struct wire_request all[2];
+	struct wire_request all[2], wrong = good_request;
 	struct wire_head head;
 	size_t i;
 	int fd;
 
 	(void)state;
+	wrong.head.job = 0;
 	begin_rank_0();
 	fd = intrude();
 	for (i = 0; i < sizeof(good_request); i++) {
 		send_all(fd, (const char *)&good_request + i, 1);
 		usleep(1000);
+		if (i == BYTES)
+			request(wrong, RENDEZVOUS_OTHER_JOB);
 	}
 	assert_int_equal(recv(fd, &head, sizeof(head), MSG_WAITALL), sizeof(head));
 	assert_int_equal(head.kind, RENDEZVOUS_ANSWER);

@@ -114,6 +114,18 @@ static void who_was_late_is_named_on_the_other_node(void **state)
 	expect(0, "rank 2 has given up: rank 3 did not come in time");
 }
 
+/* Rank 2 lives and says nothing. So it is waited for, three seconds long. */
+static void the_end_of_any_rank_ends_a_wait(void **state)
+{
+	char byte;
+
+	(void)state;
+	end(3);
+	assert_int_equal(t3_comm_take(comm[0], 2, &byte, 1, NULL, t3_deadline(10000000000)),
+			 -EPIPE);
+	expect(0, "rank 3 has ended");
+}
+
 /* And what it sent before is taken all the same. */
 static void a_cause_does_not_hide_a_message(void **state)
 {
@@ -184,6 +196,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(the_first_to_end_is_named_on_the_other_node),
 		TEST(who_was_late_is_named_on_the_other_node),
+		TEST(the_end_of_any_rank_ends_a_wait),
 		TEST(a_cause_does_not_hide_a_message),
 		TEST(one_cause_is_told_once),
 		TEST(a_false_cause_names_the_rank_that_told_it),

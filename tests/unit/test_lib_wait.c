@@ -92,8 +92,12 @@ static void epochs_wrap(void **state)
 
 static void progress_of_segments(void **state)
 {
+	struct t3_segment_desc next = desc;
+
 	(void)state;
+	next.segment = 6;
 	assert_int_equal(t3_local_map(space, &desc), 0);
+	assert_int_equal(t3_local_map(space, &next), 0);
 	kernel.calls = 0;
 	set_state(DRM_T3_SPACE_ARMED, 3);
 	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_TRACKED, 0), -ETIMEDOUT);
@@ -102,7 +106,11 @@ static void progress_of_segments(void **state)
 	assert_int_equal(t3_wait(space, 2, 1ull << 5, T3_DELIVERED, 0), 0);
 	events()->segment[5] = 3 | DRM_T3_WORD_TRACKED;
 	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_TRACKED, 0), 0);
+	assert_int_equal(t3_wait(space, 3, 0, T3_TRACKED, 0), -ETIMEDOUT);
+	assert_int_equal(t3_wait(space, 3, 3ull << 5, T3_TRACKED, 0), -ETIMEDOUT);
+	events()->segment[6] = 3 | DRM_T3_WORD_TRACKED;
 	assert_int_equal(t3_wait(space, 3, 0, T3_TRACKED, 0), 0);
+	assert_int_equal(t3_wait(space, 3, 3ull << 5, T3_TRACKED, 0), 0);
 	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_DELIVERED, 0), -ETIMEDOUT);
 	events()->segment[5] |= DRM_T3_WORD_DELIVERED;
 	assert_int_equal(t3_wait(space, 3, 1ull << 5, T3_DELIVERED, 0), 0);
