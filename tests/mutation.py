@@ -196,8 +196,8 @@ class Rewriter:
         first, second = (f"({self.old(child)})" for child in children)
         other = f"{first} {SWAPS[operator]} {second}"
         if operator in ("&&", "||"):  # each operand has to matter
-            new = (f"t3_mutant({self.add(cursor, 'left alone')}) ? {first} != 0 : "
-                   f"t3_mutant({self.add(cursor, 'right alone')}) ? {second} != 0 : ({new})")
+            new = (f"t3_mutant({self.add(cursor, 'left operand only')}) ? {first} != 0 : "
+                   f"t3_mutant({self.add(cursor, 'right operand only')}) ? {second} != 0 : ({new})")
         return f"(t3_mutant({number}) ? ({other}) : ({new}))"
 
     def add(self, cursor, rule):

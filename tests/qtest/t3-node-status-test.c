@@ -53,7 +53,8 @@ static bool has_trip(struct t3_vm *vm)
 
 /*
  * On a busy machine a packet may be sent again before it is answered, which measures nothing. So
- * there is traffic in both directions until each node has measured a round trip.
+ * there is traffic in both directions until each node has measured a round trip, at most twice:
+ * a device has room for eight spaces.
  */
 static void make_traffic(struct t3_vm *a, struct t3_vm *b)
 {

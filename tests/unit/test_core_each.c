@@ -50,19 +50,18 @@ static void connect(struct host *host, uint32_t rank, uint32_t id)
 	}
 }
 
-static void map_segments(struct host_dev *d, uint32_t id, uint32_t pitch)
+static void map_segments(struct host_dev *d, uint32_t id)
 {
 	struct t3_cmd_seg_map map = host_segment(id, SENT, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32);
 
 	host_local(d, id, OWN);
 	map.routes = (1u << (RANKS - 1)) - 1;
-	map.pitch = pitch;
 	map.target_segment = OWN;
 	host_map(d, &map);
 }
 
-/* Spaces on each of three ranks, all at work; nothing moves unless t3_fabric_run() is called. */
-static struct host *open_host(uint32_t spaces, uint32_t pitch)
+/* IDLE spaces on each of three ranks. Nothing moves until t3_fabric_run() is called. */
+static struct host *open_host(uint32_t spaces)
 {
 	struct host_config config = { T3_TOPOLOGY_FULL, RANKS, 256, 8, T3_KEYS_FABRIC };
 	struct host *host = host_new(&config);
@@ -72,7 +71,7 @@ static struct host *open_host(uint32_t spaces, uint32_t pitch)
 	for (rank = 0; rank < RANKS; rank++)
 		for (id = 0; id < spaces; id++) {
 			connect(host, rank, id);
-			map_segments(&host->dev[rank], id, pitch);
+			map_segments(&host->dev[rank], id);
 		}
 	t3_fabric_set_inline_budget(host->fabric, 0);
 	return host;
@@ -94,7 +93,7 @@ static void arm_all(struct host *host, uint32_t spaces)
 /* Half a tile of each own segment is stored, and all of what goes to others. */
 static struct host *busy(void)
 {
-	struct host *host = open_host(3, 16);
+	struct host *host = open_host(3);
 	uint32_t rank, id;
 
 	arm_all(host, 3);
@@ -109,7 +108,7 @@ static struct host *busy(void)
 
 /* ------------------------------------------------------ rules of t3_fabric_check() */
 
-/* Changes `size` bytes of a machine, which a rule must see. */
+/* A rule must see `size` changed bytes of a machine, which get their old values then. */
 static void expect_broken(struct host *host, void *part, const void *value, size_t size,
 			  const char *want)
 {
@@ -168,7 +167,7 @@ static void test_rules_of_a_tracker(void **state)
 static void test_rules_of_control_packets(void **state)
 {
 	static const char wrong[] = "a control packet waits for the wrong link";
-	struct host *host = open_host(2, 16);
+	struct host *host = open_host(2);
 	struct t3_space *space = space_of(host, 1, 1);
 	struct t3_ctl other = { .link = space->route[0].link };
 
@@ -253,12 +252,11 @@ static void test_rules_of_timed_runs(void **state)
 	static const char want[] = "a queue's or client's timed-run ticket has not been given yet";
 	struct host *host = busy();
 	struct t3_queue *queue = &t3_queues(host->dev[1].dev)->queue[3];
-	struct t3_queue waits = { .phase = T3_PHASE_GANG, .ticket = 1 };
 
 	(void)state;
 	EXPECT_BROKEN(host, t3_gangs(host->dev[1].dev)->gang_served[5], 1, want);
-	queue->ticket = waits.ticket;
-	EXPECT_BROKEN(host, queue->phase, waits.phase, want);
+	queue->ticket = 1;
+	EXPECT_BROKEN(host, queue->phase, T3_PHASE_GANG, want);
 	queue->ticket = 0;
 	host_free(host);
 }
@@ -323,7 +321,7 @@ static void test_reports_count_all(void **state)
 
 static void test_reports_count_control(void **state)
 {
-	struct host *host = open_host(3, 16);
+	struct host *host = open_host(3);
 	struct t3_link_info link;
 	uint32_t id, waiting = 0;
 
@@ -344,7 +342,7 @@ static void test_reports_count_control(void **state)
 /* A peer that has ended is seen when a space is armed, whichever route leads to it. */
 static void test_a_peer_ended_before(void **state)
 {
-	struct host *host = open_host(1, 16);
+	struct host *host = open_host(1);
 
 	(void)state;
 	assert_int_equal(space_of(host, 0, 0)->route[1].rank, 2);
@@ -405,7 +403,7 @@ static void test_old_control_goes_first(void **state)
 /* An import is not set again while its source is still to hear of the one before. */
 static void test_imports_wait_for_their_ends(void **state)
 {
-	struct host *host = open_host(3, 16);
+	struct host *host = open_host(3);
 	struct host_dev *d = &host->dev[0];
 	const struct t3_link *link = host->fabric->link[0][2];
 	struct t3_cmd_import_set again = { .space = 2, .import = 1, .src_rank = 2, .src_space = 2 };
