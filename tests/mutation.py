@@ -151,11 +151,17 @@ class Rewriter:
                                    Kind.COMPOUND_ASSIGNMENT_OPERATOR)
                 and self.text[child.extent.end.offset:].lstrip().startswith(";")):
             new = f"t3_mutant({self.add(child, 'dropped')}) ? (void)0 : (void)({new})"
-        return self.ended(child, new) if parent.kind in LOOPS and self.is_body(parent, child) else new
+        is_loop = parent.kind in LOOPS and self.is_body(parent, child)
+        return self.ended(child, new) if is_loop and not self.leaves(child) else new
 
     def is_body(self, loop, child):
         last = list(loop.get_children())[-1]
         return child == last and not self.text[child.extent.end.offset:].lstrip().startswith(")")
+
+    def leaves(self, body):
+        """Whether its last statement leaves it in any case, so that nothing after it would run."""
+        last = [body] if body.kind != Kind.COMPOUND_STMT else list(body.get_children())[-1:]
+        return bool(last) and (last[0].kind in JUMPS or self.old(last[0]).split()[:1] == ["return"])
 
     def ended(self, body, new):
         """A loop that ends after its first turn finds no more than the first of many."""
