@@ -324,7 +324,7 @@ gdb:
 	@$(STAGE)try.py gdb
 
 # The suites that a kernel, and those that KVM makes a difference to.
-BOOTING := package conformance guest guest-iommu guest-ordinary guest-root guest-vcpus root hotplug migrate launch examples cluster tool e2e
+BOOTING := package conformance guest guest-iommu guest-ordinary guest-root guest-vcpus root hotplug migrate launch examples mpi cluster tool e2e
 ACCELERATED := launcher patching loop newest $(filter-out package,$(BOOTING))
 SUITES := $(if $(CROSSED),unit conformance guest guest-iommu e2e,$(if $(SELECTED),$(BOOTING),$(if \
 	$(filter kvm,$(T3_ACCEL)),$(ACCELERATED))))
@@ -418,7 +418,7 @@ model: $(TRACED) | deps
 loop: build tests-image
 	@$(RUN) $(STAGE)check.py loop stuck
 examples: build $K/mpi.img $(MPI_TESTS)
-	@$(RUN) $(STAGE)check.py examples
+	@$(RUN) $(STAGE)check.py examples mpi
 
 #: make programs  MPI programs of Debian with and without T3 (a part of it is in make check)
 #:                MPI4PY=DIR          mpi4py's own tests, where the mirror has no source of it

@@ -1005,7 +1005,7 @@ def examples_suite():
         results += report(f"examples/{name}",
                           [Result(f"examples/mpi_all_reduce, {name}", PASS if good else FAIL, log)],
                           time.monotonic() - start)
-    return results + tap_program("mpi", [ROOT / "tests/mpi.py"], seconds=3 * PROGRAM_SECONDS)
+    return results
 
 
 def root_suite():
@@ -1095,6 +1095,7 @@ SUITES = {
     "root": root_suite,
     "launch": launch_suite,
     "examples": examples_suite,
+    "mpi": lambda: tap_program("mpi", [ROOT / "tests/mpi.py"], seconds=3 * PROGRAM_SECONDS),
     "programs": lambda: tap_program("programs", [ROOT / "tests/programs.py"]),
     "cluster": cluster_suite,
     "python": lambda: tap_program("python", [ROOT / "tests/python/run.py"],
@@ -1115,7 +1116,7 @@ QUIET = ("coverage",)
 # They wait for nearly half of their time or more: one of them at a time runs beside the N.
 WAITING = ("recipes", "stuck", "qtest", "debugger", "unit-uncounted", "install", "launch", "conformance")
 # The longest, which begin first. The others follow in the order above.
-LONG = ("guest", "recipes", "cluster", "stuck", "examples", "unit-sanitized", "model", "tutorial", "qtest",
+LONG = ("guest", "recipes", "cluster", "stuck", "mpi", "unit-sanitized", "model", "tutorial", "qtest",
         "tool", "e2e", "lint", "programs", "root", "newest", "debugger")
 
 # Those that run only when they are asked for.
