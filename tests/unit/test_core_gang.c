@@ -33,6 +33,7 @@ static const struct {
 	{ D(space), 1, AT(d.space) },
 	{ D(generation), 1, AT(d.generation) },
 	{ A(program), T3_TIMED_DIRECT, AT(args.program) }, /* the fabric is a ring */
+	{ A(flags), T3_TIMED_MIRRORED << 1, AT(args.flags) },
 	{ A(ranks), 0, AT(args.ranks) },
 	{ A(ranks), 2, AT(args.ranks) },
 	{ A(element_bytes), 0, AT(args.element_bytes) },
@@ -41,6 +42,7 @@ static const struct {
 	{ A(collective), T3_TIMED_COLLECTIVE_ALL_TO_ALL, AT(args.collective) }, /* on a ring */
 	{ A(nodes), 2, AT(args.nodes) },					/* of 3 ranks */
 	{ A(nodes), 6, AT(args.nodes) },
+	{ A(mbz), 1, AT(args.mbz) },
 	{ A(params[44]), HOST_NONE64, AT(args.params) + 44 * 8 },
 	{ A(rows), 1ull << 63, AT(args.rows) },
 	{ A(depth), 1ull << 24, AT(args.rows) }, /* too large a run */
@@ -56,6 +58,23 @@ static void test_bad_fields(void **state)
 		struct run run = run_of_all(3);
 
 		run.args.rows = bad[i].value == 1ull << 24 ? 3u << 22 : run.args.rows;
+		memcpy((uint8_t *)&run + bad[i].offset, &bad[i].value, bad[i].size);
+		run_expect_refused(&gang.q[0], &run, T3_DESC_BAD_DESCRIPTOR, bad[i].at);
+	}
+	host_free(gang.host);
+}
+
+/* Of two wrong fields, the one that is checked first is named. The list is in that order. */
+static void test_first_bad_field(void **state)
+{
+	struct gang gang = gang_new(T3_TOPOLOGY_RING, 3);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i + 1 < COUNT(bad); i++) {
+		struct run run = run_of_all(3);
+
+		memcpy((uint8_t *)&run + bad[i + 1].offset, &bad[i + 1].value, bad[i + 1].size);
 		memcpy((uint8_t *)&run + bad[i].offset, &bad[i].value, bad[i].size);
 		run_expect_refused(&gang.q[0], &run, T3_DESC_BAD_DESCRIPTOR, bad[i].at);
 	}
@@ -525,21 +544,14 @@ static void test_host_paced(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_fields),
-		cmocka_unit_test(test_params),
-		cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_result_lost),
-		cmocka_unit_test(test_not_allowed),
-		cmocka_unit_test(test_programs),
-		cmocka_unit_test(test_all_to_all_on_a_ring),
-		cmocka_unit_test(test_cuts),
-		cmocka_unit_test(test_last_one),
-		cmocka_unit_test(test_crossed),
-		cmocka_unit_test(test_one_at_a_time),
-		cmocka_unit_test(test_fair),
-		cmocka_unit_test(test_fair_to_clients),
-		cmocka_unit_test(test_engine_free),
-		cmocka_unit_test(test_clock_moves),
+		cmocka_unit_test(test_bad_fields),  cmocka_unit_test(test_first_bad_field),
+		cmocka_unit_test(test_params),	    cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_result_lost), cmocka_unit_test(test_not_allowed),
+		cmocka_unit_test(test_programs),    cmocka_unit_test(test_all_to_all_on_a_ring),
+		cmocka_unit_test(test_cuts),	    cmocka_unit_test(test_last_one),
+		cmocka_unit_test(test_crossed),	    cmocka_unit_test(test_one_at_a_time),
+		cmocka_unit_test(test_fair),	    cmocka_unit_test(test_fair_to_clients),
+		cmocka_unit_test(test_engine_free), cmocka_unit_test(test_clock_moves),
 		cmocka_unit_test(test_host_paced),
 	};
 
