@@ -111,6 +111,27 @@ static void test_read_remote(void **state)
 	}
 }
 
+/* The store that would pass the count is no hit of the tracker, whose entry is there. */
+static void test_overshoot_counts_nothing(void **state)
+{
+	struct host *host = host_ring(1);
+	struct host_dev *d = &host->dev[0];
+	uint64_t hits;
+
+	(void)state;
+	host_space(d, 0);
+	host_local(d, 0, 0); /* tile 0: 2 rows of 8 bytes */
+	host_arm(d, 0, 1);
+	host_store(d, 0, 0, 1, 4);
+	host_store(d, 0, 16, 1, 8);
+	hits = host_counter(d, T3_COUNTER_TRACKER_HIT);
+	assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_LIVE), 1);
+	host_store(d, 0, 0, 1, 8);
+	host_expect_cpu_fault(d, 0, T3_FAULT_OVERSHOOT, 0, 0, 0);
+	assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_HIT), hits);
+	host_free(host);
+}
+
 /* Also when the count is reached, and its entry is no longer in the tracker. */
 static void test_overshoot_complete_tile(void **state)
 {
@@ -146,7 +167,9 @@ static void test_bad_doorbell(void **state)
 	bad_doorbell(0xff8, 0, 8, none, none);
 	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(0, 0, 4), 8, 0, 4);
 	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(0, 0, 0xffffffff), 8, 0, 0xffffffff);
-	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(0, 1, 2), 8, 0, 2); /* no such slot */
+	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(0, 1, 2), 8, 0, 2);		 /* no such slot */
+	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(0, T3_SEG_SLOTS, 2), 8, 0, 2); /* not slot 0 */
+	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(0, 0x80, 2), 8, 0, 2);
 	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(2, 0, 2), 8, 2, 2); /* no slots at all */
 	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(3, 0, 1), 8, none, 1);
 	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(64, 0, 1), 8, none, 1);
@@ -300,6 +323,7 @@ int main(void)
 		cmocka_unit_test(test_stores),
 		cmocka_unit_test(test_row_cross),
 		cmocka_unit_test(test_read_remote),
+		cmocka_unit_test(test_overshoot_counts_nothing),
 		cmocka_unit_test(test_overshoot_complete_tile),
 		cmocka_unit_test(test_bad_doorbell),
 		cmocka_unit_test(test_doorbell_pending),

@@ -102,6 +102,48 @@ static void test_gap(void **state)
 	expect_burst(host, 20);
 }
 
+/* Packets carry the low half of a sequence number. Losses are made good where it wraps, too. */
+static void test_sequences_wrap(void **state)
+{
+	const uint64_t first = (1ull << 32) - 10;
+	uint32_t nth;
+
+	(void)state;
+	for (nth = 1; nth <= 25; nth += 4) {
+		struct host *host = host_burst(100);
+		struct t3_link *link = host->fabric->link[0][1];
+
+		assert_true(link->una == link->next && link->deliver == link->next);
+		link->una = link->next = link->deliver = link->receiver.expect = first;
+		link->receiver.incarnation = link->incarnation;
+		host_inject(host->fabric, 0, 1, T3_INJECT_DROP, nth);
+		host_inject(host->fabric, 0, 1, T3_INJECT_DROP_RESPONSE, nth / 2 + 1);
+		host_drain(host);
+		assert_true(link->una > 1ull << 32);
+		expect_burst(host, 100);
+	}
+}
+
+/* A link whose oldest packet has no response gives up, although a later one has its own. */
+static void test_later_response(void **state)
+{
+	struct host *host = host_burst(2);
+	struct t3_link *link = host->fabric->link[0][1];
+	struct t3_fault_record want = { T3_FAULT_LINK, 0, 0, HOST_NONE32, HOST_NONE64, 0, 1, 0 };
+	uint32_t event;
+
+	(void)state;
+	while (link->next - link->una < 2)
+		assert_true(t3_fabric_run(host->fabric, 1));
+	assert_true(host_inject(host->fabric, 0, 1, T3_INJECT_LINK_DOWN, 1));
+	for (event = 0; event < 1000 && host_state(&host->dev[0], 0) != T3_SPACE_FAULTED; event++) {
+		t3_link_response(link, link->incarnation, (uint32_t)link->una + 1, T3_NAK_NONE);
+		t3_fabric_run(host->fabric, 1);
+	}
+	host_expect_fault(&host->dev[0], 0, &want);
+	host_free(host);
+}
+
 /* The engine leaves 16 slots to stores; what is in flight is bounded. */
 static void test_reserve(void **state)
 {
@@ -333,12 +375,68 @@ static void test_ended_response(void **state)
 	expect_burst(host, 20);
 }
 
+/* A second response to a packet says nothing of the one 64 later, which has its slot. */
+static void test_second_response(void **state)
+{
+	struct t3_cmd_seg_map from = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	struct t3_cmd_seg_map to = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+	struct host *host;
+	struct t3_link *link;
+	uint32_t row;
+
+	(void)state;
+	from.rows = to.rows = 1 + T3_LINK_SLOTS;
+	host = host_pair(&from, &to, 0);
+	link = host->fabric->link[0][1];
+	for (row = 0; row < from.rows; row++) {
+		host_store(&host->dev[0], 0, row * from.pitch, 1, 8);
+		if (!row)
+			host_drain(host);
+	}
+	assert_int_equal(link->next - link->una, T3_LINK_SLOTS);
+	t3_link_response(link, link->incarnation, (uint32_t)link->una - 1, T3_NAK_NO_GRANT);
+	host_drain(host);
+	assert_int_equal(host_state(&host->dev[0], 0), T3_SPACE_ARMED);
+	assert_int_equal(host_stats(&host->dev[1], 0, 0).remote_bytes, 8 * from.rows);
+	host_free(host);
+}
+
+/* A counted fault takes no random numbers: those of chance hit what they hit without it. */
+static void test_counted_faults_leave_chance(void **state)
+{
+	struct host *host = host_ring(2);
+	struct t3_link *link = host->fabric->link[0][1];
+	uint64_t random[2];
+	uint32_t counted, kind, i;
+
+	(void)state;
+	for (kind = T3_INJECT_DROP; kind <= T3_INJECT_DROP_RESPONSE; kind++) {
+		for (counted = 0; counted < 2; counted++) {
+			memset(&link->injected, 0, sizeof(link->injected));
+			link->injected.chance = T3_INJECT_CHANCE / 2;
+			link->injected.random = 1;
+			if (counted)
+				assert_true(host_inject(host->fabric, 0, 1, kind, 3));
+			for (i = 0; i < 8; i++)
+				if (kind == T3_INJECT_DELAY)
+					t3_link_injected_delay(link);
+				else
+					t3_link_injected(link, kind);
+			random[counted] = link->injected.random;
+		}
+		assert_int_equal(random[0], random[1]);
+	}
+	host_free(host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_injections),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_sequences_wrap),
+		cmocka_unit_test(test_later_response),
 		cmocka_unit_test(test_reserve),
 		cmocka_unit_test(test_timing),
 		cmocka_unit_test(test_down),
@@ -348,6 +446,8 @@ int main(void)
 		cmocka_unit_test(test_inject_arguments),
 		cmocka_unit_test(test_ended_incarnation),
 		cmocka_unit_test(test_ended_response),
+		cmocka_unit_test(test_second_response),
+		cmocka_unit_test(test_counted_faults_leave_chance),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

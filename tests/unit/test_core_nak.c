@@ -134,6 +134,35 @@ static void test_bad_masks(void **state)
 	expect(&p, T3_NAK_NO_GRANT, true);
 }
 
+static void grant(uint32_t granted, uint32_t target, bool taken)
+{
+	struct pair p = prepare();
+
+	p.import.segment_mask = 1ull << granted;
+	p.from.target_segment = target;
+	p.to = host_segment(4, target, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+	go(&p);
+	store(&p);
+	if (!taken) {
+		expect(&p, T3_NAK_NO_GRANT, true);
+		return;
+	}
+	assert_int_equal(host_stats(p.b, 4, target).nmc_elements, 1);
+	host_free(p.host);
+}
+
+/* The mask of a grant has two words. */
+static void test_grant_of_each_word(void **state)
+{
+	(void)state;
+	grant(6, 6, true);
+	grant(38, 38, true);
+	grant(63, 63, true);
+	grant(6, 38, false);
+	grant(38, 6, false);
+	grant(31, 63, false);
+}
+
 static void test_segment(void **state)
 {
 	struct pair p = prepare();
@@ -438,13 +467,21 @@ static void test_copied(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_accepted),       cmocka_unit_test(test_bad_routes),
-		cmocka_unit_test(test_bad_imports),    cmocka_unit_test(test_bad_masks),
-		cmocka_unit_test(test_segment),	       cmocka_unit_test(test_remote_target),
-		cmocka_unit_test(test_bounds),	       cmocka_unit_test(test_overshoot),
-		cmocka_unit_test(test_all_or_nothing), cmocka_unit_test(test_epochs),
-		cmocka_unit_test(test_endings),	       cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_dropped),	       cmocka_unit_test(test_copied),
+		cmocka_unit_test(test_accepted),
+		cmocka_unit_test(test_bad_routes),
+		cmocka_unit_test(test_bad_imports),
+		cmocka_unit_test(test_bad_masks),
+		cmocka_unit_test(test_grant_of_each_word),
+		cmocka_unit_test(test_segment),
+		cmocka_unit_test(test_remote_target),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_overshoot),
+		cmocka_unit_test(test_all_or_nothing),
+		cmocka_unit_test(test_epochs),
+		cmocka_unit_test(test_endings),
+		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_copied),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,24 @@ static void test_fence_set_wakes(void **state)
 	host_free(host);
 }
 
+/* A fence never wraps: one that is far below the value has not passed it. */
+static void test_fence_far_below(void **state)
+{
+	struct host *host = host_ring(1);
+	struct host_dev *d = &host->dev[0];
+	struct t3_descriptor wait = queue_wait(3, HOST_NONE64 - 1);
+	struct queue q = queue_new(d, 0, 0);
+
+	(void)state;
+	queue_set_fence(d, 3, 1);
+	queue_submit(&q, &wait);
+	host_drain(host);
+	assert_int_equal(queue_head(&q), 0);
+	queue_set_fence(d, 3, HOST_NONE64 - 1);
+	queue_expect(&q, 0, T3_DESC_OK, 0);
+	host_free(host);
+}
+
 /* The fence has reached the value, whatever it is when the engine looks. */
 static void test_fence_lowered(void **state)
 {
@@ -438,6 +456,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fence_set_wakes),
+		cmocka_unit_test(test_fence_far_below),
 		cmocka_unit_test(test_fence_lowered),
 		cmocka_unit_test(test_overtaking),
 		cmocka_unit_test(test_round_robin),

@@ -38,6 +38,18 @@ static void test_properties(void **state)
 	host_free(host);
 }
 
+static void test_most_ranks(void **state)
+{
+	struct host *host = host_ring(T3_MAX_RANKS);
+	struct host_dev *last = &host->dev[T3_MAX_RANKS - 1];
+
+	(void)state;
+	assert_int_equal(host_reg(last, T3_REG_RANK), T3_MAX_RANKS - 1);
+	assert_int_equal(host_reg(last, T3_REG_RANKS), T3_MAX_RANKS);
+	assert_int_equal(host_reg(last, T3_REG_NODE_RANKS), 0xffffffff);
+	host_free(host);
+}
+
 static void test_beyond(void **state)
 {
 	static const uint64_t offsets[] = {
@@ -177,9 +189,10 @@ static void test_config(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_properties),	cmocka_unit_test(test_beyond),
-		cmocka_unit_test(test_event_interrupt), cmocka_unit_test(test_function_reset),
-		cmocka_unit_test(test_without_fabric),	cmocka_unit_test(test_config),
+		cmocka_unit_test(test_properties),     cmocka_unit_test(test_most_ranks),
+		cmocka_unit_test(test_beyond),	       cmocka_unit_test(test_event_interrupt),
+		cmocka_unit_test(test_function_reset), cmocka_unit_test(test_without_fabric),
+		cmocka_unit_test(test_config),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

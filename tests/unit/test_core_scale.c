@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The limits of t3_hw.h, all used at once, on a lone device of its own. */
+/* The limits of t3_hw.h, all used at once, on a lone device of its own: rank 1 has none. */
 #include "host.h"
 
 #define MEMORY	 (64u << 20)
@@ -45,7 +45,7 @@ static struct big big_new(uint32_t entries, uint32_t ways)
 					.tracker_entries = entries,
 					.tracker_ways = ways };
 	struct t3_fabric_config fabric_config = { .topology = T3_TOPOLOGY_RING,
-						  .ranks = 1,
+						  .ranks = 2,
 						  .id = 1 };
 
 	big.memory = calloc(1, MEMORY);
@@ -289,12 +289,39 @@ static void test_biggest_tile(void **state)
 	big_free(&big);
 }
 
+/* 2 MiB, 64 times each, to 32 targets: a number of bytes that 32 bits do not hold. */
+static void test_most_bytes_to_send(void **state)
+{
+	struct big big = big_new(256, 8);
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	struct t3_cmd_route_set route = { .peer_rank = 1 };
+	struct t3_segment_info info;
+
+	(void)state;
+	create(&big, 0, 0, 2 * T3_MAX_TILE_BYTES, 2);
+	for (route.route = 0; route.route < T3_SPACE_ROUTES; route.route++) {
+		route.peer_import = route.route;
+		assert_int_equal(command(&big, T3_CMD_ROUTE_SET, &route, sizeof(route)),
+				 T3_ADMIN_OK);
+	}
+	map.rows = 2;
+	map.tile_rows = 1;
+	map.row_bytes = map.pitch = map.tile_row_bytes = T3_MAX_TILE_BYTES;
+	map.updates = T3_MAX_UPDATES;
+	map.routes = 0xffffffff;
+	assert_int_equal(command(&big, T3_CMD_SEG_MAP, &map, sizeof(map)), T3_ADMIN_OK);
+	assert_true(t3_dev_segment_info(big.dev, 0, 0, &info));
+	assert_int_equal(info.send_bytes, 1ull << 32);
+	big_free(&big);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_at_once),
 		cmocka_unit_test(test_many_tiles),
 		cmocka_unit_test(test_biggest_tile),
+		cmocka_unit_test(test_most_bytes_to_send),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
