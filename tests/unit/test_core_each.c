@@ -400,6 +400,31 @@ static void test_old_control_goes_first(void **state)
 	}
 }
 
+/*
+ * Only a loaded state has a set route whose control packet is of an older generation: ROUTE_SET
+ * refuses to make one. The old packet is not counted, but the one that takes its place is.
+ */
+static void test_old_control_is_replaced(void **state)
+{
+	struct host *host = with_control(true), *copy;
+	struct host_dev *d;
+
+	(void)state;
+	assert_int_equal(host_space_command(&host->dev[0], T3_CMD_SPACE_RESET, 1), T3_ADMIN_OK);
+	space_of(host, 0, 1)->route[1].used = true;
+	copy = host_clone(host);
+	d = &copy->dev[0];
+	t3_fabric_set_inline_budget(copy->fabric, 0);
+	assert_int_equal(host_query(d, 1).in_flight, 0);
+	host_arm(d, 1, 1);
+	assert_int_equal(host_query(d, 1).in_flight, 1);
+	host_drain(copy);
+	assert_int_equal(host_query(d, 1).in_flight, 0);
+	assert_null(t3_fabric_check(copy->fabric));
+	host_free(copy);
+	host_free(host);
+}
+
 /* An import is not set again while its source is still to hear of the one before. */
 static void test_imports_wait_for_their_ends(void **state)
 {
@@ -600,6 +625,7 @@ int main(void)
 		cmocka_unit_test(test_reports_count_control),
 		cmocka_unit_test(test_a_peer_ended_before),
 		cmocka_unit_test(test_old_control_goes_first),
+		cmocka_unit_test(test_old_control_is_replaced),
 		cmocka_unit_test(test_imports_wait_for_their_ends),
 		cmocka_unit_test(test_a_device_is_cleared),
 		cmocka_unit_test(test_a_source_is_lost),

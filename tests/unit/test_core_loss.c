@@ -89,6 +89,30 @@ static void test_told_at_arming(void **state)
 	host_free(host);
 }
 
+/*
+ * A source and its target need not have the same number. Here only the source's slot at the peer is
+ * past the granted generation after the reset: the one of the target's number has been used less.
+ */
+static void test_told_of_a_source_with_another_number(void **state)
+{
+	struct host *host = host_ring(2);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	const uint32_t source = 1, target = 2;
+
+	(void)state;
+	host_space(b, source);
+	host_space_command(b, T3_CMD_SPACE_RESET, source);
+	host_space(a, target);
+	host_local(a, target, 0);
+	host_import(a, target, 0, b, source, HOST_NONE64);
+	host_arm(a, target, 1);
+	host_expect(a, target, T3_SPACE_ARMED, 1);
+	t3_dev_reset(b->dev);
+	host_drain(host);
+	host_expect_peer_fault(a, target, T3_FAULT_PEER_POISON, 1);
+	host_free(host);
+}
+
 /* A space that was made after the reset, and grants to it, before the news arrives. */
 static void test_newer_is_spared(void **state)
 {
@@ -245,6 +269,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_told_at_arming),
+		cmocka_unit_test(test_told_of_a_source_with_another_number),
 		cmocka_unit_test(test_newer_is_spared),
 		cmocka_unit_test(test_new_device_same_numbers),
 		cmocka_unit_test(test_in_flight),

@@ -82,6 +82,31 @@ static void doorbells_work_over_nodes(void **state)
 	host_free(host);
 }
 
+/* Those of other nodes have no device here, so the host's threads could not keep them still. */
+static void events_are_of_ranks_of_their_node(void **state)
+{
+	struct host *host = connected(4, 2, 1);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
+	struct t3_fabric *fabric = nodes_fabric(host, 0);
+	const uint32_t own = 1u << 0 | 1u << 1;
+	uint32_t ranks, events = 0;
+
+	(void)state;
+	ring_arm(&ring, 1);
+	nodes_settle(host);
+	t3_fabric_set_inline_budget(fabric, 0);
+	ring_produce(&ring, 0, 1, true);
+	ring_produce(&ring, 1, 1, true); /* to rank 2 */
+	while ((ranks = t3_fabric_next_ranks(fabric)) != 0) {
+		assert_int_equal(ranks & ~own, 0);
+		t3_fabric_run(fabric, 1);
+		events++;
+	}
+	assert_true(events > 0);
+	assert_true(nodes_info(host, 0, 1).sent_packets > 0);
+	host_free(host);
+}
+
 /* -------------------------------------------------------------- lossy links */
 
 static void make_lossy(struct host *host, uint64_t seed)
@@ -641,6 +666,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		SEEDS_TEST(sums_and_counts_are_those_of_one_node),
 		cmocka_unit_test(doorbells_work_over_nodes),
+		cmocka_unit_test(events_are_of_ranks_of_their_node),
 		SEEDS_TEST(accidents_lose_nothing),
 		cmocka_unit_test(a_short_queue_loses_nothing),
 		SEEDS_TEST(a_cut_connection_ends_the_job),

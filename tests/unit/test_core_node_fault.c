@@ -106,6 +106,25 @@ static void a_stall_hits_the_packets_that_it_names(void **state)
 	host_free(host);
 }
 
+/* The other order would draw other packets from the same seed. */
+static void a_stall_comes_before_a_cut_of_the_same_packet(void **state)
+{
+	struct host *host = pair(1);
+	struct ring ring = ring_open(host, SPACE, T3_DTYPE_I32);
+	const struct nodes_faults *faults = nodes_faults(host, 0, 1);
+
+	(void)state;
+	assert_int_equal(inject(host, counted(T3_INJECT_NODE_CUT, 1, 1, 0)), T3_ADMIN_OK);
+	assert_int_equal(inject(host, counted(T3_INJECT_NODE_STALL, 1, 1, 250)), T3_ADMIN_OK);
+	ring_arm(&ring, 1);
+	nodes_drain(host);
+	assert_int_equal(faults->count, 2);
+	assert_true(!faults->list[0].cut && faults->list[0].ms == 250);
+	assert_true(faults->list[1].cut);
+	assert_int_equal(faults->list[1].packets, 0);
+	host_free(host);
+}
+
 /* That packet and all behind it are lost, until there is another connection. */
 static void a_cut_ends_the_connection_before_its_packet(void **state)
 {
@@ -287,6 +306,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(faults_of_packets_act_between_nodes),
 		cmocka_unit_test(a_stall_hits_the_packets_that_it_names),
+		cmocka_unit_test(a_stall_comes_before_a_cut_of_the_same_packet),
 		cmocka_unit_test(a_cut_ends_the_connection_before_its_packet),
 		cmocka_unit_test(pending_faults_can_be_seen),
 		cmocka_unit_test(wrong_faults_of_connections_are_refused),

@@ -73,6 +73,29 @@ static void both_ends_agree(void **state)
 	host_free(host);
 }
 
+/* Where too much waits, a frame is lost: it is not sent, too. */
+static void a_frame_that_is_lost_is_not_sent(void **state)
+{
+	struct host *host = pair();
+	struct ring ring = armed_ring(host);
+	struct t3_peer_info a, b;
+
+	(void)state;
+	nodes_stop(host, 1, true);
+	nodes_bound(host, 0);
+	ring_produce(&ring, 0, 1, false);
+	nodes_drain(host);
+	nodes_stop(host, 1, false);
+	nodes_drain(host);
+	a = nodes_info(host, 0, 1);
+	b = nodes_info(host, 1, 0);
+	assert_true(a.lost > 0);
+	assert_int_equal(a.sent, b.received);
+	assert_int_equal(a.sent_bytes, b.received_bytes);
+	assert_int_equal(a.sent_packets, b.received_packets);
+	host_free(host);
+}
+
 /* ------------------------------------------------------------------ round trips */
 
 static struct t3_link *link_of(struct host *host)
@@ -209,6 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_and_bytes_are_counted),
 		cmocka_unit_test(both_ends_agree),
+		cmocka_unit_test(a_frame_that_is_lost_is_not_sent),
 		cmocka_unit_test(a_round_trip_is_measured),
 		cmocka_unit_test(the_mean_follows_and_the_bounds_stay),
 		cmocka_unit_test(a_repeated_packet_is_not_measured),

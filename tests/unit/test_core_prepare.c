@@ -215,6 +215,32 @@ static void test_shares(void **state)
 	host_free(host);
 }
 
+/* Spaces of one client get a piece each in turn: a large one does not hold off the next. */
+static void test_turns_in_a_client(void **state)
+{
+	struct host *host = host_paused(1);
+	struct host_dev *d = &host->dev[0];
+	const uint8_t *second = d->memory + SIZE / 2;
+	struct t3_cmd_seg_map map;
+	uint32_t id;
+
+	(void)state;
+	memset(d->memory, 0x5a, HOST_MEMORY);
+	for (id = 0; id < 2; id++) {
+		map = wide(id, 2, 1024, 16, 1024);
+		open_space(d, id, 7, 2);
+		host_map(d, &map);
+		host_arm(d, id, 1);
+	}
+	t3_fabric_run(host->fabric, 1);
+	assert_true(d->memory[0] == 0 && *second == 0x5a);
+	t3_fabric_run(host->fabric, 1);
+	assert_int_equal(*second, 0);
+	host_expect(d, 0, T3_SPACE_ARMING, 1);
+	host_expect(d, 1, T3_SPACE_ARMING, 1);
+	host_free(host);
+}
+
 /* What ends a preparation, whoever does it: the lists hold nothing that has gone. */
 static void test_ends(void **state)
 {
@@ -330,6 +356,7 @@ int main(void)
 		cmocka_unit_test(test_source_is_not_ready),
 		cmocka_unit_test(test_stale_records),
 		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_turns_in_a_client),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_poison),
 		cmocka_unit_test(test_copies_go_on),

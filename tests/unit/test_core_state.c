@@ -319,6 +319,30 @@ static void test_poison_beyond_memory(void **state)
 	host_free(host);
 }
 
+/* A target finished epoch 1 and left. Its source, which is saved then, may still do that epoch. */
+static void test_targets_end_is_of_an_epoch(void **state)
+{
+	struct host *host = host_ring(2), *copy;
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+
+	(void)state;
+	host_space(a, 0);
+	host_space(b, 0);
+	host_connect(a, b, 0);
+	host_arm(b, 0, 1);
+	host_expect(b, 0, T3_SPACE_COMPLETE, 1); /* no segments: at once */
+	assert_int_equal(host_space_command(b, T3_CMD_SPACE_DISABLE, 0), T3_ADMIN_OK);
+	host_drain(host);
+	copy = host_clone(host);
+	host_arm(&copy->dev[0], 0, 1);
+	host_expect(&copy->dev[0], 0, T3_SPACE_COMPLETE, 1);
+	host_release(&copy->dev[0], 0, 1);
+	host_arm(&copy->dev[0], 0, 2);
+	host_expect_peer_fault(&copy->dev[0], 0, T3_FAULT_PEER_DEAD, 1);
+	host_free(copy);
+	host_free(host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +357,7 @@ int main(void)
 		cmocka_unit_test(test_hung_queue),
 		cmocka_unit_test(test_injections),
 		cmocka_unit_test(test_poison_beyond_memory),
+		cmocka_unit_test(test_targets_end_is_of_an_epoch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

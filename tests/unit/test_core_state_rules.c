@@ -9,12 +9,13 @@
 #include "ring.h"
 #include "state/state.h"
 
-#define SPACE  1u
-#define ROWS   80u
-#define BYTES  1024u
-#define TILES  4u
-#define TILE   (ROWS / TILES * BYTES)
-#define SOURCE 0x300000u /* in device memory */
+#define SPACE	 1u
+#define ROWS	 80u
+#define BYTES	 1024u
+#define TILES	 4u
+#define TILE	 (ROWS / TILES * BYTES)
+#define LOW_ROWS 30u	   /* of a last tile that is lower than the other one */
+#define SOURCE	 0x300000u /* in device memory */
 
 /* ------------------------------------------------------- parts of rank 0's device */
 
@@ -109,23 +110,23 @@ static struct host *multiplying(bool stores)
 	return host;
 }
 
-/* TILES tiles, above each other. */
-static struct t3_cmd_seg_map large(uint32_t kind)
+/* Tiles above each other, of which the last one may be lower. */
+static struct t3_cmd_seg_map large(uint32_t kind, uint32_t tile_rows)
 {
 	struct t3_cmd_seg_map map = host_segment(SPACE, 0, kind, T3_OP_ADD, T3_DTYPE_I32);
 
 	map.rows = ROWS;
-	map.tile_rows = ROWS / TILES;
+	map.tile_rows = tile_rows;
 	map.row_bytes = map.pitch = map.tile_row_bytes = BYTES;
 	map.counter_base = 0;
 	return map;
 }
 
 /* Rank 0's segment of a kind, and rank 1's LOCAL one. Both begin to be armed. */
-static struct host *arming(uint32_t kind)
+static struct host *arming_tiles(uint32_t kind, uint32_t tile_rows)
 {
 	struct host *host = host_paused(2);
-	struct t3_cmd_seg_map map = large(kind), local = large(T3_SEG_LOCAL);
+	struct t3_cmd_seg_map map = large(kind, tile_rows), local = large(T3_SEG_LOCAL, tile_rows);
 	uint32_t r;
 
 	for (r = 0; r < 2; r++) {
@@ -143,6 +144,11 @@ static struct host *arming(uint32_t kind)
 	host_arm(&host->dev[1], SPACE, 1);
 	host_arm(&host->dev[0], SPACE, 1);
 	return host;
+}
+
+static struct host *arming(uint32_t kind)
+{
+	return arming_tiles(kind, ROWS / TILES);
 }
 
 static struct host *armed(uint32_t kind)
@@ -191,6 +197,20 @@ static struct host *triggered(void)
 		for (tile = 0; tile < TILES; tile++)
 			host_aperture_write(&host->dev[0], tile * TILE + i, 7, 4);
 	while (!segment_of(host)->ready_count || !segment_of(host)->cur_row)
+		assert_true(t3_fabric_run(host->fabric, 1));
+	return host;
+}
+
+/* Rank 0's DMA segment has two tiles. It is in the middle of the last one, which is lower. */
+static struct host *triggered_low(void)
+{
+	struct host *host = arming_tiles(T3_SEG_DMA, ROWS - LOW_ROWS);
+	uint32_t i;
+
+	host_drain(host);
+	for (i = (ROWS - LOW_ROWS) * BYTES; i < ROWS * BYTES; i += 4)
+		host_aperture_write(&host->dev[0], i, 7, 4);
+	while (!segment_of(host)->cur_row)
 		assert_true(t3_fabric_run(host->fabric, 1));
 	return host;
 }
@@ -320,6 +340,11 @@ static void route_of_others(struct host *host)
 static void row_after_its_tile(struct host *host)
 {
 	segment_of(host)->cur_row = ROWS / TILES;
+}
+
+static void row_after_its_low_tile(struct host *host)
+{
+	segment_of(host)->cur_row = LOW_ROWS;
 }
 
 static void column_after_its_tile(struct host *host)
@@ -497,11 +522,13 @@ static void test_segments(void **state)
 
 	(void)state;
 	expect_taken(triggered());
+	expect_taken(triggered_low());
 	expect_refused(triggered(), block_at_the_end, tile);
 	expect_refused(triggered(), tile_after_its_block, tile);
 	expect_refused(triggered(), route_of_others,
 		       "a block is sent on a route that its segment does not have");
 	expect_refused(triggered(), row_after_its_tile, place);
+	expect_refused(triggered_low(), row_after_its_low_tile, place);
 	expect_refused(triggered(), column_after_its_tile, place);
 	expect_refused(triggered(), column_in_an_element, place);
 	expect_refused(triggered(), list_begins_outside, list);

@@ -640,6 +640,54 @@ static void test_threshold_holds(void **state)
 	assert_true(low.queue_entry_ps / low.end < high.queue_entry_ps / high.end);
 }
 
+struct first_stage {
+	uint64_t slots, groups, end;
+	uint64_t busy[2]; /* ps of memory, by stream, that began in the stage */
+};
+
+static void first_stage_span(void *opaque, const struct t3_timed_span *s)
+{
+	struct first_stage *stage = opaque;
+
+	if (s->track >= T3_TIMED_TRACK_UNIT && ++stage->groups == stage->slots)
+		stage->end = s->end;
+	if (stage->end && s->start >= stage->end)
+		return;
+	if (s->track == T3_TIMED_TRACK_COMPUTE_STREAM)
+		stage->busy[0] += s->end - s->start;
+	if (s->track == T3_TIMED_TRACK_COMMUNICATION_STREAM)
+		stage->busy[1] += s->end - s->start;
+}
+
+/* What peers send into the first stage is no work of the kernel, whose share it is. */
+static void test_intensity_is_of_compute_alone(void **state)
+{
+	struct t3_timed_setup setup = timed_small(256, 256, 256, 4); /* 64 tiles */
+	struct first_stage stage = { .slots = 4 * 16 };
+	struct t3_timed_counters c;
+
+	(void)state;
+	timed_param(&setup, "compute_units", 4);
+	timed_param(&setup, "groups_per_unit", 16); /* one ends long after the other */
+	setup.trace = (struct t3_timed_trace){ first_stage_span, &stage };
+	c = run(setup, T3_TIMED_T3_MCA);
+	assert_true(stage.busy[1] * 1000 > stage.end); /* more than it is rounded to */
+	assert_int_equal(c.intensity, stage.busy[0] / (stage.end / 1000 + 1));
+}
+
+/* An entry is in use while it is served: with one in all, that is memory's whole time. */
+static void test_entries_over_time(void **state)
+{
+	struct t3_timed_setup setup = timed_small(256, 128, 64, 2);
+	struct t3_timed_counters c;
+
+	(void)state;
+	timed_param(&setup, "queue_entries", 1);
+	c = run(setup, T3_TIMED_T3);
+	assert_int_equal(c.queue_peak, 1);
+	assert_int_equal(c.queue_entry_ps, c.memory_busy);
+}
+
 /* A stream of compute requests that never ends would hold communication off. */
 static void test_starvation(void **state)
 {
@@ -755,6 +803,8 @@ int main(void)
 		cmocka_unit_test(test_spills_cost),
 		cmocka_unit_test(test_operands_are_shared),
 		cmocka_unit_test(test_threshold),
+		cmocka_unit_test(test_intensity_is_of_compute_alone),
+		cmocka_unit_test(test_entries_over_time),
 		cmocka_unit_test(test_starvation),
 		cmocka_unit_test(test_timeline),
 		cmocka_unit_test(test_node_timeline),

@@ -515,6 +515,30 @@ static void test_hot_plug(void **state)
 	free(tape.data);
 }
 
+/* A device's addresses go on from its own last ones when another device joins. */
+static void test_a_device_joins_later(void **state)
+{
+	struct host_config config = { T3_TOPOLOGY_RING, 2, 256, 8, T3_KEYS_FABRIC };
+	struct tape tape = { 0 };
+	struct host *host = host_new_recorded(&config, tape_emit, &tape);
+	struct host_dev *d = &host->dev[0];
+	struct replay_result result;
+
+	(void)state;
+	host_space(d, 1);
+	host_local(d, 1, 0);
+	host_arm(d, 1, 1);
+	host_store(d, 1, 0, 5, 4);
+	host_replace(host, 1, false);
+	host_store(d, 1, 4, 6, 4);
+	assert_int_equal(host_load(d, 1, 4, 4), 6);
+	host_free(host);
+	result = tape_replay(&tape);
+	tape_expect_same(&result);
+	assert_int_equal(result.count[T3_REC_NEW], 3);
+	free(tape.data);
+}
+
 /* The replay computes timed runs again, also an unfinished one, and compares their results. */
 static void test_timed(void **state)
 {
@@ -557,6 +581,7 @@ int main(void)
 		cmocka_unit_test(test_all_changes_are_recorded),
 		cmocka_unit_test(test_start_and_stop),
 		cmocka_unit_test(test_hot_plug),
+		cmocka_unit_test(test_a_device_joins_later),
 		cmocka_unit_test(test_timed),
 		cmocka_unit_test(test_load_refused),
 		cmocka_unit_test(test_slots),
