@@ -209,6 +209,18 @@ def timed_lines(tables):
                f'"{unit}", "{source}" }},')
 
 
+def record_lines(manual, tables):
+    """The version of a record of calls, and its types."""
+    version = re.search(r"`T3RECORD`, n version \((\d+)\)", manual)
+    rows = table_of(tables, "14.1", "type")
+    if not version or not rows:
+        problem("SPEC.md, 14.1: no version of the stream, or no table with column 'type'")
+        return
+    types = " ".join(f"X({row.cells['record']}, {value_of(row, 'type')})" for row in rows
+                     if row.cells["record"].isupper())
+    yield f"#define SPEC_RECORD_VERSION {version[1]}u\n#define SPEC_RECORDS(X) {types}"
+
+
 DECLARATIONS = """\
 /* Made from SPEC.md by tests/spec/tables.py: do not edit. */
 #ifndef SPEC_TABLES_H
@@ -248,7 +260,8 @@ struct spec_timed {
 """
 
 
-def generate(tables, header):
+def generate(manual, header):
+    tables = parse_manual(manual)
     asserts = [pair for check in (check_registers(tables, header.constants), check_doorbells(tables, header.constants),
                                   header_asserts(header)) for pair in check]
     check_named(tables, header.enums)
@@ -261,7 +274,9 @@ def generate(tables, header):
     yield from doorbell_lines(tables)
     yield "};\n\nstatic const struct spec_timed spec_timed[] = {"
     yield from timed_lines(tables)
-    yield "};\n\n#endif"
+    yield "};\n"
+    yield from record_lines(manual, tables)
+    yield "\n#endif"
 
 
 def main():
@@ -272,7 +287,7 @@ def main():
     problems.extend(header.problems)
     check_appendix(manual, header)
     problems.extend(places.missing(header))
-    lines = list(generate(parse_manual(manual), header))
+    lines = list(generate(manual, header))
     if problems:
         sys.exit("\n".join(problems))
     with open(sys.argv[3], "w", encoding="utf-8") as out:
