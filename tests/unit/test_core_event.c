@@ -300,6 +300,24 @@ static void test_each_write_fails(void **state)
 	assert_int_equal(good, 10); /* ARMING, ARMED, 4 consumed, 2 words, COMPLETE, IDLE */
 }
 
+/* A write that an injected fault hits changes nothing. */
+static void test_failed_writes_change_nothing(void **state)
+{
+	static struct t3_event_area before;
+	struct host *host = host_ring(1);
+	struct host_dev *d = &host->dev[0];
+	struct t3_cmd_inject inject = { .kind = T3_INJECT_FAIL_DMA, .nth = 1, .count = 1000 };
+
+	(void)state;
+	host_space(d, 0);
+	before = *host_area(d, 0);
+	assert_int_equal(t3_fabric_inject(host->fabric, &inject), T3_ADMIN_OK);
+	host_arm(d, 0, 1);
+	assert_int_equal(host_state(d, 0), T3_SPACE_FAULTED);
+	assert_memory_equal(&before, host_area(d, 0), sizeof(before));
+	host_free(host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +330,7 @@ int main(void)
 		cmocka_unit_test(test_tracked_then_delivered),
 		cmocka_unit_test(test_fault_order),
 		cmocka_unit_test(test_fault_ring),
+		cmocka_unit_test(test_failed_writes_change_nothing),
 		cmocka_unit_test(test_each_write_fails),
 	};
 

@@ -541,17 +541,67 @@ static void test_host_paced(void **state)
 	}
 }
 
+/* More stores than a link has slots: the last one waits until the run's next event is overdue. */
+static void test_store_waits_during_a_run(void **state)
+{
+	struct gang gang = gang_new(T3_TOPOLOGY_RING, 2);
+	struct host_dev *a = &gang.host->dev[0], *b = &gang.host->dev[1];
+	struct t3_cmd_seg_map from = host_segment(1, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	struct t3_cmd_seg_map to = host_segment(1, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+	struct run run = run_of_all(2);
+	uint64_t before, now;
+	uint32_t row;
+
+	(void)state;
+	from.rows = to.rows = 65;
+	host_space(a, 1);
+	host_space(b, 1);
+	host_connect(a, b, 1);
+	host_map(a, &from);
+	host_map(b, &to);
+	host_arm(b, 1, 1);
+	host_arm(a, 1, 1);
+	t3_fabric_set_inline_budget(gang.host->fabric, 0);
+	gang_submit(&gang, &run);
+	t3_fabric_run(gang.host->fabric, 5);
+	assert_int_equal(queue_head(&gang.q[0]), 0);
+	assert_true(
+		host_inject(gang.host->fabric, 0, 1, T3_INJECT_DROP, 1)); /* a time-out passes */
+	before = t3_fabric_now(gang.host->fabric);
+	for (row = 0; row < from.rows; row++)
+		host_store(a, 1, row * from.pitch, 1, 8);
+	now = t3_fabric_now(gang.host->fabric);
+	assert_true(now > before);
+	assert_null(t3_fabric_check(gang.host->fabric));
+	do {
+		before = now;
+		now = t3_fabric_now(gang.host->fabric);
+		assert_true(now >= before);
+	} while (t3_fabric_run(gang.host->fabric, 1));
+	assert_int_equal(queue_head(&gang.q[0]), 1);
+	host_free(gang.host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_fields),  cmocka_unit_test(test_first_bad_field),
-		cmocka_unit_test(test_params),	    cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_result_lost), cmocka_unit_test(test_not_allowed),
-		cmocka_unit_test(test_programs),    cmocka_unit_test(test_all_to_all_on_a_ring),
-		cmocka_unit_test(test_cuts),	    cmocka_unit_test(test_last_one),
-		cmocka_unit_test(test_crossed),	    cmocka_unit_test(test_one_at_a_time),
-		cmocka_unit_test(test_fair),	    cmocka_unit_test(test_fair_to_clients),
-		cmocka_unit_test(test_engine_free), cmocka_unit_test(test_clock_moves),
+		cmocka_unit_test(test_bad_fields),
+		cmocka_unit_test(test_first_bad_field),
+		cmocka_unit_test(test_params),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_result_lost),
+		cmocka_unit_test(test_not_allowed),
+		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_all_to_all_on_a_ring),
+		cmocka_unit_test(test_cuts),
+		cmocka_unit_test(test_last_one),
+		cmocka_unit_test(test_crossed),
+		cmocka_unit_test(test_one_at_a_time),
+		cmocka_unit_test(test_fair),
+		cmocka_unit_test(test_fair_to_clients),
+		cmocka_unit_test(test_engine_free),
+		cmocka_unit_test(test_clock_moves),
+		cmocka_unit_test(test_store_waits_during_a_run),
 		cmocka_unit_test(test_host_paced),
 	};
 

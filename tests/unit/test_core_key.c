@@ -613,6 +613,25 @@ static void claimed_keys_migrate(void **state)
 	host_free(p.host);
 }
 
+/* ROUTE_CLEAR takes a key back that has not left yet: the entry is free for another route. */
+static void a_cleared_route_asks_for_nothing(void **state)
+{
+	struct pair p = new_pair();
+	struct t3_cmd_route_claim other = p.claim;
+
+	(void)state;
+	set_key(&p);
+	t3_fabric_set_inline_budget(p.host->fabric, 0);
+	ask(&p, &p.claim);
+	clear_route(&p);
+	other.to.route = ROUTE + 1;
+	ask(&p, &other);
+	settle(&p);
+	assert_int_equal(query(&p, ROUTE + 1).state, T3_ROUTE_SET);
+	assert_int_equal(host_counter(p.b, T3_COUNTER_LINK_RX_PACKETS), 1);
+	host_free(p.host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -637,6 +656,7 @@ int main(void)
 		cmocka_unit_test(keys_stay_on_their_node),
 		cmocka_unit_test(a_far_guesser_has_few_tries),
 		cmocka_unit_test(keys_migrate),
+		cmocka_unit_test(a_cleared_route_asks_for_nothing),
 		cmocka_unit_test(claimed_keys_migrate),
 	};
 

@@ -429,6 +429,68 @@ static void test_counted_faults_leave_chance(void **state)
 	host_free(host);
 }
 
+/* A seed of which only draw `hit` of the first five is below one half. */
+static uint64_t seed_of(uint32_t hit)
+{
+	uint64_t seed, random;
+	uint32_t i, hits;
+
+	for (seed = 1;; seed++) {
+		random = seed;
+		for (i = hits = 0; i < 5; i++)
+			hits |= (t3_random_next(&random) >> 63 ? 0u : 1u) << i;
+		if (hits == 1u << hit)
+			return seed;
+	}
+}
+
+/* Of a packet, the faults of chance are drawn in this order. So a seed says what happens. */
+static void test_order_of_chance(void **state)
+{
+	enum { DELAY, REORDER, DROP, CORRUPT, DUPLICATE, KINDS } kind;
+
+	(void)state;
+	for (kind = DELAY; kind < KINDS; kind++) {
+		struct host *host = host_burst(1);
+		struct host_dev *b = &host->dev[1];
+		struct t3_link *link = host->fabric->link[0][1];
+		uint64_t seed = seed_of(kind);
+
+		while (link->una == link->next)
+			assert_true(t3_fabric_run(host->fabric, 1));
+		link->injected.chance = T3_INJECT_CHANCE / 2;
+		link->injected.random = seed;
+		while (link->injected.random == seed)
+			assert_true(t3_fabric_run(host->fabric, 1));
+		link->injected.chance = 0;
+		assert_int_equal(link->held != T3_HELD_NOT, kind <= REORDER);
+		assert_int_equal(link->held == T3_HELD_SWAP, kind == REORDER);
+		assert_int_equal(host_counter(b, T3_COUNTER_LINK_ERRORS), kind == CORRUPT);
+		assert_int_equal(host_counter(b, T3_COUNTER_LINK_RX_PACKETS), kind == DUPLICATE);
+		assert_int_equal(host_counter(b, T3_COUNTER_LINK_DUPLICATES), kind == DUPLICATE);
+		host_drain(host);
+		expect_burst(host, 1);
+	}
+}
+
+static void test_delays_add_up(void **state)
+{
+	struct host *host = host_ring(2);
+	struct t3_link *link = host->fabric->link[0][1];
+	uint64_t alone, both;
+
+	(void)state;
+	link->injected.chance = T3_INJECT_CHANCE;
+	link->injected.random = 1;
+	alone = t3_link_injected_delay(link);
+	link->injected.random = 1;
+	assert_true(host_inject(host->fabric, 0, 1, T3_INJECT_DELAY, 1));
+	both = t3_link_injected_delay(link);
+	assert_true(alone > 0);
+	assert_int_equal(both, alone + link->injected.delay);
+	host_free(host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +510,8 @@ int main(void)
 		cmocka_unit_test(test_ended_response),
 		cmocka_unit_test(test_second_response),
 		cmocka_unit_test(test_counted_faults_leave_chance),
+		cmocka_unit_test(test_order_of_chance),
+		cmocka_unit_test(test_delays_add_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,6 +163,20 @@ static void test_grant_of_each_word(void **state)
 	grant(31, 63, false);
 }
 
+/* The response to the packet that comes again says what the lost one said. */
+static void test_lost_response(void **state)
+{
+	struct pair p = prepare();
+
+	(void)state;
+	p.import.segment_mask = 1;
+	go(&p);
+	assert_true(host_inject(p.host->fabric, 0, 1, T3_INJECT_DROP_RESPONSE, 1));
+	store(&p);
+	assert_int_equal(host_counter(p.b, T3_COUNTER_LINK_DUPLICATES), 1);
+	expect(&p, T3_NAK_NO_GRANT, true);
+}
+
 static void test_segment(void **state)
 {
 	struct pair p = prepare();
@@ -472,6 +486,7 @@ int main(void)
 		cmocka_unit_test(test_bad_imports),
 		cmocka_unit_test(test_bad_masks),
 		cmocka_unit_test(test_grant_of_each_word),
+		cmocka_unit_test(test_lost_response),
 		cmocka_unit_test(test_segment),
 		cmocka_unit_test(test_remote_target),
 		cmocka_unit_test(test_bounds),

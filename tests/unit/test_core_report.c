@@ -10,6 +10,7 @@ static struct host *dma_pair(void)
 
 	host_space(&host->dev[0], 0);
 	host_space(&host->dev[1], 0);
+	host_space_command(&host->dev[1], T3_CMD_SPACE_RESET, 0); /* another generation */
 	host_connect(&host->dev[0], &host->dev[1], 0);
 	host_map(&host->dev[0], &map);
 	host_local(&host->dev[1], 0, 0);
@@ -62,6 +63,8 @@ static void test_arming(void **state)
 	host_arm(&host->dev[0], 0, 1);
 	assert_true(t3_dev_route_info(dev, 0, 0, &route));
 	assert_int_equal(route.rank, 1);
+	assert_int_equal(route.generation, host_query(&host->dev[1], 0).generation);
+	assert_int_not_equal(route.generation, host_query(&host->dev[0], 0).generation);
 	assert_int_equal(route.peer_state, T3_SPACE_IDLE);
 	assert_false(route.ready || route.dead);
 	host_arm(&host->dev[1], 0, 1);
