@@ -177,6 +177,21 @@ static void test_bad_doorbell(void **state)
 	bad_doorbell(T3_DB_TILE, T3_DB_TILE_VALUE(0, 0, 0) | 1ull << 63, 8, 0, 0);
 }
 
+/* Its fields are looked at before the space's state. */
+static void test_bad_doorbell_outside_armed(void **state)
+{
+	struct host *host = host_ring(1);
+	struct host_dev *d = &host->dev[0];
+
+	(void)state;
+	host_space(d, 0);
+	host_local(d, 0, 0);
+	host_stage(d, 0, 0, 1);
+	host_tile(d, 0, 0, 1, 2); /* there is no slot 1 */
+	host_expect_cpu_fault(d, 0, T3_FAULT_BAD_DOORBELL, 0, 2, HOST_NONE64);
+	host_free(host);
+}
+
 /* A remote tile whose slot has not been read yet. */
 static void test_doorbell_pending(void **state)
 {
@@ -326,6 +341,7 @@ int main(void)
 		cmocka_unit_test(test_overshoot_counts_nothing),
 		cmocka_unit_test(test_overshoot_complete_tile),
 		cmocka_unit_test(test_bad_doorbell),
+		cmocka_unit_test(test_bad_doorbell_outside_armed),
 		cmocka_unit_test(test_doorbell_pending),
 		cmocka_unit_test(test_link_full),
 		cmocka_unit_test(test_link_full_and_dead),

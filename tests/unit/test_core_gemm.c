@@ -99,6 +99,25 @@ static void test_pitch_of_one(void **state)
 	host_free(host);
 }
 
+/* A tile is part of its workgroup, which is part of its chunk. */
+static void test_parts_fit(void **state)
+{
+	struct host *host = host_ring(1);
+	struct queue q = queue_new(&host->dev[0], 0, 0);
+	struct gemm x = usual();
+
+	(void)state;
+	x.g.tile_rows = x.g.group_rows + 1;
+	expect_refused(&q, &x, T3_DESC_BAD_DESCRIPTOR, AT_G(tile_rows));
+	x = usual();
+	x.g.tile_columns = x.g.group_columns + 1;
+	expect_refused(&q, &x, T3_DESC_BAD_DESCRIPTOR, AT_G(tile_columns));
+	x = usual();
+	x.g.group_rows = (uint16_t)(x.g.chunk_rows + 1);
+	expect_refused(&q, &x, T3_DESC_BAD_DESCRIPTOR, AT_G(group_rows));
+	host_free(host);
+}
+
 /* Operands end with memory's last byte; one byte further they do not. */
 static void test_ranges(void **state)
 {
@@ -452,12 +471,12 @@ static void test_poison(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_fields), cmocka_unit_test(test_pitch_of_one),
-		cmocka_unit_test(test_ranges),	   cmocka_unit_test(test_parameters),
-		cmocka_unit_test(test_sums),	   cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_order),	   cmocka_unit_test(test_steps),
-		cmocka_unit_test(test_priority),   cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_poison),
+		cmocka_unit_test(test_bad_fields),  cmocka_unit_test(test_pitch_of_one),
+		cmocka_unit_test(test_parts_fit),   cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_parameters),  cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_shapes),	    cmocka_unit_test(test_order),
+		cmocka_unit_test(test_steps),	    cmocka_unit_test(test_priority),
+		cmocka_unit_test(test_interrupted), cmocka_unit_test(test_poison),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

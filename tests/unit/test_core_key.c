@@ -632,6 +632,20 @@ static void a_cleared_route_asks_for_nothing(void **state)
 	host_free(p.host);
 }
 
+/* A mask of ranks has 32 bits, and all may be set. */
+static void a_key_may_be_for_the_last_of_most_ranks(void **state)
+{
+	struct host_config config = { T3_TOPOLOGY_RING, T3_MAX_RANKS, 256, 8, T3_KEYS_NODE };
+	struct pair p = pair_of(host_new(&config));
+
+	(void)state;
+	p.key.rank_mask = 1u << (T3_MAX_RANKS - 1) | 1;
+	set_key(&p);
+	ask(&p, &p.claim);
+	expect_set(&p);
+	host_free(p.host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -657,6 +671,7 @@ int main(void)
 		cmocka_unit_test(a_far_guesser_has_few_tries),
 		cmocka_unit_test(keys_migrate),
 		cmocka_unit_test(a_cleared_route_asks_for_nothing),
+		cmocka_unit_test(a_key_may_be_for_the_last_of_most_ranks),
 		cmocka_unit_test(claimed_keys_migrate),
 	};
 

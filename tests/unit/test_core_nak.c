@@ -177,6 +177,23 @@ static void test_lost_response(void **state)
 	expect(&p, T3_NAK_NO_GRANT, true);
 }
 
+/* The refusal comes when its space is no longer there to fault. */
+static void test_refused_after_the_end(void **state)
+{
+	struct pair p = prepare();
+
+	(void)state;
+	p.import.segment_mask = 1;
+	go(&p);
+	t3_fabric_set_inline_budget(p.host->fabric, 0);
+	store(&p);
+	assert_int_equal(host_space_command(p.a, T3_CMD_SPACE_DISABLE, 0), T3_ADMIN_OK);
+	host_drain(p.host);
+	assert_true(host_counter(p.b, T3_COUNTER_NAKS) >= 1);
+	assert_int_equal(host_counter(p.a, T3_COUNTER_FAULTS), 0);
+	host_free(p.host);
+}
+
 static void test_segment(void **state)
 {
 	struct pair p = prepare();
@@ -487,6 +504,7 @@ int main(void)
 		cmocka_unit_test(test_bad_masks),
 		cmocka_unit_test(test_grant_of_each_word),
 		cmocka_unit_test(test_lost_response),
+		cmocka_unit_test(test_refused_after_the_end),
 		cmocka_unit_test(test_segment),
 		cmocka_unit_test(test_remote_target),
 		cmocka_unit_test(test_bounds),

@@ -284,6 +284,8 @@ static void cuts_come_by_chance(void **state)
 	uint32_t epoch = 1;
 
 	(void)state;
+	/* One that is counted and far away lends it no time. */
+	assert_int_equal(inject(host, counted(T3_INJECT_NODE_CUT, 1u << 30, 1, 250)), T3_ADMIN_OK);
 	assert_int_equal(inject(host, counted(T3_INJECT_NODE_RANDOM, 3000, 0, 2)), T3_ADMIN_OK);
 	while (!faults->count) {
 		assert_true(epoch < 100);
@@ -298,6 +300,7 @@ static void cuts_come_by_chance(void **state)
 	}
 	assert_int_equal(faults->count, 1);
 	assert_true(faults->list[0].cut);
+	assert_int_equal(faults->list[0].ms, 0);
 	host_free(host);
 }
 

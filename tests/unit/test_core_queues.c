@@ -255,6 +255,40 @@ static void test_detached(void **state)
 	host_free(host);
 }
 
+/* The queue is looked for first. */
+static void test_no_queue_with_wrong_fields(void **state)
+{
+	static const uint32_t opcodes[] = { T3_CMD_QUEUE_ABORT, T3_CMD_QUEUE_DESTROY };
+	struct host *host = host_ring(1);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(opcodes); i++) {
+		struct t3_cmd_queue cmd = { .queue = 5, .mbz = 1 };
+
+		assert_int_equal(host_command(&host->dev[0], opcodes[i], &cmd, sizeof(cmd)),
+				 T3_ADMIN_BAD_QUEUE);
+	}
+	host_free(host);
+}
+
+static void test_trace_names_what_ended(void **state)
+{
+	struct host *host = host_ring(1);
+	struct queue q = queue_new(&host->dev[0], 3, 0);
+	struct t3_descriptor nop = queue_nop();
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		queue_submit(&q, &nop);
+		host_drain(host);
+		assert_int_equal(host->dev[0].completed[T3_DESC_OK], i + 1);
+		assert_int_equal(host->dev[0].last_completed, i);
+	}
+	host_free(host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +299,8 @@ int main(void)
 		cmocka_unit_test(test_error_interrupts),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_no_queue_with_wrong_fields),
+		cmocka_unit_test(test_trace_names_what_ended),
 		cmocka_unit_test(test_detached),
 	};
 

@@ -82,6 +82,7 @@ struct host_dev {
 	uint32_t guest_errors;
 	uint32_t triggers;
 	uint32_t completed[T3_DESC_GANG + 1]; /* descriptors traced, by status */
+	uint32_t last_completed;	      /* index of the last one */
 	struct host_traced traced;
 	uint64_t watch;
 	uint32_t logged; /* entries beyond HOST_LOG are counted, not kept */

@@ -38,10 +38,10 @@ void host_trace_descriptor(void *opaque, uint32_t queue, uint32_t index, uint32_
 {
 	struct host_dev *d = opaque;
 
-	(void)index;
 	(void)opcode;
 	assert_true(queue < T3_MAX_QUEUES && status <= T3_DESC_GANG && status != T3_DESC_OVERRUN);
 	d->completed[status]++;
+	d->last_completed = index;
 }
 
 void host_trace_block(void *opaque, uint32_t space, uint32_t segment, uint32_t tile, bool sent)
