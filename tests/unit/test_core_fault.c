@@ -129,6 +129,8 @@ static void test_overshoot_counts_nothing(void **state)
 	host_store(d, 0, 0, 1, 8);
 	host_expect_cpu_fault(d, 0, T3_FAULT_OVERSHOOT, 0, 0, 0);
 	assert_int_equal(host_counter(d, T3_COUNTER_TRACKER_HIT), hits);
+	assert_int_equal(host_counter(d, T3_COUNTER_STORES), 2);
+	assert_int_equal(host_stats(d, 0, 0).stores, 2);
 	host_free(host);
 }
 

@@ -632,6 +632,21 @@ static void a_cleared_route_asks_for_nothing(void **state)
 	host_free(p.host);
 }
 
+/* A space that ends before its key has left tells the target nothing. */
+static void a_space_that_ends_before_it_asks_says_nothing(void **state)
+{
+	struct pair p = new_pair();
+
+	(void)state;
+	set_key(&p);
+	t3_fabric_set_inline_budget(p.host->fabric, 0);
+	ask(&p, &p.claim);
+	assert_int_equal(host_space_command(p.a, T3_CMD_SPACE_DISABLE, SOURCE), T3_ADMIN_OK);
+	settle(&p);
+	assert_int_equal(host_counter(p.b, T3_COUNTER_LINK_RX_PACKETS), 0);
+	host_free(p.host);
+}
+
 /* A mask of ranks has 32 bits, and all may be set. */
 static void a_key_may_be_for_the_last_of_most_ranks(void **state)
 {
@@ -672,6 +687,7 @@ int main(void)
 		cmocka_unit_test(keys_migrate),
 		cmocka_unit_test(a_cleared_route_asks_for_nothing),
 		cmocka_unit_test(a_key_may_be_for_the_last_of_most_ranks),
+		cmocka_unit_test(a_space_that_ends_before_it_asks_says_nothing),
 		cmocka_unit_test(claimed_keys_migrate),
 	};
 

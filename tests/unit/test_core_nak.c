@@ -177,6 +177,22 @@ static void test_lost_response(void **state)
 	expect(&p, T3_NAK_NO_GRANT, true);
 }
 
+/* A full tile in poisoned memory: the memory is looked at first. */
+static void test_poison_before_overshoot(void **state)
+{
+	struct pair p = prepare();
+
+	(void)state;
+	go(&p);
+	host_store(p.b, 4, 6 * 0x400, 1, 8);
+	host_store(p.b, 4, 6 * 0x400 + 16, 1, 8);
+	host_poison(p.b, 4 * HOST_SPACE_SIZE + 6 * 0x400, T3_POISON_GRANULE);
+	store(&p);
+	host_expect_rejected(p.a, 0, T3_NAK_POISON, 3, 1);
+	assert_int_equal(host_state(p.b, 4), T3_SPACE_FAULTED);
+	host_free(p.host);
+}
+
 /* The refusal comes when its space is no longer there to fault. */
 static void test_refused_after_the_end(void **state)
 {
@@ -454,6 +470,8 @@ static void test_malformed(void **state)
 	assert_int_equal(receive(&p, &good), T3_NAK_NONE);
 	good.col = 2;
 	assert_int_equal(receive(&p, &good), T3_NAK_BOUNDS);
+	good.col = 0xfffffffc; /* its end is 2^32 */
+	assert_int_equal(receive(&p, &good), T3_NAK_BOUNDS);
 	good.col = 0;
 	good.segment = 64;
 	assert_int_equal(receive(&p, &good), T3_NAK_NO_GRANT);
@@ -504,6 +522,7 @@ int main(void)
 		cmocka_unit_test(test_bad_masks),
 		cmocka_unit_test(test_grant_of_each_word),
 		cmocka_unit_test(test_lost_response),
+		cmocka_unit_test(test_poison_before_overshoot),
 		cmocka_unit_test(test_refused_after_the_end),
 		cmocka_unit_test(test_segment),
 		cmocka_unit_test(test_remote_target),

@@ -318,13 +318,28 @@ static void test_stats(void **state)
 	host_free(host);
 }
 
+/* Its bytes are a number that 32 bits do not hold. */
+static void test_huge_tile(void **state)
+{
+	struct host *host = host_ring(1);
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_LOCAL, T3_OP_ADD, T3_DTYPE_I32);
+
+	(void)state;
+	host_space(&host->dev[0], 0);
+	map.rows = map.tile_rows = 0x10000;
+	map.row_bytes = map.pitch = map.tile_row_bytes = 0x10000;
+	assert_int_equal(host_command(&host->dev[0], T3_CMD_SEG_MAP, &map, sizeof(map)),
+			 T3_ADMIN_BAD_GEOMETRY);
+	host_free(host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_map_local),  cmocka_unit_test(test_map_sending),
 		cmocka_unit_test(test_neighbours), cmocka_unit_test(test_segment_pool),
 		cmocka_unit_test(test_staging),	   cmocka_unit_test(test_staged_rows),
-		cmocka_unit_test(test_stats),
+		cmocka_unit_test(test_huge_tile),  cmocka_unit_test(test_stats),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
