@@ -171,6 +171,34 @@ static void test_queues_and_tiles(void **state)
 	host_free(host);
 }
 
+/* A CPU's store needs no turn, but counts with its header: its client's tiles wait for it. */
+static void test_stores_count(void **state)
+{
+	struct host *host = host_paused(2);
+	struct host_dev *a = &host->dev[0];
+	uint64_t other, tiles, stores;
+	uint32_t id, at;
+
+	(void)state;
+	open_space(host, 0, 5, T3_SEG_DMA, SEGMENTS);
+	open_space(host, 1, 6, T3_SEG_DMA, SEGMENTS);
+	open_space(host, 2, 6, T3_SEG_REMOTE, 1);
+	host_drain(host);
+	for (id = 0; id < 2; id++)
+		finish_tiles(a, id, SEGMENTS);
+	for (at = 0; at < 40 * 8; at += 8)
+		host_store(a, 2, at, at, 8);
+	stores = sent(a, 2, 1);
+	assert_int_equal(stores, 40 * (8 + sizeof(struct t3_packet)));
+	do {
+		assert_true(t3_fabric_run(host->fabric, 1));
+		other = sent(a, 0, SEGMENTS);
+		tiles = sent(a, 1, SEGMENTS);
+		assert_true(!tiles || other + 2 * PACKET >= stores + tiles);
+	} while (other < SEGMENTS * ROWS * PACKET);
+	host_free(host);
+}
+
 static void expect_same(struct host *a, struct host *b)
 {
 	struct blobs of_a = { 0 }, of_b = { 0 };
@@ -218,6 +246,7 @@ int main(void)
 		cmocka_unit_test(test_segments_do_not_multiply),
 		cmocka_unit_test(test_messages_wait),
 		cmocka_unit_test(test_queues_and_tiles),
+		cmocka_unit_test(test_stores_count),
 		cmocka_unit_test(test_state),
 	};
 
