@@ -51,6 +51,22 @@ static void test_fault_before_arming(void **state)
 	host_free(host);
 }
 
+/* The epoch that it wanted to arm is the first that it does not finish: peers in it fault, too. */
+static void test_fault_in_arming_travels(void **state)
+{
+	struct host *host = host_ring(4);
+
+	(void)state;
+	ring_open(host, 0, T3_DTYPE_I32);
+	host_arm(&host->dev[3], 0, 1);
+	host_space_command(&host->dev[1], T3_CMD_SPACE_DISABLE, 0);
+	host_expect(&host->dev[3], 0, T3_SPACE_ARMING, 1);
+	host_arm(&host->dev[2], 0, 1);
+	host_expect_peer_fault(&host->dev[2], 0, T3_FAULT_PEER_POISON, 1);
+	host_expect_peer_fault(&host->dev[3], 0, T3_FAULT_PEER_POISON, 2);
+	host_free(host);
+}
+
 /* One that was never armed ends all epochs, also those far from its own 0. */
 static void test_fresh_leaves_late_epoch(void **state)
 {
@@ -515,6 +531,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fault_travels),
 		cmocka_unit_test(test_fault_before_arming),
+		cmocka_unit_test(test_fault_in_arming_travels),
 		cmocka_unit_test(test_fresh_leaves_late_epoch),
 		cmocka_unit_test(test_normal_leaving),
 		cmocka_unit_test(test_leaving_after_last_epoch),
