@@ -55,6 +55,7 @@ static struct fan fan_new(uint32_t budget)
 	struct host_config config = { T3_TOPOLOGY_FULL, 3, 256, 8, T3_KEYS_FABRIC };
 	struct fan f = { .host = host_new(&config) };
 	struct t3_cmd_seg_map map = big(SPACE, T3_SEG_REMOTE);
+	struct t3_cmd_seg_staging staging = { SPACE, 0, SOURCE, 0x10000, 1, 0 };
 	uint64_t random = 77;
 	uint32_t i;
 
@@ -65,6 +66,8 @@ static struct fan fan_new(uint32_t budget)
 	target(&f, 2, 1, SHARED);
 	map.routes = 7;
 	host_map(f.a, &map);
+	assert_int_equal(host_command(f.a, T3_CMD_SEG_STAGING, &staging, sizeof(staging)),
+			 T3_ADMIN_OK);
 	host_arm(f.a, SPACE, 1);
 	host_drain(f.host);
 	for (i = 0; i < ROWS * ROW_BYTES; i += 4) {
@@ -309,6 +312,25 @@ static void test_turn_is_kept(void **state)
 	host_free(f.host);
 }
 
+/* The space ends while it waits for the link of its second route, which takes no more tiles. */
+static void test_disable_on_second_link(void **state)
+{
+	struct fan f = fan_new(0);
+	uint32_t tile;
+
+	(void)state;
+	set_down(&f, 2, true);
+	for (tile = 0; tile < 7 * 3; tile++)
+		host_tile(f.a, SPACE, 0, 0, tile);
+	while (unanswered(&f, 2) < 48)
+		assert_true(t3_fabric_run(f.host->fabric, 1));
+	host_space_command(f.a, T3_CMD_SPACE_DISABLE, SPACE);
+	set_down(&f, 2, false);
+	host_drain(f.host);
+	host_expect(f.a, SPACE, T3_SPACE_QUIESCED, 1);
+	host_free(f.host);
+}
+
 /* ---------------------------------------------------------------------- CPU */
 
 /*
@@ -402,9 +424,13 @@ static void test_cpu_many_routes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_queue),		cmocka_unit_test(test_two_queues),
-		cmocka_unit_test(test_queue_link_lost), cmocka_unit_test(test_turn_is_kept),
-		cmocka_unit_test(test_cpu_link_lost),	cmocka_unit_test(test_cpu_many_routes),
+		cmocka_unit_test(test_queue),
+		cmocka_unit_test(test_two_queues),
+		cmocka_unit_test(test_queue_link_lost),
+		cmocka_unit_test(test_turn_is_kept),
+		cmocka_unit_test(test_disable_on_second_link),
+		cmocka_unit_test(test_cpu_link_lost),
+		cmocka_unit_test(test_cpu_many_routes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
