@@ -300,6 +300,26 @@ static void test_each_write_fails(void **state)
 	assert_int_equal(good, 10); /* ARMING, ARMED, 4 consumed, 2 words, COMPLETE, IDLE */
 }
 
+/* What a peer sends is in memory before the host can know. */
+static void test_order_of_a_peers_data(void **state)
+{
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_REMOTE, T3_OP_ADD, T3_DTYPE_I32);
+	struct host *host = host_pair(&map, NULL, 0);
+	struct host_dev *a = &host->dev[0], *b = &host->dev[1];
+	uint32_t i;
+
+	(void)state;
+	b->watch = 56; /* the last element */
+	b->logged = 0;
+	host_fill(a, 0, 0, 0x33);
+	host_drain(host);
+	host_expect(b, 0, T3_SPACE_COMPLETE, 1);
+	assert_true(b->logged >= 2); /* the segment's word and the state */
+	for (i = 0; i < b->logged; i++)
+		assert_int_equal(b->log[i].seen, 0x3300000033ull);
+	host_free(host);
+}
+
 /* A write that an injected fault hits changes nothing. */
 static void test_failed_writes_change_nothing(void **state)
 {
@@ -331,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_fault_order),
 		cmocka_unit_test(test_fault_ring),
 		cmocka_unit_test(test_failed_writes_change_nothing),
+		cmocka_unit_test(test_order_of_a_peers_data),
 		cmocka_unit_test(test_each_write_fails),
 	};
 

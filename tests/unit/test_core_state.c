@@ -134,6 +134,11 @@ static void test_registers(void **state)
 	host_set(&host->dev[0], T3_REG_EVENT_VECTOR, 1, 4);
 	host_set(&host->dev[0], T3_REG_ERROR_VECTOR, 2, 4);
 	host_set(&host->dev[0], 0x3f8, 0x1122334455667788ull, 8);
+	host_local(&host->dev[0], 5, 0);
+	host_poison(&host->dev[0], 5 * HOST_SPACE_SIZE, T3_POISON_GRANULE);
+	host_load(&host->dev[0], 5, 8, 8);
+	assert_int_equal(host_get(&host->dev[0], T3_REG_POISON_ADDRESS, 8),
+			 5 * HOST_SPACE_SIZE + 8);
 	host_set(&host->dev[0], T3_REG_ADMIN_COMMAND, 99, 4);
 	clone = host_clone(host);
 	for (offset = 0; offset < T3_REG_END; offset += 4)

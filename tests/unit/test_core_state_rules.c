@@ -317,6 +317,14 @@ static void early_response(struct host *host)
 	link->response[link->resp_head].sequence = (uint32_t)link->next;
 }
 
+/* To a packet that is under way. */
+static void response_to_the_last_one(struct host *host)
+{
+	struct t3_link *link = link_of(host);
+
+	link->response[link->resp_head].sequence = (uint32_t)link->next - 1;
+}
+
 static void one_more_in_flight(struct host *host)
 {
 	space_of(host)->in_flight++;
@@ -396,6 +404,31 @@ static void misaligned_start(struct host *host)
 
 	injected->poisons = 1;
 	injected->poison[0] = (struct t3_poison){ .start = 1, .end = T3_POISON_GRANULE };
+}
+
+/* The second one begins where the first one ends, or before. */
+static void two_poisons(struct host *host, uint64_t second)
+{
+	struct t3_rank_injection *injected = &host->fabric->injected[0];
+
+	injected->poisons = 2;
+	injected->poison[0] = (struct t3_poison){ .start = 0, .end = 2 * T3_POISON_GRANULE };
+	injected->poison[1] = (struct t3_poison){ .start = second, .end = 4 * T3_POISON_GRANULE };
+}
+
+static void poisons_touch(struct host *host)
+{
+	two_poisons(host, 2 * T3_POISON_GRANULE);
+}
+
+static void poisons_overlap(struct host *host)
+{
+	two_poisons(host, T3_POISON_GRANULE);
+}
+
+static void poisons_with_a_gap(struct host *host)
+{
+	two_poisons(host, 3 * T3_POISON_GRANULE);
 }
 
 static void row_at_the_end(struct host *host)
@@ -508,10 +541,15 @@ static void test_links(void **state)
 		       "a link's responses contradict its response event");
 	expect_refused(sending(), early_response,
 		       "a response is for a packet that has not arrived");
+	expect_refused(sending(), response_to_the_last_one,
+		       "a response is for a packet that has not arrived");
 	expect_refused(sending(), one_more_in_flight,
 		       "a space's count of packets in flight is wrong");
 	expect_refused(sending(), misaligned_poison, range);
 	expect_refused(sending(), misaligned_start, range);
+	expect_refused(sending(), poisons_touch, range);
+	expect_refused(sending(), poisons_overlap, range);
+	expect_refused(sending(), poisons_with_a_gap, NULL);
 }
 
 static void test_segments(void **state)
