@@ -209,6 +209,8 @@ static void test_together(void **state)
 	(void)state;
 	with("tracker_ways", 3, "tracker_ways");
 	with("intensity_low", 60, "intensity");
+	with("intensity_low", 40,
+	     "intensity"); /* above the middle, 25, and below the high one, 50 */
 	setup = timed_small(256, 64, 64, 4);
 	timed_param(&setup, "request_bytes", 64); /* a row of 32 columns of f16 */
 	accepted(&setup);
