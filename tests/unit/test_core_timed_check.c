@@ -46,6 +46,8 @@ static void test_params(void **state)
 		}
 	}
 	assert_null(t3_timed_param_find("nothing"));
+	assert_null(t3_timed_param_find("tracker_")); /* that names begin so is not enough */
+	assert_null(t3_timed_param_find(""));
 }
 
 static void test_workload(void **state)
