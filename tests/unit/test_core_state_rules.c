@@ -44,15 +44,20 @@ static struct t3_tracker *tracker_of(struct host *host)
 	return &t3_spaces(host->dev[0].dev)->tracker;
 }
 
-/* Its one entry for tile 0. */
-static struct t3_entry *entry_of(struct host *host)
+/* Its first entry in use, which is the one for this tile. */
+static struct t3_entry *entry_of_tile(struct host *host, uint32_t tile)
 {
 	struct t3_entry *entry = tracker_of(host)->entry;
 
 	while (!entry->segment)
 		entry++;
-	assert_int_equal(entry->tile, 0);
+	assert_int_equal(entry->tile, tile);
 	return entry;
+}
+
+static struct t3_entry *entry_of(struct host *host)
+{
+	return entry_of_tile(host, 0);
 }
 
 /* A control packet that waits for its link. */
@@ -169,6 +174,16 @@ static struct host *half_done(void)
 	return host;
 }
 
+/* Rank 0's segment has two tiles. The last one, which is lower, is half done. */
+static struct host *half_done_low(void)
+{
+	struct host *host = arming_tiles(T3_SEG_LOCAL, ROWS - LOW_ROWS);
+
+	host_drain(host);
+	host_aperture_write(&host->dev[0], (ROWS - LOW_ROWS) * BYTES, 7, 4);
+	return host;
+}
+
 /* Rank 0's queue 0 produces into a segment that is REMOTE, and waits for the link. */
 static struct host *waiting(void)
 {
@@ -235,6 +250,11 @@ static void nothing_counted(struct host *host)
 static void all_counted(struct host *host)
 {
 	entry_of(host)->count = t3_segment_tile_shape(segment_of(host), 0).expected;
+}
+
+static void all_of_the_low_tile_counted(struct host *host)
+{
+	entry_of_tile(host, 1)->count = t3_segment_tile_shape(segment_of(host), 1).expected;
 }
 
 static void used_in_the_future(struct host *host)
@@ -590,6 +610,8 @@ static void test_tracker(void **state)
 	expect_refused(half_done(), tile_of_another_set, "a tracker entry is in the wrong set");
 	expect_refused(half_done(), nothing_counted, count);
 	expect_refused(half_done(), all_counted, count);
+	expect_taken(half_done_low());
+	expect_refused(half_done_low(), all_of_the_low_tile_counted, count);
 	expect_refused(half_done(), used_in_the_future,
 		       "a tracker entry's last use is in the future");
 	expect_refused(half_done(), two_entries, "the tracker has two entries for a tile");
