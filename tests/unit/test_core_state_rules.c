@@ -128,12 +128,13 @@ static struct t3_cmd_seg_map large(uint32_t kind, uint32_t tile_rows)
 }
 
 /* Rank 0's segment of a kind, and rank 1's LOCAL one. Both begin to be armed. */
-static struct host *arming_tiles(uint32_t kind, uint32_t tile_rows)
+static struct host *arming_blocks(uint32_t kind, uint32_t tile_rows, uint32_t block_tiles)
 {
 	struct host *host = host_paused(2);
 	struct t3_cmd_seg_map map = large(kind, tile_rows), local = large(T3_SEG_LOCAL, tile_rows);
 	uint32_t r;
 
+	map.block_tiles = block_tiles;
 	for (r = 0; r < 2; r++) {
 		struct t3_cmd_space_create space = host_space_args(SPACE);
 
@@ -149,6 +150,11 @@ static struct host *arming_tiles(uint32_t kind, uint32_t tile_rows)
 	host_arm(&host->dev[1], SPACE, 1);
 	host_arm(&host->dev[0], SPACE, 1);
 	return host;
+}
+
+static struct host *arming_tiles(uint32_t kind, uint32_t tile_rows)
+{
+	return arming_blocks(kind, tile_rows, 0);
 }
 
 static struct host *arming(uint32_t kind)
@@ -224,6 +230,20 @@ static struct host *triggered_low(void)
 
 	host_drain(host);
 	for (i = (ROWS - LOW_ROWS) * BYTES; i < ROWS * BYTES; i += 4)
+		host_aperture_write(&host->dev[0], i, 7, 4);
+	while (!segment_of(host)->cur_row)
+		assert_true(t3_fabric_run(host->fabric, 1));
+	return host;
+}
+
+/* Rank 0's DMA segment has blocks of three tiles. It is in the middle of the last one, of one. */
+static struct host *triggered_short(void)
+{
+	struct host *host = arming_blocks(T3_SEG_DMA, ROWS / TILES, TILES - 1);
+	uint32_t i;
+
+	host_drain(host);
+	for (i = (TILES - 1) * TILE; i < TILES * TILE; i += 4)
 		host_aperture_write(&host->dev[0], i, 7, 4);
 	while (!segment_of(host)->cur_row)
 		assert_true(t3_fabric_run(host->fabric, 1));
@@ -358,6 +378,11 @@ static void block_at_the_end(struct host *host)
 static void tile_after_its_block(struct host *host)
 {
 	segment_of(host)->cur_tile = segment_of(host)->cur_first + 1;
+}
+
+static void tile_after_a_short_block(struct host *host)
+{
+	segment_of(host)->cur_tile = TILES + 1; /* in the block, if that were of three */
 }
 
 static void route_of_others(struct host *host)
@@ -581,8 +606,10 @@ static void test_segments(void **state)
 	(void)state;
 	expect_taken(triggered());
 	expect_taken(triggered_low());
+	expect_taken(triggered_short());
 	expect_refused(triggered(), block_at_the_end, tile);
 	expect_refused(triggered(), tile_after_its_block, tile);
+	expect_refused(triggered_short(), tile_after_a_short_block, tile);
 	expect_refused(triggered(), route_of_others,
 		       "a block is sent on a route that its segment does not have");
 	expect_refused(triggered(), row_after_its_tile, place);
