@@ -157,6 +157,39 @@ static void test_sending(void **state)
 	host_free(host);
 }
 
+static bool is_sending(struct host_dev *d, uint32_t tile)
+{
+	return host_tile_query(d, 0, 0, tile, 1).flags & T3_TILE_SENDING;
+}
+
+/* A block of two tiles of 50 packets: the link is at one of them at a time. */
+static void test_sending_second(void **state)
+{
+	struct t3_cmd_seg_map map = host_segment(0, 0, T3_SEG_DMA, T3_OP_ADD, T3_DTYPE_I32), to;
+	struct host *host;
+	uint32_t i;
+
+	(void)state;
+	map.rows = 100;
+	map.tile_rows = 50;
+	map.row_bytes = map.pitch = map.tile_row_bytes = 8;
+	to = map;
+	to.kind = T3_SEG_LOCAL;
+	to.routes = 0;
+	to.target_op = 0;
+	map.block_tiles = 2;
+	host = host_pair(&map, &to, 0);
+	for (i = 0; i < 100; i++)
+		host_store(&host->dev[0], 0, i * 8, 1, 8);
+	while (!is_sending(&host->dev[0], 0))
+		assert_true(t3_fabric_run(host->fabric, 1));
+	assert_false(is_sending(&host->dev[0], 1));
+	while (!is_sending(&host->dev[0], 1))
+		assert_true(t3_fabric_run(host->fabric, 1));
+	assert_false(is_sending(&host->dev[0], 0));
+	host_free(host);
+}
+
 /* Stores go at once, so that only answers are missing; a doorbell waits to be read. */
 static void test_remote(void **state)
 {
@@ -265,6 +298,7 @@ int main(void)
 		cmocka_unit_test(test_search),
 		cmocka_unit_test(test_dma),
 		cmocka_unit_test(test_sending),
+		cmocka_unit_test(test_sending_second),
 		cmocka_unit_test(test_remote),
 		cmocka_unit_test(test_remote_doorbell),
 		cmocka_unit_test(test_fault),
