@@ -345,6 +345,22 @@ static void test_shared(void **state)
 			apart.end - apart.phase_end[T3_TIMED_REDUCE_SCATTER] + US);
 }
 
+/* All units gather, also where the collective's own would load slower than the link sends. */
+static void test_shared_gathers(void **state)
+{
+	struct t3_timed_setup setup = timed_published(2048, 4096, 2, 4);
+	uint64_t chunk = 2048ull * 4096 / 4 * 2, gather;
+	struct t3_timed_counters c;
+
+	(void)state;
+	timed_param(&setup, "copy_unit_gbps", 1); /* 80 GB/s of all, 16 GB/s of its own */
+	timed_param(&setup, "collective_units", 16);
+	c = run(setup, T3_TIMED_SHARED);
+	gather = c.end - c.phase_end[T3_TIMED_REDUCE_SCATTER];
+	assert_true(c.phase_end[T3_TIMED_GEMM] <= c.phase_end[T3_TIMED_REDUCE_SCATTER]);
+	assert_in_range(gather, 3 * (chunk - 8192) * 1000 / 80, 3 * (chunk * 1000 / 80 + 2 * US));
+}
+
 /* More units for the collective: it is faster, and the GEMM slower. */
 static void test_shares(void **state)
 {
@@ -789,6 +805,7 @@ int main(void)
 		cmocka_unit_test(test_node_link_bound),
 		cmocka_unit_test(test_units_load),
 		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_shared_gathers),
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_compute_bound),
 		cmocka_unit_test(test_link_bound),
