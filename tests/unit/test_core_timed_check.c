@@ -196,6 +196,19 @@ static void test_own_chunk(void **state)
 	accepted(&setup);
 }
 
+/* The time is that of what a device computes: a chunk takes less than half an hour. */
+static void test_own_chunk_time(void **state)
+{
+	struct t3_timed_setup setup = timed_published(4096, 4096, 1, 32);
+
+	(void)state;
+	timed_param(&setup, "clock_mhz", 1);
+	timed_param(&setup, "flops_per_clock", 1);
+	refused(&setup, "half an hour");
+	setup.workload.collective = T3_TIMED_COLLECTIVE_ALL_GATHER;
+	accepted(&setup);
+}
+
 static void with(const char *name, uint64_t value, const char *what)
 {
 	struct t3_timed_setup setup = timed_small(256, 64, 64, 4);
@@ -331,9 +344,9 @@ int main(void)
 		cmocka_unit_test(test_params),	    cmocka_unit_test(test_workload),
 		cmocka_unit_test(test_nodes),	    cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_collectives), cmocka_unit_test(test_all_to_all_in_flight),
-		cmocka_unit_test(test_own_chunk),   cmocka_unit_test(test_together),
-		cmocka_unit_test(test_huge),	    cmocka_unit_test(test_bursts),
-		cmocka_unit_test(test_work),
+		cmocka_unit_test(test_own_chunk),   cmocka_unit_test(test_own_chunk_time),
+		cmocka_unit_test(test_together),    cmocka_unit_test(test_huge),
+		cmocka_unit_test(test_bursts),	    cmocka_unit_test(test_work),
 
 		cmocka_unit_test(test_small),
 	};
