@@ -435,6 +435,7 @@ static void an_end_before_the_answer(void **state)
 	host_drain(p.host);
 	assert_int_equal(query(&p, ROUTE).nak, T3_ROUTE_NO_ANSWER);
 	assert_int_equal(host_query(p.a, SOURCE).state, T3_SPACE_QUIESCED);
+	assert_int_equal(host_counter(p.b, T3_COUNTER_LINK_RX_PACKETS), 0); /* it is told nothing */
 	host_free(p.host);
 }
 
@@ -632,21 +633,6 @@ static void a_cleared_route_asks_for_nothing(void **state)
 	host_free(p.host);
 }
 
-/* A space that ends before its key has left tells the target nothing. */
-static void a_space_that_ends_before_it_asks_says_nothing(void **state)
-{
-	struct pair p = new_pair();
-
-	(void)state;
-	set_key(&p);
-	t3_fabric_set_inline_budget(p.host->fabric, 0);
-	ask(&p, &p.claim);
-	assert_int_equal(host_space_command(p.a, T3_CMD_SPACE_DISABLE, SOURCE), T3_ADMIN_OK);
-	settle(&p);
-	assert_int_equal(host_counter(p.b, T3_COUNTER_LINK_RX_PACKETS), 0);
-	host_free(p.host);
-}
-
 /* A mask of ranks has 32 bits, and all may be set. */
 static void a_key_may_be_for_the_last_of_most_ranks(void **state)
 {
@@ -687,7 +673,6 @@ int main(void)
 		cmocka_unit_test(keys_migrate),
 		cmocka_unit_test(a_cleared_route_asks_for_nothing),
 		cmocka_unit_test(a_key_may_be_for_the_last_of_most_ranks),
-		cmocka_unit_test(a_space_that_ends_before_it_asks_says_nothing),
 		cmocka_unit_test(claimed_keys_migrate),
 	};
 
