@@ -161,7 +161,7 @@ class Rewriter:
     def leaves(self, body):
         """Whether its last statement leaves it in any case, so that nothing after it would run."""
         last = [body] if body.kind != Kind.COMPOUND_STMT else list(body.get_children())[-1:]
-        return bool(last) and (last[0].kind in JUMPS or self.old(last[0]).split()[:1] == ["return"])
+        return bool(last) and (last[0].kind in (*JUMPS, Kind.RETURN_STMT))
 
     def ended(self, body, new):
         """A loop that ends after its first turn finds no more than the first of many."""
