@@ -31,14 +31,11 @@ static bool blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Up to a blank, a ';' or one of `stops`. */
+/* From here up to a blank, a ';' or `stop`: at one of these the word is empty. */
 static struct word next_word(struct parser *parser, char stop)
 {
-	struct word word;
+	struct word word = { parser->at, 0 };
 
-	while (blank(*parser->at))
-		parser->at++;
-	word.start = parser->at;
 	while (*parser->at && !blank(*parser->at) && *parser->at != ';' && *parser->at != stop)
 		parser->at++;
 	word.length = (int)(parser->at - word.start);
@@ -165,9 +162,7 @@ static bool parse_pair(struct parser *parser, struct t3_cmd_inject *inject, uint
 	*given |= 1u << i;
 	if (*parser->at == '=')
 		parser->at++;
-	number = (struct word){ parser->at, 0 };
-	if (!blank(*parser->at))
-		number = next_word(parser, ' ');
+	number = next_word(parser, ' ');
 	if (parse_number(&number, &value) && set_field(inject, i, value))
 		return true;
 	snprintf(parser->error, parser->size,
