@@ -37,7 +37,7 @@ def compiled(model, rule):
     if (model, rule) not in PROGRAMS:
         place = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
         for command in (("spin", "-a", "-DTRACE", *([f"-D{rule}"] if rule else []), MODEL / f"{model}.pml"),
-                        ("gcc", "-O0" if rule else "-O2", "-w", "-DSAFETY", "-DBITSTATE",
+                        (*(("tcc",) if rule else ("gcc", "-O2")), "-w", "-DSAFETY", "-DBITSTATE",
                          "-DVECTORSZ=16384", f"-I{MODEL}", "-o", "pan", "pan.c")):
             made = run("env", "-C", place.name, *command, seconds=SECONDS)
             check(made[0] == 0, command, made[1] + made[2])
