@@ -7,6 +7,7 @@ usage: cluster.py [NAME...]     (default: all tests)
 """
 
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -184,6 +185,21 @@ def srun_starts_nodes():
 
 RANKS = ["--ranks", "2", "--initramfs", GUEST / "tests.img"]
 PROGRAM = "/usr/lib/t3/tests/node_ranks"
+PART = re.compile(r"^node\d: @@ (\S+)\n(.*?)^node\d: @@@ (\d+)\n", re.MULTILINE | re.DOTALL)
+
+
+def run_parts(name, options, scripts):
+    """{part: (status, output, "")} of scripts that both nodes of one cluster run, one after the other.
+    What is wrong with the cluster itself is wrong with all of them."""
+    script = "\n".join(f"echo '@@ {part}'\n(\n{text}\n)\necho \"@@@ $?\"" for part, text in scripts.items())
+    whole, out, err = cluster(name, *options, "--", "sh", "-c", script, seconds=len(scripts) * 2 * BOOT_SECONDS)
+    found = {part: [] for part in scripts}
+    for node in ("node0: ", "node1: "):
+        mine = "".join(line for line in out.splitlines(keepends=True) if line.startswith(node))
+        for part, text, status in PART.findall(mine):
+            found[part].append((int(status), text))
+    return {part: (whole or max(status for status, _ in ends), "".join(text for _, text in ends), err)
+            if len(ends) == 2 else (-1, out, err) for part, ends in found.items()}
 
 
 def collectives_of_a_full_fabric_are_hierarchical():
@@ -195,21 +211,10 @@ def collectives_of_a_full_fabric_are_hierarchical():
            *(rf"^node0: +1024 .* right +{name}$" for name in ("ring", "hierarchical", "auto")))
 
 
-def collectives_run_over_two_nodes():
-    """And the devices are ranks of one fabric, one node after the other."""
-    result = cluster("cluster-collectives", *RANKS, "--", "sh", "-c", "t3 list && t3 launch --nodes "
-                     f"-l -n 2 -- sh -c 'echo $T3_RANK of $T3_RANKS' && {PROGRAM}",
-                     seconds=2 * BOOT_SECONDS)
-    expect(result, 0, *(rf"^node{rank // 2}: .* {rank} of 4 +ring" for rank in range(4)),
-           *(rf"^node{rank // 2}: \[{rank}\] {rank} of 4$" for rank in range(4)),
-           "^node0: ranks 0 to 1: good$", "^node1: ranks 2 to 3: good$")
-    found = set(re.findall(r" (0x[0-9a-f]+)$", result[1], re.MULTILINE))
-    check(len(found) == 1, "the fabric's identity", result[1])
-
-
 SHAPES = ("--shape 64x48x64 --tile 16x16 --iters 2", "--shape 68x35x20 --tile 16x5 --iters 3 --seed 7")
 JOBS = [f"--dtype {dtype} --write {write} {shape}" for dtype in ("i32", "f32", "f16", "bf16")
         for write, shape in zip(("store", "doorbell"), SHAPES)] + [f"--write gemm {SHAPES[0]}"]
+TIMED_JOBS = [f"--timed {job}" for job in JOBS]
 VARYING = ("varying", "nodes")
 
 
@@ -222,23 +227,52 @@ def without(names, value):
     return value
 
 
-def gemm_results(command, ranks=4, jobs=tuple(f"--timed {job}" for job in JOBS), seconds=3 * BOOT_SECONDS):
+def gemm_script(ranks, jobs):
+    return "\n".join(f"t3 gemm-rs --json --ranks {ranks} {job} $NODES || exit" for job in jobs)
+
+
+def gemm_read(result):
     """The JSON of each job, in order."""
-    status, out, err = run(VM, *command, "sh", "-c", "\n".join(
-        f"t3 gemm-rs --json --ranks {ranks} {job} $NODES || exit" for job in jobs), seconds=seconds)
+    status, out, err = result
     check(status == 0, f"status {status}",
           "\n".join(line for line in out.splitlines() if '"reason"' in line or " rank " in line) + err)
     results, text, decoder = [], re.sub(r"^node\d: ", "", out, flags=re.MULTILINE), json.JSONDecoder()
     while text.strip():
-        result, end = decoder.raw_decode(text := text.lstrip())
-        results, text = [*results, result], text[end:]
+        found, end = decoder.raw_decode(text := text.lstrip())
+        results, text = [*results, found], text[end:]
     return results
+
+
+def gemm_results(command, ranks, jobs, seconds):
+    return gemm_read(run(VM, *command, "sh", "-c", gemm_script(ranks, jobs), seconds=seconds))
+
+
+@functools.cache
+def ring():
+    """In one cluster. A job that has lost a rank does not disturb the next one."""
+    return run_parts("cluster-ring", RANKS, {
+        "collectives": "t3 list && t3 launch --nodes -l -n 2 -- sh -c 'echo $T3_RANK of $T3_RANKS' && "
+                       f"{PROGRAM}",
+        "gemm-lost": "t3 gemm-rs --nodes --ranks 4 --kill-rank 1 --kill-step 2 --timeout 20",
+        "lost": f"{PROGRAM} 3",
+        "gemm": f"NODES=--nodes\n{gemm_script(4, TIMED_JOBS)}"})
+
+
+def collectives_run_over_two_nodes():
+    """And the devices are ranks of one fabric, one node after the other."""
+    result = ring()["collectives"]
+    expect(result, 0, *(rf"^node{rank // 2}: .* {rank} of 4 +ring" for rank in range(4)),
+           *(rf"^node{rank // 2}: \[{rank}\] {rank} of 4$" for rank in range(4)),
+           "^node0: ranks 0 to 1: good$", "^node1: ranks 2 to 3: good$")
+    found = set(re.findall(r" (0x[0-9a-f]+)$", result[1], re.MULTILINE))
+    check(len(found) == 1, "the fabric's identity", result[1])
 
 
 def a_gemm_over_nodes_has_the_bits_and_counts_of_one_vm():
     """For all types and paths of the output, and a timed run; only the first node prints."""
-    expect_same_results(2, JOBS, gemm_results(["cluster", "--name", "cluster-gemm", *RANKS, "--", "env", "NODES=--nodes"]),
-                        gemm_results(["run", "--name", "cluster-alone", "--ranks", "4", "--", "env", "NODES="]))
+    alone = gemm_results(["run", "--name", "cluster-alone", "--ranks", "4", "--", "env", "NODES="], 4,
+                         TIMED_JOBS, 3 * BOOT_SECONDS)
+    expect_same_results(2, JOBS, gemm_read(ring()["gemm"]), alone)
 
 
 def expect_same_results(count, jobs, nodes, alone):
@@ -251,15 +285,12 @@ def expect_same_results(count, jobs, nodes, alone):
 
 
 def a_gemm_over_nodes_names_the_rank_that_ended():
-    result = cluster("cluster-gemm-lost", *RANKS, "--", "t3", "gemm-rs", "--nodes", "--ranks", "4",
-                     "--kill-rank", "1", "--kill-step", "2", "--timeout", "20", seconds=2 * BOOT_SECONDS)
-    expect(result, 1, "^node0: FAIL: rank 1 was ended by signal 9", "^node1: FAIL: rank [23]: ")
+    expect(ring()["gemm-lost"], 1, "^node0: FAIL: rank 1 was ended by signal 9", "^node1: FAIL: rank [23]: ")
 
 
 def a_rank_that_ends_is_an_error_on_both_nodes():
-    result = cluster("cluster-lost", *RANKS, "--", PROGRAM, "3", seconds=2 * BOOT_SECONDS)
-    expect(result, 0, *(rf"^node{rank // 2}: rank {rank}: all-reduce, rank {rank} \(node {rank // 2}\), "
-                        "epoch 1: .*rank 3 has ended$" for rank in range(3)))
+    expect(ring()["lost"], 0, *(rf"^node{rank // 2}: rank {rank}: all-reduce, rank {rank} \(node {rank // 2}\), "
+                                "epoch 1: .*rank 3 has ended$" for rank in range(3)))
 
 
 VIEW = """t3 status --nodes --wait 60 || exit
@@ -321,8 +352,8 @@ def an_mpi_job_spans_the_nodes():
     """Started by mpirun in one of them: a program from Debian, and one that uses libt3."""
     if not shutil.which("NPopenmpi"):
         raise Skip("there is no NPopenmpi: install netpipe-openmpi")
-    job = ("[ $T3_NODE = 0 ] || exit 0; cd /tmp && mpirun -n 4 hostname && "
-           "mpirun -n 4 mpi_all_reduce && mpirun -n 2 --map-by node /mnt/host/NPopenmpi -u 64 -n 2 2>&1")
+    job = ("[ $T3_NODE = 0 ] || exit 0; cd /tmp && mpirun -n 4 sh -c 'hostname; exec mpi_all_reduce' && "
+           "mpirun -n 2 --map-by node /mnt/host/NPopenmpi -u 64 -n 2 2>&1")
     folder = pathlib.Path(shutil.which("NPopenmpi")).parent
     result = cluster("cluster-mpi", "--ranks", "2", "--initramfs", GUEST / "mpi.img", "--share", folder,
                      "--", "sh", "-c", job, seconds=2 * BOOT_SECONDS)
