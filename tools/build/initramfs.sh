@@ -266,6 +266,18 @@ add_accounts() {
 	echo 'LD_LIBRARY_PATH is not needed: libraries are in /usr/lib' >"$etc/motd"
 }
 
+# What init mounts at once, in this order.
+add_mounts() {
+	cat >"$1/etc/fstab" <<-'FSTAB'
+		proc /proc proc defaults 0 0
+		sys /sys sysfs defaults 0 0
+		tmp /dev/shm tmpfs mode=1777 0 0
+		tmp /tmp tmpfs mode=1777 0 0
+		run /run tmpfs defaults 0 0
+		pts /dev/pts devpts gid=5,mode=620 0 0
+	FSTAB
+}
+
 # Debian merges /usr, but the loader's path must still work.
 new_root() {
 	local root
@@ -355,10 +367,12 @@ pack_base() {
 	[ -n "$CROSS" ] || add_common_libraries "$root"
 	add_terminals "$root"
 	add_accounts "$root"
+	add_mounts "$root"
 	install -m 755 "$T3_ROOT/tools/build/guest-init" "$root/init"
 	install -m 755 "$T3_ROOT/tools/build/guest-batch" "$root/usr/bin/guest-batch"
 	install -m 755 "$T3_ROOT/tools/build/guest-root" "$root/usr/bin/guest-root"
 	install -m 755 "$T3_ROOT/tools/build/keep-core" "$root/usr/sbin/keep-core"
+	mkdir -p "$root/mnt/keep"
 	mkdir "$root/rest" # the sign that this init can wait for it
 	rm -rf "$modules"
 	mkdir -p "$modules"

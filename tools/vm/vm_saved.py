@@ -35,7 +35,7 @@ from vm_process import answers, control_lines, ended, running
 from vm_qmp import QmpError, qmp
 
 SAVED = BUILD / "saved"
-SAVED_BYTES = 2 << 30  # all states; the least recently used ones are removed
+SAVED_BYTES = 4 << 30  # all states; the least recently used ones are removed
 FREE_BYTES = 4 << 30  # left on the disk, or none is saved
 SAVE_SECONDS, LOAD_SECONDS = 20, 60
 PART_SECONDS = 3600  # far more than it takes to write one
