@@ -385,6 +385,18 @@ static void again_for_each_that_leaves(void)
 	put8(1024, 1);
 }
 
+/* It ends all grants, and all updates are this process's. */
+static void all_after_a_reset(void)
+{
+	share_with_peers(0);
+	if (t3_space_reset(space))
+		_exit(5);
+	arm(EPOCH + 1);
+	put8(1024, 1);
+	put8(1024, 1);
+	put8(1024, 1);
+}
+
 /* The second peer may write all of both segments. Then nothing is known to be missing. */
 static void left_to_a_peer(void)
 {
@@ -400,6 +412,7 @@ static void updates_of_peers(void **state)
 	(void)state;
 	expect_silence(once_each);
 	expect_silence(again_for_each_that_leaves);
+	expect_silence(all_after_a_reset);
 	expect_silence(left_to_a_peer);
 	expect_report(twice_for_two_peers, "stored again", "segment 2", NULL);
 }

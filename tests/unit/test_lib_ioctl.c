@@ -108,6 +108,7 @@ static void buffers(void **state)
 static void host_buffers(void **state)
 {
 	struct t3_buffer *host = NULL;
+	void *ptr;
 
 	(void)state;
 	assert_int_equal(t3_buffer_create_host(dev, 5000, &host), 0);
@@ -116,7 +117,10 @@ static void host_buffers(void **state)
 	assert_int_equal(t3_buffer_size(host), 8192);
 	assert_int_equal(t3_buffer_handle(host), 11);
 	assert_int_equal(t3_buffer_handle(NULL), 0);
+	assert_int_equal(t3_buffer_map(host, &ptr), 0);
+	assert_int_equal(msync(ptr, 8192, MS_ASYNC), 0);
 	t3_buffer_destroy(host);
+	assert_int_equal(msync(ptr, 8192, MS_ASYNC), -1); /* it is not mapped any more */
 	assert_int_equal(t3_buffer_create_host(NULL, 1, &host), -EINVAL);
 	assert_int_equal(t3_buffer_create_host(dev, 0, &host), -EINVAL);
 	kernel.error = EDQUOT;
@@ -160,6 +164,7 @@ static void shared_buffers(void **state)
 
 static void spaces_map_their_pages(void **state)
 {
+	struct t3_buffer foreign = *buffer;
 	struct t3_space *other = NULL;
 
 	(void)state;
@@ -171,6 +176,9 @@ static void spaces_map_their_pages(void **state)
 	assert_int_equal(t3_space_create(dev, NULL, 9, &other), -EINVAL);
 	assert_int_equal(t3_space_create(NULL, buffer, 9, &other), -EINVAL);
 	assert_int_equal(t3_space_create(dev, buffer, 9, NULL), -EINVAL);
+	foreign.fd++; /* another device's */
+	assert_int_equal(t3_space_create(dev, &foreign, 9, &other), -EINVAL);
+	assert_null(other);
 	kernel.error = EBUSY;
 	assert_int_equal(t3_space_create(dev, buffer, 7, &other), -EBUSY);
 	assert_int_equal(ASKED(drm_t3_space_create)->bo_handle, 11);
@@ -307,6 +315,10 @@ static void aperture_views_stay_inside(void **state)
 	last.offset = SPACE_BYTES - 7 * 40 - 32;
 	assert_int_equal(t3_view_aperture(space, &last, &view), 0);
 	last.offset += 2;
+	assert_int_equal(t3_view_aperture(space, &last, &view), -ERANGE);
+	last.offset = 0;
+	last.rows = 257;
+	last.pitch = 1u << 24; /* 4 GiB and a row */
 	assert_int_equal(t3_view_aperture(space, &last, &view), -ERANGE);
 	assert_int_equal(t3_view_aperture(NULL, &desc, &view), -EINVAL);
 	assert_int_equal(t3_view_aperture(space, NULL, &view), -EINVAL);

@@ -108,6 +108,16 @@ static void the_environment_names_the_default_fabric(void **state)
 	refused(0, 0, -ENODEV);
 }
 
+/* Others' devices are looked for all the same. Without a match there is the reason. */
+static void a_node_that_cannot_be_opened_is_passed_over(void **state)
+{
+	(void)state;
+	strcpy(entry[0].node, "/nowhere");
+	opens(0, 0, OTHER);
+	opens(FABRIC, 1, FABRIC);
+	refused(FABRIC, 0, -ENOENT);
+}
+
 static void another_text_is_no_fabric(void **state)
 {
 	static const char *const bad[] = {
@@ -134,6 +144,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_caller_names_the_fabric),
 		TEST(the_environment_names_the_default_fabric),
+		TEST(a_node_that_cannot_be_opened_is_passed_over),
 		TEST(another_text_is_no_fabric),
 	};
 

@@ -10,10 +10,16 @@
 static struct t3_queue *queue;
 
 static bool sleeps = true, forever;
-static struct timespec slept; /* so long would the last ppoll() have slept, unless for ever */
+static uint32_t interruptions; /* of the next calls of ppoll() */
+static struct timespec slept;  /* so long would the last ppoll() have slept, unless for ever */
 
 int ppoll(struct pollfd *files, nfds_t count, const struct timespec *time, const sigset_t *set)
 {
+	if (interruptions) {
+		interruptions--;
+		errno = EINTR;
+		return -1;
+	}
 	if (sleeps)
 		return (int)syscall(SYS_ppoll, files, count, time, set, 8);
 	forever = !time;
@@ -268,6 +274,17 @@ static void fences(void **state)
 }
 
 /* A poll of another kind of file could last for ever. */
+static void a_signal_does_not_end_a_wait(void **state)
+{
+	int fence = dup(kernel.node);
+
+	(void)state;
+	interruptions = 2;
+	assert_int_equal(t3_fence_wait(fence, 0), -ETIMEDOUT);
+	assert_int_equal(interruptions, 0);
+	close(fence);
+}
+
 static void what_is_no_fence_is_not_waited_for(void **state)
 {
 	int other = dup(kernel.node);
@@ -333,6 +350,7 @@ int main(void)
 		QUEUE_TEST(refuses),
 		QUEUE_TEST(what_another_device_has_is_refused),
 		QUEUE_TEST(fences),
+		QUEUE_TEST(a_signal_does_not_end_a_wait),
 		QUEUE_TEST(what_is_no_fence_is_not_waited_for),
 		QUEUE_TEST(errors),
 		QUEUE_TEST(takes_any_command),

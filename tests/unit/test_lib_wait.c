@@ -137,6 +137,23 @@ static void a_mask_names_mapped_segments(void **state)
 	assert_int_equal(t3_wait(space, 1, 1ull << 6, T3_TRACKED, 0), -EINVAL);
 	assert_int_equal(t3_unmap(space, 5), 0);
 	assert_int_equal(t3_wait(space, 1, 1ull << 5, T3_TRACKED, 0), -EINVAL);
+	assert_int_equal(t3_space_reset(space), 0);
+	assert_int_equal(t3_wait(space, 1, 1ull << 5, T3_TRACKED, 0), -EINVAL);
+}
+
+static void each_segment_has_its_bit(void **state)
+{
+	struct t3_segment_desc other = desc;
+
+	(void)state;
+	for (other.segment = 0; other.segment < 64; other.segment++) {
+		uint64_t bit = 1ull << other.segment;
+
+		assert_int_equal(t3_wait(space, 1, bit, T3_TRACKED, 0), -EINVAL);
+		assert_int_equal(t3_local_map(space, &other), 0);
+		assert_int_equal(t3_wait(space, 1, bit, T3_TRACKED, 0), -ETIMEDOUT);
+		assert_int_equal(t3_wait(space, 1, (bit << 1) - 1, T3_TRACKED, 0), -ETIMEDOUT);
+	}
 }
 
 static void wait_refuses_invalid_arguments(void **state)
@@ -423,6 +440,7 @@ int main(void)
 		T3_TEST(epochs_wrap),
 		T3_TEST(progress_of_segments),
 		T3_TEST(a_mask_names_mapped_segments),
+		T3_TEST(each_segment_has_its_bit),
 		T3_TEST(wait_refuses_invalid_arguments),
 		T3_TEST(faults_and_death_end_waits),
 		T3_TEST(a_sleeping_wait_uses_the_kernel),
