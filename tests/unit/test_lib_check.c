@@ -437,6 +437,7 @@ static void settings(void **state)
 	(void)state;
 	expect_warning(many_mistakes, "continue,check", "a store outside every segment",
 		       "an element is stored again", NULL);
+	assert_null(strstr(strstr(outcome.text, "outside every") + 1, "outside every"));
 	run(by_vector, "check,continue");
 	assert_non_null(strstr(outcome.text, "It cannot be made here"));
 	assert_string_equal(strstr(outcome.text, "  It cannot be made here"),
@@ -484,6 +485,33 @@ static void take_segv(void)
 	sigaction(SIGSEGV, &action, NULL);
 }
 
+static void on_overflow(int sig)
+{
+	(void)sig;
+	_exit(0);
+}
+
+static uint32_t dive(uint32_t depth)
+{
+	volatile char room[4096];
+
+	room[depth % sizeof(room)] = 1;
+	return depth ? dive(depth - 1) + (uint32_t)room[0] : 0;
+}
+
+/* A program that knows how to end then. The checker's own handler needs a stack, too. */
+static void overflow_the_stack(void)
+{
+	struct sigaction action = { .sa_handler = on_overflow, .sa_flags = SA_ONSTACK };
+	stack_t other = { .ss_sp = malloc(1 << 17), .ss_size = 1 << 17 };
+
+	sigaltstack(&other, NULL);
+	sigaction(SIGSEGV, &action, NULL);
+	setenv("T3_DEBUG", "check", 1);
+	start(NULL);
+	_exit(23 + (dive(UINT32_MAX) == 1));
+}
+
 static void default_segv(void)
 {
 	signal(SIGSEGV, SIG_DFL);
@@ -513,6 +541,7 @@ static void other_faults(void **state)
 
 	(void)state;
 	assert_int_equal(end_of(take_segv), 0);
+	assert_int_equal(end_of(overflow_the_stack), 0);
 	status = end_of(default_segv);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 	status = end_of(ignore_segv);

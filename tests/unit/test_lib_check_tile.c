@@ -294,6 +294,45 @@ static void wait_in_vain(void)
 		_exit(9);
 }
 
+/* One after the other by this process alone. */
+static void wait_for_the_second_update(void)
+{
+	struct t3_segment_desc flat = bytes_seg();
+	uint32_t at;
+
+	flat.updates = 2;
+	t3_local_map(space, &flat);
+	for (at = 0; at < flat.rows * flat.pitch; at++)
+		if (at % flat.pitch < flat.row_bytes)
+			put8((uint32_t)flat.offset + at, 1);
+	t3_space_set_spin(space, UINT64_MAX);
+	if (t3_wait(space, EPOCH, 1u << 2, T3_TRACKED, t3_deadline(1000)) != -ETIMEDOUT)
+		_exit(5);
+}
+
+/* What jobs store is not known. */
+static void wait_beside_a_job(void)
+{
+	struct t3_gemm_desc product = {
+		.a = { .buffer = buffer },
+		.b = { .buffer = buffer },
+		.space = space,
+		.rows = 1,
+		.columns = 1,
+		.depth = 1,
+		.dtype = DRM_T3_F16,
+	};
+	struct t3_queue *queue;
+
+	if (t3_queue_create(dev, 1, &queue) || t3_queue_gemm(queue, &product, NULL))
+		_exit(5);
+	store_most();
+	t3_space_set_spin(space, UINT64_MAX);
+	if (t3_wait(space, EPOCH, 0, T3_DELIVERED, t3_deadline(1000)) != -ETIMEDOUT)
+		_exit(6);
+	t3_queue_destroy(queue);
+}
+
 static void arm_too_early(void)
 {
 	store_most();
@@ -320,9 +359,23 @@ static void leave_before_the_first_store(void)
 		_exit(5);
 }
 
+/* In the epoch before it has stored. */
+static void leave_the_next_epoch_before_the_first_store(void)
+{
+	store_columns(0, 16);
+	arm(EPOCH + 1);
+	if (t3_space_reset(space))
+		_exit(5);
+}
+
 static void missing_stores(void **state)
 {
 	(void)state;
+	expect_warning(wait_for_the_second_update, "check", "stores are missing",
+		       "segment 2 (local u8): 1 of its 1 tiles lack", NULL);
+	expect_warning(wait_beside_a_job, "check", "stores are missing",
+		       "Jobs write to this space, too", NULL);
+	expect_silence(leave_the_next_epoch_before_the_first_store);
 	expect_warning(wait_in_vain, "check", "asked\n==", "T3 check: stores are missing",
 		       "t3_wait(), whose deadline has passed",
 		       "segment 2 (local u8): 1 of its 1 tiles lack stores of this process",

@@ -337,6 +337,47 @@ static void the_rank_that_delays_others_is_named(void **state)
 	assert_int_equal(t3_comm_take(comms[1], 3, &word, sizeof(word), NULL, 0), -ETIMEDOUT);
 }
 
+static void *take_from_2(void *ret)
+{
+	uint32_t word;
+
+	*(int *)ret = t3_comm_take(comms[3], 2, &word, sizeof(word), NULL, LONG);
+	return NULL;
+}
+
+/* As long as it waits, and no longer. */
+static void all_see_for_whom_a_rank_waits(void **state)
+{
+	_Atomic uint32_t *waiting;
+	uint32_t word = 1, tries;
+	pthread_t thread;
+	int ret = -1;
+
+	(void)state;
+	create(4);
+	waiting = &comms[0]->lines[3].waiting;
+	assert_int_equal(pthread_create(&thread, NULL, take_from_2, &ret), 0);
+	for (tries = 0; tries < 10000 && !atomic_load(waiting); tries++)
+		usleep(1000);
+	assert_int_equal(atomic_load(waiting), 2 + 1);
+	assert_int_equal(t3_comm_post(comms[2], 3, &word, sizeof(word), -1), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(ret, 0);
+	assert_int_equal(atomic_load(waiting), 0);
+}
+
+/* A thousandth of the time would do. */
+static void who_waits_sleeps(void **state)
+{
+	clock_t before;
+
+	(void)state;
+	create(2);
+	before = clock();
+	assert_int_equal(t3_comm_barrier(comms[0], in_ms(400)), -ETIMEDOUT);
+	assert_true(clock() - before < CLOCKS_PER_SEC / 5);
+}
+
 /* Rank 0 waits in vain for 2, and rank 1 for 0. Rank 1 ends first, but rank 2 is the culprit. */
 static void ranks_that_only_wait_are_not_blamed(void **state)
 {
@@ -387,6 +428,8 @@ int main(void)
 		TEST(no_rank_passes_a_barrier_early),
 		TEST(the_rank_that_delays_others_is_named),
 		TEST(ranks_that_only_wait_are_not_blamed),
+		TEST(all_see_for_whom_a_rank_waits),
+		TEST(who_waits_sleeps),
 		TEST(who_waits_is_late_because_of_another),
 		TEST(a_rank_that_does_not_come_is_named),
 	};

@@ -810,6 +810,23 @@ static void other_users_are_turned_away(void **state)
 	}
 }
 
+static void nodes_are_numbered_by_their_first_ranks(void **state)
+{
+	static const uint64_t net[] = { 7, 7, 5, 7, 9 };
+	static const uint8_t node[] = { 0, 0, 1, 0, 2 };
+	static struct t3_comm comm = { .rank = 3, .ranks = 5 };
+	struct comm_card cards[5];
+	uint32_t i;
+
+	(void)state;
+	memset(cards, 0, sizeof(cards));
+	for (i = 0; i < 5; i++)
+		cards[i].node.net = net[i];
+	comm_number_nodes(&comm, cards);
+	assert_memory_equal(comm.node, node, sizeof(node));
+	assert_int_equal(comm.here, 1 | 2 | 8);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
@@ -828,6 +845,7 @@ int main(void)
 		TEST(another_node_may_be_busy),
 		TEST(a_rank_without_an_address_says_so),
 		TEST(a_node_is_a_kernel_and_a_network),
+		TEST(nodes_are_numbered_by_their_first_ranks),
 		TEST(a_name_is_taken_once),
 		TEST(a_place_is_an_address_of_its_family),
 		TEST(wrong_places_are_refused),

@@ -86,9 +86,12 @@ static void run(uint32_t r)
 	struct t3_comm *comm = NULL;
 	unsigned int before = count_fds();
 
+	snprintf(out->text, sizeof(out->text), "what was here before");
 	rank[r].desc.text = out->text;
 	rank[r].desc.text_size = sizeof(out->text);
 	out->ret = t3_comm_create(rank[r].dev, &rank[r].desc, rank[r].deadline_ns, &comm);
+	if (!out->ret && *out->text)
+		out->ret = -EBADMSG;
 	if (!out->ret && rank[r].body) {
 		out->ret = rank[r].body(comm);
 		snprintf(out->text, sizeof(out->text), "%s", t3_comm_error(comm));
@@ -537,6 +540,29 @@ static void a_rank_that_leaves_is_named(void **state)
 	the_others_see(false, wait_for_ever);
 }
 
+/* Its child keeps what it has from it, and lives on for a while. */
+static int leave_a_child(struct t3_comm *comm)
+{
+	pid_t child = t3_comm_rank(comm) == 1 ? fork() : 1;
+
+	if (child < 0)
+		return -errno;
+	if (!child) {
+		sleep(4);
+		_exit(0);
+	}
+	return t3_comm_rank(comm) == 1 ? 0 : t3_comm_barrier(comm, in_ms(2000));
+}
+
+static void a_child_does_not_hide_that_a_rank_leaves(void **state)
+{
+	(void)state;
+	begin_all(2, LONG, leave_a_child);
+	end_all(2);
+	came_to(1, 0, "");
+	came_to(0, -EPIPE, "rank 1 has ended");
+}
+
 static int sleep_in_place(struct t3_comm *comm)
 {
 	char byte;
@@ -645,6 +671,7 @@ int main(void)
 		TEST(ranks_must_agree_on_fabric_and_number),
 		TEST(a_killed_rank_is_named),
 		TEST(a_rank_that_leaves_is_named),
+		TEST(a_child_does_not_hide_that_a_rank_leaves),
 		TEST(a_sleeping_rank_is_named),
 		TEST(who_was_waited_for_is_named),
 		TEST(a_rank_killed_while_joining_is_named),

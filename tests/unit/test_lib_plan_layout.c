@@ -177,6 +177,8 @@ static const struct refused refused[] = {
 	{ { GOOD, .count = (UINT64_C(1) << 40) + 1 }, 0, 4, -EFBIG },
 	{ { GOOD, .count = 1 << 24, .columns = (1 << 22) + 1 }, 0, 4, -EINVAL },
 	{ { GOOD, .count = ((1 << 22) + 1) * 4, .columns = (1 << 22) + 1 }, 0, 4, -EFBIG },
+	/* a row of 2^32 bytes */
+	{ { GOOD, .count = UINT64_C(1) << 32, .columns = 1 << 30 }, 0, 4, -EFBIG },
 	{ { GOOD, .count = 1 << 22, .tile_columns = 1 }, 0, 4, -EFBIG },
 	{ { MOVE, .count = UINT64_C(1) << 34, .columns = 1 }, 0, 2, -EFBIG },
 	/* two segments for each of too many chunks */
