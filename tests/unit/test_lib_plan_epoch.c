@@ -50,6 +50,25 @@ static void a_rank_sends_by_the_grants_of_its_targets(void **state)
 	}
 }
 
+/* Rank r is on the device of rank r + 1 of the fabric, and grants name that. */
+static void ranks_may_be_on_any_devices(void **state)
+{
+	struct t3_device *devs[RANKS];
+	uint32_t r, c;
+
+	(void)state;
+	for (r = 0; r < RANKS; r++) {
+		t3_comm_destroy(comms[r]);
+		devs[r] = hw[(r + 1) % RANKS].dev;
+	}
+	assert_int_equal(t3_comm_create_local(devs, RANKS, comms), 0);
+	make_plans(&gather);
+	for (r = 0; r < RANKS; r++)
+		for (c = 0; c < RANKS; c++)
+			assert_int_equal(hw[(r + 1) % RANKS].grant[(c + 1) % RANKS].segment_mask,
+					 c == r ? 0 : 1u << c);
+}
+
 /* On a ring a sum goes from rank to rank, and its rows are the rank's own. */
 static void a_sum_begins_in_remote_segments(void **state)
 {
@@ -647,6 +666,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_rank_sends_by_the_grants_of_its_targets),
+		TEST(ranks_may_be_on_any_devices),
 		TEST(a_sum_begins_in_remote_segments),
 		TEST(a_rank_on_another_node_gets_a_key),
 		TEST(a_failed_call_is_named_at_all_ranks),

@@ -147,6 +147,24 @@ static void no_grant(void **state)
 	close(file);
 }
 
+/* No plan can be made after it, and nobody waits for one. */
+static void another_ones_end_is_final(void **state)
+{
+	struct wire_message m = good();
+	struct t3_plan *plan = NULL;
+
+	(void)state;
+	assert_int_equal(t3_comm_create_local(devs, 2, comms), 0);
+	m.error = -EIO;
+	m.fatal = 1;
+	strcpy(m.text, "its device is broken");
+	for (m.step = DESCRIBE; m.step < STEPS; m.step++)
+		assert_int_equal(t3_comm_post(comms[0], 1, &m, sizeof(m), -1), 0);
+	assert_int_equal(t3_plan_create(comms[1], &all_reduce, in_ms(20000), &plan), -EIO);
+	assert_int_equal(t3_plan_create(comms[1], &all_reduce, 0, &plan), -EIO);
+	assert_null(plan);
+}
+
 /* Rank 1 tells a rank that it gives up, from that step on. No step is left out. */
 static void hear_end(uint32_t rank, uint32_t knows)
 {
@@ -238,6 +256,7 @@ int main(void)
 		TEST(wrong_boards_are_refused),
 		TEST(no_board),
 		TEST(no_grant),
+		TEST(another_ones_end_is_final),
 		TEST(unsealed_boards_are_refused),
 		TEST(messages_of_another_call_are_refused),
 		TEST(the_reason_is_kept),

@@ -261,6 +261,19 @@ static inline int start(void **state)
 	return 0;
 }
 
+static inline uint32_t mapped_boards(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	uint32_t count = 0;
+	char line[512];
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps))
+		count += strstr(line, "memfd:t3-plan") != NULL;
+	fclose(maps);
+	return count;
+}
+
 /* All that a plan made is gone. */
 static inline int stop(void **state)
 {
@@ -278,6 +291,7 @@ static inline int stop(void **state)
 		munmap(hw[r].memory, DEVICE_SIZE);
 		t3_device_close(hw[r].dev);
 	}
+	assert_int_equal(mapped_boards(), 0);
 	assert_int_equal(count_fds(), fds);
 	return 0;
 }
