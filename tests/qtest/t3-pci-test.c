@@ -122,15 +122,21 @@ static void test_memory(void)
 	vm_end(vm);
 }
 
-static unsigned long resident_mib(struct t3_vm *vm)
+struct used {
+	unsigned long mapped, resident;
+};
+
+static struct used used_mib(struct t3_vm *vm)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%d/statm", (int)qtest_pid(vm->qts));
 	g_autofree char *text = NULL;
-	unsigned long size, resident;
+	struct used used;
 
 	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-	g_assert_cmpint(sscanf(text, "%lu %lu", &size, &resident), ==, 2);
-	return resident * sysconf(_SC_PAGESIZE) / MIB;
+	g_assert_cmpint(sscanf(text, "%lu %lu", &used.mapped, &used.resident), ==, 2);
+	used.mapped = used.mapped * sysconf(_SC_PAGESIZE) / MIB;
+	used.resident = used.resident * sysconf(_SC_PAGESIZE) / MIB;
+	return used;
 }
 
 /* More memory than most hosts have. Only touched pages take host memory. */
@@ -147,7 +153,7 @@ static void test_large_memory(void)
 	g_assert_cmphex(qtest_readq(vm->qts, base), ==, 0x1234);
 	g_assert_cmphex(qtest_readq(vm->qts, last), ==, 0x5678);
 	g_assert_cmphex(qtest_readq(vm->qts, base + 128 * 1024 * MIB), ==, 0);
-	g_assert_cmpuint(resident_mib(vm), <, 512);
+	g_assert_cmpuint(used_mib(vm).resident, <, 512);
 	vm_end(vm);
 }
 
@@ -274,6 +280,23 @@ static void test_fabric_in_use(void)
 	vm_end(vm);
 }
 
+/* The tables of a device have more than 10 MiB. */
+static void test_refused_devices_leave_nothing(void)
+{
+	struct t3_vm *vm = vm_start_raw("-object t3-fabric,id=f0,topology=full,ranks=3 "
+					"-device pcie-root-port,id=rp1,chassis=1 "
+					"-device t3,fabric=f0,rank=2");
+	unsigned long before;
+	unsigned int i;
+
+	qmp_expect_error(vm, add_ranked(vm, 2), "used by another", NULL);
+	before = used_mib(vm).mapped;
+	for (i = 0; i < 40; i++)
+		qmp_expect_error(vm, add_ranked(vm, 2), "used by another", NULL);
+	g_assert_cmpuint(used_mib(vm).mapped, <, before + 200);
+	vm_end(vm);
+}
+
 static int64_t qom_number(struct t3_vm *vm, const char *path, const char *property)
 {
 	QDict *response = qtest_qmp(vm->qts,
@@ -313,5 +336,6 @@ void add_pci_tests(void)
 	qtest_add_func("/t3/properties/keys", test_keys);
 	qtest_add_func("/t3/properties/fabric", test_bad_fabrics);
 	qtest_add_func("/t3/properties/in-use", test_fabric_in_use);
+	qtest_add_func("/t3/properties/refused", test_refused_devices_leave_nothing);
 	qtest_add_func("/t3/properties/qom", test_qom);
 }
