@@ -39,6 +39,46 @@ static void expect_works(struct t3_vm *vm, unsigned int rank)
 	qmp_expect_error(vm, fabric_del(vm), "in use", NULL);
 }
 
+static unsigned int threads(struct t3_vm *vm)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/task", (int)qtest_pid(vm->qts));
+	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+	unsigned int count = 0;
+
+	g_assert_nonnull(dir);
+	while (g_dir_read_name(dir))
+		count++;
+	return count;
+}
+
+/* A device that leaves is the last user of its fabric, whose threads end with it. */
+static void test_threads_end(void)
+{
+	struct t3_vm *vm = vm_start_ports(1, "-object iothread,id=own");
+	unsigned int i, wait;
+
+	dev_take_out(vm, 0);
+	for (i = 0; i < 4; i++) {
+		expect_deleted(fabric_del(vm));
+		qtest_qmp_assert_success(vm->qts,
+					 "{ 'execute': 'object-add', 'arguments': { 'qom-type': "
+					 "'t3-fabric', 'id': 'f0', 'ranks': 4, 'iothread': 'own', "
+					 "'workers': 32 } }");
+		if (!i)
+			dev_unplug(vm, 0);
+		dev_plug(vm, 0);
+		g_assert_cmpuint(threads(vm), >, 32);
+		qtest_qmp_device_del_send(vm->qts, "d0");
+		port_power(vm, 0, false);
+		qtest_qmp_eventwait(vm->qts, "DEVICE_DELETED");
+	}
+	expect_deleted(fabric_del(vm));
+	for (wait = 0; wait < 500 && threads(vm) > 32; wait++)
+		g_usleep(20000);
+	g_assert_cmpuint(threads(vm), <=, 32);
+	vm_end(vm);
+}
+
 /* The device that was pulled out still exists and still names its fabric. */
 static void test_removed_device(void)
 {
@@ -101,5 +141,6 @@ void add_again_tests(void)
 {
 	qtest_add_func("/t3/again/removed-device", test_removed_device);
 	qtest_add_func("/t3/again/device-del", test_device_del);
+	qtest_add_func("/t3/again/threads-end", test_threads_end);
 	qtest_add_func("/t3/again/record", test_record);
 }
