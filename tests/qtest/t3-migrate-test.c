@@ -4,6 +4,7 @@
  * and streams that are refused.
  */
 #include "qemu/osdep.h"
+#include "hw/pci/pci_regs.h"
 #include "qobject/qdict.h"
 #include "t3-test.h"
 
@@ -207,6 +208,30 @@ static void test_interrupt(void)
 	g_assert_cmphex(reg_read(&other->dev[0], T3_REG_EVENT_SUMMARY), ==, 1u << 1);
 	space.dev = &other->dev[0];
 	expect_state(&space, T3_SPACE_FAULTED, 1);
+	vm_end(other);
+	vm_end(vm);
+}
+
+/* And so are messages that wait for bus mastering. */
+static void test_held_interrupt(void)
+{
+	struct t3_vm *vm = vm_start(1, ""), *other;
+	struct t3_test_dev *dev = &vm->dev[0];
+
+	msix_setup(dev);
+	reg_write(dev, T3_REG_ERROR_VECTOR, 1);
+	reg_write(dev, T3_REG_ERROR_ENABLE, T3_ERROR_GUEST);
+	errors_take(dev);
+	qpci_config_writew(&dev->pci, PCI_COMMAND, PCI_COMMAND_MEMORY);
+	reg_read(dev, 0xfc); /* no register */
+	g_assert_true(msix_pending(dev, 1));
+	other = vm_migrate(vm);
+	cont(other);
+	dev = &other->dev[0];
+	g_assert_true(msix_pending(dev, 1));
+	g_assert_false(msix_take(dev, 1));
+	qpci_config_writew(&dev->pci, PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+	g_assert_true(msix_take(dev, 1));
 	vm_end(other);
 	vm_end(vm);
 }
@@ -581,6 +606,7 @@ void add_migrate_tests(void)
 {
 	qtest_add_func("/t3/migrate/in-flight", test_in_flight);
 	qtest_add_func("/t3/migrate/interrupt", test_interrupt);
+	qtest_add_func("/t3/migrate/held-interrupt", test_held_interrupt);
 	qtest_add_func("/t3/migrate/private", test_private);
 	qtest_add_func("/t3/migrate/fabric-id", test_fabric_id);
 	qtest_add_func("/t3/migrate/power-on", test_power_on);
