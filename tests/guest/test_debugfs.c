@@ -100,6 +100,27 @@ static void test_spaces(void **state)
 	CHECK_EQ(*debugfs_read(0, "spaces"), 0);
 }
 
+/* A route by key has no grant of this machine's that could have been revoked. */
+static void test_routes_by_key(void **state)
+{
+	struct drm_t3_key key;
+	struct raw raw, peer;
+	uint32_t import, grant;
+	char pattern[96];
+
+	(void)state;
+	raw_open(&raw, 0, PAGE);
+	raw_open(&peer, 1, PAGE);
+	CHECK_EQ(raw_key_export(&peer, 1, 1u << DRM_T3_OP_ADD, &key, &grant), 0);
+	CHECK_EQ(raw_key_import(&raw, &key, &import), 0);
+	snprintf(pattern, sizeof(pattern), "route=0 import=%u peer_rank=1 * revoked=0 key=1",
+		 import);
+	debugfs_expect(debugfs_read(0, "spaces"), pattern);
+	debugfs_expect(debugfs_read(1, "spaces"), "grant=* key=1");
+	raw_close(&raw);
+	raw_close(&peer);
+}
+
 static void test_progress_and_faults(void **state)
 {
 	struct drm_t3_segment_map segment;
@@ -156,6 +177,23 @@ static void test_tiles(void **state)
 	CHECK_EQ(debugfs_count(text, "tile=*"), 2);
 	debugfs_expect(text, "tile=0 * counted=8 expected=192");
 	debugfs_expect(text, "tile=1 * expected=96");
+	raw_close(&raw);
+}
+
+/* What an earlier epoch has delivered is waited for again. */
+static void test_tiles_of_a_later_epoch(void **state)
+{
+	struct drm_t3_segment_map segment;
+	struct raw raw;
+
+	(void)state;
+	raw_open(&raw, 0, PAGE);
+	segment = raw_segment(&raw);
+	CHECK_EQ(raw_map(&raw, &segment), 0);
+	raw_run_epoch(&raw, 1);
+	raw_arm(&raw, 2);
+	debugfs_expect(debugfs_read(0, "tiles"),
+		       "space=0 segment=0 epoch=2 tiles=4 done=0 waits_for=updates");
 	raw_close(&raw);
 }
 
@@ -354,6 +392,29 @@ static void test_resets_of_a_queue(void **state)
 	user_close(&u);
 }
 
+/* A queue that stopped at a command is set up again, and no time was up. */
+static void test_recoveries_are_no_timeouts(void **state)
+{
+	uint64_t queue = debugfs_number(0, "resets", "queue");
+	uint64_t timeouts = debugfs_number(0, "resets", "timeouts");
+	struct t3_cmd_inject poison = { .kind = T3_INJECT_POISON };
+	struct drm_t3_device_info info;
+	struct user u;
+
+	(void)state;
+	user_open(&u, 0);
+	device_info(u.fd, &info);
+	poison.value = info.memory_size;
+	inject(0, &poison);
+	user_submit(&u);
+	CHECK_EQ(sync_wait(u.fd, u.sync, 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(u.fd, u.sync), -EIO);
+	inject(0, &(struct t3_cmd_inject){ .kind = T3_INJECT_UNPOISON });
+	CHECK_EQ(debugfs_number(0, "resets", "queue"), queue + 1);
+	CHECK_EQ(debugfs_number(0, "resets", "timeouts"), timeouts);
+	user_close(&u);
+}
+
 static void test_reset_refuses(void **state)
 {
 	static const char *const bad[] = {
@@ -449,14 +510,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_root_only),
 		TEST(test_spaces),
+		TEST(test_routes_by_key),
 		TEST(test_progress_and_faults),
 		TEST(test_tiles),
+		TEST(test_tiles_of_a_later_epoch),
 		TEST(test_many_tiles),
 		TEST(test_a_dead_link),
 		TEST(test_queues),
 		TEST(test_memory),
 		TEST(test_counters),
 		TEST(test_resets_of_a_queue),
+		TEST(test_recoveries_are_no_timeouts),
 		TEST(test_reset_refuses),
 		TEST(test_reset),
 		SLOW_TEST(test_unbind_and_bind),

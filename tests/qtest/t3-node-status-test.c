@@ -104,6 +104,29 @@ static void test_traffic(void)
 	place_free(&place);
 }
 
+/* All stores are from node 1 to node 0, whose own packets only answer. */
+static void test_directions(void)
+{
+	struct t3_test_place place = place_new();
+	struct t3_vm *a = node_start(&place, 0), *b = node_start(&place, 1);
+	QDict *peer;
+	unsigned int slot;
+
+	for (slot = 0; slot < 6; slot += 2) {
+		struct t3_test_pair pair = remote_pair(&b->dev[0], &a->dev[0], slot, 4 * BYTES);
+
+		pair_complete(&pair, 4 * BYTES);
+	}
+	peer = node_peer(a);
+	g_assert_cmpint(number(peer, "received", "packets"), >=,
+			counter(&b->dev[0], T3_COUNTER_LINK_TX_PACKETS));
+	g_assert_cmpint(number(peer, "received", "packets"), >, number(peer, "sent", "packets"));
+	qobject_unref(peer);
+	vm_end(b);
+	vm_end(a);
+	place_free(&place);
+}
+
 /* The reason of the last end stays when the node has come again. */
 static void test_last_end(void)
 {
@@ -130,5 +153,6 @@ void add_node_status_tests(void)
 {
 	qtest_add_func("/t3/nodes/status/alone", test_alone);
 	qtest_add_func("/t3/nodes/status/traffic", test_traffic);
+	qtest_add_func("/t3/nodes/status/directions", test_directions);
 	qtest_add_func("/t3/nodes/status/last-end", test_last_end);
 }

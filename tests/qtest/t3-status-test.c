@@ -71,14 +71,16 @@ static void test_tiles(void)
 	vm_end(vm);
 }
 
-/* A target that never arms is named. */
+/* A target that never arms is named. The space that waits for it takes updates all the same. */
 static void test_arming(void)
 {
 	struct t3_vm *vm = vm_start(2, "");
 	struct t3_test_space source = space_create(&vm->dev[0], 1, 1);
 	struct t3_test_space target = space_create(&vm->dev[1], 30, 2);
-	QDict *status, *space, *peer, *link;
+	struct t3_cmd_seg_map map = seg_args(&source, 5, 0, 64, T3_SEG_LOCAL, 2);
+	QDict *status, *space, *peer, *link, *segment;
 
+	seg_map(&source, &map);
 	space_route(&source, &target);
 	space_import(&target, &source);
 	db_arm(&source, 1);
@@ -86,6 +88,9 @@ static void test_arming(void)
 	status = get_status(vm);
 	space = element(element(status, "devices", 0), "spaces", 0);
 	expect_word(space, "state", "ARMING");
+	segment = element(space, "segments", 0);
+	expect_word(segment, "waits-for", "updates");
+	expect_number(element(segment, "waiting-tiles", 0), "expected", 128);
 	peer = element(space, "waits-for-ranks", 0);
 	expect_number(peer, "rank", 1);
 	expect_number(peer, "space", 30);
@@ -97,7 +102,7 @@ static void test_arming(void)
 	expect_number(link, "unanswered", 0);
 	qobject_unref(status);
 	db_arm(&target, 1);
-	wait_state(&source, T3_SPACE_COMPLETE, 1);
+	wait_state(&target, T3_SPACE_COMPLETE, 1);
 	status = get_status(vm);
 	expect_word(element(element(status, "devices", 1), "spaces", 0), "state", "COMPLETE");
 	qobject_unref(status);
