@@ -438,6 +438,10 @@ static void test_event_area_out_of_reach(void **state)
 	CHECK_EQ(fault.kind, DRM_T3_FAULT_HOST_DMA);
 	CHECK_EQ(fault.epoch, 1);
 	CHECK_EQ(raw_state(&w.raw), DRM_T3_SPACE_FAULTED);
+	CHECK_EQ(memcmp((const void *)&w.raw.events->ring[0], (const void *)&w.raw.events->fault,
+			sizeof(w.raw.events->fault)),
+		 0);
+	CHECK_EQ(w.raw.events->ring[0].kind, DRM_T3_FAULT_HOST_DMA);
 	raw_run_epoch(&other.raw, 1);
 	CHECK_EQ(space_reset(w.raw.fd, w.raw.space), 0);
 	CHECK_EQ(raw_state(&w.raw), DRM_T3_SPACE_IDLE);

@@ -123,6 +123,8 @@ static void test_refused(void)
 	/* The fabric's end ends the record, and the file can be used again. */
 	qtest_qmp_assert_success(vm->qts,
 				 "{ 'execute': 'object-del', 'arguments': { 'id': 'a' } }");
+	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'migrate', 'arguments': "
+					  "{ 'uri': 'exec:cat >/dev/null' } }");
 	replay(file, "same: 0 entries");
 	vm_end(vm);
 	unlink(file);
