@@ -127,6 +127,28 @@ static void test_directions(void)
 	place_free(&place);
 }
 
+/* A connection without work lives on when its machine has stood still. SPEC.md 16.1: 5 s of silence. */
+static void test_idle_after_a_stop(void)
+{
+	struct t3_test_place place = place_new();
+	struct t3_vm *a = node_start(&place, 0), *b = node_start(&place, 1);
+	struct t3_test_pair pair = remote_pair(&a->dev[0], &b->dev[0], 0, BYTES);
+	QDict *peer;
+
+	pair_complete(&pair, BYTES);
+	qtest_qmp_assert_success(a->qts, "{ 'execute': 'stop' }");
+	g_usleep(G_USEC_PER_SEC);
+	qtest_qmp_assert_success(a->qts, "{ 'execute': 'cont' }");
+	g_usleep(7 * G_USEC_PER_SEC);
+	peer = node_peer(a);
+	g_assert_cmpstr(qdict_get_str(peer, "state"), ==, "up");
+	g_assert_cmpint(qdict_get_int(peer, "connections"), ==, 1);
+	qobject_unref(peer);
+	vm_end(b);
+	vm_end(a);
+	place_free(&place);
+}
+
 /* The reason of the last end stays when the node has come again. */
 static void test_last_end(void)
 {
@@ -154,5 +176,6 @@ void add_node_status_tests(void)
 	qtest_add_func("/t3/nodes/status/alone", test_alone);
 	qtest_add_func("/t3/nodes/status/traffic", test_traffic);
 	qtest_add_func("/t3/nodes/status/directions", test_directions);
+	qtest_add_func("/t3/nodes/status/idle-after-a-stop", test_idle_after_a_stop);
 	qtest_add_func("/t3/nodes/status/last-end", test_last_end);
 }
