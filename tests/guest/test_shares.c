@@ -223,14 +223,17 @@ static int64_t worker_run_alone(const struct worker *worker)
 	return c < low ? low : c > high ? high : c;
 }
 
+/* Each queue has a result of its own: jobs that write to one buffer would wait for each other. */
 static void worker_flood(struct worker *worker)
 {
 	uint32_t i, queue;
 
 	worker_open(worker);
 	for (i = 0; i < FILE_QUEUES * JOBS; i++) {
-		if (i % JOBS == 0)
+		if (i % JOBS == 0) {
 			CHECK_EQ(queue_create(worker->fd, 0, &queue), 0);
+			CHECK_EQ(bo_create(worker->fd, SIDE * SIDE * 4, &worker->c), 0);
+		}
 		worker_start(worker, queue);
 	}
 }
@@ -345,6 +348,56 @@ static void test_short_jobs_get_their_share(void **state)
 	module_await_unused();
 }
 
+/* ---------------------------------------------------------------- turns of files */
+
+/* Returns what the engine does meanwhile, for all. */
+static uint64_t long_job(const struct worker *worker, uint32_t queue)
+{
+	uint64_t before = engine_work(worker->fd);
+
+	worker_start(worker, queue);
+	CHECK_EQ(sync_wait(worker->fd, worker->sync, 0, WAIT_MS), 0);
+	CHECK_EQ(sync_status(worker->fd, worker->sync), 1);
+	return engine_work(worker->fd) - before;
+}
+
+/*
+ * Files take turns, whatever their queues: one queue beside eight of another file has half of the
+ * engine, and not a ninth. The engine goes on until the kernel notices the end, so it is tried thrice.
+ */
+static void turns_body(int sock, void *arg)
+{
+	struct worker honest, hostile;
+	uint64_t alone, beside, share = 0;
+	uint32_t queue, i;
+
+	(void)sock;
+	(void)arg;
+	guest_node(0);
+	become(UID_USER, true);
+	worker_open(&honest);
+	CHECK_EQ(queue_create(honest.fd, 0, &queue), 0);
+	alone = long_job(&honest, queue);
+	for (i = 0; i < 3 && share < 30; i++) {
+		worker_flood(&hostile);
+		beside = long_job(&honest, queue);
+		share = 100 * alone / beside;
+		printf("# a long job: %u %% of the engine's work\n", (uint32_t)share);
+		close(hostile.fd);
+	}
+	CHECK(share >= 30);
+}
+
+static void test_files_take_turns(void **state)
+{
+	struct child child;
+
+	(void)state;
+	child_start(&child, turns_body, NULL);
+	CHECK_EQ(child_end(&child, WAIT_MS), 0);
+	module_await_unused();
+}
+
 static void test_no_trouble_in_the_kernel_log(void **state)
 {
 	(void)state;
@@ -354,11 +407,9 @@ static void test_no_trouble_in_the_kernel_log(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_nobody_takes_all),
-		TEST(test_the_privileged_may_have_more),
-		TEST(test_work_of_others_ends_no_job),
-		TEST(test_short_jobs_get_their_share),
-		TEST(test_no_trouble_in_the_kernel_log),
+		TEST(test_nobody_takes_all),	       TEST(test_the_privileged_may_have_more),
+		TEST(test_work_of_others_ends_no_job), TEST(test_short_jobs_get_their_share),
+		TEST(test_files_take_turns),	       TEST(test_no_trouble_in_the_kernel_log),
 	};
 
 	return cmocka_run_group_tests_name("shares", tests, NULL, NULL);
