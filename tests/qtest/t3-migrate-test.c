@@ -602,6 +602,45 @@ static void test_snapshot_later(void)
 	unlink(log);
 }
 
+/*
+ * The fabric is loaded, and then its device refuses its part. So all is reset when the machine starts,
+ * once. What is done later stays.
+ */
+static void test_snapshot_in_part(void)
+{
+	g_autofree char *path = stream_path("disk-part"), *log = stream_path("part");
+	g_autofree char *options = g_strdup_printf("2>%s", log), *text = NULL, *error = NULL;
+	struct t3_vm *vm = vm_unread(1, T3_TEST_DEVICES, "", "");
+	struct t3_vm *other = vm_unread(1, T3_TEST_DEVICES, ",tracker-entries=16", options);
+	struct t3_test_space space;
+	char *said;
+
+	g_assert_true(g_file_set_contents(path, "", 0, NULL));
+	enable_all(vm);
+	local_space(&vm->dev[0], 3, 0, 16, 8, 1);
+	add_disk(vm, path, true);
+	snapshot(vm, "snapshot-save");
+	vm_end(vm);
+	enable_all(other);
+	add_disk(other, path, false);
+	begin_snapshot(other, "snapshot-load");
+	error = job_end(other, "snapshot-load");
+	g_assert_nonnull(error);
+	cont(other);
+	enable_all(other);
+	space = local_space(&other->dev[0], 3, 0, 16, 8, 1);
+	qtest_qmp_assert_success(other->qts, "{ 'execute': 'stop' }");
+	cont(other);
+	expect_state(&space, T3_SPACE_ARMED, 1);
+	vm_end(other);
+	g_assert_true(g_file_get_contents(log, &text, NULL, NULL));
+	said = strstr(text, "was loaded only in part");
+	g_assert_nonnull(said);
+	g_assert_null(strstr(said + 1, "was loaded only in part"));
+	unlink(path);
+	unlink(log);
+}
+
 void add_migrate_tests(void)
 {
 	qtest_add_func("/t3/migrate/in-flight", test_in_flight);
@@ -618,4 +657,5 @@ void add_migrate_tests(void)
 	qtest_add_func("/t3/migrate/snapshot", test_snapshot);
 	qtest_add_func("/t3/migrate/snapshot-power-on", test_snapshot_power_on);
 	qtest_add_func("/t3/migrate/snapshot-later", test_snapshot_later);
+	qtest_add_func("/t3/migrate/snapshot-in-part", test_snapshot_in_part);
 }
