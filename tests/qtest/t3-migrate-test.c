@@ -362,6 +362,83 @@ static void test_power_on_recorded(void)
 	vm_end(vm);
 }
 
+/* ----------------------------------------------------------------------- live */
+
+static void limit_bandwidth(struct t3_vm *vm, int64_t bytes)
+{
+	qtest_qmp_assert_success(vm->qts,
+				 "{ 'execute': 'migrate-set-parameters', 'arguments': "
+				 "{ 'max-bandwidth': %" PRId64 " } }",
+				 bytes);
+}
+
+static void await_transfer(struct t3_vm *vm, int64_t bytes)
+{
+	unsigned int tries = 10000;
+	int64_t done = 0;
+
+	while (done < bytes && tries--) {
+		QDict *info =
+			qtest_qmp_assert_success_ref(vm->qts, "{ 'execute': 'query-migrate' }");
+
+		if (qdict_haskey(info, "ram"))
+			done = qdict_get_int(qdict_get_qdict(info, "ram"), "transferred");
+		qobject_unref(info);
+		g_usleep(1000);
+	}
+	g_assert_cmpint(done, >=, bytes);
+}
+
+#define PATTERN_BYTES (8 * MIB)
+
+/*
+ * What the device writes behind the migration's back is sent again: words to host memory, and memory
+ * of its own, here on two pages that arming clears. The second device's memory is sent after both, and
+ * slowly.
+ */
+static void test_live(void)
+{
+	g_autofree char *path = stream_path("live"), *uri = g_strdup_printf("unix:%s", path);
+	struct t3_vm *vm = vm_unread(2, T3_TEST_DEVICES, "", "");
+	struct t3_vm *other = vm_incoming(2, T3_TEST_DEVICES, "", "");
+	g_autofree char *here = NULL, *there = NULL;
+	uint8_t before[2 * T3_PAGE_SIZE], after[2 * T3_PAGE_SIZE];
+	struct t3_event_area event, moved;
+	struct t3_test_space space;
+	struct t3_cmd_seg_map map;
+
+	enable_all(vm);
+	qtest_memset(vm->qts, vm->dev[1].memory, 0x5a, PATTERN_BYTES);
+	space = space_create(&vm->dev[0], 3, 0);
+	qtest_memset(vm->qts, vm->dev[0].memory + space.buffer, 0x77, sizeof(before));
+	map = seg_args(&space, 0, T3_PAGE_SIZE - 64, 128, T3_SEG_LOCAL, 1);
+	seg_map(&space, &map);
+	limit_bandwidth(vm, MIB);
+	qtest_qmp_assert_success(
+		other->qts, "{ 'execute': 'migrate-incoming', 'arguments': { 'uri': %s } }", uri);
+	qtest_qmp_assert_success(vm->qts, "{ 'execute': 'migrate', 'arguments': { 'uri': %s } }",
+				 uri);
+	await_transfer(vm, 2 * MIB);
+	db_arm(&space, 1);
+	expect_state(&space, T3_SPACE_ARMED, 1);
+	limit_bandwidth(vm, 1000 * MIB);
+	here = migration_end(vm);
+	there = migration_end(other);
+	g_assert_cmpstr(here, ==, "completed");
+	g_assert_cmpstr(there, ==, "completed");
+	event = event_read(&space);
+	qtest_bufread(vm->qts, vm->dev[0].memory + space.buffer, before, sizeof(before));
+	space.dev = &other->dev[0];
+	moved = event_read(&space);
+	qtest_bufread(other->qts, other->dev[0].memory + space.buffer, after, sizeof(after));
+	g_assert_cmpmem(&moved, sizeof(moved), &event, sizeof(event));
+	g_assert_cmpmem(after, sizeof(after), before, sizeof(before));
+	g_assert_cmpuint(event.state >> 32, ==, T3_SPACE_ARMED);
+	unlink(path);
+	vm_end(other);
+	vm_end(vm);
+}
+
 /* -------------------------------------------------------------------- refused */
 
 static void expect_refused(struct t3_vm *vm, unsigned int ranks, const char *properties,
@@ -646,6 +723,7 @@ void add_migrate_tests(void)
 	qtest_add_func("/t3/migrate/in-flight", test_in_flight);
 	qtest_add_func("/t3/migrate/interrupt", test_interrupt);
 	qtest_add_func("/t3/migrate/held-interrupt", test_held_interrupt);
+	qtest_add_func("/t3/migrate/live", test_live);
 	qtest_add_func("/t3/migrate/private", test_private);
 	qtest_add_func("/t3/migrate/fabric-id", test_fabric_id);
 	qtest_add_func("/t3/migrate/power-on", test_power_on);
