@@ -298,6 +298,15 @@ static uint64_t engine_work(int fd)
 	return counters.value[T3_COUNTER_ENGINE_WORK];
 }
 
+static void run_child(void (*body)(int sock, void *arg))
+{
+	struct child child;
+
+	child_start(&child, body, NULL);
+	CHECK_EQ(child_end(&child, WAIT_MS), 0);
+	module_await_unused();
+}
+
 /* All at once, as fast as submissions go. Returns what the engine does meanwhile, for all. */
 static uint64_t short_jobs(const struct worker *worker, uint32_t queue)
 {
@@ -340,12 +349,8 @@ static void short_jobs_body(int sock, void *arg)
 
 static void test_short_jobs_get_their_share(void **state)
 {
-	struct child child;
-
 	(void)state;
-	child_start(&child, short_jobs_body, NULL);
-	CHECK_EQ(child_end(&child, WAIT_MS), 0);
-	module_await_unused();
+	run_child(short_jobs_body);
 }
 
 /* ---------------------------------------------------------------- turns of files */
@@ -390,12 +395,8 @@ static void turns_body(int sock, void *arg)
 
 static void test_files_take_turns(void **state)
 {
-	struct child child;
-
 	(void)state;
-	child_start(&child, turns_body, NULL);
-	CHECK_EQ(child_end(&child, WAIT_MS), 0);
-	module_await_unused();
+	run_child(turns_body);
 }
 
 static void test_no_trouble_in_the_kernel_log(void **state)
