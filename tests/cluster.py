@@ -189,8 +189,8 @@ PART = re.compile(r"^node\d: @@ (\S+)\n(.*?)^node\d: @@@ (\d+)\n", re.MULTILINE 
 
 
 def run_parts(name, options, scripts):
-    """{part: (status, output, "")} of scripts that both nodes of one cluster run, one after the other.
-    What is wrong with the cluster itself is wrong with all of them."""
+    """{part: (status, stdout, stderr)} of scripts that both nodes of one cluster run, one after the other.
+    The status is the higher one of the two nodes, or the cluster's own if that has failed."""
     script = "\n".join(f"echo '@@ {part}'\n(\n{text}\n)\necho \"@@@ $?\"" for part, text in scripts.items())
     whole, out, err = cluster(name, *options, "--", "sh", "-c", script, seconds=len(scripts) * 2 * BOOT_SECONDS)
     found = {part: [] for part in scripts}

@@ -177,7 +177,7 @@ static void test_fault_signals_once(void **state)
 	raw_arm(&f.raw, 1);
 	raw_fill(&f.raw, 0, RAW_SEGMENT_BYTES, 1);
 	CHECK_EQ(count(f.event), 1);
-	put8(f.raw.aperture, 1); /* once in each generation */
+	put8(f.raw.aperture, 1); /* the first fault since the reset */
 	CHECK_EQ(count(f.event), 1);
 	close_fixture(&f);
 }

@@ -366,7 +366,7 @@ static void all_see_for_whom_a_rank_waits(void **state)
 	assert_int_equal(atomic_load(waiting), 0);
 }
 
-/* A thousandth of the time would do. */
+/* It waits for 400 ms, and must use less than 200 ms of a processor. */
 static void who_waits_sleeps(void **state)
 {
 	clock_t before;

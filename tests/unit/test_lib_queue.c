@@ -273,7 +273,6 @@ static void fences(void **state)
 	assert_int_equal(t3_fence_wait(-1, 0), -EINVAL);
 }
 
-/* A poll of another kind of file could last for ever. */
 static void a_signal_does_not_end_a_wait(void **state)
 {
 	int fence = dup(kernel.node);
@@ -285,6 +284,7 @@ static void a_signal_does_not_end_a_wait(void **state)
 	close(fence);
 }
 
+/* A poll of another kind of file could last for ever. */
 static void what_is_no_fence_is_not_waited_for(void **state)
 {
 	int other = dup(kernel.node);
