@@ -24,8 +24,9 @@ import loop
 from loop import BUILD, ROOT, VM, Skip, check, expect, run, run_folder
 from slurm import slurm
 
-sys.path.insert(0, str(ROOT / "tools/vm"))
+sys.path[:0] = [str(ROOT / "tools/vm"), str(ROOT / "tools/build")]
 import vm_who  # pylint: disable=wrong-import-position
+from batch import batch_command, read_batch  # pylint: disable=wrong-import-position
 
 BOOT_SECONDS = 60
 GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))  # what depends on the kernel
@@ -185,21 +186,29 @@ def srun_starts_nodes():
 
 RANKS = ["--ranks", "2", "--initramfs", GUEST / "tests.img"]
 PROGRAM = "/usr/lib/t3/tests/node_ranks"
-PART = re.compile(r"^node\d: @@ (\S+)\n(.*?)^node\d: @@@ (\d+)\n", re.MULTILINE | re.DOTALL)
+
+
+def of_node(node, text):
+    """Its lines, without its name before them."""
+    label = f"node{node}: "
+    return "".join(line.removeprefix(label) for line in text.splitlines(keepends=True)
+                   if line.startswith(label))
+
+
+def labelled(node, text):
+    return "".join(f"node{node}: {line}" for line in text.splitlines(keepends=True))
 
 
 def run_parts(name, options, scripts):
     """{part: (status, stdout, stderr)} of scripts that both nodes of one cluster run, one after the other.
     The status is the higher one of the two nodes, or the cluster's own if that has failed."""
-    script = "\n".join(f"echo '@@ {part}'\n(\n{text}\n)\necho \"@@@ $?\"" for part, text in scripts.items())
-    whole, out, err = cluster(name, *options, "--", "sh", "-c", script, seconds=len(scripts) * 2 * BOOT_SECONDS)
-    found = {part: [] for part in scripts}
-    for node in ("node0: ", "node1: "):
-        mine = "".join(line for line in out.splitlines(keepends=True) if line.startswith(node))
-        for part, text, status in PART.findall(mine):
-            found[part].append((int(status), text))
-    return {part: (whole or max(status for status, _ in ends), "".join(text for _, text in ends), err)
-            if len(ends) == 2 else (-1, out, err) for part, ends in found.items()}
+    seconds = 2 * BOOT_SECONDS
+    whole, out, err = cluster(name, *options, "--", *batch_command(seconds, scripts.values()),
+                              seconds=len(scripts) * seconds)
+    nodes = [read_batch(of_node(node, out), len(scripts)) for node in (0, 1)]
+    return {part: (-1, out, err) if None in (first.status, second.status) else
+            (whole or max(first.status, second.status), labelled(0, first.text) + labelled(1, second.text), err)
+            for part, first, second in zip(scripts, *nodes)}
 
 
 def collectives_of_a_full_fabric_are_hierarchical():

@@ -372,7 +372,7 @@ def newest_may_be_missing():
     with folder() as place:
         tree = place / "tree"
         (tree / "tools/build").mkdir(parents=True)
-        for name in ("check.py", "machines.py"):
+        for name in ("check.py", "batch.py", "machines.py"):
             shutil.copy(ROOT / "tools/build" / name, tree / "tools/build")
         for status, wanted in ((77, 0), (100, 0), (1, 1)):
             script = tree / "tools/build/kernel.sh"

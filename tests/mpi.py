@@ -16,6 +16,10 @@ import tempfile
 import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools/build"))
+
+from batch import batch_command, read_batch  # noqa: E402
+
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 GUEST = pathlib.Path(os.environ.get("T3_GUEST", BUILD))
 COMPONENT = BUILD / "mca_coll_t3.so"
@@ -48,10 +52,9 @@ def on_host(component, *options, program=(PROGRAM, "next")):
     return execute(["mpirun", "--oversubscribe", "-n", "2", *options, *program], env)
 
 
-def in_vm(name, options, script, seconds=SECONDS):
+def in_vm(name, options, command, seconds=SECONDS):
     return execute([ROOT / "tools/vm/t3-vm", "run", "--name", f"mpi-{name}", *options, "--initramfs",
-                    GUEST / "mpi.img", "--timeout", str(seconds - 20), "--", "sh", "-c", script],
-                   seconds=seconds)
+                    GUEST / "mpi.img", "--timeout", str(seconds - 20), "--", *command], seconds=seconds)
 
 
 DEVICE_MEMORY = (f"mpirun -n 4 {BY_MESSAGES} --mca coll_t3_verbose 1 --mca coll_t3_piece 65536 "
@@ -69,12 +72,9 @@ RING = {
 @functools.cache
 def ring():
     """{name: (status, output)} of RING. What is wrong with the VM itself is wrong with all."""
-    script = "\n".join(f"echo '@@ {name}'\n( {command} ) 2>&1\necho \"@@@ $?\""
-                       for name, command in RING.items())
-    whole, text = in_vm("ring", ["--ranks", "4"], script, RING_SECONDS)
-    found = {name: (whole or int(status), output) for name, output, status in
-             re.findall(r"^@@ (\S+)\r?\n(.*?)^@@@ (\d+)\r?$", text, re.M | re.S)}
-    return {name: found.get(name, (-1, text)) for name in RING}
+    whole, text = in_vm("ring", ["--ranks", "4"], batch_command(SECONDS, RING.values()), RING_SECONDS)
+    return {name: (whole or ran.status, ran.text if ran.status is not None else text)
+            for name, ran in zip(RING, read_batch(text, len(RING)))}
 
 
 def must(good, text):
@@ -154,8 +154,8 @@ def threads_have_device_memory_of_their_own(_place):
 def mpi_alloc_mem_is_ordinary_memory_where_processes_read_each_other(_place):
     options = "--mca coll_t3_verbose 1 --mca coll_t3_piece 65536"
     status, text = in_vm("ordinary", ["--ranks", "2"],
-                         f"mpirun -n 2 {options} mpi_memory ordinary && "
-                         f"mpirun -n 2 {options} {BY_MESSAGES} --mca coll_t3_memory_min 1000000000 mpi_memory ordinary")
+                         ["sh", "-c", f"mpirun -n 2 {options} mpi_memory ordinary && mpirun -n 2 {options} "
+                          f"{BY_MESSAGES} --mca coll_t3_memory_min 1000000000 mpi_memory ordinary"])
     must(status == 0 and len(re.findall(r"^[1-9]\d+ checks on 2 ranks, 0 failed\r?$", text, re.M)) == 2, text)
     must("is ordinary memory: btl/vader reads that alone" in text or "btl/sm reads that alone" in text, text)
 
@@ -169,10 +169,10 @@ def threads_have_communicators_of_their_own(_place):
 def a_full_fabric_and_other_devices_do(_place):
     options = "--mca coll_t3_device 3,1,2,0 --mca coll_t3_piece 8192 --mca coll_t3_plans"
     status, text = in_vm("full", ["--ranks", "4", "--topology", "full"],
-                         f"mpirun -n 3 {options} 4 mpi_collectives t3 && "
-                         # The plan of a message's last piece takes the place of the other one.
-                         f"mpirun -n 3 {options} 1 --mca coll_t3_allreduce_min 0 mpi_collectives any && "
-                         "mpirun -n 4 --mca coll_t3_allreduce_min 0 mpi_speed allreduce 1024 4096 1")
+                         ["sh", "-c", f"mpirun -n 3 {options} 4 mpi_collectives t3 && "
+                          # The plan of a message's last piece takes the place of the other one.
+                          f"mpirun -n 3 {options} 1 --mca coll_t3_allreduce_min 0 mpi_collectives any && "
+                          "mpirun -n 4 --mca coll_t3_allreduce_min 0 mpi_speed allreduce 1024 4096 1"])
     must(status == 0 and len(re.findall(r"^[1-9]\d+ checks on 3 ranks, 0 failed\r?$", text, re.M)) == 2, text)
     must(len(re.findall(r"^allreduce +\d+ +\d+ +\d+ +\d+\.\d\d\r?$", text, re.M)) == 2, text)
 

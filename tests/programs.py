@@ -19,6 +19,10 @@ import tempfile
 import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools/build"))
+
+from batch import batch_command, read_batch  # noqa: E402
+
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
 OWN = ROOT / "tests/programs"
 HPCC_INPUT = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
@@ -107,16 +111,14 @@ def run(commands, seconds=SECONDS):
         if SCALAPACK.exists():
             (place / "bt.dat").write_text(blacs_input())
             (place / "LU.dat").write_text(lu_input())
-        script = "\n".join(f"echo '@@ {name}'\n( {command}\n) 2>&1\necho \"@@@ $?\""
-                           for name, command in commands.items())
         done = subprocess.run([ROOT / "tools/vm/t3-vm", "run", "--name", "programs", "--root", "host",
-                               "--ranks", "4", "--timeout", str(seconds - 60), "--", "sh", "-c", script],
+                               "--ranks", "4", "--timeout", str(seconds - 60), "--",
+                               *batch_command(seconds, commands.values())],
                               cwd=place, capture_output=True, text=True, errors="replace", check=False,
                               timeout=seconds)
-    text = done.stdout.replace("\r", "")
+    text = done.stdout
     assert done.returncode == 0, f"the VM ended with {done.returncode}\n{done.stderr}\n{text[-3000:]}"
-    return {name: (int(status), output) for name, output, status in
-            re.findall(r"^@@ (\S+)\n(.*?)^@@@ (\d+)$", text, re.M | re.S)}
+    return {name: (ran.status, ran.text) for name, ran in zip(commands, read_batch(text, len(commands)))}
 
 
 def by_t3(text, ranks=4):

@@ -34,6 +34,7 @@ import threading
 import time
 
 import machines
+from batch import batch_command, read_batch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("T3_BUILD", ROOT / ".build"))
@@ -60,7 +61,6 @@ PROGRAM_SECONDS = 600  # other suites run beside it
 VM_SECONDS = 1200 if slowness() == 1 else 3000
 
 Result = collections.namedtuple("Result", "name status log")
-Ran = collections.namedtuple("Ran", "status text log seconds")  # a command in a guest; None: no end
 PASS, FAIL, SKIP = "passed", "failed", "skipped"
 
 
@@ -211,16 +211,9 @@ def guest_batch(name, options, commands, seconds, env=None):
     """Run shell commands in one VM. The VM's status, and what each command did."""
     with progress(name, commands):
         status, log = execute(name, [VM, "run", "--name", name, "--timeout", str(VM_SECONDS), *options,
-                                     "--", "guest-batch", str(seconds), *commands],
+                                     "--", *batch_command(seconds, commands)],
                               VM_SECONDS + 60, env)
-    text = log.read_text(errors="replace")
-    batch = [Ran(None, "", log, 0)] * len(commands)
-    for part in re.finditer(r"^@@ begin (\d+) (\S+)\n(.*?)(?:^@@ end \1 (\S+) (\d+)$|\Z)", text,
-                            re.M | re.S):
-        number, begun, output, ended, code = part.groups()
-        batch[int(number)] = Ran(int(code) if code else None, output, log,
-                                 float(ended or begun) - float(begun))
-    return status, batch
+    return status, read_batch(log.read_text(errors="replace"), len(commands), log)
 
 
 def vm_result(name, status, log):
