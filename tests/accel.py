@@ -262,8 +262,17 @@ def parts_run_beside_each_other():
     check([result.name for result in results] == [1, 2], "results", results)
 
 
-def one_that_waits_runs_beside_the_others():
-    """With -j 2 three meet, one of which is listed as waiting. With -j 1 no two run at the same time."""
+def at_the_same_time(wanted, jobs, work):
+    """All pass, and the results are in order."""
+    with mock.patch.dict(suites.SUITES, {name: functools.partial(work, name) for name in wanted}):
+        results = suites.run_suites(wanted, jobs)
+    check([(result.name, result.status) for result in results]
+          == [(name, suites.PASS) for name in wanted], f"-j {jobs}", results)
+
+
+def one_more_runs_beside_the_others():
+    """With -j 2 three meet, whether one of them is listed as waiting or not. With -j 1 no two run at the
+    same time."""
     meet, running, most = threading.Barrier(3, timeout=10), [], []
 
     def together(name):
@@ -277,13 +286,23 @@ def one_that_waits_runs_beside_the_others():
         running.remove(name)
         return [suites.Result(name, suites.PASS, None)]
 
-    wanted = ["options", suites.WAITING[0], "manual"]
-    for jobs, work in ((2, together), (1, alone)):
-        with mock.patch.dict(suites.SUITES, {name: functools.partial(work, name) for name in wanted}):
-            results = suites.run_suites(wanted, jobs)
-        check([(result.name, result.status) for result in results]
-              == [(name, suites.PASS) for name in wanted], f"-j {jobs}", results)
+    for third in (suites.WAITING[0], "abi"):
+        at_the_same_time(["options", third, "manual"], 2, together)
+    at_the_same_time(["options", suites.WAITING[0], "manual"], 1, alone)
     check(most == [1, 1, 1], "at the same time with -j 1", most)
+
+
+def the_place_for_those_that_wait_begins_with_them():
+    """It takes one of the others when there is none left."""
+    begun = []
+
+    def work(name):
+        begun.append(name)
+        time.sleep(0.05)
+        return [suites.Result(name, suites.PASS, None)]
+
+    at_the_same_time(["options", "manual", "abi", suites.WAITING[0]], 2, work)
+    check(suites.WAITING[0] in begun[:3], "the order", begun)
 
 
 def those_that_build_come_last():
@@ -321,8 +340,8 @@ TESTS = [selector, bad_selectors, missing_device, missing_rights, other_processo
          guest_does_not_run, guest_halts, make_says_it_before_it_builds, probe_decides,
          run_says_its_accelerator, default_is_tcg, suites_under_kvm,
          translator_suites_are_skipped, parts_run_beside_each_other,
-         one_that_waits_runs_beside_the_others, those_that_build_come_last,
-         an_empty_suite_is_a_failure]
+         one_more_runs_beside_the_others, the_place_for_those_that_wait_begins_with_them,
+         those_that_build_come_last, an_empty_suite_is_a_failure]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

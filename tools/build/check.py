@@ -5,8 +5,8 @@
 usage: check.py [-j N] [SUITE...]      (default: all of SUITES at the end)
 
 A suite may be guest:PROGRAM: that one of the guest suite, in a VM of its own. N suites run at the
-same time (default: one for each processor, at most 4), and beside them one that mostly waits. Those
-that build what others use come last. With -j 1 no two run at the same time.
+same time (default: one for each processor, at most 4), and one more, first of those that mostly wait.
+Those that build what others use come last. With -j 1 no two run at the same time.
 
 Prints a line per program as it ends, then what failed or was skipped with the
 log that tells why, and last exactly one line: "N passed, N failed[, N skipped]".
@@ -1106,7 +1106,7 @@ IN_PARTS = ("guest",)
 ALONE = ("build", "loop")
 # They run beside those, as they have no VM and build nothing.
 QUIET = ("coverage",)
-# They wait for nearly half of their time or more: one of them at a time runs beside the N.
+# They wait for nearly half of their time or more: the place beside the N begins with them.
 WAITING = ("recipes", "stuck", "qtest", "debugger", "unit-uncounted", "install", "launch", "conformance")
 # The longest, which begin first. The others follow in the order above.
 LONG = ("guest", "recipes", "cluster", "stuck", "mpi", "unit-sanitized", "model", "tutorial", "qtest",
@@ -1186,35 +1186,62 @@ def load(start):
     return f"{took:.0f} s, with {busy:.1f} of {os.cpu_count()} processors busy"
 
 
+def parts_in(names):
+    """(suite, number, part), in the order in which places take them."""
+    return collections.deque((name, number, part) for name in names
+                             for number, part in enumerate(parts_of(name)))
+
+
 def phases(wanted, jobs):
-    """One after the other: groups (places, suites), each with places of its own beside the others'."""
+    """One after the other: places, each with the queues that it takes parts from. Its own comes first."""
     late = [name for name in wanted if name in ALONE]
     quiet = [name for name in wanted if name in QUIET] if late and jobs > 1 else []
     early = sorted((name for name in wanted if name not in late + quiet),
                    key=lambda name: LONG.index(name) if name in LONG else len(LONG))
     waiting = [name for name in early if name in WAITING] if jobs > 1 else []
-    return [[(jobs, [name for name in early if name not in waiting]), (1, waiting)],
-            [(jobs - 1, quiet), (1, late)]]
+    others = parts_in(name for name in early if name not in waiting)
+    waiting = parts_in(waiting)
+    more = [[waiting, others]] if jobs > 1 else []
+    return [[[others, waiting]] * jobs + more, [[parts_in(quiet)]] * (jobs - 1) + [[parts_in(late)]]]
 
 
-def run_phase(groups):
-    """(suite, its results), a part at a time."""
-    pools = [(concurrent.futures.ThreadPoolExecutor(places), names) for places, names in groups if names]
+def next_part(queues):
+    """Of the first that still has one; None: no queue has."""
+    for queue in queues:
+        with contextlib.suppress(IndexError):
+            return queue.popleft()
+    return None
+
+
+def work(queues):
+    """What one place does: (number, suite, results), a part after the other."""
+    done = []
+    while found := next_part(queues):
+        name, number, part = found
+        done.append((number, name, timed_part(name, part)))
+    return done
+
+
+def run_phase(places):
+    """(suite, results) of each part, those of a suite in its order."""
+    pool = concurrent.futures.ThreadPoolExecutor(len(places))
+    begun = [pool.submit(work, queues) for queues in places]
     try:
-        begun = [(name, pool.submit(timed_part, name, part))
-                 for pool, names in pools for name in names for part in parts_of(name)]
-        return [(name, results.result()) for name, results in begun]
+        done = [part for place in begun for part in place.result()]
     except KeyboardInterrupt:
-        for pool, _ in pools:
-            pool.shutdown(wait=False, cancel_futures=True)
+        for queues in places:
+            for queue in queues:
+                queue.clear()
+        pool.shutdown(wait=False)
         raise
+    return [(name, results) for _, name, results in sorted(done, key=lambda part: part[0])]
 
 
 def run_suites(wanted, jobs):
     """Their results, in the order of `wanted`. A suite that is empty is a failure."""
     done = {name: [] for name in wanted}
-    for groups in phases(wanted, jobs):
-        for name, results in run_phase(groups):
+    for places in phases(wanted, jobs):
+        for name, results in run_phase(places):
             done[name] += results
     return [result for name in wanted
             for result in done[name] or [Result(f"{name} (no tests)", FAIL, ROOT / "tests")]]
