@@ -52,6 +52,7 @@ KNOWN_DEVICES = ("t3", "pcie-root-port")
 
 AWAITED = b"rest"  # a folder that bases have whose init can wait
 STATE, CONSOLE, FACTS, REFUSED = "state", "console.log", "facts.json", "refused"
+INITRD = "initrd"  # as qemu_command() calls it
 
 
 # --- which machines, and which state -----------------------------------------
@@ -89,13 +90,26 @@ def plain(opts, rundir):
 
 
 class Parts:
-    """An image as the base, with which the machine boots, and the rest."""
+    """An image as the base, with which the machine boots, and the rest. The base is large: who goes on
+    from a state only needs its hash."""
+
+    SIGN = cpio({"rest/awaited": b""})  # its last archive
 
     def __init__(self, image, files):
         first, *others = archives(image)
         self.can_wait = AWAITED in first.names
-        self.base = image[:first.end] + cpio({"rest/awaited": b""})
+        self.base = memoryview(image)[:first.end], self.SIGN
         self.rest = b"".join(image[part.start:part.trailer] for part in others) + cpio(files)
+
+    def write_base(self, path):
+        with open(path, "wb") as file:
+            file.writelines(self.base)
+
+    def hash_of_base(self):
+        found = hashlib.sha256()
+        for piece in self.base:
+            found.update(piece)
+        return found.hexdigest()
 
 
 def parts_of(path, files):
@@ -131,7 +145,7 @@ def place_of(opts, accel, parts):
     """The folder of this machine's state."""
     command = plain_args(opts, accel, pathlib.Path("run"))
     facts = [*map(of_this_run, command), *map(identity, programs(opts)),
-             hashlib.sha256(parts.base).hexdigest()]
+             parts.hash_of_base()]
     return SAVED / hashlib.sha256("\0".join(facts).encode()).hexdigest()[:16]
 
 
@@ -248,9 +262,10 @@ def says_ready(process, rundir, limit):
     return True
 
 
-def boot(stack, command, rundir, place, how, limit):
+def boot(stack, command, rundir, place, parts, how, limit):
     """Its process. The guest does not wait if it has died, or needs too long. With a place it is
     saved there."""
+    parts.write_base(rundir / INITRD)
     with qmp() as control:
         process = stack.enter_context(running([*command, *control.args], rundir,
                                               pass_fds=[control.fd], **how))
@@ -261,12 +276,12 @@ def boot(stack, command, rundir, place, how, limit):
     return process
 
 
-def make(command, rundir, place, limit):
+def make(command, rundir, place, parts, limit):
     """Boots and saves a machine that this run only goes on from."""
     if not has_room(rundir):
         return
     with contextlib.ExitStack() as stack:
-        boot(stack, command, rundir, place, {"stdout": subprocess.DEVNULL}, limit)
+        boot(stack, command, rundir, place, parts, {"stdout": subprocess.DEVNULL}, limit)
     for name in (CONSOLE, "control"):
         (rundir / name).unlink(missing_ok=True)
 
@@ -275,6 +290,7 @@ def go_on(stack, command, rundir, place, how):
     """Its process, or None: QEMU takes the state for none of this machine. Then it is removed,
     unless QEMU has already refused the command."""
     begun = False
+    (rundir / INITRD).write_bytes(Parts.SIGN)  # QEMU wants one, and its guest has read it before
     with qmp() as control, contextlib.ExitStack() as own:
         try:
             os.utime(place)
@@ -294,7 +310,7 @@ def go_on(stack, command, rundir, place, how):
         return process
 
 
-def begin(stack, opts, accel, rundir, place, how):
+def begin(stack, opts, accel, rundir, place, parts, how):
     """A process whose guest waits, and whether it went on from a state. If one is of no use, there is
     a new one then."""
     limit = getattr(opts, "timeout", READY_SECONDS)
@@ -304,14 +320,14 @@ def begin(stack, opts, accel, rundir, place, how):
             if not is_usable(place):
                 discard(place)
                 if command == saved:
-                    return boot(stack, command, rundir, place, how, limit), False
-                make(saved, rundir, place, limit)
+                    return boot(stack, command, rundir, place, parts, how, limit), False
+                make(saved, rundir, place, parts, limit)
         process = go_on(stack, command, rundir, place, how) if is_usable(place) else None
         if process:
             return process, True
         if is_usable(place):  # QEMU refuses the command
             break
-    return boot(stack, command, rundir, None, how, limit), False
+    return boot(stack, command, rundir, None, parts, how, limit), False
 
 
 @contextlib.contextmanager
@@ -319,12 +335,11 @@ def waiting(opts, accel, rundir, parts, **how):
     """(process, answer, restored), where the guest has just been given the rest of its image. `answer`
     is that of answers(), and `how` is running()'s."""
     place = place_of(opts, accel, parts)
-    (rundir / "initrd").write_bytes(parts.base)
     (rundir / "guest/rest").write_bytes(parts.rest)
     with contextlib.ExitStack() as stack:
         stack.callback((rundir / "guest/rest").unlink, missing_ok=True)
         answer = stack.enter_context(answers(rundir))
-        process, restored = begin(stack, opts, accel, rundir, place, how)
+        process, restored = begin(stack, opts, accel, rundir, place, parts, how)
         answer(round(time.time()))
         yield process, answer, restored
 
