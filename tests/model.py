@@ -159,7 +159,11 @@ OTHER_EPOCH = "assertion violated ((epoch==s[r].epoch)&& !(s[r].got))"
 
 
 def epochs_hold():
-    holds(EPOCH, (), ("FAULTS=0",), ("LINE",), ("FREE",))
+    holds(EPOCH, ("FAULTS=0",), ("LINE",), ("FREE",))
+
+
+def epochs_hold_on_a_ring():
+    holds(EPOCH, ())
 
 
 def epochs_that_are_finished_are_told_as_such():
@@ -198,7 +202,11 @@ CUT = ("CUTS=1", "FAULTS=0")
 
 
 def epochs_hold_with_accidents_of_links():
-    holds(EPOCH, (*CUT, "LINE"), (*CUT, "FREE"))
+    holds(EPOCH, (*CUT, "LINE"))
+
+
+def epochs_hold_with_accidents_and_a_free_rank():
+    holds(EPOCH, (*CUT, "FREE"))
 
 
 def epochs_need_the_verdict_of_links():
@@ -291,7 +299,8 @@ TESTS = [lock_holds, lock_needs_barrier, lock_needs_wake, lock_needs_turns, lock
          epochs_are_compared, epochs_end_by_a_refusal, epochs_hold_with_accidents_of_links,
          epochs_need_the_verdict_of_links, epochs_need_the_verdict_of_states,
          epochs_do_not_wait_for_who_ended_later, grants_hold, rules_have_native_tests]
-LONG = [grants_hold_with_accidents_of_links, grants_need_each_rule, rules_that_nothing_needs,
+LONG = [epochs_hold_on_a_ring, epochs_hold_with_accidents_and_a_free_rank,
+        grants_hold_with_accidents_of_links, grants_need_each_rule, rules_that_nothing_needs,
         rings_hold_with_accidents_of_links, more_grants_hold]
 
 
