@@ -109,8 +109,8 @@ def try_command_status():
     """The guest's own status, and arguments that make and shells leave alone."""
     expect(run(TRY, "try", "CMD=a='x  y'; for i in 1 2; do echo \"$i $a\"; done; exit 7", "RANKS=2"), 7,
            "^1 x  y$", "^2 x  y$", "^try: status 7; ")
-    expect(run("make", "try", "CMD=test $(ls /dev/accel | wc -l) = 3 && T3_TEST_FILTER=test_x test_abi",
-               "RANKS=3"), 2, "^Bail out! there is no test 'test_x'", "^try: status 1; ")
+    expect(run("make", "try", "CMD=test $(ls /dev/accel | wc -l) = 2 && T3_TEST_FILTER=test_x test_abi",
+               "RANKS=2"), 2, "^Bail out! there is no test 'test_x'", "^try: status 1; ")
 
 
 USAGE = [
@@ -212,7 +212,7 @@ def cores_are_bounded():
               "echo platform >pm_test && echo mem >state && "
               "for i in 1 2 3 4 5 6; do sh -c 'kill -SEGV $$'; done; grep -qx 1 suspend_stats/success")
     with tempfile.TemporaryDirectory() as cache:  # where KVM has to be probed anew, unseen
-        result = run(VM, "run", "--ranks", "1", "--name", "loop-cores", "--", "sh", "-c", script,
+        result = run(VM, "run", "--ranks", "2", "--name", "loop-cores", "--", "sh", "-c", script,
                      env={"T3_CACHE": cache, "T3_ACCEL": "auto"})
     expect(result, 0)
     check(not result[2] and not list(ROOT.glob("core*")), "a run that passes says nothing", result[2])
@@ -372,7 +372,7 @@ def child_of(pid):
 
 def qemu_crashes():
     """Who looks is told that it was QEMU, and where."""
-    with subprocess.Popen([VM, "run", "--ranks", "1", "--name", "loop-crash", "--", "sleep", "100"],
+    with subprocess.Popen([VM, "run", "--ranks", "2", "--name", "loop-crash", "--", "sleep", "100"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                           cwd=ROOT) as launcher:
         rundir = run_folder("loop-crash")
@@ -421,20 +421,24 @@ def stuck_module():
     return place
 
 
-# Lower limits for those that keep a processor of the host busy. The usual ones have a test below.
-SOON = ("--append", "watchdog_thresh=4 rcupdate.rcu_cpu_stall_timeout=20")
-# How it is stuck: (parameter, the first line, the function that is at fault, options).
+# How it is stuck: (parameter, the first line, the function that is at fault, limits). Those that keep a
+# processor of the host busy have lower limits, in seconds: watchdog_thresh and that of a stall. The
+# usual ones have a test below.
 STUCK = [
     ("bug", r"BUG: kernel NULL pointer dereference", "stuck_bug", ()),
     ("deadlock", r"INFO: task insmod:\d+ blocked for more than \d+ seconds", "stuck_deadlock", ()),
-    ("lockup", r"BUG: soft lockup - CPU#\d stuck for \d+s", "stuck_lockup", SOON),
-    ("interrupts-off", r"rcu: INFO: .*stall", "stuck_interrupts_off", SOON),
+    ("lockup", r"BUG: soft lockup - CPU#\d stuck for \d+s", "stuck_lockup", ("4", "20")),
+    ("interrupts-off", r"rcu: INFO: .*stall", "stuck_interrupts_off", ("4", "10")),
 ]
 # The limit, the interval at which it is looked at, the boot, and a busy host.
 STUCK_SECONDS = 170
 # A processor that is stuck with its interrupts off is found by another one, when its tick comes
 # during a grace period. An idle one has no tick, so this one works a little each second.
 STUCK_SCRIPT = """\
+[ $# = 1 ] || {
+	echo "$2" >/proc/sys/kernel/watchdog_thresh
+	echo "$3" >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
+}
 taskset 1 sh -c 'while sleep 1; do :; done' &
 exec taskset 2 insmod /mnt/host/stuck.ko how="$1"
 """
@@ -502,11 +506,11 @@ def stuck_limits_follow_the_machine():
             check(wanted in given, f"{accel} {more}: no {wanted}", given)
 
 
-def stuck_line(how, sentence, function, options, place):
+def stuck_line(how, sentence, function, limits, place):
     """The line of code that a VM names which is stuck so."""
     start = time.monotonic()
     result = run(VM, "run", "--no-devices", "--no-driver", "--name", f"loop-stuck-{how}", "--timeout",
-                 str(STUCK_SECONDS), *options, "--share", place, "--", "sh", "-c", STUCK_SCRIPT, "sh", how)
+                 str(STUCK_SECONDS), "--share", place, "--", "sh", "-c", STUCK_SCRIPT, "sh", how, *limits)
     took = time.monotonic() - start
     expect(result, 125, rf"the guest's kernel died: .*({sentence})",
            rf"{function}\+0x\S+ \[stuck\].*  stuck\.c:\d+$")

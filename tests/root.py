@@ -135,7 +135,7 @@ def a_user_of_the_host_has_the_devices():
     with tempfile.TemporaryDirectory(prefix="t3 root, test-") as name:
         os.chmod(name, 0o755)
         pathlib.Path(name, "file").write_text("text\n")
-        result = vm("user", "--root", "host", "--ranks", "1", "--user", "nobody", "--", "sh", "-c",
+        result = vm("user", "--root", "host", "--ranks", "2", "--user", "nobody", "--", "sh", "-c",
                     "pwd; cat file; ls /tmp; id -un; t3 list; touch /etc/x || touch x || echo $HOME; "
                     "! cat /etc/shadow", cwd=name)
         expect(result, 0, rf"\A{re.escape(name)}\ntext\n'?{re.escape(name[5:])}'?\nnobody\n", "accel0",
@@ -143,7 +143,7 @@ def a_user_of_the_host_has_the_devices():
 
 
 def a_shell_is_the_users():
-    with subprocess.Popen([VM, "shell", "--root", "host", "--no-devices", "--name", "root-shell"], cwd=ROOT,
+    with subprocess.Popen([VM, "shell", "--root", "host", "--ranks", "2", "--name", "root-shell"], cwd=ROOT,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as shell:
         try:
             while shell.stdout.read(1) not in (b"#", b""):
