@@ -227,6 +227,18 @@ def suites_are_the_machines():
                             r"place:/Debian(-Security)?/ [a-z]+(-[a-z]+)? main$", line), "a line", line)
 
 
+def apt_is_asked_for_suites_once():
+    """And again when the machine's own sources or lists have changed, or it is another machine."""
+    script = """
+        apt_sources_of() { echo asked >>"$T3_CACHE/calls"; echo place:/; }
+        mkdir -p "$APT_DIR"
+        apt_write_sources; apt_write_sources; wc -l <"$T3_CACHE/calls"
+        echo other >"$APT_DIR/.asked"; apt_write_sources; wc -l <"$T3_CACHE/calls"
+        rm "$APT_DIR/sources.list"; apt_write_sources; wc -l <"$T3_CACHE/calls" """
+    with folder() as place:
+        expect(kernel_script(place, script), 0, r"\A1\n2\n3\n\Z")
+
+
 # --- packages ----------------------------------------------------------------
 
 LAYOUTS = r"""
@@ -386,8 +398,8 @@ def newest_may_be_missing():
 
 TESTS = [probe_tells_forms, probe_names_what_changed, each_flag_is_used, selector_means_newest,
          bad_selectors, nothing_offered_is_told, cache_is_enough, suites_are_the_machines,
-         both_layouts_unpack, foreign_tools_run, compiler_is_the_machines, compiler_is_asked,
-         newest_has_its_programs, newest_may_be_missing]
+         apt_is_asked_for_suites_once, both_layouts_unpack, foreign_tools_run, compiler_is_the_machines,
+         compiler_is_asked, newest_has_its_programs, newest_may_be_missing]
 
 if __name__ == "__main__":
     sys.exit(loop.main(TESTS))

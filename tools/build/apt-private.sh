@@ -104,12 +104,25 @@ apt_foreign() {
 	: >"$APT_STATUS"
 }
 
-apt_write_sources() {
-	local codename mirror
+# What the machine's answer depends on. A cache may have come from another machine.
+apt_sources_key() {
+	{
+		cat /etc/os-release /etc/apt/sources.list /etc/apt/sources.list.d/* \
+			"$T3_ROOT/tools/build/apt-private.sh"
+		ls /var/lib/apt/lists || true
+	} 2>/dev/null | sha256sum
+}
 
+# apt takes a second to say where the machine has its packages from, so it is asked once.
+apt_write_sources() {
+	local codename mirror key
+
+	key=$(apt_sources_key)
+	[ ! -e "$APT_DIR/sources.list" ] || [ "$(cat "$APT_DIR/.asked" 2>/dev/null)" != "$key" ] || return 0
 	codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
 	mirror=$(debian_mirror "$codename")
 	"$APT_SOURCES" "$codename" "$mirror" | write_if_changed "$APT_DIR/sources.list"
+	echo "$key" >"$APT_DIR/.asked"
 }
 
 apt_write_config() {
@@ -129,11 +142,13 @@ apt_write_config() {
 	CONF
 }
 
+# The host's own configuration counts after APT_CONFIG. That of a container may keep no index of the
+# lists, which takes seconds to make.
 apt_private() {
 	local tool=$1
 
 	shift
-	APT_CONFIG=$APT_DIR/apt.conf timeout 1800 "$tool" "$@"
+	APT_CONFIG=$APT_DIR/apt.conf timeout 1800 "$tool" -o Dir::Cache::pkgcache=pkgcache.bin "$@"
 }
 
 # All of the usual suites are needed. Of all others, a mirror may lack some.
